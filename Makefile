@@ -1,0 +1,28 @@
+# Short front of the Meson build. `make demo` and `make test` set up a fresh machine themselves.
+BUILD ?= build
+SHELL := /bin/bash
+
+.PHONY: all setup build demo test bench check-all clean
+all: build
+
+setup:
+	@tools/setup
+
+build: setup
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) . >/dev/null
+	@ninja -C $(BUILD) --quiet
+
+demo: build
+	@tools/demo $(BUILD)
+
+test: build
+	@meson test -C $(BUILD) --print-errorlogs
+
+bench: build
+	@bench/run $(BUILD)
+
+check-all: test
+	@tools/check-all
+
+clean:
+	rm -rf $(BUILD) build-*

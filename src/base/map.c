@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "base/map.h"
+
+#include "base/mem.h"
+
+static size_t probe(const tide_map *m, uint64_t key)
+{
+	size_t i = tide__mix(key) & m->mask;
+	while (m->vals[i] && m->keys[i] != key)
+		i = (i + 1) & m->mask;
+	return i;
+}
+
+static bool resize(tide_map *m, size_t slots)
+{
+	tide_map big = { .mask = slots - 1, .n = m->n };
+	big.keys = tide__alloc(slots, sizeof *big.keys);
+	big.vals = tide__calloc(slots, sizeof *big.vals);
+	if (!big.keys || !big.vals) {
+		tide__map_free(&big);
+		return false;
+	}
+	for (size_t i = 0; m->vals && i <= m->mask; i++) {
+		if (!m->vals[i])
+			continue;
+		size_t at = probe(&big, m->keys[i]);
+		big.keys[at] = m->keys[i];
+		big.vals[at] = m->vals[i];
+	}
+	tide__map_free(m);
+	*m = big;
+	return true;
+}
+
+uint32_t tide__map_get(const tide_map *m, uint64_t key)
+{
+	return m->vals ? m->vals[probe(m, key)] : 0;
+}
+
+bool tide__map_put(tide_map *m, uint64_t key, uint32_t val)
+{
+	if ((!m->vals || m->n >= m->mask / 2) && !resize(m, m->vals ? (m->mask + 1) * 2 : 64))
+		return false;
+	size_t i = probe(m, key);
+	m->n += !m->vals[i];
+	m->keys[i] = key;
+	m->vals[i] = val;
+	return true;
+}
+
+uint32_t tide__map_del(tide_map *m, uint64_t key)
+{
+	if (!m->vals)
+		return 0;
+	size_t i = probe(m, key);
+	uint32_t val = m->vals[i];
+	if (!val)
+		return 0;
+	m->n--;
+	for (size_t j = i;;) { /* close the gap: move back whoever probed past it */
+		m->vals[i] = 0;
+		for (;;) {
+			j = (j + 1) & m->mask;
+			if (!m->vals[j])
+				return val;
+			size_t home = tide__mix(m->keys[j]) & m->mask;
+			if (((j - home) & m->mask) >= ((j - i) & m->mask))
+				break;
+		}
+		m->keys[i] = m->keys[j];
+		m->vals[i] = m->vals[j];
+		i = j;
+	}
+}
+
+void tide__map_free(tide_map *m)
+{
+	tide__free(m->keys);
+	tide__free(m->vals);
+	*m = (tide_map){ 0 };
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A map from uint64_t to a non-zero uint32_t: open addressing, linear probing, at most half full.
+ * Zero-initialise it; free with tide__map_free. Deletion moves followers back, so that a map with
+ * much churn (live addresses) stays as fast as a fresh one. */
+#ifndef TIDE_BASE_MAP_H
+#define TIDE_BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tide_map {
+	uint64_t *keys;
+	uint32_t *vals; /* 0 = free slot */
+	size_t mask;	/* slots - 1; 0 before the first put */
+	size_t n;
+} tide_map;
+
+/* Value of key, 0 if it is not there. */
+uint32_t tide__map_get(const tide_map *m, uint64_t key);
+/* Set key to val (not 0). False on exhaustion; the map stays as it was. */
+bool tide__map_put(tide_map *m, uint64_t key, uint32_t val);
+/* Remove key; its value, 0 if it was not there. */
+uint32_t tide__map_del(tide_map *m, uint64_t key);
+void tide__map_free(tide_map *m);
+
+/* The hash the map uses (a 64-bit finalizer), for callers that want the same spread. */
+static inline uint64_t tide__mix(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93u;
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93u;
+	return x ^ (x >> 32);
+}
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "base/mem.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Atomic uint64_t counted;
+static _Atomic uint64_t fail_at;
+
+void tide__mem_fail_at(uint64_t n)
+{
+	atomic_store(&counted, 0);
+	atomic_store(&fail_at, n);
+}
+
+uint64_t tide__mem_count(void)
+{
+	return atomic_load(&counted);
+}
+
+static int refuse(size_t n, size_t size)
+{
+	uint64_t k = atomic_fetch_add_explicit(&counted, 1, memory_order_relaxed) + 1;
+	if (k == atomic_load_explicit(&fail_at, memory_order_relaxed))
+		return 1;
+	return size && n > PTRDIFF_MAX / size;
+}
+
+void *tide__alloc(size_t n, size_t size)
+{
+	if (refuse(n, size))
+		return NULL;
+	return malloc(n * size ? n * size : 1);
+}
+
+void *tide__calloc(size_t n, size_t size)
+{
+	if (refuse(n, size))
+		return NULL;
+	return calloc(n ? n : 1, size ? size : 1);
+}
+
+void *tide__realloc(void *p, size_t n, size_t size)
+{
+	if (refuse(n, size))
+		return NULL;
+	return realloc(p, n * size ? n * size : 1);
+}
+
+void tide__free(void *p)
+{
+	free(p);
+}
+
+char *tide__strndup(const char *s, size_t n)
+{
+	char *out = n < SIZE_MAX ? tide__alloc(n + 1, 1) : NULL;
+	if (out) {
+		memcpy(out, s, n);
+		out[n] = 0;
+	}
+	return out;
+}

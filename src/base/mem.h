@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The library's one door to the heap, so that tests can make the n-th allocation fail.
+ *
+ * Everything in libtidemark (never the recorder) allocates through these. Sizes are checked for
+ * overflow here: callers pass count and element size, never a product of untrusted numbers. */
+#ifndef TIDE_BASE_MEM_H
+#define TIDE_BASE_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Uninitialised memory for n elements; NULL on overflow or exhaustion. n = 0 gives a valid pointer. */
+void *tide__alloc(size_t n, size_t size);
+/* The same, zeroed. */
+void *tide__calloc(size_t n, size_t size);
+/* Grow or shrink; on failure returns NULL and p stays valid. */
+void *tide__realloc(void *p, size_t n, size_t size);
+/* NULL is fine. */
+void tide__free(void *p);
+/* Copy of n bytes plus a terminating NUL. */
+char *tide__strndup(const char *s, size_t n);
+
+/* Tests: make the n-th allocation from now fail (1 = the next one), 0 = never.
+ * Thread-safe; counts over all threads. */
+void tide__mem_fail_at(uint64_t n);
+/* Tests: allocations made since the last tide__mem_fail_at(). */
+uint64_t tide__mem_count(void);
+
+#endif

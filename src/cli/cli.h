@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The command table. Dispatch, --help, bash completion and the man-page check all walk it.
+ *
+ * A command is one file cmd_NAME.c that defines one `const tide_command tide__cmd_NAME`, and one row in
+ * commands.c. Options are a table too; their values land in an array in table order:
+ *
+ *     enum { O_JSON, O_TOP };
+ *     static const tide_option options[] = {
+ *         [O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
+ *         [O_TOP]  = { "top", 'n', TIDE_OPT_INT, "N", "rows to show (default 20)", .def = "20" },
+ *     };
+ *     static int run(const tide_args *a) { if (a->opt[O_JSON].set) ... }
+ *
+ * Only this folder prints or exits. Exit status: 0 fine, 1 bad input, 2 bad usage, 3 a --fail-if
+ * threshold was crossed. */
+#ifndef TIDE_CLI_CLI_H
+#define TIDE_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "import/import.h"
+#include "render/grid.h"
+
+typedef enum tide_opt_kind {
+	TIDE_OPT_FLAG,	/* no value */
+	TIDE_OPT_INT,	/* int64, decimal */
+	TIDE_OPT_BYTES, /* 4096, 2GiB, 1.5 MB */
+	TIDE_OPT_TEXT,	/* any text */
+	TIDE_OPT_FILE,	/* a path: completion offers files */
+	TIDE_OPT_ENUM,	/* one of `choices`, comma-separated list in `arg` */
+} tide_opt_kind;
+
+typedef struct tide_option {
+	const char *name; /* long name without dashes */
+	char letter;	  /* short form, 0 = none */
+	tide_opt_kind kind;
+	const char *arg;  /* value's name in help ("N", "FILE"), or for ENUM "text,json,html" */
+	const char *help; /* one line */
+	const char *def;  /* default, parsed like a value; NULL = unset */
+	bool many;	  /* may be given several times: every value is kept in opt.list */
+} tide_option;
+
+typedef struct tide_value {
+	bool set;	  /* given, or has a default */
+	bool given;	  /* given on the command line */
+	const char *text; /* as written */
+	int64_t num;	  /* INT, BYTES; ENUM: index of the choice */
+	const char **list;
+	size_t n_list;
+} tide_value;
+
+typedef struct tide_args {
+	const struct tide_command *cmd;
+	tide_value *opt;    /* indexed like cmd->options */
+	char **files;	    /* what is left: positional arguments */
+	size_t n_files;
+	FILE *out;	    /* stdout, or the file of -o/--output */
+	tide_style style;   /* for out */
+} tide_args;
+
+typedef struct tide_command {
+	const char *name;
+	const char *usage;   /* after the name: "FILE [--json]" */
+	const char *summary; /* one line */
+	const char *help;    /* a paragraph or more, may be NULL */
+	const tide_option *options;
+	size_t n_options;
+	size_t min_files, max_files; /* max SIZE_MAX = any number */
+	int (*run)(const tide_args *a);
+} tide_command;
+
+#define TIDE_COMMAND_OPTIONS(table) .options = table, .n_options = sizeof(table) / sizeof *(table)
+
+/* NULL-terminated; the order is the order of help. */
+extern const tide_command *const tide__commands[];
+
+/* Print "tidemark: FILE: text (byte N)" to stderr and return 1. */
+int tide__cli_fail(const char *file, const tide_error *err);
+/* Print "tidemark CMD: text" and a hint to stderr and return 2. */
+int tide__cli_usage(const tide_args *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* tide__load with progress on stderr (a terminal, over a second) and the error printed.
+ * NULL when it failed. `what` as in tide_load_options. */
+tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what);
+/* One line per loss or repair of the model ("note: 12 events were lost ..."), after a report. */
+void tide__cli_losses(const tide_args *a, const tide_model *m);
+/* The same as JSON members: "losses": {"events": 12, ...}. Always present, {} when there is none. */
+void tide__cli_losses_json(tide_json *j, const tide_model *m);
+/* Flush `out`; 0, or 1 with a message when writing failed. Every run() ends with it. */
+int tide__cli_done(const tide_args *a);
+
+/* main() of tidemark and tidemark-mpi. */
+int tide__cli_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Opening a trace, whatever it is: content decides, never the file's name.
+ *
+ * Each format has one folder and one row in the registry (registry.c). Adding a format is adding
+ * a row. An importer fills a model and knows no analysis. */
+#ifndef TIDE_IMPORT_IMPORT_H
+#define TIDE_IMPORT_IMPORT_H
+
+#include "model/model.h"
+
+typedef struct tide_load_options {
+	unsigned threads;      /* worker threads over one file; 0 = one per core */
+	unsigned what;	       /* TIDE_WANT_*: what the caller will ask; 0 = everything */
+	uint64_t max_expanded; /* limit on what a compressed input may expand to; 0 = the default,
+				* documented with each importer */
+	/* Called now and then from the loading thread with bytes read so far and in all (0 = unknown);
+	 * may be NULL. */
+	void (*progress)(void *user, uint64_t done, uint64_t total);
+	void *user;
+} tide_load_options;
+
+enum { /* hints: an importer may skip what is not wanted to save memory, never change the rest */
+	TIDE_WANT_SPANS = 1,
+	TIDE_WANT_MEMORY = 2,
+	TIDE_WANT_ARGS = 4, /* span_src, for fetching arguments later */
+	TIDE_WANT_FLOWS = 8,
+};
+
+typedef struct tide_importer {
+	const char *name; /* "tide", "kineto", "torchsnap" ... */
+	const char *what; /* for help: "Tidemark recording" */
+	/* How sure it is that this is its format, 0 (no) .. 100, from the first bytes after gunzip. */
+	int (*sniff)(const uint8_t *head, size_t n);
+	/* Fill an empty model. */
+	tide_code (*load)(const char *path, const tide_load_options *opt, tide_model *m, tide_error *err);
+} tide_importer;
+
+/* NULL-terminated table of all formats. */
+extern const tide_importer *const tide__importers[];
+
+/* Load `path` (opt may be NULL = defaults). *out is NULL on failure; the error's text does not
+ * repeat the path. Losses and repairs are facts of the model. */
+tide_code tide__load(const char *path, const tide_load_options *opt, tide_model **out, tide_error *err);
+
+#endif

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "render/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+enum { MAX_DEPTH = 63 };
+
+static void put(tide_json *j, const char *s, size_t n)
+{
+	if (fwrite(s, 1, n, j->out) != n)
+		j->failed = true;
+}
+
+static void newline(tide_json *j)
+{
+	if (!j->indent)
+		return;
+	put(j, "\n", 1);
+	for (unsigned i = 0; i < j->depth; i++)
+		put(j, "  ", 2);
+}
+
+/* What stands before a value or key at this place. */
+static void lead(tide_json *j)
+{
+	if (j->keyed) {
+		j->keyed = false;
+		return;
+	}
+	if (!j->depth)
+		return;
+	uint64_t bit = (uint64_t)1 << j->depth;
+	if (!(j->first & bit))
+		put(j, ",", 1);
+	j->first &= ~bit;
+	newline(j);
+}
+
+static void open_(tide_json *j, const char *c)
+{
+	lead(j);
+	put(j, c, 1);
+	if (j->depth == MAX_DEPTH) {
+		j->failed = true;
+		return;
+	}
+	j->depth++;
+	j->first |= (uint64_t)1 << j->depth;
+}
+
+static void close_(tide_json *j, const char *c)
+{
+	if (!j->depth) {
+		j->failed = true;
+		return;
+	}
+	bool empty = j->first >> j->depth & 1;
+	j->depth--;
+	if (!empty)
+		newline(j);
+	put(j, c, 1);
+}
+
+void tide__json_begin(tide_json *j, FILE *out, bool indent)
+{
+	*j = (tide_json){ .out = out, .indent = indent };
+}
+
+bool tide__json_end(tide_json *j)
+{
+	put(j, "\n", 1);
+	return !j->failed && !j->depth;
+}
+
+void tide__json_object(tide_json *j)
+{
+	open_(j, "{");
+}
+
+void tide__json_object_end(tide_json *j)
+{
+	close_(j, "}");
+}
+
+void tide__json_array(tide_json *j)
+{
+	open_(j, "[");
+}
+
+void tide__json_array_end(tide_json *j)
+{
+	close_(j, "]");
+}
+
+static void escape(tide_json *j, unsigned char c)
+{
+	static const char short_[] = { ['"'] = '"', ['\\'] = '\\', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't' };
+	char b[8];
+	if (c < sizeof short_ && short_[c]) {
+		b[0] = '\\';
+		b[1] = short_[c];
+		put(j, b, 2);
+		return;
+	}
+	snprintf(b, sizeof b, "\\u%04x", c);
+	put(j, b, 6);
+}
+
+static bool plain(unsigned char c)
+{
+	return c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
+}
+
+static void quoted(tide_json *j, const char *s, size_t n)
+{
+	put(j, "\"", 1);
+	for (size_t i = 0; i < n;) {
+		size_t k = i; /* a run that needs no escape */
+		while (k < n) {
+			size_t len = tide__utf8_len(s + k, n - k);
+			if (!len || (len == 1 && !plain((unsigned char)s[k])))
+				break;
+			k += len;
+		}
+		put(j, s + i, k - i);
+		if (k < n)
+			escape(j, (unsigned char)s[k++]);
+		i = k;
+	}
+	put(j, "\"", 1);
+}
+
+void tide__json_key(tide_json *j, const char *key)
+{
+	lead(j);
+	quoted(j, key, strlen(key));
+	put(j, j->indent ? ": " : ":", j->indent ? 2 : 1);
+	j->keyed = true;
+}
+
+void tide__json_strn(tide_json *j, const char *s, size_t n)
+{
+	lead(j);
+	quoted(j, s, n);
+}
+
+void tide__json_str(tide_json *j, const char *s)
+{
+	if (s)
+		tide__json_strn(j, s, strlen(s));
+	else
+		tide__json_null(j);
+}
+
+static void word(tide_json *j, const char *s)
+{
+	lead(j);
+	put(j, s, strlen(s));
+}
+
+void tide__json_int(tide_json *j, int64_t v)
+{
+	char b[32];
+	snprintf(b, sizeof b, "%" PRId64, v);
+	word(j, b);
+}
+
+void tide__json_uint(tide_json *j, uint64_t v)
+{
+	char b[32];
+	snprintf(b, sizeof b, "%" PRIu64, v);
+	word(j, b);
+}
+
+void tide__json_fixed(tide_json *j, double v, int decimals)
+{
+	char b[400];
+	if (!isfinite(v)) {
+		tide__json_null(j);
+		return;
+	}
+	snprintf(b, sizeof b, "%.*f", decimals, v);
+	word(j, b);
+}
+
+void tide__json_double(tide_json *j, double v)
+{
+	char b[40];
+	if (!isfinite(v)) {
+		tide__json_null(j);
+		return;
+	}
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(b, sizeof b, "%.*g", digits, v);
+		if (strtod(b, NULL) == v)
+			break;
+	}
+	word(j, b);
+}
+
+void tide__json_bool(tide_json *j, bool v)
+{
+	word(j, v ? "true" : "false");
+}
+
+void tide__json_null(tide_json *j)
+{
+	word(j, "null");
+}
+
+void tide__json_kstr(tide_json *j, const char *key, const char *s)
+{
+	tide__json_key(j, key);
+	tide__json_str(j, s);
+}
+
+void tide__json_kint(tide_json *j, const char *key, int64_t v)
+{
+	tide__json_key(j, key);
+	tide__json_int(j, v);
+}
+
+void tide__json_kuint(tide_json *j, const char *key, uint64_t v)
+{
+	tide__json_key(j, key);
+	tide__json_uint(j, v);
+}
+
+void tide__json_kfixed(tide_json *j, const char *key, double v, int decimals)
+{
+	tide__json_key(j, key);
+	tide__json_fixed(j, v, decimals);
+}
+
+void tide__json_kbool(tide_json *j, const char *key, bool v)
+{
+	tide__json_key(j, key);
+	tide__json_bool(j, v);
+}
+
+void tide__json_knull(tide_json *j, const char *key)
+{
+	tide__json_key(j, key);
+	tide__json_null(j);
+}
