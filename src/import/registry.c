@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The table of formats, and opening a trace of any of them.
+ *
+ * Content decides: the first bytes of the file, gunzipped where they start with the gzip magic, are
+ * shown to every importer's sniff; the surest one loads. Adding a format is adding a row. */
+#include "import/import.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <isa-l/igzip_lib.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+/* One row a format: declare its importer, name it below. */
+#define TIDE_IMPORTERS(X)
+
+#define X(name) extern const tide_importer name;
+TIDE_IMPORTERS(X)
+#undef X
+
+const tide_importer *const tide__importers[] = {
+#define X(name) &name,
+	TIDE_IMPORTERS(X)
+#undef X
+		NULL
+};
+
+enum { HEAD = 64 << 10 }; /* bytes shown to sniff, after gunzip */
+
+/* Read up to `room` bytes from the start of fd. */
+static bool read_head(int fd, uint8_t *buf, size_t room, size_t *n)
+{
+	*n = 0;
+	while (*n < room) {
+		ssize_t got = pread(fd, buf + *n, room - *n, (off_t)*n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return false;
+		if (got == 0)
+			break;
+		*n += (size_t)got;
+	}
+	return true;
+}
+
+/* Expand the start of a gzip stream. Damage is no matter here: the importer will meet it again and
+ * say where; what came out before it is enough to know the format. */
+static tide_code gunzip_head(const uint8_t *in, size_t n, uint8_t *out, size_t *n_out,
+			     tide_error *err)
+{
+	struct inflate_state *s = tide__alloc(1, sizeof *s);
+	if (!s)
+		return tide__nomem(err);
+	isal_inflate_init(s);
+	s->crc_flag = ISAL_GZIP;
+	s->next_in = (uint8_t *)(uintptr_t)in; /* isa-l only reads it */
+	s->avail_in = (uint32_t)n;
+	s->next_out = out;
+	s->avail_out = HEAD;
+	(void)isal_inflate(s);
+	*n_out = HEAD - s->avail_out;
+	tide__free(s);
+	return TIDE_OK;
+}
+
+/* The surest importer for these bytes, NULL if none is. */
+static const tide_importer *choose(const uint8_t *head, size_t n)
+{
+	const tide_importer *best = NULL;
+	int sure = 0;
+	for (size_t i = 0; tide__importers[i]; i++) {
+		int s = tide__importers[i]->sniff(head, n);
+		if (s > sure) {
+			sure = s;
+			best = tide__importers[i];
+		}
+	}
+	return best;
+}
+
+static tide_code unknown_format(tide_error *err)
+{
+	char names[160] = "";
+	size_t used = 0;
+	for (size_t i = 0; tide__importers[i] && used < sizeof names; i++)
+		used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+					 tide__importers[i]->name);
+	return tide__fail(err, TIDE_EFORMAT, 0, "not a trace of any known format (%s)", names);
+}
+
+static tide_code sniff_fd(int fd, uint8_t *buf, const tide_importer **imp, tide_error *err)
+{
+	uint8_t *head = buf;
+	size_t n;
+	struct stat st;
+	if (fstat(fd, &st))
+		return tide__fail_errno(err, "cannot read");
+	if (S_ISDIR(st.st_mode) || (!S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) < 0))
+		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET, "not a regular file");
+	if (!read_head(fd, buf, HEAD, &n))
+		return tide__fail_errno(err, "cannot read");
+	if (n == 0)
+		return tide__fail(err, TIDE_EFORMAT, 0, "the file is empty");
+	if (n > 2 && buf[0] == 0x1f && buf[1] == 0x8b) {
+		tide_code rc = gunzip_head(buf, n, buf + HEAD, &n, err);
+		if (rc)
+			return rc;
+		head = buf + HEAD;
+	}
+	*imp = choose(head, n);
+	return *imp ? TIDE_OK : unknown_format(err);
+}
+
+static tide_code sniff_path(const char *path, const tide_importer **imp, tide_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return tide__fail_errno(err, "cannot open");
+	uint8_t *buf = tide__alloc(2, HEAD);
+	tide_code rc = buf ? sniff_fd(fd, buf, imp, err) : tide__nomem(err);
+	tide__free(buf);
+	close(fd);
+	return rc;
+}
+
+tide_code tide__load(const char *path, const tide_load_options *opt, tide_model **out,
+		     tide_error *err)
+{
+	static const tide_load_options defaults = { 0 };
+	const tide_importer *imp = NULL;
+	*out = NULL;
+	tide_code rc = sniff_path(path, &imp, err);
+	if (rc)
+		return rc;
+	tide_model *m = tide__model_new();
+	if (!m)
+		return tide__nomem(err);
+	m->path = tide__strndup(path, strlen(path));
+	m->format = tide__strndup(imp->name, strlen(imp->name));
+	rc = m->path && m->format ? imp->load(path, opt ? opt : &defaults, m, err)
+				  : tide__nomem(err);
+	if (rc)
+		tide__model_free(m);
+	else
+		*out = m;
+	return rc;
+}
