@@ -9,7 +9,12 @@
 
 #include "base/utf8.h"
 
-enum { MAX_DEPTH = 63 };
+enum { MAX_DEPTH = sizeof(((tide_json *)0)->first) * 8 - 1 };
+
+static uint64_t bit_of(unsigned depth)
+{
+	return (uint64_t)1 << depth % 64;
+}
 
 static void put(tide_json *j, const char *s, size_t n)
 {
@@ -35,10 +40,10 @@ static void lead(tide_json *j)
 	}
 	if (!j->depth)
 		return;
-	uint64_t bit = (uint64_t)1 << j->depth;
-	if (!(j->first & bit))
+	uint64_t *first = &j->first[j->depth / 64], bit = bit_of(j->depth);
+	if (!(*first & bit))
 		put(j, ",", 1);
-	j->first &= ~bit;
+	*first &= ~bit;
 	newline(j);
 }
 
@@ -51,7 +56,7 @@ static void open_(tide_json *j, const char *c)
 		return;
 	}
 	j->depth++;
-	j->first |= (uint64_t)1 << j->depth;
+	j->first[j->depth / 64] |= bit_of(j->depth);
 }
 
 static void close_(tide_json *j, const char *c)
@@ -60,7 +65,7 @@ static void close_(tide_json *j, const char *c)
 		j->failed = true;
 		return;
 	}
-	bool empty = j->first >> j->depth & 1;
+	bool empty = j->first[j->depth / 64] & bit_of(j->depth);
 	j->depth--;
 	if (!empty)
 		newline(j);

@@ -16,7 +16,7 @@
 typedef struct tide_json {
 	FILE *out;
 	unsigned depth;
-	uint64_t first; /* bit per depth: nothing written there yet */
+	uint64_t first[32]; /* bit per depth (at most 2047): nothing written there yet */
 	bool keyed;	/* a key was just written */
 	bool indent;	/* two spaces per level and a newline, else compact */
 	bool failed;
