@@ -87,7 +87,14 @@ enum {
  *             a = varint count + that many varints
  * Fields marked delta hold the difference to the same field of the previous record in the chunk that
  * has it: `dt` (ticks, v: never negative within a ring) and `addr` (z).
- * In EVENTS, tag bits 7 and 6 are flags of the record (see docs/format.md); tags are 1..63. */
+ * In EVENTS, tag bits 7 and 6 are flags of the record, and tags are 1..63:
+ *     TIDE_TAG_SAME   the fields `pool` and `depth` are left out: as in the record before it in this
+ *                     chunk (each as it was last seen there; 0 at the chunk's start)
+ *     TIDE_TAG_PLAIN  the fields `stream`, `stack`, `arg` and `kind` are left out: 0
+ * A flag that concerns no field of the record type says nothing. Writers need not use them.
+ *
+ * The SCHEMA payload: per record type one tag byte, then text, wire types and field names, each s. */
+enum { TIDE_TAG_SAME = 0x80, TIDE_TAG_PLAIN = 0x40, TIDE_TAG_MASK = 0x3f };
 #define TIDE_RECORDS(R) /* name, tag, text, wire types, field names */                             \
 	/* events: what a thread did */                                                            \
 	R(LANE, 1, "lane", "vvv", "dt,lane,tid")	    /* events of this thread follow */     \
