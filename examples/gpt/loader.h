@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A data loader on a thread of its own: cuts batches out of a text it makes up, two ahead. */
+#ifndef EXAMPLE_LOADER_H
+#define EXAMPLE_LOADER_H
+
+typedef struct loader loader;
+
+/* Batches of `rows` lines of `columns` tokens, each in [0, vocab). */
+loader *loader_start(int rows, int columns, int vocab);
+/* The next batch; valid until the following call. */
+const int *loader_next(loader *l);
+void loader_stop(loader *l);
+
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The example's own memory: a small caching allocator that tells Tidemark what it does.
+ *
+ * It works the way GPU frameworks' allocators do: it takes whole segments from the system, cuts
+ * blocks out of them by best fit, joins free neighbours, and keeps segments for reuse. Every block
+ * and segment is reported, so `tidemark` can show both what the program holds and what was
+ * reserved. One thread at a time (each pool belongs to one thread here). */
+#ifndef EXAMPLE_POOL_H
+#define EXAMPLE_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tidemark/record.h>
+
+typedef struct pool pool;
+
+/* A pool on the host that Tidemark knows as `name`. NULL when memory is out. */
+pool *pool_new(int kind, const char *name);
+void pool_free(pool *p);
+
+/* n floats described as a tensor; exits the example when memory is out (after telling Tidemark). */
+float *pool_take(pool *p, tide_name name, int role, int ndim, const uint64_t *shape);
+void pool_give(pool *p, float *data);
+
+#endif
