@@ -44,18 +44,20 @@ enum { TIDE_CLOCK_NS = 0 /* ticks are CLOCK_MONOTONIC_RAW ns */, TIDE_CLOCK_TSC 
 enum { TIDE_FILE_PACKED = 1 /* rewritten by `tidemark pack` */, TIDE_FILE_RECOVERED = 2 };
 
 typedef struct tide_chunk_head { /* 64 bytes */
-	uint32_t magic;	     /* TIDE_CHUNK_MAGIC */
-	uint16_t type;	     /* TIDE_CHUNK_* */
-	uint16_t flags;	     /* TIDE_CHUNK_ZSTD */
-	uint32_t stored;     /* payload bytes that follow */
-	uint32_t raw;	     /* payload bytes after decompression; <= TIDE_CHUNK_RAW_MAX */
-	uint32_t ring;	     /* EVENTS: ring number */
-	uint32_t lane;	     /* EVENTS: lane (thread) current at the first slot; 0 = none */
-	uint64_t first;	     /* EVENTS: first ring slot number held */
-	uint64_t slots;	     /* EVENTS: ring slots held; first + slots is the next chunk's first */
-	uint64_t count;	     /* records in the payload */
-	uint64_t ticks;	     /* EVENTS: clock that the first record's delta counts from */
-	uint64_t checksum;   /* XXH3-64 of this head up to here (with seed 0), then of the payload seeded by that */
+	uint32_t magic;	   /* TIDE_CHUNK_MAGIC */
+	uint16_t type;	   /* TIDE_CHUNK_* */
+	uint16_t flags;	   /* TIDE_CHUNK_ZSTD */
+	uint32_t stored;   /* payload bytes that follow */
+	uint32_t raw;	   /* payload bytes after decompression; <= TIDE_CHUNK_RAW_MAX */
+	uint32_t ring;	   /* EVENTS: ring number, from 1 */
+	uint32_t lane;	   /* EVENTS: lane (thread) current before the first record; 0 = none yet */
+	uint64_t first;	   /* EVENTS: first ring slot number held. DEFS: first byte of the log held */
+	uint64_t slots;	   /* EVENTS: ring slots held; first + slots is that ring's next chunk's first.
+			    * DEFS: bytes of the log held (= raw) */
+	uint32_t count;	   /* records in the payload */
+	uint32_t depth;	   /* EVENTS: ops open before the first record */
+	uint64_t ticks;	   /* EVENTS: clock that the first record's delta counts from */
+	uint64_t checksum; /* XXH3-64 of the payload, seeded by XXH3-64 (seed 0) of the 56 bytes above */
 } tide_chunk_head;
 _Static_assert(sizeof(tide_chunk_head) == 64, "chunk head");
 
@@ -79,38 +81,45 @@ enum {
 
 /* ---- records ------------------------------------------------------------------------------
  * A payload is a sequence of records: one tag byte, then the fields of that tag in schema order.
- * The SCHEMA chunk lists every tag with the wire types of its fields, so an unknown record can be
- * skipped, and a known one with fields added at its end is read as far as it is known.
+ * The SCHEMA chunk lists every tag with the wire types of its fields (layout: format/encode.h), so
+ * an unknown record can be skipped with nothing but that list.
  *
- * Wire types: v = varint (LEB128, <= 10 bytes)      z = zigzag varint
- *             s = varint length + bytes             d = 8 bytes, IEEE double
- *             a = varint count + that many varints
- * Fields marked delta hold the difference to the same field of the previous record in the chunk that
- * has it: `dt` (ticks, v: never negative within a ring) and `addr` (z).
- * In EVENTS, tag bits 7 and 6 are flags of the record, and tags are 1..63:
- *     TIDE_TAG_SAME   the fields `pool` and `depth` are left out: as in the record before it in this
- *                     chunk (each as it was last seen there; 0 at the chunk's start)
- *     TIDE_TAG_PLAIN  the fields `stream`, `stack`, `arg` and `kind` are left out: 0
- * A flag that concerns no field of the record type says nothing. Writers need not use them.
+ * Wire types, plain:
+ *   v  varint (LEB128, <= 10 bytes)          z  zigzag varint
+ *   s  varint length + bytes                 d  8 bytes, IEEE double
+ *   a  varint count + that many varints
+ * Wire types with memory (EVENTS only; the memory starts anew in each chunk, see format/encode.h):
+ *   t  varint: ticks since the previous record of the chunk; the first counts from chunk.ticks
+ *   x  address: tag bit 6 clear: zigzag varint, difference to the previous x of the chunk (first: to
+ *      0); tag bit 6 set: one byte, index into the chunk's table of recent addresses
+ *   p  pool:   tag bit 7 set: varint; clear: no bytes, same as the previous p of the chunk (first: 0)
+ *   q  stream: the same with its own memory
+ *
+ * In EVENTS the tag is the low 6 bits (1..63). In other chunks bits 6 and 7 are 0.
+ * Depth: a reader keeps, per ring, the number of open ops. BEGIN adds one, END takes one away,
+ * LANE sets 0, DEPTH says what it is: ops deeper than it end; ops it has too many began unseen (their
+ * begin was lost). The recorder writes DEPTH wherever the truth differs from that count.
  *
  * The SCHEMA payload: per record type one tag byte, then text, wire types and field names, each s. */
-enum { TIDE_TAG_SAME = 0x80, TIDE_TAG_PLAIN = 0x40, TIDE_TAG_MASK = 0x3f };
+enum { TIDE_TAG_POOL = 0x80, TIDE_TAG_RECENT = 0x40, TIDE_TAG_MASK = 0x3f };
 #define TIDE_RECORDS(R) /* name, tag, text, wire types, field names */                             \
 	/* events: what a thread did */                                                            \
-	R(LANE, 1, "lane", "vvv", "dt,lane,tid")	    /* events of this thread follow */     \
-	R(BEGIN, 2, "begin", "vvvv", "dt,depth,name,arg")   /* an op begins; depth = ops around it */ \
-	R(END, 3, "end", "vv", "dt,depth")		    /* ops deeper than depth end */        \
-	R(ALLOC, 4, "alloc", "vzvvvvv", "dt,addr,size,pool,depth,stream,stack")                    \
-	R(FREE, 5, "free", "vzvv", "dt,addr,pool,depth")                                           \
-	R(SEG_ALLOC, 6, "segment_alloc", "vzvvvvv", "dt,addr,size,pool,depth,stream,kind")         \
-	R(SEG_FREE, 7, "segment_free", "vzvvv", "dt,addr,size,pool,depth")                         \
-	R(TENSOR, 8, "tensor", "vzvvvvvva", "dt,addr,pool,depth,name,dtype,role,grad,shape")       \
-	R(SAMPLE, 9, "sample", "vvvd", "dt,depth,counter,value")                                   \
-	R(MARK, 10, "mark", "vvvvz", "dt,depth,kind,name,value")                                   \
-	R(ANNOTATE, 11, "annotation", "vvvs", "dt,depth,key,text")                                 \
-	R(OOM, 12, "oom", "vvvvz", "dt,depth,pool,size,free")                                      \
-	R(ALLOC_REQ, 13, "alloc_requested", "vzvvvvvv",                                            \
-	  "dt,addr,size,pool,depth,stream,stack,requested")                                        \
+	R(LANE, 1, "lane", "tvv", "dt,lane,tid")	/* events of this thread follow; depth is 0 */ \
+	R(BEGIN, 2, "begin", "tv", "dt,name")		/* an op begins inside the open one */     \
+	R(END, 3, "end", "t", "dt")			/* the innermost op ends */                \
+	R(ALLOC, 4, "alloc", "txvpq", "dt,addr,size,pool,stream")                                  \
+	R(FREE, 5, "free", "txp", "dt,addr,pool")                                                  \
+	R(SEG_ALLOC, 6, "segment_alloc", "txvpqv", "dt,addr,size,pool,stream,kind")                \
+	R(SEG_FREE, 7, "segment_free", "txvp", "dt,addr,size,pool")                                \
+	R(TENSOR, 8, "tensor", "txpvvvva", "dt,addr,pool,name,dtype,role,grad,shape")              \
+	R(SAMPLE, 9, "sample", "tvd", "dt,counter,value")                                          \
+	R(MARK, 10, "mark", "tvvz", "dt,kind,name,value")                                          \
+	R(ANNOTATE, 11, "annotation", "tvs", "dt,key,text")                                        \
+	R(OOM, 12, "oom", "tpvz", "dt,pool,size,free")                                             \
+	R(ALLOC_FULL, 13, "alloc_full", "txvpqvv", "dt,addr,size,pool,stream,stack,requested")     \
+	R(ALLOC_STACK, 14, "alloc_stack", "txvpqv", "dt,addr,size,pool,stream,stack")              \
+	R(BEGIN_ARG, 15, "begin_arg", "tvv", "dt,name,arg") /* BEGIN with a number */              \
+	R(DEPTH, 16, "depth", "tv", "dt,depth")		    /* so many ops are open now */         \
 	/* definitions: ids are dense from 1 in each kind, defined before use */                   \
 	R(NAME, 32, "name", "vs", "id,text")                                                       \
 	R(FRAME, 33, "frame", "vvvv", "id,function,file,line")                                     \
@@ -131,16 +140,6 @@ enum {
 #undef R
 };
 
-/* ---- the ring file ------------------------------------------------------------------------
- * head page(s), then blocks: rings and name logs. Written in place through shared mappings. */
-
-typedef struct tide_ring_slot { /* one event, 32 bytes; longer ones take several slots */
-	uint64_t ticks;
-	uint64_t addr;	/* or: arg, counter value bits, ... per type */
-	uint64_t size;	/* bits 0..47 size, 48..63 stream */
-	uint32_t stack; /* or: name id, ... per type */
-	uint32_t head;	/* bits 0..7 type (TIDE_REC_*), 8..19 pool, 20..31 depth */
-} tide_ring_slot;
-_Static_assert(sizeof(tide_ring_slot) == 32, "ring slot");
+/* The ring file: format/rings.h. */
 
 #endif
