@@ -12,6 +12,10 @@
  *     };
  *     static int run(const tide_args *a) { if (a->opt[O_JSON].set) ... }
  *
+ * Every command has -h/--help. A command with an option named "output" (kind FILE) has a->out
+ * opened for it: written beside the file and renamed over it when run() returns 0 or 3, so that a
+ * failure leaves the old file alone.
+ *
  * Only this folder prints or exits. Exit status: 0 fine, 1 bad input, 2 bad usage, 3 a --fail-if
  * threshold was crossed. */
 #ifndef TIDE_CLI_CLI_H
@@ -70,6 +74,7 @@ typedef struct tide_command {
 	size_t n_options;
 	size_t min_files, max_files; /* max SIZE_MAX = any number */
 	int (*run)(const tide_args *a);
+	bool own_output; /* run() writes the file of --output itself: the framework leaves it alone */
 } tide_command;
 
 #define TIDE_COMMAND_OPTIONS(table) .options = table, .n_options = sizeof(table) / sizeof *(table)
@@ -77,7 +82,13 @@ typedef struct tide_command {
 /* NULL-terminated; the order is the order of help. */
 extern const tide_command *const tide__commands[];
 
-/* Print "tidemark: FILE: text (byte N)" to stderr and return 1. */
+/* A command by its name, or NULL. */
+const tide_command *tide__command_find(const char *name);
+/* Help of one command, of the whole program. */
+void tide__help_command(const tide_command *c, FILE *out);
+void tide__help_program(FILE *out);
+
+/* Print "tidemark: FILE: text (byte N)" to stderr and return 1. `file` may be NULL. */
 int tide__cli_fail(const char *file, const tide_error *err);
 /* Print "tidemark CMD: text" and a hint to stderr and return 2. */
 int tide__cli_usage(const tide_args *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-int main(void)
+/* The tidemark program. Everything is in cli.c, so that tests and tidemark-mpi can link it too. */
+#include "cli/cli.h"
+
+int main(int argc, char **argv)
 {
-	return 2;
+	return tide__cli_main(argc, argv);
 }

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The program around the commands: find the command, parse its options, open its output, run it,
+ * say what went wrong. One exit, one way to print an error. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/options.h"
+
+#ifndef TIDE_VERSION
+#define TIDE_VERSION "unknown"
+#endif
+
+/* ---- errors ---- */
+
+int tide__cli_fail(const char *file, const tide_error *err)
+{
+	char name[600];
+	const char *text = *err->text ? err->text : tide_code_text(err->code);
+	fputs("tidemark: ", stderr);
+	if (file)
+		fprintf(stderr, "%s: ", tide__fmt_name(name, sizeof name, file, strlen(file), 0));
+	fputs(text, stderr);
+	if (err->offset != TIDE_NO_OFFSET)
+		fprintf(stderr, " (byte %" PRIu64 ")", err->offset);
+	fputc('\n', stderr);
+	return 1;
+}
+
+static int usage(const char *cmd, const char *text)
+{
+	char safe[800];
+	tide__fmt_name(safe, sizeof safe, text, strlen(text), 0);
+	fprintf(stderr, "tidemark%s%s: %s\ntry: tidemark %s%s\n", cmd ? " " : "", cmd ? cmd : "",
+		safe, cmd ? cmd : "", cmd ? " --help" : "help");
+	return 2;
+}
+
+int tide__cli_usage(const tide_args *a, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	return usage(a->cmd->name, text);
+}
+
+int tide__cli_done(const tide_args *a)
+{
+	tide_error err = { .code = TIDE_EIO, .offset = TIDE_NO_OFFSET };
+	bool bad = ferror(a->out);
+	errno = 0;
+	if (!fflush(a->out) && !bad)
+		return 0;
+	tide__fail_errno(&err, "cannot write");
+	return tide__cli_fail(a->out == stdout ? "standard output" : "output", &err);
+}
+
+/* ---- output ---- */
+
+/* A locale that names another character set than UTF-8 gets plain ASCII; none at all gets UTF-8. */
+static bool wants_ascii(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	const char *term = getenv("TERM");
+	if (term && !strcmp(term, "linux"))
+		return true;
+	for (size_t i = 0; i < 3; i++) {
+		const char *v = getenv(names[i]);
+		if (v && *v)
+			return !strcasestr(v, "utf-8") && !strcasestr(v, "utf8");
+	}
+	return false;
+}
+
+static int width_of(int fd, bool tty)
+{
+	struct winsize w;
+	const char *columns = getenv("COLUMNS");
+	int n = columns ? atoi(columns) : 0;
+	if (n > 0)
+		return n < 40 ? 40 : n;
+	if (tty && !ioctl(fd, TIOCGWINSZ, &w) && w.ws_col)
+		return w.ws_col < 40 ? 40 : w.ws_col;
+	return tty ? 80 : 0;
+}
+
+static tide_style style_of(FILE *out)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	bool tty = isatty(fileno(out));
+	return (tide_style){
+		.color = tty && !(no_color && *no_color) && !(term && !strcmp(term, "dumb")),
+		.width = width_of(fileno(out), tty),
+		.ascii = wants_ascii(),
+	};
+}
+
+struct output {
+	const char *path; /* what the user named; NULL = standard output */
+	char *temp;	  /* written first, then renamed; NULL = written in place */
+};
+
+static const char *output_path(const tide_args *a)
+{
+	for (size_t k = 0; k < a->cmd->n_options && !a->cmd->own_output; k++)
+		if (!strcmp(a->cmd->options[k].name, "output") && a->opt[k].set &&
+		    strcmp(a->opt[k].text, "-"))
+			return a->opt[k].text;
+	return NULL;
+}
+
+/* a->out for the command. A regular file is written beside itself and renamed at the end. */
+static int open_output(tide_args *a, struct output *o)
+{
+	struct stat st;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	a->out = stdout;
+	o->path = output_path(a);
+	if (o->path) {
+		bool plain = stat(o->path, &st) || S_ISREG(st.st_mode);
+		if (plain && asprintf(&o->temp, "%s.part", o->path) < 0)
+			o->temp = NULL;
+		a->out = fopen(o->temp ? o->temp : o->path, "w");
+		if (!a->out) {
+			tide__fail_errno(&err, "cannot write");
+			return tide__cli_fail(o->path, &err);
+		}
+	}
+	a->style = style_of(a->out);
+	return 0;
+}
+
+static int close_output(const tide_args *a, struct output *o, int rc)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	bool keep = rc == 0 || rc == 3;
+	if (o->path && a->out && fclose(a->out) && keep) {
+		tide__fail_errno(&err, "cannot write");
+		rc = tide__cli_fail(o->path, &err);
+		keep = false;
+	}
+	if (o->temp && keep && rename(o->temp, o->path)) {
+		tide__fail_errno(&err, "cannot write");
+		rc = tide__cli_fail(o->path, &err);
+		keep = false;
+	}
+	if (o->temp && !keep)
+		unlink(o->temp);
+	free(o->temp);
+	return rc;
+}
+
+/* ---- main ---- */
+
+static int run(const tide_command *cmd, int argc, char **argv)
+{
+	tide_args a = { .cmd = cmd, .out = stdout };
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	struct output o = { 0 };
+	bool help = false;
+	int rc;
+	if (tide__options_parse(cmd, argc, argv, &a, &help, &err) != TIDE_OK) {
+		rc = err.code == TIDE_EUSAGE ? usage(cmd->name, err.text)
+					     : tide__cli_fail(NULL, &err);
+	} else if (help) {
+		tide__help_command(cmd, stdout);
+		rc = tide__cli_done(&a);
+	} else {
+		rc = open_output(&a, &o);
+		if (!rc)
+			rc = cmd->run(&a);
+		rc = close_output(&a, &o, rc);
+	}
+	tide__options_free(&a);
+	return rc;
+}
+
+static const char *command_name(const void *user, size_t i)
+{
+	return tide__commands[i]->name;
+}
+
+static int unknown(const char *word)
+{
+	char text[200];
+	size_t n = 0;
+	while (tide__commands[n])
+		n++;
+	const char *near = tide__nearest(word, command_name, NULL, n);
+	snprintf(text, sizeof text, "there is no command '%.80s'%s%s%s", word,
+		 near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+	return usage(NULL, text);
+}
+
+int tide__cli_main(int argc, char **argv)
+{
+	if (argc < 2) {
+		tide__help_program(stderr);
+		return 2;
+	}
+	const char *word = argv[1];
+	tide_args plain = { .out = stdout };
+	if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
+		puts("tidemark " TIDE_VERSION);
+		return tide__cli_done(&plain);
+	}
+	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+		tide__help_program(stdout);
+		return tide__cli_done(&plain);
+	}
+	const tide_command *cmd = tide__command_find(word);
+	return cmd ? run(cmd, argc - 2, argv + 2) : unknown(word);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The one list of commands: dispatch, help, completion and the man-page check walk it.
+ * To add one: write cmd_NAME.c, add it to meson.build, add a line here. */
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define TIDE_COMMANDS(X) \
+	X(info)          \
+	X(completion)    \
+	X(help)
+
+#define X(name) extern const tide_command tide__cmd_##name;
+TIDE_COMMANDS(X)
+#undef X
+
+const tide_command *const tide__commands[] = {
+#define X(name) &tide__cmd_##name,
+	TIDE_COMMANDS(X)
+#undef X
+		NULL,
+};
+
+const tide_command *tide__command_find(const char *name)
+{
+	for (const tide_command *const *c = tide__commands; *c; c++)
+		if (!strcmp((*c)->name, name))
+			return *c;
+	return NULL;
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "cli/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+__extension__ typedef unsigned __int128 wide;
+
+/* ---- values ---- */
+
+static bool parse_int(const char *text, int64_t *out)
+{
+	char *end;
+	errno = 0;
+	long long v = strtoll(text, &end, 10);
+	if (end == text || *end || errno || isspace((unsigned char)*text))
+		return false;
+	*out = v;
+	return true;
+}
+
+/* Shift of a unit, or -1: B, K, KB, KiB, M ... in any case. */
+static int unit_shift(const char *u)
+{
+	static const char prefixes[] = "kmgtp";
+	if (!*u || !strcasecmp(u, "b"))
+		return 0;
+	const char *p = strchr(prefixes, tolower((unsigned char)*u));
+	if (!p || (u[1] && strcasecmp(u + 1, "b") && strcasecmp(u + 1, "ib")))
+		return -1;
+	return 10 * (int)(p - prefixes + 1);
+}
+
+bool tide__parse_bytes(const char *text, int64_t *out)
+{
+	const char *s = text;
+	wide whole = 0, part = 0, scale = 1;
+	for (; isdigit((unsigned char)*s); s++)
+		if ((whole = whole * 10 + (unsigned)(*s - '0')) > INT64_MAX)
+			return false;
+	if (s == text)
+		return false;
+	if (*s == '.')
+		for (s++; isdigit((unsigned char)*s); s++)
+			if (scale < 1000000000000) {
+				part = part * 10 + (unsigned)(*s - '0');
+				scale *= 10;
+			}
+	while (*s == ' ')
+		s++;
+	int shift = unit_shift(s);
+	if (shift < 0)
+		return false;
+	wide v = (whole << shift) + (part << shift) / scale;
+	if (v > INT64_MAX)
+		return false;
+	*out = (int64_t)v;
+	return true;
+}
+
+int tide__option_choice(const char *choices, const char *text)
+{
+	size_t n = strlen(text);
+	int i = 0;
+	for (const char *c = choices; n; c++, i++) {
+		size_t k = strcspn(c, ",");
+		if (k == n && !memcmp(c, text, n))
+			return i;
+		c += k;
+		if (!*c)
+			break;
+	}
+	return -1;
+}
+
+tide_code tide__option_value(const tide_option *o, const char *text, tide_value *v, tide_error *err)
+{
+	v->set = true;
+	v->text = text;
+	switch (o->kind) {
+	case TIDE_OPT_INT:
+		if (!parse_int(text, &v->num))
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "--%s wants a whole number, not '%s'", o->name, text);
+		break;
+	case TIDE_OPT_BYTES:
+		if (!tide__parse_bytes(text, &v->num))
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "--%s wants a size such as 4096 or 2GiB, not '%s'",
+					  o->name, text);
+		break;
+	case TIDE_OPT_ENUM:
+		v->num = tide__option_choice(o->arg, text);
+		if (v->num < 0)
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "--%s wants one of %s, not '%s'", o->name, o->arg, text);
+		break;
+	default:
+		break;
+	}
+	return TIDE_OK;
+}
+
+/* ---- misspelt names ---- */
+
+/* Edit distance, capped: only "is it at most a few" matters. */
+static unsigned distance(const char *a, const char *b)
+{
+	enum { MAX = 32 };
+	size_t na = strlen(a), nb = strlen(b);
+	unsigned row[MAX + 1];
+	if (na > MAX || nb > MAX)
+		return MAX;
+	for (size_t j = 0; j <= nb; j++)
+		row[j] = (unsigned)j;
+	for (size_t i = 1; i <= na; i++) {
+		unsigned diag = row[0];
+		row[0] = (unsigned)i;
+		for (size_t j = 1; j <= nb; j++) {
+			unsigned best = diag + (a[i - 1] != b[j - 1]);
+			diag = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[nb];
+}
+
+const char *tide__nearest(const char *word, const char *(*name)(const void *user, size_t i),
+			  const void *user, size_t n)
+{
+	const char *best = NULL;
+	unsigned best_d = strlen(word) < 4 ? 2 : 3; /* anything this far or farther is no hint */
+	for (size_t i = 0; i < n; i++) {
+		const char *s = name(user, i);
+		bool prefix = strlen(word) > 1 && !strncmp(s, word, strlen(word));
+		unsigned d = prefix ? 1 : distance(word, s);
+		if (d < best_d) {
+			best_d = d;
+			best = s;
+		}
+	}
+	return best;
+}
+
+static const char *option_name(const void *user, size_t i)
+{
+	return ((const tide_command *)user)->options[i].name;
+}
+
+/* ---- the walk ---- */
+
+struct parse {
+	const tide_command *cmd;
+	tide_args *a;
+	tide_error *err;
+	char **argv;
+	int argc, at;
+	bool help;
+};
+
+static tide_code store(struct parse *p, size_t k, const char *text)
+{
+	const tide_option *o = &p->cmd->options[k];
+	tide_value *v = &p->a->opt[k];
+	if (v->given && !o->many && o->kind != TIDE_OPT_FLAG)
+		return tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET, "--%s is given twice",
+				  o->name);
+	tide_code rc = tide__option_value(o, text, v, p->err);
+	v->given = true;
+	if (rc == TIDE_OK && o->many) {
+		const char **list = tide__realloc(v->list, v->n_list + 1, sizeof *list);
+		if (!list)
+			return tide__nomem(p->err);
+		v->list = list;
+		v->list[v->n_list++] = text;
+	}
+	return rc;
+}
+
+/* The value of option k: `inl` when it stands in the same word, else the next word. */
+static tide_code take(struct parse *p, size_t k, const char *inl)
+{
+	const tide_option *o = &p->cmd->options[k];
+	if (o->kind == TIDE_OPT_FLAG) {
+		if (inl)
+			return tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "--%s takes no value", o->name);
+		return store(p, k, "");
+	}
+	if (!inl) {
+		if (p->at + 1 >= p->argc)
+			return tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "--%s wants a value (%s)", o->name, o->arg);
+		inl = p->argv[++p->at];
+	}
+	return store(p, k, inl);
+}
+
+static tide_code long_option(struct parse *p, const char *word)
+{
+	size_t n = strcspn(word, "=");
+	if (n == 4 && !memcmp(word, "help", 4)) {
+		p->help = true;
+		return TIDE_OK;
+	}
+	for (size_t k = 0; k < p->cmd->n_options; k++) {
+		const char *name = p->cmd->options[k].name;
+		if (strlen(name) == n && !memcmp(name, word, n))
+			return take(p, k, word[n] ? word + n + 1 : NULL);
+	}
+	char bare[64];
+	snprintf(bare, sizeof bare, "%.*s", (int)(n < 60 ? n : 60), word);
+	const char *near = tide__nearest(bare, option_name, p->cmd, p->cmd->n_options);
+	return tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET, "unknown option --%s%s%s%s", bare,
+			  near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "");
+}
+
+/* -j, -jv, -n5, -n 5 */
+static tide_code short_options(struct parse *p, const char *word)
+{
+	for (; *word; word++) {
+		size_t k = 0;
+		if (*word == 'h') {
+			p->help = true;
+			continue;
+		}
+		while (k < p->cmd->n_options && p->cmd->options[k].letter != *word)
+			k++;
+		if (k == p->cmd->n_options)
+			return tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET, "unknown option -%c",
+					  *word);
+		if (p->cmd->options[k].kind != TIDE_OPT_FLAG)
+			return take(p, k, word[1] ? word + 1 : NULL);
+		tide_code rc = take(p, k, NULL);
+		if (rc != TIDE_OK)
+			return rc;
+	}
+	return TIDE_OK;
+}
+
+static tide_code defaults(struct parse *p)
+{
+	for (size_t k = 0; k < p->cmd->n_options; k++) {
+		const tide_option *o = &p->cmd->options[k];
+		tide_code rc =
+			o->def ? tide__option_value(o, o->def, &p->a->opt[k], p->err) : TIDE_OK;
+		if (rc != TIDE_OK)
+			return rc;
+	}
+	return TIDE_OK;
+}
+
+static tide_code walk(struct parse *p)
+{
+	bool only_files = false;
+	tide_code rc = TIDE_OK;
+	for (p->at = 0; p->at < p->argc && rc == TIDE_OK; p->at++) {
+		char *w = p->argv[p->at];
+		if (only_files || w[0] != '-' || !w[1])
+			p->a->files[p->a->n_files++] = w;
+		else if (!strcmp(w, "--"))
+			only_files = true;
+		else
+			rc = w[1] == '-' ? long_option(p, w + 2) : short_options(p, w + 1);
+		if (p->help)
+			return TIDE_OK;
+	}
+	return rc;
+}
+
+tide_code tide__options_parse(const tide_command *cmd, int argc, char **argv, tide_args *a,
+			      bool *help, tide_error *err)
+{
+	struct parse p = { .cmd = cmd, .a = a, .err = err, .argv = argv, .argc = argc };
+	a->cmd = cmd;
+	a->opt = tide__calloc(cmd->n_options + 1, sizeof *a->opt);
+	a->files = tide__calloc((size_t)argc + 1, sizeof *a->files);
+	if (!a->opt || !a->files)
+		return tide__nomem(err);
+	tide_code rc = defaults(&p);
+	if (rc == TIDE_OK)
+		rc = walk(&p);
+	*help = p.help;
+	if (rc != TIDE_OK || p.help)
+		return rc;
+	if (a->n_files < cmd->min_files)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s",
+				  cmd->min_files == 1 ? "which file?" : "more files are needed");
+	if (a->n_files > cmd->max_files)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "'%s' is one argument too many",
+				  a->files[cmd->max_files]);
+	return TIDE_OK;
+}
+
+void tide__options_free(tide_args *a)
+{
+	for (size_t k = 0; a->opt && k < a->cmd->n_options; k++)
+		tide__free(a->opt[k].list);
+	tide__free(a->opt);
+	tide__free(a->files);
+	a->opt = NULL;
+	a->files = NULL;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Parsing a command line against a command's option table.
+ *
+ * Understands --name=value, --name value, -xvalue, -x value, grouped flags (-jv), and "--" after
+ * which everything is a file. "-" alone is a file (standard input). Options and files may be mixed.
+ * Nothing here prints or exits: a mistake is a TIDE_EUSAGE with one line that says what to do. */
+#ifndef TIDE_CLI_OPTIONS_H
+#define TIDE_CLI_OPTIONS_H
+
+#include "cli/cli.h"
+
+/* Fill a->opt and a->files from argv[0..argc) (the words after the command's name); texts are
+ * borrowed from argv. *help is set when -h or --help was among them: nothing else is checked then.
+ * Call tide__options_free in any case. */
+tide_code tide__options_parse(const tide_command *cmd, int argc, char **argv, tide_args *a,
+			      bool *help, tide_error *err);
+void tide__options_free(tide_args *a);
+
+/* One value of an option's kind. */
+tide_code tide__option_value(const tide_option *o, const char *text, tide_value *v,
+			     tide_error *err);
+/* Index of the choice among a comma-separated list, or -1. */
+int tide__option_choice(const char *choices, const char *text);
+/* "4096", "2GiB", "1.5 MB": units are powers of 1024, as everywhere in Tidemark. */
+bool tide__parse_bytes(const char *text, int64_t *out);
+/* The name nearest to a misspelt one, or NULL when none is near. `name(i)` gives the i-th. */
+const char *tide__nearest(const char *word, const char *(*name)(const void *user, size_t i),
+			  const void *user, size_t n);
+
+#endif

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Cells are kept as values, texts in one buffer; widths are known only when everything is in.
+ * Only text columns give way when the table is too wide, the widest first. */
+#include "render/grid.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "render/format.h"
+
+enum kind { NONE, INT, UINT, REAL, TEXT };
+
+struct cell {
+	uint8_t kind;
+	uint32_t len; /* of a text */
+	union {
+		int64_t i;
+		uint64_t u;
+		double d;
+		size_t at; /* of a text in the buffer */
+	};
+};
+
+struct tide_grid {
+	const tide_grid_col *cols; /* borrowed */
+	size_t n_cols;
+	struct cell *cells; /* row by row */
+	size_t n, cap;
+	char *text;
+	size_t n_text, cap_text;
+	bool failed;
+};
+
+enum { GAP = 2, MIN_TEXT = 12 };
+
+/* ---- filling ---- */
+
+tide_grid *tide__grid_new(const tide_grid_col *cols, size_t n)
+{
+	tide_grid *g = tide__calloc(1, sizeof *g);
+	if (g) {
+		g->cols = cols;
+		g->n_cols = n;
+	}
+	return g;
+}
+
+void tide__grid_free(tide_grid *g)
+{
+	if (!g)
+		return;
+	tide__free(g->cells);
+	tide__free(g->text);
+	tide__free(g);
+}
+
+bool tide__grid_failed(const tide_grid *g)
+{
+	return !g || g->failed;
+}
+
+size_t tide__grid_rows(const tide_grid *g)
+{
+	return g && g->n_cols ? g->n / g->n_cols : 0;
+}
+
+/* *p with room for `need` elements; false and sticky failure otherwise. */
+static bool grow(tide_grid *g, void **p, size_t *cap, size_t need, size_t size)
+{
+	if (need <= *cap)
+		return true;
+	size_t to = *cap ? *cap + *cap / 2 : 64;
+	if (to < need)
+		to = need;
+	void *q = tide__realloc(*p, to, size);
+	if (!q) {
+		g->failed = true;
+		return false;
+	}
+	*p = q;
+	*cap = to;
+	return true;
+}
+
+static void add(tide_grid *g, struct cell c)
+{
+	if (!g || g->failed || !grow(g, (void **)&g->cells, &g->cap, g->n + 1, sizeof c))
+		return;
+	g->cells[g->n++] = c;
+}
+
+void tide__grid_textn(tide_grid *g, const char *s, size_t n)
+{
+	if (n > UINT32_MAX)
+		n = UINT32_MAX;
+	if (!g || g->failed || !grow(g, (void **)&g->text, &g->cap_text, g->n_text + n + 1, 1))
+		return;
+	memcpy(g->text + g->n_text, s, n);
+	add(g, (struct cell){ .kind = TEXT, .len = (uint32_t)n, .at = g->n_text });
+	g->n_text += n;
+}
+
+void tide__grid_text(tide_grid *g, const char *s)
+{
+	if (s)
+		tide__grid_textn(g, s, strlen(s));
+	else
+		tide__grid_none(g);
+}
+
+void tide__grid_int(tide_grid *g, int64_t v)
+{
+	add(g, (struct cell){ .kind = INT, .i = v });
+}
+
+void tide__grid_uint(tide_grid *g, uint64_t v)
+{
+	add(g, (struct cell){ .kind = UINT, .u = v });
+}
+
+void tide__grid_real(tide_grid *g, double v)
+{
+	add(g, isnan(v) ? (struct cell){ .kind = NONE } : (struct cell){ .kind = REAL, .d = v });
+}
+
+void tide__grid_none(tide_grid *g)
+{
+	add(g, (struct cell){ .kind = NONE });
+}
+
+/* ---- text ---- */
+
+static double as_double(const struct cell *c)
+{
+	return c->kind == INT ? (double)c->i : c->kind == UINT ? (double)c->u : c->d;
+}
+
+/* A cell that is not a text. */
+static char *show(char *buf, size_t n, const struct cell *c, tide_cell type)
+{
+	double v = as_double(c);
+	switch (c->kind == NONE ? TIDE_CELL_TEXT : type) {
+	case TIDE_CELL_COUNT:
+		if (c->kind == UINT && c->u > INT64_MAX)
+			snprintf(buf, n, "%" PRIu64, c->u);
+		else
+			tide__fmt_count(buf, n, c->kind == REAL ? (int64_t)c->d : c->i);
+		return buf;
+	case TIDE_CELL_BYTES:
+		return tide__fmt_bytes(buf, n, v);
+	case TIDE_CELL_DELTA:
+		return tide__fmt_delta(buf, n, v);
+	case TIDE_CELL_NS:
+		return tide__fmt_ns(buf, n, v);
+	case TIDE_CELL_PCT:
+		snprintf(buf, n, "%.1f %%", v);
+		return buf;
+	case TIDE_CELL_REAL:
+		snprintf(buf, n, "%.2f", v);
+		return buf;
+	case TIDE_CELL_HEX:
+		snprintf(buf, n, "0x%" PRIx64, c->u);
+		return buf;
+	default:
+		snprintf(buf, n, "-");
+		return buf;
+	}
+}
+
+static int cell_width(const tide_grid *g, const struct cell *c, tide_cell type)
+{
+	char buf[400];
+	if (c->kind == TEXT)
+		return tide__columns(g->text + c->at, c->len);
+	return (int)strlen(show(buf, sizeof buf, c, type));
+}
+
+static void measure(const tide_grid *g, int *w)
+{
+	for (size_t k = 0; k < g->n_cols; k++)
+		w[k] = g->cols[k].title ? tide__columns(g->cols[k].title, strlen(g->cols[k].title))
+					: 0;
+	for (size_t i = 0; i < g->n / g->n_cols * g->n_cols; i++) {
+		size_t k = i % g->n_cols;
+		int cw = g->cols[k].title ? cell_width(g, &g->cells[i], g->cols[k].type) : 0;
+		if (cw > w[k])
+			w[k] = cw;
+	}
+}
+
+/* Take columns away from the widest text until the table fits or nothing more can give. */
+static void squeeze(const tide_grid *g, int *w, int room)
+{
+	int total = -GAP;
+	for (size_t k = 0; k < g->n_cols; k++)
+		total += g->cols[k].title ? w[k] + GAP : 0;
+	while (total > room) {
+		size_t best = g->n_cols;
+		for (size_t k = 0; k < g->n_cols; k++)
+			if (g->cols[k].title && g->cols[k].type == TIDE_CELL_TEXT &&
+			    w[k] > MIN_TEXT && (best == g->n_cols || w[k] > w[best]))
+				best = k;
+		if (best == g->n_cols)
+			return;
+		w[best]--;
+		total--;
+	}
+}
+
+static void pad(FILE *out, int n)
+{
+	if (n > 0)
+		fprintf(out, "%*s", n, "");
+}
+
+/* One cell; the last column's trailing blanks are left out. */
+static void put_cell(FILE *out, const char *s, size_t n, int w, bool left, bool last, bool ascii)
+{
+	int cw = tide__columns(s, n);
+	if (!left)
+		pad(out, w - cw);
+	tide__put_name(out, s, n, cw > w ? w : 0, ascii);
+	if (left && !last)
+		pad(out, w - cw);
+}
+
+static size_t last_shown(const tide_grid *g)
+{
+	size_t last = 0;
+	for (size_t k = 0; k < g->n_cols; k++)
+		if (g->cols[k].title)
+			last = k;
+	return last;
+}
+
+static void print_head(const tide_grid *g, FILE *out, const tide_style *st, const int *w,
+		       int indent)
+{
+	size_t last = last_shown(g);
+	pad(out, indent);
+	fputs(st->color ? "\033[1m" : "", out);
+	for (size_t k = 0; k < g->n_cols; k++) {
+		const tide_grid_col *c = &g->cols[k];
+		if (!c->title)
+			continue;
+		put_cell(out, c->title, strlen(c->title), w[k], c->type == TIDE_CELL_TEXT,
+			 k == last, st->ascii);
+		pad(out, k == last ? 0 : GAP);
+	}
+	fputs(st->color ? "\033[0m\n" : "\n", out);
+}
+
+static void print_row(const tide_grid *g, const struct cell *row, FILE *out, const tide_style *st,
+		      const int *w, int indent)
+{
+	size_t last = last_shown(g);
+	char buf[400];
+	pad(out, indent);
+	for (size_t k = 0; k < g->n_cols; k++) {
+		const struct cell *c = &row[k];
+		bool left = g->cols[k].type == TIDE_CELL_TEXT;
+		if (!g->cols[k].title)
+			continue;
+		const char *s = c->kind == TEXT ? g->text + c->at
+						: show(buf, sizeof buf, c, g->cols[k].type);
+		size_t n = c->kind == TEXT ? c->len : strlen(s);
+		put_cell(out, s, n, w[k], left, k == last, st->ascii);
+		pad(out, k == last ? 0 : GAP);
+	}
+	fputc('\n', out);
+}
+
+void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, int indent)
+{
+	int *w = g && !g->failed ? tide__alloc(g->n_cols, sizeof *w) : NULL;
+	if (!w)
+		return;
+	measure(g, w);
+	if (style->width)
+		squeeze(g, w, style->width - indent);
+	print_head(g, out, style, w, indent);
+	for (size_t r = 0; r < tide__grid_rows(g); r++)
+		print_row(g, g->cells + r * g->n_cols, out, style, w, indent);
+	tide__free(w);
+}
+
+/* ---- JSON ---- */
+
+static void json_cell(const tide_grid *g, const struct cell *c, tide_cell type, tide_json *j)
+{
+	switch (c->kind) {
+	case INT:
+		tide__json_int(j, c->i);
+		break;
+	case UINT:
+		tide__json_uint(j, c->u);
+		break;
+	case REAL:
+		if (type == TIDE_CELL_PCT)
+			tide__json_fixed(j, c->d, 4);
+		else
+			tide__json_double(j, c->d);
+		break;
+	case TEXT:
+		tide__json_strn(j, g->text + c->at, c->len);
+		break;
+	default:
+		tide__json_null(j);
+	}
+}
+
+void tide__grid_json(const tide_grid *g, tide_json *j)
+{
+	tide__json_array(j);
+	for (size_t r = 0; r < tide__grid_rows(g); r++) {
+		tide__json_object(j);
+		for (size_t k = 0; k < g->n_cols; k++) {
+			tide__json_key(j, g->cols[k].key);
+			json_cell(g, &g->cells[r * g->n_cols + k], g->cols[k].type, j);
+		}
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
