@@ -33,8 +33,59 @@
 #define TIDE_RECENT(addr) ((unsigned)(((addr) * UINT64_C(0x9e3779b97f4a7c15)) >> 56))
 
 enum {
-	TIDE_RECORD_MAX = 4200,	     /* bytes that one event can take, DEPTH before it included */
-	TIDE_EVENTS_PAYLOAD = 65536, /* usual size of an EVENTS payload; never more than this */
+	TIDE_RECORD_MAX = 4224,	     /* bytes that one event can take, DEPTH before it included */
+	TIDE_EVENTS_PAYLOAD = 65536, /* an EVENTS payload never takes more */
+	TIDE_EVENTS_CHUNK = 64 + TIDE_EVENTS_PAYLOAD,
 };
+
+/* ---- putting values; each returns the byte after what it wrote ----------------------------- */
+
+static inline uint8_t *tide__put_v(uint8_t *p, uint64_t v)
+{
+	while (v >= 0x80) {
+		*p++ = (uint8_t)(v | 0x80);
+		v >>= 7;
+	}
+	*p++ = (uint8_t)v;
+	return p;
+}
+
+static inline uint8_t *tide__put_z(uint8_t *p, int64_t v)
+{
+	return tide__put_v(p, ((uint64_t)v << 1) ^ (uint64_t)(v >> 63));
+}
+
+/* Length and bytes. */
+uint8_t *tide__put_s(uint8_t *p, const void *bytes, size_t n);
+
+/* ---- chunks -------------------------------------------------------------------------------- */
+
+/* Complete a chunk: fill in magic, sizes and checksum of *h for the `n` raw payload bytes. */
+void tide__chunk_seal(tide_chunk_head *h, const void *payload, uint32_t n);
+
+/* The SCHEMA payload, at most TIDE_SCHEMA_MAX bytes. *count receives the number of record types. */
+enum { TIDE_SCHEMA_MAX = 4096 };
+size_t tide__encode_schema(uint8_t *out, uint32_t *count);
+
+/* Checksum of a file head, to be stored in it and compared with it. */
+uint64_t tide__file_head_sum(const tide_file_head *h);
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+/* One ring's state from chunk to chunk. Start with everything 0 but `ring`. */
+typedef struct tide_encoder {
+	uint32_t ring;	 /* its number */
+	uint32_t lane;	 /* thread current after the last slot encoded */
+	uint32_t depth;	 /* open ops after it, as a reader counts them */
+	uint64_t next;	 /* number of the next slot to encode */
+	uint64_t ticks;	 /* time of the last record */
+	uint64_t events; /* encoded so far; LANE and DEPTH records are not events */
+	uint64_t bad;	 /* slots skipped because they make no sense (never from the recorder) */
+} tide_encoder;
+
+/* Encode slots [e->next, head) of a ring of mask + 1 slots, as many as fit, into one EVENTS chunk at
+ * `out` (room for TIDE_EVENTS_CHUNK). Returns the chunk's bytes, head included; 0: nothing to do. The
+ * state moves on: encode with a copy and keep it once the chunk is safely written. */
+size_t tide__encode_events(tide_encoder *e, const tide_ring_slot *slots, uint64_t mask, uint64_t head, uint8_t *out);
 
 #endif

@@ -35,7 +35,7 @@ typedef struct tide_file_head { /* 128 bytes at offset 0 */
 	int64_t start_real;	/* Unix ns at t = 0 */
 	uint32_t clock;		/* TIDE_CLOCK_* */
 	uint32_t flags;		/* TIDE_FILE_* */
-	uint8_t reserved[40];
+	uint8_t reserved[48];
 	uint64_t checksum;	/* XXH3-64 of the bytes before it */
 } tide_file_head;
 _Static_assert(sizeof(tide_file_head) == 128, "file head");

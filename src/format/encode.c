@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The encoder. One pass over the slots, one small function a field group; the writer thread's time
+ * is spent here, so the common records (alloc, free, begin, end) come first and touch nothing but
+ * the 2 KiB table of recent addresses. Slots are not trusted: the ring file of a dead process goes
+ * through here too. */
+#include "format/encode.h"
+
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* What a chunk's records remember of each other. */
+struct memory {
+	uint8_t *p;	/* next byte to write */
+	uint64_t ticks; /* time of the last record */
+	uint64_t addr;
+	uint32_t pool, stream;
+	uint32_t count;
+	uint64_t recent[256];
+};
+
+uint8_t *tide__put_s(uint8_t *p, const void *bytes, size_t n)
+{
+	p = tide__put_v(p, n);
+	if (n)
+		memcpy(p, bytes, n);
+	return p + n;
+}
+
+void tide__chunk_seal(tide_chunk_head *h, const void *payload, uint32_t n)
+{
+	h->magic = TIDE_CHUNK_MAGIC;
+	h->stored = h->raw = n;
+	uint64_t seed = XXH3_64bits(h, offsetof(tide_chunk_head, checksum));
+	h->checksum = XXH3_64bits_withSeed(payload, n, seed);
+}
+
+uint64_t tide__file_head_sum(const tide_file_head *h)
+{
+	return XXH3_64bits(h, offsetof(tide_file_head, checksum));
+}
+
+size_t tide__encode_schema(uint8_t *out, uint32_t *count)
+{
+	uint8_t *p = out;
+	*count = 0;
+#define R(name, tag, text, wire, fields)                                                           \
+	*p++ = tag;                                                                                \
+	p = tide__put_s(p, text, sizeof text - 1);                                                 \
+	p = tide__put_s(p, wire, sizeof wire - 1);                                                 \
+	p = tide__put_s(p, fields, sizeof fields - 1);                                             \
+	++*count;
+	TIDE_RECORDS(R)
+#undef R
+	return (size_t)(p - out);
+}
+
+/* Tag and time. Returns the tag's place, for the flags that later fields set. */
+static inline uint8_t *put_tag(struct memory *m, uint8_t tag, uint64_t ticks)
+{
+	uint8_t *at = m->p;
+	*m->p++ = tag;
+	uint64_t dt = ticks > m->ticks ? ticks - m->ticks : 0;
+	m->ticks += dt;
+	m->p = tide__put_v(m->p, dt);
+	m->count++;
+	return at;
+}
+
+static inline void put_addr(struct memory *m, uint8_t *tag, uint64_t addr)
+{
+	unsigned i = TIDE_RECENT(addr);
+	if (m->recent[i] == addr) {
+		*tag |= TIDE_TAG_RECENT;
+		*m->p++ = (uint8_t)i;
+	} else {
+		m->recent[i] = addr;
+		m->p = tide__put_z(m->p, (int64_t)(addr - m->addr));
+	}
+	m->addr = addr;
+}
+
+static inline void put_pool(struct memory *m, uint8_t *tag, uint32_t pool)
+{
+	if (m->pool == pool)
+		return;
+	m->pool = pool;
+	*tag |= TIDE_TAG_POOL;
+	m->p = tide__put_v(m->p, pool);
+}
+
+static inline void put_pool_stream(struct memory *m, uint8_t *tag, uint32_t pool, uint32_t stream)
+{
+	if (m->pool == pool && m->stream == stream)
+		return;
+	m->pool = pool;
+	m->stream = stream;
+	*tag |= TIDE_TAG_POOL;
+	m->p = tide__put_v(m->p, pool);
+	m->p = tide__put_v(m->p, stream);
+}
+
+static inline void put_v(struct memory *m, uint64_t v)
+{
+	m->p = tide__put_v(m->p, v);
+}
+
+/* Continuation slots of a slot, or UINT64_MAX when it makes no sense. */
+static uint64_t continuations(const tide_ring_slot *s)
+{
+	switch (s->head & 0xff) {
+	case TIDE_REC_ALLOC_FULL:
+		return 1;
+	case TIDE_REC_TENSOR:
+		return ((s->size >> 24 & 0xff) + 3) / 4;
+	case TIDE_REC_ANNOTATE:
+		return s->addr <= 4096 ? (s->addr + 31) / 32 : UINT64_MAX;
+	case TIDE_REC_LANE:
+	case TIDE_REC_BEGIN:
+	case TIDE_REC_END:
+	case TIDE_REC_ALLOC:
+	case TIDE_REC_FREE:
+	case TIDE_REC_SEG_ALLOC:
+	case TIDE_REC_SEG_FREE:
+	case TIDE_REC_SAMPLE:
+	case TIDE_REC_MARK:
+	case TIDE_REC_OOM:
+	case TIDE_REC_ALLOC_STACK:
+	case TIDE_REC_BEGIN_ARG:
+		return 0;
+	}
+	return UINT64_MAX;
+}
+
+static void put_tensor(struct memory *m, const tide_ring_slot *s, const tide_ring_slot *slots,
+	uint64_t mask, uint64_t q)
+{
+	uint8_t *tag = put_tag(m, TIDE_REC_TENSOR, s->ticks);
+	put_addr(m, tag, s->addr);
+	put_pool(m, tag, s->head >> 8 & 0xfff);
+	put_v(m, s->stack);
+	put_v(m, s->size & 0xff);
+	put_v(m, s->size >> 8 & 0xff);
+	put_v(m, s->size >> 16 & 0xff);
+	unsigned ndim = s->size >> 24 & 0xff;
+	put_v(m, ndim);
+	for (unsigned i = 0; i < ndim; i++) {
+		uint64_t four[4];
+		memcpy(four, &slots[(q + 1 + i / 4) & mask], sizeof four);
+		put_v(m, four[i % 4]);
+	}
+}
+
+static void put_annotation(struct memory *m, const tide_ring_slot *s, const tide_ring_slot *slots,
+	uint64_t mask, uint64_t q)
+{
+	put_tag(m, TIDE_REC_ANNOTATE, s->ticks);
+	put_v(m, s->stack);
+	put_v(m, s->addr);
+	for (uint64_t done = 0; done < s->addr; done += 32) {
+		size_t n = s->addr - done < 32 ? (size_t)(s->addr - done) : 32;
+		memcpy(m->p, &slots[(q + 1 + done / 32) & mask], n);
+		m->p += n;
+	}
+}
+
+/* Everything but memory moves and plain begin and end. */
+static void put_rare(struct memory *m, const tide_ring_slot *s, const tide_ring_slot *slots, uint64_t mask,
+	uint64_t q)
+{
+	uint8_t *tag, type = (uint8_t)s->head;
+	uint32_t pool = s->head >> 8 & 0xfff;
+	switch (type) {
+	case TIDE_REC_SEG_FREE:
+		tag = put_tag(m, type, s->ticks);
+		put_addr(m, tag, s->addr);
+		put_v(m, s->size & 0xffffffffffff);
+		put_pool(m, tag, pool);
+		break;
+	case TIDE_REC_TENSOR:
+		put_tensor(m, s, slots, mask, q);
+		break;
+	case TIDE_REC_SAMPLE:
+		put_tag(m, type, s->ticks);
+		put_v(m, s->stack);
+		memcpy(m->p, &s->addr, 8);
+		m->p += 8;
+		break;
+	case TIDE_REC_MARK:
+		put_tag(m, type, s->ticks);
+		put_v(m, s->size);
+		put_v(m, s->stack);
+		m->p = tide__put_z(m->p, (int64_t)s->addr);
+		break;
+	case TIDE_REC_ANNOTATE:
+		put_annotation(m, s, slots, mask, q);
+		break;
+	case TIDE_REC_OOM:
+		tag = put_tag(m, type, s->ticks);
+		put_pool(m, tag, pool);
+		put_v(m, s->size & 0xffffffffffff);
+		m->p = tide__put_z(m->p, (int64_t)s->addr);
+		break;
+	}
+}
+
+/* ALLOC and what is like it. */
+static inline void put_alloc(struct memory *m, const tide_ring_slot *s, const tide_ring_slot *next)
+{
+	uint8_t type = (uint8_t)s->head;
+	uint8_t *tag = put_tag(m, type, s->ticks);
+	put_addr(m, tag, s->addr);
+	put_v(m, s->size & 0xffffffffffff);
+	put_pool_stream(m, tag, s->head >> 8 & 0xfff, (uint32_t)(s->size >> 48));
+	if (type != TIDE_REC_ALLOC)
+		put_v(m, s->stack); /* SEG_ALLOC: the kind */
+	if (type == TIDE_REC_ALLOC_FULL)
+		put_v(m, next->ticks);
+}
+
+static inline void put_depth(struct memory *m, tide_encoder *e, uint32_t depth, uint64_t ticks)
+{
+	put_tag(m, TIDE_REC_DEPTH, ticks);
+	put_v(m, depth);
+	e->depth = depth;
+}
+
+/* One event; q is its slot number. */
+static inline void put_event(struct memory *m, tide_encoder *e, const tide_ring_slot *s,
+	const tide_ring_slot *slots, uint64_t mask, uint64_t q)
+{
+	uint32_t type = s->head & 0xff, depth = s->head >> 20;
+	e->events += type != TIDE_REC_LANE;
+	if (type == TIDE_REC_END) {
+		if (depth + 1 == e->depth) {
+			put_tag(m, TIDE_REC_END, s->ticks);
+			e->depth = depth;
+		} else {
+			put_depth(m, e, depth, s->ticks);
+		}
+		return;
+	}
+	if (type == TIDE_REC_LANE) {
+		put_tag(m, TIDE_REC_LANE, s->ticks);
+		put_v(m, s->addr);
+		put_v(m, s->size);
+		e->lane = (uint32_t)s->addr;
+		e->depth = 0;
+		return;
+	}
+	if (depth != e->depth)
+		put_depth(m, e, depth, s->ticks);
+	uint8_t *tag;
+	switch (type) {
+	case TIDE_REC_FREE:
+		tag = put_tag(m, TIDE_REC_FREE, s->ticks);
+		put_addr(m, tag, s->addr);
+		put_pool(m, tag, s->head >> 8 & 0xfff);
+		break;
+	case TIDE_REC_ALLOC:
+	case TIDE_REC_ALLOC_STACK:
+	case TIDE_REC_ALLOC_FULL:
+	case TIDE_REC_SEG_ALLOC:
+		put_alloc(m, s, &slots[(q + 1) & mask]);
+		break;
+	case TIDE_REC_BEGIN:
+	case TIDE_REC_BEGIN_ARG:
+		put_tag(m, (uint8_t)type, s->ticks);
+		put_v(m, s->stack);
+		if (type == TIDE_REC_BEGIN_ARG)
+			put_v(m, s->addr);
+		e->depth++;
+		break;
+	default:
+		put_rare(m, s, slots, mask, q);
+	}
+}
+
+size_t tide__encode_events(tide_encoder *e, const tide_ring_slot *slots, uint64_t mask, uint64_t head, uint8_t *out)
+{
+	if (e->next >= head)
+		return 0;
+	tide_chunk_head h = { .type = TIDE_CHUNK_EVENTS, .ring = e->ring, .lane = e->lane, .first = e->next,
+		.depth = e->depth };
+	uint64_t t0 = slots[e->next & mask].ticks;
+	h.ticks = t0 > e->ticks ? t0 : e->ticks;
+	struct memory m = { .p = out + sizeof h, .ticks = h.ticks };
+	const uint8_t *full = out + TIDE_EVENTS_CHUNK - TIDE_RECORD_MAX;
+	uint64_t q = e->next;
+	while (q < head && m.p <= full) {
+		const tide_ring_slot *s = &slots[q & mask];
+		uint64_t more = continuations(s);
+		if (more >= head - q) { /* nonsense, or it reaches beyond the head */
+			e->bad++;
+			q++;
+			continue;
+		}
+		put_event(&m, e, s, slots, mask, q);
+		q += 1 + more;
+	}
+	h.slots = q - e->next;
+	h.count = m.count;
+	e->next = q;
+	e->ticks = m.ticks;
+	uint32_t n = (uint32_t)(m.p - out - sizeof h);
+	tide__chunk_seal(&h, out + sizeof h, n);
+	memcpy(out, &h, sizeof h);
+	return sizeof h + n;
+}
