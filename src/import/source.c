@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* read(2) or a memory range, then ISA-L's inflate where the magic bytes ask for it. */
+#include "import/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <isa-l/igzip_lib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { IN_BYTES = 1 << 18 };
+
+struct tide_source {
+	int fd;		     /* -1 for memory */
+	const uint8_t *data; /* memory: the rest of it */
+	size_t left;
+	uint64_t size;	      /* stored bytes, 0 = unknown */
+	uint64_t consumed;    /* stored bytes taken from fd or data */
+	uint64_t made, limit; /* gzip: bytes given out, and how many may be */
+	tide_code failed;     /* sticky */
+	tide_error why;
+	bool gzip, eof, member; /* member: inside a gzip member */
+	struct inflate_state *z;
+	uint8_t *in; /* IN_BYTES: raw input; also holds the bytes looked at to decide */
+	size_t at, have;
+};
+
+/* Fill s->in again; s->have = 0 at the end. */
+static tide_code refill(tide_source *s)
+{
+	s->at = s->have = 0;
+	while (!s->eof && s->have < IN_BYTES / 2) {
+		ssize_t got;
+		if (s->fd < 0) {
+			got = (ssize_t)(s->left < IN_BYTES - s->have ? s->left
+								     : IN_BYTES - s->have);
+			if (got)
+				memcpy(s->in + s->have, s->data, (size_t)got);
+			s->data += got;
+			s->left -= (size_t)got;
+		} else {
+			got = read(s->fd, s->in + s->have, IN_BYTES - s->have);
+		}
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return s->failed = tide__fail_errno(&s->why, "read");
+		s->eof = got == 0;
+		s->have += (size_t)got;
+		s->consumed += (uint64_t)got;
+	}
+	return TIDE_OK;
+}
+
+static tide_code start(tide_source *s, uint64_t max_expanded, tide_error *err)
+{
+	s->in = tide__alloc(IN_BYTES, 1);
+	if (!s->in)
+		return tide__nomem(err);
+	tide_code rc = refill(s);
+	if (rc != TIDE_OK) {
+		if (err)
+			*err = s->why;
+		return rc;
+	}
+	s->gzip = s->have >= 2 && s->in[0] == 0x1f && s->in[1] == 0x8b;
+	if (!s->gzip)
+		return TIDE_OK;
+	uint64_t stored = s->size ? s->size : s->have;
+	s->limit = max_expanded;
+	if (!s->limit)
+		s->limit = stored > UINT64_MAX / TIDE_EXPAND_RATIO ? UINT64_MAX
+								   : stored * TIDE_EXPAND_RATIO;
+	if (!max_expanded && s->limit < TIDE_EXPAND_LEAST)
+		s->limit = TIDE_EXPAND_LEAST;
+	s->z = tide__alloc(1, sizeof *s->z);
+	if (!s->z)
+		return tide__nomem(err);
+	isal_inflate_init(s->z);
+	s->z->crc_flag = ISAL_GZIP;
+	s->member = true;
+	return TIDE_OK;
+}
+
+static tide_code make(int fd, const void *data, size_t n, uint64_t size, uint64_t max_expanded,
+		      tide_source **out, tide_error *err)
+{
+	tide_source *s = tide__calloc(1, sizeof *s);
+	*out = NULL;
+	if (!s) {
+		if (fd >= 0)
+			close(fd);
+		return tide__nomem(err);
+	}
+	s->fd = fd;
+	s->data = data;
+	s->left = n;
+	s->size = size;
+	tide_code rc = start(s, max_expanded, err);
+	if (rc != TIDE_OK)
+		tide__source_close(s);
+	else
+		*out = s;
+	return rc;
+}
+
+tide_code tide__source_open(const char *path, uint64_t max_expanded, tide_source **out,
+			    tide_error *err)
+{
+	struct stat st;
+	*out = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return tide__fail_errno(err, "open");
+	if (fstat(fd, &st) < 0) {
+		tide_code rc = tide__fail_errno(err, "stat");
+		close(fd);
+		return rc;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		close(fd);
+		errno = EISDIR;
+		return tide__fail_errno(err, "open");
+	}
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	uint64_t size = S_ISREG(st.st_mode) && st.st_size > 0 ? (uint64_t)st.st_size : 0;
+	return make(fd, NULL, 0, size, max_expanded, out, err);
+}
+
+tide_code tide__source_memory(const void *data, size_t n, uint64_t max_expanded, tide_source **out,
+			      tide_error *err)
+{
+	return make(-1, data, n, n, max_expanded, out, err);
+}
+
+void tide__source_close(tide_source *s)
+{
+	if (!s)
+		return;
+	if (s->fd >= 0)
+		close(s->fd);
+	tide__free(s->z);
+	tide__free(s->in);
+	tide__free(s);
+}
+
+/* Plain: what lies in s->in first, then straight into the caller's buffer. */
+static tide_code read_plain(tide_source *s, uint8_t *buf, size_t n, size_t *got)
+{
+	size_t k = s->have - s->at < n ? s->have - s->at : n;
+	memcpy(buf, s->in + s->at, k);
+	s->at += k;
+	while (k < n && !s->eof) {
+		if (s->fd < 0) {
+			size_t m = s->left < n - k ? s->left : n - k;
+			if (m)
+				memcpy(buf + k, s->data, m);
+			s->data += m;
+			s->left -= m;
+			s->consumed += m;
+			k += m;
+			s->eof = m == 0;
+			continue;
+		}
+		ssize_t r = read(s->fd, buf + k, n - k);
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0) {
+			*got = k;
+			return s->failed = tide__fail_errno(&s->why, "read");
+		}
+		s->eof = r == 0;
+		k += (size_t)r;
+		s->consumed += (uint64_t)r;
+	}
+	*got = k;
+	return TIDE_OK;
+}
+
+/* Between members: another one follows, or only zeros (padding) and then the end.
+ * True = go on inflating. */
+static bool next_member(tide_source *s, tide_code *rc)
+{
+	for (;;) {
+		while (s->at < s->have && !s->in[s->at])
+			s->at++;
+		if (s->at < s->have)
+			break;
+		if (s->eof || (*rc = refill(s)) != TIDE_OK || !s->have)
+			return false;
+	}
+	if (s->in[s->at] != 0x1f) {
+		*rc = s->failed =
+			tide__fail(&s->why, TIDE_ECORRUPT, s->consumed - (s->have - s->at),
+				   "bytes after the gzip data are not gzip");
+		return false;
+	}
+	isal_inflate_reset(s->z);
+	s->z->crc_flag = ISAL_GZIP;
+	s->member = true;
+	return true;
+}
+
+static tide_code gunzip_error(tide_source *s, int rc)
+{
+	uint64_t at = s->consumed - (s->have - s->at);
+	const char *what = rc == ISAL_INVALID_WRAPPER	   ? "gzip header is not valid"
+			   : rc == ISAL_INCORRECT_CHECKSUM ? "gzip checksum does not match"
+							   : "gzip data are damaged";
+	return s->failed = tide__fail(&s->why, TIDE_ECORRUPT, at, "%s", what);
+}
+
+/* One call of inflate into buf; *got bytes came out. */
+static tide_code inflate_some(tide_source *s, uint8_t *buf, size_t n, size_t *got)
+{
+	struct inflate_state *z = s->z;
+	uint32_t room = n > 1u << 30 ? 1u << 30 : (uint32_t)n;
+	z->next_in = s->in + s->at;
+	z->avail_in = (uint32_t)(s->have - s->at);
+	z->next_out = buf;
+	z->avail_out = room;
+	int rc = isal_inflate(z);
+	s->at = s->have - z->avail_in;
+	*got = room - z->avail_out;
+	if (rc != ISAL_DECOMP_OK && rc != ISAL_END_INPUT)
+		return gunzip_error(s, rc);
+	if (z->block_state == ISAL_BLOCK_FINISH)
+		s->member = false;
+	return TIDE_OK;
+}
+
+static tide_code read_gzip(tide_source *s, uint8_t *buf, size_t n, size_t *got)
+{
+	tide_code rc = TIDE_OK;
+	size_t k = 0;
+	while (k < n && rc == TIDE_OK) {
+		size_t more = 0;
+		if (!s->member && !next_member(s, &rc))
+			break;
+		rc = inflate_some(s, buf + k, n - k, &more);
+		k += more;
+		if (rc != TIDE_OK || more || !s->member || s->at < s->have)
+			continue;
+		if (!s->eof)
+			rc = refill(s);
+		if (rc == TIDE_OK && !s->have)
+			rc = s->failed = tide__fail(&s->why, TIDE_ETRUNC, s->consumed,
+						    "gzip data end early");
+	}
+	if (k > s->limit - s->made) {
+		k = (size_t)(s->limit - s->made);
+		rc = s->failed = tide__fail(&s->why, TIDE_ELIMIT, s->consumed - (s->have - s->at),
+					    "gzip data expand to more than %llu bytes",
+					    (unsigned long long)s->limit);
+	}
+	s->made += k;
+	*got = k;
+	return rc;
+}
+
+tide_code tide__source_read(tide_source *s, void *buf, size_t n, size_t *got, tide_error *err)
+{
+	tide_code rc = s->failed;
+	*got = 0;
+	if (rc == TIDE_OK)
+		rc = s->gzip ? read_gzip(s, buf, n, got) : read_plain(s, buf, n, got);
+	if (rc != TIDE_OK && err)
+		*err = s->why;
+	return rc;
+}
+
+bool tide__source_is_gzip(const tide_source *s)
+{
+	return s->gzip;
+}
+
+uint64_t tide__source_size(const tide_source *s)
+{
+	return s->size;
+}
+
+uint64_t tide__source_consumed(const tide_source *s)
+{
+	return s->consumed - (s->have - s->at);
+}
+
+tide_code tide__source_head(const char *path, void *buf, size_t n, size_t *got, tide_error *err)
+{
+	tide_source *s;
+	*got = 0;
+	tide_code rc = tide__source_open(path, 0, &s, err);
+	if (rc != TIDE_OK)
+		return rc;
+	rc = tide__source_read(s, buf, n, got, err);
+	tide__source_close(s);
+	return rc;
+}
