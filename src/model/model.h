@@ -300,6 +300,7 @@ enum { /* segments.flags */
 	C(int64_t, died, "ns; TIDE_T_NEVER while live at the end")                                 \
 	C(tide_pool_id, pool, "pool it came from")                                                 \
 	C(tide_span_id, span, "innermost span on the allocating thread")                           \
+	C(tide_span_id, free_span, "innermost span on the thread that freed it, if known")         \
 	C(tide_stack_id, stack, "call stack that allocated")                                       \
 	C(tide_lane_id, lane, "thread that allocated")                                             \
 	C(tide_lane_id, stream, "stream it was allocated for")                                     \
