@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Two arrays of bounds; every question is one walk or one binary search over them. */
+#include "analyze/cover.h"
+
+#include "base/mem.h"
+
+static const uint8_t sides[] = {
+	[TIDE_CAT_UNKNOWN] = TIDE_SIDE_CPU,   [TIDE_CAT_OP] = TIDE_SIDE_CPU,
+	[TIDE_CAT_USER] = TIDE_SIDE_NONE,     [TIDE_CAT_PYTHON] = TIDE_SIDE_CPU,
+	[TIDE_CAT_RUNTIME] = TIDE_SIDE_CPU,   [TIDE_CAT_DRIVER] = TIDE_SIDE_CPU,
+	[TIDE_CAT_KERNEL] = TIDE_SIDE_GPU,    [TIDE_CAT_MEMCPY] = TIDE_SIDE_GPU,
+	[TIDE_CAT_MEMSET] = TIDE_SIDE_GPU,    [TIDE_CAT_MTIA] = TIDE_SIDE_GPU,
+	[TIDE_CAT_GPU_USER] = TIDE_SIDE_NONE, [TIDE_CAT_SYNC] = TIDE_SIDE_NONE,
+	[TIDE_CAT_OVERHEAD] = TIDE_SIDE_NONE, [TIDE_CAT_COUNTERS] = TIDE_SIDE_NONE,
+	[TIDE_CAT_OTHER] = TIDE_SIDE_CPU,
+};
+
+tide_side tide__side(const tide_model *m, size_t span)
+{
+	unsigned cat = m->spans.cat[span];
+	tide_side side = cat < sizeof sides ? (tide_side)sides[cat] : TIDE_SIDE_CPU;
+	bool stream = m->lanes.kind[m->spans.lane[span].i] == TIDE_LANE_STREAM;
+	return side == TIDE_SIDE_CPU && stream ? TIDE_SIDE_NONE : side;
+}
+
+int64_t tide__span_end(const tide_model *m, size_t span)
+{
+	int64_t t1 = m->spans.t1[span], t0 = m->spans.t0[span];
+	if (t1 == TIDE_T_NEVER)
+		t1 = m->t_end;
+	return t1 < t0 ? t0 : t1;
+}
+
+static bool grow(tide_cover *c)
+{
+	size_t cap = c->cap ? c->cap * 2 : 64;
+	int64_t *t0 = tide__realloc(c->t0, cap, sizeof *t0);
+	if (!t0)
+		return false;
+	c->t0 = t0;
+	int64_t *t1 = tide__realloc(c->t1, cap, sizeof *t1);
+	if (!t1)
+		return false;
+	c->t1 = t1;
+	c->cap = cap;
+	return true;
+}
+
+bool tide__cover_add(tide_cover *c, int64_t t0, int64_t t1)
+{
+	if (t1 <= t0)
+		return true;
+	if (c->n && t0 <= c->t1[c->n - 1]) {
+		if (t1 > c->t1[c->n - 1])
+			c->t1[c->n - 1] = t1;
+		return true;
+	}
+	if (c->n == c->cap && !grow(c))
+		return false;
+	c->t0[c->n] = t0;
+	c->t1[c->n++] = t1;
+	return true;
+}
+
+void tide__cover_free(tide_cover *c)
+{
+	tide__free(c->t0);
+	tide__free(c->t1);
+	*c = (tide_cover){ 0 };
+}
+
+int64_t tide__cover_ns(const tide_cover *c)
+{
+	int64_t sum = 0;
+	for (size_t i = 0; i < c->n; i++)
+		sum += c->t1[i] - c->t0[i];
+	return sum;
+}
+
+static int64_t common(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
+{
+	int64_t t0 = a0 > b0 ? a0 : b0, t1 = a1 < b1 ? a1 : b1;
+	return t1 > t0 ? t1 - t0 : 0;
+}
+
+int64_t tide__cover_both_ns(const tide_cover *a, const tide_cover *b)
+{
+	int64_t sum = 0;
+	for (size_t i = 0, k = 0; i < a->n && k < b->n;) {
+		sum += common(a->t0[i], a->t1[i], b->t0[k], b->t1[k]);
+		if (a->t1[i] < b->t1[k])
+			i++;
+		else
+			k++;
+	}
+	return sum;
+}
+
+int64_t tide__cover_inside_ns(const tide_cover *c, int64_t t0, int64_t t1)
+{
+	size_t lo = 0, hi = c->n; /* first piece that ends after t0 */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (c->t1[mid] <= t0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	int64_t sum = 0;
+	for (; lo < c->n && c->t0[lo] < t1; lo++)
+		sum += common(c->t0[lo], c->t1[lo], t0, t1);
+	return sum;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Which side of the machine a span works for, and the stretches of time that spans cover.
+ *
+ * A cover is a union of intervals, kept as sorted, disjoint, non-touching pieces. Spans of a model
+ * are sorted by start, so a cover grows at its end and costs O(1) a span. Exact in ns. */
+#ifndef TIDE_ANALYZE_COVER_H
+#define TIDE_ANALYZE_COVER_H
+
+#include "model/model.h"
+
+/* The side of a span, by its category alone, never by its name:
+ *   GPU    kernels, copies, fills: work that runs on a device
+ *   CPU    ops, Python functions, runtime and driver calls, and whatever else ran on a host lane
+ *   NONE   not work: user ranges, sync rows, the profiler's own overhead, counter ranges */
+typedef enum tide_side { TIDE_SIDE_NONE, TIDE_SIDE_CPU, TIDE_SIDE_GPU } tide_side;
+tide_side tide__side(const tide_model *m, size_t span);
+
+/* End of a span, at most the trace's end; never before its start. */
+int64_t tide__span_end(const tide_model *m, size_t span);
+
+typedef struct tide_cover {
+	int64_t *t0, *t1; /* owned: piece i is [t0[i], t1[i]) */
+	size_t n, cap;
+} tide_cover;
+
+/* Add [t0, t1); t0 must not be less than that of the call before. False on exhaustion. */
+bool tide__cover_add(tide_cover *c, int64_t t0, int64_t t1);
+void tide__cover_free(tide_cover *c);
+
+/* Length of the union; of the intersection of two unions; of what lies inside [t0, t1). */
+int64_t tide__cover_ns(const tide_cover *c);
+int64_t tide__cover_both_ns(const tide_cover *a, const tide_cover *b);
+int64_t tide__cover_inside_ns(const tide_cover *c, int64_t t0, int64_t t1);
+
+#endif

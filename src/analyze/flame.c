@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Filling the tree from a model: three ways to find a path and a weight, one tree.
+ *
+ * Paths are found lazily and remembered per span and per stack, so that a GPU graph only holds host
+ * spans that launched something. All chains run towards smaller rows (S1, stacks.parent), which is
+ * why they end on any input. */
+#include "analyze/flame.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/cover.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+typedef struct builder {
+	const tide_model *m;
+	const tide_flame_options *opt;
+	tide_flame *f;
+	uint32_t *names;   /* per text of the model: text of the flame; 0 = not yet */
+	uint32_t *frames;  /* per frame of the model: the same */
+	uint32_t *of_span; /* per span: node of its path + 1; 0 = not yet */
+	uint32_t *of_stack; /* per stack: node of its path; 0 = not yet */
+	uint32_t *of_lane; /* per lane: its node */
+	uint32_t *todo;	   /* chain being resolved, outermost last */
+	size_t n_todo, cap_todo;
+} builder;
+
+/* ---- names ---- */
+
+static uint32_t text(builder *b, const char *s)
+{
+	return tide__flame_text(b->f, s, strlen(s));
+}
+
+static bool is_step(const char *s, size_t n)
+{
+	static const char step[] = "ProfilerStep#";
+	return n > sizeof step - 1 && !memcmp(s, step, sizeof step - 1);
+}
+
+static uint32_t span_name(builder *b, tide_str id)
+{
+	size_t n;
+	if (b->names[id.i])
+		return b->names[id.i];
+	const char *s = tide__text(b->m, id, &n);
+	b->names[id.i] = b->opt->merge_steps && is_step(s, n) ? text(b, "ProfilerStep#*") :
+								tide__flame_text(b->f, s, n);
+	return b->names[id.i];
+}
+
+/* "function (file:line)", as far as known. */
+static uint32_t frame_name(builder *b, tide_frame_id id)
+{
+	const tide_model *m = b->m;
+	size_t nf, ns;
+	if (b->frames[id.i])
+		return b->frames[id.i];
+	const char *fn = tide__text(m, m->frames.function[id.i], &nf);
+	const char *src = tide__text(m, m->frames.file[id.i], &ns);
+	char *s = tide__alloc(nf + ns + 16, 1);
+	if (!s)
+		return 0;
+	memcpy(s, fn, nf);
+	if (ns) {
+		memcpy(s + nf, " (", 2);
+		memcpy(s + nf + 2, src, ns);
+		nf += 2 + ns;
+		if (m->frames.line[id.i])
+			nf += (size_t)snprintf(s + nf, 12, ":%" PRIu32, m->frames.line[id.i]);
+		s[nf++] = ')';
+	}
+	b->frames[id.i] = tide__flame_text(b->f, s, nf);
+	tide__free(s);
+	return b->frames[id.i];
+}
+
+/* ---- paths ---- */
+
+static bool todo_push(builder *b, uint32_t row)
+{
+	if (b->n_todo == b->cap_todo) {
+		size_t cap = b->cap_todo ? b->cap_todo * 2 : 64;
+		uint32_t *t = tide__realloc(b->todo, cap, sizeof *t);
+		if (!t)
+			return false;
+		b->todo = t;
+		b->cap_todo = cap;
+	}
+	b->todo[b->n_todo++] = row;
+	return true;
+}
+
+static bool lane_node(builder *b, tide_lane_id lane, uint32_t *node)
+{
+	const tide_model *m = b->m;
+	char s[96];
+	*node = b->of_lane[lane.i];
+	if (*node || b->opt->merge || b->opt->kind != TIDE_FLAME_CPU)
+		return true;
+	int n = snprintf(s, sizeof s, "%s %" PRId64, tide__lane_kind_text(m->lanes.kind[lane.i]),
+			 m->lanes.number[lane.i]);
+	const char *name = tide__text(m, m->lanes.name[lane.i], NULL);
+	if (*name)
+		snprintf(s + n, sizeof s - (size_t)n, " (%.60s)", name);
+	*node = tide__flame_child(b->f, 0, text(b, s), TIDE_NODE_LANE);
+	return (b->of_lane[lane.i] = *node) != 0;
+}
+
+/* Does this span stand in paths? What is neither work nor a user's range is left out. */
+static bool visible(const builder *b, uint32_t span)
+{
+	return b->m->spans.cat[span] == TIDE_CAT_USER || tide__side(b->m, span) != TIDE_SIDE_NONE;
+}
+
+/* Node of the path down to `span`; parents first. */
+static bool span_path(builder *b, uint32_t span, uint32_t *node)
+{
+	const tide_spans *s = &b->m->spans;
+	uint32_t up = span;
+	b->n_todo = 0;
+	for (; up && !b->of_span[up]; up = s->parent[up].i)
+		if (!todo_push(b, up))
+			return false;
+	if (up)
+		*node = b->of_span[up] - 1;
+	else if (!lane_node(b, s->lane[span], node))
+		return false;
+	while (b->n_todo) {
+		uint32_t row = b->todo[--b->n_todo];
+		if (visible(b, row)) {
+			unsigned type = tide__cat_is_gpu(s->cat[row]) ? TIDE_NODE_KERNEL :
+									TIDE_NODE_SPAN;
+			*node = tide__flame_child(b->f, *node, span_name(b, s->name[row]), type);
+			if (!*node)
+				return false;
+		}
+		b->of_span[row] = *node + 1;
+	}
+	return true;
+}
+
+static bool stack_path(builder *b, uint32_t stack, uint32_t *node)
+{
+	const tide_stacks *s = &b->m->stacks;
+	uint32_t up = stack;
+	b->n_todo = 0;
+	for (; up && !b->of_stack[up]; up = s->parent[up].i)
+		if (!todo_push(b, up))
+			return false;
+	*node = b->of_stack[up];
+	while (b->n_todo) {
+		uint32_t row = b->todo[--b->n_todo];
+		tide_frame_id frame = s->frame[row];
+		*node = tide__flame_child(b->f, *node, frame_name(b, frame), TIDE_NODE_FRAME);
+		if (!*node)
+			return false;
+		b->f->nodes.frame[*node] = frame;
+		b->of_stack[row] = *node;
+	}
+	return true;
+}
+
+static bool note_path(builder *b, const char *s, uint32_t *node)
+{
+	*node = tide__flame_child(b->f, 0, text(b, s), TIDE_NODE_NOTE);
+	return *node != 0;
+}
+
+/* ---- CPU: who owns each moment of a lane ---- */
+
+typedef struct owners {
+	uint32_t *top;	 /* per lane: open span begun last */
+	uint32_t *below; /* per span: the one under it */
+	int64_t *now;	 /* per lane: everything before is given away */
+} owners;
+
+/* Give the time of `lane` up to `to` to the spans open in it. A span is popped once. */
+static void advance(builder *b, owners *o, uint32_t lane, int64_t to)
+{
+	while (o->top[lane] && o->now[lane] < to) {
+		uint32_t span = o->top[lane];
+		int64_t end = tide__span_end(b->m, span), stop = end < to ? end : to;
+		if (stop > o->now[lane]) {
+			b->f->nodes.self[b->of_span[span] - 1] += (uint64_t)(stop - o->now[lane]);
+			o->now[lane] = stop;
+		}
+		if (end <= o->now[lane])
+			o->top[lane] = o->below[span];
+	}
+	if (o->now[lane] < to)
+		o->now[lane] = to;
+}
+
+static bool cpu_span(const builder *b, uint32_t i)
+{
+	return b->m->spans.cat[i] == TIDE_CAT_USER || tide__side(b->m, i) == TIDE_SIDE_CPU;
+}
+
+static bool cpu_walk(builder *b, owners *o)
+{
+	const tide_spans *s = &b->m->spans;
+	for (uint32_t i = 1; i < s->n; i++) {
+		uint32_t node, lane = s->lane[i].i;
+		if (!cpu_span(b, i))
+			continue;
+		if (!span_path(b, i, &node))
+			return false;
+		b->f->nodes.count[node]++;
+		advance(b, o, lane, s->t0[i]);
+		o->below[i] = o->top[lane];
+		o->top[lane] = i;
+	}
+	for (uint32_t lane = 0; lane < b->m->lanes.n; lane++)
+		advance(b, o, lane, INT64_MAX);
+	return true;
+}
+
+static bool build_cpu(builder *b)
+{
+	owners o = { tide__calloc(b->m->lanes.n, sizeof *o.top),
+		     tide__calloc(b->m->spans.n, sizeof *o.below),
+		     tide__calloc(b->m->lanes.n, sizeof *o.now) };
+	bool ok = o.top && o.below && o.now;
+	for (size_t i = 0; ok && i < b->m->lanes.n; i++)
+		o.now[i] = INT64_MIN;
+	ok = ok && cpu_walk(b, &o);
+	tide__free(o.top);
+	tide__free(o.below);
+	tide__free(o.now);
+	return ok;
+}
+
+/* ---- GPU ---- */
+
+static bool build_gpu(builder *b)
+{
+	const tide_spans *s = &b->m->spans;
+	for (uint32_t i = 1; i < s->n; i++) {
+		uint32_t node, cause = s->cause[i].i;
+		if (tide__side(b->m, i) != TIDE_SIDE_GPU)
+			continue;
+		bool ok = cause ? span_path(b, cause, &node) :
+				  note_path(b, "[launch not recorded]", &node);
+		if (ok)
+			node = tide__flame_child(b->f, node, span_name(b, s->name[i]),
+						 TIDE_NODE_KERNEL);
+		if (!ok || !node)
+			return false;
+		b->f->nodes.self[node] += (uint64_t)(tide__span_end(b->m, i) - s->t0[i]);
+		b->f->nodes.count[node]++;
+	}
+	return true;
+}
+
+/* ---- memory ---- */
+
+typedef struct peak { /* of one device */
+	uint64_t live, peak;
+	size_t moves; /* the peak stands after this many moves */
+} peak;
+
+static tide_device_id device_of(const tide_model *m, size_t alloc)
+{
+	return m->pools.device[m->allocs.pool[alloc].i];
+}
+
+/* Peak of each device's live bytes: the first moment at which the highest value stands. */
+static void find_peaks(const tide_model *m, peak *p)
+{
+	for (size_t i = 0; i < m->moves.n; i++) {
+		uint32_t row = m->moves.row[i];
+		if (m->moves.kind[i] > TIDE_MOVE_FREE)
+			continue;
+		peak *d = &p[device_of(m, row).i];
+		if (m->moves.kind[i] == TIDE_MOVE_FREE)
+			d->live -= m->allocs.size[row];
+		else
+			d->live += m->allocs.size[row];
+		if (d->live > d->peak) {
+			d->peak = d->live;
+			d->moves = i + 1;
+		}
+	}
+}
+
+static uint32_t highest(const tide_model *m, const peak *p, uint32_t wanted)
+{
+	uint32_t best = wanted;
+	for (uint32_t d = 0; !wanted && d < m->devices.n; d++)
+		if (p[d].peak > p[best].peak)
+			best = d;
+	return best;
+}
+
+static bool any_stack(const tide_model *m)
+{
+	for (size_t i = 1; i < m->allocs.n; i++)
+		if (m->allocs.stack[i].i)
+			return true;
+	return false;
+}
+
+static bool alloc_path(builder *b, uint32_t a, bool by_stack, uint32_t *node)
+{
+	const tide_allocs *t = &b->m->allocs;
+	if (by_stack && t->stack[a].i)
+		return stack_path(b, t->stack[a].i, node);
+	if (!by_stack && t->span[a].i)
+		return span_path(b, t->span[a].i, node);
+	if (t->flags[a] & TIDE_ALLOC_BEFORE)
+		return note_path(b, "[before the recording]", node);
+	return note_path(b, by_stack ? "[no stack recorded]" : "[outside any op]", node);
+}
+
+/* Mark in `alive` what lives after the first n moves. */
+static void alive_after(const tide_model *m, size_t n, uint8_t *alive)
+{
+	for (size_t i = 0; i < n; i++)
+		if (m->moves.kind[i] <= TIDE_MOVE_FREE)
+			alive[m->moves.row[i]] = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+}
+
+static bool weigh_allocs(builder *b, const uint8_t *alive)
+{
+	const tide_model *m = b->m;
+	bool by_stack = b->opt->by == TIDE_BY_STACK ||
+			(b->opt->by == TIDE_BY_AUTO && any_stack(m));
+	for (uint32_t i = 1; i < m->allocs.n; i++) {
+		uint32_t node;
+		if (device_of(m, i).i != b->f->device.i || (!alive[i] && !b->opt->allocated))
+			continue;
+		if (!alloc_path(b, i, by_stack, &node))
+			return false;
+		b->f->nodes.self[node] += m->allocs.size[i];
+		b->f->nodes.count[node]++;
+		b->f->nodes.peak_bytes[node] += alive[i] ? m->allocs.size[i] : 0;
+		b->f->nodes.peak_count[node] += alive[i];
+	}
+	return true;
+}
+
+static bool build_memory(builder *b)
+{
+	const tide_model *m = b->m;
+	peak *p = tide__calloc(m->devices.n, sizeof *p);
+	uint8_t *alive = tide__calloc(m->allocs.n, 1);
+	bool ok = p && alive;
+	b->f->bytes = true;
+	if (ok && m->allocs.n > 1 && b->opt->device < m->devices.n) {
+		find_peaks(m, p);
+		uint32_t d = highest(m, p, b->opt->device);
+		b->f->device.i = d;
+		if (p[d].moves)
+			b->f->peak_ns = tide__move_time(m, p[d].moves - 1);
+		alive_after(m, p[d].moves, alive);
+		ok = weigh_allocs(b, alive);
+	}
+	tide__free(p);
+	tide__free(alive);
+	return ok;
+}
+
+/* ---- all of it ---- */
+
+static const struct {
+	bool (*build)(builder *b);
+	const char *root;
+} kinds[] = {
+	[TIDE_FLAME_CPU] = { build_cpu, "CPU" },
+	[TIDE_FLAME_GPU] = { build_gpu, "GPU" },
+	[TIDE_FLAME_MEMORY] = { build_memory, "memory" },
+};
+
+static bool begin(builder *b)
+{
+	const tide_model *m = b->m;
+	b->f = tide__flame_new(kinds[b->opt->kind].root);
+	b->names = tide__calloc((size_t)tide__strings_count(m->strings) + 1, sizeof *b->names);
+	b->frames = tide__calloc(m->frames.n, sizeof *b->frames);
+	b->of_span = tide__calloc(m->spans.n, sizeof *b->of_span);
+	b->of_stack = tide__calloc(m->stacks.n, sizeof *b->of_stack);
+	b->of_lane = tide__calloc(m->lanes.n, sizeof *b->of_lane);
+	if (b->f)
+		b->f->kind = b->opt->kind;
+	return b->f && b->names && b->frames && b->of_span && b->of_stack && b->of_lane;
+}
+
+static void end(builder *b)
+{
+	tide__free(b->names);
+	tide__free(b->frames);
+	tide__free(b->of_span);
+	tide__free(b->of_stack);
+	tide__free(b->of_lane);
+	tide__free(b->todo);
+}
+
+tide_code tide__flame(const tide_model *m, const tide_flame_options *opt, tide_flame **out,
+		      tide_error *err)
+{
+	static const tide_flame_options plain;
+	builder b = { .m = m, .opt = opt ? opt : &plain };
+	bool ok = begin(&b) && kinds[b.opt->kind].build(&b) && tide__flame_finish(b.f);
+	end(&b);
+	*out = ok ? b.f : NULL;
+	if (ok && (b.opt->min_value || b.opt->small_ppm || b.opt->max_depth)) {
+		*out = tide__flame_fold(b.f, b.opt);
+		ok = *out != NULL;
+		tide__flame_free(b.f);
+	} else if (!ok) {
+		tide__flame_free(b.f);
+	}
+	return ok ? TIDE_OK : tide__nomem(err);
+}

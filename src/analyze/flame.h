@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Flame graphs: a tree of paths with exact weights.
+ *
+ *   CPU     real nesting of host spans by lane and time. A moment of a lane belongs to the span begun
+ *           last among those open then, so the selves of a lane add up to the union of its spans,
+ *           however they overlap.
+ *   GPU     each kernel, copy and fill under the op and Python spans that launched it (its cause and
+ *           that span's parents). The total is the sum of their durations, as in the kernel table.
+ *   MEMORY  bytes alive at the peak of a device, or all bytes ever allocated on it, by call stack
+ *           or by op path.
+ *
+ * Always: total = self + the children's totals, in integers; root.total is the figure that
+ * docs/analyses/flame.md defines. Folding (small nodes, depth) moves weight, never drops it. */
+#ifndef TIDE_ANALYZE_FLAME_H
+#define TIDE_ANALYZE_FLAME_H
+
+#include "model/model.h"
+#include "model/strings.h"
+
+typedef enum tide_flame_kind { TIDE_FLAME_CPU, TIDE_FLAME_GPU, TIDE_FLAME_MEMORY } tide_flame_kind;
+typedef enum tide_flame_by { TIDE_BY_AUTO, TIDE_BY_STACK, TIDE_BY_OP } tide_flame_by;
+
+enum { /* nodes.type */
+	TIDE_NODE_ROOT,
+	TIDE_NODE_LANE,	  /* a thread */
+	TIDE_NODE_SPAN,	  /* a host span */
+	TIDE_NODE_KERNEL, /* device work */
+	TIDE_NODE_FRAME,  /* a frame of a call stack */
+	TIDE_NODE_NOTE,	  /* "[small kernels]" and the like: no name of the trace */
+};
+
+#define TIDE_NODE_COLUMNS(C)                                                                       \
+	C(uint32_t, name, "text in the flame's strings")                                           \
+	C(uint32_t, parent, "node, always a smaller row; 0 is the root")                           \
+	C(uint32_t, child, "first child, 0 = none; children are in order of total, largest first") \
+	C(uint32_t, next, "next child of the same parent, 0 = none")                               \
+	C(uint32_t, depth, "levels below the root")                                                \
+	C(uint64_t, self, "ns or bytes of the node itself")                                        \
+	C(uint64_t, total, "self and everything below")                                            \
+	C(uint64_t, count, "spans or allocations of the node itself")                              \
+	C(uint64_t, peak_bytes, "memory: bytes of the node itself alive at the peak")              \
+	C(uint64_t, peak_count, "memory: allocations of the node itself alive at the peak")        \
+	C(tide_frame_id, frame, "frame of the model, for a FRAME")                                 \
+	C(uint8_t, type, "TIDE_NODE_*")
+
+typedef struct tide_nodes {
+	size_t n, cap;
+#define C(type, name, doc) type *name;
+	TIDE_NODE_COLUMNS(C)
+#undef C
+} tide_nodes;
+extern const tide_table_desc tide_nodes_desc;
+
+typedef struct tide_flame_options {
+	tide_flame_kind kind;
+	bool merge;	     /* CPU: one tree for all lanes, no level for the thread */
+	bool merge_steps;    /* "ProfilerStep#7" is called "ProfilerStep#*" */
+	bool allocated;	     /* MEMORY: weigh by all bytes ever allocated, not by those at the peak */
+	tide_flame_by by;    /* MEMORY: AUTO = by stack when any allocation has one */
+	uint32_t device;     /* MEMORY: tide_device_id; 0 = the one with the highest peak */
+	uint64_t min_value;  /* fold nodes with a smaller total into "[small]"; 0 = none */
+	uint32_t small_ppm;  /* fold device work below this millionth part of the total; 0 = none */
+	uint32_t max_depth;  /* levels below the root; deeper ones count for their ancestor; 0 = all */
+} tide_flame_options;
+
+typedef struct tide_flame {
+	tide_nodes nodes;      /* row 0 is the root */
+	tide_strings *strings; /* owned */
+	tide_map edges;	       /* (parent, name) -> node */
+	tide_flame_kind kind;
+	bool bytes;	      /* weights are bytes, else ns */
+	uint64_t folded;      /* nodes that went into "[small]" or "[small kernels]" */
+	uint64_t cut;	      /* nodes that were too deep */
+	tide_device_id device; /* MEMORY: whose memory, 0 = no memory was recorded */
+	int64_t peak_ns;      /* MEMORY: when the peak was reached */
+} tide_flame;
+
+/* Build it. `opt` may be NULL: CPU, nothing folded. TIDE_OK or TIDE_ENOMEM. O(spans + allocs).
+ * *out is then the caller's: tide__flame_free, which also accepts NULL. */
+tide_code tide__flame(const tide_model *m, const tide_flame_options *opt, tide_flame **out,
+		      tide_error *err);
+void tide__flame_free(tide_flame *f);
+
+/* Text of a node, any bytes. Borrowed until the flame's end. */
+const char *tide__flame_name(const tide_flame *f, uint32_t node, size_t *n);
+
+/* For builders of trees (also used to join the trees of several traces). */
+tide_flame *tide__flame_new(const char *root_name);
+uint32_t tide__flame_text(tide_flame *f, const char *s, size_t n); /* id; 0 on exhaustion */
+/* The child of `parent` called `name`, made if needed; 0 on exhaustion. */
+uint32_t tide__flame_child(tide_flame *f, uint32_t parent, uint32_t name, unsigned type);
+/* Totals from selves, then order of children. False on exhaustion. */
+bool tide__flame_finish(tide_flame *f);
+/* Add all of `from` below a new node of `into` called `name`. False on exhaustion. */
+bool tide__flame_join(tide_flame *into, const tide_flame *from, const char *name);
+/* A copy with small and deep nodes folded as `opt` says; NULL on exhaustion. */
+tide_flame *tide__flame_fold(const tide_flame *f, const tide_flame_options *opt);
+
+#endif
