@@ -19,12 +19,12 @@ typedef struct builder {
 	const tide_model *m;
 	const tide_flame_options *opt;
 	tide_flame *f;
-	uint32_t *names;   /* per text of the model: text of the flame; 0 = not yet */
-	uint32_t *frames;  /* per frame of the model: the same */
-	uint32_t *of_span; /* per span: node of its path + 1; 0 = not yet */
+	uint32_t *names;    /* per text of the model: text of the flame; 0 = not yet */
+	uint32_t *frames;   /* per frame of the model: the same */
+	uint32_t *of_span;  /* per span: node of its path + 1; 0 = not yet */
 	uint32_t *of_stack; /* per stack: node of its path; 0 = not yet */
-	uint32_t *of_lane; /* per lane: its node */
-	uint32_t *todo;	   /* chain being resolved, outermost last */
+	uint32_t *of_lane;  /* per lane: its node */
+	uint32_t *todo;	    /* chain being resolved, outermost last */
 	size_t n_todo, cap_todo;
 } builder;
 
@@ -47,8 +47,8 @@ static uint32_t span_name(builder *b, tide_str id)
 	if (b->names[id.i])
 		return b->names[id.i];
 	const char *s = tide__text(b->m, id, &n);
-	b->names[id.i] = b->opt->merge_steps && is_step(s, n) ? text(b, "ProfilerStep#*") :
-								tide__flame_text(b->f, s, n);
+	b->names[id.i] = b->opt->merge_steps && is_step(s, n) ? text(b, "ProfilerStep#*")
+							      : tide__flame_text(b->f, s, n);
 	return b->names[id.i];
 }
 
@@ -132,8 +132,8 @@ static bool span_path(builder *b, uint32_t span, uint32_t *node)
 	while (b->n_todo) {
 		uint32_t row = b->todo[--b->n_todo];
 		if (visible(b, row)) {
-			unsigned type = tide__cat_is_gpu(s->cat[row]) ? TIDE_NODE_KERNEL :
-									TIDE_NODE_SPAN;
+			unsigned type =
+				tide__cat_is_gpu(s->cat[row]) ? TIDE_NODE_KERNEL : TIDE_NODE_SPAN;
 			*node = tide__flame_child(b->f, *node, span_name(b, s->name[row]), type);
 			if (!*node)
 				return false;
@@ -243,8 +243,8 @@ static bool build_gpu(builder *b)
 		uint32_t node, cause = s->cause[i].i;
 		if (tide__side(b->m, i) != TIDE_SIDE_GPU)
 			continue;
-		bool ok = cause ? span_path(b, cause, &node) :
-				  note_path(b, "[launch not recorded]", &node);
+		bool ok = cause ? span_path(b, cause, &node)
+				: note_path(b, "[launch not recorded]", &node);
 		if (ok)
 			node = tide__flame_child(b->f, node, span_name(b, s->name[i]),
 						 TIDE_NODE_KERNEL);
@@ -327,8 +327,7 @@ static void alive_after(const tide_model *m, size_t n, uint8_t *alive)
 static bool weigh_allocs(builder *b, const uint8_t *alive)
 {
 	const tide_model *m = b->m;
-	bool by_stack = b->opt->by == TIDE_BY_STACK ||
-			(b->opt->by == TIDE_BY_AUTO && any_stack(m));
+	bool by_stack = b->opt->by == TIDE_BY_STACK || (b->opt->by == TIDE_BY_AUTO && any_stack(m));
 	for (uint32_t i = 1; i < m->allocs.n; i++) {
 		uint32_t node;
 		if (device_of(m, i).i != b->f->device.i || (!alive[i] && !b->opt->allocated))

@@ -2,13 +2,13 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Flame graphs: a tree of paths with exact weights.
  *
- *   CPU     real nesting of host spans by lane and time. A moment of a lane belongs to the span begun
- *           last among those open then, so the selves of a lane add up to the union of its spans,
+ *   CPU     real nesting of host spans by lane and time. A moment of a lane belongs to the span
+ * begun last among those open then, so the selves of a lane add up to the union of its spans,
  *           however they overlap.
- *   GPU     each kernel, copy and fill under the op and Python spans that launched it (its cause and
- *           that span's parents). The total is the sum of their durations, as in the kernel table.
- *   MEMORY  bytes alive at the peak of a device, or all bytes ever allocated on it, by call stack
- *           or by op path.
+ *   GPU     each kernel, copy and fill under the op and Python spans that launched it (its cause
+ * and that span's parents). The total is the sum of their durations, as in the kernel table. MEMORY
+ * bytes alive at the peak of a device, or all bytes ever allocated on it, by call stack or by op
+ * path.
  *
  * Always: total = self + the children's totals, in integers; root.total is the figure that
  * docs/analyses/flame.md defines. Folding (small nodes, depth) moves weight, never drops it. */
@@ -22,12 +22,12 @@ typedef enum tide_flame_kind { TIDE_FLAME_CPU, TIDE_FLAME_GPU, TIDE_FLAME_MEMORY
 typedef enum tide_flame_by { TIDE_BY_AUTO, TIDE_BY_STACK, TIDE_BY_OP } tide_flame_by;
 
 enum { /* nodes.type */
-	TIDE_NODE_ROOT,
-	TIDE_NODE_LANE,	  /* a thread */
-	TIDE_NODE_SPAN,	  /* a host span */
-	TIDE_NODE_KERNEL, /* device work */
-	TIDE_NODE_FRAME,  /* a frame of a call stack */
-	TIDE_NODE_NOTE,	  /* "[small kernels]" and the like: no name of the trace */
+       TIDE_NODE_ROOT,
+       TIDE_NODE_LANE,	 /* a thread */
+       TIDE_NODE_SPAN,	 /* a host span */
+       TIDE_NODE_KERNEL, /* device work */
+       TIDE_NODE_FRAME,	 /* a frame of a call stack */
+       TIDE_NODE_NOTE,	 /* "[small kernels]" and the like: no name of the trace */
 };
 
 #define TIDE_NODE_COLUMNS(C)                                                                       \
@@ -54,14 +54,15 @@ extern const tide_table_desc tide_nodes_desc;
 
 typedef struct tide_flame_options {
 	tide_flame_kind kind;
-	bool merge;	     /* CPU: one tree for all lanes, no level for the thread */
-	bool merge_steps;    /* "ProfilerStep#7" is called "ProfilerStep#*" */
-	bool allocated;	     /* MEMORY: weigh by all bytes ever allocated, not by those at the peak */
-	tide_flame_by by;    /* MEMORY: AUTO = by stack when any allocation has one */
-	uint32_t device;     /* MEMORY: tide_device_id; 0 = the one with the highest peak */
-	uint64_t min_value;  /* fold nodes with a smaller total into "[small]"; 0 = none */
-	uint32_t small_ppm;  /* fold device work below this millionth part of the total; 0 = none */
-	uint32_t max_depth;  /* levels below the root; deeper ones count for their ancestor; 0 = all */
+	bool merge;	  /* CPU: one tree for all lanes, no level for the thread */
+	bool merge_steps; /* "ProfilerStep#7" is called "ProfilerStep#*" */
+	bool allocated;	  /* MEMORY: weigh by all bytes ever allocated, not by those at the peak */
+	tide_flame_by by; /* MEMORY: AUTO = by stack when any allocation has one */
+	uint32_t device;  /* MEMORY: tide_device_id; 0 = the one with the highest peak */
+	uint64_t min_value; /* fold nodes with a smaller total into "[small]"; 0 = none */
+	uint32_t small_ppm; /* fold device work below this millionth part of the total; 0 = none */
+	uint32_t max_depth; /* levels below the root; deeper ones count for their ancestor; 0 = all
+			     */
 } tide_flame_options;
 
 typedef struct tide_flame {
@@ -69,11 +70,11 @@ typedef struct tide_flame {
 	tide_strings *strings; /* owned */
 	tide_map edges;	       /* (parent, name) -> node */
 	tide_flame_kind kind;
-	bool bytes;	      /* weights are bytes, else ns */
-	uint64_t folded;      /* nodes that went into "[small]" or "[small kernels]" */
-	uint64_t cut;	      /* nodes that were too deep */
+	bool bytes;	       /* weights are bytes, else ns */
+	uint64_t folded;       /* nodes that went into "[small]" or "[small kernels]" */
+	uint64_t cut;	       /* nodes that were too deep */
 	tide_device_id device; /* MEMORY: whose memory, 0 = no memory was recorded */
-	int64_t peak_ns;      /* MEMORY: when the peak was reached */
+	int64_t peak_ns;       /* MEMORY: when the peak was reached */
 } tide_flame;
 
 /* Build it. `opt` may be NULL: CPU, nothing folded. TIDE_OK or TIDE_ENOMEM. O(spans + allocs).

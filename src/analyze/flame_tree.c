@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 
-#define C(type, name, doc)                                                                         \
+#define C(type, name, doc) \
 	{ #name, doc, (uint16_t)offsetof(tide_nodes, name), sizeof(type), TIDE__COL_TYPE(type) },
 static const tide_column columns[] = { TIDE_NODE_COLUMNS(C) };
 #undef C
@@ -47,7 +47,8 @@ void tide__flame_free(tide_flame *f)
 
 uint32_t tide__flame_text(tide_flame *f, const char *s, size_t n)
 {
-	return n ? tide__strings_add(f->strings, s, n) : tide__strings_add(f->strings, "unknown", 7);
+	return n ? tide__strings_add(f->strings, s, n)
+		 : tide__strings_add(f->strings, "unknown", 7);
 }
 
 const char *tide__flame_name(const tide_flame *f, uint32_t node, size_t *n)
@@ -220,8 +221,8 @@ bool tide__flame_join(tide_flame *into, const tide_flame *from, const char *name
 	uint32_t *to = tide__calloc(from->nodes.n, sizeof *to);
 	bool ok = to != NULL;
 	for (uint32_t i = 0; ok && i < from->nodes.n; i++) {
-		to[i] = i ? copy_child(into, to[from->nodes.parent[i]], from, i) :
-			    tide__flame_child(into, 0, tide__flame_text(into, name, strlen(name)),
+		to[i] = i ? copy_child(into, to[from->nodes.parent[i]], from, i)
+			  : tide__flame_child(into, 0, tide__flame_text(into, name, strlen(name)),
 					      TIDE_NODE_LANE);
 		ok = to[i] != 0;
 		if (ok)

@@ -100,8 +100,8 @@ static void sum_up(tide_timeline *t)
 	for (size_t i = 0; i < t->n_lanes; i++) {
 		tide_timeline_lane *l = &t->lanes[i];
 		l->active_ns = tide__cover_ns(&l->cover);
-		l->overlap_ns = tide__cover_both_ns(
-			&l->cover, l->side == TIDE_SIDE_CPU ? &t->gpu : &t->cpu);
+		l->overlap_ns = tide__cover_both_ns(&l->cover,
+						    l->side == TIDE_SIDE_CPU ? &t->gpu : &t->cpu);
 	}
 }
 
