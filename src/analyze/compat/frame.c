@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "analyze/compat/frame.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "model/strings.h"
+
+/* ---- names ---- */
+
+const char *const tide__hta_type_names[4] = { "COMMUNICATION", "MEMORY", "COMPUTATION", "OTHER" };
+
+static bool starts(const char *s, const char *with)
+{
+	return !strncmp(s, with, strlen(with));
+}
+
+static bool starts_any(const char *s, const char *const *list)
+{
+	for (; *list; list++)
+		if (starts(s, *list))
+			return true;
+	return false;
+}
+
+static bool contains_any(const char *s, const char *const *list)
+{
+	for (; *list; list++)
+		if (strstr(s, *list))
+			return true;
+	return false;
+}
+
+/* "cuda", anything, "LaunchKernel" */
+static bool is_cuda_launch(const char *s)
+{
+	return starts(s, "cuda") && strstr(s + 4, "LaunchKernel");
+}
+
+tide_hta_type tide__hta_type(const char *s)
+{
+	static const char *const comm[] = { "nccl", "hip", "hccl", NULL };
+	static const char *const memory[] = { "Memcpy",	   "Memset",	"dma",
+					      "hipMemcpy", "hipMemset", NULL };
+	static const char *const not_compute[] = { "Memcpy", "Memset", "dma", "Sync", NULL };
+	static const char *const not_compute_head[] = { "Stream Wait Event",
+							"runFunction",
+							"job_exe",
+							"packet",
+							"pe_exe",
+							"cpum_exe_subgraph",
+							"collective_subgraph_execution",
+							NULL };
+	if (starts_any(s, comm) || strstr(s, "ncclKernel"))
+		return TIDE_HTA_COMMUNICATION;
+	if (starts_any(s, memory))
+		return TIDE_HTA_MEMORY;
+	if (contains_any(s, not_compute) || starts_any(s, not_compute_head) || is_cuda_launch(s))
+		return TIDE_HTA_OTHER;
+	return TIDE_HTA_COMPUTATION;
+}
+
+/* N of "ProfilerStep#N", -1 if it is not one. */
+static int64_t step_number(const char *s)
+{
+	if (!starts(s, "ProfilerStep"))
+		return -1;
+	s += strlen("ProfilerStep");
+	s += strspn(s, " \t");
+	if (*s++ != '#')
+		return -1;
+	s += strspn(s, " \t");
+	return *s >= '0' && *s <= '9' ? strtoll(s, NULL, 10) : -1;
+}
+
+/* ---- rows ---- */
+
+static bool reserve(tide_hta_frame *f, size_t n)
+{
+	f->span = tide__alloc(n, sizeof *f->span);
+	f->ts = tide__alloc(n, sizeof *f->ts);
+	f->dur = tide__alloc(n, sizeof *f->dur);
+	f->stream = tide__alloc(n, sizeof *f->stream);
+	f->corr = tide__alloc(n, sizeof *f->corr);
+	f->event = tide__alloc(n, sizeof *f->event);
+	f->link = tide__alloc(n, sizeof *f->link);
+	f->step = tide__alloc(n, sizeof *f->step);
+	return f->span && f->ts && f->dur && f->stream && f->corr && f->event && f->link && f->step;
+}
+
+void tide__hta_frame_free(tide_hta_frame *f)
+{
+	tide__free(f->span);
+	tide__free(f->ts);
+	tide__free(f->dur);
+	tide__free(f->stream);
+	tide__free(f->corr);
+	tide__free(f->event);
+	tide__free(f->link);
+	tide__free(f->step);
+	*f = (tide_hta_frame){ 0 };
+}
+
+static int64_t fact(const tide_model *m, const char *key, int64_t otherwise)
+{
+	int64_t row = tide__fact_find(m, key);
+	return row < 0 ? otherwise : m->facts.number[row];
+}
+
+/* The double that a JSON reader makes of `ns` written as microseconds: nearest to the decimal text.
+ */
+static double us_as_double(int64_t ns)
+{
+	char text[40];
+	uint64_t u = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+	snprintf(text, sizeof text, "%s%llu.%03llu", ns < 0 ? "-" : "",
+		 (unsigned long long)(u / 1000), (unsigned long long)(u % 1000));
+	return strtod(text, NULL);
+}
+
+/* HTA's times: ts rounded up, end rounded down, through doubles, if the file has decimals. */
+static void times(const tide_model *m, uint32_t s, int64_t ts0, bool decimals, int64_t *ts,
+		  int64_t *dur)
+{
+	int64_t t0 = m->spans.t0[s] + ts0, d = m->spans.t1[s] - m->spans.t0[s];
+	if (!decimals) {
+		*ts = t0 / 1000;
+		*dur = d / 1000;
+		return;
+	}
+	double start = us_as_double(t0), end = start + us_as_double(d);
+	*ts = (int64_t)ceil(start);
+	*dur = (int64_t)floor(end) - *ts;
+}
+
+struct raw {
+	tide_str event, stream, corr;
+};
+
+static int64_t attr(const tide_model *m, uint32_t s, tide_str key, int64_t otherwise)
+{
+	int64_t row = key.i ? tide__attr_find(m, (tide_span_id){ s }, key) : -1;
+	return row < 0 ? otherwise : m->attrs.number[row];
+}
+
+static tide_str find_key(const tide_model *m, const char *text)
+{
+	return (tide_str){ tide__strings_find(m->strings, text, strlen(text)) };
+}
+
+struct order {
+	int64_t event;
+	uint32_t span;
+};
+
+static int by_event(const void *a, const void *b)
+{
+	const struct order *x = a, *y = b;
+	return (x->event > y->event) - (x->event < y->event);
+}
+
+/* Rows in file order: what has a category and a duration. */
+static tide_code fill(const tide_model *m, tide_hta_frame *f, tide_error *err)
+{
+	struct raw key = { find_key(m, "event"), find_key(m, "stream"),
+			   find_key(m, "correlation") };
+	if (!key.event.i && m->spans.n > 1)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+				  "not a Kineto trace: no HTA view of it");
+	struct order *o = tide__alloc(m->spans.n, sizeof *o);
+	if (!o || !reserve(f, m->spans.n)) {
+		tide__free(o);
+		return tide__nomem(err);
+	}
+	size_t n = 0;
+	for (uint32_t s = 1; s < m->spans.n; s++) {
+		int64_t event = attr(m, s, key.event, -1);
+		if (event >= 0 && m->spans.cat[s] != TIDE_CAT_UNKNOWN)
+			o[n++] = (struct order){ event, s };
+	}
+	qsort(o, n, sizeof *o, by_event);
+	int64_t ts0 = fact(m, "kineto.ts0_ns", 0);
+	bool decimals = fact(m, "kineto.ts_decimals", 0) != 0;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t s = o[i].span;
+		f->span[i] = (tide_span_id){ s };
+		f->event[i] = o[i].event;
+		f->stream[i] = attr(m, s, key.stream, -1);
+		f->corr[i] = attr(m, s, key.corr, -1);
+		times(m, s, ts0, decimals, &f->ts[i], &f->dur[i]);
+	}
+	f->n = n;
+	f->unit = 1;
+	tide__free(o);
+	return TIDE_OK;
+}
+
+int64_t tide__hta_frame_row(const tide_hta_frame *f, int64_t event)
+{
+	size_t lo = 0, hi = f->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (f->event[mid] < event)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < f->n && f->event[lo] == event ? (int64_t)lo : -1;
+}
+
+/* ---- links and steps ---- */
+
+static const char *name_of(const tide_model *m, const tide_hta_frame *f, size_t i)
+{
+	return tide__text(m, m->spans.name[f->span[i].i], NULL);
+}
+
+/* What HTA joins as the GPU side: a stream and a correlation, or one of two synchronisation names.
+ */
+static bool gpu_side(const tide_model *m, const tide_hta_frame *f, size_t i)
+{
+	if (f->stream[i] >= 0 && f->corr[i] >= 0)
+		return true;
+	const char *name = name_of(m, f, i);
+	return !strcmp(name, "Event Sync") || !strcmp(name, "Context Sync");
+}
+
+/* Each side gets the last row of the other side with its correlation. */
+static bool link_rows(const tide_model *m, tide_hta_frame *f)
+{
+	tide_map last[2] = { { 0 }, { 0 } }; /* correlation -> row + 1, CPU and GPU side */
+	bool ok = true;
+	for (size_t i = 0; i < f->n && ok; i++)
+		if (f->corr[i] != -1)
+			ok = tide__map_put(&last[gpu_side(m, f, i)], (uint64_t)f->corr[i],
+					   (uint32_t)i + 1);
+	for (size_t i = 0; i < f->n && ok; i++) {
+		f->link[i] = f->corr[i] < 0 ? f->corr[i] : 0;
+		if (f->corr[i] == -1)
+			continue;
+		uint32_t other = tide__map_get(&last[!gpu_side(m, f, i)], (uint64_t)f->corr[i]);
+		if (other)
+			f->link[i] = f->event[other - 1];
+	}
+	tide__map_free(&last[0]);
+	tide__map_free(&last[1]);
+	return ok;
+}
+
+struct step {
+	int64_t ts, end, number;
+	tide_str name;
+};
+
+static struct step *find_steps(const tide_model *m, const tide_hta_frame *f, size_t *n)
+{
+	struct step *all = tide__alloc(f->n, sizeof *all);
+	*n = 0;
+	for (size_t i = 0; all && i < f->n; i++) {
+		int64_t number = step_number(name_of(m, f, i));
+		if (number >= 0)
+			all[(*n)++] = (struct step){ f->ts[i], f->ts[i] + f->dur[i], number,
+						     m->spans.name[f->span[i].i] };
+	}
+	return all;
+}
+
+static size_t distinct_steps(const struct step *s, size_t n)
+{
+	size_t k = 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t j = 0;
+		while (j < i && s[j].name.i != s[i].name.i)
+			j++;
+		k += j == i;
+	}
+	return k;
+}
+
+static int64_t step_at(const struct step *s, size_t n, int64_t ts)
+{
+	int64_t found = -1;
+	for (size_t i = 0; i < n; i++)
+		if (s[i].ts <= ts && ts < s[i].end)
+			found = s[i].number;
+	return found;
+}
+
+static void set_steps(const tide_model *m, tide_hta_frame *f, const struct step *s, size_t n)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		bool triton = f->stream[i] == 0 && m->spans.cat[f->span[i].i] == TIDE_CAT_OP;
+		f->step[i] = f->stream[i] < 0 || triton ? step_at(s, n, f->ts[i]) : -1;
+	}
+	for (size_t i = 0; i < f->n; i++) {
+		int64_t other = f->stream[i] > 0 && f->link[i] > 0
+					? tide__hta_frame_row(f, f->link[i])
+					: -1;
+		if (other >= 0)
+			f->step[i] = f->step[other];
+	}
+}
+
+static void keep_row(tide_hta_frame *f, size_t to, size_t from)
+{
+	f->span[to] = f->span[from];
+	f->ts[to] = f->ts[from];
+	f->dur[to] = f->dur[from];
+	f->stream[to] = f->stream[from];
+	f->corr[to] = f->corr[from];
+	f->event[to] = f->event[from];
+	f->link[to] = f->link[from];
+	f->step[to] = f->step[from];
+}
+
+/* With two or more steps: CPU rows up to a cut, and the GPU rows whose correlation is among theirs.
+ */
+static bool drop(const tide_model *m, tide_hta_frame *f, bool keep_last)
+{
+	int64_t start = INT64_MIN, end = INT64_MIN;
+	bool any = false, ok = true;
+	for (size_t i = 0; i < f->n; i++) {
+		bool step = !gpu_side(m, f, i) && step_number(name_of(m, f, i)) >= 0;
+		if (step && f->ts[i] > start)
+			start = f->ts[i];
+		if (step && f->ts[i] + f->dur[i] > end)
+			end = f->ts[i] + f->dur[i];
+		any |= step;
+	}
+	if (!any)
+		return true;
+	tide_map kept = { 0 };
+	size_t n = 0;
+	for (size_t i = 0; i < f->n && ok; i++)
+		if (!gpu_side(m, f, i) && (keep_last ? f->ts[i] <= end : f->ts[i] < start))
+			ok = tide__map_put(&kept, (uint64_t)f->corr[i], 1);
+	for (size_t i = 0; i < f->n && ok; i++) {
+		bool cpu = !gpu_side(m, f, i);
+		bool in = cpu ? (keep_last ? f->ts[i] <= end : f->ts[i] < start)
+			      : tide__map_get(&kept, (uint64_t)f->corr[i]) != 0;
+		if (in)
+			keep_row(f, n++, i);
+	}
+	tide__map_free(&kept);
+	f->n = n;
+	f->dropped_last = !keep_last;
+	return ok;
+}
+
+tide_code tide__hta_frame_build(const tide_model *m, bool keep_last, tide_hta_frame *out,
+				tide_error *err)
+{
+	*out = (tide_hta_frame){ 0 };
+	tide_code rc = fill(m, out, err);
+	if (rc != TIDE_OK)
+		goto fail;
+	size_t n;
+	struct step *s = find_steps(m, out, &n);
+	bool ok = s && link_rows(m, out);
+	if (ok) {
+		set_steps(m, out, s, n);
+		out->steps = distinct_steps(s, n);
+		ok = out->steps < 2 || drop(m, out, keep_last);
+	}
+	tide__free(s);
+	if (ok)
+		return TIDE_OK;
+	rc = tide__nomem(err);
+fail:
+	tide__hta_frame_free(out);
+	return rc;
+}
+
+/* Device work and synchronisation keep their stream; every other row is the CPU's, whatever its
+ * arguments say. */
+static void exact_rows(const tide_model *m, tide_hta_frame *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		uint32_t s = f->span[i].i;
+		bool gpu = tide__cat_is_gpu(m->spans.cat[s]) || m->spans.cat[s] == TIDE_CAT_SYNC;
+		f->ts[i] = m->spans.t0[s];
+		f->dur[i] = m->spans.t1[s] - m->spans.t0[s];
+		f->step[i] = -1;
+		if (!gpu)
+			f->stream[i] = -1;
+	}
+	f->unit = 1000;
+}
+
+tide_code tide__hta_frame_exact(const tide_model *m, tide_hta_frame *out, tide_error *err)
+{
+	*out = (tide_hta_frame){ 0 };
+	tide_code rc = fill(m, out, err);
+	if (rc == TIDE_OK) {
+		exact_rows(m, out);
+		if (link_rows(m, out))
+			return TIDE_OK;
+		rc = tide__nomem(err);
+	}
+	tide__hta_frame_free(out);
+	return rc;
+}

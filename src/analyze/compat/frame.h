@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A trace as Holistic Trace Analysis sees it, for `--hta-compat`.
+ *
+ * HTA keeps one flat table of rows in microseconds and decides by a row's `stream` argument, not by
+ * its category, what ran on the GPU; it rounds times inwards and drops the last profiler step. To
+ * print its numbers we need its table. Everything here is deliberately HTA's rule, right or wrong;
+ * the exact analyses never use it. docs/analyses/hta-compat.md lists the differences.
+ *
+ * The model must have been loaded with TIDE_WANT_RAW: correlation, stream and event number of every
+ * span are then attributes. Sizes: one row a span, 48 bytes. */
+#ifndef TIDE_ANALYZE_COMPAT_FRAME_H
+#define TIDE_ANALYZE_COMPAT_FRAME_H
+
+#include "model/model.h"
+
+typedef struct tide_hta_frame {
+	size_t n;
+	tide_span_id *span; /* what the row is */
+	int64_t *ts, *dur;  /* µs after HTA's rounding; dur may be -1 */
+	int64_t *stream;    /* -1 = none */
+	int64_t *corr;	    /* -1 = none */
+	int64_t *event;	    /* its number in the file, HTA's index */
+	int64_t *link; /* HTA's index_correlation: event number of the row it is joined to; 0 = it
+			* has a correlation but no partner, -1 = it has none */
+	int64_t *step; /* profiler step, -1 = none */
+	int64_t unit;  /* ns frames: 1000 (a µs in the frame's unit); µs frames: 1 */
+	size_t steps;  /* different ProfilerStep#N names */
+	bool dropped_last; /* the last step was dropped */
+} tide_hta_frame;
+
+/* Build it. keep_last: as HTA's include_last_profiler_step. TIDE_EUSAGE when the model lacks the
+ * raw attributes. */
+tide_code tide__hta_frame_build(const tide_model *m, bool keep_last, tide_hta_frame *out,
+				tide_error *err);
+/* The same rows with exact times and the category rule: ns from the trace's start, a stream only
+ * where work or synchronisation ran on one, no step dropped. What the exact critical path walks. */
+tide_code tide__hta_frame_exact(const tide_model *m, tide_hta_frame *out, tide_error *err);
+void tide__hta_frame_free(tide_hta_frame *f);
+
+/* Row whose event number is `event`, or -1. */
+int64_t tide__hta_frame_row(const tide_hta_frame *f, int64_t event);
+
+/* HTA's kernel type, from the name alone. */
+typedef enum tide_hta_type {
+	TIDE_HTA_COMMUNICATION,
+	TIDE_HTA_MEMORY,
+	TIDE_HTA_COMPUTATION,
+	TIDE_HTA_OTHER,
+} tide_hta_type;
+tide_hta_type tide__hta_type(const char *name);
+extern const char *const tide__hta_type_names[4];
+
+#endif

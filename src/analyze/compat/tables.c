@@ -1,0 +1,620 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "analyze/compat/tables.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "model/strings.h"
+
+const char *const tide__hta_idle_names[3] = { "host_wait", "kernel_wait", "other" };
+
+static const char *name_of(const tide_model *m, const tide_hta_frame *f, size_t i)
+{
+	return tide__text(m, m->spans.name[f->span[i].i], NULL);
+}
+
+/* ---- describe ---- */
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double quantile(const double *v, size_t n, double q)
+{
+	double at = q * (double)(n - 1), low = floor(at);
+	size_t i = (size_t)low;
+	return i + 1 < n ? v[i] + (v[i + 1] - v[i]) * (at - low) : v[n - 1];
+}
+
+static double sample_std(const double *v, size_t n, double mean)
+{
+	double s = 0;
+	for (size_t i = 0; i < n; i++)
+		s += (v[i] - mean) * (v[i] - mean);
+	return n > 1 ? sqrt(s / (double)(n - 1)) : NAN;
+}
+
+tide_hta_describe tide__hta_describe(double *v, size_t n)
+{
+	tide_hta_describe d = { n, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+	if (!n)
+		return d;
+	qsort(v, n, sizeof *v, by_value);
+	double sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum += v[i];
+	d.mean = sum / (double)n;
+	d.std = sample_std(v, n, d.mean);
+	d.min = v[0];
+	d.q25 = quantile(v, n, 0.25);
+	d.q50 = quantile(v, n, 0.5);
+	d.q75 = quantile(v, n, 0.75);
+	d.max = v[n - 1];
+	return d;
+}
+
+/* ---- merged intervals ---- */
+
+struct interval {
+	int64_t ts, end;
+};
+
+struct intervals {
+	struct interval *v;
+	size_t n;
+};
+
+static int by_ts(const void *a, const void *b)
+{
+	const struct interval *x = a, *y = b;
+	return (x->ts > y->ts) - (x->ts < y->ts);
+}
+
+/* Rows with a stream whose type is in `types` (bit per tide_hta_type), joined as HTA joins them: a
+ * new group starts after the running maximum of earlier ends, and a group may end before it starts.
+ */
+static bool merged(const tide_model *m, const tide_hta_frame *f, unsigned types,
+		   struct intervals *out)
+{
+	*out = (struct intervals){ tide__alloc(f->n, sizeof *out->v), 0 };
+	if (!out->v)
+		return false;
+	size_t n = 0;
+	for (size_t i = 0; i < f->n; i++)
+		if (f->stream[i] != -1 && types >> tide__hta_type(name_of(m, f, i)) & 1)
+			out->v[n++] = (struct interval){ f->ts[i], f->ts[i] + f->dur[i] };
+	qsort(out->v, n, sizeof *out->v, by_ts);
+	int64_t top = INT64_MIN;
+	for (size_t i = 0; i < n; i++) {
+		struct interval v = out->v[i];
+		if (!i || v.ts > top)
+			out->v[out->n++] = v;
+		else if (v.end > out->v[out->n - 1].end)
+			out->v[out->n - 1].end = v.end;
+		if (v.end > top)
+			top = v.end;
+	}
+	return true;
+}
+
+static int64_t total(const struct intervals *s)
+{
+	int64_t sum = 0;
+	for (size_t i = 0; i < s->n; i++)
+		sum += s->v[i].end - s->v[i].ts;
+	return sum;
+}
+
+/* ---- temporal breakdown ---- */
+
+enum {
+	ALL = 15,
+	COMM = 1 << TIDE_HTA_COMMUNICATION,
+	MEMORY = 1 << TIDE_HTA_MEMORY,
+	COMPUTE = 1 << TIDE_HTA_COMPUTATION
+};
+
+static void temporal(const struct intervals *all, const struct intervals *compute,
+		     tide_hta_tables *t)
+{
+	if (!all->n) {
+		t->raises = "IndexError";
+		return;
+	}
+	t->kernel_time = all->v[all->n - 1].end - all->v[0].ts;
+	t->idle = t->kernel_time - total(all);
+	t->compute = total(compute);
+	t->non_compute = t->kernel_time - t->compute - t->idle;
+	if (t->idle > t->kernel_time || t->compute > t->kernel_time || t->non_compute < 0)
+		t->raises = "AssertionError";
+}
+
+/* ---- time per set of types ---- */
+
+struct edge {
+	int64_t t;
+	int add; /* weight of the type, negative at an end */
+	size_t order;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+	if (x->t != y->t)
+		return x->t > y->t ? 1 : -1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+/* Sweep the merged intervals of up to three types; into[set] receives the time each set ran. */
+static bool sweep(const struct intervals *const *s, size_t n_types, int64_t into[8])
+{
+	size_t n = 0, k = 0;
+	for (size_t i = 0; i < n_types; i++)
+		n += 2 * s[i]->n;
+	struct edge *e = tide__alloc(n, sizeof *e);
+	if (!e)
+		return false;
+	for (size_t i = 0; i < n_types; i++)
+		for (size_t j = 0; j < s[i]->n; j++) {
+			e[k] = (struct edge){ s[i]->v[j].ts, 1 << i, k };
+			k++;
+			e[k] = (struct edge){ s[i]->v[j].end, -(1 << i), k };
+			k++;
+		}
+	qsort(e, n, sizeof *e, by_time);
+	int running = 0;
+	memset(into, 0, 8 * sizeof *into);
+	for (size_t i = 0; i + 1 < n; i++) {
+		running += e[i].add;
+		if (running > 0 && running < 8)
+			into[running] += e[i + 1].t - e[i].t;
+	}
+	tide__free(e);
+	return true;
+}
+
+const char *tide__hta_set_text(unsigned set)
+{
+	static const char *const text[8] = {
+		"",
+		"COMPUTATION",
+		"COMMUNICATION",
+		"COMPUTATION overlapping COMMUNICATION",
+		"MEMORY",
+		"COMPUTATION overlapping MEMORY",
+		"COMMUNICATION overlapping MEMORY",
+		"COMPUTATION overlapping COMMUNICATION overlapping MEMORY"
+	};
+	return text[set & 7];
+}
+
+static bool breakdown(const tide_model *m, const tide_hta_frame *f, tide_hta_tables *t)
+{
+	struct intervals all = { 0 }, comp = { 0 }, comm = { 0 }, mem = { 0 };
+	bool ok = merged(m, f, ALL, &all) && merged(m, f, COMPUTE, &comp) &&
+		  merged(m, f, COMM, &comm) && merged(m, f, MEMORY, &mem);
+	if (ok) {
+		int64_t two[8];
+		temporal(&all, &comp, t);
+		ok = sweep((const struct intervals *const[]){ &comp, &comm, &mem }, 3,
+			   t->type_time) &&
+		     sweep((const struct intervals *const[]){ &comp, &comm }, 2, two);
+		t->has_comm = comm.n > 0 && total(&comm) != 0;
+		t->overlap = ok && t->has_comm ? (double)two[3] / (double)total(&comm) : 0;
+	}
+	tide__free(all.v);
+	tide__free(comp.v);
+	tide__free(comm.v);
+	tide__free(mem.v);
+	return ok;
+}
+
+/* ---- statistics by name ---- */
+
+static int by_sum(const void *a, const void *b)
+{
+	const tide_hta_name *x = a, *y = b;
+	if (x->sum != y->sum)
+		return x->sum < y->sum ? 1 : -1;
+	return (x->name.i > y->name.i) - (x->name.i < y->name.i);
+}
+
+typedef bool (*row_test)(const tide_model *m, const tide_hta_frame *f, size_t i);
+
+static bool is_gpu_row(const tide_model *m, const tide_hta_frame *f, size_t i)
+{
+	return f->stream[i] != -1 && tide__hta_type(name_of(m, f, i)) != TIDE_HTA_OTHER;
+}
+
+static bool is_gpu_annotation(const tide_model *m, const tide_hta_frame *f, size_t i)
+{
+	return m->spans.cat[f->span[i].i] == TIDE_CAT_GPU_USER;
+}
+
+static bool is_cpu_annotation(const tide_model *m, const tide_hta_frame *f, size_t i)
+{
+	return m->spans.cat[f->span[i].i] == TIDE_CAT_USER;
+}
+
+static void add_duration(tide_hta_name *r, int64_t dur)
+{
+	if (!r->count || dur > r->max)
+		r->max = dur;
+	if (!r->count || dur < r->min)
+		r->min = dur;
+	r->sum += dur;
+	r->count++;
+}
+
+static bool by_name(const tide_model *m, const tide_hta_frame *f, row_test in, tide_hta_name **out,
+		    size_t *n_out)
+{
+	tide_map at = { 0 };
+	size_t n = 0;
+	tide_hta_name *r = tide__calloc(f->n, sizeof *r);
+	bool ok = r != NULL;
+	for (size_t i = 0; i < f->n && ok; i++) {
+		if (!in(m, f, i))
+			continue;
+		tide_str name = m->spans.name[f->span[i].i];
+		uint32_t k = tide__map_get(&at, name.i);
+		if (!k) {
+			k = (uint32_t)++n;
+			r[k - 1].name = name;
+			r[k - 1].type = tide__hta_type(name_of(m, f, i));
+			ok = tide__map_put(&at, name.i, k);
+		}
+		add_duration(&r[k - 1], f->dur[i]);
+	}
+	for (size_t k = 0; k < n; k++)
+		r[k].mean = (double)r[k].sum / (double)r[k].count;
+	for (size_t i = 0; i < f->n && ok; i++) { /* second pass: squares around the mean */
+		uint32_t k = in(m, f, i) ? tide__map_get(&at, m->spans.name[f->span[i].i].i) : 0;
+		if (k)
+			r[k - 1].std += ((double)f->dur[i] - r[k - 1].mean) *
+					((double)f->dur[i] - r[k - 1].mean);
+	}
+	for (size_t k = 0; k < n; k++)
+		r[k].std = r[k].count > 1 ? sqrt(r[k].std / (double)(r[k].count - 1)) : 0;
+	if (r)
+		qsort(r, n, sizeof *r, by_sum);
+	tide__map_free(&at);
+	*out = r;
+	*n_out = n;
+	return ok;
+}
+
+/* ---- idle per stream ---- */
+
+enum { CONSECUTIVE_US = 30 };
+
+struct gpu_row {
+	int64_t stream, ts, end, launch; /* launch: ts of the joined row */
+	bool joined;
+	size_t order;
+};
+
+static int by_stream_ts(const void *a, const void *b)
+{
+	const struct gpu_row *x = a, *y = b;
+	if (x->stream != y->stream)
+		return x->stream > y->stream ? 1 : -1;
+	if (x->ts != y->ts)
+		return x->ts > y->ts ? 1 : -1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+static struct gpu_row *gpu_rows(const tide_model *m, const tide_hta_frame *f, size_t *n)
+{
+	struct gpu_row *r = tide__alloc(f->n, sizeof *r);
+	*n = 0;
+	for (size_t i = 0; r && i < f->n; i++) {
+		if (f->stream[i] == -1 || !tide__cat_is_gpu(m->spans.cat[f->span[i].i]))
+			continue;
+		int64_t other = tide__hta_frame_row(f, f->link[i]);
+		r[(*n)++] = (struct gpu_row){ f->stream[i],	    f->ts[i],
+					      f->ts[i] + f->dur[i], other >= 0 ? f->ts[other] : 0,
+					      other >= 0,	    i };
+	}
+	if (r)
+		qsort(r, *n, sizeof *r, by_stream_ts);
+	return r;
+}
+
+static bool idle(const tide_model *m, const tide_hta_frame *f, tide_hta_tables *t)
+{
+	size_t n;
+	struct gpu_row *r = gpu_rows(m, f, &n);
+	t->idles = tide__calloc(n + 1, sizeof *t->idles);
+	bool ok = r && t->idles;
+	for (size_t i = 0; i < n && ok; i++) {
+		if (!i || r[i].stream != r[i - 1].stream) {
+			t->idles[t->n_idles++].stream = r[i].stream;
+			t->idles[t->n_idles - 1].has[2] =
+				true; /* the first row has no gap: "other", 0 */
+			continue;
+		}
+		int64_t gap = r[i].ts - r[i - 1].end;
+		int kind = r[i].joined && r[i].launch > r[i - 1].end ? 0
+			   : gap < CONSECUTIVE_US		     ? 1
+								     : 2;
+		tide_hta_idle *s = &t->idles[t->n_idles - 1];
+		s->has[kind] = true;
+		s->time[kind] += gap;
+	}
+	tide__free(r);
+	return ok;
+}
+
+/* ---- queue length ---- */
+
+static bool queue_launch(const char *name)
+{
+	static const char *const names[] = { "cudaLaunchKernel",
+					     "cudaLaunchKernelExC",
+					     "cuLaunchKernel",
+					     "cuLaunchKernelEx",
+					     "cudaMemcpyAsync",
+					     "cudaMemsetAsync",
+					     "runFunction - job_prep_and_submit_for_execution",
+					     "hipLaunchKernel",
+					     "hipExtModuleLaunchKernel",
+					     "hipMemsetAsync",
+					     "hipMemcpyAsync",
+					     "hipMemcpyWithStream" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+struct point {
+	int64_t stream, t;
+	int add;
+	size_t order;
+};
+
+static int by_stream_time(const void *a, const void *b)
+{
+	const struct point *x = a, *y = b;
+	if (x->stream != y->stream)
+		return x->stream > y->stream ? 1 : -1;
+	if (x->t != y->t)
+		return x->t > y->t ? 1 : -1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+/* +1 where a launch was called, -1 where its GPU row started; all launches come before all starts
+ * at one time. */
+static struct point *queue_points(const tide_model *m, const tide_hta_frame *f, size_t *n)
+{
+	struct point *p = tide__alloc(2 * f->n, sizeof *p);
+	tide_map launches = { 0 }; /* correlation -> row + 1 of the launch */
+	bool ok = p != NULL;
+	*n = 0;
+	for (size_t i = 0; i < f->n && ok; i++)
+		if (f->link[i] > 0 && queue_launch(name_of(m, f, i)))
+			ok = tide__map_put(&launches, (uint64_t)f->corr[i], (uint32_t)i + 1);
+	for (size_t i = 0; i < f->n && ok; i++) {
+		uint32_t k =
+			f->stream[i] != -1 ? tide__map_get(&launches, (uint64_t)f->corr[i]) : 0;
+		if (!k)
+			continue;
+		p[(*n)++] = (struct point){ f->stream[i], f->ts[k - 1], 1, k - 1 };
+		p[(*n)++] = (struct point){ f->stream[i], f->ts[i], -1, f->n + i };
+	}
+	tide__map_free(&launches);
+	if (ok) {
+		qsort(p, *n, sizeof *p, by_stream_time);
+		return p;
+	}
+	tide__free(p);
+	return NULL;
+}
+
+static bool queue(const tide_model *m, const tide_hta_frame *f, tide_hta_tables *t)
+{
+	size_t n;
+	struct point *p = queue_points(m, f, &n);
+	double *v = tide__alloc(n, sizeof *v);
+	t->queues = tide__calloc(n + 1, sizeof *t->queues);
+	bool ok = p && v && t->queues;
+	for (size_t i = 0, j; i < n && ok; i = j) {
+		double length = 0;
+		for (j = i; j < n && p[j].stream == p[i].stream; j++)
+			v[j - i] = length += p[j].add;
+		t->queues[t->n_queues++] =
+			(tide_hta_queue){ p[i].stream, tide__hta_describe(v, j - i) };
+	}
+	tide__free(p);
+	tide__free(v);
+	return ok;
+}
+
+/* ---- memory bandwidth ---- */
+
+struct flow {
+	char name[16];
+	int64_t t;
+	double gbps;
+	size_t order;
+};
+
+static int by_copy_time(const void *a, const void *b)
+{
+	const struct flow *x = a, *y = b;
+	int c = strcmp(x->name, y->name);
+	if (c)
+		return c;
+	if (x->t != y->t)
+		return x->t > y->t ? 1 : -1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+static void copy_kind(char out[16], const char *name)
+{
+	const char *kind = !strncmp(name, "Memset", 6)	? "Memset"
+			   : strncmp(name, "Memcpy", 6) ? "Memcpy Unknown"
+							: name;
+	size_t n = strlen(kind), most = !strncmp(kind, "Memcpy Unknown", 14) ? 14 : 11;
+	n = n < most ? n : most;
+	memcpy(out, kind, n);
+	memset(out + n, 0, 16 - n);
+}
+
+static double bandwidth_of(const tide_model *m, tide_span_id s)
+{
+	static const char key[] = "memory bandwidth (GB/s)";
+	tide_str k = { tide__strings_find(m->strings, key, sizeof key - 1) };
+	int64_t row = k.i ? tide__attr_find(m, s, k) : -1;
+	if (row < 0)
+		return -1; /* HTA's default for the missing argument */
+	size_t n;
+	const char *text = tide__text(m, m->attrs.text[row], &n);
+	return n ? strtod(text, NULL) : (double)m->attrs.number[row];
+}
+
+static struct flow *copy_flows(const tide_model *m, const tide_hta_frame *f, size_t *n)
+{
+	struct flow *w = tide__alloc(2 * f->n, sizeof *w);
+	*n = 0;
+	for (size_t i = 0; w && i < f->n; i++) {
+		const char *name = name_of(m, f, i);
+		if (f->stream[i] == -1 || tide__hta_type(name) != TIDE_HTA_MEMORY)
+			continue;
+		double gbps = bandwidth_of(m, f->span[i]);
+		struct flow on = { "", f->ts[i], gbps, i }, off;
+		copy_kind(on.name, name);
+		off = on;
+		off.t += f->dur[i] ? f->dur[i] : 1;
+		off.gbps = -gbps;
+		off.order = f->n + i;
+		w[(*n)++] = on;
+		w[(*n)++] = off;
+	}
+	if (w)
+		qsort(w, *n, sizeof *w, by_copy_time);
+	return w;
+}
+
+static bool bandwidth(const tide_model *m, const tide_hta_frame *f, tide_hta_tables *t)
+{
+	size_t n;
+	struct flow *w = copy_flows(m, f, &n);
+	double *v = tide__alloc(n, sizeof *v);
+	t->bandwidths = tide__calloc(n + 1, sizeof *t->bandwidths);
+	bool ok = w && v && t->bandwidths;
+	for (size_t i = 0, j; i < n && ok; i = j) {
+		double now = 0;
+		size_t k = 0;
+		for (j = i; j < n && !strcmp(w[j].name, w[i].name); j++) {
+			now += w[j].gbps;
+			if (now > 0)
+				v[k++] = now;
+		}
+		if (k) {
+			memcpy(t->bandwidths[t->n_bandwidths].name, w[i].name, sizeof w[i].name);
+			t->bandwidths[t->n_bandwidths++].gbps = tide__hta_describe(v, k);
+		}
+	}
+	tide__free(w);
+	tide__free(v);
+	return ok;
+}
+
+/* ---- launch statistics ---- */
+
+enum { RUNTIME_CUTOFF_US = 50, DELAY_CUTOFF_US = 100 };
+
+static bool stats_launch(const char *name)
+{
+	static const char *const names[] = { "cudaLaunchKernel", "cudaLaunchKernelExC",
+					     "cudaMemcpyAsync", "cudaMemsetAsync",
+					     "runFunction - job_prep_and_submit_for_execution" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+static void count_launch(tide_hta_launches *l, int64_t cpu, int64_t gpu, int64_t delay)
+{
+	l->n++;
+	l->cpu_sum += cpu;
+	l->gpu_sum += gpu;
+	l->delay_sum += delay;
+	l->short_kernels += cpu <= RUNTIME_CUTOFF_US && gpu < cpu;
+	l->runtime_outliers += cpu > RUNTIME_CUTOFF_US;
+	l->delay_outliers += delay > DELAY_CUTOFF_US;
+}
+
+static bool launches(const tide_model *m, const tide_hta_frame *f, tide_hta_tables *t)
+{
+	tide_map named = { 0 },
+		 cpu = { 0 }; /* correlations of launches; -> row + 1 of the CPU side */
+	double *v[3] = { tide__alloc(f->n, 8), tide__alloc(f->n, 8), tide__alloc(f->n, 8) };
+	bool ok = v[0] && v[1] && v[2];
+	size_t n = 0;
+	for (size_t i = 0; i < f->n && ok; i++)
+		if (stats_launch(name_of(m, f, i)))
+			ok = tide__map_put(&named, (uint64_t)f->corr[i], 1);
+	for (size_t i = 0; i < f->n && ok; i++)
+		if (f->stream[i] == -1 && tide__map_get(&named, (uint64_t)f->corr[i]))
+			ok = tide__map_put(&cpu, (uint64_t)f->corr[i], (uint32_t)i + 1);
+	for (size_t i = 0; i < f->n && ok; i++) {
+		uint32_t k = f->stream[i] != -1 ? tide__map_get(&cpu, (uint64_t)f->corr[i]) : 0;
+		if (!k)
+			continue;
+		int64_t delay = f->ts[i] - f->ts[k - 1] - f->dur[k - 1];
+		delay = delay < 0 ? 0 : delay;
+		count_launch(&t->launches, f->dur[k - 1], f->dur[i], delay);
+		v[0][n] = (double)f->dur[k - 1];
+		v[1][n] = (double)f->dur[i];
+		v[2][n++] = (double)delay;
+	}
+	if (ok) {
+		t->launches.cpu = tide__hta_describe(v[0], n);
+		t->launches.gpu = tide__hta_describe(v[1], n);
+		t->launches.delay = tide__hta_describe(v[2], n);
+	}
+	for (int i = 0; i < 3; i++)
+		tide__free(v[i]);
+	tide__map_free(&named);
+	tide__map_free(&cpu);
+	return ok;
+}
+
+/* ---- all of it ---- */
+
+tide_code tide__hta_tables(const tide_model *m, const tide_hta_frame *f, tide_hta_tables *out,
+			   tide_error *err)
+{
+	*out = (tide_hta_tables){ 0 };
+	bool ok =
+		breakdown(m, f, out) && by_name(m, f, is_gpu_row, &out->kernels, &out->n_kernels) &&
+		by_name(m, f, is_gpu_annotation, &out->annotations_gpu, &out->n_annotations_gpu) &&
+		by_name(m, f, is_cpu_annotation, &out->annotations_cpu, &out->n_annotations_cpu) &&
+		idle(m, f, out) && queue(m, f, out) && bandwidth(m, f, out) && launches(m, f, out);
+	if (ok)
+		return TIDE_OK;
+	tide__hta_tables_free(out);
+	return tide__nomem(err);
+}
+
+void tide__hta_tables_free(tide_hta_tables *t)
+{
+	tide__free(t->kernels);
+	tide__free(t->annotations_gpu);
+	tide__free(t->annotations_cpu);
+	tide__free(t->idles);
+	tide__free(t->queues);
+	tide__free(t->bandwidths);
+	*t = (tide_hta_tables){ 0 };
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Holistic Trace Analysis's own figures for one rank, from its own table (frame.h).
+ *
+ * Times are microseconds as HTA has them: integers, or doubles where it averages. Standard
+ * deviations are sample deviations, quantiles are interpolated linearly, as pandas does it. Where
+ * HTA raises an exception instead of answering, `raises` says which and the figures are absent. */
+#ifndef TIDE_ANALYZE_COMPAT_TABLES_H
+#define TIDE_ANALYZE_COMPAT_TABLES_H
+
+#include "analyze/compat/frame.h"
+
+typedef struct tide_hta_describe { /* pandas describe() */
+	uint64_t count;
+	double mean, std, min, q25, q50, q75, max; /* NaN where pandas says NaN */
+} tide_hta_describe;
+
+typedef struct tide_hta_name { /* durations under one name */
+	tide_str name;
+	tide_hta_type type;
+	uint64_t count;
+	int64_t sum, max, min;
+	double mean, std; /* std 0 for a single one, as HTA fills it */
+} tide_hta_name;
+
+typedef struct tide_hta_idle { /* one stream; a class that has no row is absent from HTA's table */
+	int64_t stream;
+	bool has[3];	 /* host_wait, kernel_wait, other */
+	int64_t time[3]; /* µs; may be negative, as in HTA */
+} tide_hta_idle;
+extern const char *const tide__hta_idle_names[3];
+
+typedef struct tide_hta_queue {
+	int64_t stream;
+	tide_hta_describe length;
+} tide_hta_queue;
+
+typedef struct tide_hta_bandwidth {
+	char name[16]; /* "Memcpy DtoH", "Memset" */
+	tide_hta_describe gbps;
+} tide_hta_bandwidth;
+
+typedef struct tide_hta_launches {
+	uint64_t n, short_kernels, runtime_outliers, delay_outliers;
+	int64_t cpu_sum, gpu_sum, delay_sum;
+	tide_hta_describe cpu, gpu, delay;
+} tide_hta_launches;
+
+typedef struct tide_hta_tables {
+	const char *raises; /* what temporal breakdown raises, or NULL */
+	int64_t idle, compute, non_compute, kernel_time;
+	bool has_comm;
+	double overlap; /* share of communication that computation overlaps, 0..1; with has_comm */
+	/* time under each set of types running at once: bit 0 computation, 1 communication, 2
+	 * memory */
+	int64_t type_time[8];
+	tide_hta_name *kernels, *annotations_gpu, *annotations_cpu; /* owned; by falling sum */
+	size_t n_kernels, n_annotations_gpu, n_annotations_cpu;
+	tide_hta_idle *idles;
+	size_t n_idles;
+	tide_hta_queue *queues;
+	size_t n_queues;
+	tide_hta_bandwidth *bandwidths;
+	size_t n_bandwidths;
+	tide_hta_launches launches;
+} tide_hta_tables;
+
+tide_code tide__hta_tables(const tide_model *m, const tide_hta_frame *f, tide_hta_tables *out,
+			   tide_error *err);
+void tide__hta_tables_free(tide_hta_tables *t);
+
+/* Text of a set of types as HTA writes it: "COMPUTATION overlapping COMMUNICATION". */
+const char *tide__hta_set_text(unsigned set);
+
+/* describe() of n values; sorts them. */
+tide_hta_describe tide__hta_describe(double *v, size_t n);
+
+#endif

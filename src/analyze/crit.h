@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Private to the critical path: what its three files share. */
+#ifndef TIDE_ANALYZE_CRIT_H
+#define TIDE_ANALYZE_CRIT_H
+
+#include "analyze/critgraph.h"
+#include "analyze/critpath.h"
+
+typedef struct crit_node {
+	int64_t t;
+	uint32_t row; /* of the frame */
+	bool start;
+} crit_node;
+
+typedef struct crit {
+	const tide_model *m;
+	const tide_hta_frame *f;
+	bool *in;	       /* row is in the window */
+	uint32_t *begin, *end; /* per row: node + 1, 0 = none */
+	crit_node *nodes;      /* sorted by time, then event */
+	size_t n_nodes;
+	int64_t *queue; /* per row: queue length after it, INT64_MIN = none */
+	tide_cg g;
+	const char *why; /* set when the graph cannot be trusted */
+} crit;
+
+static inline const char *crit_name(const crit *c, size_t row)
+{
+	return tide__text(c->m, c->m->spans.name[c->f->span[row].i], NULL);
+}
+
+static inline unsigned crit_cat(const crit *c, size_t row)
+{
+	return c->m->spans.cat[c->f->span[row].i];
+}
+
+/* Edge between two nodes, charged to row `owner` (-1 = nobody). False on exhaustion. */
+bool tide__crit_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
+		     int64_t parent);
+
+bool tide__crit_cpu(crit *c); /* critpath_cpu.c: runtime lock and call stacks */
+bool tide__crit_gpu(crit *c); /* critpath_gpu.c: kernels, launches, synchronisation */
+/* critpath_queue.c: fill c->queue */
+bool tide__crit_queue(crit *c);
+/* A call that puts work on a stream, with a GPU row to show for it. */
+bool tide__crit_is_launch(const crit *c, size_t row);
+
+#endif

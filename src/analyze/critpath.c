@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "analyze/critpath.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/crit.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+const char *tide__cp_edge_text(tide_cp_edge_type t)
+{
+	static const char *const texts[] = {
+#define X(name, text) text,
+		TIDE_CP_EDGES(X)
+#undef X
+	};
+	return texts[t];
+}
+
+const char *tide__cp_bound_text(tide_cp_bound b)
+{
+	static const char *const texts[] = {
+#define X(name, text) text,
+		TIDE_CP_BOUNDS(X)
+#undef X
+	};
+	return texts[b];
+}
+
+/* ---- the window ---- */
+
+static bool window(const crit *c, const tide_critpath_options *opt, tide_critpath *out)
+{
+	int64_t seen = 0, start = INT64_MAX, end = INT64_MIN;
+	for (size_t i = 0; i < c->f->n; i++) {
+		if (*opt->annotation && !strstr(crit_name(c, i), opt->annotation))
+			continue;
+		int64_t k = seen++;
+		if (*opt->annotation && (k < opt->first || k > opt->last))
+			continue;
+		if (c->f->ts[i] < start)
+			start = c->f->ts[i];
+		if (c->f->ts[i] + c->f->dur[i] > end)
+			end = c->f->ts[i] + c->f->dur[i];
+	}
+	out->start = start;
+	out->end = end;
+	return start <= end;
+}
+
+/* CPU rows that start in the window, and the GPU rows that they launched. */
+static void clip(crit *c, const tide_critpath *w)
+{
+	const tide_hta_frame *f = c->f;
+	for (size_t i = 0; i < f->n; i++)
+		if (f->stream[i] == -1)
+			c->in[i] = f->ts[i] >= w->start && f->ts[i] <= w->end && f->dur[i] > 0;
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->stream[i] == -1)
+			continue;
+		int64_t call = tide__hta_frame_row(f, f->link[i]);
+		bool back = call >= 0 && f->link[i] > 0 && f->stream[call] == -1 &&
+			    (f->unit > 1 ||
+			     f->link[call] == f->event[i]); /* graph launches: one in compat */
+		c->in[i] = (back && c->in[call]) || !strcmp(crit_name(c, i), "Stream Wait Event");
+	}
+}
+
+/* ---- nodes ---- */
+
+struct sorted {
+	crit_node node;
+	int64_t event;
+};
+
+static int by_time(const void *pa, const void *pb)
+{
+	const struct sorted *a = pa, *b = pb;
+	if (a->node.t != b->node.t)
+		return a->node.t < b->node.t ? -1 : 1;
+	if (a->event != b->event)
+		return a->event < b->event ? -1 : 1;
+	return a->node.start ? -1 : b->node.start;
+}
+
+static bool wants_nodes(const crit *c, size_t i, const char *data)
+{
+	unsigned cat = crit_cat(c, i);
+	if (!c->in[i])
+		return false;
+	return cat == TIDE_CAT_OP || cat == TIDE_CAT_RUNTIME || cat == TIDE_CAT_DRIVER ||
+	       (c->f->stream[i] != -1 && c->f->link[i] >= 0) ||
+	       (data && strstr(crit_name(c, i), data));
+}
+
+static bool make_nodes(crit *c, const char *data)
+{
+	const tide_hta_frame *f = c->f;
+	struct sorted *s = tide__alloc(2 * f->n, sizeof *s);
+	size_t n = 0;
+	for (uint32_t i = 0; s && i < f->n; i++) {
+		if (!wants_nodes(c, i, data))
+			continue;
+		s[n++] = (struct sorted){ { f->ts[i], i, true }, f->event[i] };
+		s[n++] = (struct sorted){ { f->ts[i] + f->dur[i], i, false }, f->event[i] };
+	}
+	c->nodes = s ? tide__alloc(n, sizeof *c->nodes) : NULL;
+	if (c->nodes)
+		qsort(s, n, sizeof *s, by_time);
+	for (size_t i = 0; c->nodes && i < n; i++) {
+		c->nodes[i] = s[i].node;
+		*(s[i].node.start ? &c->begin[s[i].node.row] : &c->end[s[i].node.row]) =
+			(uint32_t)i + 1;
+	}
+	c->n_nodes = n;
+	tide__free(s);
+	return c->nodes && tide__cg_init(&c->g, n);
+}
+
+/* ---- edges ---- */
+
+/* Whose time an edge is: within one op its own; between ops that of the op around. */
+static int64_t owner(const crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type,
+		     int64_t parent)
+{
+	if (type == TIDE_CP_KERNEL_DELAY || c->nodes[from].start)
+		return c->nodes[from].row;
+	return c->nodes[to].start ? parent : (int64_t)c->nodes[to].row;
+}
+
+bool tide__crit_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
+		     int64_t parent)
+{
+	if (from == to) {
+		c->why = "an edge leads from a moment to itself";
+		return true;
+	}
+	bool free_ = zero || type == TIDE_CP_DEPENDENCY || type == TIDE_CP_SYNC;
+	int64_t weight = free_ ? 0 : c->nodes[to].t - c->nodes[from].t;
+	tide_cg_edge *e = tide__cg_edge(&c->g, from, to, (uint8_t)type, weight);
+	if (e && (type == TIDE_CP_OPERATOR || type == TIDE_CP_KERNEL_DELAY))
+		e->owner = owner(c, from, to, type, parent);
+	return e != NULL;
+}
+
+/* A synchronisation between rows of one stream would mean that we read the trace wrongly. */
+static void validate(crit *c)
+{
+	for (size_t i = 0; i < c->g.n_edges; i++) {
+		const tide_cg_edge *e = &c->g.edges[i];
+		int64_t a = c->f->stream[c->nodes[e->from].row],
+			b = c->f->stream[c->nodes[e->to].row];
+		if (e->type == TIDE_CP_SYNC && a != -1 && a == b)
+			c->why = "a synchronisation between kernels of one stream";
+	}
+}
+
+/* ---- the result ---- */
+
+static tide_cp_bound bound_of(const crit *c, const tide_cg_edge *e, const char *data)
+{
+	static const tide_cp_bound fixed[TIDE_CP_EDGE_TYPES] = { [TIDE_CP_KERNEL_DELAY] =
+									 TIDE_CP_BOUND_KERNEL_GAP,
+								 [TIDE_CP_LAUNCH_DELAY] =
+									 TIDE_CP_BOUND_LAUNCH };
+	if (e->type != TIDE_CP_OPERATOR)
+		return fixed[e->type];
+	if (e->owner < 0)
+		return TIDE_CP_BOUND_CPU;
+	const char *name = crit_name(c, (size_t)e->owner);
+	if (c->f->stream[e->owner] < 0)
+		return data && strstr(name, data) ? TIDE_CP_BOUND_DATA : TIDE_CP_BOUND_CPU;
+	return tide__hta_type(name) == TIDE_HTA_COMMUNICATION ? TIDE_CP_BOUND_COMM
+							      : TIDE_CP_BOUND_COMPUTE;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+static bool path_events(const crit *c, const uint32_t *path, size_t n, tide_critpath *out)
+{
+	out->events = tide__alloc(n + 1, sizeof *out->events);
+	if (!out->events)
+		return false;
+	size_t k = 0;
+	for (size_t i = 0; i < n; i++)
+		out->events[k++] = c->f->event[c->nodes[c->g.edges[path[i]].from].row];
+	if (n)
+		out->events[k++] = c->f->event[c->nodes[c->g.edges[path[n - 1]].to].row];
+	qsort(out->events, k, sizeof *out->events, by_number);
+	for (size_t i = 0; i < k; i++)
+		if (!i || out->events[i] != out->events[i - 1])
+			out->events[out->n_events++] = out->events[i];
+	return true;
+}
+
+static bool report(const crit *c, const uint32_t *path, size_t n, const char *data,
+		   tide_critpath *out)
+{
+	out->path = tide__calloc(n + 1, sizeof *out->path);
+	if (!out->path || !path_events(c, path, n, out))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const tide_cg_edge *e = &c->g.edges[path[i]];
+		tide_cp_bound b = bound_of(c, e, data);
+		out->path[i] =
+			(tide_cp_step){ (tide_cp_edge_type)e->type,
+					b,
+					e->weight,
+					e->owner < 0 ? (tide_span_id){ 0 } : c->f->span[e->owner],
+					c->nodes[e->from].t,
+					c->nodes[e->to].t };
+		out->length += e->weight;
+		out->by_type[e->type] += e->weight;
+		out->by_bound[b] += e->weight;
+	}
+	out->n_path = n;
+	out->path_nodes = n ? n + 1 : 0;
+	out->found = n > 0;
+	if (!n)
+		out->why = "nothing in the window takes time";
+	return true;
+}
+
+static bool solve(crit *c, const char *data, tide_critpath *out)
+{
+	out->nodes = c->g.n_ranked;
+	out->edges = c->g.n_edges;
+	for (size_t i = 0; i < c->g.n_edges; i++)
+		out->edge_count[c->g.edges[i].type]++;
+	validate(c);
+	out->why = c->why;
+	if (c->why)
+		return true;
+	uint32_t *path;
+	size_t n;
+	bool cyclic, ok = tide__cg_longest(&c->g, &path, &n, &cyclic);
+	if (cyclic)
+		out->why = "the graph of dependencies has a cycle";
+	else if (ok)
+		ok = report(c, path, n, data, out);
+	tide__free(path);
+	return ok;
+}
+
+static bool make_room(crit *c)
+{
+	size_t n = c->f->n;
+	c->in = tide__calloc(n, sizeof *c->in);
+	c->begin = tide__calloc(n, sizeof *c->begin);
+	c->end = tide__calloc(n, sizeof *c->end);
+	c->queue = tide__alloc(n, sizeof *c->queue);
+	for (size_t i = 0; c->queue && i < n; i++)
+		c->queue[i] = INT64_MIN;
+	return c->in && c->begin && c->end && c->queue;
+}
+
+tide_code tide__critpath(const tide_model *m, const tide_hta_frame *f,
+			 const tide_critpath_options *opt, tide_critpath *out, tide_error *err)
+{
+	crit c = { .m = m, .f = f };
+	*out = (tide_critpath){ 0 };
+	bool ok = make_room(&c);
+	if (ok && !window(&c, opt, out)) {
+		out->why = "no such annotation in the trace";
+	} else if (ok) {
+		clip(&c, out);
+		ok = make_nodes(&c, opt->data_loading) && tide__crit_queue(&c) &&
+		     tide__crit_cpu(&c) && tide__crit_gpu(&c) && solve(&c, opt->data_loading, out);
+	}
+	tide__free(c.in);
+	tide__free(c.begin);
+	tide__free(c.end);
+	tide__free(c.queue);
+	tide__free(c.nodes);
+	tide__cg_free(&c.g);
+	if (ok)
+		return TIDE_OK;
+	tide__critpath_free(out);
+	return tide__nomem(err);
+}
+
+void tide__critpath_free(tide_critpath *c)
+{
+	tide__free(c->path);
+	tide__free(c->events);
+	*c = (tide_critpath){ 0 };
+}
