@@ -28,11 +28,17 @@ static int refuse(size_t n, size_t size)
 	return size && n > PTRDIFF_MAX / size;
 }
 
+/* Never 0: a valid pointer comes back for nothing, too. */
+static size_t at_least_one(size_t bytes)
+{
+	return bytes ? bytes : 1;
+}
+
 void *tide__alloc(size_t n, size_t size)
 {
 	if (refuse(n, size))
 		return NULL;
-	return malloc(n * size ? n * size : 1);
+	return malloc(at_least_one(n * size));
 }
 
 void *tide__calloc(size_t n, size_t size)
@@ -46,7 +52,7 @@ void *tide__realloc(void *p, size_t n, size_t size)
 {
 	if (refuse(n, size))
 		return NULL;
-	return realloc(p, n * size ? n * size : 1);
+	return realloc(p, at_least_one(n * size));
 }
 
 void tide__free(void *p)

@@ -8,6 +8,7 @@
 
 #define TIDE_COMMANDS(X) \
 	X(info)          \
+	X(critical_path) \
 	X(completion)    \
 	X(help)
 
