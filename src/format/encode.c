@@ -233,15 +233,6 @@ static inline void put_event(struct memory *m, tide_encoder *e, const tide_ring_
 {
 	uint32_t type = s->head & 0xff, depth = s->head >> 20;
 	e->events += type != TIDE_REC_LANE;
-	if (type == TIDE_REC_END) {
-		if (depth + 1 == e->depth) {
-			put_tag(m, TIDE_REC_END, s->ticks);
-			e->depth = depth;
-		} else {
-			put_depth(m, e, depth, s->ticks);
-		}
-		return;
-	}
 	if (type == TIDE_REC_LANE) {
 		put_tag(m, TIDE_REC_LANE, s->ticks);
 		put_v(m, s->addr);
@@ -250,8 +241,9 @@ static inline void put_event(struct memory *m, tide_encoder *e, const tide_ring_
 		e->depth = 0;
 		return;
 	}
-	if (depth != e->depth)
-		put_depth(m, e, depth, s->ticks);
+	uint32_t before = depth + (type == TIDE_REC_END); /* an END's depth is that after it */
+	if (before != e->depth)
+		put_depth(m, e, before, s->ticks);
 	uint8_t *tag;
 	switch (type) {
 	case TIDE_REC_FREE:
@@ -272,6 +264,10 @@ static inline void put_event(struct memory *m, tide_encoder *e, const tide_ring_
 		if (type == TIDE_REC_BEGIN_ARG)
 			put_v(m, s->addr);
 		e->depth++;
+		break;
+	case TIDE_REC_END:
+		put_tag(m, TIDE_REC_END, s->ticks);
+		e->depth = depth;
 		break;
 	default:
 		put_rare(m, s, slots, mask, q);

@@ -18,8 +18,8 @@
  * Times within a ring never decrease: a clock that steps back is held until it has caught up.
  *
  * The open-op count (chunk.depth at the chunk's start; see tide.h): every slot tells how many ops were
- * open; where that differs from the count, a DEPTH record with the slot's time comes before the
- * event's record. An END slot that does not simply end the innermost op becomes a DEPTH alone. */
+ * open before it (END: after it); where that differs from the count, a DEPTH record with the slot's time
+ * comes before the event's own record. So every event is one record, besides LANE and DEPTH. */
 #ifndef TIDE_FORMAT_ENCODE_H
 #define TIDE_FORMAT_ENCODE_H
 

@@ -1,8 +1,401 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include <tidemark/record.h>
+/* Start, stop, fork and exit: the life of a recording. Everything here runs in slow sections. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "runtime/defs.h"
+#include "runtime/recorder.h"
+
+tide_recorder tide__rec = { .space = { .fd = -1 }, .sink = { .fd = -1 } };
+
+static bool follow; /* a forked child of a recording process that has not recorded yet */
+
+enum { BUSY_WAIT_MS = 1000 }; /* how long stop waits for threads that are storing an event */
+
+/* ---- options and names --------------------------------------------------------------------- */
+
+static tide_code fill_options(tide_options *o, const tide_options *given, tide_error *err)
+{
+	*o = (tide_options)TIDE_OPTIONS_INIT;
+	if (given) {
+		if (given->size < sizeof(size_t) || given->size > 4096)
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "options.size is not set: use TIDE_OPTIONS_INIT");
+		memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
+	}
+	o->ring_bytes = o->ring_bytes ? o->ring_bytes : (size_t)1 << 20;
+	o->max_ring_bytes = o->max_ring_bytes ? o->max_ring_bytes : (size_t)1 << 30;
+	o->tick_ms = o->tick_ms ? o->tick_ms : 1000;
+	if (o->ring_bytes & (o->ring_bytes - 1) || o->ring_bytes < 65536 || o->ring_bytes > (size_t)1 << 30)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+			"ring_bytes is %zu: a power of two from 65536 to 1073741824 is needed", o->ring_bytes);
+	if (o->max_ring_bytes < o->ring_bytes)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "max_ring_bytes is %zu: less than one ring of %zu",
+			o->max_ring_bytes, o->ring_bytes);
+	return TIDE_OK;
+}
+
+/* Absolute, so that chdir does no harm. */
+static tide_code absolute(char out[4096], const char *path, tide_error *err)
+{
+	size_t n = 0, len = path ? strlen(path) : 0;
+	if (!len)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "no path given");
+	if (path[0] != '/') {
+		if (!getcwd(out, 4096))
+			return tide__fail_errno(err, "%s: working directory", path);
+		n = strlen(out);
+		out[n++] = '/';
+	}
+	if (n + len + 32 > 4096)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "path is too long");
+	memcpy(out + n, path, len + 1);
+	struct stat st;
+	if (stat(out, &st) == 0 && !S_ISREG(st.st_mode))
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s: not a regular file", path);
+	return TIDE_OK;
+}
+
+/* run.tide -> run.PID.tide */
+static void child_path(char out[4096], const char *base)
+{
+	size_t n = strlen(base);
+	if (n >= 5 && !strcmp(base + n - 5, ".tide"))
+		n -= 5;
+	snprintf(out, 4096, "%.*s.%ld.tide", (int)n, base, (long)getpid());
+}
+
+/* ---- start --------------------------------------------------------------------------------- */
+
+static void fill_head(tide_file_head *h, const uint8_t id[16])
+{
+	tide_triple now = tide__clock_triple();
+	*h = (tide_file_head){ .major = TIDE_FORMAT_MAJOR, .minor = TIDE_FORMAT_MINOR, .head_size = sizeof *h,
+		.pid = (uint64_t)getpid(), .start_ticks = now.ticks, .start_mono_raw = now.mono_raw,
+		.start_real = now.real, .clock = tide__clock_kind };
+	memcpy(h->magic, TIDE_FILE_MAGIC, 8);
+	memcpy(h->recording, id, 16);
+	h->checksum = tide__file_head_sum(h);
+}
+
+/* Both files under names of their own, complete as far as a start goes. */
+static tide_code make_files(const char *file, const char *rings, tide_error *err)
+{
+	tide_recorder *r = &tide__rec;
+	uint8_t id[16] = { 0 };
+	if (getrandom(id, sizeof id, GRND_NONBLOCK) != sizeof id) {
+		uint64_t weak[2] = { tide__clock_ns(CLOCK_REALTIME), (uint64_t)getpid() };
+		memcpy(id, weak, sizeof id);
+	}
+	int fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return tide__fail_errno(err, "%s", r->path);
+	r->sink.fd = fd;
+	tide_code rc = tide__space_open(&r->space, rings, id, err);
+	if (rc != TIDE_OK)
+		return rc;
+	if (!tide__space_ring(&r->space, r->opt.ring_bytes)) /* the first thread's */
+		return tide__fail_errno(err, "%s: no space for a ring", r->path);
+	tide_file_head head;
+	fill_head(&head, id);
+	int e = tide__sink_open(&r->sink, fd, &head);
+	if (e == 0 && !(tide__defs_replay(&r->space) && tide__write_opening()))
+		e = r->sink.error ? r->sink.error : ENOSPC;
+	if (e == 0)
+		return TIDE_OK;
+	errno = e;
+	return tide__fail_errno(err, "%s: no space for the recording", r->path);
+}
+
+static tide_code launch_writer(tide_error *err)
+{
+	tide_recorder *r = &tide__rec;
+	pthread_attr_t attr;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 256 << 10);
+	int e = pthread_create(&r->writer, &attr, tide__writer, NULL); /* inherits: all signals blocked */
+	pthread_attr_destroy(&attr);
+	if (e == 0)
+		return TIDE_OK;
+	errno = e;
+	return tide__fail_errno(err, "no thread for the recorder");
+}
+
+/* Put the finished files where the user wants them. */
+static tide_code move_files(const char *file, const char *rings, tide_error *err)
+{
+	char final_rings[4096 + 16];
+	snprintf(final_rings, sizeof final_rings, "%.4095s%s", tide__rec.path, TIDE_RINGS_SUFFIX);
+	if (rename(rings, final_rings) != 0)
+		return tide__fail_errno(err, "%s", final_rings);
+	if (rename(file, tide__rec.path) != 0) {
+		tide_code rc = tide__fail_errno(err, "%s", tide__rec.path);
+		unlink(final_rings);
+		return rc;
+	}
+	return TIDE_OK;
+}
+
+static void reset_counts(void)
+{
+	tide_recorder *r = &tide__rec;
+	r->lanes = 0;
+	r->log_written = 0;
+	r->stuck = r->complete = false;
+	atomic_store(&r->finish, 0);
+	atomic_store(&r->events, 0);
+}
+
+/* r->path and r->opt are set. */
+static tide_code start_locked(tide_error *err)
+{
+	tide_recorder *r = &tide__rec;
+	char file[4096 + 32], rings[4096 + 48];
+	snprintf(file, sizeof file, "%.4095s.%ld.new", r->path, (long)getpid());
+	snprintf(rings, sizeof rings, "%s%s", file, TIDE_RINGS_SUFFIX);
+	unlink(file); /* left by a start that was killed */
+	unlink(rings);
+	reset_counts();
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	tide_code rc = make_files(file, rings, err);
+	if (rc == TIDE_OK)
+		rc = move_files(file, rings, err);
+	if (rc == TIDE_OK) {
+		rc = launch_writer(err);
+		if (rc != TIDE_OK)
+			unlink(r->path);
+	}
+	if (rc != TIDE_OK) {
+		tide__space_close(&r->space, false);
+		if (r->sink.fd >= 0)
+			close(r->sink.fd);
+		r->sink.fd = -1;
+		unlink(file);
+		unlink(rings);
+		return rc;
+	}
+	r->state = TIDE_RUNNING;
+	atomic_store_explicit(&tide__guard.generation, ++r->generations, memory_order_release);
+	return TIDE_OK;
+}
+
+tide_code tide_start(const char *path, const tide_options *opt, tide_error *err)
+{
+	tide_recorder *r = &tide__rec;
+	tide_slow s;
+	if (!tide__slow_enter(&s))
+		return tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET, "inside the recorder");
+	tide_code rc;
+	tide_options o;
+	if (r->state != TIDE_IDLE)
+		rc = tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET, "already recording into %s", r->path);
+	else if ((rc = fill_options(&o, opt, err)) == TIDE_OK && (rc = absolute(r->path, path, err)) == TIDE_OK) {
+		r->opt = o;
+		strcpy(r->base, r->path);
+		follow = false; /* a child that starts its own recording follows no more */
+		atomic_store(&tide__guard.alive, TIDE_ALIVE);
+		rc = start_locked(err);
+	}
+	tide__slow_leave(&s);
+	return rc;
+}
 
 bool tide_recording(void)
 {
-	return false;
+	if (atomic_load_explicit(&tide__guard.generation, memory_order_relaxed))
+		return true;
+	if (atomic_load_explicit(&tide__guard.alive, memory_order_relaxed) == TIDE_ALIVE)
+		return false;
+	tide_slow s;
+	if (!tide__slow_enter(&s))
+		return false;
+	tide__follow();
+	tide__slow_leave(&s);
+	return atomic_load_explicit(&tide__guard.generation, memory_order_relaxed) != 0;
+}
+
+/* ---- stop ---------------------------------------------------------------------------------- */
+
+static void barrier_everywhere(void)
+{
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0 ||
+		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
+		return;
+	/* No membarrier: a store buffer does not outlive a scheduling quantum. */
+	usleep(50000);
+}
+
+/* Wait, bounded, until no thread is storing an event. */
+static bool quiet(void)
+{
+	tide_thread *t = atomic_load_explicit(&tide__rec.threads, memory_order_acquire);
+	for (int ms = 0; t; t = t->next)
+		while (atomic_load_explicit(&t->busy, memory_order_acquire)) {
+			if (t == tide__self || ms++ >= BUSY_WAIT_MS)
+				return false;
+			usleep(1000);
+		}
+	return true;
+}
+
+static tide_code finish(tide_error *err)
+{
+	tide_recorder *r = &tide__rec;
+	char rings[4096 + 16];
+	snprintf(rings, sizeof rings, "%.4095s%s", r->path, TIDE_RINGS_SUFFIX);
+	atomic_store_explicit(&r->finish, 1, memory_order_release);
+	tide__wake(&r->finish);
+	pthread_join(r->writer, NULL);
+	tide__stats_now(&r->last);
+	int sink_error = r->sink.error, e = tide__sink_close(&r->sink);
+	tide__space_close(&r->space, r->stuck);
+	if (r->complete && e == 0) {
+		unlink(rings);
+		return TIDE_OK;
+	}
+	errno = e ? e : sink_error;
+	return tide__fail_errno(err, "%s: not completed; the rest is in %s", r->path, rings);
+}
+
+/* Lock held; given up while waiting. */
+static tide_code stop_locked(tide_error *err)
+{
+	tide_recorder *r = &tide__rec;
+	while (r->state == TIDE_STOPPING) { /* another thread is at it */
+		tide__unlock();
+		usleep(1000);
+		tide__lock();
+	}
+	if (r->state == TIDE_IDLE)
+		return TIDE_OK;
+	r->state = TIDE_STOPPING;
+	atomic_store_explicit(&tide__guard.generation, 0, memory_order_seq_cst);
+	tide__unlock();
+	barrier_everywhere();
+	r->stuck = !quiet();
+	tide_code rc = finish(err);
+	tide__lock();
+	r->state = TIDE_IDLE;
+	return rc;
+}
+
+tide_code tide_stop(tide_error *err)
+{
+	tide_slow s;
+	if (!tide__slow_enter(&s))
+		return TIDE_OK;
+	tide_code rc = stop_locked(err);
+	tide__slow_leave(&s);
+	return rc;
+}
+
+/* ---- fork, first call, exit ---------------------------------------------------------------- */
+
+/* Runs in the child right after fork(), before anything else of the program. */
+static void forked(void)
+{
+	atomic_store(&tide__guard.generation, 0); /* wiped by the kernel, where it can */
+	atomic_store(&tide__guard.alive, 0);
+	atomic_store(&tide__guard.lock, 0);
+	tide__space_detach(&tide__rec.space);
+}
+
+/* In a forked child: nothing of the parent's recording is ours. */
+static void forget(void)
+{
+	tide_recorder *r = &tide__rec;
+	follow = follow || (r->state == TIDE_RUNNING && r->opt.follow_fork);
+	tide__space_detach(&r->space);
+	if (r->sink.fd >= 0)
+		close(r->sink.fd);
+	r->sink.fd = -1;
+	r->state = TIDE_IDLE;
+	r->free_threads = NULL;
+	atomic_store(&r->threads, NULL);
+	tide__self = NULL;
+	tide__defs_rebuild();
+	r->last = (tide_stats){ 0 };
+}
+
+static void first_call(void)
+{
+	tide__guard_init();
+	tide__clock_init();
+	tide__thread_init();
+	pthread_atfork(NULL, NULL, forked);
+}
+
+void tide__awake(void)
+{
+	static bool before;
+	if (before)
+		forget();
+	else
+		first_call();
+	before = true;
+	atomic_store(&tide__guard.alive, follow ? TIDE_FOLLOWER : TIDE_ALIVE);
+}
+
+void tide__follow(void)
+{
+	if (atomic_load_explicit(&tide__guard.alive, memory_order_relaxed) != TIDE_FOLLOWER)
+		return;
+	follow = false;
+	atomic_store(&tide__guard.alive, TIDE_ALIVE);
+	child_path(tide__rec.path, tide__rec.base);
+	start_locked(NULL);
+}
+
+__attribute__((constructor)) static void load(void)
+{
+	tide_slow s;
+	if (tide__slow_enter(&s))
+		tide__slow_leave(&s);
+}
+
+__attribute__((destructor)) static void unload(void)
+{
+	if (atomic_load_explicit(&tide__guard.alive, memory_order_relaxed)) /* 0: a child that never recorded */
+		tide_stop(NULL);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------- */
+
+void tide__stats_now(tide_stats *out)
+{
+	tide_recorder *r = &tide__rec;
+	*out = (tide_stats){ .threads = r->lanes, .rings = r->space.n_rings, .memory = tide__defs_memory() };
+	out->written = atomic_load_explicit(&r->sink.at, memory_order_relaxed);
+	if (!r->space.head)
+		return;
+	out->memory += r->space.size;
+	out->lost_signal = atomic_load((_Atomic uint64_t *)&r->space.head->lost_signal);
+	out->lost_other = atomic_load((_Atomic uint64_t *)&r->space.head->lost_other);
+	for (tide_block *b = atomic_load(&r->space.rings); b; b = b->next) {
+		out->lost_full += atomic_load(&b->shared->lost_full);
+		out->lost_signal += atomic_load(&b->shared->lost_signal);
+		out->lost_other += atomic_load(&b->shared->lost_other);
+		uint64_t extra = atomic_load(&b->shared->extra);
+		out->events += atomic_load(&b->shared->head) - extra;
+	}
+}
+
+void tide_stats_get(tide_stats *out)
+{
+	tide_slow s;
+	if (!out || !tide__slow_enter(&s))
+		return;
+	if (tide__rec.state == TIDE_RUNNING)
+		tide__stats_now(out);
+	else
+		*out = tide__rec.last;
+	tide__slow_leave(&s);
 }

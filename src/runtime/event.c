@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Events: the path that runs inside other people's loops.
+ *
+ *     enter    busy? a signal handler is recording inside the recorder: count it
+ *              busy = 1; another generation than the thread's? join, or nothing to record
+ *     reserve  slots between head and the last known tail; else look again, wait, or count a loss
+ *     store    32 bytes
+ *     commit   head, with release; busy = 0
+ *
+ * No lock, no system call, no allocation, errno untouched. */
+#include <string.h>
+
+#include "runtime/recorder.h"
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define COMPILER_BARRIER() atomic_signal_fence(memory_order_seq_cst)
+
+static const uint64_t SIZE_MAX_48 = (UINT64_C(1) << 48) - 1;
+
+static inline tide_thread *enter(void)
+{
+	tide_thread *t = tide__self;
+	if (LIKELY(t != NULL)) {
+		if (!LIKELY(!atomic_load_explicit(&t->busy, memory_order_relaxed))) {
+			tide__count_signal(t);
+			return NULL;
+		}
+		atomic_store_explicit(&t->busy, 1, memory_order_relaxed);
+		COMPILER_BARRIER(); /* stop's membarrier does the rest */
+		if (LIKELY(atomic_load_explicit(&t->generation, memory_order_relaxed) ==
+			   atomic_load_explicit(&tide__guard.generation, memory_order_relaxed)))
+			return t;
+		atomic_store_explicit(&t->busy, 0, memory_order_relaxed);
+	}
+	return tide__join();
+}
+
+static inline void leave(tide_thread *t)
+{
+	atomic_store_explicit(&t->busy, 0, memory_order_release);
+}
+
+/* Room for n slots? A loss is counted if not. */
+static inline bool reserve(tide_thread *t, uint64_t n)
+{
+	return LIKELY(t->head + n <= t->room) || tide__make_room(t, n);
+}
+
+static inline void commit(tide_thread *t, uint64_t n)
+{
+	t->head += n;
+	atomic_store_explicit(&t->shared->head, t->head, memory_order_release);
+}
+
+static inline void put(tide_thread *t, uint32_t type, uint32_t pool, uint32_t depth, uint64_t a, uint64_t b, uint32_t c)
+{
+	tide_ring_slot *s = &t->slots[t->head & t->mask];
+	s->ticks = tide__ticks();
+	s->addr = a;
+	s->size = b;
+	s->stack = c;
+	s->head = type | pool << 8 | depth << 20;
+}
+
+/* A whole event of one slot. */
+static inline void event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, uint32_t c)
+{
+	tide_thread *t = enter();
+	if (!t)
+		return;
+	if (reserve(t, 1)) {
+		put(t, type, pool, t->depth, a, b, c);
+		commit(t, 1);
+	}
+	leave(t);
+}
+
+static __attribute__((noinline, cold)) void out_of_range(void)
+{
+	tide_thread *t = enter();
+	if (!t)
+		return;
+	_Atomic uint64_t *lost =
+		t->shared ? &t->shared->lost_other : (_Atomic uint64_t *)&t->file->lost_other;
+	atomic_fetch_add_explicit(lost, 1, memory_order_relaxed);
+	leave(t);
+}
+
+static inline bool in_range(uint32_t pool, uint64_t size)
+{
+	if (LIKELY(pool <= 4095 && size <= SIZE_MAX_48))
+		return true;
+	out_of_range();
+	return false;
+}
+
+/* ---- ops ----------------------------------------------------------------------------------- */
+
+/* Tokens: low 12 bits the depth it was begun at, above them a serial number that is never 0. */
+static inline tide_op begin(uint32_t type, tide_name name, uint64_t arg)
+{
+	tide_thread *t = enter();
+	if (!t)
+		return 0;
+	uint32_t depth = t->depth;
+	tide_op op = 0;
+	if (LIKELY(depth < TIDE_DEPTH_MAX)) {
+		if (reserve(t, 1)) {
+			put(t, type, 0, depth, arg, 0, name);
+			commit(t, 1);
+		}
+		uint32_t serial = (t->serial + 1) & 0xfffff;
+		t->serial = serial + !serial;
+		op = t->serial << 12 | depth;
+		t->open[depth] = op;
+		t->depth = depth + 1;
+	} else if (t->shared) {
+		atomic_fetch_add_explicit(&t->shared->lost_other, 1, memory_order_relaxed);
+	}
+	leave(t);
+	return op;
+}
+
+tide_op tide_op_begin(tide_name name)
+{
+	return begin(TIDE_REC_BEGIN, name, 0);
+}
+
+tide_op tide_op_begin_arg(tide_name name, uint64_t arg)
+{
+	return begin(TIDE_REC_BEGIN_ARG, name, arg);
+}
+
+void tide_op_end(tide_op op)
+{
+	if (!op)
+		return;
+	tide_thread *t = enter();
+	if (!t)
+		return;
+	uint32_t depth = op & 0xfff;
+	if (LIKELY(depth < t->depth && t->open[depth] == op)) {
+		t->depth = depth;
+		if (reserve(t, 1)) {
+			put(t, TIDE_REC_END, 0, depth, 0, 0, 0);
+			commit(t, 1);
+		}
+	}
+	leave(t);
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+void tide_alloc(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream)
+{
+	if (in_range(pool, size))
+		event(TIDE_REC_ALLOC, pool, addr, size | (uint64_t)stream << 48, 0);
+}
+
+void tide_alloc_full(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream, tide_stack stack, uint64_t requested)
+{
+	if (!in_range(pool, size))
+		return;
+	uint64_t b = size | (uint64_t)stream << 48;
+	if (requested == 0 || requested == size) {
+		event(stack ? TIDE_REC_ALLOC_STACK : TIDE_REC_ALLOC, pool, addr, b, stack);
+		return;
+	}
+	tide_thread *t = enter();
+	if (!t)
+		return;
+	if (reserve(t, 2)) {
+		put(t, TIDE_REC_ALLOC_FULL, pool, t->depth, addr, b, stack);
+		t->slots[(t->head + 1) & t->mask] = (tide_ring_slot){ .ticks = requested };
+		atomic_fetch_add_explicit(&t->shared->extra, 1, memory_order_relaxed);
+		commit(t, 2);
+	}
+	leave(t);
+}
+
+void tide_free(tide_pool pool, uint64_t addr)
+{
+	if (in_range(pool, 0))
+		event(TIDE_REC_FREE, pool, addr, 0, 0);
+}
+
+void tide_segment_alloc(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream, int kind)
+{
+	if (in_range(pool, size))
+		event(TIDE_REC_SEG_ALLOC, pool, addr, size | (uint64_t)stream << 48, (uint32_t)kind & 0xff);
+}
+
+void tide_segment_free(tide_pool pool, uint64_t addr, uint64_t size)
+{
+	if (in_range(pool, size))
+		event(TIDE_REC_SEG_FREE, pool, addr, size, 0);
+}
+
+void tide_oom(tide_pool pool, uint64_t size, int64_t free_bytes)
+{
+	if (in_range(pool, size))
+		event(TIDE_REC_OOM, pool, (uint64_t)free_bytes, size, 0);
+}
+
+/* An event of one slot and `n` bytes in the slots after it. */
+static void long_event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, uint32_t c, const void *bytes, size_t n)
+{
+	tide_thread *t = enter();
+	if (!t)
+		return;
+	uint64_t more = (n + sizeof(tide_ring_slot) - 1) / sizeof(tide_ring_slot);
+	if (reserve(t, 1 + more)) {
+		put(t, type, pool, t->depth, a, b, c);
+		for (uint64_t i = 0; i < more; i++) {
+			tide_ring_slot *s = &t->slots[(t->head + 1 + i) & t->mask];
+			size_t at = i * sizeof *s, part = n - at < sizeof *s ? n - at : sizeof *s;
+			memset(s, 0, sizeof *s);
+			memcpy(s, (const char *)bytes + at, part);
+		}
+		atomic_fetch_add_explicit(&t->shared->extra, more, memory_order_relaxed);
+		commit(t, 1 + more);
+	}
+	leave(t);
+}
+
+void tide_tensor(tide_pool pool, uint64_t addr, const tide_tensor_info *i)
+{
+	if (!i)
+		return;
+	if (i->ndim > 16 || (i->ndim && !i->shape)) {
+		out_of_range();
+		return;
+	}
+	if (!in_range(pool, 0))
+		return;
+	uint64_t b = i->dtype | (uint64_t)i->role << 8 | (uint64_t)i->requires_grad << 16 | (uint64_t)i->ndim << 24;
+	long_event(TIDE_REC_TENSOR, pool, addr, b, i->name, i->shape, i->ndim * sizeof *i->shape);
+}
+
+/* ---- moments and numbers ------------------------------------------------------------------- */
+
+void tide_mark(int kind, tide_name name, int64_t value)
+{
+	event(TIDE_REC_MARK, 0, (uint64_t)value, (uint32_t)kind & 0xff, name);
+}
+
+void tide_counter(tide_name counter, double value)
+{
+	uint64_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	event(TIDE_REC_SAMPLE, 0, bits, 0, counter);
+}
+
+void tide_annotate(tide_name key, const char *text)
+{
+	if (!text)
+		return;
+	size_t n = strnlen(text, 4096);
+	long_event(TIDE_REC_ANNOTATE, 0, n, 0, key, text, n);
+}

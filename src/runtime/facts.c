@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Facts about the process and the recording, written once at the start. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "runtime/recorder.h"
+
+struct out {
+	uint8_t *p, *end;
+	uint32_t count;
+};
+
+static void number(struct out *o, const char *key, int64_t v)
+{
+	if (o->end - o->p < 64)
+		return;
+	*o->p++ = TIDE_REC_FACT_NUM;
+	o->p = tide__put_s(o->p, key, strlen(key));
+	o->p = tide__put_z(o->p, v);
+	o->count++;
+}
+
+static void text(struct out *o, const char *key, const char *s, size_t n)
+{
+	if (!n || (size_t)(o->end - o->p) < n + 64)
+		return;
+	*o->p++ = TIDE_REC_FACT_TEXT;
+	o->p = tide__put_s(o->p, key, strlen(key));
+	o->p = tide__put_s(o->p, s, n);
+	o->count++;
+}
+
+/* The command line, arguments parted by spaces. */
+static void command(struct out *o)
+{
+	char buf[4096];
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	ssize_t n = read(fd, buf, sizeof buf);
+	close(fd);
+	while (n > 0 && buf[n - 1] == 0)
+		n--;
+	for (ssize_t i = 0; i < n; i++)
+		if (buf[i] == 0)
+			buf[i] = ' ';
+	if (n > 0)
+		text(o, "process.command", buf, (size_t)n);
+}
+
+/* Rank and size of a distributed job, as the usual launchers say them. */
+static void rank(struct out *o)
+{
+	static const struct {
+		const char *key, *names[4];
+	} rows[] = {
+		{ "process.rank", { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID" } },
+		{ "process.local_rank", { "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID" } },
+		{ "process.world_size", { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS" } },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		for (size_t k = 0; k < 4; k++) {
+			const char *v = getenv(rows[i].names[k]);
+			char *end;
+			if (!v || !*v)
+				continue;
+			long n = strtol(v, &end, 10);
+			if (*end == 0) {
+				number(o, rows[i].key, n);
+				break;
+			}
+		}
+}
+
+size_t tide__facts(uint8_t *out, size_t cap, uint32_t *count)
+{
+	struct out o = { out, out + cap, 0 };
+	struct utsname u;
+	number(&o, "process.pid", getpid());
+	number(&o, "process.parent", getppid());
+	command(&o);
+	rank(&o);
+	if (uname(&u) == 0) {
+		text(&o, "host.name", u.nodename, strlen(u.nodename));
+		text(&o, "host.kernel", u.release, strlen(u.release));
+		text(&o, "host.machine", u.machine, strlen(u.machine));
+	}
+	number(&o, "host.cpus", sysconf(_SC_NPROCESSORS_ONLN));
+	number(&o, "recorder.ring_bytes", (int64_t)tide__rec.opt.ring_bytes);
+	number(&o, "recorder.max_ring_bytes", (int64_t)tide__rec.opt.max_ring_bytes);
+	number(&o, "recorder.full_wait_us", tide__rec.opt.full_wait_us);
+	text(&o, "recorder.version", TIDE_VERSION, strlen(TIDE_VERSION));
+	*count = o.count;
+	return (size_t)(o.p - out);
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The few words that decide whether anything is recorded, and the recorder's one lock.
+ *
+ * They live in a page that the kernel wipes in every forked child, raw clone included
+ * (MADV_WIPEONFORK). So in a child the generation reads 0, no thread's generation equals it, and the
+ * first call takes the slow path, sees `alive` 0 and forgets everything inherited. The lock is there
+ * too: one that another thread held at the moment of the fork is free in the child.
+ *
+ * Slow sections (start, stop, a thread's first event, a new name) hold the lock with all signals
+ * blocked and cancellation off: no handler can run, jump out, or wait for the lock inside one. A
+ * call that arrives in a slow section of its own thread all the same is the recorder's own doing (an
+ * interposed malloc, say) and is ignored. */
+#ifndef TIDE_RUNTIME_GUARD_H
+#define TIDE_RUNTIME_GUARD_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TIDE_PAGE = 4096 };
+typedef struct tide_guard { /* a page of its own: the alignment makes it one */
+	_Alignas(TIDE_PAGE) _Atomic uint64_t generation; /* of the recording in progress; 0 = none */
+	_Atomic uint32_t alive; /* 0: before the first call, or in a forked child; TIDE_ALIVE, or
+				 * TIDE_FOLLOWER: a child that starts its own file with its first event */
+	_Atomic uint32_t lock;	/* 0 free, 1 held, 2 held and waited for */
+} tide_guard;
+_Static_assert(sizeof(tide_guard) == TIDE_PAGE, "guard page");
+enum { TIDE_ALIVE = 1, TIDE_FOLLOWER };
+extern tide_guard tide__guard __attribute__((visibility("hidden")));
+
+typedef struct tide_slow {
+	sigset_t mask;
+	int saved_errno, cancel;
+} tide_slow;
+
+/* Begin a slow section; false when this thread is in one already. Brings the recorder to life
+ * (first call, or forked child) when needed. */
+bool tide__slow_enter(tide_slow *s);
+void tide__slow_leave(tide_slow *s);
+
+/* Give up the lock inside a slow section and take it again. */
+void tide__lock(void);
+void tide__unlock(void);
+
+/* Ask the kernel to wipe the page in children. False: not supported; fork handlers must do. */
+bool tide__guard_init(void);
+
+/* Futex wait and wake on a word of this process. timeout_us 0: forever. */
+void tide__wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_us);
+void tide__wake(_Atomic uint32_t *word);
+
+/* Zeroed anonymous pages, never from malloc; NULL when there are none. */
+void *tide__pages(size_t bytes);
+
+#endif

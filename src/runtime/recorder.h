@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The recording in progress, and the threads that take part in it.
+ *
+ * One struct, one per process. Who may touch what:
+ *   - a traced thread: its own tide_thread, and its ring's head and loss counters;
+ *   - the writer thread: sink, encoders, rings' tails, log_written;
+ *   - everything else: slow sections (guard.h).
+ *
+ * The end of a recording, against threads that are storing an event at that moment: a thread sets its
+ * `busy`, then looks at the generation; stop sets the generation to 0, makes every core see it
+ * (membarrier), then waits until nobody is busy. Whoever looks later finds another generation and
+ * stores nothing. A thread that stays busy beyond the bounded wait (stopped by a debugger, say) keeps
+ * the mappings: then they are never unmapped, and its late store reaches nobody. */
+#ifndef TIDE_RUNTIME_RECORDER_H
+#define TIDE_RUNTIME_RECORDER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tidemark/record.h>
+
+#include "runtime/clock.h"
+#include "runtime/guard.h"
+#include "runtime/sink.h"
+#include "runtime/space.h"
+
+enum { TIDE_DEPTH_MAX = 4095 }; /* ops open at once on a thread */
+
+/* A traced thread. Private memory, never freed; used again after the thread has ended. */
+typedef struct tide_thread {
+	_Atomic uint32_t busy;	     /* the thread is storing an event */
+	uint32_t depth;		     /* ops open */
+	_Atomic uint64_t generation; /* of the recording it takes part in; 0 = none */
+	uint64_t head;		     /* next slot number (the ring's own head, unshared) */
+	uint64_t room;		     /* slots may be used up to this number: last known tail + size */
+	tide_ring_slot *slots;
+	uint64_t mask;
+	tide_shared *shared;	     /* NULL: no ring to be had; every event is a loss */
+	tide_block *ring;
+	tide_rings_head *file;	     /* for losses without a ring */
+	uint32_t serial;	     /* of the last op begun: makes tokens unlike */
+	uint32_t denied;	     /* losses since a ring was last asked for */
+	uint64_t tid;
+	struct tide_thread *next;    /* all there are; or the free ones */
+	struct tide_thread *next_free;
+	uint32_t open[TIDE_DEPTH_MAX + 1]; /* tokens of the open ops */
+} tide_thread;
+
+extern __thread tide_thread *tide__self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+enum { TIDE_IDLE, TIDE_RUNNING, TIDE_STOPPING };
+
+typedef struct tide_recorder {
+	uint32_t state;		 /* TIDE_IDLE ... */
+	tide_options opt;	 /* as used, defaults filled in */
+	char path[4096];	 /* absolute, of the .tide file */
+	char base[4096];	 /*   "  , as first given: children's names are made from it */
+	uint64_t generations;	 /* recordings started so far */
+	uint32_t lanes;		 /* threads seen in this recording */
+	tide_space space;
+	tide_sink sink;
+	_Atomic(tide_thread *) threads; /* all descriptors; grows only */
+	tide_thread *free_threads;
+	pthread_t writer;
+	_Atomic uint32_t finish; /* 1: the writer is to write the rest and end */
+	bool stuck;		 /* a thread stayed busy: mappings must stay */
+	bool complete;		 /* the writer wrote everything, END included */
+	uint64_t log_written;	 /* bytes of the log that are in the file */
+	_Atomic uint64_t events; /* in the file */
+	tide_stats last;	 /* of the recording that ended last */
+} tide_recorder;
+extern tide_recorder tide__rec __attribute__((visibility("hidden")));
+
+/* start.c: first call of a process, or of a forked child. Lock held. */
+void tide__awake(void);
+/* A forked child's first event: start its own file if it is to. Lock held. */
+void tide__follow(void);
+
+/* thread.c: the calling thread takes part from now on: busy is set and its thread returned, or NULL
+ * when there is nothing to record. */
+tide_thread *tide__join(void);
+/* The slow side of a full ring: room for n slots after all, or false and the loss is counted. */
+bool tide__make_room(tide_thread *t, uint64_t n);
+/* A signal handler found its thread recording. */
+void tide__count_signal(tide_thread *t);
+bool tide__thread_init(void);
+
+/* writer.c: the writer thread's body, and what start writes before it. */
+void *tide__writer(void *unused);
+bool tide__write_opening(void);
+/* facts.c: the FACTS payload; returns bytes, *count records. */
+size_t tide__facts(uint8_t *out, size_t cap, uint32_t *count);
+
+/* start.c */
+void tide__stats_now(tide_stats *out);
+
+#endif

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Threads come, take a ring, and leave it to the next.
+ *
+ * A ring is handed on as soon as its thread has ended, drained or not: slot numbers go on, and a
+ * LANE slot says whose events follow. So ten thousand threads that live one after the other use one
+ * ring, and there are never more rings than threads alive at once. */
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/defs.h"
+#include "runtime/recorder.h"
+
+__thread tide_thread *tide__self __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t key;
+static bool have_key;
+
+static void leave(void *thread);
+
+bool tide__thread_init(void)
+{
+	if (!have_key)
+		have_key = pthread_key_create(&key, leave) == 0;
+	return have_key;
+}
+
+/* A descriptor for the calling thread, in the list of all. */
+static tide_thread *descriptor(void)
+{
+	tide_recorder *r = &tide__rec;
+	tide_thread *t = r->free_threads;
+	if (t) {
+		r->free_threads = t->next_free;
+		return t;
+	}
+	t = tide__pages(sizeof *t);
+	if (!t)
+		return NULL;
+	t->next = atomic_load_explicit(&r->threads, memory_order_relaxed);
+	atomic_store_explicit(&r->threads, t, memory_order_release);
+	return t;
+}
+
+/* A ring whose thread has ended, with half of it empty; the emptiest such one would be no better. */
+static tide_block *free_ring(tide_space *s)
+{
+	for (tide_block *b = atomic_load_explicit(&s->rings, memory_order_relaxed); b; b = b->next) {
+		uint64_t head = atomic_load_explicit(&b->shared->head, memory_order_relaxed);
+		uint64_t tail = atomic_load_explicit(&b->shared->tail, memory_order_relaxed);
+		if (!b->owned && head - tail <= b->at->slots / 2)
+			return b;
+	}
+	return NULL;
+}
+
+static tide_block *take_ring(void)
+{
+	tide_recorder *r = &tide__rec;
+	tide_block *b = free_ring(&r->space);
+	if (!b && r->space.ring_total + r->opt.ring_bytes <= r->opt.max_ring_bytes)
+		b = tide__space_ring(&r->space, r->opt.ring_bytes);
+	return b;
+}
+
+/* THREAD definition: in the log only, since lanes belong to a recording. */
+static bool define_lane(uint32_t lane, uint64_t tid)
+{
+	uint8_t rec[32], *p = rec;
+	*p++ = TIDE_REC_THREAD;
+	p = tide__put_v(p, lane);
+	p = tide__put_v(p, tid);
+	p = tide__put_v(p, 0);
+	if (!tide__log_reserve(&tide__rec.space, sizeof rec))
+		return false;
+	tide__log_append(&tide__rec.space, rec, (size_t)(p - rec));
+	return true;
+}
+
+static void put_lane(tide_thread *t, uint32_t lane)
+{
+	tide_ring_slot *s = &t->slots[t->head & t->mask];
+	*s = (tide_ring_slot){ tide__ticks(), lane, t->tid, 0, TIDE_REC_LANE };
+	t->head++;
+	atomic_fetch_add_explicit(&t->shared->extra, 1, memory_order_relaxed);
+	atomic_store_explicit(&t->shared->head, t->head, memory_order_release);
+}
+
+/* Give the thread a ring; without one it takes part all the same, as losses. */
+static void attach(tide_thread *t)
+{
+	tide_block *b = take_ring();
+	t->denied = 0;
+	t->head = t->room = 0;
+	t->shared = NULL;
+	t->ring = NULL;
+	t->file = tide__rec.space.head;
+	uint32_t lane = tide__rec.lanes + 1;
+	if (!b || !define_lane(lane, t->tid))
+		return;
+	tide__rec.lanes = lane;
+	b->owned = true;
+	t->ring = b;
+	t->shared = b->shared;
+	t->slots = b->slots;
+	t->mask = b->at->slots - 1;
+	t->head = atomic_load_explicit(&b->shared->head, memory_order_relaxed);
+	t->room = atomic_load_explicit(&b->shared->tail, memory_order_acquire) + b->at->slots;
+	put_lane(t, lane);
+}
+
+static tide_thread *join_locked(void)
+{
+	tide__follow();
+	uint64_t generation = atomic_load_explicit(&tide__guard.generation, memory_order_relaxed);
+	if (!generation)
+		return NULL;
+	tide_thread *t = tide__self;
+	if (!t) {
+		if (!tide__thread_init() || !(t = descriptor()))
+			return NULL;
+		t->tid = (uint64_t)syscall(SYS_gettid);
+		tide__self = t;
+		pthread_setspecific(key, t);
+	}
+	t->depth = 0;
+	attach(t);
+	atomic_store_explicit(&t->generation, generation, memory_order_relaxed);
+	atomic_store_explicit(&t->busy, 1, memory_order_relaxed);
+	return t;
+}
+
+tide_thread *tide__join(void)
+{
+	tide_guard *g = &tide__guard;
+	if (!atomic_load_explicit(&g->generation, memory_order_relaxed) &&
+		atomic_load_explicit(&g->alive, memory_order_relaxed) == TIDE_ALIVE)
+		return NULL;
+	tide_slow s;
+	if (!tide__slow_enter(&s))
+		return NULL;
+	tide_thread *t = join_locked();
+	tide__slow_leave(&s);
+	return t;
+}
+
+/* The thread ends (or a descriptor's last user has). */
+static void leave(void *thread)
+{
+	tide_thread *t = thread;
+	tide_slow s;
+	if (!tide__slow_enter(&s))
+		return;
+	if (t == tide__self) { /* not so in a forked child, where t was the parent's */
+		uint64_t now = atomic_load_explicit(&tide__guard.generation, memory_order_relaxed);
+		if (t->ring && t->generation && t->generation == now)
+			t->ring->owned = false;
+		t->ring = NULL;
+		atomic_store_explicit(&t->generation, 0, memory_order_relaxed);
+		atomic_store_explicit(&t->busy, 0, memory_order_relaxed);
+		t->next_free = tide__rec.free_threads;
+		tide__rec.free_threads = t;
+		tide__self = NULL;
+	}
+	tide__slow_leave(&s);
+}
+
+/* ---- losses -------------------------------------------------------------------------------- */
+
+static void add(uint64_t *word)
+{
+	atomic_fetch_add_explicit((_Atomic uint64_t *)word, 1, memory_order_relaxed);
+}
+
+void tide__count_signal(tide_thread *t)
+{
+	if (atomic_load_explicit(&t->generation, memory_order_relaxed) !=
+		atomic_load_explicit(&tide__guard.generation, memory_order_relaxed))
+		return;
+	if (t->shared)
+		atomic_fetch_add_explicit(&t->shared->lost_signal, 1, memory_order_relaxed);
+	else
+		add(&t->file->lost_signal);
+}
+
+/* A thread without a ring asks again now and then: one may have become free. */
+static bool ask_again(tide_thread *t)
+{
+	if (++t->denied % 256)
+		return false;
+	tide_slow s;
+	if (!tide__slow_enter(&s))
+		return false;
+	if (t->generation == atomic_load_explicit(&tide__guard.generation, memory_order_relaxed))
+		attach(t);
+	tide__slow_leave(&s);
+	return t->shared != NULL;
+}
+
+static bool fits(tide_thread *t, uint64_t n)
+{
+	t->room = atomic_load_explicit(&t->shared->tail, memory_order_acquire) + t->mask + 1;
+	return t->head + n <= t->room;
+}
+
+static bool wait_for_room(tide_thread *t, uint64_t n)
+{
+	uint64_t end = tide__clock_ns(CLOCK_MONOTONIC) + tide__rec.opt.full_wait_us * UINT64_C(1000);
+	while (tide__clock_ns(CLOCK_MONOTONIC) < end) {
+		sched_yield();
+		if (fits(t, n))
+			return true;
+	}
+	return false;
+}
+
+bool tide__make_room(tide_thread *t, uint64_t n)
+{
+	if (!t->shared && !ask_again(t)) {
+		add(&t->file->lost_other);
+		return false;
+	}
+	if (fits(t, n) || (tide__rec.opt.full_wait_us && wait_for_room(t, n)))
+		return true;
+	atomic_fetch_add_explicit(&t->shared->lost_full, 1, memory_order_relaxed);
+	return false;
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The writer thread: rings into the file.
+ *
+ * A round: note every ring's head; write the definitions logged by then (so the file never uses an id
+ * before it defines it); write each ring that has enough to say, or has waited long enough; raise
+ * the ring's tail once its chunk is in the file. Rings survive a kill, so there is no hurry: small
+ * chunks would only waste space. All signals are blocked in this thread. */
+#include <string.h>
+
+#include "runtime/defs.h"
+#include "runtime/recorder.h"
+
+enum {
+	BUFFER = 256 << 10,	  /* one chunk, of whatever kind */
+	ENOUGH = 8192,		  /* slots that make a chunk worth writing: about 64 KiB of payload */
+	MAX_AGE_MS = 250,	  /* or they have waited this long */
+	DELAY_MIN_US = 250,	  /* pauses between rounds */
+	DELAY_MAX_US = 5000,
+	LOSS_MAX = BUFFER / 48,	  /* rings in one LOSS chunk */
+};
+
+static uint8_t *buffer; /* BUFFER bytes; kept for the process's life */
+static uint64_t lost_sum, tick_ns;
+
+static uint64_t now_ns(void)
+{
+	return tide__clock_ns(CLOCK_MONOTONIC);
+}
+
+/* Seal and write buffer[64 ..] as a chunk of n payload bytes. */
+static bool put_chunk(tide_chunk_head h, size_t n, bool last)
+{
+	tide__chunk_seal(&h, buffer + sizeof h, (uint32_t)n);
+	memcpy(buffer, &h, sizeof h);
+	return tide__sink_put(&tide__rec.sink, buffer, sizeof h + n, last);
+}
+
+static bool write_clock(bool last)
+{
+	tide_triple c = tide__clock_triple();
+	uint8_t *start = buffer + sizeof(tide_chunk_head), *p = start;
+	*p++ = TIDE_REC_TICK;
+	p = tide__put_v(p, c.ticks);
+	p = tide__put_v(p, (uint64_t)c.mono_raw);
+	p = tide__put_z(p, c.real);
+	tick_ns = now_ns();
+	return put_chunk((tide_chunk_head){ .type = TIDE_CHUNK_CLOCK, .count = 1 }, (size_t)(p - start), last);
+}
+
+/* ---- definitions --------------------------------------------------------------------------- */
+
+/* Bytes of whole records among the n at p; *count of them. */
+static size_t whole_records(const uint8_t *p, size_t n, uint32_t *count)
+{
+	const uint8_t *at = p, *end = p + n;
+	*count = 0;
+	for (size_t size; (size = tide__def_size(at, end)) != 0; at += size)
+		++*count;
+	return (size_t)(at - p);
+}
+
+static bool write_definitions(bool last)
+{
+	tide_recorder *r = &tide__rec;
+	uint64_t used = tide__log_used(&r->space);
+	while (r->log_written < used) {
+		uint64_t n = used - r->log_written, most = BUFFER - sizeof(tide_chunk_head);
+		if (n > most)
+			n = most;
+		uint8_t *payload = buffer + sizeof(tide_chunk_head);
+		tide__log_read(&r->space, r->log_written, payload, (size_t)n);
+		tide_chunk_head h = { .type = TIDE_CHUNK_DEFS, .first = r->log_written };
+		n = h.slots = whole_records(payload, (size_t)n, &h.count);
+		if (!n || !put_chunk(h, (size_t)n, last))
+			return false;
+		r->log_written += n;
+	}
+	return true;
+}
+
+/* ---- losses -------------------------------------------------------------------------------- */
+
+static uint64_t get(const uint64_t *word)
+{
+	return atomic_load_explicit((const _Atomic uint64_t *)word, memory_order_relaxed);
+}
+
+static uint8_t *put_lost(uint8_t *p, uint32_t ring, uint64_t full, uint64_t sig, uint64_t other, uint32_t *count)
+{
+	if (!(full | sig | other))
+		return p;
+	++*count;
+	*p++ = TIDE_REC_LOST;
+	p = tide__put_v(p, ring);
+	p = tide__put_v(p, full);
+	p = tide__put_v(p, sig);
+	return tide__put_v(p, other);
+}
+
+static uint64_t total_lost(void)
+{
+	const tide_space *s = &tide__rec.space;
+	uint64_t sum = get(&s->head->lost_signal) + get(&s->head->lost_other);
+	for (tide_block *b = atomic_load_explicit(&s->rings, memory_order_acquire); b; b = b->next)
+		sum += get(&b->at->lost_full) + get(&b->at->lost_signal) + get(&b->at->lost_other);
+	return sum;
+}
+
+/* Cumulative counts of every ring that lost something, if they changed since the last time. */
+static bool write_losses(bool last)
+{
+	tide_recorder *r = &tide__rec;
+	uint64_t sum = total_lost();
+	if (sum == lost_sum)
+		return true;
+	tide_chunk_head h = { .type = TIDE_CHUNK_LOSS };
+	uint8_t *start = buffer + sizeof h;
+	uint8_t *p = put_lost(start, 0, 0, get(&r->space.head->lost_signal), get(&r->space.head->lost_other), &h.count);
+	tide_block *b = atomic_load_explicit(&r->space.rings, memory_order_acquire);
+	for (; b; b = b->next) {
+		p = put_lost(p, b->encoder.ring, get(&b->at->lost_full), get(&b->at->lost_signal),
+			get(&b->at->lost_other), &h.count);
+		if (h.count >= LOSS_MAX) {
+			if (!put_chunk(h, (size_t)(p - start), last))
+				return false;
+			h.count = 0;
+			p = start;
+		}
+	}
+	if (h.count && !put_chunk(h, (size_t)(p - start), last))
+		return false;
+	lost_sum = sum;
+	return true;
+}
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+/* Write the ring's slots up to its goal. False: the file takes no more now. */
+static bool write_ring(tide_block *b, bool last)
+{
+	tide_recorder *r = &tide__rec;
+	while (b->encoder.next < b->goal) {
+		tide_encoder trial = b->encoder;
+		size_t n = tide__encode_events(&trial, b->slots, b->at->slots - 1, b->goal, buffer);
+		if (!tide__sink_put(&r->sink, buffer, n, last))
+			return false;
+		atomic_fetch_add_explicit(&r->events, trial.events - b->encoder.events, memory_order_relaxed);
+		uint64_t from = b->encoder.next;
+		b->encoder = trial;
+		atomic_store_explicit(&b->shared->tail, trial.next, memory_order_release);
+		if (last && r->sink.failed_ns && !r->stuck) /* disk full: what is written needs no second place */
+			tide__space_punch(&r->space, b, from, trial.next);
+	}
+	return true;
+}
+
+/* One round. *moved: the most that one ring had waiting, in 1/256 of the ring. */
+static bool round_trip(bool last, unsigned *moved)
+{
+	tide_block *rings = atomic_load_explicit(&tide__rec.space.rings, memory_order_acquire);
+	uint64_t now = now_ns();
+	*moved = 0;
+	for (tide_block *b = rings; b; b = b->next) {
+		uint64_t head = atomic_load_explicit(&b->shared->head, memory_order_acquire);
+		uint64_t waiting = head - b->encoder.next, enough = b->at->slots / 4;
+		unsigned part = (unsigned)(waiting * 256 / b->at->slots);
+		*moved = part > *moved ? part : *moved;
+		if (enough > ENOUGH)
+			enough = ENOUGH;
+		bool due = waiting >= enough || now - b->flushed_ns > MAX_AGE_MS * UINT64_C(1000000);
+		b->goal = due || last ? head : b->encoder.next;
+		if (due)
+			b->flushed_ns = now;
+	}
+	if (!write_definitions(last))
+		return false;
+	for (tide_block *b = rings; b; b = b->next)
+		if (!write_ring(b, last))
+			return false;
+	return true;
+}
+
+/* ---- the beginning, the thread, the end ---------------------------------------------------- */
+
+bool tide__write_opening(void)
+{
+	if (!buffer)
+		buffer = tide__pages(BUFFER);
+	if (!buffer)
+		return false;
+	lost_sum = 0;
+	tide_chunk_head h = { .type = TIDE_CHUNK_SCHEMA };
+	size_t n = tide__encode_schema(buffer + sizeof h, &h.count);
+	if (!put_chunk(h, n, false))
+		return false;
+	h = (tide_chunk_head){ .type = TIDE_CHUNK_FACTS };
+	n = tide__facts(buffer + sizeof h, BUFFER - sizeof h, &h.count);
+	return put_chunk(h, n, false) && write_clock(false) && write_definitions(false);
+}
+
+static bool write_end(void)
+{
+	tide_recorder *r = &tide__rec;
+	uint8_t *start = buffer + sizeof(tide_chunk_head), *p = start;
+	*p++ = TIDE_REC_TOTAL;
+	p = tide__put_v(p, atomic_load_explicit(&r->events, memory_order_relaxed));
+	p = tide__put_v(p, lost_sum);
+	p = tide__put_v(p, r->space.n_rings);
+	return put_chunk((tide_chunk_head){ .type = TIDE_CHUNK_END, .count = 1 }, (size_t)(p - start), true);
+}
+
+/* Everything that is left. On a full disk each chunk frees more of the ring file than the next one
+ * needs, so this goes through as long as nobody else takes the space. */
+static bool finish(void)
+{
+	unsigned moved;
+	return round_trip(true, &moved) && write_clock(true) && write_losses(true) && write_end();
+}
+
+void *tide__writer(void *unused)
+{
+	tide_recorder *r = &tide__rec;
+	uint64_t delay = DELAY_MIN_US;
+	while (!atomic_load_explicit(&r->finish, memory_order_acquire)) {
+		unsigned moved;
+		bool fine = round_trip(false, &moved);
+		if (now_ns() - tick_ns >= r->opt.tick_ms * UINT64_C(1000000)) {
+			write_clock(false);
+			write_losses(false);
+		}
+		delay = moved >= 32 && fine ? DELAY_MIN_US : delay * 2;
+		if (delay > DELAY_MAX_US)
+			delay = DELAY_MAX_US;
+		tide__wait(&r->finish, 0, delay);
+	}
+	r->complete = finish();
+	return unused;
+}
