@@ -15,7 +15,7 @@ typedef struct crit_node {
 
 typedef struct crit {
 	const tide_model *m;
-	const tide_hta_frame *f;
+	const tide_compat_frame *f;
 	bool *in;	       /* row is in the window */
 	uint32_t *begin, *end; /* per row: node + 1, 0 = none */
 	crit_node *nodes;      /* sorted by time, then event */

@@ -53,14 +53,14 @@ static bool window(const crit *c, const tide_critpath_options *opt, tide_critpat
 /* CPU rows that start in the window, and the GPU rows that they launched. */
 static void clip(crit *c, const tide_critpath *w)
 {
-	const tide_hta_frame *f = c->f;
+	const tide_compat_frame *f = c->f;
 	for (size_t i = 0; i < f->n; i++)
 		if (f->stream[i] == -1)
 			c->in[i] = f->ts[i] >= w->start && f->ts[i] <= w->end && f->dur[i] > 0;
 	for (size_t i = 0; i < f->n; i++) {
 		if (f->stream[i] == -1)
 			continue;
-		int64_t call = tide__hta_frame_row(f, f->link[i]);
+		int64_t call = tide__compat_frame_row(f, f->link[i]);
 		bool back = call >= 0 && f->link[i] > 0 && f->stream[call] == -1 &&
 			    (f->unit > 1 ||
 			     f->link[call] == f->event[i]); /* graph launches: one in compat */
@@ -97,7 +97,7 @@ static bool wants_nodes(const crit *c, size_t i, const char *data)
 
 static bool make_nodes(crit *c, const char *data)
 {
-	const tide_hta_frame *f = c->f;
+	const tide_compat_frame *f = c->f;
 	struct sorted *s = tide__alloc(2 * f->n, sizeof *s);
 	size_t n = 0;
 	for (uint32_t i = 0; s && i < f->n; i++) {
@@ -172,7 +172,7 @@ static tide_cp_bound bound_of(const crit *c, const tide_cg_edge *e, const char *
 	const char *name = crit_name(c, (size_t)e->owner);
 	if (c->f->stream[e->owner] < 0)
 		return data && strstr(name, data) ? TIDE_CP_BOUND_DATA : TIDE_CP_BOUND_CPU;
-	return tide__hta_type(name) == TIDE_HTA_COMMUNICATION ? TIDE_CP_BOUND_COMM
+	return tide__compat_type(name) == TIDE_COMPAT_COMMUNICATION ? TIDE_CP_BOUND_COMM
 							      : TIDE_CP_BOUND_COMPUTE;
 }
 
@@ -260,7 +260,7 @@ static bool make_room(crit *c)
 	return c->in && c->begin && c->end && c->queue;
 }
 
-tide_code tide__critpath(const tide_model *m, const tide_hta_frame *f,
+tide_code tide__critpath(const tide_model *m, const tide_compat_frame *f,
 			 const tide_critpath_options *opt, tide_critpath *out, tide_error *err)
 {
 	crit c = { .m = m, .f = f };

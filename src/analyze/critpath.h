@@ -73,8 +73,8 @@ typedef struct tide_critpath_options {
 	const char *data_loading; /* names that contain it are data loading; NULL = none */
 } tide_critpath_options;
 
-/* f: tide__hta_frame_build (compatible, µs) or tide__hta_frame_exact (ns). */
-tide_code tide__critpath(const tide_model *m, const tide_hta_frame *f,
+/* f: tide__compat_frame_build (compatible, µs) or tide__compat_frame_exact (ns). */
+tide_code tide__critpath(const tide_model *m, const tide_compat_frame *f,
 			 const tide_critpath_options *opt, tide_critpath *out, tide_error *err);
 void tide__critpath_free(tide_critpath *c);
 

@@ -27,7 +27,7 @@ static uint32_t gpu_of(const crit *c, size_t row)
 
 static int64_t linked_row(const crit *c, int64_t row)
 {
-	return row < 0 ? -1 : tide__hta_frame_row(c->f, c->f->link[row]);
+	return row < 0 ? -1 : tide__compat_frame_row(c->f, c->f->link[row]);
 }
 
 /* ---- launches in order of time ---- */
@@ -256,7 +256,7 @@ static bool sync_row(crit *c, struct state *s, size_t row)
 /* What made a kernel start when it did: an empty queue (its launch) or the kernel before it. */
 static bool delay_edge(crit *c, struct state *s, size_t row, int64_t sync_end)
 {
-	const tide_hta_frame *f = c->f;
+	const tide_compat_frame *f = c->f;
 	struct last *l = last_on(s, f->stream[row]);
 	int64_t call = linked_row(c, (int64_t)row), last_t = l ? c->nodes[l->node].t : 0;
 	uint32_t start = c->begin[row] - 1;

@@ -50,7 +50,7 @@ static int by_stream_time(const void *pa, const void *pb)
 
 bool tide__crit_queue(crit *c)
 {
-	const tide_hta_frame *f = c->f;
+	const tide_compat_frame *f = c->f;
 	struct point *p = tide__alloc(2 * f->n, sizeof *p);
 	tide_map launch = { 0 };
 	bool ok = p != NULL;

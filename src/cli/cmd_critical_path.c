@@ -262,13 +262,13 @@ static bool has_steps(const tide_model *m)
 static tide_code analyze(const tide_model *m, bool compat, const tide_critpath_options *o,
 			 tide_critpath *c, tide_error *err)
 {
-	tide_hta_frame f;
-	tide_code rc = compat ? tide__hta_frame_build(m, false, &f, err)
-			      : tide__hta_frame_exact(m, &f, err);
+	tide_compat_frame f;
+	tide_code rc = compat ? tide__compat_frame_build(m, false, &f, err)
+			      : tide__compat_frame_exact(m, &f, err);
 	if (rc != TIDE_OK)
 		return rc;
 	rc = tide__critpath(m, &f, o, c, err);
-	tide__hta_frame_free(&f);
+	tide__compat_frame_free(&f);
 	return rc;
 }
 

@@ -14,7 +14,7 @@
 
 /* ---- names ---- */
 
-const char *const tide__hta_type_names[4] = { "COMMUNICATION", "MEMORY", "COMPUTATION", "OTHER" };
+const char *const tide__compat_type_names[4] = { "COMMUNICATION", "MEMORY", "COMPUTATION", "OTHER" };
 
 static bool starts(const char *s, const char *with)
 {
@@ -43,7 +43,7 @@ static bool is_cuda_launch(const char *s)
 	return starts(s, "cuda") && strstr(s + 4, "LaunchKernel");
 }
 
-tide_hta_type tide__hta_type(const char *s)
+tide_compat_type tide__compat_type(const char *s)
 {
 	static const char *const comm[] = { "nccl", "hip", "hccl", NULL };
 	static const char *const memory[] = { "Memcpy",	   "Memset",	"dma",
@@ -58,12 +58,12 @@ tide_hta_type tide__hta_type(const char *s)
 							"collective_subgraph_execution",
 							NULL };
 	if (starts_any(s, comm) || strstr(s, "ncclKernel"))
-		return TIDE_HTA_COMMUNICATION;
+		return TIDE_COMPAT_COMMUNICATION;
 	if (starts_any(s, memory))
-		return TIDE_HTA_MEMORY;
+		return TIDE_COMPAT_MEMORY;
 	if (contains_any(s, not_compute) || starts_any(s, not_compute_head) || is_cuda_launch(s))
-		return TIDE_HTA_OTHER;
-	return TIDE_HTA_COMPUTATION;
+		return TIDE_COMPAT_OTHER;
+	return TIDE_COMPAT_COMPUTATION;
 }
 
 /* N of "ProfilerStep#N", -1 if it is not one. */
@@ -81,7 +81,7 @@ static int64_t step_number(const char *s)
 
 /* ---- rows ---- */
 
-static bool reserve(tide_hta_frame *f, size_t n)
+static bool reserve(tide_compat_frame *f, size_t n)
 {
 	f->span = tide__alloc(n, sizeof *f->span);
 	f->ts = tide__alloc(n, sizeof *f->ts);
@@ -94,7 +94,7 @@ static bool reserve(tide_hta_frame *f, size_t n)
 	return f->span && f->ts && f->dur && f->stream && f->corr && f->event && f->link && f->step;
 }
 
-void tide__hta_frame_free(tide_hta_frame *f)
+void tide__compat_frame_free(tide_compat_frame *f)
 {
 	tide__free(f->span);
 	tide__free(f->ts);
@@ -104,7 +104,7 @@ void tide__hta_frame_free(tide_hta_frame *f)
 	tide__free(f->event);
 	tide__free(f->link);
 	tide__free(f->step);
-	*f = (tide_hta_frame){ 0 };
+	*f = (tide_compat_frame){ 0 };
 }
 
 static int64_t fact(const tide_model *m, const char *key, int64_t otherwise)
@@ -166,7 +166,7 @@ static int by_event(const void *a, const void *b)
 }
 
 /* Rows in file order: what has a category and a duration. */
-static tide_code fill(const tide_model *m, tide_hta_frame *f, tide_error *err)
+static tide_code fill(const tide_model *m, tide_compat_frame *f, tide_error *err)
 {
 	struct raw key = { find_key(m, "event"), find_key(m, "stream"),
 			   find_key(m, "correlation") };
@@ -201,7 +201,7 @@ static tide_code fill(const tide_model *m, tide_hta_frame *f, tide_error *err)
 	return TIDE_OK;
 }
 
-int64_t tide__hta_frame_row(const tide_hta_frame *f, int64_t event)
+int64_t tide__compat_frame_row(const tide_compat_frame *f, int64_t event)
 {
 	size_t lo = 0, hi = f->n;
 	while (lo < hi) {
@@ -216,14 +216,14 @@ int64_t tide__hta_frame_row(const tide_hta_frame *f, int64_t event)
 
 /* ---- links and steps ---- */
 
-static const char *name_of(const tide_model *m, const tide_hta_frame *f, size_t i)
+static const char *name_of(const tide_model *m, const tide_compat_frame *f, size_t i)
 {
 	return tide__text(m, m->spans.name[f->span[i].i], NULL);
 }
 
 /* What HTA joins as the GPU side: a stream and a correlation, or one of two synchronisation names.
  */
-static bool gpu_side(const tide_model *m, const tide_hta_frame *f, size_t i)
+static bool gpu_side(const tide_model *m, const tide_compat_frame *f, size_t i)
 {
 	if (f->stream[i] >= 0 && f->corr[i] >= 0)
 		return true;
@@ -232,7 +232,7 @@ static bool gpu_side(const tide_model *m, const tide_hta_frame *f, size_t i)
 }
 
 /* Each side gets the last row of the other side with its correlation. */
-static bool link_rows(const tide_model *m, tide_hta_frame *f)
+static bool link_rows(const tide_model *m, tide_compat_frame *f)
 {
 	tide_map last[2] = { { 0 }, { 0 } }; /* correlation -> row + 1, CPU and GPU side */
 	bool ok = true;
@@ -258,7 +258,7 @@ struct step {
 	tide_str name;
 };
 
-static struct step *find_steps(const tide_model *m, const tide_hta_frame *f, size_t *n)
+static struct step *find_steps(const tide_model *m, const tide_compat_frame *f, size_t *n)
 {
 	struct step *all = tide__alloc(f->n, sizeof *all);
 	*n = 0;
@@ -292,7 +292,7 @@ static int64_t step_at(const struct step *s, size_t n, int64_t ts)
 	return found;
 }
 
-static void set_steps(const tide_model *m, tide_hta_frame *f, const struct step *s, size_t n)
+static void set_steps(const tide_model *m, tide_compat_frame *f, const struct step *s, size_t n)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		bool triton = f->stream[i] == 0 && m->spans.cat[f->span[i].i] == TIDE_CAT_OP;
@@ -300,14 +300,14 @@ static void set_steps(const tide_model *m, tide_hta_frame *f, const struct step 
 	}
 	for (size_t i = 0; i < f->n; i++) {
 		int64_t other = f->stream[i] > 0 && f->link[i] > 0
-					? tide__hta_frame_row(f, f->link[i])
+					? tide__compat_frame_row(f, f->link[i])
 					: -1;
 		if (other >= 0)
 			f->step[i] = f->step[other];
 	}
 }
 
-static void keep_row(tide_hta_frame *f, size_t to, size_t from)
+static void keep_row(tide_compat_frame *f, size_t to, size_t from)
 {
 	f->span[to] = f->span[from];
 	f->ts[to] = f->ts[from];
@@ -321,7 +321,7 @@ static void keep_row(tide_hta_frame *f, size_t to, size_t from)
 
 /* With two or more steps: CPU rows up to a cut, and the GPU rows whose correlation is among theirs.
  */
-static bool drop(const tide_model *m, tide_hta_frame *f, bool keep_last)
+static bool drop(const tide_model *m, tide_compat_frame *f, bool keep_last)
 {
 	int64_t start = INT64_MIN, end = INT64_MIN;
 	bool any = false, ok = true;
@@ -353,10 +353,10 @@ static bool drop(const tide_model *m, tide_hta_frame *f, bool keep_last)
 	return ok;
 }
 
-tide_code tide__hta_frame_build(const tide_model *m, bool keep_last, tide_hta_frame *out,
+tide_code tide__compat_frame_build(const tide_model *m, bool keep_last, tide_compat_frame *out,
 				tide_error *err)
 {
-	*out = (tide_hta_frame){ 0 };
+	*out = (tide_compat_frame){ 0 };
 	tide_code rc = fill(m, out, err);
 	if (rc != TIDE_OK)
 		goto fail;
@@ -373,13 +373,13 @@ tide_code tide__hta_frame_build(const tide_model *m, bool keep_last, tide_hta_fr
 		return TIDE_OK;
 	rc = tide__nomem(err);
 fail:
-	tide__hta_frame_free(out);
+	tide__compat_frame_free(out);
 	return rc;
 }
 
 /* Device work and synchronisation keep their stream; every other row is the CPU's, whatever its
  * arguments say. */
-static void exact_rows(const tide_model *m, tide_hta_frame *f)
+static void exact_rows(const tide_model *m, tide_compat_frame *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		uint32_t s = f->span[i].i;
@@ -393,9 +393,9 @@ static void exact_rows(const tide_model *m, tide_hta_frame *f)
 	f->unit = 1000;
 }
 
-tide_code tide__hta_frame_exact(const tide_model *m, tide_hta_frame *out, tide_error *err)
+tide_code tide__compat_frame_exact(const tide_model *m, tide_compat_frame *out, tide_error *err)
 {
-	*out = (tide_hta_frame){ 0 };
+	*out = (tide_compat_frame){ 0 };
 	tide_code rc = fill(m, out, err);
 	if (rc == TIDE_OK) {
 		exact_rows(m, out);
@@ -403,6 +403,6 @@ tide_code tide__hta_frame_exact(const tide_model *m, tide_hta_frame *out, tide_e
 			return TIDE_OK;
 		rc = tide__nomem(err);
 	}
-	tide__hta_frame_free(out);
+	tide__compat_frame_free(out);
 	return rc;
 }

@@ -14,7 +14,7 @@
 
 #include "model/model.h"
 
-typedef struct tide_hta_frame {
+typedef struct tide_compat_frame {
 	size_t n;
 	tide_span_id *span; /* what the row is */
 	int64_t *ts, *dur;  /* µs after HTA's rounding; dur may be -1 */
@@ -27,28 +27,28 @@ typedef struct tide_hta_frame {
 	int64_t unit;  /* ns frames: 1000 (a µs in the frame's unit); µs frames: 1 */
 	size_t steps;  /* different ProfilerStep#N names */
 	bool dropped_last; /* the last step was dropped */
-} tide_hta_frame;
+} tide_compat_frame;
 
 /* Build it. keep_last: as HTA's include_last_profiler_step. TIDE_EUSAGE when the model lacks the
  * raw attributes. */
-tide_code tide__hta_frame_build(const tide_model *m, bool keep_last, tide_hta_frame *out,
+tide_code tide__compat_frame_build(const tide_model *m, bool keep_last, tide_compat_frame *out,
 				tide_error *err);
 /* The same rows with exact times and the category rule: ns from the trace's start, a stream only
  * where work or synchronisation ran on one, no step dropped. What the exact critical path walks. */
-tide_code tide__hta_frame_exact(const tide_model *m, tide_hta_frame *out, tide_error *err);
-void tide__hta_frame_free(tide_hta_frame *f);
+tide_code tide__compat_frame_exact(const tide_model *m, tide_compat_frame *out, tide_error *err);
+void tide__compat_frame_free(tide_compat_frame *f);
 
 /* Row whose event number is `event`, or -1. */
-int64_t tide__hta_frame_row(const tide_hta_frame *f, int64_t event);
+int64_t tide__compat_frame_row(const tide_compat_frame *f, int64_t event);
 
 /* HTA's kernel type, from the name alone. */
-typedef enum tide_hta_type {
-	TIDE_HTA_COMMUNICATION,
-	TIDE_HTA_MEMORY,
-	TIDE_HTA_COMPUTATION,
-	TIDE_HTA_OTHER,
-} tide_hta_type;
-tide_hta_type tide__hta_type(const char *name);
-extern const char *const tide__hta_type_names[4];
+typedef enum tide_compat_type {
+	TIDE_COMPAT_COMMUNICATION,
+	TIDE_COMPAT_MEMORY,
+	TIDE_COMPAT_COMPUTATION,
+	TIDE_COMPAT_OTHER,
+} tide_compat_type;
+tide_compat_type tide__compat_type(const char *name);
+extern const char *const tide__compat_type_names[4];
 
 #endif

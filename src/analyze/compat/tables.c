@@ -11,9 +11,9 @@
 #include "base/mem.h"
 #include "model/strings.h"
 
-const char *const tide__hta_idle_names[3] = { "host_wait", "kernel_wait", "other" };
+const char *const tide__compat_idle_names[3] = { "host_wait", "kernel_wait", "other" };
 
-static const char *name_of(const tide_model *m, const tide_hta_frame *f, size_t i)
+static const char *name_of(const tide_model *m, const tide_compat_frame *f, size_t i)
 {
 	return tide__text(m, m->spans.name[f->span[i].i], NULL);
 }
@@ -41,9 +41,9 @@ static double sample_std(const double *v, size_t n, double mean)
 	return n > 1 ? sqrt(s / (double)(n - 1)) : NAN;
 }
 
-tide_hta_describe tide__hta_describe(double *v, size_t n)
+tide_compat_describe tide__compat_describe(double *v, size_t n)
 {
-	tide_hta_describe d = { n, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+	tide_compat_describe d = { n, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
 	if (!n)
 		return d;
 	qsort(v, n, sizeof *v, by_value);
@@ -77,10 +77,10 @@ static int by_ts(const void *a, const void *b)
 	return (x->ts > y->ts) - (x->ts < y->ts);
 }
 
-/* Rows with a stream whose type is in `types` (bit per tide_hta_type), joined as HTA joins them: a
+/* Rows with a stream whose type is in `types` (bit per tide_compat_type), joined as HTA joins them: a
  * new group starts after the running maximum of earlier ends, and a group may end before it starts.
  */
-static bool merged(const tide_model *m, const tide_hta_frame *f, unsigned types,
+static bool merged(const tide_model *m, const tide_compat_frame *f, unsigned types,
 		   struct intervals *out)
 {
 	*out = (struct intervals){ tide__alloc(f->n, sizeof *out->v), 0 };
@@ -88,7 +88,7 @@ static bool merged(const tide_model *m, const tide_hta_frame *f, unsigned types,
 		return false;
 	size_t n = 0;
 	for (size_t i = 0; i < f->n; i++)
-		if (f->stream[i] != -1 && types >> tide__hta_type(name_of(m, f, i)) & 1)
+		if (f->stream[i] != -1 && types >> tide__compat_type(name_of(m, f, i)) & 1)
 			out->v[n++] = (struct interval){ f->ts[i], f->ts[i] + f->dur[i] };
 	qsort(out->v, n, sizeof *out->v, by_ts);
 	int64_t top = INT64_MIN;
@@ -116,13 +116,13 @@ static int64_t total(const struct intervals *s)
 
 enum {
 	ALL = 15,
-	COMM = 1 << TIDE_HTA_COMMUNICATION,
-	MEMORY = 1 << TIDE_HTA_MEMORY,
-	COMPUTE = 1 << TIDE_HTA_COMPUTATION
+	COMM = 1 << TIDE_COMPAT_COMMUNICATION,
+	MEMORY = 1 << TIDE_COMPAT_MEMORY,
+	COMPUTE = 1 << TIDE_COMPAT_COMPUTATION
 };
 
 static void temporal(const struct intervals *all, const struct intervals *compute,
-		     tide_hta_tables *t)
+		     tide_compat_tables *t)
 {
 	if (!all->n) {
 		t->raises = "IndexError";
@@ -180,7 +180,7 @@ static bool sweep(const struct intervals *const *s, size_t n_types, int64_t into
 	return true;
 }
 
-const char *tide__hta_set_text(unsigned set)
+const char *tide__compat_set_text(unsigned set)
 {
 	static const char *const text[8] = {
 		"",
@@ -195,7 +195,7 @@ const char *tide__hta_set_text(unsigned set)
 	return text[set & 7];
 }
 
-static bool breakdown(const tide_model *m, const tide_hta_frame *f, tide_hta_tables *t)
+static bool breakdown(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *t)
 {
 	struct intervals all = { 0 }, comp = { 0 }, comm = { 0 }, mem = { 0 };
 	bool ok = merged(m, f, ALL, &all) && merged(m, f, COMPUTE, &comp) &&
@@ -220,30 +220,30 @@ static bool breakdown(const tide_model *m, const tide_hta_frame *f, tide_hta_tab
 
 static int by_sum(const void *a, const void *b)
 {
-	const tide_hta_name *x = a, *y = b;
+	const tide_compat_name *x = a, *y = b;
 	if (x->sum != y->sum)
 		return x->sum < y->sum ? 1 : -1;
 	return (x->name.i > y->name.i) - (x->name.i < y->name.i);
 }
 
-typedef bool (*row_test)(const tide_model *m, const tide_hta_frame *f, size_t i);
+typedef bool (*row_test)(const tide_model *m, const tide_compat_frame *f, size_t i);
 
-static bool is_gpu_row(const tide_model *m, const tide_hta_frame *f, size_t i)
+static bool is_gpu_row(const tide_model *m, const tide_compat_frame *f, size_t i)
 {
-	return f->stream[i] != -1 && tide__hta_type(name_of(m, f, i)) != TIDE_HTA_OTHER;
+	return f->stream[i] != -1 && tide__compat_type(name_of(m, f, i)) != TIDE_COMPAT_OTHER;
 }
 
-static bool is_gpu_annotation(const tide_model *m, const tide_hta_frame *f, size_t i)
+static bool is_gpu_annotation(const tide_model *m, const tide_compat_frame *f, size_t i)
 {
 	return m->spans.cat[f->span[i].i] == TIDE_CAT_GPU_USER;
 }
 
-static bool is_cpu_annotation(const tide_model *m, const tide_hta_frame *f, size_t i)
+static bool is_cpu_annotation(const tide_model *m, const tide_compat_frame *f, size_t i)
 {
 	return m->spans.cat[f->span[i].i] == TIDE_CAT_USER;
 }
 
-static void add_duration(tide_hta_name *r, int64_t dur)
+static void add_duration(tide_compat_name *r, int64_t dur)
 {
 	if (!r->count || dur > r->max)
 		r->max = dur;
@@ -253,12 +253,12 @@ static void add_duration(tide_hta_name *r, int64_t dur)
 	r->count++;
 }
 
-static bool by_name(const tide_model *m, const tide_hta_frame *f, row_test in, tide_hta_name **out,
+static bool by_name(const tide_model *m, const tide_compat_frame *f, row_test in, tide_compat_name **out,
 		    size_t *n_out)
 {
 	tide_map at = { 0 };
 	size_t n = 0;
-	tide_hta_name *r = tide__calloc(f->n, sizeof *r);
+	tide_compat_name *r = tide__calloc(f->n, sizeof *r);
 	bool ok = r != NULL;
 	for (size_t i = 0; i < f->n && ok; i++) {
 		if (!in(m, f, i))
@@ -268,7 +268,7 @@ static bool by_name(const tide_model *m, const tide_hta_frame *f, row_test in, t
 		if (!k) {
 			k = (uint32_t)++n;
 			r[k - 1].name = name;
-			r[k - 1].type = tide__hta_type(name_of(m, f, i));
+			r[k - 1].type = tide__compat_type(name_of(m, f, i));
 			ok = tide__map_put(&at, name.i, k);
 		}
 		add_duration(&r[k - 1], f->dur[i]);
@@ -311,14 +311,14 @@ static int by_stream_ts(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-static struct gpu_row *gpu_rows(const tide_model *m, const tide_hta_frame *f, size_t *n)
+static struct gpu_row *gpu_rows(const tide_model *m, const tide_compat_frame *f, size_t *n)
 {
 	struct gpu_row *r = tide__alloc(f->n, sizeof *r);
 	*n = 0;
 	for (size_t i = 0; r && i < f->n; i++) {
 		if (f->stream[i] == -1 || !tide__cat_is_gpu(m->spans.cat[f->span[i].i]))
 			continue;
-		int64_t other = tide__hta_frame_row(f, f->link[i]);
+		int64_t other = tide__compat_frame_row(f, f->link[i]);
 		r[(*n)++] = (struct gpu_row){ f->stream[i],	    f->ts[i],
 					      f->ts[i] + f->dur[i], other >= 0 ? f->ts[other] : 0,
 					      other >= 0,	    i };
@@ -328,7 +328,7 @@ static struct gpu_row *gpu_rows(const tide_model *m, const tide_hta_frame *f, si
 	return r;
 }
 
-static bool idle(const tide_model *m, const tide_hta_frame *f, tide_hta_tables *t)
+static bool idle(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *t)
 {
 	size_t n;
 	struct gpu_row *r = gpu_rows(m, f, &n);
@@ -345,7 +345,7 @@ static bool idle(const tide_model *m, const tide_hta_frame *f, tide_hta_tables *
 		int kind = r[i].joined && r[i].launch > r[i - 1].end ? 0
 			   : gap < CONSECUTIVE_US		     ? 1
 								     : 2;
-		tide_hta_idle *s = &t->idles[t->n_idles - 1];
+		tide_compat_idle *s = &t->idles[t->n_idles - 1];
 		s->has[kind] = true;
 		s->time[kind] += gap;
 	}
@@ -393,7 +393,7 @@ static int by_stream_time(const void *a, const void *b)
 
 /* +1 where a launch was called, -1 where its GPU row started; all launches come before all starts
  * at one time. */
-static struct point *queue_points(const tide_model *m, const tide_hta_frame *f, size_t *n)
+static struct point *queue_points(const tide_model *m, const tide_compat_frame *f, size_t *n)
 {
 	struct point *p = tide__alloc(2 * f->n, sizeof *p);
 	tide_map launches = { 0 }; /* correlation -> row + 1 of the launch */
@@ -419,7 +419,7 @@ static struct point *queue_points(const tide_model *m, const tide_hta_frame *f, 
 	return NULL;
 }
 
-static bool queue(const tide_model *m, const tide_hta_frame *f, tide_hta_tables *t)
+static bool queue(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *t)
 {
 	size_t n;
 	struct point *p = queue_points(m, f, &n);
@@ -431,7 +431,7 @@ static bool queue(const tide_model *m, const tide_hta_frame *f, tide_hta_tables 
 		for (j = i; j < n && p[j].stream == p[i].stream; j++)
 			v[j - i] = length += p[j].add;
 		t->queues[t->n_queues++] =
-			(tide_hta_queue){ p[i].stream, tide__hta_describe(v, j - i) };
+			(tide_compat_queue){ p[i].stream, tide__compat_describe(v, j - i) };
 	}
 	tide__free(p);
 	tide__free(v);
@@ -481,13 +481,13 @@ static double bandwidth_of(const tide_model *m, tide_span_id s)
 	return n ? strtod(text, NULL) : (double)m->attrs.number[row];
 }
 
-static struct flow *copy_flows(const tide_model *m, const tide_hta_frame *f, size_t *n)
+static struct flow *copy_flows(const tide_model *m, const tide_compat_frame *f, size_t *n)
 {
 	struct flow *w = tide__alloc(2 * f->n, sizeof *w);
 	*n = 0;
 	for (size_t i = 0; w && i < f->n; i++) {
 		const char *name = name_of(m, f, i);
-		if (f->stream[i] == -1 || tide__hta_type(name) != TIDE_HTA_MEMORY)
+		if (f->stream[i] == -1 || tide__compat_type(name) != TIDE_COMPAT_MEMORY)
 			continue;
 		double gbps = bandwidth_of(m, f->span[i]);
 		struct flow on = { "", f->ts[i], gbps, i }, off;
@@ -504,7 +504,7 @@ static struct flow *copy_flows(const tide_model *m, const tide_hta_frame *f, siz
 	return w;
 }
 
-static bool bandwidth(const tide_model *m, const tide_hta_frame *f, tide_hta_tables *t)
+static bool bandwidth(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *t)
 {
 	size_t n;
 	struct flow *w = copy_flows(m, f, &n);
@@ -521,7 +521,7 @@ static bool bandwidth(const tide_model *m, const tide_hta_frame *f, tide_hta_tab
 		}
 		if (k) {
 			memcpy(t->bandwidths[t->n_bandwidths].name, w[i].name, sizeof w[i].name);
-			t->bandwidths[t->n_bandwidths++].gbps = tide__hta_describe(v, k);
+			t->bandwidths[t->n_bandwidths++].gbps = tide__compat_describe(v, k);
 		}
 	}
 	tide__free(w);
@@ -544,7 +544,7 @@ static bool stats_launch(const char *name)
 	return false;
 }
 
-static void count_launch(tide_hta_launches *l, int64_t cpu, int64_t gpu, int64_t delay)
+static void count_launch(tide_compat_launches *l, int64_t cpu, int64_t gpu, int64_t delay)
 {
 	l->n++;
 	l->cpu_sum += cpu;
@@ -555,7 +555,7 @@ static void count_launch(tide_hta_launches *l, int64_t cpu, int64_t gpu, int64_t
 	l->delay_outliers += delay > DELAY_CUTOFF_US;
 }
 
-static bool launches(const tide_model *m, const tide_hta_frame *f, tide_hta_tables *t)
+static bool launches(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *t)
 {
 	tide_map named = { 0 },
 		 cpu = { 0 }; /* correlations of launches; -> row + 1 of the CPU side */
@@ -580,9 +580,9 @@ static bool launches(const tide_model *m, const tide_hta_frame *f, tide_hta_tabl
 		v[2][n++] = (double)delay;
 	}
 	if (ok) {
-		t->launches.cpu = tide__hta_describe(v[0], n);
-		t->launches.gpu = tide__hta_describe(v[1], n);
-		t->launches.delay = tide__hta_describe(v[2], n);
+		t->launches.cpu = tide__compat_describe(v[0], n);
+		t->launches.gpu = tide__compat_describe(v[1], n);
+		t->launches.delay = tide__compat_describe(v[2], n);
 	}
 	for (int i = 0; i < 3; i++)
 		tide__free(v[i]);
@@ -593,10 +593,10 @@ static bool launches(const tide_model *m, const tide_hta_frame *f, tide_hta_tabl
 
 /* ---- all of it ---- */
 
-tide_code tide__hta_tables(const tide_model *m, const tide_hta_frame *f, tide_hta_tables *out,
+tide_code tide__compat_tables(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *out,
 			   tide_error *err)
 {
-	*out = (tide_hta_tables){ 0 };
+	*out = (tide_compat_tables){ 0 };
 	bool ok =
 		breakdown(m, f, out) && by_name(m, f, is_gpu_row, &out->kernels, &out->n_kernels) &&
 		by_name(m, f, is_gpu_annotation, &out->annotations_gpu, &out->n_annotations_gpu) &&
@@ -604,11 +604,11 @@ tide_code tide__hta_tables(const tide_model *m, const tide_hta_frame *f, tide_ht
 		idle(m, f, out) && queue(m, f, out) && bandwidth(m, f, out) && launches(m, f, out);
 	if (ok)
 		return TIDE_OK;
-	tide__hta_tables_free(out);
+	tide__compat_tables_free(out);
 	return tide__nomem(err);
 }
 
-void tide__hta_tables_free(tide_hta_tables *t)
+void tide__compat_tables_free(tide_compat_tables *t)
 {
 	tide__free(t->kernels);
 	tide__free(t->annotations_gpu);
@@ -616,5 +616,5 @@ void tide__hta_tables_free(tide_hta_tables *t)
 	tide__free(t->idles);
 	tide__free(t->queues);
 	tide__free(t->bandwidths);
-	*t = (tide_hta_tables){ 0 };
+	*t = (tide_compat_tables){ 0 };
 }

@@ -10,43 +10,43 @@
 
 #include "analyze/compat/frame.h"
 
-typedef struct tide_hta_describe { /* pandas describe() */
+typedef struct tide_compat_describe { /* pandas describe() */
 	uint64_t count;
 	double mean, std, min, q25, q50, q75, max; /* NaN where pandas says NaN */
-} tide_hta_describe;
+} tide_compat_describe;
 
-typedef struct tide_hta_name { /* durations under one name */
+typedef struct tide_compat_name { /* durations under one name */
 	tide_str name;
-	tide_hta_type type;
+	tide_compat_type type;
 	uint64_t count;
 	int64_t sum, max, min;
 	double mean, std; /* std 0 for a single one, as HTA fills it */
-} tide_hta_name;
+} tide_compat_name;
 
-typedef struct tide_hta_idle { /* one stream; a class that has no row is absent from HTA's table */
+typedef struct tide_compat_idle { /* one stream; a class that has no row is absent from HTA's table */
 	int64_t stream;
 	bool has[3];	 /* host_wait, kernel_wait, other */
 	int64_t time[3]; /* µs; may be negative, as in HTA */
-} tide_hta_idle;
-extern const char *const tide__hta_idle_names[3];
+} tide_compat_idle;
+extern const char *const tide__compat_idle_names[3];
 
-typedef struct tide_hta_queue {
+typedef struct tide_compat_queue {
 	int64_t stream;
-	tide_hta_describe length;
-} tide_hta_queue;
+	tide_compat_describe length;
+} tide_compat_queue;
 
-typedef struct tide_hta_bandwidth {
+typedef struct tide_compat_bandwidth {
 	char name[16]; /* "Memcpy DtoH", "Memset" */
-	tide_hta_describe gbps;
-} tide_hta_bandwidth;
+	tide_compat_describe gbps;
+} tide_compat_bandwidth;
 
-typedef struct tide_hta_launches {
+typedef struct tide_compat_launches {
 	uint64_t n, short_kernels, runtime_outliers, delay_outliers;
 	int64_t cpu_sum, gpu_sum, delay_sum;
-	tide_hta_describe cpu, gpu, delay;
-} tide_hta_launches;
+	tide_compat_describe cpu, gpu, delay;
+} tide_compat_launches;
 
-typedef struct tide_hta_tables {
+typedef struct tide_compat_tables {
 	const char *raises; /* what temporal breakdown raises, or NULL */
 	int64_t idle, compute, non_compute, kernel_time;
 	bool has_comm;
@@ -54,25 +54,25 @@ typedef struct tide_hta_tables {
 	/* time under each set of types running at once: bit 0 computation, 1 communication, 2
 	 * memory */
 	int64_t type_time[8];
-	tide_hta_name *kernels, *annotations_gpu, *annotations_cpu; /* owned; by falling sum */
+	tide_compat_name *kernels, *annotations_gpu, *annotations_cpu; /* owned; by falling sum */
 	size_t n_kernels, n_annotations_gpu, n_annotations_cpu;
-	tide_hta_idle *idles;
+	tide_compat_idle *idles;
 	size_t n_idles;
-	tide_hta_queue *queues;
+	tide_compat_queue *queues;
 	size_t n_queues;
-	tide_hta_bandwidth *bandwidths;
+	tide_compat_bandwidth *bandwidths;
 	size_t n_bandwidths;
-	tide_hta_launches launches;
-} tide_hta_tables;
+	tide_compat_launches launches;
+} tide_compat_tables;
 
-tide_code tide__hta_tables(const tide_model *m, const tide_hta_frame *f, tide_hta_tables *out,
+tide_code tide__compat_tables(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *out,
 			   tide_error *err);
-void tide__hta_tables_free(tide_hta_tables *t);
+void tide__compat_tables_free(tide_compat_tables *t);
 
 /* Text of a set of types as HTA writes it: "COMPUTATION overlapping COMMUNICATION". */
-const char *tide__hta_set_text(unsigned set);
+const char *tide__compat_set_text(unsigned set);
 
 /* describe() of n values; sorts them. */
-tide_hta_describe tide__hta_describe(double *v, size_t n);
+tide_compat_describe tide__compat_describe(double *v, size_t n);
 
 #endif
