@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Temporal breakdown: how the time between the first start and the last end on the device was used.
+ *
+ * All figures are lengths of unions over every device and stream of the trace, so they never count
+ * a moment twice. idle = kernel_time - busy; non_compute = busy - compute; the types may overlap
+ * each other, and `set_ns` says how long each exact combination of them ran. */
+#include "analyze/breakdown.h"
+#include "analyze/hta_parts.h"
+
+bool tide__gpu_unions(const tide_model *m, const tide_gpu_rows *rows, tide_intervals *types)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		uint32_t s = rows->span[i];
+		if (!tide__intervals_add(&types[rows->type[i]], m->spans.t0[s],
+					 tide__end_of(m, s)))
+			return false;
+	}
+	return true;
+}
+
+/* The next moment after which list `l` changes: the end of the running interval or the next start. */
+static int64_t edge(const tide_intervals *l, size_t at, bool on)
+{
+	return on ? l->v[at].b : at < l->n ? l->v[at].a : INT64_MAX;
+}
+
+void tide__interval_sets(const tide_intervals *lists, unsigned k, int64_t *out)
+{
+	size_t at[8] = { 0 };
+	unsigned mask = 0;
+	int64_t now = 0;
+	bool begun = false;
+	for (unsigned s = 0; s < 1u << k; s++)
+		out[s] = 0;
+	for (;;) {
+		int64_t next = INT64_MAX;
+		unsigned which = 0;
+		for (unsigned i = 0; i < k; i++) {
+			int64_t e = edge(&lists[i], at[i], mask >> i & 1);
+			if (e < next) {
+				next = e;
+				which = i;
+			}
+		}
+		if (next == INT64_MAX)
+			return;
+		if (begun)
+			out[mask] += next - now;
+		begun = true;
+		now = next;
+		if (mask >> which & 1)
+			at[which]++;
+		mask ^= 1u << which;
+	}
+}
+
+static bool is_host_work(unsigned cat)
+{
+	return cat == TIDE_CAT_OP || cat == TIDE_CAT_RUNTIME || cat == TIDE_CAT_DRIVER ||
+	       cat == TIDE_CAT_PYTHON;
+}
+
+/* Part of the device's idle time during which the host was seen to work: the union of host work
+ * inside [first, end], less what of it ran beside the device. */
+static bool idle_host_active(const tide_hta_input *in, const tide_intervals *device, int64_t *out)
+{
+	const tide_spans *sp = &in->m->spans;
+	int64_t first = device->v[0].a, end = device->v[device->n - 1].b;
+	tide_intervals host = { 0 };
+	bool ok = true;
+	for (size_t i = 1; ok && i < sp->n && sp->t0[i] < end; i++) {
+		if (!is_host_work(sp->cat[i]))
+			continue;
+		int64_t a = sp->t0[i], b = tide__end_of(in->m, (uint32_t)i);
+		a = a < first ? first : a;
+		b = b > end ? end : b;
+		if (b > a)
+			ok = tide__intervals_add(&host, a, b);
+	}
+	*out = host.length - tide__intervals_overlap(&host, device);
+	tide__intervals_free(&host);
+	return ok;
+}
+
+static bool count_rows(const tide_hta_input *in, tide_hta_head *h, tide_intervals *all,
+		       tide_running *custom)
+{
+	for (size_t i = 0; i < in->rows->n; i++) {
+		int64_t a = tide__row_t0(in, i), b = tide__row_t1(in, i);
+		unsigned type = in->rows->type[i];
+		h->rows_of[type]++;
+		h->sum_of[type] = tide__add_sat(h->sum_of[type], b - a);
+		h->linked += tide__row_launch(in, i) != 0;
+		if (!tide__intervals_add(all, a, b))
+			return false;
+		if (in->rows->custom[i]) {
+			h->custom_rows++;
+			tide__running_add(custom, a, b);
+		}
+	}
+	return true;
+}
+
+static void fill_head(const tide_hta_input *in, const tide_intervals *all, tide_hta_head *h)
+{
+	h->first = all->v[0].a;
+	h->kernel_time = all->v[all->n - 1].b - h->first;
+	h->busy = all->length;
+	h->idle = h->kernel_time - h->busy;
+	for (int t = 0; t < TIDE_GPU_TYPES; t++)
+		h->type_ns[t] = in->types[t].length;
+	h->non_compute = h->busy - h->type_ns[TIDE_GPU_COMPUTE];
+	h->overlap = tide__intervals_overlap(&in->types[TIDE_GPU_COMM],
+					     &in->types[TIDE_GPU_COMPUTE]);
+	tide__interval_sets(in->types, TIDE_GPU_TYPES, h->set_ns);
+}
+
+bool tide__part_breakdown(const tide_hta_input *in, tide_hta *r)
+{
+	tide_intervals all = { 0 };
+	tide_running custom = { 0 };
+	r->h.rows = in->rows->n;
+	r->h.left_out = in->rows->left_out;
+	bool ok = count_rows(in, &r->h, &all, &custom);
+	if (ok && all.n) {
+		fill_head(in, &all, &r->h);
+		r->h.custom_ns = custom.length;
+		ok = idle_host_active(in, &all, &r->h.idle_host_active);
+	}
+	tide__intervals_free(&all);
+	return ok;
+}
