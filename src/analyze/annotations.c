@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* User annotations by name, on the host and as seen on the device.
  *
- * Host side also counts the device rows launched inside an annotation, on its own thread: inclusive,
- * and once per name where an annotation lies inside another of the same name. One pass over the
- * spans in order of start, with a stack of open annotations per lane; a row counted for an
+ * Host side also counts the device rows launched inside an annotation, on its own thread:
+ * inclusive, and once per name where an annotation lies inside another of the same name. One pass
+ * over the spans in order of start, with a stack of open annotations per lane; a row counted for an
  * annotation is handed to the one around it when it ends. */
 #include "analyze/hta_parts.h"
 #include "base/mem.h"
@@ -13,7 +13,7 @@ typedef struct open_range {
 	uint32_t span, name; /* name: index of the annotation row */
 	uint64_t rows;
 	int64_t ns;
-	bool outer; /* no other of its name is open on the lane below it */
+	bool outer;	/* no other of its name is open on the lane below it */
 	uint32_t below; /* place in `pool` of the one around it + 1 */
 } open_range;
 
@@ -101,8 +101,8 @@ static bool open_one(state *s, uint32_t lane, uint32_t span)
 	uint32_t open = tide__map_get(&s->open, key);
 	if (!tide__map_put(&s->open, key, open + 1))
 		return false;
-	s->pool[at - 1] = (open_range){ .span = span, .name = name, .outer = !open,
-					.below = s->top[lane] };
+	s->pool[at - 1] =
+		(open_range){ .span = span, .name = name, .outer = !open, .below = s->top[lane] };
 	s->top[lane] = at;
 	tide__stat_add(&s->h->annotations.v[name - 1].dur,
 		       tide__end_of(s->in->m, span) - s->in->m->spans.t0[span]);

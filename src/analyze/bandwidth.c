@@ -53,8 +53,8 @@ static uint32_t kind_of(const tide_hta_input *in, tide_hta *h, tide_map *names, 
 	uint32_t k = tide__map_get(names, key);
 	if (k)
 		return k;
-	tide_str kind = h->copies.n < MAX_KINDS - 1 ? kind_text(h, in->m, span) :
-						       tide__hta_intern(h, "others", 6);
+	tide_str kind = h->copies.n < MAX_KINDS - 1 ? kind_text(h, in->m, span)
+						    : tide__hta_intern(h, "others", 6);
 	uint32_t set = key & 1;
 	for (k = 1; k <= h->copies.n; k++)
 		if (h->copies.v[k - 1].kind.i == kind.i && h->copies.v[k - 1].set == set)

@@ -8,24 +8,24 @@
 #include "analyze/breakdown.h"
 #include "analyze/hta_parts.h"
 
-bool tide__gpu_unions(const tide_model *m, const tide_gpu_rows *rows, tide_intervals *types)
+bool tide__gpu_unions(const tide_model *m, const tide_gpu_rows *rows, tide_cover *types)
 {
 	for (size_t i = 0; i < rows->n; i++) {
 		uint32_t s = rows->span[i];
-		if (!tide__intervals_add(&types[rows->type[i]], m->spans.t0[s],
-					 tide__end_of(m, s)))
+		if (!tide__cover_add(&types[rows->type[i]], m->spans.t0[s], tide__end_of(m, s)))
 			return false;
 	}
 	return true;
 }
 
-/* The next moment after which list `l` changes: the end of the running interval or the next start. */
-static int64_t edge(const tide_intervals *l, size_t at, bool on)
+/* The next moment after which list `l` changes: the end of the running interval or the next start.
+ */
+static int64_t edge(const tide_cover *l, size_t at, bool on)
 {
-	return on ? l->v[at].b : at < l->n ? l->v[at].a : INT64_MAX;
+	return on ? l->t1[at] : at < l->n ? l->t0[at] : INT64_MAX;
 }
 
-void tide__interval_sets(const tide_intervals *lists, unsigned k, int64_t *out)
+void tide__cover_sets(const tide_cover *lists, unsigned k, int64_t *out)
 {
 	size_t at[8] = { 0 };
 	unsigned mask = 0;
@@ -63,11 +63,11 @@ static bool is_host_work(unsigned cat)
 
 /* Part of the device's idle time during which the host was seen to work: the union of host work
  * inside [first, end], less what of it ran beside the device. */
-static bool idle_host_active(const tide_hta_input *in, const tide_intervals *device, int64_t *out)
+static bool idle_host_active(const tide_hta_input *in, const tide_cover *device, int64_t first,
+			     int64_t end, int64_t *out)
 {
 	const tide_spans *sp = &in->m->spans;
-	int64_t first = device->v[0].a, end = device->v[device->n - 1].b;
-	tide_intervals host = { 0 };
+	tide_cover host = { 0 };
 	bool ok = true;
 	for (size_t i = 1; ok && i < sp->n && sp->t0[i] < end; i++) {
 		if (!is_host_work(sp->cat[i]))
@@ -76,15 +76,15 @@ static bool idle_host_active(const tide_hta_input *in, const tide_intervals *dev
 		a = a < first ? first : a;
 		b = b > end ? end : b;
 		if (b > a)
-			ok = tide__intervals_add(&host, a, b);
+			ok = tide__cover_add(&host, a, b);
 	}
-	*out = host.length - tide__intervals_overlap(&host, device);
-	tide__intervals_free(&host);
+	*out = tide__cover_ns(&host) - tide__cover_both_ns(&host, device);
+	tide__cover_free(&host);
 	return ok;
 }
 
-static bool count_rows(const tide_hta_input *in, tide_hta_head *h, tide_intervals *all,
-		       tide_running *custom)
+static bool count_rows(const tide_hta_input *in, tide_hta_head *h, tide_cover *all,
+		       tide_running *sum, tide_running *custom)
 {
 	for (size_t i = 0; i < in->rows->n; i++) {
 		int64_t a = tide__row_t0(in, i), b = tide__row_t1(in, i);
@@ -92,7 +92,8 @@ static bool count_rows(const tide_hta_input *in, tide_hta_head *h, tide_interval
 		h->rows_of[type]++;
 		h->sum_of[type] = tide__add_sat(h->sum_of[type], b - a);
 		h->linked += tide__row_launch(in, i) != 0;
-		if (!tide__intervals_add(all, a, b))
+		tide__running_add(sum, a, b);
+		if (!tide__cover_add(all, a, b))
 			return false;
 		if (in->rows->custom[i]) {
 			h->custom_rows++;
@@ -102,32 +103,32 @@ static bool count_rows(const tide_hta_input *in, tide_hta_head *h, tide_interval
 	return true;
 }
 
-static void fill_head(const tide_hta_input *in, const tide_intervals *all, tide_hta_head *h)
+static void fill_head(const tide_hta_input *in, const tide_running *sum, tide_hta_head *h)
 {
-	h->first = all->v[0].a;
-	h->kernel_time = all->v[all->n - 1].b - h->first;
-	h->busy = all->length;
+	h->first = sum->first;
+	h->kernel_time = sum->end - sum->first;
+	h->busy = sum->length;
 	h->idle = h->kernel_time - h->busy;
 	for (int t = 0; t < TIDE_GPU_TYPES; t++)
-		h->type_ns[t] = in->types[t].length;
+		h->type_ns[t] = tide__cover_ns(&in->types[t]);
 	h->non_compute = h->busy - h->type_ns[TIDE_GPU_COMPUTE];
-	h->overlap = tide__intervals_overlap(&in->types[TIDE_GPU_COMM],
-					     &in->types[TIDE_GPU_COMPUTE]);
-	tide__interval_sets(in->types, TIDE_GPU_TYPES, h->set_ns);
+	h->overlap = tide__cover_both_ns(&in->types[TIDE_GPU_COMM], &in->types[TIDE_GPU_COMPUTE]);
+	tide__cover_sets(in->types, TIDE_GPU_TYPES, h->set_ns);
+	h->set_ns[0] = h->idle; /* also what lies between it and a row of no length at an end */
 }
 
 bool tide__part_breakdown(const tide_hta_input *in, tide_hta *r)
 {
-	tide_intervals all = { 0 };
-	tide_running custom = { 0 };
+	tide_cover all = { 0 };
+	tide_running sum = { 0 }, custom = { 0 };
 	r->h.rows = in->rows->n;
 	r->h.left_out = in->rows->left_out;
-	bool ok = count_rows(in, &r->h, &all, &custom);
-	if (ok && all.n) {
-		fill_head(in, &all, &r->h);
+	bool ok = count_rows(in, &r->h, &all, &sum, &custom);
+	if (ok && sum.any) {
+		fill_head(in, &sum, &r->h);
 		r->h.custom_ns = custom.length;
-		ok = idle_host_active(in, &all, &r->h.idle_host_active);
+		ok = idle_host_active(in, &all, sum.first, sum.end, &r->h.idle_host_active);
 	}
-	tide__intervals_free(&all);
+	tide__cover_free(&all);
 	return ok;
 }

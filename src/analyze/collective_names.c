@@ -9,25 +9,25 @@
 
 bool tide__comm_name(const char *name)
 {
-	return !strncmp(name, "nccl", 4) || !strncmp(name, "rccl", 4) || !strncmp(name, "hccl", 4) ||
-	       strstr(name, "ncclKernel") || strstr(name, "ncclDevKernel") ||
-	       strstr(name, "rcclGenericKernel");
+	return !strncmp(name, "nccl", 4) || !strncmp(name, "rccl", 4) ||
+	       !strncmp(name, "hccl", 4) || strstr(name, "ncclKernel") ||
+	       strstr(name, "ncclDevKernel") || strstr(name, "rcclGenericKernel");
 }
 
 const char *const tide__custom_collectives[] = {
-	"multimem_all_reduce",	     /* symmetric memory */
+	"multimem_all_reduce", /* symmetric memory */
 	"multimem_one_shot_all_reduce",
 	"multimem_all_gather",
 	"one_shot_all_reduce",
 	"two_shot_all_reduce",
-	"cross_device_reduce",	     /* custom all-reduce of inference servers */
+	"cross_device_reduce", /* custom all-reduce of inference servers */
 	"custom_all_reduce",
 	"quick_all_reduce",
-	"oneShotAllReduce",	     /* fused all-reduce of inference compilers */
+	"oneShotAllReduce", /* fused all-reduce of inference compilers */
 	"twoShotAllReduce",
 	"allreduce_fusion_kernel",
 	"lamportAllReduce",
-	"userbuffers_",		     /* overlapped GEMM + collective */
+	"userbuffers_", /* overlapped GEMM + collective */
 	"nvshmem",
 	"rocshmem",
 	"mscclpp",
@@ -81,11 +81,26 @@ unsigned tide__collective_dtype_bytes(const char *dtype)
 		const char *name;
 		unsigned bytes;
 	} rows[] = {
-		{ "Float", 4 },	   { "BFloat16", 2 },	   { "Half", 2 },	  { "Double", 8 },
-		{ "Long", 8 },	   { "Int", 4 },	   { "Short", 2 },	  { "Char", 1 },
-		{ "Byte", 1 },	   { "Bool", 1 },	   { "UInt16", 2 },	  { "UInt32", 4 },
-		{ "UInt64", 8 },   { "Float8_e4m3fn", 1 }, { "Float8_e5m2", 1 },  { "Float8_e4m3fnuz", 1 },
-		{ "Float8_e5m2fnuz", 1 }, { "ComplexHalf", 4 }, { "ComplexFloat", 8 }, { "ComplexDouble", 16 },
+		{ "Float", 4 },
+		{ "BFloat16", 2 },
+		{ "Half", 2 },
+		{ "Double", 8 },
+		{ "Long", 8 },
+		{ "Int", 4 },
+		{ "Short", 2 },
+		{ "Char", 1 },
+		{ "Byte", 1 },
+		{ "Bool", 1 },
+		{ "UInt16", 2 },
+		{ "UInt32", 4 },
+		{ "UInt64", 8 },
+		{ "Float8_e4m3fn", 1 },
+		{ "Float8_e5m2", 1 },
+		{ "Float8_e4m3fnuz", 1 },
+		{ "Float8_e5m2fnuz", 1 },
+		{ "ComplexHalf", 4 },
+		{ "ComplexFloat", 8 },
+		{ "ComplexDouble", 16 },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (!strcmp(rows[i].name, dtype))

@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Communication by process group and collective: time, overlap with compute, bus bandwidth.
  *
- * The arguments ("Collective name", "Process Group Name", ...) stand on the kernel (CUDA) or on an op
- * around its launch (ROCm). Without them the collective is read off the kernel's name and the group
- * is unknown. bytes = elements x element size (output for all-gather, else input); bus bytes =
- * bytes x 2(n-1)/n for all-reduce, (n-1)/n for all-gather, reduce-scatter and all-to-all, 1 for the
- * rest; bandwidths are bytes over the summed durations of the rows whose bytes are known. */
+ * The arguments ("Collective name", "Process Group Name", ...) stand on the kernel (CUDA) or on an
+ * op around its launch (ROCm). Without them the collective is read off the kernel's name and the
+ * group is unknown. bytes = elements x element size (output for all-gather, else input); bus bytes
+ * = bytes x 2(n-1)/n for all-reduce, (n-1)/n for all-gather, reduce-scatter and all-to-all, 1 for
+ * the rest; bandwidths are bytes over the summed durations of the rows whose bytes are known. */
 #include <string.h>
 
 #include "analyze/attr.h"
@@ -71,33 +71,28 @@ static facts read_facts(const tide_hta_input *in, tide_hta *h, const keys *k, si
 	f.desc = tide__hta_take(h, m, tide__attr_text(m, at, k->desc));
 	f.size = tide__attr_number(m, at, k->size);
 	int64_t n = f.kind ? tide__attr_number(m, at, f.kind->out ? k->out : k->in) : -1;
-	unsigned each = tide__collective_dtype_bytes(
-		tide__text(m, tide__attr_text(m, at, k->dtype), NULL));
+	unsigned each =
+		tide__collective_dtype_bytes(tide__text(m, tide__attr_text(m, at, k->dtype), NULL));
 	if (n >= 0 && each && n <= INT64_MAX / 16)
 		f.bytes = n * each;
 	return f;
 }
 
-typedef struct group_state {
-	tide_running u;
-	size_t at; /* cursor in the compute union */
-} group_state;
-
-static void extend(const tide_hta_input *in, tide_hta_collective *c, group_state *g, int64_t a,
+static void extend(const tide_hta_input *in, tide_hta_collective *c, tide_running *u, int64_t a,
 		   int64_t b)
 {
-	int64_t from = g->u.any && a < g->u.end ? g->u.end : a; /* what the row adds to the union */
-	tide__running_add(&g->u, a, b);
+	int64_t from = u->any && a < u->end ? u->end : a; /* what the row adds to the union */
+	tide__running_add(u, a, b);
 	if (b > from)
-		c->overlap += tide__intervals_within(&in->types[TIDE_GPU_COMPUTE], &g->at, from, b);
-	c->busy = g->u.length;
+		c->overlap += tide__cover_inside_ns(&in->types[TIDE_GPU_COMPUTE], from, b);
+	c->busy = u->length;
 }
 
 typedef struct groups {
 	tide_map places; /* (group, desc) -> number from 1 */
 	tide_map rows;	 /* (place, name) -> row + 1 */
 	uint32_t n_places;
-	group_state *v; /* per row */
+	tide_running *v; /* per row */
 	size_t cap;
 } groups;
 
@@ -106,7 +101,7 @@ static bool room(groups *g, size_t n)
 	if (n <= g->cap)
 		return true;
 	size_t more = g->cap ? g->cap * 2 : 16;
-	group_state *v = tide__realloc(g->v, more, sizeof *v);
+	tide_running *v = tide__realloc(g->v, more, sizeof *v);
 	if (!v)
 		return false;
 	memset(v + g->cap, 0, (more - g->cap) * sizeof *v);
@@ -149,8 +144,8 @@ static void measure(tide_hta_collective *c, const facts *f, int64_t ns)
 	c->sized++;
 	c->sized_ns = tide__add_sat(c->sized_ns, ns);
 	c->bytes += (uint64_t)f->bytes;
-	c->bus_bytes += tide__bus_bytes(f->kind, (uint64_t)f->bytes,
-					f->size > 0 ? (uint64_t)f->size : 0);
+	c->bus_bytes +=
+		tide__bus_bytes(f->kind, (uint64_t)f->bytes, f->size > 0 ? (uint64_t)f->size : 0);
 }
 
 bool tide__part_collectives(const tide_hta_input *in, tide_hta *h)

@@ -14,10 +14,10 @@ const char *const tide__gpu_type_text[TIDE_GPU_TYPES] = { "compute", "communicat
 							  "other" };
 
 enum { /* what a name says, remembered per name */
-	NAME_SEEN = 1,
-	NAME_COMM = 2,
-	NAME_CUSTOM = 4,
-	MTIA_SHIFT = 4, /* TIDE_GPU_* of an mtia row of that name */
+       NAME_SEEN = 1,
+       NAME_COMM = 2,
+       NAME_CUSTOM = 4,
+       MTIA_SHIFT = 4, /* TIDE_GPU_* of an mtia row of that name */
 };
 
 static bool starts(const char *s, const char *head)
@@ -27,9 +27,10 @@ static bool starts(const char *s, const char *head)
 
 static int mtia_type(const char *s)
 {
-	static const char *const other[] = { "runFunction", "job_exe",		     "packet",
-					     "pe_exe",	    "cpum_exe_subgraph",
-					     "collective_subgraph_execution" };
+	static const char *const other[] = {
+		"runFunction", "job_exe",	    "packet",
+		"pe_exe",      "cpum_exe_subgraph", "collective_subgraph_execution"
+	};
 	if (starts(s, "hccl"))
 		return TIDE_GPU_COMM;
 	if (starts(s, "dma") || starts(s, "Memcpy") || starts(s, "Memset"))
@@ -216,9 +217,9 @@ static void fill(context *c, const tide_steps *steps, tide_gpu_rows *r)
 		uint32_t launch = sp->cause[r->span[i]].i;
 		r->type[i] = (uint8_t)type_of(c, r->span[i], &custom);
 		r->custom[i] = custom;
-		r->step[i] = launch && steps->n ?
-				     (uint32_t)(tide__steps_at(steps, sp->t0[launch]) + 1) :
-				     0;
+		r->step[i] = launch && steps->n
+				     ? (uint32_t)(tide__steps_at(steps, sp->t0[launch]) + 1)
+				     : 0;
 	}
 }
 

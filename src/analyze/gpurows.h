@@ -26,11 +26,11 @@ typedef struct tide_gpu_stream {
 
 typedef struct tide_gpu_rows {
 	size_t n;
-	uint32_t *span;	  /* owned; span ids, sorted by (t0, t1, id) */
-	uint8_t *type;	  /* owned; TIDE_GPU_* */
-	uint8_t *custom;  /* owned; 1 = a custom collective that counts as compute */
-	uint32_t *stream; /* owned; index into streams */
-	uint32_t *step;	  /* owned; index of the step its launch began in + 1, 0 = none */
+	uint32_t *span;		  /* owned; span ids, sorted by (t0, t1, id) */
+	uint8_t *type;		  /* owned; TIDE_GPU_* */
+	uint8_t *custom;	  /* owned; 1 = a custom collective that counts as compute */
+	uint32_t *stream;	  /* owned; index into streams */
+	uint32_t *step;		  /* owned; index of the step its launch began in + 1, 0 = none */
 	tide_gpu_stream *streams; /* owned; sorted by (device, number) */
 	size_t n_streams;
 	size_t left_out; /* device rows of the trace that are not in the window */

@@ -88,7 +88,8 @@ static void identify(const tide_model *m, tide_hta_head *h)
 			h->world = m->processes.world[i];
 	}
 	for (size_t i = 1; i < m->devices.n; i++)
-		if (m->devices.kind[i] != TIDE_DEVICE_HOST && m->devices.capacity[i] > h->device_capacity)
+		if (m->devices.kind[i] != TIDE_DEVICE_HOST &&
+		    m->devices.capacity[i] > h->device_capacity)
 			h->device_capacity = m->devices.capacity[i];
 }
 
@@ -125,13 +126,13 @@ static bool run_parts(tide_hta_input *in, tide_hta *h)
 
 static tide_code analyze_rows(tide_hta_input *in, tide_hta *h, tide_error *err)
 {
-	tide_intervals types[TIDE_GPU_TYPES] = { { 0 } };
+	tide_cover types[TIDE_GPU_TYPES] = { { 0 } };
 	tide_launch *launches = tide__launches(in->m, in->rows, &in->n_launches);
 	in->launches = launches;
 	in->types = types;
 	bool ok = launches && tide__gpu_unions(in->m, in->rows, types) && run_parts(in, h);
 	for (int t = 0; t < TIDE_GPU_TYPES; t++)
-		tide__intervals_free(&types[t]);
+		tide__cover_free(&types[t]);
 	tide__free(launches);
 	return ok ? TIDE_OK : tide__nomem(err);
 }

@@ -2,11 +2,12 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The holistic analysis of one trace: all figures of `tidemark hta` for one rank.
  *
- * One file a question (breakdown.c, kernels.c, idle.c, ...), each a pure function from the model and
- * its device rows to a part of this result; tide__hta_analyze runs them all. The result owns its
- * texts and keeps nothing of the model, so that a model can be freed before the next is loaded, and
- * its tables are plain old data, so that a result travels between processes as bytes (hta_pack.c).
- * Many ranks are put together by hta_job.h. docs/analyses/ defines every figure. Times are ns. */
+ * One file a question (breakdown.c, kernels.c, idle.c, ...), each a pure function from the model
+ * and its device rows to a part of this result; tide__hta_analyze runs them all. The result owns
+ * its texts and keeps nothing of the model, so that a model can be freed before the next is loaded,
+ * and its tables are plain old data, so that a result travels between processes as bytes
+ * (hta_pack.c). Many ranks are put together by hta_job.h. docs/analyses/ defines every figure.
+ * Times are ns. */
 #ifndef TIDE_ANALYZE_HTA_H
 #define TIDE_ANALYZE_HTA_H
 
@@ -17,18 +18,18 @@
 enum { TIDE_IDLE_HOST_WAIT, TIDE_IDLE_KERNEL_WAIT, TIDE_IDLE_OTHER, TIDE_IDLE_CLASSES };
 extern const char *const tide__idle_text[TIDE_IDLE_CLASSES]; /* "host_wait" ... */
 
-enum { /* what the host did while a stream waited for it (idle_cause.c) */
-	TIDE_CAUSE_SYNC,	/* a synchronising call */
-	TIDE_CAUSE_ALLOC,	/* device or pinned memory was taken or given back */
-	TIDE_CAUSE_DATA,	/* data loading */
-	TIDE_CAUSE_COMPILE,	/* torch.compile, Triton, module loading */
-	TIDE_CAUSE_RUNTIME,	/* any other runtime or driver call */
-	TIDE_CAUSE_OP,		/* inside an op, between its calls */
-	TIDE_CAUSE_PYTHON,	/* Python */
-	TIDE_CAUSE_USER,	/* nothing finer than a user range */
-	TIDE_CAUSE_UNRECORDED,	/* nothing recorded on the launching thread */
-	TIDE_CAUSE_LAUNCH,	/* from the launch call to the start on the device */
-	TIDE_CAUSES,
+enum {			      /* what the host did while a stream waited for it (idle_cause.c) */
+       TIDE_CAUSE_SYNC,	      /* a synchronising call */
+       TIDE_CAUSE_ALLOC,      /* device or pinned memory was taken or given back */
+       TIDE_CAUSE_DATA,	      /* data loading */
+       TIDE_CAUSE_COMPILE,    /* torch.compile, Triton, module loading */
+       TIDE_CAUSE_RUNTIME,    /* any other runtime or driver call */
+       TIDE_CAUSE_OP,	      /* inside an op, between its calls */
+       TIDE_CAUSE_PYTHON,     /* Python */
+       TIDE_CAUSE_USER,	      /* nothing finer than a user range */
+       TIDE_CAUSE_UNRECORDED, /* nothing recorded on the launching thread */
+       TIDE_CAUSE_LAUNCH,     /* from the launch call to the start on the device */
+       TIDE_CAUSES,
 };
 extern const char *const tide__cause_text[TIDE_CAUSES];
 
@@ -47,7 +48,8 @@ typedef struct tide_hta_stream {
 	int64_t unlaunched_ns;	  /* their length; part of kernel_wait and other */
 	tide_stat dur;		  /* its rows' durations */
 	/* queue: launched and not yet started, one entry per launch (a graph is one) */
-	uint64_t queue_entries, queue_early; /* early: device start before the launch call's start */
+	uint64_t queue_entries,
+		queue_early; /* early: device start before the launch call's start */
 	uint64_t queue_max;
 	uint64_t queue_pct[TIDE_PCTS]; /* of time */
 	int64_t queue_time;	       /* from the first launch to the last start */
@@ -111,9 +113,9 @@ typedef struct tide_hta_collective {
 	uint32_t pad;
 	uint64_t size; /* group size, 0 = unknown */
 	tide_stat dur;
-	int64_t busy, overlap;	 /* union; its part during compute */
-	uint64_t sized;		 /* rows whose bytes are known */
-	int64_t sized_ns;	 /* their durations */
+	int64_t busy, overlap; /* union; its part during compute */
+	uint64_t sized;	       /* rows whose bytes are known */
+	int64_t sized_ns;      /* their durations */
 	uint64_t bytes, bus_bytes;
 } tide_hta_collective;
 
@@ -121,13 +123,13 @@ typedef struct tide_hta_copy {
 	tide_str kind; /* "HtoD", "DtoD", ... as the row's name says */
 	uint32_t set;  /* 1 = memset */
 	tide_stat dur;
-	int64_t busy; /* union */
+	int64_t busy;		  /* union */
 	uint64_t sized, timeless; /* rows whose bytes are known; of these, of no duration */
 	int64_t sized_busy;	  /* union of rows with known bytes and a duration */
 	uint64_t bytes;		  /* of all sized rows */
-	uint64_t rate_bytes;	  /* of those with a duration: rate_bytes / sized_busy is the mean */
-	double peak;		  /* bytes per second, rows at the same time added */
-	double pct[TIDE_PCTS];	  /* of the time in sized_busy */
+	uint64_t rate_bytes;   /* of those with a duration: rate_bytes / sized_busy is the mean */
+	double peak;	       /* bytes per second, rows at the same time added */
+	double pct[TIDE_PCTS]; /* of the time in sized_busy */
 } tide_hta_copy;
 
 typedef struct tide_hta_loss {
@@ -135,32 +137,33 @@ typedef struct tide_hta_loss {
 	int64_t number;
 } tide_hta_loss;
 
-#define TIDE_HTA_TABLES(T)                                                                         \
-	T(tide_hta_stream, streams)                                                                \
-	T(tide_hta_step, steps)                                                                    \
-	T(tide_hta_collective, collectives)                                                        \
-	T(tide_hta_copy, copies)                                                                   \
-	T(tide_hta_loss, losses)                                                                   \
-	T(tide_hta_kernel, kernels)                                                                \
-	T(tide_hta_chunk, chunks)                                                                  \
-	T(tide_hta_api, apis)                                                                      \
-	T(tide_hta_op, ops)                                                                        \
-	T(tide_hta_op_kernel, op_kernels)                                                          \
-	T(tide_hta_annotation, annotations)                                                        \
+#define TIDE_HTA_TABLES(T)                  \
+	T(tide_hta_stream, streams)         \
+	T(tide_hta_step, steps)             \
+	T(tide_hta_collective, collectives) \
+	T(tide_hta_copy, copies)            \
+	T(tide_hta_loss, losses)            \
+	T(tide_hta_kernel, kernels)         \
+	T(tide_hta_chunk, chunks)           \
+	T(tide_hta_api, apis)               \
+	T(tide_hta_op, ops)                 \
+	T(tide_hta_op_kernel, op_kernels)   \
+	T(tide_hta_annotation, annotations) \
 	T(uint8_t, bytes) /* of the chunks */
 
 typedef struct tide_hta_head {
-	int64_t rank, world; /* -1 = unknown */
-	int64_t wall0;	     /* Unix time of t = 0; 0 = unknown */
+	int64_t rank, world;	 /* -1 = unknown */
+	uint64_t rank_from_name; /* 1 = the trace does not say; the file's name does */
+	int64_t wall0;		 /* Unix time of t = 0; 0 = unknown */
 	uint64_t spans, rows, left_out, linked;
 	uint64_t rows_of[TIDE_GPU_TYPES];
 	int64_t sum_of[TIDE_GPU_TYPES]; /* sums of durations */
 	int64_t first, kernel_time, busy, idle, non_compute, overlap;
-	int64_t type_ns[TIDE_GPU_TYPES];	 /* union per type */
+	int64_t type_ns[TIDE_GPU_TYPES];     /* union per type */
 	int64_t set_ns[1 << TIDE_GPU_TYPES]; /* time with exactly this set of types; [0] = idle */
 	uint64_t graph_launches, graph_rows;
 	uint64_t custom_rows;
-	int64_t custom_ns; /* union of custom collectives; part of compute */
+	int64_t custom_ns;	    /* union of custom collectives; part of compute */
 	int64_t cause[TIDE_CAUSES]; /* of all host_wait gaps */
 	uint64_t launches, short_kernels, runtime_outliers, delay_outliers;
 	tide_stat cpu, delay; /* of all launches */
@@ -174,10 +177,10 @@ typedef struct tide_strings tide_strings;
 typedef struct tide_hta {
 	tide_hta_head h;
 	tide_strings *strings; /* owned */
-#define T(type, member)                                                                            \
-	struct {                                                                                   \
-		type *v; /* owned */                                                               \
-		size_t n, cap;                                                                     \
+#define T(type, member)              \
+	struct {                     \
+		type *v; /* owned */ \
+		size_t n, cap;       \
 	} member;
 	TIDE_HTA_TABLES(T)
 #undef T
@@ -187,9 +190,9 @@ typedef struct tide_hta_options {
 	tide_window window;
 	const char *const *custom; /* further name parts of custom collectives; borrowed */
 	size_t n_custom;
-	int64_t kernel_wait_ns;	   /* gaps below are kernel_wait; 0 = 30,000 */
-	int64_t short_ns;	   /* runtime cut-off of launch statistics; 0 = 50,000 */
-	int64_t delay_ns;	   /* launch-delay cut-off; 0 = 100,000 */
+	int64_t kernel_wait_ns; /* gaps below are kernel_wait; 0 = 30,000 */
+	int64_t short_ns;	/* runtime cut-off of launch statistics; 0 = 50,000 */
+	int64_t delay_ns;	/* launch-delay cut-off; 0 = 100,000 */
 } tide_hta_options;
 
 /* Analyse a trace. A trace without device rows gives a result with no rows, and TIDE_OK.
@@ -201,7 +204,7 @@ void tide__hta_free(tide_hta *h); /* NULL is fine */
 /* An empty result; NULL on exhaustion. */
 tide_hta *tide__hta_new(void);
 /* Append a zeroed row to a table of a result: TIDE_HTA_PUSH(h, kernels). NULL on exhaustion. */
-#define TIDE_HTA_PUSH(h, member)                                                                   \
+#define TIDE_HTA_PUSH(h, member) \
 	((__typeof__((h)->member.v))tide__hta_push(&(h)->member, sizeof *(h)->member.v))
 void *tide__hta_push(void *table, size_t size);
 /* A text of the result; of a model, taken over. None for "" (and on exhaustion). */

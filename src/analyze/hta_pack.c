@@ -64,8 +64,8 @@ tide_code tide__hta_pack(const tide_hta *h, uint8_t **out, size_t *n, tide_error
 		put_u64(&s, len);
 		put(&s, text, len);
 	}
-#define T(type, member)                                                                            \
-	put_u64(&s, h->member.n);                                                                  \
+#define T(type, member)           \
+	put_u64(&s, h->member.n); \
 	put(&s, h->member.v, h->member.n * sizeof(type));
 	TIDE_HTA_TABLES(T)
 #undef T

@@ -5,8 +5,9 @@
 #ifndef TIDE_ANALYZE_HTA_PARTS_H
 #define TIDE_ANALYZE_HTA_PARTS_H
 
+#include "analyze/cover.h"
 #include "analyze/hta.h"
-#include "analyze/intervals.h"
+#include "analyze/running.h"
 
 /* A runtime or driver call and the device rows it started; several rows = a graph launch. */
 typedef struct tide_launch {
@@ -22,7 +23,7 @@ typedef struct tide_hta_input {
 	const tide_span_window *window;
 	const tide_gpu_rows *rows;
 	tide_hta_options opt;	     /* with defaults filled in */
-	const tide_intervals *types; /* TIDE_GPU_TYPES unions, by type (breakdown.h) */
+	const tide_cover *types;     /* TIDE_GPU_TYPES unions, by type (breakdown.h) */
 	const tide_launch *launches; /* sorted by span (launch.c) */
 	size_t n_launches;
 } tide_hta_input;

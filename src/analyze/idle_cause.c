@@ -2,11 +2,12 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Idle causes: what the launching thread did while a stream waited for it.
  *
- * Each host_wait gap (idle.c) is split at the launch call's start: what comes after is `launch`; what
- * comes before is given, moment by moment, to the innermost span of the launching thread. Inside data
- * loading or compilation everything counts as that. The causes add up to the host_wait of all
- * streams. One pass over the spans in order of start: per lane, the gaps are +1/-1 points, and
- * `weight` says how many of them cover the moment, so overlapping gaps of many streams cost no more. */
+ * Each host_wait gap (idle.c) is split at the launch call's start: what comes after is `launch`;
+ * what comes before is given, moment by moment, to the innermost span of the launching thread.
+ * Inside data loading or compilation everything counts as that. The causes add up to the host_wait
+ * of all streams. One pass over the spans in order of start: per lane, the gaps are +1/-1 points,
+ * and `weight` says how many of them cover the moment, so overlapping gaps of many streams cost no
+ * more. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,27 +21,27 @@ const char *const tide__cause_text[TIDE_CAUSES] = {
 };
 
 enum { /* what a name says, remembered per name */
-	SEEN = 1,
-	CALL_SYNC = 2,
-	CALL_ALLOC = 4,
-	CALL_COMPILE = 8,
-	DATA = 16,
-	COMPILE = 32,
+       SEEN = 1,
+       CALL_SYNC = 2,
+       CALL_ALLOC = 4,
+       CALL_COMPILE = 8,
+       DATA = 16,
+       COMPILE = 32,
 };
 
 static const struct {
 	const char *part;
 	uint8_t says;
 } parts[] = {
-	{ "Synchronize", CALL_SYNC },	  { "Malloc", CALL_ALLOC },
-	{ "HostAlloc", CALL_ALLOC },	  { "Free", CALL_ALLOC },
-	{ "MemCreate", CALL_ALLOC },	  { "MemMap", CALL_ALLOC },
-	{ "MemUnmap", CALL_ALLOC },	  { "MemRelease", CALL_ALLOC },
-	{ "HostRegister", CALL_ALLOC },	  { "ModuleLoad", CALL_COMPILE },
-	{ "LibraryLoad", CALL_COMPILE },  { "LinkCreate", CALL_COMPILE },
-	{ "DataLoader", DATA },		  { "dataloader", DATA },
-	{ "torch/utils/data/", DATA },	  { "torch/_dynamo/", COMPILE },
-	{ "torch/_inductor/", COMPILE },  { "triton/compiler/", COMPILE },
+	{ "Synchronize", CALL_SYNC },	 { "Malloc", CALL_ALLOC },
+	{ "HostAlloc", CALL_ALLOC },	 { "Free", CALL_ALLOC },
+	{ "MemCreate", CALL_ALLOC },	 { "MemMap", CALL_ALLOC },
+	{ "MemUnmap", CALL_ALLOC },	 { "MemRelease", CALL_ALLOC },
+	{ "HostRegister", CALL_ALLOC },	 { "ModuleLoad", CALL_COMPILE },
+	{ "LibraryLoad", CALL_COMPILE }, { "LinkCreate", CALL_COMPILE },
+	{ "DataLoader", DATA },		 { "dataloader", DATA },
+	{ "torch/utils/data/", DATA },	 { "torch/_dynamo/", COMPILE },
+	{ "torch/_inductor/", COMPILE }, { "triton/compiler/", COMPILE },
 	{ "compile_fx", COMPILE },
 };
 
@@ -70,8 +71,9 @@ static int cause_of(const tide_model *m, uint8_t *cache, uint32_t span, int arou
 			return TIDE_CAUSE_ALLOC;
 		if (v & CALL_COMPILE)
 			return TIDE_CAUSE_COMPILE;
-		return around == TIDE_CAUSE_DATA || around == TIDE_CAUSE_COMPILE ? around :
-										    TIDE_CAUSE_RUNTIME;
+		return around == TIDE_CAUSE_DATA || around == TIDE_CAUSE_COMPILE
+			       ? around
+			       : TIDE_CAUSE_RUNTIME;
 	default:
 		break;
 	}

@@ -47,7 +47,8 @@ static bool put_varint(tide_hta *h, uint64_t v)
 }
 
 /* One chunk of durations for a kernel; v gets sorted. */
-static bool put_chunk(tide_hta *h, tide_hta_kernel *kernel, uint64_t *v, size_t n, uint64_t *scratch)
+static bool put_chunk(tide_hta *h, tide_hta_kernel *kernel, uint64_t *v, size_t n,
+		      uint64_t *scratch)
 {
 	tide_hta_chunk *c = TIDE_HTA_PUSH(h, chunks);
 	if (!c)

@@ -25,8 +25,8 @@ static void fold(const tide_model *m, const tide_gpu_rows *rows, const uint64_t 
 		if (!k || out[k - 1].span != span)
 			out[k++] = (tide_launch){ .span = span, .first = row };
 		out[k - 1].rows++;
-		out[k - 1].gpu = tide__add_sat(out[k - 1].gpu,
-					       tide__end_of(m, gpu) - m->spans.t0[gpu]);
+		out[k - 1].gpu =
+			tide__add_sat(out[k - 1].gpu, tide__end_of(m, gpu) - m->spans.t0[gpu]);
 	}
 	*n_out = k;
 }

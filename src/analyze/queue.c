@@ -3,10 +3,10 @@
 /* Queue length per stream: how many launches were made and not yet begun on the device.
  *
  * An entry lives from the start of its launch call to the first start of one of its rows on the
- * stream; a graph launch is one entry of each stream it uses. All figures are weighted by time, from
- * the stream's first launch to its last start: mean = area / time, percentile p = the least length
- * below or at which the queue was for p % of the time, max = the greatest length that lasted. A row
- * that starts before its own launch (clocks) is counted as early and left out. */
+ * stream; a graph launch is one entry of each stream it uses. All figures are weighted by time,
+ * from the stream's first launch to its last start: mean = area / time, percentile p = the least
+ * length below or at which the queue was for p % of the time, max = the greatest length that
+ * lasted. A row that starts before its own launch (clocks) is counted as early and left out. */
 #include "analyze/hta_parts.h"
 #include "analyze/sort.h"
 #include "base/mem.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The variance of n values is (n Q - S^2) / n^2. All of it is kept in 256 bits, and the rounded root
- * is found by bisection on exact comparisons: no floating point, the same answer on every machine. */
+/* The variance of n values is (n Q - S^2) / n^2. All of it is kept in 256 bits, and the rounded
+ * root is found by bisection on exact comparisons: no floating point, the same answer on every
+ * machine. */
 #include "analyze/stat.h"
 
 #include <math.h>

@@ -13,8 +13,8 @@
 
 typedef struct tide_stat {
 	uint64_t n;
-	uint64_t sum[2]; /* low limb first */
-	uint64_t sq[3];	 /* sum of squares */
+	uint64_t sum[2];  /* low limb first */
+	uint64_t sq[3];	  /* sum of squares */
 	int64_t min, max; /* meaningless while n = 0 */
 } tide_stat;
 

@@ -189,6 +189,7 @@ tide_code tide__window_of(const tide_steps *s, const tide_window *w, tide_span_w
 	if (!s->n)
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "the trace has no steps");
 	return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-			  "no step %" PRId64 "..%" PRId64 " in the trace: it has %" PRId64 "..%" PRId64,
+			  "no step %" PRId64 "..%" PRId64 " in the trace: it has %" PRId64
+			  "..%" PRId64,
 			  w->first, w->last, s->v[0].number, s->v[s->n - 1].number);
 }
