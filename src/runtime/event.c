@@ -18,7 +18,8 @@
 
 static const uint64_t SIZE_MAX_48 = (UINT64_C(1) << 48) - 1;
 
-static inline tide_thread *enter(void)
+/* A thread that does not take part yet joins, unless `joined` says that it must have before. */
+static inline tide_thread *enter(bool joined)
 {
 	tide_thread *t = tide__self;
 	if (LIKELY(t != NULL)) {
@@ -33,7 +34,7 @@ static inline tide_thread *enter(void)
 			return t;
 		atomic_store_explicit(&t->busy, 0, memory_order_relaxed);
 	}
-	return tide__join();
+	return joined ? NULL : tide__join();
 }
 
 static inline void leave(tide_thread *t)
@@ -66,7 +67,7 @@ static inline void put(tide_thread *t, uint32_t type, uint32_t pool, uint32_t de
 /* A whole event of one slot. */
 static inline void event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, uint32_t c)
 {
-	tide_thread *t = enter();
+	tide_thread *t = enter(false);
 	if (!t)
 		return;
 	if (reserve(t, 1)) {
@@ -78,7 +79,7 @@ static inline void event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, u
 
 static __attribute__((noinline, cold)) void out_of_range(void)
 {
-	tide_thread *t = enter();
+	tide_thread *t = enter(false);
 	if (!t)
 		return;
 	_Atomic uint64_t *lost =
@@ -100,7 +101,7 @@ static inline bool in_range(uint32_t pool, uint64_t size)
 /* Tokens: low 12 bits the depth it was begun at, above them a serial number that is never 0. */
 static inline tide_op begin(uint32_t type, tide_name name, uint64_t arg)
 {
-	tide_thread *t = enter();
+	tide_thread *t = enter(false);
 	if (!t)
 		return 0;
 	uint32_t depth = t->depth;
@@ -136,7 +137,7 @@ void tide_op_end(tide_op op)
 {
 	if (!op)
 		return;
-	tide_thread *t = enter();
+	tide_thread *t = enter(true); /* who begins one has joined */
 	if (!t)
 		return;
 	uint32_t depth = op & 0xfff;
@@ -167,7 +168,7 @@ void tide_alloc_full(tide_pool pool, uint64_t addr, uint64_t size, tide_stream s
 		event(stack ? TIDE_REC_ALLOC_STACK : TIDE_REC_ALLOC, pool, addr, b, stack);
 		return;
 	}
-	tide_thread *t = enter();
+	tide_thread *t = enter(false);
 	if (!t)
 		return;
 	if (reserve(t, 2)) {
@@ -206,7 +207,7 @@ void tide_oom(tide_pool pool, uint64_t size, int64_t free_bytes)
 /* An event of one slot and `n` bytes in the slots after it. */
 static void long_event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, uint32_t c, const void *bytes, size_t n)
 {
-	tide_thread *t = enter();
+	tide_thread *t = enter(false);
 	if (!t)
 		return;
 	uint64_t more = (n + sizeof(tide_ring_slot) - 1) / sizeof(tide_ring_slot);

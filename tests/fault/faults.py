@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Faults the recorder survives, each a test: `faults.py PROG NAME` runs one, `faults.py PROG` all.
+
+PROG is tests/fault/prog. What a scene leaves behind is read with tide_read.py. Exit 77: skipped, with
+a line that says why."""
+import contextlib
+import mmap
+import os
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from tide_read import Bad, Tide  # noqa: E402
+
+PROG = ""
+ROUNDS = int(os.environ.get("TIDE_KILL_ROUNDS", "100"))
+THREADS = 8
+
+
+class Skip(Exception):
+	pass
+
+
+def check(what, ok, *about):
+	if not ok:
+		raise AssertionError(what + (": " + " ".join(map(str, about)) if about else ""))
+
+
+def run(*args, ok=(0,), env=None, **kw):
+	p = subprocess.run([PROG, *map(str, args)], capture_output=True, text=True, timeout=240,
+		env=dict(os.environ, **(env or {})), **kw)
+	check("exit status of " + args[0], p.returncode in ok, p.returncode, p.stderr[-400:])
+	return p.stdout
+
+
+def published(path, n=THREADS):
+	with open(path, "rb") as f:
+		data = f.read()
+	return [struct.unpack_from("<Q", data, 4096 * i)[0] for i in range(n)]
+
+
+def numbers(t):
+	"""Mark values by name, in the order they stand in the file."""
+	out = defaultdict(list)
+	for name, f in t.all_events():
+		if name == "mark":
+			out[t.name(f["name"])].append(f["value"])
+	return out
+
+
+def lane_of(t):
+	"""Name of the marks -> rings they are in."""
+	out = defaultdict(set)
+	for ring, events in t.events.items():
+		for name, f in events:
+			if name == "mark":
+				out[t.name(f["name"])].add(ring)
+	return out
+
+
+@contextlib.contextmanager
+def folder():
+	d = tempfile.mkdtemp(prefix="tide-fault-")
+	try:
+		yield d
+	finally:
+		shutil.rmtree(d, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def tmpfs(size, options=""):
+	with folder() as d:
+		p = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%s%s" % (size, options), "tide-fault", d], capture_output=True, text=True)
+		if p.returncode:
+			raise Skip("no permission to mount a tmpfs here")
+		try:
+			yield d
+		finally:
+			subprocess.run(["umount", "-l", d], check=True)
+
+
+# ---- kill -9
+
+
+def killed(d, ring, pace, per_pace, after):
+	f = os.path.join(d, "k.tide")
+	p = subprocess.Popen([PROG, "kill", f, str(ring), str(pace), str(per_pace)], stdout=subprocess.PIPE, text=True)
+	check("ready", p.stdout.readline() == "ready\n")
+	time.sleep(after)
+	p.send_signal(signal.SIGKILL)
+	p.wait()
+	p.stdout.close()
+	return Tide(f), published(f + ".pub")
+
+
+def kill_paced():
+	rng = random.Random(int(os.environ.get("TIDE_SEED", "1")))
+	total = from_rings = torn = 0
+	with folder() as d:
+		for i in range(ROUNDS):
+			t, pub = killed(d, 1 << (18 if i % 2 else 20), 2000, 40, rng.uniform(0, 0.25))
+			got = numbers(t)
+			for k in range(THREADS):
+				values = got["thread-%d" % k]
+				check("round %d: thread %d has 1..k" % (i, k), values == list(range(1, len(values) + 1)), values[:5], values[-5:])
+				check("round %d: thread %d: nothing that returned is missing" % (i, k), len(values) >= pub[k], len(values), pub[k])
+				check("round %d: thread %d: nothing but the call in flight beyond" % (i, k), len(values) <= pub[k] + 1)
+				total += len(values)
+			check("no loss", t.lost_total() == 0, t.lost)
+			from_rings += t.from_rings
+			torn += t.torn
+	print("%d kills, %d events, %d of them read from rings, %d torn chunks" % (ROUNDS, total, from_rings, torn))
+
+
+def kill_unpaced():
+	rng = random.Random(2)
+	total = lost = 0
+	with folder() as d:
+		for i in range(max(ROUNDS // 8, 1)):
+			t, pub = killed(d, 65536, 0, 1, rng.uniform(0, 0.03))
+			got, rings = numbers(t), lane_of(t)
+			for k in range(THREADS):
+				values = got["thread-%d" % k]
+				check("increasing", all(a < b for a, b in zip(values, values[1:])))
+				check("one ring", len(rings["thread-%d" % k]) <= 1)
+				gone = sum(sum(t.lost.get(r, ())) for r in rings["thread-%d" % k])
+				check("round %d: thread %d: missing = counted" % (i, k), pub[k] <= len(values) + gone <= pub[k] + 1, pub[k], len(values), gone)
+				total += len(values)
+			lost += t.lost_total()
+	print("%d events kept, %d counted as lost" % (total, lost))
+	check("the test provokes losses", lost > 0)
+
+
+# ---- disk full
+
+
+def accounted(f, pub_path, threads, each):
+	t = Tide(f)
+	got = numbers(t)
+	kept = 0
+	for k in range(threads):
+		values = got["thread-%d" % k]
+		check("increasing", all(a < b for a, b in zip(values, values[1:])))
+		kept += len(values)
+	pub = published(pub_path, threads)
+	check("all calls returned", pub == [each] * threads, pub)
+	check("missing = counted", kept + t.lost_total() == threads * each, kept, t.lost_total(), threads * each)
+	return t, kept
+
+
+def disk_full():
+	for mode in ("stop", "abort"):
+		with tmpfs("4m") as d, folder() as other:
+			f = os.path.join(d, "f.tide")
+			pub = os.path.join(other, "pub")
+			out = run("full", f, 2, 1500000, mode, env={"PUB": pub}, ok=(0, -9))
+			t, kept = accounted(f, pub, 2, 1500000)
+			check("the disk was full", t.lost_total() > 0 and t.size > 1 << 20, t.size)
+			if mode == "stop":
+				check("stop completes the file", out.startswith("0 ") and t.clean, out)
+				check("no rings left", os.listdir(d) == ["f.tide"], os.listdir(d))
+				check("total is true", t.total["events"] == kept and t.total["lost"] == t.lost_total())
+			print("%s: %d kept, %d counted as lost, %d bytes" % (mode, kept, t.lost_total(), t.size))
+
+
+def shm_64mb():
+	with tmpfs("64m") as d, folder() as other:
+		f, pub = os.path.join(d, "f.tide"), os.path.join(other, "pub")
+		run("full", f, 100, 5000, "stop", env={"PUB": pub})
+		t, kept = accounted(f, pub, 100, 5000)
+		print("100 threads on 64 MB: %d rings, %d kept, %d counted as lost" % (t.total["rings"], kept, t.lost_total()))
+	with tmpfs("512k") as d:
+		print(run("nostart", os.path.join(d, "f.tide")).strip())
+		check("nothing left", os.listdir(d) == [], os.listdir(d))
+
+
+def read_only():
+	with tmpfs("1m", ",ro") as d:
+		print(run("nostart", os.path.join(d, "f.tide")).strip())
+	with folder() as d:
+		print(run("nostart", os.path.join(d, "missing", "f.tide")).strip())
+
+
+def file_size_limit():
+	with folder() as d:
+		f = os.path.join(d, "f.tide")
+		run("fsize", f)
+		t, kept = accounted(f, f + ".pub", 1, 2000000)
+		print("%d kept, %d counted as lost" % (kept, t.lost_total()))
+
+
+# ---- fork
+
+
+def fork_row(d, how, children):
+	f = os.path.join(d, how + ".tide")
+	run("fork", f, how)
+	t = Tide(f)
+	check(how + ": parent's marks", numbers(t) == {"parent": list(range(1, 151))}, numbers(t))
+	check(how + ": parent's ops", [n for n, _ in t.all_events() if n in ("begin", "end")] == ["begin", "end"])
+	files = sorted(x for x in os.listdir(d) if re.match(re.escape(how) + r"\.(\d+\.tide|tide\.own)$", x))
+	check(how + ": children's files", len(files) == children, files)
+	for x in files:
+		c = Tide(os.path.join(d, x))
+		check(how + ": another recording", c.recording != t.recording and c.pid != t.pid)
+		check(how + ": child's marks", numbers(c) == {"child": list(range(1, 101))}, numbers(c))
+		check(how + ": names are there", c.name(next(f["name"] for n, f in c.all_events() if n == "begin")) == "in child")
+		check(how + ": pools are there", [p["kind"] for p in c.defs["pool"].values()] == [5])
+		check(how + ": ops", [n for n, _ in c.all_events() if n in ("begin", "end")] == ["begin", "end"])
+		check(how + ": loss", c.lost_total() == 0)
+	return files
+
+
+def fork_():
+	rows = {"fork": 1, "noevents": 0, "exec": 0, "clone": 1, "nofollow": 0, "own": 1, "grandchild": 2, "_exit": 1}
+	with folder() as d:
+		for how, children in rows.items():
+			fork_row(d, how, children)
+		names = [x for x in os.listdir(d) if x.endswith("-rings")]
+		check("rings only of those that could not stop", len(names) == 2, names)  # clone, _exit
+
+
+def fork_storm():
+	with folder() as d:
+		run("forkstorm", os.path.join(d, "s.tide"), 100)
+		files = [x for x in os.listdir(d) if re.match(r"s\.\d+\.tide$", x)]
+		check("one file a child", len(files) == 100, len(files))
+		for x in files[:20]:
+			t = Tide(os.path.join(d, x))
+			check("names", any(str(n).startswith("child's own") for n in numbers(t)) and "name 0 of thread 0" in numbers(t))
+			ids = [v["text"] for v in t.defs["name"].values()]
+			check("each name once", len(ids) == len(set(ids)))
+
+
+# ---- threads, start and stop
+
+
+def short_threads():
+	n = 10000
+	with folder() as d:
+		f = os.path.join(d, "t.tide")
+		out = run("threads", f, n)
+		t = Tide(f)
+		check("every mark", sorted(numbers(t)["short"]) == list(range(n)))
+		check("no loss", t.lost_total() == 0)
+		check("few rings", t.total["rings"] <= 16, t.total)
+		check("lanes", len(t.defs["thread"]) == n)
+		per_lane = defaultdict(list)
+		for events in t.events.values():
+			for name, f in events:
+				per_lane[f["lane_now"]].append(name)
+		shapes = Counter(map(tuple, per_lane.values()))
+		check("every thread starts outside all ops", set(shapes) == {("lane", "begin", "begin", "mark", "end")}, shapes)
+		print(out.strip())
+
+
+def twice():
+	with folder() as d:
+		f = os.path.join(d, "t.tide")
+		run("twice", f)
+		a, b = Tide(f), Tide(f + ".second")
+		check("first", numbers(a) == {"kept": [1, 2]} and a.clean)
+		check("second, stopped by exit", numbers(b) == {"kept": [4]} and b.clean)
+		check("no rings left", sorted(os.listdir(d)) == ["t.tide", "t.tide.second"], os.listdir(d))
+
+
+def stop_race():
+	n, events = int(os.environ.get("TIDE_STOPS", "40")), 0
+	with folder() as d:
+		f = os.path.join(d, "t.tide")
+		run("stop", f, n)
+		for i in range(n):
+			t = Tide("%s.%d" % (f, i))
+			count = sum(1 for _ in t.all_events())
+			check("clean", t.clean and t.total["events"] == count and t.total["lost"] == t.lost_total(), t.total, count)
+			events += count
+		check("no rings left", not [x for x in os.listdir(d) if x.endswith("-rings")])
+	print("%d recordings, %d events" % (n, events))
+
+
+# ---- signals
+
+
+def signals():
+	n = 3000000
+	with folder() as d:
+		f = os.path.join(d, "t.tide")
+		out = run("signal", f, n)
+		handled, lost_signal = map(int, re.findall(r"\d+", out))
+		t = Tide(f)
+		got = numbers(t)
+		check("increasing", all(a < b for x in got.values() for a, b in zip(x, x[1:])))
+		check("marks of both accounted for", len(got["thread-0"]) + len(got["handler"]) + t.lost_total() == n + handled)
+		check("the thread itself lost nothing to signals", len(got["thread-0"]) + sum(x[0] for x in t.lost.values()) >= n)
+		check("counted", sum(x[1] for x in t.lost.values()) == lost_signal)
+	print(out.strip())
+
+
+def signal_lock():
+	with folder() as d:
+		f = os.path.join(d, "t.tide")
+		run("siglock", f, 20000)
+		t = Tide(f)
+		ids = [v["text"] for v in t.defs["name"].values()]
+		check("each name once", len(ids) == len(set(ids)) and sum(x.startswith("fresh name") for x in ids) == 20000)
+
+
+def full_wait():
+	with folder() as d:
+		f = os.path.join(d, "t.tide")
+		run("wait", f, 300000)
+		t = Tide(f)
+		check("nothing lost", numbers(t)["thread-0"] == list(range(1, 300001)) and t.lost_total() == 0)
+
+
+TESTS = {
+	"kill-paced": kill_paced,
+	"kill-unpaced": kill_unpaced,
+	"disk-full": disk_full,
+	"shm-64mb": shm_64mb,
+	"read-only": read_only,
+	"file-size-limit": file_size_limit,
+	"fork": fork_,
+	"fork-storm": fork_storm,
+	"short-threads": short_threads,
+	"start-twice": twice,
+	"stop-race": stop_race,
+	"signals": signals,
+	"signal-lock": signal_lock,
+	"full-wait": full_wait,
+}
+
+
+def main():
+	global PROG
+	PROG = os.path.abspath(sys.argv[1])
+	status = 0
+	for name in sys.argv[2:] or TESTS:
+		t0 = time.time()
+		try:
+			TESTS[name]()
+			print("ok   %s (%.1f s)" % (name, time.time() - t0))
+		except Skip as e:
+			print("skip %s: %s" % (name, e))
+			status = status or 77
+		except (AssertionError, Bad, subprocess.TimeoutExpired) as e:
+			print("FAIL %s: %s" % (name, e))
+			status = 1
+	return status
+
+
+if __name__ == "__main__":
+	sys.exit(main())
