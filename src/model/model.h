@@ -240,6 +240,7 @@ enum { /* spans.flags */
 };
 enum { /* segments.flags */
 	TIDE_SEGMENT_BEFORE = 1, /* existed before the recording began */
+	TIDE_SEGMENT_PART = 2,	 /* what a partial free left of another one; born when that happened */
 };
 
 /* ---- tables ------------------------------------------------------------------------------ */
@@ -316,7 +317,7 @@ enum { /* segments.flags */
 	C(tide_stack_id, stack, "call stack that needed it")                                       \
 	C(tide_lane_id, stream, "stream it serves")                                                \
 	C(uint8_t, kind, "TIDE_SEGMENT_*")                                                         \
-	C(uint8_t, flags, "TIDE_SEGMENT_BEFORE")
+	C(uint8_t, flags, "TIDE_SEGMENT_*")
 
 #define TIDE_PENDING_COLUMNS(C)                                                                    \
 	C(tide_alloc_id, alloc, "allocation whose free was asked for")                             \

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The chunk walk. pread instead of a mapping: a file that shrinks under us (its writer gives back
+ * preallocated room when it closes) is an error here and not a SIGBUS, and the copy costs about a
+ * nanosecond an event. */
+#include "format/read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <zstd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "format/varint.h"
+
+struct tide_reader {
+	int fd;
+	tide_reader_state state;
+	tide_file_head head;
+	uint64_t size; /* bytes of the file as last seen */
+	uint64_t at;   /* the next chunk's head */
+	tide_payload stored;
+	tide_payload ahead; /* stored bytes of the chunk that next() verified last ... */
+	uint64_t ahead_at;  /* ... and its place; UINT64_MAX = none */
+	ZSTD_DCtx *zstd;
+};
+
+const char *tide__chunk_text(unsigned type)
+{
+	static const char *const texts[] = {
+#define X(name, number, text) [number] = text,
+		TIDE_CHUNKS(X)
+#undef X
+	};
+	return type < sizeof texts / sizeof *texts ? texts[type] : NULL;
+}
+
+uint64_t tide__chunk_checksum(const tide_chunk_head *h, const void *stored)
+{
+	uint64_t seed = XXH3_64bits(h, offsetof(tide_chunk_head, checksum));
+	return XXH3_64bits_withSeed(stored, h->stored, seed);
+}
+
+bool tide__payload_room(tide_payload *p, size_t n)
+{
+	if (n > SIZE_MAX - TIDE_PAD)
+		return false;
+	if (n + TIDE_PAD > p->cap) {
+		tide__free(p->bytes);
+		p->cap = 0;
+		p->bytes = tide__alloc(n + TIDE_PAD, 1);
+		if (!p->bytes)
+			return false;
+		p->cap = n + TIDE_PAD;
+	}
+	memset(p->bytes + n, 0, TIDE_PAD);
+	p->n = n;
+	return true;
+}
+
+void tide__payload_free(tide_payload *p)
+{
+	tide__free(p->bytes);
+	*p = (tide_payload){ 0 };
+}
+
+/* Exactly n bytes at `at`. */
+static tide_code read_at(tide_reader *r, void *buf, size_t n, uint64_t at, tide_error *err)
+{
+	size_t have = 0;
+	while (have < n) {
+		ssize_t got = pread(r->fd, (char *)buf + have, n - have, (off_t)(at + have));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return tide__fail_errno(err, "cannot read");
+		if (got == 0)
+			return tide__fail(err, TIDE_ETRUNC, at + have,
+					  "the file ends inside a chunk");
+		have += (size_t)got;
+	}
+	return TIDE_OK;
+}
+
+static tide_code look_again(tide_reader *r, tide_error *err)
+{
+	struct stat st;
+	if (fstat(r->fd, &st))
+		return tide__fail_errno(err, "cannot read");
+	r->size = st.st_size > 0 ? (uint64_t)st.st_size : 0;
+	return TIDE_OK;
+}
+
+static tide_code check_head(tide_reader *r, tide_error *err)
+{
+	tide_file_head *h = &r->head;
+	size_t n = r->size < sizeof *h ? (size_t)r->size : sizeof *h;
+	tide_code rc = read_at(r, h, n, 0, err);
+	if (rc)
+		return rc;
+	if (n < 8 || memcmp(h->magic, TIDE_FILE_MAGIC, 8))
+		return tide__fail(err, TIDE_EFORMAT, 0, "not a .tide file");
+	if (n < sizeof *h)
+		return tide__fail(err, TIDE_ETRUNC, r->size, "the file ends inside its head");
+	if (h->checksum != XXH3_64bits(h, offsetof(tide_file_head, checksum)))
+		return tide__fail(err, TIDE_ECORRUPT, offsetof(tide_file_head, checksum),
+				  "the head's checksum does not match");
+	if (h->major != TIDE_FORMAT_MAJOR)
+		return tide__fail(err, TIDE_EFORMAT, offsetof(tide_file_head, major),
+				  "format version %u.%u; this program reads %u", h->major, h->minor,
+				  TIDE_FORMAT_MAJOR);
+	if (h->head_size < sizeof *h)
+		return tide__fail(err, TIDE_ECORRUPT, offsetof(tide_file_head, head_size),
+				  "head of %u bytes is too small", h->head_size);
+	r->at = h->head_size;
+	return TIDE_OK;
+}
+
+tide_code tide__reader_open(const char *path, tide_reader **out, tide_error *err)
+{
+	tide_code rc;
+	*out = NULL;
+	tide_reader *r = tide__calloc(1, sizeof *r);
+	if (!r)
+		return tide__nomem(err);
+	r->ahead_at = UINT64_MAX;
+	r->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (r->fd < 0) {
+		rc = tide__fail_errno(err, "cannot open");
+		goto fail;
+	}
+	if ((rc = look_again(r, err)) || (rc = check_head(r, err)))
+		goto fail;
+	*out = r;
+	return TIDE_OK;
+fail:
+	tide__reader_close(r);
+	return rc;
+}
+
+void tide__reader_close(tide_reader *r)
+{
+	if (!r)
+		return;
+	if (r->fd >= 0)
+		close(r->fd);
+	tide__payload_free(&r->stored);
+	tide__payload_free(&r->ahead);
+	ZSTD_freeDCtx(r->zstd);
+	tide__free(r);
+}
+
+const tide_file_head *tide__reader_head(const tide_reader *r)
+{
+	return &r->head;
+}
+
+tide_reader_state tide__reader_state(const tide_reader *r)
+{
+	return r->state;
+}
+
+uint64_t tide__reader_size(const tide_reader *r)
+{
+	return r->size;
+}
+
+uint64_t tide__reader_at(const tide_reader *r)
+{
+	return r->at;
+}
+
+/* Where a chunk could begin there is none, or only part of its head. */
+static tide_code at_edge(tide_reader *r, tide_chunk *c, tide_error *err)
+{
+	size_t n = r->at < r->size ? (size_t)(r->size - r->at) : 0;
+	tide_code rc = read_at(r, &c->head, n, r->at, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < n; i++) {
+		if (!((const uint8_t *)&c->head)[i])
+			continue;
+		memset(&c->head, 0, sizeof c->head);
+		return tide__fail(err, TIDE_ETRUNC, r->size, "the file ends inside a chunk's head");
+	}
+	r->state = TIDE_READER_EDGE;
+	memset(&c->head, 0, sizeof c->head);
+	return TIDE_OK;
+}
+
+static tide_code check_chunk(const tide_reader *r, const tide_chunk *c, tide_error *err)
+{
+	const tide_chunk_head *h = &c->head;
+	bool packed = h->flags & TIDE_CHUNK_ZSTD;
+	if (h->magic != TIDE_CHUNK_MAGIC)
+		return tide__fail(err, TIDE_ECORRUPT, c->at, "no chunk begins here");
+	if (h->raw > TIDE_CHUNK_RAW_MAX || (!packed && h->stored != h->raw) ||
+	    h->stored > ZSTD_COMPRESSBOUND(TIDE_CHUNK_RAW_MAX) || !h->type)
+		return tide__fail(err, TIDE_ECORRUPT, c->at, "a chunk's head is damaged");
+	if (h->stored > r->size - c->at - sizeof *h)
+		return tide__fail(err, TIDE_ETRUNC, r->size,
+				  "the file ends inside the %s chunk at byte %llu",
+				  tide__chunk_text(h->type) ? tide__chunk_text(h->type) : "unknown",
+				  (unsigned long long)c->at);
+	return TIDE_OK;
+}
+
+static tide_code read_chunk(tide_reader *r, tide_chunk *c, tide_error *err)
+{
+	c->at = r->at;
+	r->ahead_at = UINT64_MAX;
+	if (r->at > r->size || r->size - r->at < sizeof c->head)
+		return at_edge(r, c, err);
+	tide_code rc = read_at(r, &c->head, sizeof c->head, r->at, err);
+	if (rc)
+		return rc;
+	if (c->head.magic == 0) {
+		r->state = TIDE_READER_EDGE;
+		memset(&c->head, 0, sizeof c->head);
+		return TIDE_OK;
+	}
+	if ((rc = check_chunk(r, c, err))) {
+		if (rc != TIDE_ETRUNC)
+			c->head.type = 0;
+		return rc;
+	}
+	if (!tide__payload_room(&r->ahead, c->head.stored))
+		return tide__nomem(err);
+	if ((rc = read_at(r, r->ahead.bytes, c->head.stored, c->at + sizeof c->head, err)))
+		return rc;
+	if (tide__chunk_checksum(&c->head, r->ahead.bytes) != c->head.checksum) {
+		c->head.type = 0;
+		return tide__fail(err, TIDE_ECORRUPT, c->at, "a chunk's checksum does not match");
+	}
+	r->ahead_at = c->at;
+	r->at = c->at + sizeof c->head + c->head.stored;
+	r->state = c->head.type == TIDE_CHUNK_END ? TIDE_READER_CLOSED : TIDE_READER_OPEN;
+	return TIDE_OK;
+}
+
+tide_code tide__reader_next(tide_reader *r, tide_chunk *c, tide_error *err)
+{
+	memset(c, 0, sizeof *c);
+	if (r->state == TIDE_READER_CLOSED) {
+		c->at = r->at;
+		return TIDE_OK;
+	}
+	tide_code rc = look_again(r, err);
+	if (!rc)
+		rc = read_chunk(r, c, err);
+	if (rc)
+		r->state = TIDE_READER_DAMAGED;
+	return rc;
+}
+
+static tide_code expand(tide_reader *r, const tide_chunk *c, tide_payload *out, tide_error *err)
+{
+	if (!r->zstd && !(r->zstd = ZSTD_createDCtx()))
+		return tide__nomem(err);
+	if (!tide__payload_room(out, c->head.raw))
+		return tide__nomem(err);
+	size_t n = ZSTD_decompressDCtx(r->zstd, out->bytes, c->head.raw, r->stored.bytes,
+				       c->head.stored);
+	if (ZSTD_isError(n) || n != c->head.raw)
+		return tide__fail(err, TIDE_ECORRUPT, c->at, "a chunk does not decompress: %s",
+				  ZSTD_isError(n) ? ZSTD_getErrorName(n) : "wrong size");
+	return TIDE_OK;
+}
+
+/* The stored bytes into *out: kept from next(), or read again. */
+static tide_code stored_bytes(tide_reader *r, const tide_chunk *c, tide_payload *out,
+			      tide_error *err)
+{
+	if (r->ahead_at == c->at) {
+		tide_payload t = *out;
+		*out = r->ahead;
+		r->ahead = t;
+		r->ahead_at = UINT64_MAX;
+		return TIDE_OK;
+	}
+	if (!tide__payload_room(out, c->head.stored))
+		return tide__nomem(err);
+	tide_code rc = read_at(r, out->bytes, c->head.stored, c->at + sizeof c->head, err);
+	if (rc)
+		return rc;
+	if (tide__chunk_checksum(&c->head, out->bytes) != c->head.checksum)
+		return tide__fail(err, TIDE_ECORRUPT, c->at, "a chunk's checksum does not match");
+	return TIDE_OK;
+}
+
+tide_code tide__reader_payload(tide_reader *r, const tide_chunk *c, tide_payload *out,
+			       tide_error *err)
+{
+	if (!(c->head.flags & TIDE_CHUNK_ZSTD))
+		return stored_bytes(r, c, out, err);
+	tide_code rc = stored_bytes(r, c, &r->stored, err);
+	return rc ? rc : expand(r, c, out, err);
+}
+
+tide_code tide__reader_salvage(tide_reader *r, const tide_chunk *c, tide_payload *out,
+			       tide_error *err)
+{
+	uint64_t from = c->at + sizeof c->head;
+	size_t n = from < r->size ? (size_t)(r->size - from) : 0;
+	if (n > c->head.stored)
+		n = c->head.stored;
+	if (!tide__payload_room(out, n))
+		return tide__nomem(err);
+	return read_at(r, out->bytes, n, from, err);
+}

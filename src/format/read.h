@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Reading a .tide file chunk by chunk.
+ *
+ *     tide_reader *r;
+ *     tide_chunk c;
+ *     rc = tide__reader_open(path, &r, err);
+ *     while ((rc = tide__reader_next(r, &c, err)) == TIDE_OK && c.head.type)
+ *             ... tide__reader_payload(r, &c, &buf, err) ...
+ *
+ * Nothing is mapped: the file may grow, shrink or be damaged while it is read. The walk ends in one
+ * of three ways, which tide__reader_state tells apart:
+ *   TIDE_READER_CLOSED   the END chunk was read: the recording is whole
+ *   TIDE_READER_EDGE     the file ends, or preallocated room begins, where a chunk could follow:
+ * the recording goes on, or its process was killed. Calling tide__reader_next later looks again:
+ * that is how a live reader follows a recording. TIDE_READER_DAMAGED  tide__reader_next failed:
+ * everything before that byte was delivered
+ *
+ * A reader belongs to one thread at a time. */
+#ifndef TIDE_FORMAT_READ_H
+#define TIDE_FORMAT_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tidemark/error.h>
+
+#include "format/tide.h"
+
+typedef struct tide_reader tide_reader;
+
+typedef struct tide_chunk {
+	tide_chunk_head head; /* type 0 = no chunk: the walk ended */
+	uint64_t at;	      /* byte of the head in the file; its payload follows it */
+} tide_chunk;
+
+typedef enum tide_reader_state {
+	TIDE_READER_OPEN,
+	TIDE_READER_EDGE,
+	TIDE_READER_CLOSED,
+	TIDE_READER_DAMAGED,
+} tide_reader_state;
+
+/* Payload bytes, TIDE_PAD zero bytes behind them. Zero-initialise; free with tide__payload_free;
+ * may be used for one chunk after the other. */
+typedef struct tide_payload {
+	uint8_t *bytes;
+	size_t n, cap;
+} tide_payload;
+
+/* Open `path` and check the file's head. TIDE_EIO; TIDE_EFORMAT (not a .tide file, another major
+ * version); TIDE_ETRUNC (ends in the head); TIDE_ECORRUPT (the head's checksum); TIDE_ENOMEM. */
+tide_code tide__reader_open(const char *path, tide_reader **out, tide_error *err);
+/* NULL is fine. */
+void tide__reader_close(tide_reader *r);
+
+const tide_file_head *tide__reader_head(const tide_reader *r);
+tide_reader_state tide__reader_state(const tide_reader *r);
+/* Bytes of the file as last seen, and where the next chunk would begin. */
+uint64_t tide__reader_size(const tide_reader *r);
+uint64_t tide__reader_at(const tide_reader *r);
+
+/* The next chunk, its checksum verified; c->head.type is 0 at the end of the walk. TIDE_ETRUNC when
+ * the file ends inside a chunk (offset: the file's end; c is that chunk, unverified, when its head
+ * is there), TIDE_ECORRUPT when a head or checksum does not hold (offset: the chunk's start),
+ * TIDE_EIO, TIDE_ENOMEM. */
+tide_code tide__reader_next(tide_reader *r, tide_chunk *c, tide_error *err);
+
+/* The chunk's payload, decompressed. TIDE_ECORRUPT when it does not expand to head.raw bytes. */
+tide_code tide__reader_payload(tide_reader *r, const tide_chunk *c, tide_payload *out,
+			       tide_error *err);
+/* What is there of the stored bytes of a chunk that the file's end cuts off (never compressed). */
+tide_code tide__reader_salvage(tide_reader *r, const tide_chunk *c, tide_payload *out,
+			       tide_error *err);
+void tide__payload_free(tide_payload *p);
+
+/* Room for n bytes and the padding, which is zeroed. False on exhaustion. */
+bool tide__payload_room(tide_payload *p, size_t n);
+
+/* The checksum of a chunk: its head, then its stored bytes. */
+uint64_t tide__chunk_checksum(const tide_chunk_head *h, const void *stored);
+
+/* Type of a chunk in words ("events"), NULL for a type this version does not know. */
+const char *tide__chunk_text(unsigned type);
+
+#endif

@@ -1,0 +1,565 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The main loop of loading a .tide file. Room for a whole run of events is made before the run, so
+ * that the common cases are plain stores into columns. */
+#include "import/tide/build.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "format/varint.h"
+
+bool tide__build_init(tide_build *b, tide_model *m, tide_defs *defs)
+{
+	memset(b, 0, sizeof *b);
+	b->m = m;
+	b->defs = defs;
+	b->key_arg = tide__str(m, "arg");
+	return b->key_arg.i &&
+	       tide__live_init(&b->allocs, (const uint64_t *const *)&m->allocs.size) &&
+	       tide__live_init(&b->segments, (const uint64_t *const *)&m->segments.size);
+}
+
+void tide__build_free(tide_build *b)
+{
+	tide__live_free(&b->allocs);
+	tide__live_free(&b->segments);
+	tide__map_free(&b->tensors);
+	tide__map_free(&b->counters);
+	tide__free(b->strays);
+	memset(b, 0, sizeof *b);
+}
+
+/* ---- ops ---- */
+
+static bool push_open(tide_ring *r, uint64_t level, uint32_t span)
+{
+	if (r->n_open == r->cap_open) {
+		size_t cap = r->cap_open ? r->cap_open * 2 : 32;
+		struct tide_open *p = tide__realloc(r->open, cap, sizeof *p);
+		if (!p)
+			return false;
+		r->open = p;
+		r->cap_open = cap;
+	}
+	r->open[r->n_open++] = (struct tide_open){ level, span };
+	r->top = span;
+	return true;
+}
+
+/* A span begins; there is room for its row. */
+static bool begin_span(tide_build *b, tide_ring *r, int64_t t, uint32_t name, uint8_t flags)
+{
+	tide_spans *s = &b->m->spans;
+	size_t i = s->n++;
+	s->t0[i] = t;
+	s->t1[i] = t;
+	s->lane[i] = (tide_lane_id){ r->lane };
+	s->name[i] = (tide_str){ name };
+	s->parent[i] = (tide_span_id){ r->top };
+	s->cause[i] = (tide_span_id){ 0 };
+	s->stack[i] = (tide_stack_id){ 0 };
+	s->cat[i] = TIDE_CAT_OP;
+	s->flags[i] = flags;
+	return push_open(r, r->depth + 1, (uint32_t)i);
+}
+
+/* Spans deeper than `depth` end. The outermost of them was asked to, the others go with it. */
+static void end_spans(tide_build *b, tide_ring *r, uint64_t depth, int64_t t, bool all_unwound)
+{
+	tide_spans *s = &b->m->spans;
+	while (r->n_open && r->open[r->n_open - 1].level > depth) {
+		uint32_t i = r->open[--r->n_open].span;
+		s->t1[i] = t;
+		if (r->open[r->n_open].level > depth + 1 || all_unwound)
+			s->flags[i] |= TIDE_SPAN_UNWOUND;
+	}
+	r->top = r->n_open ? r->open[r->n_open - 1].span : 0;
+	r->depth = depth;
+}
+
+static bool on_begin(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
+{
+	uint32_t name = tide__ids_get(&b->defs->names, e->name, &b->undefined);
+	if (!begin_span(b, r, t, name, 0))
+		return false;
+	r->depth++;
+	if (!e->kind)
+		return true;
+	size_t row;
+	tide_attrs *a = &b->m->attrs;
+	if (!tide__table_push(a, &tide_attrs_desc, &row))
+		return false;
+	a->span[row] = (tide_span_id){ r->top };
+	a->key[row] = b->key_arg;
+	a->number[row] = (int64_t)e->size;
+	return true;
+}
+
+static void on_end(tide_build *b, tide_ring *r, int64_t t)
+{
+	if (r->depth == 0)
+		b->op_end_unmatched++;
+	else
+		end_spans(b, r, r->depth - 1, t, false);
+}
+
+static bool on_depth(tide_build *b, tide_ring *r, uint64_t depth, int64_t t)
+{
+	if (depth <= r->depth) {
+		end_spans(b, r, depth, t, false);
+		return true;
+	}
+	/* Begins were lost. One span stands for all of them, however many there were. */
+	b->op_begin_lost += depth - r->depth;
+	bool ok = begin_span(b, r, t, 0, TIDE_SPAN_LOST);
+	r->depth = depth;
+	return ok;
+}
+
+static bool on_lane(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
+{
+	end_spans(b, r, 0, t, true);
+	r->file_lane = e->name;
+	r->lane = e->name ? tide__defs_lane(b->defs, e->name, e->size) : 0;
+	if (r->lane && e->kind == 0)
+		b->m->lanes.number[r->lane] = (int64_t)e->size;
+	return r->lane || !e->name;
+}
+
+/* ---- allocations ---- */
+
+static inline void push_move(tide_model *m, uint32_t row, uint8_t kind)
+{
+	size_t i = m->moves.n++;
+	m->moves.row[i] = row;
+	m->moves.kind[i] = kind;
+}
+
+static inline void end_alloc(tide_build *b, uint32_t row, int64_t t, uint32_t span)
+{
+	tide_allocs *a = &b->m->allocs;
+	a->died[row] = t;
+	a->free_span[row] = (tide_span_id){ span };
+	push_move(b->m, row, TIDE_MOVE_FREE);
+}
+
+static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
+{
+	tide_allocs *a = &b->m->allocs;
+	tide_claim c;
+	size_t i = a->n;
+	a->addr[i] = e->addr;
+	a->size[i] = e->size;
+	a->requested[i] = e->requested;
+	a->born[i] = t;
+	a->died[i] = TIDE_T_NEVER;
+	a->pool[i] = (tide_pool_id){ tide__ids_get(&b->defs->pools, e->pool, &b->undefined) };
+	a->span[i] = (tide_span_id){ r->top };
+	a->free_span[i] = (tide_span_id){ 0 };
+	a->stack[i] = (tide_stack_id){ tide__ids_get(&b->defs->stacks, e->name, &b->undefined) };
+	a->lane[i] = (tide_lane_id){ r->lane };
+	a->stream[i] = (tide_lane_id){ tide__ids_get(&b->defs->streams, e->stream, &b->undefined) };
+	a->role[i] = 0;
+	a->flags[i] = 0;
+	if (!tide__live_put(&b->allocs, e->pool, e->addr, e->size, (uint32_t)i, &c))
+		return false;
+	if (__builtin_expect(c.before, 0)) {
+		a->flags[c.before] |= TIDE_ALLOC_REUSED;
+		end_alloc(b, c.before, t, 0);
+		b->alloc_reused++;
+	}
+	if (__builtin_expect(c.overlaps, 0)) {
+		a->flags[i] |= TIDE_ALLOC_OVERLAPS;
+		b->alloc_overlaps++;
+	}
+	a->n++;
+	push_move(b->m, (uint32_t)i, TIDE_MOVE_ALLOC);
+	return true;
+}
+
+/* Whether it was freed before or never allocated is found out at the end. */
+static bool stray_free(tide_build *b, const tide_event *e)
+{
+	if (b->n_strays == b->cap_strays) {
+		size_t cap = b->cap_strays ? b->cap_strays * 2 : 64;
+		struct tide_stray *p = tide__realloc(b->strays, cap, sizeof *p);
+		if (!p)
+			return false;
+		b->strays = p;
+		b->cap_strays = cap;
+	}
+	uint32_t pool = tide__ids_get(&b->defs->pools, e->pool, &b->undefined);
+	b->strays[b->n_strays++] = (struct tide_stray){ e->addr, pool, (uint32_t)b->m->allocs.n };
+	return true;
+}
+
+static inline bool on_free(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
+{
+	uint32_t row = tide__live_take(&b->allocs, e->pool, e->addr);
+	if (__builtin_expect(!row, 0))
+		return stray_free(b, e);
+	end_alloc(b, row, t, r->top);
+	return true;
+}
+
+/* ---- segments ---- */
+
+static bool begin_segment(tide_build *b, uint32_t pool, uint64_t addr, uint64_t size, int64_t t,
+			  uint32_t *row)
+{
+	tide_segments *s = &b->m->segments;
+	tide_claim c;
+	*row = tide__push(s, &tide_segments_desc);
+	if (!*row || !tide__table_reserve(&b->m->moves, &tide_moves_desc, 2))
+		return false;
+	s->addr[*row] = addr;
+	s->size[*row] = size;
+	s->born[*row] = t;
+	s->died[*row] = TIDE_T_NEVER;
+	if (!tide__live_put(&b->segments, pool, addr, size, *row, &c))
+		return false;
+	if (c.before) {
+		s->died[c.before] = t;
+		push_move(b->m, c.before, TIDE_MOVE_SEG_FREE);
+		b->seg_reused++;
+	}
+	push_move(b->m, *row, TIDE_MOVE_SEG_ALLOC);
+	return true;
+}
+
+static bool on_segment_alloc(tide_build *b, const tide_event *e, int64_t t)
+{
+	tide_segments *s = &b->m->segments;
+	uint32_t row;
+	if (!begin_segment(b, e->pool, e->addr, e->size, t, &row))
+		return false;
+	s->pool[row] = (tide_pool_id){ tide__ids_get(&b->defs->pools, e->pool, &b->undefined) };
+	s->stream[row] =
+		(tide_lane_id){ tide__ids_get(&b->defs->streams, e->stream, &b->undefined) };
+	s->kind[row] = e->kind <= TIDE_SEGMENT_HOST ? e->kind : TIDE_SEGMENT_UNKNOWN;
+	return true;
+}
+
+/* A part of segment `old` that its free left over goes on as a segment of its own. */
+static bool keep_part(tide_build *b, uint32_t pool, uint32_t old, uint64_t addr, uint64_t size,
+		      int64_t t)
+{
+	tide_segments *s = &b->m->segments;
+	uint32_t row;
+	if (!begin_segment(b, pool, addr, size, t, &row))
+		return false;
+	s->pool[row] = s->pool[old];
+	s->stack[row] = s->stack[old];
+	s->stream[row] = s->stream[old];
+	s->kind[row] = s->kind[old];
+	s->flags[row] = s->flags[old] | TIDE_SEGMENT_PART;
+	return true;
+}
+
+/* Segment `row` gives back what it has of [addr, addr + size); what is left goes on. */
+static bool cut_segment(tide_build *b, uint32_t pool, uint32_t row, uint64_t addr, uint64_t size,
+			int64_t t)
+{
+	tide_segments *s = &b->m->segments;
+	uint64_t a0 = s->addr[row], n = s->size[row];
+	if (!tide__table_reserve(&b->m->moves, &tide_moves_desc, 1))
+		return false;
+	tide__live_drop(&b->segments, pool, a0);
+	s->died[row] = t;
+	push_move(b->m, row, TIDE_MOVE_SEG_FREE);
+	uint64_t front = addr > a0 ? addr - a0 : 0;
+	uint64_t back = a0 + n > addr + size ? a0 + n - (addr + size) : 0;
+	if (front && !keep_part(b, pool, row, a0, front, t))
+		return false;
+	return !back || keep_part(b, pool, row, addr + size, back, t);
+}
+
+/* A segment free takes everything of its range away: whole segments, or parts of them. */
+static bool on_segment_free(tide_build *b, const tide_event *e, int64_t t)
+{
+	const tide_segments *s = &b->m->segments;
+	uint64_t size = e->size;
+	uint32_t row = tide__live_find(&b->segments, e->pool, e->addr);
+	bool hit = row;
+	if (row && (!size || size == s->size[row]))
+		return cut_segment(b, e->pool, row, e->addr, s->size[row], t);
+	if (size > UINT64_MAX - e->addr)
+		size = UINT64_MAX - e->addr;
+	row = tide__live_below(&b->segments, e->pool, e->addr);
+	if (row && s->addr[row] + s->size[row] > e->addr) {
+		hit = true;
+		if (!cut_segment(b, e->pool, row, e->addr, size, t))
+			return false;
+	}
+	row = tide__live_find(&b->segments, e->pool, e->addr);
+	if (!row)
+		row = tide__live_above(&b->segments, e->pool, e->addr);
+	while (row && s->addr[row] - e->addr < size) {
+		hit = true;
+		if (!cut_segment(b, e->pool, row, e->addr, size, t))
+			return false;
+		row = tide__live_above(&b->segments, e->pool, e->addr);
+	}
+	b->seg_free_unknown += !hit;
+	return true;
+}
+
+/* ---- the rest ---- */
+
+static bool set_dims(tide_model *m, uint32_t row, const tide_event *e)
+{
+	tide_tensors *x = &m->tensors;
+	bool bad = false;
+	const uint8_t *p = e->bytes;
+	if (e->size > x->ndim[row]) { /* a new tensor, or one with more dimensions than before */
+		if (e->size > m->cap_dims - m->n_dims) {
+			size_t cap = m->cap_dims * 2 + (size_t)e->size + 64;
+			uint64_t *d = tide__realloc(m->dims, cap, sizeof *d);
+			if (!d)
+				return false;
+			m->dims = d;
+			m->cap_dims = cap;
+		}
+		x->dims[row] = m->n_dims;
+		m->n_dims += (size_t)e->size;
+	}
+	x->ndim[row] = (uint32_t)e->size;
+	for (uint64_t i = 0; i < e->size; i++)
+		p = tide__varint(p, &m->dims[x->dims[row] + i], &bad);
+	return true;
+}
+
+static bool on_tensor(tide_build *b, const tide_event *e)
+{
+	tide_model *m = b->m;
+	uint32_t alloc = tide__live_find(&b->allocs, e->pool, e->addr);
+	if (!alloc) {
+		b->tensor_unknown++;
+		return true;
+	}
+	uint32_t row = tide__map_get(&b->tensors, alloc);
+	if (!row) {
+		row = tide__push(&m->tensors, &tide_tensors_desc);
+		if (!row || !tide__map_put(&b->tensors, alloc, row))
+			return false;
+	}
+	m->tensors.alloc[row] = (tide_alloc_id){ alloc };
+	m->tensors.name[row] = (tide_str){ tide__ids_get(&b->defs->names, e->name, &b->undefined) };
+	m->tensors.dtype[row] = (uint8_t)e->stream;
+	m->tensors.role[row] = (uint8_t)(e->stream >> 8);
+	m->tensors.requires_grad[row] = e->kind <= 1 ? e->kind : 2;
+	m->allocs.role[alloc] = (uint8_t)(e->stream >> 8);
+	return set_dims(m, row, e);
+}
+
+static bool on_sample(tide_build *b, const tide_event *e, int64_t t)
+{
+	tide_model *m = b->m;
+	size_t row;
+	uint32_t c = tide__map_get(&b->counters, e->name);
+	if (!c) {
+		c = tide__push(&m->counters, &tide_counters_desc);
+		if (!c || !tide__map_put(&b->counters, e->name, c))
+			return false;
+		m->counters.name[c] =
+			(tide_str){ tide__ids_get(&b->defs->names, e->name, &b->undefined) };
+	}
+	if (!tide__table_push(&m->samples, &tide_samples_desc, &row))
+		return false;
+	m->samples.t[row] = t;
+	memcpy(&m->samples.value[row], &e->size, 8);
+	m->samples.counter[row] = (tide_counter_id){ c };
+	return true;
+}
+
+static uint32_t push_mark(tide_build *b, const tide_ring *r, uint8_t kind, int64_t t)
+{
+	tide_marks *k = &b->m->marks;
+	uint32_t row = tide__push(k, &tide_marks_desc);
+	if (!row)
+		return 0;
+	k->t[row] = t;
+	k->kind[row] = kind;
+	k->move[row] = b->m->moves.n;
+	k->lane[row] = (tide_lane_id){ r->lane };
+	k->extra[row] = -1;
+	return row;
+}
+
+static bool on_mark(tide_build *b, const tide_ring *r, const tide_event *e, int64_t t)
+{
+	uint8_t kind = e->kind <= TIDE_MARK_STEP ? e->kind : TIDE_MARK_UNKNOWN;
+	uint32_t row = push_mark(b, r, kind, t);
+	if (!row)
+		return false;
+	b->m->marks.name[row] =
+		(tide_str){ tide__ids_get(&b->defs->names, e->name, &b->undefined) };
+	b->m->marks.value[row] = (int64_t)e->size;
+	return true;
+}
+
+static bool on_annotation(tide_build *b, const tide_ring *r, const tide_event *e, int64_t t)
+{
+	uint32_t row = push_mark(b, r, TIDE_MARK_ANNOTATION, t);
+	if (!row)
+		return false;
+	b->m->marks.name[row] =
+		(tide_str){ tide__ids_get(&b->defs->names, e->name, &b->undefined) };
+	b->m->marks.text[row] = tide__strn(b->m, (const char *)e->bytes, (size_t)e->size);
+	return b->m->marks.text[row].i || !e->size;
+}
+
+static bool on_oom(tide_build *b, const tide_ring *r, const tide_event *e, int64_t t)
+{
+	uint32_t row = push_mark(b, r, TIDE_MARK_OOM, t);
+	if (!row)
+		return false;
+	b->m->marks.pool[row] =
+		(tide_pool_id){ tide__ids_get(&b->defs->pools, e->pool, &b->undefined) };
+	b->m->marks.value[row] = (int64_t)e->size;
+	b->m->marks.extra[row] = (int64_t)e->addr < 0 ? -1 : (int64_t)e->addr;
+	return true;
+}
+
+static bool on_rare(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
+{
+	switch (e->tag) {
+	case TIDE_REC_LANE:
+		b->events--;
+		return on_lane(b, r, e, t);
+	case TIDE_REC_DEPTH:
+		b->events--;
+		return on_depth(b, r, e->size, t);
+	case TIDE_REC_SEG_ALLOC:
+		return on_segment_alloc(b, e, t);
+	case TIDE_REC_SEG_FREE:
+		return on_segment_free(b, e, t);
+	case TIDE_REC_TENSOR:
+		return on_tensor(b, e);
+	case TIDE_REC_SAMPLE:
+		return on_sample(b, e, t);
+	case TIDE_REC_MARK:
+		return on_mark(b, r, e, t);
+	case TIDE_REC_ANNOTATE:
+		return on_annotation(b, r, e, t);
+	case TIDE_REC_OOM:
+		return on_oom(b, r, e, t);
+	default:
+		return true;
+	}
+}
+
+/* ---- runs ---- */
+
+static tide_code make_room(tide_build *b, size_t n, tide_error *err)
+{
+	tide_model *m = b->m;
+	if (m->allocs.n + n >= UINT32_MAX || m->spans.n + n >= UINT32_MAX)
+		return tide__fail(err, TIDE_ELIMIT, TIDE_NO_OFFSET,
+				  "more than 4,294,967,295 allocations or ops");
+	if (!tide__table_reserve(&m->allocs, &tide_allocs_desc, n) ||
+	    !tide__table_reserve(&m->spans, &tide_spans_desc, n) ||
+	    !tide__table_reserve(&m->moves, &tide_moves_desc, 2 * n))
+		return tide__nomem(err);
+	return TIDE_OK;
+}
+
+tide_code tide__build_run(tide_build *b, tide_ring *r, const tide_event *ev, size_t n,
+			  tide_error *err)
+{
+	tide_code rc = make_room(b, n, err);
+	if (rc)
+		return rc;
+	tide_timebase *clock = &b->defs->clock;
+	int64_t t = 0;
+	bool ok = true;
+	b->events += n;
+	for (size_t i = 0; i < n && ok; i++) {
+		const tide_event *e = &ev[i];
+		t = tide__timebase_ns(clock, e->ticks);
+		switch (e->tag) {
+		case TIDE_REC_ALLOC:
+			ok = on_alloc(b, r, e, t);
+			break;
+		case TIDE_REC_FREE:
+			ok = on_free(b, r, e, t);
+			break;
+		case TIDE_REC_BEGIN:
+			ok = on_begin(b, r, e, t);
+			break;
+		case TIDE_REC_END:
+			on_end(b, r, t);
+			break;
+		default: /* may take rows of moves: make room again for what follows */
+			ok = on_rare(b, r, e, t) && !make_room(b, n - i, NULL);
+		}
+	}
+	if (t > b->m->t_end)
+		b->m->t_end = t;
+	return ok ? TIDE_OK : tide__nomem(err);
+}
+
+/* ---- the end ---- */
+
+static uint64_t place_key(uint64_t addr, uint32_t pool)
+{
+	return addr ^ tide__mix(pool + UINT64_C(1));
+}
+
+/* A stray free is a second one iff its address was allocated before it. */
+static bool sort_strays(tide_build *b)
+{
+	const tide_allocs *a = &b->m->allocs;
+	tide_map first = { 0 }; /* address of a stray -> the first allocation there */
+	bool ok = true;
+	for (size_t i = 0; ok && i < b->n_strays; i++)
+		ok = tide__map_put(&first, place_key(b->strays[i].addr, b->strays[i].pool),
+				   UINT32_MAX);
+	for (size_t i = b->n_strays ? a->n : 0; ok && i-- > 1;) {
+		uint64_t key = place_key(a->addr[i], a->pool[i].i);
+		if (tide__map_get(&first, key))
+			ok = tide__map_put(&first, key, (uint32_t)i);
+	}
+	for (size_t i = 0; ok && i < b->n_strays; i++) {
+		const struct tide_stray *s = &b->strays[i];
+		if (tide__map_get(&first, place_key(s->addr, s->pool)) < s->before)
+			b->free_twice++;
+		else
+			b->free_unknown++;
+	}
+	tide__map_free(&first);
+	return ok;
+}
+
+static bool count_facts(tide_build *b)
+{
+	const struct {
+		const char *key;
+		uint64_t n;
+	} counts[] = {
+#define X(counter, fact, doc) { fact, b->counter },
+		TIDE_BUILD_COUNTS(X)
+#undef X
+	};
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		if (counts[i].n && !tide__fact_add(b->m, counts[i].key, (int64_t)counts[i].n))
+			return false;
+	return true;
+}
+
+tide_code tide__build_finish(tide_build *b, tide_merge *g, tide_error *err)
+{
+	tide_spans *s = &b->m->spans;
+	for (size_t i = 0; i < g->n; i++) {
+		tide_ring *r = &g->rings[i];
+		for (size_t k = 0; k < r->n_open; k++) {
+			s->t1[r->open[k].span] = b->m->t_end;
+			s->flags[r->open[k].span] |= TIDE_SPAN_OPEN;
+		}
+		r->n_open = 0;
+	}
+	b->undefined += b->defs->undefined;
+	return sort_strays(b) && count_facts(b) ? TIDE_OK : tide__nomem(err);
+}

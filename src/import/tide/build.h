@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Events in order of time, into the model: spans, allocations, segments, marks, samples, tensors.
+ *
+ * Whatever the events say, the model's invariants hold afterwards; what had to be repaired or left
+ * out is counted here and becomes facts of the model (see docs/format.md, "What a reader repairs").
+ */
+#ifndef TIDE_IMPORT_TIDE_BUILD_H
+#define TIDE_IMPORT_TIDE_BUILD_H
+
+#include "import/tide/defs.h"
+#include "import/tide/live.h"
+#include "import/tide/merge.h"
+
+#define TIDE_BUILD_COUNTS(X) /* counter, fact, what it says */                                  \
+	X(free_unknown, "loss.free_unknown", "frees of an address where nothing was allocated") \
+	X(free_twice, "loss.free_twice", "frees of an address that was freed already")          \
+	X(alloc_reused, "loss.alloc_reused", "allocations at an address that was still in use") \
+	X(alloc_overlaps, "loss.alloc_overlaps", "allocations that overlap another live one")   \
+	X(seg_free_unknown, "loss.segment_free_unknown", "segment frees that match no segment") \
+	X(seg_reused, "loss.segment_reused", "segments at an address that was still in use")    \
+	X(tensor_unknown, "loss.tensor_unknown",                                                \
+	  "tensors at an address where nothing was allocated")                                  \
+	X(op_begin_lost, "loss.op_begin", "ops whose begin was lost")                           \
+	X(op_end_unmatched, "loss.op_end", "ends without an op")                                \
+	X(undefined, "loss.undefined_ids", "uses of names, pools ... that are not defined")
+
+struct tide_stray { /* a free that matched nothing */
+	uint64_t addr;
+	uint32_t pool;
+	uint32_t before; /* allocs there were before it */
+};
+
+typedef struct tide_build {
+	tide_model *m;	 /* borrowed */
+	tide_defs *defs; /* borrowed */
+	tide_live allocs, segments;
+	tide_map tensors;  /* alloc -> tensor */
+	tide_map counters; /* name -> counter */
+	struct tide_stray *strays;
+	size_t n_strays, cap_strays;
+	tide_str key_arg; /* "arg" */
+	uint64_t events;  /* LANE and DEPTH are not */
+#define X(counter, fact, doc) uint64_t counter;
+	TIDE_BUILD_COUNTS(X)
+#undef X
+} tide_build;
+
+bool tide__build_init(tide_build *b, tide_model *m, tide_defs *defs);
+/* n events of one ring, in order. TIDE_ENOMEM, TIDE_ELIMIT (ids ran out). */
+tide_code tide__build_run(tide_build *b, tide_ring *r, const tide_event *ev, size_t n,
+			  tide_error *err);
+/* The trace is over: close what is open, sort out stray frees, write the counts as facts. */
+tide_code tide__build_finish(tide_build *b, tide_merge *g, tide_error *err);
+void tide__build_free(tide_build *b);
+
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Definitions, facts, clock points and losses of a .tide file, into the model's tables.
+ *
+ * Ids in the file are dense from 1 in each kind; here they become rows of the model. An id that was
+ * never defined becomes none and is counted. */
+#ifndef TIDE_IMPORT_TIDE_DEFS_H
+#define TIDE_IMPORT_TIDE_DEFS_H
+
+#include "format/schema.h"
+#include "import/tide/clock.h"
+#include "model/model.h"
+
+typedef struct tide_ids { /* file id -> row of the model; v[0] = 0 */
+	uint32_t *v;
+	size_t n, cap; /* ids 0 .. n-1 are defined; n = 0 before the first */
+} tide_ids;
+
+typedef struct tide_defs {
+	tide_model *m; /* borrowed */
+	tide_ids names, frames, stacks, devices, pools, streams;
+	tide_map lanes;	    /* file lane -> row */
+	tide_map fact_rows; /* key -> row + 1: files may hold many facts */
+	tide_map lost_rows; /* ring -> 1 + index in lost */
+	struct tide_lost {
+		uint64_t full, signal, other;
+	} * lost;
+	size_t n_lost, cap_lost;
+	tide_timebase clock;
+	int64_t mono0;	       /* MONOTONIC_RAW at t = 0 */
+	uint64_t undefined;    /* uses of ids that were never defined */
+	uint64_t skipped;      /* records of unknown types */
+	uint64_t total_events; /* of the END chunk */
+	bool has_total;
+} tide_defs;
+
+void tide__defs_free(tide_defs *d);
+
+/* Read the records of a DEFS, CLOCK, FACTS, LOSS or END payload; what can stand in one can stand in
+ * any. `at` is the payload's byte in the file, for errors; `packed`: report the chunk instead.
+ * TIDE_ECORRUPT at a malformed record; everything before it counts. */
+tide_code tide__defs_read(tide_defs *d, const tide_schema *s, const uint8_t *p, size_t n,
+			  uint64_t at, bool packed, tide_error *err);
+
+/* Row of the thread, made on first sight; 0 on exhaustion. */
+uint32_t tide__defs_lane(tide_defs *d, uint64_t lane, uint64_t tid);
+
+/* Row of an id, 0 and counted when it is not defined. */
+static inline uint32_t tide__ids_get(const tide_ids *ids, uint64_t id, uint64_t *undefined)
+{
+	if (id < ids->n)
+		return ids->v[id];
+	*undefined += id != 0;
+	return 0;
+}
+
+#endif

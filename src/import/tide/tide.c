@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The importer of .tide recordings.
+ *
+ * One walk over the file verifies every chunk, reads definitions, clock and facts, and lists the
+ * event chunks; then the rings are merged in time into the model.
+ *
+ * What is an error and what is a fact: a file that is not a .tide file, or in which no events chunk
+ * can be reached, is an error with its byte. Anything that leaves events to show is a model with
+ * facts: "loss.truncated_at" or "loss.corrupt_at" (the byte where reading stopped; everything
+ * before it is in the model) and "loss.damage" (what was wrong there, in words). */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "format/read.h"
+#include "import/import.h"
+#include "import/tide/build.h"
+
+struct load {
+	const tide_load_options *opt;
+	tide_model *m;
+	tide_reader *reader;
+	tide_schema schema;
+	bool has_schema;
+	tide_payload buf;
+	tide_defs defs;
+	tide_merge merge;
+	tide_build build;
+	tide_error damage; /* what ended the walk; code TIDE_OK if nothing did */
+	uint64_t unknown_chunks;
+	uint64_t n_chunks; /* EVENTS */
+};
+
+static int sniff(const uint8_t *head, size_t n)
+{
+	return n >= 8 && !memcmp(head, TIDE_FILE_MAGIC, 8) ? 100 : 0;
+}
+
+static bool fact_u64(tide_model *m, const char *key, uint64_t n)
+{
+	return tide__fact_num(m, key, n > INT64_MAX ? INT64_MAX : (int64_t)n);
+}
+
+/* A fact that only exists when it says something. */
+static bool fact_some(tide_model *m, const char *key, uint64_t n)
+{
+	return !n || fact_u64(m, key, n);
+}
+
+/* ---- the walk ---- */
+
+static tide_code read_defs(struct load *l, const tide_chunk *c, tide_error *err)
+{
+	tide_code rc = tide__reader_payload(l->reader, c, &l->buf, err);
+	if (rc)
+		return rc;
+	bool packed = c->head.flags & TIDE_CHUNK_ZSTD;
+	uint64_t at = packed ? c->at : c->at + sizeof c->head;
+	if (c->head.type == TIDE_CHUNK_SCHEMA) {
+		l->has_schema = true;
+		return tide__schema_read(&l->schema, l->buf.bytes, l->buf.n, at, err);
+	}
+	return tide__defs_read(&l->defs, &l->schema, l->buf.bytes, l->buf.n, at, packed, err);
+}
+
+static tide_code take_chunk(struct load *l, const tide_chunk *c, tide_error *err)
+{
+	if (!l->has_schema && c->head.type != TIDE_CHUNK_SCHEMA)
+		return tide__fail(err, TIDE_ECORRUPT, c->at, "the first chunk is not a schema");
+	switch (c->head.type) {
+	case TIDE_CHUNK_EVENTS:
+		l->n_chunks++;
+		return tide__merge_add(&l->merge, c, err);
+	case TIDE_CHUNK_SCHEMA:
+	case TIDE_CHUNK_DEFS:
+	case TIDE_CHUNK_CLOCK:
+	case TIDE_CHUNK_FACTS:
+	case TIDE_CHUNK_LOSS:
+	case TIDE_CHUNK_END:
+		return read_defs(l, c, err);
+	default:
+		l->unknown_chunks++;
+		return TIDE_OK;
+	}
+}
+
+static void progress(const struct load *l, uint64_t done, uint64_t total)
+{
+	if (l->opt->progress)
+		l->opt->progress(l->opt->user, done, total);
+}
+
+static bool is_damage(tide_code rc)
+{
+	return rc == TIDE_ETRUNC || rc == TIDE_ECORRUPT;
+}
+
+/* All chunks up to the end or the damage, which is kept in l->damage. */
+static tide_code walk(struct load *l, tide_error *err)
+{
+	tide_chunk c;
+	tide_code rc;
+	tide_error e = { 0 };
+	while ((rc = tide__reader_next(l->reader, &c, &e)) == TIDE_OK && c.head.type) {
+		rc = take_chunk(l, &c, &e);
+		if (rc)
+			break;
+		if (l->n_chunks % 1024 == 1023)
+			progress(l, tide__reader_at(l->reader) / 4, tide__reader_size(l->reader));
+	}
+	if (is_damage(rc) && l->n_chunks) {
+		l->damage = e;
+		return TIDE_OK;
+	}
+	if (rc && err)
+		*err = e;
+	return rc;
+}
+
+/* ---- the events ---- */
+
+static tide_code start_clock(struct load *l, tide_error *err)
+{
+	const tide_file_head *h = tide__reader_head(l->reader);
+	tide_timebase *tb = &l->defs.clock;
+	if (h->clock == TIDE_CLOCK_NS) {
+		tide__timebase_free(tb);
+		if (!tide__timebase_add(tb, h->start_ticks, 0))
+			return tide__nomem(err);
+	} else if (!tb->n && !fact_u64(l->m, "loss.clock_uncalibrated", 1)) {
+		return tide__nomem(err);
+	}
+	if (!tide__timebase_close(tb, 1, 1) || !fact_some(l->m, "loss.clock_points", tb->dropped))
+		return tide__nomem(err);
+	tide_ticks *t = &l->m->ticks;
+	for (size_t i = 0; i < t->n; i++)
+		t->t[i] = tide__timebase_slow(tb, t->ticks[i]);
+	return TIDE_OK;
+}
+
+static tide_code read_events(struct load *l, tide_error *err)
+{
+	tide_ring *r;
+	const tide_event *ev;
+	size_t n;
+	uint64_t chunks = 0, size = tide__reader_size(l->reader);
+	tide_code rc = tide__merge_start(&l->merge, err);
+	for (unsigned turn = 0; !rc; turn++) {
+		rc = tide__merge_next(&l->merge, &r, &ev, &n, err);
+		if (rc || !n)
+			break;
+		rc = tide__build_run(&l->build, r, ev, n, err);
+		if (turn % 4096 == 0) {
+			chunks = l->merge.records;
+			progress(l, size / 4 + (chunks < size ? chunks : size) / 2, size);
+		}
+	}
+	return rc ? rc : tide__build_finish(&l->build, &l->merge, err);
+}
+
+/* ---- facts ---- */
+
+static bool loss_facts(struct load *l)
+{
+	uint64_t full = 0, sig = 0, other = 0;
+	for (size_t i = 0; i < l->defs.n_lost; i++) {
+		full += l->defs.lost[i].full;
+		sig += l->defs.lost[i].signal;
+		other += l->defs.lost[i].other;
+	}
+	return fact_some(l->m, "loss.events", full + sig + other) &&
+	       fact_some(l->m, "recorder.lost_ring_full", full) &&
+	       fact_some(l->m, "recorder.lost_in_signal", sig) &&
+	       fact_some(l->m, "recorder.lost_other", other);
+}
+
+static bool damage_facts(struct load *l)
+{
+	const tide_error *d = l->damage.code ? &l->damage : &l->merge.damage;
+	if (l->damage.code && l->merge.damage.code && l->merge.damage.offset < l->damage.offset)
+		d = &l->merge.damage;
+	if (!d->code)
+		return true;
+	return fact_u64(l->m, d->code == TIDE_ETRUNC ? "loss.truncated_at" : "loss.corrupt_at",
+			d->offset) &&
+	       tide__fact_text(l->m, "loss.damage", d->text);
+}
+
+static bool facts(struct load *l)
+{
+	tide_model *m = l->m;
+	bool closed = tide__reader_state(l->reader) == TIDE_READER_CLOSED;
+	bool short_count = l->defs.has_total && l->defs.total_events > l->build.events;
+	return loss_facts(l) && damage_facts(l) &&
+	       fact_some(m, "loss.unknown_chunks", l->unknown_chunks) &&
+	       fact_some(m, "loss.unknown_records", l->merge.skipped + l->defs.skipped) &&
+	       fact_some(m, "loss.unread_records", l->merge.unread) &&
+	       fact_some(m, "loss.missing_slots", l->merge.missing) &&
+	       fact_some(m, "loss.repeated_chunks", l->merge.repeated) &&
+	       fact_some(m, "loss.not_closed", !closed) &&
+	       fact_some(m, "loss.missing_events",
+			 short_count ? l->defs.total_events - l->build.events : 0) &&
+	       fact_u64(m, "tide.events", l->build.events);
+}
+
+static bool process_row(struct load *l)
+{
+	const tide_file_head *h = tide__reader_head(l->reader);
+	tide_processes *p = &l->m->processes;
+	uint32_t row = tide__push(p, &tide_processes_desc);
+	if (!row)
+		return false;
+	p->pid[row] = (int64_t)h->pid;
+	p->parent_pid[row] = p->rank[row] = p->world[row] = -1;
+	l->m->wall0_ns = h->start_real;
+	l->m->wall_known = h->start_real != 0;
+	return true;
+}
+
+/* Columns of the process row that the recorder writes as facts. */
+static bool process_facts(struct load *l)
+{
+	tide_processes *p = &l->m->processes;
+	const tide_facts *f = &l->m->facts;
+	int64_t at;
+	if ((at = tide__fact_find(l->m, "process.command")) >= 0)
+		p->command[1] = f->text[at];
+	if ((at = tide__fact_find(l->m, "process.host")) >= 0)
+		p->host[1] = f->text[at];
+	if ((at = tide__fact_find(l->m, "process.parent")) >= 0)
+		p->parent_pid[1] = f->number[at];
+	if ((at = tide__fact_find(l->m, "process.rank")) >= 0)
+		p->rank[1] = f->number[at];
+	if ((at = tide__fact_find(l->m, "process.world")) >= 0)
+		p->world[1] = f->number[at];
+	return true;
+}
+
+static tide_code prepare(struct load *l, tide_error *err)
+{
+	const tide_file_head *h = tide__reader_head(l->reader);
+	l->defs.m = l->m;
+	l->defs.mono0 = h->start_mono_raw;
+	l->merge.reader = l->reader;
+	l->merge.schema = &l->schema;
+	l->merge.max_expanded = l->opt->max_expanded;
+	if (!l->merge.max_expanded)
+		l->merge.max_expanded = (UINT64_C(256) << 20) + 256 * tide__reader_size(l->reader);
+	if (!process_row(l) || !tide__build_init(&l->build, l->m, &l->defs) ||
+	    !tide__timebase_add(&l->defs.clock, h->start_ticks, 0))
+		return tide__nomem(err);
+	return TIDE_OK;
+}
+
+static tide_code load_all(struct load *l, tide_error *err)
+{
+	tide_code rc;
+	if ((rc = prepare(l, err)) || (rc = walk(l, err)) || (rc = start_clock(l, err)) ||
+	    (rc = read_events(l, err)))
+		return rc;
+	return facts(l) && process_facts(l) ? TIDE_OK : tide__nomem(err);
+}
+
+static tide_code load(const char *path, const tide_load_options *opt, tide_model *m,
+		      tide_error *err)
+{
+	struct load *l = tide__calloc(1, sizeof *l);
+	if (!l)
+		return tide__nomem(err);
+	l->opt = opt;
+	l->m = m;
+	tide_code rc = tide__reader_open(path, &l->reader, err);
+	if (!rc)
+		rc = load_all(l, err);
+	tide__build_free(&l->build);
+	tide__merge_free(&l->merge);
+	tide__defs_free(&l->defs);
+	tide__payload_free(&l->buf);
+	tide__reader_close(l->reader);
+	tide__free(l);
+	return rc;
+}
+
+const tide_importer tide__import_tide = { "tide", "Tidemark recording", sniff, load };
