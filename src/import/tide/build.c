@@ -65,15 +65,14 @@ static bool begin_span(tide_build *b, tide_ring *r, int64_t t, uint32_t name, ui
 	return push_open(r, r->depth + 1, (uint32_t)i);
 }
 
-/* Spans deeper than `depth` end. The outermost of them was asked to, the others go with it. */
-static void end_spans(tide_build *b, tide_ring *r, uint64_t depth, int64_t t, bool all_unwound)
+/* Spans deeper than `depth` end. `flag`: TIDE_SPAN_UNWOUND unless their own end was seen. */
+static void end_spans(tide_build *b, tide_ring *r, uint64_t depth, int64_t t, uint8_t flag)
 {
 	tide_spans *s = &b->m->spans;
 	while (r->n_open && r->open[r->n_open - 1].level > depth) {
 		uint32_t i = r->open[--r->n_open].span;
 		s->t1[i] = t;
-		if (r->open[r->n_open].level > depth + 1 || all_unwound)
-			s->flags[i] |= TIDE_SPAN_UNWOUND;
+		s->flags[i] |= flag;
 	}
 	r->top = r->n_open ? r->open[r->n_open - 1].span : 0;
 	r->depth = depth;
@@ -102,13 +101,13 @@ static void on_end(tide_build *b, tide_ring *r, int64_t t)
 	if (r->depth == 0)
 		b->op_end_unmatched++;
 	else
-		end_spans(b, r, r->depth - 1, t, false);
+		end_spans(b, r, r->depth - 1, t, 0);
 }
 
 static bool on_depth(tide_build *b, tide_ring *r, uint64_t depth, int64_t t)
 {
 	if (depth <= r->depth) {
-		end_spans(b, r, depth, t, false);
+		end_spans(b, r, depth, t, TIDE_SPAN_UNWOUND);
 		return true;
 	}
 	/* Begins were lost. One span stands for all of them, however many there were. */
@@ -120,7 +119,7 @@ static bool on_depth(tide_build *b, tide_ring *r, uint64_t depth, int64_t t)
 
 static bool on_lane(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 {
-	end_spans(b, r, 0, t, true);
+	end_spans(b, r, 0, t, TIDE_SPAN_UNWOUND);
 	r->file_lane = e->name;
 	r->lane = e->name ? tide__defs_lane(b->defs, e->name, e->size) : 0;
 	if (r->lane && e->kind == 0)
