@@ -8,6 +8,11 @@
 
 #define TIDE_COMMANDS(X) \
 	X(info)          \
+	X(memory)        \
+	X(phases)        \
+	X(peak)          \
+	X(ops)           \
+	X(dump)          \
 	X(critical_path) \
 	X(completion)    \
 	X(help)

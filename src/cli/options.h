@@ -24,6 +24,8 @@ tide_code tide__option_value(const tide_option *o, const char *text, tide_value 
 int tide__option_choice(const char *choices, const char *text);
 /* "4096", "2GiB", "1.5 MB": units are powers of 1024, as everywhere in Tidemark. */
 bool tide__parse_bytes(const char *text, int64_t *out);
+/* A time from the trace's start: "1.5s", "200 ms", "10us", "123ns", "123" (ns), "50%" of `end`. */
+bool tide__parse_time(const char *text, int64_t end, int64_t *out);
 /* The name nearest to a misspelt one, or NULL when none is near. `name(i)` gives the i-th. */
 const char *tide__nearest(const char *word, const char *(*name)(const void *user, size_t i),
 			  const void *user, size_t n);

@@ -312,16 +312,20 @@ static void json_cell(const tide_grid *g, const struct cell *c, tide_cell type, 
 	}
 }
 
+void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j)
+{
+	tide__json_object(j);
+	for (size_t k = 0; k < g->n_cols; k++) {
+		tide__json_key(j, g->cols[k].key);
+		json_cell(g, &g->cells[row * g->n_cols + k], g->cols[k].type, j);
+	}
+	tide__json_object_end(j);
+}
+
 void tide__grid_json(const tide_grid *g, tide_json *j)
 {
 	tide__json_array(j);
-	for (size_t r = 0; r < tide__grid_rows(g); r++) {
-		tide__json_object(j);
-		for (size_t k = 0; k < g->n_cols; k++) {
-			tide__json_key(j, g->cols[k].key);
-			json_cell(g, &g->cells[r * g->n_cols + k], g->cols[k].type, j);
-		}
-		tide__json_object_end(j);
-	}
+	for (size_t r = 0; r < tide__grid_rows(g); r++)
+		tide__grid_json_row(g, r, j);
 	tide__json_array_end(j);
 }

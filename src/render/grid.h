@@ -60,6 +60,7 @@ void tide__grid_none(tide_grid *g);	      /* unknown: "-" / null */
 
 void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, int indent);
 void tide__grid_json(const tide_grid *g, tide_json *j); /* [ {..}, .. ] */
+void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j); /* one {..} */
 
 /* The same formats for single values; all return `buf`. */
 char *tide__fmt_bytes(char *buf, size_t n, double bytes);   /* "12.34 MiB" */

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A set of allocations, grouped by what they have in common. The groups partition the set: counts,
+ * bytes and requested bytes add up to those of the set. Definitions: docs/analyses/peak.md. */
+#ifndef TIDE_ANALYZE_GROUPS_H
+#define TIDE_ANALYZE_GROUPS_H
+
+#include "analyze/alive.h"
+#include "analyze/paths.h"
+#include "model/strings.h"
+
+#define TIDE_GROUP_BYS(X)                                                     \
+	X(OP, "op")	    /* op path of the allocating span */              \
+	X(STACK, "stack")   /* whole call stack */                            \
+	X(TENSOR, "tensor") /* what it holds: name, type, shape */            \
+	X(ROLE, "role")	    /* parameter, gradient, activation ... */         \
+	X(POOL, "pool")                                                       \
+	X(STREAM, "stream")                                                   \
+	X(SIZE, "size")	  /* size class: from one power of two to the next */ \
+	X(FRAME, "frame") /* innermost Python frame of the stack, else its innermost frame */
+
+typedef enum tide_group_by {
+#define X(name, text) TIDE_BY_##name,
+	TIDE_GROUP_BYS(X)
+#undef X
+} tide_group_by;
+
+typedef struct tide_group {
+	uint64_t key; /* meaning depends on `by`; render/labels.h names it */
+	uint64_t bytes, requested, count;
+} tide_group;
+
+typedef struct tide_groups {
+	tide_group_by by;
+	tide_group *rows; /* by bytes, descending; equals in the order of first appearance */
+	size_t n, cap;
+	tide_map index;	      /* key -> row + 1, while building */
+	tide_paths paths;     /* of TIDE_BY_OP */
+	tide_strings *labels; /* of TIDE_BY_TENSOR */
+	tide_map tensors;     /* alloc -> its last tensor row, for TENSOR and ROLE */
+} tide_groups;
+
+/* Release with tide__groups_free in any case. O(n log groups); ROLE and TENSOR also O(tensors). */
+tide_code tide__groups(const tide_model *m, const tide_alive *set, tide_group_by by,
+		       tide_groups *out, tide_error *err);
+void tide__groups_free(tide_groups *g);
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "analyze/paths.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+static bool grow(tide_paths *p)
+{
+	size_t cap = p->cap ? p->cap + p->cap / 2 : 64;
+	if (cap >= UINT32_MAX)
+		return false;
+	uint32_t *parent = tide__realloc(p->parent, cap, sizeof *parent);
+	if (parent)
+		p->parent = parent;
+	tide_str *name = tide__realloc(p->name, cap, sizeof *name);
+	if (name)
+		p->name = name;
+	if (!parent || !name)
+		return false;
+	p->cap = cap;
+	return true;
+}
+
+bool tide__paths_init(tide_paths *p)
+{
+	*p = (tide_paths){ 0 };
+	if (!grow(p))
+		return false;
+	p->parent[0] = 0;
+	p->name[0] = (tide_str){ 0 };
+	p->n = 1;
+	return true;
+}
+
+void tide__paths_free(tide_paths *p)
+{
+	tide__free(p->parent);
+	tide__free(p->name);
+	tide__map_free(&p->nodes);
+	tide__map_free(&p->spans);
+	*p = (tide_paths){ 0 };
+}
+
+uint32_t tide__paths_child(tide_paths *p, uint32_t parent, tide_str name)
+{
+	uint64_t key = (uint64_t)parent << 32 | name.i;
+	uint32_t node = tide__map_get(&p->nodes, key);
+	if (node)
+		return node;
+	if (p->n == p->cap && !grow(p))
+		return TIDE_NO_PATH;
+	node = (uint32_t)p->n;
+	if (!tide__map_put(&p->nodes, key, node))
+		return TIDE_NO_PATH;
+	p->parent[node] = parent;
+	p->name[node] = name;
+	p->n++;
+	return node;
+}
+
+/* Climb to the nearest span whose node is known, remembering the way; come down naming. */
+uint32_t tide__paths_span(tide_paths *p, const tide_model *m, tide_span_id span)
+{
+	uint32_t s = span.i, known = 0, n = 0;
+	for (; s && !(known = tide__map_get(&p->spans, s)); n++)
+		s = m->spans.parent[s].i;
+	uint32_t node = s ? known - 1 : 0;
+	if (!n)
+		return node;
+	uint32_t *way = tide__alloc(n, sizeof *way);
+	if (!way)
+		return TIDE_NO_PATH;
+	s = span.i;
+	for (uint32_t k = 0; k < n; k++, s = m->spans.parent[s].i)
+		way[k] = s;
+	while (n-- && node != TIDE_NO_PATH) {
+		node = tide__paths_child(p, node, m->spans.name[way[n]]);
+		if (node != TIDE_NO_PATH && !tide__map_put(&p->spans, way[n], node + 1))
+			node = TIDE_NO_PATH;
+	}
+	tide__free(way);
+	return node;
+}
+
+char *tide__paths_text(const tide_paths *p, const tide_model *m, uint32_t node, char *buf, size_t n)
+{
+	size_t at = n - 1; /* built from the end: the innermost name comes first */
+	buf[at] = 0;
+	for (bool inner = true; node; node = p->parent[node], inner = false) {
+		size_t len;
+		const char *name = tide__text(m, p->name[node], &len);
+		if (!len) {
+			name = "(unnamed)";
+			len = strlen(name);
+		}
+		if (len + 5 > at) {
+			if (at >= 4)
+				memcpy(buf + (at -= 4), ".../", 4);
+			break;
+		}
+		if (!inner)
+			buf[--at] = '/';
+		memcpy(buf + (at -= len), name, len);
+	}
+	memmove(buf, buf + at, n - at);
+	return buf;
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* ops: the op tree, or a flat table by name. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/optree.h"
+#include "cli/names.h"
+#include "cli/where.h"
+
+enum { O_FLAT, O_SORT, O_TOP, O_DEPTH, O_DEVICE, O_STREAMS, O_JSON, O_OUTPUT };
+static const tide_option options[] = {
+	[O_FLAT] = { "flat", 'f', TIDE_OPT_FLAG, NULL, "one row per name instead of a tree" },
+	[O_SORT] = { "sort", 's', TIDE_OPT_ENUM,
+		     "order,wall,self,count,alloc,free,change,peak,name",
+		     "order of the rows (default: order, of first appearance; flat: wall)" },
+	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
+		    "rows below each op, or in all with --flat; 0 = all (default 20; all with "
+		    "--json)" },
+	[O_DEPTH] = { "depth", 'D', TIDE_OPT_INT, "N", "levels of the tree to show (default all)" },
+	[O_DEVICE] = TIDE_OPTION_DEVICE,
+	[O_STREAMS] = { "streams", 0, TIDE_OPT_FLAG, NULL, "also what ran on device streams" },
+	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+};
+
+enum sort { S_ORDER, S_WALL, S_SELF, S_COUNT, S_ALLOC, S_FREE, S_CHANGE, S_PEAK, S_NAME };
+
+struct report {
+	const tide_args *a;
+	const tide_model *m;
+	tide_optree tree;
+	tide_op_flat flat;
+	uint32_t device;
+	enum sort sort;
+	size_t top;   /* SIZE_MAX = all */
+	size_t depth; /* SIZE_MAX = all */
+	tide_grid *g;
+};
+
+/* ---- order ---- */
+
+struct item {
+	int64_t key;
+	const char *name;
+	uint32_t at; /* node or row */
+};
+
+static int64_t sort_key(enum sort s, const tide_op_row *r)
+{
+	switch (s) {
+	case S_WALL:
+		return r->all.ns;
+	case S_SELF:
+		return r->self.ns;
+	case S_COUNT:
+		return (int64_t)r->count;
+	case S_ALLOC:
+		return (int64_t)r->all.alloc_bytes;
+	case S_FREE:
+		return (int64_t)r->all.free_bytes;
+	case S_CHANGE:
+		return (int64_t)(r->all.alloc_bytes - r->all.free_bytes);
+	case S_PEAK:
+		return (int64_t)r->peak;
+	default:
+		return 0;
+	}
+}
+
+/* Greatest key first; equals by name when that is the order, then by first appearance. */
+static int compare(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+	if (x->key != y->key)
+		return x->key < y->key ? 1 : -1;
+	int c = x->name ? strcmp(x->name, y->name) : 0;
+	return c ? c : x->at < y->at ? -1 : x->at > y->at;
+}
+
+static struct item item_of(const struct report *r, const tide_op_row *row, tide_str name,
+			   uint32_t at)
+{
+	return (struct item){ sort_key(r->sort, row),
+			      r->sort == S_NAME ? tide__text(r->m, name, NULL) : NULL, at };
+}
+
+/* ---- rows ---- */
+
+/* Text: wide has all columns, narrow leaves out what follows from the others. */
+#define COLS(wide)                                                                                 \
+	{                                                                                          \
+		{ "count", "Count", TIDE_CELL_COUNT }, { "open", NULL, TIDE_CELL_COUNT },          \
+			{ "wall_ns", "Wall", TIDE_CELL_NS }, { "self_ns", "Self", TIDE_CELL_NS },  \
+			{ "allocs", NULL, TIDE_CELL_COUNT }, { "frees", NULL, TIDE_CELL_COUNT },   \
+			{ "alloc_bytes", (wide) ? "Allocated" : NULL, TIDE_CELL_BYTES },           \
+			{ "free_bytes", (wide) ? "Freed" : NULL, TIDE_CELL_BYTES },                \
+			{ "change_bytes", "Change", TIDE_CELL_DELTA },                             \
+			{ "self_change_bytes", NULL, TIDE_CELL_DELTA },                            \
+			{ "peak_bytes", "Peak", TIDE_CELL_BYTES }, { "op", "Op", TIDE_CELL_TEXT }, \
+			{ "path", NULL, TIDE_CELL_TEXT }, { "id", NULL, TIDE_CELL_COUNT },         \
+			{ "parent", NULL, TIDE_CELL_COUNT }, { "depth", NULL, TIDE_CELL_COUNT },   \
+	}
+static const tide_grid_col wide_cols[] = COLS(1);
+static const tide_grid_col narrow_cols[] = COLS(0);
+enum { N_COLS = sizeof wide_cols / sizeof *wide_cols };
+
+static void figures(tide_grid *g, const tide_op_row *r)
+{
+	tide__grid_uint(g, r->count);
+	tide__grid_uint(g, r->open);
+	tide__grid_int(g, r->all.ns);
+	tide__grid_int(g, r->self.ns);
+	tide__grid_uint(g, r->all.allocs);
+	tide__grid_uint(g, r->all.frees);
+	tide__grid_uint(g, r->all.alloc_bytes);
+	tide__grid_uint(g, r->all.free_bytes);
+	tide__grid_int(g, (int64_t)(r->all.alloc_bytes - r->all.free_bytes));
+	tide__grid_int(g, (int64_t)(r->self.alloc_bytes - r->self.free_bytes));
+	tide__grid_uint(g, r->peak);
+}
+
+static void name_text(tide_grid *g, const struct report *r, tide_str name, size_t indent)
+{
+	char buf[600];
+	size_t n;
+	const char *text = tide__text(r->m, name, &n);
+	if (r->a->opt[O_JSON].set || !indent) {
+		n ? tide__grid_textn(g, text, n) : tide__grid_text(g, "(unnamed)");
+		return;
+	}
+	size_t pad = indent * 2 < 80 ? indent * 2 : 80;
+	memset(buf, ' ', pad);
+	size_t keep = n < sizeof buf - pad ? n : sizeof buf - pad;
+	memcpy(buf + pad, text, keep);
+	tide__grid_textn(g, buf, pad + keep);
+}
+
+static void node_row(struct report *r, uint32_t node, size_t depth)
+{
+	char path[4096];
+	figures(r->g, &r->tree.rows[node]);
+	name_text(r->g, r, r->tree.paths.name[node], depth);
+	if (r->a->opt[O_JSON].set)
+		tide__grid_text(r->g,
+				tide__paths_text(&r->tree.paths, r->m, node, path, sizeof path));
+	else
+		tide__grid_none(r->g);
+	tide__grid_uint(r->g, node);
+	tide__grid_uint(r->g, r->tree.paths.parent[node]);
+	tide__grid_uint(r->g, depth);
+}
+
+static void more_row(struct report *r, size_t left, size_t depth)
+{
+	char text[128];
+	for (int k = 0; k < 11; k++)
+		tide__grid_none(r->g);
+	snprintf(text, sizeof text, "%*s(%zu more)", (int)(depth < 40 ? depth * 2 : 80), "", left);
+	tide__grid_text(r->g, text);
+	for (int k = 12; k < N_COLS; k++)
+		tide__grid_none(r->g);
+}
+
+/* ---- tree ---- */
+
+struct level { /* one open level of the walk */
+	struct item *items;
+	size_t n, at;
+};
+
+static bool children(struct report *r, uint32_t node, struct level *l)
+{
+	size_t n = 0;
+	for (uint32_t c = r->tree.first[node]; c; c = r->tree.next[c])
+		n++;
+	*l = (struct level){ .items = malloc(n * sizeof *l->items + 1) };
+	if (!l->items)
+		return false;
+	for (uint32_t c = r->tree.first[node]; c; c = r->tree.next[c])
+		l->items[l->n++] = item_of(r, &r->tree.rows[c], r->tree.paths.name[c], c);
+	if (r->sort != S_ORDER)
+		qsort(l->items, l->n, sizeof *l->items, compare);
+	return true;
+}
+
+/* Depth first, without recursion: input decides how deep it goes. */
+static bool walk(struct report *r)
+{
+	size_t n = 0, cap = 16;
+	struct level *stack = malloc(cap * sizeof *stack);
+	bool ok = stack && children(r, 0, &stack[0]);
+	n = ok;
+	while (n && ok) {
+		struct level *l = &stack[n - 1];
+		bool full = l->at == r->top && l->at < l->n;
+		if (l->at == l->n || full) {
+			if (full && !r->a->opt[O_JSON].set)
+				more_row(r, l->n - l->at, n - 1);
+			free(l->items);
+			n--;
+			continue;
+		}
+		uint32_t node = l->items[l->at++].at;
+		node_row(r, node, n - 1);
+		if (n >= r->depth || !r->tree.first[node])
+			continue;
+		if (n == cap) {
+			struct level *more = realloc(stack, (cap *= 2) * sizeof *stack);
+			if (!(ok = more != NULL))
+				break;
+			stack = more;
+		}
+		ok = children(r, node, &stack[n]);
+		n += ok;
+	}
+	while (stack && n)
+		free(stack[--n].items);
+	free(stack);
+	return ok;
+}
+
+/* ---- flat ---- */
+
+static bool flat_rows(struct report *r)
+{
+	size_t n = r->flat.n;
+	struct item *items = malloc(n * sizeof *items + 1);
+	if (!items)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		items[i] = item_of(r, &r->flat.rows[i], r->flat.names[i], (uint32_t)i);
+	if (r->sort != S_ORDER)
+		qsort(items, n, sizeof *items, compare);
+	for (size_t i = 0; i < n && i < r->top; i++) {
+		figures(r->g, &r->flat.rows[items[i].at]);
+		name_text(r->g, r, r->flat.names[items[i].at], 0);
+		for (int k = 12; k < N_COLS; k++)
+			tide__grid_none(r->g);
+	}
+	if (n > r->top && !r->a->opt[O_JSON].set)
+		more_row(r, n - r->top, 0);
+	free(items);
+	return true;
+}
+
+/* ---- output ---- */
+
+static void outside_note(const struct report *r)
+{
+	const tide_op_sums *s = &r->tree.rows[0].self;
+	char alloc[32], freed[32], n[32], k[32];
+	if (!s->allocs && !s->frees)
+		return;
+	fprintf(r->a->out, "\noutside any op: %s allocations (%s), %s frees (%s)\n",
+		tide__fmt_count(n, sizeof n, (int64_t)s->allocs),
+		tide__fmt_bytes(alloc, sizeof alloc, (double)s->alloc_bytes),
+		tide__fmt_count(k, sizeof k, (int64_t)s->frees),
+		tide__fmt_bytes(freed, sizeof freed, (double)s->free_bytes));
+}
+
+static void print_text(const struct report *r)
+{
+	if (r->tree.n <= 1)
+		fputs("The trace holds no ops.\n", r->a->out);
+	else
+		tide__grid_print(r->g, r->a->out, &r->a->style, 0);
+	outside_note(r);
+	tide__cli_losses(r->a, r->m);
+}
+
+static void print_json(const struct report *r)
+{
+	char name[64];
+	const tide_op_row *root = &r->tree.rows[0];
+	tide_json j;
+	tide__json_begin(&j, r->a->out, true);
+	tide__json_object(&j);
+	if (r->device == TIDE_ANY)
+		tide__json_knull(&j, "device");
+	else
+		tide__json_kstr(&j, "device",
+				tide__device_name(r->m, r->device, name, sizeof name));
+	tide__json_kbool(&j, "flat", r->a->opt[O_FLAT].set);
+	tide__json_key(&j, "outside");
+	tide__json_object(&j);
+	tide__json_kuint(&j, "allocs", root->self.allocs);
+	tide__json_kuint(&j, "frees", root->self.frees);
+	tide__json_kuint(&j, "alloc_bytes", root->self.alloc_bytes);
+	tide__json_kuint(&j, "free_bytes", root->self.free_bytes);
+	tide__json_object_end(&j);
+	tide__json_key(&j, "ops");
+	tide__grid_json(r->g, &j);
+	tide__start_json(&j, r->m);
+	tide__cli_losses_json(&j, r->m);
+	tide__json_object_end(&j);
+	tide__json_end(&j);
+}
+
+static tide_code solve(struct report *r, tide_error *err)
+{
+	const tide_args *a = r->a;
+	bool flat = a->opt[O_FLAT].set, json = a->opt[O_JSON].set;
+	tide_optree_options opt = { .device = r->device, .streams = a->opt[O_STREAMS].set };
+	r->sort = a->opt[O_SORT].set ? (enum sort)a->opt[O_SORT].num : flat ? S_WALL : S_ORDER;
+	r->top = a->opt[O_TOP].set ? (size_t)a->opt[O_TOP].num : json ? 0 : 20;
+	r->depth = a->opt[O_DEPTH].set ? (size_t)a->opt[O_DEPTH].num : SIZE_MAX;
+	if (!r->top)
+		r->top = SIZE_MAX;
+	tide_code rc = tide__optree(r->m, &opt, &r->tree, err);
+	if (rc == TIDE_OK && flat)
+		rc = tide__optree_flat(&r->tree, &r->flat, err);
+	if (rc != TIDE_OK)
+		return rc;
+	bool narrow = a->style.width && a->style.width < 100;
+	r->g = tide__grid_new(narrow ? narrow_cols : wide_cols, N_COLS);
+	if (!(flat ? flat_rows(r) : walk(r)) || tide__grid_failed(r->g)) {
+		*err = (tide_error){ .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
+		return TIDE_ENOMEM;
+	}
+	return TIDE_OK;
+}
+
+static int run(const tide_args *a)
+{
+	struct report r = { .a = a };
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	int rc = 2;
+	if ((a->opt[O_TOP].set && a->opt[O_TOP].num < 0) ||
+	    (a->opt[O_DEPTH].set && a->opt[O_DEPTH].num < 1))
+		return tide__cli_usage(a, "--top wants 0 or more, --depth 1 or more");
+	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_SPANS | TIDE_WANT_MEMORY);
+	if (!m)
+		return 1;
+	r.m = m;
+	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &r.device)) {
+		if (solve(&r, &err) == TIDE_OK) {
+			(a->opt[O_JSON].set ? print_json : print_text)(&r);
+			rc = tide__cli_done(a);
+		} else {
+			rc = tide__cli_fail(a->files[0], &err);
+		}
+	}
+	tide__grid_free(r.g);
+	tide__optree_flat_free(&r.flat);
+	tide__optree_free(&r.tree);
+	tide__model_free(m);
+	return rc;
+}
+
+const tide_command tide__cmd_ops = {
+	.name = "ops",
+	.usage = "FILE [--flat] [--sort WORD] [--top N] [--depth N] [--device DEVICE] [--json]",
+	.summary = "show what ran, how long, and what it did to memory",
+	.help = "Wall time, Allocated, Freed, Change and Peak of an op include what is nested in "
+		"it; Self "
+		"time does not. Change is allocated minus freed inside the op; Peak is the most "
+		"that this "
+		"balance reached in any of its runs.",
+	TIDE_COMMAND_OPTIONS(options),
+	.min_files = 1,
+	.max_files = 1,
+	.run = run,
+};

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* peak: what was alive at the highest point, and in what groups. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/groups.h"
+#include "cli/names.h"
+#include "cli/where.h"
+#include "render/labels.h"
+
+enum { O_BY, O_DEVICE, O_AT, O_TOP, O_JSON, O_OUTPUT };
+static const tide_option options[] = {
+	[O_BY] = { "group-by", 'g', TIDE_OPT_ENUM, "op,stack,tensor,role,pool,stream,size,frame",
+		   "what to group by (default: op, stack or size, the first that the trace "
+		   "knows)" },
+	[O_DEVICE] = TIDE_OPTION_DEVICE,
+	[O_AT] = TIDE_OPTION_AT,
+	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
+		    "groups to show, 0 = all (default 20; all with --json)" },
+	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+};
+
+static const char *const by_texts[] = {
+#define X(name, text) text,
+	TIDE_GROUP_BYS(X)
+#undef X
+};
+static const char *const by_titles[] = {
+	[TIDE_BY_OP] = "Op",	 [TIDE_BY_STACK] = "Stack", [TIDE_BY_TENSOR] = "Tensor",
+	[TIDE_BY_ROLE] = "Role", [TIDE_BY_POOL] = "Pool",   [TIDE_BY_STREAM] = "Stream",
+	[TIDE_BY_SIZE] = "Size", [TIDE_BY_FRAME] = "Frame",
+};
+
+struct answer {
+	const tide_model *m;
+	tide_usage usage;
+	uint32_t device;
+	tide_moment at;
+	uint64_t cut;
+	tide_alive alive;
+	tide_groups groups;
+	uint64_t bytes, requested; /* of everything alive */
+};
+
+/* ---- the answer ---- */
+
+static tide_group_by default_by(const struct answer *x)
+{
+	bool stack = false;
+	for (size_t i = 0; i < x->alive.n; i++) {
+		if (x->m->allocs.span[x->alive.rows[i]].i)
+			return TIDE_BY_OP;
+		stack |= x->m->allocs.stack[x->alive.rows[i]].i != 0;
+	}
+	return stack ? TIDE_BY_STACK : TIDE_BY_SIZE;
+}
+
+static tide_code solve(const tide_args *a, struct answer *x, tide_error *err)
+{
+	const tide_level *l;
+	tide_code rc = tide__usage(x->m, UINT64_MAX, 0, &x->usage, err);
+	if (rc != TIDE_OK)
+		return rc;
+	if (x->device == TIDE_ANY)
+		x->device = tide__usage_highest(&x->usage);
+	l = &x->usage.devices[x->device];
+	x->cut = x->at.chosen && !x->at.at_peak ? x->at.cut : l->peak_cut;
+	rc = tide__alive_at(x->m, x->cut, x->device, TIDE_ANY, &x->alive, err);
+	if (rc != TIDE_OK)
+		return rc;
+	for (size_t i = 0; i < x->alive.n; i++) {
+		x->bytes += x->m->allocs.size[x->alive.rows[i]];
+		x->requested += x->m->allocs.requested[x->alive.rows[i]];
+	}
+	tide_group_by by = a->opt[O_BY].set ? (tide_group_by)a->opt[O_BY].num : default_by(x);
+	return tide__groups(x->m, &x->alive, by, &x->groups, err);
+}
+
+static void forget(struct answer *x)
+{
+	tide__usage_free(&x->usage);
+	tide__alive_free(&x->alive);
+	tide__groups_free(&x->groups);
+}
+
+/* ---- groups as a grid ---- */
+
+static void label_cell(tide_grid *g, const struct answer *x, size_t row)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+	if (f)
+		tide__groups_label(&x->groups, x->m, row, f);
+	if (f && !fclose(f))
+		tide__grid_textn(g, text, n);
+	else
+		tide__grid_none(g);
+	free(text);
+}
+
+static double part(uint64_t v, uint64_t of)
+{
+	return of ? 100.0 * (double)v / (double)of : 0;
+}
+
+static void rest_row(tide_grid *g, const struct answer *x, size_t from)
+{
+	uint64_t bytes = 0, requested = 0, count = 0;
+	char text[64];
+	for (size_t i = from; i < x->groups.n; i++) {
+		bytes += x->groups.rows[i].bytes;
+		requested += x->groups.rows[i].requested;
+		count += x->groups.rows[i].count;
+	}
+	snprintf(text, sizeof text, "(%zu more)", x->groups.n - from);
+	tide__grid_uint(g, bytes);
+	tide__grid_real(g, part(bytes, x->bytes));
+	tide__grid_uint(g, requested);
+	tide__grid_uint(g, count);
+	tide__grid_text(g, text);
+}
+
+static void print_groups(const tide_args *a, const struct answer *x, size_t top)
+{
+	const tide_grid_col cols[] = {
+		{ "bytes", "Bytes", TIDE_CELL_BYTES },
+		{ "part", "Part", TIDE_CELL_PCT },
+		{ "requested_bytes", "Requested", TIDE_CELL_BYTES },
+		{ "count", "Count", TIDE_CELL_COUNT },
+		{ "key", by_titles[x->groups.by], TIDE_CELL_TEXT },
+	};
+	tide_grid *g = tide__grid_new(cols, 5);
+	for (size_t i = 0; i < x->groups.n && i < top; i++) {
+		const tide_group *r = &x->groups.rows[i];
+		tide__grid_uint(g, r->bytes);
+		tide__grid_real(g, part(r->bytes, x->bytes));
+		tide__grid_uint(g, r->requested);
+		tide__grid_uint(g, r->count);
+		label_cell(g, x, i);
+	}
+	if (x->groups.n > top)
+		rest_row(g, x, top);
+	tide__grid_print(g, a->out, &a->style, 2);
+	tide__grid_free(g);
+}
+
+/* ---- text ---- */
+
+static void print_devices(const tide_args *a, const struct answer *x)
+{
+	static const tide_grid_col cols[] = {
+		{ "device", "Device", TIDE_CELL_TEXT },
+		{ "peak", "Peak", TIDE_CELL_BYTES },
+		{ "at", "At", TIDE_CELL_NS },
+		{ "reserved", "Reserved then", TIDE_CELL_BYTES },
+		{ "count", "Alive then", TIDE_CELL_COUNT },
+	};
+	tide_grid *g = tide__grid_new(cols, 5);
+	for (uint32_t d = 0; d < x->usage.n_devices; d++) {
+		const tide_level *l = &x->usage.devices[d];
+		char name[64];
+		if (!l->allocs)
+			continue;
+		tide__grid_text(g, tide__device_name(x->m, d, name, sizeof name));
+		tide__grid_uint(g, l->peak);
+		tide__grid_int(g, l->peak_t);
+		l->segments ? tide__grid_uint(g, l->peak_reserved) : tide__grid_none(g);
+		tide__grid_uint(g, l->peak_count);
+	}
+	if (tide__grid_rows(g) > 1) {
+		fputc('\n', a->out);
+		tide__grid_print(g, a->out, &a->style, 2);
+	}
+	tide__grid_free(g);
+}
+
+static void print_head(const tide_args *a, const struct answer *x)
+{
+	const tide_level *l = &x->usage.devices[x->device];
+	char name[64], bytes[32], t[32], count[32];
+	tide__device_name(x->m, x->device, name, sizeof name);
+	if (x->at.chosen && !x->at.at_peak)
+		tide__heading(a, "%s: %s alive at %s", name,
+			      tide__fmt_bytes(bytes, sizeof bytes, (double)x->bytes),
+			      tide__fmt_ns(t, sizeof t, (double)x->at.t));
+	else
+		tide__heading(a, "%s: peak of %s at %s", name,
+			      tide__fmt_bytes(bytes, sizeof bytes, (double)l->peak),
+			      tide__fmt_ns(t, sizeof t, (double)l->peak_t));
+	tide__fmt_count(count, sizeof count, (int64_t)x->alive.n);
+	fprintf(a->out, "%s allocations alive, %s asked for", count,
+		tide__fmt_bytes(bytes, sizeof bytes, (double)x->requested));
+	if (l->segments && (!x->at.chosen || x->at.at_peak))
+		fprintf(a->out, ", %s reserved",
+			tide__fmt_bytes(bytes, sizeof bytes, (double)l->peak_reserved));
+	fputs("\n\n", a->out);
+}
+
+static void print_text(const tide_args *a, const struct answer *x)
+{
+	size_t top = a->opt[O_TOP].set ? (size_t)a->opt[O_TOP].num : 20;
+	if (!x->usage.devices[x->device].allocs) {
+		fputs("The trace holds no allocations.\n", a->out);
+	} else {
+		print_head(a, x);
+		print_groups(a, x, top ? top : SIZE_MAX);
+		print_devices(a, x);
+	}
+	tide__cli_losses(a, x->m);
+}
+
+/* ---- JSON ---- */
+
+static void json_level(tide_json *j, const tide_model *m, uint32_t d, const tide_level *l)
+{
+	char name[64];
+	tide__json_kstr(j, "device", tide__device_name(m, d, name, sizeof name));
+	tide__json_kuint(j, "peak_bytes", l->peak);
+	tide__json_kint(j, "peak_time_ns", l->peak_t);
+	if (l->segments)
+		tide__json_kuint(j, "reserved_bytes_at_peak", l->peak_reserved);
+	else
+		tide__json_knull(j, "reserved_bytes_at_peak");
+}
+
+static void json_groups(tide_json *j, const struct answer *x, size_t top)
+{
+	static const tide_grid_col cols[] = {
+		{ "key", "", TIDE_CELL_TEXT },
+		{ "bytes", "", TIDE_CELL_BYTES },
+		{ "requested_bytes", "", TIDE_CELL_BYTES },
+		{ "count", "", TIDE_CELL_COUNT },
+	};
+	tide_grid *g = tide__grid_new(cols, 4);
+	for (size_t i = 0; i < x->groups.n && i < top; i++) {
+		label_cell(g, x, i);
+		tide__grid_uint(g, x->groups.rows[i].bytes);
+		tide__grid_uint(g, x->groups.rows[i].requested);
+		tide__grid_uint(g, x->groups.rows[i].count);
+	}
+	tide__json_key(j, "groups");
+	tide__grid_json(g, j);
+	tide__grid_free(g);
+}
+
+static void json_devices(tide_json *j, const struct answer *x)
+{
+	tide__json_key(j, "devices");
+	tide__json_array(j);
+	for (uint32_t d = 0; d < x->usage.n_devices; d++) {
+		const tide_level *l = &x->usage.devices[d];
+		if (!l->allocs && !(d && d == x->device))
+			continue;
+		tide__json_object(j);
+		json_level(j, x->m, d, l);
+		tide__json_kuint(j, "alive_count", l->peak_count);
+		tide__json_kuint(j, "requested_bytes", l->peak_requested);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
+static void print_json(const tide_args *a, const struct answer *x)
+{
+	size_t top = a->opt[O_TOP].set && a->opt[O_TOP].num ? (size_t)a->opt[O_TOP].num : SIZE_MAX;
+	tide_json j;
+	tide__json_begin(&j, a->out, true);
+	tide__json_object(&j);
+	json_level(&j, x->m, x->device, &x->usage.devices[x->device]);
+	if (x->at.chosen && !x->at.at_peak)
+		tide__json_kint(&j, "at_time_ns", x->at.t);
+	tide__json_kuint(&j, "alive_count", x->alive.n);
+	tide__json_kuint(&j, "alive_bytes", x->bytes);
+	tide__json_kuint(&j, "requested_bytes", x->requested);
+	tide__json_kstr(&j, "group_by", by_texts[x->groups.by]);
+	json_groups(&j, x, top);
+	json_devices(&j, x);
+	tide__start_json(&j, x->m);
+	tide__cli_losses_json(&j, x->m);
+	tide__json_object_end(&j);
+	tide__json_end(&j);
+}
+
+static int run(const tide_args *a)
+{
+	struct answer x = { 0 };
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	int rc = 2;
+	if (a->opt[O_TOP].set && a->opt[O_TOP].num < 0)
+		return tide__cli_usage(a, "--top wants a number of rows, 0 = all");
+	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
+	if (!m)
+		return 1;
+	x.m = m;
+	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &x.device) &&
+	    tide__cli_moment(a, &a->opt[O_AT], m, &x.at)) {
+		if (solve(a, &x, &err) == TIDE_OK) {
+			(a->opt[O_JSON].set ? print_json : print_text)(a, &x);
+			rc = tide__cli_done(a);
+		} else {
+			rc = tide__cli_fail(a->files[0], &err);
+		}
+	}
+	forget(&x);
+	tide__model_free(m);
+	return rc;
+}
+
+const tide_command tide__cmd_peak = {
+	.name = "peak",
+	.usage = "FILE [--group-by WORD] [--device DEVICE] [--at TIME] [--json]",
+	.summary = "show what was alive at the highest point of memory",
+	.help = "Takes the device with the highest peak unless --device names one, and shows "
+		"everything "
+		"that was alive at its first highest point, grouped. The groups add up to the "
+		"peak.",
+	TIDE_COMMAND_OPTIONS(options),
+	.min_files = 1,
+	.max_files = 1,
+	.run = run,
+};

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "cli/where.h"
+
+#include <string.h>
+
+#include "analyze/alive.h"
+#include "cli/names.h"
+#include "cli/options.h"
+
+bool tide__cli_device(const tide_args *a, const tide_value *v, const tide_model *m, uint32_t *out)
+{
+	*out = TIDE_ANY;
+	if (!v->set)
+		return true;
+	*out = tide__device_find(m, v->text);
+	if (!*out)
+		tide__no_device(a, m, v->text);
+	return *out != 0;
+}
+
+bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model *m,
+		      tide_moment *out)
+{
+	*out = (tide_moment){ .cut = UINT64_MAX, .t = m->t_end };
+	if (!v->set)
+		return true;
+	out->chosen = true;
+	out->at_peak = !strcmp(v->text, "peak");
+	if (out->at_peak)
+		return true;
+	if (!tide__parse_time(v->text, m->t_end, &out->t)) {
+		tide__cli_usage(a,
+				"--at wants a time such as 1.5s, 200ms, 50%% or peak, not '%.60s'",
+				v->text);
+		return false;
+	}
+	out->cut = tide__cut_at(m, out->t);
+	return true;
+}

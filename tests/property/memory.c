@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* usage, alive, groups, phases and the op tree against slow, obvious recomputation on random
+ * models: every figure is summed again from a prefix of the moves, with no state carried along. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyze/groups.h"
+#include "analyze/optree.h"
+#include "analyze/phases.h"
+#include "analyze/usage.h"
+#include "base/mem.h"
+#include "memory_model.h"
+
+enum { ROUNDS = 300 };
+
+/* ---- the oracle: one sum over a prefix ---- */
+
+struct sum {
+	uint64_t bytes, requested, count, reserved;
+};
+
+static bool in_pool(const tide_model *m, uint32_t pool, uint32_t want_pool, uint32_t want_device)
+{
+	return (want_pool == TIDE_ANY || pool == want_pool) &&
+	       (want_device == TIDE_ANY || m->pools.device[pool].i == want_device);
+}
+
+static struct sum at_cut(const tide_model *m, uint64_t cut, uint32_t pool, uint32_t device)
+{
+	struct sum s = { 0 };
+	for (uint64_t i = 0; i < cut; i++) {
+		uint32_t r = m->moves.row[i];
+		unsigned k = m->moves.kind[i];
+		if (k == TIDE_MOVE_FREE_ASKED)
+			continue;
+		bool seg = k == TIDE_MOVE_SEG_ALLOC || k == TIDE_MOVE_SEG_FREE;
+		if (!in_pool(m, seg ? m->segments.pool[r].i : m->allocs.pool[r].i, pool, device))
+			continue;
+		if (seg) {
+			s.reserved += k == TIDE_MOVE_SEG_ALLOC ? m->segments.size[r]
+							       : -m->segments.size[r];
+			continue;
+		}
+		uint64_t sign = k == TIDE_MOVE_ALLOC ? 1 : (uint64_t)-1;
+		s.bytes += sign * m->allocs.size[r];
+		s.requested += sign * m->allocs.requested[r];
+		s.count += sign;
+	}
+	return s;
+}
+
+/* ---- usage ---- */
+
+static void check_level(const tide_model *m, const tide_level *l, uint64_t cut, uint32_t pool,
+			uint32_t device)
+{
+	struct sum now = at_cut(m, cut, pool, device), best = { 0 };
+	uint64_t best_cut = 0, reserved_peak = 0;
+	for (uint64_t c = 0; c <= cut; c++) {
+		struct sum s = at_cut(m, c, pool, device);
+		if (s.bytes > best.bytes) {
+			best = s;
+			best_cut = c;
+		}
+		if (s.reserved > reserved_peak)
+			reserved_peak = s.reserved;
+	}
+	assert_int_equal(l->bytes, now.bytes);
+	assert_int_equal(l->requested, now.requested);
+	assert_int_equal(l->count, now.count);
+	assert_int_equal(l->reserved, now.reserved);
+	assert_int_equal(l->peak, best.bytes);
+	assert_int_equal(l->peak_cut, best_cut);
+	assert_int_equal(l->peak_requested, best.requested);
+	assert_int_equal(l->peak_count, best.count);
+	assert_int_equal(l->peak_reserved, best.reserved);
+	assert_int_equal(l->reserved_peak, reserved_peak);
+	assert_int_equal(l->peak_t, best_cut ? tide__move_time(m, best_cut - 1) : 0);
+	assert_int_equal(l->alloc_bytes - l->free_bytes, l->bytes);
+	assert_int_equal(l->allocs - l->frees, l->count);
+}
+
+/* Highest value in [from, to): what held when it began, and after every move inside. */
+static void check_series(const tide_model *m, const tide_usage *u)
+{
+	for (uint32_t d = 0; d < u->n_devices; d++)
+		for (size_t b = 0; b < u->buckets; b++) {
+			double n = (double)m->t_end + 1;
+			int64_t from =
+				b ? (int64_t)(n * (double)b / (double)u->buckets) : INT64_MIN;
+			int64_t to = b + 1 == u->buckets
+					     ? INT64_MAX
+					     : (int64_t)(n * (double)(b + 1) / (double)u->buckets);
+			uint64_t live = 0, reserved = 0;
+			for (uint64_t c = 0; c <= m->moves.n; c++) {
+				/* cut c holds from the time of move c-1 to that of move c */
+				int64_t since = c ? tide__move_time(m, c - 1) : INT64_MIN;
+				int64_t until = c < m->moves.n ? tide__move_time(m, c) : INT64_MAX;
+				bool inside = since >= from && since < to;
+				bool at_start = since < from && until >= from;
+				if (!inside && !at_start)
+					continue;
+				struct sum s = at_cut(m, c, TIDE_ANY, d);
+				live = s.bytes > live ? s.bytes : live;
+				reserved = s.reserved > reserved ? s.reserved : reserved;
+			}
+			assert_int_equal(u->live_series[d * u->buckets + b], live);
+			assert_int_equal(u->reserved_series[d * u->buckets + b], reserved);
+		}
+}
+
+static void usage(void **state)
+{
+	for (uint32_t seed = 1; seed <= ROUNDS / 5; seed++) {
+		tide_model *m = memory_model(seed, 20 + seed * 4);
+		uint64_t cut = seed % 3 ? UINT64_MAX : m->moves.n / 2;
+		uint64_t want = cut < m->moves.n ? cut : m->moves.n;
+		tide_usage u;
+		assert_int_equal(
+			tide__usage(m, cut, cut == UINT64_MAX ? 1 + seed % 9 : 0, &u, NULL),
+			TIDE_OK);
+		for (uint32_t p = 0; p < m->pools.n; p++)
+			check_level(m, &u.pools[p], want, p, TIDE_ANY);
+		for (uint32_t d = 0; d < m->devices.n; d++)
+			check_level(m, &u.devices[d], want, TIDE_ANY, d);
+		check_series(m, &u);
+		uint32_t top = tide__usage_highest(&u);
+		for (uint32_t d = 0; d < m->devices.n; d++)
+			assert_true(u.devices[d].peak <= u.devices[top].peak);
+		tide__usage_free(&u);
+		tide__model_free(m);
+	}
+}
+
+static void cut_at(void **state)
+{
+	tide_model *m = memory_model(3, 200);
+	for (int64_t t = -1; t <= m->t_end + 1; t++) {
+		uint64_t n = 0;
+		while (n < m->moves.n && tide__move_time(m, n) <= t)
+			n++;
+		assert_int_equal(tide__cut_at(m, t), n);
+	}
+	tide__model_free(m);
+}
+
+/* ---- alive and groups ---- */
+
+static void alive_and_groups(void **state)
+{
+	for (uint32_t seed = 1; seed <= ROUNDS; seed++) {
+		tide_model *m = memory_model(seed, 20 + seed * 2);
+		uint64_t cut = seed % 2 ? m->moves.n : seed % (m->moves.n + 1);
+		uint32_t device = seed % 4 ? TIDE_ANY : 1;
+		struct sum want = at_cut(m, cut, TIDE_ANY, device);
+		tide_alive alive;
+		assert_int_equal(tide__alive_at(m, cut, device, TIDE_ANY, &alive, NULL), TIDE_OK);
+		assert_int_equal(alive.n, want.count);
+		for (size_t i = 1; i < alive.n; i++)
+			assert_true(alive.rows[i - 1] < alive.rows[i]);
+		for (int by = TIDE_BY_OP; by <= TIDE_BY_FRAME; by++) {
+			tide_groups g;
+			struct sum got = { 0 };
+			assert_int_equal(tide__groups(m, &alive, (tide_group_by)by, &g, NULL),
+					 TIDE_OK);
+			for (size_t i = 0; i < g.n; i++) {
+				got.bytes += g.rows[i].bytes;
+				got.requested += g.rows[i].requested;
+				got.count += g.rows[i].count;
+				assert_true(g.rows[i].count > 0);
+				assert_true(!i || g.rows[i - 1].bytes >= g.rows[i].bytes);
+				for (size_t k = 0; k < i; k++)
+					assert_true(g.rows[k].key != g.rows[i].key);
+			}
+			assert_int_equal(got.bytes, want.bytes);
+			assert_int_equal(got.requested, want.requested);
+			assert_int_equal(got.count, want.count);
+			tide__groups_free(&g);
+		}
+		tide__alive_free(&alive);
+		tide__model_free(m);
+	}
+}
+
+static void largest(void **state)
+{
+	for (uint32_t seed = 1; seed <= ROUNDS; seed++) {
+		tide_model *m = memory_model(seed, 100);
+		uint32_t device = seed % 2 ? TIDE_ANY : 2;
+		size_t top = seed % 12;
+		tide_alive l;
+		assert_int_equal(tide__largest(m, NULL, device, top, &l, NULL), TIDE_OK);
+		bool *taken = calloc(m->allocs.n, 1);
+		for (size_t i = 0; i < l.n; i++) { /* each is the best of what is left */
+			uint32_t best = 0;
+			for (uint32_t a = 1; a < m->allocs.n; a++)
+				if (!taken[a] &&
+				    in_pool(m, m->allocs.pool[a].i, TIDE_ANY, device) &&
+				    (!best || m->allocs.size[a] > m->allocs.size[best]))
+					best = a;
+			assert_int_equal(l.rows[i], best);
+			taken[best] = true;
+		}
+		free(taken);
+		tide__alive_free(&l);
+		tide__model_free(m);
+	}
+}
+
+/* ---- phases ---- */
+
+static bool in_scope(const tide_model *m, const tide_scope *s, uint32_t pool)
+{
+	unsigned kind = m->pools.kind[pool];
+	bool l1 = kind == TIDE_POOL_L1 || kind == TIDE_POOL_L1_SMALL;
+	bool cb = l1 && !strcmp(tide__text(m, m->pools.name[pool], NULL), "CB");
+	bool device = m->pools.device[pool].i == s->device;
+	switch (s->kind) {
+	case TIDE_SCOPE_POOL:
+		return pool == s->pool;
+	case TIDE_SCOPE_MAIN:
+		return device && !l1;
+	case TIDE_SCOPE_L1_CB:
+		return device && cb;
+	case TIDE_SCOPE_L1_BUFFER:
+		return device && l1 && !cb;
+	case TIDE_SCOPE_L1:
+		return device && l1;
+	default:
+		return !l1;
+	}
+}
+
+/* Use of a scope after a cut, straight from the log. */
+static uint64_t scope_at(const tide_model *m, const tide_scope *s, uint64_t cut)
+{
+	uint64_t v = 0;
+	for (uint64_t i = 0; i < cut; i++) {
+		unsigned k = m->moves.kind[i];
+		uint32_t r = m->moves.row[i];
+		if ((k == TIDE_MOVE_ALLOC || k == TIDE_MOVE_FREE) &&
+		    in_scope(m, s, m->allocs.pool[r].i))
+			v += k == TIDE_MOVE_ALLOC ? m->allocs.size[r] : -m->allocs.size[r];
+	}
+	return v;
+}
+
+static void check_phase(const tide_model *m, const tide_phases *p, size_t n, size_t k)
+{
+	const tide_phase *ph = &p->phases[n];
+	const tide_phase_level *l = &p->levels[n * p->n_scopes + k];
+	const tide_scope *s = &p->scopes[k];
+	uint64_t start = scope_at(m, s, ph->move0), top = start, peak = 0, allocs = 0, frees = 0;
+	for (uint64_t c = 0; c <= ph->move1; c++) {
+		uint64_t v = scope_at(m, s, c);
+		peak = v > peak ? v : peak;
+		top = c >= ph->move0 && v > top ? v : top;
+	}
+	for (uint64_t i = ph->move0; i < ph->move1; i++) {
+		uint32_t r = m->moves.row[i];
+		unsigned kind = m->moves.kind[i];
+		if (kind == TIDE_MOVE_ALLOC && in_scope(m, s, m->allocs.pool[r].i))
+			allocs += m->allocs.size[r];
+		if (kind == TIDE_MOVE_FREE && in_scope(m, s, m->allocs.pool[r].i))
+			frees += m->allocs.size[r];
+	}
+	assert_int_equal(l->alloc_bytes, allocs);
+	assert_int_equal(l->free_bytes, frees);
+	assert_int_equal(l->segment_peak, top - start);
+	assert_int_equal(l->top, top);
+	assert_int_equal(l->peak, peak);
+	assert_int_equal(l->current, scope_at(m, s, ph->move1));
+	/* the three relations */
+	const tide_phase_level *b = n ? l - p->n_scopes : NULL;
+	uint64_t current0 = b ? b->current : 0, peak0 = b ? b->peak : 0;
+	assert_int_equal(l->change, (int64_t)l->alloc_bytes - (int64_t)l->free_bytes);
+	assert_int_equal(l->current, current0 + (uint64_t)l->change);
+	uint64_t reached = current0 + l->segment_peak;
+	assert_int_equal(l->peak, peak0 > reached ? peak0 : reached);
+}
+
+static void phases(void **state)
+{
+	for (uint32_t seed = 1; seed <= ROUNDS / 3; seed++) {
+		tide_model *m = memory_model(seed, 10 + seed * 5);
+		tide_phases p;
+		uint64_t next = 0;
+		assert_int_equal(tide__phases(m, &p, NULL), TIDE_OK);
+		for (size_t n = 0; n < p.n; n++) { /* together they are the whole log */
+			assert_int_equal(p.phases[n].move0, next);
+			next = p.phases[n].move1;
+			for (size_t k = 0; k < p.n_scopes; k++)
+				check_phase(m, &p, n, k);
+		}
+		assert_int_equal(next, m->moves.n);
+		tide__phases_free(&p);
+		tide__model_free(m);
+	}
+}
+
+/* ---- op tree ---- */
+
+static bool within(const tide_model *m, uint32_t s, uint32_t ancestor)
+{
+	for (; s; s = m->spans.parent[s].i)
+		if (s == ancestor)
+			return true;
+	return false;
+}
+
+static bool same_path(const tide_model *m, const tide_paths *p, uint32_t span, uint32_t node)
+{
+	for (; span && node; span = m->spans.parent[span].i, node = p->parent[node])
+		if (m->spans.name[span].i != p->name[node].i)
+			return false;
+	return !span && !node;
+}
+
+/* Bytes by which a move changes memory and the span it is charged to. */
+static int64_t effect(const tide_model *m, size_t i, uint32_t device, uint32_t *span)
+{
+	uint32_t r = m->moves.row[i];
+	unsigned k = m->moves.kind[i];
+	if ((k != TIDE_MOVE_ALLOC && k != TIDE_MOVE_FREE) ||
+	    !in_pool(m, m->allocs.pool[r].i, TIDE_ANY, device))
+		return 0;
+	*span = k == TIDE_MOVE_ALLOC ? m->allocs.span[r].i : m->allocs.free_span[r].i;
+	return k == TIDE_MOVE_ALLOC ? (int64_t)m->allocs.size[r] : -(int64_t)m->allocs.size[r];
+}
+
+static int64_t length(const tide_model *m, uint32_t s)
+{
+	return (m->spans.t1[s] == TIDE_T_NEVER ? m->t_end : m->spans.t1[s]) - m->spans.t0[s];
+}
+
+/* What one span adds to its node. */
+static void span_sums(const tide_model *m, uint32_t s, uint32_t device, tide_op_row *r)
+{
+	int64_t balance = 0, top = 0;
+	for (size_t i = 0; i < m->moves.n; i++) {
+		uint32_t by = 0;
+		int64_t e = effect(m, i, device, &by);
+		if (!e || !within(m, by, s))
+			continue;
+		balance += e;
+		top = balance > top ? balance : top;
+		r->all.alloc_bytes += e > 0 ? (uint64_t)e : 0;
+		r->all.free_bytes += e < 0 ? (uint64_t)-e : 0;
+		if (by == s) {
+			r->self.alloc_bytes += e > 0 ? (uint64_t)e : 0;
+			r->self.free_bytes += e < 0 ? (uint64_t)-e : 0;
+		}
+	}
+	r->count++;
+	r->peak = (uint64_t)top > r->peak ? (uint64_t)top : r->peak;
+	r->all.ns += length(m, s);
+	r->self.ns += length(m, s);
+	for (uint32_t c = s + 1; c < m->spans.n; c++)
+		if (m->spans.parent[c].i == s)
+			r->self.ns -= length(m, c);
+}
+
+static void check_row(const tide_op_row *got, const tide_op_row *want)
+{
+	assert_int_equal(got->count, want->count);
+	assert_int_equal(got->all.ns, want->all.ns);
+	assert_int_equal(got->self.ns, want->self.ns);
+	assert_int_equal(got->all.alloc_bytes, want->all.alloc_bytes);
+	assert_int_equal(got->all.free_bytes, want->all.free_bytes);
+	assert_int_equal(got->self.alloc_bytes, want->self.alloc_bytes);
+	assert_int_equal(got->self.free_bytes, want->self.free_bytes);
+	assert_int_equal(got->peak, want->peak);
+}
+
+static bool outermost_of_name(const tide_model *m, uint32_t s)
+{
+	for (uint32_t p = m->spans.parent[s].i; p; p = m->spans.parent[p].i)
+		if (m->spans.name[p].i == m->spans.name[s].i)
+			return false;
+	return true;
+}
+
+static void check_flat(const tide_model *m, const tide_optree *t, uint32_t device)
+{
+	tide_op_flat f;
+	assert_int_equal(tide__optree_flat(t, &f, NULL), TIDE_OK);
+	uint64_t spans = 0;
+	for (size_t i = 0; i < f.n; i++) {
+		tide_op_row want = { 0 };
+		for (uint32_t s = 1; s < m->spans.n; s++) {
+			tide_op_row one = { 0 };
+			if (m->spans.name[s].i != f.names[i].i)
+				continue;
+			span_sums(m, s, device, &one);
+			want.count++;
+			want.self.ns += one.self.ns;
+			want.self.alloc_bytes += one.self.alloc_bytes;
+			want.self.free_bytes += one.self.free_bytes;
+			want.peak = one.peak > want.peak ? one.peak : want.peak;
+			if (!outermost_of_name(m, s))
+				continue;
+			want.all.ns += one.all.ns;
+			want.all.alloc_bytes += one.all.alloc_bytes;
+			want.all.free_bytes += one.all.free_bytes;
+		}
+		check_row(&f.rows[i], &want);
+		spans += f.rows[i].count;
+	}
+	assert_int_equal(spans, m->spans.n - 1);
+	tide__optree_flat_free(&f);
+}
+
+static void optree(void **state)
+{
+	for (uint32_t seed = 1; seed <= ROUNDS; seed++) {
+		tide_model *m = memory_model(seed, 20 + seed * 2);
+		tide_optree_options opt = { .device = seed % 3 ? TIDE_ANY : 1 };
+		struct sum end = at_cut(m, m->moves.n, TIDE_ANY, opt.device);
+		tide_optree t;
+		int64_t selves = 0;
+		assert_int_equal(tide__optree(m, &opt, &t, NULL), TIDE_OK);
+		for (uint32_t n = 0; n < t.n; n++) {
+			tide_op_row want = { 0 };
+			selves += (int64_t)(t.rows[n].self.alloc_bytes - t.rows[n].self.free_bytes);
+			if (!n)
+				continue;
+			for (uint32_t s = 1; s < m->spans.n; s++)
+				if (same_path(m, &t.paths, s, n))
+					span_sums(m, s, opt.device, &want);
+			check_row(&t.rows[n], &want);
+		}
+		/* nothing is lost: selves, and the root's sum, are what is live at the end */
+		assert_int_equal(selves, end.bytes);
+		assert_int_equal(t.rows[0].all.alloc_bytes - t.rows[0].all.free_bytes, end.bytes);
+		check_flat(m, &t, opt.device);
+		tide__optree_free(&t);
+		tide__model_free(m);
+	}
+}
+
+/* ---- the n-th allocation fails ---- */
+
+static tide_code everything(const tide_model *m)
+{
+	tide_usage u;
+	tide_alive a = { 0 };
+	tide_groups g = { 0 };
+	tide_phases p = { 0 };
+	tide_optree t = { 0 };
+	tide_op_flat f = { 0 };
+	tide_optree_options opt = { .device = TIDE_ANY };
+	tide_code rc = tide__usage(m, UINT64_MAX, 4, &u, NULL);
+	if (rc == TIDE_OK)
+		rc = tide__alive_at(m, m->moves.n, TIDE_ANY, TIDE_ANY, &a, NULL);
+	for (int by = TIDE_BY_OP; by <= TIDE_BY_FRAME && rc == TIDE_OK; by++) {
+		tide__groups_free(&g);
+		rc = tide__groups(m, &a, (tide_group_by)by, &g, NULL);
+	}
+	if (rc == TIDE_OK)
+		rc = tide__phases(m, &p, NULL);
+	if (rc == TIDE_OK)
+		rc = tide__optree(m, &opt, &t, NULL);
+	if (rc == TIDE_OK)
+		rc = tide__optree_flat(&t, &f, NULL);
+	tide__usage_free(&u);
+	tide__alive_free(&a);
+	tide__groups_free(&g);
+	tide__phases_free(&p);
+	tide__optree_free(&t);
+	tide__optree_flat_free(&f);
+	return rc;
+}
+
+static void no_memory(void **state)
+{
+	tide_model *m = memory_model(5, 300);
+	tide_code rc = TIDE_ENOMEM;
+	uint64_t n = 0;
+	while (rc != TIDE_OK) {
+		tide__mem_fail_at(++n);
+		rc = everything(m);
+		tide__mem_fail_at(0);
+		assert_true(rc == TIDE_OK || rc == TIDE_ENOMEM);
+	}
+	assert_true(n > 30);
+	tide__model_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(usage),
+		cmocka_unit_test(cut_at),
+		cmocka_unit_test(alive_and_groups),
+		cmocka_unit_test(largest),
+		cmocka_unit_test(phases),
+		cmocka_unit_test(optree),
+		cmocka_unit_test(no_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
