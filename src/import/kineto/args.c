@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Arguments of one event: known whole numbers into the event, what analyses need into attributes,
+ * everything else stepped over (tide__kineto_args fetches it again when asked). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/kineto/event.h"
+
+static bool add_attr(kin_parser *c, kin_text *key, bool coll, kin_slice v)
+{
+	kin_attr *a = key ? KIN_PUSH(c->out, attrs) : NULL;
+	if (!a)
+		return kin_oom(c);
+	*a = (kin_attr){ .key = key, .coll = coll };
+	if (v.type != '"' && tide__kin_i64(c->s.b + v.at, v.n, &a->number) == KIN_NUM_OK)
+		return true;
+	a->number = 0;
+	a->text = tide__kin_slice_text(c, v);
+	if (!a->text)
+		return kin_oom(c);
+	return true;
+}
+
+/* A counter's value: the bits of a double. Text that is no number is counted as lost. */
+static bool add_sample(kin_parser *c, kin_slice key, kin_slice v)
+{
+	char buf[64], *end;
+	size_t n = v.n < sizeof buf - 1 ? v.n : sizeof buf - 1;
+	memcpy(buf, c->s.b + v.at, n);
+	buf[n] = 0;
+	double d = strtod(buf, &end);
+	if (v.type == '{' || v.type == '[' || end == buf || *end || d != d) {
+		c->out->loss[KIN_LOSS_COUNTER]++;
+		return true;
+	}
+	kin_attr *a = KIN_PUSH(c->out, attrs);
+	if (!a)
+		return kin_oom(c);
+	*a = (kin_attr){ .key = tide__kin_slice_text(c, key) };
+	memcpy(&a->number, &d, sizeof d);
+	return a->key || kin_oom(c);
+}
+
+static void take_number(kin_parser *c, kin_event *e, kin_key k, kin_slice v)
+{
+	int64_t n;
+	kin_num rc = tide__kin_i64(c->s.b + v.at, v.n, &n);
+	if (rc == KIN_NUM_RANGE)
+		c->out->loss[KIN_LOSS_BIG_NUMBER]++;
+	if (rc != KIN_NUM_OK)
+		return;
+	e->num[k] = n;
+	e->has |= UINT64_C(1) << k;
+}
+
+static bool take(kin_parser *c, kin_event *e, kin_slice key, kin_slice v)
+{
+	if (e->counter_args)
+		return e->ph == 'C' ? add_sample(c, key, v)
+				    : add_attr(c, tide__kin_slice_text(c, key), false, v);
+	kin_key k = tide__kin_find_key(c->s.b + key.at, key.n);
+	if (k == KIN_KEY_NONE)
+		return true;
+	if (k == KIN_KEY_NAME || k == KIN_KEY_LABELS) {
+		if (e->ph == 'M' && v.type == '"')
+			e->label = tide__kin_slice_text(c, v);
+		return e->ph != 'M' || v.type != '"' || e->label || kin_oom(c);
+	}
+	uint32_t cats;
+	const char *text = tide__kin_key_text(k, &cats);
+	if (!(cats & KIN_COLL))
+		take_number(c, e, k, v);
+	else if (k == KIN_KEY_COLL_NAME)
+		e->has |= UINT64_C(1) << k;
+	bool wanted = cats & KIN_COLL ? e->cat == TIDE_CAT_OP || e->cat == TIDE_CAT_USER ||
+						tide__cat_is_gpu(e->cat)
+				      : cats >> e->cat & 1;
+	if (e->ph != 'X' || !wanted)
+		return true;
+	return add_attr(c, tide__kin_text(&c->texts, text, key.n), cats & KIN_COLL, v);
+}
+
+/* Without a collective's name, what looked like its arguments was something else. */
+static void drop_coll(kin_out *o, size_t from)
+{
+	size_t n = from;
+	for (size_t i = from; i < o->n_attrs; i++)
+		if (!o->attrs[i].coll)
+			o->attrs[n++] = o->attrs[i];
+	o->n_attrs = n;
+}
+
+static bool member(kin_parser *c, void *user, kin_slice key, kin_slice value)
+{
+	return take(c, user, key, value);
+}
+
+size_t tide__kin_args(kin_parser *c, kin_event *e, size_t p)
+{
+	e->counter_args = e->ph == 'C' || (e->ph == 'X' && e->cat == TIDE_CAT_COUNTERS);
+	p = tide__kin_object(c, p, member, e);
+	if (p != KIN_FAIL && !kin_has(e, KIN_KEY_COLL_NAME) && c->out->n_attrs > e->attr0)
+		drop_coll(c->out, e->attr0);
+	return p;
+}

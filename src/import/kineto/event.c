@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* One event object -> at most one row.
+ *
+ * Members are taken in whatever order they come; of a member that comes twice the last one counts.
+ * Arguments are read in place when phase and category are known by then (Kineto writes them last),
+ * else after the object's end. */
+#include "import/kineto/event.h"
+
+#include <string.h>
+
+/* ---- members ---- */
+
+static inline uint64_t load8(const char *p)
+{
+	uint64_t v;
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+/* Plain digits, at most 15, a point and at most three more: what traces have. 0 = something else.
+ */
+static inline size_t simple_ns(const char *b, size_t p, int64_t *ns)
+{
+	static const uint16_t scale[4] = { 1000, 100, 10, 1 };
+	uint64_t whole = 0, frac = 0;
+	size_t q = p;
+	for (; (unsigned char)(b[q] - '0') < 10; q++)
+		whole = whole * 10 + (uint64_t)(b[q] - '0');
+	size_t digits = q - p, decimals = 0;
+	if (digits == 0 || digits > 16 || whole > (uint64_t)INT64_MAX / 1000 - 1)
+		return 0;
+	if (b[q] == '.') {
+		for (q++; decimals < 3 && (unsigned char)(b[q] - '0') < 10; q++, decimals++)
+			frac = frac * 10 + (uint64_t)(b[q] - '0');
+		if (!decimals)
+			return 0;
+	}
+	if (b[q] != ',' && b[q] != '}' && !kin_is_ws(b[q]))
+		return 0;
+	*ns = (int64_t)(whole * 1000 + frac * scale[decimals]);
+	return q;
+}
+
+static inline size_t time_value(kin_parser *c, size_t p, int64_t *ns, uint8_t *state)
+{
+	size_t q = simple_ns(c->s.b, p, ns);
+	if (q) {
+		*state = KIN_NUM_OK;
+		return q;
+	}
+	kin_slice v;
+	p = tide__kin_value(c, p, &v);
+	if (p != KIN_FAIL)
+		*state = (uint8_t)tide__kin_ns(c->s.b + v.at, v.n, ns);
+	return p;
+}
+
+static size_t args_value(kin_parser *c, kin_event *e, size_t p)
+{
+	kin_slice v;
+	bool known = e->ph && (e->has_cat || e->ph == 'M');
+	bool skip = e->ph == 'X' && (e->cat == TIDE_CAT_PYTHON || e->cat == TIDE_CAT_OVERHEAD);
+	if (c->s.b[p] != '{' || !known || skip) {
+		e->args = c->s.b[p] == '{' && !skip ? p : 0;
+		return tide__kin_value(c, p, &v);
+	}
+	e->args = 0;
+	c->out->n_attrs = e->attr0; /* arguments that come twice: the last ones count */
+	e->has = 0;
+	return tide__kin_args(c, e, p);
+}
+
+#define KEY2(a, b)	 ((uint32_t)(a) | (uint32_t)(b) << 8)
+#define KEY3(a, b, c)	 (KEY2(a, b) | (uint32_t)(c) << 16)
+#define KEY4(a, b, c, d) (KEY3(a, b, c) | (uint32_t)(d) << 24)
+
+/* A member's name of up to four bytes as a number; 0 for a longer one. */
+static inline uint32_t short_key(const char *b, kin_slice key)
+{
+	uint32_t w;
+	memcpy(&w, b + key.at, sizeof w);
+	if (key.n > 4 || key.n == 0)
+		return 0;
+	return key.n == 4 ? w : w & ((1u << (8 * key.n)) - 1);
+}
+
+static size_t member(kin_parser *c, kin_event *e, kin_slice key, size_t p)
+{
+	kin_slice v;
+	switch (short_key(c->s.b, key)) {
+	case KEY2('t', 's'):
+		return time_value(c, p, &e->ts, &e->ts_state);
+	case KEY3('d', 'u', 'r'):
+		return time_value(c, p, &e->dur, &e->dur_state);
+	case KEY4('a', 'r', 'g', 's'):
+		return args_value(c, e, p);
+	case KEY4('n', 'a', 'm', 'e'):
+		return tide__kin_value(c, p, &e->name);
+	case KEY3('p', 'i', 'd'):
+		return tide__kin_value(c, p, &e->pid);
+	case KEY3('t', 'i', 'd'):
+		return tide__kin_value(c, p, &e->tid);
+	case KEY2('i', 'd'):
+		return tide__kin_value(c, p, &e->id);
+	case KEY2('p', 'h'):
+		p = tide__kin_value(c, p, &v);
+		if (p != KIN_FAIL)
+			e->ph = v.type == '"' && v.n == 1 ? c->s.b[v.at] : '?';
+		return p;
+	case KEY3('c', 'a', 't'):
+		p = tide__kin_value(c, p, &v);
+		if (p != KIN_FAIL) {
+			e->cat = (uint8_t)tide__kin_find_cat(c->s.b + v.at, v.n);
+			e->cat_text = v;
+			e->has_cat = true;
+		}
+		return p;
+	default:
+		return tide__kin_value(c, p, &v);
+	}
+}
+
+/* ---- rows ---- */
+
+static kin_row *new_row(kin_parser *c, const kin_event *e, kin_kind kind)
+{
+	kin_row *r = KIN_PUSH(c->out, rows);
+	if (!r) {
+		kin_nomem(c);
+		return NULL;
+	}
+	*r = (kin_row){ .ts = e->ts,
+			.kind = (uint8_t)kind,
+			.cat = e->cat,
+			.src = c->base + e->at,
+			.n_attrs = (uint32_t)(c->out->n_attrs - e->attr0) };
+	return r;
+}
+
+static bool set_name(kin_parser *c, kin_row *r, kin_slice name)
+{
+	r->name = NULL;
+	if (!name.type || !name.n)
+		return true;
+	r->name = tide__kin_slice_text(c, name);
+	return r->name || kin_oom(c);
+}
+
+static bool value_or_zero(kin_parser *c, kin_slice v, kin_val *out)
+{
+	*out = (kin_val){ 0 };
+	return !v.type || tide__kin_slice_val(c, v, out) || kin_oom(c);
+}
+
+static bool thread_lane(kin_parser *c, const kin_event *e, unsigned kind, unsigned cat, kin_row *r)
+{
+	kin_val pid, tid;
+	if (!value_or_zero(c, e->pid, &pid) || !value_or_zero(c, e->tid, &tid))
+		return false;
+	r->lane = tide__kin_lane(&c->lanes, kind, cat, pid, tid);
+	return r->lane || kin_oom(c);
+}
+
+/* "stream 7", as old traces call a stream's thread, is stream 7. */
+static kin_val stream_value(kin_val v)
+{
+	int64_t n;
+	if (v.text && v.text->len > 7 && !memcmp(v.text->s, "stream ", 7) &&
+	    tide__kin_i64(v.text->s + 7, v.text->len - 7, &n) == KIN_NUM_OK)
+		return (kin_val){ .num = n };
+	return v;
+}
+
+/* Device and stream as the arguments say, else as pid and tid do. */
+static bool stream_lane(kin_parser *c, const kin_event *e, unsigned kind, unsigned cat, kin_row *r)
+{
+	kin_val device = { .num = e->num[KIN_KEY_DEVICE] },
+		stream = { .num = e->num[KIN_KEY_STREAM] };
+	if (!kin_has(e, KIN_KEY_DEVICE) && !value_or_zero(c, e->pid, &device))
+		return false;
+	if (!kin_has(e, KIN_KEY_STREAM)) {
+		if (!value_or_zero(c, e->tid, &stream))
+			return false;
+		stream = stream_value(stream);
+	}
+	r->lane = tide__kin_lane(&c->lanes, kind, cat, device, stream);
+	return r->lane || kin_oom(c);
+}
+
+static bool set_lane(kin_parser *c, const kin_event *e, kin_row *r)
+{
+	if (tide__cat_is_gpu(e->cat) || e->cat == TIDE_CAT_GPU_USER)
+		return stream_lane(c, e, TIDE_LANE_STREAM, 0, r);
+	if (e->cat == TIDE_CAT_SYNC)
+		return stream_lane(c, e, TIDE_LANE_OTHER, TIDE_CAT_SYNC, r);
+	if (e->cat == TIDE_CAT_COUNTERS)
+		return thread_lane(c, e, TIDE_LANE_OTHER, TIDE_CAT_COUNTERS, r);
+	return thread_lane(c, e, TIDE_LANE_THREAD, 0, r);
+}
+
+static void set_id(kin_row *r, uint64_t id)
+{
+	r->id = id;
+	r->flags |= KIN_HAS_ID;
+}
+
+static void set_ext(kin_row *r, uint64_t ext, unsigned flags)
+{
+	r->ext = ext;
+	r->flags |= (uint8_t)flags;
+}
+
+static int64_t external_id(const kin_event *e)
+{
+	return kin_has(e, KIN_KEY_EXT)	     ? e->num[KIN_KEY_EXT]
+	       : kin_has(e, KIN_KEY_EXT_OLD) ? e->num[KIN_KEY_EXT_OLD]
+					     : 0;
+}
+
+/* Launches and device rows meet by correlation, ops are found by External id. */
+static void set_ids(const kin_event *e, kin_row *r)
+{
+	int64_t ext = external_id(e), corr = kin_has(e, KIN_KEY_CORR) ? e->num[KIN_KEY_CORR] : -1;
+	if (e->cat == TIDE_CAT_OP || e->cat == TIDE_CAT_USER) {
+		if (ext > 0)
+			set_id(r, (uint64_t)ext);
+		if (kin_has(e, KIN_KEY_SEQ) && e->num[KIN_KEY_SEQ] >= 0)
+			set_ext(r, (uint64_t)e->num[KIN_KEY_SEQ],
+				KIN_HAS_SEQ | (kin_has(e, KIN_KEY_FWD) && e->num[KIN_KEY_FWD] > 0
+						       ? KIN_IS_BWD
+						       : 0));
+		return;
+	}
+	bool gpu = tide__cat_is_gpu(e->cat);
+	if (corr >= 0 && (gpu || e->cat == TIDE_CAT_RUNTIME || e->cat == TIDE_CAT_DRIVER ||
+			  e->cat == TIDE_CAT_SYNC))
+		set_id(r, (uint64_t)corr);
+	if (gpu && ext > 0)
+		set_ext(r, (uint64_t)ext, KIN_HAS_EXT);
+	if (e->cat == TIDE_CAT_SYNC && kin_has(e, KIN_KEY_WAIT_RECORD) &&
+	    e->num[KIN_KEY_WAIT_RECORD] > 0)
+		set_ext(r, (uint64_t)e->num[KIN_KEY_WAIT_RECORD], KIN_HAS_REC);
+}
+
+static bool emit_span(kin_parser *c, kin_event *e)
+{
+	static const kin_loss losses[] = { [KIN_NUM_NOT] = KIN_LOSS_BAD_DUR,
+					   [KIN_NUM_RANGE] = KIN_LOSS_ABSURD_DUR,
+					   [KIN_MISSING] = KIN_LOSS_NO_DUR };
+	kin_loss why = e->dur_state != KIN_NUM_OK ? losses[e->dur_state]
+		       : e->dur < 0		  ? KIN_LOSS_NEG_DUR
+						  : KIN_LOSS_ABSURD_DUR;
+	if (e->cat == KIN_CAT_SKIP)
+		return true;
+	if (e->dur_state != KIN_NUM_OK || e->dur < 0 || e->dur > KIN_DUR_MAX) {
+		c->out->loss[why]++;
+		c->out->n_attrs = e->attr0;
+		return true;
+	}
+	kin_row *r = new_row(c, e, KIN_SPAN);
+	if (!r)
+		return false;
+	r->dur = e->dur;
+	set_ids(e, r);
+	return set_name(c, r, e->name) && set_lane(c, e, r);
+}
+
+static bool is(const kin_parser *c, kin_slice v, const char *text)
+{
+	size_t n = strlen(text);
+	return v.type == '"' && v.n == n && !memcmp(c->s.b + v.at, text, n);
+}
+
+static bool emit_memory(kin_parser *c, kin_event *e)
+{
+	if (!(c->want & TIDE_WANT_MEMORY))
+		return true;
+	if (!kin_has(e, KIN_KEY_MEM_BYTES)) {
+		c->out->loss[KIN_LOSS_MEMORY]++;
+		return true;
+	}
+	kin_row *r = new_row(c, e, KIN_MEMORY);
+	kin_mem *m = r ? KIN_PUSH(c->out, mems) : NULL;
+	if (!m)
+		return kin_oom(c);
+#define GET(key, none) (kin_has(e, KIN_KEY_##key) ? e->num[KIN_KEY_##key] : (none))
+	*m = (kin_mem){ .bytes = GET(MEM_BYTES, 0),
+			.total = GET(MEM_TOTAL, -1),
+			.reserved = GET(MEM_RESERVED, -1),
+			.addr = (uint64_t)GET(MEM_ADDR, -1),
+			.type = (int32_t)GET(MEM_TYPE, 0),
+			.device = (int32_t)GET(MEM_DEVICE, -1) };
+#undef GET
+	return thread_lane(c, e, TIDE_LANE_THREAD, 0, r);
+}
+
+static bool emit_instant(kin_parser *c, kin_event *e)
+{
+	if (is(c, e->name, "[memory]"))
+		return emit_memory(c, e);
+	kin_row *r = new_row(c, e, KIN_INSTANT);
+	return r && set_name(c, r, e->name) &&
+	       (e->pid.type != '0' || thread_lane(c, e, TIDE_LANE_THREAD, 0, r));
+}
+
+static bool emit_counter(kin_parser *c, kin_event *e)
+{
+	kin_row *r = new_row(c, e, KIN_COUNTER);
+	return r && set_name(c, r, e->name);
+}
+
+/* ac2g and its older names repeat the correlation; everything else is kept. */
+static bool emit_flow(kin_parser *c, kin_event *e)
+{
+	static const char *const launch[] = { "ac2g", "async_cpu_to_gpu", "async_gpu", "async" };
+	if (!(c->want & TIDE_WANT_FLOWS) || !e->id.type || e->ph == 't')
+		return true;
+	for (size_t i = 0; i < sizeof launch / sizeof *launch; i++)
+		if (is(c, e->cat_text, launch[i]))
+			return true;
+	kin_val id;
+	kin_row *r = new_row(c, e, e->ph == 's' ? KIN_FLOW_OUT : KIN_FLOW_IN);
+	if (!r || !value_or_zero(c, e->id, &id))
+		return kin_oom(c);
+	set_id(r, id.text ? id.text->hash : (uint64_t)id.num);
+	r->cat = is(c, e->cat_text, "fwdbwd") ? TIDE_FLOW_FWD_BWD : TIDE_FLOW_OTHER;
+	return thread_lane(c, e, TIDE_LANE_THREAD, 0, r);
+}
+
+static bool emit_half(kin_parser *c, kin_event *e)
+{
+	bool async = e->ph != 'B' && e->ph != 'E',
+	     begin = e->ph == 'B' || e->ph == 'b' || e->ph == 'S';
+	kin_row *r = new_row(c, e,
+			     async ? (begin ? KIN_ASYNC_BEGIN : KIN_ASYNC_END)
+				   : (begin ? KIN_BEGIN : KIN_END));
+	if (!r || !set_name(c, r, e->name))
+		return false;
+	if (!async)
+		return set_lane(c, e, r);
+	kin_val id, pid, group = { .text = tide__kin_slice_text(c, e->cat_text) };
+	if (!group.text || !value_or_zero(c, e->id, &id) || !value_or_zero(c, e->pid, &pid))
+		return kin_oom(c);
+	set_id(r, id.text ? id.text->hash : (uint64_t)id.num);
+	r->lane = tide__kin_lane(&c->lanes, TIDE_LANE_OTHER, TIDE_CAT_OTHER, pid, group);
+	return r->lane || kin_oom(c);
+}
+
+static bool emit_meta(kin_parser *c, kin_event *e)
+{
+	kin_kind kind = is(c, e->name, "thread_name")	   ? KIN_NAME_THREAD
+			: is(c, e->name, "process_name")   ? KIN_NAME_PROCESS
+			: is(c, e->name, "process_labels") ? KIN_LABEL_PROCESS
+							   : KIN_SPAN;
+	if (kind == KIN_SPAN || !e->label)
+		return true;
+	kin_row *r = new_row(c, e, kind);
+	if (!r)
+		return false;
+	r->name = e->label;
+	return thread_lane(c, e, TIDE_LANE_UNKNOWN, 0, r);
+}
+
+typedef bool emitter(kin_parser *c, kin_event *e);
+
+static emitter *emitter_of(char ph)
+{
+	switch (ph) {
+	case 'X':
+		return emit_span;
+	case 'i':
+	case 'I':
+	case 'R':
+	case 'n':
+	case 'T':
+		return emit_instant;
+	case 'C':
+		return emit_counter;
+	case 's':
+	case 't':
+	case 'f':
+		return emit_flow;
+	case 'B':
+	case 'E':
+	case 'b':
+	case 'e':
+	case 'S':
+	case 'F':
+		return emit_half;
+	case 'M':
+		return emit_meta;
+	default:
+		return NULL;
+	}
+}
+
+static bool emit(kin_parser *c, kin_event *e)
+{
+	emitter *make = emitter_of(e->ph);
+	kin_out *o = c->out;
+	o->events++;
+	bool timed = e->ts_state == KIN_NUM_OK && e->ts > -KIN_TS_MAX && e->ts < KIN_TS_MAX;
+	if (!make || (e->ph != 'M' && !timed)) {
+		o->loss[!e->ph ? KIN_LOSS_NO_PHASE : !make ? KIN_LOSS_PHASE : KIN_LOSS_TIME]++;
+		o->n_attrs = e->attr0;
+		return true;
+	}
+	size_t rows = o->n_rows;
+	if (!make(c, e))
+		return false;
+	if (o->n_rows == rows)
+		o->n_attrs = e->attr0;
+	return true;
+}
+
+size_t tide__kin_event(kin_parser *c, size_t p)
+{
+	const char *b = c->s.b;
+	kin_event e;
+	memset(&e, 0, offsetof(kin_event, num));
+	e.label = NULL;
+	e.at = p;
+	e.ts_state = e.dur_state = KIN_MISSING;
+	e.cat = TIDE_CAT_OTHER;
+	e.attr0 = c->out->n_attrs;
+	for (p = kin_ws(b, p + 1); b[p] != '}';) {
+		kin_slice key;
+		p = tide__kin_key(c, p, &key);
+		if (p != KIN_FAIL)
+			p = member(c, &e, key, p);
+		if (p == KIN_FAIL)
+			goto fail;
+		p = kin_ws(b, p);
+		if (b[p] == ',') {
+			p = kin_ws(b, p + 1);
+		} else if (b[p] != '}') {
+			kin_fail(c, p);
+			goto fail;
+		}
+	}
+	if (e.args && tide__kin_args(c, &e, e.args) == KIN_FAIL)
+		goto fail;
+	if (emit(c, &e))
+		return p + 1;
+fail:
+	c->out->n_attrs = e.attr0;
+	return KIN_FAIL;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* One event while it is being read. */
+#ifndef TIDE_IMPORT_KINETO_EVENT_H
+#define TIDE_IMPORT_KINETO_EVENT_H
+
+#include "import/kineto/kin.h"
+#include "import/kineto/number.h"
+#include "import/kineto/words.h"
+
+typedef struct kin_event {
+	size_t at;   /* its `{` */
+	size_t args; /* its arguments' `{`, 0 = none or read already */
+	int64_t ts, dur;
+	kin_slice name, pid, tid, id, cat_text;
+	uint8_t ts_state, dur_state; /* kin_num; NOT + 1 .. = missing, see KIN_MISSING */
+	uint8_t cat;		     /* TIDE_CAT_* or KIN_CAT_SKIP */
+	char ph;		     /* 0 = none yet */
+	bool has_cat;
+	bool counter_args; /* every argument is a value: ph C, or a profiler range */
+	size_t attr0;	   /* its first attribute in c->out->attrs */
+	uint64_t has;	   /* bit per kin_key: num[key] is set */
+	int64_t num[KIN_N_KEYS];
+	kin_text *label; /* KIN_KEY_NAME or LABELS of a metadata event */
+} kin_event;
+
+#define KIN_MISSING 7
+
+static inline bool kin_has(const kin_event *e, kin_key k)
+{
+	return e->has >> k & 1;
+}
+
+/* Read the arguments at p into e; byte after them, or KIN_FAIL. ph and cat must be known. */
+size_t tide__kin_args(kin_parser *c, kin_event *e, size_t p);
+
+#endif

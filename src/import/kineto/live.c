@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "import/kineto/live.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+
+/* The last range that starts at or before addr, 0 = none. */
+static uint32_t floor_of(const kin_live *l, uint64_t addr)
+{
+	uint32_t i = l->root, best = 0;
+	while (i) {
+		const kin_live_node *k = &l->nodes[i];
+		if (k->addr <= addr)
+			best = i;
+		i = k->addr <= addr ? k->right : k->left;
+	}
+	return best;
+}
+
+static uint32_t new_node(kin_live *l)
+{
+	uint32_t i = l->free;
+	if (i) {
+		l->free = l->nodes[i].left;
+		return i;
+	}
+	if (l->n + 1 >= l->cap) {
+		size_t cap = l->cap + l->cap / 2 + 64;
+		kin_live_node *big = tide__realloc(l->nodes, cap, sizeof *big);
+		if (!big)
+			return 0;
+		l->nodes = big;
+		l->cap = cap;
+	}
+	return (uint32_t)++l->n;
+}
+
+/* Walk down to the first node of lower rank, split what is below it around the address. */
+static void insert(kin_live *l, uint32_t i)
+{
+	kin_live_node *v = l->nodes, *k = &v[i];
+	uint32_t *at = &l->root;
+	while (*at && v[*at].rank >= k->rank)
+		at = k->addr < v[*at].addr ? &v[*at].left : &v[*at].right;
+	uint32_t rest = *at, *less = &k->left, *more = &k->right;
+	*at = i;
+	while (rest) {
+		if (v[rest].addr < k->addr) {
+			*less = rest;
+			less = &v[rest].right;
+			rest = *less;
+		} else {
+			*more = rest;
+			more = &v[rest].left;
+			rest = *more;
+		}
+	}
+	*less = *more = 0;
+}
+
+bool tide__kin_live_add(kin_live *l, uint64_t addr, uint64_t size, bool *overlaps)
+{
+	*overlaps = true;
+	if (addr > UINT64_MAX - size)
+		return true;
+	uint32_t below = floor_of(l, size ? addr + size - 1 : addr);
+	if (below &&
+	    (l->nodes[below].addr >= addr || l->nodes[below].addr + l->nodes[below].size > addr))
+		return true;
+	*overlaps = false;
+	uint32_t i = new_node(l);
+	if (!i)
+		return false;
+	l->nodes[i] =
+		(kin_live_node){ .addr = addr, .size = size, .rank = (uint32_t)tide__mix(addr) };
+	insert(l, i);
+	return true;
+}
+
+void tide__kin_live_del(kin_live *l, uint64_t addr)
+{
+	kin_live_node *v = l->nodes;
+	uint32_t *at = &l->root;
+	while (*at && v[*at].addr != addr)
+		at = addr < v[*at].addr ? &v[*at].left : &v[*at].right;
+	uint32_t i = *at;
+	if (!i)
+		return;
+	uint32_t a = v[i].left, b = v[i].right;
+	while (a && b) { /* join: the higher rank goes up */
+		bool up = v[a].rank >= v[b].rank;
+		*at = up ? a : b;
+		at = up ? &v[a].right : &v[b].left;
+		*(up ? &a : &b) = *at;
+	}
+	*at = a ? a : b;
+	v[i].left = l->free;
+	l->free = i;
+}
+
+void tide__kin_live_fini(kin_live *l)
+{
+	tide__free(l->nodes);
+	*l = (kin_live){ 0 };
+}

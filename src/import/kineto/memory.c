@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* [memory] instants -> allocations, moves, and samples of the allocator's own totals.
+ *
+ * Events are taken in time order (input order within a nanosecond) and paired by device and
+ * address. A free of something never seen allocated was there before: it becomes an allocation
+ * born at the trace's start (TIDE_ALLOC_BEFORE). What the allocator's total says was there besides
+ * becomes one more such allocation per device, at address 0, so that live bytes equal the
+ * allocator's "Total Allocated" at every event. A new allocation at an address still alive implies
+ * the lost free (TIDE_ALLOC_REUSED). */
+#include <string.h>
+
+#include "base/mem.h"
+#include "import/kineto/kin.h"
+#include "import/kineto/live.h"
+#include "model/order.h"
+
+typedef struct pool {
+	int32_t type, device;
+	uint32_t row;		  /* model pool */
+	uint32_t total, reserved; /* counters */
+	int64_t last_total, last_reserved;
+	int64_t sum;  /* of Bytes, where no addresses are given */
+	bool based;   /* first total seen */
+	int64_t base; /* bytes that were there before the first event */
+	kin_live live;
+	tide_map at; /* address -> alloc row */
+} pool;
+
+typedef struct state {
+	kin_build *b;
+	KIN_VEC(pool, pools);
+	tide_map pool_of; /* (type, device) -> index + 1 */
+	uint32_t *order;
+	uint32_t *last; /* per lane: last span begun */
+	uint32_t next;	/* next span to begin */
+	uint64_t lost_frees, sizes_differ, reused, overlaps;
+} state;
+
+/* torch's device types to ours; ROCm calls its devices CUDA here and there, see finish.c. */
+static unsigned device_kind(int32_t type)
+{
+	static const uint8_t of[] = {
+		[0] = TIDE_DEVICE_HOST, [1] = TIDE_DEVICE_CUDA, [6] = TIDE_DEVICE_CUDA,
+		[12] = TIDE_DEVICE_XPU, [13] = TIDE_DEVICE_MPS, [19] = TIDE_DEVICE_MTIA
+	};
+	bool known = type >= 0 && (size_t)type < sizeof of && of[type];
+	return known ? of[type] : TIDE_DEVICE_OTHER;
+}
+
+static bool pool_init(kin_build *b, pool *p)
+{
+	tide_model *m = b->m;
+	unsigned kind = device_kind(p->type);
+	bool host = kind == TIDE_DEVICE_HOST;
+	uint32_t device = tide__kin_device_row(b, kind, host ? 0 : p->device);
+	p->row = tide__push(&m->pools, &tide_pools_desc);
+	tide_str unit = tide__str(m, "bytes"), total = tide__str(m, "Total Allocated"),
+		 reserved = tide__str(m, "Total Reserved"),
+		 name = tide__str(m, host ? "heap" : "DRAM");
+	if (!device || !p->row || !unit.i || !total.i || !reserved.i || !name.i)
+		return false;
+	m->pools.device[p->row].i = device;
+	m->pools.name[p->row] = name;
+	m->pools.kind[p->row] = host ? TIDE_POOL_HEAP : TIDE_POOL_DRAM;
+	p->total = tide__kin_counter_row(b, total.i, unit.i, device);
+	p->reserved = tide__kin_counter_row(b, reserved.i, unit.i, device);
+	p->last_total = p->last_reserved = -1;
+	return p->total && p->reserved;
+}
+
+static pool *pool_of(state *st, const kin_mem *m)
+{
+	uint64_t key = (uint64_t)(uint32_t)m->type << 32 | (uint32_t)m->device;
+	uint32_t i = tide__map_get(&st->pool_of, key);
+	if (i)
+		return &st->pools[i - 1];
+	pool *p = KIN_PUSH(st, pools);
+	if (!p)
+		return NULL;
+	*p = (pool){ .type = m->type, .device = m->device };
+	bool ok = pool_init(st->b, p) && tide__map_put(&st->pool_of, key, (uint32_t)st->n_pools);
+	return ok ? p : NULL;
+}
+
+static bool sample(state *st, uint32_t counter, int64_t t, int64_t value, int64_t *last)
+{
+	tide_samples *s = &st->b->m->samples;
+	size_t row;
+	if (value < 0 || value == *last)
+		return true;
+	*last = value;
+	if (!tide__table_push(s, &tide_samples_desc, &row))
+		return false;
+	s->t[row] = t;
+	s->value[row] = (double)value;
+	s->counter[row].i = counter;
+	return true;
+}
+
+static bool move(state *st, uint32_t row, unsigned kind)
+{
+	tide_moves *v = &st->b->m->moves;
+	size_t i;
+	if (!tide__table_push(v, &tide_moves_desc, &i))
+		return false;
+	v->row[i] = row;
+	v->kind[i] = (uint8_t)kind;
+	return true;
+}
+
+/* The innermost span of the lane at time t; times never go back between calls. */
+static uint32_t span_at(state *st, uint32_t lane, int64_t t)
+{
+	const tide_spans *s = &st->b->m->spans;
+	for (; st->next < s->n && s->t0[st->next] <= t; st->next++)
+		st->last[s->lane[st->next].i] = st->next;
+	uint32_t i = st->last[lane];
+	while (i && s->t1[i] < t)
+		i = s->parent[i].i;
+	return i;
+}
+
+static uint32_t put_alloc(state *st, pool *p, uint64_t addr, uint64_t size, int64_t t,
+			  unsigned flags)
+{
+	tide_allocs *a = &st->b->m->allocs;
+	uint32_t row = tide__push(a, &tide_allocs_desc);
+	if (!row)
+		return 0;
+	a->addr[row] = addr;
+	a->size[row] = a->requested[row] = size;
+	a->born[row] = t;
+	a->died[row] = TIDE_T_NEVER;
+	a->pool[row].i = p->row;
+	a->flags[row] = (uint8_t)flags;
+	bool overlaps, ok = tide__kin_live_add(&p->live, addr, size, &overlaps);
+	if (overlaps) {
+		a->flags[row] |= TIDE_ALLOC_OVERLAPS;
+		st->overlaps++;
+	}
+	ok = ok && tide__map_put(&p->at, addr, row) && move(st, row, TIDE_MOVE_ALLOC);
+	return ok ? row : 0;
+}
+
+static bool end_alloc(state *st, pool *p, uint32_t row, int64_t t, unsigned flags)
+{
+	tide_allocs *a = &st->b->m->allocs;
+	a->died[row] = t;
+	a->flags[row] |= (uint8_t)flags;
+	tide__map_del(&p->at, a->addr[row]);
+	if (!(a->flags[row] & TIDE_ALLOC_OVERLAPS))
+		tide__kin_live_del(&p->live, a->addr[row]);
+	return move(st, row, TIDE_MOVE_FREE);
+}
+
+static uint64_t magnitude(int64_t v)
+{
+	return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+}
+
+static bool do_alloc(state *st, pool *p, const kin_move *v)
+{
+	uint32_t old = tide__map_get(&p->at, v->mem.addr);
+	if (old) {
+		st->reused++;
+		if (!end_alloc(st, p, old, v->ts, TIDE_ALLOC_REUSED))
+			return false;
+	}
+	uint32_t row = put_alloc(st, p, v->mem.addr, (uint64_t)v->mem.bytes, v->ts, 0);
+	if (!row)
+		return false;
+	st->b->m->allocs.lane[row].i = v->lane;
+	st->b->m->allocs.span[row].i = span_at(st, v->lane, v->ts);
+	return true;
+}
+
+static bool do_free(state *st, pool *p, const kin_move *v)
+{
+	uint32_t row = tide__map_get(&p->at, v->mem.addr);
+	if (!row) {
+		st->lost_frees++;
+		return true;
+	}
+	if (st->b->m->allocs.size[row] != magnitude(v->mem.bytes))
+		st->sizes_differ++;
+	return end_alloc(st, p, row, v->ts, 0);
+}
+
+/* Events without an address cannot be paired: their running sum becomes a counter. */
+static bool no_address(state *st, pool *p, const kin_move *v)
+{
+	tide_str name = tide__str(st->b->m, "Bytes since the trace's start");
+	uint32_t counter =
+		name.i ? tide__kin_counter_row(st->b, name.i, 0, st->b->m->pools.device[p->row].i)
+		       : 0;
+	tide_samples *s = &st->b->m->samples;
+	size_t row;
+	if (!counter || !tide__table_push(s, &tide_samples_desc, &row))
+		return false;
+	p->sum = (int64_t)((uint64_t)p->sum + (uint64_t)v->mem.bytes);
+	s->t[row] = v->ts;
+	s->value[row] = (double)p->sum;
+	s->counter[row].i = counter;
+	return true;
+}
+
+static bool replay(state *st)
+{
+	for (size_t i = 0; i < st->b->n_moves; i++) {
+		const kin_move *v = &st->b->moves[st->order[i]];
+		pool *p = pool_of(st, &v->mem);
+		bool gpu = v->mem.type != 0;
+		if (!p || (gpu && !sample(st, p->total, v->ts, v->mem.total, &p->last_total)) ||
+		    (gpu && !sample(st, p->reserved, v->ts, v->mem.reserved, &p->last_reserved)))
+			return false;
+		bool ok = v->mem.addr == UINT64_MAX ? no_address(st, p, v)
+			  : v->mem.bytes > 0	    ? do_alloc(st, p, v)
+			  : v->mem.bytes < 0	    ? do_free(st, p, v)
+						    : true;
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+/* Frees of what was never seen allocated: put those allocations at the trace's start. An address
+ * freed twice in a row gives one. */
+static bool find_before(state *st)
+{
+	enum { LIVE = 1, GONE = 2 };
+	for (size_t i = 0; i < st->b->n_moves; i++) {
+		const kin_move *v = &st->b->moves[st->order[i]];
+		pool *p = pool_of(st, &v->mem);
+		if (!p)
+			return false;
+		if (!p->based && v->mem.total >= 0) {
+			p->based = true;
+			p->base = (int64_t)((uint64_t)v->mem.total - (uint64_t)v->mem.bytes);
+		}
+		if (v->mem.addr == UINT64_MAX || v->mem.bytes == 0)
+			continue;
+		uint32_t seen = tide__map_get(&p->at, v->mem.addr);
+		if (v->mem.bytes < 0 && !seen) {
+			kin_before *k = KIN_PUSH(st->b, before);
+			if (!k)
+				return false;
+			*k = (kin_before){ v->mem.addr, magnitude(v->mem.bytes),
+					   (uint32_t)(p - st->pools) };
+		}
+		if (!tide__map_put(&p->at, v->mem.addr, v->mem.bytes > 0 ? LIVE : GONE))
+			return false;
+	}
+	return true;
+}
+
+static bool put_before(state *st)
+{
+	kin_build *b = st->b;
+	for (size_t i = 0; i < st->n_pools; i++)
+		tide__map_free(&st->pools[i].at);
+	for (size_t i = 0; i < b->n_before; i++) {
+		pool *p = &st->pools[b->before[i].pool];
+		p->base = (int64_t)((uint64_t)p->base - b->before[i].size);
+		if (!put_alloc(st, p, b->before[i].addr, b->before[i].size, 0, TIDE_ALLOC_BEFORE))
+			return false;
+	}
+	for (size_t i = 0; i < st->n_pools; i++) {
+		pool *p = &st->pools[i];
+		bool known = p->based && p->type != 0;
+		if (known && p->base > 0 && !tide__map_get(&p->at, 0) &&
+		    !put_alloc(st, p, 0, (uint64_t)p->base, 0, TIDE_ALLOC_BEFORE))
+			return false;
+		if (known && p->base < 0 &&
+		    !tide__fact_add(b->m, "loss.memory_total_contradicts", 1))
+			return false;
+	}
+	return true;
+}
+
+static inline bool earlier(const void *ctx, uint32_t x, uint32_t y)
+{
+	const kin_move *v = ctx;
+	return v[x].ts < v[y].ts;
+}
+
+static bool tell(state *st)
+{
+	tide_model *m = st->b->m;
+	return (!st->lost_frees ||
+		tide__fact_add(m, "loss.frees_of_unknown_memory", (int64_t)st->lost_frees)) &&
+	       (!st->sizes_differ ||
+		tide__fact_add(m, "loss.frees_of_another_size", (int64_t)st->sizes_differ)) &&
+	       (!st->reused || tide__fact_add(m, "loss.frees_missing", (int64_t)st->reused)) &&
+	       (!st->overlaps ||
+		tide__fact_add(m, "loss.allocations_overlapping", (int64_t)st->overlaps)) &&
+	       (!st->b->n_before ||
+		tide__fact_add(m, "kineto.frees_of_earlier_memory", (int64_t)st->b->n_before));
+}
+
+bool tide__kin_memory(kin_build *b)
+{
+	state st = { .b = b, .next = 1 };
+	size_t n = b->n_moves;
+	if (!n)
+		return true;
+	st.order = n < UINT32_MAX ? tide__alloc(n * 2, sizeof *st.order) : NULL;
+	st.last = tide__calloc(b->m->lanes.n, sizeof *st.last);
+	bool ok = st.order && st.last;
+	for (uint32_t i = 0; ok && i < n; i++)
+		st.order[i] = i;
+	if (ok)
+		tide__order(st.order, st.order + n, n, earlier, b->moves);
+	ok = ok && find_before(&st) && put_before(&st) && replay(&st) && tell(&st);
+	for (size_t i = 0; i < st.n_pools; i++) {
+		tide__map_free(&st.pools[i].at);
+		tide__kin_live_fini(&st.pools[i].live);
+	}
+	tide__free(st.pools);
+	tide__map_free(&st.pool_of);
+	tide__free(st.order);
+	tide__free(st.last);
+	return ok;
+}

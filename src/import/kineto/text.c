@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Texts and lanes of one parser: interned, never moved, found by hash. And JSON's escapes. */
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/mem.h"
+#include "import/kineto/kin.h"
+
+/* ---- arena ---- */
+
+struct kin_block {
+	struct kin_block *next;
+	char bytes[];
+};
+
+enum { BLOCK = 1 << 16 };
+
+void *tide__kin_arena(kin_arena *a, size_t n)
+{
+	if (n > SIZE_MAX - 64)
+		return NULL;
+	n = (n + 7) & ~(size_t)7;
+	if (n > a->left) {
+		size_t room = n > BLOCK / 4 ? n : BLOCK;
+		struct kin_block *k = tide__alloc(sizeof *k + room, 1);
+		if (!k)
+			return NULL;
+		if (n > BLOCK / 4 &&
+		    a->head) { /* a large one alone; go on filling the current block */
+			k->next = a->head->next;
+			a->head->next = k;
+			return k->bytes;
+		}
+		k->next = a->head;
+		a->head = k;
+		a->at = k->bytes;
+		a->left = room;
+	}
+	void *p = a->at;
+	a->at += n;
+	a->left -= n;
+	return p;
+}
+
+void tide__kin_arena_fini(kin_arena *a)
+{
+	for (struct kin_block *k = a->head, *next; k; k = next) {
+		next = k->next;
+		tide__free(k);
+	}
+	*a = (kin_arena){ 0 };
+}
+
+/* ---- texts ---- */
+
+static bool texts_grow(kin_texts *t)
+{
+	size_t slots = t->slots ? (t->mask + 1) * 2 : 1024;
+	kin_text **big = tide__calloc(slots, sizeof *big);
+	if (!big)
+		return false;
+	for (size_t i = 0; t->slots && i <= t->mask; i++) {
+		if (!t->slots[i])
+			continue;
+		size_t at = t->slots[i]->hash & (slots - 1);
+		while (big[at])
+			at = (at + 1) & (slots - 1);
+		big[at] = t->slots[i];
+	}
+	tide__free(t->slots);
+	t->slots = big;
+	t->mask = slots - 1;
+	return true;
+}
+
+kin_text *tide__kin_text(kin_texts *t, const char *s, size_t n)
+{
+	if (n >= UINT32_MAX || ((!t->slots || t->n >= t->mask / 2) && !texts_grow(t)))
+		return NULL;
+	uint64_t hash = XXH3_64bits(s, n);
+	size_t at = hash & t->mask;
+	for (kin_text *e; (e = t->slots[at]); at = (at + 1) & t->mask)
+		if (e->hash == hash && e->len == n && !memcmp(e->s, s, n))
+			return e;
+	kin_text *e = tide__kin_arena(&t->arena, sizeof *e + n + 1);
+	if (!e)
+		return NULL;
+	e->hash = hash;
+	e->len = (uint32_t)n;
+	e->global = 0;
+	memcpy(e->s, s, n);
+	e->s[n] = 0;
+	t->slots[at] = e;
+	t->n++;
+	return e;
+}
+
+void tide__kin_texts_fini(kin_texts *t)
+{
+	tide__kin_arena_fini(&t->arena);
+	tide__free(t->slots);
+	*t = (kin_texts){ 0 };
+}
+
+/* ---- lanes ---- */
+
+static uint64_t val_hash(kin_val v)
+{
+	return v.text ? v.text->hash : tide__mix((uint64_t)v.num);
+}
+
+static uint64_t lane_hash(unsigned kind, unsigned cat, kin_val a, kin_val b)
+{
+	return tide__mix(val_hash(a) * 3 + val_hash(b) * 5 + kind * 64 + cat);
+}
+
+static bool same(kin_val x, kin_val y)
+{
+	return x.text == y.text && (x.text || x.num == y.num);
+}
+
+static bool is_lane(const kin_lane *l, unsigned kind, unsigned cat, kin_val a, kin_val b)
+{
+	return same(l->b, b) && same(l->a, a) && l->kind == kind && l->cat == cat;
+}
+
+static bool lanes_grow(kin_lanes *l)
+{
+	size_t slots = l->slots ? (l->mask + 1) * 2 : 64;
+	kin_lane **big = tide__calloc(slots, sizeof *big);
+	if (!big)
+		return false;
+	for (size_t i = 0; l->slots && i <= l->mask; i++) {
+		kin_lane *e = l->slots[i];
+		if (!e)
+			continue;
+		size_t at = lane_hash(e->kind, e->cat, e->a, e->b) & (slots - 1);
+		while (big[at])
+			at = (at + 1) & (slots - 1);
+		big[at] = e;
+	}
+	tide__free(l->slots);
+	l->slots = big;
+	l->mask = slots - 1;
+	return true;
+}
+
+kin_lane *tide__kin_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, kin_val b)
+{
+	if (l->last && is_lane(l->last, kind, cat, a, b))
+		return l->last;
+	if ((!l->slots || l->n >= l->mask / 2) && !lanes_grow(l))
+		return NULL;
+	size_t at = lane_hash(kind, cat, a, b) & l->mask;
+	for (kin_lane *e; (e = l->slots[at]); at = (at + 1) & l->mask)
+		if (is_lane(e, kind, cat, a, b))
+			return l->last = e;
+	kin_lane *e = tide__kin_arena(&l->arena, sizeof *e);
+	if (!e)
+		return NULL;
+	*e = (kin_lane){ .a = a, .b = b, .kind = (uint8_t)kind, .cat = (uint8_t)cat };
+	l->slots[at] = e;
+	l->n++;
+	return l->last = e;
+}
+
+void tide__kin_lanes_fini(kin_lanes *l)
+{
+	tide__kin_arena_fini(&l->arena);
+	tide__free(l->slots);
+	*l = (kin_lanes){ 0 };
+}
+
+/* ---- escapes ---- */
+
+static int hex4(const char *s, size_t n)
+{
+	int v = 0;
+	if (n < 4)
+		return -1;
+	for (int i = 0; i < 4; i++) {
+		char c = s[i];
+		int d = c >= '0' && c <= '9'			 ? c - '0'
+			: (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
+								 : -1;
+		if (d < 0)
+			return -1;
+		v = v << 4 | d;
+	}
+	return v;
+}
+
+static char *put_utf8(char *o, uint32_t c)
+{
+	if (c < 0x80) {
+		*o++ = (char)c;
+	} else if (c < 0x800) {
+		*o++ = (char)(0xc0 | c >> 6);
+		*o++ = (char)(0x80 | (c & 63));
+	} else if (c < 0x10000) {
+		*o++ = (char)(0xe0 | c >> 12);
+		*o++ = (char)(0x80 | (c >> 6 & 63));
+		*o++ = (char)(0x80 | (c & 63));
+	} else {
+		*o++ = (char)(0xf0 | c >> 18);
+		*o++ = (char)(0x80 | (c >> 12 & 63));
+		*o++ = (char)(0x80 | (c >> 6 & 63));
+		*o++ = (char)(0x80 | (c & 63));
+	}
+	return o;
+}
+
+/* \uXXXX at s (after the u): bytes taken, 0 if it is not one. */
+static size_t put_u(const char *s, size_t n, char **o)
+{
+	int hi = hex4(s, n);
+	if (hi < 0)
+		return 0;
+	if (hi >= 0xd800 && hi < 0xdc00 && n >= 10 && s[4] == '\\' && s[5] == 'u') {
+		int lo = hex4(s + 6, n - 6);
+		if (lo >= 0xdc00 && lo < 0xe000) {
+			*o = put_utf8(*o, 0x10000 + ((uint32_t)(hi - 0xd800) << 10) +
+						  (uint32_t)(lo - 0xdc00));
+			return 10;
+		}
+	}
+	*o = put_utf8(*o, (uint32_t)hi);
+	return 4;
+}
+
+size_t tide__kin_unescape(const char *s, size_t n, char *out)
+{
+	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+	char *o = out;
+	for (size_t i = 0; i < n; i++) {
+		if (s[i] != '\\' || i + 1 == n) {
+			*o++ = s[i];
+			continue;
+		}
+		char c = s[++i];
+		const char *k = c ? strchr(from, c) : NULL;
+		size_t used = c == 'u' ? put_u(s + i + 1, n - i - 1, &o) : 0;
+		i += used;
+		if (used)
+			continue;
+		if (!k)
+			*o++ = '\\';
+		*o++ = k ? to[k - from] : c;
+	}
+	return (size_t)(o - out);
+}

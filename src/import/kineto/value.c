@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Reading JSON values: where they begin and end, and what a string says. Nothing recurses: a
+ * container is stepped over through the scanner's bit maps. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "import/kineto/kin.h"
+#include "import/kineto/number.h"
+
+static size_t scalar(kin_parser *c, size_t p, kin_slice *v)
+{
+	static const bool ends[256] = {
+		[','] = 1, ['}'] = 1, [']'] = 1,  [':'] = 1,  ['"'] = 1, ['{'] = 1,
+		['['] = 1, [' '] = 1, ['\n'] = 1, ['\r'] = 1, ['\t'] = 1
+	};
+	const unsigned char *b = (const unsigned char *)c->s.b;
+	size_t e = p;
+	while (e < c->s.n && !ends[b[e]])
+		e++;
+	if (e == p || e >= c->s.n)
+		return kin_fail(c, e);
+	*v = (kin_slice){ p, e - p, '0' };
+	return e;
+}
+
+size_t tide__kin_value(kin_parser *c, size_t p, kin_slice *v)
+{
+	char ch = c->s.b[p];
+	if (ch == '"') {
+		size_t e = kin_quote(&c->s, p + 1);
+		if (e >= c->s.n)
+			return kin_fail(c, e);
+		*v = (kin_slice){ p + 1, e - p - 1, '"' };
+		return e + 1;
+	}
+	if (ch != '{' && ch != '[')
+		return scalar(c, p, v);
+	size_t e = tide__kin_scan_skip(&c->s, p);
+	if (e == SIZE_MAX)
+		return kin_fail(c, kin_is_open(&c->s, p) ? c->s.n : p);
+	*v = (kin_slice){ p, e - p, ch };
+	return e;
+}
+
+size_t tide__kin_key(kin_parser *c, size_t p, kin_slice *key)
+{
+	const char *b = c->s.b;
+	if (b[p] != '"')
+		return kin_fail(c, p);
+	size_t e = kin_quote(&c->s, p + 1);
+	if (e >= c->s.n)
+		return kin_fail(c, e);
+	*key = (kin_slice){ p + 1, e - p - 1, '"' };
+	p = kin_ws(b, e + 1);
+	return b[p] == ':' ? kin_ws(b, p + 1) : kin_fail(c, p);
+}
+
+size_t tide__kin_object(kin_parser *c, size_t p, kin_member *member, void *user)
+{
+	const char *b = c->s.b;
+	if (b[p] != '{')
+		return kin_fail(c, p);
+	for (p = kin_ws(b, p + 1); b[p] != '}';) {
+		kin_slice key, value;
+		p = tide__kin_key(c, p, &key);
+		if (p != KIN_FAIL)
+			p = tide__kin_value(c, p, &value);
+		if (p == KIN_FAIL || !member(c, user, key, value))
+			return KIN_FAIL;
+		p = kin_ws(b, p);
+		if (b[p] == ',')
+			p = kin_ws(b, p + 1);
+		else if (b[p] != '}')
+			return kin_fail(c, p);
+	}
+	return p + 1;
+}
+
+kin_text *tide__kin_slice_text(kin_parser *c, kin_slice v)
+{
+	const char *s = c->s.b + v.at;
+	if (v.type != '"' || !memchr(s, '\\', v.n))
+		return tide__kin_text(&c->texts, s, v.n);
+	if (v.n > c->room) {
+		char *big = tide__realloc(c->scratch, v.n, 1);
+		if (!big)
+			return NULL;
+		c->scratch = big;
+		c->room = v.n;
+	}
+	size_t n = tide__kin_unescape(s, v.n, c->scratch);
+	return tide__kin_text(&c->texts, c->scratch, n);
+}
+
+bool tide__kin_slice_val(kin_parser *c, kin_slice v, kin_val *out)
+{
+	*out = (kin_val){ 0 };
+	if (tide__kin_i64(c->s.b + v.at, v.n, &out->num) == KIN_NUM_OK)
+		return true;
+	out->num = 0;
+	out->text = tide__kin_slice_text(c, v);
+	return out->text != NULL;
+}
+
+void tide__kin_parser_fini(kin_parser *p)
+{
+	tide__kin_scan_fini(&p->s);
+	tide__kin_texts_fini(&p->texts);
+	tide__kin_lanes_fini(&p->lanes);
+	tide__free(p->scratch);
+}
+
+/* ---- vectors ---- */
+
+bool tide__kin_grow(void *items, size_t *cap, size_t n, size_t size)
+{
+	void **p = items;
+	size_t want = n + n / 2 + 64;
+	void *big = tide__realloc(*p, want, size);
+	if (!big)
+		return false;
+	*p = big;
+	*cap = want;
+	return true;
+}
+
+void tide__kin_out_clear(kin_out *o)
+{
+	o->n_rows = o->n_attrs = o->n_mems = o->n_metas = 0;
+	o->events = 0;
+	memset(o->loss, 0, sizeof o->loss);
+}
+
+void tide__kin_out_fini(kin_out *o)
+{
+	tide__free(o->rows);
+	tide__free(o->attrs);
+	tide__free(o->mems);
+	tide__free(o->metas);
+	*o = (kin_out){ 0 };
+}
