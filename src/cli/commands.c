@@ -14,6 +14,9 @@
 	X(ops)           \
 	X(dump)          \
 	X(critical_path) \
+	X(timeline)      \
+	X(flame)         \
+	X(export)        \
 	X(completion)    \
 	X(help)
 

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* One pass in order of start; each track keeps a stack of open spans, linked through `below`. */
+#include "analyze/nest.h"
+
+#include "analyze/cover.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+typedef struct nester {
+	const tide_model *m;
+	tide_nest *t;
+	uint32_t *head;	 /* per lane: its first track */
+	uint32_t *below; /* per span: the open span around it in its track */
+	uint32_t *top;	 /* per track: open span begun last */
+} nester;
+
+int64_t tide__nest_end(const tide_nest *t, const tide_model *m, uint32_t span)
+{
+	uint32_t row = t->n_cut ? tide__map_get(&t->cut, span) : 0;
+	return row ? t->cut_end[row - 1] : tide__span_end(m, span);
+}
+
+static uint32_t new_track(nester *s, tide_lane_id lane, uint32_t number, uint32_t after)
+{
+	tide_nest *t = s->t;
+	if (t->n_tracks == t->cap_tracks) {
+		uint32_t cap = t->cap_tracks * 2;
+		tide_track *tracks = tide__realloc(t->tracks, cap, sizeof *tracks);
+		if (!tracks)
+			return 0;
+		t->tracks = tracks;
+		uint32_t *top = tide__realloc(s->top, cap, sizeof *top);
+		if (!top)
+			return 0;
+		s->top = top;
+		t->cap_tracks = cap;
+	}
+	uint32_t k = t->n_tracks++;
+	t->tracks[k] = (tide_track){ .lane = lane, .number = number };
+	s->top[k] = 0;
+	if (after)
+		t->tracks[after].next = k;
+	else
+		s->head[lane.i] = k;
+	return k;
+}
+
+/* Does [t0, t1] nest in the track? Closes what has ended by t0. */
+static bool fits(nester *s, uint32_t track, int64_t t0, int64_t t1)
+{
+	uint32_t *top = &s->top[track];
+	while (*top && tide__nest_end(s->t, s->m, *top) <= t0)
+		*top = s->below[*top];
+	return !*top || tide__nest_end(s->t, s->m, *top) >= t1;
+}
+
+static bool cut_short(nester *s, uint32_t span, uint32_t track)
+{
+	tide_nest *t = s->t;
+	if (t->n_cut == t->cap_cut) {
+		size_t cap = t->cap_cut ? t->cap_cut * 2 : 64;
+		int64_t *end = tide__realloc(t->cut_end, cap, sizeof *end);
+		if (!end)
+			return false;
+		t->cut_end = end;
+		t->cap_cut = cap;
+	}
+	t->cut_end[t->n_cut++] = tide__nest_end(t, s->m, s->top[track]);
+	return tide__map_put(&t->cut, span, (uint32_t)t->n_cut);
+}
+
+static bool place(nester *s, uint32_t span)
+{
+	const tide_spans *c = &s->m->spans;
+	tide_lane_id lane = c->lane[span];
+	int64_t t0 = c->t0[span], t1 = tide__span_end(s->m, span);
+	uint32_t parent = c->parent[span].i, track = parent ? s->t->track[parent] : 0, last = 0;
+	if (!track || !fits(s, track, t0, t1)) {
+		for (track = s->head[lane.i]; track && !fits(s, track, t0, t1);
+		     track = s->t->tracks[track].next)
+			last = track;
+		uint32_t number = last ? s->t->tracks[last].number + 1 : 0;
+		if (!track && number < TIDE_NEST_TRACKS) {
+			track = new_track(s, lane, number, last);
+			if (!track)
+				return false;
+		} else if (!track) {
+			track = last;
+			if (!cut_short(s, span, track))
+				return false;
+		}
+	}
+	s->t->track[span] = track;
+	s->t->tracks[track].n++;
+	s->below[span] = s->top[track];
+	s->top[track] = span;
+	return true;
+}
+
+/* Counting sort of the spans by track; within one they stay in order of start. */
+static bool put_in_order(const tide_model *m, tide_nest *t)
+{
+	uint32_t at = 0;
+	t->order = tide__alloc(m->spans.n, sizeof *t->order);
+	if (!t->order)
+		return false;
+	for (uint32_t k = 1; k < t->n_tracks; k++) {
+		t->tracks[k].first = at;
+		at += t->tracks[k].n;
+		t->tracks[k].n = 0;
+	}
+	for (uint32_t i = 1; i < m->spans.n; i++) {
+		tide_track *k = &t->tracks[t->track[i]];
+		t->order[k->first + k->n++] = i;
+	}
+	return true;
+}
+
+tide_code tide__nest(const tide_model *m, tide_nest *out, tide_error *err)
+{
+	nester s = { .m = m, .t = out };
+	*out = (tide_nest){ .n_tracks = 1, .cap_tracks = 16 };
+	out->tracks = tide__calloc(out->cap_tracks, sizeof *out->tracks);
+	out->track = tide__calloc(m->spans.n, sizeof *out->track);
+	s.head = tide__calloc(m->lanes.n, sizeof *s.head);
+	s.below = tide__calloc(m->spans.n, sizeof *s.below);
+	s.top = tide__calloc(out->cap_tracks, sizeof *s.top);
+	bool ok = out->tracks && out->track && s.head && s.below && s.top;
+	for (uint32_t i = 1; ok && i < m->spans.n; i++)
+		ok = place(&s, i);
+	ok = ok && put_in_order(m, out);
+	tide__free(s.head);
+	tide__free(s.below);
+	tide__free(s.top);
+	if (ok)
+		return TIDE_OK;
+	tide__nest_free(out);
+	return tide__nomem(err);
+}
+
+void tide__nest_free(tide_nest *t)
+{
+	tide__free(t->tracks);
+	tide__free(t->track);
+	tide__free(t->order);
+	tide__free(t->cut_end);
+	tide__map_free(&t->cut);
+	*t = (tide_nest){ 0 };
+}
+
+typedef struct open_span {
+	uint32_t span;
+	int64_t end;
+} open_span;
+
+bool tide__nest_walk(const tide_nest *t, const tide_model *m, uint32_t track,
+		     const tide_nest_walk *w)
+{
+	const tide_track *k = &t->tracks[track];
+	open_span *open = NULL;
+	size_t n = 0, cap = 0;
+	for (uint32_t i = 0; i < k->n; i++) {
+		uint32_t span = t->order[k->first + i];
+		int64_t t0 = m->spans.t0[span];
+		for (; n && open[n - 1].end <= t0; n--)
+			w->end(w->user, open[n - 1].span, open[n - 1].end);
+		if (n == cap) {
+			cap = cap ? cap * 2 : 64;
+			open_span *more = tide__realloc(open, cap, sizeof *open);
+			if (!more) {
+				tide__free(open);
+				return false;
+			}
+			open = more;
+		}
+		w->begin(w->user, span, t0);
+		open[n++] = (open_span){ span, tide__nest_end(t, m, span) };
+	}
+	for (; n; n--)
+		w->end(w->user, open[n - 1].span, open[n - 1].end);
+	tide__free(open);
+	return true;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "render/export.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "render/gzfile.h"
+
+extern const tide_exporter tide__export_chrome, tide__export_perfetto, tide__export_pprof,
+	tide__export_speedscope, tide__export_folded;
+
+const tide_exporter *const tide__exporters[] = {
+	&tide__export_chrome,	  &tide__export_perfetto, &tide__export_pprof,
+	&tide__export_speedscope, &tide__export_folded,	  NULL,
+};
+
+const tide_exporter *tide__exporter_find(const char *name)
+{
+	for (const tide_exporter *const *e = tide__exporters; *e; e++)
+		if (!strcmp((*e)->name, name))
+			return *e;
+	return NULL;
+}
+
+static bool ends(const char *path, size_t n, const char *suffix, size_t len)
+{
+	return n > len && !strncasecmp(path + n - len, suffix, len);
+}
+
+const tide_exporter *tide__exporter_for(const char *path)
+{
+	size_t n = strlen(path), best = 0;
+	const tide_exporter *found = NULL;
+	if (ends(path, n, ".gz", 3))
+		n -= 3;
+	for (const tide_exporter *const *e = tide__exporters; *e; e++)
+		for (const char *s = (*e)->suffixes; *s;) {
+			size_t len = strcspn(s, ",");
+			if (len > best &&
+			    ends(path, n, s, len)) { /* ".speedscope.json" is longer */
+				best = len;
+				found = *e;
+			}
+			s += len + (s[len] == ',');
+		}
+	return found;
+}
+
+tide_code tide__export(const tide_exporter *e, const tide_model *m, const tide_export_options *opt,
+		       bool gzip, FILE *out, tide_export_stats *st, tide_error *err)
+{
+	*st = (tide_export_stats){ 0 };
+	if (!gzip && !e->gzip)
+		return e->write(m, opt, out, st, err);
+	FILE *gz = tide__gz_open(out);
+	if (!gz)
+		return tide__nomem(err);
+	tide_code rc = e->write(m, opt, gz, st, err);
+	if (fclose(gz) && rc == TIDE_OK)
+		rc = tide__fail_errno(err, "cannot write");
+	return rc;
+}
+
+const char *tide__kineto_cat(unsigned cat)
+{
+	static const char *const cats[] = {
+		[TIDE_CAT_UNKNOWN] = "unknown",
+		[TIDE_CAT_OP] = "cpu_op",
+		[TIDE_CAT_USER] = "user_annotation",
+		[TIDE_CAT_PYTHON] = "python_function",
+		[TIDE_CAT_RUNTIME] = "cuda_runtime",
+		[TIDE_CAT_DRIVER] = "cuda_driver",
+		[TIDE_CAT_KERNEL] = "kernel",
+		[TIDE_CAT_MEMCPY] = "gpu_memcpy",
+		[TIDE_CAT_MEMSET] = "gpu_memset",
+		[TIDE_CAT_MTIA] = "mtia_ccp_events",
+		[TIDE_CAT_GPU_USER] = "gpu_user_annotation",
+		[TIDE_CAT_SYNC] = "cuda_sync",
+		[TIDE_CAT_OVERHEAD] = "overhead",
+		[TIDE_CAT_COUNTERS] = "cuda_profiler_range",
+		[TIDE_CAT_OTHER] = "other",
+	};
+	return cat < sizeof cats / sizeof *cats ? cats[cat] : "unknown";
+}
+
+int64_t tide__export_pid(const tide_model *m, tide_lane_id lane)
+{
+	uint32_t p = m->lanes.process[lane.i].i, d = m->lanes.device[lane.i].i;
+	if (m->lanes.kind[lane.i] == TIDE_LANE_STREAM && d)
+		return m->devices.index[d];
+	return p ? m->processes.pid[p] : 0;
+}
+
+char *tide__export_device(const tide_model *m, tide_device_id d, char *buf, size_t n)
+{
+	snprintf(buf, n, "%s:%" PRId64, tide__device_kind_text(m->devices.kind[d.i]),
+		 m->devices.index[d.i]);
+	return buf;
+}
+
+tide_code tide__export_end(bool nomem, bool write_failed, tide_error *err)
+{
+	if (nomem)
+		return tide__nomem(err);
+	return write_failed ? tide__fail_errno(err, "cannot write") : TIDE_OK;
+}

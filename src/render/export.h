@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Exporters: one file a format, one row in the table (export.c), one function each.
+ *
+ * An exporter writes a whole model to a FILE and knows nothing else; compression is done around it
+ * (render/gzfile.h). Output is the same bytes for the same model. docs/guide/export.md says what
+ * each format keeps. */
+#ifndef TIDE_RENDER_EXPORT_H
+#define TIDE_RENDER_EXPORT_H
+
+#include <stdio.h>
+
+#include "analyze/flame.h"
+
+typedef struct tide_export_options {
+	tide_flame_options flame; /* formats that hold a flame graph: which one */
+} tide_export_options;
+
+typedef struct tide_export_stats { /* what the format could not hold as it was */
+	uint64_t cut_spans;	   /* cut short so that spans nest strictly */
+	uint64_t extra_tracks;	   /* tracks added for spans that do not nest in their lane */
+} tide_export_stats;
+
+typedef struct tide_exporter {
+	const char *name;     /* of --to */
+	const char *what;     /* one line for help */
+	const char *suffixes; /* of files, comma-separated, without .gz: ".json,.trace" */
+	bool binary;	      /* never onto a terminal */
+	bool gzip;	      /* gzip is part of the format */
+	/* TIDE_OK, TIDE_ENOMEM, TIDE_EIO. `st` is zeroed by the caller. */
+	tide_code (*write)(const tide_model *m, const tide_export_options *opt, FILE *out,
+			   tide_export_stats *st, tide_error *err);
+} tide_exporter;
+
+/* NULL-terminated. */
+extern const tide_exporter *const tide__exporters[];
+
+/* By name; by the end of a file name (".gz" is looked through). NULL = none. */
+const tide_exporter *tide__exporter_find(const char *name);
+const tide_exporter *tide__exporter_for(const char *path);
+
+/* Write `m` in the format, gzipped if the format or `gzip` says so. */
+tide_code tide__export(const tide_exporter *e, const tide_model *m, const tide_export_options *opt,
+		       bool gzip, FILE *out, tide_export_stats *st, tide_error *err);
+
+/* ---- what several formats share ---- */
+
+/* Category names as PyTorch's profiler writes them ("cpu_op", "gpu_memcpy" ...). */
+const char *tide__kineto_cat(unsigned cat);
+/* Unix-like process number of a lane; streams belong to one made from their device. */
+int64_t tide__export_pid(const tide_model *m, tide_lane_id lane);
+/* "cuda:0". Returns buf. */
+char *tide__export_device(const tide_model *m, tide_device_id d, char *buf, size_t n);
+/* What a writer that counts failures as it goes returns at its end. */
+tide_code tide__export_end(bool nomem, bool write_failed, tide_error *err);
+
+#endif

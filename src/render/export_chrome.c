@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Chrome trace JSON in PyTorch's dialect: what its profiler writes, our importer reads back as the
+ * same spans, and Perfetto and chrome://tracing show.
+ *
+ * Spans are X events, strictly nested in each (pid, tid): what does not nest in its lane gets a tid
+ * of its own. ts is in us with three decimals, from baseTimeNanoseconds. Kernels are linked to
+ * their launches by `correlation` (the launch's row) and by ac2g flows; memory becomes [memory]
+ * instants and a counter per device. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/nest.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "render/export.h"
+#include "render/json.h"
+
+typedef struct chrome {
+	const tide_model *m;
+	tide_json j;
+	tide_nest nest;
+	int64_t *pid, *tid; /* owned; per track */
+	uint8_t *causes;    /* owned; per span: something was started by it */
+} chrome;
+
+/* ---- pieces of events ---- */
+
+static void us(tide_json *j, const char *key, int64_t ns)
+{
+	tide__json_kfixed(j, key, (double)ns / 1000.0, 3);
+}
+
+static void kstr(chrome *c, const char *key, tide_str s)
+{
+	size_t n;
+	const char *text = tide__text(c->m, s, &n);
+	tide__json_key(&c->j, key);
+	tide__json_strn(&c->j, text, n);
+}
+
+static void begin_event(chrome *c, const char *ph, int64_t pid, int64_t tid)
+{
+	tide__json_object(&c->j);
+	tide__json_kstr(&c->j, "ph", ph);
+	tide__json_kint(&c->j, "pid", pid);
+	tide__json_kint(&c->j, "tid", tid);
+}
+
+static void begin_args(chrome *c)
+{
+	tide__json_key(&c->j, "args");
+	tide__json_object(&c->j);
+}
+
+static void end_args(chrome *c)
+{
+	tide__json_object_end(&c->j);
+	tide__json_object_end(&c->j);
+}
+
+/* ---- who is who ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+	return x[0] != y[0] ? (x[0] < y[0] ? -1 : 1) : x[1] != y[1] ? (x[1] < y[1] ? -1 : 1) : 0;
+}
+
+static bool taken(const int64_t *pairs, size_t n, int64_t pid, int64_t tid)
+{
+	const int64_t key[2] = { pid, tid };
+	return bsearch(key, pairs, n, sizeof key, by_number) != NULL;
+}
+
+/* A lane's first track keeps the lane's number, the others get numbers no lane of it has. Two
+ * lanes of one number in one process keep the first and renumber the second. */
+static bool number_tracks(chrome *c)
+{
+	uint32_t n = c->nest.n_tracks;
+	int64_t(*used)[2] = tide__alloc(c->m->lanes.n, sizeof *used);
+	tide_map seen = { 0 };
+	int64_t spare = 2000000000;
+	bool ok = used != NULL;
+	for (uint32_t l = 0; ok && l < c->m->lanes.n; l++) {
+		used[l][0] = tide__export_pid(c->m, (tide_lane_id){ l });
+		used[l][1] = c->m->lanes.number[l];
+	}
+	if (ok)
+		qsort(used, c->m->lanes.n, sizeof *used, by_number);
+	for (uint32_t k = 1; ok && k < n; k++) {
+		tide_lane_id lane = c->nest.tracks[k].lane;
+		int64_t pid = tide__export_pid(c->m, lane), tid = c->m->lanes.number[lane.i];
+		uint64_t key = tide__mix((uint64_t)pid) ^ (uint64_t)tid;
+		if (c->nest.tracks[k].number || tide__map_get(&seen, key))
+			do
+				tid = spare++;
+			while (taken(used[0], c->m->lanes.n, pid, tid));
+		else
+			ok = tide__map_put(&seen, key, k);
+		c->pid[k] = pid;
+		c->tid[k] = tid;
+	}
+	tide__free(used);
+	tide__map_free(&seen);
+	return ok;
+}
+
+static void meta(chrome *c, const char *what, int64_t pid, int64_t tid, const char *name)
+{
+	begin_event(c, "M", pid, tid);
+	tide__json_kstr(&c->j, "name", what);
+	begin_args(c);
+	tide__json_kstr(&c->j, strstr(what, "label") ? "labels" : "name", name);
+	end_args(c);
+}
+
+static void track_meta(chrome *c, uint32_t k)
+{
+	const tide_track *t = &c->nest.tracks[k];
+	const tide_model *m = c->m;
+	const char *name = tide__text(m, m->lanes.name[t->lane.i], NULL);
+	char text[160];
+	int n;
+	if (*name)
+		n = snprintf(text, sizeof text, "%.120s", name);
+	else
+		n = snprintf(text, sizeof text, "%s %" PRId64,
+			     tide__lane_kind_text(m->lanes.kind[t->lane.i]),
+			     m->lanes.number[t->lane.i]);
+	if (t->number)
+		snprintf(text + n, sizeof text - (size_t)n, " (%" PRIu32 ")", t->number + 1);
+	meta(c, "thread_name", c->pid[k], c->tid[k], text);
+}
+
+static void all_meta(chrome *c)
+{
+	const tide_model *m = c->m;
+	char text[64];
+	for (uint32_t p = 1; p < m->processes.n; p++) {
+		const char *command = tide__text(m, m->processes.command[p], NULL);
+		meta(c, "process_name", m->processes.pid[p], 0, *command ? command : "process");
+		if (m->processes.rank[p] >= 0) {
+			snprintf(text, sizeof text, "rank %" PRId64, m->processes.rank[p]);
+			meta(c, "process_labels", m->processes.pid[p], 0, text);
+		}
+	}
+	for (uint32_t d = 1; d < m->devices.n; d++)
+		if (m->devices.kind[d] != TIDE_DEVICE_HOST)
+			meta(c, "process_labels", m->devices.index[d], 0,
+			     tide__export_device(m, (tide_device_id){ d }, text, sizeof text));
+	for (uint32_t k = 1; k < c->nest.n_tracks; k++)
+		track_meta(c, k);
+}
+
+/* ---- spans ---- */
+
+static void stack_arg(chrome *c, tide_stack_id stack)
+{
+	const tide_model *m = c->m;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	if (!f)
+		return;
+	for (; stack.i; stack = m->stacks.parent[stack.i]) { /* innermost first */
+		tide_frame_id fr = m->stacks.frame[stack.i];
+		fprintf(f, "%s(%" PRIu32 "): %s;", tide__text(m, m->frames.file[fr.i], NULL),
+			m->frames.line[fr.i], tide__text(m, m->frames.function[fr.i], NULL));
+	}
+	if (!fclose(f) && size)
+		tide__json_key(&c->j, "Call stack"), tide__json_strn(&c->j, text, size - 1);
+	free(text);
+}
+
+static bool own_arg(const char *key)
+{
+	static const char *const keys[] = { "correlation", "External id", "device", "stream",
+					    "Call stack" };
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (!strcmp(keys[i], key))
+			return true;
+	return false;
+}
+
+static void links(chrome *c, uint32_t i)
+{
+	const tide_spans *s = &c->m->spans;
+	uint32_t cause = tide__cat_is_gpu(s->cat[i]) ? s->cause[i].i : 0;
+	uint32_t launch = cause ? cause : c->causes[i] ? i : 0;
+	if (!launch)
+		return;
+	bool call = s->cat[launch] == TIDE_CAT_RUNTIME || s->cat[launch] == TIDE_CAT_DRIVER;
+	tide__json_kuint(&c->j, call ? "correlation" : "External id", launch);
+}
+
+/* `at` is a cursor into attrs, which are in order of span. */
+static void span(chrome *c, uint32_t i, size_t *at)
+{
+	const tide_model *m = c->m;
+	const tide_spans *s = &m->spans;
+	uint32_t k = c->nest.track[i], lane = s->lane[i].i, d = m->lanes.device[lane].i;
+	begin_event(c, "X", c->pid[k], c->tid[k]);
+	tide__json_kstr(&c->j, "cat", tide__kineto_cat(s->cat[i]));
+	kstr(c, "name", s->name[i]);
+	us(&c->j, "ts", s->t0[i]);
+	us(&c->j, "dur", tide__nest_end(&c->nest, m, i) - s->t0[i]);
+	begin_args(c);
+	if (m->lanes.kind[lane] == TIDE_LANE_STREAM) {
+		tide__json_kint(&c->j, "device", m->devices.index[d]);
+		tide__json_kint(&c->j, "stream", m->lanes.number[lane]);
+	}
+	links(c, i);
+	if (s->stack[i].i)
+		stack_arg(c, s->stack[i]);
+	for (; *at < m->attrs.n && m->attrs.span[*at].i <= i; ++*at) {
+		const char *key = tide__text(m, m->attrs.key[*at], NULL);
+		if (m->attrs.span[*at].i < i || own_arg(key))
+			continue;
+		if (m->attrs.text[*at].i)
+			kstr(c, key, m->attrs.text[*at]);
+		else
+			tide__json_kint(&c->j, key, m->attrs.number[*at]);
+	}
+	end_args(c);
+}
+
+static void flow(chrome *c, const char *ph, const char *cat, uint64_t id, uint32_t i)
+{
+	uint32_t k = c->nest.track[i];
+	begin_event(c, ph, c->pid[k], c->tid[k]);
+	tide__json_kuint(&c->j, "id", id);
+	tide__json_kstr(&c->j, "cat", cat);
+	tide__json_kstr(&c->j, "name", cat);
+	us(&c->j, "ts", c->m->spans.t0[i]);
+	if (*ph == 'f')
+		tide__json_kstr(&c->j, "bp", "e");
+	tide__json_object_end(&c->j);
+}
+
+static void all_flows(chrome *c)
+{
+	const tide_model *m = c->m;
+	for (uint32_t i = 1; i < m->spans.n; i++) {
+		if (c->causes[i])
+			flow(c, "s", "ac2g", i, i);
+		if (tide__cat_is_gpu(m->spans.cat[i]) && m->spans.cause[i].i)
+			flow(c, "f", "ac2g", m->spans.cause[i].i, i);
+	}
+	for (size_t k = 0; k < m->flows.n; k++) {
+		uint64_t id = m->spans.n + k;
+		const char *cat = tide__flow_kind_text(m->flows.kind[k]);
+		if (m->flows.kind[k] == TIDE_FLOW_LAUNCH)
+			continue; /* the same as spans.cause */
+		flow(c, "s", cat, id, m->flows.from[k].i);
+		flow(c, "f", cat, id, m->flows.to[k].i);
+	}
+}
+
+/* ---- memory, marks, counters ---- */
+
+static int64_t device_type(unsigned kind)
+{
+	return kind == TIDE_DEVICE_HOST	 ? 0
+	       : kind == TIDE_DEVICE_HIP ? 6
+					 : 1; /* as c10 numbers them */
+}
+
+static void memory_event(chrome *c, size_t i, uint64_t *used, uint64_t *reserved)
+{
+	const tide_model *m = c->m;
+	uint32_t row = m->moves.row[i], d = m->pools.device[m->allocs.pool[row].i].i;
+	bool host = m->devices.kind[d] == TIDE_DEVICE_HOST;
+	bool add = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+	uint32_t lane = m->allocs.lane[row].i;
+	char name[64];
+	used[d] += add ? m->allocs.size[row] : -m->allocs.size[row];
+	begin_event(c, "i", lane ? tide__export_pid(m, (tide_lane_id){ lane }) : 0,
+		    m->lanes.number[lane]);
+	tide__json_kstr(&c->j, "cat", "cpu_instant_event");
+	tide__json_kstr(&c->j, "s", "t");
+	tide__json_kstr(&c->j, "name", "[memory]");
+	us(&c->j, "ts", tide__move_time(m, i));
+	begin_args(c);
+	tide__json_kint(&c->j, "Bytes",
+			add ? (int64_t)m->allocs.size[row] : -(int64_t)m->allocs.size[row]);
+	tide__json_kuint(&c->j, "Addr", m->allocs.addr[row]);
+	tide__json_kint(&c->j, "Device Type", device_type(m->devices.kind[d]));
+	tide__json_kint(&c->j, "Device Id", host ? -1 : m->devices.index[d]);
+	tide__json_kuint(&c->j, "Total Allocated", used[d]);
+	tide__json_kuint(&c->j, "Total Reserved", reserved[d]);
+	end_args(c);
+	begin_event(c, "C", lane ? tide__export_pid(m, (tide_lane_id){ lane }) : 0, 0);
+	snprintf(name, sizeof name, "memory ");
+	tide__export_device(m, (tide_device_id){ d }, name + 7, sizeof name - 7);
+	tide__json_kstr(&c->j, "name", name);
+	us(&c->j, "ts", tide__move_time(m, i));
+	begin_args(c);
+	tide__json_kuint(&c->j, "allocated", used[d]);
+	end_args(c);
+}
+
+static bool all_memory(chrome *c)
+{
+	const tide_model *m = c->m;
+	uint64_t *used = tide__calloc(m->devices.n, sizeof *used);
+	uint64_t *reserved = tide__calloc(m->devices.n, sizeof *reserved);
+	bool ok = used && reserved;
+	for (size_t i = 0; ok && i < m->moves.n; i++) {
+		uint32_t row = m->moves.row[i];
+		if (m->moves.kind[i] <= TIDE_MOVE_FREE)
+			memory_event(c, i, used, reserved);
+		else if (m->moves.kind[i] == TIDE_MOVE_SEG_ALLOC)
+			reserved[m->pools.device[m->segments.pool[row].i].i] +=
+				m->segments.size[row];
+		else if (m->moves.kind[i] == TIDE_MOVE_SEG_FREE)
+			reserved[m->pools.device[m->segments.pool[row].i].i] -=
+				m->segments.size[row];
+	}
+	tide__free(used);
+	tide__free(reserved);
+	return ok;
+}
+
+static void all_marks(chrome *c)
+{
+	const tide_model *m = c->m;
+	for (uint32_t i = 1; i < m->marks.n; i++) {
+		uint32_t lane = m->marks.lane[i].i;
+		begin_event(c, "i", tide__export_pid(m, (tide_lane_id){ lane }),
+			    m->lanes.number[lane]);
+		tide__json_kstr(&c->j, "cat", tide__mark_kind_text(m->marks.kind[i]));
+		tide__json_kstr(&c->j, "s", "p");
+		kstr(c, "name", m->marks.name[i]);
+		us(&c->j, "ts", m->marks.t[i]);
+		begin_args(c);
+		tide__json_kint(&c->j, "value", m->marks.value[i]);
+		if (m->marks.text[i].i)
+			kstr(c, "text", m->marks.text[i]);
+		end_args(c);
+	}
+}
+
+static void all_samples(chrome *c)
+{
+	const tide_model *m = c->m;
+	for (size_t i = 0; i < m->samples.n; i++) {
+		uint32_t k = m->samples.counter[i].i;
+		begin_event(c, "C", tide__export_pid(m, m->counters.lane[k]), 0);
+		kstr(c, "name", m->counters.name[k]);
+		us(&c->j, "ts", m->samples.t[i]);
+		begin_args(c);
+		tide__json_key(&c->j, "value");
+		tide__json_double(&c->j, m->samples.value[i]);
+		end_args(c);
+	}
+}
+
+/* ---- the document ---- */
+
+static void devices(chrome *c)
+{
+	const tide_model *m = c->m;
+	tide__json_key(&c->j, "deviceProperties");
+	tide__json_array(&c->j);
+	for (uint32_t d = 1; d < m->devices.n; d++) {
+		if (m->devices.kind[d] == TIDE_DEVICE_HOST)
+			continue;
+		tide__json_object(&c->j);
+		tide__json_kint(&c->j, "id", m->devices.index[d]);
+		kstr(c, "name", m->devices.name[d]);
+		tide__json_kuint(&c->j, "totalGlobalMem", m->devices.capacity[d]);
+		tide__json_object_end(&c->j);
+	}
+	tide__json_array_end(&c->j);
+}
+
+static void facts(chrome *c)
+{
+	const tide_model *m = c->m;
+	tide__json_key(&c->j, "tidemark");
+	tide__json_object(&c->j);
+	tide__json_kuint(&c->j, "cut_spans", c->nest.n_cut);
+	for (size_t i = 0; i < m->facts.n; i++) {
+		const char *key = tide__text(m, m->facts.key[i], NULL);
+		if (m->facts.text[i].i)
+			kstr(c, key, m->facts.text[i]);
+		else
+			tide__json_kint(&c->j, key, m->facts.number[i]);
+	}
+	tide__json_object_end(&c->j);
+}
+
+static void head(chrome *c)
+{
+	const tide_model *m = c->m;
+	tide__json_kint(&c->j, "schemaVersion", 1);
+	tide__json_kstr(&c->j, "displayTimeUnit", "ns");
+	if (m->wall_known)
+		tide__json_kint(&c->j, "baseTimeNanoseconds", m->wall0_ns);
+	devices(c);
+	if (m->processes.n > 1 && m->processes.rank[1] >= 0) {
+		tide__json_key(&c->j, "distributedInfo");
+		tide__json_object(&c->j);
+		tide__json_kint(&c->j, "rank", m->processes.rank[1]);
+		if (m->processes.world[1] > 0)
+			tide__json_kint(&c->j, "world_size", m->processes.world[1]);
+		tide__json_object_end(&c->j);
+	}
+	facts(c);
+}
+
+static bool prepare(chrome *c)
+{
+	const tide_spans *s = &c->m->spans;
+	c->pid = tide__calloc(c->nest.n_tracks, sizeof *c->pid);
+	c->tid = tide__calloc(c->nest.n_tracks, sizeof *c->tid);
+	c->causes = tide__calloc(s->n, 1);
+	if (!c->pid || !c->tid || !c->causes || !number_tracks(c))
+		return false;
+	for (uint32_t i = 1; i < s->n; i++)
+		if (tide__cat_is_gpu(s->cat[i]) && s->cause[i].i)
+			c->causes[s->cause[i].i] = 1;
+	return true;
+}
+
+static tide_code write(const tide_model *m, const tide_export_options *opt, FILE *out,
+		       tide_export_stats *st, tide_error *err)
+{
+	chrome c = { .m = m };
+	size_t at = 0;
+	bool ok = tide__nest(m, &c.nest, err) == TIDE_OK && prepare(&c);
+	tide__json_begin(&c.j, out, false);
+	tide__json_object(&c.j);
+	if (ok) {
+		head(&c);
+		tide__json_key(&c.j, "traceEvents");
+		tide__json_array(&c.j);
+		all_meta(&c);
+		for (uint32_t i = 1; i < m->spans.n; i++)
+			span(&c, i, &at);
+		all_flows(&c);
+		all_marks(&c);
+		all_samples(&c);
+		ok = all_memory(&c);
+		tide__json_array_end(&c.j);
+	}
+	tide__json_object_end(&c.j);
+	bool wrote = tide__json_end(&c.j);
+	for (uint32_t k = 1; k < c.nest.n_tracks; k++)
+		st->extra_tracks += c.nest.tracks[k].number > 0;
+	st->cut_spans = c.nest.n_cut;
+	tide__nest_free(&c.nest);
+	tide__free(c.pid);
+	tide__free(c.tid);
+	tide__free(c.causes);
+	return tide__export_end(!ok, !wrote, err);
+}
+
+const tide_exporter tide__export_chrome = {
+	.name = "chrome",
+	.what = "Chrome trace JSON as PyTorch's profiler writes it: Perfetto, chrome://tracing",
+	.suffixes = ".json,.trace",
+	.write = write,
+};

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Walks go down by `child`, along by `next` and up by `parent`: no recursion, so depth is only a
+ * matter of what the output can hold. */
+#include "render/flameview.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "render/format.h"
+
+/* ---- JSON ---- */
+
+static void amount(const tide_flame *f, tide_json *j, const char *key, uint64_t v)
+{
+	tide__json_key(j, key);
+	if (f->bytes)
+		tide__json_uint(j, v);
+	else
+		tide__json_fixed(j, (double)v / 1000.0, 3);
+}
+
+static void open_node(const tide_flame *f, tide_json *j, uint32_t node)
+{
+	size_t n;
+	const char *name = tide__flame_name(f, node, &n);
+	tide__json_key(j, "name");
+	tide__json_strn(j, name, n);
+	amount(f, j, "value", f->nodes.total[node]);
+	amount(f, j, "self", f->nodes.self[node]);
+	if (!f->bytes) {
+		tide__json_kuint(j, "value_ns", f->nodes.total[node]);
+		tide__json_kuint(j, "self_ns", f->nodes.self[node]);
+	}
+	tide__json_kuint(j, "count", f->nodes.count[node]);
+	tide__json_key(j, "children");
+	tide__json_array(j);
+}
+
+void tide__flame_json(const tide_flame *f, tide_json *j)
+{
+	const tide_nodes *t = &f->nodes;
+	uint32_t node = 0;
+	open_node(f, j, node);
+	for (;;) {
+		if (t->child[node]) {
+			node = t->child[node];
+		} else {
+			for (; node && !t->next[node]; node = t->parent[node]) {
+				tide__json_array_end(j);
+				tide__json_object_end(j);
+			}
+			if (!node)
+				break;
+			tide__json_array_end(j);
+			tide__json_object_end(j);
+			node = t->next[node];
+		}
+		tide__json_object(j);
+		open_node(f, j, node);
+	}
+	tide__json_array_end(j);
+}
+
+/* ---- the tree as text ---- */
+
+typedef struct pick {
+	uint64_t value;
+	uint32_t node;
+} pick;
+
+static int largest_first(const void *a, const void *b)
+{
+	const pick *x = a, *y = b;
+	if (x->value != y->value)
+		return x->value > y->value ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* The nodes in order of `values`, largest first, ties in row order; NULL on exhaustion. */
+static pick *ranked(const tide_flame *f, const uint64_t *values)
+{
+	pick *p = tide__alloc(f->nodes.n, sizeof *p);
+	for (uint32_t i = 0; p && i < f->nodes.n; i++)
+		p[i] = (pick){ values[i], i };
+	if (p)
+		qsort(p, f->nodes.n, sizeof *p, largest_first);
+	return p;
+}
+
+static void bar(FILE *out, const tide_style *style, uint64_t part, uint64_t whole)
+{
+	static const char *const eighths[] = { " ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█" };
+	double cells = whole ? 10.0 * (double)part / (double)whole : 0;
+	int n = (int)(cells * 8 + 0.5);
+	for (int i = 0; i < 10; i++, n -= 8) {
+		int k = n <= 0 ? 0 : n >= 8 ? 8 : n;
+		fputs(style->ascii ? (k >= 4 ? "#" : " ") : eighths[k], out);
+	}
+}
+
+static char *value_text(const tide_flame *f, char *buf, size_t n, uint64_t v)
+{
+	return f->bytes ? tide__fmt_bytes(buf, n, (double)v) : tide__fmt_ns(buf, n, (double)v);
+}
+
+enum { LEAD = 12 + 1 + 12 + 1 + 7 + 2 + 10 + 2, MAX_INDENT = 40 };
+
+static void print_node(const tide_flame *f, FILE *out, const tide_style *style, uint32_t node,
+		       int indent)
+{
+	char total[32], self[32];
+	size_t n;
+	const char *name = tide__flame_name(f, node, &n);
+	uint64_t all = f->nodes.total[0];
+	if (indent > MAX_INDENT)
+		indent = MAX_INDENT;
+	fprintf(out, "%12s %12s %5.1f %%  ",
+		value_text(f, total, sizeof total, f->nodes.total[node]),
+		value_text(f, self, sizeof self, f->nodes.self[node]),
+		all ? 100.0 * (double)f->nodes.total[node] / (double)all : 0.0);
+	bar(out, style, f->nodes.total[node], all);
+	fprintf(out, "  %*s", indent, "");
+	int room = style->width ? style->width - LEAD - indent : 0;
+	tide__put_name(out, name, n, style->width && room < 12 ? 12 : room, style->ascii);
+	fputc('\n', out);
+}
+
+/* Indent of each shown node: its parent's, one more where the parent has several shown children. */
+static void print_shown(const tide_flame *f, FILE *out, const tide_style *style,
+			const uint8_t *shown, uint16_t *indent)
+{
+	const tide_nodes *t = &f->nodes;
+	uint32_t node = 0;
+	for (;;) {
+		print_node(f, out, style, node, indent[node]);
+		uint32_t forks = 0;
+		for (uint32_t c = t->child[node]; c; c = t->next[c])
+			forks += shown[c];
+		for (uint32_t c = t->child[node]; c; c = t->next[c])
+			indent[c] = (uint16_t)(indent[node] + (forks > 1 ? 2 : 0));
+		/* shown children stand before the others: order of total */
+		uint32_t next = t->child[node];
+		while (!next || !shown[next]) {
+			if (!node)
+				return;
+			next = t->next[node];
+			node = t->parent[node];
+		}
+		node = next;
+	}
+}
+
+bool tide__flame_print(const tide_flame *f, FILE *out, const tide_style *style, size_t top)
+{
+	size_t n = top && top < f->nodes.n ? top : f->nodes.n;
+	pick *p = ranked(f, f->nodes.total);
+	uint8_t *shown = tide__calloc(f->nodes.n, 1);
+	uint16_t *indent = tide__calloc(f->nodes.n, sizeof *indent);
+	bool ok = p && shown && indent;
+	if (ok) {
+		char least[32];
+		shown[0] = 1;
+		for (size_t i = 0; i < n; i++)
+			shown[p[i].node] = 1;
+		fprintf(out, "%12s %12s %7s\n", "Total", "Self", "Share");
+		print_shown(f, out, style, shown, indent);
+		if (n < f->nodes.n)
+			fprintf(out,
+				"%zu more nodes of at most %s each are not shown (--top 0 "
+				"shows all)\n",
+				f->nodes.n - n, value_text(f, least, sizeof least, p[n].value));
+	}
+	tide__free(p);
+	tide__free(shown);
+	tide__free(indent);
+	return ok;
+}
+
+/* ---- paths ---- */
+
+char *tide__flame_path(const tide_flame *f, uint32_t node)
+{
+	size_t len = 0, n;
+	for (uint32_t i = node; i; i = f->nodes.parent[i]) {
+		tide__flame_name(f, i, &n);
+		len += n + 1;
+	}
+	char *path = tide__alloc(len + 1, 1);
+	if (!path)
+		return NULL;
+	size_t at = len ? len - 1 : 0;
+	path[at] = 0;
+	for (uint32_t i = node; i; i = f->nodes.parent[i]) {
+		const char *name = tide__flame_name(f, i, &n);
+		at -= n;
+		for (size_t k = 0; k < n; k++)
+			path[at + k] = name[k] == ';'					? ':'
+				       : name[k] == '\n' || name[k] == '\r' || !name[k] ? ' '
+											: name[k];
+		if (at)
+			path[--at] = ';';
+	}
+	return path;
+}
+
+tide_grid *tide__flame_hot(const tide_flame *f, size_t top)
+{
+	static const tide_grid_col ns[] = { { "self_ns", "Self", TIDE_CELL_NS },
+					    { "self_pct", "Share", TIDE_CELL_PCT },
+					    { "count", "Count", TIDE_CELL_COUNT },
+					    { "path", "Path", TIDE_CELL_TEXT } };
+	static const tide_grid_col bytes[] = { { "self_bytes", "Bytes", TIDE_CELL_BYTES },
+					       { "self_pct", "Share", TIDE_CELL_PCT },
+					       { "count", "Count", TIDE_CELL_COUNT },
+					       { "path", "Path", TIDE_CELL_TEXT } };
+	tide_grid *g = tide__grid_new(f->bytes ? bytes : ns, 4);
+	pick *p = ranked(f, f->nodes.self);
+	bool ok = g && p;
+	for (size_t i = 0; ok && i < f->nodes.n && (!top || i < top) && p[i].value; i++) {
+		char *path = tide__flame_path(f, p[i].node);
+		ok = path != NULL;
+		if (!ok)
+			break;
+		tide__grid_uint(g, p[i].value);
+		tide__grid_real(g, 100.0 * (double)p[i].value / (double)f->nodes.total[0]);
+		tide__grid_uint(g, f->nodes.count[p[i].node]);
+		tide__grid_text(g, *path ? path : "-");
+		tide__free(path);
+	}
+	tide__free(p);
+	if (ok && !tide__grid_failed(g))
+		return g;
+	tide__grid_free(g);
+	return NULL;
+}
