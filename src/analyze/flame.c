@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/alive.h"
 #include "analyze/cover.h"
+#include "analyze/usage.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -256,44 +258,11 @@ static bool build_gpu(builder *b)
 	return true;
 }
 
-/* ---- memory ---- */
-
-typedef struct peak { /* of one device */
-	uint64_t live, peak;
-	size_t moves; /* the peak stands after this many moves */
-} peak;
+/* ---- memory: peak and live set are those of analyze/usage.h and alive.h ---- */
 
 static tide_device_id device_of(const tide_model *m, size_t alloc)
 {
 	return m->pools.device[m->allocs.pool[alloc].i];
-}
-
-/* Peak of each device's live bytes: the first moment at which the highest value stands. */
-static void find_peaks(const tide_model *m, peak *p)
-{
-	for (size_t i = 0; i < m->moves.n; i++) {
-		uint32_t row = m->moves.row[i];
-		if (m->moves.kind[i] > TIDE_MOVE_FREE)
-			continue;
-		peak *d = &p[device_of(m, row).i];
-		if (m->moves.kind[i] == TIDE_MOVE_FREE)
-			d->live -= m->allocs.size[row];
-		else
-			d->live += m->allocs.size[row];
-		if (d->live > d->peak) {
-			d->peak = d->live;
-			d->moves = i + 1;
-		}
-	}
-}
-
-static uint32_t highest(const tide_model *m, const peak *p, uint32_t wanted)
-{
-	uint32_t best = wanted;
-	for (uint32_t d = 0; !wanted && d < m->devices.n; d++)
-		if (p[d].peak > p[best].peak)
-			best = d;
-	return best;
 }
 
 static bool any_stack(const tide_model *m)
@@ -316,18 +285,11 @@ static bool alloc_path(builder *b, uint32_t a, bool by_stack, uint32_t *node)
 	return note_path(b, by_stack ? "[no stack recorded]" : "[outside any op]", node);
 }
 
-/* Mark in `alive` what lives after the first n moves. */
-static void alive_after(const tide_model *m, size_t n, uint8_t *alive)
-{
-	for (size_t i = 0; i < n; i++)
-		if (m->moves.kind[i] <= TIDE_MOVE_FREE)
-			alive[m->moves.row[i]] = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-}
-
 static bool weigh_allocs(builder *b, const uint8_t *alive)
 {
 	const tide_model *m = b->m;
-	bool by_stack = b->opt->by == TIDE_BY_STACK || (b->opt->by == TIDE_BY_AUTO && any_stack(m));
+	bool by_stack = b->opt->by == TIDE_FLAME_BY_STACK ||
+			(b->opt->by == TIDE_FLAME_BY_AUTO && any_stack(m));
 	for (uint32_t i = 1; i < m->allocs.n; i++) {
 		uint32_t node;
 		if (device_of(m, i).i != b->f->device.i || (!alive[i] && !b->opt->allocated))
@@ -342,23 +304,30 @@ static bool weigh_allocs(builder *b, const uint8_t *alive)
 	return true;
 }
 
+/* Bit per alloc: alive at the peak of the device that the graph is about. */
+static bool find_peak(builder *b, uint8_t *alive)
+{
+	tide_usage u = { 0 };
+	tide_alive a = { 0 };
+	bool ok = tide__usage(b->m, UINT64_MAX, 0, &u, NULL) == TIDE_OK;
+	uint32_t d = b->opt->device ? b->opt->device : ok ? tide__usage_highest(&u) : 0;
+	if (ok && d < u.n_devices) {
+		b->f->device.i = d;
+		b->f->peak_ns = u.devices[d].peak_t;
+		ok = tide__alive_at(b->m, u.devices[d].peak_cut, d, TIDE_ANY, &a, NULL) == TIDE_OK;
+	}
+	for (size_t i = 0; ok && i < a.n; i++)
+		alive[a.rows[i]] = 1;
+	tide__alive_free(&a);
+	tide__usage_free(&u);
+	return ok;
+}
+
 static bool build_memory(builder *b)
 {
-	const tide_model *m = b->m;
-	peak *p = tide__calloc(m->devices.n, sizeof *p);
-	uint8_t *alive = tide__calloc(m->allocs.n, 1);
-	bool ok = p && alive;
+	uint8_t *alive = tide__calloc(b->m->allocs.n, 1);
 	b->f->bytes = true;
-	if (ok && m->allocs.n > 1 && b->opt->device < m->devices.n) {
-		find_peaks(m, p);
-		uint32_t d = highest(m, p, b->opt->device);
-		b->f->device.i = d;
-		if (p[d].moves)
-			b->f->peak_ns = tide__move_time(m, p[d].moves - 1);
-		alive_after(m, p[d].moves, alive);
-		ok = weigh_allocs(b, alive);
-	}
-	tide__free(p);
+	bool ok = alive && find_peak(b, alive) && weigh_allocs(b, alive);
 	tide__free(alive);
 	return ok;
 }

@@ -19,7 +19,11 @@
 #include "model/strings.h"
 
 typedef enum tide_flame_kind { TIDE_FLAME_CPU, TIDE_FLAME_GPU, TIDE_FLAME_MEMORY } tide_flame_kind;
-typedef enum tide_flame_by { TIDE_BY_AUTO, TIDE_BY_STACK, TIDE_BY_OP } tide_flame_by;
+typedef enum tide_flame_by {
+	TIDE_FLAME_BY_AUTO,
+	TIDE_FLAME_BY_STACK,
+	TIDE_FLAME_BY_OP
+} tide_flame_by;
 
 enum { /* nodes.type */
        TIDE_NODE_ROOT,

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/nest.h"
+#include "analyze/tracks.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "render/export.h"
@@ -20,7 +20,7 @@
 typedef struct chrome {
 	const tide_model *m;
 	tide_json j;
-	tide_nest nest;
+	tide_tracks nest;
 	int64_t *pid, *tid; /* owned; per track */
 	uint8_t *causes;    /* owned; per span: something was started by it */
 } chrome;
@@ -205,7 +205,7 @@ static void span(chrome *c, uint32_t i, size_t *at)
 	tide__json_kstr(&c->j, "cat", tide__kineto_cat(s->cat[i]));
 	kstr(c, "name", s->name[i]);
 	us(&c->j, "ts", s->t0[i]);
-	us(&c->j, "dur", tide__nest_end(&c->nest, m, i) - s->t0[i]);
+	us(&c->j, "dur", tide__track_end(&c->nest, m, i) - s->t0[i]);
 	begin_args(c);
 	if (m->lanes.kind[lane] == TIDE_LANE_STREAM) {
 		tide__json_kint(&c->j, "device", m->devices.index[d]);
@@ -430,7 +430,7 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 {
 	chrome c = { .m = m };
 	size_t at = 0;
-	bool ok = tide__nest(m, &c.nest, err) == TIDE_OK && prepare(&c);
+	bool ok = tide__tracks(m, &c.nest, err) == TIDE_OK && prepare(&c);
 	tide__json_begin(&c.j, out, false);
 	tide__json_object(&c.j);
 	if (ok) {
@@ -451,7 +451,7 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 	for (uint32_t k = 1; k < c.nest.n_tracks; k++)
 		st->extra_tracks += c.nest.tracks[k].number > 0;
 	st->cut_spans = c.nest.n_cut;
-	tide__nest_free(&c.nest);
+	tide__tracks_free(&c.nest);
 	tide__free(c.pid);
 	tide__free(c.tid);
 	tide__free(c.causes);

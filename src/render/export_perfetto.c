@@ -4,14 +4,14 @@
  *
  * One sequence. Names, categories and argument names are interned when first used. A lane is a
  * track below its process or device; spans are SLICE_BEGIN / SLICE_END pairs, written track by
- * track and strictly nested (analyze/nest.h); launches are flows; memory, reserved bytes and
+ * track and strictly nested (analyze/tracks.h); launches are flows; memory, reserved bytes and
  * counters are counter tracks. Timestamps are ns from the trace's start on the boot clock, tied to
  * wall-clock time by a clock snapshot where the trace knows it. Field numbers are those of
  * Perfetto's published trace protos. */
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyze/nest.h"
+#include "analyze/tracks.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "render/export.h"
@@ -56,7 +56,7 @@ typedef struct perfetto {
 	const tide_model *m;
 	FILE *out;
 	tide_proto p;
-	tide_nest nest;
+	tide_tracks nest;
 	uint8_t *named, *args, *causes; /* owned: per text interned as a name, as an argument's
 					 * name; per span: something was started by it */
 	bool cats[32];
@@ -394,12 +394,12 @@ static bool prepare(perfetto *f)
 
 static bool spans(perfetto *f, tide_export_stats *st)
 {
-	const tide_nest_walk walk = { on_begin, on_end, f };
+	const tide_track_walk walk = { on_begin, on_end, f };
 	for (uint32_t k = 1; k < f->nest.n_tracks; k++)
 		lane_track(f, k);
 	for (uint32_t k = 1; k < f->nest.n_tracks; k++) {
 		st->extra_tracks += f->nest.tracks[k].number > 0;
-		if (!tide__nest_walk(&f->nest, f->m, k, &walk))
+		if (!tide__track_walk(&f->nest, f->m, k, &walk))
 			return false;
 	}
 	st->cut_spans = f->nest.n_cut;
@@ -410,7 +410,7 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 		       tide_export_stats *st, tide_error *err)
 {
 	perfetto f = { .m = m, .out = out };
-	bool ok = tide__nest(m, &f.nest, err) == TIDE_OK && prepare(&f);
+	bool ok = tide__tracks(m, &f.nest, err) == TIDE_OK && prepare(&f);
 	if (ok) {
 		first_packet(&f);
 		process_tracks(&f);
@@ -421,7 +421,7 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 		tide__proto_flush(&f.p, out);
 	}
 	bool bad = ferror(out), nomem = !ok || (f.p.failed && !bad);
-	tide__nest_free(&f.nest);
+	tide__tracks_free(&f.nest);
 	tide__proto_free(&f.p);
 	tide__free(f.named);
 	tide__free(f.args);

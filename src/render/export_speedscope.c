@@ -4,7 +4,7 @@
  * nested), then sampled ones for the GPU by what launched it and for memory at the peak. */
 #include <string.h>
 
-#include "analyze/nest.h"
+#include "analyze/tracks.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "render/export.h"
@@ -13,7 +13,7 @@
 typedef struct speedscope {
 	const tide_model *m;
 	tide_json j;
-	tide_nest nest;
+	tide_tracks nest;
 	tide_flame *gpu, *memory;	/* owned; NULL = nothing there */
 	uint32_t *frame;		/* owned: per text of the model, its frame + 1; 0 = none */
 	uint32_t gpu_base, memory_base; /* frames of the flames' texts start here */
@@ -125,14 +125,14 @@ static void begin_profile(speedscope *w, const char *type, const char *name, con
 
 static bool evented(speedscope *w, uint32_t k)
 {
-	const tide_nest_walk walk = { on_begin, on_end, w };
+	const tide_track_walk walk = { on_begin, on_end, w };
 	const tide_track *t = &w->nest.tracks[k];
 	const tide_model *m = w->m;
 	const char *own = tide__text(m, m->lanes.name[t->lane.i], NULL);
 	int64_t start = m->spans.t0[w->nest.order[t->first]], end = start;
 	char name[200];
 	for (uint32_t i = 0; i < t->n; i++) {
-		int64_t e = tide__nest_end(&w->nest, m, w->nest.order[t->first + i]);
+		int64_t e = tide__track_end(&w->nest, m, w->nest.order[t->first + i]);
 		end = e > end ? e : end;
 	}
 	int n = snprintf(name, sizeof name, "%s %lld",
@@ -145,7 +145,7 @@ static bool evented(speedscope *w, uint32_t k)
 	begin_profile(w, "evented", name, "nanoseconds", start, end);
 	tide__json_key(&w->j, "events");
 	tide__json_array(&w->j);
-	bool ok = tide__nest_walk(&w->nest, m, k, &walk);
+	bool ok = tide__track_walk(&w->nest, m, k, &walk);
 	tide__json_array_end(&w->j);
 	tide__json_object_end(&w->j);
 	return ok;
@@ -219,7 +219,7 @@ static bool prepare(speedscope *w, const tide_export_options *opt, tide_error *e
 {
 	size_t texts = (size_t)tide__strings_count(w->m->strings) + 1;
 	w->frame = tide__calloc(texts, sizeof *w->frame);
-	return w->frame && tide__nest(w->m, &w->nest, err) == TIDE_OK &&
+	return w->frame && tide__tracks(w->m, &w->nest, err) == TIDE_OK &&
 	       flame(w->m, opt, TIDE_FLAME_GPU, &w->gpu, err) &&
 	       flame(w->m, opt, TIDE_FLAME_MEMORY, &w->memory, err);
 }
@@ -245,7 +245,7 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 	tide__json_object_end(&w.j);
 	bool wrote = tide__json_end(&w.j);
 	st->cut_spans = w.nest.n_cut;
-	tide__nest_free(&w.nest);
+	tide__tracks_free(&w.nest);
 	tide__flame_free(w.gpu);
 	tide__flame_free(w.memory);
 	tide__free(w.frame);

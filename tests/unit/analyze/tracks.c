@@ -7,17 +7,17 @@
 #include <cmocka.h>
 
 #include "analyze/cover.h"
-#include "analyze/nest.h"
+#include "analyze/tracks.h"
 #include "base/mem.h"
 #include "some_model.h"
 
 /* The definition: of two spans in a track, one contains the other or they do not overlap. */
-static void check(const tide_model *m, const tide_nest *t)
+static void check(const tide_model *m, const tide_tracks *t)
 {
 	for (uint32_t a = 1; a < m->spans.n; a++) {
 		assert_int_equal(t->tracks[t->track[a]].lane.i, m->spans.lane[a].i);
 		for (uint32_t b = a + 1; b < m->spans.n; b++) {
-			int64_t a1 = tide__nest_end(t, m, a), b1 = tide__nest_end(t, m, b);
+			int64_t a1 = tide__track_end(t, m, a), b1 = tide__track_end(t, m, b);
 			if (t->track[a] == t->track[b])
 				assert_true(m->spans.t0[b] >= a1 || b1 <= a1);
 		}
@@ -28,11 +28,11 @@ static void random_models(void **state)
 {
 	for (uint32_t seed = 1; seed <= 60; seed++) {
 		tide_model *m = some_model(seed, 3 * seed, 0);
-		tide_nest t;
-		assert_int_equal(tide__nest(m, &t, NULL), TIDE_OK);
+		tide_tracks t;
+		assert_int_equal(tide__tracks(m, &t, NULL), TIDE_OK);
 		assert_int_equal(t.n_cut, 0);
 		check(m, &t);
-		tide__nest_free(&t);
+		tide__tracks_free(&t);
 		tide__model_free(m);
 	}
 }
@@ -40,22 +40,22 @@ static void random_models(void **state)
 static void proper_nesting_needs_one_track(void **state)
 {
 	tide_model *m = some_machine();
-	tide_nest t;
+	tide_tracks t;
 	some_span(m, 1, TIDE_CAT_OP, "a", 0, 100);
 	some_span(m, 1, TIDE_CAT_OP, "b", 0, 50);
 	some_span(m, 1, TIDE_CAT_OP, "c", 10, 50);
 	some_span(m, 1, TIDE_CAT_OP, "d", 50, 50);
 	some_span(m, 1, TIDE_CAT_OP, "e", 50, 100);
-	assert_int_equal(tide__nest(m, &t, NULL), TIDE_OK);
+	assert_int_equal(tide__tracks(m, &t, NULL), TIDE_OK);
 	assert_int_equal(t.n_tracks, 2);
-	tide__nest_free(&t);
+	tide__tracks_free(&t);
 	tide__model_free(m);
 }
 
 static void stagger_is_bounded(void **state)
 {
 	tide_model *m = some_machine();
-	tide_nest t;
+	tide_tracks t;
 	enum { N = 600 };
 	for (int64_t i = 0; i < N; i++) { /* every one overlaps every other */
 		uint32_t s = tide__push(&m->spans, &tide_spans_desc);
@@ -64,11 +64,11 @@ static void stagger_is_bounded(void **state)
 		m->spans.t1[s] = i + N;
 	}
 	m->t_end = 2 * N;
-	assert_int_equal(tide__nest(m, &t, NULL), TIDE_OK);
-	assert_int_equal(t.n_tracks - 1, TIDE_NEST_TRACKS);
-	assert_int_equal(t.n_cut, N - TIDE_NEST_TRACKS);
+	assert_int_equal(tide__tracks(m, &t, NULL), TIDE_OK);
+	assert_int_equal(t.n_tracks - 1, TIDE_TRACKS_MAX);
+	assert_int_equal(t.n_cut, N - TIDE_TRACKS_MAX);
 	check(m, &t);
-	tide__nest_free(&t);
+	tide__tracks_free(&t);
 	tide__model_free(m);
 }
 
@@ -76,13 +76,13 @@ static void no_memory(void **state)
 {
 	tide_model *m = some_model(3, 120, 0);
 	for (uint64_t n = 1;; n++) {
-		tide_nest t;
+		tide_tracks t;
 		tide__mem_fail_at(n);
-		tide_code rc = tide__nest(m, &t, NULL);
+		tide_code rc = tide__tracks(m, &t, NULL);
 		tide__mem_fail_at(0);
 		if (rc == TIDE_OK) {
 			assert_true(n > 5);
-			tide__nest_free(&t);
+			tide__tracks_free(&t);
 			break;
 		}
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* One pass in order of start; each track keeps a stack of open spans, linked through `below`. */
-#include "analyze/nest.h"
+#include "analyze/tracks.h"
 
 #include "analyze/cover.h"
 #include "base/error.h"
@@ -9,13 +9,13 @@
 
 typedef struct nester {
 	const tide_model *m;
-	tide_nest *t;
+	tide_tracks *t;
 	uint32_t *head;	 /* per lane: its first track */
 	uint32_t *below; /* per span: the open span around it in its track */
 	uint32_t *top;	 /* per track: open span begun last */
 } nester;
 
-int64_t tide__nest_end(const tide_nest *t, const tide_model *m, uint32_t span)
+int64_t tide__track_end(const tide_tracks *t, const tide_model *m, uint32_t span)
 {
 	uint32_t row = t->n_cut ? tide__map_get(&t->cut, span) : 0;
 	return row ? t->cut_end[row - 1] : tide__span_end(m, span);
@@ -23,7 +23,7 @@ int64_t tide__nest_end(const tide_nest *t, const tide_model *m, uint32_t span)
 
 static uint32_t new_track(nester *s, tide_lane_id lane, uint32_t number, uint32_t after)
 {
-	tide_nest *t = s->t;
+	tide_tracks *t = s->t;
 	if (t->n_tracks == t->cap_tracks) {
 		uint32_t cap = t->cap_tracks * 2;
 		tide_track *tracks = tide__realloc(t->tracks, cap, sizeof *tracks);
@@ -50,14 +50,14 @@ static uint32_t new_track(nester *s, tide_lane_id lane, uint32_t number, uint32_
 static bool fits(nester *s, uint32_t track, int64_t t0, int64_t t1)
 {
 	uint32_t *top = &s->top[track];
-	while (*top && tide__nest_end(s->t, s->m, *top) <= t0)
+	while (*top && tide__track_end(s->t, s->m, *top) <= t0)
 		*top = s->below[*top];
-	return !*top || tide__nest_end(s->t, s->m, *top) >= t1;
+	return !*top || tide__track_end(s->t, s->m, *top) >= t1;
 }
 
 static bool cut_short(nester *s, uint32_t span, uint32_t track)
 {
-	tide_nest *t = s->t;
+	tide_tracks *t = s->t;
 	if (t->n_cut == t->cap_cut) {
 		size_t cap = t->cap_cut ? t->cap_cut * 2 : 64;
 		int64_t *end = tide__realloc(t->cut_end, cap, sizeof *end);
@@ -66,7 +66,7 @@ static bool cut_short(nester *s, uint32_t span, uint32_t track)
 		t->cut_end = end;
 		t->cap_cut = cap;
 	}
-	t->cut_end[t->n_cut++] = tide__nest_end(t, s->m, s->top[track]);
+	t->cut_end[t->n_cut++] = tide__track_end(t, s->m, s->top[track]);
 	return tide__map_put(&t->cut, span, (uint32_t)t->n_cut);
 }
 
@@ -81,7 +81,7 @@ static bool place(nester *s, uint32_t span)
 		     track = s->t->tracks[track].next)
 			last = track;
 		uint32_t number = last ? s->t->tracks[last].number + 1 : 0;
-		if (!track && number < TIDE_NEST_TRACKS) {
+		if (!track && number < TIDE_TRACKS_MAX) {
 			track = new_track(s, lane, number, last);
 			if (!track)
 				return false;
@@ -99,7 +99,7 @@ static bool place(nester *s, uint32_t span)
 }
 
 /* Counting sort of the spans by track; within one they stay in order of start. */
-static bool put_in_order(const tide_model *m, tide_nest *t)
+static bool put_in_order(const tide_model *m, tide_tracks *t)
 {
 	uint32_t at = 0;
 	t->order = tide__alloc(m->spans.n, sizeof *t->order);
@@ -117,10 +117,10 @@ static bool put_in_order(const tide_model *m, tide_nest *t)
 	return true;
 }
 
-tide_code tide__nest(const tide_model *m, tide_nest *out, tide_error *err)
+tide_code tide__tracks(const tide_model *m, tide_tracks *out, tide_error *err)
 {
 	nester s = { .m = m, .t = out };
-	*out = (tide_nest){ .n_tracks = 1, .cap_tracks = 16 };
+	*out = (tide_tracks){ .n_tracks = 1, .cap_tracks = 16 };
 	out->tracks = tide__calloc(out->cap_tracks, sizeof *out->tracks);
 	out->track = tide__calloc(m->spans.n, sizeof *out->track);
 	s.head = tide__calloc(m->lanes.n, sizeof *s.head);
@@ -135,18 +135,18 @@ tide_code tide__nest(const tide_model *m, tide_nest *out, tide_error *err)
 	tide__free(s.top);
 	if (ok)
 		return TIDE_OK;
-	tide__nest_free(out);
+	tide__tracks_free(out);
 	return tide__nomem(err);
 }
 
-void tide__nest_free(tide_nest *t)
+void tide__tracks_free(tide_tracks *t)
 {
 	tide__free(t->tracks);
 	tide__free(t->track);
 	tide__free(t->order);
 	tide__free(t->cut_end);
 	tide__map_free(&t->cut);
-	*t = (tide_nest){ 0 };
+	*t = (tide_tracks){ 0 };
 }
 
 typedef struct open_span {
@@ -154,8 +154,8 @@ typedef struct open_span {
 	int64_t end;
 } open_span;
 
-bool tide__nest_walk(const tide_nest *t, const tide_model *m, uint32_t track,
-		     const tide_nest_walk *w)
+bool tide__track_walk(const tide_tracks *t, const tide_model *m, uint32_t track,
+		      const tide_track_walk *w)
 {
 	const tide_track *k = &t->tracks[track];
 	open_span *open = NULL;
@@ -175,7 +175,7 @@ bool tide__nest_walk(const tide_nest *t, const tide_model *m, uint32_t track,
 			open = more;
 		}
 		w->begin(w->user, span, t0);
-		open[n++] = (open_span){ span, tide__nest_end(t, m, span) };
+		open[n++] = (open_span){ span, tide__track_end(t, m, span) };
 	}
 	for (; n; n--)
 		w->end(w->user, open[n - 1].span, open[n - 1].end);

@@ -4,15 +4,15 @@
  * overlap or one contains the other. Viewers need that; lanes of real traces do not promise it.
  *
  * A span goes to its parent's track if it fits there, else to the lane's first track where it
- * fits, else to a new one. After TIDE_NEST_TRACKS tracks of a lane, a span that fits nowhere is cut
+ * fits, else to a new one. After TIDE_TRACKS_MAX tracks of a lane, a span that fits nowhere is cut
  * short at the end of what is around it, and counted: bounded time on any input.
  * O(spans × tracks of a lane). */
-#ifndef TIDE_ANALYZE_NEST_H
-#define TIDE_ANALYZE_NEST_H
+#ifndef TIDE_ANALYZE_TRACKS_H
+#define TIDE_ANALYZE_TRACKS_H
 
 #include "model/model.h"
 
-enum { TIDE_NEST_TRACKS = 256 };
+enum { TIDE_TRACKS_MAX = 256 };
 
 typedef struct tide_track {
 	tide_lane_id lane;
@@ -22,7 +22,7 @@ typedef struct tide_track {
 	uint32_t n;
 } tide_track;
 
-typedef struct tide_nest {
+typedef struct tide_tracks {
 	tide_track *tracks; /* owned; row 0 is none */
 	uint32_t n_tracks, cap_tracks;
 	uint32_t *track; /* owned; per span its track */
@@ -30,24 +30,24 @@ typedef struct tide_nest {
 	tide_map cut;	 /* span -> its row in cut_end + 1 */
 	int64_t *cut_end;
 	size_t n_cut, cap_cut;
-} tide_nest;
+} tide_tracks;
 
-/* TIDE_OK or TIDE_ENOMEM. *out is then the caller's: tide__nest_free (accepts a zeroed one). */
-tide_code tide__nest(const tide_model *m, tide_nest *out, tide_error *err);
-void tide__nest_free(tide_nest *t);
+/* TIDE_OK or TIDE_ENOMEM. *out is then the caller's: tide__tracks_free (accepts a zeroed one). */
+tide_code tide__tracks(const tide_model *m, tide_tracks *out, tide_error *err);
+void tide__tracks_free(tide_tracks *t);
 
 /* End of a span in its track. */
-int64_t tide__nest_end(const tide_nest *t, const tide_model *m, uint32_t span);
+int64_t tide__track_end(const tide_tracks *t, const tide_model *m, uint32_t span);
 
 /* Begins and ends of one track in order of time, properly nested: at one moment, ends of earlier
  * spans come before begins, and a span of no length begins and ends with nothing between. */
-typedef struct tide_nest_walk {
+typedef struct tide_track_walk {
 	void (*begin)(void *user, uint32_t span, int64_t t);
 	void (*end)(void *user, uint32_t span, int64_t t);
 	void *user;
-} tide_nest_walk;
+} tide_track_walk;
 /* False on exhaustion. */
-bool tide__nest_walk(const tide_nest *t, const tide_model *m, uint32_t track,
-		     const tide_nest_walk *w);
+bool tide__track_walk(const tide_tracks *t, const tide_model *m, uint32_t track,
+		      const tide_track_walk *w);
 
 #endif
