@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "import/torchsnap/baseline.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/sorted.h"
+#include "import/torchsnap/reader.h"
+
+/* ---- blocks ---- */
+
+/* Values of the map: a final block is 2 i + 1, an event 2 i + 2 (shifted so that none is 0). */
+static uint32_t of_final(size_t i)
+{
+	return (uint32_t)i * 2 + 1;
+}
+static uint32_t of_event(size_t i)
+{
+	return (uint32_t)i * 2 + 2;
+}
+
+static bool final_blocks(const tide_snap *s, uint32_t device, tide_map *live)
+{
+	for (size_t i = 0; i < s->segments.n; i++) {
+		const tide_snap_segment *g = &s->segments.v[i];
+		for (uint32_t k = 0; g->device == device && k < g->n_blocks; k++) {
+			size_t at = g->first_block + k;
+			if (s->blocks.v[at].state &&
+			    !tide__map_put(live, s->blocks.v[at].addr, of_final(at)))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool undo_blocks(const tide_snap *s, const tide_snap_trace *t, tide_map *live, tide_map *known)
+{
+	for (size_t i = t->n; i-- > 0;) {
+		const tide_snap_event *e = &s->events.v[t->events[i]];
+		if (e->action == TIDE_SNAP_FREE_COMPLETED) {
+			if (!tide__map_put(live, e->addr, of_event(t->events[i])))
+				return false;
+		} else if (e->action == TIDE_SNAP_ALLOC) {
+			uint32_t was = tide__map_del(live, e->addr);
+			if (was & 1 && !tide__map_put(known, (uint64_t)t->events[i] + 1, was / 2 + 1))
+				return false;
+		}
+	}
+	return true;
+}
+
+static int by_addr(const void *a, const void *b)
+{
+	const tide_base_block *x = a, *y = b;
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+static bool old_blocks(const tide_map *live, tide_baseline *b)
+{
+	for (size_t i = 0; live->vals && i <= live->mask; i++) {
+		uint32_t v = live->vals[i];
+		if (!v)
+			continue;
+		if (!TIDE_SNAP_ROOM(b->blocks))
+			return false;
+		b->blocks.v[b->blocks.n++] = (tide_base_block){ .addr = live->keys[i],
+								.final = v & 1 ? v / 2 + 1 : 0,
+								.event = v & 1 ? TIDE_BASE_NO_EVENT : v / 2 - 1 };
+	}
+	if (b->blocks.n)
+		qsort(b->blocks.v, b->blocks.n, sizeof *b->blocks.v, by_addr);
+	return true;
+}
+
+/* ---- segments ---- */
+
+typedef struct ranges {
+	tide_sorted index; /* address -> slot; ranges are disjoint */
+	TIDE_SNAP_VEC(tide_base_segment) slots;
+} ranges;
+
+static tide_base_segment *holder(const ranges *r, uint64_t addr, tide_sorted_pos *p)
+{
+	*p = tide__sorted_floor(&r->index, addr);
+	if (!tide__sorted_ok(&r->index, *p))
+		return NULL;
+	tide_base_segment *g = &r->slots.v[tide__sorted_val(&r->index, *p)];
+	return addr - g->addr < g->size ? g : NULL;
+}
+
+static bool put(ranges *r, tide_base_segment g)
+{
+	if (!TIDE_SNAP_ROOM(r->slots))
+		return false;
+	r->slots.v[r->slots.n] = g;
+	return tide__sorted_put(&r->index, g.addr, (uint32_t)r->slots.n++);
+}
+
+/* Add what of the range is not there yet: the source may say the same twice. */
+static bool add(ranges *r, tide_base_segment g)
+{
+	tide_sorted_pos p;
+	if (!g.size || holder(r, g.addr, &p))
+		return true;
+	p = tide__sorted_ceil(&r->index, g.addr);
+	if (tide__sorted_ok(&r->index, p) && tide__sorted_key(&r->index, p) - g.addr < g.size)
+		g.size = tide__sorted_key(&r->index, p) - g.addr;
+	return put(r, g);
+}
+
+/* Take a range out of the mapped stretches; what was partly in it keeps its rest. */
+static bool subtract(ranges *r, uint64_t addr, uint64_t size)
+{
+	tide_sorted_pos p;
+	tide_base_segment *g = holder(r, addr, &p);
+	if (g && g->mapped && g->addr < addr) {
+		tide_base_segment rest = *g;
+		g->size = addr - g->addr;
+		rest.size -= addr - rest.addr;
+		rest.addr = addr;
+		if (!put(r, rest))
+			return false;
+	}
+	g = holder(r, addr + size, &p);
+	if (g && g->mapped && g->addr < addr + size) {
+		tide_base_segment rest = *g;
+		g->size = addr + size - g->addr;
+		rest.size -= addr + size - rest.addr;
+		rest.addr = addr + size;
+		if (!put(r, rest))
+			return false;
+	}
+	p = tide__sorted_ceil(&r->index, addr);
+	while (tide__sorted_ok(&r->index, p) && tide__sorted_key(&r->index, p) - addr < size) {
+		uint64_t key = tide__sorted_key(&r->index, p);
+		if (r->slots.v[tide__sorted_val(&r->index, p)].mapped) {
+			tide__sorted_del_at(&r->index, p);
+			p = tide__sorted_ceil(&r->index, key);
+		} else {
+			p = tide__sorted_next(&r->index, p);
+		}
+	}
+	return true;
+}
+
+static bool final_segments(const tide_snap *s, uint32_t device, ranges *r)
+{
+	for (size_t i = 0; i < s->segments.n; i++) {
+		const tide_snap_segment *g = &s->segments.v[i];
+		if (g->device == device &&
+		    !add(r, (tide_base_segment){ g->addr, g->size, (uint32_t)i + 1, TIDE_BASE_NO_EVENT, g->expandable }))
+			return false;
+	}
+	return true;
+}
+
+static bool undo_segments(const tide_snap *s, const tide_snap_trace *t, ranges *r)
+{
+	for (size_t i = t->n; i-- > 0;) {
+		const tide_snap_event *e = &s->events.v[t->events[i]];
+		tide_base_segment back = { e->addr, e->size, 0, t->events[i], false };
+		tide_sorted_pos p;
+		tide_base_segment *g;
+		bool ok = true;
+		switch (e->action) {
+		case TIDE_SNAP_SEGMENT_ALLOC:
+			g = holder(r, e->addr, &p);
+			if (g && g->addr == e->addr && g->size == e->size)
+				tide__sorted_del_at(&r->index, p);
+			break;
+		case TIDE_SNAP_SEGMENT_FREE:
+			ok = add(r, back);
+			break;
+		case TIDE_SNAP_SEGMENT_MAP:
+			ok = subtract(r, e->addr, e->size);
+			break;
+		case TIDE_SNAP_SEGMENT_UNMAP:
+			back.mapped = true;
+			ok = add(r, back);
+			break;
+		default:
+			break;
+		}
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+static bool old_segments(const ranges *r, tide_baseline *b)
+{
+	for (tide_sorted_pos p = { 0, 0 }; tide__sorted_ok(&r->index, p);
+	     p = tide__sorted_next(&r->index, p)) {
+		if (!TIDE_SNAP_ROOM(b->segments))
+			return false;
+		b->segments.v[b->segments.n++] = r->slots.v[tide__sorted_val(&r->index, p)];
+	}
+	return true;
+}
+
+bool tide__baseline(const tide_snap *s, const tide_snap_trace *t, tide_baseline *b)
+{
+	tide_map live = { 0 };
+	ranges r = { 0 };
+	bool ok = final_blocks(s, t->device, &live) && undo_blocks(s, t, &live, &b->known) &&
+		  old_blocks(&live, b) && final_segments(s, t->device, &r) && undo_segments(s, t, &r) &&
+		  old_segments(&r, b);
+	tide__map_free(&live);
+	tide__sorted_free(&r.index);
+	tide__free(r.slots.v);
+	return ok;
+}
+
+void tide__baseline_free(tide_baseline *b)
+{
+	tide__free(b->segments.v);
+	tide__free(b->blocks.v);
+	tide__map_free(&b->known);
+}

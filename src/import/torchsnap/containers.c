@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Containers of the pickle decoder: dicts, lists, tuples, the memo, and the run cache.
+ *
+ * torch writes the same frames again and again: a stack is a list of memo reads, 5 bytes each, and
+ * most of a snapshot is such lists. A list that was met before, byte for byte, is the same list, so
+ * its bytes are looked up as a whole (the run cache) and never decoded again. */
+#include "import/torchsnap/pickle_vm.h"
+
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/mem.h"
+
+static enum obj_state state_of(uint64_t obj)
+{
+	return (enum obj_state)(obj & 3);
+}
+
+static struct body *body_of(const tide_pickle *p, uint64_t obj)
+{
+	return &p->bodies[obj >> 2];
+}
+
+static tide_pv *items_of(struct body *b)
+{
+	return b->cap > 2 ? b->items : b->in;
+}
+
+static bool is_container(tide_pv v)
+{
+	return tide__pv_tag(v) == TIDE_PV_DICT || tide__pv_tag(v) == TIDE_PV_LIST;
+}
+
+tide_pv tide__pickle_settle(const tide_pickle *p, tide_pv v)
+{
+	if (!is_container(v))
+		return v;
+	uint64_t obj = p->objs[tide__pv_payload(v)];
+	return state_of(obj) == OBJ_MADE ? tide__pv(TIDE_PV_MADE, obj >> 2) : v;
+}
+
+const tide_pv *tide__pickle_items(const tide_pickle *p, tide_pv v, size_t *n)
+{
+	*n = 0;
+	if (!is_container(v))
+		return NULL;
+	uint64_t obj = p->objs[tide__pv_payload(v)];
+	if (state_of(obj) != OBJ_OPEN)
+		return NULL;
+	struct body *b = body_of(p, obj);
+	*n = b->n;
+	return items_of(b);
+}
+
+tide_pv tide__pickle_get(const tide_pickle *p, tide_pv dict, unsigned key)
+{
+	size_t n;
+	const tide_pv *kv = tide__pickle_items(p, dict, &n);
+	for (; n; n -= 2)
+		if (kv[n - 2] == tide__pv(TIDE_PV_KEY, key))
+			return tide__pickle_settle(p, kv[n - 1]);
+	return TIDE_PV_NONE;
+}
+
+uint64_t tide__pickle_offset(const tide_pickle *p, tide_pv v)
+{
+	switch (tide__pv_tag(v)) {
+	case TIDE_PV_TEXT:
+	case TIDE_PV_NUM:
+	case TIDE_PV_BYTES:
+		return tide__pv_payload(v);
+	case TIDE_PV_DICT:
+	case TIDE_PV_LIST: {
+		uint64_t obj = p->objs[tide__pv_payload(v)];
+		if (state_of(obj) == OBJ_EMPTY)
+			return obj >> 2;
+		return state_of(obj) == OBJ_OPEN ? body_of(p, obj)->off : TIDE_NO_OFFSET;
+	}
+	default:
+		return TIDE_NO_OFFSET;
+	}
+}
+
+/* ---- bodies ---- */
+
+tide_pv tide__pickle_new(tide_pickle *p, tide_pv_tag tag, const uint8_t *at)
+{
+	if (!tide__pickle_grow(p, &p->objs, &p->cap_objs, p->n_objs, sizeof *p->objs))
+		return TIDE_PV_NONE;
+	p->objs[p->n_objs] = (uint64_t)(at - p->data) << 2 | OBJ_EMPTY;
+	return tide__pv(tag, p->n_objs++);
+}
+
+static bool open_body(tide_pickle *p, uint64_t *obj)
+{
+	uint32_t i;
+	if (p->free_body) {
+		i = p->free_body - 1;
+		p->free_body = p->bodies[i].cap;
+	} else {
+		if (p->n_bodies >= UINT32_MAX - 1)
+			return tide__pickle_fail(p, TIDE_ELIMIT, NULL, "too many containers at once");
+		if (!tide__pickle_grow(p, &p->bodies, &p->cap_bodies, p->n_bodies, sizeof *p->bodies))
+			return false;
+		i = (uint32_t)p->n_bodies++;
+	}
+	p->bodies[i] = (struct body){ .off = *obj >> 2, .cap = 2 };
+	*obj = (uint64_t)i << 2 | OBJ_OPEN;
+	return true;
+}
+
+static void close_body(tide_pickle *p, uint64_t *obj, tide_pv made)
+{
+	struct body *b = body_of(p, *obj);
+	if (b->cap > 2)
+		tide__free(b->items);
+	b->n = 0;
+	b->cap = p->free_body;
+	p->free_body = (uint32_t)(*obj >> 2) + 1;
+	*obj = tide__pv_payload(made) << 2 | OBJ_MADE;
+}
+
+static bool body_room(tide_pickle *p, struct body *b, size_t n)
+{
+	if (n <= b->cap - b->n)
+		return true;
+	size_t cap = b->n ? b->cap + b->cap / 2 : 0;
+	if (cap < b->n + n)
+		cap = b->n + n;
+	if (cap < 3)
+		cap = 3; /* 2 means: held inside */
+	if (cap > UINT32_MAX)
+		return tide__pickle_fail(p, TIDE_ELIMIT, NULL, "a container with over 2^32 items");
+	tide_pv *items = tide__realloc(b->cap > 2 ? b->items : NULL, cap, sizeof *items);
+	if (!items)
+		return tide__pickle_nomem(p);
+	if (b->cap <= 2)
+		memcpy(items, b->in, sizeof b->in);
+	b->items = items;
+	b->cap = (uint32_t)cap;
+	return true;
+}
+
+static bool push_items(tide_pickle *p, tide_pv container, const tide_pv *items, size_t n,
+		       const uint8_t *at)
+{
+	uint64_t *obj = &p->objs[tide__pv_payload(container)];
+	if (state_of(*obj) == OBJ_MADE)
+		return tide__pickle_fail(p, TIDE_EFORMAT, at,
+					 "the pickle changes an object after it was used: "
+					 "no memory snapshot does that");
+	if (state_of(*obj) == OBJ_EMPTY && !open_body(p, obj))
+		return false;
+	struct body *b = body_of(p, *obj);
+	if (!body_room(p, b, n))
+		return false;
+	memcpy(items_of(b) + b->n, items, n * sizeof *items);
+	b->n += (uint32_t)n;
+	return true;
+}
+
+void tide__pickle_containers_free(tide_pickle *p)
+{
+	for (size_t i = p->free_body; i;) { /* unused bodies hold nothing */
+		struct body *b = &p->bodies[i - 1];
+		i = b->cap;
+		b->cap = 0;
+	}
+	for (size_t i = 0; i < p->n_bodies; i++)
+		if (p->bodies[i].cap > 2)
+			tide__free(p->bodies[i].items);
+	tide__free(p->bodies);
+	tide__free(p->objs);
+	tide__free(p->memo);
+	tide__free(p->runs);
+}
+
+/* ---- making ---- */
+
+static bool client_ok(tide_pickle *p)
+{
+	if (p->client->failed)
+		p->rc = p->client->failed;
+	return !p->rc;
+}
+
+/* A dict on its way into a list: what can be made of it? */
+static bool make_dict(tide_pickle *p, tide_pv v)
+{
+	uint64_t *obj = &p->objs[tide__pv_payload(v)];
+	if (state_of(*obj) != OBJ_OPEN)
+		return true;
+	struct body *b = body_of(p, *obj);
+	tide_pv *items = items_of(b);
+	for (size_t i = 1; i < b->n; i += 2)
+		items[i] = tide__pickle_settle(p, items[i]);
+	tide_pv made = p->client->make_dict(p->client->user, p, items, b->n);
+	if (made)
+		close_body(p, obj, made);
+	return client_ok(p);
+}
+
+/* A list on its way into a dict, under `key`. */
+static bool make_list(tide_pickle *p, tide_pv key, tide_pv v)
+{
+	uint64_t *obj = &p->objs[tide__pv_payload(v)];
+	if (state_of(*obj) == OBJ_MADE)
+		return true;
+	bool open = state_of(*obj) == OBJ_OPEN;
+	struct body *b = open ? body_of(p, *obj) : NULL;
+	tide_pv *items = b ? items_of(b) : NULL;
+	size_t n = b ? b->n : 0;
+	for (size_t i = 0; i < n && i < 1; i++) /* the rest only if the first one looks right */
+		items[i] = tide__pickle_settle(p, items[i]);
+	if (n && tide__pv_tag(items[0]) != TIDE_PV_MADE)
+		return true;
+	for (size_t i = 1; i < n; i++)
+		items[i] = tide__pickle_settle(p, items[i]);
+	tide_pv made = p->client->make_list(p->client->user, p, key, items, n);
+	if (made && open)
+		close_body(p, obj, made);
+	else if (made)
+		*obj = tide__pv_payload(made) << 2 | OBJ_MADE;
+	return client_ok(p);
+}
+
+bool tide__pickle_append(tide_pickle *p, tide_pv list, tide_pv *items, size_t n, const uint8_t *at)
+{
+	if (tide__pv_tag(list) != TIDE_PV_LIST)
+		return tide__pickle_fail(p, TIDE_ECORRUPT, at, "items are appended to what is no list");
+	for (size_t i = 0; i < n; i++) {
+		if (tide__pv_tag(items[i]) == TIDE_PV_DICT && !make_dict(p, items[i]))
+			return false;
+		items[i] = tide__pickle_settle(p, items[i]);
+	}
+	return n ? push_items(p, list, items, n, at) : true;
+}
+
+bool tide__pickle_set(tide_pickle *p, tide_pv dict, tide_pv *items, size_t n, const uint8_t *at)
+{
+	if (tide__pv_tag(dict) != TIDE_PV_DICT)
+		return tide__pickle_fail(p, TIDE_ECORRUPT, at, "items are set in what is no dict");
+	if (n % 2)
+		return tide__pickle_fail(p, TIDE_ECORRUPT, at, "a dict key without its value");
+	for (size_t i = 0; i < n; i += 2) {
+		if (tide__pv_tag(items[i + 1]) == TIDE_PV_LIST && !make_list(p, items[i], items[i + 1]))
+			return false;
+		items[i + 1] = tide__pickle_settle(p, items[i + 1]);
+	}
+	uint64_t *obj = &p->objs[tide__pv_payload(dict)];
+	if (n > 2 && state_of(*obj) == OBJ_EMPTY) { /* all its items at once: no body needed */
+		tide_pv made = p->client->make_dict(p->client->user, p, items, n);
+		if (!client_ok(p))
+			return false;
+		if (made) {
+			*obj = tide__pv_payload(made) << 2 | OBJ_MADE;
+			return true;
+		}
+	}
+	return n ? push_items(p, dict, items, n, at) : true;
+}
+
+static bool small(tide_pv v)
+{
+	return tide__pv_tag(v) == TIDE_PV_INT && tide__pv_payload(v) < 1u << 30;
+}
+
+tide_pv tide__pickle_tuple(tide_pickle *p, tide_pv *items, size_t n, const uint8_t *at)
+{
+	if (n == 2 && small(items[0]) && small(items[1]))
+		return tide__pv(TIDE_PV_PAIR,
+				tide__pv_payload(items[0]) << 30 | tide__pv_payload(items[1]));
+	tide_pv v = tide__pickle_new(p, TIDE_PV_LIST, at);
+	return v && tide__pickle_append(p, v, items, n, at) ? v : TIDE_PV_NONE;
+}
+
+/* ---- memo ---- */
+
+bool tide__pickle_memo_put(tide_pickle *p, uint64_t index, tide_pv v, const uint8_t *at)
+{
+	if (index >= p->n) /* a pickler numbers its entries one by one: no more than there are bytes */
+		return tide__pickle_fail(p, TIDE_ECORRUPT, at,
+					 "memo entry %llu in a pickle of %zu bytes",
+					 (unsigned long long)index, p->n);
+	if (index >= p->cap_memo) {
+		size_t cap = p->cap_memo + p->cap_memo / 2 + 64;
+		if (cap <= index)
+			cap = index + 1;
+		tide_pv *memo = tide__realloc(p->memo, cap, sizeof *memo);
+		if (!memo)
+			return tide__pickle_nomem(p);
+		p->memo = memo;
+		p->cap_memo = cap;
+	}
+	if (index >= p->top_memo) {
+		memset(p->memo + p->top_memo, 0, (index - p->top_memo) * sizeof *p->memo);
+		p->top_memo = index + 1;
+		p->n_memo++;
+	} else if (p->memo[index] == TIDE_PV_NONE) {
+		p->n_memo++;
+	} else {
+		p->gen++; /* lists that read the old entry mean something else now */
+	}
+	p->memo[index] = v;
+	return true;
+}
+
+/* ---- the run cache ---- */
+
+/* The end of a sequence of memo reads that starts at `at`; *n of them. */
+static const uint8_t *run_end(const uint8_t *at, const uint8_t *end, size_t *n)
+{
+	*n = 0;
+	for (;; (*n)++) {
+		if (end - at < 6)
+			return at;
+		if (*at == 'j')
+			at += 5;
+		else if (*at == 'h')
+			at += 2;
+		else
+			return at;
+	}
+}
+
+/* Read the memo entries of a run into the scratch space above the stack and make a list of them. */
+static tide_pv make_run(tide_pickle *p, const uint8_t *at, const uint8_t *end, size_t n)
+{
+	size_t base = p->sp;
+	for (size_t i = 0; i < n; i++) {
+		bool wide = *at == 'j';
+		uint64_t index = wide ? tide__pickle_le32(at + 1) : at[1];
+		at += wide ? 5 : 2;
+		if (index >= p->top_memo || !p->memo[index] ||
+		    !tide__pickle_grow(p, &p->stack, &p->cap, base + i, sizeof *p->stack))
+			return TIDE_PV_NONE;
+		p->stack[base + i] = tide__pickle_settle(p, p->memo[index]);
+		if (tide__pv_tag(p->stack[base + i]) != TIDE_PV_MADE)
+			return TIDE_PV_NONE;
+	}
+	(void)end;
+	return p->client->make_list(p->client->user, p, TIDE_PV_NONE, p->stack + base, n);
+}
+
+static tide_pv find_run(tide_pickle *p, const uint8_t *at, const uint8_t *end, size_t n)
+{
+	size_t len = (size_t)(end - at);
+	if (!p->runs) {
+		p->runs = tide__calloc(RUN_SLOTS, sizeof *p->runs);
+		if (!p->runs)
+			return tide__pickle_nomem(p), TIDE_PV_NONE;
+	}
+	uint64_t i = XXH3_64bits(at, len) & (RUN_SLOTS - 1);
+	struct run *r;
+	for (;; i = (i + 1) & (RUN_SLOTS - 1)) {
+		r = &p->runs[i];
+		if (!r->made)
+			break;
+		if (r->len == len && r->gen == p->gen && !memcmp(p->data + r->off, at, len))
+			return r->made;
+	}
+	tide_pv made = make_run(p, at, end, n);
+	if (made && p->n_runs < RUN_SLOTS / 2 && len <= UINT32_MAX) {
+		*r = (struct run){ (uint64_t)(at - p->data), (uint32_t)len, p->gen, made };
+		p->n_runs++;
+	}
+	return made;
+}
+
+const uint8_t *tide__pickle_run(tide_pickle *p, const uint8_t *at)
+{
+	const uint8_t *end = p->data + p->n, *op = at - 1;
+	uint64_t index = UINT64_MAX;
+	size_t n;
+	if (end - at < 16)
+		return NULL;
+	switch (*at) {
+	case 0x94:
+		index = p->n_memo;
+		at += 1;
+		break;
+	case 'q':
+		index = at[1];
+		at += 2;
+		break;
+	case 'r':
+		index = tide__pickle_le32(at + 1);
+		at += 5;
+		break;
+	}
+	if (*at++ != '(')
+		return NULL;
+	const uint8_t *last = run_end(at, end, &n);
+	if (*last != 'e' || !n || n % 1000 == 0) /* picklers write lists in batches of 1000 */
+		return NULL;
+	tide_pv made = find_run(p, at, last, n);
+	if (!made || (index != UINT64_MAX && !tide__pickle_memo_put(p, index, made, op)))
+		return NULL;
+	p->stack[p->sp++] = made;
+	return last + 1;
+}

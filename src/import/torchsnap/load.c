@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The importer of torch memory snapshots: input, sniffing, and the three steps.
+ *
+ *     pickle.c    bytes -> values; frames, stacks and events are compacted on the way
+ *     walk.c      what is left -> plain arrays
+ *     replay.c    plain arrays -> model
+ *
+ * A plain file is mapped; gzip is expanded into memory, at most to what tide_load_options allows or to
+ * the default of import/source.h (256 times the compressed size, 1 GiB at least). */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "import/source.h"
+#include "import/torchsnap/load.h"
+#include "import/torchsnap/replay.h"
+
+tide_code tide__snap_import(const uint8_t *data, size_t n, const tide_load_options *opt,
+			    tide_model *m, tide_error *err)
+{
+	tide_snap s = { 0 };
+	tide_code rc = tide__snap_read(data, n, opt, &s, m, err);
+	if (!rc)
+		rc = tide__snap_replay(&s, m, err);
+	tide__snap_free(&s);
+	return rc;
+}
+
+/* Read a stream to its end into one growing buffer. */
+static tide_code slurp(tide_source *src, uint8_t **out, size_t *n, tide_error *err)
+{
+	size_t cap = 0;
+	*out = NULL;
+	*n = 0;
+	for (;;) {
+		if (*n == cap) {
+			cap = cap + cap / 2 + (1u << 20);
+			uint8_t *more = tide__realloc(*out, cap, 1);
+			if (!more)
+				return tide__nomem(err);
+			*out = more;
+		}
+		size_t got;
+		tide_code rc = tide__source_read(src, *out + *n, cap - *n, &got, err);
+		*n += got;
+		if (rc)
+			return rc;
+		if (*n < cap)
+			return TIDE_OK;
+	}
+}
+
+static tide_code load_stream(const char *path, const tide_load_options *opt, tide_model *m,
+			     tide_error *err)
+{
+	tide_source *src;
+	uint8_t *data = NULL;
+	size_t n = 0;
+	tide_code rc = tide__source_open(path, opt->max_expanded, &src, err);
+	if (!rc)
+		rc = slurp(src, &data, &n, err);
+	tide__source_close(src);
+	if (!rc)
+		rc = tide__snap_import(data, n, opt, m, err);
+	tide__free(data);
+	return rc;
+}
+
+/* Map a plain regular file. *data stays NULL if it is something else: then it is streamed. */
+static tide_code map_file(const char *path, const uint8_t **data, size_t *n, tide_error *err)
+{
+	struct stat st;
+	uint8_t magic[2];
+	*data = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return tide__fail_errno(err, "cannot open");
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 2 && pread(fd, magic, 2, 0) == 2 &&
+	    (magic[0] != 0x1f || magic[1] != 0x8b)) {
+		void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (at != MAP_FAILED) {
+			(void)madvise(at, (size_t)st.st_size, MADV_SEQUENTIAL);
+			*data = at;
+			*n = (size_t)st.st_size;
+		}
+	}
+	close(fd);
+	return TIDE_OK;
+}
+
+static tide_code load(const char *path, const tide_load_options *opt, tide_model *m, tide_error *err)
+{
+	const uint8_t *data;
+	size_t n = 0;
+	tide_code rc = map_file(path, &data, &n, err);
+	if (rc || !data)
+		return rc ? rc : load_stream(path, opt, m, err);
+	rc = tide__snap_import(data, n, opt, m, err);
+	munmap((void *)(uintptr_t)data, n);
+	return rc;
+}
+
+static bool has(const uint8_t *head, size_t n, const char *word)
+{
+	return memmem(head, n, word, strlen(word)) != NULL;
+}
+
+/* A pickle: its protocol opcode, or what protocols 0 and 1 begin a dict or list with. */
+static bool is_pickle(const uint8_t *h, size_t n)
+{
+	if (n < 3)
+		return false;
+	if (h[0] == 0x80)
+		return h[1] >= 2 && h[1] <= 5;
+	if (h[0] == '(')
+		return (h[1] == 'd' || h[1] == 'l') && h[2] == 'p';
+	return (h[0] == '}' || h[0] == ']') && (h[1] == 'q' || h[1] == '(');
+}
+
+static int sniff(const uint8_t *head, size_t n)
+{
+	if (!is_pickle(head, n))
+		return 0;
+	return has(head, n, "segment") || has(head, n, "device_traces") || has(head, n, "action") ? 95 : 50;
+}
+
+const tide_importer tide__import_torchsnap = {
+	.name = "torchsnap",
+	.what = "torch CUDA memory snapshot (pickle, or pickle.gz)",
+	.sniff = sniff,
+	.load = load,
+};

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Importing a torch memory snapshot that is in memory already (tests, fuzzing). */
+#ifndef TIDE_IMPORT_TORCHSNAP_LOAD_H
+#define TIDE_IMPORT_TORCHSNAP_LOAD_H
+
+#include "import/import.h"
+
+/* n bytes of plain (not gzip) pickle into an empty model. opt may be NULL. */
+tide_code tide__snap_import(const uint8_t *data, size_t n, const tide_load_options *opt,
+			    tide_model *m, tide_error *err);
+
+extern const tide_importer tide__import_torchsnap;
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* What the halves of the pickle decoder share: the machine's state, and access to its containers.
+ *
+ *     pickle.c      the opcodes                 containers.c  dicts, lists, memo, the run cache
+ *     literals.c    texts and numbers in the input
+ *
+ * An object is one word: state in bits 0..1, payload above. A container costs a body only while it
+ * holds items; a made one (an event, a frame) is that word alone. */
+#ifndef TIDE_IMPORT_TORCHSNAP_PICKLE_VM_H
+#define TIDE_IMPORT_TORCHSNAP_PICKLE_VM_H
+
+#include "import/torchsnap/pickle.h"
+
+enum obj_state {
+	OBJ_EMPTY, /* payload: offset of its opcode */
+	OBJ_OPEN,  /* payload: index of its body */
+	OBJ_MADE,  /* payload: of the MADE value */
+};
+
+struct body {
+	union {
+		tide_pv in[2];	/* cap == 2 */
+		tide_pv *items; /* cap > 2; owned */
+	};
+	uint64_t off;  /* where the container began */
+	uint32_t n, cap; /* next free body while unused */
+};
+
+struct run {		/* a list written as memo reads only, seen before */
+	uint64_t off;	/* of its bytes in the input */
+	uint32_t len, gen;
+	tide_pv made;	/* NONE = free slot */
+};
+enum { RUN_SLOTS = 1 << 16 };
+
+struct tide_pickle {
+	const uint8_t *data;
+	size_t n;
+	const uint8_t *p; /* next byte; cold opcodes move it, the hot loop keeps its own copy */
+	tide_pickle_client *client;
+	tide_error *err;
+	tide_code rc;
+
+	tide_pv *stack;
+	size_t sp, cap;
+	size_t *marks; /* stack heights */
+	size_t n_marks, cap_marks;
+	tide_pv *memo; /* NONE = not there */
+	size_t n_memo, top_memo, cap_memo; /* entries there; highest index + 1; room */
+
+	uint64_t *objs;
+	size_t n_objs, cap_objs;
+	struct body *bodies;
+	size_t n_bodies, cap_bodies;
+	uint32_t free_body; /* index + 1 */
+
+	struct run *runs; /* RUN_SLOTS, or NULL before the first */
+	size_t n_runs;
+	uint32_t gen; /* a memo entry was replaced: runs of older generations are void */
+
+	uint8_t keys[256]; /* hash -> keyword + 1 */
+	char *scratch;	   /* decoded text */
+	size_t cap_scratch;
+	uint64_t trailing;
+};
+
+/* Record a failure and return false; the first one counts. `at` is an input position. */
+bool tide__pickle_fail(tide_pickle *p, tide_code code, const uint8_t *at, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+bool tide__pickle_nomem(tide_pickle *p);
+/* Room for one more element in a vector of `size`-byte elements. */
+bool tide__pickle_grow(tide_pickle *p, void *vec, size_t *cap, size_t n, size_t size);
+
+/* containers.c */
+tide_pv tide__pickle_new(tide_pickle *p, tide_pv_tag tag, const uint8_t *at); /* NONE on failure */
+/* Append n items (settled where possible) to the container; `at` for errors. */
+bool tide__pickle_append(tide_pickle *p, tide_pv list, tide_pv *items, size_t n, const uint8_t *at);
+bool tide__pickle_set(tide_pickle *p, tide_pv dict, tide_pv *items, size_t n, const uint8_t *at);
+tide_pv tide__pickle_tuple(tide_pickle *p, tide_pv *items, size_t n, const uint8_t *at);
+bool tide__pickle_memo_put(tide_pickle *p, uint64_t index, tide_pv v, const uint8_t *at);
+/* A list written as `] [memo] ( get... e`, whose content was made before or can be made now: pushes
+ * and returns the byte after it. NULL: decode it opcode by opcode. `at` is the byte after `]`. */
+const uint8_t *tide__pickle_run(tide_pickle *p, const uint8_t *at);
+void tide__pickle_containers_free(tide_pickle *p);
+
+/* literals.c */
+/* The keyword with this text as a value, or TEXT at `off`. */
+tide_pv tide__pickle_word(const tide_pickle *p, const uint8_t *text, size_t n, const uint8_t *op);
+void tide__pickle_keys_init(tide_pickle *p);
+/* A little-endian two's complement integer of n bytes: INT if it fits, else NUM at `op`. */
+tide_pv tide__pickle_long(const tide_pickle *p, const uint8_t *le, size_t n, const uint8_t *op);
+/* A decimal integer (an L at its end is fine); NONE if it is not one. */
+tide_pv tide__pickle_decimal(const tide_pickle *p, const uint8_t *text, size_t n, const uint8_t *op);
+
+static inline uint64_t tide__pickle_le(const uint8_t *at, size_t n)
+{
+	uint64_t v = 0;
+	for (size_t i = 0; i < n; i++)
+		v |= (uint64_t)at[i] << (8 * i);
+	return v;
+}
+static inline uint32_t tide__pickle_le32(const uint8_t *at)
+{
+	uint32_t v;
+	__builtin_memcpy(&v, at, 4);
+	return v; /* little-endian hosts only: src/format says so too */
+}
+
+#endif

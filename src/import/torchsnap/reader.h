@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* What snapshot.c (compacting while the pickle is decoded) and walk.c (the rest, afterwards) share. */
+#ifndef TIDE_IMPORT_TORCHSNAP_READER_H
+#define TIDE_IMPORT_TORCHSNAP_READER_H
+
+#include "import/torchsnap/keywords.h"
+#include "import/torchsnap/pickle.h"
+#include "import/torchsnap/snapshot.h"
+
+enum { MADE_FRAME = 1, MADE_STACK, MADE_EVENT };
+
+typedef struct tide_snap_reader {
+	tide_snap *s;
+	tide_model *m;
+	tide_error *err;
+	tide_pickle_client client;
+	const tide_load_options *opt;
+	uint64_t n_bytes;	/* of the pickle */
+	uint64_t unknown_keys;	/* skipped */
+	int64_t last_stream;	/* streams.v[last_index] */
+	uint16_t last_index;
+	uint32_t *frames, *nodes; /* the last stack, outermost first: frame ids, stack ids */
+	size_t depth, cap_frames, cap_nodes;
+	struct tide_pickle *p; /* while walking */
+} tide_snap_reader;
+
+/* Room for one more element of a TIDE_SNAP_VEC. */
+bool tide__snap_room(void *vec, size_t *cap, size_t n, size_t size);
+#define TIDE_SNAP_ROOM(vec) tide__snap_room(&(vec).v, &(vec).cap, (vec).n, sizeof *(vec).v)
+
+/* Index of a stream number; false on exhaustion (the reader's error is set). */
+bool tide__snap_stream(tide_snap_reader *r, int64_t number, uint16_t *index);
+/* A stack from a settled `frames` value; false if it is not one. */
+bool tide__snap_stack(tide_pv v, uint32_t *stack);
+/* (high, low) of a pool id: a pair, or a tuple or list of two integers. */
+bool tide__snap_pool_id(const tide_pickle *p, tide_pv v, uint64_t *pool);
+
+/* walk.c */
+tide_code tide__snap_walk(tide_snap_reader *r, tide_pickle *p, tide_pv root);
+
+#endif
