@@ -34,7 +34,8 @@ static bool final_blocks(const tide_snap *s, uint32_t device, tide_map *live)
 	return true;
 }
 
-static bool undo_blocks(const tide_snap *s, const tide_snap_trace *t, tide_map *live, tide_map *known)
+static bool undo_blocks(const tide_snap *s, const tide_snap_trace *t, tide_map *live,
+			tide_map *known)
 {
 	for (size_t i = t->n; i-- > 0;) {
 		const tide_snap_event *e = &s->events.v[t->events[i]];
@@ -43,7 +44,8 @@ static bool undo_blocks(const tide_snap *s, const tide_snap_trace *t, tide_map *
 				return false;
 		} else if (e->action == TIDE_SNAP_ALLOC) {
 			uint32_t was = tide__map_del(live, e->addr);
-			if (was & 1 && !tide__map_put(known, (uint64_t)t->events[i] + 1, was / 2 + 1))
+			if (was & 1 &&
+			    !tide__map_put(known, (uint64_t)t->events[i] + 1, was / 2 + 1))
 				return false;
 		}
 	}
@@ -64,9 +66,10 @@ static bool old_blocks(const tide_map *live, tide_baseline *b)
 			continue;
 		if (!TIDE_SNAP_ROOM(b->blocks))
 			return false;
-		b->blocks.v[b->blocks.n++] = (tide_base_block){ .addr = live->keys[i],
-								.final = v & 1 ? v / 2 + 1 : 0,
-								.event = v & 1 ? TIDE_BASE_NO_EVENT : v / 2 - 1 };
+		b->blocks.v[b->blocks.n++] =
+			(tide_base_block){ .addr = live->keys[i],
+					   .final = v & 1 ? v / 2 + 1 : 0,
+					   .event = v & 1 ? TIDE_BASE_NO_EVENT : v / 2 - 1 };
 	}
 	if (b->blocks.n)
 		qsort(b->blocks.v, b->blocks.n, sizeof *b->blocks.v, by_addr);
@@ -149,7 +152,8 @@ static bool final_segments(const tide_snap *s, uint32_t device, ranges *r)
 	for (size_t i = 0; i < s->segments.n; i++) {
 		const tide_snap_segment *g = &s->segments.v[i];
 		if (g->device == device &&
-		    !add(r, (tide_base_segment){ g->addr, g->size, (uint32_t)i + 1, TIDE_BASE_NO_EVENT, g->expandable }))
+		    !add(r, (tide_base_segment){ g->addr, g->size, (uint32_t)i + 1,
+						 TIDE_BASE_NO_EVENT, g->expandable }))
 			return false;
 	}
 	return true;
@@ -204,8 +208,8 @@ bool tide__baseline(const tide_snap *s, const tide_snap_trace *t, tide_baseline 
 	tide_map live = { 0 };
 	ranges r = { 0 };
 	bool ok = final_blocks(s, t->device, &live) && undo_blocks(s, t, &live, &b->known) &&
-		  old_blocks(&live, b) && final_segments(s, t->device, &r) && undo_segments(s, t, &r) &&
-		  old_segments(&r, b);
+		  old_blocks(&live, b) && final_segments(s, t->device, &r) &&
+		  undo_segments(s, t, &r) && old_segments(&r, b);
 	tide__map_free(&live);
 	tide__sorted_free(&r.index);
 	tide__free(r.slots.v);

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* What was there before the history began: the final state with every event undone, last to first.
  *
- * Undoing an alloc removes its block, undoing a completed free brings one back; the same for segments
- * and mapped ranges. What is left at the first event existed before it. Blocks that the final state
- * holds are known to the byte; blocks that were freed in the history are known by the size that was
- * asked for. */
+ * Undoing an alloc removes its block, undoing a completed free brings one back; the same for
+ * segments and mapped ranges. What is left at the first event existed before it. Blocks that the
+ * final state holds are known to the byte; blocks that were freed in the history are known by the
+ * size that was asked for. */
 #ifndef TIDE_IMPORT_TORCHSNAP_BASELINE_H
 #define TIDE_IMPORT_TORCHSNAP_BASELINE_H
 
@@ -29,7 +29,8 @@ typedef struct tide_base_block {
 typedef struct tide_baseline {
 	TIDE_SNAP_VEC(tide_base_segment) segments; /* sorted by address, disjoint */
 	TIDE_SNAP_VEC(tide_base_block) blocks;	   /* sorted by address */
-	tide_map known; /* event index + 1 of an alloc alive at the end -> index into snap.blocks + 1 */
+	tide_map known; /* event index + 1 of an alloc alive at the end -> index into snap.blocks +
+			   1 */
 } tide_baseline;
 
 /* *b must be zeroed; free it whatever the result. False when out of memory. */

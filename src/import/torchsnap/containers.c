@@ -102,8 +102,10 @@ static bool open_body(tide_pickle *p, uint64_t *obj)
 		p->free_body = p->bodies[i].cap;
 	} else {
 		if (p->n_bodies >= UINT32_MAX - 1)
-			return tide__pickle_fail(p, TIDE_ELIMIT, NULL, "too many containers at once");
-		if (!tide__pickle_grow(p, &p->bodies, &p->cap_bodies, p->n_bodies, sizeof *p->bodies))
+			return tide__pickle_fail(p, TIDE_ELIMIT, NULL,
+						 "too many containers at once");
+		if (!tide__pickle_grow(p, &p->bodies, &p->cap_bodies, p->n_bodies,
+				       sizeof *p->bodies))
 			return false;
 		i = (uint32_t)p->n_bodies++;
 	}
@@ -230,7 +232,8 @@ static bool make_list(tide_pickle *p, tide_pv key, tide_pv v)
 bool tide__pickle_append(tide_pickle *p, tide_pv list, tide_pv *items, size_t n, const uint8_t *at)
 {
 	if (tide__pv_tag(list) != TIDE_PV_LIST)
-		return tide__pickle_fail(p, TIDE_ECORRUPT, at, "items are appended to what is no list");
+		return tide__pickle_fail(p, TIDE_ECORRUPT, at,
+					 "items are appended to what is no list");
 	for (size_t i = 0; i < n; i++) {
 		if (tide__pv_tag(items[i]) == TIDE_PV_DICT && !make_dict(p, items[i]))
 			return false;
@@ -246,7 +249,8 @@ bool tide__pickle_set(tide_pickle *p, tide_pv dict, tide_pv *items, size_t n, co
 	if (n % 2)
 		return tide__pickle_fail(p, TIDE_ECORRUPT, at, "a dict key without its value");
 	for (size_t i = 0; i < n; i += 2) {
-		if (tide__pv_tag(items[i + 1]) == TIDE_PV_LIST && !make_list(p, items[i], items[i + 1]))
+		if (tide__pv_tag(items[i + 1]) == TIDE_PV_LIST &&
+		    !make_list(p, items[i], items[i + 1]))
 			return false;
 		items[i + 1] = tide__pickle_settle(p, items[i + 1]);
 	}
@@ -281,7 +285,8 @@ tide_pv tide__pickle_tuple(tide_pickle *p, tide_pv *items, size_t n, const uint8
 
 bool tide__pickle_memo_put(tide_pickle *p, uint64_t index, tide_pv v, const uint8_t *at)
 {
-	if (index >= p->n) /* a pickler numbers its entries one by one: no more than there are bytes */
+	if (index >=
+	    p->n) /* a pickler numbers its entries one by one: no more than there are bytes */
 		return tide__pickle_fail(p, TIDE_ECORRUPT, at,
 					 "memo entry %llu in a pickle of %zu bytes",
 					 (unsigned long long)index, p->n);

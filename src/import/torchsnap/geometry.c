@@ -125,7 +125,8 @@ static bool erase(tide_geo *g, tide_sorted_pos p)
 
 static bool joinable(const block *a, const block *b)
 {
-	return !a->alloc && !b->alloc && a->area && a->area == b->area && a->addr + a->size == b->addr;
+	return !a->alloc && !b->alloc && a->area && a->area == b->area &&
+	       a->addr + a->size == b->addr;
 }
 
 /* The free block at p joins its free neighbours. */
@@ -376,7 +377,8 @@ uint64_t tide__geo_compare(const tide_geo *g, const tide_snap *s, uint32_t devic
 			const tide_snap_block *r = &s->blocks.v[seg->first_block + k];
 			tide_sorted_pos p;
 			const block *b = holder(g, r->addr, &p);
-			same += b && b->addr == r->addr && b->size == r->size && !b->alloc == !r->state;
+			same += b && b->addr == r->addr && b->size == r->size &&
+				!b->alloc == !r->state;
 		}
 	}
 	uint64_t ours = g->index.n + g->odd.n;

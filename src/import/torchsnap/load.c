@@ -6,8 +6,8 @@
  *     walk.c      what is left -> plain arrays
  *     replay.c    plain arrays -> model
  *
- * A plain file is mapped; gzip is expanded into memory, at most to what tide_load_options allows or to
- * the default of import/source.h (256 times the compressed size, 1 GiB at least). */
+ * A plain file is mapped; gzip is expanded into memory, at most to what tide_load_options allows or
+ * to the default of import/source.h (256 times the compressed size, 1 GiB at least). */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -81,8 +81,8 @@ static tide_code map_file(const char *path, const uint8_t **data, size_t *n, tid
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return tide__fail_errno(err, "cannot open");
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 2 && pread(fd, magic, 2, 0) == 2 &&
-	    (magic[0] != 0x1f || magic[1] != 0x8b)) {
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 2 &&
+	    pread(fd, magic, 2, 0) == 2 && (magic[0] != 0x1f || magic[1] != 0x8b)) {
 		void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (at != MAP_FAILED) {
 			(void)madvise(at, (size_t)st.st_size, MADV_SEQUENTIAL);
@@ -94,7 +94,8 @@ static tide_code map_file(const char *path, const uint8_t **data, size_t *n, tid
 	return TIDE_OK;
 }
 
-static tide_code load(const char *path, const tide_load_options *opt, tide_model *m, tide_error *err)
+static tide_code load(const char *path, const tide_load_options *opt, tide_model *m,
+		      tide_error *err)
 {
 	const uint8_t *data;
 	size_t n = 0;
@@ -127,7 +128,9 @@ static int sniff(const uint8_t *head, size_t n)
 {
 	if (!is_pickle(head, n))
 		return 0;
-	return has(head, n, "segment") || has(head, n, "device_traces") || has(head, n, "action") ? 95 : 50;
+	return has(head, n, "segment") || has(head, n, "device_traces") || has(head, n, "action")
+		       ? 95
+		       : 50;
 }
 
 const tide_importer tide__import_torchsnap = {

@@ -3,7 +3,8 @@
 /* external_annotations: START and END of named ranges, as spans.
  *
  * A START waits for the next END of the same name and device, the innermost first. Ranges of one
- * device that nest share a lane; a range that crosses another (two threads) goes to a further lane. */
+ * device that nest share a lane; a range that crosses another (two threads) goes to a further lane.
+ */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -53,10 +54,13 @@ static bool pair_up(const tide_snap *s, int64_t base_us, int64_t end, notes *n)
 				tide__map_del(&open, key);
 			continue;
 		}
-		ok = TIDE_SNAP_ROOM(n->ranges) && (note->stage || tide__map_put(&open, key, (uint32_t)n->ranges.n + 1));
+		ok = TIDE_SNAP_ROOM(n->ranges) &&
+		     (note->stage || tide__map_put(&open, key, (uint32_t)n->ranges.n + 1));
 		if (!ok)
 			break;
-		struct range g = { .t0 = t, .t1 = t, .name = note->name, .device = note->device, .outer = top };
+		struct range g = {
+			.t0 = t, .t1 = t, .name = note->name, .device = note->device, .outer = top
+		};
 		if (note->stage == 0) { /* until its END comes */
 			g.t1 = end > t ? end : t;
 			g.flags = TIDE_SPAN_OPEN;
@@ -99,8 +103,8 @@ static struct lane *new_lane(notes *n, uint32_t device, unsigned number)
 	return &n->lanes.v[n->lanes.n++];
 }
 
-/* The first lane of the device where the range fits into what is open; NULL with *full when there are
- * too many, NULL without when out of memory. */
+/* The first lane of the device where the range fits into what is open; NULL with *full when there
+ * are too many, NULL without when out of memory. */
 static struct lane *lane_for(notes *n, const struct range *g, bool *full)
 {
 	const tide_spans *t = &n->m->spans;

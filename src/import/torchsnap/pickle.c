@@ -60,8 +60,9 @@ static const uint8_t *take(vm *v, uint64_t n, const uint8_t *op, const char *nam
 	const uint8_t *at = v->p;
 	uint64_t left = (uint64_t)(v->data + v->n - at);
 	if (n > left) {
-		tide__pickle_fail(v, TIDE_ETRUNC, op, "%s needs %llu bytes and the input has %llu more",
-				  name, (unsigned long long)n, (unsigned long long)left);
+		tide__pickle_fail(v, TIDE_ETRUNC, op,
+				  "%s needs %llu bytes and the input has %llu more", name,
+				  (unsigned long long)n, (unsigned long long)left);
 		return NULL;
 	}
 	v->p += n;
@@ -98,7 +99,8 @@ static size_t floor_of(const vm *v)
 
 static bool underflow(vm *v, const uint8_t *op, const char *name)
 {
-	return tide__pickle_fail(v, TIDE_ECORRUPT, op, "%s finds too few values on the stack", name);
+	return tide__pickle_fail(v, TIDE_ECORRUPT, op, "%s finds too few values on the stack",
+				 name);
 }
 
 static bool need(vm *v, size_t n, const uint8_t *op, const char *name)
@@ -110,7 +112,8 @@ static bool need(vm *v, size_t n, const uint8_t *op, const char *name)
 static bool pop_mark(vm *v, size_t *at, const uint8_t *op, const char *name)
 {
 	if (!v->n_marks)
-		return tide__pickle_fail(v, TIDE_ECORRUPT, op, "%s finds no mark on the stack", name);
+		return tide__pickle_fail(v, TIDE_ECORRUPT, op, "%s finds no mark on the stack",
+					 name);
 	*at = v->marks[--v->n_marks];
 	return true;
 }
@@ -128,7 +131,8 @@ static bool op_proto(vm *v, const struct opcode *o, const uint8_t *op)
 {
 	const uint8_t *at = take(v, 1, op, o->name);
 	if (at && *at > 5)
-		return tide__pickle_fail(v, TIDE_EFORMAT, op, "pickle protocol %u is not known", *at);
+		return tide__pickle_fail(v, TIDE_EFORMAT, op, "pickle protocol %u is not known",
+					 *at);
 	return at != NULL;
 }
 
@@ -194,7 +198,8 @@ static bool op_decimal(vm *v, const struct opcode *o, const uint8_t *op)
 	if (*op == 'I' && n == 2 && s[0] == '0' && (s[1] == '0' || s[1] == '1'))
 		return push(v, tide__pv(TIDE_PV_CONST, 1u + (s[1] == '1')));
 	tide_pv x = tide__pickle_decimal(v, s, n, op);
-	return x ? push(v, x) : tide__pickle_fail(v, TIDE_ECORRUPT, op, "%s is not a number", o->name);
+	return x ? push(v, x)
+		 : tide__pickle_fail(v, TIDE_ECORRUPT, op, "%s is not a number", o->name);
 }
 
 static bool op_unicode(vm *v, const struct opcode *o, const uint8_t *op)
@@ -257,7 +262,7 @@ static bool op_tuple_n(vm *v, const struct opcode *o, const uint8_t *op)
 /* TUPLE, LIST, DICT, FROZENSET: everything above the mark. */
 static bool op_collect(vm *v, const struct opcode *o, const uint8_t *op)
 {
-	size_t at;
+	size_t at = 0;
 	if (!pop_mark(v, &at, op, o->name))
 		return false;
 	if (o->tag == TIDE_PV_NONE)
@@ -282,7 +287,7 @@ static bool op_append(vm *v, const struct opcode *o, const uint8_t *op)
 
 static bool op_appends(vm *v, const struct opcode *o, const uint8_t *op)
 {
-	size_t at;
+	size_t at = 0;
 	if (!pop_mark(v, &at, op, o->name))
 		return false;
 	size_t n = v->sp - at;
@@ -302,7 +307,7 @@ static bool op_setitem(vm *v, const struct opcode *o, const uint8_t *op)
 
 static bool op_setitems(vm *v, const struct opcode *o, const uint8_t *op)
 {
-	size_t at;
+	size_t at = 0;
 	if (!pop_mark(v, &at, op, o->name))
 		return false;
 	size_t n = v->sp - at;
@@ -365,9 +370,10 @@ static void shown(char out[64], const uint8_t *s, size_t n)
 
 static bool refuse(vm *v, const char *name, const uint8_t *op, const char *what)
 {
-	return tide__pickle_fail(v, TIDE_EFORMAT, op,
-				 "the pickle %s (%s): a memory snapshot holds data only; nothing was run",
-				 what, name);
+	return tide__pickle_fail(
+		v, TIDE_EFORMAT, op,
+		"the pickle %s (%s): a memory snapshot holds data only; nothing was run", what,
+		name);
 }
 
 static bool op_refuse(vm *v, const struct opcode *o, const uint8_t *op)
@@ -480,7 +486,8 @@ static bool cold(vm *v, const uint8_t *op)
 {
 	const struct opcode *o = &opcodes[*op];
 	if (!o->name)
-		return tide__pickle_fail(v, TIDE_ECORRUPT, op, "0x%02x is not a pickle opcode", *op);
+		return tide__pickle_fail(v, TIDE_ECORRUPT, op, "0x%02x is not a pickle opcode",
+					 *op);
 	if (!o->run) /* a hot one: the loop found too few bytes */
 		return tide__pickle_fail(v, TIDE_ETRUNC, op, "the input ends in the middle of %s",
 					 o->name);
@@ -513,7 +520,8 @@ static bool run(vm *v, tide_pv *root)
 	uint64_t shown_at = 0;
 	for (;;) {
 		if (p >= end)
-			return tide__pickle_fail(v, TIDE_ETRUNC, end, "the pickle ends without STOP");
+			return tide__pickle_fail(v, TIDE_ETRUNC, end,
+						 "the pickle ends without STOP");
 		const uint8_t *op = p++;
 		size_t left = (size_t)(end - p);
 		if (v->sp >= v->cap && !grow_stack(v))
@@ -550,8 +558,8 @@ static bool run(vm *v, tide_pv *root)
 		case 'J': /* BININT */
 			if (left < 4)
 				break;
-			v->stack[v->sp++] =
-				tide__pv(TIDE_PV_INT, (uint64_t)(int64_t)(int32_t)tide__pickle_le32(p));
+			v->stack[v->sp++] = tide__pv(
+				TIDE_PV_INT, (uint64_t)(int64_t)(int32_t)tide__pickle_le32(p));
 			p += 4;
 			continue;
 		case 0x8a: /* LONG1 */
@@ -589,7 +597,8 @@ static bool run(vm *v, tide_pv *root)
 			v->p = p;
 			if (v->n_marks || v->sp != 1)
 				return tide__pickle_fail(v, TIDE_ECORRUPT, op,
-							 "STOP with %zu values on the stack", v->sp);
+							 "STOP with %zu values on the stack",
+							 v->sp);
 			*root = v->stack[0];
 			v->trailing = left;
 			return true;

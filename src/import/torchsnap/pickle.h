@@ -8,12 +8,14 @@
  * what they name. There is no recursion: depth costs what the input spends on it.
  *
  * Containers are compacted while they are read. The caller's `make` sees each dict when its items
- * are set or when it is put into a list, and each list when it becomes a dict's value; it may take the
- * content away and leave a (kind, id) in its place: a frame, a stack, an event. References through
- * the memo then see the same (kind, id), so what the pickle shares stays shared. A container that was
- * made so must not change any more; a pickle that does it is refused (none that pickles data does).
+ * are set or when it is put into a list, and each list when it becomes a dict's value; it may take
+ * the content away and leave a (kind, id) in its place: a frame, a stack, an event. References
+ * through the memo then see the same (kind, id), so what the pickle shares stays shared. A
+ * container that was made so must not change any more; a pickle that does it is refused (none that
+ * pickles data does).
  *
- * Memory: at most TIDE_PICKLE_BOUND bytes per input byte for any input; about 0.2 for a snapshot. */
+ * Memory: at most TIDE_PICKLE_BOUND bytes per input byte for any input; about 0.2 for a snapshot.
+ */
 #ifndef TIDE_IMPORT_TORCHSNAP_PICKLE_H
 #define TIDE_IMPORT_TORCHSNAP_PICKLE_H
 
@@ -70,11 +72,13 @@ typedef struct tide_pickle_client {
 	void *user;
 	const char *const *keywords; /* n_keywords texts, at most 255 bytes each */
 	size_t n_keywords;	     /* at most 255 */
-	/* A dict has its items: n values, key before value. Return TIDE_PV_NONE to keep it as it is, or
-	 * a MADE value to stand for it. Values given are settled (tide__pickle_settle). */
+	/* A dict has its items: n values, key before value. Return TIDE_PV_NONE to keep it as it
+	 * is, or a MADE value to stand for it. Values given are settled (tide__pickle_settle). */
 	tide_pv (*make_dict)(void *user, tide_pickle *p, const tide_pv *items, size_t n);
-	/* A list of n settled values becomes the value of `key` in a dict (NONE: key not known yet). */
-	tide_pv (*make_list)(void *user, tide_pickle *p, tide_pv key, const tide_pv *items, size_t n);
+	/* A list of n settled values becomes the value of `key` in a dict (NONE: key not known
+	 * yet). */
+	tide_pv (*make_list)(void *user, tide_pickle *p, tide_pv key, const tide_pv *items,
+			     size_t n);
 	/* Set (with the error) by the two above when they ran out of memory or hit a limit. */
 	tide_code failed;
 	/* Now and then: bytes decoded so far. May be NULL. */

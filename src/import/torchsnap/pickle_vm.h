@@ -23,14 +23,14 @@ struct body {
 		tide_pv in[2];	/* cap == 2 */
 		tide_pv *items; /* cap > 2; owned */
 	};
-	uint64_t off;  /* where the container began */
+	uint64_t off;	 /* where the container began */
 	uint32_t n, cap; /* next free body while unused */
 };
 
-struct run {		/* a list written as memo reads only, seen before */
-	uint64_t off;	/* of its bytes in the input */
+struct run {	      /* a list written as memo reads only, seen before */
+	uint64_t off; /* of its bytes in the input */
 	uint32_t len, gen;
-	tide_pv made;	/* NONE = free slot */
+	tide_pv made; /* NONE = free slot */
 };
 enum { RUN_SLOTS = 1 << 16 };
 
@@ -46,7 +46,7 @@ struct tide_pickle {
 	size_t sp, cap;
 	size_t *marks; /* stack heights */
 	size_t n_marks, cap_marks;
-	tide_pv *memo; /* NONE = not there */
+	tide_pv *memo;			   /* NONE = not there */
 	size_t n_memo, top_memo, cap_memo; /* entries there; highest index + 1; room */
 
 	uint64_t *objs;
@@ -91,7 +91,8 @@ void tide__pickle_keys_init(tide_pickle *p);
 /* A little-endian two's complement integer of n bytes: INT if it fits, else NUM at `op`. */
 tide_pv tide__pickle_long(const tide_pickle *p, const uint8_t *le, size_t n, const uint8_t *op);
 /* A decimal integer (an L at its end is fine); NONE if it is not one. */
-tide_pv tide__pickle_decimal(const tide_pickle *p, const uint8_t *text, size_t n, const uint8_t *op);
+tide_pv tide__pickle_decimal(const tide_pickle *p, const uint8_t *text, size_t n,
+			     const uint8_t *op);
 
 static inline uint64_t tide__pickle_le(const uint8_t *at, size_t n)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What snapshot.c (compacting while the pickle is decoded) and walk.c (the rest, afterwards) share. */
+/* What snapshot.c (compacting while the pickle is decoded) and walk.c (the rest, afterwards) share.
+ */
 #ifndef TIDE_IMPORT_TORCHSNAP_READER_H
 #define TIDE_IMPORT_TORCHSNAP_READER_H
 
@@ -16,9 +17,9 @@ typedef struct tide_snap_reader {
 	tide_error *err;
 	tide_pickle_client client;
 	const tide_load_options *opt;
-	uint64_t n_bytes;	/* of the pickle */
-	uint64_t unknown_keys;	/* skipped */
-	int64_t last_stream;	/* streams.v[last_index] */
+	uint64_t n_bytes;      /* of the pickle */
+	uint64_t unknown_keys; /* skipped */
+	int64_t last_stream;   /* streams.v[last_index] */
 	uint16_t last_index;
 	uint32_t *frames, *nodes; /* the last stack, outermost first: frame ids, stack ids */
 	size_t depth, cap_frames, cap_nodes;

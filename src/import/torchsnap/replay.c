@@ -12,7 +12,8 @@
 #include "import/torchsnap/geometry.h"
 #include "import/torchsnap/reader.h"
 
-#define SMALL_SEGMENT (UINT64_C(2) << 20) /* small pools take segments of this size, large ones more */
+#define SMALL_SEGMENT \
+	(UINT64_C(2) << 20) /* small pools take segments of this size, large ones more */
 #define ODD_MAX (UINT64_C(1) << 60)
 
 typedef struct device {
@@ -23,13 +24,14 @@ typedef struct device {
 	int64_t last_t;
 	tide_geo geo;
 	tide_baseline base;
-	tide_sorted segments;  /* address -> segment row, alive */
-	tide_sorted final;     /* address -> index into snap.segments */
-	uint32_t *lanes;       /* per stream index; 0 = not made yet */
+	tide_sorted segments; /* address -> segment row, alive */
+	tide_sorted final;    /* address -> index into snap.segments */
+	uint32_t *lanes;      /* per stream index; 0 = not made yet */
 	TIDE_SNAP_VEC(struct pool_of {
 		uint64_t id;
 		tide_pool_id pool;
-	}) pools;
+	})
+	pools;
 	tide_snap_spans spans;
 	tide_str context; /* compile_context of the last event */
 } device;
@@ -153,9 +155,9 @@ struct alloc_row {
 static tide_code new_alloc(replay *r, const struct alloc_row *a)
 {
 	tide_allocs *t = &r->m->allocs;
-	if (t->n == t->cap && !tide__table_reserve(t, &tide_allocs_desc, 1))
+	uint32_t i = tide__push(t, &tide_allocs_desc);
+	if (!i)
 		return nomem(r);
-	size_t i = t->n++;
 	t->addr[i] = a->addr;
 	t->size[i] = a->size;
 	t->requested[i] = a->requested < a->size ? a->requested : a->size;
@@ -164,16 +166,14 @@ static tide_code new_alloc(replay *r, const struct alloc_row *a)
 	t->pool[i] = a->pool;
 	t->span[i] = a->span;
 	t->stack[i] = (tide_stack_id){ a->stack };
-	t->lane[i] = (tide_lane_id){ 0 };
 	t->stream[i] = a->stream;
-	t->role[i] = 0;
 	t->flags[i] = a->flags;
 	if (a->flags & TIDE_ALLOC_OVERLAPS)
 		r->odd_bytes += a->size;
 	if (r->odd_bytes > ODD_MAX)
 		return tide__fail(r->err, TIDE_ECORRUPT, TIDE_NO_OFFSET,
 				  "the allocations overlap each other by over 2^60 bytes");
-	return move(r, TIDE_MOVE_ALLOC, (uint32_t)i);
+	return move(r, TIDE_MOVE_ALLOC, i);
 }
 
 static tide_code end_alloc(replay *r, uint32_t alloc, uint8_t flag)
@@ -201,10 +201,10 @@ static tide_code new_segment(replay *r, device *d, uint64_t addr, uint64_t size,
 	t->pool[row] = a->pool;
 	t->stack[row] = (tide_stack_id){ stack };
 	t->stream[row] = a->stream;
-	t->kind[row] = a->host		? TIDE_SEGMENT_HOST
-		       : a->expandable	? TIDE_SEGMENT_EXPANDABLE
-		       : a->small	? TIDE_SEGMENT_SMALL
-					: TIDE_SEGMENT_LARGE;
+	t->kind[row] = a->host	       ? TIDE_SEGMENT_HOST
+		       : a->expandable ? TIDE_SEGMENT_EXPANDABLE
+		       : a->small      ? TIDE_SEGMENT_SMALL
+				       : TIDE_SEGMENT_LARGE;
 	t->flags[row] = flags;
 	return move(r, TIDE_MOVE_SEG_ALLOC, row);
 }
@@ -223,7 +223,8 @@ static const tide_snap_segment *final_of(const replay *r, const device *d, uint6
 	if (!tide__sorted_ok(&d->final, p))
 		return NULL;
 	const tide_snap_segment *g = &r->s->segments.v[tide__sorted_val(&d->final, p)];
-	if (mapped != g->expandable || addr - g->addr >= g->size || size > g->size - (addr - g->addr))
+	if (mapped != g->expandable || addr - g->addr >= g->size ||
+	    size > g->size - (addr - g->addr))
 		return NULL;
 	return mapped || (g->addr == addr && g->size == size) ? g : NULL;
 }
@@ -243,8 +244,8 @@ static uint64_t pool_id_of(const replay *r, uint32_t event)
 }
 
 /* Pool, stream and kind of a stretch: from the final state, else from the event. */
-static bool describe(replay *r, device *d, uint64_t addr, uint64_t size, bool mapped, uint32_t event,
-		     tide_geo_area *a)
+static bool describe(replay *r, device *d, uint64_t addr, uint64_t size, bool mapped,
+		     uint32_t event, tide_geo_area *a)
 {
 	const tide_snap_segment *g = final_of(r, d, addr, size, mapped);
 	uint64_t pool = g ? g->pool : pool_id_of(r, event);
@@ -271,8 +272,8 @@ static tide_code add_segment(replay *r, device *d, uint64_t addr, uint64_t size,
 static tide_code on_segment_alloc(replay *r, device *d, uint32_t event)
 {
 	const tide_snap_event *e = &r->s->events.v[event];
-	return add_segment(r, d, e->addr, e->size, e->action == TIDE_SNAP_SEGMENT_MAP, event, e->stack,
-			   0);
+	return add_segment(r, d, e->addr, e->size, e->action == TIDE_SNAP_SEGMENT_MAP, event,
+			   e->stack, 0);
 }
 
 /* A range of mapped memory goes: rows inside it end, rows partly inside end and their rest goes on
@@ -290,9 +291,9 @@ static tide_code unmap_row(replay *r, device *d, uint32_t row, uint64_t addr, ui
 	tide_code rc = end_segment(r, row);
 	(void)tide__sorted_del(&d->segments, from);
 	if (!rc && from < addr)
-		rc = new_segment(r, d, from, addr - from, &a, stack, 0);
+		rc = new_segment(r, d, from, addr - from, &a, stack, TIDE_SEGMENT_PART);
 	if (!rc && to > end)
-		rc = new_segment(r, d, end, to - end, &a, stack, 0);
+		rc = new_segment(r, d, end, to - end, &a, stack, TIDE_SEGMENT_PART);
 	return rc;
 }
 
@@ -592,15 +593,16 @@ static tide_code old_block(replay *r, device *d, const tide_base_block *b, uint6
 	uint64_t asked = f ? f->requested : e->size;
 	uint32_t id = (uint32_t)r->m->allocs.n;
 	tide_geo_taken t;
-	if (!tide__geo_place(&d->geo, b->addr, f ? f->size : tide__geo_round(d->geo.set, asked), !f, next,
-			     id, &t))
+	if (!tide__geo_place(&d->geo, b->addr, f ? f->size : tide__geo_round(d->geo.set, asked), !f,
+			     next, id, &t))
 		return nomem(r);
 	struct alloc_row a = { .addr = b->addr,
 			       .size = t.size,
 			       .requested = asked,
 			       .pool = pool_in(r, d, t.area, b->event),
 			       .stack = f ? f->stack : 0,
-			       .flags = (uint8_t)(TIDE_ALLOC_BEFORE | (t.overlaps ? TIDE_ALLOC_OVERLAPS : 0)) };
+			       .flags = (uint8_t)(TIDE_ALLOC_BEFORE |
+						  (t.overlaps ? TIDE_ALLOC_OVERLAPS : 0)) };
 	a.stream = t.area ? d->geo.areas.v[t.area].stream : lane_of(r, d, e ? e->stream : 0);
 	r->wrapped += f && f->has_frames;
 	return a.pool.i && a.stream.i ? new_alloc(r, &a) : nomem(r);
@@ -613,7 +615,8 @@ static tide_code begin(replay *r, device *d)
 		rc = old_segment(r, d, &d->base.segments.v[i]);
 	for (size_t i = 0; i < d->base.blocks.n && !rc; i++)
 		rc = old_block(r, d, &d->base.blocks.v[i],
-			       i + 1 < d->base.blocks.n ? d->base.blocks.v[i + 1].addr : UINT64_MAX);
+			       i + 1 < d->base.blocks.n ? d->base.blocks.v[i + 1].addr
+							: UINT64_MAX);
 	return rc;
 }
 
@@ -753,9 +756,10 @@ static tide_code facts(replay *r)
 		snprintf(key, sizeof key, "snapshot.events.%s", tide__snap_action_text[a]);
 		ok = ok && fact(r, key, r->actions[a]);
 	}
-	ok = ok && fact(r, "snapshot.events", r->events) && fact(r, "snapshot.allocs_before", old) &&
-	     fact(r, "time.unknown", !r->timed && r->events) && fact(r, "time.clamped", r->clamped) &&
-	     fact(r, "loss.history_wrapped", r->wrapped) &&
+	ok = ok && fact(r, "snapshot.events", r->events) &&
+	     fact(r, "snapshot.allocs_before", old) &&
+	     fact(r, "time.unknown", !r->timed && r->events) &&
+	     fact(r, "time.clamped", r->clamped) && fact(r, "loss.history_wrapped", r->wrapped) &&
 	     fact(r, "loss.unknown_actions", r->unknown_actions) &&
 	     fact(r, "loss.geometry_repairs", repairs) && fact(r, "loss.geometry_mismatch", differ);
 	return ok ? TIDE_OK : nomem(r);
@@ -794,7 +798,8 @@ tide_code tide__snap_replay(const tide_snap *s, tide_model *m, tide_error *err)
 		rc = nomem(&r);
 	for (size_t i = 0; i < r.n && !rc; i++) {
 		for (uint32_t l = 1; l < m->lanes.n && !r.devices[i].spans.lane.i; l++)
-			if (m->lanes.kind[l] == TIDE_LANE_OTHER && m->lanes.device[l].i == r.devices[i].id.i)
+			if (m->lanes.kind[l] == TIDE_LANE_OTHER &&
+			    m->lanes.device[l].i == r.devices[i].id.i)
 				r.devices[i].spans = (tide_snap_spans){ { l }, 1, 0 };
 		rc = begin(&r, &r.devices[i]);
 	}

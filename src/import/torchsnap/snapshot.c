@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Snapshot parts that come in millions are compacted the moment the pickle has them: a frame dict
  * becomes a frame of the model, a list of frames a stack, an event dict a 32-byte row. Which dict
- * is which is seen from its keys (`filename`: a frame, `action`: an event); one whose values have the
- * wrong types stays a dict, and walk.c says so where it stands. */
+ * is which is seen from its keys (`filename`: a frame, `action`: an event); one whose values have
+ * the wrong types stays a dict, and walk.c says so where it stands. */
 #include "import/torchsnap/snapshot.h"
 
 #include <string.h>
@@ -13,8 +13,9 @@
 #include "import/torchsnap/reader.h"
 
 const char *const tide__snap_action_text[TIDE_SNAP_N_ACTIONS] = {
-	"alloc",	 "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
-	"segment_unmap", "snapshot",	   "oom",	     "user_defined",  "unknown",
+	"alloc",	"free_requested", "free_completed", "segment_alloc",
+	"segment_free", "segment_map",	  "segment_unmap",  "snapshot",
+	"oom",		"user_defined",	  "unknown",
 };
 
 bool tide__snap_room(void *vec, size_t *cap, size_t n, size_t size)
@@ -203,7 +204,8 @@ static bool event_item(tide_snap_reader *r, tide_pickle *p, tide_pv key, tide_pv
 		e->have |= 4;
 		return tide__pickle_u64(p, v, &e->e.size);
 	case K_stream:
-		return tide__pickle_i64(p, v, &number) && tide__snap_stream(r, number, &e->e.stream);
+		return tide__pickle_i64(p, v, &number) &&
+		       tide__snap_stream(r, number, &e->e.stream);
 	case K_time_us:
 		return tide__pickle_i64(p, v, &e->e.time_us);
 	case K_frames:
@@ -309,7 +311,7 @@ tide_code tide__snap_read(const uint8_t *data, size_t n, const tide_load_options
 #define W(word) #word,
 		TIDE_SNAP_WORDS(W)
 #undef W
-		[K_no_context] = TIDE_SNAP_NO_CONTEXT,
+			[K_no_context] = TIDE_SNAP_NO_CONTEXT,
 	};
 	tide_snap_reader r = { .s = s, .m = m, .err = err, .opt = opt, .n_bytes = n };
 	r.client = (tide_pickle_client){ .user = &r,

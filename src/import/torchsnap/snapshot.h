@@ -3,15 +3,15 @@
 /* A torch memory snapshot as plain arrays: what the pickle says, nothing concluded from it yet.
  *
  * snapshot.c fills this from the pickle (texts, frames and stacks go straight into the model);
- * geometry.c replays it. Sizes are below 2^47 and address + size does not wrap: checked here, so that
- * nobody else has to. */
+ * geometry.c replays it. Sizes are below 2^47 and address + size does not wrap: checked here, so
+ * that nobody else has to. */
 #ifndef TIDE_IMPORT_TORCHSNAP_SNAPSHOT_H
 #define TIDE_IMPORT_TORCHSNAP_SNAPSHOT_H
 
 #include "import/import.h"
 
 #define TIDE_SNAP_MAX_SIZE (UINT64_C(1) << 47)
-#define TIDE_SNAP_NO_TIME INT64_MIN
+#define TIDE_SNAP_NO_TIME  INT64_MIN
 
 typedef enum tide_snap_action {
 	TIDE_SNAP_ALLOC,
@@ -30,13 +30,13 @@ typedef enum tide_snap_action {
 extern const char *const tide__snap_action_text[TIDE_SNAP_N_ACTIONS];
 
 typedef struct tide_snap_event { /* 32 bytes: a snapshot has millions */
-	uint64_t addr;	/* oom: bytes free on the device */
-	uint64_t size;	/* bytes asked for */
-	int64_t time_us; /* Unix time, or TIDE_SNAP_NO_TIME */
-	uint32_t stack; /* tide_stack_id */
-	uint16_t stream; /* index into streams */
-	uint8_t action; /* tide_snap_action */
-	uint8_t extra;	/* bits: has an extras row; no address given */
+	uint64_t addr;		 /* oom: bytes free on the device */
+	uint64_t size;		 /* bytes asked for */
+	int64_t time_us;	 /* Unix time, or TIDE_SNAP_NO_TIME */
+	uint32_t stack;		 /* tide_stack_id */
+	uint16_t stream;	 /* index into streams */
+	uint8_t action;		 /* tide_snap_action */
+	uint8_t extra;		 /* bits: has an extras row; no address given */
 } tide_snap_event;
 enum { TIDE_SNAP_HAS_EXTRA = 1, TIDE_SNAP_NO_ADDR = 2 };
 
@@ -83,15 +83,15 @@ typedef struct tide_snap_trace {
 } tide_snap_trace;
 
 typedef struct tide_snap_settings { /* of the caching allocator; defaults where not recorded */
-	uint64_t max_split;	/* bytes; UINT64_MAX = unlimited */
-	uint64_t divisions[16]; /* roundup_power2_divisions of [1,2) MiB, [2,4) ... */
+	uint64_t max_split;	    /* bytes; UINT64_MAX = unlimited */
+	uint64_t divisions[16];	    /* roundup_power2_divisions of [1,2) MiB, [2,4) ... */
 	bool expandable;
 } tide_snap_settings;
 
-#define TIDE_SNAP_VEC(type)                                                                        \
-	struct {                                                                                   \
-		type *v; /* owned */                                                               \
-		size_t n, cap;                                                                     \
+#define TIDE_SNAP_VEC(type)          \
+	struct {                     \
+		type *v; /* owned */ \
+		size_t n, cap;       \
 	}
 typedef struct tide_snap {
 	TIDE_SNAP_VEC(tide_snap_event) events;

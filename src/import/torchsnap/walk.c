@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The schema walk: what the pickle's containers hold, into plain arrays.
  *
- * The walk is as deep as the schema and no deeper, whatever refers to what, so cycles cannot hang it;
- * and it refuses to list more things than the pickle has bytes, so a segment that is referred to a
- * million times with a million blocks cannot either. Unknown keys are skipped and counted. */
+ * The walk is as deep as the schema and no deeper, whatever refers to what, so cycles cannot hang
+ * it; and it refuses to list more things than the pickle has bytes, so a segment that is referred
+ * to a million times with a million blocks cannot either. Unknown keys are skipped and counted. */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,8 +22,8 @@ static tide_code nomem(reader *r)
 /* "segments[3].blocks[2]: what is wrong", at the value's place in the input. */
 static tide_code wrong(reader *r, tide_pv v, const char *path, size_t i, const char *what)
 {
-	return tide__fail(r->err, TIDE_ECORRUPT, tide__pickle_offset(r->p, v), "%s[%zu]: %s", path, i,
-			  what);
+	return tide__fail(r->err, TIDE_ECORRUPT, tide__pickle_offset(r->p, v), "%s[%zu]: %s", path,
+			  i, what);
 }
 
 static tide_code listed_again(reader *r, const char *path)
@@ -124,7 +124,8 @@ static tide_code blocks(reader *r, tide_pv v, tide_snap_segment *g, const char *
 		const char *bad = block(r, tide__pickle_settle(r->p, items[k]), addr, &b);
 		if (bad)
 			return wrong(r, items[k], path, i, bad);
-		if (b.addr < g->addr || b.addr - g->addr > g->size || b.size > g->size - (b.addr - g->addr))
+		if (b.addr < g->addr || b.addr - g->addr > g->size ||
+		    b.size > g->size - (b.addr - g->addr))
 			return wrong(r, items[k], path, i, "a block outside of its segment");
 		if (!TIDE_SNAP_ROOM(s->blocks))
 			return nomem(r);
@@ -137,11 +138,19 @@ static tide_code blocks(reader *r, tide_pv v, tide_snap_segment *g, const char *
 
 static const char *segment(reader *r, tide_pv v, bool host, tide_snap_segment *g)
 {
-	static const uint8_t known[] = {
-		K_device,	  K_address,	  K_total_size,	  K_allocated_size,  K_active_size,
-		K_requested_size, K_stream,	  K_segment_type, K_segment_pool_id, K_is_expandable,
-		K_frames,	  K_blocks,	  K_N
-	};
+	static const uint8_t known[] = { K_device,
+					 K_address,
+					 K_total_size,
+					 K_allocated_size,
+					 K_active_size,
+					 K_requested_size,
+					 K_stream,
+					 K_segment_type,
+					 K_segment_pool_id,
+					 K_is_expandable,
+					 K_frames,
+					 K_blocks,
+					 K_N };
 	uint64_t device = 0;
 	int64_t stream = 0;
 	*g = (tide_snap_segment){ 0 };
@@ -161,10 +170,10 @@ static const char *segment(reader *r, tide_pv v, bool host, tide_snap_segment *g
 	g->has_frames = g->stack != 0;
 	g->device = host ? TIDE_SNAP_HOST : (uint32_t)device;
 	tide_pv type = get(r, v, K_segment_type);
-	g->kind = host						    ? TIDE_SEGMENT_HOST
-		  : type == tide__pv(TIDE_PV_KEY, K_small)	    ? TIDE_SEGMENT_SMALL
-		  : type == tide__pv(TIDE_PV_KEY, K_large)	    ? TIDE_SEGMENT_LARGE
-								    : TIDE_SEGMENT_UNKNOWN;
+	g->kind = host					   ? TIDE_SEGMENT_HOST
+		  : type == tide__pv(TIDE_PV_KEY, K_small) ? TIDE_SEGMENT_SMALL
+		  : type == tide__pv(TIDE_PV_KEY, K_large) ? TIDE_SEGMENT_LARGE
+							   : TIDE_SEGMENT_UNKNOWN;
 	if (get(r, v, K_is_expandable) == tide__pv(TIDE_PV_CONST, 2)) {
 		g->expandable = true;
 	}
@@ -178,8 +187,8 @@ static tide_code segments(reader *r, tide_pv v, bool host)
 	size_t n;
 	tide_snap *s = r->s;
 	if (!is_list(v))
-		return tide__fail(r->err, TIDE_EFORMAT, tide__pickle_offset(r->p, v), "%s is no list",
-				  path);
+		return tide__fail(r->err, TIDE_EFORMAT, tide__pickle_offset(r->p, v),
+				  "%s is no list", path);
 	const tide_pv *items = tide__pickle_items(r->p, v, &n);
 	if (s->segments.n + n > r->n_bytes)
 		return listed_again(r, path);
@@ -225,7 +234,8 @@ static tide_code trace(reader *r, tide_pv v, uint32_t device, const char *path, 
 		return nomem(r);
 	t->events = events;
 	for (size_t k = 0; k < n; k++)
-		if (!tide__pv_is(tide__pickle_settle(r->p, items[k]), MADE_EVENT, &events[old + k])) {
+		if (!tide__pv_is(tide__pickle_settle(r->p, items[k]), MADE_EVENT,
+				 &events[old + k])) {
 			char text[80];
 			snprintf(text, sizeof text, "item %zu is no allocator event", k);
 			return wrong(r, items[k], path, i, text);
@@ -240,14 +250,14 @@ static tide_code traces(reader *r, tide_pv v, bool host)
 	size_t n;
 	uint32_t id;
 	if (!is_list(v))
-		return tide__fail(r->err, TIDE_EFORMAT, tide__pickle_offset(r->p, v), "%s is no list",
-				  path);
+		return tide__fail(r->err, TIDE_EFORMAT, tide__pickle_offset(r->p, v),
+				  "%s is no list", path);
 	const tide_pv *items = tide__pickle_items(r->p, v, &n);
 	if (host && n && tide__pv_is(tide__pickle_settle(r->p, items[0]), MADE_EVENT, &id))
 		return trace(r, v, TIDE_SNAP_HOST, path, 0);
 	if (n > 4096)
-		return tide__fail(r->err, TIDE_ELIMIT, tide__pickle_offset(r->p, v), "%s of %zu devices",
-				  path, n);
+		return tide__fail(r->err, TIDE_ELIMIT, tide__pickle_offset(r->p, v),
+				  "%s of %zu devices", path, n);
 	for (size_t i = 0; i < n; i++) {
 		tide_pv list = tide__pickle_settle(r->p, items[i]);
 		if (!is_list(list))
@@ -309,7 +319,8 @@ static tide_code divisions(reader *r, tide_pv v, const char *fact)
 		const char *key = tide__pickle_text(r->p, kv[i], &len);
 		for (size_t k = 0; key && k < len && k < 6 && key[k] >= '0' && key[k] <= '9'; k++)
 			mib = mib * 10 + (uint64_t)(key[k] - '0');
-		if (!mib || (mib & (mib - 1)) || mib > 32768 || !tide__pickle_u64(r->p, kv[i + 1], &div)) {
+		if (!mib || (mib & (mib - 1)) || mib > 32768 ||
+		    !tide__pickle_u64(r->p, kv[i + 1], &div)) {
 			r->unknown_keys++;
 			continue;
 		}
@@ -405,10 +416,11 @@ static tide_code part(reader *r, tide_pv key, tide_pv v)
 static const char *kind_of(tide_pv v)
 {
 	static const char *const names[16] = {
-		[TIDE_PV_CONST] = "a constant", [TIDE_PV_INT] = "a number",  [TIDE_PV_KEY] = "a text",
-		[TIDE_PV_TEXT] = "a text",	[TIDE_PV_NUM] = "a number",  [TIDE_PV_BYTES] = "bytes",
-		[TIDE_PV_PAIR] = "a tuple",	[TIDE_PV_LIST] = "a list",   [TIDE_PV_DICT] = "a dict",
-		[TIDE_PV_MADE] = "a part of one",
+		[TIDE_PV_CONST] = "a constant", [TIDE_PV_INT] = "a number",
+		[TIDE_PV_KEY] = "a text",	[TIDE_PV_TEXT] = "a text",
+		[TIDE_PV_NUM] = "a number",	[TIDE_PV_BYTES] = "bytes",
+		[TIDE_PV_PAIR] = "a tuple",	[TIDE_PV_LIST] = "a list",
+		[TIDE_PV_DICT] = "a dict",	[TIDE_PV_MADE] = "a part of one",
 	};
 	return names[tide__pv_tag(v)] ? names[tide__pv_tag(v)] : "nothing";
 }
@@ -429,7 +441,8 @@ static tide_code parts(reader *r, tide_pv root)
 		bool last = true;
 		for (size_t k = i + 2; k < n && last && k < i + 512; k += 2)
 			last = kv[k] != kv[i];
-		tide_code rc = last ? part(r, kv[i], tide__pickle_settle(r->p, kv[i + 1])) : TIDE_OK;
+		tide_code rc =
+			last ? part(r, kv[i], tide__pickle_settle(r->p, kv[i + 1])) : TIDE_OK;
 		if (rc)
 			return rc;
 	}
@@ -445,8 +458,8 @@ tide_code tide__snap_walk(tide_snap_reader *r, tide_pickle *p, tide_pv root)
 	if (is_segment_list(r, root))
 		rc = segments(r, root, false);
 	else if (tide__pv_tag(root) != TIDE_PV_DICT)
-		return tide__fail(r->err, TIDE_EFORMAT, 0, "the pickle holds %s, not a memory snapshot",
-				  kind_of(root));
+		return tide__fail(r->err, TIDE_EFORMAT, 0,
+				  "the pickle holds %s, not a memory snapshot", kind_of(root));
 	else if (!get(r, root, K_segments) && !get(r, root, K_device_traces) &&
 		 !get(r, root, K_host_traces))
 		return tide__fail(r->err, TIDE_EFORMAT, 0,

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Totals of one device by plain sums over the moves: the obvious way, for tests. */
+#ifndef TIDE_TESTS_SNAPTOTALS_H
+#define TIDE_TESTS_SNAPTOTALS_H
+
+#include <stdlib.h>
+
+#include "model/model.h"
+
+struct totals {
+	uint64_t allocated, allocated_peak; /* drops when a free is asked for, as torch counts */
+	uint64_t active, active_peak;	    /* drops when it is done */
+	uint64_t requested;
+	uint64_t reserved, reserved_peak;
+	uint64_t allocs, frees, segments;
+	uint64_t inactive_split; /* free bytes of segments that are partly in use */
+};
+
+static uint64_t more(uint64_t *now, uint64_t *peak, uint64_t n)
+{
+	*now += n;
+	if (*now > *peak)
+		*peak = *now;
+	return n;
+}
+
+/* Bytes alive in segments, and of those segments in all. Expandable rows that touch are one
+ * segment. */
+static uint64_t inactive_split(const tide_model *m, uint32_t device)
+{
+	uint64_t sum = 0;
+	for (uint32_t g = 1; g < m->segments.n; g++) {
+		uint64_t used = 0, from = m->segments.addr[g], to = from + m->segments.size[g];
+		if (m->segments.died[g] != TIDE_T_NEVER ||
+		    m->pools.device[m->segments.pool[g].i].i != device)
+			continue;
+		for (uint32_t a = 1; a < m->allocs.n; a++)
+			if (m->allocs.died[a] == TIDE_T_NEVER && m->allocs.addr[a] >= from &&
+			    m->allocs.addr[a] < to)
+				used += m->allocs.size[a];
+		if (used)
+			sum += m->segments.size[g] - used;
+	}
+	return sum;
+}
+
+static struct totals totals_of(const tide_model *m, int64_t index)
+{
+	struct totals t = { 0 };
+	uint32_t device = 0;
+	uint8_t *asked = calloc(m->allocs.n, 1);
+	for (uint32_t d = 1; d < m->devices.n; d++)
+		if (m->devices.index[d] == index && m->devices.kind[d] == TIDE_DEVICE_CUDA)
+			device = d;
+	for (size_t i = 0; i < m->moves.n; i++) {
+		uint32_t row = m->moves.row[i];
+		uint8_t kind = m->moves.kind[i];
+		uint32_t alloc = kind == TIDE_MOVE_FREE_ASKED ? m->pendings.alloc[row].i : row;
+		bool seg = kind == TIDE_MOVE_SEG_ALLOC || kind == TIDE_MOVE_SEG_FREE;
+		uint32_t pool = seg ? m->segments.pool[row].i : m->allocs.pool[alloc].i;
+		if (m->pools.device[pool].i != device)
+			continue;
+		uint64_t size = seg ? m->segments.size[row] : m->allocs.size[alloc];
+		switch (kind) {
+		case TIDE_MOVE_ALLOC:
+			more(&t.allocated, &t.allocated_peak, size);
+			more(&t.active, &t.active_peak, size);
+			t.requested += m->allocs.requested[alloc];
+			t.allocs++;
+			break;
+		case TIDE_MOVE_FREE_ASKED:
+			t.allocated -= asked[alloc] ? 0 : size;
+			asked[alloc] = 1;
+			break;
+		case TIDE_MOVE_FREE:
+			t.allocated -= asked[alloc] ? 0 : size;
+			t.active -= size;
+			t.requested -= m->allocs.requested[alloc];
+			t.frees++;
+			break;
+		case TIDE_MOVE_SEG_ALLOC:
+			more(&t.reserved, &t.reserved_peak, size);
+			t.segments++;
+			break;
+		case TIDE_MOVE_SEG_FREE:
+			t.reserved -= size;
+			t.segments--;
+			break;
+		}
+	}
+	free(asked);
+	t.inactive_split = inactive_split(m, device);
+	return t;
+}
+
+#endif

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Real snapshots: every number torch itself reported about them comes out of the model to the byte.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "import/import.h"
+#include "snaptotals.h"
+
+static tide_model *load(const char *name)
+{
+	char path[512];
+	tide_error err = { 0 };
+	tide_model *m;
+	snprintf(path, sizeof path, "%s/tests/data/torchsnap/%s", getenv("TIDE_SOURCE"), name);
+	if (tide__load(path, NULL, &m, &err))
+		fail_msg("%s: %s", name, err.text);
+	assert_string_equal(m->format, "torchsnap");
+	if (tide__model_check(m, &err))
+		fail_msg("%s: %s", name, err.text);
+	return m;
+}
+
+struct fact_row {
+	const char *key;
+	int64_t number; /* -1: must not be there */
+};
+
+static void check_facts(const tide_model *m, const struct fact_row *rows)
+{
+	for (; rows->key; rows++) {
+		int64_t at = tide__fact_find(m, rows->key);
+		if (at < 0 && rows->number == -1)
+			continue;
+		if (at < 0 || m->facts.number[at] != rows->number)
+			fail_msg("%s is %lld, not %lld", rows->key,
+				 at < 0 ? -1LL : (long long)m->facts.number[at],
+				 (long long)rows->number);
+	}
+}
+
+/* What torch.cuda.memory_stats() said when the snapshot was taken. */
+static void gpt_train_equals_torch(void **state)
+{
+	(void)state;
+	tide_model *m = load("snapshot_gpt_train.pickle.gz");
+	struct totals t = totals_of(m, 0);
+	assert_int_equal(t.allocated_peak, 5736168960);
+	assert_int_equal(t.allocated, 2031564800);
+	assert_int_equal(t.active_peak, 5736168960);
+	assert_int_equal(t.reserved_peak, 6547308544);
+	assert_int_equal(t.reserved, 6547308544);
+	assert_int_equal(t.allocs, 3617);
+	assert_int_equal(t.frees, 3165);
+	assert_int_equal(t.segments, 117);
+	assert_int_equal(t.inactive_split, 1242089472);
+	assert_int_equal(t.requested, 2020816896);
+	static const struct fact_row facts[] = { { "snapshot.events", 10061 },
+						 { "snapshot.events.alloc", 3615 },
+						 { "snapshot.events.free_requested", 3165 },
+						 { "snapshot.allocs_before", 2 },
+						 { "allocator.max_split_size", -1 },
+						 { "loss.geometry_mismatch", -1 },
+						 { "loss.geometry_repairs", -1 },
+						 { "loss.history_wrapped", -1 },
+						 { 0 } };
+	check_facts(m, facts);
+	assert_true(m->wall_known);
+	assert_int_equal(m->wall0_ns, INT64_C(1794709245339316000));
+	assert_int_equal(m->spans.n - 1, 15);
+	assert_int_equal(m->frames.n - 1, 410); /* 521 dicts, of which some say the same */
+	tide__model_free(m);
+}
+
+static void oom_equals_torch(void **state)
+{
+	(void)state;
+	tide_model *m = load("snapshot_oom.pickle.gz");
+	struct totals t = totals_of(m, 0);
+	assert_int_equal(t.allocated_peak, 145931542528);
+	assert_int_equal(t.allocated, 145931542528);
+	assert_int_equal(t.reserved, 146949537792);
+	assert_int_equal(t.requested, 145910308864);
+	assert_int_equal(t.segments, 153);
+	assert_int_equal(t.inactive_split, 1017995264);
+	static const struct fact_row facts[] = { { "snapshot.events", 124 },
+						 { "snapshot.events.segment_free", 77 },
+						 { "loss.geometry_mismatch", -1 },
+						 { "loss.geometry_repairs", -1 },
+						 { 0 } };
+	check_facts(m, facts);
+	uint32_t last = (uint32_t)m->marks.n - 1;
+	assert_int_equal(m->marks.kind[last], TIDE_MARK_OOM);
+	assert_int_equal(m->marks.value[last], 7582253056);
+	assert_int_equal(m->marks.extra[last], 2343698432);
+	assert_int_equal(m->marks.move[last], m->moves.n);
+	tide__model_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gpt_train_equals_torch),
+		cmocka_unit_test(oom_equals_torch),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
