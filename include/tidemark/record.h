@@ -177,6 +177,56 @@ typedef struct tide_stats {
 /** Numbers of the recording in progress, or of the last one. */
 TIDE_API void tide_stats_get(tide_stats *out);
 
+/* ---- the small print ---------------------------------------------------------------------
+ *
+ * Rings and memory. Each thread that records has a ring of ring_bytes in PATH-rings: 32 bytes an event
+ * (a shape, an annotation: more). Its space is allocated on disk and its pages are faulted in before
+ * the thread uses it, so storing into it cannot fail; where that space is not to be had, the thread's
+ * events are counted as lost (lost_other), and it asks again every 256 events. When a thread ends, its
+ * ring goes to the next thread that needs one. So the recorder holds at most
+ *     rings        min(max_ring_bytes, ring_bytes * most threads alive at once), plus a page each
+ *     definitions  their texts twice (process, ring file) and 16 to 32 bytes each; 256 MiB at most, then
+ *                  new names get id 0
+ *     threads      20 KiB each (touched as far as their ops nest), used again after their end
+ *     the writer   0.5 MiB
+ * all of it outside malloc. The default ring holds 32,768 events; the writer thread empties rings
+ * every 0.25 to 5 ms. A loop that records more than some millions of events a second for longer than
+ * that wants larger rings, or full_wait_us.
+ *
+ * Disk full. File space is taken ahead of need and some is kept for the end. When there is no more, rings
+ * fill and losses are counted; tide_stop then gives the ring file's space to the rest of the events
+ * piece by piece. If that fails as well, PATH-rings stays: the two files together hold everything that
+ * was not counted as lost, and every command reads them so.
+ *
+ * Killed. PATH and PATH-rings together are the recording; `tidemark recover` makes one file of them.
+ *
+ * Fork. A child never touches its parent's recording (fork, vfork + exec, raw clone alike). With
+ * follow_fork (the default) its first event starts NAME.PID.tide beside NAME.tide, with all names
+ * and pools and with the same ids; tide_start in the child before that chooses another file. A program
+ * started by exec records nothing by itself. A child that ends by _exit leaves its -rings file, which
+ * readers understand. Tokens of ops begun before the fork are ignored in the child.
+ *
+ * Signals. Handlers may call everything here. An event from a handler that interrupted its thread inside
+ * an event is dropped and counted (lost_signal): the window is some ten nanoseconds. Names and start/stop
+ * block signals for their duration. A handler that leaves by longjmp from inside that window leaves its
+ * thread counting losses until the recording ends.
+ *
+ * Ops. At most 4,095 open on a thread; a deeper begin is counted as lost_other and returns 0. An op that
+ * is open when its thread ends, or when the recording stops, has no end. A token is good on the thread and
+ * in the recording that made it; elsewhere tide_op_end ignores it (and a token is told from a stale
+ * one as long as fewer than 2^20 ops were begun in between).
+ *
+ * Clocks. Times are the CPU's counter (x86: invariant TSC; arm64: CNTVCT) where the kernel trusts it, else
+ * CLOCK_MONOTONIC_RAW; TIDEMARK_CLOCK=ns|tsc in the environment decides otherwise. Every tick_ms, and at
+ * start and stop, the file gets a (counter, MONOTONIC_RAW, REALTIME) triple, so that long recordings do not
+ * drift and can be joined with others. Within a thread times never decrease.
+ *
+ * Stop and exit. tide_stop waits at most a second for threads that are inside an event at that moment
+ * (one that a debugger holds there, say); then it goes on without them, and what they store later
+ * reaches nobody. Events after it are ignored. exit() and the end of main stop the recording; _exit,
+ * abort and signals leave it as a kill does. The library stays loaded once it is (dlclose is without
+ * effect): one recorder per process, whoever uses it. */
+
 #ifdef __cplusplus
 }
 #endif

@@ -46,11 +46,11 @@ size_t tide__encode_schema(uint8_t *out, uint32_t *count)
 {
 	uint8_t *p = out;
 	*count = 0;
-#define R(name, tag, text, wire, fields)                                                           \
-	*p++ = tag;                                                                                \
-	p = tide__put_s(p, text, sizeof text - 1);                                                 \
-	p = tide__put_s(p, wire, sizeof wire - 1);                                                 \
-	p = tide__put_s(p, fields, sizeof fields - 1);                                             \
+#define R(name, tag, text, wire, fields)               \
+	*p++ = tag;                                    \
+	p = tide__put_s(p, text, sizeof text - 1);     \
+	p = tide__put_s(p, wire, sizeof wire - 1);     \
+	p = tide__put_s(p, fields, sizeof fields - 1); \
 	++*count;
 	TIDE_RECORDS(R)
 #undef R
@@ -135,7 +135,7 @@ static uint64_t continuations(const tide_ring_slot *s)
 }
 
 static void put_tensor(struct memory *m, const tide_ring_slot *s, const tide_ring_slot *slots,
-	uint64_t mask, uint64_t q)
+		       uint64_t mask, uint64_t q)
 {
 	uint8_t *tag = put_tag(m, TIDE_REC_TENSOR, s->ticks);
 	put_addr(m, tag, s->addr);
@@ -154,7 +154,7 @@ static void put_tensor(struct memory *m, const tide_ring_slot *s, const tide_rin
 }
 
 static void put_annotation(struct memory *m, const tide_ring_slot *s, const tide_ring_slot *slots,
-	uint64_t mask, uint64_t q)
+			   uint64_t mask, uint64_t q)
 {
 	put_tag(m, TIDE_REC_ANNOTATE, s->ticks);
 	put_v(m, s->stack);
@@ -167,8 +167,8 @@ static void put_annotation(struct memory *m, const tide_ring_slot *s, const tide
 }
 
 /* Everything but memory moves and plain begin and end. */
-static void put_rare(struct memory *m, const tide_ring_slot *s, const tide_ring_slot *slots, uint64_t mask,
-	uint64_t q)
+static void put_rare(struct memory *m, const tide_ring_slot *s, const tide_ring_slot *slots,
+		     uint64_t mask, uint64_t q)
 {
 	uint8_t *tag, type = (uint8_t)s->head;
 	uint32_t pool = s->head >> 8 & 0xfff;
@@ -229,7 +229,7 @@ static inline void put_depth(struct memory *m, tide_encoder *e, uint32_t depth, 
 
 /* One event; q is its slot number. */
 static inline void put_event(struct memory *m, tide_encoder *e, const tide_ring_slot *s,
-	const tide_ring_slot *slots, uint64_t mask, uint64_t q)
+			     const tide_ring_slot *slots, uint64_t mask, uint64_t q)
 {
 	uint32_t type = s->head & 0xff, depth = s->head >> 20;
 	e->events += type != TIDE_REC_LANE;
@@ -274,12 +274,16 @@ static inline void put_event(struct memory *m, tide_encoder *e, const tide_ring_
 	}
 }
 
-size_t tide__encode_events(tide_encoder *e, const tide_ring_slot *slots, uint64_t mask, uint64_t head, uint8_t *out)
+size_t tide__encode_events(tide_encoder *e, const tide_ring_slot *slots, uint64_t mask,
+			   uint64_t head, uint8_t *out)
 {
 	if (e->next >= head)
 		return 0;
-	tide_chunk_head h = { .type = TIDE_CHUNK_EVENTS, .ring = e->ring, .lane = e->lane, .first = e->next,
-		.depth = e->depth };
+	tide_chunk_head h = { .type = TIDE_CHUNK_EVENTS,
+			      .ring = e->ring,
+			      .lane = e->lane,
+			      .first = e->next,
+			      .depth = e->depth };
 	uint64_t t0 = slots[e->next & mask].ticks;
 	h.ticks = t0 > e->ticks ? t0 : e->ticks;
 	struct memory m = { .p = out + sizeof h, .ticks = h.ticks };

@@ -13,13 +13,14 @@
  *     recent[256] = { 0 }       x: tag bit 6 ? addr = recent[byte] : addr += unzigzag(varint)
  *                                  then recent[TIDE_RECENT(addr)] = addr
  *
- * Bit 7 stands for all p and q fields of the record together: set, both are there; clear, neither is.
- * A record has at most one t, x, p and q each, and t comes first.
- * Times within a ring never decrease: a clock that steps back is held until it has caught up.
+ * Bit 7 stands for all p and q fields of the record together: set, both are there; clear, neither
+ * is. A record has at most one t, x, p and q each, and t comes first. Times within a ring never
+ * decrease: a clock that steps back is held until it has caught up.
  *
- * The open-op count (chunk.depth at the chunk's start; see tide.h): every slot tells how many ops were
- * open before it (END: after it); where that differs from the count, a DEPTH record with the slot's time
- * comes before the event's own record. So every event is one record, besides LANE and DEPTH. */
+ * The open-op count (chunk.depth at the chunk's start; see tide.h): every slot tells how many ops
+ * were open before it (END: after it); where that differs from the count, a DEPTH record with the
+ * slot's time comes before the event's own record. So every event is one record, besides LANE and
+ * DEPTH. */
 #ifndef TIDE_FORMAT_ENCODE_H
 #define TIDE_FORMAT_ENCODE_H
 
@@ -30,7 +31,7 @@
 #include "format/tide.h"
 
 /* Index of an address in the table of recent ones. */
-#define TIDE_RECENT(addr) ((unsigned)(((addr) * UINT64_C(0x9e3779b97f4a7c15)) >> 56))
+#define TIDE_RECENT(addr) ((unsigned)(((addr)*UINT64_C(0x9e3779b97f4a7c15)) >> 56))
 
 enum {
 	TIDE_RECORD_MAX = 4224,	     /* bytes that one event can take, DEPTH before it included */
@@ -83,9 +84,10 @@ typedef struct tide_encoder {
 	uint64_t bad;	 /* slots skipped because they make no sense (never from the recorder) */
 } tide_encoder;
 
-/* Encode slots [e->next, head) of a ring of mask + 1 slots, as many as fit, into one EVENTS chunk at
- * `out` (room for TIDE_EVENTS_CHUNK). Returns the chunk's bytes, head included; 0: nothing to do. The
- * state moves on: encode with a copy and keep it once the chunk is safely written. */
-size_t tide__encode_events(tide_encoder *e, const tide_ring_slot *slots, uint64_t mask, uint64_t head, uint8_t *out);
+/* Encode slots [e->next, head) of a ring of mask + 1 slots, as many as fit, into one EVENTS chunk
+ * at `out` (room for TIDE_EVENTS_CHUNK). Returns the chunk's bytes, head included; 0: nothing to
+ * do. The state moves on: encode with a copy and keep it once the chunk is safely written. */
+size_t tide__encode_events(tide_encoder *e, const tide_ring_slot *slots, uint64_t mask,
+			   uint64_t head, uint8_t *out);
 
 #endif

@@ -13,16 +13,18 @@
  *
  * RING blocks hold one ring: `slots` (a power of two) events of 32 bytes after a page of head.
  *   Slot number q (from 0, never wraps) lies at index q % slots. Valid are the numbers
- *   [tail, head), head - tail <= slots. The recorder raises tail only after the chunk that holds those
- *   slots is wholly in FILE.tide, so with `next` = first + slots of this ring's last valid EVENTS
- *   chunk (0 if none): tail <= next <= head, and the events not in the file are exactly [next, head).
- * LOG blocks hold the definitions log: a byte stream (the same records as in DEFS chunks), cut into
- *   blocks wherever one ends, records may straddle them. Block i's bytes are stream bytes
- *   [first, first + capacity); the stream's length is head.log_used. DEFS chunks name the stretch of the
- *   stream they hold (first, slots), so what is not in the file is [end of last DEFS, log_used).
+ *   [tail, head), head - tail <= slots. The recorder raises tail only after the chunk that holds
+ * those slots is wholly in FILE.tide, so with `next` = first + slots of this ring's last valid
+ * EVENTS chunk (0 if none): tail <= next <= head, and the events not in the file are exactly [next,
+ * head). LOG blocks hold the definitions log: a byte stream (the same records as in DEFS chunks),
+ * cut into blocks wherever one ends, records may straddle them. Block i's bytes are stream bytes
+ *   [first, first + capacity); the stream's length is head.log_used. DEFS chunks name the stretch
+ * of the stream they hold (first, slots), so what is not in the file is [end of last DEFS,
+ * log_used).
  *
- * A chunk of FILE.tide that fails its checksum, when the ring file is there, is one the process died in
- * the middle of writing: it is the end of the file's list, and its slots are still in the ring. */
+ * A chunk of FILE.tide that fails its checksum, when the ring file is there, is one the process
+ * died in the middle of writing: it is the end of the file's list, and its slots are still in the
+ * ring. */
 #ifndef TIDE_FORMAT_RINGS_H
 #define TIDE_FORMAT_RINGS_H
 
@@ -31,16 +33,16 @@
 #define TIDE_RINGS_SUFFIX "-rings"
 
 typedef struct tide_rings_head { /* 4096 bytes at offset 0 */
-	char magic[8];		/* TIDE_RINGS_MAGIC */
-	uint16_t major, minor;	/* as in the file head */
-	uint32_t head_size;	/* 4096 */
-	uint8_t recording[16];	/* same id as the file's: else this ring file is not its */
+	char magic[8];		 /* TIDE_RINGS_MAGIC */
+	uint16_t major, minor;	 /* as in the file head */
+	uint32_t head_size;	 /* 4096 */
+	uint8_t recording[16];	 /* same id as the file's: else this ring file is not its */
 	uint64_t pid;
 	uint64_t reserved0[3];
 	/* from here on written while recording */
-	uint64_t log_used;	/* bytes of the definitions log that count */
-	uint64_t lost_other;	/* events of threads that have no ring */
-	uint64_t lost_signal;	/*   "  */
+	uint64_t log_used;    /* bytes of the definitions log that count */
+	uint64_t lost_other;  /* events of threads that have no ring */
+	uint64_t lost_signal; /*   "  */
 	uint64_t reserved1[5];
 	uint8_t pad[4096 - 128];
 } tide_rings_head;
@@ -50,10 +52,10 @@ _Static_assert(sizeof(tide_rings_head) == 4096, "rings head");
 enum { TIDE_BLOCK_RING = 1, TIDE_BLOCK_LOG = 2 };
 
 typedef struct tide_block_head { /* 4096 bytes: first page of a block */
-	uint32_t magic;	   /* TIDE_BLOCK_MAGIC; stored last */
-	uint32_t type;	   /* TIDE_BLOCK_* */
-	uint64_t size;	   /* bytes of the block, this page included; a multiple of 4096 */
-	uint32_t ring;	   /* RING: its number, from 1, in order of appearance */
+	uint32_t magic;		 /* TIDE_BLOCK_MAGIC; stored last */
+	uint32_t type;		 /* TIDE_BLOCK_* */
+	uint64_t size;		 /* bytes of the block, this page included; a multiple of 4096 */
+	uint32_t ring;		 /* RING: its number, from 1, in order of appearance */
 	uint32_t reserved0;
 	uint64_t slots;	   /* RING: slots, a power of two; LOG: 0 */
 	uint64_t first;	   /* LOG: stream offset of its first byte */
@@ -67,20 +69,20 @@ typedef struct tide_block_head { /* 4096 bytes: first page of a block */
 	uint64_t extra;	      /* slots that are not events of their own: LANE, continuations */
 	uint64_t reserved2[3];
 	/* line 2: written by the recorder's writer thread */
-	uint64_t tail;	      /* first slot number still needed */
+	uint64_t tail; /* first slot number still needed */
 	uint64_t reserved3[7];
 	uint8_t pad[4096 - 192];
 } tide_block_head;
 _Static_assert(sizeof(tide_block_head) == 4096, "block head");
 
-/* One event is one slot, or a slot and its continuation slots; the ring's head moves past all of them
- * at once, so an event is there wholly or not at all. */
+/* One event is one slot, or a slot and its continuation slots; the ring's head moves past all of
+ * them at once, so an event is there wholly or not at all. */
 typedef struct tide_ring_slot { /* 32 bytes */
 	uint64_t ticks;
-	uint64_t addr; /* a */
-	uint64_t size; /* b: bits 0..47 size, 48..63 stream, unless said otherwise */
+	uint64_t addr;	/* a */
+	uint64_t size;	/* b: bits 0..47 size, 48..63 stream, unless said otherwise */
 	uint32_t stack; /* c */
-	uint32_t head; /* bits 0..7 type, 8..19 pool, 20..31 depth: ops open when it happened */
+	uint32_t head;	/* bits 0..7 type, 8..19 pool, 20..31 depth: ops open when it happened */
 } tide_ring_slot;
 _Static_assert(sizeof(tide_ring_slot) == 32, "ring slot");
 

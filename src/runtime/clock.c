@@ -18,12 +18,14 @@ uint32_t tide__clock_kind = TIDE_CLOCK_NS;
 static bool kernel_distrusts(void)
 {
 	char name[32] = "";
-	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		      O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	ssize_t n = read(fd, name, sizeof name - 1);
 	close(fd);
-	return n > 0 && (!strncmp(name, "hpet", 4) || !strncmp(name, "acpi_pm", 7) || !strncmp(name, "jiffies", 7));
+	return n > 0 && (!strncmp(name, "hpet", 4) || !strncmp(name, "acpi_pm", 7) ||
+			 !strncmp(name, "jiffies", 7));
 }
 
 static bool invariant(void)
@@ -40,7 +42,7 @@ void tide__clock_init(void)
 	if (want && !strcmp(want, "ns"))
 		return;
 #if defined(__x86_64__)
-	if (invariant() && !kernel_distrusts())
+	if ((want && !strcmp(want, "tsc")) || (invariant() && !kernel_distrusts()))
 		tide__clock_kind = TIDE_CLOCK_TSC;
 #elif defined(__aarch64__)
 	tide__clock_kind = TIDE_CLOCK_CNTVCT;

@@ -12,7 +12,8 @@
 
 extern uint32_t tide__clock_kind __attribute__((visibility("hidden"))); /* TIDE_CLOCK_* */
 
-/* Decide. TIDEMARK_CLOCK=ns in the environment chooses the fallback. */
+/* Decide. TIDEMARK_CLOCK=ns in the environment chooses the fallback; =tsc trusts a counter that
+ * does not call itself invariant (some virtual machines hide that). */
 void tide__clock_init(void);
 
 static inline uint64_t tide__clock_ns(clockid_t id)

@@ -13,7 +13,7 @@
 
 enum { FIRST_TAG = TIDE_REC_NAME, KINDS = TIDE_REC_THREAD - TIDE_REC_NAME };
 
-struct entry { /* of the hash table; offset 0 = free */
+struct entry {		       /* of the hash table; offset 0 = free */
 	uint32_t hash, offset; /* of the record in `text`, + 1 */
 };
 
@@ -25,9 +25,9 @@ struct pointer_table { /* open addressing, never more than half full */
 	} at[];
 };
 
-static uint8_t *text;	       /* TIDE_DEFS_MAX bytes of address space */
-static _Atomic uint64_t used;  /* bytes of it that count */
-static uint32_t count[KINDS];  /* ids given, by tag - FIRST_TAG */
+static uint8_t *text;	      /* TIDE_DEFS_MAX bytes of address space */
+static _Atomic uint64_t used; /* bytes of it that count */
+static uint32_t count[KINDS]; /* ids given, by tag - FIRST_TAG */
 static struct entry *entries;
 static size_t entry_mask, n_entries;
 static _Atomic(struct pointer_table *) pointers;
@@ -48,8 +48,8 @@ static const uint8_t *skip_v(const uint8_t *p, const uint8_t *end, uint64_t *v)
 static const char *wire_of(uint8_t tag)
 {
 	switch (tag) {
-#define R(name, number, txt, wire, fields)                                                         \
-	case number:                                                                               \
+#define R(name, number, txt, wire, fields) \
+	case number:                       \
 		return wire;
 		TIDE_RECORDS(R)
 #undef R
@@ -79,7 +79,8 @@ size_t tide__def_size(const uint8_t *p, const uint8_t *end)
 
 /* ---- the hash table ------------------------------------------------------------------------ */
 
-static uint32_t hash_of(uint32_t tag, const void *head, size_t n_head, const void *tail, size_t n_tail)
+static uint32_t hash_of(uint32_t tag, const void *head, size_t n_head, const void *tail,
+			size_t n_tail)
 {
 	uint64_t h = XXH3_64bits_withSeed(head, n_head, tag);
 	if (n_tail)
@@ -90,7 +91,8 @@ static uint32_t hash_of(uint32_t tag, const void *head, size_t n_head, const voi
 /* The record at `offset`: its fields after the id, their length, and the id. */
 static const uint8_t *fields_of(uint32_t offset, size_t *n, uint32_t *id)
 {
-	const uint8_t *p = text + offset, *end = text + atomic_load_explicit(&used, memory_order_relaxed);
+	const uint8_t *p = text + offset,
+		      *end = text + atomic_load_explicit(&used, memory_order_relaxed);
 	size_t size = tide__def_size(p, end);
 	uint64_t v = 0;
 	const uint8_t *fields = skip_v(p + 1, end, &v);
@@ -100,13 +102,14 @@ static const uint8_t *fields_of(uint32_t offset, size_t *n, uint32_t *id)
 }
 
 static bool same(uint32_t offset, uint32_t tag, const void *head, size_t n_head, const void *tail,
-	size_t n_tail, uint32_t *id)
+		 size_t n_tail, uint32_t *id)
 {
 	if (text[offset] != tag)
 		return false;
 	size_t n;
 	const uint8_t *f = fields_of(offset, &n, id);
-	return n == n_head + n_tail && !memcmp(f, head, n_head) && (!n_tail || !memcmp(f + n_head, tail, n_tail));
+	return n == n_head + n_tail && !memcmp(f, head, n_head) &&
+	       (!n_tail || !memcmp(f + n_head, tail, n_tail));
 }
 
 static void put_entry(struct entry *table, size_t mask, uint32_t hash, uint32_t offset)
@@ -143,7 +146,7 @@ static bool open_text(void)
 	if (text)
 		return true;
 	void *p = mmap(NULL, TIDE_DEFS_MAX, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return false;
 	text = p;
@@ -152,7 +155,7 @@ static bool open_text(void)
 
 /* Append the record to `text` and to the log. 0: no room. */
 static uint32_t append(uint32_t tag, uint32_t id, const void *head, size_t n_head, const void *tail,
-	size_t n_tail, tide_space *log)
+		       size_t n_tail, tide_space *log)
 {
 	uint64_t at = atomic_load_explicit(&used, memory_order_relaxed);
 	size_t most = 1 + 5 + n_head + n_tail;
@@ -172,17 +175,18 @@ static uint32_t append(uint32_t tag, uint32_t id, const void *head, size_t n_hea
 	return id;
 }
 
-uint32_t tide__define(uint32_t tag, const void *head, size_t n_head, const void *tail, size_t n_tail,
-	uint32_t max, tide_space *log)
+uint32_t tide__define(uint32_t tag, const void *head, size_t n_head, const void *tail,
+		      size_t n_tail, uint32_t max, tide_space *log)
 {
 	if (!open_text() || !grow())
 		return 0;
 	uint32_t hash = hash_of(tag, head, n_head, tail, n_tail), id;
 	for (size_t i = hash & entry_mask; entries[i].offset; i = (i + 1) & entry_mask)
 		if (entries[i].hash == hash &&
-			same(entries[i].offset - 1, tag, head, n_head, tail, n_tail, &id))
+		    same(entries[i].offset - 1, tag, head, n_head, tail, n_tail, &id))
 			return id;
-	uint32_t *n = &count[tag - FIRST_TAG], at = (uint32_t)atomic_load_explicit(&used, memory_order_relaxed);
+	uint32_t *n = &count[tag - FIRST_TAG],
+		 at = (uint32_t)atomic_load_explicit(&used, memory_order_relaxed);
 	if (*n >= max || !append(tag, *n + 1, head, n_head, tail, n_tail, log))
 		return 0;
 	put_entry(entries, entry_mask, hash, at);
@@ -217,7 +221,8 @@ void tide__defs_rebuild(void)
 		if (!grow())
 			return; /* equal definitions may get new ids: nothing worse */
 		size_t n_head = (size_t)(cut - f);
-		put_entry(entries, entry_mask, hash_of(tag, f, n_head, cut, n - n_head), (uint32_t)at);
+		put_entry(entries, entry_mask, hash_of(tag, f, n_head, cut, n - n_head),
+			  (uint32_t)at);
 		n_entries++;
 		count[tag - FIRST_TAG] = id;
 		at = (uint64_t)(f + n - text);
@@ -227,7 +232,7 @@ void tide__defs_rebuild(void)
 size_t tide__defs_memory(void)
 {
 	return (size_t)atomic_load_explicit(&used, memory_order_relaxed) +
-		(entries ? (entry_mask + 1) * sizeof *entries : 0) + pointer_bytes;
+	       (entries ? (entry_mask + 1) * sizeof *entries : 0) + pointer_bytes;
 }
 
 /* ---- static names -------------------------------------------------------------------------- */
@@ -276,7 +281,8 @@ static struct pointer_table *grow_pointers(struct pointer_table *t)
 	for (size_t i = 0; t && i <= t->mask; i++) {
 		const char *p = atomic_load_explicit(&t->at[i].text, memory_order_relaxed);
 		if (p)
-			put_pointer(bigger, p, atomic_load_explicit(&t->at[i].id, memory_order_relaxed));
+			put_pointer(bigger, p,
+				    atomic_load_explicit(&t->at[i].id, memory_order_relaxed));
 	}
 	return bigger;
 }

@@ -4,14 +4,14 @@
  *
  * Ids belong to the process: they are the same in every recording it makes. All definitions are
  * kept, encoded as the records of a DEFS chunk, one after the other in one growing stretch of
- * private memory; `used` is stored last, so a child forked at any moment sees whole records only and
- * rebuilds its tables from them. While a recording is on, each definition is also in its log (see
- * format/rings.h) before the id is returned to anybody.
+ * private memory; `used` is stored last, so a child forked at any moment sees whole records only
+ * and rebuilds its tables from them. While a recording is on, each definition is also in its log
+ * (see format/rings.h) before the id is returned to anybody.
  *
- * One hash table finds them all: two definitions are equal when kind and encoded fields (without the
- * id) are. Static names have a second, lock-free table, from pointer to id. Everything else here is
- * called in a slow section. Memory: the records, at most TIDE_DEFS_MAX, and 16 to 32 bytes of table
- * for each; nothing is freed before the process ends. */
+ * One hash table finds them all: two definitions are equal when kind and encoded fields (without
+ * the id) are. Static names have a second, lock-free table, from pointer to id. Everything else
+ * here is called in a slow section. Memory: the records, at most TIDE_DEFS_MAX, and 16 to 32 bytes
+ * of table for each; nothing is freed before the process ends. */
 #ifndef TIDE_RUNTIME_DEFS_H
 #define TIDE_RUNTIME_DEFS_H
 
@@ -24,10 +24,10 @@
 enum { TIDE_DEFS_MAX = 256 << 20 };
 
 /* The id (from 1) of the definition of type `tag` with these encoded fields: `n_head` bytes, then
- * `n_tail` more. `log` is the recording's, or NULL. 0: no memory, no space in the log, or the id would
- * exceed `max`. */
-uint32_t tide__define(uint32_t tag, const void *head, size_t n_head, const void *tail, size_t n_tail,
-	uint32_t max, tide_space *log);
+ * `n_tail` more. `log` is the recording's, or NULL. 0: no memory, no space in the log, or the id
+ * would exceed `max`. */
+uint32_t tide__define(uint32_t tag, const void *head, size_t n_head, const void *tail,
+		      size_t n_tail, uint32_t max, tide_space *log);
 
 /* Lock-free: id of a static text that was seen before, else 0. */
 uint32_t tide__static_find(const char *text);

@@ -13,7 +13,7 @@
 
 #include "runtime/recorder.h"
 
-#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define LIKELY(x)	   __builtin_expect(!!(x), 1)
 #define COMPILER_BARRIER() atomic_signal_fence(memory_order_seq_cst)
 
 static const uint64_t SIZE_MAX_48 = (UINT64_C(1) << 48) - 1;
@@ -54,7 +54,8 @@ static inline void commit(tide_thread *t, uint64_t n)
 	atomic_store_explicit(&t->shared->head, t->head, memory_order_release);
 }
 
-static inline void put(tide_thread *t, uint32_t type, uint32_t pool, uint32_t depth, uint64_t a, uint64_t b, uint32_t c)
+static inline void put(tide_thread *t, uint32_t type, uint32_t pool, uint32_t depth, uint64_t a,
+		       uint64_t b, uint32_t c)
 {
 	tide_ring_slot *s = &t->slots[t->head & t->mask];
 	s->ticks = tide__ticks();
@@ -159,7 +160,8 @@ void tide_alloc(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream
 		event(TIDE_REC_ALLOC, pool, addr, size | (uint64_t)stream << 48, 0);
 }
 
-void tide_alloc_full(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream, tide_stack stack, uint64_t requested)
+void tide_alloc_full(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream,
+		     tide_stack stack, uint64_t requested)
 {
 	if (!in_range(pool, size))
 		return;
@@ -189,7 +191,8 @@ void tide_free(tide_pool pool, uint64_t addr)
 void tide_segment_alloc(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream, int kind)
 {
 	if (in_range(pool, size))
-		event(TIDE_REC_SEG_ALLOC, pool, addr, size | (uint64_t)stream << 48, (uint32_t)kind & 0xff);
+		event(TIDE_REC_SEG_ALLOC, pool, addr, size | (uint64_t)stream << 48,
+		      (uint32_t)kind & 0xff);
 }
 
 void tide_segment_free(tide_pool pool, uint64_t addr, uint64_t size)
@@ -205,7 +208,8 @@ void tide_oom(tide_pool pool, uint64_t size, int64_t free_bytes)
 }
 
 /* An event of one slot and `n` bytes in the slots after it. */
-static void long_event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, uint32_t c, const void *bytes, size_t n)
+static void long_event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, uint32_t c,
+		       const void *bytes, size_t n)
 {
 	tide_thread *t = enter(false);
 	if (!t)
@@ -235,7 +239,8 @@ void tide_tensor(tide_pool pool, uint64_t addr, const tide_tensor_info *i)
 	}
 	if (!in_range(pool, 0))
 		return;
-	uint64_t b = i->dtype | (uint64_t)i->role << 8 | (uint64_t)i->requires_grad << 16 | (uint64_t)i->ndim << 24;
+	uint64_t b = i->dtype | (uint64_t)i->role << 8 | (uint64_t)i->requires_grad << 16 |
+		     (uint64_t)i->ndim << 24;
 	long_event(TIDE_REC_TENSOR, pool, addr, b, i->name, i->shape, i->ndim * sizeof *i->shape);
 }
 

@@ -59,8 +59,11 @@ static void rank(struct out *o)
 		const char *key, *names[4];
 	} rows[] = {
 		{ "process.rank", { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID" } },
-		{ "process.local_rank", { "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID" } },
-		{ "process.world_size", { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS" } },
+		{ "process.local_rank",
+		  { "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+		    "SLURM_LOCALID" } },
+		{ "process.world_size",
+		  { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS" } },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		for (size_t k = 0; k < 4; k++) {

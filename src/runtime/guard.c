@@ -23,7 +23,8 @@ bool tide__guard_init(void)
 
 void tide__wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_us)
 {
-	struct timespec ts = { (time_t)(timeout_us / 1000000), (long)(timeout_us % 1000000) * 1000 };
+	struct timespec ts = { (time_t)(timeout_us / 1000000),
+			       (long)(timeout_us % 1000000) * 1000 };
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, timeout_us ? &ts : NULL, NULL, 0);
 }
 
@@ -36,7 +37,8 @@ void tide__lock(void)
 {
 	_Atomic uint32_t *l = &tide__guard.lock;
 	uint32_t seen = 0;
-	if (atomic_compare_exchange_strong_explicit(l, &seen, 1, memory_order_acquire, memory_order_relaxed))
+	if (atomic_compare_exchange_strong_explicit(l, &seen, 1, memory_order_acquire,
+						    memory_order_relaxed))
 		return;
 	while (atomic_exchange_explicit(l, 2, memory_order_acquire) != 0)
 		tide__wait(l, 2, 0);

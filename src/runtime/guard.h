@@ -3,14 +3,14 @@
 /* The few words that decide whether anything is recorded, and the recorder's one lock.
  *
  * They live in a page that the kernel wipes in every forked child, raw clone included
- * (MADV_WIPEONFORK). So in a child the generation reads 0, no thread's generation equals it, and the
- * first call takes the slow path, sees `alive` 0 and forgets everything inherited. The lock is there
- * too: one that another thread held at the moment of the fork is free in the child.
+ * (MADV_WIPEONFORK). So in a child the generation reads 0, no thread's generation equals it, and
+ * the first call takes the slow path, sees `alive` 0 and forgets everything inherited. The lock is
+ * there too: one that another thread held at the moment of the fork is free in the child.
  *
  * Slow sections (start, stop, a thread's first event, a new name) hold the lock with all signals
  * blocked and cancellation off: no handler can run, jump out, or wait for the lock inside one. A
- * call that arrives in a slow section of its own thread all the same is the recorder's own doing (an
- * interposed malloc, say) and is ignored. */
+ * call that arrives in a slow section of its own thread all the same is the recorder's own doing
+ * (an interposed malloc, say) and is ignored. */
 #ifndef TIDE_RUNTIME_GUARD_H
 #define TIDE_RUNTIME_GUARD_H
 
@@ -21,10 +21,12 @@
 
 enum { TIDE_PAGE = 4096 };
 typedef struct tide_guard { /* a page of its own: the alignment makes it one */
-	_Alignas(TIDE_PAGE) _Atomic uint64_t generation; /* of the recording in progress; 0 = none */
-	_Atomic uint32_t alive; /* 0: before the first call, or in a forked child; TIDE_ALIVE, or
-				 * TIDE_FOLLOWER: a child that starts its own file with its first event */
-	_Atomic uint32_t lock;	/* 0 free, 1 held, 2 held and waited for */
+	_Alignas(TIDE_PAGE) _Atomic uint64_t
+		generation; /* of the recording in progress; 0 = none */
+	_Atomic uint32_t
+		alive;	       /* 0: before the first call, or in a forked child; TIDE_ALIVE, or
+				* TIDE_FOLLOWER: a child that starts its own file with its first event */
+	_Atomic uint32_t lock; /* 0 free, 1 held, 2 held and waited for */
 } tide_guard;
 _Static_assert(sizeof(tide_guard) == TIDE_PAGE, "guard page");
 enum { TIDE_ALIVE = 1, TIDE_FOLLOWER };

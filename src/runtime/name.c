@@ -9,7 +9,9 @@
 /* The log to write to; NULL when not recording. In a slow section. */
 static tide_space *log_now(void)
 {
-	return atomic_load_explicit(&tide__guard.generation, memory_order_relaxed) ? &tide__rec.space : NULL;
+	return atomic_load_explicit(&tide__guard.generation, memory_order_relaxed)
+		       ? &tide__rec.space
+		       : NULL;
 }
 
 /* In a slow section. */
@@ -19,7 +21,8 @@ static uint32_t define_name(const char *text)
 		return 0;
 	size_t n = strnlen(text, 65535);
 	uint8_t len[10];
-	return tide__define(TIDE_REC_NAME, len, (size_t)(tide__put_v(len, n) - len), text, n, UINT32_MAX - 1, log_now());
+	return tide__define(TIDE_REC_NAME, len, (size_t)(tide__put_v(len, n) - len), text, n,
+			    UINT32_MAX - 1, log_now());
 }
 
 tide_name tide_intern(const char *text)
@@ -57,11 +60,13 @@ tide_stack tide_stack_push(tide_stack parent, tide_name function, tide_name file
 	uint8_t f[32], *p = tide__put_v(f, function);
 	p = tide__put_v(p, file);
 	p = tide__put_v(p, line);
-	uint32_t id = tide__define(TIDE_REC_FRAME, f, (size_t)(p - f), NULL, 0, UINT32_MAX - 1, log_now());
+	uint32_t id = tide__define(TIDE_REC_FRAME, f, (size_t)(p - f), NULL, 0, UINT32_MAX - 1,
+				   log_now());
 	if (id) {
 		p = tide__put_v(f, parent);
 		p = tide__put_v(p, id);
-		id = tide__define(TIDE_REC_STACK, f, (size_t)(p - f), NULL, 0, UINT32_MAX - 1, log_now());
+		id = tide__define(TIDE_REC_STACK, f, (size_t)(p - f), NULL, 0, UINT32_MAX - 1,
+				  log_now());
 	}
 	tide__slow_leave(&s);
 	return id;
@@ -76,7 +81,8 @@ tide_device tide_device_open(int kind, int index, const char *name, uint64_t cap
 	p = tide__put_z(p, index);
 	p = tide__put_v(p, define_name(name));
 	p = tide__put_v(p, capacity);
-	uint32_t id = tide__define(TIDE_REC_DEVICE, f, (size_t)(p - f), NULL, 0, UINT16_MAX, log_now());
+	uint32_t id =
+		tide__define(TIDE_REC_DEVICE, f, (size_t)(p - f), NULL, 0, UINT16_MAX, log_now());
 	tide__slow_leave(&s);
 	return (tide_device)id;
 }
@@ -104,7 +110,8 @@ tide_stream tide_stream_open(tide_device device, int64_t number, const char *nam
 	uint8_t f[64], *p = tide__put_v(f, device);
 	p = tide__put_z(p, number);
 	p = tide__put_v(p, define_name(name));
-	uint32_t id = tide__define(TIDE_REC_STREAM, f, (size_t)(p - f), NULL, 0, UINT16_MAX, log_now());
+	uint32_t id =
+		tide__define(TIDE_REC_STREAM, f, (size_t)(p - f), NULL, 0, UINT16_MAX, log_now());
 	tide__slow_leave(&s);
 	return (tide_stream)id;
 }

@@ -7,11 +7,11 @@
  *   - the writer thread: sink, encoders, rings' tails, log_written;
  *   - everything else: slow sections (guard.h).
  *
- * The end of a recording, against threads that are storing an event at that moment: a thread sets its
- * `busy`, then looks at the generation; stop sets the generation to 0, makes every core see it
+ * The end of a recording, against threads that are storing an event at that moment: a thread sets
+ * its `busy`, then looks at the generation; stop sets the generation to 0, makes every core see it
  * (membarrier), then waits until nobody is busy. Whoever looks later finds another generation and
- * stores nothing. A thread that stays busy beyond the bounded wait (stopped by a debugger, say) keeps
- * the mappings: then they are never unmapped, and its late store reaches nobody. */
+ * stores nothing. A thread that stays busy beyond the bounded wait (stopped by a debugger, say)
+ * keeps the mappings: then they are never unmapped, and its late store reaches nobody. */
 #ifndef TIDE_RUNTIME_RECORDER_H
 #define TIDE_RUNTIME_RECORDER_H
 
@@ -35,31 +35,32 @@ typedef struct tide_thread {
 	uint32_t depth;		     /* ops open */
 	_Atomic uint64_t generation; /* of the recording it takes part in; 0 = none */
 	uint64_t head;		     /* next slot number (the ring's own head, unshared) */
-	uint64_t room;		     /* slots may be used up to this number: last known tail + size */
+	uint64_t room; /* slots may be used up to this number: last known tail + size */
 	tide_ring_slot *slots;
 	uint64_t mask;
-	tide_shared *shared;	     /* NULL: no ring to be had; every event is a loss */
+	tide_shared *shared; /* NULL: no ring to be had; every event is a loss */
 	tide_block *ring;
-	tide_rings_head *file;	     /* for losses without a ring */
-	uint32_t serial;	     /* of the last op begun: makes tokens unlike */
-	uint32_t denied;	     /* losses since a ring was last asked for */
+	tide_rings_head *file; /* for losses without a ring */
+	uint32_t serial;       /* of the last op begun: makes tokens unlike */
+	uint32_t denied;       /* losses since a ring was last asked for */
 	uint64_t tid;
-	struct tide_thread *next;    /* all there are; or the free ones */
+	struct tide_thread *next; /* all there are; or the free ones */
 	struct tide_thread *next_free;
 	uint32_t open[TIDE_DEPTH_MAX + 1]; /* tokens of the open ops */
 } tide_thread;
 
-extern __thread tide_thread *tide__self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread tide_thread *tide__self
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 enum { TIDE_IDLE, TIDE_RUNNING, TIDE_STOPPING };
 
 typedef struct tide_recorder {
-	uint32_t state;		 /* TIDE_IDLE ... */
-	tide_options opt;	 /* as used, defaults filled in */
-	char path[4096];	 /* absolute, of the .tide file */
-	char base[4096];	 /*   "  , as first given: children's names are made from it */
-	uint64_t generations;	 /* recordings started so far */
-	uint32_t lanes;		 /* threads seen in this recording */
+	uint32_t state;	      /* TIDE_IDLE ... */
+	tide_options opt;     /* as used, defaults filled in */
+	char path[4096];      /* absolute, of the .tide file */
+	char base[4096];      /*   "  , as first given: children's names are made from it */
+	uint64_t generations; /* recordings started so far */
+	uint32_t lanes;	      /* threads seen in this recording */
 	tide_space space;
 	tide_sink sink;
 	_Atomic(tide_thread *) threads; /* all descriptors; grows only */

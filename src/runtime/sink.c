@@ -8,7 +8,9 @@
 #include "runtime/clock.h"
 #include "runtime/space.h"
 
-enum { RETRY_NS = 50000000 }; /* a full disk is asked again 20 times a second, not for every chunk */
+enum {
+	RETRY_NS = 50000000
+}; /* a full disk is asked again 20 times a second, not for every chunk */
 
 /* Have at least `n` bytes allocated beyond s->at. */
 static bool ensure(tide_sink *s, uint64_t n, bool at_once)

@@ -3,8 +3,9 @@
 /* The .tide file being written: whole chunks, one after the other, into space allocated before.
  *
  * Space is always taken ahead of need, and TIDE_SINK_RESERVE bytes of it are kept for the end, so a
- * disk that fills up leaves a file that can still be completed. A chunk that cannot be written leaves
- * the file as it was: try again later. Belongs to the starting thread, then to the writer thread. */
+ * disk that fills up leaves a file that can still be completed. A chunk that cannot be written
+ * leaves the file as it was: try again later. Belongs to the starting thread, then to the writer
+ * thread. */
 #ifndef TIDE_RUNTIME_SINK_H
 #define TIDE_RUNTIME_SINK_H
 
@@ -18,11 +19,11 @@
 enum { TIDE_SINK_RESERVE = 256 << 10 };
 
 typedef struct tide_sink {
-	int fd;			 /* -1: closed */
-	_Atomic uint64_t at;	 /* bytes written: where the next chunk goes */
-	uint64_t allocated;	 /* bytes the file has */
-	int error;		 /* errno of the last failure; 0 after a success */
-	uint64_t failed_ns;	 /* when space was last refused (CLOCK_MONOTONIC); 0: it was not */
+	int fd;		     /* -1: closed */
+	_Atomic uint64_t at; /* bytes written: where the next chunk goes */
+	uint64_t allocated;  /* bytes the file has */
+	int error;	     /* errno of the last failure; 0 after a success */
+	uint64_t failed_ns;  /* when space was last refused (CLOCK_MONOTONIC); 0: it was not */
 } tide_sink;
 
 /* Use `fd` (an empty file; owned from now on) and write the head. 0 or an errno. */

@@ -37,7 +37,8 @@ static tide_block *descriptor(void)
 int tide__allocate(int fd, uint64_t from, uint64_t n)
 {
 	struct rlimit lim;
-	if (getrlimit(RLIMIT_FSIZE, &lim) == 0 && lim.rlim_cur != RLIM_INFINITY && from + n > lim.rlim_cur)
+	if (getrlimit(RLIMIT_FSIZE, &lim) == 0 && lim.rlim_cur != RLIM_INFINITY &&
+	    from + n > lim.rlim_cur)
 		return EFBIG;
 	int e;
 	do
@@ -107,7 +108,8 @@ static tide_block *add_block(tide_space *s, uint32_t type, size_t bytes)
 /* From here on the block counts, in the file and for the writer thread. */
 static void publish(tide_block *b, _Atomic(tide_block *) *list)
 {
-	atomic_store_explicit((_Atomic uint32_t *)&b->at->magic, TIDE_BLOCK_MAGIC, memory_order_release);
+	atomic_store_explicit((_Atomic uint32_t *)&b->at->magic, TIDE_BLOCK_MAGIC,
+			      memory_order_release);
 	b->next = atomic_load_explicit(list, memory_order_relaxed);
 	atomic_store_explicit(list, b, memory_order_release);
 }
@@ -133,8 +135,8 @@ void tide__space_punch(tide_space *s, tide_block *ring, uint64_t from, uint64_t 
 	to = to % n ? to % n / per * per : n;
 	if (from < to)
 		fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-			(off_t)(ring->offset + TIDE_PAGE + from * sizeof(tide_ring_slot)),
-			(off_t)((to - from) * sizeof(tide_ring_slot)));
+			  (off_t)(ring->offset + TIDE_PAGE + from * sizeof(tide_ring_slot)),
+			  (off_t)((to - from) * sizeof(tide_ring_slot)));
 }
 
 /* ---- the definitions log ------------------------------------------------------------------- */
@@ -173,7 +175,8 @@ static void log_copy(const tide_space *s, uint64_t from, void *buf, size_t n, bo
 			hi = from + n;
 		if (lo >= hi)
 			continue;
-		char *in_log = (char *)b->slots + (lo - b->at->first), *in_buf = (char *)buf + (lo - from);
+		char *in_log = (char *)b->slots + (lo - b->at->first),
+		     *in_buf = (char *)buf + (lo - from);
 		memcpy(write ? in_log : in_buf, write ? in_buf : in_log, hi - lo);
 	}
 }
@@ -217,7 +220,8 @@ tide_code tide__space_open(tide_space *s, const char *path, const uint8_t id[16]
 static void each_mapping(tide_space *s, void (*done)(void *, size_t))
 {
 	for (int ring = 0; ring < 2; ring++) {
-		tide_block *b = atomic_load_explicit(ring ? &s->rings : &s->logs, memory_order_acquire);
+		tide_block *b =
+			atomic_load_explicit(ring ? &s->rings : &s->logs, memory_order_acquire);
 		for (; b; b = b->next)
 			done(b->at, b->bytes);
 	}

@@ -29,24 +29,24 @@ typedef struct tide_shared {
 #define TIDE_SHARED(block_head) ((tide_shared *)(void *)&(block_head)->head)
 
 typedef struct tide_block {
-	struct tide_block *next;  /* in its list; set before the block is published */
-	tide_block_head *at;	  /* the mapping */
-	tide_shared *shared;	  /* its moving words */
-	tide_ring_slot *slots;	  /* RING: after the head page. LOG: the stream's bytes */
-	uint64_t offset, bytes;	  /* in the ring file; head page included */
-	bool owned;		  /* RING: a thread records into it (under the lock) */
-	uint64_t goal;		  /* RING, writer thread: head as seen at the start of this round */
-	uint64_t flushed_ns;	  /*   "  : when it last wrote a chunk of it */
-	tide_encoder encoder;	  /*   "  */
+	struct tide_block *next; /* in its list; set before the block is published */
+	tide_block_head *at;	 /* the mapping */
+	tide_shared *shared;	 /* its moving words */
+	tide_ring_slot *slots;	 /* RING: after the head page. LOG: the stream's bytes */
+	uint64_t offset, bytes;	 /* in the ring file; head page included */
+	bool owned;		 /* RING: a thread records into it (under the lock) */
+	uint64_t goal;		 /* RING, writer thread: head as seen at the start of this round */
+	uint64_t flushed_ns;	 /*   "  : when it last wrote a chunk of it */
+	tide_encoder encoder;	 /*   "  */
 } tide_block;
 
 typedef struct tide_space {
-	int fd;			 /* -1: closed */
-	uint64_t size;		 /* bytes of the ring file */
-	tide_rings_head *head;	 /* its first page, mapped */
+	int fd;				   /* -1: closed */
+	uint64_t size;			   /* bytes of the ring file */
+	tide_rings_head *head;		   /* its first page, mapped */
 	_Atomic(tide_block *) rings, logs; /* newest first; grow only, until close */
 	uint32_t n_rings;
-	uint64_t ring_total;	 /* bytes of all rings */
+	uint64_t ring_total; /* bytes of all rings */
 	uint64_t log_capacity;
 } tide_space;
 

@@ -28,18 +28,23 @@ static tide_code fill_options(tide_options *o, const tide_options *given, tide_e
 	*o = (tide_options)TIDE_OPTIONS_INIT;
 	if (given) {
 		if (given->size < sizeof(size_t) || given->size > 4096)
-			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "options.size is not set: use TIDE_OPTIONS_INIT");
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "options.size is not set: use TIDE_OPTIONS_INIT");
 		memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
 	}
 	o->ring_bytes = o->ring_bytes ? o->ring_bytes : (size_t)1 << 20;
 	o->max_ring_bytes = o->max_ring_bytes ? o->max_ring_bytes : (size_t)1 << 30;
 	o->tick_ms = o->tick_ms ? o->tick_ms : 1000;
-	if (o->ring_bytes & (o->ring_bytes - 1) || o->ring_bytes < 65536 || o->ring_bytes > (size_t)1 << 30)
-		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-			"ring_bytes is %zu: a power of two from 65536 to 1073741824 is needed", o->ring_bytes);
+	if (o->ring_bytes & (o->ring_bytes - 1) || o->ring_bytes < 65536 ||
+	    o->ring_bytes > (size_t)1 << 30)
+		return tide__fail(
+			err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+			"ring_bytes is %zu: a power of two from 65536 to 1073741824 is needed",
+			o->ring_bytes);
 	if (o->max_ring_bytes < o->ring_bytes)
-		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "max_ring_bytes is %zu: less than one ring of %zu",
-			o->max_ring_bytes, o->ring_bytes);
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+				  "max_ring_bytes is %zu: less than one ring of %zu",
+				  o->max_ring_bytes, o->ring_bytes);
 	return TIDE_OK;
 }
 
@@ -78,9 +83,14 @@ static void child_path(char out[4096], const char *base)
 static void fill_head(tide_file_head *h, const uint8_t id[16])
 {
 	tide_triple now = tide__clock_triple();
-	*h = (tide_file_head){ .major = TIDE_FORMAT_MAJOR, .minor = TIDE_FORMAT_MINOR, .head_size = sizeof *h,
-		.pid = (uint64_t)getpid(), .start_ticks = now.ticks, .start_mono_raw = now.mono_raw,
-		.start_real = now.real, .clock = tide__clock_kind };
+	*h = (tide_file_head){ .major = TIDE_FORMAT_MAJOR,
+			       .minor = TIDE_FORMAT_MINOR,
+			       .head_size = sizeof *h,
+			       .pid = (uint64_t)getpid(),
+			       .start_ticks = now.ticks,
+			       .start_mono_raw = now.mono_raw,
+			       .start_real = now.real,
+			       .clock = tide__clock_kind };
 	memcpy(h->magic, TIDE_FILE_MAGIC, 8);
 	memcpy(h->recording, id, 16);
 	h->checksum = tide__file_head_sum(h);
@@ -121,7 +131,8 @@ static tide_code launch_writer(tide_error *err)
 	pthread_attr_t attr;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 256 << 10);
-	int e = pthread_create(&r->writer, &attr, tide__writer, NULL); /* inherits: all signals blocked */
+	int e = pthread_create(&r->writer, &attr, tide__writer,
+			       NULL); /* inherits: all signals blocked */
 	pthread_attr_destroy(&attr);
 	if (e == 0)
 		return TIDE_OK;
@@ -196,8 +207,10 @@ tide_code tide_start(const char *path, const tide_options *opt, tide_error *err)
 	tide_code rc;
 	tide_options o;
 	if (r->state != TIDE_IDLE)
-		rc = tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET, "already recording into %s", r->path);
-	else if ((rc = fill_options(&o, opt, err)) == TIDE_OK && (rc = absolute(r->path, path, err)) == TIDE_OK) {
+		rc = tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET, "already recording into %s",
+				r->path);
+	else if ((rc = fill_options(&o, opt, err)) == TIDE_OK &&
+		 (rc = absolute(r->path, path, err)) == TIDE_OK) {
 		r->opt = o;
 		strcpy(r->base, r->path);
 		follow = false; /* a child that starts its own recording follows no more */
@@ -227,7 +240,7 @@ bool tide_recording(void)
 static void barrier_everywhere(void)
 {
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0 ||
-		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
+	    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
 		return;
 	/* No membarrier: a store buffer does not outlive a scheduling quantum. */
 	usleep(50000);
@@ -363,7 +376,8 @@ __attribute__((constructor)) static void load(void)
 
 __attribute__((destructor)) static void unload(void)
 {
-	if (atomic_load_explicit(&tide__guard.alive, memory_order_relaxed)) /* 0: a child that never recorded */
+	if (atomic_load_explicit(&tide__guard.alive,
+				 memory_order_relaxed)) /* 0: a child that never recorded */
 		tide_stop(NULL);
 }
 
@@ -372,7 +386,9 @@ __attribute__((destructor)) static void unload(void)
 void tide__stats_now(tide_stats *out)
 {
 	tide_recorder *r = &tide__rec;
-	*out = (tide_stats){ .threads = r->lanes, .rings = r->space.n_rings, .memory = tide__defs_memory() };
+	*out = (tide_stats){ .threads = r->lanes,
+			     .rings = r->space.n_rings,
+			     .memory = tide__defs_memory() };
 	out->written = atomic_load_explicit(&r->sink.at, memory_order_relaxed);
 	if (!r->space.head)
 		return;

@@ -43,10 +43,12 @@ static tide_thread *descriptor(void)
 	return t;
 }
 
-/* A ring whose thread has ended, with half of it empty; the emptiest such one would be no better. */
+/* A ring whose thread has ended, with half of it empty; the emptiest such one would be no better.
+ */
 static tide_block *free_ring(tide_space *s)
 {
-	for (tide_block *b = atomic_load_explicit(&s->rings, memory_order_relaxed); b; b = b->next) {
+	for (tide_block *b = atomic_load_explicit(&s->rings, memory_order_relaxed); b;
+	     b = b->next) {
 		uint64_t head = atomic_load_explicit(&b->shared->head, memory_order_relaxed);
 		uint64_t tail = atomic_load_explicit(&b->shared->tail, memory_order_relaxed);
 		if (!b->owned && head - tail <= b->at->slots / 2)
@@ -135,7 +137,7 @@ tide_thread *tide__join(void)
 {
 	tide_guard *g = &tide__guard;
 	if (!atomic_load_explicit(&g->generation, memory_order_relaxed) &&
-		atomic_load_explicit(&g->alive, memory_order_relaxed) == TIDE_ALIVE)
+	    atomic_load_explicit(&g->alive, memory_order_relaxed) == TIDE_ALIVE)
 		return NULL;
 	tide_slow s;
 	if (!tide__slow_enter(&s))
@@ -176,7 +178,7 @@ static void add(uint64_t *word)
 void tide__count_signal(tide_thread *t)
 {
 	if (atomic_load_explicit(&t->generation, memory_order_relaxed) !=
-		atomic_load_explicit(&tide__guard.generation, memory_order_relaxed))
+	    atomic_load_explicit(&tide__guard.generation, memory_order_relaxed))
 		return;
 	if (t->shared)
 		atomic_fetch_add_explicit(&t->shared->lost_signal, 1, memory_order_relaxed);
@@ -206,7 +208,8 @@ static bool fits(tide_thread *t, uint64_t n)
 
 static bool wait_for_room(tide_thread *t, uint64_t n)
 {
-	uint64_t end = tide__clock_ns(CLOCK_MONOTONIC) + tide__rec.opt.full_wait_us * UINT64_C(1000);
+	uint64_t end =
+		tide__clock_ns(CLOCK_MONOTONIC) + tide__rec.opt.full_wait_us * UINT64_C(1000);
 	while (tide__clock_ns(CLOCK_MONOTONIC) < end) {
 		sched_yield();
 		if (fits(t, n))

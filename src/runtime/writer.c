@@ -2,22 +2,22 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The writer thread: rings into the file.
  *
- * A round: note every ring's head; write the definitions logged by then (so the file never uses an id
- * before it defines it); write each ring that has enough to say, or has waited long enough; raise
- * the ring's tail once its chunk is in the file. Rings survive a kill, so there is no hurry: small
- * chunks would only waste space. All signals are blocked in this thread. */
+ * A round: note every ring's head; write the definitions logged by then (so the file never uses an
+ * id before it defines it); write each ring that has enough to say, or has waited long enough;
+ * raise the ring's tail once its chunk is in the file. Rings survive a kill, so there is no hurry:
+ * small chunks would only waste space. All signals are blocked in this thread. */
 #include <string.h>
 
 #include "runtime/defs.h"
 #include "runtime/recorder.h"
 
 enum {
-	BUFFER = 256 << 10,	  /* one chunk, of whatever kind */
-	ENOUGH = 8192,		  /* slots that make a chunk worth writing: about 64 KiB of payload */
-	MAX_AGE_MS = 250,	  /* or they have waited this long */
-	DELAY_MIN_US = 250,	  /* pauses between rounds */
+	BUFFER = 256 << 10, /* one chunk, of whatever kind */
+	ENOUGH = 8192,	    /* slots that make a chunk worth writing: about 64 KiB of payload */
+	MAX_AGE_MS = 250,   /* or they have waited this long */
+	DELAY_MIN_US = 250, /* pauses between rounds */
 	DELAY_MAX_US = 5000,
-	LOSS_MAX = BUFFER / 48,	  /* rings in one LOSS chunk */
+	LOSS_MAX = BUFFER / 48, /* rings in one LOSS chunk */
 };
 
 static uint8_t *buffer; /* BUFFER bytes; kept for the process's life */
@@ -45,7 +45,8 @@ static bool write_clock(bool last)
 	p = tide__put_v(p, (uint64_t)c.mono_raw);
 	p = tide__put_z(p, c.real);
 	tick_ns = now_ns();
-	return put_chunk((tide_chunk_head){ .type = TIDE_CHUNK_CLOCK, .count = 1 }, (size_t)(p - start), last);
+	return put_chunk((tide_chunk_head){ .type = TIDE_CHUNK_CLOCK, .count = 1 },
+			 (size_t)(p - start), last);
 }
 
 /* ---- definitions --------------------------------------------------------------------------- */
@@ -86,7 +87,8 @@ static uint64_t get(const uint64_t *word)
 	return atomic_load_explicit((const _Atomic uint64_t *)word, memory_order_relaxed);
 }
 
-static uint8_t *put_lost(uint8_t *p, uint32_t ring, uint64_t full, uint64_t sig, uint64_t other, uint32_t *count)
+static uint8_t *put_lost(uint8_t *p, uint32_t ring, uint64_t full, uint64_t sig, uint64_t other,
+			 uint32_t *count)
 {
 	if (!(full | sig | other))
 		return p;
@@ -116,11 +118,12 @@ static bool write_losses(bool last)
 		return true;
 	tide_chunk_head h = { .type = TIDE_CHUNK_LOSS };
 	uint8_t *start = buffer + sizeof h;
-	uint8_t *p = put_lost(start, 0, 0, get(&r->space.head->lost_signal), get(&r->space.head->lost_other), &h.count);
+	uint8_t *p = put_lost(start, 0, 0, get(&r->space.head->lost_signal),
+			      get(&r->space.head->lost_other), &h.count);
 	tide_block *b = atomic_load_explicit(&r->space.rings, memory_order_acquire);
 	for (; b; b = b->next) {
 		p = put_lost(p, b->encoder.ring, get(&b->at->lost_full), get(&b->at->lost_signal),
-			get(&b->at->lost_other), &h.count);
+			     get(&b->at->lost_other), &h.count);
 		if (h.count >= LOSS_MAX) {
 			if (!put_chunk(h, (size_t)(p - start), last))
 				return false;
@@ -145,11 +148,13 @@ static bool write_ring(tide_block *b, bool last)
 		size_t n = tide__encode_events(&trial, b->slots, b->at->slots - 1, b->goal, buffer);
 		if (!tide__sink_put(&r->sink, buffer, n, last))
 			return false;
-		atomic_fetch_add_explicit(&r->events, trial.events - b->encoder.events, memory_order_relaxed);
+		atomic_fetch_add_explicit(&r->events, trial.events - b->encoder.events,
+					  memory_order_relaxed);
 		uint64_t from = b->encoder.next;
 		b->encoder = trial;
 		atomic_store_explicit(&b->shared->tail, trial.next, memory_order_release);
-		if (last && r->sink.failed_ns && !r->stuck) /* disk full: what is written needs no second place */
+		if (last && r->sink.failed_ns &&
+		    !r->stuck) /* disk full: what is written needs no second place */
 			tide__space_punch(&r->space, b, from, trial.next);
 	}
 	return true;
@@ -160,6 +165,7 @@ static bool round_trip(bool last, unsigned *moved)
 {
 	tide_block *rings = atomic_load_explicit(&tide__rec.space.rings, memory_order_acquire);
 	uint64_t now = now_ns();
+	bool any = last;
 	*moved = 0;
 	for (tide_block *b = rings; b; b = b->next) {
 		uint64_t head = atomic_load_explicit(&b->shared->head, memory_order_acquire);
@@ -168,11 +174,15 @@ static bool round_trip(bool last, unsigned *moved)
 		*moved = part > *moved ? part : *moved;
 		if (enough > ENOUGH)
 			enough = ENOUGH;
-		bool due = waiting >= enough || now - b->flushed_ns > MAX_AGE_MS * UINT64_C(1000000);
+		bool due =
+			waiting >= enough || now - b->flushed_ns > MAX_AGE_MS * UINT64_C(1000000);
 		b->goal = due || last ? head : b->encoder.next;
 		if (due)
 			b->flushed_ns = now;
+		any |= due && waiting;
 	}
+	if (!any) /* definitions alone can wait too */
+		return true;
 	if (!write_definitions(last))
 		return false;
 	for (tide_block *b = rings; b; b = b->next)
@@ -207,7 +217,8 @@ static bool write_end(void)
 	p = tide__put_v(p, atomic_load_explicit(&r->events, memory_order_relaxed));
 	p = tide__put_v(p, lost_sum);
 	p = tide__put_v(p, r->space.n_rings);
-	return put_chunk((tide_chunk_head){ .type = TIDE_CHUNK_END, .count = 1 }, (size_t)(p - start), true);
+	return put_chunk((tide_chunk_head){ .type = TIDE_CHUNK_END, .count = 1 },
+			 (size_t)(p - start), true);
 }
 
 /* Everything that is left. On a full disk each chunk frees more of the ring file than the next one
@@ -222,6 +233,7 @@ void *tide__writer(void *unused)
 {
 	tide_recorder *r = &tide__rec;
 	uint64_t delay = DELAY_MIN_US;
+	pthread_setname_np(pthread_self(), "tidemark");
 	while (!atomic_load_explicit(&r->finish, memory_order_acquire)) {
 		unsigned moved;
 		bool fine = round_trip(false, &moved);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The traced programs of the fault tests, one function a scene; faults.py runs them and looks at what
- * they leave behind. `prog SCENE FILE ARGS...`; exit 0 means the scene itself went as it should.
+/* The traced programs of the fault tests, one function a scene; faults.py runs them and looks at
+ * what they leave behind. `prog SCENE FILE ARGS...`; exit 0 means the scene itself went as it
+ * should.
  *
- * A thread's events are marks numbered 1, 2, 3 ... under the thread's name, so a reader can tell what
- * is missing. The number of the last call that returned is published in a page of the thread's own
- * (FILE.pub), which survives a kill. */
+ * A thread's events are marks numbered 1, 2, 3 ... under the thread's name, so a reader can tell
+ * what is missing. The number of the last call that returned is published in a page of the thread's
+ * own (FILE.pub), which survives a kill. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,12 +25,12 @@
 
 #include <tidemark/record.h>
 
-#define CHECK(x)                                                                                   \
-	do {                                                                                       \
-		if (!(x)) {                                                                        \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                    \
-			exit(1);                                                                   \
-		}                                                                                  \
+#define CHECK(x)                                                                \
+	do {                                                                    \
+		if (!(x)) {                                                     \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
+			exit(1);                                                \
+		}                                                               \
 	} while (0)
 
 enum { MAX_THREADS = 512, PAGE_WORDS = 512 };
@@ -189,7 +190,8 @@ static int scene_fork(char **v)
 	tide_options o = TIDE_OPTIONS_INIT;
 	o.follow_fork = strcmp(how, "nofollow") != 0;
 	CHECK(tide_start(v[0], &o, NULL) == TIDE_OK);
-	tide_pool pool = tide_pool_open(tide_device_open(TIDE_ON_HOST, 0, "cpu", 0), TIDE_MEM_HEAP, "heap", 0);
+	tide_pool pool = tide_pool_open(tide_device_open(TIDE_ON_HOST, 0, "cpu", 0), TIDE_MEM_HEAP,
+					"heap", 0);
 	tide_op op = tide_op_begin(TIDE_NAME("in parent"));
 	for (int i = 1; i <= 50; i++)
 		tide_mark(TIDE_STEP, TIDE_NAME("parent"), i);
@@ -243,7 +245,8 @@ static void *intern_forever(void *arg)
 {
 	char name[64];
 	for (long i = 0; !atomic_load(&stop_now); i++) {
-		snprintf(name, sizeof name, "name %ld of thread %ld", i % 20000, (long)(intptr_t)arg);
+		snprintf(name, sizeof name, "name %ld of thread %ld", i % 20000,
+			 (long)(intptr_t)arg);
 		tide_op_end(tide_op_begin(tide_intern(name)));
 	}
 	return NULL;
@@ -292,7 +295,8 @@ static int scene_threads(char **v)
 	for (long i = 0; i < n; i += 8) {
 		pthread_t t[8];
 		for (long k = 0; k < 8; k++)
-			CHECK(pthread_create(&t[k], NULL, short_life, (void *)(intptr_t)(i + k)) == 0);
+			CHECK(pthread_create(&t[k], NULL, short_life, (void *)(intptr_t)(i + k)) ==
+			      0);
 		join_all(t, 8);
 	}
 	tide_stats s;
@@ -378,7 +382,8 @@ static int scene_signal(char **v)
 	tide_stats s;
 	tide_stats_get(&s);
 	CHECK(tide_stop(NULL) == TIDE_OK);
-	printf("handled %llu lost_signal %llu\n", (unsigned long long)handled, (unsigned long long)s.lost_signal);
+	printf("handled %llu lost_signal %llu\n", (unsigned long long)handled,
+	       (unsigned long long)s.lost_signal);
 	return 0;
 }
 
@@ -438,10 +443,12 @@ static const struct {
 	int (*run)(char **);
 	int args;
 } scenes[] = {
-	{ "kill", scene_kill, 4 },	 { "full", scene_full, 4 },	    { "nostart", scene_nostart, 1 },
-	{ "fsize", scene_fsize, 1 },	 { "fork", scene_fork, 2 },	    { "noop", scene_noop, 1 },
-	{ "forkstorm", scene_forkstorm, 2 }, { "threads", scene_threads, 2 }, { "twice", scene_twice, 1 },
-	{ "stop", scene_stop, 2 },	 { "signal", scene_signal, 2 },	    { "siglock", scene_siglock, 2 },
+	{ "kill", scene_kill, 4 },	     { "full", scene_full, 4 },
+	{ "nostart", scene_nostart, 1 },     { "fsize", scene_fsize, 1 },
+	{ "fork", scene_fork, 2 },	     { "noop", scene_noop, 1 },
+	{ "forkstorm", scene_forkstorm, 2 }, { "threads", scene_threads, 2 },
+	{ "twice", scene_twice, 1 },	     { "stop", scene_stop, 2 },
+	{ "signal", scene_signal, 2 },	     { "siglock", scene_siglock, 2 },
 	{ "wait", scene_wait, 2 },
 };
 
