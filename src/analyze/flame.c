@@ -13,6 +13,7 @@
 
 #include "analyze/alive.h"
 #include "analyze/cover.h"
+#include "analyze/lanename.h"
 #include "analyze/usage.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -98,16 +99,11 @@ static bool todo_push(builder *b, uint32_t row)
 
 static bool lane_node(builder *b, tide_lane_id lane, uint32_t *node)
 {
-	const tide_model *m = b->m;
-	char s[96];
+	char s[160];
 	*node = b->of_lane[lane.i];
 	if (*node || b->opt->merge || b->opt->kind != TIDE_FLAME_CPU)
 		return true;
-	int n = snprintf(s, sizeof s, "%s %" PRId64, tide__lane_kind_text(m->lanes.kind[lane.i]),
-			 m->lanes.number[lane.i]);
-	const char *name = tide__text(m, m->lanes.name[lane.i], NULL);
-	if (*name)
-		snprintf(s + n, sizeof s - (size_t)n, " (%.60s)", name);
+	tide__lane_name(b->m, lane, s, sizeof s);
 	*node = tide__flame_child(b->f, 0, text(b, s), TIDE_NODE_LANE);
 	return (b->of_lane[lane.i] = *node) != 0;
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One pass in order of start; each track keeps a stack of open spans, linked through `below`. */
+/* Two passes in order of start, with stacks of open spans linked through `below`: the first decides
+ * what leaves a lane's first track, the second places. */
 #include "analyze/tracks.h"
+
+#include <string.h>
 
 #include "analyze/cover.h"
 #include "base/error.h"
@@ -13,6 +16,7 @@ typedef struct nester {
 	uint32_t *head;	 /* per lane: its first track */
 	uint32_t *below; /* per span: the open span around it in its track */
 	uint32_t *top;	 /* per track: open span begun last */
+	uint8_t *out;	 /* per span: not in its lane's first track */
 } nester;
 
 int64_t tide__track_end(const tide_tracks *t, const tide_model *m, uint32_t span)
@@ -55,6 +59,34 @@ static bool fits(nester *s, uint32_t track, int64_t t0, int64_t t1)
 	return !*top || tide__track_end(s->t, s->m, *top) >= t1;
 }
 
+static int64_t length(const tide_model *m, uint32_t span)
+{
+	return tide__span_end(m, span) - m->spans.t0[span];
+}
+
+/* Of two spans that cross, the shorter leaves the first track: a Python frame that opens a long
+ * range moves, not the range with all that is in it. `top` is per lane here. */
+static void choose(nester *s, uint32_t *top)
+{
+	const tide_model *m = s->m;
+	for (uint32_t i = 1; i < m->spans.n; i++) {
+		uint32_t *open = &top[m->spans.lane[i].i];
+		int64_t end = tide__span_end(m, i);
+		while (*open && tide__span_end(m, *open) <= m->spans.t0[i])
+			*open = s->below[*open];
+		while (*open && tide__span_end(m, *open) < end &&
+		       length(m, *open) <= length(m, i)) {
+			s->out[*open] = 1;
+			*open = s->below[*open];
+		}
+		s->out[i] = *open && tide__span_end(m, *open) < end;
+		if (s->out[i])
+			continue;
+		s->below[i] = *open;
+		*open = i;
+	}
+}
+
 static bool cut_short(nester *s, uint32_t span, uint32_t track)
 {
 	tide_tracks *t = s->t;
@@ -70,14 +102,22 @@ static bool cut_short(nester *s, uint32_t span, uint32_t track)
 	return tide__map_put(&t->cut, span, (uint32_t)t->n_cut);
 }
 
+static bool may(const nester *s, uint32_t track, uint32_t span)
+{
+	return !s->out[span] || s->t->tracks[track].number;
+}
+
 static bool place(nester *s, uint32_t span)
 {
 	const tide_spans *c = &s->m->spans;
 	tide_lane_id lane = c->lane[span];
 	int64_t t0 = c->t0[span], t1 = tide__span_end(s->m, span);
 	uint32_t parent = c->parent[span].i, track = parent ? s->t->track[parent] : 0, last = 0;
-	if (!track || !fits(s, track, t0, t1)) {
-		for (track = s->head[lane.i]; track && !fits(s, track, t0, t1);
+	if (s->out[span] && !s->head[lane.i] && !new_track(s, lane, 0, 0))
+		return false; /* the first track waits for the span that crosses this one */
+	if (!track || !may(s, track, span) || !fits(s, track, t0, t1)) {
+		for (track = s->head[lane.i];
+		     track && (!may(s, track, span) || !fits(s, track, t0, t1));
 		     track = s->t->tracks[track].next)
 			last = track;
 		uint32_t number = last ? s->t->tracks[last].number + 1 : 0;
@@ -126,13 +166,19 @@ tide_code tide__tracks(const tide_model *m, tide_tracks *out, tide_error *err)
 	s.head = tide__calloc(m->lanes.n, sizeof *s.head);
 	s.below = tide__calloc(m->spans.n, sizeof *s.below);
 	s.top = tide__calloc(out->cap_tracks, sizeof *s.top);
-	bool ok = out->tracks && out->track && s.head && s.below && s.top;
+	s.out = tide__calloc(m->spans.n, 1);
+	bool ok = out->tracks && out->track && s.head && s.below && s.top && s.out;
+	if (ok) {
+		choose(&s, s.head);
+		memset(s.head, 0, m->lanes.n * sizeof *s.head);
+	}
 	for (uint32_t i = 1; ok && i < m->spans.n; i++)
 		ok = place(&s, i);
 	ok = ok && put_in_order(m, out);
 	tide__free(s.head);
 	tide__free(s.below);
 	tide__free(s.top);
+	tide__free(s.out);
 	if (ok)
 		return TIDE_OK;
 	tide__tracks_free(out);

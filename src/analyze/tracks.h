@@ -3,10 +3,10 @@
 /* Strict nesting: spread the spans of each lane over tracks in which any two spans either do not
  * overlap or one contains the other. Viewers need that; lanes of real traces do not promise it.
  *
- * A span goes to its parent's track if it fits there, else to the lane's first track where it
- * fits, else to a new one. After TIDE_TRACKS_MAX tracks of a lane, a span that fits nowhere is cut
- * short at the end of what is around it, and counted: bounded time on any input.
- * O(spans × tracks of a lane). */
+ * Of two spans that cross, the shorter leaves the lane's first track. A span goes to its parent's
+ * track if it fits there, else to the lane's first track where it fits, else to a new one. After
+ * TIDE_TRACKS_MAX tracks of a lane, a span that fits nowhere is cut short at the end of what is
+ * around it, and counted: bounded time on any input. O(spans × tracks of a lane). */
 #ifndef TIDE_ANALYZE_TRACKS_H
 #define TIDE_ANALYZE_TRACKS_H
 

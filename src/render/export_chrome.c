@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/lanename.h"
 #include "analyze/tracks.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -119,18 +120,11 @@ static void meta(chrome *c, const char *what, int64_t pid, int64_t tid, const ch
 static void track_meta(chrome *c, uint32_t k)
 {
 	const tide_track *t = &c->nest.tracks[k];
-	const tide_model *m = c->m;
-	const char *name = tide__text(m, m->lanes.name[t->lane.i], NULL);
-	char text[160];
-	int n;
-	if (*name)
-		n = snprintf(text, sizeof text, "%.120s", name);
-	else
-		n = snprintf(text, sizeof text, "%s %" PRId64,
-			     tide__lane_kind_text(m->lanes.kind[t->lane.i]),
-			     m->lanes.number[t->lane.i]);
+	char text[200];
+	tide__lane_name(c->m, t->lane, text, 160);
+	size_t n = strlen(text);
 	if (t->number)
-		snprintf(text + n, sizeof text - (size_t)n, " (%" PRIu32 ")", t->number + 1);
+		snprintf(text + n, sizeof text - n, " (%" PRIu32 ")", t->number + 1);
 	meta(c, "thread_name", c->pid[k], c->tid[k], text);
 }
 
@@ -260,45 +254,89 @@ static void all_flows(chrome *c)
 
 /* ---- memory, marks, counters ---- */
 
+/* Device types as c10 numbers them; what it has no number for is its PrivateUse1. */
 static int64_t device_type(unsigned kind)
 {
-	return kind == TIDE_DEVICE_HOST	 ? 0
-	       : kind == TIDE_DEVICE_HIP ? 6
-					 : 1; /* as c10 numbers them */
+	static const uint8_t types[] = {
+		[TIDE_DEVICE_HOST] = 0, [TIDE_DEVICE_CUDA] = 1, [TIDE_DEVICE_HIP] = 6,
+		[TIDE_DEVICE_XPU] = 12, [TIDE_DEVICE_MPS] = 13, [TIDE_DEVICE_MTIA] = 19
+	};
+	bool known = kind == TIDE_DEVICE_HOST || (kind < sizeof types && types[kind]);
+	return known ? types[kind] : 20;
 }
 
-static void memory_event(chrome *c, size_t i, uint64_t *used, uint64_t *reserved)
+/* A lane's process and number; things of no lane belong to the first process. */
+static void begin_on(chrome *c, const char *ph, tide_lane_id lane)
+{
+	const tide_model *m = c->m;
+	int64_t first = m->processes.n > 1 ? m->processes.pid[1] : 0;
+	if (lane.i)
+		begin_event(c, ph, tide__export_pid(m, lane), m->lanes.number[lane.i]);
+	else
+		begin_event(c, ph, first, first);
+}
+
+static char *curve_name(const tide_model *m, uint32_t device, char *buf, size_t n)
+{
+	char name[64];
+	snprintf(buf, n, "memory %s",
+		 tide__export_device(m, (tide_device_id){ device }, name, sizeof name));
+	return buf;
+}
+
+static void curve_point(chrome *c, size_t move, uint32_t device, uint64_t bytes)
+{
+	char name[80];
+	begin_on(c, "C", (tide_lane_id){ 0 });
+	tide__json_kstr(&c->j, "name", curve_name(c->m, device, name, sizeof name));
+	us(&c->j, "ts", tide__move_time(c->m, move));
+	begin_args(c);
+	tide__json_kuint(&c->j, "allocated", bytes);
+	end_args(c);
+}
+
+/* What was there before the recording has no event of its own: it is in the totals. */
+static void memory_event(chrome *c, size_t i, uint64_t *used, const uint64_t *reserved)
 {
 	const tide_model *m = c->m;
 	uint32_t row = m->moves.row[i], d = m->pools.device[m->allocs.pool[row].i].i;
 	bool host = m->devices.kind[d] == TIDE_DEVICE_HOST;
 	bool add = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-	uint32_t lane = m->allocs.lane[row].i;
-	char name[64];
-	used[d] += add ? m->allocs.size[row] : -m->allocs.size[row];
-	begin_event(c, "i", lane ? tide__export_pid(m, (tide_lane_id){ lane }) : 0,
-		    m->lanes.number[lane]);
+	int64_t bytes = (int64_t)m->allocs.size[row];
+	used[d] += (uint64_t)(add ? bytes : -bytes);
+	if (add && m->allocs.flags[row] & TIDE_ALLOC_BEFORE)
+		return;
+	begin_on(c, "i", m->allocs.lane[row]);
 	tide__json_kstr(&c->j, "cat", "cpu_instant_event");
 	tide__json_kstr(&c->j, "s", "t");
 	tide__json_kstr(&c->j, "name", "[memory]");
 	us(&c->j, "ts", tide__move_time(m, i));
 	begin_args(c);
-	tide__json_kint(&c->j, "Bytes",
-			add ? (int64_t)m->allocs.size[row] : -(int64_t)m->allocs.size[row]);
+	tide__json_kint(&c->j, "Bytes", add ? bytes : -bytes);
 	tide__json_kuint(&c->j, "Addr", m->allocs.addr[row]);
 	tide__json_kint(&c->j, "Device Type", device_type(m->devices.kind[d]));
 	tide__json_kint(&c->j, "Device Id", host ? -1 : m->devices.index[d]);
 	tide__json_kuint(&c->j, "Total Allocated", used[d]);
 	tide__json_kuint(&c->j, "Total Reserved", reserved[d]);
 	end_args(c);
-	begin_event(c, "C", lane ? tide__export_pid(m, (tide_lane_id){ lane }) : 0, 0);
-	snprintf(name, sizeof name, "memory ");
-	tide__export_device(m, (tide_device_id){ d }, name + 7, sizeof name - 7);
-	tide__json_kstr(&c->j, "name", name);
-	us(&c->j, "ts", tide__move_time(m, i));
-	begin_args(c);
-	tide__json_kuint(&c->j, "allocated", used[d]);
-	end_args(c);
+	curve_point(c, i, d, used[d]);
+}
+
+/* Reserved bytes come from segments, or from the samples of another profiler's counter. */
+static bool is_total(const tide_model *m, uint32_t counter, const char *what)
+{
+	return m->counters.device[counter].i &&
+	       !strcmp(tide__text(m, m->counters.name[counter], NULL), what);
+}
+
+static size_t take_samples(const tide_model *m, size_t at, int64_t t, uint64_t *reserved)
+{
+	for (; at < m->samples.n && m->samples.t[at] <= t; at++) {
+		uint32_t k = m->samples.counter[at].i;
+		if (is_total(m, k, "Total Reserved") && m->samples.value[at] >= 0)
+			reserved[m->counters.device[k].i] = (uint64_t)m->samples.value[at];
+	}
+	return at;
 }
 
 static bool all_memory(chrome *c)
@@ -307,8 +345,10 @@ static bool all_memory(chrome *c)
 	uint64_t *used = tide__calloc(m->devices.n, sizeof *used);
 	uint64_t *reserved = tide__calloc(m->devices.n, sizeof *reserved);
 	bool ok = used && reserved;
+	size_t sample = 0;
 	for (size_t i = 0; ok && i < m->moves.n; i++) {
 		uint32_t row = m->moves.row[i];
+		sample = take_samples(m, sample, tide__move_time(m, i), reserved);
 		if (m->moves.kind[i] <= TIDE_MOVE_FREE)
 			memory_event(c, i, used, reserved);
 		else if (m->moves.kind[i] == TIDE_MOVE_SEG_ALLOC)
@@ -327,9 +367,7 @@ static void all_marks(chrome *c)
 {
 	const tide_model *m = c->m;
 	for (uint32_t i = 1; i < m->marks.n; i++) {
-		uint32_t lane = m->marks.lane[i].i;
-		begin_event(c, "i", tide__export_pid(m, (tide_lane_id){ lane }),
-			    m->lanes.number[lane]);
+		begin_on(c, "i", m->marks.lane[i]);
 		tide__json_kstr(&c->j, "cat", tide__mark_kind_text(m->marks.kind[i]));
 		tide__json_kstr(&c->j, "s", "p");
 		kstr(c, "name", m->marks.name[i]);
@@ -342,12 +380,30 @@ static void all_marks(chrome *c)
 	}
 }
 
-static void all_samples(chrome *c)
+/* Series that the memory events above say already. */
+static bool is_memory_curve(const tide_model *m, uint32_t k)
+{
+	char name[80];
+	if (is_total(m, k, "Total Allocated") || is_total(m, k, "Total Reserved"))
+		return true;
+	for (uint32_t d = 1; d < m->devices.n; d++)
+		if (!strcmp(tide__text(m, m->counters.name[k], NULL),
+			    curve_name(m, d, name, sizeof name)))
+			return true;
+	return false;
+}
+
+static bool all_samples(chrome *c)
 {
 	const tide_model *m = c->m;
-	for (size_t i = 0; i < m->samples.n; i++) {
+	uint8_t *skip = tide__calloc(m->counters.n, 1);
+	for (uint32_t k = 1; skip && k < m->counters.n; k++)
+		skip[k] = m->allocs.n > 1 && is_memory_curve(m, k);
+	for (size_t i = 0; skip && i < m->samples.n; i++) {
 		uint32_t k = m->samples.counter[i].i;
-		begin_event(c, "C", tide__export_pid(m, m->counters.lane[k]), 0);
+		if (skip[k])
+			continue;
+		begin_on(c, "C", m->counters.lane[k]);
 		kstr(c, "name", m->counters.name[k]);
 		us(&c->j, "ts", m->samples.t[i]);
 		begin_args(c);
@@ -355,6 +411,8 @@ static void all_samples(chrome *c)
 		tide__json_double(&c->j, m->samples.value[i]);
 		end_args(c);
 	}
+	tide__free(skip);
+	return skip != NULL;
 }
 
 /* ---- the document ---- */
@@ -442,8 +500,7 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 			span(&c, i, &at);
 		all_flows(&c);
 		all_marks(&c);
-		all_samples(&c);
-		ok = all_memory(&c);
+		ok = all_samples(&c) && all_memory(&c);
 		tide__json_array_end(&c.j);
 	}
 	tide__json_object_end(&c.j);

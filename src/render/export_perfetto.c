@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyze/lanename.h"
 #include "analyze/tracks.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -192,14 +193,12 @@ static void lane_track(perfetto *f, uint32_t k)
 	size_t named;
 	const char *own = tide__text(m, m->lanes.name[l], &named);
 	char name[200];
-	int n = named ? snprintf(name, sizeof name, "%.150s", own)
-		      : snprintf(name, sizeof name, "%s %" PRId64,
-				 tide__lane_kind_text(m->lanes.kind[l]), m->lanes.number[l]);
+	tide__lane_name(m, t->lane, name, 160);
+	size_t n = strlen(name);
 	if (t->number)
-		n += snprintf(name + n, sizeof name - (size_t)n, " (%" PRIu32 ")", t->number + 1);
+		n += (size_t)snprintf(name + n, sizeof name - n, " (%" PRIu32 ")", t->number + 1);
 	bool thread = m->lanes.kind[l] == TIDE_LANE_THREAD && p && !t->number;
-	track d = begin_track(f, uuid(U_LANE, k), lane_parent(m, t->lane), thread ? NULL : name,
-			      (size_t)n);
+	track d = begin_track(f, uuid(U_LANE, k), lane_parent(m, t->lane), thread ? NULL : name, n);
 	if (thread) {
 		size_t at = tide__proto_begin(&f->p, T_THREAD);
 		tide__proto_i64(&f->p, 1, (int32_t)m->processes.pid[p]);

@@ -4,6 +4,7 @@
  * nested), then sampled ones for the GPU by what launched it and for memory at the peak. */
 #include <string.h>
 
+#include "analyze/lanename.h"
 #include "analyze/tracks.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -128,20 +129,16 @@ static bool evented(speedscope *w, uint32_t k)
 	const tide_track_walk walk = { on_begin, on_end, w };
 	const tide_track *t = &w->nest.tracks[k];
 	const tide_model *m = w->m;
-	const char *own = tide__text(m, m->lanes.name[t->lane.i], NULL);
 	int64_t start = m->spans.t0[w->nest.order[t->first]], end = start;
 	char name[200];
 	for (uint32_t i = 0; i < t->n; i++) {
 		int64_t e = tide__track_end(&w->nest, m, w->nest.order[t->first + i]);
 		end = e > end ? e : end;
 	}
-	int n = snprintf(name, sizeof name, "%s %lld",
-			 tide__lane_kind_text(m->lanes.kind[t->lane.i]),
-			 (long long)m->lanes.number[t->lane.i]);
-	if (*own)
-		n += snprintf(name + n, sizeof name - (size_t)n, " (%.100s)", own);
+	tide__lane_name(m, t->lane, name, 160);
 	if (t->number)
-		snprintf(name + n, sizeof name - (size_t)n, ", overlapping %u", t->number);
+		snprintf(name + strlen(name), sizeof name - strlen(name), ", overlapping %u",
+			 t->number);
 	begin_profile(w, "evented", name, "nanoseconds", start, end);
 	tide__json_key(&w->j, "events");
 	tide__json_array(&w->j);

@@ -5,19 +5,17 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyze/lanename.h"
 #include "render/format.h"
 
 char *tide__lane_label(const tide_model *m, tide_lane_id lane, char *buf, size_t n)
 {
-	uint32_t l = lane.i, d = m->lanes.device[l].i;
-	const char *name = tide__text(m, m->lanes.name[l], NULL);
-	int len = snprintf(buf, n, "%s %" PRId64, tide__lane_kind_text(m->lanes.kind[l]),
-			   m->lanes.number[l]);
-	if (d && (size_t)len < n)
-		len += snprintf(buf + len, n - (size_t)len, " on %s:%" PRId64,
-				tide__device_kind_text(m->devices.kind[d]), m->devices.index[d]);
-	if (*name && (size_t)len < n)
-		snprintf(buf + len, n - (size_t)len, " (%.80s)", name);
+	uint32_t d = m->lanes.device[lane.i].i;
+	tide__lane_name(m, lane, buf, n);
+	size_t len = strlen(buf);
+	if (d)
+		snprintf(buf + len, n - len, " on %s:%" PRId64,
+			 tide__device_kind_text(m->devices.kind[d]), m->devices.index[d]);
 	return buf;
 }
 

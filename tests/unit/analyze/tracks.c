@@ -32,6 +32,8 @@ static void random_models(void **state)
 		assert_int_equal(tide__tracks(m, &t, NULL), TIDE_OK);
 		assert_int_equal(t.n_cut, 0);
 		check(m, &t);
+		for (uint32_t k = 1; k < t.n_tracks; k++)
+			assert_true(t.tracks[k].n > 0);
 		tide__tracks_free(&t);
 		tide__model_free(m);
 	}
@@ -48,6 +50,21 @@ static void proper_nesting_needs_one_track(void **state)
 	some_span(m, 1, TIDE_CAT_OP, "e", 50, 100);
 	assert_int_equal(tide__tracks(m, &t, NULL), TIDE_OK);
 	assert_int_equal(t.n_tracks, 2);
+	tide__tracks_free(&t);
+	tide__model_free(m);
+}
+
+static void the_longer_stays(void **state)
+{
+	tide_model *m = some_machine();
+	tide_tracks t;
+	uint32_t enter = some_span(m, 1, TIDE_CAT_PYTHON, "__enter__", 0, 10);
+	uint32_t range = some_span(m, 1, TIDE_CAT_USER, "forward", 5, 100);
+	uint32_t op = some_span(m, 1, TIDE_CAT_OP, "mm", 20, 30);
+	assert_int_equal(tide__tracks(m, &t, NULL), TIDE_OK);
+	assert_int_equal(t.tracks[t.track[enter]].number, 1);
+	assert_int_equal(t.tracks[t.track[range]].number, 0);
+	assert_int_equal(t.track[op], t.track[range]);
 	tide__tracks_free(&t);
 	tide__model_free(m);
 }
@@ -94,6 +111,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_models),
 		cmocka_unit_test(proper_nesting_needs_one_track),
+		cmocka_unit_test(the_longer_stays),
 		cmocka_unit_test(stagger_is_bounded),
 		cmocka_unit_test(no_memory),
 	};
