@@ -70,7 +70,7 @@ tide_str tide__hta_take(tide_hta *h, const tide_model *m, tide_str s)
 	return tide__hta_intern(h, text, n);
 }
 
-const char *tide__hta_text(const tide_hta *h, tide_str s, size_t *n)
+const char *tide__hta_str(const tide_hta *h, tide_str s, size_t *n)
 {
 	return tide__strings_get(h->strings, s.i, n);
 }

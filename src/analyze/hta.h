@@ -210,7 +210,7 @@ void *tide__hta_push(void *table, size_t size);
 /* A text of the result; of a model, taken over. None for "" (and on exhaustion). */
 tide_str tide__hta_intern(tide_hta *h, const char *s, size_t n);
 tide_str tide__hta_take(tide_hta *h, const tide_model *m, tide_str s);
-const char *tide__hta_text(const tide_hta *h, tide_str s, size_t *n);
+const char *tide__hta_str(const tide_hta *h, tide_str s, size_t *n);
 
 /* Result as bytes (owned by the caller, tide__free) and back. Between processes of one program:
  * lengths and ids are checked, so that a damaged message is an error, not a crash. */

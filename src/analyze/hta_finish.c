@@ -85,7 +85,7 @@ static int more_first(const tide_stat *a, const tide_stat *b)
 static int by_text(const tide_hta *h, tide_str a, tide_str b)
 {
 	size_t n, m;
-	const char *x = tide__hta_text(h, a, &n), *y = tide__hta_text(h, b, &m);
+	const char *x = tide__hta_str(h, a, &n), *y = tide__hta_str(h, b, &m);
 	int c = memcmp(x, y, n < m ? n : m);
 	return c ? c : n < m ? -1 : n > m;
 }

@@ -81,7 +81,7 @@ bool tide__hta_job_note(tide_hta_job *job, const char *fmt, ...)
 static tide_str move(tide_hta_job *job, const tide_hta *h, tide_str s)
 {
 	size_t n;
-	const char *text = tide__hta_text(h, s, &n);
+	const char *text = tide__hta_str(h, s, &n);
 	return tide__hta_intern(job->sum, text, n);
 }
 

@@ -135,7 +135,7 @@ int64_t tide__stat_std(const tide_stat *s)
 	return (int64_t)low;
 }
 
-double tide__pct(int64_t a, int64_t b)
+double tide__share_pct(int64_t a, int64_t b)
 {
 	return b > 0 ? 100.0 * (double)a / (double)b : NAN;
 }

@@ -57,7 +57,7 @@ static inline int64_t tide__add_sat(int64_t a, int64_t b)
 }
 
 /* 100 a / b; NaN for b <= 0 (shown as unknown). */
-double tide__pct(int64_t a, int64_t b);
+double tide__share_pct(int64_t a, int64_t b);
 
 /* Nearest-rank percentile: the value at position ceil(p n / 100) (from 1) of a sorted list. */
 static inline size_t tide__nearest_rank(size_t n, unsigned p)

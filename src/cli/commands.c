@@ -13,6 +13,8 @@
 	X(peak)          \
 	X(ops)           \
 	X(dump)          \
+	X(hta)           \
+	X(kernels)       \
 	X(critical_path) \
 	X(timeline)      \
 	X(flame)         \

@@ -254,7 +254,7 @@ static void check_kernel(uint32_t seed, tide_model **m, size_t n, const tide_hta
 		for (size_t i = 1; i < m[r]->spans.n; i++)
 			if (type_of(m[r], i) == (int)k->type &&
 			    !strcmp(tide__text(m[r], m[r]->spans.name[i], NULL),
-				    tide__hta_text(sum, k->name, NULL))) {
+				    tide__hta_str(sum, k->name, NULL))) {
 				total += d[found++] = m[r]->spans.t1[i] - m[r]->spans.t0[i];
 			}
 	qsort(d, found, sizeof *d, up);
@@ -303,8 +303,8 @@ static void test_job(void **state)
 		for (size_t k = 0; k < job->sum->kernels.n; k++) {
 			check_kernel(seed, m, 3, job->sum, &job->sum->kernels.v[k]);
 			assert_string_equal(
-				tide__hta_text(job->sum, job->sum->kernels.v[k].name, NULL),
-				tide__hta_text(other->sum, other->sum->kernels.v[k].name, NULL));
+				tide__hta_str(job->sum, job->sum->kernels.v[k].name, NULL),
+				tide__hta_str(other->sum, other->sum->kernels.v[k].name, NULL));
 		}
 		for (int64_t r = 0; r < 3; r++)
 			same(seed, "rank order", job->ranks[r].h->h.rank, r);
@@ -333,7 +333,7 @@ static void test_attribution(void **state)
 					at = m->spans.parent[at].i;
 				why = at ? 0 : why;
 				if (why != op->why || strcmp(tide__text(m, m->spans.name[at], NULL),
-							     tide__hta_text(h, op->name, NULL)))
+							     tide__hta_str(h, op->name, NULL)))
 					continue;
 				rows++;
 				ns += m->spans.t1[i] - m->spans.t0[i];
@@ -390,7 +390,7 @@ static void test_annotations(void **state)
 		checked += h->annotations.n > 1;
 		for (size_t a = 0; a < h->annotations.n; a++) {
 			const tide_hta_annotation *an = &h->annotations.v[a];
-			const char *name = tide__hta_text(h, an->name, NULL);
+			const char *name = tide__hta_str(h, an->name, NULL);
 			int64_t rows = 0, count = 0;
 			unsigned cat = an->gpu ? TIDE_CAT_GPU_USER : TIDE_CAT_USER;
 			for (size_t i = 1; i < m->spans.n; i++) {
@@ -467,15 +467,15 @@ static void test_collectives(void **state)
 	tide_hta *h = analyze(m, NULL);
 	assert_int_equal(h->collectives.n, 2);
 	const tide_hta_collective *c = &h->collectives.v[0];
-	assert_string_equal(tide__hta_text(h, c->name, NULL), "allreduce");
-	assert_string_equal(tide__hta_text(h, c->desc, NULL), "default_pg");
+	assert_string_equal(tide__hta_str(h, c->name, NULL), "allreduce");
+	assert_string_equal(tide__hta_str(h, c->desc, NULL), "default_pg");
 	assert_int_equal(c->size, 4);
 	assert_int_equal(c->busy, 100);
 	assert_int_equal(c->overlap, 50);
 	assert_int_equal(c->bytes, 2000);
 	assert_int_equal(c->bus_bytes, 3000); /* 2 (n - 1) / n */
 	c = &h->collectives.v[1];
-	assert_string_equal(tide__hta_text(h, c->name, NULL), "allgather");
+	assert_string_equal(tide__hta_str(h, c->name, NULL), "allgather");
 	assert_int_equal(c->sized, 0);
 	assert_int_equal(h->h.rows_of[TIDE_GPU_COMM], 2);
 	tide__hta_free(h);
@@ -494,7 +494,7 @@ static void test_copies(void **state)
 	tide_hta *h = analyze(m, NULL);
 	assert_int_equal(h->copies.n, 1);
 	const tide_hta_copy *k = &h->copies.v[0];
-	assert_string_equal(tide__hta_text(h, k->kind, NULL), "HtoD");
+	assert_string_equal(tide__hta_str(h, k->kind, NULL), "HtoD");
 	assert_int_equal(k->bytes, 1507);
 	assert_int_equal(k->rate_bytes, 1500);
 	assert_int_equal(k->timeless, 1);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* hta: where the device time of a trace, or of all ranks of a job, went. */
+#include "cli/cli.h"
+#include "cli/ranks.h"
+#include "render/hta.h"
+
+enum { O_RANKS, O_TOP = O_RANKS + TIDE_RANKS_OPTIONS, O_JSON, O_OUTPUT };
+static const tide_option options[] = {
+	TIDE_RANKS_OPTION_ROWS,
+	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
+		    "rows of long tables, 0 = all (default 10; all in JSON)" },
+	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+};
+
+static int run(const tide_args *a)
+{
+	tide_ranks_work w;
+	tide_hta_job *job;
+	char window[80];
+	int rc = tide__ranks_options(a, O_RANKS, &w, window, sizeof window);
+	if (rc)
+		return rc;
+	if (a->opt[O_TOP].set && a->opt[O_TOP].num < 0)
+		return tide__cli_usage(a, "--top wants a number");
+	tide_hta_view view = { .window = window };
+	view.top = a->opt[O_TOP].set ? (size_t)a->opt[O_TOP].num : a->opt[O_JSON].set ? 0 : 10;
+	rc = tide__ranks_run(a, &w, &job);
+	if (rc)
+		return rc;
+	if (a->opt[O_JSON].set)
+		tide__hta_json(job, &view, a->out);
+	else
+		tide__hta_text(job, &view, a->out, &a->style);
+	tide__hta_job_free(job);
+	return tide__cli_done(a);
+}
+
+const tide_command tide__cmd_hta = {
+	.name = "hta",
+	.usage = "TRACE... [--json] [-o FILE]",
+	.summary = "break down device time: compute, communication, copies, idle",
+	.help = "TRACE is a file, a folder of ranks or a pattern. For each rank: busy and idle "
+		"time, "
+		"time by type and the overlap of communication with compute, idle time of every "
+		"stream and what the host did meanwhile, launches, queues, copies, collectives, "
+		"steps. "
+		"For all together: kernels, ops, annotations, and recommendations with their "
+		"figures. "
+		"Everything is exact to the nanosecond; docs/analyses/ defines it.",
+	TIDE_COMMAND_OPTIONS(options),
+	.min_files = 1,
+	.max_files = SIZE_MAX,
+	.run = run,
+};

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* kernels: what ran on the device, by name, type, op or stream. */
+#include "cli/cli.h"
+#include "cli/ranks.h"
+#include "render/hta.h"
+
+enum { O_RANKS, O_TOP = O_RANKS + TIDE_RANKS_OPTIONS, O_BY, O_JSON, O_OUTPUT };
+static const tide_option options[] = {
+	TIDE_RANKS_OPTION_ROWS,
+	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
+		    "rows to show, 0 = all (default 20; all in JSON)" },
+	[O_BY] = { "by", 'b', TIDE_OPT_ENUM, "name,type,op,stream", "what to group by",
+		   .def = "name" },
+	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+};
+
+static int run(const tide_args *a)
+{
+	tide_ranks_work w;
+	tide_hta_job *job;
+	char window[80];
+	int by = (int)a->opt[O_BY].num;
+	int rc = tide__ranks_options(a, O_RANKS, &w, window, sizeof window);
+	if (rc)
+		return rc;
+	if (a->opt[O_TOP].set && a->opt[O_TOP].num < 0)
+		return tide__cli_usage(a, "--top wants a number");
+	tide_hta_view view = { .window = window };
+	view.top = a->opt[O_TOP].set ? (size_t)a->opt[O_TOP].num : a->opt[O_JSON].set ? 0 : 20;
+	rc = tide__ranks_run(a, &w, &job);
+	if (rc)
+		return rc;
+	if (a->opt[O_JSON].set)
+		tide__kernels_json(job, &view, by, a->out);
+	else
+		tide__kernels_text(job, &view, by, a->out, &a->style);
+	tide__hta_job_free(job);
+	return tide__cli_done(a);
+}
+
+const tide_command tide__cmd_kernels = {
+	.name = "kernels",
+	.usage = "TRACE... [--by name|type|op|stream] [--top N] [--json]",
+	.summary = "list kernels, copies and fills with their statistics",
+	.help = "TRACE is a file, a folder of ranks or a pattern. Count, sum, mean, least, "
+		"greatest, "
+		"standard deviation and percentiles of single device rows, over all ranks. --by op "
+		"groups by the innermost op around the launch.",
+	TIDE_COMMAND_OPTIONS(options),
+	.min_files = 1,
+	.max_files = SIZE_MAX,
+	.run = run,
+};

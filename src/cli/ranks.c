@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "cli/ranks.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/spread.h"
+
+enum { MAX_DEPTH = 6 };
+
+/* ---- arguments to files ---- */
+
+static bool add_file(tide_rank_files *f, const char *path, uint64_t size)
+{
+	if (f->n == f->cap) {
+		size_t cap = f->cap ? f->cap * 2 : 16;
+		tide_rank_file *v = tide__realloc(f->v, cap, sizeof *v);
+		if (!v)
+			return false;
+		f->v = v;
+		f->cap = cap;
+	}
+	char *copy = tide__strndup(path, strlen(path));
+	if (!copy)
+		return false;
+	f->v[f->n++] = (tide_rank_file){ copy, size };
+	return true;
+}
+
+static bool is_trace_name(const char *name)
+{
+	return strstr(name, ".json") || strstr(name, ".tide");
+}
+
+static bool add_folder(tide_rank_files *f, const char *path, int depth)
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+	bool ok = true;
+	if (!d)
+		return true; /* told as "no traces" when nothing else is found */
+	while (ok && (e = readdir(d))) {
+		struct stat st;
+		char *full = NULL;
+		if (e->d_name[0] == '.')
+			continue;
+		if (asprintf(&full, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/",
+			     e->d_name) < 0) {
+			ok = false;
+			break;
+		}
+		if (!lstat(full, &st) && S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
+			ok = add_folder(f, full, depth + 1);
+		else if (is_trace_name(e->d_name) && !stat(full, &st) && S_ISREG(st.st_mode))
+			ok = add_file(f, full, (uint64_t)st.st_size);
+		free(full);
+	}
+	closedir(d);
+	return ok;
+}
+
+static bool add_path(tide_rank_files *f, const char *path)
+{
+	struct stat st;
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		return add_folder(f, path, 1);
+	return add_file(f, path,
+			stat(path, &st) || !S_ISREG(st.st_mode) ? 0 : (uint64_t)st.st_size);
+}
+
+static tide_code add_pattern(tide_rank_files *f, const char *pattern, tide_error *err)
+{
+	glob_t g;
+	int rc = glob(pattern, GLOB_NOSORT, NULL, &g);
+	if (rc == GLOB_NOSPACE)
+		return tide__nomem(err);
+	if (rc)
+		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "nothing matches %s",
+				  pattern);
+	bool ok = true;
+	for (size_t i = 0; ok && i < g.gl_pathc; i++)
+		ok = add_path(f, g.gl_pathv[i]);
+	globfree(&g);
+	return ok ? TIDE_OK : tide__nomem(err);
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const tide_rank_file *x = a, *y = b;
+	int c = strverscmp(x->path, y->path);
+	return c ? c : strcmp(x->path, y->path);
+}
+
+static void sort_unique(tide_rank_files *f)
+{
+	size_t n = 0;
+	if (f->n)
+		qsort(f->v, f->n, sizeof *f->v, by_path);
+	for (size_t i = 0; i < f->n; i++) {
+		if (n && !strcmp(f->v[n - 1].path, f->v[i].path))
+			tide__free(f->v[i].path);
+		else
+			f->v[n++] = f->v[i];
+	}
+	f->n = n;
+}
+
+tide_code tide__ranks_expand(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
+{
+	tide_code rc = TIDE_OK;
+	*out = (tide_rank_files){ 0 };
+	for (size_t i = 0; rc == TIDE_OK && i < n; i++) {
+		struct stat st;
+		size_t before = out->n;
+		if (stat(args[i], &st) && strpbrk(args[i], "*?["))
+			rc = add_pattern(out, args[i], err);
+		else if (!add_path(out, args[i]))
+			rc = tide__nomem(err);
+		if (rc == TIDE_OK && out->n == before)
+			rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+					"no traces (files with .json or .tide in their name) in %s",
+					args[i]);
+	}
+	if (rc != TIDE_OK)
+		tide__ranks_free(out);
+	else
+		sort_unique(out);
+	return rc;
+}
+
+void tide__ranks_free(tide_rank_files *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		tide__free(f->v[i].path);
+	tide__free(f->v);
+	*f = (tide_rank_files){ 0 };
+}
+
+int64_t tide__rank_in_name(const char *path)
+{
+	const char *name = strrchr(path, '/'), *at, *found = NULL;
+	name = name ? name + 1 : path;
+	for (at = name; (at = strcasestr(at, "rank")); at += 4) {
+		const char *p = at + 4;
+		if (*p == '-' || *p == '_' || *p == '.')
+			p++;
+		if (*p >= '0' && *p <= '9')
+			found = p;
+	}
+	if (!found)
+		return -1;
+	int64_t v = 0;
+	for (; *found >= '0' && *found <= '9' && v < 100000000; found++)
+		v = v * 10 + (*found - '0');
+	return v;
+}
+
+/* ---- files to a job ---- */
+
+tide_code tide__ranks_one(const char *path, const tide_ranks_work *w, tide_hta **out,
+			  tide_error *err)
+{
+	tide_load_options load = { .threads = w->threads, .what = TIDE_WANT_SPANS };
+	tide_model *m = NULL;
+	*out = NULL;
+	*err = (tide_error){ .offset = TIDE_NO_OFFSET };
+	tide_code rc = tide__load(path, &load, &m, err);
+	if (rc == TIDE_OK)
+		rc = tide__hta_analyze(m, &w->opt, out, err);
+	tide__model_free(m);
+	if (rc == TIDE_OK && (*out)->h.rank < 0 && tide__rank_in_name(path) >= 0) {
+		(*out)->h.rank = tide__rank_in_name(path);
+		(*out)->h.rank_from_name = 1;
+	}
+	return rc;
+}
+
+static void show(const tide_rank_files *f, size_t i)
+{
+	if (f->n > 1 && isatty(STDERR_FILENO))
+		fprintf(stderr, "\rtrace %zu of %zu\033[K", i + 1, f->n);
+}
+
+static void unshow(const tide_rank_files *f)
+{
+	if (f->n > 1 && isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+}
+
+tide_code tide__ranks_take(tide_hta_job *job, const char *path, tide_code rc, tide_hta *h,
+			   const tide_error *why, tide_error *err)
+{
+	if (rc == TIDE_OK)
+		return tide__hta_job_add(job, path, h, err);
+	tide__cli_fail(path, why);
+	return tide__hta_job_fail(job, path, why, err);
+}
+
+static tide_code run_here(const tide_rank_files *f, const tide_ranks_work *w, tide_hta_job *job,
+			  tide_error *err)
+{
+	tide_code rc = TIDE_OK;
+	for (size_t i = 0; rc == TIDE_OK && i < f->n; i++) {
+		tide_hta *h;
+		tide_error why;
+		show(f, i);
+		tide_code one = tide__ranks_one(f->v[i].path, w, &h, &why);
+		unshow(f);
+		rc = tide__ranks_take(job, f->v[i].path, one, h, &why, err);
+	}
+	return rc;
+}
+
+int tide__ranks_run(const tide_args *a, const tide_ranks_work *w, tide_hta_job **out)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_rank_files f;
+	*out = NULL;
+	if (tide__ranks_expand(a->files, a->n_files, &f, &err) != TIDE_OK)
+		return tide__cli_fail(NULL, &err);
+	tide_hta_job *job = tide__hta_job_new();
+	tide_code rc = job ? TIDE_OK : tide__nomem(&err);
+	if (rc == TIDE_OK)
+		rc = tide__spread ? tide__spread_run(&f, w, job, &err) : run_here(&f, w, job, &err);
+	if (rc == TIDE_OK)
+		rc = tide__hta_job_finish(job, &err);
+	tide__ranks_free(&f);
+	if (rc == TIDE_OK && job->n_ranks) {
+		*out = job;
+		return 0;
+	}
+	if (rc != TIDE_OK)
+		tide__cli_fail(NULL, &err);
+	tide__hta_job_free(job);
+	return 1;
+}
+
+/* ---- options ---- */
+
+/* "A..B" or "A". */
+static bool parse_steps(const char *s, tide_window *w)
+{
+	char *end;
+	errno = 0;
+	w->kind = TIDE_WINDOW_STEPS;
+	w->first = w->last = strtoll(s, &end, 10);
+	if (end == s || errno)
+		return false;
+	if (*end) {
+		if (strncmp(end, "..", 2))
+			return false;
+		s = end + 2;
+		w->last = strtoll(s, &end, 10);
+	}
+	return end != s && !*end && !errno && w->first >= 0 && w->last >= w->first;
+}
+
+int tide__ranks_options(const tide_args *a, size_t first, tide_ranks_work *w, char *window,
+			size_t n_window)
+{
+	const tide_value *o = a->opt + first;
+	*w = (tide_ranks_work){ 0 };
+	snprintf(window, n_window, "all");
+	if (o[0].set && o[1].set)
+		return tide__cli_usage(a, "--drop-last-step and --steps exclude each other");
+	if (o[0].set) {
+		w->opt.window.kind = TIDE_WINDOW_DROP_LAST;
+		snprintf(window, n_window, "drop-last-step");
+	}
+	if (o[1].set) {
+		if (!parse_steps(o[1].text, &w->opt.window))
+			return tide__cli_usage(a, "--steps wants A..B, not '%s'", o[1].text);
+		snprintf(window, n_window, "steps %" PRId64 "..%" PRId64, w->opt.window.first,
+			 w->opt.window.last);
+	}
+	if (o[2].set && (o[2].num < 1 || o[2].num > 1024))
+		return tide__cli_usage(a, "--threads wants 1 to 1024");
+	w->threads = o[2].set ? (unsigned)o[2].num : 0;
+	w->opt.custom = o[3].list;
+	w->opt.n_custom = o[3].n_list;
+	for (int i = 4; i < 7; i++)
+		if (o[i].num < 1)
+			return tide__cli_usage(a, "--%s wants a number above 0",
+					       a->cmd->options[first + (size_t)i].name);
+	w->opt.kernel_wait_ns = o[4].num;
+	w->opt.short_ns = o[5].num;
+	w->opt.delay_ns = o[6].num;
+	return 0;
+}
