@@ -70,27 +70,39 @@ static size_t skip_space(const char *b, size_t n, size_t p, bool commas)
 	return p;
 }
 
-/* Before a document: its bracket, or bytes that belong to none. */
-static size_t start(kin_parser *c, kin_doc *d, size_t p)
+/* Whether the object at p is an event by itself (one a line, no document around them), judged by
+ * its first member's name. -1: too little text to tell. */
+static int lone_event(const char *b, size_t n, size_t p)
+{
+	static const char *const first[] = { "\"ph\"",	"\"cat\"", "\"name\"",
+					     "\"pid\"", "\"tid\"", "\"ts\"" };
+	p = kin_ws(b, p + 1);
+	if (n < p + 6)
+		return -1;
+	for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+		if (!memcmp(b + p, first[i], strlen(first[i])))
+			return 1;
+	return 0;
+}
+
+/* Before a document: its bracket, or bytes that belong to none. Same p: more text is needed. */
+static size_t start(kin_parser *c, kin_doc *d, size_t p, bool final)
 {
 	const char *b = c->s.b;
 	size_t n = c->s.n;
 	if (!c->base && !p && n >= 3 && !memcmp(b, "\xef\xbb\xbf", 3))
 		p = 3;
-	p = skip_space(b, n, p, false);
+	for (; p < n && b[p] != '{' && b[p] != '['; p++)
+		c->out->loss[KIN_LOSS_GARBAGE] += !kin_is_ws(b[p]);
 	if (p >= n)
 		return p;
-	if (b[p] == '{' || b[p] == '[') {
-		tide__kin_scan_restart(&c->s, p);
-		d->state = b[p] == '{' ? KIN_TOP : KIN_ARRAY;
-		d->documents++;
-		return p + 1;
-	}
-	size_t from = p;
-	while (p < n && b[p] != '{' && b[p] != '[')
-		p++;
-	c->out->loss[KIN_LOSS_GARBAGE] += p - from;
-	return p;
+	int lone = b[p] == '{' ? lone_event(b, n, p) : 0;
+	if (lone < 0 && !final)
+		return p;
+	tide__kin_scan_restart(&c->s, p);
+	d->state = b[p] == '{' && lone <= 0 ? KIN_TOP : KIN_ARRAY;
+	d->documents++;
+	return p + (lone <= 0);
 }
 
 static size_t top_member(kin_parser *c, kin_doc *d, size_t p)
@@ -145,16 +157,31 @@ static size_t item(kin_parser *c, kin_doc *d, size_t p, bool *stop)
 	return p;
 }
 
-/* Skip the damaged item at p: on to the next event, or to the block's end. */
-static size_t resync(kin_parser *c, kin_doc *d, size_t p)
+/* After damage: on to the next event, or near the text's end if none begins in it. */
+static size_t seek(kin_parser *c, kin_doc *d, size_t p)
 {
-	size_t q = tide__kin_next_event(c->s.b, c->s.n, p + 1);
+	const char *b = c->s.b;
+	size_t n = c->s.n, q = tide__kin_next_event(b, n, p + 1);
+	if (q < n) {
+		d->seeking = false;
+		if (!kin_is_open(&c->s, q))
+			tide__kin_scan_restart(&c->s, q);
+		return q;
+	}
+	while (q > p && (kin_is_ws(b[q - 1]) || b[q - 1] == ',' || b[q - 1] == '{'))
+		q--; /* `},` at the very end: what follows it decides */
+	if (q > p && b[q - 1] == '}')
+		q--;
+	return n - q < ITEM_LEAST ? q : n;
+}
+
+/* Give up the damaged item. */
+static void drop(kin_parser *c, kin_doc *d)
+{
 	c->out->loss[KIN_LOSS_DAMAGED]++;
 	if (d->state == KIN_TOP || d->state == KIN_START)
 		d->state = KIN_EVENTS;
-	if (q < c->s.n && !kin_is_open(&c->s, q))
-		tide__kin_scan_restart(&c->s, q);
-	return q;
+	d->seeking = true;
 }
 
 size_t tide__kin_doc(kin_parser *c, kin_doc *d, size_t p, bool final)
@@ -165,11 +192,16 @@ size_t tide__kin_doc(kin_parser *c, kin_doc *d, size_t p, bool final)
 	c->why = KIN_OK;
 	d->again = false;
 	while (!stop) {
+		if (d->seeking) {
+			p = seek(c, d, p);
+			if (d->seeking)
+				return final ? n : p;
+		}
 		if (d->state == KIN_START) {
 			unsigned before = d->documents;
-			p = start(c, d, p);
-			d->again = d->documents > before && (c->out->events || c->out->n_metas);
-			if (p >= n || d->again)
+			p = start(c, d, p, final);
+			d->again = d->documents > before && before;
+			if (d->again || d->documents == before)
 				return p;
 			continue;
 		}
@@ -191,7 +223,7 @@ size_t tide__kin_doc(kin_parser *c, kin_doc *d, size_t p, bool final)
 		if (c->why == KIN_MORE && d->limit > ITEM_LEAST)
 			d->limit /=
 				2; /* hostile input would have us look at everything each time */
-		p = resync(c, d, p);
+		drop(c, d);
 	}
 	return p;
 }

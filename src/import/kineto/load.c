@@ -1,59 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Blocks of input, cut where an event follows another, parsed and added in order.
+/* The importer's own thread: takes parsed blocks in order and builds the model.
  *
- * A block is parsed on the assumption that it starts between two events. That is only believed
+ * A block was parsed on the assumption that it starts between two events. That is only believed
  * when the block before it really ended there; otherwise what was left of it and this block are
  * parsed again as one. So the result is that of reading the input front to back, however it is
  * cut and whoever parses. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "import/kineto/blocks.h"
 #include "import/kineto/kin.h"
 #include "import/kineto/kineto.h"
 #include "import/source.h"
 
-enum { BLOCK_BYTES = 1 << 20 };
+enum { BLOCK_BYTES = 512 << 10 };
 
 typedef struct loader {
 	tide_source *src;
 	const tide_load_options *opt;
 	kin_build build;
-	kin_parser parser;
+	kin_parser parser; /* of the building thread */
 	kin_out out;
 	kin_doc doc;
-	char *text; /* owned: bytes not yet taken, from offset base on */
+	char *text; /* owned: bytes that could not be taken yet, from offset base on */
 	size_t n, cap;
 	uint64_t base;
-	size_t block;
-	bool eof;
-	tide_code damage; /* the source failed after giving some bytes */
-	tide_error why;
+	kin_reader reader;
 } loader;
 
-static tide_code more_text(loader *l, tide_error *err)
-{
-	if (l->cap - l->n < l->block + KIN_PAD) {
-		size_t cap = l->n + l->n / 2 + l->block + KIN_PAD;
-		char *big = tide__realloc(l->text, cap, 1);
-		if (!big)
-			return tide__nomem(err);
-		l->text = big;
-		l->cap = cap;
-	}
-	size_t got;
-	tide_code rc = tide__source_read(l->src, l->text + l->n, l->block, &got, &l->why);
-	l->n += got;
-	l->eof = got < l->block;
-	memset(l->text + l->n, 0, KIN_PAD);
-	if (rc != TIDE_OK)
-		l->damage = rc;
-	return rc == TIDE_EIO ? tide__fail(err, rc, l->base + l->n, "%s", l->why.text) : TIDE_OK;
-}
-
-/* Parse what can be parsed of the text, keep the rest. */
-static tide_code step(loader *l, tide_error *err)
+/* Parse what can be parsed of the text that is left, keep the rest. */
+static tide_code step(loader *l, bool final, tide_error *err)
 {
 	kin_parser *c = &l->parser;
 	size_t p = 0;
@@ -62,18 +41,60 @@ static tide_code step(loader *l, tide_error *err)
 		return tide__nomem(err);
 	do {
 		tide__kin_out_clear(&l->out);
-		p = tide__kin_doc(c, &l->doc, p, l->eof);
+		p = tide__kin_doc(c, &l->doc, p, final);
 		if (c->why == KIN_NOMEM || !tide__kin_add(&l->build, &l->out))
 			return tide__nomem(err);
 		l->build.part = l->doc.documents;
 	} while (l->doc.again);
 	memmove(l->text, l->text + p, l->n - p);
+	memset(l->text + l->n - p, 0, KIN_PAD);
 	l->n -= p;
 	l->base += p;
-	if (l->opt->progress)
-		l->opt->progress(l->opt->user, tide__source_consumed(l->src),
-				 tide__source_size(l->src));
 	return TIDE_OK;
+}
+
+/* Add bytes to what is left. */
+static bool keep(loader *l, const char *text, size_t n)
+{
+	if (l->cap < l->n + n + KIN_PAD) {
+		size_t cap = (l->n + n) + (l->n + n) / 2 + KIN_PAD;
+		char *big = tide__realloc(l->text, cap, 1);
+		if (!big)
+			return false;
+		l->text = big;
+		l->cap = cap;
+	}
+	memcpy(l->text + l->n, text, n);
+	l->n += n;
+	memset(l->text + l->n, 0, KIN_PAD);
+	return true;
+}
+
+/* The next block in order. Its rows are good if reading really came to its start between two
+ * events; else it is parsed again together with what was left before it. */
+static tide_code take(loader *l, kin_block_in *k, tide_error *err)
+{
+	bool between = l->doc.state == KIN_EVENTS || l->doc.state == KIN_ARRAY;
+	bool clean = !l->n && between && !l->doc.seeking;
+	size_t from = 0;
+	if (k->failed != TIDE_OK)
+		return k->failed == TIDE_ENOMEM
+			       ? tide__nomem(err)
+			       : tide__fail(err, k->failed, k->base, "%s", k->why.text);
+	if (clean) {
+		if (!tide__kin_add(&l->build, &k->out))
+			return tide__nomem(err);
+		from = k->parsed;
+		l->doc.seeking = k->seeking;
+	}
+	if (!l->n)
+		l->base = k->base + from;
+	if (from < k->n && !keep(l, k->text + from, k->n - from))
+		return tide__nomem(err);
+	tide_code rc = l->n ? step(l, k->last, err) : TIDE_OK;
+	if (l->opt->progress)
+		l->opt->progress(l->opt->user, k->consumed, tide__source_size(l->src));
+	return rc;
 }
 
 static tide_code check_found(loader *l, tide_error *err)
@@ -81,8 +102,9 @@ static tide_code check_found(loader *l, tide_error *err)
 	uint64_t seen = l->base + l->n;
 	if (l->build.events || l->build.n_metas)
 		return TIDE_OK;
-	if (l->damage != TIDE_OK)
-		return tide__fail(err, l->damage, l->why.offset, "%s", l->why.text);
+	if (l->reader.damage != TIDE_OK)
+		return tide__fail(err, l->reader.damage, l->reader.why.offset, "%s",
+				  l->reader.why.text);
 	if (!l->doc.documents)
 		return tide__fail(err, TIDE_EFORMAT, 0, "not JSON: %s",
 				  seen ? "no object or array" : "the file is empty");
@@ -99,42 +121,61 @@ static bool note_end(loader *l)
 	bool ok = true;
 	if (cut)
 		ok = tide__fact_num(m, "loss.truncated_at_byte", (int64_t)end);
-	if (ok && l->damage != TIDE_OK)
-		ok = tide__fact_text(m, "loss.compressed_input", l->why.text) &&
-		     tide__fact_num(m, "loss.compressed_at_byte", (int64_t)l->why.offset);
+	if (ok && l->reader.damage != TIDE_OK)
+		ok = tide__fact_text(m, "loss.compressed_input", l->reader.why.text) &&
+		     tide__fact_num(m, "loss.compressed_at_byte", (int64_t)l->reader.why.offset);
 	return ok;
 }
 
-static tide_code run(loader *l, tide_error *err)
+static tide_code take_block(void *user, kin_block_in *k, tide_error *err)
 {
-	tide_code rc = TIDE_OK;
-	while (rc == TIDE_OK && !l->eof) {
-		rc = more_text(l, err);
-		if (rc == TIDE_OK)
-			rc = step(l, err);
-	}
+	return take(user, k, err);
+}
+
+static tide_code run(loader *l, unsigned threads, tide_error *err)
+{
+	tide_code rc = tide__kin_blocks(&l->reader, threads, l->build.want, take_block, l, err);
 	if (rc == TIDE_OK)
 		rc = check_found(l, err);
 	if (rc == TIDE_OK && !note_end(l))
 		rc = tide__nomem(err);
-	return rc == TIDE_OK ? tide__kin_finish(&l->build, err) : rc;
+	tide__kin_out_fini(&l->out); /* the model needs the room from here on */
+	tide__free(l->text);
+	l->text = NULL;
+	if (rc == TIDE_OK)
+		rc = tide__kin_finish(&l->build, err);
+	tide__kin_reader_fini(&l->reader);
+	return rc;
+}
+
+/* Threads for one file: as many as asked for or as there are cores, one if it is small. */
+static unsigned choose_threads(const tide_load_options *opt, uint64_t size, size_t block)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned n = opt->threads ? opt->threads : cores > 0 ? (unsigned)cores : 1;
+	if (!opt->threads && size && size < 4 * (uint64_t)block)
+		n = 1;
+	return n < KIN_THREADS_MAX ? n : KIN_THREADS_MAX;
 }
 
 tide_code tide__kineto_load(tide_source *src, const tide_load_options *opt, size_t block,
 			    tide_model *m, tide_error *err)
 {
 	unsigned want = opt->what ? opt->what : ~0u;
+	block = block ? block : BLOCK_BYTES;
 	loader l = { .src = src,
 		     .opt = opt,
-		     .block = block ? block : BLOCK_BYTES,
-		     .build = { .m = m, .want = want, .t_min = INT64_MAX, .t_max = INT64_MIN },
+		     .reader = { .src = src, .block = block },
+		     .build = { .m = m,
+				.want = want,
+				.part = 1,
+				.t_min = INT64_MAX,
+				.t_max = INT64_MIN },
 		     .doc = { .limit = KIN_ITEM_MAX } };
 	l.parser = (kin_parser){ .out = &l.out, .want = want };
-	tide_code rc = run(&l, err);
+	tide_code rc = run(&l, choose_threads(opt, tide__source_size(src), block), err);
 	tide__kin_build_fini(&l.build);
 	tide__kin_parser_fini(&l.parser);
-	tide__kin_out_fini(&l.out);
-	tide__free(l.text);
 	return rc;
 }
 
