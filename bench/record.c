@@ -6,7 +6,7 @@
  *     record sustained FILE   events/s that reach the file with nothing lost
  *     record count FILE N     N events and nothing else, for callgrind
  *
- * Costs are medians over batches of 20,000 events inside an op, alloc and free in turn; the rings
+ * Costs are medians over batches of 2,000 events inside an op, alloc and free in turn; the rings
  * are larger than the whole run and faulted in before, and a loss fails the run. While a cost is
  * taken the writer thread runs at idle priority: it uses what the measured threads leave. All rows
  * are made in one run, batches of the rows in turn, so a machine that slows down slows all of them.
@@ -28,7 +28,7 @@
 #include "record_lttng.h"
 #endif
 
-enum { BATCH = 20000, ROUNDS = 60 };
+enum { BATCH = 2000, ROUNDS = 600 }; /* a batch is short beside a time slice, for all rows */
 
 static tide_pool pool;
 
@@ -185,7 +185,7 @@ static int cost(const char *file)
 	tidemark(2);
 	quiet_writer();
 	tide_op op = tide_op_begin(TIDE_NAME("bench"));
-	for (int i = -5; i < ROUNDS; i++) /* five rounds to warm up */
+	for (int i = -20; i < ROUNDS; i++) /* some rounds to warm up */
 		for (int k = 0; k < ROWS; k++) {
 			double ns = batch(rows[k].body);
 			if (i >= 0)

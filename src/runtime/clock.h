@@ -23,18 +23,24 @@ static inline uint64_t tide__clock_ns(clockid_t id)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static inline uint64_t tide__ticks(void)
+/* The CPU's counter, whether it is the clock or not. */
+static inline uint64_t tide__counter(void)
 {
 #if defined(__x86_64__)
-	if (__builtin_expect(tide__clock_kind == TIDE_CLOCK_TSC, 1))
-		return __builtin_ia32_rdtsc();
+	return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
-	if (__builtin_expect(tide__clock_kind == TIDE_CLOCK_CNTVCT, 1)) {
-		uint64_t t;
-		__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
-		return t;
-	}
+	uint64_t t;
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
+	return t;
+#else
+	return 0;
 #endif
+}
+
+static inline uint64_t tide__ticks(void)
+{
+	if (__builtin_expect(tide__clock_kind != TIDE_CLOCK_NS, 1))
+		return tide__counter();
 	return tide__clock_ns(CLOCK_MONOTONIC_RAW);
 }
 

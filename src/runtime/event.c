@@ -8,7 +8,9 @@
  *     store    32 bytes
  *     commit   head, with release; busy = 0
  *
- * No lock, no system call, no allocation, errno untouched. */
+ * No lock, no system call, no allocation, errno untouched. quick() does enter and reserve when
+ * nothing is out of the ordinary, without a call, so that the usual event needs no stack frame;
+ * everything else goes the long way from the start. */
 #include <string.h>
 
 #include "runtime/recorder.h"
@@ -17,6 +19,12 @@
 #define COMPILER_BARRIER() atomic_signal_fence(memory_order_seq_cst)
 
 static const uint64_t SIZE_MAX_48 = (UINT64_C(1) << 48) - 1;
+
+static inline bool takes_part(tide_thread *t)
+{
+	return atomic_load_explicit(&t->generation, memory_order_relaxed) ==
+	       atomic_load_explicit(&tide__guard.generation, memory_order_relaxed);
+}
 
 /* A thread that does not take part yet joins, unless `joined` says that it must have before. */
 static inline tide_thread *enter(bool joined)
@@ -28,9 +36,8 @@ static inline tide_thread *enter(bool joined)
 			return NULL;
 		}
 		atomic_store_explicit(&t->busy, 1, memory_order_relaxed);
-		COMPILER_BARRIER(); /* stop's membarrier does the rest */
-		if (LIKELY(atomic_load_explicit(&t->generation, memory_order_relaxed) ==
-			   atomic_load_explicit(&tide__guard.generation, memory_order_relaxed)))
+		COMPILER_BARRIER();
+		if (LIKELY(takes_part(t)))
 			return t;
 		atomic_store_explicit(&t->busy, 0, memory_order_relaxed);
 	}
@@ -54,28 +61,67 @@ static inline void commit(tide_thread *t, uint64_t n)
 	atomic_store_explicit(&t->shared->head, t->head, memory_order_release);
 }
 
-static inline void put(tide_thread *t, uint32_t type, uint32_t pool, uint32_t depth, uint64_t a,
-		       uint64_t b, uint32_t c)
+static inline void fill(tide_thread *t, uint64_t ticks, uint32_t type, uint32_t pool,
+			uint32_t depth, uint64_t a, uint64_t b, uint32_t c)
 {
 	tide_ring_slot *s = &t->slots[t->head & t->mask];
-	s->ticks = tide__ticks();
+	s->ticks = ticks;
 	s->addr = a;
 	s->size = b;
 	s->stack = c;
 	s->head = type | pool << 8 | depth << 20;
 }
 
-/* A whole event of one slot. */
-static inline void event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, uint32_t c)
+static inline void store(tide_thread *t, uint64_t ticks, uint32_t type, uint32_t pool,
+			 uint32_t depth, uint64_t a, uint64_t b, uint32_t c)
+{
+	fill(t, ticks, type, pool, depth, a, b, c);
+	commit(t, 1);
+}
+
+/* Enter with room for one slot and a clock that can be read in line; NULL: not so, nothing changed.
+ */
+static inline tide_thread *quick(void)
+{
+	tide_thread *t = tide__self;
+	if (!LIKELY(t && !atomic_load_explicit(&t->busy, memory_order_relaxed)))
+		return NULL;
+	atomic_store_explicit(&t->busy, 1, memory_order_relaxed);
+	COMPILER_BARRIER(); /* stop's membarrier does the rest */
+	if (LIKELY(takes_part(t) && t->head < t->room && tide__clock_kind != TIDE_CLOCK_NS))
+		return t;
+	atomic_store_explicit(&t->busy, 0, memory_order_relaxed);
+	return NULL;
+}
+
+static __attribute__((noinline)) void long_way(uint32_t type, uint32_t pool, uint64_t a, uint64_t b,
+					       uint32_t c)
 {
 	tide_thread *t = enter(false);
 	if (!t)
 		return;
-	if (reserve(t, 1)) {
-		put(t, type, pool, t->depth, a, b, c);
-		commit(t, 1);
-	}
+	if (reserve(t, 1))
+		store(t, tide__ticks(), type, pool, t->depth, a, b, c);
 	leave(t);
+}
+
+/* A whole event of one slot. */
+static inline void event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, uint32_t c)
+{
+	tide_thread *t = quick();
+	if (!LIKELY(t != NULL)) {
+		long_way(type, pool, a, b, c);
+		return;
+	}
+	store(t, tide__counter(), type, pool, t->depth, a, b, c);
+	leave(t);
+}
+
+static void count_other(tide_thread *t)
+{
+	_Atomic uint64_t *lost =
+		t->shared ? &t->shared->lost_other : (_Atomic uint64_t *)&t->file->lost_other;
+	atomic_fetch_add_explicit(lost, 1, memory_order_relaxed);
 }
 
 static __attribute__((noinline, cold)) void out_of_range(void)
@@ -83,9 +129,7 @@ static __attribute__((noinline, cold)) void out_of_range(void)
 	tide_thread *t = enter(false);
 	if (!t)
 		return;
-	_Atomic uint64_t *lost =
-		t->shared ? &t->shared->lost_other : (_Atomic uint64_t *)&t->file->lost_other;
-	atomic_fetch_add_explicit(lost, 1, memory_order_relaxed);
+	count_other(t);
 	leave(t);
 }
 
@@ -99,27 +143,47 @@ static inline bool in_range(uint32_t pool, uint64_t size)
 
 /* ---- ops ----------------------------------------------------------------------------------- */
 
-/* Tokens: low 12 bits the depth it was begun at, above them a serial number that is never 0. */
-static inline tide_op begin(uint32_t type, tide_name name, uint64_t arg)
+/* The new op's token: low 12 bits the depth it was begun at, above them a serial number, never 0.
+ */
+static inline tide_op open_op(tide_thread *t, uint32_t depth)
+{
+	uint32_t serial = (t->serial + 1) & 0xfffff;
+	t->serial = serial + !serial;
+	tide_op op = t->serial << 12 | depth;
+	t->open[depth] = op;
+	t->depth = depth + 1;
+	return op;
+}
+
+static __attribute__((noinline)) tide_op begin_long_way(uint32_t type, tide_name name, uint64_t arg)
 {
 	tide_thread *t = enter(false);
+	tide_op op = 0;
 	if (!t)
 		return 0;
-	uint32_t depth = t->depth;
-	tide_op op = 0;
-	if (LIKELY(depth < TIDE_DEPTH_MAX)) {
-		if (reserve(t, 1)) {
-			put(t, type, 0, depth, arg, 0, name);
-			commit(t, 1);
-		}
-		uint32_t serial = (t->serial + 1) & 0xfffff;
-		t->serial = serial + !serial;
-		op = t->serial << 12 | depth;
-		t->open[depth] = op;
-		t->depth = depth + 1;
-	} else if (t->shared) {
-		atomic_fetch_add_explicit(&t->shared->lost_other, 1, memory_order_relaxed);
+	if (t->depth < TIDE_DEPTH_MAX) {
+		if (reserve(t, 1))
+			store(t, tide__ticks(), type, 0, t->depth, arg, 0, name);
+		op = open_op(t, t->depth);
+	} else {
+		count_other(t);
 	}
+	leave(t);
+	return op;
+}
+
+static inline tide_op begin(uint32_t type, tide_name name, uint64_t arg)
+{
+	tide_thread *t = quick();
+	if (!LIKELY(t != NULL))
+		return begin_long_way(type, name, arg);
+	uint32_t depth = t->depth;
+	if (!LIKELY(depth < TIDE_DEPTH_MAX)) {
+		leave(t);
+		return begin_long_way(type, name, arg);
+	}
+	store(t, tide__counter(), type, 0, depth, arg, 0, name);
+	tide_op op = open_op(t, depth);
 	leave(t);
 	return op;
 }
@@ -134,21 +198,37 @@ tide_op tide_op_begin_arg(tide_name name, uint64_t arg)
 	return begin(TIDE_REC_BEGIN_ARG, name, arg);
 }
 
+/* Close it and everything inside it; false: it is not open. */
+static inline bool close_op(tide_thread *t, tide_op op)
+{
+	uint32_t depth = op & 0xfff;
+	if (!LIKELY(depth < t->depth && t->open[depth] == op))
+		return false;
+	t->depth = depth;
+	return true;
+}
+
+static __attribute__((noinline)) void end_long_way(tide_op op)
+{
+	tide_thread *t = enter(true); /* who begins one has joined */
+	if (!t)
+		return;
+	if (close_op(t, op) && reserve(t, 1))
+		store(t, tide__ticks(), TIDE_REC_END, 0, t->depth, 0, 0, 0);
+	leave(t);
+}
+
 void tide_op_end(tide_op op)
 {
 	if (!op)
 		return;
-	tide_thread *t = enter(true); /* who begins one has joined */
-	if (!t)
+	tide_thread *t = quick();
+	if (!LIKELY(t != NULL)) {
+		end_long_way(op);
 		return;
-	uint32_t depth = op & 0xfff;
-	if (LIKELY(depth < t->depth && t->open[depth] == op)) {
-		t->depth = depth;
-		if (reserve(t, 1)) {
-			put(t, TIDE_REC_END, 0, depth, 0, 0, 0);
-			commit(t, 1);
-		}
 	}
+	if (close_op(t, op))
+		store(t, tide__counter(), TIDE_REC_END, 0, t->depth, 0, 0, 0);
 	leave(t);
 }
 
@@ -174,7 +254,7 @@ void tide_alloc_full(tide_pool pool, uint64_t addr, uint64_t size, tide_stream s
 	if (!t)
 		return;
 	if (reserve(t, 2)) {
-		put(t, TIDE_REC_ALLOC_FULL, pool, t->depth, addr, b, stack);
+		fill(t, tide__ticks(), TIDE_REC_ALLOC_FULL, pool, t->depth, addr, b, stack);
 		t->slots[(t->head + 1) & t->mask] = (tide_ring_slot){ .ticks = requested };
 		atomic_fetch_add_explicit(&t->shared->extra, 1, memory_order_relaxed);
 		commit(t, 2);
@@ -216,7 +296,7 @@ static void long_event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, uin
 		return;
 	uint64_t more = (n + sizeof(tide_ring_slot) - 1) / sizeof(tide_ring_slot);
 	if (reserve(t, 1 + more)) {
-		put(t, type, pool, t->depth, a, b, c);
+		fill(t, tide__ticks(), type, pool, t->depth, a, b, c);
 		for (uint64_t i = 0; i < more; i++) {
 			tide_ring_slot *s = &t->slots[(t->head + 1 + i) & t->mask];
 			size_t at = i * sizeof *s, part = n - at < sizeof *s ? n - at : sizeof *s;

@@ -6,6 +6,8 @@
  * LANE slot says whose events follow. So ten thousand threads that live one after the other use one
  * ring, and there are never more rings than threads alive at once. */
 #include <sched.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -66,6 +68,18 @@ static tide_block *take_ring(void)
 	return b;
 }
 
+/* The thread's name as the kernel has it, as a definition. */
+static uint32_t own_name(void)
+{
+	char name[17] = "";
+	uint8_t len[2];
+	if (prctl(PR_GET_NAME, name) != 0 || !name[0])
+		return 0;
+	size_t n = strlen(name);
+	return tide__define(TIDE_REC_NAME, len, (size_t)(tide__put_v(len, n) - len), name, n,
+			    UINT32_MAX - 1, &tide__rec.space);
+}
+
 /* THREAD definition: in the log only, since lanes belong to a recording. */
 static bool define_lane(uint32_t lane, uint64_t tid)
 {
@@ -73,7 +87,7 @@ static bool define_lane(uint32_t lane, uint64_t tid)
 	*p++ = TIDE_REC_THREAD;
 	p = tide__put_v(p, lane);
 	p = tide__put_v(p, tid);
-	p = tide__put_v(p, 0);
+	p = tide__put_v(p, own_name());
 	if (!tide__log_reserve(&tide__rec.space, sizeof rec))
 		return false;
 	tide__log_append(&tide__rec.space, rec, (size_t)(p - rec));

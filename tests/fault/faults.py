@@ -232,9 +232,9 @@ def fork_():
 
 def fork_storm():
 	with folder() as d:
-		run("forkstorm", os.path.join(d, "s.tide"), 100)
+		run("forkstorm", os.path.join(d, "s.tide"), 50)
 		files = [x for x in os.listdir(d) if re.match(r"s\.\d+\.tide$", x)]
-		check("one file a child", len(files) == 100, len(files))
+		check("one file a child", len(files) == 50, len(files))
 		for x in files[:20]:
 			t = Tide(os.path.join(d, x))
 			check("names", any(str(n).startswith("child's own") for n in numbers(t)) and "name 0 of thread 0" in numbers(t))
@@ -292,7 +292,7 @@ def stop_race():
 
 
 def signals():
-	n = 3000000
+	n = 1000000
 	with folder() as d:
 		f = os.path.join(d, "t.tide")
 		out = run("signal", f, n)
