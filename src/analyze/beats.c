@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Finding steps. */
+#include "analyze/beats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define MAX_BEATS 1000000u
+
+static bool add(tide_beats *s, size_t *cap, int64_t t)
+{
+	if (s->n && s->t[s->n - 1] >= t)
+		return true; /* a second sign of the same step */
+	if (s->n + 2 > *cap) {
+		size_t want = *cap ? 2 * *cap : 64;
+		int64_t *p = tide__realloc(s->t, want, sizeof *p);
+
+		if (!p)
+			return false;
+		s->t = p;
+		*cap = want;
+	}
+	s->t[s->n++] = t;
+	return true;
+}
+
+static bool from_marks(const tide_model *m, tide_beats *s, size_t *cap)
+{
+	for (size_t i = 1; i < m->marks.n; i++)
+		if (m->marks.kind[i] == TIDE_MARK_STEP && !add(s, cap, m->marks.t[i]))
+			return false;
+	s->source = TIDE_BEATS_MARKS;
+	return true;
+}
+
+static bool is_user(uint8_t cat)
+{
+	return cat == TIDE_CAT_USER || cat == TIDE_CAT_OP;
+}
+
+static bool from_profiler(const tide_model *m, tide_beats *s, size_t *cap)
+{
+	for (size_t i = 1; i < m->spans.n; i++)
+		if (is_user(m->spans.cat[i]) &&
+		    !strncmp(tide__text(m, m->spans.name[i], NULL), "ProfilerStep#", 13) &&
+		    !add(s, cap, m->spans.t0[i]))
+			return false;
+	s->source = TIDE_BEATS_PROFILER;
+	return true;
+}
+
+/* ---- a range that comes back ------------------------------------------------------------- */
+
+struct named {
+	int64_t t0, t1;
+	uint32_t name;
+};
+
+static int by_name_time(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	return (x->t0 > y->t0) - (x->t0 < y->t0);
+}
+
+/* User ranges that lie in no other one. */
+static struct named *outer_ranges(const tide_model *m, size_t *n)
+{
+	const tide_spans *s = &m->spans;
+	struct named *r;
+
+	*n = 0;
+	for (size_t i = 1; i < s->n; i++)
+		*n += s->cat[i] == TIDE_CAT_USER;
+	r = tide__alloc(*n, sizeof *r);
+	*n = 0;
+	for (size_t i = 1; r && i < s->n; i++) {
+		uint32_t up = s->parent[i].i;
+
+		while (up && s->cat[up] != TIDE_CAT_USER)
+			up = s->parent[up].i;
+		if (s->cat[i] == TIDE_CAT_USER && !up)
+			r[(*n)++] = (struct named){ s->t0[i], s->t1[i], s->name[i].i };
+	}
+	return r;
+}
+
+/* The name whose ranges repeat at least 3 times without overlap; of several the one that begins
+ * first: steps are cut at their beginning. */
+static const struct named *best_name(const struct named *r, size_t n, size_t *count)
+{
+	const struct named *best = NULL;
+
+	*count = 0;
+	for (size_t i = 0, j; i < n; i = j) {
+		bool apart = true;
+
+		for (j = i + 1; j < n && r[j].name == r[i].name; j++)
+			apart &= r[j].t0 >= r[j - 1].t1;
+		if (j - i >= 3 && apart && (!best || r[i].t0 < best->t0)) {
+			best = &r[i];
+			*count = j - i;
+		}
+	}
+	return best;
+}
+
+static bool from_ranges(const tide_model *m, tide_beats *s, size_t *cap)
+{
+	size_t n, count;
+	struct named *r = outer_ranges(m, &n);
+	bool ok = r != NULL;
+
+	if (ok && n) {
+		qsort(r, n, sizeof *r, by_name_time);
+		const struct named *b = best_name(r, n, &count);
+
+		for (size_t i = 0; b && ok && i < count; i++)
+			ok = add(s, cap, b[i].t0);
+		if (b) {
+			s->source = TIDE_BEATS_RANGES;
+			s->name.i = b->name;
+		}
+	}
+	tide__free(r);
+	return ok;
+}
+
+static bool from_distance(const tide_model *m, tide_beats *s, size_t *cap, int64_t every)
+{
+	if (m->t_end / every > MAX_BEATS)
+		every = m->t_end / MAX_BEATS + 1;
+	for (int64_t t = 0; t < m->t_end; t += every)
+		if (!add(s, cap, t))
+			return false;
+	s->source = TIDE_BEATS_EVERY;
+	return true;
+}
+
+tide_code tide__beats(const tide_model *m, int64_t every_ns, tide_beats *out)
+{
+	size_t cap = 0;
+	bool ok;
+
+	memset(out, 0, sizeof *out);
+	if (every_ns > 0)
+		ok = from_distance(m, out, &cap, every_ns);
+	else
+		ok = from_marks(m, out, &cap) && (out->n || from_profiler(m, out, &cap)) &&
+		     (out->n || from_ranges(m, out, &cap));
+	if (!ok) {
+		tide__beats_free(out);
+		return TIDE_ENOMEM;
+	}
+	if (!out->n)
+		out->source = TIDE_BEATS_NONE;
+	else
+		out->t[out->n] = m->t_end > out->t[out->n - 1] ? m->t_end + 1 : out->t[out->n - 1] + 1;
+	return TIDE_OK;
+}
+
+void tide__beats_free(tide_beats *s)
+{
+	tide__free(s->t);
+	memset(s, 0, sizeof *s);
+}
+
+size_t tide__beat_at(const tide_beats *s, int64_t t)
+{
+	size_t lo = 0, hi = s->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->t[mid] <= t)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? lo - 1 : s->n;
+}
+
+const char *tide__beat_source_text(tide_beat_source s)
+{
+	static const char *const text[] = { "none", "step marks", "ProfilerStep ranges", "a repeating range",
+					    "even distances" };
+
+	return (unsigned)s < sizeof text / sizeof *text ? text[s] : "unknown";
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Free blocks followed move by move. A free block of a plain segment never joins one of another
+ * segment, though they may touch; stretches of an expandable segment do join. */
+#include "analyze/fragment.h"
+
+#include <string.h>
+
+#include "analyze/sim/ordset.h"
+#include "base/mem.h"
+
+#define EXPANDABLE 0x80000000u /* gap value: pool row with this bit; else segment row */
+
+struct sweep {
+	const tide_model *m;
+	tide_device_id device;
+	tide_ordset by_addr; /* (address, size) -> owner */
+	tide_ordset by_size; /* (size, address) -> owner */
+	uint64_t *used;	     /* per segment row: block bytes in use (plain ones) */
+	uint32_t *home;	     /* per alloc: owner + 1; 0 = loose */
+	uint8_t *asked;	     /* per alloc: its free was asked for */
+	tide_fragment_point now;
+	uint64_t loose;
+	bool failed;
+};
+
+static void add_gap(struct sweep *s, uint64_t addr, uint64_t size, uint32_t owner)
+{
+	if (size && (!tide__ord_add(&s->by_addr, addr, size, owner) ||
+		     !tide__ord_add(&s->by_size, size, addr, owner)))
+		s->failed = true;
+}
+
+static void del_gap(struct sweep *s, uint64_t addr, uint64_t size)
+{
+	tide__ord_del(&s->by_addr, addr, size);
+	tide__ord_del(&s->by_size, size, addr);
+}
+
+/* The free block around [addr, addr + size), NULL if there is none. */
+static const tide_ord *gap_around(const struct sweep *s, uint64_t addr, uint64_t size)
+{
+	const tide_ord *g = tide__ord_before(&s->by_addr, tide__ord_lower(&s->by_addr, addr, UINT64_MAX));
+
+	if (!g || size > g->minor || addr - g->major > g->minor - size)
+		return NULL;
+	return g;
+}
+
+/* A gap appears; it joins neighbours of the same owner. */
+static void open_gap(struct sweep *s, uint64_t addr, uint64_t size, uint32_t owner)
+{
+	const tide_ord *g = tide__ord_before(&s->by_addr, tide__ord_lower(&s->by_addr, addr, 0));
+
+	if (g && g->value == owner && g->major + g->minor == addr) {
+		tide_ord was = *g;
+
+		del_gap(s, was.major, was.minor);
+		addr = was.major;
+		size += was.minor;
+	}
+	g = tide__ord_at(&s->by_addr, tide__ord_lower(&s->by_addr, addr + size, 0));
+	if (g && g->value == owner && g->major == addr + size) {
+		tide_ord was = *g;
+
+		del_gap(s, was.major, was.minor);
+		size += was.minor;
+	}
+	add_gap(s, addr, size, owner);
+}
+
+/* Part of a gap is taken. */
+static void close_gap(struct sweep *s, const tide_ord *g, uint64_t addr, uint64_t size)
+{
+	tide_ord was = *g;
+
+	del_gap(s, was.major, was.minor);
+	add_gap(s, was.major, addr - was.major, was.value);
+	add_gap(s, addr + size, was.major + was.minor - addr - size, was.value);
+}
+
+/* ---- moves ------------------------------------------------------------------------------- */
+
+static bool plain(uint32_t owner)
+{
+	return !(owner & EXPANDABLE);
+}
+
+/* Free bytes of a plain segment change their class when its first block is used or its last freed. */
+static void use_plain(struct sweep *s, uint32_t segment, uint64_t before, uint64_t after)
+{
+	uint64_t size = s->m->segments.size[segment];
+
+	if (before)
+		s->now.inactive_split -= size - before;
+	else
+		s->now.cached -= size;
+	if (after)
+		s->now.inactive_split += size - after;
+	else
+		s->now.cached += size;
+	s->used[segment] = after;
+}
+
+static void take(struct sweep *s, uint32_t a)
+{
+	uint64_t addr = s->m->allocs.addr[a], size = s->m->allocs.size[a];
+	const tide_ord *g = size ? gap_around(s, addr, size) : NULL;
+
+	s->now.active += size;
+	s->now.allocated += size;
+	s->now.requested += s->m->allocs.requested[a];
+	if (!g) {
+		s->loose += size;
+		return;
+	}
+	uint32_t owner = g->value;
+
+	close_gap(s, g, addr, size);
+	s->home[a] = owner + 1;
+	if (plain(owner))
+		use_plain(s, owner, s->used[owner], s->used[owner] + size);
+	else
+		s->now.expandable_free -= size;
+}
+
+static void ask(struct sweep *s, uint32_t a)
+{
+	if (!s->asked[a])
+		s->now.allocated -= s->m->allocs.size[a];
+	s->asked[a] = 1;
+}
+
+static void drop(struct sweep *s, uint32_t a)
+{
+	uint64_t addr = s->m->allocs.addr[a], size = s->m->allocs.size[a];
+
+	ask(s, a);
+	s->now.active -= size;
+	s->now.requested -= s->m->allocs.requested[a];
+	if (!s->home[a])
+		return;
+	uint32_t owner = s->home[a] - 1;
+
+	open_gap(s, addr, size, owner);
+	if (plain(owner))
+		use_plain(s, owner, s->used[owner], s->used[owner] - size);
+	else
+		s->now.expandable_free += size;
+}
+
+static uint32_t owner_of(const struct sweep *s, uint32_t row)
+{
+	bool grows = s->m->segments.kind[row] == TIDE_SEGMENT_EXPANDABLE;
+
+	return grows ? EXPANDABLE | s->m->segments.pool[row].i : row;
+}
+
+static void take_segment(struct sweep *s, uint32_t row)
+{
+	uint64_t size = s->m->segments.size[row];
+
+	s->now.reserved += size;
+	if (plain(owner_of(s, row)))
+		s->now.cached += size;
+	else
+		s->now.expandable_free += size;
+	open_gap(s, s->m->segments.addr[row], size, owner_of(s, row));
+}
+
+static void drop_segment(struct sweep *s, uint32_t row)
+{
+	uint64_t addr = s->m->segments.addr[row], size = s->m->segments.size[row];
+	const tide_ord *g = gap_around(s, addr, size);
+
+	s->now.reserved -= size;
+	if (!plain(owner_of(s, row)))
+		s->now.expandable_free -= size;
+	else if (s->used[row])
+		s->now.inactive_split -= size - s->used[row];
+	else
+		s->now.cached -= size;
+	if (g)
+		close_gap(s, g, addr, size);
+}
+
+static void apply(struct sweep *s, size_t i)
+{
+	const tide_model *m = s->m;
+	uint32_t row = m->moves.row[i], kind = m->moves.kind[i];
+
+	if (kind == TIDE_MOVE_FREE_ASKED)
+		row = m->pendings.alloc[row].i;
+	uint32_t pool = kind >= TIDE_MOVE_SEG_ALLOC ? m->segments.pool[row].i : m->allocs.pool[row].i;
+
+	if (s->device.i && m->pools.device[pool].i != s->device.i)
+		return;
+	if (kind == TIDE_MOVE_ALLOC)
+		take(s, row);
+	else if (kind == TIDE_MOVE_FREE)
+		drop(s, row);
+	else if (kind == TIDE_MOVE_FREE_ASKED)
+		ask(s, row);
+	else if (kind == TIDE_MOVE_SEG_ALLOC)
+		take_segment(s, row);
+	else
+		drop_segment(s, row);
+}
+
+/* ---- points ------------------------------------------------------------------------------ */
+
+static void note(struct sweep *s, tide_fragments *out, size_t moves, int64_t t)
+{
+	const tide_ord *l = tide__ord_last(&s->by_size);
+
+	s->now.moves = moves;
+	s->now.t = t;
+	s->now.largest_free = l ? l->major : 0;
+	if (s->now.reserved > s->now.active &&
+	    s->now.reserved - s->now.active > out->worst.reserved - out->worst.active)
+		out->worst = s->now;
+}
+
+static int64_t end_of_stretch(int64_t t_end, size_t i, size_t points)
+{
+	return (int64_t)((double)t_end * (double)(i + 1) / (double)points);
+}
+
+static void sweep_all(struct sweep *s, tide_fragments *out, size_t points)
+{
+	const tide_model *m = s->m;
+	size_t next = 0;
+
+	for (size_t i = 0; i < m->moves.n && !s->failed; i++) {
+		int64_t t = tide__move_time(m, i);
+
+		while (next + 1 < points && t > end_of_stretch(m->t_end, next, points)) {
+			out->p[next] = s->now;
+			out->p[next].t = end_of_stretch(m->t_end, next, points);
+			next++;
+		}
+		apply(s, i);
+		note(s, out, i + 1, t);
+	}
+	for (; next < points; next++) {
+		out->p[next] = s->now;
+		out->p[next].t = next + 1 == points ? m->t_end : end_of_stretch(m->t_end, next, points);
+	}
+	out->n = points;
+}
+
+tide_code tide__fragments(const tide_model *m, tide_device_id device, size_t points, tide_fragments *out)
+{
+	struct sweep s = { .m = m, .device = device };
+
+	memset(out, 0, sizeof *out);
+	if (!points)
+		points = 1;
+	s.used = tide__calloc(m->segments.n + 1, sizeof *s.used);
+	s.home = tide__calloc(m->allocs.n + 1, sizeof *s.home);
+	s.asked = tide__calloc(m->allocs.n + 1, 1);
+	out->p = tide__calloc(points, sizeof *out->p);
+	s.failed = !s.used || !s.home || !s.asked || !out->p;
+	for (size_t i = 1; i < m->segments.n; i++)
+		out->known |= !device.i || m->pools.device[m->segments.pool[i].i].i == device.i;
+	if (!s.failed)
+		sweep_all(&s, out, points);
+	out->loose = s.loose;
+	tide__free(s.used);
+	tide__free(s.home);
+	tide__free(s.asked);
+	tide__ord_free(&s.by_addr);
+	tide__ord_free(&s.by_size);
+	if (s.failed)
+		tide__fragments_free(out);
+	return s.failed ? TIDE_ENOMEM : TIDE_OK;
+}
+
+void tide__fragments_free(tide_fragments *f)
+{
+	tide__free(f->p);
+	memset(f, 0, sizeof *f);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The allocator's state over time: the totals of blocks.h after every move, kept at even distances.
+ *
+ * One sweep with the free blocks in two ordered sets (by address, by size): O(log free) a move. */
+#ifndef TIDE_ANALYZE_FRAGMENT_H
+#define TIDE_ANALYZE_FRAGMENT_H
+
+#include "analyze/blocks.h"
+
+typedef struct tide_fragment_point {
+	int64_t t;	/* end of its stretch of time */
+	size_t moves;	/* moves until then */
+	uint64_t reserved, active, allocated, requested;
+	uint64_t cached, inactive_split, expandable_free;
+	uint64_t largest_free;
+} tide_fragment_point;
+
+typedef struct tide_fragments {
+	tide_fragment_point *p; /* owned; the state at the end of each stretch */
+	size_t n;
+	tide_fragment_point worst; /* where reserved - active was highest (first such) */
+	uint64_t loose;		   /* allocations that fitted into no known free block */
+	bool known;		   /* the trace has segments of this device */
+} tide_fragments;
+
+/* `points` stretches of equal time from 0 to the trace's end. */
+tide_code tide__fragments(const tide_model *m, tide_device_id device, size_t points, tide_fragments *out);
+void tide__fragments_free(tide_fragments *f);
+
+#endif

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Reading call stacks. The table of signs is the whole knowledge of PyTorch that is used. */
+#include "analyze/stacks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* ---- faces ------------------------------------------------------------------------------- */
+
+enum { FACE_NONE, FACE_ANY, FACE_FILE, FACE_PYTHON, FACE_USER };
+
+static int frame_rank(const tide_model *m, tide_frame_id f)
+{
+	size_t n;
+	const char *file = tide__text(m, m->frames.file[f.i], &n);
+
+	if (!f.i)
+		return FACE_NONE;
+	if (!n || !strcmp(file, "??"))
+		return FACE_ANY;
+	if (file[0] == '<')
+		return FACE_PYTHON;
+	if (n < 3 || memcmp(file + n - 3, ".py", 3))
+		return FACE_FILE;
+	if (strstr(file, "/torch/") || strstr(file, "\\torch\\") || strstr(file, "/lib/python"))
+		return FACE_PYTHON;
+	return FACE_USER;
+}
+
+bool tide__frame_is_user(const tide_model *m, tide_frame_id f)
+{
+	return frame_rank(m, f) == FACE_USER;
+}
+
+tide_frame_id tide__stack_face(const tide_model *m, tide_stack_id s)
+{
+	tide_frame_id best = { 0 };
+	int rank = FACE_NONE;
+
+	for (; s.i && rank < FACE_USER; s = m->stacks.parent[s.i]) {
+		int r = frame_rank(m, m->stacks.frame[s.i]);
+
+		if (r > rank) {
+			rank = r;
+			best = m->stacks.frame[s.i];
+		}
+	}
+	return best;
+}
+
+char *tide__frame_text(const tide_model *m, tide_frame_id f, char *buf, size_t n)
+{
+	const char *file = tide__text(m, m->frames.file[f.i], NULL), *base = file;
+
+	for (const char *p = file; *p; p++)
+		if ((*p == '/' || *p == '\\') && p[1])
+			base = p + 1;
+	if (!f.i)
+		snprintf(buf, n, "unknown");
+	else if (*base && strcmp(base, "??"))
+		snprintf(buf, n, "%s (%s:%u)", tide__text(m, m->frames.function[f.i], NULL), base,
+			 m->frames.line[f.i]);
+	else
+		snprintf(buf, n, "%s", tide__text(m, m->frames.function[f.i], NULL));
+	return buf;
+}
+
+/* "at::_ops::NAME::call(...)" -> NAME. */
+static const char *frame_op(const tide_model *m, tide_frame_id f, size_t *n)
+{
+	const char *s = tide__text(m, m->frames.function[f.i], NULL), *end;
+
+	if (strncmp(s, "at::_ops::", 10))
+		return NULL;
+	s += 10;
+	end = strstr(s, "::");
+	if (!end || end == s)
+		return NULL;
+	*n = (size_t)(end - s);
+	return s;
+}
+
+const char *tide__stack_op(const tide_model *m, tide_stack_id s, size_t *n)
+{
+	const char *op = NULL, *here;
+	size_t k;
+
+	for (; s.i; s = m->stacks.parent[s.i])
+		if ((here = frame_op(m, m->stacks.frame[s.i], &k))) {
+			op = here; /* the outermost stays: what was called, not what it called */
+			*n = k;
+		}
+	return op;
+}
+
+/* ---- signs ------------------------------------------------------------------------------- */
+
+/* A frame has a sign when its file contains `file` and its function is (or, with `part`, contains)
+ * `function`; NULL = any. */
+static const struct sign {
+	const char *file, *function;
+	bool part;
+	uint8_t sign;
+} signs[] = {
+	{ "torch/nn/modules/module.py", "_apply", false, TIDE_SIGN_MODULE },
+	{ "torch/nn/modules/module.py", "to", false, TIDE_SIGN_MODULE },
+	{ "torch/nn/modules/module.py", "cuda", false, TIDE_SIGN_MODULE },
+	{ "torch/nn/modules/module.py", "to_empty", false, TIDE_SIGN_MODULE },
+	{ "torch/nn/modules/module.py", "load_state_dict", false, TIDE_SIGN_MODULE },
+	{ "torch/nn/modules/", "__init__", false, TIDE_SIGN_MODULE },
+	{ "torch/nn/modules/", "reset_parameters", false, TIDE_SIGN_MODULE },
+	{ "torch/nn/init.py", NULL, false, TIDE_SIGN_MODULE },
+	{ "torch/nn/parameter.py", NULL, false, TIDE_SIGN_MODULE },
+	{ "torch/nn/modules/module.py", "_call_impl", false, TIDE_SIGN_FORWARD },
+	{ "torch/nn/modules/module.py", "_wrapped_call_impl", false, TIDE_SIGN_FORWARD },
+	{ "torch/nn/functional.py", NULL, false, TIDE_SIGN_FORWARD },
+	{ NULL, "forward", false, TIDE_SIGN_FORWARD },
+	{ NULL, "torch::autograd::Engine::", true, TIDE_SIGN_BACKWARD },
+	{ NULL, "torch::autograd::generated::", true, TIDE_SIGN_BACKWARD },
+	{ NULL, "torch::autograd::Node::operator()", true, TIDE_SIGN_BACKWARD },
+	{ "torch/autograd/graph.py", "_engine_run_backward", false, TIDE_SIGN_BACKWARD },
+	{ "torch/autograd/__init__.py", "backward", false, TIDE_SIGN_BACKWARD },
+	{ "torch/_tensor.py", "backward", false, TIDE_SIGN_BACKWARD },
+	{ NULL, "torch::autograd::AccumulateGrad::", true, TIDE_SIGN_BACKWARD | TIDE_SIGN_ACCUMULATE },
+	{ "torch/optim/", "_init_group", false, TIDE_SIGN_OPTIMIZER | TIDE_SIGN_OPT_STATE },
+	{ "torch/optim/", "step", false, TIDE_SIGN_OPTIMIZER },
+	{ "torch/utils/data/", NULL, false, TIDE_SIGN_INPUT },
+};
+
+static uint8_t frame_signs(const tide_model *m, uint32_t f)
+{
+	const char *file = tide__text(m, m->frames.file[f], NULL);
+	const char *function = tide__text(m, m->frames.function[f], NULL);
+	uint8_t all = 0;
+
+	for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+		const struct sign *s = &signs[i];
+
+		if (s->file && !strstr(file, s->file))
+			continue;
+		if (s->function && (s->part ? !strstr(function, s->function) : strcmp(function, s->function)))
+			continue;
+		all |= s->sign;
+	}
+	return all;
+}
+
+uint8_t *tide__stack_signs(const tide_model *m)
+{
+	uint8_t *frame = tide__calloc(m->frames.n + 1, 1), *out = tide__calloc(m->stacks.n + 1, 1);
+
+	for (size_t i = 1; frame && out && i < m->frames.n; i++)
+		frame[i] = frame_signs(m, (uint32_t)i);
+	for (size_t i = 1; frame && out && i < m->stacks.n; i++)
+		out[i] = frame[m->stacks.frame[i].i] | out[m->stacks.parent[i].i];
+	if (!frame) {
+		tide__free(out);
+		out = NULL;
+	}
+	tide__free(frame);
+	return out;
+}
