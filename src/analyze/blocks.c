@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 
 double tide__fragmentation(const tide_state_totals *t)
@@ -50,7 +51,7 @@ static size_t join_stretches(const tide_model *m, tide_state_segment *s, size_t 
 	return k;
 }
 
-static bool live_segments(const tide_model *m, tide_device_id device, size_t moves, tide_state *out)
+static bool live_segments(const tide_model *m, uint32_t device, tide_state *out)
 {
 	const tide_segments *t = &m->segments;
 	uint8_t *live = tide__calloc(t->n + 1, 1);
@@ -58,11 +59,11 @@ static bool live_segments(const tide_model *m, tide_device_id device, size_t mov
 
 	if (!live)
 		return false;
-	for (size_t i = 0; i < moves; i++)
+	for (size_t i = 0; i < out->cut; i++)
 		if (m->moves.kind[i] >= TIDE_MOVE_SEG_ALLOC)
 			live[m->moves.row[i]] = m->moves.kind[i] == TIDE_MOVE_SEG_ALLOC;
 	for (size_t i = 1; i < t->n; i++) {
-		if (device.i && m->pools.device[t->pool[i].i].i != device.i)
+		if (device != TIDE_ANY && m->pools.device[t->pool[i].i].i != device)
 			live[i] = 0;
 		else
 			out->known = true;
@@ -104,7 +105,7 @@ static struct used *sorted_used(const tide_model *m, const tide_alive *a)
 	struct used *u = tide__alloc(a->n, sizeof *u);
 
 	for (size_t i = 0; u && i < a->n; i++)
-		u[i] = (struct used){ m->allocs.addr[a->alloc[i]], m->allocs.size[a->alloc[i]], a->alloc[i] };
+		u[i] = (struct used){ m->allocs.addr[a->rows[i]], m->allocs.size[a->rows[i]], a->rows[i] };
 	if (u && a->n)
 		qsort(u, a->n, sizeof *u, by_used_addr);
 	return u;
@@ -179,23 +180,42 @@ static bool cut_all(const tide_model *m, const tide_alive *a, tide_state *s)
 	return true;
 }
 
-tide_code tide__state_at(const tide_model *m, tide_device_id device, size_t moves, tide_state *out)
+/* Bytes of live blocks; those whose free was asked for before the cut are not allocated. */
+static bool sum_alive(const tide_model *m, const tide_alive *a, tide_state *s)
+{
+	uint8_t *asked = m->pendings.n > 1 ? tide__calloc(m->allocs.n + 1, 1) : NULL;
+
+	if (m->pendings.n > 1 && !asked)
+		return false;
+	for (size_t i = 0; asked && i < s->cut; i++)
+		if (m->moves.kind[i] == TIDE_MOVE_FREE_ASKED)
+			asked[m->pendings.alloc[m->moves.row[i]].i] = 1;
+	for (size_t i = 0; i < a->n; i++) {
+		uint32_t row = a->rows[i];
+
+		s->total.active += m->allocs.size[row];
+		s->total.requested += m->allocs.requested[row];
+		s->total.allocated += asked && asked[row] ? 0 : m->allocs.size[row];
+	}
+	s->total.waste = s->total.active > s->total.requested ? s->total.active - s->total.requested : 0;
+	tide__free(asked);
+	return true;
+}
+
+tide_code tide__state_at(const tide_model *m, uint64_t cut, uint32_t device, tide_state *out,
+			 tide_error *err)
 {
 	tide_alive a;
-	tide_code rc = tide__alive_at(m, device, moves, &a);
+	tide_code rc = tide__alive_at(m, cut, device, TIDE_ANY, &a, err);
 
 	memset(out, 0, sizeof *out);
 	if (rc != TIDE_OK)
 		return rc;
-	out->t = a.t;
-	out->moves = a.moves;
-	out->total.active = a.bytes;
-	out->total.allocated = a.bytes - a.pending;
-	out->total.requested = a.requested;
-	out->total.waste = a.bytes > a.requested ? a.bytes - a.requested : 0;
-	if (!live_segments(m, device, a.moves, out) || !cut_all(m, &a, out)) {
+	out->cut = cut < m->moves.n ? cut : m->moves.n;
+	out->t = out->cut ? tide__move_time(m, out->cut - 1) : 0;
+	if (!sum_alive(m, &a, out) || !live_segments(m, device, out) || !cut_all(m, &a, out)) {
 		tide__state_free(out);
-		rc = TIDE_ENOMEM;
+		rc = tide__nomem(err);
 	} else {
 		out->total.n_segments = out->n_segments;
 		out->total.n_blocks = out->n_blocks;

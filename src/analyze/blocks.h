@@ -46,12 +46,13 @@ typedef struct tide_state {
 	size_t n_segments, n_blocks;
 	tide_state_totals total;
 	bool known; /* the trace has segments of this device */
-	int64_t t;
-	size_t moves;
+	int64_t t;    /* time of the last move */
+	uint64_t cut; /* moves that had happened */
 } tide_state;
 
-/* State of `device` after the first `moves` moves. */
-tide_code tide__state_at(const tide_model *m, tide_device_id device, size_t moves, tide_state *out);
+/* State of `device` (TIDE_ANY = all) at a cut: after moves [0, cut). Release with tide__state_free. */
+tide_code tide__state_at(const tide_model *m, uint64_t cut, uint32_t device, tide_state *out,
+			 tide_error *err);
 void tide__state_free(tide_state *s);
 
 /* 1 - largest_free / free: 0 = all free bytes in one block (or none free), towards 1 = crumbs. */

@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "analyze/sim/ordset.h"
+#include "base/error.h"
 #include "base/mem.h"
 
 #define EXPANDABLE 0x80000000u /* gap value: pool row with this bit; else segment row */
 
 struct sweep {
 	const tide_model *m;
-	tide_device_id device;
+	uint32_t device;
 	tide_ordset by_addr; /* (address, size) -> owner */
 	tide_ordset by_size; /* (size, address) -> owner */
 	uint64_t *used;	     /* per segment row: block bytes in use (plain ones) */
@@ -193,7 +194,7 @@ static void apply(struct sweep *s, size_t i)
 		row = m->pendings.alloc[row].i;
 	uint32_t pool = kind >= TIDE_MOVE_SEG_ALLOC ? m->segments.pool[row].i : m->allocs.pool[row].i;
 
-	if (s->device.i && m->pools.device[pool].i != s->device.i)
+	if (s->device != TIDE_ANY && m->pools.device[pool].i != s->device)
 		return;
 	if (kind == TIDE_MOVE_ALLOC)
 		take(s, row);
@@ -209,11 +210,11 @@ static void apply(struct sweep *s, size_t i)
 
 /* ---- points ------------------------------------------------------------------------------ */
 
-static void note(struct sweep *s, tide_fragments *out, size_t moves, int64_t t)
+static void note(struct sweep *s, tide_fragments *out, uint64_t cut, int64_t t)
 {
 	const tide_ord *l = tide__ord_last(&s->by_size);
 
-	s->now.moves = moves;
+	s->now.cut = cut;
 	s->now.t = t;
 	s->now.largest_free = l ? l->major : 0;
 	if (s->now.reserved > s->now.active &&
@@ -249,7 +250,8 @@ static void sweep_all(struct sweep *s, tide_fragments *out, size_t points)
 	out->n = points;
 }
 
-tide_code tide__fragments(const tide_model *m, tide_device_id device, size_t points, tide_fragments *out)
+tide_code tide__fragments(const tide_model *m, uint32_t device, size_t points, tide_fragments *out,
+			  tide_error *err)
 {
 	struct sweep s = { .m = m, .device = device };
 
@@ -262,7 +264,7 @@ tide_code tide__fragments(const tide_model *m, tide_device_id device, size_t poi
 	out->p = tide__calloc(points, sizeof *out->p);
 	s.failed = !s.used || !s.home || !s.asked || !out->p;
 	for (size_t i = 1; i < m->segments.n; i++)
-		out->known |= !device.i || m->pools.device[m->segments.pool[i].i].i == device.i;
+		out->known |= device == TIDE_ANY || m->pools.device[m->segments.pool[i].i].i == device;
 	if (!s.failed)
 		sweep_all(&s, out, points);
 	out->loose = s.loose;
@@ -273,7 +275,7 @@ tide_code tide__fragments(const tide_model *m, tide_device_id device, size_t poi
 	tide__ord_free(&s.by_size);
 	if (s.failed)
 		tide__fragments_free(out);
-	return s.failed ? TIDE_ENOMEM : TIDE_OK;
+	return s.failed ? tide__nomem(err) : TIDE_OK;
 }
 
 void tide__fragments_free(tide_fragments *f)

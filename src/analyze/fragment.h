@@ -10,7 +10,7 @@
 
 typedef struct tide_fragment_point {
 	int64_t t;	/* end of its stretch of time */
-	size_t moves;	/* moves until then */
+	uint64_t cut;	/* moves until then */
 	uint64_t reserved, active, allocated, requested;
 	uint64_t cached, inactive_split, expandable_free;
 	uint64_t largest_free;
@@ -24,8 +24,9 @@ typedef struct tide_fragments {
 	bool known;		   /* the trace has segments of this device */
 } tide_fragments;
 
-/* `points` stretches of equal time from 0 to the trace's end. */
-tide_code tide__fragments(const tide_model *m, tide_device_id device, size_t points, tide_fragments *out);
+/* `points` stretches of equal time from 0 to the trace's end; device TIDE_ANY = all. */
+tide_code tide__fragments(const tide_model *m, uint32_t device, size_t points, tide_fragments *out,
+			  tide_error *err);
 void tide__fragments_free(tide_fragments *f);
 
 #endif

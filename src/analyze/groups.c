@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/stacks.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -54,6 +55,8 @@ static uint64_t key_tensor(tide_groups *g, const tide_model *m, uint32_t row)
 
 static uint64_t key_role(tide_groups *g, const tide_model *m, uint32_t row)
 {
+	if (g->roles)
+		return g->roles[row];
 	uint32_t t = tide__map_get(&g->tensors, row);
 	return m->allocs.role[row] || !t ? m->allocs.role[row] : m->tensors.role[t];
 }
@@ -75,20 +78,9 @@ static uint64_t key_size(tide_groups *g, const tide_model *m, uint32_t row)
 	return size ? 64 - (uint64_t)__builtin_clzll(size) : 0;
 }
 
-static bool is_python(const tide_model *m, tide_frame_id f)
-{
-	size_t n;
-	const char *file = tide__text(m, m->frames.file[f.i], &n);
-	return n > 3 && !memcmp(file + n - 3, ".py", 3);
-}
-
 static uint64_t key_frame(tide_groups *g, const tide_model *m, uint32_t row)
 {
-	uint32_t s = m->allocs.stack[row].i;
-	for (uint32_t k = s; k; k = m->stacks.parent[k].i)
-		if (is_python(m, m->stacks.frame[k]))
-			return m->stacks.frame[k].i;
-	return m->stacks.frame[s].i;
+	return tide__stack_face(m, m->allocs.stack[row]).i;
 }
 
 static uint64_t (*const keys[])(tide_groups *g, const tide_model *m, uint32_t row) = {
@@ -170,17 +162,37 @@ static bool sort(tide_groups *g)
 	for (size_t i = 0; i < g->n; i++)
 		o[i] = (struct order){ g->rows[i], i };
 	qsort(o, g->n, sizeof *o, by_bytes);
-	for (size_t i = 0; i < g->n; i++)
+	bool ok = true;
+	for (size_t i = 0; i < g->n; i++) {
 		g->rows[i] = o[i].g;
+		ok = ok && tide__map_put(&g->index, o[i].g.key, (uint32_t)i + 1);
+	}
 	tide__free(o);
-	return true;
+	return ok;
 }
 
 tide_code tide__groups(const tide_model *m, const tide_alive *set, tide_group_by by,
 		       tide_groups *out, tide_error *err)
 {
-	*out = (tide_groups){ .by = by };
-	bool tensors = by == TIDE_BY_TENSOR || by == TIDE_BY_ROLE;
+	return tide__groups_in_roles(m, set, by, NULL, out, err);
+}
+
+uint64_t tide__groups_key(tide_groups *g, const tide_model *m, uint32_t row)
+{
+	return keys[g->by](g, m, row);
+}
+
+size_t tide__groups_find(const tide_groups *g, uint64_t key)
+{
+	uint32_t at = tide__map_get(&g->index, key);
+	return at ? at - 1 : SIZE_MAX;
+}
+
+tide_code tide__groups_in_roles(const tide_model *m, const tide_alive *set, tide_group_by by,
+				const uint8_t *roles, tide_groups *out, tide_error *err)
+{
+	*out = (tide_groups){ .by = by, .roles = roles };
+	bool tensors = by == TIDE_BY_TENSOR || (by == TIDE_BY_ROLE && !roles);
 	bool ok = by != TIDE_BY_OP || tide__paths_init(&out->paths);
 	if (ok && by == TIDE_BY_TENSOR)
 		ok = (out->labels = tide__strings_new()) != NULL;

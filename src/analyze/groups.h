@@ -17,7 +17,7 @@
 	X(POOL, "pool")                                                       \
 	X(STREAM, "stream")                                                   \
 	X(SIZE, "size")	  /* size class: from one power of two to the next */ \
-	X(FRAME, "frame") /* innermost Python frame of the stack, else its innermost frame */
+	X(FRAME, "frame") /* the frame that names the stack: stacks.h, tide__stack_face */
 
 typedef enum tide_group_by {
 #define X(name, text) TIDE_BY_##name,
@@ -34,15 +34,25 @@ typedef struct tide_groups {
 	tide_group_by by;
 	tide_group *rows; /* by bytes, descending; equals in the order of first appearance */
 	size_t n, cap;
-	tide_map index;	      /* key -> row + 1, while building */
+	tide_map index;	      /* key -> row + 1 */
 	tide_paths paths;     /* of TIDE_BY_OP */
 	tide_strings *labels; /* of TIDE_BY_TENSOR */
 	tide_map tensors;     /* alloc -> its last tensor row, for TENSOR and ROLE */
+	const uint8_t *roles; /* borrowed, of TIDE_BY_ROLE: role per alloc row; NULL = labels only */
 } tide_groups;
 
 /* Release with tide__groups_free in any case. O(n log groups); ROLE and TENSOR also O(tensors). */
 tide_code tide__groups(const tide_model *m, const tide_alive *set, tide_group_by by,
 		       tide_groups *out, tide_error *err);
+/* The same with roles from roles.h; `roles` is borrowed until tide__groups_free. */
+tide_code tide__groups_in_roles(const tide_model *m, const tide_alive *set, tide_group_by by,
+				const uint8_t *roles, tide_groups *out, tide_error *err);
 void tide__groups_free(tide_groups *g);
+
+/* Key of any allocation under the grouping (for TENSOR only of those in the set);
+ * UINT64_MAX on exhaustion. */
+uint64_t tide__groups_key(tide_groups *g, const tide_model *m, uint32_t row);
+/* Row of a key, SIZE_MAX if no allocation of the set had it. */
+size_t tide__groups_find(const tide_groups *g, uint64_t key);
 
 #endif

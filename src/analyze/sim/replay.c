@@ -258,6 +258,8 @@ static tide_code try_oom(tide_sim *s, const tide_requests *q, const tide_request
 	uint32_t id = q->n_ids - 1;
 	tide_code rc = tide__sim_alloc(s, id, r->size, r->stream, r->pool);
 
+	if (rc == TIDE_OK && out->oom_seen < 64)
+		out->oom_fit_mask |= 1ull << out->oom_seen;
 	out->oom_seen++;
 	out->oom_fit += rc == TIDE_OK;
 	if (rc == TIDE_OK)

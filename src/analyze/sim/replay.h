@@ -22,10 +22,13 @@ typedef struct tide_sim_result {
 	size_t out_req;	   /* which */
 	uint64_t out_free; /* bytes the device still had then */
 	uint64_t oom_seen; /* recorded out-of-memory requests met ... */
+	uint64_t oom_fit_mask; /* bit i: the i-th of the first 64 would have been served */
 	uint64_t oom_fit;  /* ... of which these would have been served */
 	uint64_t checked;  /* check only: recorded segment events met in order ... */
 	bool diverged;	   /* ... until something else was seen */
 	size_t diverged_req;
+	size_t order;	       /* sweep only: position in what was asked for */
+	bool same_settings;    /* sweep only: equal to the recorded ones */
 	char why[200]; /* one line about that */
 } tide_sim_result;
 

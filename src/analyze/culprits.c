@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Savings by one sweep that follows the live bytes and, beside them, those of each group. */
+#include "analyze/culprits.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#define NO_GROUP UINT32_MAX
+
+struct sweep {
+	uint32_t *group; /* per alloc: index below `n`, or NO_GROUP; NO_GROUP - 1 = other device */
+	uint64_t *held;	 /* per group: live bytes now */
+	uint64_t *high;	 /* per group: highest live bytes without it */
+	uint64_t *cut;
+	size_t n;
+};
+
+#define ELSEWHERE (NO_GROUP - 1)
+
+static bool assign(const tide_model *m, uint32_t device, tide_groups *g, struct sweep *s)
+{
+	for (uint32_t a = 1; a < m->allocs.n; a++) {
+		bool here = device == TIDE_ANY || m->pools.device[m->allocs.pool[a].i].i == device;
+		uint64_t key = here ? tide__groups_key(g, m, a) : 0;
+
+		if (here && key == UINT64_MAX)
+			return false;
+		size_t row = here ? tide__groups_find(g, key) : SIZE_MAX;
+
+		s->group[a] = !here ? ELSEWHERE : row < s->n ? (uint32_t)row : NO_GROUP;
+	}
+	return true;
+}
+
+static void sweep_all(const tide_model *m, struct sweep *s, uint64_t *peak)
+{
+	uint64_t live = 0;
+
+	for (size_t i = 0; i < m->moves.n; i++) {
+		uint8_t kind = m->moves.kind[i];
+
+		if (kind > TIDE_MOVE_FREE)
+			continue;
+		uint32_t a = m->moves.row[i], g = s->group[a];
+		uint64_t size = m->allocs.size[a];
+
+		if (g == ELSEWHERE)
+			continue;
+		if (kind == TIDE_MOVE_FREE) {
+			live -= size;
+			if (g != NO_GROUP)
+				s->held[g] -= size;
+			continue; /* nothing can be higher now */
+		}
+		live += size;
+		if (g != NO_GROUP)
+			s->held[g] += size;
+		if (live > *peak)
+			*peak = live;
+		for (size_t k = 0; k < s->n; k++)
+			if (live - s->held[k] > s->high[k]) {
+				s->high[k] = live - s->held[k];
+				s->cut[k] = i + 1;
+			}
+	}
+}
+
+tide_code tide__culprits(const tide_model *m, uint32_t device, tide_groups *g, size_t top,
+			 tide_culprit **out, size_t *n, tide_error *err)
+{
+	struct sweep s = { .n = g->n < top ? g->n : top };
+	uint64_t peak = 0;
+	bool ok;
+
+	*out = tide__calloc(s.n, sizeof **out);
+	*n = 0;
+	s.group = tide__calloc(m->allocs.n + 1, sizeof *s.group);
+	s.held = tide__calloc(s.n, sizeof *s.held);
+	s.high = tide__calloc(s.n, sizeof *s.high);
+	s.cut = tide__calloc(s.n, sizeof *s.cut);
+	ok = *out && s.group && s.held && s.high && s.cut && assign(m, device, g, &s);
+	if (ok) {
+		sweep_all(m, &s, &peak);
+		for (size_t i = 0; i < s.n; i++)
+			(*out)[i] = (tide_culprit){ i, s.high[i], peak - s.high[i], s.cut[i] };
+		*n = s.n;
+	} else {
+		tide__free(*out);
+		*out = NULL;
+	}
+	tide__free(s.group);
+	tide__free(s.held);
+	tide__free(s.high);
+	tide__free(s.cut);
+	return ok ? TIDE_OK : tide__nomem(err);
+}
