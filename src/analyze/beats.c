@@ -160,7 +160,8 @@ tide_code tide__beats(const tide_model *m, int64_t every_ns, tide_beats *out)
 	if (!out->n)
 		out->source = TIDE_BEATS_NONE;
 	else
-		out->t[out->n] = m->t_end > out->t[out->n - 1] ? m->t_end + 1 : out->t[out->n - 1] + 1;
+		out->t[out->n] =
+			m->t_end > out->t[out->n - 1] ? m->t_end + 1 : out->t[out->n - 1] + 1;
 	return TIDE_OK;
 }
 
@@ -187,8 +188,8 @@ size_t tide__beat_at(const tide_beats *s, int64_t t)
 
 const char *tide__beat_source_text(tide_beat_source s)
 {
-	static const char *const text[] = { "none", "step marks", "ProfilerStep ranges", "a repeating range",
-					    "even distances" };
+	static const char *const text[] = { "none", "step marks", "ProfilerStep ranges",
+					    "a repeating range", "even distances" };
 
 	return (unsigned)s < sizeof text / sizeof *text ? text[s] : "unknown";
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The steps of a run, from the best source the trace has: step marks, else ProfilerStep ranges, else
- * a range or annotation that comes back at least three times and never overlaps itself. Each step
- * begins where the next sign says; the last one ends with the trace. */
+/* The steps of a run, from the best source the trace has: step marks, else ProfilerStep ranges,
+ * else a range or annotation that comes back at least three times and never overlaps itself. Each
+ * step begins where the next sign says; the last one ends with the trace. */
 #ifndef TIDE_ANALYZE_BEATS_H
 #define TIDE_ANALYZE_BEATS_H
 
@@ -23,7 +23,8 @@ typedef struct tide_beats {
 	tide_str name;
 } tide_beats;
 
-/* every_ns > 0: ignore the trace's own steps and cut at even distances. No steps is TIDE_OK, n = 0. */
+/* every_ns > 0: ignore the trace's own steps and cut at even distances. No steps is TIDE_OK, n = 0.
+ */
 tide_code tide__beats(const tide_model *m, int64_t every_ns, tide_beats *out);
 void tide__beats_free(tide_beats *s);
 /* The step at time t; n = before the first or when there is none. */

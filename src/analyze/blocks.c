@@ -25,7 +25,8 @@ static int by_segment_addr(const void *a, const void *b)
 	return (x->segment > y->segment) - (x->segment < y->segment);
 }
 
-static bool continues(const tide_model *m, const tide_state_segment *s, const tide_state_segment *next)
+static bool continues(const tide_model *m, const tide_state_segment *s,
+		      const tide_state_segment *next)
 {
 	const tide_segments *t = &m->segments;
 
@@ -72,9 +73,11 @@ static bool live_segments(const tide_model *m, uint32_t device, tide_state *out)
 	out->segments = tide__alloc(n, sizeof *out->segments);
 	for (size_t i = 1; out->segments && i < t->n; i++)
 		if (live[i])
-			out->segments[out->n_segments++] = (tide_state_segment){
-				.addr = t->addr[i], .size = t->size[i], .segment = (uint32_t)i, .stretches = 1
-			};
+			out->segments[out->n_segments++] =
+				(tide_state_segment){ .addr = t->addr[i],
+						      .size = t->size[i],
+						      .segment = (uint32_t)i,
+						      .stretches = 1 };
 	tide__free(live);
 	if (!out->segments)
 		return false;
@@ -105,13 +108,15 @@ static struct used *sorted_used(const tide_model *m, const tide_alive *a)
 	struct used *u = tide__alloc(a->n, sizeof *u);
 
 	for (size_t i = 0; u && i < a->n; i++)
-		u[i] = (struct used){ m->allocs.addr[a->rows[i]], m->allocs.size[a->rows[i]], a->rows[i] };
+		u[i] = (struct used){ m->allocs.addr[a->rows[i]], m->allocs.size[a->rows[i]],
+				      a->rows[i] };
 	if (u && a->n)
 		qsort(u, a->n, sizeof *u, by_used_addr);
 	return u;
 }
 
-static void add_block(tide_state *s, tide_state_segment *g, uint64_t addr, uint64_t size, uint32_t alloc)
+static void add_block(tide_state *s, tide_state_segment *g, uint64_t addr, uint64_t size,
+		      uint32_t alloc)
 {
 	if (!size)
 		return;
@@ -197,7 +202,8 @@ static bool sum_alive(const tide_model *m, const tide_alive *a, tide_state *s)
 		s->total.requested += m->allocs.requested[row];
 		s->total.allocated += asked && asked[row] ? 0 : m->allocs.size[row];
 	}
-	s->total.waste = s->total.active > s->total.requested ? s->total.active - s->total.requested : 0;
+	s->total.waste =
+		s->total.active > s->total.requested ? s->total.active - s->total.requested : 0;
 	tide__free(asked);
 	return true;
 }

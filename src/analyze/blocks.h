@@ -18,10 +18,10 @@ typedef struct tide_state_block {
 
 typedef struct tide_state_segment {
 	uint64_t addr, size;
-	uint64_t used;	  /* block bytes in use */
-	uint32_t segment; /* its first row in segments */
+	uint64_t used;	    /* block bytes in use */
+	uint32_t segment;   /* its first row in segments */
 	uint32_t stretches; /* rows it is made of: 1, or more when expandable */
-	size_t first, n;  /* its blocks, in address order: no gaps, no overlaps */
+	size_t first, n;    /* its blocks, in address order: no gaps, no overlaps */
 	size_t n_used;
 } tide_state_segment;
 
@@ -45,12 +45,13 @@ typedef struct tide_state {
 	tide_state_block *blocks;     /* owned */
 	size_t n_segments, n_blocks;
 	tide_state_totals total;
-	bool known; /* the trace has segments of this device */
+	bool known;   /* the trace has segments of this device */
 	int64_t t;    /* time of the last move */
 	uint64_t cut; /* moves that had happened */
 } tide_state;
 
-/* State of `device` (TIDE_ANY = all) at a cut: after moves [0, cut). Release with tide__state_free. */
+/* State of `device` (TIDE_ANY = all) at a cut: after moves [0, cut). Release with tide__state_free.
+ */
 tide_code tide__state_at(const tide_model *m, uint64_t cut, uint32_t device, tide_state *out,
 			 tide_error *err);
 void tide__state_free(tide_state *s);

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Who made the peak: how much lower would it be without one group of allocations?
  *
- * The peak without a group is the highest live bytes of the whole trace when none of its allocations
- * is counted; the group's saving is the peak minus that. A saving is never more than the group's
- * bytes alive at the peak, and less when another moment is nearly as high. */
+ * The peak without a group is the highest live bytes of the whole trace when none of its
+ * allocations is counted; the group's saving is the peak minus that. A saving is never more than
+ * the group's bytes alive at the peak, and less when another moment is nearly as high. */
 #ifndef TIDE_ANALYZE_CULPRITS_H
 #define TIDE_ANALYZE_CULPRITS_H
 

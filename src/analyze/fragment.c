@@ -41,7 +41,8 @@ static void del_gap(struct sweep *s, uint64_t addr, uint64_t size)
 /* The free block around [addr, addr + size), NULL if there is none. */
 static const tide_ord *gap_around(const struct sweep *s, uint64_t addr, uint64_t size)
 {
-	const tide_ord *g = tide__ord_before(&s->by_addr, tide__ord_lower(&s->by_addr, addr, UINT64_MAX));
+	const tide_ord *g =
+		tide__ord_before(&s->by_addr, tide__ord_lower(&s->by_addr, addr, UINT64_MAX));
 
 	if (!g || size > g->minor || addr - g->major > g->minor - size)
 		return NULL;
@@ -87,7 +88,8 @@ static bool plain(uint32_t owner)
 	return !(owner & EXPANDABLE);
 }
 
-/* Free bytes of a plain segment change their class when its first block is used or its last freed. */
+/* Free bytes of a plain segment change their class when its first block is used or its last freed.
+ */
 static void use_plain(struct sweep *s, uint32_t segment, uint64_t before, uint64_t after)
 {
 	uint64_t size = s->m->segments.size[segment];
@@ -192,7 +194,8 @@ static void apply(struct sweep *s, size_t i)
 
 	if (kind == TIDE_MOVE_FREE_ASKED)
 		row = m->pendings.alloc[row].i;
-	uint32_t pool = kind >= TIDE_MOVE_SEG_ALLOC ? m->segments.pool[row].i : m->allocs.pool[row].i;
+	uint32_t pool =
+		kind >= TIDE_MOVE_SEG_ALLOC ? m->segments.pool[row].i : m->allocs.pool[row].i;
 
 	if (s->device != TIDE_ANY && m->pools.device[pool].i != s->device)
 		return;
@@ -245,7 +248,8 @@ static void sweep_all(struct sweep *s, tide_fragments *out, size_t points)
 	}
 	for (; next < points; next++) {
 		out->p[next] = s->now;
-		out->p[next].t = next + 1 == points ? m->t_end : end_of_stretch(m->t_end, next, points);
+		out->p[next].t =
+			next + 1 == points ? m->t_end : end_of_stretch(m->t_end, next, points);
 	}
 	out->n = points;
 }
@@ -264,7 +268,8 @@ tide_code tide__fragments(const tide_model *m, uint32_t device, size_t points, t
 	out->p = tide__calloc(points, sizeof *out->p);
 	s.failed = !s.used || !s.home || !s.asked || !out->p;
 	for (size_t i = 1; i < m->segments.n; i++)
-		out->known |= device == TIDE_ANY || m->pools.device[m->segments.pool[i].i].i == device;
+		out->known |=
+			device == TIDE_ANY || m->pools.device[m->segments.pool[i].i].i == device;
 	if (!s.failed)
 		sweep_all(&s, out, points);
 	out->loose = s.loose;

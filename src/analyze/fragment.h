@@ -9,8 +9,8 @@
 #include "analyze/blocks.h"
 
 typedef struct tide_fragment_point {
-	int64_t t;	/* end of its stretch of time */
-	uint64_t cut;	/* moves until then */
+	int64_t t;    /* end of its stretch of time */
+	uint64_t cut; /* moves until then */
 	uint64_t reserved, active, allocated, requested;
 	uint64_t cached, inactive_split, expandable_free;
 	uint64_t largest_free;

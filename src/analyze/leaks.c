@@ -10,10 +10,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-struct line { /* one group's sums so far */
-	uint64_t now, count;	/* live bytes, allocations */
-	uint64_t seen;		/* y at the last step's end that was accounted */
-	uint32_t step;		/* ... which was this one: ends 1 .. step are in the sums */
+struct line {		     /* one group's sums so far */
+	uint64_t now, count; /* live bytes, allocations */
+	uint64_t seen;	     /* y at the last step's end that was accounted */
+	uint32_t step;	     /* ... which was this one: ends 1 .. step are in the sums */
 	uint32_t up, down, alloc;
 	uint64_t first, first_count;
 	tide_i128 sum_y, sum_sy;
@@ -81,7 +81,8 @@ static bool here(const tide_model *m, uint32_t device, uint32_t a)
 	return device == TIDE_ANY || m->pools.device[m->allocs.pool[a].i].i == device;
 }
 
-static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct lines *l, struct line *all)
+static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct lines *l,
+		  struct line *all)
 {
 	uint32_t ended = 0, n = (uint32_t)out->beats.n;
 
@@ -137,11 +138,13 @@ static int by_slope(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-static tide_code collect(const struct lines *l, const struct line *all, tide_leaks *out, tide_error *err)
+static tide_code collect(const struct lines *l, const struct line *all, tide_leaks *out,
+			 tide_error *err)
 {
 	tide_i128 n = (tide_i128)out->beats.n;
 
-	out->slope_den = n * (n * (n + 1) * (2 * n + 1) / 6) - (n * (n + 1) / 2) * (n * (n + 1) / 2);
+	out->slope_den =
+		n * (n * (n + 1) * (2 * n + 1) / 6) - (n * (n + 1) / 2) * (n * (n + 1) / 2);
 	out->total = finish(all, out);
 	out->v = tide__alloc(l->n, sizeof *out->v);
 	if (!out->v)
@@ -207,7 +210,8 @@ tide_code tide__leak_series(const tide_model *m, uint32_t device, tide_leaks *l,
 		for (; ended < l->beats.n && t >= l->beats.t[ended + 1]; ended++)
 			out[ended] = now;
 		if (k == key)
-			now = kind == TIDE_MOVE_ALLOC ? now + m->allocs.size[a] : now - m->allocs.size[a];
+			now = kind == TIDE_MOVE_ALLOC ? now + m->allocs.size[a]
+						      : now - m->allocs.size[a];
 	}
 	for (; ended < l->beats.n; ended++)
 		out[ended] = now;

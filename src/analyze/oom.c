@@ -16,7 +16,8 @@ static bool is_oom(const tide_model *m, uint32_t device, size_t i)
 	       (device == TIDE_ANY || m->pools.device[m->marks.pool[i].i].i == device);
 }
 
-tide_code tide__oom_marks(const tide_model *m, uint32_t device, uint32_t **rows, size_t *n, tide_error *err)
+tide_code tide__oom_marks(const tide_model *m, uint32_t device, uint32_t **rows, size_t *n,
+			  tide_error *err)
 {
 	*n = 0;
 	for (size_t i = 1; i < m->marks.n; i++)
@@ -72,8 +73,8 @@ static void try_row(const tide_model *m, const tide_state *s, const uint8_t *in,
 		    (o->device_free >= 0 && r->released + (uint64_t)o->device_free >= o->needed);
 }
 
-static tide_code try_rooms(const tide_model *m, const tide_state *s, const tide_alive *a, size_t top,
-			   tide_oom *o, tide_error *err)
+static tide_code try_rooms(const tide_model *m, const tide_state *s, const tide_alive *a,
+			   size_t top, tide_oom *o, tide_error *err)
 {
 	uint8_t *in = tide__calloc(m->allocs.n + 1, 1);
 
@@ -99,7 +100,8 @@ static tide_code try_rooms(const tide_model *m, const tide_state *s, const tide_
 
 static void judge(tide_oom *o)
 {
-	o->unallocated = o->at.reserved - (o->at.allocated < o->at.reserved ? o->at.allocated : o->at.reserved);
+	o->unallocated = o->at.reserved -
+			 (o->at.allocated < o->at.reserved ? o->at.allocated : o->at.reserved);
 	if (!o->segments_known || o->device_free < 0)
 		return;
 	uint64_t free = (uint64_t)o->device_free + o->at.free;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* An out-of-memory event explained: what was asked, what there was, why it was not enough, and whose
- * memory would have made room. Numbers are defined in docs/analyses/oom.md. */
+/* An out-of-memory event explained: what was asked, what there was, why it was not enough, and
+ * whose memory would have made room. Numbers are defined in docs/analyses/oom.md. */
 #ifndef TIDE_ANALYZE_OOM_H
 #define TIDE_ANALYZE_OOM_H
 
@@ -15,31 +15,33 @@ typedef enum tide_oom_cause {
 } tide_oom_cause;
 
 typedef struct tide_oom_room { /* what one group's memory would have given */
-	size_t row;	    /* in `groups` */
-	uint64_t released;  /* bytes of whole segments that would have gone back to the device */
-	uint64_t largest;   /* largest free block there would have been */
-	bool enough;	    /* either would have served the request */
+	size_t row;	       /* in `groups` */
+	uint64_t released;     /* bytes of whole segments that would have gone back to the device */
+	uint64_t largest;      /* largest free block there would have been */
+	bool enough;	       /* either would have served the request */
 } tide_oom_room;
 
 typedef struct tide_oom {
 	uint32_t mark;
 	int64_t t;
-	uint64_t asked;		/* bytes the event names: the request, rounded to its block */
-	uint64_t needed;	/* segment the device was asked for */
-	int64_t device_free;	/* bytes the device had left; -1 = unknown */
-	tide_state_totals at;	/* the allocator then */
-	uint64_t unallocated;	/* reserved - allocated: "reserved by PyTorch but unallocated" */
-	uint64_t capacity;	/* reserved + device_free: all this allocator could ever hold; 0 = unknown */
-	uint64_t missing;	/* FULL: bytes short even if all free bytes were one block */
+	uint64_t asked;	      /* bytes the event names: the request, rounded to its block */
+	uint64_t needed;      /* segment the device was asked for */
+	int64_t device_free;  /* bytes the device had left; -1 = unknown */
+	tide_state_totals at; /* the allocator then */
+	uint64_t unallocated; /* reserved - allocated: "reserved by PyTorch but unallocated" */
+	uint64_t capacity;    /* reserved + device_free: all this allocator could ever hold; 0 =
+				 unknown */
+	uint64_t missing;     /* FULL: bytes short even if all free bytes were one block */
 	tide_oom_cause cause;
-	tide_groups groups;	/* of what was alive, by stack (or `by`) */
-	tide_oom_room *room;	/* owned; the largest groups, in their order */
+	tide_groups groups;  /* of what was alive, by stack (or `by`) */
+	tide_oom_room *room; /* owned; the largest groups, in their order */
 	size_t n_room;
 	bool segments_known;
 } tide_oom;
 
 /* Rows of the out-of-memory marks of a device (TIDE_ANY = all), in time order. *rows owned. */
-tide_code tide__oom_marks(const tide_model *m, uint32_t device, uint32_t **rows, size_t *n, tide_error *err);
+tide_code tide__oom_marks(const tide_model *m, uint32_t device, uint32_t **rows, size_t *n,
+			  tide_error *err);
 
 /* Explain one. `top` groups are tried as room. Release with tide__oom_free in any case. */
 tide_code tide__oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t top, tide_oom *out,

@@ -87,12 +87,12 @@ static uint8_t *signs_of_spans(const tide_model *m)
 
 struct work {
 	const tide_model *m;
-	uint8_t *signs;	     /* per alloc */
+	uint8_t *signs;	       /* per alloc */
 	uint32_t *born, *died; /* per alloc: move; died NEVER */
-	uint32_t *backward;  /* per move, and one beyond: next allocation of a backward pass */
-	uint32_t *other;     /* next allocation outside one */
-	uint32_t *not_opt;   /* next allocation outside an optimizer step */
-	uint8_t *label;	     /* per alloc: role a tensor gives it */
+	uint32_t *backward;    /* per move, and one beyond: next allocation of a backward pass */
+	uint32_t *other;       /* next allocation outside one */
+	uint32_t *not_opt;     /* next allocation outside an optimizer step */
+	uint8_t *label;	       /* per alloc: role a tensor gives it */
 };
 
 static bool alloc_work(struct work *w)
@@ -163,7 +163,8 @@ struct verdict {
 static const struct verdict unknown = { TIDE_ROLE_UNKNOWN, TIDE_RULE_NONE };
 
 /* Made in a phase that ends at move `end` (NEVER = the trace ends first). */
-static struct verdict kept_or_not(uint32_t died, uint32_t end, struct verdict kept, struct verdict dropped)
+static struct verdict kept_or_not(uint32_t died, uint32_t end, struct verdict kept,
+				  struct verdict dropped)
 {
 	if (died == NEVER && end == NEVER)
 		return unknown;
@@ -216,9 +217,10 @@ static struct verdict judge(const struct work *w, uint32_t a)
 	if (s & TIDE_SIGN_ACCUMULATE)
 		return (struct verdict){ TIDE_ROLE_GRADIENT, TIDE_RULE_GRAD_ADDED };
 	if (s & TIDE_SIGN_BACKWARD)
-		return kept_or_not(died, w->other[born],
-				   (struct verdict){ TIDE_ROLE_GRADIENT, TIDE_RULE_GRAD_KEPT },
-				   (struct verdict){ TIDE_ROLE_TEMPORARY, TIDE_RULE_BACKWARD_SHORT });
+		return kept_or_not(
+			died, w->other[born],
+			(struct verdict){ TIDE_ROLE_GRADIENT, TIDE_RULE_GRAD_KEPT },
+			(struct verdict){ TIDE_ROLE_TEMPORARY, TIDE_RULE_BACKWARD_SHORT });
 	if (s & TIDE_SIGN_OPTIMIZER)
 		return kept_or_not(died, w->not_opt[born],
 				   (struct verdict){ TIDE_ROLE_OPTIMIZER, TIDE_RULE_OPT_KEPT },

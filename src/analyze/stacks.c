@@ -124,7 +124,8 @@ static const struct sign {
 	{ "torch/autograd/graph.py", "_engine_run_backward", false, TIDE_SIGN_BACKWARD },
 	{ "torch/autograd/__init__.py", "backward", false, TIDE_SIGN_BACKWARD },
 	{ "torch/_tensor.py", "backward", false, TIDE_SIGN_BACKWARD },
-	{ NULL, "torch::autograd::AccumulateGrad::", true, TIDE_SIGN_BACKWARD | TIDE_SIGN_ACCUMULATE },
+	{ NULL, "torch::autograd::AccumulateGrad::", true,
+	  TIDE_SIGN_BACKWARD | TIDE_SIGN_ACCUMULATE },
 	{ "torch/optim/", "_init_group", false, TIDE_SIGN_OPTIMIZER | TIDE_SIGN_OPT_STATE },
 	{ "torch/optim/", "step", false, TIDE_SIGN_OPTIMIZER },
 	{ "torch/utils/data/", NULL, false, TIDE_SIGN_INPUT },
@@ -141,7 +142,8 @@ static uint8_t frame_signs(const tide_model *m, uint32_t f)
 
 		if (s->file && !strstr(file, s->file))
 			continue;
-		if (s->function && (s->part ? !strstr(function, s->function) : strcmp(function, s->function)))
+		if (s->function &&
+		    (s->part ? !strstr(function, s->function) : strcmp(function, s->function)))
 			continue;
 		all |= s->sign;
 	}

@@ -12,6 +12,7 @@
 	X(phases)        \
 	X(peak)          \
 	X(ops)           \
+	X(whatif)        \
 	X(dump)          \
 	X(hta)           \
 	X(kernels)       \

@@ -37,7 +37,8 @@ static void read_divisions(const char *s, uint32_t out[TIDE_SIM_CLASSES])
 		div = strtoull(s, &end, 10);
 		if (end == s)
 			return;
-		if (mib && !(mib & (mib - 1)) && mib <= 32768 && div <= 1u << 20 && !(div & (div - 1)))
+		if (mib && !(mib & (mib - 1)) && mib <= 32768 && div <= 1u << 20 &&
+		    !(div & (div - 1)))
 			out[__builtin_ctzll(mib)] = (uint32_t)div;
 		s = *end == ',' ? end + 1 : end;
 	}

@@ -347,6 +347,7 @@ tide_code tide__sim_run(const tide_requests *q, const tide_sim_config *c, tide_s
 
 	memset(out, 0, sizeof *out);
 	out->config = *c;
+	out->anew = before == TIDE_BEFORE_AGAIN && q->n_blocks;
 	if (s && before == TIDE_BEFORE_KEEP)
 		hold_kept(&room);
 	if (s)

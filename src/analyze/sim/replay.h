@@ -18,18 +18,19 @@ typedef struct tide_sim_result {
 	tide_sim_stats st;     /* at the end, or where it ran out */
 	uint64_t largest_free; /* then */
 	uint64_t inactive_split;
-	bool out;	   /* a request that was served when recorded was not */
-	size_t out_req;	   /* which */
-	uint64_t out_free; /* bytes the device still had then */
-	uint64_t oom_seen; /* recorded out-of-memory requests met ... */
+	bool out;	       /* a request that was served when recorded was not */
+	size_t out_req;	       /* which */
+	uint64_t out_free;     /* bytes the device still had then */
+	uint64_t oom_seen;     /* recorded out-of-memory requests met ... */
 	uint64_t oom_fit_mask; /* bit i: the i-th of the first 64 would have been served */
-	uint64_t oom_fit;  /* ... of which these would have been served */
-	uint64_t checked;  /* check only: recorded segment events met in order ... */
-	bool diverged;	   /* ... until something else was seen */
+	uint64_t oom_fit;      /* ... of which these would have been served */
+	uint64_t checked;      /* check only: recorded segment events met in order ... */
+	bool diverged;	       /* ... until something else was seen */
 	size_t diverged_req;
-	size_t order;	       /* sweep only: position in what was asked for */
-	bool same_settings;    /* sweep only: equal to the recorded ones */
-	char why[200]; /* one line about that */
+	size_t order;	    /* sweep only: position in what was asked for */
+	bool anew;	    /* blocks from before the recording were placed anew */
+	bool same_settings; /* sweep only: equal to the recorded ones */
+	char why[200];	    /* one line about that */
 } tide_sim_result;
 
 /* Replay under the recorded settings with the recorded addresses and refusals as the device's

@@ -43,18 +43,31 @@ static int better(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-static tide_code run_one(const tide_requests *q, const tide_sim_config *c, uint64_t capacity, size_t order,
-			 tide_sim_result *out)
+static tide_code run_one(const tide_requests *q, const tide_sim_config *c, uint64_t capacity,
+			 tide_sim_before before, tide_sweep *out)
 {
 	tide_sim_config use = *c;
-	bool same = tide__sim_same(c, &q->recorded);
+	tide_sim_result *r = &out->v[out->n];
 
 	use.capacity = capacity;
 	use.allowed = use.gc_threshold > 0 ? capacity : 0;
-	tide_code rc = tide__sim_run(q, &use, same ? TIDE_BEFORE_KEEP : TIDE_BEFORE_AGAIN, out);
+	tide_code rc = tide__sim_run(q, &use, before, r);
 
-	out->order = order;
-	out->same_settings = same;
+	r->order = out->n++;
+	r->same_settings = tide__sim_same(c, &q->recorded);
+	return rc;
+}
+
+/* The recorded settings run as they were, and like the others with older blocks placed anew. */
+static tide_code run_both(const tide_requests *q, const tide_sim_config *c, uint64_t capacity,
+			  tide_sweep *out)
+{
+	tide_code rc = TIDE_OK;
+
+	if (tide__sim_same(c, &q->recorded))
+		rc = run_one(q, c, capacity, TIDE_BEFORE_KEEP, out);
+	if (rc == TIDE_OK && (q->n_blocks || !tide__sim_same(c, &q->recorded)))
+		rc = run_one(q, c, capacity, TIDE_BEFORE_AGAIN, out);
 	return rc;
 }
 
@@ -65,16 +78,14 @@ tide_code tide__sim_sweep(tide_requests *q, const tide_sim_config *c, size_t n, 
 	out->recorded_known = q->reserved_max > 0;
 	if (out->recorded_known && tide__sim_check(q, &out->recorded) != TIDE_OK)
 		return tide__nomem(err);
-	out->v = tide__calloc(n, sizeof *out->v);
+	out->v = tide__calloc(2 * n, sizeof *out->v); /* at most two runs each */
 	if (!out->v)
 		return tide__nomem(err);
 	if (!capacity)
 		capacity = q->limit;
-	for (size_t i = 0; i < n; i++) {
-		if (run_one(q, &c[i], capacity, i, &out->v[i]) != TIDE_OK)
+	for (size_t i = 0; i < n; i++)
+		if (run_both(q, &c[i], capacity, out) != TIDE_OK)
 			return tide__nomem(err);
-		out->n++;
-	}
 	if (out->n)
 		qsort(out->v, out->n, sizeof *out->v, better);
 	return TIDE_OK;

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "cli/story.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/stacks.h"
+#include "cli/names.h"
+#include "cli/where.h"
+#include "render/labels.h"
+
+char *tide__stack_line(const tide_model *m, tide_stack_id s, char *buf, size_t n)
+{
+	size_t k;
+	const char *op = tide__stack_op(m, s, &k);
+
+	tide__frame_text(m, tide__stack_face(m, s), buf, n);
+	size_t at = strlen(buf);
+
+	if (op)
+		snprintf(buf + at, n - at, ", in %.*s", (int)(k < 64 ? k : 64), op);
+	return buf;
+}
+
+void tide__stack_json(tide_json *j, const char *key, const tide_model *m, tide_stack_id s)
+{
+	tide__json_key(j, key);
+	tide__json_array(j);
+	for (; s.i; s = m->stacks.parent[s.i]) {
+		uint32_t f = m->stacks.frame[s.i].i;
+
+		tide__json_object(j);
+		tide__json_kstr(j, "function", tide__text(m, m->frames.function[f], NULL));
+		tide__json_kstr(j, "file", tide__text(m, m->frames.file[f], NULL));
+		tide__json_kuint(j, "line", m->frames.line[f]);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
+char *tide__group_line(const tide_groups *g, const tide_model *m, size_t row, char *buf, size_t n)
+{
+	char *text = NULL;
+	size_t len = 0;
+
+	if (g->by == TIDE_BY_STACK && g->rows[row].key)
+		return tide__stack_line(m, (tide_stack_id){ (uint32_t)g->rows[row].key }, buf, n);
+	FILE *f = open_memstream(&text, &len);
+
+	if (f) {
+		tide__groups_label(g, m, row, f);
+		fclose(f);
+	}
+	snprintf(buf, n, "%s", text ? text : "?");
+	free(text);
+	return buf;
+}
+
+bool tide__story_device(const tide_args *a, const tide_value *v, const tide_model *m, uint32_t *out,
+			int *rc)
+{
+	tide_usage u = { 0 };
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+
+	*rc = 2;
+	if (!tide__cli_device(a, v, m, out))
+		return false;
+	if (*out != UINT32_MAX)
+		return true;
+	if (tide__usage(m, UINT64_MAX, 0, &u, &err) != TIDE_OK) {
+		*rc = tide__cli_fail(a->files[0], &err);
+		tide__usage_free(&u);
+		return false;
+	}
+	*out = tide__usage_highest(&u);
+	tide__usage_free(&u);
+	return true;
+}
+
+void tide__grid_out(tide_grid *g, const tide_args *a, int indent)
+{
+	tide__grid_print(g, a->out, &a->style, indent);
+	tide__grid_free(g);
+}
+
+void tide__grid_member(tide_grid *g, tide_json *j, const char *key)
+{
+	tide__json_key(j, key);
+	tide__grid_json(g, j);
+	tide__grid_free(g);
+}
