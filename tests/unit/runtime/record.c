@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The recording API, from the outside: what it promises, row by row, and that whatever is recorded
+ * comes out of the file again, event by event, in order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <tidemark/record.h>
+
+#include "format/events.h"
+#include "format/read.h"
+#include "format/schema.h"
+
+static char path[64];
+
+static int setup(void **state)
+{
+	snprintf(path, sizeof path, "/tmp/tide-record-%d.tide", (int)getpid());
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	tide_stop(NULL);
+	unlink(path);
+	return 0;
+}
+
+static void start(size_t ring_bytes, uint32_t wait_us)
+{
+	tide_options o = TIDE_OPTIONS_INIT;
+	tide_error err = { 0 };
+	o.ring_bytes = ring_bytes;
+	o.full_wait_us = wait_us;
+	if (tide_start(path, &o, &err) != TIDE_OK)
+		fail_msg("%s", err.text);
+}
+
+static tide_stats stop(void)
+{
+	tide_error err = { 0 };
+	if (tide_stop(&err) != TIDE_OK)
+		fail_msg("%s", err.text);
+	char rings[80];
+	snprintf(rings, sizeof rings, "%s-rings", path);
+	assert_int_not_equal(access(rings, F_OK), 0);
+	tide_stats s;
+	tide_stats_get(&s);
+	return s;
+}
+
+/* ---- reading back -------------------------------------------------------------------------- */
+
+typedef struct seen {
+	tide_event *e; /* in file order; LANE left out; `bytes` copied */
+	size_t n, cap;
+	uint64_t records; /* of DEFS chunks */
+} seen;
+
+static void add(seen *s, const tide_event *e)
+{
+	if (s->n == s->cap)
+		s->e = realloc(s->e, (s->cap = s->cap ? 2 * s->cap : 1024) * sizeof *s->e);
+	tide_event *to = &s->e[s->n++];
+	*to = *e;
+	if (e->tag == TIDE_REC_ANNOTATE)
+		to->bytes = memcpy(malloc(e->size + 1), e->bytes, e->size);
+	if (e->tag == TIDE_REC_TENSOR)
+		to->bytes = memcpy(malloc(176), e->bytes, 170); /* 16 varints and padding */
+}
+
+static seen read_back(void)
+{
+	seen s = { 0 };
+	tide_reader *r;
+	tide_error err = { 0 };
+	tide_payload p = { 0 };
+	tide_schema schema;
+	tide__schema_own(&schema);
+	if (tide__reader_open(path, &r, &err) != TIDE_OK)
+		fail_msg("%s", err.text);
+	for (tide_chunk c; tide__reader_next(r, &c, &err) == TIDE_OK && c.head.type;) {
+		assert_int_equal(tide__reader_payload(r, &c, &p, &err), TIDE_OK);
+		s.records += c.head.type == TIDE_CHUNK_DEFS ? c.head.count : 0;
+		if (c.head.type != TIDE_CHUNK_EVENTS)
+			continue;
+		tide_cursor cursor;
+		tide_event some[64];
+		tide__cursor_start(&cursor, &schema, p.bytes, p.n, c.head.ticks);
+		for (size_t n; (n = tide__events_decode(&cursor, some, 64)) != 0;)
+			for (size_t i = 0; i < n; i++)
+				if (some[i].tag != TIDE_REC_LANE)
+					add(&s, &some[i]);
+		assert_false(cursor.bad);
+		assert_int_equal(cursor.records, c.head.count);
+	}
+	assert_int_equal(tide__reader_state(r), TIDE_READER_CLOSED);
+	tide__reader_close(r);
+	tide__payload_free(&p);
+	return s;
+}
+
+static void seen_free(seen *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->e[i].tag == TIDE_REC_ANNOTATE || s->e[i].tag == TIDE_REC_TENSOR)
+			free((void *)(uintptr_t)s->e[i].bytes);
+	free(s->e);
+}
+
+/* ---- options, start and stop --------------------------------------------------------------- */
+
+static void bad_starts(void **state)
+{
+	static const struct {
+		const char *name, *path;
+		size_t size, ring, max;
+		tide_code code;
+	} rows[] = {
+		{ "no path", NULL, sizeof(tide_options), 0, 0, TIDE_EUSAGE },
+		{ "empty path", "", sizeof(tide_options), 0, 0, TIDE_EUSAGE },
+		{ "size not set", "/tmp/x.tide", 0, 0, 0, TIDE_EUSAGE },
+		{ "ring not a power of two", "/tmp/x.tide", sizeof(tide_options), 100000, 0,
+		  TIDE_EUSAGE },
+		{ "ring too small", "/tmp/x.tide", sizeof(tide_options), 32768, 0, TIDE_EUSAGE },
+		{ "ring too large", "/tmp/x.tide", sizeof(tide_options), (size_t)1 << 31, 0,
+		  TIDE_EUSAGE },
+		{ "less than a ring", "/tmp/x.tide", sizeof(tide_options), 1 << 20, 1 << 19,
+		  TIDE_EUSAGE },
+		{ "a directory", "/tmp", sizeof(tide_options), 0, 0, TIDE_EUSAGE },
+		{ "a device", "/dev/null", sizeof(tide_options), 0, 0, TIDE_EUSAGE },
+		{ "no such directory", "/nonexistent/x.tide", sizeof(tide_options), 0, 0,
+		  TIDE_EIO },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tide_options o = { rows[i].size, rows[i].ring, rows[i].max, 0, 0, true };
+		tide_error err = { 0 };
+		tide_code rc = tide_start(rows[i].path, &o, &err);
+		if (rc != rows[i].code || err.code != rc || !err.text[0])
+			fail_msg("%s: %d %s", rows[i].name, rc, err.text);
+		assert_false(tide_recording());
+	}
+	assert_int_not_equal(access("/tmp/x.tide", F_OK), 0);
+}
+
+static void silent_when_not_recording(void **state)
+{
+	errno = 42;
+	assert_int_equal(tide_op_begin(TIDE_NAME("x")), 0);
+	tide_op_end(12345);
+	tide_alloc(1, 1, 1, 0);
+	tide_annotate(1, "text");
+	tide_tensor(1, 1, NULL);
+	assert_int_equal(tide_stop(NULL), TIDE_OK);
+	assert_int_equal(errno, 42);
+}
+
+static void errno_is_left_alone(void **state)
+{
+	errno = 42;
+	start(0, 0);
+	assert_true(tide_recording());
+	tide_mark(TIDE_STEP, tide_intern("errno"), 1); /* the thread's first event */
+	tide_pool_open(tide_device_open(TIDE_ON_HOST, 0, "errno", 0), TIDE_MEM_HEAP, "errno", 0);
+	assert_int_equal(tide_stop(NULL), TIDE_OK);
+	assert_int_equal(errno, 42);
+}
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+static void ids_are_stable(void **state)
+{
+	static const char a[] = "same text", b[] = "same text";
+	tide_name id = tide_name_static(a);
+	assert_int_not_equal(id, 0);
+	assert_int_equal(tide_name_static(b), id);
+	assert_int_equal(tide_intern("same text"), id);
+	assert_int_not_equal(tide_intern("other text"), id);
+	assert_int_equal(tide_intern(NULL), 0);
+	assert_int_equal(tide_intern(""), 0);
+	assert_int_equal(tide_name_static(NULL), 0);
+
+	tide_device d = tide_device_open(TIDE_ON_CUDA, 1, "gpu", 1 << 30);
+	assert_int_equal(tide_device_open(TIDE_ON_CUDA, 1, "gpu", 1 << 30), d);
+	assert_int_not_equal(tide_device_open(TIDE_ON_CUDA, 2, "gpu", 1 << 30), d);
+	tide_stack s = tide_stack_push(0, id, id, 1), t = tide_stack_push(s, id, id, 1);
+	assert_int_equal(tide_stack_push(0, id, id, 1), s);
+	assert_int_not_equal(t, s);
+	assert_int_equal(tide_stack_push(s, id, id, 1), t);
+	start(0, 0);
+	assert_int_equal(tide_intern("same text"), id);
+	stop();
+	assert_int_equal(tide_stack_push(s, id, id, 1), t);
+}
+
+static void every_recording_has_all_definitions(void **state)
+{
+	start(0, 0);
+	tide_mark(TIDE_STEP, tide_intern("one more"), 1);
+	stop();
+	seen first = read_back();
+	start(0, 0);
+	tide_mark(TIDE_STEP, tide_intern("one more"), 1);
+	stop();
+	seen second = read_back();
+	assert_int_equal(first.records, second.records);
+	assert_true(second.records > 1);
+	seen_free(&first);
+	seen_free(&second);
+}
+
+static void long_and_odd_texts(void **state)
+{
+	size_t n = 200000;
+	char *text = malloc(n + 1);
+	memset(text, 'x', n);
+	text[n] = 0;
+	start(0, 0);
+	tide_name id = tide_intern(text); /* cut at 65,535 bytes */
+	text[65535] = 0;
+	assert_int_equal(tide_intern(text), id);
+	text[65534] = 0;
+	assert_int_not_equal(tide_intern(text), id);
+	memset(text, 'y', 8000);
+	tide_annotate(id, text); /* cut at 4,096 */
+	tide_annotate(id, "");
+	tide_annotate(id, "\xff\xfe not UTF-8");
+	stop();
+	seen s = read_back();
+	assert_int_equal(s.n, 3);
+	assert_int_equal(s.e[0].size, 4096);
+	assert_int_equal(s.e[1].size, 0);
+	assert_memory_equal(s.e[2].bytes, "\xff\xfe not UTF-8", 12);
+	seen_free(&s);
+	free(text);
+}
+
+/* ---- ops ----------------------------------------------------------------------------------- */
+
+/* Depth after each record, as a reader counts. */
+static void check_depths(const seen *s, const char *expect)
+{
+	char got[64] = "";
+	uint64_t depth = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		uint8_t tag = s->e[i].tag;
+		depth = tag == TIDE_REC_BEGIN	? depth + 1
+			: tag == TIDE_REC_END	? depth - 1
+			: tag == TIDE_REC_DEPTH ? s->e[i].size
+						: depth;
+		if (tag != TIDE_REC_DEPTH)
+			snprintf(got + strlen(got), sizeof got - strlen(got), "%d", (int)depth);
+	}
+	assert_string_equal(got, expect);
+}
+
+static void ops_nest(void **state)
+{
+	start(0, 0);
+	tide_op a = tide_op_begin(TIDE_NAME("a")), b = tide_op_begin(TIDE_NAME("b"));
+	tide_op c = tide_op_begin_arg(TIDE_NAME("c"), 7);
+	tide_op_end(b); /* and c with it, as after a longjmp */
+	tide_op_end(c);
+	tide_op_end(b); /* both ended already: ignored */
+	tide_op d = tide_op_begin(TIDE_NAME("d"));
+	tide_op_end(b); /* d is at b's depth now: ignored all the same */
+	tide_mark(TIDE_STEP, 0, 0);
+	tide_op_end(d);
+	tide_op_end(a);
+	tide_op_end(a);
+	tide_op_end(0);
+	stop();
+	seen s = read_back();
+	check_depths(&s, "123"
+			 "1"
+			 "2"
+			 "2"
+			 "1"
+			 "0");
+	seen_free(&s);
+}
+
+static jmp_buf out;
+
+static void jumps_out(int n)
+{
+	tide_op op = tide_op_begin(TIDE_NAME("inner"));
+	if (n > 0)
+		jumps_out(n - 1);
+	if (n == 0)
+		longjmp(out, 1);
+	tide_op_end(op);
+}
+
+static void longjmp_needs_only_the_outer_end(void **state)
+{
+	start(0, 0);
+	tide_op op = tide_op_begin(TIDE_NAME("outer"));
+	if (!setjmp(out))
+		jumps_out(2);
+	tide_op_end(op);
+	tide_mark(TIDE_STEP, 0, 0);
+	stop();
+	seen s = read_back();
+	check_depths(&s, "1234"
+			 "0"
+			 "0");
+	seen_free(&s);
+}
+
+static void too_deep_is_counted(void **state)
+{
+	start(0, 0);
+	tide_op first = 0;
+	for (int i = 0; i < 5000; i++) {
+		tide_op op = tide_op_begin(TIDE_NAME("deep"));
+		first = first ? first : op;
+		if ((op != 0) != (i < 4095))
+			fail_msg("op %d: token %u", i, op);
+	}
+	tide_op_end(first);
+	tide_stats s = stop();
+	assert_int_equal(s.lost_other, 5000 - 4095);
+	assert_int_equal(s.events, 4096);
+}
+
+/* ---- values out of range, full rings -------------------------------------------------------- */
+
+static void out_of_range_is_counted(void **state)
+{
+	uint64_t shape[17] = { 0 };
+	tide_tensor_info big = { .ndim = 17, .shape = shape }, null = { .ndim = 1 };
+	start(0, 0);
+	tide_alloc(1, 0, UINT64_C(1) << 48, 0);
+	tide_alloc(4096, 0, 1, 0);
+	tide_free(4096, 0);
+	tide_segment_alloc(4096, 0, 1, 0, 1);
+	tide_segment_free(1, 0, UINT64_MAX);
+	tide_oom(1, UINT64_C(1) << 48, -1);
+	tide_alloc_full(1, 0, UINT64_C(1) << 48, 0, 0, 0);
+	tide_tensor(1, 0, &big);
+	tide_tensor(1, 0, &null);
+	tide_alloc(4095, UINT64_MAX, (UINT64_C(1) << 48) - 1, UINT16_MAX); /* just in range */
+	tide_stats st = stop();
+	assert_int_equal(st.lost_other, 9);
+	assert_int_equal(st.events, 1);
+	seen s = read_back();
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.e[0].addr, UINT64_MAX);
+	assert_int_equal(s.e[0].size, (UINT64_C(1) << 48) - 1);
+	assert_int_equal(s.e[0].stream, UINT16_MAX);
+	assert_int_equal(s.e[0].pool, 4095);
+	seen_free(&s);
+}
+
+/* More threads than rings: each event is kept or counted. */
+static void *one_event(void *arg)
+{
+	pthread_barrier_wait(arg);
+	tide_mark(TIDE_STEP, 0, 0);
+	pthread_barrier_wait(arg);
+	return NULL;
+}
+
+static void too_many_threads(void **state)
+{
+	tide_options o = TIDE_OPTIONS_INIT;
+	o.ring_bytes = 65536;
+	o.max_ring_bytes = 3 * 65536;
+	assert_int_equal(tide_start(path, &o, NULL), TIDE_OK);
+	pthread_t t[8];
+	pthread_barrier_t b;
+	pthread_barrier_init(&b, NULL, 8);
+	for (int i = 0; i < 8; i++)
+		pthread_create(&t[i], NULL, one_event, &b);
+	for (int i = 0; i < 8; i++)
+		pthread_join(t[i], NULL);
+	tide_stats s = stop();
+	assert_int_equal(s.rings, 3);
+	assert_int_equal(s.events, 3);
+	assert_int_equal(s.lost_other, 5);
+}
+
+/* ---- everything comes back ------------------------------------------------------------------ */
+
+static uint64_t seed;
+
+static uint64_t rnd(uint64_t n)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (seed >> 33) % n;
+}
+
+static uint64_t rnd_bits(void)
+{
+	uint64_t x = rnd(1u << 31) << 33 ^ rnd(1u << 31) << 10 ^ rnd(1024);
+	return x >> rnd(64);
+}
+
+static const uint64_t MASK48 = (UINT64_C(1) << 48) - 1;
+
+/* Record one random event and say what must come back. */
+static tide_event record_one(tide_name name, char *text, uint64_t shape[16])
+{
+	tide_event e = { .pool = (uint16_t)rnd(5), .addr = rnd(2) ? rnd(64) * 512 : rnd_bits() };
+	e.size = rnd_bits() & MASK48;
+	e.stream = (uint16_t)(rnd(4) ? 1 : rnd(65536));
+	int kind = (int)rnd(256);
+	switch (rnd(9)) {
+	case 0:
+		e.tag = TIDE_REC_ALLOC;
+		e.requested = e.size;
+		tide_alloc(e.pool, e.addr, e.size, e.stream);
+		break;
+	case 1:
+		e.tag = TIDE_REC_ALLOC;
+		e.name = (uint32_t)rnd(3);
+		e.requested = rnd(2) && e.size ? rnd(e.size) + 1 : e.size;
+		tide_alloc_full(e.pool, e.addr, e.size, e.stream, e.name, e.requested);
+		break;
+	case 2:
+		e.tag = TIDE_REC_FREE;
+		tide_free(e.pool, e.addr);
+		break;
+	case 3:
+		e.tag = TIDE_REC_SEG_ALLOC;
+		e.kind = (uint8_t)kind;
+		tide_segment_alloc(e.pool, e.addr, e.size, e.stream, kind);
+		break;
+	case 4:
+		e.tag = TIDE_REC_SEG_FREE;
+		tide_segment_free(e.pool, e.addr, e.size);
+		break;
+	case 5:
+		e.tag = TIDE_REC_MARK;
+		e.name = name;
+		e.kind = (uint8_t)kind;
+		e.size = rnd_bits();
+		tide_mark(kind, name, (int64_t)e.size);
+		break;
+	case 6:
+		e.tag = TIDE_REC_OOM;
+		e.addr = rnd(2) ? UINT64_MAX : e.addr;
+		tide_oom(e.pool, e.size, (int64_t)e.addr);
+		break;
+	case 7:
+		e.tag = TIDE_REC_ANNOTATE;
+		e.name = name;
+		e.size = rnd(200);
+		memset(text, 'a' + (int)rnd(26), e.size);
+		text[e.size] = 0;
+		tide_annotate(name, text);
+		break;
+	default:
+		e.tag = TIDE_REC_TENSOR;
+		e.name = name;
+		e.size = rnd(17);
+		e.stream = (uint16_t)(rnd(20) | rnd(10) << 8);
+		e.kind = (uint8_t)rnd(3);
+		for (uint64_t i = 0; i < e.size; i++)
+			shape[i] = rnd_bits();
+		tide_tensor_info info = { name,	  e.stream & 0xff, e.stream >> 8,
+					  e.kind, (uint8_t)e.size, shape };
+		tide_tensor(e.pool, e.addr, &info);
+	}
+	return e;
+}
+
+static void assert_same(size_t at, const tide_event *want, const tide_event *got, const char *text,
+			const uint64_t *shape)
+{
+	bool addr = want->tag != TIDE_REC_MARK && want->tag != TIDE_REC_ANNOTATE;
+	bool pool = addr, size = want->tag != TIDE_REC_FREE;
+	bool name = want->tag == TIDE_REC_ALLOC || !addr || want->tag == TIDE_REC_TENSOR;
+	bool stream = want->tag == TIDE_REC_ALLOC || want->tag == TIDE_REC_SEG_ALLOC ||
+		      want->tag == TIDE_REC_TENSOR;
+	bool kind = want->tag == TIDE_REC_SEG_ALLOC || want->tag == TIDE_REC_MARK ||
+		    want->tag == TIDE_REC_TENSOR;
+	if (want->tag != got->tag || (addr && want->addr != got->addr) ||
+	    (pool && want->pool != got->pool) || (size && want->size != got->size) ||
+	    (stream && want->stream != got->stream) || (kind && want->kind != got->kind) ||
+	    (name && want->name != got->name) ||
+	    (want->tag == TIDE_REC_ALLOC && want->requested != got->requested))
+		fail_msg("event %zu: tag %u addr %llx size %llu: came back as tag %u addr %llx "
+			 "size %llu",
+			 at, want->tag, (unsigned long long)want->addr,
+			 (unsigned long long)want->size, got->tag, (unsigned long long)got->addr,
+			 (unsigned long long)got->size);
+	if (want->tag == TIDE_REC_ANNOTATE)
+		assert_memory_equal(got->bytes, text, want->size);
+	const uint8_t *p = got->bytes;
+	for (uint64_t i = 0; want->tag == TIDE_REC_TENSOR && i < want->size; i++) {
+		uint64_t v = 0;
+		for (unsigned shift = 0;; shift += 7) {
+			v |= (uint64_t)(*p & 0x7f) << shift;
+			if (*p++ < 0x80)
+				break;
+		}
+		assert_int_equal(v, shape[i]);
+	}
+}
+
+static void whatever_is_recorded_comes_back(void **state)
+{
+	enum { N = 40000 }; /* many times round the smallest ring */
+	char *text = malloc(256);
+	uint64_t shape[16];
+	start(65536, 10000000);
+	tide_name name = tide_intern("random");
+	seed = 1;
+	for (int i = 0; i < N; i++)
+		record_one(name, text, shape);
+	tide_stats st = stop();
+	assert_int_equal(st.events, N);
+	assert_int_equal(st.lost_full + st.lost_signal + st.lost_other, 0);
+	seen s = read_back();
+	assert_int_equal(s.n, N);
+	seed = 1; /* not recording now: the same calls only say what must be there */
+	for (int i = 0; i < N; i++) {
+		tide_event want = record_one(name, text, shape);
+		assert_same((size_t)i, &want, &s.e[i], text, shape);
+		if (i && s.e[i].ticks < s.e[i - 1].ticks)
+			fail_msg("time goes back at event %d", i);
+	}
+	seen_free(&s);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+		T(bad_starts),
+		T(silent_when_not_recording),
+		T(errno_is_left_alone),
+		T(ids_are_stable),
+		T(every_recording_has_all_definitions),
+		T(long_and_odd_texts),
+		T(ops_nest),
+		T(longjmp_needs_only_the_outer_end),
+		T(too_deep_is_counted),
+		T(out_of_range_is_counted),
+		T(too_many_threads),
+		T(whatever_is_recorded_comes_back),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
