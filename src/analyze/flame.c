@@ -72,7 +72,7 @@ static uint32_t frame_name(builder *b, tide_frame_id id)
 		memcpy(s + nf, " (", 2);
 		memcpy(s + nf + 2, src, ns);
 		nf += 2 + ns;
-		if (m->frames.line[id.i])
+		if (m->frames.line[id.i] && !b->opt->no_lines)
 			nf += (size_t)snprintf(s + nf, 12, ":%" PRIu32, m->frames.line[id.i]);
 		s[nf++] = ')';
 	}

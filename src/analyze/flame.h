@@ -59,6 +59,7 @@ extern const tide_table_desc tide_nodes_desc;
 typedef struct tide_flame_options {
 	tide_flame_kind kind;
 	bool merge;	  /* CPU: one tree for all lanes, no level for the thread */
+	bool no_lines;	  /* MEMORY: frames are function and file, without the line */
 	bool merge_steps; /* "ProfilerStep#7" is called "ProfilerStep#*" */
 	bool allocated;	  /* MEMORY: weigh by all bytes ever allocated, not by those at the peak */
 	tide_flame_by by; /* MEMORY: AUTO = by stack when any allocation has one */

@@ -19,6 +19,7 @@
 	X(critical_path) \
 	X(timeline)      \
 	X(flame)         \
+	X(diff)          \
 	X(export)        \
 	X(completion)    \
 	X(help)

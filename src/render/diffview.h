@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A diff as text and JSON. */
+#ifndef TIDE_RENDER_DIFFVIEW_H
+#define TIDE_RENDER_DIFFVIEW_H
+
+#include "analyze/diff.h"
+#include "render/grid.h"
+
+/* "12.34 MiB", "1.234 ms", "1,234"; with a sign for changes. Returns buf. */
+char *tide__unit_text(char *buf, size_t n, tide_unit unit, int64_t v, bool sign);
+/* b against a in percent of a; NaN (unknown) when a is 0. */
+double tide__change_pct(uint64_t a, uint64_t b);
+
+/* The figures, one row each: A, B, change. NULL on exhaustion. */
+tide_grid *tide__diff_metrics(const tide_diff *d);
+/* "metrics": {"peak": {"a", "b", "delta", "pct", "unit"}, ..}; unknown values are null. */
+void tide__diff_metrics_json(const tide_diff *d, tide_json *j);
+
+/* The first `top` rows (0 = all) that are not the same. NULL on exhaustion. */
+tide_grid *tide__diff_rows(const tide_diff *d, tide_diff_kind kind, size_t top);
+
+#endif
