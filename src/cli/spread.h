@@ -4,7 +4,7 @@
  * sends the work (options and list of files) to all, every process does its share, and process 0
  * takes the results in the list's order: its output is byte for byte that of a single process.
  *
- * The transport is three functions, so that nothing here knows MPI (src/mpi/main.c does). */
+ * The transport is three functions, so that nothing here knows MPI (mpi_main.c does). */
 #ifndef TIDE_CLI_SPREAD_H
 #define TIDE_CLI_SPREAD_H
 

@@ -51,8 +51,6 @@ static int64_t all_time(const tide_hta *sum)
 tide_grid *tide__grid_kernels(const tide_hta *sum, size_t top)
 {
 	static const tide_grid_col cols[] = {
-		{ "name", "Kernel", TIDE_CELL_TEXT },
-		{ "type", "Type", TIDE_CELL_TEXT },
 		{ "pct", "Share", TIDE_CELL_PCT },
 		STAT_COLS,
 		{ "p50_ns", "p50", TIDE_CELL_NS },
@@ -60,18 +58,20 @@ tide_grid *tide__grid_kernels(const tide_hta *sum, size_t top)
 		{ "p95_ns", NULL, TIDE_CELL_NS },
 		{ "p99_ns", "p99", TIDE_CELL_NS },
 		{ "custom_collective", NULL, TIDE_CELL_COUNT },
+		{ "type", "Type", TIDE_CELL_TEXT },
+		{ "name", "Kernel", TIDE_CELL_TEXT }, /* last: names are long */
 	};
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
 	int64_t all = all_time(sum);
 	for (size_t i = 0; i < limit(sum->kernels.n, top); i++) {
 		const tide_hta_kernel *k = &sum->kernels.v[i];
-		name_cell(g, sum, k->name);
-		tide__grid_text(g, tide__gpu_type_text[k->type]);
 		tide__grid_real(g, tide__share_pct(tide__stat_sum(&k->dur), all));
 		stat_cells(g, &k->dur);
 		for (int p = 0; p < TIDE_PCTS; p++)
 			k->pct_known ? tide__grid_int(g, k->pct[p]) : tide__grid_none(g);
 		tide__grid_uint(g, k->custom);
+		tide__grid_text(g, tide__gpu_type_text[k->type]);
+		name_cell(g, sum, k->name);
 	}
 	return g;
 }
@@ -116,26 +116,26 @@ static void op_cell(tide_grid *g, const tide_hta *sum, tide_str name, unsigned w
 tide_grid *tide__grid_ops(const tide_hta *sum, size_t top)
 {
 	static const tide_grid_col cols[] = {
-		{ "op", "Op", TIDE_CELL_TEXT },
 		{ "pct", "Share", TIDE_CELL_PCT },
 		STAT_COLS,
+		{ "op", "Op", TIDE_CELL_TEXT },
 	};
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
 	for (size_t i = 0; i < limit(sum->ops.n, top); i++) {
 		const tide_hta_op *o = &sum->ops.v[i];
-		op_cell(g, sum, o->name, o->why);
 		tide__grid_real(g, tide__share_pct(tide__stat_sum(&o->dur), all_time(sum)));
 		stat_cells(g, &o->dur);
+		op_cell(g, sum, o->name, o->why);
 	}
 	return g;
 }
 
 static void pair_row(tide_grid *g, const tide_hta *sum, const tide_hta_op_kernel *p)
 {
+	stat_cells(g, &p->dur);
+	tide__grid_text(g, tide__gpu_type_text[p->type]);
 	op_cell(g, sum, p->op, p->why);
 	name_cell(g, sum, p->kernel);
-	tide__grid_text(g, tide__gpu_type_text[p->type]);
-	stat_cells(g, &p->dur);
 }
 
 /* Is the pair's op among the `top` first (0 = all)? */
@@ -150,10 +150,10 @@ static bool shown_op(const tide_hta *sum, const tide_hta_op_kernel *p, size_t to
 tide_grid *tide__grid_op_kernels(const tide_hta *sum, size_t top, size_t each)
 {
 	static const tide_grid_col cols[] = {
+		STAT_COLS,
+		{ "type", "Type", TIDE_CELL_TEXT },
 		{ "op", "Op", TIDE_CELL_TEXT },
 		{ "kernel", "Kernel", TIDE_CELL_TEXT },
-		{ "type", "Type", TIDE_CELL_TEXT },
-		STAT_COLS,
 	};
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
 	size_t of_op = 0;
@@ -210,11 +210,11 @@ tide_grid *tide__grid_apis(const tide_hta *sum)
 tide_grid *tide__grid_annotations(const tide_hta *sum, size_t top)
 {
 	static const tide_grid_col cols[] = {
-		{ "name", "Annotation", TIDE_CELL_TEXT },
 		{ "side", "Side", TIDE_CELL_TEXT },
 		STAT_COLS,
 		{ "gpu_rows", "Device rows", TIDE_CELL_COUNT },
 		{ "gpu_sum_ns", "Device time", TIDE_CELL_NS },
+		{ "name", "Annotation", TIDE_CELL_TEXT },
 	};
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
 	size_t shown[2] = { 0 };
@@ -222,7 +222,6 @@ tide_grid *tide__grid_annotations(const tide_hta *sum, size_t top)
 		const tide_hta_annotation *a = &sum->annotations.v[i];
 		if (top && shown[a->gpu & 1]++ >= top)
 			continue;
-		name_cell(g, sum, a->name);
 		tide__grid_text(g, a->gpu ? "gpu" : "cpu");
 		stat_cells(g, &a->dur);
 		if (a->gpu) {
@@ -232,6 +231,7 @@ tide_grid *tide__grid_annotations(const tide_hta *sum, size_t top)
 			tide__grid_uint(g, a->rows);
 			tide__grid_int(g, a->rows_ns);
 		}
+		name_cell(g, sum, a->name);
 	}
 	return g;
 }
