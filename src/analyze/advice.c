@@ -104,14 +104,14 @@ static bool small_kernels(const tide_hta_job *job, tide_advice *a)
 	return true;
 }
 
-/* What to do about a kernel of this name. */
+/* What else to do about a kernel of this name. */
 static const char *for_kernel(const char *name)
 {
 	if (strcasestr(name, "gemm") || strcasestr(name, "matmul"))
-		return "Consider using torch.compile or Tensor Cores";
+		return " Consider using torch.compile or Tensor Cores.";
 	if (strcasestr(name, "elementwise"))
-		return "Multiple elementwise ops - consider kernel fusion";
-	return "Consider optimizing this specific kernel or finding alternatives";
+		return " Multiple elementwise ops - consider kernel fusion.";
+	return "";
 }
 
 static bool dominating(const tide_hta_job *job, tide_advice *a)
@@ -131,7 +131,7 @@ static bool dominating(const tide_hta_job *job, tide_advice *a)
 	TEXT(a,
 	     "Kernel '%s' dominates (%.1f%% of GPU time). Consider optimizing this specific kernel "
 	     "or "
-	     "finding alternatives. %s. [%.1f%% of the time of the 20 longest kernels > 50%%]",
+	     "finding alternatives.%s [%.1f%% of the time of the 20 longest kernels > 50%%]",
 	     name, a->value, for_kernel(tide__hta_str(s, s->kernels.v[0].name, NULL)), a->value);
 	return true;
 }
