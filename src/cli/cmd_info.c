@@ -36,8 +36,8 @@ static size_t tables_of(const tide_model *m, struct table *t)
 static tide_grid *processes(const tide_model *m)
 {
 	static const tide_grid_col cols[] = {
-		{ "pid", "Pid", TIDE_CELL_COUNT },   { "parent_pid", NULL, TIDE_CELL_COUNT },
-		{ "rank", "Rank", TIDE_CELL_COUNT }, { "world", "World", TIDE_CELL_COUNT },
+		{ "pid", "Pid", TIDE_CELL_PLAIN },   { "parent_pid", NULL, TIDE_CELL_PLAIN },
+		{ "rank", "Rank", TIDE_CELL_PLAIN }, { "world", "World", TIDE_CELL_PLAIN },
 		{ "host", "Host", TIDE_CELL_TEXT },  { "command", "Command", TIDE_CELL_TEXT },
 	};
 	tide_grid *g = tide__grid_new(cols, 6);
@@ -93,8 +93,8 @@ static tide_grid *pools(const tide_model *m)
 static tide_grid *lanes(const tide_model *m)
 {
 	static const tide_grid_col cols[] = {
-		{ "kind", "Kind", TIDE_CELL_TEXT },	{ "number", "Number", TIDE_CELL_COUNT },
-		{ "name", "Name", TIDE_CELL_TEXT },	{ "process", "Process", TIDE_CELL_COUNT },
+		{ "kind", "Kind", TIDE_CELL_TEXT },	{ "number", "Number", TIDE_CELL_PLAIN },
+		{ "name", "Name", TIDE_CELL_TEXT },	{ "process", "Process", TIDE_CELL_PLAIN },
 		{ "device", "Device", TIDE_CELL_TEXT },
 	};
 	tide_grid *g = tide__grid_new(cols, 5);
@@ -171,7 +171,7 @@ static void print_text(const tide_args *a, const tide_model *m)
 	fprintf(a->out, "duration  %s\n", tide__fmt_ns(buf, sizeof buf, (double)m->t_end));
 	fprintf(a->out, "started   %s\n",
 		m->wall_known ? tide__wall_text(m->wall0_ns, buf, sizeof buf) : "unknown");
-	fprintf(a->out, "in memory %s\n",
+	fprintf(a->out, "model     %s in memory\n",
 		tide__fmt_bytes(buf, sizeof buf, (double)tide__model_bytes(m)));
 	section(a, "processes", processes(m));
 	section(a, "devices", devices(m));

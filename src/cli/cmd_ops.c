@@ -152,11 +152,22 @@ static void node_row(struct report *r, uint32_t node, size_t depth)
 	tide__grid_uint(r->g, depth);
 }
 
-static void more_row(struct report *r, size_t left, size_t depth)
+/* What a row that is not shown adds to the "(N more)" row. */
+static void fold(tide_op_row *to, const tide_op_row *r)
+{
+	to->count += r->count;
+	to->all.ns += r->all.ns;
+	to->self.ns += r->self.ns;
+	to->all.alloc_bytes += r->all.alloc_bytes;
+	to->all.free_bytes += r->all.free_bytes;
+	if (r->peak > to->peak)
+		to->peak = r->peak;
+}
+
+static void more_row(struct report *r, const tide_op_row *rest, size_t left, size_t depth)
 {
 	char text[128];
-	for (int k = 0; k < 11; k++)
-		tide__grid_none(r->g);
+	figures(r->g, rest);
 	snprintf(text, sizeof text, "%*s(%zu more)", (int)(depth < 40 ? depth * 2 : 80), "", left);
 	tide__grid_text(r->g, text);
 	for (int k = 12; k < N_COLS; k++)
@@ -185,6 +196,14 @@ static bool children(struct report *r, uint32_t node, struct level *l)
 	return true;
 }
 
+static void more_nodes(struct report *r, const struct level *l, size_t depth)
+{
+	tide_op_row rest = { 0 };
+	for (size_t i = l->at; i < l->n; i++)
+		fold(&rest, &r->tree.rows[l->items[i].at]);
+	more_row(r, &rest, l->n - l->at, depth);
+}
+
 /* Depth first, without recursion: input decides how deep it goes. */
 static bool walk(struct report *r)
 {
@@ -197,7 +216,7 @@ static bool walk(struct report *r)
 		bool full = l->at == r->top && l->at < l->n;
 		if (l->at == l->n || full) {
 			if (full && !r->a->opt[O_JSON].set)
-				more_row(r, l->n - l->at, n - 1);
+				more_nodes(r, l, n - 1);
 			free(l->items);
 			n--;
 			continue;
@@ -233,6 +252,9 @@ static bool flat_rows(struct report *r)
 		items[i] = item_of(r, &r->flat.rows[i], r->flat.names[i], (uint32_t)i);
 	if (r->sort != S_ORDER)
 		qsort(items, n, sizeof *items, compare);
+	tide_op_row rest = { 0 };
+	for (size_t i = r->top; i < n; i++)
+		fold(&rest, &r->flat.rows[items[i].at]);
 	for (size_t i = 0; i < n && i < r->top; i++) {
 		figures(r->g, &r->flat.rows[items[i].at]);
 		name_text(r->g, r, r->flat.names[items[i].at], 0);
@@ -240,7 +262,7 @@ static bool flat_rows(struct report *r)
 			tide__grid_none(r->g);
 	}
 	if (n > r->top && !r->a->opt[O_JSON].set)
-		more_row(r, n - r->top, 0);
+		more_row(r, &rest, n - r->top, 0);
 	free(items);
 	return true;
 }
@@ -253,7 +275,7 @@ static void outside_note(const struct report *r)
 	char alloc[32], freed[32], n[32], k[32];
 	if (!s->allocs && !s->frees)
 		return;
-	fprintf(r->a->out, "\noutside any op: %s allocations (%s), %s frees (%s)\n",
+	fprintf(r->a->out, "\noutside any op: allocations %s (%s), frees %s (%s)\n",
 		tide__fmt_count(n, sizeof n, (int64_t)s->allocs),
 		tide__fmt_bytes(alloc, sizeof alloc, (double)s->alloc_bytes),
 		tide__fmt_count(k, sizeof k, (int64_t)s->frees),

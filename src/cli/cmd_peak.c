@@ -192,7 +192,7 @@ static void print_head(const tide_args *a, const struct answer *x)
 			      tide__fmt_bytes(bytes, sizeof bytes, (double)l->peak),
 			      tide__fmt_ns(t, sizeof t, (double)l->peak_t));
 	tide__fmt_count(count, sizeof count, (int64_t)x->alive.n);
-	fprintf(a->out, "%s allocations alive, %s asked for", count,
+	fprintf(a->out, "%s allocation%s alive, %s asked for", count, x->alive.n == 1 ? "" : "s",
 		tide__fmt_bytes(bytes, sizeof bytes, (double)x->requested));
 	if (l->segments && (!x->at.chosen || x->at.at_peak))
 		fprintf(a->out, ", %s reserved",
@@ -218,7 +218,8 @@ static void print_text(const tide_args *a, const struct answer *x)
 static void json_level(tide_json *j, const tide_model *m, uint32_t d, const tide_level *l)
 {
 	char name[64];
-	tide__json_kstr(j, "device", tide__device_name(m, d, name, sizeof name));
+	tide__json_kstr(j, "device",
+			l->allocs || d ? tide__device_name(m, d, name, sizeof name) : NULL);
 	tide__json_kuint(j, "peak_bytes", l->peak);
 	tide__json_kint(j, "peak_time_ns", l->peak_t);
 	if (l->segments)

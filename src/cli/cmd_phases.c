@@ -111,6 +111,14 @@ static void l1_line(const struct report *r, size_t phase, size_t at)
 		mb(l[at].top));
 }
 
+/* A pool beside a device's first one that held nothing in this phase: its lines are left out. */
+static bool idle(const struct report *r, size_t k, const tide_phase_level *l)
+{
+	const tide_scope *s = r->p->scopes;
+	return k && s[k].kind == TIDE_SCOPE_POOL && s[k].device == s[k - 1].device && !l->top &&
+	       !l->allocs;
+}
+
 static void print_phase(const struct report *r, size_t n)
 {
 	uint32_t mark = r->p->phases[n].mark;
@@ -122,8 +130,9 @@ static void print_phase(const struct report *r, size_t n)
 	fputs(r->a->style.color ? " ---\033[0m\n" : " ---\n", r->a->out);
 	for (size_t k = 0; k < r->p->n_scopes; k++) {
 		const tide_scope *s = &r->p->scopes[k];
-		if (in_text(r, s))
-			main_lines(r, s, &r->p->levels[n * r->p->n_scopes + k]);
+		const tide_phase_level *l = &r->p->levels[n * r->p->n_scopes + k];
+		if (in_text(r, s) && !idle(r, k, l))
+			main_lines(r, s, l);
 	}
 	for (size_t k = 0; k < r->p->n_scopes; k++)
 		if (r->p->scopes[k].kind == TIDE_SCOPE_L1 &&

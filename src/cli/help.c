@@ -17,26 +17,25 @@ static void spell(const tide_option *o, char *buf, size_t n)
 		 list ? "WORD" : arg);
 }
 
-/* Words of `text` from column `col` on, broken before column 100, continued at `indent`. */
-static void wrap(FILE *out, const char *text, int col, int indent)
+/* Words of `text`, the first at column `indent`, broken before column 100. */
+static void wrap(FILE *out, const char *text, int indent)
 {
+	int col = indent;
 	while (*text) {
 		size_t n = strcspn(text, " \n");
-		if (col > indent && col + (int)n > 98) {
+		bool first = col == indent;
+		if (!first && col + 1 + (int)n > 98) {
 			fprintf(out, "\n%*s", indent, "");
 			col = indent;
+			first = true;
 		}
-		fwrite(text, 1, n, out);
-		col += (int)n;
+		col += fprintf(out, "%s%.*s", first ? "" : " ", (int)n, text);
 		text += n;
-		if (*text == '\n') {
-			fprintf(out, "\n%*s", text[1] == '\n' || !text[1] ? 0 : indent, "");
-			col = indent;
-		} else if (*text == ' ') {
-			fputc(' ', out);
-			col++;
-		}
-		text += *text != 0;
+		for (; *text == ' ' || *text == '\n'; text++)
+			if (*text == '\n') {
+				fprintf(out, "\n%*s", text[1] == '\n' || !text[1] ? 0 : indent, "");
+				col = indent;
+			}
 	}
 	fputc('\n', out);
 }
@@ -52,17 +51,17 @@ static void option_line(const tide_option *o, FILE *out)
 	char text[800];
 	snprintf(text, sizeof text, "%s%s%s%s", o->help, o->kind == TIDE_OPT_ENUM ? ": " : "",
 		 o->kind == TIDE_OPT_ENUM ? o->arg : "", o->many ? " (may be repeated)" : "");
-	wrap(out, text, COL, COL);
+	wrap(out, text, COL);
 }
 
 void tide__help_command(const tide_command *c, FILE *out)
 {
 	static const tide_option help = { "help", 'h', TIDE_OPT_FLAG, NULL, "print this help" };
 	fprintf(out, "usage: tidemark %s %s\n\n", c->name, c->usage);
-	wrap(out, c->summary, 0, 0);
+	wrap(out, c->summary, 0);
 	if (c->help) {
 		fputc('\n', out);
-		wrap(out, c->help, 0, 0);
+		wrap(out, c->help, 0);
 	}
 	fputs("\noptions:\n", out);
 	for (size_t i = 0; i < c->n_options; i++)
@@ -76,7 +75,7 @@ void tide__help_program(FILE *out)
 	      "Tidemark shows what a program did with memory and time.\n\ncommands:\n",
 	      out);
 	for (const tide_command *const *c = tide__commands; *c; c++)
-		fprintf(out, "  %-12s %s\n", (*c)->name, (*c)->summary);
+		fprintf(out, "  %-14s %s\n", (*c)->name, (*c)->summary);
 	fputs("\n`tidemark help COMMAND` or `tidemark COMMAND --help` explains one.\n"
 	      "`tidemark --version` prints the version.\n",
 	      out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Loading a trace for a command, with progress on a terminal, and telling what was lost. */
+/* Loading a trace for a command, with progress on a terminal. "-" is standard input. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,82 +105,4 @@ tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 		return NULL;
 	}
 	return m;
-}
-
-/* ---- losses ---- */
-
-static const struct loss {
-	const char *key;
-	const char *one, *many; /* after the number */
-} losses[] = {
-	{ "loss.events", "event was lost", "events were lost" },
-	{ "loss.full", "event was lost: a ring was full", "events were lost: a ring was full" },
-	{ "loss.signal", "event was lost: a signal handler interrupted the recorder",
-	  "events were lost: a signal handler interrupted the recorder" },
-	{ "loss.unknown_frees", "free of an address that was not allocated was left out",
-	  "frees of addresses that were not allocated were left out" },
-	{ "loss.records", "record was skipped", "records were skipped" },
-};
-
-/* The part of a fact's key after "loss.", or NULL when it is not a loss or lost nothing. */
-static const char *loss_key(const tide_model *m, size_t i)
-{
-	const char *key = tide__text(m, m->facts.key[i], NULL);
-	bool nothing = !m->facts.text[i].i && !m->facts.number[i];
-	return strncmp(key, "loss.", 5) || nothing ? NULL : key + 5;
-}
-
-static void print_loss(FILE *out, const tide_model *m, size_t i)
-{
-	const char *key = tide__text(m, m->facts.key[i], NULL);
-	char buf[400], num[32];
-	size_t n;
-	if (m->facts.text[i].i) {
-		const char *text = tide__text(m, m->facts.text[i], &n);
-		fprintf(out, "note: %s: %s", key, tide__fmt_name(buf, sizeof buf, text, n, 0));
-		return;
-	}
-	tide__fmt_count(num, sizeof num, m->facts.number[i]);
-	for (size_t k = 0; k < sizeof losses / sizeof *losses; k++)
-		if (!strcmp(losses[k].key, key)) {
-			fprintf(out, "note: %s %s", num,
-				m->facts.number[i] == 1 ? losses[k].one : losses[k].many);
-			return;
-		}
-	fprintf(out, "note: %s: %s", tide__fmt_name(buf, sizeof buf, key, strlen(key), 0), num);
-}
-
-void tide__cli_losses(const tide_args *a, const tide_model *m)
-{
-	bool first = true;
-	for (size_t i = 0; i < m->facts.n; i++) {
-		if (!loss_key(m, i))
-			continue;
-		if (first)
-			fputc('\n', a->out);
-		first = false;
-		fputs(a->style.color ? "\033[33m" : "", a->out);
-		print_loss(a->out, m, i);
-		fputs(a->style.color ? "\033[0m\n" : "\n", a->out);
-	}
-}
-
-void tide__cli_losses_json(tide_json *j, const tide_model *m)
-{
-	tide__json_key(j, "losses");
-	tide__json_object(j);
-	for (size_t i = 0; i < m->facts.n; i++) {
-		const char *key = loss_key(m, i);
-		size_t n;
-		if (!key)
-			continue;
-		tide__json_key(j, key);
-		if (m->facts.text[i].i) {
-			const char *text = tide__text(m, m->facts.text[i], &n);
-			tide__json_strn(j, text, n);
-		} else {
-			tide__json_int(j, m->facts.number[i]);
-		}
-	}
-	tide__json_object_end(j);
 }

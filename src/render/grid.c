@@ -161,6 +161,9 @@ static char *show(char *buf, size_t n, const struct cell *c, tide_cell type)
 	case TIDE_CELL_REAL:
 		snprintf(buf, n, "%.2f", v);
 		return buf;
+	case TIDE_CELL_PLAIN:
+		snprintf(buf, n, "%" PRId64, c->i);
+		return buf;
 	case TIDE_CELL_HEX:
 		snprintf(buf, n, "0x%" PRIx64, c->u);
 		return buf;

@@ -29,6 +29,7 @@ typedef enum tide_cell {
 	TIDE_CELL_PCT,	 /* double; text 12.3 %, JSON 4 decimals */
 	TIDE_CELL_REAL,	 /* double; text %.2f */
 	TIDE_CELL_HEX,	 /* address; text 0x7f.., JSON integer */
+	TIDE_CELL_PLAIN, /* integer that is a name: pid, rank; no grouping */
 } tide_cell;
 
 typedef struct tide_grid_col {

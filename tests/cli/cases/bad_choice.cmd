@@ -1,0 +1,1 @@
+tidemark peak --group-by colour train.tide

@@ -1,0 +1,1 @@
+tidemark memory --at noon train.tide

@@ -1,0 +1,1 @@
+tidemark completion bash > c.sh && bash -n c.sh && source c.sh && COMP_WORDS=(tidemark peak --gr) COMP_CWORD=2 && _tidemark && echo "${COMPREPLY[@]}"; COMP_WORDS=(tidemark peak --group-by "") COMP_CWORD=3; _tidemark; echo "${COMPREPLY[@]}"; COMP_WORDS=(tidemark pea) COMP_CWORD=1; _tidemark; echo "${COMPREPLY[@]}"; tidemark completion zsh

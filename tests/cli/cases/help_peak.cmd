@@ -1,0 +1,1 @@
+tidemark help peak

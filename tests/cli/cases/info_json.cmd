@@ -1,0 +1,1 @@
+tidemark info --json train.tide

@@ -1,0 +1,1 @@
+tidemark peak --json lossy.tide

@@ -1,0 +1,1 @@
+COLUMNS=80 tidemark memory train.tide

@@ -1,0 +1,1 @@
+LC_ALL=C COLUMNS=80 tidemark memory --device cuda:0 train.tide

@@ -1,0 +1,1 @@
+tidemark peak --device cuda:9 train.tide

@@ -1,0 +1,1 @@
+tidemark ops train.tide

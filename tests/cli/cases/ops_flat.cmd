@@ -1,0 +1,1 @@
+tidemark ops --flat --sort self -n 3 train.tide

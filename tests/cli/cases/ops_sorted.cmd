@@ -1,0 +1,1 @@
+tidemark ops --sort name --depth 2 --top 1 --device tt:0 train.tide

@@ -1,0 +1,1 @@
+tidemark phases -o out.txt phases.tide && cat out.txt && ls

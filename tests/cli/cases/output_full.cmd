@@ -1,0 +1,1 @@
+tidemark dump train.tide > /dev/full

@@ -1,0 +1,1 @@
+tidemark peak train.tide

@@ -1,0 +1,1 @@
+tidemark peak --device tt:0 train.tide

@@ -1,0 +1,1 @@
+tidemark peak --json train.tide

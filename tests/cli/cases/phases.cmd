@@ -1,0 +1,1 @@
+tidemark phases train.tide

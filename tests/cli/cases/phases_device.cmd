@@ -1,0 +1,1 @@
+tidemark phases --device tt:0 train.tide

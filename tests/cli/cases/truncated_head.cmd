@@ -1,0 +1,1 @@
+head -c 20 train.tide > cut.tide; tidemark info cut.tide
