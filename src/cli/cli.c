@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "cli/options.h"
+#include "cli/spread.h"
 
 #ifndef TIDE_VERSION
 #define TIDE_VERSION "unknown"
@@ -98,7 +99,7 @@ static int width_of(int fd, bool tty)
 static tide_style style_of(FILE *out)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-	bool tty = isatty(fileno(out));
+	bool tty = !tide__spread && isatty(fileno(out)); /* mpirun shows a terminal of its own */
 	return (tide_style){
 		.color = tty && !(no_color && *no_color) && !(term && !strcmp(term, "dumb")),
 		.width = width_of(fileno(out), tty),

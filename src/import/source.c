@@ -248,7 +248,7 @@ static tide_code read_gzip(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 			continue;
 		if (!s->eof)
 			rc = refill(s);
-		if (rc == TIDE_OK && !s->have)
+		if (rc == TIDE_OK && s->at == s->have)
 			rc = s->failed = tide__fail(&s->why, TIDE_ETRUNC, s->consumed,
 						    "gzip data end early");
 	}
