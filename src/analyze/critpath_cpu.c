@@ -192,7 +192,7 @@ static struct keyed *cpu_rows(const crit *c, size_t *n)
 	*n = 0;
 	for (uint32_t i = 0; k && i < c->f->n; i++) {
 		tide_lane_id lane = c->m->spans.lane[c->f->span[i].i];
-		if (!c->in[i] || c->m->lanes.kind[lane.i] == TIDE_LANE_STREAM)
+		if (!c->in[i] || c->m->lanes.kind[lane.i] != TIDE_LANE_THREAD)
 			continue;
 		int64_t tid = c->m->lanes.number[lane.i], dur = c->f->dur[i] > 0 ? c->f->dur[i] : 0;
 		k[(*n)++] = (struct keyed){ c->m->processes.pid[c->m->lanes.process[lane.i].i],

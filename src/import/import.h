@@ -26,8 +26,7 @@ enum { /* hints: an importer may skip what is not wanted to save memory, never c
 	TIDE_WANT_ARGS = 4, /* span_src, for fetching arguments later */
 	TIDE_WANT_FLOWS = 8,
 	TIDE_WANT_RAW = 16, /* Kineto only, never implied by 0: keep "event", "correlation" and "stream" of
-			     * every span as attributes, and the facts kineto.ts0_ns (raw ts of t = 0) and
-			     * kineto.ts_decimals (1 when any ts has a decimal point) */
+			     * every span as attributes, and the fact kineto.ts0_ns (raw ts of t = 0) */
 };
 
 typedef struct tide_importer {

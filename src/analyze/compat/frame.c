@@ -14,7 +14,8 @@
 
 /* ---- names ---- */
 
-const char *const tide__compat_type_names[4] = { "COMMUNICATION", "MEMORY", "COMPUTATION", "OTHER" };
+const char *const tide__compat_type_names[4] = { "COMMUNICATION", "MEMORY", "COMPUTATION",
+						 "OTHER" };
 
 static bool starts(const char *s, const char *with)
 {
@@ -139,6 +140,16 @@ static void times(const tide_model *m, uint32_t s, int64_t ts0, bool decimals, i
 	*dur = (int64_t)floor(end) - *ts;
 }
 
+/* Does any start stand between two microseconds? Then HTA's column is one of doubles, and it
+ * rounds. */
+static bool has_decimals(const tide_model *m, int64_t ts0)
+{
+	for (size_t s = 1; s < m->spans.n; s++)
+		if ((m->spans.t0[s] + ts0) % 1000)
+			return true;
+	return false;
+}
+
 struct raw {
 	tide_str event, stream, corr;
 };
@@ -186,7 +197,7 @@ static tide_code fill(const tide_model *m, tide_compat_frame *f, tide_error *err
 	}
 	qsort(o, n, sizeof *o, by_event);
 	int64_t ts0 = fact(m, "kineto.ts0_ns", 0);
-	bool decimals = fact(m, "kineto.ts_decimals", 0) != 0;
+	bool decimals = has_decimals(m, ts0);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t s = o[i].span;
 		f->span[i] = (tide_span_id){ s };
@@ -354,7 +365,7 @@ static bool drop(const tide_model *m, tide_compat_frame *f, bool keep_last)
 }
 
 tide_code tide__compat_frame_build(const tide_model *m, bool keep_last, tide_compat_frame *out,
-				tide_error *err)
+				   tide_error *err)
 {
 	*out = (tide_compat_frame){ 0 };
 	tide_code rc = fill(m, out, err);

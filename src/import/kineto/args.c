@@ -69,7 +69,9 @@ static bool take(kin_parser *c, kin_event *e, kin_slice key, kin_slice v)
 	}
 	uint32_t cats;
 	const char *text = tide__kin_key_text(k, &cats);
-	if (!(cats & KIN_COLL))
+	bool handle =
+		k == KIN_KEY_STREAM && v.n > 1 && c->s.b[v.at + 1] == 'x'; /* "0x7f..": no number */
+	if (!(cats & KIN_COLL) && !handle)
 		take_number(c, e, k, v);
 	else if (k == KIN_KEY_COLL_NAME)
 		e->has |= UINT64_C(1) << k;

@@ -214,6 +214,19 @@ static bool put_attrs(kin_build *b, uint32_t span, const kin_attr *a, size_t n)
 	return true;
 }
 
+/* The event's number in the file, from 0. */
+static bool put_event(kin_build *b, uint32_t span, uint32_t index)
+{
+	size_t row;
+	tide_str key = tide__str(b->m, "event");
+	if (!key.i || !tide__table_push(&b->m->attrs, &tide_attrs_desc, &row))
+		return false;
+	b->m->attrs.span[row].i = span;
+	b->m->attrs.key[row] = key;
+	b->m->attrs.number[row] = (int64_t)(b->events + index);
+	return true;
+}
+
 static bool put_ref(kin_build *b, uint32_t span, uint64_t id, unsigned what)
 {
 	kin_ref *r = KIN_PUSH(b, refs);
@@ -242,6 +255,8 @@ static bool add_span(kin_build *b, const kin_row *r, const kin_attr *a)
 		    !put_ref(b, i, id, r->flags))
 			return false;
 	}
+	if (b->want & TIDE_WANT_RAW && !put_event(b, i, r->index))
+		return false;
 	return put_attrs(b, i, a, r->n_attrs);
 }
 

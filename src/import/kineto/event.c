@@ -134,6 +134,7 @@ static kin_row *new_row(kin_parser *c, const kin_event *e, kin_kind kind)
 			.kind = (uint8_t)kind,
 			.cat = e->cat,
 			.src = c->base + e->at,
+			.index = (uint32_t)(c->out->events - 1),
 			.n_attrs = (uint32_t)(c->out->n_attrs - e->attr0) };
 	return r;
 }
@@ -243,6 +244,19 @@ static void set_ids(const kin_event *e, kin_row *r)
 		set_ext(r, (uint64_t)e->num[KIN_KEY_WAIT_RECORD], KIN_HAS_REC);
 }
 
+static bool raw_attr(kin_parser *c, const kin_event *e, kin_key k)
+{
+	uint32_t cats;
+	const char *text = tide__kin_key_text(k, &cats);
+	if (!kin_has(e, k) || cats >> e->cat & 1) /* not there, or an attribute already */
+		return true;
+	kin_attr *a = KIN_PUSH(c->out, attrs);
+	if (!a)
+		return kin_oom(c);
+	*a = (kin_attr){ .key = tide__kin_text(&c->texts, text, strlen(text)), .number = e->num[k] };
+	return a->key || kin_oom(c);
+}
+
 static bool emit_span(kin_parser *c, kin_event *e)
 {
 	static const kin_loss losses[] = { [KIN_NUM_NOT] = KIN_LOSS_BAD_DUR,
@@ -258,6 +272,9 @@ static bool emit_span(kin_parser *c, kin_event *e)
 		c->out->n_attrs = e->attr0;
 		return true;
 	}
+	if (c->want & TIDE_WANT_RAW &&
+	    (!raw_attr(c, e, KIN_KEY_CORR) || !raw_attr(c, e, KIN_KEY_STREAM)))
+		return false;
 	kin_row *r = new_row(c, e, KIN_SPAN);
 	if (!r)
 		return false;

@@ -104,6 +104,7 @@ typedef struct kin_row {
 	uint64_t id, ext;
 	uint64_t src; /* byte offset in the input */
 	uint32_t n_attrs;
+	uint32_t index; /* of the event in its block */
 	uint8_t kind, cat, flags;
 } kin_row;
 

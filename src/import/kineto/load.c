@@ -161,7 +161,7 @@ static unsigned choose_threads(const tide_load_options *opt, uint64_t size, size
 tide_code tide__kineto_load(tide_source *src, const tide_load_options *opt, size_t block,
 			    tide_model *m, tide_error *err)
 {
-	unsigned want = opt->what ? opt->what : ~0u;
+	unsigned want = opt->what ? opt->what : ~(unsigned)TIDE_WANT_RAW;
 	block = block ? block : BLOCK_BYTES;
 	loader l = { .src = src,
 		     .opt = opt,
