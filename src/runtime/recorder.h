@@ -55,12 +55,13 @@ extern __thread tide_thread *tide__self
 enum { TIDE_IDLE, TIDE_RUNNING, TIDE_STOPPING };
 
 typedef struct tide_recorder {
-	uint32_t state;	      /* TIDE_IDLE ... */
-	tide_options opt;     /* as used, defaults filled in */
-	char path[4096];      /* absolute, of the .tide file */
-	char base[4096];      /*   "  , as first given: children's names are made from it */
-	uint64_t generations; /* recordings started so far */
-	uint32_t lanes;	      /* threads seen in this recording */
+	uint32_t state;		    /* TIDE_IDLE ... */
+	tide_options opt;	    /* as used, defaults filled in */
+	char rings_path[4096 + 16]; /* absolute, of its ring file */
+	char path[4096];	    /* absolute, of the .tide file */
+	char base[4096];	    /*   "  , as first given: children's names are made from it */
+	uint64_t generations;	    /* recordings started so far */
+	uint32_t lanes;		    /* threads seen in this recording */
 	tide_space space;
 	tide_sink sink;
 	_Atomic(tide_thread *) threads; /* all descriptors; grows only */

@@ -26,7 +26,7 @@ static bool ensure(tide_sink *s, uint64_t n, bool at_once)
 		uint64_t to = steps[i] ? s->allocated + steps[i] : least;
 		if (to < least)
 			to = least;
-		s->error = tide__allocate(s->fd, s->allocated, to - s->allocated);
+		s->error = tide__file_allocate(&s->file, s->allocated, to - s->allocated);
 		if (s->error == 0) {
 			s->allocated = to;
 			s->failed_ns = 0;
@@ -42,7 +42,7 @@ static bool write_all(tide_sink *s, const void *bytes, size_t n, uint64_t at)
 {
 	const char *p = bytes;
 	while (n) {
-		ssize_t w = pwrite(s->fd, p, n, (off_t)at);
+		ssize_t w = tide__file_ours(&s->file) ? pwrite(s->file.fd, p, n, (off_t)at) : -1;
 		if (w < 0 && errno == EINTR)
 			continue;
 		if (w <= 0) {
@@ -68,20 +68,20 @@ bool tide__sink_put(tide_sink *s, const void *chunk, size_t n, bool last)
 	return true;
 }
 
-int tide__sink_open(tide_sink *s, int fd, const tide_file_head *head)
+int tide__sink_open(tide_sink *s, const char *path, const tide_file_head *head)
 {
-	*s = (tide_sink){ .fd = fd };
+	*s = (tide_sink){ 0 };
+	if (!tide__file_create(&s->file, path))
+		return errno;
 	tide__sink_put(s, head, sizeof *head, false);
 	return s->error;
 }
 
 int tide__sink_close(tide_sink *s)
 {
-	if (s->fd < 0)
+	if (s->file.fd < 0)
 		return 0;
-	int e = ftruncate(s->fd, (off_t)s->at) ? errno : 0;
-	if (close(s->fd) && !e)
-		e = errno;
-	s->fd = -1;
-	return e;
+	int e = tide__file_ours(&s->file) && ftruncate(s->file.fd, (off_t)s->at) == 0 ? 0 : errno;
+	int e2 = tide__file_close(&s->file);
+	return e ? e : e2;
 }

@@ -15,19 +15,20 @@
 #include <stdint.h>
 
 #include "format/tide.h"
+#include "runtime/file.h"
 
 enum { TIDE_SINK_RESERVE = 256 << 10 };
 
 typedef struct tide_sink {
-	int fd;		     /* -1: closed */
+	tide_file file;	     /* fd -1: closed */
 	_Atomic uint64_t at; /* bytes written: where the next chunk goes */
 	uint64_t allocated;  /* bytes the file has */
 	int error;	     /* errno of the last failure; 0 after a success */
 	uint64_t failed_ns;  /* when space was last refused (CLOCK_MONOTONIC); 0: it was not */
 } tide_sink;
 
-/* Use `fd` (an empty file; owned from now on) and write the head. 0 or an errno. */
-int tide__sink_open(tide_sink *s, int fd, const tide_file_head *head);
+/* Create `path` (which must not exist) and write the head. 0 or an errno. */
+int tide__sink_open(tide_sink *s, const char *path, const tide_file_head *head);
 
 /* Write `n` bytes: a sealed chunk. `last`: use the reserve. False: not written (s->error). */
 bool tide__sink_put(tide_sink *s, const void *chunk, size_t n, bool last);

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -34,19 +33,6 @@ static tide_block *descriptor(void)
 	return b;
 }
 
-int tide__allocate(int fd, uint64_t from, uint64_t n)
-{
-	struct rlimit lim;
-	if (getrlimit(RLIMIT_FSIZE, &lim) == 0 && lim.rlim_cur != RLIM_INFINITY &&
-	    from + n > lim.rlim_cur)
-		return EFBIG;
-	int e;
-	do
-		e = posix_fallocate(fd, (off_t)from, (off_t)n);
-	while (e == EINTR);
-	return e;
-}
-
 /* Fault every page in for writing. False: they are not all to be had. */
 static bool populate(void *at, size_t bytes)
 {
@@ -64,10 +50,11 @@ static bool populate(void *at, size_t bytes)
 /* Map `bytes` more at the end of the file; NULL leaves the file as it was. */
 static void *extend(tide_space *s, size_t bytes)
 {
-	int e = tide__allocate(s->fd, s->size, bytes);
+	int e = tide__file_allocate(&s->file, s->size, bytes);
 	void *at = MAP_FAILED;
 	if (e == 0) {
-		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, (off_t)s->size);
+		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->file.fd,
+			  (off_t)s->size);
 		e = at == MAP_FAILED ? errno : 0;
 	}
 	if (e == 0 && !populate(at, bytes)) {
@@ -75,8 +62,9 @@ static void *extend(tide_space *s, size_t bytes)
 		munmap(at, bytes);
 	}
 	if (e != 0) {
-		if (ftruncate(s->fd, (off_t)s->size) != 0) { /* a zero tail is as good as none */
-		}
+		/* A zero tail is as good as none, so it does not matter whether this works. */
+		if (tide__file_ours(&s->file) && ftruncate(s->file.fd, (off_t)s->size) != 0)
+			errno = e;
 		errno = e;
 		return NULL;
 	}
@@ -133,8 +121,8 @@ void tide__space_punch(tide_space *s, tide_block *ring, uint64_t from, uint64_t 
 		to = (from / n + 1) * n;
 	from = (from % n + per - 1) / per * per;
 	to = to % n ? to % n / per * per : n;
-	if (from < to)
-		fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+	if (from < to && tide__file_ours(&s->file))
+		fallocate(s->file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			  (off_t)(ring->offset + TIDE_PAGE + from * sizeof(tide_ring_slot)),
 			  (off_t)((to - from) * sizeof(tide_ring_slot)));
 }
@@ -197,8 +185,8 @@ void tide__log_read(const tide_space *s, uint64_t from, void *out, size_t n)
 
 tide_code tide__space_open(tide_space *s, const char *path, const uint8_t id[16], tide_error *err)
 {
-	*s = (tide_space){ .fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666) };
-	if (s->fd < 0)
+	*s = (tide_space){ 0 };
+	if (!tide__file_create(&s->file, path))
 		return tide__fail_errno(err, "%s", path);
 	s->head = extend(s, sizeof *s->head);
 	if (!s->head || !tide__log_reserve(s, 1)) {
@@ -245,14 +233,14 @@ static void recycle(_Atomic(tide_block *) *list)
 
 void tide__space_close(tide_space *s, bool keep_maps)
 {
-	if (s->fd < 0)
+	if (s->file.fd < 0)
 		return;
 	if (!keep_maps)
 		each_mapping(s, unmap);
 	recycle(&s->rings);
 	recycle(&s->logs);
-	close(s->fd);
-	*s = (tide_space){ .fd = -1 };
+	tide__file_close(&s->file);
+	*s = (tide_space){ .file.fd = -1 };
 }
 
 static void replace(void *at, size_t bytes)
@@ -262,10 +250,10 @@ static void replace(void *at, size_t bytes)
 
 void tide__space_detach(tide_space *s)
 {
-	if (s->fd < 0)
+	if (s->file.fd < 0)
 		return;
 	each_mapping(s, replace);
-	close(s->fd);
-	*s = (tide_space){ .fd = -1 };
+	tide__file_close(&s->file);
+	*s = (tide_space){ .file.fd = -1 };
 	spare = NULL; /* another thread may have been changing the list when the child was made */
 }

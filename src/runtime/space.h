@@ -20,6 +20,7 @@
 
 #include "format/encode.h"
 #include "format/rings.h"
+#include "runtime/file.h"
 
 /* The shared words of a block, as the recorder touches them. */
 typedef struct tide_shared {
@@ -41,7 +42,7 @@ typedef struct tide_block {
 } tide_block;
 
 typedef struct tide_space {
-	int fd;				   /* -1: closed */
+	tide_file file;			   /* fd -1: closed */
 	uint64_t size;			   /* bytes of the ring file */
 	tide_rings_head *head;		   /* its first page, mapped */
 	_Atomic(tide_block *) rings, logs; /* newest first; grow only, until close */
@@ -68,8 +69,5 @@ void tide__log_append(tide_space *s, const void *bytes, size_t n);
 /* Bytes of the log that count, and a copy of some of them. */
 uint64_t tide__log_used(const tide_space *s);
 void tide__log_read(const tide_space *s, uint64_t from, void *out, size_t n);
-
-/* Allocate file space; 0 or an errno. Refuses what would raise SIGXFSZ. */
-int tide__allocate(int fd, uint64_t from, uint64_t n);
 
 #endif

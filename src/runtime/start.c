@@ -15,7 +15,7 @@
 #include "runtime/defs.h"
 #include "runtime/recorder.h"
 
-tide_recorder tide__rec = { .space = { .fd = -1 }, .sink = { .fd = -1 } };
+tide_recorder tide__rec = { .space = { .file.fd = -1 }, .sink = { .file.fd = -1 } };
 
 static bool follow; /* a forked child of a recording process that has not recorded yet */
 
@@ -105,23 +105,21 @@ static tide_code make_files(const char *file, const char *rings, tide_error *err
 		uint64_t weak[2] = { tide__clock_ns(CLOCK_REALTIME), (uint64_t)getpid() };
 		memcpy(id, weak, sizeof id);
 	}
-	int fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0)
+	tide_file_head head;
+	fill_head(&head, id);
+	int e = tide__sink_open(&r->sink, file, &head);
+	if (e != 0) {
+		errno = e;
 		return tide__fail_errno(err, "%s", r->path);
-	r->sink.fd = fd;
+	}
 	tide_code rc = tide__space_open(&r->space, rings, id, err);
 	if (rc != TIDE_OK)
 		return rc;
 	if (!tide__space_ring(&r->space, r->opt.ring_bytes)) /* the first thread's */
 		return tide__fail_errno(err, "%s: no space for a ring", r->path);
-	tide_file_head head;
-	fill_head(&head, id);
-	int e = tide__sink_open(&r->sink, fd, &head);
-	if (e == 0 && !(tide__defs_replay(&r->space) && tide__write_opening()))
-		e = r->sink.error ? r->sink.error : ENOSPC;
-	if (e == 0)
+	if (tide__defs_replay(&r->space) && tide__write_opening())
 		return TIDE_OK;
-	errno = e;
+	errno = r->sink.error ? r->sink.error : ENOSPC;
 	return tide__fail_errno(err, "%s: no space for the recording", r->path);
 }
 
@@ -143,15 +141,17 @@ static tide_code launch_writer(tide_error *err)
 /* Put the finished files where the user wants them. */
 static tide_code move_files(const char *file, const char *rings, tide_error *err)
 {
-	char final_rings[4096 + 16];
-	snprintf(final_rings, sizeof final_rings, "%.4095s%s", tide__rec.path, TIDE_RINGS_SUFFIX);
-	if (rename(rings, final_rings) != 0)
-		return tide__fail_errno(err, "%s", final_rings);
-	if (rename(file, tide__rec.path) != 0) {
-		tide_code rc = tide__fail_errno(err, "%s", tide__rec.path);
-		unlink(final_rings);
+	tide_recorder *r = &tide__rec;
+	snprintf(r->rings_path, sizeof r->rings_path, "%.4095s%s", r->path, TIDE_RINGS_SUFFIX);
+	if (rename(rings, r->rings_path) != 0)
+		return tide__fail_errno(err, "%s", r->rings_path);
+	if (rename(file, r->path) != 0) {
+		tide_code rc = tide__fail_errno(err, "%s", r->path);
+		unlink(r->rings_path);
 		return rc;
 	}
+	r->space.file.path = r->rings_path;
+	r->sink.file.path = r->path;
 	return TIDE_OK;
 }
 
@@ -181,14 +181,14 @@ static tide_code start_locked(tide_error *err)
 		rc = move_files(file, rings, err);
 	if (rc == TIDE_OK) {
 		rc = launch_writer(err);
-		if (rc != TIDE_OK)
+		if (rc != TIDE_OK) {
 			unlink(r->path);
+			unlink(r->rings_path);
+		}
 	}
 	if (rc != TIDE_OK) {
 		tide__space_close(&r->space, false);
-		if (r->sink.fd >= 0)
-			close(r->sink.fd);
-		r->sink.fd = -1;
+		tide__file_close(&r->sink.file);
 		unlink(file);
 		unlink(rings);
 		return rc;
@@ -262,8 +262,6 @@ static bool quiet(void)
 static tide_code finish(tide_error *err)
 {
 	tide_recorder *r = &tide__rec;
-	char rings[4096 + 16];
-	snprintf(rings, sizeof rings, "%.4095s%s", r->path, TIDE_RINGS_SUFFIX);
 	atomic_store_explicit(&r->finish, 1, memory_order_release);
 	tide__wake(&r->finish);
 	pthread_join(r->writer, NULL);
@@ -271,11 +269,11 @@ static tide_code finish(tide_error *err)
 	int sink_error = r->sink.error, e = tide__sink_close(&r->sink);
 	tide__space_close(&r->space, r->stuck);
 	if (r->complete && e == 0) {
-		unlink(rings);
+		unlink(r->rings_path);
 		return TIDE_OK;
 	}
 	errno = e ? e : sink_error;
-	return tide__fail_errno(err, "%s: not completed; the rest is in %s", r->path, rings);
+	return tide__fail_errno(err, "%s: not completed; the rest is in %s", r->path, r->rings_path);
 }
 
 /* Lock held; given up while waiting. */
@@ -327,9 +325,7 @@ static void forget(void)
 	tide_recorder *r = &tide__rec;
 	follow = follow || (r->state == TIDE_RUNNING && r->opt.follow_fork);
 	tide__space_detach(&r->space);
-	if (r->sink.fd >= 0)
-		close(r->sink.fd);
-	r->sink.fd = -1;
+	tide__file_close(&r->sink.file);
 	r->state = TIDE_IDLE;
 	r->free_threads = NULL;
 	atomic_store(&r->threads, NULL);
@@ -362,9 +358,9 @@ void tide__follow(void)
 	if (atomic_load_explicit(&tide__guard.alive, memory_order_relaxed) != TIDE_FOLLOWER)
 		return;
 	follow = false;
-	atomic_store(&tide__guard.alive, TIDE_ALIVE);
 	child_path(tide__rec.path, tide__rec.base);
 	start_locked(NULL);
+	atomic_store(&tide__guard.alive, TIDE_ALIVE); /* until now other threads wait for the lock */
 }
 
 __attribute__((constructor)) static void load(void)

@@ -113,7 +113,7 @@ static void attach(tide_thread *t)
 	t->ring = NULL;
 	t->file = tide__rec.space.head;
 	uint32_t lane = tide__rec.lanes + 1;
-	if (!b || !define_lane(lane, t->tid))
+	if (!b || !lane || !define_lane(lane, t->tid))
 		return;
 	tide__rec.lanes = lane;
 	b->owned = true;

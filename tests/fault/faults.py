@@ -39,6 +39,8 @@ def check(what, ok, *about):
 def run(*args, ok=(0,), env=None, **kw):
 	p = subprocess.run([PROG, *map(str, args)], capture_output=True, text=True, timeout=240,
 		env=dict(os.environ, **(env or {})), **kw)
+	if p.returncode == 77:
+		raise Skip(p.stderr.strip())
 	check("exit status of " + args[0], p.returncode in ok, p.returncode, p.stderr[-400:])
 	return p.stdout
 
@@ -323,6 +325,85 @@ def full_wait():
 		check("nothing lost", numbers(t)["thread-0"] == list(range(1, 300001)) and t.lost_total() == 0)
 
 
+def close_fds():
+	with folder() as d:
+		f = os.path.join(d, "t.tide")
+		run("closefd", f)
+		t = Tide(f)
+		got = numbers(t)
+		check("complete", t.clean and sum(map(len, got.values())) + t.lost_total() == 120000)
+		check("events of all threads", len(got) == 6 and t.lost_total() == 0, t.lost)
+
+
+def system():
+	with folder() as d:
+		f = os.path.join(d, "t.tide")
+		run("system", f)
+		check("parent's marks", numbers(Tide(f)) == {"parent": [1, 2]})
+		check("one file", os.listdir(d) == ["t.tide"], os.listdir(d))
+
+
+def heap():
+	"""malloc itself records."""
+	prog = os.path.join(os.path.dirname(PROG), "fault_heap")
+	if not os.path.exists(prog):
+		raise Skip("fault_heap is not built")
+	with folder() as d:
+		f = os.path.join(d, "h.tide")
+		p = subprocess.run([prog, f], capture_output=True, text=True, timeout=120)
+		check("exit status", p.returncode == 0, p.returncode, p.stderr)
+		files = [f] + [os.path.join(d, x) for x in os.listdir(d) if re.match(r"h\.\d+\.tide$", x)]
+		check("five children", len(files) == 6, files)
+		for x in files:
+			t = Tide(x)
+			count = Counter(n for n, _ in t.all_events())
+			check("threads' events", t.clean and count["alloc"] >= 4000 and count["free"] >= 4000, count)
+			check("nothing lost", t.lost_total() == 0, t.lost)
+
+
+def dlopen():
+	"""Loaded late and twice, unloaded while it records: one recorder, and it stays."""
+	lib = os.environ.get("TIDE_RT") or os.path.join(os.environ.get("TIDE_BUILD", "build"), "src", "libtidemark-rt.so")
+	if re.search(r"lib[atu]san", subprocess.run(["ldd", lib], capture_output=True, text=True).stdout):
+		raise Skip("a sanitizer's library cannot be loaded late")
+	needed = re.findall(r"NEEDED.*\[(.*?)\]", subprocess.run(["readelf", "-d", lib], capture_output=True, text=True, check=True).stdout)
+	check("libc only", all(re.match(r"libc\.so|ld-linux", x) for x in needed), needed)
+	code = """
+import _ctypes, ctypes, sys
+a, b = ctypes.CDLL(sys.argv[1]), ctypes.CDLL(sys.argv[1])
+assert a.tide_start(sys.argv[2].encode(), None, None) == 0
+assert b.tide_recording() and b.tide_start(b"/tmp/never", None, None) == 8
+b.tide_mark(3, b.tide_intern(b"late"), ctypes.c_int64(1))
+_ctypes.dlclose(a._handle); _ctypes.dlclose(b._handle)
+c = ctypes.CDLL(sys.argv[1])
+c.tide_mark(3, c.tide_intern(b"late"), ctypes.c_int64(2))
+"""
+	with folder() as d:
+		f = os.path.join(d, "t.tide")
+		subprocess.run([sys.executable, "-c", code, lib, f], check=True, timeout=60)
+		t = Tide(f)
+		check("both", numbers(t) == {"late": [1, 2]} and t.clean, numbers(t))
+
+
+def clocks():
+	"""The fallback clock, and the points that tie the counter to the wall."""
+	with folder() as d:
+		for clock, kind in (("ns", 0), (None, None)):
+			f = os.path.join(d, "t.tide")
+			before = time.time_ns()
+			run("wait", f, 1000, env={"TIDEMARK_CLOCK": clock} if clock else None)
+			t = Tide(f)
+			check("clock", kind is None or t.clock == kind, t.clock)
+			check("a point at the start and one at the end", len(t.ticks) >= 2)
+			first, last = t.ticks[0], t.ticks[-1]
+			check("points go forward", all(x < y for x, y in zip(first, last)))
+			check("real time", before - 10**6 <= first[2] <= last[2] <= time.time_ns() + 10**6)
+			inside = [f["dt"] for n, f in t.all_events()]
+			check("events lie between them", first[0] <= inside[0] and inside[-1] <= last[0])
+			if kind == 0:
+				check("ticks are ns", abs((last[0] - first[0]) - (last[1] - first[1])) < 10**6)
+
+
 TESTS = {
 	"kill-paced": kill_paced,
 	"kill-unpaced": kill_unpaced,
@@ -338,6 +419,11 @@ TESTS = {
 	"signals": signals,
 	"signal-lock": signal_lock,
 	"full-wait": full_wait,
+	"close-fds": close_fds,
+	"system": system,
+	"heap": heap,
+	"dlopen": dlopen,
+	"clocks": clocks,
 }
 
 

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -425,6 +426,50 @@ static int scene_siglock(char **v)
 	return 0;
 }
 
+/* closefd FILE: the program closes descriptors it does not know, and reuses their numbers. */
+static int scene_closefd(char **v)
+{
+	char other[4096];
+	struct stat st;
+	open_published(v[0]);
+	start(v[0], 1 << 20);
+	for (int round = 0; round < 3; round++) {
+		for (int fd = 3; fd < 64; fd++)
+			close(fd);
+		for (int i = 0; i < 8; i++) {
+			snprintf(other, sizeof other, "%s.other%d", v[0], i);
+			CHECK(open(other, O_RDWR | O_CREAT | O_TRUNC, 0666) >= 0);
+		}
+		pthread_t t[2]; /* new rings, new chunks */
+		limit_each = 20000;
+		pace_us = 100;
+		per_pace = 500;
+		CHECK(pthread_create(&t[0], NULL, numbered_thread, (void *)(intptr_t)(2 * round)) ==
+		      0);
+		CHECK(pthread_create(&t[1], NULL, numbered_thread,
+				     (void *)(intptr_t)(2 * round + 1)) == 0);
+		join_all(t, 2);
+	}
+	CHECK(tide_stop(NULL) == TIDE_OK);
+	for (int i = 0; i < 8; i++) {
+		snprintf(other, sizeof other, "%s.other%d", v[0], i);
+		CHECK(stat(other, &st) == 0 && st.st_size == 0);
+		CHECK(fcntl(3 + i, F_GETFD) >= 0 || i > 5); /* and none of theirs was closed */
+	}
+	return 0;
+}
+
+/* exec FILE: system() and posix_spawn while recording (vfork inside). */
+static int scene_system(char **v)
+{
+	start(v[0], 0);
+	tide_mark(TIDE_STEP, TIDE_NAME("parent"), 1);
+	CHECK(system("true") == 0);
+	tide_mark(TIDE_STEP, TIDE_NAME("parent"), 2);
+	CHECK(tide_stop(NULL) == TIDE_OK);
+	return 0;
+}
+
 /* wait FILE N: a full ring with waiting allowed loses nothing. */
 static int scene_wait(char **v)
 {
@@ -449,11 +494,18 @@ static const struct {
 	{ "forkstorm", scene_forkstorm, 2 }, { "threads", scene_threads, 2 },
 	{ "twice", scene_twice, 1 },	     { "stop", scene_stop, 2 },
 	{ "signal", scene_signal, 2 },	     { "siglock", scene_siglock, 2 },
-	{ "wait", scene_wait, 2 },
+	{ "wait", scene_wait, 2 },	     { "closefd", scene_closefd, 1 },
+	{ "system", scene_system, 1 },
 };
 
 int main(int argc, char **argv)
 {
+#ifdef __SANITIZE_THREAD__
+	if (argc > 1 && !strncmp(argv[1], "fork", 4)) {
+		fprintf(stderr, "ThreadSanitizer knows no threads in a forked child\n");
+		return 77;
+	}
+#endif
 	for (size_t i = 0; argc > 2 && i < sizeof scenes / sizeof *scenes; i++)
 		if (!strcmp(argv[1], scenes[i].name) && argc - 2 == scenes[i].args)
 			return scenes[i].run(argv + 2);

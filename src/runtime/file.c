@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "runtime/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool tide__file_create(tide_file *f, const char *path)
+{
+	struct stat st;
+	*f = (tide_file){ .fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666),
+			  .path = path };
+	if (f->fd < 0 || fstat(f->fd, &st) != 0)
+		return false;
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
+	return true;
+}
+
+static bool is(const tide_file *f, int fd)
+{
+	struct stat st;
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == f->dev && st.st_ino == f->ino;
+}
+
+bool tide__file_ours(tide_file *f)
+{
+	if (is(f, f->fd))
+		return true;
+	int fd = f->path ? open(f->path, O_RDWR | O_CLOEXEC) : -1;
+	if (is(f, fd)) {
+		f->fd = fd; /* the old number is somebody else's: not ours to close */
+		return true;
+	}
+	if (fd >= 0)
+		close(fd);
+	errno = EBADF;
+	return false;
+}
+
+int tide__file_close(tide_file *f)
+{
+	int e = 0;
+	if (is(f, f->fd) && close(f->fd) != 0)
+		e = errno;
+	f->fd = -1;
+	return e;
+}
+
+int tide__file_allocate(tide_file *f, uint64_t from, uint64_t n)
+{
+	struct rlimit lim;
+	if (getrlimit(RLIMIT_FSIZE, &lim) == 0 && lim.rlim_cur != RLIM_INFINITY &&
+	    from + n > lim.rlim_cur)
+		return EFBIG;
+	if (!tide__file_ours(f))
+		return EBADF;
+	int e;
+	do
+		e = posix_fallocate(f->fd, (off_t)from, (off_t)n);
+	while (e == EINTR);
+	return e;
+}
