@@ -87,6 +87,8 @@ const tide_command *tide__command_find(const char *name);
 /* Help of one command, of the whole program. */
 void tide__help_command(const tide_command *c, FILE *out);
 void tide__help_program(FILE *out);
+/* Skeleton of its man page (scdoc): everything that the table knows. */
+void tide__help_man(const tide_command *c, FILE *out);
 
 /* Print "tidemark: FILE: text (byte N)" to stderr and return 1. `file` may be NULL. */
 int tide__cli_fail(const char *file, const tide_error *err);

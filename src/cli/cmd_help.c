@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
+/* help: the program, one command, or the skeleton of a command's man page. */
 #include <stdint.h>
 
 #include "cli/cli.h"
+
+enum { O_MAN };
+static const tide_option options[] = {
+	[O_MAN] = { "man", 0, TIDE_OPT_FLAG, NULL, "print the skeleton of the man page, for scdoc" },
+};
 
 static int run(const tide_args *a)
 {
@@ -12,15 +18,16 @@ static int run(const tide_args *a)
 		const tide_command *c = tide__command_find(a->files[i]);
 		if (!c)
 			return tide__cli_usage(a, "there is no command '%s'", a->files[i]);
-		tide__help_command(c, a->out);
+		(a->opt[O_MAN].set ? tide__help_man : tide__help_command)(c, a->out);
 	}
 	return tide__cli_done(a);
 }
 
 const tide_command tide__cmd_help = {
 	.name = "help",
-	.usage = "[COMMAND]",
+	.usage = "[COMMAND...]",
 	.summary = "explain the program or one command",
+	TIDE_COMMAND_OPTIONS(options),
 	.max_files = SIZE_MAX,
 	.run = run,
 };

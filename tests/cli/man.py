@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Every command has a man page that is installed, formats without complaint, and documents exactly
+the options of the command table."""
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+OPTION = re.compile(r"^(?:\*(-\w)\*, )?\*(--[\w-]+)\*", re.M)
+
+
+def tidemark(program: str, *args: str) -> str:
+    return subprocess.run([program, *args], check=True, capture_output=True, text=True).stdout
+
+
+def options(page: str) -> set:
+    return set(OPTION.findall(page.split("# OPTIONS", 1)[1].split("\n# ", 1)[0]))
+
+
+def check(program: str, folder: Path, name: str) -> list:
+    file = folder / f"tidemark-{name}.1.scd"
+    if not file.exists():
+        return [f"no page: tidemark help --man {name} > docs/man/{file.name}"]
+    page, skeleton = file.read_text(), tidemark(program, "help", "--man", name)
+    said, real = options(page), options(skeleton)
+    wrong = [f"not documented: {' '.join(o)}" for o in sorted(real - said)]
+    wrong += [f"no such option: {' '.join(o)}" for o in sorted(said - real)]
+    if f"'tidemark-{name}'" not in (folder / "meson.build").read_text():
+        wrong.append("not in docs/man/meson.build")
+    if shutil.which("scdoc"):
+        done = subprocess.run(["scdoc"], input=page, capture_output=True, text=True)
+        wrong += done.stderr.splitlines() if done.returncode else []
+    return wrong
+
+
+def main() -> int:
+    program, folder = sys.argv[1], Path(sys.argv[2])
+    listing = tidemark(program, "help").split("commands:\n", 1)[1].split("\n\n", 1)[0]
+    names = [line.split()[0] for line in listing.splitlines()]
+    failed = 0
+    for name in names:
+        for line in check(program, folder, name):
+            failed += 1
+            print(f"tidemark-{name}: {line}")
+    for file in folder.glob("tidemark-*.1.scd"):
+        if file.name[9:-6] not in names:
+            failed += 1
+            print(f"{file.name}: there is no such command")
+    print(f"{len(names)} commands, {failed} complaints")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
