@@ -120,7 +120,7 @@ static void add_block(tide_state *s, tide_state_segment *g, uint64_t addr, uint6
 {
 	if (!size)
 		return;
-	s->blocks[s->n_blocks++] = (tide_state_block){ addr, size, alloc };
+	s->blocks[s->n_blocks++] = (tide_state_block){ addr, size, alloc, false };
 	g->n++;
 	if (alloc) {
 		g->used += size;
@@ -195,6 +195,8 @@ static bool sum_alive(const tide_model *m, const tide_alive *a, tide_state *s)
 	for (size_t i = 0; asked && i < s->cut; i++)
 		if (m->moves.kind[i] == TIDE_MOVE_FREE_ASKED)
 			asked[m->pendings.alloc[m->moves.row[i]].i] = 1;
+	for (size_t i = 0; asked && i < s->n_blocks; i++)
+		s->blocks[i].pending = asked[s->blocks[i].alloc];
 	for (size_t i = 0; i < a->n; i++) {
 		uint32_t row = a->rows[i];
 
@@ -219,7 +221,7 @@ tide_code tide__state_at(const tide_model *m, uint64_t cut, uint32_t device, tid
 		return rc;
 	out->cut = cut < m->moves.n ? cut : m->moves.n;
 	out->t = out->cut ? tide__move_time(m, out->cut - 1) : 0;
-	if (!sum_alive(m, &a, out) || !live_segments(m, device, out) || !cut_all(m, &a, out)) {
+	if (!live_segments(m, device, out) || !cut_all(m, &a, out) || !sum_alive(m, &a, out)) {
 		tide__state_free(out);
 		rc = tide__nomem(err);
 	} else {

@@ -14,6 +14,7 @@
 typedef struct tide_state_block {
 	uint64_t addr, size;
 	uint32_t alloc; /* row; 0 = free */
+	bool pending;	/* its free was asked for and waits for a stream */
 } tide_state_block;
 
 typedef struct tide_state_segment {

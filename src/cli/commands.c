@@ -12,6 +12,9 @@
 	X(phases)        \
 	X(peak)          \
 	X(ops)           \
+	X(allocator)     \
+	X(leaks)         \
+	X(oom)           \
 	X(whatif)        \
 	X(dump)          \
 	X(hta)           \

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* oom: why an allocation failed, and what would have made room. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyze/oom.h"
+#include "analyze/sim/sweep.h"
+#include "base/mem.h"
+#include "cli/names.h"
+#include "cli/story.h"
+#include "cli/where.h"
+
+enum { O_BY, O_TOP, O_DEVICE, O_JSON, O_OUTPUT };
+static const tide_option options[] = {
+	[O_BY] = { "group-by", 'g', TIDE_OPT_ENUM, "op,stack,role,pool,stream,size,frame",
+		   "whose memory to look at (default stack)" },
+	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "groups to try as room (default 10)",
+		    .def = "10" },
+	[O_DEVICE] = TIDE_OPTION_DEVICE,
+	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+};
+
+static const tide_group_by choices[] = { TIDE_BY_OP,	 TIDE_BY_STACK, TIDE_BY_ROLE, TIDE_BY_POOL,
+					 TIDE_BY_STREAM, TIDE_BY_SIZE,	TIDE_BY_FRAME };
+static const char *const causes[] = { [TIDE_OOM_UNKNOWN] = "unknown",
+				      [TIDE_OOM_FRAGMENTED] = "fragmented",
+				      [TIDE_OOM_FULL] = "full" };
+
+struct answer {
+	const tide_model *m;
+	uint32_t device; /* TIDE_ANY = all */
+	uint32_t *marks;
+	size_t n;
+	tide_requests *q;
+	tide_sweep sweep;
+	uint32_t swept; /* device the sweep is of */
+};
+
+/* ---- settings that would have helped ---- */
+
+/* The standard settings on the device of a mark; once per device. */
+static tide_code sweep_device(struct answer *x, uint32_t device, tide_error *err)
+{
+	tide_sim_config tries[32];
+	size_t n = 0;
+
+	if (x->swept == device && x->q)
+		return TIDE_OK;
+	tide__sweep_free(&x->sweep);
+	tide__requests_free(x->q);
+	x->q = NULL;
+	x->swept = device;
+	tide_code rc = tide__requests_new(x->m, (tide_device_id){ device }, &x->q, err);
+
+	if (rc != TIDE_OK)
+		return rc == TIDE_ENOTFOUND ? TIDE_OK : rc;
+	if (!x->q->limit || !x->q->reserved_max)
+		return TIDE_OK; /* the room there was is not known */
+	tries[n++] = x->q->recorded;
+	for (size_t i = 0; tide__sim_standard[i] && n < 32; i++) {
+		tries[n] = tide__sim_defaults();
+		tide__sim_parse(&tries[n], tide__sim_standard[i], NULL);
+		n += !tide__sim_same(&tries[n], &x->q->recorded);
+	}
+	return tide__sim_sweep(x->q, tries, n, 0, &x->sweep, err);
+}
+
+/* Which of the recorded out-of-memory requests of its device a mark is. */
+static size_t index_of(const struct answer *x, uint32_t mark)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; x->q && i < x->q->n; i++)
+		if (x->q->r[i].kind == TIDE_REQ_OOM) {
+			if (x->q->r[i].id == mark)
+				return k;
+			k++;
+		}
+	return 64;
+}
+
+static bool served(const tide_sim_result *r, size_t k)
+{
+	return !r->out && k < 64 && (r->oom_fit_mask >> k & 1);
+}
+
+/* ---- grids ---- */
+
+static const tide_grid_col room_cols[] = {
+	{ "bytes", "Holds", TIDE_CELL_BYTES },
+	{ "count", "Allocations", TIDE_CELL_COUNT },
+	{ "released_bytes", "Would release", TIDE_CELL_BYTES },
+	{ "largest_free_bytes", "Largest block", TIDE_CELL_BYTES },
+	{ "enough", "Enough", TIDE_CELL_TEXT },
+	{ "key", "Made by", TIDE_CELL_TEXT },
+};
+
+static tide_grid *rooms(const struct answer *x, const tide_oom *o)
+{
+	tide_grid *g = tide__grid_new(room_cols, sizeof room_cols / sizeof *room_cols);
+	char text[600];
+
+	for (size_t i = 0; i < o->n_room; i++) {
+		const tide_oom_room *r = &o->room[i];
+
+		tide__grid_uint(g, o->groups.rows[r->row].bytes);
+		tide__grid_uint(g, o->groups.rows[r->row].count);
+		o->segments_known ? tide__grid_uint(g, r->released) : tide__grid_none(g);
+		o->segments_known ? tide__grid_uint(g, r->largest) : tide__grid_none(g);
+		tide__grid_text(g, !o->segments_known ? "unknown" : r->enough ? "yes" : "no");
+		tide__grid_text(g, tide__group_line(&o->groups, x->m, r->row, text, sizeof text));
+	}
+	return g;
+}
+
+static const tide_grid_col setting_cols[] = {
+	{ "settings", "Settings", TIDE_CELL_TEXT },
+	{ "older_allocations", NULL, TIDE_CELL_TEXT },
+	{ "served", "Served", TIDE_CELL_TEXT },
+	{ "reserved_peak_bytes", "Reserved peak", TIDE_CELL_BYTES },
+	{ "retries", "Retries", TIDE_CELL_COUNT },
+};
+
+static tide_grid *tries(const struct answer *x, uint32_t mark)
+{
+	tide_grid *g = tide__grid_new(setting_cols, sizeof setting_cols / sizeof *setting_cols);
+	size_t k = index_of(x, mark);
+	char text[400];
+
+	for (size_t i = 0; i < x->sweep.n; i++) {
+		const tide_sim_result *r = &x->sweep.v[i];
+
+		tide__sim_describe(&r->config, text, sizeof text);
+		tide__grid_text(g, text);
+		tide__grid_text(g, r->anew ? "anew" : "kept");
+		tide__grid_text(g, r->out ? "runs out earlier" : served(r, k) ? "yes" : "no");
+		tide__grid_uint(g, r->st.reserved_peak);
+		tide__grid_uint(g, r->st.retries);
+	}
+	return g;
+}
+
+static size_t count_served(const struct answer *x, uint32_t mark)
+{
+	size_t n = 0, k = index_of(x, mark);
+
+	for (size_t i = 0; i < x->sweep.n; i++)
+		n += served(&x->sweep.v[i], k) && !x->sweep.v[i].same_settings;
+	return n;
+}
+
+/* ---- text ---- */
+
+static void put_line(const tide_args *a, const char *name, bool known, uint64_t bytes,
+		     const char *more)
+{
+	char b[32];
+
+	fprintf(a->out, "  %-30s %12s  %s\n", name,
+		known ? tide__fmt_bytes(b, sizeof b, (double)bytes) : "unknown", more);
+}
+
+static void print_numbers(const tide_args *a, const tide_oom *o)
+{
+	bool k = o->segments_known, d = o->device_free >= 0;
+
+	put_line(a, "asked for", true, o->asked, "");
+	put_line(a, "segment needed for it", true, o->needed, "what the device was asked for");
+	put_line(a, "free on the device", d, d ? (uint64_t)o->device_free : 0, "");
+	put_line(a, "reserved by the allocator", k, o->at.reserved, "");
+	put_line(a, "allocated", true, o->at.allocated, "");
+	put_line(a, "reserved but unallocated", k, o->unallocated, "");
+	put_line(a, "  largest free block", k, o->at.largest_free, "");
+	put_line(a, "  between blocks in use", k, o->at.inactive_split,
+		 "inactive split: cannot go back");
+	put_line(a, "all the allocator could hold", o->capacity != 0, o->capacity,
+		 "reserved + free on the device");
+}
+
+static void print_cause(const tide_args *a, const tide_oom *o)
+{
+	char b[32], c[32];
+
+	if (o->cause == TIDE_OOM_FULL)
+		fprintf(a->out,
+			"Too much was in use: even with every free byte in one piece, %s would "
+			"have been "
+			"missing.\n",
+			tide__fmt_bytes(b, sizeof b, (double)o->missing));
+	else if (o->cause == TIDE_OOM_FRAGMENTED)
+		fprintf(a->out,
+			"Fragmented: %s were free in all, but no piece was large enough; the "
+			"largest had "
+			"%s.\n",
+			tide__fmt_bytes(b, sizeof b, (double)o->at.free + (double)o->device_free),
+			tide__fmt_bytes(c, sizeof c,
+					(double)(o->at.largest_free > (uint64_t)o->device_free
+							 ? o->at.largest_free
+							 : (uint64_t)o->device_free)));
+	else
+		fputs("Why cannot be told: the trace does not say what was free or which segments "
+		      "there were.\n",
+		      a->out);
+}
+
+static void print_settings(const tide_args *a, const struct answer *x, const tide_oom *o)
+{
+	fputc('\n', a->out);
+	if (!x->sweep.n) {
+		fputs("Settings were not tried: the room there was is not known.\n", a->out);
+		return;
+	}
+	if (!count_served(x, o->mark))
+		fprintf(a->out, "None of %zu other settings serves the request (replayed).\n",
+			x->sweep.n - 1);
+	else
+		tide__grid_out(tries(x, o->mark), a, 2);
+}
+
+static void print_one(const tide_args *a, const struct answer *x, const tide_oom *o)
+{
+	char name[64], t[32], b[32], line[600];
+	uint32_t pool = x->m->marks.pool[o->mark].i;
+
+	tide__device_name(x->m, x->m->pools.device[pool].i, name, sizeof name);
+	tide__heading(a, "%s ran out of memory at %s: %s asked for", name,
+		      tide__fmt_ns(t, sizeof t, (double)o->t),
+		      tide__fmt_bytes(b, sizeof b, (double)o->asked));
+	if (x->m->marks.stack[o->mark].i) {
+		fputs("by ", a->out);
+		tide__put_text(
+			a, tide__stack_line(x->m, x->m->marks.stack[o->mark], line, sizeof line));
+		fputc('\n', a->out);
+	}
+	fputc('\n', a->out);
+	print_numbers(a, o);
+	fputc('\n', a->out);
+	print_cause(a, o);
+	fputs("\nWhat held the memory, and what freeing it would have given:\n\n", a->out);
+	tide__grid_out(rooms(x, o), a, 2);
+	print_settings(a, x, o);
+}
+
+/* ---- JSON ---- */
+
+static void json_known(tide_json *j, const char *key, bool known, uint64_t v)
+{
+	if (known)
+		tide__json_kuint(j, key, v);
+	else
+		tide__json_knull(j, key);
+}
+
+static void json_one(tide_json *j, const struct answer *x, const tide_oom *o)
+{
+	char name[64];
+	bool k = o->segments_known;
+
+	tide__json_object(j);
+	tide__json_kstr(j, "device",
+			tide__device_name(x->m, x->m->pools.device[x->m->marks.pool[o->mark].i].i,
+					  name, sizeof name));
+	tide__json_kint(j, "time_ns", o->t);
+	tide__json_kuint(j, "requested_bytes", o->asked);
+	tide__json_kuint(j, "segment_bytes", o->needed);
+	json_known(j, "device_free_bytes", o->device_free >= 0, (uint64_t)o->device_free);
+	json_known(j, "reserved_bytes", k, o->at.reserved);
+	tide__json_kuint(j, "allocated_bytes", o->at.allocated);
+	tide__json_kuint(j, "active_bytes", o->at.active);
+	json_known(j, "reserved_unallocated_bytes", k, o->unallocated);
+	json_known(j, "free_bytes", k, o->at.free);
+	json_known(j, "largest_free_block_bytes", k, o->at.largest_free);
+	json_known(j, "inactive_split_bytes", k, o->at.inactive_split);
+	json_known(j, "cached_free_bytes", k, o->at.cached);
+	json_known(j, "capacity_bytes", o->capacity != 0, o->capacity);
+	tide__json_kstr(j, "cause", causes[o->cause]);
+	json_known(j, "missing_bytes", o->cause != TIDE_OOM_UNKNOWN, o->missing);
+	tide__stack_json(j, "stack", x->m, x->m->marks.stack[o->mark]);
+	tide__grid_member(rooms(x, o), j, "holders");
+	tide__grid_member(tries(x, o->mark), j, "settings");
+	tide__json_object_end(j);
+}
+
+/* ---- all of them ---- */
+
+static tide_code each(const tide_args *a, struct answer *x, tide_json *j, tide_error *err)
+{
+	tide_group_by by = a->opt[O_BY].set ? choices[a->opt[O_BY].num] : TIDE_BY_STACK;
+	tide_code rc = TIDE_OK;
+
+	for (size_t i = 0; i < x->n && rc == TIDE_OK; i++) {
+		tide_oom o = { 0 };
+
+		rc = tide__oom(x->m, x->marks[i], by, (size_t)a->opt[O_TOP].num, &o, err);
+		if (rc == TIDE_OK)
+			rc = sweep_device(x, x->m->pools.device[x->m->marks.pool[x->marks[i]].i].i,
+					  err);
+		if (rc == TIDE_OK && j)
+			json_one(j, x, &o);
+		else if (rc == TIDE_OK)
+			print_one(a, x, &o);
+		if (rc == TIDE_OK && !j && i + 1 < x->n)
+			fputc('\n', a->out);
+		tide__oom_free(&o);
+	}
+	return rc;
+}
+
+static int answer(const tide_args *a, struct answer *x)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_json j;
+	tide_code rc = tide__oom_marks(x->m, x->device, &x->marks, &x->n, &err);
+
+	if (rc == TIDE_OK && a->opt[O_JSON].set) {
+		tide__json_begin(&j, a->out, true);
+		tide__json_object(&j);
+		tide__json_key(&j, "ooms");
+		tide__json_array(&j);
+		rc = each(a, x, &j, &err);
+		tide__json_array_end(&j);
+		tide__cli_losses_json(&j, x->m);
+		tide__json_object_end(&j);
+		tide__json_end(&j);
+	} else if (rc == TIDE_OK) {
+		if (!x->n)
+			fputs("The trace has no out-of-memory event.\n", a->out);
+		rc = each(a, x, NULL, &err);
+		tide__cli_losses(a, x->m);
+	}
+	return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(a->files[0], &err);
+}
+
+static int run(const tide_args *a)
+{
+	struct answer x = { 0 };
+	int rc = 2;
+
+	if (a->opt[O_TOP].num < 0)
+		return tide__cli_usage(a, "--top wants a number of groups");
+	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
+
+	if (!m)
+		return 1;
+	x.m = m;
+	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &x.device))
+		rc = answer(a, &x);
+	tide__free(x.marks);
+	tide__sweep_free(&x.sweep);
+	tide__requests_free(x.q);
+	tide__model_free(m);
+	return rc;
+}
+
+const tide_command tide__cmd_oom = {
+	.name = "oom",
+	.usage = "FILE [--group-by WORD] [--top N] [--device DEVICE] [--json]",
+	.summary = "explain why an allocation failed and what would have made room",
+	.help = "For every out-of-memory event: what was asked for, what was free on the device "
+		"and in the "
+		"allocator, whether it was full or fragmented, which call stacks held enough to "
+		"make room, "
+		"and which allocator settings would have served the request when the recording is "
+		"replayed "
+		"under them.",
+	TIDE_COMMAND_OPTIONS(options),
+	.min_files = 1,
+	.max_files = 1,
+	.run = run,
+};
