@@ -15,7 +15,7 @@ struct line {		     /* one group's sums so far */
 	uint64_t seen;	     /* y at the last step's end that was accounted */
 	uint32_t step;	     /* ... which was this one: ends 1 .. step are in the sums */
 	uint32_t up, down, alloc;
-	uint64_t first, first_count;
+	uint64_t first, middle, first_count;
 	tide_i128 sum_y, sum_sy;
 	uint64_t key;
 };
@@ -48,10 +48,12 @@ static struct line *line_of(struct lines *l, uint64_t key)
 }
 
 /* Steps step + 1 .. to have ended with the present value. */
-static void catch_up(struct line *l, uint32_t to)
+static void catch_up(struct line *l, uint32_t to, uint32_t half)
 {
 	if (l->step >= to)
 		return;
+	if (l->step < half && half <= to)
+		l->middle = l->now;
 	tide_i128 k = to - l->step, from = l->step + 1;
 
 	if (l->step == 0) {
@@ -67,9 +69,10 @@ static void catch_up(struct line *l, uint32_t to)
 	l->step = to;
 }
 
-static void change(struct line *l, uint32_t ended, const tide_allocs *t, uint32_t a, bool born)
+static void change(struct line *l, uint32_t ended, uint32_t half, const tide_allocs *t, uint32_t a,
+		   bool born)
 {
-	catch_up(l, ended);
+	catch_up(l, ended, half);
 	l->now = born ? l->now + t->size[a] : l->now - t->size[a];
 	l->count = born ? l->count + 1 : l->count - 1;
 	if (born && t->died[a] == TIDE_T_NEVER)
@@ -84,7 +87,7 @@ static bool here(const tide_model *m, uint32_t device, uint32_t a)
 static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct lines *l,
 		  struct line *all)
 {
-	uint32_t ended = 0, n = (uint32_t)out->beats.n;
+	uint32_t ended = 0, n = (uint32_t)out->beats.n, half = (n + 1) / 2;
 
 	for (size_t i = 0; i < m->moves.n; i++) {
 		uint8_t kind = m->moves.kind[i];
@@ -101,12 +104,12 @@ static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct 
 
 		if (!g)
 			return false;
-		change(g, ended, &m->allocs, a, kind == TIDE_MOVE_ALLOC);
-		change(all, ended, &m->allocs, a, kind == TIDE_MOVE_ALLOC);
+		change(g, ended, half, &m->allocs, a, kind == TIDE_MOVE_ALLOC);
+		change(all, ended, half, &m->allocs, a, kind == TIDE_MOVE_ALLOC);
 	}
 	for (size_t i = 0; i < l->n; i++)
-		catch_up(&l->v[i], n);
-	catch_up(all, n);
+		catch_up(&l->v[i], n, half);
+	catch_up(all, n, half);
 	return true;
 }
 
@@ -115,6 +118,7 @@ static tide_leak finish(const struct line *l, const tide_leaks *out)
 	tide_i128 n = (tide_i128)out->beats.n, sum_s = n * (n + 1) / 2;
 	tide_leak k = { .key = l->key,
 			.first = l->first,
+			.middle = l->middle,
 			.last = l->seen,
 			.first_count = l->first_count,
 			.last_count = l->count,
@@ -124,7 +128,7 @@ static tide_leak finish(const struct line *l, const tide_leaks *out)
 
 	k.slope_num = n * l->sum_sy - sum_s * l->sum_y;
 	k.slope = (double)k.slope_num / (double)out->slope_den;
-	k.growing = k.slope_num > 0 && k.last > k.first && k.up > k.down;
+	k.growing = k.slope_num > 0 && k.first < k.middle && k.middle < k.last && k.up > k.down;
 	k.steady = k.growing && !k.down;
 	return k;
 }

@@ -18,7 +18,7 @@ __extension__ typedef __int128 tide_i128;
 
 typedef struct tide_leak {
 	uint64_t key;			  /* of the grouping */
-	uint64_t first, last;		  /* y(1), y(n) */
+	uint64_t first, middle, last;	  /* y(1), y(h), y(n) */
 	uint64_t first_count, last_count; /* allocations alive then */
 	tide_i128 slope_num;		  /* over tide_leaks.slope_den */
 	double slope;			  /* bytes per step */

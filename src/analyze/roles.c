@@ -212,6 +212,8 @@ static struct verdict judge(const struct work *w, uint32_t a)
 	if (w->m->allocs.role[a] || w->label[a])
 		return (struct verdict){ w->m->allocs.role[a] ? w->m->allocs.role[a] : w->label[a],
 					 TIDE_RULE_LABEL };
+	if (s & TIDE_SIGN_WORKSPACE)
+		return (struct verdict){ TIDE_ROLE_WORKSPACE, TIDE_RULE_WORKSPACE };
 	if (s & TIDE_SIGN_OPT_STATE)
 		return (struct verdict){ TIDE_ROLE_OPTIMIZER, TIDE_RULE_OPT_STATE };
 	if (s & TIDE_SIGN_ACCUMULATE)

@@ -14,6 +14,7 @@
 #define TIDE_ROLE_RULES(X)                                                              \
 	X(NONE, "no rule applies")                                                      \
 	X(LABEL, "the trace says so")                                                   \
+	X(WORKSPACE, "made for a library's scratch memory")                             \
 	X(OPT_STATE, "made while an optimizer sets up its state")                       \
 	X(OPT_KEPT, "made in an optimizer step, outlives it")                           \
 	X(OPT_SHORT, "made in an optimizer step, gone when it ends")                    \

@@ -10,7 +10,25 @@
 
 /* ---- faces ------------------------------------------------------------------------------- */
 
-enum { FACE_NONE, FACE_ANY, FACE_FILE, FACE_PYTHON, FACE_USER };
+enum { FACE_NONE, FACE_MACHINE, FACE_ANY, FACE_AUTOGRAD, FACE_PYTHON, FACE_USER };
+
+/* Frames every stack has in it: how it was captured, the allocator itself. */
+static const char *const machine[] = { "torch::unwind::",
+				       "torch::CapturedTraceback::",
+				       "torch::cuda::(anonymous namespace)::gather",
+				       "c10::cuda::CUDACachingAllocator::",
+				       "_Py",
+				       "Py",
+				       "_start",
+				       "__libc_" };
+
+static int native_rank(const char *function)
+{
+	for (size_t i = 0; i < sizeof machine / sizeof *machine; i++)
+		if (!strncmp(function, machine[i], strlen(machine[i])))
+			return FACE_MACHINE;
+	return strncmp(function, "torch::autograd::generated::", 28) ? FACE_ANY : FACE_AUTOGRAD;
+}
 
 static int frame_rank(const tide_model *m, tide_frame_id f)
 {
@@ -19,12 +37,10 @@ static int frame_rank(const tide_model *m, tide_frame_id f)
 
 	if (!f.i)
 		return FACE_NONE;
-	if (!n || !strcmp(file, "??"))
-		return FACE_ANY;
 	if (file[0] == '<')
 		return FACE_PYTHON;
 	if (n < 3 || memcmp(file + n - 3, ".py", 3))
-		return FACE_FILE;
+		return native_rank(tide__text(m, m->frames.function[f.i], NULL));
 	if (strstr(file, "/torch/") || strstr(file, "\\torch\\") || strstr(file, "/lib/python"))
 		return FACE_PYTHON;
 	return FACE_USER;
@@ -51,20 +67,31 @@ tide_frame_id tide__stack_face(const tide_model *m, tide_stack_id s)
 	return best;
 }
 
+/* Length of a C++ function's name without its arguments. */
+static size_t bare_name(const char *s)
+{
+	const char *p = s;
+
+	for (; (p = strchr(p, '(')); p++)
+		if (strncmp(p, "(anonymous namespace)", 21))
+			return p == s ? strlen(s) : (size_t)(p - s);
+	return strlen(s);
+}
+
 char *tide__frame_text(const tide_model *m, tide_frame_id f, char *buf, size_t n)
 {
 	const char *file = tide__text(m, m->frames.file[f.i], NULL), *base = file;
+	const char *function = tide__text(m, m->frames.function[f.i], NULL);
 
 	for (const char *p = file; *p; p++)
 		if ((*p == '/' || *p == '\\') && p[1])
 			base = p + 1;
 	if (!f.i)
 		snprintf(buf, n, "unknown");
-	else if (*base && strcmp(base, "??"))
-		snprintf(buf, n, "%s (%s:%u)", tide__text(m, m->frames.function[f.i], NULL), base,
-			 m->frames.line[f.i]);
+	else if (*base && strcmp(base, "??") && m->frames.line[f.i])
+		snprintf(buf, n, "%s (%s:%u)", function, base, m->frames.line[f.i]);
 	else
-		snprintf(buf, n, "%s", tide__text(m, m->frames.function[f.i], NULL));
+		snprintf(buf, n, "%.*s", (int)bare_name(function), function);
 	return buf;
 }
 
@@ -129,6 +156,9 @@ static const struct sign {
 	{ "torch/optim/", "_init_group", false, TIDE_SIGN_OPTIMIZER | TIDE_SIGN_OPT_STATE },
 	{ "torch/optim/", "step", false, TIDE_SIGN_OPTIMIZER },
 	{ "torch/utils/data/", NULL, false, TIDE_SIGN_INPUT },
+	{ NULL, "at::cuda::setWorkspaceForHandle", true, TIDE_SIGN_WORKSPACE },
+	{ NULL, "at::cuda::getNewWorkspace", true, TIDE_SIGN_WORKSPACE },
+	{ NULL, "at::cuda::getNewCUDABlasLtWorkspace", true, TIDE_SIGN_WORKSPACE },
 };
 
 static uint8_t frame_signs(const tide_model *m, uint32_t f)

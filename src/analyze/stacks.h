@@ -10,25 +10,27 @@
 
 #include "model/model.h"
 
-enum {				 /* signs; a stack has those of all its frames */
-       TIDE_SIGN_MODULE = 1,	 /* a module's weights are made, moved or loaded */
-       TIDE_SIGN_FORWARD = 2,	 /* a module's forward runs */
-       TIDE_SIGN_BACKWARD = 4,	 /* the autograd engine runs */
-       TIDE_SIGN_ACCUMULATE = 8, /* ... and adds into a parameter's .grad */
-       TIDE_SIGN_OPTIMIZER = 16, /* an optimizer's step */
-       TIDE_SIGN_OPT_STATE = 32, /* ... makes its state */
-       TIDE_SIGN_INPUT = 64,	 /* a data loader or a batch being moved */
+enum {				  /* signs; a stack has those of all its frames */
+       TIDE_SIGN_MODULE = 1,	  /* a module's weights are made, moved or loaded */
+       TIDE_SIGN_FORWARD = 2,	  /* a module's forward runs */
+       TIDE_SIGN_BACKWARD = 4,	  /* the autograd engine runs */
+       TIDE_SIGN_ACCUMULATE = 8,  /* ... and adds into a parameter's .grad */
+       TIDE_SIGN_OPTIMIZER = 16,  /* an optimizer's step */
+       TIDE_SIGN_OPT_STATE = 32,  /* ... makes its state */
+       TIDE_SIGN_INPUT = 64,	  /* a data loader or a batch being moved */
+       TIDE_SIGN_WORKSPACE = 128, /* scratch memory of a library */
 };
 
 /* One byte of signs per stack row; owned: tide__free. NULL on exhaustion. */
 uint8_t *tide__stack_signs(const tide_model *m);
 
 /* The frame that names a stack: innermost of the user's own Python, else innermost Python, else
- * innermost with a file, else innermost. */
+ * innermost of an autograd node, else innermost that is not the allocator or the capture itself. */
 tide_frame_id tide__stack_face(const tide_model *m, tide_stack_id s);
 /* Is the frame Python, and neither torch's nor the interpreter's? */
 bool tide__frame_is_user(const tide_model *m, tide_frame_id f);
-/* "function (file:line)", the file without its folders; "unknown" for none. Returns buf. */
+/* "function (file:line)", the file without its folders; a native function without its arguments;
+ * "unknown" for none. Returns buf. */
 char *tide__frame_text(const tide_model *m, tide_frame_id f, char *buf, size_t n);
 /* The outermost op a stack names itself (at::_ops::mm::call -> "mm"): text and length, NULL if
  * none. Borrowed from the model's strings. */

@@ -115,9 +115,9 @@ static void print_text(const tide_args *a, const struct answer *x)
 	tide__put_text(a, source);
 	fputs("\n\n", a->out);
 	if (!l->n) {
-		fputs("Nothing grows: no group holds more after the last step than after the "
-		      "first, rising more "
-		      "often than falling.\n",
+		fputs("Nothing grows: no group holds more after the last step than half-way, and "
+		      "more half-way than "
+		      "after the first.\n",
 		      a->out);
 	} else {
 		tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);

@@ -151,6 +151,15 @@ static size_t count_served(const struct answer *x, uint32_t mark)
 	return n;
 }
 
+static size_t others(const struct answer *x)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->sweep.n; i++)
+		n += !x->sweep.v[i].same_settings;
+	return n;
+}
+
 /* ---- text ---- */
 
 static void put_line(const tide_args *a, const char *name, bool known, uint64_t bytes,
@@ -214,7 +223,7 @@ static void print_settings(const tide_args *a, const struct answer *x, const tid
 	}
 	if (!count_served(x, o->mark))
 		fprintf(a->out, "None of %zu other settings serves the request (replayed).\n",
-			x->sweep.n - 1);
+			others(x));
 	else
 		tide__grid_out(tries(x, o->mark), a, 2);
 }

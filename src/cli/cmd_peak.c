@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/culprits.h"
 #include "analyze/groups.h"
+#include "analyze/roles.h"
+#include "base/error.h"
+#include "base/mem.h"
 #include "cli/names.h"
 #include "cli/where.h"
 #include "render/labels.h"
@@ -43,7 +47,12 @@ struct answer {
 	tide_alive alive;
 	tide_groups groups;
 	uint64_t bytes, requested; /* of everything alive */
+	tide_roles roles;	   /* when grouped by role */
+	tide_culprit *culprits;	   /* of the first n_culprits groups; NULL away from the peak */
+	size_t n_culprits;
 };
+
+enum { CULPRITS = 64 }; /* groups whose saving is worked out */
 
 /* ---- the answer ---- */
 
@@ -76,7 +85,12 @@ static tide_code solve(const tide_args *a, struct answer *x, tide_error *err)
 		x->requested += x->m->allocs.requested[x->alive.rows[i]];
 	}
 	tide_group_by by = a->opt[O_BY].set ? (tide_group_by)a->opt[O_BY].num : default_by(x);
-	return tide__groups(x->m, &x->alive, by, &x->groups, err);
+	if (by == TIDE_BY_ROLE && tide__roles(x->m, &x->roles) != TIDE_OK)
+		return tide__nomem(err);
+	rc = tide__groups_in_roles(x->m, &x->alive, by, x->roles.role, &x->groups, err);
+	if (rc == TIDE_OK && by != TIDE_BY_TENSOR && !(x->at.chosen && !x->at.at_peak))
+		rc = tide__culprits(x->m, x->device, &x->groups, CULPRITS, &x->culprits, &x->n_culprits, err);
+	return rc;
 }
 
 static void forget(struct answer *x)
@@ -84,9 +98,20 @@ static void forget(struct answer *x)
 	tide__usage_free(&x->usage);
 	tide__alive_free(&x->alive);
 	tide__groups_free(&x->groups);
+	tide__roles_free(&x->roles);
+	tide__free(x->culprits);
 }
 
 /* ---- groups as a grid ---- */
+
+static void saving_cell(tide_grid *g, const struct answer *x, size_t row)
+{
+	if (row < x->n_culprits)
+		tide__grid_uint(g, x->culprits[row].saving);
+	else
+		tide__grid_none(g);
+}
+
 
 static void label_cell(tide_grid *g, const struct answer *x, size_t row)
 {
@@ -120,6 +145,7 @@ static void rest_row(tide_grid *g, const struct answer *x, size_t from)
 	tide__grid_uint(g, bytes);
 	tide__grid_real(g, part(bytes, x->bytes));
 	tide__grid_uint(g, requested);
+	tide__grid_none(g);
 	tide__grid_uint(g, count);
 	tide__grid_text(g, text);
 }
@@ -130,15 +156,17 @@ static void print_groups(const tide_args *a, const struct answer *x, size_t top)
 		{ "bytes", "Bytes", TIDE_CELL_BYTES },
 		{ "part", "Part", TIDE_CELL_PCT },
 		{ "requested_bytes", "Requested", TIDE_CELL_BYTES },
+		{ "saving_bytes", x->culprits ? "Saves" : NULL, TIDE_CELL_BYTES },
 		{ "count", "Count", TIDE_CELL_COUNT },
 		{ "key", by_titles[x->groups.by], TIDE_CELL_TEXT },
 	};
-	tide_grid *g = tide__grid_new(cols, 5);
+	tide_grid *g = tide__grid_new(cols, 6);
 	for (size_t i = 0; i < x->groups.n && i < top; i++) {
 		const tide_group *r = &x->groups.rows[i];
 		tide__grid_uint(g, r->bytes);
 		tide__grid_real(g, part(r->bytes, x->bytes));
 		tide__grid_uint(g, r->requested);
+		saving_cell(g, x, i);
 		tide__grid_uint(g, r->count);
 		label_cell(g, x, i);
 	}
@@ -149,6 +177,29 @@ static void print_groups(const tide_args *a, const struct answer *x, size_t top)
 }
 
 /* ---- text ---- */
+
+/* Which rules the roles of what is alive rest on. */
+static tide_grid *evidence(const struct answer *x)
+{
+	static const tide_grid_col cols[] = {
+		{ "bytes", "Bytes", TIDE_CELL_BYTES },
+		{ "count", "Count", TIDE_CELL_COUNT },
+		{ "rule", "Because", TIDE_CELL_TEXT },
+	};
+	uint64_t bytes[TIDE_RULES_N] = { 0 }, count[TIDE_RULES_N] = { 0 };
+	tide_grid *g = tide__grid_new(cols, 3);
+	for (size_t i = 0; i < x->alive.n; i++) {
+		bytes[x->roles.rule[x->alive.rows[i]]] += x->m->allocs.size[x->alive.rows[i]];
+		count[x->roles.rule[x->alive.rows[i]]]++;
+	}
+	for (unsigned r = 0; r < TIDE_RULES_N; r++)
+		if (count[r]) {
+			tide__grid_uint(g, bytes[r]);
+			tide__grid_uint(g, count[r]);
+			tide__grid_text(g, tide__rule_text((tide_role_rule)r));
+		}
+	return g;
+}
 
 static void print_devices(const tide_args *a, const struct answer *x)
 {
@@ -208,6 +259,12 @@ static void print_text(const tide_args *a, const struct answer *x)
 	} else {
 		print_head(a, x);
 		print_groups(a, x, top ? top : SIZE_MAX);
+		if (x->roles.role) {
+			tide_grid *g = evidence(x);
+			fputc('\n', a->out);
+			tide__grid_print(g, a->out, &a->style, 2);
+			tide__grid_free(g);
+		}
 		print_devices(a, x);
 	}
 	tide__cli_losses(a, x->m);
@@ -235,13 +292,15 @@ static void json_groups(tide_json *j, const struct answer *x, size_t top)
 		{ "bytes", "", TIDE_CELL_BYTES },
 		{ "requested_bytes", "", TIDE_CELL_BYTES },
 		{ "count", "", TIDE_CELL_COUNT },
+		{ "saving_bytes", "", TIDE_CELL_BYTES },
 	};
-	tide_grid *g = tide__grid_new(cols, 4);
+	tide_grid *g = tide__grid_new(cols, 5);
 	for (size_t i = 0; i < x->groups.n && i < top; i++) {
 		label_cell(g, x, i);
 		tide__grid_uint(g, x->groups.rows[i].bytes);
 		tide__grid_uint(g, x->groups.rows[i].requested);
 		tide__grid_uint(g, x->groups.rows[i].count);
+		saving_cell(g, x, i);
 	}
 	tide__json_key(j, "groups");
 	tide__grid_json(g, j);
@@ -279,6 +338,12 @@ static void print_json(const tide_args *a, const struct answer *x)
 	tide__json_kuint(&j, "requested_bytes", x->requested);
 	tide__json_kstr(&j, "group_by", by_texts[x->groups.by]);
 	json_groups(&j, x, top);
+	if (x->roles.role) {
+		tide_grid *g = evidence(x);
+		tide__json_key(&j, "evidence");
+		tide__grid_json(g, &j);
+		tide__grid_free(g);
+	}
 	json_devices(&j, x);
 	tide__start_json(&j, x->m);
 	tide__cli_losses_json(&j, x->m);
@@ -318,7 +383,8 @@ const tide_command tide__cmd_peak = {
 	.help = "Takes the device with the highest peak unless --device names one, and shows "
 		"everything "
 		"that was alive at its first highest point, grouped. The groups add up to the "
-		"peak.",
+		"peak. Saves: how much lower the highest point of the whole trace would be "
+		"without that group.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,
