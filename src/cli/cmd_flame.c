@@ -8,6 +8,8 @@
 #include "cli/cli.h"
 #include "cli/decimal.h"
 #include "cli/names.h"
+#include "cli/nopage.h"
+#include "cli/ranks.h"
 #include "render/flameview.h"
 
 enum {
@@ -196,13 +198,13 @@ static int print(const tide_args *a, const tide_flame *f, const tide_model *m)
 	return tide__cli_done(a);
 }
 
-static int one_trace(const tide_args *a, const tide_flame_options *o)
+static int one_trace(const tide_args *a, const char *file, const tide_flame_options *o)
 {
 	tide_flame *f = NULL;
-	tide_model *m = tide__cli_load(a, a->files[0], 0);
+	tide_model *m = tide__cli_load(a, file, 0);
 	if (!m)
 		return 1;
-	int rc = build(a, a->files[0], m, o, &f);
+	int rc = build(a, file, m, o, &f);
 	if (!rc)
 		rc = print(a, f, m);
 	tide__flame_free(f);
@@ -210,39 +212,65 @@ static int one_trace(const tide_args *a, const tide_flame_options *o)
 	return rc;
 }
 
-/* Several traces: one tree, a branch per trace; a model is in memory only while it is read. */
-static int many_traces(const tide_args *a, const tide_flame_options *o)
+/* Add the tree of one more trace; the model is in memory only meanwhile. */
+static int join(const tide_args *a, const char *file, const tide_flame_options *o, size_t done,
+		tide_flame *all)
 {
+	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
+	tide_flame *f = NULL;
+	tide_model *m = tide__cli_load(a, file, 0);
+	int rc = m ? build(a, file, m, o, &f) : 1;
+	if (!rc && done && f->kind != all->kind)
+		rc = tide__cli_usage(a, "the traces hold different things: choose --kind");
+	if (!rc && !tide__flame_join(all, f, file))
+		rc = tide__cli_fail(file, &err);
+	if (!rc && !a->opt[O_JSON].set)
+		tide__cli_losses(a, m);
+	tide__flame_free(f);
+	tide__model_free(m);
+	return rc;
+}
+
+/* Several traces: one tree, a branch for each. One that cannot be read is told and left out. */
+static int many_traces(const tide_args *a, const tide_rank_files *files,
+		       const tide_flame_options *o)
+{
+	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
 	tide_flame *all = tide__flame_new("all traces");
-	int rc = all ? 0 : 1;
-	for (size_t i = 0; i < a->n_files && !rc; i++) {
-		tide_flame *f = NULL;
-		tide_model *m = tide__cli_load(a, a->files[i], 0);
-		rc = m ? build(a, a->files[i], m, o, &f) : 1;
-		if (!rc && i && f->kind != all->kind)
-			rc = tide__cli_usage(a, "the traces hold different things: choose --kind");
-		if (!rc && !tide__flame_join(all, f, a->files[i]))
-			rc = 1;
-		if (m && !a->opt[O_JSON].set && !rc)
-			tide__cli_losses(a, m);
-		tide__flame_free(f);
-		tide__model_free(m);
+	size_t done = 0;
+	int rc = all ? 0 : tide__cli_fail(NULL, &err);
+	for (size_t i = 0; i < files->n && rc != 2 && all; i++) {
+		rc = join(a, files->v[i].path, o, done, all);
+		done += !rc;
 	}
-	if (!rc && !tide__flame_finish(all))
-		rc = 1;
-	if (!rc)
-		rc = print(a, all, NULL);
+	if (done && rc != 2) {
+		rc = tide__flame_finish(all) ? print(a, all, NULL) : tide__cli_fail(NULL, &err);
+		if (done < files->n)
+			fprintf(stderr, "tidemark flame: %zu of %zu traces could not be read\n",
+				files->n - done, files->n);
+	}
 	tide__flame_free(all);
 	return rc;
 }
 
 static int run(const tide_args *a)
 {
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_rank_files files = { 0 };
 	tide_flame_options o;
 	int rc = read_options(a, &o);
+	if (!rc)
+		rc = tide__no_page(a, O_OUTPUT);
 	if (rc)
 		return rc;
-	return a->n_files == 1 ? one_trace(a, &o) : many_traces(a, &o);
+	if (a->n_files == 1 && !strcmp(a->files[0], "-"))
+		return one_trace(a, "-", &o);
+	if (tide__ranks_expand(a->files, a->n_files, &files, &err) != TIDE_OK)
+		rc = tide__cli_fail(NULL, &err);
+	else
+		rc = files.n == 1 ? one_trace(a, files.v[0].path, &o) : many_traces(a, &files, &o);
+	tide__ranks_free(&files);
+	return rc;
 }
 
 const tide_command tide__cmd_flame = {

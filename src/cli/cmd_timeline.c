@@ -2,11 +2,14 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* timeline: CPU active, GPU active, both at once; per lane and stream. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "analyze/timeline.h"
 #include "cli/cli.h"
 #include "cli/decimal.h"
 #include "cli/names.h"
+#include "cli/nopage.h"
+#include "cli/ranks.h"
 #include "render/timelineview.h"
 
 enum { O_JSON, O_OUTPUT, O_TOP, O_EVENTS, O_MIN_US, O_NO_PYTHON, O_NO_RUNTIME };
@@ -24,10 +27,10 @@ static const tide_option options[] = {
 };
 
 static int print_text(const tide_args *a, const char *file, const tide_model *m,
-		      const tide_timeline *t)
+		      const tide_timeline *t, bool list)
 {
 	char out[32];
-	if (a->n_files > 1)
+	if (list)
 		tide__heading(a, "%s", file);
 	if (!t->cpu_count && !t->gpu_count) {
 		fputs("the trace has no host spans and no device work\n", a->out);
@@ -65,7 +68,8 @@ static int print_json(tide_json *j, const tide_args *a, const char *file, const 
 	return 0;
 }
 
-static int one(const tide_args *a, const char *file, const tide_timeline_options *o, tide_json *j)
+static int one(const tide_args *a, const char *file, const tide_timeline_options *o, tide_json *j,
+	       bool list)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_timeline t = { 0 };
@@ -75,7 +79,7 @@ static int one(const tide_args *a, const char *file, const tide_timeline_options
 	tide_code code = tide__timeline(m, o, &t, &err);
 	int rc = code != TIDE_OK ? tide__cli_fail(file, &err)
 		 : j		 ? print_json(j, a, file, m, &t, o)
-				 : print_text(a, file, m, &t);
+				 : print_text(a, file, m, &t, list);
 	if (!rc && !j)
 		tide__cli_losses(a, m);
 	tide__timeline_free(&t);
@@ -83,36 +87,68 @@ static int one(const tide_args *a, const char *file, const tide_timeline_options
 	return rc;
 }
 
-static int run(const tide_args *a)
+static int read_options(const tide_args *a, tide_timeline_options *o)
 {
-	tide_timeline_options o = { .no_python = a->opt[O_NO_PYTHON].set,
-				    .no_runtime = a->opt[O_NO_RUNTIME].set };
-	bool json = a->opt[O_JSON].set, list = json && a->n_files > 1;
-	tide_json j;
-	int rc = 0;
+	*o = (tide_timeline_options){ .no_python = a->opt[O_NO_PYTHON].set,
+				      .no_runtime = a->opt[O_NO_RUNTIME].set };
 	if (a->opt[O_TOP].num < 0)
 		return tide__cli_usage(a, "--top must not be negative");
-	if (a->opt[O_EVENTS].set && !json)
+	if (a->opt[O_EVENTS].set && !a->opt[O_JSON].set)
 		return tide__cli_usage(a, "--events goes with --json");
-	if (a->opt[O_MIN_US].set && !tide__parse_decimal(a->opt[O_MIN_US].text, 3, &o.min_ns))
+	if (a->opt[O_MIN_US].set && !tide__parse_decimal(a->opt[O_MIN_US].text, 3, &o->min_ns))
 		return tide__cli_usage(a,
 				       "--min-duration-us: '%.60s' is not a number of microseconds",
 				       a->opt[O_MIN_US].text);
+	return tide__no_page(a, O_OUTPUT);
+}
+
+/* One trace gives one document, several a list. One that cannot be read is told and left out. */
+static int all(const tide_args *a, const tide_rank_files *files, const tide_timeline_options *o)
+{
+	bool json = a->opt[O_JSON].set, list = files->n > 1;
+	size_t done = 0;
+	tide_json j;
 	tide__json_begin(&j, a->out, !a->opt[O_EVENTS].set);
-	if (list) {
+	if (list && json) {
 		tide__json_object(&j);
 		tide__json_key(&j, "traces");
 		tide__json_array(&j);
 	}
-	for (size_t i = 0; i < a->n_files && !rc; i++)
-		rc = one(a, a->files[i], &o, json ? &j : NULL);
-	if (list && !rc) {
+	for (size_t i = 0; i < files->n; i++)
+		done += !one(a, files->v[i].path, o, json ? &j : NULL, list);
+	if (list && json) {
 		tide__json_array_end(&j);
+		tide__json_kuint(&j, "failed", files->n - done);
 		tide__json_object_end(&j);
 	}
-	if (json && !rc)
+	if (!done)
+		return 1;
+	if (json)
 		tide__json_end(&j);
-	return rc ? rc : tide__cli_done(a);
+	if (done < files->n)
+		fprintf(stderr, "tidemark timeline: %zu of %zu traces could not be read\n",
+			files->n - done, files->n);
+	return tide__cli_done(a);
+}
+
+static int run(const tide_args *a)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_rank_file piped = { .path = a->files[0] };
+	tide_rank_files files = { .v = &piped, .n = 1 };
+	tide_timeline_options o;
+	int rc = read_options(a, &o);
+	if (rc)
+		return rc;
+	if (a->n_files == 1 && !strcmp(a->files[0], "-"))
+		return all(a, &files, &o);
+	files = (tide_rank_files){ 0 };
+	if (tide__ranks_expand(a->files, a->n_files, &files, &err) == TIDE_OK)
+		rc = all(a, &files, &o);
+	else
+		rc = tide__cli_fail(NULL, &err);
+	tide__ranks_free(&files);
+	return rc;
 }
 
 const tide_command tide__cmd_timeline = {
