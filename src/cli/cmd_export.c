@@ -5,6 +5,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "analyze/cover.h"
 #include "cli/cli.h"
 #include "cli/names.h"
 #include "render/export.h"
@@ -16,8 +17,8 @@ static const tide_option options[] = {
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; .gz is gzipped" },
 	[O_GZIP] = { "gzip", 'z', TIDE_OPT_FLAG, NULL, "gzip whatever the name of FILE is" },
 	[O_KIND] = { "kind", 'k', TIDE_OPT_ENUM, "cpu,gpu,memory",
-		     "pprof, folded: what to weigh (default: memory if there are no spans, else "
-		     "cpu)" },
+		     "pprof, folded: what to weigh (default: cpu if there is host work, else "
+		     "memory)" },
 	[O_BY] = { "by", 0, TIDE_OPT_ENUM, "auto,stack,op", "memory: call stacks or op paths",
 		   .def = "auto" },
 	[O_MERGE] = { "merge", 'm', TIDE_OPT_FLAG, NULL,
@@ -52,6 +53,15 @@ static bool wants_gzip(const tide_args *a)
 	return a->opt[O_GZIP].set || (n > 3 && !strcasecmp(path + n - 3, ".gz"));
 }
 
+/* Host time where there is host work, else memory where there is any. */
+static tide_flame_kind guess_kind(const tide_model *m)
+{
+	for (size_t i = 1; i < m->spans.n; i++)
+		if (tide__side(m, i) == TIDE_SIDE_CPU)
+			return TIDE_FLAME_CPU;
+	return m->allocs.n > 1 ? TIDE_FLAME_MEMORY : TIDE_FLAME_CPU;
+}
+
 static int write_out(const tide_args *a, const tide_exporter *e, const tide_model *m)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -59,9 +69,7 @@ static int write_out(const tide_args *a, const tide_exporter *e, const tide_mode
 	tide_export_options o = { 0 };
 	o.flame.merge = a->opt[O_MERGE].set;
 	o.flame.by = (tide_flame_by)a->opt[O_BY].num;
-	o.flame.kind = a->opt[O_KIND].set		    ? (tide_flame_kind)a->opt[O_KIND].num
-		       : m->spans.n > 1 || m->allocs.n <= 1 ? TIDE_FLAME_CPU
-							    : TIDE_FLAME_MEMORY;
+	o.flame.kind = a->opt[O_KIND].set ? (tide_flame_kind)a->opt[O_KIND].num : guess_kind(m);
 	if (a->opt[O_DEVICE].set) {
 		o.flame.device = tide__device_find(m, a->opt[O_DEVICE].text);
 		if (!o.flame.device)

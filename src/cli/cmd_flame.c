@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyze/cover.h"
 #include "analyze/flame.h"
 #include "cli/cli.h"
 #include "cli/decimal.h"
@@ -93,10 +94,14 @@ static int read_options(const tide_args *a, tide_flame_options *o)
 /* What the trace is mostly about, when the user did not say. */
 static tide_flame_kind guess_kind(const tide_model *m)
 {
-	for (size_t i = 1; i < m->spans.n; i++)
-		if (tide__cat_is_gpu(m->spans.cat[i]))
+	bool cpu = false;
+	for (size_t i = 1; i < m->spans.n; i++) {
+		tide_side side = tide__side(m, i);
+		if (side == TIDE_SIDE_GPU)
 			return TIDE_FLAME_GPU;
-	return m->spans.n > 1 || m->allocs.n <= 1 ? TIDE_FLAME_CPU : TIDE_FLAME_MEMORY;
+		cpu |= side == TIDE_SIDE_CPU;
+	}
+	return cpu || m->allocs.n <= 1 ? TIDE_FLAME_CPU : TIDE_FLAME_MEMORY;
 }
 
 static int build(const tide_args *a, const char *file, const tide_model *m,

@@ -427,14 +427,17 @@ static void devices(chrome *c)
 			continue;
 		tide__json_object(&c->j);
 		tide__json_kint(&c->j, "id", m->devices.index[d]);
-		kstr(c, "name", m->devices.name[d]);
-		tide__json_kuint(&c->j, "totalGlobalMem", m->devices.capacity[d]);
+		if (m->devices.name[d].i)
+			kstr(c, "name", m->devices.name[d]);
+		if (m->devices.capacity[d])
+			tide__json_kuint(&c->j, "totalGlobalMem", m->devices.capacity[d]);
 		tide__json_object_end(&c->j);
 	}
 	tide__json_array_end(&c->j);
 }
 
-static void facts(chrome *c)
+/* What the trace lost on its way here. */
+static void losses(chrome *c)
 {
 	const tide_model *m = c->m;
 	tide__json_key(&c->j, "tidemark");
@@ -442,6 +445,8 @@ static void facts(chrome *c)
 	tide__json_kuint(&c->j, "cut_spans", c->nest.n_cut);
 	for (size_t i = 0; i < m->facts.n; i++) {
 		const char *key = tide__text(m, m->facts.key[i], NULL);
+		if (strncmp(key, "loss.", 5))
+			continue;
 		if (m->facts.text[i].i)
 			kstr(c, key, m->facts.text[i]);
 		else
@@ -466,7 +471,7 @@ static void head(chrome *c)
 			tide__json_kint(&c->j, "world_size", m->processes.world[1]);
 		tide__json_object_end(&c->j);
 	}
-	facts(c);
+	losses(c);
 }
 
 static bool prepare(chrome *c)

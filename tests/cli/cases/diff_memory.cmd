@@ -1,0 +1,1 @@
+tidemark diff phases.tide train.tide --top 3

@@ -1,0 +1,1 @@
+tidemark flame --kind cpu train.tide
