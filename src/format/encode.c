@@ -114,7 +114,7 @@ static uint64_t continuations(const tide_ring_slot *s)
 	case TIDE_REC_ALLOC_FULL:
 		return 1;
 	case TIDE_REC_TENSOR:
-		return ((s->size >> 24 & 0xff) + 3) / 4;
+		return (s->size >> 24 & 0xff) <= 16 ? ((s->size >> 24 & 0xff) + 3) / 4 : UINT64_MAX;
 	case TIDE_REC_ANNOTATE:
 		return s->addr <= 4096 ? (s->addr + 31) / 32 : UINT64_MAX;
 	case TIDE_REC_LANE:
@@ -190,7 +190,7 @@ static void put_rare(struct memory *m, const tide_ring_slot *s, const tide_ring_
 		break;
 	case TIDE_REC_MARK:
 		put_tag(m, type, s->ticks);
-		put_v(m, s->size);
+		put_v(m, s->size & 0xff);
 		put_v(m, s->stack);
 		m->p = tide__put_z(m->p, (int64_t)s->addr);
 		break;
@@ -214,8 +214,10 @@ static inline void put_alloc(struct memory *m, const tide_ring_slot *s, const ti
 	put_addr(m, tag, s->addr);
 	put_v(m, s->size & 0xffffffffffff);
 	put_pool_stream(m, tag, s->head >> 8 & 0xfff, (uint32_t)(s->size >> 48));
-	if (type != TIDE_REC_ALLOC)
-		put_v(m, s->stack); /* SEG_ALLOC: the kind */
+	if (type == TIDE_REC_SEG_ALLOC)
+		put_v(m, s->stack & 0xff); /* the kind */
+	else if (type != TIDE_REC_ALLOC)
+		put_v(m, s->stack);
 	if (type == TIDE_REC_ALLOC_FULL)
 		put_v(m, next->ticks);
 }
@@ -235,7 +237,7 @@ static inline void put_event(struct memory *m, tide_encoder *e, const tide_ring_
 	e->events += type != TIDE_REC_LANE;
 	if (type == TIDE_REC_LANE) {
 		put_tag(m, TIDE_REC_LANE, s->ticks);
-		put_v(m, s->addr);
+		put_v(m, (uint32_t)s->addr);
 		put_v(m, s->size);
 		e->lane = (uint32_t)s->addr;
 		e->depth = 0;

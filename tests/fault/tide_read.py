@@ -104,7 +104,7 @@ class Tide:
 		self.events, self.defs, self.facts, self.ticks = {}, {}, {}, []
 		self.lost, self.total, self.clean, self.schema = {}, None, False, {}
 		self.next, self.lane, self.log, self.chunks = {}, {}, b"", Counter()
-		self.from_rings, self.torn = 0, False
+		self.from_rings, self.torn, self.defined = 0, False, {}
 		with open(path, "rb") as f:
 			data = f.read()
 		self.size = len(data)
@@ -147,7 +147,8 @@ class Tide:
 		elif kind == "definitions":
 			if first != len(self.log) or slots != len(payload):
 				raise Bad("definitions at byte %d do not follow" % at)
-			self.records(payload, count)
+			for name, f in self.records(payload, count):
+				self.define(name, f)
 			self.log += payload
 		elif kind == "events":
 			if first != self.next.get(ring, 0):
@@ -157,10 +158,26 @@ class Tide:
 				raise Bad("chunk at byte %d: lane %d, not %d" % (at, lane, self.lane.get(ring, 0)))
 			self.next[ring] = first + slots
 			self.add_events(ring, got)
+			self.check_defined(got, at)
 		elif kind != "?":
 			for name, f in self.records(payload, count):
 				self.other(name, f)
 		self.chunks[kind] += 1
+
+	def define(self, name, f):
+		"""Ids are dense from 1 in each kind."""
+		i = f["lane" if name == "thread" else "id"]
+		if i != self.defined.get(name, 0) + 1:
+			raise Bad("%s %d follows %d" % (name, i, self.defined.get(name, 0)))
+		self.defined[name] = i
+
+	def check_defined(self, events, at):
+		"""An id stands in the file before it is used."""
+		kinds = {"name": "name", "counter": "name", "key": "name", "stack": "stack", "lane": "thread"}
+		for name, f in events:
+			for key, kind in kinds.items():
+				if f.get(key, 0) > self.defined.get(kind, 0):
+					raise Bad("chunk at byte %d: %s %d is not defined yet" % (at, kind, f[key]))
 
 	def read_schema(self, payload):
 		c = Cursor(payload)
