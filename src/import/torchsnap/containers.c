@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Containers of the pickle decoder: dicts, lists, tuples, the memo, and the run cache.
- *
- * torch writes the same frames again and again: a stack is a list of memo reads, 5 bytes each, and
- * most of a snapshot is such lists. A list that was met before, byte for byte, is the same list, so
- * its bytes are looked up as a whole (the run cache) and never decoded again. */
+/* Containers of the pickle decoder: dicts, lists, tuples, and the memo. */
 #include "import/torchsnap/pickle_vm.h"
 
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/mem.h"
+#include "import/torchsnap/huge.h"
 
 static enum obj_state state_of(uint64_t obj)
 {
@@ -177,7 +171,7 @@ void tide__pickle_containers_free(tide_pickle *p)
 	tide__free(p->bodies);
 	tide__free(p->objs);
 	tide__free(p->memo);
-	tide__free(p->runs);
+	tide__pickle_fast_free(p);
 }
 
 /* ---- making ---- */
@@ -283,6 +277,17 @@ tide_pv tide__pickle_tuple(tide_pickle *p, tide_pv *items, size_t n, const uint8
 
 /* ---- memo ---- */
 
+bool tide__pickle_memo_room(tide_pickle *p, size_t cap)
+{
+	tide_pv *memo = tide__realloc(p->memo, cap, sizeof *memo);
+	if (!memo)
+		return tide__pickle_nomem(p);
+	p->memo = memo;
+	p->cap_memo = cap;
+	tide__huge(memo, cap * sizeof *memo);
+	return true;
+}
+
 bool tide__pickle_memo_put(tide_pickle *p, uint64_t index, tide_pv v, const uint8_t *at)
 {
 	if (index >=
@@ -290,16 +295,10 @@ bool tide__pickle_memo_put(tide_pickle *p, uint64_t index, tide_pv v, const uint
 		return tide__pickle_fail(p, TIDE_ECORRUPT, at,
 					 "memo entry %llu in a pickle of %zu bytes",
 					 (unsigned long long)index, p->n);
-	if (index >= p->cap_memo) {
-		size_t cap = p->cap_memo + p->cap_memo / 2 + 64;
-		if (cap <= index)
-			cap = index + 1;
-		tide_pv *memo = tide__realloc(p->memo, cap, sizeof *memo);
-		if (!memo)
-			return tide__pickle_nomem(p);
-		p->memo = memo;
-		p->cap_memo = cap;
-	}
+	if (index >= p->cap_memo &&
+	    !tide__pickle_memo_room(p, index < p->cap_memo * 3 / 2 ? p->cap_memo * 3 / 2 + 64
+								   : index + 1))
+		return false;
 	if (index >= p->top_memo) {
 		memset(p->memo + p->top_memo, 0, (index - p->top_memo) * sizeof *p->memo);
 		p->top_memo = index + 1;
@@ -311,99 +310,4 @@ bool tide__pickle_memo_put(tide_pickle *p, uint64_t index, tide_pv v, const uint
 	}
 	p->memo[index] = v;
 	return true;
-}
-
-/* ---- the run cache ---- */
-
-/* The end of a sequence of memo reads that starts at `at`; *n of them. */
-static const uint8_t *run_end(const uint8_t *at, const uint8_t *end, size_t *n)
-{
-	*n = 0;
-	for (;; (*n)++) {
-		if (end - at < 6)
-			return at;
-		if (*at == 'j')
-			at += 5;
-		else if (*at == 'h')
-			at += 2;
-		else
-			return at;
-	}
-}
-
-/* Read the memo entries of a run into the scratch space above the stack and make a list of them. */
-static tide_pv make_run(tide_pickle *p, const uint8_t *at, const uint8_t *end, size_t n)
-{
-	size_t base = p->sp;
-	for (size_t i = 0; i < n; i++) {
-		bool wide = *at == 'j';
-		uint64_t index = wide ? tide__pickle_le32(at + 1) : at[1];
-		at += wide ? 5 : 2;
-		if (index >= p->top_memo || !p->memo[index] ||
-		    !tide__pickle_grow(p, &p->stack, &p->cap, base + i, sizeof *p->stack))
-			return TIDE_PV_NONE;
-		p->stack[base + i] = tide__pickle_settle(p, p->memo[index]);
-		if (tide__pv_tag(p->stack[base + i]) != TIDE_PV_MADE)
-			return TIDE_PV_NONE;
-	}
-	(void)end;
-	return p->client->make_list(p->client->user, p, TIDE_PV_NONE, p->stack + base, n);
-}
-
-static tide_pv find_run(tide_pickle *p, const uint8_t *at, const uint8_t *end, size_t n)
-{
-	size_t len = (size_t)(end - at);
-	if (!p->runs) {
-		p->runs = tide__calloc(RUN_SLOTS, sizeof *p->runs);
-		if (!p->runs)
-			return tide__pickle_nomem(p), TIDE_PV_NONE;
-	}
-	uint64_t i = XXH3_64bits(at, len) & (RUN_SLOTS - 1);
-	struct run *r;
-	for (;; i = (i + 1) & (RUN_SLOTS - 1)) {
-		r = &p->runs[i];
-		if (!r->made)
-			break;
-		if (r->len == len && r->gen == p->gen && !memcmp(p->data + r->off, at, len))
-			return r->made;
-	}
-	tide_pv made = make_run(p, at, end, n);
-	if (made && p->n_runs < RUN_SLOTS / 2 && len <= UINT32_MAX) {
-		*r = (struct run){ (uint64_t)(at - p->data), (uint32_t)len, p->gen, made };
-		p->n_runs++;
-	}
-	return made;
-}
-
-const uint8_t *tide__pickle_run(tide_pickle *p, const uint8_t *at)
-{
-	const uint8_t *end = p->data + p->n, *op = at - 1;
-	uint64_t index = UINT64_MAX;
-	size_t n;
-	if (end - at < 16)
-		return NULL;
-	switch (*at) {
-	case 0x94:
-		index = p->n_memo;
-		at += 1;
-		break;
-	case 'q':
-		index = at[1];
-		at += 2;
-		break;
-	case 'r':
-		index = tide__pickle_le32(at + 1);
-		at += 5;
-		break;
-	}
-	if (*at++ != '(')
-		return NULL;
-	const uint8_t *last = run_end(at, end, &n);
-	if (*last != 'e' || !n || n % 1000 == 0) /* picklers write lists in batches of 1000 */
-		return NULL;
-	tide_pv made = find_run(p, at, last, n);
-	if (!made || (index != UINT64_MAX && !tide__pickle_memo_put(p, index, made, op)))
-		return NULL;
-	p->stack[p->sp++] = made;
-	return last + 1;
 }

@@ -26,6 +26,7 @@ void tide__pickle_keys_init(tide_pickle *p)
 		while (p->keys[h])
 			h = (h + 1) & 255;
 		p->keys[h] = (uint8_t)(k + 1);
+		p->key_len[k] = (uint8_t)strlen(word);
 	}
 }
 
@@ -33,9 +34,9 @@ tide_pv tide__pickle_word(const tide_pickle *p, const uint8_t *text, size_t n, c
 {
 	if (n && n < 64) {
 		for (unsigned h = key_hash(text, n); p->keys[h]; h = (h + 1) & 255) {
-			const char *word = p->client->keywords[p->keys[h] - 1];
-			if (strlen(word) == n && !memcmp(word, text, n))
-				return tide__pv(TIDE_PV_KEY, p->keys[h] - 1u);
+			unsigned k = p->keys[h] - 1u;
+			if (p->key_len[k] == n && !memcmp(p->client->keywords[k], text, n))
+				return tide__pv(TIDE_PV_KEY, k);
 		}
 	}
 	return tide__pv(TIDE_PV_TEXT, (uint64_t)(op - p->data));

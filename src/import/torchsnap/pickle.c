@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "import/torchsnap/huge.h"
 
 bool tide__pickle_fail(tide_pickle *p, tide_code code, const uint8_t *at, const char *fmt, ...)
 {
@@ -47,6 +48,7 @@ bool tide__pickle_grow(tide_pickle *p, void *vec, size_t *cap, size_t n, size_t 
 		return tide__pickle_nomem(p);
 	memcpy(vec, &new, sizeof new);
 	*cap = room;
+	tide__huge(new, room * size);
 	return true;
 }
 
@@ -513,6 +515,14 @@ static bool memoize(vm *v, const uint8_t *op)
 	       tide__pickle_memo_put(v, v->n_memo, v->stack[v->sp - 1], op);
 }
 
+static void report(vm *v, const uint8_t *at, uint64_t *shown_at)
+{
+	if ((uint64_t)(at - v->data) - *shown_at < 16u << 20)
+		return;
+	*shown_at = (uint64_t)(at - v->data);
+	v->client->progress(v->client->user, *shown_at);
+}
+
 /* Run until STOP. False: v->rc says why. */
 static bool run(vm *v, tide_pv *root)
 {
@@ -582,13 +592,18 @@ static bool run(vm *v, tide_pv *root)
 			if (!memoize(v, op))
 				return false;
 			continue;
-		case ']': { /* EMPTY_LIST: a whole list at once if it is all memo reads */
-			v->p = p;
-			const uint8_t *after = tide__pickle_run(v, p);
+		case ']':   /* EMPTY_LIST: a whole list at once if it is all memo reads */
+		case '}': { /* EMPTY_DICT: the same if it is flat */
+			tide_pv made;
+			const uint8_t *after =
+				(*op == ']' ? tide__pickle_run : tide__pickle_flat)(v, p, &made);
 			if (v->rc || v->client->failed)
 				return false;
 			if (after) {
+				v->stack[v->sp++] = made;
 				p = after;
+				if (v->client->progress)
+					report(v, p, &shown_at);
 				continue;
 			}
 			break;
@@ -609,10 +624,6 @@ static bool run(vm *v, tide_pv *root)
 		if (!cold(v, op))
 			return false;
 		p = v->p;
-		if (v->client->progress && (uint64_t)(p - v->data) - shown_at >= 16u << 20) {
-			shown_at = (uint64_t)(p - v->data);
-			v->client->progress(v->client->user, shown_at);
-		}
 	}
 }
 
@@ -630,7 +641,7 @@ tide_code tide__pickle_load(const uint8_t *data, size_t n, tide_pickle_client *c
 	v->n = n;
 	v->client = client;
 	tide__pickle_keys_init(v);
-	bool ok = run(v, root);
+	bool ok = tide__pickle_memo_room(v, n / 64) && run(v, root);
 	tide__free(v->stack);
 	tide__free(v->marks);
 	v->stack = NULL;
@@ -639,9 +650,8 @@ tide_code tide__pickle_load(const uint8_t *data, size_t n, tide_pickle_client *c
 	if (ok) {
 		v->err = NULL;
 		tide__free(v->memo);
-		tide__free(v->runs);
+		tide__pickle_fast_free(v);
 		v->memo = NULL;
-		v->runs = NULL;
 		v->top_memo = v->cap_memo = 0;
 		*out = v;
 		return TIDE_OK;

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* What the halves of the pickle decoder share: the machine's state, and access to its containers.
  *
- *     pickle.c      the opcodes                 containers.c  dicts, lists, memo, the run cache
- *     literals.c    texts and numbers in the input
+ *     pickle.c      the opcodes                       containers.c  dicts, lists, memo
+ *     literals.c    texts and numbers in the input    fast.c        what snapshots are full of
  *
  * An object is one word: state in bits 0..1, payload above. A container costs a body only while it
  * holds items; a made one (an event, a frame) is that word alone. */
@@ -27,12 +27,15 @@ struct body {
 	uint32_t n, cap; /* next free body while unused */
 };
 
-struct run {	      /* a list written as memo reads only, seen before */
-	uint64_t off; /* of its bytes in the input */
-	uint32_t len, gen;
-	tide_pv made; /* NONE = free slot */
+struct run { /* a list written as memo reads only, seen before */
+	uint64_t hash;
+	uint32_t off; /* of a copy of its bytes in run_bytes */
+	uint32_t len; /* 0 = free slot */
+	uint32_t gen;
+	uint32_t next; /* slot of the run that came after it last time */
+	tide_pv made;
 };
-enum { RUN_SLOTS = 1 << 16 };
+enum { RUN_SLOTS = 1 << 14, RUN_BYTES = 4 << 20 };
 
 struct tide_pickle {
 	const uint8_t *data;
@@ -55,12 +58,15 @@ struct tide_pickle {
 	size_t n_bodies, cap_bodies;
 	uint32_t free_body; /* index + 1 */
 
-	struct run *runs; /* RUN_SLOTS, or NULL before the first */
-	size_t n_runs;
-	uint32_t gen; /* a memo entry was replaced: runs of older generations are void */
+	struct run *runs;   /* RUN_SLOTS, or NULL before the first */
+	uint8_t *run_bytes; /* RUN_BYTES */
+	size_t n_runs, n_run_bytes;
+	uint32_t last_run; /* slot */
+	uint32_t gen;	   /* a memo entry was replaced: runs of older generations are void */
 
 	uint8_t keys[256]; /* hash -> keyword + 1 */
-	char *scratch;	   /* decoded text */
+	uint8_t key_len[256];
+	char *scratch; /* decoded text */
 	size_t cap_scratch;
 	uint64_t trailing;
 };
@@ -78,11 +84,17 @@ tide_pv tide__pickle_new(tide_pickle *p, tide_pv_tag tag, const uint8_t *at); /*
 bool tide__pickle_append(tide_pickle *p, tide_pv list, tide_pv *items, size_t n, const uint8_t *at);
 bool tide__pickle_set(tide_pickle *p, tide_pv dict, tide_pv *items, size_t n, const uint8_t *at);
 tide_pv tide__pickle_tuple(tide_pickle *p, tide_pv *items, size_t n, const uint8_t *at);
+/* Room for `cap` entries; it costs memory only once they are there. */
+bool tide__pickle_memo_room(tide_pickle *p, size_t cap);
 bool tide__pickle_memo_put(tide_pickle *p, uint64_t index, tide_pv v, const uint8_t *at);
-/* A list written as `] [memo] ( get... e`, whose content was made before or can be made now: pushes
- * and returns the byte after it. NULL: decode it opcode by opcode. `at` is the byte after `]`. */
-const uint8_t *tide__pickle_run(tide_pickle *p, const uint8_t *at);
 void tide__pickle_containers_free(tide_pickle *p);
+
+/* fast.c: whole lists and dicts at once. `at` is the byte after `]` or `}`; they return the byte
+ * after the container, and its value in *made; or NULL, and nothing has happened: decode it opcode
+ * by opcode. */
+const uint8_t *tide__pickle_run(tide_pickle *p, const uint8_t *at, tide_pv *made);
+const uint8_t *tide__pickle_flat(tide_pickle *p, const uint8_t *at, tide_pv *made);
+void tide__pickle_fast_free(tide_pickle *p);
 
 /* literals.c */
 /* The keyword with this text as a value, or TEXT at `off`. */

@@ -46,8 +46,9 @@ typedef struct replay {
 	size_t n_heap;
 	int64_t base_us, end_us; /* first and last event */
 	bool timed;
-	int64_t now;	 /* time of the event at hand */
-	uint64_t events; /* done so far */
+	size_t end_allocs; /* rows that were reserved */
+	int64_t now;	   /* time of the event at hand */
+	uint64_t events;   /* done so far */
 	uint64_t clamped, unknown_actions, wrapped, odd_bytes;
 	uint64_t actions[TIDE_SNAP_N_ACTIONS];
 } replay;
@@ -155,9 +156,10 @@ struct alloc_row {
 static tide_code new_alloc(replay *r, const struct alloc_row *a)
 {
 	tide_allocs *t = &r->m->allocs;
-	uint32_t i = tide__push(t, &tide_allocs_desc);
-	if (!i)
-		return nomem(r);
+	if (t->n >= r->end_allocs)
+		return tide__fail(r->err, TIDE_ECORRUPT, TIDE_NO_OFFSET,
+				  "more allocations than events");
+	uint32_t i = (uint32_t)t->n++;
 	t->addr[i] = a->addr;
 	t->size[i] = a->size;
 	t->requested[i] = a->requested < a->size ? a->requested : a->size;
@@ -708,8 +710,17 @@ static bool reserve(replay *r)
 			moves += a <= TIDE_SNAP_SEGMENT_UNMAP && a != TIDE_SNAP_FREE_REQUESTED;
 		}
 	}
-	return tide__table_reserve(&r->m->allocs, &tide_allocs_desc, allocs) &&
-	       tide__table_reserve(&r->m->moves, &tide_moves_desc, moves);
+	if (!tide__table_reserve(&r->m->allocs, &tide_allocs_desc, allocs) ||
+	    !tide__table_reserve(&r->m->moves, &tide_moves_desc, moves))
+		return false;
+	for (size_t i = 0; i < tide_allocs_desc.n_columns; i++) { /* zeroed here, once */
+		const tide_column *c = &tide_allocs_desc.columns[i];
+		char *at;
+		memcpy(&at, (const char *)&r->m->allocs + c->at, sizeof at);
+		memset(at + r->m->allocs.n * c->size, 0, allocs * c->size);
+	}
+	r->end_allocs = r->m->allocs.n + allocs;
+	return true;
 }
 
 static void cover(replay *r, int64_t us)

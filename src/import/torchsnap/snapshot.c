@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "import/torchsnap/huge.h"
 #include "import/torchsnap/reader.h"
 
 const char *const tide__snap_action_text[TIDE_SNAP_N_ACTIONS] = {
@@ -30,6 +31,7 @@ bool tide__snap_room(void *vec, size_t *cap, size_t n, size_t size)
 		return false;
 	memcpy(vec, &new, sizeof new);
 	*cap = room;
+	tide__huge(new, room * size);
 	return true;
 }
 
@@ -325,6 +327,11 @@ tide_code tide__snap_read(const uint8_t *data, size_t n, const tide_load_options
 	uint16_t zero;
 	if (!tide__snap_stream(&r, 0, &zero)) /* index 0: events that name no stream */
 		return r.client.failed;
+	s->events.cap = n / 80 + 1; /* no event is shorter; untouched memory costs nothing */
+	s->events.v = tide__alloc(s->events.cap, sizeof *s->events.v);
+	if (!s->events.v)
+		return tide__nomem(err);
+	tide__huge(s->events.v, s->events.cap * sizeof *s->events.v);
 	tide_code rc = tide__pickle_load(data, n, &r.client, &p, &root, err);
 	tide__free(r.frames);
 	tide__free(r.nodes);
