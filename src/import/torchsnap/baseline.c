@@ -10,7 +10,7 @@
 
 /* ---- blocks ---- */
 
-/* Values of the map: a final block is 2 i + 1, an event 2 i + 2 (shifted so that none is 0). */
+/* Values of the map: final block i is 2 i + 1, the event at place i of the trace 2 i + 2. */
 static uint32_t of_final(size_t i)
 {
 	return (uint32_t)i * 2 + 1;
@@ -34,21 +34,55 @@ static bool final_blocks(const tide_snap *s, uint32_t device, tide_map *live)
 	return true;
 }
 
-static bool undo_blocks(const tide_snap *s, const tide_snap_trace *t, tide_map *live,
-			tide_map *known)
+static const tide_snap_event *event_at(const tide_snap *s, const tide_snap_trace *t, size_t i)
 {
+	return &s->events.v[t->events[i]];
+}
+
+/* Does place i ask for the free that place i + 1 completes? */
+static bool asks_next(const tide_snap *s, const tide_snap_trace *t, size_t i)
+{
+	const tide_snap_event *e = event_at(s, t, i), *next;
+	if (e->action != TIDE_SNAP_FREE_REQUESTED || i + 1 >= t->n)
+		return false;
+	next = event_at(s, t, i + 1);
+	return next->action == TIDE_SNAP_FREE_COMPLETED && next->addr == e->addr;
+}
+
+/* Was the free that place i completes asked for before the history began? `asked` as below. */
+static bool asked_before(const tide_snap *s, const tide_snap_trace *t, size_t i,
+			 const tide_map *asked)
+{
+	return (!i || !asks_next(s, t, i - 1)) &&
+	       tide__map_get(asked, event_at(s, t, i)->addr) != of_event(i);
+}
+
+/* `asked`: address -> what was alive there when its free was asked for, unless it was done at once.
+ */
+static bool undo_blocks(const tide_snap *s, const tide_snap_trace *t, tide_map *live,
+			tide_baseline *b, tide_map *asked)
+{
+	bool asks = false, unasked = false;
 	for (size_t i = t->n; i-- > 0;) {
-		const tide_snap_event *e = &s->events.v[t->events[i]];
+		const tide_snap_event *e = event_at(s, t, i);
 		if (e->action == TIDE_SNAP_FREE_COMPLETED) {
-			if (!tide__map_put(live, e->addr, of_event(t->events[i])))
+			if (!tide__map_put(live, e->addr, of_event(i)))
 				return false;
 		} else if (e->action == TIDE_SNAP_ALLOC) {
 			uint32_t was = tide__map_del(live, e->addr);
 			if (was & 1 &&
-			    !tide__map_put(known, (uint64_t)t->events[i] + 1, was / 2 + 1))
+			    !tide__map_put(&b->known, (uint64_t)t->events[i] + 1, was / 2 + 1))
+				return false;
+			if (was && !(was & 1) && !asks)
+				unasked |= asked_before(s, t, was / 2 - 1, asked);
+		} else if (e->action == TIDE_SNAP_FREE_REQUESTED) {
+			asks = true;
+			uint32_t is = asks_next(s, t, i) ? 0 : tide__map_get(live, e->addr);
+			if (is && !tide__map_put(asked, e->addr, is))
 				return false;
 		}
 	}
+	b->never_asks = unasked && !asks;
 	return true;
 }
 
@@ -58,7 +92,8 @@ static int by_addr(const void *a, const void *b)
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-static bool old_blocks(const tide_map *live, tide_baseline *b)
+static bool old_blocks(const tide_snap *s, const tide_snap_trace *t, const tide_map *live,
+		       const tide_map *asked, tide_baseline *b)
 {
 	for (size_t i = 0; live->vals && i <= live->mask; i++) {
 		uint32_t v = live->vals[i];
@@ -66,10 +101,16 @@ static bool old_blocks(const tide_map *live, tide_baseline *b)
 			continue;
 		if (!TIDE_SNAP_ROOM(b->blocks))
 			return false;
-		b->blocks.v[b->blocks.n++] =
-			(tide_base_block){ .addr = live->keys[i],
-					   .final = v & 1 ? v / 2 + 1 : 0,
-					   .event = v & 1 ? TIDE_BASE_NO_EVENT : v / 2 - 1 };
+		tide_base_block o = { .addr = live->keys[i], .event = TIDE_BASE_NO_EVENT };
+		if (v & 1) {
+			o.final = v / 2 + 1;
+			o.asked =
+				s->blocks.v[v / 2].state == 2 && tide__map_get(asked, o.addr) != v;
+		} else {
+			o.event = t->events[v / 2 - 1];
+			o.asked = !b->never_asks && asked_before(s, t, v / 2 - 1, asked);
+		}
+		b->blocks.v[b->blocks.n++] = o;
 	}
 	if (b->blocks.n)
 		qsort(b->blocks.v, b->blocks.n, sizeof *b->blocks.v, by_addr);
@@ -205,12 +246,13 @@ static bool old_segments(const ranges *r, tide_baseline *b)
 
 bool tide__baseline(const tide_snap *s, const tide_snap_trace *t, tide_baseline *b)
 {
-	tide_map live = { 0 };
+	tide_map live = { 0 }, asked = { 0 };
 	ranges r = { 0 };
-	bool ok = final_blocks(s, t->device, &live) && undo_blocks(s, t, &live, &b->known) &&
-		  old_blocks(&live, b) && final_segments(s, t->device, &r) &&
+	bool ok = final_blocks(s, t->device, &live) && undo_blocks(s, t, &live, b, &asked) &&
+		  old_blocks(s, t, &live, &asked, b) && final_segments(s, t->device, &r) &&
 		  undo_segments(s, t, &r) && old_segments(&r, b);
 	tide__map_free(&live);
+	tide__map_free(&asked);
 	tide__sorted_free(&r.index);
 	tide__free(r.slots.v);
 	return ok;

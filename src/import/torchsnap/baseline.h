@@ -24,13 +24,15 @@ typedef struct tide_base_block {
 	uint64_t addr;
 	uint32_t final; /* index into snap.blocks + 1, 0 = freed in the history */
 	uint32_t event; /* its free_completed (final == 0) */
+	bool asked;	/* its free had been asked for before the history began */
 } tide_base_block;
 
 typedef struct tide_baseline {
 	TIDE_SNAP_VEC(tide_base_segment) segments; /* sorted by address, disjoint */
 	TIDE_SNAP_VEC(tide_base_block) blocks;	   /* sorted by address */
-	tide_map known; /* event index + 1 of an alloc alive at the end -> index into snap.blocks +
-			   1 */
+	bool never_asks; /* the source has no free_requested events (only completed frees) */
+	tide_map known;	 /* event index + 1 of an alloc alive at the end -> index into snap.blocks +
+			    1 */
 } tide_baseline;
 
 /* *b must be zeroed; free it whatever the result. False when out of memory. */

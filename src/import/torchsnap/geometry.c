@@ -170,6 +170,16 @@ static bool overlaps_any(const tide_geo *g, uint64_t addr, uint64_t size)
 	return tide__sorted_ok(&g->index, p) && tide__sorted_key(&g->index, p) - addr < size;
 }
 
+uint32_t tide__geo_beside(const tide_geo *g, uint64_t addr, uint64_t size)
+{
+	tide_sorted_pos p;
+	const block *b = addr ? holder(g, addr - 1, &p) : NULL;
+	if (b && b->area && g->areas.v[b->area].expandable)
+		return b->area;
+	b = holder(g, addr + size, &p);
+	return b && b->area && g->areas.v[b->area].expandable ? b->area : 0;
+}
+
 bool tide__geo_add(tide_geo *g, uint64_t addr, uint64_t size, uint32_t area, bool *added)
 {
 	*added = size && !overlaps_any(g, addr, size);

@@ -61,6 +61,9 @@ void tide__geo_free(tide_geo *g);
 /* Index of an area; 0 on exhaustion. Expandable areas with equal contents are the same one. */
 uint32_t tide__geo_area(tide_geo *g, const tide_geo_area *a);
 
+/* The expandable area that a stretch would continue, to either side; 0 = none. */
+uint32_t tide__geo_beside(const tide_geo *g, uint64_t addr, uint64_t size);
+
 /* A stretch of an area becomes free memory. *added = false if it overlaps what is there already (a
  * mismatch). All of these return false only when out of memory. */
 bool tide__geo_add(tide_geo *g, uint64_t addr, uint64_t size, uint32_t area, bool *added);

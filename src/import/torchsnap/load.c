@@ -112,25 +112,17 @@ static bool has(const uint8_t *head, size_t n, const char *word)
 	return memmem(head, n, word, strlen(word)) != NULL;
 }
 
-/* A pickle: its protocol opcode, or what protocols 0 and 1 begin a dict or list with. */
-static bool is_pickle(const uint8_t *h, size_t n)
+/* A pickle says its protocol first; protocols 0 and 1 do not, and begin with a dict or a list. */
+static int sniff(const uint8_t *h, size_t n)
 {
 	if (n < 3)
-		return false;
-	if (h[0] == 0x80)
-		return h[1] >= 2 && h[1] <= 5;
-	if (h[0] == '(')
-		return (h[1] == 'd' || h[1] == 'l') && h[2] == 'p';
-	return (h[0] == '}' || h[0] == ']') && (h[1] == 'q' || h[1] == '(');
-}
-
-static int sniff(const uint8_t *head, size_t n)
-{
-	if (!is_pickle(head, n))
 		return 0;
-	return has(head, n, "segment") || has(head, n, "device_traces") || has(head, n, "action")
-		       ? 95
-		       : 50;
+	bool known = has(h, n, "segment") || has(h, n, "device_traces") || has(h, n, "action");
+	if (h[0] == 0x80 && h[1] >= 2 && h[1] <= 5)
+		return known ? 95 : 50;
+	bool old = (h[0] == '(' && (h[1] == 'd' || h[1] == 'l')) ||
+		   ((h[0] == '}' || h[0] == ']') && (h[1] == 'q' || h[1] == '('));
+	return old && known ? 90 : 0;
 }
 
 const tide_importer tide__import_torchsnap = {

@@ -217,18 +217,20 @@ static tide_code end_segment(replay *r, uint32_t row)
 	return move(r, TIDE_MOVE_SEG_FREE, row);
 }
 
-/* The recorded final segment that holds the range; NULL if none does. */
+/* The recorded final segment of a stretch; NULL if there is none. Of a mapped stretch a part may be
+ * left, or it may have grown. */
 static const tide_snap_segment *final_of(const replay *r, const device *d, uint64_t addr,
 					 uint64_t size, bool mapped)
 {
-	tide_sorted_pos p = tide__sorted_floor(&d->final, addr);
+	tide_sorted_pos p = tide__sorted_floor(&d->final, addr + (mapped && size ? size - 1 : 0));
 	if (!tide__sorted_ok(&d->final, p))
 		return NULL;
 	const tide_snap_segment *g = &r->s->segments.v[tide__sorted_val(&d->final, p)];
-	if (mapped != g->expandable || addr - g->addr >= g->size ||
-	    size > g->size - (addr - g->addr))
+	if (mapped != g->expandable)
 		return NULL;
-	return mapped || (g->addr == addr && g->size == size) ? g : NULL;
+	if (mapped)
+		return g->addr + g->size > addr ? g : NULL;
+	return g->addr == addr && g->size == size ? g : NULL;
 }
 
 /* An event, or a blank one for TIDE_BASE_NO_EVENT. */
@@ -263,9 +265,13 @@ static tide_code add_segment(replay *r, device *d, uint64_t addr, uint64_t size,
 {
 	tide_geo_area a;
 	bool added;
-	if (!describe(r, d, addr, size, mapped, event, &a))
+	uint32_t area = mapped ? tide__geo_beside(&d->geo, addr, size) : 0;
+	if (area)
+		a = d->geo.areas.v[area];
+	else if (!describe(r, d, addr, size, mapped, event, &a))
 		return nomem(r);
-	uint32_t area = tide__geo_area(&d->geo, &a);
+	else
+		area = tide__geo_area(&d->geo, &a);
 	if (!area || !tide__geo_add(&d->geo, addr, size, area, &added))
 		return nomem(r);
 	return added ? new_segment(r, d, addr, size, &a, stack, flags) : TIDE_OK;
@@ -374,6 +380,16 @@ static tide_code on_alloc(replay *r, device *d, uint32_t event)
 	return a.pool.i && a.stream.i ? new_alloc(r, &a) : nomem(r);
 }
 
+static tide_code ask_free(replay *r, uint32_t alloc)
+{
+	uint32_t row = tide__push(&r->m->pendings, &tide_pendings_desc);
+	if (!row)
+		return nomem(r);
+	r->m->pendings.alloc[row] = (tide_alloc_id){ alloc };
+	r->m->pendings.t[row] = r->now;
+	return move(r, TIDE_MOVE_FREE_ASKED, row);
+}
+
 /* A free that completes at once is one move; one that waits for a stream is two. */
 static tide_code on_free_requested(replay *r, device *d, uint32_t event)
 {
@@ -388,12 +404,7 @@ static tide_code on_free_requested(replay *r, device *d, uint32_t event)
 		d->geo.mismatches++;
 		return TIDE_OK;
 	}
-	uint32_t row = tide__push(&r->m->pendings, &tide_pendings_desc);
-	if (!row)
-		return nomem(r);
-	r->m->pendings.alloc[row] = (tide_alloc_id){ alloc };
-	r->m->pendings.t[row] = r->now;
-	return move(r, TIDE_MOVE_FREE_ASKED, row);
+	return ask_free(r, alloc);
 }
 
 static tide_code on_free_completed(replay *r, device *d, uint32_t event)
@@ -607,18 +618,21 @@ static tide_code old_block(replay *r, device *d, const tide_base_block *b, uint6
 						  (t.overlaps ? TIDE_ALLOC_OVERLAPS : 0)) };
 	a.stream = t.area ? d->geo.areas.v[t.area].stream : lane_of(r, d, e ? e->stream : 0);
 	r->wrapped += f && f->has_frames;
-	return a.pool.i && a.stream.i ? new_alloc(r, &a) : nomem(r);
+	tide_code rc = a.pool.i && a.stream.i ? new_alloc(r, &a) : nomem(r);
+	return !rc && b->asked ? ask_free(r, id) : rc;
 }
 
 static tide_code begin(replay *r, device *d)
 {
 	tide_code rc = TIDE_OK;
+	const tide_base_block *b = d->base.blocks.v;
+	size_t n = d->base.blocks.n;
 	for (size_t i = 0; i < d->base.segments.n && !rc; i++)
 		rc = old_segment(r, d, &d->base.segments.v[i]);
-	for (size_t i = 0; i < d->base.blocks.n && !rc; i++)
-		rc = old_block(r, d, &d->base.blocks.v[i],
-			       i + 1 < d->base.blocks.n ? d->base.blocks.v[i + 1].addr
-							: UINT64_MAX);
+	for (int asked = 1; asked >= 0; asked--) /* those first: they do not add to each other */
+		for (size_t i = 0; i < n && !rc; i++)
+			if (b[i].asked == asked)
+				rc = old_block(r, d, &b[i], i + 1 < n ? b[i + 1].addr : UINT64_MAX);
 	return rc;
 }
 

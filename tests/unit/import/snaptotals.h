@@ -25,29 +25,65 @@ static uint64_t more(uint64_t *now, uint64_t *peak, uint64_t n)
 	return n;
 }
 
-/* Bytes alive in segments, and of those segments in all. Expandable rows that touch are one
- * segment. */
+/* A segment, or expandable rows that touch: [from, *to) with the row's. */
+static void stretch_of(const tide_model *m, uint32_t g, uint64_t *from, uint64_t *to)
+{
+	*from = m->segments.addr[g];
+	*to = *from + m->segments.size[g];
+	for (bool more_found = m->segments.kind[g] == TIDE_SEGMENT_EXPANDABLE; more_found;) {
+		more_found = false;
+		for (uint32_t i = 1; i < m->segments.n; i++) {
+			uint64_t a = m->segments.addr[i], z = a + m->segments.size[i];
+			if (m->segments.died[i] != TIDE_T_NEVER || (z != *from && a != *to) ||
+			    m->segments.kind[i] != TIDE_SEGMENT_EXPANDABLE)
+				continue;
+			*from = z == *from ? a : *from;
+			*to = a == *to ? z : *to;
+			more_found = true;
+		}
+	}
+}
+
+/* Free bytes of the live segments that hold a live allocation. */
 static uint64_t inactive_split(const tide_model *m, uint32_t device)
 {
 	uint64_t sum = 0;
 	for (uint32_t g = 1; g < m->segments.n; g++) {
-		uint64_t used = 0, from = m->segments.addr[g], to = from + m->segments.size[g];
-		if (m->segments.died[g] != TIDE_T_NEVER ||
-		    m->pools.device[m->segments.pool[g].i].i != device)
+		uint64_t used = 0, from, to;
+		if (m->segments.died[g] != TIDE_T_NEVER || m->pools.device[m->segments.pool[g].i].i != device)
 			continue;
+		stretch_of(m, g, &from, &to);
+		if (m->segments.addr[g] != from)
+			continue; /* counted with the first row of its stretch */
 		for (uint32_t a = 1; a < m->allocs.n; a++)
 			if (m->allocs.died[a] == TIDE_T_NEVER && m->allocs.addr[a] >= from &&
 			    m->allocs.addr[a] < to)
 				used += m->allocs.size[a];
 		if (used)
-			sum += m->segments.size[g] - used;
+			sum += to - from - used;
 	}
 	return sum;
+}
+
+static bool is_old(const tide_model *m, size_t i)
+{
+	uint32_t row = m->moves.row[i];
+	switch (m->moves.kind[i]) {
+	case TIDE_MOVE_ALLOC:
+		return m->allocs.flags[row] & TIDE_ALLOC_BEFORE;
+	case TIDE_MOVE_FREE_ASKED:
+		return m->allocs.flags[m->pendings.alloc[row].i] & TIDE_ALLOC_BEFORE;
+	case TIDE_MOVE_SEG_ALLOC:
+		return m->segments.flags[row] & TIDE_SEGMENT_BEFORE;
+	default:
+		return false;
+	}
 }
 
 static struct totals totals_of(const tide_model *m, int64_t index)
 {
 	struct totals t = { 0 };
+	bool started = false;
 	uint32_t device = 0;
 	uint8_t *asked = calloc(m->allocs.n, 1);
 	for (uint32_t d = 1; d < m->devices.n; d++)
@@ -55,6 +91,10 @@ static struct totals totals_of(const tide_model *m, int64_t index)
 			device = d;
 	for (size_t i = 0; i < m->moves.n; i++) {
 		uint32_t row = m->moves.row[i];
+		if (!started && !is_old(m, i)) { /* what was there before is a state, not a sequence */
+			started = true;
+			t.allocated_peak = t.allocated;
+		}
 		uint8_t kind = m->moves.kind[i];
 		uint32_t alloc = kind == TIDE_MOVE_FREE_ASKED ? m->pendings.alloc[row].i : row;
 		bool seg = kind == TIDE_MOVE_SEG_ALLOC || kind == TIDE_MOVE_SEG_FREE;
@@ -90,6 +130,8 @@ static struct totals totals_of(const tide_model *m, int64_t index)
 		}
 	}
 	free(asked);
+	if (!started)
+		t.allocated_peak = t.allocated;
 	t.inactive_split = inactive_split(m, device);
 	return t;
 }
