@@ -2,14 +2,18 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* hta: where the device time of a trace, or of all ranks of a job, went. */
 #include "cli/cli.h"
+#include "cli/hta_compat.h"
 #include "cli/ranks.h"
 #include "render/hta.h"
 
-enum { O_RANKS, O_TOP = O_RANKS + TIDE_RANKS_OPTIONS, O_JSON, O_OUTPUT };
+enum { O_RANKS, O_TOP = O_RANKS + TIDE_RANKS_OPTIONS, O_COMPAT, O_KEEP, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	TIDE_RANKS_OPTION_ROWS,
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
 		    "rows of long tables, 0 = all (default 10; all in JSON)" },
+	[O_COMPAT] = { "hta-compat", 0, TIDE_OPT_FLAG, NULL,
+		       "Holistic Trace Analysis's own numbers: its rounding, its GPU rule, its dropped last step" },
+	[O_KEEP] = { "keep-last-step", 0, TIDE_OPT_FLAG, NULL, "with --hta-compat: do not drop the last step" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
 };
@@ -24,6 +28,8 @@ static int run(const tide_args *a)
 		return rc;
 	if (a->opt[O_TOP].set && a->opt[O_TOP].num < 0)
 		return tide__cli_usage(a, "--top wants a number");
+	if (a->opt[O_COMPAT].set)
+		return tide__cli_hta_compat(a, a->opt[O_KEEP].set, a->opt[O_JSON].set);
 	tide_hta_view view = { .window = window };
 	view.top = a->opt[O_TOP].set ? (size_t)a->opt[O_TOP].num : a->opt[O_JSON].set ? 0 : 10;
 	rc = tide__ranks_run(a, &w, &job);

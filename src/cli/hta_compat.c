@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "cli/hta_compat.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/ranks.h"
+#include "render/compat.h"
+
+/* Rank as HTA finds it: what the trace says, else 0. */
+static int64_t rank_of(const tide_model *m)
+{
+	for (size_t i = 1; i < m->processes.n; i++)
+		if (m->processes.rank[i] >= 0)
+			return m->processes.rank[i];
+	return 0;
+}
+
+/* Names outlive the model as ids of the job's strings. */
+static bool keep_names(tide_compat_job *job, const tide_model *m, tide_compat_name *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t len;
+		const char *text = tide__text(m, v[i].name, &len);
+		v[i].name.i = tide__strings_add(job->strings, text, len);
+		if (len && !v[i].name.i)
+			return false;
+	}
+	return true;
+}
+
+static tide_code analyze(tide_compat_job *job, tide_compat_rank *r, const tide_model *m,
+			 bool keep_last, tide_error *err)
+{
+	tide_compat_frame f;
+	tide_code rc = tide__compat_frame_build(m, keep_last, &f, err);
+	if (rc != TIDE_OK)
+		return rc;
+	rc = tide__compat_tables(m, &f, &r->t, err);
+	r->rank = rank_of(m);
+	r->steps = f.steps;
+	r->dropped_last = f.dropped_last;
+	tide__compat_frame_free(&f);
+	if (rc == TIDE_OK && !(keep_names(job, m, r->t.kernels, r->t.n_kernels) &&
+			       keep_names(job, m, r->t.annotations_gpu, r->t.n_annotations_gpu) &&
+			       keep_names(job, m, r->t.annotations_cpu, r->t.n_annotations_cpu)))
+		rc = tide__nomem(err);
+	return rc;
+}
+
+/* One file; a file that cannot be read is told and stays in the list as failed. */
+static bool take(const tide_args *a, tide_compat_job *job, const char *path, bool keep_last)
+{
+	tide_compat_rank *r = &job->v[job->n++];
+	tide_error err = { 0 };
+	*r = (tide_compat_rank){ .path = tide__strndup(path, strlen(path)) };
+	tide_model *m = NULL;
+	tide_code rc = tide__load(
+		path, &(tide_load_options){ .what = TIDE_WANT_SPANS | TIDE_WANT_RAW }, &m, &err);
+	if (rc == TIDE_OK)
+		rc = analyze(job, r, m, keep_last, &err);
+	tide__model_free(m);
+	if (rc == TIDE_OK)
+		return true;
+	(void)a;
+	tide__cli_fail(path, &err);
+	r->failed = tide__strndup(err.text, strlen(err.text));
+	return false;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const tide_compat_rank *x = a, *y = b;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return strcmp(x->path ? x->path : "", y->path ? y->path : "");
+}
+
+static void free_job(tide_compat_job *job)
+{
+	for (size_t i = 0; i < job->n; i++) {
+		tide__compat_tables_free(&job->v[i].t);
+		tide__free(job->v[i].path);
+		tide__free(job->v[i].failed);
+	}
+	tide__free(job->v);
+	tide__strings_free(job->strings);
+}
+
+int tide__cli_hta_compat(const tide_args *a, bool keep_last, bool json)
+{
+	tide_rank_files f;
+	tide_error err;
+	if (tide__ranks_expand(a->files, a->n_files, &f, &err) != TIDE_OK)
+		return tide__cli_fail(NULL, &err);
+	tide_compat_job job = { tide__calloc(f.n + 1, sizeof *job.v), 0, tide__strings_new() };
+	size_t good = 0;
+	for (size_t i = 0; job.v && job.strings && i < f.n; i++)
+		good += take(a, &job, f.v[i].path, keep_last);
+	if (good)
+		qsort(job.v, job.n, sizeof *job.v, by_rank);
+	if (good && json)
+		tide__compat_json(&job, a->out);
+	else if (good)
+		tide__compat_text(&job, a->out, &a->style);
+	free_job(&job);
+	tide__ranks_free(&f);
+	return good ? tide__cli_done(a) : 1;
+}
