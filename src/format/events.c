@@ -73,6 +73,22 @@ static bool fill_tensor(tide_event *e, const tide_field *f, uint64_t *kind)
 	return true;
 }
 
+/* Sizes are below 2^48, depths below 2^32. */
+static bool in_range(const tide_event *e)
+{
+	switch (e->tag) {
+	case TIDE_REC_ALLOC:
+	case TIDE_REC_SEG_ALLOC:
+	case TIDE_REC_SEG_FREE:
+	case TIDE_REC_OOM:
+		return e->size >> 48 == 0;
+	case TIDE_REC_DEPTH:
+		return e->size >> 32 == 0;
+	default:
+		return true;
+	}
+}
+
 /* The fields by their place in TIDE_RECORDS. False: out of range. */
 static bool fill(tide_event *e, unsigned tag, const tide_field *f)
 {
@@ -135,7 +151,7 @@ static bool fill(tide_event *e, unsigned tag, const tide_field *f)
 	}
 	e->name = (uint32_t)name;
 	e->kind = (uint8_t)kind;
-	return name <= UINT32_MAX && kind <= UINT8_MAX;
+	return name <= UINT32_MAX && kind <= UINT8_MAX && in_range(e);
 }
 
 /* The record at c->at. 1: *e is an event; 0: skipped; -1: malformed. */
@@ -200,12 +216,13 @@ static inline void fast_alloc(struct fast *s, unsigned tag, tide_event *e, uint6
 	}
 	e->tag = TIDE_REC_ALLOC;
 	e->name = 0;
+	*wide = e->size >> 48;
 	tag &= TIDE_TAG_MASK;
 	if (tag == TIDE_REC_ALLOC)
 		return;
 	uint64_t stack = take(s);
 	e->name = (uint32_t)stack;
-	*wide = stack >> 32;
+	*wide |= stack >> 32;
 	if (tag == TIDE_REC_ALLOC_FULL)
 		e->requested = at_most(take(s), e->size);
 }

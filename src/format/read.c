@@ -298,6 +298,12 @@ static tide_code stored_bytes(tide_reader *r, const tide_chunk *c, tide_payload 
 tide_code tide__reader_payload(tide_reader *r, const tide_chunk *c, tide_payload *out,
 			       tide_error *err)
 {
+	if (c->memory) {
+		if (!tide__payload_room(out, c->head.stored))
+			return tide__nomem(err);
+		memcpy(out->bytes, c->memory, c->head.stored);
+		return TIDE_OK;
+	}
 	if (!(c->head.flags & TIDE_CHUNK_ZSTD))
 		return stored_bytes(r, c, out, err);
 	tide_code rc = stored_bytes(r, c, &r->stored, err);

@@ -33,6 +33,8 @@ typedef struct tide_reader tide_reader;
 typedef struct tide_chunk {
 	tide_chunk_head head; /* type 0 = no chunk: the walk ended */
 	uint64_t at;	      /* byte of the head in the file; its payload follows it */
+	const uint8_t
+		*memory; /* instead: its payload, not compressed; borrowed; NULL = in the file */
 } tide_chunk;
 
 typedef enum tide_reader_state {

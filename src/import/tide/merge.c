@@ -174,6 +174,12 @@ static void give_up(tide_merge *g, const struct tide_batch *b)
 	g->unread += b->chunk.head.count > b->cursor.records ? left : 1;
 }
 
+/* A chunk of which only the beginning is there. */
+static bool cut_off(const tide_chunk *c)
+{
+	return c->memory && c->head.stored < c->head.raw;
+}
+
 /* The next events of a ring into r->ev, r->n; n stays 0 when it has no more. */
 static tide_code refill(tide_merge *g, tide_ring *r, tide_error *err)
 {
@@ -186,7 +192,9 @@ static tide_code refill(tide_merge *g, tide_ring *r, tide_error *err)
 			r->ev = b->ev;
 			if (r->n)
 				return TIDE_OK;
-			if (b->cursor.bad)
+			if (cut_off(&b->chunk))
+				g->unverified += b->cursor.records;
+			else if (b->cursor.bad)
 				give_up(g, b);
 			g->skipped += b->cursor.skipped;
 			g->records += b->cursor.records;

@@ -48,11 +48,12 @@ typedef struct tide_merge {
 	struct tide_batch *spare;	 /* batches not in use */
 	uint64_t expanded, max_expanded; /* bytes decompressed so far, and the limit */
 	uint64_t missing,
-		repeated;  /* ring slots that no chunk holds; chunks whose slots came before */
-	uint64_t skipped;  /* records of unknown types */
-	uint64_t records;  /* records read */
-	uint64_t unread;   /* records behind a malformed one in their chunk */
-	tide_error damage; /* the first malformed record: code TIDE_OK if there was none */
+		repeated;    /* ring slots that no chunk holds; chunks whose slots came before */
+	uint64_t skipped;    /* records of unknown types */
+	uint64_t unverified; /* events of a chunk that the file's end cuts off */
+	uint64_t records;    /* records read */
+	uint64_t unread;     /* records behind a malformed one in their chunk */
+	tide_error damage;   /* the first malformed record: code TIDE_OK if there was none */
 } tide_merge;
 
 /* Add an EVENTS chunk. TIDE_ENOMEM. A chunk whose slots were there already is counted and left out.

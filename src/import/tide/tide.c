@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "format/ends.h"
 #include "format/read.h"
 #include "import/import.h"
 #include "import/tide/build.h"
@@ -29,6 +30,10 @@ struct load {
 	tide_merge merge;
 	tide_build build;
 	tide_error damage; /* what ended the walk; code TIDE_OK if nothing did */
+	tide_chunk cut;	   /* the chunk that the file's end cuts off; type 0 if there is none */
+	tide_payload salvaged;
+	tide_ends ends;
+	tide_tail tail;
 	uint64_t unknown_chunks;
 	uint64_t n_chunks; /* EVENTS */
 };
@@ -105,17 +110,72 @@ static tide_code walk(struct load *l, tide_error *err)
 	tide_error e = { 0 };
 	while ((rc = tide__reader_next(l->reader, &c, &e)) == TIDE_OK && c.head.type) {
 		rc = take_chunk(l, &c, &e);
+		if (!rc && !tide__ends_add(&l->ends, &c))
+			rc = tide__nomem(&e);
 		if (rc)
 			break;
 		if (l->n_chunks % 1024 == 1023)
 			progress(l, tide__reader_at(l->reader) / 4, tide__reader_size(l->reader));
 	}
-	if (is_damage(rc) && l->n_chunks) {
+	if (is_damage(rc) && l->has_schema) {
 		l->damage = e;
+		if (rc == TIDE_ETRUNC)
+			l->cut = c;
 		return TIDE_OK;
 	}
 	if (rc && err)
 		*err = e;
+	return rc;
+}
+
+/* ---- a recording that was not closed ---- */
+
+static tide_code take_tail(struct load *l, tide_error *err)
+{
+	tide_chunk c;
+	for (size_t at = 0; (at = tide__tail_chunk(&l->tail, at, &c)), c.head.type;) {
+		tide_code rc = take_chunk(l, &c, err);
+		if (rc)
+			return rc;
+	}
+	bool whole = !l->tail.missing && !l->tail.bad && !l->tail.log_gap;
+	if (whole) /* the file's end was torn, and the ring file makes up for all of it */
+		l->damage = (tide_error){ 0 };
+	return TIDE_OK;
+}
+
+/* The records before the point where the file's end cuts an events chunk off. Its checksum cannot
+ * be verified. */
+static tide_code take_cut(struct load *l, tide_error *err)
+{
+	if (l->cut.head.type != TIDE_CHUNK_EVENTS || l->cut.head.flags)
+		return TIDE_OK;
+	tide_code rc = tide__reader_salvage(l->reader, &l->cut, &l->salvaged, err);
+	if (rc)
+		return rc;
+	l->cut.memory = l->salvaged.bytes;
+	l->cut.head.stored = (uint32_t)l->salvaged.n; /* less than raw: cut off */
+	return take_chunk(l, &l->cut, err);
+}
+
+/* Whatever the file's chunks do not hold; then: is there anything to show at all? */
+static tide_code read_rest(struct load *l, const char *path, tide_error *err)
+{
+	tide_code rc = TIDE_OK;
+	if (tide__reader_state(l->reader) == TIDE_READER_CLOSED && !l->damage.code)
+		return TIDE_OK;
+	if (!l->has_schema)
+		tide__schema_own(&l->schema);
+	rc = tide__ends_tail(&l->ends, l->reader, &l->schema, path, &l->tail, err);
+	if (rc)
+		return rc;
+	l->has_schema |= l->tail.found;
+	rc = l->tail.found ? take_tail(l, err) : take_cut(l, err);
+	if (!rc && l->damage.code && !l->n_chunks) {
+		if (err)
+			*err = l->damage;
+		return l->damage.code;
+	}
 	return rc;
 }
 
@@ -188,6 +248,20 @@ static bool damage_facts(struct load *l)
 	       tide__fact_text(l->m, "loss.damage", d->text);
 }
 
+static bool tail_facts(struct load *l)
+{
+	if (l->salvaged.n && !fact_u64(l->m, "recovered.unverified_events", l->merge.unverified))
+		return false;
+	if (!l->tail.found)
+		return true;
+	return tide__fact_text(l->m, "recovered.from",
+			       "the ring file of a recording that was not closed") &&
+	       fact_u64(l->m, "recovered.events", l->tail.events) &&
+	       fact_some(l->m, "loss.ring_slots", l->tail.missing) &&
+	       fact_some(l->m, "loss.ring_damage", l->tail.bad) &&
+	       fact_some(l->m, "loss.definitions_bytes", l->tail.log_gap);
+}
+
 static bool facts(struct load *l)
 {
 	tide_model *m = l->m;
@@ -199,7 +273,7 @@ static bool facts(struct load *l)
 	       fact_some(m, "loss.unread_records", l->merge.unread) &&
 	       fact_some(m, "loss.missing_slots", l->merge.missing) &&
 	       fact_some(m, "loss.repeated_chunks", l->merge.repeated) &&
-	       fact_some(m, "loss.not_closed", !closed) &&
+	       fact_some(m, "loss.not_closed", !closed && !l->tail.found) && tail_facts(l) &&
 	       fact_some(m, "loss.missing_events",
 			 short_count ? l->defs.total_events - l->build.events : 0) &&
 	       fact_u64(m, "tide.events", l->build.events);
@@ -227,13 +301,13 @@ static bool process_facts(struct load *l)
 	int64_t at;
 	if ((at = tide__fact_find(l->m, "process.command")) >= 0)
 		p->command[1] = f->text[at];
-	if ((at = tide__fact_find(l->m, "process.host")) >= 0)
+	if ((at = tide__fact_find(l->m, "host.name")) >= 0)
 		p->host[1] = f->text[at];
 	if ((at = tide__fact_find(l->m, "process.parent")) >= 0)
 		p->parent_pid[1] = f->number[at];
 	if ((at = tide__fact_find(l->m, "process.rank")) >= 0)
 		p->rank[1] = f->number[at];
-	if ((at = tide__fact_find(l->m, "process.world")) >= 0)
+	if ((at = tide__fact_find(l->m, "process.world_size")) >= 0)
 		p->world[1] = f->number[at];
 	return true;
 }
@@ -254,11 +328,11 @@ static tide_code prepare(struct load *l, tide_error *err)
 	return TIDE_OK;
 }
 
-static tide_code load_all(struct load *l, tide_error *err)
+static tide_code load_all(struct load *l, const char *path, tide_error *err)
 {
 	tide_code rc;
-	if ((rc = prepare(l, err)) || (rc = walk(l, err)) || (rc = start_clock(l, err)) ||
-	    (rc = read_events(l, err)))
+	if ((rc = prepare(l, err)) || (rc = walk(l, err)) || (rc = read_rest(l, path, err)) ||
+	    (rc = start_clock(l, err)) || (rc = read_events(l, err)))
 		return rc;
 	return facts(l) && process_facts(l) ? TIDE_OK : tide__nomem(err);
 }
@@ -273,11 +347,14 @@ static tide_code load(const char *path, const tide_load_options *opt, tide_model
 	l->m = m;
 	tide_code rc = tide__reader_open(path, &l->reader, err);
 	if (!rc)
-		rc = load_all(l, err);
+		rc = load_all(l, path, err);
 	tide__build_free(&l->build);
 	tide__merge_free(&l->merge);
 	tide__defs_free(&l->defs);
 	tide__payload_free(&l->buf);
+	tide__payload_free(&l->salvaged);
+	tide__ends_free(&l->ends);
+	tide__tail_free(&l->tail);
 	tide__reader_close(l->reader);
 	tide__free(l);
 	return rc;
