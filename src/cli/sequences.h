@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* `tidemark kernels --sequences OP`: the kernel sequences that ops launch most often. */
+#ifndef TIDE_CLI_SEQUENCES_H
+#define TIDE_CLI_SEQUENCES_H
+
+#include "cli/cli.h"
+
+/* Of the first file. Exit status. top 0 = all. */
+int tide__cli_sequences(const tide_args *a, const char *op, size_t min_kernels, size_t top,
+			bool json);
+
+#endif
