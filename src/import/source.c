@@ -239,16 +239,17 @@ static tide_code read_gzip(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 	tide_code rc = TIDE_OK;
 	size_t k = 0;
 	while (k < n && rc == TIDE_OK) {
-		size_t more = 0;
+		size_t more = 0, at = s->at;
 		if (!s->member && !next_member(s, &rc))
 			break;
 		rc = inflate_some(s, buf + k, n - k, &more);
 		k += more;
+		if (rc == TIDE_OK && !more && s->member && s->at == at && at < s->have)
+			rc = gunzip_error(s, ISAL_INVALID_BLOCK); /* it neither takes nor gives */
 		if (rc != TIDE_OK || more || !s->member || s->at < s->have)
 			continue;
-		if (!s->eof)
-			rc = refill(s);
-		if (rc == TIDE_OK && s->at == s->have)
+		rc = refill(s); /* empty at the end of the input */
+		if (rc == TIDE_OK && !s->have)
 			rc = s->failed = tide__fail(&s->why, TIDE_ETRUNC, s->consumed,
 						    "gzip data end early");
 	}

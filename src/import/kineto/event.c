@@ -11,13 +11,6 @@
 
 /* ---- members ---- */
 
-static inline uint64_t load8(const char *p)
-{
-	uint64_t v;
-	memcpy(&v, p, sizeof v);
-	return v;
-}
-
 /* Plain digits, at most 15, a point and at most three more: what traces have. 0 = something else.
  */
 static inline size_t simple_ns(const char *b, size_t p, int64_t *ns)

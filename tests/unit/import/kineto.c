@@ -220,32 +220,31 @@ static const struct row {
 
 	/* links */
 	{ "launch by correlation; graph launch",
-	  EVENTS(GPU("kernel", "k", "9",
-		     "1", "\"correlation\":5,\"stream\":7,\"device\":0") "," RUN("cudaGraphLaunch",
-										 "1", "1",
-										 "\"correlation\":"
-										 "5") "," GPU("gpu_"
-											      "mems"
-											      "et",
-											      "m",
-											      "11",
-											      "1",
-											      "\"co"
-											      "rrel"
-											      "atio"
-											      "n\":"
-											      "\"5"
-											      "\","
-											      "\"st"
-											      "ream"
-											      "\":"
-											      "\"7"
-											      "\","
-											      "\"by"
-											      "tes"
-											      "\":"
-											      "6"
-											      "4")),
+	  EVENTS(GPU("kernel", "k", "9", "1",
+		     "\"correlation\":5,\"stream\":7,\"device\":0") "," RUN("cudaGraphLaunch", "1",
+									    "1",
+									    "\"correlation\":"
+									    "5") "," GPU("gpu_"
+											 "mems"
+											 "et",
+											 "m", "11",
+											 "1",
+											 "\"co"
+											 "rrel"
+											 "atio"
+											 "n\":"
+											 "\"5"
+											 "\","
+											 "\"st"
+											 "ream"
+											 "\":"
+											 "\"7"
+											 "\","
+											 "\"by"
+											 "tes"
+											 "\":"
+											 "6"
+											 "4")),
 	  "runtime 'cudaGraphLaunch' thread2 0-1000\n"
 	  "kernel 'k' stream7 8000-9000 by 'cudaGraphLaunch'\n"
 	  "memset 'm' stream7 10000-11000 by 'cudaGraphLaunch'\nattr bytes=64\n" },
@@ -264,11 +263,16 @@ static const struct row {
 	  "op 't' thread2 0-1000\n" },
 	{ "External id only where the launch does not tell",
 	  EVENTS(X("\"cat\":\"cpu_op\",\"name\":\"o\",\"ts\":0,\"dur\":9,\"args\":{\"External "
-		   "id\":3}") "," RUN("l", "1", "1", "\"correlation\":5") "," GPU(
-		  "kernel", "k", "20", "1",
-		  "\"correlation\":5,\"External id\":3") "," GPU("kernel", "early", "1", "1",
-								 "\"correlation\":4,\"External "
-								 "id\":3")),
+		   "id\":3}") "," RUN("l", "1", "1",
+				      "\"correlation\":5") "," GPU("kernel", "k", "20", "1",
+								   "\"correlation\":5,\"External "
+								   "id\":3") "," GPU("kernel",
+										     "early", "1",
+										     "1",
+										     "\"correlation"
+										     "\":4,"
+										     "\"External "
+										     "id\":3")),
 	  "op 'o' thread2 0-9000\nruntime 'l' thread2 1000-2000 in 'o'\n"
 	  "kernel 'early' stream7 1000-2000\nkernel 'k' stream7 20000-21000 by 'l'\n"
 	  "flow launch 'o' 'early'\n" },
@@ -436,43 +440,38 @@ static void test_rows(void **state)
 
 /* ---- damage everywhere ---- */
 
-static const char
-	sample[] = "\n{\"schemaVersion\": 1,\n \"deviceProperties\": [{\"id\": 0, \"name\": \"D\", "
-		   "\"totalGlobalMem\": 1000000}],\n \"distributedInfo\": {\"rank\": 1, "
-		   "\"world_size\": 2},\n"
-		   "\"traceEvents\": [\n" X(
-			   "\"cat\":\"cpu_op\",\"name\":\"o\\u0041\",\"ts\":0.5,\"dur\":9,"
-			   "\"args\":{\"External id\":3,\"Input Dims\":[[1,2],[]],\"Sequence "
-			   "number\":4}") ",\n" RUN("launch", "1",
-						    "1", "\"correlation\":5") ",\n" GPU("kernel",
-											"k", "20",
-											"1.25",
-											"\"correlat"
-											"ion\":5,"
-											"\"External"
-											" id\":3,"
-											"\"device\""
-											":0,"
-											"\"stream\""
-											":7") ","
-											      "\n" GPU("gpu_memcpy",
-												       "c",
-												       "22",
-												       "1",
-												       "\"bytes\":64,\"memory bandwidth (GB/s)\":0.5") ",\n" MEM("5",
-																				 "100",
-																				 "4096",
-																				 "300") ",\n" MEM("6",
-																						  "-100",
-																						  "4096",
-																						  "200") ",\n" MEM("7",
-																								   "-50",
-																								   "8192",
-																								   "150") ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":2,\"args\":{\"name\":\"main\"}}"
-																									  ",\n{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":2,\"ts\":1,\"cat\":\"fwdbwd\"}"
-																									  ",\n{\"ph\":\"B\",\"pid\":1,\"tid\":3,\"ts\":1,\"name\":\"b\"}"
-																									  ",\n{\"ph\":\"C\",\"name\":\"c\",\"ts\":3,\"args\":{\"a\":1}}],\n"
-																									  "\"baseTimeNanoseconds\": 1700000000000000000, \"traceName\": \"t\"}\n";
+static const char sample[] =
+	"\n{\"schemaVersion\": 1,\n \"deviceProperties\": [{\"id\": 0, \"name\": \"D\", "
+	"\"totalGlobalMem\": 1000000}],\n \"distributedInfo\": {\"rank\": 1, "
+	"\"world_size\": 2},\n"
+	"\"traceEvents\": [\n" X(
+		"\"cat\":\"cpu_op\",\"name\":\"o\\u0041\",\"ts\":0.5,\"dur\":9,"
+		"\"args\":{\"External id\":3,\"Input Dims\":[[1,2],[]],\"Sequence "
+		"number\":4}") ",\n" RUN("launch", "1", "1",
+					 "\"correlation\":5") ",\n" GPU("kernel", "k", "20", "1.25",
+									"\"correlat"
+									"ion\":5,"
+									"\"External"
+									" id\":3,"
+									"\"device\""
+									":0,"
+									"\"stream\""
+									":7") ","
+									      "\n" GPU("gpu_memcpy", "c", "22", "1", "\"bytes\":64,\"memory bandwidth (GB/s)\":0.5") ",\n" MEM(
+										      "5", "100",
+										      "4096",
+										      "300") ","
+											     "\n" MEM("6",
+												      "-100",
+												      "4096",
+												      "200") ",\n" MEM("7",
+														       "-50",
+														       "8192",
+														       "150") ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":2,\"args\":{\"name\":\"main\"}}"
+															      ",\n{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":2,\"ts\":1,\"cat\":\"fwdbwd\"}"
+															      ",\n{\"ph\":\"B\",\"pid\":1,\"tid\":3,\"ts\":1,\"name\":\"b\"}"
+															      ",\n{\"ph\":\"C\",\"name\":\"c\",\"ts\":3,\"args\":{\"a\":1}}],\n"
+															      "\"baseTimeNanoseconds\": 1700000000000000000, \"traceName\": \"t\"}\n";
 
 /* The model's description, or the error's; `got` has room for 1 << 16 bytes. */
 static tide_code outcome(const char *text, size_t n, size_t block, unsigned threads, char *got)
