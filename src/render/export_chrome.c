@@ -28,11 +28,6 @@ typedef struct chrome {
 
 /* ---- pieces of events ---- */
 
-static void us(tide_json *j, const char *key, int64_t ns)
-{
-	tide__json_kfixed(j, key, (double)ns / 1000.0, 3);
-}
-
 static void kstr(chrome *c, const char *key, tide_str s)
 {
 	size_t n;
@@ -198,8 +193,8 @@ static void span(chrome *c, uint32_t i, size_t *at)
 	begin_event(c, "X", c->pid[k], c->tid[k]);
 	tide__json_kstr(&c->j, "cat", tide__kineto_cat(s->cat[i]));
 	kstr(c, "name", s->name[i]);
-	us(&c->j, "ts", s->t0[i]);
-	us(&c->j, "dur", tide__track_end(&c->nest, m, i) - s->t0[i]);
+	tide__json_kmilli(&c->j, "ts", s->t0[i]);
+	tide__json_kmilli(&c->j, "dur", tide__track_end(&c->nest, m, i) - s->t0[i]);
 	begin_args(c);
 	if (m->lanes.kind[lane] == TIDE_LANE_STREAM) {
 		tide__json_kint(&c->j, "device", m->devices.index[d]);
@@ -227,7 +222,7 @@ static void flow(chrome *c, const char *ph, const char *cat, uint64_t id, uint32
 	tide__json_kuint(&c->j, "id", id);
 	tide__json_kstr(&c->j, "cat", cat);
 	tide__json_kstr(&c->j, "name", cat);
-	us(&c->j, "ts", c->m->spans.t0[i]);
+	tide__json_kmilli(&c->j, "ts", c->m->spans.t0[i]);
 	if (*ph == 'f')
 		tide__json_kstr(&c->j, "bp", "e");
 	tide__json_object_end(&c->j);
@@ -289,7 +284,7 @@ static void curve_point(chrome *c, size_t move, uint32_t device, uint64_t bytes)
 	char name[80];
 	begin_on(c, "C", (tide_lane_id){ 0 });
 	tide__json_kstr(&c->j, "name", curve_name(c->m, device, name, sizeof name));
-	us(&c->j, "ts", tide__move_time(c->m, move));
+	tide__json_kmilli(&c->j, "ts", tide__move_time(c->m, move));
 	begin_args(c);
 	tide__json_kuint(&c->j, "allocated", bytes);
 	end_args(c);
@@ -310,7 +305,7 @@ static void memory_event(chrome *c, size_t i, uint64_t *used, const uint64_t *re
 	tide__json_kstr(&c->j, "cat", "cpu_instant_event");
 	tide__json_kstr(&c->j, "s", "t");
 	tide__json_kstr(&c->j, "name", "[memory]");
-	us(&c->j, "ts", tide__move_time(m, i));
+	tide__json_kmilli(&c->j, "ts", tide__move_time(m, i));
 	begin_args(c);
 	tide__json_kint(&c->j, "Bytes", add ? bytes : -bytes);
 	tide__json_kuint(&c->j, "Addr", m->allocs.addr[row]);
@@ -371,7 +366,7 @@ static void all_marks(chrome *c)
 		tide__json_kstr(&c->j, "cat", tide__mark_kind_text(m->marks.kind[i]));
 		tide__json_kstr(&c->j, "s", "p");
 		kstr(c, "name", m->marks.name[i]);
-		us(&c->j, "ts", m->marks.t[i]);
+		tide__json_kmilli(&c->j, "ts", m->marks.t[i]);
 		begin_args(c);
 		tide__json_kint(&c->j, "value", m->marks.value[i]);
 		if (m->marks.text[i].i)
@@ -405,7 +400,7 @@ static bool all_samples(chrome *c)
 			continue;
 		begin_on(c, "C", m->counters.lane[k]);
 		kstr(c, "name", m->counters.name[k]);
-		us(&c->j, "ts", m->samples.t[i]);
+		tide__json_kmilli(&c->j, "ts", m->samples.t[i]);
 		begin_args(c);
 		tide__json_key(&c->j, "value");
 		tide__json_double(&c->j, m->samples.value[i]);

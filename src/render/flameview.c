@@ -18,7 +18,7 @@ static void amount(const tide_flame *f, tide_json *j, const char *key, uint64_t 
 	if (f->bytes)
 		tide__json_uint(j, v);
 	else
-		tide__json_fixed(j, (double)v / 1000.0, 3);
+		tide__json_milli(j, (int64_t)v);
 }
 
 static void open_node(const tide_flame *f, tide_json *j, uint32_t node)

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "render/json.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,7 @@ static uint64_t bit_of(unsigned depth)
 
 static void put(tide_json *j, const char *s, size_t n)
 {
-	if (fwrite(s, 1, n, j->out) != n)
+	if (fwrite_unlocked(s, 1, n, j->out) != n) /* one thread writes a document */
 		j->failed = true;
 }
 
@@ -169,18 +168,41 @@ static void word(tide_json *j, const char *s)
 	put(j, s, strlen(s));
 }
 
+/* Digits of v, at least `least` of them, ending before `end`. Returns where they begin. */
+static char *digits(char *end, uint64_t v, int least)
+{
+	for (; v || least > 0; v /= 10, least--)
+		*--end = (char)('0' + v % 10);
+	return end;
+}
+
+static void number(tide_json *j, char *at, char *end, bool minus)
+{
+	if (minus)
+		*--at = '-';
+	lead(j);
+	put(j, at, (size_t)(end - at));
+}
+
 void tide__json_int(tide_json *j, int64_t v)
 {
-	char b[32];
-	snprintf(b, sizeof b, "%" PRId64, v);
-	word(j, b);
+	char b[24], *end = b + sizeof b;
+	number(j, digits(end, v < 0 ? -(uint64_t)v : (uint64_t)v, 1), end, v < 0);
 }
 
 void tide__json_uint(tide_json *j, uint64_t v)
 {
-	char b[32];
-	snprintf(b, sizeof b, "%" PRIu64, v);
-	word(j, b);
+	char b[24], *end = b + sizeof b;
+	number(j, digits(end, v, 1), end, false);
+}
+
+void tide__json_milli(tide_json *j, int64_t v)
+{
+	char b[24], *end = b + sizeof b;
+	uint64_t u = v < 0 ? -(uint64_t)v : (uint64_t)v;
+	char *at = digits(end, u % 1000, 3);
+	*--at = '.';
+	number(j, digits(at, u / 1000, 1), end, v < 0);
 }
 
 void tide__json_fixed(tide_json *j, double v, int decimals)
@@ -241,6 +263,12 @@ void tide__json_kfixed(tide_json *j, const char *key, double v, int decimals)
 {
 	tide__json_key(j, key);
 	tide__json_fixed(j, v, decimals);
+}
+
+void tide__json_kmilli(tide_json *j, const char *key, int64_t v)
+{
+	tide__json_key(j, key);
+	tide__json_milli(j, v);
 }
 
 void tide__json_kbool(tide_json *j, const char *key, bool v)

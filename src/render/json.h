@@ -38,6 +38,7 @@ void tide__json_int(tide_json *j, int64_t v);
 void tide__json_uint(tide_json *j, uint64_t v);
 void tide__json_fixed(tide_json *j, double v, int decimals);	/* 12.3400 */
 void tide__json_double(tide_json *j, double v);
+void tide__json_milli(tide_json *j, int64_t v); /* v thousandths, exactly: 12345 is 12.345 */
 void tide__json_bool(tide_json *j, bool v);
 void tide__json_null(tide_json *j);
 
@@ -46,6 +47,7 @@ void tide__json_kstr(tide_json *j, const char *key, const char *s);
 void tide__json_kint(tide_json *j, const char *key, int64_t v);
 void tide__json_kuint(tide_json *j, const char *key, uint64_t v);
 void tide__json_kfixed(tide_json *j, const char *key, double v, int decimals);
+void tide__json_kmilli(tide_json *j, const char *key, int64_t v);
 void tide__json_kbool(tide_json *j, const char *key, bool v);
 void tide__json_knull(tide_json *j, const char *key);
 

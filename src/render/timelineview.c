@@ -26,7 +26,7 @@ static void times(tide_json *j, const char *stem, const char *us_key, const char
 {
 	char key[64];
 	tide__json_kfixed(j, ms_key, (double)ns / 1e6, 6);
-	tide__json_kfixed(j, us_key, (double)ns / 1e3, 3);
+	tide__json_kmilli(j, us_key, ns);
 	snprintf(key, sizeof key, "%s_ns", stem);
 	tide__json_kint(j, key, ns);
 }
