@@ -116,7 +116,7 @@ static bool run_parts(tide_hta_input *in, tide_hta *h)
 		tide__part_breakdown,	tide__part_kernels,	tide__part_idle,
 		tide__part_idle_cause,	tide__part_launch,	tide__part_queue,
 		tide__part_bandwidth,	tide__part_annotations, tide__part_attribution,
-		tide__part_collectives, tide__part_steps,
+		tide__part_collectives, tide__part_comms,	tide__part_steps,
 	};
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		if (!parts[i](in, h))

@@ -119,6 +119,12 @@ typedef struct tide_hta_collective {
 	uint64_t bytes, bus_bytes;
 } tide_hta_collective;
 
+typedef struct tide_hta_comm { /* one communication row, so that ranks can be compared */
+	tide_str name;
+	uint32_t ordinal; /* how many of this name came before it in its step */
+	int64_t step, dur; /* step -1 = launched in none */
+} tide_hta_comm;
+
 typedef struct tide_hta_copy {
 	tide_str kind; /* "HtoD", "DtoD", ... as the row's name says */
 	uint32_t set;  /* 1 = memset */
@@ -141,6 +147,7 @@ typedef struct tide_hta_loss {
 	T(tide_hta_stream, streams)         \
 	T(tide_hta_step, steps)             \
 	T(tide_hta_collective, collectives) \
+	T(tide_hta_comm, comms)                                                                    \
 	T(tide_hta_copy, copies)            \
 	T(tide_hta_loss, losses)            \
 	T(tide_hta_kernel, kernels)         \

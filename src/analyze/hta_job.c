@@ -220,6 +220,13 @@ static bool add_collective(tide_hta_job *job, const tide_hta *h, tide_hta_collec
 	return true;
 }
 
+/* Stays with its rank: stragglers are found by laying ranks side by side. */
+static bool add_comm(tide_hta_job *job, const tide_hta *h, tide_hta_comm *c)
+{
+	c->name = move(job, h, c->name);
+	return true;
+}
+
 static bool add_copy(tide_hta_job *job, const tide_hta *h, tide_hta_copy *c)
 {
 	c->kind = move(job, h, c->kind);
@@ -303,6 +310,7 @@ static bool merge(tide_hta_job *job, tide_hta *h)
 	EACH(op_kernels, add_op_kernel)
 	EACH(annotations, add_annotation)
 	EACH(collectives, add_collective)
+	EACH(comms, add_comm)
 	EACH(copies, add_copy)
 	EACH(losses, add_loss)
 #undef EACH

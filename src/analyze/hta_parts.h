@@ -41,6 +41,7 @@ bool tide__part_bandwidth(const tide_hta_input *in, tide_hta *h);   /* bandwidth
 bool tide__part_annotations(const tide_hta_input *in, tide_hta *h); /* annotations.c */
 bool tide__part_attribution(const tide_hta_input *in, tide_hta *h); /* attribution.c */
 bool tide__part_collectives(const tide_hta_input *in, tide_hta *h); /* collectives.c */
+bool tide__part_comms(const tide_hta_input *in, tide_hta *h);	    /* comms.c */
 bool tide__part_steps(const tide_hta_input *in, tide_hta *h);	    /* step_table.c */
 
 static inline int64_t tide__row_t0(const tide_hta_input *in, size_t row)

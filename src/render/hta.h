@@ -21,6 +21,8 @@ tide_grid *tide__grid_annotations(const tide_hta *sum, size_t top);
 tide_grid *tide__grid_collectives(const tide_hta *texts, const tide_hta *h);
 tide_grid *tide__grid_copies(const tide_hta *texts, const tide_hta *h);
 tide_grid *tide__grid_steps(const tide_hta *h);
+/* How late each rank came to collectives, latest first; no rows with fewer than two ranks. */
+tide_grid *tide__grid_stragglers(const tide_hta_job *job);
 /* Streams of all ranks with their busy time and kernels' statistics. */
 tide_grid *tide__grid_streams(const tide_hta_job *job, size_t top);
 

@@ -322,6 +322,7 @@ bool tide__hta_json(const tide_hta_job *job, const tide_hta_view *view, FILE *ou
 	put_grid(&j, "launch_calls", tide__grid_apis(s));
 	put_grid(&j, "annotations", tide__grid_annotations(s, view->top));
 	put_grid(&j, "collectives", tide__grid_collectives(s, s));
+	put_grid(&j, "stragglers", tide__grid_stragglers(job));
 	put_grid(&j, "copies", tide__grid_copies(s, s));
 	put_all_advice(&j, job);
 	tide__hta_troubles_json(job, &j);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include <math.h>
 
+#include "analyze/stragglers.h"
 #include "render/hta.h"
 
 static void name_cell(tide_grid *g, const tide_hta *texts, tide_str s)
@@ -377,5 +378,31 @@ tide_grid *tide__grid_streams(const tide_hta_job *job, size_t top)
 			stat_cells(g, &s->dur);
 		}
 	}
+	return g;
+}
+
+tide_grid *tide__grid_stragglers(const tide_hta_job *job)
+{
+	static const tide_grid_col cols[] = {
+		{ "rank", "Rank", TIDE_CELL_COUNT },
+		{ "collectives", "Collectives", TIDE_CELL_COUNT },
+		{ "last", "Came last", TIDE_CELL_COUNT },
+		{ "late_ns", "Late in all", TIDE_CELL_NS },
+		{ "worst_ns", "Latest once", TIDE_CELL_NS },
+		{ "worst_step", "In step", TIDE_CELL_COUNT },
+	};
+	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
+	tide_stragglers s;
+	if (job->n_ranks < 2 || tide__stragglers(job, &s, NULL) != TIDE_OK)
+		return g;
+	for (size_t i = 0; s.matched && i < s.n; i++) {
+		tide__grid_int(g, s.v[i].rank);
+		tide__grid_uint(g, s.v[i].collectives);
+		tide__grid_uint(g, s.v[i].last);
+		tide__grid_int(g, s.v[i].late_ns);
+		tide__grid_int(g, s.v[i].worst_ns);
+		s.v[i].worst_step < 0 ? tide__grid_none(g) : tide__grid_int(g, s.v[i].worst_step);
+	}
+	tide__stragglers_free(&s);
 	return g;
 }

@@ -259,6 +259,8 @@ void tide__hta_text(const tide_hta_job *job, const tide_hta_view *view, FILE *ou
 		print_launches(job, out, st);
 		print_grid(out, st, "Collectives",
 			   tide__grid_collectives(s, job->n_ranks == 1 ? job->ranks[0].h : s));
+		print_grid(out, st, "Stragglers: who the others waited for in collectives",
+			   tide__grid_stragglers(job));
 		print_grid(out, st, "Copies", tide__grid_copies(s, s));
 		if (job->n_ranks == 1)
 			print_grid(out, st, "Steps", tide__grid_steps(job->ranks[0].h));

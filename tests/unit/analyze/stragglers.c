@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyze/stragglers.h"
+
+struct row {
+	const char *name;
+	int64_t step;
+	uint32_t ordinal;
+	int64_t dur;
+};
+
+static void add_rank(tide_hta_job *job, int64_t rank, const struct row *rows, size_t n)
+{
+	tide_hta *h = tide__hta_new();
+	tide_error err;
+	assert_non_null(h);
+	h->h.rank = rank;
+	for (size_t i = 0; i < n; i++) {
+		tide_hta_comm *c = TIDE_HTA_PUSH(h, comms);
+		*c = (tide_hta_comm){ tide__hta_intern(h, rows[i].name, strlen(rows[i].name)),
+				      rows[i].ordinal, rows[i].step, rows[i].dur };
+	}
+	assert_int_equal(tide__hta_job_add(job, "trace", h, &err), TIDE_OK);
+}
+
+static void the_shortest_came_last(void **state)
+{
+	(void)state;
+	static const struct row a[] = { { "reduce", 1, 0, 100 },
+					{ "reduce", 1, 1, 10 },
+					{ "gather", 1, 0, 50 } };
+	static const struct row b[] = { { "gather", 1, 0, 50 },
+					{ "reduce", 1, 0, 30 },
+					{ "reduce", 1, 1, 25 },
+					{ "reduce", 2, 0, 7 } };
+	tide_hta_job *job = tide__hta_job_new();
+	tide_error err;
+	tide_stragglers s;
+	add_rank(job, 0, a, 3);
+	add_rank(job, 1, b, 4);
+	assert_int_equal(tide__hta_job_finish(job, &err), TIDE_OK);
+	assert_int_equal(tide__stragglers(job, &s, &err), TIDE_OK);
+	assert_int_equal(s.matched, 3);
+	assert_int_equal(s.alone, 1); /* rank 1's row in step 2 */
+	assert_int_equal(s.v[0].rank, 1);
+	assert_int_equal(s.v[0].late_ns, 70);
+	assert_int_equal(s.v[0].last, 1); /* equal gathers are nobody's fault */
+	assert_int_equal(s.v[0].worst_step, 1);
+	assert_int_equal(s.v[1].rank, 0);
+	assert_int_equal(s.v[1].late_ns, 15);
+	assert_int_equal(s.v[1].collectives, 3);
+	tide__stragglers_free(&s);
+	tide__hta_job_free(job);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(the_shortest_came_last) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
