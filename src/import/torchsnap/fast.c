@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The two shapes a snapshot is full of, decoded whole.
+/* Lists of memo reads, decoded whole.
  *
- * Runs. A stack is a list of memo reads, 5 bytes a frame, and nine tenths of a snapshot are such
+ * A stack is a list of memo reads, 5 bytes a frame, and nine tenths of a snapshot are such
  * lists. A list that was met before, byte for byte, is the same list: its bytes are looked up as a
  * whole and never decoded again. Programs repeat themselves, so the run that came next last time is
- * tried first; then a hash table. Entries are void once a memo entry was replaced (`gen`).
- *
- * Flat dicts. An event is `} memo ( key value key value ... u` with keywords as keys and plain
- * values. It is read in one go, without the machine's stack. Anything unexpected undoes the memo
- * entries made on the way and leaves the dict to the machine. */
+ * tried first; then a hash table. Entries are void once a memo entry was replaced (`gen`). */
 #include "import/torchsnap/pickle_vm.h"
 
 #include <string.h>
@@ -19,36 +15,41 @@
 
 /* ---- memo opcodes ---- */
 
-/* An optional memo opcode at *at: *index = the entry it sets, UINT64_MAX if there is none. False if
- * the entry would not be the next one: then it could not be undone. */
-static bool memo_op(const tide_pickle *p, const uint8_t **at, uint64_t *index)
+bool tide__pickle_memo_op(tide_pickle *p, const uint8_t **at, tide_pv v, const uint8_t *op)
 {
-	*index = p->top_memo;
+	uint64_t index;
 	switch (**at) {
 	case 0x94: /* MEMOIZE */
+		index = p->n_memo;
 		*at += 1;
-		return p->n_memo == p->top_memo;
+		break;
 	case 'q': /* BINPUT */
+		index = (*at)[1];
 		*at += 2;
-		return (*at)[-1] == p->top_memo;
+		break;
 	case 'r': /* LONG_BINPUT */
+		index = tide__pickle_le32(*at + 1);
 		*at += 5;
-		return tide__pickle_le32(*at - 4) == p->top_memo;
+		break;
 	default:
-		*index = UINT64_MAX;
 		return true;
 	}
+	if (index != p->top_memo || p->n_memo != p->top_memo)
+		return false; /* not the next entry: it could not be undone */
+	if (index >= p->cap_memo)
+		return tide__pickle_memo_put(p, index, v, op);
+	p->memo[index] = v;
+	p->top_memo++;
+	p->n_memo++;
+	return true;
 }
 
-static bool put(tide_pickle *p, uint64_t index, tide_pv v, const uint8_t *at)
+bool tide__pickle_empty(tide_pickle *p, const uint8_t **at, tide_pv v, tide_pv *out)
 {
-	if (index == UINT64_MAX)
-		return true;
-	if (index < p->top_memo) { /* reserved by a dict that is complete now */
-		p->memo[index] = v;
-		return true;
-	}
-	return tide__pickle_memo_put(p, index, v, at);
+	const uint8_t *op = *at;
+	++*at;
+	*out = v;
+	return !p->rc && tide__pickle_memo_op(p, at, v, op) && **at != '(';
 }
 
 /* ---- runs ---- */
@@ -140,9 +141,11 @@ static tide_pv find_run(tide_pickle *p, const uint8_t *at, const uint8_t *end, u
 
 const uint8_t *tide__pickle_run(tide_pickle *p, const uint8_t *at, tide_pv *made)
 {
-	const uint8_t *end = p->data + p->n, *op = at - 1;
-	uint64_t index;
-	if (end - at < 32 || !memo_op(p, &at, &index) || *at++ != '(' || !runs_init(p))
+	const uint8_t *end = p->data + p->n, *op = at - 1, *memo = at;
+	if (end - at < 32 || !runs_init(p))
+		return NULL;
+	at += *at == 0x94 ? 1 : *at == 'q' ? 2 : *at == 'r' ? 5 : 0;
+	if (*at++ != '(')
 		return NULL;
 	const struct run *guess = &p->runs[p->runs[p->last_run].next];
 	if (run_is(p, guess, at, (size_t)(end - at))) {
@@ -157,129 +160,7 @@ const uint8_t *tide__pickle_run(tide_pickle *p, const uint8_t *at, tide_pv *made
 		*made = find_run(p, at, last, hash);
 		at = last + 1;
 	}
-	return *made && put(p, index, *made, op) ? at : NULL;
-}
-
-/* ---- flat dicts ---- */
-
-enum { FLAT = 32 }; /* most values of a flat dict */
-
-/* A plain value at *at, which moves past it. NONE: something else. `key` is what it belongs to. */
-static tide_pv plain(tide_pickle *p, const uint8_t **pos, const uint8_t *end, tide_pv key)
-{
-	const uint8_t *op = *pos, *at = op + 1;
-	tide_pv v = TIDE_PV_NONE;
-	uint64_t index;
-	switch (*op) {
-	case 'h':
-		v = *at < p->top_memo ? p->memo[*at] : TIDE_PV_NONE;
-		at += 1;
-		break;
-	case 'j':
-		index = tide__pickle_le32(at);
-		v = index < p->top_memo ? p->memo[index] : TIDE_PV_NONE;
-		at += 4;
-		break;
-	case 'K':
-		if (at[1] == 'K' && at[3] == 0x86) { /* a pair: TUPLE2 of two small numbers */
-			v = tide__pv(TIDE_PV_PAIR, (uint64_t)at[0] << 30 | at[2]);
-			at += 4;
-			goto memo;
-		}
-		v = tide__pv(TIDE_PV_INT, *at++);
-		break;
-	case 'M':
-		v = tide__pv(TIDE_PV_INT, tide__pickle_le(at, 2));
-		at += 2;
-		break;
-	case 'J':
-		v = tide__pv(TIDE_PV_INT, (uint64_t)(int64_t)(int32_t)tide__pickle_le32(at));
-		at += 4;
-		break;
-	case 0x8a: /* LONG1; a snapshot's are 6 to 8 bytes */
-		if (*at > 8)
-			return TIDE_PV_NONE;
-		v = tide__pickle_long(p, at + 1, *at, op);
-		at += 1 + *at;
-		break;
-	case 0x8c: /* SHORT_BINUNICODE */
-		if (*at > 24)
-			return TIDE_PV_NONE;
-		v = tide__pickle_word(p, at + 1, *at, op);
-		at += 1 + *at;
-		goto memo;
-	case ']': {
-		const uint8_t *after = tide__pickle_run(p, at, &v);
-		if (after) {
-			*pos = after;
-			return v;
-		}
-		if (p->rc || p->client->failed)
-			return TIDE_PV_NONE;
-		if (!memo_op(p, &at, &index) || *at == '(')
-			return TIDE_PV_NONE;
-		v = p->client->make_list(p->client->user, p, key, NULL, 0);
-		if (!v || !put(p, index, v, op))
-			return TIDE_PV_NONE;
-		break;
-	}
-	default:
-		return TIDE_PV_NONE;
-	}
-	*pos = at;
-	(void)end;
-	return tide__pickle_settle(p, v);
-memo:
-	if (!memo_op(p, &at, &index) || !put(p, index, v, op))
-		return TIDE_PV_NONE;
-	*pos = at;
-	return v;
-}
-
-/* Key and value pairs up to SETITEMS; their number, 0 if it is not a flat dict. */
-static size_t pairs(tide_pickle *p, const uint8_t **pos, tide_pv *items)
-{
-	const uint8_t *at = *pos, *end = p->data + p->n;
-	size_t n = 0;
-	while (n < FLAT &&
-	       end - at >= 64) { /* no plain value is longer, runs look after themselves */
-		if (*at == 'u') {
-			*pos = at + 1;
-			return n;
-		}
-		if (*at != 'h' && *at != 'j')
-			return 0;
-		items[n] = plain(p, &at, end, TIDE_PV_NONE);
-		if (tide__pv_tag(items[n]) != TIDE_PV_KEY || end - at < 64)
-			return 0;
-		items[n + 1] = plain(p, &at, end, items[n]);
-		if (!items[n + 1])
-			return 0;
-		n += 2;
-	}
-	return 0;
-}
-
-const uint8_t *tide__pickle_flat(tide_pickle *p, const uint8_t *at, tide_pv *made)
-{
-	tide_pv items[FLAT];
-	const uint8_t *op = at - 1;
-	uint64_t index;
-	size_t top = p->top_memo, n_memo = p->n_memo;
-	if ((size_t)(p->data + p->n - at) < 64 || !memo_op(p, &at, &index) || *at++ != '(')
-		return NULL;
-	if (index !=
-	    UINT64_MAX) { /* its entry comes before those of its values; none may read it */
-		if (!tide__pickle_memo_put(p, index, TIDE_PV_NONE, op))
-			return NULL;
-	}
-	size_t n = pairs(p, &at, items);
-	*made = n && !p->rc ? p->client->make_dict(p->client->user, p, items, n) : TIDE_PV_NONE;
-	if (*made && put(p, index, *made, op))
-		return at;
-	p->top_memo = top; /* as if nothing had happened */
-	p->n_memo = n_memo;
-	return NULL;
+	return *made && tide__pickle_memo_op(p, &memo, *made, op) ? at : NULL;
 }
 
 void tide__pickle_fast_free(tide_pickle *p)

@@ -83,7 +83,8 @@ static tide_code map_file(const char *path, const uint8_t **data, size_t *n, tid
 		return tide__fail_errno(err, "cannot open");
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 2 &&
 	    pread(fd, magic, 2, 0) == 2 && (magic[0] != 0x1f || magic[1] != 0x8b)) {
-		void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd,
+				0);
 		if (at != MAP_FAILED) {
 			(void)madvise(at, (size_t)st.st_size, MADV_SEQUENTIAL);
 			*data = at;

@@ -593,10 +593,12 @@ static bool run(vm *v, tide_pv *root)
 				return false;
 			continue;
 		case ']':   /* EMPTY_LIST: a whole list at once if it is all memo reads */
-		case '}': { /* EMPTY_DICT: the same if it is flat */
+		case '}': { /* EMPTY_DICT: the same if the client can read it */
 			tide_pv made;
 			const uint8_t *after =
-				(*op == ']' ? tide__pickle_run : tide__pickle_flat)(v, p, &made);
+				*op == ']'	  ? tide__pickle_run(v, p, &made)
+				: v->client->flat ? v->client->flat(v->client->user, v, p, &made)
+						  : NULL;
 			if (v->rc || v->client->failed)
 				return false;
 			if (after) {

@@ -79,6 +79,10 @@ typedef struct tide_pickle_client {
 	 * yet). */
 	tide_pv (*make_list)(void *user, tide_pickle *p, tide_pv key, const tide_pv *items,
 			     size_t n);
+	/* A dict begins at the byte before `at`. If it is of a form the caller can read by itself:
+	 * the byte after it, and *made = what stands for it. NULL, and nothing changed: the decoder
+	 * goes on. May be NULL. For callers that know pickle_vm.h. */
+	const uint8_t *(*flat)(void *user, tide_pickle *p, const uint8_t *at, tide_pv *made);
 	/* Set (with the error) by the two above when they ran out of memory or hit a limit. */
 	tide_code failed;
 	/* Now and then: bytes decoded so far. May be NULL. */

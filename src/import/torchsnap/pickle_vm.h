@@ -89,11 +89,14 @@ bool tide__pickle_memo_room(tide_pickle *p, size_t cap);
 bool tide__pickle_memo_put(tide_pickle *p, uint64_t index, tide_pv v, const uint8_t *at);
 void tide__pickle_containers_free(tide_pickle *p);
 
-/* fast.c: whole lists and dicts at once. `at` is the byte after `]` or `}`; they return the byte
- * after the container, and its value in *made; or NULL, and nothing has happened: decode it opcode
- * by opcode. */
+/* fast.c: whole lists at once. `at` is the byte after `]`; returns the byte after the list, and its
+ * value in *made; or NULL, and nothing has happened: decode it opcode by opcode. */
 const uint8_t *tide__pickle_run(tide_pickle *p, const uint8_t *at, tide_pv *made);
-const uint8_t *tide__pickle_flat(tide_pickle *p, const uint8_t *at, tide_pv *made);
+/* `]` and a memo opcode at *at, nothing appended: stands for v. False if it is something else. */
+bool tide__pickle_empty(tide_pickle *p, const uint8_t **at, tide_pv v, tide_pv *out);
+/* An optional memo opcode at *at, for v. False if it does not set the next entry: then it could not
+ * be undone by setting top_memo and n_memo back. */
+bool tide__pickle_memo_op(tide_pickle *p, const uint8_t **at, tide_pv v, const uint8_t *op);
 void tide__pickle_fast_free(tide_pickle *p);
 
 /* literals.c */

@@ -11,6 +11,12 @@
 
 enum { MADE_FRAME = 1, MADE_STACK, MADE_EVENT };
 
+enum { TIDE_SNAP_SHAPE = 16 };
+typedef struct tide_snap_key { /* a key of an event as the bytes of its memo read */
+	uint64_t mask, want;
+	uint8_t len, key;
+} tide_snap_key;
+
 typedef struct tide_snap_reader {
 	tide_snap *s;
 	tide_model *m;
@@ -23,6 +29,10 @@ typedef struct tide_snap_reader {
 	uint16_t last_index;
 	uint32_t *frames, *nodes; /* the last stack, outermost first: frame ids, stack ids */
 	size_t depth, cap_frames, cap_nodes;
+	tide_snap_key shape[TIDE_SNAP_SHAPE]; /* keys of the last event */
+	size_t n_shape;
+	uint32_t shape_gen;
+	tide_pv empty;	       /* an empty text seen before */
 	struct tide_pickle *p; /* while walking */
 } tide_snap_reader;
 
@@ -36,6 +46,13 @@ bool tide__snap_stream(tide_snap_reader *r, int64_t number, uint16_t *index);
 bool tide__snap_stack(tide_pv v, uint32_t *stack);
 /* (high, low) of a pool id: a pair, or a tuple or list of two integers. */
 bool tide__snap_pool_id(const tide_pickle *p, tide_pv v, uint64_t *pool);
+
+/* Out of memory: recorded for the decoder. Returns NONE. */
+tide_pv tide__snap_nomem(tide_snap_reader *r);
+
+/* events.c */
+tide_pv tide__snap_make_event(tide_snap_reader *r, tide_pickle *p, const tide_pv *kv, size_t n);
+const uint8_t *tide__snap_flat_event(void *user, tide_pickle *p, const uint8_t *at, tide_pv *made);
 
 /* walk.c */
 tide_code tide__snap_walk(tide_snap_reader *r, tide_pickle *p, tide_pv root);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Snapshot parts that come in millions are compacted the moment the pickle has them: a frame dict
- * becomes a frame of the model, a list of frames a stack, an event dict a 32-byte row. Which dict
- * is which is seen from its keys (`filename`: a frame, `action`: an event); one whose values have
- * the wrong types stays a dict, and walk.c says so where it stands. */
+ * becomes a frame of the model, a list of frames a stack, an event dict a 32-byte row (events.c).
+ * Which dict is which is seen from its keys (`filename`: a frame, `action`: an event); one whose
+ * values have the wrong types stays a dict, and walk.c says so where it stands. */
 #include "import/torchsnap/snapshot.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ bool tide__snap_room(void *vec, size_t *cap, size_t n, size_t size)
 	return true;
 }
 
-static tide_pv nomem(tide_snap_reader *r)
+tide_pv tide__snap_nomem(tide_snap_reader *r)
 {
 	r->client.failed = tide__nomem(r->err);
 	return TIDE_PV_NONE;
@@ -54,7 +54,7 @@ bool tide__snap_stream(tide_snap_reader *r, int64_t number, uint16_t *index)
 				return false;
 			}
 			if (!TIDE_SNAP_ROOM(r->s->streams))
-				return nomem(r), false;
+				return tide__snap_nomem(r), false;
 			r->s->streams.v[r->s->streams.n++] = number;
 		}
 		r->last_stream = number;
@@ -104,7 +104,7 @@ static tide_pv make_frame(tide_snap_reader *r, tide_pickle *p, const tide_pv *kv
 				return TIDE_PV_NONE;
 			*(key == K_name ? &name : &file) = tide__strn(r->m, text, len);
 			if (len && !(key == K_name ? name : file).i)
-				return nomem(r);
+				return tide__snap_nomem(r);
 			have |= key == K_name ? 1 : 2;
 			break;
 		case K_line:
@@ -119,7 +119,7 @@ static tide_pv make_frame(tide_snap_reader *r, tide_pickle *p, const tide_pv *kv
 		return TIDE_PV_NONE;
 	tide_frame_id f =
 		tide__frame(r->m, name, file, line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0);
-	return f.i ? tide__pv_made(MADE_FRAME, f.i) : nomem(r);
+	return f.i ? tide__pv_made(MADE_FRAME, f.i) : tide__snap_nomem(r);
 }
 
 /* The pickle lists the innermost frame first; stacks are built from the outermost. What the last
@@ -139,7 +139,7 @@ static tide_pv make_stack(tide_snap_reader *r, const tide_pv *frames, size_t n)
 		at = tide__stack(r->m, at, (tide_frame_id){ id });
 		if (!at.i || !tide__snap_room(&r->frames, &r->cap_frames, i, sizeof *r->frames) ||
 		    !tide__snap_room(&r->nodes, &r->cap_nodes, i, sizeof *r->nodes))
-			return nomem(r);
+			return tide__snap_nomem(r);
 		r->frames[i] = id;
 		r->nodes[i] = at.i;
 	}
@@ -159,126 +159,11 @@ static tide_pv make_list(void *user, tide_pickle *p, tide_pv key, const tide_pv 
 	return make_stack(user, items, n);
 }
 
-/* ---- events ---- */
-
-struct event {
-	tide_snap_event e;
-	tide_snap_extra x;
-	unsigned have; /* bits: action, addr, size */
-};
-
-static bool event_text(tide_snap_reader *r, tide_pickle *p, tide_pv v, tide_str *out)
-{
-	size_t n;
-	const char *text = tide__pickle_text(p, v, &n);
-	if (!text)
-		return v == tide__pv(TIDE_PV_CONST, 0);
-	*out = tide__strn(r->m, text, n);
-	if (n && !out->i)
-		return nomem(r), false;
-	return true;
-}
-
-static bool event_action(tide_snap_reader *r, tide_pickle *p, tide_pv v, struct event *e)
-{
-	e->have |= 1;
-	if (tide__pv_tag(v) == TIDE_PV_KEY && tide__pv_payload(v) < TIDE_SNAP_UNKNOWN) {
-		e->e.action = (uint8_t)tide__pv_payload(v);
-		return true;
-	}
-	e->e.action = TIDE_SNAP_UNKNOWN;
-	return event_text(r, p, v, &e->x.action) && e->x.action.i;
-}
-
-/* One item of an event; false if its type is wrong. */
-static bool event_item(tide_snap_reader *r, tide_pickle *p, tide_pv key, tide_pv v, struct event *e)
-{
-	int64_t number;
-	switch (tide__pv_tag(key) == TIDE_PV_KEY ? tide__pv_payload(key) : (uint64_t)K_N) {
-	case K_action:
-		return event_action(r, p, v, e);
-	case K_addr:
-		e->have |= 2;
-		return tide__pickle_u64(p, v, &e->e.addr);
-	case K_device_free:
-		return tide__pickle_u64(p, v, &e->e.addr);
-	case K_size:
-		e->have |= 4;
-		return tide__pickle_u64(p, v, &e->e.size);
-	case K_stream:
-		return tide__pickle_i64(p, v, &number) &&
-		       tide__snap_stream(r, number, &e->e.stream);
-	case K_time_us:
-		return tide__pickle_i64(p, v, &e->e.time_us);
-	case K_frames:
-		return tide__snap_stack(v, &e->e.stack);
-	case K_compile_context:
-		if (v == tide__pv(TIDE_PV_KEY, K_no_context))
-			return true;
-		return event_text(r, p, v, &e->x.context);
-	case K_user_metadata:
-		return event_text(r, p, v, &e->x.metadata);
-	case K_pool_id:
-		return tide__snap_pool_id(p, v, &e->x.pool);
-	case K_device:
-		return true;
-	default:
-		r->unknown_keys++;
-		return true;
-	}
-}
-
-static bool event_sane(const struct event *e)
-{
-	unsigned need = e->e.action <= TIDE_SNAP_SEGMENT_UNMAP ? 7
-			: e->e.action == TIDE_SNAP_OOM	       ? 5
-							       : 1;
-	if ((e->have & need) != need || e->e.size >= TIDE_SNAP_MAX_SIZE)
-		return e->e.action >= TIDE_SNAP_SNAPSHOT && e->e.action != TIDE_SNAP_OOM;
-	if (e->e.action <= TIDE_SNAP_SEGMENT_UNMAP && e->e.addr > UINT64_MAX - e->e.size)
-		return false;
-	/* within +-146 years of 1970, so that ns fit */
-	return e->e.time_us == TIDE_SNAP_NO_TIME ||
-	       (e->e.time_us > INT64_MIN / 2000 && e->e.time_us < INT64_MAX / 2000);
-}
-
-static tide_pv make_event(tide_snap_reader *r, tide_pickle *p, const tide_pv *kv, size_t n)
-{
-	struct event e = { .e.time_us = TIDE_SNAP_NO_TIME };
-	tide_snap *s = r->s;
-	uint64_t unknown = r->unknown_keys;
-	for (size_t i = 0; i < n; i += 2)
-		if (!event_item(r, p, kv[i], kv[i + 1], &e)) {
-			r->unknown_keys = unknown;
-			return TIDE_PV_NONE;
-		}
-	if (!event_sane(&e))
-		return TIDE_PV_NONE;
-	if (s->events.n >= INT32_MAX) {
-		r->client.failed =
-			tide__fail(r->err, TIDE_ELIMIT, TIDE_NO_OFFSET, "more than 2^31 events");
-		return TIDE_PV_NONE;
-	}
-	if (e.x.context.i || e.x.metadata.i || e.x.action.i || e.x.pool) {
-		if (!TIDE_SNAP_ROOM(s->extras))
-			return nomem(r);
-		e.x.event = (uint32_t)s->events.n;
-		e.e.extra |= TIDE_SNAP_HAS_EXTRA;
-		s->extras.v[s->extras.n++] = e.x;
-	}
-	if (!(e.have & 2))
-		e.e.extra |= TIDE_SNAP_NO_ADDR;
-	if (!TIDE_SNAP_ROOM(s->events))
-		return nomem(r);
-	s->events.v[s->events.n] = e.e;
-	return tide__pv_made(MADE_EVENT, (uint32_t)s->events.n++);
-}
-
 static tide_pv make_dict(void *user, tide_pickle *p, const tide_pv *kv, size_t n)
 {
 	for (size_t i = 0; i < n; i += 2) {
 		if (kv[i] == tide__pv(TIDE_PV_KEY, K_action))
-			return make_event(user, p, kv, n);
+			return tide__snap_make_event(user, p, kv, n);
 		if (kv[i] == tide__pv(TIDE_PV_KEY, K_filename))
 			return make_frame(user, p, kv, n);
 	}
@@ -321,6 +206,7 @@ tide_code tide__snap_read(const uint8_t *data, size_t n, const tide_load_options
 					 .n_keywords = K_N,
 					 .make_dict = make_dict,
 					 .make_list = make_list,
+					 .flat = tide__snap_flat_event,
 					 .progress = opt && opt->progress ? progress : NULL };
 	tide_pickle *p;
 	tide_pv root;
