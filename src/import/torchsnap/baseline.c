@@ -36,7 +36,7 @@ static bool final_blocks(const tide_snap *s, uint32_t device, tide_map *live)
 
 static const tide_snap_event *event_at(const tide_snap *s, const tide_snap_trace *t, size_t i)
 {
-	return &s->events.v[t->events[i]];
+	return &s->events.v[tide__snap_event(t, i)];
 }
 
 /* Does place i ask for the free that place i + 1 completes? */
@@ -71,7 +71,8 @@ static bool undo_blocks(const tide_snap *s, const tide_snap_trace *t, tide_map *
 		} else if (e->action == TIDE_SNAP_ALLOC) {
 			uint32_t was = tide__map_del(live, e->addr);
 			if (was & 1 &&
-			    !tide__map_put(&b->known, (uint64_t)t->events[i] + 1, was / 2 + 1))
+			    !tide__map_put(&b->known, (uint64_t)tide__snap_event(t, i) + 1,
+					   was / 2 + 1))
 				return false;
 			if (was && !(was & 1) && !asks)
 				unasked |= asked_before(s, t, was / 2 - 1, asked);
@@ -107,7 +108,7 @@ static bool old_blocks(const tide_snap *s, const tide_snap_trace *t, const tide_
 			o.asked =
 				s->blocks.v[v / 2].state == 2 && tide__map_get(asked, o.addr) != v;
 		} else {
-			o.event = t->events[v / 2 - 1];
+			o.event = tide__snap_event(t, v / 2 - 1);
 			o.asked = !b->never_asks && asked_before(s, t, v / 2 - 1, asked);
 		}
 		b->blocks.v[b->blocks.n++] = o;
@@ -203,8 +204,8 @@ static bool final_segments(const tide_snap *s, uint32_t device, ranges *r)
 static bool undo_segments(const tide_snap *s, const tide_snap_trace *t, ranges *r)
 {
 	for (size_t i = t->n; i-- > 0;) {
-		const tide_snap_event *e = &s->events.v[t->events[i]];
-		tide_base_segment back = { e->addr, e->size, 0, t->events[i], false };
+		const tide_snap_event *e = &s->events.v[tide__snap_event(t, i)];
+		tide_base_segment back = { e->addr, e->size, 0, tide__snap_event(t, i), false };
 		tide_sorted_pos p;
 		tide_base_segment *g;
 		bool ok = true;
@@ -244,13 +245,14 @@ static bool old_segments(const ranges *r, tide_baseline *b)
 	return true;
 }
 
-bool tide__baseline(const tide_snap *s, const tide_snap_trace *t, tide_baseline *b)
+bool tide__baseline(const tide_snap *s, const tide_snap_trace *t, bool segment_events,
+		    tide_baseline *b)
 {
 	tide_map live = { 0 }, asked = { 0 };
 	ranges r = { 0 };
 	bool ok = final_blocks(s, t->device, &live) && undo_blocks(s, t, &live, b, &asked) &&
 		  old_blocks(s, t, &live, &asked, b) && final_segments(s, t->device, &r) &&
-		  undo_segments(s, t, &r) && old_segments(&r, b);
+		  (!segment_events || undo_segments(s, t, &r)) && old_segments(&r, b);
 	tide__map_free(&live);
 	tide__map_free(&asked);
 	tide__sorted_free(&r.index);

@@ -18,6 +18,12 @@ static struct body *body_of(const tide_pickle *p, uint64_t obj)
 	return &p->bodies[obj >> 2];
 }
 
+/* A range is a body without items: n made values whose ids follow each other. */
+static bool is_range(const struct body *b)
+{
+	return b->cap == 1;
+}
+
 static tide_pv *items_of(struct body *b)
 {
 	return b->cap > 2 ? b->items : b->in;
@@ -45,8 +51,22 @@ const tide_pv *tide__pickle_items(const tide_pickle *p, tide_pv v, size_t *n)
 	if (state_of(obj) != OBJ_OPEN)
 		return NULL;
 	struct body *b = body_of(p, obj);
+	if (is_range(b))
+		return NULL;
 	*n = b->n;
 	return items_of(b);
+}
+
+bool tide__pickle_range(const tide_pickle *p, tide_pv v, tide_pv *first, size_t *n)
+{
+	if (!is_container(v) || state_of(p->objs[tide__pv_payload(v)]) != OBJ_OPEN)
+		return false;
+	struct body *b = body_of(p, p->objs[tide__pv_payload(v)]);
+	if (!is_range(b))
+		return false;
+	*first = b->in[0];
+	*n = b->n;
+	return true;
 }
 
 tide_pv tide__pickle_get(const tide_pickle *p, tide_pv dict, unsigned key)
@@ -140,6 +160,44 @@ static bool body_room(tide_pickle *p, struct body *b, size_t n)
 	return true;
 }
 
+static bool in_a_row(const tide_pv *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (tide__pv_tag(items[i]) != TIDE_PV_MADE || items[i] != items[0] + (i << 4))
+			return false;
+	return true;
+}
+
+/* The items of a range, one by one again. */
+static bool spell_out(tide_pickle *p, struct body *b)
+{
+	tide_pv first = b->in[0];
+	uint32_t n = b->n;
+	tide_pv *items = tide__alloc(n + 3u, sizeof *items);
+	if (!items)
+		return tide__pickle_nomem(p);
+	for (uint32_t i = 0; i < n; i++)
+		items[i] = first + ((uint64_t)i << 4);
+	b->items = items;
+	b->cap = n + 3;
+	return true;
+}
+
+/* A long list of events is a range for as long as it can be. True: done. */
+static bool push_range(struct body *b, const tide_pv *items, size_t n)
+{
+	if (b->n ? !is_range(b) || items[0] != b->in[0] + ((uint64_t)b->n << 4) : n < 64)
+		return false;
+	if (n > UINT32_MAX - 8 - b->n || !in_a_row(items, n))
+		return false;
+	if (!b->n) {
+		b->in[0] = items[0];
+		b->cap = 1;
+	}
+	b->n += (uint32_t)n;
+	return true;
+}
+
 static bool push_items(tide_pickle *p, tide_pv container, const tide_pv *items, size_t n,
 		       const uint8_t *at)
 {
@@ -151,7 +209,9 @@ static bool push_items(tide_pickle *p, tide_pv container, const tide_pv *items, 
 	if (state_of(*obj) == OBJ_EMPTY && !open_body(p, obj))
 		return false;
 	struct body *b = body_of(p, *obj);
-	if (!body_room(p, b, n))
+	if (push_range(b, items, n))
+		return true;
+	if ((is_range(b) && !spell_out(p, b)) || !body_room(p, b, n))
 		return false;
 	memcpy(items_of(b) + b->n, items, n * sizeof *items);
 	b->n += (uint32_t)n;
@@ -171,6 +231,7 @@ void tide__pickle_containers_free(tide_pickle *p)
 	tide__free(p->bodies);
 	tide__free(p->objs);
 	tide__free(p->memo);
+	tide__free(p->wide);
 	tide__pickle_fast_free(p);
 }
 
@@ -207,6 +268,8 @@ static bool make_list(tide_pickle *p, tide_pv key, tide_pv v)
 		return true;
 	bool open = state_of(*obj) == OBJ_OPEN;
 	struct body *b = open ? body_of(p, *obj) : NULL;
+	if (b && is_range(b) && !spell_out(p, b))
+		return false;
 	tide_pv *items = b ? items_of(b) : NULL;
 	size_t n = b ? b->n : 0;
 	for (size_t i = 0; i < n && i < 1; i++) /* the rest only if the first one looks right */
@@ -279,7 +342,7 @@ tide_pv tide__pickle_tuple(tide_pickle *p, tide_pv *items, size_t n, const uint8
 
 bool tide__pickle_memo_room(tide_pickle *p, size_t cap)
 {
-	tide_pv *memo = tide__realloc(p->memo, cap, sizeof *memo);
+	uint32_t *memo = tide__realloc(p->memo, cap, sizeof *memo);
 	if (!memo)
 		return tide__pickle_nomem(p);
 	p->memo = memo;
@@ -288,8 +351,32 @@ bool tide__pickle_memo_room(tide_pickle *p, size_t cap)
 	return true;
 }
 
+bool tide__pickle_pack(tide_pickle *p, tide_pv v, uint32_t *out)
+{
+	uint64_t payload = tide__pv_payload(v), kind = payload >> 32;
+	if (tide__pv_tag(v) != TIDE_PV_MADE && payload < 1u << 28) {
+		*out = (uint32_t)v;
+		return true;
+	}
+	if (tide__pv_tag(v) == TIDE_PV_MADE && kind >= 1 && kind <= 4 &&
+	    (uint32_t)payload < 1u << 28) {
+		*out = (uint32_t)payload << 4 | (uint32_t)(PACK_MADE + kind - 1);
+		return true;
+	}
+	if (p->n_wide >= 1u << 28)
+		return tide__pickle_fail(p, TIDE_ELIMIT, NULL, "too many memo entries");
+	if (!tide__pickle_grow(p, &p->wide, &p->cap_wide, p->n_wide, sizeof *p->wide))
+		return false;
+	p->wide[p->n_wide] = v;
+	*out = (uint32_t)p->n_wide++ << 4 | PACK_WIDE;
+	return true;
+}
+
 bool tide__pickle_memo_put(tide_pickle *p, uint64_t index, tide_pv v, const uint8_t *at)
 {
+	uint32_t packed;
+	if (!tide__pickle_pack(p, v, &packed))
+		return false;
 	if (index >=
 	    p->n) /* a pickler numbers its entries one by one: no more than there are bytes */
 		return tide__pickle_fail(p, TIDE_ECORRUPT, at,
@@ -303,11 +390,11 @@ bool tide__pickle_memo_put(tide_pickle *p, uint64_t index, tide_pv v, const uint
 		memset(p->memo + p->top_memo, 0, (index - p->top_memo) * sizeof *p->memo);
 		p->top_memo = index + 1;
 		p->n_memo++;
-	} else if (p->memo[index] == TIDE_PV_NONE) {
+	} else if (!p->memo[index]) {
 		p->n_memo++;
 	} else {
 		p->gen++; /* lists that read the old entry mean something else now */
 	}
-	p->memo[index] = v;
+	p->memo[index] = packed;
 	return true;
 }

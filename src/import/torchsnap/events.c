@@ -160,7 +160,7 @@ static tide_pv read_memo(const tide_pickle *p, const uint8_t **at)
 	} else {
 		return TIDE_PV_NONE;
 	}
-	return index < p->top_memo ? p->memo[index] : TIDE_PV_NONE;
+	return tide__pickle_memo_get(p, index);
 }
 
 /* The key at place i of the event; K_N if it is not a keyword's memo read. */
@@ -333,11 +333,12 @@ const uint8_t *tide__snap_flat_event(void *user, tide_pickle *p, const uint8_t *
 	size_t top = p->top_memo, n_memo = p->n_memo;
 	if (p->data + p->n - at < NEAR_END || !tide__pickle_memo_op(p, &at, TIDE_PV_NONE, op))
 		return NULL;
+	bool memoized = p->top_memo > top;
 	if (*at == '(' && (at++, read_items(r, p, &at, &e))) {
 		*made = push(r, &e);
-		if (p->top_memo >
-		    top) /* its entry comes before those of its values; none has read it */
-			p->memo[top] = p->memo[top] ? p->memo[top] : *made;
+		/* its entry comes before those of its values; none has read it */
+		if (*made && memoized && !tide__pickle_pack(p, *made, &p->memo[top]))
+			return NULL;
 		if (*made)
 			return at;
 	}

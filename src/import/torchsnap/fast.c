@@ -38,10 +38,9 @@ bool tide__pickle_memo_op(tide_pickle *p, const uint8_t **at, tide_pv v, const u
 		return false; /* not the next entry: it could not be undone */
 	if (index >= p->cap_memo)
 		return tide__pickle_memo_put(p, index, v, op);
-	p->memo[index] = v;
 	p->top_memo++;
 	p->n_memo++;
-	return true;
+	return tide__pickle_pack(p, v, &p->memo[index]);
 }
 
 bool tide__pickle_empty(tide_pickle *p, const uint8_t **at, tide_pv v, tide_pv *out)
@@ -86,10 +85,9 @@ static tide_pv make_run(tide_pickle *p, const uint8_t *at, const uint8_t *end)
 		bool wide = *at == 'j';
 		uint64_t index = wide ? tide__pickle_le32(at + 1) : at[1];
 		at += wide ? 5 : 2;
-		if (index >= p->top_memo ||
-		    !tide__pickle_grow(p, &p->stack, &p->cap, base + n, sizeof *p->stack))
+		if (!tide__pickle_grow(p, &p->stack, &p->cap, base + n, sizeof *p->stack))
 			return TIDE_PV_NONE;
-		tide_pv v = tide__pickle_settle(p, p->memo[index]);
+		tide_pv v = tide__pickle_settle(p, tide__pickle_memo_get(p, index));
 		if (tide__pv_tag(v) != TIDE_PV_MADE)
 			return TIDE_PV_NONE;
 		p->stack[base + n] = v;

@@ -354,9 +354,8 @@ static bool op_get(vm *v, const struct opcode *o, const uint8_t *op)
 	uint64_t index;
 	if (!memo_index(v, o, op, &index))
 		return false;
-	if (index >= v->top_memo || !v->memo[index])
-		return no_memo(v, op, index);
-	return push(v, v->memo[index]);
+	tide_pv x = tide__pickle_memo_get(v, index);
+	return x ? push(v, x) : no_memo(v, op, index);
 }
 
 /* ---- opcodes that are refused ---- */
@@ -540,17 +539,18 @@ static bool run(vm *v, tide_pv *root)
 		case 'h': /* BINGET */
 			if (left < 1)
 				break;
-			if (*p >= v->top_memo || !v->memo[*p])
+			v->stack[v->sp] = tide__pickle_memo_get(v, *p);
+			if (!v->stack[v->sp++])
 				return no_memo(v, op, *p);
-			v->stack[v->sp++] = v->memo[*p++];
+			p += 1;
 			continue;
 		case 'j': { /* LONG_BINGET */
 			if (left < 4)
 				break;
 			uint32_t i = tide__pickle_le32(p);
-			if (i >= v->top_memo || !v->memo[i])
+			v->stack[v->sp] = tide__pickle_memo_get(v, i);
+			if (!v->stack[v->sp++])
 				return no_memo(v, op, i);
-			v->stack[v->sp++] = v->memo[i];
 			p += 4;
 			continue;
 		}
@@ -653,7 +653,9 @@ tide_code tide__pickle_load(const uint8_t *data, size_t n, tide_pickle_client *c
 		v->err = NULL;
 		tide__free(v->memo);
 		tide__pickle_fast_free(v);
+		tide__free(v->wide);
 		v->memo = NULL;
+		v->wide = NULL;
 		v->top_memo = v->cap_memo = 0;
 		*out = v;
 		return TIDE_OK;

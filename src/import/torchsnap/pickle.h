@@ -100,6 +100,9 @@ tide_pv tide__pickle_settle(const tide_pickle *p, tide_pv v);
 
 /* Items of a DICT or LIST value, *n of them; NULL and 0 if it is neither (or was made). */
 const tide_pv *tide__pickle_items(const tide_pickle *p, tide_pv v, size_t *n);
+/* A long list of made values whose ids follow each other is kept as the first and their number, and
+ * has no items: true, *first and *n then. */
+bool tide__pickle_range(const tide_pickle *p, tide_pv v, tide_pv *first, size_t *n);
 /* The value of keyword `key` in a dict, settled; the last one counts. NONE if there is none. */
 tide_pv tide__pickle_get(const tide_pickle *p, tide_pv dict, unsigned key);
 /* Byte offset where a value (or its container) stands in the input, TIDE_NO_OFFSET if unknown. */

@@ -20,7 +20,7 @@ enum obj_state {
 
 struct body {
 	union {
-		tide_pv in[2];	/* cap == 2 */
+		tide_pv in[2];	/* cap == 2; cap == 1: n made values, ids in a row from in[0] on */
 		tide_pv *items; /* cap > 2; owned */
 	};
 	uint64_t off;	 /* where the container began */
@@ -49,7 +49,9 @@ struct tide_pickle {
 	size_t sp, cap;
 	size_t *marks; /* stack heights */
 	size_t n_marks, cap_marks;
-	tide_pv *memo;			   /* NONE = not there */
+	uint32_t *memo; /* packed values; 0 = not there */
+	tide_pv *wide;	/* values that do not pack */
+	size_t n_wide, cap_wide;
 	size_t n_memo, top_memo, cap_memo; /* entries there; highest index + 1; room */
 
 	uint64_t *objs;
@@ -77,6 +79,25 @@ bool tide__pickle_fail(tide_pickle *p, tide_code code, const uint8_t *at, const 
 bool tide__pickle_nomem(tide_pickle *p);
 /* Room for one more element in a vector of `size`-byte elements. */
 bool tide__pickle_grow(tide_pickle *p, void *vec, size_t *cap, size_t n, size_t size);
+
+/* Memo entries are packed into 32 bits: a snapshot has three per event. Values with up to 28 bits
+ * of payload keep their form; made ones have tags of their own (11 + kind - 1, kinds 1 to 4); for
+ * the rest the payload is an index into `wide`. */
+enum { PACK_MADE = 11, PACK_WIDE = 15 };
+
+static inline tide_pv tide__pickle_memo_get(const struct tide_pickle *p, uint64_t i)
+{
+	if (i >= p->top_memo)
+		return TIDE_PV_NONE;
+	uint32_t x = p->memo[i], tag = x & 15;
+	if (tag < PACK_MADE)
+		return x;
+	if (tag < PACK_WIDE)
+		return tide__pv_made(tag - PACK_MADE + 1, x >> 4);
+	return p->wide[x >> 4];
+}
+/* The packed form of v; false when out of memory. */
+bool tide__pickle_pack(tide_pickle *p, tide_pv v, uint32_t *out);
 
 /* containers.c */
 tide_pv tide__pickle_new(tide_pickle *p, tide_pv_tag tag, const uint8_t *at); /* NONE on failure */

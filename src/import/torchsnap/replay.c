@@ -395,7 +395,7 @@ static tide_code on_free_requested(replay *r, device *d, uint32_t event)
 {
 	const tide_snap_event *e = &r->s->events.v[event];
 	if (d->next < d->trace.n) {
-		const tide_snap_event *f = &r->s->events.v[d->trace.events[d->next]];
+		const tide_snap_event *f = &r->s->events.v[tide__snap_event(&d->trace, d->next)];
 		if (f->action == TIDE_SNAP_FREE_COMPLETED && f->addr == e->addr)
 			return TIDE_OK;
 	}
@@ -498,7 +498,7 @@ static tide_code on_metadata(replay *r, const tide_snap_extra *x)
 /* Next event of a device: its time, or its number where there are none. */
 static int64_t key_of(const replay *r, const device *d)
 {
-	const tide_snap_event *e = &r->s->events.v[d->trace.events[d->next]];
+	const tide_snap_event *e = &r->s->events.v[tide__snap_event(&d->trace, d->next)];
 	if (!r->timed)
 		return (int64_t)d->next;
 	int64_t t = e->time_us == TIDE_SNAP_NO_TIME ? d->last_t : (e->time_us - r->base_us) * 1000;
@@ -557,7 +557,7 @@ static tide_code step(replay *r, device *d)
 		[TIDE_SNAP_USER_DEFINED] = on_moment,
 		[TIDE_SNAP_UNKNOWN] = on_unknown,
 	};
-	uint32_t event = d->trace.events[d->next++];
+	uint32_t event = tide__snap_event(&d->trace, d->next++);
 	const tide_snap_event *e = &r->s->events.v[event];
 	set_now(r, d, e);
 	const tide_snap_extra *x =
@@ -567,7 +567,6 @@ static tide_code step(replay *r, device *d)
 		rc = handlers[e->action](r, d, event);
 	if (!rc && x && x->metadata.i && e->action == TIDE_SNAP_ALLOC)
 		rc = on_metadata(r, x);
-	r->actions[e->action]++;
 	r->events++;
 	return rc;
 }
@@ -583,7 +582,7 @@ static tide_code all_events(replay *r)
 			return rc;
 		if (d->next == d->trace.n)
 			r->heap[0] = r->heap[--r->n_heap];
-		if (r->n_heap)
+		if (r->n_heap > 1)
 			sift(r, 0);
 	}
 	return TIDE_OK;
@@ -700,9 +699,12 @@ static bool prepare(replay *r)
 	r->heap = tide__alloc(r->n + 1, sizeof *r->heap);
 	if (!r->heap)
 		return false;
+	bool seg = false;
+	for (unsigned a = TIDE_SNAP_SEGMENT_ALLOC; a <= TIDE_SNAP_SEGMENT_UNMAP; a++)
+		seg |= r->actions[a] != 0;
 	for (size_t i = 0; i < r->n; i++) {
 		device *d = &r->devices[i];
-		if (!tide__baseline(r->s, &d->trace, &d->base))
+		if (!tide__baseline(r->s, &d->trace, seg, &d->base))
 			return false;
 		if (d->trace.n)
 			r->heap[r->n_heap++] = (uint32_t)i;
@@ -713,16 +715,12 @@ static bool prepare(replay *r)
 /* Room for all rows at once: exact, so that nothing is moved or left over. */
 static bool reserve(replay *r)
 {
-	size_t allocs = 0, moves = 0;
+	size_t allocs = r->actions[TIDE_SNAP_ALLOC], moves = allocs;
+	for (unsigned a = TIDE_SNAP_FREE_COMPLETED; a <= TIDE_SNAP_SEGMENT_UNMAP; a++)
+		moves += r->actions[a];
 	for (size_t i = 0; i < r->n; i++) {
-		const device *d = &r->devices[i];
-		allocs += d->base.blocks.n;
-		moves += d->base.blocks.n + d->base.segments.n;
-		for (size_t k = 0; k < d->trace.n; k++) {
-			uint8_t a = r->s->events.v[d->trace.events[k]].action;
-			allocs += a == TIDE_SNAP_ALLOC;
-			moves += a <= TIDE_SNAP_SEGMENT_UNMAP && a != TIDE_SNAP_FREE_REQUESTED;
-		}
+		allocs += r->devices[i].base.blocks.n;
+		moves += r->devices[i].base.blocks.n + r->devices[i].base.segments.n;
 	}
 	if (!tide__table_reserve(&r->m->allocs, &tide_allocs_desc, allocs) ||
 	    !tide__table_reserve(&r->m->moves, &tide_moves_desc, moves))
@@ -746,15 +744,21 @@ static void cover(replay *r, int64_t us)
 	r->timed = true;
 }
 
+/* One look at all events: when they begin and end, and how many rows they will need. */
+static void survey(replay *r, const tide_snap_trace *t)
+{
+	for (size_t k = 0; k < t->n; k++) {
+		const tide_snap_event *e = &r->s->events.v[tide__snap_event(t, k)];
+		r->actions[e->action]++;
+		if (e->time_us != TIDE_SNAP_NO_TIME)
+			cover(r, e->time_us);
+	}
+}
+
 static void find_start(replay *r)
 {
 	for (size_t i = 0; i < r->s->traces.n; i++)
-		for (size_t k = 0; k < r->s->traces.v[i].n; k++) {
-			int64_t t = r->s->events.v[r->s->traces.v[i].events[k]].time_us;
-			if (t == TIDE_SNAP_NO_TIME)
-				continue;
-			cover(r, t);
-		}
+		survey(r, &r->s->traces.v[i]);
 	for (size_t i = 0; i < r->s->notes.n && !r->s->events.n; i++)
 		cover(r, r->s->notes.v[i].time_us);
 }

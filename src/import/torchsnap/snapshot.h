@@ -77,10 +77,17 @@ typedef struct tide_snap_note { /* external_annotations */
 #define TIDE_SNAP_HOST UINT32_MAX /* device number of pinned host memory */
 
 typedef struct tide_snap_trace {
-	uint32_t *events; /* owned; indices, in the order they happened */
+	uint32_t *events; /* owned; indices, in the order they happened; NULL: first, first + 1, ...
+			   */
+	uint32_t first;
 	size_t n;
 	uint32_t device;
 } tide_snap_trace;
+
+static inline uint32_t tide__snap_event(const tide_snap_trace *t, size_t i)
+{
+	return t->events ? t->events[i] : t->first + (uint32_t)i;
+}
 
 typedef struct tide_snap_settings { /* of the caching allocator; defaults where not recorded */
 	uint64_t max_split;	    /* bytes; UINT64_MAX = unlimited */

@@ -212,35 +212,60 @@ static tide_code segments(reader *r, tide_pv v, bool host)
 
 /* ---- traces ---- */
 
-static tide_code trace(reader *r, tide_pv v, uint32_t device, const char *path, size_t i)
+/* The trace of a device, new or (host traces are all one) the one there is. */
+static tide_snap_trace *trace_of(reader *r, uint32_t device)
 {
 	tide_snap *s = r->s;
-	size_t n, old = 0, at = s->traces.n;
-	const tide_pv *items = tide__pickle_items(r->p, v, &n);
 	for (size_t k = 0; k < s->traces.n && device == TIDE_SNAP_HOST; k++)
 		if (s->traces.v[k].device == device)
-			at = k; /* all host traces are one */
-	if (at == s->traces.n) {
-		if (!TIDE_SNAP_ROOM(s->traces))
-			return nomem(r);
-		s->traces.v[s->traces.n++] = (tide_snap_trace){ .device = device };
-	}
-	tide_snap_trace *t = &s->traces.v[at];
-	old = t->n;
-	if (old + n > r->n_bytes)
-		return listed_again(r, path);
-	uint32_t *events = tide__realloc(t->events, old + n, sizeof *events);
+			return &s->traces.v[k];
+	if (!TIDE_SNAP_ROOM(s->traces))
+		return NULL;
+	s->traces.v[s->traces.n] = (tide_snap_trace){ .device = device };
+	return &s->traces.v[s->traces.n++];
+}
+
+/* Room for n more events, and a list of those that were a range. */
+static bool more_events(tide_snap_trace *t, size_t n)
+{
+	uint32_t *events = tide__realloc(t->events, t->n + n, sizeof *events);
 	if (!events)
-		return nomem(r);
+		return false;
+	for (size_t i = 0; i < t->n && !t->events; i++)
+		events[i] = t->first + (uint32_t)i;
 	t->events = events;
-	for (size_t k = 0; k < n; k++)
-		if (!tide__pv_is(tide__pickle_settle(r->p, items[k]), MADE_EVENT,
-				 &events[old + k])) {
+	return true;
+}
+
+static tide_code trace(reader *r, tide_pv v, uint32_t device, const char *path, size_t i)
+{
+	size_t n;
+	uint32_t id;
+	tide_pv first = TIDE_PV_NONE;
+	const tide_pv *items = tide__pickle_items(r->p, v, &n);
+	tide_snap_trace *t = trace_of(r, device);
+	if (!t)
+		return nomem(r);
+	bool range = tide__pickle_range(r->p, v, &first, &n) && tide__pv_is(first, MADE_EVENT, &id);
+	if (range && !t->n) {
+		t->first = id;
+		t->n = n;
+		return TIDE_OK;
+	}
+	if (t->n + n > r->n_bytes)
+		return listed_again(r, path);
+	if (!more_events(t, n))
+		return nomem(r);
+	for (size_t k = 0; k < n; k++) {
+		tide_pv e =
+			items ? tide__pickle_settle(r->p, items[k]) : first + ((uint64_t)k << 4);
+		if (!tide__pv_is(e, MADE_EVENT, &t->events[t->n + k])) {
 			char text[80];
 			snprintf(text, sizeof text, "item %zu is no allocator event", k);
-			return wrong(r, items[k], path, i, text);
+			return wrong(r, items ? items[k] : v, path, i, text);
 		}
-	t->n = old + n;
+	}
+	t->n += n;
 	return TIDE_OK;
 }
 
@@ -253,7 +278,10 @@ static tide_code traces(reader *r, tide_pv v, bool host)
 		return tide__fail(r->err, TIDE_EFORMAT, tide__pickle_offset(r->p, v),
 				  "%s is no list", path);
 	const tide_pv *items = tide__pickle_items(r->p, v, &n);
-	if (host && n && tide__pv_is(tide__pickle_settle(r->p, items[0]), MADE_EVENT, &id))
+	tide_pv first = n ? tide__pickle_settle(r->p, items[0]) : TIDE_PV_NONE;
+	size_t many;
+	(void)tide__pickle_range(r->p, v, &first, &many);
+	if (host && tide__pv_is(first, MADE_EVENT, &id))
 		return trace(r, v, TIDE_SNAP_HOST, path, 0);
 	if (n > 4096)
 		return tide__fail(r->err, TIDE_ELIMIT, tide__pickle_offset(r->p, v),
