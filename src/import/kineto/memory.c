@@ -184,6 +184,7 @@ static bool do_free(state *st, pool *p, const kin_move *v)
 	}
 	if (st->b->m->allocs.size[row] != magnitude(v->mem.bytes))
 		st->sizes_differ++;
+	st->b->m->allocs.free_span[row].i = span_at(st, v->lane, v->ts);
 	return end_alloc(st, p, row, v->ts, 0);
 }
 
