@@ -10,15 +10,16 @@
 
 #include "model/model.h"
 
-enum {				  /* signs; a stack has those of all its frames */
-       TIDE_SIGN_MODULE = 1,	  /* a module's weights are made, moved or loaded */
-       TIDE_SIGN_FORWARD = 2,	  /* a module's forward runs */
-       TIDE_SIGN_BACKWARD = 4,	  /* the autograd engine runs */
-       TIDE_SIGN_ACCUMULATE = 8,  /* ... and adds into a parameter's .grad */
-       TIDE_SIGN_OPTIMIZER = 16,  /* an optimizer's step */
-       TIDE_SIGN_OPT_STATE = 32,  /* ... makes its state */
-       TIDE_SIGN_INPUT = 64,	  /* a data loader or a batch being moved */
-       TIDE_SIGN_WORKSPACE = 128, /* scratch memory of a library */
+/* Signs; a stack has those of all its frames. */
+enum {
+	TIDE_SIGN_MODULE = 1,	   /* a module's weights are made, moved or loaded */
+	TIDE_SIGN_FORWARD = 2,	   /* a module's forward runs */
+	TIDE_SIGN_BACKWARD = 4,	   /* the autograd engine runs */
+	TIDE_SIGN_ACCUMULATE = 8,  /* ... and adds into a parameter's .grad */
+	TIDE_SIGN_OPTIMIZER = 16,  /* an optimizer's step */
+	TIDE_SIGN_OPT_STATE = 32,  /* ... makes its state */
+	TIDE_SIGN_INPUT = 64,	   /* a data loader or a batch being moved */
+	TIDE_SIGN_WORKSPACE = 128, /* scratch memory of a library */
 };
 
 /* One byte of signs per stack row; owned: tide__free. NULL on exhaustion. */

@@ -213,6 +213,12 @@ static void print_check(const tide_args *a, const struct answer *x)
 		return;
 	}
 	tide__fmt_count(n, sizeof n, (int64_t)c->checked);
+	if (c->followed)
+		fprintf(a->out,
+			"note: %" PRIu64
+			" segments were given back for a reason the trace does not tell; "
+			"the check follows the recording there\n",
+			c->followed);
 	if (!c->diverged)
 		fprintf(a->out,
 			"check: replaying them takes and gives back the %s recorded segments, in "
@@ -309,6 +315,7 @@ static void json_check(tide_json *j, const struct answer *x)
 		tide__json_kuint(j, "reserved_peak_bytes", x->q->reserved_max);
 		tide__json_kuint(j, "segment_events", x->q->n_taken);
 		tide__json_kuint(j, "segment_events_reproduced", c->checked);
+		tide__json_kuint(j, "segment_events_followed", c->followed);
 		tide__json_kbool(j, "reproduced", !c->diverged);
 		tide__json_kstr(j, "difference", c->diverged ? c->why : NULL);
 		tide__json_kuint(j, "simulated_reserved_peak_bytes", c->st.reserved_peak);

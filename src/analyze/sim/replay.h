@@ -25,6 +25,7 @@ typedef struct tide_sim_result {
 	uint64_t oom_fit_mask; /* bit i: the i-th of the first 64 would have been served */
 	uint64_t oom_fit;      /* ... of which these would have been served */
 	uint64_t checked;      /* check only: recorded segment events met in order ... */
+	uint64_t followed;     /* ... and these, though the simulator could not have told */
 	bool diverged;	       /* ... until something else was seen */
 	size_t diverged_req;
 	size_t order;	    /* sweep only: position in what was asked for */

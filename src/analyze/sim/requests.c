@@ -15,8 +15,9 @@ struct build {
 	tide_requests *q;
 	uint32_t *stream_of; /* lane -> dense stream + 1 */
 	uint32_t *pool_of;   /* pool -> dense pool + 1; 0 = not this allocator's */
-	uint8_t *done;	     /* dense pool: POOL_DONE was emitted */
-	size_t cap_r, cap_taken, cap_before, cap_blocks;
+	uint8_t *done;	     /* dense pool: known to be done */
+	uint8_t *asked;	     /* alloc: its free was asked for */
+	size_t cap_r, cap_addr, cap_taken, cap_before, cap_blocks;
 	uint64_t reserved;
 	uint32_t last_stream; /* of the latest allocation: an OOM mark may not name one */
 	size_t mark;	      /* next mark to look at */
@@ -47,7 +48,8 @@ static tide_code number_pools(struct build *b, tide_error *err)
 
 	b->pool_of = tide__calloc(p->n + 1, sizeof *b->pool_of);
 	b->done = tide__calloc(p->n + 1, 1);
-	if (!b->pool_of || !b->done)
+	b->asked = tide__calloc(b->m->allocs.n + 1, 1);
+	if (!b->pool_of || !b->done || !b->asked)
 		return tide__nomem(err);
 	for (size_t i = 1; i < p->n; i++) {
 		if (p->device[i].i != b->q->device.i || p->kind[i] == TIDE_POOL_PINNED ||
@@ -100,8 +102,10 @@ static bool push(struct build *b, tide_request r)
 {
 	tide_requests *q = b->q;
 
-	if (q->n >= UINT32_MAX - 1 || !grow(&q->r, &b->cap_r, q->n + 1, sizeof *q->r))
+	if (q->n >= UINT32_MAX - 1 || !grow(&q->r, &b->cap_r, q->n + 1, sizeof *q->r) ||
+	    !grow(&q->addr, &b->cap_addr, q->n + 1, sizeof *q->addr))
 		return false;
+	q->addr[q->n] = r.kind == TIDE_REQ_ALLOC ? b->m->allocs.addr[r.id] : 0;
 	q->r[q->n++] = r;
 	return true;
 }
@@ -147,7 +151,12 @@ static bool add_free(struct build *b, size_t move, uint32_t a, uint8_t kind)
 	if (!b->pool_of[b->m->allocs.pool[a].i])
 		return true;
 	b->q->moves++;
-	return push(b, (tide_request){ 0, a, 0, (uint32_t)move, 0, kind });
+	bool waited = kind == TIDE_REQ_FREE && b->asked[a];
+
+	if (kind == TIDE_REQ_FREE_ASKED)
+		b->asked[a] = 1;
+	return push(b, (tide_request){
+			       .id = a, .move = (uint32_t)move, .kind = kind, .waited = waited });
 }
 
 static bool is_small(const tide_segments *s, uint32_t i)
@@ -174,16 +183,7 @@ static bool add_before(struct build *b, uint32_t i, uint16_t pool)
 	return true;
 }
 
-static bool pool_done(struct build *b, size_t move, uint16_t pool)
-{
-	if (!pool || b->done[pool])
-		return true;
-	b->done[pool] = 1;
-	return push(b, (tide_request){
-			       .move = (uint32_t)move, .pool = pool, .kind = TIDE_REQ_POOL_DONE });
-}
-
-static bool add_segment(struct build *b, size_t move, uint32_t i, bool freed)
+static bool add_segment(struct build *b, uint32_t i, bool freed)
 {
 	const tide_segments *s = &b->m->segments;
 	tide_requests *q = b->q;
@@ -197,8 +197,7 @@ static bool add_segment(struct build *b, size_t move, uint32_t i, bool freed)
 		q->reserved_max = b->reserved;
 	if (!freed && s->flags[i] & TIDE_SEGMENT_BEFORE)
 		return add_before(b, i, (uint16_t)pool);
-	if ((freed && !pool_done(b, move, (uint16_t)pool)) ||
-	    !grow(&q->taken, &b->cap_taken, q->n_taken + 1, sizeof *q->taken))
+	if (!grow(&q->taken, &b->cap_taken, q->n_taken + 1, sizeof *q->taken))
 		return false;
 	q->taken[q->n_taken++] =
 		(tide_taken){ .addr = s->addr[i],
@@ -251,9 +250,9 @@ static bool add_move(struct build *b, size_t i)
 	case TIDE_MOVE_FREE_ASKED:
 		return add_free(b, i, m->pendings.alloc[row].i, TIDE_REQ_FREE_ASKED);
 	case TIDE_MOVE_SEG_ALLOC:
-		return add_segment(b, i, row, false);
+		return add_segment(b, row, false);
 	case TIDE_MOVE_SEG_FREE:
-		return add_segment(b, i, row, true);
+		return add_segment(b, row, true);
 	}
 	return true;
 }
@@ -331,21 +330,65 @@ static void fill_block_homes(struct build *b)
 	}
 }
 
-/* A segment is taken for the next allocation, whatever other threads free in between. */
+static bool wants_memory(const tide_requests *q, size_t i)
+{
+	return i < q->n && (q->r[i].kind == TIDE_REQ_ALLOC || q->r[i].kind == TIDE_REQ_OOM);
+}
+
+/* The request that segments given back before request i were given back for: a release may wait for
+ * frees half-way, when oversize blocks alone did not do. */
+static size_t past_waited(const tide_requests *q, size_t row, size_t i)
+{
+	size_t j = i;
+
+	while (j < q->n && q->r[j].kind == TIDE_REQ_FREE && q->r[j].waited)
+		j++;
+	if (j == i || !wants_memory(q, j))
+		return i;
+	bool more = row + 1 < q->n_taken && q->taken[row + 1].req == j;
+
+	return more || q->r[j].kind == TIDE_REQ_OOM ? j : i;
+}
+
+/* A segment is taken for the next allocation, whatever other threads free in between. Backwards, so
+ * that a row knows where the next one belongs. */
 static void attach_taken(tide_requests *q)
 {
 	uint32_t last = 0;
 
-	for (size_t i = 0; i < q->n_taken; i++) {
+	for (size_t i = q->n_taken; i-- > 0;) {
 		tide_taken *t = &q->taken[i];
 
-		while (!t->freed && t->req < q->n && q->r[t->req].kind != TIDE_REQ_ALLOC &&
-		       q->r[t->req].kind != TIDE_REQ_OOM)
+		while (!t->freed && t->req < q->n && !wants_memory(q, t->req))
 			t->req++;
-		if (t->req < last)
-			t->req = last;
-		last = t->req;
+		if (t->freed)
+			t->req = (uint32_t)past_waited(q, i, t->req);
 	}
+	for (size_t i = 0; i < q->n_taken; i++) {
+		if (q->taken[i].req < last)
+			q->taken[i].req = last;
+		last = q->taken[i].req;
+	}
+}
+
+/* A private pool that gives segments back is done with, unless it did so for a request of its own:
+ * oversize blocks go that way. */
+static bool find_done(struct build *b)
+{
+	tide_requests *q = b->q;
+
+	q->done = tide__alloc(b->m->pools.n + 1, sizeof *q->done);
+	for (size_t i = 0; q->done && i < q->n_taken; i++) {
+		const tide_taken *t = &q->taken[i];
+		bool own = q->recorded.max_split_size != TIDE_SIM_NO_SPLIT_MAX &&
+			   wants_memory(q, t->req) && q->r[t->req].pool == t->pool;
+
+		if (!t->freed || !t->pool || own || b->done[t->pool])
+			continue;
+		b->done[t->pool] = 1;
+		q->done[q->n_done++] = (tide_pool_done){ t->req, t->pool };
+	}
+	return q->done != NULL;
 }
 
 static tide_code build(struct build *b, tide_error *err)
@@ -364,6 +407,8 @@ static tide_code build(struct build *b, tide_error *err)
 		return tide__nomem(err);
 	fill_block_homes(b);
 	attach_taken(b->q);
+	if (!find_done(b))
+		return tide__nomem(err);
 	if (!b->q->n && !b->q->n_blocks)
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 				  "no allocations on this device");
@@ -387,6 +432,7 @@ tide_code tide__requests_new(const tide_model *m, tide_device_id device, tide_re
 	tide__free(b.stream_of);
 	tide__free(b.pool_of);
 	tide__free(b.done);
+	tide__free(b.asked);
 	if (rc != TIDE_OK) {
 		tide__requests_free(q);
 		return rc;
@@ -400,11 +446,13 @@ void tide__requests_free(tide_requests *q)
 	if (!q)
 		return;
 	tide__free(q->r);
+	tide__free(q->addr);
 	tide__free(q->taken);
 	tide__free(q->before);
 	tide__free(q->blocks);
 	tide__free(q->block_stream);
 	tide__free(q->block_pool);
+	tide__free(q->done);
 	tide__free(q->empty);
 	tide__free(q);
 }

@@ -23,6 +23,7 @@ typedef struct tide_request {
 	uint32_t move; /* index in moves; for OOM: number of moves before it */
 	uint16_t pool;
 	uint8_t kind;
+	bool waited; /* FREE: it had been asked for before, and waited for a stream */
 } tide_request;
 
 /* A segment (or mapped stretch) that was recorded as taken or given back. */
@@ -34,6 +35,11 @@ typedef struct tide_taken {
 	bool freed, small, expandable;
 } tide_taken;
 
+typedef struct tide_pool_done { /* a private pool's segments may be released from request req on */
+	uint32_t req;
+	uint16_t pool;
+} tide_pool_done;
+
 typedef struct tide_before { /* a segment from before the recording */
 	uint64_t addr, size;
 	uint32_t stream;
@@ -44,6 +50,7 @@ typedef struct tide_before { /* a segment from before the recording */
 
 typedef struct tide_requests {
 	tide_request *r;
+	uint64_t *addr; /* per request: where the recording put an allocation; else 0 */
 	size_t n;
 	tide_taken *taken;
 	size_t n_taken;
@@ -53,7 +60,9 @@ typedef struct tide_requests {
 	uint32_t *block_stream;
 	uint16_t *block_pool;
 	size_t n_blocks;
-	size_t n_loose;	 /* blocks from before that lie in no known segment: the last ones */
+	size_t n_loose;	      /* blocks from before that lie in no known segment: the last ones */
+	tide_pool_done *done; /* as releases show; by request, each pool once */
+	size_t n_done;
 	uint32_t *empty; /* requests before which empty_cache() was called; ascending */
 	size_t n_empty;
 	uint32_t n_ids;

@@ -611,6 +611,22 @@ bool tide__sim_fits(tide_sim *s, uint64_t size, uint32_t stream, uint32_t pool)
 	return b && find_free(s, &s->bins[b - 1], rounded);
 }
 
+bool tide__sim_release_at(tide_sim *s, uint64_t addr)
+{
+	for (uint32_t b = 0; b < s->n_bins; b++) {
+		const tide_ordset *set = &s->bins[b].free;
+		tide_ord_pos p = tide__ord_first(set);
+
+		for (const tide_ord *e; (e = tide__ord_at(set, p)); p = tide__ord_next(set, p))
+			if (e->minor == addr && whole(&s->blocks[e->value]) &&
+			    !s->blocks[e->value].range) {
+				release_segment(s, e->value);
+				return true;
+			}
+	}
+	return false;
+}
+
 /* ---- looking ----------------------------------------------------------------------------- */
 
 bool tide__sim_block(const tide_sim *s, uint32_t id, uint64_t *addr, uint64_t *size)
@@ -620,6 +636,11 @@ bool tide__sim_block(const tide_sim *s, uint32_t id, uint64_t *addr, uint64_t *s
 	*addr = i ? s->blocks[i].addr : 0;
 	*size = i ? s->blocks[i].size : 0;
 	return i != 0;
+}
+
+bool tide__sim_is_pending(const tide_sim *s, uint32_t id)
+{
+	return id < s->n_ids && s->of[id] && s->blocks[s->of[id]].state == BLOCK_PENDING;
 }
 
 const tide_sim_stats *tide__sim_stats(const tide_sim *s)

@@ -75,11 +75,21 @@ bool tide__sim_fits(tide_sim *s, uint64_t size, uint32_t stream, uint32_t pool);
 /* Address and size of the block of a live id; false if it is not live. */
 bool tide__sim_block(const tide_sim *s, uint32_t id, uint64_t *addr, uint64_t *size);
 
+/* Is the id's free asked for and still waiting? */
+bool tide__sim_is_pending(const tide_sim *s, uint32_t id);
+
 const tide_sim_stats *tide__sim_stats(const tide_sim *s);
 
 /* The largest free block, and bytes of free blocks in segments that are partly in use
  * (inactive_split; expandable segments do not count, as in torch). Walks the free blocks. */
 void tide__sim_free_blocks(const tide_sim *s, uint64_t *largest, uint64_t *inactive_split);
+
+/* Give one whole free plain segment back; false if there is none at this address. */
+bool tide__sim_release_at(tide_sim *s, uint64_t addr);
+
+/* A copy that goes on by itself, against device `d`; NULL on exhaustion. And the bytes it takes. */
+tide_sim *tide__sim_copy(const tide_sim *s, const tide_sim_device *d);
+size_t tide__sim_bytes(const tide_sim *s);
 
 /* State from before: a segment and the blocks in use in it, sorted by address, inside it, disjoint.
  * Expandable: one mapped stretch; stretches of one range come in address order.

@@ -1,0 +1,738 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The allocator's analyses on recordings made here: random programs run on the simulator, and what
+ * it does is written down as a trace. Then
+ *   - replaying the trace under its own settings takes the same segments in the same order;
+ *   - the state at any cut equals a map of 512-byte cells painted from scratch;
+ *   - the state over time equals the states at its cuts;
+ *   - savings, growth and room equal slow recomputation. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/blocks.h"
+#include "analyze/culprits.h"
+#include "analyze/fragment.h"
+#include "analyze/leaks.h"
+#include "analyze/oom.h"
+#include "analyze/sim/replay.h"
+#include "base/mem.h"
+
+#define MIB (1024ull * 1024)
+
+enum { ROUNDS = 120, STEPS = 300, LIVE = 60, STACKS = 5 };
+
+/* ---- a program and its recorder ---------------------------------------------------------- */
+
+struct world {
+	tide_model *m;
+	tide_sim *s;
+	uint64_t rng, used, next;
+	tide_sim_config c;
+	int64_t t;
+	uint32_t live[LIVE];
+	bool pending[LIVE];
+	tide_map segment_at; /* address -> segment row */
+	uint32_t lane[3];    /* streams */
+	uint32_t pool[3];
+};
+
+static uint64_t rnd(struct world *w, uint64_t n)
+{
+	w->rng ^= w->rng << 13, w->rng ^= w->rng >> 7, w->rng ^= w->rng << 17;
+	return (w->rng >> 11) % n;
+}
+
+static void move(struct world *w, uint8_t kind, uint32_t row)
+{
+	size_t i;
+
+	assert_true(tide__table_push(&w->m->moves, &tide_moves_desc, &i));
+	w->m->moves.kind[i] = kind;
+	w->m->moves.row[i] = row;
+}
+
+static void write_free(struct world *w, uint32_t slot)
+{
+	w->m->allocs.died[w->live[slot]] = w->t;
+	move(w, TIDE_MOVE_FREE, w->live[slot]);
+	w->live[slot] = 0;
+	w->pending[slot] = false;
+}
+
+/* A release waits for pending frees: they are complete before the first segment goes. */
+static void write_waited(struct world *w)
+{
+	uint64_t addr, size;
+
+	for (uint32_t i = 0; i < LIVE; i++)
+		if (w->live[i] && w->pending[i] && !tide__sim_block(w->s, w->live[i], &addr, &size))
+			write_free(w, i);
+}
+
+static void write_segment(struct world *w, tide_sim_where at, uint64_t addr, uint64_t size,
+			  bool mapped)
+{
+	uint32_t r = tide__push(&w->m->segments, &tide_segments_desc);
+	tide_segments *s = &w->m->segments;
+
+	s->addr[r] = addr;
+	s->size[r] = size;
+	s->born[r] = w->t;
+	s->died[r] = TIDE_T_NEVER;
+	s->pool[r].i = w->pool[at.pool];
+	s->stream[r].i = w->lane[at.stream];
+	s->kind[r] = mapped	? TIDE_SEGMENT_EXPANDABLE
+		     : at.small ? TIDE_SEGMENT_SMALL
+				: TIDE_SEGMENT_LARGE;
+	assert_true(tide__map_put(&w->segment_at, addr, r));
+	move(w, TIDE_MOVE_SEG_ALLOC, r);
+}
+
+static uint64_t take(void *u, tide_sim_where at, uint64_t size)
+{
+	struct world *w = u;
+
+	write_waited(w);
+	if (w->used + size > w->c.capacity)
+		return 0;
+	w->used += size;
+	w->next += size;
+	write_segment(w, at, w->next - size, size, false);
+	return w->next - size;
+}
+
+static uint64_t take_range(void *u, tide_sim_where at, uint64_t size)
+{
+	struct world *w = u;
+
+	w->next += size;
+	return w->next - size;
+}
+
+/* Stretches are written page by page, so that any of them can go back on its own. */
+static bool map(void *u, tide_sim_where at, uint64_t addr, uint64_t size)
+{
+	struct world *w = u;
+	uint64_t page = at.small ? 2 * MIB : 20 * MIB;
+
+	write_waited(w);
+	if (w->used + size > w->c.capacity)
+		return false;
+	w->used += size;
+	for (uint64_t k = 0; k < size; k += page)
+		write_segment(w, at, addr + k, page, true);
+	return true;
+}
+
+static void give(void *u, tide_sim_where at, uint64_t addr, uint64_t size)
+{
+	struct world *w = u;
+	uint64_t end = addr + size;
+
+	write_waited(w);
+	w->used -= size;
+	while (addr < end) {
+		uint32_t r = tide__map_del(&w->segment_at, addr);
+
+		assert_true(r);
+		w->m->segments.died[r] = w->t;
+		move(w, TIDE_MOVE_SEG_FREE, r);
+		addr += w->m->segments.size[r];
+	}
+}
+
+static void set_facts(struct world *w)
+{
+	char text[600] = "";
+	size_t at = 0;
+
+	tide__fact_num(w->m, "allocator.max_split_size",
+		       w->c.max_split_size == TIDE_SIM_NO_SPLIT_MAX ? -1
+								    : (int64_t)w->c.max_split_size);
+	tide__fact_num(w->m, "allocator.expandable_segments", w->c.expandable);
+	for (int i = 0; i < TIDE_SIM_CLASSES; i++)
+		if (w->c.roundup[i])
+			at += (size_t)snprintf(text + at, sizeof text - at, "%s%llu:%u",
+					       at ? "," : "", 1ull << i, w->c.roundup[i]);
+	tide__fact_text(w->m, "allocator.roundup_power2_divisions", text);
+}
+
+static void begin(struct world *w, uint32_t seed)
+{
+	static const tide_sim_device dev = { NULL, take, take_range, map, give };
+	tide_sim_device d = dev;
+
+	memset(w, 0, sizeof *w);
+	w->rng = 0x9e3779b97f4a7c15ull * (seed + 1);
+	w->m = tide__model_new();
+	w->next = 1ull << 40;
+	w->c = tide__sim_defaults();
+	w->c.capacity = (150 + rnd(w, 300)) * MIB;
+	w->c.expandable = rnd(w, 3) == 0;
+	/* not both: an expandable segment may then serve a refused request without taking memory,
+	 * and a trace does not tell that from an emptied cache */
+	if (!w->c.expandable && rnd(w, 3) == 0)
+		w->c.max_split_size = (20 + rnd(w, 40)) * MIB;
+	for (int i = 0; rnd(w, 2) && i < TIDE_SIM_CLASSES; i++)
+		w->c.roundup[i] = 1u << rnd(w, 4);
+	set_facts(w);
+	uint32_t dv = tide__push(&w->m->devices, &tide_devices_desc);
+
+	w->m->devices.kind[dv] = TIDE_DEVICE_CUDA;
+	for (int i = 0; i < 3; i++) {
+		w->lane[i] = tide__push(&w->m->lanes, &tide_lanes_desc);
+		w->m->lanes.kind[w->lane[i]] = TIDE_LANE_STREAM;
+		w->m->lanes.number[w->lane[i]] = 1000 * (i + 1);
+		w->pool[i] = tide__push(&w->m->pools, &tide_pools_desc);
+		w->m->pools.device[w->pool[i]].i = dv;
+		w->m->pools.kind[w->pool[i]] = i ? TIDE_POOL_PRIVATE : TIDE_POOL_DRAM;
+	}
+	for (int i = 0; i < STACKS; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "f%d", i);
+		tide__stack(w->m, (tide_stack_id){ 0 },
+			    tide__frame(w->m, tide__str(w->m, name), (tide_str){ 0 }, 0));
+	}
+	d.user = w;
+	w->s = tide__sim_new(&w->c, &d, 4096);
+}
+
+static uint64_t random_size(struct world *w)
+{
+	static const uint64_t top[] = { 2000, 100000, MIB, 2 * MIB, 9 * MIB, 30 * MIB, 60 * MIB };
+	uint64_t t = top[rnd(w, 7)];
+
+	return rnd(w, 4) ? 1 + rnd(w, t) : t;
+}
+
+static void write_oom(struct world *w, uint64_t size, uint32_t stream, uint32_t pool)
+{
+	uint32_t k = tide__push(&w->m->marks, &tide_marks_desc);
+	tide_marks *t = &w->m->marks;
+
+	write_waited(w);
+	t->kind[k] = TIDE_MARK_OOM;
+	t->t[k] = w->t;
+	t->value[k] = (int64_t)tide__sim_round(&w->c, size);
+	t->extra[k] = (int64_t)(w->c.capacity - w->used);
+	t->move[k] = w->m->moves.n;
+	t->pool[k].i = w->pool[pool];
+	t->lane[k].i = w->lane[stream];
+}
+
+static void do_alloc(struct world *w, uint32_t slot)
+{
+	uint64_t size = random_size(w);
+	uint32_t stream = rnd(w, 4) ? 0 : (uint32_t)rnd(w, 3),
+		 pool = rnd(w, 8) ? 0 : 1 + (uint32_t)rnd(w, 2);
+	uint32_t a = (uint32_t)w->m->allocs.n; /* the row it will have */
+
+	if (tide__sim_alloc(w->s, a, size, stream, pool) != TIDE_OK) {
+		write_oom(w, size, stream, pool);
+		return;
+	}
+	write_waited(w);
+	assert_int_equal(tide__push(&w->m->allocs, &tide_allocs_desc), a);
+	tide_allocs *t = &w->m->allocs;
+
+	tide__sim_block(w->s, a, &t->addr[a], &t->size[a]);
+	t->requested[a] = size;
+	t->born[a] = w->t;
+	t->died[a] = TIDE_T_NEVER;
+	t->pool[a].i = w->pool[pool];
+	t->stream[a].i = w->lane[stream];
+	t->stack[a].i = 1 + (uint32_t)rnd(w, STACKS);
+	w->live[slot] = a;
+	move(w, TIDE_MOVE_ALLOC, a);
+}
+
+static void do_ask(struct world *w, uint32_t slot)
+{
+	uint32_t p = tide__push(&w->m->pendings, &tide_pendings_desc);
+
+	w->m->pendings.alloc[p].i = w->live[slot];
+	w->m->pendings.t[p] = w->t;
+	w->pending[slot] = true;
+	move(w, TIDE_MOVE_FREE_ASKED, p);
+	tide__sim_free_asked(w->s, w->live[slot]);
+}
+
+static void step(struct world *w)
+{
+	uint32_t slot = (uint32_t)rnd(w, LIVE);
+
+	w->t += (int64_t)rnd(w, 3);
+	if (rnd(w, 50) == 0) {
+		tide__sim_empty_cache(w->s);
+		write_waited(w);
+	} else if (rnd(w, 40) == 0) {
+		uint32_t k = tide__push(&w->m->marks, &tide_marks_desc);
+
+		w->m->marks.kind[k] = TIDE_MARK_STEP;
+		w->m->marks.t[k] = w->t;
+		w->m->marks.move[k] = w->m->moves.n;
+	} else if (!w->live[slot]) {
+		do_alloc(w, slot);
+	} else if (!w->pending[slot] && rnd(w, 6) == 0) {
+		do_ask(w, slot);
+	} else {
+		tide__sim_free(w->s, w->live[slot]);
+		write_free(w, slot);
+	}
+}
+
+static void record(struct world *w, uint32_t seed)
+{
+	tide_error err = { 0 };
+
+	begin(w, seed);
+	for (int i = 0; i < STEPS; i++)
+		step(w);
+	w->m->t_end = w->t + 1;
+	if (tide__model_check(w->m, &err) != TIDE_OK)
+		fail_msg("round %u: %s", seed, err.text);
+}
+
+static void forget(struct world *w)
+{
+	tide__sim_free_all(w->s);
+	tide__map_free(&w->segment_at);
+	tide__model_free(w->m);
+}
+
+/* ---- replaying --------------------------------------------------------------------------- */
+
+static void test_replay(void **state)
+{
+	for (uint32_t seed = 0; seed < 2000; seed++) {
+		struct world w;
+		tide_requests *q;
+		tide_sim_result out;
+		tide_error err = { 0 };
+
+		record(&w, seed);
+		assert_int_equal(tide__requests_new(w.m, (tide_device_id){ 1 }, &q, &err), TIDE_OK);
+		assert_true(tide__sim_same(&q->recorded, &w.c));
+		q->recorded.capacity = w.c.capacity; /* sizes address ranges */
+		assert_int_equal(tide__sim_check(q, &out), TIDE_OK);
+		if (out.diverged)
+			fail_msg("round %u, request %zu of %zu: %s", seed, out.diverged_req, q->n,
+				 out.why);
+		assert_int_equal(out.checked, q->n_taken);
+		assert_int_equal(out.st.reserved, w.used);
+		assert_int_equal(out.st.active, tide__sim_stats(w.s)->active);
+		tide__requests_free(q);
+		forget(&w);
+	}
+}
+
+/* ---- the state, painted ------------------------------------------------------------------ */
+
+enum { CELL = 512 };
+
+struct painted {
+	uint64_t reserved, active, allocated, free, cached, split, expandable, largest, n_free;
+};
+
+/* Is row r alive after `cut` moves? By looking at all of them. */
+static bool alive_row(const tide_model *m, uint64_t cut, uint32_t r, uint8_t born, uint8_t dead)
+{
+	bool alive = false;
+
+	for (uint64_t i = 0; i < cut; i++)
+		if (m->moves.row[i] == r && (m->moves.kind[i] == born || m->moves.kind[i] == dead))
+			alive = m->moves.kind[i] == born;
+	return alive;
+}
+
+static bool asked_row(const tide_model *m, uint64_t cut, uint32_t a)
+{
+	for (uint64_t i = 0; i < cut; i++)
+		if (m->moves.kind[i] == TIDE_MOVE_FREE_ASKED &&
+		    m->pendings.alloc[m->moves.row[i]].i == a)
+			return true;
+	return false;
+}
+
+struct area { /* cells of a segment, or of stretches that touch */
+	uint64_t addr, size;
+	uint32_t first;
+	uint8_t *cell;
+};
+
+/* Free cells of one area: runs, and whether anything is used. */
+static void count_area(const tide_model *m, const struct area *g, struct painted *p)
+{
+	uint64_t free = 0, run = 0, n = g->size / CELL;
+
+	for (uint64_t i = 0; i < n; i++) {
+		if (g->cell[i]) {
+			run = 0;
+			continue;
+		}
+		p->n_free += run == 0;
+		run += CELL;
+		free += CELL;
+		if (run > p->largest)
+			p->largest = run;
+	}
+	p->reserved += g->size;
+	p->free += free;
+	if (m->segments.kind[g->first] == TIDE_SEGMENT_EXPANDABLE)
+		p->expandable += free;
+	else if (free == g->size)
+		p->cached += free;
+	else
+		p->split += free;
+}
+
+static size_t find_areas(const tide_model *m, uint64_t cut, struct area *g)
+{
+	size_t n = 0;
+
+	for (uint32_t r = 1; r < m->segments.n; r++)
+		if (alive_row(m, cut, r, TIDE_MOVE_SEG_ALLOC, TIDE_MOVE_SEG_FREE))
+			g[n++] = (struct area){ m->segments.addr[r], m->segments.size[r], r, NULL };
+	for (size_t i = 0; i < n;) { /* join what touches, again and again */
+		size_t j = 0;
+
+		for (; j < n; j++)
+			if (m->segments.kind[g[i].first] == TIDE_SEGMENT_EXPANDABLE &&
+			    m->segments.kind[g[j].first] == TIDE_SEGMENT_EXPANDABLE &&
+			    g[i].addr + g[i].size == g[j].addr &&
+			    m->segments.pool[g[i].first].i == m->segments.pool[g[j].first].i &&
+			    m->segments.stream[g[i].first].i == m->segments.stream[g[j].first].i)
+				break;
+		if (j == n) {
+			i++;
+			continue;
+		}
+		g[i].size += g[j].size;
+		g[j] = g[--n];
+		i = 0;
+	}
+	return n;
+}
+
+static struct painted paint(const tide_model *m, uint64_t cut)
+{
+	struct painted p = { 0 };
+	struct area *g = calloc(m->segments.n + 1, sizeof *g);
+	size_t n = find_areas(m, cut, g);
+
+	for (size_t i = 0; i < n; i++)
+		g[i].cell = calloc(g[i].size / CELL + 1, 1);
+	for (uint32_t a = 1; a < m->allocs.n; a++) {
+		if (!alive_row(m, cut, a, TIDE_MOVE_ALLOC, TIDE_MOVE_FREE))
+			continue;
+		p.active += m->allocs.size[a];
+		p.allocated += asked_row(m, cut, a) ? 0 : m->allocs.size[a];
+		for (size_t i = 0; i < n; i++)
+			for (uint64_t c = 0;
+			     m->allocs.addr[a] >= g[i].addr &&
+			     m->allocs.addr[a] < g[i].addr + g[i].size && c < m->allocs.size[a];
+			     c += CELL)
+				g[i].cell[(m->allocs.addr[a] - g[i].addr + c) / CELL]++;
+	}
+	for (size_t i = 0; i < n; i++) {
+		count_area(m, &g[i], &p);
+		free(g[i].cell);
+	}
+	free(g);
+	return p;
+}
+
+static void same(uint32_t seed, uint64_t cut, const char *what, uint64_t got, uint64_t want)
+{
+	if (got != want)
+		fail_msg("round %u, cut %llu: %s is %llu, not %llu", seed, (unsigned long long)cut,
+			 what, (unsigned long long)got, (unsigned long long)want);
+}
+
+static void check_state(const tide_model *m, uint32_t seed, uint64_t cut)
+{
+	struct painted p = paint(m, cut);
+	tide_state s;
+	tide_error err;
+
+	assert_int_equal(tide__state_at(m, cut, 1, &s, &err), TIDE_OK);
+	same(seed, cut, "reserved", s.total.reserved, p.reserved);
+	same(seed, cut, "active", s.total.active, p.active);
+	same(seed, cut, "allocated", s.total.allocated, p.allocated);
+	same(seed, cut, "free", s.total.free, p.free);
+	same(seed, cut, "cached", s.total.cached, p.cached);
+	same(seed, cut, "inactive split", s.total.inactive_split, p.split);
+	same(seed, cut, "expandable free", s.total.expandable_free, p.expandable);
+	same(seed, cut, "largest free", s.total.largest_free, p.largest);
+	same(seed, cut, "free blocks", s.total.n_free, p.n_free);
+	same(seed, cut, "loose", s.total.loose, 0);
+	same(seed, cut, "sum", s.total.free + s.total.active, s.total.reserved);
+	for (size_t g = 0; g < s.n_segments; g++) {
+		uint64_t at = s.segments[g].addr;
+
+		for (size_t b = s.segments[g].first; b < s.segments[g].first + s.segments[g].n;
+		     b++) {
+			same(seed, cut, "a block's address", s.blocks[b].addr, at);
+			at += s.blocks[b].size;
+		}
+		same(seed, cut, "a segment's end", at, s.segments[g].addr + s.segments[g].size);
+	}
+	tide__state_free(&s);
+}
+
+static void test_state(void **state)
+{
+	for (uint32_t seed = 0; seed < ROUNDS / 4; seed++) {
+		struct world w;
+
+		record(&w, seed);
+		for (int i = 0; i < 8; i++)
+			check_state(w.m, seed, rnd(&w, w.m->moves.n + 1));
+		check_state(w.m, seed, w.m->moves.n);
+		forget(&w);
+	}
+}
+
+static void check_point(const tide_model *m, uint32_t seed, const tide_fragment_point *p)
+{
+	tide_state s;
+	tide_error err;
+
+	assert_int_equal(tide__state_at(m, p->cut, 1, &s, &err), TIDE_OK);
+	same(seed, p->cut, "reserved then", p->reserved, s.total.reserved);
+	same(seed, p->cut, "active then", p->active, s.total.active);
+	same(seed, p->cut, "allocated then", p->allocated, s.total.allocated);
+	same(seed, p->cut, "requested then", p->requested, s.total.requested);
+	same(seed, p->cut, "cached then", p->cached, s.total.cached);
+	same(seed, p->cut, "inactive split then", p->inactive_split, s.total.inactive_split);
+	same(seed, p->cut, "expandable free then", p->expandable_free, s.total.expandable_free);
+	same(seed, p->cut, "largest free then", p->largest_free, s.total.largest_free);
+	tide__state_free(&s);
+}
+
+static void test_over_time(void **state)
+{
+	for (uint32_t seed = 0; seed < ROUNDS; seed++) {
+		struct world w;
+		tide_fragments f;
+		tide_error err;
+
+		record(&w, seed);
+		assert_int_equal(tide__fragments(w.m, 1, 25, &f, &err), TIDE_OK);
+		assert_int_equal(f.n, 25);
+		same(seed, 0, "loose", f.loose, 0);
+		for (size_t i = 0; i < f.n; i++)
+			check_point(w.m, seed, &f.p[i]);
+		check_point(w.m, seed, &f.worst);
+		same(seed, 0, "moves at the end", f.p[24].cut, w.m->moves.n);
+		tide__fragments_free(&f);
+		forget(&w);
+	}
+}
+
+/* ---- savings, growth, room --------------------------------------------------------------- */
+
+static uint64_t peak_without(const tide_model *m, uint32_t stack, uint64_t *cut)
+{
+	uint64_t live = 0, peak = 0;
+
+	for (size_t i = 0; i < m->moves.n; i++) {
+		uint32_t r = m->moves.row[i];
+
+		if (m->moves.kind[i] > TIDE_MOVE_FREE || m->allocs.stack[r].i == stack)
+			continue;
+		live = m->moves.kind[i] == TIDE_MOVE_ALLOC ? live + m->allocs.size[r]
+							   : live - m->allocs.size[r];
+		if (live > peak) {
+			peak = live;
+			*cut = i + 1;
+		}
+	}
+	return peak;
+}
+
+static void test_culprits(void **state)
+{
+	for (uint32_t seed = 0; seed < ROUNDS; seed++) {
+		struct world w;
+		tide_alive a;
+		tide_groups g;
+		tide_culprit *c;
+		tide_error err;
+		size_t n;
+		uint64_t cut = 0, peak;
+
+		record(&w, seed);
+		peak = peak_without(w.m, 0, &cut);
+		assert_int_equal(tide__alive_at(w.m, cut, 1, TIDE_ANY, &a, &err), TIDE_OK);
+		assert_int_equal(tide__groups(w.m, &a, TIDE_BY_STACK, &g, &err), TIDE_OK);
+		assert_int_equal(tide__culprits(w.m, 1, &g, 3, &c, &n, &err), TIDE_OK);
+		assert_int_equal(n, g.n < 3 ? g.n : 3);
+		for (size_t i = 0; i < n; i++) {
+			uint64_t without = peak_without(w.m, (uint32_t)g.rows[i].key, &cut);
+
+			same(seed, i, "peak without", c[i].without, without);
+			same(seed, i, "saving", c[i].saving, peak - without);
+			assert_true(c[i].saving <= g.rows[i].bytes);
+		}
+		tide__free(c);
+		tide__groups_free(&g);
+		tide__alive_free(&a);
+		forget(&w);
+	}
+}
+
+/* Live bytes of a stack (0 = all) just before time t. */
+static uint64_t held_before(const tide_model *m, uint32_t stack, int64_t t)
+{
+	uint64_t live = 0;
+
+	for (size_t i = 0; i < m->moves.n && tide__move_time(m, i) < t; i++) {
+		uint32_t r = m->moves.row[i];
+
+		if (m->moves.kind[i] > TIDE_MOVE_FREE || (stack && m->allocs.stack[r].i != stack))
+			continue;
+		live = m->moves.kind[i] == TIDE_MOVE_ALLOC ? live + m->allocs.size[r]
+							   : live - m->allocs.size[r];
+	}
+	return live;
+}
+
+static void check_growth(const tide_model *m, uint32_t seed, tide_leaks *l, uint32_t stack)
+{
+	size_t n = l->beats.n, rose = 0, fell = 0;
+	uint64_t *y = calloc(n, sizeof *y), *series = calloc(n, sizeof *series);
+	double mean_y = 0, mean_s = ((double)n + 1) / 2, num = 0, den = 0;
+	tide_error err;
+	const tide_leak *found = stack ? NULL : &l->total;
+
+	for (size_t i = 0; i < n; i++) {
+		y[i] = held_before(m, stack, l->beats.t[i + 1]);
+		mean_y += (double)y[i] / (double)n;
+		rose += i && y[i] > y[i - 1];
+		fell += i && y[i] < y[i - 1];
+	}
+	for (size_t i = 0; i < n; i++) {
+		num += ((double)i + 1 - mean_s) * ((double)y[i] - mean_y);
+		den += ((double)i + 1 - mean_s) * ((double)i + 1 - mean_s);
+	}
+	bool growing = num > 0 && y[0] < y[(n + 1) / 2 - 1] && y[(n + 1) / 2 - 1] < y[n - 1] &&
+		       rose > fell;
+
+	for (size_t i = 0; stack && i < l->n; i++)
+		if (l->v[i].key == stack)
+			found = &l->v[i];
+	assert_int_equal(stack ? found != NULL : l->total.growing, growing);
+	if (found) {
+		same(seed, stack, "first", found->first, y[0]);
+		same(seed, stack, "last", found->last, y[n - 1]);
+		same(seed, stack, "rose", found->up, rose);
+		same(seed, stack, "fell", found->down, fell);
+		double off = found->slope - num / den;
+
+		assert_true(off < 1e-3 && off > -1e-3);
+	}
+	if (stack) {
+		assert_int_equal(tide__leak_series(m, 1, l, stack, series, &err), TIDE_OK);
+		assert_memory_equal(y, series, n * sizeof *y);
+	}
+	free(y);
+	free(series);
+}
+
+static void test_leaks(void **state)
+{
+	for (uint32_t seed = 0; seed < ROUNDS; seed++) {
+		struct world w;
+		tide_leaks l;
+		tide_error err;
+
+		record(&w, seed);
+		for (int64_t every = 0; every < 100; every += 29) {
+			assert_int_equal(tide__leaks(w.m, 1, TIDE_BY_STACK, every, &l, &err),
+					 TIDE_OK);
+			assert_int_equal(l.known, l.beats.n >= 3);
+			for (uint32_t k = 0; l.known && k <= STACKS; k++)
+				check_growth(w.m, seed, &l, k);
+			tide__leaks_free(&l);
+		}
+		forget(&w);
+	}
+}
+
+/* The state if one stack's blocks had been freed at the OOM: paint it. */
+static void check_room(const tide_model *m, uint32_t seed, const tide_oom *o,
+		       const tide_oom_room *r)
+{
+	uint64_t cut = m->marks.move[o->mark], released = 0, largest = 0;
+	struct area *g = calloc(m->segments.n + 1, sizeof *g);
+	size_t n = find_areas(m, cut, g);
+
+	for (size_t i = 0; i < n; i++) {
+		struct painted p = { 0 };
+
+		g[i].cell = calloc(g[i].size / CELL + 1, 1);
+		for (uint32_t a = 1; a < m->allocs.n; a++)
+			if (m->allocs.addr[a] >= g[i].addr &&
+			    m->allocs.addr[a] < g[i].addr + g[i].size &&
+			    m->allocs.stack[a].i != o->groups.rows[r->row].key &&
+			    alive_row(m, cut, a, TIDE_MOVE_ALLOC, TIDE_MOVE_FREE))
+				for (uint64_t c = 0; c < m->allocs.size[a]; c += CELL)
+					g[i].cell[(m->allocs.addr[a] - g[i].addr + c) / CELL] = 1;
+		count_area(m, &g[i], &p);
+		released += p.free == g[i].size ? g[i].size : 0;
+		largest = p.largest > largest ? p.largest : largest;
+		free(g[i].cell);
+	}
+	same(seed, cut, "released", r->released, released);
+	same(seed, cut, "largest", r->largest, largest);
+	free(g);
+}
+
+static void test_oom(void **state)
+{
+	size_t seen = 0;
+
+	for (uint32_t seed = 0; seed < ROUNDS && seen < 12; seed++) {
+		struct world w;
+		uint32_t *rows;
+		size_t n;
+		tide_error err;
+
+		record(&w, seed);
+		assert_int_equal(tide__oom_marks(w.m, 1, &rows, &n, &err), TIDE_OK);
+		for (size_t i = 0; i < n && i < 2; i++, seen++) {
+			tide_oom o;
+
+			assert_int_equal(tide__oom(w.m, rows[i], TIDE_BY_STACK, 2, &o, &err),
+					 TIDE_OK);
+			same(seed, i, "capacity", o.capacity, w.c.capacity);
+			assert_int_equal(o.cause == TIDE_OOM_FULL,
+					 o.asked > o.at.free + (uint64_t)o.device_free);
+			for (size_t k = 0; k < o.n_room; k++)
+				check_room(w.m, seed, &o, &o.room[k]);
+			tide__oom_free(&o);
+		}
+		tide__free(rows);
+		forget(&w);
+	}
+	assert_true(seen > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_replay),	  cmocka_unit_test(test_state),
+		cmocka_unit_test(test_over_time), cmocka_unit_test(test_culprits),
+		cmocka_unit_test(test_leaks),	  cmocka_unit_test(test_oom),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
