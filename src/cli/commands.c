@@ -24,6 +24,8 @@
 	X(flame)         \
 	X(diff)          \
 	X(export)        \
+	X(recover)       \
+	X(pack)          \
 	X(completion)    \
 	X(help)
 

@@ -20,6 +20,14 @@
 #include "base/mem.h"
 #include "format/varint.h"
 
+enum { KEPT = 8 }; /* packed chunks held open: rings that take turns ask for the same few again */
+
+struct outer {	       /* a packed chunk, expanded */
+	uint64_t at;   /* 0 = none: no chunk begins there */
+	uint64_t used; /* when, for choosing which one to drop */
+	tide_payload bytes;
+};
+
 struct tide_reader {
 	int fd;
 	tide_reader_state state;
@@ -30,6 +38,11 @@ struct tide_reader {
 	tide_payload ahead; /* stored bytes of the chunk that next() verified last ... */
 	uint64_t ahead_at;  /* ... and its place; UINT64_MAX = none */
 	ZSTD_DCtx *zstd;
+	struct outer kept[KEPT];
+	uint64_t turn;
+	uint64_t outer_at; /* the packed chunk being walked, 0 = none, and the next chunk in it */
+	size_t inner;
+	uint64_t expanded, max_expanded;
 };
 
 const char *tide__chunk_text(unsigned type)
@@ -154,6 +167,8 @@ void tide__reader_close(tide_reader *r)
 	tide__payload_free(&r->stored);
 	tide__payload_free(&r->ahead);
 	ZSTD_freeDCtx(r->zstd);
+	for (size_t i = 0; i < KEPT; i++)
+		tide__payload_free(&r->kept[i].bytes);
 	tide__free(r);
 }
 
@@ -212,7 +227,7 @@ static tide_code check_chunk(const tide_reader *r, const tide_chunk *c, tide_err
 	return TIDE_OK;
 }
 
-static tide_code read_chunk(tide_reader *r, tide_chunk *c, tide_error *err)
+static tide_code read_plain(tide_reader *r, tide_chunk *c, tide_error *err)
 {
 	c->at = r->at;
 	r->ahead_at = UINT64_MAX;
@@ -243,21 +258,6 @@ static tide_code read_chunk(tide_reader *r, tide_chunk *c, tide_error *err)
 	r->at = c->at + sizeof c->head + c->head.stored;
 	r->state = c->head.type == TIDE_CHUNK_END ? TIDE_READER_CLOSED : TIDE_READER_OPEN;
 	return TIDE_OK;
-}
-
-tide_code tide__reader_next(tide_reader *r, tide_chunk *c, tide_error *err)
-{
-	memset(c, 0, sizeof *c);
-	if (r->state == TIDE_READER_CLOSED) {
-		c->at = r->at;
-		return TIDE_OK;
-	}
-	tide_code rc = look_again(r, err);
-	if (!rc)
-		rc = read_chunk(r, c, err);
-	if (rc)
-		r->state = TIDE_READER_DAMAGED;
-	return rc;
 }
 
 static tide_code expand(tide_reader *r, const tide_chunk *c, tide_payload *out, tide_error *err)
@@ -295,6 +295,145 @@ static tide_code stored_bytes(tide_reader *r, const tide_chunk *c, tide_payload 
 	return TIDE_OK;
 }
 
+/* ---- packed chunks ---- */
+
+static struct outer *oldest(tide_reader *r)
+{
+	struct outer *o = &r->kept[0];
+	for (size_t i = 1; i < KEPT; i++)
+		if (r->kept[i].used < o->used)
+			o = &r->kept[i];
+	return o;
+}
+
+static tide_code plain_payload(tide_reader *r, const tide_chunk *c, tide_payload *out,
+			       tide_error *err)
+{
+	if (!(c->head.flags & TIDE_CHUNK_ZSTD))
+		return stored_bytes(r, c, out, err);
+	tide_code rc = stored_bytes(r, c, &r->stored, err);
+	return rc ? rc : expand(r, c, out, err);
+}
+
+/* The packed chunk at `at`, expanded; valid until the next call. */
+static tide_code open_outer(tide_reader *r, uint64_t at, struct outer **out, tide_error *err)
+{
+	r->turn++;
+	for (size_t i = 0; i < KEPT; i++) {
+		if (r->kept[i].at != at)
+			continue;
+		r->kept[i].used = r->turn;
+		*out = &r->kept[i];
+		return TIDE_OK;
+	}
+	struct outer *o = oldest(r);
+	tide_chunk c = { .at = at };
+	tide_code rc = read_at(r, &c.head, sizeof c.head, at, err);
+	o->at = 0;
+	if (!rc && (rc = check_chunk(r, &c, err)) == TIDE_OK)
+		rc = plain_payload(r, &c, &o->bytes, err);
+	if (rc)
+		return rc;
+	o->at = at;
+	o->used = r->turn;
+	*out = o;
+	return TIDE_OK;
+}
+
+/* Is the chunk at `inner` of the bytes whole and sound? */
+static bool inner_chunk(const tide_payload *b, size_t inner, tide_chunk *c)
+{
+	const tide_chunk_head *h = &c->head;
+	if (b->n - inner < sizeof *h)
+		return false;
+	memcpy(&c->head, b->bytes + inner, sizeof *h);
+	return h->magic == TIDE_CHUNK_MAGIC && h->type && h->type != TIDE_CHUNK_PACKED &&
+	       !h->flags && h->stored == h->raw && h->stored <= b->n - inner - sizeof *h &&
+	       tide__chunk_checksum(h, b->bytes + inner + sizeof *h) == h->checksum;
+}
+
+static tide_code next_inner(tide_reader *r, tide_chunk *c, tide_error *err)
+{
+	struct outer *o;
+	tide_code rc = open_outer(r, r->outer_at, &o, err);
+	if (rc)
+		return rc;
+	c->at = r->outer_at;
+	if (!inner_chunk(&o->bytes, r->inner, c)) {
+		c->head.type = 0;
+		return tide__fail(err, TIDE_ECORRUPT, c->at,
+				  "a chunk inside a packed one is damaged");
+	}
+	c->inner = (uint32_t)r->inner + 1;
+	r->inner += sizeof c->head + c->head.stored;
+	if (r->inner == o->bytes.n)
+		r->outer_at = 0;
+	if (c->head.type == TIDE_CHUNK_END)
+		r->state = TIDE_READER_CLOSED;
+	return TIDE_OK;
+}
+
+static tide_code read_chunk(tide_reader *r, tide_chunk *c, tide_error *err)
+{
+	for (;;) {
+		tide_code rc = read_plain(r, c, err);
+		if (rc)
+			return rc;
+		if (c->head.flags & TIDE_CHUNK_ZSTD)
+			r->expanded += c->head.raw;
+		if (r->max_expanded && r->expanded > r->max_expanded)
+			return tide__fail(err, TIDE_ELIMIT, c->at,
+					  "the file expands to more than %llu bytes",
+					  (unsigned long long)r->max_expanded);
+		if (c->head.type != TIDE_CHUNK_PACKED)
+			return TIDE_OK;
+		if (!c->head.raw)
+			continue;
+		r->outer_at = c->at;
+		r->inner = 0;
+		memset(c, 0, sizeof *c);
+		return next_inner(r, c, err);
+	}
+}
+
+void tide__reader_limit(tide_reader *r, uint64_t max_expanded)
+{
+	r->max_expanded = max_expanded;
+}
+
+tide_code tide__reader_next(tide_reader *r, tide_chunk *c, tide_error *err)
+{
+	memset(c, 0, sizeof *c);
+	if (r->state == TIDE_READER_CLOSED) {
+		c->at = r->at;
+		return TIDE_OK;
+	}
+	tide_code rc = look_again(r, err);
+	if (!rc)
+		rc = r->outer_at ? next_inner(r, c, err) : read_chunk(r, c, err);
+	if (rc)
+		r->state = TIDE_READER_DAMAGED;
+	return rc;
+}
+
+static tide_code inner_payload(tide_reader *r, const tide_chunk *c, tide_payload *out,
+			       tide_error *err)
+{
+	struct outer *o;
+	tide_chunk same = { 0 };
+	tide_code rc = open_outer(r, c->at, &o, err);
+	if (rc)
+		return rc;
+	if (c->inner - 1 > o->bytes.n || !inner_chunk(&o->bytes, c->inner - 1, &same) ||
+	    same.head.stored != c->head.stored)
+		return tide__fail(err, TIDE_ECORRUPT, c->at,
+				  "a packed chunk changed while it was read");
+	if (!tide__payload_room(out, c->head.stored))
+		return tide__nomem(err);
+	memcpy(out->bytes, o->bytes.bytes + (c->inner - 1) + sizeof c->head, c->head.stored);
+	return TIDE_OK;
+}
+
 tide_code tide__reader_payload(tide_reader *r, const tide_chunk *c, tide_payload *out,
 			       tide_error *err)
 {
@@ -304,10 +443,7 @@ tide_code tide__reader_payload(tide_reader *r, const tide_chunk *c, tide_payload
 		memcpy(out->bytes, c->memory, c->head.stored);
 		return TIDE_OK;
 	}
-	if (!(c->head.flags & TIDE_CHUNK_ZSTD))
-		return stored_bytes(r, c, out, err);
-	tide_code rc = stored_bytes(r, c, &r->stored, err);
-	return rc ? rc : expand(r, c, out, err);
+	return c->inner ? inner_payload(r, c, out, err) : plain_payload(r, c, out, err);
 }
 
 tide_code tide__reader_salvage(tide_reader *r, const tide_chunk *c, tide_payload *out,

@@ -16,6 +16,9 @@
  * that is how a live reader follows a recording. TIDE_READER_DAMAGED  tide__reader_next failed:
  * everything before that byte was delivered
  *
+ * Packed chunks are opened on the way: the chunks in them are delivered as if they stood in the
+ * file.
+ *
  * A reader belongs to one thread at a time. */
 #ifndef TIDE_FORMAT_READ_H
 #define TIDE_FORMAT_READ_H
@@ -33,8 +36,8 @@ typedef struct tide_reader tide_reader;
 typedef struct tide_chunk {
 	tide_chunk_head head; /* type 0 = no chunk: the walk ended */
 	uint64_t at;	      /* byte of the head in the file; its payload follows it */
-	const uint8_t
-		*memory; /* instead: its payload, not compressed; borrowed; NULL = in the file */
+	uint32_t inner; /* not 0: it lies in the packed chunk at `at`, at inner - 1 of its bytes */
+	const uint8_t *memory; /* not NULL: its payload, instead; not compressed; borrowed */
 } tide_chunk;
 
 typedef enum tide_reader_state {
@@ -62,6 +65,9 @@ tide_reader_state tide__reader_state(const tide_reader *r);
 /* Bytes of the file as last seen, and where the next chunk would begin. */
 uint64_t tide__reader_size(const tide_reader *r);
 uint64_t tide__reader_at(const tide_reader *r);
+
+/* Give up with TIDE_ELIMIT when the file expands to more than this; 0 = no limit. */
+void tide__reader_limit(tide_reader *r, uint64_t max_expanded);
 
 /* The next chunk, its checksum verified; c->head.type is 0 at the end of the walk. TIDE_ETRUNC when
  * the file ends inside a chunk (offset: the file's end; c is that chunk, unverified, when its head

@@ -71,7 +71,8 @@ _Static_assert(sizeof(tide_chunk_head) == 64, "chunk head");
 	X(CLOCK, 4, "clock")	  /* (ticks, MONOTONIC_RAW, REALTIME) triples */                   \
 	X(FACTS, 5, "facts")	  /* settings of the process and the recording */                  \
 	X(LOSS, 6, "loss")	  /* per ring, events lost so far */                               \
-	X(END, 7, "end")	  /* clean end: totals */
+	X(END, 7, "end")	  /* clean end: totals */                                          \
+	X(PACKED, 8, "packed")	  /* whole chunks, one after the other, usually as one zstd frame */
 enum {
 #define X(name, number, text) TIDE_CHUNK_##name = number,
 	TIDE_CHUNKS(X)

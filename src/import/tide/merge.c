@@ -121,15 +121,7 @@ static void note_damage(tide_merge *g, tide_code code, uint64_t at, const char *
 static tide_code open_chunk(tide_merge *g, tide_ring *r, tide_error *err)
 {
 	const tide_chunk *c = &r->chunks[r->next++];
-	bool packed = c->head.flags & TIDE_CHUNK_ZSTD;
 	struct tide_batch *b = g->spare;
-	if (packed) {
-		g->expanded += c->head.raw;
-		if (g->max_expanded && g->expanded > g->max_expanded)
-			return tide__fail(err, TIDE_ELIMIT, c->at,
-					  "the file expands to more than %llu bytes",
-					  (unsigned long long)g->max_expanded);
-	}
 	if (b)
 		g->spare = b->next;
 	else if (!(b = tide__calloc(1, sizeof *b)))
@@ -165,7 +157,7 @@ static size_t chunk_state(const tide_ring *r, struct tide_batch *b)
 /* A malformed record: the rest of its chunk cannot be read. */
 static void give_up(tide_merge *g, const struct tide_batch *b)
 {
-	bool packed = b->chunk.head.flags & TIDE_CHUNK_ZSTD;
+	bool packed = b->chunk.head.flags & TIDE_CHUNK_ZSTD || b->chunk.inner;
 	uint64_t at = b->chunk.at;
 	if (!packed)
 		at += sizeof b->chunk.head + (uint64_t)(b->cursor.at - b->cursor.start);

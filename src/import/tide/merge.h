@@ -45,8 +45,7 @@ typedef struct tide_merge {
 	uint32_t *heap;	    /* indices of rings with something left, earliest first */
 	uint64_t *key;	    /* per ring: time of its next event, or a lower bound of it */
 	size_t n_heap;
-	struct tide_batch *spare;	 /* batches not in use */
-	uint64_t expanded, max_expanded; /* bytes decompressed so far, and the limit */
+	struct tide_batch *spare; /* batches not in use */
 	uint64_t missing,
 		repeated;    /* ring slots that no chunk holds; chunks whose slots came before */
 	uint64_t skipped;    /* records of unknown types */
@@ -66,8 +65,7 @@ uint64_t tide__merge_slots(const tide_merge *g, uint32_t ring);
 tide_code tide__merge_start(tide_merge *g, tide_error *err);
 
 /* The next stretch of events of one ring: all that come before anything of other rings. *n is 0 at
- * the end. The events are valid until the next call. TIDE_EIO, TIDE_ENOMEM, TIDE_ELIMIT
- * (decompressed too much). */
+ * the end. The events are valid until the next call. TIDE_EIO, TIDE_ENOMEM. */
 tide_code tide__merge_next(tide_merge *g, tide_ring **ring, const tide_event **ev, size_t *n,
 			   tide_error *err);
 

@@ -61,7 +61,7 @@ static tide_code read_defs(struct load *l, const tide_chunk *c, tide_error *err)
 	tide_code rc = tide__reader_payload(l->reader, c, &l->buf, err);
 	if (rc)
 		return rc;
-	bool packed = c->head.flags & TIDE_CHUNK_ZSTD;
+	bool packed = c->head.flags & TIDE_CHUNK_ZSTD || c->inner;
 	uint64_t at = packed ? c->at : c->at + sizeof c->head;
 	if (c->head.type == TIDE_CHUNK_SCHEMA) {
 		l->has_schema = true;
@@ -319,9 +319,8 @@ static tide_code prepare(struct load *l, tide_error *err)
 	l->defs.mono0 = h->start_mono_raw;
 	l->merge.reader = l->reader;
 	l->merge.schema = &l->schema;
-	l->merge.max_expanded = l->opt->max_expanded;
-	if (!l->merge.max_expanded)
-		l->merge.max_expanded = (UINT64_C(256) << 20) + 256 * tide__reader_size(l->reader);
+	uint64_t limit = (UINT64_C(256) << 20) + 256 * tide__reader_size(l->reader);
+	tide__reader_limit(l->reader, l->opt->max_expanded ? l->opt->max_expanded : limit);
 	if (!process_row(l) || !tide__build_init(&l->build, l->m, &l->defs) ||
 	    !tide__timebase_add(&l->defs.clock, h->start_ticks, 0))
 		return tide__nomem(err);

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* One walk over the input's chunks into a sink. The sink either writes them as they are or collects
+ * a mebibyte of them into a packed chunk: compressing whole chunks keeps one decoder and lets a
+ * packed file be turned back into the very bytes it was made from. */
+#include "format/rewrite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <zstd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "format/encode.h"
+#include "format/ends.h"
+#include "format/events.h"
+#include "format/read.h"
+
+enum { GROUP = 1 << 20, LEVEL = 3, LEVEL_MAX = 19 };
+
+struct sink {
+	int fd;
+	uint64_t written;
+	bool pack;
+	int level;
+	ZSTD_CCtx *zstd;
+	uint8_t *group; /* chunks waiting to be packed */
+	size_t n_group, cap_group;
+	uint8_t *out; /* a packed chunk */
+	size_t cap_out;
+};
+
+struct walk {
+	tide_reader *reader;
+	tide_schema schema;
+	bool has_schema;
+	tide_ends ends;
+	tide_tail tail;
+	tide_payload buf;
+	struct sink sink;
+	tide_rewrite *w;
+	uint64_t rings;
+	tide_map lost_rows; /* ring -> index + 1 in lost */
+	uint64_t *lost;
+	size_t n_lost;
+};
+
+/* ---- output ---- */
+
+static tide_code write_all(struct sink *s, const void *p, size_t n, tide_error *err)
+{
+	size_t done = 0;
+	while (done < n) {
+		ssize_t got = write(s->fd, (const char *)p + done, n - done);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return tide__fail_errno(err, "cannot write");
+		done += (size_t)got;
+	}
+	s->written += n;
+	return TIDE_OK;
+}
+
+static bool room(uint8_t **p, size_t *cap, size_t need)
+{
+	if (need <= *cap)
+		return true;
+	uint8_t *q = tide__realloc(*p, need + need / 2, 1);
+	if (!q)
+		return false;
+	*p = q;
+	*cap = need + need / 2;
+	return true;
+}
+
+/* What was collected, as one packed chunk. */
+static tide_code flush_group(struct sink *s, tide_error *err)
+{
+	tide_chunk_head h = { .type = TIDE_CHUNK_PACKED, .flags = TIDE_CHUNK_ZSTD };
+	if (!s->n_group)
+		return TIDE_OK;
+	if (!room(&s->out, &s->cap_out, sizeof h + ZSTD_compressBound(s->n_group)))
+		return tide__nomem(err);
+	size_t n = ZSTD_compressCCtx(s->zstd, s->out + sizeof h, s->cap_out - sizeof h, s->group,
+				     s->n_group, s->level);
+	if (ZSTD_isError(n))
+		return tide__fail(err, TIDE_ENOMEM, TIDE_NO_OFFSET, "zstd: %s",
+				  ZSTD_getErrorName(n));
+	h.magic = TIDE_CHUNK_MAGIC;
+	h.stored = (uint32_t)n;
+	h.raw = (uint32_t)s->n_group;
+	h.checksum = tide__chunk_checksum(&h, s->out + sizeof h);
+	memcpy(s->out, &h, sizeof h);
+	s->n_group = 0;
+	return write_all(s, s->out, sizeof h + n, err);
+}
+
+/* One chunk, sealed, its payload not compressed. */
+static tide_code put_chunk(struct sink *s, const tide_chunk_head *h, const void *payload,
+			   tide_error *err)
+{
+	size_t n = sizeof *h + h->stored;
+	tide_code rc;
+	if (!s->pack) {
+		rc = write_all(s, h, sizeof *h, err);
+		return rc ? rc : write_all(s, payload, h->stored, err);
+	}
+	if (n > TIDE_CHUNK_RAW_MAX) { /* too large to stand inside another one */
+		rc = flush_group(s, err);
+		if (!rc)
+			rc = write_all(s, h, sizeof *h, err);
+		return rc ? rc : write_all(s, payload, h->stored, err);
+	}
+	if (s->n_group && s->n_group + n > GROUP && (rc = flush_group(s, err)))
+		return rc;
+	if (!room(&s->group, &s->cap_group, s->n_group + n))
+		return tide__nomem(err);
+	memcpy(s->group + s->n_group, h, sizeof *h);
+	memcpy(s->group + s->n_group + sizeof *h, payload, h->stored);
+	s->n_group += n;
+	return TIDE_OK;
+}
+
+static tide_code put_records(struct sink *s, unsigned type, uint32_t count, const uint8_t *p,
+			     size_t n, tide_error *err)
+{
+	tide_chunk_head h = { .type = (uint16_t)type, .count = count };
+	tide__chunk_seal(&h, p, (uint32_t)n);
+	return put_chunk(s, &h, p, err);
+}
+
+/* ---- input ---- */
+
+static uint64_t count_events(const struct walk *k, const tide_chunk *c)
+{
+	tide_cursor cur;
+	tide_event ev[128];
+	uint64_t events = 0;
+	size_t n;
+	tide__cursor_start(&cur, &k->schema, k->buf.bytes, k->buf.n, c->head.ticks);
+	while ((n = tide__events_decode(&cur, ev, 128)) > 0)
+		for (size_t i = 0; i < n; i++)
+			events += ev[i].tag != TIDE_REC_LANE && ev[i].tag != TIDE_REC_DEPTH;
+	return events;
+}
+
+/* Losses so far per ring: the last count of each stands. */
+static bool count_losses(struct walk *k)
+{
+	const tide_record_type *t = &k->schema.types[TIDE_REC_LOST];
+	const uint8_t *p = k->buf.bytes, *end = p + k->buf.n;
+	tide_field f[TIDE_FIELDS_MAX];
+	while (p < end && *p == TIDE_REC_LOST && t->known &&
+	       (p = tide__fields_read(t, 0, p + 1, end, f))) {
+		uint32_t at = tide__map_get(&k->lost_rows, f[0].num);
+		if (!at) {
+			uint64_t *q = tide__realloc(k->lost, k->n_lost + 1, sizeof *q);
+			if (!q)
+				return false;
+			k->lost = q;
+			at = (uint32_t)++k->n_lost;
+			if (!tide__map_put(&k->lost_rows, f[0].num, at))
+				return false;
+		}
+		k->lost[at - 1] = f[1].num + f[2].num + f[3].num;
+	}
+	return true;
+}
+
+/* One chunk, from the file or the tail, with its payload in k->buf. */
+static tide_code pass(struct walk *k, const tide_chunk *c, tide_error *err)
+{
+	tide_chunk_head h = c->head;
+	tide_code rc = TIDE_OK;
+	if (h.type == TIDE_CHUNK_SCHEMA && !k->has_schema) {
+		rc = tide__schema_read(&k->schema, k->buf.bytes, k->buf.n, c->at, err);
+		k->has_schema = true;
+	}
+	if (h.type == TIDE_CHUNK_EVENTS)
+		k->w->events += count_events(k, c);
+	if (rc || (h.type == TIDE_CHUNK_LOSS && !count_losses(k)) || !tide__ends_add(&k->ends, c))
+		return rc ? rc : tide__nomem(err);
+	if (h.flags & TIDE_CHUNK_ZSTD) { /* as it was before it was compressed */
+		h.flags = 0;
+		tide__chunk_seal(&h, k->buf.bytes, (uint32_t)k->buf.n);
+	}
+	return put_chunk(&k->sink, &h, k->buf.bytes, err);
+}
+
+static tide_code walk_file(struct walk *k, tide_chunk *c, tide_error *err)
+{
+	tide_code rc;
+	while ((rc = tide__reader_next(k->reader, c, err)) == TIDE_OK && c->head.type) {
+		if (!k->has_schema && c->head.type != TIDE_CHUNK_SCHEMA)
+			return tide__fail(err, TIDE_ECORRUPT, c->at,
+					  "the first chunk is not a schema");
+		if ((rc = tide__reader_payload(k->reader, c, &k->buf, err)) ||
+		    (rc = pass(k, c, err)))
+			return rc;
+	}
+	return rc;
+}
+
+static tide_code pass_tail(struct walk *k, tide_error *err)
+{
+	tide_chunk c;
+	tide_code rc;
+	for (size_t at = 0; (at = tide__tail_chunk(&k->tail, at, &c)), c.head.type;)
+		if ((rc = tide__reader_payload(k->reader, &c, &k->buf, err)) ||
+		    (rc = pass(k, &c, err)))
+			return rc;
+	k->w->recovered = k->tail.events;
+	return TIDE_OK;
+}
+
+/* The whole records of an events chunk that the file's end cuts off, as a chunk of its own. */
+static tide_code pass_cut(struct walk *k, tide_chunk *c, tide_error *err)
+{
+	tide_cursor cur;
+	tide_event ev[128];
+	if (c->head.type != TIDE_CHUNK_EVENTS || c->head.flags || c->inner)
+		return TIDE_OK;
+	tide_code rc = tide__reader_salvage(k->reader, c, &k->buf, err);
+	if (rc)
+		return rc;
+	tide__cursor_start(&cur, &k->schema, k->buf.bytes, k->buf.n, c->head.ticks);
+	while (tide__events_decode(&cur, ev, 128) > 0)
+		continue;
+	k->buf.n = (size_t)(cur.at - cur.start);
+	c->head.count = (uint32_t)cur.records;
+	tide__chunk_seal(&c->head, k->buf.bytes, (uint32_t)k->buf.n);
+	return k->buf.n ? pass(k, c, err) : TIDE_OK;
+}
+
+static uint8_t *put_fact(uint8_t *p, const char *key, uint64_t number)
+{
+	*p++ = TIDE_REC_FACT_NUM;
+	p = tide__put_s(p, key, strlen(key));
+	return tide__put_z(p, (int64_t)number);
+}
+
+/* What could not be read, as facts of the new file. */
+static tide_code pass_damage(struct walk *k, tide_error *err)
+{
+	const tide_error *d = &k->w->damage;
+	uint8_t buf[1024], *p = buf;
+	uint32_t n = 0;
+	if (d->code) {
+		p = put_fact(p, d->code == TIDE_ETRUNC ? "loss.truncated_at" : "loss.corrupt_at",
+			     d->offset);
+		*p++ = TIDE_REC_FACT_TEXT;
+		p = tide__put_s(p, "loss.damage", 11);
+		p = tide__put_s(p, d->text, strlen(d->text));
+		n = 2;
+	}
+	const struct {
+		const char *key;
+		uint64_t n;
+	} counts[] = { { "loss.ring_slots", k->tail.missing },
+		       { "loss.ring_damage", k->tail.bad },
+		       { "loss.definitions_bytes", k->tail.log_gap },
+		       { "loss.not_closed", !k->tail.found && !d->code } };
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+		if (counts[i].n) {
+			p = put_fact(p, counts[i].key, counts[i].n);
+			n++;
+		}
+	}
+	p = put_fact(p, "recovered.events", k->w->recovered);
+	return put_records(&k->sink, TIDE_CHUNK_FACTS, n + 1, buf, (size_t)(p - buf), err);
+}
+
+static tide_code pass_end(struct walk *k, tide_error *err)
+{
+	uint8_t buf[64], *p = buf;
+	uint64_t lost = 0;
+	for (size_t i = 0; i < k->n_lost; i++)
+		lost += k->lost[i];
+	*p++ = TIDE_REC_TOTAL;
+	p = tide__put_v(p, k->w->events);
+	p = tide__put_v(p, lost);
+	p = tide__put_v(p, k->ends.n);
+	return put_records(&k->sink, TIDE_CHUNK_END, 1, buf, (size_t)(p - buf), err);
+}
+
+static bool is_damage(tide_code rc)
+{
+	return rc == TIDE_ETRUNC || rc == TIDE_ECORRUPT;
+}
+
+/* Everything the file and its ring file have, and an end. */
+static tide_code walk_all(struct walk *k, const char *in, tide_error *err)
+{
+	tide_chunk c = { 0 };
+	tide_error e = { 0 };
+	tide_code rc = walk_file(k, &c, &e);
+	if ((rc && !is_damage(rc)) || !k->has_schema) {
+		if (!rc)
+			rc = tide__fail(&e, TIDE_ETRUNC, tide__reader_size(k->reader),
+					"there is nothing in it");
+		if (err)
+			*err = e;
+		return rc;
+	}
+	k->w->closed = !rc && tide__reader_state(k->reader) == TIDE_READER_CLOSED;
+	if (k->w->closed)
+		return TIDE_OK;
+	k->w->damage = e;
+	rc = tide__ends_tail(&k->ends, k->reader, &k->schema, in, &k->tail, err);
+	if (!rc)
+		rc = k->tail.found ? pass_tail(k, err) : pass_cut(k, &c, err);
+	if (!rc && k->tail.found && !k->tail.missing && !k->tail.bad && !k->tail.log_gap)
+		k->w->damage = (tide_error){ 0 }; /* torn at its end, and made whole */
+	if (!rc && !(rc = pass_damage(k, err)))
+		rc = pass_end(k, err);
+	return rc;
+}
+
+/* ---- the files ---- */
+
+static tide_code put_head(struct walk *k, tide_error *err)
+{
+	tide_file_head h = *tide__reader_head(k->reader);
+	h.head_size = sizeof h;
+	h.flags &= ~(uint32_t)TIDE_FILE_PACKED;
+	h.flags |= k->sink.pack ? TIDE_FILE_PACKED : 0;
+	h.flags |= k->w->closed ? 0 : TIDE_FILE_RECOVERED;
+	h.checksum = tide__file_head_sum(&h);
+	if (lseek(k->sink.fd, 0, SEEK_SET) < 0)
+		return tide__fail_errno(err, "cannot write");
+	return write_all(&k->sink, &h, sizeof h, err);
+}
+
+/* The head comes first but is known last: room for it, everything, then the head. */
+static tide_code rewrite(struct walk *k, const char *in, tide_error *err)
+{
+	tide_file_head none = { 0 };
+	tide_code rc = tide__reader_open(in, &k->reader, err);
+	if (rc)
+		return rc;
+	k->w->bytes_in = tide__reader_size(k->reader);
+	tide__reader_limit(k->reader, (UINT64_C(256) << 20) + 256 * k->w->bytes_in);
+	if (k->sink.pack && !(k->sink.zstd = ZSTD_createCCtx()))
+		return tide__nomem(err);
+	if ((rc = write_all(&k->sink, &none, sizeof none, err)) || (rc = walk_all(k, in, err)) ||
+	    (rc = flush_group(&k->sink, err)))
+		return rc;
+	k->w->bytes_out = k->sink.written;
+	return put_head(k, err);
+}
+
+static void free_walk(struct walk *k)
+{
+	tide__reader_close(k->reader);
+	tide__ends_free(&k->ends);
+	tide__tail_free(&k->tail);
+	tide__payload_free(&k->buf);
+	tide__map_free(&k->lost_rows);
+	tide__free(k->lost);
+	tide__free(k->sink.group);
+	tide__free(k->sink.out);
+	ZSTD_freeCCtx(k->sink.zstd);
+	tide__free(k);
+}
+
+static tide_code into(struct walk *k, const char *in, const char *out, const char *part,
+		      tide_error *err)
+{
+	k->sink.fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (k->sink.fd < 0)
+		return tide__fail_errno(err, "cannot create %s", part);
+	tide_code rc = rewrite(k, in, err);
+	if (close(k->sink.fd) && !rc)
+		rc = tide__fail_errno(err, "cannot write %s", part);
+	if (!rc && rename(part, out))
+		rc = tide__fail_errno(err, "cannot rename to %s", out);
+	if (rc)
+		unlink(part);
+	return rc;
+}
+
+static tide_code run(const char *in, const char *out, bool pack, int level, tide_rewrite *w,
+		     tide_error *err)
+{
+	size_t n = strlen(out) + sizeof ".part";
+	memset(w, 0, sizeof *w);
+	struct walk *k = tide__calloc(1, sizeof *k);
+	char *part = tide__alloc(n, 1);
+	if (!k || !part) {
+		tide__free(k);
+		tide__free(part);
+		return tide__nomem(err);
+	}
+	snprintf(part, n, "%s.part", out);
+	k->w = w;
+	k->sink.pack = pack;
+	k->sink.level = level < 1 ? LEVEL : level > LEVEL_MAX ? LEVEL_MAX : level;
+	tide_code rc = into(k, in, out, part, err);
+	free_walk(k);
+	tide__free(part);
+	return rc;
+}
+
+tide_code tide__recover(const char *in, const char *out, tide_rewrite *w, tide_error *err)
+{
+	return run(in, out, false, 0, w, err);
+}
+
+tide_code tide__pack(const char *in, const char *out, int level, tide_rewrite *w, tide_error *err)
+{
+	return run(in, out, true, level, w, err);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A .tide file into another one: made whole, or made small.
+ *
+ * Both take a file in any state: closed, packed, damaged, or left by a killed process together with
+ * its ring file. What is written is closed and sound, holds every event that can be read, once, and
+ * says as facts what could not ("loss.truncated_at" ...). A closed input keeps every chunk, byte
+ * for byte. */
+#ifndef TIDE_FORMAT_REWRITE_H
+#define TIDE_FORMAT_REWRITE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tidemark/error.h>
+
+typedef struct tide_rewrite {
+	uint64_t bytes_in, bytes_out;
+	uint64_t events;    /* in the file written */
+	uint64_t recovered; /* of these, from the ring file */
+	bool closed;	    /* the input was closed: nothing needed to be recovered */
+	tide_error damage;  /* what ended the input early; code TIDE_OK if nothing did */
+} tide_rewrite;
+
+/* Write a whole, unpacked file. TIDE_OK even when the input is damaged, as long as something can be
+ * read. `out` is written beside its place and moved there at the end; it may be `in`. */
+tide_code tide__recover(const char *in, const char *out, tide_rewrite *w, tide_error *err);
+
+/* The same, compressed with zstd (level 1 .. 19; 0 = 3). */
+tide_code tide__pack(const char *in, const char *out, int level, tide_rewrite *w, tide_error *err);
+
+#endif
