@@ -58,6 +58,7 @@ typedef struct perfetto {
 	FILE *out;
 	tide_proto p;
 	tide_tracks nest;
+	uint32_t *into;			/* owned: rows of flows in order of the span they lead to */
 	uint8_t *named, *args, *causes; /* owned: per text interned as a name, as an argument's
 					 * name; per span: something was started by it */
 	bool cats[32];
@@ -272,6 +273,61 @@ static void span_interns(perfetto *f, uint32_t i)
 		intern_text(f, I_ARG, f->args, m->attrs.key[k]);
 }
 
+/* ---- flows: a launch has the number of its row, others follow after the spans ---- */
+
+static bool other_flow(const tide_model *m, size_t k)
+{
+	return m->flows.kind[k] != TIDE_FLOW_LAUNCH; /* those are spans.cause */
+}
+
+/* First flow of a list in order of span whose span is at least `span`; `into` NULL = by `from`. */
+static size_t first_flow(const tide_flows *f, const uint32_t *into, uint32_t span)
+{
+	size_t lo = 0, hi = f->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if ((into ? f->to[into[mid]].i : f->from[mid].i) < span)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void flow_ids(perfetto *f, uint32_t span)
+{
+	const tide_model *m = f->m;
+	const tide_flows *w = &m->flows;
+	if (f->causes[span])
+		tide__proto_fixed64(&f->p, E_FLOW, span);
+	for (size_t k = first_flow(w, NULL, span); k < w->n && w->from[k].i == span; k++)
+		if (other_flow(m, k))
+			tide__proto_fixed64(&f->p, E_FLOW, m->spans.n + k);
+	if (tide__cat_is_gpu(m->spans.cat[span]) && m->spans.cause[span].i)
+		tide__proto_fixed64(&f->p, E_FLOW_END, m->spans.cause[span].i);
+	for (size_t k = first_flow(w, f->into, span); k < w->n && w->to[f->into[k]].i == span; k++)
+		if (other_flow(m, f->into[k]))
+			tide__proto_fixed64(&f->p, E_FLOW_END, m->spans.n + f->into[k]);
+}
+
+/* Counting sort of the flows by the span they lead to. */
+static bool order_flows(perfetto *f)
+{
+	const tide_flows *w = &f->m->flows;
+	uint32_t *at = tide__calloc(f->m->spans.n + 1, sizeof *at);
+	f->into = tide__alloc(w->n, sizeof *f->into);
+	if (at && f->into) {
+		for (size_t k = 0; k < w->n; k++)
+			at[w->to[k].i + 1]++;
+		for (size_t i = 1; i <= f->m->spans.n; i++)
+			at[i] += at[i - 1];
+		for (size_t k = 0; k < w->n; k++)
+			f->into[at[w->to[k].i]++] = (uint32_t)k;
+	}
+	tide__free(at);
+	return at && f->into;
+}
+
 static void on_begin(void *user, uint32_t i, int64_t t)
 {
 	perfetto *f = user;
@@ -284,10 +340,7 @@ static void on_begin(void *user, uint32_t i, int64_t t)
 	tide__proto_u64(&f->p, E_NAME, (uint64_t)s->name[i].i + 1);
 	tide__proto_u64(&f->p, E_CATEGORY, s->cat[i] % 32 + 1u);
 	arguments(f, i);
-	if (f->causes[i])
-		tide__proto_fixed64(&f->p, E_FLOW, i);
-	if (tide__cat_is_gpu(s->cat[i]) && s->cause[i].i)
-		tide__proto_fixed64(&f->p, E_FLOW_END, s->cause[i].i);
+	flow_ids(f, i);
 	tide__proto_end(&f->p, e);
 	end_packet(f, at);
 }
@@ -383,7 +436,7 @@ static bool prepare(perfetto *f)
 	f->named = tide__calloc(texts, 1);
 	f->args = tide__calloc(texts, 1);
 	f->causes = tide__calloc(s->n, 1);
-	if (!f->named || !f->args || !f->causes)
+	if (!f->named || !f->args || !f->causes || !order_flows(f))
 		return false;
 	for (uint32_t i = 1; i < s->n; i++)
 		if (tide__cat_is_gpu(s->cat[i]) && s->cause[i].i)
@@ -425,6 +478,7 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 	tide__free(f.named);
 	tide__free(f.args);
 	tide__free(f.causes);
+	tide__free(f.into);
 	return tide__export_end(nomem, bad, err);
 }
 

@@ -51,6 +51,11 @@ def check_chrome(d, truth):
             assert link == s["cause"], "link"
         if s["row"] % 4 == 3:
             assert e["args"]["bytes"] == (1 << 63) - 1 - s["row"], "argument"
+    ends = collections.Counter((e["ph"], e["cat"], e["id"]) for e in doc["traceEvents"]
+                               if e["ph"] in "sf")
+    assert sum(n for (ph, cat, _), n in ends.items() if ph == "f" and cat == "fwdbwd") == \
+        len(truth["flows"]), "flows"
+    assert all(ends["s", cat, i] == 1 for ph, cat, i in ends), "flow without a start"
     totals = [e["args"]["Total Allocated"] for e in doc["traceEvents"] if e["name"] == "[memory]"]
     assert max(totals, default=0) == truth["totals"]["memory"], "peak"
 
@@ -65,10 +70,15 @@ def check_perfetto(d, truth):
         by_track[s[0]].append((s[3], s[4]))
     for k, v in by_track.items():
         nested(v, f"perfetto {k}")
-    started = collections.Counter(f for s in slices for f in s[5])
-    ended = collections.Counter(f for s in slices for f in s[6])
-    assert ended == collections.Counter(s["cause"] for s in truth["spans"] if s["cause"]), "flows"
-    assert set(started) == set(ended) and all(n == 1 for n in started.values()), "flow starts"
+    rows = len(truth["spans"]) + 1
+    started = {f: (s[1], s[3], s[4]) for s in slices for f in s[5]}
+    ended = [(f, (s[1], s[3], s[4])) for s in slices for f in s[6]]
+    what = lambda row: (lambda s: (s["name"] or "unknown", s["t0"], s["t1"]))(truth["spans"][row - 1])
+    links = [(s["cause"], s["row"]) for s in truth["spans"] if s["cause"]] + truth["flows"]
+    assert len(ended) == len(links), "flows"
+    got = collections.Counter((started[f], to) for f, to in ended)
+    assert got == collections.Counter((what(a), what(b)) for a, b in links), "ends of flows"
+    assert sum(f >= rows for f in started) == len(truth["flows"]), "numbers of flows"
     peak = max((v for c in counters.values() for _, v in c), default=0)
     assert peak == truth["totals"]["memory"], "peak"
 

@@ -63,6 +63,30 @@ static void arguments(tide_model *m)
 	}
 }
 
+static void some_flows(tide_model *m)
+{
+	for (uint32_t i = 1; i + 7 < m->spans.n; i += 5) { /* in order of (from, to) */
+		size_t row;
+		tide__table_push(&m->flows, &tide_flows_desc, &row);
+		m->flows.from[row].i = i;
+		m->flows.to[row].i = i % 2 ? i + 7 : i + 3;
+		m->flows.kind[row] = TIDE_FLOW_FWD_BWD;
+	}
+}
+
+static void truth_flows(const tide_model *m, tide_json *j)
+{
+	tide__json_key(j, "flows");
+	tide__json_array(j);
+	for (size_t k = 0; k < m->flows.n; k++) {
+		tide__json_array(j);
+		tide__json_uint(j, m->flows.from[k].i);
+		tide__json_uint(j, m->flows.to[k].i);
+		tide__json_array_end(j);
+	}
+	tide__json_array_end(j);
+}
+
 static void truth_spans(const tide_model *m, tide_json *j)
 {
 	tide__json_key(j, "spans");
@@ -115,6 +139,7 @@ int main(int argc, char **argv)
 	m->wall0_ns = 1700000000123456789;
 	nasty_names(m);
 	arguments(m);
+	some_flows(m);
 	write_one(argv[1], m, "x.json", "chrome", false, 0);
 	write_one(argv[1], m, "x.json.gz", "chrome", true, 0);
 	write_one(argv[1], m, "x.pftrace", "perfetto", false, 0);
@@ -129,6 +154,7 @@ int main(int argc, char **argv)
 	tide__json_begin(&j, f, false);
 	tide__json_object(&j);
 	truth_spans(m, &j);
+	truth_flows(m, &j);
 	truth_totals(m, &j);
 	tide__json_object_end(&j);
 	bool ok = tide__json_end(&j);

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Our exports, read by other people's code where it is installed.
+
+    perfetto      Python package: its protobuf descriptors know every field we write
+    go            `go tool pprof` reads the profiles and finds our totals
+    speedscope    $SPEEDSCOPE_SCHEMA (file-format-schema.json of the npm package) and Python's jsonschema
+
+What is missing is said, one line each; with none of them the test is skipped."""
+import gzip
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TIDEMARK = os.environ["TIDEMARK"]
+TRACE = pathlib.Path(__file__).parents[1] / "data" / "kineto_gpt_train_stack.json.gz"
+
+
+def tidemark(*args):
+    return subprocess.run([TIDEMARK, *map(str, args)], capture_output=True, check=True).stdout
+
+
+def unknown_fields(message, kind):
+    from google.protobuf.unknown_fields import UnknownFieldSet
+    n = len(UnknownFieldSet(message))
+    for field, value in message.ListFields():
+        if field.message_type:
+            for v in value if field.is_repeated else [value]:
+                n += unknown_fields(v, kind)
+    return n
+
+
+def check_perfetto(tmp):
+    try:
+        from perfetto.protos.perfetto.trace import perfetto_trace_pb2
+    except ImportError:
+        return "the Python package perfetto is not installed"
+    tidemark("export", TRACE, "-o", tmp / "x.pftrace")
+    trace = perfetto_trace_pb2.Trace()
+    trace.ParseFromString((tmp / "x.pftrace").read_bytes())
+    assert trace.IsInitialized()
+    assert not sum(unknown_fields(p, "TracePacket") for p in trace.packet), "unknown fields"
+    kinds = [p.track_event.type for p in trace.packet if p.HasField("track_event")]
+    assert kinds.count(1) == kinds.count(2) > 10000, "begins and ends"
+    return None
+
+
+def check_pprof(tmp):
+    if not shutil.which("go"):
+        return "go is not installed"
+    for kind in ("cpu", "gpu"):
+        tidemark("export", TRACE, "--kind", kind, "-o", tmp / "x.pb.gz")
+        raw = subprocess.run(["go", "tool", "pprof", "-raw", str(tmp / "x.pb.gz")],
+                             capture_output=True, text=True, check=True).stdout
+        samples = raw[raw.index("Samples:"):raw.index("Locations")]
+        values = re.findall(r"^\s+\d+\s+(\d+):", samples, re.M)
+        want = json.loads(tidemark("flame", "--json", "--kind", kind, TRACE))["value_ns"]
+        assert sum(map(int, values)) == want, kind
+    return None
+
+
+def check_speedscope(tmp):
+    schema = os.environ.get("SPEEDSCOPE_SCHEMA")
+    try:
+        import jsonschema
+    except ImportError:
+        return "the Python package jsonschema is not installed"
+    if not schema:
+        return "$SPEEDSCOPE_SCHEMA is not set"
+    tidemark("export", TRACE, "-o", tmp / "x.speedscope.json.gz")
+    doc = json.loads(gzip.decompress((tmp / "x.speedscope.json.gz").read_bytes()))
+    jsonschema.validate(doc, json.loads(pathlib.Path(schema).read_text()))
+    return None
+
+
+def main():
+    done = 0
+    with tempfile.TemporaryDirectory() as d:
+        for check in (check_perfetto, check_pprof, check_speedscope):
+            missing = check(pathlib.Path(d))
+            print(f"{check.__name__}: " + (f"skipped: {missing}" if missing else "fine"))
+            done += not missing
+    return 0 if done else 77
+
+
+sys.exit(main())
