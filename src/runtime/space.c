@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "runtime/guard.h"
 
 enum { LOG_BLOCK = 256 << 10 }; /* bytes of a LOG block, head page included */
@@ -183,25 +182,21 @@ void tide__log_read(const tide_space *s, uint64_t from, void *out, size_t n)
 
 /* ---- open and close ------------------------------------------------------------------------ */
 
-tide_code tide__space_open(tide_space *s, const char *path, const uint8_t id[16], tide_error *err)
+int tide__space_open(tide_space *s, const char *path, const uint8_t id[16])
 {
 	*s = (tide_space){ 0 };
 	if (!tide__file_create(&s->file, path))
-		return tide__fail_errno(err, "%s", path);
+		return errno;
 	s->head = extend(s, sizeof *s->head);
-	if (!s->head || !tide__log_reserve(s, 1)) {
-		tide_code rc = tide__fail_errno(err, "%s: no space for the rings", path);
-		tide__space_close(s, false);
-		unlink(path);
-		return rc;
-	}
+	if (!s->head || !tide__log_reserve(s, 1))
+		return errno;
 	s->head->major = TIDE_FORMAT_MAJOR;
 	s->head->minor = TIDE_FORMAT_MINOR;
 	s->head->head_size = sizeof *s->head;
 	s->head->pid = (uint64_t)getpid();
 	memcpy(s->head->recording, id, 16);
 	memcpy(s->head->magic, TIDE_RINGS_MAGIC, 8);
-	return TIDE_OK;
+	return 0;
 }
 
 /* Apply `done` to every mapping. */

@@ -16,8 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <tidemark/error.h>
-
 #include "format/encode.h"
 #include "format/rings.h"
 #include "runtime/file.h"
@@ -51,8 +49,8 @@ typedef struct tide_space {
 	uint64_t log_capacity;
 } tide_space;
 
-/* Create `path` (which must not exist). On failure nothing is left behind. */
-tide_code tide__space_open(tide_space *s, const char *path, const uint8_t id[16], tide_error *err);
+/* Create `path` (which must not exist). 0 or an errno; then tide__space_close cleans up. */
+int tide__space_open(tide_space *s, const char *path, const uint8_t id[16]);
 /* Unmap (unless `keep_maps`: a thread may still be storing) and close. The file stays. */
 void tide__space_close(tide_space *s, bool keep_maps);
 /* In a forked child: put private memory in the place of every mapping, forget the rest. */

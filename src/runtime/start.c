@@ -108,19 +108,16 @@ static tide_code make_files(const char *file, const char *rings, tide_error *err
 	tide_file_head head;
 	fill_head(&head, id);
 	int e = tide__sink_open(&r->sink, file, &head);
-	if (e != 0) {
-		errno = e;
-		return tide__fail_errno(err, "%s", r->path);
-	}
-	tide_code rc = tide__space_open(&r->space, rings, id, err);
-	if (rc != TIDE_OK)
-		return rc;
-	if (!tide__space_ring(&r->space, r->opt.ring_bytes)) /* the first thread's */
-		return tide__fail_errno(err, "%s: no space for a ring", r->path);
-	if (tide__defs_replay(&r->space) && tide__write_opening())
+	if (e == 0)
+		e = tide__space_open(&r->space, rings, id);
+	if (e == 0 && !tide__space_ring(&r->space, r->opt.ring_bytes)) /* the first thread's */
+		e = errno;
+	if (e == 0 && !(tide__defs_replay(&r->space) && tide__write_opening()))
+		e = r->sink.error ? r->sink.error : ENOSPC;
+	if (e == 0)
 		return TIDE_OK;
-	errno = r->sink.error ? r->sink.error : ENOSPC;
-	return tide__fail_errno(err, "%s: no space for the recording", r->path);
+	errno = e;
+	return tide__fail_errno(err, "%s: cannot record", r->path);
 }
 
 static tide_code launch_writer(tide_error *err)
@@ -273,7 +270,8 @@ static tide_code finish(tide_error *err)
 		return TIDE_OK;
 	}
 	errno = e ? e : sink_error;
-	return tide__fail_errno(err, "%s: not completed; the rest is in %s", r->path, r->rings_path);
+	return tide__fail_errno(err, "%s: not completed; the rest is in %s", r->path,
+				r->rings_path);
 }
 
 /* Lock held; given up while waiting. */
@@ -360,7 +358,8 @@ void tide__follow(void)
 	follow = false;
 	child_path(tide__rec.path, tide__rec.base);
 	start_locked(NULL);
-	atomic_store(&tide__guard.alive, TIDE_ALIVE); /* until now other threads wait for the lock */
+	atomic_store(&tide__guard.alive,
+		     TIDE_ALIVE); /* until now other threads wait for the lock */
 }
 
 __attribute__((constructor)) static void load(void)

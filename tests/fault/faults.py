@@ -6,7 +6,7 @@
 PROG is tests/fault/prog. What a scene leaves behind is read with tide_read.py. Exit 77: skipped, with
 a line that says why."""
 import contextlib
-import mmap
+import json
 import os
 import random
 import re
@@ -70,6 +70,21 @@ def lane_of(t):
 	return out
 
 
+def read(path):
+	"""The recording as tide_read.py sees it; the tidemark program must see the same."""
+	t = Tide(path)
+	tidemark = os.environ.get("TIDEMARK", "")
+	if os.access(tidemark, os.X_OK):
+		p = subprocess.run([tidemark, "info", "--json", path], capture_output=True, text=True, timeout=240)
+		check("tidemark reads " + os.path.basename(path), p.returncode == 0, p.stderr)
+		facts = json.loads(p.stdout)["facts"]
+		check("tidemark: events", facts["tide.events"] == sum(1 for _ in t.all_events()), facts["tide.events"])
+		check("tidemark: losses", facts.get("loss.events", 0) == t.lost_total(), facts, t.lost)
+		bad = {k: v for k, v in facts.items() if re.match(r"loss\.(missing|ring_|definitions|undefined|repeated|un|damage)", k)}
+		check("tidemark: nothing else amiss", not bad, bad)
+	return t
+
+
 @contextlib.contextmanager
 def folder():
 	d = tempfile.mkdtemp(prefix="tide-fault-")
@@ -102,7 +117,7 @@ def killed(d, ring, pace, per_pace, after):
 	p.send_signal(signal.SIGKILL)
 	p.wait()
 	p.stdout.close()
-	return Tide(f), published(f + ".pub")
+	return read(f), published(f + ".pub")
 
 
 def kill_paced():
@@ -147,7 +162,7 @@ def kill_unpaced():
 
 
 def accounted(f, pub_path, threads, each):
-	t = Tide(f)
+	t = read(f)
 	got = numbers(t)
 	kept = 0
 	for k in range(threads):
@@ -207,13 +222,13 @@ def file_size_limit():
 def fork_row(d, how, children):
 	f = os.path.join(d, how + ".tide")
 	run("fork", f, how)
-	t = Tide(f)
+	t = read(f)
 	check(how + ": parent's marks", numbers(t) == {"parent": list(range(1, 151))}, numbers(t))
 	check(how + ": parent's ops", [n for n, _ in t.all_events() if n in ("begin", "end")] == ["begin", "end"])
 	files = sorted(x for x in os.listdir(d) if re.match(re.escape(how) + r"\.(\d+\.tide|tide\.own)$", x))
 	check(how + ": children's files", len(files) == children, files)
 	for x in files:
-		c = Tide(os.path.join(d, x))
+		c = read(os.path.join(d, x))
 		check(how + ": another recording", c.recording != t.recording and c.pid != t.pid)
 		check(how + ": child's marks", numbers(c) == {"child": list(range(1, 101))}, numbers(c))
 		check(how + ": names are there", c.name(next(f["name"] for n, f in c.all_events() if n == "begin")) == "in child")
@@ -238,7 +253,7 @@ def fork_storm():
 		files = [x for x in os.listdir(d) if re.match(r"s\.\d+\.tide$", x)]
 		check("one file a child", len(files) == 50, len(files))
 		for x in files[:20]:
-			t = Tide(os.path.join(d, x))
+			t = read(os.path.join(d, x))
 			check("names", any(str(n).startswith("child's own") for n in numbers(t)) and "name 0 of thread 0" in numbers(t))
 			ids = [v["text"] for v in t.defs["name"].values()]
 			check("each name once", len(ids) == len(set(ids)))
@@ -252,7 +267,7 @@ def short_threads():
 	with folder() as d:
 		f = os.path.join(d, "t.tide")
 		out = run("threads", f, n)
-		t = Tide(f)
+		t = read(f)
 		check("every mark", sorted(numbers(t)["short"]) == list(range(n)))
 		check("no loss", t.lost_total() == 0)
 		check("few rings", t.total["rings"] <= 16, t.total)
@@ -270,7 +285,7 @@ def twice():
 	with folder() as d:
 		f = os.path.join(d, "t.tide")
 		run("twice", f)
-		a, b = Tide(f), Tide(f + ".second")
+		a, b = read(f), read(f + ".second")
 		check("first", numbers(a) == {"kept": [1, 2]} and a.clean)
 		check("second, stopped by exit", numbers(b) == {"kept": [4]} and b.clean)
 		check("no rings left", sorted(os.listdir(d)) == ["t.tide", "t.tide.second"], os.listdir(d))
@@ -282,7 +297,7 @@ def stop_race():
 		f = os.path.join(d, "t.tide")
 		run("stop", f, n)
 		for i in range(n):
-			t = Tide("%s.%d" % (f, i))
+			t = read("%s.%d" % (f, i))
 			count = sum(1 for _ in t.all_events())
 			check("clean", t.clean and t.total["events"] == count and t.total["lost"] == t.lost_total(), t.total, count)
 			events += count
@@ -299,7 +314,7 @@ def signals():
 		f = os.path.join(d, "t.tide")
 		out = run("signal", f, n)
 		handled, lost_signal = map(int, re.findall(r"\d+", out))
-		t = Tide(f)
+		t = read(f)
 		got = numbers(t)
 		check("increasing", all(a < b for x in got.values() for a, b in zip(x, x[1:])))
 		check("marks of both accounted for", len(got["thread-0"]) + len(got["handler"]) + t.lost_total() == n + handled)
@@ -312,7 +327,7 @@ def signal_lock():
 	with folder() as d:
 		f = os.path.join(d, "t.tide")
 		run("siglock", f, 20000)
-		t = Tide(f)
+		t = read(f)
 		ids = [v["text"] for v in t.defs["name"].values()]
 		check("each name once", len(ids) == len(set(ids)) and sum(x.startswith("fresh name") for x in ids) == 20000)
 
@@ -321,7 +336,7 @@ def full_wait():
 	with folder() as d:
 		f = os.path.join(d, "t.tide")
 		run("wait", f, 300000)
-		t = Tide(f)
+		t = read(f)
 		check("nothing lost", numbers(t)["thread-0"] == list(range(1, 300001)) and t.lost_total() == 0)
 
 
@@ -329,7 +344,7 @@ def close_fds():
 	with folder() as d:
 		f = os.path.join(d, "t.tide")
 		run("closefd", f)
-		t = Tide(f)
+		t = read(f)
 		got = numbers(t)
 		check("complete", t.clean and sum(map(len, got.values())) + t.lost_total() == 120000)
 		check("events of all threads", len(got) == 6 and t.lost_total() == 0, t.lost)
@@ -339,7 +354,7 @@ def system():
 	with folder() as d:
 		f = os.path.join(d, "t.tide")
 		run("system", f)
-		check("parent's marks", numbers(Tide(f)) == {"parent": [1, 2]})
+		check("parent's marks", numbers(read(f)) == {"parent": [1, 2]})
 		check("one file", os.listdir(d) == ["t.tide"], os.listdir(d))
 
 
@@ -355,7 +370,7 @@ def heap():
 		files = [f] + [os.path.join(d, x) for x in os.listdir(d) if re.match(r"h\.\d+\.tide$", x)]
 		check("five children", len(files) == 6, files)
 		for x in files:
-			t = Tide(x)
+			t = read(x)
 			count = Counter(n for n, _ in t.all_events())
 			check("threads' events", t.clean and count["alloc"] >= 4000 and count["free"] >= 4000, count)
 			check("nothing lost", t.lost_total() == 0, t.lost)
@@ -381,7 +396,7 @@ c.tide_mark(3, c.tide_intern(b"late"), ctypes.c_int64(2))
 	with folder() as d:
 		f = os.path.join(d, "t.tide")
 		subprocess.run([sys.executable, "-c", code, lib, f], check=True, timeout=60)
-		t = Tide(f)
+		t = read(f)
 		check("both", numbers(t) == {"late": [1, 2]} and t.clean, numbers(t))
 
 
@@ -392,7 +407,7 @@ def clocks():
 			f = os.path.join(d, "t.tide")
 			before = time.time_ns()
 			run("wait", f, 1000, env={"TIDEMARK_CLOCK": clock} if clock else None)
-			t = Tide(f)
+			t = read(f)
 			check("clock", kind is None or t.clock == kind, t.clock)
 			check("a point at the start and one at the end", len(t.ticks) >= 2)
 			first, last = t.ticks[0], t.ticks[-1]

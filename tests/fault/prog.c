@@ -344,6 +344,8 @@ static void *busy_thread(void *arg)
 static int scene_stop(char **v)
 {
 	pthread_t t[4];
+	CHECK(tide_pool_open(tide_device_open(TIDE_ON_HOST, 0, "cpu", 0), TIDE_MEM_HEAP, "heap",
+			     0) == 1);
 	spawn(t, 4, busy_thread);
 	for (int i = 0; i < atoi(v[1]); i++) {
 		char path[4096];
@@ -506,7 +508,8 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	if (argc > 1 && !strcmp(argv[1], "closefd")) {
-		fprintf(stderr, "closing others' descriptors is a race, and the point of the test\n");
+		fprintf(stderr,
+			"closing others' descriptors is a race, and the point of the test\n");
 		return 77;
 	}
 #endif
