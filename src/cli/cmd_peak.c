@@ -89,7 +89,8 @@ static tide_code solve(const tide_args *a, struct answer *x, tide_error *err)
 		return tide__nomem(err);
 	rc = tide__groups_in_roles(x->m, &x->alive, by, x->roles.role, &x->groups, err);
 	if (rc == TIDE_OK && by != TIDE_BY_TENSOR && !(x->at.chosen && !x->at.at_peak))
-		rc = tide__culprits(x->m, x->device, &x->groups, CULPRITS, &x->culprits, &x->n_culprits, err);
+		rc = tide__culprits(x->m, x->device, &x->groups, CULPRITS, &x->culprits,
+				    &x->n_culprits, err);
 	return rc;
 }
 
@@ -112,14 +113,15 @@ static void saving_cell(tide_grid *g, const struct answer *x, size_t row)
 		tide__grid_none(g);
 }
 
+typedef void namer(const tide_groups *g, const tide_model *m, size_t row, FILE *out);
 
-static void label_cell(tide_grid *g, const struct answer *x, size_t row)
+static void label_cell(tide_grid *g, const struct answer *x, size_t row, namer *name)
 {
 	char *text = NULL;
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
 	if (f)
-		tide__groups_label(&x->groups, x->m, row, f);
+		name(&x->groups, x->m, row, f);
 	if (f && !fclose(f))
 		tide__grid_textn(g, text, n);
 	else
@@ -168,7 +170,7 @@ static void print_groups(const tide_args *a, const struct answer *x, size_t top)
 		tide__grid_uint(g, r->requested);
 		saving_cell(g, x, i);
 		tide__grid_uint(g, r->count);
-		label_cell(g, x, i);
+		label_cell(g, x, i, tide__groups_brief);
 	}
 	if (x->groups.n > top)
 		rest_row(g, x, top);
@@ -296,7 +298,7 @@ static void json_groups(tide_json *j, const struct answer *x, size_t top)
 	};
 	tide_grid *g = tide__grid_new(cols, 5);
 	for (size_t i = 0; i < x->groups.n && i < top; i++) {
-		label_cell(g, x, i);
+		label_cell(g, x, i, tide__groups_label);
 		tide__grid_uint(g, x->groups.rows[i].bytes);
 		tide__grid_uint(g, x->groups.rows[i].requested);
 		tide__grid_uint(g, x->groups.rows[i].count);

@@ -13,4 +13,10 @@
  * escapes. */
 void tide__groups_label(const tide_groups *g, const tide_model *m, size_t row, FILE *out);
 
+/* The same for tables that people read: stacks and frames in brief, innermost frame first. */
+void tide__groups_brief(const tide_groups *g, const tide_model *m, size_t row, FILE *out);
+
+/* A stack in brief: "forward (model.py:34) < step (train.py:39)". */
+void tide__stack_brief(const tide_model *m, tide_stack_id s, FILE *out);
+
 #endif
