@@ -106,11 +106,21 @@ def check(where: str, path: pathlib.Path, want: dict) -> None:
         check_breakdown(where + " without the last step", hta(path, "--drop-last-step")["ranks"][0], want["drop_last_step"])
 
 
+def check_torch(data: pathlib.Path) -> None:
+    """Device time of ops and kernels is what torch itself reported when it made the recordings."""
+    for name, rows in json.loads((data / "hta_torch.json").read_text())["traces"].items():
+        doc = hta(data / name)
+        got = {k["name"]: k["sum_ns"] for k in doc["kernels"]} | {o["op"]: o["sum_ns"] for o in doc["ops"]}
+        for row, want in rows.items():
+            same(name, f"torch's {row[:60]}", got.get(row), want)
+
+
 def main() -> int:
     data = SOURCE / "tests" / "data"
     own = json.loads((data / "hta_exact.json").read_text())["traces"]
     for name, want in own.items():
         check(name, data / name, want)
+    check_torch(data)
     print(f"{len(own)} own traces, {faults} differences")
     expected = SHARED / "data" / "expected" / "exact.json"
     if not expected.exists():
