@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Load + temporal breakdown + overlap + kernels + idle: Tidemark against Holistic Trace Analysis, and 2 MPI processes against 1.
+
+    bench/hta/run.py BUILD [--mb 1000] [--venv DIR] [--runs 3] [--work DIR] [--skip-hta] [--skip-mpi]
+
+HTA comes from its public package: python3 -m venv DIR && DIR/bin/pip install HolisticTraceAnalysis==0.5.0 'pandas<2' 'numpy<2'.
+Everything runs one after another on the same machine; the trace is grown from a real one (bench/kineto/grow.py), with whole
+microseconds, because HTA's breakdown fails on the decimal ones. Prints rows for bench/RESULTS.md."""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+MPI = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def timed(command: list[str], env: dict | None = None) -> tuple[float, float, float]:
+    """Wall seconds, CPU seconds, peak RSS in MB of one command."""
+    start, pid = time.time(), os.fork()
+    if not pid:
+        null = os.open("/dev/null", os.O_WRONLY)
+        os.dup2(null, 1)
+        os.execvpe(command[0], command, env or os.environ)
+    _, status, usage = os.wait4(pid, 0)
+    if status:
+        sys.exit(f"{command}: status {status}")
+    return time.time() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def best(command: list[str], runs: int, env: dict | None = None) -> tuple[float, float, float]:
+    return min(timed(command, env) for _ in range(runs))
+
+
+def grow(work: pathlib.Path, mb: int, name: str, *options: str) -> pathlib.Path:
+    path = work / name
+    if not path.exists():
+        subprocess.run([sys.executable, ROOT / "bench/kineto/grow.py", ROOT / "tests/data/kineto_gpt_train.json.gz", str(mb), path, *options],
+                       check=True)
+    return path
+
+
+def against_hta(args: argparse.Namespace, tidemark: str) -> None:
+    trace = grow(args.work, args.mb, f"big-us-{args.mb}.json", "--int-us")
+    size = trace.stat().st_size / 1e6
+    wall, cpu, rss = best([tidemark, "hta", "--json", str(trace)], args.runs)
+    doc = json.loads(subprocess.run([tidemark, "hta", "--json", str(trace)], capture_output=True, check=True).stdout)
+    print(f"| tidemark hta, {size:.0f} MB | {wall:.2f} | {cpu:.2f} | {rss:.0f} | |")
+    if args.skip_hta:
+        return
+    out = subprocess.run([args.venv / "bin/python", HERE / "run_hta.py", trace], capture_output=True, text=True, check=True).stdout
+    h_wall, h_cpu, h_rss, h_load, kernel_us = map(float, out.split()[-5:])
+    print(f"| HTA 0.5.0, {size:.0f} MB (load {h_load:.1f}) | {h_wall:.1f} | {h_cpu:.1f} | {h_rss:.0f} | "
+          f"{h_wall / wall:.0f}x wall, {h_cpu / cpu:.0f}x CPU, {h_rss / rss:.0f}x RSS |")
+    same = doc["ranks"][0]["kernel_time_ns"] == int(kernel_us) * 1000
+    print(f"kernel time: tidemark {doc['ranks'][0]['kernel_time_ns']} ns, HTA {kernel_us:.0f} us: {'equal' if same else 'NOT EQUAL'}")
+
+
+def over_mpi(args: argparse.Namespace, tidemark: str) -> None:
+    ranks = args.work / "ranks"
+    ranks.mkdir(exist_ok=True)
+    one = grow(args.work, 120, "rank.json")
+    for i in range(8):
+        link = ranks / f"rank-{i}.json"
+        if not link.exists():
+            os.link(one, link)
+    walls = []
+    for n in (1, 2):
+        command = ["mpirun", "--bind-to", "core", "-n", str(n), tidemark + "-mpi", "hta", "--threads", "1", "--json", str(ranks)]
+        walls.append(best(command, args.runs, MPI)[0])
+        print(f"| tidemark-mpi hta --threads 1, 8 ranks of 120 MB, {n} process{'es' if n > 1 else ''} | {walls[-1]:.2f} | | | {walls[0] / walls[-1]:.2f}x |")
+    wall, cpu, rss = best([tidemark, "hta", "--threads", "1", "--json", str(ranks)], args.runs)
+    print(f"| tidemark hta --threads 1, the same | {wall:.2f} | {cpu:.2f} | {rss:.0f} | |")
+
+
+def main() -> None:
+    p = argparse.ArgumentParser()
+    p.add_argument("build", type=pathlib.Path)
+    p.add_argument("--mb", type=int, default=1000)
+    p.add_argument("--venv", type=pathlib.Path, default=pathlib.Path("/tmp/tide-hta-venv"))
+    p.add_argument("--work", type=pathlib.Path, default=pathlib.Path("/tmp/tide-bench-hta"))
+    p.add_argument("--runs", type=int, default=3)
+    p.add_argument("--skip-hta", action="store_true")
+    p.add_argument("--skip-mpi", action="store_true")
+    args = p.parse_args()
+    args.work.mkdir(exist_ok=True)
+    tidemark = str(args.build.resolve() / "src/tidemark")
+    print("| what | wall s | CPU s | peak RSS MB | ratio |\n|---|---|---|---|---|")
+    against_hta(args, tidemark)
+    if not args.skip_mpi:
+        over_mpi(args, tidemark)
+
+
+main()
