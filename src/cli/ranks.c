@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -167,10 +168,46 @@ int64_t tide__rank_in_name(const char *path)
 
 /* ---- files to a job ---- */
 
-tide_code tide__ranks_one(const char *path, const tide_ranks_work *w, tide_hta **out,
-			  tide_error *err)
+/* Progress on a terminal, when the work takes over a second. */
+typedef struct progress {
+	size_t at, n; /* trace at of n */
+	int64_t next; /* when to show the next line; 0 = never */
+	bool shown;
+} progress;
+
+static int64_t now_ms(void)
 {
-	tide_load_options load = { .threads = w->threads, .what = TIDE_WANT_SPANS };
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void on_progress(void *user, uint64_t done, uint64_t total)
+{
+	progress *p = user;
+	int64_t now = now_ms();
+	if (!p->next || now < p->next)
+		return;
+	p->next = now + 100;
+	p->shown = true;
+	fprintf(stderr, "\rtrace %zu of %zu: %3.0f %%\033[K", p->at, p->n,
+		total ? 100.0 * (double)done / (double)total : 0.0);
+}
+
+static void hide(progress *p)
+{
+	if (p->shown)
+		fputs("\r\033[K", stderr);
+	p->shown = false;
+}
+
+static tide_code one(const char *path, const tide_ranks_work *w, progress *p, tide_hta **out,
+		     tide_error *err)
+{
+	tide_load_options load = { .threads = w->threads,
+				   .what = TIDE_WANT_SPANS,
+				   .progress = p ? on_progress : NULL,
+				   .user = p };
 	tide_model *m = NULL;
 	*out = NULL;
 	*err = (tide_error){ .offset = TIDE_NO_OFFSET };
@@ -185,16 +222,10 @@ tide_code tide__ranks_one(const char *path, const tide_ranks_work *w, tide_hta *
 	return rc;
 }
 
-static void show(const tide_rank_files *f, size_t i)
+tide_code tide__ranks_one(const char *path, const tide_ranks_work *w, tide_hta **out,
+			  tide_error *err)
 {
-	if (f->n > 1 && isatty(STDERR_FILENO))
-		fprintf(stderr, "\rtrace %zu of %zu\033[K", i + 1, f->n);
-}
-
-static void unshow(const tide_rank_files *f)
-{
-	if (f->n > 1 && isatty(STDERR_FILENO))
-		fputs("\r\033[K", stderr);
+	return one(path, w, NULL, out, err);
 }
 
 tide_code tide__ranks_take(tide_hta_job *job, const char *path, tide_code rc, tide_hta *h,
@@ -209,14 +240,15 @@ tide_code tide__ranks_take(tide_hta_job *job, const char *path, tide_code rc, ti
 static tide_code run_here(const tide_rank_files *f, const tide_ranks_work *w, tide_hta_job *job,
 			  tide_error *err)
 {
+	progress p = { .n = f->n, .next = isatty(STDERR_FILENO) ? now_ms() + 1000 : 0 };
 	tide_code rc = TIDE_OK;
 	for (size_t i = 0; rc == TIDE_OK && i < f->n; i++) {
 		tide_hta *h;
 		tide_error why;
-		show(f, i);
-		tide_code one = tide__ranks_one(f->v[i].path, w, &h, &why);
-		unshow(f);
-		rc = tide__ranks_take(job, f->v[i].path, one, h, &why, err);
+		p.at = i + 1;
+		tide_code got = one(f->v[i].path, w, &p, &h, &why);
+		hide(&p);
+		rc = tide__ranks_take(job, f->v[i].path, got, h, &why, err);
 	}
 	return rc;
 }
