@@ -8,10 +8,11 @@
 #include "analyze/failif.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/diff_compat.h"
 #include "cli/names.h"
 #include "render/diffview.h"
 
-enum { O_FAIL_IF, O_JSON, O_OUTPUT, O_TOP, O_NO_LINES, O_DEVICE };
+enum { O_FAIL_IF, O_JSON, O_OUTPUT, O_TOP, O_NO_LINES, O_DEVICE, O_COMPAT, O_SIDE };
 static const tide_option options[] = {
 	[O_FAIL_IF] = { "fail-if", 'f', TIDE_OPT_TEXT, "EXPR",
 			"exit with status 3 when EXPR holds, e.g. 'peak>+2%'; may be given again",
@@ -24,6 +25,10 @@ static const tide_option options[] = {
 			 "match call stacks by function and file, whatever the line" },
 	[O_DEVICE] = { "device", 'd', TIDE_OPT_TEXT, "DEVICE",
 		       "memory of this device (default: the highest peak of each trace)" },
+	[O_COMPAT] = { "hta-compat", 0, TIDE_OPT_FLAG, NULL,
+		       "Holistic Trace Analysis's trace diff: rows of the first step, by name" },
+	[O_SIDE] = { "side", 0, TIDE_OPT_ENUM, "all,cpu,gpu", "with --hta-compat: which rows",
+		     .def = "all" },
 };
 
 typedef struct checks {
@@ -257,6 +262,9 @@ static int run(const tide_args *a)
 	checks c = { 0 };
 	if (a->opt[O_TOP].num < 0)
 		return tide__cli_usage(a, "--top must not be negative");
+	if (a->opt[O_COMPAT].set)
+		return tide__cli_diff_compat(a, (int)a->opt[O_SIDE].num, a->opt[O_JSON].set,
+					     (size_t)a->opt[O_TOP].num);
 	int rc = parse_checks(a, &c);
 	for (int i = 0; i < 2 && !rc; i++) {
 		m[i] = tide__cli_load(a, a->files[i], 0);

@@ -92,6 +92,19 @@ def check(name: str, want: dict, files: list[str], keep: bool, ranks: list[int])
     launches(want.get("launch_stats", {}), got["launch_stats"], f"{name} launches")
 
 
+def check_diff() -> None:
+    """The trace diff of the control and test traces."""
+    traces = [os.path.join(SHARED, "hta", "trace_diff", f"{n}/{n}.json.gz") for n in ("control", "test")]
+    for side in ("CPU", "GPU", "ALL"):
+        path = os.path.join(SHARED, "expected", "hta-extra", f"trace_diff__control_vs_test__{side}.json")
+        want = json.load(open(path, encoding="utf-8"))
+        args = [TIDEMARK, "diff", *traces, "--hta-compat", "--side", side.lower(), "--json"]
+        got = json.loads(subprocess.run(args, check=True, capture_output=True, timeout=120).stdout)
+        if got["ops_diff_counts"] != want["ops_diff_counts"] or [got["control_iteration"]] != want["control_iter"]:
+            faults.append(f"diff {side}: {got['ops_diff_counts']}, HTA says {want['ops_diff_counts']}")
+        compare(f"diff {side}", rows(want.get("compare", [])), got["compare"], ["name"])
+
+
 def main() -> int:
     files = sorted(glob.glob(os.path.join(SHARED, "expected", "hta", "*.json")))
     if not files:
@@ -105,6 +118,7 @@ def main() -> int:
         check(name, want, traces, False, ranks)
         if "with_last_step" in want:
             check(name + " with last step", want["with_last_step"], traces, True, ranks)
+    check_diff()
     print("\n".join(faults) if faults else f"{len(files)} traces agree with HTA")
     return bool(faults)
 
