@@ -73,6 +73,8 @@ tide_pv tide__pickle_get(const tide_pickle *p, tide_pv dict, unsigned key)
 {
 	size_t n;
 	const tide_pv *kv = tide__pickle_items(p, dict, &n);
+	if (tide__pv_tag(dict) != TIDE_PV_DICT)
+		return TIDE_PV_NONE;
 	for (; n; n -= 2)
 		if (kv[n - 2] == tide__pv(TIDE_PV_KEY, key))
 			return tide__pickle_settle(p, kv[n - 1]);

@@ -12,7 +12,8 @@
 	W(segment_alloc)                                                                       \
 	W(segment_free)                                                                        \
 	W(segment_map)                                                                         \
-	W(segment_unmap) W(snapshot) W(oom) W(user_defined) /* top level */                    \
+	W(segment_unmap)                                                                       \
+	W(snapshot) W(oom) W(user_defined) /* top level */                                     \
 		W(segments) W(device_traces) W(allocator_settings) W(external_annotations)     \
 			W(host_segments) W(host_traces) /* events */                           \
 		W(action) W(addr) W(size) W(stream) W(time_us) W(frames) W(compile_context)    \

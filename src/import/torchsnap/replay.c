@@ -777,7 +777,8 @@ static tide_code facts(replay *r)
 	for (size_t i = 0; i < r->n; i++) {
 		repairs += r->devices[i].geo.mismatches;
 		old += r->devices[i].base.blocks.n;
-		if (r->s->segments.n)
+		if (r->devices[i].final.n ||
+		    (r->s->segments.n && r->devices[i].number != TIDE_SNAP_HOST))
 			differ += tide__geo_compare(&r->devices[i].geo, r->s, r->devices[i].number);
 	}
 	for (unsigned a = 0; a < TIDE_SNAP_N_ACTIONS; a++) {

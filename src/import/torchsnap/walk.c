@@ -405,6 +405,10 @@ static tide_code settings(reader *r, tide_pv v)
 {
 	enum { MOST = 256 }; /* facts are searched one by one */
 	size_t n;
+	if (tide__pv_tag(v) != TIDE_PV_DICT) {
+		r->unknown_keys++;
+		return TIDE_OK;
+	}
 	const tide_pv *kv = tide__pickle_items(r->p, v, &n);
 	for (size_t i = 0; i < n; i += 2) {
 		if (i >= MOST * 2) {

@@ -50,7 +50,8 @@ static uint64_t inactive_split(const tide_model *m, uint32_t device)
 	uint64_t sum = 0;
 	for (uint32_t g = 1; g < m->segments.n; g++) {
 		uint64_t used = 0, from, to;
-		if (m->segments.died[g] != TIDE_T_NEVER || m->pools.device[m->segments.pool[g].i].i != device)
+		if (m->segments.died[g] != TIDE_T_NEVER ||
+		    m->pools.device[m->segments.pool[g].i].i != device)
 			continue;
 		stretch_of(m, g, &from, &to);
 		if (m->segments.addr[g] != from)
@@ -91,7 +92,8 @@ static struct totals totals_of(const tide_model *m, int64_t index)
 			device = d;
 	for (size_t i = 0; i < m->moves.n; i++) {
 		uint32_t row = m->moves.row[i];
-		if (!started && !is_old(m, i)) { /* what was there before is a state, not a sequence */
+		if (!started &&
+		    !is_old(m, i)) { /* what was there before is a state, not a sequence */
 			started = true;
 			t.allocated_peak = t.allocated;
 		}
