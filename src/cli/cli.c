@@ -67,6 +67,15 @@ int tide__cli_done(const tide_args *a)
 	return tide__cli_fail(a->out == stdout ? "standard output" : "output", &err);
 }
 
+int tide__cli_json_end(const tide_args *a, tide_json *j)
+{
+	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
+	bool whole = tide__json_end(j);
+	if (whole || ferror(a->out))
+		return tide__cli_done(a);
+	return tide__cli_fail(a->n_files ? a->files[0] : NULL, &err);
+}
+
 /* ---- output ---- */
 
 /* A locale that names another character set than UTF-8 gets plain ASCII; none at all gets UTF-8. */
@@ -121,6 +130,16 @@ static const char *output_path(const tide_args *a)
 	return NULL;
 }
 
+/* A report must not replace what it reports on. */
+static bool is_input(const tide_args *a, const struct stat *out)
+{
+	struct stat st;
+	for (size_t i = 0; i < a->n_files; i++)
+		if (!stat(a->files[i], &st) && st.st_dev == out->st_dev && st.st_ino == out->st_ino)
+			return true;
+	return false;
+}
+
 /* a->out for the command. A regular file is written beside itself and renamed at the end. */
 static int open_output(tide_args *a, struct output *o)
 {
@@ -129,7 +148,9 @@ static int open_output(tide_args *a, struct output *o)
 	a->out = stdout;
 	o->path = output_path(a);
 	if (o->path) {
-		bool plain = stat(o->path, &st) || S_ISREG(st.st_mode);
+		bool exists = !stat(o->path, &st), plain = !exists || S_ISREG(st.st_mode);
+		if (exists && is_input(a, &st))
+			return tide__cli_usage(a, "--output would replace an input, %s", o->path);
 		if (plain && asprintf(&o->temp, "%s.part", o->path) < 0)
 			o->temp = NULL;
 		a->out = fopen(o->temp ? o->temp : o->path, "w");
@@ -146,7 +167,7 @@ static int close_output(const tide_args *a, struct output *o, int rc)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	bool keep = rc == 0 || rc == 3;
-	if (o->path && a->out && fclose(a->out) && keep) {
+	if (o->path && a->out && a->out != stdout && fclose(a->out) && keep) {
 		tide__fail_errno(&err, "cannot write");
 		rc = tide__cli_fail(o->path, &err);
 		keep = false;

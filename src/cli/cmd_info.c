@@ -162,7 +162,7 @@ static void print_tables(const tide_args *a, const tide_model *m)
 	section(a, "tables", g);
 }
 
-static void print_text(const tide_args *a, const tide_model *m)
+static int print_text(const tide_args *a, const tide_model *m)
 {
 	char buf[64];
 	fprintf(a->out, "file      ");
@@ -180,6 +180,7 @@ static void print_text(const tide_args *a, const tide_model *m)
 	print_tables(a, m);
 	print_facts(a, m);
 	tide__cli_losses(a, m);
+	return tide__cli_done(a);
 }
 
 static void json_grid(tide_json *j, const char *key, tide_grid *g)
@@ -205,7 +206,7 @@ static void json_facts(tide_json *j, const tide_model *m)
 	tide__json_object_end(j);
 }
 
-static void print_json(const tide_args *a, const tide_model *m)
+static int print_json(const tide_args *a, const tide_model *m)
 {
 	struct table t[MAX_TABLES];
 	size_t n = tables_of(m, t);
@@ -229,7 +230,7 @@ static void print_json(const tide_args *a, const tide_model *m)
 	json_facts(&j, m);
 	tide__cli_losses_json(&j, m);
 	tide__json_object_end(&j);
-	tide__json_end(&j);
+	return tide__cli_json_end(a, &j);
 }
 
 static int run(const tide_args *a)
@@ -237,9 +238,9 @@ static int run(const tide_args *a)
 	tide_model *m = tide__cli_load(a, a->files[0], 0);
 	if (!m)
 		return 1;
-	(a->opt[O_JSON].set ? print_json : print_text)(a, m);
+	int rc = (a->opt[O_JSON].set ? print_json : print_text)(a, m);
 	tide__model_free(m);
-	return tide__cli_done(a);
+	return rc;
 }
 
 const tide_command tide__cmd_info = {

@@ -208,7 +208,7 @@ static void print_device(const tide_args *a, const struct answer *x, uint32_t d)
 	fputc('\n', a->out);
 }
 
-static void print_text(const tide_args *a, struct answer *x)
+static int print_text(const tide_args *a, struct answer *x)
 {
 	char t[32];
 	bool any = false;
@@ -231,6 +231,7 @@ static void print_text(const tide_args *a, struct answer *x)
 		tide__grid_free(g);
 	}
 	tide__cli_losses(a, x->m);
+	return tide__cli_done(a);
 }
 
 /* ---- JSON ---- */
@@ -275,7 +276,7 @@ static void json_device(tide_json *j, const struct answer *x, uint32_t d)
 	tide__json_object_end(j);
 }
 
-static void print_json(const tide_args *a, struct answer *x)
+static int print_json(const tide_args *a, struct answer *x)
 {
 	tide_json j;
 	tide__json_begin(&j, a->out, true);
@@ -295,7 +296,7 @@ static void print_json(const tide_args *a, struct answer *x)
 	tide__grid_free(g);
 	tide__cli_losses_json(&j, x->m);
 	tide__json_object_end(&j);
-	tide__json_end(&j);
+	return tide__cli_json_end(a, &j);
 }
 
 /* Points over time: what fits the terminal, or what JSON asked for. */
@@ -321,8 +322,7 @@ static int run(const tide_args *a)
 	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &x.device) &&
 	    tide__cli_moment(a, &a->opt[O_AT], m, &x.at)) {
 		if (solve(a, &x, buckets_for(a), &err) == TIDE_OK) {
-			(a->opt[O_JSON].set ? print_json : print_text)(a, &x);
-			rc = tide__cli_done(a);
+			rc = (a->opt[O_JSON].set ? print_json : print_text)(a, &x);
 		} else {
 			rc = tide__cli_fail(a->files[0], &err);
 		}

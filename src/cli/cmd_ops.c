@@ -282,7 +282,7 @@ static void outside_note(const struct report *r)
 		tide__fmt_bytes(freed, sizeof freed, (double)s->free_bytes));
 }
 
-static void print_text(const struct report *r)
+static int print_text(const struct report *r)
 {
 	if (r->tree.n <= 1)
 		fputs("The trace holds no ops.\n", r->a->out);
@@ -290,9 +290,10 @@ static void print_text(const struct report *r)
 		tide__grid_print(r->g, r->a->out, &r->a->style, 0);
 	outside_note(r);
 	tide__cli_losses(r->a, r->m);
+	return tide__cli_done(r->a);
 }
 
-static void print_json(const struct report *r)
+static int print_json(const struct report *r)
 {
 	char name[64];
 	const tide_op_row *root = &r->tree.rows[0];
@@ -317,7 +318,7 @@ static void print_json(const struct report *r)
 	tide__start_json(&j, r->m);
 	tide__cli_losses_json(&j, r->m);
 	tide__json_object_end(&j);
-	tide__json_end(&j);
+	return tide__cli_json_end(r->a, &j);
 }
 
 static tide_code solve(struct report *r, tide_error *err)
@@ -358,8 +359,7 @@ static int run(const tide_args *a)
 	r.m = m;
 	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &r.device)) {
 		if (solve(&r, &err) == TIDE_OK) {
-			(a->opt[O_JSON].set ? print_json : print_text)(&r);
-			rc = tide__cli_done(a);
+			rc = (a->opt[O_JSON].set ? print_json : print_text)(&r);
 		} else {
 			rc = tide__cli_fail(a->files[0], &err);
 		}

@@ -253,7 +253,7 @@ static void print_head(const tide_args *a, const struct answer *x)
 	fputs("\n\n", a->out);
 }
 
-static void print_text(const tide_args *a, const struct answer *x)
+static int print_text(const tide_args *a, const struct answer *x)
 {
 	size_t top = a->opt[O_TOP].set ? (size_t)a->opt[O_TOP].num : 20;
 	if (!x->usage.devices[x->device].allocs) {
@@ -270,6 +270,7 @@ static void print_text(const tide_args *a, const struct answer *x)
 		print_devices(a, x);
 	}
 	tide__cli_losses(a, x->m);
+	return tide__cli_done(a);
 }
 
 /* ---- JSON ---- */
@@ -326,7 +327,7 @@ static void json_devices(tide_json *j, const struct answer *x)
 	tide__json_array_end(j);
 }
 
-static void print_json(const tide_args *a, const struct answer *x)
+static int print_json(const tide_args *a, const struct answer *x)
 {
 	size_t top = a->opt[O_TOP].set && a->opt[O_TOP].num ? (size_t)a->opt[O_TOP].num : SIZE_MAX;
 	tide_json j;
@@ -350,7 +351,7 @@ static void print_json(const tide_args *a, const struct answer *x)
 	tide__start_json(&j, x->m);
 	tide__cli_losses_json(&j, x->m);
 	tide__json_object_end(&j);
-	tide__json_end(&j);
+	return tide__cli_json_end(a, &j);
 }
 
 static int run(const tide_args *a)
@@ -367,8 +368,7 @@ static int run(const tide_args *a)
 	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &x.device) &&
 	    tide__cli_moment(a, &a->opt[O_AT], m, &x.at)) {
 		if (solve(a, &x, &err) == TIDE_OK) {
-			(a->opt[O_JSON].set ? print_json : print_text)(a, &x);
-			rc = tide__cli_done(a);
+			rc = (a->opt[O_JSON].set ? print_json : print_text)(a, &x);
 		} else {
 			rc = tide__cli_fail(a->files[0], &err);
 		}

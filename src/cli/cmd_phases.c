@@ -154,7 +154,7 @@ static void print_totals(const struct report *r)
 	}
 }
 
-static void print_text(const struct report *r)
+static int print_text(const struct report *r)
 {
 	tide__heading(r->a, "=== Memory Usage Summary ===");
 	fputc('\n', r->a->out);
@@ -166,6 +166,7 @@ static void print_text(const struct report *r)
 		print_totals(r);
 	}
 	tide__cli_losses(r->a, r->m);
+	return tide__cli_done(r->a);
 }
 
 /* ---- JSON ---- */
@@ -216,7 +217,7 @@ static void json_phase(tide_json *j, const struct report *r, size_t n)
 	tide__json_object_end(j);
 }
 
-static void print_json(const struct report *r)
+static int print_json(const struct report *r)
 {
 	tide_json j;
 	tide__json_begin(&j, r->a->out, true);
@@ -229,7 +230,7 @@ static void print_json(const struct report *r)
 	tide__start_json(&j, r->m);
 	tide__cli_losses_json(&j, r->m);
 	tide__json_object_end(&j);
-	tide__json_end(&j);
+	return tide__cli_json_end(r->a, &j);
 }
 
 static bool several_devices(const tide_phases *p)
@@ -253,8 +254,7 @@ static int run(const tide_args *a)
 	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &r.device)) {
 		if (tide__phases(m, &p, &err) == TIDE_OK) {
 			r.many_devices = several_devices(&p);
-			(a->opt[O_JSON].set ? print_json : print_text)(&r);
-			rc = tide__cli_done(a);
+			rc = (a->opt[O_JSON].set ? print_json : print_text)(&r);
 		} else {
 			rc = tide__cli_fail(a->files[0], &err);
 		}

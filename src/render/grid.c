@@ -279,8 +279,10 @@ static void print_row(const tide_grid *g, const struct cell *row, FILE *out, con
 void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, int indent)
 {
 	int *w = g && !g->failed ? tide__alloc(g->n_cols, sizeof *w) : NULL;
-	if (!w)
+	if (!w) { /* never a table that silently lacks rows */
+		fprintf(out, "%*s(out of memory: a table is left out)\n", indent, "");
 		return;
+	}
 	measure(g, w);
 	if (style->width)
 		squeeze(g, w, style->width - indent);
@@ -327,6 +329,8 @@ void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j)
 
 void tide__grid_json(const tide_grid *g, tide_json *j)
 {
+	if (tide__grid_failed(g))
+		j->failed = true;
 	tide__json_array(j);
 	for (size_t r = 0; r < tide__grid_rows(g); r++)
 		tide__grid_json_row(g, r, j);
