@@ -10,6 +10,7 @@
 #include "analyze/alive.h"
 #include "analyze/cover.h"
 #include "analyze/groups.h"
+#include "analyze/roles.h"
 #include "analyze/timeline.h"
 #include "analyze/usage.h"
 #include "base/error.h"
@@ -271,6 +272,7 @@ static tide_code paths(differ *d, int side, tide_diff_kind kind, tide_flame_by b
 	tide_flame_options o = { .kind = TIDE_FLAME_MEMORY,
 				 .by = by,
 				 .no_lines = d->opt->no_lines,
+				 .max_depth = TIDE_FLAME_DEEP,
 				 .device = d->out->device[side].i };
 	tide_code rc = tide__flame(d->m[side], &o, &f, d->err);
 	if (rc == TIDE_OK && !add_paths(d, side, kind, f))
@@ -281,8 +283,11 @@ static tide_code paths(differ *d, int side, tide_diff_kind kind, tide_flame_by b
 
 static tide_code roles(differ *d, int side, const tide_alive *alive)
 {
-	tide_groups g;
-	tide_code rc = tide__groups(d->m[side], alive, TIDE_BY_ROLE, &g, d->err);
+	tide_groups g = { 0 };
+	tide_roles r0 = { 0 };
+	if (tide__roles(d->m[side], &r0) != TIDE_OK)
+		return tide__nomem(d->err);
+	tide_code rc = tide__groups_in_roles(d->m[side], alive, TIDE_BY_ROLE, r0.role, &g, d->err);
 	for (size_t i = 0; rc == TIDE_OK && i < g.n; i++) {
 		const char *role = tide__role_text((unsigned)g.rows[i].key);
 		tide_diff_row *r = named_row(d, TIDE_DIFF_ROLE, role, strlen(role));
@@ -294,6 +299,7 @@ static tide_code roles(differ *d, int side, const tide_alive *alive)
 		r->value[side] += g.rows[i].bytes;
 	}
 	tide__groups_free(&g);
+	tide__roles_free(&r0);
 	return rc;
 }
 

@@ -56,6 +56,10 @@ typedef struct tide_nodes {
 } tide_nodes;
 extern const tide_table_desc tide_nodes_desc;
 
+/* Deeper than any real program nests, and a bound on what paths of hostile input can grow to:
+ * writing every path of a tree costs nodes × depth. */
+enum { TIDE_FLAME_DEEP = 1000 };
+
 typedef struct tide_flame_options {
 	tide_flame_kind kind;
 	bool merge;	  /* CPU: one tree for all lanes, no level for the thread */

@@ -51,6 +51,7 @@ static bool count(const tide_model *m, size_t i, tide_timeline *t, tide_timeline
 		t->t0 = t0;
 	if (first || t1 > t->t1)
 		t->t1 = t1;
+	t->python_count += m->spans.cat[i] == TIDE_CAT_PYTHON;
 	if (side == TIDE_SIDE_CPU)
 		t->cpu_count++;
 	else

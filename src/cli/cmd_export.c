@@ -68,6 +68,7 @@ static int write_out(const tide_args *a, const tide_exporter *e, const tide_mode
 	tide_export_stats st;
 	tide_export_options o = { 0 };
 	o.flame.merge = a->opt[O_MERGE].set;
+	o.flame.max_depth = TIDE_FLAME_DEEP;
 	o.flame.by = (tide_flame_by)a->opt[O_BY].num;
 	o.flame.kind = a->opt[O_KIND].set ? (tide_flame_kind)a->opt[O_KIND].num : guess_kind(m);
 	if (a->opt[O_DEVICE].set) {

@@ -73,8 +73,8 @@ static int read_options(const tide_args *a, tide_flame_options *o)
 	};
 	if (v[O_TOP].num < 0)
 		return tide__cli_usage(a, "--top must not be negative");
-	if (v[O_DEPTH].num < 1 || v[O_DEPTH].num > TIDE_FLAME_MAX_DEPTH)
-		return tide__cli_usage(a, "--max-depth must be 1 to %d", TIDE_FLAME_MAX_DEPTH);
+	if (v[O_DEPTH].num < 1 || v[O_DEPTH].num > TIDE_FLAME_DEEP)
+		return tide__cli_usage(a, "--max-depth must be 1 to %d", TIDE_FLAME_DEEP);
 	o->max_depth = (uint32_t)v[O_DEPTH].num;
 	if (v[O_MIN_US].set && !tide__parse_decimal(v[O_MIN_US].text, 3, &n))
 		return tide__cli_usage(a,
@@ -203,10 +203,17 @@ static int print(const tide_args *a, const tide_flame *f, const tide_model *m)
 	return tide__cli_done(a);
 }
 
+/* What to load for the graph that was asked for. */
+static unsigned wanted(const tide_args *a)
+{
+	bool time = a->opt[O_KIND].set && a->opt[O_KIND].num != TIDE_FLAME_MEMORY;
+	return time ? TIDE_WANT_SPANS : 0;
+}
+
 static int one_trace(const tide_args *a, const char *file, const tide_flame_options *o)
 {
 	tide_flame *f = NULL;
-	tide_model *m = tide__cli_load(a, file, 0);
+	tide_model *m = tide__cli_load(a, file, wanted(a));
 	if (!m)
 		return 1;
 	int rc = build(a, file, m, o, &f);
@@ -223,7 +230,7 @@ static int join(const tide_args *a, const char *file, const tide_flame_options *
 {
 	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
 	tide_flame *f = NULL;
-	tide_model *m = tide__cli_load(a, file, 0);
+	tide_model *m = tide__cli_load(a, file, wanted(a));
 	int rc = m ? build(a, file, m, o, &f) : 1;
 	if (!rc && done && f->kind != all->kind)
 		rc = tide__cli_usage(a, "the traces hold different things: choose --kind");

@@ -42,6 +42,10 @@ static int print_text(const tide_args *a, const char *file, const tide_model *m,
 	tide__timeline_print(m, t, a->out, &a->style, (size_t)a->opt[O_TOP].num);
 	tide__grid_print(g, a->out, &a->style, 0);
 	tide__grid_free(g);
+	if (t->python_count)
+		fprintf(a->out,
+			"\n%s Python functions count as CPU work (--no-python leaves them out)\n",
+			tide__fmt_count(out, sizeof out, (int64_t)t->python_count));
 	if (t->left_out)
 		fprintf(a->out, "\n%s spans were left out by the options\n",
 			tide__fmt_count(out, sizeof out, (int64_t)t->left_out));

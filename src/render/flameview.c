@@ -139,7 +139,8 @@ static void print_shown(const tide_flame *f, FILE *out, const tide_style *style,
 		for (uint32_t c = t->child[node]; c; c = t->next[c])
 			forks += shown[c];
 		for (uint32_t c = t->child[node]; c; c = t->next[c])
-			indent[c] = (uint16_t)(indent[node] + (forks > 1 ? 2 : 0));
+			indent[c] = (uint16_t)(indent[node] +
+					       (forks > 1 && indent[node] < MAX_INDENT ? 2 : 0));
 		/* shown children stand before the others: order of total */
 		uint32_t next = t->child[node];
 		while (!next || !shown[next]) {

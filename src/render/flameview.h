@@ -7,8 +7,6 @@
 #include "analyze/flame.h"
 #include "render/grid.h"
 
-enum { TIDE_FLAME_MAX_DEPTH = 1000 }; /* what the JSON writer can nest */
-
 /* Members of a node without the braces, children and all: {"name", "value", "self", "count",
  * "children"} with value and self in us (3 decimals), then "value_ns", "self_ns"; or in bytes.
  * The caller writes the braces, and may add members of its own to the root. */

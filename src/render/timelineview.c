@@ -55,6 +55,7 @@ void tide__timeline_summary_json(const tide_timeline *t, tide_json *j)
 	share(j, "gpu_utilization", t->gpu_ns, t->total_ns);
 	share(j, "overlap_of_gpu", t->overlap_ns, t->gpu_ns);
 	tide__json_kuint(j, "cpu_events", t->cpu_count);
+	tide__json_kuint(j, "python_events", t->python_count);
 	tide__json_kuint(j, "gpu_events", t->gpu_count);
 	tide__json_kuint(j, "left_out_events", t->left_out);
 	tide__json_kuint(j, "not_work_events", t->not_work);

@@ -25,13 +25,13 @@ def tidemark(*args):
     return subprocess.run([TIDEMARK, *map(str, args)], capture_output=True, check=True).stdout
 
 
-def unknown_fields(message, kind):
+def unknown_fields(message):
     from google.protobuf.unknown_fields import UnknownFieldSet
     n = len(UnknownFieldSet(message))
     for field, value in message.ListFields():
         if field.message_type:
             for v in value if field.is_repeated else [value]:
-                n += unknown_fields(v, kind)
+                n += unknown_fields(v)
     return n
 
 
@@ -44,7 +44,7 @@ def check_perfetto(tmp):
     trace = perfetto_trace_pb2.Trace()
     trace.ParseFromString((tmp / "x.pftrace").read_bytes())
     assert trace.IsInitialized()
-    assert not sum(unknown_fields(p, "TracePacket") for p in trace.packet), "unknown fields"
+    assert not sum(unknown_fields(p) for p in trace.packet), "unknown fields"
     kinds = [p.track_event.type for p in trace.packet if p.HasField("track_event")]
     assert kinds.count(1) == kinds.count(2) > 10000, "begins and ends"
     return None
