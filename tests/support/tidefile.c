@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -307,6 +308,7 @@ void tidefile_end(tidefile *f)
 
 void tidefile_save(const tidefile *f, const char *path)
 {
+	unlink(path); /* truncating it instead makes some file systems wait for the disk */
 	FILE *out = fopen(path, "wb");
 	if (!out || fwrite(f->b.p, 1, f->b.n, out) != f->b.n || fclose(out))
 		abort();

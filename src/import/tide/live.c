@@ -155,10 +155,13 @@ static bool clear_above(tide_live *l, uint32_t pool, uint64_t addr, uint64_t siz
 	uint64_t key;
 	while (tide__ordered_above(&l->pools[pool], addr, &key) && key - addr < size) {
 		tide_place *p = probe(l, pool, key);
-		if (p->alive)
+		if (p->alive && kept(l, p))
 			return false;
 		tide__ordered_del(&l->pools[pool], key);
-		forget(l, p);
+		if (p->alive) /* of no size: it stays, and claims nothing */
+			p->extent = 0;
+		else
+			forget(l, p);
 	}
 	return true;
 }
@@ -180,6 +183,10 @@ static bool put_slow(tide_live *l, uint32_t pool, uint64_t addr, uint64_t size, 
 	bool claims = size && !c->overlaps;
 	if (claims && !p->extent && !tide__ordered_add(&l->pools[pool], addr))
 		return false;
+	if (c->overlaps && p->extent) {
+		tide__ordered_del(&l->pools[pool], addr);
+		p->extent = 0;
+	}
 	if (claims)
 		p->extent = size & TIDE_EXTENT_MAX;
 	p->row = row;

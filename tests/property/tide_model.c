@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The builder of the model against a slow, obvious one, on random streams of events.
+ *
+ * The stream is made here, on up to three rings, at random times, with frees of nothing, second
+ * frees, addresses taken twice, overlaps, ops that never end; the oracle keeps plain lists and
+ * compares everything with everything. Each stream is also read packed, and recovered, and must be
+ * the same. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/rewrite.h"
+#include "import/import.h"
+#include "models.h"
+
+enum { EVENTS = 400, RINGS = 3, POOLS = 2, DEEP = 64 };
+
+struct life {
+	uint64_t addr, size;
+	int64_t born, died;
+	unsigned pool, flags;
+	int span, free_span;
+};
+struct op {
+	int64_t t0, t1;
+	int parent, flags, ring;
+	unsigned name;
+};
+static struct oracle {
+	struct life lives[EVENTS + 1];
+	struct op ops[EVENTS + 1];
+	struct {
+		int row, kind;
+	} moves[3 * EVENTS];
+	int n_lives, n_ops, n_moves;
+	int open[RINGS][DEEP], n_open[RINGS];
+	int64_t twice, unknown, reused, overlaps;
+	int64_t t;
+} o;
+
+static uint64_t seed;
+
+static unsigned rnd(unsigned n)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)((seed >> 33) % n);
+}
+
+static int top(unsigned ring)
+{
+	return o.n_open[ring] ? o.open[ring][o.n_open[ring] - 1] : 0;
+}
+
+static void move(int row, int kind)
+{
+	o.moves[o.n_moves].row = row;
+	o.moves[o.n_moves++].kind = kind;
+}
+
+static int alive_at(unsigned pool, uint64_t addr)
+{
+	for (int i = 1; i <= o.n_lives; i++)
+		if (o.lives[i].pool == pool && o.lives[i].addr == addr &&
+		    o.lives[i].died == TIDE_T_NEVER)
+			return i;
+	return 0;
+}
+
+static void die(int row, int span)
+{
+	o.lives[row].died = o.t;
+	o.lives[row].free_span = span;
+	move(row, TIDE_MOVE_FREE);
+}
+
+static bool overlaps(const struct life *a, const struct life *b)
+{
+	return a->pool == b->pool && a->addr < b->addr + b->size && b->addr < a->addr + a->size;
+}
+
+static void do_alloc(tidefile *f, unsigned ring)
+{
+	struct life *l = &o.lives[o.n_lives + 1];
+	*l = (struct life){ .addr = 64 + rnd(60) * 8,
+			    .size = rnd(6) * 8,
+			    .born = o.t,
+			    .died = TIDE_T_NEVER,
+			    .pool = 1 + rnd(POOLS),
+			    .span = top(ring) };
+	ev_alloc(f, ring + 1, (uint64_t)o.t, l->pool, l->addr, l->size);
+	int before = alive_at(l->pool, l->addr);
+	if (before) {
+		o.lives[before].flags |= TIDE_ALLOC_REUSED;
+		o.reused++;
+		die(before, 0);
+	}
+	for (int i = 1; i <= o.n_lives && l->size; i++)
+		if (o.lives[i].died == TIDE_T_NEVER && o.lives[i].size &&
+		    !(o.lives[i].flags & TIDE_ALLOC_OVERLAPS) && overlaps(l, &o.lives[i]))
+			l->flags = TIDE_ALLOC_OVERLAPS;
+	o.overlaps += l->flags != 0;
+	move(++o.n_lives, TIDE_MOVE_ALLOC);
+}
+
+static void do_free(tidefile *f, unsigned ring)
+{
+	unsigned pool = 1 + rnd(POOLS);
+	uint64_t addr = 64 + rnd(60) * 8;
+	int ever = 0;
+	if (o.n_lives && rnd(4)) { /* mostly something that was there once */
+		int i = 1 + (int)rnd((unsigned)o.n_lives);
+		pool = o.lives[i].pool;
+		addr = o.lives[i].addr;
+	}
+	ev_free(f, ring + 1, (uint64_t)o.t, pool, addr);
+	int row = alive_at(pool, addr);
+	if (row) {
+		die(row, top(ring));
+		return;
+	}
+	for (int i = 1; i <= o.n_lives; i++)
+		ever |= o.lives[i].pool == pool && o.lives[i].addr == addr;
+	*(ever ? &o.twice : &o.unknown) += 1;
+}
+
+static void do_begin(tidefile *f, unsigned ring)
+{
+	if (o.n_open[ring] == DEEP)
+		return;
+	unsigned name = 1 + rnd(4);
+	o.ops[++o.n_ops] = (struct op){ o.t, o.t, top(ring), 0, (int)ring, name };
+	o.open[ring][o.n_open[ring]++] = o.n_ops;
+	ev_begin(f, ring + 1, (uint64_t)o.t, name);
+}
+
+/* Ends the innermost op, or an outer one with all that is inside it. */
+static void do_end(tidefile *f, unsigned ring)
+{
+	int n = o.n_open[ring], keep;
+	if (!n)
+		return;
+	keep = rnd(4) ? n - 1 : (int)rnd((unsigned)n);
+	while (o.n_open[ring] > keep) {
+		struct op *p = &o.ops[o.open[ring][--o.n_open[ring]]];
+		p->t1 = o.t;
+		p->flags = o.n_open[ring] > keep ? TIDE_SPAN_UNWOUND : 0;
+	}
+	f->rings[ring].depth = (uint32_t)keep + 1;
+	ev_end(f, ring + 1, (uint64_t)o.t);
+}
+
+static void make(tidefile *f)
+{
+	unsigned rings = 1 + rnd(RINGS);
+	memset(&o, 0, sizeof o);
+	tidefile_start_full(f);
+	o.t = 1;
+	for (unsigned r = 0; r < rings; r++)
+		ev_lane(f, r + 1, (uint64_t)o.t, r + 1, 100 + r);
+	for (int i = 0; i < EVENTS - 10; i++) {
+		static void (*const acts[])(tidefile *, unsigned) = { do_alloc, do_alloc, do_free,
+								      do_begin, do_end };
+		o.t += 1 + rnd(3); /* times differ: the order between rings is then known */
+		acts[rnd(5)](f, rnd(rings));
+		if (rnd(40) == 0)
+			tidefile_flush(f, 1 + rnd(rings));
+	}
+	o.t += 1;
+	ev_mark(f, 1, (uint64_t)o.t, 1, 1, 0);
+	for (unsigned r = 0; r < rings; r++)
+		for (int k = 0; k < o.n_open[r]; k++) {
+			o.ops[o.open[r][k]].t1 = o.t;
+			o.ops[o.open[r][k]].flags = TIDE_SPAN_OPEN;
+		}
+}
+
+static const char *compare(const tide_model *m)
+{
+	if (m->allocs.n != (size_t)o.n_lives + 1 || m->moves.n != (size_t)o.n_moves ||
+	    m->spans.n != (size_t)o.n_ops + 1)
+		return "numbers of rows";
+	for (int i = 1; i <= o.n_lives; i++) {
+		const struct life *l = &o.lives[i];
+		const tide_allocs *a = &m->allocs;
+		if (a->addr[i] != l->addr || a->size[i] != l->size || a->born[i] != l->born ||
+		    a->died[i] != l->died || a->pool[i].i != l->pool || a->flags[i] != l->flags ||
+		    (int)a->span[i].i != l->span || (int)a->free_span[i].i != l->free_span)
+			return "allocs";
+	}
+	for (int i = 0; i < o.n_moves; i++)
+		if ((int)m->moves.row[i] != o.moves[i].row || m->moves.kind[i] != o.moves[i].kind)
+			return "moves";
+	for (int i = 1; i <= o.n_ops; i++) {
+		const struct op *p = &o.ops[i];
+		const tide_spans *s = &m->spans;
+		if (s->t0[i] != p->t0 || s->t1[i] != p->t1 || (int)s->parent[i].i != p->parent ||
+		    s->flags[i] != p->flags || m->lanes.number[s->lane[i].i] != 100 + p->ring)
+			return "spans";
+	}
+	if (fact_of(m, "loss.free_twice") != o.twice ||
+	    fact_of(m, "loss.free_unknown") != o.unknown ||
+	    fact_of(m, "loss.alloc_reused") != o.reused ||
+	    fact_of(m, "loss.alloc_overlaps") != o.overlaps)
+		return "facts";
+	return NULL;
+}
+
+static tide_model *load(const char *path, uint64_t n)
+{
+	tide_model *m;
+	tide_error err = { 0 };
+	if (tide__load(path, NULL, &m, &err) || tide__model_check(m, &err)) {
+		fprintf(stderr, "stream %llu: %s\n", (unsigned long long)n, err.text);
+		exit(1);
+	}
+	return m;
+}
+
+static const char *same_rewritten(const char *path, const tide_model *want, uint64_t n, bool pack)
+{
+	char other[96];
+	tide_rewrite w;
+	snprintf(other, sizeof other, "%s.other", path);
+	if (pack ? tide__pack(path, other, 1, &w, NULL) : tide__recover(path, other, &w, NULL))
+		return "rewriting failed";
+	tide_model *m = load(other, n);
+	const char *table = models_differ(want, m);
+	tide__model_free(m);
+	unlink(other);
+	return table;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t streams = argc > 1 ? strtoull(argv[1], NULL, 10) : 300;
+	char path[64];
+	snprintf(path, sizeof path, "/tmp/tide-property-%d.tide", (int)getpid());
+	for (uint64_t n = 1; n <= streams; n++) {
+		tidefile f;
+		seed = n;
+		make(&f);
+		if (n % 3 == 0) /* some are not closed: everything is in chunks all the same */
+			for (unsigned r = 1; r <= RINGS; r++)
+				tidefile_flush(&f, r);
+		else
+			tidefile_end(&f);
+		tidefile_save(&f, path);
+		tidefile_free(&f);
+		tide_model *m = load(path, n);
+		const char *what = compare(m);
+		if (!what)
+			what = same_rewritten(path, m, n, true);
+		if (!what)
+			what = same_rewritten(path, m, n, false);
+		tide__model_free(m);
+		unlink(path);
+		if (what) {
+			fprintf(stderr, "stream %llu: %s differ\n", (unsigned long long)n, what);
+			return 1;
+		}
+	}
+	printf("%llu streams of %d events agree\n", (unsigned long long)streams, EVENTS);
+	return 0;
+}
