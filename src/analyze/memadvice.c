@@ -51,7 +51,7 @@ __attribute__((format(printf, 4, 5))) static void say(struct evidence *e, const 
 static const tide_sim_result *baseline(const struct evidence *e)
 {
 	for (size_t i = 0; i < e->sweep->n; i++)
-		if (e->sweep->v[i].same_settings && e->sweep->v[i].anew == (e->q->n_blocks > 0))
+		if (e->sweep->v[i].same_settings && (!e->q->n_before || e->sweep->v[i].anew))
 			return &e->sweep->v[i];
 	return NULL;
 }

@@ -166,7 +166,7 @@ static void result_row(tide_grid *g, const struct answer *x, const tide_sim_resu
 	uint64_t base = x->q->reserved_max;
 
 	tide__sim_describe(&r->config, text, 400);
-	if (r->same_settings && x->q->n_blocks)
+	if (r->same_settings && x->q->n_before)
 		strcat(text, r->anew ? " (older ones anew)" : " (as recorded)");
 	tide__grid_text(g, text);
 	tide__grid_text(g, r->anew ? "anew" : "kept");
@@ -267,11 +267,12 @@ static void print_notes(const tide_args *a, const struct answer *x)
 		bytes += x->q->blocks[i].size;
 	if (x->q->n_blocks)
 		fprintf(a->out,
-			"note: %s allocations (%s) are older than the recording; except where it "
-			"says \"as "
-			"recorded\" they are placed anew first, in address order\n",
+			"note: allocations older than the recording: %s (%s); %sthey are placed "
+			"anew first, "
+			"in address order\n",
 			tide__fmt_count(n, sizeof n, (int64_t)x->q->n_blocks),
-			tide__fmt_bytes(b, sizeof b, (double)bytes));
+			tide__fmt_bytes(b, sizeof b, (double)bytes),
+			x->q->n_before ? "except where it says \"as recorded\" " : "");
 	if (x->gc_left_out)
 		fputs("note: garbage_collection_threshold is not tried: it needs --capacity\n",
 		      a->out);

@@ -66,7 +66,7 @@ static tide_code run_both(const tide_requests *q, const tide_sim_config *c, uint
 
 	if (tide__sim_same(c, &q->recorded))
 		rc = run_one(q, c, capacity, TIDE_BEFORE_KEEP, out);
-	if (rc == TIDE_OK && (q->n_blocks || !tide__sim_same(c, &q->recorded)))
+	if (rc == TIDE_OK && (q->n_before || !tide__sim_same(c, &q->recorded)))
 		rc = run_one(q, c, capacity, TIDE_BEFORE_AGAIN, out);
 	return rc;
 }
