@@ -14,7 +14,7 @@ static bool wanted(const tide_model *m, uint32_t row, uint32_t device, uint32_t 
 	       (device == TIDE_ANY || m->pools.device[p].i == device);
 }
 
-/* One bit per alloc: set by its ALLOC, cleared by its FREE. */
+/* One bit per alloc: set by its ALLOC, cleared by its end. */
 static size_t mark(const tide_model *m, uint64_t cut, uint64_t *bits)
 {
 	size_t n = 0;
@@ -23,7 +23,7 @@ static size_t mark(const tide_model *m, uint64_t cut, uint64_t *bits)
 		if (m->moves.kind[i] == TIDE_MOVE_ALLOC) {
 			bits[row / 64] |= (uint64_t)1 << row % 64;
 			n++;
-		} else if (m->moves.kind[i] == TIDE_MOVE_FREE) {
+		} else if ((row = tide__move_ends(m, i))) {
 			bits[row / 64] &= ~((uint64_t)1 << row % 64);
 			n--;
 		}

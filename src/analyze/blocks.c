@@ -185,8 +185,8 @@ static bool cut_all(const tide_model *m, const tide_alive *a, tide_state *s)
 	return true;
 }
 
-/* Bytes of live blocks; those whose free was asked for before the cut are not allocated. */
-static bool sum_alive(const tide_model *m, const tide_alive *a, tide_state *s)
+/* Bytes of blocks in use; those whose free was asked for before the cut are not allocated. */
+static bool sum_active(const tide_model *m, const tide_alive *a, tide_state *s)
 {
 	uint8_t *asked = m->pendings.n > 1 ? tide__calloc(m->allocs.n + 1, 1) : NULL;
 
@@ -210,18 +210,43 @@ static bool sum_alive(const tide_model *m, const tide_alive *a, tide_state *s)
 	return true;
 }
 
+/* Blocks in use at the cut: made, and not yet free; a free that waits for a stream changes nothing.
+ */
+static bool active_at(const tide_model *m, uint64_t cut, uint32_t device, tide_alive *out)
+{
+	uint8_t *live = tide__calloc(m->allocs.n + 1, 1);
+	size_t n = 0;
+
+	*out = (tide_alive){ 0 };
+	if (!live)
+		return false;
+	for (uint64_t i = 0; i < cut; i++)
+		if (m->moves.kind[i] <= TIDE_MOVE_FREE)
+			live[m->moves.row[i]] = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+	for (size_t a = 1; a < m->allocs.n; a++) {
+		if (device != TIDE_ANY && m->pools.device[m->allocs.pool[a].i].i != device)
+			live[a] = 0;
+		n += live[a];
+	}
+	out->rows = tide__alloc(n, sizeof *out->rows);
+	for (size_t a = 1; out->rows && a < m->allocs.n; a++)
+		if (live[a])
+			out->rows[out->n++] = (uint32_t)a;
+	tide__free(live);
+	return out->rows != NULL;
+}
+
 tide_code tide__state_at(const tide_model *m, uint64_t cut, uint32_t device, tide_state *out,
 			 tide_error *err)
 {
 	tide_alive a;
-	tide_code rc = tide__alive_at(m, cut, device, TIDE_ANY, &a, err);
+	tide_code rc = TIDE_OK;
 
 	memset(out, 0, sizeof *out);
-	if (rc != TIDE_OK)
-		return rc;
 	out->cut = cut < m->moves.n ? cut : m->moves.n;
 	out->t = out->cut ? tide__move_time(m, out->cut - 1) : 0;
-	if (!live_segments(m, device, out) || !cut_all(m, &a, out) || !sum_alive(m, &a, out)) {
+	if (!active_at(m, out->cut, device, &a) || !live_segments(m, device, out) ||
+	    !cut_all(m, &a, out) || !sum_active(m, &a, out)) {
 		tide__state_free(out);
 		rc = tide__nomem(err);
 	} else {

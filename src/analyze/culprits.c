@@ -38,16 +38,13 @@ static void sweep_all(const tide_model *m, struct sweep *s, uint64_t *peak)
 	uint64_t live = 0;
 
 	for (size_t i = 0; i < m->moves.n; i++) {
-		uint8_t kind = m->moves.kind[i];
-
-		if (kind > TIDE_MOVE_FREE)
-			continue;
-		uint32_t a = m->moves.row[i], g = s->group[a];
+		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+		uint32_t a = born ? m->moves.row[i] : tide__move_ends(m, i), g = s->group[a];
 		uint64_t size = m->allocs.size[a];
 
-		if (g == ELSEWHERE)
+		if (!a || g == ELSEWHERE)
 			continue;
-		if (kind == TIDE_MOVE_FREE) {
+		if (!born) {
 			live -= size;
 			if (g != NO_GROUP)
 				s->held[g] -= size;

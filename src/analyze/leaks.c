@@ -90,12 +90,12 @@ static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct 
 	uint32_t ended = 0, n = (uint32_t)out->beats.n, half = (n + 1) / 2;
 
 	for (size_t i = 0; i < m->moves.n; i++) {
-		uint8_t kind = m->moves.kind[i];
+		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+		uint32_t a = born ? m->moves.row[i] : tide__move_ends(m, i);
 
-		if (kind > TIDE_MOVE_FREE || !here(m, device, m->moves.row[i]))
+		if (!a || !here(m, device, a))
 			continue;
 		int64_t t = tide__move_time(m, i);
-		uint32_t a = m->moves.row[i];
 
 		while (ended < n && t >= out->beats.t[ended + 1])
 			ended++;
@@ -104,8 +104,8 @@ static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct 
 
 		if (!g)
 			return false;
-		change(g, ended, half, &m->allocs, a, kind == TIDE_MOVE_ALLOC);
-		change(all, ended, half, &m->allocs, a, kind == TIDE_MOVE_ALLOC);
+		change(g, ended, half, &m->allocs, a, born);
+		change(all, ended, half, &m->allocs, a, born);
 	}
 	for (size_t i = 0; i < l->n; i++)
 		catch_up(&l->v[i], n, half);
@@ -201,12 +201,12 @@ tide_code tide__leak_series(const tide_model *m, uint32_t device, tide_leaks *l,
 	size_t ended = 0;
 
 	for (size_t i = 0; i < m->moves.n; i++) {
-		uint8_t kind = m->moves.kind[i];
+		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+		uint32_t a = born ? m->moves.row[i] : tide__move_ends(m, i);
 
-		if (kind > TIDE_MOVE_FREE || !here(m, device, m->moves.row[i]))
+		if (!a || !here(m, device, a))
 			continue;
 		int64_t t = tide__move_time(m, i);
-		uint32_t a = m->moves.row[i];
 		uint64_t k = tide__groups_key(&l->groups, m, a);
 
 		if (k == UINT64_MAX)
@@ -214,8 +214,7 @@ tide_code tide__leak_series(const tide_model *m, uint32_t device, tide_leaks *l,
 		for (; ended < l->beats.n && t >= l->beats.t[ended + 1]; ended++)
 			out[ended] = now;
 		if (k == key)
-			now = kind == TIDE_MOVE_ALLOC ? now + m->allocs.size[a]
-						      : now - m->allocs.size[a];
+			now = born ? now + m->allocs.size[a] : now - m->allocs.size[a];
 	}
 	for (; ended < l->beats.n; ended++)
 		out[ended] = now;

@@ -191,14 +191,14 @@ static bool all_moves(struct build *b)
 {
 	const tide_model *m = b->m;
 	for (size_t i = 0; i < m->moves.n; i++) {
-		unsigned kind = m->moves.kind[i];
-		uint32_t row = m->moves.row[i];
-		if (kind != TIDE_MOVE_ALLOC && kind != TIDE_MOVE_FREE)
+		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+		uint32_t row = born ? m->moves.row[i] : tide__move_ends(m, i);
+		if (!born && !row)
 			continue;
 		if (b->opt->device != TIDE_ANY &&
 		    m->pools.device[m->allocs.pool[row].i].i != b->opt->device)
 			continue;
-		if (!one_move(b, row, kind == TIDE_MOVE_FREE))
+		if (!one_move(b, row, !born))
 			return false;
 	}
 	for (size_t lane = 0; lane < m->lanes.n; lane++)

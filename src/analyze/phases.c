@@ -137,12 +137,14 @@ static void run_phase(struct sweep *s, size_t n)
 		l[k].current = l[k].top = s->start[k];
 	}
 	for (uint64_t i = ph->move0; i < ph->move1; i++) {
-		unsigned kind = m->moves.kind[i];
-		if (kind != TIDE_MOVE_ALLOC && kind != TIDE_MOVE_FREE)
+		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+		uint32_t row = born ? m->moves.row[i] : tide__move_ends(m, i);
+		if (!born && !row)
 			continue;
-		const uint32_t *of = s->of[m->allocs.pool[m->moves.row[i]].i];
+		const uint32_t *of = s->of[m->allocs.pool[row].i];
 		for (int k = 0; k < PER_POOL; k++)
-			one(s, &l[of[k] - 1], of[k] - 1, m->moves.row[i], kind);
+			one(s, &l[of[k] - 1], of[k] - 1, row,
+			    born ? TIDE_MOVE_ALLOC : TIDE_MOVE_FREE);
 	}
 	for (size_t k = 0; k < s->p->n_scopes; k++) {
 		uint64_t before = n ? l[k - s->p->n_scopes].peak : 0;

@@ -114,11 +114,17 @@ static void sweep(struct sweep *s, uint64_t cut)
 	const tide_model *m = s->m;
 	for (uint64_t i = 0; i < cut; i++) {
 		s->cut = i + 1;
-		if (m->moves.kind[i] == TIDE_MOVE_FREE_ASKED)
-			continue; /* still held: nothing changes until the FREE */
+		unsigned kind = m->moves.kind[i];
+		uint32_t row = m->moves.row[i];
+		if (kind == TIDE_MOVE_FREE || kind == TIDE_MOVE_FREE_ASKED) {
+			row = tide__move_ends(m, i);
+			kind = TIDE_MOVE_FREE;
+			if (!row)
+				continue;
+		}
 		if (s->u->buckets)
 			go_to(s, tide__move_time(m, i));
-		apply(s, m->moves.row[i], m->moves.kind[i]);
+		apply(s, row, kind);
 	}
 	if (s->u->buckets)
 		go_to(s, m->t_end);

@@ -3,8 +3,8 @@
 /* How much memory is in use: per pool and per device, at a moment and over time.
  *
  * A moment is a number of moves: "cut" k means that moves [0, k) have happened. Live bytes at a cut
- * are the sizes of the allocs whose ALLOC is among them and whose FREE is not; reserved bytes the
- * same of segments. The peak is the highest live bytes over all cuts; where it is reached more than
+ * are the sizes of the allocs whose ALLOC is among them and whose end (tide__move_ends: the FREE, or
+ * the FREE_ASKED where a stream held it back) is not; reserved bytes the same of segments. The peak is the highest live bytes over all cuts; where it is reached more than
  * once, the first counts. Definitions for readers: docs/analyses/memory.md. */
 #ifndef TIDE_ANALYZE_USAGE_H
 #define TIDE_ANALYZE_USAGE_H

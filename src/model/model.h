@@ -232,6 +232,8 @@ enum { /* allocs.flags */
 	TIDE_ALLOC_OVERLAPS = 2, /* overlaps another live one: the source contradicts itself */
 	TIDE_ALLOC_REUSED = 4,	 /* its FREE was implied by a new alloc at the same address */
 	TIDE_ALLOC_VIRTUAL = 8,	 /* never really happened (prediction) */
+	TIDE_ALLOC_ASKED = 16,	 /* its free was asked for before a stream let go of it: exactly one
+				  * FREE_ASKED move, after which its program no longer counts it */
 };
 enum { /* spans.flags */
 	TIDE_SPAN_OPEN = 1,    /* never ended; t1 is the trace's end */
@@ -463,6 +465,19 @@ int64_t tide__fact_find(const tide_model *m, const char *key);
 
 /* Time of move i. */
 int64_t tide__move_time(const tide_model *m, size_t i);
+
+/* The allocation whose life ends with move i as its program sees it (torch's allocated_bytes): with
+ * its FREE, or where a stream held it back with the FREE_ASKED before. 0 = none ends. */
+static inline uint32_t tide__move_ends(const tide_model *m, size_t i)
+{
+	uint32_t row = m->moves.row[i];
+	if (m->moves.kind[i] == TIDE_MOVE_FREE)
+		return m->allocs.flags[row] & TIDE_ALLOC_ASKED ? 0 : row;
+	if (m->moves.kind[i] != TIDE_MOVE_FREE_ASKED)
+		return 0;
+	row = m->pendings.alloc[row].i;
+	return m->allocs.flags[row] & TIDE_ALLOC_ASKED ? row : 0;
+}
 
 /* Argument of a span: row in attrs, or -1. */
 int64_t tide__attr_find(const tide_model *m, tide_span_id span, tide_str key);

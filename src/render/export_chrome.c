@@ -294,9 +294,10 @@ static void curve_point(chrome *c, size_t move, uint32_t device, uint64_t bytes)
 static void memory_event(chrome *c, size_t i, uint64_t *used, const uint64_t *reserved)
 {
 	const tide_model *m = c->m;
-	uint32_t row = m->moves.row[i], d = m->pools.device[m->allocs.pool[row].i].i;
-	bool host = m->devices.kind[d] == TIDE_DEVICE_HOST;
 	bool add = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+	uint32_t row = add ? m->moves.row[i] : tide__move_ends(m, i);
+	uint32_t d = m->pools.device[m->allocs.pool[row].i].i;
+	bool host = m->devices.kind[d] == TIDE_DEVICE_HOST;
 	int64_t bytes = (int64_t)m->allocs.size[row];
 	used[d] += (uint64_t)(add ? bytes : -bytes);
 	if (add && m->allocs.flags[row] & TIDE_ALLOC_BEFORE)
@@ -344,7 +345,7 @@ static bool all_memory(chrome *c)
 	for (size_t i = 0; ok && i < m->moves.n; i++) {
 		uint32_t row = m->moves.row[i];
 		sample = take_samples(m, sample, tide__move_time(m, i), reserved);
-		if (m->moves.kind[i] <= TIDE_MOVE_FREE)
+		if (m->moves.kind[i] == TIDE_MOVE_ALLOC || tide__move_ends(m, i))
 			memory_event(c, i, used, reserved);
 		else if (m->moves.kind[i] == TIDE_MOVE_SEG_ALLOC)
 			reserved[m->pools.device[m->segments.pool[row].i].i] +=

@@ -374,9 +374,9 @@ static bool memory(perfetto *f)
 	for (size_t i = 0; used && i < m->moves.n; i++) {
 		uint32_t row = m->moves.row[i];
 		unsigned kind = m->moves.kind[i];
-		if (kind == TIDE_MOVE_FREE_ASKED)
+		bool seg = kind == TIDE_MOVE_SEG_ALLOC || kind == TIDE_MOVE_SEG_FREE;
+		if (!seg && kind != TIDE_MOVE_ALLOC && !(row = tide__move_ends(m, i)))
 			continue;
-		bool seg = kind > TIDE_MOVE_FREE;
 		uint32_t d =
 			m->pools.device[(seg ? m->segments.pool[row] : m->allocs.pool[row]).i].i;
 		uint64_t size = seg ? m->segments.size[row] : m->allocs.size[row];

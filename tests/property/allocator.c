@@ -22,6 +22,7 @@
 #include "analyze/leaks.h"
 #include "analyze/oom.h"
 #include "analyze/sim/replay.h"
+#include "analyze/usage.h"
 #include "base/mem.h"
 
 #define MIB (1024ull * 1024)
@@ -261,6 +262,7 @@ static void do_ask(struct world *w, uint32_t slot)
 	w->m->pendings.alloc[p].i = w->live[slot];
 	w->m->pendings.t[p] = w->t;
 	w->pending[slot] = true;
+	w->m->allocs.flags[w->live[slot]] |= TIDE_ALLOC_ASKED;
 	move(w, TIDE_MOVE_FREE_ASKED, p);
 	tide__sim_free_asked(w->s, w->live[slot]);
 }
@@ -518,6 +520,35 @@ static void check_point(const tide_model *m, uint32_t seed, const tide_fragment_
 	tide__state_free(&s);
 }
 
+/* What a program counts as allocated is what the allocator counted. */
+static void test_usage(void **state)
+{
+	for (uint32_t seed = 0; seed < ROUNDS; seed++) {
+		struct world w;
+		tide_usage u;
+		tide_alive a;
+		tide_error err;
+		uint64_t sum = 0;
+
+		record(&w, seed);
+		const tide_sim_stats *st = tide__sim_stats(w.s);
+
+		assert_int_equal(tide__usage(w.m, UINT64_MAX, 0, &u, &err), TIDE_OK);
+		same(seed, 0, "peak", u.devices[1].peak, st->allocated_peak);
+		same(seed, 0, "live", u.devices[1].bytes, st->allocated);
+		same(seed, 0, "reserved", u.devices[1].reserved, st->reserved);
+		same(seed, 0, "reserved peak", u.devices[1].reserved_peak, st->reserved_peak);
+		assert_int_equal(tide__alive_at(w.m, u.devices[1].peak_cut, 1, TIDE_ANY, &a, &err),
+				 TIDE_OK);
+		for (size_t i = 0; i < a.n; i++)
+			sum += w.m->allocs.size[a.rows[i]];
+		same(seed, 0, "alive at the peak", sum, st->allocated_peak);
+		tide__alive_free(&a);
+		tide__usage_free(&u);
+		forget(&w);
+	}
+}
+
 static void test_over_time(void **state)
 {
 	for (uint32_t seed = 0; seed < ROUNDS; seed++) {
@@ -540,17 +571,27 @@ static void test_over_time(void **state)
 
 /* ---- savings, growth, room --------------------------------------------------------------- */
 
+/* The allocation that ends at move i: asked for, or freed without having been asked for before. */
+static uint32_t ended(const tide_model *m, size_t i)
+{
+	if (m->moves.kind[i] == TIDE_MOVE_FREE_ASKED)
+		return m->pendings.alloc[m->moves.row[i]].i;
+	if (m->moves.kind[i] != TIDE_MOVE_FREE || asked_row(m, i, m->moves.row[i]))
+		return 0;
+	return m->moves.row[i];
+}
+
 static uint64_t peak_without(const tide_model *m, uint32_t stack, uint64_t *cut)
 {
 	uint64_t live = 0, peak = 0;
 
 	for (size_t i = 0; i < m->moves.n; i++) {
-		uint32_t r = m->moves.row[i];
+		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+		uint32_t r = born ? m->moves.row[i] : ended(m, i);
 
-		if (m->moves.kind[i] > TIDE_MOVE_FREE || m->allocs.stack[r].i == stack)
+		if (!r || m->allocs.stack[r].i == stack)
 			continue;
-		live = m->moves.kind[i] == TIDE_MOVE_ALLOC ? live + m->allocs.size[r]
-							   : live - m->allocs.size[r];
+		live = born ? live + m->allocs.size[r] : live - m->allocs.size[r];
 		if (live > peak) {
 			peak = live;
 			*cut = i + 1;
@@ -596,12 +637,12 @@ static uint64_t held_before(const tide_model *m, uint32_t stack, int64_t t)
 	uint64_t live = 0;
 
 	for (size_t i = 0; i < m->moves.n && tide__move_time(m, i) < t; i++) {
-		uint32_t r = m->moves.row[i];
+		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+		uint32_t r = born ? m->moves.row[i] : ended(m, i);
 
-		if (m->moves.kind[i] > TIDE_MOVE_FREE || (stack && m->allocs.stack[r].i != stack))
+		if (!r || (stack && m->allocs.stack[r].i != stack))
 			continue;
-		live = m->moves.kind[i] == TIDE_MOVE_ALLOC ? live + m->allocs.size[r]
-							   : live - m->allocs.size[r];
+		live = born ? live + m->allocs.size[r] : live - m->allocs.size[r];
 	}
 	return live;
 }
@@ -730,9 +771,10 @@ static void test_oom(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_replay),	  cmocka_unit_test(test_state),
-		cmocka_unit_test(test_over_time), cmocka_unit_test(test_culprits),
-		cmocka_unit_test(test_leaks),	  cmocka_unit_test(test_oom),
+		cmocka_unit_test(test_replay),	 cmocka_unit_test(test_state),
+		cmocka_unit_test(test_usage),	 cmocka_unit_test(test_over_time),
+		cmocka_unit_test(test_culprits), cmocka_unit_test(test_leaks),
+		cmocka_unit_test(test_oom),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

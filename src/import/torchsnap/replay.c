@@ -382,6 +382,9 @@ static tide_code on_alloc(replay *r, device *d, uint32_t event)
 
 static tide_code ask_free(replay *r, uint32_t alloc)
 {
+	if (r->m->allocs.flags[alloc] & TIDE_ALLOC_ASKED)
+		return TIDE_OK; /* once is enough */
+	r->m->allocs.flags[alloc] |= TIDE_ALLOC_ASKED;
 	uint32_t row = tide__push(&r->m->pendings, &tide_pendings_desc);
 	if (!row)
 		return nomem(r);
