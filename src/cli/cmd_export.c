@@ -17,8 +17,7 @@ static const tide_option options[] = {
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; .gz is gzipped" },
 	[O_GZIP] = { "gzip", 'z', TIDE_OPT_FLAG, NULL, "gzip whatever the name of FILE is" },
 	[O_KIND] = { "kind", 'k', TIDE_OPT_ENUM, "cpu,gpu,memory",
-		     "pprof, folded: what to weigh (default: cpu if there is host work, else "
-		     "memory)" },
+		     "pprof, folded: what to weigh (default: cpu, else gpu, else memory)" },
 	[O_BY] = { "by", 0, TIDE_OPT_ENUM, "auto,stack,op", "memory: call stacks or op paths",
 		   .def = "auto" },
 	[O_MERGE] = { "merge", 'm', TIDE_OPT_FLAG, NULL,
@@ -53,13 +52,18 @@ static bool wants_gzip(const tide_args *a)
 	return a->opt[O_GZIP].set || (n > 3 && !strcasecmp(path + n - 3, ".gz"));
 }
 
-/* Host time where there is host work, else memory where there is any. */
+/* Host time where there is host work, else device time, else memory where there is any. */
 static tide_flame_kind guess_kind(const tide_model *m)
 {
-	for (size_t i = 1; i < m->spans.n; i++)
-		if (tide__side(m, i) == TIDE_SIDE_CPU)
+	tide_flame_kind kind = m->allocs.n > 1 ? TIDE_FLAME_MEMORY : TIDE_FLAME_CPU;
+	for (size_t i = 1; i < m->spans.n; i++) {
+		tide_side side = tide__side(m, i);
+		if (side == TIDE_SIDE_CPU)
 			return TIDE_FLAME_CPU;
-	return m->allocs.n > 1 ? TIDE_FLAME_MEMORY : TIDE_FLAME_CPU;
+		if (side == TIDE_SIDE_GPU)
+			kind = TIDE_FLAME_GPU;
+	}
+	return kind;
 }
 
 static int write_out(const tide_args *a, const tide_exporter *e, const tide_model *m)
@@ -79,6 +83,9 @@ static int write_out(const tide_args *a, const tide_exporter *e, const tide_mode
 	if (tide__export(e, m, &o, wants_gzip(a), a->out, &st, &err) != TIDE_OK)
 		return tide__cli_fail(a->opt[O_OUTPUT].set ? a->opt[O_OUTPUT].text : "output",
 				      &err);
+	if (st.empty)
+		fputs("note: the trace has nothing of that kind: the file is empty (--kind)\n",
+		      stderr);
 	if (st.extra_tracks)
 		fprintf(stderr,
 			"note: %llu tracks were added for spans that do not nest in their lane\n",

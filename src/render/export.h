@@ -18,6 +18,7 @@ typedef struct tide_export_options {
 
 typedef struct tide_export_stats { /* what the format could not hold as it was */
 	uint64_t cut_spans;	   /* cut short so that spans nest strictly */
+	bool empty;		   /* a flame graph without any weight */
 	uint64_t extra_tracks;	   /* tracks added for spans that do not nest in their lane */
 } tide_export_stats;
 

@@ -42,8 +42,10 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 		fprintf(out, " %" PRIu64 "\n", f->nodes.self[i]);
 		tide__free(path);
 	}
-	if (rc == TIDE_OK)
+	if (rc == TIDE_OK) {
+		st->empty = !f->nodes.total[0];
 		rc = tide__export_end(false, ferror(out), err);
+	}
 	tide__flame_free(f);
 	return rc;
 }

@@ -199,6 +199,7 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 	tide_code rc = tide__flame(m, &o, &w.f, err);
 	if (rc == TIDE_OK) {
 		bool ok = body(&w), bad = ferror(out);
+		st->empty = !w.f->nodes.total[0];
 		rc = tide__export_end(!ok || (w.p.failed && !bad), bad, err);
 	}
 	tide__flame_free(w.f);
