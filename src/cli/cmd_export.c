@@ -13,7 +13,8 @@
 enum { O_TO, O_OUTPUT, O_GZIP, O_KIND, O_BY, O_MERGE, O_DEVICE };
 static const tide_option options[] = {
 	[O_TO] = { "to", 't', TIDE_OPT_TEXT, "FORMAT",
-		   "chrome, perfetto, pprof, speedscope, folded (default: by the name of FILE)" },
+		   "chrome, perfetto, pprof, speedscope, folded, snapshot (default: by the "
+		   "name of FILE)" },
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; .gz is gzipped" },
 	[O_GZIP] = { "gzip", 'z', TIDE_OPT_FLAG, NULL, "gzip whatever the name of FILE is" },
 	[O_KIND] = { "kind", 'k', TIDE_OPT_ENUM, "cpu,gpu,memory",

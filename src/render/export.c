@@ -10,11 +10,16 @@
 #include "render/gzfile.h"
 
 extern const tide_exporter tide__export_chrome, tide__export_perfetto, tide__export_pprof,
-	tide__export_speedscope, tide__export_folded;
+	tide__export_speedscope, tide__export_folded, tide__export_snapshot;
 
 const tide_exporter *const tide__exporters[] = {
-	&tide__export_chrome,	  &tide__export_perfetto, &tide__export_pprof,
-	&tide__export_speedscope, &tide__export_folded,	  NULL,
+	&tide__export_chrome,
+	&tide__export_perfetto,
+	&tide__export_pprof,
+	&tide__export_speedscope,
+	&tide__export_folded,
+	&tide__export_snapshot,
+	NULL,
 };
 
 const tide_exporter *tide__exporter_find(const char *name)

@@ -290,6 +290,24 @@ def parse(text):
     return out
 
 
+def round_trip(tool, tidemark, path, got):
+    """Exported and read again: the same counters, and Python reads it too."""
+    out = path + ".again.pickle"
+    subprocess.run([tidemark, "export", path, "--to", "snapshot", "-o", out], check=True)
+    again = parse(subprocess.run([tool, out], stdout=subprocess.PIPE, text=True, check=True).stdout)[0]
+    bad = list(again["bad"])
+    for d, want in got["devices"].items():
+        have = again["devices"].get(d)
+        if have != want and any(want[k] for k in want):
+            bad.append(f"exported: device {d}: " + ", ".join(f"{k} {have and have[k]} is not {v}" for k, v in want.items() if not have or have[k] != v))
+    with open(out, "rb") as f:
+        snap = pickle.load(f)
+    for s in snap["segments"]:
+        if sum(b["size"] for b in s["blocks"]) != s["total_size"]:
+            bad.append("exported: a segment is not the sum of its blocks")
+    return bad
+
+
 def main():
     tool, seeds = sys.argv[1], range(int(os.environ.get("SEED", "0")), int(os.environ.get("SEED", "0")) + int(os.environ.get("CASES", "150")))
     failures = inexact = cut = 0
@@ -320,6 +338,8 @@ def main():
             for k in ("loss.geometry_mismatch",) + (("loss.geometry_repairs",) if whole else ()):
                 if got[i]["facts"].get(k) and not approx:
                     bad.append(f"{k} {got[i]['facts'][k]}")
+            if i < 60 and os.environ.get("TIDEMARK"):
+                bad += round_trip(tool, os.environ["TIDEMARK"], paths[i], got[i])
             inexact += approx
             if bad:
                 failures += 1

@@ -77,6 +77,8 @@ static bool event_item(tide_snap_reader *r, tide_pickle *p, tide_pv key, tide_pv
 		return tide__snap_pool_id(p, v, &e->x.pool);
 	case K_device:
 		return true;
+	case K_block_size:
+		return tide__pickle_u64(p, v, &e->x.block) && e->x.block < TIDE_SNAP_MAX_SIZE;
 	default:
 		r->unknown_keys++;
 		return true;
@@ -126,7 +128,7 @@ tide_pv tide__snap_make_event(tide_snap_reader *r, tide_pickle *p, const tide_pv
 		}
 	if (!event_sane(&e))
 		return TIDE_PV_NONE;
-	if (e.x.context.i || e.x.metadata.i || e.x.action.i || e.x.pool) {
+	if (e.x.context.i || e.x.metadata.i || e.x.action.i || e.x.pool || e.x.block) {
 		if (!TIDE_SNAP_ROOM(s->extras))
 			return tide__snap_nomem(r);
 		e.x.event = (uint32_t)s->events.n;

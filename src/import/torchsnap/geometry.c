@@ -52,6 +52,8 @@ static unsigned log2_floor(uint64_t x)
 
 uint64_t tide__geo_round(const tide_snap_settings *set, uint64_t n)
 {
+	if (set->exact)
+		return n;
 	if (n < MIN_BLOCK)
 		return MIN_BLOCK;
 	unsigned log = log2_floor(n), i = log > 20 ? log - 20 : 0;
@@ -69,12 +71,14 @@ uint64_t tide__geo_round(const tide_snap_settings *set, uint64_t n)
 
 static bool splits_fine(const tide_geo *g, const tide_geo_area *a)
 {
-	return a->small || a->expandable || g->set->expandable;
+	return a->small || a->expandable || g->set->expandable || g->set->exact;
 }
 
 /* Does taking `size` out of a free block of `have` leave a free block? */
 static bool splits(const tide_geo *g, const tide_geo_area *a, uint64_t size, uint64_t have)
 {
+	if (g->set->exact)
+		return have > size;
 	if (a->host)
 		return false;
 	if (splits_fine(g, a))
@@ -243,13 +247,16 @@ static bool serve(tide_geo *g, block *b, uint64_t requested, uint64_t known, uin
 {
 	const tide_geo_area *a = &g->areas.v[b->area];
 	uint64_t size = tide__geo_round(g->set, requested);
-	uint64_t rule = a->host || size > b->size || !splits(g, a, size, b->size) ? b->size : size;
+	uint64_t rule =
+		(a->host && !g->set->exact) || size > b->size || !splits(g, a, size, b->size)
+			? b->size
+			: size;
 	t->area = b->area;
 	if (requested > b->size || known > b->size) {
 		t->size = known ? known : size;
 		return take_odd(g, b->addr, alloc, t);
 	}
-	g->mismatches += size > b->size || (known && known != rule);
+	g->mismatches += !g->set->exact && (size > b->size || (known && known != rule));
 	t->size = known ? known : rule;
 	b->alloc = alloc;
 	if (t->size == b->size)
@@ -289,7 +296,7 @@ static bool take(tide_geo *g, uint64_t addr, uint64_t requested, uint64_t known,
 		return take_odd(g, addr, alloc, t);
 	if (b->addr < addr) {
 		bool grown = grow_soft(g, p, addr, t);
-		g->mismatches += !grown;
+		g->mismatches += !grown && !g->set->exact;
 		if (!cut(g, addr))
 			return false;
 		if (grown) { /* the gap is the older block's now */

@@ -361,6 +361,10 @@ static tide_code on_alloc(replay *r, device *d, uint32_t event)
 	uint32_t id = (uint32_t)r->m->allocs.n;
 	uint32_t known = d->base.known.n ? tide__map_get(&d->base.known, (uint64_t)event + 1) : 0;
 	uint64_t size = known ? r->s->blocks.v[known - 1].size : 0;
+	if (!size && e->extra & TIDE_SNAP_HAS_EXTRA)
+		size = tide__snap_extra_of(r->s, event)->block;
+	if (size < e->size || size > UINT64_MAX - e->addr)
+		size = 0; /* no block of it: the rules decide */
 	tide_geo_taken t;
 	if (!tide__geo_take(&d->geo, e->addr, e->size, size, id, &t))
 		return nomem(r);
@@ -629,7 +633,7 @@ static tide_code begin(replay *r, device *d)
 	tide_code rc = TIDE_OK;
 	const tide_base_block *b = d->base.blocks.v;
 	size_t n = d->base.blocks.n;
-	for (size_t i = 0; i < d->base.segments.n && !rc; i++)
+	for (size_t i = 0; i < d->base.segments.n && !rc && !r->s->settings.bare; i++)
 		rc = old_segment(r, d, &d->base.segments.v[i]);
 	for (int asked = 1; asked >= 0; asked--) /* those first: they do not add to each other */
 		for (size_t i = 0; i < n && !rc; i++)

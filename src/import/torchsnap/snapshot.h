@@ -46,6 +46,7 @@ typedef struct tide_snap_extra { /* what few events have; sorted by event */
 	tide_str metadata; /* user_metadata */
 	tide_str action;   /* text of an unknown action */
 	uint64_t pool;	   /* pool_id, high << 30 | low */
+	uint64_t block;	   /* block_size, which our own exports have; 0 = none */
 } tide_snap_extra;
 
 typedef struct tide_snap_block {
@@ -93,6 +94,9 @@ typedef struct tide_snap_settings { /* of the caching allocator; defaults where 
 	uint64_t max_split;	    /* bytes; UINT64_MAX = unlimited */
 	uint64_t divisions[16];	    /* roundup_power2_divisions of [1,2) MiB, [2,4) ... */
 	bool expandable;
+	bool exact; /* exact_sizes: exported from something else than torch; no rounding, any split
+		     */
+	bool bare;  /* no_segments: the segments only stand for what is alive */
 } tide_snap_settings;
 
 #define TIDE_SNAP_VEC(type)          \

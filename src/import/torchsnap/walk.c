@@ -384,6 +384,10 @@ static tide_code setting(reader *r, tide_pv key, tide_pv v)
 			r->s->settings.max_split = (uint64_t)i;
 		if (key == tide__pv(TIDE_PV_KEY, K_expandable_segments))
 			r->s->settings.expandable = i != 0;
+		if (!strcmp(fact, "allocator.exact_sizes"))
+			r->s->settings.exact = i != 0;
+		if (!strcmp(fact, "allocator.no_segments"))
+			r->s->settings.bare = i != 0;
 		return tide__fact_num(r->m, fact, i) ? TIDE_OK : nomem(r);
 	}
 	if (tide__pickle_f64(r->p, v, &f)) {
