@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "import/kineto/event.h"
+#include "import/kineto/value.h"
 
 static bool add_attr(kin_parser *c, kin_text *key, bool coll, kin_slice v)
 {
@@ -45,6 +46,12 @@ static bool add_sample(kin_parser *c, kin_slice key, kin_slice v)
 static void take_number(kin_parser *c, kin_event *e, kin_key k, kin_slice v)
 {
 	int64_t n;
+	uint64_t u;
+	if (v.n && v.n <= 16 && kin_digits(c->s.b + v.at, v.n, &u)) {
+		e->num[k] = (int64_t)u;
+		e->has |= UINT64_C(1) << k;
+		return;
+	}
 	kin_num rc = tide__kin_i64(c->s.b + v.at, v.n, &n);
 	if (rc == KIN_NUM_RANGE)
 		c->out->loss[KIN_LOSS_BIG_NUMBER]++;
@@ -54,7 +61,7 @@ static void take_number(kin_parser *c, kin_event *e, kin_key k, kin_slice v)
 	e->has |= UINT64_C(1) << k;
 }
 
-static bool take(kin_parser *c, kin_event *e, kin_slice key, kin_slice v)
+static inline bool take(kin_parser *c, kin_event *e, kin_slice key, kin_slice v)
 {
 	if (e->counter_args)
 		return e->ph == 'C' ? add_sample(c, key, v)
@@ -77,7 +84,7 @@ static bool take(kin_parser *c, kin_event *e, kin_slice key, kin_slice v)
 		e->has |= UINT64_C(1) << k;
 	bool wanted = cats & KIN_COLL ? e->cat == TIDE_CAT_OP || e->cat == TIDE_CAT_USER ||
 						tide__cat_is_gpu(e->cat)
-				      : cats >> e->cat & 1;
+				      : e->cat < 31 && cats >> e->cat & 1;
 	if (e->ph != 'X' || !wanted)
 		return true;
 	return add_attr(c, tide__kin_text(&c->texts, text, key.n), cats & KIN_COLL, v);
@@ -93,16 +100,22 @@ static void drop_coll(kin_out *o, size_t from)
 	o->n_attrs = n;
 }
 
-static bool member(kin_parser *c, void *user, kin_slice key, kin_slice value)
-{
-	return take(c, user, key, value);
-}
-
 size_t tide__kin_args(kin_parser *c, kin_event *e, size_t p)
 {
 	e->counter_args = e->ph == 'C' || (e->ph == 'X' && e->cat == TIDE_CAT_COUNTERS);
-	p = tide__kin_object(c, p, member, e);
-	if (p != KIN_FAIL && !kin_has(e, KIN_KEY_COLL_NAME) && c->out->n_attrs > e->attr0)
+	const char *b = c->s.b;
+	for (p = kin_ws(b, p + 1); b[p] != '}';) {
+		kin_slice key, value;
+		p = kin_member_key(c, p, &key);
+		if (p != KIN_FAIL)
+			p = kin_value(c, p, &value);
+		if (p == KIN_FAIL || !take(c, e, key, value))
+			return KIN_FAIL;
+		p = kin_next(c, p);
+		if (p == KIN_FAIL)
+			return p;
+	}
+	if (!kin_has(e, KIN_KEY_COLL_NAME) && c->out->n_attrs > e->attr0)
 		drop_coll(c->out, e->attr0);
-	return p;
+	return p + 1;
 }

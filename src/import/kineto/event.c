@@ -9,43 +9,34 @@
 
 #include <string.h>
 
+#include "import/kineto/value.h"
+
 /* ---- members ---- */
 
-/* Plain digits, at most 15, a point and at most three more: what traces have. 0 = something else.
- */
-static inline size_t simple_ns(const char *b, size_t p, int64_t *ns)
+/* Microseconds as traces have them: whole, or with three decimals. False for anything else. */
+static inline bool simple_ns(const char *t, size_t n, int64_t *ns)
 {
-	static const uint16_t scale[4] = { 1000, 100, 10, 1 };
-	uint64_t whole = 0, frac = 0;
-	size_t q = p;
-	for (; (unsigned char)(b[q] - '0') < 10; q++)
-		whole = whole * 10 + (uint64_t)(b[q] - '0');
-	size_t digits = q - p, decimals = 0;
-	if (digits == 0 || digits > 16 || whole > (uint64_t)INT64_MAX / 1000 - 1)
-		return 0;
-	if (b[q] == '.') {
-		for (q++; decimals < 3 && (unsigned char)(b[q] - '0') < 10; q++, decimals++)
-			frac = frac * 10 + (uint64_t)(b[q] - '0');
-		if (!decimals)
-			return 0;
+	uint64_t whole, frac = 0;
+	size_t digits = n;
+	if (n > 4 && t[n - 4] == '.') {
+		digits = n - 4;
+		if (!kin_digits(t + n - 3, 3, &frac))
+			return false;
 	}
-	if (b[q] != ',' && b[q] != '}' && !kin_is_ws(b[q]))
-		return 0;
-	*ns = (int64_t)(whole * 1000 + frac * scale[decimals]);
-	return q;
+	if (!n || digits > 16 || !kin_digits(t, digits, &whole) || whole > INT64_MAX / 1000 - 1)
+		return false;
+	*ns = (int64_t)(whole * 1000 + frac);
+	return true;
 }
 
 static inline size_t time_value(kin_parser *c, size_t p, int64_t *ns, uint8_t *state)
 {
-	size_t q = simple_ns(c->s.b, p, ns);
-	if (q) {
-		*state = KIN_NUM_OK;
-		return q;
-	}
 	kin_slice v;
-	p = tide__kin_value(c, p, &v);
-	if (p != KIN_FAIL)
-		*state = (uint8_t)tide__kin_ns(c->s.b + v.at, v.n, ns);
+	p = kin_value(c, p, &v);
+	if (p == KIN_FAIL)
+		return p;
+	const char *t = c->s.b + v.at;
+	*state = simple_ns(t, v.n, ns) ? KIN_NUM_OK : (uint8_t)tide__kin_ns(t, v.n, ns);
 	return p;
 }
 
@@ -78,7 +69,7 @@ static inline uint32_t short_key(const char *b, kin_slice key)
 	return key.n == 4 ? w : w & ((1u << (8 * key.n)) - 1);
 }
 
-static size_t member(kin_parser *c, kin_event *e, kin_slice key, size_t p)
+static inline size_t member(kin_parser *c, kin_event *e, kin_slice key, size_t p)
 {
 	kin_slice v;
 	switch (short_key(c->s.b, key)) {
@@ -89,20 +80,20 @@ static size_t member(kin_parser *c, kin_event *e, kin_slice key, size_t p)
 	case KEY4('a', 'r', 'g', 's'):
 		return args_value(c, e, p);
 	case KEY4('n', 'a', 'm', 'e'):
-		return tide__kin_value(c, p, &e->name);
+		return kin_value(c, p, &e->name);
 	case KEY3('p', 'i', 'd'):
-		return tide__kin_value(c, p, &e->pid);
+		return kin_value(c, p, &e->pid);
 	case KEY3('t', 'i', 'd'):
-		return tide__kin_value(c, p, &e->tid);
+		return kin_value(c, p, &e->tid);
 	case KEY2('i', 'd'):
-		return tide__kin_value(c, p, &e->id);
+		return kin_value(c, p, &e->id);
 	case KEY2('p', 'h'):
-		p = tide__kin_value(c, p, &v);
+		p = kin_value(c, p, &v);
 		if (p != KIN_FAIL)
 			e->ph = v.type == '"' && v.n == 1 ? c->s.b[v.at] : '?';
 		return p;
 	case KEY3('c', 'a', 't'):
-		p = tide__kin_value(c, p, &v);
+		p = kin_value(c, p, &v);
 		if (p != KIN_FAIL) {
 			e->cat = (uint8_t)tide__kin_find_cat(c->s.b + v.at, v.n);
 			e->cat_text = v;
@@ -110,7 +101,7 @@ static size_t member(kin_parser *c, kin_event *e, kin_slice key, size_t p)
 		}
 		return p;
 	default:
-		return tide__kin_value(c, p, &v);
+		return kin_value(c, p, &v);
 	}
 }
 
@@ -436,18 +427,13 @@ size_t tide__kin_event(kin_parser *c, size_t p)
 	e.attr0 = c->out->n_attrs;
 	for (p = kin_ws(b, p + 1); b[p] != '}';) {
 		kin_slice key;
-		p = tide__kin_key(c, p, &key);
+		p = kin_member_key(c, p, &key);
 		if (p != KIN_FAIL)
 			p = member(c, &e, key, p);
+		if (p != KIN_FAIL)
+			p = kin_next(c, p);
 		if (p == KIN_FAIL)
 			goto fail;
-		p = kin_ws(b, p);
-		if (b[p] == ',') {
-			p = kin_ws(b, p + 1);
-		} else if (b[p] != '}') {
-			kin_fail(c, p);
-			goto fail;
-		}
 	}
 	if (e.args && tide__kin_args(c, &e, e.args) == KIN_FAIL)
 		goto fail;

@@ -60,7 +60,7 @@ static tide_code read_event(tide_source *s, char **text, kin_slice *args, tide_e
 		size_t p = tide__kin_object(&c, 0, find_args, args);
 		if (p != KIN_FAIL) {
 			if (!args->type)
-				*args = (kin_slice){ 0, p, '{' };
+				*args = (kin_slice){ 0, (uint32_t)p, '{' };
 			break;
 		}
 		if (end || c.why != KIN_MORE || n > KIN_ITEM_MAX) {

@@ -65,7 +65,7 @@ typedef struct kin_lanes {
 	kin_arena arena;
 	kin_lane **slots;
 	size_t mask, n;
-	kin_lane *last;
+	kin_lane *last[8]; /* by kind */
 } kin_lanes;
 
 kin_lane *tide__kin_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, kin_val b);
@@ -220,12 +220,14 @@ static inline bool kin_oom(kin_parser *c)
 }
 
 typedef struct kin_slice { /* a value in the text */
-	size_t at, n;	   /* of a string: what is between the quotes */
-	char type;	   /* '"' string, '{' or '[' container, '0' anything else */
+	uint32_t at, n;	   /* of a string: what is between the quotes */
+	char type;	   /* '"' string, '{' or '[' container, '0' anything else; 0 = none */
 } kin_slice;
 
-/* Read the value at p (not white space); byte after it, or KIN_FAIL. */
+/* Read the value at p (not white space); byte after it, or KIN_FAIL. value.h has the inline ones. */
 size_t tide__kin_value(kin_parser *c, size_t p, kin_slice *v);
+size_t tide__kin_scalar(kin_parser *c, size_t p, kin_slice *v);
+size_t tide__kin_container(kin_parser *c, size_t p, kin_slice *v);
 /* Read `"key" :` at p (a quote); position of the value. */
 size_t tide__kin_key(kin_parser *c, size_t p, kin_slice *key);
 /* The text of a string slice, escapes undone; of anything else, as it stands. NULL: exhaustion. */

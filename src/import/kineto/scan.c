@@ -15,7 +15,7 @@
 #endif
 
 typedef struct block {
-	uint64_t quote, slash, open, close;
+	uint64_t quote, slash, open, close, comma;
 } block;
 
 /* Bits of characters that a backslash escapes; *carry is 1 if the first one is. */
@@ -54,13 +54,16 @@ static inline uint64_t prefix_xor(uint64_t x)
 		for (size_t i = from; i < to; i++, p += 64) {                          \
 			block k;                                                       \
 			classify(p, &k);                                               \
-			if (__builtin_expect((k.slash | carry) != 0, 0))               \
-				k.quote &= ~escaped_bits(k.slash, &carry);             \
+			if (__builtin_expect((k.slash | carry) != 0, 0)) {                         \
+				k.quote &= ~escaped_bits(k.slash, &carry);                         \
+				s->slashes = true;                                                 \
+			}                                                                          \
 			uint64_t inside = prefix(k.quote) ^ in;                        \
 			in = (uint64_t)((int64_t)inside >> 63);                        \
 			s->quotes[i] = k.quote;                                        \
 			s->opens[i] = k.open & ~inside;                                \
 			s->closes[i] = k.close & ~inside;                              \
+			s->commas[i] = k.comma & ~inside;                                          \
 		}                                                                      \
 		s->in_string = in;                                                     \
 		s->escaped = carry;                                                    \
@@ -76,6 +79,7 @@ static inline void classify_plain(const char *p, block *k)
 		char c = p[i];
 		k->quote |= c == '"' ? bit : 0;
 		k->slash |= c == '\\' ? bit : 0;
+		k->comma |= c == ',' ? bit : 0;
 		k->open |= c == '{' || c == '[' ? bit : 0;
 		k->close |= c == '}' || c == ']' ? bit : 0;
 	}
@@ -108,6 +112,7 @@ AVX2 static inline void classify_avx2(const char *p, block *k)
 	__m256i fold = _mm256_set1_epi8(0x20);
 	k->quote = equal(lo, hi, '"');
 	k->slash = equal(lo, hi, '\\');
+	k->comma = equal(lo, hi, ',');
 	lo = _mm256_or_si256(lo, fold);
 	hi = _mm256_or_si256(hi, fold);
 	k->open = equal(lo, hi, '{');
@@ -144,7 +149,7 @@ static void window(kin_scan *s, const char *p, size_t from, size_t to)
 
 bool tide__kin_scan_more(kin_scan *s)
 {
-	if (s->words >= s->total || (s->words && s->words << 6 >= s->n))
+	if (s->words >= s->total)
 		return false;
 	size_t to = s->words + KIN_WINDOW < s->total ? s->words + KIN_WINDOW : s->total;
 	if (s->keep !=
@@ -177,13 +182,17 @@ bool tide__kin_scan_text(kin_scan *s, const char *text, size_t n)
 	size_t total = n / 64 + 1;
 	if (total > s->cap) {
 		tide__kin_scan_fini(s);
-		s->quotes = tide__alloc(total * 3, sizeof *s->quotes);
+		size_t room = total + 1;
+		s->quotes = tide__alloc(room * 4, sizeof *s->quotes);
 		if (!s->quotes)
 			return false;
-		s->opens = s->quotes + total;
-		s->closes = s->opens + total;
+		s->opens = s->quotes + room;
+		s->closes = s->opens + room;
+		s->commas = s->closes + room;
 		s->cap = total;
 	}
+	s->quotes[total] = s->opens[total] = s->closes[total] = s->commas[total] = 0;
+	s->slashes = false;
 	s->b = text;
 	s->n = n;
 	s->total = total;
@@ -197,6 +206,27 @@ void tide__kin_scan_fini(kin_scan *s)
 	*s = (kin_scan){ 0 };
 }
 
+size_t tide__kin_far_quote(kin_scan *s, size_t p)
+{
+	size_t i = p >> 6;
+	uint64_t from = ~UINT64_C(0) << (p & 63);
+	for (; i << 6 < s->n; i++, from = ~UINT64_C(0)) {
+		if (i >= s->words && !tide__kin_scan_more(s))
+			break;
+		if (s->quotes[i] & from)
+			return (i << 6) + (size_t)__builtin_ctzll(s->quotes[i] & from);
+	}
+	return s->n;
+}
+
+static unsigned ones(uint64_t x)
+{
+	unsigned n = 0;
+	for (; x; x &= x - 1)
+		n++;
+	return n;
+}
+
 /* Depth is counted a word at a time; bits are looked at one by one only in a word that could bring
  * it to zero. */
 size_t tide__kin_scan_skip(kin_scan *s, size_t p)
@@ -204,14 +234,15 @@ size_t tide__kin_scan_skip(kin_scan *s, size_t p)
 	uint64_t from = ~UINT64_C(0) << (p & 63), depth = 0;
 	if (!kin_is_open(s, p))
 		return SIZE_MAX;
-	for (size_t i = p >> 6;; i++, from = ~UINT64_C(0)) {
-		while (i >= s->words)
-			if (!tide__kin_scan_more(s))
-				return SIZE_MAX;
+	for (size_t i = p >> 6; i << 6 < s->n; i++, from = ~UINT64_C(0)) {
+		if (i >= s->words && !tide__kin_scan_more(s))
+			break;
 		uint64_t open = s->opens[i] & from, close = s->closes[i] & from;
-		uint64_t closing = (uint64_t)__builtin_popcountll(close);
-		if (depth > closing) {
-			depth += (uint64_t)__builtin_popcountll(open) - closing;
+		if (!(open | close))
+			continue;
+		if (depth > 64) {
+			depth += ones(open);
+			depth -= ones(close);
 			continue;
 		}
 		for (uint64_t both = open | close; both; both &= both - 1) {
@@ -221,4 +252,5 @@ size_t tide__kin_scan_skip(kin_scan *s, size_t p)
 				return (i << 6) + (size_t)__builtin_ctzll(bit) + 1;
 		}
 	}
+	return SIZE_MAX;
 }

@@ -150,21 +150,21 @@ static bool lanes_grow(kin_lanes *l)
 
 kin_lane *tide__kin_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, kin_val b)
 {
-	if (l->last && is_lane(l->last, kind, cat, a, b))
-		return l->last;
+	if (l->last[kind & 7] && is_lane(l->last[kind & 7], kind, cat, a, b))
+		return l->last[kind & 7];
 	if ((!l->slots || l->n >= l->mask / 2) && !lanes_grow(l))
 		return NULL;
 	size_t at = lane_hash(kind, cat, a, b) & l->mask;
 	for (kin_lane *e; (e = l->slots[at]); at = (at + 1) & l->mask)
 		if (is_lane(e, kind, cat, a, b))
-			return l->last = e;
+			return l->last[kind & 7] = e;
 	kin_lane *e = tide__kin_arena(&l->arena, sizeof *e);
 	if (!e)
 		return NULL;
 	*e = (kin_lane){ .a = a, .b = b, .kind = (uint8_t)kind, .cat = (uint8_t)cat };
 	l->slots[at] = e;
 	l->n++;
-	return l->last = e;
+	return l->last[kind & 7] = e;
 }
 
 void tide__kin_lanes_fini(kin_lanes *l)

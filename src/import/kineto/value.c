@@ -7,53 +7,39 @@
 #include "base/mem.h"
 #include "import/kineto/kin.h"
 #include "import/kineto/number.h"
+#include "import/kineto/value.h"
 
-static size_t scalar(kin_parser *c, size_t p, kin_slice *v)
+size_t tide__kin_scalar(kin_parser *c, size_t p, kin_slice *v)
 {
-	static const bool ends[256] = {
-		[','] = 1, ['}'] = 1, [']'] = 1,  [':'] = 1,  ['"'] = 1, ['{'] = 1,
-		['['] = 1, [' '] = 1, ['\n'] = 1, ['\r'] = 1, ['\t'] = 1
-	};
-	const unsigned char *b = (const unsigned char *)c->s.b;
+	const char *b = c->s.b;
 	size_t e = p;
-	while (e < c->s.n && !ends[b[e]])
+	while (e < c->s.n && !memchr(",}]{[\"", b[e], 6))
 		e++;
-	if (e == p || e >= c->s.n)
+	if (e == p || e >= c->s.n || b[e] == '"' || b[e] == '{' || b[e] == '[')
 		return kin_fail(c, e);
-	*v = (kin_slice){ p, e - p, '0' };
+	while (kin_is_ws(b[e - 1]))
+		e--;
+	*v = kin_slice_of(p, e, '0');
+	return e;
+}
+
+size_t tide__kin_container(kin_parser *c, size_t p, kin_slice *v)
+{
+	size_t e = tide__kin_scan_skip(&c->s, p);
+	if (e == SIZE_MAX || e > c->s.n)
+		return kin_fail(c, kin_is_open(&c->s, p) ? c->s.n : p);
+	*v = kin_slice_of(p, e, c->s.b[p]);
 	return e;
 }
 
 size_t tide__kin_value(kin_parser *c, size_t p, kin_slice *v)
 {
-	char ch = c->s.b[p];
-	if (ch == '"') {
-		size_t e = kin_quote(&c->s, p + 1);
-		if (e >= c->s.n)
-			return kin_fail(c, e);
-		*v = (kin_slice){ p + 1, e - p - 1, '"' };
-		return e + 1;
-	}
-	if (ch != '{' && ch != '[')
-		return scalar(c, p, v);
-	size_t e = tide__kin_scan_skip(&c->s, p);
-	if (e == SIZE_MAX)
-		return kin_fail(c, kin_is_open(&c->s, p) ? c->s.n : p);
-	*v = (kin_slice){ p, e - p, ch };
-	return e;
+	return kin_value(c, p, v);
 }
 
 size_t tide__kin_key(kin_parser *c, size_t p, kin_slice *key)
 {
-	const char *b = c->s.b;
-	if (b[p] != '"')
-		return kin_fail(c, p);
-	size_t e = kin_quote(&c->s, p + 1);
-	if (e >= c->s.n)
-		return kin_fail(c, e);
-	*key = (kin_slice){ p + 1, e - p - 1, '"' };
-	p = kin_ws(b, e + 1);
-	return b[p] == ':' ? kin_ws(b, p + 1) : kin_fail(c, p);
+	return kin_member_key(c, p, key);
 }
 
 size_t tide__kin_object(kin_parser *c, size_t p, kin_member *member, void *user)
@@ -63,16 +49,14 @@ size_t tide__kin_object(kin_parser *c, size_t p, kin_member *member, void *user)
 		return kin_fail(c, p);
 	for (p = kin_ws(b, p + 1); b[p] != '}';) {
 		kin_slice key, value;
-		p = tide__kin_key(c, p, &key);
+		p = kin_member_key(c, p, &key);
 		if (p != KIN_FAIL)
-			p = tide__kin_value(c, p, &value);
+			p = kin_value(c, p, &value);
 		if (p == KIN_FAIL || !member(c, user, key, value))
 			return KIN_FAIL;
-		p = kin_ws(b, p);
-		if (b[p] == ',')
-			p = kin_ws(b, p + 1);
-		else if (b[p] != '}')
-			return kin_fail(c, p);
+		p = kin_next(c, p);
+		if (p == KIN_FAIL)
+			return p;
 	}
 	return p + 1;
 }
@@ -80,7 +64,7 @@ size_t tide__kin_object(kin_parser *c, size_t p, kin_member *member, void *user)
 kin_text *tide__kin_slice_text(kin_parser *c, kin_slice v)
 {
 	const char *s = c->s.b + v.at;
-	if (v.type != '"' || !memchr(s, '\\', v.n))
+	if (v.type != '"' || !c->s.slashes || !memchr(s, '\\', v.n))
 		return tide__kin_text(&c->texts, s, v.n);
 	if (v.n > c->room) {
 		char *big = tide__realloc(c->scratch, v.n, 1);
@@ -95,7 +79,12 @@ kin_text *tide__kin_slice_text(kin_parser *c, kin_slice v)
 
 bool tide__kin_slice_val(kin_parser *c, kin_slice v, kin_val *out)
 {
+	uint64_t n;
 	*out = (kin_val){ 0 };
+	if (v.n && v.n <= 16 && kin_digits(c->s.b + v.at, v.n, &n)) {
+		out->num = (int64_t)n;
+		return true;
+	}
 	if (tide__kin_i64(c->s.b + v.at, v.n, &out->num) == KIN_NUM_OK)
 		return true;
 	out->num = 0;
