@@ -9,34 +9,18 @@
 
 #include <string.h>
 
+#include "import/kineto/shape.h"
 #include "import/kineto/value.h"
 
 /* ---- members ---- */
 
-/* Microseconds as traces have them: whole, or with three decimals. False for anything else. */
-static inline bool simple_ns(const char *t, size_t n, int64_t *ns)
+static inline size_t time_value(kin_parser *c, size_t p, int64_t *ns, uint8_t *state, kin_slice *v)
 {
-	uint64_t whole, frac = 0;
-	size_t digits = n;
-	if (n > 4 && t[n - 4] == '.') {
-		digits = n - 4;
-		if (!kin_digits(t + n - 3, 3, &frac))
-			return false;
-	}
-	if (!n || digits > 16 || !kin_digits(t, digits, &whole) || whole > INT64_MAX / 1000 - 1)
-		return false;
-	*ns = (int64_t)(whole * 1000 + frac);
-	return true;
-}
-
-static inline size_t time_value(kin_parser *c, size_t p, int64_t *ns, uint8_t *state)
-{
-	kin_slice v;
-	p = kin_value(c, p, &v);
+	p = kin_value(c, p, v);
 	if (p == KIN_FAIL)
 		return p;
-	const char *t = c->s.b + v.at;
-	*state = simple_ns(t, v.n, ns) ? KIN_NUM_OK : (uint8_t)tide__kin_ns(t, v.n, ns);
+	const char *t = c->s.b + v->at;
+	*state = kin_simple_ns(t, v->n, ns) ? KIN_NUM_OK : (uint8_t)tide__kin_ns(t, v->n, ns);
 	return p;
 }
 
@@ -72,11 +56,13 @@ static inline uint32_t short_key(const char *b, kin_slice key)
 static inline size_t member(kin_parser *c, kin_event *e, kin_slice key, size_t p)
 {
 	kin_slice v;
+	e->keys++;
 	switch (short_key(c->s.b, key)) {
 	case KEY2('t', 's'):
-		return time_value(c, p, &e->ts, &e->ts_state);
+		return time_value(c, p, &e->ts, &e->ts_state, &e->ts_at);
 	case KEY3('d', 'u', 'r'):
-		return time_value(c, p, &e->dur, &e->dur_state);
+		e->keys_at_dur = e->keys;
+		return time_value(c, p, &e->dur, &e->dur_state, &e->dur_at);
 	case KEY4('a', 'r', 'g', 's'):
 		return args_value(c, e, p);
 	case KEY4('n', 'a', 'm', 'e'):
@@ -141,9 +127,16 @@ static bool value_or_zero(kin_parser *c, kin_slice v, kin_val *out)
 static bool thread_lane(kin_parser *c, const kin_event *e, unsigned kind, unsigned cat, kin_row *r)
 {
 	kin_val pid, tid;
+	bool known = e->middle && kind == TIDE_LANE_THREAD;
+	if (known && e->middle->lane) {
+		r->lane = e->middle->lane;
+		return true;
+	}
 	if (!value_or_zero(c, e->pid, &pid) || !value_or_zero(c, e->tid, &tid))
 		return false;
 	r->lane = tide__kin_lane(&c->lanes, kind, cat, pid, tid);
+	if (known)
+		e->middle->lane = r->lane;
 	return r->lane || kin_oom(c);
 }
 
@@ -425,7 +418,11 @@ size_t tide__kin_event(kin_parser *c, size_t p)
 	e.ts_state = e.dur_state = KIN_MISSING;
 	e.cat = TIDE_CAT_OTHER;
 	e.attr0 = c->out->n_attrs;
-	for (p = kin_ws(b, p + 1); b[p] != '}';) {
+	size_t head = kin_known_head(c, &e, p);
+	p = head ? kin_next(c, head) : kin_ws(b, p + 1);
+	if (p == KIN_FAIL)
+		goto fail;
+	while (b[p] != '}') {
 		kin_slice key;
 		p = kin_member_key(c, p, &key);
 		if (p != KIN_FAIL)
@@ -437,6 +434,8 @@ size_t tide__kin_event(kin_parser *c, size_t p)
 	}
 	if (e.args && tide__kin_args(c, &e, e.args) == KIN_FAIL)
 		goto fail;
+	if (!head)
+		kin_learn_head(c, &e);
 	if (emit(c, &e))
 		return p + 1;
 fail:

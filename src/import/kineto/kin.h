@@ -183,6 +183,20 @@ typedef enum kin_status {
 	KIN_NOMEM,
 } kin_status;
 
+typedef struct kin_slice { /* a value in the text */
+	uint32_t at, n;	   /* of a string: what is between the quotes */
+	char type;	   /* '"' string, '{' or '[' container, '0' anything else; 0 = none */
+} kin_slice;
+
+typedef struct kin_shape { /* a stretch of text that always means the same: see shape.h */
+	uint32_t n;
+	char ph;
+	uint8_t cat;
+	kin_slice first, second; /* values in it, places counted from its start */
+	kin_lane *lane;		 /* thread that first and second name, NULL = not looked up yet */
+	char text[104];
+} kin_shape;
+
 typedef struct kin_parser {
 	kin_scan s;
 	kin_texts texts;
@@ -191,6 +205,7 @@ typedef struct kin_parser {
 	uint64_t base;	/* offset of s.b[0] in the input */
 	unsigned want;	/* TIDE_WANT_*, never 0 */
 	kin_status why; /* set by whoever returns KIN_FAIL */
+	kin_shape heads[64], middles[64], between; /* what events look like */
 	char *scratch;	/* owned; unescaped texts */
 	size_t room;
 } kin_parser;
@@ -219,10 +234,6 @@ static inline bool kin_oom(kin_parser *c)
 	return false;
 }
 
-typedef struct kin_slice { /* a value in the text */
-	uint32_t at, n;	   /* of a string: what is between the quotes */
-	char type;	   /* '"' string, '{' or '[' container, '0' anything else; 0 = none */
-} kin_slice;
 
 /* Read the value at p (not white space); byte after it, or KIN_FAIL. value.h has the inline ones. */
 size_t tide__kin_value(kin_parser *c, size_t p, kin_slice *v);

@@ -128,6 +128,29 @@ AVX2 static inline uint64_t prefix_clmul(uint64_t x)
 MAKE_WINDOW(window_avx2, AVX2, classify_avx2, prefix_clmul)
 #endif
 
+#if HAVE_AVX2
+#define AVX512 __attribute__((target("avx512bw,avx512vl,pclmul,bmi")))
+
+AVX512 static inline void classify_avx512(const char *p, block *k)
+{
+	__m512i v = _mm512_loadu_si512((const void *)p);
+	k->quote = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('"'));
+	k->slash = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\\'));
+	k->comma = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(','));
+	v = _mm512_or_si512(v, _mm512_set1_epi8(0x20));
+	k->open = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('{'));
+	k->close = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('}'));
+}
+
+AVX512 static inline uint64_t prefix_clmul512(uint64_t x)
+{
+	__m128i v = _mm_set_epi64x(0, (long long)x);
+	return (uint64_t)_mm_cvtsi128_si64(_mm_clmulepi64_si128(v, _mm_set1_epi8(-1), 0));
+}
+
+MAKE_WINDOW(window_avx512, AVX512, classify_avx512, prefix_clmul512)
+#endif
+
 static _Atomic bool portable_only;
 
 void tide__kin_scan_portable(bool on)
@@ -138,8 +161,13 @@ void tide__kin_scan_portable(bool on)
 static void window(kin_scan *s, const char *p, size_t from, size_t to)
 {
 #if HAVE_AVX2
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("pclmul") &&
-	    !atomic_load_explicit(&portable_only, memory_order_relaxed)) {
+	bool plain = atomic_load_explicit(&portable_only, memory_order_relaxed) ||
+		     !__builtin_cpu_supports("pclmul");
+	if (!plain && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
+		window_avx512(s, p, from, to);
+		return;
+	}
+	if (!plain && __builtin_cpu_supports("avx2")) {
 		window_avx2(s, p, from, to);
 		return;
 	}

@@ -25,7 +25,8 @@ static inline kin_slice kin_slice_of(size_t from, size_t to, char type)
 /* The first byte at or after p that is not white space; mostly there is one space or none. */
 static inline size_t kin_gap(const char *b, size_t p)
 {
-	p += b[p] == ' ';
+	if (__builtin_expect(b[p] == ' ', 1)) /* a branch: the next load need not wait for this one */
+		p++;
 	return __builtin_expect((unsigned char)b[p] > ' ', 1) ? p : kin_ws(b, p);
 }
 
@@ -142,6 +143,22 @@ static inline bool kin_digits(const char *p, size_t n, uint64_t *out)
 	uint64_t high = kin_eight(v, &ok);
 	*out = n > 8 ? high * 100000000 + low : high;
 	return ok;
+}
+
+/* Microseconds as traces have them: whole, or with three decimals. False for anything else. */
+static inline bool kin_simple_ns(const char *t, size_t n, int64_t *ns)
+{
+	uint64_t whole, frac = 0;
+	size_t digits = n;
+	if (n > 4 && t[n - 4] == '.') {
+		digits = n - 4;
+		if (!kin_digits(t + n - 3, 3, &frac))
+			return false;
+	}
+	if (!n || digits > 16 || !kin_digits(t, digits, &whole) || whole > INT64_MAX / 1000 - 1)
+		return false;
+	*ns = (int64_t)(whole * 1000 + frac);
+	return true;
 }
 
 #endif
