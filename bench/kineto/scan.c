@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The importer's scan alone, one thread: every event's phase, category, name (interned), pid and tid
- * (as a lane), ts and dur in int64 ns, correlation, External id, device, stream. The counterpart of
- * simdjson.cpp: the text is in memory before the clock starts, rows go to a vector that is reused.
+/* The importer's scan alone, one thread: every event's phase, category, name (interned), pid and
+ * tid (as a lane), ts and dur in int64 ns, correlation, External id, device, stream. The
+ * counterpart of simdjson.cpp: the text is in memory before the clock starts, rows go to a vector
+ * that is reused.
  *
  *     kineto_scan FILE [rounds]   prints: best seconds, bytes, events, names, checksum */
 #include <stdio.h>
@@ -52,7 +53,8 @@ static void count(const kin_out *o, totals *t)
 static size_t scan(char *text, size_t n, totals *t)
 {
 	kin_out out = { 0 };
-	kin_parser c = { .out = &out, .want = TIDE_WANT_SPANS | TIDE_WANT_FLOWS | TIDE_WANT_MEMORY };
+	kin_parser c = { .out = &out,
+			 .want = TIDE_WANT_SPANS | TIDE_WANT_FLOWS | TIDE_WANT_MEMORY };
 	kin_doc d = { .limit = KIN_ITEM_MAX };
 	size_t at = 0, piece = 512 << 10;
 	while (at < n) {
@@ -90,7 +92,8 @@ int main(int argc, char **argv)
 		double s = now() - t0;
 		best = s < best ? s : best;
 	}
-	printf("tidemark %.6f s %zu bytes %.0f MB/s %llu events %llu spans %zu names dur %llu links %llu\n",
+	printf("tidemark %.6f s %zu bytes %.0f MB/s %llu events %llu spans %zu names dur %llu "
+	       "links %llu\n",
 	       best, n, (double)n / best / 1e6, (unsigned long long)t.events,
 	       (unsigned long long)t.spans, names, (unsigned long long)t.dur,
 	       (unsigned long long)t.links);

@@ -43,16 +43,17 @@ static bool add_sample(kin_parser *c, kin_slice key, kin_slice v)
 	return a->key || kin_oom(c);
 }
 
-static void take_number(kin_parser *c, kin_event *e, kin_key k, kin_slice v)
+/* Slices go by address here: copying one right after it was written stalls the processor. */
+static inline void take_number(kin_parser *c, kin_event *e, kin_key k, const kin_slice *v)
 {
 	int64_t n;
 	uint64_t u;
-	if (v.n && v.n <= 16 && kin_digits(c->s.b + v.at, v.n, &u)) {
+	if (v->n && v->n <= 16 && kin_digits(c->s.b + v->at, v->n, &u)) {
 		e->num[k] = (int64_t)u;
 		e->has |= UINT64_C(1) << k;
 		return;
 	}
-	kin_num rc = tide__kin_i64(c->s.b + v.at, v.n, &n);
+	kin_num rc = tide__kin_i64(c->s.b + v->at, v->n, &n);
 	if (rc == KIN_NUM_RANGE)
 		c->out->loss[KIN_LOSS_BIG_NUMBER]++;
 	if (rc != KIN_NUM_OK)
@@ -61,23 +62,23 @@ static void take_number(kin_parser *c, kin_event *e, kin_key k, kin_slice v)
 	e->has |= UINT64_C(1) << k;
 }
 
-static inline bool take(kin_parser *c, kin_event *e, kin_slice key, kin_slice v)
+static inline bool take(kin_parser *c, kin_event *e, const kin_slice *key, const kin_slice *v)
 {
 	if (e->counter_args)
-		return e->ph == 'C' ? add_sample(c, key, v)
-				    : add_attr(c, tide__kin_slice_text(c, key), false, v);
-	kin_key k = tide__kin_find_key(c->s.b + key.at, key.n);
+		return e->ph == 'C' ? add_sample(c, *key, *v)
+				    : add_attr(c, tide__kin_slice_text(c, *key), false, *v);
+	kin_key k = (kin_key)kin_word_find(c->keys, c->s.b + key->at, key->n);
 	if (k == KIN_KEY_NONE)
 		return true;
 	if (k == KIN_KEY_NAME || k == KIN_KEY_LABELS) {
-		if (e->ph == 'M' && v.type == '"')
-			e->label = tide__kin_slice_text(c, v);
-		return e->ph != 'M' || v.type != '"' || e->label || kin_oom(c);
+		if (e->ph == 'M' && v->type == '"')
+			e->label = tide__kin_slice_text(c, *v);
+		return e->ph != 'M' || v->type != '"' || e->label || kin_oom(c);
 	}
 	uint32_t cats;
 	const char *text = tide__kin_key_text(k, &cats);
-	bool handle =
-		k == KIN_KEY_STREAM && v.n > 1 && c->s.b[v.at + 1] == 'x'; /* "0x7f..": no number */
+	bool handle = k == KIN_KEY_STREAM && v->n > 1 &&
+		      c->s.b[v->at + 1] == 'x'; /* "0x7f..": no number */
 	if (!(cats & KIN_COLL) && !handle)
 		take_number(c, e, k, v);
 	else if (k == KIN_KEY_COLL_NAME)
@@ -87,7 +88,7 @@ static inline bool take(kin_parser *c, kin_event *e, kin_slice key, kin_slice v)
 				      : e->cat < 31 && cats >> e->cat & 1;
 	if (e->ph != 'X' || !wanted)
 		return true;
-	return add_attr(c, tide__kin_text(&c->texts, text, key.n), cats & KIN_COLL, v);
+	return add_attr(c, tide__kin_text(&c->texts, text, key->n), cats & KIN_COLL, *v);
 }
 
 /* Without a collective's name, what looked like its arguments was something else. */
@@ -104,12 +105,14 @@ size_t tide__kin_args(kin_parser *c, kin_event *e, size_t p)
 {
 	e->counter_args = e->ph == 'C' || (e->ph == 'X' && e->cat == TIDE_CAT_COUNTERS);
 	const char *b = c->s.b;
+	if (!c->keys)
+		c->keys = tide__kin_key_words();
 	for (p = kin_ws(b, p + 1); b[p] != '}';) {
 		kin_slice key, value;
 		p = kin_member_key(c, p, &key);
 		if (p != KIN_FAIL)
 			p = kin_value(c, p, &value);
-		if (p == KIN_FAIL || !take(c, e, key, value))
+		if (p == KIN_FAIL || !take(c, e, &key, &value))
 			return KIN_FAIL;
 		p = kin_next(c, p);
 		if (p == KIN_FAIL)

@@ -81,7 +81,8 @@ static inline size_t member(kin_parser *c, kin_event *e, kin_slice key, size_t p
 	case KEY3('c', 'a', 't'):
 		p = kin_value(c, p, &v);
 		if (p != KIN_FAIL) {
-			e->cat = (uint8_t)tide__kin_find_cat(c->s.b + v.at, v.n);
+			unsigned cat = kin_word_find(tide__kin_cat_words(), c->s.b + v.at, v.n);
+			e->cat = cat ? (uint8_t)cat : TIDE_CAT_OTHER;
 			e->cat_text = v;
 			e->has_cat = true;
 		}
@@ -230,7 +231,8 @@ static bool raw_attr(kin_parser *c, const kin_event *e, kin_key k)
 	kin_attr *a = KIN_PUSH(c->out, attrs);
 	if (!a)
 		return kin_oom(c);
-	*a = (kin_attr){ .key = tide__kin_text(&c->texts, text, strlen(text)), .number = e->num[k] };
+	*a = (kin_attr){ .key = tide__kin_text(&c->texts, text, strlen(text)),
+			 .number = e->num[k] };
 	return a->key || kin_oom(c);
 }
 
@@ -408,16 +410,30 @@ static bool emit(kin_parser *c, kin_event *e)
 	return true;
 }
 
+/* Only what is read before it is written: clearing all of it would cost as much as a member. */
+static inline void begin(kin_event *e, size_t at, size_t attr0)
+{
+	e->at = at;
+	e->attr0 = attr0;
+	e->args = 0;
+	e->has = 0;
+	e->label = NULL;
+	e->middle = NULL;
+	e->keys = e->keys_at_dur = 0;
+	e->ts_state = e->dur_state = KIN_MISSING;
+	e->cat = TIDE_CAT_OTHER;
+	e->ph = 0;
+	e->has_cat = e->counter_args = false;
+	e->name.type = e->pid.type = e->tid.type = e->id.type = e->cat_text.type = 0;
+	e->ts_at.type = e->dur_at.type = 0;
+	e->name.n = e->cat_text.n = e->cat_text.at = 0;
+}
+
 size_t tide__kin_event(kin_parser *c, size_t p)
 {
 	const char *b = c->s.b;
 	kin_event e;
-	memset(&e, 0, offsetof(kin_event, num));
-	e.label = NULL;
-	e.at = p;
-	e.ts_state = e.dur_state = KIN_MISSING;
-	e.cat = TIDE_CAT_OTHER;
-	e.attr0 = c->out->n_attrs;
+	begin(&e, p, c->out->n_attrs);
 	size_t head = kin_known_head(c, &e, p);
 	p = head ? kin_next(c, head) : kin_ws(b, p + 1);
 	if (p == KIN_FAIL)

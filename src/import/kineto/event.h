@@ -13,8 +13,8 @@ typedef struct kin_event {
 	size_t args; /* its arguments' `{`, 0 = none or read already */
 	int64_t ts, dur;
 	kin_slice name, pid, tid, id, cat_text, ts_at, dur_at;
-	uint32_t keys, keys_at_dur; /* members read so far; by the time of dur */
-	kin_shape *middle;    /* where pid and tid were known before, or NULL */
+	uint32_t keys, keys_at_dur;  /* members read so far; by the time of dur */
+	kin_shape *middle;	     /* where pid and tid were known before, or NULL */
 	uint8_t ts_state, dur_state; /* kin_num; NOT + 1 .. = missing, see KIN_MISSING */
 	uint8_t cat;		     /* TIDE_CAT_* or KIN_CAT_SKIP */
 	char ph;		     /* 0 = none yet */

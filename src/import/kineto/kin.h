@@ -201,12 +201,13 @@ typedef struct kin_parser {
 	kin_scan s;
 	kin_texts texts;
 	kin_lanes lanes;
-	kin_out *out;	/* borrowed */
-	uint64_t base;	/* offset of s.b[0] in the input */
-	unsigned want;	/* TIDE_WANT_*, never 0 */
-	kin_status why; /* set by whoever returns KIN_FAIL */
+	kin_out *out;				   /* borrowed */
+	uint64_t base;				   /* offset of s.b[0] in the input */
+	const struct kin_words *keys;		   /* words.h; NULL = not looked up yet */
+	unsigned want;				   /* TIDE_WANT_*, never 0 */
+	kin_status why;				   /* set by whoever returns KIN_FAIL */
 	kin_shape heads[64], middles[64], between; /* what events look like */
-	char *scratch;	/* owned; unescaped texts */
+	char *scratch;				   /* owned; unescaped texts */
 	size_t room;
 } kin_parser;
 
@@ -234,8 +235,8 @@ static inline bool kin_oom(kin_parser *c)
 	return false;
 }
 
-
-/* Read the value at p (not white space); byte after it, or KIN_FAIL. value.h has the inline ones. */
+/* Read the value at p (not white space); byte after it, or KIN_FAIL. value.h has the inline ones.
+ */
 size_t tide__kin_value(kin_parser *c, size_t p, kin_slice *v);
 size_t tide__kin_scalar(kin_parser *c, size_t p, kin_slice *v);
 size_t tide__kin_container(kin_parser *c, size_t p, kin_slice *v);

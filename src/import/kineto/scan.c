@@ -54,16 +54,16 @@ static inline uint64_t prefix_xor(uint64_t x)
 		for (size_t i = from; i < to; i++, p += 64) {                          \
 			block k;                                                       \
 			classify(p, &k);                                               \
-			if (__builtin_expect((k.slash | carry) != 0, 0)) {                         \
-				k.quote &= ~escaped_bits(k.slash, &carry);                         \
-				s->slashes = true;                                                 \
-			}                                                                          \
+			if (__builtin_expect((k.slash | carry) != 0, 0)) {             \
+				k.quote &= ~escaped_bits(k.slash, &carry);             \
+				s->slashes = true;                                     \
+			}                                                              \
 			uint64_t inside = prefix(k.quote) ^ in;                        \
 			in = (uint64_t)((int64_t)inside >> 63);                        \
 			s->quotes[i] = k.quote;                                        \
 			s->opens[i] = k.open & ~inside;                                \
 			s->closes[i] = k.close & ~inside;                              \
-			s->commas[i] = k.comma & ~inside;                                          \
+			s->commas[i] = k.comma & ~inside;                              \
 		}                                                                      \
 		s->in_string = in;                                                     \
 		s->escaped = carry;                                                    \

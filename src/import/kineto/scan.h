@@ -3,10 +3,10 @@
 /* Finding one's way in JSON text without looking at every byte.
  *
  * The scanner keeps four bit maps over a buffer, one bit a byte: quotes that open or close a
- * string; opening brackets, closing brackets and commas outside strings. They are made by vector code a
- * window ahead of the reader, so the text is touched while it is in cache, and they turn "end of
- * this string" and "end of this object" into a few bit operations. Everything above is a plain
- * reader of JSON, so any layout gives the same result; nothing recurses.
+ * string; opening brackets, closing brackets and commas outside strings. They are made by vector
+ * code a window ahead of the reader, so the text is touched while it is in cache, and they turn
+ * "end of this string" and "end of this object" into a few bit operations. Everything above is a
+ * plain reader of JSON, so any layout gives the same result; nothing recurses.
  *
  * After damage (a stray quote turns inside out) kin_scan_restart begins anew at a given byte. */
 #ifndef TIDE_IMPORT_KINETO_SCAN_H
@@ -25,13 +25,13 @@ typedef struct kin_scan {
 	const char *b; /* borrowed text; b[n .. n + KIN_PAD) are zeros */
 	size_t n;
 	uint64_t *quotes, *opens, *closes, *commas; /* owned; one zero word after the last */
-	size_t words;			   /* words made so far */
-	size_t total;			   /* words the text has */
-	size_t cap;			   /* words there is room for */
-	uint64_t in_string;		   /* all ones if the next word starts inside a string */
-	uint64_t escaped;		   /* 1 if its first byte is escaped */
-	uint64_t keep; /* bits of the next word to look at (restart inside it) */
-	bool slashes; /* a backslash was seen somewhere in the text */
+	size_t words;				    /* words made so far */
+	size_t total;				    /* words the text has */
+	size_t cap;				    /* words there is room for */
+	uint64_t in_string; /* all ones if the next word starts inside a string */
+	uint64_t escaped;   /* 1 if its first byte is escaped */
+	uint64_t keep;	    /* bits of the next word to look at (restart inside it) */
+	bool slashes;	    /* a backslash was seen somewhere in the text */
 } kin_scan;
 
 /* Look at a new text. False when memory is exhausted. */
@@ -68,7 +68,8 @@ static inline size_t kin_quote(kin_scan *s, size_t p)
 {
 	kin_reach(s, p);
 	uint64_t w = kin_bits(s->quotes, p);
-	return __builtin_expect(w != 0, 1) ? p + (size_t)__builtin_ctzll(w) : tide__kin_far_quote(s, p);
+	return __builtin_expect(w != 0, 1) ? p + (size_t)__builtin_ctzll(w)
+					   : tide__kin_far_quote(s, p);
 }
 
 /* Whether the bracket at p opens something outside a string, as far as the maps know. */

@@ -14,7 +14,8 @@
 
 static inline unsigned kin_shape_slot(const char *b, size_t p)
 {
-	uint64_t x = kin_load8(b + p + 8) * 3 + kin_load8(b + p + 16) * 5 + kin_load8(b + p + 24) * 7;
+	uint64_t x =
+		kin_load8(b + p + 8) * 3 + kin_load8(b + p + 16) * 5 + kin_load8(b + p + 24) * 7;
 	return (unsigned)((x * UINT64_C(0x9e3779b97f4a7c15)) >> 58);
 }
 

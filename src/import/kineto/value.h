@@ -25,7 +25,8 @@ static inline kin_slice kin_slice_of(size_t from, size_t to, char type)
 /* The first byte at or after p that is not white space; mostly there is one space or none. */
 static inline size_t kin_gap(const char *b, size_t p)
 {
-	if (__builtin_expect(b[p] == ' ', 1)) /* a branch: the next load need not wait for this one */
+	if (__builtin_expect(b[p] == ' ',
+			     1)) /* a branch: the next load need not wait for this one */
 		p++;
 	return __builtin_expect((unsigned char)b[p] > ' ', 1) ? p : kin_ws(b, p);
 }
@@ -121,11 +122,13 @@ static inline size_t kin_value(kin_parser *c, size_t p, kin_slice *v)
 static inline uint64_t kin_eight(uint64_t v, uint64_t *ok)
 {
 	uint64_t high = UINT64_C(0xf0f0f0f0f0f0f0f0), zero = UINT64_C(0x3030303030303030);
-	*ok &= -(uint64_t)((v & high) == zero && ((v + UINT64_C(0x0606060606060606)) & high) == zero);
+	*ok &= -(uint64_t)((v & high) == zero &&
+			   ((v + UINT64_C(0x0606060606060606)) & high) == zero);
 	v -= zero;
 	v = v * 10 + (v >> 8);
 	return ((v & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x000f424000000064) +
-		(v >> 16 & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x0000271000000001)) >> 32;
+		(v >> 16 & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x0000271000000001)) >>
+	       32;
 }
 
 /* n digits at p, 1 <= n <= 16. False if they are not all digits. */

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "model/model.h"
 
@@ -95,11 +96,46 @@ typedef enum kin_key {
 	X("cuda_profiler_range", TIDE_CAT_COUNTERS) \
 	X("Trace", KIN_CAT_SKIP)
 
-/* Which argument this is, or KIN_KEY_NONE. */
-kin_key tide__kin_find_key(const char *s, size_t n);
+typedef struct kin_word { /* a slot of the table of known words */
+	uint64_t head;	  /* its first eight bytes, zeros after its end */
+	const char *text;
+	uint32_t n; /* 0 = free slot */
+	uint32_t value;
+} kin_word;
+
+enum { KIN_SLOTS = 256 };
+typedef struct kin_words {
+	kin_word slots[KIN_SLOTS];
+} kin_words;
+
+/* The tables; made by the first caller, the same for all. */
+const kin_words *tide__kin_key_words(void);
+const kin_words *tide__kin_cat_words(void);
+
+static inline unsigned kin_word_slot(const char *s, size_t n)
+{
+	return ((unsigned)n * 37 + (unsigned char)s[0] * 5 + (unsigned char)s[n - 1] * 11) %
+	       KIN_SLOTS;
+}
+
+/* The value of a word, or 0. s[0 .. 8) must be readable. */
+static inline unsigned kin_word_find(const kin_words *w, const char *s, size_t n)
+{
+	uint64_t head;
+	if (!n)
+		return 0;
+	memcpy(&head, s, sizeof head);
+	if (n < 8)
+		head &= (UINT64_C(1) << (8 * n)) - 1;
+	for (unsigned at = kin_word_slot(s, n); w->slots[at].n; at = (at + 1) % KIN_SLOTS) {
+		const kin_word *k = &w->slots[at];
+		if (k->n == n && k->head == head && (n <= 8 || !memcmp(k->text + 8, s + 8, n - 8)))
+			return k->value;
+	}
+	return 0;
+}
+
 /* Its name, and the categories where it becomes an attribute. */
 const char *tide__kin_key_text(kin_key k, uint32_t *cats);
-/* TIDE_CAT_* of a category; TIDE_CAT_OTHER if it is not known. */
-unsigned tide__kin_find_cat(const char *s, size_t n);
 
 #endif
