@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Every command on recordings that make no sense: it ends by itself with status 0 or 1, prints no
+control characters, and its JSON is JSON. Commands disagree on no total: live bytes at the end and the
+peak are the same in memory, phases, peak and ops. Usage: chaos.py TIDEMARK CLI_CHAOS [ROUNDS]"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+COMMANDS = ["info", "memory", "phases", "peak", "ops", "ops --flat", "dump"]
+CONTROL = re.compile(rb"[\x00-\x09\x0b-\x1f\x7f]")
+
+
+def run(tidemark: str, line: str, file: str) -> bytes:
+    done = subprocess.run([tidemark, *line.split(), file], capture_output=True, timeout=60)
+    if done.returncode not in (0, 1) or b"Sanitizer" in done.stderr or b"runtime error" in done.stderr:
+        raise AssertionError(f"{line}: status {done.returncode}\n{done.stderr.decode(errors='replace')}")
+    if CONTROL.search(done.stdout):
+        raise AssertionError(f"{line}: control characters")
+    return done.stdout
+
+
+def agree(tidemark: str, file: str) -> None:
+    said = {c: json.loads(run(tidemark, f"{c} --json", file)) for c in COMMANDS if c != "dump"}
+    memory = said["memory"]["devices"]  # names may repeat: devices are compared in order
+    live = sum(d["totals"]["live_bytes"] for d in memory)
+    ops, outside = said["ops"], said["ops"]["outside"]
+    change = sum(r["self_change_bytes"] for r in ops["ops"])
+    change += outside["alloc_bytes"] - outside["free_bytes"]
+    last = said["phases"]["phases"][-1]["memory"]
+    phases = sum(s["cumulative_current_bytes"] for s in last if s["scope"] == "pool")
+    assert live == change == phases, f"live {live}, ops {change}, phases {phases}"
+    peaks = [(d["device"], d["peak_bytes"]) for d in said["peak"]["devices"]]
+    tops = [(d["device"], d["totals"]["peak_bytes"]) for d in memory if d["totals"]["allocs"]]
+    assert peaks == tops, f"peak {peaks}, memory {tops}"
+    groups = said["peak"]["groups"]
+    assert sum(g["bytes"] for g in groups) == said["peak"]["peak_bytes"], "groups are not the peak"
+
+
+def main() -> int:
+    tidemark, chaos = sys.argv[1:3]
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 25
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(1, rounds + 1):
+            file = os.path.join(folder, f"{seed}.tide")
+            subprocess.run([chaos, str(seed), file], check=True)
+            try:
+                for command in COMMANDS:
+                    run(tidemark, command, file)
+                for line in run(tidemark, "dump --json", file).splitlines():
+                    json.loads(line)
+                agree(tidemark, file)
+            except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
+                failed += 1
+                print(f"seed {seed}: {error}")
+    print(f"{rounds - failed} of {rounds} rounds pass")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
