@@ -402,7 +402,10 @@ void tide__stats_now(tide_stats *out)
 void tide_stats_get(tide_stats *out)
 {
 	tide_slow s;
-	if (!out || !tide__slow_enter(&s))
+	if (!out)
+		return;
+	*out = (tide_stats){ 0 };
+	if (!tide__slow_enter(&s))
 		return;
 	if (tide__rec.state == TIDE_RUNNING)
 		tide__stats_now(out);

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,9 +85,15 @@ static uint64_t numbered(long i, uint64_t limit)
 }
 
 static uint64_t limit_each = UINT64_MAX;
+static pthread_barrier_t all_alive;
+static bool wait_for_all;
 
 static void *numbered_thread(void *arg)
 {
+	if (wait_for_all) {
+		tide_mark(TIDE_STEP, 0, 0); /* takes a ring, if there is one left */
+		pthread_barrier_wait(&all_alive);
+	}
 	numbered((long)(intptr_t)arg, limit_each);
 	return NULL;
 }
@@ -128,6 +135,8 @@ static int scene_full(char **v)
 	pace_us = 500;
 	per_pace = 3000;
 	start(v[0], 0);
+	pthread_barrier_init(&all_alive, NULL, (unsigned)n);
+	wait_for_all = true;
 	spawn(t, n, numbered_thread);
 	join_all(t, n);
 	if (!strcmp(v[3], "abort"))

@@ -203,6 +203,50 @@ static void ids_are_stable(void **state)
 	assert_int_equal(tide_stack_push(s, id, id, 1), t);
 }
 
+enum { STATIC_NAMES = 5000 }; /* the table grows several times */
+static char static_names[STATIC_NAMES][12];
+
+static void *find_static_names(void *failed)
+{
+	for (int i = 0; i < STATIC_NAMES; i++) {
+		tide_name id = tide_name_static(static_names[i]);
+		if (!id || id != tide_name_static(static_names[i]))
+			*(_Atomic int *)failed = 1;
+	}
+	return NULL;
+}
+
+static void static_names_from_many_threads(void **state)
+{
+	pthread_t t[4];
+	static _Atomic int failed;
+	for (int i = 0; i < STATIC_NAMES; i++)
+		snprintf(static_names[i], sizeof static_names[i], "static %d", i);
+	start(0, 0);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, find_static_names, (void *)(uintptr_t)&failed);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	assert_false(failed);
+	for (int i = 0; i < STATIC_NAMES; i++)
+		assert_int_equal(tide_name_static(static_names[i]), tide_intern(static_names[i]));
+	stop();
+}
+
+static void ids_end_at_their_limit(void **state)
+{
+	tide_device d = tide_device_open(TIDE_ON_OTHER, 9, "limits", 0);
+	tide_pool last = 0, p;
+	for (uint64_t i = 1; (p = tide_pool_open(d, TIDE_MEM_L1, "bank", i)) != 0; last = p, i++)
+		assert_true(i <= 4095);
+	assert_int_equal(last, 4095);
+	assert_int_equal(tide_pool_open(d, TIDE_MEM_L1, "bank", 1 << 20), 0);
+	tide_stream stream = 0, s;
+	for (int64_t i = 0; (s = tide_stream_open(d, i, NULL)) != 0; stream = s, i++)
+		assert_true(i <= UINT16_MAX);
+	assert_int_equal(stream, UINT16_MAX);
+}
+
 static void every_recording_has_all_definitions(void **state)
 {
 	start(0, 0);
@@ -545,6 +589,7 @@ int main(void)
 		T(errno_is_left_alone),
 		T(ids_are_stable),
 		T(every_recording_has_all_definitions),
+		T(static_names_from_many_threads),
 		T(long_and_odd_texts),
 		T(ops_nest),
 		T(longjmp_needs_only_the_outer_end),
@@ -552,6 +597,7 @@ int main(void)
 		T(out_of_range_is_counted),
 		T(too_many_threads),
 		T(whatever_is_recorded_comes_back),
+		T(ids_end_at_their_limit), /* last: it leaves no ids for others */
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
