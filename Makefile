@@ -17,6 +17,7 @@ demo: build
 
 test: build
 	@meson test -C $(BUILD) --print-errorlogs
+	@tools/sanitize
 
 bench: build
 	@bench/run $(BUILD)
