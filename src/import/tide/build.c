@@ -452,6 +452,25 @@ static bool on_rare(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 
 /* ---- runs ---- */
 
+enum { AHEAD = 12 }; /* events: how far to look ahead, for memory to arrive in time */
+
+/* With many allocations alive, finding one is a wait for memory, and so is writing its death: ask
+ * for the place 2 * AHEAD events before, for the row AHEAD events before. */
+static inline void look_ahead(const tide_build *b, const tide_event *ev, size_t i, size_t n)
+{
+	const tide_live *l = &b->allocs;
+	if (i + 2 * AHEAD < n) {
+		const tide_event *e = &ev[i + 2 * AHEAD];
+		tide__live_prefetch(l, e->pool, e->addr);
+	}
+	if (i + AHEAD < n && ev[i + AHEAD].tag == TIDE_REC_FREE) {
+		const tide_event *e = &ev[i + AHEAD];
+		uint32_t row = l->slots[tide__live_slot(l, e->pool, e->addr)].row;
+		__builtin_prefetch(&b->m->allocs.died[row], 1);
+		__builtin_prefetch(&b->m->allocs.free_span[row], 1);
+	}
+}
+
 static tide_code make_room(tide_build *b, size_t n, tide_error *err)
 {
 	tide_model *m = b->m;
@@ -463,6 +482,16 @@ static tide_code make_room(tide_build *b, size_t n, tide_error *err)
 	    !tide__table_reserve(&m->moves, &tide_moves_desc, 2 * n))
 		return tide__nomem(err);
 	return TIDE_OK;
+}
+
+void tide__build_expect(tide_build *b, uint64_t events)
+{
+	tide_model *m = b->m;
+	if (events < 1000 || events > UINT32_MAX)
+		return;
+	(void)tide__table_reserve(&m->allocs, &tide_allocs_desc, (size_t)events / 2);
+	(void)tide__table_reserve(&m->moves, &tide_moves_desc, (size_t)events);
+	(void)tide__table_reserve(&m->spans, &tide_spans_desc, (size_t)events / 4);
 }
 
 tide_code tide__build_run(tide_build *b, tide_ring *r, const tide_event *ev, size_t n,
@@ -477,6 +506,7 @@ tide_code tide__build_run(tide_build *b, tide_ring *r, const tide_event *ev, siz
 	b->events += n;
 	for (size_t i = 0; i < n && ok; i++) {
 		const tide_event *e = &ev[i];
+		look_ahead(b, ev, i, n);
 		t = tide__timebase_ns(clock, e->ticks);
 		switch (e->tag) {
 		case TIDE_REC_ALLOC:
@@ -559,6 +589,9 @@ tide_code tide__build_finish(tide_build *b, tide_merge *g, tide_error *err)
 		}
 		r->n_open = 0;
 	}
+	tide__table_shrink(&b->m->allocs, &tide_allocs_desc);
+	tide__table_shrink(&b->m->moves, &tide_moves_desc);
+	tide__table_shrink(s, &tide_spans_desc);
 	b->undefined += b->defs->undefined;
 	return sort_strays(b) && count_facts(b) ? TIDE_OK : tide__nomem(err);
 }

@@ -47,6 +47,9 @@ typedef struct tide_build {
 } tide_build;
 
 bool tide__build_init(tide_build *b, tide_model *m, tide_defs *defs);
+/* About so many events will come. Room made before they do is never moved; what stays empty costs
+ * address space only, and tide__build_finish gives it back. */
+void tide__build_expect(tide_build *b, uint64_t events);
 /* n events of one ring, in order. TIDE_ENOMEM, TIDE_ELIMIT (ids ran out). */
 tide_code tide__build_run(tide_build *b, tide_ring *r, const tide_event *ev, size_t n,
 			  tide_error *err);

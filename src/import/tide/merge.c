@@ -99,6 +99,18 @@ uint64_t tide__merge_slots(const tide_merge *g, uint32_t ring)
 	return at ? g->rings[at - 1].slots : 0;
 }
 
+uint64_t tide__merge_records(const tide_merge *g)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < g->n; i++) {
+		for (size_t k = 0; k < g->rings[i].n_chunks; k++) {
+			const tide_chunk_head *h = &g->rings[i].chunks[k].head;
+			n += h->count < h->raw / 2 ? h->count : h->raw / 2;
+		}
+	}
+	return n;
+}
+
 /* ---- one ring ---- */
 
 /* A chunk is over: keep its buffers for another one. */

@@ -206,6 +206,7 @@ static tide_code read_events(struct load *l, tide_error *err)
 	const tide_event *ev;
 	size_t n;
 	uint64_t chunks = 0, size = tide__reader_size(l->reader);
+	tide__build_expect(&l->build, tide__merge_records(&l->merge));
 	tide_code rc = tide__merge_start(&l->merge, err);
 	for (unsigned turn = 0; !rc; turn++) {
 		rc = tide__merge_next(&l->merge, &r, &ev, &n, err);
