@@ -22,6 +22,7 @@ struct sweep {
 	uint8_t *asked;	     /* per alloc: its free was asked for */
 	tide_fragment_point now;
 	uint64_t loose;
+	size_t kept; /* parts of a segment just dropped that the next moves take again */
 	bool failed;
 };
 
@@ -159,10 +160,23 @@ static uint32_t owner_of(const struct sweep *s, uint32_t row)
 	return grows ? EXPANDABLE | s->m->segments.pool[row].i : row;
 }
 
+static bool is_part(const tide_model *m, size_t i, uint64_t addr, uint64_t end)
+{
+	uint32_t row = m->moves.row[i];
+
+	return m->moves.kind[i] == TIDE_MOVE_SEG_ALLOC &&
+	       m->segments.flags[row] & TIDE_SEGMENT_PART && m->segments.addr[row] >= addr &&
+	       m->segments.addr[row] + m->segments.size[row] <= end;
+}
+
 static void take_segment(struct sweep *s, uint32_t row)
 {
 	uint64_t size = s->m->segments.size[row];
 
+	if (s->kept) { /* a part that stayed: it was never given back */
+		s->kept--;
+		return;
+	}
 	s->now.reserved += size;
 	if (plain(owner_of(s, row)))
 		s->now.cached += size;
@@ -171,20 +185,32 @@ static void take_segment(struct sweep *s, uint32_t row)
 	open_gap(s, s->m->segments.addr[row], size, owner_of(s, row));
 }
 
-static void drop_segment(struct sweep *s, uint32_t row)
+/* What goes with move i: the segment less the parts of it that the next moves take again. */
+static void drop_segment(struct sweep *s, uint32_t row, size_t i)
 {
-	uint64_t addr = s->m->segments.addr[row], size = s->m->segments.size[row];
-	const tide_ord *g = gap_around(s, addr, size);
+	const tide_model *m = s->m;
+	uint64_t addr = m->segments.addr[row], end = addr + m->segments.size[row];
 
-	s->now.reserved -= size;
+	for (i++; i < m->moves.n && is_part(m, i, addr, end); i++) {
+		uint32_t part = m->moves.row[i];
+
+		if (m->segments.addr[part] == addr)
+			addr += m->segments.size[part];
+		else
+			end = m->segments.addr[part];
+		s->kept++;
+	}
+	const tide_ord *g = end > addr ? gap_around(s, addr, end - addr) : NULL;
+
+	s->now.reserved -= end - addr;
 	if (!plain(owner_of(s, row)))
-		s->now.expandable_free -= size;
+		s->now.expandable_free -= end - addr;
 	else if (s->used[row])
-		s->now.inactive_split -= size - s->used[row];
+		s->now.inactive_split -= end - addr - s->used[row];
 	else
-		s->now.cached -= size;
+		s->now.cached -= end - addr;
 	if (g)
-		close_gap(s, g, addr, size);
+		close_gap(s, g, addr, end - addr);
 }
 
 static void apply(struct sweep *s, size_t i)
@@ -208,7 +234,7 @@ static void apply(struct sweep *s, size_t i)
 	else if (kind == TIDE_MOVE_SEG_ALLOC)
 		take_segment(s, row);
 	else
-		drop_segment(s, row);
+		drop_segment(s, row, i);
 }
 
 /* ---- points ------------------------------------------------------------------------------ */

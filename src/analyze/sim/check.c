@@ -333,6 +333,9 @@ tide_code tide__sim_check(tide_requests *q, tide_sim_result *out)
 	struct script script = { .q = q, .next = tide__sim_above(q), .out = out };
 	tide_sim_device dev = { &script, script_take, script_range, script_map, script_give };
 	tide_sim_config c = q->recorded;
+
+	if (!c.capacity)
+		c.capacity = q->limit; /* sizes address ranges; the script alone refuses */
 	tide_sim *s = tide__sim_new(&c, &dev, q->n_ids);
 	tide_code rc = s ? TIDE_OK : TIDE_ENOMEM;
 

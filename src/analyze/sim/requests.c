@@ -183,6 +183,21 @@ static bool add_before(struct build *b, uint32_t i, uint16_t pool)
 	return true;
 }
 
+/* A part of a stretch stays when the rest is unmapped: what went is less than the stretch. */
+static bool keep_part(tide_requests *q, uint64_t addr, uint64_t size)
+{
+	tide_taken *t = q->n_taken ? &q->taken[q->n_taken - 1] : NULL;
+
+	if (!t || !t->freed || size >= t->size || addr < t->addr)
+		return false;
+	if (addr == t->addr)
+		t->addr += size;
+	else if (addr + size != t->addr + t->size)
+		return false;
+	t->size -= size;
+	return true;
+}
+
 static bool add_segment(struct build *b, uint32_t i, bool freed)
 {
 	const tide_segments *s = &b->m->segments;
@@ -197,6 +212,8 @@ static bool add_segment(struct build *b, uint32_t i, bool freed)
 		q->reserved_max = b->reserved;
 	if (!freed && s->flags[i] & TIDE_SEGMENT_BEFORE)
 		return add_before(b, i, (uint16_t)pool);
+	if (!freed && s->flags[i] & TIDE_SEGMENT_PART && keep_part(q, s->addr[i], s->size[i]))
+		return true;
 	if (!grow(&q->taken, &b->cap_taken, q->n_taken + 1, sizeof *q->taken))
 		return false;
 	q->taken[q->n_taken++] =
@@ -372,7 +389,7 @@ static void attach_taken(tide_requests *q)
 }
 
 /* A private pool that gives segments back is done with, unless it did so for a request of its own:
- * oversize blocks go that way. */
+ * oversize blocks go that way. (A trace may not say which pool a failed request was for.) */
 static bool find_done(struct build *b)
 {
 	tide_requests *q = b->q;
@@ -381,7 +398,8 @@ static bool find_done(struct build *b)
 	for (size_t i = 0; q->done && i < q->n_taken; i++) {
 		const tide_taken *t = &q->taken[i];
 		bool own = q->recorded.max_split_size != TIDE_SIM_NO_SPLIT_MAX &&
-			   wants_memory(q, t->req) && q->r[t->req].pool == t->pool;
+			   wants_memory(q, t->req) &&
+			   (q->r[t->req].pool == t->pool || q->r[t->req].kind == TIDE_REQ_OOM);
 
 		if (!t->freed || !t->pool || own || b->done[t->pool])
 			continue;
