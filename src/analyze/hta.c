@@ -60,7 +60,9 @@ void *tide__hta_push(void *table, size_t size)
 
 tide_str tide__hta_intern(tide_hta *h, const char *s, size_t n)
 {
-	return (tide_str){ tide__strings_add(h->strings, s, n) };
+	tide_str id = { tide__strings_add(h->strings, s, n) };
+	h->failed |= n && !id.i;
+	return id;
 }
 
 tide_str tide__hta_take(tide_hta *h, const tide_model *m, tide_str s)
@@ -121,7 +123,7 @@ static bool run_parts(tide_hta_input *in, tide_hta *h)
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		if (!parts[i](in, h))
 			return false;
-	return take_losses(in->m, h);
+	return take_losses(in->m, h) && !h->failed;
 }
 
 static tide_code analyze_rows(tide_hta_input *in, tide_hta *h, tide_error *err)

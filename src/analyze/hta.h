@@ -121,7 +121,7 @@ typedef struct tide_hta_collective {
 
 typedef struct tide_hta_comm { /* one communication row, so that ranks can be compared */
 	tide_str name;
-	uint32_t ordinal; /* how many of this name came before it in its step */
+	uint32_t ordinal;  /* how many of this name came before it in its step */
 	int64_t step, dur; /* step -1 = launched in none */
 } tide_hta_comm;
 
@@ -147,7 +147,7 @@ typedef struct tide_hta_loss {
 	T(tide_hta_stream, streams)         \
 	T(tide_hta_step, steps)             \
 	T(tide_hta_collective, collectives) \
-	T(tide_hta_comm, comms)                                                                    \
+	T(tide_hta_comm, comms)             \
 	T(tide_hta_copy, copies)            \
 	T(tide_hta_loss, losses)            \
 	T(tide_hta_kernel, kernels)         \
@@ -184,6 +184,7 @@ typedef struct tide_strings tide_strings;
 typedef struct tide_hta {
 	tide_hta_head h;
 	tide_strings *strings; /* owned */
+	bool failed;	       /* a text could not be kept: the result must not be used */
 #define T(type, member)              \
 	struct {                     \
 		type *v; /* owned */ \
@@ -214,7 +215,7 @@ tide_hta *tide__hta_new(void);
 #define TIDE_HTA_PUSH(h, member) \
 	((__typeof__((h)->member.v))tide__hta_push(&(h)->member, sizeof *(h)->member.v))
 void *tide__hta_push(void *table, size_t size);
-/* A text of the result; of a model, taken over. None for "" (and on exhaustion). */
+/* A text of the result; of a model, taken over. None for "", and on exhaustion (then h->failed). */
 tide_str tide__hta_intern(tide_hta *h, const char *s, size_t n);
 tide_str tide__hta_take(tide_hta *h, const tide_model *m, tide_str s);
 const char *tide__hta_str(const tide_hta *h, tide_str s, size_t *n);

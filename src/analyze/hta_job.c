@@ -314,7 +314,7 @@ static bool merge(tide_hta_job *job, tide_hta *h)
 	EACH(copies, add_copy)
 	EACH(losses, add_loss)
 #undef EACH
-	return ok;
+	return ok && !job->sum->failed;
 }
 
 /* What the job has taken over, and the rank's own texts. */
