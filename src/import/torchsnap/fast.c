@@ -4,8 +4,9 @@
  *
  * A stack is a list of memo reads, 5 bytes a frame, and nine tenths of a snapshot are such
  * lists. A list that was met before, byte for byte, is the same list: its bytes are looked up as a
- * whole and never decoded again. Programs repeat themselves, so the run that came next last time is
- * tried first; then a hash table. Entries are void once a memo entry was replaced (`gen`). */
+ * whole and never decoded again. Programs repeat themselves, so the run that followed the last two
+ * the last time is tried first; then a hash table. Entries are void once a memo entry was replaced
+ * (`gen`). */
 #include "import/torchsnap/pickle_vm.h"
 
 #include <string.h>
@@ -109,7 +110,22 @@ static bool runs_init(tide_pickle *p)
 		return true;
 	p->runs = tide__calloc(RUN_SLOTS, sizeof *p->runs);
 	p->run_bytes = tide__alloc(RUN_BYTES, 1);
-	return (p->runs && p->run_bytes) || tide__pickle_nomem(p);
+	p->run_after = tide__calloc(RUN_SLOTS, sizeof *p->run_after);
+	return (p->runs && p->run_bytes && p->run_after) || tide__pickle_nomem(p);
+}
+
+/* What came after the last two runs the last time they came one after the other. */
+static uint16_t *expected(const tide_pickle *p)
+{
+	uint32_t i = (p->last_runs[0] * 0x9e37u + p->last_runs[1]) & (RUN_SLOTS - 1);
+	return &p->run_after[i];
+}
+
+static void remember(tide_pickle *p, uint32_t slot)
+{
+	*expected(p) = (uint16_t)slot;
+	p->last_runs[0] = p->last_runs[1];
+	p->last_runs[1] = slot;
 }
 
 /* The made value of the run [at, end), where *end is the APPENDS that ends it. */
@@ -120,19 +136,17 @@ static tide_pv find_run(tide_pickle *p, const uint8_t *at, const uint8_t *end, u
 	for (; p->runs[i].len; i = (i + 1) & (RUN_SLOTS - 1))
 		if (p->runs[i].hash == hash && p->runs[i].len == len &&
 		    run_is(p, &p->runs[i], at, len)) {
-			p->runs[p->last_run].next = i;
-			p->last_run = i;
+			remember(p, i);
 			return p->runs[i].made;
 		}
 	tide_pv made = make_run(p, at, end);
 	if (made && p->n_runs < RUN_SLOTS / 2 && len <= RUN_BYTES - p->n_run_bytes) {
-		p->runs[i] = (struct run){ hash, (uint32_t)p->n_run_bytes, (uint32_t)len, p->gen, i,
-					   made };
+		p->runs[i] =
+			(struct run){ hash, (uint32_t)p->n_run_bytes, (uint32_t)len, p->gen, made };
 		memcpy(p->run_bytes + p->n_run_bytes, at, len);
 		p->n_run_bytes += len;
 		p->n_runs++;
-		p->runs[p->last_run].next = i;
-		p->last_run = i;
+		remember(p, i);
 	}
 	return made;
 }
@@ -145,9 +159,9 @@ const uint8_t *tide__pickle_run(tide_pickle *p, const uint8_t *at, tide_pv *made
 	at += *at == 0x94 ? 1 : *at == 'q' ? 2 : *at == 'r' ? 5 : 0;
 	if (*at++ != '(')
 		return NULL;
-	const struct run *guess = &p->runs[p->runs[p->last_run].next];
+	const struct run *guess = &p->runs[*expected(p)];
 	if (run_is(p, guess, at, (size_t)(end - at))) {
-		p->last_run = (uint32_t)(guess - p->runs);
+		remember(p, (uint32_t)(guess - p->runs));
 		*made = guess->made;
 		at += guess->len;
 	} else {
@@ -165,6 +179,8 @@ void tide__pickle_fast_free(tide_pickle *p)
 {
 	tide__free(p->runs);
 	tide__free(p->run_bytes);
+	tide__free(p->run_after);
 	p->runs = NULL;
 	p->run_bytes = NULL;
+	p->run_after = NULL;
 }

@@ -32,7 +32,6 @@ struct run { /* a list written as memo reads only, seen before */
 	uint32_t off; /* of a copy of its bytes in run_bytes */
 	uint32_t len; /* 0 = free slot */
 	uint32_t gen;
-	uint32_t next; /* slot of the run that came after it last time */
 	tide_pv made;
 };
 enum { RUN_SLOTS = 1 << 14, RUN_BYTES = 4 << 20 };
@@ -63,8 +62,9 @@ struct tide_pickle {
 	struct run *runs;   /* RUN_SLOTS, or NULL before the first */
 	uint8_t *run_bytes; /* RUN_BYTES */
 	size_t n_runs, n_run_bytes;
-	uint32_t last_run; /* slot */
-	uint32_t gen;	   /* a memo entry was replaced: runs of older generations are void */
+	uint16_t *run_after;   /* RUN_SLOTS: slot that followed two others */
+	uint32_t last_runs[2]; /* slots, the later one last */
+	uint32_t gen;	       /* a memo entry was replaced: runs of older generations are void */
 
 	uint8_t keys[256]; /* hash -> keyword + 1 */
 	uint8_t key_len[256];
