@@ -35,7 +35,14 @@ static const struct sentence {
 	{ "undefined_ids", "uses of names, pools, ... that are not defined: %s" },
 	{ "tensor_unknown", "tensors at addresses where nothing was allocated, left out: %s" },
 	{ "clock_uncalibrated", "the clock has no calibration points: times are estimates" },
-	{ "history_wrapped", "the history is not complete: its ring buffer wrapped" },
+	{ "history_wrapped",
+	  "allocations and segments whose events the history no longer holds (it wrapped or was "
+	  "started anew): %s" },
+	{ "geometry_mismatch", "blocks at the end that differ from the recorded ones: %s" },
+	{ "geometry_repairs", "events that contradict the allocator's rules: %s" },
+	{ "unknown_actions", "events of an unknown kind, skipped: %s" },
+	{ "trailing_bytes", "bytes after the end of the pickle, left out: %s" },
+	{ "annotations", "annotations that could not be placed: %s" },
 };
 
 /* The part of a fact's key after "loss.", or NULL when it is not a loss or lost nothing. */

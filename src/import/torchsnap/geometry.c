@@ -22,6 +22,7 @@ void tide__geo_free(tide_geo *g)
 	tide__free(g->blocks.v);
 	tide__free(g->spare.v);
 	tide__free(g->areas.v);
+	tide__free(g->mapped.v);
 }
 
 uint32_t tide__geo_area(tide_geo *g, const tide_geo_area *a)
@@ -31,14 +32,15 @@ uint32_t tide__geo_area(tide_geo *g, const tide_geo_area *a)
 			return 0;
 		g->areas.v[g->areas.n++] = (tide_geo_area){ 0 };
 	}
-	for (size_t i = 1; a->expandable && i < g->areas.n; i++) {
-		const tide_geo_area *b = &g->areas.v[i];
-		if (b->expandable && b->pool.i == a->pool.i && b->stream.i == a->stream.i &&
-		    b->small == a->small)
-			return (uint32_t)i;
+	for (size_t i = 0; a->expandable && i < g->mapped.n; i++) {
+		const tide_geo_area *b = &g->areas.v[g->mapped.v[i]];
+		if (b->pool.i == a->pool.i && b->stream.i == a->stream.i && b->small == a->small)
+			return g->mapped.v[i];
 	}
-	if (g->areas.n >= UINT32_MAX || !TIDE_SNAP_ROOM(g->areas))
+	if (g->areas.n >= UINT32_MAX || !TIDE_SNAP_ROOM(g->areas) || !TIDE_SNAP_ROOM(g->mapped))
 		return 0;
+	if (a->expandable)
+		g->mapped.v[g->mapped.n++] = (uint32_t)g->areas.n;
 	g->areas.v[g->areas.n] = *a;
 	return (uint32_t)g->areas.n++;
 }

@@ -42,6 +42,7 @@ typedef struct tide_geo {
 	TIDE_SNAP_VEC(tide_geo_block) blocks;
 	TIDE_SNAP_VEC(uint32_t) spare; /* unused slots */
 	TIDE_SNAP_VEC(tide_geo_area) areas;
+	TIDE_SNAP_VEC(uint32_t) mapped; /* areas that are expandable */
 	tide_map odd;	     /* address -> alloc: alive but overlapping, not in the index */
 	uint64_t mismatches; /* times the events contradicted the rules */
 } tide_geo;
