@@ -202,7 +202,8 @@ TIDE_API void tide_stats_get(tide_stats *out);
  *
  * Fork. A child never touches its parent's recording (fork, vfork + exec, raw clone alike). With
  * follow_fork (the default) its first event starts NAME.PID.tide beside NAME.tide, with all names
- * and pools and with the same ids; tide_start in the child before that chooses another file. A program
+ * and pools and with the same ids (or records nothing where that file cannot be made); tide_start in
+ * the child before that chooses another file. A program
  * started by exec records nothing by itself. A child that ends by _exit leaves its -rings file, which
  * readers understand. Tokens of ops begun before the fork are ignored in the child.
  *

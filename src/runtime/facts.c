@@ -37,7 +37,7 @@ static void text(struct out *o, const char *key, const char *s, size_t n)
 /* The command line, arguments parted by spaces. */
 static void command(struct out *o)
 {
-	char buf[4096];
+	static char buf[4096]; /* the stack may be small; lock held */
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;

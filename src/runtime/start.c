@@ -114,8 +114,11 @@ static tide_code make_files(const char *file, const char *rings, tide_error *err
 		e = errno;
 	if (e == 0 && !(tide__defs_replay(&r->space) && tide__write_opening()))
 		e = r->sink.error ? r->sink.error : ENOSPC;
-	if (e == 0)
+	if (e == 0) {
+		r->sink.file.path = r->path; /* where they are to be found from now on */
+		r->space.file.path = r->rings_path;
 		return TIDE_OK;
+	}
 	errno = e;
 	return tide__fail_errno(err, "%s: cannot record", r->path);
 }
@@ -135,11 +138,19 @@ static tide_code launch_writer(tide_error *err)
 	return tide__fail_errno(err, "no thread for the recorder");
 }
 
+/* Have the writer write the rest and end. */
+static void join_writer(void)
+{
+	tide_recorder *r = &tide__rec;
+	atomic_store_explicit(&r->finish, 1, memory_order_release);
+	tide__wake(&r->finish);
+	pthread_join(r->writer, NULL);
+}
+
 /* Put the finished files where the user wants them. */
 static tide_code move_files(const char *file, const char *rings, tide_error *err)
 {
 	tide_recorder *r = &tide__rec;
-	snprintf(r->rings_path, sizeof r->rings_path, "%.4095s%s", r->path, TIDE_RINGS_SUFFIX);
 	if (rename(rings, r->rings_path) != 0)
 		return tide__fail_errno(err, "%s", r->rings_path);
 	if (rename(file, r->path) != 0) {
@@ -147,8 +158,6 @@ static tide_code move_files(const char *file, const char *rings, tide_error *err
 		unlink(r->rings_path);
 		return rc;
 	}
-	r->space.file.path = r->rings_path;
-	r->sink.file.path = r->path;
 	return TIDE_OK;
 }
 
@@ -166,22 +175,21 @@ static void reset_counts(void)
 static tide_code start_locked(tide_error *err)
 {
 	tide_recorder *r = &tide__rec;
-	char file[4096 + 32], rings[4096 + 48];
+	static char file[4096 + 32], rings[4096 + 48]; /* the stack may be small; lock held */
 	snprintf(file, sizeof file, "%.4095s.%ld.new", r->path, (long)getpid());
 	snprintf(rings, sizeof rings, "%s%s", file, TIDE_RINGS_SUFFIX);
+	snprintf(r->rings_path, sizeof r->rings_path, "%.4095s%s", r->path, TIDE_RINGS_SUFFIX);
 	unlink(file); /* left by a start that was killed */
 	unlink(rings);
 	reset_counts();
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 	tide_code rc = make_files(file, rings, err);
 	if (rc == TIDE_OK)
-		rc = move_files(file, rings, err);
-	if (rc == TIDE_OK) {
 		rc = launch_writer(err);
-		if (rc != TIDE_OK) {
-			unlink(r->path);
-			unlink(r->rings_path);
-		}
+	if (rc == TIDE_OK) {
+		rc = move_files(file, rings, err); /* last: until now an older file is untouched */
+		if (rc != TIDE_OK)
+			join_writer();
 	}
 	if (rc != TIDE_OK) {
 		tide__space_close(&r->space, false);
@@ -259,9 +267,7 @@ static bool quiet(void)
 static tide_code finish(tide_error *err)
 {
 	tide_recorder *r = &tide__rec;
-	atomic_store_explicit(&r->finish, 1, memory_order_release);
-	tide__wake(&r->finish);
-	pthread_join(r->writer, NULL);
+	join_writer();
 	tide__stats_now(&r->last);
 	int sink_error = r->sink.error, e = tide__sink_close(&r->sink);
 	tide__space_close(&r->space, r->stuck);
