@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Importer of Chrome trace JSON as PyTorch's profiler (Kineto) writes it; docs/analyses/kineto.md
+/* Importer of Chrome trace JSON as PyTorch's profiler (Kineto) writes it; docs/formats/kineto.md
  * says what becomes of every event. */
 #ifndef TIDE_IMPORT_KINETO_KINETO_H
 #define TIDE_IMPORT_KINETO_KINETO_H

@@ -9,11 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/mem.h"
 #include "import/kineto/kineto.h"
+#include "import/kineto/scan.h"
 #include "import/source.h"
 
 #define EVENTS(text) "{\"traceEvents\":[" text "]}"
@@ -461,17 +463,15 @@ static const char sample[] =
 										      "5", "100",
 										      "4096",
 										      "300") ","
-											     "\n" MEM("6",
-												      "-100",
-												      "4096",
-												      "200") ",\n" MEM("7",
-														       "-50",
-														       "8192",
-														       "150") ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":2,\"args\":{\"name\":\"main\"}}"
-															      ",\n{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":2,\"ts\":1,\"cat\":\"fwdbwd\"}"
-															      ",\n{\"ph\":\"B\",\"pid\":1,\"tid\":3,\"ts\":1,\"name\":\"b\"}"
-															      ",\n{\"ph\":\"C\",\"name\":\"c\",\"ts\":3,\"args\":{\"a\":1}}],\n"
-															      "\"baseTimeNanoseconds\": 1700000000000000000, \"traceName\": \"t\"}\n";
+											     "\n" MEM("6", "-100", "4096", "200") ",\n" MEM(
+												     "7",
+												     "-50",
+												     "8192",
+												     "150") ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":2,\"args\":{\"name\":\"main\"}}"
+													    ",\n{\"ph\":\"s\",\"id\":4,\"pid\":1,\"tid\":2,\"ts\":1,\"cat\":\"fwdbwd\"}"
+													    ",\n{\"ph\":\"B\",\"pid\":1,\"tid\":3,\"ts\":1,\"name\":\"b\"}"
+													    ",\n{\"ph\":\"C\",\"name\":\"c\",\"ts\":3,\"args\":{\"a\":1}}],\n"
+													    "\"baseTimeNanoseconds\": 1700000000000000000, \"traceName\": \"t\"}\n";
 
 /* The model's description, or the error's; `got` has room for 1 << 16 bytes. */
 static tide_code outcome(const char *text, size_t n, size_t block, unsigned threads, char *got)
@@ -581,9 +581,49 @@ static void test_deep_nesting(void **state)
 	free(text);
 }
 
+/* Every span's arguments can be fetched again, by the byte where its event starts. */
+static void test_fetch(void **state)
+{
+	char path[] = "/tmp/tide-kineto-XXXXXX", *text;
+	int fd = mkstemp(path);
+	size_t n = sizeof sample - 1, len;
+	assert_true(fd >= 0 && write(fd, sample, n) == (ssize_t)n);
+	close(fd);
+	tide_model *m;
+	tide_error err = { 0 };
+	assert_int_equal(tide__load(path, NULL, &m, &err), TIDE_OK);
+	assert_non_null(m->span_src);
+	for (uint32_t i = 1; i < m->spans.n; i++) {
+		assert_int_equal(tide__kineto_args(path, m->span_src[i] - 1, &text, &len, &err),
+				 TIDE_OK);
+		assert_int_equal(len, strlen(text));
+		if (m->spans.cat[i] == TIDE_CAT_RUNTIME)
+			assert_string_equal(text, "{\"correlation\":5}");
+		else
+			assert_true(text[0] == '{' && text[len - 1] == '}');
+		tide__free(text);
+	}
+	assert_int_equal(tide__kineto_args(path, 5, &text, &len, &err), TIDE_ENOTFOUND);
+	assert_int_equal(tide__kineto_args(path, 1 << 20, &text, &len, &err), TIDE_ENOTFOUND);
+	assert_null(text);
+	tide__model_free(m);
+	unlink(path);
+}
+
+/* The vector code and the plain code make the same of every text. */
+static void test_portable(void **state)
+{
+	outcome(sample, sizeof sample - 1, 0, 1, got_a);
+	tide__kin_scan_portable(true);
+	outcome(sample, sizeof sample - 1, 0, 1, got_b);
+	tide__kin_scan_portable(false);
+	assert_string_equal(got_a, got_b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fetch),	      cmocka_unit_test(test_portable),
 		cmocka_unit_test(test_rows),	      cmocka_unit_test(test_truncation),
 		cmocka_unit_test(test_bytes_changed), cmocka_unit_test(test_threads_agree),
 		cmocka_unit_test(test_exhaustion),    cmocka_unit_test(test_deep_nesting),
