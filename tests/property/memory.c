@@ -30,25 +30,50 @@ static bool in_pool(const tide_model *m, uint32_t pool, uint32_t want_pool, uint
 	       (want_device == TIDE_ANY || m->pools.device[pool].i == want_device);
 }
 
+/* The allocation that a move ends for its program: at its FREE, or, where the source tells both
+ * apart (TIDE_ALLOC_ASKED), at the FREE_ASKED that came before it. 0 = none. */
+static uint32_t ended(const tide_model *m, uint64_t i)
+{
+	unsigned kind = m->moves.kind[i];
+	uint32_t r = m->moves.row[i];
+	if (kind == TIDE_MOVE_FREE_ASKED) {
+		r = m->pendings.alloc[r].i;
+		return m->allocs.flags[r] & TIDE_ALLOC_ASKED ? r : 0;
+	}
+	if (kind != TIDE_MOVE_FREE)
+		return 0;
+	for (uint64_t k = 0; k < i; k++)
+		if (m->moves.kind[k] == TIDE_MOVE_FREE_ASKED && ended(m, k) == r)
+			return 0;
+	return r;
+}
+
+/* Bytes by which a move changes what programs hold, and the allocation it is about. */
+static int64_t change_of(const tide_model *m, uint64_t i, uint32_t *alloc)
+{
+	*alloc = m->moves.kind[i] == TIDE_MOVE_ALLOC ? m->moves.row[i] : ended(m, i);
+	int64_t size = (int64_t)m->allocs.size[*alloc];
+	return m->moves.kind[i] == TIDE_MOVE_ALLOC ? size : -size;
+}
+
 static struct sum at_cut(const tide_model *m, uint64_t cut, uint32_t pool, uint32_t device)
 {
 	struct sum s = { 0 };
 	for (uint64_t i = 0; i < cut; i++) {
-		uint32_t r = m->moves.row[i];
+		uint32_t r = m->moves.row[i], a;
 		unsigned k = m->moves.kind[i];
-		if (k == TIDE_MOVE_FREE_ASKED)
-			continue;
-		bool seg = k == TIDE_MOVE_SEG_ALLOC || k == TIDE_MOVE_SEG_FREE;
-		if (!in_pool(m, seg ? m->segments.pool[r].i : m->allocs.pool[r].i, pool, device))
-			continue;
-		if (seg) {
-			s.reserved += k == TIDE_MOVE_SEG_ALLOC ? m->segments.size[r]
-							       : -m->segments.size[r];
+		if (k == TIDE_MOVE_SEG_ALLOC || k == TIDE_MOVE_SEG_FREE) {
+			uint64_t size = m->segments.size[r];
+			if (in_pool(m, m->segments.pool[r].i, pool, device))
+				s.reserved += k == TIDE_MOVE_SEG_ALLOC ? size : -size;
 			continue;
 		}
+		change_of(m, i, &a);
+		if (!a || !in_pool(m, m->allocs.pool[a].i, pool, device))
+			continue;
 		uint64_t sign = k == TIDE_MOVE_ALLOC ? 1 : (uint64_t)-1;
-		s.bytes += sign * m->allocs.size[r];
-		s.requested += sign * m->allocs.requested[r];
+		s.bytes += sign * m->allocs.size[a];
+		s.requested += sign * m->allocs.requested[a];
 		s.count += sign;
 	}
 	return s;
@@ -241,11 +266,10 @@ static uint64_t scope_at(const tide_model *m, const tide_scope *s, uint64_t cut)
 {
 	uint64_t v = 0;
 	for (uint64_t i = 0; i < cut; i++) {
-		unsigned k = m->moves.kind[i];
-		uint32_t r = m->moves.row[i];
-		if ((k == TIDE_MOVE_ALLOC || k == TIDE_MOVE_FREE) &&
-		    in_scope(m, s, m->allocs.pool[r].i))
-			v += k == TIDE_MOVE_ALLOC ? m->allocs.size[r] : -m->allocs.size[r];
+		uint32_t a;
+		int64_t change = change_of(m, i, &a);
+		if (a && in_scope(m, s, m->allocs.pool[a].i))
+			v += (uint64_t)change;
 	}
 	return v;
 }
@@ -262,12 +286,12 @@ static void check_phase(const tide_model *m, const tide_phases *p, size_t n, siz
 		top = c >= ph->move0 && v > top ? v : top;
 	}
 	for (uint64_t i = ph->move0; i < ph->move1; i++) {
-		uint32_t r = m->moves.row[i];
-		unsigned kind = m->moves.kind[i];
-		if (kind == TIDE_MOVE_ALLOC && in_scope(m, s, m->allocs.pool[r].i))
-			allocs += m->allocs.size[r];
-		if (kind == TIDE_MOVE_FREE && in_scope(m, s, m->allocs.pool[r].i))
-			frees += m->allocs.size[r];
+		uint32_t a;
+		int64_t change = change_of(m, i, &a);
+		if (!a || !in_scope(m, s, m->allocs.pool[a].i))
+			continue;
+		allocs += change > 0 ? (uint64_t)change : 0;
+		frees += change < 0 ? (uint64_t)-change : 0;
 	}
 	assert_int_equal(l->alloc_bytes, allocs);
 	assert_int_equal(l->free_bytes, frees);
@@ -324,13 +348,12 @@ static bool same_path(const tide_model *m, const tide_paths *p, uint32_t span, u
 /* Bytes by which a move changes memory and the span it is charged to. */
 static int64_t effect(const tide_model *m, size_t i, uint32_t device, uint32_t *span)
 {
-	uint32_t r = m->moves.row[i];
-	unsigned k = m->moves.kind[i];
-	if ((k != TIDE_MOVE_ALLOC && k != TIDE_MOVE_FREE) ||
-	    !in_pool(m, m->allocs.pool[r].i, TIDE_ANY, device))
+	uint32_t a;
+	int64_t change = change_of(m, i, &a);
+	if (!a || !in_pool(m, m->allocs.pool[a].i, TIDE_ANY, device))
 		return 0;
-	*span = k == TIDE_MOVE_ALLOC ? m->allocs.span[r].i : m->allocs.free_span[r].i;
-	return k == TIDE_MOVE_ALLOC ? (int64_t)m->allocs.size[r] : -(int64_t)m->allocs.size[r];
+	*span = change > 0 ? m->allocs.span[a].i : m->allocs.free_span[a].i;
+	return change;
 }
 
 static int64_t length(const tide_model *m, uint32_t s)

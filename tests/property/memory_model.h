@@ -104,7 +104,7 @@ static void mm_alloc(struct mm *x, uint32_t thread)
 	uint32_t a = tide__push(&m->allocs, &tide_allocs_desc);
 	m->allocs.pool[a].i = 1 + mm_random(x, MM_POOLS);
 	m->allocs.addr[a] = (uint64_t)a << 20;
-	m->allocs.size[a] = mm_random(x, 8) ? 1 + mm_random(x, 6) : mm_random(x, 1 << 20);
+	m->allocs.size[a] = mm_random(x, 8) ? 1 + mm_random(x, 6) : 1 + mm_random(x, 1 << 20);
 	m->allocs.requested[a] =
 		m->allocs.size[a] - mm_random(x, (uint32_t)m->allocs.size[a] / 2 + 1);
 	m->allocs.born[a] = x->t;
@@ -134,6 +134,9 @@ static void mm_free(struct mm *x, uint32_t thread)
 		uint32_t p = tide__push(&m->pendings, &tide_pendings_desc);
 		m->pendings.alloc[p].i = a;
 		m->pendings.t[p] = x->t;
+		m->allocs.free_span[a].i = mm_top(x, thread);
+		if (mm_random(x, 2))
+			m->allocs.flags[a] |= TIDE_ALLOC_ASKED;
 		mm_move(x, TIDE_MOVE_FREE_ASKED, p);
 	}
 	m->allocs.died[a] = x->t;
