@@ -119,7 +119,8 @@ const tide_command tide__cmd_export = {
 	.summary = "write a trace in the format of another tool",
 	.help = "Formats: chrome (JSON as PyTorch's profiler writes it), perfetto (.pftrace), "
 		"pprof "
-		"(.pb.gz), speedscope (.speedscope.json), folded (stacks, one a line). Spans are "
+		"(.pb.gz), speedscope (.speedscope.json), folded (stacks, one a line), "
+		"snapshot (torch's memory snapshot). Spans are "
 		"written strictly nested; what does not nest in its thread or stream goes to a "
 		"track "
 		"of its own. docs/guide/export.md says what each format keeps.",
