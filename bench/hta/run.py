@@ -58,8 +58,9 @@ def against_hta(args: argparse.Namespace, tidemark: str) -> None:
     h_wall, h_cpu, h_rss, h_load, kernel_us = map(float, out.split()[-5:])
     print(f"| HTA 0.5.0, {size:.0f} MB (load {h_load:.1f}) | {h_wall:.1f} | {h_cpu:.1f} | {h_rss:.0f} | "
           f"{h_wall / wall:.0f}x wall, {h_cpu / cpu:.0f}x CPU, {h_rss / rss:.0f}x RSS |")
-    same = doc["ranks"][0]["kernel_time_ns"] == int(kernel_us) * 1000
-    print(f"kernel time: tidemark {doc['ranks'][0]['kernel_time_ns']} ns, HTA {kernel_us:.0f} us: {'equal' if same else 'NOT EQUAL'}")
+    exact = doc["ranks"][0]["kernel_time_ns"]  # a few rows have decimals, which HTA cuts off
+    same = abs(exact / 1000 - kernel_us) < 2
+    print(f"kernel time: tidemark {exact} ns, HTA {kernel_us:.0f} us: {'equal up to its rounding' if same else 'NOT EQUAL'}")
 
 
 def over_mpi(args: argparse.Namespace, tidemark: str) -> None:

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/hta.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "analyze/breakdown.h"
@@ -9,6 +10,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/strings.h"
+
+enum { MANY_ROWS = 10000 }; /* below, a second thread costs more than it saves */
 
 tide_hta *tide__hta_new(void)
 {
@@ -112,18 +115,49 @@ static bool take_losses(const tide_model *m, tide_hta *h)
 	return true;
 }
 
+typedef bool part(const tide_hta_input *, tide_hta *);
+
+/* Two groups that touch nothing in common: only the first takes texts over into the result. */
+static part *const with_texts[] = {
+	tide__part_kernels,	tide__part_launch,
+	tide__part_bandwidth,	tide__part_annotations,
+	tide__part_attribution, tide__part_collectives,
+	tide__part_comms,	NULL,
+};
+static part *const without_texts[] = {
+	tide__part_breakdown, tide__part_idle,	tide__part_idle_cause,
+	tide__part_queue,     tide__part_steps, NULL,
+};
+
+typedef struct group {
+	part *const *parts;
+	const tide_hta_input *in;
+	tide_hta *h;
+	bool ok;
+} group;
+
+static void *run_group(void *user)
+{
+	group *g = user;
+	g->ok = true;
+	for (part *const *p = g->parts; *p && g->ok; p++)
+		g->ok = (*p)(g->in, g->h);
+	return NULL;
+}
+
+/* One group beside the other where threads are allowed and can be had, else after it. */
 static bool run_parts(tide_hta_input *in, tide_hta *h)
 {
-	static bool (*const parts[])(const tide_hta_input *, tide_hta *) = {
-		tide__part_breakdown,	tide__part_kernels,	tide__part_idle,
-		tide__part_idle_cause,	tide__part_launch,	tide__part_queue,
-		tide__part_bandwidth,	tide__part_annotations, tide__part_attribution,
-		tide__part_collectives, tide__part_comms,	tide__part_steps,
-	};
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		if (!parts[i](in, h))
-			return false;
-	return take_losses(in->m, h) && !h->failed;
+	group a = { with_texts, in, h, false }, b = { without_texts, in, h, false };
+	pthread_t other;
+	bool beside = in->opt.threads != 1 && in->rows->n > MANY_ROWS &&
+		      !pthread_create(&other, NULL, run_group, &b);
+	run_group(&a);
+	if (beside)
+		pthread_join(other, NULL);
+	else
+		run_group(&b);
+	return a.ok && b.ok && take_losses(in->m, h) && !h->failed;
 }
 
 static tide_code analyze_rows(tide_hta_input *in, tide_hta *h, tide_error *err)

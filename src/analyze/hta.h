@@ -200,6 +200,7 @@ typedef struct tide_hta_options {
 	size_t n_custom;
 	int64_t kernel_wait_ns; /* gaps below are kernel_wait; 0 = 30,000 */
 	int64_t short_ns;	/* runtime cut-off of launch statistics; 0 = 50,000 */
+	unsigned threads;	/* 1 = use none beside the caller's; 0 = may use one more */
 	int64_t delay_ns;	/* launch-delay cut-off; 0 = 100,000 */
 } tide_hta_options;
 

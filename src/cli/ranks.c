@@ -317,7 +317,7 @@ int tide__ranks_options(const tide_args *a, size_t first, tide_ranks_work *w, ch
 	}
 	if (o[2].set && (o[2].num < 1 || o[2].num > 1024))
 		return tide__cli_usage(a, "--threads wants 1 to 1024");
-	w->threads = o[2].set ? (unsigned)o[2].num : 0;
+	w->threads = w->opt.threads = o[2].set ? (unsigned)o[2].num : 0;
 	w->opt.custom = o[3].list;
 	w->opt.n_custom = o[3].n_list;
 	for (int i = 4; i < 7; i++)

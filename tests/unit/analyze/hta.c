@@ -641,6 +641,20 @@ static void same_result(const tide_hta *a, const tide_hta *b)
 	tide__free(y);
 }
 
+/* some_span without its search for a parent: linear. */
+static uint32_t some_span_at(tide_model *m, uint32_t lane, unsigned cat, const char *name,
+			     int64_t t0, int64_t t1)
+{
+	uint32_t s = tide__push(&m->spans, &tide_spans_desc);
+	m->spans.lane[s].i = lane;
+	m->spans.cat[s] = (uint8_t)cat;
+	m->spans.name[s] = tide__str(m, name);
+	m->spans.t0[s] = t0;
+	m->spans.t1[s] = t1;
+	m->t_end = t1;
+	return s;
+}
+
 static tide_code two_ranks(const tide_model *m, tide_hta_job **out, tide_error *err)
 {
 	tide_hta *a, *b;
@@ -678,7 +692,8 @@ static void test_no_memory(void **state)
 	tide_hta_job *want, *job;
 	tide_error err;
 	int failed = 0;
-	tide__mem_fail_at(0);
+	tide__mem_fail_at(
+		0); /* few rows: one thread, so that the n-th allocation is always the same */
 	assert_int_equal(two_ranks(m, &want, &err), TIDE_OK);
 	uint64_t n = tide__mem_count();
 	for (uint64_t i = 1; i <= n; i++) {
@@ -695,6 +710,26 @@ static void test_no_memory(void **state)
 	}
 	assert_true(failed > 20);
 	tide__hta_job_free(want);
+	tide__model_free(m);
+}
+
+/* Two threads do what one does. */
+static void test_threads(void **state)
+{
+	tide_hta_options one = { .threads = 1 };
+	tide_model *m = some_machine();
+	for (int64_t i = 0; i < 15000; i++) {
+		uint32_t l = some_span_at(m, 1, TIDE_CAT_RUNTIME, "cudaLaunchKernel", 40 * i,
+					  40 * i + 9);
+		uint32_t k = some_span_at(m, 3 + (uint32_t)(i % 2), TIDE_CAT_KERNEL,
+					  i % 5 ? "gemm" : "ncclKernel", 40 * i + 12 + i % 7,
+					  40 * i + 30);
+		m->spans.cause[k].i = l;
+	}
+	tide_hta *a = analyze(m, NULL), *b = analyze(m, &one);
+	same_result(a, b);
+	tide__hta_free(a);
+	tide__hta_free(b);
 	tide__model_free(m);
 }
 
@@ -716,6 +751,7 @@ int main(void)
 		cmocka_unit_test(test_causes),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
