@@ -129,6 +129,13 @@ static bool on_lane(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 
 /* ---- allocations ---- */
 
+/* Row of the event's pool; pools that are not defined are one, the none pool. */
+static inline uint32_t pool_row(const tide_build *b, const tide_event *e)
+{
+	const tide_ids *ids = &b->defs->pools;
+	return e->pool < ids->n ? ids->v[e->pool] : 0;
+}
+
 static inline void push_move(tide_model *m, uint32_t row, uint8_t kind)
 {
 	size_t i = m->moves.n++;
@@ -162,7 +169,7 @@ static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, in
 	a->stream[i] = (tide_lane_id){ tide__ids_get(&b->defs->streams, e->stream, &b->undefined) };
 	a->role[i] = 0;
 	a->flags[i] = 0;
-	if (!tide__live_put(&b->allocs, e->pool, e->addr, e->size, (uint32_t)i, &c))
+	if (!tide__live_put(&b->allocs, a->pool[i].i, e->addr, e->size, (uint32_t)i, &c))
 		return false;
 	if (__builtin_expect(c.before, 0)) {
 		a->flags[c.before] |= TIDE_ALLOC_REUSED;
@@ -196,7 +203,7 @@ static bool stray_free(tide_build *b, const tide_event *e)
 
 static inline bool on_free(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 {
-	uint32_t row = tide__live_take(&b->allocs, e->pool, e->addr);
+	uint32_t row = tide__live_take(&b->allocs, pool_row(b, e), e->addr);
 	if (__builtin_expect(!row, 0))
 		return stray_free(b, e);
 	end_alloc(b, row, t, r->top);
@@ -232,7 +239,7 @@ static bool on_segment_alloc(tide_build *b, const tide_event *e, int64_t t)
 {
 	tide_segments *s = &b->m->segments;
 	uint32_t row;
-	if (!begin_segment(b, e->pool, e->addr, e->size, t, &row))
+	if (!begin_segment(b, pool_row(b, e), e->addr, e->size, t, &row))
 		return false;
 	s->pool[row] = (tide_pool_id){ tide__ids_get(&b->defs->pools, e->pool, &b->undefined) };
 	s->stream[row] =
@@ -280,26 +287,27 @@ static bool on_segment_free(tide_build *b, const tide_event *e, int64_t t)
 {
 	const tide_segments *s = &b->m->segments;
 	uint64_t size = e->size;
-	uint32_t row = tide__live_find(&b->segments, e->pool, e->addr);
+	uint32_t pool = pool_row(b, e);
+	uint32_t row = tide__live_find(&b->segments, pool, e->addr);
 	bool hit = row;
 	if (row && (!size || size == s->size[row]))
-		return cut_segment(b, e->pool, row, e->addr, s->size[row], t);
+		return cut_segment(b, pool, row, e->addr, s->size[row], t);
 	if (size > UINT64_MAX - e->addr)
 		size = UINT64_MAX - e->addr;
-	row = tide__live_below(&b->segments, e->pool, e->addr);
+	row = tide__live_below(&b->segments, pool, e->addr);
 	if (row && s->addr[row] + s->size[row] > e->addr) {
 		hit = true;
-		if (!cut_segment(b, e->pool, row, e->addr, size, t))
+		if (!cut_segment(b, pool, row, e->addr, size, t))
 			return false;
 	}
-	row = tide__live_find(&b->segments, e->pool, e->addr);
+	row = tide__live_find(&b->segments, pool, e->addr);
 	if (!row)
-		row = tide__live_above(&b->segments, e->pool, e->addr);
+		row = tide__live_above(&b->segments, pool, e->addr);
 	while (row && s->addr[row] - e->addr < size) {
 		hit = true;
-		if (!cut_segment(b, e->pool, row, e->addr, size, t))
+		if (!cut_segment(b, pool, row, e->addr, size, t))
 			return false;
-		row = tide__live_above(&b->segments, e->pool, e->addr);
+		row = tide__live_above(&b->segments, pool, e->addr);
 	}
 	b->seg_free_unknown += !hit;
 	return true;
@@ -333,7 +341,7 @@ static bool set_dims(tide_model *m, uint32_t row, const tide_event *e)
 static bool on_tensor(tide_build *b, const tide_event *e)
 {
 	tide_model *m = b->m;
-	uint32_t alloc = tide__live_find(&b->allocs, e->pool, e->addr);
+	uint32_t alloc = tide__live_find(&b->allocs, pool_row(b, e), e->addr);
 	if (!alloc) {
 		b->tensor_unknown++;
 		return true;
@@ -461,11 +469,11 @@ static inline void look_ahead(const tide_build *b, const tide_event *ev, size_t 
 	const tide_live *l = &b->allocs;
 	if (i + 2 * AHEAD < n) {
 		const tide_event *e = &ev[i + 2 * AHEAD];
-		tide__live_prefetch(l, e->pool, e->addr);
+		tide__live_prefetch(l, pool_row(b, e), e->addr);
 	}
 	if (i + AHEAD < n && ev[i + AHEAD].tag == TIDE_REC_FREE) {
 		const tide_event *e = &ev[i + AHEAD];
-		uint32_t row = l->slots[tide__live_slot(l, e->pool, e->addr)].row;
+		uint32_t row = l->slots[tide__live_slot(l, pool_row(b, e), e->addr)].row;
 		__builtin_prefetch(&b->m->allocs.died[row], 1);
 		__builtin_prefetch(&b->m->allocs.free_span[row], 1);
 	}
