@@ -46,5 +46,6 @@ if command -v valgrind >/dev/null; then
 fi
 if [ -x "$build/examples/gpt" ]; then
 	"$build/examples/gpt" --steps 2200 --width 16 --context 8 --batch 1 -o "$tmp/demo.tide" >/dev/null
+	"$build/src/tidemark" pack "$tmp/demo.tide" -o "$tmp/packed.tide" | sed -n '1s/.*: [0-9]* events, /packed                   /p'
 	python3 "$here/../tests/fault/tide_read.py" "$tmp/demo.tide" | sed -n '1s/ {.*//p; 2s/.*}, /demo recording          /p; 3p'
 fi

@@ -218,8 +218,8 @@ TIDE_API void tide_stats_get(tide_stats *out);
  * one as long as fewer than 2^20 ops were begun in between).
  *
  * Clocks. Times are the CPU's counter (x86: invariant TSC; arm64: CNTVCT) where the kernel trusts it, else
- * CLOCK_MONOTONIC_RAW; TIDEMARK_CLOCK=ns|tsc in the environment decides otherwise. Every tick_ms, and at
- * start and stop, the file gets a (counter, MONOTONIC_RAW, REALTIME) triple, so that long recordings do not
+ * CLOCK_MONOTONIC_RAW; TIDEMARK_CLOCK=ns|tsc in the environment decides otherwise. Every tick_ms (at
+ * first more often), and at start and stop, the file gets a (counter, MONOTONIC_RAW, REALTIME) triple, so that long recordings do not
  * drift and can be joined with others. Within a thread times never decrease.
  *
  * Stop and exit. tide_stop waits at most a second for threads that are inside an event at that moment

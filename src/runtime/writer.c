@@ -21,7 +21,8 @@ enum {
 };
 
 static uint8_t *buffer; /* BUFFER bytes; kept for the process's life */
-static uint64_t lost_sum, tick_ns;
+static uint64_t lost_sum;
+static uint64_t tick_ns, tick_after_ns; /* last clock point, and when the next one is due */
 
 static uint64_t now_ns(void)
 {
@@ -45,6 +46,9 @@ static bool write_clock(bool last)
 	p = tide__put_v(p, (uint64_t)c.mono_raw);
 	p = tide__put_z(p, c.real);
 	tick_ns = now_ns();
+	/* The first ones come early, so that a short recording, or one that is killed, has two. */
+	uint64_t most = tide__rec.opt.tick_ms * UINT64_C(1000000);
+	tick_after_ns = tick_after_ns * 4 < most ? tick_after_ns * 4 : most;
 	return put_chunk((tide_chunk_head){ .type = TIDE_CHUNK_CLOCK, .count = 1 },
 			 (size_t)(p - start), last);
 }
@@ -200,6 +204,7 @@ bool tide__write_opening(void)
 	if (!buffer)
 		return false;
 	lost_sum = 0;
+	tick_after_ns = 250000;
 	tide_chunk_head h = { .type = TIDE_CHUNK_SCHEMA };
 	size_t n = tide__encode_schema(buffer + sizeof h, &h.count);
 	if (!put_chunk(h, n, false))
@@ -237,7 +242,7 @@ void *tide__writer(void *unused)
 	while (!atomic_load_explicit(&r->finish, memory_order_acquire)) {
 		unsigned moved;
 		bool fine = round_trip(false, &moved);
-		if (now_ns() - tick_ns >= r->opt.tick_ms * UINT64_C(1000000)) {
+		if (now_ns() - tick_ns >= tick_after_ns) {
 			write_clock(false);
 			write_losses(false);
 		}

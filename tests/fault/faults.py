@@ -117,7 +117,23 @@ def killed(d, ring, pace, per_pace, after):
 	p.send_signal(signal.SIGKILL)
 	p.wait()
 	p.stdout.close()
-	return read(f), published(f + ".pub")
+	t = read(f)
+	recovered(f, t)
+	return t, published(f + ".pub")
+
+
+def recovered(f, t):
+	"""`tidemark recover` makes one closed file with the same events of the two."""
+	tidemark = os.environ.get("TIDEMARK", "")
+	if not os.access(tidemark, os.X_OK):
+		return
+	out = f + ".recovered"
+	p = subprocess.run([tidemark, "recover", f, "-o", out], capture_output=True, text=True, timeout=240)
+	check("recover", p.returncode == 0, p.stderr)
+	r = Tide(out)
+	check("recovered file is closed", r.clean)
+	check("recovered events", numbers(r) == numbers(t))
+	check("recovered losses", r.lost_total() == t.lost_total(), r.lost, t.lost)
 
 
 def kill_paced():
@@ -134,6 +150,7 @@ def kill_paced():
 				check("round %d: thread %d: nothing but the call in flight beyond" % (i, k), len(values) <= pub[k] + 1)
 				total += len(values)
 			check("no loss", t.lost_total() == 0, t.lost)
+			check("clock points", len(t.ticks) >= 2 or max(map(len, got.values())) < 2000, t.ticks)
 			from_rings += t.from_rings
 			torn += t.torn
 	print("%d kills, %d events, %d of them read from rings, %d torn chunks" % (ROUNDS, total, from_rings, torn))
