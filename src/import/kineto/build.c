@@ -386,6 +386,10 @@ bool tide__kin_add(kin_build *b, const kin_out *o)
 		mem += r->kind == KIN_MEMORY;
 	}
 	for (size_t i = 0; i < o->n_metas; i++) {
+		if (b->n_metas >= KIN_METAS_MAX) {
+			b->loss[KIN_LOSS_META] += o->n_metas - i;
+			break;
+		}
 		kin_meta *m = KIN_PUSH(b, metas);
 		if (!m)
 			return false;

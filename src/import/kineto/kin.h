@@ -139,7 +139,7 @@ typedef struct kin_meta {    /* a top-level member other than traceEvents */
 	X(MEMORY, "loss.bad_memory_events")	   /* [memory] without Bytes */                    \
 	X(COUNTER, "loss.bad_counter_values")                                                      \
 	X(GARBAGE, "loss.garbage_bytes") /* between or after documents */                          \
-	X(META, "loss.metadata_dropped") /* a top-level value too large to keep */
+	X(META, "loss.metadata_dropped") /* top-level values too large or too many */
 
 typedef enum kin_loss {
 #define X(id, key) KIN_LOSS_##id,
@@ -148,8 +148,9 @@ typedef enum kin_loss {
 		KIN_N_LOSS
 } kin_loss;
 
-#define KIN_TS_MAX  (INT64_MAX / 2) /* ns; the difference of two times still fits */
-#define KIN_DUR_MAX (INT64_C(30) * 86400 * 1000000000) /* 30 days in ns */
+#define KIN_TS_MAX    (INT64_MAX / 2) /* ns; the difference of two times still fits */
+#define KIN_METAS_MAX 4096	      /* top-level members kept; a real trace has some twenty */
+#define KIN_DUR_MAX   (INT64_C(30) * 86400 * 1000000000) /* 30 days in ns */
 
 #define KIN_VEC(type, name) \
 	type *name;         \

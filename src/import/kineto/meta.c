@@ -18,6 +18,7 @@ typedef struct reading { /* one top-level value being read again */
 	int64_t rank, world;
 	int64_t base; /* baseTimeNanoseconds, 0 = not said */
 	bool hip;
+	unsigned facts; /* made so far */
 } reading;
 
 static bool fact(reading *r, kin_parser *c, kin_slice key, kin_slice v)
@@ -28,6 +29,10 @@ static bool fact(reading *r, kin_parser *c, kin_slice key, kin_slice v)
 			   c->s.b + key.at);
 	if (len <= 0 || v.type == '{')
 		return true;
+	if (++r->facts > KIN_METAS_MAX) {
+		r->b->loss[KIN_LOSS_META]++;
+		return true;
+	}
 	if (v.type != '"' && tide__kin_i64(c->s.b + v.at, v.n, &n) == KIN_NUM_OK)
 		return tide__fact_num(r->b->m, text, n) || kin_oom(c);
 	kin_text *t = tide__kin_slice_text(c, v);
