@@ -25,7 +25,10 @@ static const tide_option options[] = {
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
 };
 
-enum { MOST_POINTS = 1000 }; /* longer series are left out of JSON */
+enum {
+	MOST_POINTS = 1000,
+	MOST_SERIES = 100
+}; /* longer series, and those of more rows, are null */
 
 static const tide_group_by choices[] = { TIDE_BY_OP,	 TIDE_BY_STACK, TIDE_BY_ROLE, TIDE_BY_POOL,
 					 TIDE_BY_STREAM, TIDE_BY_SIZE,	TIDE_BY_FRAME };
@@ -136,7 +139,8 @@ static void print_text(const tide_args *a, const struct answer *x)
 static void json_series(tide_json *j, struct answer *x, const tide_leak *k)
 {
 	tide_error err;
-	uint64_t *y = x->l.beats.n <= MOST_POINTS ? tide__calloc(x->l.beats.n, sizeof *y) : NULL;
+	bool few = k - x->l.v < MOST_SERIES && x->l.beats.n <= MOST_POINTS;
+	uint64_t *y = few ? tide__calloc(x->l.beats.n, sizeof *y) : NULL;
 
 	if (!y || tide__leak_series(x->m, x->device, &x->l, k->key, y, &err) != TIDE_OK) {
 		tide__json_knull(j, "bytes_after_step");

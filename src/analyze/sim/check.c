@@ -167,7 +167,8 @@ enum story {
 	STORIES
 };
 
-enum { COPIES = 2000 }; /* copies made in one check, at most */
+enum { COLLECT = 1000 }; /* segments followed for one request, at most */
+enum { COPIES = 2000 };	 /* copies made in one check, at most */
 #define COPY_BYTES (8ull << 30)
 
 /* Could the device have given what a request needs? It has given that much at another time. */
@@ -213,7 +214,9 @@ static void collect(tide_sim *s, struct script *d)
 {
 	const tide_taken *t;
 
-	while ((t = upcoming(d)) && t->freed && tide__sim_release_at(s, t->addr)) {
+	for (int n = 0;
+	     n < COLLECT && (t = upcoming(d)) && t->freed && tide__sim_release_at(s, t->addr);
+	     n++) {
 		d->out->checked--;
 		d->out->followed++;
 	}

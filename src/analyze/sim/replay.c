@@ -9,7 +9,8 @@
 #include "analyze/sim/serve.h"
 #include "base/mem.h"
 
-#define FIRST_ADDR 0x100000000000ull /* where invented addresses begin */
+#define MOST_RANGES 4096 /* old stretches whose ranges are looked for: keeps it linear */
+#define FIRST_ADDR  0x100000000000ull /* where invented addresses begin */
 
 /* ---- a device that has so many bytes ----------------------------------------------------- */
 
@@ -112,10 +113,47 @@ uint64_t tide__sim_above(const tide_requests *q)
 
 /* ---- running ----------------------------------------------------------------------------- */
 
+/* The lowest address that is mapped later below an old stretch, with nothing older in between: its
+ * range begins there at the latest. */
+static uint64_t range_begin(const tide_requests *q, size_t i)
+{
+	const tide_before *b = &q->before[i];
+	uint64_t floor = i ? q->before[i - 1].addr + q->before[i - 1].size : 0, lowest = b->addr;
+	uint64_t page = b->small ? TIDE_SIM_SMALL_SEG : TIDE_SIM_LARGE_SEG;
+
+	for (size_t k = 0; k < q->n_taken; k++) {
+		const tide_taken *t = &q->taken[k];
+
+		if (t->expandable && !t->freed && t->pool == b->pool && t->stream == b->stream &&
+		    t->small == b->small && t->addr >= floor && t->addr < lowest &&
+		    (b->addr - t->addr) % page == 0)
+			lowest = t->addr;
+	}
+	return lowest;
+}
+
+/* Is this the first old stretch of its half, pool and stream? */
+static bool first_of_kind(const tide_requests *q, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (q->before[k].expandable && q->before[k].pool == q->before[i].pool &&
+		    q->before[k].stream == q->before[i].stream &&
+		    q->before[k].small == q->before[i].small)
+			return false;
+	return true;
+}
+
 static tide_code seed_kept(tide_sim *s, const tide_requests *q)
 {
 	for (size_t i = 0; i < q->n_before; i++) {
 		const tide_before *b = &q->before[i];
+		bool look = b->expandable && q->n_before <= MOST_RANGES && first_of_kind(q, i);
+		uint64_t begin = look ? range_begin(q, i) : b->addr;
+
+		if (begin < b->addr &&
+		    tide__sim_seed_range(s, (tide_sim_where){ b->pool, b->stream, b->small },
+					 begin) != TIDE_OK)
+			return TIDE_ENOMEM;
 		tide_code rc = tide__sim_seed_segment(
 			s, (tide_sim_where){ b->pool, b->stream, b->small }, b->addr, b->size,
 			b->expandable, q->blocks + b->first, b->n);

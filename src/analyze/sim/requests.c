@@ -297,6 +297,26 @@ static void settle_half(tide_before *s, const tide_sim_seed *k)
 		s->small = k[s->first].size <= TIDE_SIM_SMALL_MAX;
 }
 
+/* Stretches of an expandable segment that touch are one: blocks may lie across their borders. */
+static void join_before(tide_requests *q)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < q->n_before; i++) {
+		tide_before *b = &q->before[i], *last = k ? &q->before[k - 1] : NULL;
+
+		if (last && last->expandable && b->expandable &&
+		    last->addr + last->size == b->addr && last->pool == b->pool &&
+		    last->stream == b->stream) {
+			last->size += b->size;
+			last->small &= b->small;
+		} else {
+			q->before[k++] = *b;
+		}
+	}
+	q->n_before = k;
+}
+
 /* Give every segment its blocks; blocks that no segment holds go to the end. */
 static bool place_blocks(tide_requests *q)
 {
@@ -307,6 +327,7 @@ static bool place_blocks(tide_requests *q)
 		return false;
 	if (q->n_before)
 		qsort(q->before, q->n_before, sizeof *q->before, by_before);
+	join_before(q);
 	if (q->n_blocks)
 		qsort(q->blocks, q->n_blocks, sizeof *q->blocks, by_addr);
 	for (size_t g = 0; g < q->n_before; g++) {

@@ -139,6 +139,17 @@ static void seed_stretch(tide_sim *s, uint32_t b, uint64_t addr, uint64_t size,
 	g->mapped += size;
 }
 
+tide_code tide__sim_seed_range(tide_sim *s, tide_sim_where where, uint64_t addr)
+{
+	uint32_t b = tide__sim_bin(s, 2 * where.pool + !where.small, where.stream);
+	uint32_t r = b ? tide__sim_new_range(s, b - 1, addr) : 0;
+
+	if (!r)
+		return TIDE_ENOMEM;
+	append_unmapped(s, b - 1, 0, addr, s->ranges[r - 1].size, r);
+	return s->failed ? TIDE_ENOMEM : TIDE_OK;
+}
+
 tide_code tide__sim_seed_segment(tide_sim *s, tide_sim_where where, uint64_t addr, uint64_t size,
 				 bool expandable, const tide_sim_seed *blocks, size_t n)
 {

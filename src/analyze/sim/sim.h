@@ -98,6 +98,8 @@ typedef struct tide_sim_seed {
 	uint64_t addr, size, requested;
 	uint32_t id;
 } tide_sim_seed;
+/* Where an expandable range begins, when that is below its first stretch; before its stretches. */
+tide_code tide__sim_seed_range(tide_sim *s, tide_sim_where where, uint64_t addr);
 tide_code tide__sim_seed_segment(tide_sim *s, tide_sim_where where, uint64_t addr, uint64_t size,
 				 bool expandable, const tide_sim_seed *blocks, size_t n);
 
