@@ -330,7 +330,9 @@ static bool read_items(tide_snap_reader *r, tide_pickle *p, const uint8_t **at, 
 const uint8_t *tide__snap_flat_event(void *user, tide_pickle *p, const uint8_t *at, tide_pv *made)
 {
 	tide_snap_reader *r = user;
-	struct event e = { .e.time_us = TIDE_SNAP_NO_TIME };
+	struct event e; /* its extras stay unset: an event that has some is left to the machine */
+	e.e = (tide_snap_event){ .time_us = TIDE_SNAP_NO_TIME };
+	e.have = 0;
 	const uint8_t *op = at - 1;
 	size_t top = p->top_memo, n_memo = p->n_memo;
 	if (p->data + p->n - at < NEAR_END || !tide__pickle_memo_op(p, &at, TIDE_PV_NONE, op))

@@ -13,7 +13,7 @@ static inline void tide__huge(void *p, size_t n)
 	const uintptr_t page = (uintptr_t)2 << 20;
 	uintptr_t from = ((uintptr_t)p + page - 1) & ~(page - 1),
 		  to = ((uintptr_t)p + n) & ~(page - 1);
-	if (n >= 8 * page && to > from)
+	if (n >= 2 * page && to > from)
 		(void)madvise((void *)from, to - from, MADV_HUGEPAGE);
 }
 

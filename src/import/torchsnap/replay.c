@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "import/torchsnap/huge.h"
 #include "import/torchsnap/reader.h"
 #include "import/torchsnap/replay_impl.h"
 
@@ -235,6 +236,7 @@ static bool reserve(replay *r)
 		const tide_column *c = &tide_allocs_desc.columns[i];
 		char *at;
 		memcpy(&at, (const char *)&r->m->allocs + c->at, sizeof at);
+		tide__huge(at, (r->m->allocs.n + allocs) * c->size);
 		memset(at + r->m->allocs.n * c->size, 0, allocs * c->size);
 	}
 	r->end_allocs = r->m->allocs.n + allocs;

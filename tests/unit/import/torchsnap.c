@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -106,11 +107,37 @@ static void oom_equals_torch(void **state)
 	tide__model_free(m);
 }
 
+/* gzip that becomes more than it may, and gzip that ends early. */
+static void gzip_has_limits(void **state)
+{
+	(void)state;
+	char path[512], cut[] = "/tmp/torchsnap-XXXXXX";
+	tide_error err = { 0 };
+	tide_model *m;
+	tide_load_options opt = { .max_expanded = 100000 };
+	snprintf(path, sizeof path, "%s/tests/data/torchsnap/snapshot_gpt_train.pickle.gz",
+		 getenv("TIDE_SOURCE"));
+	assert_int_equal(tide__load(path, &opt, &m, &err), TIDE_ELIMIT);
+	assert_null(m);
+	static char bytes[60000];
+	FILE *f = fopen(path, "rb");
+	assert_int_equal(fread(bytes, 1, sizeof bytes, f), sizeof bytes);
+	fclose(f);
+	int fd = mkstemp(cut);
+	assert_int_equal(write(fd, bytes, sizeof bytes), sizeof bytes);
+	close(fd);
+	tide_code rc = tide__load(cut, NULL, &m, &err);
+	unlink(cut);
+	assert_int_equal(rc, TIDE_ETRUNC);
+	assert_null(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gpt_train_equals_torch),
 		cmocka_unit_test(oom_equals_torch),
+		cmocka_unit_test(gzip_has_limits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
