@@ -58,6 +58,7 @@ typedef struct shot {
 	struct place *segs; /* owned: segments alive at the end, the same */
 	size_t n_live, n_segs;
 	bool started;	     /* an event of this device was written */
+	bool host;	     /* pinned host memory is there: its number is `devices` */
 	bool exact;	     /* not torch's sizes: no rounding */
 	bool bare;	     /* no segments */
 	bool timed, private; /* times are known; there are private pools */
@@ -232,13 +233,19 @@ static bool continues(const shot *s, uint32_t a, uint32_t b, uint64_t end)
 	       g->addr[b] == end;
 }
 
-static void put_segments(shot *s)
+/* Of devices [first, last). */
+static void put_segments(shot *s, uint32_t first, uint32_t last)
 {
 	const tide_segments *g = &s->m->segments;
 	const tide_allocs *a = &s->m->allocs;
 	size_t next = 0;
+	tide__pkl_list(&s->p);
 	for (size_t i = 0; i < s->n_segs;) {
 		uint32_t row = s->segs[i].row, device = s->segs[i].device;
+		if (device < first || device >= last) {
+			i++;
+			continue;
+		}
 		uint64_t addr = g->addr[row], end = addr + g->size[row];
 		for (i++; i < s->n_segs && continues(s, row, s->segs[i].row, end); i++)
 			end += g->size[s->segs[i].row];
@@ -253,9 +260,12 @@ static void put_segments(shot *s)
 	}
 	for (size_t i = 0; s->bare && i < s->n_live; i++) {
 		uint32_t r = s->live[i].row;
+		if (s->live[i].device < first || s->live[i].device >= last)
+			continue;
 		put_segment(s, s->live[i].device, a->addr[r], a->size[r], a->pool[r], a->stream[r],
 			    TIDE_SEGMENT_LARGE, 0, i, i + 1);
 	}
+	tide__pkl_list_end(&s->p);
 }
 
 /* ---- what happened ---- */
@@ -557,18 +567,40 @@ static void put_settings(shot *s)
 
 /* ---- setting up ---- */
 
+/* Pinned memory of the host has places of its own in a snapshot. */
+static bool is_pinned(const tide_model *m, uint32_t device)
+{
+	bool pinned = false;
+	for (uint32_t i = 1; i < m->pools.n; i++) {
+		if (m->pools.device[i].i != device)
+			continue;
+		if (m->pools.kind[i] != TIDE_POOL_PINNED)
+			return false;
+		pinned = true;
+	}
+	return pinned && m->devices.kind[device] == TIDE_DEVICE_HOST;
+}
+
 static void number_devices(shot *s)
 {
 	const tide_devices *d = &s->m->devices;
+	uint32_t host = 0;
 	for (uint32_t i = 1; i < d->n; i++)
 		if (d->kind[i] == TIDE_DEVICE_CUDA && d->index[i] >= 0 && d->index[i] < 4096) {
 			s->number[i] = (uint32_t)d->index[i];
 			if (s->number[i] >= s->devices)
 				s->devices = s->number[i] + 1;
+		} else if (!host && is_pinned(s->m, i)) {
+			host = i;
 		}
 	for (uint32_t i = 1; i < d->n; i++)
-		if (d->kind[i] != TIDE_DEVICE_CUDA || d->index[i] < 0 || d->index[i] >= 4096)
+		if (i != host &&
+		    (d->kind[i] != TIDE_DEVICE_CUDA || d->index[i] < 0 || d->index[i] >= 4096))
 			s->number[i] = s->devices++;
+	if (host) {
+		s->number[host] = s->devices; /* after all others */
+		s->host = true;
+	}
 }
 
 static bool prepare(shot *s)
@@ -620,9 +652,15 @@ static tide_code write_snapshot(const tide_model *m, const tide_export_options *
 			put_trace(&s, d);
 		tide__pkl_list_end(&s.p);
 		put_key(&s, "segments");
-		tide__pkl_list(&s.p);
-		put_segments(&s);
-		tide__pkl_list_end(&s.p);
+		put_segments(&s, 0, s.devices);
+		if (s.host) {
+			put_key(&s, "host_traces");
+			tide__pkl_list(&s.p);
+			put_trace(&s, s.devices);
+			tide__pkl_list_end(&s.p);
+			put_key(&s, "host_segments");
+			put_segments(&s, s.devices, s.devices + 1);
+		}
 		put_key(&s, "allocator_settings");
 		put_settings(&s);
 		put_key(&s, "external_annotations");
