@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Everything at once: recording (libtidemark-rt) and reading (libtidemark). */
+#ifndef TIDEMARK_TIDEMARK_H
+#define TIDEMARK_TIDEMARK_H
+
+#include <tidemark/error.h>
+#include <tidemark/record.h>
+#include <tidemark/trace.h>
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Reading: any trace Tidemark knows, as tables of columns.
+ *
+ * Link with libtidemark. Easiest first:
+ *
+ *     #include <tidemark/trace.h>
+ *
+ *     tide_trace *t;
+ *     tide_error err;
+ *     if (tide_trace_open("run.tide", &t, &err))
+ *             return fprintf(stderr, "%s\n", err.text), 1;
+ *     tide_column_view size, pool, name;
+ *     tide_trace_column(t, "allocs", "size", &size);
+ *     tide_trace_column(t, "allocs", "pool", &pool);
+ *     tide_trace_column(t, "pools", "name", &name);
+ *     const uint64_t *bytes = size.data;
+ *     const uint32_t *in = pool.data, *names = name.data;
+ *     for (size_t i = size.first; i < size.rows; i++)
+ *             printf("%" PRIu64 " bytes in %s\n", bytes[i], tide_trace_text(t, names[in[i]], NULL));
+ *     tide_trace_close(t);
+ *
+ * The content of a file decides what it is (.tide, packed or not, recovered from a killed process; a
+ * Kineto trace, a torch memory snapshot, gzipped or not ...), never its name. Whatever the source, the
+ * tables are the same.
+ *
+ * A trace never changes once it is open: any number of threads may read it. All pointers handed out
+ * are borrowed until tide_trace_close.
+ *
+ * Conventions
+ *   ids     columns of type TIDE_TYPE_ID hold uint32_t row numbers of the table that `refers` names;
+ *           0 means none. Tables with ids keep row 0 for "none": start at `first`.
+ *   texts   ids that refer to "strings": see tide_trace_text.
+ *   times   int64_t ns from the trace's start; INT64_MAX = had not ended when the trace ended.
+ *   sizes   bytes, uint64_t.
+ *   facts   the table "facts" holds settings, versions and losses (keys "loss.*"): show those. */
+#ifndef TIDEMARK_TRACE_H
+#define TIDEMARK_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tidemark/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tide_trace tide_trace;
+
+/** Open a trace of any format.
+ *
+ *  @param path  borrowed for the call only.
+ *  @param out   receives the trace, or NULL on failure. Owned by the caller: tide_trace_close().
+ *  @param err   receives code, byte offset and one line of text, which does not repeat the path. May be NULL.
+ *  @return TIDE_OK; TIDE_EIO; TIDE_EFORMAT (no known format, or a newer one); TIDE_ETRUNC, TIDE_ECORRUPT
+ *          (damaged before anything could be read); TIDE_ELIMIT; TIDE_ENOMEM.
+ *
+ *  Damage that leaves something to show is not an error: it is in the facts. */
+TIDE_API tide_code tide_trace_open(const char *path, tide_trace **out, tide_error *err);
+
+/** NULL is fine. */
+TIDE_API void tide_trace_close(tide_trace *t);
+
+/** Name of the format it was read from: "tide", "kineto", "torchsnap" ... */
+TIDE_API const char *tide_trace_format(const tide_trace *t);
+/** The last moment the trace covers, ns. */
+TIDE_API int64_t tide_trace_end(const tide_trace *t);
+/** Unix time of the trace's start in ns. False: the source does not tell. */
+TIDE_API bool tide_trace_wall(const tide_trace *t, int64_t *unix_ns);
+
+/** Text of an id that refers to "strings"; NUL-terminated, "" for 0 or an id that is not there.
+ *  @param n  receives its length (it may hold any bytes, 0 included). May be NULL. */
+TIDE_API const char *tide_trace_text(const tide_trace *t, uint32_t id, size_t *n);
+
+/* ---- tables and columns ------------------------------------------------------------------ */
+
+typedef enum tide_type {
+	TIDE_TYPE_U8, TIDE_TYPE_U16, TIDE_TYPE_U32, TIDE_TYPE_U64, TIDE_TYPE_I64, TIDE_TYPE_F64, TIDE_TYPE_ID
+} tide_type;
+
+typedef struct tide_table_view {
+	const char *name, *doc; /* "allocs", "allocations" */
+	size_t rows;		/* the none row included */
+	size_t first;		/* first row that is something: 1 for tables with ids, else 0 */
+	size_t columns;
+} tide_table_view;
+
+typedef struct tide_column_view {
+	const char *name, *doc; /* "born", "ns" */
+	const char *refers;	/* TIDE_TYPE_ID: the table its ids are rows of, or "strings"; else NULL */
+	tide_type type;
+	size_t size;		/* bytes per element */
+	size_t rows, first;	/* as in the table */
+	const void *data;	/* rows elements */
+} tide_column_view;
+
+/** Number of tables; they are the same in every trace. */
+TIDE_API size_t tide_trace_tables(void);
+/** The i-th table. @return false (and *out untouched) when there is none. */
+TIDE_API bool tide_trace_table_at(const tide_trace *t, size_t i, tide_table_view *out);
+/** A table by name. @return TIDE_OK or TIDE_ENOTFOUND. */
+TIDE_API tide_code tide_trace_table(const tide_trace *t, const char *name, tide_table_view *out);
+/** The i-th column of a table. @return false when there is none. */
+TIDE_API bool tide_trace_column_at(const tide_trace *t, const char *table, size_t i, tide_column_view *out);
+/** A column by name. @return TIDE_OK or TIDE_ENOTFOUND; on failure *out is all zero. */
+TIDE_API tide_code tide_trace_column(const tide_trace *t, const char *table, const char *column,
+				     tide_column_view *out);
+/** Dimensions of all tensors: columns dims and ndim of "tensors" point into it. */
+TIDE_API const uint64_t *tide_trace_dims(const tide_trace *t, size_t *n);
+
+/** Number of a fact by its key. False: there is no such fact, or it is a text. */
+TIDE_API bool tide_trace_fact(const tide_trace *t, const char *key, int64_t *number);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
