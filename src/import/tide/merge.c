@@ -252,6 +252,8 @@ tide_code tide__merge_start(tide_merge *g, tide_error *err)
 	if (!g->heap || !g->key)
 		return tide__nomem(err);
 	for (size_t i = 0; i < g->n; i++) {
+		if (!g->rings[i].n_chunks)
+			continue; /* all it had was left out */
 		g->key[i] = next_time(&g->rings[i]);
 		g->heap[g->n_heap++] = (uint32_t)i;
 	}
