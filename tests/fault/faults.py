@@ -328,7 +328,7 @@ def stop_race():
 
 
 def signals():
-	n = 1000000
+	n = 400000
 	with folder() as d:
 		f = os.path.join(d, "t.tide")
 		out = run("signal", f, n)
