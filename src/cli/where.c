@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "cli/where.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/alive.h"
@@ -19,6 +20,18 @@ bool tide__cli_device(const tide_args *a, const tide_value *v, const tide_model 
 	return *out != 0;
 }
 
+/* "#1000": a number of moves, at most all. */
+static bool parse_cut(const char *text, size_t all, uint64_t *out)
+{
+	char *end;
+	if (*text < '0' || *text > '9')
+		return false;
+	*out = strtoull(text, &end, 10);
+	if (*out > all)
+		*out = all;
+	return !*end;
+}
+
 bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model *m,
 		      tide_moment *out)
 {
@@ -29,9 +42,14 @@ bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model 
 	out->at_peak = !strcmp(v->text, "peak");
 	if (out->at_peak)
 		return true;
+	if (v->text[0] == '#' && parse_cut(v->text + 1, m->moves.n, &out->cut)) {
+		out->t = out->cut ? tide__move_time(m, (size_t)out->cut - 1) : 0;
+		return true;
+	}
 	if (!tide__parse_time(v->text, m->t_end, &out->t)) {
 		tide__cli_usage(a,
-				"--at wants a time such as 1.5s, 200ms, 50%% or peak, not '%.60s'",
+				"--at wants a time such as 1.5s, 200ms, 50%%, a number of moves such as #1000, "
+				"or peak, not '%.60s'",
 				v->text);
 		return false;
 	}

@@ -13,7 +13,8 @@
 	}
 #define TIDE_OPTION_AT                                                                          \
 	{                                                                                       \
-		"at", 'a', TIDE_OPT_TEXT, "TIME", "at a time (1.5s, 200ms, 50%) or at the peak" \
+		"at", 'a', TIDE_OPT_TEXT, "TIME",                                               \
+			"at a time (1.5s, 200ms, 50%), after N moves (#N), or at the peak"      \
 	}
 
 typedef struct tide_moment {

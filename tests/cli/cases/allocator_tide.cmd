@@ -1,0 +1,1 @@
+tidemark allocator train.tide
