@@ -66,16 +66,16 @@ def against_hta(args: argparse.Namespace, tidemark: str) -> None:
 def over_mpi(args: argparse.Namespace, tidemark: str) -> None:
     ranks = args.work / "ranks"
     ranks.mkdir(exist_ok=True)
-    one = grow(args.work, 120, "rank.json")
+    one = grow(args.work, args.mb, f"big-us-{args.mb}.json", "--int-us")
     for i in range(8):
         link = ranks / f"rank-{i}.json"
-        if not link.exists():
-            os.link(one, link)
+        link.unlink(missing_ok=True)
+        os.link(one, link)
     walls = []
     for n in (1, 2):
-        command = ["mpirun", "--bind-to", "core", "-n", str(n), tidemark + "-mpi", "hta", "--threads", "1", "--json", str(ranks)]
+        command = ["mpirun", "--bind-to", "none", "-n", str(n), tidemark + "-mpi", "hta", "--threads", "1", "--json", str(ranks)]
         walls.append(best(command, args.runs, MPI)[0])
-        print(f"| tidemark-mpi hta --threads 1, 8 ranks of 120 MB, {n} process{'es' if n > 1 else ''} | {walls[-1]:.2f} | | | {walls[0] / walls[-1]:.2f}x |")
+        print(f"| tidemark-mpi hta --threads 1, 8 ranks of {args.mb} MB, {n} process{'es' if n > 1 else ''} | {walls[-1]:.2f} | | | {walls[0] / walls[-1]:.2f}x |")
     wall, cpu, rss = best([tidemark, "hta", "--threads", "1", "--json", str(ranks)], args.runs)
     print(f"| tidemark hta --threads 1, the same | {wall:.2f} | {cpu:.2f} | {rss:.0f} | |")
 

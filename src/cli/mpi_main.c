@@ -8,6 +8,7 @@
  * A command that has none to spread runs in process 0 alone. Messages over 1 GiB go in pieces,
  * because MPI counts in int. */
 #include <mpi.h>
+#include <time.h>
 
 #include "cli/cli.h"
 #include "cli/spread.h"
@@ -19,22 +20,44 @@ static int piece(size_t n)
 	return n > PIECE ? PIECE : (int)n;
 }
 
+/* Wait without burning a core: MPI's own waiting spins, and a process with nothing left to do would
+ * take the time of one that has. */
+static void await(MPI_Request *r)
+{
+	struct timespec nap = { .tv_nsec = 20000 };
+	int done = 0;
+	while (!MPI_Test(r, &done, MPI_STATUS_IGNORE) && !done) {
+		nanosleep(&nap, NULL);
+		if (nap.tv_nsec < 2000000)
+			nap.tv_nsec *= 2;
+	}
+}
+
 static void share(void *p, size_t n)
 {
-	for (char *at = p; n; at += piece(n), n -= (size_t)piece(n))
-		MPI_Bcast(at, piece(n), MPI_BYTE, 0, MPI_COMM_WORLD);
+	MPI_Request r;
+	for (char *at = p; n; at += piece(n), n -= (size_t)piece(n)) {
+		MPI_Ibcast(at, piece(n), MPI_BYTE, 0, MPI_COMM_WORLD, &r);
+		await(&r);
+	}
 }
 
 static void send(const void *p, size_t n)
 {
-	for (const char *at = p; n; at += piece(n), n -= (size_t)piece(n))
-		MPI_Send(at, piece(n), MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+	MPI_Request r;
+	for (const char *at = p; n; at += piece(n), n -= (size_t)piece(n)) {
+		MPI_Isend(at, piece(n), MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &r);
+		await(&r);
+	}
 }
 
 static void receive(int from, void *p, size_t n)
 {
-	for (char *at = p; n; at += piece(n), n -= (size_t)piece(n))
-		MPI_Recv(at, piece(n), MPI_BYTE, from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Request r;
+	for (char *at = p; n; at += piece(n), n -= (size_t)piece(n)) {
+		MPI_Irecv(at, piece(n), MPI_BYTE, from, TAG, MPI_COMM_WORLD, &r);
+		await(&r);
+	}
 }
 
 int main(int argc, char **argv)
@@ -51,7 +74,7 @@ int main(int argc, char **argv)
 	} else {
 		tide__spread_worker();
 	}
-	MPI_Bcast(&rc, 1, MPI_INT, 0, MPI_COMM_WORLD); /* mpirun wants one answer from all */
+	share(&rc, sizeof rc); /* mpirun wants one answer from all */
 	MPI_Finalize();
 	return rc;
 }
