@@ -16,6 +16,7 @@ demo: build
 	@tools/demo $(BUILD)
 
 test: build
+	@tools/setup torch
 	@meson test -C $(BUILD) --print-errorlogs
 	@tools/sanitize
 

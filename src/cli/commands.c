@@ -24,6 +24,7 @@
 	X(flame)         \
 	X(diff)          \
 	X(export)        \
+	X(run)           \
 	X(recover)       \
 	X(pack)          \
 	X(completion)    \

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Read by every Python that `tidemark run` starts: waits for torch, then turns op recording on.
+
+Python reads only the first sitecustomize on its path, so the one that would have been read comes next.
+"""
+import os
+import sys
+
+_here = os.path.dirname(os.path.abspath(__file__))
+
+
+def _next_sitecustomize() -> None:
+    import importlib.machinery
+    import importlib.util
+
+    rest = [p for p in sys.path if os.path.abspath(p or ".") != _here]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
+    if spec and spec.loader:
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+
+
+try:
+    if os.environ.get("TIDEMARK_RECORD"):
+        import tidemark_hook
+
+        tidemark_hook.install()
+except Exception as why:  # never fail somebody's program
+    print(f"tidemark: ops are not recorded: {why}", file=sys.stderr)
+_next_sitecustomize()

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* PyTorch's allocations, in pure C: c10's own report and allocation functions, taken over and
+ * passed on.
+ *
+ * The library defines the C++ symbols that PyTorch's libraries call through their PLT; preloaded
+ * (tidemark run), it is found first. Every call is recorded and forwarded to the original, so that
+ * PyTorch, and torch.profiler, see what they always see. No torch header is needed: the symbols are
+ * plain functions.
+ *
+ *   c10::alloc_cpu, c10::free_cpu             CPU tensors
+ *   c10::reportMemoryUsageToProfiler          the caching allocators (CUDA, HIP, XPU, ...) and
+ * shared memory c10::reportOutOfMemoryToProfiler          out of memory
+ *
+ * Recording starts at the first such call in a process that was told where to record
+ * (TIDEMARK_RECORD), so a shell or a compiler that the program starts makes no file. Everything
+ * here may run under an allocator's lock and without the GIL: it takes no lock, and never fails the
+ * program. */
+#ifndef TIDE_CAPTURE_TORCH_HOOKS_H
+#define TIDE_CAPTURE_TORCH_HOOKS_H
+
+#include <tidemark/record.h>
+
+/** What the hooks have seen so far; for tests and for `tidemark run`'s closing line. */
+typedef struct tide_torch_seen {
+	uint64_t cpu_allocs, cpu_frees; /* through alloc_cpu and free_cpu */
+	uint64_t reports;		/* other devices, shared memory */
+	uint64_t ooms;
+	int found; /* bits: 1 alloc_cpu, 2 free_cpu, 4 report, 8 out of memory: originals that were
+		      found */
+} tide_torch_seen;
+TIDE_API void tide_torch_seen_get(tide_torch_seen *out);
+
+#endif

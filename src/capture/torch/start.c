@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "capture/torch/start.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tidemark/record.h>
+
+enum { NEW, STARTING, DECIDED };
+static _Atomic int state;
+
+/* NAME.tide for the process that was run, NAME.PID.tide for programs that it runs. */
+static bool file_name(char *out, size_t n)
+{
+	const char *path = getenv("TIDEMARK_RECORD"), *pid = getenv("TIDEMARK_RECORD_PID");
+	if (!path || !*path)
+		return false;
+	if (!pid || strtol(pid, NULL, 10) == (long)getpid())
+		return (size_t)snprintf(out, n, "%s", path) < n;
+	const char *dot = strrchr(path, '.');
+	int base = dot && !strcmp(dot, ".tide") ? (int)(dot - path) : (int)strlen(path);
+	return (size_t)snprintf(out, n, "%.*s.%ld.tide", base, path, (long)getpid()) < n;
+}
+
+static void start(void)
+{
+	char path[PATH_MAX];
+	int saved = errno;
+	if (!tide_recording() && file_name(path, sizeof path))
+		tide_start(path, NULL, NULL); /* if it cannot, the program runs on without */
+	errno = saved;
+}
+
+bool tide__torch_recording(void)
+{
+	if (__builtin_expect(atomic_load_explicit(&state, memory_order_acquire) == DECIDED, 1))
+		return true; /* events without a recording cost a few ns and are harmless */
+	int expected = NEW;
+	if (!atomic_compare_exchange_strong(&state, &expected, STARTING))
+		return false; /* another thread, or this one inside tide_start */
+	start();
+	atomic_store_explicit(&state, DECIDED, memory_order_release);
+	return true;
+}

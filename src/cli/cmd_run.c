@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* run: start a program that uses PyTorch and record its tensors' memory and its ops.
+ *
+ * The program runs as a child with libtidemark-torch preloaded; this process waits, hands on
+ * signals, and ends as the program ended: same status, or by the same signal. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/cli.h"
+
+enum { O_OUTPUT, O_NO_OPS };
+static const tide_option options[] = {
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "the recording", .def = "run.tide" },
+	[O_NO_OPS] = { "no-ops", 0, TIDE_OPT_FLAG, NULL, "record memory only" },
+};
+
+/* ---- where our files are ---- */
+
+/* The first of "build tree beside the program" and "installed" that is there. */
+static bool place(char *out, size_t n, const char *in_tree, const char *installed)
+{
+	char exe[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", exe, sizeof exe - 1);
+	if (len > 0) {
+		exe[len] = 0;
+		*strrchr(exe, '/') = 0;
+		if ((size_t)snprintf(out, n, "%s/%s", exe, in_tree) < n && access(out, R_OK) == 0)
+			return true;
+	}
+	return (size_t)snprintf(out, n, "%s", installed) < n && access(out, R_OK) == 0;
+}
+
+static void prepend(const char *name, const char *value, char between)
+{
+	const char *old = getenv(name);
+	char buf[2 * PATH_MAX];
+	if (old && *old &&
+	    (size_t)snprintf(buf, sizeof buf, "%s%c%s", value, between, old) < sizeof buf)
+		setenv(name, buf, 1);
+	else
+		setenv(name, value, 1);
+}
+
+/* Ops need the hook that Python reads at its start, and the sources it builds. */
+static void set_hook(void)
+{
+	char hook[PATH_MAX], source[PATH_MAX], include[PATH_MAX];
+	if (!place(hook, sizeof hook, TIDE_TREE "/python/hook", TIDE_DATADIR "/tidemark/hook") ||
+	    !place(source, sizeof source, TIDE_TREE "/src/capture/torch/ops.cpp",
+		   TIDE_DATADIR "/tidemark/ops.cpp") ||
+	    !place(include, sizeof include, TIDE_TREE "/include", TIDE_INCLUDEDIR)) {
+		fprintf(stderr,
+			"tidemark run: the op hook is not installed: ops are not recorded\n");
+		return;
+	}
+	setenv("TIDEMARK_OPS_SOURCE", source, 1);
+	setenv("TIDEMARK_INCLUDE", include, 1);
+	prepend("PYTHONPATH", hook, ':');
+}
+
+/* ---- the child ---- */
+
+static void become(const tide_args *a, const char *library, const char *file)
+{
+	char pid[32];
+	snprintf(pid, sizeof pid, "%ld", (long)getpid());
+	setenv("TIDEMARK_RECORD", file, 1);
+	setenv("TIDEMARK_RECORD_PID", pid, 1);
+	prepend("LD_PRELOAD", library, ':');
+	if (!a->opt[O_NO_OPS].set)
+		set_hook();
+	execvp(a->files[0], a->files);
+	fprintf(stderr, "tidemark run: %s: %s\n", a->files[0], strerror(errno));
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+static pid_t child;
+
+static void hand_on(int sig)
+{
+	int saved = errno;
+	if (child > 0)
+		kill(child, sig);
+	errno = saved;
+}
+
+/* What a terminal sends goes to the child anyway; what others send us is handed on. */
+static void watch_signals(void)
+{
+	static const int handed[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM };
+	for (size_t i = 0; i < sizeof handed / sizeof *handed; i++)
+		sigaction(handed[i],
+			  &(struct sigaction){ .sa_handler = hand_on, .sa_flags = SA_RESTART },
+			  NULL);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+}
+
+static void tell(const char *file, const struct stat *before, bool was)
+{
+	struct stat st;
+	char size[32];
+	if (stat(file, &st) != 0 ||
+	    (was && st.st_ino == before->st_ino && st.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+	     st.st_mtim.tv_nsec == before->st_mtim.tv_nsec)) {
+		fprintf(stderr, "tidemark run: nothing was recorded: the program did not use "
+				"PyTorch's allocators\n");
+		return;
+	}
+	fprintf(stderr, "tidemark run: %s, %s; next: tidemark peak %s\n", file,
+		tide__fmt_bytes(size, sizeof size, (double)st.st_size), file);
+}
+
+static int wait_for(pid_t pid)
+{
+	int status = 0;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+/* End as the program ended. */
+static int same_end(int status)
+{
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	int sig = WTERMSIG(status);
+	signal(sig, SIG_DFL);
+	raise(sig);
+	return 128 + sig;
+}
+
+static int run(const tide_args *a)
+{
+	char library[PATH_MAX], file[PATH_MAX];
+	struct stat before;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	if (!place(library, sizeof library, "capture/libtidemark-torch.so",
+		   TIDE_LIBDIR "/libtidemark-torch.so")) {
+		tide__fail(&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+			   "libtidemark-torch.so is not installed beside this program");
+		return tide__cli_fail(NULL, &err);
+	}
+	if (a->opt[O_OUTPUT].text[0] == '/')
+		snprintf(file, sizeof file, "%s", a->opt[O_OUTPUT].text);
+	else if (!getcwd(file, sizeof file) ||
+		 (size_t)snprintf(file + strlen(file), sizeof file - strlen(file), "/%s",
+				  a->opt[O_OUTPUT].text) >= sizeof file)
+		return tide__cli_usage(a, "the path of the recording is too long");
+	bool was = stat(file, &before) == 0;
+	child = fork();
+	if (child < 0) {
+		tide__fail_errno(&err, "fork");
+		return tide__cli_fail(NULL, &err);
+	}
+	if (child == 0)
+		become(a, library, file);
+	watch_signals();
+	int status = wait_for(child);
+	tell(file, &before, was);
+	return same_end(status);
+}
+
+const tide_command tide__cmd_run = {
+	.name = "run",
+	.usage = "[-o FILE] -- PROGRAM [ARGUMENT]...",
+	.summary = "run a PyTorch program and record its memory and ops",
+	.help = "The program is started with a small library preloaded that records every "
+		"allocation of PyTorch's "
+		"allocators (CPU, CUDA and others) and, through a hook built once for the "
+		"installed torch, every op. "
+		"Signals and the exit status pass through; what the program prints is its own. "
+		"Child processes that use "
+		"PyTorch record into NAME.PID.tide. The recording survives kill -9.",
+	TIDE_COMMAND_OPTIONS(options),
+	.min_files = 1,
+	.max_files = SIZE_MAX,
+	.run = run,
+	.own_output = true,
+};

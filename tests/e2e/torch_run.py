@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""`tidemark run` on real PyTorch: results unchanged, every tensor counted once, ops named, ends passed through.
+
+Skips where no Python with torch is found (TIDE_TORCH_PYTHON, or .venv of the checkout, made by tools/setup torch).
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TIDEMARK = os.environ["TIDEMARK"]
+PYTHON = os.environ.get("TIDE_TORCH_PYTHON") or os.path.join(os.environ["TIDE_SOURCE"], ".venv", "bin", "python")
+os.environ["XDG_CACHE_HOME"] = os.path.join(os.environ["TIDE_BUILD"], "cache")
+
+TRAIN = """
+import torch
+torch.manual_seed(0); torch.set_num_threads(1)
+m = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
+o = torch.optim.AdamW(m.parameters())
+for i in range(5):
+    loss = m(torch.randn(16, 64)).square().mean(); loss.backward(); o.step(); o.zero_grad()
+print(f"{loss.item():.9f}")
+"""
+VIEWS = """
+import torch
+a = torch.empty(1000, 1000)            # 4,000,000 bytes
+b = a.view(-1); c = a[10:20]; d = a.t(); e = a.detach()
+torch.ones(1)
+"""
+PROFILED = """
+import torch
+from torch.profiler import profile, ProfilerActivity
+with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as p:
+    x = torch.empty(300, 300); y = x + 1; del x; z = torch.mm(y, y); del y
+print(sum(1 for e in p.events() if e.name == "[memory]" or e.cpu_memory_usage or e.self_cpu_memory_usage) > 0)
+"""
+FORKED = """
+import os, torch
+torch.ones(10)
+pid = os.fork()
+if pid == 0:
+    x = torch.ones(1000); os._exit(0)
+os.waitpid(pid, 0)
+"""
+
+faults: list[str] = []
+
+
+def check(ok: bool, what: str) -> None:
+    if not ok:
+        faults.append(what)
+
+
+def run(script: str, out: str, *more: str) -> subprocess.CompletedProcess:
+    args = [TIDEMARK, "run", *more, "-o", out, "--", PYTHON, "-W", "ignore", "-c", script]
+    return subprocess.run(args, capture_output=True, text=True, timeout=300, check=False)
+
+
+def ask(*args: str) -> dict:
+    return json.loads(subprocess.run([TIDEMARK, *args, "--json"], check=True, capture_output=True, timeout=60).stdout)
+
+
+def training(folder: str) -> None:
+    out = os.path.join(folder, "train.tide")
+    bare = subprocess.run([PYTHON, "-W", "ignore", "-c", TRAIN], capture_output=True, text=True, timeout=300, check=True).stdout
+    done = run(TRAIN, out)
+    check(done.returncode == 0, f"training: exit status {done.returncode}: {done.stderr[-300:]}")
+    check(done.stdout == bare, f"training: results changed: {done.stdout!r} is not {bare!r}")
+    ops = {o["op"]: o for o in ask("ops", out, "--flat")["ops"]}
+    check(ops.get("aten::addmm", {}).get("count") == 10, f"training: aten::addmm counted {ops.get('aten::addmm', {}).get('count')} times, not 10")
+    check(any("AddmmBackward0" in n for n in ops), "training: no backward op")
+    check(any(n.startswith("Optimizer.step") for n in ops), "training: no optimizer step")
+    memory = ask("memory", out)
+    check(not memory["losses"], f"training: losses {memory['losses']}")
+    check(run(TRAIN, out, "--no-ops").returncode == 0 and not ask("ops", out, "--flat")["ops"], "--no-ops records ops")
+
+
+def views(folder: str) -> None:
+    out = os.path.join(folder, "views.tide")
+    run(VIEWS, out)
+    peak = ask("peak", out)
+    check(4_000_000 <= peak["peak_bytes"] < 4_000_000 + 4096, f"views: peak {peak['peak_bytes']}: a view was counted")
+
+
+def profiler_keeps_its_events(folder: str) -> None:
+    out = os.path.join(folder, "profiled.tide")
+    done = run(PROFILED, out)
+    check(done.stdout.strip() == "True", f"torch.profiler lost its memory events: {done.stdout!r} {done.stderr[-300:]}")
+    peak = ask("peak", out)  # y and z, 360,000 bytes each, are the most alive at once besides what x leaves
+    check(720_000 <= peak["peak_bytes"] < 800_000, f"profiled: peak {peak['peak_bytes']}: counted twice or not at all")
+    check(not peak["losses"], f"profiled: {peak['losses']}")
+
+
+def ends(folder: str) -> None:
+    out = os.path.join(folder, "ends.tide")
+    check(run("import sys, torch; torch.ones(1); sys.exit(7)", out).returncode == 7, "exit status 7 did not pass")
+    done = run("import os, signal, torch; torch.ones(1); os.kill(os.getpid(), signal.SIGABRT)", out)
+    check(done.returncode == -signal.SIGABRT, f"SIGABRT came out as {done.returncode}")
+    check(subprocess.run([TIDEMARK, "run", "--", "/nonexistent/program"], capture_output=True, check=False).returncode == 127, "missing program: not 127")
+
+
+def survives_kill(folder: str) -> None:
+    out = os.path.join(folder, "killed.tide")
+    script = "import time, torch\nkeep = [torch.ones(1000) for _ in range(500)]\nprint('ready', flush=True)\ntime.sleep(60)"
+    with subprocess.Popen([TIDEMARK, "run", "-o", out, "--", PYTHON, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
+        p.stdout.readline()
+        children = subprocess.run(["pgrep", "-P", str(p.pid)], capture_output=True, text=True, check=False).stdout.split()
+        for c in children:
+            os.kill(int(c), signal.SIGKILL)
+        p.wait(timeout=30)
+    time.sleep(0.1)
+    peak = ask("peak", out)
+    check(peak["alive_count"] >= 500, f"after kill -9: {peak['alive_count']} tensors alive, not 500")
+
+
+def forked(folder: str) -> None:
+    out = os.path.join(folder, "forked.tide")
+    run(FORKED, out)
+    files = [f for f in os.listdir(folder) if f.startswith("forked.") and f.endswith(".tide")]
+    check(len(files) == 2, f"forked: files {files}")
+
+
+def main() -> int:
+    found = subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode == 0 if os.path.exists(PYTHON) else False
+    if not found:
+        print("skipped: no Python with torch (tools/setup torch makes one)")
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        for test in (training, views, profiler_keeps_its_events, ends, survives_kill, forked):
+            test(folder)
+    print("\n".join(faults) if faults else "tidemark run agrees with torch")
+    return bool(faults)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
