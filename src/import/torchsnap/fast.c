@@ -109,7 +109,8 @@ static bool runs_init(tide_pickle *p)
 	if (p->runs)
 		return true;
 	p->runs = tide__calloc(RUN_SLOTS, sizeof *p->runs);
-	p->run_bytes = tide__alloc(RUN_BYTES, 1);
+	p->cap_run_bytes = p->n < RUN_BYTES ? p->n : RUN_BYTES; /* a run is a part of the input */
+	p->run_bytes = tide__alloc(p->cap_run_bytes, 1);
 	p->run_after = tide__calloc(RUN_SLOTS, sizeof *p->run_after);
 	return (p->runs && p->run_bytes && p->run_after) || tide__pickle_nomem(p);
 }
@@ -140,7 +141,7 @@ static tide_pv find_run(tide_pickle *p, const uint8_t *at, const uint8_t *end, u
 			return p->runs[i].made;
 		}
 	tide_pv made = make_run(p, at, end);
-	if (made && p->n_runs < RUN_SLOTS / 2 && len <= RUN_BYTES - p->n_run_bytes) {
+	if (made && p->n_runs < RUN_SLOTS / 2 && len <= p->cap_run_bytes - p->n_run_bytes) {
 		p->runs[i] =
 			(struct run){ hash, (uint32_t)p->n_run_bytes, (uint32_t)len, p->gen, made };
 		memcpy(p->run_bytes + p->n_run_bytes, at, len);

@@ -60,8 +60,8 @@ struct tide_pickle {
 	uint32_t free_body; /* index + 1 */
 
 	struct run *runs;   /* RUN_SLOTS, or NULL before the first */
-	uint8_t *run_bytes; /* RUN_BYTES */
-	size_t n_runs, n_run_bytes;
+	uint8_t *run_bytes; /* RUN_BYTES, or as many as the input has */
+	size_t n_runs, n_run_bytes, cap_run_bytes;
 	uint16_t *run_after;   /* RUN_SLOTS: slot that followed two others */
 	uint32_t last_runs[2]; /* slots, the later one last */
 	uint32_t gen;	       /* a memo entry was replaced: runs of older generations are void */
