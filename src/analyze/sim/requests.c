@@ -350,7 +350,8 @@ static bool place_blocks(tide_requests *q)
 	}
 	for (; i < q->n_blocks; i++)
 		loose[q->n_loose++] = q->blocks[i];
-	memcpy(q->blocks + kept, loose, q->n_loose * sizeof *loose);
+	if (q->n_loose)
+		memcpy(q->blocks + kept, loose, q->n_loose * sizeof *loose);
 	tide__free(loose);
 	return true;
 }
