@@ -13,6 +13,7 @@
 #include "cli/story.h"
 #include "cli/where.h"
 #include "render/chart.h"
+#include "render/format.h"
 
 enum { O_AT, O_MAP, O_BUCKETS, O_ADVICE, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
@@ -27,7 +28,7 @@ static const tide_option options[] = {
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
 };
 
-enum { CHART_WIDTH = 72, MAP_WIDTH = 40 };
+enum { CHART_INDENT = 2, MAP_WIDTH = 40, MAP_LEFT = 56 /* columns beside the map */ };
 
 struct answer {
 	const tide_model *m;
@@ -35,31 +36,34 @@ struct answer {
 	tide_moment at;
 	tide_state state;
 	tide_fragments over;
+	tide_usage usage; /* its series are the chart's */
 	tide_memadvices advice;
 };
 
 /* ---- the answer ---- */
 
-static tide_code find_cut(struct answer *x, uint64_t *cut, tide_error *err)
+/* Columns of the chart. */
+static size_t chart_width(const tide_args *a)
 {
-	tide_usage u = { 0 };
-	tide_code rc = TIDE_OK;
+	int room = (a->style.width ? a->style.width : 80) - TIDE_CHART_MARGIN - CHART_INDENT - 1;
 
-	*cut = x->at.cut;
-	if (x->at.at_peak) {
-		rc = tide__usage(x->m, UINT64_MAX, 0, &u, err);
-		if (rc == TIDE_OK)
-			*cut = u.devices[x->device].peak_cut;
-		tide__usage_free(&u);
-	}
+	return room < 10 ? 10 : room > 120 ? 120 : (size_t)room;
+}
+
+static tide_code find_cut(const tide_args *a, struct answer *x, uint64_t *cut, tide_error *err)
+{
+	tide_code rc = tide__usage(x->m, UINT64_MAX, chart_width(a), &x->usage, err);
+
+	if (rc == TIDE_OK)
+		*cut = x->at.at_peak ? x->usage.devices[x->device].peak_cut : x->at.cut;
 	return rc;
 }
 
 static tide_code solve(const tide_args *a, struct answer *x, tide_error *err)
 {
-	size_t points = a->opt[O_JSON].set ? (size_t)a->opt[O_BUCKETS].num : CHART_WIDTH;
+	size_t points = a->opt[O_JSON].set ? (size_t)a->opt[O_BUCKETS].num : 1;
 	uint64_t cut;
-	tide_code rc = find_cut(x, &cut, err);
+	tide_code rc = find_cut(a, x, &cut, err);
 
 	if (rc == TIDE_OK)
 		rc = tide__state_at(x->m, cut, x->device, &x->state, err);
@@ -118,18 +122,18 @@ static void print_totals(const tide_args *a, const struct answer *x)
 
 static void print_chart(const tide_args *a, const struct answer *x)
 {
-	uint64_t live[CHART_WIDTH], reserved[CHART_WIDTH];
+	const tide_usage *u = &x->usage;
+	size_t at = x->device * u->buckets;
 	char b[32], t[32];
-	size_t n = x->over.n < CHART_WIDTH ? x->over.n : CHART_WIDTH;
-
-	for (size_t i = 0; i < n; i++) {
-		live[i] = x->over.p[i].active;
-		reserved[i] = x->over.p[i].reserved;
-	}
-	tide_chart c = { live, x->over.known ? reserved : NULL, n, 8, 0, x->m->t_end };
+	tide_chart c = { u->live_series + at,
+			 x->over.known ? u->reserved_series + at : NULL,
+			 u->buckets,
+			 8,
+			 0,
+			 x->m->t_end };
 
 	fputs("\n", a->out);
-	tide__chart_print(&c, a->out, &a->style, 2);
+	tide__chart_print(&c, a->out, &a->style, CHART_INDENT);
 	if (x->over.known && x->over.worst.reserved)
 		fprintf(a->out, "  most unused: %s reserved but free at %s\n",
 			tide__fmt_bytes(b, sizeof b,
@@ -154,19 +158,30 @@ static uint64_t overlap(uint64_t a0, uint64_t a1, uint64_t b0, uint64_t b1)
 	return hi > lo ? hi - lo : 0;
 }
 
-/* Where cell i of a segment's bar begins. */
-static uint64_t edge(uint64_t size, int i)
+/* Cells of a segment's bar. */
+static int map_width(const tide_args *a)
 {
-	return size / MAP_WIDTH * (uint64_t)i + size % MAP_WIDTH * (uint64_t)i / MAP_WIDTH;
+	int room = a->style.width ? a->style.width - MAP_LEFT : MAP_WIDTH;
+
+	return room > MAP_WIDTH ? MAP_WIDTH : room < 8 ? 8 : room;
+}
+
+/* Where cell i of n of a segment's bar begins. */
+static uint64_t edge(uint64_t size, int i, int n)
+{
+	uint64_t k = (uint64_t)i, of = (uint64_t)n;
+
+	return size / of * k + size % of * k / of;
 }
 
 static void draw(const tide_args *a, const tide_state *s, const tide_state_segment *g, char *buf,
 		 size_t n)
 {
 	size_t at = 0, b = g->first;
+	int cells = map_width(a);
 
-	for (int i = 0; i < MAP_WIDTH; i++) {
-		uint64_t c0 = edge(g->size, i), c1 = edge(g->size, i + 1);
+	for (int i = 0; i < cells; i++) {
+		uint64_t c0 = edge(g->size, i, cells), c1 = edge(g->size, i + 1, cells);
 		uint64_t used = 0;
 
 		while (b + 1 < g->first + g->n && s->blocks[b + 1].addr - g->addr <= c0)
@@ -191,7 +206,7 @@ static int by_size(const void *a, const void *b)
 static const tide_grid_col map_cols[] = {
 	{ "address", "Address", TIDE_CELL_HEX }, { "bytes", "Size", TIDE_CELL_BYTES },
 	{ "kind", "Kind", TIDE_CELL_TEXT },	 { "used", "In use", TIDE_CELL_PCT },
-	{ "blocks", "Blocks", TIDE_CELL_COUNT }, { "map", "Map", TIDE_CELL_TEXT },
+	{ "blocks", "Blocks", TIDE_CELL_COUNT }, { "map", "Map", TIDE_CELL_BAR },
 };
 
 static void map_row(const tide_args *a, const struct answer *x, const tide_state_segment *g,
@@ -234,8 +249,10 @@ static void print_advice(const tide_args *a, const struct answer *x)
 		return;
 	fputs("\n", a->out);
 	tide__heading(a, "What would help");
-	for (size_t i = 0; i < x->advice.n; i++)
-		fprintf(a->out, "  - %s\n", x->advice.v[i].text);
+	for (size_t i = 0; i < x->advice.n; i++) {
+		fputs("  - ", a->out);
+		tide__put_words(a->out, x->advice.v[i].text, 4, 4, a->style.width);
+	}
 }
 
 static void print_text(const tide_args *a, const struct answer *x)
@@ -432,6 +449,7 @@ static int run(const tide_args *a)
 	}
 	tide__state_free(&x.state);
 	tide__fragments_free(&x.over);
+	tide__usage_free(&x.usage);
 	tide__model_free(m);
 	return rc;
 }

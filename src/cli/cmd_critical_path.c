@@ -106,7 +106,7 @@ static tide_grid *tops(const struct view *v)
 {
 	static const tide_grid_col cols[] = {
 		{ "name", "On the path", TIDE_CELL_TEXT }, { "bound", "Bound by", TIDE_CELL_TEXT },
-		{ "edges", "Edges", TIDE_CELL_COUNT },	   { "time_ns", "Time", TIDE_CELL_NS },
+		{ "edges", "Edges", TIDE_CELL_COUNT, 5 },  { "time_ns", "Time", TIDE_CELL_NS },
 		{ "pct", "Share", TIDE_CELL_PCT },
 	};
 	tide_grid *g = tide__grid_new(cols, 5);

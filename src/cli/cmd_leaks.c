@@ -52,12 +52,12 @@ static void name_of(const struct answer *x, const tide_leak *k, char *buf, size_
 
 static const tide_grid_col cols[] = {
 	{ "slope_bytes_per_step", "Per step", TIDE_CELL_BYTES },
-	{ "first_bytes", "After step 1", TIDE_CELL_BYTES },
+	{ "first_bytes", "After step 1", TIDE_CELL_BYTES, 7 },
 	{ "last_bytes", "After the last", TIDE_CELL_BYTES },
 	{ "growth_bytes", "Growth", TIDE_CELL_DELTA },
 	{ "last_count", "Allocations", TIDE_CELL_COUNT },
-	{ "rose", "Rose", TIDE_CELL_COUNT },
-	{ "fell", "Fell", TIDE_CELL_COUNT },
+	{ "rose", "Rose", TIDE_CELL_COUNT, 8 },
+	{ "fell", "Fell", TIDE_CELL_COUNT, 8 },
 	{ "key", "Made by", TIDE_CELL_TEXT },
 };
 

@@ -92,7 +92,7 @@ static const tide_grid_col room_cols[] = {
 	{ "bytes", "Holds", TIDE_CELL_BYTES },
 	{ "count", "Allocations", TIDE_CELL_COUNT },
 	{ "released_bytes", "Would release", TIDE_CELL_BYTES },
-	{ "largest_free_bytes", "Largest block", TIDE_CELL_BYTES },
+	{ "largest_free_bytes", "Largest block", TIDE_CELL_BYTES, 9 },
 	{ "enough", "Enough", TIDE_CELL_TEXT },
 	{ "key", "Made by", TIDE_CELL_TEXT },
 };
@@ -120,7 +120,7 @@ static const tide_grid_col setting_cols[] = {
 	{ "older_allocations", NULL, TIDE_CELL_TEXT },
 	{ "served", "Served", TIDE_CELL_TEXT },
 	{ "reserved_peak_bytes", "Reserved peak", TIDE_CELL_BYTES },
-	{ "retries", "Retries", TIDE_CELL_COUNT },
+	{ "retries", "Retries", TIDE_CELL_COUNT, 9 },
 };
 
 static tide_grid *tries(const struct answer *x, uint32_t mark)

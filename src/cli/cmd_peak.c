@@ -157,7 +157,7 @@ static void print_groups(const tide_args *a, const struct answer *x, size_t top)
 	const tide_grid_col cols[] = {
 		{ "bytes", "Bytes", TIDE_CELL_BYTES },
 		{ "part", "Part", TIDE_CELL_PCT },
-		{ "requested_bytes", "Requested", TIDE_CELL_BYTES },
+		{ "requested_bytes", "Requested", TIDE_CELL_BYTES, 5 },
 		{ "saving_bytes", x->culprits ? "Saves" : NULL, TIDE_CELL_BYTES },
 		{ "count", "Count", TIDE_CELL_COUNT },
 		{ "key", by_titles[x->groups.by], TIDE_CELL_TEXT },

@@ -102,18 +102,18 @@ static const tide_grid_col cols[] = {
 	{ "recorded_settings", NULL, TIDE_CELL_TEXT },
 	{ "reserved_peak_bytes", "Reserved peak", TIDE_CELL_BYTES },
 	{ "reserved_peak_delta_bytes", "Change", TIDE_CELL_DELTA },
-	{ "allocated_peak_bytes", "Allocated peak", TIDE_CELL_BYTES },
+	{ "allocated_peak_bytes", "Allocated peak", TIDE_CELL_BYTES, 6 },
 	{ "active_at_reserved_peak_bytes", NULL, TIDE_CELL_BYTES },
-	{ "unused_at_peak_pct", "Unused", TIDE_CELL_PCT },
-	{ "segments_peak", "Segments", TIDE_CELL_COUNT },
+	{ "unused_at_peak_pct", "Unused", TIDE_CELL_PCT, 7 },
+	{ "segments_peak", "Segments", TIDE_CELL_COUNT, 9 },
 	{ "segments_taken", NULL, TIDE_CELL_COUNT },
 	{ "segments_given_back", NULL, TIDE_CELL_COUNT },
-	{ "alloc_retries", "Retries", TIDE_CELL_COUNT },
+	{ "alloc_retries", "Retries", TIDE_CELL_COUNT, 8 },
 	{ "inactive_split_bytes_at_end", NULL, TIDE_CELL_BYTES },
 	{ "largest_free_bytes_at_end", NULL, TIDE_CELL_BYTES },
 	{ "gc_bytes", NULL, TIDE_CELL_BYTES },
 	{ "recorded_ooms", NULL, TIDE_CELL_COUNT },
-	{ "recorded_ooms_served", "OOMs served", TIDE_CELL_COUNT },
+	{ "recorded_ooms_served", "OOMs served", TIDE_CELL_COUNT, 5 },
 	{ "runs_out", "Runs out", TIDE_CELL_TEXT },
 	{ "runs_out_time_ns", NULL, TIDE_CELL_NS },
 	{ "runs_out_event", NULL, TIDE_CELL_COUNT },
@@ -134,7 +134,7 @@ static void out_cells(tide_grid *g, const struct answer *x, const tide_sim_resul
 	char text[64], t[32];
 
 	if (!r->out) {
-		tide__grid_text(g, "no");
+		tide__grid_text(g, r->oom_fit < r->oom_seen ? "only as recorded" : "no");
 	} else if (!q) {
 		tide__grid_text(g, "before the recording begins");
 	} else {

@@ -106,15 +106,15 @@ void tide__diff_metrics_json(const tide_diff *d, tide_json *j)
 
 /* ---- rows ---- */
 
-#define ROW_COLS(KEY, TITLE, CELL, CHANGE, VALUE)                                               \
-	{                                                                                       \
-		{ "delta", "Change", CHANGE }, { "pct", "", TIDE_CELL_PCT },                    \
-			{ "a", "A " VALUE, CELL }, { "b", "B " VALUE, CELL },                   \
-			{ "count_a", "A count", TIDE_CELL_COUNT },                              \
-			{ "count_b", "B count", TIDE_CELL_COUNT },                              \
-			{ "status", "Status", TIDE_CELL_TEXT }, { KEY, TITLE, TIDE_CELL_TEXT }, \
-			{ "total_a", NULL, TIDE_CELL_COUNT },                                   \
-			{ "total_b", NULL, TIDE_CELL_COUNT },                                   \
+#define ROW_COLS(KEY, TITLE, CELL, CHANGE, VALUE)                                                  \
+	{                                                                                          \
+		{ "delta", "Change", CHANGE }, { "pct", "", TIDE_CELL_PCT },                       \
+			{ "a", "A " VALUE, CELL }, { "b", "B " VALUE, CELL },                      \
+			{ "count_a", "A count", TIDE_CELL_COUNT, 8 },                              \
+			{ "count_b", "B count", TIDE_CELL_COUNT, 8 },                              \
+			{ "status", "Status", TIDE_CELL_TEXT, 4 }, { KEY, TITLE, TIDE_CELL_TEXT }, \
+			{ "total_a", NULL, TIDE_CELL_COUNT },                                      \
+			{ "total_b", NULL, TIDE_CELL_COUNT },                                      \
 	}
 enum { N_ROW_COLS = 10 };
 

@@ -195,3 +195,26 @@ void tide__put_name(FILE *out, const char *s, size_t len, int width, bool ascii)
 	struct sink k = { .out = out };
 	fit(&k, s, len, width, ascii ? ".." : "…");
 }
+
+void tide__put_words(FILE *out, const char *s, int col, int indent, int width)
+{
+	bool begun = false;
+	for (;;) {
+		size_t n = strcspn(s, " ");
+		int w = tide__columns(s, n);
+		if (begun && width > 0 && col + 1 + w > width) {
+			fprintf(out, "\n%*s", indent, "");
+			col = indent;
+		} else if (begun) {
+			fputc(' ', out);
+			col++;
+		}
+		tide__put_name(out, s, n, 0, false);
+		col += w;
+		begun = true;
+		if (!s[n])
+			break;
+		s += n + 1;
+	}
+	fputc('\n', out);
+}

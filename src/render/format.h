@@ -12,5 +12,8 @@
 int tide__columns(const char *s, size_t n);
 /* tide__fmt_name straight into a FILE, for names of any length. */
 void tide__put_name(FILE *out, const char *s, size_t len, int width, bool ascii);
+/* Words of a sentence, begun at column `col` and broken before `width` (0 = one line); further
+ * lines begin at `indent`. A newline follows. Hostile bytes come out as tide__fmt_name has them. */
+void tide__put_words(FILE *out, const char *s, int col, int indent, int width);
 
 #endif

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Cells are kept as values, texts in one buffer; widths are known only when everything is in.
- * Only text columns give way when the table is too wide, the widest first. */
+ * When the table is too wide, columns that may go do so until texts have a readable width; then
+ * texts are shortened, the widest first. */
 #include "render/grid.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -34,7 +36,7 @@ struct tide_grid {
 	bool failed;
 };
 
-enum { GAP = 2, MIN_TEXT = 12 };
+enum { GAP = 2, MIN_TEXT = 12, READABLE = 28, GONE = -1 };
 
 /* ---- filling ---- */
 
@@ -181,35 +183,63 @@ static int cell_width(const tide_grid *g, const struct cell *c, tide_cell type)
 	return (int)strlen(show(buf, sizeof buf, c, type));
 }
 
+static bool is_text(const tide_grid *g, size_t k)
+{
+	return g->cols[k].type == TIDE_CELL_TEXT || g->cols[k].type == TIDE_CELL_BAR;
+}
+
+/* Columns without a title are for JSON only. */
 static void measure(const tide_grid *g, int *w)
 {
 	for (size_t k = 0; k < g->n_cols; k++)
 		w[k] = g->cols[k].title ? tide__columns(g->cols[k].title, strlen(g->cols[k].title))
-					: 0;
+					: GONE;
 	for (size_t i = 0; i < g->n / g->n_cols * g->n_cols; i++) {
 		size_t k = i % g->n_cols;
-		int cw = g->cols[k].title ? cell_width(g, &g->cells[i], g->cols[k].type) : 0;
+		int cw = w[k] == GONE ? GONE : cell_width(g, &g->cells[i], g->cols[k].type);
 		if (cw > w[k])
 			w[k] = cw;
+	}
+}
+
+/* Width of the table with texts of at most `text` columns. */
+static int total_width(const tide_grid *g, const int *w, int text)
+{
+	int total = -GAP;
+	for (size_t k = 0; k < g->n_cols; k++)
+		if (w[k] != GONE)
+			total += GAP +
+				 (g->cols[k].type == TIDE_CELL_TEXT && w[k] > text ? text : w[k]);
+	return total;
+}
+
+/* Leave columns out until the rest fits with readable texts; the last of equals goes first. */
+static void give_way(const tide_grid *g, int *w, int room)
+{
+	while (total_width(g, w, READABLE) > room) {
+		size_t best = g->n_cols;
+		for (size_t k = 0; k < g->n_cols; k++)
+			if (w[k] != GONE && g->cols[k].give &&
+			    (best == g->n_cols || g->cols[k].give >= g->cols[best].give))
+				best = k;
+		if (best == g->n_cols)
+			return;
+		w[best] = GONE;
 	}
 }
 
 /* Take columns away from the widest text until the table fits or nothing more can give. */
 static void squeeze(const tide_grid *g, int *w, int room)
 {
-	int total = -GAP;
-	for (size_t k = 0; k < g->n_cols; k++)
-		total += g->cols[k].title ? w[k] + GAP : 0;
-	while (total > room) {
+	for (int total = total_width(g, w, INT_MAX); total > room; total--) {
 		size_t best = g->n_cols;
 		for (size_t k = 0; k < g->n_cols; k++)
-			if (g->cols[k].title && g->cols[k].type == TIDE_CELL_TEXT &&
-			    w[k] > MIN_TEXT && (best == g->n_cols || w[k] > w[best]))
+			if (g->cols[k].type == TIDE_CELL_TEXT && w[k] > MIN_TEXT &&
+			    (best == g->n_cols || w[k] > w[best]))
 				best = k;
 		if (best == g->n_cols)
 			return;
 		w[best]--;
-		total--;
 	}
 }
 
@@ -230,11 +260,11 @@ static void put_cell(FILE *out, const char *s, size_t n, int w, bool left, bool 
 		pad(out, w - cw);
 }
 
-static size_t last_shown(const tide_grid *g)
+static size_t last_shown(const tide_grid *g, const int *w)
 {
 	size_t last = 0;
 	for (size_t k = 0; k < g->n_cols; k++)
-		if (g->cols[k].title)
+		if (w[k] != GONE)
 			last = k;
 	return last;
 }
@@ -242,15 +272,15 @@ static size_t last_shown(const tide_grid *g)
 static void print_head(const tide_grid *g, FILE *out, const tide_style *st, const int *w,
 		       int indent)
 {
-	size_t last = last_shown(g);
+	size_t last = last_shown(g, w);
 	pad(out, indent);
 	fputs(st->color ? "\033[1m" : "", out);
 	for (size_t k = 0; k < g->n_cols; k++) {
 		const tide_grid_col *c = &g->cols[k];
-		if (!c->title)
+		if (w[k] == GONE)
 			continue;
-		put_cell(out, c->title, strlen(c->title), w[k], c->type == TIDE_CELL_TEXT,
-			 k == last, st->ascii);
+		put_cell(out, c->title, strlen(c->title), w[k], is_text(g, k), k == last,
+			 st->ascii);
 		pad(out, k == last ? 0 : GAP);
 	}
 	fputs(st->color ? "\033[0m\n" : "\n", out);
@@ -259,21 +289,35 @@ static void print_head(const tide_grid *g, FILE *out, const tide_style *st, cons
 static void print_row(const tide_grid *g, const struct cell *row, FILE *out, const tide_style *st,
 		      const int *w, int indent)
 {
-	size_t last = last_shown(g);
+	size_t last = last_shown(g, w);
 	char buf[400];
 	pad(out, indent);
 	for (size_t k = 0; k < g->n_cols; k++) {
 		const struct cell *c = &row[k];
-		bool left = g->cols[k].type == TIDE_CELL_TEXT;
-		if (!g->cols[k].title)
+		if (w[k] == GONE)
 			continue;
 		const char *s = c->kind == TEXT ? g->text + c->at
 						: show(buf, sizeof buf, c, g->cols[k].type);
 		size_t n = c->kind == TEXT ? c->len : strlen(s);
-		put_cell(out, s, n, w[k], left, k == last, st->ascii);
+		put_cell(out, s, n, w[k], is_text(g, k), k == last, st->ascii);
 		pad(out, k == last ? 0 : GAP);
 	}
 	fputc('\n', out);
+}
+
+/* What a wider terminal would show. */
+static void print_gone(const tide_grid *g, FILE *out, const int *w, int indent)
+{
+	bool first = true;
+	for (size_t k = 0; k < g->n_cols; k++) {
+		if (w[k] != GONE || !g->cols[k].title)
+			continue;
+		if (first)
+			fprintf(out, "%*s(no room for: ", indent, "");
+		fprintf(out, "%s%s", first ? "" : ", ", g->cols[k].title);
+		first = false;
+	}
+	fputs(first ? "" : ")\n", out);
 }
 
 void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, int indent)
@@ -284,11 +328,14 @@ void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, in
 		return;
 	}
 	measure(g, w);
-	if (style->width)
+	if (style->width) {
+		give_way(g, w, style->width - indent);
 		squeeze(g, w, style->width - indent);
+	}
 	print_head(g, out, style, w, indent);
 	for (size_t r = 0; r < tide__grid_rows(g); r++)
 		print_row(g, g->cells + r * g->n_cols, out, style, w, indent);
+	print_gone(g, out, w, indent);
 	tide__free(w);
 }
 

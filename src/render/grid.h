@@ -30,12 +30,14 @@ typedef enum tide_cell {
 	TIDE_CELL_REAL,	 /* double; text %.2f */
 	TIDE_CELL_HEX,	 /* address; text 0x7f.., JSON integer */
 	TIDE_CELL_PLAIN, /* integer that is a name: pid, rank; no grouping */
+	TIDE_CELL_BAR,	 /* a drawing: as a text, but never shortened */
 } tide_cell;
 
 typedef struct tide_grid_col {
 	const char *key;   /* JSON member */
 	const char *title; /* text heading; NULL = JSON only */
 	tide_cell type;
+	uint8_t give; /* where the terminal is too narrow the highest go first; 0 = stays */
 } tide_grid_col;
 
 typedef struct tide_style {
@@ -59,15 +61,17 @@ void tide__grid_uint(tide_grid *g, uint64_t v);
 void tide__grid_real(tide_grid *g, double v); /* NaN = unknown: "-" / null */
 void tide__grid_none(tide_grid *g);	      /* unknown: "-" / null */
 
+/* Where style->width has no room for all: columns that may go do so, as few as will do, named in a
+ * line below the table; then texts are shortened. */
 void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, int indent);
-void tide__grid_json(const tide_grid *g, tide_json *j); /* [ {..}, .. ] */
+void tide__grid_json(const tide_grid *g, tide_json *j);			/* [ {..}, .. ] */
 void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j); /* one {..} */
 
 /* The same formats for single values; all return `buf`. */
-char *tide__fmt_bytes(char *buf, size_t n, double bytes);   /* "12.34 MiB" */
-char *tide__fmt_delta(char *buf, size_t n, double bytes);   /* "+12.34 MiB" */
-char *tide__fmt_ns(char *buf, size_t n, double ns);	    /* "1.234 ms" */
-char *tide__fmt_count(char *buf, size_t n, int64_t v);	    /* "1,234,567" */
+char *tide__fmt_bytes(char *buf, size_t n, double bytes); /* "12.34 MiB" */
+char *tide__fmt_delta(char *buf, size_t n, double bytes); /* "+12.34 MiB" */
+char *tide__fmt_ns(char *buf, size_t n, double ns);	  /* "1.234 ms" */
+char *tide__fmt_count(char *buf, size_t n, int64_t v);	  /* "1,234,567" */
 /* Copy `s` for a terminal: control bytes and invalid UTF-8 become \xNN; at most `width` columns,
  * shortened in the middle with "…" (0 = as long as it is). Returns buf. */
 char *tide__fmt_name(char *buf, size_t n, const char *s, size_t len, int width);

@@ -15,13 +15,13 @@ static void name_cell(tide_grid *g, const tide_hta *texts, tide_str s)
 		tide__grid_none(g);
 }
 
-/* count, sum, mean, min, max, std. */
-#define STAT_COLS                                                                       \
-	{ "count", "Count", TIDE_CELL_COUNT }, { "sum_ns", "Total", TIDE_CELL_NS },     \
-		{ "mean_ns", "Mean", TIDE_CELL_NS }, { "min_ns", "Min", TIDE_CELL_NS }, \
-		{ "max_ns", "Max", TIDE_CELL_NS },                                      \
-	{                                                                               \
-		"std_ns", "Std", TIDE_CELL_NS                                           \
+/* count, sum, mean, min, max, std; `give` = whether the first two may go as well (grid.h). */
+#define STAT_COLS(give)                                                                         \
+	{ "count", "Count", TIDE_CELL_COUNT, give }, { "sum_ns", "Total", TIDE_CELL_NS, give }, \
+		{ "mean_ns", "Mean", TIDE_CELL_NS, 5 }, { "min_ns", "Min", TIDE_CELL_NS, 8 },   \
+		{ "max_ns", "Max", TIDE_CELL_NS, 6 },                                           \
+	{                                                                                       \
+		"std_ns", "Std", TIDE_CELL_NS, 9                                                \
 	}
 
 static void stat_cells(tide_grid *g, const tide_stat *s)
@@ -53,11 +53,11 @@ tide_grid *tide__grid_kernels(const tide_hta *sum, size_t top)
 {
 	static const tide_grid_col cols[] = {
 		{ "pct", "Share", TIDE_CELL_PCT },
-		STAT_COLS,
-		{ "p50_ns", "p50", TIDE_CELL_NS },
+		STAT_COLS(0),
+		{ "p50_ns", "p50", TIDE_CELL_NS, 8 },
 		{ "p90_ns", NULL, TIDE_CELL_NS },
 		{ "p95_ns", NULL, TIDE_CELL_NS },
-		{ "p99_ns", "p99", TIDE_CELL_NS },
+		{ "p99_ns", "p99", TIDE_CELL_NS, 7 },
 		{ "custom_collective", NULL, TIDE_CELL_COUNT },
 		{ "type", "Type", TIDE_CELL_TEXT },
 		{ "name", "Kernel", TIDE_CELL_TEXT }, /* last: names are long */
@@ -80,9 +80,9 @@ tide_grid *tide__grid_kernels(const tide_hta *sum, size_t top)
 tide_grid *tide__grid_types(const tide_hta *sum)
 {
 	static const tide_grid_col cols[] = {
-		{ "type", "Type", TIDE_CELL_TEXT },    { "names", "Names", TIDE_CELL_COUNT },
-		{ "pct", "Share", TIDE_CELL_PCT },     STAT_COLS,
-		{ "union_ns", "Union", TIDE_CELL_NS },
+		{ "type", "Type", TIDE_CELL_TEXT },	  { "names", "Names", TIDE_CELL_COUNT, 2 },
+		{ "pct", "Share", TIDE_CELL_PCT },	  STAT_COLS(0),
+		{ "union_ns", "Union", TIDE_CELL_NS, 4 },
 	};
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
 	for (unsigned t = 0; t < TIDE_GPU_TYPES; t++) {
@@ -118,7 +118,7 @@ tide_grid *tide__grid_ops(const tide_hta *sum, size_t top)
 {
 	static const tide_grid_col cols[] = {
 		{ "pct", "Share", TIDE_CELL_PCT },
-		STAT_COLS,
+		STAT_COLS(0),
 		{ "op", "Op", TIDE_CELL_TEXT },
 	};
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
@@ -151,7 +151,7 @@ static bool shown_op(const tide_hta *sum, const tide_hta_op_kernel *p, size_t to
 tide_grid *tide__grid_op_kernels(const tide_hta *sum, size_t top, size_t each)
 {
 	static const tide_grid_col cols[] = {
-		STAT_COLS,
+		STAT_COLS(0),
 		{ "type", "Type", TIDE_CELL_TEXT },
 		{ "op", "Op", TIDE_CELL_TEXT },
 		{ "kernel", "Kernel", TIDE_CELL_TEXT },
@@ -176,14 +176,14 @@ tide_grid *tide__grid_apis(const tide_hta *sum)
 	static const tide_grid_col cols[] = {
 		{ "name", "Launch call", TIDE_CELL_TEXT },
 		{ "launches", "Launches", TIDE_CELL_COUNT },
-		{ "gpu_rows", "Device rows", TIDE_CELL_COUNT },
+		{ "gpu_rows", "Device rows", TIDE_CELL_COUNT, 6 },
 		{ "graph", NULL, TIDE_CELL_COUNT },
 		{ "cpu_sum_ns", "Host time", TIDE_CELL_NS },
-		{ "cpu_mean_ns", "Mean", TIDE_CELL_NS },
-		{ "cpu_max_ns", "Max", TIDE_CELL_NS },
+		{ "cpu_mean_ns", "Mean", TIDE_CELL_NS, 7 },
+		{ "cpu_max_ns", "Max", TIDE_CELL_NS, 8 },
 		{ "delay_mean_ns", "Mean delay", TIDE_CELL_NS },
-		{ "delay_max_ns", "Max delay", TIDE_CELL_NS },
-		{ "gpu_sum_ns", "Device time", TIDE_CELL_NS },
+		{ "delay_max_ns", "Max delay", TIDE_CELL_NS, 9 },
+		{ "gpu_sum_ns", "Device time", TIDE_CELL_NS, 4 },
 		{ "short_kernels", "Short", TIDE_CELL_COUNT },
 		{ "runtime_outliers", "Slow", TIDE_CELL_COUNT },
 		{ "delay_outliers", "Late", TIDE_CELL_COUNT },
@@ -212,9 +212,9 @@ tide_grid *tide__grid_annotations(const tide_hta *sum, size_t top)
 {
 	static const tide_grid_col cols[] = {
 		{ "side", "Side", TIDE_CELL_TEXT },
-		STAT_COLS,
-		{ "gpu_rows", "Device rows", TIDE_CELL_COUNT },
-		{ "gpu_sum_ns", "Device time", TIDE_CELL_NS },
+		STAT_COLS(0),
+		{ "gpu_rows", "Device rows", TIDE_CELL_COUNT, 6 },
+		{ "gpu_sum_ns", "Device time", TIDE_CELL_NS, 4 },
 		{ "name", "Annotation", TIDE_CELL_TEXT },
 	};
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
@@ -249,8 +249,8 @@ tide_grid *tide__grid_collectives(const tide_hta *texts, const tide_hta *h)
 		{ "collective", "Collective", TIDE_CELL_TEXT },
 		{ "group", "Group", TIDE_CELL_TEXT },
 		{ "description", NULL, TIDE_CELL_TEXT },
-		{ "group_size", "Size", TIDE_CELL_COUNT },
-		STAT_COLS,
+		{ "group_size", "Size", TIDE_CELL_COUNT, 3 },
+		STAT_COLS(0),
 		{ "union_ns", NULL, TIDE_CELL_NS },
 		{ "overlap_ns", NULL, TIDE_CELL_NS },
 		{ "overlap_pct", "Overlap", TIDE_CELL_PCT },
@@ -282,12 +282,12 @@ tide_grid *tide__grid_copies(const tide_hta *texts, const tide_hta *h)
 {
 	static const tide_grid_col cols[] = {
 		{ "kind", "Copy", TIDE_CELL_TEXT },
-		STAT_COLS,
+		STAT_COLS(0),
 		{ "union_ns", NULL, TIDE_CELL_NS },
 		{ "bytes", "Bytes", TIDE_CELL_BYTES },
 		{ "rows_with_bytes", NULL, TIDE_CELL_COUNT },
 		{ "mean_gb_s", "Mean GB/s", TIDE_CELL_REAL },
-		{ "p50_gb_s", "p50", TIDE_CELL_REAL },
+		{ "p50_gb_s", "p50", TIDE_CELL_REAL, 7 },
 		{ "p90_gb_s", NULL, TIDE_CELL_REAL },
 		{ "p95_gb_s", NULL, TIDE_CELL_REAL },
 		{ "p99_gb_s", NULL, TIDE_CELL_REAL },
@@ -316,8 +316,8 @@ tide_grid *tide__grid_steps(const tide_hta *h)
 		{ "step", "Step", TIDE_CELL_COUNT },
 		{ "start_ns", NULL, TIDE_CELL_NS },
 		{ "duration_ns", "Host time", TIDE_CELL_NS },
-		{ "gpu_rows", "Device rows", TIDE_CELL_COUNT },
-		{ "gpu_window_ns", "Device window", TIDE_CELL_NS },
+		{ "gpu_rows", "Device rows", TIDE_CELL_COUNT, 6 },
+		{ "gpu_window_ns", "Device window", TIDE_CELL_NS, 5 },
 		{ "busy_ns", "Busy", TIDE_CELL_NS },
 		{ "compute_ns", "Compute", TIDE_CELL_NS },
 		{ "communication_ns", "Comm", TIDE_CELL_NS },
@@ -352,13 +352,13 @@ tide_grid *tide__grid_streams(const tide_hta_job *job, size_t top)
 		{ "rank", "Rank", TIDE_CELL_COUNT },
 		{ "device", "Device", TIDE_CELL_COUNT },
 		{ "stream", "Stream", TIDE_CELL_COUNT },
-		{ "span_ns", "Window", TIDE_CELL_NS },
+		{ "span_ns", "Window", TIDE_CELL_NS, 2 },
 		{ "busy_ns", "Busy", TIDE_CELL_NS },
 		{ "host_wait_ns", "Host wait", TIDE_CELL_NS },
 		{ "kernel_wait_ns", "Kernel wait", TIDE_CELL_NS },
-		{ "other_ns", "Other", TIDE_CELL_NS },
+		{ "other_ns", "Other", TIDE_CELL_NS, 3 },
 		{ "queue_max", "Queue", TIDE_CELL_COUNT },
-		STAT_COLS,
+		STAT_COLS(4),
 	};
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
 	for (size_t r = 0; r < job->n_ranks; r++) {

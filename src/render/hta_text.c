@@ -11,7 +11,7 @@
 #include "render/format.h"
 #include "render/hta.h"
 
-enum { BAR = 32, MANY = 40, WORST = 16, FEW = 4 };
+enum { BAR = 32, BESIDE = 73, MANY = 40, WORST = 16, FEW = 4 };
 
 static void heading(FILE *out, const tide_style *st, const char *text)
 {
@@ -44,8 +44,15 @@ static void parts_of(const tide_hta_head *h, int64_t *part)
 	part[P_IDLE] = h->idle;
 }
 
-/* BAR cells for the parts, by cumulated rounding: always BAR in all. */
-static void bar_text(const tide_hta_head *h, bool ascii, char *buf)
+/* Cells that the terminal has room for beside the figures. */
+static int bar_cells(const tide_style *st)
+{
+	int room = st->width ? st->width - BESIDE : BAR;
+	return room > BAR ? BAR : room < 6 ? 6 : room;
+}
+
+/* `cells` cells for the parts, by cumulated rounding: always that many in all. */
+static void bar_text(const tide_hta_head *h, bool ascii, int cells, char *buf)
 {
 	static const char *const fine[PARTS] = { "█", "▓", "▒", "·" };
 	static const char *const plain[PARTS] = { "#", "=", "-", "." };
@@ -55,8 +62,8 @@ static void bar_text(const tide_hta_head *h, bool ascii, char *buf)
 	parts_of(h, part);
 	for (int p = 0; p < PARTS && h->kernel_time > 0; p++) {
 		sum += part[p];
-		int upto = (int)lround((double)BAR * (double)sum / (double)h->kernel_time);
-		for (; done < upto && done < BAR; done++) {
+		int upto = (int)lround((double)cells * (double)sum / (double)h->kernel_time);
+		for (; done < upto && done < cells; done++) {
 			const char *c = ascii ? plain[p] : fine[p];
 			memcpy(buf + at, c, strlen(c));
 			at += strlen(c);
@@ -65,7 +72,7 @@ static void bar_text(const tide_hta_head *h, bool ascii, char *buf)
 	buf[at] = 0;
 }
 
-static void rank_row(tide_grid *g, const tide_hta_head *h, bool ascii)
+static void rank_row(tide_grid *g, const tide_hta_head *h, const tide_style *st)
 {
 	char bar[BAR * 4 + 1];
 	h->rank >= 0 ? tide__grid_int(g, h->rank) : tide__grid_none(g);
@@ -76,7 +83,7 @@ static void rank_row(tide_grid *g, const tide_hta_head *h, bool ascii)
 	tide__grid_real(g, tide__share_pct(h->type_ns[TIDE_GPU_MEMORY], h->kernel_time));
 	tide__grid_real(g, tide__share_pct(h->idle, h->kernel_time));
 	tide__grid_real(g, tide__share_pct(h->overlap, h->type_ns[TIDE_GPU_COMM]));
-	bar_text(h, ascii, bar);
+	bar_text(h, st->ascii, bar_cells(st), bar);
 	tide__grid_text(g, bar);
 }
 
@@ -96,11 +103,11 @@ static int idlest_first(const void *a, const void *b)
 static void print_ranks(const tide_hta_job *job, FILE *out, const tide_style *st)
 {
 	static const tide_grid_col cols[] = {
-		{ "rank", "Rank", TIDE_CELL_COUNT },	    { "window", "Window", TIDE_CELL_NS },
-		{ "busy", "Busy", TIDE_CELL_PCT },	    { "compute", "Compute", TIDE_CELL_PCT },
-		{ "comm", "Comm", TIDE_CELL_PCT },	    { "memory", "Memory", TIDE_CELL_PCT },
-		{ "idle", "Idle", TIDE_CELL_PCT },	    { "overlap", "Overlap", TIDE_CELL_PCT },
-		{ "bar", "Of the window", TIDE_CELL_TEXT },
+		{ "rank", "Rank", TIDE_CELL_COUNT },  { "window", "Window", TIDE_CELL_NS },
+		{ "busy", "Busy", TIDE_CELL_PCT },    { "compute", "Compute", TIDE_CELL_PCT },
+		{ "comm", "Comm", TIDE_CELL_PCT },    { "memory", "Memory", TIDE_CELL_PCT },
+		{ "idle", "Idle", TIDE_CELL_PCT },    { "overlap", "Overlap", TIDE_CELL_PCT },
+		{ "bar", "Parts", TIDE_CELL_BAR, 1 },
 	};
 	const tide_hta_rank **order = tide__alloc(job->n_ranks, sizeof *order);
 	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
@@ -113,7 +120,7 @@ static void print_ranks(const tide_hta_job *job, FILE *out, const tide_style *st
 			n = WORST;
 		}
 		for (size_t i = 0; i < n; i++)
-			rank_row(g, &order[i]->h->h, st->ascii);
+			rank_row(g, &order[i]->h->h, st);
 	}
 	heading(out, st, "Time on the device");
 	tide__grid_print(g, out, st, 2);
@@ -194,10 +201,12 @@ static void print_advice(const tide_hta_job *job, FILE *out, const tide_style *s
 	size_t n = tide__advise(job, a);
 	if (n)
 		heading(out, st, "Recommendations");
-	for (size_t i = 0; i < n; i++)
-		fprintf(out, "  %s%-6s%s %s\n", st->color ? color[a[i].severity] : "",
+	for (size_t i = 0; i < n; i++) {
+		fprintf(out, "  %s%-6s%s ", st->color ? color[a[i].severity] : "",
 			tide__severity_text[a[i].severity],
-			st->color && a[i].severity ? "\033[0m" : "", a[i].text);
+			st->color && a[i].severity ? "\033[0m" : "");
+		tide__put_words(out, a[i].text, 9, 9, st->width);
+	}
 }
 
 static void print_loss(const tide_hta *texts, const tide_hta_loss *l, FILE *out)

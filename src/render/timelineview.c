@@ -72,8 +72,8 @@ static const tide_grid_col lane_cols[] = {
 	{ "count", "Spans", TIDE_CELL_COUNT },
 	{ "active_ns", "Active", TIDE_CELL_NS },
 	{ "utilization_pct", "of total", TIDE_CELL_PCT },
-	{ "overlap_ns", "Both sides", TIDE_CELL_NS },
-	{ "sum_ns", "Durations", TIDE_CELL_NS },
+	{ "overlap_ns", "Both sides", TIDE_CELL_NS, 5 },
+	{ "sum_ns", "Durations", TIDE_CELL_NS, 6 },
 	{ "first_ns", NULL, TIDE_CELL_COUNT },
 	{ "last_ns", NULL, TIDE_CELL_COUNT },
 };

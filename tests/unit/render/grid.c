@@ -159,6 +159,75 @@ static void text(void **state)
 	tide__grid_free(g);
 }
 
+/* Columns that may go, the highest first, until names are readable; said below. */
+static void giving_way(void **state)
+{
+	static const tide_grid_col c[] = {
+		{ "bar", "Bar", TIDE_CELL_BAR },       { "a", "First", TIDE_CELL_COUNT, 2 },
+		{ "b", "Second", TIDE_CELL_COUNT, 9 }, { "c", "Third", TIDE_CELL_COUNT },
+		{ "n", "Name", TIDE_CELL_TEXT },       { "h", NULL, TIDE_CELL_COUNT, 9 },
+	};
+	static const struct {
+		int width;
+		const char *want;
+	} t[] = {
+		{ 0,
+		  "  Bar     First  Second  Third  Name\n"
+		  "  ######      1       2      3  a_name_that_is_forty_columns_long_as_said\n" },
+		{ 73,
+		  "  Bar     First  Second  Third  Name\n"
+		  "  ######      1       2      3  a_name_that_is_forty_columns_long_as_said\n" },
+		{ 60, "  Bar     First  Second  Third  Name\n"
+		      "  ######      1       2      3  a_name_that_is…_long_as_said\n" },
+		{ 59, "  Bar     First  Third  Name\n"
+		      "  ######      1      3  a_name_that_is_fo…umns_long_as_said\n"
+		      "  (no room for: Second)\n" },
+		{ 50, "  Bar     Third  Name\n"
+		      "  ######      3  a_name_that_is_f…mns_long_as_said\n"
+		      "  (no room for: First, Second)\n" },
+		{ 10, "  Bar     Third  Name\n"
+		      "  ######      3  a_name…_said\n"
+		      "  (no room for: First, Second)\n" },
+	};
+	tide_grid *g = tide__grid_new(c, 6);
+	tide__grid_text(g, "######");
+	for (int i = 1; i <= 3; i++)
+		tide__grid_int(g, i);
+	tide__grid_text(g, "a_name_that_is_forty_columns_long_as_said");
+	tide__grid_none(g);
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+		char *s = printed(g, &(tide_style){ .width = t[i].width }, false);
+		assert_string_equal(s, t[i].want);
+		free(s);
+	}
+	tide__grid_free(g);
+}
+
+static void sentences(void **state)
+{
+	static const struct {
+		const char *s;
+		int width;
+		const char *want;
+	} t[] = {
+		{ "one two three", 0, "one two three\n" },
+		{ "one two three", 17, "one two three\n" },
+		{ "one two three", 16, "one two\n  three\n" },
+		{ "one two three", 1, "one\n  two\n  three\n" },
+		{ "", 10, "\n" },
+		{ "a\x1b b", 0, "a\\x1b b\n" },
+	};
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+		char *text;
+		size_t n;
+		FILE *f = open_memstream(&text, &n);
+		tide__put_words(f, t[i].s, 4, 2, t[i].width);
+		fclose(f);
+		assert_string_equal(text, t[i].want);
+		free(text);
+	}
+}
+
 static void json(void **state)
 {
 	tide_grid *g = sample();
@@ -190,8 +259,9 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers), cmocka_unit_test(names),	cmocka_unit_test(text),
-		cmocka_unit_test(json),	   cmocka_unit_test(no_memory),
+		cmocka_unit_test(numbers),    cmocka_unit_test(names),	   cmocka_unit_test(text),
+		cmocka_unit_test(giving_way), cmocka_unit_test(sentences), cmocka_unit_test(json),
+		cmocka_unit_test(no_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
