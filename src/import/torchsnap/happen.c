@@ -132,8 +132,20 @@ tide_code tide__replay_alloc(replay *r, const struct tide_replay_row *a)
 	return move(r, TIDE_MOVE_ALLOC, i);
 }
 
-static tide_code end_alloc(replay *r, uint32_t alloc, uint8_t flag)
+/* Its bytes go back at this moment, under the annotation open now. Only what is not "none" is
+ * stored: untouched pages of the column stay untouched. */
+static void note_free(replay *r, device *d, uint32_t alloc)
 {
+	if (r->m->allocs.flags[alloc] & TIDE_ALLOC_ASKED)
+		return; /* they went back when the free was asked for */
+	tide_span_id span = tide__snap_span_at(r->m, &d->spans, r->now);
+	if (span.i)
+		r->m->allocs.free_span[alloc] = span;
+}
+
+static tide_code end_alloc(replay *r, device *d, uint32_t alloc, uint8_t flag)
+{
+	note_free(r, d, alloc);
 	r->m->allocs.died[alloc] = r->now;
 	r->m->allocs.flags[alloc] |= flag;
 	if (r->m->allocs.flags[alloc] & TIDE_ALLOC_OVERLAPS)
@@ -324,7 +336,7 @@ static tide_code on_alloc(replay *r, device *d, uint32_t event)
 		return nomem(r);
 	if (t.grown)
 		r->m->allocs.size[t.grown] += t.grown_by;
-	tide_code rc = t.displaced ? end_alloc(r, t.displaced, TIDE_ALLOC_REUSED) : TIDE_OK;
+	tide_code rc = t.displaced ? end_alloc(r, d, t.displaced, TIDE_ALLOC_REUSED) : TIDE_OK;
 	if (rc)
 		return rc;
 	struct tide_replay_row a = { .addr = e->addr,
@@ -365,6 +377,7 @@ static tide_code on_free_requested(replay *r, device *d, uint32_t event)
 		d->geo.mismatches++;
 		return TIDE_OK;
 	}
+	note_free(r, d, alloc);
 	return tide__replay_ask(r, alloc);
 }
 
@@ -373,7 +386,7 @@ static tide_code on_free_completed(replay *r, device *d, uint32_t event)
 	uint32_t alloc;
 	if (!tide__geo_give(&d->geo, r->s->events.v[event].addr, &alloc))
 		return nomem(r);
-	return alloc ? end_alloc(r, alloc, 0) : TIDE_OK;
+	return alloc ? end_alloc(r, d, alloc, 0) : TIDE_OK;
 }
 
 /* ---- marks ---- */

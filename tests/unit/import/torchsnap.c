@@ -50,6 +50,25 @@ static void check_facts(const tide_model *m, const struct fact_row *rows)
 }
 
 /* What torch.cuda.memory_stats() said when the snapshot was taken. */
+/* A free belongs to a range that was open then; `outside` of them to none. */
+static void check_free_spans(const tide_model *m, uint64_t outside)
+{
+	for (uint32_t a = 1; a < m->allocs.n; a++) {
+		uint32_t s = m->allocs.free_span[a].i;
+		int64_t died = m->allocs.died[a];
+		if (died == TIDE_T_NEVER) {
+			assert_int_equal(s, 0);
+			continue;
+		}
+		outside -= !s;
+		if (s) {
+			assert_true(m->spans.t0[s] <= died);
+			assert_true(died < m->spans.t1[s]);
+		}
+	}
+	assert_int_equal(outside, 0);
+}
+
 static void gpt_train_equals_torch(void **state)
 {
 	(void)state;
@@ -78,6 +97,7 @@ static void gpt_train_equals_torch(void **state)
 	assert_true(m->wall_known);
 	assert_int_equal(m->wall0_ns, INT64_C(1794709245339316000));
 	assert_int_equal(m->spans.n - 1, 15);
+	check_free_spans(m, 3);
 	assert_int_equal(m->frames.n - 1, 410); /* 521 dicts, of which some say the same */
 	tide__model_free(m);
 }
