@@ -16,11 +16,11 @@ tide_grid *tide__grid_types(const tide_hta *sum);
 tide_grid *tide__grid_ops(const tide_hta *sum, size_t top);
 /* Kernels under each op, the `top` longest ops, at most `each` kernels of one (0 = all). */
 tide_grid *tide__grid_op_kernels(const tide_hta *sum, size_t top, size_t each);
-tide_grid *tide__grid_apis(const tide_hta *sum);
+tide_grid *tide__grid_apis(const tide_hta *sum, size_t top);
 tide_grid *tide__grid_annotations(const tide_hta *sum, size_t top);
-tide_grid *tide__grid_collectives(const tide_hta *texts, const tide_hta *h);
+tide_grid *tide__grid_collectives(const tide_hta *texts, const tide_hta *h, size_t top);
 tide_grid *tide__grid_copies(const tide_hta *texts, const tide_hta *h);
-tide_grid *tide__grid_steps(const tide_hta *h);
+tide_grid *tide__grid_steps(const tide_hta *h, size_t top);
 /* How late each rank came to collectives, latest first; no rows with fewer than two ranks. */
 tide_grid *tide__grid_stragglers(const tide_hta_job *job);
 /* Streams of all ranks with their busy time and kernels' statistics. */

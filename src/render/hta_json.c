@@ -218,8 +218,8 @@ static void put_rank(tide_json *j, const tide_hta_job *job, const tide_hta_rank 
 		put_stream(j, &r->h->streams.v[i]);
 	tide__json_array_end(j);
 	put_launches(j, h, true);
-	put_grid(j, "steps", tide__grid_steps(r->h));
-	put_grid(j, "collectives", tide__grid_collectives(job->sum, r->h));
+	put_grid(j, "steps", tide__grid_steps(r->h, 0));
+	put_grid(j, "collectives", tide__grid_collectives(job->sum, r->h, 0));
 	put_grid(j, "copies", tide__grid_copies(job->sum, r->h));
 	put_losses(j, job->sum, r->h);
 	tide__json_object_end(j);
@@ -319,9 +319,9 @@ bool tide__hta_json(const tide_hta_job *job, const tide_hta_view *view, FILE *ou
 	put_grid(&j, "kernels", tide__grid_kernels(s, view->top));
 	put_grid(&j, "kernel_types", tide__grid_types(s));
 	put_grid(&j, "ops", tide__grid_ops(s, view->top));
-	put_grid(&j, "launch_calls", tide__grid_apis(s));
+	put_grid(&j, "launch_calls", tide__grid_apis(s, 0));
 	put_grid(&j, "annotations", tide__grid_annotations(s, view->top));
-	put_grid(&j, "collectives", tide__grid_collectives(s, s));
+	put_grid(&j, "collectives", tide__grid_collectives(s, s, 0));
 	put_grid(&j, "stragglers", tide__grid_stragglers(job));
 	put_grid(&j, "copies", tide__grid_copies(s, s));
 	put_all_advice(&j, job);

@@ -171,7 +171,7 @@ tide_grid *tide__grid_op_kernels(const tide_hta *sum, size_t top, size_t each)
 	return g;
 }
 
-tide_grid *tide__grid_apis(const tide_hta *sum)
+tide_grid *tide__grid_apis(const tide_hta *sum, size_t top)
 {
 	static const tide_grid_col cols[] = {
 		{ "name", "Launch call", TIDE_CELL_TEXT },
@@ -189,7 +189,7 @@ tide_grid *tide__grid_apis(const tide_hta *sum)
 		{ "delay_outliers", "Late", TIDE_CELL_COUNT },
 	};
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
-	for (size_t i = 0; i < sum->apis.n; i++) {
+	for (size_t i = 0; i < limit(sum->apis.n, top); i++) {
 		const tide_hta_api *a = &sum->apis.v[i];
 		name_cell(g, sum, a->name);
 		tide__grid_uint(g, a->cpu.n);
@@ -243,7 +243,7 @@ static double gbps(uint64_t bytes, int64_t ns)
 	return ns > 0 ? (double)bytes / (double)ns : NAN;
 }
 
-tide_grid *tide__grid_collectives(const tide_hta *texts, const tide_hta *h)
+tide_grid *tide__grid_collectives(const tide_hta *texts, const tide_hta *h, size_t top)
 {
 	static const tide_grid_col cols[] = {
 		{ "collective", "Collective", TIDE_CELL_TEXT },
@@ -260,7 +260,7 @@ tide_grid *tide__grid_collectives(const tide_hta *texts, const tide_hta *h)
 		{ "busbw_gb_s", "Bus GB/s", TIDE_CELL_REAL },
 	};
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
-	for (size_t i = 0; i < h->collectives.n; i++) {
+	for (size_t i = 0; i < limit(h->collectives.n, top); i++) {
 		const tide_hta_collective *c = &h->collectives.v[i];
 		name_cell(g, texts, c->name);
 		name_cell(g, texts, c->group);
@@ -310,7 +310,7 @@ tide_grid *tide__grid_copies(const tide_hta *texts, const tide_hta *h)
 	return g;
 }
 
-tide_grid *tide__grid_steps(const tide_hta *h)
+tide_grid *tide__grid_steps(const tide_hta *h, size_t top)
 {
 	static const tide_grid_col cols[] = {
 		{ "step", "Step", TIDE_CELL_COUNT },
@@ -324,7 +324,7 @@ tide_grid *tide__grid_steps(const tide_hta *h)
 		{ "memory_ns", "Memory", TIDE_CELL_NS },
 	};
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
-	for (size_t i = 0; i < h->steps.n; i++) {
+	for (size_t i = 0; i < limit(h->steps.n, top); i++) {
 		const tide_hta_step *s = &h->steps.v[i];
 		tide__grid_int(g, s->number);
 		tide__grid_int(g, s->t0);

@@ -181,7 +181,7 @@ static void print_launches(const tide_hta_job *job, FILE *out, const tide_style 
 	const tide_hta_head *h = &job->sum->h;
 	if (!h->launches)
 		return;
-	print_grid(out, st, "Launches", tide__grid_apis(job->sum));
+	print_grid(out, st, "Launches", tide__grid_apis(job->sum, MANY));
 	fprintf(out,
 		"  %" PRIu64 " launches: %" PRIu64 " short kernels, %" PRIu64
 		" slow calls, %" PRIu64 " late starts",
@@ -266,13 +266,14 @@ void tide__hta_text(const tide_hta_job *job, const tide_hta_view *view, FILE *ou
 		print_grid(out, st, "Ops by device time", tide__grid_ops(s, view->top));
 		print_idle(job, out, st);
 		print_launches(job, out, st);
-		print_grid(out, st, "Collectives",
-			   tide__grid_collectives(s, job->n_ranks == 1 ? job->ranks[0].h : s));
+		print_grid(
+			out, st, "Collectives",
+			tide__grid_collectives(s, job->n_ranks == 1 ? job->ranks[0].h : s, MANY));
 		print_grid(out, st, "Stragglers: who the others waited for in collectives",
 			   tide__grid_stragglers(job));
 		print_grid(out, st, "Copies", tide__grid_copies(s, s));
 		if (job->n_ranks == 1)
-			print_grid(out, st, "Steps", tide__grid_steps(job->ranks[0].h));
+			print_grid(out, st, "Steps", tide__grid_steps(job->ranks[0].h, MANY));
 		print_grid(out, st, "User annotations", tide__grid_annotations(s, view->top));
 		print_advice(job, out, st);
 	}
