@@ -46,7 +46,8 @@ static void add_page(bytes *b, const void *head, const void *data, size_t n, siz
 {
 	uint8_t *page = calloc(1, room);
 	bytes_add(b, head, 4096);
-	memcpy(page, data, n);
+	if (n)
+		memcpy(page, data, n);
 	bytes_add(b, page, room);
 	free(page);
 }
