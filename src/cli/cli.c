@@ -28,6 +28,8 @@ int tide__cli_fail(const char *file, const tide_error *err)
 	char name[600];
 	const char *text = *err->text ? err->text : tide_code_text(err->code);
 	fputs("tidemark: ", stderr);
+	if (file && !strcmp(file, "-"))
+		file = "standard input";
 	if (file)
 		fprintf(stderr, "%s: ", tide__fmt_name(name, sizeof name, file, strlen(file), 0));
 	fputs(text, stderr);
@@ -56,6 +58,21 @@ int tide__cli_usage(const tide_args *a, const char *fmt, ...)
 	return usage(a->cmd->name, text);
 }
 
+static const char *output_path(const tide_args *a)
+{
+	for (size_t k = 0; k < a->cmd->n_options && !a->cmd->own_output; k++)
+		if (!strcmp(a->cmd->options[k].name, "output") && a->opt[k].set &&
+		    strcmp(a->opt[k].text, "-"))
+			return a->opt[k].text;
+	return NULL;
+}
+
+const char *tide__cli_output_name(const tide_args *a)
+{
+	const char *path = output_path(a);
+	return path ? path : "standard output";
+}
+
 int tide__cli_done(const tide_args *a)
 {
 	tide_error err = { .code = TIDE_EIO, .offset = TIDE_NO_OFFSET };
@@ -64,7 +81,7 @@ int tide__cli_done(const tide_args *a)
 	if (!fflush(a->out) && !bad)
 		return 0;
 	tide__fail_errno(&err, "cannot write");
-	return tide__cli_fail(a->out == stdout ? "standard output" : "output", &err);
+	return tide__cli_fail(tide__cli_output_name(a), &err);
 }
 
 int tide__cli_json_end(const tide_args *a, tide_json *j)
@@ -120,15 +137,6 @@ struct output {
 	const char *path; /* what the user named; NULL = standard output */
 	char *temp;	  /* written first, then renamed; NULL = written in place */
 };
-
-static const char *output_path(const tide_args *a)
-{
-	for (size_t k = 0; k < a->cmd->n_options && !a->cmd->own_output; k++)
-		if (!strcmp(a->cmd->options[k].name, "output") && a->opt[k].set &&
-		    strcmp(a->opt[k].text, "-"))
-			return a->opt[k].text;
-	return NULL;
-}
 
 /* A report must not replace what it reports on. */
 static bool is_input(const tide_args *a, const struct stat *out)

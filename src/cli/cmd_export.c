@@ -82,8 +82,7 @@ static int write_out(const tide_args *a, const tide_exporter *e, const tide_mode
 			return tide__no_device(a, m, a->opt[O_DEVICE].text);
 	}
 	if (tide__export(e, m, &o, wants_gzip(a), a->out, &st, &err) != TIDE_OK)
-		return tide__cli_fail(a->opt[O_OUTPUT].set ? a->opt[O_OUTPUT].text : "output",
-				      &err);
+		return tide__cli_fail(tide__cli_output_name(a), &err);
 	if (st.empty)
 		fputs("note: the trace has nothing of that kind: the file is empty (--kind)\n",
 		      stderr);

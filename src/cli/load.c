@@ -46,9 +46,8 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 
 /* ---- standard input ---- */
 
-/* Importers map files, so a pipe is first copied into an unlinked temporary file; the name that
- * stands for it is /proc/self/fd/N. -1 with a message when that fails. */
-static int spool(char *path, size_t n, tide_error *err)
+/* Importers map files, so a pipe is first copied into an unlinked temporary file. */
+int tide__cli_spool(char *path, size_t n, tide_error *err)
 {
 	const char *dir = getenv("TMPDIR");
 	char buf[1 << 16];
@@ -88,7 +87,7 @@ tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 	(void)a;
 	if (piped) {
 		p.file = file = "standard input";
-		if ((fd = spool(path, sizeof path, &err)) < 0) {
+		if ((fd = tide__cli_spool(path, sizeof path, &err)) < 0) {
 			tide__cli_fail(file, &err);
 			return NULL;
 		}

@@ -86,7 +86,7 @@ static tide_code add_pattern(tide_rank_files *f, const char *pattern, tide_error
 	if (rc == GLOB_NOSPACE)
 		return tide__nomem(err);
 	if (rc)
-		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "nothing matches %s",
+		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "%s: nothing matches",
 				  pattern);
 	bool ok = true;
 	for (size_t i = 0; ok && i < g.gl_pathc; i++)
@@ -129,7 +129,8 @@ tide_code tide__ranks_expand(char *const *args, size_t n, tide_rank_files *out, 
 			rc = tide__nomem(err);
 		if (rc == TIDE_OK && out->n == before)
 			rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-					"no traces (files with .json or .tide in their name) in %s",
+					"%s: no traces in it (files with .json or .tide in their "
+					"names)",
 					args[i]);
 	}
 	if (rc != TIDE_OK)
@@ -209,12 +210,18 @@ static tide_code one(const char *path, const tide_ranks_work *w, progress *p, ti
 				   .progress = p ? on_progress : NULL,
 				   .user = p };
 	tide_model *m = NULL;
+	char spooled[512];
+	int fd = -1;
 	*out = NULL;
 	*err = (tide_error){ .offset = TIDE_NO_OFFSET };
-	tide_code rc = tide__load(path, &load, &m, err);
+	if (!strcmp(path, "-") && (fd = tide__cli_spool(spooled, sizeof spooled, err)) < 0)
+		return err->code;
+	tide_code rc = tide__load(fd < 0 ? path : spooled, &load, &m, err);
 	if (rc == TIDE_OK)
 		rc = tide__hta_analyze(m, &w->opt, out, err);
 	tide__model_free(m);
+	if (fd >= 0)
+		close(fd);
 	if (rc == TIDE_OK && (*out)->h.rank < 0 && tide__rank_in_name(path) >= 0) {
 		(*out)->h.rank = tide__rank_in_name(path);
 		(*out)->h.rank_from_name = 1;

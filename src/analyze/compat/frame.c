@@ -183,7 +183,8 @@ static tide_code fill(const tide_model *m, tide_compat_frame *f, tide_error *err
 			   find_key(m, "correlation") };
 	if (!key.event.i && m->spans.n > 1)
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-				  "not a Kineto trace: no HTA view of it");
+				  "not a Kineto trace: no ops, launches and kernels to "
+				  "follow");
 	struct order *o = tide__alloc(m->spans.n, sizeof *o);
 	if (!o || !reserve(f, m->spans.n)) {
 		tide__free(o);

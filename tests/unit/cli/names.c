@@ -78,6 +78,8 @@ static void times(void **state)
 		{ "1 h", -1 },
 		{ "nan", -1 },
 		{ "1.5.5s", -1 },
+		{ "1e9", -1 },
+		{ "0x10", -1 },
 	};
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
 		int64_t got;
