@@ -88,23 +88,25 @@ static struct item item_of(const struct report *r, const tide_op_row *row, tide_
 
 /* ---- rows ---- */
 
-/* Text: wide has all columns, narrow leaves out what follows from the others. */
-#define COLS(wide)                                                                                 \
-	{                                                                                          \
-		{ "count", "Count", TIDE_CELL_COUNT }, { "open", NULL, TIDE_CELL_COUNT },          \
-			{ "wall_ns", "Wall", TIDE_CELL_NS }, { "self_ns", "Self", TIDE_CELL_NS },  \
-			{ "allocs", NULL, TIDE_CELL_COUNT }, { "frees", NULL, TIDE_CELL_COUNT },   \
-			{ "alloc_bytes", (wide) ? "Allocated" : NULL, TIDE_CELL_BYTES },           \
-			{ "free_bytes", (wide) ? "Freed" : NULL, TIDE_CELL_BYTES },                \
-			{ "change_bytes", "Change", TIDE_CELL_DELTA },                             \
-			{ "self_change_bytes", NULL, TIDE_CELL_DELTA },                            \
-			{ "peak_bytes", "Peak", TIDE_CELL_BYTES }, { "op", "Op", TIDE_CELL_TEXT }, \
-			{ "path", NULL, TIDE_CELL_TEXT }, { "id", NULL, TIDE_CELL_COUNT },         \
-			{ "parent", NULL, TIDE_CELL_COUNT }, { "depth", NULL, TIDE_CELL_COUNT },   \
-	}
-static const tide_grid_col wide_cols[] = COLS(1);
-static const tide_grid_col narrow_cols[] = COLS(0);
-enum { N_COLS = sizeof wide_cols / sizeof *wide_cols };
+static const tide_grid_col cols[] = {
+	{ "count", "Count", TIDE_CELL_COUNT },
+	{ "open", NULL, TIDE_CELL_COUNT },
+	{ "wall_ns", "Wall", TIDE_CELL_NS },
+	{ "self_ns", "Self", TIDE_CELL_NS },
+	{ "allocs", NULL, TIDE_CELL_COUNT },
+	{ "frees", NULL, TIDE_CELL_COUNT },
+	{ "alloc_bytes", "Allocated", TIDE_CELL_BYTES, 8 },
+	{ "free_bytes", "Freed", TIDE_CELL_BYTES, 9 },
+	{ "change_bytes", "Change", TIDE_CELL_DELTA },
+	{ "self_change_bytes", NULL, TIDE_CELL_DELTA },
+	{ "peak_bytes", "Peak", TIDE_CELL_BYTES },
+	{ "op", "Op", TIDE_CELL_TEXT },
+	{ "path", NULL, TIDE_CELL_TEXT },
+	{ "id", NULL, TIDE_CELL_COUNT },
+	{ "parent", NULL, TIDE_CELL_COUNT },
+	{ "depth", NULL, TIDE_CELL_COUNT },
+};
+enum { N_COLS = sizeof cols / sizeof *cols };
 
 static void figures(tide_grid *g, const tide_op_row *r)
 {
@@ -121,20 +123,33 @@ static void figures(tide_grid *g, const tide_op_row *r)
 	tide__grid_uint(g, r->peak);
 }
 
-static void name_text(tide_grid *g, const struct report *r, tide_str name, size_t indent)
+/* How far a level's names move in. A terminal has little room: less from the ninth level on, and
+ * none from the seventeenth, where the level's number stands before the name. */
+static int indent_of(const struct report *r, size_t depth, char *level, size_t n)
 {
-	char buf[600];
+	enum { WIDE = 8, ALL = 16 };
+	*level = 0;
+	if (!r->a->style.width || depth <= WIDE)
+		return (int)(depth < 40 ? depth * 2 : 80);
+	if (depth > ALL)
+		snprintf(level, n, "[%zu] ", depth + 1);
+	return (int)(WIDE + (depth < ALL ? depth : ALL));
+}
+
+static void name_text(tide_grid *g, const struct report *r, tide_str name, size_t depth)
+{
+	char buf[600], level[32];
 	size_t n;
 	const char *text = tide__text(r->m, name, &n);
-	if (r->a->opt[O_JSON].set || !indent) {
+	if (r->a->opt[O_JSON].set || !depth) {
 		n ? tide__grid_textn(g, text, n) : tide__grid_text(g, "(unnamed)");
 		return;
 	}
-	size_t pad = indent * 2 < 80 ? indent * 2 : 80;
-	memset(buf, ' ', pad);
-	size_t keep = n < sizeof buf - pad ? n : sizeof buf - pad;
-	memcpy(buf + pad, text, keep);
-	tide__grid_textn(g, buf, pad + keep);
+	int pad = indent_of(r, depth, level, sizeof level);
+	size_t at = (size_t)snprintf(buf, sizeof buf, "%*s%s", pad, "", level);
+	size_t keep = n < sizeof buf - at ? n : sizeof buf - at;
+	memcpy(buf + at, text, keep);
+	tide__grid_textn(g, buf, at + keep);
 }
 
 static void node_row(struct report *r, uint32_t node, size_t depth)
@@ -166,9 +181,10 @@ static void fold(tide_op_row *to, const tide_op_row *r)
 
 static void more_row(struct report *r, const tide_op_row *rest, size_t left, size_t depth)
 {
-	char text[128];
+	char text[160], level[32];
 	figures(r->g, rest);
-	snprintf(text, sizeof text, "%*s(%zu more)", (int)(depth < 40 ? depth * 2 : 80), "", left);
+	int pad = indent_of(r, depth, level, sizeof level);
+	snprintf(text, sizeof text, "%*s%s(%zu more)", pad, "", level, left);
 	tide__grid_text(r->g, text);
 	for (int k = 12; k < N_COLS; k++)
 		tide__grid_none(r->g);
@@ -336,8 +352,7 @@ static tide_code solve(struct report *r, tide_error *err)
 		rc = tide__optree_flat(&r->tree, &r->flat, err);
 	if (rc != TIDE_OK)
 		return rc;
-	bool narrow = a->style.width && a->style.width < 100;
-	r->g = tide__grid_new(narrow ? narrow_cols : wide_cols, N_COLS);
+	r->g = tide__grid_new(cols, N_COLS);
 	if (!(flat ? flat_rows(r) : walk(r)) || tide__grid_failed(r->g)) {
 		*err = (tide_error){ .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
 		return TIDE_ENOMEM;

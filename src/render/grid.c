@@ -252,10 +252,12 @@ static void pad(FILE *out, int n)
 /* One cell; the last column's trailing blanks are left out. */
 static void put_cell(FILE *out, const char *s, size_t n, int w, bool left, bool last, bool ascii)
 {
-	int cw = tide__columns(s, n);
+	int cw = tide__columns(s, n), in = 0;
 	if (!left)
 		pad(out, w - cw);
-	tide__put_name(out, s, n, cw > w ? w : 0, ascii);
+	for (; cw > w && in < w / 2 && (size_t)in < n && s[in] == ' '; in++)
+		fputc(' ', out); /* what is shortened is the name, not the room before it */
+	tide__put_name(out, s + in, n - (size_t)in, cw > w ? w - in : 0, ascii);
 	if (left && !last)
 		pad(out, w - cw);
 }
