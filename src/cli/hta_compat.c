@@ -51,6 +51,39 @@ static tide_code analyze(tide_compat_job *job, tide_compat_rank *r, const tide_m
 	return rc;
 }
 
+static tide_compat_loss *loss_of(tide_compat_job *job, const char *key, size_t n)
+{
+	uint32_t id = tide__strings_add(job->strings, key, n);
+	for (size_t i = 0; i < job->n_losses; i++)
+		if (job->losses[i].key.i == id)
+			return &job->losses[i];
+	tide_compat_loss *v = tide__realloc(job->losses, job->n_losses + 1, sizeof *v);
+	if (!v || !id)
+		return NULL;
+	job->losses = v;
+	v[job->n_losses] = (tide_compat_loss){ .key = { id } };
+	return &v[job->n_losses++];
+}
+
+/* What the importer dropped or repaired. */
+static bool keep_losses(tide_compat_job *job, const tide_model *m)
+{
+	for (size_t i = 0; i < m->facts.n; i++) {
+		size_t n, n_text;
+		const char *key = tide__text(m, m->facts.key[i], &n);
+		const char *text = tide__text(m, m->facts.text[i], &n_text);
+		if (strncmp(key, "loss.", 5) || !(n_text || m->facts.number[i]))
+			continue;
+		tide_compat_loss *l = loss_of(job, key + 5, n - 5);
+		if (!l)
+			return false;
+		l->number += m->facts.number[i];
+		if (n_text && !l->text.i)
+			l->text.i = tide__strings_add(job->strings, text, n_text);
+	}
+	return true;
+}
+
 /* One file; a file that cannot be read is told and stays in the list as failed. */
 static bool take(const tide_args *a, tide_compat_job *job, const char *path, bool keep_last)
 {
@@ -61,7 +94,7 @@ static bool take(const tide_args *a, tide_compat_job *job, const char *path, boo
 	tide_code rc = tide__load(
 		path, &(tide_load_options){ .what = TIDE_WANT_SPANS | TIDE_WANT_RAW }, &m, &err);
 	if (rc == TIDE_OK)
-		rc = analyze(job, r, m, keep_last, &err);
+		rc = keep_losses(job, m) ? analyze(job, r, m, keep_last, &err) : tide__nomem(&err);
 	tide__model_free(m);
 	if (rc == TIDE_OK)
 		return true;
@@ -87,6 +120,7 @@ static void free_job(tide_compat_job *job)
 		tide__free(job->v[i].failed);
 	}
 	tide__free(job->v);
+	tide__free(job->losses);
 	tide__strings_free(job->strings);
 }
 
@@ -96,7 +130,8 @@ int tide__cli_hta_compat(const tide_args *a, bool keep_last, bool json)
 	tide_error err;
 	if (tide__ranks_expand(a->files, a->n_files, &f, &err) != TIDE_OK)
 		return tide__cli_fail(NULL, &err);
-	tide_compat_job job = { tide__calloc(f.n + 1, sizeof *job.v), 0, tide__strings_new() };
+	tide_compat_job job = { .v = tide__calloc(f.n + 1, sizeof *job.v),
+				.strings = tide__strings_new() };
 	size_t good = 0;
 	for (size_t i = 0; job.v && job.strings && i < f.n; i++)
 		good += take(a, &job, f.v[i].path, keep_last);

@@ -20,8 +20,8 @@ static const struct sentence {
 	{ "truncated_at_byte", "the file is cut off at byte %s: everything before it is here",
 	  true },
 	{ "corrupt_at", "the file is damaged at byte %s: everything before it is here", true },
-	{ "not_closed",
-	  "the recording was not closed: its process was killed or is still running" },
+	{ "not_closed", "the recording was not closed and there is no ring file beside it: its "
+			"last events are missing" },
 	{ "repeated_chunks", "chunks left out because they repeat others: %s" },
 	{ "unknown_chunks", "chunks of an unknown kind, skipped: %s" },
 	{ "unknown_records", "records of an unknown kind, skipped: %s" },
@@ -103,6 +103,31 @@ static void print_loss(FILE *out, const tide_model *m, size_t i)
 		put_words(out, m, i, key);
 }
 
+/* Events that were read from a ring file, -1 = there was none to read. */
+static int64_t from_rings(const tide_model *m)
+{
+	int64_t events = 0;
+	bool found = false;
+	for (size_t i = 0; i < m->facts.n; i++) {
+		const char *key = tide__text(m, m->facts.key[i], NULL);
+		found |= !strcmp(key, "recovered.from");
+		if (!strcmp(key, "recovered.events"))
+			events = m->facts.number[i];
+	}
+	return found ? events : -1;
+}
+
+static void put_from_rings(const tide_args *a, const tide_model *m, bool first)
+{
+	char num[32];
+	int64_t n = from_rings(m);
+	if (n >= 0)
+		fprintf(a->out,
+			"%snote: the recording was not closed (its process was killed or is still "
+			"running): %s events were read from its ring file\n",
+			first ? "\n" : "", tide__fmt_count(num, sizeof num, n));
+}
+
 void tide__cli_losses(const tide_args *a, const tide_model *m)
 {
 	bool first = true;
@@ -116,6 +141,7 @@ void tide__cli_losses(const tide_args *a, const tide_model *m)
 		print_loss(a->out, m, i);
 		fputs(a->style.color ? "\033[0m\n" : "\n", a->out);
 	}
+	put_from_rings(a, m, first);
 }
 
 void tide__cli_losses_json(tide_json *j, const tide_model *m)
@@ -136,4 +162,6 @@ void tide__cli_losses_json(tide_json *j, const tide_model *m)
 		}
 	}
 	tide__json_object_end(j);
+	if (from_rings(m) >= 0)
+		tide__json_kint(j, "recovered_events", from_rings(m));
 }

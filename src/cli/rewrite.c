@@ -29,6 +29,7 @@ static void report_json(const tide_args *a, const char *out, const tide_rewrite 
 	tide__json_kuint(&j, "events", w->events);
 	tide__json_kuint(&j, "recovered_events", w->recovered);
 	tide__json_kbool(&j, "was_closed", w->closed);
+	tide__json_kbool(&j, "ring_file", w->rings);
 	tide__json_kuint(&j, "bytes_in", w->bytes_in);
 	tide__json_kuint(&j, "bytes_out", w->bytes_out);
 	tide__json_kstr(&j, "damage", w->damage.code ? w->damage.text : NULL);
@@ -52,11 +53,15 @@ void tide__rewrite_report(const tide_args *a, const char *out, const tide_rewrit
 	fputc('\n', a->out);
 	if (w->closed)
 		fputs("the recording was closed: nothing had to be recovered\n", a->out);
-	else
+	else if (w->rings)
 		fprintf(a->out,
 			"the recording was not closed: %" PRIu64
 			" events came from its ring file\n",
 			w->recovered);
+	else
+		fputs("the recording was not closed and there is no ring file beside it: its last "
+		      "events are missing\n",
+		      a->out);
 	if (w->damage.code)
 		fprintf(a->out, "note: %s (byte %" PRIu64 "): everything before it is there\n",
 			w->damage.text, w->damage.offset);

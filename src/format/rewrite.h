@@ -19,6 +19,7 @@ typedef struct tide_rewrite {
 	uint64_t events;    /* in the file written */
 	uint64_t recovered; /* of these, from the ring file */
 	bool closed;	    /* the input was closed: nothing needed to be recovered */
+	bool rings;	    /* it was not, and its ring file was there */
 	tide_error damage;  /* what ended the input early; code TIDE_OK if nothing did */
 } tide_rewrite;
 

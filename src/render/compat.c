@@ -2,8 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "render/compat.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+#include "render/format.h"
 
 /* ---- small things ---- */
 
@@ -313,6 +316,20 @@ static void hta_launches(tide_json *j, const tide_compat_job *job)
 	tide__json_array_end(j);
 }
 
+static void json_losses(tide_json *j, const tide_compat_job *job)
+{
+	tide__json_key(j, "losses");
+	tide__json_object(j);
+	for (size_t i = 0; i < job->n_losses; i++) {
+		const tide_compat_loss *l = &job->losses[i];
+		size_t n;
+		const char *text = tide__strings_get(job->strings, l->text.i, &n);
+		tide__json_key(j, tide__strings_get(job->strings, l->key.i, NULL));
+		l->text.i ? tide__json_strn(j, text, n) : tide__json_int(j, l->number);
+	}
+	tide__json_object_end(j);
+}
+
 void tide__compat_json(const tide_compat_job *job, FILE *out)
 {
 	tide_json j;
@@ -349,6 +366,7 @@ void tide__compat_json(const tide_compat_job *job, FILE *out)
 			tide__json_object_end(&j);
 		}
 	tide__json_array_end(&j);
+	json_losses(&j, job);
 	tide__json_key(&j, "hta");
 	tide__json_object(&j);
 	hta_temporal(&j, job);
@@ -383,6 +401,7 @@ static void text_ranks(const tide_compat_job *job, FILE *out, const tide_style *
 		{ "note", "Note", TIDE_CELL_TEXT },
 	};
 	tide_grid *g = tide__grid_new(cols, 8);
+	char note[80];
 	for (size_t i = 0; i < job->n; i++) {
 		const tide_compat_tables *t = &job->v[i].t;
 		bool known = !job->v[i].failed && !t->raises;
@@ -393,8 +412,9 @@ static void text_ranks(const tide_compat_job *job, FILE *out, const tide_style *
 		cell(g, known, t->non_compute);
 		tide__grid_real(g, known ? pct(t->idle, t->kernel_time) : NAN);
 		tide__grid_real(g, t->has_comm ? 100 * t->overlap : NAN);
+		snprintf(note, sizeof note, "HTA raises %s", t->raises ? t->raises : "");
 		tide__grid_text(g, job->v[i].failed	    ? job->v[i].failed
-				   : t->raises		    ? t->raises
+				   : t->raises		    ? note
 				   : job->v[i].dropped_last ? "last step dropped"
 							    : "");
 	}
@@ -426,6 +446,23 @@ static void text_kernels(const tide_compat_job *job, FILE *out, const tide_style
 	tide__grid_free(g);
 }
 
+static void text_losses(const tide_compat_job *job, FILE *out)
+{
+	fputs(job->n_losses ? "\n" : "", out);
+	for (size_t i = 0; i < job->n_losses; i++) {
+		const tide_compat_loss *l = &job->losses[i];
+		size_t n;
+		const char *text = tide__strings_get(job->strings, l->text.i, &n);
+		fprintf(out, "note: lost or repaired: %s: ",
+			tide__strings_get(job->strings, l->key.i, NULL));
+		if (l->text.i)
+			tide__put_name(out, text, n, 0, false);
+		else
+			fprintf(out, "%" PRId64, l->number);
+		fputc('\n', out);
+	}
+}
+
 void tide__compat_text(const tide_compat_job *job, FILE *out, const tide_style *style)
 {
 	fprintf(out, "By Holistic Trace Analysis's rules (docs/analyses/hta-compat.md); --json has "
@@ -433,4 +470,5 @@ void tide__compat_text(const tide_compat_job *job, FILE *out, const tide_style *
 	text_ranks(job, out, style);
 	fprintf(out, "\n");
 	text_kernels(job, out, style);
+	text_losses(job, out);
 }

@@ -18,10 +18,18 @@ typedef struct tide_compat_rank {
 	bool dropped_last;
 } tide_compat_rank;
 
+typedef struct tide_compat_loss { /* a loss.* fact of the traces (model.h) */
+	tide_str key;		  /* after "loss." */
+	tide_str text;		  /* of the first trace that has one; none = a number */
+	int64_t number;		  /* of all traces */
+} tide_compat_loss;
+
 typedef struct tide_compat_job {
 	tide_compat_rank *v; /* owned; in rank order */
 	size_t n;
-	tide_strings *strings; /* owned */
+	tide_strings *strings;	  /* owned */
+	tide_compat_loss *losses; /* owned */
+	size_t n_losses;
 } tide_compat_job;
 
 void tide__compat_json(const tide_compat_job *job, FILE *out);

@@ -122,6 +122,17 @@ def killed(d, ring, pace, per_pace, after):
 	return t, published(f + ".pub")
 
 
+def says_so(tidemark, f):
+	"""A command that reads the two directly tells how many events are from the rings, and the ring file's absence."""
+	p = subprocess.run([tidemark, "peak", f], capture_output=True, text=True, timeout=240)
+	check("peak", p.returncode == 0, p.stderr)
+	check("peak says it read the ring file", "events were read from its ring file" in p.stdout, p.stdout)
+	alone = f + ".alone"
+	shutil.copy(f, alone)
+	p = subprocess.run([tidemark, "peak", alone], capture_output=True, text=True, timeout=240)
+	check("peak says there is no ring file", "there is no ring file beside it" in p.stdout, p.stdout, p.stderr)
+
+
 def recovered(f, t):
 	"""`tidemark recover` makes one closed file with the same events of the two."""
 	tidemark = os.environ.get("TIDEMARK", "")
@@ -130,6 +141,7 @@ def recovered(f, t):
 	out = f + ".recovered"
 	p = subprocess.run([tidemark, "recover", f, "-o", out], capture_output=True, text=True, timeout=240)
 	check("recover", p.returncode == 0, p.stderr)
+	says_so(tidemark, f)
 	r = Tide(out)
 	check("recovered file is closed", r.clean)
 	check("recovered events", numbers(r) == numbers(t))
