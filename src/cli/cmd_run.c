@@ -25,18 +25,22 @@ static const tide_option options[] = {
 
 /* ---- where our files are ---- */
 
-/* The first of "build tree beside the program" and "installed" that is there. */
+/* The first of "build tree beside the program" and "installed" that is there; an installed path
+ * that is relative (in a Python package) is seen from the program too. */
 static bool place(char *out, size_t n, const char *in_tree, const char *installed)
 {
 	char exe[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", exe, sizeof exe - 1);
-	if (len > 0) {
-		exe[len] = 0;
-		*strrchr(exe, '/') = 0;
-		if ((size_t)snprintf(out, n, "%s/%s", exe, in_tree) < n && access(out, R_OK) == 0)
-			return true;
-	}
-	return (size_t)snprintf(out, n, "%s", installed) < n && access(out, R_OK) == 0;
+	if (len <= 0)
+		return false;
+	exe[len] = 0;
+	*strrchr(exe, '/') = 0;
+	if ((size_t)snprintf(out, n, "%s/%s", exe, in_tree) < n && access(out, R_OK) == 0)
+		return true;
+	bool whole = installed[0] == '/';
+	return (size_t)snprintf(out, n, "%s%s%s", whole ? "" : exe, whole ? "" : "/", installed) <
+		       n &&
+	       access(out, R_OK) == 0;
 }
 
 static void prepend(const char *name, const char *value, char between)

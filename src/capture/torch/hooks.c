@@ -137,8 +137,7 @@ static __thread __attribute__((tls_model("initial-exec"))) void *just_allocated,
 
 #define HOOK __attribute__((visibility("default")))
 
-HOOK void *_ZN3c109alloc_cpuEm(size_t n);
-HOOK void *_ZN3c109alloc_cpuEm(size_t n)
+static void *allocate(size_t n)
 {
 	alloc_fn *f = ORIGINAL(alloc_fn, ALLOC);
 	void *p = f ? f(n) : NULL;
@@ -150,8 +149,13 @@ HOOK void *_ZN3c109alloc_cpuEm(size_t n)
 	return p;
 }
 
-HOOK void _ZN3c108free_cpuEPv(void *p);
-HOOK void _ZN3c108free_cpuEPv(void *p)
+HOOK void *_ZN3c109alloc_cpuEm(size_t n);
+HOOK void *_ZN3c109alloc_cpuEm(size_t n)
+{
+	return allocate(n);
+}
+
+static void release(void *p)
 {
 	free_fn *f = ORIGINAL(free_fn, FREE);
 	if (p && tide__torch_recording()) {
@@ -162,6 +166,12 @@ HOOK void _ZN3c108free_cpuEPv(void *p)
 	}
 	if (f)
 		f(p);
+}
+
+HOOK void _ZN3c108free_cpuEPv(void *p);
+HOOK void _ZN3c108free_cpuEPv(void *p)
+{
+	release(p);
 }
 
 static void record_report(void *p, int64_t size, size_t total_reserved, c10_device d)
@@ -231,4 +241,26 @@ HOOK void _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE(int64_t n, size_t 
 							      c10_device d)
 {
 	out_of_memory(n, a, r, d);
+}
+
+/* ---- for got.c: by address, since our own exported names may resolve to the originals ---- */
+
+const tide_torch_hook tide__torch_hooks[] = {
+	{ "_ZN3c109alloc_cpuEm", (uintptr_t)allocate },
+	{ "_ZN3c108free_cpuEPv", (uintptr_t)release },
+	{ "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE", (uintptr_t)report },
+	{ "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE", (uintptr_t)report },
+	{ "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE", (uintptr_t)out_of_memory },
+	{ "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE", (uintptr_t)out_of_memory },
+	{ NULL, 0 },
+};
+
+bool tide__torch_ready(void)
+{
+	return original(ALLOC) && original(FREE);
+}
+
+tide_pool tide_torch_pool(unsigned type, unsigned index)
+{
+	return pool_of(type, index);
 }

@@ -31,4 +31,16 @@ typedef struct tide_torch_seen {
 } tide_torch_seen;
 TIDE_API void tide_torch_seen_get(tide_torch_seen *out);
 
+/** The pool that allocations of a c10 device (type, index) are recorded in. */
+TIDE_API tide_pool tide_torch_pool(unsigned type, unsigned index);
+
+/* The hooks by the symbol they stand for; the last row has no name. */
+typedef struct tide_torch_hook {
+	const char *name;
+	uintptr_t address;
+} tide_torch_hook;
+extern const tide_torch_hook tide__torch_hooks[];
+/* Are the originals to be found? Nothing may be taken over before. */
+bool tide__torch_ready(void);
+
 #endif

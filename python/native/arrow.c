@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A table as an Arrow stream, by the C data interface: columns are read where they lie.
+ *
+ * One batch. Numbers are the model's own memory; a text column is its ids as dictionary indices
+ * (also in place) over one dictionary of all texts, which is the only copy made (invalid UTF-8
+ * becomes U+FFFD). Ids of other tables stay numbers; their tables' first row has id 1. Whatever the
+ * consumer keeps holds the trace open; releases come from any thread and need no GIL. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "model/model.h"
+#include "model/strings.h"
+#include "native.h"
+
+/* ---- the interface, as its specification lays it out ---- */
+
+struct ArrowSchema {
+	const char *format, *name, *metadata;
+	int64_t flags, n_children;
+	struct ArrowSchema **children, *dictionary;
+	void (*release)(struct ArrowSchema *);
+	void *private_data;
+};
+struct ArrowArray {
+	int64_t length, null_count, offset, n_buffers, n_children;
+	const void **buffers;
+	struct ArrowArray **children, *dictionary;
+	void (*release)(struct ArrowArray *);
+	void *private_data;
+};
+struct ArrowArrayStream {
+	int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *);
+	int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *);
+	const char *(*get_last_error)(struct ArrowArrayStream *);
+	void (*release)(struct ArrowArrayStream *);
+	void *private_data;
+};
+
+struct source {
+	tide_shared *shared;
+	tide_table_view table;
+	bool done;
+};
+
+static bool is_text(const tide_column_view *c)
+{
+	return c->type == TIDE_TYPE_ID && !strcmp(c->refers, "strings");
+}
+
+/* ---- schema ---- */
+
+static void schema_release(struct ArrowSchema *s)
+{
+	for (int64_t i = 0; i < s->n_children; i++) {
+		if (s->children[i]->release)
+			s->children[i]->release(s->children[i]);
+		free(s->children[i]);
+	}
+	if (s->dictionary) {
+		if (s->dictionary->release)
+			s->dictionary->release(s->dictionary);
+		free(s->dictionary);
+	}
+	free(s->children);
+	tide__shared_drop(
+		s->private_data); /* names are the trace's library's: this keeps nothing else */
+	s->release = NULL;
+}
+
+static void schema_plain(struct ArrowSchema *s, const char *format, const char *name)
+{
+	*s = (struct ArrowSchema){ .format = format, .name = name, .release = schema_release };
+}
+
+static const char *const formats[] = {
+	[TIDE_TYPE_U8] = "C",  [TIDE_TYPE_U16] = "S", [TIDE_TYPE_U32] = "I", [TIDE_TYPE_U64] = "L",
+	[TIDE_TYPE_I64] = "l", [TIDE_TYPE_F64] = "g", [TIDE_TYPE_ID] = "I",
+};
+
+static int schema_column(struct ArrowSchema *s, const tide_column_view *c)
+{
+	schema_plain(s, formats[c->type], c->name);
+	if (!is_text(c))
+		return 0;
+	s->dictionary = calloc(1, sizeof *s->dictionary);
+	if (!s->dictionary)
+		return ENOMEM;
+	schema_plain(s->dictionary, "U", "");
+	return 0;
+}
+
+static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
+{
+	struct source *x = stream->private_data;
+	tide_column_view c;
+	schema_plain(out, "+s", "");
+	out->children = calloc(x->table.columns + 1, sizeof *out->children);
+	int rc = out->children ? 0 : ENOMEM;
+	for (size_t i = 0; !rc && i < x->table.columns; i++) {
+		tide_trace_column_at(x->shared->trace, x->table.name, i, &c);
+		out->children[i] = calloc(1, sizeof **out->children);
+		if (!out->children[i]) {
+			rc = ENOMEM;
+			break;
+		}
+		out->n_children++;
+		rc = schema_column(out->children[i], &c);
+	}
+	if (rc)
+		schema_release(out);
+	return rc;
+}
+
+/* ---- arrays ---- */
+
+struct held {
+	tide_shared *shared; /* keeps the columns */
+	void *owned[2];	     /* of a dictionary: offsets, bytes */
+	const void *buffers[3];
+};
+
+static void array_release(struct ArrowArray *a)
+{
+	struct held *h = a->private_data;
+	for (int64_t i = 0; i < a->n_children; i++) {
+		if (a->children[i]->release)
+			a->children[i]->release(a->children[i]);
+		free(a->children[i]);
+	}
+	if (a->dictionary) {
+		if (a->dictionary->release)
+			a->dictionary->release(a->dictionary);
+		free(a->dictionary);
+	}
+	free(a->children);
+	tide__shared_drop(h->shared);
+	free(h->owned[0]);
+	free(h->owned[1]);
+	free(h);
+	a->release = NULL;
+}
+
+static struct held *array_begin(struct ArrowArray *a, tide_shared *s, size_t length, int buffers)
+{
+	struct held *h = calloc(1, sizeof *h);
+	if (!h)
+		return NULL;
+	h->shared = tide__shared_keep(s);
+	*a = (struct ArrowArray){ .length = (int64_t)length,
+				  .n_buffers = buffers,
+				  .buffers = h->buffers,
+				  .release = array_release,
+				  .private_data = h };
+	return h;
+}
+
+/* Bytes of a text as valid UTF-8; `out` may be NULL: only counts. */
+static size_t clean(const char *s, size_t n, char *out)
+{
+	size_t put = 0;
+	for (size_t i = 0; i < n;) {
+		size_t len = tide__utf8_len(s + i, n - i);
+		const char *from = len ? s + i : "\xef\xbf\xbd";
+		size_t bytes = len ? len : 3;
+		if (out)
+			memcpy(out + put, from, bytes);
+		put += bytes;
+		i += len ? len : 1;
+	}
+	return put;
+}
+
+static int texts(struct ArrowArray *a, tide_shared *s)
+{
+	const tide_model *m = (const tide_model *)s->trace;
+	size_t count = (size_t)tide__strings_count(m->strings) + 1, n;
+	struct held *h = array_begin(a, s, count, 3);
+	int64_t *offsets = malloc((count + 1) * sizeof *offsets), total = 0;
+	if (!h || !offsets) {
+		free(offsets);
+		if (h)
+			array_release(a);
+		return ENOMEM;
+	}
+	h->owned[0] = offsets;
+	for (size_t i = 0; i < count; i++) {
+		const char *text = tide_trace_text(s->trace, (uint32_t)i, &n);
+		offsets[i] = total;
+		total += (int64_t)clean(text, n, NULL);
+	}
+	offsets[count] = total;
+	char *bytes = h->owned[1] = malloc(total ? (size_t)total : 1);
+	if (!bytes) {
+		array_release(a);
+		return ENOMEM;
+	}
+	for (size_t i = 0; i < count; i++) {
+		const char *text = tide_trace_text(s->trace, (uint32_t)i, &n);
+		clean(text, n, bytes + offsets[i]);
+	}
+	h->buffers[1] = offsets;
+	h->buffers[2] = bytes;
+	return 0;
+}
+
+static int array_column(struct ArrowArray *a, tide_shared *s, const tide_column_view *c)
+{
+	struct held *h = array_begin(a, s, c->rows - c->first, 2);
+	if (!h)
+		return ENOMEM;
+	h->buffers[1] = c->data ? (const char *)c->data + c->first * c->size : NULL;
+	if (!is_text(c))
+		return 0;
+	struct ArrowArray *d = calloc(1, sizeof *d);
+	int rc = d ? texts(d, s) : ENOMEM;
+	if (rc) {
+		free(d);
+		array_release(a);
+		return rc;
+	}
+	a->dictionary = d;
+	return 0;
+}
+
+static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
+{
+	struct source *x = stream->private_data;
+	tide_column_view c;
+	memset(out, 0, sizeof *out);
+	if (x->done)
+		return 0;
+	if (!array_begin(out, x->shared, x->table.rows - x->table.first, 1))
+		return ENOMEM;
+	out->children = calloc(x->table.columns + 1, sizeof *out->children);
+	int rc = out->children ? 0 : ENOMEM;
+	for (size_t i = 0; !rc && i < x->table.columns; i++) {
+		struct ArrowArray *child = calloc(1, sizeof *child);
+		tide_trace_column_at(x->shared->trace, x->table.name, i, &c);
+		rc = child ? array_column(child, x->shared, &c) : ENOMEM;
+		if (rc)
+			free(child);
+		else
+			out->children[out->n_children++] = child;
+	}
+	if (rc)
+		array_release(out);
+	x->done = !rc;
+	return rc;
+}
+
+/* ---- the stream ---- */
+
+static const char *last_error(struct ArrowArrayStream *stream)
+{
+	return "out of memory";
+}
+
+static void stream_release(struct ArrowArrayStream *stream)
+{
+	struct source *x = stream->private_data;
+	tide__shared_drop(x->shared);
+	free(x);
+	stream->release = NULL;
+}
+
+static void capsule_free(PyObject *capsule)
+{
+	struct ArrowArrayStream *s = PyCapsule_GetPointer(capsule, "arrow_array_stream");
+	if (s && s->release)
+		s->release(s);
+	free(s);
+}
+
+PyObject *tide__arrow_stream(tide_shared *s, const char *table)
+{
+	struct source *x = calloc(1, sizeof *x);
+	struct ArrowArrayStream *stream = calloc(1, sizeof *stream);
+	if (!x || !stream || tide_trace_table(s->trace, table, &x->table) != TIDE_OK) {
+		PyErr_SetString(x && stream ? PyExc_KeyError : PyExc_MemoryError, table);
+		free(x);
+		free(stream);
+		return NULL;
+	}
+	x->shared = tide__shared_keep(s);
+	*stream = (struct ArrowArrayStream){ get_schema, get_next, last_error, stream_release, x };
+	PyObject *capsule = PyCapsule_New(stream, "arrow_array_stream", capsule_free);
+	if (!capsule) {
+		stream_release(stream);
+		free(stream);
+	}
+	return capsule;
+}

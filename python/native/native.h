@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* tidemark._native: the recorder and the tables of a trace, for Python.
+ *
+ * Stable ABI of CPython 3.10: one wheel serves every later version. No torch, no numpy. recorder.c
+ * holds the functions over record.h, trace.c the type over trace.h, arrow.c the tables' way out. */
+#ifndef TIDE_PYTHON_NATIVE_H
+#define TIDE_PYTHON_NATIVE_H
+
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030a0000
+#endif
+#include <Python.h>
+#include <stdatomic.h>
+
+#include <tidemark/tidemark.h>
+
+/* A trace that Python objects and Arrow consumers share: the last one closes it, in any thread, with
+ * or without the GIL. */
+typedef struct tide_shared {
+	_Atomic(size_t) refs;
+	tide_trace *trace;
+} tide_shared;
+tide_shared *tide__shared_keep(tide_shared *s);
+void tide__shared_drop(tide_shared *s);
+
+/* A capsule "arrow_array_stream" of one table: one batch, columns in place, texts as a dictionary.
+ * NULL with an exception set. */
+PyObject *tide__arrow_stream(tide_shared *s, const char *table);
+
+/* Raise tidemark.Error(text, code, offset); returns NULL. `path` may be NULL. */
+PyObject *tide__raise(const char *path, const tide_error *err);
+
+extern PyMethodDef tide__recorder_methods[];
+/* Adds Trace to the module. 0, or -1 with an exception set. */
+int tide__trace_register(PyObject *module);
+
+#endif

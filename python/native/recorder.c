@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* record.h for Python: arguments in, one call, nothing kept here.
+ *
+ * Events raise only for arguments of the wrong type; without a recording they do nothing. Start and
+ * stop release the GIL. */
+#include "native.h"
+
+/* ---- arguments ---- */
+
+static int u64(PyObject *o, uint64_t *out)
+{
+	*out = PyLong_AsUnsignedLongLong(o);
+	return *out == UINT64_MAX && PyErr_Occurred() ? -1 : 0;
+}
+
+/* A name is a text or an id that intern() gave. */
+static int name_of(PyObject *o, tide_name *out)
+{
+	if (PyUnicode_Check(o)) {
+		const char *text = PyUnicode_AsUTF8AndSize(o, NULL);
+		if (!text) /* lone surrogates: an event without a name rather than an exception */
+			PyErr_Clear();
+		*out = text ? tide_intern(text) : 0;
+		return 0;
+	}
+	uint64_t id;
+	if (u64(o, &id))
+		return -1;
+	*out = id <= UINT32_MAX ? (tide_name)id : 0;
+	return 0;
+}
+
+static int count_of(const char *what, Py_ssize_t n, Py_ssize_t least, Py_ssize_t most)
+{
+	if (n >= least && n <= most)
+		return 0;
+	PyErr_Format(PyExc_TypeError, "%s takes %zd to %zd arguments, not %zd", what, least, most,
+		     n);
+	return -1;
+}
+
+/* ---- start and stop ---- */
+
+static PyObject *start(PyObject *self, PyObject *args, PyObject *kw)
+{
+	static char *words[] = { "path",	 "ring_bytes",	"max_ring_bytes",
+				 "full_wait_us", "follow_fork", NULL };
+	tide_options opt = TIDE_OPTIONS_INIT;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	PyObject *path;
+	int follow = 1;
+	unsigned wait = 0;
+	Py_ssize_t ring = 0, most = 0;
+	if (!PyArg_ParseTupleAndKeywords(args, kw, "O&|$nnIp", words, PyUnicode_FSConverter, &path,
+					 &ring, &most, &wait, &follow))
+		return NULL;
+	opt.ring_bytes = (size_t)ring;
+	opt.max_ring_bytes = (size_t)most;
+	opt.full_wait_us = wait;
+	opt.follow_fork = follow;
+	const char *name = PyBytes_AsString(path);
+	tide_code rc;
+	Py_BEGIN_ALLOW_THREADS rc = tide_start(name, &opt, &err);
+	Py_END_ALLOW_THREADS PyObject *out =
+		rc == TIDE_OK ? Py_NewRef(Py_None) : tide__raise(name, &err);
+	Py_DECREF(path);
+	return out;
+}
+
+static PyObject *stop(PyObject *self, PyObject *none)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_code rc;
+	Py_BEGIN_ALLOW_THREADS rc = tide_stop(&err);
+	Py_END_ALLOW_THREADS return rc == TIDE_OK ? Py_NewRef(Py_None) : tide__raise(NULL, &err);
+}
+
+static PyObject *recording(PyObject *self, PyObject *none)
+{
+	return PyBool_FromLong(tide_recording());
+}
+
+static PyObject *stats(PyObject *self, PyObject *none)
+{
+	tide_stats s;
+	tide_stats_get(&s);
+	return Py_BuildValue("{sKsKsKsKsKsKsIsI}", "events", s.events, "lost_full", s.lost_full,
+			     "lost_signal", s.lost_signal, "lost_other", s.lost_other, "written",
+			     s.written, "memory", s.memory, "threads", s.threads, "rings", s.rings);
+}
+
+/* ---- names, ops ---- */
+
+static PyObject *intern(PyObject *self, PyObject *text)
+{
+	tide_name id;
+	return name_of(text, &id) ? NULL : PyLong_FromUnsignedLong(id);
+}
+
+static PyObject *op_begin(PyObject *self, PyObject *const *a, Py_ssize_t n)
+{
+	tide_name name;
+	uint64_t arg = 0;
+	if (count_of("op_begin", n, 1, 2) || name_of(a[0], &name) || (n > 1 && u64(a[1], &arg)))
+		return NULL;
+	return PyLong_FromUnsignedLong(tide_op_begin_arg(name, arg));
+}
+
+static PyObject *op_end(PyObject *self, PyObject *token)
+{
+	uint64_t op;
+	if (u64(token, &op))
+		return NULL;
+	tide_op_end((tide_op)op);
+	Py_RETURN_NONE;
+}
+
+/* ---- memory ---- */
+
+static PyObject *device(PyObject *self, PyObject *args)
+{
+	int kind, index;
+	const char *name = NULL;
+	unsigned long long capacity = 0;
+	if (!PyArg_ParseTuple(args, "ii|zK", &kind, &index, &name, &capacity))
+		return NULL;
+	return PyLong_FromUnsignedLong(tide_device_open(kind, index, name, capacity));
+}
+
+static PyObject *pool(PyObject *self, PyObject *args)
+{
+	int kind;
+	unsigned short dev;
+	const char *name = NULL;
+	unsigned long long capacity = 0;
+	if (!PyArg_ParseTuple(args, "Hi|zK", &dev, &kind, &name, &capacity))
+		return NULL;
+	return PyLong_FromUnsignedLong(tide_pool_open(dev, kind, name, capacity));
+}
+
+static PyObject *alloc(PyObject *self, PyObject *const *a, Py_ssize_t n)
+{
+	uint64_t v[4] = { 0 };
+	if (count_of("alloc", n, 3, 4))
+		return NULL;
+	for (Py_ssize_t i = 0; i < n; i++)
+		if (u64(a[i], &v[i]))
+			return NULL;
+	tide_alloc((tide_pool)v[0], v[1], v[2], (tide_stream)v[3]);
+	Py_RETURN_NONE;
+}
+
+static PyObject *free_(PyObject *self, PyObject *const *a, Py_ssize_t n)
+{
+	uint64_t in, addr;
+	if (count_of("free", n, 2, 2) || u64(a[0], &in) || u64(a[1], &addr))
+		return NULL;
+	tide_free((tide_pool)in, addr);
+	Py_RETURN_NONE;
+}
+
+static int dims_of(PyObject *shape, uint64_t *dims, uint8_t *ndim)
+{
+	Py_ssize_t n = PySequence_Size(shape);
+	if (n < 0)
+		return -1;
+	*ndim = 0;
+	for (Py_ssize_t i = 0; i < n && i < 16; i++) {
+		PyObject *o = PySequence_GetItem(shape, i);
+		int bad = !o || u64(o, &dims[i]);
+		Py_XDECREF(o);
+		if (bad)
+			return -1;
+		*ndim = (uint8_t)(i + 1);
+	}
+	return 0;
+}
+
+static PyObject *tensor(PyObject *self, PyObject *args, PyObject *kw)
+{
+	static char *words[] = { "pool", "addr",	  "shape", "dtype",
+				 "role", "requires_grad", "name",  NULL };
+	tide_tensor_info info = { .requires_grad = 2 };
+	uint64_t dims[16];
+	unsigned short in;
+	unsigned long long addr;
+	PyObject *shape = NULL, *name = NULL;
+	if (!PyArg_ParseTupleAndKeywords(args, kw, "HK|ObbbO", words, &in, &addr, &shape,
+					 &info.dtype, &info.role, &info.requires_grad, &name))
+		return NULL;
+	if (shape && shape != Py_None && dims_of(shape, dims, &info.ndim))
+		return NULL;
+	if (name && name != Py_None && name_of(name, &info.name))
+		return NULL;
+	info.shape = dims;
+	tide_tensor(in, addr, &info);
+	Py_RETURN_NONE;
+}
+
+/* ---- moments and numbers ---- */
+
+static PyObject *mark(PyObject *self, PyObject *args)
+{
+	int kind;
+	PyObject *text;
+	long long value = 0;
+	tide_name name;
+	if (!PyArg_ParseTuple(args, "iO|L", &kind, &text, &value) || name_of(text, &name))
+		return NULL;
+	tide_mark(kind, name, value);
+	Py_RETURN_NONE;
+}
+
+static PyObject *counter(PyObject *self, PyObject *args)
+{
+	PyObject *text;
+	double value;
+	tide_name name;
+	if (!PyArg_ParseTuple(args, "Od", &text, &value) || name_of(text, &name))
+		return NULL;
+	tide_counter(name, value);
+	Py_RETURN_NONE;
+}
+
+static PyObject *annotate(PyObject *self, PyObject *args)
+{
+	PyObject *key;
+	const char *text;
+	tide_name name;
+	if (!PyArg_ParseTuple(args, "Os", &key, &text) || name_of(key, &name))
+		return NULL;
+	tide_annotate(name, text);
+	Py_RETURN_NONE;
+}
+
+/* ---- the table ---- */
+
+#define CALL(f) ((PyCFunction)(void (*)(void))(f))
+PyMethodDef tide__recorder_methods[] = {
+	{ "start", CALL(start), METH_VARARGS | METH_KEYWORDS,
+	  "start(path, *, ring_bytes=0, max_ring_bytes=0, full_wait_us=0, follow_fork=True)" },
+	{ "stop", stop, METH_NOARGS, "Stop and complete the file; not recording is fine." },
+	{ "recording", recording, METH_NOARGS, "Recording at this moment?" },
+	{ "stats", stats, METH_NOARGS, "The recorder's own numbers." },
+	{ "intern", intern, METH_O, "Id of a text: cheaper than the text in later calls." },
+	{ "op_begin", CALL(op_begin), METH_FASTCALL, "op_begin(name, arg=0) -> token" },
+	{ "op_end", op_end, METH_O, "op_end(token)" },
+	{ "device", device, METH_VARARGS, "device(kind, index, name=None, capacity=0) -> id" },
+	{ "pool", pool, METH_VARARGS, "pool(device, kind, name=None, capacity=0) -> id" },
+	{ "alloc", CALL(alloc), METH_FASTCALL, "alloc(pool, addr, size, stream=0)" },
+	{ "free", CALL(free_), METH_FASTCALL, "free(pool, addr)" },
+	{ "tensor", CALL(tensor), METH_VARARGS | METH_KEYWORDS,
+	  "tensor(pool, addr, shape=None, dtype=0, role=0, requires_grad=2, name=None)" },
+	{ "mark", mark, METH_VARARGS, "mark(kind, name, value=0)" },
+	{ "counter", counter, METH_VARARGS, "counter(name, value)" },
+	{ "annotate", annotate, METH_VARARGS, "annotate(key, text)" },
+	{ NULL },
+};

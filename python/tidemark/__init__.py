@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Where your accelerator's memory and time go.
+
+    with tidemark.record("run.tide"):
+        with tidemark.op("forward"):
+            ...
+    tidemark.open("run.tide").peak(group_by="op")
+
+Importing this imports neither torch nor anything slow; what a call needs is imported by the call.
+"""
+from __future__ import annotations
+
+from ._native import Error, annotate, counter, intern, recording, stats
+from ._record import checkpoint, op, phase, record, start, step, stop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import torch as torch
+    from . import tracker as tracker
+    from ._live import Live as Live
+    from ._live import live as live
+    from ._trace import Table as Table
+    from ._trace import Trace as Trace
+    from ._trace import open as open
+    from .tracker import get_memory_summary as get_memory_summary
+    from .tracker import get_memory_tracker as get_memory_tracker
+    from .tracker import initialize_memory_tracker as initialize_memory_tracker
+    from .tracker import memory_checkpoint as memory_checkpoint
+    from .tracker import save_memory_profile as save_memory_profile
+    from .tracker import stop_memory_tracker as stop_memory_tracker
+
+__all__ = [
+    "Error", "Live", "Table", "Trace", "annotate", "checkpoint", "counter", "intern", "live", "op", "open", "phase",
+    "record", "recording", "start", "stats", "step", "stop", "torch", "tracker",
+]
+
+_LATER = {
+    "Live": "_live", "live": "_live", "Table": "_trace", "Trace": "_trace", "open": "_trace",
+    "initialize_memory_tracker": "tracker", "get_memory_tracker": "tracker", "memory_checkpoint": "tracker",
+    "save_memory_profile": "tracker", "get_memory_summary": "tracker", "stop_memory_tracker": "tracker",
+}
+
+
+def __getattr__(name: str) -> object:
+    import importlib
+
+    if name in ("torch", "tracker"):
+        return importlib.import_module(f"tidemark.{name}")
+    if name in _LATER:
+        value = getattr(importlib.import_module(f"tidemark.{_LATER[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'tidemark' has no attribute '{name}'")

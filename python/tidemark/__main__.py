@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""`python -m tidemark ...` is `tidemark ...`: this process becomes the program."""
+from __future__ import annotations
+
+import os
+import sys
+
+from ._home import program
+
+
+def main() -> None:
+    path = program()
+    os.execv(path, ["tidemark", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

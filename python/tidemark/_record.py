@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Recording: the file, ops, moments. Thin: every event is one call of the extension."""
+from __future__ import annotations
+
+import os
+import sys
+
+from . import _native
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Any, TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
+    Path = str | os.PathLike[str]
+
+_path: str | None = None  # of the recording in progress, or of the last one
+_count = 0  # recordings started so far
+
+
+def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int = 0, full_wait_us: int = 0,
+          follow_fork: bool = True) -> None:
+    """Start recording into `path`. Raises Error (code 8) when a recording is already in progress."""
+    global _path, _count
+    _native.start(path, ring_bytes=ring_bytes, max_ring_bytes=max_ring_bytes, full_wait_us=full_wait_us,
+                  follow_fork=follow_fork)
+    _path = os.path.abspath(os.fspath(path))
+    _count += 1
+
+
+def stop() -> None:
+    """Stop and complete the file. Not recording is fine."""
+    _native.stop()
+
+
+class record:  # noqa: N801: reads as a verb
+    """`with tidemark.record("run.tide"):`, or a decorator: records while the block, or the function, runs.
+
+    With torch loaded (or `torch=True`) its tensors and ops are recorded too; `torch=False` leaves it alone.
+    A recording that is already in progress goes on, and this one does nothing.
+    """
+
+    def __init__(self, path: Path = "run.tide", *, torch: bool | None = None, ops: bool = True, **options: Any) -> None:
+        self.path = path
+        self._torch = torch
+        self._ops = ops
+        self._options = options
+        self._mine = False
+        self._attached = False
+
+    def __enter__(self) -> record:
+        if _native.recording():
+            return self
+        start(self.path, **self._options)
+        self._mine = True
+        if self._torch or (self._torch is None and "torch" in sys.modules):
+            from . import torch as capture
+
+            try:
+                self._attached = not capture.attached()
+                capture.attach(ops=self._ops)
+            except BaseException:
+                self._end()
+                raise
+        return self
+
+    def _end(self) -> None:
+        if self._attached:
+            from . import torch as capture
+
+            capture.detach()
+        self._mine = self._attached = False
+        stop()
+
+    def __exit__(self, kind: type[BaseException] | None, what: BaseException | None, where: TracebackType | None) -> None:
+        if self._mine:
+            self._end()
+
+    def __call__(self, function: F) -> F:
+        import functools
+
+        @functools.wraps(function)
+        def recorded(*args: Any, **kw: Any) -> Any:
+            with record(self.path, torch=self._torch, ops=self._ops, **self._options):
+                return function(*args, **kw)
+
+        return recorded  # type: ignore[return-value]
+
+
+class op:  # noqa: N801
+    """`with tidemark.op("forward"):`, or a decorator: an op on this thread, inside the one that is open."""
+
+    __slots__ = ("_tokens", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._tokens: list[int] = []
+
+    def __enter__(self) -> op:
+        self._tokens.append(_native.op_begin(self.name))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, what: BaseException | None, where: TracebackType | None) -> None:
+        _native.op_end(self._tokens.pop())
+
+    def __call__(self, function: F) -> F:
+        import functools
+
+        name = self.name
+
+        @functools.wraps(function)
+        def inside(*args: Any, **kw: Any) -> Any:
+            token = _native.op_begin(name)
+            try:
+                return function(*args, **kw)
+            finally:
+                _native.op_end(token)
+
+        return inside  # type: ignore[return-value]
+
+
+def phase(name: str) -> None:
+    """A phase ends: everything since the previous one is called `name`."""
+    _native.mark(_native.PHASE, name)
+
+
+def step(number: int, name: str = "step") -> None:
+    """Step `number` begins."""
+    _native.mark(_native.STEP, name, number)
+
+
+def checkpoint(name: str) -> None:
+    """A named moment."""
+    _native.mark(_native.CHECKPOINT, name)

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""PyTorch, live: every allocation of its allocators and every op, in a process that is already running.
+
+    tidemark.torch.attach()
+
+points the loaded torch libraries' calls at Tidemark's recorder (no preload, no restart), and turns op recording on
+through a small C++ file built once for the installed torch. `tidemark run` does the same from outside.
+"""
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from . import _home, _native, _record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_library: ctypes.CDLL | None = None
+_hook: Any = None  # tidemark_hook: builds and loads the C++ side
+_attached = False
+_adopted: tuple[str | None, int] | None = None  # the recording whose earlier tensors are known
+
+# c10::DeviceType numbers and TIDE_DTYPE numbers
+_DEVICES = {"cpu": 0, "cuda": 1, "hip": 6, "xpu": 12, "mps": 13, "mtia": 18}
+DTYPES = {
+    "float32": 1, "float16": 2, "bfloat16": 3, "float64": 4, "int8": 5, "int16": 6, "int32": 7, "int64": 8, "uint8": 9,
+    "uint16": 10, "uint32": 11, "uint64": 12, "bool": 13, "float8_e4m3fn": 14, "float8_e5m2": 15, "complex64": 16,
+    "complex128": 17,
+}
+PARAMETER, GRADIENT, OPTIMIZER, BUFFER = 1, 2, 3, 7
+
+
+def _load() -> ctypes.CDLL:
+    """libtidemark-torch: the one that `tidemark run` preloaded, else the package's own."""
+    global _library
+    if _library is None:
+        ctypes.CDLL(os.path.join(_home.LIBRARIES, "libtidemark-rt.so.0"), mode=ctypes.RTLD_GLOBAL)  # ops need its names
+        try:
+            _library = ctypes.CDLL("libtidemark-torch.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+        except OSError:
+            _library = ctypes.CDLL(os.path.join(_home.LIBRARIES, "libtidemark-torch.so"))
+        _library.tide_torch_pool.argtypes = [ctypes.c_uint, ctypes.c_uint]
+        _library.tide_torch_pool.restype = ctypes.c_uint16
+    return _library
+
+
+def _ops(torch: Any) -> bool:
+    """Turn op recording on; one line says why when it cannot be had."""
+    global _hook
+    if _hook is None:
+        if "tidemark_hook" in sys.modules:  # tidemark run brought it
+            _hook = sys.modules["tidemark_hook"]
+        else:
+            import importlib.util
+
+            spec = importlib.util.spec_from_file_location("tidemark_hook", os.path.join(_home.SHARE, "hook", "tidemark_hook.py"))
+            assert spec and spec.loader
+            _hook = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(_hook)
+    if _hook._library is not None:
+        _hook._library.tide_torch_ops_on()
+        return True
+    os.environ.setdefault("TIDEMARK_OPS_SOURCE", os.path.join(_home.SHARE, "ops.cpp"))
+    os.environ.setdefault("TIDEMARK_INCLUDE", _home.INCLUDE)
+    try:
+        _hook._attach(torch)
+    except Exception as why:  # no compiler, no headers: memory is recorded all the same
+        print(f"tidemark: ops are not recorded: {why}", file=sys.stderr)
+        return False
+    return True
+
+
+# ---- tensors that were there before ----
+
+def tensors(torch: Any) -> Iterator[Any]:
+    """Every tensor that Python can see, its gradient included. Cheap per object: no property of strangers is read."""
+    kind = torch.Tensor
+    for o in gc.get_objects():
+        if issubclass(type(o), kind):
+            yield o
+            grad = o.grad if o.is_leaf else None
+            if grad is not None:
+                yield grad
+
+
+def _place(tensor: Any) -> tuple[str, int, int, int] | None:
+    """Device type, device index, address and bytes of its storage; None: it has none of its own here."""
+    try:
+        storage = tensor.untyped_storage()
+        device = tensor.device
+        return device.type, device.index or 0, storage.data_ptr(), storage.nbytes()
+    except Exception:  # fake, sparse, functional, meta ... tensors
+        return None
+
+
+def pool_of(device: str, index: int) -> int:
+    return int(_load().tide_torch_pool(_DEVICES.get(device, 20), index))
+
+
+def _adopt(torch: Any) -> None:
+    """Record what is alive already, each storage once, so that its free is understood."""
+    seen: set[tuple[str, int, int]] = set()
+    cuda = getattr(torch, "cuda", None)
+    if cuda is not None and cuda.is_available() and cuda.is_initialized():
+        for segment in cuda.memory_snapshot():
+            at = segment["address"]
+            for block in segment["blocks"]:
+                at = block.get("address", at)
+                if block["state"] == "active_allocated":
+                    seen.add(("cuda", segment["device"], at))
+                    _native.alloc(pool_of("cuda", segment["device"]), at, block["size"])
+                at += block["size"]
+    for t in tensors(torch):
+        place = _place(t)
+        if place and place[2] and place[3] and place[:3] not in seen and place[0] in ("cpu", "cuda"):
+            seen.add(place[:3])
+            if place[0] == "cpu":
+                _native.alloc(pool_of("cpu", 0), place[2], place[3])
+
+
+# ---- the face ----
+
+def attached() -> bool:
+    return _attached
+
+
+def attach(*, ops: bool = True) -> int:
+    """Record every allocation and, with `ops`, every op of PyTorch from now on, whenever a recording is in progress.
+
+    Tensors that are alive already are recorded once a recording. Returns the number of call slots taken over.
+    Attaching twice is harmless. Raises RuntimeError when torch's libraries are not to be found.
+    """
+    global _attached, _adopted
+    import torch
+
+    library = _load()
+    recording = (_record._path, _record._count) if _native.recording() else None
+    if recording and _adopted != recording:
+        _adopted = recording
+        _adopt(torch)
+    slots = library.tide_torch_attach()
+    if slots <= 0:
+        raise RuntimeError("tidemark: libc10.so is not loaded, or does not export its allocation functions")
+    _attached = True
+    if ops:
+        _ops(torch)
+    return int(slots)
+
+
+def detach() -> int:
+    """Put back what attach() changed. Returns the number of slots put back."""
+    global _attached
+    if not _attached:
+        return 0
+    if _hook is not None and _hook._library is not None:
+        _hook._library.tide_torch_ops_off()
+    _attached = False
+    return int(_load().tide_torch_detach())
+
+
+def describe(tensor: Any, *, name: str | None = None, role: int = 0) -> None:
+    """Record shape, dtype, requires_grad (and name, role) of the storage that `tensor` covers."""
+    place = _place(tensor)
+    if place and place[2]:
+        _native.tensor(pool_of(place[0], place[1]), place[2], tuple(tensor.shape), DTYPES.get(str(tensor.dtype)[6:], 0), role,
+                       int(tensor.requires_grad), name)
+
+
+def label(model: Any = None, optimizer: Any = None) -> None:
+    """Say what is a parameter, a gradient, a buffer, optimizer state; with the names that the model gives them."""
+    names: dict[int, str] = {}
+    for name, p in model.named_parameters() if model is not None else ():
+        names[id(p)] = name
+        describe(p, name=name, role=PARAMETER)
+        if p.grad is not None:
+            describe(p.grad, name=f"{name}.grad", role=GRADIENT)
+    for name, b in model.named_buffers() if model is not None else ():
+        describe(b, name=name, role=BUFFER)
+    for p, state in optimizer.state.items() if optimizer is not None else ():
+        for key, value in state.items():
+            if hasattr(value, "untyped_storage"):
+                describe(value, name=f"{names.get(id(p), 'parameter')}.{key}", role=OPTIMIZER)

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Taking PyTorch's calls over in a process that is already running: without a preload.
+ *
+ * Every loaded library that calls a hooked function does so through a slot of its global offset
+ * table. Attaching walks the loaded libraries and points those slots at the hooks (hooks.h);
+ * detaching puts back what was there. Libraries loaded after an attach are taken over by the next
+ * one. A slot that is ours already is left alone, so attaching twice, or in a process that
+ * `tidemark run` started, is harmless.
+ *
+ * Slots are words written whole: threads that call at that moment use the old or the new address,
+ * both of which are good. */
+#ifndef TIDE_CAPTURE_TORCH_GOT_H
+#define TIDE_CAPTURE_TORCH_GOT_H
+
+#include <tidemark/error.h>
+
+/** Take over. @return slots that are ours now; 0: no library with PyTorch's functions is loaded. */
+TIDE_API int tide_torch_attach(void);
+/** Put back. @return slots put back. */
+TIDE_API int tide_torch_detach(void);
+
+#endif

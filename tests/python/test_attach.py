@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""tidemark.torch.attach() on real PyTorch (needs torch): counted once, harmless twice, gone after detach."""
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import torch
+
+import tidemark
+
+FOLDER = tempfile.mkdtemp()
+
+
+def path(name: str) -> str:
+    return os.path.join(FOLDER, name)
+
+
+def live(t: tidemark.Trace) -> int:
+    devices = t.memory()["devices"]
+    return devices[0]["totals"]["live_bytes"] if devices else 0
+
+
+class Attach(unittest.TestCase):
+    def test_views_once_and_ops_named(self):
+        with tidemark.record(path("v.tide")):
+            a = torch.empty(1000, 1000)
+            others = a.view(-1), a.t(), a[3:5], a.detach()
+            b = a + 1
+        t = tidemark.open(path("v.tide"))
+        born = t.native.column("allocs", "size")
+        self.assertEqual(born.count(4_000_000), 2)
+        self.assertEqual(t.peak()["losses"], {})
+        self.assertIn("aten::add", {o["op"] for o in t.ops(flat=True)["ops"]})
+        spans, at = t.native.column("spans", "name"), t.native.column("allocs", "span")
+        self.assertEqual({spans[at[i]] for i, n in enumerate(born) if n == 4_000_000}, {"aten::empty", "aten::add"})
+        del others, b
+
+    def test_tensors_from_before_are_known(self):
+        old = torch.ones(300_001)
+        with tidemark.record(path("b.tide"), ops=False):
+            del old
+        t = tidemark.open(path("b.tide"))
+        sizes, died = t.native.column("allocs", "size"), t.native.column("allocs", "died")
+        row = sizes.index(1_200_004)
+        self.assertLess(died[row], 2**63 - 1)
+        self.assertEqual(t.peak()["losses"], {})
+
+    def test_twice_and_detach(self):
+        with tidemark.record(path("tw.tide"), torch=False):
+            n = tidemark.torch.attach(ops=False)
+            self.assertGreater(n, 0)
+            self.assertEqual(tidemark.torch.attach(ops=False), n)
+            x = torch.empty(12345, dtype=torch.uint8)
+            self.assertEqual(tidemark.torch.detach(), n)
+            self.assertEqual(tidemark.torch.detach(), 0)
+            y = torch.empty(54321, dtype=torch.uint8)
+        sizes = tidemark.open(path("tw.tide")).native.column("allocs", "size")
+        self.assertEqual((sizes.count(12345), sizes.count(54321)), (1, 0))
+        del x, y
+
+    def test_balance_over_threads(self):
+        def work():
+            for i in range(500):
+                torch.empty(100 + i)
+
+        keep = torch.ones(10)
+        with tidemark.record(path("th.tide"), ops=False):
+            before = tidemark.live().devices[0]["totals"]["live_bytes"]
+            many = [threading.Thread(target=work) for _ in range(4)]
+            [t.start() for t in many]
+            [t.join() for t in many]
+        t = tidemark.open(path("th.tide"))
+        self.assertEqual(live(t), before)
+        self.assertGreaterEqual(t.tables["allocs"], 2000)
+        self.assertGreaterEqual(before, keep.nbytes)
+        self.assertEqual(t.peak()["losses"], {})
+
+    def test_profiler_keeps_its_events(self):
+        from torch.profiler import ProfilerActivity, profile
+
+        with tidemark.record(path("p.tide"), ops=False), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as p:
+            x = torch.empty(300, 301)
+        self.assertTrue(any(e.self_cpu_memory_usage == 361_200 for e in p.events()))
+        self.assertEqual(tidemark.open(path("p.tide")).native.column("allocs", "size").count(361_200), 1)
+        del x
+
+    def test_results_unchanged(self):
+        def train():
+            torch.manual_seed(0)
+            m = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
+            o = torch.optim.AdamW(m.parameters())
+            for _ in range(3):
+                loss = m(torch.randn(4, 8)).square().mean()
+                loss.backward()
+                o.step()
+                o.zero_grad()
+            tidemark.torch.label(m, o)
+            return loss.item()
+
+        bare = train()
+        with tidemark.record(path("r.tide")):
+            self.assertEqual(train(), bare)
+        t = tidemark.open(path("r.tide"))
+        self.assertIn("0.weight", t.native.column("tensors", "name"))
+        self.assertIn("0.weight.exp_avg", t.native.column("tensors", "name"))
+
+    def test_under_tidemark_run_counted_once(self):
+        code = "import torch, tidemark; tidemark.torch.attach(ops=False); x = torch.empty(77777, dtype=torch.uint8)"
+        done = subprocess.run([sys.executable, "-m", "tidemark", "run", "-o", path("run.tide"), "--", sys.executable, "-c", code],
+                              capture_output=True, text=True, timeout=300, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(tidemark.open(path("run.tide")).native.column("allocs", "size").count(77777), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""The package without torch: recording, reading, the program, Arrow, what goes wrong."""
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import tidemark
+from tidemark import _native as native
+
+FOLDER = tempfile.mkdtemp()
+
+
+def path(name: str) -> str:
+    return os.path.join(FOLDER, name)
+
+
+def run(code: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False, cwd=FOLDER)
+
+
+def heap() -> int:
+    return native.pool(native.device(native.HOST, 0), native.HEAP, "heap")
+
+
+class Recording(unittest.TestCase):
+    def test_totals_and_names(self):
+        with tidemark.record(path("a.tide"), torch=False):
+            pool = heap()
+            with tidemark.op("outer"):
+                native.alloc(pool, 0x1000, 100)
+                with tidemark.op("inner"):
+                    native.alloc(pool, 0x2000, 50)
+            native.free(pool, 0x1000)
+            tidemark.phase("LOAD")
+            native.alloc(pool, 0x3000, 20)
+            tidemark.phase("TRAIN")
+        t = tidemark.open(path("a.tide"))
+        peak = t.peak(group_by="op")
+        self.assertEqual(peak["peak_bytes"], 150)
+        self.assertEqual([(g["key"], g["bytes"]) for g in peak["groups"]], [("outer", 100), ("outer/inner", 50)])
+        self.assertEqual([p["name"] for p in t.phases()["phases"]][:2], ["LOAD", "TRAIN"])
+        self.assertEqual(t.memory()["devices"][0]["totals"]["live_bytes"], 70)
+        self.assertEqual({o["op"]: o["count"] for o in t.ops(flat=True)["ops"]}, {"outer": 1, "inner": 1})
+        self.assertEqual(t.native.column("allocs", "size"), [0, 100, 50, 20])
+        self.assertEqual(len(t["allocs"]), 3)
+
+    def test_decorators_and_exceptions(self):
+        @tidemark.op("work")
+        def work(n):
+            if n:
+                return work(n - 1)
+            raise ValueError
+
+        @tidemark.record(path("d.tide"), torch=False)
+        def whole():
+            try:
+                work(3)
+            except ValueError:
+                pass
+            with tidemark.op("after"):
+                return 7
+
+        self.assertEqual(whole(), 7)
+        t = tidemark.open(path("d.tide"))
+        self.assertEqual(t.native.column("spans", "name")[1:], ["work"] * 4 + ["after"])
+        self.assertEqual(t.native.column("spans", "parent")[1:], [0, 1, 2, 3, 0])
+
+    def test_without_a_recording_nothing_happens(self):
+        self.assertFalse(tidemark.recording())
+        with tidemark.op("nothing"):
+            native.alloc(1, 1, 1)
+        tidemark.stop()
+
+    def test_second_recording_is_refused_and_harmless(self):
+        with tidemark.record(path("one.tide"), torch=False):
+            with self.assertRaises(tidemark.Error) as e:
+                tidemark.start(path("two.tide"))
+            self.assertEqual(e.exception.code, 8)
+            with tidemark.record(path("three.tide"), torch=False):
+                pass
+            self.assertTrue(tidemark.recording())
+        self.assertFalse(os.path.exists(path("two.tide")) or os.path.exists(path("three.tide")))
+
+    def test_wrong_arguments_raise(self):
+        for call in (lambda: native.alloc(1), lambda: native.op_end("x"), lambda: native.free(1, -1), lambda: native.mark("a", "b")):
+            self.assertRaises((TypeError, OverflowError), call)
+        self.assertIsInstance(native.op_begin("\udc80"), int)  # no name rather than an exception
+
+    def test_threads(self):
+        def work():
+            for _ in range(1000):
+                with tidemark.op("t"):
+                    pass
+
+        with tidemark.record(path("t.tide"), torch=False):
+            many = [threading.Thread(target=work) for _ in range(4)]
+            [t.start() for t in many]
+            [t.join() for t in many]
+        t = tidemark.open(path("t.tide"))
+        self.assertEqual(t.tables["spans"], 4000)
+        self.assertEqual(set(t.native.column("spans", "parent")), {0})
+
+    def test_survives_kill(self):
+        done = run("import os, tidemark\ntidemark.start('k.tide')\nwith tidemark.op('last'): os.kill(os.getpid(), 9)")
+        self.assertEqual(done.returncode, -signal.SIGKILL)
+        self.assertEqual(tidemark.open(path("k.tide")).native.column("spans", "name"), ["", "last"])
+
+    def test_live(self):
+        with tidemark.record(path("l.tide"), torch=False):
+            native.alloc(heap(), 0x10, 5000)
+            now = tidemark.live()
+        self.assertTrue(now.recording)
+        self.assertEqual(now.devices[0]["totals"]["live_bytes"], 5000)
+        self.assertIn("4.88 KiB", repr(now))
+        self.assertIn("<svg", now._repr_html_())
+
+
+class Reading(unittest.TestCase):
+    def test_errors_are_one_line(self):
+        with open(path("no.tide"), "wb") as f:
+            f.write(b"no trace")
+        with self.assertRaises(tidemark.Error) as e:
+            tidemark.open(path("no.tide"))
+        self.assertEqual(str(e.exception).count("\n"), 0)
+        self.assertEqual(e.exception.code, 3)
+        with self.assertRaises(tidemark.Error):
+            tidemark.open(path("absent.tide"))
+
+    def test_unknown_option_is_the_programs_line(self):
+        with tidemark.record(path("o.tide"), torch=False):
+            pass
+        with self.assertRaisesRegex(tidemark.Error, "no-such"):
+            tidemark.open(path("o.tide")).peak(no_such="x")
+
+    def test_arrow_by_hand(self):
+        """Consumes the stream as the C data interface says, and releases in another order."""
+        with tidemark.record(path("ar.tide"), torch=False):
+            for i in range(10):
+                native.alloc(heap(), 0x1000 + 64 * i, i + 1)
+        t = tidemark.open(path("ar.tide"))
+        capsule = t["allocs"].__arrow_c_stream__()
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        stream = ctypes.cast(pointer(capsule, b"arrow_array_stream"), ctypes.POINTER(ctypes.c_void_p * 5)).contents
+        call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+        array = (ctypes.c_int64 * 10)()
+        self.assertEqual(call(stream[1])(ctypes.addressof(stream), ctypes.addressof(array)), 0)
+        self.assertEqual(array[0], 10)  # length
+        columns = array[4]
+        del t, capsule  # the array keeps the trace
+        names = [c for c in range(columns)]
+        children = ctypes.cast(array[6], ctypes.POINTER(ctypes.POINTER(ctypes.c_int64 * 10)))
+        found = False
+        for c in names:
+            child = children[c].contents
+            buffers = ctypes.cast(child[5], ctypes.POINTER(ctypes.c_void_p))
+            values = ctypes.cast(buffers[1], ctypes.POINTER(ctypes.c_uint64))
+            found |= child[9 - 1] != 0 and child[0] == 10 and not child[7] and [values[i] for i in range(2)] == [1, 2]
+        self.assertTrue(found, "no column holds the sizes")
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(array[8])(ctypes.addressof(array))
+        self.assertEqual(array[8], 0)  # released
+
+    def test_arrow_with_pyarrow(self):
+        try:
+            import pyarrow
+        except ImportError:
+            self.skipTest("pyarrow is not there")
+        with tidemark.record(path("pa.tide"), torch=False), tidemark.op("x"):
+            native.alloc(heap(), 0x1000, 77)
+        t = tidemark.open(path("pa.tide"))
+        allocs, spans = pyarrow.table(t["allocs"]), pyarrow.table(t["spans"])
+        allocs.validate(full=True)
+        spans.validate(full=True)
+        self.assertEqual(allocs["size"].to_pylist(), [77])
+        self.assertEqual(spans["name"].to_pylist(), ["x"])
+
+
+class Habits(unittest.TestCase):
+    def test_import_is_light(self):
+        slow = ("torch", "numpy", "subprocess", "json", "ctypes", "inspect", "dataclasses")
+        before = run("import sys; print(*sys.modules)").stdout.split()
+        after = run("import sys, tidemark; print(*sys.modules)").stdout.split()
+        self.assertFalse([m for m in slow if m in after and m not in before])
+
+    def test_module_is_the_program(self):
+        done = subprocess.run([sys.executable, "-m", "tidemark", "--version"], capture_output=True, text=True, check=False)
+        self.assertRegex(done.stdout, r"^tidemark \d")
+        self.assertEqual(subprocess.run([sys.executable, "-m", "tidemark", "nonsense"], capture_output=True, check=False).returncode, 2)
+
+    def test_typed(self):
+        self.assertTrue(os.path.exists(os.path.join(os.path.dirname(tidemark.__file__), "py.typed")))
+
+
+if __name__ == "__main__":
+    unittest.main()
