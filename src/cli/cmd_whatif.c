@@ -412,7 +412,8 @@ const tide_command tide__cmd_whatif = {
 	.summary = "replay a recording under other allocator settings or on a smaller device",
 	.help = "Sends every recorded request through a simulator of PyTorch's CUDA caching "
 		"allocator and "
-		"shows what it would have reserved, how much of that unused, and whether and where "
+		"shows what it would have reserved, how much of that would have been unused, and "
+		"whether and where "
 		"it "
 		"would have run out. Settings have their PYTORCH_CUDA_ALLOC_CONF names: "
 		"expandable_segments, max_split_size_mb, max_non_split_rounding_mb, "

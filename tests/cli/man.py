@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Every command has a man page that is installed, formats without complaint, and documents exactly
-the options of the command table."""
+"""Every command has a man page that is installed, formats without complaint, documents exactly the
+options of the command table, and has examples with options that exist."""
 import re
 import shutil
 import subprocess
@@ -20,6 +20,20 @@ def options(page: str) -> set:
     return set(OPTION.findall(page.split("# OPTIONS", 1)[1].split("\n# ", 1)[0]))
 
 
+def examples(page: str) -> list:
+    return page.split("# EXAMPLES", 1)[-1].split("\n# ", 1)[0].splitlines() if "# EXAMPLES" in page else []
+
+
+def wrong_examples(page: str, name: str, real: set) -> list:
+    used = [line for line in examples(page) if re.search(rf"\btidemark(-mpi)? {name}\b", line)]
+    known = {option for pair in real for option in pair} | {"--help"}
+    wrong = [] if used else ["no example"]
+    for line in used:
+        mine = re.split(rf"\btidemark(?:-mpi)? {name}\b", line)[1].split(" -- ")[0].split("|")[0]
+        wrong += [f"no such option in an example: {o}" for o in re.findall(r"(?<!\S)--?[a-z][\w-]*", mine) if o not in known]
+    return wrong
+
+
 def check(program: str, folder: Path, name: str) -> list:
     file = folder / f"tidemark-{name}.1.scd"
     if not file.exists():
@@ -28,6 +42,7 @@ def check(program: str, folder: Path, name: str) -> list:
     said, real = options(page), options(skeleton)
     wrong = [f"not documented: {' '.join(o)}" for o in sorted(real - said)]
     wrong += [f"no such option: {' '.join(o)}" for o in sorted(said - real)]
+    wrong += wrong_examples(page, name, real)
     if f"'tidemark-{name}'" not in (folder / "meson.build").read_text():
         wrong.append("not in docs/man/meson.build")
     if shutil.which("scdoc"):
