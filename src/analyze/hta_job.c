@@ -246,14 +246,39 @@ static bool add_copy(tide_hta_job *job, const tide_hta *h, tide_hta_copy *c)
 	return true;
 }
 
+/* Counts of several traces add up. Texts and places (…_at, …_at_byte) do not: of those the sum has
+ * the number of traces, as …_traces. */
+static tide_str sum_key(tide_hta_job *job, const tide_hta_loss *l, bool *adds)
+{
+	static const char *const places[] = { "_at_byte", "_at" };
+	size_t n, len;
+	const char *key = tide__hta_str(job->sum, l->key, &n);
+	char buf[256];
+	*adds = !l->text.i;
+	len = n;
+	for (size_t i = 0; i < 2 && *adds; i++)
+		if (n > strlen(places[i]) &&
+		    !memcmp(key + n - strlen(places[i]), places[i], strlen(places[i]))) {
+			*adds = false;
+			len = n - strlen(places[i]);
+		}
+	if (*adds)
+		return l->key;
+	int k = snprintf(buf, sizeof buf, "%.*s_traces", (int)(len < 200 ? len : 200), key);
+	return tide__hta_intern(job->sum, buf, (size_t)k);
+}
+
 static bool add_loss(tide_hta_job *job, const tide_hta *h, tide_hta_loss *l)
 {
+	bool adds;
 	l->key = move(job, h, l->key);
 	l->text = move(job, h, l->text);
-	ROW_OF(job, losses, (uint64_t)l->key.i << 32 | l->text.i)
-	row->key = l->key;
-	row->text = l->text;
-	row->number = tide__add_sat(row->number, l->number);
+	if (!l->text.i && !l->number)
+		return true;
+	tide_str key = sum_key(job, l, &adds);
+	ROW_OF(job, losses, (uint64_t)key.i)
+	row->key = key;
+	row->number = tide__add_sat(row->number, adds ? l->number : 1);
 	(void)fresh;
 	return true;
 }

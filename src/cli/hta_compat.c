@@ -65,6 +65,12 @@ static tide_compat_loss *loss_of(tide_compat_job *job, const char *key, size_t n
 	return &v[job->n_losses++];
 }
 
+static bool is_place(const char *key, size_t n)
+{
+	return (n > 3 && !memcmp(key + n - 3, "_at", 3)) ||
+	       (n > 8 && !memcmp(key + n - 8, "_at_byte", 8));
+}
+
 /* What the importer dropped or repaired. */
 static bool keep_losses(tide_compat_job *job, const tide_model *m)
 {
@@ -77,7 +83,8 @@ static bool keep_losses(tide_compat_job *job, const tide_model *m)
 		tide_compat_loss *l = loss_of(job, key + 5, n - 5);
 		if (!l)
 			return false;
-		l->number += m->facts.number[i];
+		if (!l->number || !is_place(key, n))
+			l->number += m->facts.number[i];
 		if (n_text && !l->text.i)
 			l->text.i = tide__strings_add(job->strings, text, n_text);
 	}

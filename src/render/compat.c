@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "render/format.h"
+#include "render/losses.h"
 
 /* ---- small things ---- */
 
@@ -446,20 +446,15 @@ static void text_kernels(const tide_compat_job *job, FILE *out, const tide_style
 	tide__grid_free(g);
 }
 
-static void text_losses(const tide_compat_job *job, FILE *out)
+static void text_losses(const tide_compat_job *job, FILE *out, const tide_style *style)
 {
 	fputs(job->n_losses ? "\n" : "", out);
 	for (size_t i = 0; i < job->n_losses; i++) {
 		const tide_compat_loss *l = &job->losses[i];
 		size_t n;
 		const char *text = tide__strings_get(job->strings, l->text.i, &n);
-		fprintf(out, "note: lost or repaired: %s: ",
-			tide__strings_get(job->strings, l->key.i, NULL));
-		if (l->text.i)
-			tide__put_name(out, text, n, 0, false);
-		else
-			fprintf(out, "%" PRId64, l->number);
-		fputc('\n', out);
+		tide__put_loss(out, style, tide__strings_get(job->strings, l->key.i, NULL), text,
+			       l->text.i ? n : 0, l->number);
 	}
 }
 
@@ -470,5 +465,5 @@ void tide__compat_text(const tide_compat_job *job, FILE *out, const tide_style *
 	text_ranks(job, out, style);
 	fprintf(out, "\n");
 	text_kernels(job, out, style);
-	text_losses(job, out);
+	text_losses(job, out, style);
 }

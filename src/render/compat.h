@@ -21,7 +21,7 @@ typedef struct tide_compat_rank {
 typedef struct tide_compat_loss { /* a loss.* fact of the traces (model.h) */
 	tide_str key;		  /* after "loss." */
 	tide_str text;		  /* of the first trace that has one; none = a number */
-	int64_t number;		  /* of all traces */
+	int64_t number; /* of all traces; a place (…_at, …_at_byte): of the first that has one */
 } tide_compat_loss;
 
 typedef struct tide_compat_job {

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "render/format.h"
+#include "render/losses.h"
 #include "render/hta.h"
 
 enum { BAR = 32, BESIDE = 73, MANY = 40, WORST = 16, FEW = 4 };
@@ -209,19 +210,17 @@ static void print_advice(const tide_hta_job *job, FILE *out, const tide_style *s
 	}
 }
 
-static void print_loss(const tide_hta *texts, const tide_hta_loss *l, FILE *out)
+/* Of a single trace its own losses, which say where; of several how many traces have them. */
+static void print_losses(const tide_hta_job *job, FILE *out, const tide_style *st)
 {
-	size_t n;
-	const char *key = tide__hta_str(texts, l->key, &n);
-	fputs("note: lost or repaired: ", out);
-	tide__put_name(out, key, n, 0, false);
-	if (l->text.i) {
-		const char *text = tide__hta_str(texts, l->text, &n);
-		fputs(": ", out);
-		tide__put_name(out, text, n, 0, false);
-		fputc('\n', out);
-	} else {
-		fprintf(out, ": %" PRId64 "\n", l->number);
+	const tide_hta *h = job->n_ranks == 1 ? job->ranks[0].h : job->sum;
+	for (size_t i = 0; i < h->losses.n; i++) {
+		const tide_hta_loss *l = &h->losses.v[i];
+		size_t n;
+		const char *text = tide__hta_str(job->sum, l->text, &n);
+		if (l->text.i || l->number)
+			tide__put_loss(out, st, tide__hta_str(job->sum, l->key, NULL), text,
+				       l->text.i ? n : 0, l->number);
 	}
 }
 
@@ -238,9 +237,7 @@ void tide__hta_troubles_text(const tide_hta_job *job, FILE *out, const tide_styl
 		fprintf(out,
 			"note: %zu of %zu traces could not be read and are not in these figures\n",
 			job->n_failed, job->n_failed + job->n_ranks);
-	for (size_t i = 0; i < job->sum->losses.n; i++)
-		if (job->sum->losses.v[i].text.i || job->sum->losses.v[i].number)
-			print_loss(job->sum, &job->sum->losses.v[i], out);
+	print_losses(job, out, st);
 }
 
 static void print_start(const tide_hta_job *job, const tide_hta_view *view, FILE *out)
