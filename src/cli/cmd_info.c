@@ -104,7 +104,8 @@ static tide_grid *lanes(const tide_model *m)
 		tide__grid_text(g, tide__lane_kind_text(m->lanes.kind[i]));
 		tide__grid_int(g, m->lanes.number[i]);
 		tide__name_cell(g, m, m->lanes.name[i]);
-		p ? tide__grid_int(g, m->processes.pid[p]) : tide__grid_none(g);
+		bool known = p && m->processes.pid[p] >= 0;
+		known ? tide__grid_int(g, m->processes.pid[p]) : tide__grid_none(g);
 		tide__grid_text(g, d ? tide__device_name(m, d, name, sizeof name) : NULL);
 	}
 	return g;

@@ -114,6 +114,7 @@ static size_t top_member(kin_parser *c, kin_doc *d, size_t p)
 		return p;
 	if (key.n == 11 && !memcmp(b + key.at, "traceEvents", 11) && b[p] == '[') {
 		d->state = KIN_EVENTS;
+		d->listed = true;
 		return p + 1;
 	}
 	p = tide__kin_value(c, p, &value);

@@ -268,6 +268,7 @@ typedef enum kin_state {
 typedef struct kin_doc {
 	kin_state state;
 	unsigned documents; /* begun so far */
+	bool listed;	    /* one of them has a traceEvents array */
 	bool again;	    /* stopped because another one begins: call again from there */
 	bool seeking;	    /* after damage, looking for the next event */
 	size_t limit;	    /* bytes one item may have; a larger one is taken for damage */

@@ -100,7 +100,7 @@ static tide_code take(loader *l, kin_block_in *k, tide_error *err)
 static tide_code check_found(loader *l, tide_error *err)
 {
 	uint64_t seen = l->base + l->n;
-	if (l->build.events || l->build.n_metas)
+	if (l->build.events || (l->build.n_metas && l->doc.listed))
 		return TIDE_OK;
 	if (l->reader.damage != TIDE_OK)
 		return tide__fail(err, l->reader.damage, l->reader.why.offset, "%s",
