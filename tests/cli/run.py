@@ -23,6 +23,7 @@ def environment(tidemark: Path, folder: str) -> dict:
     env = {k: v for k, v in os.environ.items() if not k.startswith("LC_")}
     for name in ("COLUMNS", "NO_COLOR", "LANG"):
         env.pop(name, None)
+    env.setdefault("TIDE_SOURCE", str(HERE.parents[1]))
     env.update(LC_ALL="C.UTF-8", TERM="xterm", TMPDIR=folder,
                PATH=f"{tidemark.parent}:{env['PATH']}")
     return env

@@ -118,7 +118,7 @@ static const struct row {
 	{ "no events", EVENTS(""), "error 3 at 0: JSON without trace events\n" },
 	{ "no events but metadata", "{\"schemaVersion\":1,\"traceEvents\":[]}",
 	  "fact kineto.schemaVersion=1\n" },
-	{ "another object", "{\"name\":\"x\",\"version\":1}",
+	{ "another object", "{\"version\":1,\"private\":true}",
 	  "error 3 at 0: JSON without trace events\n" },
 	{ "metadata before and after",
 	  "{\"schemaVersion\": 1, \"traceEvents\": [" OP(
