@@ -90,8 +90,8 @@ static bool served(const tide_sim_result *r, size_t k)
 
 static const tide_grid_col room_cols[] = {
 	{ "bytes", "Holds", TIDE_CELL_BYTES },
-	{ "count", "Allocations", TIDE_CELL_COUNT },
-	{ "released_bytes", "Would release", TIDE_CELL_BYTES },
+	{ "count", "Allocations", TIDE_CELL_COUNT, 5 },
+	{ "released_bytes", "Would release", TIDE_CELL_BYTES, 4 },
 	{ "largest_free_bytes", "Largest block", TIDE_CELL_BYTES, 9 },
 	{ "enough", "Enough", TIDE_CELL_TEXT },
 	{ "key", "Made by", TIDE_CELL_TEXT },
