@@ -104,7 +104,7 @@ static PyObject *op_begin(PyObject *self, PyObject *const *a, Py_ssize_t n)
 	uint64_t arg = 0;
 	if (count_of("op_begin", n, 1, 2) || name_of(a[0], &name) || (n > 1 && u64(a[1], &arg)))
 		return NULL;
-	return PyLong_FromUnsignedLong(tide_op_begin_arg(name, arg));
+	return PyLong_FromUnsignedLong(n > 1 ? tide_op_begin_arg(name, arg) : tide_op_begin(name));
 }
 
 static PyObject *op_end(PyObject *self, PyObject *token)
@@ -255,5 +255,7 @@ PyMethodDef tide__recorder_methods[] = {
 	{ "mark", mark, METH_VARARGS, "mark(kind, name, value=0)" },
 	{ "counter", counter, METH_VARARGS, "counter(name, value)" },
 	{ "annotate", annotate, METH_VARARGS, "annotate(key, text)" },
+	{ "snapshots_every", tide__snapshots_every, METH_VARARGS,
+	  "snapshots_every(seconds): checkpoints from a native thread; 0 stops" },
 	{ NULL },
 };

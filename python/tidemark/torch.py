@@ -49,8 +49,21 @@ def _load() -> ctypes.CDLL:
     return _library
 
 
-def _ops(torch: Any) -> bool:
+def _ops(torch: Any, shapes: bool) -> bool:
     """Turn op recording on; one line says why when it cannot be had."""
+    if not _have_ops(torch):
+        return False
+    library = _hook._library
+    if shapes:
+        library.tide_torch_ops_off()
+        library.tide_torch_ops_shapes_on(ctypes.cast(_load().tide_torch_fresh, ctypes.c_void_p))
+    else:
+        library.tide_torch_ops_on()  # no effect when it is on already
+    return True
+
+
+def _have_ops(torch: Any) -> bool:
+    """Find or build the C++ side."""
     global _hook
     if _hook is None:
         if "tidemark_hook" in sys.modules:  # tidemark run brought it
@@ -63,7 +76,6 @@ def _ops(torch: Any) -> bool:
             _hook = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(_hook)
     if _hook._library is not None:
-        _hook._library.tide_torch_ops_on()
         return True
     os.environ.setdefault("TIDEMARK_OPS_SOURCE", os.path.join(_home.SHARE, "ops.cpp"))
     os.environ.setdefault("TIDEMARK_INCLUDE", _home.INCLUDE)
@@ -117,10 +129,25 @@ def _adopt(torch: Any) -> None:
                 at += block["size"]
     for t in tensors(torch):
         place = _place(t)
-        if place and place[2] and place[3] and place[:3] not in seen and place[0] in ("cpu", "cuda"):
+        if place and place[0] == "cpu" and place[2] and place[3] and place[:3] not in seen:
             seen.add(place[:3])
-            if place[0] == "cpu":
-                _native.alloc(pool_of("cpu", 0), place[2], place[3])
+            _native.alloc(pool_of("cpu", 0), place[2], place[3])
+    sweep()
+
+
+def sweep() -> None:
+    """Describe every storage that Python can see by the tensor that covers it: parameters, and what requires_grad became.
+
+    Looks at every object of the garbage collector: for a save, not for a step.
+    """
+    import torch
+
+    done: set[tuple[str, int, int]] = set()
+    for t in tensors(torch):
+        place = _place(t)
+        if place and place[2] and place[:3] not in done and t._base is None and t.nbytes == place[3]:
+            done.add(place[:3])
+            describe(t, role=PARAMETER if isinstance(t, torch.nn.Parameter) else 0)
 
 
 # ---- the face ----
@@ -129,8 +156,9 @@ def attached() -> bool:
     return _attached
 
 
-def attach(*, ops: bool = True) -> int:
+def attach(*, ops: bool = True, shapes: bool = False) -> int:
     """Record every allocation and, with `ops`, every op of PyTorch from now on, whenever a recording is in progress.
+    With `shapes` also shape, dtype and requires_grad of what ops return (dearer).
 
     Tensors that are alive already are recorded once a recording. Returns the number of call slots taken over.
     Attaching twice is harmless. Raises RuntimeError when torch's libraries are not to be found.
@@ -147,8 +175,8 @@ def attach(*, ops: bool = True) -> int:
     if slots <= 0:
         raise RuntimeError("tidemark: libc10.so is not loaded, or does not export its allocation functions")
     _attached = True
-    if ops:
-        _ops(torch)
+    if ops or shapes:
+        _ops(torch, shapes)
     return int(slots)
 
 

@@ -135,6 +135,34 @@ static void note_reserved(unsigned type, unsigned index, uint64_t total)
  * its own profiler is on): the same thread, the same pointer. Counted once. */
 static __thread __attribute__((tls_model("initial-exec"))) void *just_allocated, *just_freed;
 
+/* The thread's latest allocations that nothing has described yet: what an op returns is described
+ * only if it is one of them, so that a view never stands for the storage it looks into. */
+enum { FRESH = 8 };
+static __thread __attribute__((tls_model("initial-exec"))) struct {
+	uintptr_t addr;
+	tide_pool pool;
+} fresh[FRESH];
+static __thread __attribute__((tls_model("initial-exec"))) unsigned n_fresh;
+
+static void took(tide_pool pool, void *p, size_t n)
+{
+	unsigned i = n_fresh++ % FRESH;
+	fresh[i].addr = (uintptr_t)p;
+	fresh[i].pool = pool;
+	tide_alloc(pool, (uintptr_t)p, n, 0);
+}
+
+bool tide_torch_fresh(uint64_t addr, tide_pool *pool)
+{
+	for (int i = 0; i < FRESH; i++)
+		if (fresh[i].addr == addr && addr) {
+			fresh[i].addr = 0;
+			*pool = fresh[i].pool;
+			return true;
+		}
+	return false;
+}
+
 #define HOOK __attribute__((visibility("default")))
 
 static void *allocate(size_t n)
@@ -143,7 +171,7 @@ static void *allocate(size_t n)
 	void *p = f ? f(n) : NULL;
 	if (p && tide__torch_recording()) {
 		count(0);
-		tide_alloc(pool_of(0, 0), (uintptr_t)p, n, 0);
+		took(pool_of(0, 0), p, n);
 		just_allocated = p;
 	}
 	return p;
@@ -183,7 +211,7 @@ static void record_report(void *p, int64_t size, size_t total_reserved, c10_devi
 		return;
 	count(2);
 	if (size >= 0)
-		tide_alloc(pool_of(type, index), (uintptr_t)p, (uint64_t)size, 0);
+		took(pool_of(type, index), p, (size_t)size);
 	else
 		tide_free(pool_of(type, index), (uintptr_t)p);
 	if (type == 0)

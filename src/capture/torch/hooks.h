@@ -34,6 +34,9 @@ TIDE_API void tide_torch_seen_get(tide_torch_seen *out);
 /** The pool that allocations of a c10 device (type, index) are recorded in. */
 TIDE_API tide_pool tide_torch_pool(unsigned type, unsigned index);
 
+/** Is `addr` one of this thread's latest allocations that nothing asked about yet? Then its pool. */
+TIDE_API bool tide_torch_fresh(uint64_t addr, tide_pool *pool);
+
 /* The hooks by the symbol they stand for; the last row has no name. */
 typedef struct tide_torch_hook {
 	const char *name;

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Periodic checkpoints, from a thread that knows nothing of Python: no GIL, nothing to stop the
+ * trainer.
+ *
+ * A snapshot is one event: what was alive then is worked out from the recording, when somebody
+ * asks. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "native.h"
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	pthread_t thread;
+	bool running, stop;
+	double seconds;
+	unsigned count;
+	pid_t owner; /* a forked child has no such thread */
+} tick = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct timespec after(double seconds)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += (time_t)seconds;
+	t.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_nsec -= 1000000000;
+		t.tv_sec++;
+	}
+	return t;
+}
+
+static void *work(void *none)
+{
+	char name[32];
+	struct timespec next = after(tick.seconds);
+	pthread_mutex_lock(&tick.lock);
+	while (!tick.stop) {
+		if (pthread_cond_timedwait(&tick.wake, &tick.lock, &next) != ETIMEDOUT)
+			continue;
+		snprintf(name, sizeof name, "snapshot_%04u", ++tick.count);
+		tide_mark(TIDE_CHECKPOINT, tide_intern(name), 0);
+		next = after(tick.seconds);
+	}
+	pthread_mutex_unlock(&tick.lock);
+	return NULL;
+}
+
+/* The thread takes no signals: they are the program's. */
+static int begin(void)
+{
+	pthread_condattr_t attr;
+	sigset_t all, before;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&tick.wake, &attr);
+	pthread_condattr_destroy(&attr);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int rc = pthread_create(&tick.thread, NULL, work, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+static void end(void)
+{
+	if (!tick.running || tick.owner != getpid()) {
+		tick.running = false;
+		return;
+	}
+	pthread_mutex_lock(&tick.lock);
+	tick.stop = true;
+	pthread_cond_signal(&tick.wake);
+	pthread_mutex_unlock(&tick.lock);
+	pthread_join(tick.thread, NULL);
+	tick.running = false;
+}
+
+PyObject *tide__snapshots_every(PyObject *self, PyObject *args)
+{
+	double seconds;
+	if (!PyArg_ParseTuple(args, "d", &seconds))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS end();
+	Py_END_ALLOW_THREADS if (!(seconds > 0)) Py_RETURN_NONE;
+	if (seconds < 0.001 || seconds > 1e7) {
+		PyErr_SetString(PyExc_ValueError,
+				"the interval must be 0.001 to 10,000,000 seconds; 0 = none");
+		return NULL;
+	}
+	tick.seconds = seconds;
+	tick.stop = false;
+	tick.count = 0;
+	tick.owner = getpid();
+	tick.running = begin() == 0;
+	if (!tick.running)
+		PyErr_SetString(PyExc_RuntimeError, "cannot start a thread");
+	return tick.running ? Py_NewRef(Py_None) : NULL;
+}

@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""A memory tracker for PyTorch: snapshots every few seconds, operations, tensors' lives, saved as JSON.
+
+    initialize_memory_tracker(output_dir="./profiles", enabled=True)
+    memory_checkpoint("after_model_load")
+    with get_memory_tracker().track_operation("forward"):
+        ...
+    stop_memory_tracker()
+
+Underneath runs a recording (memory_profile_*.tide beside the JSON): a snapshot is one event in it, and it survives kill -9
+(`profile(path)` makes the document from it). Disabled, the default, every call does nothing.
+"""
+from __future__ import annotations
+
+import atexit
+import collections
+import contextlib
+import datetime
+import itertools
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from . import _native, _profile, _record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOG = 1_000_000  # entries of the operation log that are kept: the latest
+
+
+def _say(*lines: str) -> None:
+    for line in lines:
+        print(line, flush=True)
+
+
+class _Once:
+    """What checkpoint() returns: the moment is recorded already, `with` adds nothing."""
+
+    def __enter__(self) -> _Once:
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        pass
+
+
+class _Hooks:
+    """Hooks on a model's leaf modules: until remove(), or for the length of a `with`."""
+
+    def __init__(self, handles: list[Any]) -> None:
+        self._handles = handles
+
+    def remove(self) -> None:
+        for h in self._handles:
+            h.remove()
+        self._handles = []
+
+    def __enter__(self) -> _Hooks:
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        self.remove()
+
+
+def _tensors_in(value: Any) -> list[Any]:
+    """Tensors of a module's arguments or results, containers opened."""
+    if hasattr(value, "untyped_storage"):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [t for v in value for t in _tensors_in(v)] if isinstance(value, (list, tuple)) else []
+
+
+def _address(tensor: Any) -> int:
+    try:
+        return int(tensor.untyped_storage().data_ptr())
+    except Exception:  # fake, sparse, meta ...: no storage to name
+        return 0
+
+
+class MemoryTracker:
+    def __init__(self, output_dir: str | os.PathLike[str] = ".", enabled: bool = False, interval: float = 5.0) -> None:
+        self.output_dir = os.path.abspath(os.fspath(output_dir))
+        self.enabled = bool(enabled)
+        self.interval = float(interval)
+        self._lock = threading.Lock()
+        self._ids = itertools.count(1)
+        self._log: collections.deque[dict[str, Any]] = collections.deque(maxlen=LOG)
+        self._pytorch: dict[str, dict[str, Any]] = {}
+        self._stopped = not self.enabled
+        self.recording: str | None = None
+        if self.enabled:
+            self._start()
+
+    def _start(self) -> None:
+        os.makedirs(self.output_dir, exist_ok=True)
+        self._owner = os.getpid()
+        self._mine = not _native.recording()
+        if self._mine:
+            stamp = datetime.datetime.now().strftime("%Y%m%d_%H%M%S")
+            _record.start(os.path.join(self.output_dir, f"memory_profile_{stamp}_{os.getpid()}.tide"))
+        self.recording = _record._path or os.environ.get("TIDEMARK_RECORD")
+        from . import torch as capture
+
+        self._attached = not capture.attached()
+        capture.attach(shapes=True)
+        _native.snapshots_every(self.interval)
+        atexit.register(self.stop)
+        self._watch_term()
+        _say("✅ Memory tracking enabled", f"   Snapshots will be saved to: {self.output_dir}", f"   Snapshot interval: {self.interval}s",
+             "   Operation tracking: ON (use track_operation() context manager)")
+
+    def _watch_term(self) -> None:
+        """SIGTERM saves, then ends the process as it would have. A handler of the program's own is left alone."""
+        if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+            return
+
+        def on_term(number: int, frame: object) -> None:
+            if os.getpid() == self._owner:
+                self.stop()
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+        signal.signal(signal.SIGTERM, on_term)
+
+    # ---- while it runs ----
+
+    def checkpoint(self, name: str) -> _Once:
+        """A snapshot now: one event in the recording."""
+        if not self._stopped:
+            _native.mark(_native.CHECKPOINT, name)
+        return _Once()
+
+    @contextlib.contextmanager
+    def track_operation(self, name: str) -> Iterator[None]:
+        """Memory of a block of code. Nests; operations of different threads do not mix; exceptions pass through."""
+        if self._stopped:
+            yield
+            return
+        _native.mark(_native.CHECKPOINT, f"{name}_pre")
+        token = _native.op_begin(name, _profile.OPERATION)
+        try:
+            yield
+        finally:
+            _native.op_end(token)
+
+    @contextlib.contextmanager
+    def track_pytorch_ops(self) -> Iterator[Any]:
+        """Every PyTorch op with times, memory and input shapes; yields torch's profiler (None when disabled)."""
+        if self._stopped:
+            yield None
+            return
+        import torch
+        from torch.profiler import ProfilerActivity, profile
+
+        activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if torch.cuda.is_available() else [])
+        p = profile(activities=activities, record_shapes=True, profile_memory=True)
+        p.start()
+        try:
+            yield p
+        finally:
+            try:
+                p.stop()
+                self._extract(p, len(activities) > 1)
+            except Exception as why:  # torch's profiler failing must not fail the program
+                _say(f"⚠️  Failed to extract PyTorch ops: {why}")
+
+    def _extract(self, p: Any, device: bool) -> None:
+        with self._lock:
+            for e in p.key_averages(group_by_input_shape=True):
+                if "profiler" in e.key.lower():
+                    continue
+                o = self._pytorch.setdefault(e.key, {
+                    "op_name": e.key, "count": 0, "cpu_time_us": 0, "cuda_time_us": 0 if device else None, "cpu_memory_mb": 0.0,
+                    "cuda_memory_mb": 0.0 if device else None, "input_shapes": [], "_most": 0})
+                o["count"] += e.count
+                o["cpu_time_us"] += e.cpu_time_total
+                o["cpu_memory_mb"] += e.cpu_memory_usage / _profile.MB
+                if device:  # the names differ between torch versions
+                    o["cuda_time_us"] += getattr(e, "device_time_total", getattr(e, "cuda_time_total", 0))
+                    o["cuda_memory_mb"] += getattr(e, "device_memory_usage", getattr(e, "cuda_memory_usage", 0)) / _profile.MB
+                if e.count > o["_most"]:  # the shapes it was called with most often
+                    o["_most"] = e.count
+                    o["input_shapes"] = [list(s) for s in e.input_shapes or []]
+
+    def track_model_with_hooks(self, model: Any) -> _Hooks:
+        """Log every forward of the model's leaf modules: measured start and end, tensors in and out."""
+        if self._stopped:
+            return _Hooks([])
+        handles = []
+        for name, module in model.named_modules():
+            if not any(True for _ in module.children()):
+                handles += self._hook(name, module)
+        from . import torch as capture
+
+        capture.label(model)
+        return _Hooks(handles)
+
+    def _hook(self, name: str, module: Any) -> list[Any]:
+        kind = type(module).__name__
+        running = threading.local()
+
+        def before(m: Any, args: Any) -> None:
+            if not hasattr(running, "stack"):
+                running.stack = []
+            running.stack.append((_native.op_begin(f"{kind}.{name}", _profile.MODULE), time.time_ns(), time.perf_counter_ns(),
+                                  [(_address(t), list(t.shape)) for t in _tensors_in(args)]))
+
+        def after(m: Any, args: Any, out: Any) -> None:
+            if not getattr(running, "stack", None):  # hooked in the middle of a forward
+                return
+            token, wall, begun, inputs = running.stack.pop()
+            took = time.perf_counter_ns() - begun
+            _native.op_end(token)
+            outputs = [(_address(t), list(t.shape)) for t in _tensors_in(out)] if out is not None else []
+            self._log.append({"kind": kind, "name": name, "wall": wall, "took": took, "in": inputs, "out": outputs, "id": next(self._ids),
+                              "thread": threading.get_ident()})
+
+        return [module.register_forward_pre_hook(before), module.register_forward_hook(after, always_call=True)]
+
+    def get_hook_data(self) -> list[dict[str, Any]]:
+        """The operation log so far."""
+        return self._entries(self._profile()) if self.recording else []
+
+    def reset(self) -> None:
+        """Forget the snapshots so far; operations and tensors' lives stay."""
+        self.checkpoint(_profile.RESET)
+
+    # ---- what it found ----
+
+    def _profile(self) -> _profile.Profile:
+        assert self.recording
+        return _profile.Profile(self.recording)
+
+    def _entries(self, p: _profile.Profile) -> list[dict[str, Any]]:
+        def ids(places: list[Any], at: int) -> list[int | None]:
+            return [p.alloc_at(a, at) if a else None for a, _ in places]
+
+        return [{
+            "operation_id": e["id"], "timestamp": datetime.datetime.fromtimestamp(e["wall"] / 1e9).isoformat(),
+            "name": f"{e['kind']}.{e['name']}", "module_type": e["kind"], "module_name": e["name"],
+            "input_tensor_ids": ids(e["in"], e["wall"]), "output_tensor_ids": ids(e["out"], e["wall"] + e["took"]),
+            "input_shapes": [s for _, s in e["in"]], "output_shape": e["out"][0][1] if e["out"] else None, "num_inputs": len(e["in"]),
+            "num_outputs": len(e["out"]), "start_ns": e["wall"], "end_ns": e["wall"] + e["took"], "duration_us": e["took"] / 1000,
+            "thread": e["thread"],
+        } for e in list(self._log)]
+
+    def document(self) -> dict[str, Any]:
+        """The whole profile as a dict; {} when disabled."""
+        if not self.recording:
+            return {}
+        p = self._profile()
+        with self._lock:
+            ops = [{k: v for k, v in o.items() if k != "_most"} for o in self._pytorch.values()]
+        return _profile.document(p, ops, self._entries(p))
+
+    def save_snapshot(self, filename: str | None = None) -> str:
+        """Write the profile; its absolute path, or "" when disabled."""
+        if not self.recording:
+            return ""
+        if not self._stopped:
+            self._sweep()
+        found = self.document()
+        name = filename or f"memory_profile_{datetime.datetime.now().strftime('%Y%m%d_%H%M%S')}.json"
+        target = os.path.join(self.output_dir, name)
+        with open(target + ".part", "w", encoding="utf-8") as f:
+            json.dump(found, f, indent=2)
+        os.replace(target + ".part", target)
+        lines = [f"💾 Memory profile saved to: {target}"]
+        for key, text in (("operation_summary", "operations tracked"), ("tensor_lifecycle", "tensors with their lifecycle"),
+                          ("pytorch_operations", "PyTorch operations captured"), ("operation_log", "operation log entries")):
+            if found[key]:
+                lines.append(f"   • {len(found[key])} {text}")
+        _say(*lines)
+        return target
+
+    def _sweep(self) -> None:
+        """What requires_grad became, and which tensors are parameters, is known to Python alone: ask once a save."""
+        from . import torch as capture
+
+        try:
+            capture.sweep()
+        except Exception as why:  # strange tensors of others must not cost the profile
+            print(f"tidemark: not every tensor could be described: {why}", file=sys.stderr)
+
+    def get_summary(self) -> dict[str, Any]:
+        """Snapshots, the highest of them, the last one; {} when disabled."""
+        if not self.recording:
+            return {}
+        p = self._profile()
+        totals = [(p.bytes[min(move, len(p.bytes) - 1)], name) for name, _, move in p.checkpoints]
+        highest = max(totals, default=None, key=lambda x: x[0])
+        out: dict[str, Any] = {
+            "num_snapshots": len(totals), "checkpoints": [n for _, n in totals],
+            "peak_memory_mb": _profile.mb(highest[0]) if highest else None, "peak_memory_checkpoint": highest[1] if highest else None,
+            "final_memory_mb": _profile.mb(totals[-1][0]) if totals else None, "true_peak_memory_mb": _profile.mb(max(p.bytes)),
+        }
+        names = p.by_operation()
+        if names:
+            out["operations"] = {n: len(s) for n, s in names.items()}
+        return out
+
+    def stop(self) -> str:
+        """A last snapshot, then everything is saved. Stopping again does nothing and returns ""."""
+        if self._stopped or os.getpid() != self._owner:
+            return ""
+        self._stopped = True
+        atexit.unregister(self.stop)
+        _native.snapshots_every(0)
+        _native.mark(_native.CHECKPOINT, "final")
+        self._sweep()
+        from . import torch as capture
+
+        if self._attached:
+            capture.detach()
+        if self._mine:
+            _record.stop()
+        try:
+            return self.save_snapshot()
+        except Exception as why:  # at exit, in a signal handler: the recording is there, say where
+            print(f"tidemark: the profile could not be written ({why}); the recording is {self.recording}", file=sys.stderr)
+            return ""
+
+
+# ---- the module's face ----
+
+_tracker: MemoryTracker | None = None
+
+
+def initialize_memory_tracker(output_dir: str | os.PathLike[str] = ".", enabled: bool = False, interval: float = 5.0) -> MemoryTracker:
+    """Start tracking (an earlier tracker is stopped and saved first)."""
+    global _tracker
+    if _tracker is not None:
+        _tracker.stop()
+    _tracker = MemoryTracker(output_dir, enabled, interval)
+    return _tracker
+
+
+def get_memory_tracker() -> MemoryTracker:
+    """The tracker; a disabled one before initialize_memory_tracker()."""
+    global _tracker
+    if _tracker is None:
+        _tracker = MemoryTracker()
+    return _tracker
+
+
+def memory_checkpoint(name: str) -> _Once:
+    """A snapshot now, as a call or in a `with`."""
+    return get_memory_tracker().checkpoint(name)
+
+
+def save_memory_profile(filename: str | None = None) -> str:
+    return get_memory_tracker().save_snapshot(filename)
+
+
+def get_memory_summary() -> dict[str, Any]:
+    return get_memory_tracker().get_summary()
+
+
+def stop_memory_tracker() -> str:
+    """Stop and save; the path of the profile, or ""."""
+    return get_memory_tracker().stop()
+
+
+def track_operation(name: str) -> contextlib.AbstractContextManager[None]:
+    return get_memory_tracker().track_operation(name)
+
+
+def track_pytorch_ops() -> contextlib.AbstractContextManager[Any]:
+    return get_memory_tracker().track_pytorch_ops()
+
+
+def track_model_with_hooks(model: Any) -> _Hooks:
+    return get_memory_tracker().track_model_with_hooks(model)
+
+
+def get_hook_data() -> list[dict[str, Any]]:
+    return get_memory_tracker().get_hook_data()
+
+
+def create_hook_tracker(base: MemoryTracker | None = None) -> MemoryTracker:
+    """A tracker with track_model_with_hooks() and get_hook_data(): the base itself has both."""
+    return base if base is not None else get_memory_tracker()
+
+
+def profile(recording: str | os.PathLike[str]) -> dict[str, Any]:
+    """The document of a recording that nobody saved: after kill -9, say. Without what lived in Python alone
+    (pytorch_operations, operation_log)."""
+    return _profile.document(_profile.Profile(os.fspath(recording)), [], [])

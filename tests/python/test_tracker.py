@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""The memory tracker on real PyTorch (needs torch): every field, counted once, attributed right, saved whatever happens."""
+import contextlib
+import glob
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import torch
+
+from tidemark import tracker
+
+TENSOR = {"tensor_id", "size_mb", "size_bytes", "shape", "dtype", "device", "requires_grad", "operation", "allocated_by", "purpose",
+          "is_persistent", "is_reusable"}
+FIELDS = {  # path -> fields that must be there
+    "metadata": {"generated_at", "num_snapshots", "operation_tracking_enabled", "pytorch_ops_tracking_enabled",
+                 "tensor_lifecycle_tracking_enabled", "operation_log_enabled"},
+    "snapshots": {"timestamp", "checkpoint_name", "total_mb", "total_bytes", "tensor_count", "device_breakdown", "top_allocations"},
+    "operation_allocations": {"memory_delta_mb", "tensor_delta", "pre_total_mb", "post_total_mb", "timestamp", "tensors_allocated",
+                              "tensors_deallocated", "tensors_accessed"},
+    "operation_summary": {"invocation_count", "total_memory_delta_mb", "avg_memory_delta_mb", "max_memory_delta_mb"},
+    "operation_graph": {"invocations", "total_memory_delta_mb", "tensors_allocated", "tensors_read", "tensors_written",
+                        "child_operations", "tensor_details"},
+    "tensor_lifecycle": {"purpose", "size_mb", "shape", "is_persistent", "is_reusable", "events"},
+    "pytorch_operations": {"op_name", "count", "cpu_time_us", "cuda_time_us", "cpu_memory_mb", "cuda_memory_mb", "input_shapes"},
+    "operation_log": {"operation_id", "timestamp", "name", "module_type", "module_name", "input_tensor_ids", "output_tensor_ids",
+                      "input_shapes", "output_shape", "num_inputs", "num_outputs"},
+}
+CHILD = "import os, signal, time, torch\nfrom tidemark.tracker import *\ninitialize_memory_tracker('.', enabled=True, interval=5.0)\nx = torch.ones(1000)\nmemory_checkpoint('here')\n"
+
+
+@contextlib.contextmanager
+def tracking(interval=5.0):
+    """A tracker over a block, and its document at the end."""
+    folder = tempfile.mkdtemp()
+    found = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        t = tracker.initialize_memory_tracker(folder, enabled=True, interval=interval)
+        try:
+            yield t, found
+        finally:
+            with open(tracker.stop_memory_tracker(), encoding="utf-8") as f:
+                found.update(json.load(f))
+
+
+def child(code: str) -> tuple[subprocess.CompletedProcess, str]:
+    folder = tempfile.mkdtemp()
+    return subprocess.run([sys.executable, "-c", CHILD + code], cwd=folder, capture_output=True, text=True, timeout=120, check=False), folder
+
+
+def saved(folder: str) -> dict:
+    (name,) = glob.glob(os.path.join(folder, "memory_profile_*.json"))
+    with open(name, encoding="utf-8") as f:
+        return json.load(f)
+
+
+class Document(unittest.TestCase):
+    def test_every_field(self):
+        with tracking() as (t, d):
+            m = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU())
+            with t.track_model_with_hooks(m), t.track_operation("forward"):
+                m(torch.ones(4, 8))
+            with t.track_pytorch_ops() as p:
+                torch.mm(torch.ones(32, 16), torch.ones(16, 8))
+            self.assertIsNotNone(p)
+        for part, fields in FIELDS.items():
+            rows = d[part]
+            rows = [rows] if part == "metadata" else list(rows.values()) if isinstance(rows, dict) else rows
+            rows = [r for row in rows for r in (row if isinstance(row, list) else [row])]
+            self.assertTrue(rows, f"{part} is empty")
+            for r in rows:
+                self.assertLessEqual(fields, set(r), part)
+        snapshot = d["snapshots"][-1]
+        self.assertEqual(snapshot["checkpoint_name"], "final")
+        cpu = snapshot["device_breakdown"]["cpu"]
+        self.assertEqual({frozenset(x) for x in cpu["tensors"]}, {frozenset(TENSOR)})
+        self.assertEqual(sum(x["size_bytes"] for x in cpu["tensors"]), snapshot["total_bytes"])
+        self.assertEqual(cpu["count"], snapshot["tensor_count"])
+        weight = next(x for x in cpu["tensors"] if x["shape"] == [16, 8])
+        self.assertEqual((weight["requires_grad"], weight["dtype"], weight["purpose"]), (True, "torch.float32", "weight"))
+        mm = next(o for o in d["pytorch_operations"] if o["op_name"] == "aten::mm")
+        self.assertEqual((mm["count"], mm["input_shapes"]), (1, [[32, 16], [16, 8]]))
+        self.assertGreater(mm["cpu_time_us"], 0)
+        self.assertIsNone(mm["cuda_time_us"] if not torch.cuda.is_available() else None)
+        log = d["operation_log"]
+        self.assertEqual([(e["name"], e["output_shape"]) for e in log], [("Linear.0", [4, 16]), ("ReLU.1", [4, 16])])
+        self.assertEqual(log[0]["output_tensor_ids"], log[1]["input_tensor_ids"])
+        self.assertEqual(d["operation_graph"]["forward"]["child_operations"], [])
+
+    def test_views_and_shared_storage_once(self):
+        with tracking() as (t, d):
+            a = torch.zeros(256, 1024)
+            keep = a.view(-1), a.t(), a[1:], a.detach()
+            t.checkpoint("now")
+            del keep
+        now = next(s for s in d["snapshots"] if s["checkpoint_name"] == "now")
+        big = [x for x in now["device_breakdown"]["cpu"]["tensors"] if x["size_bytes"] == 1 << 20]
+        self.assertEqual([x["shape"] for x in big], [[256, 1024]])
+
+    def test_nested_attribution_and_peak_inside(self):
+        with tracking() as (t, d):
+            with t.track_operation("outer"):
+                a = torch.empty(1 << 20, dtype=torch.uint8)
+                with t.track_operation("inner"):
+                    torch.empty(8 << 20, dtype=torch.uint8)  # gone at once: only the peak shows it
+                    b = torch.empty(2 << 20, dtype=torch.uint8)
+        outer, inner = d["operation_allocations"]["outer"][0], d["operation_allocations"]["inner"][0]
+        self.assertEqual((outer["memory_delta_mb"], inner["memory_delta_mb"]), (3, 2))
+        self.assertEqual(inner["peak_total_mb"] - inner["pre_total_mb"], 8)
+        self.assertEqual((outer["tensors_allocated"], inner["tensors_allocated"], inner["tensors_deallocated"]), (3, 2, 1))
+        self.assertEqual(d["operation_graph"]["outer"]["child_operations"], ["inner"])
+        by = {x["size_mb"]: x["operation"] for x in d["snapshots"][-1]["device_breakdown"]["cpu"]["tensors"]}
+        self.assertEqual((by[1], by[2]), ("outer", "inner"))
+        self.assertIn("inner_pre", [s["checkpoint_name"] for s in d["snapshots"]])
+        del a, b
+
+    def test_exceptions_pass_and_are_counted(self):
+        with tracking() as (t, d):
+            with self.assertRaises(KeyError), t.track_operation("bad"):
+                keep = torch.empty(1 << 20, dtype=torch.uint8)
+                raise KeyError
+            with self.assertRaises(ZeroDivisionError), t.track_pytorch_ops():
+                torch.ones(3).add(1)
+                raise ZeroDivisionError
+        self.assertEqual(d["operation_summary"]["bad"]["total_memory_delta_mb"], 1)
+        self.assertIn("aten::add", {o["op_name"] for o in d["pytorch_operations"]})
+        del keep
+
+    def test_threads_do_not_mix(self):
+        ready = threading.Barrier(2)
+        keep = []
+
+        def work(name, n):
+            with tracker.track_operation(name):
+                ready.wait()
+                keep.append(torch.empty(n, dtype=torch.uint8))
+                ready.wait()
+
+        with tracking() as (t, d):
+            many = [threading.Thread(target=work, args=(f"t{i}", 1000 + i)) for i in range(2)]
+            [x.start() for x in many]
+            [x.join() for x in many]
+        by = {x["size_bytes"]: x["operation"] for x in d["snapshots"][-1]["device_breakdown"]["cpu"]["tensors"]}
+        self.assertEqual((by[1000], by[1001]), ("t0", "t1"))
+        self.assertEqual([d["operation_graph"][n]["child_operations"] for n in ("t0", "t1")], [[], []])
+
+    def test_ids_are_never_used_twice_and_lives_end_once(self):
+        with tracking() as (t, d):
+            for _ in range(50):
+                torch.empty(12_345, dtype=torch.uint8)  # the same address again and again
+                t.checkpoint("x")
+        lives = [v for v in d["tensor_lifecycle"].values() if v["size_mb"] * 1048576 == 12_345]
+        self.assertEqual(len(lives), 50)
+        for v in lives:
+            self.assertEqual([e["event_type"] for e in v["events"]], ["allocated", "deallocated"])
+
+    def test_periodic_and_reset(self):
+        with tracking(interval=0.05) as (t, d):
+            time.sleep(0.4)
+            t.checkpoint("before")
+            t.reset()
+            time.sleep(0.2)
+            summary = tracker.get_memory_summary()
+        names = [s["checkpoint_name"] for s in d["snapshots"]]
+        self.assertNotIn("before", names)
+        self.assertTrue(any(n.startswith("snapshot_0") for n in names), names)
+        self.assertLessEqual({"num_snapshots", "checkpoints", "peak_memory_mb", "peak_memory_checkpoint", "final_memory_mb"}, set(summary))
+
+    def test_disabled_does_nothing(self):
+        t = tracker.initialize_memory_tracker()
+        with t.track_operation("x"), t.track_pytorch_ops() as p, tracker.memory_checkpoint("y"), t.track_model_with_hooks(torch.nn.ReLU()):
+            pass
+        self.assertIsNone(p)
+        self.assertEqual((tracker.save_memory_profile(), tracker.get_memory_summary(), tracker.stop_memory_tracker()), ("", {}, ""))
+
+
+class Ends(unittest.TestCase):
+    def check(self, document):
+        names = [s["checkpoint_name"] for s in document["snapshots"]]
+        self.assertIn("here", names)
+        return names
+
+    def test_plain_exit(self):
+        done, folder = child("")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.check(saved(folder))[-1], "final")
+
+    def test_interrupt(self):
+        done, folder = child("os.kill(os.getpid(), signal.SIGINT); time.sleep(9)")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(self.check(saved(folder))[-1], "final")
+
+    def test_terminate(self):
+        done, folder = child("os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)")
+        self.assertEqual(done.returncode, -signal.SIGTERM, done.stderr)
+        self.assertEqual(self.check(saved(folder))[-1], "final")
+
+    def test_kill(self):
+        done, folder = child("os.kill(os.getpid(), signal.SIGKILL)")
+        self.assertEqual(done.returncode, -signal.SIGKILL)
+        (recording,) = glob.glob(os.path.join(folder, "*.tide"))
+        document = tracker.profile(recording)
+        self.check(document)
+        self.assertEqual([x["size_bytes"] for x in document["snapshots"][0]["top_allocations"]][:1], [4000])
+
+    def test_forked_child_leaves_the_parents_profile_alone(self):
+        done, folder = child("pid = os.fork()\nif pid == 0:\n    torch.ones(5); raise SystemExit\nos.waitpid(pid, 0)")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check(saved(folder))
+
+
+if __name__ == "__main__":
+    unittest.main()
