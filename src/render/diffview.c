@@ -42,7 +42,7 @@ tide_grid *tide__diff_metrics(const tide_diff *d)
 	static const tide_grid_col cols[] = {
 		{ "name", "Figure", TIDE_CELL_TEXT }, { "a", "A", TIDE_CELL_TEXT },
 		{ "b", "B", TIDE_CELL_TEXT },	      { "delta", "Change", TIDE_CELL_TEXT },
-		{ "pct", "", TIDE_CELL_PCT },	      { "what", "What it is", TIDE_CELL_TEXT }
+		{ "pct", "", TIDE_CELL_PCT },	      { "what", "What it is", TIDE_CELL_TEXT, 1 }
 	};
 	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
 	for (unsigned k = 0; g && k < TIDE_N_METRICS; k++) {
