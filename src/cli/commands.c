@@ -17,6 +17,7 @@
 	X(oom)           \
 	X(whatif)        \
 	X(dump)          \
+	X(report)        \
 	X(hta)           \
 	X(kernels)       \
 	X(critical_path) \

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The page as a whole: shell, sections in the order in which the page wants them, shell. */
+#include "render/page.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/strings.h"
+#include "render/page_parts.h"
+
+static const struct part {
+	const char *name;
+	tide_page_part *fill;
+} parts[] = {
+	{ "main", tide__page_main },	 { "tables", tide__page_tables },
+	{ "hta", tide__page_hta },	 { "spans", tide__page_spans },
+	{ "memory", tide__page_memory }, { "flame", tide__page_flame },
+};
+
+bool tide__page_built(void)
+{
+	return tide__page_shell_size > 0;
+}
+
+static tide_code write_part(const struct part *p, const tide_model *m, const tide_page_options *opt,
+			    FILE *out, tide_error *err)
+{
+	tide_box *b = tide__box_new(p->name);
+	if (!b)
+		return tide__nomem(err);
+	bool filled = p->fill(b, m, opt, err);
+	bool ok = filled && tide__box_write(b, out);
+	tide__box_free(b);
+	if (ok)
+		return TIDE_OK;
+	return ferror(out) ? tide__fail_errno(err, "cannot write the page") : tide__nomem(err);
+}
+
+tide_code tide__page(const tide_model *m, const tide_page_options *opt, FILE *out, tide_error *err)
+{
+	const char *shell = (const char *)tide__page_shell;
+	const char *mark =
+		memmem(shell, tide__page_shell_size, TIDE_PAGE_MARK, sizeof TIDE_PAGE_MARK - 1);
+	if (!mark)
+		return tide__fail(err, TIDE_EUNSUPPORTED, TIDE_NO_OFFSET,
+				  "this build has no pages: node and npm were not there");
+	size_t head = (size_t)(mark - shell), after = head + sizeof TIDE_PAGE_MARK - 1;
+	fwrite(shell, 1, head, out);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		tide_code rc = write_part(&parts[i], m, opt, out, err);
+		if (rc != TIDE_OK)
+			return rc;
+	}
+	fwrite(shell + after, 1, tide__page_shell_size - after, out);
+	return ferror(out) ? tide__fail_errno(err, "cannot write the page") : TIDE_OK;
+}
+
+/* ---- texts of a section ---- */
+
+bool tide__page_names_init(tide_page_names *t, const tide_model *m)
+{
+	*t = (tide_page_names){ .n = 1, .cap = 256 };
+	t->of = tide__calloc((size_t)tide__strings_count(m->strings) + 1, sizeof *t->of);
+	t->list = tide__calloc(t->cap, sizeof *t->list);
+	return t->of && t->list;
+}
+
+void tide__page_names_free(tide_page_names *t)
+{
+	tide__free(t->of);
+	tide__free(t->list);
+}
+
+uint32_t tide__page_name(tide_page_names *t, tide_box *b, tide_str s)
+{
+	if (!s.i || t->of[s.i])
+		return s.i ? t->of[s.i] : 0;
+	if (t->n == t->cap) {
+		tide_str *list = tide__realloc(t->list, (size_t)t->cap * 2, sizeof *list);
+		if (!list) {
+			tide__box_fail(b);
+			return 0;
+		}
+		t->list = list;
+		t->cap *= 2;
+	}
+	t->list[t->n] = s;
+	return t->of[s.i] = t->n++;
+}
+
+void tide__page_names_json(const tide_page_names *t, const tide_model *m, const char *key,
+			   tide_json *j)
+{
+	tide__json_key(j, key);
+	tide__json_array(j);
+	for (uint32_t i = 0; i < t->n; i++) {
+		size_t n = 0;
+		const char *s = i ? tide__text(m, t->list[i], &n) : "";
+		tide__json_strn(j, s, n);
+	}
+	tide__json_array_end(j);
+}

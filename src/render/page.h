@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A self-contained page of one trace: the shell built from web/ with sections of data pasted in.
+ *
+ * Everything that comes from the input is inside the sections, as base64: no byte of it is ever
+ * parsed as HTML. The shell allows its own script and style alone (Content-Security-Policy with
+ * hashes) and fetches nothing. Layout of the data: docs/page-format.md. */
+#ifndef TIDE_RENDER_PAGE_H
+#define TIDE_RENDER_PAGE_H
+
+#include <stdio.h>
+
+#include "analyze/hta_job.h"
+#include "model/model.h"
+
+typedef struct tide_page_options {
+	const char *losses;	 /* lines of what was lost or repaired, "" = nothing */
+	const tide_hta_job *job; /* finished; NULL = no holistic analysis */
+} tide_page_options;
+
+/* Was this library built with the front end? */
+bool tide__page_built(void);
+
+/* Write the page. TIDE_OK, TIDE_ENOMEM, TIDE_EIO, TIDE_EUNSUPPORTED when it was not built. */
+tide_code tide__page(const tide_model *m, const tide_page_options *opt, FILE *out, tide_error *err);
+
+#endif

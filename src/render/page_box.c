@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Sections of pages: see page_box.h. gzip comes from gzfile.h; base64 is a FILE of the same kind,
+ * so that a section streams out without a second copy of it. */
+#include "render/page_box.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "render/gzfile.h"
+
+enum { MAX_COLUMNS = 32 };
+
+struct column {
+	const char *name;
+	tide_col_enc enc;
+	uint8_t *buf; /* owned */
+	size_t n, cap;
+	uint64_t rows;
+	int64_t last;
+};
+
+struct tide_box {
+	const char *name;
+	struct column cols[MAX_COLUMNS];
+	int n_cols;
+	tide_json json;
+	FILE *mem;  /* the JSON value grows here */
+	char *text; /* of mem: malloc's, as open_memstream wants it */
+	size_t n_text;
+	bool failed;
+};
+
+tide_box *tide__box_new(const char *name)
+{
+	tide_box *b = tide__calloc(1, sizeof *b);
+	if (!b)
+		return NULL;
+	b->name = name;
+	b->mem = open_memstream(&b->text, &b->n_text);
+	if (!b->mem) {
+		tide__free(b);
+		return NULL;
+	}
+	tide__json_begin(&b->json, b->mem, false);
+	return b;
+}
+
+void tide__box_free(tide_box *b)
+{
+	if (!b)
+		return;
+	for (int i = 0; i < b->n_cols; i++)
+		tide__free(b->cols[i].buf);
+	fclose(b->mem);
+	free(b->text);
+	tide__free(b);
+}
+
+tide_json *tide__box_json(tide_box *b)
+{
+	return &b->json;
+}
+
+FILE *tide__box_stream(tide_box *b)
+{
+	return b->mem;
+}
+
+void tide__box_fail(tide_box *b)
+{
+	b->failed = true;
+}
+
+/* ---- columns ---- */
+
+int tide__box_column(tide_box *b, const char *name, tide_col_enc enc)
+{
+	if (b->n_cols == MAX_COLUMNS) {
+		b->failed = true;
+		return 0;
+	}
+	b->cols[b->n_cols] = (struct column){ .name = name, .enc = enc };
+	return b->n_cols++;
+}
+
+static bool room(struct column *c)
+{
+	if (c->cap - c->n >= 10)
+		return true;
+	size_t cap = c->cap ? c->cap * 2 : 4096;
+	uint8_t *p = tide__realloc(c->buf, cap, 1);
+	if (!p)
+		return false;
+	c->buf = p;
+	c->cap = cap;
+	return true;
+}
+
+static void put_varint(struct column *c, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		c->buf[c->n++] = (uint8_t)(v | 0x80);
+	c->buf[c->n++] = (uint8_t)v;
+}
+
+static uint64_t zigzag(int64_t v)
+{
+	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+}
+
+void tide__box_put(tide_box *b, int column, int64_t v)
+{
+	struct column *c = &b->cols[column];
+	if (!room(c)) {
+		b->failed = true;
+		return;
+	}
+	c->rows++;
+	switch (c->enc) {
+	case TIDE_COL_BYTE:
+		c->buf[c->n++] = (uint8_t)v;
+		break;
+	case TIDE_COL_UINT:
+		put_varint(c, (uint64_t)v);
+		break;
+	case TIDE_COL_INT:
+		put_varint(c, zigzag(v));
+		break;
+	case TIDE_COL_DELTA:
+		put_varint(c, zigzag((int64_t)((uint64_t)v - (uint64_t)c->last)));
+		c->last = v;
+		break;
+	}
+}
+
+/* ---- base64 ---- */
+
+struct base64 {
+	FILE *under;
+	uint8_t left[3];
+	unsigned n;
+};
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+static void group(char *out, const uint8_t *in)
+{
+	out[0] = digits[in[0] >> 2];
+	out[1] = digits[(in[0] & 3) << 4 | in[1] >> 4];
+	out[2] = digits[(in[1] & 15) << 2 | in[2] >> 6];
+	out[3] = digits[in[2] & 63];
+}
+
+static ssize_t base64_write(void *cookie, const char *buf, size_t n)
+{
+	struct base64 *x = cookie;
+	char out[4096];
+	size_t have = 0;
+	for (size_t i = 0; i < n; i++) {
+		x->left[x->n++] = (uint8_t)buf[i];
+		if (x->n < 3)
+			continue;
+		group(out + have, x->left);
+		x->n = 0;
+		have += 4;
+		if (have == sizeof out) {
+			if (fwrite(out, 1, have, x->under) != have)
+				return 0;
+			have = 0;
+		}
+	}
+	return fwrite(out, 1, have, x->under) == have ? (ssize_t)n : 0;
+}
+
+static int base64_close(void *cookie)
+{
+	struct base64 *x = cookie;
+	char out[4];
+	if (!x->n)
+		return 0;
+	for (unsigned i = x->n; i < 3; i++)
+		x->left[i] = 0;
+	group(out, x->left);
+	for (unsigned i = x->n + 1; i < 4; i++)
+		out[i] = '=';
+	return fwrite(out, 1, 4, x->under) == 4 ? 0 : EOF;
+}
+
+/* ---- the element ---- */
+
+static void write_header(const tide_box *b, FILE *out)
+{
+	static const char *const encs[] = { "b", "u", "z", "d" };
+	tide_json j;
+	tide__json_begin(&j, out, false);
+	tide__json_array(&j);
+	for (int i = 0; i < b->n_cols; i++) {
+		tide__json_object(&j);
+		tide__json_kstr(&j, "name", b->cols[i].name);
+		tide__json_kstr(&j, "enc", encs[b->cols[i].enc]);
+		tide__json_kuint(&j, "rows", b->cols[i].rows);
+		tide__json_kuint(&j, "bytes", b->cols[i].n);
+		tide__json_object_end(&j);
+	}
+	tide__json_array_end(&j);
+	tide__json_end(&j);
+}
+
+static void put_u32(FILE *out, size_t v)
+{
+	for (int i = 0; i < 4; i++)
+		fputc((int)(v >> 8 * i & 255), out);
+}
+
+/* Two lengths, the list of columns, the JSON value, the columns' bytes. */
+static bool write_body(tide_box *b, FILE *out)
+{
+	char *head = NULL;
+	size_t n = 0;
+	FILE *mem = open_memstream(&head, &n);
+	if (!mem)
+		return false;
+	write_header(b, mem);
+	bool ok = !fclose(mem) && n <= UINT32_MAX && b->n_text <= UINT32_MAX;
+	if (ok) {
+		put_u32(out, n);
+		put_u32(out, b->n_text);
+		fwrite(head, 1, n, out);
+		fwrite(b->text, 1, b->n_text, out);
+		for (int i = 0; i < b->n_cols; i++)
+			fwrite(b->cols[i].buf, 1, b->cols[i].n, out);
+	}
+	free(head);
+	return ok && !ferror(out);
+}
+
+static bool write_packed(tide_box *b, FILE *out)
+{
+	static const cookie_io_functions_t io = { .write = base64_write, .close = base64_close };
+	struct base64 x = { .under = out };
+	FILE *text = fopencookie(&x, "w", io);
+	FILE *gz = text ? tide__gz_open(text) : NULL;
+	bool ok = gz && write_body(b, gz);
+	if (gz)
+		ok = !fclose(gz) && ok;
+	if (text)
+		ok = !fclose(text) && ok;
+	return ok;
+}
+
+bool tide__box_write(tide_box *b, FILE *out)
+{
+	if (fflush(b->mem) || ferror(b->mem) || b->json.failed)
+		b->failed = true;
+	if (b->failed)
+		return false;
+	fprintf(out, "<script type=\"application/octet-stream\" id=\"tide-%s\">", b->name);
+	bool ok = write_packed(b, out);
+	fputs("</script>\n", out);
+	return ok && !ferror(out);
+}

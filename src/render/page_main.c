@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The first section: enough for the overview and the minimap, small enough to be there at once.
+ * Curves are levels of detail computed here: the highest live bytes and the active part of each of
+ * BUCKETS equal stretches of time. */
+#include <string.h>
+
+#include "analyze/advice.h"
+#include "analyze/memadvice.h"
+#include "analyze/timeline.h"
+#include "analyze/usage.h"
+#include "base/mem.h"
+#include "render/export.h"
+#include "render/page_parts.h"
+
+enum { BUCKETS = 1024, PPM = 1000000 };
+
+static void text_member(tide_json *j, const char *key, const tide_model *m, tide_str s)
+{
+	size_t n;
+	const char *text = tide__text(m, s, &n);
+	tide__json_key(j, key);
+	n ? tide__json_strn(j, text, n) : tide__json_null(j);
+}
+
+static void identity(tide_json *j, const tide_model *m)
+{
+	const char *slash = m->path ? strrchr(m->path, '/') : NULL;
+	tide__json_kstr(j, "file", slash ? slash + 1 : m->path);
+	tide__json_kstr(j, "format", m->format);
+	tide__json_kint(j, "t_end", m->t_end);
+	tide__json_key(j, "wall0_ns");
+	m->wall_known ? tide__json_int(j, m->wall0_ns) : tide__json_null(j);
+	tide__json_kuint(j, "spans", m->spans.n - 1);
+	tide__json_kuint(j, "allocs", m->allocs.n - 1);
+	tide__json_kuint(j, "moves", m->moves.n);
+	tide__json_key(j, "processes");
+	tide__json_array(j);
+	for (size_t i = 1; i < m->processes.n && i <= 64; i++) {
+		tide__json_object(j);
+		tide__json_kint(j, "pid", m->processes.pid[i]);
+		tide__json_kint(j, "rank", m->processes.rank[i]);
+		text_member(j, "command", m, m->processes.command[i]);
+		text_member(j, "host", m, m->processes.host[i]);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
+static void device_json(tide_json *j, const tide_model *m, uint32_t d, const tide_level *l)
+{
+	char name[64];
+	tide__json_object(j);
+	tide__json_kstr(j, "device",
+			tide__export_device(m, (tide_device_id){ d }, name, sizeof name));
+	text_member(j, "name", m, m->devices.name[d]);
+	tide__json_kuint(j, "capacity", m->devices.capacity[d]);
+	tide__json_kuint(j, "peak", l->peak);
+	tide__json_kint(j, "peak_t", l->peak_t);
+	tide__json_kuint(j, "peak_count", l->peak_count);
+	tide__json_kuint(j, "live", l->bytes);
+	tide__json_kuint(j, "count", l->count);
+	tide__json_kuint(j, "allocs", l->allocs);
+	tide__json_key(j, "reserved_peak");
+	l->segments ? tide__json_uint(j, l->reserved_peak) : tide__json_null(j);
+	tide__json_object_end(j);
+}
+
+static bool memory(tide_box *b, const tide_model *m, uint32_t *highest, tide_error *err)
+{
+	tide_json *j = tide__box_json(b);
+	tide_usage u = { 0 };
+	int col = tide__box_column(b, "live", TIDE_COL_DELTA);
+	bool ok = tide__usage(m, UINT64_MAX, BUCKETS, &u, err) == TIDE_OK;
+	*highest = ok ? tide__usage_highest(&u) : 0;
+	tide__json_kuint(j, "device", *highest);
+	tide__json_key(j, "devices"); /* row 0 is none */
+	tide__json_array(j);
+	for (uint32_t d = 0; ok && d < u.n_devices; d++)
+		device_json(j, m, d, &u.devices[d]);
+	tide__json_array_end(j);
+	for (size_t i = 0; ok && i < BUCKETS; i++)
+		tide__box_put(b, col, (int64_t)u.live_series[*highest * u.buckets + i]);
+	tide__usage_free(&u);
+	return ok;
+}
+
+/* Active millionths of each stretch. */
+static void activity(tide_box *b, const char *name, const tide_cover *c, int64_t t_end)
+{
+	int col = tide__box_column(b, name, TIDE_COL_DELTA);
+	size_t at = 0;
+	for (int64_t i = 0; i < BUCKETS; i++) {
+		double width = (double)t_end / BUCKETS;
+		int64_t t0 = (int64_t)(width * (double)i), t1 = (int64_t)(width * (double)(i + 1));
+		int64_t sum = 0;
+		while (at < c->n && c->t1[at] <= t0)
+			at++;
+		for (size_t k = at; k < c->n && c->t0[k] < t1; k++) {
+			int64_t from = c->t0[k] > t0 ? c->t0[k] : t0;
+			int64_t to = c->t1[k] < t1 ? c->t1[k] : t1;
+			sum += to - from;
+		}
+		double part = t1 > t0 ? (double)sum / (double)(t1 - t0) : 0;
+		tide__box_put(b, col, (int64_t)(part * PPM));
+	}
+}
+
+static bool time_sums(tide_box *b, const tide_model *m, tide_error *err)
+{
+	tide_json *j = tide__box_json(b);
+	tide_timeline t = { 0 };
+	bool ok = tide__timeline(m, NULL, &t, err) == TIDE_OK;
+	if (ok) {
+		tide__json_kint(j, "cpu_ns", t.cpu_ns);
+		tide__json_kint(j, "gpu_ns", t.gpu_ns);
+		tide__json_kint(j, "overlap_ns", t.overlap_ns);
+		tide__json_kint(j, "total_ns", t.total_ns);
+		activity(b, "cpu", &t.cpu, m->t_end);
+		activity(b, "gpu", &t.gpu, m->t_end);
+	}
+	tide__timeline_free(&t);
+	return ok;
+}
+
+static void marks(tide_json *j, const tide_model *m)
+{
+	tide__json_key(j, "marks"); /* phases are in the tables */
+	tide__json_array(j);
+	for (size_t i = 1; i < m->marks.n; i++) {
+		if (m->marks.kind[i] == TIDE_MARK_PHASE)
+			continue;
+		tide__json_object(j);
+		tide__json_kstr(j, "kind", tide__mark_kind_text(m->marks.kind[i]));
+		tide__json_kint(j, "t", m->marks.t[i]);
+		tide__json_kint(j, "value", m->marks.value[i]);
+		text_member(j, "name", m, m->marks.name[i]);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
+/* ---- findings ---- */
+
+static void finding(tide_json *j, const char *severity, const char *what, const char *text,
+		    const char *view)
+{
+	tide__json_object(j);
+	tide__json_kstr(j, "severity", severity);
+	tide__json_kstr(j, "what", what);
+	tide__json_kstr(j, "text", text);
+	tide__json_kstr(j, "view", view);
+	tide__json_object_end(j);
+}
+
+static bool findings(tide_json *j, const tide_model *m, const tide_page_options *opt,
+		     uint32_t device, tide_error *err)
+{
+	tide_memadvices *mem = tide__calloc(1, sizeof *mem);
+	tide_advice *time = tide__calloc(TIDE_ADVICE_MAX, sizeof *time);
+	bool ok = mem && time;
+	tide__json_key(j, "findings");
+	tide__json_array(j);
+	size_t n = ok && opt->job ? tide__advise(opt->job, time) : 0;
+	for (size_t i = 0; i < n; i++)
+		finding(j, tide__severity_text[time[i].severity], time[i].bottleneck, time[i].text,
+			"hta");
+	if (ok && device)
+		ok = tide__memadvice(m, device, NULL, NULL, mem, err) == TIDE_OK;
+	for (size_t i = 0; ok && device && i < mem->n; i++)
+		finding(j, "info", mem->v[i].kind, mem->v[i].text, "memory");
+	tide__json_array_end(j);
+	tide__free(mem);
+	tide__free(time);
+	return ok;
+}
+
+bool tide__page_main(tide_box *b, const tide_model *m, const tide_page_options *opt,
+		     tide_error *err)
+{
+	tide_json *j = tide__box_json(b);
+	uint32_t device;
+	tide__json_object(j);
+	identity(j, m);
+	tide__json_kstr(j, "losses", opt->losses);
+	bool ok = memory(b, m, &device, err) && time_sums(b, m, err) &&
+		  findings(j, m, opt, device, err);
+	marks(j, m);
+	tide__json_object_end(j);
+	return ok;
+}

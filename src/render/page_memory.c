@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The memory section: allocations in the order in which they were made, and what happened to them.
+ *
+ * A move is one number: 0 makes the next allocation, k > 0 ends the one made k before the next.
+ * Live bytes at any moment are therefore the same prefix sum as everywhere (model.h), and the page
+ * can draw, list and check them without another definition of "alive". */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/paths.h"
+#include "analyze/roles.h"
+#include "analyze/usage.h"
+#include "base/mem.h"
+#include "model/strings.h"
+#include "render/export.h"
+#include "render/page_parts.h"
+
+struct memory {
+	const tide_model *m;
+	tide_box *b;
+	tide_page_names names;
+	tide_paths paths;
+	tide_roles roles;
+	uint32_t *place;      /* alloc -> its number + 1, in order of the moves */
+	uint32_t *tensor;     /* alloc -> its last tensor row */
+	uint32_t *stack;      /* stack -> its number in the page + 1 */
+	uint32_t *up;	      /* scratch of stack_of */
+	uint32_t *frame;      /* frame -> its number in the page + 1 */
+	tide_strings *labels; /* of tensors */
+	uint32_t n, n_stacks, n_frames;
+	int dt, back;
+	int size, asked, pool, role, op, call, what, flags;
+	int seg_t, seg_bytes, seg_pool;
+	int st_frame, st_parent, fr_function, fr_file, fr_line, op_name, op_parent;
+};
+
+/* ---- stacks: only those that allocations have; a parent always before its child ---- */
+
+static uint32_t frame_of(struct memory *x, tide_frame_id f)
+{
+	const tide_frames *v = &x->m->frames;
+	if (!f.i || x->frame[f.i])
+		return f.i ? x->frame[f.i] : 0;
+	tide__box_put(x->b, x->fr_function, tide__page_name(&x->names, x->b, v->function[f.i]));
+	tide__box_put(x->b, x->fr_file, tide__page_name(&x->names, x->b, v->file[f.i]));
+	tide__box_put(x->b, x->fr_line, v->line[f.i]);
+	return x->frame[f.i] = ++x->n_frames;
+}
+
+/* Climb to the nearest numbered node, remembering the way, then number it downwards: no recursion,
+ * however deep. The way is kept in `up` as parent -> child. */
+static uint32_t stack_of(struct memory *x, tide_stack_id s)
+{
+	const tide_stacks *v = &x->m->stacks;
+	uint32_t at = s.i, below = 0;
+	while (at && !x->stack[at]) {
+		x->up[at] = below;
+		below = at;
+		at = v->parent[at].i;
+	}
+	for (; below; below = x->up[below]) {
+		tide__box_put(x->b, x->st_frame, frame_of(x, v->frame[below]));
+		tide__box_put(x->b, x->st_parent, x->stack[v->parent[below].i]);
+		x->stack[below] = ++x->n_stacks;
+	}
+	return s.i ? x->stack[s.i] : 0;
+}
+
+/* ---- tensors ---- */
+
+/* "weights float32[64, 32]"; its number, 0 = none. */
+static uint32_t tensor_of(struct memory *x, uint32_t row)
+{
+	const tide_tensors *t = &x->m->tensors;
+	char buf[600];
+	size_t n, at;
+	if (!row)
+		return 0;
+	const char *name = tide__text(x->m, t->name[row], &n);
+	at = n < 300 ? n : 300;
+	memcpy(buf, name, at);
+	at += (size_t)snprintf(buf + at, sizeof buf - at, "%s%s[", at ? " " : "",
+			       tide__dtype_text(t->dtype[row]));
+	for (uint32_t d = 0; d < t->ndim[row] && at < sizeof buf - 40; d++)
+		at += (size_t)snprintf(buf + at, sizeof buf - at, "%s%llu", d ? ", " : "",
+				       (unsigned long long)x->m->dims[t->dims[row] + d]);
+	at += (size_t)snprintf(buf + at, sizeof buf - at, "]");
+	uint32_t id = tide__strings_add(x->labels, buf, at);
+	if (!id)
+		tide__box_fail(x->b);
+	return id;
+}
+
+/* ---- rows ---- */
+
+static void put_alloc(struct memory *x, uint32_t row)
+{
+	const tide_allocs *a = &x->m->allocs;
+	uint32_t node = tide__paths_span(&x->paths, x->m, a->span[row]);
+	if (node == TIDE_NO_PATH) {
+		tide__box_fail(x->b);
+		node = 0;
+	}
+	tide__box_put(x->b, x->size, (int64_t)a->size[row]);
+	tide__box_put(x->b, x->asked, (int64_t)(a->size[row] - a->requested[row]));
+	tide__box_put(x->b, x->pool, a->pool[row].i);
+	tide__box_put(x->b, x->role, x->roles.role[row]);
+	tide__box_put(x->b, x->op, node);
+	tide__box_put(x->b, x->call, stack_of(x, a->stack[row]));
+	tide__box_put(x->b, x->what, tensor_of(x, x->tensor[row]));
+	tide__box_put(x->b, x->flags, a->flags[row]);
+	x->place[row] = ++x->n;
+}
+
+static void put_segment(struct memory *x, uint32_t row, int64_t t, bool taken)
+{
+	const tide_segments *s = &x->m->segments;
+	int64_t size = (int64_t)s->size[row];
+	tide__box_put(x->b, x->seg_t, t);
+	tide__box_put(x->b, x->seg_bytes, taken ? size : -size);
+	tide__box_put(x->b, x->seg_pool, s->pool[row].i);
+}
+
+static void put_moves(struct memory *x)
+{
+	const tide_moves *v = &x->m->moves;
+	for (size_t i = 0; i < v->n; i++) {
+		uint32_t ends = tide__move_ends(x->m, i);
+		int64_t t = tide__move_time(x->m, i);
+		if (v->kind[i] == TIDE_MOVE_SEG_ALLOC || v->kind[i] == TIDE_MOVE_SEG_FREE) {
+			put_segment(x, v->row[i], t, v->kind[i] == TIDE_MOVE_SEG_ALLOC);
+			continue;
+		}
+		if (v->kind[i] != TIDE_MOVE_ALLOC && !ends)
+			continue;
+		tide__box_put(x->b, x->dt, t);
+		if (v->kind[i] == TIDE_MOVE_ALLOC) {
+			tide__box_put(x->b, x->back, 0);
+			put_alloc(x, v->row[i]);
+		} else {
+			tide__box_put(x->b, x->back, (int64_t)x->n + 1 - x->place[ends]);
+		}
+	}
+}
+
+static void put_ops(struct memory *x)
+{
+	for (size_t i = 1; i < x->paths.n; i++) {
+		tide__box_put(x->b, x->op_name, tide__page_name(&x->names, x->b, x->paths.name[i]));
+		tide__box_put(x->b, x->op_parent, x->paths.parent[i]);
+	}
+}
+
+/* ---- JSON ---- */
+
+static void pools_json(const struct memory *x, tide_json *j)
+{
+	const tide_pools *p = &x->m->pools;
+	tide__json_key(j, "pools");
+	tide__json_array(j);
+	for (uint32_t i = 0; i < p->n; i++) {
+		size_t n;
+		const char *name = tide__text(x->m, p->name[i], &n);
+		const char *kind = tide__pool_kind_text(p->kind[i]);
+		tide__json_object(j);
+		tide__json_key(j, "name");
+		tide__json_strn(j, n ? name : kind, n ? n : strlen(kind));
+		tide__json_kuint(j, "device", p->device[i].i);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
+static void roles_json(tide_json *j)
+{
+	tide__json_key(j, "roles");
+	tide__json_array(j);
+	for (unsigned r = 0; r <= TIDE_ROLE_WORKSPACE; r++)
+		tide__json_str(j, tide__role_text(r));
+	tide__json_array_end(j);
+}
+
+static void labels_json(const struct memory *x, tide_json *j)
+{
+	tide__json_key(j, "tensors");
+	tide__json_array(j);
+	tide__json_str(j, "");
+	for (uint32_t i = 1; i <= tide__strings_count(x->labels); i++) {
+		size_t n;
+		const char *s = tide__strings_get(x->labels, i, &n);
+		tide__json_strn(j, s, n);
+	}
+	tide__json_array_end(j);
+}
+
+static bool setup(struct memory *x)
+{
+	const struct {
+		int *at;
+		const char *name;
+		tide_col_enc enc;
+	} cols[] = {
+		{ &x->dt, "t", TIDE_COL_DELTA },
+		{ &x->back, "back", TIDE_COL_UINT },
+		{ &x->size, "size", TIDE_COL_UINT },
+		{ &x->asked, "slack", TIDE_COL_UINT },
+		{ &x->pool, "pool", TIDE_COL_UINT },
+		{ &x->role, "role", TIDE_COL_BYTE },
+		{ &x->op, "op", TIDE_COL_UINT },
+		{ &x->call, "stack", TIDE_COL_UINT },
+		{ &x->what, "tensor", TIDE_COL_UINT },
+		{ &x->flags, "flags", TIDE_COL_BYTE },
+		{ &x->seg_t, "seg_t", TIDE_COL_DELTA },
+		{ &x->seg_bytes, "seg_bytes", TIDE_COL_INT },
+		{ &x->seg_pool, "seg_pool", TIDE_COL_UINT },
+		{ &x->st_frame, "stack_frame", TIDE_COL_UINT },
+		{ &x->st_parent, "stack_parent", TIDE_COL_UINT },
+		{ &x->fr_function, "frame_function", TIDE_COL_UINT },
+		{ &x->fr_file, "frame_file", TIDE_COL_UINT },
+		{ &x->fr_line, "frame_line", TIDE_COL_UINT },
+		{ &x->op_name, "op_name", TIDE_COL_UINT },
+		{ &x->op_parent, "op_parent", TIDE_COL_UINT },
+	};
+	for (size_t i = 0; i < sizeof cols / sizeof *cols; i++)
+		*cols[i].at = tide__box_column(x->b, cols[i].name, cols[i].enc);
+	x->place = tide__calloc(x->m->allocs.n, sizeof *x->place);
+	x->tensor = tide__calloc(x->m->allocs.n, sizeof *x->tensor);
+	x->stack = tide__calloc(x->m->stacks.n, sizeof *x->stack);
+	x->up = tide__calloc(x->m->stacks.n, sizeof *x->up);
+	x->frame = tide__calloc(x->m->frames.n, sizeof *x->frame);
+	x->labels = tide__strings_new();
+	return tide__page_names_init(&x->names, x->m) && tide__paths_init(&x->paths) && x->place &&
+	       x->tensor && x->stack && x->up && x->frame && x->labels &&
+	       tide__roles(x->m, &x->roles) == TIDE_OK;
+}
+
+bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options *opt,
+		       tide_error *err)
+{
+	struct memory x = { .m = m, .b = b };
+	tide_json *j = tide__box_json(b);
+	bool ok = setup(&x);
+	if (ok) {
+		for (size_t i = 1; i < m->tensors.n; i++)
+			x.tensor[m->tensors.alloc[i].i] = (uint32_t)i;
+		put_moves(&x);
+		put_ops(&x);
+		tide__json_object(j);
+		pools_json(&x, j);
+		roles_json(j);
+		labels_json(&x, j);
+		tide__page_names_json(&x.names, m, "names", j);
+		tide__json_object_end(j);
+	}
+	tide__page_names_free(&x.names);
+	tide__paths_free(&x.paths);
+	tide__roles_free(&x.roles);
+	tide__strings_free(x.labels);
+	tide__free(x.place);
+	tide__free(x.tensor);
+	tide__free(x.stack);
+	tide__free(x.up);
+	tide__free(x.frame);
+	return ok;
+}

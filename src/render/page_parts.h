@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* What the files of the page share: one function a section, each filling a box. False on
+ * exhaustion; the box's own failures are sticky and need no check. */
+#ifndef TIDE_RENDER_PAGE_PARTS_H
+#define TIDE_RENDER_PAGE_PARTS_H
+
+#include "render/page.h"
+#include "render/page_box.h"
+
+/* The shell: HTML with one TIDE_PAGE_MARK where the sections go. Empty when not built. */
+extern const unsigned char tide__page_shell[];
+extern const size_t tide__page_shell_size;
+#define TIDE_PAGE_MARK "<!--tide:data-->"
+
+typedef bool tide_page_part(tide_box *b, const tide_model *m, const tide_page_options *opt,
+			    tide_error *err);
+tide_page_part tide__page_main;	  /* page_main.c: what it is, curves, findings */
+tide_page_part tide__page_spans;  /* page_spans.c: the timeline's rows */
+tide_page_part tide__page_memory; /* page_memory.c: allocations and what happened to them */
+tide_page_part tide__page_flame;  /* page_flame.c: three trees */
+tide_page_part tide__page_tables; /* page_tables.c: ops and phases */
+tide_page_part tide__page_hta;	  /* page_tables.c: the document of `tidemark hta --json` */
+
+/* Numbers for the texts that a section uses, in order of first use; row 0 is "". */
+typedef struct tide_page_names {
+	uint32_t *of;	/* owned; by text id of the model: its number, 0 = not used yet */
+	tide_str *list; /* owned */
+	uint32_t n, cap;
+} tide_page_names;
+bool tide__page_names_init(tide_page_names *t, const tide_model *m);
+void tide__page_names_free(tide_page_names *t);
+uint32_t tide__page_name(tide_page_names *t, tide_box *b, tide_str s);
+/* Member `key`: the array of texts. */
+void tide__page_names_json(const tide_page_names *t, const tide_model *m, const char *key,
+			   tide_json *j);
+
+#endif

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Sections that are tables: ops by name, phases, and the holistic analysis. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/optree.h"
+#include "analyze/phases.h"
+#include "base/mem.h"
+#include "render/export.h"
+#include "render/hta.h"
+#include "render/page_parts.h"
+
+enum { MOST_OPS = 5000, MOST_KERNELS = 2000 };
+
+/* ---- ops ---- */
+
+struct rank {
+	int64_t ns;
+	size_t row;
+};
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct rank *x = a, *y = b;
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static void op_row(tide_json *j, const tide_model *m, tide_str name, const tide_op_row *r)
+{
+	size_t n;
+	const char *text = tide__text(m, name, &n);
+	tide__json_array(j);
+	n ? tide__json_strn(j, text, n) : tide__json_str(j, "(unnamed)");
+	tide__json_uint(j, r->count);
+	tide__json_int(j, r->all.ns);
+	tide__json_int(j, r->self.ns);
+	tide__json_uint(j, r->all.alloc_bytes);
+	tide__json_uint(j, r->all.free_bytes);
+	tide__json_int(j, (int64_t)(r->all.alloc_bytes - r->all.free_bytes));
+	tide__json_uint(j, r->peak);
+	tide__json_array_end(j);
+}
+
+static bool op_rows(tide_json *j, const tide_model *m, const tide_op_flat *f)
+{
+	struct rank *v = tide__alloc(f->n, sizeof *v);
+	if (!v)
+		return false;
+	for (size_t i = 0; i < f->n; i++)
+		v[i] = (struct rank){ f->rows[i].all.ns, i };
+	if (f->n)
+		qsort(v, f->n, sizeof *v, longest_first);
+	tide__json_kuint(j, "ops_in_all", f->n);
+	tide__json_key(j, "ops");
+	tide__json_array(j);
+	for (size_t i = 0; i < f->n && i < MOST_OPS; i++)
+		op_row(j, m, f->names[v[i].row], &f->rows[v[i].row]);
+	tide__json_array_end(j);
+	tide__free(v);
+	return true;
+}
+
+static bool ops(tide_json *j, const tide_model *m, tide_error *err)
+{
+	tide_optree_options opt = { .device = TIDE_ANY };
+	tide_optree tree = { 0 };
+	tide_op_flat flat = { 0 };
+	bool ok = tide__optree(m, &opt, &tree, err) == TIDE_OK &&
+		  tide__optree_flat(&tree, &flat, err) == TIDE_OK && op_rows(j, m, &flat);
+	tide__optree_flat_free(&flat);
+	tide__optree_free(&tree);
+	return ok;
+}
+
+/* ---- phases ---- */
+
+static void scope_json(tide_json *j, const tide_model *m, const tide_scope *s)
+{
+	static const char *const kinds[] = {
+		"pool", "device", "l1_cb", "l1_buffer", "l1", "total"
+	};
+	char name[64];
+	size_t n = 0;
+	tide__json_object(j);
+	tide__json_kstr(j, "scope", kinds[s->kind]);
+	tide__json_kstr(j, "device",
+			tide__export_device(m, (tide_device_id){ s->device }, name, sizeof name));
+	const char *pool = tide__text(m, m->pools.name[s->pool], &n);
+	tide__json_key(j, "pool");
+	tide__json_strn(j, pool, s->kind == TIDE_SCOPE_POOL ? n : 0);
+	tide__json_kuint(j, "pools", s->pools);
+	tide__json_object_end(j);
+}
+
+static void level_json(tide_json *j, const tide_phase_level *l)
+{
+	tide__json_array(j);
+	tide__json_uint(j, l->segment_peak);
+	tide__json_uint(j, l->alloc_bytes);
+	tide__json_uint(j, l->free_bytes);
+	tide__json_int(j, l->change);
+	tide__json_uint(j, l->peak);
+	tide__json_uint(j, l->current);
+	tide__json_uint(j, l->top);
+	tide__json_array_end(j);
+}
+
+static void phase_json(tide_json *j, const tide_model *m, const tide_phases *p, size_t i)
+{
+	size_t n = 0;
+	const char *name = tide__text(m, m->marks.name[p->phases[i].mark], &n);
+	tide__json_object(j);
+	tide__json_key(j, "name");
+	p->phases[i].mark ? tide__json_strn(j, name, n) : tide__json_null(j);
+	tide__json_kint(j, "t0", p->phases[i].t0);
+	tide__json_kint(j, "t1", p->phases[i].t1);
+	tide__json_key(j, "levels");
+	tide__json_array(j);
+	for (size_t k = 0; k < p->n_scopes; k++)
+		level_json(j, &p->levels[i * p->n_scopes + k]);
+	tide__json_array_end(j);
+	tide__json_object_end(j);
+}
+
+static bool phases(tide_json *j, const tide_model *m, tide_error *err)
+{
+	tide_phases p = { 0 };
+	bool ok = tide__phases(m, &p, err) == TIDE_OK;
+	tide__json_key(j, "scopes");
+	tide__json_array(j);
+	for (size_t k = 0; ok && k < p.n_scopes; k++)
+		scope_json(j, m, &p.scopes[k]);
+	tide__json_array_end(j);
+	tide__json_key(j, "phases");
+	tide__json_array(j);
+	for (size_t i = 0; ok && i < p.n; i++)
+		phase_json(j, m, &p, i);
+	tide__json_array_end(j);
+	tide__phases_free(&p);
+	return ok;
+}
+
+bool tide__page_tables(tide_box *b, const tide_model *m, const tide_page_options *opt,
+		       tide_error *err)
+{
+	tide_json *j = tide__box_json(b);
+	tide__json_object(j);
+	bool ok = ops(j, m, err) && phases(j, m, err);
+	tide__json_object_end(j);
+	return ok;
+}
+
+/* ---- the holistic analysis: its own document, so that the two cannot disagree ---- */
+
+bool tide__page_hta(tide_box *b, const tide_model *m, const tide_page_options *opt, tide_error *err)
+{
+	const tide_hta_view view = { .top = MOST_KERNELS, .window = "all" };
+	if (opt->job)
+		return tide__hta_json(opt->job, &view, tide__box_stream(b));
+	fputs("null", tide__box_stream(b));
+	return true;
+}

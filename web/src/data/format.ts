@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// How numbers are written: the same units as the command line.
+const scale = (v: number, units: string[], step: number): string => {
+  let i = 0;
+  let x = Math.abs(v);
+  while (x >= step && i < units.length - 1) {
+    x /= step;
+    i++;
+  }
+  const digits = i === 0 ? 0 : x >= 100 ? 1 : x >= 10 ? 2 : 3;
+  return `${v < 0 ? '-' : ''}${x.toFixed(digits)} ${units[i]}`;
+};
+
+export const bytes = (v: number): string => scale(v, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'], 1024);
+export const delta = (v: number): string => (v > 0 ? '+' : '') + bytes(v);
+export const ns = (v: number): string => {
+  if (Math.abs(v) >= 60e9) return `${(v / 1e9).toFixed(2)} s`;
+  return scale(v, ['ns', 'µs', 'ms', 's'], 1000);
+};
+export const count = (v: number): string => Math.round(v).toLocaleString('en-US');
+export const percent = (v: number): string => `${v.toFixed(v < 10 ? 2 : 1)} %`;
+
+/** A table's cell by the end of its key: `..._ns`, `..._bytes`, `..._pct`; text stays text. */
+export function byKey(key: string, v: unknown): string {
+  if (v === null || v === undefined) return '–';
+  if (typeof v !== 'number') return String(v);
+  if (key.endsWith('_ns')) return ns(v);
+  if (key.endsWith('bytes')) return bytes(v);
+  if (key.endsWith('_pct')) return percent(v);
+  return Number.isInteger(v) ? count(v) : v.toFixed(2);
+}

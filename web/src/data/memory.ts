@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// Allocations and their moves. Move i makes an allocation (who[i] >= 0) or ends one (~who[i]).
+import { load, type Section } from './section';
+
+export interface MemoryJson {
+  pools: { name: string; device: number }[];
+  roles: string[];
+  tensors: string[];
+  names: string[];
+}
+
+export interface Memory {
+  n: number; // allocations
+  moves: number;
+  t: Float64Array; // per move
+  who: Int32Array; // per move
+  born: Float64Array;
+  died: Float64Array; // Infinity = never
+  size: Float64Array;
+  slack: Float64Array;
+  pool: Int32Array;
+  role: Uint8Array;
+  op: Int32Array;
+  stack: Int32Array;
+  tensor: Int32Array;
+  segT: Float64Array;
+  segBytes: Float64Array;
+  segPool: Int32Array;
+  json: MemoryJson;
+  opName: Int32Array;
+  opParent: Int32Array;
+  stackFrame: Int32Array;
+  stackParent: Int32Array;
+  frameFunction: Int32Array;
+  frameFile: Int32Array;
+  frameLine: Int32Array;
+}
+
+export function readMemory(s: Section<MemoryJson>): Memory {
+  const t = s.column('t');
+  const who = s.ints('back');
+  const size = s.column('size');
+  const born = new Float64Array(size.length);
+  const died = new Float64Array(size.length).fill(Infinity);
+  let made = 0;
+  for (let i = 0; i < who.length; i++) {
+    if (who[i] === 0) {
+      born[made] = t[i];
+      who[i] = made++;
+    } else {
+      const row = made - who[i];
+      died[row] = t[i];
+      who[i] = ~row;
+    }
+  }
+  return {
+    n: size.length,
+    moves: who.length,
+    t,
+    who,
+    born,
+    died,
+    size,
+    slack: s.column('slack'),
+    pool: s.ints('pool'),
+    role: s.bytes('role'),
+    op: s.ints('op'),
+    stack: s.ints('stack'),
+    tensor: s.ints('tensor'),
+    segT: s.column('seg_t'),
+    segBytes: s.column('seg_bytes'),
+    segPool: s.ints('seg_pool'),
+    json: s.json,
+    opName: s.ints('op_name'),
+    opParent: s.ints('op_parent'),
+    stackFrame: s.ints('stack_frame'),
+    stackParent: s.ints('stack_parent'),
+    frameFunction: s.ints('frame_function'),
+    frameFile: s.ints('frame_file'),
+    frameLine: s.ints('frame_line'),
+  };
+}
+
+/** Rows alive once every move up to and at time t has happened, on one device. */
+export function aliveAt(m: Memory, t: number, device: number): Int32Array {
+  const rows: number[] = [];
+  for (let i = 0; i < m.n; i++)
+    if (m.born[i] <= t && m.died[i] > t && m.json.pools[m.pool[i]].device === device) rows.push(i);
+  return Int32Array.from(rows);
+}
+
+/** Rows alive at the peak of a device, and the peak: the first highest sum over all prefixes. */
+export function peakOf(m: Memory, device: number): { bytes: number; t: number; move: number } {
+  let live = 0;
+  const best = { bytes: 0, t: 0, move: -1 };
+  for (let i = 0; i < m.moves; i++) {
+    const row = m.who[i] < 0 ? ~m.who[i] : m.who[i];
+    if (m.json.pools[m.pool[row]].device !== device) continue;
+    live += m.who[i] < 0 ? -m.size[row] : m.size[row];
+    if (live > best.bytes) {
+      best.bytes = live;
+      best.t = m.t[i];
+      best.move = i;
+    }
+  }
+  return best;
+}
+
+/** Rows alive after move `cut` on a device: exact where many moves share one moment. */
+export function aliveAfter(m: Memory, cut: number, device: number): Int32Array {
+  const on = new Uint8Array(m.n);
+  for (let i = 0; i <= cut; i++) {
+    if (m.who[i] < 0) on[~m.who[i]] = 0;
+    else on[m.who[i]] = 1;
+  }
+  const rows: number[] = [];
+  for (let i = 0; i < m.n; i++) if (on[i] && m.json.pools[m.pool[i]].device === device) rows.push(i);
+  return Int32Array.from(rows);
+}
+
+export function opPath(m: Memory, op: number): string {
+  const parts: string[] = [];
+  for (let at = op; at; at = m.opParent[at - 1]) parts.push(m.json.names[m.opName[at - 1]] || '(unnamed)');
+  return parts.reverse().join(' / ');
+}
+
+/** Frames from the innermost on. */
+export function stackFrames(m: Memory, stack: number): string[] {
+  const out: string[] = [];
+  for (let at = stack; at; at = m.stackParent[at - 1]) {
+    const f = m.stackFrame[at - 1] - 1;
+    if (f < 0) continue;
+    const file = m.json.names[m.frameFile[f]];
+    const line = m.frameLine[f];
+    out.push(`${m.json.names[m.frameFunction[f]] || '?'}${file ? ` (${file}${line ? `:${line}` : ''})` : ''}`);
+  }
+  return out;
+}
+
+export const loadMemory = async (): Promise<Memory> => readMemory(await load<MemoryJson>('memory'));

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// Sections of the page: base64 of gzip of (two lengths, list of columns, JSON value, bytes of the
+// columns). docs/page-format.md has the layout; src/render/page_box.c writes it.
+
+export interface Column {
+  name: string;
+  enc: 'b' | 'u' | 'z' | 'd';
+  rows: number;
+  bytes: number;
+}
+
+export interface Section<T> {
+  json: T;
+  column(name: string): Float64Array;
+  ints(name: string): Int32Array;
+  bytes(name: string): Uint8Array;
+}
+
+function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  const native = (Uint8Array as unknown as { fromBase64?: (s: string) => Uint8Array<ArrayBuffer> }).fromBase64;
+  if (native) return native.call(Uint8Array, text);
+  const raw = atob(text);
+  const out = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
+  return out;
+}
+
+export async function gunzip(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** Varints of a column into `out`. Values beyond 2^53 lose their last bits, as any number here does. */
+export function decode(enc: Column['enc'], from: Uint8Array, out: Float64Array | Int32Array): void {
+  const n = out.length;
+  let at = 0;
+  let sum = 0;
+  for (let i = 0; i < n; i++) {
+    let b = from[at++];
+    let v = b & 127;
+    if (b > 127) {
+      b = from[at++];
+      v |= (b & 127) << 7;
+      if (b > 127) {
+        b = from[at++];
+        v |= (b & 127) << 14;
+        for (let scale = 2097152; b > 127; scale *= 128) {
+          b = from[at++];
+          v += (b & 127) * scale;
+        }
+      }
+    }
+    if (enc !== 'u') v = v % 2 ? -(v + 1) / 2 : v / 2;
+    if (enc === 'd') v = sum += v;
+    out[i] = v;
+  }
+  if (at > from.length) throw new Error('a column ends early');
+}
+
+export function open<T>(raw: Uint8Array): Section<T> {
+  const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
+  const nHead = view.getUint32(0, true);
+  const nJson = view.getUint32(4, true);
+  const text = new TextDecoder();
+  const list = JSON.parse(text.decode(raw.subarray(8, 8 + nHead))) as Column[];
+  const json = JSON.parse(text.decode(raw.subarray(8 + nHead, 8 + nHead + nJson))) as T;
+  const places = new Map<string, [Column, Uint8Array]>();
+  let at = 8 + nHead + nJson;
+  for (const c of list) {
+    places.set(c.name, [c, raw.subarray(at, at + c.bytes)]);
+    at += c.bytes;
+  }
+  if (at !== raw.length) throw new Error('a section has the wrong length');
+  const find = (name: string) => {
+    const p = places.get(name);
+    if (!p) throw new Error(`the page has no column ${name}`);
+    return p;
+  };
+  const fill = <A extends Float64Array | Int32Array>(name: string, make: (n: number) => A): A => {
+    const [c, bytes] = find(name);
+    const out = make(c.rows);
+    if (c.enc === 'b') out.set(bytes);
+    else decode(c.enc, bytes, out);
+    return out;
+  };
+  return {
+    json,
+    column: (name) => fill(name, (n) => new Float64Array(n)),
+    ints: (name) => fill(name, (n) => new Int32Array(n)),
+    bytes: (name) => find(name)[1],
+  };
+}
+
+/** A section of this document. Its text is dropped once read: it is the largest thing here. */
+export async function load<T>(name: string): Promise<Section<T>> {
+  const element = document.getElementById(`tide-${name}`);
+  if (!element) throw new Error(`the page has no section ${name}`);
+  const packed = fromBase64((element.textContent ?? '').trim());
+  element.remove();
+  return open<T>(await gunzip(packed));
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// Spans of the timeline. Rows never overlap themselves: what a pixel shows is found by search.
+import { load, type Section } from './section';
+
+export interface SpansJson {
+  tracks: { name: string; kind: string; lane: number; track: number; rows: number[] }[];
+  names: string[];
+  cats: string[];
+  cut: number;
+}
+
+export interface Row {
+  first: number;
+  end: number;
+}
+
+export interface Track {
+  name: string;
+  kind: string;
+  rows: Row[];
+  count: number;
+}
+
+export interface Spans {
+  n: number;
+  t0: Float64Array;
+  t1: Float64Array;
+  name: Int32Array;
+  cat: Uint8Array;
+  cause: Int32Array; // number of the span that started it + 1, 0 = none
+  names: string[];
+  cats: string[];
+  tracks: Track[];
+  cut: number;
+}
+
+export function readSpans(s: Section<SpansJson>): Spans {
+  const t0 = s.column('gap');
+  const t1 = s.column('dur');
+  let last = 0;
+  for (let i = 0; i < t0.length; i++) {
+    t0[i] += last;
+    last = t1[i] += t0[i];
+  }
+  let at = 0;
+  const tracks = s.json.tracks.map((t) => {
+    const begin = at;
+    const rows = t.rows.map((n) => ({ first: at, end: (at += n) }));
+    const name = t.track ? `${t.name} · overlap ${t.track}` : t.name;
+    return { name, kind: t.kind, rows, count: at - begin };
+  });
+  return {
+    n: t0.length,
+    t0,
+    t1,
+    name: s.ints('name'),
+    cat: s.bytes('cat'),
+    cause: s.ints('cause'),
+    names: s.json.names,
+    cats: s.json.cats,
+    tracks,
+    cut: s.json.cut,
+  };
+}
+
+/** First index in [lo, hi) whose value is greater than t; hi if there is none. Values ascend. */
+export function after(v: Float64Array, lo: number, hi: number, t: number): number {
+  while (lo < hi) {
+    const mid = (lo + hi) >>> 1;
+    if (v[mid] > t) hi = mid;
+    else lo = mid + 1;
+  }
+  return lo;
+}
+
+/** The same from a good guess: looks 1, 2, 4 ... ahead first. */
+function afterNear(v: Float64Array, lo: number, hi: number, t: number): number {
+  let step = 1;
+  let from = lo;
+  while (from + step < hi && v[from + step] <= t) {
+    from += step;
+    step *= 2;
+  }
+  return after(v, from, Math.min(hi, from + step + 1), t);
+}
+
+/** Calls `draw` for what is to be seen of a row in [t0, t1) on `width` pixels: at most about one span
+ *  a pixel, each at least one pixel wide, however many there are. */
+export function visitRow(
+  s: Pick<Spans, 't0' | 't1'>,
+  row: Row,
+  t0: number,
+  t1: number,
+  width: number,
+  draw: (x0: number, x1: number, span: number) => void,
+): void {
+  const scale = width / (t1 - t0);
+  let i = after(s.t1, row.first, row.end, t0);
+  while (i < row.end && s.t0[i] < t1) {
+    const x0 = Math.max(0, Math.floor((s.t0[i] - t0) * scale));
+    const x1 = Math.max(x0 + 1, Math.min(width, Math.round((s.t1[i] - t0) * scale)));
+    if (x0 < width) draw(x0, x1, i);
+    const seen = t0 + x1 / scale;
+    i++;
+    if (i < row.end && s.t1[i] <= seen) i = afterNear(s.t1, i, row.end, seen);
+  }
+}
+
+/** The span of a row at time t, give or take `slack`; -1 for none. */
+export function spanAt(s: Spans, row: Row, t: number, slack: number): number {
+  const i = after(s.t1, row.first, row.end, t - slack);
+  return i < row.end && s.t0[i] <= t + slack ? i : -1;
+}
+
+/** Track and row that hold a span. */
+export function placeOf(s: Spans, span: number): { track: number; row: number } {
+  for (let t = 0; t < s.tracks.length; t++)
+    for (let r = 0; r < s.tracks[t].rows.length; r++) {
+      const row = s.tracks[t].rows[r];
+      if (span >= row.first && span < row.end) return { track: t, row: r };
+    }
+  return { track: -1, row: -1 };
+}
+
+/** Spans whose name holds the text, in order of time. */
+export function searchSpans(s: Spans, text: string): Int32Array {
+  const low = text.toLowerCase();
+  const hit = s.names.map((n) => n.toLowerCase().includes(low));
+  const found: number[] = [];
+  for (let i = 0; i < s.n; i++) if (hit[s.name[i]]) found.push(i);
+  return Int32Array.from(found).sort((a, b) => s.t0[a] - s.t0[b]);
+}
+
+export const loadSpans = async (): Promise<Spans> => readSpans(await load<SpansJson>('spans'));

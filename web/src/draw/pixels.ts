@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// A picture drawn as pixels: filling a Uint32Array is ten times as fast as fillRect when there are
+// many rectangles, and needs no GPU. Text and lines go on top with the ordinary canvas calls.
+
+export class Pixels {
+  readonly width: number;
+  readonly height: number;
+  private readonly image: ImageData;
+  private readonly data: Uint32Array;
+
+  constructor(width: number, height: number) {
+    this.width = Math.max(1, Math.round(width));
+    this.height = Math.max(1, Math.round(height));
+    this.image = new ImageData(this.width, this.height);
+    this.data = new Uint32Array(this.image.data.buffer);
+  }
+
+  clear(color: number): void {
+    this.data.fill(color);
+  }
+
+  /** x0..x1, y0..y1, in whole pixels, cut to the picture. */
+  rect(x0: number, y0: number, x1: number, y1: number, color: number): void {
+    const a = Math.max(0, x0);
+    const b = Math.min(this.width, x1);
+    if (a >= b) return;
+    const end = Math.min(this.height, y1);
+    if (b - a === 1) {
+      for (let at = Math.max(0, y0) * this.width + a; at < end * this.width; at += this.width) this.data[at] = color;
+      return;
+    }
+    for (let y = Math.max(0, y0); y < end; y++) this.data.fill(color, y * this.width + a, y * this.width + b);
+  }
+
+  show(ctx: CanvasRenderingContext2D): void {
+    ctx.putImageData(this.image, 0, 0);
+  }
+}
+
+/** 0xRRGGBB to the word of a pixel. */
+export const rgb = (v: number): number => (0xff000000 | ((v & 255) << 16) | (v & 0xff00) | (v >> 16)) >>> 0;
+
+/** Towards white (amount > 0) or black. */
+export function shade(v: number, amount: number): number {
+  const to = amount > 0 ? 255 : 0;
+  const part = Math.abs(amount);
+  const mix = (c: number) => Math.round(c + (to - c) * part);
+  return (mix(v >> 16) << 16) | (mix((v >> 8) & 255) << 8) | mix(v & 255);
+}
+
+export const css = (v: number): string => `#${v.toString(16).padStart(6, '0')}`;
+
+/** Colour of text that can be read on it. */
+export function inkOn(v: number): string {
+  const light = 0.299 * (v >> 16) + 0.587 * ((v >> 8) & 255) + 0.114 * (v & 255);
+  return light > 140 ? '#111' : '#fff';
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// What is being looked at: the view, the window of time, the selected moment and span. The URL's hash
+// keeps it, so that a link to the file shows the same thing.
+import { effect, signal } from '@preact/signals';
+
+export const views = ['overview', 'timeline', 'memory', 'flame', 'ops', 'kernels', 'phases', 'hta'] as const;
+export type View = (typeof views)[number];
+
+export const view = signal<View>('overview');
+export const range = signal<[number, number]>([0, 1]);
+export const moment = signal<number | null>(null);
+export const span = signal<number | null>(null); // number of a span
+export const query = signal('');
+export const help = signal(false);
+export const theme = signal<'auto' | 'light' | 'dark'>('auto');
+
+let end = 1;
+
+/** Show [t0, t1), kept inside the trace and not narrower than a nanosecond. */
+export function look(t0: number, t1: number): void {
+  const width = Math.min(Math.max(t1 - t0, Math.min(10, end)), end);
+  const from = Math.min(Math.max(0, t0), end - width);
+  range.value = [from, from + width];
+}
+
+export const lookAll = (): void => look(0, end);
+
+/** Zoom by `factor` about time t. */
+export function zoom(factor: number, t: number): void {
+  const [a, b] = range.value;
+  look(t - (t - a) * factor, t + (b - t) * factor);
+}
+
+export function lookAround(t0: number, t1: number): void {
+  const pad = Math.max((t1 - t0) * 0.3, 5);
+  look(t0 - pad, t1 + pad);
+}
+
+function read(): void {
+  const p = new URLSearchParams(location.hash.slice(1));
+  const v = p.get('view') as View;
+  const num = (key: string): number | null => {
+    const x = Number(p.get(key));
+    return p.has(key) && Number.isFinite(x) ? x : null;
+  };
+  if (views.includes(v)) view.value = v;
+  const [t0, t1] = [num('t0'), num('t1')];
+  if (t0 !== null && t1 !== null && t1 > t0) look(t0, t1);
+  moment.value = num('at');
+  span.value = num('span');
+  query.value = p.get('q') ?? '';
+}
+
+function write(): void {
+  const p = new URLSearchParams({ view: view.value });
+  const [a, b] = range.value;
+  if (a > 0 || b < end) {
+    p.set('t0', String(Math.round(a)));
+    p.set('t1', String(Math.round(b)));
+  }
+  if (moment.value !== null) p.set('at', String(Math.round(moment.value)));
+  if (span.value !== null) p.set('span', String(span.value));
+  if (query.value) p.set('q', query.value);
+  const hash = `#${p}`;
+  if (hash !== location.hash) history.replaceState(null, '', hash);
+}
+
+export function start(tEnd: number): void {
+  end = Math.max(1, tEnd);
+  lookAll();
+  read();
+  let pending = 0;
+  effect(() => {
+    void [view.value, range.value, moment.value, span.value, query.value];
+    clearTimeout(pending);
+    pending = window.setTimeout(write, 150);
+  });
+  addEventListener('hashchange', read);
+  effect(() => {
+    if (theme.value === 'auto') delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme.value;
+  });
+}

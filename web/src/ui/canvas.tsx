@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// A canvas that fills its parent and is drawn again whenever what it reads changes.
+import { effect } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+
+export interface Surface {
+  ctx: CanvasRenderingContext2D;
+  width: number; // in CSS pixels, which are the pixels drawn
+  height: number;
+}
+
+interface Props extends Omit<JSX.HTMLAttributes<HTMLCanvasElement>, 'ref'> {
+  draw: (s: Surface) => void; // may read signals
+  height?: number; // else the parent's
+  label: string;
+  onWheelTime?: (e: WheelEvent) => void;
+}
+
+export function Canvas({ draw, height, label, onWheelTime, ...rest }: Props) {
+  const ref = useRef<HTMLCanvasElement>(null);
+  const latest = useRef(draw);
+  latest.current = draw;
+  const again = useRef<() => void>(() => {});
+  useEffect(() => {
+    const canvas = ref.current!;
+    const parent = canvas.parentElement!;
+    const ctx = canvas.getContext('2d', { alpha: false })!;
+    let frame = 0;
+    let stop = () => {};
+    const paint = () => {
+      frame = 0;
+      const width = Math.max(1, Math.floor(parent.clientWidth));
+      const high = Math.max(1, Math.floor(height ?? parent.clientHeight));
+      if (canvas.width !== width || canvas.height !== high) {
+        canvas.width = width;
+        canvas.height = high;
+      }
+      stop();
+      let first = true;
+      stop = effect(() => {
+        if (first) {
+          first = false;
+          latest.current({ ctx, width, height: high });
+        } else {
+          queueMicrotask(request);
+        }
+      });
+    };
+    const request = () => {
+      stop();
+      if (!frame) frame = requestAnimationFrame(paint);
+    };
+    again.current = request;
+    const watch = new ResizeObserver(request);
+    watch.observe(parent);
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    dark.addEventListener('change', request);
+    paint();
+    return () => {
+      stop();
+      cancelAnimationFrame(frame);
+      watch.disconnect();
+      dark.removeEventListener('change', request);
+    };
+  }, [height]);
+  useEffect(() => again.current());
+  useEffect(() => {
+    const canvas = ref.current!;
+    if (!onWheelTime) return;
+    canvas.addEventListener('wheel', onWheelTime, { passive: false });
+    return () => canvas.removeEventListener('wheel', onWheelTime);
+  }, [onWheelTime]);
+  return <canvas ref={ref} role="img" aria-label={label} tabIndex={0} {...rest} />;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// Small parts that views share.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+
+/** What a promise gives, undefined until then; an error is shown by the view as a line. */
+export function useData<T>(get: () => Promise<T>): T | undefined {
+  const [data, set] = useState<T>();
+  const [error, fail] = useState<Error>();
+  useEffect(() => {
+    get().then(set, fail);
+  }, []);
+  if (error) throw error;
+  return data;
+}
+
+export const Loading = () => <p class="loading">Reading…</p>;
+
+export function Figure({ label, value, sub, title }: { label: string; value: string; sub?: string; title?: string }) {
+  return (
+    <div class="figure" title={title}>
+      <span class="soft">{label}</span>
+      <b>{value}</b>
+      {sub && <small class="soft">{sub}</small>}
+    </div>
+  );
+}
+
+export function Panel({ title, children, extra }: { title: string; children: ComponentChildren; extra?: ComponentChildren }) {
+  return (
+    <section class="panel">
+      <header>
+        <h2>{title}</h2>
+        {extra}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+export function Choice<T extends string>({ label, value, options, onPick }: { label: string; value: T; options: readonly (readonly [T, string])[]; onPick: (v: T) => void }) {
+  return (
+    <div class="choice" role="group" aria-label={label}>
+      {options.map(([v, text]) => (
+        <button key={v} aria-pressed={v === value} onClick={() => onPick(v)}>
+          {text}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export function Legend({ items }: { items: readonly { color: string; text: string; value?: string }[] }) {
+  return (
+    <ul class="legend">
+      {items.map((i) => (
+        <li key={i.text}>
+          <svg width="10" height="10" aria-hidden="true">
+            <rect width="10" height="10" rx="2" fill={i.color} />
+          </svg>
+          <span title={i.text}>{i.text}</span>
+          {i.value && <b>{i.value}</b>}
+        </li>
+      ))}
+    </ul>
+  );
+}

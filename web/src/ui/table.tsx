@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// A table of any length: sorted by a click on a heading, filtered by a text, only the rows in sight
+// are in the document.
+import { useMemo, useRef, useState } from 'preact/hooks';
+
+export interface Col<R> {
+  key: string;
+  title: string;
+  value: (row: R) => number | string;
+  text?: (row: R) => string; // how it is shown; the value itself otherwise
+  wide?: boolean; // takes the room that is left
+  bar?: (row: R) => number; // 0..1: a bar behind the figure
+}
+
+interface Props<R> {
+  cols: Col<R>[];
+  rows: readonly R[];
+  sort?: string; // key of the first order, descending for numbers
+  ascending?: boolean;
+  onPick?: (row: R) => void;
+  picked?: (row: R) => boolean;
+  label: string;
+  height?: number;
+  note?: string;
+}
+
+const HIGH = 26;
+
+function order<R>(rows: readonly R[], col: Col<R> | undefined, up: boolean): R[] {
+  const out = [...rows];
+  if (!col) return out;
+  const sign = up ? 1 : -1;
+  return out.sort((a, b) => {
+    const x = col.value(a);
+    const y = col.value(b);
+    return sign * (typeof x === 'number' && typeof y === 'number' ? x - y : String(x).localeCompare(String(y)));
+  });
+}
+
+export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, height = 420, note }: Props<R>) {
+  const [by, setBy] = useState({ key: sort ?? '', up: ascending ?? false });
+  const [find, setFind] = useState('');
+  const [top, setTop] = useState(0);
+  const box = useRef<HTMLDivElement>(null);
+  const texts = cols.filter((c) => c.wide || typeof (rows[0] ? c.value(rows[0]) : 0) === 'string');
+  const shown = useMemo(() => {
+    const low = find.toLowerCase();
+    const kept = low ? rows.filter((r) => texts.some((c) => String(c.value(r)).toLowerCase().includes(low))) : rows;
+    return order(kept, cols.find((c) => c.key === by.key), by.up);
+  }, [rows, find, by]);
+  const first = Math.max(0, Math.floor(top / HIGH) - 8);
+  const last = Math.min(shown.length, first + Math.ceil(height / HIGH) + 16);
+  const pick = (c: Col<R>) => {
+    const text = texts.includes(c);
+    setBy((b) => ({ key: c.key, up: b.key === c.key ? !b.up : text }));
+    if (box.current) box.current.scrollTop = 0;
+  };
+  return (
+    <section class="table">
+      <div class="tablebar">
+        <input type="search" placeholder="Filter…" aria-label={`Filter ${label}`} value={find} onInput={(e) => setFind(e.currentTarget.value)} />
+        <span class="soft">
+          {shown.length.toLocaleString('en-US')} of {rows.length.toLocaleString('en-US')} rows{note ? ` · ${note}` : ''}
+        </span>
+      </div>
+      <div class="scroll" ref={box} style={{ maxHeight: `${height}px` }} onScroll={(e) => setTop(e.currentTarget.scrollTop)}>
+        <table aria-label={label}>
+          <thead>
+            <tr>
+              {cols.map((c) => (
+                <th key={c.key} class={texts.includes(c) ? 'left' : ''} aria-sort={by.key === c.key ? (by.up ? 'ascending' : 'descending') : 'none'}>
+                  <button onClick={() => pick(c)}>
+                    {c.title}
+                    {by.key === c.key ? (by.up ? ' ▲' : ' ▼') : ''}
+                  </button>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {first > 0 && <tr class="pad" style={{ height: `${first * HIGH}px` }} />}
+            {shown.slice(first, last).map((r, i) => (
+              <tr
+                key={first + i}
+                class={picked?.(r) ? 'picked' : ''}
+                tabIndex={onPick ? 0 : -1}
+                onClick={() => onPick?.(r)}
+                onKeyDown={(e) => e.key === 'Enter' && onPick?.(r)}
+              >
+                {cols.map((c) => (
+                  <td key={c.key} class={texts.includes(c) ? 'left' : ''} title={c.wide ? String(c.value(r)) : undefined}>
+                    {c.bar && <i class="bar" style={{ width: `${Math.min(100, 100 * c.bar(r))}%` }} />}
+                    <span>{c.text ? c.text(r) : String(c.value(r))}</span>
+                  </td>
+                ))}
+              </tr>
+            ))}
+            {last < shown.length && <tr class="pad" style={{ height: `${(shown.length - last) * HIGH}px` }} />}
+          </tbody>
+        </table>
+        {shown.length === 0 && <p class="soft empty">Nothing here{find ? ' matches the filter' : ''}.</p>}
+      </div>
+    </section>
+  );
+}
