@@ -62,8 +62,10 @@ static inline tide_pv tide__pv_made(unsigned kind, uint32_t id)
 /* Is it something `make` left, of this kind? Then *id is its id. */
 static inline bool tide__pv_is(tide_pv v, unsigned kind, uint32_t *id)
 {
+	if (tide__pv_tag(v) != TIDE_PV_MADE || tide__pv_payload(v) >> 32 != kind)
+		return false;
 	*id = (uint32_t)tide__pv_payload(v);
-	return tide__pv_tag(v) == TIDE_PV_MADE && tide__pv_payload(v) >> 32 == kind;
+	return true;
 }
 
 typedef struct tide_pickle tide_pickle;

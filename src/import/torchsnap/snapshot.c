@@ -128,7 +128,7 @@ static tide_pv make_stack(tide_snap_reader *r, const tide_pv *frames, size_t n)
 {
 	tide_stack_id at = { 0 };
 	size_t same = 0, i;
-	uint32_t id;
+	uint32_t id = 0;
 	for (; same < n && same < r->depth; same++)
 		if (r->frames[same] != (uint32_t)tide__pv_payload(frames[n - 1 - same]))
 			break;

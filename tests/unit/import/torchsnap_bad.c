@@ -178,6 +178,48 @@ static void each_says_why(void **state)
 	}
 }
 
+/* Where frames should be stands something else: no stack, and no id made of its bits. */
+static void frames_that_are_none(void **state)
+{
+	(void)state;
+#define NUMBER(key, n) "\x8c" key "J" n
+#define ONE_BLOCK(frames)                                                                         \
+	P4 "}\x8c\x08segments](}(" NUMBER("\x07"                                                  \
+					  "address",                                              \
+					  "\x00\x00\x20\x00")                                     \
+		NUMBER("\x0atotal_size",                                                          \
+		       "\x00\x00\x20\x00") "\x8c\x06"                                             \
+					   "frames" frames "\x8c\x06"                             \
+					   "blocks](}(" NUMBER("\x07"                             \
+							       "address",                         \
+							       "\x00\x00\x20\x00")                \
+						   NUMBER("\x04size",                             \
+							  "\x00\x00\x20\x00") "\x8c\x05state\x8c" \
+									      "\x10"              \
+									      "active_"           \
+									      "allocated\x8c\x06" \
+									      "frames" frames     \
+									      "ueues."
+	static const char number[] = ONE_BLOCK("J\x40\x42\x0f\x00"),
+			  text[] = ONE_BLOCK("\x8c\x03"
+					     "abc"),
+			  list[] = ONE_BLOCK("](K\x05K\x06"
+					     "e"),
+			  none[] = ONE_BLOCK("N");
+	static const struct {
+		const char *bytes;
+		size_t n;
+	} all[] = { { number, sizeof number - 1 },
+		    { text, sizeof text - 1 },
+		    { list, sizeof list - 1 },
+		    { none, sizeof none - 1 } };
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		tide_error err;
+		if (import(all[i].bytes, all[i].n, &err))
+			fail_msg("row %zu: %s", i, err.text);
+	}
+}
+
 static char *small(int protocol, size_t *n)
 {
 	char path[512];
@@ -306,6 +348,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_says_why),
+		cmocka_unit_test(frames_that_are_none),
 		cmocka_unit_test(cut_at_every_byte),
 		cmocka_unit_test(every_byte_changed),
 		cmocka_unit_test(every_allocation_fails),
