@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _path: str | None = None  # of the recording in progress, or of the last one
 _count = 0  # recordings started so far
+TORCH: dict[str, Any] = {"ring_bytes": 4 << 20, "full_wait_us": 1000}  # ops come in bursts: more room, and rather wait than lose
 
 
 def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int = 0, full_wait_us: int = 0,
@@ -54,9 +55,10 @@ class record:  # noqa: N801: reads as a verb
     def __enter__(self) -> record:
         if _native.recording():
             return self
-        start(self.path, **self._options)
+        with_torch = self._torch or (self._torch is None and "torch" in sys.modules)
+        start(self.path, **{**(TORCH if with_torch else {}), **self._options})
         self._mine = True
-        if self._torch or (self._torch is None and "torch" in sys.modules):
+        if with_torch:
             from . import torch as capture
 
             try:

@@ -103,7 +103,7 @@ class MemoryTracker:
         self._mine = not _native.recording()
         if self._mine:
             stamp = datetime.datetime.now().strftime("%Y%m%d_%H%M%S")
-            _record.start(os.path.join(self.output_dir, f"memory_profile_{stamp}_{os.getpid()}.tide"))
+            _record.start(os.path.join(self.output_dir, f"memory_profile_{stamp}_{os.getpid()}.tide"), **_record.TORCH)
         self.recording = _record._path or os.environ.get("TIDEMARK_RECORD")
         from . import torch as capture
 
@@ -225,7 +225,7 @@ class MemoryTracker:
 
     def get_hook_data(self) -> list[dict[str, Any]]:
         """The operation log so far."""
-        return self._entries(self._profile()) if self.recording else []
+        return self._entries(self._read()) if self.recording else []
 
     def reset(self) -> None:
         """Forget the snapshots so far; operations and tensors' lives stay."""
@@ -233,7 +233,7 @@ class MemoryTracker:
 
     # ---- what it found ----
 
-    def _profile(self) -> _profile.Profile:
+    def _read(self) -> _profile.Profile:
         assert self.recording
         return _profile.Profile(self.recording)
 
@@ -254,7 +254,7 @@ class MemoryTracker:
         """The whole profile as a dict; {} when disabled."""
         if not self.recording:
             return {}
-        p = self._profile()
+        p = self._read()
         with self._lock:
             ops = [{k: v for k, v in o.items() if k != "_most"} for o in self._pytorch.values()]
         return _profile.document(p, ops, self._entries(p))
@@ -292,7 +292,7 @@ class MemoryTracker:
         """Snapshots, the highest of them, the last one; {} when disabled."""
         if not self.recording:
             return {}
-        p = self._profile()
+        p = self._read()
         totals = [(p.bytes[min(move, len(p.bytes) - 1)], name) for name, _, move in p.checkpoints]
         highest = max(totals, default=None, key=lambda x: x[0])
         out: dict[str, Any] = {

@@ -79,6 +79,69 @@ class Attach(unittest.TestCase):
         self.assertGreaterEqual(before, keep.nbytes)
         self.assertEqual(t.peak()["losses"], {})
 
+    def test_a_million_tiny_tensors(self):
+        with tidemark.record(path("m.tide"), ops=False):
+            for _ in range(1_000_000):
+                torch.empty(3)
+        t = tidemark.open(path("m.tide"))
+        self.assertEqual(t.native.column("allocs", "size").count(12), 1_000_000)
+        self.assertEqual(t.memory()["losses"], {})
+
+    def test_freed_in_another_thread(self):
+        kept = []
+        with tidemark.record(path("f.tide"), ops=False):
+            maker = threading.Thread(target=lambda: kept.extend(torch.empty(4321, dtype=torch.uint8) for _ in range(100)))
+            maker.start()
+            maker.join()
+            kept.clear()
+        t = tidemark.open(path("f.tide"))
+        rows = [i for i, n in enumerate(t.native.column("allocs", "size")) if n == 4321]
+        died = t.native.column("allocs", "died")
+        self.assertEqual(len(rows), 100)
+        self.assertTrue(all(died[i] < 2**63 - 1 for i in rows))
+        self.assertEqual(t.peak()["losses"], {})
+
+    def test_exceptions_inside_ops_close_them(self):
+        with tidemark.record(path("e.tide")):
+            for _ in range(3):
+                with self.assertRaises(RuntimeError):
+                    torch.mm(torch.ones(2, 3), torch.ones(2, 3))
+            with tidemark.op("after"):
+                pass
+        t = tidemark.open(path("e.tide"))
+        names, parents, ends = (t.native.column("spans", c) for c in ("name", "parent", "t1"))
+        self.assertEqual(names.count("aten::mm"), 3)
+        self.assertEqual(parents[names.index("after")], 0)
+        self.assertTrue(all(e < 2**63 - 1 for e in ends))
+
+    def test_interpreter_ends_while_recording(self):
+        code = f"import torch, tidemark; tidemark.record({path('end.tide')!r}).__enter__(); x = torch.empty(999, dtype=torch.uint8)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse(os.path.exists(path("end.tide-rings")))
+        self.assertEqual(tidemark.open(path("end.tide")).native.column("allocs", "size").count(999), 1)
+
+    def test_loader_workers_have_their_own_files(self):
+        code = (f"import torch, tidemark\nwith tidemark.record({path('w.tide')!r}, ops=False):\n"
+                "  n = sum(b.numel() for b in torch.utils.data.DataLoader([torch.ones(5)] * 8, batch_size=2, num_workers=2))\nprint(n)")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual((done.returncode, done.stdout.strip()), (0, "40"), done.stderr)
+        files = [f for f in os.listdir(FOLDER) if f.startswith("w.") and f.endswith(".tide")]
+        self.assertEqual(len(files), 3, files)
+        for f in files:
+            self.assertGreater(tidemark.open(path(f)).tables["allocs"], 0, f)
+
+    def test_compiled_code(self):
+        import shutil
+
+        if not shutil.which("g++"):
+            self.skipTest("torch.compile needs g++")
+        with tidemark.record(path("c.tide")):
+            f = torch.compile(lambda x: (x * 2 + 1).relu())
+            y = f(torch.ones(1000))
+        self.assertEqual(float(y.sum()), 3000)
+        self.assertEqual(tidemark.open(path("c.tide")).memory()["losses"], {})
+
     def test_profiler_keeps_its_events(self):
         from torch.profiler import ProfilerActivity, profile
 
