@@ -3,6 +3,7 @@
 #include "base/table.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/mem.h"
 
@@ -55,6 +56,22 @@ bool tide__table_push(void *table, const tide_table_desc *d, size_t *row)
 	return true;
 }
 
+void tide__table_fault_in(const void *table, const tide_table_desc *d, size_t from, size_t to)
+{
+#ifdef MADV_POPULATE_WRITE
+	for (size_t i = 0; i < d->n_columns; i++) {
+		const tide_column *c = &d->columns[i];
+		uintptr_t base = (uintptr_t) * (void *const *)((const char *)table + c->at);
+		uintptr_t first = (base + from * c->size + 4095) & ~(uintptr_t)4095;
+		uintptr_t end = (base + to * c->size) & ~(uintptr_t)4095;
+		if (end > first)
+			(void)madvise((void *)first, end - first, MADV_POPULATE_WRITE);
+	}
+#else
+	(void)table, (void)d, (void)from, (void)to;
+#endif
+}
+
 void tide__table_shrink(void *table, const tide_table_desc *d)
 {
 	struct head *h = table;
@@ -82,7 +99,8 @@ size_t tide__table_bytes(const void *table, const tide_table_desc *d)
 	return row * h->n;
 }
 
-static void gather(void *dst, const void *src, const uint32_t *perm, size_t first, size_t n, size_t size)
+static void gather(void *dst, const void *src, const uint32_t *perm, size_t first, size_t n,
+		   size_t size)
 {
 	switch (size) {
 	case 1:
@@ -99,7 +117,8 @@ static void gather(void *dst, const void *src, const uint32_t *perm, size_t firs
 		break;
 	default:
 		for (size_t i = first; i < n; i++)
-			memcpy((char *)dst + (i - first) * size, (const char *)src + perm[i] * size, size);
+			memcpy((char *)dst + (i - first) * size, (const char *)src + perm[i] * size,
+			       size);
 	}
 }
 

@@ -54,6 +54,10 @@ bool tide__table_reserve(void *table, const tide_table_desc *d, size_t extra);
 /* Append one zeroed row, set *row to its index. False on exhaustion. */
 bool tide__table_push(void *table, const tide_table_desc *d, size_t *row);
 
+/* Ask the system for the pages of rows [from, to) at once (they must be reserved): cheaper than one fault
+ * a page later. Only a hint. */
+void tide__table_fault_in(const void *table, const tide_table_desc *d, size_t from, size_t to);
+
 /* Give back what rows beyond n hold; free everything. Both accept a zeroed table. */
 void tide__table_shrink(void *table, const tide_table_desc *d);
 void tide__table_free(void *table, const tide_table_desc *d);

@@ -479,6 +479,20 @@ static inline void look_ahead(const tide_build *b, const tide_event *ev, size_t 
 	}
 }
 
+/* Have the pages of the next rows before they are written, a stretch at a time. */
+static void fault_in(void *table, const tide_table_desc *d, size_t *done)
+{
+	enum { STRETCH = 1 << 16 };
+	const struct {
+		size_t n, cap;
+	} *h = table;
+	if (h->n < STRETCH || h->n + STRETCH / 2 < *done)
+		return;
+	size_t from = *done > h->n ? *done : h->n, to = h->n + 2 * STRETCH;
+	*done = to < h->cap ? to : h->cap;
+	tide__table_fault_in(table, d, from, *done);
+}
+
 static tide_code make_room(tide_build *b, size_t n, tide_error *err)
 {
 	tide_model *m = b->m;
@@ -489,6 +503,9 @@ static tide_code make_room(tide_build *b, size_t n, tide_error *err)
 	    !tide__table_reserve(&m->spans, &tide_spans_desc, n) ||
 	    !tide__table_reserve(&m->moves, &tide_moves_desc, 2 * n))
 		return tide__nomem(err);
+	fault_in(&m->allocs, &tide_allocs_desc, &b->faulted_allocs);
+	fault_in(&m->spans, &tide_spans_desc, &b->faulted_spans);
+	fault_in(&m->moves, &tide_moves_desc, &b->faulted_moves);
 	return TIDE_OK;
 }
 

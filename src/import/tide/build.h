@@ -41,6 +41,7 @@ typedef struct tide_build {
 	size_t n_strays, cap_strays;
 	tide_str key_arg; /* "arg" */
 	uint64_t events;  /* LANE and DEPTH are not */
+	size_t faulted_allocs, faulted_spans, faulted_moves; /* rows whose pages are there */
 #define X(counter, fact, doc) uint64_t counter;
 	TIDE_BUILD_COUNTS(X)
 #undef X
