@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import datetime
+import heapq
 from typing import Any
 
 from ._trace import Trace
@@ -20,6 +21,8 @@ RESET = "tidemark.reset"  # checkpoint: earlier ones no longer count
 MB = 1024 * 1024
 NEVER = 2**63 - 1
 LIVES = 10_000  # lifecycles in a profile: the largest tensors; how many are left out is said
+TENSORS = 1_000  # tensors listed for a device in a snapshot: the largest; how many are left out is said
+RECORDS = 200_000  # and in all snapshots of a device together
 HUGE = 100 * MB
 
 _DEVICES = {1: "cpu", 2: "cuda", 3: "hip", 4: "mps", 5: "xpu", 6: "mtia", 7: "tt"}
@@ -163,20 +166,25 @@ class Profile:
         return out
 
     def _snapshot(self, name: str, at: int, alive: dict[int, None], seen: set[int]) -> dict[str, Any]:
+        """Totals of everything alive; records of the largest tensors of each device."""
+        rows: dict[str, list[int]] = {}
+        for a in alive:
+            rows.setdefault(self.device[a], []).append(a)
+        most = min(TENSORS, max(10, RECORDS // max(1, len(self.checkpoints))))
         devices: dict[str, dict[str, Any]] = {}
-        records = [self.tensor(a, a in seen or self.size[a] > HUGE) for a in alive]
-        for r in records:
-            d = devices.setdefault(r["device"], {"total_mb": 0.0, "total_bytes": 0, "count": 0, "tensors": []})
-            d["total_bytes"] += r["size_bytes"]
-            d["count"] += 1
-            d["tensors"].append(r)
-        for d in devices.values():
-            d["total_mb"] = mb(d["total_bytes"])
+        for device, here in rows.items():
+            total = sum(self.size[a] for a in here)
+            largest = heapq.nlargest(most, here, key=self.size.__getitem__)
+            devices[device] = {
+                "total_mb": mb(total), "total_bytes": total, "count": len(here), "tensors_left_out": len(here) - len(largest),
+                "tensors": [self.tensor(a, a in seen or self.size[a] > HUGE) for a in largest],
+            }
         total = sum(d["total_bytes"] for d in devices.values())
+        records = [r for d in devices.values() for r in d["tensors"]]
         return {
             "timestamp": self.iso(at), "checkpoint_name": name, "total_mb": mb(total), "total_bytes": total,
-            "tensor_count": len(records), "device_breakdown": devices,
-            "top_allocations": sorted(records, key=lambda r: -r["size_bytes"])[:10],
+            "tensor_count": len(alive), "device_breakdown": devices,
+            "top_allocations": heapq.nlargest(10, records, key=lambda r: r["size_bytes"]),
         }
 
     def invocation(self, s: int) -> dict[str, Any]:
@@ -241,6 +249,10 @@ class Profile:
     def _event(self, a: int, r: dict[str, Any], kind: str, operation: str, t: int) -> dict[str, Any]:
         return {"tensor_id": a, "event_type": kind, "operation": operation, "timestamp": self.iso(t), "size_mb": r["size_mb"],
                 "shape": r["shape"]}
+
+    def total_at(self, unix_ns: int) -> int | None:
+        """Bytes alive at a moment; None: the recording does not tell its moments."""
+        return None if self.wall is None else self.bytes[bisect.bisect_right(self.times, unix_ns - self.wall)]
 
     def alloc_at(self, addr: int, unix_ns: int) -> int | None:
         """The allocation that was alive at an address at a moment, or None."""

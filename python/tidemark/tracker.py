@@ -241,13 +241,17 @@ class MemoryTracker:
         def ids(places: list[Any], at: int) -> list[int | None]:
             return [p.alloc_at(a, at) if a else None for a, _ in places]
 
+        def delta(start: int, end: int) -> float | None:
+            before, after = p.total_at(start), p.total_at(end)
+            return None if before is None or after is None else _profile.mb(after - before)
+
         return [{
             "operation_id": e["id"], "timestamp": datetime.datetime.fromtimestamp(e["wall"] / 1e9).isoformat(),
             "name": f"{e['kind']}.{e['name']}", "module_type": e["kind"], "module_name": e["name"],
             "input_tensor_ids": ids(e["in"], e["wall"]), "output_tensor_ids": ids(e["out"], e["wall"] + e["took"]),
             "input_shapes": [s for _, s in e["in"]], "output_shape": e["out"][0][1] if e["out"] else None, "num_inputs": len(e["in"]),
             "num_outputs": len(e["out"]), "start_ns": e["wall"], "end_ns": e["wall"] + e["took"], "duration_us": e["took"] / 1000,
-            "thread": e["thread"],
+            "memory_delta_mb": delta(e["wall"], e["wall"] + e["took"]), "thread": e["thread"],
         } for e in list(self._log)]
 
     def document(self) -> dict[str, Any]:

@@ -93,6 +93,7 @@ class Document(unittest.TestCase):
         log = d["operation_log"]
         self.assertEqual([(e["name"], e["output_shape"]) for e in log], [("Linear.0", [4, 16]), ("ReLU.1", [4, 16])])
         self.assertEqual(log[0]["output_tensor_ids"], log[1]["input_tensor_ids"])
+        self.assertEqual([round(e["memory_delta_mb"] * 1048576) for e in log], [256, 256])
         self.assertEqual(d["operation_graph"]["forward"]["child_operations"], [])
 
     def test_views_and_shared_storage_once(self):
@@ -161,6 +162,16 @@ class Document(unittest.TestCase):
         self.assertEqual(len(lives), 50)
         for v in lives:
             self.assertEqual([e["event_type"] for e in v["events"]], ["allocated", "deallocated"])
+
+    def test_many_tensors_are_counted_and_the_largest_listed(self):
+        with tracking() as (t, d):
+            keep = [torch.empty(100 + i, dtype=torch.uint8) for i in range(1500)]
+        s = d["snapshots"][-1]
+        cpu = s["device_breakdown"]["cpu"]
+        self.assertEqual(len(cpu["tensors"]) + cpu["tensors_left_out"], cpu["count"])
+        self.assertEqual(len(cpu["tensors"]), 1000)
+        self.assertGreaterEqual(s["total_bytes"], sum(x.nbytes for x in keep))
+        self.assertGreaterEqual(s["tensor_count"], 1500)
 
     def test_periodic_and_reset(self):
         with tracking(interval=0.05) as (t, d):
