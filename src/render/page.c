@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/strings.h"
+#include "render/export.h"
 #include "render/page_parts.h"
 
 static const struct part {
@@ -55,6 +56,15 @@ tide_code tide__page(const tide_model *m, const tide_page_options *opt, FILE *ou
 	}
 	fwrite(shell + after, 1, tide__page_shell_size - after, out);
 	return ferror(out) ? tide__fail_errno(err, "cannot write the page") : TIDE_OK;
+}
+
+const char *tide__page_device(const tide_model *m, uint32_t device, char *buf, size_t n)
+{
+	if (m->devices.kind[device] == TIDE_DEVICE_HOST && !m->devices.index[device])
+		snprintf(buf, n, "cpu");
+	else
+		tide__export_device(m, (tide_device_id){ device }, buf, n);
+	return buf;
 }
 
 /* ---- texts of a section ---- */

@@ -13,7 +13,6 @@
 #include "analyze/usage.h"
 #include "base/mem.h"
 #include "model/strings.h"
-#include "render/export.h"
 #include "render/page_parts.h"
 
 struct memory {

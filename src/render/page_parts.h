@@ -22,6 +22,9 @@ tide_page_part tide__page_flame;  /* page_flame.c: three trees */
 tide_page_part tide__page_tables; /* page_tables.c: ops and phases */
 tide_page_part tide__page_hta;	  /* page_tables.c: the document of `tidemark hta --json` */
 
+/* "cuda:0", "cpu": as the commands call devices. Returns buf. */
+const char *tide__page_device(const tide_model *m, uint32_t device, char *buf, size_t n);
+
 /* Numbers for the texts that a section uses, in order of first use; row 0 is "". */
 typedef struct tide_page_names {
 	uint32_t *of;	/* owned; by text id of the model: its number, 0 = not used yet */

@@ -55,6 +55,11 @@ export function groupBy(m: Memory, device: number, by: By): Groups {
   return { labels, of };
 }
 
+/** All of a device in one group. */
+export function oneGroup(m: Memory, device: number): Groups {
+  return { labels: ['live'], of: Uint8Array.from(m.pool, (p) => (m.json.pools[p].device === device ? 0 : OTHER_DEVICE)) };
+}
+
 export interface Mip {
   k: number;
   before: Float64Array; // [block * k + group]: sums before the block

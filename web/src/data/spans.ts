@@ -99,7 +99,7 @@ export function visitRow(
   let i = after(s.t1, row.first, row.end, t0);
   while (i < row.end && s.t0[i] < t1) {
     const x0 = Math.max(0, Math.floor((s.t0[i] - t0) * scale));
-    const x1 = Math.max(x0 + 1, Math.min(width, Math.round((s.t1[i] - t0) * scale)));
+    const x1 = Math.max(x0 + 1, Math.min(width, Math.floor((s.t1[i] - t0) * scale)));
     if (x0 < width) draw(x0, x1, i);
     const seen = t0 + x1 / scale;
     i++;

@@ -8,11 +8,11 @@ import { bytes, count, ns, percent } from '../data/format';
 import { getFlame } from '../data/page';
 import { ink, nameColor } from '../draw/colors';
 import { inkOn, Pixels, rgb } from '../draw/pixels';
+import { fit } from '../draw/text';
 import { query } from '../state';
 import { Canvas, type Surface } from '../ui/canvas';
 import { Choice, Loading, useData } from '../ui/parts';
 import { Table } from '../ui/table';
-import { fit } from './timeline_draw';
 
 const ROW = 19;
 const kind = signal<TreeName>('cpu');
@@ -63,7 +63,7 @@ function draw(s: Surface, t: Tree, list: Box[], find: string, color: number): vo
   s.ctx.font = '11.5px system-ui, sans-serif';
   s.ctx.textBaseline = 'middle';
   list.forEach((b, i) => {
-    const text = fit(t.names[t.name[b.node]] || '(unnamed)', b.x1 - b.x0, 6.1);
+    const text = b.x1 - b.x0 < 24 ? '' : fit(s.ctx, t.names[t.name[b.node]] || '(unnamed)', b.x1 - b.x0 - 7);
     if (!text) return;
     s.ctx.fillStyle = hits[i] ? inkOn(nameColor(t.names[t.name[b.node]], color)) : c.soft;
     s.ctx.fillText(text, b.x0 + 4, b.y * ROW + ROW / 2);

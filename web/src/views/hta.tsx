@@ -42,7 +42,7 @@ function Rank({ r }: { r: Rec }) {
   const causes = Object.entries((r.idle_causes as Record<string, number>) ?? {}).filter(([k, v]) => k.endsWith('_ns') && v > 0);
   return (
     <div class="rank">
-      <h3>{Number(r.rank) >= 0 ? `Rank ${r.rank}` : 'This trace'}</h3>
+      <h3>{typeof r.rank === 'number' && r.rank >= 0 ? `Rank ${r.rank}` : 'This trace'}</h3>
       <Bar parts={parts} />
       <Legend items={parts.map((p) => ({ color: partColor(p), text: partName(p), value: `${ns(p.time_ns)} · ${percent(p.pct)}` }))} />
       <p class="soft">

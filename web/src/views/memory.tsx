@@ -11,12 +11,12 @@ import { after } from '../data/spans';
 import { drawAxis } from '../draw/axis';
 import { groups as colors, ink } from '../draw/colors';
 import { css, Pixels, rgb } from '../draw/pixels';
+import { fit } from '../draw/text';
 import { look, moment, range } from '../state';
 import { Canvas, type Surface } from '../ui/canvas';
 import { Choice, Legend, Loading, Panel, useData } from '../ui/parts';
 import { Table } from '../ui/table';
 import { dragTime, keyTime, typing, wheelTime } from '../ui/travel';
-import { fit } from './timeline_draw';
 
 const LEFT = 78;
 const TOP = 20;
@@ -88,7 +88,7 @@ function bands(s: Surface, sc: Scene, t0: number, t1: number, width: number): vo
     s.ctx.lineTo(Math.round(b) - 0.5, s.height);
     s.ctx.stroke();
     s.ctx.setLineDash([]);
-    const text = fit(p.name, b - a);
+    const text = fit(s.ctx, p.name, b - a - 6);
     s.ctx.fillStyle = c.text;
     if (text) s.ctx.fillText(text, a + 4, TOP + 9);
   });

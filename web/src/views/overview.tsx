@@ -113,7 +113,7 @@ export function Overview({ main }: { main: Main }) {
         <Figure label="Duration" value={ns(main.t_end)} />
         {main.device > 0 && <Figure label={`Peak memory, ${d.device}`} value={bytes(d.peak)} sub={`at ${ns(d.peak_t)}${phase ? ` in ${phase.name}` : ''}`} title="Highest live bytes over all moments" />}
         {main.device > 0 && <Figure label="Alive at the peak" value={count(d.peak_count)} sub="allocations" />}
-        {main.device > 0 && <Figure label="Still alive at the end" value={bytes(d.live)} sub={`${count(d.count)} allocations`} />}
+        {main.device > 0 && <Figure label="Still alive at the end" value={bytes(d.live)} sub={d.count === 1 ? '1 allocation' : `${count(d.count)} allocations`} />}
         {d.reserved_peak !== null && <Figure label="Reserved, highest" value={bytes(d.reserved_peak)} sub={d.capacity ? `of ${bytes(d.capacity)}` : undefined} />}
         <Figure label="CPU active" value={ns(main.cpu_ns)} sub={pct(main.cpu_ns)} title="Union of all CPU spans" />
         <Figure label="GPU active" value={main.gpu_ns ? ns(main.gpu_ns) : 'none recorded'} sub={main.gpu_ns ? pct(main.gpu_ns) : undefined} title="Union of all device spans" />

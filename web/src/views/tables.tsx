@@ -80,7 +80,7 @@ export function Kernels() {
   );
 }
 
-const scopeName = (s: Scope): string => (s.scope === 'total' ? 'all devices' : `${s.device}${s.scope === 'pool' ? ` ${s.pool}` : s.scope === 'device' ? '' : ` ${s.scope}`}`);
+const scopeName = (s: Scope): string => (s.scope === 'total' ? 'all devices' : `${s.device}${s.scope === 'pool' ? ` ${s.pool}` : s.scope === 'device' ? ' in all' : ` ${s.scope}`}`);
 
 interface PhaseRow {
   n: number;
@@ -98,7 +98,7 @@ export function Phases() {
   const shown = t.scopes.map((s, i) => ({ s, i })).filter(({ s }) => s.scope === 'pool' || s.scope.startsWith('l1') || (s.scope === 'device' && s.pools > 1) || (s.scope === 'total' && new Set(t.scopes.map((x) => x.device)).size > 2));
   const rows: PhaseRow[] = t.phases.flatMap((p, n) =>
     shown.map(({ s, i }) => ({ n: n + 1, name: p.name ?? (t.phases.length > 1 ? '(after the last phase)' : '(whole trace)'), scope: scopeName(s), t0: p.t0, t1: p.t1, v: p.levels[i] })),
-  );
+  ).filter((r) => r.v[6] > 0 || r.v[1] > 0);
   const most = rows.reduce((a, r) => Math.max(a, r.v[6]), 1);
   const figure = (key: string, title: string, at: number, text: (v: number) => string): Col<PhaseRow> => ({ key, title, value: (r) => r.v[at], text: (r) => text(r.v[at]) });
   return (

@@ -4,7 +4,8 @@
 import { signal } from '@preact/signals';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { count, ns } from '../data/format';
-import { getSpans, getTables, type Main } from '../data/page';
+import { buildMip, oneGroup, picture } from '../data/levels';
+import { getMemory, getSpans, getTables, type Main } from '../data/page';
 import { after, placeOf, searchSpans, spanAt, type Spans } from '../data/spans';
 import { catColor, palette } from '../draw/colors';
 import { css } from '../draw/pixels';
@@ -154,9 +155,26 @@ function useFound(spans: Spans | undefined, text: string): Int32Array | null {
   return useMemo(() => (spans && text ? searchSpans(spans, text) : null), [spans, text]);
 }
 
+/** The exact curve of live bytes, once the memory section is read: after the first picture. */
+function useLive(main: Main, ready: boolean) {
+  const [live, set] = useState<(t0: number, t1: number, width: number) => Float64Array>();
+  useEffect(() => {
+    if (!ready || !main.device) return;
+    const later = setTimeout(async () => {
+      const m = await getMemory();
+      const g = oneGroup(m, main.device);
+      const mip = buildMip(m, g);
+      set(() => (t0: number, t1: number, width: number) => picture(m, g, mip, t0, t1, width).sum);
+    }, 50);
+    return () => clearTimeout(later);
+  }, [ready]);
+  return live;
+}
+
 export function Timeline({ main }: { main: Main }) {
   const spans = useData(getSpans);
   const tables = useData(getTables);
+  const live = useLive(main, !!spans);
   const found = useFound(spans, query.value);
   const color = useMemo(() => spans && palette(spans.cats, spans.names), [spans]);
   const lanes = useMemo(() => spans && layout(spans, closed.value), [spans, closed.value]);
@@ -242,7 +260,7 @@ export function Timeline({ main }: { main: Main }) {
         <Legend items={used.map((c) => ({ color: css(catColor(c)), text: c.replaceAll('_', ' ') }))} />
         <button onClick={() => look(0, main.t_end)}>Whole trace</button>
       </div>
-      <div class="timeline">
+      <div class="timeline" style={{ maxHeight: `${Math.max(260, lanes.height + TOP + CURVE + 10)}px` }}>
         <Canvas
           label="Timeline of threads and streams"
           onWheelTime={wheel}
@@ -256,7 +274,7 @@ export function Timeline({ main }: { main: Main }) {
           onDblClick={() => span.value !== null && lookAround(spans.t0[span.value], spans.t1[span.value])}
           draw={(s) => {
             const [t0, t1] = range.value;
-            drawScene(s, { main, spans, phases: tables?.phases ?? [], lanes: lanes.lanes, scroll: scroll.value, t0, t1, moment: moment.value, span: span.value, found: hit, color });
+            drawScene(s, { main, spans, phases: tables?.phases ?? [], lanes: lanes.lanes, scroll: scroll.value, t0, t1, moment: moment.value, span: span.value, found: hit, color, live });
           }}
         />
       </div>

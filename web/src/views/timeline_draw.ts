@@ -6,6 +6,7 @@ import type { Main, Phase } from '../data/page';
 import { placeOf, type Spans, visitRow } from '../data/spans';
 import { drawAxis } from '../draw/axis';
 import { type Ink, ink } from '../draw/colors';
+import { fit } from '../draw/text';
 import { inkOn, Pixels, rgb, shade } from '../draw/pixels';
 import type { Surface } from '../ui/canvas';
 import { CURVE, HEAD, type Lane, LEFT, ROW, TOP } from './lanes';
@@ -22,6 +23,7 @@ export interface Scene {
   span: number | null;
   found: ReadonlySet<number> | null; // names that the search matches
   color: (cat: number, name: number) => number;
+  live?: (t0: number, t1: number, width: number) => Float64Array; // exact, once the memory section is read
 }
 
 interface Label {
@@ -54,17 +56,11 @@ function rows(p: Pixels, sc: Scene, width: number, base: number, back: number, l
   }
 }
 
-/** The text that fits into w pixels of a font whose letters are about `each` wide. */
-export function fit(text: string, w: number, each = 5.9): string {
-  const n = Math.floor((w - 6) / each);
-  return text.length <= n ? text : n < 3 ? '' : `${text.slice(0, n - 1)}…`;
-}
-
 function names(s: Surface, sc: Scene, labels: Label[]): void {
   s.ctx.font = '11px system-ui, sans-serif';
   s.ctx.textBaseline = 'middle';
   for (const l of labels) {
-    const text = fit(sc.spans.names[sc.spans.name[l.span]] || '(unnamed)', l.w);
+    const text = fit(s.ctx, sc.spans.names[sc.spans.name[l.span]] || '(unnamed)', l.w - 7);
     if (!text) continue;
     s.ctx.fillStyle = inkOn(l.color);
     s.ctx.fillText(text, l.x + 4, Math.round(l.y) + ROW / 2 - 0.5);
@@ -84,7 +80,7 @@ function heads(s: Surface, sc: Scene, base: number, c: Ink): void {
     s.ctx.strokeRect(-1, Math.round(y) + 0.5, s.width + 2, l.height);
     s.ctx.fillStyle = c.text;
     s.ctx.font = '600 11.5px system-ui, sans-serif';
-    s.ctx.fillText(`${l.open ? '▾' : '▸'} ${fit(t.name, LEFT - 18, 6.3)}`, 6, y + 11);
+    s.ctx.fillText(`${l.open ? '▾' : '▸'} ${fit(s.ctx, t.name, LEFT - 28)}`, 6, y + 11);
     s.ctx.fillStyle = c.soft;
     s.ctx.font = '10.5px system-ui, sans-serif';
     if (l.open && l.height > 42) s.ctx.fillText(`${t.count.toLocaleString('en-US')} spans`, 20, y + 26);
@@ -107,15 +103,20 @@ function curve(s: Surface, sc: Scene, width: number, c: Ink): void {
     if (b < LEFT || a > LEFT + width || !p.name) return;
     s.ctx.fillStyle = i % 2 ? 'rgba(128,140,160,.10)' : 'rgba(128,140,160,.20)';
     s.ctx.fillRect(a, TOP, b - a, CURVE);
-    const text = fit(p.name, Math.min(b, LEFT + width) - Math.max(a, LEFT));
     s.ctx.fillStyle = c.soft;
     s.ctx.font = '10.5px system-ui, sans-serif';
+    const text = fit(s.ctx, p.name, Math.min(b, LEFT + width) - Math.max(a, LEFT) - 6);
     if (text) s.ctx.fillText(text, Math.max(a, LEFT) + 4, TOP + 9);
   });
   s.ctx.fillStyle = '#e09f3e';
   s.ctx.globalAlpha = 0.85;
+  const exact = sc.live?.(sc.t0, sc.t1, width);
   const from = Math.max(0, Math.floor((sc.t0 / end) * v.length));
-  const to = Math.min(v.length, Math.ceil((sc.t1 / end) * v.length));
+  const to = exact ? from : Math.min(v.length, Math.ceil((sc.t1 / end) * v.length));
+  for (let x = 0; exact && x < width; x++) {
+    const high = d.peak ? (exact[x] / d.peak) * (CURVE - 22) : 0;
+    s.ctx.fillRect(LEFT + x, y1 - high, 1, high);
+  }
   for (let i = from; i < to; i++) {
     const a = LEFT + (((i / v.length) * end - sc.t0) / (sc.t1 - sc.t0)) * width;
     const b = LEFT + ((((i + 1) / v.length) * end - sc.t0) / (sc.t1 - sc.t0)) * width;

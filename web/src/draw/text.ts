@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// Names that fit: widths of letters are measured once a font, so that a frame with thousands of
+// names costs additions alone.
+const tables = new Map<string, Float32Array>();
+
+function widths(ctx: CanvasRenderingContext2D): Float32Array {
+  let t = tables.get(ctx.font);
+  if (!t) {
+    t = new Float32Array(128);
+    for (let c = 32; c < 128; c++) t[c] = ctx.measureText(String.fromCharCode(c)).width;
+    tables.set(ctx.font, t);
+  }
+  return t;
+}
+
+/** As much of the text as `room` pixels hold, cut with an ellipsis; '' when that would say nothing. */
+export function fit(ctx: CanvasRenderingContext2D, text: string, room: number): string {
+  const t = widths(ctx);
+  const dots = t[46] * 3;
+  let w = 0;
+  let keep = 0;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    w += c < 128 ? t[c] : t[77];
+    if (w + dots <= room) keep = i + 1;
+    if (w > room) return keep < 2 ? '' : `${text.slice(0, keep)}\u2026`;
+  }
+  return text;
+}
