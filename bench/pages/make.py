@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""A Kineto trace with a million spans and a million allocations:  make.py OUT.json [MILLIONTHS]
+"""A Kineto trace with a million spans and a million allocations:  make.py OUT.json [SPANS]
 
 Four threads run ops nested three deep, each innermost one launches a kernel; one allocation a span, freed
 some spans later."""
@@ -14,7 +14,7 @@ OPS = [f"aten::op_{i}" for i in range(200)]
 KERNELS = [f"void kernel_{i}<float, {i % 7}>(float*, int)" for i in range(100)]
 spans = allocs = corr = 0
 live: list[tuple[int, int]] = []
-ts = [1000.0] * 4
+clock = 1000.0  # each thread has its turn every 64 us
 total = 0
 
 
@@ -30,7 +30,7 @@ with open(out, "w") as f:
     w('{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"Example","totalGlobalMem":85899345920}],"traceEvents":[\n')
     while spans < n:
         k = spans // 5 % 4
-        t, tid = ts[k], 10 + k
+        t, tid = clock, 10 + k
         d = random.randint(20, 60)
         for depth, name in enumerate(random.choices(OPS, k=3)):
             w(f'{{"ph":"X","cat":"cpu_op","name":"{name}","pid":1,"tid":{tid},"ts":{t + depth:.3f},"dur":{d - 2 * depth}}},\n')
@@ -49,5 +49,5 @@ with open(out, "w") as f:
                 for _ in range(2):
                     addr, size = live.pop(random.randrange(len(live)))
                     memory(w, tid, t + 5.05 + i * 0.1, addr, -size)
-        ts[k] = t + d + random.randint(0, 9)
+        clock += 16
     w('{"ph":"M","name":"process_name","pid":1,"args":{"name":"example"}}]}\n')

@@ -3,7 +3,7 @@
 // The page: header, minimap, tabs, one view, help.
 import { Component, type ComponentChildren, render } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { getMain, type Main } from './data/page';
+import { getMain, getMemory, getSpans, type Main } from './data/page';
 import { help, start, theme, type View, view, views } from './state';
 import { Minimap } from './ui/minimap';
 import { typing } from './ui/travel';
@@ -113,6 +113,9 @@ function App({ main }: { main: Main }) {
 
 async function run(): Promise<void> {
   const app = document.getElementById('app')!;
+  // What the address asks for unpacks beside the first section, not after it.
+  if (location.hash.includes('view=timeline')) void getSpans().catch(() => {});
+  if (location.hash.includes('view=memory')) void getMemory().catch(() => {});
   try {
     const main = await getMain();
     document.title = `${main.file} · Tidemark`;

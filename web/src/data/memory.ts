@@ -21,6 +21,7 @@ export interface Memory {
   slack: Float64Array;
   pool: Int32Array;
   role: Uint8Array;
+  flags: Uint8Array; // 1 = existed before the recording
   op: Int32Array;
   stack: Int32Array;
   tensor: Int32Array;
@@ -65,6 +66,7 @@ export function readMemory(s: Section<MemoryJson>): Memory {
     slack: s.column('slack'),
     pool: s.ints('pool'),
     role: s.bytes('role'),
+    flags: s.bytes('flags'),
     op: s.ints('op'),
     stack: s.ints('stack'),
     tensor: s.ints('tensor'),

@@ -36,6 +36,8 @@ export function decode(enc: Column['enc'], from: Uint8Array, out: Float64Array |
   const n = out.length;
   let at = 0;
   let sum = 0;
+  const signed = enc !== 'u';
+  const summed = enc === 'd';
   for (let i = 0; i < n; i++) {
     let b = from[at++];
     let v = b & 127;
@@ -51,8 +53,8 @@ export function decode(enc: Column['enc'], from: Uint8Array, out: Float64Array |
         }
       }
     }
-    if (enc !== 'u') v = v % 2 ? -(v + 1) / 2 : v / 2;
-    if (enc === 'd') v = sum += v;
+    if (signed) v = v < 2147483648 ? (v >>> 1) ^ -(v & 1) : v % 2 ? -(v + 1) / 2 : v / 2;
+    if (summed) v = sum += v;
     out[i] = v;
   }
   if (at > from.length) throw new Error('a column ends early');

@@ -28,10 +28,11 @@ export interface Spans {
   t1: Float64Array;
   name: Int32Array;
   cat: Uint8Array;
-  cause: Int32Array; // number of the span that started it + 1, 0 = none
+  readonly cause: Int32Array; // number of the span that started it + 1, 0 = none
   names: string[];
   cats: string[];
   tracks: Track[];
+  used: string[]; // categories that occur
   cut: number;
 }
 
@@ -43,6 +44,10 @@ export function readSpans(s: Section<SpansJson>): Spans {
     t0[i] += last;
     last = t1[i] += t0[i];
   }
+  const cat = s.bytes('cat');
+  let cause: Int32Array | undefined; // unpacked when first asked for
+  const seen = new Uint8Array(256);
+  for (let i = 0; i < cat.length; i++) seen[cat[i]] = 1;
   let at = 0;
   const tracks = s.json.tracks.map((t) => {
     const begin = at;
@@ -55,11 +60,14 @@ export function readSpans(s: Section<SpansJson>): Spans {
     t0,
     t1,
     name: s.ints('name'),
-    cat: s.bytes('cat'),
-    cause: s.ints('cause'),
+    cat,
+    get cause() {
+      return (cause ??= s.ints('cause'));
+    },
     names: s.json.names,
     cats: s.json.cats,
     tracks,
+    used: s.json.cats.filter((_, c) => seen[c]),
     cut: s.json.cut,
   };
 }

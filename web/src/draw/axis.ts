@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The axis of time: round steps, labels, grid lines.
-import { ns } from '../data/format';
 import type { Ink } from './colors';
+
+/** A tick's label: as many digits as the step needs. */
+export function tickLabel(t: number, step: number, most: number): string {
+  const [unit, name] = most >= 1e9 && step >= 1e6 ? [1e9, 's'] : most >= 1e6 && step >= 1 ? [1e6, 'ms'] : most >= 1e3 ? [1e3, '\u00b5s'] : [1, 'ns'];
+  const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / unit) - 1e-9)));
+  return `${(t / unit).toFixed(digits)} ${name}`;
+}
 
 /** Round times in [t0, t1], about one in `every` pixels. */
 export function ticks(t0: number, t1: number, width: number, every = 110): number[] {
@@ -18,7 +24,9 @@ export function drawAxis(ctx: CanvasRenderingContext2D, x: number, width: number
   ctx.font = '11px system-ui, sans-serif';
   ctx.textBaseline = 'middle';
   ctx.textAlign = 'left';
-  for (const t of ticks(t0, t1, width)) {
+  const list = ticks(t0, t1, width);
+  const step = list.length > 1 ? list[1] - list[0] : t1 - t0;
+  for (const t of list) {
     const at = Math.round(x + ((t - t0) / (t1 - t0)) * width) + 0.5;
     ctx.strokeStyle = ink.line;
     ctx.beginPath();
@@ -26,6 +34,6 @@ export function drawAxis(ctx: CanvasRenderingContext2D, x: number, width: number
     ctx.lineTo(at, height);
     ctx.stroke();
     ctx.fillStyle = ink.soft;
-    if (at + 60 < x + width) ctx.fillText(ns(t), at + 4, 9);
+    if (at + 60 < x + width) ctx.fillText(tickLabel(t, step, t1), at + 4, 9);
   }
 }

@@ -20,9 +20,12 @@ const cats: Record<string, number> = {
 };
 const plain = 0x8b98a5;
 
-export const groups = [
+const groups = [
   0x3b7dc4, 0xe09f3e, 0x2a9d8f, 0xc8553d, 0x8a6fb5, 0x6bbf59, 0xd48ab8, 0x8c6d46, 0x5fb7d4, 0xb8b03a, 0x5a6b7b, 0xa9b4bf,
 ];
+
+/** Colour of the i-th group; what is not known or not told apart is grey. */
+export const groupColor = (label: string, i: number): number => (label === 'unknown' || label === 'other' ? 0xa9b4bf : groups[i % groups.length]);
 
 export const catColor = (cat: string): number => cats[cat] ?? plain;
 

@@ -28,9 +28,10 @@ export function Canvas({ draw, height, label, onWheelTime, ...rest }: Props) {
     const parent = canvas.parentElement!;
     const ctx = canvas.getContext('2d', { alpha: false })!;
     let frame = 0;
+    let dirty = false;
     let stop = () => {};
     const paint = () => {
-      frame = 0;
+      dirty = false;
       const width = Math.max(1, Math.floor(parent.clientWidth));
       const high = Math.max(1, Math.floor(height ?? parent.clientHeight));
       if (canvas.width !== width || canvas.height !== high) {
@@ -44,13 +45,21 @@ export function Canvas({ draw, height, label, onWheelTime, ...rest }: Props) {
           first = false;
           latest.current({ ctx, width, height: high });
         } else {
+          dirty = true;
           queueMicrotask(request);
         }
       });
+      frame = requestAnimationFrame(next);
+    };
+    // One frame is always asked for after a picture, so that a window which moves at every frame is
+    // drawn at every frame, not at every second one.
+    const next = () => {
+      frame = 0;
+      if (dirty) paint();
     };
     const request = () => {
-      stop();
-      if (!frame) frame = requestAnimationFrame(paint);
+      dirty = true;
+      if (!frame) frame = requestAnimationFrame(next);
     };
     again.current = request;
     const watch = new ResizeObserver(request);

@@ -3,13 +3,13 @@
 // Live memory over time, stacked by what it is for; and everything that is alive at one moment.
 import { signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { bytes, count, ns } from '../data/format';
+import { bytes, ns, plural } from '../data/format';
 import { buildMip, type By, type Groups, groupBy, levelAt, type Mip, picture, reserved } from '../data/levels';
 import { aliveAfter, aliveAt, type Memory, opPath, peakOf, stackFrames } from '../data/memory';
 import { type Device, getMemory, getTables, type Main, type Phase } from '../data/page';
 import { after } from '../data/spans';
 import { drawAxis } from '../draw/axis';
-import { groups as colors, ink } from '../draw/colors';
+import { groupColor, ink } from '../draw/colors';
 import { css, Pixels, rgb } from '../draw/pixels';
 import { fit } from '../draw/text';
 import { look, moment, range } from '../state';
@@ -43,7 +43,7 @@ function scaleTop(sc: Scene): number {
 
 function areas(p: Pixels, sc: Scene, t0: number, t1: number, width: number, y: (v: number) => number): void {
   const pic = picture(sc.m, sc.g, sc.mip, t0, t1, width);
-  const words = sc.g.labels.map((_, i) => rgb(colors[i]));
+  const words = sc.g.labels.map((l, i) => rgb(groupColor(l, i)));
   for (let x = 0; x < width; x++) {
     let sum = 0;
     let low = y(0);
@@ -163,7 +163,7 @@ function Alive({ m, t, dev, main }: { m: Memory; t: number; dev: number; main: M
   const hasStack = rows.some((r) => m.stack[r.row]);
   const hasTensor = rows.some((r) => m.tensor[r.row]);
   return (
-    <Panel title={`Alive at ${ns(t)}: ${bytes(sum)} in ${count(rows.length)} allocations${t === d.peak_t ? ' (the peak)' : ''}`}>
+    <Panel title={`Alive at ${ns(t)}: ${bytes(sum)} in ${plural(rows.length, 'allocation')}${t === d.peak_t ? ' (the peak)' : ''}`}>
       <Table
         label="allocations alive"
         rows={rows}
@@ -174,7 +174,7 @@ function Alive({ m, t, dev, main }: { m: Memory; t: number; dev: number; main: M
           { key: 'size', title: 'Size', value: (r) => r.size, text: (r) => bytes(r.size), bar: (r) => r.size / most },
           { key: 'role', title: 'Role', value: (r) => m.json.roles[m.role[r.row]] },
           ...(hasTensor ? [{ key: 'tensor', title: 'Tensor', value: (r: Live) => m.json.tensors[m.tensor[r.row]] || '–', wide: true }] : []),
-          { key: 'op', title: 'Op that made it', value: (r) => opPath(m, m.op[r.row]) || '–', wide: true },
+          { key: 'op', title: 'Op that made it', value: (r) => opPath(m, m.op[r.row]) || (m.flags[r.row] & 1 ? '(existed before the recording)' : '–'), wide: true },
           ...(hasStack ? [{ key: 'stack', title: 'Call stack, innermost first', value: stack, wide: true }] : []),
           { key: 'pool', title: 'Pool', value: (r) => m.json.pools[m.pool[r.row]].name },
           { key: 'born', title: 'Born', value: (r) => m.born[r.row], text: (r) => ns(m.born[r.row]) },
@@ -241,7 +241,7 @@ export function MemoryView({ main }: { main: Main }) {
           draw={(s) => draw(s, sc)}
         />
       </div>
-      <Legend items={g.labels.map((text, i) => ({ color: css(colors[i]), text, value: bytes(now[i]) }))} />
+      <Legend items={g.labels.map((text, i) => ({ color: css(groupColor(text, i)), text, value: bytes(now[i]) }))} />
       <Alive m={m} t={at} dev={dev} main={main} />
     </div>
   );

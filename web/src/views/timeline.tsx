@@ -3,7 +3,7 @@
 // Threads, streams, memory and phases on one axis of true time.
 import { signal } from '@preact/signals';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { count, ns } from '../data/format';
+import { count, exact, ns } from '../data/format';
 import { buildMip, oneGroup, picture } from '../data/levels';
 import { getMemory, getSpans, getTables, type Main } from '../data/page';
 import { after, placeOf, searchSpans, spanAt, type Spans } from '../data/spans';
@@ -44,7 +44,7 @@ function Tip({ spans }: { spans: Spans }) {
       <b>{title(spans, i)}</b>
       <span>{spans.cats[spans.cat[i]]}</span>
       <span>
-        {ns(spans.t1[i] - spans.t0[i])} · from {ns(spans.t0[i])} to {ns(spans.t1[i])}
+        {ns(spans.t1[i] - spans.t0[i])} · from {exact(spans.t0[i])} to {exact(spans.t1[i])}
       </span>
       {spans.cause[i] > 0 && <span>started by {title(spans, spans.cause[i] - 1)}, {ns(spans.t0[i] - spans.t0[spans.cause[i] - 1])} before</span>}
     </div>
@@ -67,8 +67,8 @@ function Details({ spans }: { spans: Spans }) {
       <dl class="facts row">
         <div><dt>Type</dt><dd>{spans.cats[spans.cat[i]]}</dd></div>
         <div><dt>Lasts</dt><dd>{ns(spans.t1[i] - spans.t0[i])}</dd></div>
-        <div><dt>Starts</dt><dd>{ns(spans.t0[i])}</dd></div>
-        <div><dt>Ends</dt><dd>{ns(spans.t1[i])}</dd></div>
+        <div><dt>Starts</dt><dd>{exact(spans.t0[i])}</dd></div>
+        <div><dt>Ends</dt><dd>{exact(spans.t1[i])}</dd></div>
         <div><dt>Where</dt><dd>{spans.tracks[p.track]?.name}</dd></div>
       </dl>
       <p class="crumbs">
@@ -239,7 +239,6 @@ export function Timeline({ main }: { main: Main }) {
       moment.value = p.t;
     }
   };
-  const used = [...new Set(spans.cat)].map((c) => spans.cats[c]);
   const index = found && span.value !== null ? found.indexOf(span.value) : -1;
   return (
     <div class="stack timeline-view">
@@ -257,7 +256,7 @@ export function Timeline({ main }: { main: Main }) {
         <button onClick={() => next(1)} disabled={!found?.length} aria-label="Next match">›</button>
         {found && <span class="soft" id="matches">{index >= 0 ? `${count(index + 1)} of ` : ''}{count(found.length)} matches</span>}
         <span class="grow" />
-        <Legend items={used.map((c) => ({ color: css(catColor(c)), text: c.replaceAll('_', ' ') }))} />
+        <Legend items={spans.used.map((c) => ({ color: css(catColor(c)), text: c.replaceAll('_', ' ') }))} />
         <button onClick={() => look(0, main.t_end)}>Whole trace</button>
       </div>
       <div class="timeline" style={{ maxHeight: `${Math.max(260, lanes.height + TOP + CURVE + 10)}px` }}>
