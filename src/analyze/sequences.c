@@ -18,14 +18,15 @@ static bool on_host(const tide_model *m, uint32_t s)
 }
 
 /* Depth of every span, and the depth of the shallowest match. */
-static uint32_t shallowest(const tide_model *m, const char *op, uint32_t *depth, bool *match,
-			   uint64_t *matched)
+static uint32_t shallowest(const tide_model *m, const char *op, int64_t from, int64_t to,
+			   uint32_t *depth, bool *match, uint64_t *matched)
 {
 	uint32_t least = UINT32_MAX;
 	for (uint32_t s = 1; s < m->spans.n; s++) {
 		uint32_t parent = m->spans.parent[s].i;
 		depth[s] = parent ? depth[parent] + 1 : 0;
-		match[s] = on_host(m, s) && strstr(tide__text(m, m->spans.name[s], NULL), op);
+		match[s] = on_host(m, s) && m->spans.t0[s] >= from && m->spans.t0[s] < to &&
+			   strstr(tide__text(m, m->spans.name[s], NULL), op);
 		*matched += match[s];
 		if (match[s] && depth[s] < least)
 			least = depth[s];
@@ -186,8 +187,8 @@ static bool collect(struct build *b, const struct row *r, size_t n, size_t min_k
 	return ok;
 }
 
-tide_code tide__sequences(const tide_model *m, const char *op, size_t min_kernels,
-			  tide_sequences *out, tide_error *err)
+tide_code tide__sequences(const tide_model *m, const char *op, size_t min_kernels, int64_t from,
+			  int64_t to, tide_sequences *out, tide_error *err)
 {
 	*out = (tide_sequences){ 0 };
 	struct build b = { .m = m, .out = out };
@@ -197,7 +198,7 @@ tide_code tide__sequences(const tide_model *m, const char *op, size_t min_kernel
 	struct row *r = NULL;
 	bool ok = depth && match;
 	if (ok) {
-		uint32_t least = shallowest(m, op, depth, match, &out->matched);
+		uint32_t least = shallowest(m, op, from, to, depth, match, &out->matched);
 		r = rows_below(m, depth, match, least, &n);
 		ok = r && collect(&b, r, n, min_kernels ? min_kernels : 1);
 	}

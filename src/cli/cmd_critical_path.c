@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/ranks.h"
 
 enum { O_ANNOTATION, O_INSTANCE, O_DATA, O_COMPAT, O_TOP, O_PATH, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
@@ -28,6 +29,7 @@ static const tide_option options[] = {
 
 struct view {
 	const tide_args *a;
+	const char *file;
 	const tide_model *m;
 	const tide_critpath *c;
 	const char *annotation;
@@ -207,30 +209,27 @@ static void json_events(tide_json *j, const struct view *v)
 	tide__json_array_end(j);
 }
 
-static void print_json(const struct view *v)
+static void put_json(tide_json *j, const struct view *v)
 {
-	tide_json j;
-	tide__json_begin(&j, v->a->out, true);
-	tide__json_object(&j);
-	tide__json_kstr(&j, "trace", v->a->files[0]);
-	tide__json_kstr(&j, "annotation", v->annotation);
-	tide__json_kbool(&j, "found", v->c->found);
-	tide__json_kstr(&j, "why", v->c->why);
-	tide__json_kint(&j, "window_start_ns", v->c->start * v->ns);
-	tide__json_kint(&j, "window_ns", (v->c->end - v->c->start) * v->ns);
-	tide__json_kint(&j, "path_ns", v->c->length * v->ns);
-	tide__json_kuint(&j, "nodes", v->c->nodes);
-	tide__json_kuint(&j, "edges", v->c->edges);
-	tide__json_kuint(&j, "path_nodes", v->c->path_nodes);
-	json_types(&j, v);
-	json_grid(&j, "bound_by", bounds(v));
-	json_grid(&j, "top", tops(v));
-	json_events(&j, v);
+	tide__json_object(j);
+	tide__json_kstr(j, "trace", v->file);
+	tide__json_kstr(j, "annotation", v->annotation);
+	tide__json_kbool(j, "found", v->c->found);
+	tide__json_kstr(j, "why", v->c->why);
+	tide__json_kint(j, "window_start_ns", v->c->start * v->ns);
+	tide__json_kint(j, "window_ns", (v->c->end - v->c->start) * v->ns);
+	tide__json_kint(j, "path_ns", v->c->length * v->ns);
+	tide__json_kuint(j, "nodes", v->c->nodes);
+	tide__json_kuint(j, "edges", v->c->edges);
+	tide__json_kuint(j, "path_nodes", v->c->path_nodes);
+	json_types(j, v);
+	json_grid(j, "bound_by", bounds(v));
+	json_grid(j, "top", tops(v));
+	json_events(j, v);
 	if (v->a->opt[O_PATH].set)
-		json_grid(&j, "path", edges(v));
-	tide__cli_losses_json(&j, v->m);
-	tide__json_object_end(&j);
-	tide__json_end(&j);
+		json_grid(j, "path", edges(v));
+	tide__cli_losses_json(j, v->m);
+	tide__json_object_end(j);
 }
 
 /* ---- the command ---- */
@@ -272,13 +271,10 @@ static tide_code analyze(const tide_model *m, bool compat, const tide_critpath_o
 	return rc;
 }
 
-static int run(const tide_args *a)
+/* One trace: text, or a value into j. Exit status. */
+static int one(const tide_args *a, const char *file, tide_critpath_options o, tide_json *j)
 {
-	tide_critpath_options o = { .data_loading = a->opt[O_DATA].text };
-	if (!parse_instance(a->opt[O_INSTANCE].text, &o.first, &o.last))
-		return tide__cli_usage(a, "--instance wants N or A..B, not '%s'",
-				       a->opt[O_INSTANCE].text);
-	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_SPANS | TIDE_WANT_RAW);
+	tide_model *m = tide__cli_load(a, file, TIDE_WANT_SPANS | TIDE_WANT_RAW);
 	if (!m)
 		return 1;
 	o.annotation = a->opt[O_ANNOTATION].set ? a->opt[O_ANNOTATION].text
@@ -289,23 +285,73 @@ static int run(const tide_args *a)
 	bool compat = a->opt[O_COMPAT].set;
 	if (analyze(m, compat, &o, &c, &err) != TIDE_OK) {
 		tide__model_free(m);
-		return tide__cli_fail(a->files[0], &err);
+		return tide__cli_fail(file, &err);
 	}
-	struct view v = { a, m, &c, o.annotation, compat ? 1000 : 1 };
-	if (a->opt[O_JSON].set)
-		print_json(&v);
-	else
+	struct view v = { a, file, m, &c, o.annotation, compat ? 1000 : 1 };
+	if (j)
+		put_json(j, &v);
+	else {
 		print_text(&v);
-	if (!a->opt[O_JSON].set)
 		tide__cli_losses(a, m);
+	}
 	tide__critpath_free(&c);
 	tide__model_free(m);
-	return tide__cli_done(a);
+	return 0;
+}
+
+/* Several traces: a rank that cannot be read is told and does not stop the rest. */
+static int several(const tide_args *a, const tide_rank_files *f, const tide_critpath_options *o,
+		   tide_json *j)
+{
+	size_t good = 0;
+	if (j) {
+		tide__json_object(j);
+		tide__json_key(j, "ranks");
+		tide__json_array(j);
+	}
+	for (size_t i = 0; i < f->n; i++) {
+		if (!j)
+			fprintf(a->out, "%s%s\n", i ? "\n" : "", f->v[i].path);
+		good += one(a, f->v[i].path, *o, j) == 0;
+	}
+	if (j) {
+		tide__json_array_end(j);
+		tide__json_object_end(j);
+	}
+	return good ? 0 : 1;
+}
+
+static int run(const tide_args *a)
+{
+	tide_critpath_options o = { .data_loading = a->opt[O_DATA].text };
+	tide_rank_files f;
+	tide_error err;
+	tide_json json, *j = a->opt[O_JSON].set ? &json : NULL;
+	if (!parse_instance(a->opt[O_INSTANCE].text, &o.first, &o.last))
+		return tide__cli_usage(a, "--instance wants N or A..B, not '%s'",
+				       a->opt[O_INSTANCE].text);
+	if (a->n_files == 1 && !strcmp(a->files[0], "-")) {
+		if (j)
+			tide__json_begin(j, a->out, true);
+		int rc = one(a, "-", o, j);
+		if (j && !rc)
+			tide__json_end(j);
+		return rc ? rc : tide__cli_done(a);
+	}
+	if (tide__ranks_expand(a->files, a->n_files, &f, &err) != TIDE_OK)
+		return tide__cli_fail(NULL, &err);
+	if (j)
+		tide__json_begin(j, a->out, true);
+	int rc = f.n == 1 ? one(a, f.v[0].path, o, j) : several(a, &f, &o, j);
+	if (j && !rc)
+		tide__json_end(j);
+	tide__ranks_free(&f);
+	return rc ? rc : tide__cli_done(a);
 }
 
 const tide_command tide__cmd_critical_path = {
 	.name = "critical-path",
-	.usage = "TRACE [--annotation TEXT] [--instance N]",
+	.usage = "TRACE... [--annotation TEXT] [--instance N]",
 	.summary = "find the chain of work that decided how long a step took",
 	.help = "Builds the graph of CPU ops, runtime calls and GPU work launched in one step, "
 		"with launches,\n"
@@ -315,6 +361,6 @@ const tide_command tide__cmd_critical_path = {
 		"between kernels.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
-	.max_files = 1,
+	.max_files = SIZE_MAX,
 	.run = run,
 };

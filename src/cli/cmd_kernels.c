@@ -2,11 +2,21 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* kernels: what ran on the device, by name, type, op or stream. */
 #include "cli/cli.h"
+#include "cli/hwcounters.h"
 #include "cli/ranks.h"
 #include "cli/sequences.h"
 #include "render/hta.h"
 
-enum { O_RANKS, O_TOP = O_RANKS + TIDE_RANKS_OPTIONS, O_BY, O_SEQUENCES, O_MIN, O_JSON, O_OUTPUT };
+enum {
+	O_RANKS,
+	O_TOP = O_RANKS + TIDE_RANKS_OPTIONS,
+	O_BY,
+	O_SEQUENCES,
+	O_MIN,
+	O_COUNTERS,
+	O_JSON,
+	O_OUTPUT
+};
 static const tide_option options[] = {
 	TIDE_RANKS_OPTION_ROWS,
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
@@ -14,9 +24,12 @@ static const tide_option options[] = {
 	[O_BY] = { "by", 'b', TIDE_OPT_ENUM, "name,type,op,stream", "what to group by",
 		   .def = "name" },
 	[O_SEQUENCES] = { "sequences", 's', TIDE_OPT_TEXT, "OP",
-			  "instead: which kernels, in which order, ops with OP in their name launch" },
-	[O_MIN] = { "min-kernels", 0, TIDE_OPT_INT, "N", "with --sequences: at least N kernels an op",
-		    .def = "3" },
+			  "instead: which kernels, in which order, ops with OP in their name "
+			  "launch" },
+	[O_MIN] = { "min-kernels", 0, TIDE_OPT_INT, "N",
+		    "with --sequences: at least N kernels an op", .def = "3" },
+	[O_COUNTERS] = { "counters", 'c', TIDE_OPT_FLAG, NULL,
+			 "instead: hardware counters of kernels and the ops that launched them" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
 };
@@ -36,8 +49,10 @@ static int run(const tide_args *a)
 	if (a->opt[O_MIN].num < 1)
 		return tide__cli_usage(a, "--min-kernels wants a number from 1");
 	if (a->opt[O_SEQUENCES].set)
-		return tide__cli_sequences(a, a->opt[O_SEQUENCES].text, (size_t)a->opt[O_MIN].num, top,
-					   a->opt[O_JSON].set);
+		return tide__cli_sequences(a, a->opt[O_SEQUENCES].text, &w.opt.window,
+					   (size_t)a->opt[O_MIN].num, top, a->opt[O_JSON].set);
+	if (a->opt[O_COUNTERS].set)
+		return tide__cli_hwcounters(a, top, a->opt[O_JSON].set);
 	tide_hta_view view = { .top = top, .window = window };
 	rc = tide__ranks_run(a, &w, &job);
 	if (rc)

@@ -71,8 +71,8 @@ static void print_text(const tide_args *a, const tide_model *m, const tide_seque
 	tide__cli_losses(a, m);
 }
 
-int tide__cli_sequences(const tide_args *a, const char *op, size_t min_kernels, size_t top,
-			bool json)
+int tide__cli_sequences(const tide_args *a, const char *op, const tide_window *window,
+			size_t min_kernels, size_t top, bool json)
 {
 	tide_sequences s;
 	tide_error err;
@@ -81,7 +81,16 @@ int tide__cli_sequences(const tide_args *a, const char *op, size_t min_kernels, 
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_SPANS);
 	if (!m)
 		return 1;
-	if (tide__sequences(m, op, min_kernels, &s, &err) != TIDE_OK) {
+	tide_steps steps = { 0 };
+	tide_span_window w = { .all = true };
+	tide_code rc = tide__steps_find(m, &steps, &err);
+	if (rc == TIDE_OK)
+		rc = tide__window_of(&steps, window, &w, &err);
+	tide__steps_free(&steps);
+	if (rc == TIDE_OK)
+		rc = tide__sequences(m, op, min_kernels, w.all ? INT64_MIN : w.from,
+				     w.all ? INT64_MAX : w.to, &s, &err);
+	if (rc != TIDE_OK) {
 		tide__model_free(m);
 		return tide__cli_fail(a->files[0], &err);
 	}

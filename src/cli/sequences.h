@@ -4,10 +4,11 @@
 #ifndef TIDE_CLI_SEQUENCES_H
 #define TIDE_CLI_SEQUENCES_H
 
+#include "analyze/steps.h"
 #include "cli/cli.h"
 
 /* Of the first file. Exit status. top 0 = all. */
-int tide__cli_sequences(const tide_args *a, const char *op, size_t min_kernels, size_t top,
-			bool json);
+int tide__cli_sequences(const tide_args *a, const char *op, const tide_window *window,
+			size_t min_kernels, size_t top, bool json);
 
 #endif

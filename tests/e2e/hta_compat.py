@@ -105,6 +105,45 @@ def check_diff() -> None:
         compare(f"diff {side}", rows(want.get("compare", [])), got["compare"], ["name"])
 
 
+def ask(*args: str) -> dict:
+    return json.loads(subprocess.run([TIDEMARK, *args, "--json"], check=True, capture_output=True, timeout=120).stdout)
+
+
+def extra(name: str) -> dict:
+    return json.load(open(os.path.join(SHARED, "expected", "hta-extra", name), encoding="utf-8"))
+
+
+def check_counters() -> None:
+    """Hardware counters and the ops they belong to."""
+    want = rows(extra("cupti_counters.json"))
+    got = ask("kernels", *glob.glob(os.path.join(SHARED, "hta", "cupti_profiler", "*.json.gz")), "--counters")["kernels"]
+    if len(got) != len(want):
+        faults.append(f"counters: {len(got)} rows, HTA has {len(want)}")
+    for w, g in zip(want, got):
+        metrics = {k: int(v) for k, v in w.items() if k.endswith(".sum")}
+        stack = w["op_stack"] if isinstance(w["op_stack"], list) else w["op_stack"].strip("[]").replace("'", "").split(", ")
+        if g["name"] != w["name"] or g["counters"] != metrics or g["op_stack"] != stack:
+            faults.append(f"counters: {g['name'][:60]} {g['op_stack']}, HTA says {w['name'][:60]} {stack}")
+
+
+def check_sequences() -> None:
+    want = extra("frequent_sequences__control.json")
+    got = ask("kernels", os.path.join(SHARED, "hta", "trace_diff", "control", "control.json.gz"), "--sequences", want["operator"], "--drop-last-step")["sequences"]
+    for w, g in zip(want["rows"], got):
+        mine = {"pattern": "|".join(g["names"]), "count": g["count"], "GPU kernel duration (us)": g["gpu_ns"] / 1000, "CPU op duration (us)": g["cpu_ns"] / 1000}
+        if mine != w:
+            faults.append(f"sequences: {str(mine)[-120:]}, HTA says {str(w)[-120:]}")
+    if len(got) != len(want["rows"]):
+        faults.append(f"sequences: {len(got)}, HTA has {len(want['rows'])}")
+
+
+def check_stragglers() -> None:
+    got = ask("hta", os.path.join(SHARED, "hta", "trace_filter"))["stragglers"]
+    want = extra("stragglers__trace_filter.json")["stragglers"]
+    if [g["rank"] for g in got[: len(want)]] != want:
+        faults.append(f"stragglers: {got}, HTA says {want}")
+
+
 def main() -> int:
     files = sorted(glob.glob(os.path.join(SHARED, "expected", "hta", "*.json")))
     if not files:
@@ -119,6 +158,9 @@ def main() -> int:
         if "with_last_step" in want:
             check(name + " with last step", want["with_last_step"], traces, True, ranks)
     check_diff()
+    check_counters()
+    check_sequences()
+    check_stragglers()
     print("\n".join(faults) if faults else f"{len(files)} traces agree with HTA")
     return bool(faults)
 
