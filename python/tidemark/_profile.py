@@ -11,6 +11,7 @@ from __future__ import annotations
 import bisect
 import datetime
 import heapq
+import json
 from typing import Any
 
 from ._trace import Trace
@@ -294,3 +295,20 @@ def document(p: Profile, pytorch_operations: list[dict[str, Any]], operation_log
         "pytorch_operations": pytorch_operations,
         "operation_log": operation_log,
     }
+
+
+def write(value: Any, put: Any, pad: str = "", depth: int = 0) -> None:
+    """JSON, indented by 2 down to the tensors; those are one line each, which the encoder of the standard library does in C."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if depth == 6 or not any(isinstance(v, (dict, list)) for v in items):
+        put(json.dumps(value))
+        return
+    inner, last = pad + "  ", len(value) - 1
+    put("{\n" if isinstance(value, dict) else "[\n")
+    for i, item in enumerate(value):
+        put(inner)
+        if isinstance(value, dict):
+            put(json.dumps(item) + ": ")
+        write(value[item] if isinstance(value, dict) else item, put, inner, depth + 1)
+        put(",\n" if i < last else "\n")
+    put(pad + ("}" if isinstance(value, dict) else "]"))

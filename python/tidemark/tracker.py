@@ -18,7 +18,6 @@ import collections
 import contextlib
 import datetime
 import itertools
-import json
 import os
 import signal
 import sys
@@ -273,7 +272,7 @@ class MemoryTracker:
         name = filename or f"memory_profile_{datetime.datetime.now().strftime('%Y%m%d_%H%M%S')}.json"
         target = os.path.join(self.output_dir, name)
         with open(target + ".part", "w", encoding="utf-8") as f:
-            json.dump(found, f, indent=2)
+            _profile.write(found, f.write)
         os.replace(target + ".part", target)
         lines = [f"💾 Memory profile saved to: {target}"]
         for key, text in (("operation_summary", "operations tracked"), ("tensor_lifecycle", "tensors with their lifecycle"),
