@@ -10,6 +10,7 @@
 
 #include "analyze/paths.h"
 #include "analyze/roles.h"
+#include "analyze/stacks.h"
 #include "analyze/usage.h"
 #include "base/mem.h"
 #include "model/strings.h"
@@ -24,6 +25,7 @@ struct memory {
 	uint32_t *place;      /* alloc -> its number + 1, in order of the moves */
 	uint32_t *tensor;     /* alloc -> its last tensor row */
 	uint32_t *stack;      /* stack -> its number in the page + 1 */
+	uint32_t *faces;      /* stack -> its face's number in the page + 1 */
 	uint32_t *up;	      /* scratch of stack_of */
 	uint32_t *frame;      /* frame -> its number in the page + 1 */
 	tide_strings *labels; /* of tensors */
@@ -31,7 +33,7 @@ struct memory {
 	int dt, back;
 	int size, asked, pool, role, op, call, what, flags;
 	int seg_t, seg_bytes, seg_pool;
-	int st_frame, st_parent, fr_function, fr_file, fr_line, op_name, op_parent;
+	int st_frame, st_parent, face, fr_function, fr_file, fr_line, op_name, op_parent;
 };
 
 /* ---- stacks: only those that allocations have; a parent always before its child ---- */
@@ -64,6 +66,14 @@ static uint32_t stack_of(struct memory *x, tide_stack_id s)
 		x->stack[below] = ++x->n_stacks;
 	}
 	return s.i ? x->stack[s.i] : 0;
+}
+
+/* The frame that names a stack, found once a stack. */
+static uint32_t face_of(struct memory *x, tide_stack_id s)
+{
+	if (s.i && !x->faces[s.i])
+		x->faces[s.i] = frame_of(x, tide__stack_face(x->m, s)) + 1;
+	return s.i ? x->faces[s.i] - 1 : 0;
 }
 
 /* ---- tensors ---- */
@@ -107,6 +117,7 @@ static void put_alloc(struct memory *x, uint32_t row)
 	tide__box_put(x->b, x->role, x->roles.role[row]);
 	tide__box_put(x->b, x->op, node);
 	tide__box_put(x->b, x->call, stack_of(x, a->stack[row]));
+	tide__box_put(x->b, x->face, face_of(x, a->stack[row]));
 	tide__box_put(x->b, x->what, tensor_of(x, x->tensor[row]));
 	tide__box_put(x->b, x->flags, a->flags[row]);
 	x->place[row] = ++x->n;
@@ -215,6 +226,7 @@ static bool setup(struct memory *x)
 		{ &x->seg_pool, "seg_pool", TIDE_COL_UINT },
 		{ &x->st_frame, "stack_frame", TIDE_COL_UINT },
 		{ &x->st_parent, "stack_parent", TIDE_COL_UINT },
+		{ &x->face, "face", TIDE_COL_UINT },
 		{ &x->fr_function, "frame_function", TIDE_COL_UINT },
 		{ &x->fr_file, "frame_file", TIDE_COL_UINT },
 		{ &x->fr_line, "frame_line", TIDE_COL_UINT },
@@ -227,10 +239,11 @@ static bool setup(struct memory *x)
 	x->tensor = tide__calloc(x->m->allocs.n, sizeof *x->tensor);
 	x->stack = tide__calloc(x->m->stacks.n, sizeof *x->stack);
 	x->up = tide__calloc(x->m->stacks.n, sizeof *x->up);
+	x->faces = tide__calloc(x->m->stacks.n, sizeof *x->faces);
 	x->frame = tide__calloc(x->m->frames.n, sizeof *x->frame);
 	x->labels = tide__strings_new();
 	return tide__page_names_init(&x->names, x->m) && tide__paths_init(&x->paths) && x->place &&
-	       x->tensor && x->stack && x->up && x->frame && x->labels &&
+	       x->tensor && x->stack && x->up && x->faces && x->frame && x->labels &&
 	       tide__roles(x->m, &x->roles) == TIDE_OK;
 }
 
@@ -260,6 +273,7 @@ bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options
 	tide__free(x.tensor);
 	tide__free(x.stack);
 	tide__free(x.up);
+	tide__free(x.faces);
 	tide__free(x.frame);
 	return ok;
 }

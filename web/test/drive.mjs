@@ -99,7 +99,7 @@ async function memory(page) {
   await settle(page);
   const title = await page.textContent('.panel h2');
   assert.match(title, /^Alive at .* in [\d,]+ allocations? \(the peak\)$/);
-  for (const by of ['Op', 'Tensor', 'Stack', 'Pool', 'Role']) {
+  for (const by of ['Op', 'Tensor', 'Code', 'Pool', 'Role']) {
     await page.click(`.choice button:text-is("${by}")`);
     await settle(page);
   }
@@ -109,6 +109,9 @@ async function memory(page) {
   assert.match(await hash(page), /at=\d+/);
   const other = await page.textContent('.panel h2');
   assert.notEqual(other, title, 'a click chooses a moment');
+  await page.click('table[aria-label="allocations alive"] tbody tr >> nth=0');
+  await page.waitForSelector('#chosen');
+  await page.click('#chosen button:text-is("Close")');
   await page.click('th button:has-text("Born")');
   await page.fill('input[aria-label="Filter allocations alive"]', 'no such thing');
   await page.waitForSelector('.empty');

@@ -5,7 +5,7 @@
 // Moves are taken in blocks. Of each block we keep the sums before it and the sums at its highest
 // moment; a wide view looks at blocks alone, a narrow one replays the moves it shows.
 import { after } from './spans';
-import { aliveAfter, type Memory, opPath, peakOf, stackFrames } from './memory';
+import { aliveAfter, faceText, type Memory, opPath, peakOf } from './memory';
 
 const BLOCK = 64;
 const REPLAY = 150000; // moves that may be replayed for one picture
@@ -20,7 +20,7 @@ export interface Groups {
 }
 
 function keyOf(m: Memory, by: By): Int32Array | Uint8Array {
-  return { role: m.role, op: m.op, pool: m.pool, tensor: m.tensor, stack: m.stack }[by];
+  return { role: m.role, op: m.op, pool: m.pool, tensor: m.tensor, stack: m.face }[by];
 }
 
 function label(m: Memory, by: By, key: number): string {
@@ -28,7 +28,7 @@ function label(m: Memory, by: By, key: number): string {
   if (by === 'pool') return m.json.pools[key].name;
   if (by === 'op') return opPath(m, key) || '(outside any op)';
   if (by === 'tensor') return m.json.tensors[key] || '(no tensor known)';
-  return stackFrames(m, key)[0] ?? '(no stack)';
+  return faceText(m, key) || '(no stack)';
 }
 
 /** The groups that hold most at the peak, largest first; the rest is "other". */

@@ -25,6 +25,7 @@ export interface Memory {
   op: Int32Array;
   stack: Int32Array;
   tensor: Int32Array;
+  face: Int32Array; // frame that names its stack + 1
   segT: Float64Array;
   segBytes: Float64Array;
   segPool: Int32Array;
@@ -70,6 +71,7 @@ export function readMemory(s: Section<MemoryJson>): Memory {
     op: s.ints('op'),
     stack: s.ints('stack'),
     tensor: s.ints('tensor'),
+    face: s.ints('face'),
     segT: s.column('seg_t'),
     segBytes: s.column('seg_bytes'),
     segPool: s.ints('seg_pool'),
@@ -121,6 +123,15 @@ export function aliveAfter(m: Memory, cut: number, device: number): Int32Array {
   return Int32Array.from(rows);
 }
 
+function frameText(m: Memory, f: number): string {
+  const file = m.json.names[m.frameFile[f]];
+  const line = m.frameLine[f];
+  return `${m.json.names[m.frameFunction[f]] || '?'}${file ? ` (${file}${line ? `:${line}` : ''})` : ''}`;
+}
+
+/** The frame that names a stack best, as the commands choose it: not the allocator's own. */
+export const faceText = (m: Memory, face: number): string => (face ? frameText(m, face - 1) : '');
+
 export function opPath(m: Memory, op: number): string {
   const parts: string[] = [];
   for (let at = op; at; at = m.opParent[at - 1]) parts.push(m.json.names[m.opName[at - 1]] || '(unnamed)');
@@ -132,10 +143,7 @@ export function stackFrames(m: Memory, stack: number): string[] {
   const out: string[] = [];
   for (let at = stack; at; at = m.stackParent[at - 1]) {
     const f = m.stackFrame[at - 1] - 1;
-    if (f < 0) continue;
-    const file = m.json.names[m.frameFile[f]];
-    const line = m.frameLine[f];
-    out.push(`${m.json.names[m.frameFunction[f]] || '?'}${file ? ` (${file}${line ? `:${line}` : ''})` : ''}`);
+    if (f >= 0) out.push(frameText(m, f));
   }
   return out;
 }

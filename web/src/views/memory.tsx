@@ -3,16 +3,16 @@
 // Live memory over time, stacked by what it is for; and everything that is alive at one moment.
 import { signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { bytes, ns, plural } from '../data/format';
+import { bytes, exact, ns, plural } from '../data/format';
 import { buildMip, type By, type Groups, groupBy, levelAt, type Mip, picture, reserved } from '../data/levels';
-import { aliveAfter, aliveAt, type Memory, opPath, peakOf, stackFrames } from '../data/memory';
+import { aliveAfter, aliveAt, faceText, type Memory, opPath, peakOf, stackFrames } from '../data/memory';
 import { type Device, getMemory, getTables, type Main, type Phase } from '../data/page';
 import { after } from '../data/spans';
 import { drawAxis } from '../draw/axis';
 import { groupColor, ink } from '../draw/colors';
 import { css, Pixels, rgb } from '../draw/pixels';
 import { fit } from '../draw/text';
-import { look, moment, range } from '../state';
+import { look, lookAround, moment, range, view } from '../state';
 import { Canvas, type Surface } from '../ui/canvas';
 import { Choice, Legend, Loading, Panel, useData } from '../ui/parts';
 import { Table } from '../ui/table';
@@ -23,6 +23,7 @@ const TOP = 20;
 const HIGH = 340;
 const by = signal<By>('role');
 const device = signal(0);
+const chosen = signal<number | null>(null); // an allocation
 
 interface Scene {
   m: Memory;
@@ -151,6 +152,40 @@ interface Live {
   size: number;
 }
 
+/** One allocation: all that is known of it. */
+function Chosen({ m, main }: { m: Memory; main: Main }) {
+  const row = chosen.value;
+  if (row === null || row >= m.n) return null;
+  const frames = stackFrames(m, m.stack[row]);
+  return (
+    <div class="details" id="chosen">
+      <h3>{bytes(m.size[row])}{m.tensor[row] ? ` · ${m.json.tensors[m.tensor[row]]}` : ''}</h3>
+      <dl class="facts row">
+        <div><dt>Role</dt><dd>{m.json.roles[m.role[row]]}</dd></div>
+        <div><dt>Asked for</dt><dd>{bytes(m.size[row] - m.slack[row])}</dd></div>
+        <div><dt>Pool</dt><dd>{m.json.pools[m.pool[row]].name}</dd></div>
+        <div><dt>Born</dt><dd>{m.flags[row] & 1 ? 'before the recording' : exact(m.born[row])}</dd></div>
+        <div><dt>Died</dt><dd>{m.died[row] === Infinity ? 'never' : exact(m.died[row])}</dd></div>
+        <div><dt>Op</dt><dd>{opPath(m, m.op[row]) || '–'}</dd></div>
+      </dl>
+      <p class="crumbs">
+        <button onClick={() => look(m.born[row] - 1, Math.min(m.died[row], main.t_end) + 1)}>Show its life</button>
+        <button
+          onClick={() => {
+            moment.value = m.born[row];
+            lookAround(m.born[row], m.born[row] + Math.max(1000, main.t_end / 500));
+            view.value = 'timeline';
+          }}
+        >
+          What ran when it was made
+        </button>
+        <button onClick={() => (chosen.value = null)}>Close</button>
+      </p>
+      {frames.length ? <ol class="frames">{frames.map((f, i) => <li key={i}>{f}</li>)}</ol> : <p class="soft">No call stack was recorded with it.</p>}
+    </div>
+  );
+}
+
 function Alive({ m, t, dev, main }: { m: Memory; t: number; dev: number; main: Main }) {
   const d = main.devices[dev];
   const rows = useMemo(() => {
@@ -159,7 +194,7 @@ function Alive({ m, t, dev, main }: { m: Memory; t: number; dev: number; main: M
   }, [m, t, dev]);
   const sum = rows.reduce((a, r) => a + r.size, 0);
   const most = rows.reduce((a, r) => Math.max(a, r.size), 1);
-  const stack = (r: Live) => stackFrames(m, m.stack[r.row]).slice(0, 6).join(' ‹ ');
+  const stack = (r: Live) => faceText(m, m.face[r.row]);
   const hasStack = rows.some((r) => m.stack[r.row]);
   const hasTensor = rows.some((r) => m.tensor[r.row]);
   return (
@@ -169,13 +204,14 @@ function Alive({ m, t, dev, main }: { m: Memory; t: number; dev: number; main: M
         rows={rows}
         sort="size"
         height={420}
-        onPick={(r) => look(m.born[r.row] - 1, Math.min(m.died[r.row], main.t_end) + 1)}
+        onPick={(r) => (chosen.value = r.row)}
+        picked={(r) => r.row === chosen.value}
         cols={[
           { key: 'size', title: 'Size', value: (r) => r.size, text: (r) => bytes(r.size), bar: (r) => r.size / most },
           { key: 'role', title: 'Role', value: (r) => m.json.roles[m.role[r.row]] },
           ...(hasTensor ? [{ key: 'tensor', title: 'Tensor', value: (r: Live) => m.json.tensors[m.tensor[r.row]] || '–', wide: true }] : []),
           { key: 'op', title: 'Op that made it', value: (r) => opPath(m, m.op[r.row]) || (m.flags[r.row] & 1 ? '(existed before the recording)' : '–'), wide: true },
-          ...(hasStack ? [{ key: 'stack', title: 'Call stack, innermost first', value: stack, wide: true }] : []),
+          ...(hasStack ? [{ key: 'stack', title: 'Code that made it', value: stack, wide: true }] : []),
           { key: 'pool', title: 'Pool', value: (r) => m.json.pools[m.pool[r.row]].name },
           { key: 'born', title: 'Born', value: (r) => m.born[r.row], text: (r) => ns(m.born[r.row]) },
           { key: 'lived', title: 'Lives', value: (r) => m.died[r.row] - m.born[r.row], text: (r) => (m.died[r.row] === Infinity ? 'to the end' : ns(m.died[r.row] - m.born[r.row])) },
@@ -189,7 +225,7 @@ const bys: readonly (readonly [By, string])[] = [
   ['role', 'Role'],
   ['op', 'Op'],
   ['tensor', 'Tensor'],
-  ['stack', 'Stack'],
+  ['stack', 'Code'],
   ['pool', 'Pool'],
 ];
 
@@ -242,6 +278,7 @@ export function MemoryView({ main }: { main: Main }) {
         />
       </div>
       <Legend items={g.labels.map((text, i) => ({ color: css(groupColor(text, i)), text, value: bytes(now[i]) }))} />
+      <Chosen m={m} main={main} />
       <Alive m={m} t={at} dev={dev} main={main} />
     </div>
   );

@@ -115,8 +115,8 @@ export function Overview({ main }: { main: Main }) {
         {main.device > 0 && <Figure label="Alive at the peak" value={count(d.peak_count)} sub="allocations" />}
         {main.device > 0 && <Figure label="Still alive at the end" value={bytes(d.live)} sub={d.count === 1 ? '1 allocation' : `${count(d.count)} allocations`} />}
         {d.reserved_peak !== null && <Figure label="Reserved, highest" value={bytes(d.reserved_peak)} sub={d.capacity ? `of ${bytes(d.capacity)}` : undefined} />}
-        <Figure label="CPU active" value={ns(main.cpu_ns)} sub={pct(main.cpu_ns)} title="Union of all CPU spans" />
-        <Figure label="GPU active" value={main.gpu_ns ? ns(main.gpu_ns) : 'none recorded'} sub={main.gpu_ns ? pct(main.gpu_ns) : undefined} title="Union of all device spans" />
+        <Figure label="CPU active" value={main.cpu_ns ? ns(main.cpu_ns) : 'none'} sub={main.cpu_ns ? pct(main.cpu_ns) : 'no CPU spans recorded'} title="Union of all CPU spans" />
+        <Figure label="GPU active" value={main.gpu_ns ? ns(main.gpu_ns) : 'none'} sub={main.gpu_ns ? pct(main.gpu_ns) : 'no device spans recorded'} title="Union of all device spans" />
       </div>
       {main.device > 0 && (
         <Panel
