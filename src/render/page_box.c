@@ -230,7 +230,8 @@ static bool write_body(tide_box *b, FILE *out)
 		fwrite(head, 1, n, out);
 		fwrite(b->text, 1, b->n_text, out);
 		for (int i = 0; i < b->n_cols; i++)
-			fwrite(b->cols[i].buf, 1, b->cols[i].n, out);
+			if (b->cols[i].n)
+				fwrite(b->cols[i].buf, 1, b->cols[i].n, out);
 	}
 	free(head);
 	return ok && !ferror(out);

@@ -104,11 +104,11 @@ static void disk_is_full(void **state)
 
 static void not_built(void **state)
 {
-	tide_model *m = some_model(11, 150, 50);
 	size_t n;
 	tide_code rc;
 	if (tide__page_built())
 		skip();
+	tide_model *m = some_model(11, 150, 50);
 	free(page(m, &n, &rc));
 	assert_int_equal(rc, TIDE_EUNSUPPORTED);
 	tide__model_free(m);
