@@ -2,32 +2,13 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* How many launches were waiting on a stream, at each launch and each start. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/crit.h"
 #include "base/mem.h"
 
 bool tide__crit_is_launch(const crit *c, size_t row)
 {
-	static const char *const names[] = { "cudaLaunchKernel",
-					     "cudaLaunchKernelExC",
-					     "cuLaunchKernel",
-					     "cuLaunchKernelEx",
-					     "cudaMemcpyAsync",
-					     "cudaMemsetAsync",
-					     "runFunction - job_prep_and_submit_for_execution",
-					     "hipLaunchKernel",
-					     "hipExtModuleLaunchKernel",
-					     "hipMemsetAsync",
-					     "hipMemcpyAsync",
-					     "hipMemcpyWithStream" };
-	if (c->f->link[row] <= 0)
-		return false;
-	const char *n = crit_name(c, row);
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcmp(names[i], n))
-			return true;
-	return false;
+	return c->f->link[row] > 0 && tide__compat_queue_launch(crit_name(c, row));
 }
 
 struct point {

@@ -67,6 +67,26 @@ tide_compat_type tide__compat_type(const char *s)
 	return TIDE_COMPAT_COMPUTATION;
 }
 
+bool tide__compat_queue_launch(const char *name)
+{
+	static const char *const names[] = { "cudaLaunchKernel",
+					     "cudaLaunchKernelExC",
+					     "cuLaunchKernel",
+					     "cuLaunchKernelEx",
+					     "cudaMemcpyAsync",
+					     "cudaMemsetAsync",
+					     "runFunction - job_prep_and_submit_for_execution",
+					     "hipLaunchKernel",
+					     "hipExtModuleLaunchKernel",
+					     "hipMemsetAsync",
+					     "hipMemcpyAsync",
+					     "hipMemcpyWithStream" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
 /* N of "ProfilerStep#N", -1 if it is not one. */
 static int64_t step_number(const char *s)
 {

@@ -32,7 +32,7 @@ typedef struct tide_compat_frame {
 /* Build it. keep_last: as HTA's include_last_profiler_step. TIDE_EUSAGE when the model lacks the
  * raw attributes. */
 tide_code tide__compat_frame_build(const tide_model *m, bool keep_last, tide_compat_frame *out,
-				tide_error *err);
+				   tide_error *err);
 /* The same rows with exact times and the category rule: ns from the trace's start, a stream only
  * where work or synchronisation ran on one, no step dropped. What the exact critical path walks. */
 tide_code tide__compat_frame_exact(const tide_model *m, tide_compat_frame *out, tide_error *err);
@@ -50,5 +50,8 @@ typedef enum tide_compat_type {
 } tide_compat_type;
 tide_compat_type tide__compat_type(const char *name);
 extern const char *const tide__compat_type_names[4];
+
+/* One of the twelve calls that HTA counts as putting work on a stream. */
+bool tide__compat_queue_launch(const char *name);
 
 #endif

@@ -77,8 +77,9 @@ static int by_ts(const void *a, const void *b)
 	return (x->ts > y->ts) - (x->ts < y->ts);
 }
 
-/* Rows with a stream whose type is in `types` (bit per tide_compat_type), joined as HTA joins them: a
- * new group starts after the running maximum of earlier ends, and a group may end before it starts.
+/* Rows with a stream whose type is in `types` (bit per tide_compat_type), joined as HTA joins them:
+ * a new group starts after the running maximum of earlier ends, and a group may end before it
+ * starts.
  */
 static bool merged(const tide_model *m, const tide_compat_frame *f, unsigned types,
 		   struct intervals *out)
@@ -253,8 +254,8 @@ static void add_duration(tide_compat_name *r, int64_t dur)
 	r->count++;
 }
 
-static bool by_name(const tide_model *m, const tide_compat_frame *f, row_test in, tide_compat_name **out,
-		    size_t *n_out)
+static bool by_name(const tide_model *m, const tide_compat_frame *f, row_test in,
+		    tide_compat_name **out, size_t *n_out)
 {
 	tide_map at = { 0 };
 	size_t n = 0;
@@ -355,26 +356,6 @@ static bool idle(const tide_model *m, const tide_compat_frame *f, tide_compat_ta
 
 /* ---- queue length ---- */
 
-static bool queue_launch(const char *name)
-{
-	static const char *const names[] = { "cudaLaunchKernel",
-					     "cudaLaunchKernelExC",
-					     "cuLaunchKernel",
-					     "cuLaunchKernelEx",
-					     "cudaMemcpyAsync",
-					     "cudaMemsetAsync",
-					     "runFunction - job_prep_and_submit_for_execution",
-					     "hipLaunchKernel",
-					     "hipExtModuleLaunchKernel",
-					     "hipMemsetAsync",
-					     "hipMemcpyAsync",
-					     "hipMemcpyWithStream" };
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcmp(names[i], name))
-			return true;
-	return false;
-}
-
 struct point {
 	int64_t stream, t;
 	int add;
@@ -400,7 +381,7 @@ static struct point *queue_points(const tide_model *m, const tide_compat_frame *
 	bool ok = p != NULL;
 	*n = 0;
 	for (size_t i = 0; i < f->n && ok; i++)
-		if (f->link[i] > 0 && queue_launch(name_of(m, f, i)))
+		if (f->link[i] > 0 && tide__compat_queue_launch(name_of(m, f, i)))
 			ok = tide__map_put(&launches, (uint64_t)f->corr[i], (uint32_t)i + 1);
 	for (size_t i = 0; i < f->n && ok; i++) {
 		uint32_t k =
@@ -593,8 +574,8 @@ static bool launches(const tide_model *m, const tide_compat_frame *f, tide_compa
 
 /* ---- all of it ---- */
 
-tide_code tide__compat_tables(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *out,
-			   tide_error *err)
+tide_code tide__compat_tables(const tide_model *m, const tide_compat_frame *f,
+			      tide_compat_tables *out, tide_error *err)
 {
 	*out = (tide_compat_tables){ 0 };
 	bool ok =
