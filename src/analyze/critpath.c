@@ -173,7 +173,7 @@ static tide_cp_bound bound_of(const crit *c, const tide_cg_edge *e, const char *
 	if (c->f->stream[e->owner] < 0)
 		return data && strstr(name, data) ? TIDE_CP_BOUND_DATA : TIDE_CP_BOUND_CPU;
 	return tide__compat_type(name) == TIDE_COMPAT_COMMUNICATION ? TIDE_CP_BOUND_COMM
-							      : TIDE_CP_BOUND_COMPUTE;
+								    : TIDE_CP_BOUND_COMPUTE;
 }
 
 static int by_number(const void *a, const void *b)

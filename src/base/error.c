@@ -18,7 +18,8 @@ const char *tide_code_text(tide_code code)
 	return i < sizeof texts / sizeof *texts && texts[i] ? texts[i] : "unknown error";
 }
 
-static void set(tide_error *err, tide_code code, int sys, uint64_t offset, const char *fmt, va_list ap)
+static void set(tide_error *err, tide_code code, int sys, uint64_t offset, const char *fmt,
+		va_list ap)
 {
 	if (!err)
 		return;

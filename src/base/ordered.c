@@ -162,7 +162,8 @@ bool tide__ordered_add(tide_ordered *o, uint64_t key)
 	unsigned at = rank(&o->nodes[i], key);
 	if (at && o->nodes[i].key[at - 1] == key)
 		return true;
-	for (unsigned l = 0; l < o->height; l++) { /* below every bound: the leftmost one gives way */
+	for (unsigned l = 0; l < o->height;
+	     l++) { /* below every bound: the leftmost one gives way */
 		uint64_t *bound = &o->nodes[way.node[l]].key[way.at[l]];
 		*bound = key < *bound ? key : *bound;
 	}

@@ -7,7 +7,8 @@
 
 enum { O_MAN };
 static const tide_option options[] = {
-	[O_MAN] = { "man", 0, TIDE_OPT_FLAG, NULL, "print the skeleton of the man page, for scdoc" },
+	[O_MAN] = { "man", 0, TIDE_OPT_FLAG, NULL,
+		    "print the skeleton of the man page, for scdoc" },
 };
 
 static int run(const tide_args *a)

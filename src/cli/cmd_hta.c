@@ -12,8 +12,10 @@ static const tide_option options[] = {
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
 		    "rows of long tables, 0 = all (default 10; all in JSON)" },
 	[O_COMPAT] = { "hta-compat", 0, TIDE_OPT_FLAG, NULL,
-		       "Holistic Trace Analysis's own numbers: its rounding, its GPU rule, its dropped last step" },
-	[O_KEEP] = { "keep-last-step", 0, TIDE_OPT_FLAG, NULL, "with --hta-compat: do not drop the last step" },
+		       "Holistic Trace Analysis's own numbers: its rounding, its GPU rule, its "
+		       "dropped last step" },
+	[O_KEEP] = { "keep-last-step", 0, TIDE_OPT_FLAG, NULL,
+		     "with --hta-compat: do not drop the last step" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
 };

@@ -7,11 +7,11 @@
 #include "base/mem.h"
 #include "model/strings.h"
 
-#define C(type, name, doc)                                                                         \
+#define C(type, name, doc) \
 	{ #name, doc, (uint16_t)offsetof(THIS, name), sizeof(type), TIDE__COL_TYPE(type) },
-#define DESC(st, member, COLUMNS, doc)                                                             \
-	static const tide_column st##_columns[] = { COLUMNS(C) };                                  \
-	const tide_table_desc st##_desc = { #member, doc, st##_columns,                            \
+#define DESC(st, member, COLUMNS, doc)                                  \
+	static const tide_column st##_columns[] = { COLUMNS(C) };       \
+	const tide_table_desc st##_desc = { #member, doc, st##_columns, \
 					    sizeof st##_columns / sizeof *st##_columns };
 #define THIS tide_frames
 DESC(tide_frames, frames, TIDE_FRAME_COLUMNS, "code locations")
@@ -75,11 +75,11 @@ DESC(tide_ticks, ticks, TIDE_TICK_COLUMNS, "clock calibration points")
 
 /* ---- texts of kinds ---- */
 
-#define TEXTS(fn, LIST)                                                                            \
-	const char *fn(unsigned k)                                                                 \
-	{                                                                                          \
-		static const char *const texts[] = { LIST(X) };                                    \
-		return k < sizeof texts / sizeof *texts && texts[k] ? texts[k] : "unknown";        \
+#define TEXTS(fn, LIST)                                                                     \
+	const char *fn(unsigned k)                                                          \
+	{                                                                                   \
+		static const char *const texts[] = { LIST(X) };                             \
+		return k < sizeof texts / sizeof *texts && texts[k] ? texts[k] : "unknown"; \
 	}
 #define X(name, number, text) [number] = text,
 TEXTS(tide__device_kind_text, TIDE_DEVICE_KINDS)
@@ -113,8 +113,8 @@ static bool none_rows(tide_model *m)
 {
 	size_t row;
 	(void)row;
-#define T(st, member, COLUMNS, none, doc)                                                          \
-	if (none && !tide__table_push(&m->member, &st##_desc, &row))                               \
+#define T(st, member, COLUMNS, none, doc)                            \
+	if (none && !tide__table_push(&m->member, &st##_desc, &row)) \
 		return false;
 	TIDE_TABLES(T)
 #undef T

@@ -104,7 +104,9 @@ void tide__json_array_end(tide_json *j)
 
 static void escape(tide_json *j, unsigned char c)
 {
-	static const char short_[] = { ['"'] = '"', ['\\'] = '\\', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't' };
+	static const char short_[] = {
+		['"'] = '"', ['\\'] = '\\', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'
+	};
 	char b[8];
 	if (c < sizeof short_ && short_[c]) {
 		b[0] = '\\';

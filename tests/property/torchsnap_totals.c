@@ -11,10 +11,11 @@ static void device(const tide_model *m, int64_t index)
 {
 	struct totals t = totals_of(m, index);
 	printf("device %" PRId64 " allocated %" PRIu64 " allocated_peak %" PRIu64 " active %" PRIu64
-	       " active_peak %" PRIu64 " requested %" PRIu64 " reserved %" PRIu64 " reserved_peak %" PRIu64
-	       " allocs %" PRIu64 " frees %" PRIu64 " inactive_split %" PRIu64 "\n",
-	       index, t.allocated, t.allocated_peak, t.active, t.active_peak, t.requested, t.reserved,
-	       t.reserved_peak, t.allocs, t.frees, t.inactive_split);
+	       " active_peak %" PRIu64 " requested %" PRIu64 " reserved %" PRIu64
+	       " reserved_peak %" PRIu64 " allocs %" PRIu64 " frees %" PRIu64
+	       " inactive_split %" PRIu64 "\n",
+	       index, t.allocated, t.allocated_peak, t.active, t.active_peak, t.requested,
+	       t.reserved, t.reserved_peak, t.allocs, t.frees, t.inactive_split);
 }
 
 static int report(const char *path)

@@ -18,7 +18,8 @@ static int64_t longest_from(const tide_cg *g, uint32_t v)
 {
 	int64_t best = 0;
 	for (uint32_t e = g->nodes[v].first_out; e; e = g->edges[e - 1].next_out) {
-		int64_t w = g->edges[e - 1].weight, l = (w < 0 ? 0 : w) + longest_from(g, g->edges[e - 1].to);
+		int64_t w = g->edges[e - 1].weight,
+			l = (w < 0 ? 0 : w) + longest_from(g, g->edges[e - 1].to);
 		best = l > best ? l : best;
 	}
 	return best;

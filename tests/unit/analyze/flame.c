@@ -251,7 +251,8 @@ static void memory_against_oracle(void **state)
 			tide_model *m = some_model(seed, 40, 3 * seed);
 			tide_flame *f;
 			tide_flame_options o = { .kind = TIDE_FLAME_MEMORY,
-						 .by = by_stack ? TIDE_FLAME_BY_STACK : TIDE_FLAME_BY_OP };
+						 .by = by_stack ? TIDE_FLAME_BY_STACK
+								: TIDE_FLAME_BY_OP };
 			want.n = 0;
 			uint64_t peak = oracle_peak(m, alive);
 			assert_int_equal(tide__flame(m, &o, &f, NULL), TIDE_OK);
