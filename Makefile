@@ -18,6 +18,7 @@ demo: build
 test: build
 	@tools/setup torch
 	@meson test -C $(BUILD) --print-errorlogs
+	@tools/skipped $(BUILD)
 	@tools/sanitize
 
 bench: build
