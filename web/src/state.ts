@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // What is being looked at: the view, the window of time, the selected moment and span. The URL's hash
 // keeps it, so that a link to the file shows the same thing.
-import { effect, signal } from '@preact/signals';
+import { effect, type Signal, signal } from '@preact/signals';
 
 export const views = ['overview', 'timeline', 'memory', 'flame', 'ops', 'kernels', 'phases', 'hta'] as const;
 export type View = (typeof views)[number];
@@ -11,9 +11,18 @@ export const view = signal<View>('overview');
 export const range = signal<[number, number]>([0, 1]);
 export const moment = signal<number | null>(null);
 export const span = signal<number | null>(null); // number of a span
+export const alloc = signal<number | null>(null); // number of an allocation
 export const query = signal('');
 export const help = signal(false);
 export const theme = signal<'auto' | 'light' | 'dark'>('auto');
+
+const kept = new Map<string, Signal<string>>();
+/** A choice of a view that the hash keeps under `key`; '' = not made. Asked for when modules load. */
+export function keep(key: string): Signal<string> {
+  const s = kept.get(key) ?? signal('');
+  kept.set(key, s);
+  return s;
+}
 
 let end = 1;
 
@@ -49,7 +58,9 @@ function read(): void {
   if (t0 !== null && t1 !== null && t1 > t0) look(t0, t1);
   moment.value = num('at');
   span.value = num('span');
+  alloc.value = num('alloc');
   query.value = p.get('q') ?? '';
+  for (const [key, s] of kept) s.value = p.get(key) ?? '';
 }
 
 function write(): void {
@@ -61,7 +72,9 @@ function write(): void {
   }
   if (moment.value !== null) p.set('at', String(Math.round(moment.value)));
   if (span.value !== null) p.set('span', String(span.value));
+  if (alloc.value !== null) p.set('alloc', String(alloc.value));
   if (query.value) p.set('q', query.value);
+  for (const [key, s] of kept) if (s.value) p.set(key, s.value);
   const hash = `#${p}`;
   if (hash !== location.hash) history.replaceState(null, '', hash);
 }
@@ -72,7 +85,8 @@ export function start(tEnd: number): void {
   read();
   let pending = 0;
   effect(() => {
-    void [view.value, range.value, moment.value, span.value, query.value];
+    void [view.value, range.value, moment.value, span.value, alloc.value, query.value];
+    for (const s of kept.values()) void s.value;
     clearTimeout(pending);
     pending = window.setTimeout(write, 150);
   });
