@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "cli/options.h"
+#include "cli/page.h"
 #include "cli/spread.h"
 
 #ifndef TIDE_VERSION
@@ -209,7 +210,7 @@ static int run(const tide_command *cmd, int argc, char **argv)
 	} else {
 		rc = open_output(&a, &o);
 		if (!rc)
-			rc = cmd->run(&a);
+			rc = tide__cli_is_page(&a) ? tide__cli_page(&a, cmd->page) : cmd->run(&a);
 		rc = close_output(&a, &o, rc);
 	}
 	tide__options_free(&a);

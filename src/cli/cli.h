@@ -75,6 +75,7 @@ typedef struct tide_command {
 	size_t min_files, max_files; /* max SIZE_MAX = any number */
 	int (*run)(const tide_args *a);
 	bool own_output; /* run() writes the file of --output itself: the framework leaves it alone */
+	const char *page; /* view that `-o x.html` writes as a page instead of run(); NULL = none */
 } tide_command;
 
 #define TIDE_COMMAND_OPTIONS(table) .options = table, .n_options = sizeof(table) / sizeof *(table)

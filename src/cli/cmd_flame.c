@@ -9,7 +9,6 @@
 #include "cli/cli.h"
 #include "cli/decimal.h"
 #include "cli/names.h"
-#include "cli/nopage.h"
 #include "cli/ranks.h"
 #include "render/flameview.h"
 
@@ -34,7 +33,7 @@ static const tide_option options[] = {
 		     "what to weigh: host time, device time, bytes (default: gpu if the trace has "
 		     "device work, else cpu, else memory)" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; a name that ends in .html: as a page" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "rows to show, 0 = all (default 40)",
 		    .def = "40" },
 	[O_HOT] = { "hot", 0, TIDE_OPT_FLAG, NULL, "list the paths of largest self, not the tree" },
@@ -271,8 +270,6 @@ static int run(const tide_args *a)
 	tide_rank_files files = { 0 };
 	tide_flame_options o;
 	int rc = read_options(a, &o);
-	if (!rc)
-		rc = tide__no_page(a, O_OUTPUT);
 	if (rc)
 		return rc;
 	if (a->n_files == 1 && !strcmp(a->files[0], "-"))
@@ -300,4 +297,5 @@ const tide_command tide__cmd_flame = {
 	.min_files = 1,
 	.max_files = SIZE_MAX,
 	.run = run,
+	.page = "flame",
 };

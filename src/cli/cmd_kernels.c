@@ -31,7 +31,7 @@ static const tide_option options[] = {
 	[O_COUNTERS] = { "counters", 'c', TIDE_OPT_FLAG, NULL,
 			 "instead: hardware counters of kernels and the ops that launched them" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; a name that ends in .html: as a page" },
 };
 
 static int run(const tide_args *a)
@@ -77,4 +77,5 @@ const tide_command tide__cmd_kernels = {
 	.min_files = 1,
 	.max_files = SIZE_MAX,
 	.run = run,
+	.page = "kernels",
 };

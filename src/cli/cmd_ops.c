@@ -22,7 +22,7 @@ static const tide_option options[] = {
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_STREAMS] = { "streams", 0, TIDE_OPT_FLAG, NULL, "also what ran on device streams" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; a name that ends in .html: as a page" },
 };
 
 enum sort { S_ORDER, S_WALL, S_SELF, S_COUNT, S_ALLOC, S_FREE, S_CHANGE, S_PEAK, S_NAME };
@@ -399,4 +399,5 @@ const tide_command tide__cmd_ops = {
 	.min_files = 1,
 	.max_files = 1,
 	.run = run,
+	.page = "ops",
 };

@@ -13,7 +13,7 @@ enum { O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON, in bytes" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; a name that ends in .html: as a page" },
 };
 
 struct report {
@@ -277,4 +277,5 @@ const tide_command tide__cmd_phases = {
 	.min_files = 1,
 	.max_files = 1,
 	.run = run,
+	.page = "phases",
 };

@@ -8,14 +8,13 @@
 #include "cli/cli.h"
 #include "cli/decimal.h"
 #include "cli/names.h"
-#include "cli/nopage.h"
 #include "cli/ranks.h"
 #include "render/timelineview.h"
 
 enum { O_JSON, O_OUTPUT, O_TOP, O_EVENTS, O_MIN_US, O_NO_PYTHON, O_NO_RUNTIME };
 static const tide_option options[] = {
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; a name that ends in .html: as a page" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
 		    "lanes to show, 0 = all (default 20); JSON has all", .def = "20" },
 	[O_EVENTS] = { "events", 0, TIDE_OPT_FLAG, NULL, "with --json: every span too" },
@@ -103,7 +102,7 @@ static int read_options(const tide_args *a, tide_timeline_options *o)
 		return tide__cli_usage(a,
 				       "--min-duration-us: '%.60s' is not a number of microseconds",
 				       a->opt[O_MIN_US].text);
-	return tide__no_page(a, O_OUTPUT);
+	return 0;
 }
 
 /* One trace gives one document, several a list. One that cannot be read is told and left out. */
@@ -170,4 +169,5 @@ const tide_command tide__cmd_timeline = {
 	.min_files = 1,
 	.max_files = SIZE_MAX,
 	.run = run,
+	.page = "timeline",
 };

@@ -11,14 +11,39 @@
 #include "render/export.h"
 #include "render/page_parts.h"
 
+/* Sections and the views that cannot do without them: a page of one view holds no others. */
 static const struct part {
 	const char *name;
 	tide_page_part *fill;
+	const char *views; /* "" = all */
 } parts[] = {
-	{ "main", tide__page_main },	 { "tables", tide__page_tables },
-	{ "hta", tide__page_hta },	 { "spans", tide__page_spans },
-	{ "memory", tide__page_memory }, { "flame", tide__page_flame },
+	{ "main", tide__page_main, "" },
+	{ "tables", tide__page_tables, " overview timeline memory ops phases " },
+	{ "hta", tide__page_hta, " kernels hta " },
+	{ "spans", tide__page_spans, " timeline " },
+	{ "memory", tide__page_memory, " memory " },
+	{ "flame", tide__page_flame, " flame " },
 };
+
+static bool wanted(const struct part *p, const char *only)
+{
+	size_t n = only ? strlen(only) : 0;
+	const char *at = n && *p->views ? strstr(p->views, only) : p->views;
+	return !n || !*p->views || (at && at[-1] == ' ' && at[n] == ' ');
+}
+
+bool tide__page_shows(const tide_page_options *opt, const char *view)
+{
+	return !opt->only || !strcmp(opt->only, view);
+}
+
+bool tide__page_has(const char *only, const char *section)
+{
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (!strcmp(parts[i].name, section))
+			return wanted(&parts[i], only);
+	return false;
+}
 
 bool tide__page_built(void)
 {
@@ -32,7 +57,7 @@ static tide_code write_part(const struct part *p, const tide_model *m, const tid
 	if (!b)
 		return tide__nomem(err);
 	bool filled = p->fill(b, m, opt, err);
-	bool ok = filled && tide__box_write(b, out);
+	bool ok = filled && (tide__box_empty(b) || tide__box_write(b, out));
 	tide__box_free(b);
 	if (ok)
 		return TIDE_OK;
@@ -50,6 +75,8 @@ tide_code tide__page(const tide_model *m, const tide_page_options *opt, FILE *ou
 	size_t head = (size_t)(mark - shell), after = head + sizeof TIDE_PAGE_MARK - 1;
 	fwrite(shell, 1, head, out);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		if (!wanted(&parts[i], opt->only))
+			continue;
 		tide_code rc = write_part(&parts[i], m, opt, out, err);
 		if (rc != TIDE_OK)
 			return rc;

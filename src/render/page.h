@@ -16,10 +16,14 @@
 typedef struct tide_page_options {
 	const char *losses;	 /* lines of what was lost or repaired, "" = nothing */
 	const tide_hta_job *job; /* finished; NULL = no holistic analysis */
+	const char *only;	 /* the one view to write: "timeline" ...; NULL = all */
 } tide_page_options;
 
 /* Was this library built with the front end? */
 bool tide__page_built(void);
+
+/* Does the page of view `only` (NULL = all) hold this section? */
+bool tide__page_has(const char *only, const char *section);
 
 /* Write the page. TIDE_OK, TIDE_ENOMEM, TIDE_EIO, TIDE_EUNSUPPORTED when it was not built. */
 tide_code tide__page(const tide_model *m, const tide_page_options *opt, FILE *out, tide_error *err);

@@ -68,6 +68,11 @@ FILE *tide__box_stream(tide_box *b)
 	return b->mem;
 }
 
+bool tide__box_empty(tide_box *b)
+{
+	return !b->failed && !b->n_cols && !fflush(b->mem) && !b->n_text;
+}
+
 void tide__box_fail(tide_box *b)
 {
 	b->failed = true;

@@ -41,6 +41,9 @@ tide_json *tide__box_json(tide_box *b);
 /* The same without a writer: the stream itself, for JSON that comes whole. */
 FILE *tide__box_stream(tide_box *b);
 
+/* Has nothing been put in? Such a section is not written: the page then has no view of it. */
+bool tide__box_empty(tide_box *b);
+
 /* Anything that failed elsewhere while it was filled. */
 void tide__box_fail(tide_box *b);
 

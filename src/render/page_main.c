@@ -180,6 +180,8 @@ bool tide__page_main(tide_box *b, const tide_model *m, const tide_page_options *
 	uint32_t device;
 	tide__json_object(j);
 	identity(j, m);
+	tide__json_key(j, "only");
+	opt->only ? tide__json_str(j, opt->only) : tide__json_null(j);
 	tide__json_kstr(j, "losses", opt->losses);
 	bool ok = memory(b, m, &device, err) && time_sums(b, m, err) &&
 		  findings(j, m, opt, device, err);

@@ -22,6 +22,9 @@ tide_page_part tide__page_flame;  /* page_flame.c: three trees */
 tide_page_part tide__page_tables; /* page_tables.c: ops and phases */
 tide_page_part tide__page_hta;	  /* page_tables.c: the document of `tidemark hta --json` */
 
+/* Is the page for this view, or for all? */
+bool tide__page_shows(const tide_page_options *opt, const char *view);
+
 /* "cuda:0", "cpu": as the commands call devices. Returns buf. */
 const char *tide__page_device(const tide_model *m, uint32_t device, char *buf, size_t n);
 

@@ -146,7 +146,7 @@ bool tide__page_tables(tide_box *b, const tide_model *m, const tide_page_options
 {
 	tide_json *j = tide__box_json(b);
 	tide__json_object(j);
-	bool ok = ops(j, m, err) && phases(j, m, err);
+	bool ok = (!tide__page_shows(opt, "ops") || ops(j, m, err)) && phases(j, m, err);
 	tide__json_object_end(j);
 	return ok;
 }
@@ -156,8 +156,5 @@ bool tide__page_tables(tide_box *b, const tide_model *m, const tide_page_options
 bool tide__page_hta(tide_box *b, const tide_model *m, const tide_page_options *opt, tide_error *err)
 {
 	const tide_hta_view view = { .top = MOST_KERNELS, .window = "all" };
-	if (opt->job)
-		return tide__hta_json(opt->job, &view, tide__box_stream(b));
-	fputs("null", tide__box_stream(b));
-	return true;
+	return !opt->job || tide__hta_json(opt->job, &view, tide__box_stream(b));
 }

@@ -3,19 +3,11 @@
 // The page: header, minimap, tabs, one view, help.
 import { Component, type ComponentChildren, render } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { getMain, getMemory, getSpans, type Main } from './data/page';
-import { help, start, theme, type View, view, views } from './state';
+import { getMain, type Main } from './data/page';
+import { help, start, theme, view, views } from './state';
 import { Minimap } from './ui/minimap';
 import { typing } from './ui/travel';
-import { Flame } from './views/flame';
-import { HtaView } from './views/hta';
-import { MemoryView } from './views/memory';
-import { Overview } from './views/overview';
-import { Kernels, Ops, Phases } from './views/tables';
-import { Timeline } from './views/timeline';
-
-const titles: Record<View, string> = { overview: 'Overview', timeline: 'Timeline', memory: 'Memory', flame: 'Flame', ops: 'Ops', kernels: 'Kernels', phases: 'Phases', hta: 'Device time' };
-const timed: ReadonlySet<View> = new Set<View>(['timeline', 'memory']);
+import { registry, viewsOf } from './views/registry';
 
 const keys: [string, string][] = [
   ['1 … 8', 'the views, from left to right'],
@@ -60,51 +52,43 @@ class Guard extends Component<{ children: ComponentChildren }, { error?: Error }
   }
 }
 
-function Body({ main }: { main: Main }) {
-  const of: Record<View, () => ComponentChildren> = {
-    overview: () => <Overview main={main} />,
-    timeline: () => <Timeline main={main} />,
-    memory: () => <MemoryView main={main} />,
-    flame: () => <Flame />,
-    ops: () => <Ops />,
-    kernels: () => <Kernels />,
-    phases: () => <Phases />,
-    hta: () => <HtaView />,
-  };
-  return <Guard key={view.value}>{of[view.value]()}</Guard>;
-}
-
 function App({ main }: { main: Main }) {
   useEffect(() => {
     const key = (e: KeyboardEvent) => {
       if (typing(e)) return;
       if (e.key === '?') help.value = !help.value;
       else if (e.key === 'Escape') help.value = false;
-      else if (e.key >= '1' && e.key <= String(views.length)) view.value = views[Number(e.key) - 1];
+      else if (e.key >= '1' && e.key <= '9') view.value = views.value[Number(e.key) - 1] ?? view.value;
     };
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);
   }, []);
+  const rows = viewsOf(main);
+  const row = rows.find((r) => r.key === view.value) ?? rows[0];
   const dark = theme.value === 'dark' || (theme.value === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches);
   return (
     <>
       <header class="top">
         <h1>tidemark</h1>
         <span class="file" title={main.file}>{main.file}</span>
-        <nav>
-          {views.map((v) => (
-            <button key={v} aria-current={v === view.value ? 'page' : undefined} onClick={() => (view.value = v)}>
-              {titles[v]}
-            </button>
-          ))}
-        </nav>
+        {rows.length > 1 ? (
+          <nav aria-label="Views">
+            {rows.map((r) => (
+              <button key={r.key} aria-current={r === row ? 'page' : undefined} onClick={() => (view.value = r.key)}>
+                {r.title}
+              </button>
+            ))}
+          </nav>
+        ) : (
+          <b>{row.title}</b>
+        )}
         <span class="grow" />
         <button aria-label="Light or dark" title="Light or dark" onClick={() => (theme.value = dark ? 'light' : 'dark')}>◐</button>
         <button aria-label="Keys" title="Keys ( ? )" onClick={() => (help.value = true)}>?</button>
       </header>
-      {timed.has(view.value) && <Minimap main={main} />}
-      <main key={`${theme.value}`}>
-        <Body main={main} />
+      {row.timed && <Minimap main={main} />}
+      <main key={theme.value}>
+        <Guard key={row.key}>{row.show(main)}</Guard>
       </main>
       <Help />
     </>
@@ -114,12 +98,12 @@ function App({ main }: { main: Main }) {
 async function run(): Promise<void> {
   const app = document.getElementById('app')!;
   // What the address asks for unpacks beside the first section, not after it.
-  if (location.hash.includes('view=timeline')) void getSpans().catch(() => {});
-  if (location.hash.includes('view=memory')) void getMemory().catch(() => {});
+  const asked = new URLSearchParams(location.hash.slice(1)).get('view');
+  void registry.find((r) => r.key === asked)?.early?.().catch(() => {});
   try {
     const main = await getMain();
     document.title = `${main.file} · Tidemark`;
-    start(main.t_end);
+    start(main.t_end, viewsOf(main).map((r) => r.key));
     app.textContent = '';
     render(<App main={main} />, app);
   } catch (e) {

@@ -4,10 +4,11 @@
 // keeps it, so that a link to the file shows the same thing.
 import { effect, type Signal, signal } from '@preact/signals';
 
-export const views = ['overview', 'timeline', 'memory', 'flame', 'ops', 'kernels', 'phases', 'hta'] as const;
-export type View = (typeof views)[number];
+export type View = string; // key of a row of views/registry.tsx
 
 export const view = signal<View>('overview');
+/** Keys of the views that this page has. */
+export const views = signal<readonly View[]>([]);
 export const range = signal<[number, number]>([0, 1]);
 export const moment = signal<number | null>(null);
 export const span = signal<number | null>(null); // number of a span
@@ -22,6 +23,11 @@ export function keep(key: string): Signal<string> {
   const s = kept.get(key) ?? signal('');
   kept.set(key, s);
   return s;
+}
+
+/** Show a view, if this page has it. */
+export function go(v: View): void {
+  if (views.value.includes(v)) view.value = v;
 }
 
 let end = 1;
@@ -48,12 +54,12 @@ export function lookAround(t0: number, t1: number): void {
 
 function read(): void {
   const p = new URLSearchParams(location.hash.slice(1));
-  const v = p.get('view') as View;
+  const v = p.get('view') ?? '';
   const num = (key: string): number | null => {
     const x = Number(p.get(key));
     return p.has(key) && Number.isFinite(x) ? x : null;
   };
-  if (views.includes(v)) view.value = v;
+  go(v);
   const [t0, t1] = [num('t0'), num('t1')];
   if (t0 !== null && t1 !== null && t1 > t0) look(t0, t1);
   moment.value = num('at');
@@ -79,8 +85,27 @@ function write(): void {
   if (hash !== location.hash) history.replaceState(null, '', hash);
 }
 
-export function start(tEnd: number): void {
+const KEPT = 'tidemark-theme'; // a browser may refuse to keep anything for a file: then it is not kept
+
+function keepTheme(): void {
+  try {
+    const was = localStorage.getItem(KEPT);
+    if (was === 'light' || was === 'dark') theme.value = was;
+  } catch {}
+  effect(() => {
+    const t = theme.value;
+    if (t === 'auto') delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = t;
+    try {
+      if (t !== 'auto') localStorage.setItem(KEPT, t);
+    } catch {}
+  });
+}
+
+export function start(tEnd: number, keys: readonly View[]): void {
   end = Math.max(1, tEnd);
+  views.value = keys;
+  view.value = keys[0];
   lookAll();
   read();
   let pending = 0;
@@ -91,8 +116,5 @@ export function start(tEnd: number): void {
     pending = window.setTimeout(write, 150);
   });
   addEventListener('hashchange', read);
-  effect(() => {
-    if (theme.value === 'auto') delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme.value;
-  });
+  keepTheme();
 }

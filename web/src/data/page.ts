@@ -21,6 +21,7 @@ export interface Device {
 
 export interface MainJson {
   file: string;
+  only: string | null; // the one view that the page is for
   format: string;
   t_end: number;
   wall0_ns: number | null;

@@ -94,6 +94,12 @@ export function open<T>(raw: Uint8Array): Section<T> {
   };
 }
 
+const there = typeof document === 'undefined' ? [] : [...document.querySelectorAll('script[id^="tide-"]')].map((e) => e.id.slice(5));
+const sections: ReadonlySet<string> = new Set(there);
+
+/** Does the page hold this section? It stays true once the section was read. */
+export const has = (name: string): boolean => sections.has(name);
+
 /** A section of this document. Its text is dropped once read: it is the largest thing here. */
 export async function load<T>(name: string): Promise<Section<T>> {
   const element = document.getElementById(`tide-${name}`);

@@ -5,13 +5,13 @@ import { bytes, count, ns } from '../data/format';
 import { getTables, type Main } from '../data/page';
 import { ink } from '../draw/colors';
 import { drawAxis } from '../draw/axis';
-import { lookAll, moment, view, type View } from '../state';
+import { go as show, lookAll, moment, type View } from '../state';
 import { Canvas, type Surface } from '../ui/canvas';
 import { Figure, Panel, useData } from '../ui/parts';
 
 const go = (v: View, t?: number) => {
   if (t !== undefined) moment.value = t;
-  view.value = v;
+  show(v);
 };
 
 function curve(main: Main) {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Load a trace, run what the page needs, write it to a->out. */
+#include "cli/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "analyze/hta_job.h"
+#include "render/page.h"
+
+static const tide_value *value_of(const tide_args *a, const char *option)
+{
+	for (size_t i = 0; i < a->cmd->n_options; i++)
+		if (!strcmp(a->cmd->options[i].name, option))
+			return a->opt[i].set ? &a->opt[i] : NULL;
+	return NULL;
+}
+
+bool tide__cli_is_page(const tide_args *a)
+{
+	const tide_value *out = value_of(a, "output");
+	size_t n = out ? strlen(out->text) : 0;
+	return a->cmd->page && n >= 5 && !strcasecmp(out->text + n - 5, ".html") &&
+	       !value_of(a, "json");
+}
+
+/* The holistic analysis of this one trace; NULL (with TIDE_OK) when it has no device rows. */
+static tide_code analyse(const tide_model *m, const char *file, tide_hta_job **out, tide_error *err)
+{
+	tide_hta *h = NULL;
+	*out = NULL;
+	tide_code rc = tide__hta_analyze(m, NULL, &h, err);
+	if (rc != TIDE_OK)
+		return rc;
+	if (!h->h.rows) {
+		tide__hta_free(h);
+		return TIDE_OK;
+	}
+	tide_hta_job *job = tide__hta_job_new();
+	if (!job) {
+		tide__hta_free(h);
+		return TIDE_ENOMEM;
+	}
+	rc = tide__hta_job_add(job, file, h, err);
+	if (rc == TIDE_OK)
+		rc = tide__hta_job_finish(job, err);
+	*out = job;
+	return rc;
+}
+
+/* The lines that every report ends with, for the page to show. malloc's; NULL on exhaustion. */
+static char *losses_of(const tide_args *a, const tide_model *m)
+{
+	char *text = NULL;
+	size_t n = 0;
+	tide_args plain = *a;
+	plain.style = (tide_style){ 0 };
+	plain.out = open_memstream(&text, &n);
+	if (!plain.out)
+		return NULL;
+	tide__cli_losses(&plain, m);
+	return fclose(plain.out) ? NULL : text;
+}
+
+static int write_page(const tide_args *a, const tide_model *m, const char *view)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_page_options opt = { .only = view };
+	tide_hta_job *job = NULL;
+	char *losses = losses_of(a, m);
+	tide_code rc = TIDE_OK;
+	if (tide__page_has(view, "hta"))
+		rc = analyse(m, a->files[0], &job, &err);
+	opt.losses = losses ? losses : "";
+	opt.job = job;
+	if (rc == TIDE_OK)
+		rc = tide__page(m, &opt, a->out, &err);
+	free(losses);
+	tide__hta_job_free(job);
+	return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(a->files[0], &err);
+}
+
+int tide__cli_page(const tide_args *a, const char *view)
+{
+	if (a->n_files > 1)
+		return tide__cli_usage(a, "a page shows one trace: name one file");
+	if (!tide__page_built()) {
+		fprintf(stderr,
+			"tidemark %s: this build has no pages (node and npm were not there when it "
+			"was built)\n",
+			a->cmd->name);
+		return 1;
+	}
+	tide_model *m = tide__cli_load(a, a->files[0], 0);
+	if (!m)
+		return 1;
+	int rc = write_page(a, m, view);
+	tide__model_free(m);
+	return rc;
+}
