@@ -5,6 +5,7 @@
 #ifndef TIDE_RENDER_PAGE_PARTS_H
 #define TIDE_RENDER_PAGE_PARTS_H
 
+#include "analyze/rows.h"
 #include "render/page.h"
 #include "render/page_box.h"
 
@@ -24,6 +25,9 @@ tide_page_part tide__page_hta;	  /* page_tables.c: the document of `tidemark hta
 
 /* Is the page for this view, or for all? */
 bool tide__page_shows(const tide_page_options *opt, const char *view);
+/* Members "tracks" (with the spans in each row) and "cats" of sections about spans. */
+void tide__page_tracks_json(const tide_model *m, const tide_rows *r, tide_json *j);
+void tide__page_cats_json(tide_json *j);
 
 /* "cuda:0", "cpu": as the commands call devices. Returns buf. */
 const char *tide__page_device(const tide_model *m, uint32_t device, char *buf, size_t n);

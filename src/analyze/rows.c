@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "analyze/rows.h"
+
+#include <string.h>
+
+#include "analyze/cover.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+struct lay {
+	const tide_model *m;
+	tide_tracks all;
+	tide_rows *out;
+	uint32_t *level; /* per span: levels below its track's top */
+	uint32_t *count; /* spans per level of the track at hand */
+	uint32_t depth, max_depth, cap_rows;
+};
+
+static void on_begin(void *user, uint32_t span, int64_t t)
+{
+	struct lay *x = user;
+	x->level[span] = x->depth++;
+	if (x->depth > x->max_depth)
+		x->max_depth = x->depth;
+}
+
+static void on_end(void *user, uint32_t span, int64_t t)
+{
+	struct lay *x = user;
+	x->depth--;
+}
+
+static bool room(struct lay *x, uint32_t rows)
+{
+	uint32_t need = x->out->n_rows + rows + 1;
+	if (need <= x->cap_rows)
+		return true;
+	uint32_t cap = need < x->cap_rows * 2 ? x->cap_rows * 2 : need;
+	uint32_t *first = tide__realloc(x->out->first, cap, sizeof *first);
+	if (!first)
+		return false;
+	x->out->first = first;
+	x->cap_rows = cap;
+	return true;
+}
+
+/* Spans of a track level by level; each level keeps the order of time. */
+static void spread(struct lay *x, const tide_track *t)
+{
+	tide_rows *out = x->out;
+	const uint32_t *in = x->all.order + t->first;
+	memset(x->count, 0, ((size_t)x->max_depth + 1) * sizeof *x->count);
+	for (uint32_t i = 0; i < t->n; i++)
+		x->count[x->level[in[i]] + 1]++;
+	for (uint32_t k = 0; k < x->max_depth; k++) {
+		out->first[out->n_rows++] = out->n + x->count[k];
+		x->count[k + 1] += x->count[k];
+	}
+	for (uint32_t i = 0; i < t->n; i++)
+		out->order[out->n + x->count[x->level[in[i]]]++] = in[i];
+	out->n += t->n;
+	out->first[out->n_rows] = out->n;
+}
+
+static bool lay_track(struct lay *x, uint32_t k)
+{
+	const tide_track *t = &x->all.tracks[k];
+	const tide_track_walk walk = { on_begin, on_end, x };
+	x->depth = x->max_depth = 0;
+	if (!tide__track_walk(&x->all, x->m, k, &walk) || !room(x, x->max_depth))
+		return false;
+	x->out->tracks[x->out->n_tracks++] = (tide_row_track){
+		.lane = t->lane,
+		.number = t->number,
+		.row = x->out->n_rows,
+		.n_rows = x->max_depth,
+	};
+	spread(x, t);
+	return true;
+}
+
+static bool lay_all(struct lay *x)
+{
+	bool ok = true;
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t k = 1; ok && k < x->all.n_tracks; k++) {
+			const tide_track *t = &x->all.tracks[k];
+			bool host = x->m->lanes.kind[t->lane.i] == TIDE_LANE_THREAD;
+			if (t->number || !t->n || host == (pass == 1))
+				continue;
+			for (uint32_t at = k; ok && at; at = x->all.tracks[at].next)
+				ok = lay_track(x, at);
+		}
+	return ok;
+}
+
+static bool setup(struct lay *x)
+{
+	size_t n = x->m->spans.n;
+	x->level = tide__calloc(n, sizeof *x->level);
+	x->count = tide__calloc(n + 1, sizeof *x->count);
+	x->out->order = tide__alloc(n, sizeof *x->out->order);
+	x->out->tracks = tide__calloc(x->all.n_tracks, sizeof *x->out->tracks);
+	if (!x->level || !x->count || !x->out->order || !x->out->tracks || !room(x, 15))
+		return false;
+	x->out->first[0] = 0;
+	return true;
+}
+
+tide_code tide__rows(const tide_model *m, tide_rows *out, tide_error *err)
+{
+	struct lay x = { .m = m, .out = out };
+	*out = (tide_rows){ 0 };
+	tide_code rc = tide__tracks(m, &x.all, err);
+	if (rc != TIDE_OK)
+		return rc;
+	bool ok = setup(&x) && lay_all(&x);
+	tide__free(x.level);
+	tide__free(x.count);
+	tide__free(x.all.track); /* only the cuts stay */
+	tide__free(x.all.order);
+	x.all.track = x.all.order = NULL;
+	out->cuts = x.all;
+	if (ok)
+		return TIDE_OK;
+	tide__rows_free(out);
+	return tide__nomem(err);
+}
+
+void tide__rows_free(tide_rows *r)
+{
+	tide__free(r->order);
+	tide__free(r->first);
+	tide__free(r->tracks);
+	tide__tracks_free(&r->cuts);
+	*r = (tide_rows){ 0 };
+}
+
+int64_t tide__rows_end(const tide_rows *r, const tide_model *m, uint32_t place)
+{
+	uint32_t s = r->order[place];
+	int64_t t1 = tide__track_end(&r->cuts, m, s), most = tide__span_end(m, s);
+	return t1 < most ? t1 : most;
+}

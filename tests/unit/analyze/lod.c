@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Levels of detail against their definition, span by span. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "analyze/cover.h"
+#include "analyze/curve.h"
+#include "analyze/lod.h"
+#include "base/mem.h"
+#include "some_model.h"
+
+__extension__ typedef __int128 wide;
+
+/* ---- rows ---- */
+
+static void rows_are_disjoint_and_whole(void **state)
+{
+	for (uint32_t seed = 1; seed <= 60; seed++) {
+		tide_model *m = some_model(seed, 3 * seed, 0);
+		tide_rows r;
+		uint8_t *seen = calloc(m->spans.n, 1);
+		assert_int_equal(tide__rows(m, &r, NULL), TIDE_OK);
+		assert_int_equal(r.n, m->spans.n - 1);
+		for (uint32_t k = 0; k < r.n_rows; k++)
+			for (uint32_t i = r.first[k]; i < r.first[k + 1]; i++) {
+				assert_false(seen[r.order[i]]++);
+				if (i > r.first[k])
+					assert_true(m->spans.t0[r.order[i]] >=
+						    tide__rows_end(&r, m, i - 1));
+			}
+		for (uint32_t t = 0; t < r.n_tracks; t++)
+			for (uint32_t k = 0; k < r.tracks[t].n_rows; k++) {
+				uint32_t row = r.tracks[t].row + k;
+				for (uint32_t i = r.first[row]; i < r.first[row + 1]; i++)
+					assert_int_equal(m->spans.lane[r.order[i]].i,
+							 r.tracks[t].lane.i);
+			}
+		free(seen);
+		tide__rows_free(&r);
+		tide__model_free(m);
+	}
+}
+
+/* ---- pieces ---- */
+
+static int64_t pixel(int64_t t, int64_t from, int64_t to, uint32_t px)
+{
+	return (int64_t)((wide)(t - from) * px / (to - from));
+}
+
+/* The definition in lod.h, spelt out. Returns the number of pieces of the row. */
+static size_t expect(const tide_lod *l, uint32_t row, int64_t from, int64_t to, uint32_t px,
+		     tide_piece *out)
+{
+	const tide_model *m = l->m;
+	size_t n = 0;
+	int64_t open = -1; /* pixel of the merged piece that is being made */
+	for (uint32_t i = l->rows.first[row]; i < l->rows.first[row + 1]; i++) {
+		int64_t t0 = m->spans.t0[l->rows.order[i]], t1 = tide__rows_end(&l->rows, m, i);
+		uint64_t len = (uint64_t)(t1 - t0);
+		if (t0 >= to || (t1 <= from && t0 < from))
+			continue;
+		bool own = t0 < from || (wide)len * px >= to - from;
+		int64_t at = own ? -1 : pixel(t0, from, to, px);
+		if (own || at != open) {
+			out[n++] = (tide_piece){ t0, t1, len, 1, i };
+		} else {
+			tide_piece *p = &out[n - 1];
+			if (len > (uint64_t)(tide__rows_end(&l->rows, m, p->place) -
+					     m->spans.t0[l->rows.order[p->place]]))
+				p->place = i;
+			p->t1 = t1;
+			p->busy += len;
+			p->count++;
+		}
+		open = at;
+	}
+	return n;
+}
+
+static void compare(const tide_lod *l, int64_t from, int64_t to, uint32_t px)
+{
+	tide_pieces p;
+	tide_piece *want = calloc(l->rows.n + 1, sizeof *want);
+	assert_int_equal(tide__lod_visible(l, from, to, px, &p, NULL), TIDE_OK);
+	for (uint32_t r = 0; r < l->rows.n_rows; r++) {
+		size_t n = expect(l, r, from, to, px, want), got = p.first[r + 1] - p.first[r];
+		assert_int_equal(got, n);
+		assert_true(n <= 2 * (size_t)px + 1);
+		for (size_t i = 0; i < n; i++) {
+			const tide_piece *a = &p.v[p.first[r] + i], *b = &want[i];
+			assert_int_equal(a->t0, b->t0);
+			assert_int_equal(a->t1, b->t1);
+			assert_int_equal(a->busy, b->busy);
+			assert_int_equal(a->count, b->count);
+			assert_int_equal(a->place, b->place);
+		}
+	}
+	free(want);
+	tide__pieces_free(&p);
+}
+
+static void pieces_are_as_defined(void **state)
+{
+	for (uint32_t seed = 1; seed <= 40; seed++) {
+		tide_model *m = some_model(seed, 20 * seed, 0);
+		tide_lod l;
+		assert_int_equal(tide__lod_build(m, &l, NULL), TIDE_OK);
+		compare(&l, 0, m->t_end + 1, 1);
+		compare(&l, 0, m->t_end, 7);
+		compare(&l, 0, m->t_end * 1000, 3);
+		for (int k = 0; k < 30; k++) {
+			int64_t from = (int64_t)some_random(SOME_END) - 5;
+			compare(&l, from, from + 1 + some_random(SOME_END), 1 + some_random(40));
+		}
+		tide__lod_free(&l);
+		tide__model_free(m);
+	}
+}
+
+static void many_in_one_pixel(void **state)
+{
+	enum { N = 20000 };
+	tide_model *m = some_machine();
+	tide_lod l;
+	for (int64_t i = 0; i < N; i++) {
+		uint32_t s = tide__push(&m->spans, &tide_spans_desc);
+		m->spans.lane[s].i = 1;
+		m->spans.t0[s] = i * 10;
+		m->spans.t1[s] = i * 10 + i * 7919 % 10;
+	}
+	m->t_end = N * 10;
+	assert_int_equal(tide__lod_build(m, &l, NULL), TIDE_OK);
+	const uint32_t px[] = { 1, 2, 3, 100, 4096 };
+	for (size_t i = 0; i < sizeof px / sizeof *px; i++) {
+		compare(&l, 0, m->t_end, px[i]);
+		compare(&l, 12345, 98765, px[i]);
+	}
+	compare(&l, INT64_MIN / 2, INT64_MAX / 2, 65535);
+	tide__lod_free(&l);
+	tide__model_free(m);
+}
+
+static void nothing_to_see(void **state)
+{
+	tide_model *m = some_machine();
+	tide_lod l;
+	tide_pieces p;
+	assert_int_equal(tide__lod_build(m, &l, NULL), TIDE_OK);
+	assert_int_equal(tide__lod_visible(&l, 0, 100, 10, &p, NULL), TIDE_OK);
+	assert_int_equal(p.n, 0);
+	tide__pieces_free(&p);
+	tide__lod_free(&l);
+	tide__model_free(m);
+}
+
+/* ---- the curve ---- */
+
+/* Level of live bytes just before move i of the window, and after it, offered to their pixels. */
+static void curve_is_as_defined(void **state)
+{
+	for (uint32_t seed = 1; seed <= 40; seed++) {
+		tide_model *m = some_model(seed, 10, 60 + seed);
+		for (int k = 0; k < 30; k++) {
+			int64_t from = some_random(SOME_END);
+			int64_t to = from + 1 + some_random(SOME_END);
+			uint32_t px = 1 + some_random(30);
+			uint64_t want[31] = { 0 };
+			for (uint32_t x = 0; x < px; x++) {
+				uint64_t live = 0;
+				for (size_t i = 0; i < m->moves.n; i++) {
+					int64_t t = tide__move_time(m, i);
+					uint32_t row = m->moves.row[i];
+					bool starts = t >= from && pixel(t, from, to, px) >= x;
+					if (starts && live > want[x])
+						want[x] = live; /* held when the pixel began */
+					if (starts && t > to)
+						break;
+					bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+					if (starts && pixel(t, from, to, px) > x &&
+					    !(x == px - 1 && t == to))
+						break;
+					live += born ? m->allocs.size[row] : -m->allocs.size[row];
+					if (starts && live > want[x])
+						want[x] = live;
+				}
+				if (live > want[x]) /* it began after the last move, or held on */
+					want[x] = live;
+			}
+			tide_curve c;
+			assert_int_equal(tide__curve(m, 1, from, to, px, &c, NULL), TIDE_OK);
+			assert_false(c.segments);
+			for (uint32_t x = 0; x < px; x++)
+				assert_int_equal(c.live[x], want[x]);
+			tide__curve_free(&c);
+		}
+		tide__model_free(m);
+	}
+}
+
+static void no_memory(void **state)
+{
+	tide_model *m = some_model(3, 120, 0);
+	for (uint64_t n = 1;; n++) {
+		tide_lod l;
+		tide_pieces p = { 0 };
+		tide__mem_fail_at(n);
+		tide_code rc = tide__lod_build(m, &l, NULL);
+		if (rc == TIDE_OK)
+			rc = tide__lod_visible(&l, 0, 100, 50, &p, NULL);
+		tide__mem_fail_at(0);
+		tide__pieces_free(&p);
+		tide__lod_free(&l);
+		if (rc == TIDE_OK) {
+			assert_true(n > 8);
+			break;
+		}
+	}
+	tide__model_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_are_disjoint_and_whole),
+		cmocka_unit_test(pieces_are_as_defined),
+		cmocka_unit_test(many_in_one_pixel),
+		cmocka_unit_test(nothing_to_see),
+		cmocka_unit_test(curve_is_as_defined),
+		cmocka_unit_test(no_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
