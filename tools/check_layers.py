@@ -11,11 +11,12 @@ MAY = {  # folder of src/ -> folders it may include besides itself
     "format": {"base"},
     "runtime": {"base", "format"},
     "capture": {"base", "format", "runtime"},
+    "config": {"base"},
     "model": {"base"},
     "import": {"base", "format", "model"},
     "analyze": {"base", "model"},
     "render": {"base", "model", "analyze"},
-    "cli": {"base", "format", "model", "import", "analyze", "render"},
+    "cli": {"base", "config", "format", "model", "import", "analyze", "render"},
 }
 # What runs inside other people's processes may use nothing but libc, its own headers and xxHash.
 INJECTED = {"base", "runtime", "capture"}

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "cli/options.h"
 #include "cli/page.h"
 #include "cli/spread.h"

@@ -16,10 +16,12 @@
 
 #include "base/error.h"
 #include "cli/cli.h"
+#include "config/config.h"
 
 enum { O_OUTPUT, O_NO_OPS };
 static const tide_option options[] = {
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "the recording", .def = "run.tide" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
+		       "the recording (default run.tide in the configured folder)" },
 	[O_NO_OPS] = { "no-ops", 0, TIDE_OPT_FLAG, NULL, "record memory only" },
 };
 
@@ -71,16 +73,43 @@ static void set_hook(void)
 	prepend("PYTHONPATH", hook, ':');
 }
 
+/* ---- settings ---- */
+
+/* What the file sets, as variables: the hook in the child reads those, and so does the package
+ * there, whatever its working folder. */
+static void hand_down(const tide_config *c)
+{
+	for (unsigned k = 0; k < TIDE_CONFIG_N; k++)
+		if (c->v[k].from == TIDE_FROM_FILE)
+			setenv(tide__config_env((tide_config_key)k), c->v[k].text, 1);
+}
+
+/* The whole path of the recording: -o, else run.tide in the configured folder. */
+static bool name_file(const tide_args *a, const tide_config *c, char *file, size_t n)
+{
+	char here[PATH_MAX] = "";
+	const char *folder = c->v[TIDE_CONFIG_output_dir].text;
+	bool own = a->opt[O_OUTPUT].set || c->v[TIDE_CONFIG_output_dir].from == TIDE_FROM_DEFAULT;
+	const char *name = a->opt[O_OUTPUT].set ? a->opt[O_OUTPUT].text : "run.tide";
+	if (!own)
+		mkdir(folder, 0777); /* what is wrong with it is seen when the file is opened */
+	if (*(own ? name : folder) != '/' && !getcwd(here, sizeof here))
+		return false;
+	return (size_t)snprintf(file, n, "%s%s%s%s%s", here, *here ? "/" : "", own ? "" : folder,
+				own ? "" : "/", name) < n;
+}
+
 /* ---- the child ---- */
 
-static void become(const tide_args *a, const char *library, const char *file)
+static void become(const tide_args *a, const tide_config *c, const char *library, const char *file)
 {
 	char pid[32];
 	snprintf(pid, sizeof pid, "%ld", (long)getpid());
 	setenv("TIDEMARK_RECORD", file, 1);
 	setenv("TIDEMARK_RECORD_PID", pid, 1);
 	prepend("LD_PRELOAD", library, ':');
-	if (!a->opt[O_NO_OPS].set)
+	hand_down(c);
+	if (!a->opt[O_NO_OPS].set && c->v[TIDE_CONFIG_capture_ops].flag)
 		set_hook();
 	execvp(a->files[0], a->files);
 	fprintf(stderr, "tidemark run: %s: %s\n", a->files[0], strerror(errno));
@@ -145,20 +174,19 @@ static int same_end(int status)
 
 static int run(const tide_args *a)
 {
+	static tide_config c;
 	char library[PATH_MAX], file[PATH_MAX];
 	struct stat before;
 	tide_error err = { .offset = TIDE_NO_OFFSET };
+	if (tide__config_load(NULL, NULL, &c, &err) != TIDE_OK)
+		return tide__cli_fail(c.in_file ? c.file : NULL, &err);
 	if (!place(library, sizeof library, "capture/libtidemark-torch.so",
 		   TIDE_LIBDIR "/libtidemark-torch.so")) {
 		tide__fail(&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 			   "libtidemark-torch.so is not installed beside this program");
 		return tide__cli_fail(NULL, &err);
 	}
-	if (a->opt[O_OUTPUT].text[0] == '/')
-		snprintf(file, sizeof file, "%s", a->opt[O_OUTPUT].text);
-	else if (!getcwd(file, sizeof file) ||
-		 (size_t)snprintf(file + strlen(file), sizeof file - strlen(file), "/%s",
-				  a->opt[O_OUTPUT].text) >= sizeof file)
+	if (!name_file(a, &c, file, sizeof file))
 		return tide__cli_usage(a, "the path of the recording is too long");
 	bool was = stat(file, &before) == 0;
 	child = fork();
@@ -167,7 +195,7 @@ static int run(const tide_args *a)
 		return tide__cli_fail(NULL, &err);
 	}
 	if (child == 0)
-		become(a, library, file);
+		become(a, &c, library, file);
 	watch_signals();
 	int status = wait_for(child);
 	tell(file, &before, was);
@@ -184,7 +212,8 @@ const tide_command tide__cmd_run = {
 		"installed torch, every op. "
 		"Signals and the exit status pass through; what the program prints is its own. "
 		"Child processes that use "
-		"PyTorch record into NAME.PID.tide. The recording survives kill -9.",
+		"PyTorch record into NAME.PID.tide. The recording survives kill -9. Settings "
+		"(tidemark config) say where recordings go and what is captured; options go first.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

@@ -26,6 +26,7 @@
 	X(diff)          \
 	X(export)        \
 	X(run)           \
+	X(config)        \
 	X(recover)       \
 	X(pack)          \
 	X(completion)    \

@@ -26,8 +26,5 @@ int tide__option_choice(const char *choices, const char *text);
 bool tide__parse_bytes(const char *text, int64_t *out);
 /* A time from the trace's start: "1.5s", "200 ms", "10us", "123ns", "123" (ns), "50%" of `end`. */
 bool tide__parse_time(const char *text, int64_t end, int64_t *out);
-/* The name nearest to a misspelt one, or NULL when none is near. `name(i)` gives the i-th. */
-const char *tide__nearest(const char *word, const char *(*name)(const void *user, size_t i),
-			  const void *user, size_t n);
 
 #endif

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* config: what is set, and by whom; change the file and leave the rest of it as it is. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "config/config.h"
+#include "config/toml.h"
+
+enum { O_JSON, O_CONFIG, O_BACKEND, O_FIRST };
+static const tide_option options[] = {
+	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
+	[O_CONFIG] = { "config", 'c', TIDE_OPT_FILE, "FILE",
+		       "the file (default: TIDEMARK_CONFIG, else the nearest tidemark.toml)" },
+	[O_BACKEND] = { "backend", 'b', TIDE_OPT_TEXT, "NAME",
+			"the [[backend]] with this name (default: TIDEMARK_BACKEND, else the "
+			"first)" },
+#define X(key, flag, kind, def, help) \
+	[O_FIRST + TIDE_CONFIG_##key] = { "backend-" flag, 0, TIDE_OPT_TEXT, "VALUE", help },
+	TIDE_CONFIG_KEYS(X)
+#undef X
+};
+
+static const char *text_of(const tide_args *a, int option)
+{
+	return a->opt[option].set ? a->opt[option].text : NULL;
+}
+
+/* The values that flags give, on top of what was read. */
+static tide_code flags(const tide_args *a, tide_config *c, tide_error *err)
+{
+	for (unsigned k = 0; k < TIDE_CONFIG_N; k++) {
+		char who[80];
+		const tide_value *v = &a->opt[O_FIRST + k];
+		snprintf(who, sizeof who, "--%s", options[O_FIRST + k].name);
+		tide_code rc = v->set ? tide__config_set(c, (tide_config_key)k, v->text,
+							 TIDE_FROM_FLAG, who, err)
+				      : TIDE_OK;
+		if (rc != TIDE_OK)
+			return rc;
+	}
+	return TIDE_OK;
+}
+
+static int fail(const tide_args *a, const tide_config *c, const tide_error *err)
+{
+	if (err->code == TIDE_EUSAGE && !c->in_file)
+		return tide__cli_usage(a, "%s", err->text);
+	return tide__cli_fail(c->in_file ? c->file : NULL, err);
+}
+
+/* ---- show ---- */
+
+/* Where a value came from: default, FILE:LINE, $VARIABLE, --flag. */
+static void where(const tide_config *c, unsigned k, char *out, size_t n)
+{
+	const tide_config_value *v = &c->v[k];
+	switch (v->from) {
+	case TIDE_FROM_DEFAULT:
+		snprintf(out, n, "default");
+		break;
+	case TIDE_FROM_FILE:
+		snprintf(out, n, "%s:%u", c->file, v->line);
+		break;
+	case TIDE_FROM_ENV:
+		snprintf(out, n, "$%s", tide__config_env((tide_config_key)k));
+		break;
+	case TIDE_FROM_FLAG:
+		snprintf(out, n, "--%s", options[O_FIRST + k].name);
+		break;
+	}
+}
+
+static tide_grid *grid_of(const tide_config *c)
+{
+	static const tide_grid_col cols[] = {
+		{ "key", "Key", TIDE_CELL_TEXT },
+		{ "value", "Value", TIDE_CELL_TEXT },
+		{ "from", NULL, TIDE_CELL_TEXT },
+		{ "where", "From", TIDE_CELL_TEXT },
+	};
+	tide_grid *g = tide__grid_new(cols, 4);
+	for (unsigned k = 0; g && k < TIDE_CONFIG_N; k++) {
+		char from[TIDE_CONFIG_TEXT + 16];
+		where(c, k, from, sizeof from);
+		tide__grid_text(g, tide__config_name((tide_config_key)k));
+		tide__grid_text(g, c->v[k].text);
+		tide__grid_text(g, tide__config_from_text(c->v[k].from));
+		tide__grid_text(g, from);
+	}
+	return g;
+}
+
+static int show_json(const tide_args *a, const tide_config *c, const tide_grid *g)
+{
+	tide_json j;
+	tide__json_begin(&j, a->out, true);
+	tide__json_object(&j);
+	tide__json_kstr(&j, "file", *c->file ? c->file : NULL);
+	tide__json_kstr(&j, "backend", *c->backend ? c->backend : NULL);
+	tide__json_key(&j, "values");
+	tide__grid_json(g, &j);
+	tide__json_object_end(&j);
+	return tide__cli_json_end(a, &j);
+}
+
+static int show(const tide_args *a)
+{
+	static tide_config c;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_code rc = tide__config_load(text_of(a, O_CONFIG), text_of(a, O_BACKEND), &c, &err);
+	if (rc == TIDE_OK)
+		rc = flags(a, &c, &err);
+	if (rc != TIDE_OK)
+		return fail(a, &c, &err);
+	tide_grid *g = grid_of(&c);
+	int end = 1;
+	if (g && a->opt[O_JSON].set)
+		end = show_json(a, &c, g);
+	else if (g) {
+		fprintf(a->out, "file: %s\n", *c.file ? c.file : "none");
+		if (*c.backend)
+			fprintf(a->out, "backend: %s\n", c.backend);
+		tide__grid_print(g, a->out, &a->style, 0);
+		end = tide__cli_done(a);
+	}
+	tide__grid_free(g);
+	return end;
+}
+
+/* ---- update ---- */
+
+static tide_code slurp(const char *path, char **text, size_t *n, tide_error *err)
+{
+	FILE *f = fopen(path, "rb");
+	*n = 0;
+	*text = tide__alloc(TIDE_TOML_BYTES + 1, 1);
+	if (!*text) {
+		if (f)
+			fclose(f);
+		return tide__nomem(err);
+	}
+	if (!f)
+		return errno == ENOENT ? TIDE_OK : tide__fail_errno(err, "cannot open");
+	*n = fread(*text, 1, TIDE_TOML_BYTES + 1, f);
+	tide_code rc = ferror(f) ? tide__fail_errno(err, "cannot read") : TIDE_OK;
+	fclose(f);
+	return rc;
+}
+
+/* Beside the file, then renamed over it: whoever reads meanwhile sees the old or the new one. A
+ * link stays a link, the mode stays. */
+static tide_code replace(const char *path, const char *text, size_t n, tide_error *err)
+{
+	char *real = realpath(path, NULL), *part = NULL;
+	struct stat st;
+	mode_t mode = !stat(path, &st) ? st.st_mode & 07777 : 0666;
+	tide_code rc = TIDE_OK;
+	if (asprintf(&part, "%s.%ld.part", real ? real : path, (long)getpid()) < 0) {
+		free(real);
+		return tide__nomem(err);
+	}
+	int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
+	if (!f || fwrite(text, 1, n, f) != n || fflush(f) || fsync(fd))
+		rc = tide__fail_errno(err, "cannot write");
+	if (f && fclose(f) && rc == TIDE_OK)
+		rc = tide__fail_errno(err, "cannot write");
+	else if (!f && fd >= 0)
+		close(fd);
+	if (rc == TIDE_OK && rename(part, real ? real : path))
+		rc = tide__fail_errno(err, "cannot write");
+	if (rc != TIDE_OK && fd >= 0)
+		unlink(part);
+	free(part);
+	free(real);
+	return rc;
+}
+
+/* One value after the other into *text; what comes out must be read back. */
+static tide_code change(const tide_args *a, const tide_config *c, char **text, size_t *n,
+			tide_error *err)
+{
+	static tide_config again;
+	const char *backend = text_of(a, O_BACKEND);
+	for (unsigned k = 0; k < TIDE_CONFIG_N; k++) {
+		char *next;
+		size_t n_next;
+		unsigned line;
+		if (c->v[k].from != TIDE_FROM_FLAG)
+			continue;
+		if (!strcmp(c->v[k].text, "auto"))
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "auto is what holds without a line: remove %s from the "
+					  "file",
+					  tide__config_name((tide_config_key)k));
+		tide_code rc = tide__config_edit(*text, *n, backend, (tide_config_key)k,
+						 c->v[k].text, &next, &n_next, &line, err);
+		if (rc != TIDE_OK)
+			return rc;
+		tide__free(*text);
+		*text = next;
+		*n = n_next;
+	}
+	tide__config_defaults(&again);
+	return tide__config_parse(*text, *n, "", backend, &again, err);
+}
+
+static int write_it(const tide_args *a, tide_config *c)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	char *text = NULL;
+	size_t n;
+	c->in_file = true;
+	tide_code rc = slurp(c->file, &text, &n, &err);
+	if (rc == TIDE_OK)
+		rc = change(a, c, &text, &n, &err);
+	if (rc == TIDE_OK)
+		rc = replace(c->file, text, n, &err);
+	tide__free(text);
+	if (rc != TIDE_OK)
+		return fail(a, c, &err);
+	for (unsigned k = 0; k < TIDE_CONFIG_N; k++)
+		if (c->v[k].from == TIDE_FROM_FLAG)
+			fprintf(a->out, "%sUpdated backend %s = %s in %s\n",
+				a->style.ascii ? "" : "✅ ", tide__config_name((tide_config_key)k),
+				c->v[k].text, c->file);
+	return tide__cli_done(a);
+}
+
+static int update(const tide_args *a)
+{
+	static tide_config c;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	bool any = false;
+	tide__config_defaults(&c);
+	for (unsigned k = 0; k < TIDE_CONFIG_N; k++)
+		any |= a->opt[O_FIRST + k].set;
+	if (!any)
+		return tide__cli_usage(a, "which value? For example "
+					  "--backend-enable-memory-profiling true");
+	if (flags(a, &c, &err) != TIDE_OK)
+		return fail(a, &c, &err);
+	if (a->opt[O_CONFIG].set)
+		snprintf(c.file, sizeof c.file, "%s", a->opt[O_CONFIG].text);
+	else if (tide__config_find(c.file, sizeof c.file, &err) != TIDE_OK)
+		return fail(a, &c, &err);
+	if (!*c.file)
+		snprintf(c.file, sizeof c.file, "tidemark.toml");
+	return write_it(a, &c);
+}
+
+static int run(const tide_args *a)
+{
+	if (!strcmp(a->files[0], "show"))
+		return show(a);
+	if (!strcmp(a->files[0], "update"))
+		return update(a);
+	return tide__cli_usage(a, "'%.40s' is neither show nor update", a->files[0]);
+}
+
+const tide_command tide__cmd_config = {
+	.name = "config",
+	.usage = "show|update [--backend-KEY VALUE]...",
+	.summary = "show settings and where each comes from, or change them",
+	.help = "Settings are in tidemark.toml, in a table [[backend]]. A value comes from, the "
+		"last one that has it: its default, the file, the environment (TIDEMARK_INTERVAL "
+		"for interval, and so on), a flag or an argument. The file is the one that "
+		"TIDEMARK_CONFIG names, else the nearest tidemark.toml from the working folder "
+		"upwards, else the one in ~/.config/tidemark. `update` changes the file's values "
+		"alone (comments and order stay) and makes ./tidemark.toml where there is none. "
+		"tidemark run and the Python package read the same settings.",
+	TIDE_COMMAND_OPTIONS(options),
+	.min_files = 1,
+	.max_files = 1,
+	.run = run,
+};

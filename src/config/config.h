@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Settings: what to record, how often, where to. One reader for the program and the Python package.
+ *
+ *     # tidemark.toml
+ *     [[backend]]
+ *     enable_memory_profiling = true
+ *     interval = 5.0
+ *
+ * A value comes from, the last one that has it: its default; the file; the environment
+ * (TIDEMARK_INTERVAL); a flag or an argument of a call. The file is the one that TIDEMARK_CONFIG
+ * names, else the nearest tidemark.toml from the working folder upwards, else
+ * $XDG_CONFIG_HOME/tidemark/tidemark.toml (~/.config); one file, never several merged. With several
+ * [[backend]] tables the one named by TIDEMARK_BACKEND (or the caller) counts, else the first.
+ *
+ * Whatever is not understood is an error with its line: a misspelt setting never goes unnoticed. */
+#ifndef TIDE_CONFIG_CONFIG_H
+#define TIDE_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <tidemark/error.h>
+
+enum { TIDE_CONFIG_TEXT = 4096 };
+
+typedef enum tide_config_kind {
+	TIDE_CONFIG_BOOL,
+	TIDE_CONFIG_AUTO,    /* BOOL, or "auto" = whoever records decides */
+	TIDE_CONFIG_SECONDS, /* 0, or 0.001 to 10,000,000 */
+	TIDE_CONFIG_PATH,    /* relative: to the file's folder; elsewhere to the working folder */
+} tide_config_kind;
+
+/* key, flag's ending, kind, default, what it is */
+#define TIDE_CONFIG_KEYS(X)                                                            \
+	X(enable_memory_profiling, "enable-memory-profiling", BOOL, "false",           \
+	  "start the memory tracker (Python)")                                         \
+	X(interval, "interval", SECONDS, "5.0", "seconds between snapshots, 0 = none") \
+	X(output_dir, "output-dir", PATH, ".", "folder of profiles and recordings")    \
+	X(capture_ops, "capture-ops", BOOL, "true", "record every op of PyTorch")      \
+	X(capture_shapes, "capture-shapes", AUTO, "auto",                              \
+	  "record shapes and dtypes of tensors (auto: in the tracker)")                \
+	X(capture_stacks, "capture-stacks", AUTO, "auto", "record Python stacks (auto: no)")
+
+typedef enum tide_config_key {
+#define X(key, flag, kind, def, help) TIDE_CONFIG_##key,
+	TIDE_CONFIG_KEYS(X)
+#undef X
+		TIDE_CONFIG_N
+} tide_config_key;
+
+typedef enum tide_config_from {
+	TIDE_FROM_DEFAULT,
+	TIDE_FROM_FILE,
+	TIDE_FROM_ENV,
+	TIDE_FROM_FLAG,
+} tide_config_from;
+
+typedef struct tide_config_value {
+	tide_config_from from;
+	unsigned line;		     /* FILE: its line */
+	bool known;		     /* AUTO: false = auto; else true */
+	bool flag;		     /* BOOL, AUTO */
+	double number;		     /* SECONDS */
+	char text[TIDE_CONFIG_TEXT]; /* as shown; PATH: ready to use */
+} tide_config_value;
+
+typedef struct tide_config {
+	char file[TIDE_CONFIG_TEXT];	/* "" = there is none */
+	char backend[TIDE_CONFIG_TEXT]; /* name of the table that counts, "" = it has none */
+	bool in_file;			/* an error is about the file (its text has the line) */
+	tide_config_value v[TIDE_CONFIG_N];
+} tide_config;
+
+/* What a key is called, its flag without --backend-, its variable (TIDEMARK_...), one line of help.
+ */
+const char *tide__config_name(tide_config_key k);
+const char *tide__config_env(tide_config_key k);
+tide_config_kind tide__config_kind(tide_config_key k);
+/* "default", "file", "environment", "flag" */
+const char *tide__config_from_text(tide_config_from f);
+
+/* Path of the file that would be read, "" when there is none. TIDE_ENOTFOUND: TIDEMARK_CONFIG names
+ * one that is not there. */
+tide_code tide__config_find(char *path, size_t n, tide_error *err);
+
+/* Read everything but flags. `file` NULL = find it; `backend` NULL = TIDEMARK_BACKEND or the first.
+ * TIDE_OK, TIDE_EIO, TIDE_EFORMAT (the file), TIDE_EUSAGE (the environment), TIDE_ENOTFOUND. On
+ * failure c->file and c->in_file tell whom the error is about. */
+tide_code tide__config_load(const char *file, const char *backend, tide_config *c, tide_error *err);
+
+/* The part over bytes: no environment, no files. `folder` is what paths are relative to. */
+tide_code tide__config_parse(const char *text, size_t n, const char *folder, const char *backend,
+			     tide_config *c, tide_error *err);
+/* All values as they are without a file. */
+void tide__config_defaults(tide_config *c);
+
+/* Set a value from a text as flags and variables write it: true, false, yes, no, on, off, 1, 0.
+ * TIDE_EUSAGE with a line that begins with `who`. */
+tide_code tide__config_set(tide_config *c, tide_config_key k, const char *text,
+			   tide_config_from from, const char *who, tide_error *err);
+
+/* The file's text with one value changed: only its bytes, or one line added, or a table at the end.
+ * *out is allocated (tide__free) and *line is where the value stands. `backend` as above, NULL =
+ * the first. The value must have gone through tide__config_set. */
+tide_code tide__config_edit(const char *text, size_t n, const char *backend, tide_config_key k,
+			    const char *value, char **out, size_t *n_out, unsigned *line,
+			    tide_error *err);
+
+#endif
