@@ -206,6 +206,7 @@ static tide_code one(const char *path, const tide_ranks_work *w, progress *p, ti
 		     tide_error *err)
 {
 	tide_load_options load = { .threads = w->threads,
+				   .single = tide__spread, /* the other core is another process's */
 				   .what = TIDE_WANT_SPANS,
 				   .progress = p ? on_progress : NULL,
 				   .user = p };

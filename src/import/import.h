@@ -11,6 +11,8 @@
 
 typedef struct tide_load_options {
 	unsigned threads;      /* worker threads over one file; 0 = one per core */
+	bool single;	       /* threads = 1: nothing beside that one, not even a thread that inflates
+				* ahead of it */
 	unsigned what;	       /* TIDE_WANT_*: what the caller will ask; 0 = everything */
 	uint64_t max_expanded; /* limit on what a compressed input may expand to; 0 = the default,
 				* documented with each importer */

@@ -4,8 +4,13 @@
  *
  *     taken ... claimed ... filled          (numbers of blocks; taken <= claimed <= filled)
  *
- * One lock and one condition guard the states; the blocks' contents belong to whoever moved them to
- * the state they are in. */
+ * Filling (reading and inflating) is for one thread at a time, but for any of them: a thread that
+ * finds nobody filling fills the next block and then parses it while it is still in its cache.
+ * Only while others wait for blocks does it go on filling. So as many threads as cores are all
+ * busy, whichever of inflating and parsing takes longer.
+ *
+ * One lock guards the states; the blocks' contents belong to whoever moved them to the state they
+ * are in, the source and the reader's tail to whoever set `filling`. */
 #include "import/kineto/blocks.h"
 
 #include <pthread.h>
@@ -21,15 +26,18 @@ typedef struct ring {
 	kin_block_in *blocks; /* owned */
 	size_t n;
 	pthread_mutex_t lock;
-	pthread_cond_t change;
+	pthread_cond_t work;	       /* for workers: a block to parse, or room to fill one */
+	pthread_cond_t done;	       /* for the caller: the next block in order, or work */
 	size_t filled, claimed, taken; /* under the lock */
+	unsigned idle;		       /*   "  : threads that wait for a block to parse */
+	bool filling;		       /*   "  : somebody is */
 	bool ended;		       /*   "  : the last block is filled */
 	bool stop;		       /*   "  : give up */
 } ring;
 
 typedef struct worker {
 	ring *g;
-	kin_parser *parser;
+	kin_parser *parser; /* NULL: only fills, ahead of the others */
 	pthread_t thread;
 } worker;
 
@@ -111,32 +119,27 @@ static kin_block_in *block_at(ring *g, size_t i)
 	return &g->blocks[i % g->n];
 }
 
-static void *read_thread(void *arg)
+/* All of these are called with the lock held and return with it held. */
+
+static void fill_next(ring *g)
 {
-	ring *g = arg;
-	bool last = false;
-	while (!last) {
-		pthread_mutex_lock(&g->lock);
-		while (!g->stop && g->filled - g->taken >= g->n)
-			pthread_cond_wait(&g->change, &g->lock);
-		kin_block_in *k = block_at(g, g->filled);
-		bool stop = g->stop;
-		pthread_mutex_unlock(&g->lock);
-		if (stop)
-			break;
-		fill(g->r, k);
-		last = k->last;
-		pthread_mutex_lock(&g->lock);
-		k->state = FULL;
-		g->filled++;
-		g->ended = last;
-		pthread_cond_broadcast(&g->change);
-		pthread_mutex_unlock(&g->lock);
-	}
-	return NULL;
+	kin_block_in *k = block_at(g, g->filled);
+	g->filling = true;
+	pthread_mutex_unlock(&g->lock);
+	fill(g->r, k);
+	bool last = k->last;
+	pthread_mutex_lock(&g->lock);
+	k->state = FULL;
+	g->filled++;
+	g->ended = last;
+	g->filling = false;
+	pthread_cond_signal(&g->done);
+	if (last)
+		pthread_cond_broadcast(&g->work);
+	else
+		pthread_cond_signal(&g->work);
 }
 
-/* Claim and parse one block; the lock is held on entry and exit. */
 static void parse_next(ring *g, kin_parser *c)
 {
 	kin_block_in *k = block_at(g, g->claimed++);
@@ -145,25 +148,46 @@ static void parse_next(ring *g, kin_parser *c)
 	parse(c, k);
 	pthread_mutex_lock(&g->lock);
 	k->state = DONE;
-	pthread_cond_broadcast(&g->change);
+	if (k == block_at(g, g->taken))
+		pthread_cond_signal(&g->done);
 }
 
-static void *parse_thread(void *arg)
+/* Fill or parse one block, whichever is needed more; false if neither can be done now. */
+static bool work(ring *g, kin_parser *c, bool fills)
+{
+	size_t ready = g->filled - g->claimed;
+	bool room = g->filled - g->taken < g->n;
+	if (fills && room && !g->filling && !g->ended && (!c || ready <= g->idle))
+		fill_next(g);
+	else if (c && ready)
+		parse_next(g, c);
+	else
+		return false;
+	return true;
+}
+
+static void idle(ring *g, pthread_cond_t *on, bool parses)
+{
+	g->idle += parses;
+	pthread_cond_wait(on, &g->lock);
+	g->idle -= parses;
+}
+
+static void *work_thread(void *arg)
 {
 	worker *w = arg;
 	ring *g = w->g;
 	pthread_mutex_lock(&g->lock);
-	while (!g->stop && !(g->ended && g->claimed == g->filled)) {
-		if (g->claimed < g->filled)
-			parse_next(g, w->parser);
-		else
-			pthread_cond_wait(&g->change, &g->lock);
-	}
+	while (!g->stop && !(g->ended && (!w->parser || g->claimed == g->filled)))
+		if (!work(g, w->parser, true))
+			idle(g, &g->work, w->parser);
 	pthread_mutex_unlock(&g->lock);
 	return NULL;
 }
 
-static tide_code take_all(ring *g, kin_parser *own, kin_take *take, void *user, tide_error *err)
+/* The caller's thread: takes what is next in order, else works like the others. */
+static tide_code take_all(ring *g, kin_parser *own, bool fills, kin_take *take, void *user,
+			  tide_error *err)
 {
 	tide_code rc = TIDE_OK;
 	bool last = false;
@@ -177,74 +201,63 @@ static tide_code take_all(ring *g, kin_parser *own, kin_take *take, void *user, 
 			pthread_mutex_lock(&g->lock);
 			k->state = FREE;
 			g->taken++;
-			pthread_cond_broadcast(&g->change);
-		} else if (g->claimed < g->filled) {
-			parse_next(g, own);
-		} else {
-			pthread_cond_wait(&g->change, &g->lock);
+			pthread_cond_signal(&g->work);
+		} else if (!work(g, own, fills)) {
+			idle(g, &g->done, true);
 		}
 	}
 	g->stop = true;
-	pthread_cond_broadcast(&g->change);
+	pthread_cond_broadcast(&g->work);
 	pthread_mutex_unlock(&g->lock);
 	return rc;
 }
 
-static tide_code alone(kin_reader *r, kin_parser *c, kin_take *take, void *user, tide_error *err)
-{
-	kin_block_in k = { 0 };
-	tide_code rc;
-	do {
-		fill(r, &k);
-		parse(c, &k);
-		rc = take(user, &k, err);
-	} while (rc == TIDE_OK && !k.last);
-	tide__free(k.text);
-	tide__kin_out_fini(&k.out);
-	return rc;
-}
-
-static tide_code together(ring *g, worker *w, unsigned threads, kin_take *take, void *user,
+/* threads = parsers, the caller's among them; one more thread if `ahead`. */
+static tide_code together(ring *g, unsigned threads, bool ahead, kin_take *take, void *user,
 			  tide_error *err)
 {
-	kin_reader *r = g->r;
-	pthread_t reader;
-	unsigned started = 0;
-	if (pthread_create(&reader, NULL, read_thread, g))
-		return alone(r, &r->parsers[0], take, user, err);
-	for (; started + 1 < threads; started++) {
-		w[started] = (worker){ .g = g, .parser = &r->parsers[started + 1] };
-		if (pthread_create(&w[started].thread, NULL, parse_thread, &w[started]))
+	worker w[KIN_THREADS_MAX];
+	kin_parser *parsers = g->r->parsers;
+	unsigned started = 0, more = threads - 1 + ahead;
+	for (; started < more; started++) {
+		w[started] = (worker){ g, started + 1 < threads ? &parsers[started + 1] : NULL, 0 };
+		if (pthread_create(&w[started].thread, NULL, work_thread, &w[started]))
 			break; /* fewer will do */
 	}
-	tide_code rc = take_all(g, &r->parsers[0], take, user, err);
-	pthread_join(reader, NULL);
+	bool fills = !ahead || started < more;
+	tide_code rc = take_all(g, &parsers[0], fills, take, user, err);
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(w[i].thread, NULL);
 	return rc;
 }
 
-tide_code tide__kin_blocks(kin_reader *r, unsigned threads, unsigned want, kin_take *take,
-			   void *user, tide_error *err)
+static bool make_parsers(kin_reader *r, unsigned threads, unsigned want)
 {
-	worker w[KIN_THREADS_MAX];
-	ring g = { .r = r, .n = threads + 3 };
-	tide_code rc;
 	r->parsers = tide__calloc(threads, sizeof *r->parsers);
 	if (!r->parsers)
-		return tide__nomem(err);
+		return false;
 	r->n_parsers = threads;
 	for (unsigned i = 0; i < threads; i++)
 		r->parsers[i].want = want;
-	if (threads == 1)
-		return alone(r, &r->parsers[0], take, user, err);
+	return true;
+}
+
+tide_code tide__kin_blocks(kin_reader *r, unsigned threads, bool ahead, unsigned want,
+			   kin_take *take, void *user, tide_error *err)
+{
+	unsigned all = threads + ahead;
+	ring g = { .r = r, .n = all > 1 ? all + 3 : 1 };
+	if (!make_parsers(r, threads, want))
+		return tide__nomem(err);
 	g.blocks = tide__calloc(g.n, sizeof *g.blocks);
 	if (!g.blocks)
 		return tide__nomem(err);
 	pthread_mutex_init(&g.lock, NULL);
-	pthread_cond_init(&g.change, NULL);
-	rc = together(&g, w, threads, take, user, err);
-	pthread_cond_destroy(&g.change);
+	pthread_cond_init(&g.work, NULL);
+	pthread_cond_init(&g.done, NULL);
+	tide_code rc = together(&g, threads, ahead, take, user, err);
+	pthread_cond_destroy(&g.done);
+	pthread_cond_destroy(&g.work);
 	pthread_mutex_destroy(&g.lock);
 	for (size_t i = 0; i < g.n; i++) {
 		tide__free(g.blocks[i].text);

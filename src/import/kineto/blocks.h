@@ -3,9 +3,9 @@
 /* Input in blocks, cut where an event seems to follow another, parsed by several threads and handed
  * over in order.
  *
- * One thread reads (and inflates), the others parse, the caller's thread takes; it parses too while
- * it would wait. At most threads + 3 blocks exist at a time, so memory does not grow with the
- * input. */
+ * Every thread reads (and inflates), one at a time, and parses; the caller's takes besides. `ahead`
+ * adds one that only reads. At most 3 blocks more than threads exist at a time, so memory does not
+ * grow with the input. */
 #ifndef TIDE_IMPORT_KINETO_BLOCKS_H
 #define TIDE_IMPORT_KINETO_BLOCKS_H
 
@@ -42,10 +42,10 @@ typedef struct kin_reader {
 
 typedef tide_code kin_take(void *user, kin_block_in *k, tide_error *err);
 
-/* Give every block to `take`, in order; stops at the first that it refuses. threads = 1 starts
- * none. */
-tide_code tide__kin_blocks(kin_reader *r, unsigned threads, unsigned want, kin_take *take,
-			   void *user, tide_error *err);
+/* Give every block to `take`, in order; stops at the first that it refuses. `threads` parse, the
+ * caller's among them: 1 without `ahead` starts none. */
+tide_code tide__kin_blocks(kin_reader *r, unsigned threads, bool ahead, unsigned want,
+			   kin_take *take, void *user, tide_error *err);
 void tide__kin_reader_fini(kin_reader *r);
 
 #endif

@@ -16,7 +16,10 @@
 #include "import/kineto/kineto.h"
 #include "import/source.h"
 
-enum { BLOCK_BYTES = 512 << 10 };
+enum {
+	BLOCK_BYTES = 512 << 10,
+	GZIP_RATIO = 8, /* traces are 8 to 20 times as large as their .gz */
+};
 
 typedef struct loader {
 	tide_source *src;
@@ -132,9 +135,40 @@ static tide_code take_block(void *user, kin_block_in *k, tide_error *err)
 	return take(user, k, err);
 }
 
-static tide_code run(loader *l, unsigned threads, tide_error *err)
+/* Bytes of JSON to expect, 0 = unknown. */
+static uint64_t expected(const tide_source *src)
 {
-	tide_code rc = tide__kin_blocks(&l->reader, threads, l->build.want, take_block, l, err);
+	uint64_t size = tide__source_size(src);
+	return tide__source_is_gzip(src) && size < UINT64_MAX / GZIP_RATIO ? size * GZIP_RATIO
+									   : size;
+}
+
+/* Threads for one file: as many as asked for or as there are cores, one if it is small. */
+static unsigned choose_threads(const loader *l)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t size = expected(l->src);
+	unsigned n = l->opt->threads ? l->opt->threads : cores > 0 ? (unsigned)cores : 1;
+	if (!l->opt->threads && size && size < 4 * (uint64_t)l->reader.block)
+		n = 1;
+	return n < KIN_THREADS_MAX ? n : KIN_THREADS_MAX;
+}
+
+/* Whether one parsing thread is given another that inflates ahead of it, as the kernel reads ahead
+ * of it in a plain file. */
+static bool reads_ahead(const loader *l)
+{
+	uint64_t size = expected(l->src);
+	return tide__source_is_gzip(l->src) && !l->opt->single &&
+	       (!size || size >= 4 * (uint64_t)l->reader.block);
+}
+
+static tide_code run(loader *l, tide_error *err)
+{
+	unsigned threads = choose_threads(l);
+	bool ahead = threads == 1 && reads_ahead(l);
+	tide_code rc =
+		tide__kin_blocks(&l->reader, threads, ahead, l->build.want, take_block, l, err);
 	if (rc == TIDE_OK)
 		rc = check_found(l, err);
 	if (rc == TIDE_OK && !note_end(l))
@@ -146,16 +180,6 @@ static tide_code run(loader *l, unsigned threads, tide_error *err)
 		rc = tide__kin_finish(&l->build, err);
 	tide__kin_reader_fini(&l->reader);
 	return rc;
-}
-
-/* Threads for one file: as many as asked for or as there are cores, one if it is small. */
-static unsigned choose_threads(const tide_load_options *opt, uint64_t size, size_t block)
-{
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned n = opt->threads ? opt->threads : cores > 0 ? (unsigned)cores : 1;
-	if (!opt->threads && size && size < 4 * (uint64_t)block)
-		n = 1;
-	return n < KIN_THREADS_MAX ? n : KIN_THREADS_MAX;
 }
 
 tide_code tide__kineto_load(tide_source *src, const tide_load_options *opt, size_t block,
@@ -173,7 +197,7 @@ tide_code tide__kineto_load(tide_source *src, const tide_load_options *opt, size
 				.t_max = INT64_MIN },
 		     .doc = { .limit = KIN_ITEM_MAX } };
 	l.parser = (kin_parser){ .out = &l.out, .want = want };
-	tide_code rc = run(&l, choose_threads(opt, tide__source_size(src), block), err);
+	tide_code rc = run(&l, err);
 	tide__kin_build_fini(&l.build);
 	tide__kin_parser_fini(&l.parser);
 	return rc;

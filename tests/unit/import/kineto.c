@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <isa-l/igzip_lib.h>
+
 #include <cmocka.h>
 
 #include "base/mem.h"
@@ -526,6 +528,24 @@ static void test_bytes_changed(void **state)
 		}
 }
 
+/* Gzip of a text; owned. */
+static char *pack(const char *text, size_t n, size_t *packed)
+{
+	struct isal_zstream z;
+	size_t room = n + n / 8 + 1000;
+	char *to = malloc(room);
+	isal_deflate_stateless_init(&z);
+	z.gzip_flag = IGZIP_GZIP;
+	z.end_of_stream = 1;
+	z.next_in = (uint8_t *)(uintptr_t)text;
+	z.avail_in = (uint32_t)n;
+	z.next_out = (uint8_t *)to;
+	z.avail_out = (uint32_t)room;
+	assert_int_equal(isal_deflate_stateless(&z), COMP_OK);
+	*packed = room - z.avail_out;
+	return to;
+}
+
 static void test_threads_agree(void **state)
 {
 	size_t n = 0, copies = 300, room = sizeof sample * copies;
@@ -536,13 +556,24 @@ static void test_threads_agree(void **state)
 		n += (size_t)snprintf(text + n, room - n, "%s%.*s", i ? ",\n" : "",
 				      (int)(to - from), from);
 	n += (size_t)snprintf(text + n, room - n, "],\"x\":[{\"a\":1},{\"b\":2}]}");
+	size_t packed = 0;
+	char *gz = pack(text, n, &packed);
 	for (size_t block = 100; block < 20000; block = block * 7 / 3) {
 		outcome(text, n, 0, 1, got_a);
 		for (unsigned threads = 1; threads < 5; threads++) {
 			outcome(text, n, block, threads, got_b);
 			assert_string_equal(got_a, got_b);
+			outcome(gz, packed, block, threads, got_b);
+			assert_string_equal(got_a, got_b);
+		}
+		outcome(gz, packed / 2, 0, 1, got_a); /* what came before the cut is good */
+		assert_non_null(strstr(got_a, "loss.compressed_input"));
+		for (unsigned threads = 1; threads < 5; threads++) {
+			outcome(gz, packed / 2, block, threads, got_b);
+			assert_string_equal(got_a, got_b);
 		}
 	}
+	free(gz);
 	free(text);
 }
 
