@@ -280,8 +280,29 @@ static void sweep_all(struct sweep *s, tide_fragments *out, size_t points)
 	out->n = points;
 }
 
-tide_code tide__fragments(const tide_model *m, uint32_t device, size_t points, tide_fragments *out,
-			  tide_error *err)
+/* Move at which stretch i of `points` ends: without overflow, the last one at the end. */
+static size_t last_move(size_t moves, size_t i, size_t points)
+{
+	return moves / points * (i + 1) + moves % points * (i + 1) / points;
+}
+
+/* Never between a segment's going and the parts of it that stay: that is one act. */
+static void sweep_by_moves(struct sweep *s, tide_fragments *out, size_t points)
+{
+	const tide_model *m = s->m;
+
+	for (size_t i = 0; i < m->moves.n && !s->failed; i++) {
+		apply(s, i);
+		note(s, out, i + 1, tide__move_time(m, i));
+		if (i + 1 >= last_move(m->moves.n, out->n, points) && !s->kept)
+			out->p[out->n++] = s->now;
+	}
+}
+
+typedef void sweeper(struct sweep *s, tide_fragments *out, size_t points);
+
+static tide_code fragments(const tide_model *m, uint32_t device, size_t points, sweeper *go,
+			   tide_fragments *out, tide_error *err)
 {
 	struct sweep s = { .m = m, .device = device };
 
@@ -297,7 +318,7 @@ tide_code tide__fragments(const tide_model *m, uint32_t device, size_t points, t
 		out->known |=
 			device == TIDE_ANY || m->pools.device[m->segments.pool[i].i].i == device;
 	if (!s.failed)
-		sweep_all(&s, out, points);
+		go(&s, out, points);
 	out->loose = s.loose;
 	tide__free(s.used);
 	tide__free(s.home);
@@ -307,6 +328,20 @@ tide_code tide__fragments(const tide_model *m, uint32_t device, size_t points, t
 	if (s.failed)
 		tide__fragments_free(out);
 	return s.failed ? tide__nomem(err) : TIDE_OK;
+}
+
+tide_code tide__fragments(const tide_model *m, uint32_t device, size_t points, tide_fragments *out,
+			  tide_error *err)
+{
+	return fragments(m, device, points, sweep_all, out, err);
+}
+
+tide_code tide__fragments_by_moves(const tide_model *m, uint32_t device, size_t points,
+				   tide_fragments *out, tide_error *err)
+{
+	size_t most = points < m->moves.n ? points : m->moves.n;
+
+	return fragments(m, device, most, sweep_by_moves, out, err);
 }
 
 void tide__fragments_free(tide_fragments *f)

@@ -27,6 +27,10 @@ typedef struct tide_fragments {
 /* `points` stretches of equal time from 0 to the trace's end; device TIDE_ANY = all. */
 tide_code tide__fragments(const tide_model *m, uint32_t device, size_t points, tide_fragments *out,
 			  tide_error *err);
+/* The same at even distances in moves instead of time, so that detail is where things happen: after
+ * the last move of each of `points` stretches, or after every move where there are fewer. */
+tide_code tide__fragments_by_moves(const tide_model *m, uint32_t device, size_t points,
+				   tide_fragments *out, tide_error *err);
 void tide__fragments_free(tide_fragments *f);
 
 #endif

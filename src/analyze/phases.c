@@ -63,6 +63,51 @@ static tide_scope_kind part_of(const tide_model *m, uint32_t k)
 				       : TIDE_SCOPE_L1_BUFFER;
 }
 
+/* Is it the only main memory of its device? */
+static bool sole_pool(const tide_model *m, uint32_t pool)
+{
+	if (part_of(m, pool) != TIDE_SCOPE_MAIN)
+		return false;
+	for (uint32_t k = 1; k < m->pools.n; k++)
+		if (k != pool && m->pools.device[k].i == m->pools.device[pool].i &&
+		    part_of(m, k) == TIDE_SCOPE_MAIN)
+			return false;
+	return true;
+}
+
+bool tide__scope_has(const tide_model *m, const tide_scope *s, uint32_t pool)
+{
+	tide_scope_kind part = part_of(m, pool);
+	if (s->kind == TIDE_SCOPE_POOL)
+		return pool == s->pool;
+	if (s->kind == TIDE_SCOPE_TOTAL)
+		return part == TIDE_SCOPE_MAIN;
+	if (m->pools.device[pool].i != s->device)
+		return false;
+	return part == s->kind || (s->kind == TIDE_SCOPE_L1 && part != TIDE_SCOPE_MAIN);
+}
+
+/* A device's own figure counts for its main memory; otherwise all pools must have one. */
+uint64_t tide__scope_limit(const tide_model *m, const tide_scope *s)
+{
+	uint64_t sum = 0;
+	if (s->kind == TIDE_SCOPE_TOTAL)
+		return 0;
+	if (s->kind == TIDE_SCOPE_MAIN && m->devices.capacity[s->device])
+		return m->devices.capacity[s->device];
+	for (uint32_t k = 1; k < m->pools.n; k++) {
+		if (!tide__scope_has(m, s, k))
+			continue;
+		uint64_t more = m->pools.capacity[k];
+		if (!more && s->pools == 1 && s->kind == TIDE_SCOPE_POOL)
+			more = sole_pool(m, k) ? m->devices.capacity[m->pools.device[k].i] : 0;
+		if (!more || sum + more < sum)
+			return 0;
+		sum += more;
+	}
+	return sum;
+}
+
 static uint32_t add_scope(tide_phases *p, tide_scope_kind kind, uint32_t device, uint32_t pool,
 			  uint32_t pools)
 {

@@ -61,6 +61,11 @@ typedef struct tide_phases {
 tide_code tide__phases(const tide_model *m, tide_phases *out, tide_error *err);
 void tide__phases_free(tide_phases *p);
 
+/* Is what happens in `pool` counted in scope `s`? */
+bool tide__scope_has(const tide_model *m, const tide_scope *s, uint32_t pool);
+/* Bytes there are of what a scope counts; 0 = unknown, as it is when only a part of it is known. */
+uint64_t tide__scope_limit(const tide_model *m, const tide_scope *s);
+
 /* On-chip memory, counted apart from main memory. */
 bool tide__pool_is_l1(const tide_model *m, uint32_t pool);
 

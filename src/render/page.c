@@ -21,8 +21,9 @@ static const struct part {
 	{ "tables", tide__page_tables, " overview timeline memory ops phases " },
 	{ "hta", tide__page_hta, " kernels hta " },
 	{ "spans", tide__page_spans, " timeline " },
-	{ "memory", tide__page_memory, " memory " },
+	{ "memory", tide__page_memory, " memory phases " },
 	{ "flame", tide__page_flame, " flame " },
+	{ "allocator", tide__page_allocator, " memory " },
 };
 
 static bool wanted(const struct part *p, const char *only)

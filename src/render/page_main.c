@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "render/page_parts.h"
 
-enum { BUCKETS = 1024, PPM = 1000000 };
+enum { BUCKETS = 1024, SMALL = 128, MOST_CURVES = 64, PPM = 1000000 };
 
 static void text_member(tide_json *j, const char *key, const tide_model *m, tide_str s)
 {
@@ -64,11 +64,23 @@ static void device_json(tide_json *j, const tide_model *m, uint32_t d, const tid
 	tide__json_object_end(j);
 }
 
+/* The highest of each SMALL-th part of the stretches. */
+static void small_curve(tide_box *b, int col, const uint64_t *v)
+{
+	for (size_t i = 0; i < SMALL; i++) {
+		uint64_t most = 0;
+		for (size_t k = i * (BUCKETS / SMALL); k < (i + 1) * (BUCKETS / SMALL); k++)
+			most = v[k] > most ? v[k] : most;
+		tide__box_put(b, col, (int64_t)most);
+	}
+}
+
 static bool memory(tide_box *b, const tide_model *m, uint32_t *highest, tide_error *err)
 {
 	tide_json *j = tide__box_json(b);
 	tide_usage u = { 0 };
 	int col = tide__box_column(b, "live", TIDE_COL_DELTA);
+	int each = tide__box_column(b, "each", TIDE_COL_DELTA);
 	bool ok = tide__usage(m, UINT64_MAX, BUCKETS, &u, err) == TIDE_OK;
 	*highest = ok ? tide__usage_highest(&u) : 0;
 	tide__json_kuint(j, "device", *highest);
@@ -79,6 +91,10 @@ static bool memory(tide_box *b, const tide_model *m, uint32_t *highest, tide_err
 	tide__json_array_end(j);
 	for (size_t i = 0; ok && i < BUCKETS; i++)
 		tide__box_put(b, col, (int64_t)u.live_series[*highest * u.buckets + i]);
+	for (uint32_t d = 0; ok && d < u.n_devices && d < MOST_CURVES; d++)
+		small_curve(b, each, u.live_series + d * u.buckets);
+	if (ok && *highest)
+		ok = tide__page_why(j, m, *highest, u.devices[*highest].peak_cut, err);
 	tide__usage_free(&u);
 	return ok;
 }
@@ -132,6 +148,8 @@ static void marks(tide_json *j, const tide_model *m)
 		tide__json_kstr(j, "kind", tide__mark_kind_text(m->marks.kind[i]));
 		tide__json_kint(j, "t", m->marks.t[i]);
 		tide__json_kint(j, "value", m->marks.value[i]);
+		tide__json_kint(j, "extra", m->marks.extra[i]);
+		tide__json_kuint(j, "device", m->pools.device[m->marks.pool[i].i].i);
 		text_member(j, "name", m, m->marks.name[i]);
 		tide__json_object_end(j);
 	}

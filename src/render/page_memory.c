@@ -177,6 +177,8 @@ static void pools_json(const struct memory *x, tide_json *j)
 		tide__json_key(j, "name");
 		tide__json_strn(j, n ? name : kind, n ? n : strlen(kind));
 		tide__json_kuint(j, "device", p->device[i].i);
+		tide__json_kuint(j, "capacity", p->capacity[i]);
+		tide__json_kuint(j, "banks", p->banks[i]);
 		tide__json_object_end(j);
 	}
 	tide__json_array_end(j);

@@ -19,6 +19,7 @@ typedef bool tide_page_part(tide_box *b, const tide_model *m, const tide_page_op
 tide_page_part tide__page_main;	  /* page_main.c: what it is, curves, findings */
 tide_page_part tide__page_spans;  /* page_spans.c: the timeline's rows */
 tide_page_part tide__page_memory; /* page_memory.c: allocations and what happened to them */
+tide_page_part tide__page_allocator; /* page_allocator.c: addresses, and the state over time */
 tide_page_part tide__page_flame;  /* page_flame.c: three trees */
 tide_page_part tide__page_tables; /* page_tables.c: ops and phases */
 tide_page_part tide__page_hta;	  /* page_tables.c: the document of `tidemark hta --json` */
@@ -28,6 +29,9 @@ bool tide__page_shows(const tide_page_options *opt, const char *view);
 /* Members "tracks" (with the spans in each row) and "cats" of sections about spans. */
 void tide__page_tracks_json(const tide_model *m, const tide_rows *r, tide_json *j);
 void tide__page_cats_json(tide_json *j);
+/* Member `why`: what is alive after `cut` moves, the largest groups (page_why.c). */
+bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t cut,
+		    tide_error *err);
 
 /* "cuda:0", "cpu": as the commands call devices. Returns buf. */
 const char *tide__page_device(const tide_model *m, uint32_t device, char *buf, size_t n);

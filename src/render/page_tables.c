@@ -90,6 +90,13 @@ static void scope_json(tide_json *j, const tide_model *m, const tide_scope *s)
 	tide__json_key(j, "pool");
 	tide__json_strn(j, pool, s->kind == TIDE_SCOPE_POOL ? n : 0);
 	tide__json_kuint(j, "pools", s->pools);
+	tide__json_kuint(j, "limit", tide__scope_limit(m, s));
+	tide__json_key(j, "of");
+	tide__json_array(j);
+	for (uint32_t k = 1; k < m->pools.n; k++)
+		if (tide__scope_has(m, s, k))
+			tide__json_uint(j, k);
+	tide__json_array_end(j);
 	tide__json_object_end(j);
 }
 
@@ -106,6 +113,15 @@ static void level_json(tide_json *j, const tide_phase_level *l)
 	tide__json_array_end(j);
 }
 
+/* Moves [from, to) that the memory section has: those that begin or end a life. */
+static uint64_t lives(const tide_model *m, uint64_t from, uint64_t to)
+{
+	uint64_t n = 0;
+	for (uint64_t i = from; i < to; i++)
+		n += m->moves.kind[i] == TIDE_MOVE_ALLOC || tide__move_ends(m, i);
+	return n;
+}
+
 static void phase_json(tide_json *j, const tide_model *m, const tide_phases *p, size_t i)
 {
 	size_t n = 0;
@@ -115,6 +131,7 @@ static void phase_json(tide_json *j, const tide_model *m, const tide_phases *p, 
 	p->phases[i].mark ? tide__json_strn(j, name, n) : tide__json_null(j);
 	tide__json_kint(j, "t0", p->phases[i].t0);
 	tide__json_kint(j, "t1", p->phases[i].t1);
+	tide__json_kuint(j, "moves", lives(m, p->phases[i].move0, p->phases[i].move1));
 	tide__json_key(j, "levels");
 	tide__json_array(j);
 	for (size_t k = 0; k < p->n_scopes; k++)

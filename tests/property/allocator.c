@@ -566,6 +566,27 @@ static void test_usage(void **state)
 	}
 }
 
+/* Points in order, no two further apart than the moves need, the last at the end. */
+static void check_by_moves(const tide_model *m, uint32_t seed, size_t points)
+{
+	size_t want = points < m->moves.n ? points : m->moves.n;
+	uint64_t last = 0;
+	tide_fragments f;
+	tide_error err;
+
+	assert_int_equal(tide__fragments_by_moves(m, 1, points, &f, &err), TIDE_OK);
+	assert_true(f.n <= want && f.n >= want / 2); /* none inside a partial free */
+	for (size_t i = 0; i < f.n; i++) {
+		check_point(m, seed, &f.p[i]);
+		assert_true(f.p[i].cut > last && f.p[i].cut - last <= m->moves.n / want + 3);
+		assert_int_equal(f.p[i].t, tide__move_time(m, f.p[i].cut - 1));
+		last = f.p[i].cut;
+	}
+	check_point(m, seed, &f.worst);
+	same(seed, 0, "moves at the end", last, m->moves.n);
+	tide__fragments_free(&f);
+}
+
 static void test_over_time(void **state)
 {
 	for (uint32_t seed = 0; seed < ROUNDS; seed++) {
@@ -582,6 +603,8 @@ static void test_over_time(void **state)
 		check_point(w.m, seed, &f.worst);
 		same(seed, 0, "moves at the end", f.p[24].cut, w.m->moves.n);
 		tide__fragments_free(&f);
+		check_by_moves(w.m, seed, 1 + seed % 40);
+		check_by_moves(w.m, seed, SIZE_MAX);
 		forget(&w);
 	}
 }

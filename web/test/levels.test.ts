@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 import { describe, expect, it } from 'vitest';
-import { buildMip, groupBy, levelAt, picture } from '../src/data/levels';
-import { aliveAfter, aliveAt, type Memory, peakOf } from '../src/data/memory';
+import { buildMip, groupBy, grouped, highest, levelAt, picture } from '../src/data/levels';
+import { aliveAt, cutAt, type Memory, peakOf } from '../src/data/memory';
+import { random, someMemory } from './some';
 import { after, visitRow } from '../src/data/spans';
-
-let seed = 7;
-const random = (n: number) => (seed = (seed * 48271) % 2147483647) % n;
 
 /** A row of spans: random gaps (also none) and lengths (also none). */
 function someRow(n: number) {
@@ -52,75 +50,72 @@ describe('what a row shows', () => {
   });
 });
 
-/** Random allocations on two devices. */
-function someMemory(moves: number): Memory {
-  const t: number[] = [];
-  const who: number[] = [];
-  const live: number[] = [];
-  const born: number[] = [];
-  const died: number[] = [];
-  let now = 0;
-  for (let i = 0; i < moves; i++) {
-    now += random(3) ? random(20) : 0;
-    t.push(now);
-    if (live.length && random(100) < 48) {
-      const row = live.splice(random(live.length), 1)[0];
-      died[row] = now;
-      who.push(~row);
-    } else {
-      live.push(born.length);
-      who.push(born.length);
-      born.push(now);
-      died.push(Infinity);
-    }
-  }
-  const n = born.length;
-  const col = (f: () => number) => Int32Array.from({ length: n }, f);
-  const none = new Int32Array(0);
-  return {
-    n, moves, t: Float64Array.from(t), who: Int32Array.from(who), born: Float64Array.from(born), died: Float64Array.from(died),
-    size: Float64Array.from({ length: n }, () => 1 + random(1000)), slack: new Float64Array(n), pool: col(() => random(2)), role: Uint8Array.from(col(() => random(4))), flags: new Uint8Array(n),
-    op: col(() => 0), stack: col(() => 0), face: col(() => 0), tensor: col(() => random(40)), segT: new Float64Array(0), segBytes: new Float64Array(0), segPool: none,
-    json: { pools: [{ name: 'a', device: 1 }, { name: 'b', device: 2 }], roles: ['r0', 'r1', 'r2', 'r3'], tensors: Array.from({ length: 40 }, (_, i) => `t${i}`), names: [] },
-    opName: none, opParent: none, stackFrame: none, stackParent: none, frameFunction: none, frameFile: none, frameLine: none,
-  };
+/** Rows alive after moves [0, cut), the slow and obvious way; device 0 = all. */
+function alive(m: Memory, cut: number, device: number): number[] {
+  const moves = [...m.who.subarray(0, cut)];
+  const rows = moves.filter((w) => w >= 0 && !moves.includes(~w)).sort((a, b) => a - b);
+  return rows.filter((r) => !device || m.json.pools[m.pool[r]].device === device);
 }
-
-/** Live bytes after each move, the slow and obvious way. */
-const truth = (m: Memory, device: number) =>
-  Array.from({ length: m.moves }, (_, i) => [...aliveAfter(m, i, device)].reduce((a, r) => a + m.size[r], 0));
+const truth = (m: Memory, device: number) => Array.from({ length: m.moves }, (_, i) => alive(m, i + 1, device).reduce((a, r) => a + m.size[r], 0));
 
 describe('memory', () => {
   it('sums, peaks and pictures agree with the plain definition', () => {
-    for (let round = 0; round < 12; round++) {
-      const m = someMemory(100 + random(500));
-      const live = truth(m, 1);
-      for (const by of ['role', 'tensor'] as const) {
-        const g = groupBy(m, 1, by);
-        const mip = buildMip(m, g);
-        expect(g.labels.length).toBeLessThanOrEqual(12);
-        expect(mip.peak).toBe(Math.max(0, ...live));
-        expect(peakOf(m, 1).bytes).toBe(mip.peak);
-        for (const cut of [0, 1, 63, 64, 65, m.moves])
-          expect(levelAt(m, g, mip, Math.min(cut, m.moves)).reduce((a, b) => a + b, 0)).toBe(cut ? live[Math.min(cut, m.moves) - 1] : 0);
-        const end = m.t[m.moves - 1] + 1;
-        const width = 50;
-        const p = picture(m, g, mip, 0, end, width);
-        expect(Math.max(...p.sum)).toBe(mip.peak);
-        expect(Math.max(...picture(m, g, mip, 0, end, width, 0).sum)).toBe(mip.peak); // by blocks
-        for (let x = 0; x < width; x++) {
-          let sum = 0;
-          for (let k = 0; k < p.k; k++) sum += p.values[x * p.k + k];
-          expect(sum).toBe(p.sum[x]);
-          const inside = live.filter((_, i) => Math.floor((m.t[i] / end) * width) === x);
-          const before = live[after(m.t, 0, m.moves, (x * end) / width) - 1] ?? 0;
-          if (inside.length) expect(p.sum[x]).toBeGreaterThanOrEqual(Math.max(...inside));
-          else expect(p.sum[x]).toBe(before);
+    for (let round = 0; round < 10; round++) {
+      const m = someMemory(100 + random(300));
+      for (const device of [1, 0]) {
+        const live = truth(m, device);
+        for (const by of ['role', 'tensor', 'device', 'size'] as const) {
+          const g = groupBy(m, device, by);
+          const mip = buildMip(m, g);
+          expect(g.labels.length).toBeLessThanOrEqual(12);
+          expect(mip.peak).toBe(Math.max(0, ...live));
+          const peak = peakOf(m, device);
+          expect(peak).toMatchObject({ bytes: mip.peak, moves: live.indexOf(mip.peak) + 1, t: m.t[live.indexOf(mip.peak)] });
+          for (const cut of [0, 1, 63, 64, 65, m.moves]) {
+            const level = levelAt(m, g, mip, Math.min(cut, m.moves));
+            const rows = alive(m, cut, device);
+            level.forEach((v, k) => expect(v).toBe(rows.filter((r) => g.of[r] === k).reduce((a, r) => a + m.size[r], 0)));
+          }
+          const end = m.t[m.moves - 1] + 1;
+          const width = 50;
+          const p = picture(m, g, mip, 0, end, width);
+          expect(Math.max(...p.sum)).toBe(mip.peak);
+          expect(Math.max(...picture(m, g, mip, 0, end, width, 0).sum)).toBe(mip.peak); // by blocks
+          for (let x = 0; x < width; x++) {
+            let sum = 0;
+            for (let k = 0; k < p.k; k++) sum += p.values[x * p.k + k];
+            expect(sum).toBe(p.sum[x]);
+            const inside = live.filter((_, i) => Math.floor(m.t[i] * (width / end)) === x);
+            const before = live[after(m.t, 0, m.moves, (x * end) / width) - 1] ?? 0;
+            if (inside.length) expect(p.sum[x]).toBeGreaterThanOrEqual(Math.max(...inside));
+            else expect(p.sum[x]).toBe(before);
+          }
         }
       }
       const t = random(m.t[m.moves - 1] + 1);
-      const last = after(m.t, 0, m.moves, t) - 1;
-      expect([...aliveAt(m, t, 2)]).toEqual(last < 0 ? [] : [...aliveAfter(m, last, 2)]);
+      expect([...aliveAt(m, cutAt(m, t), 2)]).toEqual(alive(m, after(m.t, 0, m.moves, t), 2));
+    }
+  });
+  it('groups divide the set', () => {
+    const m = someMemory(300);
+    const rows = alive(m, 200, 0);
+    for (const by of ['role', 'op', 'stack', 'tensor', 'pool', 'device', 'size'] as const) {
+      const groups = grouped(m, rows, by, []);
+      expect(groups.reduce((a, g) => a + g.bytes, 0)).toBe(rows.reduce((a, r) => a + m.size[r], 0));
+      expect(groups.reduce((a, g) => a + g.count, 0)).toBe(rows.length);
+      expect(new Set(groups.map((g) => g.label)).size).toBe(groups.length);
+    }
+  });
+  it('the highest moment of a stretch of moves includes what it began with', () => {
+    for (let round = 0; round < 30; round++) {
+      const m = someMemory(120);
+      const on = Uint8Array.from(m.json.pools, (_, i) => (i === 1 ? 1 : 0));
+      const levels = [0, ...Array.from({ length: m.moves }, (_, i) => alive(m, i + 1, 0).filter((r) => m.pool[r] === 1).reduce((a, r) => a + m.size[r], 0))];
+      const from = random(m.moves);
+      const to = from + random(m.moves - from + 1);
+      const part = levels.slice(from, to + 1);
+      const got = highest(m, on, from, to, levels[from]);
+      expect(got).toEqual({ bytes: Math.max(...part), moves: from + part.indexOf(Math.max(...part)), after: levels[to] });
     }
   });
 });

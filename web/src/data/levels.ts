@@ -5,59 +5,105 @@
 // Moves are taken in blocks. Of each block we keep the sums before it and the sums at its highest
 // moment; a wide view looks at blocks alone, a narrow one replays the moves it shows.
 import { after } from './spans';
-import { aliveAfter, faceText, type Memory, opPath, peakOf } from './memory';
+import { bytes } from './format';
+import { aliveAt, faceText, type Memory, onDevice, opPath, peakOf } from './memory';
 
 const BLOCK = 64;
 const REPLAY = 150000; // moves that may be replayed for one picture
 export const MOST = 12;
 const OTHER_DEVICE = 255;
 
-export type By = 'role' | 'op' | 'pool' | 'tensor' | 'stack';
+export type By = 'role' | 'op' | 'stack' | 'tensor' | 'pool' | 'device' | 'size';
 
 export interface Groups {
   labels: string[];
   of: Uint8Array; // per allocation; 255 = not on this device
 }
 
-function keyOf(m: Memory, by: By): Int32Array | Uint8Array {
-  return { role: m.role, op: m.op, pool: m.pool, tensor: m.tensor, stack: m.face }[by];
+/** Layers from the ground up: what stays lies below what comes and goes. */
+const layers = ['parameter', 'buffer', 'optimizer', 'kv_cache', 'gradient', 'input', 'activation', 'workspace', 'temporary', 'unknown'];
+
+/** What an allocation has in common with others of its group: a number and its name. */
+export interface Key {
+  of: (row: number) => number;
+  label: (key: number) => string;
 }
 
-function label(m: Memory, by: By, key: number): string {
-  if (by === 'role') return m.json.roles[key];
-  if (by === 'pool') return m.json.pools[key].name;
-  if (by === 'op') return opPath(m, key) || '(outside any op)';
-  if (by === 'tensor') return m.json.tensors[key] || '(no tensor known)';
-  return faceText(m, key) || '(no stack)';
+export function keyOf(m: Memory, by: By, devices: readonly string[] = []): Key {
+  const column = (v: ArrayLike<number>, label: Key['label']): Key => ({ of: (row) => v[row], label });
+  const dev = (pool: number) => m.json.pools[pool].device;
+  const many = new Set(m.json.pools.slice(1).map((p) => p.device)).size > 1;
+  const bySize = (row: number) => (m.size[row] > 0 ? Math.floor(Math.log2(m.size[row])) : -1);
+  const of: Record<By, () => Key> = {
+    role: () => column(m.role, (k) => m.json.roles[k]),
+    op: () => column(m.op, (k) => opPath(m, k) || '(outside any op)'),
+    stack: () => column(m.face, (k) => faceText(m, k) || '(no stack)'),
+    tensor: () => column(m.tensor, (k) => m.json.tensors[k] || '(no tensor)'),
+    pool: () => column(m.pool, (k) => (many ? `${devices[dev(k)] ?? dev(k)} ` : '') + m.json.pools[k].name),
+    device: () => ({ of: (row) => dev(m.pool[row]), label: (k) => devices[k] ?? String(k) }),
+    size: () => ({ of: bySize, label: (k) => (k < 0 ? '0 B' : `${bytes(2 ** k)} – ${bytes(2 ** (k + 1))}`) }),
+  };
+  return of[by]();
 }
 
-/** The groups that hold most at the peak, largest first; the rest is "other". */
-export function groupBy(m: Memory, device: number, by: By): Groups {
-  const key = keyOf(m, by);
-  const bytes = new Map<number, number>();
-  for (const row of aliveAfter(m, peakOf(m, device).move, device))
-    bytes.set(key[row], (bytes.get(key[row]) ?? 0) + m.size[row]);
-  const order = [...bytes].sort((a, b) => b[1] - a[1]).map(([k]) => k);
-  const seen = new Set(order);
-  for (let i = 0; i < m.n && order.length < MOST; i++)
-    if (!seen.has(key[i]) && m.json.pools[m.pool[i]].device === device) {
-      seen.add(key[i]);
-      order.push(key[i]);
-    }
-  const many = order.length >= MOST;
-  const top = many ? order.slice(0, MOST - 1) : order;
+/** The groups that hold most at the peak, largest first; the rest is "other". Device 0 = all. */
+export function groupBy(m: Memory, device: number, by: By, devices: readonly string[] = []): Groups {
+  const key = keyOf(m, by, devices);
+  const on = onDevice(m, device);
+  const sums = new Map<number, number>();
+  const seen = new Uint8Array(1 << 16); // most keys are small: a cheap first look
+  const add = (k: number, size: number) => {
+    if (k >= 0 && k < seen.length) seen[k] = 1;
+    sums.set(k, (sums.get(k) ?? 0) + size);
+  };
+  for (const row of aliveAt(m, peakOf(m, device), device)) add(key.of(row), m.size[row]);
+  for (let i = 0; i < m.n && sums.size <= MOST; i++) {
+    if (!on[m.pool[i]]) continue;
+    const k = key.of(i);
+    if (!seen[k]) add(k, 0);
+  }
+  let top = [...sums].sort((a, b) => b[1] - a[1]).map(([k]) => k);
+  const many = top.length > MOST;
+  if (many) top = top.slice(0, MOST - 1);
+  if (by === 'role') top.sort((a, b) => layers.indexOf(key.label(a)) - layers.indexOf(key.label(b)));
   const place = new Map(top.map((k, i) => [k, i]));
-  const labels = top.map((k) => label(m, by, k));
+  const labels = top.map(key.label);
   if (many) labels.push('other');
   const of = new Uint8Array(m.n);
-  for (let i = 0; i < m.n; i++)
-    of[i] = m.json.pools[m.pool[i]].device === device ? (place.get(key[i]) ?? labels.length - 1) : OTHER_DEVICE;
+  const rest = labels.length - 1;
+  for (let i = 0; i < m.n; i++) of[i] = on[m.pool[i]] ? (place.get(key.of(i)) ?? rest) : OTHER_DEVICE;
   return { labels, of };
+}
+
+export interface Group {
+  key: number;
+  label: string;
+  bytes: number;
+  asked: number;
+  count: number;
+  largest: number;
+}
+
+/** Rows in groups; the groups divide them. */
+export function grouped(m: Memory, rows: Iterable<number>, by: By, devices: readonly string[]): Group[] {
+  const key = keyOf(m, by, devices);
+  const of = new Map<number, Group>();
+  for (const r of rows) {
+    const k = key.of(r);
+    let g = of.get(k);
+    if (!g) of.set(k, (g = { key: k, label: key.label(k), bytes: 0, asked: 0, count: 0, largest: 0 }));
+    g.bytes += m.size[r];
+    g.asked += m.size[r] - m.slack[r];
+    g.count++;
+    g.largest = Math.max(g.largest, m.size[r]);
+  }
+  return [...of.values()];
 }
 
 /** All of a device in one group. */
 export function oneGroup(m: Memory, device: number): Groups {
-  return { labels: ['live'], of: Uint8Array.from(m.pool, (p) => (m.json.pools[p].device === device ? 0 : OTHER_DEVICE)) };
+  const on = onDevice(m, device);
+  return { labels: ['live'], of: Uint8Array.from(m.pool, (p) => (on[p] ? 0 : OTHER_DEVICE)) };
 }
 
 export interface Mip {
@@ -121,7 +167,8 @@ export interface Picture {
 export function picture(m: Memory, g: Groups, mip: Mip, t0: number, t1: number, width: number, replay = REPLAY): Picture {
   const k = mip.k;
   const out: Picture = { k, values: new Float64Array(width * k), sum: new Float64Array(width).fill(-1) };
-  const first = after(m.t, 0, m.moves, t0);
+  let first = after(m.t, 0, m.moves, t0);
+  while (first > 0 && m.t[first - 1] === t0) first--; // the highest of several moves at t0 counts too
   const end = after(m.t, first, m.moves, t1);
   const scale = width / (t1 - t0);
   const now = levelAt(m, g, mip, first);
@@ -173,13 +220,29 @@ export function levelAt(m: Memory, g: Groups, mip: Mip, cut: number): Float64Arr
   return now;
 }
 
+/** The highest moment in moves [from, to) of some pools, the level before them included: moves done, bytes. */
+export function highest(m: Memory, on: Uint8Array, from: number, to: number, level: number): { moves: number; bytes: number; after: number } {
+  let live = level;
+  const best = { moves: from, bytes: level };
+  for (let i = from; i < to; i++) {
+    const row = m.who[i] < 0 ? ~m.who[i] : m.who[i];
+    if (!on[m.pool[row]]) continue;
+    live += m.who[i] < 0 ? -m.size[row] : m.size[row];
+    if (live > best.bytes) {
+      best.bytes = live;
+      best.moves = i + 1;
+    }
+  }
+  return { ...best, after: live };
+}
+
 /** Reserved bytes of a device as steps: (time, level from then on). */
 export function reserved(m: Memory, device: number): { t: Float64Array; v: Float64Array } {
   const t: number[] = [];
   const v: number[] = [];
   let sum = 0;
   for (let i = 0; i < m.segT.length; i++) {
-    if (m.json.pools[m.segPool[i]].device !== device) continue;
+    if (device && m.json.pools[m.segPool[i]].device !== device) continue;
     sum += m.segBytes[i];
     t.push(m.segT[i]);
     v.push(sum);

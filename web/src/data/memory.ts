@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Allocations and their moves. Move i makes an allocation (who[i] >= 0) or ends one (~who[i]).
 import { load, type Section } from './section';
+import { after } from './spans';
 
 export interface MemoryJson {
-  pools: { name: string; device: number }[];
+  pools: { name: string; device: number; capacity: number; banks: number }[];
   roles: string[];
   tensors: string[];
   names: string[];
@@ -86,41 +87,51 @@ export function readMemory(s: Section<MemoryJson>): Memory {
   };
 }
 
-/** Rows alive once every move up to and at time t has happened, on one device. */
-export function aliveAt(m: Memory, t: number, device: number): Int32Array {
-  const rows: number[] = [];
-  for (let i = 0; i < m.n; i++)
-    if (m.born[i] <= t && m.died[i] > t && m.json.pools[m.pool[i]].device === device) rows.push(i);
-  return Int32Array.from(rows);
+export const ASKED = 16; // flag: its program gave it back while a stream held it
+
+/** A moment: so many moves have happened. Not exact: all of those up to and at time t. */
+export interface Cut {
+  moves: number;
+  t: number;
+  exact: boolean;
 }
 
-/** Rows alive at the peak of a device, and the peak: the first highest sum over all prefixes. */
-export function peakOf(m: Memory, device: number): { bytes: number; t: number; move: number } {
+export const cutAt = (m: Memory, t: number): Cut => ({ moves: after(m.t, 0, m.moves, t), t, exact: false });
+
+/** Is a pool on the device? 0 = any device. */
+export const onDevice = (m: Memory, device: number): Uint8Array => Uint8Array.from(m.json.pools, (p) => (!device || p.device === device ? 1 : 0));
+
+/** Where a device's live bytes are highest: the first highest sum over all prefixes. */
+export function peakOf(m: Memory, device: number): Cut & { bytes: number } {
+  const on = onDevice(m, device);
   let live = 0;
-  const best = { bytes: 0, t: 0, move: -1 };
+  const best = { bytes: 0, t: 0, moves: 0, exact: true };
   for (let i = 0; i < m.moves; i++) {
     const row = m.who[i] < 0 ? ~m.who[i] : m.who[i];
-    if (m.json.pools[m.pool[row]].device !== device) continue;
+    if (!on[m.pool[row]]) continue;
     live += m.who[i] < 0 ? -m.size[row] : m.size[row];
     if (live > best.bytes) {
       best.bytes = live;
       best.t = m.t[i];
-      best.move = i;
+      best.moves = i + 1;
     }
   }
   return best;
 }
 
-/** Rows alive after move `cut` on a device: exact where many moves share one moment. */
-export function aliveAfter(m: Memory, cut: number, device: number): Int32Array {
-  const on = new Uint8Array(m.n);
-  for (let i = 0; i <= cut; i++) {
-    if (m.who[i] < 0) on[~m.who[i]] = 0;
-    else on[m.who[i]] = 1;
+/** Rows alive at a moment on a device. */
+export function aliveAt(m: Memory, cut: Cut, device: number): Int32Array {
+  const on = onDevice(m, device);
+  const alive = new Uint8Array(m.n);
+  for (let i = 0; i < cut.moves; i++) {
+    if (m.who[i] < 0) alive[~m.who[i]] = 0;
+    else alive[m.who[i]] = on[m.pool[m.who[i]]];
   }
-  const rows: number[] = [];
-  for (let i = 0; i < m.n; i++) if (on[i] && m.json.pools[m.pool[i]].device === device) rows.push(i);
-  return Int32Array.from(rows);
+  let n = 0;
+  for (let i = 0; i < m.n; i++) n += alive[i];
+  const rows = new Int32Array(n);
+  for (let i = 0, k = 0; i < m.n; i++) if (alive[i]) rows[k++] = i;
+  return rows;
 }
 
 function frameText(m: Memory, f: number): string {

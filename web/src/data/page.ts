@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Everything the page holds, read once and kept. Sections that a view does not need yet stay packed.
 import { type FlameJson, loadFlame } from './flame';
+import { type Allocator, loadAllocator } from './allocator';
 import { loadMemory, type Memory } from './memory';
 import { load, type Section } from './section';
 import { loadSpans, type Spans } from './spans';
@@ -17,6 +18,15 @@ export interface Device {
   count: number;
   allocs: number;
   reserved_peak: number | null;
+}
+
+export interface Mark {
+  kind: string;
+  t: number;
+  value: number;
+  extra: number;
+  device: number;
+  name: string | null;
 }
 
 export interface MainJson {
@@ -37,11 +47,13 @@ export interface MainJson {
   overlap_ns: number;
   total_ns: number;
   findings: { severity: string; what: string; text: string; view: string }[];
-  marks: { kind: string; t: number; value: number; name: string | null }[];
+  marks: Mark[];
+  why?: Record<'role' | 'op' | 'stack' | 'tensor', [string, number, number][]>; // (label, bytes, count) at the peak
 }
 
 export interface Main extends MainJson {
   curve: Float64Array; // highest live bytes, per stretch
+  each: Float64Array; // highest live bytes of every device, 128 stretches each
   cpu: Float64Array; // active millionths, per stretch
   gpu: Float64Array;
 }
@@ -53,11 +65,14 @@ export interface Scope {
   device: string;
   pool: string;
   pools: number;
+  limit: number; // bytes there are, 0 = unknown
+  of: number[]; // pools
 }
 export interface Phase {
   name: string | null;
   t0: number;
   t1: number;
+  moves: number; // of the memory section
   levels: number[][];
 }
 export interface Tables {
@@ -76,12 +91,13 @@ const once = <T>(make: () => Promise<T>) => {
 
 async function readMain(): Promise<Main> {
   const s = await load<MainJson>('main');
-  return { ...s.json, curve: s.column('live'), cpu: s.column('cpu'), gpu: s.column('gpu') };
+  return { ...s.json, curve: s.column('live'), each: s.column('each'), cpu: s.column('cpu'), gpu: s.column('gpu') };
 }
 
 export const getMain = once(readMain);
 export const getSpans: () => Promise<Spans> = once(loadSpans);
 export const getMemory: () => Promise<Memory> = once(loadMemory);
+export const getAllocator: () => Promise<Allocator | null> = once(loadAllocator);
 export const getFlame: () => Promise<Section<FlameJson>> = once(loadFlame);
 export const getTables = once(async () => (await load<Tables>('tables')).json);
 export const getHta = once(async () => (await load<Hta>('hta')).json);

@@ -43,7 +43,7 @@ export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, h
   const [find, setFind] = useState('');
   const [top, setTop] = useState(0);
   const box = useRef<HTMLDivElement>(null);
-  const texts = cols.filter((c) => c.wide || typeof (rows[0] ? c.value(rows[0]) : 0) === 'string');
+  const texts = cols.filter((c) => c.wide || typeof (rows.length ? c.value(rows[0]) : 0) === 'string');
   const shown = useMemo(() => {
     const low = find.toLowerCase();
     const kept = low ? rows.filter((r) => texts.some((c) => String(c.value(r)).toLowerCase().includes(low))) : rows;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Why memory is as high as it is at a device's peak: what is alive then by role, op and code, the
+ * largest groups of each. The definitions and the order are those of `tidemark peak`. */
+#include <stdlib.h>
+
+#include "analyze/alive.h"
+#include "analyze/groups.h"
+#include "analyze/roles.h"
+#include "render/labels.h"
+#include "render/page_parts.h"
+
+enum { MOST = 6, MOST_ROLES = 12 };
+
+static const struct {
+	const char *key;
+	tide_group_by by;
+	size_t most;
+} kinds[] = {
+	{ "role", TIDE_BY_ROLE, MOST_ROLES },
+	{ "op", TIDE_BY_OP, MOST },
+	{ "stack", TIDE_BY_FRAME, MOST },
+	{ "tensor", TIDE_BY_TENSOR, MOST },
+};
+
+static bool group_json(tide_json *j, const tide_model *m, const tide_groups *g, size_t row)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	if (!f)
+		return false;
+	tide__groups_label(g, m, row, f);
+	bool ok = fclose(f) == 0;
+	tide__json_array(j);
+	tide__json_strn(j, text, n);
+	tide__json_uint(j, g->rows[row].bytes);
+	tide__json_uint(j, g->rows[row].count);
+	tide__json_array_end(j);
+	free(text);
+	return ok;
+}
+
+bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t cut,
+		    tide_error *err)
+{
+	tide_alive set = { 0 };
+	tide_roles roles = { 0 };
+	bool ok = tide__alive_at(m, cut, device, TIDE_ANY, &set, err) == TIDE_OK &&
+		  tide__roles(m, &roles) == TIDE_OK;
+	tide__json_key(j, "why");
+	tide__json_object(j);
+	for (size_t k = 0; ok && k < sizeof kinds / sizeof *kinds; k++) {
+		tide_groups g = { 0 };
+		ok = tide__groups_in_roles(m, &set, kinds[k].by, roles.role, &g, err) == TIDE_OK;
+		tide__json_key(j, kinds[k].key);
+		tide__json_array(j);
+		for (size_t i = 0; ok && i < g.n && i < kinds[k].most; i++)
+			ok = group_json(j, m, &g, i);
+		tide__json_array_end(j);
+		tide__groups_free(&g);
+	}
+	tide__json_object_end(j);
+	tide__alive_free(&set);
+	tide__roles_free(&roles);
+	return ok;
+}

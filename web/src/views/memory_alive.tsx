@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// Everything that is alive at a moment: one by one, or in groups; and all that is known of one of them.
+import { signal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
+import { bytes, count, exact, ns, percent, plural } from '../data/format';
+import { type By, grouped, keyOf } from '../data/levels';
+import { aliveAt, type Cut, faceText, type Memory, opPath, stackFrames } from '../data/memory';
+import type { Main } from '../data/page';
+import { alloc, go, look, lookAround, moment } from '../state';
+import { Choice, Panel } from '../ui/parts';
+import { type Col, Table } from '../ui/table';
+import { bys, focus, focusOf, type Scene } from './memory_scene';
+
+const how = signal<By | 'each'>('each');
+const within = signal<{ by: By; key: number; label: string } | null>(null);
+const hows: readonly (readonly [By | 'each', string])[] = [['each', 'One by one'], ...bys, ['size', 'Size']];
+
+/** One allocation: all that is known of it. */
+export function Chosen({ m, main, where }: { m: Memory; main: Main; where?: string }) {
+  const row = alloc.value;
+  if (row === null || row < 0 || row >= m.n) return null;
+  const frames = stackFrames(m, m.stack[row]);
+  const pool = m.json.pools[m.pool[row]];
+  const facts: [string, string][] = [
+    ['Role', m.json.roles[m.role[row]]],
+    ['Asked for', bytes(m.size[row] - m.slack[row])],
+    ['Pool', `${main.devices[pool.device]?.device ?? ''} ${pool.name}`],
+    ['Born', m.flags[row] & 1 ? 'before the recording' : exact(m.born[row])],
+    ['Died', m.died[row] === Infinity ? 'never' : exact(m.died[row])],
+    ['Op', opPath(m, m.op[row]) || '–'],
+  ];
+  if (where) facts.splice(3, 0, ['Address', where]);
+  return (
+    <div class="details" id="chosen">
+      <h3>{bytes(m.size[row])}{m.tensor[row] ? ` · ${m.json.tensors[m.tensor[row]]}` : ''}</h3>
+      <dl class="facts row">
+        {facts.map(([k, v]) => (
+          <div key={k}>
+            <dt>{k}</dt>
+            <dd>{v}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="crumbs">
+        <button onClick={() => look(m.born[row] - 1, Math.min(m.died[row], main.t_end) + 1)}>Show its life</button>
+        <button onClick={() => (moment.value = m.born[row])}>Go to its birth</button>
+        {main.spans > 0 && (
+          <button
+            onClick={() => {
+              moment.value = m.born[row];
+              lookAround(m.born[row], m.born[row] + Math.max(1000, main.t_end / 500));
+              go('timeline');
+            }}
+          >
+            What ran when it was made
+          </button>
+        )}
+        <button onClick={() => (alloc.value = null)}>Close</button>
+      </p>
+      {frames.length ? <ol class="frames">{frames.map((f, i) => <li key={i}>{f}</li>)}</ol> : <p class="soft">No call stack was recorded with it.</p>}
+    </div>
+  );
+}
+
+function each(m: Memory, rows: readonly number[]): Col<number>[] {
+  const most = rows.reduce((a, r) => Math.max(a, m.size[r]), 1);
+  const any = (v: ArrayLike<number>) => rows.some((r) => v[r]);
+  const cols: (Col<number> | false)[] = [
+    { key: 'size', title: 'Size', value: (r) => m.size[r], text: (r) => bytes(m.size[r]), bar: (r) => m.size[r] / most },
+    { key: 'role', title: 'Role', value: (r) => m.json.roles[m.role[r]] },
+    any(m.tensor) && { key: 'tensor', title: 'Tensor', value: (r) => m.json.tensors[m.tensor[r]] || '–', wide: true },
+    { key: 'op', title: 'Op that made it', value: (r) => opPath(m, m.op[r]) || (m.flags[r] & 1 ? '(existed before the recording)' : '–'), wide: true },
+    any(m.stack) && { key: 'stack', title: 'Code that made it', value: (r) => faceText(m, m.face[r]), wide: true },
+    { key: 'pool', title: 'Pool', value: (r) => m.json.pools[m.pool[r]].name },
+    { key: 'born', title: 'Born', value: (r) => m.born[r], text: (r) => ns(m.born[r]) },
+    { key: 'lived', title: 'Lives', value: (r) => m.died[r] - m.born[r], text: (r) => (m.died[r] === Infinity ? 'to the end' : ns(m.died[r] - m.born[r])) },
+  ];
+  return cols.filter((c) => c !== false);
+}
+
+function Groups({ m, rows, by, devices }: { m: Memory; rows: readonly number[]; by: By; devices: readonly string[] }) {
+  const groups = useMemo(() => grouped(m, rows, by, devices), [m, rows, by]);
+  const sum = groups.reduce((a, g) => a + g.bytes, 0) || 1;
+  const most = groups.reduce((a, g) => Math.max(a, g.bytes), 1);
+  return (
+    <Table
+      label="groups alive"
+      rows={groups}
+      sort="bytes"
+      height={420}
+      onPick={(g) => {
+        within.value = { by, key: g.key, label: g.label };
+        how.value = 'each';
+      }}
+      cols={[
+        { key: 'label', title: hows.find(([k]) => k === by)?.[1] ?? '', value: (g) => g.label, wide: true },
+        { key: 'bytes', title: 'Bytes', value: (g) => g.bytes, text: (g) => bytes(g.bytes), bar: (g) => g.bytes / most },
+        { key: 'part', title: 'Part', value: (g) => g.bytes / sum, text: (g) => percent((100 * g.bytes) / sum) },
+        { key: 'count', title: 'Allocations', value: (g) => g.count, text: (g) => count(g.count) },
+        { key: 'asked', title: 'Asked for', value: (g) => g.asked, text: (g) => bytes(g.asked) },
+        { key: 'largest', title: 'Largest', value: (g) => g.largest, text: (g) => bytes(g.largest) },
+      ]}
+    />
+  );
+}
+
+export function Alive({ sc, cut }: { sc: Scene; cut: Cut }) {
+  const m = sc.m;
+  const devices = sc.main.devices.map((d) => d.device);
+  const all = useMemo(() => Array.from(aliveAt(m, cut, sc.dev)), [m, cut.moves, sc.dev]);
+  const one = focusOf(sc.g);
+  const w = within.value;
+  const rows = useMemo(() => {
+    const key = w && keyOf(m, w.by);
+    return all.filter((r) => (one < 0 || sc.g.of[r] === one) && (!w || key!.of(r) === w.key));
+  }, [all, one, sc.g, w]);
+  const sum = rows.reduce((a, r) => a + m.size[r], 0);
+  return (
+    <Panel
+      title={`Alive at ${ns(cut.t)}: ${bytes(sum)} in ${plural(rows.length, 'allocation')}${cut.exact ? ' (the peak)' : ''}`}
+      extra={<Choice label="Show" value={how.value} options={hows} onPick={(v) => (how.value = v)} />}
+    >
+      <p class="crumbs" id="alive" data-bytes={sum} data-count={rows.length}>
+        {one >= 0 && <button onClick={() => (focus.value = '')}>{sc.g.labels[one]} ✕</button>}
+        {w && <button onClick={() => (within.value = null)}>{w.label} ✕</button>}
+      </p>
+      {how.value === 'each' ? (
+        <Table label="allocations alive" rows={rows} sort="size" height={420} onPick={(r) => (alloc.value = r)} picked={(r) => r === alloc.value} cols={each(m, rows)} />
+      ) : (
+        <Groups m={m} rows={rows} by={how.value} devices={devices} />
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// The allocator at a moment: its segments and the blocks in them, to scale or a row a segment.
+import { signal } from '@preact/signals';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { address, type Allocator, EXPANDABLE, fragmentation, type Seg, type State, stateAt } from '../data/allocator';
+import { bytes, count, ns, percent, plural } from '../data/format';
+import type { Cut } from '../data/memory';
+import { faceText, opPath } from '../data/memory';
+import { ink } from '../draw/colors';
+import { css, Pixels, rgb } from '../draw/pixels';
+import { alloc } from '../state';
+import { Canvas, type Surface } from '../ui/canvas';
+import { Choice, Legend, Panel } from '../ui/parts';
+import { Table } from '../ui/table';
+import { type Spot, Tip } from '../ui/tip';
+import type { Scene } from './memory_scene';
+
+/** A stretch of a segment on the canvas. */
+export interface Piece {
+  seg: number;
+  from: number; // bytes of the segment
+  to: number;
+  x: number;
+  y: number;
+  w: number;
+}
+
+const MOST_ROWS = 300;
+const GAP = 2;
+const shapes = { scale: { row: 26, high: 20, left: 0 }, rows: { row: 20, high: 15, left: 250 } };
+type Shape = keyof typeof shapes;
+const shape = signal<Shape>('scale');
+const hover = signal<(Spot & { seg: number; block: number }) | null>(null);
+
+/** Segments from the largest on: one after another at one scale, wrapped like words; or each in its own row. */
+export function layout(segs: readonly Seg[], width: number, how: Shape): { pieces: Piece[]; height: number } {
+  const { row, left } = shapes[how];
+  const order = segs.map((_, i) => i).sort((a, b) => segs[b].size - segs[a].size || segs[a].addr - segs[b].addr);
+  const pieces: Piece[] = [];
+  const w = Math.max(40, width - left);
+  if (how === 'rows') {
+    order.slice(0, MOST_ROWS).forEach((seg, i) => pieces.push({ seg, from: 0, to: segs[seg].size, x: left, y: i * row, w }));
+    return { pieces, height: Math.max(1, pieces.length) * row };
+  }
+  const total = segs.reduce((a, s) => a + s.size, 0);
+  const lines = Math.max(1, Math.min(60, 8 + Math.ceil((segs.length * (GAP + 2)) / w)));
+  const scale = total / Math.max(1, w * lines - segs.length * GAP) || 1; // bytes a pixel
+  let x = 0;
+  let y = 0;
+  for (const seg of order) {
+    const size = segs[seg].size;
+    let from = 0;
+    while (from < size) {
+      const need = Math.max(2, Math.round((size - from) / scale));
+      if (need > w - x && (w - x < 24 || need < 24)) {
+        x = 0;
+        y += row;
+      }
+      const take = Math.min(need, w - x);
+      const to = take === need ? size : Math.min(size, from + take * scale);
+      pieces.push({ seg, from, to, x, y, w: take });
+      from = to;
+      x += take + GAP;
+    }
+  }
+  return { pieces, height: y + row };
+}
+
+/** The block at byte `at` of a segment. */
+function blockAt(s: State, g: Seg, at: number): number {
+  let lo = g.first;
+  let hi = g.first + g.n - 1;
+  while (lo < hi) {
+    const mid = (lo + hi + 1) >> 1;
+    if (s.addr[mid] - g.addr <= at) lo = mid;
+    else hi = mid - 1;
+  }
+  return lo;
+}
+
+type Free = 'split' | 'cached' | 'expandable';
+const freeText: Record<Free, string> = { split: 'inactive split: free, but its segment is partly in use', cached: 'whole free segment: can go back to the device', expandable: 'free in an expandable segment' };
+const freeKind = (a: Allocator, g: Seg): Free => (a.json.kinds[a.segKind[g.row]] === EXPANDABLE ? 'expandable' : g.nUsed ? 'split' : 'cached');
+const freeColor = (dark: boolean): Record<Free, number> => (dark ? { split: 0x5a4a2c, cached: 0x2b343d, expandable: 0x24424f } : { split: 0xf6e3bf, cached: 0xe9edf1, expandable: 0xd3ecf5 });
+
+let kept: Pixels | undefined;
+
+function hatch(ctx: CanvasRenderingContext2D, dark: boolean): CanvasPattern | null {
+  const tile = new OffscreenCanvas(6, 6);
+  const c = tile.getContext('2d')!;
+  c.strokeStyle = dark ? '#8a7340' : '#c99a4a';
+  c.beginPath();
+  c.moveTo(-1, 7);
+  c.lineTo(7, -1);
+  c.stroke();
+  return ctx.createPattern(tile, 'repeat');
+}
+
+function draw(s: Surface, sc: Scene, a: Allocator, st: State, how: Shape, pieces: readonly Piece[]): void {
+  const c = ink();
+  const { high } = shapes[how];
+  const free = freeColor(c.dark);
+  const words = sc.colors.map(rgb);
+  const hatched: [number, number, number][] = [];
+  let chosen: [number, number, number] | undefined;
+  if (!kept || kept.width !== s.width || kept.height !== s.height) kept = new Pixels(s.width, s.height);
+  kept.clear(c.back);
+  for (const p of pieces) {
+    const g = st.segs[p.seg];
+    const kind = freeKind(a, g);
+    const per = p.w / (p.to - p.from);
+    const at = (v: number) => Math.round(p.x + (Math.min(p.to, Math.max(p.from, v)) - p.from) * per);
+    kept.rect(p.x, p.y, p.x + p.w, p.y + high, rgb(free[kind]));
+    for (let b = blockAt(st, g, p.from); b < g.first + g.n && st.addr[b] - g.addr < p.to; b++) {
+      const x0 = at(st.addr[b] - g.addr);
+      const x1 = Math.max(x0 + 1, at(st.addr[b] - g.addr + st.size[b]));
+      if (st.alloc[b] < 0) {
+        if (kind === 'split' && x1 - x0 > 2) hatched.push([x0, p.y, x1 - x0]);
+        continue;
+      }
+      kept.rect(x0, p.y, x1 - x0 > 3 ? x1 - 1 : x1, p.y + high, words[sc.g.of[st.alloc[b]]]);
+      if (st.pending[b]) kept.rect(x0, p.y + high - 4, x1, p.y + high, rgb(0x111111));
+      if (st.alloc[b] === alloc.value) chosen = [x0, p.y, x1 - x0];
+    }
+  }
+  kept.show(s.ctx);
+  s.ctx.fillStyle = hatch(s.ctx, c.dark) ?? c.line;
+  for (const [x, y, w] of hatched) s.ctx.fillRect(x, y, w, high);
+  s.ctx.font = '11.5px ui-monospace, monospace';
+  s.ctx.textBaseline = 'middle';
+  s.ctx.fillStyle = c.soft;
+  if (how === 'rows')
+    for (const p of pieces) {
+      const g = st.segs[p.seg];
+      s.ctx.fillText(address(a, sc.dev, g.addr), 2, p.y + high / 2);
+      s.ctx.textAlign = 'right';
+      s.ctx.fillText(`${bytes(g.size)} ${((100 * g.used) / g.size).toFixed(0).padStart(3)} %`, shapes.rows.left - 8, p.y + high / 2);
+      s.ctx.textAlign = 'left';
+    }
+  if (chosen) {
+    s.ctx.strokeStyle = c.accent;
+    s.ctx.lineWidth = 3;
+    s.ctx.strokeRect(chosen[0] - 1, chosen[1] - 1, chosen[2] + 2, high + 2);
+    s.ctx.lineWidth = 1;
+  }
+}
+
+function Under({ sc, a, st }: { sc: Scene; a: Allocator; st: State }) {
+  const h = hover.value;
+  if (!h) return null;
+  const g = st.segs[h.seg];
+  const row = st.alloc[h.block];
+  const m = sc.m;
+  return (
+    <Tip at={h}>
+      {row < 0 ? (
+        <b>{bytes(st.size[h.block])} free</b>
+      ) : (
+        <b>{bytes(m.size[row])} {m.json.roles[m.role[row]]}{m.tensor[row] ? ` · ${m.json.tensors[m.tensor[row]]}` : ''}</b>
+      )}
+      <span>{row < 0 ? freeText[freeKind(a, g)] : faceText(m, m.face[row]) || opPath(m, m.op[row])}</span>
+      {st.pending[h.block] && <span>its program gave it back, a stream still holds it</span>}
+      <span>at {address(a, sc.dev, st.addr[h.block])}</span>
+      <span class="soft">
+        segment {address(a, sc.dev, g.addr)}: {bytes(g.size)}, {a.json.kinds[a.segKind[g.row]]}, stream {a.segStream[g.row]}, {percent((100 * g.used) / g.size)} in use, {plural(g.n, 'block')}
+      </span>
+    </Tip>
+  );
+}
+
+function Totals({ st }: { st: State }) {
+  const t = st.total;
+  const used = st.addr.length - t.freeBlocks;
+  const facts: [string, string, string, number][] = [
+    ['Reserved', bytes(t.reserved), plural(st.segs.length, 'segment'), t.reserved],
+    ['In use', bytes(t.active), `${plural(used, 'block')}; ${bytes(t.requested)} asked for`, t.active],
+    ['Free', bytes(t.free), plural(t.freeBlocks, 'block'), t.free],
+    ['Whole segments', bytes(t.cached), 'can go back to the device', t.cached],
+    ['Inactive split', bytes(t.split), 'cannot', t.split],
+    ['Expandable', bytes(t.expandable), 'whole pages can go back', t.expandable],
+    ['Largest free block', bytes(t.largest), '', t.largest],
+    ['In no known segment', bytes(t.loose), '', t.loose],
+  ];
+  return (
+    <dl class="facts row" id="totals" data-totals={JSON.stringify({ ...t, segments: st.segs.length, blocks: st.addr.length })}>
+      {facts
+        .filter(([k, , , v]) => v > 0 || !/Expand|no known/.test(k))
+        .map(([k, v, more]) => (
+          <div key={k}>
+            <dt>{k}</dt>
+            <dd><b>{v}</b> <span class="soft">{more}</span></dd>
+          </div>
+        ))}
+      <div>
+        <dt>Fragmentation index</dt>
+        <dd><b>{fragmentation(t.free, t.largest).toFixed(3)}</b> <span class="soft">1 − largest / free</span></dd>
+      </div>
+    </dl>
+  );
+}
+
+export function MapPanel({ sc, a, cut }: { sc: Scene; a: Allocator; cut: Cut }) {
+  const st = useMemo(() => stateAt(sc.m, a, cut, sc.dev), [sc.m, a, cut.moves, cut.t, cut.exact, sc.dev]);
+  const how = shape.value;
+  const box = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(1200);
+  useEffect(() => {
+    const watch = new ResizeObserver(() => setWidth(box.current!.clientWidth));
+    watch.observe(box.current!);
+    return () => watch.disconnect();
+  }, []);
+  const { pieces, height } = useMemo(() => layout(st.segs, width, how), [st, width, how]);
+  const find = (e: PointerEvent | MouseEvent) => {
+    const at = (e.currentTarget as HTMLElement).getBoundingClientRect();
+    const x = e.clientX - at.left;
+    const y = e.clientY - at.top;
+    const p = pieces.find((q) => y >= q.y && y < q.y + shapes[how].high && x >= q.x && x < q.x + q.w);
+    return p && { seg: p.seg, block: blockAt(st, st.segs[p.seg], p.from + ((x - p.x) / p.w) * (p.to - p.from)) };
+  };
+  const dark = ink().dark;
+  const free = freeColor(dark);
+  const kinds = new Set(st.segs.map((g) => (g.used < g.size ? freeKind(a, g) : '')));
+  return (
+    <Panel
+      title={`The allocator of ${sc.name} at ${ns(cut.t)}${cut.exact ? ' (the peak)' : ''}`}
+      extra={
+        <Choice
+          label="Layout"
+          value={how}
+          options={[
+            ['scale', 'To scale'],
+            ['rows', 'A row a segment'],
+          ]}
+          onPick={(v) => (shape.value = v)}
+        />
+      }
+    >
+      <Totals st={st} />
+      <div class="chart blocks" ref={box}>
+        <Canvas
+          height={height}
+          label={`${plural(st.segs.length, 'segment')} with ${plural(st.addr.length, 'block')}; the table below lists the segments`}
+          onPointerMove={(e: PointerEvent) => {
+            const at = find(e);
+            hover.value = at ? { ...at, x: e.clientX, y: e.clientY } : null;
+          }}
+          onPointerLeave={() => (hover.value = null)}
+          onClick={(e: MouseEvent) => {
+            const at = find(e);
+            if (at && st.alloc[at.block] >= 0) alloc.value = st.alloc[at.block];
+          }}
+          draw={(s) => draw(s, sc, a, st, how, pieces)}
+        />
+        <Under sc={sc} a={a} st={st} />
+      </div>
+      {how === 'rows' && st.segs.length > MOST_ROWS && <p class="soft">The largest {MOST_ROWS} of {count(st.segs.length)} segments; the table has all.</p>}
+      <Legend items={[...sc.g.labels.map((text, i) => ({ color: css(sc.colors[i]), text })), ...(['split', 'cached', 'expandable'] as const).filter((k) => kinds.has(k)).map((k) => ({ color: css(free[k]), text: freeText[k] }))]} />
+      <details>
+        <summary>Segments as a table</summary>
+        <Table
+          label="segments"
+          rows={st.segs}
+          sort="size"
+          height={420}
+          cols={[
+            { key: 'addr', title: 'Address', value: (g) => g.addr, text: (g) => address(a, sc.dev, g.addr) },
+            { key: 'size', title: 'Size', value: (g) => g.size, text: (g) => bytes(g.size) },
+            { key: 'used', title: 'In use', value: (g) => g.used / g.size, text: (g) => percent((100 * g.used) / g.size), bar: (g) => g.used / g.size },
+            { key: 'usedBytes', title: 'Bytes in use', value: (g) => g.used, text: (g) => bytes(g.used) },
+            { key: 'blocks', title: 'Blocks', value: (g) => g.n },
+            { key: 'kind', title: 'Kind', value: (g) => a.json.kinds[a.segKind[g.row]] },
+            { key: 'stream', title: 'Stream', value: (g) => a.segStream[g.row] },
+            { key: 'pool', title: 'Pool', value: (g) => sc.m.json.pools[a.segPool[g.row]].name },
+          ]}
+        />
+      </details>
+    </Panel>
+  );
+}
