@@ -29,7 +29,18 @@ typedef struct builder {
 	uint32_t *of_lane;  /* per lane: its node */
 	uint32_t *todo;	    /* chain being resolved, outermost last */
 	size_t n_todo, cap_todo;
+	tide_order_path *order; /* per lane, when the order of time is kept */
+	bool failed;
 } builder;
+
+/* Weight for a node, next in time on its lane (0 where lanes are one). */
+static void weigh(builder *b, uint32_t lane, uint32_t node, uint64_t self, uint64_t count)
+{
+	b->f->nodes.self[node] += self;
+	b->f->nodes.count[node] += count;
+	if (b->order && !tide__flame_order_add(b->f, &b->order[lane], node, self, count))
+		b->failed = true;
+}
 
 /* ---- names ---- */
 
@@ -183,7 +194,7 @@ static void advance(builder *b, owners *o, uint32_t lane, int64_t to)
 		uint32_t span = o->top[lane];
 		int64_t end = tide__span_end(b->m, span), stop = end < to ? end : to;
 		if (stop > o->now[lane]) {
-			b->f->nodes.self[b->of_span[span] - 1] += (uint64_t)(stop - o->now[lane]);
+			weigh(b, lane, b->of_span[span] - 1, (uint64_t)(stop - o->now[lane]), 0);
 			o->now[lane] = stop;
 		}
 		if (end <= o->now[lane])
@@ -207,8 +218,8 @@ static bool cpu_walk(builder *b, owners *o)
 			continue;
 		if (!span_path(b, i, &node))
 			return false;
-		b->f->nodes.count[node]++;
 		advance(b, o, lane, s->t0[i]);
+		weigh(b, lane, node, 0, 1);
 		o->below[i] = o->top[lane];
 		o->top[lane] = i;
 	}
@@ -248,8 +259,7 @@ static bool build_gpu(builder *b)
 						 TIDE_NODE_KERNEL);
 		if (!ok || !node)
 			return false;
-		b->f->nodes.self[node] += (uint64_t)(tide__span_end(b->m, i) - s->t0[i]);
-		b->f->nodes.count[node]++;
+		weigh(b, 0, node, (uint64_t)(tide__span_end(b->m, i) - s->t0[i]), 1);
 	}
 	return true;
 }
@@ -292,8 +302,7 @@ static bool weigh_allocs(builder *b, const uint8_t *alive)
 			continue;
 		if (!alloc_path(b, i, by_stack, &node))
 			return false;
-		b->f->nodes.self[node] += m->allocs.size[i];
-		b->f->nodes.count[node]++;
+		weigh(b, 0, node, m->allocs.size[i], 1);
 		b->f->nodes.peak_bytes[node] += alive[i] ? m->allocs.size[i] : 0;
 		b->f->nodes.peak_count[node] += alive[i];
 	}
@@ -350,6 +359,8 @@ static bool begin(builder *b)
 	b->of_lane = tide__calloc(m->lanes.n, sizeof *b->of_lane);
 	if (b->f)
 		b->f->kind = b->opt->kind;
+	if (b->opt->ordered && !(b->order = tide__calloc(m->lanes.n, sizeof *b->order)))
+		return false;
 	return b->f && b->names && b->frames && b->of_span && b->of_stack && b->of_lane;
 }
 
@@ -361,6 +372,9 @@ static void end(builder *b)
 	tide__free(b->of_stack);
 	tide__free(b->of_lane);
 	tide__free(b->todo);
+	for (size_t i = 0; b->order && i < b->m->lanes.n; i++)
+		tide__free(b->order[i].rows);
+	tide__free(b->order);
 }
 
 tide_code tide__flame(const tide_model *m, const tide_flame_options *opt, tide_flame **out,
@@ -368,7 +382,7 @@ tide_code tide__flame(const tide_model *m, const tide_flame_options *opt, tide_f
 {
 	static const tide_flame_options plain;
 	builder b = { .m = m, .opt = opt ? opt : &plain };
-	bool ok = begin(&b) && kinds[b.opt->kind].build(&b) && tide__flame_finish(b.f);
+	bool ok = begin(&b) && kinds[b.opt->kind].build(&b) && !b.failed && tide__flame_finish(b.f);
 	end(&b);
 	*out = ok ? b.f : NULL;
 	if (ok && (b.opt->min_value || b.opt->small_ppm || b.opt->max_depth)) {

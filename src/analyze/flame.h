@@ -40,6 +40,7 @@ enum { /* nodes.type */
 	C(uint32_t, child, "first child, 0 = none; children are in order of total, largest first") \
 	C(uint32_t, next, "next child of the same parent, 0 = none")                               \
 	C(uint32_t, depth, "levels below the root")                                                \
+	C(uint32_t, shallow, "the node, or its ancestor at depth TIDE_ORDER_DEEP")                 \
 	C(uint64_t, self, "ns or bytes of the node itself")                                        \
 	C(uint64_t, total, "self and everything below")                                            \
 	C(uint64_t, count, "spans or allocations of the node itself")                              \
@@ -72,18 +73,36 @@ typedef struct tide_flame_options {
 	uint32_t small_ppm; /* fold device work below this millionth part of the total; 0 = none */
 	uint32_t max_depth; /* levels below the root; deeper ones count for their ancestor; 0 = all
 			     */
+	bool ordered;	    /* keep the order of time as well: tide_flame.order */
 } tide_flame_options;
+
+/* The same weights in order of time: each row is a node of the tree in one stretch of it. A row's
+ * children are in order of time, and two neighbours never are the same node: they are one row.
+ * Definition: docs/analyses/flame.md. */
+typedef struct tide_flame_order {
+	size_t n, cap;
+	uint32_t *node,
+		*parent; /* owned; node of the tree; row, always a smaller one (row 0: root) */
+	uint64_t *self, *count; /* owned */
+	uint64_t folded;	/* rows that became part of a "[small]" one */
+	uint64_t cut;		/* weights that went to an ancestor: too deep, or too many rows */
+} tide_flame_order;
+/* A row's node when it stands for several small ones. */
+#define TIDE_ORDER_SMALL UINT32_MAX
+/* Bounds on what hostile input can make of it: levels, rows. */
+enum { TIDE_ORDER_DEEP = 200, TIDE_ORDER_ROWS = 8 << 20 };
 
 typedef struct tide_flame {
 	tide_nodes nodes;      /* row 0 is the root */
 	tide_strings *strings; /* owned */
 	tide_map edges;	       /* (parent, name) -> node */
 	tide_flame_kind kind;
-	bool bytes;	       /* weights are bytes, else ns */
-	uint64_t folded;       /* nodes that went into "[small]" or "[small kernels]" */
-	uint64_t cut;	       /* nodes that were too deep */
-	tide_device_id device; /* MEMORY: whose memory, 0 = no memory was recorded */
-	int64_t peak_ns;       /* MEMORY: when the peak was reached */
+	bool bytes;		/* weights are bytes, else ns */
+	uint64_t folded;	/* nodes that went into "[small]" or "[small kernels]" */
+	uint64_t cut;		/* nodes that were too deep */
+	tide_device_id device;	/* MEMORY: whose memory, 0 = no memory was recorded */
+	int64_t peak_ns;	/* MEMORY: when the peak was reached */
+	tide_flame_order order; /* filled when asked for; not taken along by folding and joining */
 } tide_flame;
 
 /* Build it. `opt` may be NULL: CPU, nothing folded. TIDE_OK or TIDE_ENOMEM. O(spans + allocs).
@@ -106,5 +125,18 @@ bool tide__flame_finish(tide_flame *f);
 bool tide__flame_join(tide_flame *into, const tide_flame *from, const char *name);
 /* A copy with small and deep nodes folded as `opt` says; NULL on exhaustion. */
 tide_flame *tide__flame_fold(const tide_flame *f, const tide_flame_options *opt);
+
+/* Order of time (flame_order.c). `path` keeps where each of `lanes` is in the rows. */
+typedef struct tide_order_path {
+	uint32_t *rows; /* owned; per level below the root: row of the order */
+	size_t n, cap;
+} tide_order_path;
+/* Weight for `node`, next in time on the path's lane. False on exhaustion. */
+bool tide__flame_order_add(tide_flame *f, tide_order_path *path, uint32_t node, uint64_t self,
+			   uint64_t count);
+/* A copy in which rows with a total below `min` became one "[small]" between their neighbours.
+ * False on exhaustion. */
+bool tide__flame_order_fold(const tide_flame_order *o, uint64_t min, tide_flame_order *out);
+void tide__flame_order_free(tide_flame_order *o); /* a zeroed one is fine */
 
 #endif

@@ -42,6 +42,7 @@ void tide__flame_free(tide_flame *f)
 	tide__table_free(&f->nodes, &tide_nodes_desc);
 	tide__strings_free(f->strings);
 	tide__map_free(&f->edges);
+	tide__flame_order_free(&f->order);
 	tide__free(f);
 }
 
@@ -68,6 +69,8 @@ uint32_t tide__flame_child(tide_flame *f, uint32_t parent, uint32_t name, unsign
 	f->nodes.name[node] = name;
 	f->nodes.parent[node] = parent;
 	f->nodes.depth[node] = f->nodes.depth[parent] + 1;
+	f->nodes.shallow[node] =
+		f->nodes.depth[node] <= TIDE_ORDER_DEEP ? node : f->nodes.shallow[parent];
 	f->nodes.type[node] = (uint8_t)type;
 	return node;
 }

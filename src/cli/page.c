@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "analyze/hta_job.h"
+#include "render/critview.h"
 #include "render/page.h"
 
 static const tide_value *value_of(const tide_args *a, const char *option)
@@ -64,20 +65,72 @@ static char *losses_of(const tide_args *a, const tide_model *m)
 	return fclose(plain.out) ? NULL : text;
 }
 
+/* ---- the critical path ---- */
+
+/* Its graph takes about 300 bytes a span and several times the time of all the rest. */
+enum { MOST_CRITICAL = 400000 };
+
+struct critical {
+	tide_model *m; /* owned: a load of its own, with the numbers of events that it needs */
+	tide_critpath path;
+	char why[120]; /* "" = there is one */
+};
+
+static void find_critical(const char *file, const tide_model *m, struct critical *c)
+{
+	const tide_load_options load = { .what = TIDE_WANT_SPANS | TIDE_WANT_RAW };
+	tide_critpath_options o = { 0 };
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	*c = (struct critical){ .why = "" };
+	if (m->spans.n > MOST_CRITICAL) {
+		snprintf(c->why, sizeof c->why,
+			 "more than %d spans; `tidemark critical-path` finds it", MOST_CRITICAL);
+		return;
+	}
+	if (!strcmp(file, "-")) {
+		snprintf(c->why, sizeof c->why, "standard input is read only once");
+		return;
+	}
+	tide_code rc = tide__load(file, &load, &c->m, &err);
+	if (rc == TIDE_OK) {
+		o.annotation = tide__critview_window(c->m);
+		rc = tide__critview_run(c->m, false, &o, &c->path, &err);
+	}
+	if (rc != TIDE_OK)
+		snprintf(c->why, sizeof c->why, "%.110s",
+			 err.text[0] ? err.text : tide_code_text(rc));
+}
+
+static void free_critical(struct critical *c)
+{
+	if (!c->why[0])
+		tide__critpath_free(&c->path);
+	tide__model_free(c->m);
+}
+
 static int write_page(const tide_args *a, const tide_model *m, const char *view)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_page_options opt = { .only = view };
 	tide_hta_job *job = NULL;
+	struct critical crit = { 0 };
 	char *losses = losses_of(a, m);
 	tide_code rc = TIDE_OK;
 	if (tide__page_has(view, "hta"))
 		rc = analyse(m, a->files[0], &job, &err);
+	if (job && tide__page_has(view, "critical")) {
+		find_critical(a->files[0], m, &crit);
+		opt.critical = crit.why[0] ? NULL : &crit.path;
+		opt.critical_model = crit.m;
+		opt.critical_why = crit.why[0] ? crit.why : NULL;
+	}
 	opt.losses = losses ? losses : "";
 	opt.job = job;
 	if (rc == TIDE_OK)
 		rc = tide__page(m, &opt, a->out, &err);
 	free(losses);
+	if (opt.critical || opt.critical_why)
+		free_critical(&crit);
 	tide__hta_job_free(job);
 	return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(a->files[0], &err);
 }

@@ -18,8 +18,10 @@ static const struct part {
 	const char *views; /* "" = all */
 } parts[] = {
 	{ "main", tide__page_main, "" },
-	{ "tables", tide__page_tables, " overview timeline memory ops phases " },
+	{ "tables", tide__page_tables, " overview timeline memory phases " },
+	{ "ops", tide__page_ops, " ops " },
 	{ "hta", tide__page_hta, " kernels hta " },
+	{ "critical", tide__page_critical, " hta " },
 	{ "spans", tide__page_spans, " timeline " },
 	{ "memory", tide__page_memory, " memory phases " },
 	{ "flame", tide__page_flame, " flame " },

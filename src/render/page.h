@@ -10,13 +10,17 @@
 
 #include <stdio.h>
 
+#include "analyze/critpath.h"
 #include "analyze/hta_job.h"
 #include "model/model.h"
 
 typedef struct tide_page_options {
-	const char *losses;	 /* lines of what was lost or repaired, "" = nothing */
-	const tide_hta_job *job; /* finished; NULL = no holistic analysis */
-	const char *only;	 /* the one view to write: "timeline" ...; NULL = all */
+	const char *losses;		  /* lines of what was lost or repaired, "" = nothing */
+	const tide_hta_job *job;	  /* finished; NULL = no holistic analysis */
+	const tide_critpath *critical;	  /* NULL = none */
+	const tide_model *critical_model; /* what its spans are rows of */
+	const char *critical_why; /* why there is none; NULL = the page says nothing of it */
+	const char *only;	  /* the one view to write: "timeline" ...; NULL = all */
 } tide_page_options;
 
 /* Was this library built with the front end? */

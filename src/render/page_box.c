@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "render/gzfile.h"
 
-enum { MAX_COLUMNS = 32 };
+enum { MAX_COLUMNS = 64 };
 
 struct column {
 	const char *name;

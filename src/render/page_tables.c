@@ -1,78 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Sections that are tables: ops by name, phases, and the holistic analysis. */
-#include <stdlib.h>
+/* Sections that are tables: phases and the holistic analysis. */
 #include <string.h>
 
-#include "analyze/optree.h"
 #include "analyze/phases.h"
 #include "base/mem.h"
 #include "render/hta.h"
 #include "render/page_parts.h"
 
-enum { MOST_OPS = 5000, MOST_KERNELS = 2000 };
-
-/* ---- ops ---- */
-
-struct rank {
-	int64_t ns;
-	size_t row;
-};
-
-static int longest_first(const void *a, const void *b)
-{
-	const struct rank *x = a, *y = b;
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? 1 : -1;
-	return x->row < y->row ? -1 : x->row > y->row;
-}
-
-static void op_row(tide_json *j, const tide_model *m, tide_str name, const tide_op_row *r)
-{
-	size_t n;
-	const char *text = tide__text(m, name, &n);
-	tide__json_array(j);
-	n ? tide__json_strn(j, text, n) : tide__json_str(j, "(unnamed)");
-	tide__json_uint(j, r->count);
-	tide__json_int(j, r->all.ns);
-	tide__json_int(j, r->self.ns);
-	tide__json_uint(j, r->all.alloc_bytes);
-	tide__json_uint(j, r->all.free_bytes);
-	tide__json_int(j, (int64_t)(r->all.alloc_bytes - r->all.free_bytes));
-	tide__json_uint(j, r->peak);
-	tide__json_array_end(j);
-}
-
-static bool op_rows(tide_json *j, const tide_model *m, const tide_op_flat *f)
-{
-	struct rank *v = tide__alloc(f->n, sizeof *v);
-	if (!v)
-		return false;
-	for (size_t i = 0; i < f->n; i++)
-		v[i] = (struct rank){ f->rows[i].all.ns, i };
-	if (f->n)
-		qsort(v, f->n, sizeof *v, longest_first);
-	tide__json_kuint(j, "ops_in_all", f->n);
-	tide__json_key(j, "ops");
-	tide__json_array(j);
-	for (size_t i = 0; i < f->n && i < MOST_OPS; i++)
-		op_row(j, m, f->names[v[i].row], &f->rows[v[i].row]);
-	tide__json_array_end(j);
-	tide__free(v);
-	return true;
-}
-
-static bool ops(tide_json *j, const tide_model *m, tide_error *err)
-{
-	tide_optree_options opt = { .device = TIDE_ANY };
-	tide_optree tree = { 0 };
-	tide_op_flat flat = { 0 };
-	bool ok = tide__optree(m, &opt, &tree, err) == TIDE_OK &&
-		  tide__optree_flat(&tree, &flat, err) == TIDE_OK && op_rows(j, m, &flat);
-	tide__optree_flat_free(&flat);
-	tide__optree_free(&tree);
-	return ok;
-}
+enum { MOST_KERNELS = 2000 };
 
 /* ---- phases ---- */
 
@@ -163,7 +99,7 @@ bool tide__page_tables(tide_box *b, const tide_model *m, const tide_page_options
 {
 	tide_json *j = tide__box_json(b);
 	tide__json_object(j);
-	bool ok = (!tide__page_shows(opt, "ops") || ops(j, m, err)) && phases(j, m, err);
+	bool ok = phases(j, m, err);
 	tide__json_object_end(j);
 	return ok;
 }

@@ -168,6 +168,7 @@ async function whole(name, file, word) {
   }
   await go(page, 'Ops');
   await page.click('tbody tr >> nth=0');
+  await page.click('#follow button:text-is("On the timeline")');
   await page.waitForSelector('.timeline canvas');
   await page.click('button[aria-label="Light or dark"]');
   await settle(page);

@@ -384,9 +384,175 @@ static void no_memory(void **state)
 	tide__model_free(m);
 }
 
+/* ---- order of time: rows made from paths as texts, one weight after another ---- */
+
+struct naive {
+	struct {
+		char path[400];
+		uint32_t parent;
+		uint64_t self, count;
+	} v[4000];
+	size_t n;
+	uint32_t at[SOME_THREADS + 1][64]; /* per lane and level: row */
+	size_t levels[SOME_THREADS + 1];
+};
+
+static size_t prefix(const char *path, size_t level)
+{
+	const char *p = path;
+	for (size_t i = 0; i <= level; i++) {
+		p = strchr(p + (i > 0), ';');
+		if (!p)
+			return strlen(path);
+	}
+	return (size_t)(p - path);
+}
+
+static void naive_add(struct naive *x, uint32_t lane, const char *path, uint64_t self,
+		      uint64_t count)
+{
+	size_t depth = 1;
+	uint32_t row = 0;
+	for (const char *p = path; (p = strchr(p, ';')); p++)
+		depth++;
+	assert_true(depth < 64);
+	for (size_t level = 0; level < depth; level++) {
+		size_t n = prefix(path, level);
+		uint32_t *at = &x->at[lane][level];
+		bool same = level < x->levels[lane] && strlen(x->v[*at].path) == n &&
+			    !memcmp(x->v[*at].path, path, n);
+		if (!same) {
+			assert_true(x->n < 4000);
+			*at = (uint32_t)x->n++;
+			snprintf(x->v[*at].path, sizeof x->v->path, "%.*s", (int)n, path);
+			x->v[*at].parent = row;
+			x->v[*at].self = x->v[*at].count = 0;
+			x->levels[lane] = level + 1;
+		}
+		row = *at;
+	}
+	x->v[row].self += self;
+	x->v[row].count += count;
+}
+
+/* Moment by moment: what begins then, then who owns it. */
+static void naive_cpu(const tide_model *m, uint32_t lane, struct naive *x)
+{
+	char path[400];
+	for (int64_t t = 0; t < m->t_end; t++) {
+		uint32_t owner = 0;
+		for (uint32_t i = 1; i < m->spans.n; i++) {
+			if (m->spans.lane[i].i != lane || !on_cpu(m, i))
+				continue;
+			oracle_path(m, i, true, path, sizeof path);
+			if (m->spans.t0[i] == t)
+				naive_add(x, lane, path, 0, 1);
+			if (m->spans.t0[i] <= t && t < m->spans.t1[i])
+				owner = i;
+		}
+		if (!owner)
+			continue;
+		oracle_path(m, owner, true, path, sizeof path);
+		naive_add(x, lane, path, 1, 0);
+	}
+}
+
+/* Rows of a lane of the order, in their own order, against the oracle's. */
+static void compare_order(const tide_flame *f, const tide_flame_order *o, const char *lane,
+			  const struct naive *x, uint32_t seed)
+{
+	char path[400];
+	size_t k = 1;
+	for (size_t i = 1; i < o->n; i++) {
+		path_of(f, o->node[i], path, sizeof path);
+		if (strncmp(path, lane, strlen(lane)))
+			continue;
+		assert_true(k < x->n);
+		if (strcmp(path, x->v[k].path) || o->self[i] != x->v[k].self ||
+		    o->count[i] != x->v[k].count)
+			fail_msg("seed %u, row %zu: %s %llu, expected %s %llu", seed, k, path,
+				 (unsigned long long)o->self[i], x->v[k].path,
+				 (unsigned long long)x->v[k].self);
+		k++;
+	}
+	assert_int_equal(k, x->n);
+}
+
+static void check_order(const tide_flame *f, const tide_flame_order *o)
+{
+	uint64_t sum = 0;
+	uint32_t *last = calloc(o->n + 1, sizeof *last);
+	for (uint32_t i = 0; i < o->n; i++) {
+		sum += o->self[i];
+		if (!i)
+			continue;
+		assert_true(o->parent[i] < i);
+		uint32_t before = last[o->parent[i]];
+		assert_true(!before || o->node[before] != o->node[i]);
+		last[o->parent[i]] = i;
+	}
+	free(last);
+	assert_int_equal(sum, f->nodes.total[0]);
+}
+
+static void order_of_time(void **state)
+{
+	const tide_flame_options opt = { .kind = TIDE_FLAME_CPU, .ordered = true };
+	struct naive *x = malloc(sizeof *x);
+	for (uint32_t seed = 1; seed < 40; seed++) {
+		tide_model *m = some_model(seed, 60, 20);
+		tide_flame *f;
+		assert_int_equal(tide__flame(m, &opt, &f, NULL), TIDE_OK);
+		if (f->order.n)
+			check_order(f, &f->order);
+		for (uint32_t lane = 1; lane <= SOME_THREADS; lane++) {
+			char name[64];
+			memset(x, 0, sizeof *x);
+			x->n = 1;
+			naive_cpu(m, lane, x);
+			snprintf(name, sizeof name, "thread %d", (int)m->lanes.number[lane]);
+			compare_order(f, &f->order, name, x, seed);
+		}
+		tide__flame_free(f);
+		tide__model_free(m);
+	}
+	free(x);
+}
+
+/* Folding keeps the sum, leaves nothing small but the heaps, and keeps what is large. */
+static void order_folds(void **state)
+{
+	for (uint32_t seed = 1; seed < 60; seed++) {
+		tide_model *m = some_model(seed, 120, 60);
+		for (int kind = 0; kind < 3; kind++) {
+			const tide_flame_options opt = { .kind = (tide_flame_kind)kind,
+							 .ordered = true };
+			tide_flame_order o;
+			tide_flame *f;
+			assert_int_equal(tide__flame(m, &opt, &f, NULL), TIDE_OK);
+			uint64_t min = f->nodes.total[0] / (1 + seed % 30);
+			assert_true(tide__flame_order_fold(&f->order, min, &o));
+			if (o.n)
+				check_order(f, &o);
+			uint64_t *total = calloc(o.n + 1, sizeof *total);
+			for (size_t i = o.n; i-- > 1;) {
+				total[i] += o.self[i];
+				total[o.parent[i]] += total[i];
+				assert_true(total[i] >= min || o.node[i] == TIDE_ORDER_SMALL);
+			}
+			free(total);
+			tide__flame_order_free(&o);
+			tide__flame_free(f);
+		}
+		tide__model_free(m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(order_of_time),
+		cmocka_unit_test(order_folds),
 		cmocka_unit_test(cpu_against_oracle),
 		cmocka_unit_test(gpu_against_oracle),
 		cmocka_unit_test(memory_against_oracle),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Everything the page holds, read once and kept. Sections that a view does not need yet stay packed.
-import { type FlameJson, loadFlame } from './flame';
+import { type DiffFlameJson, type FlameJson, loadFlame } from './flame';
 import { type Allocator, loadAllocator } from './allocator';
 import { loadMemory, type Memory } from './memory';
-import { load, type Section } from './section';
+import { type OpsJson, type OpTree, readOpTree } from './optree';
+import { has, hasShared, load, type Section, traceNumber } from './section';
 import { loadSpans, type Spans } from './spans';
 
 export interface Device {
@@ -76,15 +77,69 @@ export interface Phase {
   levels: number[][];
 }
 export interface Tables {
-  ops: OpRow[];
-  ops_in_all: number;
   scopes: Scope[];
   phases: Phase[];
 }
 
 export type Hta = { ranks: Record<string, unknown>[]; [key: string]: unknown } | null;
 
+export interface Ops extends OpsJson {
+  tree: OpTree;
+}
+
+/** The critical path: the document of `tidemark critical-path --json` and the path in columns. */
+export interface CriticalJson {
+  found: boolean;
+  why: string | null;
+  annotation: string;
+  window_ns: number;
+  path_ns: number;
+  nodes: number;
+  path_nodes: number;
+  bound_by: Record<string, unknown>[];
+  top: Record<string, unknown>[];
+  path_left_out: number;
+  path_left_out_ns: number;
+  types: string[];
+  bounds: string[];
+  names: string[];
+}
+export interface Critical {
+  json: CriticalJson;
+  t0: Float64Array;
+  dur: Float64Array;
+  type: Uint8Array;
+  bound: Uint8Array;
+  name: Int32Array;
+}
+
+/** The document of `tidemark diff --json`. */
+export interface DiffJson {
+  a: { trace: string; device: string | null };
+  b: { trace: string; device: string | null };
+  metrics: Record<string, { unit: 'ns' | 'bytes' | 'count'; what: string; a: number | null; b: number | null; delta: number | null; pct: number | null }>;
+  speedup: number | null;
+  [table: string]: unknown;
+}
+
+/** What a page of several traces is: ranks of one job, or two runs to compare. */
+export interface PageJson {
+  kind: 'ranks' | 'diff';
+  traces: { title: string; file: string; detail: boolean }[];
+  notes: string[];
+}
+
+/** Made once for each trace of the page. */
 const once = <T>(make: () => Promise<T>) => {
+  const kept = new Map<number, Promise<T>>();
+  return () => {
+    const k = traceNumber();
+    let p = kept.get(k);
+    if (!p) kept.set(k, (p = make()));
+    return p;
+  };
+};
+const single = <T>(make: () => Promise<T>) => {
   let kept: Promise<T> | undefined;
   return () => (kept ??= make());
 };
@@ -100,4 +155,19 @@ export const getMemory: () => Promise<Memory> = once(loadMemory);
 export const getAllocator: () => Promise<Allocator | null> = once(loadAllocator);
 export const getFlame: () => Promise<Section<FlameJson>> = once(loadFlame);
 export const getTables = once(async () => (await load<Tables>('tables')).json);
-export const getHta = once(async () => (await load<Hta>('hta')).json);
+export const getOps = once(async (): Promise<Ops> => {
+  const s = await load<OpsJson>('ops');
+  return { ...s.json, tree: readOpTree(s) };
+});
+export const getHta = once(async () => (has('hta') ? (await load<Hta>('hta')).json : null));
+export const getCritical = once(async (): Promise<Critical | null> => {
+  if (!has('critical')) return null;
+  const s = await load<CriticalJson>('critical');
+  return { json: s.json, t0: s.column('t0'), dur: s.column('dur'), type: s.bytes('type'), bound: s.bytes('bound'), name: s.ints('name') };
+});
+
+// Of the page as a whole.
+export const getPage = single(async () => (hasShared('page') ? (await load<PageJson>('page', true)).json : null));
+export const getJob = single(async () => (hasShared('job') ? (await load<Hta>('job', true)).json : null));
+export const getDiff = single(async () => (await load<DiffJson>('diff', true)).json);
+export const getDiffFlame = single(() => load<DiffFlameJson>('diffflame', true));

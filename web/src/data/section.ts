@@ -97,12 +97,20 @@ export function open<T>(raw: Uint8Array): Section<T> {
 const there = typeof document === 'undefined' ? [] : [...document.querySelectorAll('script[id^="tide-"]')].map((e) => e.id.slice(5));
 const sections: ReadonlySet<string> = new Set(there);
 
-/** Does the page hold this section? It stays true once the section was read. */
-export const has = (name: string): boolean => sections.has(name);
+let trace = 0;
+/** Which of the page's traces is read: sections of the k-th are called NAME.k, of the first NAME. */
+export const setTrace = (k: number): void => void (trace = k);
+export const traceNumber = (): number => trace;
+const own = (name: string): string => (trace ? `${name}.${trace}` : name);
 
-/** A section of this document. Its text is dropped once read: it is the largest thing here. */
-export async function load<T>(name: string): Promise<Section<T>> {
-  const element = document.getElementById(`tide-${name}`);
+/** Does the page hold this section, of the trace at hand or for all? It stays true once it was read. */
+export const has = (name: string): boolean => sections.has(own(name));
+export const hasShared = (name: string): boolean => sections.has(name);
+
+/** A section of this document: of the trace at hand, or `shared` by all. Its text is dropped once read:
+ *  it is the largest thing here. */
+export async function load<T>(name: string, shared = false): Promise<Section<T>> {
+  const element = document.getElementById(`tide-${shared ? name : own(name)}`);
   if (!element) throw new Error(`the page has no section ${name}`);
   const packed = fromBase64((element.textContent ?? '').trim());
   element.remove();

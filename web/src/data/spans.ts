@@ -140,4 +140,13 @@ export function searchSpans(s: Spans, text: string): Int32Array {
   return Int32Array.from(found).sort((a, b) => s.t0[a] - s.t0[b]);
 }
 
+/** The span of that name around [t0, t1], the shortest if there are several; -1 for none. */
+export function spanNamed(s: Spans, name: string, t0: number, t1: number): number {
+  const n = s.names.indexOf(name);
+  let best = -1;
+  for (let i = 0; i < s.n; i++)
+    if (s.name[i] === n && s.t0[i] <= t0 && s.t1[i] >= t1 && (best < 0 || s.t1[i] - s.t0[i] < s.t1[best] - s.t0[best])) best = i;
+  return best;
+}
+
 export const loadSpans = async (): Promise<Spans> => readSpans(await load<SpansJson>('spans'));

@@ -23,9 +23,11 @@ interface Props<R> {
   label: string;
   height?: number;
   note?: string;
+  compact?: boolean; // no filter when there is little to filter
 }
 
 const HIGH = 26;
+const FEW = 6; // rows that need no filter
 
 function order<R>(rows: readonly R[], col: Col<R> | undefined, up: boolean): R[] {
   const out = [...rows];
@@ -38,7 +40,7 @@ function order<R>(rows: readonly R[], col: Col<R> | undefined, up: boolean): R[]
   });
 }
 
-export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, height = 420, note }: Props<R>) {
+export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, height = 420, note, compact }: Props<R>) {
   const [by, setBy] = useState({ key: sort ?? '', up: ascending ?? false });
   const [find, setFind] = useState('');
   const [top, setTop] = useState(0);
@@ -58,12 +60,12 @@ export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, h
   };
   return (
     <section class="table">
-      <div class="tablebar">
+      {(!compact || rows.length > FEW || note) && <div class="tablebar">
         <input type="search" placeholder="Filter…" aria-label={`Filter ${label}`} value={find} onInput={(e) => setFind(e.currentTarget.value)} />
         <span class="soft">
           {shown.length.toLocaleString('en-US')} of {rows.length.toLocaleString('en-US')} rows{note ? ` · ${note}` : ''}
         </span>
-      </div>
+      </div>}
       <div class="scroll" ref={box} style={{ maxHeight: `${height}px` }} onScroll={(e) => setTop(e.currentTarget.scrollTop)}>
         <table aria-label={label}>
           <thead>

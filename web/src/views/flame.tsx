@@ -1,162 +1,346 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Flame graphs, drawn from the top down: CPU time, device time, memory at the peak.
+// Flame graphs: time and bytes by path, as a graph or as a sandwich of one function.
 import { signal } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
-import { readTree, type Tree, type TreeName } from '../data/flame';
-import { bytes, count, ns, percent } from '../data/format';
-import { getFlame } from '../data/page';
-import { ink, nameColor } from '../draw/colors';
-import { inkOn, Pixels, rgb } from '../draw/pixels';
-import { fit } from '../draw/text';
-import { query } from '../state';
-import { Canvas, type Surface } from '../ui/canvas';
-import { Choice, Loading, useData } from '../ui/parts';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { type Change, changeOf, functions, matched, nameOf, type Order, pathOf, readDiffTree, readTree, sandwich, type Sides, type Tree, type TreeName, type Width } from '../data/flame';
+import { bytes, count, delta, ns, percent } from '../data/format';
+import { getDiffFlame, getFlame } from '../data/page';
+import { css } from '../draw/pixels';
+import { go, keep, query } from '../state';
+import { Canvas } from '../ui/canvas';
+import { Choice, Legend, Loading, useData } from '../ui/parts';
 import { Table } from '../ui/table';
+import { typing } from '../ui/travel';
+import { type Box, boxAt, boxes, brief, changeColors, drawFlame, levelAt, ROW } from './flame_draw';
 
-const ROW = 19;
-const kind = signal<TreeName>('cpu');
-const root = signal(0);
-const hover = signal<{ x: number; y: number; node: number } | null>(null);
-const base: Record<TreeName, number> = { cpu: 0x4c8fd6, gpu: 0x1f9e89, memory: 0xe09f3e };
+const kind = keep('tree');
+const order = keep('order');
+const up = keep('up');
+const mode = keep('mode');
+const zoomed = keep('node');
+const chosen = keep('fn');
+const width = keep('width');
+const cursor = signal(-1);
+const hover = signal<{ x: number; y: number; tree: Tree; node: number } | null>(null);
 
-interface Box {
-  x0: number;
-  x1: number;
-  y: number;
-  node: number;
+const titles: Record<TreeName, string> = { cpu: 'CPU time', gpu: 'GPU time', memory: 'Memory at the peak', allocated: 'Memory allocated' };
+const base: Record<TreeName, number> = { cpu: 0x4c8fd6, gpu: 0x1f9e89, memory: 0xe09f3e, allocated: 0xc9a227 };
+const keys = Object.keys(titles) as TreeName[];
+const changes: Change[] = ['grown', 'shrunk', 'new', 'gone', 'same'];
+
+/** Exact to the unit, in groups of three. */
+const whole = (t: Tree, v: number) => `${count(v)} ${t.bytes ? 'B' : 'ns'}`;
+const writer = (t: Tree) => (t.bytes ? bytes : ns);
+const share = (part: number, of: number) => percent((100 * part) / (of || 1));
+
+function SideLines({ t, s, node }: { t: Tree; s: Sides; node: number }) {
+  const w = writer(t);
+  const [a, b] = [s.total[0][node], s.total[1][node]];
+  const sign = (v: number) => (t.bytes ? delta(v) : (v > 0 ? '+' : '') + ns(v));
+  return (
+    <>
+      <span>A {w(a)} · {count(s.count[0][node])} {t.bytes ? 'allocations' : 'calls'}, itself {w(s.self[0][node])}</span>
+      <span>B {w(b)} · {count(s.count[1][node])} {t.bytes ? 'allocations' : 'calls'}, itself {w(s.self[1][node])}</span>
+      <span><b>{sign(b - a)}</b>{a ? ` (${b > a ? '+' : ''}${percent((100 * (b - a)) / a)})` : ''} · {changeOf(s, node)}</span>
+    </>
+  );
 }
 
-/** Nodes to draw when `at` fills the width: its ancestors above it, what is below to its size. */
-export function boxes(t: Tree, at: number, width: number): Box[] {
-  const out: Box[] = [];
-  const scale = width / (t.total[at] || 1);
-  const up = new Set<number>();
-  for (let p = at; p; p = t.parent[p]) up.add(t.parent[p]);
-  const inside = new Uint8Array(t.n);
-  for (let i = 0; i < t.n; i++) {
-    inside[i] = i === at || (i > 0 && inside[t.parent[i]] === 1) ? 1 : 0;
-    if (up.has(i)) {
-      out.push({ x0: 0, x1: width, y: t.depth[i], node: i });
-    } else if (inside[i]) {
-      const x0 = (t.x[i] - t.x[at]) * scale;
-      const x1 = x0 + t.total[i] * scale;
-      if (x1 - x0 >= 0.4) out.push({ x0, x1, y: t.depth[i], node: i });
-    }
-  }
-  return out;
+function Lines({ t, node }: { t: Tree; node: number }) {
+  if (t.sides) return <SideLines t={t} s={t.sides} node={node} />;
+  const w = writer(t);
+  return (
+    <>
+      <span>{w(t.total[node])} ({whole(t, t.total[node])})</span>
+      <span>{share(t.total[node], t.total[0])} of all{node ? ` · ${share(t.total[node], t.total[t.parent[node]])} of what is around it` : ''}</span>
+      <span>itself {w(t.self[node])} ({whole(t, t.self[node])}) · {count(t.count[node])} {t.bytes ? 'allocations' : 'times'}</span>
+    </>
+  );
 }
 
-function draw(s: Surface, t: Tree, list: Box[], find: string, color: number): void {
-  const c = ink();
-  const p = new Pixels(s.width, s.height);
-  const low = find.toLowerCase();
-  p.clear(c.back);
-  const dim = rgb(c.dark ? 0x2a3038 : 0xe4e8ec);
-  const hits = list.map((b) => !low || t.names[t.name[b.node]].toLowerCase().includes(low));
-  list.forEach((b, i) => {
-    const x0 = Math.round(b.x0);
-    const x1 = Math.max(x0 + 1, Math.round(b.x1) - (b.x1 - b.x0 > 3 ? 1 : 0));
-    p.rect(x0, b.y * ROW, x1, b.y * ROW + ROW - 1, hits[i] ? rgb(nameColor(t.names[t.name[b.node]], color)) : dim);
-  });
-  p.show(s.ctx);
-  s.ctx.font = '11.5px system-ui, sans-serif';
-  s.ctx.textBaseline = 'middle';
-  list.forEach((b, i) => {
-    const text = b.x1 - b.x0 < 24 ? '' : fit(s.ctx, t.names[t.name[b.node]] || '(unnamed)', b.x1 - b.x0 - 7);
-    if (!text) return;
-    s.ctx.fillStyle = hits[i] ? inkOn(nameColor(t.names[t.name[b.node]], color)) : c.soft;
-    s.ctx.fillText(text, b.x0 + 4, b.y * ROW + ROW / 2);
-  });
+function Tip() {
+  const h = hover.value;
+  if (!h || h.node >= h.tree.n) return null;
+  const right = h.x > innerWidth - 400;
+  return (
+    <div class="tip" style={{ left: right ? 'auto' : `${h.x + 14}px`, right: right ? `${innerWidth - h.x + 14}px` : 'auto', top: `${Math.min(h.y + 14, innerHeight - 140)}px` }}>
+      <b>{nameOf(h.tree, h.node)}</b>
+      <Lines t={h.tree} node={h.node} />
+    </div>
+  );
+}
+
+interface GraphProps {
+  t: Tree;
+  at: number;
+  color: number;
+  flip: boolean;
+  hit?: Uint8Array;
+  label: string;
+  mark?: number;
+  onPick: (node: number, e: MouseEvent) => void;
+}
+
+/** One tree drawn. */
+function Graph({ t, at, color, flip, hit, label, mark, onPick }: GraphProps) {
+  const seen = useRef<Box[]>([]);
+  const height = (t.deepest + 1) * ROW + 2;
+  const nodeAt = (e: { currentTarget: EventTarget | null; clientX: number; clientY: number }): number => {
+    const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
+    return boxAt(seen.current, e.clientX - box.left, levelAt(flip, e.clientY - box.top, height))?.node ?? -1;
+  };
+  const frame = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (frame.current) frame.current.scrollTop = flip ? frame.current.scrollHeight : 0;
+  }, [t, flip]);
+  return (
+    <div class="chart flame" ref={frame}>
+      <Canvas
+        height={height}
+        label={label}
+        draw={(s) => {
+          seen.current = boxes(t, at, s.width);
+          drawFlame(s, t, seen.current, { color, up: flip, hit, cursor: mark });
+        }}
+        onClick={(e) => {
+          const n = nodeAt(e);
+          if (n >= 0) onPick(n, e);
+        }}
+        onPointerMove={(e) => {
+          const n = nodeAt(e);
+          hover.value = n >= 0 ? { x: e.clientX, y: e.clientY, tree: t, node: n } : null;
+        }}
+        onPointerLeave={() => (hover.value = null)}
+      />
+    </div>
+  );
+}
+
+/** The node that an arrow key leads to. */
+export function step(t: Tree, from: number, key: string, flip: boolean): number {
+  const inwards = flip ? 'ArrowUp' : 'ArrowDown';
+  if (key === 'ArrowUp' || key === 'ArrowDown') return key === inwards ? (t.kids[from][0] ?? from) : t.parent[from];
+  const row = t.kids[t.parent[from]];
+  const at = row.indexOf(from) + (key === 'ArrowRight' ? 1 : -1);
+  return from ? (row[at] ?? from) : from;
+}
+
+const look = (node: number) => {
+  zoomed.value = node ? String(node) : '';
+  cursor.value = node || -1;
+  hover.value = null;
+};
+
+function useKeys(t: Tree | undefined, at: number, flip: boolean, hit?: Uint8Array) {
+  useEffect(() => {
+    if (!t) return;
+    const press = (e: KeyboardEvent) => {
+      if (typing(e)) return;
+      const from = cursor.value >= 0 && cursor.value < t.n ? cursor.value : at;
+      if (e.key.startsWith('Arrow')) cursor.value = step(t, from, e.key, flip);
+      else if (e.key === 'Enter' && (e.target as HTMLElement).tagName !== 'BUTTON') look(from);
+      else if (e.key === 'Backspace') look(t.parent[at]);
+      else if (e.key === 'Escape' || e.key === '0') look(0);
+      else if ((e.key === 'n' || e.key === 'N') && hit) {
+        const d = e.key === 'n' ? 1 : t.n - 1;
+        for (let i = (from + d) % t.n, k = 0; k < t.n; i = (i + d) % t.n, k++)
+          if (i && hit[t.name[i]]) {
+            cursor.value = i;
+            break;
+          }
+      } else return;
+      e.preventDefault();
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, [t, at, flip, hit]);
+}
+
+function Crumbs({ t, at }: { t: Tree; at: number }) {
+  if (!at) return null;
+  return (
+    <nav class="crumbs" aria-label="Path">
+      <button onClick={() => look(0)}>All</button>
+      {pathOf(t, at).map((n) => (
+        <button key={n} aria-current={n === at ? 'true' : undefined} title={nameOf(t, n)} onClick={() => look(n)}>{brief(nameOf(t, n))}</button>
+      ))}
+    </nav>
+  );
+}
+
+function Picked({ t, node }: { t: Tree; node: number }) {
+  const name = nameOf(t, node);
+  return (
+    <section class="details" aria-label="Chosen frame">
+      <h3>{name}</h3>
+      <div class="facts row"><Lines t={t} node={node} /></div>
+      <span class="actions">
+        <button onClick={() => look(node)}>Zoom</button>
+        {!t.sides && (
+          <button
+            onClick={() => {
+              chosen.value = name;
+              mode.value = 'sandwich';
+            }}
+          >
+            Callers and callees
+          </button>
+        )}
+        <button
+          onClick={() => {
+            query.value = name;
+            go('timeline');
+          }}
+        >
+          On the timeline
+        </button>
+      </span>
+    </section>
+  );
+}
+
+/** Callers above, callees below, the functions to choose from beside them. */
+function SandwichView({ t, color, hit }: { t: Tree; color: number; hit?: Uint8Array }) {
+  const rows = useMemo(() => functions(t), [t]);
+  const first = useMemo(() => rows.reduce((a, f) => (f.self > a.self ? f : a), rows[0]), [rows]);
+  const f = rows.find((r) => t.names[r.name] === chosen.value) ?? first;
+  const two = useMemo(() => (f ? sandwich(t, f.name) : undefined), [t, f]);
+  if (!f || !two) return <p class="loading">Nothing of this kind is in the trace.</p>;
+  const w = writer(t);
+  const all = t.total[0];
+  const pick = (tree: Tree) => (n: number) => (chosen.value = nameOf(tree, n));
+  const shown = hit ? rows.filter((r) => hit[r.name]) : rows;
+  return (
+    <div class="sandwich">
+      <Table
+        label="functions"
+        rows={shown}
+        sort="self"
+        height={560}
+        onPick={(r) => (chosen.value = t.names[r.name])}
+        picked={(r) => r === f}
+        cols={[
+          { key: 'name', title: 'Function', value: (r) => t.names[r.name] || '(unnamed)', wide: true },
+          { key: 'self', title: 'Self', value: (r) => r.self, text: (r) => w(r.self), bar: (r) => r.self / (all || 1) },
+          { key: 'total', title: 'Total', value: (r) => r.total, text: (r) => w(r.total) },
+          { key: 'count', title: 'Count', value: (r) => r.count, text: (r) => count(r.count) },
+        ]}
+      />
+      <div class="stack">
+        <h3 id="slice">{t.names[f.name]}</h3>
+        <p class="soft">total {w(f.total)} ({whole(t, f.total)}, {share(f.total, all)} of all) · itself {w(f.self)} · {count(f.count)} {t.bytes ? 'allocations' : 'times'}; inside itself it counts once</p>
+        <h3>Callers</h3>
+        <Graph t={two.callers} at={0} color={color} flip label="Callers" onPick={pick(two.callers)} />
+        <h3>Callees</h3>
+        <Graph t={two.callees} at={0} color={color} flip={false} label="Callees" onPick={pick(two.callees)} />
+      </div>
+    </div>
+  );
+}
+
+function AsTable({ t, rows }: { t: Tree; rows: number[] }) {
+  const w = writer(t);
+  const s = t.sides;
+  return (
+    <details>
+      <summary>The same as a table</summary>
+      <Table
+        label="flame graph nodes"
+        rows={rows}
+        sort={s ? 'change' : 'self'}
+        height={360}
+        onPick={(i) => (cursor.value = i)}
+        picked={(i) => i === cursor.value}
+        cols={[
+          { key: 'name', title: 'Name', value: (i) => nameOf(t, i), wide: true },
+          ...(s
+            ? [
+                { key: 'change', title: 'Change', value: (i: number) => Math.abs(s.total[1][i] - s.total[0][i]), text: (i: number) => (t.bytes ? delta : ns)(s.total[1][i] - s.total[0][i]) },
+                { key: 'a', title: 'A', value: (i: number) => s.total[0][i], text: (i: number) => w(s.total[0][i]) },
+                { key: 'b', title: 'B', value: (i: number) => s.total[1][i], text: (i: number) => w(s.total[1][i]) },
+                { key: 'what', title: 'Status', value: (i: number) => changeOf(s, i) as string },
+              ]
+            : [
+                { key: 'self', title: 'Self', value: (i: number) => t.self[i], text: (i: number) => w(t.self[i]), bar: (i: number) => t.self[i] / (t.total[0] || 1) },
+                { key: 'total', title: 'Total', value: (i: number) => t.total[i], text: (i: number) => w(t.total[i]) },
+                { key: 'count', title: 'Count', value: (i: number) => t.count[i], text: (i: number) => count(t.count[i]) },
+              ]),
+          { key: 'depth', title: 'Depth', value: (i) => t.depth[i] },
+        ]}
+      />
+    </details>
+  );
+}
+
+/** Tree, tools and pictures. `two` = rows of two runs instead of one. */
+function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) => Tree; two?: boolean }) {
+  const k = trees.includes(kind.value as TreeName) ? (kind.value as TreeName) : trees[0];
+  const t = useMemo(() => read(k), [k, order.value, width.value, read]);
+  const rows = useMemo(() => Array.from({ length: t.n - 1 }, (_, i) => i + 1), [t]);
+  const find = query.value.toLowerCase();
+  const hit = useMemo(() => (find ? Uint8Array.from(t.names, (n) => (n.toLowerCase().includes(find) ? 1 : 0)) : undefined), [t, find]);
+  const share0 = useMemo(() => (hit ? matched(t, hit) : 0), [t, hit]);
+  const at = Math.min(Number(zoomed.value) || 0, t.n - 1);
+  const flip = up.value === '1';
+  const sliced = mode.value === 'sandwich' && !two;
+  useKeys(sliced ? undefined : t, at, flip, hit);
+  const w = writer(t);
+  const node = cursor.value < t.n ? cursor.value : -1;
+  const again = (f: () => void) => {
+    f();
+    look(0);
+    cursor.value = -1;
+  };
+  return (
+    <div class="stack">
+      <div class="bar">
+        <Choice label="What" value={k} options={trees.map((x) => [x, titles[x]] as const)} onPick={(v) => again(() => (kind.value = v))} />
+        {two ? (
+          <Choice label="Width" value={(width.value || 'both') as Width} options={[['both', 'Larger of A, B'], ['a', 'A'], ['b', 'B']]} onPick={(v) => again(() => (width.value = v === 'both' ? '' : v))} />
+        ) : (
+          <>
+            <Choice label="Show" value={sliced ? 'sandwich' : 'graph'} options={[['graph', 'Graph'], ['sandwich', 'Sandwich']]} onPick={(v) => (mode.value = v === 'graph' ? '' : v)} />
+            {!sliced && <Choice label="Order" value={(order.value || 'heavy') as Order} options={[['heavy', 'Largest first'], ['time', 'In order of time']]} onPick={(v) => again(() => (order.value = v === 'heavy' ? '' : v))} />}
+          </>
+        )}
+        {!sliced && <Choice label="Direction" value={flip ? 'up' : 'down'} options={[['down', 'Icicle'], ['up', 'Flame']]} onPick={(v) => (up.value = v === 'up' ? '1' : '')} />}
+        <input type="search" placeholder="Search frames" aria-label="Search frames" value={query.value} onInput={(e) => (query.value = e.currentTarget.value)} />
+        {find && <span class="soft" id="matched">{w(share0)} · {share(share0, t.total[0])} match</span>}
+        <span class="grow" />
+        <span class="soft">
+          {w(t.total[0])} in all{t.folded ? ` · ${count(t.folded)} small ones folded` : ''}
+          {t.cut ? ` · ${count(t.cut)} too deep` : ''}
+        </span>
+        <button disabled={!at} onClick={() => look(0)}>Reset</button>
+      </div>
+      {two && <Legend items={changes.map((c) => ({ color: css(changeColors[c]), text: c }))} />}
+      {t.total[0] === 0 ? (
+        <p class="loading">Nothing of this kind is in the trace.</p>
+      ) : sliced ? (
+        <SandwichView t={t} color={base[k]} hit={hit} />
+      ) : (
+        <>
+          <Crumbs t={t} at={at} />
+          <Graph t={t} at={at} color={base[k]} flip={flip} hit={hit} mark={node} label={`Flame graph, ${titles[k]}: ${w(t.total[0])} in all`} onPick={look} />
+          {node >= 0 && <Picked t={t} node={node} />}
+          <AsTable t={t} rows={rows} />
+        </>
+      )}
+      <Tip />
+    </div>
+  );
 }
 
 export function Flame() {
   const section = useData(getFlame);
-  const tree = useMemo(() => section && readTree(section, kind.value), [section, kind.value]);
-  const rows = useMemo(() => (tree ? Array.from({ length: tree.n }, (_, i) => i).slice(1) : []), [tree]);
-  if (!tree) return <Loading />;
-  const write = tree.bytes ? bytes : ns;
-  const total = tree.total[0];
-  const at = Math.min(root.value, tree.n - 1);
-  const nodeAt = (e: { currentTarget: EventTarget | null; clientX: number; clientY: number }): number => {
-    const el = e.currentTarget as HTMLCanvasElement;
-    const box = el.getBoundingClientRect();
-    const [x, y] = [e.clientX - box.left, Math.floor((e.clientY - box.top) / ROW)];
-    return boxes(tree, at, el.clientWidth).find((b) => b.y === y && x >= b.x0 && x < Math.max(b.x1, b.x0 + 1))?.node ?? -1;
-  };
-  const find = query.value.toLowerCase();
-  let matched = 0;
-  if (find)
-    for (let i = 1; i < tree.n; i++) {
-      let inner = false;
-      for (let p = tree.parent[i]; p && !inner; p = tree.parent[p]) inner = tree.names[tree.name[p]].toLowerCase().includes(find);
-      if (!inner && tree.names[tree.name[i]].toLowerCase().includes(find)) matched += tree.total[i];
-    }
-  const h = hover.value;
-  return (
-    <div class="stack">
-      <div class="bar">
-        <Choice
-          label="What"
-          value={kind.value}
-          options={[['cpu', 'CPU time'], ['gpu', 'GPU time'], ['memory', 'Memory at the peak']]}
-          onPick={(v) => {
-            kind.value = v;
-            root.value = 0;
-            hover.value = null;
-          }}
-        />
-        <input type="search" placeholder="Search frames" aria-label="Search frames" value={query.value} onInput={(e) => (query.value = e.currentTarget.value)} />
-        {find && <span class="soft">{write(matched)} · {percent((100 * matched) / (total || 1))} match</span>}
-        <span class="grow" />
-        <span class="soft">{write(total)} in all{tree.folded ? ` · ${count(tree.folded)} small ones folded` : ''}</span>
-        <button disabled={!at} onClick={() => (root.value = 0)}>Reset</button>
-      </div>
-      {total === 0 ? (
-        <p class="loading">Nothing of this kind is in the trace.</p>
-      ) : (
-        <div class="chart flame">
-          <Canvas
-            height={(tree.deepest + 1) * ROW + 2}
-            label={`Flame graph, ${kind.value}: ${write(total)} in all`}
-            draw={(s) => draw(s, tree, boxes(tree, Math.min(root.value, tree.n - 1), s.width), query.value, base[kind.value])}
-            onClick={(e) => {
-              const n = nodeAt(e);
-              if (n >= 0) root.value = n;
-            }}
-            onPointerMove={(e) => {
-              const n = nodeAt(e);
-              hover.value = n >= 0 ? { x: e.clientX, y: e.clientY, node: n } : null;
-            }}
-            onPointerLeave={() => (hover.value = null)}
-            onKeyDown={(e) => e.key === 'Escape' && (root.value = 0)}
-          />
-        </div>
-      )}
-      {h && h.node < tree.n && (
-        <div class="tip" style={{ left: h.x > innerWidth - 380 ? 'auto' : `${h.x + 14}px`, right: h.x > innerWidth - 380 ? `${innerWidth - h.x + 14}px` : 'auto', top: `${Math.min(h.y + 14, innerHeight - 110)}px` }}>
-          <b>{tree.names[tree.name[h.node]] || '(unnamed)'}</b>
-          <span>{write(tree.total[h.node])} · {percent((100 * tree.total[h.node]) / (total || 1))} of all</span>
-          <span>{write(tree.self[h.node])} of it itself · {count(tree.count[h.node])} {tree.bytes ? 'allocations' : 'times'}</span>
-        </div>
-      )}
-      <details>
-        <summary>The same as a table</summary>
-        <Table
-          label="flame graph nodes"
-          rows={rows}
-          sort="self"
-          height={360}
-          onPick={(i) => (root.value = i)}
-          cols={[
-            { key: 'name', title: 'Name', value: (i) => tree.names[tree.name[i]] || '(unnamed)', wide: true },
-            { key: 'self', title: 'Self', value: (i) => tree.self[i], text: (i) => write(tree.self[i]), bar: (i) => tree.self[i] / (total || 1) },
-            { key: 'total', title: 'Total', value: (i) => tree.total[i], text: (i) => write(tree.total[i]) },
-            { key: 'count', title: 'Count', value: (i) => tree.count[i], text: (i) => count(tree.count[i]) },
-            { key: 'depth', title: 'Depth', value: (i) => tree.depth[i] },
-          ]}
-        />
-      </details>
-    </div>
-  );
+  const read = useMemo(() => (k: TreeName) => readTree(section!, k, mode.value === 'sandwich' ? 'heavy' : ((order.value || 'heavy') as Order)), [section, mode.value]);
+  return section ? <Flames trees={keys} read={read} /> : <Loading />;
+}
+
+/** The same of two runs, coloured by what changed. */
+export function DiffFlame() {
+  const section = useData(getDiffFlame);
+  const read = useMemo(() => (k: TreeName) => readDiffTree(section!, k, (width.value || 'both') as Width), [section]);
+  return section ? <Flames trees={keys.filter((k) => section.json.trees[k])} read={read} two /> : <Loading />;
 }

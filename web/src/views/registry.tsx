@@ -7,9 +7,11 @@ import { getMemory, getSpans, type Main } from '../data/page';
 import { has } from '../data/section';
 import { Flame } from './flame';
 import { HtaView } from './hta';
+import { Kernels } from './kernels';
 import { MemoryView } from './memory';
 import { Overview } from './overview';
-import { Kernels, Ops, Phases } from './tables';
+import { Ops } from './ops';
+import { Phases } from './tables';
 import { Timeline } from './timeline';
 
 export interface ViewRow {
@@ -27,7 +29,7 @@ export const registry: readonly ViewRow[] = [
   { key: 'timeline', title: 'Timeline', needs: ['spans'], when: (m) => m.spans > 0, timed: true, early: getSpans, show: (main) => <Timeline main={main} /> },
   { key: 'memory', title: 'Memory', needs: ['memory'], when: (m) => m.allocs > 0, timed: true, early: getMemory, show: (main) => <MemoryView main={main} /> },
   { key: 'flame', title: 'Flame', needs: ['flame'], when: (m) => m.spans + m.allocs > 0, show: () => <Flame /> },
-  { key: 'ops', title: 'Ops', needs: ['tables'], when: (m) => m.spans > 0, show: () => <Ops /> },
+  { key: 'ops', title: 'Ops', needs: ['ops'], when: (m) => m.spans > 0, show: () => <Ops /> },
   { key: 'kernels', title: 'Kernels', needs: ['hta'], show: () => <Kernels /> },
   { key: 'phases', title: 'Phases', needs: ['tables'], when: (m) => m.allocs > 0, show: () => <Phases /> },
   { key: 'hta', title: 'Device time', needs: ['hta'], show: () => <HtaView /> },

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Views that are tables: ops, kernels, phases.
-import { byKey, bytes, count, delta, ns } from '../data/format';
-import { getHta, getTables, type OpRow, type Scope } from '../data/page';
-import { look, moment, query, range, view } from '../state';
+// Tables of records, and the view of phases.
+import { byKey, bytes, delta, ns } from '../data/format';
+import { getTables, type Scope } from '../data/page';
+import { look, moment, range, view } from '../state';
 import { Loading, Panel, useData } from '../ui/parts';
 import { type Col, Table } from '../ui/table';
 
 export type Rec = Record<string, unknown>;
 
 /** Rows of records as a table: a column a key, written by the key's end. */
-export function Records({ label, rows, keys, sort, wide, height, note, onPick }: { label: string; rows: Rec[]; keys: readonly (readonly [string, string])[]; sort: string; wide: string; height?: number; note?: string; onPick?: (r: Rec) => void }) {
+export function Records({ label, rows, keys, sort, wide, height, note, onPick, picked }: { label: string; rows: Rec[]; keys: readonly (readonly [string, string])[]; sort: string; wide: string; height?: number; note?: string; onPick?: (r: Rec) => void; picked?: (r: Rec) => boolean }) {
   const most = rows.reduce((a, r) => Math.max(a, Number(r[sort]) || 0), 1);
   const cols: Col<Rec>[] = keys.map(([key, title]) => ({
     key,
@@ -20,64 +20,7 @@ export function Records({ label, rows, keys, sort, wide, height, note, onPick }:
     wide: key === wide,
     bar: key === sort ? (r) => (Number(r[key]) || 0) / most : undefined,
   }));
-  return <Table label={label} rows={rows} cols={cols} sort={sort} height={height ?? 560} note={note} onPick={onPick} />;
-}
-
-const search = (name: string) => {
-  query.value = name;
-  view.value = 'timeline';
-};
-
-export function Ops() {
-  const t = useData(getTables);
-  if (!t) return <Loading />;
-  const most = t.ops.reduce((a, r) => Math.max(a, r[2]), 1);
-  const figure = (key: string, title: string, at: number, text: (v: number) => string): Col<OpRow> => ({ key, title, value: (r) => r[at] as number, text: (r) => text(r[at] as number) });
-  return (
-    <Panel title="Ops by name" extra={<span class="soft">A click finds the op on the timeline</span>}>
-      <Table
-        label="ops"
-        rows={t.ops}
-        sort="wall"
-        height={620}
-        note={t.ops.length < t.ops_in_all ? `the longest ${count(t.ops.length)} of ${count(t.ops_in_all)} names` : undefined}
-        onPick={(r) => search(r[0])}
-        cols={[
-          { key: 'op', title: 'Op', value: (r) => r[0], wide: true },
-          figure('count', 'Count', 1, count),
-          { ...figure('wall', 'Wall', 2, ns), bar: (r) => r[2] / most },
-          figure('self', 'Self', 3, ns),
-          figure('alloc', 'Allocated', 4, bytes),
-          figure('free', 'Freed', 5, bytes),
-          figure('change', 'Change', 6, delta),
-          figure('peak', 'Transient peak', 7, bytes),
-        ]}
-      />
-    </Panel>
-  );
-}
-
-export function Kernels() {
-  const h = useData(getHta);
-  if (h === undefined) return <Loading />;
-  if (!h) return <p class="loading">This trace holds no device work.</p>;
-  return (
-    <div class="stack">
-      <Panel title="Kernels, copies and fills" extra={<span class="soft">A click finds the kernel on the timeline</span>}>
-        <Records
-          label="kernels"
-          rows={h.kernels as Rec[]}
-          sort="sum_ns"
-          wide="name"
-          onPick={(r) => search(String(r.name))}
-          keys={[['name', 'Name'], ['type', 'Type'], ['count', 'Count'], ['sum_ns', 'Total'], ['pct', '%'], ['mean_ns', 'Mean'], ['p50_ns', 'Median'], ['p99_ns', 'p99'], ['max_ns', 'Max']]}
-        />
-      </Panel>
-      <Panel title="Device time by op">
-        <Records label="device time by op" rows={h.ops as Rec[]} sort="sum_ns" wide="op" height={420} keys={[['op', 'Op'], ['count', 'Kernels'], ['sum_ns', 'Total'], ['pct', '%'], ['mean_ns', 'Mean'], ['max_ns', 'Max']]} />
-      </Panel>
-    </div>
-  );
+  return <Table label={label} rows={rows} cols={cols} sort={sort} height={height ?? 560} note={note} onPick={onPick} picked={picked} compact />;
 }
 
 const scopeName = (s: Scope): string => (s.scope === 'total' ? 'all devices' : `${s.device}${s.scope === 'pool' ? ` ${s.pool}` : s.scope === 'device' ? ' in all' : ` ${s.scope}`}`);

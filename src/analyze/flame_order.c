@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A flame graph's weights in order of time.
+ *
+ * Each lane remembers the row it is in at every level. Weight for a node goes to the row of that
+ * node where the lane is in it already, else to new rows from the lowest common level down. So
+ * neighbours of the same name share a row and a row's parent is always smaller. Rows are at most
+ * weights × depth before folding; a real trace makes about one a span. */
+#include <string.h>
+
+#include "analyze/flame.h"
+#include "base/mem.h"
+
+static bool grow(tide_flame_order *o)
+{
+	size_t cap = o->cap ? o->cap * 2 : 256;
+	uint32_t *node = tide__realloc(o->node, cap, sizeof *node);
+	o->node = node ? node : o->node;
+	uint32_t *parent = tide__realloc(o->parent, cap, sizeof *parent);
+	o->parent = parent ? parent : o->parent;
+	uint64_t *self = tide__realloc(o->self, cap, sizeof *self);
+	o->self = self ? self : o->self;
+	uint64_t *count = tide__realloc(o->count, cap, sizeof *count);
+	o->count = count ? count : o->count;
+	if (!node || !parent || !self || !count)
+		return false;
+	o->cap = cap;
+	return true;
+}
+
+static bool push(tide_flame_order *o, uint32_t node, uint32_t parent)
+{
+	if (o->n == o->cap && (o->n >= UINT32_MAX - 1 || !grow(o)))
+		return false;
+	o->node[o->n] = node;
+	o->parent[o->n] = parent;
+	o->self[o->n] = o->count[o->n] = 0;
+	o->n++;
+	return true;
+}
+
+void tide__flame_order_free(tide_flame_order *o)
+{
+	tide__free(o->node);
+	tide__free(o->parent);
+	tide__free(o->self);
+	tide__free(o->count);
+	*o = (tide_flame_order){ 0 };
+}
+
+static bool deep_enough(tide_order_path *p, size_t depth)
+{
+	if (depth <= p->cap)
+		return true;
+	size_t cap = depth * 2 + 16;
+	uint32_t *rows = tide__realloc(p->rows, cap, sizeof *rows);
+	if (!rows)
+		return false;
+	p->rows = rows;
+	p->cap = cap;
+	return true;
+}
+
+/* Rows from the lowest level that the lane is in already down to `node`; its row. */
+static uint32_t descend(tide_flame *f, tide_order_path *p, uint32_t node, size_t depth)
+{
+	tide_flame_order *o = &f->order;
+	size_t level = depth;
+	/* rows[k] is the row at depth k + 1. Where the lane is elsewhere they receive nodes, bottom
+	 * up, and then rows, top down. */
+	for (; level && (level > p->n || o->node[p->rows[level - 1]] != node); level--) {
+		p->rows[level - 1] = node;
+		node = f->nodes.parent[node];
+		if (level - 1 < p->n)
+			p->n = level - 1;
+	}
+	if (level < depth && o->n >= TIDE_ORDER_ROWS) {
+		o->cut++;
+		return level ? p->rows[level - 1] : 0;
+	}
+	for (; level < depth; level++) {
+		uint32_t row = (uint32_t)o->n;
+		if (!push(o, p->rows[level], level ? p->rows[level - 1] : 0)) {
+			p->n = level;
+			return UINT32_MAX;
+		}
+		p->rows[level] = row;
+	}
+	p->n = depth > p->n ? depth : p->n;
+	return depth ? p->rows[depth - 1] : 0;
+}
+
+bool tide__flame_order_add(tide_flame *f, tide_order_path *p, uint32_t node, uint64_t self,
+			   uint64_t count)
+{
+	tide_flame_order *o = &f->order;
+	uint32_t shallow = f->nodes.shallow[node];
+	size_t depth = f->nodes.depth[shallow];
+	if (!o->n && !push(o, 0, 0))
+		return false;
+	o->cut += shallow != node;
+	uint32_t row = deep_enough(p, depth) ? descend(f, p, shallow, depth) : UINT32_MAX;
+	if (row == UINT32_MAX)
+		return false;
+	o->self[row] += self;
+	o->count[row] += count;
+	return true;
+}
+
+/* ---- folding ---- */
+
+typedef struct folder {
+	const tide_flame_order *o;
+	uint64_t *total; /* per row */
+	uint32_t *to;	 /* per row: row of the copy */
+	uint8_t *sink;	 /* per row: what is below goes where it went */
+	uint32_t *last;	 /* per row of the copy: its last child, 0 = none */
+} folder;
+
+/* The row of the copy for `row`; UINT32_MAX on exhaustion. */
+static uint32_t place(folder *x, uint32_t row, uint64_t min, tide_flame_order *out)
+{
+	uint32_t parent = x->o->parent[row], into = x->to[parent];
+	if (x->sink[parent]) {
+		x->sink[row] = 1;
+		return into;
+	}
+	bool small = x->total[row] < min;
+	uint32_t before = x->last[into], node = small ? TIDE_ORDER_SMALL : x->o->node[row];
+	x->sink[row] = small;
+	out->folded += small;
+	if (before && out->node[before] == node)
+		return before;
+	if (!push(out, node, into))
+		return UINT32_MAX;
+	return x->last[into] = (uint32_t)out->n - 1;
+}
+
+static bool fold(folder *x, uint64_t min, tide_flame_order *out)
+{
+	const tide_flame_order *o = x->o;
+	memcpy(x->total, o->self, o->n * sizeof *x->total);
+	for (size_t i = o->n - 1; i > 0; i--)
+		x->total[o->parent[i]] += x->total[i];
+	for (uint32_t i = 0; i < o->n; i++) {
+		if (i)
+			x->to[i] = place(x, i, min, out);
+		else if (!push(out, 0, 0))
+			return false;
+		if (x->to[i] == UINT32_MAX)
+			return false;
+		out->self[x->to[i]] += o->self[i];
+		out->count[x->to[i]] += o->count[i];
+	}
+	return true;
+}
+
+bool tide__flame_order_fold(const tide_flame_order *o, uint64_t min, tide_flame_order *out)
+{
+	size_t n = o->n;
+	folder x = { o, tide__alloc(n, sizeof *x.total), tide__calloc(n, sizeof *x.to),
+		     tide__calloc(n, 1), tide__calloc(n, sizeof *x.last) };
+	*out = (tide_flame_order){ .cut = o->cut };
+	bool ok = x.total && x.to && x.sink && x.last && (!n || fold(&x, min, out));
+	tide__free(x.total);
+	tide__free(x.to);
+	tide__free(x.sink);
+	tide__free(x.last);
+	if (!ok)
+		tide__flame_order_free(out);
+	return ok;
+}

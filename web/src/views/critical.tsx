@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// The critical path: what bounds the step, where its time is, and the path itself, moment by moment.
+// The figures are the document of `tidemark critical-path --json`.
+import { useState } from 'preact/hooks';
+import { count, ns, percent } from '../data/format';
+import { type Critical, getCritical, getSpans } from '../data/page';
+import { spanNamed } from '../data/spans';
+import { go, lookAround, moment, span } from '../state';
+import { Choice, Legend, Panel, useData } from '../ui/parts';
+import { Table } from '../ui/table';
+import { type Rec, Records } from './tables';
+
+const colors: Record<string, string> = { cpu_bound: '#4c8fd6', data_loading: '#e09f3e', gpu_compute_bound: '#1f9e89', gpu_communication_bound: '#8a6fb5', gpu_kernel_kernel_overhead: '#c8553d', gpu_kernel_launch_overhead: '#8c6d46' };
+const words = (s: unknown) => String(s).replaceAll('_', ' ');
+
+/** Show a piece of the path on the timeline: its time, and its span where it is found. */
+async function follow(t0: number, dur: number, name: string): Promise<void> {
+  lookAround(t0, t0 + dur);
+  moment.value = t0;
+  const found = spanNamed(await getSpans(), name, t0, t0 + dur);
+  span.value = found < 0 ? null : found;
+  go('timeline');
+}
+
+function PathTable({ c }: { c: Critical }) {
+  const rows = Array.from({ length: c.t0.length }, (_, i) => i);
+  const most = c.dur.reduce((a, v) => Math.max(a, v), 1);
+  return (
+    <Table
+      label="critical path"
+      rows={rows}
+      sort="at"
+      ascending
+      height={340}
+      note={c.json.path_left_out ? `${count(c.json.path_left_out)} shorter edges, ${ns(c.json.path_left_out_ns)} together, are not in the page` : undefined}
+      onPick={(i) => void follow(c.t0[i], c.dur[i], c.json.names[c.name[i]])}
+      cols={[
+        { key: 'at', title: 'At', value: (i) => c.t0[i], text: (i) => ns(c.t0[i]) },
+        { key: 'dur', title: 'Time', value: (i) => c.dur[i], text: (i) => ns(c.dur[i]), bar: (i) => c.dur[i] / most },
+        { key: 'type', title: 'Edge', value: (i) => words(c.json.types[c.type[i]]) },
+        { key: 'bound', title: 'Bound by', value: (i) => words(c.json.bounds[c.bound[i]]) },
+        { key: 'name', title: 'Charged to', value: (i) => c.json.names[c.name[i]], wide: true },
+      ]}
+    />
+  );
+}
+
+export function CriticalPath() {
+  const c = useData(getCritical);
+  const [shown, show] = useState<'top' | 'path'>('top');
+  if (!c) return null;
+  const d = c.json;
+  if (!d.found) return <Panel title="Critical path"><p class="soft">None: {d.why ?? 'unknown'}.</p></Panel>;
+  const bounds = d.bound_by as Rec[];
+  let x = 0;
+  return (
+    <Panel title={`Critical path of ${d.annotation ? `the first ${d.annotation}` : 'the whole trace'}`} extra={<Choice label="Show" value={shown} options={[['top', 'Where the time is'], ['path', 'The path']]} onPick={show} />}>
+      <p class="soft">
+        Window {ns(d.window_ns)}, path {ns(d.path_ns)}: {count(d.path_nodes)} of {count(d.nodes)} moments. Shortening anything else does not make the step shorter.
+      </p>
+      <svg class="breakdown" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label={bounds.map((b) => `${words(b.bound)} ${percent(Number(b.pct))}`).join(', ')}>
+        {bounds.map((b) => {
+          const at = x;
+          x += Number(b.pct);
+          return <rect key={String(b.bound)} x={at} width={Math.max(0, Number(b.pct) - 0.08)} height="10" fill={colors[String(b.bound)] ?? '#8b98a5'}><title>{`${words(b.bound)}: ${ns(Number(b.time_ns))}`}</title></rect>;
+        })}
+      </svg>
+      <Legend items={bounds.map((b) => ({ color: colors[String(b.bound)] ?? '#8b98a5', text: words(b.bound), value: `${ns(Number(b.time_ns))} · ${percent(Number(b.pct))}` }))} />
+      {shown === 'path' ? (
+        <PathTable c={c} />
+      ) : (
+        <Records label="on the critical path" rows={(d.top as Rec[]).map((r) => ({ ...r, bound: words(r.bound) }))} sort="time_ns" wide="name" height={300} keys={[['name', 'Name'], ['bound', 'Bound by'], ['edges', 'Edges'], ['time_ns', 'Time'], ['pct', '%']]} />
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// Ops: what ran inside what, how long, how often, and what it did to memory; as a tree and by name.
+import { useMemo, useState } from 'preact/hooks';
+import { bytes, count, delta, ns, percent } from '../data/format';
+import { childrenOf, hotPath, matching, type OpTree, visible } from '../data/optree';
+import { getOps, type OpRow } from '../data/page';
+import { go, keep, query } from '../state';
+import { Choice, Loading, Panel, useData } from '../ui/parts';
+import { type Col, Table } from '../ui/table';
+
+const shape = keep('ops');
+const HIGH = 26;
+const TALL = 620;
+
+/** Buttons that take a name elsewhere. */
+export function Follow({ name }: { name: string }) {
+  const to = (view: string) => () => {
+    query.value = name;
+    go(view);
+  };
+  return (
+    <span class="actions" id="follow">
+      <b class="cut" title={name}>{name}</b>
+      <button onClick={to('timeline')}>On the timeline</button>
+      <button onClick={to('flame')}>In the flame graph</button>
+    </span>
+  );
+}
+
+const figures: [string, (t: OpTree, i: number) => number, (v: number) => string][] = [
+  ['Count', (t, i) => t.count[i], count],
+  ['Wall', (t, i) => t.wall[i], ns],
+  ['Self', (t, i) => t.self[i], ns],
+  ['Allocated', (t, i) => t.alloc[i], bytes],
+  ['Freed', (t, i) => t.free[i], bytes],
+  ['Change', (t, i) => t.alloc[i] - t.free[i], delta],
+  ['Transient peak', (t, i) => t.peak[i], bytes],
+];
+
+function Tree({ t, onPick, picked }: { t: OpTree; onPick: (i: number) => void; picked: number }) {
+  const [by, setBy] = useState(1);
+  const kids = useMemo(() => childrenOf(t, (i) => figures[by][1](t, i)), [t, by]);
+  const hot = useMemo(() => hotPath(t, kids), [t, kids]);
+  const [open, setOpen] = useState(() => new Set<number>([0]));
+  const [find, setFind] = useState('');
+  const [top, setTop] = useState(0);
+  const found = useMemo(() => (find ? matching(t, find) : undefined), [t, find]);
+  const rows = useMemo(() => visible(t, kids, found ? (i) => found.around.has(i) : (i) => open.has(i), found?.shown), [t, kids, open, found]);
+  const first = Math.max(0, Math.floor(top / HIGH) - 8);
+  const last = Math.min(rows.length, first + Math.ceil(TALL / HIGH) + 16);
+  const most = t.wall[0] || 1;
+  const toggle = (i: number) => {
+    const next = new Set(open);
+    if (!next.delete(i)) next.add(i);
+    setOpen(next);
+  };
+  const key = (e: KeyboardEvent, i: number) => {
+    const tr = e.currentTarget as HTMLElement;
+    if (e.key === 'Enter') onPick(i);
+    else if (e.key === 'ArrowRight' || e.key === 'ArrowLeft') {
+      if (open.has(i) === (e.key === 'ArrowLeft')) toggle(i);
+    } else if (e.key === 'ArrowDown') (tr.nextElementSibling as HTMLElement | null)?.focus();
+    else if (e.key === 'ArrowUp') (tr.previousElementSibling as HTMLElement | null)?.focus();
+    else return;
+    e.preventDefault();
+  };
+  return (
+    <section class="table">
+      <div class="tablebar">
+        <input type="search" placeholder="Filter…" aria-label="Filter op tree" value={find} onInput={(e) => setFind(e.currentTarget.value)} />
+        <button onClick={() => setOpen(new Set([0, ...hot]))} title="Open the heaviest op in the heaviest op, down to the end">Hot path</button>
+        <button onClick={() => setOpen(new Set([0]))}>Close all</button>
+        <span class="soft">
+          {found ? `${count(found.hits)} match` : `${count(t.n - 1)} nodes`}
+          {t.folded ? ` · ${count(t.folded)} small ones put together` : ''}
+        </span>
+      </div>
+      <div class="scroll" style={{ maxHeight: `${TALL}px` }} onScroll={(e) => setTop(e.currentTarget.scrollTop)}>
+        <table aria-label="op tree" role="treegrid">
+          <thead>
+            <tr>
+              <th class="left"><button disabled>Op</button></th>
+              {figures.map(([title], i) => (
+                <th key={title} aria-sort={i === by ? 'descending' : 'none'}>
+                  <button onClick={() => setBy(i)}>{title}{i === by ? ' ▼' : ''}</button>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {first > 0 && <tr class="pad" style={{ height: `${first * HIGH}px` }} />}
+            {rows.slice(first, last).map((i) => (
+              <tr key={i} tabIndex={0} aria-level={t.depth[i]} aria-expanded={kids[i].length ? open.has(i) : undefined} class={`${hot.has(i) ? 'hot ' : ''}${i === picked ? 'picked' : ''}`} onClick={() => onPick(i)} onKeyDown={(e) => key(e, i)}>
+                <td class="left" title={t.names[t.name[i]]}>
+                  <i class="indent" style={{ width: `${(t.depth[i] - 1) * 14}px` }} />
+                  <button
+                    class="twist"
+                    aria-label="Open or close"
+                    disabled={!kids[i].length}
+                    onClick={(e) => {
+                      e.stopPropagation();
+                      toggle(i);
+                    }}
+                  >
+                    {kids[i].length ? (found || open.has(i) ? '▾' : '▸') : '·'}
+                  </button>
+                  <span>{t.names[t.name[i]] || '[small ones together]'}</span>
+                </td>
+                {figures.map(([title, value, text], c) => (
+                  <td key={title}>
+                    {c === 1 && <i class="bar" style={{ width: `${Math.min(100, (100 * t.wall[i]) / most)}%` }} />}
+                    <span>{text(value(t, i))}{c === 1 ? <small class="soft"> {percent((100 * t.wall[i]) / most)}</small> : null}</span>
+                  </td>
+                ))}
+              </tr>
+            ))}
+            {last < rows.length && <tr class="pad" style={{ height: `${(rows.length - last) * HIGH}px` }} />}
+          </tbody>
+        </table>
+        {rows.length === 0 && <p class="soft empty">Nothing here{find ? ' matches the filter' : ''}.</p>}
+      </div>
+    </section>
+  );
+}
+
+export function Ops() {
+  const t = useData(getOps);
+  const [name, setName] = useState('');
+  const [node, setNode] = useState(-1);
+  if (!t) return <Loading />;
+  const most = t.ops.reduce((a, r) => Math.max(a, r[2]), 1);
+  const figure = (key: string, title: string, at: number, text: (v: number) => string): Col<OpRow> => ({ key, title, value: (r) => r[at] as number, text: (r) => text(r[at] as number) });
+  const tree = shape.value === 'tree';
+  return (
+    <Panel
+      title={tree ? 'Ops by what they ran inside' : 'Ops by name'}
+      extra={
+        <>
+          {name ? <Follow name={name} /> : <span class="soft">A click on a row takes its op to the timeline or the flame graph</span>}
+          <Choice label="Shape" value={tree ? 'tree' : 'table'} options={[['table', 'By name'], ['tree', 'Tree']]} onPick={(v) => (shape.value = v === 'tree' ? v : '')} />
+        </>
+      }
+    >
+      {tree ? (
+        <Tree
+          t={t.tree}
+          picked={node}
+          onPick={(i) => {
+            setNode(i);
+            setName(t.tree.names[t.tree.name[i]]);
+          }}
+        />
+      ) : (
+        <Table
+          label="ops"
+          rows={t.ops}
+          sort="wall"
+          height={TALL}
+          note={t.ops.length < t.ops_in_all ? `the longest ${count(t.ops.length)} of ${count(t.ops_in_all)} names` : undefined}
+          onPick={(r) => setName(r[0])}
+          picked={(r) => r[0] === name}
+          cols={[
+            { key: 'op', title: 'Op', value: (r) => r[0], wide: true },
+            figure('count', 'Count', 1, count),
+            { ...figure('wall', 'Wall', 2, ns), bar: (r) => r[2] / most },
+            figure('self', 'Self', 3, ns),
+            figure('alloc', 'Allocated', 4, bytes),
+            figure('free', 'Freed', 5, bytes),
+            figure('change', 'Change', 6, delta),
+            figure('peak', 'Transient peak', 7, bytes),
+          ]}
+        />
+      )}
+    </Panel>
+  );
+}
