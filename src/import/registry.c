@@ -19,7 +19,9 @@
 #include "base/mem.h"
 
 /* One row a format: declare its importer, name it below. */
-#define TIDE_IMPORTERS(X) X(tide__import_tide) X(tide__import_kineto) X(tide__import_torchsnap)
+#define TIDE_IMPORTERS(X)    \
+	X(tide__import_tide) \
+	X(tide__import_kineto) X(tide__import_torchsnap) X(tide__import_tracker)
 
 #define X(name) extern const tide_importer name;
 TIDE_IMPORTERS(X)

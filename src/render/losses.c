@@ -50,6 +50,12 @@ static const struct sentence {
 	{ "unknown_actions", "events of an unknown kind, skipped: %s" },
 	{ "trailing_bytes", "bytes after the end of the pickle, left out: %s" },
 	{ "annotations", "annotations that could not be placed: %s" },
+	{ "bad_records", "records without a usable time or size, left out: %s" },
+	{ "repeated_lifecycle_events",
+	  "events that repeat a tensor's birth or death, left out: %s" },
+	{ "operations_without_duration",
+	  "operations whose end is not told, drawn up to the next one: %s" },
+	{ "tensor_lifecycles_left_out", "tensors whose lives the profile leaves out: %s" },
 };
 
 static const struct sentence *sentence_of(const char *key)

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Walking the document. Nothing recurses: depth is what the sections ask for. */
+#include <string.h>
+
+#include "base/error.h"
+#include "import/kineto/value.h"
+#include "import/tracker/trk.h"
+
+__extension__ typedef __int128 wide;
+
+static bool fail(trk *t, size_t p)
+{
+	if (t->rc == TIDE_OK)
+		t->rc = t->c.why == KIN_NOMEM ? tide__nomem(t->err)
+			: t->c.why == KIN_MORE
+				? tide__fail(t->err, TIDE_ETRUNC, t->c.s.n,
+					     "the profile ends in the middle")
+				: tide__fail(t->err, TIDE_ECORRUPT, p, "not JSON from here on");
+	return false;
+}
+
+bool tide__trk_nomem(trk *t)
+{
+	t->c.why = KIN_NOMEM;
+	return fail(t, 0);
+}
+
+trk_walk tide__trk_walk(const trk *t, kin_slice v)
+{
+	bool any = v.type == '{' || v.type == '[';
+	return (trk_walk){ .p = any ? (size_t)v.at + 1 : SIZE_MAX, .object = v.type == '{' };
+}
+
+bool tide__trk_next(trk *t, trk_walk *w, kin_slice *key, kin_slice *value)
+{
+	const char *b = t->c.s.b;
+	if (w->p == SIZE_MAX || t->rc != TIDE_OK)
+		return false;
+	size_t p = kin_ws(b, w->p);
+	if (b[p] == (w->object ? '}' : ']'))
+		return false;
+	if (w->begun) {
+		if (b[p] != ',') {
+			kin_fail(&t->c, p);
+			return fail(t, p);
+		}
+		p = kin_ws(b, p + 1);
+	}
+	w->begun = true;
+	size_t at = p;
+	if (w->object && (p = kin_member_key(&t->c, p, key)) == KIN_FAIL)
+		return fail(t, at);
+	at = p;
+	if ((p = kin_value(&t->c, p, value)) == KIN_FAIL)
+		return fail(t, at);
+	w->p = p;
+	return true;
+}
+
+bool tide__trk_is(const trk *t, kin_slice s, const char *text)
+{
+	return strlen(text) == s.n && !memcmp(t->c.s.b + s.at, text, s.n);
+}
+
+bool tide__trk_fields(trk *t, kin_slice object, const char *const *names, size_t n, kin_slice *out)
+{
+	kin_slice key, value;
+	trk_walk w = tide__trk_walk(t, object);
+	memset(out, 0, n * sizeof *out);
+	while (tide__trk_next(t, &w, &key, &value))
+		for (size_t i = 0; w.object && i < n; i++)
+			if (tide__trk_is(t, key, names[i]))
+				out[i] = value;
+	return t->rc == TIDE_OK;
+}
+
+/* ---- values ---- */
+
+/* Digits and exponent of a decimal: value = digits / 10^scale. Digits past 18 are dropped. */
+static bool decimal(const char *s, size_t n, wide *digits, int *scale)
+{
+	size_t i = 0, used = 0, seen = 0;
+	bool minus = n && s[0] == '-', point = false;
+	long e = 0;
+	*digits = 0;
+	*scale = 0;
+	for (i = minus; i < n && ((s[i] >= '0' && s[i] <= '9') || (s[i] == '.' && !point)); i++) {
+		if (s[i] == '.') {
+			point = true;
+			continue;
+		}
+		seen++;
+		if (used < 18) {
+			*digits = *digits * 10 + (s[i] - '0');
+			used += *digits != 0;
+			*scale += point;
+		} else {
+			*scale -= !point;
+		}
+	}
+	if (i < n && (s[i] == 'e' || s[i] == 'E')) {
+		bool down = ++i < n && s[i] == '-';
+		size_t from = i += i < n && (s[i] == '-' || s[i] == '+');
+		for (; i < n && s[i] >= '0' && s[i] <= '9' && e < 1000; i++)
+			e = e * 10 + (s[i] - '0');
+		if (i == from)
+			return false;
+		*scale += (int)(down ? e : -e);
+	}
+	if (minus)
+		*digits = -*digits;
+	return seen && i == n;
+}
+
+bool tide__trk_number(const trk *t, kin_slice v, int64_t scale, int64_t *out)
+{
+	wide d;
+	int ten;
+	if (v.type != '0' || !decimal(t->c.s.b + v.at, v.n, &d, &ten))
+		return false;
+	d *= scale; /* 60 bits of digits, 63 of scale: fits */
+	for (; ten < 0 && d; ten++) {
+		d *= 10;
+		if (d > INT64_MAX || d < -INT64_MAX)
+			return false;
+	}
+	for (; ten > 1; ten--) /* the last digit decides the rounding */
+		d /= 10;
+	if (ten == 1)
+		d = (d + (d < 0 ? -5 : 5)) / 10;
+	*out = (int64_t)d;
+	return d <= INT64_MAX && d >= -INT64_MAX;
+}
+
+/* `n` digits at s as a number, -1 = they are not. */
+static int64_t digits_at(const char *s, size_t left, size_t n)
+{
+	int64_t v = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (i >= left || s[i] < '0' || s[i] > '9')
+			return -1;
+		v = v * 10 + (s[i] - '0');
+	}
+	return v;
+}
+
+static int64_t days_from_civil(int64_t y, int64_t m, int64_t d)
+{
+	y -= m <= 2;
+	int64_t era = y / 400, yoe = y - era * 400;
+	int64_t doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
+}
+
+/* Z, +HH:MM: seconds east of UTC; false: no zone there. */
+static bool zone_at(const char *s, size_t n, int64_t *east)
+{
+	*east = 0;
+	if (n == 1 && *s == 'Z')
+		return true;
+	int64_t h = n == 6 ? digits_at(s + 1, n - 1, 2) : -1,
+		m = n == 6 ? digits_at(s + 4, n - 4, 2) : -1;
+	if (n != 6 || (*s != '+' && *s != '-') || h < 0 || m < 0 || s[3] != ':')
+		return false;
+	*east = (*s == '-' ? -1 : 1) * (h * 3600 + m * 60);
+	return true;
+}
+
+bool tide__trk_iso(const trk *t, kin_slice v, int64_t *ns, bool *zoned)
+{
+	static const struct {
+		size_t at, n;
+		int64_t least, most;
+		char after;
+	} parts[] = { { 0, 4, 1970, 2261, '-' }, { 5, 2, 1, 12, '-' },	{ 8, 2, 1, 31, 'T' },
+		      { 11, 2, 0, 23, ':' },	 { 14, 2, 0, 59, ':' }, { 17, 2, 0, 60, 0 } };
+	const char *s = t->c.s.b + v.at;
+	int64_t f[6], part = 0, east;
+	if (v.type != '"' || v.n < 19)
+		return false;
+	for (size_t i = 0; i < 6; i++) {
+		f[i] = digits_at(s + parts[i].at, v.n - parts[i].at, parts[i].n);
+		char after = s[parts[i].at + parts[i].n];
+		if (f[i] < parts[i].least || f[i] > parts[i].most ||
+		    (parts[i].after && after != parts[i].after && !(i == 2 && after == ' ')))
+			return false;
+	}
+	size_t p = 19, unit = 100000000;
+	if (p < v.n && s[p] == '.')
+		for (p++; p < v.n && s[p] >= '0' && s[p] <= '9'; p++, unit /= 10)
+			part += (s[p] - '0') * (int64_t)unit;
+	*zoned = p < v.n && zone_at(s + p, v.n - p, &east);
+	if (p < v.n && !*zoned)
+		return false;
+	int64_t days = days_from_civil(f[0], f[1], f[2]);
+	int64_t secs = days * 86400 + f[3] * 3600 + f[4] * 60 + f[5] - (*zoned ? east : 0);
+	*ns = secs * 1000000000 + part;
+	return true;
+}
+
+tide_str tide__trk_str(trk *t, kin_slice v)
+{
+	tide_str none = { 0 };
+	if (v.type != '"' || !v.n)
+		return none;
+	const kin_text *text = tide__kin_slice_text(&t->c, v);
+	tide_str s = text ? tide__strn(t->m, text->s, text->len) : none;
+	if (!s.i && (!text || text->len))
+		tide__trk_nomem(t);
+	return s;
+}
+
+tide_str tide__trk_raw(trk *t, kin_slice v)
+{
+	tide_str s = v.n ? tide__strn(t->m, t->c.s.b + v.at, v.n) : (tide_str){ 0 };
+	if (!s.i && v.n)
+		tide__trk_nomem(t);
+	return s;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Memory profiles as JSON, as the tracker of the Python package writes them, and those of the tool
+ * it replaces: the same names, fewer of them. The input is read whole, plain or gzip, at most 2
+ * GiB. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "import/source.h"
+#include "import/tracker/trk.h"
+
+enum { FIRST = 1 << 20 };
+#define BYTES_MOST ((size_t)1 << 31)
+
+static tide_code run(trk *t, const char *text, size_t n)
+{
+	tide_model *m = t->m;
+	uint32_t process = tide__push(&m->processes, &tide_processes_desc);
+	uint8_t *none = KIN_PUSH(t, open); /* of the none row */
+	if (!process || !none || !tide__kin_scan_text(&t->c.s, text, n))
+		return tide__nomem(t->err);
+	*none = 0;
+	m->processes.pid[process] = m->processes.parent_pid[process] = -1;
+	m->processes.rank[process] = m->processes.world[process] = -1;
+	(void)(tide__trk_read(t) && tide__trk_build(t));
+	if (t->rc == TIDE_OK && m->spans.n < 2 && m->allocs.n < 2 && m->marks.n < 2)
+		return tide__fail(t->err, TIDE_EFORMAT, 0,
+				  "a profile without operations, tensors or snapshots");
+	return t->rc;
+}
+
+tide_code tide__tracker_import(const char *text, size_t n, tide_model *m, tide_error *err)
+{
+	trk *t = tide__calloc(1, sizeof *t); /* the parser in it is large */
+	if (!t)
+		return tide__nomem(err);
+	t->m = m;
+	t->err = err;
+	tide_code rc = run(t, text, n);
+	tide__kin_parser_fini(&t->c);
+	tide__map_free(&t->lanes);
+	tide__map_free(&t->devices);
+	tide__map_free(&t->pools);
+	tide__free(t->lives);
+	tide__free(t->snaps);
+	tide__free(t->totals);
+	tide__free(t->open);
+	tide__free(t);
+	return rc;
+}
+
+static tide_code slurp(tide_source *src, char **out, size_t *n, tide_error *err)
+{
+	size_t cap = 0, got;
+	for (;;) {
+		if (*n + KIN_PAD + 1 > cap) {
+			cap = cap ? cap * 2 : FIRST;
+			if (cap > BYTES_MOST)
+				return tide__fail(err, TIDE_ELIMIT, BYTES_MOST,
+						  "a profile of more than 2 GiB");
+			char *more = tide__realloc(*out, cap, 1);
+			if (!more)
+				return tide__nomem(err);
+			*out = more;
+		}
+		size_t room = cap - KIN_PAD - *n;
+		tide_code rc = tide__source_read(src, *out + *n, room, &got, err);
+		*n += got;
+		if (rc != TIDE_OK)
+			return rc;
+		if (got < room) {
+			memset(*out + *n, 0, KIN_PAD);
+			return TIDE_OK;
+		}
+	}
+}
+
+static tide_code load(const char *path, const tide_load_options *opt, tide_model *m,
+		      tide_error *err)
+{
+	tide_source *src;
+	char *text = NULL;
+	size_t n = 0;
+	tide_code rc = tide__source_open(path, opt->max_expanded, &src, err);
+	if (rc == TIDE_OK)
+		rc = slurp(src, &text, &n, err);
+	tide__source_close(src);
+	if (rc == TIDE_OK)
+		rc = tide__tracker_import(text, n, m, err);
+	tide__free(text);
+	return rc;
+}
+
+static bool contains(const uint8_t *head, size_t n, const char *word)
+{
+	return memmem(head, n, word, strlen(word)) != NULL;
+}
+
+/* Two of its section names are enough; one in the first bytes, too. */
+static int sniff(const uint8_t *head, size_t n)
+{
+	static const char *const words[] = {
+		"\"num_snapshots\"",	     "\"operation_tracking_enabled\"",
+		"\"checkpoint_name\"",	     "\"device_breakdown\"",
+		"\"operation_allocations\"", "\"operation_summary\"",
+		"\"tensor_lifecycle\"",	     "\"operation_log\""
+	};
+	size_t p = 0;
+	int found = 0;
+	while (p < n && kin_is_ws((char)head[p]))
+		p++;
+	if (p == n || head[p] != '{')
+		return 0;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		found += contains(head, n, words[i]);
+	return found > 1 ? 95 : found ? 50 : 0;
+}
+
+const tide_importer tide__import_tracker = {
+	.name = "tracker",
+	.what = "memory profile JSON of the tracker, plain or gzip",
+	.sniff = sniff,
+	.load = load,
+};

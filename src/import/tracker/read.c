@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The sections of a profile, each into its rows. Times stay those of the document here. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "import/tracker/trk.h"
+
+enum { SHAPE_MOST = 1000, LANES_MOST = 4096 };
+#define MB INT64_C(1048576)
+
+/* ---- moments ---- */
+
+/* The moment of a record: unix nanoseconds where it has them, else its timestamp. */
+static bool moment(const trk *t, kin_slice ns, kin_slice iso, int64_t *out)
+{
+	bool zoned;
+	if (tide__trk_number(t, ns, 1, out))
+		return *out >= 0 && *out < INT64_MAX / 2;
+	if (!tide__trk_iso(t, iso, out, &zoned))
+		return false;
+	*out += zoned ? 0 : t->zone;
+	return true;
+}
+
+/* Where a record has both, they tell what the timestamps' zone is. */
+static bool learn_zone(trk *t, kin_slice list, const char *ns_name)
+{
+	const char *names[] = { ns_name, "timestamp" };
+	kin_slice v[2], key, first;
+	int64_t ns, iso;
+	bool zoned;
+	trk_walk w = tide__trk_walk(t, list);
+	if (!tide__trk_next(t, &w, &key, &first) || !tide__trk_fields(t, first, names, 2, v))
+		return t->rc == TIDE_OK;
+	if (!tide__trk_number(t, v[0], 1, &ns) || ns < 0 || ns >= INT64_MAX / 2)
+		return true;
+	t->unix_time = true;
+	if (tide__trk_iso(t, v[1], &iso, &zoned) && !zoned)
+		t->zone =
+			(ns - iso + (ns > iso ? 500000000 : -500000000)) / 1000000000 * 1000000000;
+	return true;
+}
+
+/* ---- operations ---- */
+
+static uint32_t new_lane(trk *t, int64_t number)
+{
+	uint32_t row = tide__push(&t->m->lanes, &tide_lanes_desc);
+	if (!row) {
+		tide__trk_nomem(t);
+		return 0;
+	}
+	t->m->lanes.process[row].i = 1;
+	t->m->lanes.number[row] = number;
+	t->m->lanes.kind[row] = TIDE_LANE_THREAD;
+	return row;
+}
+
+/* The lane of a thread; those without one, and those past the limit, share one. */
+static uint32_t lane(trk *t, kin_slice thread)
+{
+	int64_t number;
+	if (!tide__trk_number(t, thread, 1, &number) || t->m->lanes.n > LANES_MOST) {
+		if (!t->lane_of_none)
+			t->lane_of_none = new_lane(t, 0);
+		return t->lane_of_none;
+	}
+	uint32_t row = tide__map_get(&t->lanes, (uint64_t)number);
+	if (!row && (row = new_lane(t, number)) && !tide__map_put(&t->lanes, (uint64_t)number, row))
+		tide__trk_nomem(t);
+	return row;
+}
+
+static void attr(trk *t, uint32_t span, const char *key, tide_str text, int64_t number)
+{
+	size_t row;
+	tide_str k = tide__str(t->m, key);
+	if (!k.i || !tide__table_push(&t->m->attrs, &tide_attrs_desc, &row)) {
+		tide__trk_nomem(t);
+		return;
+	}
+	t->m->attrs.span[row].i = span;
+	t->m->attrs.key[row] = k;
+	t->m->attrs.text[row] = text;
+	t->m->attrs.number[row] = number;
+}
+
+static void attr_text(trk *t, uint32_t span, const char *key, kin_slice v)
+{
+	if (v.type == '"' && v.n)
+		attr(t, span, key, tide__trk_str(t, v), 0);
+	else if ((v.type == '[' || v.type == '{') && v.n > 2 && v.n <= SHAPE_MOST)
+		attr(t, span, key, tide__trk_raw(t, v), 0);
+}
+
+static void attr_number(trk *t, uint32_t span, const char *key, kin_slice v, int64_t scale)
+{
+	int64_t n;
+	if (tide__trk_number(t, v, scale, &n))
+		attr(t, span, key, (tide_str){ 0 }, n);
+}
+
+/* One span; 0 = the record has no moment, or memory is exhausted. */
+static uint32_t put_span(trk *t, kin_slice start_ns, kin_slice timestamp, kin_slice duration,
+			 kin_slice thread, tide_str name, uint8_t cat)
+{
+	int64_t t0, took = 0;
+	if (!moment(t, start_ns, timestamp, &t0)) {
+		t->bad++;
+		return 0;
+	}
+	bool known = tide__trk_number(t, duration, 1000, &took) && took >= 0 &&
+		     took < INT64_MAX / 2 - t0;
+	uint32_t in = lane(t, thread), row = in ? tide__push(&t->m->spans, &tide_spans_desc) : 0;
+	uint8_t *open = row ? KIN_PUSH(t, open) : NULL;
+	if (!open) {
+		tide__trk_nomem(t);
+		return 0;
+	}
+	*open = !known;
+	t->without_end += !known;
+	t->m->spans.t0[row] = t0;
+	t->m->spans.t1[row] = known ? t0 + took : t0;
+	t->m->spans.lane[row].i = in;
+	t->m->spans.name[row] = name;
+	t->m->spans.cat[row] = cat;
+	return row;
+}
+
+static void log_entry(trk *t, kin_slice entry)
+{
+	enum { NAME, START, STAMP, TOOK, THREAD, ID, TYPE, DELTA, IN, OUT, N_IN, N_OUT, N };
+	static const char *const names[N] = { "name",	      "start_ns",	 "timestamp",
+					      "duration_us",  "thread",		 "operation_id",
+					      "module_type",  "memory_delta_mb", "input_shapes",
+					      "output_shape", "num_inputs",	 "num_outputs" };
+	kin_slice v[N];
+	if (!tide__trk_fields(t, entry, names, N, v))
+		return;
+	uint32_t row = put_span(t, v[START], v[STAMP], v[TOOK], v[THREAD],
+				tide__trk_str(t, v[NAME]), TIDE_CAT_OP);
+	if (!row)
+		return;
+	attr_number(t, row, "operation_id", v[ID], 1);
+	attr_text(t, row, "module_type", v[TYPE]);
+	attr_number(t, row, "memory_delta_bytes", v[DELTA], MB);
+	attr_text(t, row, "input_shapes", v[IN]);
+	attr_text(t, row, "output_shape", v[OUT]);
+	attr_number(t, row, "num_inputs", v[N_IN], 1);
+	attr_number(t, row, "num_outputs", v[N_OUT], 1);
+}
+
+static void operation_run(trk *t, kin_slice run, tide_str name)
+{
+	enum { START, STAMP, TOOK, THREAD, DELTA, PRE, POST, PEAK, TAKEN, GIVEN, N };
+	static const char *const names[N] = { "start_ns",	   "timestamp",
+					      "duration_us",	   "thread",
+					      "memory_delta_mb",   "pre_total_mb",
+					      "post_total_mb",	   "peak_total_mb",
+					      "tensors_allocated", "tensors_deallocated" };
+	kin_slice v[N];
+	if (!tide__trk_fields(t, run, names, N, v))
+		return;
+	uint32_t row = put_span(t, v[START], v[STAMP], v[TOOK], v[THREAD], name, TIDE_CAT_USER);
+	if (!row)
+		return;
+	attr_number(t, row, "memory_delta_bytes", v[DELTA], MB);
+	attr_number(t, row, "pre_total_bytes", v[PRE], MB);
+	attr_number(t, row, "post_total_bytes", v[POST], MB);
+	attr_number(t, row, "peak_total_bytes", v[PEAK], MB);
+	attr_number(t, row, "tensors_allocated", v[TAKEN], 1);
+	attr_number(t, row, "tensors_deallocated", v[GIVEN], 1);
+}
+
+/* ---- snapshots ---- */
+
+static void learn_devices(trk *t, kin_slice tensors, tide_str device)
+{
+	static const char *const names[] = { "tensor_id" };
+	kin_slice none, one, id;
+	kin_val v;
+	trk_walk w = tide__trk_walk(t, tensors);
+	while (device.i && tide__trk_next(t, &w, &none, &one))
+		if (tide__trk_fields(t, one, names, 1, &id) && id.type == '0' &&
+		    tide__kin_slice_val(&t->c, id, &v) && !v.text &&
+		    !tide__map_put(&t->devices, (uint64_t)v.num, device.i))
+			tide__trk_nomem(t);
+}
+
+static void snapshot(trk *t, kin_slice snap)
+{
+	enum { TIME, STAMP, NAME, DEVICES, N };
+	static const char *const names[N] = { "time_ns", "timestamp", "checkpoint_name",
+					      "device_breakdown" };
+	static const char *const parts[] = { "total_bytes", "total_mb", "tensors" };
+	kin_slice v[N], key, one, p[3];
+	int64_t at, bytes;
+	if (!tide__trk_fields(t, snap, names, N, v))
+		return;
+	if (!moment(t, v[TIME], v[STAMP], &at)) {
+		t->bad++;
+		return;
+	}
+	trk_snap *s = KIN_PUSH(t, snaps);
+	if (!s) {
+		tide__trk_nomem(t);
+		return;
+	}
+	*s = (trk_snap){ .t = at, .name = tide__trk_str(t, v[NAME]), .first = t->n_totals };
+	trk_walk w = tide__trk_walk(t, v[DEVICES]);
+	while (w.object && tide__trk_next(t, &w, &key, &one)) {
+		tide_str device = tide__trk_str(t, key);
+		if (!device.i || !tide__trk_fields(t, one, parts, 3, p))
+			continue;
+		learn_devices(t, p[2], device);
+		if ((!tide__trk_number(t, p[0], 1, &bytes) &&
+		     !tide__trk_number(t, p[1], MB, &bytes)) ||
+		    bytes < 0)
+			continue;
+		trk_total *x = KIN_PUSH(t, totals);
+		if (!x) {
+			tide__trk_nomem(t);
+			return;
+		}
+		*x = (trk_total){ device, (uint64_t)bytes };
+	}
+	t->snaps[t->n_snaps - 1].n = t->n_totals - t->snaps[t->n_snaps - 1].first;
+}
+
+/* ---- tensors ---- */
+
+static uint8_t role_of(const trk *t, kin_slice purpose)
+{
+	if (purpose.type == '"' && tide__trk_is(t, purpose, "weight"))
+		return TIDE_ROLE_PARAMETER;
+	for (uint8_t r = TIDE_ROLE_PARAMETER; r <= TIDE_ROLE_WORKSPACE; r++)
+		if (purpose.type == '"' && tide__trk_is(t, purpose, tide__role_text(r)))
+			return r;
+	return TIDE_ROLE_UNKNOWN;
+}
+
+static uint8_t dtype_of(const trk *t, kin_slice v)
+{
+	if (v.type == '"' && v.n > 6 && !memcmp(t->c.s.b + v.at, "torch.", 6)) {
+		v.at += 6;
+		v.n -= 6;
+	}
+	for (uint8_t d = 1; d <= TIDE_DTYPE_BFP4; d++)
+		if (v.type == '"' && tide__trk_is(t, v, tide__dtype_text(d)))
+			return d;
+	return TIDE_DTYPE_UNKNOWN;
+}
+
+static bool put_dim(trk *t, int64_t d)
+{
+	tide_model *m = t->m;
+	if (m->n_dims == m->cap_dims) {
+		size_t cap = m->cap_dims ? m->cap_dims * 2 : 64;
+		uint64_t *more = tide__realloc(m->dims, cap, sizeof *more);
+		if (!more)
+			return tide__trk_nomem(t);
+		m->dims = more;
+		m->cap_dims = cap;
+	}
+	m->dims[m->n_dims++] = (uint64_t)d;
+	return true;
+}
+
+static uint32_t put_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slice grad, uint8_t role)
+{
+	tide_model *m = t->m;
+	kin_slice none, one;
+	int64_t d;
+	if (shape.type != '[')
+		return 0;
+	uint32_t row = tide__push(&m->tensors, &tide_tensors_desc);
+	if (!row) {
+		tide__trk_nomem(t);
+		return 0;
+	}
+	m->tensors.dims[row] = m->n_dims;
+	m->tensors.dtype[row] = dtype_of(t, dtype);
+	m->tensors.role[row] = role;
+	m->tensors.requires_grad[row] = grad.type != '0'		 ? 2
+					: tide__trk_is(t, grad, "true")	 ? 1
+					: tide__trk_is(t, grad, "false") ? 0
+									 : 2;
+	trk_walk w = tide__trk_walk(t, shape);
+	while (m->tensors.ndim[row] < 64 && tide__trk_next(t, &w, &none, &one))
+		if (tide__trk_number(t, one, 1, &d) && d >= 0 && put_dim(t, d))
+			m->tensors.ndim[row]++;
+	return row;
+}
+
+/* The device: the record says it, else a snapshot that lists the tensor. */
+static tide_str device_of(trk *t, kin_slice id, kin_slice said)
+{
+	kin_val v;
+	tide_str device = tide__trk_str(t, said);
+	if (!device.i && tide__kin_slice_val(&t->c, id, &v) && !v.text)
+		device.i = tide__map_get(&t->devices, (uint64_t)v.num);
+	return device;
+}
+
+/* Every `allocated` begins a life unless one goes on; the first `deallocated` after it ends it. */
+static void lives_of(trk *t, kin_slice events, trk_life like)
+{
+	enum { KIND, TIME, STAMP, OP, N };
+	static const char *const names[N] = { "event_type", "time_ns", "timestamp", "operation" };
+	kin_slice none, one, v[N];
+	int64_t at;
+	bool alive = false;
+	trk_walk w = tide__trk_walk(t, events);
+	while (tide__trk_next(t, &w, &none, &one) && tide__trk_fields(t, one, names, N, v)) {
+		bool born = v[KIND].type && tide__trk_is(t, v[KIND], "allocated");
+		bool died = v[KIND].type && tide__trk_is(t, v[KIND], "deallocated");
+		if (!born && !died)
+			continue;
+		if (!moment(t, v[TIME], v[STAMP], &at)) {
+			t->bad++;
+			continue;
+		}
+		if (born == alive || (died && at < t->lives[t->n_lives - 1].born)) {
+			t->repeated++;
+			continue;
+		}
+		alive = born;
+		if (died) {
+			t->lives[t->n_lives - 1].died = at;
+			continue;
+		}
+		trk_life *l = KIN_PUSH(t, lives);
+		if (!l) {
+			tide__trk_nomem(t);
+			return;
+		}
+		*l = like;
+		l->born = at;
+		l->died = TIDE_T_NEVER;
+		l->op = tide__trk_str(t, v[OP]);
+	}
+}
+
+static void lifecycle(trk *t, kin_slice id, kin_slice life)
+{
+	enum { BYTES, SIZE, DEVICE, SHAPE, DTYPE, GRAD, PURPOSE, EVENTS, N };
+	static const char *const names[N] = { "size_bytes", "size_mb",	     "device",	"shape",
+					      "dtype",	    "requires_grad", "purpose", "events" };
+	kin_slice v[N];
+	int64_t bytes;
+	if (!tide__trk_fields(t, life, names, N, v))
+		return;
+	if ((!tide__trk_number(t, v[BYTES], 1, &bytes) &&
+	     !tide__trk_number(t, v[SIZE], MB, &bytes)) ||
+	    bytes < 0) {
+		t->bad++;
+		return;
+	}
+	trk_life like = { .size = (uint64_t)bytes, .role = role_of(t, v[PURPOSE]) };
+	like.device = device_of(t, id, v[DEVICE]);
+	like.tensor = put_tensor(t, v[SHAPE], v[DTYPE], v[GRAD], like.role);
+	lives_of(t, v[EVENTS], like);
+}
+
+/* ---- the document ---- */
+
+static void metadata(trk *t, kin_slice v)
+{
+	static const char *const names[] = { "generated_at", "tensor_lifecycles_left_out" };
+	kin_slice f[2];
+	int64_t n;
+	char text[64];
+	if (!tide__trk_fields(t, v, names, 2, f))
+		return;
+	if (f[0].type == '"' && f[0].n < sizeof text) {
+		snprintf(text, sizeof text, "%.*s", (int)f[0].n, t->c.s.b + f[0].at);
+		if (!tide__fact_text(t->m, "tracker.generated_at", text))
+			tide__trk_nomem(t);
+	}
+	if (tide__trk_number(t, f[1], 1, &n) && n > 0 &&
+	    !tide__fact_num(t->m, "loss.tensor_lifecycles_left_out", n))
+		tide__trk_nomem(t);
+}
+
+static void each(trk *t, kin_slice list, void (*take)(trk *, kin_slice))
+{
+	kin_slice none, one;
+	trk_walk w = tide__trk_walk(t, list);
+	while (!w.object && tide__trk_next(t, &w, &none, &one))
+		take(t, one);
+}
+
+static void operations(trk *t, kin_slice all)
+{
+	kin_slice key, runs, none, one;
+	trk_walk w = tide__trk_walk(t, all);
+	while (w.object && tide__trk_next(t, &w, &key, &runs)) {
+		tide_str name = tide__trk_str(t, key);
+		trk_walk in = tide__trk_walk(t, runs);
+		while (!in.object && tide__trk_next(t, &in, &none, &one))
+			operation_run(t, one, name);
+	}
+}
+
+bool tide__trk_read(trk *t)
+{
+	enum { META, SNAPS, OPS, LOG, LIVES, N };
+	static const char *const names[N] = { "metadata", "snapshots", "operation_allocations",
+					      "operation_log", "tensor_lifecycle" };
+	kin_slice v[N], key, one;
+	size_t p = kin_ws(t->c.s.b, 0), e = tide__kin_value(&t->c, p, &one);
+	if (e == KIN_FAIL || one.type != '{') {
+		one = (kin_slice){ (uint32_t)p, 1, '{' }; /* the walk says where it is damaged */
+		if (t->c.s.b[p] != '{')
+			one.type = '[';
+	}
+	if (!tide__trk_fields(t, one, names, N, v))
+		return false;
+	metadata(t, v[META]);
+	if (!learn_zone(t, v[LOG], "start_ns") || !learn_zone(t, v[SNAPS], "time_ns"))
+		return false;
+	each(t, v[LOG], log_entry);
+	operations(t, v[OPS]);
+	each(t, v[SNAPS], snapshot);
+	trk_walk w = tide__trk_walk(t, v[LIVES]);
+	while (w.object && tide__trk_next(t, &w, &key, &one))
+		lifecycle(t, key, one);
+	return t->rc == TIDE_OK;
+}
