@@ -22,6 +22,7 @@
 	X(kernels)       \
 	X(critical_path) \
 	X(timeline)      \
+	X(gantt)         \
 	X(flame)         \
 	X(diff)          \
 	X(export)        \

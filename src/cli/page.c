@@ -149,7 +149,7 @@ int tide__cli_page(const tide_args *a, const char *view)
 	tide_model *m = tide__cli_load(a, a->files[0], 0);
 	if (!m)
 		return 1;
-	int rc = write_page(a, m, view);
+	int rc = tide__cli_page_of(a, m, view);
 	tide__model_free(m);
 	return rc;
 }

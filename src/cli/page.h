@@ -11,5 +11,7 @@ bool tide__cli_is_page(const tide_args *a);
 
 /* Write the page of the trace in a->files[0]: of `view` alone, NULL = everything. */
 int tide__cli_page(const tide_args *a, const char *view);
+/* The same of a trace that is loaded. */
+int tide__cli_page_of(const tide_args *a, const tide_model *m, const char *view);
 
 #endif

@@ -117,7 +117,7 @@ static uint32_t pool_of(trk *t, tide_str device)
 	m->pools.device[row].i = d;
 	m->pools.kind[row] = host ? TIDE_POOL_HEAP : TIDE_POOL_DRAM;
 	m->pools.name[row] = tide__str(m, host ? "heap" : "DRAM");
-	return row;
+	return m->pools.name[row].i || tide__trk_nomem(t) ? row : 0;
 }
 
 /* The innermost span named `op` on one of the first lanes that ran at `at`, 0 = none. */
@@ -254,7 +254,7 @@ static uint32_t counter_of(trk *t, tide_map *known, tide_str device)
 	m->counters.name[row] = tide__str(m, "snapshot total");
 	m->counters.unit[row] = tide__str(m, "bytes");
 	m->counters.device[row] = m->pools.device[pool];
-	return row;
+	return (m->counters.name[row].i && m->counters.unit[row].i) || tide__trk_nomem(t) ? row : 0;
 }
 
 static bool put_totals(trk *t, const trk_snap *s, tide_map *known)

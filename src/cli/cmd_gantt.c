@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* gantt: the timeline of a profile or any trace as one page. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyze/rows.h"
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/page.h"
+#include "render/page.h"
+
+/* OUT, or the input's name with _gantt.html for its ending. */
+static bool name_page(const tide_args *a, char *out, size_t n)
+{
+	static const char *const endings[] = { ".gz", ".json", ".tide", ".pickle", ".pkl" };
+	size_t stem = strlen(a->files[0]);
+	if (a->n_files > 1)
+		return (size_t)snprintf(out, n, "%s", a->files[1]) < n;
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+		size_t k = strlen(endings[i]);
+		if (stem > k && !strncmp(a->files[0] + stem - k, endings[i], k))
+			stem -= k;
+	}
+	return (size_t)snprintf(out, n, "%.*s_gantt.html", (int)stem, a->files[0]) < n;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Beside the page, then renamed over it. */
+static int write_page(const tide_args *a, const tide_model *m, const char *page)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	char part[PATH_MAX];
+	tide_args one = *a;
+	one.n_files = 1;
+	snprintf(part, sizeof part, "%s.part", page);
+	one.out = fopen(part, "w");
+	int rc = one.out ? tide__cli_page_of(&one, m, "timeline") : 1;
+	bool told = one.out && rc;
+	if (one.out && fclose(one.out) && !rc)
+		rc = 1;
+	if (!rc && rename(part, page))
+		rc = 1;
+	if (rc && !told) {
+		tide__fail_errno(&err, "cannot write");
+		tide__cli_fail(page, &err);
+	}
+	if (rc && one.out)
+		unlink(part);
+	return rc;
+}
+
+/* What is on the page, in four lines. */
+static int tell(const tide_args *a, const tide_model *m, const char *page)
+{
+	tide_rows rows = { 0 };
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	int64_t first = INT64_MAX, last = 0;
+	uint32_t lanes = 0;
+	if (tide__rows(m, &rows, &err) != TIDE_OK)
+		return tide__cli_fail(a->files[0], &err);
+	for (uint32_t k = 0; k < rows.n_tracks; k++)
+		lanes += rows.tracks[k].n_rows;
+	tide__rows_free(&rows);
+	for (size_t i = 1; i < m->spans.n; i++) {
+		int64_t t1 = m->spans.t1[i] == TIDE_T_NEVER ? m->t_end : m->spans.t1[i];
+		first = m->spans.t0[i] < first ? m->spans.t0[i] : first;
+		last = t1 > last ? t1 : last;
+	}
+	char *whole = realpath(page, NULL);
+	fprintf(a->out, "Loaded %zu operations\nTimeline span: %.2f ms\n", m->spans.n - 1,
+		(double)(last - first) / 1e6);
+	fprintf(a->out, "Assigned %u concurrent execution lanes\nVisualization saved to: %s\n",
+		lanes, page);
+	fprintf(a->out, "Open in browser: file://%s\n", whole ? whole : page);
+	free(whole);
+	tide__cli_losses(a, m);
+	return tide__cli_done(a);
+}
+
+static int run(const tide_args *a)
+{
+	char page[PATH_MAX - 8];
+	if (!name_page(a, page, sizeof page))
+		return tide__cli_usage(a, "the name of the page is too long");
+	if (same_file(a->files[0], page))
+		return tide__cli_usage(a, "the page would replace its input, %s", page);
+	tide_model *m = tide__cli_load(a, a->files[0], 0);
+	if (!m)
+		return 1;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	int rc = 1;
+	if (m->spans.n < 2) {
+		tide__fail(&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+			   "no operations in it: nothing to draw (track_operation and "
+			   "track_model_with_hooks record some)");
+		tide__cli_fail(a->files[0], &err);
+	} else if (!tide__page_built()) {
+		fputs("tidemark gantt: this build has no pages (node and npm were not there when "
+		      "it was built)\n",
+		      stderr);
+	} else {
+		rc = write_page(a, m, page);
+	}
+	if (!rc)
+		rc = tell(a, m, page);
+	tide__model_free(m);
+	return rc;
+}
+
+const tide_command tide__cmd_gantt = {
+	.name = "gantt",
+	.usage = "FILE [OUT.html]",
+	.summary = "draw operations over time as a page, to open in a browser",
+	.help = "FILE is a profile that the memory tracker wrote (JSON), a recording, or any other "
+		"trace. The page shows every operation with its measured start and end in the lane "
+		"of its thread or stream; pointing at one tells its duration, memory and shapes; "
+		"the wheel zooms, dragging pans. It is one file and works offline. Without "
+		"OUT.html "
+		"it is named after FILE, with _gantt.html. It is the timeline view of `tidemark "
+		"report`.",
+	.min_files = 1,
+	.max_files = 2,
+	.run = run,
+};
