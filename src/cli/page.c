@@ -108,7 +108,7 @@ static void free_critical(struct critical *c)
 	tide__model_free(c->m);
 }
 
-static int write_page(const tide_args *a, const tide_model *m, const char *view)
+int tide__cli_page_of(const tide_args *a, const tide_model *m, const char *view)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_page_options opt = { .only = view };
