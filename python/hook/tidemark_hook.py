@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Turns on recording of PyTorch's ops once torch has been imported.
+"""Turns on recording of PyTorch's ops, modules and steps once torch has been imported.
 
+TIDEMARK_CAPTURE says what besides ops: any of modules, stacks (or stacks=N: every N-th op), shapes; unset: modules.
 The C++ side (ops.cpp) is built against the torch that was imported, once per torch version, and kept in
 $XDG_CACHE_HOME/tidemark. Without a compiler one line says so and everything else is recorded.
 """
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import importlib.abc
@@ -16,7 +18,10 @@ import subprocess
 import sys
 import tempfile
 
-_library = None  # keeps the callback's code loaded
+_library = None  # built from ops.cpp; keeps the callback's code loaded
+_capture = None  # libtidemark-torch, called with the GIL held
+_model = None  # names of modules, labels, steps: tidemark_model.Model
+SHAPES, STACKS = 1, 2
 
 
 def _say(text: str) -> None:
@@ -41,7 +46,7 @@ def _build(torch, source: str, target: str) -> None:
     _say(f"building op recording for torch {torch.__version__} (once)")
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     command = [
-        compiler, "-std=c++17", "-O2", "-fPIC", "-shared", "-DNDEBUG", f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
+        compiler, f"-std={_standard(torch)}", "-O2", "-fPIC", "-shared", "-DNDEBUG", f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
         "-fvisibility=hidden", f"-I{os.environ['TIDEMARK_INCLUDE']}", f"-I{root}/include",
         f"-I{root}/include/torch/csrc/api/include", source, "-o", part,
         f"-L{root}/lib", "-lc10", "-ltorch_cpu", f"-Wl,-rpath,{root}/lib",
@@ -54,7 +59,17 @@ def _build(torch, source: str, target: str) -> None:
     os.rename(part, target)
 
 
-def _attach(torch) -> None:
+def _standard(torch) -> str:
+    """The C++ that torch's headers are written in."""
+    try:
+        version = tuple(int(x) for x in torch.__version__.split("+")[0].split(".")[:2])
+    except ValueError:
+        version = (99, 0)
+    return "c++20" if version >= (2, 12) else "c++17"
+
+
+def _load_ops(torch) -> None:
+    """Build ops.cpp if need be, load it, and tell it where the capture library's functions are."""
     global _library
     source = os.environ["TIDEMARK_OPS_SOURCE"]
     with open(source, "rb") as f:
@@ -62,8 +77,102 @@ def _attach(torch) -> None:
     target = os.path.join(_cache(), f"ops-{torch.__version__}-{key}.so")
     if not os.path.exists(target):
         _build(torch, source, target)
-    _library = ctypes.CDLL(target)
-    _library.tide_torch_ops_on()
+    library = ctypes.PyDLL(target)
+    library.tide_torch_label.argtypes = [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_int]
+    library.tide_torch_label.restype = None
+    library.tide_torch_labels.argtypes = [ctypes.c_bool]
+    library.tide_torch_ops_host(*(ctypes.cast(getattr(_capture, f), ctypes.c_void_p) for f in (
+        "tide_torch_fresh", "tide_torch_pool", "tide_torch_stack", "tide_torch_stack_end", "tide_torch_streams_by")))
+    _library = library
+
+
+def _load_capture(path: str | None = None) -> None:
+    """libtidemark-torch: the one that is loaded already (preloaded), else the one at `path`."""
+    global _capture
+    if _capture is not None:
+        return
+    try:
+        c = ctypes.PyDLL("libtidemark-torch.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+    except OSError:
+        if path is None:
+            raise
+        c = ctypes.PyDLL(path)
+    c.tide_torch_module_method.argtypes = [ctypes.py_object] * 3
+    c.tide_torch_module_method.restype = ctypes.py_object
+    c.tide_torch_module_name.argtypes = [ctypes.c_size_t, ctypes.c_uint32]
+    c.tide_torch_module_name.restype = None
+    c.tide_intern.argtypes = [ctypes.c_char_p]
+    c.tide_intern.restype = ctypes.c_uint32
+    c.tide_mark.argtypes = [ctypes.c_int, ctypes.c_uint32, ctypes.c_int64]
+    c.tide_mark.restype = None
+    c.tide_torch_frames_on.argtypes = [ctypes.c_bool]
+    _capture = c
+
+
+def _stacks(every: int) -> bool:
+    """Find out how this Python keeps its frames: asked from a function in a function in a function."""
+
+    class Nest:
+        def outer(self):
+            return self.inner()
+
+        def inner(self):
+            def innermost():
+                return _capture.tide_torch_frames_learn()
+
+            return innermost()
+
+    why = Nest().outer()
+    if why:
+        _say(f"Python stacks are not recorded: this Python keeps its frames in an unknown way (question {why})")
+        return False
+    _capture.tide_torch_stack_every(every)
+    _capture.tide_torch_frames_on(True)
+    atexit.register(_capture.tide_torch_frames_on, False)  # threads' frames go before the threads do
+    return True
+
+
+def _beside(name: str):
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location(name, os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def on(torch, *, ops: bool = True, modules: bool = True, stacks: int = 0, shapes: bool = False) -> bool:
+    """Record what is asked for from now on; False: ops are not to be had, one line has said why."""
+    global _model
+    _load_capture()
+    if _library is None and ops:
+        try:
+            _load_ops(torch)
+        except Exception as why:  # no compiler, no headers: memory is recorded all the same
+            _say(f"ops are not recorded: {why}")
+    if _library is not None and ops:
+        want = (SHAPES if shapes else 0) | (STACKS if stacks and _stacks(stacks) else 0)
+        _library.tide_torch_ops_on(want)
+    if modules:
+        _model = _model or _beside("tidemark_model").Model(torch, _capture)
+        _model.on(_library)
+    return _library is not None or not ops
+
+
+def off() -> None:
+    if _library is not None:
+        _library.tide_torch_ops_off()
+    if _capture is not None:
+        _capture.tide_torch_frames_on(False)
+    if _model is not None:
+        _model.off()
+
+
+def wants(text: str | None) -> dict:
+    """TIDEMARK_CAPTURE as arguments of on()."""
+    words = dict(w.partition("=")[::2] for w in (text if text is not None else "modules").split(",") if w)
+    every = int(words.get("stacks") or 1) if "stacks" in words else 0
+    return {"modules": "modules" in words, "stacks": every, "shapes": "shapes" in words}
 
 
 class _Watch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -87,7 +196,7 @@ class _Watch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module):
         self.inner.exec_module(module)
         try:
-            _attach(module)
+            on(module, **wants(os.environ.get("TIDEMARK_CAPTURE")))
         except Exception as why:
             _say(f"ops are not recorded: {why}")
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _path: str | None = None  # of the recording in progress, or of the last one
 _count = 0  # recordings started so far
+_stepped = False  # the program says where its steps are
 TORCH: dict[str, Any] = {"ring_bytes": 4 << 20, "full_wait_us": 1000}  # ops come in bursts: more room, and rather wait than lose
 
 
@@ -40,14 +41,16 @@ def stop() -> None:
 class record:  # noqa: N801: reads as a verb
     """`with tidemark.record("run.tide"):`, or a decorator: records while the block, or the function, runs.
 
-    With torch loaded (or `torch=True`) its tensors and ops are recorded too; `torch=False` leaves it alone.
+    With torch loaded (or `torch=True`) its tensors and ops are recorded too; `torch=False` leaves it alone. `shapes`, `stacks`
+    and `modules` are those of tidemark.torch.attach(); other options those of start().
     A recording that is already in progress goes on, and this one does nothing.
     """
 
-    def __init__(self, path: Path = "run.tide", *, torch: bool | None = None, ops: bool = True, **options: Any) -> None:
+    def __init__(self, path: Path = "run.tide", *, torch: bool | None = None, ops: bool = True, shapes: bool = False,
+                 stacks: bool | int = False, modules: bool = True, **options: Any) -> None:
         self.path = path
         self._torch = torch
-        self._ops = ops
+        self._what: dict[str, Any] = {"ops": ops, "shapes": shapes, "stacks": stacks, "modules": modules}
         self._options = options
         self._mine = False
         self._attached = False
@@ -63,7 +66,7 @@ class record:  # noqa: N801: reads as a verb
 
             try:
                 self._attached = not capture.attached()
-                capture.attach(ops=self._ops)
+                capture.attach(**self._what)
             except BaseException:
                 self._end()
                 raise
@@ -86,7 +89,7 @@ class record:  # noqa: N801: reads as a verb
 
         @functools.wraps(function)
         def recorded(*args: Any, **kw: Any) -> Any:
-            with record(self.path, torch=self._torch, ops=self._ops, **self._options):
+            with record(self.path, torch=self._torch, **self._what, **self._options):
                 return function(*args, **kw)
 
         return recorded  # type: ignore[return-value]
@@ -130,7 +133,9 @@ def phase(name: str) -> None:
 
 
 def step(number: int, name: str = "step") -> None:
-    """Step `number` begins."""
+    """Step `number` begins. Optimizers then mark none."""
+    global _stepped
+    _stepped = True
     _native.mark(_native.STEP, name, number)
 
 

@@ -20,13 +20,11 @@ from . import _home, _native, _record
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_library: ctypes.CDLL | None = None
-_hook: Any = None  # tidemark_hook: builds and loads the C++ side
+_hook: Any = None  # tidemark_hook: loads the capture library, builds and loads the C++ side
 _attached = False
 _adopted: tuple[str | None, int] | None = None  # the recording whose earlier tensors are known
 
-# c10::DeviceType numbers and TIDE_DTYPE numbers
-_DEVICES = {"cpu": 0, "cuda": 1, "hip": 6, "xpu": 12, "mps": 13, "mtia": 18}
+# TIDE_DTYPE numbers
 DTYPES = {
     "float32": 1, "float16": 2, "bfloat16": 3, "float64": 4, "int8": 5, "int16": 6, "int32": 7, "int64": 8, "uint8": 9,
     "uint16": 10, "uint32": 11, "uint64": 12, "bool": 13, "float8_e4m3fn": 14, "float8_e5m2": 15, "complex64": 16,
@@ -35,56 +33,28 @@ DTYPES = {
 PARAMETER, GRADIENT, OPTIMIZER, BUFFER = 1, 2, 3, 7
 
 
-def _load() -> ctypes.CDLL:
-    """libtidemark-torch: the one that `tidemark run` preloaded, else the package's own."""
-    global _library
-    if _library is None:
-        ctypes.CDLL(os.path.join(_home.LIBRARIES, "libtidemark-rt.so.0"), mode=ctypes.RTLD_GLOBAL)  # ops need its names
-        try:
-            _library = ctypes.CDLL("libtidemark-torch.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
-        except OSError:
-            _library = ctypes.CDLL(os.path.join(_home.LIBRARIES, "libtidemark-torch.so"))
-        _library.tide_torch_pool.argtypes = [ctypes.c_uint, ctypes.c_uint]
-        _library.tide_torch_pool.restype = ctypes.c_uint16
-    return _library
-
-
-def _ops(torch: Any, shapes: bool) -> bool:
-    """Turn op recording on; one line says why when it cannot be had."""
-    if not _have_ops(torch):
-        return False
-    library = _hook._library
-    if shapes:
-        library.tide_torch_ops_off()
-        library.tide_torch_ops_shapes_on(ctypes.cast(_load().tide_torch_fresh, ctypes.c_void_p))
-    else:
-        library.tide_torch_ops_on()  # no effect when it is on already
-    return True
-
-
-def _have_ops(torch: Any) -> bool:
-    """Find or build the C++ side."""
+def _load() -> Any:
+    """libtidemark-torch, as the hook loads it: the one that `tidemark run` preloaded, else the package's own."""
     global _hook
     if _hook is None:
+        ctypes.CDLL(os.path.join(_home.LIBRARIES, "libtidemark-rt.so.0"), mode=ctypes.RTLD_GLOBAL)  # ops need its names
         if "tidemark_hook" in sys.modules:  # tidemark run brought it
-            _hook = sys.modules["tidemark_hook"]
+            hook = sys.modules["tidemark_hook"]
         else:
             import importlib.util
 
             spec = importlib.util.spec_from_file_location("tidemark_hook", os.path.join(_home.SHARE, "hook", "tidemark_hook.py"))
             assert spec and spec.loader
-            _hook = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(_hook)
-    if _hook._library is not None:
-        return True
-    os.environ.setdefault("TIDEMARK_OPS_SOURCE", os.path.join(_home.SHARE, "ops.cpp"))
-    os.environ.setdefault("TIDEMARK_INCLUDE", _home.INCLUDE)
-    try:
-        _hook._attach(torch)
-    except Exception as why:  # no compiler, no headers: memory is recorded all the same
-        print(f"tidemark: ops are not recorded: {why}", file=sys.stderr)
-        return False
-    return True
+            hook = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(hook)
+        os.environ.setdefault("TIDEMARK_OPS_SOURCE", os.path.join(_home.SHARE, "ops.cpp"))
+        os.environ.setdefault("TIDEMARK_INCLUDE", _home.INCLUDE)
+        hook._load_capture(os.path.join(_home.LIBRARIES, "libtidemark-torch.so"))
+        hook._capture.tide_torch_pool.argtypes = [ctypes.c_uint, ctypes.c_uint]
+        hook._capture.tide_torch_pool.restype = ctypes.c_uint16
+        hook._capture.tide_torch_device_type.argtypes = [ctypes.c_char_p]
+        _hook = hook
+    return _hook._capture
 
 
 # ---- tensors that were there before ----
@@ -110,8 +80,14 @@ def _place(tensor: Any) -> tuple[str, int, int, int] | None:
         return None
 
 
+_types: dict[str, int] = {}  # c10's numbers of device types
+
+
 def pool_of(device: str, index: int) -> int:
-    return int(_load().tide_torch_pool(_DEVICES.get(device, 20), index))
+    library = _load()
+    if device not in _types:
+        _types[device] = library.tide_torch_device_type(device.encode())
+    return int(library.tide_torch_pool(_types[device], index))
 
 
 def _adopt(torch: Any) -> None:
@@ -156,9 +132,13 @@ def attached() -> bool:
     return _attached
 
 
-def attach(*, ops: bool = True, shapes: bool = False) -> int:
+def attach(*, ops: bool = True, shapes: bool = False, stacks: bool | int = False, modules: bool = True) -> int:
     """Record every allocation and, with `ops`, every op of PyTorch from now on, whenever a recording is in progress.
-    With `shapes` also shape, dtype and requires_grad of what ops return (dearer).
+
+    shapes: also shape, dtype and requires_grad of what ops return (dearer).
+    stacks: also the Python stack of every op, or with a number N of every N-th.
+    modules: module calls as ops under their names, parameters, buffers, gradients and optimizer state labelled, and a step
+    marked after every optimizer.step().
 
     Tensors that are alive already are recorded once a recording. Returns the number of call slots taken over.
     Attaching twice is harmless. Raises RuntimeError when torch's libraries are not to be found.
@@ -168,15 +148,19 @@ def attach(*, ops: bool = True, shapes: bool = False) -> int:
 
     library = _load()
     recording = (_record._path, _record._count) if _native.recording() else None
-    if recording and _adopted != recording:
+    fresh = recording and _adopted != recording
+    if fresh:
         _adopted = recording
         _adopt(torch)
     slots = library.tide_torch_attach()
     if slots <= 0:
         raise RuntimeError("tidemark: libc10.so is not loaded, or does not export its allocation functions")
     _attached = True
-    if ops or shapes:
-        _ops(torch, shapes)
+    wants_ops = ops or shapes or bool(stacks)
+    if wants_ops:
+        _hook.on(torch, modules=modules, stacks=int(stacks), shapes=shapes)
+        if fresh and _hook._model is not None:
+            _hook._model.again()
     return int(slots)
 
 
@@ -185,8 +169,7 @@ def detach() -> int:
     global _attached
     if not _attached:
         return 0
-    if _hook is not None and _hook._library is not None:
-        _hook._library.tide_torch_ops_off()
+    _hook.off()
     _attached = False
     return int(_load().tide_torch_detach())
 

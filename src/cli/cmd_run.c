@@ -18,11 +18,16 @@
 #include "cli/cli.h"
 #include "config/config.h"
 
-enum { O_OUTPUT, O_NO_OPS };
+enum { O_OUTPUT, O_NO_OPS, O_NO_MODULES, O_STACKS, O_SHAPES };
 static const tide_option options[] = {
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
 		       "the recording (default run.tide in the configured folder)" },
 	[O_NO_OPS] = { "no-ops", 0, TIDE_OPT_FLAG, NULL, "record memory only" },
+	[O_NO_MODULES] = { "no-modules", 0, TIDE_OPT_FLAG, NULL,
+			   "no names of modules, labels of tensors, steps" },
+	[O_STACKS] = { "stacks", 0, TIDE_OPT_FLAG, NULL, "the Python stack of every op" },
+	[O_SHAPES] = { "shapes", 0, TIDE_OPT_FLAG, NULL,
+		       "shape, dtype and requires_grad of what ops return" },
 };
 
 /* ---- where our files are ---- */
@@ -57,7 +62,7 @@ static void prepend(const char *name, const char *value, char between)
 }
 
 /* Ops need the hook that Python reads at its start, and the sources it builds. */
-static void set_hook(void)
+static void set_hook(const tide_args *a, const tide_config *c)
 {
 	char hook[PATH_MAX], source[PATH_MAX], include[PATH_MAX];
 	if (!place(hook, sizeof hook, TIDE_TREE "/python/hook", TIDE_DATADIR "/tidemark/hook") ||
@@ -69,6 +74,12 @@ static void set_hook(void)
 		return;
 	}
 	setenv("TIDEMARK_OPS_SOURCE", source, 1);
+	bool stacks = a->opt[O_STACKS].set || c->v[TIDE_CONFIG_capture_stacks].flag;
+	bool shapes = a->opt[O_SHAPES].set || c->v[TIDE_CONFIG_capture_shapes].flag;
+	char capture[64];
+	snprintf(capture, sizeof capture, "%s%s%s", a->opt[O_NO_MODULES].set ? "" : "modules,",
+		 stacks ? "stacks," : "", shapes ? "shapes," : "");
+	setenv("TIDEMARK_CAPTURE", capture, 1);
 	setenv("TIDEMARK_INCLUDE", include, 1);
 	prepend("PYTHONPATH", hook, ':');
 }
@@ -110,7 +121,7 @@ static void become(const tide_args *a, const tide_config *c, const char *library
 	prepend("LD_PRELOAD", library, ':');
 	hand_down(c);
 	if (!a->opt[O_NO_OPS].set && c->v[TIDE_CONFIG_capture_ops].flag)
-		set_hook();
+		set_hook(a, c);
 	execvp(a->files[0], a->files);
 	fprintf(stderr, "tidemark run: %s: %s\n", a->files[0], strerror(errno));
 	_exit(errno == ENOENT ? 127 : 126);

@@ -129,6 +129,7 @@ static uint64_t continuations(const tide_ring_slot *s)
 	case TIDE_REC_OOM:
 	case TIDE_REC_ALLOC_STACK:
 	case TIDE_REC_BEGIN_ARG:
+	case TIDE_REC_BEGIN_FULL:
 		return 0;
 	}
 	return UINT64_MAX;
@@ -261,10 +262,15 @@ static inline void put_event(struct memory *m, tide_encoder *e, const tide_ring_
 		break;
 	case TIDE_REC_BEGIN:
 	case TIDE_REC_BEGIN_ARG:
+	case TIDE_REC_BEGIN_FULL:
 		put_tag(m, (uint8_t)type, s->ticks);
 		put_v(m, s->stack);
-		if (type == TIDE_REC_BEGIN_ARG)
+		if (type != TIDE_REC_BEGIN)
 			put_v(m, s->addr);
+		if (type == TIDE_REC_BEGIN_FULL) {
+			put_v(m, s->size & 0xffffffff);
+			put_v(m, s->size >> 32);
+		}
 		e->depth++;
 		break;
 	case TIDE_REC_END:

@@ -98,10 +98,15 @@ static bool fill(tide_event *e, unsigned tag, const tide_field *f)
 		name = f[1].num;
 		e->size = f[2].num;
 		break;
+	case TIDE_REC_BEGIN_FULL:
+		if ((f[3].num | f[4].num) >> 32)
+			return false;
+		e->requested = f[3].num | f[4].num << 32;
+		/* fall through */
 	case TIDE_REC_BEGIN_ARG:
 		e->tag = TIDE_REC_BEGIN;
 		e->size = f[2].num;
-		kind = 1;
+		kind = tag == TIDE_REC_BEGIN_FULL ? 2 : 1;
 		/* fall through */
 	case TIDE_REC_BEGIN:
 		name = f[1].num;
@@ -169,7 +174,7 @@ static int decode_any(tide_cursor *c, tide_event *e)
 			   .pool = c->pool,
 			   .stream = c->stream,
 			   .tag = (uint8_t)tag };
-	bool wanted = t->known && tag <= TIDE_REC_DEPTH;
+	bool wanted = t->known && tag <= TIDE_REC_BEGIN_FULL;
 	if (wanted && !fill(e, tag, f)) {
 		c->bad = true;
 		return -1;
@@ -233,9 +238,15 @@ static inline void fast_begin(struct fast *s, unsigned tag, tide_event *e, uint6
 	e->tag = TIDE_REC_BEGIN;
 	e->name = (uint32_t)name;
 	*wide = name >> 32;
-	e->kind = (tag & TIDE_TAG_MASK) == TIDE_REC_BEGIN_ARG;
+	tag &= TIDE_TAG_MASK;
+	e->kind = tag == TIDE_REC_BEGIN_FULL ? 2 : tag == TIDE_REC_BEGIN_ARG;
 	if (e->kind)
 		e->size = take(s);
+	if (e->kind < 2)
+		return;
+	uint64_t stack = take(s), origin = take(s);
+	e->requested = stack | origin << 32;
+	*wide |= (stack | origin) >> 32;
 }
 
 /* One record; false when it is not one of the fast ones. */
@@ -257,6 +268,7 @@ static inline bool fast_one(struct fast *s, tide_event *e, uint64_t *recent, uin
 		return true;
 	case TIDE_REC_BEGIN:
 	case TIDE_REC_BEGIN_ARG:
+	case TIDE_REC_BEGIN_FULL:
 		fast_begin(s, tag, e, wide);
 		return true;
 	case TIDE_REC_END:

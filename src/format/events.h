@@ -22,15 +22,18 @@ typedef struct tide_event {
 			* DEPTH: ops open; ANNOTATE: length of the text; TENSOR: number of
 			* dimensions */
 	union {
-		uint64_t requested;   /* ALLOC: bytes asked for, at most size */
+		uint64_t requested;   /* ALLOC: bytes asked for, at most size; BEGIN of kind 2:
+				       * stack | origin << 32 */
 		const uint8_t *bytes; /* ANNOTATE: the text; TENSOR: its dimensions, as varints.
 				       * Borrowed from the payload. */
 	};
 	uint32_t name;	 /* or: stack (ALLOC), counter (SAMPLE), key (ANNOTATE), lane (LANE) */
 	uint16_t pool;	 /* file's pool id */
 	uint16_t stream; /* TENSOR: dtype | role << 8 */
-	uint8_t tag;	 /* TIDE_REC_*; ALLOC_STACK and ALLOC_FULL are ALLOC, BEGIN_ARG is BEGIN */
-	uint8_t kind;	 /* SEG_ALLOC, MARK; TENSOR: requires_grad; BEGIN: 1 = it has an arg */
+	uint8_t tag;	 /* TIDE_REC_*; ALLOC_STACK and ALLOC_FULL are ALLOC, BEGIN_ARG and BEGIN_FULL
+			  * are BEGIN */
+	uint8_t kind;	 /* SEG_ALLOC, MARK; TENSOR: requires_grad; BEGIN: 1 = it has an arg, 2 = and
+			  * a stack and an origin */
 } tide_event;
 
 typedef struct tide_cursor {

@@ -21,7 +21,7 @@
 #define TIDE_RINGS_MAGIC "TIDERING"
 enum {
 	TIDE_FORMAT_MAJOR = 1, /* a reader refuses another major */
-	TIDE_FORMAT_MINOR = 0, /* and reads any minor: unknown chunks and records are skipped */
+	TIDE_FORMAT_MINOR = 1, /* and reads any minor: unknown chunks and records are skipped */
 };
 
 typedef struct tide_file_head { /* 128 bytes at offset 0 */
@@ -121,6 +121,7 @@ enum { TIDE_TAG_POOL = 0x80, TIDE_TAG_RECENT = 0x40, TIDE_TAG_MASK = 0x3f };
 	R(ALLOC_STACK, 14, "alloc_stack", "txvpqv", "dt,addr,size,pool,stream,stack")              \
 	R(BEGIN_ARG, 15, "begin_arg", "tvv", "dt,name,arg") /* BEGIN with a number */              \
 	R(DEPTH, 16, "depth", "tv", "dt,depth")		    /* so many ops are open now */         \
+	R(BEGIN_FULL, 17, "begin_full", "tvvvv", "dt,name,arg,stack,origin") /* with where it comes from */ \
 	/* definitions: ids are dense from 1 in each kind, defined before use */                   \
 	R(NAME, 32, "name", "vs", "id,text")                                                       \
 	R(FRAME, 33, "frame", "vvvv", "id,function,file,line")                                     \

@@ -155,7 +155,8 @@ static inline tide_op open_op(tide_thread *t, uint32_t depth)
 	return op;
 }
 
-static __attribute__((noinline)) tide_op begin_long_way(uint32_t type, tide_name name, uint64_t arg)
+static __attribute__((noinline)) tide_op begin_long_way(uint32_t type, tide_name name, uint64_t arg,
+							uint64_t from)
 {
 	tide_thread *t = enter(false);
 	tide_op op = 0;
@@ -163,7 +164,7 @@ static __attribute__((noinline)) tide_op begin_long_way(uint32_t type, tide_name
 		return 0;
 	if (t->depth < TIDE_DEPTH_MAX) {
 		if (reserve(t, 1))
-			store(t, tide__ticks(), type, 0, t->depth, arg, 0, name);
+			store(t, tide__ticks(), type, 0, t->depth, arg, from, name);
 		op = open_op(t, t->depth);
 	} else {
 		count_other(t);
@@ -172,17 +173,17 @@ static __attribute__((noinline)) tide_op begin_long_way(uint32_t type, tide_name
 	return op;
 }
 
-static inline tide_op begin(uint32_t type, tide_name name, uint64_t arg)
+static inline tide_op begin(uint32_t type, tide_name name, uint64_t arg, uint64_t from)
 {
 	tide_thread *t = quick();
 	if (!LIKELY(t != NULL))
-		return begin_long_way(type, name, arg);
+		return begin_long_way(type, name, arg, from);
 	uint32_t depth = t->depth;
 	if (!LIKELY(depth < TIDE_DEPTH_MAX)) {
 		leave(t);
-		return begin_long_way(type, name, arg);
+		return begin_long_way(type, name, arg, from);
 	}
-	store(t, tide__counter(), type, 0, depth, arg, 0, name);
+	store(t, tide__counter(), type, 0, depth, arg, from, name);
 	tide_op op = open_op(t, depth);
 	leave(t);
 	return op;
@@ -190,12 +191,18 @@ static inline tide_op begin(uint32_t type, tide_name name, uint64_t arg)
 
 tide_op tide_op_begin(tide_name name)
 {
-	return begin(TIDE_REC_BEGIN, name, 0);
+	return begin(TIDE_REC_BEGIN, name, 0, 0);
 }
 
 tide_op tide_op_begin_arg(tide_name name, uint64_t arg)
 {
-	return begin(TIDE_REC_BEGIN_ARG, name, arg);
+	return begin(TIDE_REC_BEGIN_ARG, name, arg, 0);
+}
+
+tide_op tide_op_begin_full(tide_name name, uint64_t arg, tide_stack stack, uint32_t origin)
+{
+	uint64_t from = stack | (uint64_t)origin << 32;
+	return begin(from ? TIDE_REC_BEGIN_FULL : TIDE_REC_BEGIN_ARG, name, arg, from);
 }
 
 /* Close it and everything inside it; false: it is not open. */

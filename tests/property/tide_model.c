@@ -17,16 +17,24 @@
 
 enum { EVENTS = 400, RINGS = 3, POOLS = 2, DEEP = 64 };
 
+/* A call stack as the model ought to have it: one of the file's two, and "[backward]" so many
+ * times. */
+struct trail {
+	int base, backward;
+};
 struct life {
 	uint64_t addr, size;
 	int64_t born, died;
 	unsigned pool, flags;
 	int span, free_span;
+	struct trail stack;
 };
 struct op {
 	int64_t t0, t1;
 	int parent, flags, ring;
 	unsigned name;
+	struct trail stack;
+	unsigned number, origin; /* of tide_op_begin_full */
 };
 static struct oracle {
 	struct life lives[EVENTS + 1];
@@ -88,7 +96,8 @@ static void do_alloc(tidefile *f, unsigned ring)
 			    .born = o.t,
 			    .died = TIDE_T_NEVER,
 			    .pool = 1 + rnd(POOLS),
-			    .span = top(ring) };
+			    .span = top(ring),
+			    .stack = o.ops[top(ring)].stack };
 	ev_alloc(f, ring + 1, (uint64_t)o.t, l->pool, l->addr, l->size);
 	int before = alive_at(l->pool, l->addr);
 	if (before) {
@@ -125,14 +134,41 @@ static void do_free(tidefile *f, unsigned ring)
 	*(ever ? &o.twice : &o.unknown) += 1;
 }
 
+/* The last op that began with the number, on the thread, that op `i` runs backward; 0 = none. */
+static int forward_of(int i)
+{
+	const struct op *p = &o.ops[i];
+	if (!p->number || !(p->origin & 1))
+		return 0;
+	while (--i > 0)
+		if (o.ops[i].number == p->number && o.ops[i].origin == p->origin - 1 &&
+		    o.ops[i].origin)
+			return i;
+	return 0;
+}
+
 static void do_begin(tidefile *f, unsigned ring)
 {
 	if (o.n_open[ring] == DEEP)
 		return;
 	unsigned name = 1 + rnd(4);
 	o.ops[++o.n_ops] = (struct op){ o.t, o.t, top(ring), 0, (int)ring, name };
+	struct op *p = &o.ops[o.n_ops];
+	p->stack = o.ops[p->parent].stack;
 	o.open[ring][o.n_open[ring]++] = o.n_ops;
-	ev_begin(f, ring + 1, (uint64_t)o.t, name);
+	if (rnd(3) == 0) {
+		ev_begin(f, ring + 1, (uint64_t)o.t, name);
+		return;
+	}
+	unsigned stack = rnd(3);
+	p->number = rnd(6);
+	p->origin = rnd(6);
+	if (stack)
+		p->stack = (struct trail){ (int)stack, 0 };
+	ev_begin_full(f, ring + 1, (uint64_t)o.t, name, p->number, stack, p->origin);
+	int from = forward_of(o.n_ops);
+	if (from && o.ops[from].stack.base)
+		p->stack = (struct trail){ o.ops[from].stack.base, o.ops[from].stack.backward + 1 };
 }
 
 /* Ends the innermost op, or an outer one with all that is inside it. */
@@ -176,6 +212,41 @@ static void make(tidefile *f)
 		}
 }
 
+static bool stack_is(const tide_model *m, tide_stack_id s, struct trail want)
+{
+	for (; s.i && want.backward; want.backward--) {
+		tide_str f = m->frames.function[m->stacks.frame[s.i].i];
+		if (strcmp(tide__text(m, f, NULL), "[backward]"))
+			return false;
+		s = m->stacks.parent[s.i];
+	}
+	int depth = 0; /* stack 1 is alpha, stack 2 alpha > beta */
+	for (; s.i; s = m->stacks.parent[s.i])
+		depth++;
+	return !want.backward && depth == want.base;
+}
+
+static const char *compare_joins(const tide_model *m)
+{
+	size_t flows = 0;
+	for (int i = 1; i <= o.n_ops; i++) {
+		int from = forward_of(i);
+		bool there = false;
+		for (size_t k = 0; k < m->flows.n; k++)
+			there |= (int)m->flows.from[k].i == from && (int)m->flows.to[k].i == i &&
+				 m->flows.kind[k] == TIDE_FLOW_FWD_BWD;
+		flows += from != 0;
+		if (from && !there)
+			return "flows";
+		if (!stack_is(m, m->spans.stack[i], o.ops[i].stack))
+			return "stacks of spans";
+	}
+	for (int i = 1; i <= o.n_lives; i++)
+		if (!stack_is(m, m->allocs.stack[i], o.lives[i].stack))
+			return "stacks of allocations";
+	return flows == m->flows.n ? NULL : "numbers of flows";
+}
+
 static const char *compare(const tide_model *m)
 {
 	if (m->allocs.n != (size_t)o.n_lives + 1 || m->moves.n != (size_t)o.n_moves ||
@@ -204,7 +275,7 @@ static const char *compare(const tide_model *m)
 	    fact_of(m, "loss.alloc_reused") != o.reused ||
 	    fact_of(m, "loss.alloc_overlaps") != o.overlaps)
 		return "facts";
-	return NULL;
+	return compare_joins(m);
 }
 
 static tide_model *load(const char *path, uint64_t n)

@@ -202,6 +202,16 @@ void ev_begin_arg(tidefile *f, unsigned ring, uint64_t ticks, uint32_t name, uin
 	f->rings[ring - 1].depth++;
 }
 
+void ev_begin_full(tidefile *f, unsigned ring, uint64_t ticks, uint32_t name, uint64_t arg,
+		   uint32_t stack, uint32_t origin)
+{
+	tide_ring_slot *s = slot_add(f, ring, ticks, TIDE_REC_BEGIN_FULL, 0);
+	s->stack = name;
+	s->addr = arg;
+	s->size = stack | (uint64_t)origin << 32;
+	f->rings[ring - 1].depth++;
+}
+
 void ev_end(tidefile *f, unsigned ring, uint64_t ticks)
 {
 	if (f->rings[ring - 1].depth)

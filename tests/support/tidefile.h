@@ -53,6 +53,8 @@ size_t tidefile_records(tidefile *f, unsigned type, bytes *records);
 void ev_lane(tidefile *f, unsigned ring, uint64_t ticks, uint64_t lane, uint64_t tid);
 void ev_begin(tidefile *f, unsigned ring, uint64_t ticks, uint32_t name);
 void ev_begin_arg(tidefile *f, unsigned ring, uint64_t ticks, uint32_t name, uint64_t arg);
+void ev_begin_full(tidefile *f, unsigned ring, uint64_t ticks, uint32_t name, uint64_t arg,
+		   uint32_t stack, uint32_t origin);
 void ev_end(tidefile *f, unsigned ring, uint64_t ticks);
 void ev_alloc(tidefile *f, unsigned ring, uint64_t ticks, unsigned pool, uint64_t addr,
 	      uint64_t size);

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "capture/torch/start.h"
@@ -77,34 +78,58 @@ void tide_torch_seen_get(tide_torch_seen *out)
 
 /* ---- devices ---- */
 
-enum { MAX_TYPE = 32, MAX_INDEX = 64 };
+enum { MAX_TYPE = 32, MAX_INDEX = 64, MAX_STREAMS = 8 };
 static _Atomic(uint32_t) pools[MAX_TYPE][MAX_INDEX];	/* pool + 1; 0 = not opened yet */
 static _Atomic(uint64_t) reserved[MAX_TYPE][MAX_INDEX]; /* last total seen */
 
-static int device_kind(unsigned type)
+/* c10/core/DeviceType.h; a device of no kind of ours goes by its name. */
+static const struct {
+	const char *name;
+	int kind;
+} device_types[MAX_TYPE] = {
+	{ "cpu", TIDE_ON_HOST },
+	{ "cuda", TIDE_ON_CUDA },
+	{ "mkldnn", 0 },
+	{ "opengl", 0 },
+	{ "opencl", 0 },
+	{ "ideep", 0 },
+	{ "hip", TIDE_ON_HIP },
+	{ "fpga", 0 },
+	{ "maia", 0 },
+	{ "xla", 0 },
+	{ "vulkan", 0 },
+	{ "metal", 0 },
+	{ "xpu", TIDE_ON_XPU },
+	{ "mps", TIDE_ON_MPS },
+	{ "meta", 0 },
+	{ "hpu", 0 },
+	{ "ve", 0 },
+	{ "lazy", 0 },
+	{ "ipu", 0 },
+	{ "mtia", TIDE_ON_MTIA },
+	{ "privateuseone", 0 },
+};
+
+int tide_torch_device_type(const char *name)
 {
-	switch (type) { /* c10/core/DeviceType.h */
-	case 0:
-		return TIDE_ON_HOST;
-	case 1:
-		return TIDE_ON_CUDA;
-	case 6:
-		return TIDE_ON_HIP;
-	case 12:
-		return TIDE_ON_XPU;
-	case 13:
-		return TIDE_ON_MPS;
-	case 18:
-		return TIDE_ON_MTIA;
-	default:
-		return TIDE_ON_OTHER;
-	}
+	for (int i = 0; i < MAX_TYPE; i++)
+		if (device_types[i].name && !strcmp(device_types[i].name, name))
+			return i;
+	return MAX_TYPE - 1;
+}
+
+static tide_device open_device(unsigned type, unsigned index)
+{
+	const char *name = device_types[type].name;
+	int kind = device_types[type].kind;
+	return tide_device_open(kind ? kind : TIDE_ON_OTHER, type ? (int)index : 0,
+				kind ? NULL : name, 0);
 }
 
 static tide_pool open_pool(unsigned type, unsigned index)
 {
 	bool host = type == 0;
-	tide_device d = tide_device_open(device_kind(type), host ? 0 : (int)index, NULL, 0);
+	tide_device d = open_device(type, index);
 	tide_pool p =
 		tide_pool_open(d, host ? TIDE_MEM_HEAP : TIDE_MEM_DRAM, host ? "heap" : "DRAM", 0);
 	atomic_store(&pools[type][index], (uint32_t)p + 1);
@@ -117,6 +142,50 @@ static tide_pool pool_of(unsigned type, unsigned index)
 	index = index < MAX_INDEX ? index : 0; /* -1 on the host */
 	uint32_t p = atomic_load_explicit(&pools[type][index], memory_order_relaxed);
 	return __builtin_expect(p != 0, 1) ? (tide_pool)(p - 1) : open_pool(type, index);
+}
+
+/* ---- streams: what ops.cpp says the thread's current one is ---- */
+
+static _Atomic(tide_torch_stream_fn *) ask_stream;
+static struct {
+	_Atomic(int64_t) number; /* + 1; 0 = free */
+	_Atomic(uint32_t) stream;
+} streams[MAX_TYPE][MAX_INDEX][MAX_STREAMS];
+
+void tide_torch_streams_by(tide_torch_stream_fn *f)
+{
+	atomic_store(&ask_stream, f);
+}
+
+static tide_stream open_stream(unsigned type, unsigned index, int64_t number)
+{
+	tide_stream s = tide_stream_open(open_device(type, index), number, NULL);
+	for (int i = 0; i < MAX_STREAMS; i++) {
+		int64_t none = 0;
+		if (!atomic_compare_exchange_strong(&streams[type][index][i].number, &none,
+						    number + 1))
+			continue;
+		atomic_store_explicit(&streams[type][index][i].stream, s, memory_order_release);
+		break;
+	}
+	return s; /* beyond eight streams: asked of the recorder each time, which knows it */
+}
+
+/* The stream that an allocation made now is for; 0 = not known. */
+static tide_stream stream_of(unsigned type, unsigned index)
+{
+	tide_torch_stream_fn *f = atomic_load_explicit(&ask_stream, memory_order_relaxed);
+	int64_t number;
+	if (!f || type >= MAX_TYPE || index >= MAX_INDEX || !f(type, index, &number))
+		return 0;
+	for (int i = 0; i < MAX_STREAMS; i++)
+		if (atomic_load_explicit(&streams[type][index][i].number, memory_order_relaxed) ==
+		    number + 1) {
+			uint32_t s = atomic_load_explicit(&streams[type][index][i].stream,
+							  memory_order_acquire);
+			return (tide_stream)s;
+		}
+	return open_stream(type, index, number);
 }
 
 /* A device's total in segments, when it changed. */
@@ -135,31 +204,40 @@ static void note_reserved(unsigned type, unsigned index, uint64_t total)
  * its own profiler is on): the same thread, the same pointer. Counted once. */
 static __thread __attribute__((tls_model("initial-exec"))) void *just_allocated, *just_freed;
 
-/* The thread's latest allocations that nothing has described yet: what an op returns is described
- * only if it is one of them, so that a view never stands for the storage it looks into. */
+/* The thread's latest allocations: what an op returns is described only if it is one of them, by
+ * the first tensor that covers it, so that a view never stands for the storage it looks into; and
+ * once more where an outer op returns the same shape and then knows that it requires grad. */
 enum { FRESH = 8 };
 static __thread __attribute__((tls_model("initial-exec"))) struct {
 	uintptr_t addr;
+	uint32_t shape; /* of its description, 0 = not described yet */
 	tide_pool pool;
+	bool grad;
 } fresh[FRESH];
 static __thread __attribute__((tls_model("initial-exec"))) unsigned n_fresh;
 
-static void took(tide_pool pool, void *p, size_t n)
+static void took(tide_pool pool, void *p, size_t n, tide_stream stream)
 {
 	unsigned i = n_fresh++ % FRESH;
 	fresh[i].addr = (uintptr_t)p;
+	fresh[i].shape = 0;
 	fresh[i].pool = pool;
-	tide_alloc(pool, (uintptr_t)p, n, 0);
+	fresh[i].grad = false;
+	tide_alloc(pool, (uintptr_t)p, n, stream);
 }
 
-bool tide_torch_fresh(uint64_t addr, tide_pool *pool)
+bool tide_torch_fresh(uint64_t addr, uint32_t shape, bool grad, tide_pool *pool)
 {
-	for (int i = 0; i < FRESH; i++)
-		if (fresh[i].addr == addr && addr) {
-			fresh[i].addr = 0;
-			*pool = fresh[i].pool;
-			return true;
-		}
+	for (int i = 0; i < FRESH; i++) {
+		if (fresh[i].addr != addr || !addr)
+			continue;
+		if (fresh[i].shape && (fresh[i].shape != shape || fresh[i].grad >= grad))
+			return false;
+		fresh[i].shape = shape ? shape : 1;
+		fresh[i].grad = grad;
+		*pool = fresh[i].pool;
+		return true;
+	}
 	return false;
 }
 
@@ -171,7 +249,7 @@ static void *allocate(size_t n)
 	void *p = f ? f(n) : NULL;
 	if (p && tide__torch_recording()) {
 		count(0);
-		took(pool_of(0, 0), p, n);
+		took(pool_of(0, 0), p, n, 0);
 		just_allocated = p;
 	}
 	return p;
@@ -211,7 +289,7 @@ static void record_report(void *p, int64_t size, size_t total_reserved, c10_devi
 		return;
 	count(2);
 	if (size >= 0)
-		took(pool_of(type, index), p, (size_t)size);
+		took(pool_of(type, index), p, (size_t)size, type ? stream_of(type, index) : 0);
 	else
 		tide_free(pool_of(type, index), (uintptr_t)p);
 	if (type == 0)

@@ -34,8 +34,18 @@ TIDE_API void tide_torch_seen_get(tide_torch_seen *out);
 /** The pool that allocations of a c10 device (type, index) are recorded in. */
 TIDE_API tide_pool tide_torch_pool(unsigned type, unsigned index);
 
-/** Is `addr` one of this thread's latest allocations that nothing asked about yet? Then its pool. */
-TIDE_API bool tide_torch_fresh(uint64_t addr, tide_pool *pool);
+/** c10's number of a device type ("cuda"); of one it does not know, the last. */
+TIDE_API int tide_torch_device_type(const char *name);
+
+/** Is the tensor at `addr`, with a shape (any hash of it) and grad as given, to be described? So it
+ * is when its memory is one of this thread's latest allocations and nobody has done so: then its
+ * pool. */
+TIDE_API bool tide_torch_fresh(uint64_t addr, uint32_t shape, bool grad, tide_pool *pool);
+
+/** Whom to ask for the number of the calling thread's current stream on a device; false: not known.
+ *  NULL: nobody. Called under the allocator's lock. */
+typedef bool tide_torch_stream_fn(unsigned type, unsigned index, int64_t *number);
+TIDE_API void tide_torch_streams_by(tide_torch_stream_fn *f);
 
 /* The hooks by the symbol they stand for; the last row has no name. */
 typedef struct tide_torch_hook {

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* PyTorch's ops, through RecordFunction: the one C++ file of the project.
+/* PyTorch's ops, through RecordFunction, and its tensors' labels: the one C++ file of the project.
  *
  * Built against the user's own torch when it is first used, and cached (python/hook/tidemark_hook.py); without a compiler
- * everything else still works. A start calls tide_op_begin, an end tide_op_end: nothing else happens, no
- * lock is taken, no GIL, no input is looked at. Shapes of what ops return are recorded only when asked for. Names of ops live as long as the process and go by their
- * address; names of user ranges are interned. -DNDEBUG must match the release build of torch. */
+ * everything else still works. A start calls tide_op_begin_full, an end tide_op_end: no lock is taken, no GIL, no
+ * input is looked at. Shapes of what ops return and Python stacks are recorded only when asked for. Names of ops live
+ * as long as the process and go by their address; other names are interned, once per thread. Every op carries its
+ * autograd sequence number and thread, so that a reader joins backward to forward. -DNDEBUG must match the release
+ * build of torch. */
+#include <ATen/core/Tensor.h>
 #include <ATen/record_function.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include <atomic>
 #include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 extern "C" {
 #include <tidemark/record.h>
@@ -17,35 +24,125 @@ extern "C" {
 
 namespace {
 
+/* What libtidemark-torch does for us (capture/torch/hooks.h, stacks.h); it is not linked, it may have been loaded privately. */
+struct Host {
+	bool (*fresh)(uint64_t, uint32_t, bool, tide_pool *);
+	tide_pool (*pool)(unsigned, unsigned);
+	tide_stack (*stack)(bool *);
+	void (*stack_end)(void);
+	void (*streams_by)(bool (*)(unsigned, unsigned, int64_t *));
+} host;
+
+enum { SHAPES = 1, STACKS = 2, EMPTY = 4 };
+
+// ---- what a thread keeps ----
+
+#define OWN static thread_local __attribute__((tls_model("initial-exec")))
+OWN void *spare = nullptr; // contexts of ops that have ended, in a list through themselves
+OWN bool ended = false;	   // the thread is on its way out: keep nothing more
+
+struct Keeper {
+	std::unordered_map<std::string, tide_name> names;
+	std::string key;
+	bool used = false;
+
+	~Keeper()
+	{
+		ended = true;
+		while (spare) {
+			void *p = spare;
+			spare = *static_cast<void **>(p);
+			::operator delete(p);
+		}
+	}
+};
+thread_local Keeper keeper;
+
+// ---- an op that is open ----
+
 struct Context : at::ObserverContext {
-	explicit Context(tide_op token) : op(token) {}
-	tide_op op;
+	tide_op op = 0;
+	bool walked = false;
+
+	static void *operator new(size_t n)
+	{
+		void *p = spare;
+		if (!p) {
+			keeper.used = !ended; // makes the keeper, so that it cleans up
+			return ::operator new(n);
+		}
+		spare = *static_cast<void **>(p);
+		return p;
+	}
+	static void operator delete(void *p)
+	{
+		if (ended) {
+			::operator delete(p);
+			return;
+		}
+		*static_cast<void **>(p) = spare;
+		spare = p;
+	}
 };
 
-std::atomic<at::CallbackHandle> handle{0};
+// ---- names ----
+
+tide_name interned(const char *text)
+{
+	if (ended)
+		return tide_intern(text);
+	Keeper &k = keeper;
+	k.key.assign(text);
+	auto at = k.names.find(k.key);
+	if (at != k.names.end())
+		return at->second;
+	tide_name id = tide_intern(text);
+	if (id && k.names.size() < 10000)
+		k.names.emplace(k.key, id);
+	return id;
+}
 
 tide_name name_of(const at::RecordFunction &fn)
 {
 	bool lasting = fn.scope() == at::RecordScope::FUNCTION && fn.operator_name();
-	return lasting ? tide_name_static(fn.name()) : tide_intern(fn.name());
+	return lasting ? tide_name_static(fn.name()) : interned(fn.name());
 }
 
+// ---- begin and end ----
+
+/* The op's number and whose it is: its own thread's, or for a backward op the forward's. */
+uint64_t number_of(const at::RecordFunction &fn, uint32_t *origin)
+{
+	if (fn.seqNr() < 0)
+		return 0;
+	bool backward = fn.scope() == at::RecordScope::BACKWARD_FUNCTION;
+	uint64_t thread = backward ? fn.forwardThreadId() : fn.threadId();
+	*origin = static_cast<uint32_t>(thread << 1 | backward);
+	return static_cast<uint64_t>(fn.seqNr()) + 1;
+}
+
+template <bool stacks>
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction &fn)
 {
-	uint64_t seq = fn.seqNr() >= 0 ? static_cast<uint64_t>(fn.seqNr()) + 1 : 0;
-	return std::make_unique<Context>(tide_op_begin_arg(name_of(fn), seq));
+	auto context = std::make_unique<Context>();
+	uint32_t origin = 0;
+	uint64_t number = number_of(fn, &origin);
+	tide_stack stack = stacks ? host.stack(&context->walked) : 0;
+	context->op = tide_op_begin_full(name_of(fn), number, stack, origin);
+	return context;
 }
 
 void end(const at::RecordFunction &, at::ObserverContext *context)
 {
-	if (context)
-		tide_op_end(static_cast<Context *>(context)->op);
+	if (!context)
+		return;
+	auto c = static_cast<Context *>(context);
+	if (c->walked)
+		host.stack_end();
+	tide_op_end(c->op);
 }
 
 // ---- shapes, on demand: what an op returns, if its memory was just taken ----
-
-using Fresh = bool (*)(uint64_t, tide_pool *);
-std::atomic<Fresh> fresh{nullptr};
 
 uint8_t dtype_of(c10::ScalarType type)
 {
@@ -62,24 +159,48 @@ uint8_t dtype_of(c10::ScalarType type)
 	case c10::ScalarType::Bool: return TIDE_BOOL;
 	case c10::ScalarType::ComplexFloat: return TIDE_C64;
 	case c10::ScalarType::ComplexDouble: return TIDE_C128;
-	default: return 0;
+	default: break;
 	}
+	std::string name = c10::toString(type); // newer ones by name: older headers lack them
+	return name == "Float8_e4m3fn" ? TIDE_F8E4M3 : name == "Float8_e5m2" ? TIDE_F8E5M2 : name == "UInt16" ? TIDE_U16
+	     : name == "UInt32" ? TIDE_U32 : name == "UInt64" ? TIDE_U64 : 0;
+}
+
+struct Shape {
+	uint64_t dims[16];
+	uint32_t hash = 1;
+	tide_tensor_info info{};
+
+	explicit Shape(const at::Tensor &t)
+	{
+		info.dtype = dtype_of(t.scalar_type());
+		info.requires_grad = t.requires_grad();
+		info.ndim = static_cast<uint8_t>(t.dim());
+		info.shape = dims;
+		hash = info.dtype + 1u;
+		for (int64_t i = 0; i < t.dim(); i++) {
+			dims[i] = static_cast<uint64_t>(t.size(i));
+			hash = (hash ^ static_cast<uint32_t>(dims[i])) * 0x9e3779b1u + static_cast<uint32_t>(dims[i] >> 32);
+		}
+		hash |= 1;
+	}
+};
+
+uint64_t address_of(const at::Tensor &t)
+{
+	bool has = t.defined() && t.has_storage() && t.dim() <= 16;
+	return has ? reinterpret_cast<uint64_t>(t.storage().data()) : 0;
 }
 
 void describe(const at::Tensor &t)
 {
 	tide_pool pool;
-	if (!t.defined() || !t.has_storage() || t.dim() > 16)
+	uint64_t addr = address_of(t);
+	if (!addr)
 		return;
-	auto addr = reinterpret_cast<uint64_t>(t.storage().data());
-	if (!fresh.load(std::memory_order_relaxed)(addr, &pool))
-		return;
-	uint64_t shape[16];
-	for (int64_t i = 0; i < t.dim(); i++)
-		shape[i] = static_cast<uint64_t>(t.size(i));
-	tide_tensor_info info = { 0, dtype_of(t.scalar_type()), 0, static_cast<uint8_t>(t.requires_grad()),
-				  static_cast<uint8_t>(t.dim()), shape };
-	tide_tensor(pool, addr, &info);
+	Shape shape(t);
+	if (host.fresh(addr, shape.hash, shape.info.requires_grad != 0, &pool))
+		tide_tensor(pool, addr, &shape.info);
 }
 
 void end_with_shapes(const at::RecordFunction &fn, at::ObserverContext *context)
@@ -97,27 +218,86 @@ void end_with_shapes(const at::RecordFunction &fn, at::ObserverContext *context)
 	end(fn, context);
 }
 
-at::RecordFunctionCallback scoped(at::RecordFunctionCallback callback)
+// ---- labels: tensors that Python named, and the gradients they get ----
+
+using Impl = c10::TensorImpl;
+using Strong = c10::intrusive_ptr<Impl, c10::UndefinedTensorImpl>;
+using Weak = c10::weak_intrusive_ptr<Impl, c10::UndefinedTensorImpl>;
+
+struct Label {
+	Weak tensor;
+	tide_name name, grad_name;
+	uint8_t role;
+	uint64_t addr = 0, grad = 0; // where it and its gradient were when last said
+};
+std::vector<Label> labels; // the GIL guards it
+
+void say(const at::Tensor &t, uint64_t addr, tide_name name, uint8_t role)
 {
-	return callback.scopes({ at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE });
+	Shape shape(t);
+	shape.info.name = name;
+	shape.info.role = role;
+	tide_tensor(host.pool(static_cast<unsigned>(t.device().type()), static_cast<unsigned>(t.device().index()) & 255u),
+		    addr, &shape.info);
+}
+
+/* False: the tensor is no more. */
+bool refresh(Label &l)
+{
+	Strong strong = l.tensor.lock();
+	if (!strong)
+		return false;
+	at::Tensor t(std::move(strong));
+	uint64_t addr = address_of(t);
+	if (addr && addr != l.addr)
+		say(t, addr, l.name, l.role);
+	l.addr = addr;
+	if (!l.grad_name)
+		return true;
+	const at::Tensor &grad = t.grad();
+	uint64_t at = address_of(grad);
+	if (at) // each step's gradient is a new allocation, often where the last one was
+		say(grad, at, l.grad_name, TIDE_AS_GRADIENT);
+	l.grad = at;
+	return true;
+}
+
+bool current_stream(unsigned type, unsigned index, int64_t *number)
+{
+	try {
+		auto t = static_cast<c10::DeviceType>(type);
+		*number = c10::impl::getDeviceGuardImpl(t)->getStream(c10::Device(t, static_cast<c10::DeviceIndex>(index))).id();
+		return true;
+	} catch (...) {
+		return false;
+	}
+}
+
+// ---- on and off ----
+
+std::atomic<at::CallbackHandle> handle{0};
+
+std::unique_ptr<at::ObserverContext> begin_nothing(const at::RecordFunction &) { return nullptr; }
+void end_nothing(const at::RecordFunction &, at::ObserverContext *) {}
+
+at::RecordFunctionCallback callback(int want)
+{
+	if (want & EMPTY)
+		return at::RecordFunctionCallback(&begin_nothing, &end_nothing);
+	auto start = want & STACKS ? &begin<true> : &begin<false>;
+	if (want & SHAPES)
+		return at::RecordFunctionCallback(start, &end_with_shapes).needsOutputs(true);
+	return at::RecordFunctionCallback(start, &end);
 }
 
 } // namespace
 
-extern "C" TIDE_API void tide_torch_ops_on(void)
+/* The functions of libtidemark-torch; before anything else here. */
+extern "C" TIDE_API void tide_torch_ops_host(bool (*fresh)(uint64_t, uint32_t, bool, tide_pool *),
+					     tide_pool (*pool)(unsigned, unsigned), tide_stack (*stack)(bool *), void (*stack_end)(void),
+					     void (*streams_by)(bool (*)(unsigned, unsigned, int64_t *)))
 {
-	if (handle.load())
-		return;
-	handle.store(at::addGlobalCallback(scoped(at::RecordFunctionCallback(&begin, &end))));
-}
-
-/* The same with the shapes of what ops return; `is_fresh` is tide_torch_fresh (capture/torch/hooks.h). */
-extern "C" TIDE_API void tide_torch_ops_shapes_on(bool (*is_fresh)(uint64_t, tide_pool *))
-{
-	if (handle.load())
-		return;
-	fresh.store(is_fresh);
-	handle.store(at::addGlobalCallback(scoped(at::RecordFunctionCallback(&begin, &end_with_shapes).needsOutputs(true))));
+	host = { fresh, pool, stack, stack_end, streams_by };
 }
 
 extern "C" TIDE_API void tide_torch_ops_off(void)
@@ -125,4 +305,54 @@ extern "C" TIDE_API void tide_torch_ops_off(void)
 	at::CallbackHandle h = handle.exchange(0);
 	if (h)
 		at::removeCallback(h);
+	if (host.streams_by)
+		host.streams_by(nullptr);
+}
+
+/* want: 1 shapes of what ops return, 2 Python stacks, 4 an empty callback instead (for comparison). */
+extern "C" TIDE_API void tide_torch_ops_on(int want)
+{
+	tide_torch_ops_off();
+	handle.store(at::addGlobalCallback(callback(want).scopes(
+		{ at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE })));
+	if (!(want & EMPTY))
+		host.streams_by(&current_stream);
+}
+
+/* Tensor `impl` (Tensor._cdata) is called `name`; its gradients, unless 0, `grad_name`. GIL held. */
+extern "C" TIDE_API void tide_torch_label(void *impl, tide_name name, tide_name grad_name, int role)
+{
+	Label l{ Weak(Strong::reclaim_copy(static_cast<Impl *>(impl))), name, grad_name, static_cast<uint8_t>(role) };
+	try {
+		if (refresh(l))
+			labels.push_back(std::move(l));
+	} catch (...) { // no shape of numbers
+	}
+}
+
+/* Say again what moved, and every gradient there is. `anew`: everything. Returns how many tensors are no more. GIL held. */
+extern "C" TIDE_API int tide_torch_labels(bool anew)
+{
+	size_t kept = 0, n = labels.size();
+	for (size_t i = 0; i < n; i++) {
+		if (anew)
+			labels[i].addr = 0;
+		bool there = true;
+		try {
+			there = refresh(labels[i]);
+		} catch (...) {
+		}
+		if (!there)
+			continue;
+		if (kept != i)
+			labels[kept] = std::move(labels[i]);
+		kept++;
+	}
+	labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(kept), labels.end());
+	return static_cast<int>(n - kept);
+}
+
+extern "C" TIDE_API void tide_torch_labels_clear(void)
+{
+	labels.clear();
 }

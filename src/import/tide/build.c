@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "format/varint.h"
+#include "model/nest.h"
 
 bool tide__build_init(tide_build *b, tide_model *m, tide_defs *defs)
 {
@@ -27,6 +28,7 @@ void tide__build_free(tide_build *b)
 	tide__live_free(&b->segments);
 	tide__map_free(&b->tensors);
 	tide__map_free(&b->counters);
+	tide__join_free(&b->joins);
 	tide__free(b->strays);
 	memset(b, 0, sizeof *b);
 }
@@ -59,7 +61,7 @@ static bool begin_span(tide_build *b, tide_ring *r, int64_t t, uint32_t name, ui
 	s->name[i] = (tide_str){ name };
 	s->parent[i] = (tide_span_id){ r->top };
 	s->cause[i] = (tide_span_id){ 0 };
-	s->stack[i] = (tide_stack_id){ 0 };
+	s->stack[i] = s->stack[r->top]; /* unless it says otherwise; row 0 has none */
 	s->cat[i] = TIDE_CAT_OP;
 	s->flags[i] = flags;
 	return push_open(r, r->depth + 1, (uint32_t)i);
@@ -78,22 +80,34 @@ static void end_spans(tide_build *b, tide_ring *r, uint64_t depth, int64_t t, ui
 	r->depth = depth;
 }
 
+/* What came with the begin: a number, a call stack, where it comes from. */
+static bool begin_more(tide_build *b, const tide_ring *r, const tide_event *e)
+{
+	size_t row;
+	tide_attrs *a = &b->m->attrs;
+	if (e->size || e->kind == 1) {
+		if (!tide__table_push(a, &tide_attrs_desc, &row))
+			return false;
+		a->span[row] = (tide_span_id){ r->top };
+		a->key[row] = b->key_arg;
+		a->number[row] = (int64_t)e->size;
+	}
+	if (e->kind == 1)
+		return true;
+	uint32_t stack = (uint32_t)e->requested;
+	if (stack)
+		b->m->spans.stack[r->top] =
+			(tide_stack_id){ tide__ids_get(&b->defs->stacks, stack, &b->undefined) };
+	return tide__join_begin(&b->joins, b->m, r->top, e->size, (uint32_t)(e->requested >> 32));
+}
+
 static bool on_begin(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 {
 	uint32_t name = tide__ids_get(&b->defs->names, e->name, &b->undefined);
 	if (!begin_span(b, r, t, name, 0))
 		return false;
 	r->depth++;
-	if (!e->kind)
-		return true;
-	size_t row;
-	tide_attrs *a = &b->m->attrs;
-	if (!tide__table_push(a, &tide_attrs_desc, &row))
-		return false;
-	a->span[row] = (tide_span_id){ r->top };
-	a->key[row] = b->key_arg;
-	a->number[row] = (int64_t)e->size;
-	return true;
+	return !e->kind || begin_more(b, r, e);
 }
 
 static void on_end(tide_build *b, tide_ring *r, int64_t t)
@@ -164,7 +178,9 @@ static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, in
 	a->pool[i] = (tide_pool_id){ tide__ids_get(&b->defs->pools, e->pool, &b->undefined) };
 	a->span[i] = (tide_span_id){ r->top };
 	a->free_span[i] = (tide_span_id){ 0 };
-	a->stack[i] = (tide_stack_id){ tide__ids_get(&b->defs->stacks, e->name, &b->undefined) };
+	a->stack[i] =
+		e->name ? (tide_stack_id){ tide__ids_get(&b->defs->stacks, e->name, &b->undefined) }
+			: b->m->spans.stack[r->top];
 	a->lane[i] = (tide_lane_id){ r->lane };
 	a->stream[i] = (tide_lane_id){ tide__ids_get(&b->defs->streams, e->stream, &b->undefined) };
 	a->role[i] = 0;
@@ -618,5 +634,7 @@ tide_code tide__build_finish(tide_build *b, tide_merge *g, tide_error *err)
 	tide__table_shrink(&b->m->moves, &tide_moves_desc);
 	tide__table_shrink(s, &tide_spans_desc);
 	b->undefined += b->defs->undefined;
-	return sort_strays(b) && count_facts(b) ? TIDE_OK : tide__nomem(err);
+	return (!b->m->flows.n || tide__sort_flows(b->m)) && sort_strays(b) && count_facts(b)
+		       ? TIDE_OK
+		       : tide__nomem(err);
 }

@@ -9,6 +9,7 @@
 #define TIDE_IMPORT_TIDE_BUILD_H
 
 #include "import/tide/defs.h"
+#include "import/tide/join.h"
 #include "import/tide/live.h"
 #include "import/tide/merge.h"
 
@@ -37,6 +38,7 @@ typedef struct tide_build {
 	tide_live allocs, segments;
 	tide_map tensors;  /* alloc -> tensor */
 	tide_map counters; /* name -> counter */
+	tide_joins joins;
 	struct tide_stray *strays;
 	size_t n_strays, cap_strays;
 	tide_str key_arg; /* "arg" */

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""What a model is, for the recording: names of modules, roles of tensors, steps.
+
+Works at first sight of a module (its names, its parameters and buffers) and after an optimizer's step (the state it has
+made, the gradients there are); between the two it costs one C call a module. Never raises into the program.
+"""
+from __future__ import annotations
+
+import importlib
+import sys
+import weakref
+
+PARAMETER, OPTIMIZER, BUFFER = 1, 3, 7
+STEP = 3
+
+
+class Model:
+    """torch: the module; capture: libtidemark-torch; ops: the library built from ops.cpp, or None: then nothing is labelled.
+    Both are called with the GIL held."""
+
+    def __init__(self, torch, capture):
+        self.torch, self.capture, self.ops = torch, capture, None
+        self.refs: dict[int, weakref.ref] = {}  # modules that have a name
+        self.roots: list[weakref.ref] = []  # modules that were not known as part of another
+        self.names: dict[int, str] = {}  # of tensors that have a label, by their address
+        self.states = weakref.WeakKeyDictionary()  # optimizer -> size of its state when last looked at
+        self.steps = -1  # before the first forward
+        self.stepper = None  # the optimizer whose steps are the steps
+        self.method = self.before = self.hook = None
+
+    # ---- modules ----
+
+    def name(self, module) -> None:
+        """A module that C does not know runs: name it and everything inside it."""
+        try:
+            root = type(module).__name__
+            for path, m in module.named_modules():
+                key = id(m)
+                if key not in self.refs:
+                    self.refs[key] = weakref.ref(m, lambda _, key=key: self.forget(key))
+                text = f"nn.Module: {root}.{path}" if path else f"nn.Module: {root}"
+                self.capture.tide_torch_module_name(key, self.intern(text))
+            self.roots.append(weakref.ref(module))
+            self.label(module)
+            if self.steps < 0:
+                self.next_step()
+        except Exception as why:
+            self.say(f"a module has no name: {why}")
+
+    def forget(self, key: int) -> None:
+        self.refs.pop(key, None)
+        if self.capture is not None:
+            self.capture.tide_torch_module_name(key, 0)
+
+    def label(self, module) -> None:
+        if not self.ops:
+            return
+        for name, p in module.named_parameters():
+            self.watch(p, name, PARAMETER)
+        for name, b in module.named_buffers():
+            self.watch(b, name, BUFFER)
+
+    def watch(self, tensor, name: str, role: int) -> None:
+        key = tensor._cdata
+        if key in self.names:
+            return
+        self.names[key] = name
+        grad = self.intern(name + ".grad") if role == PARAMETER else 0
+        self.ops.tide_torch_label(key, self.intern(name), grad, role)
+
+    def intern(self, text: str) -> int:
+        return self.capture.tide_intern(text.encode("utf-8", "replace"))
+
+    # ---- steps ----
+
+    def after_step(self, optimizer, args, kwargs) -> None:
+        if self.compiling():
+            return
+        try:
+            self.mark_step(optimizer)
+            if self.ops:
+                if self.ops.tide_torch_labels(False):  # some tensors are no more: others may have taken their place
+                    self.clear()
+                    self.relabel()
+                if self.states.get(optimizer) != len(optimizer.state):
+                    self.label_state(optimizer)
+        except Exception as why:
+            self.say(f"a step is not marked: {why}")
+
+    def compiling(self) -> bool:
+        compiler = getattr(self.torch, "compiler", None)
+        return bool(compiler and getattr(compiler, "is_compiling", bool)())
+
+    def mark_step(self, optimizer) -> None:
+        record = sys.modules.get("tidemark._record")
+        if getattr(record, "_stepped", False):  # the program says itself where its steps are
+            return
+        if self.stepper is None or self.stepper() is None:
+            self.stepper = weakref.ref(optimizer)
+        if self.stepper() is optimizer:
+            self.next_step()
+
+    def next_step(self) -> None:
+        self.steps += 1
+        self.capture.tide_mark(STEP, self.intern("step"), self.steps)
+
+    def label_state(self, optimizer) -> None:
+        """State that an optimizer keeps for its parameters, under their names."""
+        self.states[optimizer] = len(optimizer.state)
+        for p, state in optimizer.state.items():
+            name = self.names.get(getattr(p, "_cdata", 0), "parameter")
+            for key, value in state.items() if isinstance(state, dict) else ():
+                if isinstance(value, self.torch.Tensor):
+                    self.watch(value, f"{name}.{key}", OPTIMIZER)
+
+    # ---- on and off ----
+
+    def on(self, ops) -> None:
+        module = self.torch.nn.Module
+        self.ops = ops
+        if self.method is None:
+            try:
+                self.method = self.capture.tide_torch_module_method(module, module.__call__, self.name)
+            except ValueError:
+                self.say("modules are not recorded: this Python lacks what is needed")
+        if self.method is not None and module.__call__ is not self.method:
+            self.before = module.__call__
+            module.__call__ = self.method
+        optimizers = importlib.import_module("torch.optim.optimizer")
+        register = getattr(optimizers, "register_optimizer_step_post_hook", None)  # since 2.0
+        if register and self.hook is None:
+            self.hook = register(self.after_step)
+
+    def again(self) -> None:
+        """Another recording has begun: say everything once more."""
+        self.steps = -1
+        if self.ops:
+            self.clear()
+            self.relabel()
+
+    def relabel(self) -> None:
+        self.roots = [r for r in self.roots if r() is not None]
+        for root in self.roots:
+            module = root()
+            if module is not None:
+                self.label(module)
+        for optimizer in list(self.states):
+            self.label_state(optimizer)
+
+    def clear(self) -> None:
+        if self.ops:
+            self.ops.tide_torch_labels_clear()
+        self.names.clear()
+
+    def off(self) -> None:
+        if self.method is not None and self.torch.nn.Module.__call__ is self.method:
+            self.torch.nn.Module.__call__ = self.before
+        if self.hook is not None:
+            self.hook.remove()
+            self.hook = None
+        self.clear()
+
+    @staticmethod
+    def say(text: str) -> None:
+        print(f"tidemark: {text}", file=sys.stderr, flush=True)

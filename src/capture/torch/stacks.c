@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "capture/torch/stacks.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "capture/torch/frames.h"
+
+enum { DEEPEST = 192, PLACES_MAX = 1 << 20 };
+
+struct place { /* id 0 = free */
+	uintptr_t code, instr;
+	uint64_t sign;
+	tide_stack parent, id;
+};
+
+struct known { /* of the last stack, outermost first */
+	tide_pyframe frame;
+	tide_stack id;
+};
+
+struct own { /* a thread's */
+	struct known last[DEEPEST];
+	size_t n_last;
+	struct place *places;
+	size_t mask, n;
+	uintptr_t top, instr; /* innermost frame when the open op started */
+	bool open;
+	unsigned skipped;
+};
+
+static __thread __attribute__((tls_model("initial-exec"))) struct own *self;
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Atomic unsigned every = 1;
+
+static void forget(void *p)
+{
+	struct own *o = p;
+	self = NULL;
+	free(o->places);
+	free(o);
+}
+
+static void make_key(void)
+{
+	(void)pthread_key_create(&key, forget);
+}
+
+static struct own *own(void)
+{
+	if (__builtin_expect(self != NULL, 1))
+		return self;
+	pthread_once(&once, make_key);
+	struct own *o = calloc(1, sizeof *o);
+	if (o && pthread_setspecific(key, o) != 0) {
+		free(o);
+		o = NULL;
+	}
+	self = o;
+	return o;
+}
+
+/* ---- the table ---- */
+
+static size_t hash(const tide_pyframe *f, tide_stack parent)
+{
+	uint64_t h =
+		(f->instr ^ f->code << 7 ^ (uint64_t)parent << 40) * UINT64_C(0x9e3779b97f4a7c15);
+	return (size_t)(h ^ h >> 29);
+}
+
+static struct place *slot(struct place *t, size_t mask, const tide_pyframe *f, tide_stack parent)
+{
+	size_t i = hash(f, parent) & mask;
+	while (t[i].id && !(t[i].instr == f->instr && t[i].code == f->code &&
+			    t[i].sign == f->sign && t[i].parent == parent))
+		i = (i + 1) & mask;
+	return &t[i];
+}
+
+static bool grow(struct own *o)
+{
+	if (o->places && (o->n + 1) * 2 <= o->mask + 1)
+		return true;
+	size_t n = o->places ? (o->mask + 1) * 2 : 512;
+	struct place *p = n <= PLACES_MAX ? calloc(n, sizeof *p) : NULL;
+	if (!p)
+		return false;
+	for (size_t i = 0; o->places && i <= o->mask; i++) {
+		const struct place *e = &o->places[i];
+		tide_pyframe f = { e->code, e->instr, e->sign };
+		if (e->id)
+			*slot(p, n - 1, &f, e->parent) = *e;
+	}
+	free(o->places);
+	o->places = p;
+	o->mask = n - 1;
+	return true;
+}
+
+static tide_stack define(const tide_pyframe *f, tide_stack parent)
+{
+	char function[512], file[1024];
+	tide__frame_texts(f, function, sizeof function, file, sizeof file);
+	return tide_stack_push(parent, tide_intern(function), tide_intern(file),
+			       tide__frame_line(f));
+}
+
+/* The stack of frame `f` inside `parent`; 0 on exhaustion. */
+static tide_stack inside(struct own *o, const tide_pyframe *f, tide_stack parent)
+{
+	if (!grow(o))
+		return 0;
+	struct place *p = slot(o->places, o->mask, f, parent);
+	if (p->id)
+		return p->id;
+	*p = (struct place){ f->code, f->instr, f->sign, parent, define(f, parent) };
+	o->n += p->id != 0;
+	return p->id;
+}
+
+/* ---- a stack ---- */
+
+static bool same(const tide_pyframe *a, const tide_pyframe *b)
+{
+	return a->instr == b->instr && a->code == b->code && a->sign == b->sign;
+}
+
+static tide_stack walk(struct own *o)
+{
+	tide_pyframe f[DEEPEST];
+	size_t n = tide__frames(f, DEEPEST),
+	       k = 0; /* deeper than that: the outermost are left out */
+	while (k < n && k < o->n_last && same(&f[n - 1 - k], &o->last[k].frame))
+		k++;
+	tide_stack id = k ? o->last[k - 1].id : 0;
+	for (; k < n; k++) {
+		id = inside(o, &f[n - 1 - k], id);
+		if (!id) { /* no stack rather than half of one */
+			o->n_last = k;
+			return 0;
+		}
+		o->last[k] = (struct known){ f[n - 1 - k], id };
+	}
+	o->n_last = n;
+	return id;
+}
+
+tide_stack tide_torch_stack(bool *walked)
+{
+	uintptr_t instr, top = tide__frames_top(&instr);
+	struct own *o = top ? own() : NULL;
+	*walked = false;
+	if (!o || !tide_recording() || (o->open && top == o->top && instr == o->instr))
+		return 0; /* that op is still open, so its frames are where they were */
+	if (!o->open && ++o->skipped < atomic_load_explicit(&every, memory_order_relaxed))
+		return 0;
+	o->skipped = 0;
+	tide_stack id = walk(o);
+	o->top = top;
+	o->instr = instr;
+	o->open = *walked = true;
+	return id;
+}
+
+void tide_torch_stack_end(void)
+{
+	if (self)
+		self->open = false;
+}
+
+void tide_torch_stack_every(unsigned n)
+{
+	atomic_store(&every, n ? n : 1);
+}
