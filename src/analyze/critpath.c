@@ -139,6 +139,8 @@ bool tide__crit_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type
 	}
 	bool free_ = zero || type == TIDE_CP_DEPENDENCY || type == TIDE_CP_SYNC;
 	int64_t weight = free_ ? 0 : c->nodes[to].t - c->nodes[from].t;
+	if (weight < 0 && c->f->unit > 1)
+		weight = 0; /* the host's clock and the device's disagree */
 	tide_cg_edge *e = tide__cg_edge(&c->g, from, to, (uint8_t)type, weight);
 	if (e && (type == TIDE_CP_OPERATOR || type == TIDE_CP_KERNEL_DELAY))
 		e->owner = owner(c, from, to, type, parent);
@@ -192,6 +194,8 @@ static bool path_events(const crit *c, const uint32_t *path, size_t n, tide_crit
 		out->events[k++] = c->f->event[c->nodes[c->g.edges[path[i]].from].row];
 	if (n)
 		out->events[k++] = c->f->event[c->nodes[c->g.edges[path[n - 1]].to].row];
+	for (size_t i = 0; i < k; i++)
+		out->events[i] -= c->f->unit > 1; /* exact frames count from 1 */
 	qsort(out->events, k, sizeof *out->events, by_number);
 	for (size_t i = 0; i < k; i++)
 		if (!i || out->events[i] != out->events[i - 1])

@@ -112,7 +112,9 @@ static bool recorded_on(const crit *c, tide_map *at, struct recorded **list, siz
 		int64_t corr = stream > -1 ? attr(c, i, "wait_on_cuda_event_record_corr_id") : -1;
 		if (corr < 0 || tide__map_get(at, (uint64_t)corr))
 			continue;
-		(*list)[(*n)++] = (struct recorded){ stream, gpu_of(c, i) };
+		uint32_t gpu = gpu_of(c, i);
+		stream = tide__compat_frame_stream(c->f, stream, (tide_device_id){ gpu });
+		(*list)[(*n)++] = (struct recorded){ stream, gpu };
 		if (!tide__map_put(at, (uint64_t)corr, (uint32_t)*n))
 			return false;
 	}
@@ -197,6 +199,7 @@ static struct gpu_row *gpu_rows(const crit *c, size_t *n)
 
 struct last {
 	int64_t stream;
+	uint32_t gpu;
 	uint32_t node; /* end of the last kernel there */
 };
 
@@ -249,7 +252,8 @@ static bool sync_row(crit *c, struct state *s, size_t row)
 		return !l || wait_for(c, l->node, cpu);
 	}
 	for (size_t i = 0; i < s->n_last && ok; i++)
-		ok = wait_for(c, s->last[i].node, cpu);
+		if (c->f->unit == 1 || s->last[i].gpu == gpu_of(c, row))
+			ok = wait_for(c, s->last[i].node, cpu);
 	return ok;
 }
 
@@ -290,6 +294,7 @@ static bool kernel_row(crit *c, struct state *s, size_t row)
 	if (!l) {
 		l = &s->last[s->n_last++];
 		l->stream = c->f->stream[row];
+		l->gpu = gpu_of(c, row);
 		ok = ok && tide__map_put(&s->streams, (uint64_t)l->stream, (uint32_t)s->n_last);
 	}
 	l->node = end;

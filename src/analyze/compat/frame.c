@@ -413,16 +413,23 @@ fail:
  * arguments say. */
 static void exact_rows(const tide_model *m, tide_compat_frame *f)
 {
+	f->unit = 1000;
 	for (size_t i = 0; i < f->n; i++) {
 		uint32_t s = f->span[i].i;
 		bool gpu = tide__cat_is_gpu(m->spans.cat[s]) || m->spans.cat[s] == TIDE_CAT_SYNC;
 		f->ts[i] = m->spans.t0[s];
 		f->dur[i] = m->spans.t1[s] - m->spans.t0[s];
 		f->step[i] = -1;
-		if (!gpu)
-			f->stream[i] = -1;
+		f->event[i]++;
+		f->stream[i] = gpu ? tide__compat_frame_stream(f, f->stream[i],
+							       m->lanes.device[m->spans.lane[s].i])
+				   : -1;
 	}
-	f->unit = 1000;
+}
+
+int64_t tide__compat_frame_stream(const tide_compat_frame *f, int64_t number, tide_device_id device)
+{
+	return f->unit > 1 && number >= 0 ? number ^ (int64_t)device.i << 31 : number;
 }
 
 tide_code tide__compat_frame_exact(const tide_model *m, tide_compat_frame *out, tide_error *err)

@@ -20,7 +20,8 @@ typedef struct tide_compat_frame {
 	int64_t *ts, *dur;  /* µs after HTA's rounding; dur may be -1 */
 	int64_t *stream;    /* -1 = none */
 	int64_t *corr;	    /* -1 = none */
-	int64_t *event;	    /* its number in the file, HTA's index */
+	int64_t *event;	    /* its number in the file, HTA's index; + 1 in exact frames, whose
+			     * links may then lead to the first event too */
 	int64_t *link; /* HTA's index_correlation: event number of the row it is joined to; 0 = it
 			* has a correlation but no partner, -1 = it has none */
 	int64_t *step; /* profiler step, -1 = none */
@@ -37,6 +38,11 @@ tide_code tide__compat_frame_build(const tide_model *m, bool keep_last, tide_com
  * where work or synchronisation ran on one, no step dropped. What the exact critical path walks. */
 tide_code tide__compat_frame_exact(const tide_model *m, tide_compat_frame *out, tide_error *err);
 void tide__compat_frame_free(tide_compat_frame *f);
+
+/* What `stream` holds for a stream's number: in exact frames streams of different devices differ.
+ */
+int64_t tide__compat_frame_stream(const tide_compat_frame *f, int64_t number,
+				  tide_device_id device);
 
 /* Row whose event number is `event`, or -1. */
 int64_t tide__compat_frame_row(const tide_compat_frame *f, int64_t event);
