@@ -6,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "analyze/hta_job.h"
 #include "render/critview.h"
 #include "render/page.h"
+
+enum { SHAPES_UP_TO = 64 << 20 }; /* bytes of input whose ops' shapes go into the page */
 
 static const tide_value *value_of(const tide_args *a, const char *option)
 {
@@ -135,6 +138,15 @@ int tide__cli_page_of(const tide_args *a, const tide_model *m, const char *view)
 	return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(a->files[0], &err);
 }
 
+/* Shapes are worth their memory unless the input is very large. */
+static unsigned wanted(const char *file)
+{
+	struct stat st;
+	bool shapes = !stat(file, &st) && st.st_size <= SHAPES_UP_TO;
+	return TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_FLOWS |
+	       (shapes ? TIDE_WANT_SHAPES : 0);
+}
+
 int tide__cli_page(const tide_args *a, const char *view)
 {
 	if (a->n_files > 1)
@@ -146,7 +158,7 @@ int tide__cli_page(const tide_args *a, const char *view)
 			a->cmd->name);
 		return 1;
 	}
-	tide_model *m = tide__cli_load(a, a->files[0], 0);
+	tide_model *m = tide__cli_load(a, a->files[0], wanted(a->files[0]));
 	if (!m)
 		return 1;
 	int rc = tide__cli_page_of(a, m, view);

@@ -7,6 +7,7 @@
  */
 #include "analyze/rows.h"
 #include "base/mem.h"
+#include "render/page_notes.h"
 #include "render/page_parts.h"
 #include "render/timelineview.h"
 
@@ -15,8 +16,9 @@ struct spans {
 	tide_box *b;
 	tide_rows rows;
 	tide_page_names names;
-	uint32_t *place; /* span -> its number + 1 */
-	int gap, dur, name, cat, cause;
+	uint32_t *place;  /* span -> its number + 1 */
+	uint32_t *around; /* span -> the one that the page finds around it in the row above */
+	int gap, dur, name, cat, cause, up, flags;
 };
 
 static void track(const tide_model *m, const tide_rows *r, const tide_row_track *t, tide_json *j)
@@ -44,6 +46,28 @@ void tide__page_tracks_json(const tide_model *m, const tide_rows *r, tide_json *
 	tide__json_array_end(j);
 }
 
+/* As the page does: around a span is the last one of the row above that starts no later. */
+static void find_around(struct spans *x, const tide_row_track *t)
+{
+	const int64_t *t0 = x->m->spans.t0;
+	const uint32_t *in = x->rows.order, *first = x->rows.first;
+	for (uint32_t r = t->row + 1; r < t->row + t->n_rows; r++) {
+		uint32_t j = first[r - 1];
+		for (uint32_t i = first[r]; i < first[r + 1]; i++) {
+			while (j + 1 < first[r] && t0[in[j + 1]] <= t0[in[i]])
+				j++;
+			x->around[in[i]] = in[j];
+		}
+	}
+}
+
+/* The span around it: 0 = the one that the page finds, 1 = none, else its number + 2. */
+static uint32_t parent_of(const struct spans *x, uint32_t s)
+{
+	uint32_t p = x->m->spans.parent[s].i;
+	return p == x->around[s] ? 0 : p ? x->place[p] + 1 : 1;
+}
+
 static void put_span(struct spans *x, uint32_t place, int64_t *last)
 {
 	const tide_spans *v = &x->m->spans;
@@ -54,18 +78,23 @@ static void put_span(struct spans *x, uint32_t place, int64_t *last)
 	tide__box_put(x->b, x->name, tide__page_name(&x->names, x->b, v->name[s]));
 	tide__box_put(x->b, x->cat, v->cat[s]);
 	tide__box_put(x->b, x->cause, x->place[v->cause[s].i]);
+	tide__box_put(x->b, x->up, parent_of(x, s));
+	tide__box_put(x->b, x->flags, v->flags[s]);
 	*last = t1;
 }
 
 static bool setup(struct spans *x)
 {
 	x->place = tide__calloc(x->m->spans.n, sizeof *x->place);
+	x->around = tide__calloc(x->m->spans.n, sizeof *x->around);
 	x->gap = tide__box_column(x->b, "gap", TIDE_COL_INT);
 	x->dur = tide__box_column(x->b, "dur", TIDE_COL_UINT);
 	x->name = tide__box_column(x->b, "name", TIDE_COL_UINT);
 	x->cat = tide__box_column(x->b, "cat", TIDE_COL_BYTE);
 	x->cause = tide__box_column(x->b, "cause", TIDE_COL_DELTA);
-	return tide__page_names_init(&x->names, x->m) && x->place;
+	x->up = tide__box_column(x->b, "up", TIDE_COL_UINT);
+	x->flags = tide__box_column(x->b, "flags", TIDE_COL_BYTE);
+	return tide__page_names_init(&x->names, x->m) && x->place && x->around;
 }
 
 void tide__page_cats_json(tide_json *j)
@@ -86,11 +115,14 @@ bool tide__page_spans(tide_box *b, const tide_model *m, const tide_page_options 
 	bool ok = setup(&x) && tide__rows(m, &x.rows, err) == TIDE_OK;
 	for (uint32_t i = 0; ok && i < x.rows.n; i++)
 		x.place[x.rows.order[i]] = i + 1;
+	for (uint32_t k = 0; ok && k < x.rows.n_tracks; k++)
+		find_around(&x, &x.rows.tracks[k]);
 	for (uint32_t i = 0; ok && i < x.rows.n; i++)
 		put_span(&x, i, &last);
 	tide__json_object(j);
 	if (ok) {
 		tide__page_tracks_json(m, &x.rows, j);
+		tide__page_notes(b, m, x.rows.order, x.place, x.rows.n);
 		tide__json_kuint(j, "cut", x.rows.cuts.n_cut);
 		tide__page_names_json(&x.names, m, "names", j);
 		tide__page_cats_json(j);
@@ -99,5 +131,6 @@ bool tide__page_spans(tide_box *b, const tide_model *m, const tide_page_options 
 	tide__rows_free(&x.rows);
 	tide__page_names_free(&x.names);
 	tide__free(x.place);
+	tide__free(x.around);
 	return ok;
 }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Arguments of one event: known whole numbers into the event, what analyses need into attributes,
  * everything else stepped over (tide__kineto_args fetches it again when asked). */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +63,29 @@ static inline void take_number(kin_parser *c, kin_event *e, kin_key k, const kin
 	e->has |= UINT64_C(1) << k;
 }
 
+enum { SHAPE_MOST = 1000 }; /* bytes of an argument that is kept as text */
+
+/* Shapes and the like, for those who ask. A very long one is told by its length. */
+static bool take_shape(kin_parser *c, const kin_event *e, unsigned k, const kin_slice *v)
+{
+	uint32_t cats;
+	char many[40];
+	if (!(c->want & TIDE_WANT_SHAPES) || e->ph != 'X')
+		return true;
+	const char *text = tide__kin_key_text((kin_key)k, &cats);
+	if (!(e->cat < 31 && cats >> e->cat & 1))
+		return true;
+	kin_text *key = tide__kin_text(&c->texts, text, strlen(text));
+	if (v->n <= SHAPE_MOST)
+		return add_attr(c, key, false, *v);
+	kin_attr *a = key ? KIN_PUSH(c->out, attrs) : NULL;
+	if (!a)
+		return kin_oom(c);
+	int n = snprintf(many, sizeof many, "(%u bytes)", (unsigned)v->n);
+	*a = (kin_attr){ .key = key, .text = tide__kin_text(&c->texts, many, (size_t)n) };
+	return a->text || kin_oom(c);
+}
+
 static inline bool take(kin_parser *c, kin_event *e, const kin_slice *key, const kin_slice *v)
 {
 	if (e->counter_args)
@@ -70,6 +94,8 @@ static inline bool take(kin_parser *c, kin_event *e, const kin_slice *key, const
 	kin_key k = (kin_key)kin_word_find(c->keys, c->s.b + key->at, key->n);
 	if (k == KIN_KEY_NONE)
 		return true;
+	if (k >= KIN_N_KEYS)
+		return take_shape(c, e, k, v);
 	if (k == KIN_KEY_NAME || k == KIN_KEY_LABELS) {
 		if (e->ph == 'M' && v->type == '"')
 			e->label = tide__kin_slice_text(c, *v);

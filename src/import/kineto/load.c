@@ -185,7 +185,7 @@ static tide_code run(loader *l, tide_error *err)
 tide_code tide__kineto_load(tide_source *src, const tide_load_options *opt, size_t block,
 			    tide_model *m, tide_error *err)
 {
-	unsigned want = opt->what ? opt->what : ~(unsigned)TIDE_WANT_RAW;
+	unsigned want = opt->what ? opt->what : ~(unsigned)(TIDE_WANT_RAW | TIDE_WANT_SHAPES);
 	block = block ? block : BLOCK_BYTES;
 	loader l = { .src = src,
 		     .opt = opt,

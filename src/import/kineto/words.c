@@ -12,6 +12,9 @@ static const struct {
 #define X(id, text, cats) { text, cats },
 	     KIN_KEYS(X)
 #undef X
+#define X(text, cat) { text, KIN_BIT(cat) },
+		     KIN_SHAPES(X)
+#undef X
 },
   cats[] = {
 #define X(text, cat) { text, cat },
@@ -37,7 +40,7 @@ static void put(kin_words *w, const char *text, uint32_t value)
 
 static void make(void)
 {
-	for (uint32_t i = 1; i < KIN_N_KEYS; i++)
+	for (uint32_t i = 1; i < sizeof keys / sizeof *keys; i++)
 		put(&key_words, keys[i].text, i);
 	for (size_t i = 0; i < sizeof cats / sizeof *cats; i++)
 		put(&cat_words, cats[i].text, cats[i].value);

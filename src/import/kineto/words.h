@@ -58,6 +58,18 @@
 	X(NAME, "name", 0)                                                 \
 	X(LABELS, "labels", 0)
 
+/* Arguments that TIDE_WANT_SHAPES keeps as texts: name, category of the spans. Their numbers follow
+ * those of the keys, so that events need no room for them. */
+#define KIN_SHAPES(X)                     \
+	X("Input Dims", OP)               \
+	X("Input type", OP)               \
+	X("Concrete Inputs", OP)          \
+	X("grid", KERNEL)                 \
+	X("block", KERNEL)                \
+	X("shared memory", KERNEL)        \
+	X("registers per thread", KERNEL) \
+	X("est. achieved occupancy %", KERNEL)
+
 typedef enum kin_key {
 	KIN_KEY_NONE,
 #define X(id, text, cats) KIN_KEY_##id,

@@ -643,6 +643,52 @@ static void test_fetch(void **state)
 	unlink(path);
 }
 
+/* Shapes are attributes for those who ask, and for nobody else; long ones are told by their length.
+ */
+static void test_shapes(void **state)
+{
+	char path[] = "/tmp/kinetoXXXXXX", text[4000], many[1200];
+	memset(many, 'x', sizeof many);
+	int fd = mkstemp(path);
+	int n = snprintf(
+		text, sizeof text,
+		"{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"mm\",\"pid\":1,"
+		"\"tid\":1,"
+		"\"ts\":1,\"dur\":9,\"args\":{\"Input Dims\":[[2, 3], []],\"grid\":[1],"
+		"\"Concrete "
+		"Inputs\":\"%.*s\"}},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,"
+		"\"tid\":7,\"ts\":2,\"dur\":3,\"args\":{\"Input Dims\":[1],\"block\":[4,1,1],"
+		"\"registers per thread\":32}}]}",
+		(int)sizeof many, many);
+	assert_int_equal(write(fd, text, (size_t)n), n);
+	close(fd);
+	static const struct {
+		unsigned span;
+		const char *key, *want;
+	} wants[] = { { 1, "Input Dims", "[[2, 3], []]" },
+		      { 1, "Concrete Inputs", "(1200 bytes)" },
+		      { 1, "grid", NULL },
+		      { 2, "block", "[4,1,1]" },
+		      { 2, "registers per thread", "" },
+		      { 2, "Input Dims", NULL } };
+	for (unsigned what = 0; what <= TIDE_WANT_SHAPES; what += TIDE_WANT_SHAPES) {
+		tide_model *m = NULL;
+		tide_load_options opt = { .what = what ? what | TIDE_WANT_SPANS : 0 };
+		assert_int_equal(tide__load(path, &opt, &m, NULL), TIDE_OK);
+		for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) {
+			tide_span_id s = { wants[i].span };
+			int64_t at = tide__attr_find(m, s, tide__str(m, wants[i].key));
+			if ((at >= 0) != (what && wants[i].want))
+				fail_msg("%s, what %u", wants[i].key, what);
+			if (at >= 0)
+				assert_string_equal(tide__text(m, m->attrs.text[at], NULL),
+						    wants[i].want);
+		}
+		tide__model_free(m);
+	}
+	unlink(path);
+}
+
 /* The vector code and the plain code make the same of every text. */
 static void test_portable(void **state)
 {
@@ -660,6 +706,7 @@ int main(void)
 		cmocka_unit_test(test_rows),	      cmocka_unit_test(test_truncation),
 		cmocka_unit_test(test_bytes_changed), cmocka_unit_test(test_threads_agree),
 		cmocka_unit_test(test_exhaustion),    cmocka_unit_test(test_deep_nesting),
+		cmocka_unit_test(test_shapes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

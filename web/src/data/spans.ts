@@ -8,6 +8,9 @@ export interface SpansJson {
   names: string[];
   cats: string[];
   cut: number;
+  flow_kinds: string[];
+  args: string[]; // "key<tab>value" a line
+  args_left_out: number;
 }
 
 export interface Row {
@@ -29,6 +32,15 @@ export interface Spans {
   name: Int32Array;
   cat: Uint8Array;
   readonly cause: Int32Array; // number of the span that started it + 1, 0 = none
+  readonly up: Int32Array; // the span around it: 0 = as in the row above, 1 = none, else its number + 2
+  readonly flags: Uint8Array; // 1 never ended, 2 its begin was lost, 4 ended by what is around it
+  readonly allocated: Float64Array; // bytes, in the span itself, not in what is nested in it
+  readonly freed: Float64Array;
+  readonly args: Int32Array; // row of argTexts
+  readonly flows: { from: Int32Array; to: Int32Array; kind: Uint8Array }; // numbers + 1
+  flowKinds: string[];
+  argTexts: string[];
+  argsLeftOut: number;
   names: string[];
   cats: string[];
   tracks: Track[];
@@ -45,7 +57,17 @@ export function readSpans(s: Section<SpansJson>): Spans {
     last = t1[i] += t0[i];
   }
   const cat = s.bytes('cat');
-  let cause: Int32Array | undefined; // unpacked when first asked for
+  // Columns that only the details need are unpacked when first asked for.
+  const later = <T>(make: () => T) => {
+    let kept: T | undefined;
+    return () => (kept ??= make());
+  };
+  const cause = later(() => s.ints('cause'));
+  const up = later(() => s.ints('up'));
+  const args = later(() => s.ints('args'));
+  const allocated = later(() => s.column('allocated'));
+  const freed = later(() => s.column('freed'));
+  const flows = later(() => ({ from: s.ints('flow_from'), to: s.ints('flow_to'), kind: s.bytes('flow_kind') }));
   const seen = new Uint8Array(256);
   for (let i = 0; i < cat.length; i++) seen[cat[i]] = 1;
   let at = 0;
@@ -62,8 +84,27 @@ export function readSpans(s: Section<SpansJson>): Spans {
     name: s.ints('name'),
     cat,
     get cause() {
-      return (cause ??= s.ints('cause'));
+      return cause();
     },
+    get up() {
+      return up();
+    },
+    get allocated() {
+      return allocated();
+    },
+    get freed() {
+      return freed();
+    },
+    get args() {
+      return args();
+    },
+    get flows() {
+      return flows();
+    },
+    flags: s.bytes('flags'),
+    flowKinds: s.json.flow_kinds,
+    argTexts: s.json.args,
+    argsLeftOut: s.json.args_left_out,
     names: s.json.names,
     cats: s.json.cats,
     tracks,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The axis of time: round steps, labels, grid lines.
+import { font, px } from '../ui/scale';
 import type { Ink } from './colors';
 
 /** A tick's label: as many digits as the step needs. */
@@ -21,10 +22,10 @@ export function ticks(t0: number, t1: number, width: number, every = 110): numbe
 }
 
 export function drawAxis(ctx: CanvasRenderingContext2D, x: number, width: number, height: number, t0: number, t1: number, ink: Ink): void {
-  ctx.font = '11px system-ui, sans-serif';
+  ctx.font = font(11);
   ctx.textBaseline = 'middle';
   ctx.textAlign = 'left';
-  const list = ticks(t0, t1, width);
+  const list = ticks(t0, t1, width, px(110));
   const step = list.length > 1 ? list[1] - list[0] : t1 - t0;
   for (const t of list) {
     const at = Math.round(x + ((t - t0) / (t1 - t0)) * width) + 0.5;
@@ -34,6 +35,6 @@ export function drawAxis(ctx: CanvasRenderingContext2D, x: number, width: number
     ctx.lineTo(at, height);
     ctx.stroke();
     ctx.fillStyle = ink.soft;
-    if (at + 60 < x + width) ctx.fillText(tickLabel(t, step, t1), at + 4, 9);
+    if (at + px(60) < x + width) ctx.fillText(tickLabel(t, step, t1), at + 4, px(9));
   }
 }

@@ -1,28 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Colours: a set that people who see colours differently can tell apart, shaded a little by name so
-// that neighbours differ.
+// Colours: the set of Okabe and Ito, made so that people who see colours differently can tell them
+// apart (web/test/colors.test.ts checks that), shaded a little by name so that neighbours differ.
 import { rgb, shade } from './pixels';
 
+const BLUE = 0x0072b2;
+const SKY = 0x56b4e9;
+const PURPLE = 0xcc79a7;
+const ORANGE = 0xe69f00;
+const GREEN = 0x009e73;
+const VERMILION = 0xd55e00;
+const YELLOW = 0xf0e442;
+
 const cats: Record<string, number> = {
-  op: 0x4c8fd6,
-  user_annotation: 0x8a7fc9,
-  python_function: 0x7fb08a,
-  runtime: 0xd8a13a,
-  driver: 0xc98a2b,
-  kernel: 0x1f9e89,
-  memcpy: 0xd1603d,
-  memset: 0xb5485c,
-  mtia: 0x1f9e89,
-  gpu_user_annotation: 0x9a8fd0,
+  op: BLUE,
+  user_annotation: PURPLE,
+  python_function: SKY,
+  runtime: ORANGE,
+  driver: 0xc07f00,
+  kernel: GREEN,
+  memcpy: VERMILION,
+  memset: YELLOW,
+  mtia: GREEN,
+  gpu_user_annotation: 0xdba3c3,
   sync: 0x9aa4ad,
-  overhead: 0xa8a29a,
+  overhead: 0xb3aca2,
 };
 const plain = 0x8b98a5;
 
-const groups = [
-  0x3b7dc4, 0xe09f3e, 0x2a9d8f, 0xc8553d, 0x8a6fb5, 0x6bbf59, 0xd48ab8, 0x8c6d46, 0x5fb7d4, 0xb8b03a, 0x5a6b7b, 0xa9b4bf,
-];
+/** The seven, and darker ones of the same for charts with more groups. */
+export const groups = [BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, YELLOW, 0x00466e, 0x8a5f00, 0x00573f, 0x7f3800, 0xa9b4bf];
 
 /** Colour of the i-th group; what is not known or not told apart is grey. */
 export const groupColor = (label: string, i: number): number => (label === 'unknown' || label === 'other' ? 0xa9b4bf : groups[i % groups.length]);
@@ -42,7 +49,7 @@ export function palette(catNames: string[], names: string[]): (cat: number, name
     const key = name * 32 + cat;
     let c = kept.get(key);
     if (c === undefined) {
-      c = shade(catColor(catNames[cat] ?? ''), (hash(names[name] ?? '') - 0.5) * 0.36);
+      c = shade(catColor(catNames[cat] ?? ''), (hash(names[name] ?? '') - 0.5) * 0.28);
       kept.set(key, c);
     }
     return c;
@@ -51,6 +58,12 @@ export function palette(catNames: string[], names: string[]): (cat: number, name
 
 export const nameColor = (name: string, base: number): number => shade(base, (hash(name) - 0.5) * 0.5);
 
+/** Live memory, wherever it is drawn. */
+export const MEMORY = ORANGE;
+
+/** Threads, streams and the rest, told apart by the stripe before their names. */
+export const kindColor = (kind: string): number => (kind === 'thread' ? cats.op : kind === 'stream' ? cats.kernel : plain);
+
 export interface Ink {
   back: number;
   band: number;
@@ -58,6 +71,7 @@ export interface Ink {
   text: string;
   soft: string;
   accent: string;
+  link: string;
   dark: boolean;
 }
 
@@ -73,6 +87,7 @@ export function ink(): Ink {
     text: get('--text'),
     soft: get('--soft'),
     accent: get('--accent'),
+    link: get('--link'),
     dark: hex('--panel') < 0x808080,
   };
 }

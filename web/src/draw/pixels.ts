@@ -8,6 +8,7 @@ export class Pixels {
   readonly height: number;
   private readonly image: ImageData;
   private readonly data: Uint32Array;
+  private page?: OffscreenCanvas;
 
   constructor(width: number, height: number) {
     this.width = Math.max(1, Math.round(width));
@@ -34,7 +35,12 @@ export class Pixels {
   }
 
   show(ctx: CanvasRenderingContext2D): void {
-    ctx.putImageData(this.image, 0, 0);
+    if (ctx.getTransform().a === 1) return ctx.putImageData(this.image, 0, 0);
+    // A finer screen: through a picture of our own size, in whole steps.
+    this.page ??= new OffscreenCanvas(this.width, this.height);
+    this.page.getContext('2d')!.putImageData(this.image, 0, 0);
+    ctx.imageSmoothingEnabled = false;
+    ctx.drawImage(this.page, 0, 0);
   }
 }
 
@@ -51,8 +57,9 @@ export function shade(v: number, amount: number): number {
 
 export const css = (v: number): string => `#${v.toString(16).padStart(6, '0')}`;
 
-/** Colour of text that can be read on it. */
-export function inkOn(v: number): string {
-  const light = 0.299 * (v >> 16) + 0.587 * ((v >> 8) & 255) + 0.114 * (v & 255);
-  return light > 140 ? '#111' : '#fff';
-}
+const linear = (c: number): number => (c <= 10 ? c / 3294.6 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+/** Relative luminance, as WCAG defines it. */
+export const luminance = (v: number): number => 0.2126 * linear(v >> 16) + 0.7152 * linear((v >> 8) & 255) + 0.0722 * linear(v & 255);
+
+/** Colour of text that can be read on it: whichever of the two contrasts more. */
+export const inkOn = (v: number): string => (luminance(v) > 0.179 ? '#000' : '#fff');

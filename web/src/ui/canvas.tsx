@@ -7,7 +7,7 @@ import { useEffect, useRef } from 'preact/hooks';
 
 export interface Surface {
   ctx: CanvasRenderingContext2D;
-  width: number; // in CSS pixels, which are the pixels drawn
+  width: number; // in CSS pixels
   height: number;
 }
 
@@ -34,10 +34,16 @@ export function Canvas({ draw, height, label, onWheelTime, ...rest }: Props) {
       dirty = false;
       const width = Math.max(1, Math.floor(parent.clientWidth));
       const high = Math.max(1, Math.floor(height ?? parent.clientHeight));
-      if (canvas.width !== width || canvas.height !== high) {
-        canvas.width = width;
-        canvas.height = high;
+      // Sharp text where a pixel of the page is several of the screen; views count in those of the page.
+      const fine = Math.min(4, window.devicePixelRatio || 1);
+      const [w, h] = [Math.round(width * fine), Math.round(high * fine)];
+      if (canvas.width !== w || canvas.height !== h) {
+        canvas.width = w;
+        canvas.height = h;
+        canvas.style.width = `${width}px`;
+        canvas.style.height = `${high}px`;
       }
+      ctx.setTransform(fine, 0, 0, fine, 0, 0);
       stop();
       let first = true;
       stop = effect(() => {

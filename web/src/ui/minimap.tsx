@@ -3,7 +3,8 @@
 // The whole trace in one strip: CPU and GPU activity, memory, and the window that is being looked at.
 // Drag its inside to move it, anywhere else to choose a new one.
 import type { Main } from '../data/page';
-import { ink } from '../draw/colors';
+import { catColor, ink, MEMORY } from '../draw/colors';
+import { css } from '../draw/pixels';
 import { look, moment, range } from '../state';
 import { Canvas, type Surface } from './canvas';
 
@@ -30,9 +31,9 @@ export function Minimap({ main }: { main: Main }) {
     const [t0, t1] = range.value;
     s.ctx.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--panel');
     s.ctx.fillRect(0, 0, s.width, s.height);
-    strip(s, main.cpu, 1e6, 2, 14, '#4c8fd6');
-    strip(s, main.gpu, 1e6, 16, 28, '#1f9e89');
-    strip(s, main.curve, most, 30, HIGH - 1, '#e09f3e');
+    strip(s, main.cpu, 1e6, 2, 14, css(catColor('op')));
+    strip(s, main.gpu, 1e6, 16, 28, css(catColor('kernel')));
+    strip(s, main.curve, most, 30, HIGH - 1, css(MEMORY));
     const a = (t0 / end) * s.width;
     const b = Math.max(a + 2, (t1 / end) * s.width);
     s.ctx.fillStyle = c.dark ? 'rgba(0,0,0,.55)' : 'rgba(255,255,255,.65)';

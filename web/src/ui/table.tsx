@@ -3,6 +3,7 @@
 // A table of any length: sorted by a click on a heading, filtered by a text, only the rows in sight
 // are in the document.
 import { useMemo, useRef, useState } from 'preact/hooks';
+import { px } from './scale';
 
 export interface Col<R> {
   key: string;
@@ -26,7 +27,6 @@ interface Props<R> {
   compact?: boolean; // no filter when there is little to filter
 }
 
-const HIGH = 26;
 const FEW = 6; // rows that need no filter
 
 function order<R>(rows: readonly R[], col: Col<R> | undefined, up: boolean): R[] {
@@ -40,7 +40,9 @@ function order<R>(rows: readonly R[], col: Col<R> | undefined, up: boolean): R[]
   });
 }
 
-export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, height = 420, note, compact }: Props<R>) {
+export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, height: asked = 420, note, compact }: Props<R>) {
+  const HIGH = px(26); // of a row, as the style sheet has it
+  const height = px(asked);
   const [by, setBy] = useState({ key: sort ?? '', up: ascending ?? false });
   const [find, setFind] = useState('');
   const [top, setTop] = useState(0);

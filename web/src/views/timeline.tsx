@@ -2,164 +2,46 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Threads, streams, memory and phases on one axis of true time.
 import { signal } from '@preact/signals';
-import { useEffect, useMemo, useState } from 'preact/hooks';
-import { count, exact, ns } from '../data/format';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { count, ns } from '../data/format';
 import { buildMip, oneGroup, picture } from '../data/levels';
+import { linksOf, notesOf } from '../data/notes';
 import { getMemory, getSpans, getTables, type Main } from '../data/page';
+import { has } from '../data/section';
 import { after, placeOf, searchSpans, spanAt, type Spans } from '../data/spans';
 import { catColor, palette } from '../draw/colors';
 import { css } from '../draw/pixels';
-import { look, lookAround, moment, query, range, span, view } from '../state';
+import { keep, look, lookAll, lookAround, moment, query, range, span } from '../state';
 import { Canvas } from '../ui/canvas';
 import { Legend, Loading, useData } from '../ui/parts';
-import { Table } from '../ui/table';
 import { dragTime, keyTime, typing, wheelTime } from '../ui/travel';
-import { CURVE, layout, LEFT, rowAt, TOP } from './lanes';
-import { drawScene } from './timeline_draw';
+import { arrange, arrangement, dims, flipClosed, type Lane, laneAt, layout, moveTrack, rowAt } from './lanes';
+import { type Area, type Arrow, arrowAt, drawScene, tops } from './timeline_draw';
+import { LaneList } from './timeline_lanes';
+import { Details, hover, Tip, title } from './timeline_panel';
+import { Sums } from './timeline_sums';
 
 const scroll = signal(0);
-const closed = signal<ReadonlySet<number>>(new Set());
-const hover = signal<{ x: number; y: number; span: number } | null>(null);
-const MOST_ROWS = 20000;
+const cursor = signal<number | null>(null); // where the keyboard is
+const selecting = signal(false); // a drag chooses an area
+const keptArea = keep('area'); // "t0-t1-track.track"
+const DRAWN = 60; // arrows of one span
 
-/** The span that is open around it on the same track, one level up; -1 = none. */
-function parentOf(s: Spans, i: number): number {
-  const p = placeOf(s, i);
-  if (p.row <= 0) return -1;
-  const row = s.tracks[p.track].rows[p.row - 1];
-  const at = after(s.t1, row.first, row.end, s.t0[i]);
-  const j = at < row.end && s.t0[at] <= s.t0[i] ? at : at - 1;
-  return j >= row.first && s.t0[j] <= s.t0[i] && s.t1[j] >= s.t1[i] ? j : -1;
+function readArea(text: string, tracks: number): Area | null {
+  const [a, b, list] = text.split('-');
+  const [t0, t1] = [Number(a), Number(b)];
+  const rows = (list ?? '').split('.').map(Number).filter((k) => Number.isInteger(k) && k >= 0 && k < tracks);
+  return text && rows.length && t1 > t0 ? { t0, t1, tracks: rows } : null;
 }
-
-const title = (s: Spans, i: number) => s.names[s.name[i]] || '(unnamed)';
-
-function Tip({ spans }: { spans: Spans }) {
-  const h = hover.value;
-  if (!h) return null;
-  const i = h.span;
-  const flip = h.x > innerWidth - 380;
-  return (
-    <div class="tip" style={{ left: flip ? 'auto' : `${h.x + 14}px`, right: flip ? `${innerWidth - h.x + 14}px` : 'auto', top: `${Math.min(h.y + 14, innerHeight - 130)}px` }}>
-      <b>{title(spans, i)}</b>
-      <span>{spans.cats[spans.cat[i]]}</span>
-      <span>
-        {ns(spans.t1[i] - spans.t0[i])} · from {exact(spans.t0[i])} to {exact(spans.t1[i])}
-      </span>
-      {spans.cause[i] > 0 && <span>started by {title(spans, spans.cause[i] - 1)}, {ns(spans.t0[i] - spans.t0[spans.cause[i] - 1])} before</span>}
-    </div>
-  );
-}
-
-function Details({ spans }: { spans: Spans }) {
-  const i = span.value;
-  if (i === null || i >= spans.n) return <p class="soft hint">Click a span for its details, an empty place for a moment. Press ? for the keys.</p>;
-  const chain: number[] = [];
-  for (let at = parentOf(spans, i); at >= 0 && chain.length < 64; at = parentOf(spans, at)) chain.unshift(at);
-  const p = placeOf(spans, i);
-  const pick = (k: number) => {
-    span.value = k;
-    lookAround(spans.t0[k], spans.t1[k]);
-  };
-  return (
-    <div class="details">
-      <h3>{title(spans, i)}</h3>
-      <dl class="facts row">
-        <div><dt>Type</dt><dd>{spans.cats[spans.cat[i]]}</dd></div>
-        <div><dt>Lasts</dt><dd>{ns(spans.t1[i] - spans.t0[i])}</dd></div>
-        <div><dt>Starts</dt><dd>{exact(spans.t0[i])}</dd></div>
-        <div><dt>Ends</dt><dd>{exact(spans.t1[i])}</dd></div>
-        <div><dt>Where</dt><dd>{spans.tracks[p.track]?.name}</dd></div>
-      </dl>
-      <p class="crumbs">
-        {chain.map((k) => (
-          <button key={k} onClick={() => pick(k)}>{title(spans, k)}</button>
-        ))}
-        {spans.cause[i] > 0 && <button onClick={() => pick(spans.cause[i] - 1)}>↖ started by {title(spans, spans.cause[i] - 1)}</button>}
-        <button
-          onClick={() => {
-            moment.value = spans.t0[i];
-            view.value = 'memory';
-          }}
-        >
-          Memory at its start
-        </button>
-      </p>
-    </div>
-  );
-}
-
-interface Sum {
-  name: string;
-  cat: string;
-  n: number;
-  ns: number;
-  longest: number;
-  at: number;
-}
-
-/** What the window holds, by name: the text behind the picture. */
-function sums(s: Spans, t0: number, t1: number): Sum[] {
-  const by = new Map<number, Sum>();
-  for (const t of s.tracks)
-    for (const row of t.rows)
-      for (let i = after(s.t1, row.first, row.end, t0); i < row.end && s.t0[i] < t1; i++) {
-        const key = s.name[i] * 32 + s.cat[i];
-        let x = by.get(key);
-        if (!x) by.set(key, (x = { name: title(s, i), cat: s.cats[s.cat[i]], n: 0, ns: 0, longest: 0, at: i }));
-        const d = Math.min(s.t1[i], t1) - Math.max(s.t0[i], t0);
-        x.n++;
-        x.ns += d;
-        if (d > x.longest) {
-          x.longest = d;
-          x.at = i;
-        }
-      }
-  return [...by.values()].sort((a, b) => b.ns - a.ns).slice(0, MOST_ROWS);
-}
-
-function Sums({ spans }: { spans: Spans }) {
-  const [open, setOpen] = useState(false);
-  const [rows, setRows] = useState<Sum[]>([]);
-  const [t0, t1] = range.value;
-  useEffect(() => {
-    if (!open) return;
-    const later = setTimeout(() => setRows(sums(spans, t0, t1)), 120);
-    return () => clearTimeout(later);
-  }, [open, t0, t1]);
-  return (
-    <details open={open} onToggle={(e) => setOpen(e.currentTarget.open)}>
-      <summary>What is in this window, as a table</summary>
-      <Table
-        label="spans in the window by name"
-        rows={rows}
-        sort="ns"
-        height={320}
-        onPick={(r) => {
-          span.value = r.at;
-          lookAround(spans.t0[r.at], spans.t1[r.at]);
-        }}
-        cols={[
-          { key: 'name', title: 'Name', value: (r) => r.name, wide: true },
-          { key: 'cat', title: 'Type', value: (r) => r.cat },
-          { key: 'n', title: 'Count', value: (r) => r.n, text: (r) => count(r.n) },
-          { key: 'ns', title: 'Time in window', value: (r) => r.ns, text: (r) => ns(r.ns), bar: (r) => r.ns / (rows[0]?.ns || 1) },
-          { key: 'longest', title: 'Longest', value: (r) => r.longest, text: (r) => ns(r.longest) },
-        ]}
-      />
-    </details>
-  );
-}
-
-function useFound(spans: Spans | undefined, text: string): Int32Array | null {
-  return useMemo(() => (spans && text ? searchSpans(spans, text) : null), [spans, text]);
-}
+const writeArea = (a: Area | null): void => {
+  keptArea.value = a ? `${Math.round(a.t0)}-${Math.round(a.t1)}-${a.tracks.join('.')}` : '';
+};
 
 /** The exact curve of live bytes, once the memory section is read: after the first picture. */
 function useLive(main: Main, ready: boolean) {
   const [live, set] = useState<(t0: number, t1: number, width: number) => Float64Array>();
   useEffect(() => {
-    if (!ready || !main.device) return;
+    if (!ready || !main.device || !has('memory')) return;
     const later = setTimeout(async () => {
       const m = await getMemory();
       const g = oneGroup(m, main.device);
@@ -171,75 +53,197 @@ function useLive(main: Main, ready: boolean) {
   return live;
 }
 
+/** The span that an arrow key leads to from `i`: along its row, out to what is around it, into it. */
+function step(s: Spans, lanes: readonly Lane[], i: number, key: string): number {
+  const p = placeOf(s, i);
+  const rows = s.tracks[p.track].rows;
+  const row = rows[p.row];
+  if (key === 'ArrowLeft') return i > row.first ? i - 1 : i;
+  if (key === 'ArrowRight') return i + 1 < row.end ? i + 1 : i;
+  const inTrack = key === 'ArrowUp' ? rows[p.row - 1] : rows[p.row + 1];
+  const near = (r: { first: number; end: number }) => Math.min(r.end - 1, after(s.t1, r.first, r.end, s.t0[i]));
+  if (key === 'ArrowUp' && inTrack) return notesOf(s).parent[i] >= 0 ? notesOf(s).parent[i] : near(inTrack);
+  if (inTrack && lanes.find((l) => l.track === p.track)?.open) {
+    const k = near(inTrack);
+    if (s.t0[k] < s.t1[i]) return k;
+  }
+  const at = lanes.findIndex((l) => l.track === p.track);
+  const next = lanes[at + (key === 'ArrowUp' ? -1 : 1)];
+  return next ? near(s.tracks[next.track].rows[0]) : i;
+}
+
+/** Where an arrow key starts: the selected span, else the first in sight. */
+function firstSeen(s: Spans, lanes: readonly Lane[]): number {
+  if (span.value !== null && span.value < s.n) return span.value;
+  for (const l of lanes) {
+    const row = s.tracks[l.track].rows[0];
+    const i = after(s.t1, row.first, row.end, range.value[0]);
+    if (i < row.end && s.t0[i] < range.value[1]) return i;
+  }
+  return -1;
+}
+
 export function Timeline({ main }: { main: Main }) {
   const spans = useData(getSpans);
   const tables = useData(getTables);
-  const live = useLive(main, !!spans);
-  const found = useFound(spans, query.value);
-  const color = useMemo(() => spans && palette(spans.cats, spans.names), [spans]);
-  const lanes = useMemo(() => spans && layout(spans, closed.value), [spans, closed.value]);
-  const hit = useMemo(() => (found && spans ? new Set(Array.from(found, (i) => spans.name[i])) : null), [found]);
+  if (!spans || !tables) return <Loading />;
+  if (!spans.n) return <p class="loading">This trace holds no spans: nothing was timed.</p>;
+  return <Ready main={main} spans={spans} phases={tables.phases} />;
+}
 
-  const reveal = (i: number) => {
-    if (!spans || !lanes) return;
-    span.value = i;
-    const l = lanes.lanes[placeOf(spans, i).track];
-    if (l && (l.y < scroll.value || l.y > scroll.value + 300)) scroll.value = Math.max(0, l.y - 40);
+function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Parameters<typeof tops>[1] }) {
+  const live = useLive(main, true);
+  const [lists, setLists] = useState(false);
+  const [table, setTable] = useState(false);
+  const arrows = useRef<Arrow[]>([]);
+  const frame = useRef<HTMLDivElement>(null);
+  const found = useMemo(() => (query.value ? searchSpans(spans, query.value) : null), [spans, query.value]);
+  const hit = useMemo(() => found && new Set(Array.from(found, (i) => spans.name[i])), [found]);
+  const color = useMemo(() => palette(spans.cats, spans.names), [spans]);
+  const arranged = arrangement(spans);
+  const { lanes, height } = layout(spans, arranged);
+  const area = readArea(keptArea.value, spans.tracks.length);
+  const chosen = span.value;
+  const links = useMemo(() => (chosen !== null && chosen < spans.n ? linksOf(spans, chosen, DRAWN).links : []), [spans, chosen]);
+  const { base } = tops(main, phases);
+  const left = dims.value.left;
+
+  const room = () => (frame.current?.clientHeight ?? 400) - base;
+  const scrollTo = (y: number) => (scroll.value = Math.max(0, Math.min(Math.max(0, height - room()), y)));
+  /** Bring a span into sight, and its lane out of hiding. */
+  const reveal = (i: number, focus: boolean) => {
+    const p = placeOf(spans, i);
+    const back = arranged.hidden.has(p.track) || (arranged.closed.has(p.track) && p.row > 0);
+    const now = back ? { ...arranged, hidden: new Set([...arranged.hidden].filter((k) => k !== p.track)), closed: new Set([...arranged.closed].filter((k) => k !== p.track)) } : arranged;
+    if (back) arrange(now);
+    const l = layout(spans, now).lanes.find((k) => k.track === p.track);
+    const y = l ? l.y + p.row * dims.value.row : 0;
+    if (y < scroll.value || y + dims.value.row * 2 > scroll.value + room()) scrollTo(y - room() / 3);
     const [t0, t1] = range.value;
-    if (spans.t0[i] > t1 || spans.t1[i] < t0 || spans.t1[i] - spans.t0[i] < (t1 - t0) / 400) lookAround(spans.t0[i], spans.t1[i]);
+    const wide = t1 - t0;
+    if (focus) lookAround(spans.t0[i], spans.t1[i]);
+    else if (spans.t0[i] > t1 || spans.t1[i] < t0) look(spans.t0[i] - wide / 3, spans.t0[i] + (2 * wide) / 3);
   };
-  const next = (step: number) => {
+  const pick = (i: number) => {
+    span.value = i;
+    reveal(i, true);
+  };
+  const next = (by: number) => {
     if (!found?.length) return;
-    const at = span.value === null ? -1 : found.indexOf(span.value);
-    reveal(found[(at + step + found.length) % found.length]);
+    const at = chosen === null ? -1 : found.indexOf(chosen);
+    const i = found[(at + by + found.length) % found.length];
+    span.value = i;
+    const [t0, t1] = range.value;
+    reveal(i, spans.t1[i] - spans.t0[i] < (t1 - t0) / 400 || spans.t0[i] > t1 || spans.t1[i] < t0);
+  };
+  const walk = (key: string) => {
+    const at = cursor.value ?? firstSeen(spans, lanes);
+    if (at < 0) return;
+    cursor.value = cursor.value === null && span.value === null ? at : step(spans, lanes, at, key);
+    reveal(cursor.value, false);
   };
 
   useEffect(() => {
+    const act: Record<string, () => void> = {
+      f: () => chosen !== null && pick(chosen),
+      n: () => next(1),
+      N: () => next(-1),
+      r: () => (selecting.value = !selecting.value),
+      t: () => setTable((v) => !v),
+      l: () => setLists((v) => !v),
+      PageDown: () => scrollTo(scroll.value + room() * 0.8),
+      PageUp: () => scrollTo(scroll.value - room() * 0.8),
+      Escape: () => {
+        span.value = moment.value = cursor.value = null;
+        selecting.value = false;
+        writeArea(null);
+      },
+    };
     const key = (e: KeyboardEvent) => {
-      if (e.key === '/' && !typing(e)) {
+      if (typing(e)) return;
+      if (e.key === '/') {
         e.preventDefault();
         document.getElementById('find')?.focus();
-      }
-      if (typing(e)) return;
-      if (keyTime(e)) e.preventDefault();
-      else if (e.key === 'f' && span.value !== null && spans) lookAround(spans.t0[span.value], spans.t1[span.value]);
-      else if (e.key === 'n') next(1);
-      else if (e.key === 'N') next(-1);
-      else if (e.key === 'Escape') span.value = moment.value = null;
+      } else if (e.key.startsWith('Arrow')) {
+        e.preventDefault();
+        walk(e.key);
+      } else if (e.key === 'Enter' && cursor.value !== null && !/^(BUTTON|SUMMARY|TR|A)$/.test((e.target as HTMLElement).tagName)) {
+        span.value = cursor.value;
+      } else if (act[e.key]) {
+        e.preventDefault();
+        act[e.key]();
+      } else if (keyTime(e)) e.preventDefault();
     };
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);
   });
-  const move = (dy: number) => {
-    scroll.value = Math.max(0, Math.min((lanes?.height ?? 0) - 80, scroll.value + dy));
-  };
-  const wheel = useMemo(() => wheelTime(LEFT, move), [lanes]);
-  if (!spans || !lanes || !color) return <Loading />;
-  if (!spans.n) return <p class="loading">This trace holds no spans: nothing was timed.</p>;
+  const wheel = useMemo(() => wheelTime(left, (dy) => scrollTo(scroll.value + dy)), [height, left, base]);
 
-  const place = (x: number, y: number): { t: number; span: number; lane?: number } => {
-    const el = document.querySelector('.timeline canvas') as HTMLCanvasElement;
+  const timeAt = (x: number) => {
     const [t0, t1] = range.value;
-    const perPixel = (t1 - t0) / Math.max(1, el.clientWidth - LEFT);
-    const t = t0 + (x - LEFT) * perPixel;
-    const at = y < TOP + CURVE ? undefined : rowAt(lanes.lanes, y - TOP - CURVE + scroll.value);
-    if (!at) return { t, span: -1 };
-    const row = spans.tracks[at.lane.track].rows[at.row];
-    return { t, span: row && x >= LEFT ? spanAt(spans, row, t, perPixel) : -1, lane: at.lane.track };
+    const perPixel = (t1 - t0) / Math.max(1, (frame.current?.clientWidth ?? 800) - left);
+    return { t: t0 + (x - left) * perPixel, perPixel };
+  };
+  const spanUnder = (x: number, y: number): number => {
+    const at = x < left || y < base ? undefined : rowAt(lanes, y - base + scroll.value);
+    const row = at && spans.tracks[at.lane.track].rows[at.row];
+    const { t, perPixel } = timeAt(x);
+    return row ? spanAt(spans, row, t, perPixel) : -1;
   };
   const click = (x: number, y: number) => {
-    const p = place(x, y);
-    if (x < LEFT && p.lane !== undefined) {
-      const set = new Set(closed.value);
-      if (!set.delete(p.lane)) set.add(p.lane);
-      closed.value = set;
-    } else if (p.span >= 0) {
-      span.value = p.span;
-    } else if (x >= LEFT) {
-      moment.value = p.t;
-    }
+    const link = x >= left && y >= base ? arrowAt(arrows.current, x, y) : undefined;
+    const i = spanUnder(x, y);
+    cursor.value = null;
+    if (i >= 0) span.value = i;
+    else if (link) pick(link.to);
+    else if (x >= left) moment.value = timeAt(x).t;
   };
-  const index = found && span.value !== null ? found.indexOf(span.value) : -1;
+  const pan = dragTime(left, click, (dy) => scrollTo(scroll.value + dy));
+
+  /** Follow the pointer until it is let go. */
+  const follow = (e: PointerEvent, move: (x: number, y: number) => void, up?: (x: number, y: number) => void) => {
+    const el = e.currentTarget as HTMLElement;
+    const rect = el.getBoundingClientRect();
+    const on = (ev: PointerEvent) => move(ev.clientX - rect.left, ev.clientY - rect.top);
+    el.setPointerCapture(e.pointerId);
+    el.addEventListener('pointermove', on);
+    el.addEventListener(
+      'pointerup',
+      (ev) => {
+        el.removeEventListener('pointermove', on);
+        up?.(ev.clientX - rect.left, ev.clientY - rect.top);
+      },
+      { once: true },
+    );
+  };
+  const dragArea = (e: PointerEvent, x0: number, y0: number) => {
+    const from = timeAt(x0).t;
+    writeArea(null);
+    follow(e, (x, y) => {
+      const to = timeAt(Math.max(left, x)).t;
+      const [a, b] = [Math.min(y0, y), Math.max(y0, y)].map((v) => v - base + scroll.value);
+      const tracks = lanes.filter((l) => l.y < b && l.y + l.height > a).map((l) => l.track);
+      writeArea({ t0: Math.max(0, Math.min(from, to)), t1: Math.min(main.t_end, Math.max(from, to)), tracks });
+    });
+  };
+  const dragLane = (e: PointerEvent, y0: number) => {
+    const track = laneAt(lanes, y0 - base + scroll.value)?.track;
+    if (track === undefined) return;
+    follow(e, () => {}, (_, y) => {
+      const to = laneAt(lanes, y - base + scroll.value)?.track;
+      if (to === track) arrange(flipClosed(arranged, track));
+      else if (to !== undefined) arrange(moveTrack(arranged, track, to));
+    });
+  };
+  const down = (e: PointerEvent) => {
+    const rect = (e.currentTarget as HTMLElement).getBoundingClientRect();
+    const [x, y] = [e.clientX - rect.left, e.clientY - rect.top];
+    if (x < left && y >= base) dragLane(e, y);
+    else if (e.shiftKey || selecting.value) dragArea(e, x, y);
+    else pan(e);
+  };
+  const index = found && chosen !== null ? found.indexOf(chosen) : -1;
+  const at = cursor.value;
   return (
     <div class="stack timeline-view">
       <div class="bar">
@@ -254,32 +258,50 @@ export function Timeline({ main }: { main: Main }) {
         />
         <button onClick={() => next(-1)} disabled={!found?.length} aria-label="Previous match">‹</button>
         <button onClick={() => next(1)} disabled={!found?.length} aria-label="Next match">›</button>
-        {found && <span class="soft" id="matches">{index >= 0 ? `${count(index + 1)} of ` : ''}{count(found.length)} matches</span>}
+        {found && <span class="soft" id="matches" role="status">{index >= 0 ? `${count(index + 1)} of ` : ''}{count(found.length)} matches</span>}
         <span class="grow" />
-        <Legend items={spans.used.map((c) => ({ color: css(catColor(c)), text: c.replaceAll('_', ' ') }))} />
-        <button onClick={() => look(0, main.t_end)}>Whole trace</button>
+        <button aria-pressed={selecting.value} title="A drag chooses an area ( r, or hold shift )" onClick={() => (selecting.value = !selecting.value)}>Select area</button>
+        <button aria-pressed={lists} title="Show, fold and move lanes ( l )" onClick={() => setLists(!lists)}>Lanes{arranged.hidden.size ? ` (${arranged.hidden.size} hidden)` : ''}</button>
+        <button aria-pressed={table} title="What is in sight, by name ( t )" onClick={() => setTable(!table)}>As table</button>
+        <button onClick={lookAll}>Whole trace</button>
       </div>
-      <div class="timeline" style={{ maxHeight: `${Math.max(260, lanes.height + TOP + CURVE + 10)}px` }}>
+      {lists && <LaneList spans={spans} a={arranged} close={() => setLists(false)} />}
+      <div class={`timeline${selecting.value ? ' selecting' : ''}`} ref={frame} style={{ maxHeight: `${Math.max(220, height + base + 6)}px` }}>
         <Canvas
-          label="Timeline of threads and streams"
+          label="Timeline of threads and streams. Arrow keys go from span to span, Enter selects one; T shows the same as a table."
           onWheelTime={wheel}
-          onPointerDown={dragTime(LEFT, click, move)}
+          onPointerDown={down}
           onPointerMove={(e) => {
-            const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
-            const p = place(e.clientX - box.left, e.clientY - box.top);
-            hover.value = p.span >= 0 ? { x: e.clientX, y: e.clientY, span: p.span } : null;
+            const el = e.currentTarget as HTMLElement;
+            const rect = el.getBoundingClientRect();
+            const [x, y] = [e.clientX - rect.left, e.clientY - rect.top];
+            const i = e.buttons ? -1 : spanUnder(x, y);
+            hover.value = i >= 0 ? { x: e.clientX, y: e.clientY, span: i } : null;
+            el.classList.toggle('pointing', i >= 0 || (x < left && y > base) || !!arrowAt(arrows.current, x, y));
           }}
           onPointerLeave={() => (hover.value = null)}
-          onDblClick={() => span.value !== null && lookAround(spans.t0[span.value], spans.t1[span.value])}
+          onDblClick={() => span.value !== null && pick(span.value)}
           draw={(s) => {
             const [t0, t1] = range.value;
-            drawScene(s, { main, spans, phases: tables?.phases ?? [], lanes: lanes.lanes, scroll: scroll.value, t0, t1, moment: moment.value, span: span.value, found: hit, color, live });
+            arrows.current = drawScene(s, { main, spans, phases: [...phases], lanes, high: height, scroll: scroll.value, t0, t1, moment: moment.value, span: span.value, cursor: cursor.value, links, area, found: hit, color, live });
           }}
         />
       </div>
-      <Tip spans={spans} />
-      <Details spans={spans} />
-      <Sums spans={spans} />
+      <Legend items={spans.used.map((c) => ({ color: css(catColor(c)), text: c.replaceAll('_', ' ') }))} />
+      <p class="heard" aria-live="polite">{at !== null && at < spans.n ? `${title(spans, at)}, ${ns(spans.t1[at] - spans.t0[at])}` : ''}</p>
+      <Tip main={main} spans={spans} />
+      <Sums
+        spans={spans}
+        lanes={lanes}
+        area={area}
+        open={table}
+        pick={pick}
+        close={() => {
+          setTable(false);
+          writeArea(null);
+        }}
+      />
+      <Details main={main} spans={spans} pick={pick} />
       {spans.cut > 0 && <p class="soft">{count(spans.cut)} spans that cross others are drawn up to the end of what is around them.</p>}
     </div>
   );

@@ -2,28 +2,48 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Drawing the timeline: pixels first, then text, lines and the selection on top.
 import { bytes, ns } from '../data/format';
+import type { Link } from '../data/notes';
 import type { Main, Phase } from '../data/page';
 import { placeOf, type Spans, visitRow } from '../data/spans';
 import { drawAxis } from '../draw/axis';
-import { type Ink, ink } from '../draw/colors';
+import { type Ink, ink, kindColor, MEMORY } from '../draw/colors';
+import { css, inkOn, Pixels, rgb } from '../draw/pixels';
 import { fit } from '../draw/text';
-import { inkOn, Pixels, rgb, shade } from '../draw/pixels';
 import type { Surface } from '../ui/canvas';
-import { CURVE, HEAD, type Lane, LEFT, ROW, TOP } from './lanes';
+import { font, px } from '../ui/scale';
+import { dims, type Lane } from './lanes';
+
+export interface Area {
+  t0: number;
+  t1: number;
+  tracks: readonly number[];
+}
 
 export interface Scene {
   main: Main;
   spans: Spans;
   phases: Phase[];
   lanes: Lane[];
+  high: number; // of all lanes together
   scroll: number;
   t0: number;
   t1: number;
   moment: number | null;
   span: number | null;
+  cursor: number | null; // where the keyboard is
+  links: readonly Link[]; // of the selected span
+  area: Area | null;
   found: ReadonlySet<number> | null; // names that the search matches
   color: (cat: number, name: number) => number;
   live?: (t0: number, t1: number, width: number) => Float64Array; // exact, once the memory section is read
+}
+
+/** Heights of what stays at the top. */
+export function tops(main: Main, phases: readonly Phase[]): { marks: number; curve: number; base: number } {
+  const d = dims.value;
+  const marks = phases.some((p) => p.name) || main.marks.length ? d.marks : 0;
+  const curve = main.device ? d.curve : 0;
+  return { marks, curve, base: d.axis + marks + curve };
 }
 
 interface Label {
@@ -37,184 +57,307 @@ interface Label {
 const TEXT_FROM = 34; // pixels a span must have to carry its name
 
 function rows(p: Pixels, sc: Scene, width: number, base: number, back: number, labels: Label[]): void {
+  const { row: high, left } = dims.value;
   for (const l of sc.lanes) {
     const top = base + l.y - sc.scroll;
     if (top > p.height || top + l.height < base) continue;
-    const track = sc.spans.tracks[l.track];
-    track.rows.forEach((row, r) => {
-      const y = l.open ? top + HEAD + r * ROW : top + HEAD;
-      const high = l.open ? ROW - 2 : 4;
-      if (y > p.height || y + high < base || (!l.open && r > 0)) return;
+    const list = l.open ? sc.spans.tracks[l.track].rows : sc.spans.tracks[l.track].rows.slice(0, 1);
+    list.forEach((row, r) => {
+      const y = Math.round(top + 2 + r * high);
+      if (y > p.height || y + high < base) return;
       visitRow(sc.spans, row, sc.t0, sc.t1, width, (x0, x1, i) => {
         let c = sc.color(sc.spans.cat[i], sc.spans.name[i]);
         if (sc.found && !sc.found.has(sc.spans.name[i])) c = back;
         const gap = x1 - x0 > 3 ? 1 : 0;
-        p.rect(LEFT + x0, Math.max(base, Math.round(y)), LEFT + x1 - gap, Math.round(y) + high, rgb(c));
-        if (l.open && x1 - x0 >= TEXT_FROM && y >= base - 4) labels.push({ x: LEFT + x0, y, w: x1 - x0 - gap, span: i, color: c });
+        p.rect(left + x0, Math.max(base, y), left + x1 - gap, y + high - 2, rgb(c));
+        if (x1 - x0 >= TEXT_FROM && y >= base - 4) labels.push({ x: left + x0, y, w: x1 - x0 - gap, span: i, color: c });
       });
     });
   }
 }
 
 function names(s: Surface, sc: Scene, labels: Label[]): void {
-  s.ctx.font = '11px system-ui, sans-serif';
+  s.ctx.font = font(11);
   s.ctx.textBaseline = 'middle';
   for (const l of labels) {
     const text = fit(s.ctx, sc.spans.names[sc.spans.name[l.span]] || '(unnamed)', l.w - 7);
     if (!text) continue;
     s.ctx.fillStyle = inkOn(l.color);
-    s.ctx.fillText(text, l.x + 4, Math.round(l.y) + ROW / 2 - 0.5);
+    s.ctx.fillText(text, l.x + 4, l.y + dims.value.row / 2 - 0.5);
   }
 }
 
+/** Names of lanes, over what the spans reach. */
 function heads(s: Surface, sc: Scene, base: number, c: Ink): void {
-  s.ctx.save();
-  s.ctx.beginPath();
-  s.ctx.rect(0, base, s.width, s.height - base);
-  s.ctx.clip();
+  const { left } = dims.value;
+  s.ctx.textBaseline = 'middle';
   for (const l of sc.lanes) {
-    const y = base + l.y - sc.scroll;
+    const y = Math.round(base + l.y - sc.scroll);
     if (y > s.height || y + l.height < base) continue;
     const t = sc.spans.tracks[l.track];
     s.ctx.strokeStyle = c.line;
-    s.ctx.strokeRect(-1, Math.round(y) + 0.5, s.width + 2, l.height);
+    s.ctx.strokeRect(-1, y - 0.5, s.width + 2, l.height);
+    s.ctx.fillStyle = css(kindColor(t.kind));
+    s.ctx.fillRect(0, y, 3, l.height - 1);
     s.ctx.fillStyle = c.text;
-    s.ctx.font = '600 11.5px system-ui, sans-serif';
-    s.ctx.fillText(`${l.open ? '▾' : '▸'} ${fit(s.ctx, t.name, LEFT - 28)}`, 6, y + 11);
+    s.ctx.font = font(11.5, '600');
+    s.ctx.fillText(`${l.open ? '▾' : '▸'} ${fit(s.ctx, t.name, left - px(30))}`, px(9), y + px(11));
     s.ctx.fillStyle = c.soft;
-    s.ctx.font = '10.5px system-ui, sans-serif';
-    if (l.open && l.height > 42) s.ctx.fillText(`${t.count.toLocaleString('en-US')} spans`, 20, y + 26);
+    s.ctx.font = font(10.5);
+    if (l.height > px(36)) s.ctx.fillText(`${t.count.toLocaleString('en-US')} spans`, px(22), y + px(26));
   }
-  s.ctx.restore();
 }
 
-function curve(s: Surface, sc: Scene, width: number, c: Ink): void {
-  const d = sc.main.devices[sc.main.device];
-  const v = sc.main.curve;
-  const end = Math.max(1, sc.main.t_end);
-  const y1 = TOP + CURVE - 3;
+const clip = (s: Surface, x: number, y: number, w: number, h: number, draw: () => void) => {
   s.ctx.save();
   s.ctx.beginPath();
-  s.ctx.rect(LEFT, TOP, width, CURVE);
+  s.ctx.rect(x, y, w, h);
   s.ctx.clip();
-  sc.phases.forEach((p, i) => {
-    const a = LEFT + ((p.t0 - sc.t0) / (sc.t1 - sc.t0)) * width;
-    const b = LEFT + ((p.t1 - sc.t0) / (sc.t1 - sc.t0)) * width;
-    if (b < LEFT || a > LEFT + width || !p.name) return;
-    s.ctx.fillStyle = i % 2 ? 'rgba(128,140,160,.10)' : 'rgba(128,140,160,.20)';
-    s.ctx.fillRect(a, TOP, b - a, CURVE);
-    s.ctx.fillStyle = c.soft;
-    s.ctx.font = '10.5px system-ui, sans-serif';
-    const text = fit(s.ctx, p.name, Math.min(b, LEFT + width) - Math.max(a, LEFT) - 6);
-    if (text) s.ctx.fillText(text, Math.max(a, LEFT) + 4, TOP + 9);
-  });
-  s.ctx.fillStyle = '#e09f3e';
-  s.ctx.globalAlpha = 0.85;
-  const exact = sc.live?.(sc.t0, sc.t1, width);
-  const from = Math.max(0, Math.floor((sc.t0 / end) * v.length));
-  const to = exact ? from : Math.min(v.length, Math.ceil((sc.t1 / end) * v.length));
-  for (let x = 0; exact && x < width; x++) {
-    const high = d.peak ? (exact[x] / d.peak) * (CURVE - 22) : 0;
-    s.ctx.fillRect(LEFT + x, y1 - high, 1, high);
-  }
-  for (let i = from; i < to; i++) {
-    const a = LEFT + (((i / v.length) * end - sc.t0) / (sc.t1 - sc.t0)) * width;
-    const b = LEFT + ((((i + 1) / v.length) * end - sc.t0) / (sc.t1 - sc.t0)) * width;
-    const high = d.peak ? (v[i] / d.peak) * (CURVE - 22) : 0;
-    s.ctx.fillRect(a, y1 - high, Math.max(1, b - a + 0.5), high);
-  }
-  s.ctx.globalAlpha = 1;
+  draw();
   s.ctx.restore();
+};
+
+/** Time of the window to pixels. */
+const scaleOf = (sc: Scene, width: number) => (t: number) => dims.value.left + ((t - sc.t0) / (sc.t1 - sc.t0)) * width;
+
+function curve(s: Surface, sc: Scene, width: number, y0: number, high: number, c: Ink): void {
+  const { left } = dims.value;
+  const d = sc.main.devices[sc.main.device];
+  const v = sc.main.curve;
+  const x = scaleOf(sc, width);
+  const end = Math.max(1, sc.main.t_end);
+  const y1 = y0 + high - 3;
+  const up = (bytes: number) => (d.peak ? (bytes / d.peak) * (high - 8) : 0);
+  clip(s, left, y0, width, high, () => {
+    s.ctx.fillStyle = css(MEMORY);
+    const exact = sc.live?.(sc.t0, sc.t1, width);
+    for (let k = 0; exact && k < width; k++) s.ctx.fillRect(left + k, y1 - up(exact[k]), 1, up(exact[k]));
+    const from = Math.max(0, Math.floor((sc.t0 / end) * v.length));
+    const to = exact ? from : Math.min(v.length, Math.ceil((sc.t1 / end) * v.length));
+    for (let i = from; i < to; i++) {
+      const a = x((i / v.length) * end);
+      const b = x(((i + 1) / v.length) * end);
+      s.ctx.fillRect(a, y1 - up(v[i]), Math.max(1, b - a + 0.5), up(v[i]));
+    }
+  });
+  s.ctx.fillStyle = css(MEMORY);
+  s.ctx.fillRect(0, y0, 3, high - 1);
+  s.ctx.textBaseline = 'middle';
   s.ctx.fillStyle = c.text;
-  s.ctx.font = '600 11.5px system-ui, sans-serif';
-  s.ctx.fillText(sc.main.device ? `memory ${d.device}` : 'memory', 6, TOP + 14);
+  s.ctx.font = font(11.5, '600');
+  s.ctx.fillText(fit(s.ctx, `Live memory, ${d.device}`, left - px(20)), px(22), y0 + px(13));
   s.ctx.fillStyle = c.soft;
-  s.ctx.font = '10.5px system-ui, sans-serif';
-  s.ctx.fillText(sc.main.device ? `peak ${bytes(d.peak)}` : 'none recorded', 20, TOP + 30);
+  s.ctx.font = font(10.5);
+  s.ctx.fillText(`up to ${bytes(d.peak)}`, px(22), y0 + px(29));
 }
 
-function marks(s: Surface, sc: Scene, width: number): void {
-  for (const m of sc.main.marks) {
-    if (m.t < sc.t0 || m.t > sc.t1) continue;
-    const x = Math.round(LEFT + ((m.t - sc.t0) / (sc.t1 - sc.t0)) * width) + 0.5;
-    s.ctx.strokeStyle = m.kind === 'oom' ? '#c8553d' : 'rgba(128,128,160,.6)';
-    s.ctx.setLineDash(m.kind === 'oom' ? [] : [3, 3]);
-    s.ctx.beginPath();
-    s.ctx.moveTo(x, TOP);
-    s.ctx.lineTo(x, s.height);
-    s.ctx.stroke();
-  }
-  s.ctx.setLineDash([]);
+const markText = (m: Main['marks'][number]): string => (m.kind === 'oom' ? `out of memory: ${bytes(m.value)} asked for` : m.kind === 'step' ? `step ${m.value}` : m.name || m.kind);
+
+/** Phases as bands with their names, marks as flags with theirs; both as lines through the lanes. */
+function marks(s: Surface, sc: Scene, width: number, y0: number, high: number, c: Ink): void {
+  const { left } = dims.value;
+  const x = scaleOf(sc, width);
+  s.ctx.textBaseline = 'middle';
+  clip(s, left, 0, width, s.height, () => {
+    s.ctx.font = font(10.5);
+    sc.phases.forEach((p, i) => {
+      const [a, b] = [x(p.t0), x(p.t1)];
+      if (b < left || a > left + width || !p.name) return;
+      s.ctx.fillStyle = i % 2 ? 'rgba(128,140,160,.16)' : 'rgba(128,140,160,.32)';
+      s.ctx.fillRect(a, y0, b - a, high - 1);
+      s.ctx.fillStyle = c.text;
+      const text = fit(s.ctx, p.name, Math.min(b, left + width) - Math.max(a, left) - 6);
+      if (text) s.ctx.fillText(text, Math.max(a, left) + 4, y0 + high / 2);
+    });
+    let free = left; // flags do not cover one another
+    for (const m of sc.main.marks) {
+      if (m.t < sc.t0 || m.t > sc.t1) continue;
+      const at = Math.round(x(m.t)) + 0.5;
+      s.ctx.strokeStyle = m.kind === 'oom' ? c.accent : 'rgba(128,128,160,.5)';
+      s.ctx.setLineDash(m.kind === 'oom' ? [] : [3, 3]);
+      s.ctx.beginPath();
+      s.ctx.moveTo(at, y0);
+      s.ctx.lineTo(at, s.height);
+      s.ctx.stroke();
+      const text = markText(m);
+      if (at < free || sc.phases.some((p) => p.name)) continue;
+      s.ctx.fillStyle = m.kind === 'oom' ? c.accent : c.soft;
+      s.ctx.fillText(text, at + 3, y0 + high / 2);
+      free = at + s.ctx.measureText(text).width + 10;
+    }
+    s.ctx.setLineDash([]);
+  });
+  s.ctx.fillStyle = c.soft;
+  s.ctx.font = font(10.5);
+  s.ctx.fillText(sc.phases.some((p) => p.name) ? 'phases' : 'marks', px(22), y0 + high / 2);
 }
 
-function box(sc: Scene, span: number, width: number, base: number): { x0: number; x1: number; y: number } | undefined {
+/* ---- the selection ---- */
+
+interface Box {
+  x0: number;
+  x1: number;
+  y: number;
+}
+
+function box(sc: Scene, span: number, width: number, base: number): Box | undefined {
   const p = placeOf(sc.spans, span);
   const l = sc.lanes.find((k) => k.track === p.track);
   if (!l) return undefined;
-  const x = (t: number) => LEFT + ((t - sc.t0) / (sc.t1 - sc.t0)) * width;
-  return { x0: x(sc.spans.t0[span]), x1: x(sc.spans.t1[span]), y: base + l.y - sc.scroll + HEAD + (l.open ? p.row * ROW : 0) };
+  const x = scaleOf(sc, width);
+  return { x0: x(sc.spans.t0[span]), x1: x(sc.spans.t1[span]), y: base + l.y - sc.scroll + 2 + (l.open ? p.row * dims.value.row : 0) };
 }
 
-function selection(s: Surface, sc: Scene, width: number, base: number, c: Ink): void {
-  s.ctx.save();
+type Point = [number, number];
+export interface Arrow {
+  points: Point[];
+  to: number; // the span at its other end
+}
+
+const bezier = (a: Point, b: Point, c: Point, d: Point): Point[] =>
+  Array.from({ length: 25 }, (_, k) => {
+    const t = k / 24;
+    const u = 1 - t;
+    const at = (i: 0 | 1) => u * u * u * a[i] + 3 * u * u * t * b[i] + 3 * u * t * t * c[i] + t * t * t * d[i];
+    return [at(0), at(1)];
+  });
+
+/** From the launch to what it started: a curve with a head, which a click follows. */
+function arrow(s: Surface, sc: Scene, l: Link, width: number, base: number): Arrow | undefined {
+  const from = box(sc, l.from, width, base);
+  const to = box(sc, l.to, width, base);
+  if (!from || !to) return undefined;
+  const half = dims.value.row / 2 - 1;
+  const a: Point = [Math.max(from.x0, Math.min(from.x1, to.x0)), from.y + half];
+  const d: Point = [to.x0, to.y + half];
+  const bend = Math.max(24, Math.abs(d[0] - a[0]) / 2);
+  const points = bezier(a, [a[0] + bend, a[1]], [d[0] - bend, d[1]], d);
   s.ctx.beginPath();
-  s.ctx.rect(LEFT, 0, width, s.height);
-  s.ctx.clip();
-  if (sc.moment !== null) {
-    const x = Math.round(LEFT + ((sc.moment - sc.t0) / (sc.t1 - sc.t0)) * width) + 0.5;
-    s.ctx.strokeStyle = c.accent;
+  points.forEach(([x, y], i) => (i ? s.ctx.lineTo(x, y) : s.ctx.moveTo(x, y)));
+  s.ctx.stroke();
+  s.ctx.beginPath();
+  s.ctx.moveTo(d[0] + 1, d[1]);
+  s.ctx.lineTo(d[0] - px(7), d[1] - px(4));
+  s.ctx.lineTo(d[0] - px(7), d[1] + px(4));
+  s.ctx.fill();
+  s.ctx.beginPath();
+  s.ctx.arc(a[0], a[1], px(3), 0, 7);
+  s.ctx.fill();
+  return { points, to: l.from === sc.span ? l.to : l.from };
+}
+
+/** The arrow within a few pixels of a point. */
+export function arrowAt(arrows: readonly Arrow[], x: number, y: number, near = 5): Arrow | undefined {
+  return arrows.find((a) =>
+    a.points.some(([x1, y1], i) => {
+      if (!i) return false;
+      const [x0, y0] = a.points[i - 1];
+      const len = (x1 - x0) ** 2 + (y1 - y0) ** 2 || 1;
+      const t = Math.max(0, Math.min(1, ((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / len));
+      return Math.hypot(x - x0 - t * (x1 - x0), y - y0 - t * (y1 - y0)) <= near;
+    }),
+  );
+}
+
+function outline(s: Surface, b: Box, base: number): void {
+  if (b.y + dims.value.row > base) s.ctx.strokeRect(b.x0 - 0.5, b.y - 1, Math.max(3, b.x1 - b.x0 + 1), dims.value.row);
+}
+
+function selection(s: Surface, sc: Scene, width: number, base: number, c: Ink): Arrow[] {
+  const arrows: Arrow[] = [];
+  const chosen = sc.span !== null && sc.span < sc.spans.n ? box(sc, sc.span, width, base) : undefined;
+  clip(s, dims.value.left, base, width, s.height - base, () => {
+    s.ctx.lineWidth = 1.5;
+    s.ctx.strokeStyle = s.ctx.fillStyle = c.accent;
+    for (const l of sc.links) {
+      const a = arrow(s, sc, l, width, base);
+      if (a) arrows.push(a);
+    }
+    s.ctx.lineWidth = 2;
+    s.ctx.strokeStyle = c.text;
+    if (chosen) outline(s, chosen, base);
+    const at = sc.cursor !== null && sc.cursor < sc.spans.n ? box(sc, sc.cursor, width, base) : undefined;
+    if (at) {
+      s.ctx.setLineDash([4, 2]);
+      s.ctx.strokeStyle = c.link;
+      outline(s, at, base);
+    }
+  });
+  return arrows;
+}
+
+function moment(s: Surface, sc: Scene, width: number, base: number, c: Ink): void {
+  const at = sc.moment;
+  if (at === null) return;
+  clip(s, dims.value.left, 0, width, s.height, () => {
+    const x = Math.round(scaleOf(sc, width)(at)) + 0.5;
+    s.ctx.strokeStyle = s.ctx.fillStyle = c.accent;
     s.ctx.beginPath();
     s.ctx.moveTo(x, 0);
     s.ctx.lineTo(x, s.height);
     s.ctx.stroke();
-    s.ctx.fillStyle = c.accent;
-    s.ctx.fillText(ns(sc.moment), x + 4, TOP + CURVE - 8);
-  }
-  if (sc.span !== null && sc.span < sc.spans.n) {
-    const b = box(sc, sc.span, width, base);
-    if (b && b.y + ROW > base) {
-      s.ctx.strokeStyle = c.text;
-      s.ctx.lineWidth = 2;
-      s.ctx.strokeRect(b.x0, b.y - 1, Math.max(2, b.x1 - b.x0), ROW);
-      const cause = sc.spans.cause[sc.span];
-      const from = cause ? box(sc, cause - 1, width, base) : undefined;
-      if (from) {
-        s.ctx.lineWidth = 1.5;
-        s.ctx.strokeStyle = c.accent;
-        s.ctx.beginPath();
-        s.ctx.moveTo(from.x0, from.y + ROW / 2);
-        const mid = (from.x0 + b.x0) / 2;
-        s.ctx.bezierCurveTo(mid, from.y + ROW / 2, mid, b.y + ROW / 2, b.x0, b.y + ROW / 2);
-        s.ctx.stroke();
-      }
-      s.ctx.lineWidth = 1;
+    s.ctx.font = font(10.5);
+    s.ctx.fillText(ns(at), x + 4, base - 8);
+  });
+}
+
+function area(s: Surface, sc: Scene, width: number, base: number, c: Ink): void {
+  const a = sc.area;
+  if (!a) return;
+  const x = scaleOf(sc, width);
+  clip(s, dims.value.left, base, width, s.height - base, () => {
+    const [x0, x1] = [x(a.t0), x(a.t1)];
+    for (const l of sc.lanes) {
+      if (!a.tracks.includes(l.track)) continue;
+      const y = base + l.y - sc.scroll;
+      s.ctx.fillStyle = c.dark ? 'rgba(122,184,240,.16)' : 'rgba(31,111,184,.13)';
+      s.ctx.fillRect(x0, y, x1 - x0, l.height);
     }
-  }
-  s.ctx.restore();
+    s.ctx.strokeStyle = c.link;
+    for (const at of [x0, x1]) {
+      s.ctx.beginPath();
+      s.ctx.moveTo(at, base);
+      s.ctx.lineTo(at, s.height);
+      s.ctx.stroke();
+    }
+  });
+}
+
+/** How far down the lanes are scrolled, when not all of them fit. */
+function scrollbar(s: Surface, sc: Scene, base: number, c: Ink): void {
+  const room = s.height - base;
+  if (sc.high <= room) return;
+  s.ctx.fillStyle = c.soft;
+  s.ctx.globalAlpha = 0.55;
+  s.ctx.fillRect(s.width - 5, base + (sc.scroll / sc.high) * room, 4, Math.max(18, (room / sc.high) * room));
+  s.ctx.globalAlpha = 1;
 }
 
 let kept: Pixels | undefined;
 
-export function drawScene(s: Surface, sc: Scene): void {
+/** Draws it; what comes back are the arrows, for clicks. */
+export function drawScene(s: Surface, sc: Scene): Arrow[] {
   const c = ink();
-  const width = s.width - LEFT;
-  const base = TOP + CURVE;
+  const { left, axis } = dims.value;
+  const width = s.width - left;
+  const top = tops(sc.main, sc.phases);
+  const { base } = top;
   if (!kept || kept.width !== s.width || kept.height !== s.height) kept = new Pixels(s.width, s.height);
   const labels: Label[] = [];
   kept.clear(c.back);
-  rows(kept, sc, width, base, shade(c.dark ? 0x2a3038 : 0xe4e8ec, 0), labels);
-  kept.rect(0, base, LEFT, s.height, c.band);
-  kept.rect(0, 0, s.width, TOP, c.band);
+  rows(kept, sc, width, base, c.dark ? 0x2a3038 : 0xe4e8ec, labels);
+  kept.rect(0, 0, left, s.height, c.band);
+  kept.rect(0, 0, s.width, axis, c.band);
   kept.show(s.ctx);
-  drawAxis(s.ctx, LEFT, width, TOP + CURVE, sc.t0, sc.t1, c);
-  curve(s, sc, width, c);
-  heads(s, sc, base, c);
-  s.ctx.save();
-  s.ctx.beginPath();
-  s.ctx.rect(LEFT, base, width, s.height - base);
-  s.ctx.clip();
-  names(s, sc, labels);
-  s.ctx.restore();
-  marks(s, sc, width);
-  selection(s, sc, width, base, c);
+  drawAxis(s.ctx, left, width, base, sc.t0, sc.t1, c);
+  clip(s, left, base, width, s.height - base, () => names(s, sc, labels));
+  clip(s, 0, base, s.width, s.height - base, () => heads(s, sc, base, c));
+  if (top.curve) curve(s, sc, width, axis + top.marks, top.curve, c);
+  if (top.marks) marks(s, sc, width, axis, top.marks, c);
+  area(s, sc, width, base, c);
+  const arrows = selection(s, sc, width, base, c);
+  moment(s, sc, width, base, c);
+  scrollbar(s, sc, base, c);
+  return arrows;
 }
+

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// What is known about a span beside its place: what is around it, its own time and memory, what it is
+// linked to, and sums by name over any part of the picture. Definitions: docs/analyses/timeline.md.
+import { after, type Spans } from './spans';
+
+export interface Notes {
+  parent: Int32Array; // -1 = none
+  self: Float64Array; // ns: its time less that of the spans directly inside it
+  allocated: Float64Array; // bytes, with what is nested in it
+  freed: Float64Array;
+}
+
+/** The span around each: the last one of the row above that starts no later, unless `up` says otherwise. */
+export function parents(s: Pick<Spans, 'n' | 't0' | 'up' | 'tracks'>): Int32Array {
+  const out = new Int32Array(s.n).fill(-1);
+  for (const t of s.tracks)
+    for (let k = 1; k < t.rows.length; k++) {
+      const above = t.rows[k - 1];
+      let j = above.first;
+      for (let i = t.rows[k].first; i < t.rows[k].end; i++) {
+        while (j + 1 < above.end && s.t0[j + 1] <= s.t0[i]) j++;
+        out[i] = j;
+      }
+    }
+  for (let i = 0; i < s.n; i++) if (s.up[i]) out[i] = s.up[i] - 2;
+  return out;
+}
+
+/** Spans from the innermost to the outermost: nothing comes after what it is nested in. */
+function inwardsFirst(parent: Int32Array): Int32Array {
+  const depth = new Int32Array(parent.length).fill(-1);
+  let deepest = 0;
+  const way: number[] = [];
+  for (let i = 0; i < parent.length; i++) {
+    let at = i;
+    while (at >= 0 && depth[at] < 0) {
+      way.push(at);
+      at = parent[at];
+    }
+    let d = at < 0 ? -1 : depth[at];
+    while (way.length) depth[way.pop()!] = ++d;
+    if (depth[i] > deepest) deepest = depth[i];
+  }
+  const place = new Int32Array(deepest + 2);
+  for (let i = 0; i < depth.length; i++) place[deepest - depth[i] + 1]++;
+  for (let d = 0; d <= deepest; d++) place[d + 1] += place[d];
+  const out = new Int32Array(parent.length);
+  for (let i = 0; i < depth.length; i++) out[place[deepest - depth[i]]++] = i;
+  return out;
+}
+
+export function makeNotes(s: Spans): Notes {
+  const parent = parents(s);
+  const self = new Float64Array(s.n);
+  for (let i = 0; i < s.n; i++) self[i] = s.t1[i] - s.t0[i];
+  for (let i = 0; i < s.n; i++) if (parent[i] >= 0) self[parent[i]] -= s.t1[i] - s.t0[i];
+  const allocated = s.allocated.slice();
+  const freed = s.freed.slice();
+  for (const i of inwardsFirst(parent)) {
+    const p = parent[i];
+    if (p < 0) continue;
+    allocated[p] += allocated[i];
+    freed[p] += freed[i];
+  }
+  return { parent, self, allocated, freed };
+}
+
+const kept = new WeakMap<Spans, Notes>();
+export function notesOf(s: Spans): Notes {
+  let n = kept.get(s);
+  if (!n) kept.set(s, (n = makeNotes(s)));
+  return n;
+}
+
+/** Spans around it, outermost first. */
+export function chainOf(s: Spans, i: number, most = 200): number[] {
+  const { parent } = notesOf(s);
+  const out: number[] = [];
+  for (let at = parent[i]; at >= 0 && out.length < most; at = parent[at]) out.push(at);
+  return out.reverse();
+}
+
+export interface Link {
+  from: number;
+  to: number;
+  what: string; // launch, fwdbwd, wait ...
+}
+
+/** Everything that a span started or that started it, at most `most`; `all` says how many there are. */
+export function linksOf(s: Spans, i: number, most = 200): { links: Link[]; all: number } {
+  const links: Link[] = [];
+  let all = 0;
+  const add = (l: Link) => {
+    if (all++ < most) links.push(l);
+  };
+  if (s.cause[i]) add({ from: s.cause[i] - 1, to: i, what: 'launch' });
+  const { cause } = s;
+  for (let k = 0; k < s.n; k++) if (cause[k] === i + 1) add({ from: i, to: k, what: 'launch' });
+  const { from, to, kind } = s.flows;
+  for (let k = 0; k < from.length; k++)
+    if (from[k] && to[k] && (from[k] === i + 1 || to[k] === i + 1)) add({ from: from[k] - 1, to: to[k] - 1, what: s.flowKinds[kind[k]] });
+  return { links, all };
+}
+
+/** Arguments as pairs. */
+export const argsOf = (s: Spans, i: number): [string, string][] =>
+  s.args[i] ? s.argTexts[s.args[i]].split('\n').map((l) => [l.slice(0, l.indexOf('\t')), l.slice(l.indexOf('\t') + 1)]) : [];
+
+export interface Sum {
+  name: string;
+  cat: string;
+  n: number;
+  total: number; // ns inside the window, nested ones of the same name again
+  self: number; // ns inside the window, less what is directly inside; adds up to the time covered
+  longest: number;
+  at: number; // the longest
+}
+
+/** What [t0, t1) of these tracks holds, by name and type, most self time first. */
+export function sums(s: Spans, t0: number, t1: number, tracks: Iterable<number>): Sum[] {
+  const { parent } = notesOf(s);
+  const by = new Map<number, Sum>();
+  const chosen = new Set(tracks);
+  const inside = new Uint8Array(s.tracks.length);
+  for (const t of chosen) inside[t] = 1;
+  const firsts = s.tracks.map((t) => t.rows[0]?.first ?? 0);
+  const shown = (i: number) => {
+    let lo = 0;
+    for (let hi = firsts.length; lo + 1 < hi; ) {
+      const mid = (lo + hi) >> 1;
+      if (firsts[mid] <= i) lo = mid;
+      else hi = mid;
+    }
+    return inside[lo] === 1;
+  };
+  const whole = chosen.size === s.tracks.length;
+  const rowOf = (i: number): Sum => {
+    const key = s.name[i] * 32 + s.cat[i];
+    let x = by.get(key);
+    if (!x) by.set(key, (x = { name: s.names[s.name[i]] || '(unnamed)', cat: s.cats[s.cat[i]], n: 0, total: 0, self: 0, longest: -1, at: i }));
+    return x;
+  };
+  for (const t of chosen)
+    for (const row of s.tracks[t].rows)
+      for (let i = after(s.t1, row.first, row.end, t0); i < row.end && s.t0[i] < t1; i++) {
+        const d = Math.min(s.t1[i], t1) - Math.max(s.t0[i], t0);
+        const x = rowOf(i);
+        x.n++;
+        x.total += d;
+        x.self += d;
+        if (d > x.longest) {
+          x.longest = d;
+          x.at = i;
+        }
+        const p = parent[i];
+        if (p >= 0 && (whole || shown(p))) rowOf(p).self -= d;
+      }
+  return [...by.values()].filter((x) => x.n).sort((a, b) => b.self - a.self);
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// The text behind the picture: what an area of the timeline, or all that is in sight, holds by name.
+import { useEffect, useState } from 'preact/hooks';
+import { count, ns, percent, plural } from '../data/format';
+import { type Sum, sums } from '../data/notes';
+import type { Spans } from '../data/spans';
+import { range } from '../state';
+import { Table } from '../ui/table';
+import type { Lane } from './lanes';
+import type { Area } from './timeline_draw';
+
+const MOST_ROWS = 20000;
+
+function useSums(spans: Spans, on: boolean, t0: number, t1: number, tracks: readonly number[]): Sum[] {
+  const [rows, set] = useState<Sum[]>([]);
+  const key = tracks.join('.');
+  useEffect(() => {
+    if (!on) return;
+    const later = setTimeout(() => set(sums(spans, t0, t1, tracks)), 120);
+    return () => clearTimeout(later);
+  }, [on, t0, t1, key]);
+  return rows;
+}
+
+export function Sums({ spans, lanes, area, open, pick, close }: { spans: Spans; lanes: readonly Lane[]; area: Area | null; open: boolean; pick: (k: number) => void; close: () => void }) {
+  const on = open || area !== null;
+  const [t0, t1] = area ? [area.t0, area.t1] : on ? range.value : [0, 0];
+  const tracks = area ? area.tracks : lanes.map((l) => l.track);
+  const rows = useSums(spans, on, t0, t1, tracks);
+  if (!on) return null;
+  const all = rows.reduce((a, r) => a + r.self, 0);
+  const n = rows.reduce((a, r) => a + r.n, 0);
+  return (
+    <section class="panel" id="sums">
+      <header>
+        <h2>{area ? 'The area' : 'What is in sight'}: {ns(t1 - t0)} of {plural(tracks.length, 'lane')}, {plural(n, 'span')}, {ns(all)} covered</h2>
+        <button onClick={close}>Close</button>
+      </header>
+      <Table
+        label="spans by name"
+        rows={rows.length > MOST_ROWS ? rows.slice(0, MOST_ROWS) : rows}
+        sort="self"
+        height={320}
+        note={rows.length > MOST_ROWS ? `the first ${count(MOST_ROWS)} of ${count(rows.length)} names` : undefined}
+        onPick={(r) => pick(r.at)}
+        cols={[
+          { key: 'name', title: 'Name', value: (r) => r.name, wide: true },
+          { key: 'cat', title: 'Type', value: (r) => r.cat.replaceAll('_', ' ') },
+          { key: 'n', title: 'Count', value: (r) => r.n, text: (r) => count(r.n) },
+          { key: 'total', title: 'Total', value: (r) => r.total, text: (r) => ns(r.total) },
+          { key: 'self', title: 'Self', value: (r) => r.self, text: (r) => ns(r.self), bar: (r) => r.self / (rows[0]?.self || 1) },
+          { key: 'share', title: 'Share of self', value: (r) => r.self, text: (r) => (all ? percent((100 * r.self) / all) : '–') },
+          { key: 'longest', title: 'Longest', value: (r) => r.longest, text: (r) => ns(r.longest) },
+        ]}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// The timeline, driven as a person would: details, arrows from launch to kernel, areas and their sums,
+// lanes, the keyboard alone. Figures are those of the commands.
+import assert from 'node:assert/strict';
+import { drive, gpt, hash, picture, run, settle, shot } from './driver.mjs';
+
+const facts = (page) =>
+  page.evaluate(() => Object.fromEntries([...document.querySelectorAll('.details .facts div')].map((d) => [d.querySelector('dt').textContent, d.querySelector('dd').textContent])));
+const canvas = (page) => page.locator('.timeline canvas').boundingBox();
+const find = async (page, text) => {
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('/');
+  await page.fill('#find', text);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.details');
+  await page.evaluate(() => document.activeElement.blur());
+};
+
+async function details(page) {
+  await find(page, 'aten::mm');
+  const f = await facts(page);
+  assert.match(f.Lasts, /µs|ms/);
+  assert.match(f['Input Dims'], /^\[\[\d+, \d+\], \[\d+, \d+\]\]$/, 'shapes of the op');
+  assert.match(f.Memory, /allocated, .* freed/);
+  assert.ok(f.Self && f.Starts && f.Ends && f.Where);
+  assert.ok((await page.locator('ol.crumbs button').count()) > 0, 'what is around it');
+  await shot(page, 'timeline-details');
+}
+
+async function arrows(page) {
+  await find(page, 'cudaLaunchKernel');
+  await page.click('.crumbs button:has-text("starts")');
+  await settle(page);
+  assert.equal((await facts(page)).Type, 'kernel', 'a link leads to the kernel');
+  assert.ok((await facts(page)).grid, 'launch figures');
+  assert.ok((await page.locator('ol.crumbs[aria-label^="Launched from"] li').count()) > 1, 'and the stack that launched it');
+  const kernel = (await hash(page)).get('span');
+  // Back along the drawn arrow: look at both ends, click the curve half way.
+  await page.fill('#find', '');
+  for (let i = 0; i < 6; i++) await page.keyboard.press('s');
+  await settle(page);
+  const box = await canvas(page);
+  const before = await picture(page, '.timeline');
+  let followed = false;
+  for (let dy = box.height - 40; dy > 120 && !followed; dy -= 6)
+    for (let dx = 300; dx < box.width - 10 && !followed; dx += 4) {
+      // Only places where the pointer says that something can be clicked and no span is below it.
+      await page.mouse.move(box.x + dx, box.y + dy);
+      const on = await page.evaluate(() => document.querySelector('.timeline canvas').classList.contains('pointing') && !document.querySelector('.tip'));
+      if (!on) continue;
+      await page.mouse.click(box.x + dx, box.y + dy);
+      followed = (await hash(page)).get('span') !== kernel;
+    }
+  assert.ok(followed, 'a click on the arrow follows it');
+  assert.match((await facts(page)).Type, /runtime|driver/);
+  assert.notEqual(await picture(page, '.timeline'), before);
+}
+
+async function areas(page) {
+  await page.keyboard.press('Escape');
+  await page.fill('#find', '');
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('0');
+  await settle(page);
+  // Everything, as a table: what the command says, to the nanosecond.
+  await page.keyboard.press('t');
+  await page.waitForSelector('#sums tbody tr');
+  await page.fill('input[aria-label="Filter spans by name"]', 'aten::mm');
+  await settle(page);
+  const row = page.locator('#sums tbody tr', { has: page.locator('span:text-is("aten::mm")') }).first();
+  const cells = await row.locator('td').allTextContents();
+  const flat = JSON.parse(run('ops', gpt, '--flat', '--top', '0', '--json'));
+  
+  const mm = flat.ops.find((r) => r.op === 'aten::mm');
+  assert.equal(cells[2], String(mm.count), 'count as the command says');
+  const unit = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 };
+  const same = (text, want) => {
+    const [v, u] = text.split(' ');
+    assert.equal((want / unit[u]).toFixed(v.split('.')[1]?.length ?? 0), v, `${text} is ${want} ns`);
+  };
+  same(cells[3], mm.wall_ns);
+  same(cells[4], mm.self_ns);
+  await page.click('#sums button:text-is("Close")');
+  // An area, by shift and by the button.
+  const box = await canvas(page);
+  await page.keyboard.down('Shift');
+  await page.mouse.move(box.x + 400, box.y + 130);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 700, box.y + 160, { steps: 4 });
+  await page.mouse.up();
+  await page.keyboard.up('Shift');
+  await page.waitForSelector('#sums tbody tr');
+  assert.match(await page.textContent('#sums h2'), /^The area: .* of 1 lane, [\d,]+ spans?, .* covered$/);
+  const [t0, t1, lanes] = (await hash(page)).get('area').split('-');
+  assert.ok(Number(t1) > Number(t0) && lanes === '0');
+  const shares = await page.evaluate(() => [...document.querySelectorAll('#sums tbody tr:not(.pad)')].map((r) => parseFloat(r.cells[5].textContent)));
+  assert.ok(shares.length > 2 && shares.every((v, i) => !i || v <= shares[i - 1]) && shares.reduce((a, b) => a + b, 0) < 100.5, `shares of a whole, largest first: ${shares}`);
+  await shot(page, 'timeline-area');
+  await page.keyboard.press('Escape');
+  assert.equal(await page.locator('#sums').count(), 0, 'Escape drops the area');
+  await page.click('button:text-is("Select area")');
+  await page.mouse.move(box.x + 300, box.y + 120);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 900, box.y + box.height - 15, { steps: 4 });
+  await page.mouse.up();
+  await page.waitForSelector('#sums tbody tr');
+  assert.match(await page.textContent('#sums h2'), /of 4 lanes/);
+  await page.keyboard.press('Escape');
+}
+
+async function lanes(page) {
+  await settle(page);
+  const before = await picture(page, '.timeline');
+  await page.keyboard.press('l');
+  await page.waitForSelector('#lanes li');
+  await page.click('#lanes li:nth-child(1) button:text-is("Fold")');
+  await page.click('#lanes li:nth-child(2) input');
+  await page.click('#lanes li:nth-child(4) button:text-is("↑")');
+  assert.equal((await hash(page)).get('lanes'), 'o0.1.3.2_h1_c0', 'folded, hidden, moved');
+  assert.notEqual(await picture(page, '.timeline'), before);
+  await shot(page, 'timeline-lanes');
+  await page.click('#lanes button:text-is("As it came")');
+  await page.click('#lanes button:text-is("Close")');
+  await settle(page);
+  assert.equal(await picture(page, '.timeline'), before, 'and back');
+  // In the picture: a click on a name folds, a drag moves.
+  const box = await canvas(page);
+  await page.mouse.click(box.x + 60, box.y + 112);
+  assert.equal((await hash(page)).get('lanes'), 'c0');
+  await page.mouse.click(box.x + 60, box.y + 112);
+  assert.equal((await hash(page)).get('lanes'), null);
+  await page.mouse.move(box.x + 60, box.y + box.height - 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 60, box.y + 112, { steps: 3 });
+  await page.mouse.up();
+  assert.equal((await hash(page)).get('lanes'), 'o3.0.1.2');
+  await page.keyboard.press('l');
+  await page.click('#lanes button:text-is("As it came")');
+  await page.click('#lanes button:text-is("Close")');
+}
+
+/** No pointer at all. */
+async function keyboard(page) {
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('0');
+  const heard = () => page.textContent('.heard');
+  await page.keyboard.press('ArrowRight');
+  const first = await heard();
+  assert.match(first, /, .* (ns|µs|ms)$/, 'the first span in sight is told');
+  await page.keyboard.press('ArrowDown');
+  const inner = await heard();
+  assert.notEqual(inner, first);
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowRight');
+  assert.notEqual(await heard(), inner);
+  const told = await heard();
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.details');
+  assert.ok(told.startsWith(await page.textContent('.details h3')), 'Enter selects it');
+  await page.keyboard.press('f');
+  assert.ok((await hash(page)).has('t0'), 'f focuses it');
+  await page.keyboard.press('ArrowUp');
+  assert.notEqual(await heard(), told);
+  await page.keyboard.press('Escape');
+  assert.equal(await heard(), '');
+}
+
+/** The strip of the whole trace: a drag beside the window chooses one, inside it moves it. */
+async function minimap(page) {
+  await page.keyboard.press('0');
+  const box = await page.locator('.minimap canvas').boundingBox();
+  const drag = async (from, to) => {
+    await page.mouse.move(box.x + from, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + to, box.y + 20, { steps: 4 });
+    await page.mouse.up();
+    const h = await hash(page);
+    return [Number(h.get('t0')), Number(h.get('t1'))];
+  };
+  const [a, b] = await drag(300, 500);
+  assert.ok(a > 0 && b > a);
+  const [c, d] = await drag(400, 600);
+  assert.ok(c > a && Math.abs(d - c - (b - a)) < 3, 'the window moves, its width stays');
+}
+
+await drive(async ({ make, visit }) => {
+  await visit(make('timeline', gpt), '', async (page) => {
+    assert.equal(await page.locator('nav').count(), 0, 'a page of one view has no tabs');
+    await page.waitForSelector('.timeline canvas');
+    await shot(page, 'timeline');
+    for (const part of [details, arrows, areas, lanes, keyboard, minimap]) await part(page);
+  });
+});

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// What tests that drive pages share. Each is run as  node drive_X.mjs PROGRAM SOURCE [FOLDER FOR PICTURES].
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { launch, open } from './chromium.mjs';
+
+const [program, source, pictures] = process.argv.slice(2);
+if (pictures) mkdirSync(pictures, { recursive: true });
+
+export const data = (name) => join(source, 'tests/data', name);
+export const gpt = data('kineto_gpt_train.json.gz');
+export const run = (...args) => execFileSync(program, args, { encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe'] });
+export const go = (page, name) => page.click(`nav button:text-is("${name}")`);
+export const settle = (page) => page.waitForTimeout(250);
+export const shot = async (page, name) => pictures && (await page.screenshot({ path: join(pictures, `${name}.png`) }));
+/** A short text that differs when the picture does. */
+export const picture = async (page, where) =>
+  createHash('sha1').update(await page.evaluate((w) => document.querySelector(`${w} canvas`).toDataURL(), where)).digest('hex');
+/** What the address keeps, once it was written. */
+export async function hash(page) {
+  await settle(page);
+  return new URLSearchParams(await page.evaluate(() => location.hash.slice(1)));
+}
+
+/** No error, no warning, no dialog, no request but for the page itself. */
+export function clean({ troubles, requests }) {
+  assert.deepEqual(troubles, [], 'the page complains');
+  assert.ok(requests.every((r) => r.startsWith('file://') && r.includes('.html')), `the page asked for ${requests}`);
+}
+
+/** Runs `body({ context, make, visit })`: make(command, file) writes a page, visit(page, hash) opens it. */
+export async function drive(body, viewport) {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-page-'));
+  const { context, close } = await launch(viewport);
+  const made = new Map();
+  const make = (command, file) => {
+    const key = `${command} ${file}`;
+    if (!made.has(key)) {
+      made.set(key, join(folder, `${made.size}-${command}.html`));
+      run(command, file, '-o', made.get(key));
+    }
+    return made.get(key);
+  };
+  /** Open it, do something with it, see that it stayed clean. */
+  const visit = async (html, at, act) => {
+    const opened = await open(context, html, at);
+    await settle(opened.page);
+    await act(opened.page);
+    clean(opened);
+    await opened.page.close();
+  };
+  try {
+    await body({ context, folder, make, visit });
+    console.log('ok');
+  } finally {
+    await close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
