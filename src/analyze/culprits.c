@@ -20,22 +20,54 @@ struct sweep {
 
 static bool assign(const tide_model *m, uint32_t device, tide_groups *g, struct sweep *s)
 {
+	enum { SLOTS = 1024 }; /* keys come again and again: what was found last is looked at first */
+	struct {
+		uint64_t key;
+		uint32_t group;
+	} found[SLOTS];
+
+	for (uint64_t i = 0; i < SLOTS; i++) {
+		found[i].key = i + 1; /* which belongs in another slot: not there */
+		found[i].group = NO_GROUP;
+	}
 	for (uint32_t a = 1; a < m->allocs.n; a++) {
-		bool here = device == TIDE_ANY || m->pools.device[m->allocs.pool[a].i].i == device;
-		uint64_t key = here ? tide__groups_key(g, m, a) : 0;
+		if (device != TIDE_ANY && m->pools.device[m->allocs.pool[a].i].i != device) {
+			s->group[a] = ELSEWHERE;
+			continue;
+		}
+		uint64_t key = tide__groups_key(g, m, a), slot = key % SLOTS;
 
-		if (here && key == UINT64_MAX)
+		if (key == UINT64_MAX)
 			return false;
-		size_t row = here ? tide__groups_find(g, key) : SIZE_MAX;
-
-		s->group[a] = !here ? ELSEWHERE : row < s->n ? (uint32_t)row : NO_GROUP;
+		if (found[slot].key != key) {
+			size_t row = tide__groups_find(g, key);
+			found[slot].key = key;
+			found[slot].group = row < s->n ? (uint32_t)row : NO_GROUP;
+		}
+		s->group[a] = found[slot].group;
 	}
 	return true;
 }
 
+/* The live bytes are `live` after move i: is that higher than before for any group? Returns the
+ * lowest of the highs: less than that is higher for none. */
+static uint64_t raise(struct sweep *s, uint64_t live, size_t i)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (size_t k = 0; k < s->n; k++) {
+		if (live - s->held[k] > s->high[k]) {
+			s->high[k] = live - s->held[k];
+			s->cut[k] = i + 1;
+		}
+		least = s->high[k] < least ? s->high[k] : least;
+	}
+	return least;
+}
+
 static void sweep_all(const tide_model *m, struct sweep *s, uint64_t *peak)
 {
-	uint64_t live = 0;
+	uint64_t live = 0, least = 0;
 
 	for (size_t i = 0; i < m->moves.n; i++) {
 		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
@@ -55,11 +87,8 @@ static void sweep_all(const tide_model *m, struct sweep *s, uint64_t *peak)
 			s->held[g] += size;
 		if (live > *peak)
 			*peak = live;
-		for (size_t k = 0; k < s->n; k++)
-			if (live - s->held[k] > s->high[k]) {
-				s->high[k] = live - s->held[k];
-				s->cut[k] = i + 1;
-			}
+		if (live > least)
+			least = raise(s, live, i);
 	}
 }
 

@@ -220,6 +220,23 @@ static bool push_items(tide_pickle *p, tide_pv container, const tide_pv *items, 
 	return true;
 }
 
+bool tide__pickle_append_row(tide_pickle *p, tide_pv list, tide_pv first, size_t n,
+			     const uint8_t *at)
+{
+	enum { AT_ONCE = 1024 };
+	tide_pv items[AT_ONCE];
+	while (n) {
+		size_t some = n < AT_ONCE ? n : AT_ONCE;
+		for (size_t i = 0; i < some; i++)
+			items[i] = first + ((uint64_t)i << 4);
+		if (!push_items(p, list, items, some, at))
+			return false;
+		first += (uint64_t)some << 4;
+		n -= some;
+	}
+	return true;
+}
+
 void tide__pickle_containers_free(tide_pickle *p)
 {
 	for (size_t i = p->free_body; i;) { /* unused bodies hold nothing */

@@ -19,7 +19,7 @@
 struct event {
 	tide_snap_event e;
 	tide_snap_extra x;
-	unsigned have; /* bits: action, addr, size */
+	unsigned have; /* TIDE_EVENT_* */
 };
 
 static bool event_text(tide_snap_reader *r, tide_pickle *p, tide_pv v, tide_str *out)
@@ -36,7 +36,7 @@ static bool event_text(tide_snap_reader *r, tide_pickle *p, tide_pv v, tide_str 
 
 static bool event_action(tide_snap_reader *r, tide_pickle *p, tide_pv v, struct event *e)
 {
-	e->have |= 1;
+	e->have |= TIDE_EVENT_ACTION;
 	if (tide__pv_tag(v) == TIDE_PV_KEY && tide__pv_payload(v) < TIDE_SNAP_UNKNOWN) {
 		e->e.action = (uint8_t)tide__pv_payload(v);
 		return true;
@@ -53,12 +53,12 @@ static bool event_item(tide_snap_reader *r, tide_pickle *p, tide_pv key, tide_pv
 	case K_action:
 		return event_action(r, p, v, e);
 	case K_addr:
-		e->have |= 2;
+		e->have |= TIDE_EVENT_ADDR;
 		return tide__pickle_u64(p, v, &e->e.addr);
 	case K_device_free:
 		return tide__pickle_u64(p, v, &e->e.addr);
 	case K_size:
-		e->have |= 4;
+		e->have |= TIDE_EVENT_SIZE;
 		return tide__pickle_u64(p, v, &e->e.size);
 	case K_stream:
 		return tide__pickle_i64(p, v, &number) &&
@@ -85,25 +85,11 @@ static bool event_item(tide_snap_reader *r, tide_pickle *p, tide_pv key, tide_pv
 	}
 }
 
-static bool event_sane(const struct event *e)
-{
-	unsigned need = e->e.action <= TIDE_SNAP_SEGMENT_UNMAP ? 7
-			: e->e.action == TIDE_SNAP_OOM	       ? 5
-							       : 1;
-	if ((e->have & need) != need || e->e.size >= TIDE_SNAP_MAX_SIZE)
-		return e->e.action >= TIDE_SNAP_SNAPSHOT && e->e.action != TIDE_SNAP_OOM;
-	if (e->e.action <= TIDE_SNAP_SEGMENT_UNMAP && e->e.addr > UINT64_MAX - e->e.size)
-		return false;
-	/* within +-146 years of 1970, so that ns fit */
-	return e->e.time_us == TIDE_SNAP_NO_TIME ||
-	       (e->e.time_us > INT64_MIN / 2000 && e->e.time_us < INT64_MAX / 2000);
-}
-
 /* The event is complete: a row. */
 static tide_pv push(tide_snap_reader *r, struct event *e)
 {
 	tide_snap *s = r->s;
-	if (!(e->have & 2))
+	if (!(e->have & TIDE_EVENT_ADDR))
 		e->e.extra |= TIDE_SNAP_NO_ADDR;
 	if (s->events.n >= INT32_MAX) {
 		r->client.failed =
@@ -126,7 +112,7 @@ tide_pv tide__snap_make_event(tide_snap_reader *r, tide_pickle *p, const tide_pv
 			r->unknown_keys = unknown;
 			return TIDE_PV_NONE;
 		}
-	if (!event_sane(&e))
+	if (!tide__snap_event_sane(&e.e, e.have))
 		return TIDE_PV_NONE;
 	if (e.x.context.i || e.x.metadata.i || e.x.action.i || e.x.pool || e.x.block) {
 		if (!TIDE_SNAP_ROOM(s->extras))
@@ -276,16 +262,16 @@ static bool read_item(tide_snap_reader *r, tide_pickle *p, unsigned key, const u
 	switch (key) {
 	case K_action:
 		v = read_memo(p, at);
-		e->have |= 1;
+		e->have |= TIDE_EVENT_ACTION;
 		e->e.action = (uint8_t)tide__pv_payload(v);
 		return tide__pv_tag(v) == TIDE_PV_KEY && tide__pv_payload(v) < TIDE_SNAP_UNKNOWN;
 	case K_addr:
-		e->have |= 2;
+		e->have |= TIDE_EVENT_ADDR;
 		return read_int(at, &e->e.addr);
 	case K_device_free:
 		return read_int(at, &e->e.addr);
 	case K_size:
-		e->have |= 4;
+		e->have |= TIDE_EVENT_SIZE;
 		return read_int(at, &e->e.size);
 	case K_stream:
 		return read_int(at, &x) && tide__snap_stream(r, (int64_t)x, &e->e.stream);
@@ -318,7 +304,7 @@ static bool read_items(tide_snap_reader *r, tide_pickle *p, const uint8_t **at, 
 	for (size_t i = 0; i < TIDE_SNAP_SHAPE && end - *at >= NEAR_END; i++) {
 		if (**at == 'u') {
 			++*at;
-			return e->have & 1 && event_sane(e);
+			return e->have & TIDE_EVENT_ACTION && tide__snap_event_sane(&e->e, e->have);
 		}
 		unsigned key = read_key(r, p, at, i);
 		if (key == K_N || !read_item(r, p, key, at, e))

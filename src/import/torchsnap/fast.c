@@ -152,6 +152,14 @@ static tide_pv find_run(tide_pickle *p, const uint8_t *at, const uint8_t *end, u
 	return made;
 }
 
+tide_pv tide__pickle_run_made(tide_pickle *p, const uint8_t *at, const uint8_t *last)
+{
+	uint64_t hash;
+	if (!runs_init(p) || run_end(at, p->data + p->n, &hash) != last || at == last)
+		return TIDE_PV_NONE;
+	return find_run(p, at, last, hash);
+}
+
 const uint8_t *tide__pickle_run(tide_pickle *p, const uint8_t *at, tide_pv *made)
 {
 	const uint8_t *end = p->data + p->n, *op = at - 1, *memo = at;

@@ -22,15 +22,23 @@
 #include "import/torchsnap/load.h"
 #include "import/torchsnap/replay.h"
 
-tide_code tide__snap_import(const uint8_t *data, size_t n, const tide_load_options *opt,
-			    tide_model *m, tide_error *err)
+enum { STRETCH = 1 << 20 };
+
+tide_code tide__snap_import_by(const uint8_t *data, size_t n, const tide_load_options *opt,
+			       size_t stretch, tide_model *m, tide_error *err)
 {
 	tide_snap s = { 0 };
-	tide_code rc = tide__snap_read(data, n, opt, &s, m, err);
+	tide_code rc = tide__snap_read(data, n, opt, stretch, &s, m, err);
 	if (!rc)
 		rc = tide__snap_replay(&s, m, err);
 	tide__snap_free(&s);
 	return rc;
+}
+
+tide_code tide__snap_import(const uint8_t *data, size_t n, const tide_load_options *opt,
+			    tide_model *m, tide_error *err)
+{
+	return tide__snap_import_by(data, n, opt, STRETCH, m, err);
 }
 
 /* Read a stream to its end into one growing buffer. */

@@ -9,6 +9,9 @@
 /* n bytes of plain (not gzip) pickle into an empty model. opt may be NULL. */
 tide_code tide__snap_import(const uint8_t *data, size_t n, const tide_load_options *opt,
 			    tide_model *m, tide_error *err);
+/* The same, with lists of events shared by threads in parts of `stretch` bytes, 0 = not at all. */
+tide_code tide__snap_import_by(const uint8_t *data, size_t n, const tide_load_options *opt,
+			       size_t stretch, tide_model *m, tide_error *err);
 
 extern const tide_importer tide__import_torchsnap;
 

@@ -140,6 +140,11 @@ static bool op_proto(vm *v, const struct opcode *o, const uint8_t *op)
 
 static bool op_frame(vm *v, const struct opcode *o, const uint8_t *op)
 {
+	const uint8_t *after = v->client->frame ? v->client->frame(v->client->user, v, op) : NULL;
+	if (after || v->rc || v->client->failed) {
+		v->p = after ? after : v->p;
+		return !v->rc;
+	}
 	const uint8_t *at = take(v, 8, op, o->name);
 	if (!at)
 		return false;

@@ -104,6 +104,9 @@ tide_pv tide__pickle_new(tide_pickle *p, tide_pv_tag tag, const uint8_t *at); /*
 /* Append n items (settled where possible) to the container; `at` for errors. */
 bool tide__pickle_append(tide_pickle *p, tide_pv list, tide_pv *items, size_t n, const uint8_t *at);
 bool tide__pickle_set(tide_pickle *p, tide_pv dict, tide_pv *items, size_t n, const uint8_t *at);
+/* Append n made values whose ids follow each other. */
+bool tide__pickle_append_row(tide_pickle *p, tide_pv list, tide_pv first, size_t n,
+			     const uint8_t *at);
 tide_pv tide__pickle_tuple(tide_pickle *p, tide_pv *items, size_t n, const uint8_t *at);
 /* Room for `cap` entries; it costs memory only once they are there. */
 bool tide__pickle_memo_room(tide_pickle *p, size_t cap);
@@ -118,6 +121,8 @@ bool tide__pickle_empty(tide_pickle *p, const uint8_t **at, tide_pv v, tide_pv *
 /* An optional memo opcode at *at, for v. False if it does not set the next entry: then it could not
  * be undone by setting top_memo and n_memo back. */
 bool tide__pickle_memo_op(tide_pickle *p, const uint8_t **at, tide_pv v, const uint8_t *op);
+/* The list that the memo reads [at, last) make, where *last is their APPENDS; NONE if it is none. */
+tide_pv tide__pickle_run_made(tide_pickle *p, const uint8_t *at, const uint8_t *last);
 void tide__pickle_fast_free(tide_pickle *p);
 
 /* literals.c */

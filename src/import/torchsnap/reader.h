@@ -34,7 +34,24 @@ typedef struct tide_snap_reader {
 	uint32_t shape_gen;
 	tide_pv empty;	       /* an empty text seen before */
 	struct tide_pickle *p; /* while walking */
+	struct tide_crew *crew; /* owned; who decodes stretches of events, once there are some */
+	size_t stretch;		/* bytes of a stretch; 0 = all in turn */
+	bool no_crew;		/* there cannot be one */
 } tide_snap_reader;
+
+/* What an event dict must have, bits of `have`. */
+enum { TIDE_EVENT_ACTION = 1, TIDE_EVENT_ADDR = 2, TIDE_EVENT_SIZE = 4 };
+static inline bool tide__snap_event_sane(const tide_snap_event *e, unsigned have)
+{
+	unsigned need = e->action <= TIDE_SNAP_SEGMENT_UNMAP ? 7 : e->action == TIDE_SNAP_OOM ? 5 : 1;
+	if ((have & need) != need || e->size >= TIDE_SNAP_MAX_SIZE)
+		return e->action >= TIDE_SNAP_SNAPSHOT && e->action != TIDE_SNAP_OOM;
+	if (e->action <= TIDE_SNAP_SEGMENT_UNMAP && e->addr > UINT64_MAX - e->size)
+		return false;
+	/* within +-146 years of 1970, so that ns fit */
+	return e->time_us == TIDE_SNAP_NO_TIME ||
+	       (e->time_us > INT64_MIN / 2000 && e->time_us < INT64_MAX / 2000);
+}
 
 /* Room for one more element of a TIDE_SNAP_VEC. */
 bool tide__snap_room(void *vec, size_t *cap, size_t n, size_t size);
@@ -53,6 +70,10 @@ tide_pv tide__snap_nomem(tide_snap_reader *r);
 /* events.c */
 tide_pv tide__snap_make_event(tide_snap_reader *r, tide_pickle *p, const tide_pv *kv, size_t n);
 const uint8_t *tide__snap_flat_event(void *user, tide_pickle *p, const uint8_t *at, tide_pv *made);
+
+/* crew.c: the pickle's FRAME opcodes are where stretches begin and end. */
+const uint8_t *tide__crew_frame(void *user, tide_pickle *p, const uint8_t *op);
+void tide__crew_end(tide_snap_reader *r);
 
 /* walk.c */
 tide_code tide__snap_walk(tide_snap_reader *r, tide_pickle *p, tide_pv root);

@@ -232,13 +232,16 @@ static bool reserve(replay *r)
 	if (!tide__table_reserve(&r->m->allocs, &tide_allocs_desc, allocs) ||
 	    !tide__table_reserve(&r->m->moves, &tide_moves_desc, moves))
 		return false;
-	for (size_t i = 0; i < tide_allocs_desc.n_columns; i++) { /* zeroed here, once */
+	for (size_t i = 0; i < tide_allocs_desc.n_columns; i++) {
 		const tide_column *c = &tide_allocs_desc.columns[i];
 		char *at;
 		memcpy(&at, (const char *)&r->m->allocs + c->at, sizeof at);
 		tide__huge(at, (r->m->allocs.n + allocs) * c->size);
-		memset(at + r->m->allocs.n * c->size, 0, allocs * c->size);
 	}
+	/* what tide__replay_alloc does not set is zeroed here, once */
+	memset(r->m->allocs.free_span + r->m->allocs.n, 0, allocs * sizeof *r->m->allocs.free_span);
+	memset(r->m->allocs.lane + r->m->allocs.n, 0, allocs * sizeof *r->m->allocs.lane);
+	memset(r->m->allocs.role + r->m->allocs.n, 0, allocs * sizeof *r->m->allocs.role);
 	r->end_allocs = r->m->allocs.n + allocs;
 	return true;
 }

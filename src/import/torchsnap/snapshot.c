@@ -191,8 +191,8 @@ const tide_snap_extra *tide__snap_extra_of(const tide_snap *s, uint32_t event)
 	return &s->extras.v[lo];
 }
 
-tide_code tide__snap_read(const uint8_t *data, size_t n, const tide_load_options *opt, tide_snap *s,
-			  tide_model *m, tide_error *err)
+tide_code tide__snap_read(const uint8_t *data, size_t n, const tide_load_options *opt,
+			  size_t stretch, tide_snap *s, tide_model *m, tide_error *err)
 {
 	static const char *const words[K_N] = {
 #define W(word) #word,
@@ -200,13 +200,16 @@ tide_code tide__snap_read(const uint8_t *data, size_t n, const tide_load_options
 #undef W
 			[K_no_context] = TIDE_SNAP_NO_CONTEXT,
 	};
-	tide_snap_reader r = { .s = s, .m = m, .err = err, .opt = opt, .n_bytes = n };
+	tide_snap_reader r = {
+		.s = s, .m = m, .err = err, .opt = opt, .n_bytes = n, .stretch = stretch
+	};
 	r.client = (tide_pickle_client){ .user = &r,
 					 .keywords = words,
 					 .n_keywords = K_N,
 					 .make_dict = make_dict,
 					 .make_list = make_list,
 					 .flat = tide__snap_flat_event,
+					 .frame = stretch ? tide__crew_frame : NULL,
 					 .progress = opt && opt->progress ? progress : NULL };
 	tide_pickle *p;
 	tide_pv root;
@@ -219,6 +222,7 @@ tide_code tide__snap_read(const uint8_t *data, size_t n, const tide_load_options
 		return tide__nomem(err);
 	tide__huge(s->events.v, s->events.cap * sizeof *s->events.v);
 	tide_code rc = tide__pickle_load(data, n, &r.client, &p, &root, err);
+	tide__crew_end(&r);
 	tide__free(r.frames);
 	tide__free(r.nodes);
 	if (rc)

@@ -116,9 +116,10 @@ typedef struct tide_snap {
 } tide_snap;
 
 /* Decode n bytes of pickle into *s and the texts, frames, stacks and settings of `m`. *s must be
- * zeroed, and be freed with tide__snap_free whatever the result. */
-tide_code tide__snap_read(const uint8_t *data, size_t n, const tide_load_options *opt, tide_snap *s,
-			  tide_model *m, tide_error *err);
+ * zeroed, and be freed with tide__snap_free whatever the result. Threads share long lists of events
+ * in parts of `stretch` bytes; 0 = no threads. The result does not depend on it. */
+tide_code tide__snap_read(const uint8_t *data, size_t n, const tide_load_options *opt,
+			  size_t stretch, tide_snap *s, tide_model *m, tide_error *err);
 void tide__snap_free(tide_snap *s);
 
 /* The extras of an event that has some. */
