@@ -20,7 +20,9 @@ struct sweep {
 
 static bool assign(const tide_model *m, uint32_t device, tide_groups *g, struct sweep *s)
 {
-	enum { SLOTS = 1024 }; /* keys come again and again: what was found last is looked at first */
+	enum {
+		SLOTS = 1024
+	}; /* keys come again and again: what was found last is looked at first */
 	struct {
 		uint64_t key;
 		uint32_t group;

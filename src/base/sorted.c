@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-/* Index of the first of n sorted keys that is > key; branch-free halving. */
+/* Index of the first of n sorted keys that is > key, by halving. */
 static size_t upper(const uint64_t *keys, size_t n, uint64_t key)
 {
 	const uint64_t *base = keys;
@@ -19,36 +19,13 @@ static size_t upper(const uint64_t *keys, size_t n, uint64_t key)
 	return (size_t)(base - keys);
 }
 
-static tide_sorted_pos nowhere(const tide_sorted *s)
-{
-	return (tide_sorted_pos){ s->n_leaves, 0 };
-}
-
 tide_sorted_pos tide__sorted_floor(const tide_sorted *s, uint64_t key)
 {
 	size_t leaf = upper(s->first, s->n_leaves, key);
 	if (!leaf)
-		return nowhere(s);
+		return tide__sorted_none(s);
 	const tide_sorted_leaf *l = s->leaves[--leaf];
 	return (tide_sorted_pos){ leaf, upper(l->keys, l->n, key) - 1 };
-}
-
-tide_sorted_pos tide__sorted_next(const tide_sorted *s, tide_sorted_pos p)
-{
-	if (!tide__sorted_ok(s, p))
-		return p;
-	if (p.at + 1 < s->leaves[p.leaf]->n)
-		return (tide_sorted_pos){ p.leaf, p.at + 1 };
-	return (tide_sorted_pos){ p.leaf + 1, 0 };
-}
-
-tide_sorted_pos tide__sorted_prev(const tide_sorted *s, tide_sorted_pos p)
-{
-	if (!tide__sorted_ok(s, p))
-		return p;
-	if (p.at)
-		return (tide_sorted_pos){ p.leaf, p.at - 1 };
-	return p.leaf ? (tide_sorted_pos){ p.leaf - 1, s->leaves[p.leaf - 1]->n - 1 } : nowhere(s);
 }
 
 tide_sorted_pos tide__sorted_ceil(const tide_sorted *s, uint64_t key)

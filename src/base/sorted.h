@@ -8,7 +8,8 @@
  * slow. For the few thousand blocks of an allocator everything stays in the cache, which is why it
  * is not a tree.
  *
- * Zero-initialise it; free with tide__sorted_free. A position is valid until the next put or del.
+ * Zero-initialise it; free with tide__sorted_free. A position is valid until the next put, or del
+ * of it or of one before it.
  */
 #ifndef TIDE_BASE_SORTED_H
 #define TIDE_BASE_SORTED_H
@@ -40,8 +41,6 @@ typedef struct tide_sorted_pos {
 /* The entry with the largest key <= key; the smallest key >= key. */
 tide_sorted_pos tide__sorted_floor(const tide_sorted *s, uint64_t key);
 tide_sorted_pos tide__sorted_ceil(const tide_sorted *s, uint64_t key);
-tide_sorted_pos tide__sorted_next(const tide_sorted *s, tide_sorted_pos p);
-tide_sorted_pos tide__sorted_prev(const tide_sorted *s, tide_sorted_pos p);
 
 static inline bool tide__sorted_ok(const tide_sorted *s, tide_sorted_pos p)
 {
@@ -54,6 +53,27 @@ static inline uint64_t tide__sorted_key(const tide_sorted *s, tide_sorted_pos p)
 static inline uint32_t tide__sorted_val(const tide_sorted *s, tide_sorted_pos p)
 {
 	return s->leaves[p.leaf]->vals[p.at];
+}
+
+/* No entry. */
+static inline tide_sorted_pos tide__sorted_none(const tide_sorted *s)
+{
+	return (tide_sorted_pos){ s->n_leaves, 0 };
+}
+/* The neighbours of an entry; of no entry there are none. */
+static inline tide_sorted_pos tide__sorted_next(const tide_sorted *s, tide_sorted_pos p)
+{
+	if (!tide__sorted_ok(s, p))
+		return p;
+	bool here = p.at + 1 < s->leaves[p.leaf]->n;
+	return (tide_sorted_pos){ p.leaf + !here, here ? p.at + 1 : 0 };
+}
+static inline tide_sorted_pos tide__sorted_prev(const tide_sorted *s, tide_sorted_pos p)
+{
+	if (p.at || !tide__sorted_ok(s, p))
+		return (tide_sorted_pos){ p.leaf, p.at - (p.at > 0) };
+	return p.leaf ? (tide_sorted_pos){ p.leaf - 1, s->leaves[p.leaf - 1]->n - 1 }
+		      : tide__sorted_none(s);
 }
 
 /* Set key to val. False on exhaustion; the map stays as it was. */

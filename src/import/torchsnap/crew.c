@@ -18,7 +18,8 @@
 
 enum {
 	MOST_THREADS = 16,
-	MOST_JOBS = 4 * MOST_THREADS,
+	JOBS_EACH = 12,
+	MOST_JOBS = JOBS_EACH * MOST_THREADS,
 	FRAME = 0x95,
 	FRAME_HEAD = 9,
 	SAME_WORD = 4, /* entries of "N/A" or (0, 0) that are worth keeping: often one per event */
@@ -52,7 +53,8 @@ struct tide_crew {
 	struct member members[MOST_THREADS]; /* 0: the loading thread */
 	size_t n_members;
 
-	pthread_mutex_t lock; /* of what follows; a busy job is its taker's, a done one the loader's */
+	pthread_mutex_t
+		lock; /* of what follows; a busy job is its taker's, a done one the loader's */
 	pthread_cond_t changed;
 	bool stop;
 	tide_view view;
@@ -332,7 +334,7 @@ static crew *begin(tide_snap_reader *r, tide_pickle *p, const uint8_t *op)
 	c->view.n_shape = r->n_shape;
 	look_at_memo(c);
 	size_t wish = thread_count(r);
-	c->n_jobs = 4 * wish;
+	c->n_jobs = JOBS_EACH * wish;
 	r->crew = c;
 	while (c->n_members < wish && member_init(c, &c->members[c->n_members]))
 		c->n_members++;

@@ -141,9 +141,8 @@ static bool merge(tide_geo *g, tide_sorted_pos p)
 	tide_sorted_pos next = tide__sorted_next(&g->index, p);
 	if (tide__sorted_ok(&g->index, next) && joinable(at(g, p), at(g, next))) {
 		at(g, p)->size += at(g, next)->size;
-		if (!erase(g, next))
+		if (!erase(g, next)) /* p stays: it lies before */
 			return false;
-		p = tide__sorted_floor(&g->index, tide__sorted_key(&g->index, p));
 	}
 	tide_sorted_pos prev = tide__sorted_prev(&g->index, p);
 	if (tide__sorted_ok(&g->index, prev) && joinable(at(g, prev), at(g, p))) {
@@ -287,11 +286,10 @@ static bool grow_soft(tide_geo *g, tide_sorted_pos p, uint64_t addr, tide_geo_ta
 	return true;
 }
 
-static bool take(tide_geo *g, uint64_t addr, uint64_t requested, uint64_t known, uint32_t alloc,
-		 tide_geo_taken *t)
+/* b (at p) holds addr, or it is NULL. */
+static bool take(tide_geo *g, block *b, tide_sorted_pos p, uint64_t addr, uint64_t requested,
+		 uint64_t known, uint32_t alloc, tide_geo_taken *t)
 {
-	tide_sorted_pos p;
-	block *b = holder(g, addr, &p);
 	if (!b)
 		return take_orphan(g, addr, alloc, t);
 	if (b->alloc)
@@ -322,8 +320,9 @@ bool tide__geo_take(tide_geo *g, uint64_t addr, uint64_t requested, uint64_t kno
 		g->mismatches++;
 		if (!tide__geo_give(g, addr, &displaced))
 			return false;
+		b = holder(g, addr, &p);
 	}
-	bool ok = take(g, addr, requested, known, alloc, t);
+	bool ok = take(g, b, p, addr, requested, known, alloc, t);
 	t->displaced = displaced;
 	return ok;
 }

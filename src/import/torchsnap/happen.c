@@ -121,8 +121,11 @@ tide_code tide__replay_alloc(replay *r, const struct tide_replay_row *a)
 	t->died[i] = TIDE_T_NEVER;
 	t->pool[i] = a->pool;
 	t->span[i] = a->span;
+	t->free_span[i] = (tide_span_id){ 0 };
+	t->lane[i] = (tide_lane_id){ 0 };
 	t->stack[i] = (tide_stack_id){ a->stack };
 	t->stream[i] = a->stream;
+	t->role[i] = TIDE_ROLE_UNKNOWN;
 	t->flags[i] = a->flags;
 	if (a->flags & TIDE_ALLOC_OVERLAPS)
 		r->odd_bytes += a->size;
@@ -132,8 +135,7 @@ tide_code tide__replay_alloc(replay *r, const struct tide_replay_row *a)
 	return move(r, TIDE_MOVE_ALLOC, i);
 }
 
-/* Its bytes go back at this moment, under the annotation open now. Only what is not "none" is
- * stored: untouched pages of the column stay untouched. */
+/* Its bytes go back at this moment, under the annotation open now. */
 static void note_free(replay *r, device *d, uint32_t alloc)
 {
 	if (r->m->allocs.flags[alloc] & TIDE_ALLOC_ASKED)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The importer of torch memory snapshots: input, sniffing, and the three steps.
+/* The importer of torch memory snapshots: input, sniffing, and its steps.
  *
  *     pickle.c    bytes -> values; frames, stacks and events are compacted on the way
+ *     crew.c      the same for long lists of events, by threads
  *     walk.c      what is left -> plain arrays
  *     replay.c    plain arrays -> model
  *
@@ -10,7 +11,6 @@
  * to the default of import/source.h (256 times the compressed size, 1 GiB at least). */
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ tide_code tide__snap_import_by(const uint8_t *data, size_t n, const tide_load_op
 	tide_snap s = { 0 };
 	tide_code rc = tide__snap_read(data, n, opt, stretch, &s, m, err);
 	if (!rc)
-		rc = tide__snap_replay(&s, m, err);
+		rc = tide__snap_replay(&s, stretch && (!opt || opt->threads != 1), m, err);
 	tide__snap_free(&s);
 	return rc;
 }
@@ -92,8 +92,7 @@ static tide_code map_file(const char *path, const uint8_t **data, size_t *n, tid
 		return tide__fail_errno(err, "cannot open");
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 2 &&
 	    pread(fd, magic, 2, 0) == 2 && (magic[0] != 0x1f || magic[1] != 0x8b)) {
-		void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd,
-				0);
+		void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (at != MAP_FAILED) {
 			(void)madvise(at, (size_t)st.st_size, MADV_SEQUENTIAL);
 			*data = at;
@@ -104,47 +103,45 @@ static tide_code map_file(const char *path, const uint8_t **data, size_t *n, tid
 	return TIDE_OK;
 }
 
-/* The mapping's page tables are filled by a thread of its own, ahead of the decoder. A hint:
- * without it every 64 KiB is a page fault. */
-struct ahead {
+struct mapping {
 	const uint8_t *data;
 	size_t n;
-	_Atomic bool stop;
 };
 
-static void *run_ahead(void *arg)
+static void *unmap(void *arg)
 {
-	struct ahead *a = arg;
-#ifdef MADV_POPULATE_READ
-	const size_t step = (size_t)4 << 20;
-	for (size_t at = 0; at < a->n && !atomic_load_explicit(&a->stop, memory_order_relaxed);
-	     at += step)
-		if (madvise((void *)(uintptr_t)(a->data + at), a->n - at < step ? a->n - at : step,
-			    MADV_POPULATE_READ))
-			break;
-#endif
+	struct mapping *m = arg;
+	munmap((void *)(uintptr_t)m->data, m->n);
 	return NULL;
+}
+
+/* Decode a mapped file; its pages are given back while its events are replayed. */
+static tide_code load_mapped(struct mapping map, const tide_load_options *opt, tide_model *m,
+			     tide_error *err)
+{
+	tide_snap s = { 0 };
+	pthread_t thread;
+	tide_code rc = tide__snap_read(map.data, map.n, opt, STRETCH, &s, m, err);
+	bool threaded = map.n > (8u << 20) && opt->threads != 1 &&
+			!pthread_create(&thread, NULL, unmap, &map);
+	if (!threaded)
+		unmap(&map);
+	if (!rc)
+		rc = tide__snap_replay(&s, opt->threads != 1, m, err);
+	tide__snap_free(&s);
+	if (threaded)
+		pthread_join(thread, NULL);
+	return rc;
 }
 
 static tide_code load(const char *path, const tide_load_options *opt, tide_model *m,
 		      tide_error *err)
 {
-	const uint8_t *data;
-	size_t n = 0;
-	tide_code rc = map_file(path, &data, &n, err);
-	if (rc || !data)
-		return rc ? rc : load_stream(path, opt, m, err);
-	struct ahead a = { .data = data, .n = n };
-	pthread_t thread;
-	bool threaded = n > (8u << 20) && opt->threads != 1 &&
-			!pthread_create(&thread, NULL, run_ahead, &a);
-	rc = tide__snap_import(data, n, opt, m, err);
-	if (threaded) {
-		atomic_store(&a.stop, true);
-		pthread_join(thread, NULL);
-	}
-	munmap((void *)(uintptr_t)data, n);
-	return rc;
+	struct mapping map = { 0 };
+	tide_code rc = map_file(path, &map.data, &map.n, err);
+	if (rc)
+		return rc;
+	return map.data ? load_mapped(map, opt, m, err) : load_stream(path, opt, m, err);
 }
 
 static bool has(const uint8_t *head, size_t n, const char *word)

@@ -85,9 +85,9 @@ typedef struct tide_pickle_client {
 	 * the byte after it, and *made = what stands for it. NULL, and nothing changed: the decoder
 	 * goes on. May be NULL. For callers that know pickle_vm.h. */
 	const uint8_t *(*flat)(void *user, tide_pickle *p, const uint8_t *at, tide_pv *made);
-	/* A FRAME opcode at `op`: the caller may have decoded what follows out of turn. If so it has
-	 * put it in its place, and the machine goes on at the byte returned; NULL: as usual. May be
-	 * NULL. */
+	/* A FRAME opcode at `op`: the caller may have decoded what follows out of turn. If so it
+	 * has put it in its place, and the machine goes on at the byte returned; NULL: as usual.
+	 * May be NULL. */
 	const uint8_t *(*frame)(void *user, tide_pickle *p, const uint8_t *op);
 	/* Set (with the error) by those above when they ran out of memory or hit a limit. */
 	tide_code failed;

@@ -121,7 +121,8 @@ bool tide__pickle_empty(tide_pickle *p, const uint8_t **at, tide_pv v, tide_pv *
 /* An optional memo opcode at *at, for v. False if it does not set the next entry: then it could not
  * be undone by setting top_memo and n_memo back. */
 bool tide__pickle_memo_op(tide_pickle *p, const uint8_t **at, tide_pv v, const uint8_t *op);
-/* The list that the memo reads [at, last) make, where *last is their APPENDS; NONE if it is none. */
+/* The list that the memo reads [at, last) make, where *last is their APPENDS; NONE if it is none.
+ */
 tide_pv tide__pickle_run_made(tide_pickle *p, const uint8_t *at, const uint8_t *last);
 void tide__pickle_fast_free(tide_pickle *p);
 

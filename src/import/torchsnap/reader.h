@@ -32,8 +32,8 @@ typedef struct tide_snap_reader {
 	tide_snap_key shape[TIDE_SNAP_SHAPE]; /* keys of the last event */
 	size_t n_shape;
 	uint32_t shape_gen;
-	tide_pv empty;	       /* an empty text seen before */
-	struct tide_pickle *p; /* while walking */
+	tide_pv empty;		/* an empty text seen before */
+	struct tide_pickle *p;	/* while walking */
 	struct tide_crew *crew; /* owned; who decodes stretches of events, once there are some */
 	size_t stretch;		/* bytes of a stretch; 0 = all in turn */
 	bool no_crew;		/* there cannot be one */
@@ -43,7 +43,9 @@ typedef struct tide_snap_reader {
 enum { TIDE_EVENT_ACTION = 1, TIDE_EVENT_ADDR = 2, TIDE_EVENT_SIZE = 4 };
 static inline bool tide__snap_event_sane(const tide_snap_event *e, unsigned have)
 {
-	unsigned need = e->action <= TIDE_SNAP_SEGMENT_UNMAP ? 7 : e->action == TIDE_SNAP_OOM ? 5 : 1;
+	unsigned need = e->action <= TIDE_SNAP_SEGMENT_UNMAP ? 7
+			: e->action == TIDE_SNAP_OOM	     ? 5
+							     : 1;
 	if ((have & need) != need || e->size >= TIDE_SNAP_MAX_SIZE)
 		return e->action >= TIDE_SNAP_SNAPSHOT && e->action != TIDE_SNAP_OOM;
 	if (e->action <= TIDE_SNAP_SEGMENT_UNMAP && e->addr > UINT64_MAX - e->size)

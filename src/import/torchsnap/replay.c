@@ -219,31 +219,75 @@ static bool prepare(replay *r)
 	return true;
 }
 
-/* Room for all rows at once: exact, so that nothing is moved or left over. */
-static bool reserve(replay *r)
+/* ---- room ---- */
+
+static void *fault_in(void *arg)
 {
-	size_t allocs = r->actions[TIDE_SNAP_ALLOC], moves = allocs;
-	for (unsigned a = TIDE_SNAP_FREE_COMPLETED; a <= TIDE_SNAP_SEGMENT_UNMAP; a++)
-		moves += r->actions[a];
-	for (size_t i = 0; i < r->n; i++) {
-		allocs += r->devices[i].base.blocks.n;
-		moves += r->devices[i].base.blocks.n + r->devices[i].base.segments.n;
-	}
-	if (!tide__table_reserve(&r->m->allocs, &tide_allocs_desc, allocs) ||
+	struct tide_replay_faults *f = arg;
+	tide__table_fault_in(&f->allocs, &tide_allocs_desc, f->allocs.n, f->allocs.cap);
+	tide__table_fault_in(&f->moves, &tide_moves_desc, f->moves.n, f->moves.cap);
+	return NULL;
+}
+
+static void end_faults(replay *r)
+{
+	if (r->faults.runs)
+		pthread_join(r->faults.thread, NULL);
+	r->faults.runs = false;
+}
+
+/* Room for that many more rows. Columns stay where they are if there is. */
+static bool room(replay *r, size_t allocs, size_t moves)
+{
+	tide_allocs *t = &r->m->allocs;
+	if (t->cap - t->n >= allocs && r->m->moves.cap - r->m->moves.n >= moves)
+		return true;
+	end_faults(r);
+	if (!tide__table_reserve(t, &tide_allocs_desc, allocs) ||
 	    !tide__table_reserve(&r->m->moves, &tide_moves_desc, moves))
 		return false;
 	for (size_t i = 0; i < tide_allocs_desc.n_columns; i++) {
 		const tide_column *c = &tide_allocs_desc.columns[i];
-		char *at;
-		memcpy(&at, (const char *)&r->m->allocs + c->at, sizeof at);
-		tide__huge(at, (r->m->allocs.n + allocs) * c->size);
+		void *at;
+		memcpy(&at, (const char *)t + c->at, sizeof at);
+		tide__huge(at, t->cap * c->size);
 	}
-	/* what tide__replay_alloc does not set is zeroed here, once */
-	memset(r->m->allocs.free_span + r->m->allocs.n, 0, allocs * sizeof *r->m->allocs.free_span);
-	memset(r->m->allocs.lane + r->m->allocs.n, 0, allocs * sizeof *r->m->allocs.lane);
-	memset(r->m->allocs.role + r->m->allocs.n, 0, allocs * sizeof *r->m->allocs.role);
-	r->end_allocs = r->m->allocs.n + allocs;
 	return true;
+}
+
+/* Room for the rows of all events, so that nothing is moved later; a thread asks for its pages
+ * while the state before is worked out. */
+static bool reserve(replay *r, bool threads)
+{
+	enum { WORTH_IT = 1 << 16 };
+	size_t allocs = r->actions[TIDE_SNAP_ALLOC], moves = allocs;
+	for (unsigned a = TIDE_SNAP_FREE_COMPLETED; a <= TIDE_SNAP_SEGMENT_UNMAP; a++)
+		moves += r->actions[a];
+	for (size_t i = 0; i < r->s->blocks.n; i++) { /* those of them that are older */
+		allocs += r->s->blocks.v[i].state != 0;
+		moves += r->s->blocks.v[i].state != 0;
+	}
+	if (!room(r, allocs, moves + r->s->segments.n))
+		return false;
+	r->faults.allocs = r->m->allocs;
+	r->faults.moves = r->m->moves;
+	r->faults.allocs.cap = r->m->allocs.n + allocs; /* no further than will be used */
+	r->faults.moves.cap = r->m->moves.n + moves;
+	r->faults.runs = threads && allocs > WORTH_IT &&
+			 !pthread_create(&r->faults.thread, NULL, fault_in, &r->faults);
+	return true;
+}
+
+/* The state before is known: that many rows there will be. */
+static bool reserve_old(replay *r)
+{
+	size_t allocs = r->actions[TIDE_SNAP_ALLOC], moves = 0;
+	for (size_t i = 0; i < r->n; i++) {
+		allocs += r->devices[i].base.blocks.n;
+		moves += r->devices[i].base.segments.n;
+	}
+	r->end_allocs = r->m->allocs.n + allocs;
+	return room(r, allocs, allocs + moves);
 }
 
 static void cover(replay *r, int64_t us)
@@ -309,6 +353,7 @@ static tide_code facts(replay *r)
 static void finish(replay *r)
 {
 	tide_model *m = r->m;
+	end_faults(r);
 	if (r->now > m->t_end)
 		m->t_end = r->now;
 	m->wall_known = r->timed;
@@ -326,12 +371,12 @@ static void finish(replay *r)
 	tide__free(r->heap);
 }
 
-tide_code tide__snap_replay(const tide_snap *s, tide_model *m, tide_error *err)
+tide_code tide__snap_replay(const tide_snap *s, bool threads, tide_model *m, tide_error *err)
 {
 	replay r = { .s = s, .m = m, .err = err };
 	tide_code rc = TIDE_OK;
 	find_start(&r);
-	if (!find_devices(&r) || !prepare(&r) || !reserve(&r))
+	if (!reserve(&r, threads) || !find_devices(&r) || !prepare(&r) || !reserve_old(&r))
 		rc = nomem(&r);
 	if (!rc && r.timed)
 		rc = tide__snap_notes(s, m, r.base_us, (r.end_us - r.base_us) * 1000, err);

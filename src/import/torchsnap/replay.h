@@ -12,7 +12,7 @@
 
 #include "import/torchsnap/snapshot.h"
 
-tide_code tide__snap_replay(const tide_snap *s, tide_model *m, tide_error *err);
+tide_code tide__snap_replay(const tide_snap *s, bool threads, tide_model *m, tide_error *err);
 
 /* notes.c: external_annotations as spans, one lane per device and more where they cross each other.
  * A span that began before t = 0 is cut there and keeps its start in the attribute start_ns. */

@@ -5,6 +5,8 @@
 #ifndef TIDE_IMPORT_TORCHSNAP_REPLAY_IMPL_H
 #define TIDE_IMPORT_TORCHSNAP_REPLAY_IMPL_H
 
+#include <pthread.h>
+
 #include "import/torchsnap/baseline.h"
 #include "import/torchsnap/geometry.h"
 #include "import/torchsnap/replay.h"
@@ -39,9 +41,15 @@ typedef struct tide_replay {
 	size_t n_heap;
 	int64_t base_us, end_us; /* first and last event */
 	bool timed;
-	size_t end_allocs; /* rows that were reserved */
-	int64_t now;	   /* time of the event at hand */
-	uint64_t events;   /* done so far */
+	size_t end_allocs; /* rows there will be at most */
+	struct tide_replay_faults {
+		pthread_t thread;
+		bool runs;
+		tide_allocs allocs; /* borrowed columns */
+		tide_moves moves;
+	} faults;	 /* touches the pages of reserved rows, ahead of the replay */
+	int64_t now;	 /* time of the event at hand */
+	uint64_t events; /* done so far */
 	uint64_t clamped, unknown_actions, wrapped, odd_bytes;
 	uint64_t actions[TIDE_SNAP_N_ACTIONS];
 } tide_replay;

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 
 enum {
-	NEAR_END = 512,	 /* no event has more bytes, but for its stack */
+	NEAR_END = 512,	  /* no event has more bytes, but for its stack */
 	MOST_READS = 999, /* picklers write lists in batches of 1000: a longer one may go on */
 	SLOTS = TIDE_RUNS * 2,
 	MEMOIZE = 0x94,
@@ -168,7 +168,8 @@ static inline const uint8_t *read_run(tide_decoder *d, const uint8_t *p, uint32_
 	*run = *expected(d);
 	if (*run < d->n_runs) {
 		const tide_stretch_run *r = &d->runs[*run];
-		if (r->len <= (size_t)(d->data + d->n - p) && !memcmp(d->bytes + r->at, p, r->len)) {
+		if (r->len <= (size_t)(d->data + d->n - p) &&
+		    !memcmp(d->bytes + r->at, p, r->len)) {
 			remember(d, *run);
 			return p + r->len;
 		}
@@ -318,7 +319,8 @@ static inline const uint8_t *read_value(tide_decoder *d, tide_stretch *s, unsign
 		return read_no_context(d, s, p);
 	case K_user_metadata:
 		p = read_word(&d->view, p, &packed);
-		return (packed & 15) == TIDE_PV_TEXT ? p : NULL; /* the view has the empty one only */
+		return (packed & 15) == TIDE_PV_TEXT ? p
+						     : NULL; /* the view has the empty one only */
 	case K_pool_id:
 		return read_default_pool(d, s, p);
 	default:
