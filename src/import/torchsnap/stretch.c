@@ -12,7 +12,7 @@
 enum {
 	NEAR_END = 512,	  /* no event has more bytes, but for its stack */
 	MOST_READS = 999, /* picklers write lists in batches of 1000: a longer one may go on */
-	SLOTS = TIDE_RUNS * 2,
+	SLOTS = TIDE_RUNS * 2, /* 2^16 */
 	MEMOIZE = 0x94,
 	FRAME = 0x95,
 };
@@ -85,7 +85,8 @@ bool tide__decoder_init(tide_decoder *d, const uint8_t *data, size_t n)
 	d->slots = tide__calloc(SLOTS, sizeof *d->slots);
 	d->bytes = tide__alloc(d->cap_bytes + 1, 1);
 	d->after = tide__calloc(TIDE_RUNS, sizeof *d->after);
-	return d->runs && d->slots && d->bytes && d->after;
+	d->heads = tide__calloc(SLOTS, sizeof *d->heads);
+	return d->runs && d->slots && d->bytes && d->after && d->heads;
 }
 
 void tide__decoder_free(tide_decoder *d)
@@ -94,6 +95,7 @@ void tide__decoder_free(tide_decoder *d)
 	tide__free(d->slots);
 	tide__free(d->bytes);
 	tide__free(d->after);
+	tide__free(d->heads);
 	*d = (tide_decoder){ 0 };
 }
 
@@ -162,19 +164,33 @@ static const uint8_t *other_run(tide_decoder *d, const uint8_t *p, uint32_t *run
 	return last + 1;
 }
 
-/* The run whose memo reads begin at p: the byte after its APPENDS. */
+/* Is it this run that begins at p? */
+static inline const uint8_t *try_run(tide_decoder *d, const uint8_t *p, uint32_t run)
+{
+	if (run >= d->n_runs)
+		return NULL;
+	const tide_stretch_run *r = &d->runs[run];
+	if (r->len > (size_t)(d->data + d->n - p) || memcmp(d->bytes + r->at, p, r->len) != 0)
+		return NULL;
+	remember(d, run);
+	return p + r->len;
+}
+
+/* The run whose memo reads begin at p: the byte after its APPENDS. Programs repeat themselves: the
+ * one that came after the last two before is tried first, then the one that began like this. */
 static inline const uint8_t *read_run(tide_decoder *d, const uint8_t *p, uint32_t *run)
 {
 	*run = *expected(d);
-	if (*run < d->n_runs) {
-		const tide_stretch_run *r = &d->runs[*run];
-		if (r->len <= (size_t)(d->data + d->n - p) &&
-		    !memcmp(d->bytes + r->at, p, r->len)) {
-			remember(d, *run);
-			return p + r->len;
-		}
-	}
-	return other_run(d, p, run);
+	const uint8_t *after = try_run(d, p, *run);
+	if (after || d->data + d->n - p < NEAR_END)
+		return after ? after : other_run(d, p, run);
+	uint64_t h = (load8(p) ^ load8(p + 8) * 31 ^ load8(p + 16) * 961) * 0x9e3779b97f4a7c15u;
+	uint16_t *head = &d->heads[h >> 48];
+	*run = *head;
+	after = try_run(d, p, *run);
+	if (!after && (after = other_run(d, p, run)))
+		*head = (uint16_t)*run;
+	return after;
 }
 
 /* ---- values ---- */

@@ -48,6 +48,7 @@ typedef struct tide_decoder {
 	uint8_t *bytes;		     /* a copy of the bytes of all runs */
 	size_t n_bytes, cap_bytes;
 	uint16_t *after; /* the run that followed two others */
+	uint16_t *heads; /* by its first bytes: the run last met */
 	uint32_t last[2];
 } tide_decoder;
 
