@@ -24,7 +24,7 @@ DTYPE = {"Float": 4, "BFloat16": 2, "Long": 8, "Byte": 1}
 
 def make(r, steps):
     """Events of one rank: calls one after another on two threads, their rows on two devices' streams."""
-    events, corr, free = [], 0, {}
+    events, corr, free, begun = [], 0, {}, set()
 
     def row(cat, name, ts, dur, pid, tid, **args):
         events.append({"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, "pid": pid, "tid": tid, "args": args})
@@ -66,6 +66,9 @@ def make(r, steps):
                 for cat, name, args in rows:
                     on = (device, stream if call != "cudaGraphLaunch" else r.choice([7, 20]))
                     ts = max(t + r.choice([-1, 0, 2, 30, 130]), free.get(on, 0))
+                    while "nccl" in name and ts in begun:  # what comes first of two at one moment is not said
+                        ts += 1
+                    begun.add(ts)
                     length = r.choice([0, 1, 2, 9, 40]) if r.random() < 0.9 else 200
                     free[on] = ts + length - (1 if r.random() < 0.05 and length > 1 else 0)
                     row(cat, name, ts, length, on[0], on[1], device=on[0], stream=on[1], correlation=corr, **args)
@@ -203,7 +206,7 @@ def stragglers(ranks):
     seen = {}  # (name, step, place) -> [(rank, duration)]
     for number, rank in ranks.items():
         place = {}
-        for e in sorted((e for e in rank.rows if e["type"] == "communication"), key=lambda e: (e["ts"], -e["dur"])):
+        for e in sorted((e for e in rank.rows if e["type"] == "communication"), key=lambda e: e["ts"]):
             key = e["name"], rank.step_of(e)
             place[key] = place.get(key, -1) + 1
             seen.setdefault(key + (place[key],), []).append((number, e["dur"] * US))
