@@ -131,15 +131,17 @@ class Model:
         register = getattr(optimizers, "register_optimizer_step_post_hook", None)  # since 2.0
         if register and self.hook is None:
             self.hook = register(self.after_step)
+            self.relabel()
 
     def again(self) -> None:
         """Another recording has begun: say everything once more."""
         self.steps = -1
-        if self.ops:
-            self.clear()
-            self.relabel()
+        self.clear()
+        self.relabel()
 
     def relabel(self) -> None:
+        if not self.ops:
+            return
         self.roots = [r for r in self.roots if r() is not None]
         for root in self.roots:
             module = root()

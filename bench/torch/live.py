@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""What recording costs a training step, in one process: every tool on for a few steps, then the next, round after round.
+
+    live.py steps OUT [--small] [--batch N] [--context N] [--bf16] [--rounds N] [--steps N] [--only WORDS]
+    live.py events OUT                 ns an op, an allocation: one op in a loop, tools in turn
+    live.py exact OUT [--small ...]    the recording beside torch's own counters, to the byte
+
+A round gives each tool's median step over that of bare steps of the same round: what the machine does slowly cancels.
+Needs the tidemark package (bench/torch/gpu.sh says how). The recordings go to the folder OUT.
+"""
+import argparse
+import contextlib
+import json
+import os
+import statistics
+import sys
+import time
+
+import torch
+from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import tidemark
+import tidemark.torch as capture
+from gpt_step import GPT
+
+CUDA = torch.cuda.is_available()
+DEVICE = "cuda" if CUDA else "cpu"
+if not CUDA:
+    torch.set_num_threads(1)
+
+
+def sync() -> None:
+    if CUDA:
+        torch.cuda.synchronize()
+
+
+# ---- the tools: each a context ----
+
+class Nothing(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def ours(**what):
+    capture.attach(**what)
+    try:
+        yield
+    finally:
+        capture.detach()
+
+
+@contextlib.contextmanager
+def empty_callback():
+    capture._hook._library.tide_torch_ops_on(4)
+    try:
+        yield
+    finally:
+        capture._hook._library.tide_torch_ops_off()
+
+
+@contextlib.contextmanager
+def history():
+    torch.cuda.memory._record_memory_history(max_entries=1_000_000)
+    try:
+        yield
+    finally:
+        torch.cuda.memory._record_memory_history(enabled=None)
+
+
+def profiler():
+    kinds = [torch.profiler.ProfilerActivity.CPU] + ([torch.profiler.ProfilerActivity.CUDA] if CUDA else [])
+    return torch.profiler.profile(activities=kinds, profile_memory=True)
+
+
+TOOLS = {
+    "bare": contextlib.nullcontext,
+    "empty RecordFunction callback": empty_callback,
+    "Tidemark, memory": lambda: ours(ops=False),
+    "Tidemark, memory and ops": lambda: ours(modules=False),
+    "Tidemark, and modules, labels": ours,
+    "Tidemark, and shapes": lambda: ours(shapes=True),
+    "Tidemark, and stacks": lambda: ours(stacks=True),
+    "torch.profiler": profiler,
+    "empty TorchDispatchMode": Nothing,
+}
+if CUDA:
+    TOOLS["_record_memory_history"] = history
+
+
+# ---- work ----
+
+def training(a):
+    torch.manual_seed(0)
+    layers, width, heads, vocab = (4, 128, 4, 1024) if a.small else (12, 768, 12, 50304)
+    model = GPT(vocab, a.context, layers, width, heads).to(DEVICE)
+    if a.bf16:
+        model = model.to(torch.bfloat16)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
+    ids = torch.randint(vocab, (a.batch, a.context + 1), device=DEVICE)
+
+    def step():
+        logits = model(ids[:, :-1])
+        loss = F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        return loss
+
+    return step
+
+
+def timed(step, n: int) -> list[float]:
+    times = []
+    for _ in range(n):
+        t0 = time.perf_counter_ns()
+        step()
+        sync()
+        times.append((time.perf_counter_ns() - t0) / 1e6)
+    return times
+
+
+def spread(values: list[float]) -> tuple[float, float, float]:
+    q = statistics.quantiles(values, n=4) if len(values) > 1 else [values[0]] * 3
+    return q[0], statistics.median(values), q[2]
+
+
+# ---- steps ----
+
+def steps(a) -> None:
+    step = training(a)
+    for _ in range(6):
+        step()
+    sync()
+    tools = {k: v for k, v in TOOLS.items() if not a.only or k == "bare" or any(w in k for w in a.only.split(","))}
+    times: dict[str, list[float]] = {k: [] for k in tools}
+    ratios: dict[str, list[float]] = {k: [] for k in tools}
+    events: dict[str, list[float]] = {k: [] for k in tools}
+    for k, tool in tools.items():  # everything once: what is built or loaded is built or loaded now
+        with tool():
+            timed(step, 1)
+    order = list(tools)
+    for r in range(a.rounds):
+        medians = {}
+        for k in order[r % len(order):] + order[:r % len(order)]:
+            before = 0
+            with tools[k]():
+                timed(step, 2)
+                before = tidemark.stats()["events"]
+                got = timed(step, a.steps)
+                events[k].append((tidemark.stats()["events"] - before) / a.steps)
+            times[k] += got
+            medians[k] = statistics.median(got)
+        for k in tools:
+            ratios[k].append(100 * (medians[k] / medians["bare"] - 1))
+    print(f"\n{sys.argv[3:]}: {a.rounds} rounds of {a.steps} steps, {DEVICE}, torch {torch.__version__}, Python {sys.version.split()[0]}")
+    print(f"{'tool':32} {'median step':>12} {'quartiles, ms':>19} {'over bare':>10} {'quartiles, %':>17} {'events a step':>14}")
+    rows = {}
+    for k in tools:
+        lo, mid, hi = spread(times[k])
+        rlo, rmid, rhi = spread(ratios[k])
+        rows[k] = {"ms": [lo, mid, hi], "percent": [rlo, rmid, rhi], "events": statistics.median(events[k])}
+        print(f"{k:32} {mid:9.3f} ms {lo:9.3f} {hi:9.3f} {rmid:+9.2f}% {rlo:+8.2f} {rhi:+8.2f} {rows[k]['events']:14.0f}")
+    with open(os.path.join(a.out, f"steps-{'bf16' if a.bf16 else 'f32'}.json"), "w", encoding="utf-8") as f:
+        json.dump({"arguments": sys.argv[1:], "torch": torch.__version__, "rows": rows}, f)
+
+
+# ---- events ----
+
+def events(a) -> None:
+    x = torch.ones(4, device=DEVICE)
+
+    def make(n: int) -> None:
+        for _ in range(n):
+            torch.empty(16, device=DEVICE)
+
+    works = {
+        "one op (view)": lambda n: [x.view(4) for _ in range(n)],
+        "op, allocation, free (empty)": make,
+    }
+    tools = {k: v for k, v in TOOLS.items() if k not in ("torch.profiler", "_record_memory_history")}
+    print(f"\n{'ns a call over bare':32}" + "".join(f"{w:>32}" for w in works))
+    n, rounds = 2000, a.rounds
+    cost: dict[str, dict[str, list[float]]] = {k: {w: [] for w in works} for k in tools}
+    for _ in range(rounds):
+        for k, tool in tools.items():
+            with tool():
+                for w, f in works.items():
+                    f(200)
+                    t0 = time.perf_counter_ns()
+                    f(n)
+                    cost[k][w].append((time.perf_counter_ns() - t0) / n)
+    base = {w: statistics.median(cost["bare"][w]) for w in works}
+    print(f"{'bare, ns a call':32}" + "".join(f"{base[w]:32.0f}" for w in works))
+    rows = {}
+    for k in tools:
+        rows[k] = {w: statistics.median(cost[k][w]) - base[w] for w in works}
+        if k != "bare":
+            print(f"{k:32}" + "".join(f"{rows[k][w]:+32.0f}" for w in works))
+    with open(os.path.join(a.out, "events.json"), "w", encoding="utf-8") as f:
+        json.dump({"bare": base, "over": rows}, f)
+
+
+# ---- exact ----
+
+def exact(a) -> None:
+    faults = []
+
+    def check(what: str, got, want) -> None:
+        print(f"  {'equal' if got == want else 'DIFFERS'}: {what}: {got:,}" + ("" if got == want else f", torch says {want:,}"))
+        if got != want:
+            faults.append(what)
+
+    print("\nthe recording beside torch's counters")
+    path = os.path.join(a.out, "exact.tide")
+    with tidemark.record(path, stacks=True, shapes=True):
+        step = training(a)
+        for _ in range(5):
+            loss = step()
+        sync()
+        stats = torch.cuda.memory_stats() if CUDA else {}
+        del loss
+    t = tidemark.open(path)
+    memory = t.memory()
+    print("  losses:", memory["losses"] or "none")
+    if CUDA:
+        peak = t.peak()
+        check("peak bytes", peak["peak_bytes"], stats["allocated_bytes.all.peak"])
+        kinds = t.native.column("devices", "kind")
+        where = t.native.column("pools", "device")
+        rows = sum(kinds[where[p]] == 2 for p in t.native.column("allocs", "pool")[1:])
+        check("allocations", rows, stats["allocation.all.allocated"])
+        print("  devices:", json.dumps(memory["devices"])[:600])
+        streams = set(t.native.column("allocs", "stream")[1:])
+        print("  streams seen:", [(t.native.column("lanes", "number")[s]) for s in streams if s])
+    for by in ("role", "module", "stack"):
+        with contextlib.suppress(Exception):
+            answer = t.peak(group_by=by)
+            print(f"  peak by {by}:", json.dumps(answer.get("groups", answer))[:900])
+    spans, stacks = t.native.column("spans", "name"), t.native.column("spans", "stack")
+    backward = [i for i, n in enumerate(spans) if n and n.endswith("Backward0")]
+    joined = sum(stacks[i] != 0 for i in backward)
+    print(f"  backward ops: {len(backward)}, with their forward's stack: {joined}")
+    if not backward or joined < 0.9 * len(backward):
+        faults.append("backward ops without stacks")
+    print("  marks:", t.tables.get("marks"))
+    tracker(a, check)
+    print("exact:", "all equal" if not faults else f"FAULTS {faults}")
+    sys.exit(bool(faults))
+
+
+def tracker(a, check) -> None:
+    from tidemark.tracker import get_memory_tracker, initialize_memory_tracker, memory_checkpoint, stop_memory_tracker
+
+    initialize_memory_tracker(output_dir=a.out, enabled=True, interval=5.0)
+    step = training(a)
+    with get_memory_tracker().track_operation("train"):
+        step()
+        step()
+    sync()
+    memory_checkpoint("end")
+    now = torch.cuda.memory_stats()["allocated_bytes.all.current"] if CUDA else 0
+    stop_memory_tracker()
+    file = max((os.path.join(a.out, f) for f in os.listdir(a.out) if f.startswith("memory_profile_") and f.endswith(".json")), key=os.path.getmtime)
+    with open(file, encoding="utf-8") as f:
+        document = json.load(f)
+    last = [s for s in document["snapshots"] if "end" in json.dumps(s)[:300]][-1]
+    text = json.dumps(last)
+    print("  tracker:", os.path.basename(file), f"{os.path.getsize(file):,} bytes; snapshot:", text[:400])
+    if CUDA:
+        totals = [d.get("total_bytes") for k, d in last["device_breakdown"].items() if "cuda" in k]
+        check("tracker's total on cuda:0", totals[0] if totals else -1, now)
+
+
+def main() -> None:
+    p = argparse.ArgumentParser()
+    p.add_argument("what", choices=["steps", "events", "exact"])
+    p.add_argument("out")
+    p.add_argument("--small", action="store_true", help="4 layers of width 128 (for the CPU)")
+    p.add_argument("--bf16", action="store_true")
+    p.add_argument("--batch", type=int, default=8)
+    p.add_argument("--context", type=int, default=128)
+    p.add_argument("--rounds", type=int, default=12)
+    p.add_argument("--steps", type=int, default=10)
+    p.add_argument("--only", default="")
+    a = p.parse_args()
+    os.makedirs(a.out, exist_ok=True)
+    if a.what == "exact":
+        exact(a)
+        return
+    tidemark.start(os.path.join(a.out, f"{a.what}.tide"), ring_bytes=16 << 20)
+    capture.attach()
+    capture.detach()
+    (steps if a.what == "steps" else events)(a)
+    tidemark.stop()
+    s = tidemark.stats()
+    print(f"recorder: {s['events']:,} events, lost {s['lost_full'] + s['lost_other'] + s['lost_signal']:,}, file {s['written']:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
