@@ -5,3 +5,4 @@
 
 const unsigned char tide__page_shell[1] = { 0 };
 const size_t tide__page_shell_size = 0;
+const size_t tide__page_code_size = 0;
