@@ -21,9 +21,9 @@ const result = await build({
   format: 'iife',
   target: 'es2022',
   jsx: 'transform',
-  jsxFactory: 'h',
-  jsxFragment: 'Fragment',
-  inject: [join(here, 'src/h.ts')],
+  jsxFactory: '_h',
+  jsxFragment: '_Fragment',
+  inject: [join(here, 'src/h.ts')], // names that nothing local has
   tsconfigRaw: {}, // the types' settings are not the bundle's
   metafile: true,
   legalComments: 'none',
