@@ -56,12 +56,21 @@ static const tide_sim_result *baseline(const struct evidence *e)
 	return NULL;
 }
 
+/* Does the simulator under the recorded settings reserve what was reserved, within a tenth? If not
+ * (the trace contradicts itself, or lacks much), what it says of other settings is no evidence. */
+static bool like_recorded(const struct evidence *e, const tide_sim_result *base)
+{
+	uint64_t was = e->usage.devices[e->device].reserved_peak, is = base->st.reserved_peak;
+
+	return !was || (is >= was - was / 10 && is <= was + was / 10);
+}
+
 static void advise_setting(struct evidence *e)
 {
 	char text[300];
 	const tide_sim_result *base = e->sweep ? baseline(e) : NULL;
 
-	if (!base || !e->sweep->n || base->out)
+	if (!base || !e->sweep->n || base->out || !like_recorded(e, base))
 		return;
 	const tide_sim_result *best = &e->sweep->v[0];
 	uint64_t saved = base->st.reserved_peak > best->st.reserved_peak
@@ -121,15 +130,15 @@ static uint64_t role_bytes(const struct evidence *e, uint8_t role, size_t *count
 
 static const struct {
 	uint8_t role;
-	const char *kind, *text;
+	const char *kind, *what, *text;
 } role_advice[] = {
-	{ TIDE_ROLE_ACTIVATION, "activations",
+	{ TIDE_ROLE_ACTIVATION, "activations", "activations",
 	  "keep fewer for the backward pass: recompute parts of the forward pass (checkpointing), "
 	  "smaller "
 	  "batches, or offloading" },
-	{ TIDE_ROLE_OPTIMIZER, "optimizer",
+	{ TIDE_ROLE_OPTIMIZER, "optimizer", "optimizer state",
 	  "optimizer state can be sharded over ranks, kept in fewer bits, or offloaded" },
-	{ TIDE_ROLE_GRADIENT, "gradients",
+	{ TIDE_ROLE_GRADIENT, "gradients", "gradients",
 	  "gradients can be sharded, or freed as they are applied (an optimizer step in the "
 	  "backward pass)" },
 };
@@ -145,10 +154,10 @@ static void advise_roles(struct evidence *e)
 		if (bytes < LEAST || bytes < peak * 3 / 10)
 			continue;
 		say(e, role_advice[i].kind, bytes,
-		    "%zu allocations that hold %ss are %.0f of the %.0f MiB at the peak (%.0f %%): "
+		    "%zu allocations that hold %s are %.0f of the %.0f MiB at the peak (%.0f %%): "
 		    "%s",
-		    n, tide__role_text(role_advice[i].role), (double)bytes / MIB,
-		    (double)peak / MIB, 100.0 * (double)bytes / (double)peak, role_advice[i].text);
+		    n, role_advice[i].what, (double)bytes / MIB, (double)peak / MIB,
+		    100.0 * (double)bytes / (double)peak, role_advice[i].text);
 	}
 }
 

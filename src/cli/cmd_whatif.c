@@ -207,6 +207,12 @@ static void print_check(const tide_args *a, const struct answer *x)
 	tide__sim_describe(&x->q->recorded, text, sizeof text);
 	fprintf(a->out, "recorded settings: %s%s\n", text,
 		x->q->settings_known ? "" : " (assumed: the trace does not say)");
+	if (!x->q->n) {
+		fputs("the trace has no requests: each row only places what is alive, in address "
+		      "order\n",
+		      a->out);
+		return;
+	}
 	if (!x->sweep.recorded_known) {
 		fputs("the trace has no segments: the simulator cannot be checked against it\n",
 		      a->out);
@@ -317,7 +323,8 @@ static void json_check(tide_json *j, const struct answer *x)
 		tide__json_kuint(j, "segment_events", x->q->n_taken);
 		tide__json_kuint(j, "segment_events_reproduced", c->checked);
 		tide__json_kuint(j, "segment_events_followed", c->followed);
-		tide__json_kbool(j, "reproduced", !c->diverged);
+		x->q->n ? tide__json_kbool(j, "reproduced", !c->diverged)
+			: tide__json_knull(j, "reproduced");
 		tide__json_kstr(j, "difference", c->diverged ? c->why : NULL);
 		tide__json_kuint(j, "simulated_reserved_peak_bytes", c->st.reserved_peak);
 		tide__json_kuint(j, "simulated_allocated_peak_bytes", c->st.allocated_peak);

@@ -630,7 +630,7 @@ static bool prepare(shot *s)
 	s->bare = m->segments.n <= 1;
 	s->exact = s->bare || !m->format || strcmp(m->format, "torchsnap") ||
 		   tide__fact_find(m, "allocator.exact_sizes") >= 0;
-	s->timed = tide__fact_find(m, "time.unknown") < 0;
+	s->timed = tide__fact_find(m, "loss.times_unknown") < 0;
 	qsort(s->live, s->n_live, sizeof *s->live, by_place);
 	qsort(s->segs, s->n_segs, sizeof *s->segs, by_place);
 	return true;

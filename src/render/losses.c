@@ -45,6 +45,11 @@ static const struct sentence {
 	{ "history_wrapped",
 	  "allocations and segments whose events the history no longer holds (it wrapped or was "
 	  "started anew): %s" },
+	{ "no_history",
+	  "the snapshot holds no history, only what was alive at its end: allocations "
+	  "whose past is not known: %s" },
+	{ "times_unknown", "events without a time: %s; their order is true, and what is shown as "
+			   "time only counts them, a nanosecond each" },
 	{ "geometry_mismatch", "blocks at the end that differ from the recorded ones: %s" },
 	{ "geometry_repairs", "events that contradict the allocator's rules: %s" },
 	{ "unknown_actions", "events of an unknown kind, skipped: %s" },

@@ -78,9 +78,17 @@ static uint64_t script_take(void *user, tide_sim_where where, uint64_t size)
 	if (refused(d, t))
 		return 0;
 	if (!t || t->size != size || t->stream != where.stream || t->pool != where.pool) {
-		differ(d, "takes a segment of %llu bytes where the recording took %s%llu",
-		       (unsigned long long)size,
-		       t ? "" : "none: ", t ? (unsigned long long)t->size : 0ull);
+		if (!t)
+			differ(d, "takes a segment of %llu bytes where the recording took none",
+			       (unsigned long long)size);
+		else if (t->size != size)
+			differ(d, "takes a segment of %llu bytes where the recording took %llu",
+			       (unsigned long long)size, (unsigned long long)t->size);
+		else
+			differ(d,
+			       "takes a segment of %llu bytes that the recording took for another "
+			       "pool or stream",
+			       (unsigned long long)size);
 		return invent_script(d, size);
 	}
 	d->at++;

@@ -312,8 +312,11 @@ static void survey(replay *r, const tide_snap_trace *t)
 
 static void find_start(replay *r)
 {
-	for (size_t i = 0; i < r->s->traces.n; i++)
+	for (size_t i = 0; i < r->s->traces.n; i++) {
 		survey(r, &r->s->traces.v[i]);
+		/* torch keeps one event where only the state is recorded */
+		r->history |= r->s->traces.v[i].n > 1;
+	}
 	for (size_t i = 0; i < r->s->notes.n && !r->s->events.n; i++)
 		cover(r, r->s->notes.v[i].time_us);
 }
@@ -343,8 +346,10 @@ static tide_code facts(replay *r)
 	}
 	ok = ok && fact(r, "snapshot.events", r->events) &&
 	     fact(r, "snapshot.allocs_before", old) &&
-	     fact(r, "time.unknown", !r->timed && r->events) &&
-	     fact(r, "time.clamped", r->clamped) && fact(r, "loss.history_wrapped", r->wrapped) &&
+	     fact(r, "loss.times_unknown", r->timed ? 0 : r->events) &&
+	     fact(r, "time.clamped", r->clamped) &&
+	     fact(r, r->history ? "loss.history_wrapped" : "loss.no_history",
+		  r->history ? r->wrapped : old) &&
 	     fact(r, "loss.unknown_actions", r->unknown_actions) &&
 	     fact(r, "loss.geometry_repairs", repairs) && fact(r, "loss.geometry_mismatch", differ);
 	return ok ? TIDE_OK : nomem(r);

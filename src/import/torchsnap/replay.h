@@ -4,9 +4,9 @@
  * their blocks, moves, marks, annotations.
  *
  *   time     t = 0 is the first event; microseconds become ns. A snapshot without times (torch
- * before 2.1) has the event's number as its time, and the fact time.unknown. order    events of one
- * device keep their order; several devices are merged by time. before   what the events do not
- * explain existed before them: born at 0, TIDE_ALLOC_BEFORE. */
+ * before 2.1) has the event's number as its time, and the fact loss.times_unknown. order    events
+ * of one device keep their order; several devices are merged by time. before   what the events do
+ * not explain existed before them: born at 0, TIDE_ALLOC_BEFORE. */
 #ifndef TIDE_IMPORT_TORCHSNAP_REPLAY_H
 #define TIDE_IMPORT_TORCHSNAP_REPLAY_H
 

@@ -41,6 +41,7 @@ typedef struct tide_replay {
 	size_t n_heap;
 	int64_t base_us, end_us; /* first and last event */
 	bool timed;
+	bool history;	   /* there is one */
 	size_t end_allocs; /* rows there will be at most */
 	struct tide_replay_faults {
 		pthread_t thread;

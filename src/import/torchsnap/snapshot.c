@@ -6,6 +6,7 @@
  * values have the wrong types stays a dict, and walk.c says so where it stands. */
 #include "import/torchsnap/snapshot.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -87,29 +88,54 @@ bool tide__snap_pool_id(const tide_pickle *p, tide_pv v, uint64_t *pool)
 
 /* ---- frames and stacks ---- */
 
+/* A text as an id of the model; false if it is none, or there is no memory for it. */
+static bool frame_text(tide_snap_reader *r, tide_pickle *p, tide_pv v, tide_str *out)
+{
+	size_t len;
+	const char *text = tide__pickle_text(p, v, &len);
+	if (!text)
+		return false;
+	*out = tide__strn(r->m, text, len);
+	return out->i || !len || (tide__snap_nomem(r), false);
+}
+
+/* Code that torch.fx generated: the node it stands for belongs to the name. */
+static tide_str with_node(tide_snap_reader *r, tide_str name, tide_str node)
+{
+	char text[512];
+	if (!node.i)
+		return name;
+	snprintf(text, sizeof text, "%.200s [%.200s]", tide__text(r->m, name, NULL),
+		 tide__text(r->m, node, NULL));
+	return tide__str(r->m, text);
+}
+
 static tide_pv make_frame(tide_snap_reader *r, tide_pickle *p, const tide_pv *kv, size_t n)
 {
-	tide_str name = { 0 }, file = { 0 };
+	tide_str name = { 0 }, file = { 0 }, node = { 0 };
 	int64_t line = 0;
 	unsigned have = 0;
 	for (size_t i = 0; i < n; i += 2) {
-		size_t len;
-		const char *text;
 		uint64_t key = tide__pv_tag(kv[i]) == TIDE_PV_KEY ? tide__pv_payload(kv[i]) : K_N;
 		switch (key) {
 		case K_name:
 		case K_filename:
-			text = tide__pickle_text(p, kv[i + 1], &len);
-			if (!text)
+			if (!frame_text(r, p, kv[i + 1], key == K_name ? &name : &file))
 				return TIDE_PV_NONE;
-			*(key == K_name ? &name : &file) = tide__strn(r->m, text, len);
-			if (len && !(key == K_name ? name : file).i)
-				return tide__snap_nomem(r);
 			have |= key == K_name ? 1 : 2;
 			break;
 		case K_line:
 			if (!tide__pickle_i64(p, kv[i + 1], &line))
 				line = 0; /* None where unknown */
+			break;
+		case K_fx_node_name:
+			if (!frame_text(r, p, kv[i + 1], &node) && r->client.failed)
+				return TIDE_PV_NONE;
+			break;
+		case K_fx_node_op:
+		case K_fx_node_info:
+		case K_fx_original_trace: /* where the node came from, as a page of text: not kept
+					   */
 			break;
 		default:
 			r->unknown_keys++;
@@ -117,8 +143,11 @@ static tide_pv make_frame(tide_snap_reader *r, tide_pickle *p, const tide_pv *kv
 	}
 	if (have != 3)
 		return TIDE_PV_NONE;
+	tide_str full = with_node(r, name, node);
+	if (node.i && !full.i)
+		return tide__snap_nomem(r);
 	tide_frame_id f =
-		tide__frame(r->m, name, file, line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0);
+		tide__frame(r->m, full, file, line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0);
 	return f.i ? tide__pv_made(MADE_FRAME, f.i) : tide__snap_nomem(r);
 }
 
