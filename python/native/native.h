@@ -3,7 +3,7 @@
 /* tidemark._native: the recorder and the tables of a trace, for Python.
  *
  * Stable ABI of CPython 3.10: one wheel serves every later version. No torch, no numpy. recorder.c
- * holds the functions over record.h, ticker.c the periodic checkpoints, trace.c the type over trace.h, arrow.c the tables' way out. */
+ * holds the functions over record.h, ticker.c the periodic checkpoints, config.c the settings, trace.c the type over trace.h, arrow.c the tables' way out. */
 #ifndef TIDE_PYTHON_NATIVE_H
 #define TIDE_PYTHON_NATIVE_H
 
@@ -31,6 +31,9 @@ PyObject *tide__arrow_stream(tide_shared *s, const char *table);
 
 /* Raise tidemark.Error(text, code, offset); returns NULL. `path` may be NULL. */
 PyObject *tide__raise(const char *path, const tide_error *err);
+
+/* config(file=None, backend=None): the settings, {key: (value, where it comes from)}. */
+PyObject *tide__config(PyObject *self, PyObject *args);
 
 /* snapshots_every(seconds): a checkpoint snapshot_0001 ... every so often; 0 stops. */
 PyObject *tide__snapshots_every(PyObject *self, PyObject *args);

@@ -255,6 +255,8 @@ PyMethodDef tide__recorder_methods[] = {
 	{ "mark", mark, METH_VARARGS, "mark(kind, name, value=0)" },
 	{ "counter", counter, METH_VARARGS, "counter(name, value)" },
 	{ "annotate", annotate, METH_VARARGS, "annotate(key, text)" },
+	{ "config", tide__config, METH_VARARGS,
+	  "config(file=None, backend=None) -> {key: (value, where it comes from)}" },
 	{ "snapshots_every", tide__snapshots_every, METH_VARARGS,
 	  "snapshots_every(seconds): checkpoints from a native thread; 0 stops" },
 	{ NULL },

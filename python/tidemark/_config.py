@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Settings: tidemark.toml and the environment, read by the same code as the program's (`tidemark config show`)."""
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from . import _native
+
+
+class Config(NamedTuple):
+    """What is set; None = whoever records decides. `where` says where each value comes from."""
+
+    enable_memory_profiling: bool
+    interval: float
+    output_dir: str
+    capture_ops: bool
+    capture_shapes: bool | None
+    capture_stacks: bool | None
+    where: dict[str, str]
+
+
+def config(file: str | os.PathLike[str] | None = None, backend: str | None = None) -> Config:
+    """The settings now. Raises Error with file and line, or the variable, when one is wrong."""
+    found = _native.config(os.fspath(file) if file is not None else None, backend)
+    return Config(**{k: v for k, (v, _) in found.items()}, where={k: w for k, (_, w) in found.items()})
