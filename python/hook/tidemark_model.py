@@ -44,7 +44,9 @@ class Model:
             self.roots.append(weakref.ref(module))
             self.label(module)
             if self.steps < 0:
-                self.next_step()
+                self.steps = 0 if self.stepped() else -1
+                if self.steps < 0:
+                    self.next_step()
         except Exception as why:
             self.say(f"a module has no name: {why}")
 
@@ -92,9 +94,13 @@ class Model:
         compiler = getattr(self.torch, "compiler", None)
         return bool(compiler and getattr(compiler, "is_compiling", bool)())
 
+    @staticmethod
+    def stepped() -> bool:
+        """The program says itself where its steps are."""
+        return getattr(sys.modules.get("tidemark._record"), "_stepped", False)
+
     def mark_step(self, optimizer) -> None:
-        record = sys.modules.get("tidemark._record")
-        if getattr(record, "_stepped", False):  # the program says itself where its steps are
+        if self.stepped():
             return
         if self.stepper is None or self.stepper() is None:
             self.stepper = weakref.ref(optimizer)

@@ -5,6 +5,10 @@
 
 #include "native.h"
 
+#ifndef PyBUF_READ
+#define PyBUF_READ 0x100 /* part of the stable ABI, left out of its headers before 3.11 */
+#endif
+
 typedef struct trace {
 	PyObject_HEAD tide_shared *shared;
 } trace;
@@ -168,6 +172,25 @@ static PyObject *column(PyObject *self, PyObject *args)
 	return out;
 }
 
+/* The column in place, as a memoryview: no copy, and nothing that keeps the trace open. */
+static PyObject *view(PyObject *self, PyObject *args)
+{
+	static const char *const formats[] = { "B", "H", "I", "Q", "q", "d", "I" };
+	static char none;
+	const char *table, *name;
+	tide_column_view c;
+	if (!PyArg_ParseTuple(args, "ss", &table, &name))
+		return NULL;
+	if (tide_trace_column(of(self), table, name, &c) != TIDE_OK)
+		return PyErr_Format(PyExc_KeyError, "%s.%s", table, name);
+	size_t n = c.rows * c.size;
+	char *at = n ? (char *)(uintptr_t)c.data : &none; /* read-only: PyBUF_READ */
+	PyObject *bytes = PyMemoryView_FromMemory(at, (Py_ssize_t)n, PyBUF_READ);
+	PyObject *out = bytes ? PyObject_CallMethod(bytes, "cast", "s", formats[c.type]) : NULL;
+	Py_XDECREF(bytes);
+	return out;
+}
+
 static PyObject *dims(PyObject *self, PyObject *args)
 {
 	unsigned long long first, count;
@@ -198,6 +221,8 @@ static PyMethodDef methods[] = {
 	{ "tables", tables, METH_NOARGS, "Rows of each table, by its name." },
 	{ "text", text, METH_O, "Text of an id." },
 	{ "column", column, METH_VARARGS, "column(table, name) -> list, the none row included" },
+	{ "view", view, METH_VARARGS,
+	  "view(table, name) -> memoryview of the column in place; good while the Trace lives" },
 	{ "dims", dims, METH_VARARGS, "dims(first, count) -> dimensions of a tensor" },
 	{ "arrow", arrow, METH_O, "arrow(table) -> capsule arrow_array_stream" },
 	{ NULL },

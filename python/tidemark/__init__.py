@@ -18,6 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import torch as torch
     from . import tracker as tracker
+    from ._callback import Callback as Callback
+    from ._config import Config as Config
+    from ._config import config as config
     from ._live import Live as Live
     from ._live import live as live
     from ._trace import Table as Table
@@ -31,12 +34,12 @@ if TYPE_CHECKING:
     from .tracker import stop_memory_tracker as stop_memory_tracker
 
 __all__ = [
-    "Error", "Live", "Table", "Trace", "annotate", "checkpoint", "counter", "intern", "live", "op", "open", "phase",
+    "Callback", "Config", "Error", "Live", "Table", "Trace", "annotate", "checkpoint", "config", "counter", "intern", "live", "op", "open", "phase",
     "record", "recording", "start", "stats", "step", "stop", "torch", "tracker",
 ]
 
 _LATER = {
-    "Live": "_live", "live": "_live", "Table": "_trace", "Trace": "_trace", "open": "_trace",
+    "Callback": "_callback", "Config": "_config", "config": "_config", "Live": "_live", "live": "_live", "Table": "_trace", "Trace": "_trace", "open": "_trace",
     "initialize_memory_tracker": "tracker", "get_memory_tracker": "tracker", "memory_checkpoint": "tracker",
     "save_memory_profile": "tracker", "get_memory_summary": "tracker", "stop_memory_tracker": "tracker",
 }

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""The memory profile of a recording: snapshots, operations, tensors' lives, as one JSON document.
+"""The tracker's JSON, worked out from its recording. Nothing here runs while the program does.
 
-Everything is worked out from the recording, when it is asked for; nothing is kept while the program runs. So one source
-gives every total, ids are rows of the recording (never used twice), memory is counted once by storage, an allocation
-belongs to the operation that was open on its thread, and a killed process has a profile too.
+Every total comes from one source, the recording's moves; a storage is counted once, whatever views there are. Columns are read
+in place: the largest things held besides are three numbers a move.
 """
 from __future__ import annotations
 
+import array
 import bisect
 import datetime
 import heapq
@@ -17,7 +17,7 @@ from typing import Any
 from ._trace import Trace
 
 OPERATION = 0x7469_6465_0000_0001  # number beside ops of track_operation
-MODULE = 0x7469_6465_0000_0002  # and of module hooks
+MODULE = 0x7469_6465_8000_0000  # number beside module hooks: this + the entry's id
 RESET = "tidemark.reset"  # checkpoint: earlier ones no longer count
 MB = 1024 * 1024
 NEVER = 2**63 - 1
@@ -29,13 +29,27 @@ HUGE = 100 * MB
 _DEVICES = {1: "cpu", 2: "cuda", 3: "hip", 4: "mps", 5: "xpu", 6: "mtia", 7: "tt"}
 _ROLES = {1: "weight", 2: "gradient", 3: "optimizer", 4: "activation", 5: "input", 6: "temporary", 7: "buffer", 8: "kv_cache",
           9: "workspace"}
-_DTYPES = {1: "float32", 2: "float16", 3: "bfloat16", 4: "float64", 5: "int8", 6: "int16", 7: "int32", 8: "int64", 9: "uint8",
-           10: "uint16", 11: "uint32", 12: "uint64", 13: "bool", 14: "float8_e4m3fn", 15: "float8_e5m2", 16: "complex64",
-           17: "complex128"}
+_DTYPES = {1: ("float32", 4), 2: ("float16", 2), 3: ("bfloat16", 2), 4: ("float64", 8), 5: ("int8", 1), 6: ("int16", 2),
+           7: ("int32", 4), 8: ("int64", 8), 9: ("uint8", 1), 10: ("uint16", 2), 11: ("uint32", 4), 12: ("uint64", 8),
+           13: ("bool", 1), 14: ("float8_e4m3fn", 1), 15: ("float8_e5m2", 1), 16: ("complex64", 8), 17: ("complex128", 16)}
+UNKNOWN = {
+    "tensors_read": "counted where module hooks saw it (track_model_with_hooks); null: no hooked module ran in the operation",
+    "tensors_written": "tensors that a hooked module returned and that were there before it ran; null as above",
+    "tensors_accessed": "tensors_read and tensors_written together; null as above",
+    "reserved_bytes": "null: a device without a caching allocator, or several devices whose totals the recording does not tell apart",
+    "logical_bytes": "elements × element size of the tensors whose shape is known; logical_unknown counts the others",
+}
 
 
 def mb(n: int) -> float:
     return n / MB
+
+
+def numel(shape: list[int]) -> int:
+    n = 1
+    for d in shape:
+        n *= d
+    return n
 
 
 def purpose(shape: list[int] | None, requires_grad: bool | None, role: int) -> str:
@@ -44,13 +58,10 @@ def purpose(shape: list[int] | None, requires_grad: bool | None, role: int) -> s
         return _ROLES[role]
     if shape is None:
         return "unknown"
-    numel = 1
-    for d in shape:
-        numel *= d
     if len(shape) == 5 and shape[0] > 4096:
         return "kv_cache"
     if requires_grad:
-        return "weight" if numel > 1_000_000 else "gradient"
+        return "weight" if numel(shape) > 1_000_000 else "gradient"
     if len(shape) == 2 and shape[0] > 10_000:
         return "embedding"
     return "buffer" if len(shape) >= 2 else "unknown"
@@ -60,93 +71,156 @@ class Profile:
     """A recording, indexed for the questions of the document."""
 
     def __init__(self, path: str) -> None:
-        t = Trace(path).native
+        self.path = path
+        self.trace = t = Trace(path).native  # kept: its columns are looked at in place
         self.wall = t.wall
         self.end = t.end
-        self.size, self.born, self.died = (t.column("allocs", c) for c in ("size", "born", "died"))
-        self.addr, self.span, self.freed_in = (t.column("allocs", c) for c in ("addr", "span", "free_span"))
+        self.size, self.born, self.died = (t.view("allocs", c) for c in ("size", "born", "died"))
+        self.addr, self.span, self.freed_in = (t.view("allocs", c) for c in ("addr", "span", "free_span"))
+        self._texts: dict[int, str] = {}
         self._devices(t)
         self._tensors(t)
         self._spans(t)
         self._moves(t)
         self._checkpoints(t)
+        self._reserved(t)
+
+    def text(self, number: int) -> str:
+        if number not in self._texts:
+            self._texts[number] = self.trace.text(number)
+        return self._texts[number]
 
     # ---- indexing ----
 
     def _devices(self, t: Any) -> None:
-        kinds, index = t.column("devices", "kind"), t.column("devices", "index")
+        kinds, index = t.view("devices", "kind"), t.view("devices", "index")
         names = [_DEVICES.get(k, "other") + ("" if k == 1 else f":{i}") for k, i in zip(kinds, index)]
-        pools = t.column("pools", "device")
-        self.device = [names[pools[p]] if p else "unknown" for p in t.column("allocs", "pool")]
+        self._pools = [names[d] if d else "unknown" for d in t.view("pools", "device")]
+        self._pool = t.view("allocs", "pool")
+        self.accelerators = [n for n, k in zip(names[1:], kinds[1:]) if k > 1]
+
+    def device(self, alloc: int) -> str:
+        return self._pools[self._pool[alloc]]
 
     def _tensors(self, t: Any) -> None:
-        """What is known of each allocation: shape, dtype, requires_grad, role, name. The last description counts."""
-        self.shape: dict[int, list[int]] = {}
-        self.dtype: dict[int, str] = {}
-        self.grad: dict[int, bool] = {}
-        self.role: dict[int, int] = {}
-        columns = [t.column("tensors", c) for c in ("alloc", "dims", "ndim", "dtype", "requires_grad", "role")]
-        for alloc, dims, ndim, dtype, grad, role in list(zip(*columns))[1:]:
-            self.shape[alloc] = t.dims(dims, ndim)
-            if dtype in _DTYPES:
-                self.dtype[alloc] = "torch." + _DTYPES[dtype]
-            if grad < 2:
-                self.grad[alloc] = grad == 1
-            if role:
-                self.role[alloc] = role
+        """What is known of each allocation: shape, dtype, requires_grad, role. The last description counts."""
+        self._last: dict[int, int] = {}
+        self._roles: dict[int, int] = {}
+        self._tensor = {c: t.view("tensors", c) for c in ("dims", "ndim", "dtype", "requires_grad")}
+        for row, (alloc, role) in enumerate(zip(t.view("tensors", "alloc"), t.view("tensors", "role"))):
+            if row:
+                self._last[alloc] = row
+                if role:
+                    self._roles[alloc] = role
+
+    def shape(self, alloc: int) -> list[int] | None:
+        row = self._last.get(alloc)
+        return self.trace.dims(self._tensor["dims"][row], self._tensor["ndim"][row]) if row else None
+
+    def dtype(self, alloc: int) -> tuple[str, int] | None:
+        row = self._last.get(alloc)
+        return _DTYPES.get(self._tensor["dtype"][row]) if row else None
+
+    def grad(self, alloc: int) -> bool | None:
+        row = self._last.get(alloc)
+        known = row and self._tensor["requires_grad"][row] < 2
+        return self._tensor["requires_grad"][row] == 1 if known else None
+
+    def role(self, alloc: int) -> int:
+        return self._roles.get(alloc, 0)
+
+    def logical(self, alloc: int) -> int | None:
+        """Bytes of its elements: an allocator may have rounded up."""
+        shape, dtype = self.shape(alloc), self.dtype(alloc)
+        return None if shape is None or dtype is None else numel(shape) * dtype[1]
 
     def _spans(self, t: Any) -> None:
-        self.t0, self.t1 = t.column("spans", "t0"), t.column("spans", "t1")
-        self.name, self.parent = t.column("spans", "name"), t.column("spans", "parent")
-        kinds = {s: n for s, n in zip(t.column("attrs", "span"), t.column("attrs", "number")) if n in (OPERATION, MODULE)}
-        self.operations = [s for s, n in kinds.items() if n == OPERATION]
-        self.modules = [s for s, n in kinds.items() if n == MODULE]
+        self.t0, self.t1 = t.view("spans", "t0"), t.view("spans", "t1")
+        self._name, self.parent, self._lane = t.view("spans", "name"), t.view("spans", "parent"), t.view("spans", "lane")
+        self._thread = t.view("lanes", "number")
+        self.operations: list[int] = []
+        self.modules: dict[int, int] = {}  # entry of the log -> its span
+        for span, number in zip(t.view("attrs", "span"), t.view("attrs", "number")):
+            if number == OPERATION:
+                self.operations.append(span)
+            elif number & ~0x7FFF_FFFF == MODULE:
+                self.modules[number & 0x7FFF_FFFF] = span
         chosen = set(self.operations)
-        self.within = [0] * len(self.name)  # innermost operation around (or at) each span; parents come first
-        for s in range(1, len(self.name)):
+        self.within = array.array("I", bytes(4 * len(self.t0)))  # innermost operation around (or at) each span; parents come first
+        for s in range(1, len(self.t0)) if chosen else ():
             self.within[s] = s if s in chosen else self.within[self.parent[s]]
+
+    def name(self, span: int) -> str:
+        return self.text(self._name[span])
+
+    def thread(self, span: int) -> int:
+        return int(self._thread[self._lane[span]])
+
+    def until(self, span: int) -> int:
+        return int(min(self.t1[span], self.end))
 
     def _moves(self, t: Any) -> None:
         """Bytes and tensors alive after each move."""
-        self.rows, self.kinds = t.column("moves", "row"), t.column("moves", "kind")
-        self.times: list[int] = []
-        self.bytes: list[int] = [0]
-        self.counts: list[int] = [0]
+        self.rows, self.kinds = t.view("moves", "row"), t.view("moves", "kind")
+        self.times, self.bytes, self.counts = array.array("q"), array.array("q", [0]), array.array("q", [0])
+        now = total = count = 0
         for row, kind in zip(self.rows, self.kinds):
-            sign = (kind == 0) - (kind == 1)
-            self.times.append(self.born[row] if kind == 0 else self.died[row] if kind == 1 else self.times[-1] if self.times else 0)
-            self.bytes.append(self.bytes[-1] + sign * (self.size[row] if sign else 0))
-            self.counts.append(self.counts[-1] + sign)
+            if kind == 0:
+                now, total, count = self.born[row], total + self.size[row], count + 1
+            elif kind == 1:
+                now, total, count = self.died[row], total - self.size[row], count - 1
+            self.times.append(now)
+            self.bytes.append(total)
+            self.counts.append(count)
 
     def _checkpoints(self, t: Any) -> None:
-        marks = list(zip(*(t.column("marks", c) for c in ("kind", "name", "t", "move"))))[1:]
-        self.checkpoints = [(name, at, move) for kind, name, at, move in marks if kind == 2]
+        marks = list(zip(*(t.view("marks", c) for c in ("kind", "name", "t", "move"))))[1:]
+        self.checkpoints = [(self.text(name), at, move) for kind, name, at, move in marks if kind == 2]
         cleared = [i for i, c in enumerate(self.checkpoints) if c[0] == RESET]
         if cleared:
             self.checkpoints = self.checkpoints[cleared[-1] + 1 :]
 
+    def _reserved(self, t: Any) -> None:
+        """What the caching allocator has taken from the one accelerator, over time."""
+        self._reserved_at: list[int] = []
+        self._reserved_is: list[int] = []
+        if len(self.accelerators) != 1:
+            return
+        names = t.view("counters", "name")
+        wanted = {c for c in range(1, len(names)) if self.text(names[c]) == "torch.reserved_bytes"}
+        for at, value, counter in zip(t.view("samples", "t"), t.view("samples", "value"), t.view("samples", "counter")):
+            if counter in wanted:
+                self._reserved_at.append(at)
+                self._reserved_is.append(int(value))
+
+    def reserved(self, device: str, at: int) -> int | None:
+        i = bisect.bisect_right(self._reserved_at, at)
+        return self._reserved_is[i - 1] if i and device in self.accelerators else None
+
     # ---- parts of the document ----
 
+    def unix(self, t: int) -> int | None:
+        return None if self.wall is None else self.wall + min(t, self.end)
+
     def iso(self, t: int) -> str | None:
-        if self.wall is None:
-            return None
-        return datetime.datetime.fromtimestamp((self.wall + min(t, self.end)) / 1e9).isoformat()
+        at = self.unix(t)
+        return None if at is None else datetime.datetime.fromtimestamp(at / 1e9).isoformat()
 
     def operation_of(self, alloc: int) -> str:
         return self._operation(self.span[alloc])
 
     def _operation(self, span: int) -> str:
         s = self.within[span]
-        return self.name[s] if s else "unknown"
+        return self.name(s) if s else "unknown"
 
     def tensor(self, alloc: int, persistent: bool) -> dict[str, Any]:
-        shape, grad = self.shape.get(alloc), self.grad.get(alloc)
-        what = purpose(shape, grad, self.role.get(alloc, 0))
+        shape, grad, dtype = self.shape(alloc), self.grad(alloc), self.dtype(alloc)
+        what = purpose(shape, grad, self.role(alloc))
         operation = self.operation_of(alloc)
         return {
-            "tensor_id": alloc, "size_mb": mb(self.size[alloc]), "size_bytes": self.size[alloc], "shape": shape,
-            "dtype": self.dtype.get(alloc), "device": self.device[alloc], "requires_grad": grad, "operation": operation,
-            "allocated_by": operation, "purpose": what, "is_persistent": persistent,
+            "tensor_id": alloc, "size_mb": mb(self.size[alloc]), "size_bytes": self.size[alloc], "logical_bytes": self.logical(alloc),
+            "shape": shape, "dtype": "torch." + dtype[0] if dtype else None, "device": self.device(alloc), "requires_grad": grad,
+            "operation": operation, "allocated_by": operation, "purpose": what, "is_persistent": persistent,
             "is_reusable": what == "gradient" or (what == "buffer" and not grad),
         }
 
@@ -166,45 +240,51 @@ class Profile:
             seen.update(alive)
         return out
 
+    def _device(self, device: str, at: int, here: list[int], most: int, seen: set[int]) -> dict[str, Any]:
+        total = sum(self.size[a] for a in here)
+        logical = [self.logical(a) for a in here]
+        reserved = self.reserved(device, at)
+        largest = heapq.nlargest(most, here, key=self.size.__getitem__)
+        return {
+            "total_mb": mb(total), "total_bytes": total, "count": len(here), "logical_bytes": sum(n for n in logical if n is not None),
+            "logical_unknown": logical.count(None), "reserved_bytes": reserved,
+            "fragmented_bytes": None if reserved is None else max(0, reserved - total), "tensors_left_out": len(here) - len(largest),
+            "tensors": [self.tensor(a, a in seen or self.size[a] > HUGE) for a in largest],
+        }
+
     def _snapshot(self, name: str, at: int, alive: dict[int, None], seen: set[int]) -> dict[str, Any]:
         """Totals of everything alive; records of the largest tensors of each device."""
         rows: dict[str, list[int]] = {}
         for a in alive:
-            rows.setdefault(self.device[a], []).append(a)
+            rows.setdefault(self.device(a), []).append(a)
         most = min(TENSORS, max(10, RECORDS // max(1, len(self.checkpoints))))
-        devices: dict[str, dict[str, Any]] = {}
-        for device, here in rows.items():
-            total = sum(self.size[a] for a in here)
-            largest = heapq.nlargest(most, here, key=self.size.__getitem__)
-            devices[device] = {
-                "total_mb": mb(total), "total_bytes": total, "count": len(here), "tensors_left_out": len(here) - len(largest),
-                "tensors": [self.tensor(a, a in seen or self.size[a] > HUGE) for a in largest],
-            }
+        devices = {device: self._device(device, at, here, most, seen) for device, here in rows.items()}
         total = sum(d["total_bytes"] for d in devices.values())
         records = [r for d in devices.values() for r in d["tensors"]]
         return {
-            "timestamp": self.iso(at), "checkpoint_name": name, "total_mb": mb(total), "total_bytes": total,
-            "tensor_count": len(alive), "device_breakdown": devices,
+            "timestamp": self.iso(at), "time_ns": self.unix(at), "checkpoint_name": name, "total_mb": mb(total), "total_bytes": total,
+            "logical_bytes": sum(d["logical_bytes"] for d in devices.values()), "tensor_count": len(alive), "device_breakdown": devices,
             "top_allocations": heapq.nlargest(10, records, key=lambda r: r["size_bytes"]),
         }
 
-    def invocation(self, s: int) -> dict[str, Any]:
+    def invocation(self, s: int, seen: tuple[set[int], set[int]] | None) -> dict[str, Any]:
         """One run of an operation: totals before and after, the highest point inside, what its thread took in it."""
-        first, last = bisect.bisect_left(self.times, self.t0[s]), bisect.bisect_right(self.times, min(self.t1[s], self.end))
+        first, last = bisect.bisect_left(self.times, self.t0[s]), bisect.bisect_right(self.times, self.until(s))
         taken, given = self._inside(s)
         pre, post = self.bytes[first], self.bytes[last]
         return {
             "memory_delta_mb": mb(post - pre), "tensor_delta": self.counts[last] - self.counts[first], "pre_total_mb": mb(pre),
             "post_total_mb": mb(post), "peak_total_mb": mb(max(self.bytes[first : last + 1])), "timestamp": self.iso(self.t0[s]),
-            "duration_us": (min(self.t1[s], self.end) - self.t0[s]) / 1000, "tensors_allocated": len(taken),
-            "tensors_deallocated": given, "tensors_accessed": None,
+            "start_ns": self.unix(self.t0[s]), "duration_us": (self.until(s) - self.t0[s]) / 1000, "thread": self.thread(s),
+            "tensors_allocated": len(taken), "tensors_deallocated": given,
+            "tensors_accessed": len(seen[0] | seen[1]) if seen else None,
         }
 
     def _inside(self, s: int) -> tuple[list[int], int]:
         """Allocations made in the operation on its thread, operations inside it included; how many of them it freed."""
         if not hasattr(self, "_taken"):
             self._taken: dict[int, list[int]] = {}
-            for alloc in range(1, len(self.size)):
+            for alloc in range(1, len(self.size)) if self.operations else ():
                 o = self.within[self.span[alloc]]
                 while o:
                     self._taken.setdefault(o, []).append(alloc)
@@ -215,73 +295,127 @@ class Profile:
     def by_operation(self) -> dict[str, list[int]]:
         out: dict[str, list[int]] = {}
         for s in self.operations:
-            out.setdefault(self.name[s], []).append(s)
+            out.setdefault(self.name(s), []).append(s)
         return out
 
-    def graph(self, names: dict[str, list[int]], runs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    def graph(self, names: dict[str, list[int]], runs: dict[str, list[dict[str, Any]]],
+              seen: dict[int, tuple[set[int], set[int]]]) -> dict[str, Any]:
         children: dict[str, dict[str, None]] = {n: {} for n in names}
         for s in self.operations:
             outer = self.within[self.parent[s]]
             if outer:
-                children[self.name[outer]][self.name[s]] = None
+                children[self.name(outer)][self.name(s)] = None
         out: dict[str, Any] = {}
         for n, spans in names.items():
             taken = [a for s in spans for a in self._inside(s)[0]]
-            purposes = dict.fromkeys(purpose(self.shape.get(a), self.grad.get(a), self.role.get(a, 0)) for a in taken)
+            watched = [seen[s] for s in spans if s in seen]
+            read, written = set().union(*(w[0] for w in watched)), set().union(*(w[1] for w in watched))
             out[n] = {
                 "invocations": len(spans), "total_memory_delta_mb": sum(r["memory_delta_mb"] for r in runs[n]),
-                "tensors_allocated": len(taken), "tensors_read": None, "tensors_written": None, "child_operations": list(children[n]),
-                "tensor_details": {"allocated": list(purposes), "read": None},
+                "tensors_allocated": len(taken), "tensors_read": len(read) if watched else None,
+                "tensors_written": len(written) if watched else None, "child_operations": list(children[n]),
+                "tensor_details": {"allocated": self._purposes(taken), "read": self._purposes(sorted(read)) if watched else None},
             }
         return out
 
-    def lives(self) -> tuple[dict[str, Any], int]:
+    def _purposes(self, allocs: list[int]) -> list[str]:
+        return list(dict.fromkeys(purpose(self.shape(a), self.grad(a), self.role(a)) for a in allocs))
+
+    def lives(self, log: list[dict[str, Any]]) -> tuple[dict[str, Any], int]:
         """Lifecycles of the largest tensors, and how many tensors are left out."""
-        order = sorted(range(1, len(self.size)), key=lambda a: -self.size[a])
+        order = heapq.nsmallest(LIVES, range(1, len(self.size)), key=lambda a: -self.size[a])
+        touched = self._touched(set(order), log)
         out = {}
-        for a in order[:LIVES]:
+        for a in order:
             r = self.tensor(a, self.size[a] > HUGE or self.died[a] == NEVER)
             events = [self._event(a, r, "allocated", r["operation"], self.born[a])]
+            events += [self._event(a, r, kind, operation, t) for t, kind, operation in touched.get(a, ())]
             if self.died[a] != NEVER:
                 events.append(self._event(a, r, "deallocated", self._operation(self.freed_in[a]), self.died[a]))
-            out[str(a)] = {k: r[k] for k in ("purpose", "size_mb", "shape", "is_persistent", "is_reusable")} | {"events": events}
-        return out, max(0, len(order) - LIVES)
+            out[str(a)] = {k: r[k] for k in ("purpose", "size_mb", "size_bytes", "shape", "dtype", "device", "requires_grad",
+                                             "is_persistent", "is_reusable")} | {"events": events}
+        return out, max(0, len(self.size) - 1 - len(order))
+
+    def _touched(self, wanted: set[int], log: list[dict[str, Any]]) -> dict[int, list[tuple[int, str, str]]]:
+        """Reads and writes that module hooks saw, by tensor, in order."""
+        out: dict[int, list[tuple[int, str, str]]] = {}
+        for e in log:
+            span = self.modules[e["operation_id"]]
+            for a in dict.fromkeys(e["input_tensor_ids"]):
+                if a in wanted:
+                    out.setdefault(a, []).append((self.t0[span], "accessed_read", self._operation(span)))
+            for a in dict.fromkeys(e["output_tensor_ids"]):
+                if a in wanted and self.born[a] < self.t0[span]:
+                    out.setdefault(a, []).append((self.until(span), "accessed_write", self._operation(span)))
+        return out
 
     def _event(self, a: int, r: dict[str, Any], kind: str, operation: str, t: int) -> dict[str, Any]:
-        return {"tensor_id": a, "event_type": kind, "operation": operation, "timestamp": self.iso(t), "size_mb": r["size_mb"],
-                "shape": r["shape"]}
+        return {"tensor_id": a, "event_type": kind, "operation": operation, "timestamp": self.iso(t), "time_ns": self.unix(t),
+                "size_mb": r["size_mb"], "shape": r["shape"]}
 
-    def total_at(self, unix_ns: int) -> int | None:
-        """Bytes alive at a moment; None: the recording does not tell its moments."""
-        return None if self.wall is None else self.bytes[bisect.bisect_right(self.times, unix_ns - self.wall)]
+    # ---- the log of module hooks ----
 
-    def alloc_at(self, addr: int, unix_ns: int) -> int | None:
+    def log(self, known: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
+        """Entries in order of their start. `known`: tensors in and out, by id; what only Python knew (none after a kill -9)."""
+        return [self._entry(number, s, known.get(number))
+                for number, s in sorted(self.modules.items(), key=lambda x: (self.t0[x[1]], x[0]))]
+
+    def _entry(self, number: int, s: int, e: dict[str, Any] | None) -> dict[str, Any]:
+        name, start, end = self.name(s), self.t0[s], self.until(s)
+        kind, _, path = name.partition(".")
+        delta = self.bytes[bisect.bisect_right(self.times, end)] - self.bytes[bisect.bisect_left(self.times, start)]
+        inputs, outputs = (e["in"], e["out"]) if e else ([], [])
+        return {
+            "operation_id": number, "timestamp": self.iso(start), "name": name, "module_type": kind, "module_name": path,
+            "input_tensor_ids": [self.alloc_at(a, start) if a else None for a, _ in inputs],
+            "output_tensor_ids": [self.alloc_at(a, end) if a else None for a, _ in outputs],
+            "input_shapes": [x for _, x in inputs] if e else None, "output_shape": outputs[0][1] if outputs else None,
+            "num_inputs": len(inputs) if e else None, "num_outputs": len(outputs) if e else None, "start_ns": self.unix(start),
+            "end_ns": self.unix(end), "duration_us": (end - start) / 1000, "memory_delta_mb": mb(delta), "thread": self.thread(s),
+        }
+
+    def accesses(self, log: list[dict[str, Any]]) -> dict[int, tuple[set[int], set[int]]]:
+        """Tensors that hooked modules read and wrote, for each run of an operation in which one ran."""
+        out: dict[int, tuple[set[int], set[int]]] = {}
+        for e in log:
+            span = self.modules[e["operation_id"]]
+            if e["num_inputs"] is None:
+                continue
+            wrote = [a for a in e["output_tensor_ids"] if a and self.born[a] < self.t0[span]]
+            o = self.within[span]
+            while o:
+                read, written = out.setdefault(o, (set(), set()))
+                read.update(a for a in e["input_tensor_ids"] if a)
+                written.update(wrote)
+                o = self.within[self.parent[o]]
+        return out
+
+    def alloc_at(self, addr: int, t: int) -> int | None:
         """The allocation that was alive at an address at a moment, or None."""
         if not hasattr(self, "_at"):
             self._at: dict[int, list[int]] = {}
             for a in range(1, len(self.addr)):
                 self._at.setdefault(self.addr[a], []).append(a)
-        if self.wall is None:
-            return None
-        t = unix_ns - self.wall
         for a in reversed(self._at.get(addr, [])):
             if self.born[a] <= t:
                 return a if self.died[a] >= t else None
         return None
 
 
-def document(p: Profile, pytorch_operations: list[dict[str, Any]], operation_log: list[dict[str, Any]]) -> dict[str, Any]:
+def document(p: Profile, pytorch_operations: list[dict[str, Any]], known: dict[int, dict[str, Any]]) -> dict[str, Any]:
     """The whole JSON document."""
+    log = p.log(known)
+    seen = p.accesses(log)
     names = p.by_operation()
-    runs = {n: [p.invocation(s) for s in spans] for n, spans in names.items()}
+    runs = {n: [p.invocation(s, seen.get(s)) for s in spans] for n, spans in names.items()}
     snapshots = p.snapshots()
-    lives, omitted = p.lives()
+    lives, omitted = p.lives(log)
     deltas = {n: [r["memory_delta_mb"] for r in rows] for n, rows in runs.items()}
     return {
         "metadata": {
             "generated_at": datetime.datetime.now().isoformat(), "num_snapshots": len(snapshots), "operation_tracking_enabled": True,
             "pytorch_ops_tracking_enabled": bool(pytorch_operations), "tensor_lifecycle_tracking_enabled": True,
-            "operation_log_enabled": bool(operation_log), "tensor_lifecycles_left_out": omitted,
+            "operation_log_enabled": bool(log), "tensor_lifecycles_left_out": omitted, "recording": p.path, "unknown": UNKNOWN,
         },
         "snapshots": snapshots,
         "operation_allocations": runs,
@@ -290,10 +424,10 @@ def document(p: Profile, pytorch_operations: list[dict[str, Any]], operation_log
                 "max_memory_delta_mb": round(max(d), 2)}
             for n, d in deltas.items()
         },
-        "operation_graph": p.graph(names, runs),
+        "operation_graph": p.graph(names, runs, seen),
         "tensor_lifecycle": lives,
         "pytorch_operations": pytorch_operations,
-        "operation_log": operation_log,
+        "operation_log": log,
     }
 
 

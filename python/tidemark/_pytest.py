@@ -41,10 +41,10 @@ def peaks(recording: str) -> dict[str, int]:
     since = p.checkpoints[0][2] if p.checkpoints else 0
     now: dict[str, int] = {}
     most: dict[str, int] = {}
-    for row, kind in list(zip(p.rows, p.kinds))[since:]:
+    for row, kind in zip(p.rows[since:], p.kinds[since:]):
         if kind > 1:
             continue
-        d = p.device[row]
+        d = p.device(row)
         now[d] = now.get(d, 0) + (p.size[row] if kind == 0 else -p.size[row])
         most[d] = max(most.get(d, 0), now[d])
     return most

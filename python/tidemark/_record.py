@@ -43,11 +43,12 @@ class record:  # noqa: N801: reads as a verb
 
     With torch loaded (or `torch=True`) its tensors and ops are recorded too; `torch=False` leaves it alone. `shapes`, `stacks`
     and `modules` are those of tidemark.torch.attach(); other options those of start().
+    What is not given is as configured (`tidemark config show`); by default run.tide, with ops, without shapes and stacks.
     A recording that is already in progress goes on, and this one does nothing.
     """
 
-    def __init__(self, path: Path = "run.tide", *, torch: bool | None = None, ops: bool = True, shapes: bool = False,
-                 stacks: bool | int = False, modules: bool = True, **options: Any) -> None:
+    def __init__(self, path: Path | None = None, *, torch: bool | None = None, ops: bool | None = None, shapes: bool | None = None,
+                 stacks: bool | int | None = None, modules: bool = True, **options: Any) -> None:
         self.path = path
         self._torch = torch
         self._what: dict[str, Any] = {"ops": ops, "shapes": shapes, "stacks": stacks, "modules": modules}
@@ -58,15 +59,22 @@ class record:  # noqa: N801: reads as a verb
     def __enter__(self) -> record:
         if _native.recording():
             return self
+        from ._config import config
+
+        settings = config()
         with_torch = self._torch or (self._torch is None and "torch" in sys.modules)
-        start(self.path, **{**(TORCH if with_torch else {}), **self._options})
+        if self.path is None:
+            os.makedirs(settings.output_dir, exist_ok=True)
+        start(os.path.join(settings.output_dir, "run.tide") if self.path is None else self.path,
+              **{**(TORCH if with_torch else {}), **self._options})
         self._mine = True
         if with_torch:
             from . import torch as capture
 
             try:
                 self._attached = not capture.attached()
-                capture.attach(**self._what)
+                set_by = {"ops": settings.capture_ops, "shapes": bool(settings.capture_shapes), "stacks": bool(settings.capture_stacks)}
+                capture.attach(**set_by | {k: v for k, v in self._what.items() if v is not None})
             except BaseException:
                 self._end()
                 raise

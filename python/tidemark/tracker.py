@@ -22,10 +22,10 @@ import os
 import signal
 import sys
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 from . import _native, _profile, _record
+from ._config import config
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,13 +66,17 @@ class _Hooks:
         self.remove()
 
 
-def _tensors_in(value: Any) -> list[Any]:
-    """Tensors of a module's arguments or results, containers opened."""
+def _tensors_in(value: Any, depth: int = 0) -> list[Any]:
+    """Tensors of a module's arguments or results, containers and objects with fields opened."""
     if hasattr(value, "untyped_storage"):
         return [value]
+    if depth > 20:  # something that holds itself
+        return []
     if isinstance(value, dict):
         value = list(value.values())
-    return [t for v in value for t in _tensors_in(v)] if isinstance(value, (list, tuple)) else []
+    elif hasattr(value, "__dataclass_fields__"):
+        value = [getattr(value, name, None) for name in value.__dataclass_fields__]
+    return [t for v in value for t in _tensors_in(v, depth + 1)] if isinstance(value, (list, tuple, set, frozenset)) else []
 
 
 def _address(tensor: Any) -> int:
@@ -89,7 +93,7 @@ class MemoryTracker:
         self.interval = float(interval)
         self._lock = threading.Lock()
         self._ids = itertools.count(1)
-        self._log: collections.deque[dict[str, Any]] = collections.deque(maxlen=LOG)
+        self._log: collections.deque[tuple[int, dict[str, Any]]] = collections.deque(maxlen=LOG)
         self._pytorch: dict[str, dict[str, Any]] = {}
         self._stopped = not self.enabled
         self.recording: str | None = None
@@ -106,8 +110,9 @@ class MemoryTracker:
         self.recording = _record._path or os.environ.get("TIDEMARK_RECORD")
         from . import torch as capture
 
+        settings = config()
         self._attached = not capture.attached()
-        capture.attach(shapes=True)
+        capture.attach(ops=settings.capture_ops, shapes=settings.capture_shapes is not False, stacks=bool(settings.capture_stacks))
         _native.snapshots_every(self.interval)
         atexit.register(self.stop)
         self._watch_term()
@@ -201,30 +206,32 @@ class MemoryTracker:
         return _Hooks(handles)
 
     def _hook(self, name: str, module: Any) -> list[Any]:
-        kind = type(module).__name__
+        label = _native.intern(f"{type(module).__name__}.{name}")
         running = threading.local()
 
-        def before(m: Any, args: Any) -> None:
+        def before(m: Any, args: Any, kwargs: Any = None) -> None:
             if not hasattr(running, "stack"):
                 running.stack = []
-            running.stack.append((_native.op_begin(f"{kind}.{name}", _profile.MODULE), time.time_ns(), time.perf_counter_ns(),
-                                  [(_address(t), list(t.shape)) for t in _tensors_in(args)]))
+            number = next(self._ids)
+            inputs = [(_address(t), list(t.shape)) for t in _tensors_in([args, kwargs])]
+            running.stack.append((_native.op_begin(label, _profile.MODULE | number), number, inputs))
 
-        def after(m: Any, args: Any, out: Any) -> None:
+        def after(m: Any, *args: Any) -> None:  # arguments, with kwargs or not, then the result
             if not getattr(running, "stack", None):  # hooked in the middle of a forward
                 return
-            token, wall, begun, inputs = running.stack.pop()
-            took = time.perf_counter_ns() - begun
+            token, number, inputs = running.stack.pop()
             _native.op_end(token)
-            outputs = [(_address(t), list(t.shape)) for t in _tensors_in(out)] if out is not None else []
-            self._log.append({"kind": kind, "name": name, "wall": wall, "took": took, "in": inputs, "out": outputs, "id": next(self._ids),
-                              "thread": threading.get_ident()})
+            outputs = [(_address(t), list(t.shape)) for t in _tensors_in(args[-1])]
+            self._log.append((number, {"in": inputs, "out": outputs}))
 
-        return [module.register_forward_pre_hook(before), module.register_forward_hook(after, always_call=True)]
+        try:
+            return [module.register_forward_pre_hook(before, with_kwargs=True), module.register_forward_hook(after, always_call=True)]
+        except TypeError:  # torch 1: keyword arguments are not told
+            return [module.register_forward_pre_hook(before), module.register_forward_hook(after)]
 
     def get_hook_data(self) -> list[dict[str, Any]]:
         """The operation log so far."""
-        return self._entries(self._read()) if self.recording else []
+        return self._read().log(dict(self._log)) if self.recording else []
 
     def reset(self) -> None:
         """Forget the snapshots so far; operations and tensors' lives stay."""
@@ -236,23 +243,6 @@ class MemoryTracker:
         assert self.recording
         return _profile.Profile(self.recording)
 
-    def _entries(self, p: _profile.Profile) -> list[dict[str, Any]]:
-        def ids(places: list[Any], at: int) -> list[int | None]:
-            return [p.alloc_at(a, at) if a else None for a, _ in places]
-
-        def delta(start: int, end: int) -> float | None:
-            before, after = p.total_at(start), p.total_at(end)
-            return None if before is None or after is None else _profile.mb(after - before)
-
-        return [{
-            "operation_id": e["id"], "timestamp": datetime.datetime.fromtimestamp(e["wall"] / 1e9).isoformat(),
-            "name": f"{e['kind']}.{e['name']}", "module_type": e["kind"], "module_name": e["name"],
-            "input_tensor_ids": ids(e["in"], e["wall"]), "output_tensor_ids": ids(e["out"], e["wall"] + e["took"]),
-            "input_shapes": [s for _, s in e["in"]], "output_shape": e["out"][0][1] if e["out"] else None, "num_inputs": len(e["in"]),
-            "num_outputs": len(e["out"]), "start_ns": e["wall"], "end_ns": e["wall"] + e["took"], "duration_us": e["took"] / 1000,
-            "memory_delta_mb": delta(e["wall"], e["wall"] + e["took"]), "thread": e["thread"],
-        } for e in list(self._log)]
-
     def document(self) -> dict[str, Any]:
         """The whole profile as a dict; {} when disabled."""
         if not self.recording:
@@ -260,7 +250,7 @@ class MemoryTracker:
         p = self._read()
         with self._lock:
             ops = [{k: v for k, v in o.items() if k != "_most"} for o in self._pytorch.values()]
-        return _profile.document(p, ops, self._entries(p))
+        return _profile.document(p, ops, dict(self._log))
 
     def save_snapshot(self, filename: str | None = None) -> str:
         """Write the profile; its absolute path, or "" when disabled."""
@@ -275,10 +265,11 @@ class MemoryTracker:
             _profile.write(found, f.write)
         os.replace(target + ".part", target)
         lines = [f"💾 Memory profile saved to: {target}"]
-        for key, text in (("operation_summary", "operations tracked"), ("tensor_lifecycle", "tensors with their lifecycle"),
-                          ("pytorch_operations", "PyTorch operations captured"), ("operation_log", "operation log entries")):
+        for key, text in (("operation_summary", "{} operations tracked"), ("operation_graph", "Operation graph with {} nodes"),
+                          ("tensor_lifecycle", "Lifecycle tracked for {} tensors"),
+                          ("pytorch_operations", "{} PyTorch operations captured"), ("operation_log", "Operation log with {} entries")):
             if found[key]:
-                lines.append(f"   • {len(found[key])} {text}")
+                lines.append("   • " + text.format(len(found[key])))
         _say(*lines)
         return target
 
@@ -335,12 +326,19 @@ class MemoryTracker:
 _tracker: MemoryTracker | None = None
 
 
-def initialize_memory_tracker(output_dir: str | os.PathLike[str] = ".", enabled: bool = False, interval: float = 5.0) -> MemoryTracker:
-    """Start tracking (an earlier tracker is stopped and saved first)."""
+def initialize_memory_tracker(output_dir: str | os.PathLike[str] | None = None, enabled: bool | None = None,
+                              interval: float | None = None) -> MemoryTracker:
+    """Start tracking (an earlier tracker is stopped and saved first).
+
+    What is not given is as configured (`tidemark config show`); by default ".", False and 5.0 seconds.
+    """
     global _tracker
+    settings = config()
     if _tracker is not None:
         _tracker.stop()
-    _tracker = MemoryTracker(output_dir, enabled, interval)
+    _tracker = MemoryTracker(settings.output_dir if output_dir is None else output_dir,
+                             settings.enable_memory_profiling if enabled is None else enabled,
+                             settings.interval if interval is None else interval)
     return _tracker
 
 
@@ -393,5 +391,5 @@ def create_hook_tracker(base: MemoryTracker | None = None) -> MemoryTracker:
 
 def profile(recording: str | os.PathLike[str]) -> dict[str, Any]:
     """The document of a recording that nobody saved: after kill -9, say. Without what lived in Python alone
-    (pytorch_operations, operation_log)."""
-    return _profile.document(_profile.Profile(os.fspath(recording)), [], [])
+    (pytorch_operations; tensors and shapes of the operation log)."""
+    return _profile.document(_profile.Profile(os.fspath(recording)), [], {})

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""A callback for training loops that others wrote: Lightning's Trainer and Transformers' Trainer.
+
+    Trainer(..., callbacks=[tidemark.Callback("run.tide")])
+
+Neither is imported here. Where one of them is loaded already, the object is also an instance of its callback class, which
+Lightning insists on: make it after importing them. What both call alike tells them apart by its arguments.
+"""
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from . import _native, _record
+
+_BASES = (("lightning.pytorch.callbacks.callback", "Callback"), ("pytorch_lightning.callbacks.callback", "Callback"),
+          ("transformers.trainer_callback", "TrainerCallback"))
+_mixed: dict[tuple[type, ...], type] = {}
+
+
+def _with_bases(cls: type) -> type:
+    """`cls`, also derived from the callback classes of what is loaded."""
+    found = [getattr(sys.modules[m], name, None) for m, name in _BASES if m in sys.modules]
+    bases = tuple(b for b in found if isinstance(b, type) and not issubclass(cls, b))
+    if not bases:
+        return cls
+    key = (cls, *bases)
+    if key not in _mixed:
+        _mixed[key] = type(cls.__name__, key, {"__module__": cls.__module__, "__doc__": cls.__doc__})
+    return _mixed[key]
+
+
+def _nothing(*args: Any, **kw: Any) -> None:
+    pass
+
+
+class Callback:
+    """Records a training: tensors, ops, a mark for every step, epochs and evaluations, with the model's names on its tensors.
+
+    path: the recording (several ranks: .rankN before its ending); None: as configured. Options are those of record().
+    A recording that is already in progress goes on and gets the marks.
+    """
+
+    _class: type
+
+    def __new__(cls, *args: Any, **kw: Any) -> Callback:
+        made: Callback = object.__new__(_with_bases(cls))
+        made._class = cls
+        return made
+
+    def __init__(self, path: str | os.PathLike[str] | None = None, **options: Any) -> None:
+        self.path = path
+        self._options = options
+        self._record: _record.record | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:  # to other processes: the settings, not the recording
+        return _again, (self._class, self.path, self._options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("on_"):  # events that say nothing about memory
+            return _nothing
+        raise AttributeError(name)
+
+    # ---- what happens ----
+
+    def _begin(self, rank: int, world: int, model: Any, optimizers: list[Any]) -> None:
+        path = self.path
+        if path is not None and world > 1:
+            stem, ending = os.path.splitext(os.fspath(path))
+            path = f"{stem}.rank{rank}{ending}"
+        self._record = _record.record(path, torch=True, **self._options)
+        self._record.__enter__()
+        from . import torch as capture
+
+        for optimizer in optimizers or [None]:
+            capture.label(model, getattr(optimizer, "optimizer", optimizer) if optimizer is not None else None)
+
+    def _end(self) -> None:
+        if self._record is not None:
+            self._record.__exit__(None, None, None)
+            self._record = None
+
+    # ---- Transformers: (args, state, control, **everything) ----
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, optimizer: Any = None, **kw: Any) -> None:
+        self._begin(getattr(args, "process_index", 0), getattr(args, "world_size", 1), model,
+                    [optimizer] if optimizer is not None else [])
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **kw: Any) -> None:
+        _record.step(int(state.global_step))
+
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **kw: Any) -> None:
+        _record.checkpoint(f"epoch {int(state.epoch or 0)}")
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **kw: Any) -> None:
+        _record.phase("evaluate")
+
+    # ---- Lightning: (trainer, module, ...) ----
+
+    def on_train_start(self, trainer: Any, module: Any) -> None:
+        self._begin(getattr(trainer, "global_rank", 0), getattr(trainer, "world_size", 1), module,
+                    list(getattr(trainer, "optimizers", ()) or ()))
+
+    def on_train_batch_start(self, trainer: Any, module: Any, batch: Any, batch_idx: int, *more: Any) -> None:
+        _record.step(int(getattr(trainer, "global_step", batch_idx)))
+
+    def on_train_epoch_start(self, trainer: Any, module: Any) -> None:
+        _record.checkpoint(f"epoch {int(getattr(trainer, 'current_epoch', 0))}")
+
+    def on_validation_start(self, trainer: Any, module: Any) -> None:
+        if _native.recording():
+            _record.phase("train")
+
+    def on_validation_end(self, trainer: Any, module: Any) -> None:
+        if _native.recording():
+            _record.phase("validation")
+
+    def on_exception(self, trainer: Any, module: Any, exception: BaseException) -> None:
+        self._end()
+
+    # ---- both ----
+
+    def on_train_end(self, *args: Any, **kw: Any) -> None:
+        self._end()
+
+
+def _again(cls: type, path: Any, options: dict[str, Any]) -> Callback:
+    return cls(path, **options)  # type: ignore[no-any-return]
