@@ -175,6 +175,18 @@ def wants(text: str | None) -> dict:
     return {"modules": "modules" in words, "stacks": every, "shapes": "shapes" in words}
 
 
+def _track() -> None:
+    """enable_memory_profiling is set: the tracker too, where this Python has the package."""
+    if os.environ.get("TIDEMARK_ENABLE_MEMORY_PROFILING", "").lower() not in ("1", "true", "yes", "on"):
+        return
+    try:
+        from tidemark import tracker
+    except ImportError:
+        _say("the memory tracker is not started: this Python has no package tidemark")
+        return
+    tracker.initialize_memory_tracker()
+
+
 class _Watch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Lets torch be imported as always, then attaches."""
 
@@ -197,6 +209,7 @@ class _Watch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.inner.exec_module(module)
         try:
             on(module, **wants(os.environ.get("TIDEMARK_CAPTURE")))
+            _track()
         except Exception as why:
             _say(f"ops are not recorded: {why}")
 

@@ -259,8 +259,9 @@ class MemoryTracker:
         if not self._stopped:
             self._sweep()
         found = self.document()
-        name = filename or f"memory_profile_{datetime.datetime.now().strftime('%Y%m%d_%H%M%S')}.json"
-        target = os.path.join(self.output_dir, name)
+        target = os.path.join(self.output_dir, filename or f"memory_profile_{datetime.datetime.now().strftime('%Y%m%d_%H%M%S')}.json")
+        if not filename and os.path.exists(target):  # of this very second: another process's
+            target = f"{target[:-5]}_{os.getpid()}.json"
         with open(target + ".part", "w", encoding="utf-8") as f:
             _profile.write(found, f.write)
         os.replace(target + ".part", target)

@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """The memory tracker on real PyTorch (needs torch): every field, counted once, attributed right, saved whatever happens."""
 import contextlib
+import dataclasses
 import glob
 import io
 import json
@@ -16,9 +17,10 @@ import unittest
 
 import torch
 
-from tidemark import tracker
+import tidemark
+from tidemark import _home, tracker
 
-TENSOR = {"tensor_id", "size_mb", "size_bytes", "shape", "dtype", "device", "requires_grad", "operation", "allocated_by", "purpose",
+TENSOR = {"tensor_id", "size_mb", "size_bytes", "logical_bytes", "shape", "dtype", "device", "requires_grad", "operation", "allocated_by", "purpose",
           "is_persistent", "is_reusable"}
 FIELDS = {  # path -> fields that must be there
     "metadata": {"generated_at", "num_snapshots", "operation_tracking_enabled", "pytorch_ops_tracking_enabled",
@@ -95,6 +97,77 @@ class Document(unittest.TestCase):
         self.assertEqual(log[0]["output_tensor_ids"], log[1]["input_tensor_ids"])
         self.assertEqual([round(e["memory_delta_mb"] * 1048576) for e in log], [256, 256])
         self.assertEqual(d["operation_graph"]["forward"]["child_operations"], [])
+
+    def test_reads_and_writes_that_hooks_see(self):
+        with tracking() as (t, d):
+            m = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(inplace=True))
+            with t.track_model_with_hooks(m), t.track_operation("seen"), torch.no_grad():
+                m(torch.ones(4, 8))
+            with t.track_operation("unseen"):
+                m(torch.ones(4, 8))
+        seen, unseen = d["operation_graph"]["seen"], d["operation_graph"]["unseen"]
+        self.assertEqual((seen["tensors_read"], seen["tensors_written"]), (2, 1))  # the input and what ReLU writes in place
+        self.assertEqual((unseen["tensors_read"], unseen["tensors_written"]), (None, None))
+        self.assertIn("module hooks", d["metadata"]["unknown"]["tensors_read"])
+        self.assertEqual(d["operation_allocations"]["seen"][0]["tensors_accessed"], 2)
+        written = [v for v in d["tensor_lifecycle"].values() if any(e["event_type"] == "accessed_write" for e in v["events"])]
+        self.assertEqual([v["shape"] for v in written], [[4, 16]])
+        kinds = [e["event_type"] for e in written[0]["events"]]
+        self.assertEqual(kinds, ["allocated", "accessed_read", "accessed_write", "deallocated"])
+
+    def test_hooks_open_every_container(self):
+        @dataclasses.dataclass
+        class Out:
+            a: torch.Tensor
+            b: dict
+
+        class Leaf(torch.nn.Module):
+            def forward(self, x, *, mask=None, more=()):
+                return Out(x + 1, {"list": [x * 2, (mask,)]})
+
+        with tracking() as (t, d):
+            leaf = Leaf()
+            with t.track_model_with_hooks(leaf):
+                leaf(torch.ones(2), mask=torch.ones(3), more=[torch.ones(4)])
+        (entry,) = d["operation_log"]
+        self.assertEqual(entry["input_shapes"], [[2], [3], [4]])
+        self.assertEqual(entry["num_outputs"], 3)
+
+    def test_logical_and_physical_bytes(self):
+        with tracking() as (t, d):
+            keep = torch.zeros(100, 7, dtype=torch.float16)
+            t.checkpoint("now")
+        now = next(s for s in d["snapshots"] if s["checkpoint_name"] == "now")
+        cpu = now["device_breakdown"]["cpu"]
+        (mine,) = [x for x in cpu["tensors"] if x["shape"] == [100, 7]]
+        self.assertEqual((mine["logical_bytes"], mine["size_bytes"], keep.nbytes), (1400, 1400, 1400))
+        self.assertEqual(now["logical_bytes"], cpu["logical_bytes"])
+        self.assertIsNone(cpu["reserved_bytes"])
+        self.assertIn("caching allocator", d["metadata"]["unknown"]["reserved_bytes"])
+
+    def test_every_command_reads_the_profile(self):
+        with tracking() as (t, d):
+            m = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU())
+            with t.track_model_with_hooks(m), t.track_operation("forward <b>"):
+                keep = m(torch.ones(32, 64))
+            recording, folder = t.recording, t.output_dir
+        (saved_as,) = glob.glob(os.path.join(folder, "*.json"))
+        totals = tidemark.open(saved_as).memory()["devices"][0]["totals"]
+        self.assertEqual(d["metadata"]["tensor_lifecycles_left_out"], 0)
+        self.assertEqual(totals["live_bytes"], d["snapshots"][-1]["total_bytes"])
+        self.assertEqual(totals["live_bytes"], tidemark.open(recording).memory()["devices"][0]["totals"]["live_bytes"])
+        ops = {o["op"]: o for o in tidemark.open(saved_as).ops(flat=True)["ops"]}
+        self.assertLessEqual({"forward <b>", "Linear.0", "ReLU.1"}, set(ops))
+        for source, options in ((saved_as, []), (recording, [os.path.join(folder, "out.html")])):
+            done = subprocess.run([sys.executable, "-m", "tidemark", "gantt", source, *options], capture_output=True, text=True, check=False)
+            if "no pages" in done.stderr:
+                continue
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("Open in browser: file://", done.stdout)
+            page = options[0] if options else saved_as.replace(".json", "_gantt.html")
+            with open(page, encoding="utf-8") as f:
+                self.assertNotIn("forward <b>", f.read())
+        del keep
 
     def test_views_and_shared_storage_once(self):
         with tracking() as (t, d):
@@ -226,6 +299,37 @@ class Ends(unittest.TestCase):
         done, folder = child("pid = os.fork()\nif pid == 0:\n    torch.ones(5); raise SystemExit\nos.waitpid(pid, 0)")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.check(saved(folder))
+
+
+class Settings(unittest.TestCase):
+    def run_with(self, toml, code, *words, **env):
+        folder = tempfile.mkdtemp()
+        with open(os.path.join(folder, "tidemark.toml"), "w", encoding="utf-8") as f:
+            f.write(toml)
+        done = subprocess.run([*words, sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+                              env={**os.environ, **env})
+        return done, folder
+
+    def test_file_environment_argument(self):
+        code = ("import tidemark; from tidemark.tracker import *; c = tidemark.config(); t = initialize_memory_tracker(interval=7.0)\n"
+                "print([t.enabled, t.interval, c.interval, c.capture_ops, c.where['interval'], c.where['capture_ops']])\n"
+                "memory_checkpoint('x')")
+        done, folder = self.run_with('[[backend]]\nenable_memory_profiling = true\noutput_dir = "deep/out"\ninterval = 2\n', code,
+                                     TIDEMARK_INTERVAL="3.5", TIDEMARK_CAPTURE_OPS="no")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("[True, 7.0, 3.5, False, '$TIDEMARK_INTERVAL', '$TIDEMARK_CAPTURE_OPS']", done.stdout)
+        self.assertEqual(saved(os.path.join(folder, "deep/out"))["snapshots"][0]["checkpoint_name"], "x")
+
+    def test_mistakes_are_told_with_their_line(self):
+        done, _ = self.run_with("[[backend]]\nintervall = 2\n", "import tidemark; tidemark.tracker.initialize_memory_tracker()")
+        self.assertIn("tidemark.toml: line 2: unknown key 'intervall' (did you mean interval?)", done.stderr)
+
+    def test_one_switch_under_run(self):
+        done, folder = self.run_with('[[backend]]\nenable_memory_profiling = true\noutput_dir = "p"\n', "import torch; x = torch.ones(3)",
+                                     _home.program(), "run", "--")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Memory profile saved to", done.stdout)
+        self.assertEqual(saved(os.path.join(folder, "p"))["snapshots"][-1]["checkpoint_name"], "final")
 
 
 if __name__ == "__main__":
