@@ -83,10 +83,15 @@ static uint64_t key_frame(tide_groups *g, const tide_model *m, uint32_t row)
 	return tide__stack_face(m, m->allocs.stack[row]).i;
 }
 
+static uint64_t key_module(tide_groups *g, const tide_model *m, uint32_t row)
+{
+	return g->modules.of[m->allocs.span[row].i].i;
+}
+
 static uint64_t (*const keys[])(tide_groups *g, const tide_model *m, uint32_t row) = {
 	[TIDE_BY_OP] = key_op,	   [TIDE_BY_STACK] = key_stack, [TIDE_BY_TENSOR] = key_tensor,
 	[TIDE_BY_ROLE] = key_role, [TIDE_BY_POOL] = key_pool,	[TIDE_BY_STREAM] = key_stream,
-	[TIDE_BY_SIZE] = key_size, [TIDE_BY_FRAME] = key_frame,
+	[TIDE_BY_SIZE] = key_size, [TIDE_BY_FRAME] = key_frame, [TIDE_BY_MODULE] = key_module,
 };
 
 /* ---- grouping ---- */
@@ -196,6 +201,8 @@ tide_code tide__groups_in_roles(const tide_model *m, const tide_alive *set, tide
 	bool ok = by != TIDE_BY_OP || tide__paths_init(&out->paths);
 	if (ok && by == TIDE_BY_TENSOR)
 		ok = (out->labels = tide__strings_new()) != NULL;
+	if (ok && by == TIDE_BY_MODULE)
+		ok = tide__modules_of(m, &out->modules, err) == TIDE_OK;
 	ok = ok && (!tensors || index_tensors(out, m, set)) && collect(out, m, set) && sort(out);
 	return ok ? TIDE_OK : tide__nomem(err);
 }
@@ -207,5 +214,6 @@ void tide__groups_free(tide_groups *g)
 	tide__map_free(&g->tensors);
 	tide__paths_free(&g->paths);
 	tide__strings_free(g->labels);
+	tide__modules_free(&g->modules);
 	*g = (tide_groups){ 0 };
 }

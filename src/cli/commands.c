@@ -12,6 +12,7 @@
 	X(phases)        \
 	X(peak)          \
 	X(ops)           \
+	X(modules)       \
 	X(allocator)     \
 	X(leaks)         \
 	X(oom)           \

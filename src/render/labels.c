@@ -111,10 +111,16 @@ static void label_frame(const tide_groups *g, const tide_model *m, uint64_t key,
 		fputs("(no stack)", out);
 }
 
+static void label_module(const tide_groups *g, const tide_model *m, uint64_t key, FILE *out)
+{
+	fputs(key ? tide__module_text(m, (tide_str){ (uint32_t)key }) : "(outside any module)",
+	      out);
+}
+
 static void (*const kinds[])(const tide_groups *g, const tide_model *m, uint64_t key, FILE *out) = {
 	[TIDE_BY_OP] = label_op,     [TIDE_BY_STACK] = label_stack, [TIDE_BY_TENSOR] = label_tensor,
 	[TIDE_BY_ROLE] = label_role, [TIDE_BY_POOL] = label_pool,   [TIDE_BY_STREAM] = label_stream,
-	[TIDE_BY_SIZE] = label_size, [TIDE_BY_FRAME] = label_frame,
+	[TIDE_BY_SIZE] = label_size, [TIDE_BY_FRAME] = label_frame, [TIDE_BY_MODULE] = label_module,
 };
 
 void tide__groups_label(const tide_groups *g, const tide_model *m, size_t row, FILE *out)
