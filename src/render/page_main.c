@@ -5,11 +5,8 @@
  * BUCKETS equal stretches of time. */
 #include <string.h>
 
-#include "analyze/advice.h"
-#include "analyze/memadvice.h"
 #include "analyze/timeline.h"
 #include "analyze/usage.h"
-#include "base/mem.h"
 #include "render/page_parts.h"
 
 enum { BUCKETS = 1024, SMALL = 128, MOST_CURVES = 64, PPM = 1000000 };
@@ -75,7 +72,8 @@ static void small_curve(tide_box *b, int col, const uint64_t *v)
 	}
 }
 
-static bool memory(tide_box *b, const tide_model *m, uint32_t *highest, tide_error *err)
+static bool memory(tide_box *b, const tide_model *m, uint32_t *highest, int64_t *peak_t,
+		   tide_error *err)
 {
 	tide_json *j = tide__box_json(b);
 	tide_usage u = { 0 };
@@ -83,6 +81,7 @@ static bool memory(tide_box *b, const tide_model *m, uint32_t *highest, tide_err
 	int each = tide__box_column(b, "each", TIDE_COL_DELTA);
 	bool ok = tide__usage(m, UINT64_MAX, BUCKETS, &u, err) == TIDE_OK;
 	*highest = ok ? tide__usage_highest(&u) : 0;
+	*peak_t = *highest ? u.devices[*highest].peak_t : -1;
 	tide__json_kuint(j, "device", *highest);
 	tide__json_key(j, "devices"); /* row 0 is none */
 	tide__json_array(j);
@@ -156,53 +155,19 @@ static void marks(tide_json *j, const tide_model *m)
 	tide__json_array_end(j);
 }
 
-/* ---- findings ---- */
-
-static void finding(tide_json *j, const char *severity, const char *what, const char *text,
-		    const char *view)
-{
-	tide__json_object(j);
-	tide__json_kstr(j, "severity", severity);
-	tide__json_kstr(j, "what", what);
-	tide__json_kstr(j, "text", text);
-	tide__json_kstr(j, "view", view);
-	tide__json_object_end(j);
-}
-
-static bool findings(tide_json *j, const tide_model *m, const tide_page_options *opt,
-		     uint32_t device, tide_error *err)
-{
-	tide_memadvices *mem = tide__calloc(1, sizeof *mem);
-	tide_advice *time = tide__calloc(TIDE_ADVICE_MAX, sizeof *time);
-	bool ok = mem && time;
-	tide__json_key(j, "findings");
-	tide__json_array(j);
-	size_t n = ok && opt->job ? tide__advise(opt->job, time) : 0;
-	for (size_t i = 0; i < n; i++)
-		finding(j, tide__severity_text[time[i].severity], time[i].bottleneck, time[i].text,
-			"hta");
-	if (ok && device)
-		ok = tide__memadvice(m, device, NULL, NULL, mem, err) == TIDE_OK;
-	for (size_t i = 0; ok && device && i < mem->n; i++)
-		finding(j, "info", mem->v[i].kind, mem->v[i].text, "memory");
-	tide__json_array_end(j);
-	tide__free(mem);
-	tide__free(time);
-	return ok;
-}
-
 bool tide__page_main(tide_box *b, const tide_model *m, const tide_page_options *opt,
 		     tide_error *err)
 {
 	tide_json *j = tide__box_json(b);
 	uint32_t device;
+	int64_t peak_t;
 	tide__json_object(j);
 	identity(j, m);
 	tide__json_key(j, "only");
 	opt->only ? tide__json_str(j, opt->only) : tide__json_null(j);
 	tide__json_kstr(j, "losses", opt->losses);
-	bool ok = memory(b, m, &device, err) && time_sums(b, m, err) &&
-		  findings(j, m, opt, device, err);
+	bool ok = memory(b, m, &device, &peak_t, err) && time_sums(b, m, err) &&
+		  tide__page_findings(j, m, opt, device, peak_t, err);
 	marks(j, m);
 	tide__json_object_end(j);
 	return ok;

@@ -36,6 +36,10 @@ void tide__page_cats_json(tide_json *j);
 bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t cut,
 		    tide_error *err);
 
+/* Member `findings` (page_findings.c); `peak_t` is the time of the device's peak, -1 = none. */
+bool tide__page_findings(tide_json *j, const tide_model *m, const tide_page_options *opt,
+			 uint32_t device, int64_t peak_t, tide_error *err);
+
 /* "cuda:0", "cpu": as the commands call devices. Returns buf. */
 const char *tide__page_device(const tide_model *m, uint32_t device, char *buf, size_t n);
 

@@ -21,7 +21,7 @@ export interface Groups {
 }
 
 /** Layers from the ground up: what stays lies below what comes and goes. */
-const layers = ['parameter', 'buffer', 'optimizer', 'kv_cache', 'gradient', 'input', 'activation', 'workspace', 'temporary', 'unknown'];
+export const layers = ['parameter', 'buffer', 'optimizer', 'kv_cache', 'gradient', 'input', 'activation', 'workspace', 'temporary', 'unknown'];
 
 /** What an allocation has in common with others of its group: a number and its name. */
 export interface Key {

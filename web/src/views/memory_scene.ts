@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // What the parts of the memory view share: the choices that the address keeps, and the data of a device.
-import { buildMip, type By, type Groups, groupBy, type Mip, reserved } from '../data/levels';
+import { buildMip, type By, type Groups, groupBy, layers, type Mip, reserved } from '../data/levels';
 import { type Cut, cutAt, type Memory, peakOf } from '../data/memory';
 import type { Main, Phase } from '../data/page';
 import { groupColor } from '../draw/colors';
@@ -81,6 +81,8 @@ const roles: Record<string, number> = {
   kv_cache: 0xb8b03a,
 };
 export const roleColor = (role: string): number => roles[role] ?? 0xa9b4bf;
+
+export const layerOrder = (role: string): number => layers.indexOf(role);
 
 /** The moment that is looked at: the peak unless one was chosen. The peak's own time means the peak itself. */
 export function momentOf(sc: Scene): Cut {

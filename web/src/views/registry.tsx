@@ -11,7 +11,7 @@ import { Kernels } from './kernels';
 import { MemoryView } from './memory';
 import { Overview } from './overview';
 import { Ops } from './ops';
-import { Phases } from './tables';
+import { Phases } from './phases';
 import { Timeline } from './timeline';
 
 export interface ViewRow {
@@ -31,7 +31,7 @@ export const registry: readonly ViewRow[] = [
   { key: 'flame', title: 'Flame', needs: ['flame'], when: (m) => m.spans + m.allocs > 0, show: () => <Flame /> },
   { key: 'ops', title: 'Ops', needs: ['ops'], when: (m) => m.spans > 0, show: () => <Ops /> },
   { key: 'kernels', title: 'Kernels', needs: ['hta'], show: () => <Kernels /> },
-  { key: 'phases', title: 'Phases', needs: ['tables'], when: (m) => m.allocs > 0, show: () => <Phases /> },
+  { key: 'phases', title: 'Phases', needs: ['tables', 'memory'], when: (m) => m.allocs > 0, show: (main) => <Phases main={main} /> },
   { key: 'hta', title: 'Device time', needs: ['hta'], show: () => <HtaView /> },
 ];
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// What is alive at the highest moment of every phase, in groups.
+import { type By, highest, keyOf, MOST } from './levels';
+import type { Memory } from './memory';
+
+export interface PhasePeak {
+  top: number; // highest use within the phase, what it began with included
+  moves: number; // that moment: the first of equals
+  t: number;
+  parts: number[]; // bytes of each group
+}
+
+export interface PhasePeaks {
+  labels: string[];
+  peaks: PhasePeak[];
+}
+
+/** `moves` of each phase, one after another; `pools` = those that count. The parts of a phase add up to its top. */
+export function phasePeaks(m: Memory, moves: readonly number[], pools: readonly number[], by: By, devices: readonly string[] = []): PhasePeaks {
+  const on = new Uint8Array(m.json.pools.length);
+  for (const p of pools) on[p] = 1;
+  const key = keyOf(m, by, devices);
+  const peaks: PhasePeak[] = [];
+  let from = 0;
+  let level = 0;
+  for (const n of moves) {
+    const h = highest(m, on, from, from + n, level);
+    peaks.push({ top: h.bytes, moves: h.moves, t: h.moves ? m.t[h.moves - 1] : 0, parts: [] });
+    level = h.after;
+    from += n;
+  }
+  // Sums of all groups at those moments: they come in order, so one sweep does.
+  const now = new Map<number, number>();
+  const most = new Map<number, number>();
+  const then: Map<number, number>[] = [];
+  let i = 0;
+  for (const p of peaks) {
+    for (; i < p.moves; i++) {
+      const row = m.who[i] < 0 ? ~m.who[i] : m.who[i];
+      if (!on[m.pool[row]]) continue;
+      const k = key.of(row);
+      const v = (now.get(k) ?? 0) + (m.who[i] < 0 ? -m.size[row] : m.size[row]);
+      if (v) now.set(k, v);
+      else now.delete(k);
+    }
+    then.push(new Map(now));
+    for (const [k, v] of now) most.set(k, Math.max(v, most.get(k) ?? 0));
+  }
+  let keys = [...most].sort((a, b) => b[1] - a[1]).map(([k]) => k);
+  const many = keys.length > MOST;
+  if (many) keys = keys.slice(0, MOST - 1);
+  const labels = keys.map(key.label);
+  if (many) labels.push('other');
+  peaks.forEach((p, n) => {
+    p.parts = keys.map((k) => then[n].get(k) ?? 0);
+    if (many) p.parts.push(p.top - p.parts.reduce((a, b) => a + b, 0));
+  });
+  return { labels, peaks };
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// Memory phase by phase: a bar each, stacked by what is alive at its highest moment, against the limit of
+// the device; and every figure as a table.
+import { useMemo } from 'preact/hooks';
+import { bytes, delta, ns, percent } from '../data/format';
+import { phasePeaks } from '../data/memory_phases';
+import { getMemory, getTables, type Main, type Scope, type Tables } from '../data/page';
+import { groupColor } from '../draw/colors';
+import { css } from '../draw/pixels';
+import { go, keep, look, moment } from '../state';
+import { Choice, Legend, Loading, Panel, useData } from '../ui/parts';
+import { type Col, Table } from '../ui/table';
+import { by, bys, chosenBy, device, focus, layerOrder, roleColor } from './memory_scene';
+
+const MOST_BARS = 400;
+const scopeKey = keep('scope');
+const limitKey = keep('limit'); // GiB, where the trace does not know it or another is wanted
+
+const scopeName = (s: Scope, t: Tables): string => {
+  const many = new Set(t.scopes.filter((x) => x.scope === 'pool').map((x) => x.device)).size > 1;
+  const dev = many || s.scope !== 'pool' ? s.device : '';
+  const what: Record<string, string> = { pool: s.pool, device: 'in all', l1: 'L1 in all', l1_cb: 'L1 circular buffers', l1_buffer: 'L1 buffers' };
+  return s.scope === 'total' ? 'all devices' : `${dev} ${what[s.scope] ?? s.scope}`.trim();
+};
+
+/** Scopes that say something: a sum over one thing is that thing. */
+function shownScopes(t: Tables): { s: Scope; i: number }[] {
+  const devices = new Set(t.scopes.filter((x) => x.scope === 'pool').map((x) => x.device)).size;
+  return t.scopes
+    .map((s, i) => ({ s, i }))
+    .filter(({ s, i }) => (s.scope === 'total' ? devices > 1 : s.scope === 'pool' || s.pools > 1) && t.phases.some((p) => p.levels[i][6] > 0));
+}
+
+const nameOf = (t: Tables, n: number): string => t.phases[n].name ?? (t.phases.length > 1 ? '(after the last phase)' : '(whole trace)');
+
+interface Bars {
+  t: Tables;
+  main: Main;
+  scope: Scope;
+  at: number; // number of the scope
+}
+
+function show(p: { t0: number; t1: number }, t: number): void {
+  look(p.t0, Math.max(p.t1, p.t0 + 1));
+  moment.value = t;
+  go('memory');
+}
+
+function Histogram({ t, main, scope, at }: Bars) {
+  const m = useData(getMemory);
+  const how = chosenBy();
+  const names = main.devices.map((d) => d.device);
+  const made = useMemo(() => m && phasePeaks(m, t.phases.map((p) => p.moves), scope.of, how, names), [m, scope, how]);
+  if (!m || !made) return <Loading />;
+  const order = made.labels.map((_, i) => i);
+  if (how === 'role') order.sort((a, b) => layerOrder(made.labels[a]) - layerOrder(made.labels[b]));
+  const color = (i: number) => css(how === 'role' ? roleColor(made.labels[i]) : groupColor(made.labels[i], i));
+  const own = Number(limitKey.value) * 1073741824;
+  const limit = own > 0 ? own : scope.limit;
+  const most = made.peaks.reduce((a, p) => Math.max(a, p.top), 1);
+  const wide = limit && limit < most * 3 ? Math.max(most, limit) * 1.02 : most * 1.02;
+  const line = limit && limit <= wide ? (100 * limit) / wide : 0;
+  const pick = (n: number, k: number) => {
+    const d = m.json.pools[scope.of[0]]?.device ?? 0;
+    device.value = scope.scope === 'total' ? 'all' : String(d);
+    focus.value = k >= 0 ? made.labels[k] : '';
+    by.value = how;
+    show(t.phases[n], made.peaks[n].t);
+  };
+  return (
+    <>
+      <Legend items={order.map((i) => ({ color: color(i), text: made.labels[i] }))} />
+      <div class="bars" role="list" data-tops={JSON.stringify(made.peaks.map((p) => p.top))}>
+        {t.phases.slice(0, MOST_BARS).map((p, n) => {
+          const peak = made.peaks[n];
+          let x = 0;
+          const text = `${nameOf(t, n)}: ${bytes(peak.top)}${limit ? `, ${percent((100 * peak.top) / limit)} of the limit` : ''}`;
+          return (
+            <div key={n} class={limit && peak.top > limit ? 'row over' : 'row'} role="listitem">
+              <button class="name" title={`${text}. Show this moment`} onClick={() => pick(n, -1)}>{nameOf(t, n)}</button>
+              <svg width="100%" height="20" role="img" aria-label={text}>
+                {order.map((i) => {
+                  const w = (100 * peak.parts[i]) / wide;
+                  const rect = (
+                    <rect key={i} x={`${x}%`} y="1" width={`${w}%`} height="18" fill={color(i)} onClick={() => pick(n, i)}>
+                      <title>{`${made.labels[i]}: ${bytes(peak.parts[i])} in ${nameOf(t, n)}`}</title>
+                    </rect>
+                  );
+                  x += w;
+                  return w > 0 ? rect : null;
+                })}
+                {line > 0 && <line class="limit" x1={`${line}%`} x2={`${line}%`} y1="0" y2="20" />}
+              </svg>
+              <b>{bytes(peak.top)}</b>
+              <span class="soft">{limit ? percent((100 * peak.top) / limit) : ''}</span>
+            </div>
+          );
+        })}
+      </div>
+      {t.phases.length > MOST_BARS && <p class="soft">The first {MOST_BARS} of {t.phases.length} phases; the table has all.</p>}
+      <p class="soft">
+        {limit ? `Red line and percent: the limit of ${bytes(limit)}${own > 0 ? ', as given here' : ''}.` : 'The trace does not say how much memory there is: give a limit to compare with.'} A bar is the first highest moment of its phase ({scopeName(t.scopes[at], t)}); a click shows it in the memory view.
+      </p>
+    </>
+  );
+}
+
+interface PhaseRow {
+  n: number;
+  name: string;
+  scope: string;
+  limit: number;
+  t0: number;
+  t1: number;
+  v: number[];
+}
+
+function AsTable({ t, scopes }: { t: Tables; scopes: { s: Scope; i: number }[] }) {
+  const rows: PhaseRow[] = t.phases
+    .flatMap((p, n) => scopes.map(({ s, i }) => ({ n: n + 1, name: nameOf(t, n), scope: scopeName(s, t), limit: s.limit, t0: p.t0, t1: p.t1, v: p.levels[i] })))
+    .filter((r) => r.v[6] > 0 || r.v[1] > 0);
+  const most = rows.reduce((a, r) => Math.max(a, r.v[6]), 1);
+  const figure = (key: string, title: string, at: number, text: (v: number) => string): Col<PhaseRow> => ({ key, title, value: (r) => r.v[at], text: (r) => text(r.v[at]) });
+  const cols: (Col<PhaseRow> | false)[] = [
+    { key: 'n', title: '#', value: (r) => r.n },
+    { key: 'name', title: 'Phase', value: (r) => r.name, wide: true },
+    { key: 'scope', title: 'Memory', value: (r) => r.scope },
+    { key: 'ns', title: 'Lasts', value: (r) => r.t1 - r.t0, text: (r) => ns(r.t1 - r.t0) },
+    { ...figure('top', 'Highest', 6, bytes), bar: (r) => r.v[6] / most },
+    rows.some((r) => r.limit) && { key: 'part', title: 'Of the limit', value: (r) => (r.limit ? r.v[6] / r.limit : -1), text: (r) => (r.limit ? percent((100 * r.v[6]) / r.limit) : '–') },
+    figure('segment', 'Segment peak', 0, bytes),
+    figure('alloc', 'Allocations', 1, bytes),
+    figure('free', 'Deallocations', 2, bytes),
+    figure('change', 'Segment change', 3, delta),
+    figure('current', 'Cumulative current', 5, bytes),
+    figure('peak', 'Cumulative peak', 4, bytes),
+  ];
+  return (
+    <Panel title="Every phase and memory" extra={<span class="soft">Segment peak: highest use above the phase's start. A click shows the phase in the memory view</span>}>
+      <Table
+        label="phases"
+        rows={rows}
+        sort="n"
+        ascending
+        height={520}
+        onPick={(r) => {
+          look(r.t0, r.t1);
+          moment.value = null;
+          go('memory');
+        }}
+        cols={cols.filter((c) => c !== false)}
+      />
+    </Panel>
+  );
+}
+
+export function Phases({ main }: { main: Main }) {
+  const t = useData(getTables);
+  if (!t) return <Loading />;
+  const scopes = shownScopes(t);
+  if (!scopes.length) return <p class="loading">This trace holds no memory events.</p>;
+  const highestOf = (i: number) => t.phases.reduce((a, p) => Math.max(a, p.levels[i][6]), 0);
+  const first = [...scopes].filter(({ s }) => s.scope !== 'total').sort((a, b) => highestOf(b.i) - highestOf(a.i) || b.i - a.i)[0] ?? scopes[0];
+  const chosen = scopes.find(({ i }) => String(i) === scopeKey.value) ?? first;
+  const hows = bys.filter(([k]) => k !== 'device');
+  return (
+    <div class="stack">
+      <div class="bar">
+        <Choice label="Group by" value={chosenBy()} options={hows} onPick={(v) => (by.value = v)} />
+        {scopes.length > 1 && <Choice label="Memory" value={String(chosen.i)} options={scopes.map(({ s, i }): [string, string] => [String(i), scopeName(s, t)])} onPick={(v) => (scopeKey.value = v)} />}
+        <span class="grow" />
+        <label class="soft">
+          Limit <input type="number" min="0" step="any" value={limitKey.value} placeholder={chosen.s.limit ? (chosen.s.limit / 1073741824).toFixed(2) : 'unknown'} onChange={(e) => (limitKey.value = e.currentTarget.value)} /> GiB
+        </label>
+      </div>
+      <Panel title={`What is alive at the highest moment of each phase: ${scopeName(chosen.s, t)}`}>
+        <Histogram t={t} main={main} scope={chosen.s} at={chosen.i} />
+      </Panel>
+      <AsTable t={t} scopes={scopes} />
+    </div>
+  );
+}
