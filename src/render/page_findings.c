@@ -8,7 +8,7 @@
 #include "analyze/memadvice.h"
 #include "analyze/oom.h"
 #include "base/mem.h"
-#include "render/format.h"
+#include "render/grid.h"
 #include "render/page_parts.h"
 
 enum { MOST_OOMS = 4 };
