@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 import { describe, expect, it } from 'vitest';
-import { buildMip, groupBy, grouped, highest, levelAt, picture } from '../src/data/levels';
-import { aliveAt, cutAt, type Memory, peakOf } from '../src/data/memory';
+import { buildMip, groupBy, grouped, levelAt, picture } from '../src/data/levels';
+import { aliveAt, cutAt, highest, type Memory, peakOf } from '../src/data/memory';
 import { random, someMemory } from './some';
 import { after, visitRow } from '../src/data/spans';
 

@@ -21,7 +21,7 @@ export interface Groups {
 }
 
 /** Layers from the ground up: what stays lies below what comes and goes. */
-export const layers = ['parameter', 'buffer', 'optimizer', 'kv_cache', 'gradient', 'input', 'activation', 'workspace', 'temporary', 'unknown'];
+const layers = ['parameter', 'buffer', 'optimizer', 'kv_cache', 'gradient', 'input', 'activation', 'workspace', 'temporary', 'unknown'];
 
 /** What an allocation has in common with others of its group: a number and its name. */
 export interface Key {
@@ -46,7 +46,18 @@ export function keyOf(m: Memory, by: By, devices: readonly string[] = []): Key {
   return of[by]();
 }
 
-/** The groups that hold most at the peak, largest first; the rest is "other". Device 0 = all. */
+/** The keys with the most bytes and their names, from the ground up; where there are more than MOST, the rest is "other". */
+export function largest(sums: Map<number, number>, key: Key, by: By): { top: number[]; labels: string[] } {
+  const all = [...sums].sort((a, b) => b[1] - a[1]).map(([k]) => k);
+  const top = all.length > MOST ? all.slice(0, MOST - 1) : all;
+  const layer = (k: number) => layers.indexOf(key.label(k));
+  if (by === 'role') top.sort((a, b) => layer(a) - layer(b));
+  const labels = top.map(key.label);
+  if (all.length > MOST) labels.push('other');
+  return { top, labels };
+}
+
+/** The groups that hold most at the peak; the rest is "other". Device 0 = all. */
 export function groupBy(m: Memory, device: number, by: By, devices: readonly string[] = []): Groups {
   const key = keyOf(m, by, devices);
   const on = onDevice(m, device);
@@ -62,13 +73,8 @@ export function groupBy(m: Memory, device: number, by: By, devices: readonly str
     const k = key.of(i);
     if (!seen[k]) add(k, 0);
   }
-  let top = [...sums].sort((a, b) => b[1] - a[1]).map(([k]) => k);
-  const many = top.length > MOST;
-  if (many) top = top.slice(0, MOST - 1);
-  if (by === 'role') top.sort((a, b) => layers.indexOf(key.label(a)) - layers.indexOf(key.label(b)));
+  const { top, labels } = largest(sums, key, by);
   const place = new Map(top.map((k, i) => [k, i]));
-  const labels = top.map(key.label);
-  if (many) labels.push('other');
   const of = new Uint8Array(m.n);
   const rest = labels.length - 1;
   for (let i = 0; i < m.n; i++) of[i] = on[m.pool[i]] ? (place.get(key.of(i)) ?? rest) : OTHER_DEVICE;
@@ -218,22 +224,6 @@ export function levelAt(m: Memory, g: Groups, mip: Mip, cut: number): Float64Arr
     if (g.of[row] !== OTHER_DEVICE) now[g.of[row]] += m.who[i] < 0 ? -m.size[row] : m.size[row];
   }
   return now;
-}
-
-/** The highest moment in moves [from, to) of some pools, the level before them included: moves done, bytes. */
-export function highest(m: Memory, on: Uint8Array, from: number, to: number, level: number): { moves: number; bytes: number; after: number } {
-  let live = level;
-  const best = { moves: from, bytes: level };
-  for (let i = from; i < to; i++) {
-    const row = m.who[i] < 0 ? ~m.who[i] : m.who[i];
-    if (!on[m.pool[row]]) continue;
-    live += m.who[i] < 0 ? -m.size[row] : m.size[row];
-    if (live > best.bytes) {
-      best.bytes = live;
-      best.moves = i + 1;
-    }
-  }
-  return { ...best, after: live };
 }
 
 /** Reserved bytes of a device as steps: (time, level from then on). */

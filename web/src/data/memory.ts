@@ -101,22 +101,25 @@ export const cutAt = (m: Memory, t: number): Cut => ({ moves: after(m.t, 0, m.mo
 /** Is a pool on the device? 0 = any device. */
 export const onDevice = (m: Memory, device: number): Uint8Array => Uint8Array.from(m.json.pools, (p) => (!device || p.device === device ? 1 : 0));
 
-/** Where a device's live bytes are highest: the first highest sum over all prefixes. */
-export function peakOf(m: Memory, device: number): Cut & { bytes: number } {
-  const on = onDevice(m, device);
-  let live = 0;
-  const best = { bytes: 0, t: 0, moves: 0, exact: true };
-  for (let i = 0; i < m.moves; i++) {
+/** The first highest moment of moves [from, to) in some pools, the level before them included: moves done, bytes; and the level after. */
+export function highest(m: Memory, on: Uint8Array, from: number, to: number, level: number): { moves: number; bytes: number; after: number } {
+  const best = { moves: from, bytes: level, after: level };
+  for (let i = from; i < to; i++) {
     const row = m.who[i] < 0 ? ~m.who[i] : m.who[i];
     if (!on[m.pool[row]]) continue;
-    live += m.who[i] < 0 ? -m.size[row] : m.size[row];
-    if (live > best.bytes) {
-      best.bytes = live;
-      best.t = m.t[i];
+    best.after += m.who[i] < 0 ? -m.size[row] : m.size[row];
+    if (best.after > best.bytes) {
+      best.bytes = best.after;
       best.moves = i + 1;
     }
   }
   return best;
+}
+
+/** Where a device's live bytes are highest: the first highest sum over all prefixes. */
+export function peakOf(m: Memory, device: number): Cut & { bytes: number } {
+  const { moves, bytes } = highest(m, onDevice(m, device), 0, m.moves, 0);
+  return { moves, bytes, t: moves ? m.t[moves - 1] : 0, exact: true };
 }
 
 /** Rows alive at a moment on a device. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // What is alive at the highest moment of every phase, in groups.
-import { type By, highest, keyOf, MOST } from './levels';
-import type { Memory } from './memory';
+import { type By, keyOf, largest } from './levels';
+import { highest, type Memory } from './memory';
 
 export interface PhasePeak {
   top: number; // highest use within the phase, what it began with included
@@ -47,14 +47,10 @@ export function phasePeaks(m: Memory, moves: readonly number[], pools: readonly 
     then.push(new Map(now));
     for (const [k, v] of now) most.set(k, Math.max(v, most.get(k) ?? 0));
   }
-  let keys = [...most].sort((a, b) => b[1] - a[1]).map(([k]) => k);
-  const many = keys.length > MOST;
-  if (many) keys = keys.slice(0, MOST - 1);
-  const labels = keys.map(key.label);
-  if (many) labels.push('other');
+  const { top, labels } = largest(most, key, by);
   peaks.forEach((p, n) => {
-    p.parts = keys.map((k) => then[n].get(k) ?? 0);
-    if (many) p.parts.push(p.top - p.parts.reduce((a, b) => a + b, 0));
+    p.parts = top.map((k) => then[n].get(k) ?? 0);
+    if (labels.length > top.length) p.parts.push(p.top - p.parts.reduce((a, b) => a + b, 0));
   });
   return { labels, peaks };
 }

@@ -44,6 +44,13 @@ export class Pixels {
   }
 }
 
+/** A picture of this size in one colour: the one there was, where it fits. */
+export function blank(kept: Pixels | undefined, size: { width: number; height: number }, color: number): Pixels {
+  const p = kept && kept.width === size.width && kept.height === size.height ? kept : new Pixels(size.width, size.height);
+  p.clear(color);
+  return p;
+}
+
 /** 0xRRGGBB to the word of a pixel. */
 export const rgb = (v: number): number => (0xff000000 | ((v & 255) << 16) | (v & 0xff00) | (v >> 16)) >>> 0;
 

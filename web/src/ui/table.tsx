@@ -14,6 +14,15 @@ export interface Col<R> {
   bar?: (row: R) => number; // 0..1: a bar behind the figure
 }
 
+/** A column by its title: what it holds, and how a number of it is written. */
+export const col = <R,>(title: string, value: (row: R) => number | string, text?: (v: number) => string, more?: Partial<Col<R>>): Col<R> => ({
+  key: title,
+  title,
+  value,
+  text: text && ((row) => text(value(row) as number)),
+  ...more,
+});
+
 interface Props<R> {
   cols: Col<R>[];
   rows: readonly R[];

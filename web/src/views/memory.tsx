@@ -11,7 +11,8 @@ import { after } from '../data/spans';
 import { css } from '../draw/pixels';
 import { alloc, look, moment, range } from '../state';
 import { Choice, Loading, Panel, useData } from '../ui/parts';
-import { Table } from '../ui/table';
+import { px } from '../ui/scale';
+import { type Col, col, Table } from '../ui/table';
 import { keyTime, typing } from '../ui/travel';
 import { Alive, Chosen } from './memory_alive';
 import { Chart } from './memory_chart';
@@ -19,7 +20,6 @@ import { MapPanel } from './memory_map';
 import { OverTime } from './memory_over';
 import { by, bys, chosenBy, chosenDevice, device, focus, focusOf, inUse, makeScene, momentOf, pane, type Scene } from './memory_scene';
 
-const HIGH = 320;
 const LINES = 60; // of the chart as a table
 
 /** Layers with their bytes at the moment; a click makes one stand out. */
@@ -42,26 +42,33 @@ function Layers({ sc, now }: { sc: Scene; now: Float64Array }) {
   );
 }
 
+interface Line {
+  t: number;
+  sum: number;
+  v: Float64Array;
+}
+
 /** The chart's window as text: the highest moment of each of LINES stretches. */
 function AsTable({ sc }: { sc: Scene }) {
   const [t0, t1] = range.value;
   const rows = useMemo(() => {
     const p = picture(sc.m, sc.g, sc.mip, t0, t1, LINES);
-    return Array.from({ length: LINES }, (_, i) => ({ t: t0 + (i / LINES) * (t1 - t0), sum: Math.max(0, p.sum[i]), v: p.values.subarray(i * p.k, (i + 1) * p.k) }));
+    return Array.from({ length: LINES }, (_, i): Line => ({ t: t0 + (i / LINES) * (t1 - t0), sum: Math.max(0, p.sum[i]), v: p.values.subarray(i * p.k, (i + 1) * p.k) }));
   }, [sc, t0, t1]);
+  const cols: Col<Line>[] = [
+    col('From', (r) => r.t, exact),
+    col('Live', (r) => r.sum, bytes, { bar: (r) => r.sum / (sc.peak.bytes || 1) }),
+    ...sc.g.labels.map((l, k) => col(l.length > 28 ? `…${l.slice(-27)}` : l, (r: Line) => r.v[k], bytes, { key: `g${k}` })),
+  ];
   return (
     <Panel title={`The highest moment of each of ${LINES} stretches of ${ns((t1 - t0) / LINES)}`}>
       <Table
         label="live memory over time"
         rows={rows}
-        sort="t"
+        sort="From"
         ascending
         height={420}
-        cols={[
-          { key: 't', title: 'From', value: (r) => r.t, text: (r) => exact(r.t) },
-          { key: 'sum', title: 'Live', value: (r) => r.sum, text: (r) => bytes(r.sum), bar: (r) => r.sum / (sc.peak.bytes || 1) },
-          ...sc.g.labels.map((title, k) => ({ key: `g${k}`, title: title.length > 28 ? `…${title.slice(-27)}` : title, value: (r: (typeof rows)[0]) => r.v[k], text: (r: (typeof rows)[0]) => bytes(r.v[k]) })),
-        ]}
+        cols={cols}
       />
     </Panel>
   );
@@ -147,7 +154,7 @@ export function MemoryView({ main }: { main: Main }) {
         <button onClick={() => (moment.value = sc.peak.t)}>Go to the peak</button>
         <button onClick={() => look(0, main.t_end)}>Whole trace</button>
       </div>
-      <Chart sc={sc} height={HIGH} />
+      <Chart sc={sc} height={px(320)} />
       <Layers sc={sc} now={levelAt(m, sc.g, sc.mip, cut.moves)} />
       <div class="bar">
         <Choice

@@ -4,12 +4,12 @@
 import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { bytes, count, exact, ns, percent, plural } from '../data/format';
-import { type By, grouped, keyOf } from '../data/levels';
+import { type By, type Group, grouped, keyOf } from '../data/levels';
 import { aliveAt, type Cut, faceText, type Memory, opPath, stackFrames } from '../data/memory';
 import type { Main } from '../data/page';
 import { alloc, go, look, lookAround, moment } from '../state';
 import { Choice, Panel } from '../ui/parts';
-import { type Col, Table } from '../ui/table';
+import { type Col, col, Table } from '../ui/table';
 import { bys, focus, focusOf, type Scene } from './memory_scene';
 
 const how = signal<By | 'each'>('each');
@@ -44,7 +44,6 @@ export function Chosen({ m, main, where }: { m: Memory; main: Main; where?: stri
       </dl>
       <p class="crumbs">
         <button onClick={() => look(m.born[row] - 1, Math.min(m.died[row], main.t_end) + 1)}>Show its life</button>
-        <button onClick={() => (moment.value = m.born[row])}>Go to its birth</button>
         {main.spans > 0 && (
           <button
             onClick={() => {
@@ -66,15 +65,16 @@ export function Chosen({ m, main, where }: { m: Memory; main: Main; where?: stri
 function each(m: Memory, rows: readonly number[]): Col<number>[] {
   const most = rows.reduce((a, r) => Math.max(a, m.size[r]), 1);
   const any = (v: ArrayLike<number>) => rows.some((r) => v[r]);
+  const wide = { wide: true };
   const cols: (Col<number> | false)[] = [
-    { key: 'size', title: 'Size', value: (r) => m.size[r], text: (r) => bytes(m.size[r]), bar: (r) => m.size[r] / most },
-    { key: 'role', title: 'Role', value: (r) => m.json.roles[m.role[r]] },
-    any(m.tensor) && { key: 'tensor', title: 'Tensor', value: (r) => m.json.tensors[m.tensor[r]] || '–', wide: true },
-    { key: 'op', title: 'Op that made it', value: (r) => opPath(m, m.op[r]) || (m.flags[r] & 1 ? '(existed before the recording)' : '–'), wide: true },
-    any(m.stack) && { key: 'stack', title: 'Code that made it', value: (r) => faceText(m, m.face[r]), wide: true },
-    { key: 'pool', title: 'Pool', value: (r) => m.json.pools[m.pool[r]].name },
-    { key: 'born', title: 'Born', value: (r) => m.born[r], text: (r) => ns(m.born[r]) },
-    { key: 'lived', title: 'Lives', value: (r) => m.died[r] - m.born[r], text: (r) => (m.died[r] === Infinity ? 'to the end' : ns(m.died[r] - m.born[r])) },
+    col('Size', (r) => m.size[r], bytes, { bar: (r) => m.size[r] / most }),
+    col('Role', (r) => m.json.roles[m.role[r]]),
+    any(m.tensor) && col('Tensor', (r) => m.json.tensors[m.tensor[r]] || '–', undefined, wide),
+    col('Op that made it', (r) => opPath(m, m.op[r]) || (m.flags[r] & 1 ? '(existed before the recording)' : '–'), undefined, wide),
+    any(m.stack) && col('Code that made it', (r) => faceText(m, m.face[r]), undefined, wide),
+    col('Pool', (r) => m.json.pools[m.pool[r]].name),
+    col('Born', (r) => m.born[r], ns),
+    col('Lives', (r) => m.died[r] - m.born[r], (v) => (v === Infinity ? 'to the end' : ns(v))),
   ];
   return cols.filter((c) => c !== false);
 }
@@ -83,24 +83,25 @@ function Groups({ m, rows, by, devices }: { m: Memory; rows: readonly number[]; 
   const groups = useMemo(() => grouped(m, rows, by, devices), [m, rows, by]);
   const sum = groups.reduce((a, g) => a + g.bytes, 0) || 1;
   const most = groups.reduce((a, g) => Math.max(a, g.bytes), 1);
+  const cols: Col<Group>[] = [
+    col(hows.find(([k]) => k === by)?.[1] ?? '', (g) => g.label, undefined, { wide: true }),
+    col('Bytes', (g) => g.bytes, bytes, { bar: (g) => g.bytes / most }),
+    col('Part', (g) => (100 * g.bytes) / sum, percent),
+    col('Allocations', (g) => g.count, count),
+    col('Asked for', (g) => g.asked, bytes),
+    col('Largest', (g) => g.largest, bytes),
+  ];
   return (
     <Table
       label="groups alive"
       rows={groups}
-      sort="bytes"
+      sort="Bytes"
       height={420}
       onPick={(g) => {
         within.value = { by, key: g.key, label: g.label };
         how.value = 'each';
       }}
-      cols={[
-        { key: 'label', title: hows.find(([k]) => k === by)?.[1] ?? '', value: (g) => g.label, wide: true },
-        { key: 'bytes', title: 'Bytes', value: (g) => g.bytes, text: (g) => bytes(g.bytes), bar: (g) => g.bytes / most },
-        { key: 'part', title: 'Part', value: (g) => g.bytes / sum, text: (g) => percent((100 * g.bytes) / sum) },
-        { key: 'count', title: 'Allocations', value: (g) => g.count, text: (g) => count(g.count) },
-        { key: 'asked', title: 'Asked for', value: (g) => g.asked, text: (g) => bytes(g.asked) },
-        { key: 'largest', title: 'Largest', value: (g) => g.largest, text: (g) => bytes(g.largest) },
-      ]}
+      cols={cols}
     />
   );
 }
@@ -126,7 +127,7 @@ export function Alive({ sc, cut }: { sc: Scene; cut: Cut }) {
         {w && <button onClick={() => (within.value = null)}>{w.label} ✕</button>}
       </p>
       {how.value === 'each' ? (
-        <Table label="allocations alive" rows={rows} sort="size" height={420} onPick={(r) => (alloc.value = r)} picked={(r) => r === alloc.value} cols={each(m, rows)} />
+        <Table label="allocations alive" rows={rows} sort="Size" height={420} onPick={(r) => (alloc.value = r)} picked={(r) => r === alloc.value} cols={each(m, rows)} />
       ) : (
         <Groups m={m} rows={rows} by={how.value} devices={devices} />
       )}

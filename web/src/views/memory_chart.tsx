@@ -8,17 +8,16 @@ import { type Picture, picture } from '../data/levels';
 import { after } from '../data/spans';
 import { drawAxis } from '../draw/axis';
 import { type Ink, ink } from '../draw/colors';
-import { Pixels, rgb, shade } from '../draw/pixels';
+import { blank, type Pixels, rgb, shade } from '../draw/pixels';
 import { fit } from '../draw/text';
 import { alloc, moment, range } from '../state';
 import { Canvas, type Surface } from '../ui/canvas';
+import { font, px } from '../ui/scale';
 import { type Spot, Tip } from '../ui/tip';
 import { dragTime, wheelTime } from '../ui/travel';
 import { focusOf, type Scene } from './memory_scene';
 
-export const LEFT = 78;
-const AXIS = 20;
-const STRIP = 15;
+export const left = (): number => px(78);
 const RED = '#c8553d';
 
 interface Frame {
@@ -39,14 +38,14 @@ const hover = signal<(Spot & { inside: number; over: number }) | null>(null);
 export const tick = (v: number): string => bytes(v).replace(/\.0+ |(\.\d*?)0+ /, '$1 ');
 
 export function drawScale(s: Surface, top: number, y: (v: number) => number, from: number, c: Ink): void {
-  const step = 2 ** Math.ceil(Math.log2(top / Math.max(2, (s.height - from) / 50)));
-  s.ctx.font = '11px system-ui, sans-serif';
+  const step = 2 ** Math.ceil(Math.log2(top / Math.max(2, (s.height - from) / px(46))));
+  s.ctx.font = font(11);
   s.ctx.textBaseline = 'middle';
   s.ctx.textAlign = 'right';
   s.ctx.fillStyle = c.soft;
   for (let v = 0; v < top; v += step) {
-    s.ctx.fillText(tick(v), LEFT - 6, Math.min(s.height - 7, y(v)));
-    s.ctx.fillRect(LEFT - 3, y(v), 3, 1);
+    s.ctx.fillText(tick(v), left() - 6, Math.min(s.height - px(7), y(v)));
+    s.ctx.fillRect(left() - 3, y(v), 3, 1);
   }
   s.ctx.textAlign = 'left';
 }
@@ -59,13 +58,14 @@ function scaleTop(sc: Scene): number {
 function areas(p: Pixels, sc: Scene, f: Frame): void {
   const one = focusOf(sc.g);
   const words = sc.colors.map((c, i) => rgb(one < 0 || one === i ? c : shade(c, ink().dark ? -0.72 : 0.78)));
+  const from = left();
   for (let x = 0; x < f.width; x++) {
     let sum = 0;
     let low = f.y(0);
     for (let k = 0; k < f.pic.k; k++) {
       sum += f.pic.values[x * f.pic.k + k];
       const high = f.y(sum);
-      p.rect(LEFT + x, high, LEFT + x + 1, low, words[k]);
+      p.rect(from + x, high, from + x + 1, low, words[k]);
       low = high;
     }
   }
@@ -79,14 +79,14 @@ function reservedLine(s: Surface, sc: Scene, f: Frame, color: string): void {
   s.ctx.strokeStyle = color;
   s.ctx.lineWidth = 1.5;
   s.ctx.beginPath();
-  s.ctx.moveTo(LEFT, f.y(level));
+  s.ctx.moveTo(left(), f.y(level));
   for (i++; i < t.length && t[i] <= f.t1; i++) {
     const x = f.x(t[i]);
     s.ctx.lineTo(x, f.y(level));
     level = v[i];
     s.ctx.lineTo(x, f.y(level));
   }
-  s.ctx.lineTo(LEFT + f.width, f.y(level));
+  s.ctx.lineTo(left() + f.width, f.y(level));
   s.ctx.stroke();
   s.ctx.lineWidth = 1;
 }
@@ -105,17 +105,17 @@ export function upright(s: Surface, x: number, from: number, color: string, widt
 
 /** Phases as a strip of bands with their names, and a line where one ends. */
 function phases(s: Surface, sc: Scene, f: Frame, c: Ink): void {
-  s.ctx.font = '11px system-ui, sans-serif';
+  s.ctx.font = font(11);
   sc.phases.forEach((p, i) => {
-    const a = Math.max(LEFT, f.x(p.t0));
-    const b = Math.min(LEFT + f.width, f.x(p.t1));
-    if (b <= LEFT || a >= LEFT + f.width) return;
+    const a = Math.max(left(), f.x(p.t0));
+    const b = Math.min(left() + f.width, f.x(p.t1));
+    if (b <= left() || a >= left() + f.width) return;
     s.ctx.fillStyle = i % 2 ? c.line : c.dark ? '#2a343e' : '#eaeef2';
-    s.ctx.fillRect(a, AXIS, Math.max(1, b - a), STRIP);
+    s.ctx.fillRect(a, px(20), Math.max(1, b - a), px(15));
     s.ctx.fillStyle = c.text;
     const text = fit(s.ctx, p.name ?? 'after', b - a - 8);
-    if (text) s.ctx.fillText(text, a + 4, AXIS + STRIP / 2 + 0.5);
-    if (p.t1 < f.t1) upright(s, b, AXIS + STRIP, c.soft, 1, [2, 4]);
+    if (text) s.ctx.fillText(text, a + 4, px(20) + px(15) / 2 + 0.5);
+    if (p.t1 < f.t1) upright(s, b, px(20) + px(15), c.soft, 1, [2, 4]);
   });
 }
 
@@ -123,21 +123,21 @@ function phases(s: Surface, sc: Scene, f: Frame, c: Ink): void {
 function steps(s: Surface, sc: Scene, f: Frame, from: number, c: Ink): void {
   const list = sc.main.marks.filter((m) => m.kind === 'step' && m.t >= f.t0 && m.t <= f.t1);
   let free = -1;
-  s.ctx.font = '10px system-ui, sans-serif';
+  s.ctx.font = font(10);
   for (const m of list) {
     const x = f.x(m.t);
     s.ctx.fillStyle = c.soft;
     s.ctx.fillRect(Math.round(x), from - 4, 1, 8);
     if (x < free) continue;
     const text = `step ${m.value}`;
-    s.ctx.fillText(text, x + 3, from + 8);
+    s.ctx.fillText(text, x + 3, from + px(8));
     free = x + s.ctx.measureText(text).width + 12;
   }
 }
 
 function oom(s: Surface, sc: Scene, f: Frame, from: number): void {
   let row = 0;
-  s.ctx.font = '600 11px system-ui, sans-serif';
+  s.ctx.font = font(11, '600');
   for (const m of sc.main.marks) {
     if (m.kind !== 'oom' || m.t < f.t0 || m.t > f.t1 || (sc.dev && m.device && m.device !== sc.dev)) continue;
     const x = f.x(m.t);
@@ -146,7 +146,7 @@ function oom(s: Surface, sc: Scene, f: Frame, from: number): void {
     const left = x + s.ctx.measureText(text).width + 12 > s.width;
     s.ctx.fillStyle = RED;
     s.ctx.textAlign = left ? 'right' : 'left';
-    s.ctx.fillText(text, x + (left ? -6 : 6), from + 22 + (row++ % 4) * 14);
+    s.ctx.fillText(text, x + (left ? -6 : 6), from + px(22) + (row++ % 4) * px(14));
     s.ctx.textAlign = 'left';
   }
 }
@@ -157,30 +157,30 @@ function limit(s: Surface, sc: Scene, f: Frame): void {
   s.ctx.strokeStyle = s.ctx.fillStyle = RED;
   s.ctx.setLineDash([6, 4]);
   s.ctx.beginPath();
-  s.ctx.moveTo(LEFT, y);
-  s.ctx.lineTo(LEFT + f.width, y);
+  s.ctx.moveTo(left(), y);
+  s.ctx.lineTo(left() + f.width, y);
   s.ctx.stroke();
   s.ctx.setLineDash([]);
-  s.ctx.font = '11px system-ui, sans-serif';
-  s.ctx.fillText(`${sc.name} has ${bytes(sc.limit)}`, LEFT + 6, y + (y < f.top + 14 ? 9 : -8));
+  s.ctx.font = font(11);
+  s.ctx.fillText(`${sc.name} has ${bytes(sc.limit)}`, left() + 6, y + (y < f.top + px(14) ? px(9) : -px(8)));
 }
 
 /** The chosen allocation's life as a line on the ground. */
 function life(s: Surface, sc: Scene, f: Frame, c: Ink): void {
   const row = alloc.value;
   if (row === null || row >= sc.m.n) return;
-  const a = Math.max(LEFT, f.x(sc.m.born[row]));
-  const b = Math.min(LEFT + f.width, f.x(Math.min(sc.m.died[row], sc.main.t_end)));
+  const a = Math.max(left(), f.x(sc.m.born[row]));
+  const b = Math.min(left() + f.width, f.x(Math.min(sc.m.died[row], sc.main.t_end)));
   s.ctx.fillStyle = c.accent;
-  if (b >= LEFT && a <= LEFT + f.width) s.ctx.fillRect(a, s.height - 4, Math.max(2, b - a), 4);
+  if (b >= left() && a <= left() + f.width) s.ctx.fillRect(a, s.height - 4, Math.max(2, b - a), 4);
 }
 
 function draw(s: Surface, sc: Scene): void {
   const c = ink();
   const [t0, t1] = range.value;
-  const width = s.width - LEFT;
-  const strip = sc.phases.length ? STRIP : 0;
-  const top = AXIS + strip + 16;
+  const width = s.width - left();
+  const strip = sc.phases.length ? px(15) : 0;
+  const top = px(20) + strip + px(16);
   const most = scaleTop(sc);
   const f: Frame = {
     t0,
@@ -188,33 +188,32 @@ function draw(s: Surface, sc: Scene): void {
     width,
     top,
     y: (v) => Math.round(s.height - (v / most) * (s.height - top)),
-    x: (t) => LEFT + ((t - t0) / (t1 - t0)) * width,
+    x: (t) => left() + ((t - t0) / (t1 - t0)) * width,
     pic: picture(sc.m, sc.g, sc.mip, t0, t1, width),
   };
   last = f;
-  if (!kept || kept.width !== s.width || kept.height !== s.height) kept = new Pixels(s.width, s.height);
-  kept.clear(c.back);
+  kept = blank(kept, s, c.back);
   areas(kept, sc, f);
-  kept.rect(0, 0, s.width, AXIS, c.band);
-  kept.rect(0, 0, LEFT, s.height, c.band);
+  kept.rect(0, 0, s.width, px(20), c.band);
+  kept.rect(0, 0, left(), s.height, c.band);
   kept.show(s.ctx);
-  drawAxis(s.ctx, LEFT, width, AXIS, t0, t1, c);
+  drawAxis(s.ctx, left(), width, px(20), t0, t1, c);
   drawScale(s, most, f.y, top, c);
   phases(s, sc, f, c);
-  steps(s, sc, f, AXIS + strip, c);
+  steps(s, sc, f, px(20) + strip, c);
   reservedLine(s, sc, f, c.text);
   limit(s, sc, f);
-  oom(s, sc, f, AXIS + strip);
+  oom(s, sc, f, px(20) + strip);
   life(s, sc, f, c);
   const at = moment.value ?? sc.peak.t;
-  if (at >= t0 && at <= t1) upright(s, f.x(at), AXIS, c.accent, 2);
+  if (at >= t0 && at <= t1) upright(s, f.x(at), px(20), c.accent, 2);
 }
 
 function Under({ sc }: { sc: Scene }) {
   const h = hover.value;
   const f = last;
   if (!h || !f) return null;
-  const x = Math.min(f.width - 1, Math.max(0, Math.floor(h.inside) - LEFT));
+  const x = Math.min(f.width - 1, Math.max(0, Math.floor(h.inside) - left()));
   const t = f.t0 + (x / f.width) * (f.t1 - f.t0);
   const phase = sc.phases.find((p) => t >= p.t0 && t < p.t1);
   let sum = 0;
@@ -235,16 +234,16 @@ function Under({ sc }: { sc: Scene }) {
 }
 
 export function Chart({ sc, height }: { sc: Scene; height: number }) {
-  const wheel = useMemo(() => wheelTime(LEFT), []);
+  const wheel = useMemo(() => wheelTime(left()), [left()]);
   return (
     <div class="chart memory">
       <Canvas
         height={height}
         label={`Live memory of ${sc.name} by ${sc.by}; peak ${bytes(sc.peak.bytes)}`}
         onWheelTime={wheel}
-        onPointerDown={dragTime(LEFT, (x) => {
+        onPointerDown={dragTime(left(), (x) => {
           const f = last;
-          if (f) moment.value = Math.round(f.t0 + (Math.max(0, x - LEFT) / f.width) * (f.t1 - f.t0));
+          if (f) moment.value = Math.round(f.t0 + (Math.max(0, x - left()) / f.width) * (f.t1 - f.t0));
         })}
         onPointerMove={(e: PointerEvent) => {
           const box = (e.currentTarget as HTMLElement).getBoundingClientRect();

@@ -8,11 +8,12 @@ import { bytes, count, ns, percent, plural } from '../data/format';
 import type { Cut } from '../data/memory';
 import { faceText, opPath } from '../data/memory';
 import { ink } from '../draw/colors';
-import { css, Pixels, rgb } from '../draw/pixels';
+import { blank, css, type Pixels, rgb } from '../draw/pixels';
 import { alloc } from '../state';
 import { Canvas, type Surface } from '../ui/canvas';
 import { Choice, Legend, Panel } from '../ui/parts';
-import { Table } from '../ui/table';
+import { type Col, col, Table } from '../ui/table';
+import { font, px } from '../ui/scale';
 import { type Spot, Tip } from '../ui/tip';
 import type { Scene } from './memory_scene';
 
@@ -28,14 +29,14 @@ export interface Piece {
 
 const MOST_ROWS = 300;
 const GAP = 2;
-const shapes = { scale: { row: 26, high: 20, left: 0 }, rows: { row: 20, high: 15, left: 250 } };
+const shapes = { scale: [26, 20, 0], rows: [20, 15, 250] }; // a row, its bar, what stands before it
 type Shape = keyof typeof shapes;
 const shape = signal<Shape>('scale');
 const hover = signal<(Spot & { seg: number; block: number }) | null>(null);
 
 /** Segments from the largest on: one after another at one scale, wrapped like words; or each in its own row. */
 export function layout(segs: readonly Seg[], width: number, how: Shape): { pieces: Piece[]; height: number } {
-  const { row, left } = shapes[how];
+  const [row, , left] = shapes[how].map(px);
   const order = segs.map((_, i) => i).sort((a, b) => segs[b].size - segs[a].size || segs[a].addr - segs[b].addr);
   const pieces: Piece[] = [];
   const w = Math.max(40, width - left);
@@ -99,13 +100,12 @@ function hatch(ctx: CanvasRenderingContext2D, dark: boolean): CanvasPattern | nu
 
 function draw(s: Surface, sc: Scene, a: Allocator, st: State, how: Shape, pieces: readonly Piece[]): void {
   const c = ink();
-  const { high } = shapes[how];
+  const [, high, left] = shapes[how].map(px);
   const free = freeColor(c.dark);
   const words = sc.colors.map(rgb);
   const hatched: [number, number, number][] = [];
   let chosen: [number, number, number] | undefined;
-  if (!kept || kept.width !== s.width || kept.height !== s.height) kept = new Pixels(s.width, s.height);
-  kept.clear(c.back);
+  kept = blank(kept, s, c.back);
   for (const p of pieces) {
     const g = st.segs[p.seg];
     const kind = freeKind(a, g);
@@ -127,7 +127,7 @@ function draw(s: Surface, sc: Scene, a: Allocator, st: State, how: Shape, pieces
   kept.show(s.ctx);
   s.ctx.fillStyle = hatch(s.ctx, c.dark) ?? c.line;
   for (const [x, y, w] of hatched) s.ctx.fillRect(x, y, w, high);
-  s.ctx.font = '11.5px ui-monospace, monospace';
+  s.ctx.font = font(11.5).replace('system-ui, sans-serif', 'monospace');
   s.ctx.textBaseline = 'middle';
   s.ctx.fillStyle = c.soft;
   if (how === 'rows')
@@ -135,7 +135,7 @@ function draw(s: Surface, sc: Scene, a: Allocator, st: State, how: Shape, pieces
       const g = st.segs[p.seg];
       s.ctx.fillText(address(a, sc.dev, g.addr), 2, p.y + high / 2);
       s.ctx.textAlign = 'right';
-      s.ctx.fillText(`${bytes(g.size)} ${((100 * g.used) / g.size).toFixed(0).padStart(3)} %`, shapes.rows.left - 8, p.y + high / 2);
+      s.ctx.fillText(`${bytes(g.size)} ${((100 * g.used) / g.size).toFixed(0).padStart(3)} %`, left - 8, p.y + high / 2);
       s.ctx.textAlign = 'left';
     }
   if (chosen) {
@@ -172,30 +172,25 @@ function Under({ sc, a, st }: { sc: Scene; a: Allocator; st: State }) {
 function Totals({ st }: { st: State }) {
   const t = st.total;
   const used = st.addr.length - t.freeBlocks;
-  const facts: [string, string, string, number][] = [
-    ['Reserved', bytes(t.reserved), plural(st.segs.length, 'segment'), t.reserved],
-    ['In use', bytes(t.active), `${plural(used, 'block')}; ${bytes(t.requested)} asked for`, t.active],
-    ['Free', bytes(t.free), plural(t.freeBlocks, 'block'), t.free],
-    ['Whole segments', bytes(t.cached), 'can go back to the device', t.cached],
-    ['Inactive split', bytes(t.split), 'cannot', t.split],
-    ['Expandable', bytes(t.expandable), 'whole pages can go back', t.expandable],
-    ['Largest free block', bytes(t.largest), '', t.largest],
-    ['In no known segment', bytes(t.loose), '', t.loose],
+  const facts: [keyof typeof t, string, string][] = [
+    ['reserved', 'Reserved', plural(st.segs.length, 'segment')],
+    ['active', 'In use', `${plural(used, 'block')}; ${bytes(t.requested)} asked for`],
+    ['free', 'Free', plural(t.freeBlocks, 'block')],
+    ['cached', 'Whole segments', 'can go back to the device'],
+    ['split', 'Inactive split', 'cannot'],
+    ['expandable', 'Expandable', 'whole pages can go back'],
+    ['largest', 'Largest free block', ''],
+    ['loose', 'In no known segment', ''],
   ];
+  const rows = facts.filter(([k]) => t[k] > 0 || (k !== 'expandable' && k !== 'loose')).map(([k, title, more]) => [title, bytes(t[k]), more]);
   return (
     <dl class="facts row" id="totals" data-totals={JSON.stringify({ ...t, segments: st.segs.length, blocks: st.addr.length })}>
-      {facts
-        .filter(([k, , , v]) => v > 0 || !/Expand|no known/.test(k))
-        .map(([k, v, more]) => (
-          <div key={k}>
-            <dt>{k}</dt>
-            <dd><b>{v}</b> <span class="soft">{more}</span></dd>
-          </div>
-        ))}
-      <div>
-        <dt>Fragmentation index</dt>
-        <dd><b>{fragmentation(t.free, t.largest).toFixed(3)}</b> <span class="soft">1 − largest / free</span></dd>
-      </div>
+      {[...rows, ['Fragmentation index', fragmentation(t.free, t.largest).toFixed(3), '1 − largest / free']].map(([title, v, more]) => (
+        <div key={title}>
+          <dt>{title}</dt>
+          <dd><b>{v}</b> <span class="soft">{more}</span></dd>
+        </div>
+      ))}
     </dl>
   );
 }
@@ -215,12 +210,22 @@ export function MapPanel({ sc, a, cut }: { sc: Scene; a: Allocator; cut: Cut }) 
     const at = (e.currentTarget as HTMLElement).getBoundingClientRect();
     const x = e.clientX - at.left;
     const y = e.clientY - at.top;
-    const p = pieces.find((q) => y >= q.y && y < q.y + shapes[how].high && x >= q.x && x < q.x + q.w);
+    const p = pieces.find((q) => y >= q.y && y < q.y + px(shapes[how][1]) && x >= q.x && x < q.x + q.w);
     return p && { seg: p.seg, block: blockAt(st, st.segs[p.seg], p.from + ((x - p.x) / p.w) * (p.to - p.from)) };
   };
   const dark = ink().dark;
   const free = freeColor(dark);
   const kinds = new Set(st.segs.map((g) => (g.used < g.size ? freeKind(a, g) : '')));
+  const cols: Col<Seg>[] = [
+    col('Address', (g) => g.addr, (v) => address(a, sc.dev, v)),
+    col('Size', (g) => g.size, bytes),
+    col('In use', (g) => (100 * g.used) / g.size, percent, { bar: (g) => g.used / g.size }),
+    col('Bytes in use', (g) => g.used, bytes),
+    col('Blocks', (g) => g.n),
+    col('Kind', (g) => a.json.kinds[a.segKind[g.row]]),
+    col('Stream', (g) => a.segStream[g.row]),
+    col('Pool', (g) => sc.m.json.pools[a.segPool[g.row]].name),
+  ];
   return (
     <Panel
       title={`The allocator of ${sc.name} at ${ns(cut.t)}${cut.exact ? ' (the peak)' : ''}`}
@@ -255,24 +260,15 @@ export function MapPanel({ sc, a, cut }: { sc: Scene; a: Allocator; cut: Cut }) 
         <Under sc={sc} a={a} st={st} />
       </div>
       {how === 'rows' && st.segs.length > MOST_ROWS && <p class="soft">The largest {MOST_ROWS} of {count(st.segs.length)} segments; the table has all.</p>}
-      <Legend items={[...sc.g.labels.map((text, i) => ({ color: css(sc.colors[i]), text })), ...(['split', 'cached', 'expandable'] as const).filter((k) => kinds.has(k)).map((k) => ({ color: css(free[k]), text: freeText[k] }))]} />
+      <Legend items={(['split', 'cached', 'expandable'] as const).filter((k) => kinds.has(k)).map((k) => ({ color: css(free[k]), text: freeText[k] }))} />
       <details>
         <summary>Segments as a table</summary>
         <Table
           label="segments"
           rows={st.segs}
-          sort="size"
+          sort="Size"
           height={420}
-          cols={[
-            { key: 'addr', title: 'Address', value: (g) => g.addr, text: (g) => address(a, sc.dev, g.addr) },
-            { key: 'size', title: 'Size', value: (g) => g.size, text: (g) => bytes(g.size) },
-            { key: 'used', title: 'In use', value: (g) => g.used / g.size, text: (g) => percent((100 * g.used) / g.size), bar: (g) => g.used / g.size },
-            { key: 'usedBytes', title: 'Bytes in use', value: (g) => g.used, text: (g) => bytes(g.used) },
-            { key: 'blocks', title: 'Blocks', value: (g) => g.n },
-            { key: 'kind', title: 'Kind', value: (g) => a.json.kinds[a.segKind[g.row]] },
-            { key: 'stream', title: 'Stream', value: (g) => a.segStream[g.row] },
-            { key: 'pool', title: 'Pool', value: (g) => sc.m.json.pools[a.segPool[g.row]].name },
-          ]}
+          cols={cols}
         />
       </details>
     </Panel>

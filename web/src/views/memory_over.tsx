@@ -7,14 +7,15 @@ import { type Allocator, fragmentation, type Over } from '../data/allocator';
 import { bytes, count, exact, ns } from '../data/format';
 import { after } from '../data/spans';
 import { ink } from '../draw/colors';
-import { css, Pixels, rgb } from '../draw/pixels';
+import { blank, css, type Pixels, rgb } from '../draw/pixels';
 import { moment, range } from '../state';
 import { Canvas, type Surface } from '../ui/canvas';
 import { Legend } from '../ui/parts';
-import { Table } from '../ui/table';
+import { type Col, col, Table } from '../ui/table';
+import { px } from '../ui/scale';
 import { type Spot, Tip } from '../ui/tip';
 import { dragTime, wheelTime } from '../ui/travel';
-import { drawScale, LEFT, upright } from './memory_chart';
+import { drawScale, left, upright } from './memory_chart';
 import type { Scene } from './memory_scene';
 
 const layers = [
@@ -23,6 +24,7 @@ const layers = [
   ['cached', 'whole free segments', 0xa9b4bf],
   ['expandable', 'free in expandable segments', 0x5fb7d4],
 ] as const;
+const figures = [['reserved', 'Reserved'], ['active', 'In use'], ['split', 'Inactive split'], ['cached', 'Whole segments'], ['expandable', 'Expandable'], ['largest', 'Largest free']] as const;
 const INDEX = 0xc8553d;
 const hover = signal<(Spot & { point: number }) | null>(null);
 let kept: Pixels | undefined;
@@ -47,24 +49,25 @@ export function columns(o: Over, t0: number, t1: number, width: number): Int32Ar
 function draw(s: Surface, o: Over, peak: number, shown: { at?: Int32Array }): void {
   const c = ink();
   const [t0, t1] = range.value;
-  const width = s.width - LEFT;
+  const width = s.width - left();
   const most = o.reserved.reduce((a, b) => Math.max(a, b), 1) * 1.06;
   const top = 6;
   const y = (v: number) => Math.round(s.height - (v / most) * (s.height - top));
   const cols = (shown.at = columns(o, t0, t1, width));
-  if (!kept || kept.width !== s.width || kept.height !== s.height) kept = new Pixels(s.width, s.height);
-  kept.clear(c.back);
-  for (let x = 0; x < width; x++) {
+  kept = blank(kept, s, c.back);
+  const from = left();
+  for (let x = from; x < s.width; x++) {
     let sum = 0;
     let low = y(0);
+    const at = cols[x - from];
     for (const [key, , color] of layers) {
-      sum += cols[x] < 0 ? 0 : o[key][cols[x]];
+      sum += at < 0 ? 0 : o[key][at];
       const high = y(sum);
-      kept.rect(LEFT + x, high, LEFT + x + 1, low, rgb(color));
+      kept.rect(x, high, x + 1, low, rgb(color));
       low = high;
     }
   }
-  kept.rect(0, 0, LEFT, s.height, c.band);
+  kept.rect(0, 0, left(), s.height, c.band);
   kept.show(s.ctx);
   drawScale(s, most, y, top, c);
   const line = (value: (i: number) => number, color: string, dash: number[]) => {
@@ -72,7 +75,7 @@ function draw(s: Surface, o: Over, peak: number, shown: { at?: Int32Array }): vo
     s.ctx.lineWidth = 1.5;
     s.ctx.setLineDash(dash);
     s.ctx.beginPath();
-    for (let x = 0; x < width; x++) s.ctx.lineTo(LEFT + x + 0.5, value(cols[x]));
+    cols.forEach((i, x) => s.ctx.lineTo(from + x + 0.5, value(i)));
     s.ctx.stroke();
     s.ctx.setLineDash([]);
     s.ctx.lineWidth = 1;
@@ -80,7 +83,7 @@ function draw(s: Surface, o: Over, peak: number, shown: { at?: Int32Array }): vo
   line((i) => y(i < 0 ? 0 : o.largest[i]), c.text, [4, 3]);
   line((i) => s.height - 2 - (i < 0 ? 0 : indexOf(o, i)) * (s.height - top - 4), css(INDEX), []);
   const at = moment.value ?? peak;
-  if (at >= t0 && at <= t1) upright(s, LEFT + ((at - t0) / (t1 - t0)) * width, 0, c.accent, 2);
+  if (at >= t0 && at <= t1) upright(s, left() + ((at - t0) / (t1 - t0)) * width, 0, c.accent, 2);
 }
 
 function Under({ o }: { o: Over }) {
@@ -90,9 +93,7 @@ function Under({ o }: { o: Over }) {
   return (
     <Tip at={h}>
       <b>fragmentation index {indexOf(o, i).toFixed(3)}</b>
-      <span>{bytes(o.reserved[i])} reserved, {bytes(o.active[i])} in use</span>
-      <span>{bytes(o.split[i])} inactive split, {bytes(o.cached[i])} in whole free segments{o.expandable[i] ? `, ${bytes(o.expandable[i])} in expandable ones` : ''}</span>
-      <span>largest free block {bytes(o.largest[i])}</span>
+      {figures.map(([key, title]) => (o[key][i] > 0 ? <span key={key}>{title.toLowerCase()} {bytes(o[key][i])}</span> : null))}
       <span class="soft">from {exact(o.t[i])} on</span>
     </Tip>
   );
@@ -100,26 +101,31 @@ function Under({ o }: { o: Over }) {
 
 export function OverTime({ sc, a }: { sc: Scene; a: Allocator }) {
   const of = a.over.get(sc.dev);
-  const wheel = useMemo(() => wheelTime(LEFT), []);
+  const wheel = useMemo(() => wheelTime(left()), [left()]);
   const shown = useMemo((): { at?: Int32Array } => ({}), []);
   if (!of) return null;
   const o = of.points;
   const w = of.worst;
+  const cols: Col<number>[] = [
+    col('Time', (i) => o.t[i], exact),
+    ...figures.map(([key, title]) => col(title, (i: number) => o[key][i], bytes)),
+    col('Index', (i) => indexOf(o, i), (v) => v.toFixed(3)),
+  ];
   return (
     <>
       <div class="chart over">
         <Canvas
-          height={130}
+          height={px(130)}
           label={`Reserved bytes of ${sc.name} over time: in use, inactive split, free`}
           onWheelTime={wheel}
-          onPointerDown={dragTime(LEFT, (x) => {
+          onPointerDown={dragTime(left(), (x) => {
             const el = document.querySelector('.chart.over canvas') as HTMLCanvasElement;
             const [t0, t1] = range.value;
-            moment.value = Math.round(t0 + (Math.max(0, x - LEFT) / (el.clientWidth - LEFT)) * (t1 - t0));
+            moment.value = Math.round(t0 + (Math.max(0, x - left()) / (el.clientWidth - left())) * (t1 - t0));
           })}
           onPointerMove={(e: PointerEvent) => {
             const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
-            const x = Math.floor(e.clientX - box.left) - LEFT;
+            const x = Math.floor(e.clientX - box.left) - left();
             hover.value = { x: e.clientX, y: e.clientY, point: shown.at?.[x] ?? -1 };
           }}
           onPointerLeave={() => (hover.value = null)}
@@ -146,15 +152,11 @@ export function OverTime({ sc, a }: { sc: Scene; a: Allocator }) {
         <Table
           label="the allocator over time"
           rows={Array.from(o.t, (_, i) => i)}
-          sort="t"
+          sort="Time"
           ascending
           height={360}
           onPick={(i) => (moment.value = o.t[i])}
-          cols={[
-            { key: 't', title: 'Time', value: (i) => o.t[i], text: (i) => exact(o.t[i]) },
-            ...(['reserved', 'active', 'split', 'cached', 'expandable', 'largest'] as const).map((k) => ({ key: k, title: { reserved: 'Reserved', active: 'In use', split: 'Inactive split', cached: 'Whole segments', expandable: 'Expandable', largest: 'Largest free' }[k], value: (i: number) => o[k][i], text: (i: number) => bytes(o[k][i]) })),
-            { key: 'index', title: 'Index', value: (i) => indexOf(o, i), text: (i) => indexOf(o, i).toFixed(3) },
-          ]}
+          cols={cols}
         />
       </details>
     </>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // What the parts of the memory view share: the choices that the address keeps, and the data of a device.
-import { buildMip, type By, type Groups, groupBy, layers, type Mip, reserved } from '../data/levels';
+import { buildMip, type By, type Groups, groupBy, type Mip, reserved } from '../data/levels';
 import { type Cut, cutAt, type Memory, peakOf } from '../data/memory';
 import type { Main, Phase } from '../data/page';
 import { groupColor } from '../draw/colors';
@@ -60,7 +60,7 @@ export function makeScene(main: Main, m: Memory, dev: number, how: By): Scene {
     limit: limits.every((v) => v > 0) ? limits.reduce((a, b) => a + b, 0) : 0,
     by: how,
     g,
-    colors: g.labels.map((l, i) => (how === 'role' ? roleColor(l) : groupColor(l, i))),
+    colors: colorsOf(g.labels, how),
     mip: buildMip(m, g),
     peak: peakOf(m, dev),
     res: reserved(m, dev),
@@ -69,20 +69,8 @@ export function makeScene(main: Main, m: Memory, dev: number, how: By): Scene {
 }
 
 /** A role has the same colour wherever it appears. */
-const roles: Record<string, number> = {
-  parameter: 0x3b7dc4,
-  optimizer: 0xe09f3e,
-  gradient: 0x2a9d8f,
-  activation: 0x8a6fb5,
-  temporary: 0xd48ab8,
-  input: 0x6bbf59,
-  buffer: 0x5fb7d4,
-  workspace: 0x8c6d46,
-  kv_cache: 0xb8b03a,
-};
-export const roleColor = (role: string): number => roles[role] ?? 0xa9b4bf;
-
-export const layerOrder = (role: string): number => layers.indexOf(role);
+const roles = ['parameter', 'optimizer', 'gradient', '', 'activation', 'temporary', 'input', 'buffer', 'workspace', 'kv_cache'];
+export const colorsOf = (labels: readonly string[], how: By): number[] => labels.map((l, i) => groupColor(l, how === 'role' ? roles.indexOf(l) : i));
 
 /** The moment that is looked at: the peak unless one was chosen. The peak's own time means the peak itself. */
 export function momentOf(sc: Scene): Cut {

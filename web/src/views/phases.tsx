@@ -6,12 +6,11 @@ import { useMemo } from 'preact/hooks';
 import { bytes, delta, ns, percent } from '../data/format';
 import { phasePeaks } from '../data/memory_phases';
 import { getMemory, getTables, type Main, type Scope, type Tables } from '../data/page';
-import { groupColor } from '../draw/colors';
 import { css } from '../draw/pixels';
 import { go, keep, look, moment } from '../state';
 import { Choice, Legend, Loading, Panel, useData } from '../ui/parts';
-import { type Col, Table } from '../ui/table';
-import { by, bys, chosenBy, device, focus, layerOrder, roleColor } from './memory_scene';
+import { type Col, col, Table } from '../ui/table';
+import { by, bys, chosenBy, colorsOf, device, focus } from './memory_scene';
 
 const MOST_BARS = 400;
 const scopeKey = keep('scope');
@@ -53,9 +52,7 @@ function Histogram({ t, main, scope, at }: Bars) {
   const names = main.devices.map((d) => d.device);
   const made = useMemo(() => m && phasePeaks(m, t.phases.map((p) => p.moves), scope.of, how, names), [m, scope, how]);
   if (!m || !made) return <Loading />;
-  const order = made.labels.map((_, i) => i);
-  if (how === 'role') order.sort((a, b) => layerOrder(made.labels[a]) - layerOrder(made.labels[b]));
-  const color = (i: number) => css(how === 'role' ? roleColor(made.labels[i]) : groupColor(made.labels[i], i));
+  const colors = colorsOf(made.labels, how).map(css);
   const own = Number(limitKey.value) * 1073741824;
   const limit = own > 0 ? own : scope.limit;
   const most = made.peaks.reduce((a, p) => Math.max(a, p.top), 1);
@@ -70,7 +67,7 @@ function Histogram({ t, main, scope, at }: Bars) {
   };
   return (
     <>
-      <Legend items={order.map((i) => ({ color: color(i), text: made.labels[i] }))} />
+      <Legend items={made.labels.map((text, i) => ({ color: colors[i], text }))} />
       <div class="bars" role="list" data-tops={JSON.stringify(made.peaks.map((p) => p.top))}>
         {t.phases.slice(0, MOST_BARS).map((p, n) => {
           const peak = made.peaks[n];
@@ -80,15 +77,14 @@ function Histogram({ t, main, scope, at }: Bars) {
             <div key={n} class={limit && peak.top > limit ? 'row over' : 'row'} role="listitem">
               <button class="name" title={`${text}. Show this moment`} onClick={() => pick(n, -1)}>{nameOf(t, n)}</button>
               <svg width="100%" height="20" role="img" aria-label={text}>
-                {order.map((i) => {
-                  const w = (100 * peak.parts[i]) / wide;
-                  const rect = (
-                    <rect key={i} x={`${x}%`} y="1" width={`${w}%`} height="18" fill={color(i)} onClick={() => pick(n, i)}>
-                      <title>{`${made.labels[i]}: ${bytes(peak.parts[i])} in ${nameOf(t, n)}`}</title>
-                    </rect>
-                  );
+                {peak.parts.map((v, i) => {
+                  const w = (100 * v) / wide;
                   x += w;
-                  return w > 0 ? rect : null;
+                  return w > 0 ? (
+                    <rect key={i} x={`${x - w}%`} y="1" width={`${w}%`} height="18" fill={colors[i]} onClick={() => pick(n, i)}>
+                      <title>{`${made.labels[i]}: ${bytes(v)}`}</title>
+                    </rect>
+                  ) : null;
                 })}
                 {line > 0 && <line class="limit" x1={`${line}%`} x2={`${line}%`} y1="0" y2="20" />}
               </svg>
@@ -121,27 +117,27 @@ function AsTable({ t, scopes }: { t: Tables; scopes: { s: Scope; i: number }[] }
     .flatMap((p, n) => scopes.map(({ s, i }) => ({ n: n + 1, name: nameOf(t, n), scope: scopeName(s, t), limit: s.limit, t0: p.t0, t1: p.t1, v: p.levels[i] })))
     .filter((r) => r.v[6] > 0 || r.v[1] > 0);
   const most = rows.reduce((a, r) => Math.max(a, r.v[6]), 1);
-  const figure = (key: string, title: string, at: number, text: (v: number) => string): Col<PhaseRow> => ({ key, title, value: (r) => r.v[at], text: (r) => text(r.v[at]) });
+  const figure = (title: string, at: number, text: (v: number) => string = bytes, more?: Partial<Col<PhaseRow>>) => col(title, (r: PhaseRow) => r.v[at], text, more);
   const cols: (Col<PhaseRow> | false)[] = [
-    { key: 'n', title: '#', value: (r) => r.n },
-    { key: 'name', title: 'Phase', value: (r) => r.name, wide: true },
-    { key: 'scope', title: 'Memory', value: (r) => r.scope },
-    { key: 'ns', title: 'Lasts', value: (r) => r.t1 - r.t0, text: (r) => ns(r.t1 - r.t0) },
-    { ...figure('top', 'Highest', 6, bytes), bar: (r) => r.v[6] / most },
-    rows.some((r) => r.limit) && { key: 'part', title: 'Of the limit', value: (r) => (r.limit ? r.v[6] / r.limit : -1), text: (r) => (r.limit ? percent((100 * r.v[6]) / r.limit) : '–') },
-    figure('segment', 'Segment peak', 0, bytes),
-    figure('alloc', 'Allocations', 1, bytes),
-    figure('free', 'Deallocations', 2, bytes),
-    figure('change', 'Segment change', 3, delta),
-    figure('current', 'Cumulative current', 5, bytes),
-    figure('peak', 'Cumulative peak', 4, bytes),
+    col('#', (r) => r.n),
+    col('Phase', (r) => r.name, undefined, { wide: true }),
+    col('Memory', (r) => r.scope),
+    col('Lasts', (r) => r.t1 - r.t0, ns),
+    figure('Highest', 6, bytes, { bar: (r) => r.v[6] / most }),
+    rows.some((r) => r.limit) && col('Of the limit', (r) => (r.limit ? (100 * r.v[6]) / r.limit : -1), (v) => (v < 0 ? '–' : percent(v))),
+    figure('Segment peak', 0),
+    figure('Allocations', 1),
+    figure('Deallocations', 2),
+    figure('Segment change', 3, delta),
+    figure('Cumulative current', 5),
+    figure('Cumulative peak', 4),
   ];
   return (
     <Panel title="Every phase and memory" extra={<span class="soft">Segment peak: highest use above the phase's start. A click shows the phase in the memory view</span>}>
       <Table
         label="phases"
         rows={rows}
-        sort="n"
+        sort="#"
         ascending
         height={520}
         onPick={(r) => {
