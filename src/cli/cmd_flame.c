@@ -33,7 +33,8 @@ static const tide_option options[] = {
 		     "what to weigh: host time, device time, bytes (default: gpu if the trace has "
 		     "device work, else cpu, else memory)" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; a name that ends in .html: as a page" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
+		       "write to FILE; a name that ends in .html: as a page" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "rows to show, 0 = all (default 40)",
 		    .def = "40" },
 	[O_HOT] = { "hot", 0, TIDE_OPT_FLAG, NULL, "list the paths of largest self, not the tree" },
@@ -166,7 +167,7 @@ static void heading(const tide_args *a, const tide_flame *f, const tide_model *m
 			      a->opt[O_ALLOCATED].set ? "ever allocated" : "alive at the peak",
 			      tide__fmt_bytes(total, sizeof total, (double)f->nodes.total[0]));
 	else
-		tide__heading(a, "Bytes alive on %s at its peak, %s after the start: %s",
+		tide__heading(a, "%s at its peak, at %s: %s alive",
 			      tide__device_name(m, f->device.i, name, sizeof name),
 			      tide__fmt_ns(when, sizeof when, (double)f->peak_ns),
 			      tide__fmt_bytes(total, sizeof total, (double)f->nodes.total[0]));

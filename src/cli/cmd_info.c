@@ -138,7 +138,7 @@ static void print_facts(const tide_args *a, const tide_model *m)
 		if (m->facts.text[i].i)
 			tide__name_cell(g, m, m->facts.text[i]);
 		else
-			tide__grid_text(g, num);
+			tide__grid_text(g, tide__fact_is_text(m, i) ? "\"\"" : num);
 	}
 	section(a, "facts", g);
 }
@@ -199,7 +199,7 @@ static void json_facts(tide_json *j, const tide_model *m)
 		size_t n;
 		const char *text = tide__text(m, m->facts.text[i], &n);
 		tide__json_key(j, tide__text(m, m->facts.key[i], NULL));
-		if (m->facts.text[i].i)
+		if (tide__fact_is_text(m, i))
 			tide__json_strn(j, text, n);
 		else
 			tide__json_int(j, m->facts.number[i]);

@@ -9,7 +9,7 @@
 #include "cli/names.h"
 #include "cli/where.h"
 
-enum { O_FLAT, O_SORT, O_TOP, O_DEPTH, O_DEVICE, O_STREAMS, O_JSON, O_OUTPUT };
+enum { O_FLAT, O_SORT, O_TOP, O_DEPTH, O_ALL, O_DEVICE, O_STREAMS, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_FLAT] = { "flat", 'f', TIDE_OPT_FLAG, NULL, "one row per name instead of a tree" },
 	[O_SORT] = { "sort", 's', TIDE_OPT_ENUM,
@@ -19,10 +19,14 @@ static const tide_option options[] = {
 		    "rows below each op, or in all with --flat; 0 = all (default 20; all with "
 		    "--json)" },
 	[O_DEPTH] = { "depth", 'D', TIDE_OPT_INT, "N", "levels of the tree to show (default all)" },
+	[O_ALL] = { "all", 'a', TIDE_OPT_FLAG, NULL,
+		    "every row, however many (default: the 100 that matter most; all with "
+		    "--json)" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_STREAMS] = { "streams", 0, TIDE_OPT_FLAG, NULL, "also what ran on device streams" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; a name that ends in .html: as a page" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
+		       "write to FILE; a name that ends in .html: as a page" },
 };
 
 enum sort { S_ORDER, S_WALL, S_SELF, S_COUNT, S_ALLOC, S_FREE, S_CHANGE, S_PEAK, S_NAME };
@@ -36,6 +40,8 @@ struct report {
 	enum sort sort;
 	size_t top;   /* SIZE_MAX = all */
 	size_t depth; /* SIZE_MAX = all */
+	bool *keep;   /* owned; per node, NULL = all are shown */
+	size_t hidden;
 	tide_grid *g;
 };
 
@@ -190,6 +196,66 @@ static void more_row(struct report *r, const tide_op_row *rest, size_t left, siz
 		tide__grid_none(r->g);
 }
 
+/* ---- the rows that matter ---- */
+
+enum { DIGEST = 100 };
+
+static int64_t share(uint64_t part, uint64_t whole)
+{
+	return whole ? (int64_t)(1e9 * (double)part / (double)whole) : 0;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Share of the greatest time, bytes allocated or peak of any op, whichever is largest. */
+static int64_t weight(const tide_op_row *r, const tide_op_row *top)
+{
+	int64_t ns = share((uint64_t)most(r->all.ns, 0), (uint64_t)most(top->all.ns, 0));
+	return most(ns, most(share(r->all.alloc_bytes, top->all.alloc_bytes),
+			     share(r->peak, top->peak)));
+}
+
+static tide_op_row greatest(const tide_optree *t)
+{
+	tide_op_row top = { 0 };
+	for (size_t i = 1; i < t->n; i++) {
+		const tide_op_row *r = &t->rows[i];
+		top.all.ns = most(top.all.ns, r->all.ns);
+		if (r->all.alloc_bytes > top.all.alloc_bytes)
+			top.all.alloc_bytes = r->all.alloc_bytes;
+		if (r->peak > top.peak)
+			top.peak = r->peak;
+	}
+	return top;
+}
+
+/* Keep the DIGEST heaviest nodes and what is around them. */
+static bool digest(struct report *r)
+{
+	const tide_optree *t = &r->tree;
+	if (t->n <= DIGEST + 1)
+		return true;
+	struct item *items = malloc(t->n * sizeof *items);
+	tide_op_row top = greatest(t);
+	r->keep = calloc(t->n, sizeof *r->keep);
+	bool ok = items && r->keep;
+	for (uint32_t i = 1; ok && i < t->n; i++)
+		items[i - 1] = (struct item){ weight(&t->rows[i], &top), NULL, i };
+	if (ok)
+		qsort(items, t->n - 1, sizeof *items, compare);
+	r->hidden = t->n - 1;
+	for (size_t i = 0; ok && i < DIGEST; i++)
+		for (uint32_t n = items[i].at; n && !r->keep[n]; n = t->paths.parent[n]) {
+			r->keep[n] = true;
+			r->hidden--;
+		}
+	free(items);
+	return ok;
+}
+
 /* ---- tree ---- */
 
 struct level { /* one open level of the walk */
@@ -206,7 +272,8 @@ static bool children(struct report *r, uint32_t node, struct level *l)
 	if (!l->items)
 		return false;
 	for (uint32_t c = r->tree.first[node]; c; c = r->tree.next[c])
-		l->items[l->n++] = item_of(r, &r->tree.rows[c], r->tree.paths.name[c], c);
+		if (!r->keep || r->keep[c])
+			l->items[l->n++] = item_of(r, &r->tree.rows[c], r->tree.paths.name[c], c);
 	if (r->sort != S_ORDER)
 		qsort(l->items, l->n, sizeof *l->items, compare);
 	return true;
@@ -300,10 +367,14 @@ static void outside_note(const struct report *r)
 
 static int print_text(const struct report *r)
 {
+	char n[32];
 	if (r->tree.n <= 1)
 		fputs("The trace holds no ops.\n", r->a->out);
 	else
 		tide__grid_print(r->g, r->a->out, &r->a->style, 0);
+	if (r->hidden)
+		fprintf(r->a->out, "... and %s more with less time and memory (--all)\n",
+			tide__fmt_count(n, sizeof n, (int64_t)r->hidden));
 	outside_note(r);
 	tide__cli_losses(r->a, r->m);
 	return tide__cli_done(r->a);
@@ -345,15 +416,17 @@ static tide_code solve(struct report *r, tide_error *err)
 	r->sort = a->opt[O_SORT].set ? (enum sort)a->opt[O_SORT].num : flat ? S_WALL : S_ORDER;
 	r->top = a->opt[O_TOP].set ? (size_t)a->opt[O_TOP].num : json ? 0 : 20;
 	r->depth = a->opt[O_DEPTH].set ? (size_t)a->opt[O_DEPTH].num : SIZE_MAX;
-	if (!r->top)
+	if (!r->top || (a->opt[O_ALL].set && !a->opt[O_TOP].set))
 		r->top = SIZE_MAX;
+	bool brief =
+		!flat && !json && !a->opt[O_ALL].set && !a->opt[O_TOP].set && !a->opt[O_DEPTH].set;
 	tide_code rc = tide__optree(r->m, &opt, &r->tree, err);
 	if (rc == TIDE_OK && flat)
 		rc = tide__optree_flat(&r->tree, &r->flat, err);
 	if (rc != TIDE_OK)
 		return rc;
 	r->g = tide__grid_new(cols, N_COLS);
-	if (!(flat ? flat_rows(r) : walk(r)) || tide__grid_failed(r->g)) {
+	if ((brief && !digest(r)) || !(flat ? flat_rows(r) : walk(r)) || tide__grid_failed(r->g)) {
 		*err = (tide_error){ .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
 		return TIDE_ENOMEM;
 	}
@@ -379,6 +452,7 @@ static int run(const tide_args *a)
 			rc = tide__cli_fail(a->files[0], &err);
 		}
 	}
+	free(r.keep);
 	tide__grid_free(r.g);
 	tide__optree_flat_free(&r.flat);
 	tide__optree_free(&r.tree);
@@ -388,7 +462,8 @@ static int run(const tide_args *a)
 
 const tide_command tide__cmd_ops = {
 	.name = "ops",
-	.usage = "FILE [--flat] [--sort WORD] [--top N] [--depth N] [--device DEVICE] [--json]",
+	.usage = "FILE [--flat] [--sort WORD] [--top N] [--depth N] [--all] [--device DEVICE] "
+		 "[--json]",
 	.summary = "show what ran, how long, and what it did to memory",
 	.help = "Wall time, Allocated, Freed, Change and Peak of an op include what is nested in "
 		"it; Self "

@@ -378,11 +378,41 @@ static void print_json(const tide_args *a, const struct answer *x)
 	tide__json_end(&j);
 }
 
+/* Nothing to replay: said, and no failure, as in peak. */
+static int nothing(const tide_args *a, const struct answer *x)
+{
+	tide_json j;
+
+	if (!a->opt[O_JSON].set) {
+		fputs("The trace holds no allocations.\n", a->out);
+		tide__cli_losses(a, x->m);
+		return tide__cli_done(a);
+	}
+	tide__json_begin(&j, a->out, true);
+	tide__json_object(&j);
+	tide__json_knull(&j, "device");
+	tide__json_knull(&j, "capacity_bytes");
+	tide__json_kuint(&j, "requests", 0);
+	tide__json_key(&j, "results");
+	tide__json_array(&j);
+	tide__json_array_end(&j);
+	tide__json_key(&j, "runs_out");
+	tide__json_array(&j);
+	tide__json_array_end(&j);
+	tide__cli_losses_json(&j, x->m);
+	tide__json_object_end(&j);
+	tide__json_end(&j);
+	return tide__cli_done(a);
+}
+
 static int answer(const tide_args *a, struct answer *x)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_code rc = tide__requests_new(x->m, (tide_device_id){ x->device }, &x->q, &err);
 
-	if (tide__requests_new(x->m, (tide_device_id){ x->device }, &x->q, &err) != TIDE_OK)
+	if (rc == TIDE_ENOTFOUND)
+		return nothing(a, x);
+	if (rc != TIDE_OK)
 		return tide__cli_fail(a->files[0], &err);
 	x->capacity = a->opt[O_CAPACITY].set ? (uint64_t)a->opt[O_CAPACITY].num : x->q->limit;
 	if (!add_tries(a, x))

@@ -56,7 +56,7 @@ const uint64_t *tide_trace_dims(const tide_trace *t, size_t *n)
 bool tide_trace_fact(const tide_trace *t, const char *key, int64_t *number)
 {
 	int64_t at = tide__fact_find(model(t), key);
-	if (at < 0 || model(t)->facts.text[at].i)
+	if (at < 0 || tide__fact_is_text(model(t), (size_t)at))
 		return false;
 	*number = model(t)->facts.number[at];
 	return true;

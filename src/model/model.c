@@ -217,6 +217,7 @@ bool tide__fact_text(tide_model *m, const char *key, const char *text)
 	if (row < 0)
 		return false;
 	m->facts.text[row] = tide__str(m, text);
+	m->facts.number[row] = *text ? 0 : TIDE_FACT_EMPTY;
 	return m->facts.text[row].i || !*text;
 }
 

@@ -369,7 +369,7 @@ enum { /* segments.flags */
 #define TIDE_ATTR_COLUMNS(C)                                                                       \
 	C(tide_span_id, span, "span it describes")                                                 \
 	C(tide_str, key, "argument name as the source spells it")                                  \
-	C(tide_str, text, "value, when it is a text; none = number")                               \
+	C(tide_str, text, "value, when it is a text; none = number, or empty: TIDE_FACT_EMPTY")    \
 	C(int64_t, number, "value, when it is a number")
 
 #define TIDE_FACT_COLUMNS(C)                                                                       \
@@ -458,6 +458,12 @@ tide_stack_id tide__stack(tide_model *m, tide_stack_id parent, tide_frame_id fra
 /* Facts. A loss is a fact whose key starts with "loss.": every report shows it.
  * tide__fact_add adds to an existing number. */
 bool tide__fact_text(tide_model *m, const char *key, const char *text);
+/* facts.number of a fact whose text is empty. */
+#define TIDE_FACT_EMPTY INT64_MIN
+static inline bool tide__fact_is_text(const tide_model *m, size_t row)
+{
+	return m->facts.text[row].i || m->facts.number[row] == TIDE_FACT_EMPTY;
+}
 bool tide__fact_num(tide_model *m, const char *key, int64_t number);
 bool tide__fact_add(tide_model *m, const char *key, int64_t number);
 /* Row of a fact, or -1. */

@@ -105,25 +105,56 @@ static char *value_text(const tide_flame *f, char *buf, size_t n, uint64_t v)
 	return f->bytes ? tide__fmt_bytes(buf, n, (double)v) : tide__fmt_ns(buf, n, (double)v);
 }
 
-enum { LEAD = 12 + 1 + 12 + 1 + 7 + 2 + 10 + 2, MAX_INDENT = 40 };
+/* What a line has room for. A narrow terminal loses the bar first, then Self; a name keeps at least
+ * NAME columns, whatever its level. */
+typedef struct layout {
+	bool self, bar;
+	int lead;   /* columns before the indent */
+	int indent; /* the most of it */
+} layout;
+
+enum { NAME = 16, MAX_INDENT = 40, TOTAL_SHARE = 12 + 1 + 7 + 2, SELF = 13, BAR = 12 };
+
+static layout fit(const tide_style *style)
+{
+	layout l = { true, true, TOTAL_SHARE + SELF + BAR, MAX_INDENT };
+	if (!style->width)
+		return l;
+	l.bar = style->width >= l.lead + 2 * NAME;
+	l.lead -= l.bar ? 0 : BAR;
+	l.self = style->width >= l.lead + 2 * NAME;
+	l.lead -= l.self ? 0 : SELF;
+	int left = style->width - l.lead - NAME;
+	l.indent = left < 0 ? 0 : left < MAX_INDENT ? left : MAX_INDENT;
+	return l;
+}
+
+static void print_head(FILE *out, const layout *l)
+{
+	fprintf(out, l->self ? "%12s %12s %7s\n" : "%12s%.0s %7s\n", "Total", "Self", "Share");
+}
 
 static void print_node(const tide_flame *f, FILE *out, const tide_style *style, uint32_t node,
 		       int indent)
 {
-	char total[32], self[32];
+	char text[32];
 	size_t n;
 	const char *name = tide__flame_name(f, node, &n);
 	uint64_t all = f->nodes.total[0];
-	if (indent > MAX_INDENT)
-		indent = MAX_INDENT;
-	fprintf(out, "%12s %12s %5.1f %%  ",
-		value_text(f, total, sizeof total, f->nodes.total[node]),
-		value_text(f, self, sizeof self, f->nodes.self[node]),
-		all ? 100.0 * (double)f->nodes.total[node] / (double)all : 0.0);
-	bar(out, style, f->nodes.total[node], all);
-	fprintf(out, "  %*s", indent, "");
-	int room = style->width ? style->width - LEAD - indent : 0;
-	tide__put_name(out, name, n, style->width && room < 12 ? 12 : room, style->ascii);
+	layout l = fit(style);
+	if (indent > l.indent)
+		indent = l.indent;
+	fprintf(out, "%12s ", value_text(f, text, sizeof text, f->nodes.total[node]));
+	if (l.self)
+		fprintf(out, "%12s ", value_text(f, text, sizeof text, f->nodes.self[node]));
+	fprintf(out, "%5.1f %%  ", all ? 100.0 * (double)f->nodes.total[node] / (double)all : 0.0);
+	if (l.bar) {
+		bar(out, style, f->nodes.total[node], all);
+		fputs("  ", out);
+	}
+	fprintf(out, "%*s", indent, "");
+	int room = style->width ? style->width - l.lead - indent : 0;
+	tide__put_name(out, name, n, style->width && room < NAME ? NAME : room, style->ascii);
 	fputc('\n', out);
 }
 
@@ -165,12 +196,11 @@ bool tide__flame_print(const tide_flame *f, FILE *out, const tide_style *style, 
 		shown[0] = 1;
 		for (size_t i = 0; i < n; i++)
 			shown[p[i].node] = 1;
-		fprintf(out, "%12s %12s %7s\n", "Total", "Self", "Share");
+		layout l = fit(style);
+		print_head(out, &l);
 		print_shown(f, out, style, shown, indent);
 		if (n < f->nodes.n)
-			fprintf(out,
-				"%zu more nodes of at most %s each are not shown (--top 0 "
-				"shows all)\n",
+			fprintf(out, "... and %zu more of at most %s each (--top 0)\n",
 				f->nodes.n - n, value_text(f, least, sizeof least, p[n].value));
 	}
 	tide__free(p);

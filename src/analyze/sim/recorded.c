@@ -12,7 +12,7 @@ static bool number(const tide_model *m, const char *key, int64_t *out)
 {
 	int64_t i = tide__fact_find(m, key);
 
-	if (i < 0 || m->facts.text[i].i)
+	if (i < 0 || tide__fact_is_text(m, (size_t)i))
 		return false;
 	*out = m->facts.number[i];
 	return true;

@@ -103,7 +103,8 @@ static tide_code take(loader *l, kin_block_in *k, tide_error *err)
 static tide_code check_found(loader *l, tide_error *err)
 {
 	uint64_t seen = l->base + l->n;
-	if (l->build.events || (l->build.n_metas && l->doc.listed))
+	bool none = !l->doc.listed && l->build.events == l->build.loss[KIN_LOSS_NO_PHASE];
+	if ((l->build.events && !none) || (l->build.n_metas && l->doc.listed))
 		return TIDE_OK;
 	if (l->reader.damage != TIDE_OK)
 		return tide__fail(err, l->reader.damage, l->reader.why.offset, "%s",
@@ -111,6 +112,10 @@ static tide_code check_found(loader *l, tide_error *err)
 	if (!l->doc.documents)
 		return tide__fail(err, TIDE_EFORMAT, 0, "not JSON: %s",
 				  seen ? "no object or array" : "the file is empty");
+	if (l->build.events)
+		return tide__fail(
+			err, TIDE_EFORMAT, 0,
+			"JSON without trace events: no object in it has a phase (\"ph\")");
 	if (l->doc.state != KIN_START || l->n)
 		return tide__fail(err, TIDE_ETRUNC, l->base, "no event is complete");
 	return tide__fail(err, TIDE_EFORMAT, 0, "JSON without trace events");

@@ -243,6 +243,7 @@ static bool read_fact_text(struct reading *r)
 	tide_str s = tide__strn(r->d->m, (const char *)r->f[1].bytes, (size_t)r->f[1].num);
 	r->nomem = !s.i && r->f[1].num;
 	r->d->m->facts.text[row] = s;
+	r->d->m->facts.number[row] = s.i ? 0 : TIDE_FACT_EMPTY;
 	return !r->nomem;
 }
 
