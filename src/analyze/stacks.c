@@ -22,12 +22,13 @@ static const char *const machine[] = { "torch::unwind::",
 				       "_start",
 				       "__libc_" };
 
-static int native_rank(const char *function)
+int tide__native_rank(const char *function, size_t n)
 {
 	for (size_t i = 0; i < sizeof machine / sizeof *machine; i++)
-		if (!strncmp(function, machine[i], strlen(machine[i])))
+		if (n >= strlen(machine[i]) && !memcmp(function, machine[i], strlen(machine[i])))
 			return FACE_MACHINE;
-	return strncmp(function, "torch::autograd::generated::", 28) ? FACE_ANY : FACE_AUTOGRAD;
+	return n < 28 || memcmp(function, "torch::autograd::generated::", 28) ? FACE_ANY
+									      : FACE_AUTOGRAD;
 }
 
 static int frame_rank(const tide_model *m, tide_frame_id f)
@@ -39,8 +40,10 @@ static int frame_rank(const tide_model *m, tide_frame_id f)
 		return FACE_NONE;
 	if (file[0] == '<')
 		return FACE_PYTHON;
-	if (n < 3 || memcmp(file + n - 3, ".py", 3))
-		return native_rank(tide__text(m, m->frames.function[f.i], NULL));
+	if (n < 3 || memcmp(file + n - 3, ".py", 3)) {
+		const char *function = tide__text(m, m->frames.function[f.i], &n);
+		return tide__native_rank(function, n);
+	}
 	if (strstr(file, "/torch/") || strstr(file, "\\torch\\") || strstr(file, "/lib/python"))
 		return FACE_PYTHON;
 	return FACE_USER;
@@ -67,15 +70,12 @@ tide_frame_id tide__stack_face(const tide_model *m, tide_stack_id s)
 	return best;
 }
 
-/* Length of a C++ function's name without its arguments. */
-static size_t bare_name(const char *s)
+size_t tide__bare_name(const char *s, size_t n)
 {
-	const char *p = s;
-
-	for (; (p = strchr(p, '(')); p++)
-		if (strncmp(p, "(anonymous namespace)", 21))
-			return p == s ? strlen(s) : (size_t)(p - s);
-	return strlen(s);
+	for (size_t i = 1; i < n; i++)
+		if (s[i] == '(' && (n - i < 21 || memcmp(s + i, "(anonymous namespace)", 21) != 0))
+			return i;
+	return n;
 }
 
 char *tide__frame_text(const tide_model *m, tide_frame_id f, char *buf, size_t n)
@@ -91,7 +91,8 @@ char *tide__frame_text(const tide_model *m, tide_frame_id f, char *buf, size_t n
 	else if (*base && strcmp(base, "??") && m->frames.line[f.i])
 		snprintf(buf, n, "%s (%s:%u)", function, base, m->frames.line[f.i]);
 	else
-		snprintf(buf, n, "%.*s", (int)bare_name(function), function);
+		snprintf(buf, n, "%.*s", (int)tide__bare_name(function, strlen(function)),
+			 function);
 	return buf;
 }
 

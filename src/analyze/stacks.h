@@ -37,4 +37,10 @@ char *tide__frame_text(const tide_model *m, tide_frame_id f, char *buf, size_t n
  * none. Borrowed from the model's strings. */
 const char *tide__stack_op(const tide_model *m, tide_stack_id s, size_t *n);
 
+/* How well a native function names a stack, more is better: the allocator, the interpreter and the
+ * capture itself least, an autograd node best. */
+int tide__native_rank(const char *function, size_t n);
+/* Length of a C++ function's name without its arguments. */
+size_t tide__bare_name(const char *s, size_t n);
+
 #endif

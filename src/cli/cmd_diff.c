@@ -109,7 +109,7 @@ static bool table(const tide_args *a, const tide_diff *d, tide_diff_kind kind, c
 	tide__heading(a, "%s: %zu added, %zu removed, %zu changed, %zu the same", title,
 		      t->by_status[TIDE_DIFF_ADDED], t->by_status[TIDE_DIFF_REMOVED],
 		      t->by_status[TIDE_DIFF_CHANGED], t->by_status[TIDE_DIFF_SAME]);
-	tide_grid *g = tide__diff_rows(d, kind, top);
+	tide_grid *g = tide__diff_rows(d, kind, top, true);
 	if (!g)
 		return false;
 	if (differ)
@@ -208,7 +208,7 @@ static bool print_json(const tide_args *a, const tide_diff *d, tide_model *const
 	else
 		tide__json_knull(&j, "speedup");
 	for (unsigned k = 0; k < TIDE_N_DIFF_KINDS; k++) {
-		tide_grid *g = tide__diff_rows(d, (tide_diff_kind)k, 0);
+		tide_grid *g = tide__diff_rows(d, (tide_diff_kind)k, 0, false);
 		if (!g)
 			return false;
 		tide__json_key(&j, tide__diff_kind_key((tide_diff_kind)k));

@@ -58,6 +58,97 @@ void tide__stack_brief(const tide_model *m, tide_stack_id s, FILE *out)
 	}
 }
 
+/* ---- paths of a flame graph ---- */
+
+/* "function (file:line)" of a node, in its parts. */
+struct place {
+	const char *function, *file; /* not terminated */
+	size_t n_function, n_file;   /* without the line */
+	size_t n_line;		     /* bytes after the file, ":34" */
+};
+
+static struct place place_of(const tide_flame *f, uint32_t node)
+{
+	size_t n;
+	const char *s = tide__flame_name(f, node, &n), *at = NULL;
+	for (size_t i = 0; n && s[n - 1] == ')' && i + 1 < n; i++)
+		if (s[i] == ' ' && s[i + 1] == '(')
+			at = s + i; /* the last one */
+	if (!at)
+		return (struct place){ .function = s, .n_function = n };
+	struct place p = { s, at + 2, (size_t)(at - s), n - (size_t)(at - s) - 3, 0 };
+	size_t k = p.n_file;
+	while (k && p.file[k - 1] >= '0' && p.file[k - 1] <= '9')
+		k--;
+	if (k && p.file[k - 1] == ':') {
+		p.n_line = p.n_file - k + 1;
+		p.n_file = k - 1;
+	}
+	return p;
+}
+
+static bool place_is_python(const struct place *p)
+{
+	return p->n_file > 3 && !memcmp(p->file + p->n_file - 3, ".py", 3);
+}
+
+static bool place_is_user(const struct place *p)
+{
+	return place_is_python(p) && !memmem(p->file, p->n_file, "/torch/", 7) &&
+	       !memmem(p->file, p->n_file, "/lib/python", 11) &&
+	       !(p->n_function == 8 && !memcmp(p->function, "<module>", 8));
+}
+
+static void put_place(const struct place *p, FILE *out)
+{
+	size_t base = 0;
+	for (size_t i = 0; i + 1 < p->n_file; i++)
+		if (p->file[i] == '/' || p->file[i] == '\\')
+			base = i + 1;
+	fwrite(p->function, 1, p->n_function, out);
+	if (p->n_line) {
+		fputs(" (", out);
+		fwrite(p->file + base, 1, p->n_file - base + p->n_line, out);
+		fputc(')', out);
+	}
+}
+
+/* The native function that names a path best, the innermost of those. */
+static void put_native(const tide_flame *f, uint32_t node, uint32_t root, FILE *out)
+{
+	struct place best = place_of(f, node);
+	int rank = tide__native_rank(best.function, best.n_function);
+	for (uint32_t i = node; i != root && i; i = f->nodes.parent[i]) {
+		struct place p = place_of(f, i);
+		int r = tide__native_rank(p.function, p.n_function);
+		if (r > rank) {
+			rank = r;
+			best = p;
+		}
+	}
+	fwrite(best.function, 1, tide__bare_name(best.function, best.n_function), out);
+}
+
+void tide__path_brief(const tide_flame *f, uint32_t node, uint32_t root, FILE *out)
+{
+	unsigned shown = 0;
+	bool python = false;
+	for (uint32_t i = node; i != root && i; i = f->nodes.parent[i]) {
+		struct place p = place_of(f, i);
+		if (!place_is_python(&p) || (shown && !place_is_user(&p)))
+			continue;
+		fputs(shown ? " < " : "", out);
+		if (shown++ == MAX_FRAMES) {
+			fputs("...", out);
+			return;
+		}
+		put_place(&p, out);
+		python = true;
+	}
+	if (!python && node != root)
+		put_native(f, node, root, out);
+}
+
 void tide__groups_brief(const tide_groups *g, const tide_model *m, size_t row, FILE *out)
 {
 	uint32_t key = (uint32_t)g->rows[row].key;

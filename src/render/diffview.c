@@ -3,10 +3,12 @@
 #include "render/diffview.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "render/flameview.h"
+#include "render/labels.h"
 
 char *tide__unit_text(char *buf, size_t n, tide_unit unit, int64_t v, bool sign)
 {
@@ -139,7 +141,26 @@ static bool name_cell(tide_grid *g, const tide_diff *d, uint32_t node)
 	return true;
 }
 
-static bool add_row(tide_grid *g, const tide_diff *d, tide_diff_kind kind, const tide_diff_row *r)
+/* The same in brief, for tables that people read. */
+static bool brief_cell(tide_grid *g, const tide_diff *d, uint32_t node)
+{
+	char *text = NULL;
+	size_t n;
+	uint32_t root = node;
+	while (d->tree->nodes.parent[root] != 0)
+		root = d->tree->nodes.parent[root]; /* the kind's branch */
+	FILE *f = open_memstream(&text, &n);
+	if (f)
+		tide__path_brief(d->tree, node, root, f);
+	bool ok = f && !fclose(f);
+	if (ok)
+		tide__grid_text(g, n ? text : "[outside]");
+	free(text);
+	return ok;
+}
+
+static bool add_row(tide_grid *g, const tide_diff *d, tide_diff_kind kind, const tide_diff_row *r,
+		    bool brief)
 {
 	size_t n;
 	tide__grid_int(g, (int64_t)(r->value[1] - r->value[0]));
@@ -149,7 +170,10 @@ static bool add_row(tide_grid *g, const tide_diff *d, tide_diff_kind kind, const
 	tide__grid_uint(g, r->count[0]);
 	tide__grid_uint(g, r->count[1]);
 	tide__grid_text(g, tide__diff_status_text(tide__diff_status(r)));
-	if (kind == TIDE_DIFF_STACK || kind == TIDE_DIFF_OP_PATH) {
+	if (kind == TIDE_DIFF_STACK && brief) {
+		if (!brief_cell(g, d, r->node))
+			return false;
+	} else if (kind == TIDE_DIFF_STACK || kind == TIDE_DIFF_OP_PATH) {
 		if (!name_cell(g, d, r->node))
 			return false;
 	} else {
@@ -164,7 +188,7 @@ static bool add_row(tide_grid *g, const tide_diff *d, tide_diff_kind kind, const
 	return true;
 }
 
-tide_grid *tide__diff_rows(const tide_diff *d, tide_diff_kind kind, size_t top)
+tide_grid *tide__diff_rows(const tide_diff *d, tide_diff_kind kind, size_t top, bool brief)
 {
 	const tide_diff_table *t = &d->table[kind];
 	tide_grid *g = tide__grid_new(row_cols[kind], N_ROW_COLS);
@@ -172,7 +196,7 @@ tide_grid *tide__diff_rows(const tide_diff *d, tide_diff_kind kind, size_t top)
 	for (size_t i = 0, shown = 0; ok && i < t->n && (!top || shown < top); i++) {
 		if (tide__diff_status(&t->rows[i]) == TIDE_DIFF_SAME)
 			continue;
-		ok = add_row(g, d, kind, &t->rows[i]);
+		ok = add_row(g, d, kind, &t->rows[i], brief);
 		shown++;
 	}
 	if (ok && !tide__grid_failed(g))

@@ -17,7 +17,8 @@ tide_grid *tide__diff_metrics(const tide_diff *d);
 /* "metrics": {"peak": {"a", "b", "delta", "pct", "unit"}, ..}; unknown values are null. */
 void tide__diff_metrics_json(const tide_diff *d, tide_json *j);
 
-/* The first `top` rows (0 = all) that are not the same. NULL on exhaustion. */
-tide_grid *tide__diff_rows(const tide_diff *d, tide_diff_kind kind, size_t top);
+/* The first `top` rows (0 = all) that are not the same; `brief`: call stacks in one short line.
+ * NULL on exhaustion. */
+tide_grid *tide__diff_rows(const tide_diff *d, tide_diff_kind kind, size_t top, bool brief);
 
 #endif

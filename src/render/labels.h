@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "analyze/flame.h"
 #include "analyze/groups.h"
 
 /* The name of a group: "train/forward", "weights float32[64, 32]", "1 MiB - 2 MiB" ... Frames of a
@@ -18,5 +19,9 @@ void tide__groups_brief(const tide_groups *g, const tide_model *m, size_t row, F
 
 /* A stack in brief: "forward (model.py:34) < step (train.py:39)". */
 void tide__stack_brief(const tide_model *m, tide_stack_id s, FILE *out);
+
+/* The same of a path in a flame graph, from `node` up to, without, `root`; without Python the
+ * native function that names it best. */
+void tide__path_brief(const tide_flame *f, uint32_t node, uint32_t root, FILE *out);
 
 #endif
