@@ -10,6 +10,7 @@
 
 #include "analyze/hta_job.h"
 #include "render/critview.h"
+#include "render/losses.h"
 #include "render/page.h"
 
 enum { SHAPES_UP_TO = 64 << 20 }; /* bytes of input whose ops' shapes go into the page */
@@ -28,44 +29,6 @@ bool tide__cli_is_page(const tide_args *a)
 	size_t n = out ? strlen(out->text) : 0;
 	return a->cmd->page && n >= 5 && !strcasecmp(out->text + n - 5, ".html") &&
 	       !value_of(a, "json");
-}
-
-/* The holistic analysis of this one trace; NULL (with TIDE_OK) when it has no device rows. */
-static tide_code analyse(const tide_model *m, const char *file, tide_hta_job **out, tide_error *err)
-{
-	tide_hta *h = NULL;
-	*out = NULL;
-	tide_code rc = tide__hta_analyze(m, NULL, &h, err);
-	if (rc != TIDE_OK)
-		return rc;
-	if (!h->h.rows) {
-		tide__hta_free(h);
-		return TIDE_OK;
-	}
-	tide_hta_job *job = tide__hta_job_new();
-	if (!job) {
-		tide__hta_free(h);
-		return TIDE_ENOMEM;
-	}
-	rc = tide__hta_job_add(job, file, h, err);
-	if (rc == TIDE_OK)
-		rc = tide__hta_job_finish(job, err);
-	*out = job;
-	return rc;
-}
-
-/* The lines that every report ends with, for the page to show. malloc's; NULL on exhaustion. */
-static char *losses_of(const tide_args *a, const tide_model *m)
-{
-	char *text = NULL;
-	size_t n = 0;
-	tide_args plain = *a;
-	plain.style = (tide_style){ 0 };
-	plain.out = open_memstream(&text, &n);
-	if (!plain.out)
-		return NULL;
-	tide__cli_losses(&plain, m);
-	return fclose(plain.out) ? NULL : text;
 }
 
 /* ---- the critical path ---- */
@@ -117,10 +80,10 @@ int tide__cli_page_of(const tide_args *a, const tide_model *m, const char *view)
 	tide_page_options opt = { .only = view };
 	tide_hta_job *job = NULL;
 	struct critical crit = { 0 };
-	char *losses = losses_of(a, m);
+	char *losses = tide__losses_text(m);
 	tide_code rc = TIDE_OK;
 	if (tide__page_has(view, "hta"))
-		rc = analyse(m, a->files[0], &job, &err);
+		rc = tide__hta_one(m, a->files[0], &job, &err);
 	if (job && tide__page_has(view, "critical")) {
 		find_critical(a->files[0], m, &crit);
 		opt.critical = crit.why[0] ? NULL : &crit.path;

@@ -88,6 +88,46 @@ tide_code tide__page(const tide_model *m, const tide_page_options *opt, FILE *ou
 	return ferror(out) ? tide__fail_errno(err, "cannot write the page") : TIDE_OK;
 }
 
+/* ---- for a server ---- */
+
+tide_code tide__page_section(const char *name, const tide_model *m, const tide_page_options *opt,
+			     FILE *out, tide_error *err)
+{
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		if (strcmp(parts[i].name, name))
+			continue;
+		tide_box *b = tide__box_new(name);
+		bool ok = b && parts[i].fill(b, m, opt, err) &&
+			  (tide__box_empty(b) || tide__box_write_gzip(b, out));
+		tide__box_free(b);
+		return ok ? TIDE_OK : tide__nomem(err);
+	}
+	return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no such section");
+}
+
+#define CSP_META "<meta http-equiv=\"Content-Security-Policy\" content=\""
+
+tide_code tide__page_shell_write(const char *data, FILE *out, char *csp, size_t n, tide_error *err)
+{
+	const char *shell = (const char *)tide__page_shell, *end = shell + tide__page_shell_size;
+	const char *meta = memmem(shell, tide__page_shell_size, CSP_META, sizeof CSP_META - 1);
+	const char *mark =
+		memmem(shell, tide__page_shell_size, TIDE_PAGE_MARK, sizeof TIDE_PAGE_MARK - 1);
+	const char *text = meta ? meta + sizeof CSP_META - 1 : NULL;
+	const char *close = text ? memchr(text, '"', (size_t)(end - text)) : NULL;
+	if (!mark || !close || mark < close || close[1] != '>' || (size_t)(close - text) >= n)
+		return tide__fail(err, TIDE_EUNSUPPORTED, TIDE_NO_OFFSET,
+				  "this build has no pages: node and npm were not there");
+	memcpy(csp, text, (size_t)(close - text));
+	csp[close - text] = 0;
+	fwrite(shell, 1, (size_t)(meta - shell), out);
+	fwrite(close + 2, 1, (size_t)(mark - close - 2), out);
+	fputs(data, out);
+	mark += sizeof TIDE_PAGE_MARK - 1;
+	fwrite(mark, 1, (size_t)(end - mark), out);
+	return ferror(out) ? tide__fail_errno(err, "cannot write the page") : TIDE_OK;
+}
+
 const char *tide__page_device(const tide_model *m, uint32_t device, char *buf, size_t n)
 {
 	if (m->devices.kind[device] == TIDE_DEVICE_HOST && !m->devices.index[device])

@@ -32,4 +32,14 @@ bool tide__page_has(const char *only, const char *section);
 /* Write the page. TIDE_OK, TIDE_ENOMEM, TIDE_EIO, TIDE_EUNSUPPORTED when it was not built. */
 tide_code tide__page(const tide_model *m, const tide_page_options *opt, FILE *out, tide_error *err);
 
+/* ---- for a server: the same page, its sections fetched one by one ---- */
+
+/* One section as a gzip member; nothing at all when the trace has nothing of it. TIDE_ENOTFOUND when
+ * there is no such section. */
+tide_code tide__page_section(const char *name, const tide_model *m, const tide_page_options *opt,
+			     FILE *out, tide_error *err);
+/* The shell with `data` (HTML) where sections go and without its Content-Security-Policy, which is
+ * copied to `csp` for the reply's header. */
+tide_code tide__page_shell_write(const char *data, FILE *out, char *csp, size_t n, tide_error *err);
+
 #endif

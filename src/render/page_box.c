@@ -256,11 +256,24 @@ static bool write_packed(tide_box *b, FILE *out)
 	return ok;
 }
 
-bool tide__box_write(tide_box *b, FILE *out)
+/* Is everything there? */
+static bool whole(tide_box *b)
 {
 	if (fflush(b->mem) || ferror(b->mem) || b->json.failed)
 		b->failed = true;
-	if (b->failed)
+	return !b->failed;
+}
+
+bool tide__box_write_gzip(tide_box *b, FILE *out)
+{
+	FILE *gz = whole(b) ? tide__gz_open(out) : NULL;
+	bool ok = gz && write_body(b, gz);
+	return gz && !fclose(gz) && ok && !ferror(out);
+}
+
+bool tide__box_write(tide_box *b, FILE *out)
+{
+	if (!whole(b))
 		return false;
 	fprintf(out, "<script type=\"application/octet-stream\" id=\"tide-%s\">", b->name);
 	bool ok = write_packed(b, out);

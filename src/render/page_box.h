@@ -47,6 +47,8 @@ bool tide__box_empty(tide_box *b);
 /* Anything that failed elsewhere while it was filled. */
 void tide__box_fail(tide_box *b);
 
+/* Write it alone: the gzip member that the page holds as base64. */
+bool tide__box_write_gzip(tide_box *b, FILE *out);
 /* Write it as one element of the page. False when memory or writing failed. */
 bool tide__box_write(tide_box *b, FILE *out);
 
