@@ -16,7 +16,8 @@ MAY = {  # folder of src/ -> folders it may include besides itself
     "import": {"base", "format", "model"},
     "analyze": {"base", "model"},
     "render": {"base", "model", "analyze"},
-    "cli": {"base", "config", "format", "model", "import", "analyze", "render"},
+    "serve": {"base", "format", "model", "import", "analyze", "render"},
+    "cli": {"base", "config", "format", "model", "import", "analyze", "render", "serve"},
 }
 # What runs inside other people's processes may use nothing but libc, its own headers and xxHash.
 INJECTED = {"base", "runtime", "capture"}

@@ -143,3 +143,66 @@ int64_t tide__rows_end(const tide_rows *r, const tide_model *m, uint32_t place)
 	int64_t t1 = tide__track_end(&r->cuts, m, s), most = tide__span_end(m, s);
 	return t1 < most ? t1 : most;
 }
+
+/* Last i of [0, n) with key(i) <= v; keys ascend and key(0) <= v. */
+static uint32_t last_at_most(uint32_t n, uint32_t v, uint32_t (*key)(const tide_rows *, uint32_t),
+			     const tide_rows *r)
+{
+	uint32_t lo = 0, hi = n;
+	while (hi - lo > 1) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (key(r, mid) <= v)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static uint32_t row_key(const tide_rows *r, uint32_t i)
+{
+	return r->first[i];
+}
+
+static uint32_t track_key(const tide_rows *r, uint32_t i)
+{
+	return r->tracks[i].row;
+}
+
+uint32_t tide__rows_track(const tide_rows *r, uint32_t place, uint32_t *row)
+{
+	uint32_t all = last_at_most(r->n_rows, place, row_key, r); /* no row is empty */
+	uint32_t track = last_at_most(r->n_tracks, all, track_key, r);
+	*row = all - r->tracks[track].row;
+	return track;
+}
+
+/* The span in one row, UINT32_MAX if it is not there. */
+static uint32_t in_row(const tide_rows *r, const tide_model *m, uint32_t row, uint32_t span)
+{
+	uint32_t lo = r->first[row], hi = r->first[row + 1], end = hi;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (m->spans.t0[r->order[mid]] < m->spans.t0[span])
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < end && m->spans.t0[r->order[lo]] == m->spans.t0[span]; lo++)
+		if (r->order[lo] == span)
+			return lo;
+	return UINT32_MAX;
+}
+
+uint32_t tide__rows_place(const tide_rows *r, const tide_model *m, uint32_t span)
+{
+	uint32_t place = UINT32_MAX;
+	for (uint32_t t = 0; t < r->n_tracks && place == UINT32_MAX; t++) {
+		const tide_row_track *k = &r->tracks[t];
+		if (k->lane.i != m->spans.lane[span].i)
+			continue;
+		for (uint32_t i = 0; i < k->n_rows && place == UINT32_MAX; i++)
+			place = in_row(r, m, k->row + i, span);
+	}
+	return place;
+}

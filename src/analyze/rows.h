@@ -35,4 +35,9 @@ void tide__rows_free(tide_rows *r);
 /* End of the span at a place, as drawn: spans that cross others in every track are cut short. */
 int64_t tide__rows_end(const tide_rows *r, const tide_model *m, uint32_t place);
 
+/* Place of a span: a search in the rows of its lane. */
+uint32_t tide__rows_place(const tide_rows *r, const tide_model *m, uint32_t span);
+/* Number of the track that holds a place, and the row in it. */
+uint32_t tide__rows_track(const tide_rows *r, uint32_t place, uint32_t *row);
+
 #endif

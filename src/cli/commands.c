@@ -19,6 +19,7 @@
 	X(whatif)        \
 	X(dump)          \
 	X(report)        \
+	X(serve)         \
 	X(hta)           \
 	X(kernels)       \
 	X(critical_path) \

@@ -5,7 +5,7 @@
 #ifndef TIDE_RENDER_PAGE_PARTS_H
 #define TIDE_RENDER_PAGE_PARTS_H
 
-#include "analyze/rows.h"
+#include "analyze/lod.h"
 #include "render/page.h"
 #include "render/page_box.h"
 
@@ -39,6 +39,10 @@ bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t
 /* Member `findings` (page_findings.c); `peak_t` is the time of the device's peak, -1 = none. */
 bool tide__page_findings(tide_json *j, const tide_model *m, const tide_page_options *opt,
 			 uint32_t device, int64_t peak_t, tide_error *err);
+
+/* A window of the timeline at a zoom, as a section. */
+bool tide__page_pieces(tide_box *b, const tide_lod *l, int64_t from, int64_t to, uint32_t px,
+		       tide_error *err);
 
 /* "cuda:0", "cpu": as the commands call devices. Returns buf. */
 const char *tide__page_device(const tide_model *m, uint32_t device, char *buf, size_t n);

@@ -116,7 +116,7 @@ tide_grid *tide__timeline_lanes(const tide_model *m, const tide_timeline *t, siz
 	return NULL;
 }
 
-static void event(const tide_model *m, tide_json *j, size_t i)
+void tide__timeline_event_json(const tide_model *m, tide_json *j, size_t i)
 {
 	uint32_t lane = m->spans.lane[i].i, p = m->lanes.process[lane].i;
 	int64_t t0 = m->spans.t0[i], ns = tide__span_end(m, i) - t0;
@@ -145,7 +145,7 @@ void tide__timeline_events_json(const tide_model *m, const tide_timeline_options
 		for (size_t i = 1; i < m->spans.n; i++)
 			if (tide__timeline_counts(m, i, opt) &&
 			    (tide__side(m, i) == TIDE_SIDE_GPU) == gpu)
-				event(m, j, i);
+				tide__timeline_event_json(m, j, i);
 		tide__json_array_end(j);
 	}
 }

@@ -14,6 +14,8 @@ char *tide__lane_label(const tide_model *m, tide_lane_id lane, char *buf, size_t
 void tide__timeline_summary_json(const tide_timeline *t, tide_json *j);
 /* One row a lane, `top` rows at most (0 = all). NULL on exhaustion. */
 tide_grid *tide__timeline_lanes(const tide_model *m, const tide_timeline *t, size_t top);
+/* One span as those below have it. */
+void tide__timeline_event_json(const tide_model *m, tide_json *j, size_t span);
 /* "cpu_timeline": [..], "gpu_timeline": [..]: every span that counts, in order of start. */
 void tide__timeline_events_json(const tide_model *m, const tide_timeline_options *opt,
 				tide_json *j);

@@ -10,6 +10,7 @@
 #include "analyze/cover.h"
 #include "analyze/curve.h"
 #include "analyze/lod.h"
+#include "analyze/search.h"
 #include "base/mem.h"
 #include "some_model.h"
 
@@ -28,6 +29,7 @@ static void rows_are_disjoint_and_whole(void **state)
 		for (uint32_t k = 0; k < r.n_rows; k++)
 			for (uint32_t i = r.first[k]; i < r.first[k + 1]; i++) {
 				assert_false(seen[r.order[i]]++);
+				assert_int_equal(tide__rows_place(&r, m, r.order[i]), i);
 				if (i > r.first[k])
 					assert_true(m->spans.t0[r.order[i]] >=
 						    tide__rows_end(&r, m, i - 1));
@@ -35,9 +37,13 @@ static void rows_are_disjoint_and_whole(void **state)
 		for (uint32_t t = 0; t < r.n_tracks; t++)
 			for (uint32_t k = 0; k < r.tracks[t].n_rows; k++) {
 				uint32_t row = r.tracks[t].row + k;
-				for (uint32_t i = r.first[row]; i < r.first[row + 1]; i++)
+				for (uint32_t i = r.first[row]; i < r.first[row + 1]; i++) {
+					uint32_t level;
 					assert_int_equal(m->spans.lane[r.order[i]].i,
 							 r.tracks[t].lane.i);
+					assert_int_equal(tide__rows_track(&r, i, &level), t);
+					assert_int_equal(level, k);
+				}
 			}
 		free(seen);
 		tide__rows_free(&r);
@@ -158,6 +164,40 @@ static void nothing_to_see(void **state)
 	tide__model_free(m);
 }
 
+/* ---- by name ---- */
+
+static void search_is_as_defined(void **state)
+{
+	static const char *const texts[] = { "OP", "op1", "ker", "_", "nothing has this", "2" };
+	for (uint32_t seed = 1; seed <= 30; seed++) {
+		tide_model *m = some_model(seed, 4 * seed, 0);
+		tide_rows r;
+		assert_int_equal(tide__rows(m, &r, NULL), TIDE_OK);
+		for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+			int64_t from = some_random(SOME_END);
+			size_t most = some_random(20), n = 0;
+			uint64_t total = 0, before = 0;
+			tide_found f;
+			assert_int_equal(tide__search(m, &r, texts[k], from, most, &f, NULL),
+					 TIDE_OK);
+			for (uint32_t s = 1; s < m->spans.n; s++) {
+				if (!strcasestr(tide__text(m, m->spans.name[s], NULL), texts[k]))
+					continue;
+				total++;
+				before += m->spans.t0[s] < from;
+				if (m->spans.t0[s] >= from && n < most)
+					assert_int_equal(r.order[f.place[n++]], s);
+			}
+			assert_int_equal(f.total, total);
+			assert_int_equal(f.before, before);
+			assert_int_equal(f.n, n);
+			tide__found_free(&f);
+		}
+		tide__rows_free(&r);
+		tide__model_free(m);
+	}
+}
+
 /* ---- the curve ---- */
 
 /* Level of live bytes just before move i of the window, and after it, offered to their pixels. */
@@ -230,6 +270,7 @@ int main(void)
 		cmocka_unit_test(pieces_are_as_defined),
 		cmocka_unit_test(many_in_one_pixel),
 		cmocka_unit_test(nothing_to_see),
+		cmocka_unit_test(search_is_as_defined),
 		cmocka_unit_test(curve_is_as_defined),
 		cmocka_unit_test(no_memory),
 	};

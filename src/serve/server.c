@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Begin, watch, end. The order of ending: nothing new is read, workers finish what they have, then
+ * connections close, then memory goes. */
+#include "serve/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "render/page.h"
+#include "serve/http.h"
+
+enum {
+	TICK_MS = 250,
+	LIST_TICKS = 8,	 /* the list of files is made again */
+	BEAT_TICKS = 60, /* listeners get a sign of life */
+	CACHE_BYTES = 256 << 20,
+};
+
+bool tide__server_built(void)
+{
+	return true;
+}
+
+/* ---- what happened ---- */
+
+static void tell(tide_server *s, const char *id)
+{
+	size_t n;
+	tide_rec *r = tide__store_list(s->store, &n);
+	for (size_t i = 0; r && i < n; i++) {
+		tide_loaded *l = NULL;
+		tide_error err;
+		if (strcmp(r[i].id, id))
+			continue;
+		if (r[i].state == TIDE_REC_READY)
+			(void)tide__store_peek(s->store, id, &l, &err);
+		char *text = tide__events_recording(&r[i], l);
+		if (text)
+			tide__events_put(s->events, "recording", text);
+		free(text);
+		tide__loaded_drop(l);
+	}
+	tide__store_list_free(r, n);
+}
+
+static void on_change(void *user, const char *id)
+{
+	tide_server *s = user;
+	if (id)
+		tell(s, id);
+	else
+		tide__events_put(s->events, "recordings", "{}");
+	if (!atomic_load(&s->stop))
+		tide__http_wake(s, false);
+}
+
+static void *watch(void *arg)
+{
+	tide_server *s = arg;
+	const struct timespec tick = { .tv_nsec = TICK_MS * 1000000L };
+	for (unsigned i = 1; !atomic_load(&s->stop); i++) {
+		nanosleep(&tick, NULL);
+		tide__store_poll(s->store, i % LIST_TICKS == 0);
+		tide__http_reap(s, tide__http_now());
+		if (i % BEAT_TICKS == 0)
+			tide__http_wake(s, true);
+	}
+	return NULL;
+}
+
+/* ---- begin ---- */
+
+/* The page: what it fetches is allowed to come from us alone. */
+static void make_shell(tide_server *s)
+{
+	size_t used;
+	FILE *out = open_memstream(&s->shell, &s->n_shell);
+	tide_code rc =
+		out ? tide__page_shell_write(
+			      "<script type=\"application/json\" id=\"tide-served\">{}</script>",
+			      out, s->csp, sizeof s->csp, NULL)
+		    : TIDE_ENOMEM;
+	if (out && (fclose(out) || rc != TIDE_OK)) {
+		free(s->shell);
+		s->shell = NULL;
+		return;
+	}
+	used = strlen(s->csp);
+	snprintf(s->csp + used, sizeof s->csp - used,
+		 "; connect-src 'self'; frame-ancestors 'none'");
+}
+
+static tide_code make_token(tide_server *s, const char *given, tide_error *err)
+{
+	snprintf(s->cookie, sizeof s->cookie, "tidemark_%u", s->listener.port);
+	if (given)
+		snprintf(s->token, sizeof s->token, "%s", given);
+	else if (!s->listener.loopback && !tide__token_make(s->token))
+		return tide__fail_errno(err, "cannot make a token");
+	return TIDE_OK;
+}
+
+static bool make_parts(tide_server *s, const tide_server_options *opt)
+{
+	const tide_store_options store = { .list = opt->list,
+					   .list_user = opt->user,
+					   .changed = on_change,
+					   .user = s,
+					   .max_bytes = opt->max_bytes };
+	s->events = tide__events_new();
+	s->cache = tide__cache_new(CACHE_BYTES);
+	s->host = opt->host ? tide__strndup(opt->host, strlen(opt->host)) : NULL;
+	s->store = s->events && s->cache ? tide__store_new(&store) : NULL;
+	return s->store && (s->host || !opt->host);
+}
+
+static void free_parts(tide_server *s)
+{
+	tide__cache_free(s->cache);
+	tide__events_free(s->events);
+	tide__free(s->host);
+	free(s->shell);
+	pthread_mutex_destroy(&s->lock);
+	tide__free(s);
+}
+
+tide_code tide__server_start(const tide_server_options *opt, tide_server **out, tide_error *err)
+{
+	tide_server *s = tide__calloc(1, sizeof *s);
+	*out = NULL;
+	if (!s)
+		return tide__nomem(err);
+	pthread_mutex_init(&s->lock, NULL);
+	s->clients.next = s->clients.prev = &s->clients;
+	s->conns.next = s->conns.prev = &s->conns;
+	tide_code rc = tide__listen(opt->address, opt->port, &s->listener, err);
+	if (rc == TIDE_OK)
+		rc = make_token(s, opt->token, err);
+	if (rc == TIDE_OK && !make_parts(s, opt))
+		rc = tide__nomem(err);
+	if (rc != TIDE_OK) {
+		free_parts(s);
+		return rc;
+	}
+	make_shell(s);
+	tide__store_poll(s->store, true);
+	if (!tide__workers_start(&s->workers, s->store, s->cache, NULL))
+		rc = tide__nomem(err);
+	if (rc == TIDE_OK)
+		rc = tide__http_start(s, err);
+	if (rc == TIDE_OK && pthread_create(&s->watcher, NULL, watch, s))
+		rc = tide__fail_errno(err, "cannot make a thread");
+	*out = rc == TIDE_OK ? s : NULL; /* what is left of a failed start ends with the program */
+	return rc;
+}
+
+char *tide__server_url(const tide_server *s, char *buf, size_t n)
+{
+	const char *any = s->listener.ipv6 ? "[::]" : "0.0.0.0";
+	const char *host = strcmp(s->listener.address, any) ? s->listener.address
+			   : s->host			    ? s->host
+							    : "localhost";
+	snprintf(buf, n, "http://%s:%u/%s%s", host, s->listener.port, s->token[0] ? "?token=" : "",
+		 s->token);
+	return buf;
+}
+
+bool tide__server_stop(tide_server *s)
+{
+	atomic_store(&s->stop, true);
+	pthread_join(s->watcher, NULL);
+	tide__store_stop(s->store);
+	tide__workers_stop(&s->workers);
+	tide__http_stop(s);
+	if (!tide__store_free(s->store))
+		return false;
+	free_parts(s);
+	return true;
+}

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* See store.h. One lock over the list, one thread that reads. Readings are handed out counted, so
+ * replacing or evicting one never waits for those who still look at it. */
+#include "serve/store.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "import/import.h"
+#include "serve/follow.h"
+
+enum {
+	AGAIN_MS = 400,	  /* least time between two readings of a file that changes */
+	AGAIN_TIMES = 3,  /* and at least so many times as long as one takes */
+	SETTLE_MS = 1500, /* a file of another format that just changed may be half written */
+};
+
+struct rec {
+	tide_rec r;
+	tide_loaded *now;     /* owned; NULL = not in memory */
+	tide_waiter *waiters; /* those who wait for it */
+	bool wanted;	      /* to be read (again) */
+	bool listed;	      /* seen by the list that is being made */
+	bool changed;	      /* since it was read */
+	uint64_t used;	      /* when it was last asked for, by the store's count */
+	int64_t read_ms;      /* when it was last read, and how long that took */
+	int64_t took_ms;
+	int64_t read_mtime_ns;
+	uint64_t read_size;
+	tide_follow follow;
+	bool following;
+};
+
+struct tide_store {
+	tide_store_options opt;
+	pthread_mutex_t lock; /* for all below */
+	pthread_cond_t work;
+	pthread_t thread;
+	struct rec **recs; /* owned */
+	size_t n, cap;
+	uint64_t clock, generation;
+	bool stop;
+	const struct rec *reading; /* the one that the thread reads just now */
+	/* progress of the reading under way: written by its thread, read by anybody */
+	_Atomic uint64_t done, total;
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* ---- the list ---- */
+
+static void make_id(const char *path, char id[TIDE_REC_ID])
+{
+	snprintf(id, TIDE_REC_ID, "%016" PRIx64, (uint64_t)XXH3_64bits(path, strlen(path)));
+}
+
+static struct rec *find(tide_store *s, const char *id)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (!strcmp(s->recs[i]->r.id, id))
+			return s->recs[i];
+	return NULL;
+}
+
+static struct rec *add_rec(tide_store *s, const char *path, const char *id)
+{
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? s->cap * 2 : 16;
+		struct rec **recs = tide__realloc(s->recs, cap, sizeof(struct rec *));
+		if (!recs)
+			return NULL;
+		s->recs = recs;
+		s->cap = cap;
+	}
+	struct rec *x = tide__calloc(1, sizeof *x);
+	char *copy = tide__strndup(path, strlen(path));
+	if (!x || !copy) {
+		tide__free(x);
+		tide__free(copy);
+		return NULL;
+	}
+	strcpy(x->r.id, id);
+	x->r.path = copy;
+	return s->recs[s->n++] = x;
+}
+
+static void look_at(struct rec *x)
+{
+	struct stat st;
+	if (stat(x->r.path, &st))
+		return;
+	x->r.size = (uint64_t)st.st_size;
+	x->r.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	if (!x->following && (x->r.size != x->read_size || x->r.mtime_ns != x->read_mtime_ns))
+		x->changed = true;
+}
+
+struct listing {
+	tide_store *s;
+	bool changed;
+};
+
+static bool on_path(void *to, const char *path)
+{
+	struct listing *l = to;
+	char id[TIDE_REC_ID];
+	char *real = realpath(path, NULL);
+	if (!real)
+		return true; /* gone since */
+	make_id(real, id);
+	pthread_mutex_lock(&l->s->lock);
+	struct rec *x = find(l->s, id);
+	if (!x && (x = add_rec(l->s, real, id)))
+		l->changed = true;
+	if (x)
+		x->listed = true;
+	pthread_mutex_unlock(&l->s->lock);
+	free(real);
+	return x != NULL;
+}
+
+static void wake(tide_waiter *w)
+{
+	for (tide_waiter *next; w; w = next) {
+		next = w->next;
+		w->ready(w);
+	}
+}
+
+static void free_rec(struct rec *x)
+{
+	tide__loaded_drop(x->now);
+	tide__follow_end(&x->follow);
+	tide__free(x->r.path);
+	tide__free(x);
+}
+
+/* Files that are gone. One that is being read stays until it was. */
+static bool forget_unlisted(tide_store *s)
+{
+	tide_waiter *waiters = NULL;
+	size_t n = 0, before = s->n;
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < s->n; i++) {
+		struct rec *x = s->recs[i];
+		bool keep = x->listed || x->r.state == TIDE_REC_LOADING;
+		x->listed = false;
+		if (keep) {
+			s->recs[n++] = x;
+			continue;
+		}
+		for (tide_waiter *w = x->waiters, *next; w; w = next) {
+			next = w->next;
+			w->next = waiters;
+			waiters = w;
+		}
+		free_rec(x);
+	}
+	s->n = n;
+	pthread_mutex_unlock(&s->lock);
+	wake(waiters);
+	return n != before;
+}
+
+/* ---- reading ---- */
+
+static void on_progress(void *user, uint64_t done, uint64_t total)
+{
+	tide_store *s = user;
+	atomic_store_explicit(&s->done, done, memory_order_relaxed);
+	atomic_store_explicit(&s->total, total, memory_order_relaxed);
+}
+
+/* Keep the sum of all readings below the limit, the one used last excepted. Lock held. */
+static void evict(tide_store *s)
+{
+	for (;;) {
+		uint64_t sum = 0;
+		struct rec *oldest = NULL;
+		for (size_t i = 0; i < s->n; i++) {
+			struct rec *x = s->recs[i];
+			if (!x->now)
+				continue;
+			sum += x->now->bytes;
+			if (x->used != s->clock && (!oldest || x->used < oldest->used))
+				oldest = x;
+		}
+		if (sum <= s->opt.max_bytes || !oldest)
+			return;
+		tide__loaded_drop(oldest->now);
+		oldest->now = NULL;
+		oldest->r.generation = oldest->r.bytes = 0;
+		if (oldest->r.state == TIDE_REC_READY)
+			oldest->r.state = TIDE_REC_IDLE;
+	}
+}
+
+static bool not_closed(const tide_model *m)
+{
+	return !strcmp(m->format, "tide") && (tide__fact_find(m, "recovered.from") >= 0 ||
+					      tide__fact_find(m, "loss.not_closed") >= 0);
+}
+
+static void begin_following(struct rec *x, const tide_model *m)
+{
+	const char *host = tide__text(m, m->processes.host[m->processes.n > 1], NULL);
+	if (x->following || x->r.writer == TIDE_WRITER_KILLED || !not_closed(m))
+		return;
+	x->following = tide__follow_begin(&x->follow, x->r.path, host);
+	x->r.writer = x->following ? TIDE_WRITER_RUNNING : TIDE_WRITER_NONE;
+}
+
+/* Put a reading (or why there is none) in its place. Lock held. */
+static tide_waiter *settle(tide_store *s, struct rec *x, tide_loaded *l, const tide_error *err)
+{
+	tide_waiter *waiters = x->waiters;
+	x->waiters = NULL;
+	if (l) {
+		tide__loaded_drop(x->now);
+		x->now = l;
+		x->r.state = TIDE_REC_READY;
+		x->r.generation = l->generation;
+		x->r.bytes = l->bytes;
+		x->r.error = (tide_error){ 0 };
+		begin_following(x, l->m);
+		evict(s);
+	} else if (x->now) { /* a file that is being replaced: what we have is still true of then */
+		x->r.state = TIDE_REC_READY;
+	} else {
+		x->r.state = TIDE_REC_FAILED;
+		x->r.error = *err;
+	}
+	return waiters;
+}
+
+static tide_loaded *read_file(tide_store *s, const char *path, uint64_t generation, tide_error *err)
+{
+	tide_load_options opt = { .progress = on_progress, .user = s };
+	tide_model *m = NULL;
+	on_progress(s, 0, 0);
+	if (tide__load(path, &opt, &m, err) != TIDE_OK)
+		return NULL;
+	tide_loaded *l = tide__loaded_new(m, generation);
+	if (!l)
+		tide__nomem(err);
+	return l;
+}
+
+/* One recording, lock held on entry and on return. */
+static void read_one(tide_store *s, struct rec *x)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	char id[TIDE_REC_ID], *path = x->r.path; /* stays: x is not forgotten while it is read */
+	uint64_t generation = ++s->generation;
+	memcpy(id, x->r.id, sizeof id);
+	x->wanted = x->changed = false;
+	look_at(x);
+	x->read_size = x->r.size;
+	x->read_mtime_ns = x->r.mtime_ns;
+	x->changed = false;
+	x->r.state = TIDE_REC_LOADING;
+	s->reading = x;
+	pthread_mutex_unlock(&s->lock);
+	int64_t began = now_ms();
+	tide_loaded *l = read_file(s, path, generation, &err);
+	int64_t ended = now_ms();
+	pthread_mutex_lock(&s->lock);
+	s->reading = NULL;
+	x->read_ms = ended;
+	x->took_ms = ended - began;
+	tide_waiter *waiters = settle(s, x, l, &err);
+	pthread_mutex_unlock(&s->lock);
+	wake(waiters);
+	s->opt.changed(s->opt.user, id);
+	pthread_mutex_lock(&s->lock);
+}
+
+/* The recording that waits for its reading and was asked for last; NULL = none. */
+static struct rec *next_wanted(tide_store *s)
+{
+	struct rec *best = NULL;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->recs[i]->wanted && (!best || s->recs[i]->used > best->used))
+			best = s->recs[i];
+	return best;
+}
+
+static void *loader(void *arg)
+{
+	tide_store *s = arg;
+	pthread_mutex_lock(&s->lock);
+	while (!s->stop) {
+		struct rec *x = next_wanted(s);
+		if (x)
+			read_one(s, x);
+		else
+			pthread_cond_wait(&s->work, &s->lock);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+/* ---- asking ---- */
+
+static void want(tide_store *s, struct rec *x)
+{
+	x->wanted = true;
+	if (x->r.state != TIDE_REC_LOADING && !x->now)
+		x->r.state = TIDE_REC_LOADING;
+	pthread_cond_signal(&s->work);
+}
+
+tide_code tide__store_get(tide_store *s, const char *id, tide_waiter *w, tide_loaded **out,
+			  tide_error *err)
+{
+	tide_code rc = TIDE_OK;
+	*out = NULL;
+	pthread_mutex_lock(&s->lock);
+	struct rec *x = find(s, id);
+	if (s->stop || !x) {
+		rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no such recording");
+	} else if (x->now) {
+		x->used = ++s->clock;
+		*out = tide__loaded_hold(x->now);
+	} else if (x->r.state == TIDE_REC_FAILED && !x->changed) {
+		*err = x->r.error;
+		rc = err->code ? err->code : TIDE_EIO;
+	} else {
+		x->used = ++s->clock;
+		w->next = x->waiters;
+		x->waiters = w;
+		want(s, x);
+		rc = TIDE_EBUSY;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+tide_code tide__store_peek(tide_store *s, const char *id, tide_loaded **out, tide_error *err)
+{
+	pthread_mutex_lock(&s->lock);
+	struct rec *x = find(s, id);
+	*out = x && x->now ? tide__loaded_hold(x->now) : NULL;
+	pthread_mutex_unlock(&s->lock);
+	return *out ? TIDE_OK : tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "not in memory");
+}
+
+uint64_t tide__store_generation(tide_store *s, const char *id)
+{
+	pthread_mutex_lock(&s->lock);
+	struct rec *x = find(s, id);
+	uint64_t generation = x && x->now ? x->now->generation : 0;
+	if (generation)
+		x->used = ++s->clock;
+	pthread_mutex_unlock(&s->lock);
+	return generation;
+}
+
+bool tide__store_newest(tide_store *s, char id[TIDE_REC_ID])
+{
+	struct rec *best = NULL;
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->recs[i]->r.state != TIDE_REC_FAILED &&
+		    (!best || s->recs[i]->r.mtime_ns > best->r.mtime_ns))
+			best = s->recs[i];
+	if (best)
+		memcpy(id, best->r.id, TIDE_REC_ID);
+	pthread_mutex_unlock(&s->lock);
+	return best;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const tide_rec *x = a, *y = b;
+	if (x->mtime_ns != y->mtime_ns)
+		return x->mtime_ns > y->mtime_ns ? -1 : 1;
+	return strcmp(x->path, y->path);
+}
+
+tide_rec *tide__store_list(tide_store *s, size_t *n)
+{
+	pthread_mutex_lock(&s->lock);
+	tide_rec *r = tide__calloc(s->n, sizeof *r);
+	*n = 0;
+	for (size_t i = 0; r && i < s->n; i++) {
+		const struct rec *x = s->recs[i];
+		char *path = tide__strndup(x->r.path, strlen(x->r.path));
+		if (!path)
+			continue;
+		r[*n] = x->r;
+		r[*n].path = path;
+		if (x == s->reading) {
+			r[*n].done = atomic_load_explicit(&s->done, memory_order_relaxed);
+			r[*n].total = atomic_load_explicit(&s->total, memory_order_relaxed);
+		}
+		++*n;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (r && *n)
+		qsort(r, *n, sizeof *r, newest_first);
+	return r;
+}
+
+void tide__store_list_free(tide_rec *r, size_t n)
+{
+	for (size_t i = 0; r && i < n; i++)
+		tide__free(r[i].path);
+	tide__free(r);
+}
+
+/* ---- watching ---- */
+
+/* The writer of a recording: true when something about it changed. Lock held. */
+static bool follow(struct rec *x, int64_t now)
+{
+	if (!x->following)
+		return false;
+	tide_followed f = tide__follow_poll(&x->follow, now);
+	if (f == TIDE_FOLLOW_SAME)
+		return false;
+	x->changed = true;
+	if (f != TIDE_FOLLOW_GREW) {
+		x->r.writer = f == TIDE_FOLLOW_CLOSED ? TIDE_WRITER_CLOSED : TIDE_WRITER_KILLED;
+		tide__follow_end(&x->follow);
+		x->following = false;
+	}
+	return f != TIDE_FOLLOW_GREW;
+}
+
+/* Read again what is in memory and has changed: not too often, not while it is being written by a
+ * program that writes it at once. */
+static void read_again(tide_store *s, struct rec *x, int64_t now)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	int64_t wall = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	int64_t pause = x->took_ms * AGAIN_TIMES > AGAIN_MS ? x->took_ms * AGAIN_TIMES : AGAIN_MS;
+	bool live = x->r.writer != TIDE_WRITER_NONE;
+	if (!x->changed || !x->now || x->wanted || x->r.state == TIDE_REC_LOADING)
+		return;
+	if (now - x->read_ms >= pause && (live || wall - x->r.mtime_ns / 1000000 >= SETTLE_MS))
+		want(s, x);
+}
+
+void tide__store_poll(tide_store *s, bool list)
+{
+	struct listing l = { .s = s };
+	int64_t now = now_ms();
+	if (list && s->opt.list(s->opt.list_user, on_path, &l) && forget_unlisted(s))
+		l.changed = true;
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < s->n; i++) {
+		struct rec *x = s->recs[i];
+		look_at(x);
+		l.changed |= follow(x, now);
+		read_again(s, x, now);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (l.changed)
+		s->opt.changed(s->opt.user, NULL);
+}
+
+/* ---- the store itself ---- */
+
+tide_store *tide__store_new(const tide_store_options *opt)
+{
+	tide_store *s = tide__calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	s->opt = *opt;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->work, NULL);
+	if (!pthread_create(&s->thread, NULL, loader, s))
+		return s;
+	tide__free(s);
+	return NULL;
+}
+
+void tide__store_stop(tide_store *s)
+{
+	tide_waiter *waiters = NULL;
+	pthread_mutex_lock(&s->lock);
+	s->stop = true;
+	for (size_t i = 0; i < s->n; i++)
+		for (tide_waiter *w = s->recs[i]->waiters, *next; w; w = next) {
+			next = w->next;
+			w->next = waiters;
+			waiters = w;
+			s->recs[i]->waiters = NULL;
+		}
+	pthread_cond_signal(&s->work);
+	pthread_mutex_unlock(&s->lock);
+	wake(waiters);
+}
+
+bool tide__store_free(tide_store *s)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 2;
+	if (pthread_timedjoin_np(s->thread, NULL, &until))
+		return false;
+	for (size_t i = 0; i < s->n; i++)
+		free_rec(s->recs[i]);
+	pthread_cond_destroy(&s->work);
+	pthread_mutex_destroy(&s->lock);
+	tide__free(s->recs);
+	tide__free(s);
+	return true;
+}

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""The dashboard's API: every answer is as docs/openapi.json says, figures are those of the commands, nothing is
+made up, and nobody is answered who may not ask."""
+import gzip
+import json
+import pathlib
+import struct
+import subprocess
+import tempfile
+import time
+
+from serving import SOURCE, TIDEMARK, Server, faults, skip_unless_built, wait_for
+
+DOC = json.loads((SOURCE / "docs" / "openapi.json").read_text())
+DATA = SOURCE / "tests" / "data"
+SNAPSHOT = sorted((DATA / "torchsnap").glob("*.pickle*"))[0]
+asked = set()
+
+
+def tidemark(*args):
+    return json.loads(subprocess.run([TIDEMARK, *map(str, args)], capture_output=True, check=True).stdout)
+
+
+def check(server, path, query="", status=200, **names):
+    """Ask, and hold the answer to the document."""
+    operation = DOC["paths"][path]["get"]
+    response = operation["responses"][str(status)]
+    if "$ref" in response:
+        response = DOC["components"]["responses"][response["$ref"].rsplit("/", 1)[1]]
+    allowed = {p["name"] for p in operation.get("parameters", []) if p["in"] == "query"}
+    given = {q.split("=")[0] for q in query.split("&") if q}
+    assert status == 400 or given <= allowed, f"{path}: {given - allowed} is not documented"
+    value = server.json(path.format(**names) + ("?" + query if query else ""), status)
+    found = faults(DOC, response["content"]["application/json"]["schema"], value)
+    assert not found, f"{path}?{query}: " + "; ".join(found[:5])
+    asked.add(path)
+    return value
+
+
+def every_answer(server, rid):
+    q = f"recording={rid}"
+    for kind in ("cpu", "gpu", "memory"):
+        check(server, "/api/profiler/flame", f"{q}&kind={kind}")
+    check(server, "/api/profiler/flame", f"{q}&min_duration_us=10.5&max_depth=3&small_kernel_threshold_pct=1&merge=1")
+    for name in ("memory", "timeline", "kernels", "hta", "compile"):
+        check(server, f"/api/profiler/{name}", q)
+        check(server, f"/api/profiler/{name}")
+    check(server, "/api/profiler/timeline", f"{q}&limit=5&min_duration_us=2&from=1000&to=5000000")
+    check(server, "/api/recordings/{id}", id=rid)
+    check(server, "/api/recordings/{id}/alive", id=rid)
+    check(server, "/api/recordings/{id}/alive", "at=1000&limit=3", id=rid)
+    spans = check(server, "/api/recordings/{id}/spans", "px=37", id=rid)
+    for track in spans["tracks"]:
+        assert all(len(row) <= 2 * 37 + 1 for row in track["rows"])
+    if spans["spans"]:
+        whole = [p for t in spans["tracks"] for row in t["rows"] for p in row]
+        assert sum(p["count"] for p in whole) == spans["spans"], "every span is in a piece"
+        one = check(server, "/api/recordings/{id}/span", f"n={whole[0]['n']}", id=rid)
+        found = check(server, "/api/recordings/{id}/search", "q=" + one["span"]["name"][:3].replace(" ", "%20"), id=rid)
+        assert found["total"] >= 1
+        starts = [s["t0_ns"] for s in found["spans"]]
+        assert starts == sorted(starts)
+    check(server, "/api/recordings/{id}/curve", "px=64", id=rid)
+    check(server, "/api/recordings/{id}/curve", "from=10&to=2000&px=64", id=rid)
+    for section in ("main", "tables", "spans", "memory", "flame"):
+        status, headers, data = server.ask(f"/data/{rid}/{section}")
+        assert status == 200 and headers["Content-Type"] == "application/octet-stream"
+        raw = gzip.decompress(data)
+        n_list, n_json = struct.unpack("<II", raw[:8])
+        columns = json.loads(raw[8:8 + n_list])
+        json.loads(raw[8 + n_list:8 + n_list + n_json])
+        assert 8 + n_list + n_json + sum(c["bytes"] for c in columns) == len(raw)
+    asked.update({"/data/{id}/{section}"})
+
+
+def figures(server, rid, trace):
+    """The same numbers as on the command line."""
+    q = f"recording={rid}"
+    line, ours = tidemark("timeline", "--json", trace)["summary"], check(server, "/api/profiler/timeline", q)["summary"]
+    assert line == ours
+    line = tidemark("hta", "--json", trace)
+    assert line["temporal_breakdown"] == check(server, "/api/profiler/hta", q)["temporal_breakdown"]
+    ours = check(server, "/api/profiler/kernels", q + "&limit=10000")
+    assert [(k["name"], k["sum_ns"], k["count"]) for k in line["kernels"]] == \
+        [(k["name"], k["time_ns"], k["count"]) for k in ours["kernels"]]
+    line = tidemark("memory", "--json", "--buckets", "500", trace)["devices"]
+    ours = check(server, "/api/profiler/memory", q)
+    mine = next(d for d in line if d["device"] == ours["device"])
+    assert mine["totals"]["peak_bytes"] == ours["summary"]["peak_allocated_bytes"]
+    assert mine["live_series_bytes"] == [p["allocated_bytes"] for p in ours["timeline"]]
+    line, ours = tidemark("peak", "--json", trace), check(server, "/api/recordings/{id}/alive", "limit=100000", id=rid)
+    assert (line["peak_bytes"], line["alive_count"]) == (ours["alive_bytes"], ours["alive_count"])
+    assert sum(a["bytes"] for a in ours["allocations"]) == ours["alive_bytes"]
+    curve = check(server, "/api/recordings/{id}/curve", "px=1", id=rid)
+    assert curve["live_bytes"] == [line["peak_bytes"]], "no peak is lost at any zoom"
+    flame = tidemark("flame", "--json", "--kind", "gpu", trace)
+    ours = check(server, "/api/profiler/flame", q + "&kind=gpu&min_duration_us=0")
+    assert (flame["value_ns"], len(flame["children"])) == (ours["value_ns"], len(ours["children"]))
+
+
+def wrong(server, rid):
+    for path, query in (("/api/profiler/flame", "kind=none"), ("/api/profiler/flame", "max_depth=0"),
+                        ("/api/profiler/flame", "no_such=1"), ("/api/profiler/memory", "points=1e3"),
+                        ("/api/profiler/memory", "device=cuda:99"), ("/api/profiler/memory", "points=1&points=2"),
+                        ("/api/profiler/kernels", "limit=99999999999999999999"), ("/api/profiler/kernels", "limit=%"),
+                        ("/api/profiler/kernels", "limit=%00"), ("/api/profiler/kernels", "limit=" + "1" * 600)):
+        check(server, path, query, 400)
+    for query in ("from=5&to=5", "px=0", "px=8193", "from=-1", "to=x"):
+        check(server, "/api/recordings/{id}/spans", query, 400, id=rid)
+    check(server, "/api/recordings/{id}/search", "", 400, id=rid)
+    check(server, "/api/recordings/{id}/span", "n=99999999", 404, id=rid)
+    check(server, "/api/diff", f"a={rid}", 400)
+    check(server, "/api/diff", f"a={rid}&b=0000000000000000", 404)
+    for target in ("/api/recordings/0000000000000000/alive", "/nothing", "/api", "/data/x/y", f"/data/{rid}/nothing",
+                   "/api/profiler/flame?recording=../../etc/passwd", "/r", "/api/profiler/flame/x"):
+        server.json(target, 404)
+    for target in ("/../../../../etc/passwd", "/data/../../etc/passwd", f"/data/{rid}/..%2f..%2fetc", "/%2e%2e/",
+                   "//etc/passwd", "/data/%00/x", "/" + "a/" * 20, "/" + "a" * 5000):
+        status, _, data = server.ask(target)
+        assert status in (400, 404, 414) and b"root:" not in data, (target, status)
+
+
+def strangers(server):
+    port = server.port
+    for host, status in ((f"127.0.0.1:{port}", 200), (f"localhost:{port}", 200), ("localhost", 200),
+                         (f"[::1]:{port}", 200), ("192.168.1.7:8000", 200), ("evil.example", 403),
+                         (f"evil.example:{port}", 403), ("127.0.0.1.evil.example", 403), ("", 403),
+                         ("localhost:x", 403), ("[::1", 403), ("localhost@evil.example", 403)):
+        assert server.ask("/api/recordings", headers={"Host": host})[0] == status, host
+    here = f"127.0.0.1:{port}"
+    for origin, status in ((f"http://{here}", 200), ("http://evil.example", 403), ("null", 403),
+                           (f"http://{here}.evil.example", 403), ("http://localhost:1", 403), ("file://", 403)):
+        assert server.ask("/api/recordings", headers={"Origin": origin})[0] == status, origin
+    for site, mode, status in (("same-origin", "cors", 200), ("none", "navigate", 200), ("cross-site", "no-cors", 403),
+                               ("same-site", "cors", 403), ("cross-site", "navigate", 200)):
+        headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode}
+        assert server.ask("/api/recordings", headers=headers)[0] == status, (site, mode)
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW"):
+        status, headers, _ = server.ask("/api/recordings", method)
+        assert status == 405 and headers["Allow"] == "GET, HEAD", method
+    assert server.ask("/api/recordings", "GET", body=b"x" * 100)[0] == 400
+    status, headers, data = server.ask("/api/recordings", "HEAD")
+    assert status == 200 and not data and int(headers["Content-Length"]) > 10
+    for target in ("/api/recordings", "/", "/nothing", "/api/profiler/hta"):
+        _, headers, _ = server.ask(target)
+        assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-store"
+        assert "default-src 'none'" in headers["Content-Security-Policy"]
+        assert "Access-Control-Allow-Origin" not in headers and "Server" not in headers
+
+
+def tokens():
+    with Server(DATA, "--bind", "0.0.0.0") as s:
+        assert s.token and len(s.token) == 32
+        assert s.json("/api/recordings", 401)["has_real_data"] is False
+        assert s.ask("/")[0] == 401
+        assert s.ask("/?token=" + "0" * 32)[0] == 401
+        assert s.ask("/api/recordings", headers={"Authorization": "Bearer " + s.token[:-1]})[0] == 401
+        s.json("/api/recordings", headers={"Authorization": f"Bearer {s.token}"})
+        status, headers, _ = s.ask(f"/?token={s.token}")
+        assert status == 303 and headers["Location"] == "/"
+        cookie = headers["Set-Cookie"]
+        assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
+        s.json("/api/recordings", headers={"Cookie": "a=b; " + cookie.split(";")[0]})
+        assert s.ask("/api/recordings", headers={"Cookie": cookie.split("=")[0] + "="})[0] == 401
+    bad = subprocess.run([TIDEMARK, "serve", "--token", "short"], capture_output=True, text=True)
+    assert bad.returncode == 2 and "--token wants" in bad.stderr
+    with Server(DATA, "--token", "a-token-of-ours-1") as s:
+        s.json("/api/recordings", 401)
+        s.json("/api/recordings", headers={"Authorization": "Bearer a-token-of-ours-1"})
+
+
+def taken_port(server):
+    p = subprocess.run([TIDEMARK, "serve", "--port", str(server.port)], capture_output=True, text=True)
+    assert p.returncode == 1 and p.stderr.count("\n") == 1 and "is taken" in p.stderr, p.stderr
+
+
+def nothing_to_serve(folder):
+    with Server(folder) as s:
+        assert check(s, "/api/recordings")["has_real_data"] is False
+        for name in ("flame", "memory", "timeline", "kernels", "hta", "compile"):
+            v = check(s, f"/api/profiler/{name}")
+            assert v["has_real_data"] is False and v["message"]
+            numbers = [x for k, x in v.items() if isinstance(x, (int, float)) and not isinstance(x, bool)]
+            assert not numbers, f"{name} invents {numbers}"
+
+
+def files_change(folder):
+    """Files come, change, are no recordings, go."""
+    path = folder / "a.json"
+    event = {"ph": "X", "cat": "cpu_op", "name": "first", "pid": 1, "tid": 1, "ts": 1, "dur": 5}
+    with Server(folder) as s:
+        path.write_text(json.dumps({"traceEvents": [event]}))
+        listed = wait_for("a new file", lambda: s.json("/api/recordings")["recordings"])
+        rid = listed[0]["id"]
+        assert check(s, "/api/recordings/{id}/search", "q=first", id=rid)["total"] == 1
+        path.write_text(json.dumps({"traceEvents": [event | {"name": "second"}]}))
+        wait_for("a changed file", lambda: check(s, "/api/recordings/{id}/search", "q=second", id=rid)["total"])
+        (folder / "broken.json").write_text("{broken")
+        wait_for("two files", lambda: len(s.json("/api/recordings")["recordings"]) == 2)
+        broken = next(r["id"] for r in s.json("/api/recordings")["recordings"] if r["name"] == "broken.json")
+        check(s, "/api/recordings/{id}/alive", "", 422, id=broken)
+        assert check(s, "/api/recordings/{id}", id=broken)["state"] == "failed"
+        assert check(s, "/api/profiler/timeline")["trace_file"] == "a.json", "what cannot be read is passed over"
+        path.unlink()
+        wait_for("a file gone", lambda: s.ask(f"/api/recordings/{rid}")[0] == 404)
+
+
+def memory_is_bounded():
+    """With room for one recording at most, all of them can be asked for, again and again."""
+    with Server(DATA, "--max-memory", "1MiB") as s:
+        ids = [r["id"] for r in s.json("/api/recordings")["recordings"] if "kineto" in r["name"] and ".gz" in r["name"]]
+        for _ in range(3):
+            for rid in ids:
+                check(s, "/api/recordings/{id}/curve", id=rid)
+        held = [r for r in s.json("/api/recordings")["recordings"] if r["memory_bytes"]]
+        assert len(held) == 1, held
+        check(s, "/api/diff", f"a={ids[0]}&b={ids[1]}")
+
+
+def main():
+    skip_unless_built()
+    with Server(DATA, SNAPSHOT) as s:
+        all_ = check(s, "/api/recordings")["recordings"]
+        ids = {pathlib.Path(r["path"]).name: r["id"] for r in all_}
+        for name in ("kineto_gpt_train.json.gz", "kineto_compiled_infer.json.gz", SNAPSHOT.name):
+            every_answer(s, ids[name])
+        figures(s, ids["kineto_gpt_train.json.gz"], DATA / "kineto_gpt_train.json.gz")
+        check(s, "/api/diff", f"a={ids['kineto_gpt_train.json.gz']}&b={ids['kineto_gpt_train_stack.json.gz']}&limit=5")
+        rid = ids["kineto_gpt_train.json.gz"]
+        status, headers, data = s.ask(f"/data/{rid}/perfetto")
+        assert status == 200 and headers["Content-Disposition"].endswith('.pftrace"') and data[0] == 0x0A
+        status, _, data = s.ask(f"/data/{rid}/pieces?px=100")
+        assert status == 200 and gzip.decompress(data)
+        asked.update({"/data/{id}/perfetto", "/data/{id}/pieces", "/api/events"})
+        wrong(s, rid)
+        strangers(s)
+        taken_port(s)
+    tokens()
+    with tempfile.TemporaryDirectory() as folder:
+        nothing_to_serve(pathlib.Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        files_change(pathlib.Path(folder))
+    memory_is_bounded()
+    assert asked == set(DOC["paths"]), f"never asked: {set(DOC['paths']) - asked}"
+
+
+main()
