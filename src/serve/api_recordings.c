@@ -321,7 +321,7 @@ static bool diff_table(tide_json *j, const tide_diff *d, tide_diff_kind kind, si
 {
 	static const char *const status[] = { "same", "changed", "added", "removed" };
 	const tide_diff_table *t = &d->table[kind];
-	tide_grid *g = tide__diff_rows(d, kind, limit);
+	tide_grid *g = tide__diff_rows(d, kind, limit, false);
 	if (!g)
 		return false;
 	tide__json_key(j, tide__diff_kind_key(kind));
