@@ -47,7 +47,7 @@ export interface MainJson {
   gpu_ns: number;
   overlap_ns: number;
   total_ns: number;
-  findings: { severity: string; what: string; text: string; view: string }[];
+  findings: { severity: string; what: string; text: string; view: string; t: number | null }[];
   marks: Mark[];
   why?: Record<'role' | 'op' | 'stack' | 'tensor', [string, number, number][]>; // (label, bytes, count) at the peak
 }

@@ -10,7 +10,7 @@ import { Canvas, type Surface } from './canvas';
 
 const HIGH = 46;
 
-function strip(s: Surface, v: Float64Array, most: number, y0: number, y1: number, color: string): void {
+export function strip(s: Surface, v: Float64Array, most: number, y0: number, y1: number, color: string): void {
   s.ctx.fillStyle = color;
   s.ctx.beginPath();
   s.ctx.moveTo(0, y1);

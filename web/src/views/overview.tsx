@@ -1,80 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // What this trace is, where its peak is and why, what to do, and what is not in it.
-import { bytes, count, ns } from '../data/format';
-import { getTables, type Main } from '../data/page';
-import { ink } from '../draw/colors';
+import { bytes, count, ns, percent, plural } from '../data/format';
+import { type Device, getTables, type Main } from '../data/page';
 import { drawAxis } from '../draw/axis';
-import { go as show, lookAll, moment, type View } from '../state';
+import { ink, MEMORY } from '../draw/colors';
+import { css } from '../draw/pixels';
+import { go, lookAll, moment } from '../state';
+import { Bars } from '../ui/bars';
 import { Canvas, type Surface } from '../ui/canvas';
+import { Minimap, strip } from '../ui/minimap';
 import { Figure, Panel, useData } from '../ui/parts';
+import { font, px } from '../ui/scale';
+import { by, colorsOf, device, focus, pane } from './memory_scene';
 
-const go = (v: View, t?: number) => {
-  if (t !== undefined) moment.value = t;
-  show(v);
-};
+const CURVE = 128; // stretches of a device's small curve
+
+/** The memory view of the whole trace at a moment, stacked and with one group that stands out. */
+function toMemory(t: number | null, how = '', one = '', below = ''): void {
+  moment.value = t;
+  by.value = how;
+  focus.value = one;
+  pane.value = below;
+  lookAll();
+  go('memory');
+}
 
 function curve(main: Main) {
   const d = main.devices[main.device];
   return (s: Surface) => {
     const c = ink();
-    const css = getComputedStyle(document.documentElement);
-    s.ctx.fillStyle = css.getPropertyValue('--panel');
+    s.ctx.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--panel');
     s.ctx.fillRect(0, 0, s.width, s.height);
     drawAxis(s.ctx, 0, s.width, s.height, 0, main.t_end, c);
-    const y = (v: number) => s.height - 4 - (v / (d.peak || 1)) * (s.height - 40);
-    s.ctx.fillStyle = '#3b7dc4';
-    s.ctx.beginPath();
-    s.ctx.moveTo(0, s.height);
-    const n = main.curve.length;
-    for (let i = 0; i < n; i++) {
-      s.ctx.lineTo((i / n) * s.width, y(main.curve[i]));
-      s.ctx.lineTo(((i + 1) / n) * s.width, y(main.curve[i]));
-    }
-    s.ctx.lineTo(s.width, s.height);
-    s.ctx.fill();
+    strip(s, main.curve, d.peak, px(34), s.height, css(MEMORY));
+    const right = d.peak_t > main.t_end / 2;
     const x = (d.peak_t / Math.max(1, main.t_end)) * s.width;
-    s.ctx.strokeStyle = c.accent;
-    s.ctx.beginPath();
-    s.ctx.moveTo(x, 18);
-    s.ctx.lineTo(x, s.height);
-    s.ctx.stroke();
+    s.ctx.fillStyle = c.accent;
+    s.ctx.fillRect(x, px(18), 2, s.height);
     s.ctx.fillStyle = c.text;
-    s.ctx.font = '600 12px system-ui, sans-serif';
-    s.ctx.textAlign = x > s.width / 2 ? 'right' : 'left';
-    s.ctx.fillText(`peak ${bytes(d.peak)} at ${ns(d.peak_t)}`, x + (x > s.width / 2 ? -6 : 6), 26);
+    s.ctx.font = font(12, '600');
+    s.ctx.textAlign = right ? 'right' : 'left';
+    s.ctx.fillText(`peak ${bytes(d.peak)}`, x + (right ? -6 : 8), px(26));
     s.ctx.textAlign = 'left';
   };
 }
 
-function Facts({ main }: { main: Main }) {
-  const started = main.wall0_ns === null ? 'unknown' : new Date(main.wall0_ns / 1e6).toISOString().replace('T', ' ').replace('Z', ' UTC');
-  const rows: [string, string][] = [
-    ['File', main.file],
-    ['Format', main.format],
-    ['Started', started],
-    ['Spans', count(main.spans)],
-    ['Allocations', count(main.allocs)],
-    ...main.processes
-      .filter((p) => p.command || p.pid > 0)
-      .slice(0, 8)
-      .map((p): [string, string] => ['Process', `${p.pid}${p.rank >= 0 ? ` · rank ${p.rank}` : ''}${p.command ? ` · ${p.command}` : ''}${p.host ? ` on ${p.host}` : ''}`]),
-    ...main.devices
-      .slice(1)
-      .filter((d) => d.allocs || d.name)
-      .map((d): [string, string] => ['Device', `${d.device}${d.name ? ` · ${d.name}` : ''}${d.capacity ? ` · ${bytes(d.capacity)}` : ''}`]),
-  ];
+const whys = [
+  ['role', 'By role'],
+  ['stack', 'By the code that made it'],
+  ['op', 'By op'],
+  ['tensor', 'By tensor'],
+] as const;
+
+/** What is alive at the peak: the roles, and the most telling of what else is known. */
+function Why({ main, d }: { main: Main; d: Device }) {
+  const why = main.why;
+  if (!why) return null;
+  const says = (k: (typeof whys)[number][0]) => why[k].some(([name]) => !name.startsWith('(no ') && !name.startsWith('(outside') && name !== 'unknown');
+  const shown = whys.filter(([k]) => says(k)).slice(0, 3);
   return (
-    <dl class="facts">
-      {rows.map(([k, v], i) => (
-        <div key={i}>
-          <dt>{k}</dt>
-          <dd>{v}</dd>
-        </div>
-      ))}
-    </dl>
+    <Panel title={`Why ${d.device} holds ${bytes(d.peak)} then`} extra={<span class="soft">A click shows it in the memory view</span>}>
+      {shown.map(([k, title]) => {
+        const colors = colorsOf(why[k].map(([name]) => name), k);
+        return (
+          <section key={k}>
+            <h3>{title}</h3>
+            <Bars
+              full={d.peak}
+              rows={why[k].map(([name, v, n], i) => ({ name, parts: [{ size: v, color: css(colors[i]), title: `${name}: ${plural(n, 'allocation')}` }], value: bytes(v), more: percent((100 * v) / d.peak) }))}
+              onPick={(n) => toMemory(d.peak_t, k, why[k][n][0])}
+            />
+          </section>
+        );
+      })}
+      {!shown.length && <p class="soft">The trace knows neither roles, code nor ops of what was alive.</p>}
+    </Panel>
   );
 }
+
+/** Where a finding of memory is best seen. */
+const places: Record<string, [how: string, one: string, below: string]> = {
+  activations: ['role', 'activation', ''],
+  gradients: ['role', 'gradient', ''],
+  optimizer: ['role', 'optimizer', ''],
+  fragmentation: ['', '', 'map'],
+  retries: ['', '', 'map'],
+  empty_cache: ['', '', 'map'],
+  'out of memory': ['stack', '', ''],
+};
 
 function Findings({ main }: { main: Main }) {
   const list = main.findings.filter((f) => f.text);
@@ -88,10 +102,62 @@ function Findings({ main }: { main: Main }) {
             {f.what && <strong>{f.what}</strong>}
             <p>{f.text}</p>
           </div>
-          <button onClick={() => go(f.view as View)}>Show</button>
+          {!main.only && <button onClick={() => (f.view === 'memory' ? toMemory(f.t, ...(places[f.what] ?? [])) : go(f.view))}>Show</button>}
         </li>
       ))}
     </ul>
+  );
+}
+
+function Card({ main, at }: { main: Main; at: number }) {
+  const d = main.devices[at];
+  const v = main.each.subarray(at * CURVE, (at + 1) * CURVE);
+  const line = Array.from(v, (y, x) => `${x},${30 - (28 * y) / (d.peak || 1)}`).join(' ');
+  const facts = [d.capacity ? `${percent((100 * d.peak) / d.capacity)} of ${bytes(d.capacity)}` : 'size not known', `at ${ns(d.peak_t)}`, `${plural(d.peak_count, 'allocation')} then`, ...(d.reserved_peak === null ? [] : [`${bytes(d.reserved_peak)} reserved at most`]), `${bytes(d.live)} at the end`];
+  return (
+    <button
+      class="figure"
+      disabled={!d.allocs}
+      onClick={() => {
+        device.value = String(at);
+        toMemory(d.peak_t);
+      }}
+    >
+      <span class="soft">{d.device}{d.name ? ` · ${d.name}` : ''}</span>
+      {d.allocs ? <b>{bytes(d.peak)} at most</b> : <b class="soft">no memory events</b>}
+      {d.allocs > 0 && <small class="soft">{facts.join(' · ')}</small>}
+      {v.length > 0 && d.allocs > 0 && (
+        <svg viewBox="0 0 127 30" preserveAspectRatio="none" height="34" aria-hidden="true">
+          <polygon points={`0,30 ${line} 127,30`} fill={css(MEMORY)} />
+        </svg>
+      )}
+    </button>
+  );
+}
+
+function Facts({ main }: { main: Main }) {
+  const started = main.wall0_ns === null ? 'unknown' : new Date(main.wall0_ns / 1e6).toISOString().replace('T', ' ').replace('Z', ' UTC');
+  const process = (p: Main['processes'][0]) => `${p.pid}${p.rank >= 0 ? ` · rank ${p.rank}` : ''}${p.command ? ` · ${p.command}` : ''}${p.host ? ` on ${p.host}` : ''}`;
+  const rows: [string, string][] = [
+    ['File', main.file],
+    ['Format', main.format],
+    ['Started', started],
+    ['Spans', count(main.spans)],
+    ['Allocations', count(main.allocs)],
+    ...main.processes
+      .filter((p) => p.command || p.pid > 0)
+      .slice(0, 8)
+      .map((p): [string, string] => ['Process', process(p)]),
+  ];
+  return (
+    <dl class="facts">
+      {rows.map(([k, v], i) => (
+        <div key={i}>
+          <dt>{k}</dt>
+          <dd>{v}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 
@@ -100,7 +166,9 @@ export function Overview({ main }: { main: Main }) {
   const d = main.devices[main.device];
   const losses = main.losses.split('\n').map((l) => l.replace(/^note: /, '')).filter(Boolean);
   const phase = tables?.phases.find((p) => d.peak_t >= p.t0 && d.peak_t <= p.t1 && p.name);
-  const pct = (v: number) => (main.total_ns ? `${((100 * v) / main.total_ns).toFixed(1)} % of ${ns(main.total_ns)}` : undefined);
+  const active = (label: string, v: number, none: string) => (
+    <Figure label={label} value={v ? percent((100 * v) / main.total_ns) : 'none'} sub={v ? `${ns(v)} of ${ns(main.total_ns)}` : none} title="Union of its spans, as part of the time from the first to the last" />
+  );
   return (
     <div class="stack">
       {losses.length > 0 && (
@@ -111,42 +179,61 @@ export function Overview({ main }: { main: Main }) {
       )}
       <div class="figures">
         <Figure label="Duration" value={ns(main.t_end)} />
-        {main.device > 0 && <Figure label={`Peak memory, ${d.device}`} value={bytes(d.peak)} sub={`at ${ns(d.peak_t)}${phase ? ` in ${phase.name}` : ''}`} title="Highest live bytes over all moments" />}
-        {main.device > 0 && <Figure label="Alive at the peak" value={count(d.peak_count)} sub="allocations" />}
-        {main.device > 0 && <Figure label="Still alive at the end" value={bytes(d.live)} sub={d.count === 1 ? '1 allocation' : `${count(d.count)} allocations`} />}
-        {d.reserved_peak !== null && <Figure label="Reserved, highest" value={bytes(d.reserved_peak)} sub={d.capacity ? `of ${bytes(d.capacity)}` : undefined} />}
-        <Figure label="CPU active" value={main.cpu_ns ? ns(main.cpu_ns) : 'none'} sub={main.cpu_ns ? pct(main.cpu_ns) : 'no CPU spans recorded'} title="Union of all CPU spans" />
-        <Figure label="GPU active" value={main.gpu_ns ? ns(main.gpu_ns) : 'none'} sub={main.gpu_ns ? pct(main.gpu_ns) : 'no device spans recorded'} title="Union of all device spans" />
+        {main.device > 0 ? (
+          <>
+            <Figure label={`Peak memory, ${d.device}`} value={bytes(d.peak)} sub={`at ${ns(d.peak_t)}${phase ? ` in ${phase.name}` : ''}`} title="Highest live bytes over all moments" />
+            <Figure label="Still alive at the end" value={bytes(d.live)} sub={plural(d.count, 'allocation')} />
+          </>
+        ) : (
+          <Figure label="Peak memory" value="unknown" sub="no memory events recorded" />
+        )}
+        {active('CPU active', main.cpu_ns, 'no CPU spans recorded')}
+        {active('GPU active', main.gpu_ns, 'no device spans recorded')}
       </div>
-      {main.device > 0 && (
+      {main.device > 0 ? (
         <Panel
           title={`Live memory of ${d.device}`}
           extra={
             <span class="actions">
-              <button
-                onClick={() => {
-                  lookAll();
-                  go('memory', d.peak_t);
-                }}
-              >
-                What is alive at the peak
-              </button>
-              <button onClick={() => go('timeline', d.peak_t)}>What runs at the peak</button>
+              <button onClick={() => toMemory(d.peak_t)}>What is alive at the peak</button>
+              {main.spans > 0 && (
+                <button
+                  onClick={() => {
+                    moment.value = d.peak_t;
+                    go('timeline');
+                  }}
+                >
+                  What runs at the peak
+                </button>
+              )}
             </span>
           }
         >
-          <div class="chart">
-            <Canvas draw={curve(main)} height={170} label={`Live memory over time; peak ${bytes(d.peak)} at ${ns(d.peak_t)}`} />
+          <div class="chart memory">
+            <Canvas
+              draw={curve(main)}
+              height={px(150)}
+              label={`Live memory over time; peak ${bytes(d.peak)} at ${ns(d.peak_t)}`}
+              onClick={(e: MouseEvent) => toMemory(Math.round((e.offsetX / (e.currentTarget as HTMLElement).clientWidth) * main.t_end))}
+            />
           </div>
         </Panel>
+      ) : (
+        main.spans > 0 && <Minimap main={main} />
       )}
       <div class="two">
-        <Panel title="Findings">
-          <Findings main={main} />
-        </Panel>
-        <Panel title="This trace">
-          <Facts main={main} />
-        </Panel>
+        {main.device > 0 && <Why main={main} d={d} />}
+        <div class="stack">
+          <Panel title="Findings">
+            <Findings main={main} />
+          </Panel>
+          <Panel title="Devices">
+            <div class="figures cards">{main.devices.map((x, i) => (i && (x.allocs || x.name || x.capacity) ? <Card key={i} main={main} at={i} /> : null))}</div>
+          </Panel>
+          <Panel title="This trace">
+            <Facts main={main} />
+          </Panel>
+        </div>
       </div>
     </div>
   );

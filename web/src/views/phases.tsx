@@ -8,6 +8,7 @@ import { phasePeaks } from '../data/memory_phases';
 import { getMemory, getTables, type Main, type Scope, type Tables } from '../data/page';
 import { css } from '../draw/pixels';
 import { go, keep, look, moment } from '../state';
+import { Bars } from '../ui/bars';
 import { Choice, Legend, Loading, Panel, useData } from '../ui/parts';
 import { type Col, col, Table } from '../ui/table';
 import { by, bys, chosenBy, colorsOf, device, focus } from './memory_scene';
@@ -57,8 +58,7 @@ function Histogram({ t, main, scope, at }: Bars) {
   const limit = own > 0 ? own : scope.limit;
   const most = made.peaks.reduce((a, p) => Math.max(a, p.top), 1);
   const wide = limit && limit < most * 3 ? Math.max(most, limit) * 1.02 : most * 1.02;
-  const line = limit && limit <= wide ? (100 * limit) / wide : 0;
-  const pick = (n: number, k: number) => {
+  const pick = (n: number, k = -1) => {
     const d = m.json.pools[scope.of[0]]?.device ?? 0;
     device.value = scope.scope === 'total' ? 'all' : String(d);
     focus.value = k >= 0 ? made.labels[k] : '';
@@ -68,32 +68,19 @@ function Histogram({ t, main, scope, at }: Bars) {
   return (
     <>
       <Legend items={made.labels.map((text, i) => ({ color: colors[i], text }))} />
-      <div class="bars" role="list" data-tops={JSON.stringify(made.peaks.map((p) => p.top))}>
-        {t.phases.slice(0, MOST_BARS).map((p, n) => {
-          const peak = made.peaks[n];
-          let x = 0;
-          const text = `${nameOf(t, n)}: ${bytes(peak.top)}${limit ? `, ${percent((100 * peak.top) / limit)} of the limit` : ''}`;
-          return (
-            <div key={n} class={limit && peak.top > limit ? 'row over' : 'row'} role="listitem">
-              <button class="name" title={`${text}. Show this moment`} onClick={() => pick(n, -1)}>{nameOf(t, n)}</button>
-              <svg width="100%" height="20" role="img" aria-label={text}>
-                {peak.parts.map((v, i) => {
-                  const w = (100 * v) / wide;
-                  x += w;
-                  return w > 0 ? (
-                    <rect key={i} x={`${x - w}%`} y="1" width={`${w}%`} height="18" fill={colors[i]} onClick={() => pick(n, i)}>
-                      <title>{`${made.labels[i]}: ${bytes(v)}`}</title>
-                    </rect>
-                  ) : null;
-                })}
-                {line > 0 && <line class="limit" x1={`${line}%`} x2={`${line}%`} y1="0" y2="20" />}
-              </svg>
-              <b>{bytes(peak.top)}</b>
-              <span class="soft">{limit ? percent((100 * peak.top) / limit) : ''}</span>
-            </div>
-          );
-        })}
-      </div>
+      <Bars
+        full={wide}
+        limit={limit}
+        onPick={pick}
+        data-tops={JSON.stringify(made.peaks.map((p) => p.top))}
+        rows={made.peaks.slice(0, MOST_BARS).map((p, n) => ({
+          name: nameOf(t, n),
+          parts: p.parts.map((size, i) => ({ size, color: colors[i], title: `${made.labels[i]}: ${bytes(size)}` })),
+          value: bytes(p.top),
+          more: limit ? percent((100 * p.top) / limit) : '',
+          over: limit > 0 && p.top > limit,
+        }))}
+      />
       {t.phases.length > MOST_BARS && <p class="soft">The first {MOST_BARS} of {t.phases.length} phases; the table has all.</p>}
       <p class="soft">
         {limit ? `Red line and percent: the limit of ${bytes(limit)}${own > 0 ? ', as given here' : ''}.` : 'The trace does not say how much memory there is: give a limit to compare with.'} A bar is the first highest moment of its phase ({scopeName(t.scopes[at], t)}); a click shows it in the memory view.

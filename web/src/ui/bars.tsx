@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// Rows of bars, each of one part or several, with names that can be read and figures beside them.
+
+export interface Bar {
+  name: string;
+  parts: { size: number; color: string; title?: string }[];
+  value: string;
+  more?: string;
+  over?: boolean; // beyond the limit
+}
+
+/** `full` is the length of a whole row; `limit` a line across all of them. A pick without a part is of the row. */
+export function Bars({ rows, full, limit, onPick, ...rest }: { rows: readonly Bar[]; full: number; limit?: number; onPick: (row: number, part?: number) => void } & Record<`data-${string}`, string>) {
+  const pct = (v: number) => `${(100 * v) / full}%`;
+  return (
+    <div class="bars" role="list" {...rest}>
+      {rows.map((r, n) => {
+        let at = 0;
+        return (
+          <div key={n} class={r.over ? 'row over' : 'row'} role="listitem">
+            <button class="name" title={r.name} onClick={() => onPick(n)}>{r.name}</button>
+            <svg width="100%" role="img" aria-label={`${r.name}: ${r.value} ${r.more ?? ''}`}>
+              {r.parts.map((p, i) => {
+                at += p.size;
+                return (
+                  <rect key={i} x={pct(at - p.size)} width={pct(p.size)} height="100%" fill={p.color} onClick={() => onPick(n, i)}>
+                    <title>{p.title ?? r.name}</title>
+                  </rect>
+                );
+              })}
+              {limit && limit <= full && <line class="limit" x1={pct(limit)} x2={pct(limit)} y1="0" y2="100%" />}
+            </svg>
+            <b>{r.value}</b>
+            <span class="soft">{r.more}</span>
+          </div>
+        );
+      })}
+    </div>
+  );
+}
