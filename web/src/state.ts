@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // What is being looked at: the view, the window of time, the selected moment and span. The URL's hash
 // keeps it, so that a link to the file shows the same thing.
-import { effect, type Signal, signal } from '@preact/signals';
+import { effect, type Signal, signal } from './signals';
 
 export type View = string; // key of a row of views/registry.tsx
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // A canvas that fills its parent and is drawn again whenever what it reads changes.
-import { effect } from '@preact/signals';
+import { effect } from '../signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 

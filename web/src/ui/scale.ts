@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // How large things are drawn: once on a desk, larger on a wall (the style sheet has the same limit).
-import { signal } from '@preact/signals';
+import { signal } from '../signals';
 
 const wall = typeof matchMedia === 'function' ? matchMedia('(min-width: 2400px)') : undefined;
 const WALL = 1.5;

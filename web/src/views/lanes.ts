@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Where things are on the timeline: tracks one below the other, each with its rows; their order, which
 // are closed and which hidden. The address keeps the arrangement.
-import { computed } from '@preact/signals';
+import { computed } from '../signals';
 import type { Spans } from '../data/spans';
 import { keep } from '../state';
 import { px } from '../ui/scale';

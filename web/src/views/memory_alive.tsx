@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Everything that is alive at a moment: one by one, or in groups; and all that is known of one of them.
-import { signal } from '@preact/signals';
+import { signal } from '../signals';
 import { useMemo } from 'preact/hooks';
 import { bytes, count, exact, ns, percent, plural } from '../data/format';
 import { type By, type Group, grouped, keyOf } from '../data/levels';

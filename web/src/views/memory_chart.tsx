@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Live memory over time as stacked layers, with phases, steps, limits and the chosen moment.
-import { signal } from '@preact/signals';
+import { signal } from '../signals';
 import { useMemo } from 'preact/hooks';
 import { bytes, exact } from '../data/format';
 import { type Picture, picture } from '../data/levels';

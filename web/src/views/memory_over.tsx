@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The allocator over time: what it holds and cannot use, and how broken up that is.
-import { signal } from '@preact/signals';
+import { signal } from '../signals';
 import { useMemo } from 'preact/hooks';
 import { type Allocator, fragmentation, type Over } from '../data/allocator';
 import { bytes, count, exact, ns } from '../data/format';

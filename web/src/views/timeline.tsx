@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Threads, streams, memory and phases on one axis of true time.
-import { signal } from '@preact/signals';
+import { signal } from '../signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { count, ns } from '../data/format';
 import { buildMip, oneGroup, picture } from '../data/levels';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // What the timeline tells about one span: a few lines beside the pointer, everything below the picture.
-import { signal } from '@preact/signals';
+import { signal } from '../signals';
 import type { ComponentChildren } from 'preact';
 import { bytes, count, delta, exact, ns } from '../data/format';
 import { argsOf, chainOf, linksOf, notesOf } from '../data/notes';
