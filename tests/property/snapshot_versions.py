@@ -56,6 +56,18 @@ def torch_2_3(s):
     return s
 
 
+def torch_2_4(s):
+    """Ranges as events among the others, with their name in place of a file."""
+    for n in s.pop("external_annotations"):
+        e = {"action": "user_defined", "addr": 0, "size": 0, "stream": 0, "time_us": n["time_us"],
+             "frames": [{"name": n["stage"], "filename": n["name"], "line": 0}]}
+        t = s["device_traces"][0]
+        at = next((i for i, x in enumerate(t) if x["time_us"] > n["time_us"]), len(t))
+        t.insert(at, e)
+    drop(events(s), "user_metadata")
+    return s
+
+
 def torch_2_6(s):
     drop(events(s), "user_metadata")
     return s
@@ -66,6 +78,10 @@ def newest(s):
     for e in events(s):
         e["pool_id"] = (0, 0)
         e["future"] = [1, {"a": None}]
+    t = s["device_traces"][0]
+    freed = {e["addr"] for e in t if e["action"] == "free_completed"}
+    i = next(i for i, e in enumerate(t) if e["action"] == "alloc" and e["addr"] not in freed)
+    t.insert(i + 1, {**t[i], "action": "annotate", "user_metadata": "weights of layer 1"})
     s["allocator_settings"].update(max_round_threshold=1, future={"x": (1, 2, 3)}, text="x")
     s["version"] = {"torch": "9.9"}
     return s
@@ -108,7 +124,7 @@ def some_stacks(s):
     return s
 
 
-SAME = [torch_2_0, torch_2_1, torch_2_3, torch_2_6, newest, one_of_eight, no_sharing, fx, some_stacks]
+SAME = [torch_2_0, torch_2_1, torch_2_3, torch_2_4, torch_2_6, newest, one_of_eight, no_sharing, fx, some_stacks]
 
 
 # ---- picklers ----
@@ -251,7 +267,21 @@ def check(a, name, base):
         got = a.figures(f"{name} {how}", dump(base))
         if got != want:
             a.fail(f"{name} {how}", f"{got} is not {want}"[:400])
+    ranges(a, name, base)
     parts(a, name, base, want)
+
+
+def ranges(a, name, base):
+    """Ranges are the same in either form; an annotation names an allocation."""
+    def ops(change):
+        a.figures(name, pickle.dumps(change(copy.deepcopy(base))))
+        return a.ask(name, "peak", "--json", "--group-by", "op")["groups"]
+    if ops(lambda s: s) != ops(torch_2_4):
+        a.fail(name, "ranges as events are other ranges")
+    a.figures(name, pickle.dumps(newest(copy.deepcopy(base))))
+    t = a.ask(name, "peak", "--json", "--group-by", "tensor")["groups"]
+    if not any("weights of layer 1" in g["key"] for g in t):
+        a.fail(name, f"the annotation names nothing: {t[:3]}")
 
 
 def parts(a, name, base, want):

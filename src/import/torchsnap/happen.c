@@ -423,9 +423,11 @@ static tide_code on_oom(replay *r, device *d, uint32_t event)
 static tide_code on_moment(replay *r, device *d, uint32_t event)
 {
 	const tide_snap_event *e = &r->s->events.v[event];
+	tide_snap_note note;
+	if (r->timed && tide__snap_note_of(r->m, e, d->number, &note))
+		return TIDE_OK; /* a span has it */
 	bool snap = e->action == TIDE_SNAP_SNAPSHOT;
 	uint32_t row = new_mark(r, snap ? TIDE_MARK_SNAPSHOT : TIDE_MARK_ANNOTATION, e);
-	(void)d;
 	if (!row)
 		return nomem(r);
 	r->m->marks.name[row] = tide__str(r->m, tide__snap_action_text[e->action]);
@@ -457,16 +459,27 @@ static tide_code on_context(replay *r, device *d, uint32_t event, const tide_sna
 	return r->m->marks.name[row].i ? TIDE_OK : nomem(r);
 }
 
-/* user_metadata of an alloc says what it holds. */
-static tide_code on_metadata(replay *r, const tide_snap_extra *x)
+/* user_metadata of an alloc, or of an annotation, says what it holds. */
+static tide_code on_metadata(replay *r, uint32_t alloc, const tide_snap_extra *x)
 {
 	uint32_t row = tide__push(&r->m->tensors, &tide_tensors_desc);
 	if (!row)
 		return nomem(r);
-	r->m->tensors.alloc[row] = (tide_alloc_id){ (uint32_t)r->m->allocs.n - 1 };
+	r->m->tensors.alloc[row] = (tide_alloc_id){ alloc };
 	r->m->tensors.name[row] = x->metadata;
 	r->m->tensors.requires_grad[row] = 2;
 	return TIDE_OK;
+}
+
+/* Names what is alive at its address, long after it was allocated. */
+static tide_code on_annotate(replay *r, device *d, uint32_t event)
+{
+	const tide_snap_event *e = &r->s->events.v[event];
+	uint32_t alloc = e->extra & TIDE_SNAP_NO_ADDR ? 0 : tide__geo_at(&d->geo, e->addr);
+	if (!alloc || !(e->extra & TIDE_SNAP_HAS_EXTRA))
+		return on_moment(r, d, event);
+	const tide_snap_extra *x = tide__snap_extra_of(r->s, event);
+	return x->metadata.i ? on_metadata(r, alloc, x) : TIDE_OK;
 }
 
 /* ---- all of them ---- */
@@ -484,6 +497,7 @@ tide_code tide__replay_event(replay *r, device *d, uint32_t event)
 		[TIDE_SNAP_SNAPSHOT] = on_moment,
 		[TIDE_SNAP_OOM] = on_oom,
 		[TIDE_SNAP_USER_DEFINED] = on_moment,
+		[TIDE_SNAP_ANNOTATE] = on_annotate,
 		[TIDE_SNAP_UNKNOWN] = on_unknown,
 	};
 	const tide_snap_event *e = &r->s->events.v[event];
@@ -493,6 +507,6 @@ tide_code tide__replay_event(replay *r, device *d, uint32_t event)
 	if (!rc)
 		rc = handlers[e->action](r, d, event);
 	if (!rc && x && x->metadata.i && e->action == TIDE_SNAP_ALLOC)
-		rc = on_metadata(r, x);
+		rc = on_metadata(r, (uint32_t)r->m->allocs.n - 1, x);
 	return rc;
 }

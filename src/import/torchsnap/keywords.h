@@ -8,7 +8,7 @@
 #define TIDE_SNAP_WORDS(W)                                                                         \
 	/* actions: in the order of tide_snap_action */                                            \
 	W(alloc) W(free_requested) W(free_completed) W(segment_alloc) W(segment_free)              \
-	W(segment_map) W(segment_unmap) W(snapshot) W(oom) W(user_defined)                         \
+	W(segment_map) W(segment_unmap) W(snapshot) W(oom) W(user_defined) W(annotate)             \
 	/* top level */                                                                            \
 	W(segments) W(device_traces) W(allocator_settings) W(external_annotations)                 \
 	W(host_segments) W(host_traces)                                                            \

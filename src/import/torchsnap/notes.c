@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* external_annotations: START and END of named ranges, as spans.
+/* external_annotations, and their older form, events: START and END of named ranges, as spans.
  *
  * A START waits for the next END of the same name and device, the innermost first. Ranges of one
  * device that nest share a lane; a range that crosses another (two threads) goes to a further lane.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -35,42 +36,70 @@ typedef struct notes {
 	uint64_t dropped;
 } notes;
 
-static bool pair_up(const tide_snap *s, int64_t base_us, int64_t end, notes *n)
+/* Does an event say that a range begins or ends? torch 2.4 wrote that as a stack of one frame,
+ * whose function is START or END and whose file is the range's name. */
+bool tide__snap_note_of(const tide_model *m, const tide_snap_event *e, uint32_t device,
+			tide_snap_note *note)
+{
+	uint32_t frame = m->stacks.frame[e->stack].i;
+	if (e->action != TIDE_SNAP_USER_DEFINED || !e->stack || m->stacks.parent[e->stack].i ||
+	    e->time_us == TIDE_SNAP_NO_TIME || !m->frames.file[frame].i)
+		return false;
+	const char *stage = tide__text(m, m->frames.function[frame], NULL);
+	*note = (tide_snap_note){ .time_us = e->time_us,
+				  .name = m->frames.file[frame],
+				  .device = device,
+				  .stage = !strcmp(stage, "END") };
+	return note->stage || !strcmp(stage, "START");
+}
+
+/* A range begins, or the innermost open one of its name and device ends. */
+static bool add_note(notes *n, tide_map *open, const tide_snap_note *note, int64_t base_us,
+		     int64_t end)
+{
+	uint64_t key = (uint64_t)note->device << 32 | note->name.i;
+	int64_t t = (note->time_us - base_us) * 1000;
+	uint32_t top = tide__map_get(open, key);
+	if (note->stage == 1 && top) {
+		struct range *g = &n->ranges.v[top - 1];
+		g->t1 = t > g->t0 ? t : g->t0;
+		g->flags = 0;
+		if (g->outer)
+			return tide__map_put(open, key, g->outer);
+		tide__map_del(open, key);
+		return true;
+	}
+	if (!TIDE_SNAP_ROOM(n->ranges) ||
+	    (!note->stage && !tide__map_put(open, key, (uint32_t)n->ranges.n + 1)))
+		return false;
+	struct range g = {
+		.t0 = t, .t1 = t, .name = note->name, .device = note->device, .outer = top
+	};
+	if (note->stage == 0) { /* until its END comes */
+		g.t1 = end > t ? end : t;
+		g.flags = TIDE_SPAN_OPEN;
+	} else if (note->stage == 1) { /* its START is not there */
+		g.t0 = t > 0 ? 0 : t;
+		g.flags = TIDE_SPAN_LOST;
+	}
+	g.order = (uint32_t)n->ranges.n;
+	n->ranges.v[n->ranges.n++] = g;
+	return true;
+}
+
+static bool pair_up(const tide_snap *s, int64_t base_us, int64_t end, bool events, notes *n)
 {
 	tide_map open = { 0 };
+	tide_snap_note note;
 	bool ok = true;
-	for (size_t i = 0; i < s->notes.n && ok; i++) {
-		const tide_snap_note *note = &s->notes.v[i];
-		uint64_t key = (uint64_t)note->device << 32 | note->name.i;
-		int64_t t = (note->time_us - base_us) * 1000;
-		uint32_t top = tide__map_get(&open, key);
-		if (note->stage == 1 && top) {
-			struct range *g = &n->ranges.v[top - 1];
-			g->t1 = t > g->t0 ? t : g->t0;
-			g->flags = 0;
-			if (g->outer)
-				ok = tide__map_put(&open, key, g->outer);
-			else
-				tide__map_del(&open, key);
-			continue;
-		}
-		ok = TIDE_SNAP_ROOM(n->ranges) &&
-		     (note->stage || tide__map_put(&open, key, (uint32_t)n->ranges.n + 1));
-		if (!ok)
-			break;
-		struct range g = {
-			.t0 = t, .t1 = t, .name = note->name, .device = note->device, .outer = top
-		};
-		if (note->stage == 0) { /* until its END comes */
-			g.t1 = end > t ? end : t;
-			g.flags = TIDE_SPAN_OPEN;
-		} else if (note->stage == 1) { /* its START is not there */
-			g.t0 = t > 0 ? 0 : t;
-			g.flags = TIDE_SPAN_LOST;
-		}
-		g.order = (uint32_t)n->ranges.n;
-		n->ranges.v[n->ranges.n++] = g;
-	}
+	for (size_t i = 0; i < s->notes.n && ok; i++)
+		ok = add_note(n, &open, &s->notes.v[i], base_us, end);
+	for (size_t t = 0; t < s->traces.n && events; t++)
+		for (size_t i = 0; i < s->traces.v[t].n && ok; i++)
+			if (tide__snap_note_of(n->m,
+					       &s->events.v[tide__snap_event(&s->traces.v[t], i)],
+					       s->traces.v[t].device, &note))
+				ok = add_note(n, &open, &note, base_us, end);
 	tide__map_free(&open);
 	return ok;
 }
@@ -159,10 +188,10 @@ static bool new_span(notes *n, const struct range *g)
 }
 
 tide_code tide__snap_notes(const tide_snap *s, tide_model *m, int64_t base_us, int64_t end,
-			   tide_error *err)
+			   bool events, tide_error *err)
 {
 	notes n = { .m = m };
-	bool ok = pair_up(s, base_us, end, &n);
+	bool ok = pair_up(s, base_us, end, events, &n);
 	for (size_t i = 0; i < n.ranges.n && ok; i++) {
 		struct range *g = &n.ranges.v[i];
 		g->start = g->t0;

@@ -384,7 +384,8 @@ tide_code tide__snap_replay(const tide_snap *s, bool threads, tide_model *m, tid
 	if (!reserve(&r, threads) || !find_devices(&r) || !prepare(&r) || !reserve_old(&r))
 		rc = nomem(&r);
 	if (!rc && r.timed)
-		rc = tide__snap_notes(s, m, r.base_us, (r.end_us - r.base_us) * 1000, err);
+		rc = tide__snap_notes(s, m, r.base_us, (r.end_us - r.base_us) * 1000,
+				      r.actions[TIDE_SNAP_USER_DEFINED] != 0, err);
 	else if (!rc && s->notes.n && !tide__fact_num(m, "loss.annotations", (int64_t)s->notes.n))
 		rc = nomem(&r);
 	for (size_t i = 0; i < r.n && !rc; i++) {

@@ -21,9 +21,12 @@ typedef struct tide_snap_spans { /* innermost annotation over time, for one devi
 	uint32_t next;		 /* next span row to open */
 	uint32_t open;		 /* innermost open one */
 } tide_snap_spans;
-/* `base_us` is t = 0 as Unix time; `end` the last event's t. */
+/* `base_us` is t = 0 as Unix time; `end` the last event's t; `events`: some of them are such. */
 tide_code tide__snap_notes(const tide_snap *s, tide_model *m, int64_t base_us, int64_t end,
-			   tide_error *err);
+			   bool events, tide_error *err);
+/* Is the event one that begins or ends a range? Then *note is what it says. */
+bool tide__snap_note_of(const tide_model *m, const tide_snap_event *e, uint32_t device,
+			tide_snap_note *note);
 /* The innermost annotation of the device at t; t must not decrease from call to call. */
 tide_span_id tide__snap_span_at(const tide_model *m, tide_snap_spans *c, int64_t t);
 

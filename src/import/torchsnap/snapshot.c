@@ -17,7 +17,7 @@
 const char *const tide__snap_action_text[TIDE_SNAP_N_ACTIONS] = {
 	"alloc",	"free_requested", "free_completed", "segment_alloc",
 	"segment_free", "segment_map",	  "segment_unmap",  "snapshot",
-	"oom",		"user_defined",	  "unknown",
+	"oom",		"user_defined",	  "annotate",	    "unknown",
 };
 
 bool tide__snap_room(void *vec, size_t *cap, size_t n, size_t size)

@@ -23,7 +23,8 @@ typedef enum tide_snap_action {
 	TIDE_SNAP_SEGMENT_UNMAP,
 	TIDE_SNAP_SNAPSHOT,
 	TIDE_SNAP_OOM,
-	TIDE_SNAP_USER_DEFINED,
+	TIDE_SNAP_USER_DEFINED, /* torch 2.4: a range begins or ends; its one frame says which */
+	TIDE_SNAP_ANNOTATE,	/* what is alive at the address is named */
 	TIDE_SNAP_UNKNOWN,
 	TIDE_SNAP_N_ACTIONS,
 } tide_snap_action;
