@@ -94,9 +94,9 @@ class Profile:
 
     def _devices(self, t: Any) -> None:
         kinds, index = t.view("devices", "kind"), t.view("devices", "index")
-        names = [_DEVICES.get(k, "other") + ("" if k == 1 else f":{i}") for k, i in zip(kinds, index)]
-        self._pools = [names[d] if d else "unknown" for d in t.view("pools", "device")]
-        self._pool = t.view("allocs", "pool")
+        names: list[str] = [_DEVICES.get(k, "other") + ("" if k == 1 else f":{i}") for k, i in zip(kinds, index)]
+        self._pools: list[str] = [names[d] if d else "unknown" for d in t.view("pools", "device")]
+        self._pool: memoryview = t.view("allocs", "pool")
         self.accelerators = [n for n, k in zip(names[1:], kinds[1:]) if k > 1]
 
     def device(self, alloc: int) -> str:

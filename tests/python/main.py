@@ -1,18 +1,34 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Builds the wheel with pip into the build folder, then runs every test_*.py beside this file on it.
+"""Runs one test_*.py on the package as pip builds it: main.py NAME.
 
-The Python is TIDE_TORCH_PYTHON, else .venv of the checkout (tools/setup torch), else python3.
+The wheel is built into the build folder when the sources have changed since; the next test finds it there. The Python is
+TIDE_TORCH_PYTHON, else .venv of the checkout (tools/setup torch), else python3. Every test that was skipped is named with its
+reason; when nothing ran at all the exit status is 77.
 """
+import fcntl
+import hashlib
 import os
 import pathlib
 import subprocess
 import sys
 
 SOURCE = pathlib.Path(os.environ["TIDE_SOURCE"])
-SITE = pathlib.Path(os.environ["TIDE_BUILD"]) / "python-site"
+BUILD = pathlib.Path(os.environ["TIDE_BUILD"])
+SITE = BUILD / "python-site"
 HERE = pathlib.Path(__file__).resolve().parent
+RUN = """
+import sys, unittest
+path = sys.argv[1]
+sys.path.insert(0, path.rpartition("/")[0])
+suite = unittest.defaultTestLoader.loadTestsFromName(path.rpartition("/")[2][:-3])
+result = unittest.TextTestRunner(verbosity=0).run(suite)
+for test, why in result.skipped:
+    print(f"skipped {test}: {why}")
+ran = result.testsRun - len(result.skipped)
+sys.exit(1 if not result.wasSuccessful() else 0 if ran > 0 else 77)
+"""
 
 
 def interpreter() -> str:
@@ -21,13 +37,25 @@ def interpreter() -> str:
     return named or (str(venv) if venv.exists() else sys.executable)
 
 
+def fingerprint(python: str) -> str:
+    """Of everything that goes into the wheel: names, times and sizes."""
+    h = hashlib.sha256(python.encode())
+    files = [SOURCE / "pyproject.toml", SOURCE / "meson.build"]
+    for folder in ("src", "include", "python", "web/src"):
+        files += (p for p in (SOURCE / folder).rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    for p in sorted(files):
+        s = p.stat()
+        h.update(f"{p}:{s.st_mtime_ns}:{s.st_size}\n".encode())
+    return h.hexdigest()
+
+
 def build(python: str) -> str:
     """"" or why it cannot be built. A failing compiler is a failure, not a reason to skip."""
     if subprocess.run([python, "-m", "pip", "--version"], capture_output=True, check=False).returncode:
         return "pip is not there"
     subprocess.run(["rm", "-rf", str(SITE)], check=True)
     command = [python, "-m", "pip", "install", "-q", "--no-deps", "--disable-pip-version-check", "--target", str(SITE), str(SOURCE),
-               f"-Cbuild-dir={os.environ['TIDE_BUILD']}/python-build"]
+               f"-Cbuild-dir={BUILD}/python-build"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return ""
@@ -37,22 +65,40 @@ def build(python: str) -> str:
     sys.exit(1)
 
 
+def built(python: str) -> str:
+    """The wheel is there and of these sources; one process at a time."""
+    stamp = BUILD / "python-site.stamp"
+    with open(BUILD / "python-site.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        now = fingerprint(python)
+        if stamp.exists() and stamp.read_text(encoding="utf-8") == now and SITE.exists():
+            return ""
+        stamp.unlink(missing_ok=True)
+        why = build(python)
+        if not why:
+            stamp.write_text(now, encoding="utf-8")
+        return why
+
+
+def unlisted() -> list:
+    listed = (HERE / "meson.build").read_text(encoding="utf-8")
+    return [p.name for p in HERE.glob("test_*.py") if f"'{p.stem[5:]}'" not in listed]
+
+
 def main() -> int:
-    python = interpreter()
-    if why := build(python):
+    if more := unlisted():
+        print(f"not in tests/python/meson.build: {' '.join(more)}")
+        return 1
+    python, test = interpreter(), HERE / f"test_{sys.argv[1]}.py"
+    if why := built(python):
         print(f"skipped: {why}")
         return 77
-    env = {**os.environ, "PYTHONPATH": str(SITE), "XDG_CACHE_HOME": os.path.join(os.environ["TIDE_BUILD"], "cache"), "PYTHONWARNINGS": "ignore"}
-    has_torch = subprocess.run([python, "-c", "import torch"], capture_output=True, env=env, check=False).returncode == 0
-    bad = 0
-    for test in sorted(HERE.glob("test_*.py")):
-        if not has_torch and "needs torch" in test.read_text(encoding="utf-8"):
-            print(f"{test.name}: skipped: no Python with torch (tools/setup torch makes one)")
-            continue
-        done = subprocess.run([python, str(test), "-q"], env=env, cwd=os.environ["TIDE_BUILD"], timeout=400, check=False)
-        print(f"{test.name}: {'ok' if done.returncode == 0 else 'FAILED'}")
-        bad |= done.returncode != 0
-    return int(bad)
+    env = {**os.environ, "PYTHONPATH": str(SITE), "XDG_CACHE_HOME": str(BUILD / "cache"), "PYTHONWARNINGS": "ignore"}
+    needs = "needs torch" in test.read_text(encoding="utf-8")
+    if needs and subprocess.run([python, "-c", "import torch"], capture_output=True, env=env, check=False).returncode:
+        print("skipped: no Python with torch (tools/setup torch makes one)")
+        return 77
+    return subprocess.run([python, "-c", RUN, str(test)], env=env, cwd=BUILD, timeout=400, check=False).returncode
 
 
 if __name__ == "__main__":

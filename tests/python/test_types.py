@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""The package is fully typed: mypy --strict finds nothing (skips without mypy), and the stub of the extension names what is there."""
+import ast
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from tidemark import _native
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+CALLER = """
+import tidemark
+from tidemark.tracker import get_memory_tracker
+
+with tidemark.record("a.tide") as r, tidemark.op("x"):
+    tidemark.step(1)
+t: tidemark.Trace = tidemark.open("a.tide")
+n: int = len(t["allocs"])
+c: tidemark.Config = tidemark.config()
+s: float = c.interval
+print(tidemark.live().devices, get_memory_tracker().get_summary(), tidemark.Callback("x").path)
+tidemark.step("one")  # wrong
+"""
+
+
+class Types(unittest.TestCase):
+    @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not there")
+    def test_strict(self):
+        env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        with tempfile.TemporaryDirectory() as cache:
+            done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", cache], cwd=SOURCE, env=env, capture_output=True, text=True,
+                                  check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not there")
+    def test_callers_see_the_types(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "caller.py").write_text(CALLER, encoding="utf-8")
+            done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "caller.py"], cwd=folder,
+                                  env={**os.environ, "MYPYPATH": str(SOURCE / "python")}, capture_output=True, text=True, check=False)
+        wrong = [x for x in done.stdout.splitlines() if "error" in x]
+        self.assertEqual(len(wrong), 2, done.stdout)  # the wrong call, and the line that counts
+        self.assertIn('incompatible type "str"; expected "int"', wrong[0])
+
+    def test_stub_is_true(self):
+        tree = ast.parse((SOURCE / "python" / "tidemark" / "_native.pyi").read_text(encoding="utf-8"))
+        stub = {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+        stub |= {n.target.id for n in tree.body if isinstance(n, ast.AnnAssign)}
+        self.assertEqual(stub, {n for n in dir(_native) if not n.startswith("__")})
+        trace = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Trace")
+        methods = {n.name for n in trace.body if isinstance(n, ast.FunctionDef)} - {"__new__"}
+        self.assertEqual(methods, {n for n in dir(_native.Trace) if not n.startswith("__")})
+
+
+if __name__ == "__main__":
+    unittest.main()
