@@ -62,6 +62,10 @@ static bool add_asked(const tide_args *a, struct answer *x)
 	tide_sim_config c = x->q->recorded;
 	tide_error err = { 0 };
 
+	if (c.gc_threshold > 0 && !x->capacity) {
+		c.gc_threshold = 0; /* recorded, and without a capacity it means nothing */
+		x->gc_left_out = true;
+	}
 	for (size_t i = 0; i < v->n_list; i++)
 		if (tide__sim_parse(&c, v->list[i], &err) != TIDE_OK) {
 			tide__cli_usage(a, "--set %s", err.text);
