@@ -311,10 +311,14 @@ static bool member_init(crew *c, struct member *m)
 	return m->stacks && tide__decoder_init(&m->d, c->p->data, c->p->n);
 }
 
-static size_t thread_count(const tide_snap_reader *r)
+/* As many as there are cores, and no more than the input keeps busy: each costs memory. */
+static size_t thread_count(const tide_snap_reader *r, size_t left)
 {
+	enum { STRETCHES_EACH = 8 };
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t n = r->opt && r->opt->threads ? r->opt->threads : cores > 0 ? (size_t)cores : 1;
+	size_t most = 1 + left / STRETCHES_EACH / r->stretch;
+	n = n < most ? n : most;
 	return n < MOST_THREADS ? n : MOST_THREADS;
 }
 
@@ -333,7 +337,7 @@ static crew *begin(tide_snap_reader *r, tide_pickle *p, const uint8_t *op)
 	memcpy(c->view.shape, r->shape, sizeof r->shape);
 	c->view.n_shape = r->n_shape;
 	look_at_memo(c);
-	size_t wish = thread_count(r);
+	size_t wish = thread_count(r, (size_t)(p->data + p->n - op));
 	c->n_jobs = JOBS_EACH * wish;
 	r->crew = c;
 	while (c->n_members < wish && member_init(c, &c->members[c->n_members]))
