@@ -90,12 +90,10 @@ static size_t address(const char *s, size_t n)
 	return k >= 8 ? k : 0;
 }
 
-/* A name among the tree's texts. Addresses ("<method of object at 0x7fe708f28800>") differ from run
- * to run, so they become "0x*". */
-static uint32_t name_of(differ *d, const char *s, size_t n)
+uint32_t tide__diff_text(tide_flame *tree, const char *s, size_t n)
 {
 	if (!memmem(s, n, "0x", 2))
-		return tide__flame_text(d->out->tree, s, n);
+		return tide__flame_text(tree, s, n);
 	char *plain = tide__alloc(n, 1);
 	size_t k = 0;
 	for (size_t i = 0; plain && i < n;) {
@@ -107,7 +105,7 @@ static uint32_t name_of(differ *d, const char *s, size_t n)
 		k += skip ? 3 : 1;
 		i += skip ? skip : 1;
 	}
-	uint32_t id = plain ? tide__flame_text(d->out->tree, plain, k) : 0;
+	uint32_t id = plain ? tide__flame_text(tree, plain, k) : 0;
 	tide__free(plain);
 	return id;
 }
@@ -115,7 +113,7 @@ static uint32_t name_of(differ *d, const char *s, size_t n)
 static tide_diff_row *named_row(differ *d, tide_diff_kind kind, const char *s, size_t n)
 {
 	tide_flame *f = d->out->tree;
-	uint32_t name = name_of(d, s, n);
+	uint32_t name = tide__diff_text(f, s, n);
 	uint32_t node = name ? tide__flame_child(f, d->branch[kind], name, TIDE_NODE_SPAN) : 0;
 	return node ? row_of(d, kind, node) : NULL;
 }
@@ -251,7 +249,8 @@ static bool add_paths(differ *d, int side, tide_diff_kind kind, const tide_flame
 		const char *s = tide__flame_name(f, i, &n);
 		if (i)
 			to[i] = tide__flame_child(d->out->tree, to[f->nodes.parent[i]],
-						  name_of(d, s, n), f->nodes.type[i]);
+						  tide__diff_text(d->out->tree, s, n),
+						  f->nodes.type[i]);
 		ok = to[i] != 0;
 		if (!ok || !f->nodes.count[i])
 			continue;

@@ -94,6 +94,10 @@ tide_code tide__diff(const tide_model *a, const tide_model *b, const tide_diff_o
 		     tide_diff *out, tide_error *err);
 void tide__diff_free(tide_diff *d);
 
+/* A name among a tree's texts; 0 on exhaustion. Addresses ("<method of object at 0x7fe708f28800>")
+ * differ from run to run, so they become "0x*". */
+uint32_t tide__diff_text(tide_flame *tree, const char *s, size_t n);
+
 tide_diff_status tide__diff_status(const tide_diff_row *r);
 const char *tide__diff_status_text(tide_diff_status s); /* "added" ... */
 const char *tide__diff_kind_key(tide_diff_kind k);	/* "kernels" ... */

@@ -195,26 +195,13 @@ static void side_json(tide_json *j, const char *key, const char *file, const tid
 static bool print_json(const tide_args *a, const tide_diff *d, tide_model *const *m,
 		       const checks *c)
 {
-	const uint64_t *time = d->metric[TIDE_METRIC_TIME];
-	bool timed = d->known[TIDE_METRIC_TIME][0] && d->known[TIDE_METRIC_TIME][1] && time[1];
 	tide_json j;
 	tide__json_begin(&j, a->out, true);
 	tide__json_object(&j);
 	side_json(&j, "a", a->files[0], m[0], d->device[0]);
 	side_json(&j, "b", a->files[1], m[1], d->device[1]);
-	tide__diff_metrics_json(d, &j);
-	if (timed)
-		tide__json_kfixed(&j, "speedup", (double)time[0] / (double)time[1], 4);
-	else
-		tide__json_knull(&j, "speedup");
-	for (unsigned k = 0; k < TIDE_N_DIFF_KINDS; k++) {
-		tide_grid *g = tide__diff_rows(d, (tide_diff_kind)k, 0, false);
-		if (!g)
-			return false;
-		tide__json_key(&j, tide__diff_kind_key((tide_diff_kind)k));
-		tide__grid_json(g, &j);
-		tide__grid_free(g);
-	}
+	if (!tide__diff_json(d, 0, &j))
+		return false;
 	checks_json(a, &j, c);
 	tide__json_object_end(&j);
 	tide__json_end(&j);

@@ -8,7 +8,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "analyze/hta_job.h"
+#include "base/error.h"
 #include "render/critview.h"
 #include "render/losses.h"
 #include "render/page.h"
@@ -29,6 +29,27 @@ bool tide__cli_is_page(const tide_args *a)
 	size_t n = out ? strlen(out->text) : 0;
 	return a->cmd->page && n >= 5 && !strcasecmp(out->text + n - 5, ".html") &&
 	       !value_of(a, "json");
+}
+
+/* A finished job of one rank, which is taken over; NULL (with TIDE_OK) when it has no device rows.
+ */
+static tide_code job_of(const char *file, tide_hta *h, tide_hta_job **out, tide_error *err)
+{
+	*out = NULL;
+	if (!h->h.rows) {
+		tide__hta_free(h);
+		return TIDE_OK;
+	}
+	tide_hta_job *job = tide__hta_job_new();
+	if (!job) {
+		tide__hta_free(h);
+		return tide__nomem(err);
+	}
+	tide_code rc = tide__hta_job_add(job, file, h, err);
+	if (rc == TIDE_OK)
+		rc = tide__hta_job_finish(job, err);
+	*out = job;
+	return rc;
 }
 
 /* ---- the critical path ---- */
@@ -74,18 +95,18 @@ static void free_critical(struct critical *c)
 	tide__model_free(c->m);
 }
 
-int tide__cli_page_of(const tide_args *a, const tide_model *m, const char *view)
+/* ---- a trace ---- */
+
+tide_code tide__cli_trace(const tide_args *a, const char *file, const tide_model *m, tide_hta *h,
+			  unsigned number, const char *view, tide_error *err)
 {
-	tide_error err = { .offset = TIDE_NO_OFFSET };
-	tide_page_options opt = { .only = view };
+	tide_page_options opt = { .only = view, .number = number };
 	tide_hta_job *job = NULL;
 	struct critical crit = { 0 };
 	char *losses = tide__losses_text(m);
-	tide_code rc = TIDE_OK;
-	if (tide__page_has(view, "hta"))
-		rc = tide__hta_one(m, a->files[0], &job, &err);
-	if (job && tide__page_has(view, "critical")) {
-		find_critical(a->files[0], m, &crit);
+	tide_code rc = h ? job_of(file, h, &job, err) : TIDE_OK;
+	if (rc == TIDE_OK && job && tide__page_has(view, "critical")) {
+		find_critical(file, m, &crit);
 		opt.critical = crit.why[0] ? NULL : &crit.path;
 		opt.critical_model = crit.m;
 		opt.critical_why = crit.why[0] ? crit.why : NULL;
@@ -93,16 +114,29 @@ int tide__cli_page_of(const tide_args *a, const tide_model *m, const char *view)
 	opt.losses = losses ? losses : "";
 	opt.job = job;
 	if (rc == TIDE_OK)
-		rc = tide__page(m, &opt, a->out, &err);
+		rc = tide__page_trace(m, &opt, a->out, err);
 	free(losses);
 	if (opt.critical || opt.critical_why)
 		free_critical(&crit);
 	tide__hta_job_free(job);
+	return rc;
+}
+
+int tide__cli_page_of(const tide_args *a, const tide_model *m, const char *view)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_hta *h = NULL;
+	tide_code rc = tide__page_begin(a->out, &err);
+	if (rc == TIDE_OK && tide__page_has(view, "hta"))
+		rc = tide__hta_analyze(m, NULL, &h, &err);
+	if (rc == TIDE_OK)
+		rc = tide__cli_trace(a, a->files[0], m, h, 0, view, &err);
+	if (rc == TIDE_OK)
+		rc = tide__page_end(a->out, &err);
 	return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(a->files[0], &err);
 }
 
-/* Shapes are worth their memory unless the input is very large. */
-static unsigned wanted(const char *file)
+unsigned tide__cli_page_wants(const char *file)
 {
 	struct stat st;
 	bool shapes = !stat(file, &st) && st.st_size <= SHAPES_UP_TO;
@@ -110,18 +144,24 @@ static unsigned wanted(const char *file)
 	       (shapes ? TIDE_WANT_SHAPES : 0);
 }
 
+bool tide__cli_page_built(const tide_args *a)
+{
+	if (tide__page_built())
+		return true;
+	fprintf(stderr,
+		"tidemark %s: this build has no pages (node and npm were not there when it was "
+		"built)\n",
+		a->cmd->name);
+	return false;
+}
+
 int tide__cli_page(const tide_args *a, const char *view)
 {
 	if (a->n_files > 1)
-		return tide__cli_usage(a, "a page shows one trace: name one file");
-	if (!tide__page_built()) {
-		fprintf(stderr,
-			"tidemark %s: this build has no pages (node and npm were not there when it "
-			"was built)\n",
-			a->cmd->name);
+		return tide__cli_usage(a, "a page of one view shows one trace: name one file");
+	if (!tide__cli_page_built(a))
 		return 1;
-	}
-	tide_model *m = tide__cli_load(a, a->files[0], wanted(a->files[0]));
+	tide_model *m = tide__cli_load(a, a->files[0], tide__cli_page_wants(a->files[0]));
 	if (!m)
 		return 1;
 	int rc = tide__cli_page_of(a, m, view);

@@ -4,6 +4,7 @@
 #ifndef TIDE_CLI_PAGE_H
 #define TIDE_CLI_PAGE_H
 
+#include "analyze/hta_job.h"
 #include "cli/cli.h"
 
 /* Does -o name a page, and does the command know one? --json always means JSON. */
@@ -13,5 +14,16 @@ bool tide__cli_is_page(const tide_args *a);
 int tide__cli_page(const tide_args *a, const char *view);
 /* The same of a trace that is loaded. */
 int tide__cli_page_of(const tide_args *a, const tide_model *m, const char *view);
+
+/* What a page wants loaded: shapes are worth their memory unless the input is very large. */
+unsigned tide__cli_page_wants(const char *file);
+
+/* False, with a message, when this build has no front end. */
+bool tide__cli_page_built(const tide_args *a);
+
+/* The sections of one trace, the page's `number`-th, with what they need computed here. `h` is
+ * taken over; NULL = no holistic analysis. */
+tide_code tide__cli_trace(const tide_args *a, const char *file, const tide_model *m, tide_hta *h,
+			  unsigned number, const char *view, tide_error *err);
 
 #endif

@@ -204,3 +204,25 @@ tide_grid *tide__diff_rows(const tide_diff *d, tide_diff_kind kind, size_t top, 
 	tide__grid_free(g);
 	return NULL;
 }
+
+/* ---- all of it ---- */
+
+bool tide__diff_json(const tide_diff *d, size_t top, tide_json *j)
+{
+	const uint64_t *time = d->metric[TIDE_METRIC_TIME];
+	bool timed = d->known[TIDE_METRIC_TIME][0] && d->known[TIDE_METRIC_TIME][1] && time[1];
+	tide__diff_metrics_json(d, j);
+	if (timed)
+		tide__json_kfixed(j, "speedup", (double)time[0] / (double)time[1], 4);
+	else
+		tide__json_knull(j, "speedup");
+	for (unsigned k = 0; k < TIDE_N_DIFF_KINDS; k++) {
+		tide_grid *g = tide__diff_rows(d, (tide_diff_kind)k, top, false);
+		if (!g)
+			return false;
+		tide__json_key(j, tide__diff_kind_key((tide_diff_kind)k));
+		tide__grid_json(g, j);
+		tide__grid_free(g);
+	}
+	return true;
+}

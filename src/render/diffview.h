@@ -21,4 +21,8 @@ void tide__diff_metrics_json(const tide_diff *d, tide_json *j);
  * NULL on exhaustion. */
 tide_grid *tide__diff_rows(const tide_diff *d, tide_diff_kind kind, size_t top, bool brief);
 
+/* Members "metrics", "speedup" and one table a kind, as in `tidemark diff --json`; the first `top`
+ * rows of each table (0 = all). False on exhaustion. */
+bool tide__diff_json(const tide_diff *d, size_t top, tide_json *j);
+
 #endif

@@ -3,6 +3,9 @@
 /* The page as a whole: shell, sections in the order in which the page wants them, shell. */
 #include "render/page.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -10,6 +13,8 @@
 #include "model/strings.h"
 #include "render/export.h"
 #include "render/page_parts.h"
+
+enum { SMALL = 100000 }; /* spans and moves for which a second thread is not worth starting */
 
 /* Sections and the views that cannot do without them: a page of one view holds no others. */
 static const struct part {
@@ -53,39 +58,136 @@ bool tide__page_built(void)
 	return tide__page_shell_size > 0;
 }
 
-static tide_code write_part(const struct part *p, const tide_model *m, const tide_page_options *opt,
-			    FILE *out, tide_error *err)
+/* ---- sections, two at a time ---- */
+
+enum { N_PARTS = sizeof parts / sizeof *parts };
+
+struct work {
+	const tide_model *m;
+	const tide_page_options *opt;
+	_Atomic size_t next;
+	struct {
+		char *text; /* malloc's: the element, "" = nothing to show */
+		size_t n;
+		tide_error err;
+		tide_code rc;
+	} done[N_PARTS];
+};
+
+static tide_code pack(tide_box *b, char **text, size_t *n, tide_error *err)
 {
-	tide_box *b = tide__box_new(p->name);
+	FILE *mem = open_memstream(text, n);
+	if (!mem)
+		return tide__nomem(err);
+	bool ok = tide__box_empty(b) || tide__box_write(b, mem);
+	ok = !fclose(mem) && ok;
+	return ok ? TIDE_OK : tide__nomem(err);
+}
+
+static tide_code fill(struct work *w, size_t i, tide_error *err)
+{
+	tide_box *b = tide__box_new(parts[i].name);
 	if (!b)
 		return tide__nomem(err);
-	bool filled = p->fill(b, m, opt, err);
-	bool ok = filled && (tide__box_empty(b) || tide__box_write(b, out));
+	tide__box_number(b, w->opt->number);
+	tide_code rc = parts[i].fill(b, w->m, w->opt, err)
+			       ? pack(b, &w->done[i].text, &w->done[i].n, err)
+			       : tide__nomem(err);
+	tide__box_free(b);
+	return rc;
+}
+
+/* Sections read a const model and write their own text: whoever is free takes the next. */
+static void *take_parts(void *arg)
+{
+	struct work *w = arg;
+	for (size_t i; (i = atomic_fetch_add(&w->next, 1)) < N_PARTS;)
+		if (wanted(&parts[i], w->opt->only))
+			w->done[i].rc = fill(w, i, &w->done[i].err);
+	return NULL;
+}
+
+static tide_code write_done(struct work *w, FILE *out, tide_error *err)
+{
+	tide_code rc = TIDE_OK;
+	for (size_t i = 0; i < N_PARTS; i++) {
+		if (rc == TIDE_OK && w->done[i].rc != TIDE_OK) {
+			rc = w->done[i].rc;
+			if (err)
+				*err = w->done[i].err;
+		} else if (rc == TIDE_OK && w->done[i].n) {
+			fwrite(w->done[i].text, 1, w->done[i].n, out);
+		}
+		free(w->done[i].text);
+	}
+	if (rc == TIDE_OK && ferror(out))
+		rc = tide__fail_errno(err, "cannot write the page");
+	return rc;
+}
+
+tide_code tide__page_trace(const tide_model *m, const tide_page_options *opt, FILE *out,
+			   tide_error *err)
+{
+	struct work *w = tide__calloc(1, sizeof *w);
+	pthread_t other;
+	if (!w)
+		return tide__nomem(err);
+	w->m = m;
+	w->opt = opt;
+	bool two = m->spans.n + m->moves.n > SMALL && !pthread_create(&other, NULL, take_parts, w);
+	take_parts(w);
+	if (two)
+		pthread_join(other, NULL);
+	tide_code rc = write_done(w, out, err);
+	tide__free(w);
+	return rc;
+}
+
+tide_code tide__page_shared(const char *name, tide_page_fill *shared, const void *what, FILE *out,
+			    tide_error *err)
+{
+	tide_box *b = tide__box_new(name);
+	if (!b)
+		return tide__nomem(err);
+	bool ok = shared(b, what, err) && tide__box_write(b, out);
 	tide__box_free(b);
 	if (ok)
 		return TIDE_OK;
 	return ferror(out) ? tide__fail_errno(err, "cannot write the page") : tide__nomem(err);
 }
 
-tide_code tide__page(const tide_model *m, const tide_page_options *opt, FILE *out, tide_error *err)
+/* ---- the page ---- */
+
+static const char *mark_in_shell(void)
 {
-	const char *shell = (const char *)tide__page_shell;
-	const char *mark =
-		memmem(shell, tide__page_shell_size, TIDE_PAGE_MARK, sizeof TIDE_PAGE_MARK - 1);
+	return memmem(tide__page_shell, tide__page_shell_size, TIDE_PAGE_MARK,
+		      sizeof TIDE_PAGE_MARK - 1);
+}
+
+tide_code tide__page_begin(FILE *out, tide_error *err)
+{
+	const char *mark = mark_in_shell();
 	if (!mark)
 		return tide__fail(err, TIDE_EUNSUPPORTED, TIDE_NO_OFFSET,
 				  "this build has no pages: node and npm were not there");
-	size_t head = (size_t)(mark - shell), after = head + sizeof TIDE_PAGE_MARK - 1;
-	fwrite(shell, 1, head, out);
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		if (!wanted(&parts[i], opt->only))
-			continue;
-		tide_code rc = write_part(&parts[i], m, opt, out, err);
-		if (rc != TIDE_OK)
-			return rc;
-	}
-	fwrite(shell + after, 1, tide__page_shell_size - after, out);
+	fwrite(tide__page_shell, 1, (size_t)(mark - (const char *)tide__page_shell), out);
+	return TIDE_OK;
+}
+
+tide_code tide__page_end(FILE *out, tide_error *err)
+{
+	const char *end = (const char *)tide__page_shell + tide__page_shell_size;
+	const char *rest = mark_in_shell() + sizeof TIDE_PAGE_MARK - 1;
+	fwrite(rest, 1, (size_t)(end - rest), out);
 	return ferror(out) ? tide__fail_errno(err, "cannot write the page") : TIDE_OK;
+}
+
+tide_code tide__page(const tide_model *m, const tide_page_options *opt, FILE *out, tide_error *err)
+{
+	tide_code rc = tide__page_begin(out, err);
+	if (rc == TIDE_OK)
+		rc = tide__page_trace(m, opt, out, err);
+	return rc == TIDE_OK ? tide__page_end(out, err) : rc;
 }
 
 /* ---- for a server ---- */

@@ -21,6 +21,8 @@ typedef struct tide_page_options {
 	const tide_model *critical_model; /* what its spans are rows of */
 	const char *critical_why; /* why there is none; NULL = the page says nothing of it */
 	const char *only;	  /* the one view to write: "timeline" ...; NULL = all */
+	unsigned number; /* which of the page's traces: its sections are called NAME.number, 0: NAME
+			  */
 } tide_page_options;
 
 /* Was this library built with the front end? */
@@ -32,10 +34,44 @@ bool tide__page_has(const char *only, const char *section);
 /* Write the page. TIDE_OK, TIDE_ENOMEM, TIDE_EIO, TIDE_EUNSUPPORTED when it was not built. */
 tide_code tide__page(const tide_model *m, const tide_page_options *opt, FILE *out, tide_error *err);
 
+/* The same in pieces, for pages of several traces: begin, traces and what is about all of them in
+ * any order, end. */
+typedef struct tide_box tide_box;
+typedef bool tide_page_fill(tide_box *b, const void *what, tide_error *err);
+tide_code tide__page_begin(FILE *out, tide_error *err);
+tide_code tide__page_trace(const tide_model *m, const tide_page_options *opt, FILE *out,
+			   tide_error *err);
+tide_code tide__page_shared(const char *name, tide_page_fill *fill, const void *what, FILE *out,
+			    tide_error *err);
+tide_code tide__page_end(FILE *out, tide_error *err);
+
+/* Section "page" of a page of several traces. */
+typedef struct tide_page_list {
+	const char *kind; /* "ranks" or "diff" */
+	struct tide_page_entry {
+		char *title, *file; /* owned by the caller */
+		bool detail;	    /* has sections of its own */
+	} * v;
+	size_t n;
+	char **notes; /* what a reader must know */
+	size_t n_notes;
+} tide_page_list;
+tide_page_fill tide__page_contents; /* of a tide_page_list */
+/* Section "job": the document of `tidemark hta --json` of a tide_hta_job. */
+tide_page_fill tide__page_job;
+
+/* Sections "diff" and "diffflame": two traces compared. */
+typedef struct tide_page_two {
+	const tide_model *m[2];
+	const char *file[2];
+} tide_page_two;
+tide_page_fill tide__page_diff;
+tide_page_fill tide__page_diffflame;
+
 /* ---- for a server: the same page, its sections fetched one by one ---- */
 
-/* One section as a gzip member; nothing at all when the trace has nothing of it. TIDE_ENOTFOUND when
- * there is no such section. */
+/* One section as a gzip member; nothing at all when the trace has nothing of it. TIDE_ENOTFOUND
+ * when there is no such section. */
 tide_code tide__page_section(const char *name, const tide_model *m, const tide_page_options *opt,
 			     FILE *out, tide_error *err);
 /* The shell with `data` (HTML) where sections go and without its Content-Security-Policy, which is

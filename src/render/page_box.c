@@ -23,6 +23,7 @@ struct column {
 
 struct tide_box {
 	const char *name;
+	unsigned number;
 	struct column cols[MAX_COLUMNS];
 	int n_cols;
 	tide_json json;
@@ -56,6 +57,11 @@ void tide__box_free(tide_box *b)
 	fclose(b->mem);
 	free(b->text);
 	tide__free(b);
+}
+
+void tide__box_number(tide_box *b, unsigned number)
+{
+	b->number = number;
 }
 
 tide_json *tide__box_json(tide_box *b)
@@ -275,7 +281,10 @@ bool tide__box_write(tide_box *b, FILE *out)
 {
 	if (!whole(b))
 		return false;
-	fprintf(out, "<script type=\"application/octet-stream\" id=\"tide-%s\">", b->name);
+	fprintf(out, "<script type=\"application/octet-stream\" id=\"tide-%s", b->name);
+	if (b->number)
+		fprintf(out, ".%u", b->number);
+	fputs("\">", out);
 	bool ok = write_packed(b, out);
 	fputs("</script>\n", out);
 	return ok && !ferror(out);

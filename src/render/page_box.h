@@ -32,6 +32,9 @@ typedef struct tide_box tide_box;
 tide_box *tide__box_new(const char *name);
 void tide__box_free(tide_box *b); /* NULL is fine */
 
+/* Which of the page's traces it is of: "NAME.number"; 0, as it begins, is "NAME". */
+void tide__box_number(tide_box *b, unsigned number);
+
 /* A new column, at most 64; its `name` is a static text. */
 int tide__box_column(tide_box *b, const char *name, tide_col_enc enc);
 void tide__box_put(tide_box *b, int column, int64_t v);

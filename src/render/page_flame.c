@@ -8,6 +8,7 @@
 #include "render/page_parts.h"
 
 enum { FOLD = 20000, FOLD_ORDER = 4000, DEEP = TIDE_ORDER_DEEP };
+enum { FEW = 20000 }; /* nodes, or rows, of which none is folded */
 
 #define COLUMNS(key)                                                  \
 	{                                                             \
@@ -107,8 +108,8 @@ static bool put_both_orders(tide_box *b, const struct tree *t, const tide_flame 
 	struct names names = { tide__calloc(n, sizeof *names.of),
 			       tide__calloc(n, sizeof *names.list), 0 };
 	tide_flame_order o = { 0 };
-	bool ok = names.of && names.list &&
-		  tide__flame_order_fold(&whole->order, whole->nodes.total[0] / FOLD_ORDER, &o);
+	uint64_t min = whole->order.n > FEW ? whole->nodes.total[0] / FOLD_ORDER : 0;
+	bool ok = names.of && names.list && tide__flame_order_fold(&whole->order, min, &o);
 	if (ok) {
 		struct columns c = columns(b, t->order);
 		put_order(&c, whole, &o, &names);
@@ -122,7 +123,8 @@ static bool put_both_orders(tide_box *b, const struct tree *t, const tide_flame 
 
 static bool put_folded(tide_box *b, const struct tree *t, const tide_flame *whole, tide_json *j)
 {
-	const tide_flame_options opt = { .min_value = whole->nodes.total[0] / FOLD,
+	bool many = whole->nodes.n > FEW;
+	const tide_flame_options opt = { .min_value = many ? whole->nodes.total[0] / FOLD : 0,
 					 .max_depth = DEEP };
 	tide_flame *f = tide__flame_fold(whole, &opt);
 	if (!f)

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "render/page_parts.h"
 
-enum { MOST_OPS = 5000, FOLD = 20000 };
+enum { MOST_OPS = 5000, FOLD = 20000, FEW = 20000 }; /* nodes of which none is folded */
 
 /* ---- by name ---- */
 
@@ -123,7 +123,7 @@ static void fold(struct folder *x)
 {
 	const tide_optree *t = x->t;
 	for (uint32_t i = (uint32_t)t->n; i-- > 1;)
-		if (x->keep[i] || is_large(&t->rows[i], &t->rows[0]))
+		if (t->n <= FEW || x->keep[i] || is_large(&t->rows[i], &t->rows[0]))
 			x->keep[i] = x->keep[t->paths.parent[i]] = 1;
 	x->keep[0] = 1;
 	x->rows[add_row(x, 0, (tide_str){ 0 })] = t->rows[0];

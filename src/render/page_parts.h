@@ -18,14 +18,14 @@ extern const size_t tide__page_code_size; /* of the shell with its script and st
 typedef bool tide_page_part(tide_box *b, const tide_model *m, const tide_page_options *opt,
 			    tide_error *err);
 tide_page_part tide__page_allocator; /* page_allocator.c: addresses, and the state over time */
-tide_page_part tide__page_main;	    /* page_main.c: what it is, curves, findings */
-tide_page_part tide__page_spans;    /* page_spans.c: the timeline's rows */
-tide_page_part tide__page_memory;   /* page_memory.c: allocations and what happened to them */
-tide_page_part tide__page_flame;    /* page_flame.c: four trees, also in order of time */
-tide_page_part tide__page_critical; /* page_critical.c: the critical path */
-tide_page_part tide__page_ops;	    /* page_ops.c: ops by name and as a tree */
-tide_page_part tide__page_tables;   /* page_tables.c: phases */
-tide_page_part tide__page_hta;	    /* page_tables.c: the document of `tidemark hta --json` */
+tide_page_part tide__page_main;	     /* page_main.c: what it is, curves, findings */
+tide_page_part tide__page_spans;     /* page_spans.c: the timeline's rows */
+tide_page_part tide__page_memory;    /* page_memory.c: allocations and what happened to them */
+tide_page_part tide__page_flame;     /* page_flame.c: four trees, also in order of time */
+tide_page_part tide__page_critical;  /* page_critical.c: the critical path */
+tide_page_part tide__page_ops;	     /* page_ops.c: ops by name and as a tree */
+tide_page_part tide__page_tables;    /* page_tables.c: phases */
+tide_page_part tide__page_hta;	     /* page_tables.c: the document of `tidemark hta --json` */
 
 /* Is the page for this view, or for all? */
 bool tide__page_shows(const tide_page_options *opt, const char *view);

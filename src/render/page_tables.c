@@ -111,3 +111,36 @@ bool tide__page_hta(tide_box *b, const tide_model *m, const tide_page_options *o
 	const tide_hta_view view = { .top = MOST_KERNELS, .window = "all" };
 	return !opt->job || tide__hta_json(opt->job, &view, tide__box_stream(b));
 }
+
+bool tide__page_job(tide_box *b, const void *what, tide_error *err)
+{
+	const tide_hta_view view = { .top = MOST_KERNELS, .window = "all" };
+	return tide__hta_json(what, &view, tide__box_stream(b));
+}
+
+/* ---- what a page of several traces is ---- */
+
+bool tide__page_contents(tide_box *b, const void *what, tide_error *err)
+{
+	const tide_page_list *l = what;
+	tide_json *j = tide__box_json(b);
+	tide__json_object(j);
+	tide__json_kstr(j, "kind", l->kind);
+	tide__json_key(j, "traces");
+	tide__json_array(j);
+	for (size_t i = 0; i < l->n; i++) {
+		tide__json_object(j);
+		tide__json_kstr(j, "title", l->v[i].title);
+		tide__json_kstr(j, "file", l->v[i].file);
+		tide__json_kbool(j, "detail", l->v[i].detail);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+	tide__json_key(j, "notes");
+	tide__json_array(j);
+	for (size_t i = 0; i < l->n_notes; i++)
+		tide__json_str(j, l->notes[i]);
+	tide__json_array_end(j);
+	tide__json_object_end(j);
+	return true;
+}

@@ -3,8 +3,10 @@
 // The page: header, minimap, tabs, one view, help.
 import { Component, type ComponentChildren, render } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { getMain, type Main } from './data/page';
-import { help, start, theme, view, views } from './state';
+import { signal } from '@preact/signals';
+import { getMain, getPage, type Main, type PageJson } from './data/page';
+import { setTrace } from './data/section';
+import { change, help, keep, start, theme, view, views } from './state';
 import { Minimap } from './ui/minimap';
 import { typing } from './ui/travel';
 import { registry, viewsOf } from './views/registry';
@@ -52,7 +54,33 @@ class Guard extends Component<{ children: ComponentChildren }, { error?: Error }
   }
 }
 
-function App({ main }: { main: Main }) {
+const trace = keep('trace'); // of a page with several
+const shown = signal<Main | null>(null);
+
+async function showTrace(k: number): Promise<void> {
+  setTrace(k);
+  const main = await getMain();
+  trace.value = k ? String(k) : '';
+  change(main.t_end, viewsOf(main).map((r) => r.key));
+  shown.value = main;
+}
+
+/** Which rank, or which of two runs, the views of one trace show. */
+function Traces({ page }: { page: PageJson }) {
+  return (
+    <select aria-label="Trace" value={trace.value || '0'} onChange={(e) => void showTrace(Number(e.currentTarget.value))}>
+      {page.traces.map((t, k) => (
+        <option key={k} value={String(k)} disabled={!t.detail}>
+          {page.kind === 'diff' ? `${t.title}: ${t.file}` : t.title}
+          {t.detail ? '' : ' (device time only)'}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function App({ page }: { page: PageJson | null }) {
+  const main = shown.value!;
   useEffect(() => {
     const key = (e: KeyboardEvent) => {
       if (typing(e)) return;
@@ -70,7 +98,7 @@ function App({ main }: { main: Main }) {
     <>
       <header class="top">
         <h1>tidemark</h1>
-        <span class="file" title={main.file}>{main.file}</span>
+        {page ? <Traces page={page} /> : <span class="file" title={main.file}>{main.file}</span>}
         {rows.length > 1 ? (
           <nav aria-label="Views">
             {rows.map((r) => (
@@ -86,8 +114,9 @@ function App({ main }: { main: Main }) {
         <button aria-label="Light or dark" title="Light or dark" onClick={() => (theme.value = dark ? 'light' : 'dark')}>◐</button>
         <button aria-label="Keys" title="Keys ( ? )" onClick={() => (help.value = true)}>?</button>
       </header>
-      {row.timed && <Minimap main={main} />}
-      <main key={theme.value}>
+      {row.timed && <Minimap key={trace.value} main={main} />}
+      <main key={`${theme.value} ${trace.value}`}>
+        {page && page.notes.length > 0 && <section class="losses" role="note"><ul>{page.notes.map((n) => <li key={n}>{n}</li>)}</ul></section>}
         <Guard key={row.key}>{row.show(main)}</Guard>
       </main>
       <Help />
@@ -98,14 +127,19 @@ function App({ main }: { main: Main }) {
 async function run(): Promise<void> {
   const app = document.getElementById('app')!;
   // What the address asks for unpacks beside the first section, not after it.
-  const asked = new URLSearchParams(location.hash.slice(1)).get('view');
-  void registry.find((r) => r.key === asked)?.early?.().catch(() => {});
+  const hash = new URLSearchParams(location.hash.slice(1));
+  const asked = hash.get('view');
   try {
+    const page = await getPage();
+    const k = Number(hash.get('trace')) || 0;
+    if (page?.traces[k]?.detail) setTrace(k);
+    void registry.find((r) => r.key === asked)?.early?.().catch(() => {});
     const main = await getMain();
-    document.title = `${main.file} · Tidemark`;
+    document.title = `${page ? page.traces.map((t) => t.file).slice(0, 2).join(page.kind === 'diff' ? ' → ' : ', ') : main.file} · Tidemark`;
+    shown.value = main;
     start(main.t_end, viewsOf(main).map((r) => r.key));
     app.textContent = '';
-    render(<App main={main} />, app);
+    render(<App page={page} />, app);
   } catch (e) {
     app.textContent = `This page could not be read: ${(e as Error).message}`;
   }

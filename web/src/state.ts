@@ -102,6 +102,15 @@ function keepTheme(): void {
   });
 }
 
+/** Another trace of the page: its length and views; what was chosen in the one before is dropped. */
+export function change(tEnd: number, keys: readonly View[]): void {
+  end = Math.max(1, tEnd);
+  views.value = keys;
+  if (!keys.includes(view.value)) view.value = keys[0];
+  moment.value = span.value = alloc.value = null;
+  lookAll();
+}
+
 export function start(tEnd: number, keys: readonly View[]): void {
   end = Math.max(1, tEnd);
   views.value = keys;

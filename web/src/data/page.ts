@@ -5,7 +5,7 @@ import { type DiffFlameJson, type FlameJson, loadFlame } from './flame';
 import { type Allocator, loadAllocator } from './allocator';
 import { loadMemory, type Memory } from './memory';
 import { type OpsJson, type OpTree, readOpTree } from './optree';
-import { has, hasShared, load, type Section, traceNumber } from './section';
+import { has, hasShared, load, type Section, setTrace, traceNumber } from './section';
 import { loadSpans, type Spans } from './spans';
 
 export interface Device {
@@ -139,6 +139,14 @@ const once = <T>(make: () => Promise<T>) => {
     return p;
   };
 };
+/** The first section of the k-th trace, whichever is at hand. */
+function mainOf(k: number): Promise<Main> {
+  const was = traceNumber();
+  setTrace(k);
+  const p = getMain();
+  setTrace(was);
+  return p;
+}
 const single = <T>(make: () => Promise<T>) => {
   let kept: Promise<T> | undefined;
   return () => (kept ??= make());
@@ -167,6 +175,13 @@ export const getCritical = once(async (): Promise<Critical | null> => {
 });
 
 // Of the page as a whole.
+/** The first sections of all traces, for pictures of several. */
+export const getMains = single(async (): Promise<Main[]> => {
+  const list = (await getPage())?.traces ?? [];
+  const out: Main[] = [];
+  for (let k = 0; k < list.length; k++) if (list[k].detail) out.push(await mainOf(k));
+  return out;
+});
 export const getPage = single(async () => (hasShared('page') ? (await load<PageJson>('page', true)).json : null));
 export const getJob = single(async () => (hasShared('job') ? (await load<Hta>('job', true)).json : null));
 export const getDiff = single(async () => (await load<DiffJson>('diff', true)).json);

@@ -32,6 +32,7 @@ export function Canvas({ draw, height, label, onWheelTime, ...rest }: Props) {
     let stop = () => {};
     const paint = () => {
       dirty = false;
+      if (!parent.clientWidth) return; // not laid out: its size will change
       const width = Math.max(1, Math.floor(parent.clientWidth));
       const high = Math.max(1, Math.floor(height ?? parent.clientHeight));
       // Sharp text where a pixel of the page is several of the screen; views count in those of the page.

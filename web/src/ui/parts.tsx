@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Small parts that views share.
+import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
@@ -49,6 +50,15 @@ export function Choice<T extends string>({ label, value, options, onPick }: { la
       ))}
     </div>
   );
+}
+
+/** A choice that the hash keeps: the first option is what it is when nobody chose. */
+export function Kept<T extends string>({ label, of, options, then }: { label: string; of: Signal<string>; options: readonly (readonly [T, string])[]; then?: () => void }) {
+  const pick = (v: T) => {
+    of.value = v === options[0][0] ? '' : v;
+    then?.();
+  };
+  return <Choice label={label} value={(of.value || options[0][0]) as T} options={options} onPick={pick} />;
 }
 
 export function Legend({ items }: { items: readonly { color: string; text: string; value?: string }[] }) {

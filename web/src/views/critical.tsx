@@ -3,12 +3,14 @@
 // The critical path: what bounds the step, where its time is, and the path itself, moment by moment.
 // The figures are the document of `tidemark critical-path --json`.
 import { useState } from 'preact/hooks';
-import { count, ns, percent } from '../data/format';
-import { type Critical, getCritical, getSpans } from '../data/page';
+import { count, ns } from '../data/format';
+import { type Critical, getCritical, getPage, getSpans } from '../data/page';
+import { traceNumber } from '../data/section';
 import { spanNamed } from '../data/spans';
 import { go, lookAround, moment, span } from '../state';
 import { Choice, Legend, Panel, useData } from '../ui/parts';
-import { Table } from '../ui/table';
+import { col, Table } from '../ui/table';
+import { Bar, legend } from './hta';
 import { type Rec, Records } from './tables';
 
 const colors: Record<string, string> = { cpu_bound: '#4c8fd6', data_loading: '#e09f3e', gpu_compute_bound: '#1f9e89', gpu_communication_bound: '#8a6fb5', gpu_kernel_kernel_overhead: '#c8553d', gpu_kernel_launch_overhead: '#8c6d46' };
@@ -30,47 +32,42 @@ function PathTable({ c }: { c: Critical }) {
     <Table
       label="critical path"
       rows={rows}
-      sort="at"
+      sort="At"
       ascending
       height={340}
       note={c.json.path_left_out ? `${count(c.json.path_left_out)} shorter edges, ${ns(c.json.path_left_out_ns)} together, are not in the page` : undefined}
       onPick={(i) => void follow(c.t0[i], c.dur[i], c.json.names[c.name[i]])}
       cols={[
-        { key: 'at', title: 'At', value: (i) => c.t0[i], text: (i) => ns(c.t0[i]) },
-        { key: 'dur', title: 'Time', value: (i) => c.dur[i], text: (i) => ns(c.dur[i]), bar: (i) => c.dur[i] / most },
-        { key: 'type', title: 'Edge', value: (i) => words(c.json.types[c.type[i]]) },
-        { key: 'bound', title: 'Bound by', value: (i) => words(c.json.bounds[c.bound[i]]) },
-        { key: 'name', title: 'Charged to', value: (i) => c.json.names[c.name[i]], wide: true },
+        col('At', (i: number) => c.t0[i], ns),
+        col('Time', (i: number) => c.dur[i], ns, { bar: (i: number) => c.dur[i] / most }),
+        col('Edge', (i: number) => words(c.json.types[c.type[i]])),
+        col('Bound by', (i: number) => words(c.json.bounds[c.bound[i]])),
+        col('Charged to', (i: number) => c.json.names[c.name[i]], undefined, { wide: true }),
       ]}
     />
   );
 }
 
-export function CriticalPath() {
+export function CriticalPath({ many }: { many: boolean }) {
   const c = useData(getCritical);
+  const page = useData(getPage);
   const [shown, show] = useState<'top' | 'path'>('top');
   if (!c) return null;
   const d = c.json;
-  if (!d.found) return <Panel title="Critical path"><p class="soft">None: {d.why ?? 'unknown'}.</p></Panel>;
-  const bounds = d.bound_by as Rec[];
-  let x = 0;
+  const whose = many ? `, ${page?.traces[traceNumber()]?.title ?? ''}` : '';
+  if (!d.found) return <Panel title={`Critical path${whose}`}><p class="soft">None: {d.why ?? 'unknown'}.</p></Panel>;
+  const bounds = (d.bound_by as Rec[]).map((b) => ({ name: words(b.bound), color: colors[String(b.bound)] ?? '#8b98a5', ns: Number(b.time_ns) }));
   return (
-    <Panel title={`Critical path of ${d.annotation ? `the first ${d.annotation}` : 'the whole trace'}`} extra={<Choice label="Show" value={shown} options={[['top', 'Where the time is'], ['path', 'The path']]} onPick={show} />}>
+    <Panel title={`Critical path of ${d.annotation ? `the first ${d.annotation}` : 'the whole trace'}${whose}`} extra={<Choice label="Show" value={shown} options={[['top', 'Where the time is'], ['path', 'The path']]} onPick={show} />}>
       <p class="soft">
         Window {ns(d.window_ns)}, path {ns(d.path_ns)}: {count(d.path_nodes)} of {count(d.nodes)} moments. Shortening anything else does not make the step shorter.
       </p>
-      <svg class="breakdown" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label={bounds.map((b) => `${words(b.bound)} ${percent(Number(b.pct))}`).join(', ')}>
-        {bounds.map((b) => {
-          const at = x;
-          x += Number(b.pct);
-          return <rect key={String(b.bound)} x={at} width={Math.max(0, Number(b.pct) - 0.08)} height="10" fill={colors[String(b.bound)] ?? '#8b98a5'}><title>{`${words(b.bound)}: ${ns(Number(b.time_ns))}`}</title></rect>;
-        })}
-      </svg>
-      <Legend items={bounds.map((b) => ({ color: colors[String(b.bound)] ?? '#8b98a5', text: words(b.bound), value: `${ns(Number(b.time_ns))} · ${percent(Number(b.pct))}` }))} />
+      <Bar slices={bounds} whole={d.path_ns} />
+      <Legend items={legend(bounds, d.path_ns)} />
       {shown === 'path' ? (
         <PathTable c={c} />
       ) : (
-        <Records label="on the critical path" rows={(d.top as Rec[]).map((r) => ({ ...r, bound: words(r.bound) }))} sort="time_ns" wide="name" height={300} keys={[['name', 'Name'], ['bound', 'Bound by'], ['edges', 'Edges'], ['time_ns', 'Time'], ['pct', '%']]} />
+        <Records label="on the critical path" rows={(d.top as Rec[]).map((r) => ({ ...r, bound: words(r.bound) }))} sort="time_ns" height={300} keys="name,bound:Bound by,edges,time_ns,pct:%" />
       )}
     </Panel>
   );

@@ -3,14 +3,15 @@
 // Flame graphs: time and bytes by path, as a graph or as a sandwich of one function.
 import { signal } from '../signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { type Change, changeOf, functions, matched, nameOf, type Order, pathOf, readDiffTree, readTree, sandwich, type Sides, type Tree, type TreeName, type Width } from '../data/flame';
+import { type Change, changeOf, type Func, functions, matched, nameOf, type Order, pathOf, readDiffTree, readTree, sandwich, type Sides, type Tree, type TreeName, type Width } from '../data/flame';
 import { bytes, count, delta, ns, percent } from '../data/format';
 import { getDiffFlame, getFlame } from '../data/page';
 import { css } from '../draw/pixels';
 import { go, keep, query } from '../state';
 import { Canvas } from '../ui/canvas';
-import { Choice, Legend, Loading, useData } from '../ui/parts';
-import { Table } from '../ui/table';
+import { Choice, Kept, Legend, Loading, useData } from '../ui/parts';
+import { col, Table } from '../ui/table';
+import { Tip } from '../ui/tip';
 import { typing } from '../ui/travel';
 import { type Box, boxAt, boxes, brief, changeColors, drawFlame, levelAt, ROW } from './flame_draw';
 
@@ -36,13 +37,11 @@ const share = (part: number, of: number) => percent((100 * part) / (of || 1));
 
 function SideLines({ t, s, node }: { t: Tree; s: Sides; node: number }) {
   const w = writer(t);
-  const [a, b] = [s.total[0][node], s.total[1][node]];
-  const sign = (v: number) => (t.bytes ? delta(v) : (v > 0 ? '+' : '') + ns(v));
+  const [a, b] = [0, 1].map((k) => s.total[k][node]);
   return (
     <>
-      <span>A {w(a)} · {count(s.count[0][node])} {t.bytes ? 'allocations' : 'calls'}, itself {w(s.self[0][node])}</span>
-      <span>B {w(b)} · {count(s.count[1][node])} {t.bytes ? 'allocations' : 'calls'}, itself {w(s.self[1][node])}</span>
-      <span><b>{sign(b - a)}</b>{a ? ` (${b > a ? '+' : ''}${percent((100 * (b - a)) / a)})` : ''} · {changeOf(s, node)}</span>
+      {['A', 'B'].map((x, k) => <span key={x}>{x} {w(s.total[k][node])} · {count(s.count[k][node])} {t.bytes ? 'allocations' : 'calls'}, itself {w(s.self[k][node])}</span>)}
+      <span><b>{(b > a ? '+' : '') + w(b - a)}</b>{a ? ` (${b > a ? '+' : ''}${percent((100 * (b - a)) / a)})` : ''} · {changeOf(s, node)}</span>
     </>
   );
 }
@@ -59,15 +58,14 @@ function Lines({ t, node }: { t: Tree; node: number }) {
   );
 }
 
-function Tip() {
+function Hover() {
   const h = hover.value;
   if (!h || h.node >= h.tree.n) return null;
-  const right = h.x > innerWidth - 400;
   return (
-    <div class="tip" style={{ left: right ? 'auto' : `${h.x + 14}px`, right: right ? `${innerWidth - h.x + 14}px` : 'auto', top: `${Math.min(h.y + 14, innerHeight - 140)}px` }}>
+    <Tip at={h}>
       <b>{nameOf(h.tree, h.node)}</b>
       <Lines t={h.tree} node={h.node} />
-    </div>
+    </Tip>
   );
 }
 
@@ -216,15 +214,15 @@ function SandwichView({ t, color, hit }: { t: Tree; color: number; hit?: Uint8Ar
       <Table
         label="functions"
         rows={shown}
-        sort="self"
+        sort="Self"
         height={560}
         onPick={(r) => (chosen.value = t.names[r.name])}
         picked={(r) => r === f}
         cols={[
-          { key: 'name', title: 'Function', value: (r) => t.names[r.name] || '(unnamed)', wide: true },
-          { key: 'self', title: 'Self', value: (r) => r.self, text: (r) => w(r.self), bar: (r) => r.self / (all || 1) },
-          { key: 'total', title: 'Total', value: (r) => r.total, text: (r) => w(r.total) },
-          { key: 'count', title: 'Count', value: (r) => r.count, text: (r) => count(r.count) },
+          col('Function', (r: Func) => t.names[r.name] || '(unnamed)', undefined, { wide: true }),
+          col('Self', (r: Func) => r.self, w, { bar: (r) => r.self / (all || 1) }),
+          col('Total', (r: Func) => r.total, w),
+          col('Count', (r: Func) => r.count, count),
         ]}
       />
       <div class="stack">
@@ -248,25 +246,16 @@ function AsTable({ t, rows }: { t: Tree; rows: number[] }) {
       <Table
         label="flame graph nodes"
         rows={rows}
-        sort={s ? 'change' : 'self'}
+        sort={s ? 'Change' : 'Self'}
         height={360}
         onPick={(i) => (cursor.value = i)}
         picked={(i) => i === cursor.value}
         cols={[
-          { key: 'name', title: 'Name', value: (i) => nameOf(t, i), wide: true },
+          col('Name', (i: number) => nameOf(t, i), undefined, { wide: true }),
           ...(s
-            ? [
-                { key: 'change', title: 'Change', value: (i: number) => Math.abs(s.total[1][i] - s.total[0][i]), text: (i: number) => (t.bytes ? delta : ns)(s.total[1][i] - s.total[0][i]) },
-                { key: 'a', title: 'A', value: (i: number) => s.total[0][i], text: (i: number) => w(s.total[0][i]) },
-                { key: 'b', title: 'B', value: (i: number) => s.total[1][i], text: (i: number) => w(s.total[1][i]) },
-                { key: 'what', title: 'Status', value: (i: number) => changeOf(s, i) as string },
-              ]
-            : [
-                { key: 'self', title: 'Self', value: (i: number) => t.self[i], text: (i: number) => w(t.self[i]), bar: (i: number) => t.self[i] / (t.total[0] || 1) },
-                { key: 'total', title: 'Total', value: (i: number) => t.total[i], text: (i: number) => w(t.total[i]) },
-                { key: 'count', title: 'Count', value: (i: number) => t.count[i], text: (i: number) => count(t.count[i]) },
-              ]),
-          { key: 'depth', title: 'Depth', value: (i) => t.depth[i] },
+            ? [col('Change', (i: number) => s.total[1][i] - s.total[0][i], t.bytes ? delta : ns), col('A', (i: number) => s.total[0][i], w), col('B', (i: number) => s.total[1][i], w), col('Status', (i: number) => changeOf(s, i))]
+            : [col('Self', (i: number) => t.self[i], w, { bar: (i) => t.self[i] / (t.total[0] || 1) }), col('Total', (i: number) => t.total[i], w), col('Count', (i: number) => t.count[i], count)]),
+          col('Depth', (i: number) => t.depth[i]),
         ]}
       />
     </details>
@@ -287,32 +276,36 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
   useKeys(sliced ? undefined : t, at, flip, hit);
   const w = writer(t);
   const node = cursor.value < t.n ? cursor.value : -1;
-  const again = (f: () => void) => {
-    f();
-    look(0);
-    cursor.value = -1;
-  };
+  const again = () => look(0);
   return (
     <div class="stack">
       <div class="bar">
-        <Choice label="What" value={k} options={trees.map((x) => [x, titles[x]] as const)} onPick={(v) => again(() => (kind.value = v))} />
+        <Choice
+          label="What"
+          value={k}
+          options={trees.map((x) => [x, titles[x]] as const)}
+          onPick={(v) => {
+            kind.value = v;
+            again();
+          }}
+        />
         {two ? (
-          <Choice label="Width" value={(width.value || 'both') as Width} options={[['both', 'Larger of A, B'], ['a', 'A'], ['b', 'B']]} onPick={(v) => again(() => (width.value = v === 'both' ? '' : v))} />
+          <Kept label="Width" of={width} options={[['both', 'Larger of A, B'], ['a', 'A'], ['b', 'B']]} then={again} />
         ) : (
           <>
-            <Choice label="Show" value={sliced ? 'sandwich' : 'graph'} options={[['graph', 'Graph'], ['sandwich', 'Sandwich']]} onPick={(v) => (mode.value = v === 'graph' ? '' : v)} />
-            {!sliced && <Choice label="Order" value={(order.value || 'heavy') as Order} options={[['heavy', 'Largest first'], ['time', 'In order of time']]} onPick={(v) => again(() => (order.value = v === 'heavy' ? '' : v))} />}
+            <Kept label="Show" of={mode} options={[['graph', 'Graph'], ['sandwich', 'Sandwich']]} />
+            {!sliced && <Kept label="Order" of={order} options={[['heavy', 'Largest first'], ['time', 'In order of time']]} then={again} />}
           </>
         )}
-        {!sliced && <Choice label="Direction" value={flip ? 'up' : 'down'} options={[['down', 'Icicle'], ['up', 'Flame']]} onPick={(v) => (up.value = v === 'up' ? '1' : '')} />}
+        {!sliced && <Kept label="Direction" of={up} options={[['0', 'Icicle'], ['1', 'Flame']]} />}
         <input type="search" placeholder="Search frames" aria-label="Search frames" value={query.value} onInput={(e) => (query.value = e.currentTarget.value)} />
         {find && <span class="soft" id="matched">{w(share0)} · {share(share0, t.total[0])} match</span>}
         <span class="grow" />
         <span class="soft">
-          {w(t.total[0])} in all{t.folded ? ` · ${count(t.folded)} small ones folded` : ''}
+          {t.sides ? `A ${w(t.sides.total[0][0])}, B ${w(t.sides.total[1][0])}` : `${w(t.total[0])} in all`}{t.folded ? ` · ${count(t.folded)} small ones folded` : ''}
           {t.cut ? ` · ${count(t.cut)} too deep` : ''}
         </span>
-        <button disabled={!at} onClick={() => look(0)}>Reset</button>
+        {at > 0 && <button onClick={() => look(0)}>Reset</button>}
       </div>
       {two && <Legend items={changes.map((c) => ({ color: css(changeColors[c]), text: c }))} />}
       {t.total[0] === 0 ? (
@@ -327,7 +320,7 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
           <AsTable t={t} rows={rows} />
         </>
       )}
-      <Tip />
+      <Hover />
     </div>
   );
 }

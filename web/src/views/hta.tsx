@@ -9,7 +9,8 @@ import { CriticalPath } from './critical';
 import { typeColors } from './kernels';
 import { type Rec, Records } from './tables';
 
-const mixed = '#3b7dc4';
+const mixes: Record<string, string> = { 'compute + communication': '#3b7dc4', 'communication + memory': '#c277a8', 'compute + memory': '#9bb13c', 'compute + communication + memory': '#5a6b7b' };
+const mixed = '#6f8fa8';
 const causeColors = ['#3b7dc4', '#e09f3e', '#2a9d8f', '#c8553d', '#8a6fb5', '#6bbf59', '#d48ab8', '#8c6d46', '#a9b4bf'];
 
 interface Part {
@@ -19,16 +20,16 @@ interface Part {
 }
 
 const partName = (p: Part) => (p.types.length ? p.types.join(' + ') : 'idle');
-const partColor = (p: Part) => (p.types.length === 0 ? 'var(--idle)' : p.types.length === 1 ? (typeColors[p.types[0]] ?? mixed) : mixed);
+const partColor = (p: Part) => (p.types.length === 0 ? 'var(--idle)' : p.types.length === 1 ? (typeColors[p.types[0]] ?? mixed) : (mixes[partName(p)] ?? mixed));
 
-interface Slice {
+export interface Slice {
   name: string;
   color: string;
   ns: number;
 }
 
 /** Slices next to each other, in proportion to `whole`. */
-function Bar({ slices, whole, thin }: { slices: Slice[]; whole: number; thin?: boolean }) {
+export function Bar({ slices, whole, thin }: { slices: Slice[]; whole: number; thin?: boolean }) {
   let x = 0;
   return (
     <svg class={thin ? 'breakdown thin' : 'breakdown'} viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label={slices.map((s) => `${s.name} ${percent((100 * s.ns) / (whole || 1))}`).join(', ')}>
@@ -53,23 +54,32 @@ const causes = (r: Rec): Slice[] =>
   Object.entries((r.idle_causes as Record<string, number>) ?? {})
     .map(([k, v], i) => ({ name: k.replace(/_ns$/, '').replaceAll('_', ' '), color: causeColors[i % causeColors.length], ns: v }))
     .filter((s) => s.ns > 0);
-const legend = (slices: Slice[], whole: number) => slices.map((s) => ({ color: s.color, text: s.name, value: `${ns(s.ns)} · ${percent((100 * s.ns) / (whole || 1))}` }));
+export const legend = (slices: Slice[], whole: number) => slices.map((s) => ({ color: s.color, text: s.name, value: `${ns(s.ns)} · ${percent((100 * s.ns) / (whole || 1))}` }));
+
+const sum = (slices: Slice[]) => slices.reduce((a, s) => a + s.ns, 0);
+/** Slices of the same name added up. */
+function merge(lists: Slice[][]): Slice[] {
+  const seen = new Map<string, Slice>();
+  for (const list of lists) for (const s of list) seen.set(s.name, { ...s, ns: (seen.get(s.name)?.ns ?? 0) + s.ns });
+  return [...seen.values()];
+}
 
 function Rank({ r }: { r: Rec }) {
-  const parts = slicesOf((r.type_sets as Part[]) ?? []);
+  const parts = typeSlices(r);
   const idle = causes(r);
-  const waited = idle.reduce((a, s) => a + s.ns, 0);
-  const [whole, idled, comm, hidden] = [r.kernel_time_ns, r.idle_ns, r.communication_ns, r.comm_comp_overlap_ns].map(Number);
+  const waited = sum(idle);
+  const whole = Number(r.kernel_time_ns);
+  const time = (key: string) => byKey('_ns', r[key]);
   return (
     <div class="rank">
       <h3>{rankName(r)}</h3>
       <Bar slices={parts} whole={whole} />
       <Legend items={legend(parts, whole)} />
       <p class="soft">
-        Busy {byKey('x_ns', r.busy_ns)} of {ns(whole)}, idle {ns(idled)}
-        {r.comm_comp_overlap_pct !== null ? `; of ${ns(comm)} of communication ${ns(hidden)} (${percent(Number(r.comm_comp_overlap_pct))}) ran behind compute` : ''}.
+        Busy {time('busy_ns')} of {ns(whole)}, idle {time('idle_ns')}
+        {overlap(r, `; of ${time('communication_ns')} of communication ${time('comm_comp_overlap_ns')} (${byKey('_pct', r.comm_comp_overlap_pct)}) ran behind compute`)}.
       </p>
-      {idle.length > 0 && (
+      {waited > 0 && (
         <>
           <h4>What the host did while streams waited for it, {ns(waited)} over all streams</h4>
           <Bar slices={idle} whole={waited} thin />
@@ -81,25 +91,35 @@ function Rank({ r }: { r: Rec }) {
 }
 
 /** Many ranks: one thin bar each, all on one scale, so that the odd one stands out. */
-function Ranks({ ranks }: { ranks: Rec[] }) {
-  const most = ranks.reduce((a, r) => Math.max(a, Number(r.kernel_time_ns)), 1);
-  const seen = new Map<string, Slice>();
-  const bars = ranks.map((r) => slicesOf((r.type_sets as Part[]) ?? []));
-  for (const b of bars) for (const s of b) seen.set(s.name, { ...s, ns: (seen.get(s.name)?.ns ?? 0) + s.ns });
-  const all = [...seen.values()].reduce((a, s) => a + s.ns, 0);
+function Bars({ ranks, of, say }: { ranks: Rec[]; of: (r: Rec) => Slice[]; say: (r: Rec) => string }) {
+  const most = Math.max(1, ...ranks.map((r) => sum(of(r))));
+  const all = merge(ranks.map(of));
   return (
     <>
       <div class="ranks">
         {ranks.map((r, i) => (
           <div key={i}>
             <span title={String(r.trace)}>{rankName(r)}</span>
-            <Bar slices={bars[i]} whole={most} thin />
-            <span class="soft">{ns(Number(r.busy_ns))} busy · {percent(Number(r.idle_pct))} idle{r.comm_comp_overlap_pct !== null ? ` · ${percent(Number(r.comm_comp_overlap_pct))} overlap` : ''}</span>
+            <Bar slices={of(r)} whole={most} thin />
+            <span class="soft">{say(r)}</span>
           </div>
         ))}
       </div>
-      <Legend items={legend([...seen.values()], all)} />
-      <Records label="ranks" rows={ranks} sort="kernel_time_ns" wide="trace" height={260} keys={[['rank', 'Rank'], ['trace', 'Trace'], ['kernel_time_ns', 'Window'], ['busy_ns', 'Busy'], ['idle_ns', 'Idle'], ['idle_pct', 'Idle %'], ['compute_ns', 'Compute'], ['communication_ns', 'Communication'], ['memory_ns', 'Copies'], ['comm_comp_overlap_ns', 'Overlap'], ['comm_comp_overlap_pct', 'Overlap %'], ['gpu_rows', 'Rows']]} />
+      <Legend items={legend(all, sum(all))} />
+    </>
+  );
+}
+
+const typeSlices = (r: Rec) => slicesOf((r.type_sets as Part[]) ?? []);
+const overlap = (r: Rec, words: string) => (r.comm_comp_overlap_pct === null ? '' : words);
+
+function Ranks({ ranks }: { ranks: Rec[] }) {
+  return (
+    <>
+      <Bars ranks={ranks} of={typeSlices} say={(r) => `${byKey('_ns', r.busy_ns)} busy · ${byKey('_pct', r.idle_pct)} idle${overlap(r, ` · ${byKey('_pct', r.comm_comp_overlap_pct)} overlap`)}`} />
+      <h4>What the host did while streams waited for it</h4>
+      <Bars ranks={ranks} of={causes} say={(r) => `${ns(sum(causes(r)))} over all streams`} />
+      <Records label="ranks" rows={ranks} sort="kernel_time_ns" wide="trace" keys="rank,trace,kernel_time_ns:Window,busy_ns,idle_ns,idle_pct:Idle %,compute_ns,communication_ns,memory_ns:Copies,comm_comp_overlap_ns:Overlap,comm_comp_overlap_pct:Overlap %,gpu_rows:Rows" />
     </>
   );
 }
@@ -113,8 +133,8 @@ function streams(ranks: Rec[]): Rec[] {
 function launches(ranks: Rec[]): Rec[] {
   return ranks.map((r) => {
     const l = (r.launches as Rec) ?? {};
-    const of = (key: string, name: string): Rec => Object.fromEntries(Object.entries((l[key] as Rec) ?? {}).map(([k, v]) => [`${name}_${k}`, v]));
-    return { rank: r.rank, where: rankName(r), ...l, ...of('cpu', 'cpu'), ...of('delay', 'delay') };
+    const of = (name: string): Rec => Object.fromEntries(Object.entries((l[name] as Rec) ?? {}).map(([k, v]) => [`${name}_${k}`, v]));
+    return { where: rankName(r), ...l, ...of('cpu'), ...of('delay') };
   });
 }
 
@@ -127,13 +147,21 @@ function Advice({ list }: { list: Rec[] }) {
           <b class="tag">{String(a.severity)}</b>
           <div>
             <p>{String(a.text)}</p>
-            <p class="soft">{String(a.figure).replaceAll('_', ' ')} is {String(a.value)}, the rule speaks {String(a.when)} {String(a.threshold)}</p>
+            <p class="soft">{String(a.figure).replaceAll('_', ' ')}: {Number(a.value).toFixed(2)}; the rule speaks {String(a.when)} {String(a.threshold)}</p>
           </div>
         </li>
       ))}
     </ul>
   );
 }
+
+/** A table with a title, where there are rows. */
+const section = (title: string, rows: Rec[], sort: string, keys: string, extra?: string, wide?: string) =>
+  rows.length > 0 && (
+    <Panel title={title} extra={extra && <span class="soft">{extra}</span>}>
+      <Records label={title.toLowerCase()} {...{ rows, sort, keys, wide }} />
+    </Panel>
+  );
 
 function Body({ h }: { h: NonNullable<Hta> }) {
   const notes = [...((h.notes as string[]) ?? []), ...((h.failed as Rec[]) ?? []).map((f) => `${f.trace} could not be read: ${f.error}${f.offset === null ? '' : ` (byte ${f.offset})`}`)];
@@ -143,35 +171,15 @@ function Body({ h }: { h: NonNullable<Hta> }) {
     <>
       {notes.length > 0 && <section class="losses" role="note"><ul>{notes.map((n, i) => <li key={i}>{n}</li>)}</ul></section>}
       <Panel title={many ? `Device time of ${count(h.ranks.length)} ranks` : 'Device time'}>{many ? <Ranks ranks={h.ranks} /> : h.ranks.map((r, i) => <Rank key={i} r={r} />)}</Panel>
-      {rows('stragglers').length > 0 && (
-        <Panel title="Stragglers: who came late to collectives" extra={<span class="soft">late: how much after the first rank it began</span>}>
-          <Records label="stragglers" rows={rows('stragglers')} sort="late_ns" wide="" height={230} keys={[['rank', 'Rank'], ['collectives', 'Collectives'], ['last', 'Came last'], ['late_ns', 'Late in all'], ['worst_ns', 'Latest once'], ['worst_step', 'In step']]} />
-        </Panel>
-      )}
+      {section('Stragglers', rows('stragglers'), 'late_ns', 'rank,collectives,last:Came last,late_ns:Late in all,worst_ns:Latest once,worst_step:In step', 'late: how much shorter it was in a collective than the rank that waited longest', '')}
       <Panel title="What to do"><Advice list={rows('recommendations')} /></Panel>
-      <CriticalPath />
-      <Panel title="Streams: busy, and what they waited for">
-        <Records label="streams" rows={streams(h.ranks)} sort="busy_ns" wide="where" height={260} keys={[['where', 'Stream'], ['rank', 'Rank'], ['rows', 'Rows'], ['span_ns', 'Window'], ['busy_ns', 'Busy'], ['host_wait_ns', 'Waits for the host'], ['kernel_wait_ns', 'Between kernels'], ['other_ns', 'Other'], ['mean_queue', 'Mean queue'], ['max_queue', 'Longest queue']]} />
-      </Panel>
-      <Panel title="Launches">
-        <Records label="launches" rows={launches(h.ranks)} sort="count" wide="where" height={170} keys={[['where', 'Rank'], ['count', 'Launches'], ['cpu_mean_ns', 'Mean call'], ['cpu_p50_ns', 'p50'], ['cpu_p99_ns', 'p99'], ['cpu_max_ns', 'Longest'], ['delay_mean_ns', 'Mean delay'], ['delay_p50_ns', 'p50'], ['delay_p99_ns', 'p99'], ['delay_max_ns', 'Longest delay'], ['short_kernels', 'Shorter than their launch'], ['runtime_outliers', 'Slow calls'], ['delay_outliers', 'Late starts']]} />
-        <Records label="launch calls" rows={rows('launch_calls')} sort="cpu_sum_ns" wide="name" height={260} keys={[['name', 'Call'], ['launches', 'Launches'], ['gpu_rows', 'Rows'], ['cpu_sum_ns', 'On the CPU'], ['cpu_mean_ns', 'Mean'], ['cpu_max_ns', 'Longest'], ['delay_mean_ns', 'Mean delay'], ['delay_max_ns', 'Longest delay'], ['gpu_sum_ns', 'On the device'], ['short_kernels', 'Short']]} />
-      </Panel>
-      {rows('collectives').length > 0 && (
-        <Panel title="Collectives">
-          <Records label="collectives" rows={rows('collectives')} sort="sum_ns" wide="collective" height={260} keys={[['collective', 'Collective'], ['group', 'Group'], ['group_size', 'Ranks'], ['count', 'Count'], ['sum_ns', 'Total'], ['mean_ns', 'Mean'], ['max_ns', 'Max'], ['bytes', 'Bytes'], ['algbw_gb_s', 'GB/s'], ['busbw_gb_s', 'Bus GB/s'], ['overlap_ns', 'Behind compute'], ['overlap_pct', 'Share']]} />
-        </Panel>
-      )}
-      {rows('copies').length > 0 && (
-        <Panel title="Copies">
-          <Records label="copies" rows={rows('copies')} sort="sum_ns" wide="kind" height={200} keys={[['kind', 'Copy'], ['count', 'Count'], ['sum_ns', 'Total'], ['bytes', 'Bytes'], ['mean_gb_s', 'GB/s'], ['p50_gb_s', 'p50'], ['peak_gb_s', 'Highest']]} />
-        </Panel>
-      )}
-      {h.ranks.some((r) => ((r.steps as Rec[]) ?? []).length > 0) && (
-        <Panel title="Steps">
-          <Records label="steps" rows={h.ranks.flatMap((r) => ((r.steps as Rec[]) ?? []).map((s) => ({ ...s, rank: r.rank })))} sort="duration_ns" wide="" height={260} keys={[['step', 'Step'], ['rank', 'Rank'], ['duration_ns', 'Host time'], ['gpu_window_ns', 'Device window'], ['busy_ns', 'Busy'], ['compute_ns', 'Compute'], ['communication_ns', 'Communication'], ['memory_ns', 'Copies'], ['gpu_rows', 'Rows']]} />
-        </Panel>
-      )}
+      <CriticalPath many={many} />
+      {section('Streams', streams(h.ranks), 'busy_ns', 'where:Stream,rank,rows,span_ns:Window,busy_ns,host_wait_ns:Waits for the host,kernel_wait_ns:Between kernels,other_ns,mean_queue,max_queue:Longest queue')}
+      {section('Launches', launches(h.ranks), 'count', 'where:Rank,count:Launches,cpu_mean_ns:Mean call,cpu_p50_ns:p50,cpu_p99_ns:p99,cpu_max_ns:Longest,delay_mean_ns:Mean delay,delay_p50_ns:p50,delay_p99_ns:p99,delay_max_ns:Longest delay,short_kernels:Shorter than their launch,runtime_outliers:Slow calls,delay_outliers:Late starts')}
+      {section('Launch calls', rows('launch_calls'), 'cpu_sum_ns', 'name:Call,launches,gpu_rows:Rows,cpu_sum_ns:On the CPU,cpu_mean_ns:Mean,cpu_max_ns:Longest,delay_mean_ns:Mean delay,delay_max_ns:Longest delay,gpu_sum_ns:On the device,short_kernels:Short')}
+      {section('Collectives', rows('collectives'), 'sum_ns', 'collective,group,group_size:Ranks,count,sum_ns:Total,mean_ns,max_ns,bytes,algbw_gb_s:GB/s,busbw_gb_s:Bus GB/s,overlap_ns:Behind compute,overlap_pct:Share')}
+      {section('Copies', rows('copies'), 'sum_ns', 'kind:Copy,count,sum_ns:Total,bytes,mean_gb_s:GB/s,p50_gb_s:p50,peak_gb_s:Highest')}
+      {section('Steps', h.ranks.flatMap((r) => ((r.steps as Rec[]) ?? []).map((s) => ({ ...s, rank: r.rank }))), 'duration_ns', 'step,rank,duration_ns:Host time,gpu_window_ns:Device window,busy_ns,compute_ns,communication_ns,memory_ns:Copies,gpu_rows:Rows', undefined, '')}
     </>
   );
 }

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Device work by type and by name: shares, the spread of durations, and all of it as tables.
 import { useState } from 'preact/hooks';
-import { count, ns, percent } from '../data/format';
+import { byKey, count, ns, percent } from '../data/format';
 import { getHta, getJob, type Hta } from '../data/page';
 import { keep } from '../state';
-import { Choice, Loading, Panel, useData } from '../ui/parts';
+import { Kept, Loading, Panel, useData } from '../ui/parts';
 import { brief } from './flame_draw';
 import { Follow } from './ops';
 import { type Rec, Records } from './tables';
@@ -47,7 +47,7 @@ function Spread({ rows }: { rows: Rec[] }) {
     <div class="spread" role="img" aria-label="Durations of the kernels with most time, from the shortest to the longest">
       {rows.map((r, i) => {
         const known = r.p50_ns !== null && r.p50_ns !== undefined;
-        const text = `${String(r.name)}\nmin ${ns(num(r, 'min_ns'))}, median ${known ? ns(num(r, 'p50_ns')) : 'unknown'}, mean ${ns(num(r, 'mean_ns'))}, p90 ${known ? ns(num(r, 'p90_ns')) : 'unknown'}, p99 ${known ? ns(num(r, 'p99_ns')) : 'unknown'}, max ${ns(num(r, 'max_ns'))}, std ${ns(num(r, 'std_ns'))}`;
+        const text = `${r.name}\n${'min median mean p90 p99 max std'.replace(/\w+/g, (k) => `${k} ${byKey('_ns', r[`${k === 'median' ? 'p50' : k}_ns`])},`)}`;
         const color = typeColors[String(r.type)] ?? typeColors.other;
         return (
           <div key={i} title={text}>
@@ -68,8 +68,8 @@ function Spread({ rows }: { rows: Rec[] }) {
   );
 }
 
-const STATS: readonly (readonly [string, string])[] = [['count', 'Count'], ['sum_ns', 'Total'], ['pct', '%'], ['min_ns', 'Min'], ['mean_ns', 'Mean'], ['std_ns', 'Std'], ['p50_ns', 'p50'], ['p90_ns', 'p90'], ['p95_ns', 'p95'], ['p99_ns', 'p99'], ['max_ns', 'Max']];
-const PLAIN = STATS.filter(([k]) => !/^p\d/.test(k));
+const STATS = 'count,sum_ns:Total,pct:%,min_ns,mean_ns,std_ns,p50_ns,p90_ns,p95_ns,p99_ns,max_ns';
+const PLAIN = STATS.replace(/p\d\d_ns,/g, '');
 
 function Body({ h }: { h: NonNullable<Hta> }) {
   const [name, setName] = useState('');
@@ -86,17 +86,17 @@ function Body({ h }: { h: NonNullable<Hta> }) {
         </Panel>
         <Panel title="Time by type">
           <Shares label="Time by type" rows={types} name={(r) => String(r.type)} />
-          <Records label="kernel types" rows={types} sort="sum_ns" wide="type" height={170} keys={[['type', 'Type'], ['names', 'Names'], ...PLAIN, ['union_ns', 'Union']]} />
+          <Records label="kernel types" rows={types} sort="sum_ns" height={170} keys={`type,names,${PLAIN},union_ns`} />
         </Panel>
       </div>
       <Panel title="How long they take" extra={<span class="soft">line: shortest to longest · bar: median to p90 · mark: mean</span>}>
         <Spread rows={top} />
       </Panel>
       <Panel title="Kernels, copies and fills" extra={name ? <Follow name={name} /> : <span class="soft">A click on a row takes it to the timeline or the flame graph</span>}>
-        <Records label="kernels" rows={kernels} sort="sum_ns" wide="name" onPick={pick} picked={(r) => r.name === name} keys={[['name', 'Name'], ['type', 'Type'], ...STATS]} />
+        <Records label="kernels" rows={kernels} sort="sum_ns" height={560} onPick={pick} picked={(r) => r.name === name} keys={`name,type,${STATS}`} />
       </Panel>
       <Panel title="Device time by op">
-        <Records label="device time by op" rows={h.ops as Rec[]} sort="sum_ns" wide="op" height={420} keys={[['op', 'Op'], ...PLAIN]} />
+        <Records label="device time by op" rows={h.ops as Rec[]} sort="sum_ns" height={420} keys={`op,${PLAIN}`} />
       </Panel>
     </>
   );
@@ -112,7 +112,7 @@ export function Kernels() {
     <div class="stack">
       {all && one && (
         <div class="bar">
-          <Choice label="Ranks" value={h === all ? 'all' : 'one'} options={[['all', `All ${all.ranks.length} ranks`], ['one', 'This rank']]} onPick={(v) => (scope.value = v === 'one' ? v : '')} />
+          <Kept label="Ranks" of={scope} options={[['all', `All ${all.ranks.length} ranks`], ['one', 'This rank']]} />
         </div>
       )}
       <Body h={h} />

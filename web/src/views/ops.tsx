@@ -6,8 +6,8 @@ import { bytes, count, delta, ns, percent } from '../data/format';
 import { childrenOf, hotPath, matching, type OpTree, visible } from '../data/optree';
 import { getOps, type OpRow } from '../data/page';
 import { go, keep, query } from '../state';
-import { Choice, Loading, Panel, useData } from '../ui/parts';
-import { type Col, Table } from '../ui/table';
+import { Kept, Loading, Panel, useData } from '../ui/parts';
+import { col, Table } from '../ui/table';
 
 const shape = keep('ops');
 const HIGH = 26;
@@ -130,7 +130,6 @@ export function Ops() {
   const [node, setNode] = useState(-1);
   if (!t) return <Loading />;
   const most = t.ops.reduce((a, r) => Math.max(a, r[2]), 1);
-  const figure = (key: string, title: string, at: number, text: (v: number) => string): Col<OpRow> => ({ key, title, value: (r) => r[at] as number, text: (r) => text(r[at] as number) });
   const tree = shape.value === 'tree';
   return (
     <Panel
@@ -138,7 +137,7 @@ export function Ops() {
       extra={
         <>
           {name ? <Follow name={name} /> : <span class="soft">A click on a row takes its op to the timeline or the flame graph</span>}
-          <Choice label="Shape" value={tree ? 'tree' : 'table'} options={[['table', 'By name'], ['tree', 'Tree']]} onPick={(v) => (shape.value = v === 'tree' ? v : '')} />
+          <Kept label="Shape" of={shape} options={[['table', 'By name'], ['tree', 'Tree']]} />
         </>
       }
     >
@@ -155,20 +154,14 @@ export function Ops() {
         <Table
           label="ops"
           rows={t.ops}
-          sort="wall"
+          sort="Wall"
           height={TALL}
           note={t.ops.length < t.ops_in_all ? `the longest ${count(t.ops.length)} of ${count(t.ops_in_all)} names` : undefined}
           onPick={(r) => setName(r[0])}
           picked={(r) => r[0] === name}
           cols={[
-            { key: 'op', title: 'Op', value: (r) => r[0], wide: true },
-            figure('count', 'Count', 1, count),
-            { ...figure('wall', 'Wall', 2, ns), bar: (r) => r[2] / most },
-            figure('self', 'Self', 3, ns),
-            figure('alloc', 'Allocated', 4, bytes),
-            figure('free', 'Freed', 5, bytes),
-            figure('change', 'Change', 6, delta),
-            figure('peak', 'Transient peak', 7, bytes),
+            col('Op', (r: OpRow) => r[0], undefined, { wide: true }),
+            ...figures.map(([title, , text], i) => col<OpRow>(title, (r) => r[i + 1], text, i === 1 ? { bar: (r) => r[2] / most } : {})),
           ]}
         />
       )}

@@ -4,7 +4,8 @@
 // sections of the page it cannot do without, and how it is shown. What the page does not hold has no tab.
 import type { ComponentChildren } from 'preact';
 import { getMemory, getSpans, type Main } from '../data/page';
-import { has } from '../data/section';
+import { has, hasShared } from '../data/section';
+import { Compare } from './diff';
 import { Flame } from './flame';
 import { HtaView } from './hta';
 import { Kernels } from './kernels';
@@ -25,6 +26,7 @@ export interface ViewRow {
 }
 
 export const registry: readonly ViewRow[] = [
+  { key: 'diff', title: 'Compare', needs: [], when: () => hasShared('diff'), show: () => <Compare /> },
   { key: 'overview', title: 'Overview', needs: [], show: (main) => <Overview main={main} /> },
   { key: 'timeline', title: 'Timeline', needs: ['spans'], when: (m) => m.spans > 0, timed: true, early: getSpans, show: (main) => <Timeline main={main} /> },
   { key: 'memory', title: 'Memory', needs: ['memory'], when: (m) => m.allocs > 0, timed: true, early: getMemory, show: (main) => <MemoryView main={main} /> },

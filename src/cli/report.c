@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "cli/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/page.h"
+#include "cli/spread.h"
+#include "render/page.h"
+
+/* Spans and allocations of all traces that a page shows in detail: about 30 MB of page. */
+enum { MOST_DETAIL = 3000000, MOST_NOTES = 8 };
+
+struct report {
+	const tide_args *a;
+	tide_hta_job *job;
+	tide_page_list list;
+	size_t cap;
+	uint64_t rows; /* of the traces in detail */
+	size_t brief;  /* traces without detail */
+	char *notes[MOST_NOTES];
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* ---- the list ---- */
+
+static bool list_add(struct report *r, const char *title, const char *file, bool detail)
+{
+	if (r->list.n == r->cap) {
+		size_t cap = r->cap ? r->cap * 2 : 16;
+		struct tide_page_entry *v = tide__realloc(r->list.v, cap, sizeof *v);
+		if (!v)
+			return false;
+		r->list.v = v;
+		r->cap = cap;
+	}
+	struct tide_page_entry e = { tide__strndup(title, strlen(title)),
+				     tide__strndup(file, strlen(file)), detail };
+	r->list.v[r->list.n++] = e;
+	return e.title && e.file;
+}
+
+static void note(struct report *r, const char *fmt, uint64_t n)
+{
+	char *text = NULL;
+	if (r->list.n_notes < MOST_NOTES && asprintf(&text, fmt, n) >= 0)
+		r->notes[r->list.n_notes++] = text;
+}
+
+static void report_free(struct report *r)
+{
+	for (size_t i = 0; i < r->list.n; i++) {
+		tide__free(r->list.v[i].title);
+		tide__free(r->list.v[i].file);
+	}
+	for (size_t i = 0; i < r->list.n_notes; i++)
+		free(r->notes[i]);
+	tide__free(r->list.v);
+	tide__hta_job_free(r->job);
+}
+
+/* ---- one trace ---- */
+
+/* A copy: one goes into the job, the other is the trace's own. */
+static tide_code copy_of(const tide_hta *h, tide_hta **out, tide_error *err)
+{
+	uint8_t *p;
+	size_t n;
+	tide_code rc = tide__hta_pack(h, &p, &n, err);
+	if (rc != TIDE_OK)
+		return rc;
+	rc = tide__hta_unpack(p, n, out, err);
+	tide__free(p);
+	return rc;
+}
+
+static tide_code load(const char *path, tide_model **m, tide_hta **h, tide_error *err)
+{
+	*m = NULL;
+	*h = NULL;
+	*err = (tide_error){ .offset = TIDE_NO_OFFSET };
+	const tide_load_options opt = { .what = tide__cli_page_wants(path) };
+	tide_code rc = tide__load(path, &opt, m, err);
+	if (rc == TIDE_OK)
+		rc = tide__hta_analyze(*m, NULL, h, err);
+	if (rc == TIDE_OK && (*h)->h.rank < 0 && tide__rank_in_name(path) >= 0) {
+		(*h)->h.rank = tide__rank_in_name(path);
+		(*h)->h.rank_from_name = 1;
+	}
+	return rc;
+}
+
+/* Sections of a trace as far as there is room; its result goes into the job. */
+static tide_code add_trace(struct report *r, const char *path, const char *title,
+			   const tide_model *m, tide_hta *h, tide_error *err)
+{
+	uint64_t rows = m->spans.n + m->allocs.n;
+	bool detail = !r->list.n || r->rows + rows <= MOST_DETAIL;
+	unsigned number = (unsigned)r->list.n;
+	tide_hta *own = NULL;
+	tide_code rc = detail ? copy_of(h, &own, err) : TIDE_OK;
+	if (rc != TIDE_OK || !list_add(r, title, base_name(path), detail)) {
+		tide__hta_free(own);
+		tide__hta_free(h);
+		return rc != TIDE_OK ? rc : tide__nomem(err);
+	}
+	r->brief += !detail;
+	r->rows += detail ? rows : 0;
+	rc = tide__hta_job_add(r->job, path, h, err);
+	if (rc != TIDE_OK || !detail) {
+		tide__hta_free(own);
+		return rc;
+	}
+	return tide__cli_trace(r->a, path, m, own, number, NULL, err);
+}
+
+static tide_code begin(struct report *r, const tide_args *a, const char *kind, tide_error *err)
+{
+	*r = (struct report){ .a = a, .list.kind = kind };
+	r->list.notes = r->notes;
+	r->job = tide__hta_job_new();
+	return r->job ? tide__page_begin(a->out, err) : tide__nomem(err);
+}
+
+/* What is about all of them, and the end of the page. */
+static tide_code finish(struct report *r, tide_error *err)
+{
+	FILE *out = r->a->out;
+	tide_code rc = tide__hta_job_finish(r->job, err);
+	bool ranks = !strcmp(r->list.kind, "ranks");
+	if (r->brief)
+		note(r,
+		     "%" PRIu64 " of the traces are here with their device time only: a page holds "
+		     "three million spans and allocations in detail.",
+		     r->brief);
+	if (r->job->n_failed)
+		note(r, "%" PRIu64 " files could not be read.", r->job->n_failed);
+	if (rc == TIDE_OK && ranks && r->job->sum->h.rows)
+		rc = tide__page_shared("job", tide__page_job, r->job, out, err);
+	if (rc == TIDE_OK)
+		rc = tide__page_shared("page", tide__page_contents, &r->list, out, err);
+	return rc == TIDE_OK ? tide__page_end(out, err) : rc;
+}
+
+/* ---- ranks ---- */
+
+static const char *rank_title(const tide_hta *h, const char *path, char *buf, size_t n)
+{
+	if (h->h.rank >= 0)
+		snprintf(buf, n, "rank %" PRId64, h->h.rank);
+	else
+		snprintf(buf, n, "%s", base_name(path));
+	return buf;
+}
+
+static tide_code add_file(struct report *r, const char *path, tide_error *err)
+{
+	tide_model *m;
+	tide_hta *h;
+	tide_error why;
+	char title[256];
+	tide_code rc = load(path, &m, &h, &why);
+	if (rc == TIDE_OK)
+		rc = add_trace(r, path, rank_title(h, path, title, sizeof title), m, h, err);
+	else
+		rc = tide__ranks_take(r->job, path, rc, NULL, &why, err);
+	tide__model_free(m);
+	return rc;
+}
+
+int tide__report_ranks(const tide_args *a, const tide_rank_files *f)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	struct report r;
+	tide_code rc = begin(&r, a, "ranks", &err);
+	for (size_t i = 0; rc == TIDE_OK && i < f->n; i++)
+		rc = add_file(&r, f->v[i].path, &err);
+	bool none = rc == TIDE_OK && !r.list.n; /* every failure was told */
+	if (rc == TIDE_OK && !none)
+		rc = finish(&r, &err);
+	report_free(&r);
+	if (none)
+		return 1;
+	return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(NULL, &err);
+}
+
+/* ---- two runs ---- */
+
+static tide_code write_two(const tide_args *a, tide_model *const *m, tide_hta **h, bool compare,
+			   tide_error *err)
+{
+	static const char *const letters[] = { "A", "B" };
+	const tide_page_two two = { { m[0], m[1] }, { a->files[0], a->files[1] } };
+	struct report r;
+	char title[256];
+	tide_code rc = begin(&r, a, compare ? "diff" : "ranks", err);
+	for (int i = 0; i < 2 && rc == TIDE_OK; i++) {
+		rank_title(h[i], a->files[i], title, sizeof title);
+		rc = add_trace(&r, a->files[i], compare ? letters[i] : title, m[i], h[i], err);
+		h[i] = NULL;
+	}
+	if (rc == TIDE_OK && compare)
+		rc = tide__page_shared("diff", tide__page_diff, &two, a->out, err);
+	if (rc == TIDE_OK && compare)
+		rc = tide__page_shared("diffflame", tide__page_diffflame, &two, a->out, err);
+	if (rc == TIDE_OK)
+		rc = finish(&r, err);
+	report_free(&r);
+	return rc;
+}
+
+/* Ranks of one job say different ranks and, where both know the time of day, ran at the same time.
+ */
+static bool same_job(tide_model *const *m, tide_hta *const *h)
+{
+	bool differ = h[0]->h.rank >= 0 && h[1]->h.rank >= 0 && h[0]->h.rank != h[1]->h.rank;
+	bool apart = m[0]->wall_known && m[1]->wall_known &&
+		     (m[0]->wall0_ns + m[0]->t_end < m[1]->wall0_ns ||
+		      m[1]->wall0_ns + m[1]->t_end < m[0]->wall0_ns);
+	return differ && !apart;
+}
+
+int tide__report_two(const tide_args *a, bool compare)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_model *m[2] = { NULL, NULL };
+	tide_hta *h[2] = { NULL, NULL };
+	const char *at = a->files[0];
+	tide_code rc = load(at, &m[0], &h[0], &err);
+	if (rc == TIDE_OK)
+		rc = load(at = a->files[1], &m[1], &h[1], &err);
+	if (rc == TIDE_OK) {
+		at = NULL;
+		rc = write_two(a, m, h, compare || !same_job(m, h), &err);
+	}
+	for (int i = 0; i < 2; i++) {
+		tide__hta_free(h[i]);
+		tide__model_free(m[i]);
+	}
+	return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(at, &err);
+}

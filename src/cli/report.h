@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Pages of several traces: ranks of one job, or two runs compared. */
+#ifndef TIDE_CLI_REPORT_H
+#define TIDE_CLI_REPORT_H
+
+#include "cli/ranks.h"
+
+/* One page of all ranks. Traces are loaded one after another; a file that cannot be read is told
+ * and does not stop the rest. Exit status. */
+int tide__report_ranks(const tide_args *a, const tide_rank_files *f);
+
+/* a->files[0] and [1]: a page that compares them; but ranks of one job, unless `compare`, when their
+ * ranks differ and they ran at the same time. */
+int tide__report_two(const tide_args *a, bool compare);
+
+#endif

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// Two runs compared: figures, what was added, removed and changed, memory curves over each other, flame
+// graphs coloured by the change. The figures are the document of `tidemark diff --json`.
+import { byKey, bytes, count, delta, ns, percent } from '../data/format';
+import { getDiff, getMains, type Main } from '../data/page';
+import { drawAxis } from '../draw/axis';
+import { ink } from '../draw/colors';
+import { keep } from '../state';
+import { Canvas, type Surface } from '../ui/canvas';
+import { Figure, Kept, Legend, Loading, Panel, useData } from '../ui/parts';
+import { DiffFlame } from './flame';
+import { type Rec, Records } from './tables';
+
+const table = keep('table');
+const axis = keep('axis');
+const A = '#3b7dc4';
+const B = '#d9773d';
+
+const kinds: [string, string, string, 'ns' | 'bytes'][] = [
+  ['ops', 'Ops', 'name', 'ns'],
+  ['kernels', 'Kernels', 'name', 'ns'],
+  ['by_stack', 'Peak by stack', 'stack', 'bytes'],
+  ['by_op', 'Peak by op', 'op', 'bytes'],
+  ['by_role', 'Peak by role', 'role', 'bytes'],
+];
+
+const short: Record<string, string> = { time: 'Duration', cpu_time: 'CPU active', gpu_time: 'GPU active', kernel_time: 'Kernel time', peak: 'Peak memory', ops: 'Ops', kernels: 'Kernels', reserved: 'Reserved, highest', allocated: 'Allocated in all' };
+
+/** Highest live bytes of both runs; on a common clock, or each run stretched to the whole width. */
+function curves(mains: Main[], stretched: boolean) {
+  return (s: Surface) => {
+    const c = ink();
+    s.ctx.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--panel');
+    s.ctx.fillRect(0, 0, s.width, s.height);
+    const end = Math.max(1, ...mains.map((m) => m.t_end));
+    if (!stretched) drawAxis(s.ctx, 0, s.width, s.height, 0, end, c);
+    const most = Math.max(1, ...mains.map((m) => m.devices[m.device].peak));
+    mains.forEach((m, k) => {
+      const width = stretched ? s.width : (m.t_end / end) * s.width;
+      const n = m.curve.length;
+      s.ctx.strokeStyle = k ? B : A;
+      s.ctx.lineWidth = 2;
+      s.ctx.beginPath();
+      for (let i = 0; i < n; i++) {
+        const y = s.height - 4 - (m.curve[i] / most) * (s.height - 30);
+        s.ctx.lineTo((i / n) * width, y);
+        s.ctx.lineTo(((i + 1) / n) * width, y);
+      }
+      s.ctx.stroke();
+    });
+    s.ctx.lineWidth = 1;
+  };
+}
+
+function Memory() {
+  const mains = useData(getMains);
+  if (!mains) return <Loading />;
+  if (mains.every((m) => !m.device)) return null;
+  const peak = (m: Main) => (m.device ? `${m.devices[m.device].device}: peak ${bytes(m.devices[m.device].peak)} at ${ns(m.devices[m.device].peak_t)}` : 'no memory recorded');
+  return (
+    <Panel title="Live memory" extra={<Kept label="Axis" of={axis} options={[['time', 'By time'], ['share', 'Whole runs']]} />}>
+      <div class="chart">
+        <Canvas height={190} label={`Live memory of both runs. A: ${peak(mains[0])}; B: ${peak(mains[1])}`} draw={curves(mains, axis.value === 'share')} />
+      </div>
+      <Legend items={mains.map((m, k) => ({ color: k ? B : A, text: `${k ? 'B' : 'A'} · ${peak(m)}` }))} />
+    </Panel>
+  );
+}
+
+type Metrics = NonNullable<Awaited<ReturnType<typeof getDiff>>>['metrics'];
+
+function Figures({ metrics, what }: { metrics: Metrics; what: Record<string, string> }) {
+  const write = { ns, bytes, count };
+  return (
+    <div class="figures">
+      {Object.entries(metrics)
+        .filter(([k, m]) => short[k] && m.a !== null && m.b !== null)
+        .map(([k, m]) => {
+          const d = m.delta!;
+          const change = m.unit === 'bytes' ? delta(d) : `${d > 0 ? '+' : ''}${write[m.unit](d)}`;
+          return <Figure key={k} label={short[k]} title={what[k]} value={d === 0 ? 'the same' : m.pct === null ? change : `${m.pct > 0 ? '+' : ''}${percent(m.pct)}`} sub={d === 0 ? write[m.unit](m.a!) : `${write[m.unit](m.a!)} → ${write[m.unit](m.b!)} (${change})`} />;
+        })}
+    </div>
+  );
+}
+
+/** Keys that say their unit, so that cells are written as everywhere. */
+function rowsOf(rows: Rec[], unit: 'ns' | 'bytes'): Rec[] {
+  return rows.map((r) => ({ ...r, [`delta_${unit}`]: r.delta, [`a_${unit}`]: r.a, [`b_${unit}`]: r.b, size: Math.abs(Number(r.delta)), change_pct: r.pct, [`total_a_${unit}`]: r.total_a, [`total_b_${unit}`]: r.total_b }));
+}
+
+export function Compare() {
+  const d = useData(getDiff);
+  if (!d) return <Loading />;
+  const at = kinds.find(([k]) => k === table.value) ?? kinds[0];
+  const [key, title, name, unit] = at;
+  const counts = (d.counts as Record<string, Record<string, number>>)[key];
+  const rows = rowsOf((d[key] as Rec[]) ?? [], unit);
+  const own = key === 'ops' ? ' self' : '';
+  const all = counts.added + counts.removed + counts.changed;
+  return (
+    <div class="stack">
+      <p>
+        <b class="mark-a">A</b> {d.a.trace} <span class="soft">before</span> · <b class="mark-b">B</b> {d.b.trace} <span class="soft">after</span>
+        {d.speedup !== null && <> · B takes {percent(100 / d.speedup)} of A’s time</>}
+      </p>
+      <Figures metrics={d.metrics} what={d.what as Record<string, string>} />
+      <Memory />
+      <Panel title={`${title}: ${count(counts.added)} added, ${count(counts.removed)} removed, ${count(counts.changed)} changed, ${count(counts.same)} the same`} extra={<Kept label="Table" of={table} options={kinds.map(([k, t]) => [k, t] as const)} />}>
+        <Records
+          key={key}
+          label={`changes of ${key}`}
+          rows={rows}
+          sort="size"
+          wide={name}
+          height={420}
+          note={rows.length < all ? `the largest ${count(rows.length)} of ${count(all)} changes` : undefined}
+          keys={`${name}:${title},status,delta_${unit}:Change,change_pct:%,a_${unit}:A${own},b_${unit}:B${own},count_a:A count,count_b:B count${own && ',total_a_ns:A total,total_b_ns:B total'}`}
+          text={(k, v) => (k === `delta_${unit}` && Number(v) > 0 ? `+${byKey(k, v)}` : undefined)}
+        />
+      </Panel>
+      <Panel title="Flame graphs of both">
+        <DiffFlame />
+      </Panel>
+    </div>
+  );
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// Pages of several traces: ranks of one job with a list to choose from, two runs compared. Figures are
+// those of `tidemark hta` and `tidemark diff`.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { writeFileSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { data, drive, go, gpt, hash, picture, run, settle, shot } from './driver.mjs';
+
+/** A rank's trace: ops, kernels, and an all-reduce for which rank 2 comes late. */
+function rankTrace(rank, slow = 1, more = []) {
+  const e = [{ ph: 'X', cat: 'user_annotation', name: 'ProfilerStep#1', pid: 1, tid: 1, ts: 90, dur: 900 }];
+  for (let i = 0; i < 20; i++) {
+    const ts = 100 + i * 40;
+    const late = rank === 2 ? 9 : rank;
+    e.push({ ph: 'X', cat: 'cpu_op', name: 'aten::mm', pid: 1, tid: 1, ts, dur: 12 * slow });
+    e.push({ ph: 'X', cat: 'cuda_runtime', name: 'cudaLaunchKernel', pid: 1, tid: 1, ts: ts + 1, dur: 2, args: { correlation: 2 * i + 1 } });
+    e.push({ ph: 'X', cat: 'kernel', name: 'gemm', pid: 0, tid: 7, ts: ts + 4, dur: 10 * slow, args: { correlation: 2 * i + 1, device: 0, stream: 7 } });
+    e.push({ ph: 'X', cat: 'cpu_op', name: 'c10d::allreduce_', pid: 1, tid: 1, ts: ts + 26, dur: 4 });
+    e.push({ ph: 'X', cat: 'cuda_runtime', name: 'cudaLaunchKernel', pid: 1, tid: 1, ts: ts + 27, dur: 2, args: { correlation: 2 * i + 2 } });
+    e.push({ ph: 'X', cat: 'kernel', name: 'ncclDevKernel_AllReduce_Sum_bf16', pid: 0, tid: 9, ts: ts + 30 - 5 + late / 2, dur: 14 - late, args: { correlation: 2 * i + 2, device: 0, stream: 9 } });
+    e.push({ ph: 'i', s: 't', cat: 'cpu_instant_event', name: '[memory]', pid: 1, tid: 1, ts: ts + 3, args: { 'Device Type': 1, 'Device Id': 0, Addr: 4096 + i * 65536, Bytes: 1024 * (i + 1) * slow, 'Total Allocated': 0, 'Total Reserved': 1 << 20 } });
+  }
+  return JSON.stringify({ schemaVersion: 1, distributedInfo: { rank, world_size: 3, backend: 'nccl' }, deviceProperties: [{ id: 0, name: 'GPU', totalGlobalMem: 1 << 30 }], traceEvents: [...e, ...more] });
+}
+
+const table = (page, label) => page.locator(`table[aria-label="${label}"] tbody tr:not(.pad)`).evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
+const number = (s) => Number(s.replaceAll(',', ''));
+
+async function ranks(folder, visit) {
+  const job = join(folder, 'job');
+  mkdirSync(job);
+  for (let r = 0; r < 3; r++) writeFileSync(join(job, `rank-${r}.json`), rankTrace(r));
+  const html = join(folder, 'job.html');
+  run('report', job, '-o', html);
+  const want = JSON.parse(run('hta', job, '--json'));
+  await visit(html, '', async (page) => {
+    assert.deepEqual(await page.locator('select[aria-label="Trace"] option').allTextContents(), ['rank 0', 'rank 1', 'rank 2']);
+    await go(page, 'Device time');
+    await settle(page);
+    assert.equal(await page.locator('.ranks >> nth=0 >> css=> div').count(), 3, 'a bar for each rank');
+    const late = await table(page, 'stragglers');
+    assert.deepEqual(late.map((r) => r.slice(0, 3).map(number)), want.stragglers.map((s) => [s.rank, s.collectives, s.last]));
+    assert.equal(number(late[0][0]), 2, 'rank 2 comes late');
+    await shot(page, 'ranks');
+    const timeline = async () => {
+      await go(page, 'Timeline');
+      await settle(page);
+      return picture(page, '.timeline');
+    };
+    const first = await timeline();
+    await page.selectOption('select[aria-label="Trace"]', '2');
+    await settle(page);
+    assert.equal((await hash(page)).get('trace'), '2', 'the address keeps the rank');
+    assert.notEqual(await timeline(), first, 'the views show the other rank');
+    await go(page, 'Kernels');
+    await settle(page);
+    const all = await table(page, 'kernels');
+    await page.click('.choice[aria-label="Ranks"] button:text-is("This rank")');
+    await settle(page);
+    const one = await table(page, 'kernels');
+    assert.equal(number(all[0][2]), 3 * number(one[0][2]), 'kernels of all ranks, or of one');
+    const link = page.url();
+    await page.selectOption('select[aria-label="Trace"]', '0');
+    await settle(page);
+    assert.equal(await timeline(), first, 'and back');
+    await page.goto('about:blank');
+    await page.goto(link);
+    await page.waitForSelector('header.top');
+    assert.equal(await page.inputValue('select[aria-label="Trace"]'), '2', 'a link opens on its rank');
+  });
+}
+
+async function twoRuns(folder, visit) {
+  const [a, b] = [join(folder, 'before.json'), join(folder, 'after.json')];
+  writeFileSync(a, rankTrace(0));
+  writeFileSync(b, rankTrace(0, 2, [{ ph: 'X', cat: 'cpu_op', name: 'aten::extra', pid: 1, tid: 1, ts: 960, dur: 25 }]));
+  const html = join(folder, 'two.html');
+  run('report', a, b, '-o', html);
+  const want = JSON.parse(run('diff', a, b, '--json'));
+  await visit(html, '', async (page) => {
+    assert.equal((await hash(page)).get('view'), 'diff', 'it opens on the comparison');
+    const rows = await table(page, 'changes of ops');
+    assert.deepEqual(rows.map((r) => [r[0], r[1]]), want.ops.map((o) => [o.name, o.status]));
+    assert.ok(rows.some((r) => r[0] === 'aten::extra' && r[1] === 'added'));
+    for (const [title, key] of [['Kernels', 'kernels'], ['Peak by op', 'by_op'], ['Peak by role', 'by_role']]) {
+      await page.click(`.choice[aria-label="Table"] button:text-is("${title}")`);
+      await settle(page);
+      assert.equal((await table(page, `changes of ${key}`)).length, want[key].length, title);
+    }
+    const peak = await page.textContent('.figure:has-text("Peak memory")');
+    assert.ok(peak.includes('+100.0 %'), peak);
+    assert.match(await page.locator('canvas[aria-label^="Live memory of both"]').getAttribute('aria-label'), /A: cuda:0: peak 210\.0 KiB .*B: cuda:0: peak 420\.0 KiB/);
+    const box = await page.locator('.flame canvas').boundingBox();
+    await page.locator('.flame canvas').scrollIntoViewIfNeeded();
+    const at = await page.locator('.flame canvas').boundingBox();
+    await page.mouse.move(at.x + 10, at.y + 19 + 8);
+    await settle(page);
+    assert.match(await page.textContent('.tip'), /A .*B .*grown|A .*B .*same/);
+    assert.ok(box.width > 300);
+    const before = await picture(page, '.flame');
+    await page.mouse.move(0, 0);
+    await page.click('.choice[aria-label="Width"] button:text-is("A")');
+    await settle(page);
+    assert.notEqual(await picture(page, '.flame'), before, 'widths of one run');
+    await page.click('.choice[aria-label="What"] button:text-is("Memory at the peak")');
+    await settle(page);
+    await shot(page, 'diff');
+    await page.selectOption('select[aria-label="Trace"]', '1');
+    await go(page, 'Ops');
+    await settle(page);
+    assert.ok((await table(page, 'ops')).some((r) => r[0] === 'aten::extra'), 'the views of B');
+  });
+}
+
+/** Which page two files give, and that a file which cannot be read does not stop the others. */
+function rules(folder) {
+  const name = (n) => join(folder, n);
+  const kind = (html) => execFileSync('grep', ['-c', 'id="tide-diff"', html], { encoding: 'utf8' }).trim() === '1';
+  const says = (...args) => {
+    run('report', ...args, '-o', name('rule.html'));
+    try {
+      return kind(name('rule.html'));
+    } catch {
+      return false; // grep found nothing
+    }
+  };
+  writeFileSync(name('r0.json'), rankTrace(0));
+  writeFileSync(name('r1.json'), rankTrace(1));
+  assert.equal(says(name('r0.json'), name('r1.json')), false, 'different ranks are a job');
+  assert.equal(says(name('r0.json'), name('r1.json'), '--diff'), true, 'unless told');
+  assert.equal(says(name('r0.json'), name('r0.json')), true, 'the same rank is two runs');
+  assert.equal(says(name('r0.json'), name('r0.json'), '--ranks'), false, 'unless told');
+  assert.equal(says(gpt, data('kineto_gpt_train_stack.json.gz')), true, 'ranks that are not known are two runs');
+  assert.throws(() => run('report', name('r0.json'), '--diff', '-o', name('rule.html')));
+  writeFileSync(name('broken.json'), '{"traceEvents": [');
+  assert.equal(says(name('r0.json'), name('r1.json'), name('broken.json')), false);
+}
+
+await drive(async ({ folder, visit }) => {
+  rules(folder);
+  await ranks(folder, visit);
+  await twoRuns(folder, visit);
+});
