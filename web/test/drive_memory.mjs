@@ -23,6 +23,7 @@ const hash = async (page, key) => {
   await settle(page);
   return page.evaluate((k) => new URLSearchParams(location.hash.slice(1)).get(k), key);
 };
+const go = (page, name) => page.click(`nav button:text-is("${name}")`);
 const choose = (page, label, text) => page.click(`.choice[aria-label="${label}"] button:text-is("${text}")`);
 const alive = (page) => page.locator('#alive').evaluate((e) => ({ bytes: Number(e.dataset.bytes), count: Number(e.dataset.count) }));
 const cells = (page, label, n) => page.locator(`table[aria-label="${label}"] tbody tr:not(.pad)`).evaluateAll((rows, k) => rows.slice(0, k).map((r) => [...r.cells].map((c) => c.textContent)), n);
@@ -109,6 +110,80 @@ async function layers(page) {
   await choose(page, 'Below', 'What is alive');
 }
 
+/** Phases: every scope's bars are the highest use that `tidemark phases` gives; a click shows that moment. */
+async function phases(page, file, name) {
+  const want = json('phases', file).phases;
+  await go(page, 'Phases');
+  await page.waitForSelector('.bars');
+  const scopes = await page.locator('.choice[aria-label="Memory"] button').allTextContents();
+  for (const text of scopes.length ? scopes : ['']) {
+    if (text) await choose(page, 'Memory', text);
+    await settle(page);
+    const tops = await page.locator('.bars').evaluate((e) => JSON.parse(e.dataset.tops));
+    const same = want[0].memory.some((_, k) => tops.every((v, n) => v === want[n].memory[k].highest_bytes));
+    assert.ok(tops.length === want.length && same, `bars of ${text || 'all'}: ${tops}`);
+  }
+  await page.fill('input[type="number"]', '0.5');
+  await page.keyboard.press('Enter');
+  await settle(page);
+  assert.match(await page.textContent('.bars'), / %/, 'percent of the limit that was given');
+  assert.ok((await cells(page, 'phases', 3)).length > 0);
+  await shot(page, `${name}-phases`);
+  await page.click('.bars .name >> nth=0');
+  await page.waitForSelector('.chart.memory canvas');
+  assert.ok((await hash(page, 'at')) !== null);
+}
+
+/** The overview: why, devices, findings; what is clicked is what the memory view lists. */
+async function overview(page, file, name) {
+  const want = json('peak', file, '--group-by', 'role');
+  await go(page, 'Overview');
+  await page.waitForSelector('.bars');
+  await shot(page, `${name}-overview`);
+  const role = await page.textContent('.bars .name >> nth=0');
+  assert.equal(role, want.groups[0].key);
+  await page.click('.bars .name >> nth=0');
+  await page.waitForSelector('#alive', { state: 'attached' });
+  await settle(page);
+  assert.deepEqual(await alive(page), { bytes: want.groups[0].bytes, count: want.groups[0].count }, `alive of ${role}`);
+  await go(page, 'Overview');
+  const cards = await page.locator('.cards button:not(:disabled)').count();
+  assert.equal(cards, want.devices.length, 'a card for every device with memory');
+  const found = page.locator('.findings button');
+  if (await found.count()) {
+    await found.last().click();
+    await settle(page);
+    assert.equal(await page.locator('.cards').count(), 0, 'a finding leads somewhere');
+    await go(page, 'Overview');
+  }
+}
+
+/** Pools with names of their own, on several devices: all are there, by name. */
+async function banks(file) {
+  const html = join(folder, 'banks.html');
+  run('report', file, '-o', html);
+  const opened = await open(context, html, '#view=memory&by=pool&dev=all');
+  const { page } = opened;
+  await page.waitForSelector('.layers');
+  const want = json('memory', file);
+  const sums = json('peak', file, '--at', '100%', '--device', 'tt:0', '--group-by', 'pool');
+  const labels = await page.locator('.layers button span').allTextContents();
+  assert.ok(labels.some((l) => l.includes('bank 3')) && labels.some((l) => l.includes('tt:1 ')), `pools: ${labels}`);
+  assert.ok(want && sums.groups.length >= 5);
+  await page.goto(`${page.url().split('#')[0]}#view=memory&by=pool&dev=1&at=${1e15}`);
+  await page.reload();
+  await page.waitForSelector('#alive', { state: 'attached' });
+  assert.deepEqual(await alive(page), { bytes: sums.alive_bytes, count: sums.alive_count });
+  await choose(page, 'Show', 'Pool');
+  const rows = await cells(page, 'groups alive', 30);
+  assert.deepEqual(rows.map((r) => r[0].replace('tt:0 ', '')).sort(), sums.groups.map((g) => g.key.replace(/^tt:0 /, '')).sort());
+  await shot(page, 'banks-memory');
+  await phases(page, file, 'banks');
+  await overview(page, file, 'banks');
+  assert.deepEqual(opened.troubles, []);
+  await page.close();
+}
+
 async function whole(name, file, hasMap) {
   const html = join(folder, `${name}.html`);
   run('report', file, '-o', html);
@@ -123,6 +198,8 @@ async function whole(name, file, hasMap) {
     await choose(page, 'Below', 'Allocator map');
     await page.waitForSelector('.loading');
   }
+  await phases(page, file, name);
+  await overview(page, file, name);
   assert.deepEqual(opened.troubles, [], `${name}: the page complains`);
   await page.close();
 }
@@ -136,6 +213,11 @@ try {
   if (existsSync(gpt)) {
     execFileSync(gpt, ['--steps', '6', '-o', join(folder, 'gpt.tide')], { stdio: 'ignore' });
     await whole('gpt', join(folder, 'gpt.tide'), true);
+  }
+  const writer = join(dirname(program), '../tests/e2e/banks_writer');
+  if (existsSync(writer)) {
+    execFileSync(writer, [join(folder, 'banks.tide')]);
+    await banks(join(folder, 'banks.tide'));
   }
   console.log('ok');
 } finally {

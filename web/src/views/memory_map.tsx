@@ -201,7 +201,7 @@ export function MapPanel({ sc, a, cut }: { sc: Scene; a: Allocator; cut: Cut }) 
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(1200);
   useEffect(() => {
-    const watch = new ResizeObserver(() => setWidth(box.current!.clientWidth));
+    const watch = new ResizeObserver(() => box.current?.clientWidth && setWidth(box.current.clientWidth));
     watch.observe(box.current!);
     return () => watch.disconnect();
   }, []);
