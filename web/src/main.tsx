@@ -3,7 +3,7 @@
 // The page: header, minimap, tabs, one view, help.
 import { Component, type ComponentChildren, render } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { signal } from '@preact/signals';
+import { signal } from './signals';
 import { getMain, getPage, type Main, type PageJson } from './data/page';
 import { setTrace } from './data/section';
 import { change, help, keep, start, theme, view, views } from './state';
