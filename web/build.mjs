@@ -39,7 +39,7 @@ const start = (await transform(readFileSync(join(here, 'src/start.js'), 'utf8'),
 const csp = `default-src 'none'; script-src ${hash(start)} ${hash(script)}; style-src ${hash(style)}; base-uri 'none'; form-action 'none'`;
 const parts = { CSP: csp, STYLE: pack(style), SCRIPT: pack(script), START: start };
 const page = readFileSync(join(here, 'src/shell.html'), 'utf8').replace(/\{\{(\w+)\}\}/g, (_, k) => parts[k]);
-const code = page.length - parts.STYLE.length - parts.SCRIPT.length + style.length + script.length; // as the browser runs it
+const code = style.length + script.length + start.length; // as the browser runs it
 
 const bytes = [...Buffer.from(page)];
 const lines = [];

@@ -12,7 +12,7 @@
 /* The shell: HTML with one TIDE_PAGE_MARK where the sections go. Empty when not built. */
 extern const unsigned char tide__page_shell[];
 extern const size_t tide__page_shell_size;
-extern const size_t tide__page_code_size; /* of the shell with its script and style unpacked */
+extern const size_t tide__page_code_size; /* of its scripts and style, unpacked */
 #define TIDE_PAGE_MARK "<!--tide:data-->"
 
 typedef bool tide_page_part(tide_box *b, const tide_model *m, const tide_page_options *opt,

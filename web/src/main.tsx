@@ -2,46 +2,85 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The page: header, minimap, tabs, one view, help.
 import { Component, type ComponentChildren, render } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { signal } from './signals';
 import { getMain, getPage, type Main, type PageJson } from './data/page';
 import { setTrace } from './data/section';
-import { change, help, keep, start, theme, view, views } from './state';
+import { change, dark, help, keep, keepText, keptText, start, theme, view, views } from './state';
 import { Minimap } from './ui/minimap';
 import { typing } from './ui/travel';
-import { registry, viewsOf } from './views/registry';
+import { registry, type ViewRow, viewsOf } from './views/registry';
 
 const keys: [string, string][] = [
-  ['1 … 8', 'the views, from left to right'],
+  ['1 … 9', 'the views, from left to right'],
   ['W S', 'zoom in, zoom out (also the wheel)'],
-  ['A D ← →', 'earlier, later (also drag)'],
-  ['shift + wheel', 'scroll the lanes'],
+  ['A D', 'earlier, later (also drag)'],
   ['0', 'the whole trace'],
-  ['/', 'search spans'],
-  ['n N', 'next and previous match'],
+  ['shift + wheel', 'scroll the lanes (also page up, page down)'],
+  ['/  n  N', 'search spans; next and previous match'],
+  ['← → ↑ ↓', 'from span to span on the timeline, Enter selects'],
   ['f', 'focus the selected span (also a double click)'],
-  ['p', 'the moment of the peak (memory view)'],
+  ['shift + drag', 'sum up an area (also r, then drag)'],
+  ['t', 'what is in sight as a table'],
+  ['l', 'show, fold and move lanes (also click or drag their names)'],
+  ['p', 'the moment of the peak (memory)'],
+  [',  .', 'the move of memory before and after'],
   ['Esc', 'drop the selection'],
   ['?', 'this help'],
 ];
 
-function Help() {
-  if (!help.value) return null;
+function Help({ rows }: { rows: readonly ViewRow[] }) {
+  const close = useRef<HTMLButtonElement>(null);
+  useEffect(() => close.current?.focus(), []);
   return (
-    <div class="shade" onClick={() => (help.value = false)}>
-      <div class="help" role="dialog" aria-label="Keys">
-        <h2>Keys</h2>
-        <dl>
-          {keys.map(([k, what]) => (
-            <div key={k}>
-              <dt><kbd>{k}</kbd></dt>
-              <dd>{what}</dd>
-            </div>
-          ))}
-        </dl>
-        <p class="soft">The address of the page keeps what you look at: copy it to share the same view of this file.</p>
+    <div class="shade" onClick={(e) => e.target === e.currentTarget && (help.value = false)}>
+      <div class="help" role="dialog" aria-modal="true" aria-label="Views and keys">
+        <header>
+          <h2>Views and keys</h2>
+          <button ref={close} onClick={() => (help.value = false)}>Close</button>
+        </header>
+        <div>
+          <dl>
+            {rows.map((r) => (
+              <div key={r.key}>
+                <dt><b>{r.title}</b></dt>
+                <dd>{r.about}</dd>
+              </div>
+            ))}
+          </dl>
+          <dl>
+            {keys.map(([k, what]) => (
+              <div key={k}>
+                <dt><kbd>{k}</kbd></dt>
+                <dd>{what}</dd>
+              </div>
+            ))}
+          </dl>
+        </div>
+        <p class="soft">The address of the page keeps what you look at: copy it to share the same view of this file. Every figure is defined in Tidemark's docs/analyses.</p>
       </div>
     </div>
+  );
+}
+
+/** What the view shows, until it is closed for good. */
+function About({ row }: { row: ViewRow }) {
+  const [gone, set] = useState(() => keptText('about') === 'no');
+  if (gone) return null;
+  return (
+    <p class="about">
+      {row.about}
+      <button
+        aria-label="Do not explain views"
+        title="Do not explain views"
+        onClick={() => {
+          keepText('about', 'no');
+          set(true);
+        }}
+      >
+        ✕
+      </button>
+    </p>
   );
 }
 
@@ -93,7 +132,6 @@ function App({ page }: { page: PageJson | null }) {
   }, []);
   const rows = viewsOf(main);
   const row = rows.find((r) => r.key === view.value) ?? rows[0];
-  const dark = theme.value === 'dark' || (theme.value === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches);
   return (
     <>
       <header class="top">
@@ -102,7 +140,7 @@ function App({ page }: { page: PageJson | null }) {
         {rows.length > 1 ? (
           <nav aria-label="Views">
             {rows.map((r) => (
-              <button key={r.key} aria-current={r === row ? 'page' : undefined} onClick={() => (view.value = r.key)}>
+              <button key={r.key} title={r.about} aria-current={r === row ? 'page' : undefined} onClick={() => (view.value = r.key)}>
                 {r.title}
               </button>
             ))}
@@ -111,15 +149,16 @@ function App({ page }: { page: PageJson | null }) {
           <b>{row.title}</b>
         )}
         <span class="grow" />
-        <button aria-label="Light or dark" title="Light or dark" onClick={() => (theme.value = dark ? 'light' : 'dark')}>◐</button>
+        <button aria-label="Light or dark" title="Light or dark" onClick={() => (theme.value = dark.value ? 'light' : 'dark')}>◐</button>
         <button aria-label="Keys" title="Keys ( ? )" onClick={() => (help.value = true)}>?</button>
       </header>
-      {row.timed && <Minimap key={trace.value} main={main} />}
-      <main key={`${theme.value} ${trace.value}`}>
+      {row.timed && <Minimap key={`${dark.value} ${trace.value}`} main={main} />}
+      <main key={`${dark.value} ${trace.value}`}>
+        <About row={row} />
         {page && page.notes.length > 0 && <section class="losses" role="note"><ul>{page.notes.map((n) => <li key={n}>{n}</li>)}</ul></section>}
         <Guard key={row.key}>{row.show(main)}</Guard>
       </main>
-      <Help />
+      {help.value && <Help rows={rows} />}
     </>
   );
 }

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // What is being looked at: the view, the window of time, the selected moment and span. The URL's hash
 // keeps it, so that a link to the file shows the same thing.
-import { effect, type Signal, signal } from './signals';
+import { computed, effect, type Signal, signal } from './signals';
 
 export type View = string; // key of a row of views/registry.tsx
 
@@ -85,20 +85,32 @@ function write(): void {
   if (hash !== location.hash) history.replaceState(null, '', hash);
 }
 
-const KEPT = 'tidemark-theme'; // a browser may refuse to keep anything for a file: then it is not kept
+/** What the browser keeps for pages of ours; it may refuse to, above all for files. */
+export function keptText(key: string): string | null {
+  try {
+    return localStorage.getItem(`tidemark-${key}`);
+  } catch {
+    return null;
+  }
+}
+export function keepText(key: string, text: string): void {
+  try {
+    localStorage.setItem(`tidemark-${key}`, text);
+  } catch {}
+}
+
+const system = typeof matchMedia === 'function' ? matchMedia('(prefers-color-scheme: dark)') : undefined;
+const night = signal(!!system?.matches);
+system?.addEventListener('change', () => (night.value = system.matches));
+/** As chosen here, else as the system has it. */
+export const dark = computed(() => (theme.value === 'auto' ? night.value : theme.value === 'dark'));
 
 function keepTheme(): void {
-  try {
-    const was = localStorage.getItem(KEPT);
-    if (was === 'light' || was === 'dark') theme.value = was;
-  } catch {}
+  const was = keptText('theme');
+  if (was === 'light' || was === 'dark') theme.value = was;
   effect(() => {
-    const t = theme.value;
-    if (t === 'auto') delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = t;
-    try {
-      if (t !== 'auto') localStorage.setItem(KEPT, t);
-    } catch {}
+    document.documentElement.dataset.theme = dark.value ? 'dark' : 'light';
+    if (theme.value !== 'auto') keepText('theme', theme.value);
   });
 }
 

@@ -71,14 +71,14 @@ export function Canvas({ draw, height, label, onWheelTime, ...rest }: Props) {
     again.current = request;
     const watch = new ResizeObserver(request);
     watch.observe(parent);
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', request);
+    const print = matchMedia('print'); // in the colours of paper, at once: there is no frame to wait for
+    print.addEventListener('change', paint);
     paint();
     return () => {
       stop();
       cancelAnimationFrame(frame);
       watch.disconnect();
-      dark.removeEventListener('change', request);
+      print.removeEventListener('change', paint);
     };
   }, [height]);
   useEffect(() => again.current());

@@ -7,8 +7,8 @@ import { catColor, ink, MEMORY } from '../draw/colors';
 import { css } from '../draw/pixels';
 import { look, moment, range } from '../state';
 import { Canvas, type Surface } from './canvas';
+import { px } from './scale';
 
-const HIGH = 46;
 
 export function strip(s: Surface, v: Float64Array, most: number, y0: number, y1: number, color: string): void {
   s.ctx.fillStyle = color;
@@ -24,6 +24,7 @@ export function strip(s: Surface, v: Float64Array, most: number, y0: number, y1:
 }
 
 export function Minimap({ main }: { main: Main }) {
+  const HIGH = px(46);
   const end = Math.max(1, main.t_end);
   const most = main.curve.reduce((a, b) => Math.max(a, b), 0);
   const draw = (s: Surface) => {
@@ -31,9 +32,9 @@ export function Minimap({ main }: { main: Main }) {
     const [t0, t1] = range.value;
     s.ctx.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--panel');
     s.ctx.fillRect(0, 0, s.width, s.height);
-    strip(s, main.cpu, 1e6, 2, 14, css(catColor('op')));
-    strip(s, main.gpu, 1e6, 16, 28, css(catColor('kernel')));
-    strip(s, main.curve, most, 30, HIGH - 1, css(MEMORY));
+    strip(s, main.cpu, 1e6, px(2), px(14), css(catColor('op')));
+    strip(s, main.gpu, 1e6, px(16), px(28), css(catColor('kernel')));
+    strip(s, main.curve, most, px(30), HIGH - 1, css(MEMORY));
     const a = (t0 / end) * s.width;
     const b = Math.max(a + 2, (t1 / end) * s.width);
     s.ctx.fillStyle = c.dark ? 'rgba(0,0,0,.55)' : 'rgba(255,255,255,.65)';

@@ -18,6 +18,7 @@ import { Timeline } from './timeline';
 export interface ViewRow {
   key: string; // in the address of the page
   title: string;
+  about: string; // one sentence for those who see it first
   needs: readonly string[]; // sections
   when?: (main: Main) => boolean; // false = this trace has nothing to show here
   timed?: boolean; // has an axis of time: the strip of the whole trace stands above it
@@ -26,15 +27,15 @@ export interface ViewRow {
 }
 
 export const registry: readonly ViewRow[] = [
-  { key: 'diff', title: 'Compare', needs: [], when: () => hasShared('diff'), show: () => <Compare /> },
-  { key: 'overview', title: 'Overview', needs: [], show: (main) => <Overview main={main} /> },
-  { key: 'timeline', title: 'Timeline', needs: ['spans'], when: (m) => m.spans > 0, timed: true, early: getSpans, show: (main) => <Timeline main={main} /> },
-  { key: 'memory', title: 'Memory', needs: ['memory'], when: (m) => m.allocs > 0, timed: true, early: getMemory, show: (main) => <MemoryView main={main} /> },
-  { key: 'flame', title: 'Flame', needs: ['flame'], when: (m) => m.spans + m.allocs > 0, show: () => <Flame /> },
-  { key: 'ops', title: 'Ops', needs: ['ops'], when: (m) => m.spans > 0, show: () => <Ops /> },
-  { key: 'kernels', title: 'Kernels', needs: ['hta'], show: () => <Kernels /> },
-  { key: 'phases', title: 'Phases', needs: ['tables', 'memory'], when: (m) => m.allocs > 0, show: (main) => <Phases main={main} /> },
-  { key: 'hta', title: 'Device time', needs: ['hta'], show: () => <HtaView /> },
+  { key: 'diff', title: 'Compare', about: 'Two runs side by side: what grew, what shrank, what is new.', needs: [], when: () => hasShared('diff'), show: () => <Compare /> },
+  { key: 'overview', title: 'Overview', about: 'What was recorded, where memory was highest and why, and what to look at first.', needs: [], show: (main) => <Overview main={main} /> },
+  { key: 'timeline', title: 'Timeline', about: 'Every op, call and kernel where and when it ran: as long as it is wide, inside what it is drawn below. The wheel zooms, a drag moves, a click tells everything about a span.', needs: ['spans'], when: (m) => m.spans > 0, timed: true, early: getSpans, show: (main) => <Timeline main={main} /> },
+  { key: 'memory', title: 'Memory', about: 'What was alive at each moment and what it was for. A click on the chart chooses a moment and lists everything alive there.', needs: ['memory'], when: (m) => m.allocs > 0, timed: true, early: getMemory, show: (main) => <MemoryView main={main} /> },
+  { key: 'flame', title: 'Flame', about: 'Where time or memory went: the wider a box, the more it took; below it is what it called. A click zooms into a box.', needs: ['flame'], when: (m) => m.spans + m.allocs > 0, show: () => <Flame /> },
+  { key: 'ops', title: 'Ops', about: 'What ran, in what, how often, how long, and what it did to memory.', needs: ['ops'], when: (m) => m.spans > 0, show: () => <Ops /> },
+  { key: 'kernels', title: 'Kernels', about: 'Work on the device by name: how often, how long, and what share of the whole.', needs: ['hta'], show: () => <Kernels /> },
+  { key: 'phases', title: 'Phases', about: 'The run in stretches between marks: how high memory went in each, and what was kept.', needs: ['tables', 'memory'], when: (m) => m.allocs > 0, show: (main) => <Phases main={main} /> },
+  { key: 'hta', title: 'Device time', about: 'What the device did all the time, why it waited, and what would make a step shorter.', needs: ['hta'], show: () => <HtaView /> },
 ];
 
 /** Rows that this page has something for; of a page of one view, that one. */

@@ -105,6 +105,11 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
   const area = readArea(keptArea.value, spans.tracks.length);
   const chosen = span.value;
   const links = useMemo(() => (chosen !== null && chosen < spans.n ? linksOf(spans, chosen, DRAWN).links : []), [spans, chosen]);
+  // Self times and memory of all spans, before the pointer asks for those of one.
+  useEffect(() => {
+    const later = setTimeout(() => notesOf(spans), 600);
+    return () => clearTimeout(later);
+  }, [spans]);
   const { base } = tops(main, phases);
   const left = dims.value.left;
 

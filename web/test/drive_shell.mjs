@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// What all views share: pages of one view, tabs only for what is there, help, light and dark (kept), paper,
+// small and wall screens, names for everything that can be pressed.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { drive, go, gpt, hash, settle, shot } from './driver.mjs';
+
+const tabs = (page) => page.locator('nav button').allTextContents();
+
+/** Everything that takes the focus or is a picture has a name; nothing is wider than the window. */
+async function named(page, where) {
+  const bad = await page.evaluate(() => {
+    const name = (e) => e.getAttribute('aria-label') || e.textContent.trim() || e.title || e.labels?.[0]?.textContent.trim() || e.placeholder;
+    return [...document.querySelectorAll('button, input, select, canvas, table, [role=img], [tabindex="0"]')].filter((e) => !name(e)).map((e) => e.outerHTML.slice(0, 120));
+  });
+  assert.deepEqual(bad, [], `${where}: without a name`);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(wide <= 0, `${where}: ${wide} pixels wider than the window`);
+}
+
+const back = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+/** The colour of the picture's last corner, read through a copy. */
+const corner = (page) =>
+  page.evaluate(() => {
+    const c = document.querySelector('main canvas');
+    const copy = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+    copy.drawImage(c, 3 - c.width, 3 - c.height);
+    return [...copy.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  });
+
+async function themes(page) {
+  await go(page, 'Timeline');
+  await page.waitForSelector('.timeline canvas');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await settle(page);
+  const dark = await back(page);
+  assert.ok((await corner(page)).every((v) => v < 80), 'the picture is dark too');
+  await page.emulateMedia({ colorScheme: 'dark', media: 'print' });
+  await settle(page);
+  assert.equal(await back(page), 'rgb(255, 255, 255)', 'paper is white');
+  assert.ok((await corner(page)).every((v) => v > 200), 'and so is the picture on it');
+  assert.equal(await page.locator('nav').isVisible(), false, 'nothing to press on paper');
+  await page.emulateMedia({ colorScheme: 'light', media: 'screen' });
+  await settle(page);
+  assert.notEqual(await back(page), dark);
+  await page.click('button[aria-label="Light or dark"]');
+  await settle(page);
+  assert.equal(await back(page), dark, 'the button wins over the system');
+}
+
+async function helpAndAbout(page) {
+  await page.click('button[aria-label="Keys"]');
+  const help = page.locator('[role=dialog]');
+  assert.match(await help.textContent(), /Timeline.*shift \+ drag/s);
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Close', 'the focus goes into the dialog');
+  await page.keyboard.press('Enter');
+  assert.equal(await help.count(), 0);
+  assert.match(await page.textContent('.about'), /\w/);
+  await page.click('.about button');
+  assert.equal(await page.locator('.about').count(), 0);
+}
+
+await drive(async ({ folder, make, visit }) => {
+  const all = make('report', gpt);
+  await visit(all, '', async (page) => {
+    assert.deepEqual(await tabs(page), ['Overview', 'Timeline', 'Memory', 'Flame', 'Ops', 'Kernels', 'Phases', 'Device time']);
+    for (const [i, t] of (await tabs(page)).entries()) {
+      await page.keyboard.press(String(i + 1));
+      await settle(page);
+      assert.equal(await page.textContent('nav [aria-current]'), t);
+      await named(page, t);
+    }
+    await helpAndAbout(page);
+    await themes(page);
+  });
+  await visit(all, '', async (page) => {
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark', 'the choice is kept');
+    assert.equal(await page.locator('.about').count(), 0, 'this one too');
+    await page.evaluate(() => localStorage.clear());
+  });
+  for (const [command, where] of [['timeline', '.timeline canvas'], ['memory', '.chart.memory canvas'], ['flame', '.flame canvas'], ['ops', 'table'], ['kernels', 'table'], ['phases', 'table, .loading'], ['hta', '.breakdown']])
+    await visit(make(command, gpt), '', async (page) => {
+      await page.waitForSelector(where);
+      assert.equal((await hash(page)).get('view'), command, `${command} -o x.html opens at its view`);
+      assert.equal(await page.locator('nav').count(), 0);
+      assert.equal(await page.locator('.error').count(), 0);
+    });
+  // Tabs only for what the trace has.
+  const spans = join(folder, 'spans.json');
+  writeFileSync(spans, JSON.stringify({ traceEvents: [{ ph: 'X', cat: 'cpu_op', name: 'one', pid: 1, tid: 1, ts: 0, dur: 5 }] }));
+  await visit(make('report', spans), '', async (page) => {
+    assert.deepEqual(await tabs(page), ['Overview', 'Timeline', 'Flame', 'Ops']);
+  });
+  const empty = join(folder, 'empty.json');
+  writeFileSync(empty, '{"schemaVersion": 1, "traceEvents": [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "p"}}]}');
+  await visit(make('report', empty), '', async (page) => assert.equal(await page.locator('.error').count(), 0));
+  // A laptop and a wall.
+  for (const [width, height, size] of [[1280, 720, '14px'], [3840, 2160, '21px']]) {
+    await visit(all, '#view=timeline', async (page) => {
+      await page.setViewportSize({ width, height });
+      await settle(page);
+      assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).fontSize), size);
+      await named(page, `${width}`);
+      await shot(page, `timeline-${width}`);
+    });
+  }
+});
