@@ -6,3 +6,5 @@
 const unsigned char tide__page_shell[1] = { 0 };
 const size_t tide__page_shell_size = 0;
 const size_t tide__page_code_size = 0;
+const unsigned char tide__served_shell[1] = { 0 };
+const size_t tide__served_shell_size = 0;

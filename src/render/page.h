@@ -74,7 +74,7 @@ tide_page_fill tide__page_diffflame;
  * when there is no such section. */
 tide_code tide__page_section(const char *name, const tide_model *m, const tide_page_options *opt,
 			     FILE *out, tide_error *err);
-/* The shell with `data` (HTML) where sections go and without its Content-Security-Policy, which is
+/* The server's shell with `data` (HTML) where sections go and without its Content-Security-Policy, which is
  * copied to `csp` for the reply's header. */
 tide_code tide__page_shell_write(const char *data, FILE *out, char *csp, size_t n, tide_error *err);
 

@@ -11,6 +11,8 @@
 
 /* The shell: HTML with one TIDE_PAGE_MARK where the sections go. Empty when not built. */
 extern const unsigned char tide__page_shell[];
+extern const unsigned char tide__served_shell[]; /* the same with what only a server's page has */
+extern const size_t tide__served_shell_size;
 extern const size_t tide__page_shell_size;
 extern const size_t tide__page_code_size; /* of its scripts and style, unpacked */
 #define TIDE_PAGE_MARK "<!--tide:data-->"

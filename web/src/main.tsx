@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { signal } from './signals';
 import { getMain, getPage, type Main, type PageJson } from './data/page';
 import { setTrace } from './data/section';
+import { served } from './data/source';
 import { change, dark, help, keep, keepText, keptText, start, theme, view, views } from './state';
 import { Minimap } from './ui/minimap';
 import { typing } from './ui/travel';
@@ -118,6 +119,9 @@ function Traces({ page }: { page: PageJson }) {
   );
 }
 
+/** What a server adds to the head of the page. */
+export const slot: { head: () => ComponentChildren } = { head: () => null };
+
 function App({ page }: { page: PageJson | null }) {
   const main = shown.value!;
   useEffect(() => {
@@ -149,12 +153,21 @@ function App({ page }: { page: PageJson | null }) {
           <b>{row.title}</b>
         )}
         <span class="grow" />
+<<<<<<< HEAD
         <button aria-label="Light or dark" title="Light or dark" onClick={() => (theme.value = dark.value ? 'light' : 'dark')}>◐</button>
         <button aria-label="Keys" title="Keys ( ? )" onClick={() => (help.value = true)}>?</button>
       </header>
       {row.timed && <Minimap key={`${dark.value} ${trace.value}`} main={main} />}
       <main key={`${dark.value} ${trace.value}`}>
         <About row={row} />
+=======
+        {slot.head()}
+        <button aria-label="Light or dark" title="Light or dark" onClick={() => (theme.value = dark ? 'light' : 'dark')}>◐</button>
+        <button aria-label="Keys" title="Keys ( ? )" onClick={() => (help.value = true)}>?</button>
+      </header>
+      {row.timed && <Minimap key={trace.value} main={main} />}
+      <main key={`${theme.value} ${trace.value} ${main.t_end}`}>
+>>>>>>> 58fdcc8 (web: The dashboard's page: list of recordings, one with all views, live)
         {page && page.notes.length > 0 && <section class="losses" role="note"><ul>{page.notes.map((n) => <li key={n}>{n}</li>)}</ul></section>}
         <Guard key={row.key}>{row.show(main)}</Guard>
       </main>
@@ -163,7 +176,10 @@ function App({ page }: { page: PageJson | null }) {
   );
 }
 
-async function run(): Promise<void> {
+/** Of a recording that goes on: as it is by now. */
+export const show = (main: Main): void => void (shown.value = main);
+
+export async function run(): Promise<void> {
   const app = document.getElementById('app')!;
   // What the address asks for unpacks beside the first section, not after it.
   const hash = new URLSearchParams(location.hash.slice(1));
@@ -183,4 +199,4 @@ async function run(): Promise<void> {
     app.textContent = `This page could not be read: ${(e as Error).message}`;
   }
 }
-void run();
+if (!served) void run();

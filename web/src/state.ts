@@ -123,6 +123,14 @@ export function change(tEnd: number, keys: readonly View[]): void {
   lookAll();
 }
 
+/** The trace goes on until t now. What showed all of it, or its end, still does. */
+export function extend(t: number): void {
+  const [a, b] = range.value;
+  const was = end;
+  end = Math.max(1, t);
+  if (b >= was) look(a ? end - (b - a) : 0, end);
+}
+
 export function start(tEnd: number, keys: readonly View[]): void {
   end = Math.max(1, tEnd);
   views.value = keys;

@@ -129,15 +129,31 @@ export interface PageJson {
   notes: string[];
 }
 
+export interface Getter<T> {
+  (): Promise<T>;
+  now?: T; // what it gave last, so that a view can be drawn at once
+}
+const forgetters: (() => void)[] = [];
+/** The recording has changed: everything is to be read again. */
+export const forget = (): void => forgetters.forEach((f) => f());
+
 /** Made once for each trace of the page. */
-const once = <T>(make: () => Promise<T>) => {
+const once = <T>(make: () => Promise<T>): Getter<T> => {
   const kept = new Map<number, Promise<T>>();
-  return () => {
+  const get: Getter<T> = () => {
     const k = traceNumber();
     let p = kept.get(k);
-    if (!p) kept.set(k, (p = make()));
+    if (!p) {
+      kept.set(k, (p = make()));
+      p.then((v) => (get.now = v), () => {});
+    }
     return p;
   };
+  forgetters.push(() => {
+    kept.clear();
+    get.now = undefined;
+  });
+  return get;
 };
 /** The first section of the k-th trace, whichever is at hand. */
 function mainOf(k: number): Promise<Main> {
@@ -158,8 +174,8 @@ async function readMain(): Promise<Main> {
 }
 
 export const getMain = once(readMain);
-export const getSpans: () => Promise<Spans> = once(loadSpans);
-export const getMemory: () => Promise<Memory> = once(loadMemory);
+export const getSpans: Getter<Spans> = once(loadSpans);
+export const getMemory: Getter<Memory> = once(loadMemory);
 export const getAllocator: () => Promise<Allocator | null> = once(loadAllocator);
 export const getFlame: () => Promise<Section<FlameJson>> = once(loadFlame);
 export const getTables = once(async () => (await load<Tables>('tables')).json);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Sections of the page: base64 of gzip of (two lengths, list of columns, JSON value, bytes of the
-// columns). docs/page-format.md has the layout; src/render/page_box.c writes it.
+// Sections of the page: gzip of (two lengths, list of columns, JSON value, bytes of the columns).
+// docs/page-format.md has the layout; src/render/page_box.c writes it.
+import { source } from './source';
 
 export interface Column {
   name: string;
@@ -15,15 +16,6 @@ export interface Section<T> {
   column(name: string): Float64Array;
   ints(name: string): Int32Array;
   bytes(name: string): Uint8Array;
-}
-
-function fromBase64(text: string): Uint8Array<ArrayBuffer> {
-  const native = (Uint8Array as unknown as { fromBase64?: (s: string) => Uint8Array<ArrayBuffer> }).fromBase64;
-  if (native) return native.call(Uint8Array, text);
-  const raw = atob(text);
-  const out = new Uint8Array(raw.length);
-  for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
-  return out;
 }
 
 export async function gunzip(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
@@ -94,9 +86,6 @@ export function open<T>(raw: Uint8Array): Section<T> {
   };
 }
 
-const there = typeof document === 'undefined' ? [] : [...document.querySelectorAll('script[id^="tide-"]')].map((e) => e.id.slice(5));
-const sections: ReadonlySet<string> = new Set(there);
-
 let trace = 0;
 /** Which of the page's traces is read: sections of the k-th are called NAME.k, of the first NAME. */
 export const setTrace = (k: number): void => void (trace = k);
@@ -104,15 +93,8 @@ export const traceNumber = (): number => trace;
 const own = (name: string): string => (trace ? `${name}.${trace}` : name);
 
 /** Does the page hold this section, of the trace at hand or for all? It stays true once it was read. */
-export const has = (name: string): boolean => sections.has(own(name));
-export const hasShared = (name: string): boolean => sections.has(name);
+export const has = (name: string): boolean => source.has(own(name));
+export const hasShared = (name: string): boolean => source.has(name);
 
-/** A section of this document: of the trace at hand, or `shared` by all. Its text is dropped once read:
- *  it is the largest thing here. */
-export async function load<T>(name: string, shared = false): Promise<Section<T>> {
-  const element = document.getElementById(`tide-${shared ? name : own(name)}`);
-  if (!element) throw new Error(`the page has no section ${name}`);
-  const packed = fromBase64((element.textContent ?? '').trim());
-  element.remove();
-  return open<T>(await gunzip(packed));
-}
+/** A section: of the trace at hand, or `shared` by all. */
+export const load = async <T>(name: string, shared = false): Promise<Section<T>> => open<T>(await gunzip(await source.read(shared ? name : own(name))));

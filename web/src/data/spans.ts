@@ -48,15 +48,29 @@ export interface Spans {
   cut: number;
 }
 
-export function readSpans(s: Section<SpansJson>): Spans {
+/** What spans and pieces of them share: times, names, rows. */
+export function readRows(s: Section<Pick<SpansJson, 'names' | 'cats' | 'cut'>>, list: SpansJson['tracks'], last = 0) {
   const t0 = s.column('gap');
   const t1 = s.column('dur');
-  let last = 0;
   for (let i = 0; i < t0.length; i++) {
     t0[i] += last;
     last = t1[i] += t0[i];
   }
   const cat = s.bytes('cat');
+  const seen = new Uint8Array(256);
+  for (let i = 0; i < cat.length; i++) seen[cat[i]] = 1;
+  let at = 0;
+  const tracks = list.map((t) => {
+    const begin = at;
+    const rows = t.rows.map((n) => ({ first: at, end: (at += n) }));
+    const name = t.track ? `${t.name} · overlap ${t.track}` : t.name;
+    return { name, kind: t.kind, rows, count: at - begin };
+  });
+  const { names, cats, cut } = s.json;
+  return { n: t0.length, t0, t1, name: s.ints('name'), cat, names, cats, tracks, used: cats.filter((_, c) => seen[c]), cut };
+}
+
+export function readSpans(s: Section<SpansJson>): Spans {
   // Columns that only the details need are unpacked when first asked for.
   const later = <T>(make: () => T) => {
     let kept: T | undefined;
@@ -68,21 +82,8 @@ export function readSpans(s: Section<SpansJson>): Spans {
   const allocated = later(() => s.column('allocated'));
   const freed = later(() => s.column('freed'));
   const flows = later(() => ({ from: s.ints('flow_from'), to: s.ints('flow_to'), kind: s.bytes('flow_kind') }));
-  const seen = new Uint8Array(256);
-  for (let i = 0; i < cat.length; i++) seen[cat[i]] = 1;
-  let at = 0;
-  const tracks = s.json.tracks.map((t) => {
-    const begin = at;
-    const rows = t.rows.map((n) => ({ first: at, end: (at += n) }));
-    const name = t.track ? `${t.name} · overlap ${t.track}` : t.name;
-    return { name, kind: t.kind, rows, count: at - begin };
-  });
   return {
-    n: t0.length,
-    t0,
-    t1,
-    name: s.ints('name'),
-    cat,
+    ...readRows(s, s.json.tracks),
     get cause() {
       return cause();
     },
@@ -105,11 +106,6 @@ export function readSpans(s: Section<SpansJson>): Spans {
     flowKinds: s.json.flow_kinds,
     argTexts: s.json.args,
     argsLeftOut: s.json.args_left_out,
-    names: s.json.names,
-    cats: s.json.cats,
-    tracks,
-    used: s.json.cats.filter((_, c) => seen[c]),
-    cut: s.json.cut,
   };
 }
 

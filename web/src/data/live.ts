@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// The server's side of things: its recordings, what it tells as it happens, and sections of one recording.
+import type { Source } from './source';
+
+export interface Recording {
+  id: string;
+  name: string;
+  path: string;
+  size_bytes: number;
+  modified_ns: number;
+  state: 'idle' | 'loading' | 'ready' | 'failed';
+  writer: 'running' | 'closed' | 'killed' | null;
+  progress: number | null;
+  generation: number;
+  memory_bytes: number;
+  error: string | null;
+}
+
+/** What an answer holds; its own words when it is an error. */
+export async function ask(target: string): Promise<Response> {
+  const r = await fetch(target);
+  if (r.ok) return r;
+  const text = await r.text();
+  let why = text;
+  try {
+    why = (JSON.parse(text) as { error: string }).error;
+  } catch {}
+  throw new Error(why || r.statusText);
+}
+
+export const askJson = async <T>(target: string): Promise<T> => (await (await ask(target)).json()) as T;
+export const bytesOf = async (target: string): Promise<Uint8Array<ArrayBuffer>> => new Uint8Array(await (await ask(target)).arrayBuffer());
+
+const NAMES: ReadonlySet<string> = new Set(['main', 'tables', 'ops', 'hta', 'critical', 'spans', 'memory', 'flame', 'allocator']);
+
+/** Sections of one recording; `empty` are those that it has nothing for. */
+export function serverSource(id: string, empty: ReadonlySet<string>): Source {
+  return {
+    has: (name) => NAMES.has(name) && !empty.has(name),
+    read: (name) => bytesOf(`/data/${id}/${name}`),
+  };
+}
+
+/** Called with a recording that was read (again), or null when the list changed. Listens as long as the page lives. */
+export function listen(on: (r: Recording | null) => void): void {
+  const events = new EventSource('/api/events');
+  events.addEventListener('recording', (e) => on(JSON.parse((e as MessageEvent<string>).data) as Recording));
+  events.addEventListener('recordings', () => on(null));
+  events.addEventListener('lost', () => on(null));
+}
