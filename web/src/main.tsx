@@ -153,21 +153,13 @@ function App({ page }: { page: PageJson | null }) {
           <b>{row.title}</b>
         )}
         <span class="grow" />
-<<<<<<< HEAD
+        {slot.head()}
         <button aria-label="Light or dark" title="Light or dark" onClick={() => (theme.value = dark.value ? 'light' : 'dark')}>◐</button>
         <button aria-label="Keys" title="Keys ( ? )" onClick={() => (help.value = true)}>?</button>
       </header>
       {row.timed && <Minimap key={`${dark.value} ${trace.value}`} main={main} />}
-      <main key={`${dark.value} ${trace.value}`}>
+      <main key={`${dark.value} ${trace.value} ${main.t_end}`}>
         <About row={row} />
-=======
-        {slot.head()}
-        <button aria-label="Light or dark" title="Light or dark" onClick={() => (theme.value = dark ? 'light' : 'dark')}>◐</button>
-        <button aria-label="Keys" title="Keys ( ? )" onClick={() => (help.value = true)}>?</button>
-      </header>
-      {row.timed && <Minimap key={trace.value} main={main} />}
-      <main key={`${theme.value} ${trace.value} ${main.t_end}`}>
->>>>>>> 58fdcc8 (web: The dashboard's page: list of recordings, one with all views, live)
         {page && page.notes.length > 0 && <section class="losses" role="note"><ul>{page.notes.map((n) => <li key={n}>{n}</li>)}</ul></section>}
         <Guard key={row.key}>{row.show(main)}</Guard>
       </main>

@@ -131,7 +131,7 @@ export interface PageJson {
 
 export interface Getter<T> {
   (): Promise<T>;
-  now?: T; // what it gave last, so that a view can be drawn at once
+  now?: () => T | undefined; // what it gave, so that a view can be drawn at once
 }
 const forgetters: (() => void)[] = [];
 /** The recording has changed: everything is to be read again. */
@@ -140,20 +140,21 @@ export const forget = (): void => forgetters.forEach((f) => f());
 /** Made once for each trace of the page. */
 const once = <T>(make: () => Promise<T>): Getter<T> => {
   const kept = new Map<number, Promise<T>>();
-  const get: Getter<T> = () => {
+  const given = new Map<number, T>();
+  const get = () => {
     const k = traceNumber();
     let p = kept.get(k);
     if (!p) {
       kept.set(k, (p = make()));
-      p.then((v) => (get.now = v), () => {});
+      p.then((v) => given.set(k, v), () => {});
     }
     return p;
   };
   forgetters.push(() => {
     kept.clear();
-    get.now = undefined;
+    given.clear();
   });
-  return get;
+  return Object.assign(get, { now: () => given.get(traceNumber()) });
 };
 /** The first section of the k-th trace, whichever is at hand. */
 function mainOf(k: number): Promise<Main> {

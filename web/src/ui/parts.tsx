@@ -6,8 +6,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
 /** What a promise gives, undefined until then; an error is shown by the view as a line. */
-export function useData<T>(get: (() => Promise<T>) & { now?: T }): T | undefined {
-  const [data, set] = useState<T | undefined>(get.now);
+export function useData<T>(get: (() => Promise<T>) & { now?: () => T | undefined }): T | undefined {
+  const [data, set] = useState<T | undefined>(get.now?.());
   const [error, fail] = useState<Error>();
   useEffect(() => {
     get().then(set, fail);
