@@ -215,6 +215,24 @@ static PyObject *arrow(PyObject *self, PyObject *name)
 	return table ? tide__arrow_stream(((trace *)self)->shared, table) : NULL;
 }
 
+static void drop_capsule(PyObject *capsule)
+{
+	tide__shared_drop(PyCapsule_GetContext(capsule));
+}
+
+/* For tidemark._ask: the model, which stays as long as the capsule. */
+static PyObject *model(PyObject *self, PyObject *none)
+{
+	tide_shared *s = ((trace *)self)->shared;
+	PyObject *out = PyCapsule_New(s->trace, "tide_model", NULL);
+	if (out && (PyCapsule_SetContext(out, tide__shared_keep(s)) ||
+		    PyCapsule_SetDestructor(out, drop_capsule))) {
+		tide__shared_drop(s);
+		Py_CLEAR(out);
+	}
+	return out;
+}
+
 /* ---- the type ---- */
 
 static PyMethodDef methods[] = {
@@ -224,6 +242,7 @@ static PyMethodDef methods[] = {
 	{ "view", view, METH_VARARGS,
 	  "view(table, name) -> memoryview of the column in place; good while the Trace lives" },
 	{ "dims", dims, METH_VARARGS, "dims(first, count) -> dimensions of a tensor" },
+	{ "model", model, METH_NOARGS, "capsule for tidemark._ask" },
 	{ "arrow", arrow, METH_O, "arrow(table) -> capsule arrow_array_stream" },
 	{ NULL },
 };

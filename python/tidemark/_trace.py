@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from typing import Any
 
 from . import _native
-from ._home import program
 
 
 def _words(options: dict[str, Any]) -> list[str]:
@@ -24,13 +22,15 @@ def _words(options: dict[str, Any]) -> list[str]:
     return words
 
 
-def ask(command: str, *files: str, **options: Any) -> dict[str, Any]:
-    """One command of the program, as a dict. What it complains of is raised as Error."""
-    done = subprocess.run([program(), command, *files, *_words(options), "--json"], capture_output=True, check=False)
-    if done.returncode not in (0, 3):
-        line = done.stderr.decode(errors="replace").strip().split("\n")[0]
-        raise _native.Error(line or f"tidemark {command}: ended with {done.returncode}")
-    answer: dict[str, Any] = json.loads(done.stdout)
+def ask(command: str, *files: str, trace: object = None, **options: Any) -> dict[str, Any]:
+    """One command of the program, in this process, as a dict. What it complains of is raised as Error."""
+    from ._ask import ask as native
+
+    status, out, complaints = native([command, *files, *_words(options), "--json"], trace)
+    if status not in (0, 3):
+        line = complaints.decode(errors="replace").strip().split("\n")[0]
+        raise _native.Error(line or f"tidemark {command}: there is no such analysis")
+    answer: dict[str, Any] = json.loads(out)
     return answer
 
 
@@ -59,7 +59,7 @@ class Table:
 
 
 class Trace:
-    """A trace of any format Tidemark reads. Analyses are asked of the program and are its --json."""
+    """A trace of any format Tidemark reads. Analyses are the program's, run in this process on what is loaded; they are its --json."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
@@ -82,22 +82,59 @@ class Trace:
 
     def ask(self, command: str, **options: Any) -> dict[str, Any]:
         """Any command with --json: trace.ask("leaks"), trace.ask("memory", at="peak")."""
-        return ask(command, self.path, **options)
+        return ask(command, self.path, trace=self.native.model(), **options)
 
     def info(self, **options: Any) -> dict[str, Any]:
+        """What the trace holds."""
         return self.ask("info", **options)
 
-    def peak(self, **options: Any) -> dict[str, Any]:
-        return self.ask("peak", **options)
-
     def memory(self, **options: Any) -> dict[str, Any]:
+        """Live bytes, peaks and the largest allocations of every device."""
         return self.ask("memory", **options)
 
+    def peak(self, **options: Any) -> dict[str, Any]:
+        """What was alive at the highest point."""
+        return self.ask("peak", **options)
+
     def phases(self, **options: Any) -> dict[str, Any]:
+        """Memory between phase marks."""
         return self.ask("phases", **options)
 
     def ops(self, **options: Any) -> dict[str, Any]:
+        """Time and memory of every op."""
         return self.ask("ops", **options)
+
+    def leaks(self, **options: Any) -> dict[str, Any]:
+        """What grows from step to step."""
+        return self.ask("leaks", **options)
+
+    def oom(self, **options: Any) -> dict[str, Any]:
+        """What was alive when memory ran out."""
+        return self.ask("oom", **options)
+
+    def allocator(self, **options: Any) -> dict[str, Any]:
+        """Blocks, fragments and segments of the caching allocator."""
+        return self.ask("allocator", **options)
+
+    def timeline(self, **options: Any) -> dict[str, Any]:
+        """When CPU and GPU were active."""
+        return self.ask("timeline", **options)
+
+    def kernels(self, **options: Any) -> dict[str, Any]:
+        """Kernels, by what they took."""
+        return self.ask("kernels", **options)
+
+    def hta(self, **options: Any) -> dict[str, Any]:
+        """Breakdown of device time: computing, communication, idle."""
+        return self.ask("hta", **options)
+
+    def critical_path(self, **options: Any) -> dict[str, Any]:
+        """The chain of work that took longest."""
+        return self.ask("critical-path", **options)
+
+    def flame(self, **options: Any) -> dict[str, Any]:
+        """Merged stacks."""
+        return self.ask("flame", **options)
 
 
 def open(path: str | os.PathLike[str]) -> Trace:

@@ -25,19 +25,38 @@
 
 /* ---- errors ---- */
 
+/* Set while a command runs inside another program, on its thread. */
+static _Thread_local struct {
+	FILE *errors;
+	tide_model *model;
+} inside;
+
+FILE *tide__cli_errors(void)
+{
+	return inside.errors ? inside.errors : stderr;
+}
+
+tide_model *tide__cli_model(const char *file, unsigned what)
+{
+	bool same = inside.model && !strcmp(inside.model->path, file) &&
+		    !(what & (TIDE_WANT_RAW | TIDE_WANT_SHAPES));
+	return same ? tide__model_hold(inside.model) : NULL;
+}
+
 int tide__cli_fail(const char *file, const tide_error *err)
 {
 	char name[600];
 	const char *text = *err->text ? err->text : tide_code_text(err->code);
-	fputs("tidemark: ", stderr);
+	FILE *f = tide__cli_errors();
+	fputs("tidemark: ", f);
 	if (file && !strcmp(file, "-"))
 		file = "standard input";
 	if (file)
-		fprintf(stderr, "%s: ", tide__fmt_name(name, sizeof name, file, strlen(file), 0));
-	fputs(text, stderr);
+		fprintf(f, "%s: ", tide__fmt_name(name, sizeof name, file, strlen(file), 0));
+	fputs(text, f);
 	if (err->offset != TIDE_NO_OFFSET)
-		fprintf(stderr, " (byte %" PRIu64 ")", err->offset);
-	fputc('\n', stderr);
+		fprintf(f, " (byte %" PRIu64 ")", err->offset);
+	fputc('\n', f);
 	return 1;
 }
 
@@ -45,8 +64,8 @@ static int usage(const char *cmd, const char *text)
 {
 	char safe[800];
 	tide__fmt_name(safe, sizeof safe, text, strlen(text), 0);
-	fprintf(stderr, "tidemark%s%s: %s\ntry: tidemark %s%s\n", cmd ? " " : "", cmd ? cmd : "",
-		safe, cmd ? cmd : "", cmd ? " --help" : "help");
+	fprintf(tide__cli_errors(), "tidemark%s%s: %s\ntry: tidemark %s%s\n", cmd ? " " : "",
+		cmd ? cmd : "", safe, cmd ? cmd : "", cmd ? " --help" : "help");
 	return 2;
 }
 
@@ -215,6 +234,37 @@ static int run(const tide_command *cmd, int argc, char **argv)
 		rc = close_output(&a, &o, rc);
 	}
 	tide__options_free(&a);
+	return rc;
+}
+
+/* Nothing but the analysis: no file is written, no terminal looked at. */
+static int ask(const tide_command *cmd, int argc, char **argv, FILE *out)
+{
+	tide_args a = { .cmd = cmd, .out = out };
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	bool help = false;
+	int rc;
+	if (tide__options_parse(cmd, argc, argv, &a, &help, &err) != TIDE_OK)
+		rc = err.code == TIDE_EUSAGE ? usage(cmd->name, err.text)
+					     : tide__cli_fail(NULL, &err);
+	else if (help || output_path(&a))
+		rc = usage(cmd->name, "--help and --output are for the program itself");
+	else
+		rc = cmd->run(&a);
+	tide__options_free(&a);
+	return rc;
+}
+
+int tide__cli_ask(int argc, char **argv, tide_model *m, FILE *out, FILE *errors)
+{
+	const tide_command *cmd = argc ? tide__command_find(argv[0]) : NULL;
+	if (!cmd || cmd->own_output)
+		return 2;
+	inside.errors = errors;
+	inside.model = m;
+	int rc = ask(cmd, argc - 1, argv + 1, out);
+	inside.errors = NULL;
+	inside.model = NULL;
 	return rc;
 }
 

@@ -112,6 +112,16 @@ int tide__cli_done(const tide_args *a);
 /* The end of a JSON report: tide__json_end and tide__cli_done; 1 with a message when it is not whole. */
 int tide__cli_json_end(const tide_args *a, tide_json *j);
 
+/* A command inside another program (the Python package), argv[0] being its name: what it prints goes to
+ * `out`, what it complains of to `errors`; its exit status. `m` (may be NULL) is the trace that m->path
+ * was loaded into: it is used instead of loading that file again. Threads may ask at once. */
+int tide__cli_ask(int argc, char **argv, tide_model *m, FILE *out, FILE *errors);
+/* Where complaints go: standard error, or what tide__cli_ask was given. */
+FILE *tide__cli_errors(void);
+/* The model that tide__cli_ask was given, held once more, when it is that of this file and has what is
+ * wanted; else NULL. */
+tide_model *tide__cli_model(const char *file, unsigned what);
+
 /* main() of tidemark and tidemark-mpi. */
 int tide__cli_main(int argc, char **argv);
 

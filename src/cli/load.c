@@ -78,13 +78,15 @@ int tide__cli_spool(char *path, size_t n, tide_error *err)
 tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	tide_model *m = NULL;
+	tide_model *m = tide__cli_model(file, what);
 	struct progress p = { .file = file, .next_ms = now_ms() + 1000 };
 	tide_load_options opt = { .what = what, .user = &p };
 	char path[512];
 	bool piped = !strcmp(file, "-");
 	int fd = -1;
 	(void)a;
+	if (m)
+		return m;
 	if (piped) {
 		p.file = file = "standard input";
 		if ((fd = tide__cli_spool(path, sizeof path, &err)) < 0) {

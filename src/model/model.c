@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "model/model.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -134,9 +135,15 @@ tide_model *tide__model_new(void)
 	return m;
 }
 
+tide_model *tide__model_hold(tide_model *m)
+{
+	atomic_fetch_add(&m->held, 1);
+	return m;
+}
+
 void tide__model_free(tide_model *m)
 {
-	if (!m)
+	if (!m || atomic_fetch_sub(&m->held, 1))
 		return;
 #define T(st, member, COLUMNS, none, doc) tide__table_free(&m->member, &st##_desc);
 	TIDE_TABLES(T)

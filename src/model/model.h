@@ -432,10 +432,13 @@ typedef struct tide_model {
 	bool wall_known;
 	char *path;		/* owned; the file it came from */
 	char *format;		/* owned; importer's name: "tide", "kineto", "torchsnap" ... */
+	_Atomic uint32_t held;	/* tide__model_hold less tide__model_free */
 } tide_model;
 
 /* A new, empty model with its none rows, or NULL. */
 tide_model *tide__model_new(void);
+/* One more who will call tide__model_free; the last one frees. Returns m. */
+tide_model *tide__model_hold(tide_model *m);
 /* NULL is fine. */
 void tide__model_free(tide_model *m);
 

@@ -2,6 +2,8 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """The package without torch: recording, reading, the program, Arrow, what goes wrong."""
 import ctypes
+import importlib
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +13,7 @@ import threading
 import unittest
 
 import tidemark
+from tidemark import _home
 from tidemark import _native as native
 
 FOLDER = tempfile.mkdtemp()
@@ -179,6 +182,80 @@ class Reading(unittest.TestCase):
         spans.validate(full=True)
         self.assertEqual(allocs["size"].to_pylist(), [77])
         self.assertEqual(spans["name"].to_pylist(), ["x"])
+
+
+    def test_arrow_with_others(self):
+        """polars, pandas and duckdb read the same table."""
+        with tidemark.record(path("ot.tide"), torch=False):
+            for i in range(100):
+                with tidemark.op(f"op{i % 3}"):
+                    native.alloc(heap(), 0x1000 * (i + 1), i)
+        t = tidemark.open(path("ot.tide"))
+        ways = {
+            "polars": lambda m: (int(m.DataFrame(t["allocs"])["size"].sum()), sorted(set(m.DataFrame(t["spans"])["name"]))),
+            "pandas": lambda m: (int(m.DataFrame.from_arrow(t["allocs"])["size"].sum()), sorted(set(m.DataFrame.from_arrow(t["spans"])["name"]))),
+            "duckdb": self.with_duckdb(t),
+        }
+        missing = []
+        for name, way in ways.items():
+            try:
+                module = importlib.import_module(name)
+            except ImportError:
+                missing.append(name)
+                continue
+            with self.subTest(name):
+                self.assertEqual(way(module), (4950, ["op0", "op1", "op2"]))
+        if missing:
+            self.skipTest(f"not there: {', '.join(missing)}")
+
+    @staticmethod
+    def with_duckdb(t):
+        def way(m):
+            allocs, spans = t["allocs"], t["spans"]  # noqa: F841: duckdb finds them by name
+            return int(m.sql("select sum(size) from allocs").fetchall()[0][0]), sorted(r[0] for r in m.sql("select distinct name from spans").fetchall())
+
+        return way
+
+    def test_analyses_are_the_programs_own(self):
+        """In this process, on the loaded trace, in threads at once: what the program prints."""
+        with tidemark.record(path("an.tide"), torch=False):
+            for i in range(50):
+                with tidemark.op("outer"), tidemark.op(f"op{i % 5}"):
+                    native.alloc(heap(), 0x1000 * (i + 1), 10 + i)
+            tidemark.step(1)
+            native.free(heap(), 0x2000)
+        t = tidemark.open(path("an.tide"))
+        names = [n for n in dir(t) if callable(getattr(t, n)) and not n.startswith("_") and n != "ask"]
+        self.assertLessEqual({"peak", "ops", "memory", "hta", "leaks", "critical_path"}, set(names))
+
+        def program(name):
+            done = subprocess.run([_home.program(), name.replace("_", "-"), t.path, "--json"], capture_output=True, check=False)
+            return json.loads(done.stdout) if done.returncode in (0, 3) else done.stderr.decode().splitlines()[0]
+
+        def here(name):
+            try:
+                return getattr(t, name)()
+            except tidemark.Error as why:
+                return str(why)
+
+        for name in names:
+            with self.subTest(name):
+                want, found = program(name), []
+                many = [threading.Thread(target=lambda: found.append(here(name))) for _ in range(4)]
+                [x.start() for x in many]
+                [x.join() for x in many]
+                self.assertEqual(found, [want] * 4)
+        for wrong, says in ((lambda: t.ask("nonsense"), "no such analysis"), (lambda: t.peak(group_by="x"), "--group-by wants one of"),
+                            (lambda: t.peak(output="x"), "for the program itself"), (lambda: t.ask("run"), "no such analysis")):
+            with self.assertRaisesRegex(tidemark.Error, says):
+                wrong()
+
+    def test_analyses_outlive_the_trace_and_files(self):
+        with tidemark.record(path("gone.tide"), torch=False):
+            native.alloc(heap(), 0x1000, 77)
+        t = tidemark.open(path("gone.tide"))
+        os.unlink(path("gone.tide"))
+        self.assertEqual(t.peak()["peak_bytes"], 77)
 
 
 class Habits(unittest.TestCase):

@@ -13,6 +13,7 @@ import unittest
 from tidemark import _native
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+CACHE = os.path.join(os.environ.get("TIDE_BUILD", tempfile.gettempdir()), "mypy-cache")
 CALLER = """
 import tidemark
 from tidemark.tracker import get_memory_tracker
@@ -32,16 +33,15 @@ class Types(unittest.TestCase):
     @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not there")
     def test_strict(self):
         env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-        with tempfile.TemporaryDirectory() as cache:
-            done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", cache], cwd=SOURCE, env=env, capture_output=True, text=True,
-                                  check=False)
+        done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", CACHE], cwd=SOURCE, env=env, capture_output=True, text=True,
+                              check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not there")
     def test_callers_see_the_types(self):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "caller.py").write_text(CALLER, encoding="utf-8")
-            done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "caller.py"], cwd=folder,
+            done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--python-version", "3.10", "--follow-imports=silent", "--cache-dir", CACHE, "caller.py"], cwd=folder,
                                   env={**os.environ, "MYPYPATH": str(SOURCE / "python")}, capture_output=True, text=True, check=False)
         wrong = [x for x in done.stdout.splitlines() if "error" in x]
         self.assertEqual(len(wrong), 2, done.stdout)  # the wrong call, and the line that counts
