@@ -201,19 +201,27 @@ static bool final_segments(const tide_snap *s, uint32_t device, ranges *r)
 	return true;
 }
 
-static bool undo_segments(const tide_snap *s, const tide_snap_trace *t, ranges *r)
+/* The segment that an event took is gone before it; one of the end is known by its event. */
+static bool untake(ranges *r, const tide_snap_event *e, uint32_t event, tide_map *stay)
+{
+	tide_sorted_pos p;
+	const tide_base_segment *g = holder(r, e->addr, &p);
+	if (!g || g->addr != e->addr || g->size != e->size)
+		return true;
+	uint32_t final = g->final;
+	tide__sorted_del_at(&r->index, p);
+	return !final || tide__map_put(stay, (uint64_t)event + 1, final);
+}
+
+static bool undo_segments(const tide_snap *s, const tide_snap_trace *t, ranges *r, tide_map *stay)
 {
 	for (size_t i = t->n; i-- > 0;) {
 		const tide_snap_event *e = &s->events.v[tide__snap_event(t, i)];
 		tide_base_segment back = { e->addr, e->size, 0, tide__snap_event(t, i), false };
-		tide_sorted_pos p;
-		tide_base_segment *g;
 		bool ok = true;
 		switch (e->action) {
 		case TIDE_SNAP_SEGMENT_ALLOC:
-			g = holder(r, e->addr, &p);
-			if (g && g->addr == e->addr && g->size == e->size)
-				tide__sorted_del_at(&r->index, p);
+			ok = untake(r, e, back.event, stay);
 			break;
 		case TIDE_SNAP_SEGMENT_FREE:
 			ok = add(r, back);
@@ -252,7 +260,7 @@ bool tide__baseline(const tide_snap *s, const tide_snap_trace *t, bool segment_e
 	ranges r = { 0 };
 	bool ok = final_blocks(s, t->device, &live) && undo_blocks(s, t, &live, b, &asked) &&
 		  old_blocks(s, t, &live, &asked, b) && final_segments(s, t->device, &r) &&
-		  (!segment_events || undo_segments(s, t, &r)) && old_segments(&r, b);
+		  (!segment_events || undo_segments(s, t, &r, &b->stay)) && old_segments(&r, b);
 	tide__map_free(&live);
 	tide__map_free(&asked);
 	tide__sorted_free(&r.index);
@@ -265,4 +273,5 @@ void tide__baseline_free(tide_baseline *b)
 	tide__free(b->segments.v);
 	tide__free(b->blocks.v);
 	tide__map_free(&b->known);
+	tide__map_free(&b->stay);
 }

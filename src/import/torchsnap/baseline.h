@@ -33,6 +33,8 @@ typedef struct tide_baseline {
 	bool never_asks; /* the source has no free_requested events (only completed frees) */
 	tide_map known;	 /* event index + 1 of an alloc alive at the end -> index into snap.blocks +
 			    1 */
+	tide_map stay;	 /* event index + 1 of a segment_alloc there at the end -> index into
+			    snap.segments + 1 */
 } tide_baseline;
 
 /* `segment_events`: false if there are none (saves a pass). *b must be zeroed; free it whatever the

@@ -185,9 +185,9 @@ static tide_code end_segment(replay *r, uint32_t row)
 	return move(r, TIDE_MOVE_SEG_FREE, row);
 }
 
-/* The recorded final segment of a stretch; NULL if there is none. Of a mapped stretch a part may be
- * left, or it may have grown. */
-static const tide_snap_segment *final_of(const replay *r, const device *d, uint64_t addr,
+/* The recorded final segment that covers the end of a mapped stretch, of which a part may be left
+ * or which may have grown; or that a segment there before the history is. NULL if there is none. */
+static const tide_snap_segment *final_at(const replay *r, const device *d, uint64_t addr,
 					 uint64_t size, bool mapped)
 {
 	tide_sorted_pos p = tide__sorted_floor(&d->final, addr + (mapped && size ? size - 1 : 0));
@@ -199,6 +199,17 @@ static const tide_snap_segment *final_of(const replay *r, const device *d, uint6
 	if (mapped)
 		return g->addr + g->size > addr ? g : NULL;
 	return g->addr == addr && g->size == size ? g : NULL;
+}
+
+/* The recorded final segment of a stretch. An address can be given back and taken again for another
+ * pool: what the history takes is a segment of the end only if its event says so. */
+static const tide_snap_segment *final_of(const replay *r, const device *d, uint64_t addr,
+					 uint64_t size, bool mapped, uint32_t event)
+{
+	if (mapped || event == TIDE_BASE_NO_EVENT)
+		return final_at(r, d, addr, size, mapped);
+	uint32_t i = d->base.stay.n ? tide__map_get(&d->base.stay, (uint64_t)event + 1) : 0;
+	return i ? &r->s->segments.v[i - 1] : NULL;
 }
 
 /* An event, or a blank one for TIDE_BASE_NO_EVENT. */
@@ -219,7 +230,7 @@ static uint64_t pool_id_of(const replay *r, uint32_t event)
 static bool describe(replay *r, device *d, uint64_t addr, uint64_t size, bool mapped,
 		     uint32_t event, tide_geo_area *a)
 {
-	const tide_snap_segment *g = final_of(r, d, addr, size, mapped);
+	const tide_snap_segment *g = final_of(r, d, addr, size, mapped, event);
 	uint64_t pool = g ? g->pool : pool_id_of(r, event);
 	*a = (tide_geo_area){ .expandable = mapped, .host = d->number == TIDE_SNAP_HOST };
 	a->small = g ? g->kind == TIDE_SEGMENT_SMALL : size == SMALL_SEGMENT;
