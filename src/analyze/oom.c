@@ -69,8 +69,10 @@ static void try_row(const tide_model *m, const tide_state *s, const uint8_t *in,
 		if (best > r->largest)
 			r->largest = best;
 	}
-	r->enough = r->largest >= o->asked ||
-		    (o->device_free >= 0 && r->released + (uint64_t)o->device_free >= o->needed);
+	uint64_t left =
+		o->cause == TIDE_OOM_LIMITED || o->device_free < 0 ? 0 : (uint64_t)o->device_free;
+	r->enough =
+		r->largest >= o->asked || (o->device_free >= 0 && r->released + left >= o->needed);
 }
 
 static tide_code try_rooms(const tide_model *m, const tide_state *s, const tide_alive *a,
@@ -106,6 +108,11 @@ static void judge(tide_oom *o)
 		return;
 	uint64_t free = (uint64_t)o->device_free + o->at.free;
 
+	if ((uint64_t)o->device_free >= o->needed) {
+		o->cause = TIDE_OOM_LIMITED;
+		o->below = o->at.reserved + o->needed;
+		return;
+	}
 	o->capacity = o->at.reserved + (uint64_t)o->device_free;
 	o->cause = free >= o->asked ? TIDE_OOM_FRAGMENTED : TIDE_OOM_FULL;
 	o->missing = free >= o->asked ? 0 : o->asked - free;

@@ -12,6 +12,7 @@ typedef enum tide_oom_cause {
 	TIDE_OOM_UNKNOWN,    /* the trace does not say what was free or which segments there were */
 	TIDE_OOM_FRAGMENTED, /* enough bytes were free in all, but not in one piece */
 	TIDE_OOM_FULL,	     /* not even all free bytes together would have done */
+	TIDE_OOM_LIMITED,    /* the device had room enough: a limit on the process refused */
 } tide_oom_cause;
 
 typedef struct tide_oom_room { /* what one group's memory would have given */
@@ -30,7 +31,8 @@ typedef struct tide_oom {
 	tide_state_totals at; /* the allocator then */
 	uint64_t unallocated; /* reserved - allocated: "reserved by PyTorch but unallocated" */
 	uint64_t capacity;    /* reserved + device_free: all this allocator could ever hold; 0 =
-				 unknown */
+				 unknown (LIMITED: too) */
+	uint64_t below;	      /* LIMITED: the limit is less than this, reserved + needed */
 	uint64_t missing;     /* FULL: bytes short even if all free bytes were one block */
 	tide_oom_cause cause;
 	tide_groups groups;  /* of what was alive, by stack (or `by`) */

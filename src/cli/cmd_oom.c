@@ -26,7 +26,8 @@ static const tide_group_by choices[] = { TIDE_BY_OP,	 TIDE_BY_STACK, TIDE_BY_ROL
 					 TIDE_BY_STREAM, TIDE_BY_SIZE,	TIDE_BY_FRAME };
 static const char *const causes[] = { [TIDE_OOM_UNKNOWN] = "unknown",
 				      [TIDE_OOM_FRAGMENTED] = "fragmented",
-				      [TIDE_OOM_FULL] = "full" };
+				      [TIDE_OOM_FULL] = "full",
+				      [TIDE_OOM_LIMITED] = "limited" };
 
 struct answer {
 	const tide_model *m;
@@ -184,8 +185,12 @@ static void print_numbers(const tide_args *a, const tide_oom *o)
 	put_line(a, "  largest free block", k, o->at.largest_free, "");
 	put_line(a, "  between blocks in use", k, o->at.inactive_split,
 		 "inactive split: cannot go back");
-	put_line(a, "all the allocator could hold", o->capacity != 0, o->capacity,
-		 "reserved + free on the device");
+	if (o->cause == TIDE_OOM_LIMITED)
+		put_line(a, "limit on the process, below", true, o->below,
+			 "reserved + segment needed");
+	else
+		put_line(a, "all the allocator could hold", o->capacity != 0, o->capacity,
+			 "reserved + free on the device");
 }
 
 static void print_cause(const tide_args *a, const tide_oom *o)
@@ -208,6 +213,12 @@ static void print_cause(const tide_args *a, const tide_oom *o)
 					(double)(o->at.largest_free > (uint64_t)o->device_free
 							 ? o->at.largest_free
 							 : (uint64_t)o->device_free)));
+	else if (o->cause == TIDE_OOM_LIMITED)
+		fprintf(a->out,
+			"Limited: the device had %s free, more than was needed; a limit on this "
+			"process\n(as set_per_process_memory_fraction sets) refused. Settings are "
+			"tried within what it held before.\n",
+			tide__fmt_bytes(b, sizeof b, (double)o->device_free));
 	else
 		fputs("Why cannot be told: the trace does not say what was free or which segments "
 		      "there were.\n",
@@ -285,7 +296,9 @@ static void json_one(tide_json *j, const struct answer *x, const tide_oom *o)
 	json_known(j, "cached_free_bytes", k, o->at.cached);
 	json_known(j, "capacity_bytes", o->capacity != 0, o->capacity);
 	tide__json_kstr(j, "cause", causes[o->cause]);
-	json_known(j, "missing_bytes", o->cause != TIDE_OOM_UNKNOWN, o->missing);
+	json_known(j, "limit_below_bytes", o->cause == TIDE_OOM_LIMITED, o->below);
+	json_known(j, "missing_bytes", o->cause == TIDE_OOM_FULL || o->cause == TIDE_OOM_FRAGMENTED,
+		   o->missing);
 	tide__stack_json(j, "stack", x->m, x->m->marks.stack[o->mark]);
 	tide__grid_member(rooms(x, o), j, "holders");
 	tide__grid_member(tries(x, o->mark), j, "settings");
@@ -369,7 +382,8 @@ const tide_command tide__cmd_oom = {
 	.summary = "explain why an allocation failed and what would have made room",
 	.help = "For every out-of-memory event: what was asked for, what was free on the device "
 		"and in the "
-		"allocator, whether it was full or fragmented, which call stacks held enough to "
+		"allocator, whether it was full, fragmented or held to a limit, which call stacks "
+		"held enough to "
 		"make room, "
 		"and which allocator settings would have served the request when the recording is "
 		"replayed "

@@ -50,6 +50,8 @@ static void oom_text(const tide_model *m, const tide_oom *o, char *text, size_t 
 			 " Enough bytes were free, but not in one piece: the largest free block "
 			 "had %s.",
 			 most);
+	else if (o->cause == TIDE_OOM_LIMITED)
+		snprintf(why, sizeof why, " The device had room: a limit on this process refused.");
 	snprintf(text, n, "%s could not give %s; %s were allocated.%s",
 		 tide__page_device(m, d, dev, sizeof dev), asked, held, why);
 }

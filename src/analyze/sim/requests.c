@@ -228,6 +228,16 @@ static bool add_segment(struct build *b, uint32_t i, bool freed)
 	return true;
 }
 
+/* What an out-of-memory event tells of the room there is. Where the device itself had room enough,
+ * a limit on the process refused: it is at least what was held before. */
+static void note_limit(tide_requests *q, uint64_t reserved, uint64_t asked, int64_t device_free)
+{
+	if (device_free < 0 || !reserved)
+		return;
+	bool limited = (uint64_t)device_free >= tide__sim_segment(asked);
+	q->limit = limited ? q->reserved_max : reserved + (uint64_t)device_free;
+}
+
 /* Out-of-memory marks that come before move `i`. */
 static bool add_marks(struct build *b, size_t i)
 {
@@ -239,8 +249,7 @@ static bool add_marks(struct build *b, size_t i)
 		if (k->kind[at] != TIDE_MARK_OOM || !b->pool_of[k->pool[at].i])
 			continue;
 		b->q->moves++;
-		if (k->extra[at] >= 0 && b->reserved)
-			b->q->limit = b->reserved + (uint64_t)k->extra[at];
+		note_limit(b->q, b->reserved, (uint64_t)k->value[at], k->extra[at]);
 		uint32_t lane = k->lane[at].i;
 		uint32_t stream = b->m->lanes.kind[lane] == TIDE_LANE_STREAM ? b->stream_of[lane]
 									     : b->last_stream;

@@ -67,8 +67,8 @@ typedef struct tide_requests {
 	size_t n_empty;
 	uint32_t n_ids;
 	uint64_t reserved_max; /* highest recorded reserved bytes, 0 = no segments recorded */
-	uint64_t limit; /* bytes the device could give, as an out-of-memory event tells; 0 = unknown
-			 */
+	uint64_t limit; /* bytes the allocator could surely hold, as an out-of-memory event tells; 0
+			   = unknown */
 	uint64_t moves; /* recorded events of this device */
 	tide_sim_config recorded;
 	bool settings_known; /* the trace says what the settings were */
