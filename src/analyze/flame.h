@@ -86,11 +86,16 @@ typedef struct tide_flame_order {
 	uint64_t *self, *count; /* owned */
 	uint64_t folded;	/* rows that became part of a "[small]" one */
 	uint64_t cut;		/* weights that went to an ancestor: too deep, or too many rows */
+	uint64_t total;		/* of all weights so far */
+	const struct tide_order_path *lane; /* that made the last rows, from row `run` on */
+	uint32_t run;
 } tide_flame_order;
 /* A row's node when it stands for several small ones. */
 #define TIDE_ORDER_SMALL UINT32_MAX
 /* Bounds on what hostile input can make of it: levels, rows. */
 enum { TIDE_ORDER_DEEP = 200, TIDE_ORDER_ROWS = 8 << 20 };
+/* Rows from which on what is smaller than this part of the whole may be folded at once. */
+enum { TIDE_ORDER_WHOLE = 1 << 16, TIDE_ORDER_PARTS = 4000 };
 
 typedef struct tide_flame {
 	tide_nodes nodes;      /* row 0 is the root */

@@ -4,11 +4,11 @@
  *
  * Each lane remembers the row it is in at every level. Weight for a node goes to the row of that
  * node where the lane is in it already, else to new rows from the lowest common level down. So
- * neighbours of the same name share a row and a row's parent is always smaller. Rows are at most
- * weights × depth before folding; a real trace makes about one a span. */
+ * neighbours of the same name share a row and a row's parent is always smaller. */
+#include "analyze/flame.h"
+
 #include <string.h>
 
-#include "analyze/flame.h"
 #include "base/mem.h"
 
 static bool grow(tide_flame_order *o)
@@ -61,33 +61,78 @@ static bool deep_enough(tide_order_path *p, size_t depth)
 	return true;
 }
 
-/* Rows from the lowest level that the lane is in already down to `node`; its row. */
+/* ---- folding on the way: large traces never hold all their rows ---- */
+
+/* A row that its lane has left is whole. If it is the end of the table and smaller than a part of
+ * all weights so far, it cannot be large enough in the end: it becomes part of a "[small]" one. */
+static bool leave(tide_flame_order *o, const tide_order_path *p, uint32_t row)
+{
+	uint64_t self = 0, count = 0, least = o->total / TIDE_ORDER_PARTS;
+	if (o->lane != p || row < o->run)
+		return true; /* rows of another lane are behind it */
+	for (size_t i = row; i < o->n && self < least; i++) {
+		self += o->self[i];
+		count += o->count[i];
+	}
+	if (self >= least)
+		return true;
+	uint32_t parent = o->parent[row], before = row - 1;
+	o->n = row;
+	o->folded++;
+	if (before < o->run || o->node[before] != TIDE_ORDER_SMALL || o->parent[before] != parent) {
+		before = row;
+		if (!push(o, TIDE_ORDER_SMALL, parent))
+			return false;
+	}
+	o->self[before] += self;
+	o->count[before] += count;
+	return true;
+}
+
+/* Levels that the path to `node` shares with where the lane is. */
+static size_t shared_levels(const tide_flame *f, const tide_order_path *p, uint32_t node,
+			    size_t depth)
+{
+	const tide_flame_order *o = &f->order;
+	for (; depth && (depth > p->n || o->node[p->rows[depth - 1]] != node); depth--)
+		node = f->nodes.parent[node];
+	return depth;
+}
+
+/* New rows for the levels below `level`. */
+static bool enter(tide_flame *f, tide_order_path *p, uint32_t node, size_t level, size_t depth)
+{
+	tide_flame_order *o = &f->order;
+	for (size_t k = depth; k > level; k--, node = f->nodes.parent[node])
+		p->rows[k - 1] = node; /* nodes first, bottom up; then their rows, top down */
+	for (p->n = level; p->n < depth; p->n++) {
+		uint32_t row = (uint32_t)o->n;
+		if (!push(o, p->rows[p->n], p->n ? p->rows[p->n - 1] : 0))
+			return false;
+		p->rows[p->n] = row;
+	}
+	return true;
+}
+
+/* The row of `node` on its lane, made if needed; UINT32_MAX on exhaustion. */
 static uint32_t descend(tide_flame *f, tide_order_path *p, uint32_t node, size_t depth)
 {
 	tide_flame_order *o = &f->order;
-	size_t level = depth;
-	/* rows[k] is the row at depth k + 1. Where the lane is elsewhere they receive nodes, bottom
-	 * up, and then rows, top down. */
-	for (; level && (level > p->n || o->node[p->rows[level - 1]] != node); level--) {
-		p->rows[level - 1] = node;
-		node = f->nodes.parent[node];
-		if (level - 1 < p->n)
-			p->n = level - 1;
-	}
-	if (level < depth && o->n >= TIDE_ORDER_ROWS) {
+	size_t level = shared_levels(f, p, node, depth);
+	if (level == depth)
+		return depth ? p->rows[depth - 1] : 0;
+	for (; p->n > level; p->n--)
+		if (o->n > TIDE_ORDER_WHOLE && !leave(o, p, p->rows[p->n - 1]))
+			return UINT32_MAX;
+	if (o->n >= TIDE_ORDER_ROWS) {
 		o->cut++;
 		return level ? p->rows[level - 1] : 0;
 	}
-	for (; level < depth; level++) {
-		uint32_t row = (uint32_t)o->n;
-		if (!push(o, p->rows[level], level ? p->rows[level - 1] : 0)) {
-			p->n = level;
-			return UINT32_MAX;
-		}
-		p->rows[level] = row;
+	if (o->lane != p) {
+		o->lane = p;
+		o->run = (uint32_t)o->n;
 	}
-	p->n = depth > p->n ? depth : p->n;
-	return depth ? p->rows[depth - 1] : 0;
+	return enter(f, p, node, level, depth) ? p->rows[depth - 1] : UINT32_MAX;
 }
 
 bool tide__flame_order_add(tide_flame *f, tide_order_path *p, uint32_t node, uint64_t self,
@@ -104,6 +149,7 @@ bool tide__flame_order_add(tide_flame *f, tide_order_path *p, uint32_t node, uin
 		return false;
 	o->self[row] += self;
 	o->count[row] += count;
+	o->total += self;
 	return true;
 }
 
@@ -125,10 +171,10 @@ static uint32_t place(folder *x, uint32_t row, uint64_t min, tide_flame_order *o
 		x->sink[row] = 1;
 		return into;
 	}
-	bool small = x->total[row] < min;
+	bool heap = x->o->node[row] == TIDE_ORDER_SMALL, small = heap || x->total[row] < min;
 	uint32_t before = x->last[into], node = small ? TIDE_ORDER_SMALL : x->o->node[row];
 	x->sink[row] = small;
-	out->folded += small;
+	out->folded += small && !heap;
 	if (before && out->node[before] == node)
 		return before;
 	if (!push(out, node, into))
@@ -160,7 +206,7 @@ bool tide__flame_order_fold(const tide_flame_order *o, uint64_t min, tide_flame_
 	size_t n = o->n;
 	folder x = { o, tide__alloc(n, sizeof *x.total), tide__calloc(n, sizeof *x.to),
 		     tide__calloc(n, 1), tide__calloc(n, sizeof *x.last) };
-	*out = (tide_flame_order){ .cut = o->cut };
+	*out = (tide_flame_order){ .cut = o->cut, .folded = o->folded, .total = o->total };
 	bool ok = x.total && x.to && x.sink && x.last && (!n || fold(&x, min, out));
 	tide__free(x.total);
 	tide__free(x.to);

@@ -21,15 +21,16 @@ static const struct part {
 	const char *name;
 	tide_page_part *fill;
 	const char *views; /* "" = all */
+	bool long_one;	   /* takes longer than most */
 } parts[] = {
 	{ "main", tide__page_main, "" },
 	{ "tables", tide__page_tables, " overview timeline memory phases " },
 	{ "ops", tide__page_ops, " ops " },
 	{ "hta", tide__page_hta, " kernels hta " },
 	{ "critical", tide__page_critical, " hta " },
-	{ "spans", tide__page_spans, " timeline " },
+	{ "spans", tide__page_spans, " timeline ", true },
 	{ "memory", tide__page_memory, " memory phases " },
-	{ "flame", tide__page_flame, " flame " },
+	{ "flame", tide__page_flame, " flame ", true },
 	{ "allocator", tide__page_allocator, " memory " },
 };
 
@@ -97,13 +98,16 @@ static tide_code fill(struct work *w, size_t i, tide_error *err)
 	return rc;
 }
 
-/* Sections read a const model and write their own text: whoever is free takes the next. */
+/* Sections read a const model and write their own text: whoever is free takes the next, those that
+ * take longest first. */
 static void *take_parts(void *arg)
 {
 	struct work *w = arg;
-	for (size_t i; (i = atomic_fetch_add(&w->next, 1)) < N_PARTS;)
-		if (wanted(&parts[i], w->opt->only))
+	for (size_t k; (k = atomic_fetch_add(&w->next, 1)) < 2 * N_PARTS;) {
+		size_t i = k % N_PARTS;
+		if (parts[i].long_one == (k < N_PARTS) && wanted(&parts[i], w->opt->only))
 			w->done[i].rc = fill(w, i, &w->done[i].err);
+	}
 	return NULL;
 }
 

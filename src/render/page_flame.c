@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "render/page_parts.h"
 
-enum { FOLD = 20000, FOLD_ORDER = 4000, DEEP = TIDE_ORDER_DEEP };
+enum { FOLD = 20000, FOLD_ORDER = TIDE_ORDER_PARTS, DEEP = TIDE_ORDER_DEEP };
 enum { FEW = 20000 }; /* nodes, or rows, of which none is folded */
 
 #define COLUMNS(key)                                                  \

@@ -548,11 +548,85 @@ static void order_folds(void **state)
 	}
 }
 
+/* The rows of `add` without anything folded on the way. */
+static void plain_add(tide_flame_order *o, const tide_flame *f, uint32_t *at, size_t *n,
+		      uint32_t node, uint64_t self)
+{
+	uint32_t path[16], row = 0;
+	size_t depth = f->nodes.depth[node], level = 0;
+	for (size_t k = depth; k; k--, node = f->nodes.parent[node])
+		path[k - 1] = node;
+	while (level < depth && level < *n && o->node[at[level]] == path[level])
+		level++;
+	for (; level < depth; level++, o->n++) {
+		o->node[o->n] = path[level];
+		o->parent[o->n] = level ? at[level - 1] : 0;
+		o->self[o->n] = o->count[o->n] = 0;
+		at[level] = (uint32_t)o->n;
+		*n = level + 1;
+	}
+	row = depth ? at[depth - 1] : 0;
+	o->self[row] += self;
+	o->count[row]++;
+}
+
+enum { WEIGHTS = 150000, LANES = 3 };
+
+/* Folded on the way and then once more, a large order is what folding all its rows at the end
+ * gives. */
+static void order_folds_early(void **state)
+{
+	for (uint32_t seed = 1; seed <= 3; seed++) {
+		tide_flame *f = tide__flame_new("root");
+		tide_order_path path[LANES] = { 0 };
+		uint32_t at[LANES][16], x = seed;
+		size_t n[LANES] = { 0 };
+		tide_flame_order all = { .n = 1 }, want, got;
+		all.node = tide__calloc(WEIGHTS * 8, sizeof *all.node);
+		all.parent = tide__calloc(WEIGHTS * 8, sizeof *all.parent);
+		all.self = tide__calloc(WEIGHTS * 8, sizeof *all.self);
+		all.count = tide__calloc(WEIGHTS * 8, sizeof *all.count);
+		for (uint32_t i = 0; i < WEIGHTS; i++) {
+			uint32_t lane = i / (seed == 2 ? 1 : 500) % LANES, node = 0;
+			char name[8];
+			snprintf(name, sizeof name, "lane%u", lane);
+			node = tide__flame_child(f, 0, tide__flame_text(f, name, 5),
+						 TIDE_NODE_LANE);
+			for (unsigned d = (x = x * 1103515245 + 12345) >> 16 & 3; d; d--) {
+				x = x * 1103515245 + 12345;
+				snprintf(name, sizeof name, "n%u", x >> 16 & 3);
+				node = tide__flame_child(f, node, tide__flame_text(f, name, 2),
+							 TIDE_NODE_SPAN);
+			}
+			x = x * 1103515245 + 12345;
+			uint64_t self = (x >> 16) % 4000 ? x >> 20 & 15 : 50000;
+			assert_true(tide__flame_order_add(f, &path[lane], node, self, 1));
+			plain_add(&all, f, at[lane], &n[lane], node, self);
+		}
+		uint64_t min = f->order.total / TIDE_ORDER_PARTS;
+		assert_true(f->order.folded > 0 && f->order.n < all.n);
+		assert_true(tide__flame_order_fold(&all, min, &want));
+		assert_true(tide__flame_order_fold(&f->order, min, &got));
+		assert_int_equal(got.n, want.n);
+		assert_memory_equal(got.node, want.node, want.n * sizeof *want.node);
+		assert_memory_equal(got.parent, want.parent, want.n * sizeof *want.parent);
+		assert_memory_equal(got.self, want.self, want.n * sizeof *want.self);
+		assert_memory_equal(got.count, want.count, want.n * sizeof *want.count);
+		tide__flame_order_free(&want);
+		tide__flame_order_free(&got);
+		tide__flame_order_free(&all);
+		tide__flame_free(f);
+		for (int k = 0; k < LANES; k++)
+			tide__free(path[k].rows);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(order_of_time),
 		cmocka_unit_test(order_folds),
+		cmocka_unit_test(order_folds_early),
 		cmocka_unit_test(cpu_against_oracle),
 		cmocka_unit_test(gpu_against_oracle),
 		cmocka_unit_test(memory_against_oracle),
