@@ -2,7 +2,7 @@
 BUILD ?= build
 SHELL := /bin/bash
 
-.PHONY: all setup build demo test bench check-all clean
+.PHONY: all setup build demo pictures test bench check-all clean
 all: build
 
 setup:
@@ -14,6 +14,11 @@ build: setup
 
 demo: build
 	@tools/demo $(BUILD)
+
+# The pictures of docs/guide/pages.md, taken anew.
+pictures: build
+	@mkdir -p out && $(BUILD)/examples/gpt --steps 12 -o out/pictures.tide >/dev/null
+	@DEMO=out/pictures.tide node web/test/pictures.mjs $(BUILD)/src/tidemark . docs/guide/pictures
 
 test: build
 	@tools/setup torch

@@ -66,9 +66,9 @@ export function Minimap({ main }: { main: Main }) {
   return (
     <div class="minimap" style={{ height: `${HIGH}px` }}>
       <Canvas draw={draw} height={HIGH} onPointerDown={down} label="Whole trace: CPU active, GPU active, live memory" />
-      <span class="key cpu">CPU</span>
-      <span class="key gpu">GPU</span>
-      <span class="key mem">memory</span>
+      {main.cpu_ns > 0 && <span class="key cpu">CPU</span>}
+      {main.gpu_ns > 0 && <span class="key gpu">GPU</span>}
+      {main.device > 0 && <span class="key mem">memory</span>}
     </div>
   );
 }

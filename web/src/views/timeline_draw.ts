@@ -41,7 +41,7 @@ export interface Scene {
 /** Heights of what stays at the top. */
 export function tops(main: Main, phases: readonly Phase[]): { marks: number; curve: number; base: number } {
   const d = dims.value;
-  const marks = phases.some((p) => p.name) || main.marks.length ? d.marks : 0;
+  const marks = d.marks * (Number(phases.some((p) => p.name)) + Number(main.marks.length > 0)); // a line each
   const curve = main.device ? d.curve : 0;
   return { marks, curve, base: d.axis + marks + curve };
 }
@@ -157,6 +157,9 @@ const markText = (m: Main['marks'][number]): string => (m.kind === 'oom' ? `out 
 function marks(s: Surface, sc: Scene, width: number, y0: number, high: number, c: Ink): void {
   const { left } = dims.value;
   const x = scaleOf(sc, width);
+  const named = sc.phases.some((p) => p.name);
+  const line = dims.value.marks;
+  const mid = y0 + line / 2;
   s.ctx.textBaseline = 'middle';
   clip(s, left, 0, width, s.height, () => {
     s.ctx.font = font(10.5);
@@ -164,11 +167,12 @@ function marks(s: Surface, sc: Scene, width: number, y0: number, high: number, c
       const [a, b] = [x(p.t0), x(p.t1)];
       if (b < left || a > left + width || !p.name) return;
       s.ctx.fillStyle = i % 2 ? 'rgba(128,140,160,.16)' : 'rgba(128,140,160,.32)';
-      s.ctx.fillRect(a, y0, b - a, high - 1);
+      s.ctx.fillRect(a, y0, b - a, line - 1);
       s.ctx.fillStyle = c.text;
       const text = fit(s.ctx, p.name, Math.min(b, left + width) - Math.max(a, left) - 6);
-      if (text) s.ctx.fillText(text, Math.max(a, left) + 4, y0 + high / 2);
+      if (text) s.ctx.fillText(text, Math.max(a, left) + 4, mid);
     });
+    const low = y0 + high - dims.value.marks / 2;
     let free = left; // flags do not cover one another
     for (const m of sc.main.marks) {
       if (m.t < sc.t0 || m.t > sc.t1) continue;
@@ -176,20 +180,21 @@ function marks(s: Surface, sc: Scene, width: number, y0: number, high: number, c
       s.ctx.strokeStyle = m.kind === 'oom' ? c.accent : 'rgba(128,128,160,.5)';
       s.ctx.setLineDash(m.kind === 'oom' ? [] : [3, 3]);
       s.ctx.beginPath();
-      s.ctx.moveTo(at, y0);
+      s.ctx.moveTo(at, low - dims.value.marks / 2);
       s.ctx.lineTo(at, s.height);
       s.ctx.stroke();
       const text = markText(m);
-      if (at < free || sc.phases.some((p) => p.name)) continue;
+      if (at < free) continue;
       s.ctx.fillStyle = m.kind === 'oom' ? c.accent : c.soft;
-      s.ctx.fillText(text, at + 3, y0 + high / 2);
+      s.ctx.fillText(text, at + 3, low);
       free = at + s.ctx.measureText(text).width + 10;
     }
     s.ctx.setLineDash([]);
   });
   s.ctx.fillStyle = c.soft;
   s.ctx.font = font(10.5);
-  s.ctx.fillText(sc.phases.some((p) => p.name) ? 'phases' : 'marks', px(22), y0 + high / 2);
+  if (named) s.ctx.fillText('phases', px(22), mid);
+  if (sc.main.marks.length) s.ctx.fillText('marks', px(22), y0 + high - dims.value.marks / 2);
 }
 
 /* ---- the selection ---- */
