@@ -147,11 +147,12 @@ function liveSegments(m: Memory, a: Allocator, cut: Cut, device: number): Seg[] 
 
 /** Blocks in use: 1, or 2 when a stream holds what its program gave back; 0 = free. */
 function inUse(m: Memory, a: Allocator, cut: Cut): Uint8Array {
+  const { who, flags } = m;
   const use = new Uint8Array(m.n);
   for (let i = 0; i < cut.moves; i++) {
-    const row = m.who[i];
+    const row = who[i];
     if (row >= 0) use[row] = 1;
-    else use[~row] = m.flags[~row] & ASKED ? 2 : 0;
+    else use[~row] = flags[~row] & ASKED ? 2 : 0;
   }
   for (let i = 0; i < a.holdRow.length && past(cut, a.holdT[i], a.holdCut[i]); i++) use[a.holdRow[i]] = 0;
   return use;

@@ -58,7 +58,7 @@ export function largest(sums: Map<number, number>, key: Key, by: By): { top: num
 }
 
 /** The groups that hold most at the peak; the rest is "other". Device 0 = all. */
-export function groupBy(m: Memory, device: number, by: By, devices: readonly string[] = []): Groups {
+export function groupBy(m: Memory, device: number, by: By, devices: readonly string[] = [], alive = aliveAt(m, peakOf(m, device), device)): Groups {
   const key = keyOf(m, by, devices);
   const on = onDevice(m, device);
   const sums = new Map<number, number>();
@@ -67,7 +67,7 @@ export function groupBy(m: Memory, device: number, by: By, devices: readonly str
     if (k >= 0 && k < seen.length) seen[k] = 1;
     sums.set(k, (sums.get(k) ?? 0) + size);
   };
-  for (const row of aliveAt(m, peakOf(m, device), device)) add(key.of(row), m.size[row]);
+  for (const row of alive) add(key.of(row), m.size[row]);
   for (let i = 0; i < m.n && sums.size <= MOST; i++) {
     if (!on[m.pool[i]]) continue;
     const k = key.of(i);
@@ -75,9 +75,16 @@ export function groupBy(m: Memory, device: number, by: By, devices: readonly str
   }
   const { top, labels } = largest(sums, key, by);
   const place = new Map(top.map((k, i) => [k, i]));
-  const of = new Uint8Array(m.n);
+  const { n, pool } = m;
+  const of = new Uint8Array(n);
   const rest = labels.length - 1;
-  for (let i = 0; i < m.n; i++) of[i] = on[m.pool[i]] ? (place.get(key.of(i)) ?? rest) : OTHER_DEVICE;
+  // Few keys are asked for again and again: a table of those that are small answers most.
+  const table = new Uint8Array(1 << 16).fill(rest);
+  for (const [k, i] of place) if (k >= 0 && k < table.length) table[k] = i;
+  for (let i = 0; i < n; i++) {
+    const k = key.of(i);
+    of[i] = on[pool[i]] ? (k >= 0 && k < table.length ? table[k] : (place.get(k) ?? rest)) : OTHER_DEVICE;
+  }
   return { labels, of };
 }
 
@@ -123,6 +130,7 @@ export interface Mip {
 }
 
 export function buildMip(m: Memory, g: Groups): Mip {
+  const { who, size, t } = m;
   const k = g.labels.length;
   const blocks = Math.ceil(m.moves / BLOCK);
   const mip: Mip = {
@@ -139,21 +147,27 @@ export function buildMip(m: Memory, g: Groups): Mip {
   for (let b = 0; b < blocks; b++) {
     mip.before.set(now, b * k);
     let best = -1;
+    let last = 0; // move of the highest moment
     const end = Math.min(m.moves, (b + 1) * BLOCK);
     for (let i = b * BLOCK; i < end; i++) {
-      const row = m.who[i] < 0 ? ~m.who[i] : m.who[i];
+      const row = who[i] < 0 ? ~who[i] : who[i];
       const group = g.of[row];
       if (group !== OTHER_DEVICE) {
-        const d = m.who[i] < 0 ? -m.size[row] : m.size[row];
+        const d = who[i] < 0 ? -size[row] : size[row];
         now[group] += d;
         sum += d;
       }
       if (sum > best) {
         best = sum;
-        mip.top.set(now, b * k);
-        mip.topT[b] = m.t[i];
+        last = i;
       }
     }
+    mip.top.set(mip.before.subarray(b * k, (b + 1) * k), b * k);
+    for (let i = b * BLOCK; i <= last; i++) {
+      const row = who[i] < 0 ? ~who[i] : who[i];
+      if (g.of[row] !== OTHER_DEVICE) mip.top[b * k + g.of[row]] += who[i] < 0 ? -size[row] : size[row];
+    }
+    mip.topT[b] = t[last];
     mip.topSum[b] = best;
     if (best > mip.peak) {
       mip.peak = best;
@@ -171,11 +185,12 @@ export interface Picture {
 
 /** What each of `width` pixel columns of [t0, t1) shows: its highest moment. */
 export function picture(m: Memory, g: Groups, mip: Mip, t0: number, t1: number, width: number, replay = REPLAY): Picture {
+  const { who, size, t } = m;
   const k = mip.k;
   const out: Picture = { k, values: new Float64Array(width * k), sum: new Float64Array(width).fill(-1) };
-  let first = after(m.t, 0, m.moves, t0);
-  while (first > 0 && m.t[first - 1] === t0) first--; // the highest of several moves at t0 counts too
-  const end = after(m.t, first, m.moves, t1);
+  let first = after(t, 0, m.moves, t0);
+  while (first > 0 && t[first - 1] === t0) first--; // the highest of several moves at t0 counts too
+  const end = after(t, first, m.moves, t1);
   const scale = width / (t1 - t0);
   const now = levelAt(m, g, mip, first);
   const offer = (x: number, sum: number, from: Float64Array, at: number) => {
@@ -190,13 +205,13 @@ export function picture(m: Memory, g: Groups, mip: Mip, t0: number, t1: number, 
   };
   if (end - first <= replay) {
     for (let i = first; i < end; i++) {
-      const at = Math.min(width - 1, Math.floor((m.t[i] - t0) * scale));
+      const at = Math.min(width - 1, Math.floor((t[i] - t0) * scale));
       carry(at + 1);
       x = at;
-      const row = m.who[i] < 0 ? ~m.who[i] : m.who[i];
+      const row = who[i] < 0 ? ~who[i] : who[i];
       const group = g.of[row];
       if (group === OTHER_DEVICE) continue;
-      const d = m.who[i] < 0 ? -m.size[row] : m.size[row];
+      const d = who[i] < 0 ? -size[row] : size[row];
       now[group] += d;
       sum += d;
       offer(at, sum, now, 0);
@@ -217,11 +232,12 @@ export function picture(m: Memory, g: Groups, mip: Mip, t0: number, t1: number, 
 
 /** Sums once moves [0, cut) have happened. */
 export function levelAt(m: Memory, g: Groups, mip: Mip, cut: number): Float64Array {
+  const { who, size } = m;
   const b = Math.min(Math.floor(cut / BLOCK), Math.max(0, Math.ceil(m.moves / BLOCK) - 1));
   const now = mip.before.slice(b * mip.k, (b + 1) * mip.k);
   for (let i = b * BLOCK; i < cut; i++) {
-    const row = m.who[i] < 0 ? ~m.who[i] : m.who[i];
-    if (g.of[row] !== OTHER_DEVICE) now[g.of[row]] += m.who[i] < 0 ? -m.size[row] : m.size[row];
+    const row = who[i] < 0 ? ~who[i] : who[i];
+    if (g.of[row] !== OTHER_DEVICE) now[g.of[row]] += who[i] < 0 ? -size[row] : size[row];
   }
   return now;
 }

@@ -40,52 +40,43 @@ export interface Memory {
   frameLine: Int32Array;
 }
 
+/** When every allocation began and ended. */
+function lives(m: Memory): { born: Float64Array; died: Float64Array } {
+  const { who, t } = m;
+  const born = new Float64Array(m.n);
+  const died = new Float64Array(m.n).fill(Infinity);
+  for (let i = 0; i < m.moves; i++) {
+    if (who[i] < 0) died[~who[i]] = t[i];
+    else born[who[i]] = t[i];
+  }
+  return { born, died };
+}
+
+/** What the first picture needs is read at once, the rest when it is first asked for. */
 export function readMemory(s: Section<MemoryJson>): Memory {
   const t = s.column('t');
   const who = s.ints('back');
   const size = s.column('size');
-  const born = new Float64Array(size.length);
-  const died = new Float64Array(size.length).fill(Infinity);
-  let made = 0;
-  for (let i = 0; i < who.length; i++) {
-    if (who[i] === 0) {
-      born[made] = t[i];
-      who[i] = made++;
-    } else {
-      const row = made - who[i];
-      died[row] = t[i];
-      who[i] = ~row;
-    }
-  }
-  return {
-    n: size.length,
-    moves: who.length,
-    t,
-    who,
-    born,
-    died,
-    size,
-    slack: s.column('slack'),
-    pool: s.ints('pool'),
-    role: s.bytes('role'),
-    flags: s.bytes('flags'),
-    op: s.ints('op'),
-    stack: s.ints('stack'),
-    tensor: s.ints('tensor'),
-    face: s.ints('face'),
-    segT: s.column('seg_t'),
-    segBytes: s.column('seg_bytes'),
-    segPool: s.ints('seg_pool'),
-    json: s.json,
-    opName: s.ints('op_name'),
-    opParent: s.ints('op_parent'),
-    stackFrame: s.ints('stack_frame'),
-    stackParent: s.ints('stack_parent'),
-    frameFunction: s.ints('frame_function'),
-    frameFile: s.ints('frame_file'),
-    frameLine: s.ints('frame_line'),
-  };
+  for (let i = 0, made = 0; i < who.length; i++) who[i] = who[i] ? ~(made - who[i]) : made++;
+  const m = { n: size.length, moves: who.length, t, who, size, pool: s.ints('pool'), role: s.bytes('role'), flags: s.bytes('flags'), json: s.json } as Memory;
+  const later = (key: keyof Memory, make: () => unknown) =>
+    Object.defineProperty(m, key, {
+      configurable: true,
+      get: () => {
+        const value = make();
+        Object.defineProperty(m, key, { value });
+        return value;
+      },
+    });
+  for (const name of ['slack', 'segT', 'segBytes'] as const) later(name, () => s.column(snake(name)));
+  for (const name of ['op', 'stack', 'tensor', 'face', 'segPool', 'opName', 'opParent', 'stackFrame', 'stackParent', 'frameFunction', 'frameFile', 'frameLine'] as const) later(name, () => s.ints(snake(name)));
+  let both: ReturnType<typeof lives> | undefined;
+  for (const name of ['born', 'died'] as const) later(name, () => (both ??= lives(m))[name]);
+  return m;
 }
+
+/** The column of a field: opName is op_name. */
+const snake = (name: string): string => name.replace(/[A-Z]/, (c) => `_${c.toLowerCase()}`);
 
 export const ASKED = 16; // flag: its program gave it back while a stream held it
 
@@ -103,11 +94,12 @@ export const onDevice = (m: Memory, device: number): Uint8Array => Uint8Array.fr
 
 /** The first highest moment of moves [from, to) in some pools, the level before them included: moves done, bytes; and the level after. */
 export function highest(m: Memory, on: Uint8Array, from: number, to: number, level: number): { moves: number; bytes: number; after: number } {
+  const { who, size, pool } = m;
   const best = { moves: from, bytes: level, after: level };
   for (let i = from; i < to; i++) {
-    const row = m.who[i] < 0 ? ~m.who[i] : m.who[i];
-    if (!on[m.pool[row]]) continue;
-    best.after += m.who[i] < 0 ? -m.size[row] : m.size[row];
+    const row = who[i] < 0 ? ~who[i] : who[i];
+    if (!on[pool[row]]) continue;
+    best.after += who[i] < 0 ? -size[row] : size[row];
     if (best.after > best.bytes) {
       best.bytes = best.after;
       best.moves = i + 1;
@@ -124,11 +116,12 @@ export function peakOf(m: Memory, device: number): Cut & { bytes: number } {
 
 /** Rows alive at a moment on a device. */
 export function aliveAt(m: Memory, cut: Cut, device: number): Int32Array {
+  const { who, pool } = m;
   const on = onDevice(m, device);
   const alive = new Uint8Array(m.n);
   for (let i = 0; i < cut.moves; i++) {
-    if (m.who[i] < 0) alive[~m.who[i]] = 0;
-    else alive[m.who[i]] = on[m.pool[m.who[i]]];
+    if (who[i] < 0) alive[~who[i]] = 0;
+    else alive[who[i]] = on[pool[who[i]]];
   }
   let n = 0;
   for (let i = 0; i < m.n; i++) n += alive[i];

@@ -109,7 +109,7 @@ function Groups({ m, rows, by, devices }: { m: Memory; rows: readonly number[]; 
 export function Alive({ sc, cut }: { sc: Scene; cut: Cut }) {
   const m = sc.m;
   const devices = sc.main.devices.map((d) => d.device);
-  const all = useMemo(() => Array.from(aliveAt(m, cut, sc.dev)), [m, cut.moves, sc.dev]);
+  const all = useMemo(() => Array.from(cut === sc.peak ? sc.atPeak : aliveAt(m, cut, sc.dev)), [m, cut.moves, sc.dev]);
   const one = focusOf(sc.g);
   const w = within.value;
   const rows = useMemo(() => {

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // What the parts of the memory view share: the choices that the address keeps, and the data of a device.
 import { buildMip, type By, type Groups, groupBy, type Mip, reserved } from '../data/levels';
-import { type Cut, cutAt, type Memory, peakOf } from '../data/memory';
+import { aliveAt, type Cut, cutAt, type Memory, peakOf } from '../data/memory';
 import type { Main, Phase } from '../data/page';
 import { groupColor } from '../draw/colors';
 import { keep, moment } from '../state';
@@ -32,6 +32,7 @@ export interface Scene {
   colors: number[];
   mip: Mip;
   peak: Cut & { bytes: number };
+  atPeak: Int32Array; // what is alive then
   res: { t: Float64Array; v: Float64Array };
   phases: Phase[];
 }
@@ -49,7 +50,9 @@ export const chosenBy = (): By => (bys.find(([k]) => k === by.value)?.[0] ?? 'ro
 
 export function makeScene(main: Main, m: Memory, dev: number, how: By): Scene {
   const names = main.devices.map((d) => d.device);
-  const g = groupBy(m, dev, how, names);
+  const peak = peakOf(m, dev);
+  const atPeak = aliveAt(m, peak, dev);
+  const g = groupBy(m, dev, how, names, atPeak);
   const used = dev ? [dev] : inUse(main);
   const limits = used.map((d) => main.devices[d].capacity);
   return {
@@ -62,7 +65,8 @@ export function makeScene(main: Main, m: Memory, dev: number, how: By): Scene {
     g,
     colors: colorsOf(g.labels, how),
     mip: buildMip(m, g),
-    peak: peakOf(m, dev),
+    peak,
+    atPeak,
     res: reserved(m, dev),
     phases: [],
   };
