@@ -97,8 +97,7 @@ def _load_capture(path: str | None = None) -> None:
         if path is None:
             raise
         c = ctypes.PyDLL(path)
-    c.tide_torch_module_method.argtypes = [ctypes.py_object] * 3
-    c.tide_torch_module_method.restype = ctypes.py_object
+    c.tide_torch_modules_on.argtypes = [ctypes.py_object] * 2
     c.tide_torch_module_name.argtypes = [ctypes.c_size_t, ctypes.c_uint32]
     c.tide_torch_module_name.restype = None
     c.tide_intern.argtypes = [ctypes.c_char_p]

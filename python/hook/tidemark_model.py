@@ -27,7 +27,7 @@ class Model:
         self.states = weakref.WeakKeyDictionary()  # optimizer -> size of its state when last looked at
         self.steps = -1  # before the first forward
         self.stepper = None  # the optimizer whose steps are the steps
-        self.method = self.before = self.hook = None
+        self.hook, self.namer = None, self.name
 
     # ---- modules ----
 
@@ -123,16 +123,10 @@ class Model:
     # ---- on and off ----
 
     def on(self, ops) -> None:
-        module = self.torch.nn.Module
         self.ops = ops
-        if self.method is None:
-            try:
-                self.method = self.capture.tide_torch_module_method(module, module.__call__, self.name)
-            except ValueError:
-                self.say("modules are not recorded: this Python lacks what is needed")
-        if self.method is not None and module.__call__ is not self.method:
-            self.before = module.__call__
-            module.__call__ = self.method
+        why = self.capture.tide_torch_modules_on(self.torch.nn.Module.__call__, self.namer)
+        if why:
+            self.say(f"modules are not recorded: this Python calls functions in an unknown way (question {why})")
         optimizers = importlib.import_module("torch.optim.optimizer")
         register = getattr(optimizers, "register_optimizer_step_post_hook", None)  # since 2.0
         if register and self.hook is None:
@@ -162,8 +156,7 @@ class Model:
         self.names.clear()
 
     def off(self) -> None:
-        if self.method is not None and self.torch.nn.Module.__call__ is self.method:
-            self.torch.nn.Module.__call__ = self.before
+        self.capture.tide_torch_modules_off()
         if self.hook is not None:
             self.hook.remove()
             self.hook = None

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -34,10 +35,22 @@ static const char *const symbols[N_SYMBOLS][2] = {
 static _Atomic(void *) originals[N_SYMBOLS];
 static _Atomic(uint64_t) seen[4]; /* cpu allocs, cpu frees, reports, ooms */
 
-/* Python loads libc10 privately: it is found by its name, not in the global scope. */
+/* Python loads libc10 privately: it is found by its name, not in the global scope. Distributions
+ * add a version to the name. */
+static int is_c10(struct dl_phdr_info *info, size_t size, void *out)
+{
+	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+	if (!slash || strncmp(slash, "/libc10.so", 10) != 0)
+		return 0;
+	*(void **)out = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+	return 1;
+}
+
 static void *find(int which)
 {
 	void *c10 = dlopen("libc10.so", RTLD_LAZY | RTLD_NOLOAD), *p = NULL;
+	if (!c10)
+		dl_iterate_phdr(is_c10, &c10);
 	for (int i = 0; c10 && !p && i < 2 && symbols[which][i]; i++)
 		p = dlsym(c10, symbols[which][i]);
 	if (c10)

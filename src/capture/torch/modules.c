@@ -5,23 +5,15 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 typedef struct py py; /* PyObject */
-
-/* PyMethodDef of the stable ABI. */
-struct method {
-	const char *name;
-	py *(*call)(py *self, py *const *args, long n, py *names);
-	int flags;
-	const char *doc;
-};
-enum { FASTCALL = 0x80, KEYWORDS = 0x02 };
+typedef py *vectorcall(py *f, py *const *args, size_t n, py *names);
 
 static struct {
-	py *(*new_method)(py *type, struct method *);
-	py *(*vectorcall)(py *f, py *const *args, size_t n, py *names);
+	vectorcall *(*of)(py *);
 	py *(*call_one)(py *f, py *arg, py *end);
-	long (*tuple_size)(py *);
 	void (*keep)(py *), (*drop)(py *), (*clear)(void);
 } api;
 
@@ -29,12 +21,8 @@ static const struct {
 	const char *name;
 	void *at;
 } names[] = {
-	{ "PyDescr_NewMethod", &api.new_method },
-	{ "PyObject_Vectorcall", &api.vectorcall },
-	{ "PyObject_CallFunctionObjArgs", &api.call_one },
-	{ "PyTuple_Size", &api.tuple_size },
-	{ "Py_IncRef", &api.keep },
-	{ "Py_DecRef", &api.drop },
+	{ "PyVectorcall_Function", &api.of }, { "PyObject_CallFunctionObjArgs", &api.call_one },
+	{ "Py_IncRef", &api.keep },	      { "Py_DecRef", &api.drop },
 	{ "PyErr_Clear", &api.clear },
 };
 
@@ -108,7 +96,8 @@ static tide_name find(const py *module)
 
 /* ---- the call ---- */
 
-static py *original, *namer;
+static py *namer, *function;
+static vectorcall **place, *original;
 
 /* Ask once; a module that stays without a name is asked about again at its next call. */
 static __attribute__((noinline)) tide_name learn(py *module)
@@ -121,44 +110,71 @@ static __attribute__((noinline)) tide_name learn(py *module)
 	return find(module);
 }
 
-static py *pass_on(py *self, py *const *args, long n, py *keywords)
+static py *call(py *f, py *const *args, size_t n, py *keywords)
 {
-	enum { FEW = 24 };
-	py *few[FEW], **all = few;
-	size_t total = (size_t)n + (keywords ? (size_t)api.tuple_size(keywords) : 0);
-	if (total + 1 > FEW && !(all = malloc((total + 1) * sizeof *all)))
-		return api.vectorcall(original, NULL, 0, NULL); /* raises for want of self */
-	all[0] = self;
-	memcpy(all + 1, args, total * sizeof *all);
-	py *result = api.vectorcall(original, all, (size_t)n + 1, keywords);
-	if (all != few)
-		free(all);
-	return result;
-}
-
-static py *call(py *self, py *const *args, long n, py *keywords)
-{
-	if (!tide_recording())
-		return pass_on(self, args, n, keywords);
-	tide_name name = find(self);
-	tide_op op = tide_op_begin(name ? name : learn(self));
-	py *result = pass_on(self, args, n, keywords);
+	bool has_self = (n & ~((size_t)1 << (8 * sizeof n - 1))) > 0; /* the top bit is a flag */
+	if (!has_self || !tide_recording())
+		return original(f, args, n, keywords);
+	tide_name name = find(args[0]);
+	tide_op op = tide_op_begin(name ? name : learn(args[0]));
+	py *result = original(f, args, n, keywords);
 	tide_op_end(op);
 	return result;
 }
 
-void *tide_torch_module_method(void *type, void *was, void *ask)
+/* ---- on and off ---- */
+
+/* Where a function object keeps the C function that runs it: the one word of it that is that
+ * function's address, in `f` and, being the same type, in every Python function. */
+static vectorcall **find_place(py *f, vectorcall *now)
 {
-	static struct method m = { "_wrapped_call_impl", call, FASTCALL | KEYWORDS,
-				   "_wrapped_call_impl($self, /, *args, **kwargs)\n--\n\n" };
+	enum { WORDS = 24 };
+	vectorcall **words = (vectorcall **)f, **found = NULL;
+	for (int i = 2; i < WORDS; i++) {
+		vectorcall *word;
+		struct iovec to = { &word, sizeof word }, from = { &words[i], sizeof word };
+		if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)sizeof word)
+			break;
+		if (word != now)
+			continue;
+		if (found)
+			return NULL;
+		found = &words[i];
+	}
+	return found;
+}
+
+int tide_torch_modules_on(void *f, void *ask)
+{
+	if (function)
+		return function == f ? 0 : 4;
 	if (!find_api())
-		return NULL;
-	original = was;
+		return 1;
+	vectorcall *now = api.of(f);
+	if (!now)
+		return 2;
+	place = find_place(f, now);
+	if (!place)
+		return 3;
+	original = now;
+	api.keep(f);
+	if (namer != ask)
+		api.keep(ask);
 	namer = ask;
-	api.keep(original);
-	api.keep(namer);
-	py *method = api.new_method(type, &m);
-	if (!method)
-		api.clear();
-	return method;
+	function = f;
+	__atomic_store_n(place, call, __ATOMIC_RELEASE);
+	bool ours = api.of(f) == call;
+	if (!ours)
+		tide_torch_modules_off();
+	return ours ? 0 : 3;
+}
+
+void tide_torch_modules_off(void)
+{
+	if (!function)
+		return;
+	if (*place == call)
+		__atomic_store_n(place, original, __ATOMIC_RELEASE);
+	api.drop(function);
+	function = NULL;
 }

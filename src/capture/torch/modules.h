@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Modules as ops: torch.nn.Module.__call__, taken over by a C method that begins an op named after
- * the module, calls what was there, and ends the op.
+/* Modules as ops: calls of torch.nn.Module.__call__, each an op named after the module.
  *
  * No hook of PyTorch's is set, since any hook turns the short way through Module.__call__ off, for
- * every module and for torch.compile. A call costs one look-up in a table and two events. The names
- * are worked out by Python (python/hook/tidemark_model.py), once per module object.
+ * every module and for torch.compile; and no attribute is changed, since torch.compile compares
+ * them. What is changed is a pointer inside the function object Module.__call__: the C function
+ * that runs it when it is called from C, as every call of a module is (tp_call). A call then costs
+ * one look-up in a table and two events. Names are worked out by Python
+ * (python/hook/tidemark_model.py), once per module object.
  *
  * Everything here runs with the GIL held. CPython's functions are found by name: the library links
  * no Python and serves every version. */
@@ -14,11 +16,12 @@
 
 #include <tidemark/record.h>
 
-/** The method that is to stand for type.__call__, a new reference; NULL without an exception when
- *  CPython lacks something. `original` is what it calls, `namer` what it asks about a module it
- * does not know: namer(module) calls tide_torch_module_name. References to both are kept for good.
- */
-TIDE_API void *tide_torch_module_method(void *type, void *original, void *namer);
+/** Record calls of the Python function `function`, whose first argument is a module; namer(module)
+ * is asked about one that has no name yet, and calls tide_torch_module_name. A reference to namer
+ * is kept for good. @return 0, or the number of the step that this Python has no answer for. */
+TIDE_API int tide_torch_modules_on(void *function, void *namer);
+/** Put back what was there. */
+TIDE_API void tide_torch_modules_off(void);
 /** The module at `address` has this name. 0 takes it out of the table (it is no more). */
 TIDE_API void tide_torch_module_name(uintptr_t address, tide_name name);
 

@@ -4,8 +4,8 @@
  *
  * Built against the user's own torch when it is first used, and cached (python/hook/tidemark_hook.py); without a compiler
  * everything else still works. A start calls tide_op_begin_full, an end tide_op_end: no lock is taken, no GIL, no
- * input is looked at. Shapes of what ops return and Python stacks are recorded only when asked for. Names of ops live
- * as long as the process and go by their address; other names are interned, once per thread. Every op carries its
+ * input is looked at. Shapes of what ops return and Python stacks are recorded only when asked for. Each thread asks
+ * the recorder for the id of a name once. Every op carries its
  * autograd sequence number and thread, so that a reader joins backward to forward. -DNDEBUG must match the release
  * build of torch. */
 #include <ATen/core/Tensor.h>
@@ -13,6 +13,7 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -35,20 +36,33 @@ struct Host {
 
 enum { SHAPES = 1, STACKS = 2, EMPTY = 4 };
 
-// ---- what a thread keeps ----
+// ---- what a thread keeps: little of it in thread-local storage, of which a library loaded late gets little ----
 
 #define OWN static thread_local __attribute__((tls_model("initial-exec")))
 OWN void *spare = nullptr; // contexts of ops that have ended, in a list through themselves
 OWN bool ended = false;	   // the thread is on its way out: keep nothing more
 
-struct Keeper {
-	std::unordered_map<std::string, tide_name> names;
+/* Names by the address of their text, checked by the text: ops' names stay where they are. */
+struct Near {
+	const char *at = nullptr;
+	tide_name id = 0;
+	char text[52];
+};
+struct Names {
+	Near near[512];
+	std::unordered_map<std::string, tide_name> all;
 	std::string key;
-	bool used = false;
+};
+OWN Names *own_names = nullptr;
 
+struct Keeper {
+	Keeper() { own_names = new Names; }
+	void here() {}
 	~Keeper()
 	{
 		ended = true;
+		delete own_names;
+		own_names = nullptr;
 		while (spare) {
 			void *p = spare;
 			spare = *static_cast<void **>(p);
@@ -68,7 +82,8 @@ struct Context : at::ObserverContext {
 	{
 		void *p = spare;
 		if (!p) {
-			keeper.used = !ended; // makes the keeper, so that it cleans up
+			if (!ended)
+				keeper.here(); // makes it, and it cleans up
 			return ::operator new(n);
 		}
 		spare = *static_cast<void **>(p);
@@ -87,25 +102,38 @@ struct Context : at::ObserverContext {
 
 // ---- names ----
 
-tide_name interned(const char *text)
+tide_name interned(Names &n, const char *text)
 {
-	if (ended)
-		return tide_intern(text);
-	Keeper &k = keeper;
-	k.key.assign(text);
-	auto at = k.names.find(k.key);
-	if (at != k.names.end())
+	n.key.assign(text);
+	auto at = n.all.find(n.key);
+	if (at != n.all.end())
 		return at->second;
 	tide_name id = tide_intern(text);
-	if (id && k.names.size() < 10000)
-		k.names.emplace(k.key, id);
+	if (id && n.all.size() < 10000)
+		n.all.emplace(n.key, id);
+	return id;
+}
+
+tide_name look_up(const char *text, Near *near)
+{
+	if (!near)
+		return tide_intern(text);
+	tide_name id = interned(*own_names, text);
+	if (std::strlen(text) < sizeof near->text) {
+		near->at = text;
+		near->id = id;
+		std::strcpy(near->text, text);
+	}
 	return id;
 }
 
 tide_name name_of(const at::RecordFunction &fn)
 {
-	bool lasting = fn.scope() == at::RecordScope::FUNCTION && fn.operator_name();
-	return lasting ? tide_name_static(fn.name()) : interned(fn.name());
+	const char *text = fn.name();
+	auto hash = reinterpret_cast<uintptr_t>(text) * UINT64_C(0x9e3779b97f4a7c15) >> 55;
+	Near *near = own_names ? &own_names->near[hash] : nullptr;
+	bool hit = near && near->at == text && !std::strcmp(near->text, text);
+	return hit ? near->id : look_up(text, near);
 }
 
 // ---- begin and end ----

@@ -156,14 +156,14 @@ tide_stack tide_torch_stack(bool *walked)
 	*walked = false;
 	if (!o || !tide_recording() || (o->open && top == o->top && instr == o->instr))
 		return 0; /* that op is still open, so its frames are where they were */
-	if (!o->open && ++o->skipped < atomic_load_explicit(&every, memory_order_relaxed))
-		return 0;
-	o->skipped = 0;
-	tide_stack id = walk(o);
+	bool outer = !o->open;
 	o->top = top;
 	o->instr = instr;
 	o->open = *walked = true;
-	return id;
+	if (outer && ++o->skipped < atomic_load_explicit(&every, memory_order_relaxed))
+		return 0; /* nor for what is inside it */
+	o->skipped = outer ? 0 : o->skipped;
+	return walk(o);
 }
 
 void tide_torch_stack_end(void)

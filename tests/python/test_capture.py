@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""What the native capture knows of PyTorch (needs torch): stacks, forward and backward, modules, labels, steps, and that it does no harm."""
+import faulthandler
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import torch
+from torch import nn
+
+import tidemark
+
+FOLDER = tempfile.mkdtemp()
+NEVER = 2**63 - 1
+torch.set_num_threads(1)
+
+
+def path(name: str) -> str:
+    return os.path.join(FOLDER, name)
+
+
+class Trace:
+    """A recording's tables, with what the tests ask for."""
+
+    def __init__(self, file: str):
+        self.t = tidemark.open(file)
+        c = self.t.native.column
+        self.names, self.parents, self.stacks = c("spans", "name"), c("spans", "parent"), c("spans", "stack")
+        self.frames = list(zip(c("frames", "function"), c("frames", "file"), c("frames", "line")))
+        self.stack_parent, self.stack_frame = c("stacks", "parent"), c("stacks", "frame")
+        self.args = dict(zip(c("attrs", "span"), c("attrs", "number")))
+        self.allocs = list(zip(*(c("allocs", x) for x in ("addr", "size", "span", "stack", "role", "died"))))
+
+    def stack(self, s: int) -> list:
+        """Innermost first."""
+        out = []
+        while s:
+            out.append(self.frames[self.stack_frame[s]])
+            s = self.stack_parent[s]
+        return out
+
+    def own(self, s: int) -> list:
+        return [(f, line) for f, file, line in self.stack(s) if file == __file__]
+
+    def rows(self, name: str) -> list:
+        return [i for i, n in enumerate(self.names) if n == name]
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(16, 64), nn.Linear(64, 16)
+        self.register_buffer("scale", torch.ones(16))
+
+    def forward(self, x):
+        return self.down(torch.relu(self.up(x))) * self.scale
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(Block() for _ in range(2))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def train(steps: int = 3):
+    torch.manual_seed(0)
+    net = Net()
+    optimizer = torch.optim.AdamW(net.parameters())
+    for _ in range(steps):
+        loss = net(torch.randn(8, 16)).square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+    return net, optimizer, loss.item()
+
+
+class Joins(unittest.TestCase):
+    def test_every_backward_op_has_its_forwards_stack(self):
+        """Autograd itself says which number each op's result has; we say where in this file each was."""
+        want = {}
+
+        def note(result):
+            want[result.grad_fn._sequence_nr() + 1] = sys._getframe(1).f_lineno
+            return result
+
+        with tidemark.record(path("join.tide"), stacks=True):
+            x = torch.randn(8, 8, requires_grad=True)
+            y = note(x.sin())
+            for _ in range(3):
+                y = note(y.mm(x))
+                y = note(y.exp())
+            y = note(y.sum())
+            y.backward()
+        t = Trace(path("join.tide"))
+        found = {}
+        for i, name in enumerate(t.names):
+            if name and name.endswith("Backward0") and "::" not in name:
+                self.assertEqual(t.stack(t.stacks[i])[0][0], "[backward]", name)
+                found[t.args[i]] = t.own(t.stacks[i])[0][1]
+        self.assertEqual(found, want)
+        self.assertEqual(len(want), 8)
+
+    def test_allocations_in_backward_too_from_another_thread(self):
+        with tidemark.record(path("bt.tide"), stacks=True):
+            x = torch.randn(321, 321, requires_grad=True)
+            loss = x.exp().sum()
+            line = sys._getframe().f_lineno - 1
+            runner = threading.Thread(target=loss.backward)
+            runner.start()
+            runner.join()
+        t = Trace(path("bt.tide"))
+        mine = [a for a in t.allocs if a[1] == 321 * 321 * 4 and t.names[a[2]] == "aten::mul"]
+        self.assertEqual(len(mine), 1)  # exp's backward: grad * result
+        self.assertEqual(t.own(mine[0][3])[0][1], line)
+
+    def test_stacks_are_pythons_own(self):
+        lines = {}
+
+        class Deep:
+            def down(self, n):
+                if n:
+                    return self.down(n - 1)
+                lines["deep"] = [f.f_lineno for f in frames()]
+                return torch.zeros(777)
+
+        def frames():
+            f, out = sys._getframe(1), []
+            while f:
+                if f.f_code.co_filename == __file__:
+                    out.append(f)
+                f = f.f_back
+            return out
+
+        with tidemark.record(path("deep.tide"), stacks=True):
+            Deep().down(40)
+            list(torch.ones(3) for _ in range(1))
+        t = Trace(path("deep.tide"))
+        got = [line for _, line in t.own(t.stacks[t.rows("aten::zeros")[0]])]
+        want = lines["deep"]
+        want[0] += 1
+        self.assertEqual(got, want)
+        self.assertIn("<genexpr>", t.own(t.stacks[t.rows("aten::ones")[0]])[0][0])
+
+    def test_every_nth(self):
+        with tidemark.record(path("nth.tide"), stacks=5):
+            for _ in range(50):
+                torch.zeros(3)
+        t = Trace(path("nth.tide"))
+        self.assertEqual(sum(t.stacks[i] != 0 for i in t.rows("aten::zeros")), 10)
+
+
+class Models(unittest.TestCase):
+    def test_names_labels_steps(self):
+        bare = train()[2]
+        with tidemark.record(path("model.tide")):
+            net, optimizer, loss = train()
+            places = {p.untyped_storage().data_ptr(): 1 for p in net.parameters()}
+            places |= {b.untyped_storage().data_ptr(): 7 for b in net.buffers()}
+            places |= {v.untyped_storage().data_ptr(): 3 for s in optimizer.state.values() for v in s.values()}
+        self.assertEqual(loss, bare, "recording changed the result")
+        t = Trace(path("model.tide"))
+        self.assertEqual(len(t.rows("nn.Module: Net.layers.1.down")), 3)
+        up = t.rows("nn.Module: Net.layers.0.up")[0]
+        self.assertEqual(t.names[t.parents[up]], "nn.Module: Net.layers.0")
+        self.assertEqual(t.names[t.parents[t.parents[up]]], "nn.Module: Net")
+        roles = {a[0]: a[4] for a in t.allocs if a[5] == NEVER and a[0] in places}
+        self.assertEqual(roles, places)
+        grads = [a for a in t.allocs if a[4] == 2]
+        self.assertEqual(sum(a[1] for a in grads), 3 * sum(p.nbytes for p in net.parameters()))
+        marks = t.t.native.column
+        steps = [v for k, v in zip(marks("marks", "kind"), marks("marks", "value")) if k == 3]
+        self.assertEqual(steps, [0, 1, 2, 3])
+        self.assertEqual(t.t.peak()["losses"], {})
+        shown = {r["module"]: r for r in t.t.ask("modules")["modules"]}
+        inner = [shown[f"Net.layers.{i}"] for i in range(2)]
+        self.assertEqual(shown["Net"]["backward_alloc_bytes"], sum(r["backward_alloc_bytes"] for r in inner))
+        self.assertGreater(shown["Net"]["backward_alloc_bytes"], 0)
+
+    def test_modules_come_and_go(self):
+        with tidemark.record(path("gone.tide")):
+            for n in range(200):  # ids are used again
+                (nn.Linear(2, 2) if n % 2 else nn.ReLU())(torch.ones(2))
+        t = Trace(path("gone.tide"))
+        self.assertEqual((len(t.rows("nn.Module: Linear")), len(t.rows("nn.Module: ReLU"))), (100, 100))
+        relus = set(t.rows("nn.Module: ReLU"))
+        self.assertTrue(all(t.parents[i] not in relus for i in t.rows("aten::linear")))
+
+    def test_module_that_raises_and_keywords(self):
+        class Bad(nn.Module):
+            def forward(self, x, *, how="well"):
+                if how == "badly":
+                    raise KeyError(how)
+                return x
+
+        bad = Bad()
+        with tidemark.record(path("raise.tide")):
+            with self.assertRaises(KeyError):
+                bad(torch.ones(1), how="badly")
+            self.assertEqual(bad(x=torch.ones(1), how="well").item(), 1)
+            with self.assertRaises(TypeError):
+                bad()
+            with tidemark.op("after"):
+                pass
+        t = Trace(path("raise.tide"))
+        self.assertEqual(len(t.rows("nn.Module: Bad")), 3)
+        self.assertEqual(t.parents[t.rows("after")[0]], 0)
+
+    def test_off_means_off(self):
+        hooks = torch.optim.optimizer._global_optimizer_post_hooks if hasattr(torch.optim, "optimizer") else {}
+        with tidemark.record(path("off.tide"), torch=False):
+            for _ in range(3):
+                tidemark.torch.attach(stacks=True, shapes=True)
+                tidemark.torch.attach()
+                tidemark.torch.detach()
+                self.assertFalse(hooks)
+            before = tidemark.stats()["events"]
+            train(1)
+            self.assertEqual(tidemark.stats()["events"], before)
+
+    def test_explicit_steps(self):
+        code = ("import torch, tidemark\n"
+                f"with tidemark.record({path('es.tide')!r}, torch=True):\n"
+                "  tidemark.step(10)\n  p = torch.nn.Parameter(torch.ones(2)); o = torch.optim.SGD([p], 0.1)\n"
+                "  for i in range(3):\n    p.sum().backward(); o.step(); tidemark.step(11 + i)\n")
+        subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
+        c = tidemark.open(path("es.tide")).native.column
+        self.assertEqual([v for k, v in zip(c("marks", "kind"), c("marks", "value")) if k == 3], [10, 11, 12, 13])
+
+
+class Shapes(unittest.TestCase):
+    def test_of_what_ops_return(self):
+        with tidemark.record(path("sh.tide"), shapes=True):
+            w = torch.ones(30, 20, requires_grad=True)
+            x = torch.zeros(50, 30)
+            y = x @ w
+            views = y.t(), y.view(-1), y[3:5]
+            z = torch.empty(7, dtype=torch.bool)
+            places = {"y": y.data_ptr(), "z": z.data_ptr(), "x": x.data_ptr()}
+        t = tidemark.open(path("sh.tide"))
+        c = t.native.column
+        addr = c("allocs", "addr")
+        by = {addr[a]: i for i, a in enumerate(c("tensors", "alloc"))}
+        dims, ndim, dtype, grad = (c("tensors", x) for x in ("dims", "ndim", "dtype", "requires_grad"))
+        shape = {k: (t.native.dims(dims[by[p]], ndim[by[p]]), dtype[by[p]], grad[by[p]]) for k, p in places.items()}
+        self.assertEqual(shape, {"y": ([50, 20], 1, 1), "z": ([7], 13, 0), "x": ([50, 30], 1, 0)})
+        self.assertEqual(c("allocs", "size").count(50 * 20 * 4), 1)
+        del views
+
+
+class NoHarm(unittest.TestCase):
+    def test_threads_gc_and_ops_do_not_lock_up(self):
+        """Ops give the GIL up and take it again while others collect garbage that frees tensors."""
+        faulthandler.dump_traceback_later(60, exit=True)
+        stop = threading.Event()
+
+        class Cycle:
+            pass
+
+        def churn():
+            while not stop.is_set():
+                c = Cycle()
+                c.me, c.t = c, torch.ones(50)
+                torch.ones(40, 40).mm(torch.ones(40, 40))
+
+        def collect():
+            while not stop.is_set():
+                gc.collect()
+
+        with tidemark.record(path("gil.tide"), stacks=True, shapes=True):
+            threads = [threading.Thread(target=churn) for _ in range(4)] + [threading.Thread(target=collect)]
+            for t in threads:
+                t.start()
+            for _ in range(3):
+                train(1)
+            stop.set()
+            for t in threads:
+                t.join()
+        faulthandler.cancel_dump_traceback_later()
+        self.assertEqual({k: v for k, v in tidemark.open(path("gil.tide")).peak()["losses"].items() if k != "events"}, {})
+
+    def test_compiled_code(self):
+        try:
+            import torch._inductor  # noqa: F401
+        except ImportError:
+            self.skipTest("this torch compiles nothing")
+        code = ("import torch, tidemark\ntorch.set_num_threads(1)\ntorch.manual_seed(0)\n"
+                "m = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())\nx = torch.randn(4, 8)\n"
+                "want = m(x)\nmade = torch.compile(m, fullgraph=True)\n"
+                f"with tidemark.record({path('tc.tide')!r}, stacks=True):\n  got = made(x)\n  got.sum().backward()\n  got = made(x)\n"
+                "print(torch.allclose(want, got))")
+        env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": path("inductor"), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=300, env=env, check=False)
+        if "InvalidCxxCompiler" in done.stderr:
+            self.skipTest("no C++ compiler")
+        self.assertEqual((done.returncode, done.stdout.strip()), (0, "True"), done.stderr[-1500:])
+        t = Trace(path("tc.tide"))
+        self.assertTrue(t.rows("nn.Module: OptimizedModule"))
+        self.assertEqual(t.t.peak()["losses"], {})
+
+    def test_forked_child_records_with_stacks(self):
+        code = ("import os, torch, tidemark\n"
+                f"tidemark.record({path('fk.tide')!r}, stacks=True).__enter__()\n"
+                "torch.ones(10)\npid = os.fork()\n"
+                "if pid == 0:\n  x = torch.nn.Linear(3, 3)(torch.ones(1000, 3)); tidemark.stop(); os._exit(0)\n"
+                "os.waitpid(pid, 0)\nprint(pid)")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=True)
+        t = Trace(path(f"fk.{int(done.stdout)}.tide"))
+        self.assertTrue(t.rows("nn.Module: Linear"))
+        self.assertTrue(t.stack(t.stacks[t.rows("aten::ones")[0]]))
+
+    def test_results_and_signature_are_as_before(self):
+        import copy
+        import inspect
+        import pickle
+
+        before = inspect.signature(nn.Module.__call__)
+        with tidemark.record(path("same.tide")):
+            self.assertEqual(list(inspect.signature(nn.Module.__call__).parameters), list(before.parameters))
+            net = Net()
+            other = pickle.loads(pickle.dumps(copy.deepcopy(net)))
+            x = torch.randn(2, 16)
+            self.assertTrue(torch.equal(net(x), other(x)))
+            traced = torch.jit.trace(net, x, check_trace=False)
+            self.assertTrue(torch.equal(traced(x), net(x)))
+            self.assertIn("call_module", {n.op for n in torch.fx.symbolic_trace(net).graph.nodes})
+
+    def test_threads_at_exit(self):
+        code = ("import threading, torch, tidemark, time\n"
+                f"tidemark.record({path('ex.tide')!r}, stacks=True, shapes=True).__enter__()\n"
+                "def run():\n  while True: torch.ones(10, 10).mm(torch.ones(10, 10))\n"
+                "for _ in range(3): threading.Thread(target=run, daemon=True).start()\n"
+                "time.sleep(0.3)")
+        bare = code.replace("tidemark.record", "# ")
+        ends = [subprocess.run([sys.executable, "-c", c], capture_output=True, timeout=100, check=False).returncode for c in (bare, code)]
+        self.assertIn(ends[1], (0, ends[0]))  # PyTorch itself aborts here, in some versions
+
+
+if __name__ == "__main__":
+    unittest.main()
