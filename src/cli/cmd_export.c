@@ -8,6 +8,7 @@
 #include "analyze/cover.h"
 #include "cli/cli.h"
 #include "cli/names.h"
+#include "cli/ranks.h"
 #include "render/export.h"
 
 enum { O_TO, O_OUTPUT, O_GZIP, O_KIND, O_BY, O_MERGE, O_DEVICE };
@@ -67,6 +68,20 @@ static tide_flame_kind guess_kind(const tide_model *m)
 	return kind;
 }
 
+static void notes(const tide_export_stats *st)
+{
+	if (st->empty)
+		fputs("note: the trace has nothing of that kind: the file is empty (--kind)\n",
+		      stderr);
+	if (st->extra_tracks)
+		fprintf(stderr,
+			"note: %llu tracks were added for spans that do not nest in their lane\n",
+			(unsigned long long)st->extra_tracks);
+	if (st->cut_spans)
+		fprintf(stderr, "note: %llu spans were cut short so that they nest\n",
+			(unsigned long long)st->cut_spans);
+}
+
 static int write_out(const tide_args *a, const tide_exporter *e, const tide_model *m)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -83,16 +98,60 @@ static int write_out(const tide_args *a, const tide_exporter *e, const tide_mode
 	}
 	if (tide__export(e, m, &o, wants_gzip(a), a->out, &st, &err) != TIDE_OK)
 		return tide__cli_fail(tide__cli_output_name(a), &err);
-	if (st.empty)
-		fputs("note: the trace has nothing of that kind: the file is empty (--kind)\n",
-		      stderr);
-	if (st.extra_tracks)
+	notes(&st);
+	return tide__cli_done(a);
+}
+
+/* ---- several ranks ---- */
+
+struct ranks {
+	const tide_args *a;
+	tide_rank_files files;
+	tide_model *m; /* owned: the one being written */
+};
+
+static int64_t rank_of(const tide_model *m, const char *path)
+{
+	for (size_t p = 1; p < m->processes.n; p++)
+		if (m->processes.rank[p] >= 0)
+			return m->processes.rank[p];
+	return tide__rank_in_name(path);
+}
+
+static const tide_model *load_rank(void *user, size_t i, int64_t *rank)
+{
+	struct ranks *r = user;
+	tide__model_free(r->m);
+	r->m = tide__cli_load(r->a, r->files.v[i].path, 0);
+	if (r->m)
+		*rank = rank_of(r->m, r->files.v[i].path);
+	return r->m;
+}
+
+/* Those that cannot be read are told and left out. */
+static int write_ranks(const tide_args *a, const tide_exporter *e, struct ranks *r)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_export_ranks of = { r->files.n, load_rank, r };
+	tide_export_stats st;
+	if (!e->write_ranks)
+		return tide__cli_usage(a,
+				       "%s holds one trace, and there are %zu (chrome and perfetto "
+				       "hold several)",
+				       e->name, r->files.n);
+	if (tide__export_ranks(e, &of, wants_gzip(a), a->out, &st, &err) != TIDE_OK)
+		return tide__cli_fail(tide__cli_output_name(a), &err);
+	if (!st.traces)
+		return 1;
+	if (st.traces < r->files.n)
+		fprintf(stderr, "tidemark export: %zu of %zu traces could not be read\n",
+			r->files.n - st.traces, r->files.n);
+	if (st.untimed)
 		fprintf(stderr,
-			"note: %llu tracks were added for spans that do not nest in their lane\n",
-			(unsigned long long)st.extra_tracks);
-	if (st.cut_spans)
-		fprintf(stderr, "note: %llu spans were cut short so that they nest\n",
-			(unsigned long long)st.cut_spans);
+			"note: %zu of %zu traces do not say when they began: they are put at the "
+			"first one's start\n",
+			st.untimed, st.traces);
+	notes(&st);
 	return tide__cli_done(a);
 }
 
@@ -104,17 +163,27 @@ static int run(const tide_args *a)
 	if ((e->binary || wants_gzip(a)) && isatty(fileno(a->out)))
 		return tide__cli_usage(a,
 				       "this would write binary data to the terminal: use -o FILE");
-	tide_model *m = tide__cli_load(a, a->files[0], 0);
-	if (!m)
-		return 1;
-	int rc = write_out(a, e, m);
-	tide__model_free(m);
+	bool one = a->n_files == 1 && !strcmp(a->files[0], "-");
+	struct ranks r = { .a = a };
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	int rc = 1;
+	if (!one && tide__ranks_expand(a->files, a->n_files, &r.files, &err) != TIDE_OK)
+		return tide__cli_fail(NULL, &err);
+	if (one || r.files.n == 1) {
+		r.m = tide__cli_load(a, one ? "-" : r.files.v[0].path, 0);
+		if (r.m)
+			rc = write_out(a, e, r.m);
+	} else {
+		rc = write_ranks(a, e, &r);
+	}
+	tide__model_free(r.m);
+	tide__ranks_free(&r.files);
 	return rc;
 }
 
 const tide_command tide__cmd_export = {
 	.name = "export",
-	.usage = "TRACE [--to FORMAT] -o FILE",
+	.usage = "TRACE... [--to FORMAT] -o FILE",
 	.summary = "write a trace in the format of another tool",
 	.help = "Formats: chrome (JSON as PyTorch's profiler writes it), perfetto (.pftrace), "
 		"pprof "
@@ -122,9 +191,11 @@ const tide_command tide__cmd_export = {
 		"snapshot (torch's memory snapshot). Spans are "
 		"written strictly nested; what does not nest in its thread or stream goes to a "
 		"track "
-		"of its own. docs/guide/export.md says what each format keeps.",
+		"of its own. Several traces, or a folder of them, become one chrome or perfetto "
+		"file "
+		"with processes of their own. docs/guide/export.md says what each format keeps.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
-	.max_files = 1,
+	.max_files = SIZE_MAX,
 	.run = run,
 };

@@ -69,6 +69,61 @@ tide_code tide__export(const tide_exporter *e, const tide_model *m, const tide_e
 	return rc;
 }
 
+tide_code tide__export_ranks(const tide_exporter *e, const tide_export_ranks *r, bool gzip,
+			     FILE *out, tide_export_stats *st, tide_error *err)
+{
+	*st = (tide_export_stats){ 0 };
+	if (!gzip && !e->gzip)
+		return e->write_ranks(r, out, st, err);
+	FILE *gz = tide__gz_open(out);
+	if (!gz)
+		return tide__nomem(err);
+	tide_code rc = e->write_ranks(r, gz, st, err);
+	if (fclose(gz) && rc == TIDE_OK)
+		rc = tide__fail_errno(err, "cannot write");
+	return rc;
+}
+
+#define DAY INT64_C(86400000000000)
+
+static int64_t shift_of(tide_export_walk *w, const tide_model *m)
+{
+	if (!w->done) {
+		w->timed = m->wall_known && m->wall0_ns > 2 * DAY;
+		w->base = w->timed ? m->wall0_ns - m->wall0_ns % DAY - DAY : 0;
+		w->first = w->timed ? m->wall0_ns - w->base : 0;
+	}
+	bool near = w->timed && m->wall_known && m->wall0_ns >= w->base &&
+		    m->wall0_ns - w->base < 30 * DAY;
+	w->untimed += !near;
+	return near ? m->wall0_ns - w->base : w->first;
+}
+
+const tide_model *tide__export_next(tide_export_walk *w)
+{
+	while (w->next < w->r->n) {
+		int64_t rank = -1;
+		const tide_model *m = w->r->load(w->r->user, w->next++, &rank);
+		if (!m)
+			continue;
+		w->place.many = true;
+		w->place.rank = rank;
+		w->place.shift = shift_of(w, m);
+		w->place.at = w->done++;
+		return m;
+	}
+	return NULL;
+}
+
+char *tide__export_rank(const tide_export_place *p, char *buf, size_t n)
+{
+	if (p->rank >= 0)
+		snprintf(buf, n, "rank %" PRId64, p->rank);
+	else
+		snprintf(buf, n, "trace %zu", p->at + 1);
+	return buf;
+}
+
 const char *tide__kineto_cat(unsigned cat)
 {
 	static const char *const cats[] = {

@@ -18,8 +18,15 @@
 #include "render/export.h"
 #include "render/json.h"
 
+typedef struct property { /* one of deviceProperties */
+	int64_t id;
+	uint64_t capacity;
+	char name[96];
+} property;
+
 typedef struct chrome {
 	const tide_model *m;
+	tide_export_place place;
 	tide_json j;
 	tide_tracks nest;
 	int64_t *pid, *tid; /* owned; per track */
@@ -36,11 +43,28 @@ static void kstr(chrome *c, const char *key, tide_str s)
 	tide__json_strn(&c->j, text, n);
 }
 
+/* Number of a process or device, ids of links, times: as they are in this file. */
+static int64_t apart(const chrome *c, int64_t number)
+{
+	return c->place.at ? (int64_t)((uint64_t)number + c->place.at * TIDE_EXPORT_STRIDE)
+			   : number;
+}
+
+static uint64_t link_id(const chrome *c, uint64_t id)
+{
+	return id + ((uint64_t)c->place.at << 32);
+}
+
+static void ts(chrome *c, int64_t t)
+{
+	tide__json_kmilli(&c->j, "ts", t + c->place.shift);
+}
+
 static void begin_event(chrome *c, const char *ph, int64_t pid, int64_t tid)
 {
 	tide__json_object(&c->j);
 	tide__json_kstr(&c->j, "ph", ph);
-	tide__json_kint(&c->j, "pid", pid);
+	tide__json_kint(&c->j, "pid", apart(c, pid));
 	tide__json_kint(&c->j, "tid", tid);
 }
 
@@ -123,22 +147,40 @@ static void track_meta(chrome *c, uint32_t k)
 	meta(c, "thread_name", c->pid[k], c->tid[k], text);
 }
 
+/* Of several ranks each process says whose it is. */
+static void process_meta(chrome *c, int64_t pid, const char *name)
+{
+	char rank[64], text[200];
+	if (c->place.many) {
+		snprintf(text, sizeof text, "%s: %.100s",
+			 tide__export_rank(&c->place, rank, sizeof rank), name);
+		name = text;
+	}
+	meta(c, "process_name", pid, 0, name);
+}
+
 static void all_meta(chrome *c)
 {
 	const tide_model *m = c->m;
-	char text[64];
+	char text[64], rank[64];
 	for (uint32_t p = 1; p < m->processes.n; p++) {
 		const char *command = tide__text(m, m->processes.command[p], NULL);
-		meta(c, "process_name", m->processes.pid[p], 0, *command ? command : "process");
-		if (m->processes.rank[p] >= 0) {
-			snprintf(text, sizeof text, "rank %" PRId64, m->processes.rank[p]);
-			meta(c, "process_labels", m->processes.pid[p], 0, text);
+		process_meta(c, m->processes.pid[p], *command ? command : "process");
+		if (c->place.many || m->processes.rank[p] >= 0) {
+			tide_export_place at = c->place;
+			at.rank = c->place.many ? at.rank : m->processes.rank[p];
+			meta(c, "process_labels", m->processes.pid[p], 0,
+			     tide__export_rank(&at, rank, sizeof rank));
 		}
 	}
-	for (uint32_t d = 1; d < m->devices.n; d++)
-		if (m->devices.kind[d] != TIDE_DEVICE_HOST)
-			meta(c, "process_labels", m->devices.index[d], 0,
-			     tide__export_device(m, (tide_device_id){ d }, text, sizeof text));
+	for (uint32_t d = 1; d < m->devices.n; d++) {
+		if (m->devices.kind[d] == TIDE_DEVICE_HOST)
+			continue;
+		tide__export_device(m, (tide_device_id){ d }, text, sizeof text);
+		if (c->place.many)
+			process_meta(c, m->devices.index[d], text);
+		meta(c, "process_labels", m->devices.index[d], 0, text);
+	}
 	for (uint32_t k = 1; k < c->nest.n_tracks; k++)
 		track_meta(c, k);
 }
@@ -181,7 +223,7 @@ static void links(chrome *c, uint32_t i)
 	if (!launch)
 		return;
 	bool call = s->cat[launch] == TIDE_CAT_RUNTIME || s->cat[launch] == TIDE_CAT_DRIVER;
-	tide__json_kuint(&c->j, call ? "correlation" : "External id", launch);
+	tide__json_kuint(&c->j, call ? "correlation" : "External id", link_id(c, launch));
 }
 
 /* `at` is a cursor into attrs, which are in order of span. */
@@ -193,11 +235,11 @@ static void span(chrome *c, uint32_t i, size_t *at)
 	begin_event(c, "X", c->pid[k], c->tid[k]);
 	tide__json_kstr(&c->j, "cat", tide__kineto_cat(s->cat[i]));
 	kstr(c, "name", s->name[i]);
-	tide__json_kmilli(&c->j, "ts", s->t0[i]);
+	ts(c, s->t0[i]);
 	tide__json_kmilli(&c->j, "dur", tide__track_end(&c->nest, m, i) - s->t0[i]);
 	begin_args(c);
 	if (m->lanes.kind[lane] == TIDE_LANE_STREAM) {
-		tide__json_kint(&c->j, "device", m->devices.index[d]);
+		tide__json_kint(&c->j, "device", apart(c, m->devices.index[d]));
 		tide__json_kint(&c->j, "stream", m->lanes.number[lane]);
 	}
 	links(c, i);
@@ -219,10 +261,10 @@ static void flow(chrome *c, const char *ph, const char *cat, uint64_t id, uint32
 {
 	uint32_t k = c->nest.track[i];
 	begin_event(c, ph, c->pid[k], c->tid[k]);
-	tide__json_kuint(&c->j, "id", id);
+	tide__json_kuint(&c->j, "id", link_id(c, id));
 	tide__json_kstr(&c->j, "cat", cat);
 	tide__json_kstr(&c->j, "name", cat);
-	tide__json_kmilli(&c->j, "ts", c->m->spans.t0[i]);
+	ts(c, c->m->spans.t0[i]);
 	if (*ph == 'f')
 		tide__json_kstr(&c->j, "bp", "e");
 	tide__json_object_end(&c->j);
@@ -284,7 +326,7 @@ static void curve_point(chrome *c, size_t move, uint32_t device, uint64_t bytes)
 	char name[80];
 	begin_on(c, "C", (tide_lane_id){ 0 });
 	tide__json_kstr(&c->j, "name", curve_name(c->m, device, name, sizeof name));
-	tide__json_kmilli(&c->j, "ts", tide__move_time(c->m, move));
+	ts(c, tide__move_time(c->m, move));
 	begin_args(c);
 	tide__json_kuint(&c->j, "allocated", bytes);
 	end_args(c);
@@ -306,12 +348,12 @@ static void memory_event(chrome *c, size_t i, uint64_t *used, const uint64_t *re
 	tide__json_kstr(&c->j, "cat", "cpu_instant_event");
 	tide__json_kstr(&c->j, "s", "t");
 	tide__json_kstr(&c->j, "name", "[memory]");
-	tide__json_kmilli(&c->j, "ts", tide__move_time(m, i));
+	ts(c, tide__move_time(m, i));
 	begin_args(c);
 	tide__json_kint(&c->j, "Bytes", add ? bytes : -bytes);
 	tide__json_kuint(&c->j, "Addr", m->allocs.addr[row]);
 	tide__json_kint(&c->j, "Device Type", device_type(m->devices.kind[d]));
-	tide__json_kint(&c->j, "Device Id", host ? -1 : m->devices.index[d]);
+	tide__json_kint(&c->j, "Device Id", host ? -1 : apart(c, m->devices.index[d]));
 	tide__json_kuint(&c->j, "Total Allocated", used[d]);
 	tide__json_kuint(&c->j, "Total Reserved", reserved[d]);
 	end_args(c);
@@ -367,7 +409,7 @@ static void all_marks(chrome *c)
 		tide__json_kstr(&c->j, "cat", tide__mark_kind_text(m->marks.kind[i]));
 		tide__json_kstr(&c->j, "s", "p");
 		kstr(c, "name", m->marks.name[i]);
-		tide__json_kmilli(&c->j, "ts", m->marks.t[i]);
+		ts(c, m->marks.t[i]);
 		begin_args(c);
 		tide__json_kint(&c->j, "value", m->marks.value[i]);
 		if (m->marks.text[i].i)
@@ -401,7 +443,7 @@ static bool all_samples(chrome *c)
 			continue;
 		begin_on(c, "C", m->counters.lane[k]);
 		kstr(c, "name", m->counters.name[k]);
-		tide__json_kmilli(&c->j, "ts", m->samples.t[i]);
+		ts(c, m->samples.t[i]);
 		begin_args(c);
 		tide__json_key(&c->j, "value");
 		tide__json_double(&c->j, m->samples.value[i]);
@@ -484,11 +526,37 @@ static bool prepare(chrome *c)
 	return true;
 }
 
+/* Everything that goes into traceEvents. */
+static bool events(chrome *c)
+{
+	size_t at = 0;
+	all_meta(c);
+	for (uint32_t i = 1; i < c->m->spans.n; i++)
+		span(c, i, &at);
+	all_flows(c);
+	all_marks(c);
+	return all_samples(c) && all_memory(c);
+}
+
+/* Count what had to be changed, and let go of what belongs to one trace. */
+static void finish(chrome *c, tide_export_stats *st)
+{
+	for (uint32_t k = 1; k < c->nest.n_tracks; k++)
+		st->extra_tracks += c->nest.tracks[k].number > 0;
+	st->cut_spans += c->nest.n_cut;
+	tide__tracks_free(&c->nest);
+	tide__free(c->pid);
+	tide__free(c->tid);
+	tide__free(c->causes);
+	c->nest = (tide_tracks){ 0 };
+	c->pid = c->tid = NULL;
+	c->causes = NULL;
+}
+
 static tide_code write(const tide_model *m, const tide_export_options *opt, FILE *out,
 		       tide_export_stats *st, tide_error *err)
 {
 	chrome c = { .m = m };
-	size_t at = 0;
 	bool ok = tide__tracks(m, &c.nest, err) == TIDE_OK && prepare(&c);
 	tide__json_begin(&c.j, out, false);
 	tide__json_object(&c.j);
@@ -496,23 +564,100 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 		head(&c);
 		tide__json_key(&c.j, "traceEvents");
 		tide__json_array(&c.j);
-		all_meta(&c);
-		for (uint32_t i = 1; i < m->spans.n; i++)
-			span(&c, i, &at);
-		all_flows(&c);
-		all_marks(&c);
-		ok = all_samples(&c) && all_memory(&c);
+		ok = events(&c);
 		tide__json_array_end(&c.j);
 	}
 	tide__json_object_end(&c.j);
 	bool wrote = tide__json_end(&c.j);
-	for (uint32_t k = 1; k < c.nest.n_tracks; k++)
-		st->extra_tracks += c.nest.tracks[k].number > 0;
-	st->cut_spans = c.nest.n_cut;
-	tide__tracks_free(&c.nest);
-	tide__free(c.pid);
-	tide__free(c.tid);
-	tide__free(c.causes);
+	finish(&c, st);
+	return tide__export_end(!ok, !wrote, err);
+}
+
+/* ---- several ranks ---- */
+
+typedef struct device_list {
+	property *v; /* owned */
+	size_t n, cap;
+} device_list;
+
+static bool keep_devices(const chrome *c, device_list *l)
+{
+	const tide_model *m = c->m;
+	for (uint32_t d = 1; d < m->devices.n; d++) {
+		if (m->devices.kind[d] == TIDE_DEVICE_HOST)
+			continue;
+		if (l->n == l->cap) {
+			size_t cap = l->cap * 2 + 16;
+			property *v = tide__realloc(l->v, cap, sizeof *v);
+			if (!v)
+				return false;
+			l->v = v;
+			l->cap = cap;
+		}
+		property *to = &l->v[l->n++];
+		*to = (property){ apart(c, m->devices.index[d]), m->devices.capacity[d], "" };
+		snprintf(to->name, sizeof to->name, "%s", tide__text(m, m->devices.name[d], NULL));
+	}
+	return true;
+}
+
+static void ranks_tail(tide_json *j, const device_list *l, const tide_export_stats *st)
+{
+	tide__json_key(j, "deviceProperties");
+	tide__json_array(j);
+	for (size_t i = 0; i < l->n; i++) {
+		tide__json_object(j);
+		tide__json_kint(j, "id", l->v[i].id);
+		if (*l->v[i].name)
+			tide__json_kstr(j, "name", l->v[i].name);
+		if (l->v[i].capacity)
+			tide__json_kuint(j, "totalGlobalMem", l->v[i].capacity);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+	tide__json_key(j, "tidemark");
+	tide__json_object(j);
+	tide__json_kuint(j, "traces", st->traces);
+	tide__json_kuint(j, "cut_spans", st->cut_spans);
+	tide__json_object_end(j);
+}
+
+static bool rank_events(chrome *c, device_list *l, tide_export_stats *st, tide_error *err)
+{
+	bool ok = tide__tracks(c->m, &c->nest, err) == TIDE_OK && prepare(c) &&
+		  keep_devices(c, l) && events(c);
+	finish(c, st);
+	return ok;
+}
+
+static tide_code write_ranks(const tide_export_ranks *r, FILE *out, tide_export_stats *st,
+			     tide_error *err)
+{
+	tide_export_walk w = { .r = r };
+	chrome c = { 0 };
+	device_list l = { 0 };
+	bool ok = true;
+	tide__json_begin(&c.j, out, false);
+	tide__json_object(&c.j);
+	tide__json_kint(&c.j, "schemaVersion", 1);
+	tide__json_kstr(&c.j, "displayTimeUnit", "ns");
+	while (ok && (c.m = tide__export_next(&w))) {
+		if (w.done == 1) {
+			tide__json_kint(&c.j, "baseTimeNanoseconds", w.base);
+			tide__json_key(&c.j, "traceEvents");
+			tide__json_array(&c.j);
+		}
+		c.place = w.place;
+		ok = rank_events(&c, &l, st, err);
+	}
+	if (w.done)
+		tide__json_array_end(&c.j);
+	st->traces = w.done;
+	st->untimed = w.untimed;
+	ranks_tail(&c.j, &l, st);
+	tide__json_object_end(&c.j);
+	bool wrote = tide__json_end(&c.j);
+	tide__free(l.v);
 	return tide__export_end(!ok, !wrote, err);
 }
 
@@ -521,4 +666,5 @@ const tide_exporter tide__export_chrome = {
 	.what = "Chrome trace JSON as PyTorch's profiler writes it: Perfetto, chrome://tracing",
 	.suffixes = ".json,.trace",
 	.write = write,
+	.write_ranks = write_ranks,
 };

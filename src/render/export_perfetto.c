@@ -48,13 +48,10 @@ enum { CLOCK_REAL = 1, CLOCK_BOOT = 6 };
 
 /* uuids: one range a kind of track, so that they never meet */
 enum { U_PROCESS = 1, U_DEVICE, U_LANE, U_MEMORY, U_RESERVED, U_COUNTER, U_MARKS };
-static uint64_t uuid(unsigned kind, uint64_t row)
-{
-	return (uint64_t)kind << 40 | row;
-}
-
 typedef struct perfetto {
 	const tide_model *m;
+	tide_export_place place;
+	int64_t wall0; /* of time 0, 0 = unknown */
 	FILE *out;
 	tide_proto p;
 	tide_tracks nest;
@@ -64,13 +61,36 @@ typedef struct perfetto {
 	bool cats[32];
 } perfetto;
 
+/* Of several ranks each has a sequence of its own, and tracks, processes and flows that no other
+ * has. */
+static uint64_t uuid(const perfetto *f, unsigned kind, uint64_t row)
+{
+	return (uint64_t)f->place.at << 48 | (uint64_t)kind << 40 | row;
+}
+
+static uint64_t sequence(const perfetto *f)
+{
+	return f->place.at + 1;
+}
+
+static int32_t apart(const perfetto *f, int64_t pid)
+{
+	return (int32_t)(uint32_t)((uint64_t)pid + f->place.at * TIDE_EXPORT_STRIDE);
+}
+
+static uint64_t link_id(const perfetto *f, uint64_t id)
+{
+	return id + ((uint64_t)f->place.at << 40);
+}
+
 /* ---- packets ---- */
 
 static size_t packet(perfetto *f, int64_t t)
 {
 	size_t at = tide__proto_begin(&f->p, P_PACKET);
+	t += f->place.shift;
 	tide__proto_u64(&f->p, P_TIMESTAMP, t < 0 ? 0 : (uint64_t)t);
-	tide__proto_u64(&f->p, P_SEQUENCE, 1);
+	tide__proto_u64(&f->p, P_SEQUENCE, sequence(f));
 	tide__proto_u64(&f->p, P_FLAGS, NEEDS);
 	return at;
 }
@@ -85,13 +105,12 @@ static void end_packet(perfetto *f, size_t at)
 static void first_packet(perfetto *f)
 {
 	size_t at = tide__proto_begin(&f->p, P_PACKET);
-	tide__proto_u64(&f->p, P_SEQUENCE, 1);
+	tide__proto_u64(&f->p, P_SEQUENCE, sequence(f));
 	tide__proto_u64(&f->p, P_FLAGS, CLEARED);
 	tide__proto_end(&f->p, at);
-	if (!f->m->wall_known)
+	if (!f->wall0 || f->place.at)
 		return;
-	const uint64_t clocks[2][2] = { { CLOCK_BOOT, 0 },
-					{ CLOCK_REAL, (uint64_t)f->m->wall0_ns } };
+	const uint64_t clocks[2][2] = { { CLOCK_BOOT, 0 }, { CLOCK_REAL, (uint64_t)f->wall0 } };
 	at = tide__proto_begin(&f->p, P_PACKET);
 	size_t snap = tide__proto_begin(&f->p, P_CLOCKS);
 	for (int i = 0; i < 2; i++) {
@@ -113,7 +132,7 @@ typedef struct track { /* a TrackDescriptor being written */
 static track begin_track(perfetto *f, uint64_t id, uint64_t parent, const char *name, size_t n)
 {
 	track t = { tide__proto_begin(&f->p, P_PACKET), 0 };
-	tide__proto_u64(&f->p, P_SEQUENCE, 1);
+	tide__proto_u64(&f->p, P_SEQUENCE, sequence(f));
 	t.body = tide__proto_begin(&f->p, P_TRACK);
 	tide__proto_u64(&f->p, T_UUID, id);
 	if (parent)
@@ -146,7 +165,7 @@ static void process_tracks(perfetto *f)
 	for (uint32_t p = 1; p < m->processes.n; p++) {
 		size_t n;
 		const char *command = tide__text(m, m->processes.command[p], &n);
-		char rank[40];
+		char rank[40], whose[200];
 		if (!n) {
 			n = (size_t)snprintf(rank, sizeof rank, "process");
 			if (m->processes.rank[p] >= 0)
@@ -154,9 +173,15 @@ static void process_tracks(perfetto *f)
 						     m->processes.rank[p]);
 			command = rank;
 		}
-		track t = begin_track(f, uuid(U_PROCESS, p), 0, NULL, 0);
+		if (f->place.many) {
+			tide__export_rank(&f->place, rank, sizeof rank);
+			n = (size_t)snprintf(whose, sizeof whose, "%s: %.100s", rank,
+					     n ? command : "process");
+			command = whose;
+		}
+		track t = begin_track(f, uuid(f, U_PROCESS, p), 0, NULL, 0);
 		size_t at = tide__proto_begin(&f->p, T_PROCESS);
-		tide__proto_i64(&f->p, 1, (int32_t)m->processes.pid[p]);
+		tide__proto_i64(&f->p, 1, apart(f, m->processes.pid[p]));
 		tide__proto_text(&f->p, 6, command, n);
 		tide__proto_end(&f->p, at);
 		end_track(f, t);
@@ -166,24 +191,29 @@ static void process_tracks(perfetto *f)
 static void device_tracks(perfetto *f)
 {
 	const tide_model *m = f->m;
-	char name[200], device[64];
+	char name[200], device[64], rank[40] = "";
+	if (f->place.many)
+		tide__export_rank(&f->place, rank, sizeof rank);
 	for (uint32_t d = 1; d < m->devices.n; d++) {
 		tide__export_device(m, (tide_device_id){ d }, device, sizeof device);
 		const char *model = tide__text(m, m->devices.name[d], NULL);
-		snprintf(name, sizeof name, *model ? "%s (%.100s)" : "%s", device, model);
-		end_track(f, begin_track(f, uuid(U_DEVICE, d), 0, name, strlen(name)));
-		counter_track(f, uuid(U_MEMORY, d), uuid(U_DEVICE, d), "allocated bytes", 15, true);
-		counter_track(f, uuid(U_RESERVED, d), uuid(U_DEVICE, d), "reserved bytes", 14,
+		snprintf(name, sizeof name, *model ? "%s%s%s (%.100s)" : "%s%s%s", rank,
+			 *rank ? ": " : "", device, model);
+		end_track(f, begin_track(f, uuid(f, U_DEVICE, d), 0, name, strlen(name)));
+		counter_track(f, uuid(f, U_MEMORY, d), uuid(f, U_DEVICE, d), "allocated bytes", 15,
+			      true);
+		counter_track(f, uuid(f, U_RESERVED, d), uuid(f, U_DEVICE, d), "reserved bytes", 14,
 			      true);
 	}
 }
 
-static uint64_t lane_parent(const tide_model *m, tide_lane_id lane)
+static uint64_t lane_parent(const perfetto *f, tide_lane_id lane)
 {
+	const tide_model *m = f->m;
 	uint32_t d = m->lanes.device[lane.i].i, p = m->lanes.process[lane.i].i;
 	if (m->lanes.kind[lane.i] == TIDE_LANE_STREAM && d)
-		return uuid(U_DEVICE, d);
-	return p ? uuid(U_PROCESS, p) : 0;
+		return uuid(f, U_DEVICE, d);
+	return p ? uuid(f, U_PROCESS, p) : 0;
 }
 
 static void lane_track(perfetto *f, uint32_t k)
@@ -199,10 +229,11 @@ static void lane_track(perfetto *f, uint32_t k)
 	if (t->number)
 		n += (size_t)snprintf(name + n, sizeof name - n, " (%" PRIu32 ")", t->number + 1);
 	bool thread = m->lanes.kind[l] == TIDE_LANE_THREAD && p && !t->number;
-	track d = begin_track(f, uuid(U_LANE, k), lane_parent(m, t->lane), thread ? NULL : name, n);
+	track d = begin_track(f, uuid(f, U_LANE, k), lane_parent(f, t->lane), thread ? NULL : name,
+			      n);
 	if (thread) {
 		size_t at = tide__proto_begin(&f->p, T_THREAD);
-		tide__proto_i64(&f->p, 1, (int32_t)m->processes.pid[p]);
+		tide__proto_i64(&f->p, 1, apart(f, m->processes.pid[p]));
 		tide__proto_i64(&f->p, 2, m->lanes.number[l]);
 		if (named)
 			tide__proto_text(&f->p, 5, own, named);
@@ -299,15 +330,15 @@ static void flow_ids(perfetto *f, uint32_t span)
 	const tide_model *m = f->m;
 	const tide_flows *w = &m->flows;
 	if (f->causes[span])
-		tide__proto_fixed64(&f->p, E_FLOW, span);
+		tide__proto_fixed64(&f->p, E_FLOW, link_id(f, span));
 	for (size_t k = first_flow(w, NULL, span); k < w->n && w->from[k].i == span; k++)
 		if (other_flow(m, k))
-			tide__proto_fixed64(&f->p, E_FLOW, m->spans.n + k);
+			tide__proto_fixed64(&f->p, E_FLOW, link_id(f, m->spans.n + k));
 	if (tide__cat_is_gpu(m->spans.cat[span]) && m->spans.cause[span].i)
-		tide__proto_fixed64(&f->p, E_FLOW_END, m->spans.cause[span].i);
+		tide__proto_fixed64(&f->p, E_FLOW_END, link_id(f, m->spans.cause[span].i));
 	for (size_t k = first_flow(w, f->into, span); k < w->n && w->to[f->into[k]].i == span; k++)
 		if (other_flow(m, f->into[k]))
-			tide__proto_fixed64(&f->p, E_FLOW_END, m->spans.n + f->into[k]);
+			tide__proto_fixed64(&f->p, E_FLOW_END, link_id(f, m->spans.n + f->into[k]));
 }
 
 /* Counting sort of the flows by the span they lead to. */
@@ -336,7 +367,7 @@ static void on_begin(void *user, uint32_t i, int64_t t)
 	span_interns(f, i);
 	size_t e = tide__proto_begin(&f->p, P_EVENT);
 	tide__proto_u64(&f->p, E_TYPE, BEGIN);
-	tide__proto_u64(&f->p, E_TRACK, uuid(U_LANE, f->nest.track[i]));
+	tide__proto_u64(&f->p, E_TRACK, uuid(f, U_LANE, f->nest.track[i]));
 	tide__proto_u64(&f->p, E_NAME, (uint64_t)s->name[i].i + 1);
 	tide__proto_u64(&f->p, E_CATEGORY, s->cat[i] % 32 + 1u);
 	arguments(f, i);
@@ -350,7 +381,7 @@ static void on_end(void *user, uint32_t i, int64_t t)
 	perfetto *f = user;
 	size_t at = packet(f, t), e = tide__proto_begin(&f->p, P_EVENT);
 	tide__proto_u64(&f->p, E_TYPE, END);
-	tide__proto_u64(&f->p, E_TRACK, uuid(U_LANE, f->nest.track[i]));
+	tide__proto_u64(&f->p, E_TRACK, uuid(f, U_LANE, f->nest.track[i]));
 	tide__proto_end(&f->p, e);
 	end_packet(f, at);
 }
@@ -382,7 +413,7 @@ static bool memory(perfetto *f)
 		uint64_t size = seg ? m->segments.size[row] : m->allocs.size[row];
 		bool add = kind == TIDE_MOVE_ALLOC || kind == TIDE_MOVE_SEG_ALLOC;
 		used[2 * d + seg] += add ? size : -size;
-		count(f, uuid(seg ? U_RESERVED : U_MEMORY, d), tide__move_time(m, i),
+		count(f, uuid(f, seg ? U_RESERVED : U_MEMORY, d), tide__move_time(m, i),
 		      used[2 * d + seg]);
 	}
 	tide__free(used);
@@ -396,13 +427,13 @@ static void samples(perfetto *f)
 		size_t n;
 		const char *name = tide__text(m, m->counters.name[k], &n);
 		tide_lane_id lane = m->counters.lane[k];
-		counter_track(f, uuid(U_COUNTER, k), lane.i ? lane_parent(m, lane) : 0, name, n,
+		counter_track(f, uuid(f, U_COUNTER, k), lane.i ? lane_parent(f, lane) : 0, name, n,
 			      false);
 	}
 	for (size_t i = 0; i < m->samples.n; i++) {
 		size_t at = packet(f, m->samples.t[i]), e = tide__proto_begin(&f->p, P_EVENT);
 		tide__proto_u64(&f->p, E_TYPE, COUNTER);
-		tide__proto_u64(&f->p, E_TRACK, uuid(U_COUNTER, m->samples.counter[i].i));
+		tide__proto_u64(&f->p, E_TRACK, uuid(f, U_COUNTER, m->samples.counter[i].i));
 		tide__proto_double(&f->p, E_DOUBLE, m->samples.value[i]);
 		tide__proto_end(&f->p, e);
 		end_packet(f, at);
@@ -413,14 +444,14 @@ static void marks(perfetto *f)
 {
 	const tide_model *m = f->m;
 	if (m->marks.n > 1)
-		end_track(f, begin_track(f, uuid(U_MARKS, 1), 0, "marks", 5));
+		end_track(f, begin_track(f, uuid(f, U_MARKS, 1), 0, "marks", 5));
 	for (uint32_t i = 1; i < m->marks.n; i++) {
 		size_t n, at = packet(f, m->marks.t[i]), e = tide__proto_begin(&f->p, P_EVENT);
 		const char *name = tide__text(m, m->marks.name[i], &n);
 		if (!n)
 			n = strlen(name = tide__mark_kind_text(m->marks.kind[i]));
 		tide__proto_u64(&f->p, E_TYPE, INSTANT);
-		tide__proto_u64(&f->p, E_TRACK, uuid(U_MARKS, 1));
+		tide__proto_u64(&f->p, E_TRACK, uuid(f, U_MARKS, 1));
 		tide__proto_text(&f->p, E_NAME_TEXT, name, n);
 		tide__proto_end(&f->p, e);
 		end_packet(f, at);
@@ -454,32 +485,54 @@ static bool spans(perfetto *f, tide_export_stats *st)
 		if (!tide__track_walk(&f->nest, f->m, k, &walk))
 			return false;
 	}
-	st->cut_spans = f->nest.n_cut;
+	st->cut_spans += f->nest.n_cut;
 	return true;
+}
+
+/* One trace; false on exhaustion. */
+static bool trace(perfetto *f, tide_export_stats *st, tide_error *err)
+{
+	bool ok = tide__tracks(f->m, &f->nest, err) == TIDE_OK && prepare(f);
+	if (ok) {
+		first_packet(f);
+		process_tracks(f);
+		device_tracks(f);
+		samples(f);
+		marks(f);
+		ok = spans(f, st) && memory(f);
+		tide__proto_flush(&f->p, f->out);
+	}
+	ok = ok && (!f->p.failed || ferror(f->out));
+	tide__tracks_free(&f->nest);
+	tide__proto_free(&f->p);
+	tide__free(f->named);
+	tide__free(f->args);
+	tide__free(f->causes);
+	tide__free(f->into);
+	return ok;
 }
 
 static tide_code write(const tide_model *m, const tide_export_options *opt, FILE *out,
 		       tide_export_stats *st, tide_error *err)
 {
-	perfetto f = { .m = m, .out = out };
-	bool ok = tide__tracks(m, &f.nest, err) == TIDE_OK && prepare(&f);
-	if (ok) {
-		first_packet(&f);
-		process_tracks(&f);
-		device_tracks(&f);
-		samples(&f);
-		marks(&f);
-		ok = spans(&f, st) && memory(&f);
-		tide__proto_flush(&f.p, out);
+	perfetto f = { .m = m, .out = out, .wall0 = m->wall_known ? m->wall0_ns : 0 };
+	bool ok = trace(&f, st, err);
+	return tide__export_end(!ok, ferror(out), err);
+}
+
+static tide_code write_ranks(const tide_export_ranks *r, FILE *out, tide_export_stats *st,
+			     tide_error *err)
+{
+	tide_export_walk w = { .r = r };
+	const tide_model *m;
+	bool ok = true;
+	while (ok && (m = tide__export_next(&w))) {
+		perfetto f = { .m = m, .out = out, .place = w.place, .wall0 = w.base };
+		ok = trace(&f, st, err);
 	}
-	bool bad = ferror(out), nomem = !ok || (f.p.failed && !bad);
-	tide__tracks_free(&f.nest);
-	tide__proto_free(&f.p);
-	tide__free(f.named);
-	tide__free(f.args);
-	tide__free(f.causes);
-	tide__free(f.into);
-	return tide__export_end(nomem, bad, err);
+	st->traces = w.done;
+	st->untimed = w.untimed;
+	return tide__export_end(!ok, ferror(out), err);
 }
 
 const tide_exporter tide__export_perfetto = {
@@ -488,4 +541,5 @@ const tide_exporter tide__export_perfetto = {
 	.suffixes = ".pftrace,.perfetto-trace",
 	.binary = true,
 	.write = write,
+	.write_ranks = write_ranks,
 };
