@@ -143,10 +143,8 @@ static tide_pv list_of(const tide_pickle *p, size_t *mark)
 		return TIDE_PV_NONE;
 	if (range && !tide__pv_is(first, MADE_EVENT, &id))
 		return TIDE_PV_NONE;
-	for (size_t i = *mark; i < p->sp; i++)
-		if (!tide__pv_is(p->stack[i], MADE_EVENT, &id))
-			return TIDE_PV_NONE;
-	return list;
+	return p->sp == *mark || tide__pv_is(p->stack[p->sp - 1], MADE_EVENT, &id) ? list
+										   : TIDE_PV_NONE;
 }
 
 /* Words among the memo entries made since the last time. */
@@ -256,26 +254,41 @@ static bool copy(crew *c, struct member *m, const tide_stretch *s)
 	return n == s->n;
 }
 
+/* Events of a stretch, the first of which is `first`: those that met their APPENDS go into the list
+ * with what waited for it, the others wait on the stack. */
+static bool enlist(tide_pickle *p, tide_pv list, size_t mark, const tide_stretch *s, tide_pv first)
+{
+	if (s->appends) {
+		if (!tide__pickle_append(p, list, p->stack + mark, p->sp - mark, s->from) ||
+		    !tide__pickle_append_row(p, list, first, s->appended, s->from))
+			return false;
+		p->sp = mark;
+	}
+	for (size_t i = s->appended; i < s->n; i++) {
+		if (!tide__pickle_grow(p, &p->stack, &p->cap, p->sp, sizeof *p->stack))
+			return false;
+		p->stack[p->sp++] = first + ((uint64_t)i << 4);
+	}
+	return true;
+}
+
 /* A done stretch that begins where the machine is. False: as if it had not been. */
 static bool put_in_place(crew *c, struct job *j)
 {
 	tide_pickle *p = c->p;
 	const tide_stretch *s = &j->s;
-	size_t mark, n = s->n;
+	size_t mark;
 	tide_pv list = list_of(p, &mark);
 	if (j->failed)
 		return tide__snap_nomem(c->r), false;
 	if (!list || s->to == s->from || !room(c, s) || !copy(c, &c->members[j->by], s))
 		return false;
 	uint32_t first = (uint32_t)c->r->s->events.n;
-	c->r->s->events.n += n;
+	c->r->s->events.n += s->n;
 	p->top_memo += s->n_memo;
 	p->n_memo += s->n_memo;
 	c->scanned = p->top_memo; /* it makes no words */
-	bool ok = tide__pickle_append(p, list, p->stack + mark, p->sp - mark, s->from) &&
-		  tide__pickle_append_row(p, list, tide__pv_made(MADE_EVENT, first), n, s->from);
-	p->sp = mark;
-	return ok;
+	return enlist(p, list, mark, s, tide__pv_made(MADE_EVENT, first));
 }
 
 /* The stretch that begins at `op`, done; NULL if there is none. The lock is held. */

@@ -10,8 +10,8 @@
 #include "base/mem.h"
 
 enum {
-	NEAR_END = 512,	  /* no event has more bytes, but for its stack */
-	MOST_READS = 999, /* picklers write lists in batches of 1000: a longer one may go on */
+	NEAR_END = 512,	       /* no event has more bytes, but for its stack */
+	MOST_READS = 999,      /* picklers write lists in batches of 1000: a longer one may go on */
 	SLOTS = TIDE_RUNS * 2, /* 2^16 */
 	MEMOIZE = 0x94,
 	FRAME = 0x95,
@@ -406,7 +406,8 @@ static bool whole_frame(const tide_decoder *d, const uint8_t *p)
 bool tide__stretch_read(tide_decoder *d, tide_stretch *s, const uint8_t *stop)
 {
 	const uint8_t *p = s->from, *end = d->data + d->n;
-	s->n = s->n_memo = 0;
+	s->n = s->n_memo = s->appended = 0;
+	s->appends = false;
 	s->to = p;
 	for (; p < stop && end - p >= NEAR_END; s->to = p) {
 		if (*p == '}') {
@@ -424,6 +425,8 @@ bool tide__stretch_read(tide_decoder *d, tide_stretch *s, const uint8_t *stop)
 			}
 		} else if (p[0] == 'e' && p[1] == '(') {
 			p += 2; /* a batch ends and the next begins: the list goes on */
+			s->appended = s->n;
+			s->appends = true;
 		} else if (*p == FRAME && whole_frame(d, p)) {
 			p += 9;
 		} else {

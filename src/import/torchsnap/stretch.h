@@ -63,7 +63,9 @@ typedef struct tide_stretch {
 	const uint8_t *from, *to; /* decoded: [from, to) */
 	tide_snap_event *events;  /* owned */
 	size_t n, cap;
-	uint32_t *memo; /* owned; entries it makes, packed; events by place, stacks by run + 1 */
+	size_t appended; /* events before the last APPENDS in it; the others wait for theirs */
+	bool appends;	 /* it has one */
+	uint32_t *memo;	 /* owned; entries it makes, packed; events by place, stacks by run + 1 */
 	size_t n_memo, cap_memo;
 } tide_stretch;
 

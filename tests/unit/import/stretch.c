@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "import/torchsnap/load.h"
 
 /* ---- a pickler of random events ---- */
@@ -220,6 +221,14 @@ static void event(const char *action, uint64_t addr, uint64_t size)
 		if (w.memo < 251)
 			w.odd = 0;
 	}
+	if (odd && rnd(6) == 0) { /* the events before it are in reach */
+		static const uint8_t ops[] = { '0', '2', 0x94, 'a', 0x86, 'e', '(', 'K' };
+		uint8_t c = ops[rnd(sizeof ops)];
+		op(c);
+		w.memo += c == 0x94;
+		if (c == 'K')
+			op(7);
+	}
 }
 
 static void some_events(void)
@@ -322,10 +331,10 @@ static void same(const char *what, const uint8_t *data, size_t n)
 static void test_same(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < 60; i++) {
+	for (unsigned i = 0; i < 120; i++) {
 		char name[40];
 		snprintf(name, sizeof name, "seed %u", i);
-		pickle(i, 200 + i * 20, i % 4 == 0 ? 0 : i % 4 == 1 ? 400 : i % 4 == 2 ? 40 : 5);
+		pickle(i, 200 + i % 150 * 10, i % 4 == 0 ? 0 : i % 4 == 1 ? 400 : i % 4 == 2 ? 40 : 5);
 		same(name, w.out, w.n);
 	}
 }
@@ -347,6 +356,28 @@ static void test_broken(void **state)
 	}
 }
 
+/* Out of memory at any point: an error or, where it can do without, the same model. */
+static void test_memory(void **state)
+{
+	(void)state;
+	pickle(2, 260, 200);
+	for (uint64_t k = 1;; k++) {
+		tide_model *m = tide__model_new();
+		tide_load_options opt = { .threads = 1 };
+		tide_error err = { .offset = TIDE_NO_OFFSET };
+		assert_non_null(m);
+		tide__mem_fail_at(k);
+		tide_code rc = tide__snap_import_by(w.out, w.n, &opt, 700, m, &err);
+		bool all = tide__mem_count() < k;
+		tide__mem_fail_at(0);
+		if (rc && (rc != TIDE_ENOMEM || all))
+			fail_msg("allocation %u fails: %d %s", (unsigned)k, rc, err.text);
+		tide__model_free(m);
+		if (all)
+			break;
+	}
+}
+
 static void test_usual(void **state) /* the generator does make what the crew takes */
 {
 	(void)state;
@@ -362,6 +393,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_usual),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
