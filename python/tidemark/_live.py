@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import html
+import os
 from typing import Any
 
 from . import _native, _record
@@ -29,19 +30,46 @@ def spark(values: list[int], width: int = 60) -> str:
     return "".join(_BLOCKS[min(7, v * 8 // (top + 1))] for v in parts)
 
 
+def svg(values: list[int], seconds: float, width: int = 480, height: int = 96) -> str:
+    """The curve of equal parts of time, with its highest point marked. Colours are the notebook's own."""
+    top, last = max([*values, 1]), max(len(values) - 1, 1)
+    x0, floor, roof = 4, height - 16, 16
+
+    def x(i: int) -> float:
+        return x0 + i * (width - 2 * x0) / last
+
+    def y(v: float) -> float:
+        return floor - v * (floor - roof) / top
+
+    line = " ".join(f"{x(i):.1f},{y(v):.1f}" for i, v in enumerate(values))
+    peak = values.index(max(values)) if values else 0
+    anchor = "start" if peak < last / 3 else "end" if peak > 2 * last / 3 else "middle"
+    text = "font-size='10' font-family='sans-serif' fill='currentColor'"
+    return (f"<svg width='{width}' height='{height}' viewBox='0 0 {width} {height}' role='img' aria-label='memory over time, highest {size(top)}'>"
+            f"<polygon points='{x(0):.1f},{floor} {line} {x(last):.1f},{floor}' fill='currentColor' fill-opacity='0.15'/>"
+            f"<polyline points='{line}' fill='none' stroke='currentColor'/>"
+            f"<line x1='{x0}' y1='{floor}' x2='{width - x0}' y2='{floor}' stroke='currentColor' stroke-opacity='0.4'/>"
+            f"<circle cx='{x(peak):.1f}' cy='{y(values[peak] if values else 0):.1f}' r='2.5' fill='currentColor'/>"
+            f"<text x='{x(peak):.1f}' y='{roof - 5}' text-anchor='{anchor}' {text}>{size(top)}</text>"
+            f"<text x='{x0}' y='{height - 4}' {text}>0 s</text>"
+            f"<text x='{width - x0}' y='{height - 4}' text-anchor='end' {text}>{seconds:.1f} s</text></svg>")
+
+
 class Live:
     """What the recording says at this moment. `devices` are those of `tidemark memory --json`."""
 
     def __init__(self) -> None:
         self.recording = _native.recording()
         self.stats = _native.stats()
-        self.path = _record._path
+        self.path = _record._path or os.environ.get("TIDEMARK_RECORD")
+        self.seconds = 0.0
         self.devices: list[dict[str, Any]] = []
         if self.path:
             from ._trace import ask
 
             try:
-                self.devices = ask("memory", self.path)["devices"]
+                found = ask("memory", self.path)
+                self.devices, self.seconds = found["devices"], found["duration_ns"] / 1e9
             except _native.Error:  # moved or removed meanwhile: the recorder's own numbers are left
                 pass
 
@@ -50,23 +78,21 @@ class Live:
         state = "recording" if self.recording else "not recording"
         return f"{state} {self.path or ''}: {self.stats['events']} events, {lost} lost, {size(self.stats['written'])}"
 
+    @staticmethod
+    def _numbers(device: dict[str, Any]) -> str:
+        t = device["totals"]
+        more = "" if t["reserved_bytes"] is None else f", reserved {size(t['reserved_bytes'])}"
+        return f"{size(t['live_bytes'])} in {t['live_count']}, peak {size(t['peak_bytes'])}{more}"
+
     def __repr__(self) -> str:
         lines = [self._head()]
-        for d in self.devices:
-            t = d["totals"]
-            lines.append(f"  {d['device']}: {size(t['live_bytes'])} in {t['live_count']}, peak {size(t['peak_bytes'])}  "
-                         + spark(d["live_series_bytes"]))
+        lines += [f"  {d['device']}: {self._numbers(d)}  " + spark(d["live_series_bytes"]) for d in self.devices]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         rows = [f"<p>{html.escape(self._head())}</p>"]
-        for d in self.devices:
-            t, series = d["totals"], d["live_series_bytes"]
-            top, last = max([*series, 1]), max(len(series) - 1, 1)
-            points = " ".join(f"{i * 400 / last:.1f},{60 - v * 58 / top:.1f}" for i, v in enumerate(series))
-            rows.append(f"<p><b>{html.escape(d['device'])}</b> {size(t['live_bytes'])} in {t['live_count']}, peak "
-                        f"{size(t['peak_bytes'])}<br><svg width='400' height='60' viewBox='0 0 400 60' role='img' "
-                        f"aria-label='memory over time'><polyline points='{points}' fill='none' stroke='currentColor'/></svg></p>")
+        rows += [f"<p><b>{html.escape(d['device'])}</b> {html.escape(self._numbers(d))}<br>{svg(d['live_series_bytes'], self.seconds)}</p>"
+                 for d in self.devices]
         return "".join(rows)
 
 

@@ -78,6 +78,8 @@ class Profile:
         self.size, self.born, self.died = (t.view("allocs", c) for c in ("size", "born", "died"))
         self.addr, self.span, self.freed_in = (t.view("allocs", c) for c in ("addr", "span", "free_span"))
         self._texts: dict[int, str] = {}
+        self._logical: dict[int, int | None] = {}
+        self._records: dict[tuple[int, bool], dict[str, Any]] = {}
         self._devices(t)
         self._tensors(t)
         self._spans(t)
@@ -131,8 +133,10 @@ class Profile:
 
     def logical(self, alloc: int) -> int | None:
         """Bytes of its elements: an allocator may have rounded up."""
-        shape, dtype = self.shape(alloc), self.dtype(alloc)
-        return None if shape is None or dtype is None else numel(shape) * dtype[1]
+        if alloc not in self._logical:
+            shape, dtype = self.shape(alloc), self.dtype(alloc)
+            self._logical[alloc] = None if shape is None or dtype is None else numel(shape) * dtype[1]
+        return self._logical[alloc]
 
     def _spans(self, t: Any) -> None:
         self.t0, self.t1 = t.view("spans", "t0"), t.view("spans", "t1")
@@ -214,6 +218,13 @@ class Profile:
         return self.name(s) if s else "unknown"
 
     def tensor(self, alloc: int, persistent: bool) -> dict[str, Any]:
+        """Its record: one object however many snapshots list it."""
+        key = alloc, persistent
+        if key not in self._records:
+            self._records[key] = self._record(alloc, persistent)
+        return self._records[key]
+
+    def _record(self, alloc: int, persistent: bool) -> dict[str, Any]:
         shape, grad, dtype = self.shape(alloc), self.grad(alloc), self.dtype(alloc)
         what = purpose(shape, grad, self.role(alloc))
         operation = self.operation_of(alloc)
@@ -431,10 +442,21 @@ def document(p: Profile, pytorch_operations: list[dict[str, Any]], known: dict[i
     }
 
 
-def write(value: Any, put: Any, pad: str = "", depth: int = 0) -> None:
-    """JSON, indented by 2 down to the tensors; those are one line each, which the encoder of the standard library does in C."""
+def write(value: Any, put: Any) -> None:
+    """JSON, indented by 2 down to the tensors; those are one line each, which the encoder of the standard library does in C,
+    once for each record however often it is listed."""
+    _write(value, put, "", 0, {})
+
+
+def _write(value: Any, put: Any, pad: str, depth: int, told: dict[int, str]) -> None:
+    if depth == 6:
+        text = told.get(id(value)) if isinstance(value, dict) else json.dumps(value)
+        if text is None:
+            text = told[id(value)] = json.dumps(value)
+        put(text)
+        return
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if depth == 6 or not any(isinstance(v, (dict, list)) for v in items):
+    if not any(isinstance(v, (dict, list)) for v in items):
         put(json.dumps(value))
         return
     inner, last = pad + "  ", len(value) - 1
@@ -443,6 +465,6 @@ def write(value: Any, put: Any, pad: str = "", depth: int = 0) -> None:
         put(inner)
         if isinstance(value, dict):
             put(json.dumps(item) + ": ")
-        write(value[item] if isinstance(value, dict) else item, put, inner, depth + 1)
+        _write(value[item] if isinstance(value, dict) else item, put, inner, depth + 1, told)
         put(",\n" if i < last else "\n")
     put(pad + ("}" if isinstance(value, dict) else "]"))

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import xml.dom.minidom
 
 import tidemark
 from tidemark import _home
@@ -269,6 +270,22 @@ class Habits(unittest.TestCase):
         done = subprocess.run([sys.executable, "-m", "tidemark", "--version"], capture_output=True, text=True, check=False)
         self.assertRegex(done.stdout, r"^tidemark \d")
         self.assertEqual(subprocess.run([sys.executable, "-m", "tidemark", "nonsense"], capture_output=True, check=False).returncode, 2)
+
+    def test_live_numbers_and_curve(self):
+        with tidemark.record(path("live.tide"), torch=False):
+            pool = native.pool(native.device(native.CUDA, 0, "<b>"), native.DRAM, "DRAM")
+            native.alloc(pool, 0x1000, 3 << 20)
+            native.alloc(pool, 0x900000, 1 << 20)
+            native.free(pool, 0x1000)
+            now = tidemark.live()
+        self.assertIn("cuda:0: 1.00 MiB in 1, peak 4.00 MiB", repr(now))
+        page = now._repr_html_()
+        drawing = xml.dom.minidom.parseString(page[page.index("<svg") : page.index("</svg>") + 6])
+        points = [p.split(",") for p in drawing.getElementsByTagName("polyline")[0].getAttribute("points").split()]
+        self.assertEqual(len(points), len(now.devices[0]["live_series_bytes"]))
+        self.assertEqual(min(float(y) for _, y in points), 16.0)  # the peak touches the roof
+        self.assertIn("4.00 MiB", drawing.toxml())
+        self.assertNotIn("<b></b>", page.replace("<b>cuda:0</b>", ""))
 
     def test_typed(self):
         self.assertTrue(os.path.exists(os.path.join(os.path.dirname(tidemark.__file__), "py.typed")))
