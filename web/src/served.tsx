@@ -14,7 +14,8 @@ import { FarTimeline } from './views/far';
 import { Recordings, status } from './views/recordings';
 import { registry, type ViewRow } from './views/registry';
 
-const MANY = 1_500_000; // spans: more are not sent whole
+// Spans: more are not sent whole. /r/ID?pieces shows any recording that way.
+const MANY = new URLSearchParams(location.search).has('pieces') ? 0 : 1_500_000;
 const id = /^\/r\/([0-9a-f]+)$/.exec(location.pathname)?.[1];
 const app = document.getElementById('app')!;
 const rec = signal<Recording | null>(null);
@@ -68,7 +69,9 @@ async function waitFor(): Promise<void> {
 const empty = new Set<string>();
 /** What there is nothing of has no tab. */
 function note(main: Main): void {
+  empty.clear();
   if (!main.gpu_ns) empty.add('hta').add('critical');
+  if (main.devices.every((d) => d.reserved_peak === null)) empty.add('allocator');
 }
 
 async function refresh(row: Recording): Promise<void> {

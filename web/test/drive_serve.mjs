@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// The dashboard in a real browser: the list, a recording with every view (the same text as a report of the
+// same file), the timeline in pieces, a recording that grows while its program runs, hostile names, the
+// hand-over to Perfetto. Nothing is asked of anybody else until a click says so.
+//   node drive_serve.mjs PROGRAM SOURCE WRITER [FOLDER FOR PICTURES]
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { launch, open } from './chromium.mjs';
+
+const [program, source, writer, pictures] = process.argv.slice(2);
+if (pictures) mkdirSync(pictures, { recursive: true });
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-serve-'));
+const evil = '</script><img src=x onerror="document.title=\'owned\'">';
+const settle = (page) => page.waitForTimeout(300);
+const shot = async (page, name) => pictures && (await page.screenshot({ path: join(pictures, `${name}.png`) }));
+const go = (page, name) => page.click(`nav button:text-is("${name}")`);
+const text = (page) => page.evaluate(() => document.querySelector('main').innerText.replace(/\s+/g, ' '));
+const picture = (page, where) => page.evaluate((w) => document.querySelector(`${w} canvas`).toDataURL(), where);
+
+function lines(process) {
+  const waiting = [];
+  const have = [];
+  createInterface({ input: process.stdout }).on('line', (l) => (waiting.length ? waiting.shift()(l) : have.push(l)));
+  return () => (have.length ? Promise.resolve(have.shift()) : new Promise((done) => waiting.push(done)));
+}
+
+async function server(...files) {
+  const child = spawn(program, ['serve', ...files, '--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let err = '';
+  child.stderr.on('data', (d) => (err += d));
+  const line = await Promise.race([lines(child)(), new Promise((done) => child.on('exit', () => done('')))]);
+  if (/no server/.test(err)) {
+    console.log('skipped: this build has no server (libmicrohttpd-dev was not there)');
+    process.exit(77);
+  }
+  const end = () =>
+    new Promise((done) => {
+      child.on('exit', (code) => done(assert.deepEqual([code, err], [0, ''])));
+      child.kill('SIGINT');
+    });
+  return { url: line.split(' ').pop(), end };
+}
+
+function recorder(path) {
+  const child = spawn(writer, [path], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const next = lines(child);
+  const tell = async (what) => {
+    child.stdin.write(`${what}\n`);
+    assert.equal(await next(), 'ok');
+  };
+  return { tell, kill: () => child.kill('SIGKILL') };
+}
+
+const { context, close } = await launch();
+
+async function visit(url, act) {
+  const page = await context.newPage();
+  const troubles = [];
+  const requests = [];
+  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && troubles.push(m.text()));
+  page.on('pageerror', (e) => troubles.push(String(e)));
+  page.on('dialog', (d) => (troubles.push(`dialog: ${d.message()}`), d.dismiss()));
+  page.on('request', (r) => requests.push(r.url()));
+  await page.goto(url);
+  await act(page);
+  assert.deepEqual(troubles, [], 'the page complains');
+  const ours = new URL(url).origin;
+  assert.ok(requests.every((r) => r.startsWith(ours)), `the page asked ${requests.filter((r) => !r.startsWith(ours))}`);
+  await page.close();
+}
+
+async function list(page) {
+  await page.waitForSelector('table');
+  const rows = await page.locator('tbody tr').allTextContents();
+  for (const name of ['gpt.json.gz', 'evil.json', 'broken.json', 'live.tide']) assert.ok(rows.some((r) => r.includes(name)), name);
+  await shot(page, 'recordings');
+  await page.click('tr:has-text("gpt.json.gz")');
+  await page.waitForSelector('nav');
+  assert.match(page.url(), /\/r\/[0-9a-f]{16}/);
+}
+
+/** Every tab says what the report of the same file says. */
+async function sameAsReport(page, html) {
+  const report = await open(context, html);
+  for (const tab of ['Overview', 'Memory', 'Flame', 'Ops', 'Kernels', 'Phases', 'Timeline']) {
+    for (const p of [page, report.page]) {
+      await go(p, tab);
+      await p.waitForFunction(() => !/Reading…/.test(document.querySelector('main').innerText));
+      await settle(p);
+    }
+    assert.equal(await text(page), await text(report.page), tab);
+  }
+  await go(page, 'Device time');
+  await settle(page);
+  assert.match(await text(page), /compute/);
+  await report.page.close();
+}
+
+async function pieces(page) {
+  await page.waitForSelector('.timeline canvas');
+  await page.waitForFunction(() => /shown in pieces/.test(document.querySelector('main').innerText));
+  await settle(page);
+  const whole = await picture(page, '.timeline');
+  const box = await page.locator('.timeline canvas').boundingBox();
+  await page.mouse.move(box.x + 400, box.y + 130);
+  for (let i = 0; i < 6; i++) await page.mouse.wheel(0, -200);
+  await settle(page);
+  assert.notEqual(await picture(page, '.timeline'), whole, 'the wheel zooms');
+  assert.match(await page.evaluate(() => location.hash), /t0=\d+&t1=\d+/);
+  await page.keyboard.press('0');
+  await page.fill('#find', 'addmm');
+  await page.waitForFunction(() => /matches/.test(document.getElementById('matches')?.innerText ?? ''));
+  await page.press('#find', 'Enter');
+  await page.waitForSelector('.details h3');
+  assert.match(await page.locator('.details h3').innerText(), /addmm/i);
+  await settle(page);
+  assert.match(await page.evaluate(() => location.hash), /span=\d+/);
+  await shot(page, 'pieces');
+}
+
+async function hostile(page) {
+  await page.waitForSelector('nav');
+  for (const tab of await page.locator('nav button').allTextContents()) {
+    await go(page, tab);
+    await settle(page);
+    assert.equal(await page.locator('main img').count(), 0);
+  }
+  assert.notEqual(await page.title(), 'owned');
+}
+
+/** Figures move as the program runs, without a reload. */
+async function live(page, w) {
+  const see = (re) => page.waitForFunction((r) => new RegExp(r).test(document.body.innerText), re.source, { timeout: 20000 });
+  await page.waitForSelector('.live.running');
+  await page.evaluate(() => (window.same = true));
+  for (const [step, what] of [[90, /100\.0 KiB/], [924, /1\.000 MiB/]]) {
+    await w.tell(`step ${step}`);
+    await see(what);
+  }
+  await go(page, 'Memory');
+  await page.waitForSelector('.chart.memory canvas');
+  await settle(page);
+  const before = await picture(page, '.chart.memory');
+  await w.tell('step 2000');
+  await page.waitForTimeout(2500);
+  assert.notEqual(await picture(page, '.chart.memory'), before, 'the chart moves');
+  await go(page, 'Ops');
+  await see(/1,?512|3,?024|even/);
+  await shot(page, 'live');
+  w.kill();
+  await page.waitForSelector('.live.killed', { timeout: 20000 });
+  assert.equal(await page.evaluate(() => window.same), true, 'no reload');
+}
+
+/** A stand-in for ui.perfetto.dev that answers as it does. */
+async function perfetto(page) {
+  const site = '<script>onmessage = (e) => { if (e.data === "PING") e.source.postMessage("PONG", e.origin); else document.title = `${e.data.perfetto.buffer.byteLength} ${e.data.perfetto.title}`; }</script>';
+  await context.route('https://ui.perfetto.dev/**', (r) => r.fulfill({ contentType: 'text/html', body: site }));
+  await page.waitForSelector('nav');
+  const opened = context.waitForEvent('page');
+  await page.click('button:text-is("Open in Perfetto")');
+  const other = await opened;
+  await other.waitForFunction(() => /^\d+ gpt/.test(document.title), undefined, { timeout: 20000 });
+  assert.ok(Number((await other.title()).split(' ')[0]) > 100000, 'the whole export arrived');
+  await other.close();
+}
+
+try {
+  copyFileSync(join(source, 'tests/data/kineto_gpt_train.json.gz'), join(folder, 'gpt.json.gz'));
+  const event = { ph: 'X', cat: 'cpu_op', name: evil, pid: 1, tid: 1, ts: 1, dur: 5 };
+  writeFileSync(join(folder, 'evil.json'), JSON.stringify({ traceEvents: [event, { ph: 'M', name: 'thread_name', pid: 1, tid: 1, args: { name: evil } }] }));
+  writeFileSync(join(folder, 'broken.json'), '{broken');
+  const w = recorder(join(folder, 'live.tide'));
+  await w.tell('step 10');
+  const s = await server(folder);
+  const recs = (await (await fetch(`${s.url}api/recordings`)).json()).recordings;
+  const at = (name) => `${s.url}r/${recs.find((r) => r.name === name).id}`;
+  const html = join(folder, 'report.html');
+  execFileSync(program, ['report', join(folder, 'gpt.json.gz'), '-o', html]);
+  await visit(s.url, async (page) => {
+    await list(page);
+    await sameAsReport(page, html);
+  });
+  await visit(`${at('gpt.json.gz')}?pieces#view=timeline`, pieces);
+  await visit(at('evil.json'), hostile);
+  await visit(`${at('live.tide')}#view=overview`, (page) => live(page, w));
+  await visit(at('gpt.json.gz'), perfetto);
+  const page = await context.newPage();
+  await page.goto(at('broken.json'));
+  await page.waitForSelector('.error');
+  assert.match(await page.locator('.error').innerText(), /cannot be shown/);
+  await page.close();
+  await s.end();
+  console.log('ok');
+} finally {
+  await close();
+  rmSync(folder, { recursive: true, force: true });
+}
