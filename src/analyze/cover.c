@@ -24,14 +24,6 @@ tide_side tide__side(const tide_model *m, size_t span)
 	return side == TIDE_SIDE_CPU && stream ? TIDE_SIDE_NONE : side;
 }
 
-int64_t tide__span_end(const tide_model *m, size_t span)
-{
-	int64_t t1 = m->spans.t1[span], t0 = m->spans.t0[span];
-	if (t1 == TIDE_T_NEVER)
-		t1 = m->t_end;
-	return t1 < t0 ? t0 : t1;
-}
-
 static bool grow(tide_cover *c)
 {
 	size_t cap = c->cap ? c->cap * 2 : 64;

@@ -17,7 +17,13 @@ typedef enum tide_side { TIDE_SIDE_NONE, TIDE_SIDE_CPU, TIDE_SIDE_GPU } tide_sid
 tide_side tide__side(const tide_model *m, size_t span);
 
 /* End of a span, at most the trace's end; never before its start. */
-int64_t tide__span_end(const tide_model *m, size_t span);
+static inline int64_t tide__span_end(const tide_model *m, size_t span)
+{
+	int64_t t1 = m->spans.t1[span], t0 = m->spans.t0[span];
+	if (t1 == TIDE_T_NEVER)
+		t1 = m->t_end;
+	return t1 < t0 ? t0 : t1;
+}
 
 typedef struct tide_cover {
 	int64_t *t0, *t1; /* owned: piece i is [t0[i], t1[i]) */

@@ -40,6 +40,7 @@ void tide__paths_free(tide_paths *p)
 	tide__free(p->name);
 	tide__map_free(&p->nodes);
 	tide__map_free(&p->spans);
+	tide__free(p->of_span);
 	*p = (tide_paths){ 0 };
 }
 
@@ -60,16 +61,35 @@ uint32_t tide__paths_child(tide_paths *p, uint32_t parent, tide_str name)
 	return node;
 }
 
+bool tide__paths_all(tide_paths *p, const tide_model *m)
+{
+	p->of_span = tide__calloc(m->spans.n, sizeof *p->of_span);
+	return p->of_span != NULL;
+}
+
+static uint32_t known_node(const tide_paths *p, uint32_t span)
+{
+	return p->of_span ? p->of_span[span] : tide__map_get(&p->spans, span);
+}
+
+static bool remember(tide_paths *p, uint32_t span, uint32_t node)
+{
+	if (!p->of_span)
+		return tide__map_put(&p->spans, span, node + 1);
+	p->of_span[span] = node + 1;
+	return true;
+}
+
 /* Climb to the nearest span whose node is known, remembering the way; come down naming. */
 uint32_t tide__paths_span(tide_paths *p, const tide_model *m, tide_span_id span)
 {
 	uint32_t s = span.i, known = 0, n = 0;
-	for (; s && !(known = tide__map_get(&p->spans, s)); n++)
+	for (; s && !(known = known_node(p, s)); n++)
 		s = m->spans.parent[s].i;
 	uint32_t node = s ? known - 1 : 0;
 	if (!n)
 		return node;
-	uint32_t *way = tide__alloc(n, sizeof *way);
+	uint32_t near[32], *way = n <= 32 ? near : tide__alloc(n, sizeof *way);
 	if (!way)
 		return TIDE_NO_PATH;
 	s = span.i;
@@ -77,10 +97,11 @@ uint32_t tide__paths_span(tide_paths *p, const tide_model *m, tide_span_id span)
 		way[k] = s;
 	while (n-- && node != TIDE_NO_PATH) {
 		node = tide__paths_child(p, node, m->spans.name[way[n]]);
-		if (node != TIDE_NO_PATH && !tide__map_put(&p->spans, way[n], node + 1))
+		if (node != TIDE_NO_PATH && !remember(p, way[n], node))
 			node = TIDE_NO_PATH;
 	}
-	tide__free(way);
+	if (way != near)
+		tide__free(way);
 	return node;
 }
 

@@ -12,7 +12,8 @@ typedef struct tide_paths {
 	uint32_t *parent; /* a smaller node */
 	tide_str *name;
 	tide_map nodes; /* (parent, name) -> node */
-	tide_map spans; /* span -> node + 1, for tide__paths_span */
+	tide_map spans; /* span -> node + 1, for tide__paths_span; or, after tide__paths_all: */
+	uint32_t *of_span;
 } tide_paths;
 
 #define TIDE_NO_PATH UINT32_MAX /* out of memory */
@@ -20,6 +21,9 @@ typedef struct tide_paths {
 /* False on exhaustion. Release with tide__paths_free in any case. */
 bool tide__paths_init(tide_paths *p);
 void tide__paths_free(tide_paths *p);
+/* Most spans of the model will be asked for: an array finds them faster than a map. False on
+ * exhaustion. */
+bool tide__paths_all(tide_paths *p, const tide_model *m);
 /* Node of `name` below `parent`, added if new. */
 uint32_t tide__paths_child(tide_paths *p, uint32_t parent, tide_str name);
 /* Node of a span, 0 for none. Amortized O(1): climbs only to the nearest span it has seen. */

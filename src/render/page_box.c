@@ -96,10 +96,8 @@ int tide__box_column(tide_box *b, const char *name, tide_col_enc enc)
 	return b->n_cols++;
 }
 
-static bool room(struct column *c)
+static bool grow(struct column *c)
 {
-	if (c->cap - c->n >= 10)
-		return true;
 	size_t cap = c->cap ? c->cap * 2 : 4096;
 	uint8_t *p = tide__realloc(c->buf, cap, 1);
 	if (!p)
@@ -109,41 +107,41 @@ static bool room(struct column *c)
 	return true;
 }
 
-static void put_varint(struct column *c, uint64_t v)
-{
-	for (; v >= 0x80; v >>= 7)
-		c->buf[c->n++] = (uint8_t)(v | 0x80);
-	c->buf[c->n++] = (uint8_t)v;
-}
-
-static uint64_t zigzag(int64_t v)
+static inline uint64_t zigzag(int64_t v)
 {
 	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+}
+
+static inline uint64_t coded(struct column *c, int64_t v)
+{
+	if (c->enc == TIDE_COL_UINT)
+		return (uint64_t)v;
+	if (c->enc == TIDE_COL_INT)
+		return zigzag(v);
+	uint64_t step = zigzag((int64_t)((uint64_t)v - (uint64_t)c->last));
+	c->last = v;
+	return step;
 }
 
 void tide__box_put(tide_box *b, int column, int64_t v)
 {
 	struct column *c = &b->cols[column];
-	if (!room(c)) {
+	if (c->cap - c->n < 10 && !grow(c)) {
 		b->failed = true;
 		return;
 	}
+	uint8_t *at = c->buf + c->n;
 	c->rows++;
-	switch (c->enc) {
-	case TIDE_COL_BYTE:
-		c->buf[c->n++] = (uint8_t)v;
-		break;
-	case TIDE_COL_UINT:
-		put_varint(c, (uint64_t)v);
-		break;
-	case TIDE_COL_INT:
-		put_varint(c, zigzag(v));
-		break;
-	case TIDE_COL_DELTA:
-		put_varint(c, zigzag((int64_t)((uint64_t)v - (uint64_t)c->last)));
-		c->last = v;
-		break;
+	if (c->enc == TIDE_COL_BYTE) {
+		*at = (uint8_t)v;
+		c->n++;
+		return;
 	}
+	uint64_t u = coded(c, v);
+	for (; u >= 0x80; u >>= 7)
+		*at++ = (uint8_t)(u | 0x80);
+	*at++ = (uint8_t)u;
+	c->n = (size_t)(at - c->buf);
 }
 
 /* ---- base64 ---- */

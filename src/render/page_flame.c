@@ -8,7 +8,7 @@
 #include "render/page_parts.h"
 
 enum { FOLD = 20000, FOLD_ORDER = TIDE_ORDER_PARTS, DEEP = TIDE_ORDER_DEEP };
-enum { FEW = 20000 }; /* nodes, or rows, of which none is folded */
+enum { FEW = 100000, FEW_ROWS = 20000 }; /* nodes, rows in order of time, of which none is folded */
 
 #define COLUMNS(key)                                                  \
 	{                                                             \
@@ -108,7 +108,7 @@ static bool put_both_orders(tide_box *b, const struct tree *t, const tide_flame 
 	struct names names = { tide__calloc(n, sizeof *names.of),
 			       tide__calloc(n, sizeof *names.list), 0 };
 	tide_flame_order o = { 0 };
-	uint64_t min = whole->order.n > FEW ? whole->nodes.total[0] / FOLD_ORDER : 0;
+	uint64_t min = whole->order.n > FEW_ROWS ? whole->nodes.total[0] / FOLD_ORDER : 0;
 	bool ok = names.of && names.list && tide__flame_order_fold(&whole->order, min, &o);
 	if (ok) {
 		struct columns c = columns(b, t->order);

@@ -244,9 +244,9 @@ static bool setup(struct memory *x)
 	x->faces = tide__calloc(x->m->stacks.n, sizeof *x->faces);
 	x->frame = tide__calloc(x->m->frames.n, sizeof *x->frame);
 	x->labels = tide__strings_new();
-	return tide__page_names_init(&x->names, x->m) && tide__paths_init(&x->paths) && x->place &&
-	       x->tensor && x->stack && x->up && x->faces && x->frame && x->labels &&
-	       tide__roles(x->m, &x->roles) == TIDE_OK;
+	return tide__page_names_init(&x->names, x->m) && tide__paths_init(&x->paths) &&
+	       tide__paths_all(&x->paths, x->m) && x->place && x->tensor && x->stack && x->up &&
+	       x->faces && x->frame && x->labels && tide__roles(x->m, &x->roles) == TIDE_OK;
 }
 
 bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options *opt,
