@@ -116,8 +116,11 @@ async function phases(page, file, name) {
   await go(page, 'Phases');
   await page.waitForSelector('.bars');
   const scopes = await page.locator('.choice[aria-label="Memory"] button').allTextContents();
-  for (const text of scopes.length ? scopes : ['']) {
-    if (text) await choose(page, 'Memory', text);
+  const list = page.locator('select[aria-label="Memory"]');
+  const options = (await list.count()) ? await list.locator('option').allTextContents() : [];
+  for (const text of [...scopes, ...options, ''].slice(0, scopes.length + options.length || 1)) {
+    if (options.length) await list.selectOption({ label: text });
+    else if (text) await choose(page, 'Memory', text);
     await settle(page);
     const tops = await page.locator('.bars').evaluate((e) => JSON.parse(e.dataset.tops));
     const same = want[0].memory.some((_, k) => tops.every((v, n) => v === want[n].memory[k].highest_bytes));

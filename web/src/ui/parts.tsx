@@ -41,6 +41,16 @@ export function Panel({ title, children, extra }: { title: string; children: Com
 }
 
 export function Choice<T extends string>({ label, value, options, onPick }: { label: string; value: T; options: readonly (readonly [T, string])[]; onPick: (v: T) => void }) {
+  if (options.length > 9)
+    return (
+      <select aria-label={label} value={value} onChange={(e) => onPick(e.currentTarget.value as T)}>
+        {options.map(([v, text]) => (
+          <option key={v} value={v}>
+            {text}
+          </option>
+        ))}
+      </select>
+    );
   return (
     <div class="choice" role="group" aria-label={label}>
       {options.map(([v, text]) => (

@@ -110,7 +110,7 @@ export function MemoryView({ main }: { main: Main }) {
   const m = useData(getMemory);
   const tables = useData(getTables);
   const dev = chosenDevice(main);
-  const how = chosenBy();
+  const how = chosenBy(main);
   const made = useMemo(() => (m?.n ? makeScene(main, m, dev, how) : null), [m, dev, how]);
   const named = tables && tables.phases.length > 1 ? tables.phases : [];
   const sc = useMemo(() => made && { ...made, phases: named }, [made, tables]);
@@ -154,7 +154,7 @@ export function MemoryView({ main }: { main: Main }) {
         <button onClick={() => (moment.value = sc.peak.t)}>Go to the peak</button>
         <button onClick={() => look(0, main.t_end)}>Whole trace</button>
       </div>
-      <Chart sc={sc} height={px(320)} />
+      <Chart sc={sc} height={Math.max(px(320), Math.round(innerHeight * 0.36))} />
       <Layers sc={sc} now={levelAt(m, sc.g, sc.mip, cut.moves)} />
       <div class="bar">
         <Choice

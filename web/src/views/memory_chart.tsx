@@ -18,7 +18,7 @@ import { dragTime, wheelTime } from '../ui/travel';
 import { focusOf, type Scene } from './memory_scene';
 
 export const left = (): number => px(78);
-const RED = '#c8553d';
+const RED = '#d55e00';
 
 interface Frame {
   t0: number;
@@ -162,7 +162,7 @@ function limit(s: Surface, sc: Scene, f: Frame): void {
   s.ctx.stroke();
   s.ctx.setLineDash([]);
   s.ctx.font = font(11);
-  s.ctx.fillText(`${sc.name} has ${bytes(sc.limit)}`, left() + 6, y + (y < f.top + px(14) ? px(9) : -px(8)));
+  s.ctx.fillText(`all there is: ${bytes(sc.limit)}`, left() + 6, y + (y < f.top + px(14) ? px(9) : -px(8)));
 }
 
 /** The chosen allocation's life as a line on the ground. */

@@ -19,13 +19,13 @@ import { drawScale, left, upright } from './memory_chart';
 import type { Scene } from './memory_scene';
 
 const layers = [
-  ['active', 'in use', 0x3b7dc4],
-  ['split', 'inactive split: free, but in segments partly in use', 0xe09f3e],
+  ['active', 'in use', 0x0072b2],
+  ['split', 'inactive split: free, but in segments partly in use', 0xe69f00],
   ['cached', 'whole free segments', 0xa9b4bf],
-  ['expandable', 'free in expandable segments', 0x5fb7d4],
+  ['expandable', 'free in expandable segments', 0x56b4e9],
 ] as const;
 const figures = [['reserved', 'Reserved'], ['active', 'In use'], ['split', 'Inactive split'], ['cached', 'Whole segments'], ['expandable', 'Expandable'], ['largest', 'Largest free']] as const;
-const INDEX = 0xc8553d;
+const INDEX = 0xd55e00;
 const hover = signal<(Spot & { point: number }) | null>(null);
 let kept: Pixels | undefined;
 
@@ -142,10 +142,8 @@ export function OverTime({ sc, a }: { sc: Scene; a: Allocator }) {
           ]}
         />
         <span class="grow" />
-        <span class="soft">
-          {of.moves > o.t.length ? `A point in ${count(Math.ceil(of.moves / o.t.length))} moves · ` : ''}most unused {bytes(w.reserved[0] - w.active[0])} at
-        </span>
-        <button onClick={() => (moment.value = w.t[0])}>{ns(w.t[0])}</button>
+        <span class="soft">{of.moves > o.t.length ? `A point in ${count(Math.ceil(of.moves / o.t.length))} moves` : ''}</span>
+        <button onClick={() => (moment.value = w.t[0])}>Most unused: {bytes(w.reserved[0] - w.active[0])} at {ns(w.t[0])}</button>
       </div>
       <details>
         <summary>These figures as a table</summary>

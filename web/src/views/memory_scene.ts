@@ -4,6 +4,7 @@
 import { buildMip, type By, type Groups, groupBy, type Mip, reserved } from '../data/levels';
 import { aliveAt, type Cut, cutAt, type Memory, peakOf } from '../data/memory';
 import type { Main, Phase } from '../data/page';
+import { after } from '../data/spans';
 import { groupColor } from '../draw/colors';
 import { keep, moment } from '../state';
 
@@ -26,7 +27,7 @@ export interface Scene {
   m: Memory;
   dev: number; // 0 = all
   name: string;
-  limit: number; // bytes there are, 0 = unknown
+  limit: number; // bytes there are: the device's, or all the allocator could hold; 0 = unknown
   by: By;
   g: Groups;
   colors: number[];
@@ -46,7 +47,13 @@ export function chosenDevice(main: Main): number {
   return main.devices[d]?.allocs ? d : main.device;
 }
 
-export const chosenBy = (): By => (bys.find(([k]) => k === by.value)?.[0] ?? 'role');
+/** By what: as chosen; else by role, or by code or op where most of the peak has no known role. */
+export function chosenBy(main: Main): By {
+  const why = main.why;
+  const most = (how: 'role' | 'stack' | 'op') => why?.[how][0]?.[0] ?? 'unknown';
+  const first = most('role') !== 'unknown' ? 'role' : most('stack')[0] !== '(' && most('stack') !== 'unknown' ? 'stack' : most('op')[0] !== '(' && most('op') !== 'unknown' ? 'op' : 'role';
+  return bys.find(([k]) => k === by.value)?.[0] ?? first;
+}
 
 export function makeScene(main: Main, m: Memory, dev: number, how: By): Scene {
   const names = main.devices.map((d) => d.device);
@@ -55,19 +62,23 @@ export function makeScene(main: Main, m: Memory, dev: number, how: By): Scene {
   const g = groupBy(m, dev, how, names, atPeak);
   const used = dev ? [dev] : inUse(main);
   const limits = used.map((d) => main.devices[d].capacity);
+  const res = reserved(m, dev);
+  // Where a request failed, what was reserved and what the device had left was all there was.
+  const oom = dev ? main.marks.find((k) => k.kind === 'oom' && k.device === dev && k.extra >= 0) : undefined;
+  const held = oom && res.t.length ? res.v[after(res.t, 0, res.t.length, oom.t) - 1] + oom.extra : 0;
   return {
     main,
     m,
     dev,
     name: dev ? names[dev] : 'all devices',
-    limit: limits.every((v) => v > 0) ? limits.reduce((a, b) => a + b, 0) : 0,
+    limit: limits.every((v) => v > 0) ? limits.reduce((a, b) => a + b, 0) : held,
     by: how,
     g,
     colors: colorsOf(g.labels, how),
     mip: buildMip(m, g),
     peak,
     atPeak,
-    res: reserved(m, dev),
+    res,
     phases: [],
   };
 }
@@ -79,7 +90,7 @@ export const colorsOf = (labels: readonly string[], how: By): number[] => labels
 /** The moment that is looked at: the peak unless one was chosen. The peak's own time means the peak itself. */
 export function momentOf(sc: Scene): Cut {
   const t = moment.value;
-  return t === null || t === sc.peak.t ? sc.peak : cutAt(sc.m, t);
+  return t === null || t === sc.peak.t ? sc.peak : cutAt(sc.m, Math.min(t, sc.main.t_end));
 }
 
 /** Number of the group that stands out, -1 = none. Paths of ops may be written with or without blanks. */

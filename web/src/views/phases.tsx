@@ -49,7 +49,7 @@ function show(p: { t0: number; t1: number }, t: number): void {
 
 function Histogram({ t, main, scope, at }: Bars) {
   const m = useData(getMemory);
-  const how = chosenBy();
+  const how = chosenBy(main);
   const names = main.devices.map((d) => d.device);
   const made = useMemo(() => m && phasePeaks(m, t.phases.map((p) => p.moves), scope.of, how, names), [m, scope, how]);
   if (!m || !made) return <Loading />;
@@ -143,18 +143,20 @@ export function Phases({ main }: { main: Main }) {
   if (!t) return <Loading />;
   const scopes = shownScopes(t);
   if (!scopes.length) return <p class="loading">This trace holds no memory events.</p>;
-  const highestOf = (i: number) => t.phases.reduce((a, p) => Math.max(a, p.levels[i][6]), 0);
-  const first = [...scopes].filter(({ s }) => s.scope !== 'total').sort((a, b) => highestOf(b.i) - highestOf(a.i) || b.i - a.i)[0] ?? scopes[0];
+  // At first the main memory of the device that holds most of it.
+  const highestOf = (s: Scope) => t.phases.reduce((a, p) => Math.max(a, p.levels[t.scopes.indexOf(s)][6]), 0);
+  const largest = t.scopes.filter((s) => s.scope === 'device').sort((a, b) => highestOf(b) - highestOf(a))[0];
+  const first = scopes.find(({ s }) => s === largest) ?? scopes.find(({ s }) => s.scope === 'pool' && s.of[0] === largest?.of[0]) ?? scopes[0];
   const chosen = scopes.find(({ i }) => String(i) === scopeKey.value) ?? first;
   const hows = bys.filter(([k]) => k !== 'device');
   return (
     <div class="stack">
       <div class="bar">
-        <Choice label="Group by" value={chosenBy()} options={hows} onPick={(v) => (by.value = v)} />
+        <Choice label="Group by" value={chosenBy(main)} options={hows} onPick={(v) => (by.value = v)} />
         {scopes.length > 1 && <Choice label="Memory" value={String(chosen.i)} options={scopes.map(({ s, i }): [string, string] => [String(i), scopeName(s, t)])} onPick={(v) => (scopeKey.value = v)} />}
         <span class="grow" />
         <label class="soft">
-          Limit <input type="number" min="0" step="any" value={limitKey.value} placeholder={chosen.s.limit ? (chosen.s.limit / 1073741824).toFixed(2) : 'unknown'} onChange={(e) => (limitKey.value = e.currentTarget.value)} /> GiB
+          Limit <input type="number" min="0" step="any" value={limitKey.value} placeholder={chosen.s.limit ? (chosen.s.limit / 1073741824).toPrecision(3) : 'unknown'} onChange={(e) => (limitKey.value = e.currentTarget.value)} /> GiB
         </label>
       </div>
       <Panel title={`What is alive at the highest moment of each phase: ${scopeName(chosen.s, t)}`}>
