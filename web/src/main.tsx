@@ -23,6 +23,7 @@ const keys: [string, string][] = [
   ['f', 'focus the selected span (also a double click)'],
   ['shift + drag', 'sum up an area (also r, then drag)'],
   ['t', 'what is in sight as a table'],
+  ['c', 'low rows, for deep stacks'],
   ['l', 'show, fold and move lanes (also click or drag their names)'],
   ['p', 'the moment of the peak (memory)'],
   [',  .', 'the move of memory before and after'],

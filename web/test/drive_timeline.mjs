@@ -140,8 +140,23 @@ async function lanes(page) {
   await page.click('#lanes button:text-is("Close")');
 }
 
+/** Low rows: the same spans in less room, and back. */
+async function low(page) {
+  await page.keyboard.press('0');
+  await settle(page);
+  const height = async () => (await canvas(page)).height;
+  const [was, before] = [await height(), await picture(page, '.timeline')];
+  await page.keyboard.press('c');
+  assert.equal((await hash(page)).get('low'), '1');
+  assert.ok((await height()) < was, 'lower rows need less room');
+  await page.click('button:text-is("Compact")');
+  await settle(page);
+  assert.equal(await picture(page, '.timeline'), before);
+}
+
 /** No pointer at all. */
 async function keyboard(page) {
+  await page.focus('.timeline canvas');
   await page.keyboard.press('Escape');
   await page.keyboard.press('0');
   const heard = () => page.textContent('.heard');
@@ -189,6 +204,6 @@ await drive(async ({ make, visit }) => {
     assert.equal(await page.locator('nav').count(), 0, 'a page of one view has no tabs');
     await page.waitForSelector('.timeline canvas');
     await shot(page, 'timeline');
-    for (const part of [details, arrows, areas, lanes, keyboard, minimap]) await part(page);
+    for (const part of [details, arrows, areas, lanes, low, keyboard, minimap]) await part(page);
   });
 });

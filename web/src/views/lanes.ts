@@ -7,9 +7,12 @@ import type { Spans } from '../data/spans';
 import { keep } from '../state';
 import { px } from '../ui/scale';
 
+/** "1" = low rows without names: everything deep at a glance. */
+export const compact = keep('low');
+
 /** Sizes in pixels of the screen at hand. */
 export const dims = computed(() => ({
-  row: px(17),
+  row: px(compact.value ? 7 : 17),
   gap: px(5), // between lanes
   least: px(22), // of a lane: its name must fit
   axis: px(20),

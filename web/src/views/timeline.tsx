@@ -15,7 +15,7 @@ import { keep, look, lookAll, lookAround, moment, query, range, span } from '../
 import { Canvas } from '../ui/canvas';
 import { Legend, Loading, useData } from '../ui/parts';
 import { dragTime, keyTime, typing, wheelTime } from '../ui/travel';
-import { arrange, arrangement, dims, flipClosed, type Lane, laneAt, layout, moveTrack, rowAt } from './lanes';
+import { arrange, arrangement, compact, dims, flipClosed, type Lane, laneAt, layout, moveTrack, rowAt } from './lanes';
 import { type Area, type Arrow, arrowAt, drawScene, tops } from './timeline_draw';
 import { LaneList } from './timeline_lanes';
 import { Details, hover, Tip, title } from './timeline_panel';
@@ -154,6 +154,7 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
       n: () => next(1),
       N: () => next(-1),
       r: () => (selecting.value = !selecting.value),
+      c: () => (compact.value = compact.value ? '' : '1'),
       t: () => setTable((v) => !v),
       l: () => setLists((v) => !v),
       PageDown: () => scrollTo(scroll.value + room() * 0.8),
@@ -266,6 +267,7 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
         {found && <span class="soft" id="matches" role="status">{index >= 0 ? `${count(index + 1)} of ` : ''}{count(found.length)} matches</span>}
         <span class="grow" />
         <button aria-pressed={selecting.value} title="A drag chooses an area ( r, or hold shift )" onClick={() => (selecting.value = !selecting.value)}>Select area</button>
+        <button aria-pressed={!!compact.value} title="Low rows without names ( c )" onClick={() => (compact.value = compact.value ? '' : '1')}>Compact</button>
         <button aria-pressed={lists} title="Show, fold and move lanes ( l )" onClick={() => setLists(!lists)}>Lanes{arranged.hidden.size ? ` (${arranged.hidden.size} hidden)` : ''}</button>
         <button aria-pressed={table} title="What is in sight, by name ( t )" onClick={() => setTable(!table)}>As table</button>
         <button onClick={lookAll}>Whole trace</button>

@@ -69,8 +69,8 @@ function rows(p: Pixels, sc: Scene, width: number, base: number, back: number, l
         let c = sc.color(sc.spans.cat[i], sc.spans.name[i]);
         if (sc.found && !sc.found.has(sc.spans.name[i])) c = back;
         const gap = x1 - x0 > 3 ? 1 : 0;
-        p.rect(left + x0, Math.max(base, y), left + x1 - gap, y + high - 2, rgb(c));
-        if (x1 - x0 >= TEXT_FROM && y >= base - 4) labels.push({ x: left + x0, y, w: x1 - x0 - gap, span: i, color: c });
+        p.rect(left + x0, Math.max(base, y), left + x1 - gap, y + high - (high > 10 ? 2 : 1), rgb(c));
+        if (x1 - x0 >= TEXT_FROM && high > 10 && y >= base - 4) labels.push({ x: left + x0, y, w: x1 - x0 - gap, span: i, color: c });
       });
     });
   }
@@ -101,7 +101,8 @@ function heads(s: Surface, sc: Scene, base: number, c: Ink): void {
     s.ctx.fillRect(0, y, 3, l.height - 1);
     s.ctx.fillStyle = c.text;
     s.ctx.font = font(11.5, '600');
-    s.ctx.fillText(`${l.open ? '▾' : '▸'} ${fit(s.ctx, t.name, left - px(30))}`, px(9), y + px(11));
+    const also = t.name.lastIndexOf(' · overlap '); // a further track of the lane above
+    s.ctx.fillText(`${l.open ? '▾' : '▸'} ${fit(s.ctx, also > 0 ? `↳ ${t.name.slice(also + 3)}` : t.name, left - px(30))}`, px(9), y + px(11));
     s.ctx.fillStyle = c.soft;
     s.ctx.font = font(10.5);
     if (l.height > px(36)) s.ctx.fillText(`${t.count.toLocaleString('en-US')} spans`, px(22), y + px(26));
