@@ -5,6 +5,8 @@ import ctypes
 import importlib
 import json
 import os
+import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -286,6 +288,17 @@ class Habits(unittest.TestCase):
         self.assertEqual(min(float(y) for _, y in points), 16.0)  # the peak touches the roof
         self.assertIn("4.00 MiB", drawing.toxml())
         self.assertNotIn("<b></b>", page.replace("<b>cuda:0</b>", ""))
+
+    def test_promises_name_tests_that_exist(self):
+        source = pathlib.Path(__file__).resolve().parents[2]
+        there = "".join(p.read_text(encoding="utf-8") for p in pathlib.Path(__file__).parent.glob("test_*.py"))
+        gpu = (source / "tests" / "gpu" / "cases.py").read_text(encoding="utf-8")
+        for line in (source / "docs" / "guide" / "tracker.md").read_text(encoding="utf-8").split("## What is promised")[1].splitlines():
+            held = line.split("|")[2] if line.count("|") == 3 else ""
+            for name in re.findall(r"`(\w+)`", held.partition("GPU:")[0]):
+                self.assertTrue(f"def {name}(" in there or (source / "tests" / "cli" / "cases" / f"{name}.cmd").exists(), name)
+            for name in re.findall(r"`(\w+)`", held.partition("GPU:")[2]):
+                self.assertIn(f"def {name}(", gpu)
 
     def test_typed(self):
         self.assertTrue(os.path.exists(os.path.join(os.path.dirname(tidemark.__file__), "py.typed")))

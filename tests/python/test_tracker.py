@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """The memory tracker on real PyTorch (needs torch): every field, counted once, attributed right, saved whatever happens."""
 import contextlib
+import ctypes
 import dataclasses
 import glob
 import io
@@ -257,6 +258,28 @@ class Document(unittest.TestCase):
         self.assertNotIn("before", names)
         self.assertTrue(any(n.startswith("snapshot_0") for n in names), names)
         self.assertLessEqual({"num_snapshots", "checkpoints", "peak_memory_mb", "peak_memory_checkpoint", "final_memory_mb"}, set(summary))
+
+    def test_snapshots_need_no_gil(self):
+        """They come while one C call holds the GIL throughout."""
+        with tracking(interval=0.05) as (t, d):
+            t.checkpoint("held")
+            ctypes.PyDLL(None).usleep(500_000)  # PyDLL keeps the GIL
+            t.checkpoint("given back")
+        names = [s["checkpoint_name"] for s in d["snapshots"]]
+        between = names[names.index("held") + 1 : names.index("given back")]
+        self.assertGreaterEqual(len([n for n in between if n.startswith("snapshot_")]), 3, names)
+
+    def test_starting_again_saves_first(self):
+        folders = [tempfile.mkdtemp(), tempfile.mkdtemp()]
+        with contextlib.redirect_stdout(io.StringIO()):
+            first = tracker.initialize_memory_tracker(folders[0], enabled=True)
+            first.checkpoint("one")
+            second = tracker.initialize_memory_tracker(folders[1], enabled=True)
+            first.checkpoint("late")
+            second.checkpoint("two")
+            tracker.stop_memory_tracker()
+        self.assertEqual([s["checkpoint_name"] for s in saved(folders[0])["snapshots"]], ["one", "final"])
+        self.assertEqual([s["checkpoint_name"] for s in saved(folders[1])["snapshots"]], ["two", "final"])
 
     def test_disabled_does_nothing(self):
         t = tracker.initialize_memory_tracker()
