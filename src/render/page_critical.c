@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "render/page_parts.h"
 
-enum { MOST_EDGES = 3000, TOP = 200 };
+enum { MOST_EDGES = 2000, TOP = 200 };
 
 static void enum_texts(tide_json *j)
 {

@@ -8,7 +8,7 @@
 #include "render/page_parts.h"
 
 enum { FOLD = 20000, FOLD_ORDER = TIDE_ORDER_PARTS, DEEP = TIDE_ORDER_DEEP };
-enum { FEW = 100000, FEW_ROWS = 20000 }; /* nodes, rows in order of time, of which none is folded */
+enum { FEW = 100000, FEW_ROWS = 5000 }; /* nodes, rows in order of time, of which none is folded */
 
 #define COLUMNS(key)                                                  \
 	{                                                             \
@@ -48,80 +48,68 @@ static void put(const struct columns *c, uint32_t name, uint32_t parent, uint64_
 	tide__box_put(c->b, c->count, (int64_t)count);
 }
 
-/* Texts that the section uses, in order of first use; row 0 is "[small]". */
-struct names {
-	uint32_t *of;	/* owned; text of the flame -> its number + 1 */
-	uint32_t *list; /* owned */
-	uint32_t n;
-};
-
-static uint32_t number(struct names *t, uint32_t text)
-{
-	if (!t->of[text]) {
-		t->list[t->n] = text;
-		t->of[text] = ++t->n;
-	}
-	return t->of[text];
-}
-
 static void put_tree(const struct columns *c, const tide_flame *f)
 {
 	for (size_t i = 0; i < f->nodes.n; i++)
 		put(c, f->nodes.name[i], f->nodes.parent[i], f->nodes.self[i], f->nodes.count[i]);
 }
 
-/* Rows name nodes of the whole tree; most of its texts are not used, so they get new numbers. */
-static void put_order(const struct columns *c, const tide_flame *whole, const tide_flame_order *o,
-		      struct names *t)
-{
-	for (size_t i = 0; i < o->n; i++) {
-		bool small = o->node[i] == TIDE_ORDER_SMALL;
-		put(c, small ? 0 : number(t, whole->nodes.name[o->node[i]]), o->parent[i],
-		    o->self[i], o->count[i]);
-	}
-}
-
-static void text(tide_json *j, const tide_strings *strings, uint32_t id)
-{
-	size_t n;
-	const char *s = tide__strings_get(strings, id, &n);
-	tide__json_strn(j, s, n);
-}
-
-static void order_json(tide_json *j, const tide_flame *whole, const tide_flame_order *o,
-		       const struct names *t)
-{
-	tide__json_kuint(j, "order_folded", o->folded);
-	tide__json_kuint(j, "order_cut", o->cut);
-	tide__json_key(j, "order_names");
-	tide__json_array(j);
-	tide__json_str(j, "[small]");
-	for (uint32_t i = 0; i < t->n; i++)
-		text(j, whole->strings, t->list[i]);
-	tide__json_array_end(j);
-}
-
-static bool put_both_orders(tide_box *b, const struct tree *t, const tide_flame *whole,
-			    tide_json *j)
+/* The texts of the folded tree, `f`, serve its order too; what was folded there is added. */
+static bool put_rows(const struct columns *c, const tide_flame *whole, tide_flame *f,
+		     const tide_flame_order *o)
 {
 	size_t n = (size_t)tide__strings_count(whole->strings) + 1;
-	struct names names = { tide__calloc(n, sizeof *names.of),
-			       tide__calloc(n, sizeof *names.list), 0 };
-	tide_flame_order o = { 0 };
-	uint64_t min = whole->order.n > FEW_ROWS ? whole->nodes.total[0] / FOLD_ORDER : 0;
-	bool ok = names.of && names.list && tide__flame_order_fold(&whole->order, min, &o);
-	if (ok) {
-		struct columns c = columns(b, t->order);
-		put_order(&c, whole, &o, &names);
-		order_json(j, whole, &o, &names);
+	uint32_t *of = tide__calloc(n, sizeof *of), small = tide__flame_text(f, "[small]", 7);
+	bool ok = of && small;
+	for (size_t i = 0; ok && i < o->n; i++) {
+		bool heap = o->node[i] == TIDE_ORDER_SMALL;
+		uint32_t text = heap ? 0 : whole->nodes.name[o->node[i]];
+		if (!of[text] && !heap) {
+			size_t len;
+			const char *s = tide__strings_get(whole->strings, text, &len);
+			of[text] = tide__flame_text(f, s, len);
+			ok = of[text] != 0;
+		}
+		put(c, heap ? small : of[text], o->parent[i], o->self[i], o->count[i]);
 	}
-	tide__flame_order_free(&o);
-	tide__free(names.of);
-	tide__free(names.list);
+	tide__free(of);
 	return ok;
 }
 
-static bool put_folded(tide_box *b, const struct tree *t, const tide_flame *whole, tide_json *j)
+static bool put_order(tide_box *b, const struct tree *t, const tide_flame *whole, tide_flame *f,
+		      tide_json *j)
+{
+	tide_flame_order o = { 0 };
+	uint64_t min = whole->order.n > FEW_ROWS ? whole->nodes.total[0] / FOLD_ORDER : 0;
+	bool ok = tide__flame_order_fold(&whole->order, min, &o);
+	if (ok) {
+		struct columns c = columns(b, t->order);
+		ok = put_rows(&c, whole, f, &o);
+		tide__json_kuint(j, "order_folded", o.folded);
+		tide__json_kuint(j, "order_cut", o.cut);
+	}
+	tide__flame_order_free(&o);
+	return ok;
+}
+
+static void tree_json(tide_json *j, const tide_flame *f, uint64_t total)
+{
+	tide__json_kbool(j, "bytes", f->bytes);
+	tide__json_kuint(j, "total", total);
+	tide__json_kuint(j, "folded", f->folded);
+	tide__json_kuint(j, "cut", f->cut);
+	tide__json_kint(j, "peak_ns", f->peak_ns);
+	tide__json_key(j, "names");
+	tide__json_array(j);
+	for (uint32_t i = 0; i <= tide__strings_count(f->strings); i++) {
+		size_t n;
+		const char *s = tide__strings_get(f->strings, i, &n);
+		tide__json_strn(j, s, n);
+	}
+	tide__json_array_end(j);
+}
+
+static bool put_both(tide_box *b, const struct tree *t, const tide_flame *whole, tide_json *j)
 {
 	bool many = whole->nodes.n > FEW;
 	const tide_flame_options opt = { .min_value = many ? whole->nodes.total[0] / FOLD : 0,
@@ -131,18 +119,10 @@ static bool put_folded(tide_box *b, const struct tree *t, const tide_flame *whol
 		return false;
 	struct columns c = columns(b, t->tree);
 	put_tree(&c, f);
-	tide__json_kbool(j, "bytes", f->bytes);
-	tide__json_kuint(j, "total", whole->nodes.total[0]);
-	tide__json_kuint(j, "folded", f->folded);
-	tide__json_kuint(j, "cut", f->cut);
-	tide__json_kint(j, "peak_ns", f->peak_ns);
-	tide__json_key(j, "names");
-	tide__json_array(j);
-	for (uint32_t i = 0; i <= tide__strings_count(f->strings); i++)
-		text(j, f->strings, i);
-	tide__json_array_end(j);
+	bool ok = put_order(b, t, whole, f, j);
+	tree_json(j, f, whole->nodes.total[0]);
 	tide__flame_free(f);
-	return true;
+	return ok;
 }
 
 static bool one_tree(tide_box *b, const tide_model *m, const struct tree *t, tide_json *j,
@@ -156,7 +136,7 @@ static bool one_tree(tide_box *b, const tide_model *m, const struct tree *t, tid
 		return false;
 	tide__json_key(j, t->key);
 	tide__json_object(j);
-	bool ok = put_folded(b, t, whole, j) && put_both_orders(b, t, whole, j);
+	bool ok = put_both(b, t, whole, j);
 	tide__json_object_end(j);
 	tide__flame_free(whole);
 	return ok;

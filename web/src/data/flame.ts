@@ -16,7 +16,6 @@ interface TreeJson {
   names: string[];
   order_folded: number;
   order_cut: number;
-  order_names: string[];
 }
 export type FlameJson = Record<TreeName, TreeJson>;
 
@@ -88,7 +87,7 @@ export function readTree(s: Section<FlameJson>, key: TreeName, order: Order): Tr
   const j = s.json[key];
   const timed = order === 'time';
   const c = timed ? `${key}_order` : key;
-  const rows = { names: timed ? j.order_names : j.names, name: s.ints(`${c}_name`), parent: s.ints(`${c}_parent`), self: s.column(`${c}_self`), count: s.column(`${c}_count`) };
+  const rows = { names: j.names, name: s.ints(`${c}_name`), parent: s.ints(`${c}_parent`), self: s.column(`${c}_self`), count: s.column(`${c}_count`) };
   if (!rows.parent.length) return layOut({ names: [''], name: new Int32Array(1), parent: new Int32Array(1), self: new Float64Array(1), count: new Float64Array(1) }, order, j.bytes);
   return layOut(rows, order, j.bytes, timed ? j.order_folded : j.folded, timed ? j.order_cut : j.cut);
 }
