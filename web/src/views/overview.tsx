@@ -169,6 +169,12 @@ export function Overview({ main }: { main: Main }) {
   const active = (label: string, v: number, none: string) => (
     <Figure label={label} value={v ? percent((100 * v) / main.total_ns) : 'none'} sub={v ? `${ns(v)} of ${ns(main.total_ns)}` : none} title="Union of its spans, as part of the time from the first to the last" />
   );
+  const cards = main.devices.map((_, i) => i).filter((i) => i && (main.devices[i].allocs || main.devices[i].name || main.devices[i].capacity));
+  const findings = (
+    <Panel title="Findings">
+      <Findings main={main} />
+    </Panel>
+  );
   return (
     <div class="stack">
       {losses.length > 0 && (
@@ -222,14 +228,14 @@ export function Overview({ main }: { main: Main }) {
         main.spans > 0 && <Minimap main={main} />
       )}
       <div class="two">
-        {main.device > 0 && <Why main={main} d={d} />}
+        {main.device > 0 ? <Why main={main} d={d} /> : findings}
         <div class="stack">
-          <Panel title="Findings">
-            <Findings main={main} />
-          </Panel>
-          <Panel title="Devices">
-            <div class="figures cards">{main.devices.map((x, i) => (i && (x.allocs || x.name || x.capacity) ? <Card key={i} main={main} at={i} /> : null))}</div>
-          </Panel>
+          {main.device > 0 && findings}
+          {cards.length > 0 && (
+            <Panel title="Devices">
+              <div class="figures cards">{cards.map((i) => <Card key={i} main={main} at={i} />)}</div>
+            </Panel>
+          )}
           <Panel title="This trace">
             <Facts main={main} />
           </Panel>
