@@ -17,7 +17,8 @@ static const tide_option options[] = {
 	[O_KEEP] = { "keep-last-step", 0, TIDE_OPT_FLAG, NULL,
 		     "with --hta-compat: do not drop the last step" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; a name that ends in .html: as a page" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
+		       "write to FILE; a name that ends in .html: as a page" },
 };
 
 static int run(const tide_args *a)

@@ -31,7 +31,8 @@ static const tide_option options[] = {
 	[O_COUNTERS] = { "counters", 'c', TIDE_OPT_FLAG, NULL,
 			 "instead: hardware counters of kernels and the ops that launched them" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; a name that ends in .html: as a page" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
+		       "write to FILE; a name that ends in .html: as a page" },
 };
 
 static int run(const tide_args *a)

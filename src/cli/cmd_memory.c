@@ -19,7 +19,8 @@ static const tide_option options[] = {
 	[O_BUCKETS] = { "buckets", 0, TIDE_OPT_INT, "N",
 			"points of the use over time in JSON (default 200)", .def = "200" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; a name that ends in .html: as a page" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
+		       "write to FILE; a name that ends in .html: as a page" },
 };
 
 struct answer {

@@ -14,7 +14,8 @@
 enum { O_JSON, O_OUTPUT, O_TOP, O_EVENTS, O_MIN_US, O_NO_PYTHON, O_NO_RUNTIME };
 static const tide_option options[] = {
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; a name that ends in .html: as a page" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
+		       "write to FILE; a name that ends in .html: as a page" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
 		    "lanes to show, 0 = all (default 20); JSON has all", .def = "20" },
 	[O_EVENTS] = { "events", 0, TIDE_OPT_FLAG, NULL, "with --json: every span too" },

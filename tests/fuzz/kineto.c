@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The Kineto importer on any bytes: never a crash, a leak or a hang; what loads satisfies every
  * invariant of the model; and block size does not matter. The first byte chooses the block size and
- * whether two threads parse. */
+ * whether two threads parse, and whether shapes and raw figures are kept. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static tide_model *load(const uint8_t *data, size_t n, size_t block, unsigned threads)
+static tide_model *load(const uint8_t *data, size_t n, size_t block, unsigned threads, bool all)
 {
-	tide_load_options opt = { .threads = threads };
+	tide_load_options opt = { .threads = threads, .what = all ? ~0u : 0 };
 	tide_error err = { 0 };
 	tide_source *src;
 	if (tide__source_memory(data, n, 1 << 20, &src, &err) != TIDE_OK)
@@ -37,8 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (n < 1)
 		return 0;
 	size_t block = data[0] ? (size_t)data[0] * 3 : 0;
-	tide_model *a = load(data + 1, n - 1, 0, 1);
-	tide_model *b = load(data + 1, n - 1, block, data[0] & 1 ? 2 : 1);
+	tide_model *a = load(data + 1, n - 1, 0, 1, data[0] & 2);
+	tide_model *b = load(data + 1, n - 1, block, data[0] & 1 ? 2 : 1, data[0] & 2);
 	/* how much damaged gzip still gives depends on how it is read */
 	bool plain = n < 3 || data[1] != 0x1f || data[2] != 0x8b;
 	if (plain && !a != !b)
