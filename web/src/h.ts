@@ -6,7 +6,7 @@ import { Fragment as _Fragment, h as _h } from 'preact';
 
 const { abs, ceil, floor, log2, max, min, round } = Math;
 const list = Array.from;
-const { Float64Array: doubles, Int32Array: ints, Uint8Array: octets } = globalThis;
+const { document: page, Float64Array: doubles, Int32Array: ints, Number: number, String: text, Uint8Array: octets } = globalThis;
 
 export {
   _Fragment,
@@ -20,6 +20,9 @@ export {
   log2 as 'Math.log2',
   max as 'Math.max',
   min as 'Math.min',
+  number as Number,
   octets as Uint8Array,
+  page as document,
   round as 'Math.round',
+  text as String,
 };
