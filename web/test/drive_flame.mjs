@@ -46,9 +46,9 @@ async function graph(page) {
     assert.match(said, /% of all · [\d.]+ % of what is around it/);
   }
   await choose(page, 'What', 'CPU time');
-  const box = await page.locator('.flame canvas').boundingBox();
   const heavy = await picture(page, '.flame');
   await choose(page, 'Order', 'In order of time');
+  const box = await page.locator('.flame canvas').boundingBox();
   assert.notEqual(await picture(page, '.flame'), heavy, 'order of time is another picture');
   assert.equal(whole(await tip(page, box.x + 400, box.y + 8), 'ns'), json('flame', gpt, '--kind', 'cpu').value_ns, 'of the same whole');
   await shot(page, 'flame-time');

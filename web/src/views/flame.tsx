@@ -219,7 +219,7 @@ function SandwichView({ t, color, hit }: { t: Tree; color: number; hit?: Uint8Ar
         onPick={(r) => (chosen.value = t.names[r.name])}
         picked={(r) => r === f}
         cols={[
-          col('Function', (r: Func) => t.names[r.name] || '(unnamed)', undefined, { wide: true }),
+          col('Function', (r: Func) => t.names[r.name] || '(unnamed)', undefined, { wide: true, text: (r) => brief(t.names[r.name] || '(unnamed)') }),
           col('Self', (r: Func) => r.self, w, { bar: (r) => r.self / (all || 1) }),
           col('Total', (r: Func) => r.total, w),
           col('Count', (r: Func) => r.count, count),
