@@ -20,7 +20,8 @@ typedef struct crit {
 	uint32_t *begin, *end; /* per row: node + 1, 0 = none */
 	crit_node *nodes;      /* sorted by time, then event */
 	size_t n_nodes;
-	int64_t *queue; /* per row: queue length after it, INT64_MIN = none */
+	int64_t *queue;	  /* per row: queue length after it, INT64_MIN = none */
+	int64_t *pending; /* per device row: the same after its launch, on its stream */
 	tide_cg g;
 	const char *why; /* set when the graph cannot be trusted */
 } crit;
@@ -45,5 +46,13 @@ bool tide__crit_gpu(crit *c); /* critpath_gpu.c: kernels, launches, synchronisat
 bool tide__crit_queue(crit *c);
 /* A call that puts work on a stream, with a GPU row to show for it. */
 bool tide__crit_is_launch(const crit *c, size_t row);
+/* Times are exact and rules ours, not HTA's. */
+static inline bool crit_exact(const crit *c)
+{
+	return c->f->unit > 1;
+}
+/* critpath_wait.c, exact frames: waiting that no synchronisation row tells of. False on
+ * exhaustion. */
+bool tide__crit_waits(crit *c);
 
 #endif

@@ -259,9 +259,10 @@ static bool make_room(crit *c)
 	c->begin = tide__calloc(n, sizeof *c->begin);
 	c->end = tide__calloc(n, sizeof *c->end);
 	c->queue = tide__alloc(n, sizeof *c->queue);
-	for (size_t i = 0; c->queue && i < n; i++)
-		c->queue[i] = INT64_MIN;
-	return c->in && c->begin && c->end && c->queue;
+	c->pending = tide__alloc(n, sizeof *c->pending);
+	for (size_t i = 0; c->queue && c->pending && i < n; i++)
+		c->queue[i] = c->pending[i] = INT64_MIN;
+	return c->in && c->begin && c->end && c->queue && c->pending;
 }
 
 tide_code tide__critpath(const tide_model *m, const tide_compat_frame *f,
@@ -275,12 +276,14 @@ tide_code tide__critpath(const tide_model *m, const tide_compat_frame *f,
 	} else if (ok) {
 		clip(&c, out);
 		ok = make_nodes(&c, opt->data_loading) && tide__crit_queue(&c) &&
-		     tide__crit_cpu(&c) && tide__crit_gpu(&c) && solve(&c, opt->data_loading, out);
+		     tide__crit_cpu(&c) && tide__crit_gpu(&c) &&
+		     (!crit_exact(&c) || tide__crit_waits(&c)) && solve(&c, opt->data_loading, out);
 	}
 	tide__free(c.in);
 	tide__free(c.begin);
 	tide__free(c.end);
 	tide__free(c.queue);
+	tide__free(c.pending);
 	tide__free(c.nodes);
 	tide__cg_free(&c.g);
 	if (ok)

@@ -109,8 +109,8 @@ static bool visit(crit *c, struct walk *w, uint32_t row, bool start, int64_t par
 	bool ok = true;
 	if (w->last >= 0 && !share_lock(c, (uint32_t)w->last, node)) {
 		tide_cp_edge_type type = start && !w->depth ? TIDE_CP_DEPENDENCY : TIDE_CP_OPERATOR;
-		ok = tide__crit_edge(c, (uint32_t)w->last, node, type, !start && blocks(c, row),
-				     w->parent);
+		ok = tide__crit_edge(c, (uint32_t)w->last, node, type,
+				     !start && !crit_exact(c) && blocks(c, row), w->parent);
 	}
 	w->last = node;
 	w->parent = parent;

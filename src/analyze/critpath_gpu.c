@@ -264,8 +264,11 @@ static bool delay_edge(crit *c, struct state *s, size_t row, int64_t sync_end)
 	struct last *l = last_on(s, f->stream[row]);
 	int64_t call = linked_row(c, (int64_t)row), last_t = l ? c->nodes[l->node].t : 0;
 	uint32_t start = c->begin[row] - 1;
-	if (call >= 0 && c->queue[call] == 1 && c->queue[row] == 0 &&
-	    (!l || last_t < f->ts[call]) && (sync_end < 0 || c->nodes[sync_end].t < f->ts[call])) {
+	int64_t before = call < 0	 ? 0
+			 : crit_exact(c) ? c->pending[row]
+					 : c->queue[call]; /* of its last row, as HTA */
+	if (call >= 0 && before == 1 && c->queue[row] == 0 && (!l || last_t < f->ts[call]) &&
+	    (sync_end < 0 || c->nodes[sync_end].t < f->ts[call])) {
 		if (!c->begin[call]) {
 			c->why = "a kernel's launch is not in the window";
 			return true;

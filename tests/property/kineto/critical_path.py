@@ -13,10 +13,11 @@ import subprocess
 import sys
 import tempfile
 
-LAUNCH = ["cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cudaMemcpyAsync", "cudaMemsetAsync", "hipLaunchKernel"]
+LAUNCH = ["cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cudaMemcpyAsync", "cudaMemsetAsync", "hipLaunchKernel",
+          "hipModuleLaunchKernel", "hipMemcpyWithStream"]
 LOCK = {"cudaHostAlloc", "cudaLaunchKernel", "cudaMemcpyAsync"}
-BLOCKING = {"cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventQuery", "cudaEventSynchronize", "cudaMemcpy",
-            "cudaMemcpyAsync"}
+WAITING = {"cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize", "cudaMemcpy", "hipDeviceSynchronize",
+           "hipMemcpyWithStream"}
 SYNC_CALL = {"Stream Sync": "cudaStreamSynchronize", "Context Sync": "cudaDeviceSynchronize",
              "Event Sync": "cudaEventSynchronize", "Stream Wait Event": "cudaStreamWaitEvent"}
 DEVICE = {"kernel", "gpu_memcpy", "gpu_memset", "cuda_sync"}
@@ -62,7 +63,8 @@ class Maker:
             self.row("cuda_runtime", "cudaEventRecord", ts, end - ts, tid, correlation=c)
             self.records.append((c, device, stream))
         elif kind < 0.84:
-            self.row("cuda_runtime", r.choice(["cudaHostAlloc", "cudaMalloc", "cudaEventQuery", "cudaMemcpy"]), ts, end - ts, tid,
+            self.row("cuda_runtime", r.choice(["cudaHostAlloc", "cudaMalloc", "cudaEventQuery", "cudaMemcpy", "hipDeviceSynchronize",
+                                                 "cudaStreamSynchronize"]), ts, end - ts, tid,
                      correlation=c)
         else:
             self.sync(ts, end, tid, c, device, stream)
@@ -156,8 +158,8 @@ class Path:
     def time(m):
         return m[0]["t0"] if m[1] == "begin" else m[0]["t1"]
 
-    def edge(self, a, b, kind, zero=False):
-        free = zero or kind in ("dependency", "sync_dependency")
+    def edge(self, a, b, kind):
+        free = kind in ("dependency", "sync_dependency")
         self.edges[(a[0]["i"], a[1]), (b[0]["i"], b[1])] = (kind, 0 if free else max(0, self.time(b) - self.time(a)))
         if kind == "sync_dependency" and a[0]["stream"] is not None and a[0]["stream"] == b[0]["stream"]:
             self.bad = True
@@ -218,7 +220,7 @@ class Path:
                 both = last and last[0]["name"] in LOCK and m[0]["name"] in LOCK
                 if last and not (both and (last[1] == "begin" or m[1] == "end")):
                     between = m[1] == "begin" and depth == 0
-                    self.edge(last, m, "dependency" if between else "operator", m[1] == "end" and m[0]["name"] in BLOCKING)
+                    self.edge(last, m, "dependency" if between else "operator")
                 last = m
                 depth += 1 if m[1] == "begin" else -1
         return True
@@ -229,23 +231,29 @@ class Path:
                    (y["t0"] <= x["t0"] and x["t1"] <= y["t1"]) for x in rows for y in rows)
 
     def is_launch(self, x):
-        return x["partner"] is not None and x["name"] in LAUNCH
+        return x["partner"] is not None and x["stream"] is None and x["partner"]["cat"] in DEVICE - {"cuda_sync"}
 
     def launches(self):
         return [x for x in self.rows if self.is_launch(x) and x["partner"]["stream"] is not None and x["partner"]["partner"] is not None]
 
     def queue(self):
         """Length of a stream's queue just after each launch and each begin."""
-        points = {}
+        entries = {}
         for x in self.rows:
-            calls = [y for y in self.rows if y["corr"] == x["corr"] and self.is_launch(y)] if x["stream"] is not None and x["corr"] is not None else []
+            device = x["stream"] is not None and x["corr"] is not None and x["cat"] != "cuda_sync"
+            calls = [y for y in self.rows if y["corr"] == x["corr"] and self.is_launch(y)] if device else []
             if calls:
-                points.setdefault(x["stream"], []).extend([(calls[-1]["t0"], 0, calls[-1]), (x["t0"], 1, x)])
-        for p in points.values():
+                entries.setdefault((x["stream"], calls[-1]["i"]), []).append(x)
+        for stream in {s for s, _ in entries}:
+            points = []
+            for (on, call), rows in entries.items():  # the first of a graph's rows on a stream stands for all
+                if on == stream:
+                    x = min(rows, key=lambda y: (y["t0"], y["i"]))
+                    points += [(self.rows[call]["t0"], 0, call, x), (x["t0"], 1, x["i"], x)]
             n = 0
-            for _, begins, x in sorted(p, key=lambda q: (q[0], q[1], q[2]["i"])):
+            for _, begins, _, x in sorted(points, key=lambda q: q[:3]):
                 n += -1 if begins else 1
-                x["queue"] = n
+                x["queue" if begins else "pending"] = n
 
     def source(self, sync):
         """The kernel that an event stands for."""
@@ -303,13 +311,31 @@ class Path:
         if source is not None:
             self.edge((source, "end"), (x, "begin"), "sync_dependency")
         call = x["partner"]
-        if (call is not None and call.get("queue") == 1 and x.get("queue") == 0 and (before is None or before["t1"] < call["t0"]) and
+        if (call is not None and x.get("pending") == 1 and x.get("queue") == 0 and (before is None or before["t1"] < call["t0"]) and
                 (source is None or source["t1"] < call["t0"])):
             self.bad = self.bad or not call["node"]
             if call["node"]:
                 self.edge((call, "begin"), (x, "begin"), "kernel_launch_delay")
         elif before is not None and x["t0"] - before["t1"] < 1500000 and (source is None or source["t1"] < before["t1"]):
             self.edge((before, "end"), (x, "begin"), "kernel_kernel_delay")
+
+    def unsaid(self):
+        """Calls that wait with no row to say what for; then, what waits has no time of its own."""
+        waits = set()
+        for x in self.rows:
+            if not x["node"] or x["name"] not in WAITING or (x["partner"] and x["partner"]["cat"] == "cuda_sync"):
+                continue
+            done = [y for y in self.rows if y["cat"] in DEVICE - {"cuda_sync"} and x["t0"] < y["t1"] <= x["t1"] and
+                    (y["partner"] is None or y["partner"] is x or y["partner"]["t0"] < x["t0"])]
+            if done:
+                last = max(done, key=lambda y: (y["t1"], y["i"]))
+                waits.add((x["i"], "end"))
+                if last["node"]:  # else from before the window
+                    self.edge((last, "end"), (x, "end"), "sync_dependency")
+        waits |= {b for (a, b), (kind, _) in self.edges.items() if kind == "sync_dependency" and b[1] == "end"}
+        for (a, b), (kind, w) in self.edges.items():
+            if kind == "operator" and b in waits:
+                self.edges[a, b] = kind, 0
 
     def longest(self):
         """By trying again until nothing gets longer."""
@@ -341,6 +367,7 @@ class Path:
         if not self.stacks():
             return None
         self.device()
+        self.unsaid()
         kinds = {k: 0 for k in ("operator", "dependency", "kernel_launch_delay", "kernel_kernel_delay", "sync_dependency")}
         for kind, _ in self.edges.values():
             kinds[kind] += 1
