@@ -334,7 +334,11 @@ static void test_same(void **state)
 	for (unsigned i = 0; i < 120; i++) {
 		char name[40];
 		snprintf(name, sizeof name, "seed %u", i);
-		pickle(i, 200 + i % 150 * 10, i % 4 == 0 ? 0 : i % 4 == 1 ? 400 : i % 4 == 2 ? 40 : 5);
+		pickle(i, 200 + i % 150 * 10,
+		       i % 4 == 0   ? 0
+		       : i % 4 == 1 ? 400
+		       : i % 4 == 2 ? 40
+				    : 5);
 		same(name, w.out, w.n);
 	}
 }

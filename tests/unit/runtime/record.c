@@ -129,14 +129,15 @@ static void bad_starts(void **state)
 	} rows[] = {
 		{ "no path", NULL, sizeof(tide_options), 0, 0, TIDE_EUSAGE },
 		{ "empty path", "", sizeof(tide_options), 0, 0, TIDE_EUSAGE },
-		{ "size not set", "/tmp/x.tide", 0, 0, 0, TIDE_EUSAGE },
-		{ "ring not a power of two", "/tmp/x.tide", sizeof(tide_options), 100000, 0,
+		{ "size not set", "/tmp/tide-bad-starts.tide", 0, 0, 0, TIDE_EUSAGE },
+		{ "ring not a power of two", "/tmp/tide-bad-starts.tide", sizeof(tide_options),
+		  100000, 0, TIDE_EUSAGE },
+		{ "ring too small", "/tmp/tide-bad-starts.tide", sizeof(tide_options), 32768, 0,
 		  TIDE_EUSAGE },
-		{ "ring too small", "/tmp/x.tide", sizeof(tide_options), 32768, 0, TIDE_EUSAGE },
-		{ "ring too large", "/tmp/x.tide", sizeof(tide_options), (size_t)1 << 31, 0,
-		  TIDE_EUSAGE },
-		{ "less than a ring", "/tmp/x.tide", sizeof(tide_options), 1 << 20, 1 << 19,
-		  TIDE_EUSAGE },
+		{ "ring too large", "/tmp/tide-bad-starts.tide", sizeof(tide_options),
+		  (size_t)1 << 31, 0, TIDE_EUSAGE },
+		{ "less than a ring", "/tmp/tide-bad-starts.tide", sizeof(tide_options), 1 << 20,
+		  1 << 19, TIDE_EUSAGE },
 		{ "a directory", "/tmp", sizeof(tide_options), 0, 0, TIDE_EUSAGE },
 		{ "a device", "/dev/null", sizeof(tide_options), 0, 0, TIDE_EUSAGE },
 		{ "no such directory", "/nonexistent/x.tide", sizeof(tide_options), 0, 0,
@@ -150,7 +151,7 @@ static void bad_starts(void **state)
 			fail_msg("%s: %d %s", rows[i].name, rc, err.text);
 		assert_false(tide_recording());
 	}
-	assert_int_not_equal(access("/tmp/x.tide", F_OK), 0);
+	assert_int_not_equal(access("/tmp/tide-bad-starts.tide", F_OK), 0);
 }
 
 static void silent_when_not_recording(void **state)
