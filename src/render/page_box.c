@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "render/gzfile.h"
 
-enum { MAX_COLUMNS = 64 };
+enum { MAX_COLUMNS = 64, SMALL = 1 << 20 /* bytes of a section */ };
 
 struct column {
 	const char *name;
@@ -246,12 +246,21 @@ static bool write_body(tide_box *b, FILE *out)
 	return ok && !ferror(out);
 }
 
+/* Small sections are worth the time; of large ones the time would be seen. */
+static FILE *open_gz(const tide_box *b, FILE *under)
+{
+	size_t n = b->n_text;
+	for (int i = 0; i < b->n_cols; i++)
+		n += b->cols[i].n;
+	return n <= SMALL ? tide__gz_open_small(under) : tide__gz_open(under);
+}
+
 static bool write_packed(tide_box *b, FILE *out)
 {
 	static const cookie_io_functions_t io = { .write = base64_write, .close = base64_close };
 	struct base64 x = { .under = out };
 	FILE *text = fopencookie(&x, "w", io);
-	FILE *gz = text ? tide__gz_open(text) : NULL;
+	FILE *gz = text ? open_gz(b, text) : NULL;
 	bool ok = gz && write_body(b, gz);
 	if (gz)
 		ok = !fclose(gz) && ok;
