@@ -150,13 +150,13 @@ async function overview(page, file, name) {
   await settle(page);
   assert.deepEqual(await alive(page), { bytes: want.groups[0].bytes, count: want.groups[0].count }, `alive of ${role}`);
   await go(page, 'Overview');
-  const cards = await page.locator('.cards button:not(:disabled)').count();
+  const cards = await page.locator('.card:not(:disabled)').count();
   assert.equal(cards, want.devices.length, 'a card for every device with memory');
   const found = page.locator('.findings button');
   if (await found.count()) {
     await found.last().click();
     await settle(page);
-    assert.equal(await page.locator('.cards').count(), 0, 'a finding leads somewhere');
+    assert.equal(await page.locator('.card').count(), 0, 'a finding leads somewhere');
     await go(page, 'Overview');
   }
 }

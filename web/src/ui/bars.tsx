@@ -4,6 +4,7 @@
 
 export interface Bar {
   name: string;
+  title?: string; // the name at full length
   parts: { size: number; color: string; title?: string }[];
   value: string;
   more?: string;
@@ -19,7 +20,7 @@ export function Bars({ rows, full, limit, onPick, ...rest }: { rows: readonly Ba
         let at = 0;
         return (
           <div key={n} class={r.over ? 'row over' : 'row'} role="listitem">
-            <button class="name" title={r.name} onClick={() => onPick(n)}>{r.name}</button>
+            <button class="name" title={r.title ?? r.name} onClick={() => onPick(n)}>{r.name}</button>
             <svg width="100%" role="img" aria-label={`${r.name}: ${r.value} ${r.more ?? ''}`}>
               {r.parts.map((p, i) => {
                 at += p.size;

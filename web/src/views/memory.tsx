@@ -18,7 +18,7 @@ import { Alive, Chosen } from './memory_alive';
 import { Chart } from './memory_chart';
 import { MapPanel } from './memory_map';
 import { OverTime } from './memory_over';
-import { by, bys, chosenBy, chosenDevice, device, focus, focusOf, inUse, makeScene, momentOf, pane, type Scene } from './memory_scene';
+import { brief, by, bys, chosenBy, chosenDevice, device, focus, focusOf, inUse, makeScene, momentOf, pane, type Scene } from './memory_scene';
 
 const LINES = 60; // of the chart as a table
 
@@ -33,7 +33,7 @@ function Layers({ sc, now }: { sc: Scene; now: Float64Array }) {
             <svg width="10" height="10" aria-hidden="true">
               <rect width="10" height="10" rx="2" fill={css(sc.colors[i])} />
             </svg>
-            <span>{text}</span>
+            <span>{brief(text, sc.by)}</span>
             <b>{bytes(now[i])}</b>
           </button>
         </li>

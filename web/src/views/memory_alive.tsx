@@ -16,11 +16,18 @@ const how = signal<By | 'each'>('each');
 const within = signal<{ by: By; key: number; label: string } | null>(null);
 const hows: readonly (readonly [By | 'each', string])[] = [['each', 'One by one'], ...bys, ['size', 'Size']];
 
+/** Scroll the list of frames to the one that names the stack. */
+const toSight = (e: HTMLLIElement | null) => {
+  const list = e?.parentElement;
+  if (list) list.scrollTop = e.offsetTop - list.offsetTop - list.clientHeight / 2;
+};
+
 /** One allocation: all that is known of it. */
 export function Chosen({ m, main, where }: { m: Memory; main: Main; where?: string }) {
   const row = alloc.value;
   if (row === null || row < 0 || row >= m.n) return null;
   const frames = stackFrames(m, m.stack[row]);
+  const face = faceText(m, m.face[row]);
   const pool = m.json.pools[m.pool[row]];
   const facts: [string, string][] = [
     ['Role', m.json.roles[m.role[row]]],
@@ -57,7 +64,7 @@ export function Chosen({ m, main, where }: { m: Memory; main: Main; where?: stri
         )}
         <button onClick={() => (alloc.value = null)}>Close</button>
       </p>
-      {frames.length ? <ol class="frames">{frames.map((f, i) => <li key={i}>{f}</li>)}</ol> : <p class="soft">No call stack was recorded with it.</p>}
+      {frames.length ? <ol class="frames">{frames.map((f, i) => (f === face ? <li key={i} ref={toSight}><b>{f}</b></li> : <li key={i}>{f}</li>))}</ol> : <p class="soft">No call stack was recorded with it.</p>}
     </div>
   );
 }

@@ -98,3 +98,7 @@ export function focusOf(g: Groups): number {
   const plain = (s: string) => s.replaceAll(' / ', '/');
   return focus.value ? g.labels.findIndex((l) => plain(l) === plain(focus.value)) : -1;
 }
+
+/** As much of a group's name as tells it apart where there is little room: the file without its folders, the last two ops. */
+export const brief = (label: string, how: string): string =>
+  how === 'stack' ? label.replace(/\(\S*\/(\S+)\)$/, '($1)') : how === 'op' && label.length > 30 ? label.replace(/^.*\/(?=[^/]*\/[^/]*$)/, '…/') : label;

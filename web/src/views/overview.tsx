@@ -12,7 +12,7 @@ import { Canvas, type Surface } from '../ui/canvas';
 import { Minimap, strip } from '../ui/minimap';
 import { Figure, Panel, useData } from '../ui/parts';
 import { font, px } from '../ui/scale';
-import { by, colorsOf, device, focus, pane } from './memory_scene';
+import { brief, by, colorsOf, device, focus, pane } from './memory_scene';
 
 const CURVE = 128; // stretches of a device's small curve
 
@@ -68,7 +68,7 @@ function Why({ main, d }: { main: Main; d: Device }) {
             <h3>{title}</h3>
             <Bars
               full={d.peak}
-              rows={why[k].map(([name, v, n], i) => ({ name, parts: [{ size: v, color: css(colors[i]), title: `${name}: ${plural(n, 'allocation')}` }], value: bytes(v), more: percent((100 * v) / d.peak) }))}
+              rows={why[k].map(([name, v, n], i) => ({ name: brief(name, k), title: name, parts: [{ size: v, color: css(colors[i]), title: `${name}: ${plural(n, 'allocation')}` }], value: bytes(v), more: percent((100 * v) / d.peak) }))}
               onPick={(n) => toMemory(d.peak_t, k, why[k][n][0])}
             />
           </section>
@@ -113,10 +113,10 @@ function Card({ main, at }: { main: Main; at: number }) {
   const d = main.devices[at];
   const v = main.each.subarray(at * CURVE, (at + 1) * CURVE);
   const line = Array.from(v, (y, x) => `${x},${30 - (28 * y) / (d.peak || 1)}`).join(' ');
-  const facts = [d.capacity ? `${percent((100 * d.peak) / d.capacity)} of ${bytes(d.capacity)}` : 'size not known', `at ${ns(d.peak_t)}`, `${plural(d.peak_count, 'allocation')} then`, ...(d.reserved_peak === null ? [] : [`${bytes(d.reserved_peak)} reserved at most`]), `${bytes(d.live)} at the end`];
+  const facts = ['peak', d.capacity ? `is ${percent((100 * d.peak) / d.capacity)} of ${bytes(d.capacity)}` : 'of an unknown size', `at ${ns(d.peak_t)}`, `${plural(d.peak_count, 'allocation')} then`, ...(d.reserved_peak === null ? [] : [`${bytes(d.reserved_peak)} reserved at most`]), `${bytes(d.live)} at the end`];
   return (
     <button
-      class="figure"
+      class="figure card"
       disabled={!d.allocs}
       onClick={() => {
         device.value = String(at);
@@ -124,8 +124,8 @@ function Card({ main, at }: { main: Main; at: number }) {
       }}
     >
       <span class="soft">{d.device}{d.name ? ` · ${d.name}` : ''}</span>
-      {d.allocs ? <b>{bytes(d.peak)} at most</b> : <b class="soft">no memory events</b>}
-      {d.allocs > 0 && <small class="soft">{facts.join(' · ')}</small>}
+      {d.allocs ? <b>{bytes(d.peak)}</b> : <b class="soft">no memory events</b>}
+      {d.allocs > 0 && <small class="soft">{facts.join(' · ').replace(' · ', ' ')}</small>}
       {v.length > 0 && d.allocs > 0 && (
         <svg viewBox="0 0 127 30" preserveAspectRatio="none" height="34" aria-hidden="true">
           <polygon points={`0,30 ${line} 127,30`} fill={css(MEMORY)} />
@@ -228,14 +228,16 @@ export function Overview({ main }: { main: Main }) {
         main.spans > 0 && <Minimap main={main} />
       )}
       <div class="two">
-        {main.device > 0 ? <Why main={main} d={d} /> : findings}
         <div class="stack">
-          {main.device > 0 && findings}
+          {main.device > 0 ? <Why main={main} d={d} /> : findings}
           {cards.length > 0 && (
             <Panel title="Devices">
-              <div class="figures cards">{cards.map((i) => <Card key={i} main={main} at={i} />)}</div>
+              <div class="figures">{cards.map((i) => <Card key={i} main={main} at={i} />)}</div>
             </Panel>
           )}
+        </div>
+        <div class="stack">
+          {main.device > 0 && findings}
           <Panel title="This trace">
             <Facts main={main} />
           </Panel>
