@@ -9,12 +9,15 @@
 #include "cli/page.h"
 #include "cli/report.h"
 
-enum { O_DIFF, O_RANKS, O_OUTPUT };
+enum { O_DIFF, O_RANKS, O_DETAIL, O_OUTPUT };
 static const tide_option options[] = {
 	[O_DIFF] = { "diff", 0, TIDE_OPT_FLAG, NULL,
 		     "two files: compare them, whatever their ranks" },
 	[O_RANKS] = { "ranks", 0, TIDE_OPT_FLAG, NULL,
 		      "the files are ranks of one job, also when there are two" },
+	[O_DETAIL] = { "detail", 0, TIDE_OPT_INT, "N",
+		       "several traces: show them in detail up to N spans and allocations in all",
+		       .def = "3000000" },
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
 		       "write to FILE (needed on a terminal)" },
 };
@@ -45,7 +48,7 @@ static int several(const tide_args *a)
 		one.n_files = 1;
 		rc = tide__cli_page(&one, NULL);
 	} else {
-		rc = tide__report_ranks(a, &f);
+		rc = tide__report_ranks(a, &f, (uint64_t)a->opt[O_DETAIL].num);
 	}
 	tide__ranks_free(&f);
 	return rc;
@@ -59,12 +62,14 @@ static int run(const tide_args *a)
 		return tide__cli_usage(a, "--diff and --ranks exclude each other");
 	if (a->opt[O_DIFF].set && !two_files(a))
 		return tide__cli_usage(a, "--diff compares two files: name two");
+	if (a->opt[O_DETAIL].num < 0)
+		return tide__cli_usage(a, "--detail must not be negative");
 	if (!tide__cli_page_built(a))
 		return 1;
 	if (a->n_files == 1 && !is_folder(a->files[0]) && !strpbrk(a->files[0], "*?["))
 		return tide__cli_page(a, NULL);
 	if (two_files(a) && !a->opt[O_RANKS].set)
-		return tide__report_two(a, a->opt[O_DIFF].set);
+		return tide__report_two(a, a->opt[O_DIFF].set, (uint64_t)a->opt[O_DETAIL].num);
 	return several(a);
 }
 
@@ -77,10 +82,10 @@ const tide_command tide__cmd_report = {
 		"and shows names from the trace as text alone. Every figure in it is the one that "
 		"the other commands print.\n"
 		"Several traces, a folder or a pattern are the ranks of one job: device time and "
-		"stragglers of all ranks, and the other views of each as long as the page holds no "
-		"more than three million spans and allocations; what is left out is said. Two files "
-		"are two runs to compare, unless their ranks differ and they ran at the same time; "
-		"--diff and --ranks decide otherwise.",
+		"stragglers of all ranks, and the other views of each as far as --detail allows; "
+		"what "
+		"is left out is said. Two files are two runs to compare, unless their ranks differ "
+		"and they ran at the same time; --diff and --ranks decide otherwise.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

@@ -12,16 +12,15 @@
 #include "cli/spread.h"
 #include "render/page.h"
 
-/* Spans and allocations of all traces that a page shows in detail: about 30 MB of page. */
-enum { MOST_DETAIL = 3000000, MOST_NOTES = 8 };
+enum { MOST_NOTES = 8 };
 
 struct report {
 	const tide_args *a;
 	tide_hta_job *job;
 	tide_page_list list;
 	size_t cap;
-	uint64_t rows; /* of the traces in detail */
-	size_t brief;  /* traces without detail */
+	uint64_t rows, most; /* of the traces in detail; allowed */
+	size_t brief;	     /* traces without detail */
 	char *notes[MOST_NOTES];
 };
 
@@ -104,7 +103,7 @@ static tide_code add_trace(struct report *r, const char *path, const char *title
 			   const tide_model *m, tide_hta *h, tide_error *err)
 {
 	uint64_t rows = m->spans.n + m->allocs.n;
-	bool detail = !r->list.n || r->rows + rows <= MOST_DETAIL;
+	bool detail = !r->list.n || (rows <= r->most && r->rows <= r->most - rows);
 	unsigned number = (unsigned)r->list.n;
 	tide_hta *own = NULL;
 	tide_code rc = detail ? copy_of(h, &own, err) : TIDE_OK;
@@ -123,9 +122,10 @@ static tide_code add_trace(struct report *r, const char *path, const char *title
 	return tide__cli_trace(r->a, path, m, own, number, NULL, err);
 }
 
-static tide_code begin(struct report *r, const tide_args *a, const char *kind, tide_error *err)
+static tide_code begin(struct report *r, const tide_args *a, const char *kind, uint64_t detail,
+		       tide_error *err)
 {
-	*r = (struct report){ .a = a, .list.kind = kind };
+	*r = (struct report){ .a = a, .list.kind = kind, .most = detail };
 	r->list.notes = r->notes;
 	r->job = tide__hta_job_new();
 	return r->job ? tide__page_begin(a->out, err) : tide__nomem(err);
@@ -139,11 +139,11 @@ static tide_code finish(struct report *r, tide_error *err)
 	bool ranks = !strcmp(r->list.kind, "ranks");
 	if (r->brief)
 		note(r,
-		     "%" PRIu64 " of the traces are here with their device time only: a page holds "
-		     "three million spans and allocations in detail.",
+		     "Traces of which only the device time is here: %" PRIu64
+		     ". The page holds no more spans and allocations in detail (--detail).",
 		     r->brief);
 	if (r->job->n_failed)
-		note(r, "%" PRIu64 " files could not be read.", r->job->n_failed);
+		note(r, "Files that could not be read: %" PRIu64 ".", r->job->n_failed);
 	if (rc == TIDE_OK && ranks && r->job->sum->h.rows)
 		rc = tide__page_shared("job", tide__page_job, r->job, out, err);
 	if (rc == TIDE_OK)
@@ -177,11 +177,11 @@ static tide_code add_file(struct report *r, const char *path, tide_error *err)
 	return rc;
 }
 
-int tide__report_ranks(const tide_args *a, const tide_rank_files *f)
+int tide__report_ranks(const tide_args *a, const tide_rank_files *f, uint64_t detail)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	struct report r;
-	tide_code rc = begin(&r, a, "ranks", &err);
+	tide_code rc = begin(&r, a, "ranks", detail, &err);
 	for (size_t i = 0; rc == TIDE_OK && i < f->n; i++)
 		rc = add_file(&r, f->v[i].path, &err);
 	bool none = rc == TIDE_OK && !r.list.n; /* every failure was told */
@@ -196,13 +196,13 @@ int tide__report_ranks(const tide_args *a, const tide_rank_files *f)
 /* ---- two runs ---- */
 
 static tide_code write_two(const tide_args *a, tide_model *const *m, tide_hta **h, bool compare,
-			   tide_error *err)
+			   uint64_t detail, tide_error *err)
 {
 	static const char *const letters[] = { "A", "B" };
 	const tide_page_two two = { { m[0], m[1] }, { a->files[0], a->files[1] } };
 	struct report r;
 	char title[256];
-	tide_code rc = begin(&r, a, compare ? "diff" : "ranks", err);
+	tide_code rc = begin(&r, a, compare ? "diff" : "ranks", detail, err);
 	for (int i = 0; i < 2 && rc == TIDE_OK; i++) {
 		rank_title(h[i], a->files[i], title, sizeof title);
 		rc = add_trace(&r, a->files[i], compare ? letters[i] : title, m[i], h[i], err);
@@ -229,7 +229,7 @@ static bool same_job(tide_model *const *m, tide_hta *const *h)
 	return differ && !apart;
 }
 
-int tide__report_two(const tide_args *a, bool compare)
+int tide__report_two(const tide_args *a, bool compare, uint64_t detail)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_model *m[2] = { NULL, NULL };
@@ -240,7 +240,7 @@ int tide__report_two(const tide_args *a, bool compare)
 		rc = load(at = a->files[1], &m[1], &h[1], &err);
 	if (rc == TIDE_OK) {
 		at = NULL;
-		rc = write_two(a, m, h, compare || !same_job(m, h), &err);
+		rc = write_two(a, m, h, compare || !same_job(m, h), detail, &err);
 	}
 	for (int i = 0; i < 2; i++) {
 		tide__hta_free(h[i]);

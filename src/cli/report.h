@@ -6,12 +6,13 @@
 
 #include "cli/ranks.h"
 
-/* One page of all ranks. Traces are loaded one after another; a file that cannot be read is told
- * and does not stop the rest. Exit status. */
-int tide__report_ranks(const tide_args *a, const tide_rank_files *f);
+/* One page of all ranks; `detail` = spans and allocations of the traces shown in detail, in all
+ * (the first trace always is). Traces are loaded one after another; a file that cannot be read is
+ * told and does not stop the rest. Exit status. */
+int tide__report_ranks(const tide_args *a, const tide_rank_files *f, uint64_t detail);
 
-/* a->files[0] and [1]: a page that compares them; but ranks of one job, unless `compare`, when their
- * ranks differ and they ran at the same time. */
-int tide__report_two(const tide_args *a, bool compare);
+/* a->files[0] and [1]: a page that compares them; but ranks of one job, unless `compare`, when
+ * their ranks differ and they ran at the same time. */
+int tide__report_two(const tide_args *a, bool compare, uint64_t detail);
 
 #endif

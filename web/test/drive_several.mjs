@@ -72,6 +72,39 @@ async function ranks(folder, visit) {
   });
 }
 
+/** What does not fit is there with its device time, and the page says so. */
+async function bounded(folder, visit) {
+  const html = join(folder, 'bounded.html');
+  run('report', join(folder, 'job'), '--detail', '200', '-o', html);
+  await visit(html, '#view=hta', async (page) => {
+    assert.match(await page.textContent('.losses'), /only the device time is here: 2\./);
+    const options = page.locator('select[aria-label="Trace"] option');
+    assert.deepEqual(await options.evaluateAll((list) => list.map((o) => o.disabled)), [false, true, true]);
+    assert.equal((await table(page, 'ranks')).length, 3, 'device time of all');
+  });
+}
+
+const evil = '</script><img src=x onerror="document.title=\'owned\'">';
+
+/** Names that attack, on a page that compares. */
+async function hostile(folder, visit) {
+  const [a, b] = [join(folder, `a.json`), join(folder, 'b.json')];
+  const op = (name, dur) => ({ ph: 'X', cat: 'cpu_op', name, pid: 1, tid: 1, ts: 960, dur });
+  writeFileSync(a, rankTrace(0, 1, [op(`${evil} a`, 9)]));
+  writeFileSync(b, rankTrace(0, 1, [op(`${evil} b`, 19)]));
+  const html = join(folder, 'hostile.html');
+  run('report', a, b, '-o', html);
+  await visit(html, '', async (page) => {
+    assert.ok((await page.textContent('table[aria-label="changes of ops"]')).includes(evil), 'the name is there, as text');
+    for (const v of await page.locator('nav[aria-label="Views"] button').allTextContents()) {
+      await go(page, v);
+      await settle(page);
+      assert.equal(await page.locator('img').count(), 0, `${v}: a name became an element`);
+    }
+    assert.notEqual(await page.title(), 'owned');
+  });
+}
+
 async function twoRuns(folder, visit) {
   const [a, b] = [join(folder, 'before.json'), join(folder, 'after.json')];
   writeFileSync(a, rankTrace(0));
@@ -141,5 +174,7 @@ function rules(folder) {
 await drive(async ({ folder, visit }) => {
   rules(folder);
   await ranks(folder, visit);
+  await bounded(folder, visit);
   await twoRuns(folder, visit);
+  await hostile(folder, visit);
 });
