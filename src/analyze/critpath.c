@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/collective_names.h"
 #include "analyze/crit.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "model/strings.h"
 
 const char *tide__cp_edge_text(tide_cp_edge_type t)
 {
@@ -161,6 +163,17 @@ static void validate(crit *c)
 
 /* ---- the result ---- */
 
+/* Exact frames: the rule of every other analysis (docs/analyses/hta.md). */
+static bool communicates(const crit *c, size_t row, const char *name)
+{
+	if (!crit_exact(c))
+		return tide__compat_type(name) == TIDE_COMPAT_COMMUNICATION;
+	static const char key[] = "Collective name";
+	tide_str k = { tide__strings_find(c->m->strings, key, sizeof key - 1) };
+	return crit_cat(c, row) == TIDE_CAT_KERNEL &&
+	       (tide__comm_name(name) || (k.i && tide__attr_find(c->m, c->f->span[row], k) >= 0));
+}
+
 static tide_cp_bound bound_of(const crit *c, const tide_cg_edge *e, const char *data)
 {
 	static const tide_cp_bound fixed[TIDE_CP_EDGE_TYPES] = { [TIDE_CP_KERNEL_DELAY] =
@@ -174,8 +187,7 @@ static tide_cp_bound bound_of(const crit *c, const tide_cg_edge *e, const char *
 	const char *name = crit_name(c, (size_t)e->owner);
 	if (c->f->stream[e->owner] < 0)
 		return data && strstr(name, data) ? TIDE_CP_BOUND_DATA : TIDE_CP_BOUND_CPU;
-	return tide__compat_type(name) == TIDE_COMPAT_COMMUNICATION ? TIDE_CP_BOUND_COMM
-								    : TIDE_CP_BOUND_COMPUTE;
+	return communicates(c, (size_t)e->owner, name) ? TIDE_CP_BOUND_COMM : TIDE_CP_BOUND_COMPUTE;
 }
 
 static int by_number(const void *a, const void *b)
