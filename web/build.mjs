@@ -32,7 +32,6 @@ async function shell(program, sheet) {
     jsxFragment: '_Fragment',
     inject: [join(here, 'src/h.ts')], // names that nothing local has
     tsconfigRaw: {}, // the types' settings are not the bundle's
-    alias: { '@preact/signals': join(here, 'src/signals.ts') }, // one kind of signals only
     metafile: true,
     legalComments: 'none',
     charset: 'ascii',
