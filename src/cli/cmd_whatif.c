@@ -229,7 +229,11 @@ static void print_check(const tide_args *a, const struct answer *x)
 			" segments were given back for a reason the trace does not tell; "
 			"the check follows the recording there\n",
 			c->followed);
-	if (!c->diverged)
+	if (!c->diverged && !x->q->n_taken)
+		fputs("check: no segments were taken or given back, and replaying takes and gives "
+		      "back none\n",
+		      a->out);
+	else if (!c->diverged)
 		fprintf(a->out,
 			"check: replaying them takes and gives back the %s recorded segments, in "
 			"their order\n",
