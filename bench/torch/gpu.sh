@@ -33,7 +33,8 @@ nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null || 
 c++ --version 2>/dev/null | head -1 || echo "no C++ compiler"
 uptime
 live 90 exact
-live 60 events "--rounds 40"
-live 150 steps "--batch 8 --context 128 --rounds 14 --steps 10"
-live 120 steps "--bf16 --batch 32 --context 1024 --rounds 7 --steps 6"
+live 60 events "--rounds 60"
+live 140 steps "--batch 2 --context 64 --rounds 24 --steps 6"
+live 140 steps "--batch 8 --context 128 --rounds 24 --steps 6"
+live 140 steps "--bf16 --batch 32 --context 1024 --rounds 12 --steps 5"
 uptime
