@@ -125,13 +125,13 @@ def timed(step, n: int) -> list[float]:
 
 
 def spread(values: list[float]) -> tuple[float, float, float]:
-    q = statistics.quantiles(values, n=4) if len(values) > 1 else [values[0]] * 3
+    q = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
     return q[0], statistics.median(values), q[2]
 
 
 def low(values: list[float]) -> float:
     """The tenth percentile: what it costs when the machine does nothing else."""
-    return statistics.quantiles(values, n=10)[0] if len(values) > 1 else values[0]
+    return statistics.quantiles(values, n=10, method="inclusive")[0] if len(values) > 1 else values[0]
 
 
 # ---- steps ----
