@@ -16,7 +16,8 @@ pack() {
 	rm -rf out/gpu
 	mkdir -p out/gpu/lib
 	"$python" -m pip install -q --no-deps --disable-pip-version-check --target "$site" . "-Cbuild-dir=$PWD/build/python-build"
-	ldd "$site/tidemark/home/bin/tidemark" | awk '/libzstd|libisal/ { print $3 }' | xargs -I{} cp -L {} out/gpu/lib/
+	find "$site" -name "*.so*" -o -name tidemark -type f | xargs ldd 2>/dev/null | grep -v libtidemark | sort -u | awk '$3 ~ "^/" && !/libc.so|libm.so|libpthread|libdl|librt.so/ { print $3 }' |
+		xargs -I{} cp -L {} out/gpu/lib/
 	du -sh out/gpu
 }
 

@@ -5,7 +5,7 @@
 
     instructions.py PYTHON OUT      (needs valgrind and a C compiler; the tidemark package on PYTHONPATH; some minutes)
 
-Counts everything the process executes, the recorder's writer thread included, for two steps and for 200 calls of one small op.
+Counts everything the process executes, the recorder's writer thread included, for one step and for 200 calls of one small op.
 """
 import argparse
 import ctypes
@@ -39,37 +39,34 @@ def inside(out: str) -> None:
     capture.detach()
     x = torch.ones(4)
     gc.disable()
-    for name, tool in live.TOOLS.items():
-        with tool():
-            step()
-            step()
-            for _ in range(20):
-                x.view(4)
-            gc.collect()
-            switch.counting_on()
-            step()
-            step()
-            switch.counting_off(f"{name}|step".encode())
-            switch.counting_on()
-            for _ in range(200):
-                x.view(4)
-            switch.counting_off(f"{name}|view".encode())
+    for _ in range(2):  # the first finds the allocator's and Python's caches cold
+        for name, tool in live.TOOLS.items():
+            with tool():
+                step()
+                for _ in range(20):
+                    x.view(4)
+                gc.collect()
+                switch.counting_on()
+                step()
+                switch.counting_off(f"{name}|step".encode())
+                switch.counting_on()
+                for _ in range(200):
+                    x.view(4)
+                switch.counting_off(f"{name}|view".encode())
     tidemark.stop()
 
 
 def totals(out: str) -> dict:
     found: dict = {}
-    for file in sorted(os.listdir(out)):
-        if not file.startswith("callgrind.out."):
-            continue
+    files = [f for f in os.listdir(out) if f.startswith("callgrind.out.")]
+    for file in sorted(files, key=lambda f: int(f.rpartition(".")[2])):
         with open(os.path.join(out, file), encoding="utf-8", errors="replace") as f:
             text = f.read()
         what = re.search(r"Trigger: Client Request: (.*)", text)
         n = re.search(r"^totals: (\d+)", text, re.M)
         if what and n:
             name, _, kind = what.group(1).partition("|")
-            found.setdefault(kind, {}).setdefault(name, 0)
-            found[kind][name] += int(n.group(1))
+            found.setdefault(kind, {})[name] = int(n.group(1))  # the second turn's stays
     return found
 
 

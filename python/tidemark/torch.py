@@ -73,7 +73,7 @@ def tensors(torch: Any) -> Iterator[Any]:
 def _place(tensor: Any) -> tuple[str, int, int, int] | None:
     """Device type, device index, address and bytes of its storage; None: it has none of its own here."""
     try:
-        storage = tensor.untyped_storage()
+        storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()  # before 2.0
         device = tensor.device
         return device.type, device.index or 0, storage.data_ptr(), storage.nbytes()
     except Exception:  # fake, sparse, functional, meta ... tensors
@@ -121,7 +121,7 @@ def sweep() -> None:
     done: set[tuple[str, int, int]] = set()
     for t in tensors(torch):
         place = _place(t)
-        if place and place[2] and place[:3] not in done and t._base is None and t.nbytes == place[3]:
+        if place and place[2] and place[:3] not in done and t._base is None and t.numel() * t.element_size() == place[3]:
             done.add(place[:3])
             describe(t, role=PARAMETER if isinstance(t, torch.nn.Parameter) else 0)
 

@@ -37,6 +37,14 @@ static void put_frame(const tide_model *m, tide_frame_id f, FILE *out)
 	fputs(tide__frame_text(m, f, text, sizeof text), out);
 }
 
+/* The stack of a forward op, for what its backward did (import/tide/join.h). */
+static bool is_backward(const tide_model *m, tide_stack_id s)
+{
+	tide_frame_id f = m->stacks.frame[s.i];
+	return !m->frames.file[f.i].i &&
+	       !strcmp(tide__text(m, m->frames.function[f.i], NULL), "[backward]");
+}
+
 void tide__stack_brief(const tide_model *m, tide_stack_id s, FILE *out)
 {
 	tide_stack_id at = innermost_python(m, s);
@@ -45,6 +53,8 @@ void tide__stack_brief(const tide_model *m, tide_stack_id s, FILE *out)
 		fputs("(no stack)", out);
 		return;
 	}
+	if (is_backward(m, s))
+		fputs("[backward] < ", out);
 	put_frame(m, at.i ? m->stacks.frame[at.i] : tide__stack_face(m, s), out);
 	while (at.i && (at = m->stacks.parent[at.i]).i) {
 		if (!worth_showing(m, m->stacks.frame[at.i]))
