@@ -307,7 +307,9 @@ def main() -> None:
     (steps if a.what == "steps" else events)(a)
     tidemark.stop()
     s = tidemark.stats()
-    print(f"recorder: {s['events']:,} events, lost {s['lost_full'] + s['lost_other'] + s['lost_signal']:,}, file {s['written']:,} bytes")
+    with open(os.path.join(a.out, f"{a.what}.tide"), "rb") as f:
+        clock = {0: "clock_gettime", 1: "TSC", 2: "CNTVCT"}[f.read(68)[64]]
+    print(f"recorder ({clock}): {s['events']:,} events, lost {s['lost_full'] + s['lost_other'] + s['lost_signal']:,}, file {s['written']:,} bytes")
 
 
 if __name__ == "__main__":
