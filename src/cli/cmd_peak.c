@@ -16,7 +16,8 @@
 
 enum { O_BY, O_DEVICE, O_AT, O_TOP, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
-	[O_BY] = { "group-by", 'g', TIDE_OPT_ENUM, "op,stack,tensor,role,pool,stream,size,frame,module",
+	[O_BY] = { "group-by", 'g', TIDE_OPT_ENUM,
+		   "op,stack,tensor,role,pool,stream,size,frame,module",
 		   "what to group by (default: op, stack or size, the first that the trace "
 		   "knows)" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
@@ -361,7 +362,8 @@ static int run(const tide_args *a)
 	int rc = 2;
 	if (a->opt[O_TOP].set && a->opt[O_TOP].num < 0)
 		return tide__cli_usage(a, "--top wants a number of rows, 0 = all");
-	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY | TIDE_WANT_SPANS | TIDE_WANT_FLOWS);
+	tide_model *m = tide__cli_load(a, a->files[0],
+				       TIDE_WANT_MEMORY | TIDE_WANT_SPANS | TIDE_WANT_FLOWS);
 	if (!m)
 		return 1;
 	x.m = m;
