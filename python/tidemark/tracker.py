@@ -112,7 +112,8 @@ class MemoryTracker:
 
         settings = config()
         self._attached = not capture.attached()
-        capture.attach(ops=settings.capture_ops, shapes=settings.capture_shapes is not False, stacks=bool(settings.capture_stacks))
+        shapes = settings.capture_ops if settings.capture_shapes is None else settings.capture_shapes  # ops bring them
+        capture.attach(ops=settings.capture_ops, shapes=shapes, stacks=bool(settings.capture_stacks))
         _native.snapshots_every(self.interval)
         atexit.register(self.stop)
         self._watch_term()

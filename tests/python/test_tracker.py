@@ -336,12 +336,14 @@ class Settings(unittest.TestCase):
     def test_file_environment_argument(self):
         code = ("import tidemark; from tidemark.tracker import *; c = tidemark.config(); t = initialize_memory_tracker(interval=7.0)\n"
                 "print([t.enabled, t.interval, c.interval, c.capture_ops, c.where['interval'], c.where['capture_ops']])\n"
-                "memory_checkpoint('x')")
+                "import torch; y = torch.ones(3) + 1; memory_checkpoint('x')")
         done, folder = self.run_with('[[backend]]\nenable_memory_profiling = true\noutput_dir = "deep/out"\ninterval = 2\n', code,
                                      TIDEMARK_INTERVAL="3.5", TIDEMARK_CAPTURE_OPS="no")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("[True, 7.0, 3.5, False, '$TIDEMARK_INTERVAL', '$TIDEMARK_CAPTURE_OPS']", done.stdout)
         self.assertEqual(saved(os.path.join(folder, "deep/out"))["snapshots"][0]["checkpoint_name"], "x")
+        (recording,) = glob.glob(os.path.join(folder, "deep/out/*.tide"))
+        self.assertEqual(tidemark.open(recording).tables["spans"], 0)  # capture_ops is off
 
     def test_mistakes_are_told_with_their_line(self):
         done, _ = self.run_with("[[backend]]\nintervall = 2\n", "import tidemark; tidemark.tracker.initialize_memory_tracker()")
