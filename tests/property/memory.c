@@ -308,6 +308,30 @@ static void check_phase(const tide_model *m, const tide_phases *p, size_t n, siz
 	assert_int_equal(l->peak, peak0 > reached ? peak0 : reached);
 }
 
+/* Which pools a scope counts, and how much there is of them: unknown where any part is. */
+static void check_scope(tide_model *m, const tide_scope *s, uint32_t seed)
+{
+	uint64_t sum = 0, own = m->devices.capacity[s->device];
+	bool all = true;
+	for (uint32_t k = 1; k < m->pools.n; k++) {
+		m->pools.capacity[k] = (seed + k) % 3 * 1000;
+		assert_int_equal(tide__scope_has(m, s, k), in_scope(m, s, k));
+		sum += in_scope(m, s, k) ? m->pools.capacity[k] : 0;
+		all &= !in_scope(m, s, k) || m->pools.capacity[k];
+	}
+	uint64_t limit = tide__scope_limit(m, s);
+	if (s->kind == TIDE_SCOPE_TOTAL)
+		assert_int_equal(limit, 0);
+	else if (s->kind == TIDE_SCOPE_MAIN && own)
+		assert_int_equal(limit, own);
+	else if (all)
+		assert_int_equal(limit, sum);
+	else if (s->kind != TIDE_SCOPE_POOL)
+		assert_int_equal(limit, 0);
+	else /* all of its device's main memory, or unknown */
+		assert_true(!limit || limit == m->devices.capacity[m->pools.device[s->pool].i]);
+}
+
 static void phases(void **state)
 {
 	for (uint32_t seed = 1; seed <= ROUNDS / 3; seed++) {
@@ -322,6 +346,8 @@ static void phases(void **state)
 				check_phase(m, &p, n, k);
 		}
 		assert_int_equal(next, m->moves.n);
+		for (size_t k = 0; k < p.n_scopes; k++)
+			check_scope(m, &p.scopes[k], seed);
 		tide__phases_free(&p);
 		tide__model_free(m);
 	}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 import { describe, expect, it } from 'vitest';
-import { buildMip, groupBy, grouped, levelAt, picture } from '../src/data/levels';
+import { buildMip, groupBy, grouped, keyOf, levelAt, picture } from '../src/data/levels';
+import { phasePeaks } from '../src/data/memory_phases';
 import { aliveAt, cutAt, highest, type Memory, peakOf } from '../src/data/memory';
 import { random, someMemory } from './some';
 import { after, visitRow } from '../src/data/spans';
@@ -116,6 +117,37 @@ describe('memory', () => {
       const part = levels.slice(from, to + 1);
       const got = highest(m, on, from, to, levels[from]);
       expect(got).toEqual({ bytes: Math.max(...part), moves: from + part.indexOf(Math.max(...part)), after: levels[to] });
+    }
+  });
+});
+
+describe('phases', () => {
+  it('a phase shows its first highest moment and everything alive then, once', () => {
+    for (let round = 0; round < 40; round++) {
+      const m = someMemory(20 + random(150));
+      const moves: number[] = [];
+      for (let left = m.moves; left > 0; left -= moves[moves.length - 1]) moves.push(Math.min(left, random(40)));
+      if (!random(2)) moves.push(0); // a phase in which nothing happens
+      const pools = [[0], [1], [0, 1]][random(3)];
+      const by = (['role', 'tensor', 'pool', 'size'] as const)[random(4)];
+      const key = keyOf(m, by);
+      const { labels, peaks } = phasePeaks(m, moves, pools, by);
+      expect(peaks.length).toBe(moves.length);
+      expect(labels.length).toBeLessThanOrEqual(12);
+      let from = 0;
+      peaks.forEach((p, n) => {
+        const sets = Array.from({ length: moves[n] + 1 }, (_, i) => alive(m, from + i, 0).filter((r) => pools.includes(m.pool[r])));
+        const sums = sets.map((rows) => rows.reduce((a, r) => a + m.size[r], 0));
+        const best = sums.indexOf(Math.max(...sums));
+        expect(p).toMatchObject({ top: sums[best], moves: from + best });
+        expect(p.parts.reduce((a, b) => a + b, 0)).toBe(p.top);
+        const named = new Set(labels);
+        labels.forEach((l, i) => {
+          const rows = sets[best].filter((r) => (l === 'other' ? !named.has(key.label(key.of(r))) : key.label(key.of(r)) === l));
+          expect(p.parts[i], l).toBe(rows.reduce((a, r) => a + m.size[r], 0));
+        });
+        from += moves[n];
+      });
     }
   });
 });
