@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""The dashboard under load, and how soon it shows a large trace.
+
+    run.py BUILD [TRACE] [--requests 100000] [--clients 200]
+
+TRACE is grown to 1 GB by bench/kineto/grow.py when not given. Figures: time to read it, the first picture of its
+timeline in headless Chromium (first visit, which makes the levels of detail, and later ones), then wrk with many
+clients: requests a second, latency, errors, memory of the server before and after."""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCE = HERE.parents[1]
+
+
+def rss(pid):
+    return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1]) / 1024
+
+
+def get(url):
+    with urllib.request.urlopen(url, timeout=600) as r:
+        return json.load(r)
+
+
+def load(url, rid):
+    """Seconds until the recording answers, and its length in ns."""
+    t = time.monotonic()
+    curve = get(f"{url}api/recordings/{rid}/curve?px=1")
+    read = time.monotonic() - t
+    return read, curve["to_ns"]
+
+
+def wrk(url, rid, end, clients, seconds, script):
+    args = ["wrk", "-t2", f"-c{clients}", f"-d{seconds}s", "--timeout", "30s", "--latency"]
+    args += ["-s", str(HERE / "mixed.lua"), url] if script else [url + "api/recordings"]
+    out = subprocess.run(args, capture_output=True, text=True, check=True,
+                         env=os.environ | {"TIDE_ID": rid, "TIDE_END": str(end)}).stdout
+    n = int(re.search(r"(\d+) requests in", out)[1])
+    rate = float(re.search(r"Requests/sec:\s+([\d.]+)", out)[1])
+    lat = {p: re.search(rf"{p}%\s+(\S+)", out)[1] for p in (50, 99)}
+    errors = re.search(r"Socket errors: (.*)", out)
+    bad = re.search(r"Non-2xx or 3xx responses: (\d+)", out)
+    return n, rate, lat, (errors[1] if errors else "none"), (int(bad[1]) if bad else 0)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("build")
+    p.add_argument("trace", nargs="?")
+    p.add_argument("--requests", type=int, default=100000)
+    p.add_argument("--clients", type=int, default=200)
+    a = p.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        trace = a.trace
+        if not trace:
+            trace = f"{folder}/big.json"
+            subprocess.run([sys.executable, SOURCE / "bench/kineto/grow.py",
+                            SOURCE / "tests/data/kineto_gpt_train.json.gz", "1000", trace], check=True)
+        s = subprocess.Popen([f"{a.build}/src/tidemark", "serve", trace, "--port", "0"], stdout=subprocess.PIPE, text=True)
+        try:
+            url = s.stdout.readline().split()[-1]
+            measure(a, s.pid, url, trace)
+        finally:
+            s.terminate()
+            s.wait()
+
+
+def measure(a, pid, url, trace):
+    rid = get(f"{url}api/recordings")["recordings"][0]["id"]
+    read, end = load(url, rid)
+    print(f"{os.path.getsize(trace) / 1e6:.0f} MB read in {read:.2f} s; server holds {rss(pid):.0f} MiB")
+    if shutil.which("node") and (SOURCE / "web/node_modules").exists():
+        out = subprocess.run(["node", HERE / "picture.mjs", f"{url}r/{rid}#view=timeline"], capture_output=True, text=True)
+        print(f"first picture of the timeline after load, ms: {out.stdout.strip() or out.stderr.strip()}")
+    if not shutil.which("wrk"):
+        print("wrk is not here (tools/setup bench installs it): no load")
+        return
+    for script, what in ((False, "/api/recordings"), (True, "windows, sections, figures in turn")):
+        wrk(url, rid, end, a.clients, 3, script)  # caches and heaps fill once
+        before, total, seconds = rss(pid), 0, 0
+        while total < a.requests and seconds < 300:
+            n, rate, lat, errors, bad = wrk(url, rid, end, a.clients, 10, script)
+            total, seconds = total + n, seconds + 10
+        print(f"{what}: {a.clients} clients, {total} requests, {rate:.0f}/s, p50 {lat[50]}, p99 {lat[99]}, socket errors {errors}, "
+              f"refused {bad}; memory {before:.0f} -> {rss(pid):.0f} MiB")
+
+
+main()
