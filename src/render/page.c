@@ -28,6 +28,7 @@ static const struct part {
 	{ "ops", tide__page_ops, " ops " },
 	{ "hta", tide__page_hta, " kernels hta " },
 	{ "critical", tide__page_critical, " hta " },
+	{ "coarse", tide__page_coarse, " timeline " },
 	{ "spans", tide__page_spans, " timeline ", true },
 	{ "memory", tide__page_memory, " memory phases " },
 	{ "flame", tide__page_flame, " flame ", true },

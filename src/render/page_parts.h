@@ -21,6 +21,7 @@ typedef bool tide_page_part(tide_box *b, const tide_model *m, const tide_page_op
 			    tide_error *err);
 tide_page_part tide__page_allocator; /* page_allocator.c: addresses, and the state over time */
 tide_page_part tide__page_main;	     /* page_main.c: what it is, curves, findings */
+tide_page_part tide__page_coarse;   /* page_pieces.c: the whole timeline in few pieces */
 tide_page_part tide__page_spans;     /* page_spans.c: the timeline's rows */
 tide_page_part tide__page_memory;    /* page_memory.c: allocations and what happened to them */
 tide_page_part tide__page_flame;     /* page_flame.c: four trees, also in order of time */

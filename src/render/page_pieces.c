@@ -86,3 +86,19 @@ bool tide__page_pieces(tide_box *b, const tide_lod *l, int64_t from, int64_t to,
 	tide__page_names_free(&x.names);
 	return ok;
 }
+
+/* What a page of a large trace shows first, while it unpacks the rest: the whole timeline on more
+ * pixels than most screens have. */
+enum { COARSE_FROM = 50000, COARSE_PX = 2048 };
+
+bool tide__page_coarse(tide_box *b, const tide_model *m, const tide_page_options *opt,
+		       tide_error *err)
+{
+	tide_lod l = { 0 };
+	if (m->spans.n < COARSE_FROM)
+		return true;
+	bool ok = tide__lod_build(m, &l, err) == TIDE_OK &&
+		  tide__page_pieces(b, &l, 0, m->t_end > 0 ? m->t_end + 1 : 1, COARSE_PX, err);
+	tide__lod_free(&l);
+	return ok;
+}

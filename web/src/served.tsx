@@ -70,6 +70,7 @@ const empty = new Set<string>();
 /** What there is nothing of has no tab. */
 function note(main: Main): void {
   empty.clear();
+  if (main.spans < 50_000) empty.add('coarse');
   if (!main.gpu_ns) empty.add('hta').add('critical');
   if (main.devices.every((d) => d.reserved_peak === null)) empty.add('allocator');
 }

@@ -32,7 +32,7 @@ export async function ask(target: string): Promise<Response> {
 export const askJson = async <T>(target: string): Promise<T> => (await (await ask(target)).json()) as T;
 export const bytesOf = async (target: string): Promise<Uint8Array<ArrayBuffer>> => new Uint8Array(await (await ask(target)).arrayBuffer());
 
-const NAMES: ReadonlySet<string> = new Set(['main', 'tables', 'ops', 'hta', 'critical', 'spans', 'memory', 'flame', 'allocator']);
+const NAMES: ReadonlySet<string> = new Set(['main', 'tables', 'ops', 'hta', 'critical', 'spans', 'coarse', 'memory', 'flame', 'allocator']);
 
 /** Sections of one recording; `empty` are those that it has nothing for. */
 export function serverSource(id: string, empty: ReadonlySet<string>): Source {

@@ -6,6 +6,7 @@ import { type Allocator, loadAllocator } from './allocator';
 import { loadMemory, type Memory } from './memory';
 import { type OpsJson, type OpTree, readOpTree } from './optree';
 import { has, hasShared, load, type Section, setTrace, traceNumber } from './section';
+import { type PiecesJson, readPieces } from './pieces';
 import { loadSpans, type Spans } from './spans';
 
 export interface Device {
@@ -175,7 +176,13 @@ async function readMain(): Promise<Main> {
 }
 
 export const getMain = once(readMain);
-export const getSpans: Getter<Spans> = once(loadSpans);
+/** The whole timeline in few pieces, for the first picture of a large one; null = it is not large. */
+export const getCoarse = once(async () => (has('coarse') ? readPieces(await load<PiecesJson>('coarse')) : null));
+const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+export const getSpans: Getter<Spans> = once(async () => {
+  if (await getCoarse()) await painted().then(painted);
+  return loadSpans();
+});
 export const getMemory: Getter<Memory> = once(loadMemory);
 export const getAllocator: () => Promise<Allocator | null> = once(loadAllocator);
 export const getFlame: () => Promise<Section<FlameJson>> = once(loadFlame);

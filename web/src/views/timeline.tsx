@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { count, ns } from '../data/format';
 import { buildMip, oneGroup, picture } from '../data/levels';
 import { linksOf, notesOf } from '../data/notes';
-import { getMemory, getSpans, getTables, type Main } from '../data/page';
+import { getCoarse, getMemory, getSpans, getTables, type Main } from '../data/page';
 import { has } from '../data/section';
 import { after, placeOf, searchSpans, spanAt, type Spans } from '../data/spans';
 import { catColor, palette } from '../draw/colors';
@@ -84,8 +84,14 @@ function firstSeen(s: Spans, lanes: readonly Lane[]): number {
 }
 
 export function Timeline({ main }: { main: Main }) {
-  const spans = useData(getSpans);
+  const whole = useData(getSpans);
+  const coarse = useData(getCoarse);
   const tables = useData(getTables);
+  const [early] = useState(span.value === null); // else the address means a span of the whole
+  useEffect(() => {
+    if (whole && early && coarse && span.value !== null) span.value = coarse.number[span.value];
+  }, [whole]);
+  const spans = whole ?? (early && coarse);
   if (!spans || !tables) return <Loading />;
   if (!spans.n) return <p class="loading">This trace holds no spans: nothing was timed.</p>;
   return <Ready main={main} spans={spans} phases={tables.phases} />;
