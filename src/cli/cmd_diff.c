@@ -10,9 +10,10 @@
 #include "cli/cli.h"
 #include "cli/diff_compat.h"
 #include "cli/names.h"
+#include "cli/ranks.h"
 #include "render/diffview.h"
 
-enum { O_FAIL_IF, O_JSON, O_OUTPUT, O_TOP, O_NO_LINES, O_DEVICE, O_COMPAT, O_SIDE };
+enum { O_FAIL_IF, O_JSON, O_OUTPUT, O_TOP, O_NO_LINES, O_DEVICE, O_RANK, O_COMPAT, O_SIDE };
 static const tide_option options[] = {
 	[O_FAIL_IF] = { "fail-if", 'f', TIDE_OPT_TEXT, "EXPR",
 			"exit with status 3 when EXPR holds, e.g. 'peak>+2%'; may be given again",
@@ -25,6 +26,8 @@ static const tide_option options[] = {
 			 "match call stacks by function and file, whatever the line" },
 	[O_DEVICE] = { "device", 'd', TIDE_OPT_TEXT, "DEVICE",
 		       "memory of this device (default: the highest peak of each trace)" },
+	[O_RANK] = { "rank", 'r', TIDE_OPT_INT, "N",
+		     "of a folder or pattern of several traces: the one with rank N in its name" },
 	[O_COMPAT] = { "hta-compat", 0, TIDE_OPT_FLAG, NULL,
 		       "Holistic Trace Analysis's trace diff: rows of the first step, by name" },
 	[O_SIDE] = { "side", 0, TIDE_OPT_ENUM, "all,cpu,gpu", "with --hta-compat: which rows",
@@ -243,7 +246,7 @@ static int compare(const tide_args *a, tide_model *const *m, checks *c)
 	return rc ? rc : c->undecided ? 1 : c->crossed ? 3 : 0;
 }
 
-static int run(const tide_args *a)
+static int run_two(const tide_args *a)
 {
 	tide_model *m[2] = { NULL, NULL };
 	checks c = { 0 };
@@ -263,6 +266,46 @@ static int run(const tide_args *a)
 	tide__model_free(m[1]);
 	tide__free(c.f);
 	tide__free(c.r);
+	return rc;
+}
+
+/* The one trace that an argument means; NULL: told on stderr. */
+static char *choose(const tide_args *a, size_t i, tide_rank_files *f, int *rc)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	const tide_value *rank = &a->opt[O_RANK];
+	char *found = NULL;
+	if (!strcmp(a->files[i], "-"))
+		return a->files[i];
+	if (tide__ranks_expand(&a->files[i], 1, f, &err) != TIDE_OK) {
+		*rc = tide__cli_fail(NULL, &err);
+		return NULL;
+	}
+	for (size_t k = 0; k < f->n && !found; k++)
+		if (f->n == 1 || (rank->set && tide__rank_in_name(f->v[k].path) == rank->num))
+			found = f->v[k].path;
+	if (!found && rank->set)
+		*rc = tide__cli_usage(a, "%.200s has no trace with rank %" PRId64 " in its name",
+				      a->files[i], rank->num);
+	else if (!found)
+		*rc = tide__cli_usage(a, "%.200s has %zu traces: choose one with --rank N",
+				      a->files[i], f->n);
+	return found;
+}
+
+static int run(const tide_args *a)
+{
+	tide_rank_files f[2] = { { 0 }, { 0 } };
+	char *files[2] = { NULL, NULL };
+	tide_args two = *a;
+	int rc = 0;
+	for (size_t i = 0; i < 2 && !rc; i++)
+		files[i] = choose(a, i, &f[i], &rc);
+	two.files = files;
+	if (!rc)
+		rc = run_two(&two);
+	tide__ranks_free(&f[0]);
+	tide__ranks_free(&f[1]);
 	return rc;
 }
 
