@@ -26,6 +26,7 @@ const keys: [string, string][] = [
   ['c', 'low rows, for deep stacks'],
   ['l', 'show, fold and move lanes (also click or drag their names)'],
   ['p', 'the moment of the peak (memory)'],
+  [', .', 'the move before, the move after (memory)'],
   [',  .', 'the move of memory before and after'],
   ['Esc', 'drop the selection'],
   ['?', 'this help'],

@@ -83,7 +83,7 @@ function Histogram({ t, main, scope, at }: Bars) {
       />
       {t.phases.length > MOST_BARS && <p class="soft">The first {MOST_BARS} of {t.phases.length} phases; the table has all.</p>}
       <p class="soft">
-        {limit ? `Red line and percent: the limit of ${bytes(limit)}${own > 0 ? ', as given here' : ''}.` : 'The trace does not say how much memory there is: give a limit to compare with.'} A bar is the first highest moment of its phase ({scopeName(t.scopes[at], t)}); a click shows it in the memory view.
+        {limit ? `Red line and percent: the limit of ${bytes(limit)}${own > 0 ? ', as given here' : ''}.` : 'The trace does not say how much memory there is: give a limit to compare with.'} A bar is the first highest moment of its phase ({scopeName(t.scopes[at], t)}){main.only ? '' : '; a click shows it in the memory view'}.
       </p>
     </>
   );
@@ -120,7 +120,7 @@ function AsTable({ t, scopes }: { t: Tables; scopes: { s: Scope; i: number }[] }
     figure('Cumulative peak', 4),
   ];
   return (
-    <Panel title="Every phase and memory" extra={<span class="soft">Segment peak: highest use above the phase's start. A click shows the phase in the memory view</span>}>
+    <Panel title="Every phase and memory" extra={<span class="soft">Segment peak: highest use above the phase's start</span>}>
       <Table
         label="phases"
         rows={rows}
