@@ -216,7 +216,8 @@ tide_code tide__page_section(const char *name, const tide_model *m, const tide_p
 
 tide_code tide__page_shell_write(const char *data, FILE *out, char *csp, size_t n, tide_error *err)
 {
-	const char *shell = (const char *)tide__served_shell, *end = shell + tide__served_shell_size;
+	const char *shell = (const char *)tide__served_shell,
+		   *end = shell + tide__served_shell_size;
 	const char *meta = memmem(shell, tide__served_shell_size, CSP_META, sizeof CSP_META - 1);
 	const char *mark =
 		memmem(shell, tide__served_shell_size, TIDE_PAGE_MARK, sizeof TIDE_PAGE_MARK - 1);
