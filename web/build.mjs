@@ -34,7 +34,7 @@ async function shell(program, sheet) {
     tsconfigRaw: {}, // the types' settings are not the bundle's
     metafile: true,
     legalComments: 'none',
-    charset: 'ascii',
+    charset: 'utf8',
   });
   for (const p of Object.keys(result.metafile.inputs)) inputs.add(p);
   const text = (end) => result.outputFiles.find((f) => f.path.endsWith(end)).text.trim();
@@ -43,7 +43,7 @@ async function shell(program, sheet) {
   const csp = `default-src 'none'; script-src ${hash(start)} ${hash(script)}; style-src ${hash(style)}; base-uri 'none'; form-action 'none'`;
   const parts = { CSP: csp, STYLE: pack(style), SCRIPT: pack(script), START: start };
   const page = readFileSync(join(here, 'src/shell.html'), 'utf8').replace(/\{\{(\w+)\}\}/g, (_, k) => parts[k]);
-  return { page, code: style.length + script.length + start.length };
+  return { page, code: [style, script, start].reduce((n, s) => n + Buffer.byteLength(s), 0) };
 }
 
 function array(name, page) {

@@ -60,7 +60,7 @@ function Help({ rows }: { rows: readonly ViewRow[] }) {
             ))}
           </dl>
         </div>
-        <p class="soft">The address of the page keeps what you look at: copy it to share the same view of this file. Every figure is defined in Tidemark's docs/analyses.</p>
+        <p class="soft">The address keeps what you look at: copy it to show the same. Figures are defined in docs/analyses.</p>
       </div>
     </div>
   );

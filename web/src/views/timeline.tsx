@@ -281,7 +281,7 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
       {lists && <LaneList spans={spans} a={arranged} close={() => setLists(false)} />}
       <div class={`timeline${selecting.value ? ' selecting' : ''}`} ref={frame} style={{ maxHeight: `${Math.max(220, height + base + 6)}px` }}>
         <Canvas
-          label="Timeline of threads and streams. Arrow keys go from span to span, Enter selects one; T shows the same as a table."
+          label="Timeline: arrow keys go from span to span, Enter selects, T is a table of it"
           onWheelTime={wheel}
           onPointerDown={down}
           onPointerMove={(e) => {

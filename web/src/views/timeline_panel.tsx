@@ -111,7 +111,7 @@ function Links({ spans, i, pick }: { spans: Spans; i: number; pick: (k: number) 
 
 export function Details({ main, spans, pick }: { main: Main; spans: Spans; pick: (k: number) => void }) {
   const i = span.value;
-  if (i === null || i >= spans.n) return <p class="soft hint">Click a span for its details, an empty place for a moment; drag with shift held to sum up an area. ? lists all keys.</p>;
+  if (i === null || i >= spans.n) return <p class="soft hint">A click on a span tells its details, on an empty place it chooses a moment; shift and a drag sum up an area.</p>;
   const args = argsOf(spans, i);
   const n = notesOf(spans);
   return (
