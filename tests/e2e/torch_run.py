@@ -80,6 +80,23 @@ def training(folder: str) -> None:
     check(run(TRAIN, out, "--no-ops").returncode == 0 and not ask("ops", out, "--flat")["ops"], "--no-ops records ops")
 
 
+def where_it_comes_from(folder: str) -> None:
+    """Stacks, modules, backward joined to forward, from outside and in every torch."""
+    out = os.path.join(folder, "whence.tide")
+    bare = subprocess.run([PYTHON, "-W", "ignore", "-c", TRAIN], capture_output=True, text=True, timeout=300, check=True).stdout
+    done = run(TRAIN, out, "--stacks", "--shapes")
+    check(done.stdout == bare, f"whence: results changed: {done.stdout!r} is not {bare!r} {done.stderr[-300:]}")
+    rows = {m["module"]: m for m in ask("modules", out)["modules"]}
+    check({n: m["calls"] for n, m in rows.items()} == {"Sequential": 5, "Sequential.0": 5, "Sequential.1": 5, "Sequential.2": 5}, f"whence: modules {rows}")
+    parts = sum(m["backward_alloc_bytes"] for n, m in rows.items() if "." in n)
+    check(rows.get("Sequential", {}).get("backward_alloc_bytes") == parts > 0, f"whence: backward bytes {rows}")
+    peak = ask("peak", out, "--group-by", "stack")
+    check(any("[backward]" in g["key"] and "<string>" in g["key"] for g in peak["groups"]), "whence: no backward allocation has its forward's stack")
+    roles = {g["key"]: g["bytes"] for g in ask("peak", out, "--group-by", "role")["groups"]}
+    check(roles.get("parameter") == 4 * (64 * 128 + 128 + 128 * 10 + 10), f"whence: parameters {roles}")
+    check(not peak["losses"], f"whence: losses {peak['losses']}")
+
+
 def views(folder: str) -> None:
     out = os.path.join(folder, "views.tide")
     run(VIEWS, out)
@@ -125,14 +142,25 @@ def forked(folder: str) -> None:
     check(len(files) == 2, f"forked: files {files}")
 
 
+def others() -> list[str]:
+    """Further Pythons with a torch of their own: the system's, where its package is installed."""
+    system = "/usr/bin/python3"
+    if not os.path.exists(system) or os.path.realpath(system) == os.path.realpath(PYTHON):
+        return []
+    return [system] if subprocess.run([system, "-c", "import torch"], capture_output=True, check=False).returncode == 0 else []
+
+
 def main() -> int:
+    global PYTHON
     found = subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode == 0 if os.path.exists(PYTHON) else False
     if not found:
         print("skipped: no Python with torch (tools/setup torch makes one)")
         return 77
-    with tempfile.TemporaryDirectory() as folder:
-        for test in (training, views, profiler_keeps_its_events, ends, survives_kill, forked):
-            test(folder)
+    for python in [PYTHON, *others()]:
+        PYTHON = python
+        with tempfile.TemporaryDirectory() as folder:
+            for test in (training, where_it_comes_from, views, profiler_keeps_its_events, ends, survives_kill, forked):
+                test(folder)
     print("\n".join(faults) if faults else "tidemark run agrees with torch")
     return bool(faults)
 
