@@ -23,6 +23,27 @@ const hash = async (page, key) => {
   await settle(page);
   return page.evaluate((k) => new URLSearchParams(location.hash.slice(1)).get(k), key);
 };
+/** Pages draw and write their address a moment later, on a busy machine much later: ask until it is so. */
+async function eventually(check) {
+  for (const end = Date.now() + 10000; ; ) {
+    try {
+      return await check();
+    } catch (e) {
+      if (Date.now() > end) throw e;
+      await new Promise((done) => setTimeout(done, 100));
+    }
+  }
+}
+/** Click and wait until the address names another moment. */
+async function clickMoment(page, x, y) {
+  const before = await hash(page, 'at');
+  await page.mouse.click(x, y);
+  return eventually(async () => {
+    const at = await hash(page, 'at');
+    assert.notEqual(at, before, 'a click chooses a moment');
+    return at;
+  });
+}
 const go = (page, name) => page.click(`nav button:text-is("${name}")`);
 const choose = (page, label, text) => page.click(`.choice[aria-label="${label}"] button:text-is("${text}")`);
 const alive = (page) => page.locator('#alive').evaluate((e) => ({ bytes: Number(e.dataset.bytes), count: Number(e.dataset.count) }));
@@ -32,18 +53,18 @@ const cells = (page, label, n) => page.locator(`table[aria-label="${label}"] tbo
 async function moments(page, file) {
   const peak = json('peak', file);
   await page.click('button:text-is("Go to the peak")');
-  await settle(page);
-  assert.deepEqual(await alive(page), { bytes: peak.peak_bytes, count: peak.alive_count }, 'alive at the peak');
+  await eventually(async () => assert.deepEqual(await alive(page), { bytes: peak.peak_bytes, count: peak.alive_count }, 'alive at the peak'));
   const box = await page.locator('.chart.memory canvas').boundingBox();
   for (const part of [0.12, 0.5, 0.83, 0.97]) {
-    await page.mouse.click(box.x + 80 + (box.width - 80) * part, box.y + 200);
-    const at = await hash(page, 'at');
+    const at = await clickMoment(page, box.x + 80 + (box.width - 80) * part, box.y + 200);
     const want = json('peak', file, '--at', `${at}ns`, '--group-by', 'role');
-    assert.deepEqual(await alive(page), { bytes: want.alive_bytes, count: want.alive_count }, `alive at ${at}`);
+    await eventually(async () => assert.deepEqual(await alive(page), { bytes: want.alive_bytes, count: want.alive_count }, `alive at ${at}`));
     await choose(page, 'Show', 'Role');
-    const rows = await cells(page, 'groups alive', 20);
-    assert.deepEqual(rows.map((r) => r[0]).sort(), want.groups.map((g) => g.key).sort(), 'roles');
-    assert.deepEqual(rows.map((r) => Number(r[3].replaceAll(',', ''))).sort(), want.groups.map((g) => g.count).sort(), 'counts of roles');
+    await eventually(async () => {
+      const rows = await cells(page, 'groups alive', 20);
+      assert.deepEqual(rows.map((r) => r[0]).sort(), want.groups.map((g) => g.key).sort(), 'roles');
+      assert.deepEqual(rows.map((r) => Number(r[3].replaceAll(',', ''))).sort(), want.groups.map((g) => g.count).sort(), 'counts of roles');
+    });
     await choose(page, 'Show', 'One by one');
   }
 }
@@ -60,13 +81,13 @@ async function map(page, file, name) {
   await choose(page, 'Below', 'Allocator map');
   await page.waitForSelector('.chart.blocks canvas');
   await page.click('button:text-is("Go to the peak")');
-  await settle(page);
-  assert.deepEqual(await shown(page), totals(json('allocator', file, '--at', 'peak', '--no-advice')), 'the map at the peak');
+  const peak = totals(json('allocator', file, '--at', 'peak', '--no-advice'));
+  await eventually(async () => assert.deepEqual(await shown(page), peak, 'the map at the peak'));
   const box = await page.locator('.chart.memory canvas').boundingBox();
   for (const part of [0.3, 0.9]) {
-    await page.mouse.click(box.x + 80 + (box.width - 80) * part, box.y + 200);
-    const at = await hash(page, 'at');
-    assert.deepEqual(await shown(page), totals(json('allocator', file, '--at', `${at}ns`, '--no-advice')), `the map at ${at}`);
+    const at = await clickMoment(page, box.x + 80 + (box.width - 80) * part, box.y + 200);
+    const want = totals(json('allocator', file, '--at', `${at}ns`, '--no-advice'));
+    await eventually(async () => assert.deepEqual(await shown(page), want, `the map at ${at}`));
   }
   await shot(page, `${name}-map`);
   const canvas = page.locator('.chart.blocks canvas');
@@ -79,12 +100,11 @@ async function map(page, file, name) {
   assert.ok(found !== null, 'a click on a block chooses an allocation');
   assert.match(await page.textContent('#chosen'), /Address0x[0-9a-f]+/);
   await canvas.hover({ position: { x: 31, y: 10 } });
-  await settle(page);
-  assert.match(await page.textContent('.tip'), /segment 0x[0-9a-f]+: /);
+  await eventually(async () => assert.match(await page.textContent('.tip', { timeout: 1000 }), /segment 0x[0-9a-f]+: /));
   await choose(page, 'Layout', 'A row a segment');
   await settle(page);
   await page.click('summary:text-is("Segments as a table")');
-  assert.ok((await cells(page, 'segments', 1))[0][0].startsWith('0x'));
+  await eventually(async () => assert.ok((await cells(page, 'segments', 1))[0][0].startsWith('0x')));
   await page.click('#chosen button:text-is("Close")');
 }
 
@@ -96,17 +116,19 @@ async function layers(page) {
   const x = await page.evaluate(() => Number(new URLSearchParams(location.hash.slice(1)).get('at')));
   assert.ok(x >= 0);
   await page.mouse.move(box.x + box.width - 20, box.y + box.height - 6);
-  await settle(page);
-  assert.match(await page.textContent('.tip'), /live in all/);
+  await eventually(async () => assert.match(await page.textContent('.tip', { timeout: 1000 }), /live in all/));
   const sums = [];
   for (const b of await page.locator('.layers button').all()) {
     await b.click();
+    await page.waitForSelector('.layers button[aria-pressed="true"]');
+    await settle(page);
     sums.push((await alive(page)).bytes);
     await b.click();
+    await page.waitForSelector('.layers button[aria-pressed="true"]', { state: 'detached' });
   }
   assert.equal(sums.reduce((a, b) => a + b, 0), (await alive(page)).bytes, 'layers add up');
   await choose(page, 'Below', 'Chart as a table');
-  assert.equal((await cells(page, 'live memory over time', 5)).length, 5);
+  await eventually(async () => assert.equal((await cells(page, 'live memory over time', 5)).length, 5));
   await choose(page, 'Below', 'What is alive');
 }
 
@@ -122,19 +144,20 @@ async function phases(page, file, name) {
     if (options.length) await list.selectOption({ label: text });
     else if (text) await choose(page, 'Memory', text);
     await settle(page);
-    const tops = await page.locator('.bars').evaluate((e) => JSON.parse(e.dataset.tops));
-    const same = want[0].memory.some((_, k) => tops.every((v, n) => v === want[n].memory[k].highest_bytes));
-    assert.ok(tops.length === want.length && same, `bars of ${text || 'all'}: ${tops}`);
+    await eventually(async () => {
+      const tops = await page.locator('.bars').evaluate((e) => JSON.parse(e.dataset.tops));
+      const same = want[0].memory.some((_, k) => tops.every((v, n) => v === want[n].memory[k].highest_bytes));
+      assert.ok(tops.length === want.length && same, `bars of ${text || 'all'}: ${tops}`);
+    });
   }
   await page.fill('input[type="number"]', '0.5');
   await page.keyboard.press('Enter');
-  await settle(page);
-  assert.match(await page.textContent('.bars'), / %/, 'percent of the limit that was given');
+  await eventually(async () => assert.match(await page.textContent('.bars'), / %/, 'percent of the limit that was given'));
   assert.ok((await cells(page, 'phases', 3)).length > 0);
   await shot(page, `${name}-phases`);
   await page.click('.bars .name >> nth=0');
   await page.waitForSelector('.chart.memory canvas');
-  assert.ok((await hash(page, 'at')) !== null);
+  await eventually(async () => assert.ok((await hash(page, 'at')) !== null));
 }
 
 /** The overview: why, devices, findings; what is clicked is what the memory view lists. */
@@ -147,16 +170,13 @@ async function overview(page, file, name) {
   assert.equal(role, want.groups[0].key);
   await page.click('.bars .name >> nth=0');
   await page.waitForSelector('#alive', { state: 'attached' });
-  await settle(page);
-  assert.deepEqual(await alive(page), { bytes: want.groups[0].bytes, count: want.groups[0].count }, `alive of ${role}`);
+  await eventually(async () => assert.deepEqual(await alive(page), { bytes: want.groups[0].bytes, count: want.groups[0].count }, `alive of ${role}`));
   await go(page, 'Overview');
-  const cards = await page.locator('.card:not(:disabled)').count();
-  assert.equal(cards, want.devices.length, 'a card for every device with memory');
+  await eventually(async () => assert.equal(await page.locator('.card:not(:disabled)').count(), want.devices.length, 'a card for every device with memory'));
   const found = page.locator('.findings button');
   if (await found.count()) {
     await found.last().click();
-    await settle(page);
-    assert.equal(await page.locator('.card').count(), 0, 'a finding leads somewhere');
+    await eventually(async () => assert.equal(await page.locator('.card').count(), 0, 'a finding leads somewhere'));
     await go(page, 'Overview');
   }
 }
@@ -176,9 +196,13 @@ async function banks(file) {
   await page.goto(`${page.url().split('#')[0]}#view=memory&by=pool&dev=1&at=${1e15}`);
   await page.reload();
   await page.waitForSelector('#alive', { state: 'attached' });
-  assert.deepEqual(await alive(page), { bytes: sums.alive_bytes, count: sums.alive_count });
+  await eventually(async () => assert.deepEqual(await alive(page), { bytes: sums.alive_bytes, count: sums.alive_count }));
   await choose(page, 'Show', 'Pool');
-  const rows = await cells(page, 'groups alive', 30);
+  const rows = await eventually(async () => {
+    const list = await cells(page, 'groups alive', 30);
+    assert.ok(list.length);
+    return list;
+  });
   assert.deepEqual(rows.map((r) => r[0].replace('tt:0 ', '')).sort(), sums.groups.map((g) => g.key.replace(/^tt:0 /, '')).sort());
   await shot(page, 'banks-memory');
   await phases(page, file, 'banks');
