@@ -137,6 +137,7 @@ describe('flame trees', () => {
       ['void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, float)', 'vectorized_elementwise_kernel ‹CUDAFunctor_add›'],
       ['void (anonymous namespace)::cunn_SoftMaxForward<4, float>(float*, int)', 'cunn_SoftMaxForward'],
       ['ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)', 'ncclDevKernel_AllReduce_Sum_bf16_RING_LL'],
+      ['void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x128>(Params)', 'Kernel ‹cutlass_80_tensorop_s1688gemm_128x128›'],
       ['<module>', '<module>'],
       ['thread 678 (python3)', 'thread 678 (python3)'],
     ])

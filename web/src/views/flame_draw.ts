@@ -60,7 +60,8 @@ export function brief(name: string): string {
   }
   s = s.replace(/(?<=\S)\(.*$/, '').replace(/ \(.*\/([^/]+)\)$/, ' ($1)').replace(/^(?:\w+::)+(?=\w{3,}$)/, '');
   if (!s || (s.includes('<') && s.length < 12)) return name;
-  return functor && name.includes('<') && !s.includes(functor) ? `${s} ‹${functor}›` : s;
+  const tells = functor ?? (s.length < 9 ? /<(?:\w+::)*(\w{4,})/.exec(name)?.[1] : ''); // "Kernel" alone says nothing
+  return tells && name.includes('<') && !s.includes(tells) ? `${s} ‹${tells}›` : s;
 }
 
 export interface Look {
