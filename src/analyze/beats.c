@@ -159,6 +159,8 @@ tide_code tide__beats(const tide_model *m, int64_t every_ns, tide_beats *out)
 	}
 	if (!out->n)
 		out->source = TIDE_BEATS_NONE;
+	else if (out->source == TIDE_BEATS_MARKS && out->n > 1)
+		out->n--; /* nothing says where the last one ended: the last mark is the end */
 	else
 		out->t[out->n] =
 			m->t_end > out->t[out->n - 1] ? m->t_end + 1 : out->t[out->n - 1] + 1;

@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The steps of a run, from the best source the trace has: step marks, else ProfilerStep ranges,
  * else a range or annotation that comes back at least three times and never overlaps itself. Each
- * step begins where the next sign says; the last one ends with the trace. */
+ * step ends where the next begins; the last range ends with the trace. What follows the last mark
+ * is no step: a program that has done its last one frees everything there. */
 #ifndef TIDE_ANALYZE_BEATS_H
 #define TIDE_ANALYZE_BEATS_H
 

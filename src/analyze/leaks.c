@@ -70,12 +70,12 @@ static void catch_up(struct line *l, uint32_t to, uint32_t half)
 }
 
 static void change(struct line *l, uint32_t ended, uint32_t half, const tide_allocs *t, uint32_t a,
-		   bool born)
+		   bool born, int64_t end)
 {
 	catch_up(l, ended, half);
 	l->now = born ? l->now + t->size[a] : l->now - t->size[a];
 	l->count = born ? l->count + 1 : l->count - 1;
-	if (born && t->died[a] == TIDE_T_NEVER)
+	if (born && t->died[a] >= end)
 		l->alloc = a;
 }
 
@@ -88,6 +88,7 @@ static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct 
 		  struct line *all)
 {
 	uint32_t ended = 0, n = (uint32_t)out->beats.n, half = (n + 1) / 2;
+	int64_t end = out->beats.t[n];
 
 	for (size_t i = 0; i < m->moves.n; i++) {
 		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
@@ -99,13 +100,15 @@ static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct 
 
 		while (ended < n && t >= out->beats.t[ended + 1])
 			ended++;
+		if (ended == n)
+			break;
 		uint64_t key = tide__groups_key(&out->groups, m, a);
 		struct line *g = key == UINT64_MAX ? NULL : line_of(l, key);
 
 		if (!g)
 			return false;
-		change(g, ended, half, &m->allocs, a, born);
-		change(all, ended, half, &m->allocs, a, born);
+		change(g, ended, half, &m->allocs, a, born, end);
+		change(all, ended, half, &m->allocs, a, born, end);
 	}
 	for (size_t i = 0; i < l->n; i++)
 		catch_up(&l->v[i], n, half);

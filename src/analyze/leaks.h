@@ -23,7 +23,7 @@ typedef struct tide_leak {
 	tide_i128 slope_num;		  /* over tide_leaks.slope_den */
 	double slope;			  /* bytes per step */
 	uint32_t up, down;		  /* steps after which y was higher, lower than before */
-	uint32_t alloc; /* one that is alive at the end, for its stack; 0 = none */
+	uint32_t alloc; /* one that is alive after the last step, for its stack; 0 = none */
 	bool growing, steady;
 } tide_leak;
 

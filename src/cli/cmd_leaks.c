@@ -15,7 +15,7 @@
 enum { O_BY, O_EVERY, O_TOP, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_BY] = { "group-by", 'g', TIDE_OPT_ENUM, "op,stack,role,pool,stream,size,frame",
-		   "what to follow (default stack)" },
+		   "what to follow (default stack; op in a recording without stacks)" },
 	[O_EVERY] = { "every", 'e', TIDE_OPT_TEXT, "TIME",
 		      "look at even distances, e.g. 500ms, instead of the trace's steps" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "rows to show, 0 = all (default 20)",
@@ -208,6 +208,18 @@ static void print_json(const tide_args *a, struct answer *x)
 	tide__json_end(&j);
 }
 
+/* Call stacks; a recording that has none but knows its ops says more by those. */
+static tide_group_by default_by(const tide_model *m)
+{
+	bool op = false;
+	for (size_t i = 1; i < m->allocs.n; i++) {
+		if (m->allocs.stack[i].i)
+			return TIDE_BY_STACK;
+		op |= m->allocs.span[i].i != 0;
+	}
+	return op ? TIDE_BY_OP : TIDE_BY_STACK;
+}
+
 static int answer(const tide_args *a, struct answer *x)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -217,7 +229,7 @@ static int answer(const tide_args *a, struct answer *x)
 	    (!tide__parse_time(a->opt[O_EVERY].text, x->m->t_end, &every) || every <= 0))
 		return tide__cli_usage(a, "--every wants a time such as 500ms, not '%.60s'",
 				       a->opt[O_EVERY].text);
-	tide_group_by by = a->opt[O_BY].set ? choices[a->opt[O_BY].num] : TIDE_BY_STACK;
+	tide_group_by by = a->opt[O_BY].set ? choices[a->opt[O_BY].num] : default_by(x->m);
 
 	if (tide__leaks(x->m, x->device, by, every, &x->l, &err) != TIDE_OK)
 		return tide__cli_fail(a->files[0], &err);
