@@ -183,6 +183,21 @@ static int same_end(int status)
 	return 128 + sig;
 }
 
+/* The recorder never fails its program, so that a path it cannot write is told before. */
+static bool writable(const char *file, bool was, tide_error *err)
+{
+	char folder[PATH_MAX];
+	snprintf(folder, sizeof folder, "%s", file);
+	char *name = strrchr(folder, '/') + 1;
+	struct stat st;
+	if (was && stat(file, &st) == 0 && S_ISDIR(st.st_mode))
+		errno = EISDIR;
+	else if ((*name = 0, access(was ? file : folder, was ? W_OK : W_OK | X_OK)) == 0)
+		return true;
+	tide__fail_errno(err, "cannot write");
+	return false;
+}
+
 static int run(const tide_args *a)
 {
 	static tide_config c;
@@ -200,6 +215,8 @@ static int run(const tide_args *a)
 	if (!name_file(a, &c, file, sizeof file))
 		return tide__cli_usage(a, "the path of the recording is too long");
 	bool was = stat(file, &before) == 0;
+	if (!writable(file, was, &err))
+		return tide__cli_fail(file, &err);
 	child = fork();
 	if (child < 0) {
 		tide__fail_errno(&err, "fork");
