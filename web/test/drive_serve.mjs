@@ -29,8 +29,11 @@ function lines(process) {
   return () => (have.length ? Promise.resolve(have.shift()) : new Promise((done) => waiting.push(done)));
 }
 
+const children = []; // ended with the test, whatever happens
+
 async function server(...files) {
   const child = spawn(program, ['serve', ...files, '--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  children.push(child);
   let err = '';
   child.stderr.on('data', (d) => (err += d));
   const line = await Promise.race([lines(child)(), new Promise((done) => child.on('exit', () => done('')))]);
@@ -48,6 +51,7 @@ async function server(...files) {
 
 function recorder(path) {
   const child = spawn(writer, [path], { stdio: ['pipe', 'pipe', 'inherit'] });
+  children.push(child);
   const next = lines(child);
   const tell = async (what) => {
     child.stdin.write(`${what}\n`);
@@ -198,6 +202,7 @@ try {
   await s.end();
   console.log('ok');
 } finally {
+  for (const c of children) c.kill('SIGKILL');
   await close();
   rmSync(folder, { recursive: true, force: true });
 }
