@@ -39,7 +39,7 @@ static int several(const tide_args *a)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_rank_files f;
-	if (tide__ranks_expand(a->files, a->n_files, &f, &err) != TIDE_OK)
+	if (tide__ranks_expand_all(a->files, a->n_files, &f, &err) != TIDE_OK)
 		return tide__cli_fail(NULL, &err);
 	int rc;
 	if (f.n == 1) {

@@ -38,9 +38,10 @@ static bool add_file(tide_rank_files *f, const char *path, uint64_t size)
 	return true;
 }
 
-static bool is_trace_name(const char *name)
+static bool is_trace_name(const tide_rank_files *f, const char *name)
 {
-	return strstr(name, ".json") || strstr(name, ".tide");
+	return strstr(name, ".json") || strstr(name, ".tide") ||
+	       (f->snapshots && (strstr(name, ".pickle") || strstr(name, ".pkl")));
 }
 
 static bool add_folder(tide_rank_files *f, const char *path, int depth)
@@ -62,7 +63,7 @@ static bool add_folder(tide_rank_files *f, const char *path, int depth)
 		}
 		if (!lstat(full, &st) && S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
 			ok = add_folder(f, full, depth + 1);
-		else if (is_trace_name(e->d_name) && !stat(full, &st) && S_ISREG(st.st_mode))
+		else if (is_trace_name(f, e->d_name) && !stat(full, &st) && S_ISREG(st.st_mode))
 			ok = add_file(f, full, (uint64_t)st.st_size);
 		free(full);
 	}
@@ -116,10 +117,9 @@ static void sort_unique(tide_rank_files *f)
 	f->n = n;
 }
 
-tide_code tide__ranks_expand(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
+static tide_code expand(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
 {
 	tide_code rc = TIDE_OK;
-	*out = (tide_rank_files){ 0 };
 	for (size_t i = 0; rc == TIDE_OK && i < n; i++) {
 		struct stat st;
 		size_t before = out->n;
@@ -129,15 +129,27 @@ tide_code tide__ranks_expand(char *const *args, size_t n, tide_rank_files *out, 
 			rc = tide__nomem(err);
 		if (rc == TIDE_OK && out->n == before)
 			rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-					"%s: no traces in it (files with .json or .tide in their "
+					"%s: no traces in it (files with .json%s or .tide in their "
 					"names)",
-					args[i]);
+					args[i], out->snapshots ? ", .pickle" : "");
 	}
 	if (rc != TIDE_OK)
 		tide__ranks_free(out);
 	else
 		sort_unique(out);
 	return rc;
+}
+
+tide_code tide__ranks_expand(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
+{
+	*out = (tide_rank_files){ 0 };
+	return expand(args, n, out, err);
+}
+
+tide_code tide__ranks_expand_all(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
+{
+	*out = (tide_rank_files){ .snapshots = true };
+	return expand(args, n, out, err);
 }
 
 void tide__ranks_free(tide_rank_files *f)

@@ -19,6 +19,7 @@ typedef struct tide_rank_file {
 typedef struct tide_rank_files {
 	tide_rank_file *v; /* owned; sorted by path, numbers in it by value; no path twice */
 	size_t n, cap;
+	bool snapshots; /* folders give memory snapshots too */
 } tide_rank_files;
 
 /* Files that the arguments name: a file is itself; a folder is every file below it whose name has
@@ -26,6 +27,9 @@ typedef struct tide_rank_files {
  * pattern (* ? []) that is no file is what it matches. An argument that gives nothing is an error.
  */
 tide_code tide__ranks_expand(char *const *args, size_t n, tide_rank_files *out, tide_error *err);
+/* The same, with the memory snapshots of folders (".pickle", ".pkl"): for what shows any file. */
+tide_code tide__ranks_expand_all(char *const *args, size_t n, tide_rank_files *out,
+				 tide_error *err);
 void tide__ranks_free(tide_rank_files *f);
 
 /* Rank that a file's name tells: the number after the last "rank", with one of - _ . or nothing

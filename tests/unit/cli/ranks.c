@@ -64,13 +64,16 @@ static void touch(const char *dir, const char *name)
 	fclose(f);
 }
 
-static void check_expand(const char *row, const char *arg, const char *dir, const char *want)
+typedef tide_code expander(char *const *args, size_t n, tide_rank_files *out, tide_error *err);
+
+static void check_by(expander *expand, const char *row, const char *arg, const char *dir,
+		     const char *want)
 {
 	tide_rank_files f;
 	tide_error err;
 	char got[500] = "";
 	char *args[] = { (char *)(uintptr_t)arg };
-	if (tide__ranks_expand(args, 1, &f, &err) != TIDE_OK)
+	if (expand(args, 1, &f, &err) != TIDE_OK)
 		snprintf(got, sizeof got, "error");
 	for (size_t i = 0; i < f.n; i++)
 		snprintf(got + strlen(got), sizeof got - strlen(got), "%s ",
@@ -78,6 +81,11 @@ static void check_expand(const char *row, const char *arg, const char *dir, cons
 	if (strcmp(got, want))
 		fail_msg("%s: got '%s', not '%s'", row, got, want);
 	tide__ranks_free(&f);
+}
+
+static void check_expand(const char *row, const char *arg, const char *dir, const char *want)
+{
+	check_by(tide__ranks_expand, row, arg, dir, want);
 }
 
 static void test_expand(void **state)
@@ -89,12 +97,15 @@ static void test_expand(void **state)
 	touch(dir, "rank-10.json");
 	touch(dir, "rank-9.json.gz");
 	touch(dir, "README");
+	touch(dir, "m.pickle.gz");
 	touch(dir, ".hidden.json");
 	touch(dir, "[odd].json");
 	touch(path, "a.tide");
 	snprintf(path, sizeof path, "%s/loop", dir);
 	assert_int_equal(symlink(dir, path), 0);
 	check_expand("a folder", dir, dir, "[odd].json rank-9.json.gz rank-10.json sub/a.tide ");
+	check_by(tide__ranks_expand_all, "a folder with its snapshots", dir, dir,
+		 "[odd].json m.pickle.gz rank-9.json.gz rank-10.json sub/a.tide ");
 	snprintf(path, sizeof path, "%s/rank*", dir);
 	check_expand("a pattern", path, dir, "rank-9.json.gz rank-10.json ");
 	snprintf(path, sizeof path, "%s/README", dir);
