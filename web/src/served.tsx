@@ -9,7 +9,7 @@ import { forget, getMain, getTables, type Main } from './data/page';
 import { setSource } from './data/source';
 import { run, show, slot } from './main';
 import { openInPerfetto } from './perfetto';
-import { extend } from './state';
+import { dark, extend, keepTheme, theme } from './state';
 import { FarTimeline } from './views/far';
 import { Recordings, status } from './views/recordings';
 import { registry, type ViewRow } from './views/registry';
@@ -105,9 +105,14 @@ function follow(): void {
 
 async function begin(): Promise<void> {
   if (!id) {
+    keepTheme();
     render(
       <>
-        <header class="top"><h1>tidemark</h1><span class="grow" /></header>
+        <header class="top">
+          <h1>tidemark</h1>
+          <span class="grow" />
+          <button aria-label="Light or dark" title="Light or dark" onClick={() => (theme.value = dark.value ? 'light' : 'dark')}>◐</button>
+        </header>
         <main><Recordings /></main>
       </>,
       (app.textContent = '', app),

@@ -105,7 +105,7 @@ system?.addEventListener('change', () => (night.value = system.matches));
 /** As chosen here, else as the system has it. */
 export const dark = computed(() => (theme.value === 'auto' ? night.value : theme.value === 'dark'));
 
-function keepTheme(): void {
+export function keepTheme(): void {
   const was = keptText('theme');
   if (was === 'light' || was === 'dark') theme.value = was;
   effect(() => {
