@@ -180,6 +180,12 @@ def steps(a) -> None:
 
 # ---- events ----
 
+def timed(f, n: int) -> float:
+    t0 = time.perf_counter_ns()
+    f(n)
+    return (time.perf_counter_ns() - t0) / n
+
+
 def events(a) -> None:
     x = torch.ones(4, device=DEVICE)
 
@@ -192,22 +198,20 @@ def events(a) -> None:
         "op, allocation, free (empty)": make,
     }
     tools = {k: v for k, v in TOOLS.items() if k not in ("torch.profiler", "_record_memory_history")}
-    print(f"\n{'ns a call, 10th percentiles':32}" + "".join(f"{w:>32}" for w in works))
-    n, rounds = 2000, a.rounds
+    print(f"\n{'ns a call, median of leasts':32}" + "".join(f"{w:>32}" for w in works))
+    n, rounds = 500, a.rounds
     cost: dict[str, dict[str, list[float]]] = {k: {w: [] for w in works} for k in tools}
     for _ in range(rounds):
         for k, tool in tools.items():
             with tool():
                 for w, f in works.items():
                     f(200)
-                    t0 = time.perf_counter_ns()
-                    f(n)
-                    cost[k][w].append((time.perf_counter_ns() - t0) / n)
-    base = {w: low(cost["bare"][w]) for w in works}
+                    cost[k][w].append(min(timed(f, n) for _ in range(4)))
+    base = {w: statistics.median(cost["bare"][w]) for w in works}
     print(f"{'bare, ns a call':32}" + "".join(f"{base[w]:32.0f}" for w in works))
     rows = {}
     for k in tools:
-        rows[k] = {w: low(cost[k][w]) - base[w] for w in works}
+        rows[k] = {w: statistics.median(cost[k][w]) - base[w] for w in works}
         if k != "bare":
             print(f"{k:32}" + "".join(f"{rows[k][w]:+32.0f}" for w in works))
     with open(os.path.join(a.out, "events.json"), "w", encoding="utf-8") as f:
