@@ -135,7 +135,7 @@ static void print_head(FILE *out, const layout *l)
 }
 
 static void print_node(const tide_flame *f, FILE *out, const tide_style *style, uint32_t node,
-		       int indent)
+		       int indent, bool only)
 {
 	char text[32];
 	size_t n;
@@ -152,20 +152,23 @@ static void print_node(const tide_flame *f, FILE *out, const tide_style *style, 
 		bar(out, style, f->nodes.total[node], all);
 		fputs("  ", out);
 	}
-	fprintf(out, "%*s", indent, "");
-	int room = style->width ? style->width - l.lead - indent : 0;
+	const char *mark = !only ? "" : style->ascii ? "> " : "› ";
+	fprintf(out, "%*s%s", indent, "", mark);
+	int room = style->width ? style->width - l.lead - indent - (only ? 2 : 0) : 0;
 	tide__put_name(out, name, n, style->width && room < NAME ? NAME : room, style->ascii);
 	fputc('\n', out);
 }
 
-/* Indent of each shown node: its parent's, one more where the parent has several shown children. */
+/* Indent of each shown node: its parent's, one more where the parent has several shown children. An
+ * only one is marked instead. */
 static void print_shown(const tide_flame *f, FILE *out, const tide_style *style,
 			const uint8_t *shown, uint16_t *indent)
 {
 	const tide_nodes *t = &f->nodes;
 	uint32_t node = 0;
 	for (;;) {
-		print_node(f, out, style, node, indent[node]);
+		bool only = node && indent[node] == indent[t->parent[node]];
+		print_node(f, out, style, node, indent[node], only);
 		uint32_t forks = 0;
 		for (uint32_t c = t->child[node]; c; c = t->next[c])
 			forks += shown[c];

@@ -13,7 +13,7 @@
 void tide__flame_json(const tide_flame *f, tide_json *j);
 
 /* The `top` nodes of largest total (0 = all) as a tree, and how many are not shown. A level of
- * indent stands for a fork: chains without one run straight down. False on exhaustion. */
+ * indent stands for a fork: chains without one run straight down, marked ›. False on exhaustion. */
 bool tide__flame_print(const tide_flame *f, FILE *out, const tide_style *style, size_t top);
 
 /* The `top` paths of largest self, as a grid of self, share, count, path. NULL on exhaustion. */
