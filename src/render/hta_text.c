@@ -101,6 +101,21 @@ static int idlest_first(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Ranks that are not known are told apart by their files. */
+static bool tell_apart(const tide_hta_job *job)
+{
+	size_t unknown = 0;
+	for (size_t i = 0; i < job->n_ranks; i++)
+		unknown += job->ranks[i].h->h.rank < 0;
+	return unknown && job->n_ranks > 1;
+}
+
+static const char *file_of(const tide_hta_rank *r)
+{
+	const char *slash = strrchr(r->trace, '/');
+	return slash ? slash + 1 : r->trace;
+}
+
 static void print_ranks(const tide_hta_job *job, FILE *out, const tide_style *st)
 {
 	static const tide_grid_col cols[] = {
@@ -108,10 +123,11 @@ static void print_ranks(const tide_hta_job *job, FILE *out, const tide_style *st
 		{ "busy", "Busy", TIDE_CELL_PCT },    { "compute", "Compute", TIDE_CELL_PCT },
 		{ "comm", "Comm", TIDE_CELL_PCT },    { "memory", "Memory", TIDE_CELL_PCT },
 		{ "idle", "Idle", TIDE_CELL_PCT },    { "overlap", "Overlap", TIDE_CELL_PCT },
-		{ "bar", "Parts", TIDE_CELL_BAR, 1 },
+		{ "bar", "Parts", TIDE_CELL_BAR, 1 }, { "trace", "Trace", TIDE_CELL_TEXT },
 	};
+	bool named = tell_apart(job);
 	const tide_hta_rank **order = tide__alloc(job->n_ranks, sizeof *order);
-	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
+	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols - !named);
 	size_t n = job->n_ranks;
 	if (order) {
 		for (size_t i = 0; i < n; i++)
@@ -120,8 +136,11 @@ static void print_ranks(const tide_hta_job *job, FILE *out, const tide_style *st
 			qsort(order, n, sizeof *order, idlest_first);
 			n = WORST;
 		}
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < n; i++) {
 			rank_row(g, &order[i]->h->h, st);
+			if (named)
+				tide__grid_text(g, file_of(order[i]));
+		}
 	}
 	heading(out, st, "Time on the device");
 	tide__grid_print(g, out, st, 2);
