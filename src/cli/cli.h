@@ -73,6 +73,7 @@ typedef struct tide_command {
 	const tide_option *options;
 	size_t n_options;
 	size_t min_files, max_files; /* max SIZE_MAX = any number */
+	const char *wants; /* what they are, when none is given; NULL = "file" */
 	int (*run)(const tide_args *a);
 	bool own_output; /* run() writes the file of --output itself: the framework leaves it alone */
 	const char *page; /* view that `-o x.html` writes as a page instead of run(); NULL = none */

@@ -76,6 +76,7 @@ const tide_command tide__cmd_completion = {
 	.summary = "print shell completion",
 	.help = "To use it at once: source <(tidemark completion bash)",
 	.min_files = 1,
+	.wants = "shell",
 	.max_files = 1,
 	.run = run,
 };

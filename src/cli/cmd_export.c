@@ -183,7 +183,7 @@ static int run(const tide_args *a)
 
 const tide_command tide__cmd_export = {
 	.name = "export",
-	.usage = "TRACE... [--to FORMAT] -o FILE",
+	.usage = "TRACE... --to FORMAT [-o FILE]",
 	.summary = "write a trace in the format of another tool",
 	.help = "Formats: chrome (JSON as PyTorch's profiler writes it), perfetto (.pftrace), "
 		"pprof "

@@ -244,6 +244,7 @@ const tide_command tide__cmd_run = {
 		"(tidemark config) say where recordings go and what is captured; options go first.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
+	.wants = "program",
 	.max_files = SIZE_MAX,
 	.run = run,
 	.own_output = true,

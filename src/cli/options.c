@@ -281,8 +281,9 @@ tide_code tide__options_parse(const tide_command *cmd, int argc, char **argv, ti
 	if (rc != TIDE_OK || p.help)
 		return rc;
 	if (a->n_files < cmd->min_files)
-		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s",
-				  cmd->min_files == 1 ? "which file?" : "more files are needed");
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+				  cmd->min_files == 1 ? "which %s?" : "more %ss are needed",
+				  cmd->wants ? cmd->wants : "file");
 	if (a->n_files > cmd->max_files)
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "'%s' is one argument too many",
 				  a->files[cmd->max_files]);

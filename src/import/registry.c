@@ -106,7 +106,9 @@ static tide_code sniff_fd(int fd, uint8_t *buf, const tide_importer **imp, tide_
 	if (fstat(fd, &st))
 		return tide__fail_errno(err, "cannot read");
 	if (S_ISDIR(st.st_mode) || (!S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) < 0))
-		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET, "not a regular file");
+		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET, "%s",
+				  S_ISDIR(st.st_mode) ? "a folder, not a file"
+						      : "not a regular file");
 	if (!read_head(fd, buf, HEAD, &n))
 		return tide__fail_errno(err, "cannot read");
 	if (n == 0)
