@@ -50,6 +50,10 @@ def __getattr__(name: str) -> object:
 
     if name in ("torch", "tracker"):
         return importlib.import_module(f"tidemark.{name}")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("tidemark")
     if name in _LATER:
         value = getattr(importlib.import_module(f"tidemark.{_LATER[name]}"), name)
         globals()[name] = value

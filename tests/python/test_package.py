@@ -227,6 +227,7 @@ class Reading(unittest.TestCase):
                     native.alloc(heap(), 0x1000 * (i + 1), 10 + i)
             tidemark.step(1)
             native.free(heap(), 0x2000)
+        self.assertRegex(tidemark.__version__, r"^\d+\.\d+")
         t = tidemark.open(path("an.tide"))
         names = [n for n in dir(t) if callable(getattr(t, n)) and not n.startswith("_") and n != "ask"]
         self.assertLessEqual({"peak", "ops", "memory", "hta", "leaks", "critical_path"}, set(names))
