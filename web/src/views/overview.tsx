@@ -202,6 +202,7 @@ export function Overview({ main }: { main: Main }) {
           extra={
             <span class="actions">
               <button onClick={() => toMemory(d.peak_t)}>What is alive at the peak</button>
+              <button onClick={() => toMemory(d.peak_t, '', '', 'table')}>As a table</button>
               {main.spans > 0 && (
                 <button
                   onClick={() => {
