@@ -227,6 +227,9 @@ static int run(const tide_command *cmd, int argc, char **argv)
 	} else if (help) {
 		tide__help_command(cmd, stdout);
 		rc = tide__cli_done(&a);
+	} else if (tide__cli_no_page(&a)) {
+		rc = tide__cli_usage(&a,
+				     "it writes text, not a page: `tidemark report` writes one");
 	} else {
 		rc = open_output(&a, &o);
 		if (!rc)

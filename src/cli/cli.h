@@ -76,7 +76,9 @@ typedef struct tide_command {
 	const char *wants; /* what they are, when none is given; NULL = "file" */
 	int (*run)(const tide_args *a);
 	bool own_output; /* run() writes the file of --output itself: the framework leaves it alone */
-	const char *page; /* view that `-o x.html` writes as a page instead of run(); NULL = none */
+	/* View that `-o x.html` writes as a page instead of run(); "" = run() writes one, NULL = none:
+	 * such a name is refused. */
+	const char *page;
 } tide_command;
 
 #define TIDE_COMMAND_OPTIONS(table) .options = table, .n_options = sizeof(table) / sizeof *(table)

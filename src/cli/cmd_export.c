@@ -198,4 +198,5 @@ const tide_command tide__cmd_export = {
 	.min_files = 1,
 	.max_files = SIZE_MAX,
 	.run = run,
+	.page = "",
 };

@@ -25,7 +25,8 @@ static const tide_option options[] = {
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
 		    "groups to show, 0 = all (default 20; all with --json)" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
+		       "write to FILE; a name that ends in .html: the memory view as a page" },
 };
 
 static const char *const by_texts[] = {
@@ -393,4 +394,5 @@ const tide_command tide__cmd_peak = {
 	.min_files = 1,
 	.max_files = 1,
 	.run = run,
+	.page = "memory",
 };

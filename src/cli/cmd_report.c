@@ -90,4 +90,5 @@ const tide_command tide__cmd_report = {
 	.min_files = 1,
 	.max_files = SIZE_MAX,
 	.run = run,
+	.page = "",
 };

@@ -23,12 +23,21 @@ static const tide_value *value_of(const tide_args *a, const char *option)
 	return NULL;
 }
 
-bool tide__cli_is_page(const tide_args *a)
+static bool page_named(const tide_args *a)
 {
 	const tide_value *out = value_of(a, "output");
 	size_t n = out ? strlen(out->text) : 0;
-	return a->cmd->page && n >= 5 && !strcasecmp(out->text + n - 5, ".html") &&
-	       !value_of(a, "json");
+	return n >= 5 && !strcasecmp(out->text + n - 5, ".html") && !value_of(a, "json");
+}
+
+bool tide__cli_is_page(const tide_args *a)
+{
+	return a->cmd->page && *a->cmd->page && page_named(a);
+}
+
+bool tide__cli_no_page(const tide_args *a)
+{
+	return !a->cmd->page && !a->cmd->own_output && page_named(a);
 }
 
 /* A finished job of one rank, which is taken over; NULL (with TIDE_OK) when it has no device rows.

@@ -9,6 +9,8 @@
 
 /* Does -o name a page, and does the command know one? --json always means JSON. */
 bool tide__cli_is_page(const tide_args *a);
+/* Does it name one although the command has none? */
+bool tide__cli_no_page(const tide_args *a);
 
 /* Write the page of the trace in a->files[0]: of `view` alone, NULL = everything. */
 int tide__cli_page(const tide_args *a, const char *view);
