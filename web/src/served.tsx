@@ -104,8 +104,8 @@ function follow(): void {
 }
 
 async function begin(): Promise<void> {
+  keepTheme();
   if (!id) {
-    keepTheme();
     render(
       <>
         <header class="top">
