@@ -12,7 +12,7 @@
 #include "cli/spread.h"
 #include "render/page.h"
 
-enum { MOST_NOTES = 8 };
+enum { MOST_NOTES = 8, MOST_FAILED = 4 };
 
 struct report {
 	const tide_args *a;
@@ -52,6 +52,16 @@ static void note(struct report *r, const char *fmt, uint64_t n)
 {
 	char *text = NULL;
 	if (r->list.n_notes < MOST_NOTES && asprintf(&text, fmt, n) >= 0)
+		r->notes[r->list.n_notes++] = text;
+}
+
+static void note_failed(struct report *r, const tide_hta_failed *f)
+{
+	char *text = NULL;
+	const char *slash = strrchr(f->trace, '/');
+	if (r->list.n_notes < MOST_NOTES &&
+	    asprintf(&text, "%s could not be read: %s.", slash ? slash + 1 : f->trace,
+		     f->err.text) >= 0)
 		r->notes[r->list.n_notes++] = text;
 }
 
@@ -142,8 +152,10 @@ static tide_code finish(struct report *r, tide_error *err)
 		     "Traces of which only the device time is here: %" PRIu64
 		     ". The page holds no more spans and allocations in detail (--detail).",
 		     r->brief);
-	if (r->job->n_failed)
-		note(r, "Files that could not be read: %" PRIu64 ".", r->job->n_failed);
+	for (size_t i = 0; i < r->job->n_failed && i < MOST_FAILED; i++)
+		note_failed(r, &r->job->failed[i]);
+	if (r->job->n_failed > MOST_FAILED)
+		note(r, "Files that could not be read, in all: %" PRIu64 ".", r->job->n_failed);
 	if (rc == TIDE_OK && ranks && r->job->sum->h.rows)
 		rc = tide__page_shared("job", tide__page_job, r->job, out, err);
 	if (rc == TIDE_OK)
