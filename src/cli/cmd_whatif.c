@@ -392,7 +392,10 @@ static int nothing(const tide_args *a, const struct answer *x)
 	tide_json j;
 
 	if (!a->opt[O_JSON].set) {
-		fputs("The trace holds no allocations.\n", a->out);
+		fputs(x->m->allocs.n > 1 ? "The trace holds no allocations of a device's caching "
+					   "allocator: there is nothing to replay.\n"
+					 : "The trace holds no allocations.\n",
+		      a->out);
 		tide__cli_losses(a, x->m);
 		return tide__cli_done(a);
 	}

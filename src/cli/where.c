@@ -54,6 +54,8 @@ bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model 
 				v->text);
 		return false;
 	}
+	if (out->t > m->t_end)
+		out->t = m->t_end;
 	out->cut = tide__cut_at(m, out->t);
 	return true;
 }

@@ -181,7 +181,7 @@ tide_grid *tide__grid_apis(const tide_hta *sum, size_t top)
 		{ "cpu_sum_ns", "Host time", TIDE_CELL_NS },
 		{ "cpu_mean_ns", "Mean", TIDE_CELL_NS, 7 },
 		{ "cpu_max_ns", "Max", TIDE_CELL_NS, 8 },
-		{ "delay_mean_ns", "Mean delay", TIDE_CELL_NS },
+		{ "delay_mean_ns", "Mean delay", TIDE_CELL_NS, 2 },
 		{ "delay_max_ns", "Max delay", TIDE_CELL_NS, 9 },
 		{ "gpu_sum_ns", "Device time", TIDE_CELL_NS, 4 },
 		{ "short_kernels", "Short", TIDE_CELL_COUNT },
