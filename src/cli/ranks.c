@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/spread.h"
+#include "format/rings.h"
 
 enum { MAX_DEPTH = 6 };
 
@@ -38,8 +39,17 @@ static bool add_file(tide_rank_files *f, const char *path, uint64_t size)
 	return true;
 }
 
+/* What a recorder keeps beside a recording that is being written is none itself. */
+static bool is_beside(const char *name)
+{
+	size_t n = strlen(name), tail = strlen(TIDE_RINGS_SUFFIX);
+	return n > tail && !strcmp(name + n - tail, TIDE_RINGS_SUFFIX);
+}
+
 static bool is_trace_name(const tide_rank_files *f, const char *name)
 {
+	if (is_beside(name))
+		return false;
 	return strstr(name, ".json") || strstr(name, ".tide") ||
 	       (f->snapshots && (strstr(name, ".pickle") || strstr(name, ".pkl")));
 }

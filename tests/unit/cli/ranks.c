@@ -101,6 +101,7 @@ static void test_expand(void **state)
 	touch(dir, ".hidden.json");
 	touch(dir, "[odd].json");
 	touch(path, "a.tide");
+	touch(path, "a.tide-rings");
 	snprintf(path, sizeof path, "%s/loop", dir);
 	assert_int_equal(symlink(dir, path), 0);
 	check_expand("a folder", dir, dir, "[odd].json rank-9.json.gz rank-10.json sub/a.tide ");
