@@ -4,6 +4,7 @@
  *
  * The program runs as a child with libtidemark-torch preloaded; this process waits, hands on
  * signals, and ends as the program ended: same status, or by the same signal. */
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -149,19 +151,55 @@ static void watch_signals(void)
 	signal(SIGQUIT, SIG_IGN);
 }
 
-static void tell(const char *file, const struct stat *before, bool was)
+/* "run.PID.tide" of "run.tide", as child processes name theirs. */
+static bool is_childs(const char *name, const char *stem, size_t n)
+{
+	if (strncmp(name, stem, n) || name[n] != '.')
+		return false;
+	size_t digits = strspn(name + n + 1, "0123456789");
+	return digits && !strcmp(name + n + 1 + digits, ".tide");
+}
+
+/* What child processes recorded since: how many, and one of them in `one`. */
+static size_t childs(const char *file, time_t since, char *one, size_t size)
+{
+	const char *stem = strrchr(file, '/') + 1;
+	size_t n = strlen(stem), found = 0;
+	char path[PATH_MAX];
+	if (n > 5 && !strcmp(stem + n - 5, ".tide"))
+		n -= 5;
+	snprintf(path, sizeof path, "%.*s", (int)(stem - file), file);
+	DIR *d = opendir(path);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		struct stat st;
+		snprintf(path, sizeof path, "%.*s%s", (int)(stem - file), file, e->d_name);
+		if (!is_childs(e->d_name, stem, n) || stat(path, &st) || st.st_mtime < since)
+			continue;
+		if (!found++)
+			snprintf(one, size, "%s", path);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static void tell(const char *file, const struct stat *before, bool was, time_t since)
 {
 	struct stat st;
-	char size[32];
-	if (stat(file, &st) != 0 ||
-	    (was && st.st_ino == before->st_ino && st.st_mtim.tv_sec == before->st_mtim.tv_sec &&
-	     st.st_mtim.tv_nsec == before->st_mtim.tv_nsec)) {
+	char size[32], one[PATH_MAX];
+	bool own = !stat(file, &st) && !(was && st.st_ino == before->st_ino &&
+					 st.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+					 st.st_mtim.tv_nsec == before->st_mtim.tv_nsec);
+	size_t n = childs(file, since, one, sizeof one);
+	if (own)
+		fprintf(stderr, "tidemark run: %s, %s; next: tidemark peak %s\n", file,
+			tide__fmt_bytes(size, sizeof size, (double)st.st_size), file);
+	if (n)
+		fprintf(stderr, "tidemark run: %zu child process%s recorded: %s%s\n", n,
+			n > 1 ? "es" : "", one, n > 1 ? " and others beside it" : "");
+	if (!own && !n)
 		fprintf(stderr, "tidemark run: nothing was recorded: the program did not use "
 				"PyTorch's allocators\n");
-		return;
-	}
-	fprintf(stderr, "tidemark run: %s, %s; next: tidemark peak %s\n", file,
-		tide__fmt_bytes(size, sizeof size, (double)st.st_size), file);
 }
 
 static int wait_for(pid_t pid)
@@ -217,6 +255,7 @@ static int run(const tide_args *a)
 	bool was = stat(file, &before) == 0;
 	if (!writable(file, was, &err))
 		return tide__cli_fail(file, &err);
+	time_t since = time(NULL);
 	child = fork();
 	if (child < 0) {
 		tide__fail_errno(&err, "fork");
@@ -226,7 +265,7 @@ static int run(const tide_args *a)
 		become(a, &c, library, file);
 	watch_signals();
 	int status = wait_for(child);
-	tell(file, &before, was);
+	tell(file, &before, was, since);
 	return same_end(status);
 }
 

@@ -137,9 +137,13 @@ def survives_kill(folder: str) -> None:
 
 def forked(folder: str) -> None:
     out = os.path.join(folder, "forked.tide")
-    run(FORKED, out)
+    done = run(FORKED, out)
     files = [f for f in os.listdir(folder) if f.startswith("forked.") and f.endswith(".tide")]
     check(len(files) == 2, f"forked: files {files}")
+    check("1 child process recorded" in done.stderr, f"forked: the child's recording is not told: {done.stderr[-300:]}")
+    args = [TIDEMARK, "run", "-o", os.path.join(folder, "sh.tide"), "--", "sh", "-c", '"$0" -c "import torch; torch.ones(9)"; true', PYTHON]
+    done = subprocess.run(args, capture_output=True, text=True, timeout=300, check=False)
+    check("nothing was recorded" not in done.stderr and "1 child process recorded" in done.stderr, f"a shell's child: {done.stderr[-300:]}")
 
 
 def others() -> list[str]:
