@@ -276,13 +276,18 @@ static const char *command_name(const void *user, size_t i)
 	return tide__commands[i]->name;
 }
 
-static int unknown(const char *word)
+const char *tide__command_near(const char *word)
 {
-	char text[200];
 	size_t n = 0;
 	while (tide__commands[n])
 		n++;
-	const char *near = tide__nearest(word, command_name, NULL, n);
+	return tide__nearest(word, command_name, NULL, n);
+}
+
+static int unknown(const char *word)
+{
+	char text[200];
+	const char *near = tide__command_near(word);
 	snprintf(text, sizeof text, "there is no command '%.80s'%s%s%s", word,
 		 near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 	return usage(NULL, text);

@@ -88,6 +88,8 @@ extern const tide_command *const tide__commands[];
 
 /* A command by its name, or NULL. */
 const tide_command *tide__command_find(const char *name);
+/* The name of a command that was probably meant, or NULL. */
+const char *tide__command_near(const char *word);
 /* Help of one command, of the whole program. */
 void tide__help_command(const tide_command *c, FILE *out);
 void tide__help_program(FILE *out);

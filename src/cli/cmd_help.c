@@ -17,8 +17,11 @@ static int run(const tide_args *a)
 		tide__help_program(a->out);
 	for (size_t i = 0; i < a->n_files; i++) {
 		const tide_command *c = tide__command_find(a->files[i]);
+		const char *near = c ? NULL : tide__command_near(a->files[i]);
 		if (!c)
-			return tide__cli_usage(a, "there is no command '%s'", a->files[i]);
+			return tide__cli_usage(a, "there is no command '%s'%s%s%s", a->files[i],
+					       near ? " (did you mean " : "", near ? near : "",
+					       near ? "?)" : "");
 		(a->opt[O_MAN].set ? tide__help_man : tide__help_command)(c, a->out);
 	}
 	return tide__cli_done(a);
