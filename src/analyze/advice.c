@@ -105,34 +105,46 @@ static bool small_kernels(const tide_hta_job *job, tide_advice *a)
 }
 
 /* What else to do about a kernel of this name. */
-static const char *for_kernel(const char *name)
+static const char *for_kernel(const tide_hta_kernel *k, const char *name)
 {
+	if (k->type == TIDE_GPU_COMM)
+		return "It moves data between ranks: overlap it with compute, or send less; where "
+		       "ranks wait for each other in it, see the stragglers.";
+	if (k->type == TIDE_GPU_MEMORY)
+		return "It copies or sets memory: copy less, copy from pinned memory, or beside "
+		       "compute on a stream of its own.";
 	if (strcasestr(name, "gemm") || strcasestr(name, "matmul"))
-		return " Consider using torch.compile or Tensor Cores.";
+		return "Consider optimizing this specific kernel or finding alternatives. Consider "
+		       "using torch.compile or Tensor Cores.";
 	if (strcasestr(name, "elementwise"))
-		return " Multiple elementwise ops - consider kernel fusion.";
-	return "";
+		return "Consider optimizing this specific kernel or finding alternatives. Multiple "
+		       "elementwise ops - consider kernel fusion.";
+	return "Consider optimizing this specific kernel or finding alternatives.";
 }
 
 static bool dominating(const tide_hta_job *job, tide_advice *a)
 {
 	const tide_hta *s = job->sum;
 	char name[64];
-	int64_t top20 = 0;
-	for (size_t i = 0; i < s->kernels.n && i < 20; i++)
-		top20 = tide__add_sat(top20, tide__stat_sum(&s->kernels.v[i].dur));
+	int64_t top20 = 0, all = 0;
+	for (size_t i = 0; i < s->kernels.n; i++) {
+		all = tide__add_sat(all, tide__stat_sum(&s->kernels.v[i].dur));
+		if (i < 20)
+			top20 = all;
+	}
 	if (s->kernels.n < 2)
 		return false;
 	int64_t first = tide__stat_sum(&s->kernels.v[0].dur);
 	if (!above(a, "top_kernel_pct", tide__share_pct(first, top20), 50, 75))
 		return false;
 	short_name(s, s->kernels.v[0].name, 40, name);
-	BOTTLENECK(a, "Single kernel dominates: %s (%.1f%%)", name, a->value);
+	double share = tide__share_pct(first, all);
+	BOTTLENECK(a, "Single kernel dominates: %s (%.1f%%)", name, share);
 	TEXT(a,
-	     "Kernel '%s' dominates (%.1f%% of GPU time). Consider optimizing this specific kernel "
-	     "or "
-	     "finding alternatives.%s [%.1f%% of the time of the 20 longest kernels > 50%%]",
-	     name, a->value, for_kernel(tide__hta_str(s, s->kernels.v[0].name, NULL)), a->value);
+	     "Kernel '%s' dominates (%.1f%% of GPU time). %s [%.1f%% of the time of the 20 longest "
+	     "kernels > 50%%]",
+	     name, share,
+	     for_kernel(&s->kernels.v[0], tide__hta_str(s, s->kernels.v[0].name, NULL)), a->value);
 	return true;
 }
 

@@ -54,6 +54,9 @@ static void print_text(const struct view *v)
 	tide__fmt_ns(length, sizeof length, (double)(v->v.c->length * v->v.ns));
 	fprintf(out, "  window %s, path %s, %zu of %zu moments, %zu edges in all\n", window, length,
 		v->v.c->path_nodes, v->v.c->nodes, v->v.c->edges);
+	if (v->v.c->length > v->v.c->end - v->v.c->start)
+		fputs("  longer than the window: the device goes on with what was launched in it\n",
+		      out);
 	print_grid(v, tide__critview_bounds(&v->v), "What bounds it");
 	print_grid(v, tide__critview_top(&v->v), "Where the time is");
 	if (v->a->opt[O_PATH].set)
