@@ -44,7 +44,7 @@ tide_grid *tide__diff_metrics(const tide_diff *d)
 	static const tide_grid_col cols[] = {
 		{ "name", "Figure", TIDE_CELL_TEXT }, { "a", "A", TIDE_CELL_TEXT },
 		{ "b", "B", TIDE_CELL_TEXT },	      { "delta", "Change", TIDE_CELL_TEXT },
-		{ "pct", "", TIDE_CELL_PCT },	      { "what", "What it is", TIDE_CELL_TEXT, 1 }
+		{ "pct", "", TIDE_CELL_DELTA_PCT },   { "what", "What it is", TIDE_CELL_TEXT, 1 }
 	};
 	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
 	for (unsigned k = 0; g && k < TIDE_N_METRICS; k++) {
@@ -110,7 +110,7 @@ void tide__diff_metrics_json(const tide_diff *d, tide_json *j)
 
 #define ROW_COLS(KEY, TITLE, CELL, CHANGE, VALUE)                                                  \
 	{                                                                                          \
-		{ "delta", "Change", CHANGE }, { "pct", "", TIDE_CELL_PCT },                       \
+		{ "delta", "Change", CHANGE }, { "pct", "", TIDE_CELL_DELTA_PCT },                 \
 			{ "a", "A " VALUE, CELL }, { "b", "B " VALUE, CELL },                      \
 			{ "count_a", "A count", TIDE_CELL_COUNT, 8 },                              \
 			{ "count_b", "B count", TIDE_CELL_COUNT, 8 },                              \
@@ -121,8 +121,8 @@ void tide__diff_metrics_json(const tide_diff *d, tide_json *j)
 enum { N_ROW_COLS = 10 };
 
 static const tide_grid_col row_cols[TIDE_N_DIFF_KINDS][N_ROW_COLS] = {
-	[TIDE_DIFF_OP] = ROW_COLS("name", "Op", TIDE_CELL_NS, TIDE_CELL_NS, "self"),
-	[TIDE_DIFF_KERNEL] = ROW_COLS("name", "Kernel", TIDE_CELL_NS, TIDE_CELL_NS, "time"),
+	[TIDE_DIFF_OP] = ROW_COLS("name", "Op", TIDE_CELL_NS, TIDE_CELL_DELTA_NS, "self"),
+	[TIDE_DIFF_KERNEL] = ROW_COLS("name", "Kernel", TIDE_CELL_NS, TIDE_CELL_DELTA_NS, "time"),
 	[TIDE_DIFF_STACK] =
 		ROW_COLS("stack", "Call stack", TIDE_CELL_BYTES, TIDE_CELL_DELTA, "bytes"),
 	[TIDE_DIFF_OP_PATH] = ROW_COLS("op", "Op path", TIDE_CELL_BYTES, TIDE_CELL_DELTA, "bytes"),

@@ -157,8 +157,14 @@ static char *show(char *buf, size_t n, const struct cell *c, tide_cell type)
 		return tide__fmt_delta(buf, n, v);
 	case TIDE_CELL_NS:
 		return tide__fmt_ns(buf, n, v);
+	case TIDE_CELL_DELTA_NS:
+		tide__fmt_ns(buf + (v > 0), n - (v > 0), v);
+		if (v > 0)
+			*buf = '+';
+		return buf;
 	case TIDE_CELL_PCT:
-		snprintf(buf, n, "%.1f %%", v);
+	case TIDE_CELL_DELTA_PCT:
+		snprintf(buf, n, type == TIDE_CELL_DELTA_PCT && v > 0 ? "+%.1f %%" : "%.1f %%", v);
 		return buf;
 	case TIDE_CELL_REAL:
 		snprintf(buf, n, "%.2f", v);
@@ -353,7 +359,7 @@ static void json_cell(const tide_grid *g, const struct cell *c, tide_cell type, 
 		tide__json_uint(j, c->u);
 		break;
 	case REAL:
-		if (type == TIDE_CELL_PCT)
+		if (type == TIDE_CELL_PCT || type == TIDE_CELL_DELTA_PCT)
 			tide__json_fixed(j, c->d, 4);
 		else
 			tide__json_double(j, c->d);

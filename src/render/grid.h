@@ -21,16 +21,18 @@
 #include "render/json.h"
 
 typedef enum tide_cell {
-	TIDE_CELL_TEXT,	 /* left aligned; may be shortened on a terminal, never in JSON */
-	TIDE_CELL_COUNT, /* plain integer, digits grouped by a thin comma in text: 1,234 */
-	TIDE_CELL_BYTES, /* integer bytes; text 12.34 MiB */
-	TIDE_CELL_DELTA, /* signed bytes; text +12.34 MiB */
-	TIDE_CELL_NS,	 /* integer ns; text 1.234 ms */
-	TIDE_CELL_PCT,	 /* double; text 12.3 %, JSON 4 decimals */
-	TIDE_CELL_REAL,	 /* double; text %.2f */
-	TIDE_CELL_HEX,	 /* address; text 0x7f.., JSON integer */
-	TIDE_CELL_PLAIN, /* integer that is a name: pid, rank; no grouping */
-	TIDE_CELL_BAR,	 /* a drawing: as a text, but never shortened */
+	TIDE_CELL_TEXT,	     /* left aligned; may be shortened on a terminal, never in JSON */
+	TIDE_CELL_COUNT,     /* plain integer, digits grouped by a thin comma in text: 1,234 */
+	TIDE_CELL_BYTES,     /* integer bytes; text 12.34 MiB */
+	TIDE_CELL_DELTA,     /* signed bytes; text +12.34 MiB */
+	TIDE_CELL_NS,	     /* integer ns; text 1.234 ms */
+	TIDE_CELL_DELTA_NS,  /* signed ns; text +1.234 ms */
+	TIDE_CELL_PCT,	     /* double; text 12.3 %, JSON 4 decimals */
+	TIDE_CELL_DELTA_PCT, /* the same of a change; text +12.3 % */
+	TIDE_CELL_REAL,	     /* double; text %.2f */
+	TIDE_CELL_HEX,	     /* address; text 0x7f.., JSON integer */
+	TIDE_CELL_PLAIN,     /* integer that is a name: pid, rank; no grouping */
+	TIDE_CELL_BAR,	     /* a drawing: as a text, but never shortened */
 } tide_cell;
 
 typedef struct tide_grid_col {
