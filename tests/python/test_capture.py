@@ -274,29 +274,27 @@ class Shapes(unittest.TestCase):
 class NoHarm(unittest.TestCase):
     def test_threads_gc_and_ops_do_not_lock_up(self):
         """Ops give the GIL up and take it again while others collect garbage that frees tensors."""
-        faulthandler.dump_traceback_later(60, exit=True)
-        stop = threading.Event()
+        train(1)  # so that nothing is imported while others hold the GIL
+        faulthandler.dump_traceback_later(100, exit=True)
 
         class Cycle:
             pass
 
         def churn():
-            while not stop.is_set():
+            for _ in range(150):
                 c = Cycle()
                 c.me, c.t = c, torch.ones(50)
                 torch.ones(40, 40).mm(torch.ones(40, 40))
 
         def collect():
-            while not stop.is_set():
+            for _ in range(15):
                 gc.collect()
 
         with tidemark.record(path("gil.tide"), stacks=True, shapes=True):
             threads = [threading.Thread(target=churn) for _ in range(4)] + [threading.Thread(target=collect)]
             for t in threads:
                 t.start()
-            for _ in range(3):
-                train(1)
-            stop.set()
+            churn()
             for t in threads:
                 t.join()
         faulthandler.cancel_dump_traceback_later()
