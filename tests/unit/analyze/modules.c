@@ -117,7 +117,8 @@ static void link_spans(tide_model *m, uint32_t from, uint32_t to)
 
 static void in(tide_model *m, uint32_t span, uint64_t size)
 {
-	m->allocs.span[some_alloc(m, 1, size, m->spans.t0[span])].i = span;
+	uint32_t row = some_alloc(m, 1, size, m->spans.t0[span]); /* first: the columns may move */
+	m->allocs.span[row].i = span;
 }
 
 static void by_hand(void **state)
