@@ -394,3 +394,15 @@ tide_code tide__flame(const tide_model *m, const tide_flame_options *opt, tide_f
 	}
 	return ok ? TIDE_OK : tide__nomem(err);
 }
+
+tide_flame_kind tide__flame_mostly(const tide_model *m)
+{
+	bool cpu = false;
+	for (size_t i = 1; i < m->spans.n; i++) {
+		tide_side side = tide__side(m, i);
+		if (side == TIDE_SIDE_GPU)
+			return TIDE_FLAME_GPU;
+		cpu |= side == TIDE_SIDE_CPU;
+	}
+	return cpu || m->allocs.n <= 1 ? TIDE_FLAME_CPU : TIDE_FLAME_MEMORY;
+}

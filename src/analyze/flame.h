@@ -144,4 +144,8 @@ bool tide__flame_order_add(tide_flame *f, tide_order_path *path, uint32_t node, 
 bool tide__flame_order_fold(const tide_flame_order *o, uint64_t min, tide_flame_order *out);
 void tide__flame_order_free(tide_flame_order *o); /* a zeroed one is fine */
 
+/* What the trace is mostly about, when nobody said which tree: GPU where there is device work, else
+ * CPU, else memory. */
+tide_flame_kind tide__flame_mostly(const tide_model *m);
+
 #endif

@@ -91,26 +91,13 @@ static int read_options(const tide_args *a, tide_flame_options *o)
 	return 0;
 }
 
-/* What the trace is mostly about, when the user did not say. */
-static tide_flame_kind guess_kind(const tide_model *m)
-{
-	bool cpu = false;
-	for (size_t i = 1; i < m->spans.n; i++) {
-		tide_side side = tide__side(m, i);
-		if (side == TIDE_SIDE_GPU)
-			return TIDE_FLAME_GPU;
-		cpu |= side == TIDE_SIDE_CPU;
-	}
-	return cpu || m->allocs.n <= 1 ? TIDE_FLAME_CPU : TIDE_FLAME_MEMORY;
-}
-
 static int build(const tide_args *a, const char *file, const tide_model *m,
 		 const tide_flame_options *base, tide_flame **f)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_flame_options o = *base;
 	if (!a->opt[O_KIND].set)
-		o.kind = guess_kind(m);
+		o.kind = tide__flame_mostly(m);
 	if (o.kind == TIDE_FLAME_MEMORY)
 		o.min_value = a->opt[O_MIN_BYTES].set ? (uint64_t)a->opt[O_MIN_BYTES].num : 0;
 	if (a->opt[O_DEVICE].set) {

@@ -24,21 +24,9 @@ enum { FOLD = 20000 }; /* what is smaller is folded, when nobody says what to fo
 static const char *const kinds[] = { "cpu", "gpu", "memory" };
 static const char *const bys[] = { "auto", "stack", "op" };
 
-static tide_flame_kind mostly(const tide_model *m)
-{
-	bool cpu = false;
-	for (size_t i = 1; i < m->spans.n; i++) {
-		tide_side side = tide__side(m, i);
-		if (side == TIDE_SIDE_GPU)
-			return TIDE_FLAME_GPU;
-		cpu |= side == TIDE_SIDE_CPU;
-	}
-	return cpu || m->allocs.n <= 1 ? TIDE_FLAME_CPU : TIDE_FLAME_MEMORY;
-}
-
 static bool flame_options(tide_ask *a, const tide_model *m, tide_flame_options *o, bool *fold)
 {
-	size_t kind = mostly(m), by = 0;
+	size_t kind = tide__flame_mostly(m), by = 0;
 	int64_t min_ns = 0, depth = 200, small = 0, merge = 0;
 	if (!tide__request_choice(a->req, "kind", kinds, 3, &kind) ||
 	    !tide__request_choice(a->req, "by", bys, 3, &by) ||

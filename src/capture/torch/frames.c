@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "capture/torch/frames.h"
+#include "capture/torch/pyapi.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -27,10 +28,7 @@ static struct {
 	const char *code_type; /* &PyCode_Type */
 } api;
 
-static const struct {
-	const char *name;
-	void *at;
-} names[] = {
+static const tide_py_name names[] = {
 	{ "PyGILState_GetThisThreadState", &api.this_thread },
 	{ "PyThreadState_GetFrame", &api.thread_frame },
 	{ "PyFrame_GetBack", &api.back },
@@ -47,13 +45,7 @@ static const struct {
 
 static bool find_api(void)
 {
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		void *p = dlsym(RTLD_DEFAULT, names[i].name);
-		if (!p)
-			return false;
-		memcpy(names[i].at, &p, sizeof p);
-	}
-	return true;
+	return tide__py_find(names, sizeof names / sizeof *names);
 }
 
 /* ---- the places ---- */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "capture/torch/modules.h"
+#include "capture/torch/pyapi.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -17,10 +18,7 @@ static struct {
 	void (*keep)(py *), (*drop)(py *), (*clear)(void);
 } api;
 
-static const struct {
-	const char *name;
-	void *at;
-} names[] = {
+static const tide_py_name names[] = {
 	{ "PyVectorcall_Function", &api.of }, { "PyObject_CallFunctionObjArgs", &api.call_one },
 	{ "Py_IncRef", &api.keep },	      { "Py_DecRef", &api.drop },
 	{ "PyErr_Clear", &api.clear },
@@ -28,13 +26,7 @@ static const struct {
 
 static bool find_api(void)
 {
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		void *p = dlsym(RTLD_DEFAULT, names[i].name);
-		if (!p)
-			return false;
-		memcpy(names[i].at, &p, sizeof p);
-	}
-	return true;
+	return tide__py_find(names, sizeof names / sizeof *names);
 }
 
 /* ---- names by address ---- */
