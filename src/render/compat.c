@@ -446,16 +446,21 @@ static void text_kernels(const tide_compat_job *job, FILE *out, const tide_style
 	tide__grid_free(g);
 }
 
+static bool loss_at(const void *user, size_t i, tide_loss *out)
+{
+	const tide_compat_job *job = user;
+	const tide_compat_loss *l = &job->losses[i];
+	*out = (tide_loss){ .key = tide__strings_get(job->strings, l->key.i, NULL),
+			    .number = l->number };
+	if (l->text.i)
+		out->text = tide__strings_get(job->strings, l->text.i, &out->n);
+	return true;
+}
+
 static void text_losses(const tide_compat_job *job, FILE *out, const tide_style *style)
 {
 	fputs(job->n_losses ? "\n" : "", out);
-	for (size_t i = 0; i < job->n_losses; i++) {
-		const tide_compat_loss *l = &job->losses[i];
-		size_t n;
-		const char *text = tide__strings_get(job->strings, l->text.i, &n);
-		tide__put_loss(out, style, tide__strings_get(job->strings, l->key.i, NULL), text,
-			       l->text.i ? n : 0, l->number);
-	}
+	tide__put_loss_list(out, style, loss_at, job, job->n_losses);
 }
 
 void tide__compat_text(const tide_compat_job *job, FILE *out, const tide_style *style)

@@ -230,17 +230,19 @@ static void print_advice(const tide_hta_job *job, FILE *out, const tide_style *s
 }
 
 /* Of a single trace its own losses, which say where; of several how many traces have them. */
-static void print_losses(const tide_hta_job *job, FILE *out, const tide_style *st)
+static const tide_hta *losses_of(const tide_hta_job *job)
 {
-	const tide_hta *h = job->n_ranks == 1 ? job->ranks[0].h : job->sum;
-	for (size_t i = 0; i < h->losses.n; i++) {
-		const tide_hta_loss *l = &h->losses.v[i];
-		size_t n;
-		const char *text = tide__hta_str(job->sum, l->text, &n);
-		if (l->text.i || l->number)
-			tide__put_loss(out, st, tide__hta_str(job->sum, l->key, NULL), text,
-				       l->text.i ? n : 0, l->number);
-	}
+	return job->n_ranks == 1 ? job->ranks[0].h : job->sum;
+}
+
+static bool loss_at(const void *user, size_t i, tide_loss *out)
+{
+	const tide_hta_job *job = user;
+	const tide_hta_loss *l = &losses_of(job)->losses.v[i];
+	*out = (tide_loss){ .key = tide__hta_str(job->sum, l->key, NULL), .number = l->number };
+	if (l->text.i)
+		out->text = tide__hta_str(job->sum, l->text, &out->n);
+	return l->text.i || l->number;
 }
 
 void tide__hta_troubles_text(const tide_hta_job *job, FILE *out, const tide_style *st)
@@ -249,14 +251,17 @@ void tide__hta_troubles_text(const tide_hta_job *job, FILE *out, const tide_styl
 		fputc('\n', out);
 	for (size_t i = 0; i < job->n_notes; i++) {
 		fputs("note: ", out);
-		tide__put_name(out, job->notes[i], strlen(job->notes[i]), 0, st->ascii);
-		fputc('\n', out);
+		tide__put_words(out, job->notes[i], 6, 6, st->width);
 	}
-	if (job->n_failed)
-		fprintf(out,
-			"note: %zu of %zu traces could not be read and are not in these figures\n",
-			job->n_failed, job->n_failed + job->n_ranks);
-	print_losses(job, out, st);
+	if (job->n_failed) {
+		char text[120];
+		snprintf(text, sizeof text,
+			 "%zu of %zu traces could not be read and are not in these figures",
+			 job->n_failed, job->n_failed + job->n_ranks);
+		fputs("note: ", out);
+		tide__put_words(out, text, 6, 6, st->width);
+	}
+	tide__put_loss_list(out, st, loss_at, job, losses_of(job)->losses.n);
 }
 
 static void print_start(const tide_hta_job *job, const tide_hta_view *view, FILE *out)

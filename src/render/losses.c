@@ -12,21 +12,25 @@
 
 static const struct sentence {
 	const char *key;
-	const char *text; /* %s = the number */
+	const char *text; /* %s = the number, %t = the text of its row `why` in brackets */
 	bool place;	  /* a byte offset: digits not grouped */
+	const char *why;
 } sentences[] = {
 	{ "events", "events lost while recording: %s" },
 	{ "missing_events", "recorded events that are not in the file: %s" },
 	{ "missing_slots", "ring slots that are not in the file: %s" },
-	{ "truncated_at", "the file is cut off at byte %s: everything before it is here", true },
+	{ "truncated_at", "the file is cut off at byte %s%t: everything before it is here", true,
+	  "damage" },
 	{ "truncated_at_byte", "the file is cut off at byte %s: everything before it is here",
 	  true },
 	{ "truncated_traces", "traces that are cut off: %s" },
 	{ "corrupt_traces", "traces that are damaged: %s" },
-	{ "compressed_at_byte", "the compressed data cannot be read from byte %s on", true },
-	{ "compressed_input_traces", "traces whose compressed data end early or are damaged: %s" },
+	{ "compressed_at_byte",
+	  "the compressed data cannot be read from byte %s on%t: everything before it is here",
+	  true, "compressed_input" },
 	{ "compressed_traces", "traces whose compressed data cannot be read to the end: %s" },
-	{ "corrupt_at", "the file is damaged at byte %s: everything before it is here", true },
+	{ "corrupt_at", "the file is damaged at byte %s%t: everything before it is here", true,
+	  "damage" },
 	{ "not_closed", "the recording was not closed and there is no ring file beside it: its "
 			"last events are missing" },
 	{ "repeated_chunks", "chunks left out because they repeat others: %s" },
@@ -63,6 +67,19 @@ static const struct sentence {
 	{ "tensor_lifecycles_left_out", "tensors whose lives the profile leaves out: %s" },
 };
 
+/* Rows that another row tells too: where that one is, these have no note of their own. */
+static const struct {
+	const char *key, *by;
+} told[] = {
+	{ "damage", "truncated_at" },
+	{ "damage", "corrupt_at" },
+	{ "compressed_input", "compressed_at_byte" },
+	{ "truncated_at_byte", "compressed_at_byte" },
+	{ "damage_traces", "truncated_traces" },
+	{ "damage_traces", "corrupt_traces" },
+	{ "compressed_input_traces", "compressed_traces" },
+};
+
 static const struct sentence *sentence_of(const char *key)
 {
 	for (size_t k = 0; k < sizeof sentences / sizeof *sentences; k++)
@@ -71,60 +88,121 @@ static const struct sentence *sentence_of(const char *key)
 	return NULL;
 }
 
-static void put_sentence(FILE *out, const struct sentence *s, int64_t number)
+struct list {
+	tide_loss_at *at;
+	const void *user;
+	size_t n;
+};
+
+static bool find(const struct list *l, const char *key, tide_loss *out)
 {
-	const char *at = strstr(s->text, "%s");
+	for (size_t i = 0; i < l->n; i++)
+		if (l->at(l->user, i, out) && !strcmp(out->key, key))
+			return true;
+	return false;
+}
+
+static bool is_told(const struct list *l, const char *key)
+{
+	tide_loss by;
+	for (size_t k = 0; k < sizeof told / sizeof *told; k++)
+		if (!strcmp(told[k].key, key) && find(l, told[k].by, &by))
+			return true;
+	return false;
+}
+
+static void put_why(FILE *out, const struct list *l, const char *key)
+{
+	tide_loss why;
+	char buf[400];
+	if (key && find(l, key, &why) && why.n)
+		fprintf(out, " (%s)", tide__fmt_name(buf, sizeof buf, why.text, why.n, 0));
+}
+
+static void put_sentence(FILE *out, const struct list *l, const struct sentence *s, int64_t number)
+{
 	char num[32];
 	if (s->place)
 		snprintf(num, sizeof num, "%" PRId64, number);
 	else
 		tide__fmt_count(num, sizeof num, number);
-	if (at)
-		fprintf(out, "%.*s%s%s", (int)(at - s->text), s->text, num, at + 2);
-	else
-		fputs(s->text, out);
+	for (const char *c = s->text; *c; c++) {
+		if (*c != '%')
+			fputc(*c, out);
+		else if (*++c == 's')
+			fputs(num, out);
+		else
+			put_why(out, l, s->why);
+	}
 }
 
 /* A key without a sentence comes out as words: "garbage bytes: 12". */
-static void put_words(FILE *out, const char *key, const char *text, size_t n, int64_t number)
+static void put_words(FILE *out, const tide_loss *x)
 {
 	char buf[400];
-	tide__fmt_name(buf, sizeof buf, key, strlen(key), 0);
+	tide__fmt_name(buf, sizeof buf, x->key, strlen(x->key), 0);
 	for (char *c = buf; *c; c++)
 		*c = *c == '_' ? ' ' : *c;
 	fprintf(out, "%s: ", buf);
-	if (n)
-		tide__fmt_name(buf, sizeof buf, text, n, 0);
+	if (x->n)
+		tide__fmt_name(buf, sizeof buf, x->text, x->n, 0);
 	else
-		tide__fmt_count(buf, sizeof buf, number);
+		tide__fmt_count(buf, sizeof buf, x->number);
 	fputs(buf, out);
 }
 
-void tide__put_loss(FILE *out, const tide_style *st, const char *key, const char *text, size_t n,
-		    int64_t number)
+static void put_loss(FILE *out, const tide_style *st, const struct list *l, const tide_loss *x)
 {
-	const struct sentence *s = n ? NULL : sentence_of(key);
+	const struct sentence *s = x->n ? NULL : sentence_of(x->key);
 	char *line = NULL;
 	size_t size;
 	FILE *f = open_memstream(&line, &size);
 	if (f) {
-		s ? put_sentence(f, s, number) : put_words(f, key, text, n, number);
+		s ? put_sentence(f, l, s, x->number) : put_words(f, x);
 		fclose(f);
 	}
 	fputs(st->color ? "\033[33mnote: " : "note: ", out);
-	tide__put_words(out, line ? line : key, 6, 6, st->width);
+	tide__put_words(out, line ? line : x->key, 6, 6, st->width);
 	fputs(st->color ? "\033[0m" : "", out);
 	free(line);
 }
 
+size_t tide__put_loss_list(FILE *out, const tide_style *style, tide_loss_at *at, const void *user,
+			   size_t n)
+{
+	const struct list l = { at, user, n };
+	size_t notes = 0;
+	tide_loss x;
+	for (size_t i = 0; i < n; i++)
+		if (at(user, i, &x) && !is_told(&l, x.key)) {
+			put_loss(out, style, &l, &x);
+			notes++;
+		}
+	return notes;
+}
+
 /* ---- all of a trace ---- */
 
-/* The part of a fact's key after "loss.", or NULL when it is not a loss or lost nothing. */
-static const char *loss_key(const tide_model *m, size_t i)
+/* A fact whose key starts with "loss." and that says something. */
+static bool loss_at(const void *user, size_t i, tide_loss *out)
 {
+	const tide_model *m = user;
 	const char *key = tide__text(m, m->facts.key[i], NULL);
-	bool nothing = !m->facts.text[i].i && !m->facts.number[i];
-	return strncmp(key, "loss.", 5) || nothing ? NULL : key + 5;
+	if (strncmp(key, "loss.", 5) || (!m->facts.text[i].i && !m->facts.number[i]))
+		return false;
+	*out = (tide_loss){ .key = key + 5, .number = m->facts.number[i] };
+	if (m->facts.text[i].i)
+		out->text = tide__text(m, m->facts.text[i], &out->n);
+	return true;
+}
+
+static bool any_loss(const tide_model *m)
+{
+	tide_loss x;
+	for (size_t i = 0; i < m->facts.n; i++)
+		if (loss_at(m, i, &x))
+			return true;
+	return false;
 }
 
 /* Events that were read from a ring file, -1 = there was none to read. */
@@ -141,7 +219,7 @@ static int64_t from_rings(const tide_model *m)
 	return found ? events : -1;
 }
 
-static void put_from_rings(const tide_model *m, FILE *out, const tide_style *style, bool first)
+static void put_from_rings(const tide_model *m, FILE *out, const tide_style *style)
 {
 	char num[32], text[200];
 	int64_t n = from_rings(m);
@@ -151,43 +229,31 @@ static void put_from_rings(const tide_model *m, FILE *out, const tide_style *sty
 		 "the recording was not closed (its process was killed or is still running): %s "
 		 "events were read from its ring file",
 		 tide__fmt_count(num, sizeof num, n));
-	fputs(first ? "\nnote: " : "note: ", out);
+	fputs("note: ", out);
 	tide__put_words(out, text, 6, 6, style->width);
 }
 
 void tide__put_losses(const tide_model *m, FILE *out, const tide_style *style)
 {
-	bool first = true;
-	for (size_t i = 0; i < m->facts.n; i++) {
-		const char *key = loss_key(m, i);
-		size_t n;
-		if (!key)
-			continue;
-		if (first)
-			fputc('\n', out);
-		first = false;
-		const char *text = tide__text(m, m->facts.text[i], &n);
-		tide__put_loss(out, style, key, text, n, m->facts.number[i]);
-	}
-	put_from_rings(m, out, style, first);
+	if (any_loss(m) || from_rings(m) >= 0)
+		fputc('\n', out);
+	tide__put_loss_list(out, style, loss_at, m, m->facts.n);
+	put_from_rings(m, out, style);
 }
 
 void tide__losses_json(tide_json *j, const tide_model *m)
 {
+	tide_loss x;
 	tide__json_key(j, "losses");
 	tide__json_object(j);
 	for (size_t i = 0; i < m->facts.n; i++) {
-		const char *key = loss_key(m, i);
-		size_t n;
-		if (!key)
+		if (!loss_at(m, i, &x))
 			continue;
-		tide__json_key(j, key);
-		if (m->facts.text[i].i) {
-			const char *text = tide__text(m, m->facts.text[i], &n);
-			tide__json_strn(j, text, n);
-		} else {
-			tide__json_int(j, m->facts.number[i]);
-		}
+		tide__json_key(j, x.key);
+		if (x.text)
+			tide__json_strn(j, x.text, x.n);
+		else
+			tide__json_int(j, x.number);
 	}
 	tide__json_object_end(j);
 	if (from_rings(m) >= 0)
