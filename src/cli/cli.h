@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The command table. Dispatch, --help, bash completion and the man-page check all walk it.
+/* The command table. Dispatch, --help, completion and the man-page check all walk it.
  *
  * A command is one file cmd_NAME.c that defines one `const tide_command tide__cmd_NAME`, and one row in
  * commands.c. Options are a table too; their values land in an array in table order:
@@ -74,6 +74,8 @@ typedef struct tide_command {
 	size_t n_options;
 	size_t min_files, max_files; /* max SIZE_MAX = any number */
 	const char *wants; /* what they are, when none is given; NULL = "file" */
+	/* What they may be, for completion: "show,update"; "" = names of commands; NULL = files. */
+	const char *words;
 	int (*run)(const tide_args *a);
 	bool own_output; /* run() writes the file of --output itself: the framework leaves it alone */
 	/* View that `-o x.html` writes as a page instead of run(); "" = run() writes one, NULL = none:

@@ -280,5 +280,6 @@ const tide_command tide__cmd_config = {
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,
+	.words = "show,update",
 	.run = run,
 };

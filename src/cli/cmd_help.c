@@ -33,5 +33,6 @@ const tide_command tide__cmd_help = {
 	.summary = "explain the program or one command",
 	TIDE_COMMAND_OPTIONS(options),
 	.max_files = SIZE_MAX,
+	.words = "",
 	.run = run,
 };
