@@ -8,6 +8,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build, transform } from 'esbuild';
+import { shorten } from './short.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const [out, depfile] = process.argv.slice(2);
@@ -15,14 +16,15 @@ const [out, depfile] = process.argv.slice(2);
 const inputs = new Set();
 const hash = (s) => `'sha256-${createHash('sha256').update(s).digest('base64')}'`;
 const pack = (s) => gzipSync(s, { level: 9 }).toString('base64');
-const start = (await transform(readFileSync(join(here, 'src/start.js'), 'utf8'), { minify: true, format: 'iife', target: 'es2022' })).code.trim();
+const least = { minify: true, target: 'es2022', legalComments: 'none', charset: 'utf8' };
+const start = (await transform(readFileSync(join(here, 'src/start.js'), 'utf8'), { ...least, format: 'iife' })).code.trim();
 
 /** A shell around one program and its style sheet, and the bytes of code in it as the browser runs them. */
 async function shell(program, sheet) {
   const result = await build({
     entryPoints: [join(here, 'src', program), join(here, 'src', sheet)],
     bundle: true,
-    minify: true,
+    minifySyntax: true,
     write: false,
     outdir: 'out',
     format: 'iife',
@@ -37,9 +39,9 @@ async function shell(program, sheet) {
     charset: 'utf8',
   });
   for (const p of Object.keys(result.metafile.inputs)) inputs.add(p);
-  const text = (end) => result.outputFiles.find((f) => f.path.endsWith(end)).text.trim();
-  const script = text('.js');
-  const style = text('.css');
+  const text = (end) => result.outputFiles.find((f) => f.path.endsWith(end)).text;
+  const script = (await transform(shorten(text('.js')), least)).code.trim();
+  const style = (await transform(text('.css'), { ...least, loader: 'css' })).code.trim().replace(/(--[a-z]+): /g, '$1:');
   const csp = `default-src 'none'; script-src ${hash(start)} ${hash(script)}; style-src ${hash(style)}; base-uri 'none'; form-action 'none'`;
   const parts = { CSP: csp, STYLE: pack(style), SCRIPT: pack(script), START: start };
   const page = readFileSync(join(here, 'src/shell.html'), 'utf8').replace(/\{\{(\w+)\}\}/g, (_, k) => parts[k]);

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The page: header, minimap, tabs, one view, help.
 import { Component, type ComponentChildren, render } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from './hooks';
 import { signal } from './signals';
 import { getMain, getPage, type Main, type PageJson } from './data/page';
 import { setTrace } from './data/section';

@@ -72,9 +72,9 @@ export function computed<T>(make: () => T): { readonly value: T } {
 interface Hooked extends VNode {
   __c?: Component & { reader?: Reader };
 }
-const hooks = options as Record<'__r' | 'diffed' | '__e' | 'unmount', (v: Hooked, ...rest: unknown[]) => void>;
+export const hooks = options as Record<'__r' | 'diffed' | '__e' | 'unmount', (v: Hooked, ...rest: unknown[]) => void>;
 
-function before(name: keyof typeof hooks, act: (v: Hooked) => void): void {
+export function before(name: keyof typeof hooks, act: (v: Hooked) => void): void {
   const next = hooks[name];
   hooks[name] = (v, ...rest) => {
     act(v);

@@ -3,7 +3,7 @@
 // A canvas that fills its parent and is drawn again whenever what it reads changes.
 import { effect } from '../signals';
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef } from '../hooks';
 
 export interface Surface {
   ctx: CanvasRenderingContext2D;

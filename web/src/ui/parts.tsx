@@ -3,7 +3,7 @@
 // Small parts that views share.
 import type { Signal } from '../signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useState } from '../hooks';
 
 /** What a promise gives, undefined until then; an error is shown by the view as a line. */
 export function useData<T>(get: (() => Promise<T>) & { now?: () => T | undefined }): T | undefined {

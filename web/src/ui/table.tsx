@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // A table of any length: sorted by a click on a heading, filtered by a text, only the rows in sight
 // are in the document.
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from '../hooks';
 import { px } from './scale';
 
 export interface Col<R> {

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The critical path: what bounds the step, where its time is, and the path itself, moment by moment.
 // The figures are the document of `tidemark critical-path --json`.
-import { useState } from 'preact/hooks';
+import { useState } from '../hooks';
 import { count, ns } from '../data/format';
 import { type Critical, getCritical, getPage, getSpans } from '../data/page';
 import { traceNumber } from '../data/section';

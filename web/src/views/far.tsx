@@ -4,7 +4,7 @@
 // from the server. What is shorter than a pixel is one piece with its neighbours; a span's details and
 // the search are asked for.
 import { signal } from '../signals';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from '../hooks';
 import { count, exact, ns, plural } from '../data/format';
 import { askJson, bytesOf } from '../data/live';
 import { getTables, type Main } from '../data/page';

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Flame graphs: time and bytes by path, as a graph or as a sandwich of one function.
 import { signal } from '../signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from '../hooks';
 import { type Change, changeOf, type Func, functions, matched, nameOf, type Order, pathOf, readDiffTree, readTree, sandwich, type Sides, type Tree, type TreeName, type Width } from '../data/flame';
 import { bytes, count, delta, ns, percent } from '../data/format';
 import { getDiffFlame, getFlame } from '../data/page';

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The memory view: live memory over time; below it one moment, as a list of what is alive or as a map of
 // the allocator.
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo } from '../hooks';
 import { address } from '../data/allocator';
 import { bytes, exact, ns } from '../data/format';
 import { levelAt, picture } from '../data/levels';

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Everything that is alive at a moment: one by one, or in groups; and all that is known of one of them.
 import { signal } from '../signals';
-import { useMemo } from 'preact/hooks';
+import { useMemo } from '../hooks';
 import { bytes, count, exact, ns, percent, plural } from '../data/format';
 import { type By, type Group, grouped, keyOf } from '../data/levels';
 import { aliveAt, type Cut, faceText, type Memory, opPath, stackFrames } from '../data/memory';

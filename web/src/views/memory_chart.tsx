@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Live memory over time as stacked layers, with phases, steps, limits and the chosen moment.
 import { signal } from '../signals';
-import { useMemo } from 'preact/hooks';
+import { useMemo } from '../hooks';
 import { bytes, exact } from '../data/format';
 import { type Picture, picture } from '../data/levels';
 import { after } from '../data/spans';

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The allocator at a moment: its segments and the blocks in them, to scale or a row a segment.
 import { signal } from '../signals';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from '../hooks';
 import { address, type Allocator, EXPANDABLE, fragmentation, type Seg, type State, stateAt } from '../data/allocator';
 import { bytes, count, ns, percent, plural } from '../data/format';
 import type { Cut } from '../data/memory';

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The allocator over time: what it holds and cannot use, and how broken up that is.
 import { signal } from '../signals';
-import { useMemo } from 'preact/hooks';
+import { useMemo } from '../hooks';
 import { type Allocator, fragmentation, type Over } from '../data/allocator';
 import { bytes, count, exact, ns } from '../data/format';
 import { after } from '../data/spans';

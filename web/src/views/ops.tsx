@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Ops: what ran inside what, how long, how often, and what it did to memory; as a tree and by name.
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from '../hooks';
 import { bytes, count, delta, ns, percent } from '../data/format';
 import { childrenOf, hotPath, matching, type OpTree, visible } from '../data/optree';
 import { getOps, type OpRow } from '../data/page';

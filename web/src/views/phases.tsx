@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Memory phase by phase: a bar each, stacked by what is alive at its highest moment, against the limit of
 // the device; and every figure as a table.
-import { useMemo } from 'preact/hooks';
+import { useMemo } from '../hooks';
 import { bytes, delta, ns, percent } from '../data/format';
 import { phasePeaks } from '../data/memory_phases';
 import { getMemory, getTables, type Main, type Scope, type Tables } from '../data/page';

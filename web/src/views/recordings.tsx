@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The recordings that a server has, as it tells of them.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useState } from '../hooks';
 import { bytes, plural } from '../data/format';
 import { askJson, listen, type Recording } from '../data/live';
 import { col, Table } from '../ui/table';

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Threads, streams, memory and phases on one axis of true time.
 import { signal } from '../signals';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from '../hooks';
 import { count, ns } from '../data/format';
 import { buildMip, oneGroup, picture } from '../data/levels';
 import { linksOf, notesOf } from '../data/notes';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The text behind the picture: what an area of the timeline, or all that is in sight, holds by name.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useState } from '../hooks';
 import { count, ns, percent, plural } from '../data/format';
 import { type Sum, sums } from '../data/notes';
 import type { Spans } from '../data/spans';
