@@ -20,14 +20,9 @@ static int64_t start_of(const tide_lod *l, uint32_t place)
 	return l->m->spans.t0[l->rows.order[place]];
 }
 
-static uint64_t length_of(const tide_lod *l, uint32_t place)
-{
-	return l->busy[place + 1] - l->busy[place];
-}
-
 static int64_t end_of(const tide_lod *l, uint32_t place)
 {
-	return start_of(l, place) + (int64_t)length_of(l, place);
+	return start_of(l, place) + (int64_t)tide__lod_length(l, place);
 }
 
 tide_code tide__lod_build(const tide_model *m, tide_lod *out, tide_error *err)
@@ -48,7 +43,7 @@ tide_code tide__lod_build(const tide_model *m, tide_lod *out, tide_error *err)
 		uint64_t len = (uint64_t)(tide__rows_end(&out->rows, m, i) - start_of(out, i));
 		uint32_t *best = &out->longest[i / BLOCK];
 		out->busy[i + 1] = out->busy[i] + len;
-		if (i % BLOCK == 0 || len > length_of(out, *best))
+		if (i % BLOCK == 0 || len > tide__lod_length(out, *best))
 			*best = i;
 	}
 	return TIDE_OK;
@@ -69,7 +64,7 @@ static uint32_t longest_in(const tide_lod *l, uint32_t i, uint32_t j)
 	for (uint32_t at = i; at < j;) {
 		bool whole = at % BLOCK == 0 && j - at >= BLOCK;
 		uint32_t one = whole ? l->longest[at / BLOCK] : at;
-		if (length_of(l, one) > length_of(l, best))
+		if (tide__lod_length(l, one) > tide__lod_length(l, best))
 			best = one;
 		at += whole ? BLOCK : 1;
 	}
@@ -133,7 +128,7 @@ static bool put_range(const struct window *w, uint32_t i, uint32_t j)
 
 static bool is_long(const struct window *w, uint32_t place)
 {
-	return (wide)length_of(w->l, place) * w->px >= w->width;
+	return (wide)tide__lod_length(w->l, place) * w->px >= w->width;
 }
 
 /* When the pixel after that of time t begins; `end` for the last one. */

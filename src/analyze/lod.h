@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Levels of detail of a timeline: what [from, to) shows on `px` pixels, however many spans there are.
+/* Levels of detail of a timeline: what [from, to) shows on `px` pixels, however many spans there
+ * are.
  *
  * A pixel is a px-th part of the window; times fall into pixels exactly (integers, no rounding). Of
  * each row (analyze/rows.h):
@@ -38,6 +39,12 @@ typedef struct tide_pieces {
 /* The index: O(spans), 12 bytes a span. TIDE_OK or TIDE_ENOMEM. */
 tide_code tide__lod_build(const tide_model *m, tide_lod *out, tide_error *err);
 void tide__lod_free(tide_lod *l); /* a zeroed one is fine */
+
+/* Length of the span at a place, as drawn (tide__rows_end). */
+static inline uint64_t tide__lod_length(const tide_lod *l, uint32_t place)
+{
+	return l->busy[place + 1] - l->busy[place];
+}
 
 /* from < to, px >= 1. O(rows + pieces × log spans). Many threads may ask one index at once. */
 tide_code tide__lod_visible(const tide_lod *l, int64_t from, int64_t to, uint32_t px,

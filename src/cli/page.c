@@ -69,7 +69,8 @@ enum { MOST_CRITICAL = 400000 };
 struct critical {
 	tide_model *m; /* owned: a load of its own, with the numbers of events that it needs */
 	tide_critpath path;
-	char why[120]; /* "" = there is one */
+	bool there;
+	char why[120]; /* where it is not */
 };
 
 static void find_critical(const char *file, const tide_model *m, struct critical *c)
@@ -77,7 +78,6 @@ static void find_critical(const char *file, const tide_model *m, struct critical
 	const tide_load_options load = { .what = TIDE_WANT_SPANS | TIDE_WANT_RAW };
 	tide_critpath_options o = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	*c = (struct critical){ .why = "" };
 	if (m->spans.n > MOST_CRITICAL) {
 		snprintf(c->why, sizeof c->why,
 			 "more than %d spans; `tidemark critical-path` finds it", MOST_CRITICAL);
@@ -92,54 +92,74 @@ static void find_critical(const char *file, const tide_model *m, struct critical
 		o.annotation = tide__critview_window(c->m);
 		rc = tide__critview_run(c->m, false, &o, &c->path, &err);
 	}
-	if (rc != TIDE_OK)
+	c->there = rc == TIDE_OK;
+	if (!c->there)
 		snprintf(c->why, sizeof c->why, "%.110s",
 			 err.text[0] ? err.text : tide_code_text(rc));
 }
 
 static void free_critical(struct critical *c)
 {
-	if (!c->why[0])
+	if (c->there)
 		tide__critpath_free(&c->path);
 	tide__model_free(c->m);
 }
 
 /* ---- a trace ---- */
 
+struct given {
+	const char *file;
+	const tide_model *m;
+	tide_hta *h; /* owned until it is in the job; NULL = not yet analyzed */
+	tide_hta_job *job;
+	struct critical crit;
+};
+
+/* tide_page_options.prepare */
+static tide_code prepare(void *user, tide_page_options *opt, tide_error *err)
+{
+	struct given *g = user;
+	const tide_hta_options alone = { .threads = 1 }; /* the others fill sections */
+	tide_hta *h = g->h;
+	tide_code rc = h ? TIDE_OK : tide__hta_analyze(g->m, &alone, &h, err);
+	g->h = NULL;
+	if (rc == TIDE_OK)
+		rc = job_of(g->file, h, &g->job, err);
+	opt->job = g->job;
+	if (rc == TIDE_OK && g->job && tide__page_has(opt->only, "critical")) {
+		find_critical(g->file, g->m, &g->crit);
+		opt->critical = g->crit.there ? &g->crit.path : NULL;
+		opt->critical_model = g->crit.m;
+		opt->critical_why = g->crit.there ? NULL : g->crit.why;
+	}
+	return rc;
+}
+
 tide_code tide__cli_trace(const tide_args *a, const char *file, const tide_model *m, tide_hta *h,
 			  unsigned number, const char *view, tide_error *err)
 {
-	tide_page_options opt = { .only = view, .number = number };
-	tide_hta_job *job = NULL;
-	struct critical crit = { 0 };
+	struct given g = { .file = file, .m = m, .h = h };
 	char *losses = tide__losses_text(m);
-	tide_code rc = h ? job_of(file, h, &job, err) : TIDE_OK;
-	if (rc == TIDE_OK && job && tide__page_has(view, "critical")) {
-		find_critical(file, m, &crit);
-		opt.critical = crit.why[0] ? NULL : &crit.path;
-		opt.critical_model = crit.m;
-		opt.critical_why = crit.why[0] ? crit.why : NULL;
-	}
-	opt.losses = losses ? losses : "";
-	opt.job = job;
-	if (rc == TIDE_OK)
-		rc = tide__page_trace(m, &opt, a->out, err);
+	bool hta = tide__page_has(view, "hta");
+	const tide_page_options opt = { .only = view,
+					.number = number,
+					.losses = losses ? losses : "",
+					.prepare = hta ? prepare : NULL,
+					.user = &g };
+	tide_code rc = tide__page_trace(m, &opt, a->out, err);
 	free(losses);
-	if (opt.critical || opt.critical_why)
-		free_critical(&crit);
-	tide__hta_job_free(job);
+	free_critical(&g.crit);
+	tide__hta_job_free(g.job);
+	tide__hta_free(g.h);
 	return rc;
 }
 
 int tide__cli_page_of(const tide_args *a, const tide_model *m, const char *view)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	tide_hta *h = NULL;
 	tide_code rc = tide__page_begin(a->out, &err);
-	if (rc == TIDE_OK && tide__page_has(view, "hta"))
-		rc = tide__hta_analyze(m, NULL, &h, &err);
 	if (rc == TIDE_OK)
-		rc = tide__cli_trace(a, a->files[0], m, h, 0, view, &err);
+		rc = tide__cli_trace(a, a->files[0], m, NULL, 0, view, &err);
 	if (rc == TIDE_OK)
 		rc = tide__page_end(a->out, &err);
 	return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(a->files[0], &err);

@@ -24,7 +24,7 @@ unsigned tide__cli_page_wants(const char *file);
 bool tide__cli_page_built(const tide_args *a);
 
 /* The sections of one trace, the page's `number`-th, with what they need computed here. `h` is
- * taken over; NULL = no holistic analysis. */
+ * taken over; NULL = it is analyzed here if the view shows it. */
 tide_code tide__cli_trace(const tide_args *a, const char *file, const tide_model *m, tide_hta *h,
 			  unsigned number, const char *view, tide_error *err);
 

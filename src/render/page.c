@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The page as a whole: shell, sections in the order in which the page wants them, shell. */
+/* The page as a whole: shell, sections (page_trace.c), shell. */
 #include "render/page.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -14,138 +11,9 @@
 #include "render/export.h"
 #include "render/page_parts.h"
 
-enum { SMALL = 100000 }; /* spans and moves for which a second thread is not worth starting */
-
-/* Sections and the views that cannot do without them: a page of one view holds no others. */
-static const struct part {
-	const char *name;
-	tide_page_part *fill;
-	const char *views; /* "" = all */
-	bool long_one;	   /* takes longer than most */
-} parts[] = {
-	{ "main", tide__page_main, "" },
-	{ "tables", tide__page_tables, " overview timeline memory phases " },
-	{ "ops", tide__page_ops, " ops " },
-	{ "hta", tide__page_hta, " kernels hta " },
-	{ "critical", tide__page_critical, " hta " },
-	{ "coarse", tide__page_coarse, " timeline " },
-	{ "spans", tide__page_spans, " timeline ", true },
-	{ "memory", tide__page_memory, " memory phases " },
-	{ "flame", tide__page_flame, " flame ", true },
-	{ "allocator", tide__page_allocator, " memory " },
-};
-
-static bool wanted(const struct part *p, const char *only)
-{
-	size_t n = only ? strlen(only) : 0;
-	const char *at = n && *p->views ? strstr(p->views, only) : p->views;
-	return !n || !*p->views || (at && at[-1] == ' ' && at[n] == ' ');
-}
-
-bool tide__page_shows(const tide_page_options *opt, const char *view)
-{
-	return !opt->only || !strcmp(opt->only, view);
-}
-
-bool tide__page_has(const char *only, const char *section)
-{
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		if (!strcmp(parts[i].name, section))
-			return wanted(&parts[i], only);
-	return false;
-}
-
 bool tide__page_built(void)
 {
 	return tide__page_shell_size > 0;
-}
-
-/* ---- sections, two at a time ---- */
-
-enum { N_PARTS = sizeof parts / sizeof *parts };
-
-struct work {
-	const tide_model *m;
-	const tide_page_options *opt;
-	_Atomic size_t next;
-	struct {
-		char *text; /* malloc's: the element, "" = nothing to show */
-		size_t n;
-		tide_error err;
-		tide_code rc;
-	} done[N_PARTS];
-};
-
-static tide_code pack(tide_box *b, char **text, size_t *n, tide_error *err)
-{
-	FILE *mem = open_memstream(text, n);
-	if (!mem)
-		return tide__nomem(err);
-	bool ok = tide__box_empty(b) || tide__box_write(b, mem);
-	ok = !fclose(mem) && ok;
-	return ok ? TIDE_OK : tide__nomem(err);
-}
-
-static tide_code fill(struct work *w, size_t i, tide_error *err)
-{
-	tide_box *b = tide__box_new(parts[i].name);
-	if (!b)
-		return tide__nomem(err);
-	tide__box_number(b, w->opt->number);
-	tide_code rc = parts[i].fill(b, w->m, w->opt, err)
-			       ? pack(b, &w->done[i].text, &w->done[i].n, err)
-			       : tide__nomem(err);
-	tide__box_free(b);
-	return rc;
-}
-
-/* Sections read a const model and write their own text: whoever is free takes the next, those that
- * take longest first. */
-static void *take_parts(void *arg)
-{
-	struct work *w = arg;
-	for (size_t k; (k = atomic_fetch_add(&w->next, 1)) < 2 * N_PARTS;) {
-		size_t i = k % N_PARTS;
-		if (parts[i].long_one == (k < N_PARTS) && wanted(&parts[i], w->opt->only))
-			w->done[i].rc = fill(w, i, &w->done[i].err);
-	}
-	return NULL;
-}
-
-static tide_code write_done(struct work *w, FILE *out, tide_error *err)
-{
-	tide_code rc = TIDE_OK;
-	for (size_t i = 0; i < N_PARTS; i++) {
-		if (rc == TIDE_OK && w->done[i].rc != TIDE_OK) {
-			rc = w->done[i].rc;
-			if (err)
-				*err = w->done[i].err;
-		} else if (rc == TIDE_OK && w->done[i].n) {
-			fwrite(w->done[i].text, 1, w->done[i].n, out);
-		}
-		free(w->done[i].text);
-	}
-	if (rc == TIDE_OK && ferror(out))
-		rc = tide__fail_errno(err, "cannot write the page");
-	return rc;
-}
-
-tide_code tide__page_trace(const tide_model *m, const tide_page_options *opt, FILE *out,
-			   tide_error *err)
-{
-	struct work *w = tide__calloc(1, sizeof *w);
-	pthread_t other;
-	if (!w)
-		return tide__nomem(err);
-	w->m = m;
-	w->opt = opt;
-	bool two = m->spans.n + m->moves.n > SMALL && !pthread_create(&other, NULL, take_parts, w);
-	take_parts(w);
-	if (two)
-		pthread_join(other, NULL);
-	tide_code rc = write_done(w, out, err);
-	tide__free(w);
-	return rc;
 }
 
 tide_code tide__page_shared(const char *name, tide_page_fill *shared, const void *what, FILE *out,
@@ -196,21 +64,6 @@ tide_code tide__page(const tide_model *m, const tide_page_options *opt, FILE *ou
 }
 
 /* ---- for a server ---- */
-
-tide_code tide__page_section(const char *name, const tide_model *m, const tide_page_options *opt,
-			     FILE *out, tide_error *err)
-{
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		if (strcmp(parts[i].name, name))
-			continue;
-		tide_box *b = tide__box_new(name);
-		bool ok = b && parts[i].fill(b, m, opt, err) &&
-			  (tide__box_empty(b) || tide__box_write_gzip(b, out));
-		tide__box_free(b);
-		return ok ? TIDE_OK : tide__nomem(err);
-	}
-	return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no such section");
-}
 
 #define CSP_META "<meta http-equiv=\"Content-Security-Policy\" content=\""
 

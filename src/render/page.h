@@ -12,9 +12,11 @@
 
 #include "analyze/critpath.h"
 #include "analyze/hta_job.h"
+#include "analyze/lod.h"
 #include "model/model.h"
 
-typedef struct tide_page_options {
+typedef struct tide_page_options tide_page_options;
+struct tide_page_options {
 	const char *losses;		  /* lines of what was lost or repaired, "" = nothing */
 	const tide_hta_job *job;	  /* finished; NULL = no holistic analysis */
 	const tide_critpath *critical;	  /* NULL = none */
@@ -23,7 +25,12 @@ typedef struct tide_page_options {
 	const char *only;	  /* the one view to write: "timeline" ...; NULL = all */
 	unsigned number; /* which of the page's traces: its sections are called NAME.number, 0: NAME
 			  */
-} tide_page_options;
+	const tide_lod *lod; /* of the model; NULL = made where it is needed */
+	/* Sets job and critical* of `opt`, beside the sections that need none of them; called once,
+	 * on any thread. NULL = they are set already. */
+	tide_code (*prepare)(void *user, tide_page_options *opt, tide_error *err);
+	void *user;
+};
 
 /* Was this library built with the front end? */
 bool tide__page_built(void);
@@ -74,8 +81,8 @@ tide_page_fill tide__page_diffflame;
  * when there is no such section. */
 tide_code tide__page_section(const char *name, const tide_model *m, const tide_page_options *opt,
 			     FILE *out, tide_error *err);
-/* The server's shell with `data` (HTML) where sections go and without its Content-Security-Policy, which is
- * copied to `csp` for the reply's header. */
+/* The server's shell with `data` (HTML) where sections go and without its Content-Security-Policy,
+ * which is copied to `csp` for the reply's header. */
 tide_code tide__page_shell_write(const char *data, FILE *out, char *csp, size_t n, tide_error *err);
 
 #endif

@@ -94,11 +94,12 @@ enum { COARSE_FROM = 50000, COARSE_PX = 2048 };
 bool tide__page_coarse(tide_box *b, const tide_model *m, const tide_page_options *opt,
 		       tide_error *err)
 {
-	tide_lod l = { 0 };
+	tide_lod own = { 0 };
 	if (m->spans.n < COARSE_FROM)
 		return true;
-	bool ok = tide__lod_build(m, &l, err) == TIDE_OK &&
-		  tide__page_pieces(b, &l, 0, m->t_end > 0 ? m->t_end + 1 : 1, COARSE_PX, err);
-	tide__lod_free(&l);
+	bool ok = (opt->lod || tide__lod_build(m, &own, err) == TIDE_OK) &&
+		  tide__page_pieces(b, opt->lod ? opt->lod : &own, 0,
+				    m->t_end > 0 ? m->t_end + 1 : 1, COARSE_PX, err);
+	tide__lod_free(&own);
 	return ok;
 }

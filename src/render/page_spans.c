@@ -5,7 +5,7 @@
  * Rows are those of analyze/rows.h: the page finds what a pixel shows by binary search and needs no
  * layout of its own. Times are the gap to the span before and the length, which are short numbers.
  */
-#include "analyze/rows.h"
+#include "analyze/lod.h"
 #include "base/mem.h"
 #include "render/page_notes.h"
 #include "render/page_parts.h"
@@ -14,7 +14,8 @@
 struct spans {
 	const tide_model *m;
 	tide_box *b;
-	tide_rows rows;
+	const tide_lod *lod;
+	const tide_rows *rows; /* its */
 	tide_page_names names;
 	uint32_t *place;  /* span -> its number + 1 */
 	uint32_t *around; /* span -> the one that the page finds around it in the row above */
@@ -50,7 +51,7 @@ void tide__page_tracks_json(const tide_model *m, const tide_rows *r, tide_json *
 static void find_around(struct spans *x, const tide_row_track *t)
 {
 	const int64_t *t0 = x->m->spans.t0;
-	const uint32_t *in = x->rows.order, *first = x->rows.first;
+	const uint32_t *in = x->rows->order, *first = x->rows->first;
 	for (uint32_t r = t->row + 1; r < t->row + t->n_rows; r++) {
 		uint32_t j = first[r - 1];
 		for (uint32_t i = first[r]; i < first[r + 1]; i++) {
@@ -71,8 +72,8 @@ static uint32_t parent_of(const struct spans *x, uint32_t s)
 static void put_span(struct spans *x, uint32_t place, int64_t *last)
 {
 	const tide_spans *v = &x->m->spans;
-	uint32_t s = x->rows.order[place];
-	int64_t t1 = tide__rows_end(&x->rows, x->m, place);
+	uint32_t s = x->rows->order[place];
+	int64_t t1 = v->t0[s] + (int64_t)tide__lod_length(x->lod, place);
 	tide__box_put(x->b, x->gap, v->t0[s] - *last);
 	tide__box_put(x->b, x->dur, t1 - v->t0[s]);
 	tide__box_put(x->b, x->name, tide__page_name(&x->names, x->b, v->name[s]));
@@ -106,29 +107,36 @@ void tide__page_cats_json(tide_json *j)
 	tide__json_array_end(j);
 }
 
+static void put_all(struct spans *x)
+{
+	int64_t last = 0;
+	for (uint32_t i = 0; i < x->rows->n; i++)
+		x->place[x->rows->order[i]] = i + 1;
+	for (uint32_t k = 0; k < x->rows->n_tracks; k++)
+		find_around(x, &x->rows->tracks[k]);
+	for (uint32_t i = 0; i < x->rows->n; i++)
+		put_span(x, i, &last);
+}
+
 bool tide__page_spans(tide_box *b, const tide_model *m, const tide_page_options *opt,
 		      tide_error *err)
 {
-	struct spans x = { .m = m, .b = b };
+	tide_lod own = { 0 };
+	struct spans x = { .m = m, .b = b, .lod = opt->lod ? opt->lod : &own };
 	tide_json *j = tide__box_json(b);
-	int64_t last = 0;
-	bool ok = setup(&x) && tide__rows(m, &x.rows, err) == TIDE_OK;
-	for (uint32_t i = 0; ok && i < x.rows.n; i++)
-		x.place[x.rows.order[i]] = i + 1;
-	for (uint32_t k = 0; ok && k < x.rows.n_tracks; k++)
-		find_around(&x, &x.rows.tracks[k]);
-	for (uint32_t i = 0; ok && i < x.rows.n; i++)
-		put_span(&x, i, &last);
+	x.rows = &x.lod->rows;
+	bool ok = setup(&x) && (opt->lod || tide__lod_build(m, &own, err) == TIDE_OK);
 	tide__json_object(j);
 	if (ok) {
-		tide__page_tracks_json(m, &x.rows, j);
-		tide__page_notes(b, m, x.rows.order, x.place, x.rows.n);
-		tide__json_kuint(j, "cut", x.rows.cuts.n_cut);
+		put_all(&x);
+		tide__page_tracks_json(m, x.rows, j);
+		tide__page_notes(b, m, x.rows->order, x.place, x.rows->n);
+		tide__json_kuint(j, "cut", x.rows->cuts.n_cut);
 		tide__page_names_json(&x.names, m, "names", j);
 		tide__page_cats_json(j);
 	}
 	tide__json_object_end(j);
-	tide__rows_free(&x.rows);
+	tide__lod_free(&own);
 	tide__page_names_free(&x.names);
 	tide__free(x.place);
 	tide__free(x.around);
