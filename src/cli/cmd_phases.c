@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* phases: memory phase by phase. MB are 1024 × 1024 bytes, two decimals, changes signed. */
+/* phases: memory phase by phase, in MiB with two decimals, changes signed. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "analyze/alive.h"
 #include "analyze/phases.h"
 #include "cli/names.h"
 #include "cli/where.h"
+#include "render/format.h"
 
-enum { O_DEVICE, O_JSON, O_OUTPUT };
+enum { O_DEVICE, O_TRACKER, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
+	[O_TRACKER] = { "tracker", 0, TIDE_OPT_FLAG, NULL,
+			"write MB for MiB, as memory trackers do: for what reads their logs" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON, in bytes" },
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
 		       "write to FILE; a name that ends in .html: as a page" },
@@ -23,6 +27,7 @@ struct report {
 	const tide_phases *p;
 	uint32_t device;   /* TIDE_ANY = all */
 	bool many_devices; /* lines name their device */
+	const char *unit;  /* "MiB" */
 };
 
 /* ---- what is shown ---- */
@@ -66,29 +71,41 @@ static const char *label(const struct report *r, const tide_scope *s, char *buf,
 	return buf;
 }
 
-static double mb(uint64_t bytes)
+static double mib(double bytes)
 {
-	return (double)bytes / (1024 * 1024);
+	return bytes / (1024 * 1024);
 }
 
 /* ---- text ---- */
 
+/* A line that begins at column `indent`, broken between words where the terminal ends. */
+__attribute__((format(printf, 3, 4))) static void line(const struct report *r, int indent,
+						       const char *fmt, ...)
+{
+	char text[800];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	fprintf(r->a->out, "%*s", indent, "");
+	tide__put_words(r->a->out, text, indent, indent + 2, r->a->style.width);
+}
+
 static void main_lines(const struct report *r, const tide_scope *s, const tide_phase_level *l)
 {
 	char name[240];
-	FILE *out = r->a->out;
+	const char *u = r->unit;
 	label(r, s, name, sizeof name);
-	fprintf(out,
-		"  %s: Segment Peak %.2f MB, Allocations %.2f MB, Deallocations %.2f MB, Segment "
-		"Change "
-		"%+.2f MB\n",
-		name, mb(l->segment_peak), mb(l->alloc_bytes), mb(l->free_bytes),
-		(double)l->change / (1024 * 1024));
-	fprintf(out, "  %s: Cumulative Peak %.2f MB, Cumulative Current %.2f MB\n", name,
-		mb(l->peak), mb(l->current));
+	line(r, 2,
+	     "%s: Segment Peak %.2f %s, Allocations %.2f %s, Deallocations %.2f %s, Segment "
+	     "Change %+.2f %s",
+	     name, mib((double)l->segment_peak), u, mib((double)l->alloc_bytes), u,
+	     mib((double)l->free_bytes), u, mib((double)l->change), u);
+	line(r, 2, "%s: Cumulative Peak %.2f %s, Cumulative Current %.2f %s", name,
+	     mib((double)l->peak), u, mib((double)l->current), u);
 	if (l->before_bytes)
-		fprintf(out, "  %s: %.2f MB of these allocations existed before the recording\n",
-			name, mb(l->before_bytes));
+		line(r, 2, "%s: %.2f %s of these allocations existed before the recording", name,
+		     mib((double)l->before_bytes), u);
 }
 
 /* The three L1 figures of a device stand in neighbouring scopes, ending with TIDE_SCOPE_L1. */
@@ -107,9 +124,9 @@ static void l1_line(const struct report *r, size_t phase, size_t at)
 			break;
 	}
 	tide__device_name(r->m, s->device, device, sizeof device);
-	fprintf(r->a->out, "  %s%sL1: Peak CB %.2f MB, Peak Buffer %.2f MB, Peak Total %.2f MB\n",
-		r->many_devices ? device : "", r->many_devices ? " " : "", mb(cb), mb(buffer),
-		mb(l[at].top));
+	line(r, 2, "%s%sL1: Peak CB %.2f %s, Peak Buffer %.2f %s, Peak Total %.2f %s",
+	     r->many_devices ? device : "", r->many_devices ? " " : "", mib((double)cb), r->unit,
+	     mib((double)buffer), r->unit, mib((double)l[at].top), r->unit);
 }
 
 /* A pool beside a device's first one that held nothing in this phase: its lines are left out. */
@@ -150,8 +167,8 @@ static void print_totals(const struct report *r)
 		if (!in_text(r, &r->p->scopes[k]))
 			continue;
 		label(r, &r->p->scopes[k], name, sizeof name);
-		fprintf(r->a->out, "Overall %s Peak: %.2f MB, Final %s Usage: %.2f MB\n", name,
-			mb(l[k].peak), name, mb(l[k].current));
+		line(r, 0, "Overall %s Peak: %.2f %s, Final %s Usage: %.2f %s", name,
+		     mib((double)l[k].peak), r->unit, name, mib((double)l[k].current), r->unit);
 	}
 }
 
@@ -251,7 +268,7 @@ static int run(const tide_args *a)
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY);
 	if (!m)
 		return 1;
-	struct report r = { .a = a, .m = m, .p = &p };
+	struct report r = { .a = a, .m = m, .p = &p, .unit = a->opt[O_TRACKER].set ? "MB" : "MiB" };
 	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &r.device)) {
 		if (tide__phases(m, &p, &err) == TIDE_OK) {
 			r.many_devices = several_devices(&p);
@@ -273,7 +290,7 @@ const tide_command tide__cmd_phases = {
 		"deallocations, "
 		"the highest use above the phase's start, the change, and the cumulative peak and "
 		"current "
-		"use. MB are 1024 x 1024 bytes; JSON has exact bytes.",
+		"use, in MiB; JSON has exact bytes.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,

@@ -1,1 +1,3 @@
-tidemark phases phases.tide
+tidemark phases --tracker phases.tide
+tidemark phases phases.tide | head -5
+COLUMNS=60 tidemark phases phases.tide | head -7
