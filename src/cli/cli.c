@@ -18,6 +18,8 @@
 #include "cli/options.h"
 #include "cli/page.h"
 #include "cli/spread.h"
+#include "cli/wrap.h"
+#include "render/format.h"
 
 #ifndef TIDE_VERSION
 #define TIDE_VERSION "unknown"
@@ -43,29 +45,50 @@ tide_model *tide__cli_model(const char *file, unsigned what)
 	return same ? tide__model_hold(inside.model) : NULL;
 }
 
+/* Columns of a terminal, 0 = it is none. */
+static int width_of(int fd, bool tty)
+{
+	struct winsize w;
+	const char *columns = getenv("COLUMNS");
+	int n = columns ? atoi(columns) : 0;
+	if (n > 0)
+		return n < 40 ? 40 : n;
+	if (tty && !ioctl(fd, TIOCGWINSZ, &w) && w.ws_col)
+		return w.ws_col < 40 ? 40 : w.ws_col;
+	return tty ? 80 : 0;
+}
+
+/* One line of complaint, broken at words where standard error is a terminal. */
+static void complain(const char *text)
+{
+	FILE *f = tide__cli_errors();
+	int width = f == stderr && isatty(STDERR_FILENO) ? width_of(STDERR_FILENO, true) : 0;
+	tide__put_words(f, text, 0, 2, width);
+}
+
 int tide__cli_fail(const char *file, const tide_error *err)
 {
-	char name[600];
+	char name[600], place[40] = "", line[1400];
 	const char *text = *err->text ? err->text : tide_code_text(err->code);
-	FILE *f = tide__cli_errors();
-	fputs("tidemark: ", f);
 	if (file && !strcmp(file, "-"))
 		file = "standard input";
 	if (file)
-		fprintf(f, "%s: ", tide__fmt_name(name, sizeof name, file, strlen(file), 0));
-	fputs(text, f);
+		tide__fmt_name(name, sizeof name, file, strlen(file), 0);
 	if (err->offset != TIDE_NO_OFFSET)
-		fprintf(f, " (byte %" PRIu64 ")", err->offset);
-	fputc('\n', f);
+		snprintf(place, sizeof place, " (byte %" PRIu64 ")", err->offset);
+	snprintf(line, sizeof line, "tidemark: %s%s%s%s", file ? name : "", file ? ": " : "", text,
+		 place);
+	complain(line);
 	return 1;
 }
 
 static int usage(const char *cmd, const char *text)
 {
-	char safe[800];
-	tide__fmt_name(safe, sizeof safe, text, strlen(text), 0);
-	fprintf(tide__cli_errors(), "tidemark%s%s: %s\ntry: tidemark %s%s\n", cmd ? " " : "",
-		cmd ? cmd : "", safe, cmd ? cmd : "", cmd ? " --help" : "help");
+	char line[900];
+	snprintf(line, sizeof line, "tidemark%s%s: %s", cmd ? " " : "", cmd ? cmd : "", text);
+	complain(line);
+	fprintf(tide__cli_errors(), "try: tidemark %s%s\n", cmd ? cmd : "",
+		cmd ? " --help" : "help");
 	return 2;
 }
 
@@ -131,18 +154,6 @@ static bool wants_ascii(void)
 	return false;
 }
 
-static int width_of(int fd, bool tty)
-{
-	struct winsize w;
-	const char *columns = getenv("COLUMNS");
-	int n = columns ? atoi(columns) : 0;
-	if (n > 0)
-		return n < 40 ? 40 : n;
-	if (tty && !ioctl(fd, TIOCGWINSZ, &w) && w.ws_col)
-		return w.ws_col < 40 ? 40 : w.ws_col;
-	return tty ? 80 : 0;
-}
-
 static tide_style style_of(FILE *out)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -157,7 +168,19 @@ static tide_style style_of(FILE *out)
 struct output {
 	const char *path; /* what the user named; NULL = standard output */
 	char *temp;	  /* written first, then renamed; NULL = written in place */
+	FILE *wrapped;	  /* standard output of a terminal, broken at words; NULL = none */
 };
+
+/* Is what it prints read by programs? Such lines are never broken. */
+static bool is_raw(const tide_args *a)
+{
+	if (a->cmd->raw || a->cmd->own_output)
+		return true;
+	for (size_t k = 0; k < a->cmd->n_options; k++)
+		if (!strcmp(a->cmd->options[k].name, "json") && a->opt[k].set)
+			return true;
+	return false;
+}
 
 /* A report must not replace what it reports on. */
 static bool is_input(const tide_args *a, const struct stat *out)
@@ -189,6 +212,10 @@ static int open_output(tide_args *a, struct output *o)
 		}
 	}
 	a->style = style_of(a->out);
+	if (!o->path && a->style.width && !is_raw(a)) {
+		o->wrapped = tide__wrap_open(stdout, a->style.width);
+		a->out = o->wrapped ? o->wrapped : stdout;
+	}
 	return 0;
 }
 
@@ -196,6 +223,10 @@ static int close_output(const tide_args *a, struct output *o, int rc)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	bool keep = rc == 0 || rc == 3;
+	if (o->wrapped && fclose(o->wrapped) && keep) {
+		tide__fail_errno(&err, "cannot write");
+		rc = tide__cli_fail("standard output", &err);
+	}
 	if (o->path && a->out && a->out != stdout && fclose(a->out) && keep) {
 		tide__fail_errno(&err, "cannot write");
 		rc = tide__cli_fail(o->path, &err);
@@ -225,7 +256,7 @@ static int run(const tide_command *cmd, int argc, char **argv)
 		rc = err.code == TIDE_EUSAGE ? usage(cmd->name, err.text)
 					     : tide__cli_fail(NULL, &err);
 	} else if (help) {
-		tide__help_command(cmd, stdout);
+		tide__help_command(cmd, stdout, width_of(STDOUT_FILENO, isatty(STDOUT_FILENO)));
 		rc = tide__cli_done(&a);
 	} else if (tide__cli_no_page(&a)) {
 		rc = tide__cli_usage(&a,
@@ -296,7 +327,7 @@ static int unknown(const char *word)
 int tide__cli_main(int argc, char **argv)
 {
 	if (argc < 2) {
-		tide__help_program(stderr);
+		tide__help_program(stderr, width_of(STDERR_FILENO, isatty(STDERR_FILENO)));
 		return 2;
 	}
 	const char *word = argv[1];
@@ -306,7 +337,7 @@ int tide__cli_main(int argc, char **argv)
 		return tide__cli_done(&plain);
 	}
 	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
-		tide__help_program(stdout);
+		tide__help_program(stdout, width_of(STDOUT_FILENO, isatty(STDOUT_FILENO)));
 		return tide__cli_done(&plain);
 	}
 	const tide_command *cmd = tide__command_find(word);

@@ -78,6 +78,7 @@ typedef struct tide_command {
 	const char *words;
 	int (*run)(const tide_args *a);
 	bool own_output; /* run() writes the file of --output itself: the framework leaves it alone */
+	bool raw; /* what it prints is for programs: never broken at the terminal's edge (nor is JSON) */
 	/* View that `-o x.html` writes as a page instead of run(); "" = run() writes one, NULL = none:
 	 * such a name is refused. */
 	const char *page;
@@ -92,9 +93,9 @@ extern const tide_command *const tide__commands[];
 const tide_command *tide__command_find(const char *name);
 /* The name of a command that was probably meant, or NULL. */
 const char *tide__command_near(const char *word);
-/* Help of one command, of the whole program. */
-void tide__help_command(const tide_command *c, FILE *out);
-void tide__help_program(FILE *out);
+/* Help of one command, of the whole program, in at most `width` columns (0 = any, then 98). */
+void tide__help_command(const tide_command *c, FILE *out, int width);
+void tide__help_program(FILE *out, int width);
 /* Skeleton of its man page (scdoc): everything that the table knows. */
 void tide__help_man(const tide_command *c, FILE *out);
 

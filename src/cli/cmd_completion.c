@@ -280,5 +280,6 @@ const tide_command tide__cmd_completion = {
 	.wants = "shell",
 	.words = SHELLS,
 	.max_files = 1,
+	.raw = true,
 	.run = run,
 };

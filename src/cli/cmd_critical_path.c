@@ -192,9 +192,9 @@ const tide_command tide__cmd_critical_path = {
 	.usage = "TRACE... [--annotation TEXT] [--instance N]",
 	.summary = "find the chain of work that decided how long a step took",
 	.help = "Builds the graph of CPU ops, runtime calls and GPU work launched in one step, "
-		"with launches,\n"
+		"with launches, "
 		"stream order and synchronisation as edges, and finds the longest path through it. "
-		"The table says\n"
+		"The table says "
 		"how much of the path is CPU, GPU compute, communication, launch overhead and gaps "
 		"between kernels.",
 	TIDE_COMMAND_OPTIONS(options),

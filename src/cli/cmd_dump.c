@@ -245,5 +245,6 @@ const tide_command tide__cmd_dump = {
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,
+	.raw = true,
 	.run = run,
 };

@@ -14,7 +14,7 @@ static const tide_option options[] = {
 static int run(const tide_args *a)
 {
 	if (!a->n_files)
-		tide__help_program(a->out);
+		tide__help_program(a->out, a->style.width);
 	for (size_t i = 0; i < a->n_files; i++) {
 		const tide_command *c = tide__command_find(a->files[i]);
 		const char *near = c ? NULL : tide__command_near(a->files[i]);
@@ -22,7 +22,10 @@ static int run(const tide_args *a)
 			return tide__cli_usage(a, "there is no command '%s'%s%s%s", a->files[i],
 					       near ? " (did you mean " : "", near ? near : "",
 					       near ? "?)" : "");
-		(a->opt[O_MAN].set ? tide__help_man : tide__help_command)(c, a->out);
+		if (a->opt[O_MAN].set)
+			tide__help_man(c, a->out);
+		else
+			tide__help_command(c, a->out, a->style.width);
 	}
 	return tide__cli_done(a);
 }
@@ -34,5 +37,6 @@ const tide_command tide__cmd_help = {
 	TIDE_COMMAND_OPTIONS(options),
 	.max_files = SIZE_MAX,
 	.words = "",
+	.raw = true, /* it knows the width itself */
 	.run = run,
 };

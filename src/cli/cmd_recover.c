@@ -29,12 +29,12 @@ const tide_command tide__cmd_recover = {
 	.usage = "IN [-o OUT]",
 	.summary = "write a whole file from what a killed process left",
 	.help = "Reads IN and, when its recording was not closed, the ring file IN-rings beside "
-		"it, and writes one\n"
+		"it, and writes one "
 		"closed file with every event, each once. A damaged file gives everything before "
-		"the damage,\n"
+		"the damage, "
 		"and says so as facts of the new file. A packed file is unpacked. Every command "
-		"reads such\n"
-		"files directly too; recover makes one file out of two.\n"
+		"reads such "
+		"files directly too; recover makes one file out of two."
 		"Without -o the output is named IN with .recovered.tide for .tide.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,

@@ -17,14 +17,22 @@ static void spell(const tide_option *o, char *buf, size_t n)
 		 list ? "WORD" : arg);
 }
 
-/* Words of `text`, the first at column `indent`, broken before column 100. */
-static void wrap(FILE *out, const char *text, int indent)
+/* What a line may hold; readable lines are not longer than this. */
+static int fitting(int width)
+{
+	enum { READABLE = 98 };
+	return width > 0 && width < READABLE ? width : READABLE;
+}
+
+/* Words of `text`, the first at column `indent`, broken before column `width`; a newline in it
+ * stays. */
+static void wrap(FILE *out, const char *text, int indent, int width)
 {
 	int col = indent;
 	while (*text) {
 		size_t n = strcspn(text, " \n");
 		bool first = col == indent;
-		if (!first && col + 1 + (int)n > 98) {
+		if (!first && col + 1 + (int)n > width) {
 			fprintf(out, "\n%*s", indent, "");
 			col = indent;
 			first = true;
@@ -40,43 +48,64 @@ static void wrap(FILE *out, const char *text, int indent)
 	fputc('\n', out);
 }
 
-static void option_line(const tide_option *o, FILE *out)
+static void option_line(const tide_option *o, FILE *out, int width)
 {
-	enum { COL = 28 };
+	int col =
+		width < 70 ? 10 : 28; /* where the words begin: on a line of their own if narrow */
 	char left[160];
 	spell(o, left, sizeof left);
-	fprintf(out, "%-*s", COL, left);
-	if (strlen(left) >= COL)
-		fprintf(out, "\n%*s", COL, "");
+	fprintf(out, "%-*s", col, left);
+	if ((int)strlen(left) >= col)
+		fprintf(out, "\n%*s", col, "");
 	char text[800];
-	snprintf(text, sizeof text, "%s%s%s%s", o->help, o->kind == TIDE_OPT_ENUM ? ": " : "",
-		 o->kind == TIDE_OPT_ENUM ? o->arg : "", o->many ? " (may be repeated)" : "");
-	wrap(out, text, COL);
+	bool list = o->kind == TIDE_OPT_ENUM;
+	snprintf(text, sizeof text, "%s%s", o->help, list ? ": " : "");
+	for (const char *c = list ? o->arg : ""; *c; c++) { /* room to break after commas */
+		size_t n = strlen(text);
+		snprintf(text + n, sizeof text - n, *c == ',' ? ", " : "%c", *c);
+	}
+	size_t n = strlen(text);
+	snprintf(text + n, sizeof text - n, "%s", o->many ? " (may be repeated)" : "");
+	wrap(out, text, col, width);
 }
 
-void tide__help_command(const tide_command *c, FILE *out)
+/* "usage: ", what may be given on the lines below it. */
+static void usage_line(const tide_command *c, FILE *out, int width)
+{
+	int col = fprintf(out, "usage: tidemark %s ", c->name);
+	wrap(out, c->usage, col, width);
+	fputc('\n', out);
+}
+
+void tide__help_command(const tide_command *c, FILE *out, int width)
 {
 	static const tide_option help = { "help", 'h', TIDE_OPT_FLAG, NULL, "print this help" };
-	fprintf(out, "usage: tidemark %s %s\n\n", c->name, c->usage);
-	wrap(out, c->summary, 0);
+	width = fitting(width);
+	usage_line(c, out, width);
+	wrap(out, c->summary, 0, width);
 	if (c->help) {
 		fputc('\n', out);
-		wrap(out, c->help, 0);
+		wrap(out, c->help, 0, width);
 	}
 	fputs("\noptions:\n", out);
 	for (size_t i = 0; i < c->n_options; i++)
-		option_line(&c->options[i], out);
-	option_line(&help, out);
+		option_line(&c->options[i], out, width);
+	option_line(&help, out, width);
 }
 
-void tide__help_program(FILE *out)
+void tide__help_program(FILE *out, int width)
 {
-	fputs("usage: tidemark COMMAND [OPTIONS] FILE\n\n"
-	      "Tidemark shows what a program did with memory and time.\n\ncommands:\n",
-	      out);
-	for (const tide_command *const *c = tide__commands; *c; c++)
-		fprintf(out, "  %-14s %s\n", (*c)->name, (*c)->summary);
-	fputs("\n`tidemark help COMMAND` or `tidemark COMMAND --help` explains one.\n"
-	      "`tidemark --version` prints the version.\n",
-	      out);
+	width = fitting(width);
+	fputs("usage: tidemark COMMAND [OPTIONS] FILE\n\n", out);
+	wrap(out, "Tidemark shows what a program did with memory and time.", 0, width);
+	fputs("\ncommands:\n", out);
+	for (const tide_command *const *c = tide__commands; *c; c++) {
+		fprintf(out, "  %-14s ", (*c)->name);
+		wrap(out, (*c)->summary, 17, width);
+	}
+	fputc('\n', out);
+	wrap(out,
+	     "`tidemark help COMMAND` or `tidemark COMMAND --help` explains one.\n"
+	     "`tidemark --version` prints the version.",
+	     0, width);
 }
