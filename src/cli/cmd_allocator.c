@@ -204,9 +204,9 @@ static int by_size(const void *a, const void *b)
 }
 
 static const tide_grid_col map_cols[] = {
-	{ "address", "Address", TIDE_CELL_HEX }, { "bytes", "Size", TIDE_CELL_BYTES },
-	{ "kind", "Kind", TIDE_CELL_TEXT },	 { "used", "In use", TIDE_CELL_PCT },
-	{ "blocks", "Blocks", TIDE_CELL_COUNT }, { "map", "Map", TIDE_CELL_BAR },
+	{ "address", "Address", TIDE_CELL_HEX },    { "bytes", "Size", TIDE_CELL_BYTES },
+	{ "kind", "Kind", TIDE_CELL_TEXT, 1 },	    { "used", "In use", TIDE_CELL_PCT },
+	{ "blocks", "Blocks", TIDE_CELL_COUNT, 2 }, { "map", "Map", TIDE_CELL_BAR },
 };
 
 static void map_row(const tide_args *a, const struct answer *x, const tide_state_segment *g,

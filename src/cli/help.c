@@ -24,13 +24,27 @@ static int fitting(int width)
 	return width > 0 && width < READABLE ? width : READABLE;
 }
 
+/* Length of the word at s; "[--top N]" is one. */
+static size_t word(const char *s)
+{
+	size_t n = strcspn(s, " \n"), open = 0, i = 0;
+	if (*s != '[')
+		return n;
+	for (; s[i] && s[i] != '\n'; i++) {
+		open += s[i] == '[';
+		if (s[i] == ']' && !--open)
+			break;
+	}
+	return s[i] == ']' ? i + strcspn(s + i, " \n") : n;
+}
+
 /* Words of `text`, the first at column `indent`, broken before column `width`; a newline in it
  * stays. */
 static void wrap(FILE *out, const char *text, int indent, int width)
 {
 	int col = indent;
 	while (*text) {
-		size_t n = strcspn(text, " \n");
+		size_t n = word(text);
 		bool first = col == indent;
 		if (!first && col + 1 + (int)n > width) {
 			fprintf(out, "\n%*s", indent, "");

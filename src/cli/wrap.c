@@ -52,7 +52,7 @@ static int hang(const struct wrap *w)
 	for (size_t i = in; i + 2 < w->n; i++)
 		if (w->line[i] == ' ' && w->line[i + 1] == ' ' && w->line[i + 2] != ' ')
 			col = columns(w->line, i + 2);
-	return col && col <= w->width * 2 / 3 ? col : (int)in + 2;
+	return col && col <= w->width * 3 / 4 ? col : (int)in + 2;
 }
 
 static void put_words(const struct wrap *w)

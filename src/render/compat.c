@@ -393,9 +393,9 @@ static void text_ranks(const tide_compat_job *job, FILE *out, const tide_style *
 	static const tide_grid_col cols[] = {
 		{ "rank", "Rank", TIDE_CELL_COUNT },
 		{ "kernel_time", "Kernel time", TIDE_CELL_NS },
-		{ "idle", "Idle", TIDE_CELL_NS },
-		{ "compute", "Compute", TIDE_CELL_NS },
-		{ "non_compute", "Non-compute", TIDE_CELL_NS },
+		{ "idle", "Idle", TIDE_CELL_NS, 1 },
+		{ "compute", "Compute", TIDE_CELL_NS, 1 },
+		{ "non_compute", "Non-compute", TIDE_CELL_NS, 2 },
 		{ "idle_pct", "Idle", TIDE_CELL_PCT },
 		{ "overlap_pct", "Overlap", TIDE_CELL_PCT },
 		{ "note", "Note", TIDE_CELL_TEXT },
@@ -427,7 +427,7 @@ static void text_kernels(const tide_compat_job *job, FILE *out, const tide_style
 	static const tide_grid_col cols[] = {
 		{ "rank", "Rank", TIDE_CELL_COUNT },   { "type", "Type", TIDE_CELL_TEXT },
 		{ "count", "Count", TIDE_CELL_COUNT }, { "sum", "Sum", TIDE_CELL_NS },
-		{ "mean", "Mean", TIDE_CELL_NS },      { "name", "Kernel", TIDE_CELL_TEXT },
+		{ "mean", "Mean", TIDE_CELL_NS, 1 },   { "name", "Kernel", TIDE_CELL_TEXT },
 	};
 	tide_grid *g = tide__grid_new(cols, 6);
 	for (size_t i = 0; i < job->n; i++)

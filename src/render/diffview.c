@@ -44,7 +44,7 @@ tide_grid *tide__diff_metrics(const tide_diff *d)
 	static const tide_grid_col cols[] = {
 		{ "name", "Figure", TIDE_CELL_TEXT }, { "a", "A", TIDE_CELL_TEXT },
 		{ "b", "B", TIDE_CELL_TEXT },	      { "delta", "Change", TIDE_CELL_TEXT },
-		{ "pct", "", TIDE_CELL_DELTA_PCT },   { "what", "What it is", TIDE_CELL_TEXT, 1 }
+		{ "pct", "%", TIDE_CELL_DELTA_PCT },  { "what", "What it is", TIDE_CELL_TEXT, 1 }
 	};
 	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
 	for (unsigned k = 0; g && k < TIDE_N_METRICS; k++) {
@@ -110,8 +110,8 @@ void tide__diff_metrics_json(const tide_diff *d, tide_json *j)
 
 #define ROW_COLS(KEY, TITLE, CELL, CHANGE, VALUE)                                                  \
 	{                                                                                          \
-		{ "delta", "Change", CHANGE }, { "pct", "", TIDE_CELL_DELTA_PCT },                 \
-			{ "a", "A " VALUE, CELL }, { "b", "B " VALUE, CELL },                      \
+		{ "delta", "Change", CHANGE }, { "pct", "%", TIDE_CELL_DELTA_PCT },                \
+			{ "a", "A " VALUE, CELL, 2 }, { "b", "B " VALUE, CELL, 2 },                \
 			{ "count_a", "A count", TIDE_CELL_COUNT, 8 },                              \
 			{ "count_b", "B count", TIDE_CELL_COUNT, 8 },                              \
 			{ "status", "Status", TIDE_CELL_TEXT, 4 }, { KEY, TITLE, TIDE_CELL_TEXT }, \

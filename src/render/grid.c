@@ -234,6 +234,23 @@ static void give_way(const tide_grid *g, int *w, int room)
 	}
 }
 
+/* Even with the shortest texts there is no room: numbers go, the last first, but not the last two
+ * columns. */
+static void drop(const tide_grid *g, int *w, int room)
+{
+	while (total_width(g, w, MIN_TEXT) > room) {
+		size_t last = g->n_cols, shown = 0;
+		for (size_t k = 0; k < g->n_cols; k++) {
+			shown += w[k] != GONE;
+			if (w[k] != GONE && g->cols[k].type != TIDE_CELL_TEXT)
+				last = k;
+		}
+		if (last == g->n_cols || shown <= 2)
+			return;
+		w[last] = GONE;
+	}
+}
+
 /* Take columns away from the widest text until the table fits or nothing more can give. */
 static void squeeze(const tide_grid *g, int *w, int room)
 {
@@ -338,6 +355,7 @@ void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, in
 	measure(g, w);
 	if (style->width) {
 		give_way(g, w, style->width - indent);
+		drop(g, w, style->width - indent);
 		squeeze(g, w, style->width - indent);
 	}
 	print_head(g, out, style, w, indent);

@@ -63,8 +63,9 @@ void tide__grid_uint(tide_grid *g, uint64_t v);
 void tide__grid_real(tide_grid *g, double v); /* NaN = unknown: "-" / null */
 void tide__grid_none(tide_grid *g);	      /* unknown: "-" / null */
 
-/* Where style->width has no room for all: columns that may go do so, as few as will do, named in a
- * line below the table; then texts are shortened. */
+/* Where style->width has no room for all: columns that may go do so, as few as will do, then texts are
+ * shortened, and as a last resort further numbers go, from the right. Those that went are named in a
+ * line below the table. A number is never cut. */
 void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, int indent);
 void tide__grid_json(const tide_grid *g, tide_json *j);			/* [ {..}, .. ] */
 void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j); /* one {..} */

@@ -357,7 +357,7 @@ tide_grid *tide__grid_streams(const tide_hta_job *job, size_t top)
 		{ "host_wait_ns", "Host wait", TIDE_CELL_NS },
 		{ "kernel_wait_ns", "Kernel wait", TIDE_CELL_NS },
 		{ "other_ns", "Other", TIDE_CELL_NS, 3 },
-		{ "queue_max", "Queue", TIDE_CELL_COUNT },
+		{ "queue_max", "Queue", TIDE_CELL_COUNT, 1 },
 		STAT_COLS(4),
 	};
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));

@@ -121,9 +121,9 @@ static void print_ranks(const tide_hta_job *job, FILE *out, const tide_style *st
 	static const tide_grid_col cols[] = {
 		{ "rank", "Rank", TIDE_CELL_COUNT },  { "window", "Window", TIDE_CELL_NS },
 		{ "busy", "Busy", TIDE_CELL_PCT },    { "compute", "Compute", TIDE_CELL_PCT },
-		{ "comm", "Comm", TIDE_CELL_PCT },    { "memory", "Memory", TIDE_CELL_PCT },
-		{ "idle", "Idle", TIDE_CELL_PCT },    { "overlap", "Overlap", TIDE_CELL_PCT },
-		{ "bar", "Parts", TIDE_CELL_BAR, 1 }, { "trace", "Trace", TIDE_CELL_TEXT },
+		{ "comm", "Comm", TIDE_CELL_PCT, 1 }, { "memory", "Memory", TIDE_CELL_PCT, 2 },
+		{ "idle", "Idle", TIDE_CELL_PCT },    { "overlap", "Overlap", TIDE_CELL_PCT, 1 },
+		{ "bar", "Parts", TIDE_CELL_BAR, 3 }, { "trace", "Trace", TIDE_CELL_TEXT },
 	};
 	bool named = tell_apart(job);
 	const tide_hta_rank **order = tide__alloc(job->n_ranks, sizeof *order);

@@ -185,9 +185,15 @@ static void giving_way(void **state)
 		{ 50, "  Bar     Third  Name\n"
 		      "  ######      3  a_name_that_is_f…mns_long_as_said\n"
 		      "  (no room for: First, Second)\n" },
-		{ 10, "  Bar     Third  Name\n"
+		{ 29, "  Bar     Third  Name\n"
 		      "  ######      3  a_name…_said\n"
 		      "  (no room for: First, Second)\n" },
+		{ 28, "  Bar     Name\n"
+		      "  ######  a_name_th…_as_said\n"
+		      "  (no room for: First, Second, Third)\n" },
+		{ 10, "  Bar     Name\n"
+		      "  ######  a_name…_said\n"
+		      "  (no room for: First, Second, Third)\n" },
 	};
 	tide_grid *g = tide__grid_new(c, 6);
 	tide__grid_text(g, "######");
