@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "analyze/cover.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -55,7 +56,7 @@ static bool to_places(const tide_rows *rows, tide_found *f)
 }
 
 tide_code tide__search(const tide_model *m, const tide_rows *rows, const char *text, int64_t from,
-		       size_t most, tide_found *out, tide_error *err)
+		       uint64_t skip, size_t most, tide_found *out, tide_error *err)
 {
 	size_t len = strlen(text);
 	uint8_t *seen = tide__calloc((size_t)tide__strings_count(m->strings) + 1, 1);
@@ -66,7 +67,7 @@ tide_code tide__search(const tide_model *m, const tide_rows *rows, const char *t
 		if (!hit(m, seen, m->spans.name[s], text, len))
 			continue;
 		out->total++;
-		if (m->spans.t0[s] < from)
+		if (m->spans.t0[s] < from || (skip && skip--))
 			out->before++;
 		else if (out->n < most)
 			out->place[out->n++] = s;
@@ -77,6 +78,20 @@ tide_code tide__search(const tide_model *m, const tide_rows *rows, const char *t
 		return TIDE_OK;
 	tide__found_free(out);
 	return tide__nomem(err);
+}
+
+uint32_t tide__search_around(const tide_model *m, const tide_rows *rows, const char *name,
+			     int64_t t0, int64_t t1)
+{
+	tide_str text = { tide__strings_find(m->strings, name, strlen(name)) };
+	uint32_t best = 0;
+	for (uint32_t s = 1; text.i && s < m->spans.n && m->spans.t0[s] <= t0; s++) {
+		int64_t end = tide__span_end(m, s);
+		if (m->spans.name[s].i == text.i && end >= t1 &&
+		    (!best || end - m->spans.t0[s] < tide__span_end(m, best) - m->spans.t0[best]))
+			best = s;
+	}
+	return best ? tide__rows_place(rows, m, best) : UINT32_MAX;
 }
 
 void tide__found_free(tide_found *f)

@@ -9,14 +9,20 @@
 
 typedef struct tide_found {
 	uint64_t total;	 /* spans that match */
-	uint64_t before; /* of them: begin before `from` */
-	uint32_t *place; /* owned; in rows.order, of the first that begin at or after `from` */
+	uint64_t before; /* of them: come before the first that is given */
+	uint32_t *place; /* owned; in rows.order */
 	size_t n;
 } tide_found;
 
-/* At most `most` places. O(spans + length of all names). TIDE_OK or TIDE_ENOMEM. */
+/* Of the matches that begin at or after `from` all but the first `skip`, at most `most` places.
+ * O(spans + length of all names). TIDE_OK or TIDE_ENOMEM. */
 tide_code tide__search(const tide_model *m, const tide_rows *rows, const char *text, int64_t from,
-		       size_t most, tide_found *out, tide_error *err);
+		       uint64_t skip, size_t most, tide_found *out, tide_error *err);
+
+/* Place of the span of that very name around [t0, t1], the shortest and then the first if there are
+ * several; UINT32_MAX for none. O(spans that begin before t0). */
+uint32_t tide__search_around(const tide_model *m, const tide_rows *rows, const char *name,
+			     int64_t t0, int64_t t1);
 void tide__found_free(tide_found *f);
 
 #endif

@@ -275,6 +275,18 @@ tide_code tide__source_read(tide_source *s, void *buf, size_t n, size_t *got, ti
 	return rc;
 }
 
+uint64_t tide__source_skip(tide_source *s, uint64_t n)
+{
+	size_t here = s->have - s->at;
+	if (s->gzip || s->fd < 0 || !s->size || n > INT64_MAX || s->failed)
+		return 0;
+	if (n > here && lseek(s->fd, (off_t)(n - here), SEEK_CUR) < 0)
+		return 0;
+	s->consumed += n > here ? n - here : 0;
+	s->at += n > here ? here : (size_t)n;
+	return n;
+}
+
 bool tide__source_is_gzip(const tide_source *s)
 {
 	return s->gzip;

@@ -40,6 +40,10 @@ void tide__source_close(tide_source *s);
  * failure every further call returns the same code with *got = 0. */
 tide_code tide__source_read(tide_source *s, void *buf, size_t n, size_t *got, tide_error *err);
 
+/* Pass over n bytes without reading them, where that is possible (a plain file): n, else 0. Passing the
+ * end is no failure; the next read finds nothing. */
+uint64_t tide__source_skip(tide_source *s, uint64_t n);
+
 /* Whether the input is gzip. */
 bool tide__source_is_gzip(const tide_source *s);
 /* Bytes of the input as stored (compressed), 0 = unknown (a pipe); and how many of them were read.

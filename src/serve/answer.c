@@ -25,14 +25,16 @@ const tide_route tide__routes[] = {
 	{ "api/recordings", "", tide__api_recordings, false },
 	{ "api/recordings/ID", "", tide__api_recording, false },
 	{ "api/recordings/ID/alive", " at device limit ", tide__api_alive, true },
-	{ "api/recordings/ID/search", " q limit after ", tide__api_search, true },
-	{ "api/recordings/ID/span", " n ", tide__api_span, true },
+	{ "api/recordings/ID/search", " q limit after skip ", tide__api_search, true },
+	{ "api/recordings/ID/span", " n name from to ", tide__api_span, true },
+	{ "api/recordings/ID/sums", " from to tracks limit ", tide__api_sums, true },
 	{ "api/recordings/ID/spans", " from to px ", tide__api_spans, true },
 	{ "api/recordings/ID/curve", " from to px device ", tide__api_curve, true },
 	{ "api/diff", " a b limit ", tide__api_diff, true },
 	{ "data/ID/pieces", " from to px g ", tide__data_pieces, true },
 	{ "data/ID/perfetto", " g ", tide__data_perfetto, false },
-	{ "data/ID/ID", " g ", tide__data_section, true },
+	{ "pair/ID/ID/ID", " g ", tide__data_pair, true },
+	{ "data/ID/ID", " g all ", tide__data_section, true },
 };
 const size_t tide__n_routes = sizeof tide__routes / sizeof *tide__routes;
 
@@ -86,7 +88,11 @@ static bool ids_of(tide_store *s, const tide_route *t, const tide_request *r,
 	*n = 1;
 	if (!strcmp(r->part[0], "data"))
 		names[0] = r->part[1];
-	else if (!strcmp(r->part[1], "recordings"))
+	else if (!strcmp(r->part[0], "pair")) {
+		names[0] = r->part[1];
+		names[1] = r->part[2];
+		*n = 2;
+	} else if (!strcmp(r->part[1], "recordings"))
 		names[0] = r->part[2];
 	else if (!strcmp(r->part[1], "diff")) {
 		names[0] = tide__request_get(r, "a");

@@ -79,9 +79,9 @@ const tide_route *tide__route_find(tide_request *r, unsigned *status);
 bool tide__answer_key(const tide_route *t, tide_store *s, const tide_request *r, char *buf,
 		      size_t n);
 
-/* Run a handler; `held` is empty when it is first asked. False when the answer has to wait: then `w` is or was called, and whoever it wakes
- * asks again; nothing of this call may be touched any more. True: *out is the answer, NULL when
- * memory is out. */
+/* Run a handler; `held` is empty when it is first asked. False when the answer has to wait: then
+ * `w` is or was called, and whoever it wakes asks again; nothing of this call may be touched any
+ * more. True: *out is the answer, NULL when memory is out. */
 bool tide__answer(const tide_route *t, tide_store *s, tide_request *r, tide_waiter *w,
 		  tide_held *held, tide_blob **out);
 /* {"error": "...", "has_real_data": false}. NULL on exhaustion. */
@@ -98,9 +98,11 @@ tide_code tide__ask_wrong(const tide_ask *a, tide_error *err);
 /* The handlers, by file. */
 tide_handler tide__api_flame, tide__api_memory, tide__api_timeline; /* api_profiler.c */
 tide_handler tide__api_kernels, tide__api_hta, tide__api_compile;   /* api_device.c */
-tide_handler tide__api_recordings, tide__api_recording, tide__api_alive, tide__api_search,
-	tide__api_span, tide__api_diff;			   /* api_recordings.c */
-tide_handler tide__api_spans, tide__api_curve;		   /* api_window.c */
-tide_handler tide__data_section, tide__data_pieces, tide__data_perfetto; /* data.c */
+tide_handler tide__api_recordings, tide__api_recording, tide__api_alive,
+	tide__api_diff;					       /* api_recordings.c */
+tide_handler tide__api_search, tide__api_span, tide__api_sums; /* api_spans.c */
+tide_handler tide__api_spans, tide__api_curve;		       /* api_window.c */
+tide_handler tide__data_section, tide__data_pieces, tide__data_perfetto,
+	tide__data_pair; /* data.c */
 
 #endif

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* /api/recordings and what is asked of one of them: alive, search, span; /api/diff of two. */
+/* /api/recordings, what was alive in one of them, and /api/diff of two. */
 #include <string.h>
 
 #include "analyze/alive.h"
 #include "analyze/diff.h"
 #include "analyze/paths.h"
 #include "analyze/roles.h"
-#include "analyze/search.h"
 #include "analyze/stacks.h"
 #include "analyze/usage.h"
 #include "base/error.h"
@@ -15,7 +14,6 @@
 #include "render/diffview.h"
 #include "render/losses.h"
 #include "render/page_parts.h"
-#include "render/timelineview.h"
 #include "serve/api.h"
 
 /* ---- the list ---- */
@@ -207,112 +205,6 @@ tide_code tide__api_alive(tide_ask *a, tide_error *err)
 	    !tide__api_device(a, l, &device, err) || !moment(a, l->m, device, &cut, &t, err))
 		return tide__ask_wrong(a, err);
 	return put_alive(a, l, device, cut, t, (size_t)limit, err);
-}
-
-/* ---- spans by name, by number ---- */
-
-static void put_span(tide_json *j, const tide_lod *x, uint32_t place)
-{
-	const tide_model *m = x->m;
-	uint32_t s = x->rows.order[place], row;
-	uint32_t track = tide__rows_track(&x->rows, place, &row);
-	tide__json_object(j);
-	tide__json_kuint(j, "n", place);
-	tide__api_name(j, "name", m, m->spans.name[s]);
-	tide__json_kstr(j, "cat", tide__cat_text(m->spans.cat[s]));
-	tide__json_kint(j, "t0_ns", m->spans.t0[s]);
-	tide__json_kint(j, "t1_ns", tide__rows_end(&x->rows, m, place));
-	tide__json_kuint(j, "track", track);
-	tide__json_kuint(j, "row", row);
-	tide__json_object_end(j);
-}
-
-tide_code tide__api_search(tide_ask *a, tide_error *err)
-{
-	tide_loaded *l;
-	const tide_lod *x;
-	tide_found f;
-	tide_json j;
-	int64_t limit = 100, after = INT64_MIN;
-	const char *q = tide__request_get(a->req, "q");
-	tide_code rc = tide__ask_id(a, a->req->part[2], &l, err);
-	if (rc != TIDE_OK)
-		return rc;
-	if (!q || !*q || !tide__request_int(a->req, "limit", 0, 20000, &limit) ||
-	    !tide__request_int(a->req, "after", 0, INT64_MAX, &after))
-		return tide__ask_wrong(a, err);
-	if ((rc = tide__loaded_lod(l, &x, err)) != TIDE_OK ||
-	    (rc = tide__search(l->m, &x->rows, q, after, (size_t)limit, &f, err)) != TIDE_OK)
-		return rc;
-	tide__api_begin(&j, a, l, l->m->spans.n > 1);
-	tide__json_kstr(&j, "q", q);
-	tide__json_kuint(&j, "total", f.total);
-	tide__json_kuint(&j, "before", f.before);
-	tide__json_key(&j, "spans");
-	tide__json_array(&j);
-	for (size_t i = 0; i < f.n; i++)
-		put_span(&j, x, f.place[i]);
-	tide__json_array_end(&j);
-	tide__found_free(&f);
-	return tide__api_end(&j, NULL, err);
-}
-
-static void put_args(tide_json *j, const tide_model *m, uint32_t s)
-{
-	size_t lo = 0, hi = m->attrs.n;
-	while (lo < hi) { /* attrs are sorted by span */
-		size_t mid = lo + (hi - lo) / 2;
-		if (m->attrs.span[mid].i < s)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	tide__json_key(j, "args");
-	tide__json_object(j);
-	for (; lo < m->attrs.n && m->attrs.span[lo].i == s; lo++) {
-		if (m->attrs.text[lo].i)
-			tide__api_name(j, tide__text(m, m->attrs.key[lo], NULL), m,
-				       m->attrs.text[lo]);
-		else
-			tide__json_kint(j, tide__text(m, m->attrs.key[lo], NULL),
-					m->attrs.number[lo]);
-	}
-	tide__json_object_end(j);
-}
-
-tide_code tide__api_span(tide_ask *a, tide_error *err)
-{
-	tide_loaded *l;
-	const tide_lod *x;
-	tide_json j;
-	int64_t n = -1;
-	char label[400];
-	tide_code rc = tide__ask_id(a, a->req->part[2], &l, err);
-	if (rc != TIDE_OK || (rc = tide__loaded_lod(l, &x, err)) != TIDE_OK)
-		return rc;
-	if (!tide__request_int(a->req, "n", 0, UINT32_MAX, &n) || n < 0)
-		return tide__ask_wrong(a, err);
-	if (n >= x->rows.n)
-		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no such span");
-	uint32_t s = x->rows.order[n];
-	tide__api_begin(&j, a, l, true);
-	tide__json_key(&j, "span");
-	put_span(&j, x, (uint32_t)n);
-	tide__json_kstr(&j, "lane",
-			tide__lane_label(l->m, l->m->spans.lane[s], label, sizeof label));
-	tide__json_key(&j, "parents"); /* from the innermost on */
-	tide__json_array(&j);
-	for (uint32_t p = l->m->spans.parent[s].i, k = 0; p && k < MOST_FRAMES;
-	     p = l->m->spans.parent[p].i, k++)
-		put_span(&j, x, tide__rows_place(&x->rows, l->m, p));
-	tide__json_array_end(&j);
-	tide__json_key(&j, "cause");
-	if (l->m->spans.cause[s].i)
-		put_span(&j, x, tide__rows_place(&x->rows, l->m, l->m->spans.cause[s].i));
-	else
-		tide__json_null(&j);
-	put_args(&j, l->m, s);
-	return tide__api_end(&j, NULL, err);
 }
 
 /* ---- diff ---- */

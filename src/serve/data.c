@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* /data/ID/...: what the page fetches. Sections are the gzip members that a page of one file holds
  * (docs/page-format.md); `pieces` is a window of the timeline in the same form; `perfetto` is the
- * recording for another viewer. */
+ * recording for another viewer. /pair/A/B/...: the sections of a page that compares two. */
 #include <string.h>
 
 #include "base/error.h"
@@ -13,19 +13,39 @@
 
 #define BYTES "application/octet-stream"
 
+/* Found when first asked for; of a large recording, only when `all` says so. */
+static tide_code critical(tide_ask *a, tide_loaded *l, bool *given, tide_error *err)
+{
+	const char *bytes;
+	size_t n;
+	int64_t all = 0;
+	if (!tide__request_int(a->req, "all", 0, 1, &all))
+		return tide__ask_wrong(a, err);
+	tide_code rc =
+		tide__slow_critical(tide__store_slow(a->store), l, all, a->waiter, &bytes, &n);
+	*given = rc == TIDE_OK && bytes;
+	if (*given)
+		fwrite(bytes, 1, n, a->out);
+	return rc;
+}
+
 tide_code tide__data_section(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	tide_page_options opt;
 	const char *name = a->req->part[2];
+	bool given = false;
 	if (!tide__page_has(NULL, name))
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no such section");
 	tide_code rc = tide__ask_id(a, a->req->part[1], &l, err);
 	if (rc != TIDE_OK)
 		return rc;
-	bool job = !strcmp(name, "main") || !strcmp(name, "hta");
-	rc = tide__loaded_page(l, job, &opt, err);
 	a->type = BYTES;
+	if (!strcmp(name, "critical"))
+		rc = critical(a, l, &given, err);
+	if (rc != TIDE_OK || given)
+		return rc;
+	rc = tide__loaded_page(l, !strcmp(name, "main") || !strcmp(name, "hta"), &opt, err);
 	return rc == TIDE_OK ? tide__page_section(name, l->m, &opt, a->out, err) : rc;
 }
 
@@ -46,6 +66,50 @@ tide_code tide__data_pieces(tide_ask *a, tide_error *err)
 	a->type = BYTES;
 	return ok ? TIDE_OK : tide__nomem(err);
 }
+
+/* ---- two recordings ---- */
+
+static tide_code put_shared(tide_ask *a, const char *name, tide_page_fill *fill, const void *what,
+			    tide_error *err)
+{
+	tide_box *b = tide__box_new(name);
+	bool ok = b && fill(b, what, err) && tide__box_write_gzip(b, a->out);
+	tide__box_free(b);
+	return ok ? TIDE_OK : tide__nomem(err);
+}
+
+/* Section "page": what a page of one file that compares two has. */
+static tide_code put_contents(tide_ask *a, const tide_page_two *two, tide_error *err)
+{
+	static char titles[2][2] = { "A", "B" };
+	struct tide_page_entry v[2];
+	for (int i = 0; i < 2; i++)
+		v[i] = (struct tide_page_entry){ titles[i], (char *)(uintptr_t)two->file[i], true };
+	const tide_page_list list = { .kind = "diff", .v = v, .n = 2 };
+	return put_shared(a, "page", tide__page_contents, &list, err);
+}
+
+tide_code tide__data_pair(tide_ask *a, tide_error *err)
+{
+	tide_loaded *l[2];
+	const char *name = a->req->part[3];
+	bool page = !strcmp(name, "page"), diff = !strcmp(name, "diff");
+	if (!page && !diff && strcmp(name, "diffflame"))
+		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no such section");
+	for (int i = 0; i < 2; i++) {
+		tide_code rc = tide__ask_id(a, a->req->part[1 + i], &l[i], err);
+		if (rc != TIDE_OK)
+			return rc;
+	}
+	const tide_page_two two = { { l[0]->m, l[1]->m },
+				    { tide__loaded_name(l[0]), tide__loaded_name(l[1]) } };
+	a->type = BYTES;
+	if (page)
+		return put_contents(a, &two, err);
+	return put_shared(a, name, diff ? tide__page_diff : tide__page_diffflame, &two, err);
+}
+
+/* ---- for another viewer ---- */
 
 tide_code tide__data_perfetto(tide_ask *a, tide_error *err)
 {

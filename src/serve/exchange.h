@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What the files of the server share: one request and its answer (an exchange), and the workers that
- * make answers. */
+/* What the files of the server share: one request and its answer (an exchange), and the workers
+ * that make answers. */
 #ifndef TIDE_SERVE_EXCHANGE_H
 #define TIDE_SERVE_EXCHANGE_H
 

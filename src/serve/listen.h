@@ -12,10 +12,10 @@
 
 typedef struct tide_listener {
 	int fd;
-	uint16_t port;	   /* that it got */
+	uint16_t port; /* that it got */
 	bool ipv6;
-	bool loopback;	   /* nobody but this machine can reach it */
-	char address[64];  /* for URLs: "127.0.0.1", "[::1]" */
+	bool loopback;	  /* nobody but this machine can reach it */
+	char address[64]; /* for URLs: "127.0.0.1", "[::1]" */
 } tide_listener;
 
 /* `address`: numeric, or "localhost", or NULL for 127.0.0.1. TIDE_EUSAGE, TIDE_EIO. */

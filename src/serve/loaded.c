@@ -41,6 +41,7 @@ void tide__loaded_drop(tide_loaded *l)
 		return;
 	tide__hta_job_free(l->job);
 	tide__lod_free(&l->lod);
+	free(l->critical);
 	pthread_mutex_destroy(&l->lock);
 	tide__model_free(l->m);
 	free(l->losses);
@@ -79,8 +80,7 @@ tide_code tide__loaded_lod(tide_loaded *l, const tide_lod **out, tide_error *err
 
 tide_code tide__loaded_page(tide_loaded *l, bool job, tide_page_options *out, tide_error *err)
 {
-	*out = (tide_page_options){ .losses = l->losses,
-				    .critical_why = "`tidemark critical-path` finds it" };
+	*out = (tide_page_options){ .losses = l->losses, .critical_why = "not looked for yet" };
 	return job ? tide__loaded_job(l, &out->job, err) : TIDE_OK;
 }
 

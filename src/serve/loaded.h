@@ -15,16 +15,27 @@
 #include "analyze/lod.h"
 #include "render/page.h"
 
+/* Somebody who waits for a recording. `ready` is called once, from another thread. */
+typedef struct tide_waiter {
+	struct tide_waiter *next;
+	void (*ready)(struct tide_waiter *w);
+} tide_waiter;
+
 typedef struct tide_loaded {
 	tide_model *m;	     /* owned */
 	char *losses;	     /* owned, malloc's: lines of what was lost */
 	uint64_t generation; /* no two readings have the same */
 	uint64_t bytes;	     /* about what it holds */
+	uint64_t file_size;  /* of the file when it was read, and its time of change */
+	int64_t file_mtime_ns;
 	_Atomic uint32_t refs;
 	pthread_mutex_t lock; /* for making what follows */
 	bool job_made, lod_made;
 	tide_hta_job *job; /* owned; NULL = no device rows */
 	tide_lod lod;
+	/* its critical path: the section of a page; slow.c's, under its lock */
+	char *critical; /* owned, malloc's; NULL = not found yet */
+	size_t n_critical;
 } tide_loaded;
 
 /* Takes `m` over, also on failure (NULL). */

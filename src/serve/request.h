@@ -3,9 +3,9 @@
 /* What a client asked for: the target of a request, taken apart and checked. Pure: no sockets, no
  * files, no allocation; everything a client can send ends up in fixed room or is refused.
  *
- * A path is at most 6 parts of letters, digits, '.', '_' and '-' (never "." or ".."), so that it can
- * name nothing but what a table or a list holds. A query is at most 16 pairs; keys are small letters
- * and '_', values are percent-decoded and hold no NUL. */
+ * A path is at most 6 parts of letters, digits, '.', '_' and '-' (never "." or ".."), so that it
+ * can name nothing but what a table or a list holds. A query is at most 16 pairs; keys are small
+ * letters and '_', values are percent-decoded and hold no NUL. */
 #ifndef TIDE_SERVE_REQUEST_H
 #define TIDE_SERVE_REQUEST_H
 
@@ -50,8 +50,8 @@ bool tide__request_choice(tide_request *r, const char *key, const char *const *w
 
 /* ---- who may ask ---- */
 
-/* Is this Host header one that no DNS name can lead to? "localhost" and addresses are; with a port or
- * without. `also` (may be NULL) is one further name. */
+/* Is this Host header one that no DNS name can lead to? "localhost" and addresses are; with a port
+ * or without. `also` (may be NULL) is one further name. */
 bool tide__host_allowed(const char *host, const char *also);
 /* Is this Origin header that of the host itself: "http://HOST" or "https://HOST"? */
 bool tide__origin_allowed(const char *origin, const char *host);

@@ -6,11 +6,11 @@
  * that watches files. A question that takes long never keeps others waiting: its connection is set
  * aside until a worker has the answer.
  *
- * Who may ask: on a loopback address anybody on this machine; on any other only who shows the token.
- * Always: GET and HEAD alone, a Host that no DNS name can lead to (so that no web page can reach us
- * under a name of its own), and an Origin of our own where there is one. Bounded: the size of a
- * request (16 KiB), the number of connections (512), the time to send a request (15 s), to take an
- * answer (30 s without progress), and questions that wait (1024). */
+ * Who may ask: on a loopback address anybody on this machine; on any other only who shows the
+ * token. Always: GET and HEAD alone, a Host that no DNS name can lead to (so that no web page can
+ * reach us under a name of its own), and an Origin of our own where there is one. Bounded: the size
+ * of a request (16 KiB), the number of connections (512), the time to send a request (15 s), to
+ * take an answer (30 s without progress), and questions that wait (1024). */
 #ifndef TIDE_SERVE_SERVER_H
 #define TIDE_SERVE_SERVER_H
 

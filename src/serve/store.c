@@ -21,8 +21,10 @@
 #include "serve/follow.h"
 
 enum {
-	AGAIN_MS = 400,	  /* least time between two readings of a file that changes */
-	AGAIN_TIMES = 3,  /* and at least so many times as long as one takes */
+	AGAIN_MS = 400,	 /* least time between two readings of a file that changes */
+	AGAIN_TIMES = 3, /* and at least so many times as long as one takes */
+	SHAPES_UP_TO =
+		64 << 20, /* bytes of a file whose shapes are kept, as in pages of one file */
 	SETTLE_MS = 1500, /* a file of another format that just changed may be half written */
 };
 
@@ -51,6 +53,7 @@ struct tide_store {
 	size_t n, cap;
 	uint64_t clock, generation;
 	bool stop;
+	tide_slow *slow;	   /* owned */
 	const struct rec *reading; /* the one that the thread reads just now */
 	/* progress of the reading under way: written by its thread, read by anybody */
 	_Atomic uint64_t done, total;
@@ -100,13 +103,18 @@ static struct rec *add_rec(tide_store *s, const char *path, const char *id)
 	return s->recs[s->n++] = x;
 }
 
+static int64_t mtime_of(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
 static void look_at(struct rec *x)
 {
 	struct stat st;
 	if (stat(x->r.path, &st))
 		return;
 	x->r.size = (uint64_t)st.st_size;
-	x->r.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	x->r.mtime_ns = mtime_of(&st);
 	if (!x->following && (x->r.size != x->read_size || x->r.mtime_ns != x->read_mtime_ns))
 		x->changed = true;
 }
@@ -253,12 +261,20 @@ static tide_loaded *read_file(tide_store *s, const char *path, uint64_t generati
 {
 	tide_load_options opt = { .progress = on_progress, .user = s };
 	tide_model *m = NULL;
+	struct stat st = { 0 };
+	bool small = !stat(path, &st) && st.st_size <= SHAPES_UP_TO;
+	opt.what = TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_FLOWS |
+		   (small ? TIDE_WANT_SHAPES : TIDE_WANT_ARGS);
 	on_progress(s, 0, 0);
 	if (tide__load(path, &opt, &m, err) != TIDE_OK)
 		return NULL;
 	tide_loaded *l = tide__loaded_new(m, generation);
-	if (!l)
+	if (!l) {
 		tide__nomem(err);
+		return NULL;
+	}
+	l->file_size = (uint64_t)st.st_size;
+	l->file_mtime_ns = mtime_of(&st);
 	return l;
 }
 
@@ -485,12 +501,21 @@ tide_store *tide__store_new(const tide_store_options *opt)
 	if (!s)
 		return NULL;
 	s->opt = *opt;
+	s->slow = tide__slow_new(opt->max_bytes);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->work, NULL);
-	if (!pthread_create(&s->thread, NULL, loader, s))
+	if (s->slow && !pthread_create(&s->thread, NULL, loader, s))
 		return s;
+	if (s->slow)
+		tide__slow_stop(s->slow);
+	(void)tide__slow_free(s->slow);
 	tide__free(s);
 	return NULL;
+}
+
+tide_slow *tide__store_slow(tide_store *s)
+{
+	return s->slow;
 }
 
 void tide__store_stop(tide_store *s)
@@ -508,6 +533,7 @@ void tide__store_stop(tide_store *s)
 	pthread_cond_signal(&s->work);
 	pthread_mutex_unlock(&s->lock);
 	wake(waiters);
+	tide__slow_stop(s->slow);
 }
 
 bool tide__store_free(tide_store *s)
@@ -515,7 +541,7 @@ bool tide__store_free(tide_store *s)
 	struct timespec until;
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += 2;
-	if (pthread_timedjoin_np(s->thread, NULL, &until))
+	if (pthread_timedjoin_np(s->thread, NULL, &until) || !tide__slow_free(s->slow))
 		return false;
 	for (size_t i = 0; i < s->n; i++)
 		free_rec(s->recs[i]);

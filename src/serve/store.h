@@ -10,7 +10,7 @@
 #ifndef TIDE_SERVE_STORE_H
 #define TIDE_SERVE_STORE_H
 
-#include "serve/loaded.h"
+#include "serve/slow.h"
 
 typedef struct tide_store tide_store;
 
@@ -23,11 +23,12 @@ typedef enum tide_rec_state {
 	TIDE_REC_FAILED, /* could not be read; `error` says why. A change of the file tries again */
 } tide_rec_state;
 
-typedef enum tide_rec_writer { /* of a recording that this program made (.tide) */
-	TIDE_WRITER_NONE,      /* none that we know of: closed, or another format */
-	TIDE_WRITER_RUNNING,   /* it is still being written */
-	TIDE_WRITER_CLOSED,    /* was seen to end in order */
-	TIDE_WRITER_KILLED,    /* was seen to go without closing it */
+typedef enum tide_rec_writer {			 /* of a recording that this program made (.tide) */
+			       TIDE_WRITER_NONE, /* none that we know of: closed, or another format
+						  */
+			       TIDE_WRITER_RUNNING, /* it is still being written */
+			       TIDE_WRITER_CLOSED,  /* was seen to end in order */
+			       TIDE_WRITER_KILLED,  /* was seen to go without closing it */
 } tide_rec_writer;
 
 typedef struct tide_rec {
@@ -42,12 +43,6 @@ typedef struct tide_rec {
 	uint64_t bytes;	      /* that it holds */
 	tide_error error;
 } tide_rec;
-
-/* Somebody who waits for a recording. `ready` is called once, from the loading thread. */
-typedef struct tide_waiter {
-	struct tide_waiter *next;
-	void (*ready)(struct tide_waiter *w);
-} tide_waiter;
 
 typedef struct tide_store_options {
 	/* Call `add` with every file to serve. False when the list could not be made. */
@@ -79,6 +74,8 @@ tide_code tide__store_get(tide_store *s, const char *id, tide_waiter *w, tide_lo
 			  tide_error *err);
 /* The same if it is in memory; does not count as asking for it. TIDE_ENOTFOUND. */
 tide_code tide__store_peek(tide_store *s, const char *id, tide_loaded **out, tide_error *err);
+/* Who finds what takes long. Borrowed. */
+tide_slow *tide__store_slow(tide_store *s);
 /* Generation of the reading in memory, 0 = none. Counts as asking for it. */
 uint64_t tide__store_generation(tide_store *s, const char *id);
 /* Id of the newest recording that did not fail to be read; false when there is none. */

@@ -61,6 +61,7 @@ def every_answer(server, rid):
         assert found["total"] >= 1
         starts = [s["t0_ns"] for s in found["spans"]]
         assert starts == sorted(starts)
+        areas(server, rid, spans, found)
     check(server, "/api/recordings/{id}/curve", "px=64", id=rid)
     check(server, "/api/recordings/{id}/curve", "from=10&to=2000&px=64", id=rid)
     for section in ("main", "tables", "spans", "memory", "flame"):
@@ -72,6 +73,87 @@ def every_answer(server, rid):
         json.loads(raw[8 + n_list:8 + n_list + n_json])
         assert 8 + n_list + n_json + sum(c["bytes"] for c in columns) == len(raw)
     asked.update({"/data/{id}/{section}"})
+
+
+def section(server, path):
+    """Its JSON value and columns as bytes."""
+    status, headers, data = server.ask(path)
+    assert status == 200 and headers["Content-Type"] == "application/octet-stream", (path, status)
+    raw = gzip.decompress(data)
+    n_list, n_json = struct.unpack("<II", raw[:8])
+    columns, at = {}, 8 + n_list + n_json
+    for c in json.loads(raw[8:8 + n_list]):
+        columns[c["name"]] = raw[at:at + c["bytes"]]
+        at += c["bytes"]
+    assert at == len(raw)
+    return json.loads(raw[8 + n_list:8 + n_list + n_json]), columns
+
+
+def areas(server, rid, spans, found):
+    """Sums over an area, and matches one by one."""
+    end = spans["to_ns"]
+    whole = check(server, "/api/recordings/{id}/sums", "limit=20000", id=rid)
+    assert whole["spans"] == sum(s["count"] for s in whole["sums"]) <= spans["spans"]
+    assert whole["self_ns"] == sum(s["self_ns"] for s in whole["sums"])
+    assert whole["names"] == len(whole["sums"])
+    covered = sum(p["busy_ns"] for t in spans["tracks"] for p in t["rows"][0])
+    if not spans["cut"]:
+        assert whole["self_ns"] == covered, "the selfs are the time covered by the outermost"
+    n = len(spans["tracks"])
+    each = [check(server, "/api/recordings/{id}/sums", f"tracks={t}&limit=20000", id=rid)["spans"] for t in range(n)]
+    assert sum(each) == whole["spans"]
+    assert check(server, "/api/recordings/{id}/sums", f"tracks=0-{n - 1}&limit=1", id=rid)["spans"] == whole["spans"]
+    halves = [check(server, "/api/recordings/{id}/sums", q, id=rid)["self_ns"] for q in (f"to={end // 2}", f"from={end // 2}")]
+    assert sum(halves) == whole["self_ns"]
+    q = "q=" + found["q"].replace(" ", "%20")
+    for k in {0, found["total"] // 2, found["total"] - 1}:
+        one = check(server, "/api/recordings/{id}/search", f"{q}&limit=1&skip={k}", id=rid)
+        assert one["before"] == k and len(one["spans"]) == 1
+        if k < len(found["spans"]):
+            assert one["spans"][0] == found["spans"][k]
+    s = one["spans"][0]
+    if "%" not in s["name"] and "&" not in s["name"] and s["name"].isascii() and " " not in s["name"]:
+        again = check(server, "/api/recordings/{id}/span", f"name={s['name']}&from={s['t0_ns']}&to={s['t1_ns']}", id=rid)
+        assert again["span"]["name"] == s["name"] and again["span"]["t0_ns"] <= s["t0_ns"]
+    for query in ("tracks=x", f"tracks={n}", "tracks=1-0", "tracks=0.", "tracks=-1", "tracks=0-", "limit=0", "from=9&to=9"):
+        check(server, "/api/recordings/{id}/sums", query, 400, id=rid)
+
+
+def links(server, rid):
+    """From a launch to its kernel and back."""
+    found = check(server, "/api/recordings/{id}/search", "q=cudaLaunchKernel&limit=50", id=rid)
+    for s in found["spans"]:
+        d = check(server, "/api/recordings/{id}/span", f"n={s['n']}", id=rid)
+        started = [k["span"] for k in d["links"] if k["kind"] == "launch" and k["starts"]]
+        if not started:
+            continue
+        back = check(server, "/api/recordings/{id}/span", f"n={started[0]['n']}", id=rid)
+        assert {k: v for k, v in back["cause"].items() if k != "parents"} == s
+        assert back["cause"]["parents"] == d["parents"] and back["allocated_bytes"] is None
+        assert [k["span"]["n"] for k in back["links"] if not k["starts"]] == [s["n"]]
+        return
+    raise AssertionError("no launch started anything")
+
+
+def critical(server, rid, trace):
+    line = tidemark("critical-path", "--json", trace)
+    for query in ("", "?all=1"):
+        ours, columns = section(server, f"/data/{rid}/critical{query}")
+        assert ours["found"] is True and ours["path_ns"] == line["path_ns"] and columns["t0"]
+    assert server.ask(f"/data/{rid}/critical?all=2")[0] == 400
+
+
+def pair(server, a, b, files):
+    line = tidemark("diff", "--json", *files)
+    page, _ = section(server, f"/pair/{a}/{b}/page")
+    assert page["kind"] == "diff" and [t["file"] for t in page["traces"]] == [f.name for f in files]
+    diff, _ = section(server, f"/pair/{a}/{b}/diff")
+    assert {k: v["delta"] for k, v in diff["metrics"].items()} == {k: v["delta"] for k, v in line["metrics"].items()}
+    _, columns = section(server, f"/pair/{a}/{b}/diffflame")
+    assert columns
+    for target in (f"/pair/{a}/{b}/nothing", f"/pair/{a}/0000000000000000/diff", f"/pair/{a}/{b}"):
+        server.json(target, 404)
+    asked.add("/pair/{a}/{b}/{section}")
 
 
 def figures(server, rid, trace):
@@ -228,6 +310,10 @@ def main():
         figures(s, ids["kineto_gpt_train.json.gz"], DATA / "kineto_gpt_train.json.gz")
         check(s, "/api/diff", f"a={ids['kineto_gpt_train.json.gz']}&b={ids['kineto_gpt_train_stack.json.gz']}&limit=5")
         rid = ids["kineto_gpt_train.json.gz"]
+        links(s, rid)
+        critical(s, rid, DATA / "kineto_gpt_train.json.gz")
+        two = ("kineto_gpt_train.json.gz", "kineto_gpt_train_stack.json.gz")
+        pair(s, ids[two[0]], ids[two[1]], [DATA / n for n in two])
         status, headers, data = s.ask(f"/data/{rid}/perfetto")
         assert status == 200 and headers["Content-Disposition"].endswith('.pftrace"') and data[0] == 0x0A
         status, _, data = s.ask(f"/data/{rid}/pieces?px=100")

@@ -14,6 +14,7 @@ enum { STEP = 64 << 10 };
 /* Read and throw away. */
 static tide_code skip(tide_source *s, char *buf, uint64_t n, tide_error *err)
 {
+	n -= tide__source_skip(s, n);
 	while (n) {
 		size_t want = n < STEP ? (size_t)n : STEP, got;
 		tide_code rc = tide__source_read(s, buf, want, &got, err);

@@ -11,6 +11,8 @@
 #include "analyze/curve.h"
 #include "analyze/lod.h"
 #include "analyze/search.h"
+#include "analyze/spannote.h"
+#include "analyze/sums.h"
 #include "base/mem.h"
 #include "some_model.h"
 
@@ -176,16 +178,17 @@ static void search_is_as_defined(void **state)
 		for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
 			int64_t from = some_random(SOME_END);
 			size_t most = some_random(20), n = 0;
-			uint64_t total = 0, before = 0;
+			uint64_t total = 0, before = 0, skip = some_random(5), left = skip;
 			tide_found f;
-			assert_int_equal(tide__search(m, &r, texts[k], from, most, &f, NULL),
+			assert_int_equal(tide__search(m, &r, texts[k], from, skip, most, &f, NULL),
 					 TIDE_OK);
 			for (uint32_t s = 1; s < m->spans.n; s++) {
 				if (!strcasestr(tide__text(m, m->spans.name[s], NULL), texts[k]))
 					continue;
 				total++;
-				before += m->spans.t0[s] < from;
-				if (m->spans.t0[s] >= from && n < most)
+				bool over = m->spans.t0[s] < from || (left && left--);
+				before += over;
+				if (!over && n < most)
 					assert_int_equal(r.order[f.place[n++]], s);
 			}
 			assert_int_equal(f.total, total);
@@ -193,6 +196,171 @@ static void search_is_as_defined(void **state)
 			assert_int_equal(f.n, n);
 			tide__found_free(&f);
 		}
+		tide__rows_free(&r);
+		tide__model_free(m);
+	}
+}
+
+static void around_is_as_defined(void **state)
+{
+	for (uint32_t seed = 1; seed <= 40; seed++) {
+		tide_model *m = some_model(seed, 60, 0);
+		tide_rows r;
+		assert_int_equal(tide__rows(m, &r, NULL), TIDE_OK);
+		for (int k = 0; k < 60; k++) {
+			int64_t t0 = some_random(SOME_END), t1 = t0 + some_random(10);
+			tide_str name = m->spans.name[1 + some_random(60)];
+			uint32_t best = 0;
+			for (uint32_t s = 1; s < m->spans.n; s++)
+				if (m->spans.name[s].i == name.i && m->spans.t0[s] <= t0 &&
+				    m->spans.t1[s] >= t1 &&
+				    (!best || m->spans.t1[s] - m->spans.t0[s] <
+						      m->spans.t1[best] - m->spans.t0[best]))
+					best = s;
+			uint32_t place =
+				tide__search_around(m, &r, tide__text(m, name, NULL), t0, t1);
+			assert_int_equal(place == UINT32_MAX ? 0 : r.order[place], best);
+		}
+		assert_int_equal(tide__search_around(m, &r, "nothing has this", 1, 2), UINT32_MAX);
+		tide__rows_free(&r);
+		tide__model_free(m);
+	}
+}
+
+/* ---- sums ---- */
+
+/* Part of the span at a place that is inside the window; -1 = it is not seen. */
+static int64_t part(const tide_lod *l, uint32_t i, int64_t from, int64_t to)
+{
+	int64_t t0 = l->m->spans.t0[l->rows.order[i]], t1 = tide__rows_end(&l->rows, l->m, i);
+	if (t1 <= from || t0 >= to)
+		return -1;
+	return (t1 < to ? t1 : to) - (t0 > from ? t0 : from);
+}
+
+static bool on_track(const tide_lod *l, uint32_t place, const bool *on)
+{
+	uint32_t row;
+	return on[tide__rows_track(&l->rows, place, &row)];
+}
+
+/* One row of the table, span by span. */
+static void check_sum(const tide_lod *l, const tide_sum *r, int64_t from, int64_t to,
+		      const bool *on)
+{
+	const tide_spans *v = &l->m->spans;
+	tide_sum want = { .longest = -1 };
+	for (uint32_t i = 0; i < l->rows.n; i++) {
+		uint32_t s = l->rows.order[i], p = v->parent[s].i;
+		int64_t d = part(l, i, from, to);
+		if (d < 0 || !on_track(l, i, on))
+			continue;
+		if (v->name[s].i == r->name.i && v->cat[s] == r->cat) {
+			want.n++;
+			want.total += d;
+			want.self += d;
+			want.longest = d > want.longest ? d : want.longest;
+		}
+		if (p && v->name[p].i == r->name.i && v->cat[p] == r->cat &&
+		    on_track(l, tide__rows_place(&l->rows, l->m, p), on))
+			want.self -= d;
+	}
+	assert_int_equal(r->n, want.n);
+	assert_int_equal(r->total, want.total);
+	assert_int_equal(r->self, want.self);
+	assert_int_equal(r->longest, want.longest);
+	assert_int_equal(part(l, r->place, from, to), want.longest);
+}
+
+static void sums_are_as_defined(void **state)
+{
+	for (uint32_t seed = 1; seed <= 60; seed++) {
+		tide_model *m = some_model(seed, 2 * seed, 0);
+		tide_lod l;
+		bool on[256] = { false };
+		assert_int_equal(tide__lod_build(m, &l, NULL), TIDE_OK);
+		assert_true(l.rows.n_tracks < 256);
+		for (int k = 0; k < 8; k++) {
+			int64_t from = some_random(SOME_END), to = from + 1 + some_random(SOME_END);
+			uint64_t spans = 0, seen = 0;
+			tide_sums s;
+			for (uint32_t t = 0; t < l.rows.n_tracks; t++)
+				on[t] = k == 0 || some_random(3);
+			assert_int_equal(tide__sums(&l, from, to, on, &s, NULL), TIDE_OK);
+			for (size_t i = 0; i < s.n; i++) {
+				check_sum(&l, &s.v[i], from, to, on);
+				assert_true(!i || s.v[i - 1].self >= s.v[i].self);
+				spans += s.v[i].n;
+			}
+			for (uint32_t i = 0; i < l.rows.n; i++)
+				seen += part(&l, i, from, to) >= 0 && on_track(&l, i, on);
+			assert_int_equal(spans, seen);
+			assert_int_equal(s.spans, seen);
+			tide__sums_free(&s);
+		}
+		tide__lod_free(&l);
+		tide__model_free(m);
+	}
+}
+
+/* ---- one span ---- */
+
+/* An allocation's span is one that was there at the time, as importers have it. */
+static void true_spans(tide_model *m)
+{
+	for (size_t i = 0; i < m->moves.n; i++) {
+		int64_t t = tide__move_time(m, i);
+		uint32_t a = m->moves.row[i], s = some_random((uint32_t)m->spans.n);
+		bool there = m->spans.t0[s] <= t && m->spans.t1[s] >= t;
+		*(m->moves.kind[i] == TIDE_MOVE_ALLOC ? &m->allocs.span[a]
+						      : &m->allocs.free_span[a]) =
+			(tide_span_id){ there ? s : 0 };
+	}
+}
+
+static bool nested(const tide_model *m, uint32_t s, uint32_t in)
+{
+	return s && (s == in || nested(m, m->spans.parent[s].i, in));
+}
+
+static void check_note(const tide_model *m, const tide_rows *r, uint32_t s)
+{
+	tide_span_note n;
+	uint32_t place = tide__rows_place(r, m, s);
+	int64_t self = tide__rows_end(r, m, place) - m->spans.t0[s];
+	uint64_t got = 0, gave = 0, links = 0;
+	assert_int_equal(tide__span_note(m, r, s, 3, &n, NULL), TIDE_OK);
+	for (uint32_t i = 1; i < m->spans.n; i++) {
+		uint32_t k = tide__rows_place(r, m, i);
+		if (m->spans.parent[i].i == s)
+			self -= tide__rows_end(r, m, k) - m->spans.t0[i];
+		links += m->spans.cause[i].i == s;
+	}
+	for (uint32_t a = 1; a < m->allocs.n; a++) {
+		got += nested(m, m->allocs.span[a].i, s) ? m->allocs.size[a] : 0;
+		gave += nested(m, m->allocs.free_span[a].i, s) ? m->allocs.size[a] : 0;
+	}
+	links += m->spans.cause[s].i != 0;
+	assert_int_equal(n.self, self);
+	assert_int_equal(n.all_links, links);
+	assert_int_equal(n.n_links, links < 3 ? links : 3);
+	assert_int_equal(n.memory, m->lanes.kind[m->spans.lane[s].i] == TIDE_LANE_THREAD);
+	assert_int_equal(n.allocated, n.memory ? got : 0);
+	assert_int_equal(n.freed, n.memory ? gave : 0);
+	for (size_t i = 0; i < n.n_links; i++)
+		assert_int_equal(m->spans.cause[n.links[i].to].i, n.links[i].from);
+	tide__span_note_free(&n);
+}
+
+static void notes_are_as_defined(void **state)
+{
+	for (uint32_t seed = 1; seed <= 30; seed++) {
+		tide_model *m = some_model(seed, 60, 200);
+		tide_rows r;
+		true_spans(m);
+		assert_int_equal(tide__rows(m, &r, NULL), TIDE_OK);
+		for (uint32_t s = 1; s < m->spans.n; s++)
+			check_note(m, &r, s);
 		tide__rows_free(&r);
 		tide__model_free(m);
 	}
@@ -248,11 +416,20 @@ static void no_memory(void **state)
 	for (uint64_t n = 1;; n++) {
 		tide_lod l;
 		tide_pieces p = { 0 };
+		tide_sums sums = { 0 };
+		tide_span_note note = { 0 };
+		const bool on[64] = { true, true, true };
 		tide__mem_fail_at(n);
 		tide_code rc = tide__lod_build(m, &l, NULL);
 		if (rc == TIDE_OK)
 			rc = tide__lod_visible(&l, 0, 100, 50, &p, NULL);
+		if (rc == TIDE_OK)
+			rc = tide__sums(&l, 0, 100, on, &sums, NULL);
+		if (rc == TIDE_OK)
+			rc = tide__span_note(m, &l.rows, 5, 3, &note, NULL);
 		tide__mem_fail_at(0);
+		tide__sums_free(&sums);
+		tide__span_note_free(&note);
 		tide__pieces_free(&p);
 		tide__lod_free(&l);
 		if (rc == TIDE_OK) {
@@ -271,6 +448,9 @@ int main(void)
 		cmocka_unit_test(many_in_one_pixel),
 		cmocka_unit_test(nothing_to_see),
 		cmocka_unit_test(search_is_as_defined),
+		cmocka_unit_test(around_is_as_defined),
+		cmocka_unit_test(sums_are_as_defined),
+		cmocka_unit_test(notes_are_as_defined),
 		cmocka_unit_test(curve_is_as_defined),
 		cmocka_unit_test(no_memory),
 	};

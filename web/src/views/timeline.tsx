@@ -23,17 +23,17 @@ import { Sums } from './timeline_sums';
 
 const scroll = signal(0);
 const cursor = signal<number | null>(null); // where the keyboard is
-const selecting = signal(false); // a drag chooses an area
-const keptArea = keep('area'); // "t0-t1-track.track"
+export const selecting = signal(false); // a drag chooses an area
+export const keptArea = keep('area'); // "t0-t1-track.track"
 const DRAWN = 60; // arrows of one span
 
-function readArea(text: string, tracks: number): Area | null {
+export function readArea(text: string, tracks: number): Area | null {
   const [a, b, list] = text.split('-');
   const [t0, t1] = [Number(a), Number(b)];
   const rows = (list ?? '').split('.').map(Number).filter((k) => Number.isInteger(k) && k >= 0 && k < tracks);
   return text && rows.length && t1 > t0 ? { t0, t1, tracks: rows } : null;
 }
-const writeArea = (a: Area | null): void => {
+export const writeArea = (a: Area | null): void => {
   keptArea.value = a ? `${Math.round(a.t0)}-${Math.round(a.t1)}-${a.tracks.join('.')}` : '';
 };
 

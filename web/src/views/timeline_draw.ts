@@ -36,6 +36,14 @@ export interface Scene {
   found: ReadonlySet<number> | null; // names that the search matches
   color: (cat: number, name: number) => number;
   live?: (t0: number, t1: number, width: number) => Float64Array; // exact, once the memory section is read
+  at?: (span: number) => Place | undefined; // where a span is, when `spans` are only pieces of it
+}
+
+export interface Place {
+  track: number;
+  row: number;
+  t0: number;
+  t1: number;
 }
 
 /** Heights of what stays at the top. */
@@ -207,11 +215,11 @@ interface Box {
 }
 
 function box(sc: Scene, span: number, width: number, base: number): Box | undefined {
-  const p = placeOf(sc.spans, span);
-  const l = sc.lanes.find((k) => k.track === p.track);
+  const p = sc.at ? sc.at(span) : { ...placeOf(sc.spans, span), t0: sc.spans.t0[span], t1: sc.spans.t1[span] };
+  const l = p && sc.lanes.find((k) => k.track === p.track);
   if (!l) return undefined;
   const x = scaleOf(sc, width);
-  return { x0: x(sc.spans.t0[span]), x1: x(sc.spans.t1[span]), y: base + l.y - sc.scroll + 2 + (l.open ? p.row * dims.value.row : 0) };
+  return { x0: x(p.t0), x1: x(p.t1), y: base + l.y - sc.scroll + 2 + (l.open ? p.row * dims.value.row : 0) };
 }
 
 type Point = [number, number];
@@ -271,7 +279,7 @@ function outline(s: Surface, b: Box, base: number): void {
 
 function selection(s: Surface, sc: Scene, width: number, base: number, c: Ink): Arrow[] {
   const arrows: Arrow[] = [];
-  const chosen = sc.span !== null && sc.span < sc.spans.n ? box(sc, sc.span, width, base) : undefined;
+  const chosen = sc.span !== null && (sc.at || sc.span < sc.spans.n) ? box(sc, sc.span, width, base) : undefined;
   clip(s, dims.value.left, base, width, s.height - base, () => {
     s.ctx.lineWidth = 1.5;
     s.ctx.strokeStyle = s.ctx.fillStyle = c.accent;

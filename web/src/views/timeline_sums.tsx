@@ -28,13 +28,17 @@ export function Sums({ spans, lanes, area, open, pick, close }: { spans: Spans; 
   const [t0, t1] = area ? [area.t0, area.t1] : on ? range.value : [0, 0];
   const tracks = area ? area.tracks : lanes.map((l) => l.track);
   const rows = useSums(spans, on, t0, t1, tracks);
-  if (!on) return null;
+  return on ? <SumTable area={!!area} time={t1 - t0} lanes={tracks.length} rows={rows} names={rows.length} pick={pick} close={close} /> : null;
+}
+
+/** Sums by name; `names` = how many there are in all. */
+export function SumTable({ area, time, lanes, rows, names, pick, close }: { area: boolean; time: number; lanes: number; rows: Sum[]; names: number; pick: (k: number) => void; close: () => void }) {
   const all = rows.reduce((a, r) => a + r.self, 0);
   const n = rows.reduce((a, r) => a + r.n, 0);
   return (
     <section class="panel" id="sums">
       <header>
-        <h2>{area ? 'The area' : 'What is in sight'}: {ns(t1 - t0)} of {plural(tracks.length, 'lane')}, {plural(n, 'span')}, {ns(all)} covered</h2>
+        <h2>{area ? 'The area' : 'What is in sight'}: {ns(time)} of {plural(lanes, 'lane')}, {plural(n, 'span')}, {ns(all)} covered</h2>
         <button onClick={close}>Close</button>
       </header>
       <Table
@@ -42,7 +46,7 @@ export function Sums({ spans, lanes, area, open, pick, close }: { spans: Spans; 
         rows={rows.length > MOST_ROWS ? rows.slice(0, MOST_ROWS) : rows}
         sort="self"
         height={320}
-        note={rows.length > MOST_ROWS ? `the first ${count(MOST_ROWS)} of ${count(rows.length)} names` : undefined}
+        note={names > Math.min(rows.length, MOST_ROWS) ? `the first ${count(Math.min(rows.length, MOST_ROWS))} of ${count(names)} names` : undefined}
         onPick={(r) => pick(r.at)}
         cols={[
           { key: 'name', title: 'Name', value: (r) => r.name, wide: true },

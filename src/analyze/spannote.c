@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "analyze/spannote.h"
+
+#include "analyze/cover.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+/* As drawn: what crosses others in every track is cut short. */
+static int64_t length(const tide_model *m, const tide_rows *r, uint32_t span)
+{
+	int64_t cut = tide__track_end(&r->cuts, m, span), end = tide__span_end(m, span);
+	return (cut < end ? cut : end) - m->spans.t0[span];
+}
+
+/* Children come after their parent and begin before it ends (S1). */
+static int64_t self_of(const tide_model *m, const tide_rows *r, uint32_t span)
+{
+	int64_t end = tide__span_end(m, span), self = length(m, r, span);
+	for (uint32_t i = span + 1; i < m->spans.n && m->spans.t0[i] <= end; i++)
+		if (m->spans.parent[i].i == span)
+			self -= length(m, r, i);
+	return self;
+}
+
+/* Is `s` the span or nested in it? Parents have smaller numbers. */
+static bool inside(const tide_model *m, uint32_t s, uint32_t span)
+{
+	while (s > span)
+		s = m->spans.parent[s].i;
+	return s == span;
+}
+
+/* First move at or after t. */
+static size_t first_move(const tide_model *m, int64_t t)
+{
+	size_t lo = 0, hi = m->moves.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (tide__move_time(m, mid) < t)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* An allocation's span is the innermost one at that moment, so only moves in its time count. */
+static void memory_of(const tide_model *m, uint32_t span, tide_span_note *out)
+{
+	const tide_allocs *a = &m->allocs;
+	int64_t end = tide__span_end(m, span);
+	out->memory = a->n > 1 && m->lanes.kind[m->spans.lane[span].i] == TIDE_LANE_THREAD;
+	if (!out->memory)
+		return;
+	for (size_t i = first_move(m, m->spans.t0[span]);
+	     i < m->moves.n && tide__move_time(m, i) <= end; i++) {
+		uint32_t ends = tide__move_ends(m, i), row = m->moves.row[i];
+		if (m->moves.kind[i] == TIDE_MOVE_ALLOC) {
+			if (inside(m, a->span[row].i, span))
+				out->allocated += a->size[row];
+		} else if (ends && inside(m, a->free_span[ends].i, span)) {
+			out->freed += a->size[ends];
+		}
+	}
+}
+
+static void add(tide_span_note *out, size_t most, tide_span_link l)
+{
+	if (out->all_links++ < most)
+		out->links[out->n_links++] = l;
+}
+
+static void links_of(const tide_model *m, uint32_t span, size_t most, tide_span_note *out)
+{
+	const tide_flows *f = &m->flows;
+	uint32_t cause = m->spans.cause[span].i;
+	if (cause)
+		add(out, most, (tide_span_link){ cause, span, TIDE_FLOW_LAUNCH });
+	for (uint32_t i = 1; i < m->spans.n; i++)
+		if (m->spans.cause[i].i == span)
+			add(out, most, (tide_span_link){ span, i, TIDE_FLOW_LAUNCH });
+	for (size_t i = 0; i < f->n; i++) {
+		uint32_t from = f->from[i].i, to = f->to[i].i;
+		bool launch = m->spans.cause[to].i == from; /* told already */
+		if (from && to && !launch && (from == span || to == span))
+			add(out, most, (tide_span_link){ from, to, f->kind[i] });
+	}
+}
+
+tide_code tide__span_note(const tide_model *m, const tide_rows *rows, uint32_t span, size_t most,
+			  tide_span_note *out, tide_error *err)
+{
+	*out = (tide_span_note){ 0 };
+	out->links = tide__alloc(most, sizeof *out->links);
+	if (!out->links)
+		return tide__nomem(err);
+	out->self = self_of(m, rows, span);
+	memory_of(m, span, out);
+	links_of(m, span, most, out);
+	return TIDE_OK;
+}
+
+void tide__span_note_free(tide_span_note *n)
+{
+	tide__free(n->links);
+	*n = (tide_span_note){ 0 };
+}

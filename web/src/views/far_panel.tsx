@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// What the timeline of a large recording tells about one span and about an area: asked of the server, shown as
+// timeline_panel.tsx and timeline_sums.tsx show what a page holds itself.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from '../hooks';
+import { argsOf, type DetailsJson, type FarSpans, type SpanJson } from '../data/far';
+import { bytes, count, delta, exact, ns, plural } from '../data/format';
+import type { Sum } from '../data/notes';
+import type { Main } from '../data/page';
+import type { Pieces } from '../data/pieces';
+import { go, moment, query, range, span, views } from '../state';
+import { Tip } from '../ui/tip';
+import type { Lane } from './lanes';
+import type { Area } from './timeline_draw';
+import { SumTable } from './timeline_sums';
+
+const MOST_ROWS = 2000;
+const title = (s: { name: string }): string => s.name || '(unnamed)';
+const words = (s: string): string => s.replaceAll('_', ' ');
+
+/** Details of a span, once they have come. */
+export function useDetails(far: FarSpans, n: number | null, wait = 0): DetailsJson | undefined {
+  const [d, set] = useState<DetailsJson>();
+  useEffect(() => {
+    if (n === null) return set(undefined);
+    let mine = true;
+    const later = setTimeout(() => far.details(n).then((v) => mine && set(v), () => mine && set(undefined)), wait);
+    return () => {
+      mine = false;
+      clearTimeout(later);
+    };
+  }, [far, n]);
+  return d && d.span.n === n ? d : undefined;
+}
+
+const memory = (d: DetailsJson): string => {
+  if (d.allocated_bytes === null || d.freed_bytes === null) return 'not known (threads allocate)';
+  if (!d.allocated_bytes && !d.freed_bytes) return 'none';
+  return `${delta(d.allocated_bytes - d.freed_bytes)}: ${bytes(d.allocated_bytes)} allocated, ${bytes(d.freed_bytes)} freed`;
+};
+
+/** Beside the pointer: what the piece holds at once, the rest when the server has told it. */
+export function FarTip({ far, main, pieces, at }: { far: FarSpans; main: Main; pieces: Pieces; at: { x: number; y: number; i: number } }) {
+  const { i } = at;
+  const several = pieces.count[i] > 1;
+  const d = useDetails(far, several ? null : pieces.number[i], 60);
+  const track = pieces.tracks.find((t) => t.rows.some((r) => i >= r.first && i < r.end));
+  return (
+    <Tip at={at}>
+      <b>{pieces.names[pieces.name[i]] || '(unnamed)'}</b>
+      <span>{words(pieces.cats[pieces.cat[i]])} · {track?.name}</span>
+      {several && <span>and {plural(pieces.count[i] - 1, 'shorter span')}, {ns(pieces.busy[i])} in all. A click looks closer.</span>}
+      <span>{ns(pieces.t1[i] - pieces.t0[i])}{d && `, of it ${ns(d.self_ns)} its own`}</span>
+      <span>from {exact(pieces.t0[i])} to {exact(pieces.t1[i])}</span>
+      {d && main.allocs > 0 && d.allocated_bytes !== null && <span>memory {memory(d)}</span>}
+      {d && argsOf(d).slice(0, 3).map(([k, v]) => <span key={k} class="cut">{k}: {v}</span>)}
+      {d?.cause && <span>started by {title(d.cause)}, {ns(d.span.t0_ns - d.cause.t0_ns)} before</span>}
+      {d && d.stack.length > 0 && <span class="cut">{d.stack[0]}</span>}
+    </Tip>
+  );
+}
+
+const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);
+
+const notes: [number, string][] = [
+  [1, 'It had not ended when the recording did.'],
+  [2, 'Its beginning was lost: it starts where something inside it was first seen.'],
+  [4, 'It ended because what is around it did.'],
+];
+
+function Crumbs({ what, chain, pick }: { what: string; chain: SpanJson[]; pick: (s: SpanJson) => void }) {
+  if (!chain.length) return null;
+  return (
+    <div class="path">
+      <span class="soft">{what}</span>
+      <ol class="crumbs" aria-label={`${what}, outermost first`}>
+        {chain.map((s) => <li key={s.n}><button title={title(s)} onClick={() => pick(s)}>{title(s)}</button></li>)}
+      </ol>
+    </div>
+  );
+}
+
+const LISTED = 12;
+
+function Links({ d, pick }: { d: DetailsJson; pick: (s: SpanJson) => void }) {
+  if (!d.links_in_all) return null;
+  return (
+    <div class="path">
+      <span class="soft">Linked</span>
+      <ul class="crumbs" aria-label="What it started and what started it">
+        {d.links.slice(0, LISTED).map(({ kind, starts, span: s }) => {
+          const how = kind === 'launch' ? (starts ? 'starts' : 'started by') : kind === 'fwdbwd' ? (starts ? 'its backward' : 'its forward') : kind;
+          return (
+            <li key={`${s.n} ${kind}`}>
+              <button title={title(s)} onClick={() => pick(s)}>
+                {starts ? '→' : '←'} {how} {title(s)} <small>{ns(Math.abs(s.t0_ns - d.span.t0_ns))} {starts ? 'later' : 'before'}</small>
+              </button>
+            </li>
+          );
+        })}
+        {d.links_in_all > LISTED && <li class="soft">and {count(d.links_in_all - LISTED)} more</li>}
+      </ul>
+    </div>
+  );
+}
+
+export function FarDetails({ d, main, pick }: { d: DetailsJson | undefined; main: Main; pick: (s: SpanJson) => void }) {
+  if (!d) return <p class="soft hint">A click on a span tells its details, on several at once it looks closer, on an empty place it chooses a moment; shift and a drag sum up an area.</p>;
+  const s = d.span;
+  const args = argsOf(d);
+  const around = (list: SpanJson[]) => [...list].reverse();
+  return (
+    <section class="details" aria-label="The selected span">
+      <h3>{title(s)}</h3>
+      <dl class="facts row">
+        <Fact name="Type">{words(s.cat)}</Fact>
+        <Fact name="Lasts">{ns(s.t1_ns - s.t0_ns)}</Fact>
+        <Fact name="Self">{ns(d.self_ns)}</Fact>
+        <Fact name="Starts">{exact(s.t0_ns)}</Fact>
+        <Fact name="Ends">{exact(s.t1_ns)}</Fact>
+        <Fact name="Where">{d.lane}</Fact>
+        {main.allocs > 0 && <Fact name="Memory">{memory(d)}</Fact>}
+      </dl>
+      {args.length > 0 && (
+        <dl class="facts row">
+          {args.map(([k, v]) => <Fact key={k} name={k}><code>{v}</code></Fact>)}
+        </dl>
+      )}
+      {notes.map(([bit, text]) => (d.flags & bit ? <p key={bit} class="soft">{text}</p> : null))}
+      <Crumbs what="Inside" chain={around(d.parents)} pick={pick} />
+      {d.cause && <Crumbs what="Launched from" chain={[...around(d.cause.parents), d.cause]} pick={pick} />}
+      <Links d={d} pick={pick} />
+      {d.stack.length > 0 && (
+        <details>
+          <summary>Stack, {plural(d.stack.length, 'frame')}</summary>
+          <ol class="frames">{d.stack.map((f, i) => <li key={i}><code>{f}</code></li>)}</ol>
+        </details>
+      )}
+      <p class="actions">
+        <button onClick={() => pick(s)}>Focus ( f )</button>
+        <button onClick={() => (query.value = title(s))}>Find all of this name</button>
+        {views.value.includes('memory') && (
+          <button
+            onClick={() => {
+              moment.value = s.t0_ns;
+              go('memory');
+            }}
+          >
+            Memory at its start
+          </button>
+        )}
+      </p>
+    </section>
+  );
+}
+
+/** What an area, or all that is in sight, holds by name: the server adds it up. */
+export function FarSums({ far, lanes, area, open, pick, close }: { far: FarSpans; lanes: readonly Lane[]; area: Area | null; open: boolean; pick: (n: number) => void; close: () => void }) {
+  const on = open || area !== null;
+  const [t0, t1] = area ? [area.t0, area.t1] : on ? range.value : [0, 0];
+  const tracks = area ? area.tracks : lanes.map((l) => l.track);
+  const [got, set] = useState<{ rows: Sum[]; names: number; why?: string }>({ rows: [], names: 0 });
+  useEffect(() => {
+    if (!on) return;
+    let mine = true;
+    const say = (e: Error) => mine && set({ rows: [], names: 0, why: e.message });
+    const later = setTimeout(() => far.sums(t0, t1, tracks, MOST_ROWS).then((v) => mine && set(v), say), 150);
+    return () => {
+      mine = false;
+      clearTimeout(later);
+    };
+  }, [far, on, t0, t1, tracks.join('.')]);
+  if (!on) return null;
+  return (
+    <>
+      {got.why && <p class="error">{got.why}</p>}
+      <SumTable area={!!area} time={t1 - t0} lanes={tracks.length} rows={got.rows} names={got.names} pick={pick} close={close} />
+    </>
+  );
+}
+
+/** Matches of the search: how many, and from one to the next in order of time. */
+export function useFind(far: FarSpans, pick: (s: SpanJson) => void) {
+  const [found, set] = useState<{ total: number; at: number; n: number }>(); // at: place among the matches, -1 = none yet
+  const q = query.value.trim();
+  useEffect(() => {
+    set(undefined);
+    if (!q) return;
+    let mine = true;
+    const later = setTimeout(() => far.search(q, { after: 0 }).then((f) => mine && set({ total: f.total, at: -1, n: -1 }), () => {}), 200);
+    return () => {
+      mine = false;
+      clearTimeout(later);
+    };
+  }, [far, q]);
+  const next = async (by: number) => {
+    if (!q) return;
+    const here = found && found.at >= 0 && found.n === span.value; // else from what is in sight
+    let f = await far.search(q, here ? { skip: (found.at + by + found.total) % found.total } : { after: range.value[0] });
+    if (!here && f.total && (by < 0 || !f.spans.length)) f = await far.search(q, { skip: by < 0 ? (f.before - 1 + f.total) % f.total : 0 });
+    const s = f.spans[0];
+    set({ total: f.total, at: s ? f.before : -1, n: s ? s.n : -1 });
+    if (s) pick(s);
+  };
+  return { found, next };
+}
