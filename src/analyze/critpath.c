@@ -49,6 +49,7 @@ static bool window(const crit *c, const tide_critpath_options *opt, tide_critpat
 	}
 	out->start = start;
 	out->end = end;
+	out->matches = seen;
 	return start <= end;
 }
 

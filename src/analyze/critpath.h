@@ -53,6 +53,7 @@ typedef struct tide_cp_step { /* one edge of the path, in order */
 typedef struct tide_critpath {
 	bool found;	     /* false: see why */
 	const char *why;     /* static text */
+	int64_t matches;     /* rows whose name contains the annotation */
 	int64_t start, end;  /* window */
 	size_t nodes, edges; /* of the whole graph */
 	uint64_t edge_count[TIDE_CP_EDGE_TYPES];

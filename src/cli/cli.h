@@ -16,8 +16,8 @@
  * opened for it: written beside the file and renamed over it when run() returns 0 or 3, so that a
  * failure leaves the old file alone.
  *
- * Only this folder prints or exits. Exit status: 0 fine, 1 bad input, 2 bad usage, 3 a --fail-if
- * threshold was crossed. */
+ * Only this folder prints or exits. Exit status: 0 fine, 1 bad input, 2 bad usage (also what
+ * an option names and the trace does not have), 3 a --fail-if threshold was crossed. */
 #ifndef TIDE_CLI_CLI_H
 #define TIDE_CLI_CLI_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* critical-path: the chain of work that decided how long a step took, and what bounds it. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,8 +110,56 @@ static bool parse_instance(const char *s, int64_t *first, int64_t *last)
 	return !*end && *last >= *first;
 }
 
-/* One trace: text, or a value into j. Exit status. */
-static int one(const tide_args *a, const char *file, tide_critpath_options o, tide_json *j)
+/* Has any span this in its name? */
+static bool any_named(const tide_model *m, const char *part)
+{
+	for (size_t i = 1; i < m->spans.n; i++)
+		if (strstr(tide__text(m, m->spans.name[i], NULL), part))
+			return true;
+	return false;
+}
+
+/* Names of the first few annotations, ", " between them. Returns buf. */
+static const char *annotations(const tide_model *m, char *buf, size_t n)
+{
+	enum { MOST = 4 };
+	tide_str seen[MOST + 1];
+	size_t k = 0, used = 0;
+	buf[0] = 0;
+	for (size_t i = 1; i < m->spans.n && k <= MOST; i++) {
+		size_t known = 0;
+		if (m->spans.cat[i] != TIDE_CAT_USER)
+			continue;
+		while (known < k && seen[known].i != m->spans.name[i].i)
+			known++;
+		if (known < k)
+			continue;
+		seen[k++] = m->spans.name[i];
+		used += (size_t)snprintf(buf + used, n - used, "%s%.60s", k > 1 ? ", " : "",
+					 k > MOST ? "..." : tide__text(m, m->spans.name[i], NULL));
+	}
+	return buf;
+}
+
+/* The window that was asked for is not in the trace. Returns 2. */
+static int no_window(const tide_args *a, const char *file, const tide_model *m,
+		     const tide_critpath_options *o, int64_t matches)
+{
+	char list[400];
+	if (matches)
+		return tide__cli_usage(a,
+				       "%s: '%.80s' is in the names of %" PRId64
+				       " spans: --instance wants 0 to %" PRId64,
+				       file, o->annotation, matches, matches - 1);
+	annotations(m, list, sizeof list);
+	return tide__cli_usage(a, "%s: no span has '%.80s' in its name%s%s%s", file, o->annotation,
+			       *list ? " (annotations it has: " : "", list, *list ? ")" : "");
+}
+
+/* One trace: text, or a value into j. Exit status; 2 where it has not what was asked for, which one
+ * of several traces shows all the same. */
+static int one(const tide_args *a, const char *file, tide_critpath_options o, tide_json *j,
+	       bool alone)
 {
 	tide_model *m = tide__cli_load(a, file, TIDE_WANT_SPANS | TIDE_WANT_RAW);
 	if (!m)
@@ -120,13 +169,28 @@ static int one(const tide_args *a, const char *file, tide_critpath_options o, ti
 	tide_critpath c;
 	tide_error err;
 	bool compat = a->opt[O_COMPAT].set;
+	int rc = 0;
+	if (a->opt[O_INSTANCE].given && !*o.annotation) {
+		tide__model_free(m);
+		return tide__cli_usage(a, "%s: it has no steps: --instance needs --annotation",
+				       file);
+	}
 	if (tide__critview_run(m, compat, &o, &c, &err) != TIDE_OK) {
 		tide__model_free(m);
 		return tide__cli_fail(file, &err);
 	}
+	bool missing = *o.annotation && c.matches <= o.first;
+	if (missing)
+		rc = no_window(a, file, m, &o, c.matches);
+	else if (o.data_loading && !any_named(m, o.data_loading))
+		fprintf(tide__cli_errors(),
+			"note: no span has '%.80s' in its name: nothing counts as data loading\n",
+			o.data_loading);
 	struct view v = { a, { file, m, &c, o.annotation, compat ? 1000 : 1, 0 } };
 	v.v.top = (size_t)a->opt[O_TOP].num;
-	if (j)
+	if (missing && alone)
+		; /* said */
+	else if (j)
 		put_json(j, &v);
 	else {
 		print_text(&v);
@@ -134,14 +198,15 @@ static int one(const tide_args *a, const char *file, tide_critpath_options o, ti
 	}
 	tide__critpath_free(&c);
 	tide__model_free(m);
-	return 0;
+	return rc;
 }
 
-/* Several traces: a rank that cannot be read is told and does not stop the rest. */
+/* Several traces: a rank that cannot be read, or has not what was asked for, is told and does not
+ * stop the rest. */
 static int several(const tide_args *a, const tide_rank_files *f, const tide_critpath_options *o,
 		   tide_json *j)
 {
-	size_t good = 0;
+	size_t good = 0, without = 0;
 	if (j) {
 		tide__json_object(j);
 		tide__json_key(j, "ranks");
@@ -150,13 +215,15 @@ static int several(const tide_args *a, const tide_rank_files *f, const tide_crit
 	for (size_t i = 0; i < f->n; i++) {
 		if (!j)
 			fprintf(a->out, "%s%s\n", i ? "\n" : "", f->v[i].path);
-		good += one(a, f->v[i].path, *o, j) == 0;
+		int rc = one(a, f->v[i].path, *o, j, false);
+		good += rc == 0;
+		without += rc == 2;
 	}
 	if (j) {
 		tide__json_array_end(j);
 		tide__json_object_end(j);
 	}
-	return good ? 0 : 1;
+	return good ? 0 : without == f->n ? 2 : 1;
 }
 
 static int run(const tide_args *a)
@@ -171,7 +238,7 @@ static int run(const tide_args *a)
 	if (a->n_files == 1 && !strcmp(a->files[0], "-")) {
 		if (j)
 			tide__json_begin(j, a->out, true);
-		int rc = one(a, "-", o, j);
+		int rc = one(a, "-", o, j, true);
 		if (j && !rc)
 			tide__json_end(j);
 		return rc ? rc : tide__cli_done(a);
@@ -180,8 +247,8 @@ static int run(const tide_args *a)
 		return tide__cli_fail(NULL, &err);
 	if (j)
 		tide__json_begin(j, a->out, true);
-	int rc = f.n == 1 ? one(a, f.v[0].path, o, j) : several(a, &f, &o, j);
-	if (j && !rc)
+	int rc = f.n == 1 ? one(a, f.v[0].path, o, j, true) : several(a, &f, &o, j);
+	if (j && (!rc || f.n > 1))
 		tide__json_end(j);
 	tide__ranks_free(&f);
 	return rc ? rc : tide__cli_done(a);

@@ -283,6 +283,32 @@ static tide_code run_here(const tide_rank_files *f, const tide_ranks_work *w, ti
 	return rc;
 }
 
+/* Could every trace be read, and none had the steps that were asked for? */
+static bool none_has_it(const tide_hta_job *job)
+{
+	for (size_t i = 0; i < job->n_failed; i++)
+		if (job->failed[i].err.code != TIDE_ENOTFOUND)
+			return false;
+	return job->n_failed > 0;
+}
+
+/* A pattern that names no kernel is probably a mistake; the figures are true without it. */
+static void tell_unused(const tide_ranks_work *w, const tide_hta *sum)
+{
+	for (size_t p = 0; p < w->opt.n_custom; p++) {
+		bool used = false;
+		for (size_t i = 0; i < sum->kernels.n && !used; i++)
+			used = strstr(tide__hta_str(sum, sum->kernels.v[i].name, NULL),
+				      w->opt.custom[p]);
+		if (!used)
+			fprintf(tide__cli_errors(),
+				"note: no kernel has '%.80s' in its name: nothing counts as a "
+				"custom "
+				"collective for it\n",
+				w->opt.custom[p]);
+	}
+}
+
 int tide__ranks_run(const tide_args *a, const tide_ranks_work *w, tide_hta_job **out)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -298,13 +324,15 @@ int tide__ranks_run(const tide_args *a, const tide_ranks_work *w, tide_hta_job *
 		rc = tide__hta_job_finish(job, &err);
 	tide__ranks_free(&f);
 	if (rc == TIDE_OK && job->n_ranks) {
+		tell_unused(w, job->sum);
 		*out = job;
 		return 0;
 	}
 	if (rc != TIDE_OK)
 		tide__cli_fail(NULL, &err);
+	int status = rc == TIDE_OK && none_has_it(job) ? 2 : 1;
 	tide__hta_job_free(job);
-	return 1;
+	return status;
 }
 
 /* ---- options ---- */

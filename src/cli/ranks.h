@@ -46,7 +46,7 @@ tide_code tide__ranks_one(const char *path, const tide_ranks_work *w, tide_hta *
 			  tide_error *err);
 
 /* All files of a command into a finished job (owned by the caller). Exit status: 0, or 1 when no
- * file could be read, 2 for a wrong argument; told on stderr. */
+ * file could be read, 2 for a wrong argument or when no file has the steps asked for; told on stderr. */
 int tide__ranks_run(const tide_args *a, const tide_ranks_work *w, tide_hta_job **out);
 
 /* The options hta and kernels share. */
