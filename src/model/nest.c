@@ -76,7 +76,8 @@ static void renumber_model(tide_model *m, const uint32_t *now)
 	if (m->spans.cause)
 		RENUMBER(m->spans.cause);
 	N = m->allocs.n;
-	RENUMBER(m->allocs.span);
+	if (N)
+		RENUMBER(m->allocs.span);
 	N = m->flows.n;
 	if (N) {
 		RENUMBER(m->flows.from);

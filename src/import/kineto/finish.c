@@ -242,10 +242,12 @@ static bool put_losses(kin_build *b)
 tide_code tide__kin_finish(kin_build *b, tide_error *err)
 {
 	tide_model *m = b->m;
+	kin_memory *memory = NULL;
 	bool ok = pair_halves(b);
 	if (ok)
 		shift_times(b);
-	ok = ok && nest(b) && tide__kin_link(b) && tide__kin_memory(b) && finish_marks(m) &&
+	ok = ok && tide__kin_memory_begin(b, &memory) && nest(b) && tide__kin_link(b);
+	ok = tide__kin_memory_end(memory, ok) && finish_marks(m) &&
 	     sort_rows(&m->samples, &tide_samples_desc, m->samples.n, 0, order_samples) &&
 	     tide__kin_metas(b) && tide__kin_names(b) && put_losses(b);
 	return ok ? TIDE_OK : tide__nomem(err);

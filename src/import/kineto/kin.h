@@ -331,8 +331,9 @@ typedef struct kin_name {
 typedef struct kin_build {
 	tide_model *m; /* borrowed */
 	unsigned want;
-	unsigned part;	/* number of the document being read: ids of different files never meet */
-	uint32_t *link; /* per span: number of its id, 0 = none; see ids */
+	unsigned threads; /* that finish may use, the caller's among them */
+	unsigned part;	  /* number of the document being read: ids of different files never meet */
+	uint32_t *link;	  /* per span: number of its id, 0 = none; see ids */
 	size_t cap_link;
 	tide_map ids;	  /* id -> number, for ids that are not themselves small numbers */
 	uint32_t last_id; /* numbers given to those, from the top */
@@ -372,7 +373,12 @@ uint32_t tide__kin_counter_row(kin_build *b, uint32_t name, uint32_t unit, uint3
 
 /* Parts of finish, each false on exhaustion. */
 bool tide__kin_link(kin_build *b);
-bool tide__kin_memory(kin_build *b);
+/* Allocations are paired between the two, beside what is done meanwhile if b->threads allows; `out`
+ * is NULL when there are none, or on exhaustion. Every begin is followed by an end, which frees it
+ * and returns `good` unless it fails itself: false says that there are no spans to look at. */
+typedef struct kin_memory kin_memory;
+bool tide__kin_memory_begin(kin_build *b, kin_memory **out);
+bool tide__kin_memory_end(kin_memory *k, bool good);
 bool tide__kin_metas(kin_build *b);
 bool tide__kin_names(kin_build *b);
 

@@ -32,7 +32,9 @@ static bool index_init(index_t *x, const kin_build *b)
 	if (max / 4 > n + 256)
 		return true;
 	x->n = (size_t)max + 1;
-	x->dense = tide__calloc(x->n, sizeof *x->dense);
+	x->dense = tide__alloc(x->n, sizeof *x->dense);
+	if (x->dense)
+		memset(x->dense, 0, x->n * sizeof *x->dense); /* calloc's pages would fault twice */
 	return x->dense;
 }
 

@@ -181,6 +181,7 @@ static tide_code run(loader *l, tide_error *err)
 	tide__kin_out_fini(&l->out); /* the model needs the room from here on */
 	tide__free(l->text);
 	l->text = NULL;
+	l->build.threads = threads;
 	if (rc == TIDE_OK)
 		rc = tide__kin_finish(&l->build, err);
 	tide__kin_reader_fini(&l->reader);

@@ -7,7 +7,13 @@
  * born at the trace's start (TIDE_ALLOC_BEFORE). What the allocator's total says was there besides
  * becomes one more such allocation per device, at address 0, so that live bytes equal the
  * allocator's "Total Allocated" at every event. A new allocation at an address still alive implies
- * the lost free (TIDE_ALLOC_REUSED). */
+ * the lost free (TIDE_ALLOC_REUSED).
+ *
+ * All of that needs no span, so it may be done on a thread of its own while spans are put in order
+ * and linked: it touches b->moves and b->before, devices, pools, counters, samples and moves of the
+ * model, which those do not, and keeps the allocations to itself. At the end each event finds the
+ * span around it. */
+#include <pthread.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -27,14 +33,17 @@ typedef struct pool {
 	tide_map at; /* address -> alloc row */
 } pool;
 
-typedef struct state {
+typedef struct kin_memory {
 	kin_build *b;
+	tide_allocs allocs; /* the model's until the end; free_span holds the lane of the free */
 	KIN_VEC(pool, pools);
 	tide_map pool_of; /* (type, device) -> index + 1 */
 	uint32_t *order;
-	uint32_t *last; /* per lane: last span begun */
-	uint32_t next;	/* next span to begin */
-	uint64_t lost_frees, sizes_differ, reused, overlaps;
+	tide_str heap, dram, bytes, total, reserved, since;
+	uint64_t lost_frees, sizes_differ, reused, overlaps, contradictions;
+	pthread_t thread;
+	bool beside; /* thread runs */
+	bool ok;
 } state;
 
 /* torch's device types to ours; ROCm calls its devices CUDA here and there, see finish.c. */
@@ -48,23 +57,20 @@ static unsigned device_kind(int32_t type)
 	return known ? of[type] : TIDE_DEVICE_OTHER;
 }
 
-static bool pool_init(kin_build *b, pool *p)
+static bool pool_init(state *st, pool *p)
 {
-	tide_model *m = b->m;
+	tide_model *m = st->b->m;
 	unsigned kind = device_kind(p->type);
 	bool host = kind == TIDE_DEVICE_HOST;
-	uint32_t device = tide__kin_device_row(b, kind, host ? 0 : p->device);
+	uint32_t device = tide__kin_device_row(st->b, kind, host ? 0 : p->device);
 	p->row = tide__push(&m->pools, &tide_pools_desc);
-	tide_str unit = tide__str(m, "bytes"), total = tide__str(m, "Total Allocated"),
-		 reserved = tide__str(m, "Total Reserved"),
-		 name = tide__str(m, host ? "heap" : "DRAM");
-	if (!device || !p->row || !unit.i || !total.i || !reserved.i || !name.i)
+	if (!device || !p->row)
 		return false;
 	m->pools.device[p->row].i = device;
-	m->pools.name[p->row] = name;
+	m->pools.name[p->row] = host ? st->heap : st->dram;
 	m->pools.kind[p->row] = host ? TIDE_POOL_HEAP : TIDE_POOL_DRAM;
-	p->total = tide__kin_counter_row(b, total.i, unit.i, device);
-	p->reserved = tide__kin_counter_row(b, reserved.i, unit.i, device);
+	p->total = tide__kin_counter_row(st->b, st->total.i, st->bytes.i, device);
+	p->reserved = tide__kin_counter_row(st->b, st->reserved.i, st->bytes.i, device);
 	p->last_total = p->last_reserved = -1;
 	return p->total && p->reserved;
 }
@@ -79,7 +85,7 @@ static pool *pool_of(state *st, const kin_mem *m)
 	if (!p)
 		return NULL;
 	*p = (pool){ .type = m->type, .device = m->device };
-	bool ok = pool_init(st->b, p) && tide__map_put(&st->pool_of, key, (uint32_t)st->n_pools);
+	bool ok = pool_init(st, p) && tide__map_put(&st->pool_of, key, (uint32_t)st->n_pools);
 	return ok ? p : NULL;
 }
 
@@ -109,22 +115,10 @@ static bool move(state *st, uint32_t row, unsigned kind)
 	return true;
 }
 
-/* The innermost span of the lane at time t; times never go back between calls. */
-static uint32_t span_at(state *st, uint32_t lane, int64_t t)
-{
-	const tide_spans *s = &st->b->m->spans;
-	for (; st->next < s->n && s->t0[st->next] <= t; st->next++)
-		st->last[s->lane[st->next].i] = st->next;
-	uint32_t i = st->last[lane];
-	while (i && s->t1[i] < t)
-		i = s->parent[i].i;
-	return i;
-}
-
 static uint32_t put_alloc(state *st, pool *p, uint64_t addr, uint64_t size, int64_t t,
 			  unsigned flags)
 {
-	tide_allocs *a = &st->b->m->allocs;
+	tide_allocs *a = &st->allocs;
 	uint32_t row = tide__push(a, &tide_allocs_desc);
 	if (!row)
 		return 0;
@@ -145,7 +139,7 @@ static uint32_t put_alloc(state *st, pool *p, uint64_t addr, uint64_t size, int6
 
 static bool end_alloc(state *st, pool *p, uint32_t row, int64_t t, unsigned flags)
 {
-	tide_allocs *a = &st->b->m->allocs;
+	tide_allocs *a = &st->allocs;
 	a->died[row] = t;
 	a->flags[row] |= (uint8_t)flags;
 	tide__map_del(&p->at, a->addr[row]);
@@ -170,8 +164,7 @@ static bool do_alloc(state *st, pool *p, const kin_move *v)
 	uint32_t row = put_alloc(st, p, v->mem.addr, (uint64_t)v->mem.bytes, v->ts, 0);
 	if (!row)
 		return false;
-	st->b->m->allocs.lane[row].i = v->lane;
-	st->b->m->allocs.span[row].i = span_at(st, v->lane, v->ts);
+	st->allocs.lane[row].i = v->lane;
 	return true;
 }
 
@@ -182,19 +175,17 @@ static bool do_free(state *st, pool *p, const kin_move *v)
 		st->lost_frees++;
 		return true;
 	}
-	if (st->b->m->allocs.size[row] != magnitude(v->mem.bytes))
+	if (st->allocs.size[row] != magnitude(v->mem.bytes))
 		st->sizes_differ++;
-	st->b->m->allocs.free_span[row].i = span_at(st, v->lane, v->ts);
+	st->allocs.free_span[row].i = v->lane;
 	return end_alloc(st, p, row, v->ts, 0);
 }
 
 /* Events without an address cannot be paired: their running sum becomes a counter. */
 static bool no_address(state *st, pool *p, const kin_move *v)
 {
-	tide_str name = tide__str(st->b->m, "Bytes since the trace's start");
-	uint32_t counter =
-		name.i ? tide__kin_counter_row(st->b, name.i, 0, st->b->m->pools.device[p->row].i)
-		       : 0;
+	uint32_t device = st->b->m->pools.device[p->row].i;
+	uint32_t counter = tide__kin_counter_row(st->b, st->since.i, 0, device);
 	tide_samples *s = &st->b->m->samples;
 	size_t row;
 	if (!counter || !tide__table_push(s, &tide_samples_desc, &row))
@@ -272,9 +263,7 @@ static bool put_before(state *st)
 		if (known && p->base > 0 && !tide__map_get(&p->at, 0) &&
 		    !put_alloc(st, p, 0, (uint64_t)p->base, 0, TIDE_ALLOC_BEFORE))
 			return false;
-		if (known && p->base < 0 &&
-		    !tide__fact_add(b->m, "loss.memory_total_contradicts", 1))
-			return false;
+		st->contradictions += known && p->base < 0;
 	}
 	return true;
 }
@@ -287,39 +276,122 @@ static inline bool earlier(const void *ctx, uint32_t x, uint32_t y)
 
 static bool tell(state *st)
 {
-	tide_model *m = st->b->m;
-	return (!st->lost_frees ||
-		tide__fact_add(m, "loss.frees_of_unknown_memory", (int64_t)st->lost_frees)) &&
-	       (!st->sizes_differ ||
-		tide__fact_add(m, "loss.frees_of_another_size", (int64_t)st->sizes_differ)) &&
-	       (!st->reused || tide__fact_add(m, "loss.frees_missing", (int64_t)st->reused)) &&
-	       (!st->overlaps ||
-		tide__fact_add(m, "loss.allocations_overlapping", (int64_t)st->overlaps)) &&
-	       (!st->b->n_before ||
-		tide__fact_add(m, "kineto.frees_of_earlier_memory", (int64_t)st->b->n_before));
+	const struct {
+		const char *key;
+		uint64_t n;
+	} facts[] = {
+		{ "loss.memory_total_contradicts", st->contradictions },
+		{ "loss.frees_of_unknown_memory", st->lost_frees },
+		{ "loss.frees_of_another_size", st->sizes_differ },
+		{ "loss.frees_missing", st->reused },
+		{ "loss.allocations_overlapping", st->overlaps },
+		{ "kineto.frees_of_earlier_memory", st->b->n_before },
+	};
+	bool ok = true;
+	for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+		ok = ok &&
+		     (!facts[i].n || tide__fact_add(st->b->m, facts[i].key, (int64_t)facts[i].n));
+	return ok;
 }
 
-bool tide__kin_memory(kin_build *b)
+static void *pair(void *user)
 {
-	state st = { .b = b, .next = 1 };
-	size_t n = b->n_moves;
-	if (!n)
-		return true;
-	st.order = n < UINT32_MAX ? tide__alloc(n * 2, sizeof *st.order) : NULL;
-	st.last = tide__calloc(b->m->lanes.n, sizeof *st.last);
-	bool ok = st.order && st.last;
-	for (uint32_t i = 0; ok && i < n; i++)
-		st.order[i] = i;
-	if (ok)
-		tide__order(st.order, st.order + n, n, earlier, b->moves);
-	ok = ok && find_before(&st) && put_before(&st) && replay(&st) && tell(&st);
-	for (size_t i = 0; i < st.n_pools; i++) {
-		tide__map_free(&st.pools[i].at);
-		tide__kin_live_fini(&st.pools[i].live);
+	state *st = user;
+	size_t n = st->b->n_moves;
+	st->order = n < UINT32_MAX ? tide__alloc(n * 2, sizeof *st->order) : NULL;
+	for (uint32_t i = 0; st->order && i < n; i++)
+		st->order[i] = i;
+	if (st->order)
+		tide__order(st->order, st->order + n, n, earlier, st->b->moves);
+	st->ok = st->order && find_before(st) && put_before(st) && replay(st);
+	return NULL;
+}
+
+/* ---- spans ---- */
+
+typedef struct sweep {
+	const tide_spans *s;
+	uint32_t *last; /* per lane: last span begun */
+	uint32_t next;	/* next span to begin */
+} sweep;
+
+/* The innermost span of the lane at time t; times never go back between calls. */
+static uint32_t span_at(sweep *w, uint32_t lane, int64_t t)
+{
+	const tide_spans *s = w->s;
+	for (; w->next < s->n && s->t0[w->next] <= t; w->next++)
+		w->last[s->lane[w->next].i] = w->next;
+	uint32_t i = w->last[lane];
+	while (i && s->t1[i] < t)
+		i = s->parent[i].i;
+	return i;
+}
+
+/* What was there before has no lane. */
+static bool find_spans(tide_model *m)
+{
+	tide_allocs *a = &m->allocs;
+	sweep w = { &m->spans, tide__calloc(m->lanes.n, sizeof *w.last), 1 };
+	for (size_t i = 0; w.last && i < m->moves.n; i++) {
+		uint32_t row = m->moves.row[i];
+		if (m->moves.kind[i] == TIDE_MOVE_FREE)
+			a->free_span[row].i = span_at(&w, a->free_span[row].i, a->died[row]);
+		else
+			a->span[row].i = span_at(&w, a->lane[row].i, a->born[row]);
 	}
-	tide__free(st.pools);
-	tide__map_free(&st.pool_of);
-	tide__free(st.order);
-	tide__free(st.last);
+	tide__free(w.last);
+	return w.last;
+}
+
+/* ---- beginning and end ---- */
+
+static bool texts(state *st)
+{
+	tide_model *m = st->b->m;
+	st->bytes = tide__str(m, "bytes");
+	st->total = tide__str(m, "Total Allocated");
+	st->reserved = tide__str(m, "Total Reserved");
+	st->heap = tide__str(m, "heap");
+	st->dram = tide__str(m, "DRAM");
+	st->since = tide__str(m, "Bytes since the trace's start");
+	return st->bytes.i && st->total.i && st->reserved.i && st->heap.i && st->dram.i &&
+	       st->since.i;
+}
+
+bool tide__kin_memory_begin(kin_build *b, kin_memory **out)
+{
+	state *st = *out = b->n_moves ? tide__calloc(1, sizeof *st) : NULL;
+	if (!st)
+		return !b->n_moves;
+	st->b = b;
+	if (!texts(st)) {
+		tide__free(st);
+		*out = NULL;
+		return false;
+	}
+	st->allocs = b->m->allocs;
+	b->m->allocs = (tide_allocs){ 0 };
+	st->beside = b->threads > 1 && !pthread_create(&st->thread, NULL, pair, st);
+	return true;
+}
+
+bool tide__kin_memory_end(kin_memory *st, bool good)
+{
+	if (!st)
+		return good;
+	if (st->beside)
+		pthread_join(st->thread, NULL);
+	else
+		pair(st);
+	st->b->m->allocs = st->allocs;
+	bool ok = good && st->ok && find_spans(st->b->m) && tell(st);
+	for (size_t i = 0; i < st->n_pools; i++) {
+		tide__map_free(&st->pools[i].at);
+		tide__kin_live_fini(&st->pools[i].live);
+	}
+	tide__free(st->pools);
+	tide__map_free(&st->pool_of);
+	tide__free(st->order);
+	tide__free(st);
 	return ok;
 }
