@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-static const uint8_t sides[] = {
+const uint8_t tide__sides[TIDE_CAT_OTHER + 1] = {
 	[TIDE_CAT_UNKNOWN] = TIDE_SIDE_CPU,   [TIDE_CAT_OP] = TIDE_SIDE_CPU,
 	[TIDE_CAT_USER] = TIDE_SIDE_NONE,     [TIDE_CAT_PYTHON] = TIDE_SIDE_CPU,
 	[TIDE_CAT_RUNTIME] = TIDE_SIDE_CPU,   [TIDE_CAT_DRIVER] = TIDE_SIDE_CPU,
@@ -15,14 +15,6 @@ static const uint8_t sides[] = {
 	[TIDE_CAT_OVERHEAD] = TIDE_SIDE_NONE, [TIDE_CAT_COUNTERS] = TIDE_SIDE_NONE,
 	[TIDE_CAT_OTHER] = TIDE_SIDE_CPU,
 };
-
-tide_side tide__side(const tide_model *m, size_t span)
-{
-	unsigned cat = m->spans.cat[span];
-	tide_side side = cat < sizeof sides ? (tide_side)sides[cat] : TIDE_SIDE_CPU;
-	bool stream = m->lanes.kind[m->spans.lane[span].i] == TIDE_LANE_STREAM;
-	return side == TIDE_SIDE_CPU && stream ? TIDE_SIDE_NONE : side;
-}
 
 static bool grow(tide_cover *c)
 {

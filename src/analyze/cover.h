@@ -14,7 +14,14 @@
  *   CPU    ops, Python functions, runtime and driver calls, and whatever else ran on a host lane
  *   NONE   not work: user ranges, sync rows, the profiler's own overhead, counter ranges */
 typedef enum tide_side { TIDE_SIDE_NONE, TIDE_SIDE_CPU, TIDE_SIDE_GPU } tide_side;
-tide_side tide__side(const tide_model *m, size_t span);
+extern const uint8_t tide__sides[]; /* by category; CPU is none on a stream */
+static inline tide_side tide__side(const tide_model *m, size_t span)
+{
+	unsigned cat = m->spans.cat[span];
+	tide_side side = cat <= TIDE_CAT_OTHER ? (tide_side)tide__sides[cat] : TIDE_SIDE_CPU;
+	bool stream = m->lanes.kind[m->spans.lane[span].i] == TIDE_LANE_STREAM;
+	return side == TIDE_SIDE_CPU && stream ? TIDE_SIDE_NONE : side;
+}
 
 /* End of a span, at most the trace's end; never before its start. */
 static inline int64_t tide__span_end(const tide_model *m, size_t span)

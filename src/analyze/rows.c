@@ -137,13 +137,6 @@ void tide__rows_free(tide_rows *r)
 	*r = (tide_rows){ 0 };
 }
 
-int64_t tide__rows_end(const tide_rows *r, const tide_model *m, uint32_t place)
-{
-	uint32_t s = r->order[place];
-	int64_t t1 = tide__track_end(&r->cuts, m, s), most = tide__span_end(m, s);
-	return t1 < most ? t1 : most;
-}
-
 /* Last i of [0, n) with key(i) <= v; keys ascend and key(0) <= v. */
 static uint32_t last_at_most(uint32_t n, uint32_t v, uint32_t (*key)(const tide_rows *, uint32_t),
 			     const tide_rows *r)

@@ -33,7 +33,12 @@ tide_code tide__rows(const tide_model *m, tide_rows *out, tide_error *err);
 void tide__rows_free(tide_rows *r);
 
 /* End of the span at a place, as drawn: spans that cross others in every track are cut short. */
-int64_t tide__rows_end(const tide_rows *r, const tide_model *m, uint32_t place);
+static inline int64_t tide__rows_end(const tide_rows *r, const tide_model *m, uint32_t place)
+{
+	uint32_t s = r->order[place];
+	int64_t t1 = tide__track_end(&r->cuts, m, s), most = tide__span_end(m, s);
+	return t1 < most ? t1 : most;
+}
 
 /* Place of a span: a search in the rows of its lane. */
 uint32_t tide__rows_place(const tide_rows *r, const tide_model *m, uint32_t span);

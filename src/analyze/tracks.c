@@ -6,24 +6,18 @@
 
 #include <string.h>
 
-#include "analyze/cover.h"
 #include "base/error.h"
 #include "base/mem.h"
 
 typedef struct nester {
 	const tide_model *m;
 	tide_tracks *t;
-	uint32_t *head;	 /* per lane: its first track */
-	uint32_t *below; /* per span: the open span around it in its track */
-	uint32_t *top;	 /* per track: open span begun last */
-	uint8_t *out;	 /* per span: not in its lane's first track */
+	uint32_t *head;	  /* per lane: its first track */
+	uint32_t *below;  /* per span: the open span around it in its track */
+	uint32_t *top;	  /* per track: open span begun last */
+	uint8_t *out;	  /* per span: not in its lane's first track */
+	uint8_t *crosses; /* per lane: has such a span */
 } nester;
-
-int64_t tide__track_end(const tide_tracks *t, const tide_model *m, uint32_t span)
-{
-	uint32_t row = t->n_cut ? tide__map_get(&t->cut, span) : 0;
-	return row ? t->cut_end[row - 1] : tide__span_end(m, span);
-}
 
 static uint32_t new_track(nester *s, tide_lane_id lane, uint32_t number, uint32_t after)
 {
@@ -76,12 +70,14 @@ static void choose(nester *s, uint32_t *top)
 			*open = s->below[*open];
 		while (*open && tide__span_end(m, *open) < end &&
 		       length(m, *open) <= length(m, i)) {
-			s->out[*open] = 1;
+			s->out[*open] = s->crosses[m->spans.lane[i].i] = 1;
 			*open = s->below[*open];
 		}
 		s->out[i] = *open && tide__span_end(m, *open) < end;
-		if (s->out[i])
+		if (s->out[i]) {
+			s->crosses[m->spans.lane[i].i] = 1;
 			continue;
+		}
 		s->below[i] = *open;
 		*open = i;
 	}
@@ -105,6 +101,18 @@ static bool cut_short(nester *s, uint32_t span, uint32_t track)
 static bool may(const nester *s, uint32_t track, uint32_t span)
 {
 	return !s->out[span] || s->t->tracks[track].number;
+}
+
+/* The lane's spans nest: one track has them all. */
+static bool place_first(nester *s, uint32_t span)
+{
+	tide_lane_id lane = s->m->spans.lane[span];
+	uint32_t track = s->head[lane.i];
+	if (!track && !(track = new_track(s, lane, 0, 0)))
+		return false;
+	s->t->track[span] = track;
+	s->t->tracks[track].n++;
+	return true;
 }
 
 static bool place(nester *s, uint32_t span)
@@ -167,18 +175,20 @@ tide_code tide__tracks(const tide_model *m, tide_tracks *out, tide_error *err)
 	s.below = tide__calloc(m->spans.n, sizeof *s.below);
 	s.top = tide__calloc(out->cap_tracks, sizeof *s.top);
 	s.out = tide__calloc(m->spans.n, 1);
-	bool ok = out->tracks && out->track && s.head && s.below && s.top && s.out;
+	s.crosses = tide__calloc(m->lanes.n, 1);
+	bool ok = out->tracks && out->track && s.head && s.below && s.top && s.out && s.crosses;
 	if (ok) {
 		choose(&s, s.head);
 		memset(s.head, 0, m->lanes.n * sizeof *s.head);
 	}
 	for (uint32_t i = 1; ok && i < m->spans.n; i++)
-		ok = place(&s, i);
+		ok = s.crosses[m->spans.lane[i].i] ? place(&s, i) : place_first(&s, i);
 	ok = ok && put_in_order(m, out);
 	tide__free(s.head);
 	tide__free(s.below);
 	tide__free(s.top);
 	tide__free(s.out);
+	tide__free(s.crosses);
 	if (ok)
 		return TIDE_OK;
 	tide__tracks_free(out);

@@ -10,7 +10,7 @@
 #ifndef TIDE_ANALYZE_TRACKS_H
 #define TIDE_ANALYZE_TRACKS_H
 
-#include "model/model.h"
+#include "analyze/cover.h"
 
 enum { TIDE_TRACKS_MAX = 256 };
 
@@ -37,7 +37,11 @@ tide_code tide__tracks(const tide_model *m, tide_tracks *out, tide_error *err);
 void tide__tracks_free(tide_tracks *t);
 
 /* End of a span in its track. */
-int64_t tide__track_end(const tide_tracks *t, const tide_model *m, uint32_t span);
+static inline int64_t tide__track_end(const tide_tracks *t, const tide_model *m, uint32_t span)
+{
+	uint32_t row = t->n_cut ? tide__map_get(&t->cut, span) : 0;
+	return row ? t->cut_end[row - 1] : tide__span_end(m, span);
+}
 
 /* Begins and ends of one track in order of time, properly nested: at one moment, ends of earlier
  * spans come before begins, and a span of no length begins and ends with nothing between. */

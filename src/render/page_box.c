@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "render/gzfile.h"
 
-enum { MAX_COLUMNS = 64, SMALL = 1 << 20 /* bytes of a section */ };
+enum { MAX_COLUMNS = 64, FIRST = 4096, SMALL = 1 << 20 /* bytes of a section */ };
 
 struct column {
 	const char *name;
@@ -96,52 +96,35 @@ int tide__box_column(tide_box *b, const char *name, tide_col_enc enc)
 	return b->n_cols++;
 }
 
-static bool grow(struct column *c)
+uint8_t *tide__box_room(tide_box *b, int column, size_t n)
 {
-	size_t cap = c->cap ? c->cap * 2 : 4096;
+	struct column *c = &b->cols[column];
+	if (c->cap - c->n >= n)
+		return c->buf + c->n;
+	size_t cap = c->cap * 2 > c->n + n ? c->cap * 2 : c->n + n + FIRST;
 	uint8_t *p = tide__realloc(c->buf, cap, 1);
-	if (!p)
-		return false;
+	if (!p) {
+		b->failed = true;
+		return NULL;
+	}
 	c->buf = p;
 	c->cap = cap;
-	return true;
+	return c->buf + c->n;
 }
 
-static inline uint64_t zigzag(int64_t v)
+void tide__box_took(tide_box *b, int column, const uint8_t *end, uint32_t rows)
 {
-	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
-}
-
-static inline uint64_t coded(struct column *c, int64_t v)
-{
-	if (c->enc == TIDE_COL_UINT)
-		return (uint64_t)v;
-	if (c->enc == TIDE_COL_INT)
-		return zigzag(v);
-	uint64_t step = zigzag((int64_t)((uint64_t)v - (uint64_t)c->last));
-	c->last = v;
-	return step;
+	struct column *c = &b->cols[column];
+	c->n = (size_t)(end - c->buf);
+	c->rows += rows;
 }
 
 void tide__box_put(tide_box *b, int column, int64_t v)
 {
 	struct column *c = &b->cols[column];
-	if (c->cap - c->n < 10 && !grow(c)) {
-		b->failed = true;
-		return;
-	}
-	uint8_t *at = c->buf + c->n;
-	c->rows++;
-	if (c->enc == TIDE_COL_BYTE) {
-		*at = (uint8_t)v;
-		c->n++;
-		return;
-	}
-	uint64_t u = coded(c, v);
-	for (; u >= 0x80; u >>= 7)
-		*at++ = (uint8_t)(u | 0x80);
-	*at++ = (uint8_t)u;
-	c->n = (size_t)(at - c->buf);
+	uint8_t *at = tide__box_room(b, column, TIDE_BOX_MOST);
+	if (at)
+		tide__box_took(b, column, tide__box_code(at, c->enc, v, &c->last), 1);
 }
 
 /* ---- base64 ---- */
@@ -162,25 +145,40 @@ static void group(char *out, const uint8_t *in)
 	out[3] = digits[in[2] & 63];
 }
 
+/* Whole groups of in[0..n); what they became is written. How many bytes that took, -1 = failed. */
+static ssize_t groups(struct base64 *x, const uint8_t *in, size_t n)
+{
+	char out[4096];
+	size_t have = 0, i = 0;
+	for (; n - i >= 3; i += 3) {
+		group(out + have, in + i);
+		have += 4;
+		if (have < sizeof out)
+			continue;
+		if (fwrite(out, 1, have, x->under) != have)
+			return -1;
+		have = 0;
+	}
+	return fwrite(out, 1, have, x->under) == have ? (ssize_t)i : -1;
+}
+
 static ssize_t base64_write(void *cookie, const char *buf, size_t n)
 {
 	struct base64 *x = cookie;
-	char out[4096];
-	size_t have = 0;
-	for (size_t i = 0; i < n; i++) {
-		x->left[x->n++] = (uint8_t)buf[i];
-		if (x->n < 3)
-			continue;
-		group(out + have, x->left);
+	const uint8_t *in = (const uint8_t *)buf;
+	size_t i = 0;
+	while (x->n && x->n < 3 && i < n) /* the group that the last call began */
+		x->left[x->n++] = in[i++];
+	if (x->n == 3 && groups(x, x->left, 3) < 0)
+		return 0;
+	if (x->n == 3)
 		x->n = 0;
-		have += 4;
-		if (have == sizeof out) {
-			if (fwrite(out, 1, have, x->under) != have)
-				return 0;
-			have = 0;
-		}
-	}
-	return fwrite(out, 1, have, x->under) == have ? (ssize_t)n : 0;
+	ssize_t whole = x->n ? 0 : groups(x, in + i, n - i);
+	if (whole < 0)
+		return 0;
+	for (i += (size_t)whole; i < n; i++)
+		x->left[x->n++] = in[i];
+	return (ssize_t)n;
 }
 
 static int base64_close(void *cookie)

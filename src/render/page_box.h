@@ -39,6 +39,12 @@ void tide__box_number(tide_box *b, unsigned number);
 int tide__box_column(tide_box *b, const char *name, tide_col_enc enc);
 void tide__box_put(tide_box *b, int column, int64_t v);
 
+/* A new column with all its n values: `value` gives that of row i. It is a constant at every call
+ * and inlined, which for millions of rows is several times as fast as putting them one by one. */
+typedef int64_t tide_box_value(void *ctx, uint32_t i);
+static inline void tide__box_fill(tide_box *b, const char *name, tide_col_enc enc, uint32_t n,
+				  tide_box_value *value, void *ctx);
+
 /* Where to write the section's JSON value. */
 tide_json *tide__box_json(tide_box *b);
 /* The same without a writer: the stream itself, for JSON that comes whole. */
@@ -54,5 +60,55 @@ void tide__box_fail(tide_box *b);
 bool tide__box_write_gzip(tide_box *b, FILE *out);
 /* Write it as one element of the page. False when memory or writing failed. */
 bool tide__box_write(tide_box *b, FILE *out);
+
+/* ---- how values become bytes ---- */
+
+enum { TIDE_BOX_MOST = 10, TIDE_BOX_ROWS = 1024 }; /* bytes of a value; values put at a time */
+
+static inline uint64_t tide__box_zigzag(int64_t v)
+{
+	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+}
+
+/* Write v at `at`, where TIDE_BOX_MOST bytes are free; the byte after it. `last` is the value
+ * before. */
+static inline uint8_t *tide__box_code(uint8_t *at, tide_col_enc enc, int64_t v, int64_t *last)
+{
+	if (enc == TIDE_COL_BYTE) {
+		*at = (uint8_t)v;
+		return at + 1;
+	}
+	uint64_t u = enc == TIDE_COL_UINT ? (uint64_t)v
+		     : enc == TIDE_COL_INT
+			     ? tide__box_zigzag(v)
+			     : tide__box_zigzag((int64_t)((uint64_t)v - (uint64_t)*last));
+	*last = v;
+	for (; u >= 0x80; u >>= 7)
+		*at++ = (uint8_t)(u | 0x80);
+	*at++ = (uint8_t)u;
+	return at;
+}
+
+/* Where the column's next bytes go, with room for n; NULL on exhaustion. */
+uint8_t *tide__box_room(tide_box *b, int column, size_t n);
+/* So many rows were written there, up to `end`. */
+void tide__box_took(tide_box *b, int column, const uint8_t *end, uint32_t rows);
+
+static inline __attribute__((always_inline)) void tide__box_fill(tide_box *b, const char *name,
+								 tide_col_enc enc, uint32_t n,
+								 tide_box_value *value, void *ctx)
+{
+	int column = tide__box_column(b, name, enc);
+	int64_t last = 0;
+	for (uint32_t i = 0, end; i < n; i = end) {
+		uint8_t *at = tide__box_room(b, column, (size_t)TIDE_BOX_ROWS * TIDE_BOX_MOST);
+		if (!at)
+			return;
+		end = n - i < TIDE_BOX_ROWS ? n : i + TIDE_BOX_ROWS;
+		for (uint32_t k = i; k < end; k++)
+			at = tide__box_code(at, enc, value(ctx, k), &last);
+		tide__box_took(b, column, at, end - i);
+	}
+}
 
 #endif

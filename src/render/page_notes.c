@@ -15,19 +15,33 @@
 
 enum { MOST_ARGS = 2000, MOST_TEXT = 4 << 20 };
 
+struct memory {
+	tide_span_memory s;
+	const uint32_t *order;
+};
+
+static int64_t allocated(void *ctx, uint32_t i)
+{
+	const struct memory *x = ctx;
+	return (int64_t)x->s.allocated[x->order[i]];
+}
+
+static int64_t freed(void *ctx, uint32_t i)
+{
+	const struct memory *x = ctx;
+	return (int64_t)x->s.freed[x->order[i]];
+}
+
 static void put_memory(tide_box *b, const tide_model *m, const uint32_t *order, uint32_t n)
 {
-	tide_span_memory s = { 0 };
-	int got = tide__box_column(b, "allocated", TIDE_COL_UINT);
-	int gave = tide__box_column(b, "freed", TIDE_COL_UINT);
-	if (!tide__span_memory(m, &s))
+	struct memory x = { .order = order };
+	if (tide__span_memory(m, &x.s)) {
+		tide__box_fill(b, "allocated", TIDE_COL_UINT, n, allocated, &x);
+		tide__box_fill(b, "freed", TIDE_COL_UINT, n, freed, &x);
+	} else {
 		tide__box_fail(b);
-	else
-		for (uint32_t i = 0; i < n; i++) {
-			tide__box_put(b, got, (int64_t)s.allocated[order[i]]);
-			tide__box_put(b, gave, (int64_t)s.freed[order[i]]);
-		}
-	tide__span_memory_free(&s);
+	}
+	tide__span_memory_free(&x.s);
 }
 
 /* ---- links ---- */
@@ -57,6 +71,7 @@ static void put_flows(tide_box *b, const tide_model *m, const uint32_t *place, t
 struct args {
 	const tide_model *m;
 	tide_strings *texts;
+	const uint32_t *order;
 	uint32_t *of; /* span -> number of its text */
 	uint64_t left_out;
 	char buf[MOST_ARGS + 8];
@@ -117,22 +132,28 @@ static bool collect(struct args *x)
 	return true;
 }
 
+static int64_t args(void *ctx, uint32_t i)
+{
+	const struct args *x = ctx;
+	return x->of[x->order[i]];
+}
+
 static void put_args(tide_box *b, const tide_model *m, const uint32_t *order, uint32_t n,
 		     tide_json *j)
 {
-	int col = tide__box_column(b, "args", TIDE_COL_UINT);
 	struct args *x = tide__calloc(1, sizeof *x);
 	if (!x) {
 		tide__box_fail(b);
 		return;
 	}
 	x->m = m;
+	x->order = order;
 	x->texts = tide__strings_new();
 	x->of = tide__calloc(m->spans.n, sizeof *x->of);
 	if (!x->texts || !x->of || !collect(x))
 		tide__box_fail(b);
-	for (uint32_t i = 0; x->of && i < n; i++)
-		tide__box_put(b, col, x->of[order[i]]);
+	if (x->of)
+		tide__box_fill(b, "args", TIDE_COL_UINT, n, args, x);
 	tide__json_kuint(j, "args_left_out", x->left_out);
 	tide__json_key(j, "args");
 	tide__json_array(j);

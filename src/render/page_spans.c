@@ -19,7 +19,6 @@ struct spans {
 	tide_page_names names;
 	uint32_t *place;  /* span -> its number + 1 */
 	uint32_t *around; /* span -> the one that the page finds around it in the row above */
-	int gap, dur, name, cat, cause, up, flags;
 };
 
 static void track(const tide_model *m, const tide_rows *r, const tide_row_track *t, tide_json *j)
@@ -62,39 +61,70 @@ static void find_around(struct spans *x, const tide_row_track *t)
 	}
 }
 
-/* The span around it: 0 = the one that the page finds, 1 = none, else its number + 2. */
-static uint32_t parent_of(const struct spans *x, uint32_t s)
+/* ---- columns ---- */
+
+static int64_t gap(void *ctx, uint32_t i)
 {
-	uint32_t p = x->m->spans.parent[s].i;
+	const struct spans *x = ctx;
+	const uint32_t *in = x->rows->order;
+	const int64_t *t0 = x->m->spans.t0;
+	int64_t last = i ? t0[in[i - 1]] + (int64_t)tide__lod_length(x->lod, i - 1) : 0;
+	return t0[in[i]] - last;
+}
+
+static int64_t dur(void *ctx, uint32_t i)
+{
+	return (int64_t)tide__lod_length(((struct spans *)ctx)->lod, i);
+}
+
+static int64_t name(void *ctx, uint32_t i)
+{
+	struct spans *x = ctx;
+	return tide__page_name(&x->names, x->b, x->m->spans.name[x->rows->order[i]]);
+}
+
+static int64_t cat(void *ctx, uint32_t i)
+{
+	const struct spans *x = ctx;
+	return x->m->spans.cat[x->rows->order[i]];
+}
+
+static int64_t cause(void *ctx, uint32_t i)
+{
+	const struct spans *x = ctx;
+	return x->place[x->m->spans.cause[x->rows->order[i]].i];
+}
+
+/* The span around it: 0 = the one that the page finds, 1 = none, else its number + 2. */
+static int64_t up(void *ctx, uint32_t i)
+{
+	const struct spans *x = ctx;
+	uint32_t s = x->rows->order[i], p = x->m->spans.parent[s].i;
 	return p == x->around[s] ? 0 : p ? x->place[p] + 1 : 1;
 }
 
-static void put_span(struct spans *x, uint32_t place, int64_t *last)
+static int64_t flags(void *ctx, uint32_t i)
 {
-	const tide_spans *v = &x->m->spans;
-	uint32_t s = x->rows->order[place];
-	int64_t t1 = v->t0[s] + (int64_t)tide__lod_length(x->lod, place);
-	tide__box_put(x->b, x->gap, v->t0[s] - *last);
-	tide__box_put(x->b, x->dur, t1 - v->t0[s]);
-	tide__box_put(x->b, x->name, tide__page_name(&x->names, x->b, v->name[s]));
-	tide__box_put(x->b, x->cat, v->cat[s]);
-	tide__box_put(x->b, x->cause, x->place[v->cause[s].i]);
-	tide__box_put(x->b, x->up, parent_of(x, s));
-	tide__box_put(x->b, x->flags, v->flags[s]);
-	*last = t1;
+	const struct spans *x = ctx;
+	return x->m->spans.flags[x->rows->order[i]];
+}
+
+static void put_columns(struct spans *x)
+{
+	uint32_t n = x->rows->n;
+	tide__box_fill(x->b, "gap", TIDE_COL_INT, n, gap, x);
+	tide__box_fill(x->b, "dur", TIDE_COL_UINT, n, dur, x);
+	tide__box_fill(x->b, "name", TIDE_COL_UINT, n, name, x);
+	tide__box_fill(x->b, "cat", TIDE_COL_BYTE, n, cat, x);
+	tide__box_fill(x->b, "cause", TIDE_COL_DELTA, n, cause, x);
+	tide__box_fill(x->b, "up", TIDE_COL_UINT, n, up, x);
+	tide__box_fill(x->b, "flags", TIDE_COL_BYTE, n, flags, x);
 }
 
 static bool setup(struct spans *x)
 {
 	x->place = tide__calloc(x->m->spans.n, sizeof *x->place);
 	x->around = tide__calloc(x->m->spans.n, sizeof *x->around);
-	x->gap = tide__box_column(x->b, "gap", TIDE_COL_INT);
-	x->dur = tide__box_column(x->b, "dur", TIDE_COL_UINT);
-	x->name = tide__box_column(x->b, "name", TIDE_COL_UINT);
-	x->cat = tide__box_column(x->b, "cat", TIDE_COL_BYTE);
-	x->cause = tide__box_column(x->b, "cause", TIDE_COL_DELTA);
-	x->up = tide__box_column(x->b, "up", TIDE_COL_UINT);
-	x->flags = tide__box_column(x->b, "flags", TIDE_COL_BYTE);
 	return tide__page_names_init(&x->names, x->m) && x->place && x->around;
 }
 
@@ -109,13 +139,11 @@ void tide__page_cats_json(tide_json *j)
 
 static void put_all(struct spans *x)
 {
-	int64_t last = 0;
 	for (uint32_t i = 0; i < x->rows->n; i++)
 		x->place[x->rows->order[i]] = i + 1;
 	for (uint32_t k = 0; k < x->rows->n_tracks; k++)
 		find_around(x, &x->rows->tracks[k]);
-	for (uint32_t i = 0; i < x->rows->n; i++)
-		put_span(x, i, &last);
+	put_columns(x);
 }
 
 bool tide__page_spans(tide_box *b, const tide_model *m, const tide_page_options *opt,
