@@ -46,11 +46,6 @@ static void *grow(void *p, size_t n)
 	return p;
 }
 
-static unsigned class_of(uint64_t size)
-{
-	return 63 - (unsigned)__builtin_clzll(size);
-}
-
 static void give(struct heap *h, unsigned k, uint64_t addr)
 {
 	if (h->n[k] == h->cap[k]) {

@@ -393,7 +393,7 @@ bool tide__pickle_pack(tide_pickle *p, tide_pv v, uint32_t *out)
 
 bool tide__pickle_memo_put(tide_pickle *p, uint64_t index, tide_pv v, const uint8_t *at)
 {
-	uint32_t packed;
+	uint32_t packed = 0;
 	if (!tide__pickle_pack(p, v, &packed))
 		return false;
 	if (index >=

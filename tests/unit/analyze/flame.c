@@ -31,7 +31,8 @@ static void list_add(struct list *l, const char *path, uint64_t self, uint64_t c
 			return;
 		}
 	assert_true(l->n < 2000);
-	snprintf(l->v[l->n].path, sizeof l->v->path, "%s", path);
+	assert_true(strlen(path) < sizeof l->v->path);
+	strcpy(l->v[l->n].path, path);
 	l->v[l->n].self = self;
 	l->v[l->n++].count = count;
 }

@@ -56,7 +56,7 @@ static void test_assign(void **state)
 
 static void touch(const char *dir, const char *name)
 {
-	char path[300];
+	char path[400];
 	snprintf(path, sizeof path, "%s/%s", dir, name);
 	FILE *f = fopen(path, "w");
 	assert_non_null(f);
