@@ -4,7 +4,8 @@
 """What recording costs a training step, in one process: every tool on for a few steps, then the next, round after round.
 
     live.py steps OUT [--small] [--batch N] [--context N] [--bf16] [--rounds N] [--steps N] [--only WORDS]
-    live.py events OUT                 ns an op, an allocation: one op in a loop, tools in turn
+    live.py calls OUT [--processes N]  ns an op, an allocation: one op in a loop (calls.cpp), tools in turn, in several processes
+    live.py events OUT                 one such process
     live.py exact OUT [--small ...]    the recording beside torch's own counters, to the byte
 
 A round gives each tool's median step over that of bare steps of the same round: what the machine does slowly cancels.
@@ -12,11 +13,15 @@ Needs the tidemark package (bench/torch/gpu.sh says how). The recordings go to t
 """
 import argparse
 import contextlib
+import ctypes
+import glob
 import json
 import os
 import random
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 
 import torch
@@ -77,9 +82,10 @@ def profiler():
     return torch.profiler.profile(activities=kinds, profile_memory=True)
 
 
+EMPTY = "empty RecordFunction callback"
 TOOLS = {
     "bare": contextlib.nullcontext,
-    "empty RecordFunction callback": empty_callback,
+    EMPTY: empty_callback,
     "Tidemark, memory": lambda: ours(ops=False),
     "Tidemark, memory and ops": lambda: ours(modules=False),
     "Tidemark, and modules, labels": ours,
@@ -180,42 +186,58 @@ def steps(a) -> None:
 
 # ---- events ----
 
-def timed(f, n: int) -> float:
-    t0 = time.perf_counter_ns()
-    f(n)
-    return (time.perf_counter_ns() - t0) / n
+def loops():
+    """bench/torch/calls.cpp, built like the recorder's own C++ file."""
+    target = os.path.join(tempfile.gettempdir(), f"tidemark-calls-{torch.__version__}.so")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "calls.cpp")
+    if not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(source):
+        capture._hook._build(torch, source, target)
+    calls = ctypes.CDLL(target)
+    for f in (calls.bench_view, calls.bench_empty):
+        f.restype = ctypes.c_double
+    return {"one op (view)": calls.bench_view, "op, allocation, free (empty)": calls.bench_empty}
 
 
 def events(a) -> None:
-    x = torch.ones(4, device=DEVICE)
-
-    def make(n: int) -> None:
-        for _ in range(n):
-            torch.empty(16, device=DEVICE)
-
-    works = {
-        "one op (view)": lambda n: [x.view(4) for _ in range(n)],
-        "op, allocation, free (empty)": make,
-    }
-    tools = {k: v for k, v in TOOLS.items() if k not in ("torch.profiler", "_record_memory_history")}
-    print(f"\n{'ns a call, median of leasts':32}" + "".join(f"{w:>32}" for w in works))
-    n, rounds = 500, a.rounds
+    works = loops()
+    tools = {k: v for k, v in TOOLS.items() if k not in ("torch.profiler", "_record_memory_history", "empty TorchDispatchMode")}
     cost: dict[str, dict[str, list[float]]] = {k: {w: [] for w in works} for k in tools}
-    for _ in range(rounds):
-        for k, tool in tools.items():
-            with tool():
+    order = list(tools)
+    shuffle = random.Random()
+    for _ in range(a.rounds):
+        shuffle.shuffle(order)
+        for k in order:
+            with tools[k]():
                 for w, f in works.items():
-                    f(200)
-                    cost[k][w].append(min(timed(f, n) for _ in range(4)))
+                    f(300, CUDA)
+                    cost[k][w].append(min(f(1000, CUDA) for _ in range(5)))
     base = {w: statistics.median(cost["bare"][w]) for w in works}
-    print(f"{'bare, ns a call':32}" + "".join(f"{base[w]:32.0f}" for w in works))
-    rows = {}
-    for k in tools:
-        rows[k] = {w: statistics.median(cost[k][w]) - base[w] for w in works}
-        if k != "bare":
-            print(f"{k:32}" + "".join(f"{rows[k][w]:+32.0f}" for w in works))
-    with open(os.path.join(a.out, "events.json"), "w", encoding="utf-8") as f:
-        json.dump({"bare": base, "over": rows}, f)
+    over = {k: {w: statistics.median(cost[k][w]) - base[w] for w in works} for k in tools if k != "bare"}
+    with open(os.path.join(a.out, f"events-{os.getpid()}.json"), "w", encoding="utf-8") as f:
+        json.dump({"bare": base, "over": over}, f)
+
+
+def calls(a) -> None:
+    """Where a process's code and stack happen to lie moves a call by tens of ns: several processes, and their mean."""
+    for old in glob.glob(os.path.join(a.out, "events-*.json")):
+        os.unlink(old)
+    for _ in range(a.processes):
+        subprocess.run([sys.executable, "-W", "ignore", __file__, "events", a.out, "--rounds", str(a.rounds)], check=True)
+    runs = []
+    for file in glob.glob(os.path.join(a.out, "events-*.json")):
+        with open(file, encoding="utf-8") as f:
+            runs.append(json.load(f))
+    works = list(runs[0]["bare"])
+    print(f"\n{'ns a call: mean of ' + str(len(runs)) + ' processes (least .. most)':46}" + "".join(f"{w:>36}" for w in works))
+
+    def row(name: str, values: list[list[float]], form: str) -> None:
+        print(f"{name:46}" + "".join(f"{statistics.mean(v):{form}} ({min(v):.0f} .. {max(v):.0f})".rjust(36) for v in values))
+
+    row("bare", [[r["bare"][w] for r in runs] for w in works], ".0f")
+    for k in runs[0]["over"]:
+        row(k, [[r["over"][k][w] for r in runs] for w in works], "+.0f")
+    empty, full = ([statistics.mean(r["over"][k][works[0]] for r in runs) for k in (EMPTY, "Tidemark, memory and ops")])
+    print(f"one op, memory and ops: {full / empty:.2f} times the empty callback")
 
 
 # ---- exact ----
@@ -291,7 +313,7 @@ def tracker(a, check) -> None:
 
 def main() -> None:
     p = argparse.ArgumentParser()
-    p.add_argument("what", choices=["steps", "events", "exact"])
+    p.add_argument("what", choices=["steps", "calls", "events", "exact"])
     p.add_argument("out")
     p.add_argument("--small", action="store_true", help="4 layers of width 128 (for the CPU)")
     p.add_argument("--bf16", action="store_true")
@@ -300,12 +322,13 @@ def main() -> None:
     p.add_argument("--rounds", type=int, default=12)
     p.add_argument("--steps", type=int, default=10)
     p.add_argument("--only", default="")
+    p.add_argument("--processes", type=int, default=8)
     a = p.parse_args()
     os.makedirs(a.out, exist_ok=True)
-    if a.what == "exact":
-        exact(a)
+    if a.what in ("exact", "calls"):
+        {"exact": exact, "calls": calls}[a.what](a)
         return
-    tidemark.start(os.path.join(a.out, f"{a.what}.tide"), ring_bytes=16 << 20)
+    tidemark.start(os.path.join(a.out, f"{a.what}.tide"), ring_bytes=4 << 20, full_wait_us=1000)  # as record() and `run` do
     capture.attach()
     capture.detach()
     (steps if a.what == "steps" else events)(a)

@@ -46,7 +46,7 @@ def _build(torch, source: str, target: str) -> None:
     _say(f"building op recording for torch {torch.__version__} (once)")
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     command = [
-        compiler, f"-std={_standard(torch)}", "-O2", "-fPIC", "-shared", "-DNDEBUG", f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
+        compiler, f"-std={_standard(torch)}", "-O2", "-fPIC", "-fno-plt", "-shared", "-DNDEBUG", f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
         "-fvisibility=hidden", f"-I{os.environ['TIDEMARK_INCLUDE']}", f"-I{root}/include",
         f"-I{root}/include/torch/csrc/api/include", source, "-o", part,
         f"-L{root}/lib", "-lc10", "-ltorch_cpu", f"-Wl,-rpath,{root}/lib",

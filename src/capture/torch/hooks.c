@@ -33,7 +33,6 @@ static const char *const symbols[N_SYMBOLS][2] = {
 		  "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE" },
 };
 static _Atomic(void *) originals[N_SYMBOLS];
-static _Atomic(uint64_t) seen[4]; /* cpu allocs, cpu frees, reports, ooms */
 
 /* Python loads libc10 privately: it is found by its name, not in the global scope. Distributions
  * add a version to the name. */
@@ -72,22 +71,6 @@ static void *original(int which)
 		 type *f;           \
 	 }){ .p = original(which) } \
 		 .f)
-
-static void count(int what)
-{
-	atomic_fetch_add_explicit(&seen[what], 1, memory_order_relaxed);
-}
-
-void tide_torch_seen_get(tide_torch_seen *out)
-{
-	out->cpu_allocs = atomic_load(&seen[0]);
-	out->cpu_frees = atomic_load(&seen[1]);
-	out->reports = atomic_load(&seen[2]);
-	out->ooms = atomic_load(&seen[3]);
-	out->found = 0;
-	for (int i = 0; i < N_SYMBOLS; i++)
-		out->found |= (atomic_load(&originals[i]) != NULL) << i;
-}
 
 /* ---- devices ---- */
 
@@ -261,7 +244,6 @@ static void *allocate(size_t n)
 	alloc_fn *f = ORIGINAL(alloc_fn, ALLOC);
 	void *p = f ? f(n) : NULL;
 	if (p && tide__torch_recording()) {
-		count(0);
 		took(pool_of(0, 0), p, n, 0);
 		just_allocated = p;
 	}
@@ -278,7 +260,6 @@ static void release(void *p)
 {
 	free_fn *f = ORIGINAL(free_fn, FREE);
 	if (p && tide__torch_recording()) {
-		count(1);
 		if (p != just_freed)
 			tide_free(pool_of(0, 0), (uintptr_t)p);
 		just_freed = NULL;
@@ -300,7 +281,6 @@ static void record_report(void *p, int64_t size, size_t total_reserved, c10_devi
 		return;
 	if (type == 0 && size > 0 && p == just_allocated)
 		return;
-	count(2);
 	if (size >= 0)
 		took(pool_of(type, index), p, (size_t)size, type ? stream_of(type, index) : 0);
 	else
@@ -338,10 +318,8 @@ HOOK void _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void *p, int64_t
 static void out_of_memory(int64_t size, size_t allocated, size_t total_reserved, c10_device d)
 {
 	oom_fn *f = ORIGINAL(oom_fn, OOM);
-	if (tide__torch_recording()) {
-		count(3);
+	if (tide__torch_recording())
 		tide_oom(pool_of(d & 255, d >> 8 & 255), size > 0 ? (uint64_t)size : 0, -1);
-	}
 	if (f)
 		f(size, allocated, total_reserved, d);
 }

@@ -21,16 +21,6 @@
 
 #include <tidemark/record.h>
 
-/** What the hooks have seen so far; for tests and for `tidemark run`'s closing line. */
-typedef struct tide_torch_seen {
-	uint64_t cpu_allocs, cpu_frees; /* through alloc_cpu and free_cpu */
-	uint64_t reports;		/* other devices, shared memory */
-	uint64_t ooms;
-	int found; /* bits: 1 alloc_cpu, 2 free_cpu, 4 report, 8 out of memory: originals that were
-		      found */
-} tide_torch_seen;
-TIDE_API void tide_torch_seen_get(tide_torch_seen *out);
-
 /** The pool that allocations of a c10 device (type, index) are recorded in. */
 TIDE_API tide_pool tide_torch_pool(unsigned type, unsigned index);
 

@@ -33,8 +33,11 @@ static void start(void)
 {
 	char path[PATH_MAX];
 	int saved = errno;
+	tide_options opt = TIDE_OPTIONS_INIT;
+	opt.ring_bytes = 4 << 20; /* ops come in bursts: more room, and rather wait than lose, as */
+	opt.full_wait_us = 1000;  /* tidemark.record() has it */
 	if (!tide_recording() && file_name(path, sizeof path))
-		tide_start(path, NULL, NULL); /* if it cannot, the program runs on without */
+		tide_start(path, &opt, NULL); /* if it cannot, the program runs on without */
 	errno = saved;
 }
 
