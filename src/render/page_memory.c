@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/modules.h"
 #include "analyze/paths.h"
 #include "analyze/roles.h"
 #include "analyze/stacks.h"
@@ -22,6 +23,8 @@ struct memory {
 	tide_page_names names;
 	tide_paths paths;
 	tide_roles roles;
+	tide_modules modules;
+	bool any_module;
 	uint32_t *place;      /* alloc -> its number + 1, in order of the moves */
 	uint32_t *tensor;     /* alloc -> its last tensor row */
 	uint32_t *stack;      /* stack -> its number in the page + 1 */
@@ -31,7 +34,7 @@ struct memory {
 	tide_strings *labels; /* of tensors */
 	uint32_t n, n_stacks, n_frames;
 	int dt, back;
-	int size, asked, pool, role, op, call, what, flags;
+	int size, asked, pool, role, op, call, what, flags, module;
 	int seg_t, seg_bytes, seg_pool;
 	int st_frame, st_parent, face, fr_function, fr_file, fr_line, op_name, op_parent;
 };
@@ -120,6 +123,9 @@ static void put_alloc(struct memory *x, uint32_t row)
 	tide__box_put(x->b, x->face, face_of(x, a->stack[row]));
 	tide__box_put(x->b, x->what, tensor_of(x, x->tensor[row]));
 	tide__box_put(x->b, x->flags, a->flags[row]);
+	if (x->any_module)
+		tide__box_put(x->b, x->module,
+			      tide__page_name(&x->names, x->b, x->modules.of[a->span[row].i]));
 	x->place[row] = ++x->n;
 }
 
@@ -237,6 +243,10 @@ static bool setup(struct memory *x)
 	};
 	for (size_t i = 0; i < sizeof cols / sizeof *cols; i++)
 		*cols[i].at = tide__box_column(x->b, cols[i].name, cols[i].enc);
+	for (size_t i = 1; i < x->m->spans.n && !x->any_module; i++)
+		x->any_module = x->modules.of[i].i != 0;
+	if (x->any_module)
+		x->module = tide__box_column(x->b, "module", TIDE_COL_UINT);
 	x->place = tide__calloc(x->m->allocs.n, sizeof *x->place);
 	x->tensor = tide__calloc(x->m->allocs.n, sizeof *x->tensor);
 	x->stack = tide__calloc(x->m->stacks.n, sizeof *x->stack);
@@ -254,7 +264,7 @@ bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options
 {
 	struct memory x = { .m = m, .b = b };
 	tide_json *j = tide__box_json(b);
-	bool ok = setup(&x);
+	bool ok = tide__modules_of(m, &x.modules, err) == TIDE_OK && setup(&x);
 	if (ok) {
 		for (size_t i = 1; i < m->tensors.n; i++)
 			x.tensor[m->tensors.alloc[i].i] = (uint32_t)i;
@@ -263,6 +273,7 @@ bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options
 		tide__json_object(j);
 		pools_json(&x, j);
 		roles_json(j);
+		tide__json_kbool(j, "modules", x.any_module);
 		labels_json(&x, j);
 		tide__page_names_json(&x.names, m, "names", j);
 		tide__json_object_end(j);
@@ -270,6 +281,7 @@ bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options
 	tide__page_names_free(&x.names);
 	tide__paths_free(&x.paths);
 	tide__roles_free(&x.roles);
+	tide__modules_free(&x.modules);
 	tide__strings_free(x.labels);
 	tide__free(x.place);
 	tide__free(x.tensor);

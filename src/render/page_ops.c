@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The ops section: by name, and the tree of nesting paths. Both are rows of the analysis of
- * `tidemark ops`; small nodes of the tree are put together per parent (and counted), sums stay
- * whole. */
+/* The ops section: by name, the tree of nesting paths, and modules. They are rows of the analyses
+ * of `tidemark ops` and `tidemark modules`; small nodes of the tree are put together per parent
+ * (and counted), sums stay whole. */
 #include <stdlib.h>
 
+#include "analyze/modules.h"
 #include "analyze/optree.h"
 #include "base/mem.h"
 #include "render/page_parts.h"
@@ -59,6 +60,35 @@ static bool by_name(tide_json *j, const tide_model *m, const tide_op_flat *f)
 	tide__json_array_end(j);
 	tide__free(v);
 	return true;
+}
+
+/* ---- modules, in the order of their first calls ---- */
+
+static void module_row(tide_json *j, const tide_model *m, const tide_module_row *r)
+{
+	tide__json_array(j);
+	tide__json_str(j, tide__module_text(m, r->name));
+	tide__json_uint(j, r->calls);
+	tide__json_int(j, r->forward_ns);
+	tide__json_int(j, r->backward_ns);
+	tide__json_uint(j, r->forward_bytes);
+	tide__json_uint(j, r->backward_bytes);
+	tide__json_uint(j, r->backward_ops);
+	tide__json_array_end(j);
+}
+
+static bool modules(tide_json *j, const tide_model *m, tide_error *err)
+{
+	tide_modules x = { 0 };
+	bool ok = tide__modules(m, &x, err) == TIDE_OK;
+	tide__json_kuint(j, "modules_in_all", x.n);
+	tide__json_key(j, "modules");
+	tide__json_array(j);
+	for (size_t i = 0; ok && i < x.n && i < MOST_OPS; i++)
+		module_row(j, m, &x.rows[i]);
+	tide__json_array_end(j);
+	tide__modules_free(&x);
+	return ok;
 }
 
 /* ---- the tree ---- */
@@ -198,7 +228,7 @@ bool tide__page_ops(tide_box *b, const tide_model *m, const tide_page_options *o
 	tide__json_object(j);
 	bool ok = tide__optree(m, &all, &t, err) == TIDE_OK &&
 		  tide__optree_flat(&t, &flat, err) == TIDE_OK && by_name(j, m, &flat) &&
-		  tree(b, m, &t, j);
+		  modules(j, m, err) && tree(b, m, &t, j);
 	tide__json_object_end(j);
 	tide__optree_flat_free(&flat);
 	tide__optree_free(&t);

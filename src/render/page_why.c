@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Why memory is as high as it is at a device's peak: what is alive then by role, op and code, the
- * largest groups of each. The definitions and the order are those of `tidemark peak`. */
+/* Why memory is as high as it is at a device's peak: what is alive then by role, module, op and
+ * code, the largest groups of each. The definitions and the order are those of `tidemark peak`. */
 #include <stdlib.h>
 
 #include "analyze/alive.h"
@@ -17,9 +17,8 @@ static const struct {
 	tide_group_by by;
 	size_t most;
 } kinds[] = {
-	{ "role", TIDE_BY_ROLE, MOST_ROLES },
-	{ "op", TIDE_BY_OP, MOST },
-	{ "stack", TIDE_BY_FRAME, MOST },
+	{ "role", TIDE_BY_ROLE, MOST_ROLES }, { "module", TIDE_BY_MODULE, MOST },
+	{ "op", TIDE_BY_OP, MOST },	      { "stack", TIDE_BY_FRAME, MOST },
 	{ "tensor", TIDE_BY_TENSOR, MOST },
 };
 

@@ -99,7 +99,7 @@ async function memory(page) {
   await settle(page);
   const title = await page.textContent('.panel h2');
   assert.match(title, /^Alive at .* in [\d,]+ allocations? \(the peak\)$/);
-  for (const by of ['Op', 'Tensor', 'Code', 'Pool', 'Role']) {
+  for (const by of ['Op', 'Pool', 'Device', 'Role']) {
     await page.click(`.choice button:text-is("${by}")`);
     await settle(page);
   }

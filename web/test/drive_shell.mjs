@@ -96,8 +96,8 @@ await drive(async ({ folder, make, visit }) => {
   const empty = join(folder, 'empty.json');
   writeFileSync(empty, '{"schemaVersion": 1, "traceEvents": [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "p"}}]}');
   await visit(make('report', empty), '', async (page) => assert.equal(await page.locator('.error').count(), 0));
-  // A laptop and a wall.
-  for (const [width, height, size] of [[1280, 720, '14px'], [3840, 2160, '21px']]) {
+  // A laptop and walls.
+  for (const [width, height, size] of [[1280, 720, '14px'], [2560, 1440, '21px'], [3840, 2160, '28px']]) {
     await visit(all, '#view=timeline', async (page) => {
       await page.setViewportSize({ width, height });
       await settle(page);
@@ -106,4 +106,25 @@ await drive(async ({ folder, make, visit }) => {
       await shot(page, `timeline-${width}`);
     });
   }
+  // A phone and paper: nothing is wider than the screen or sheet; paper has no holes where rows were out of sight.
+  await visit(all, '', async (page) => {
+    const wide = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    await page.setViewportSize({ width: 420, height: 800 });
+    for (const name of await tabs(page)) {
+      await go(page, name);
+      await settle(page);
+      assert.ok((await wide()) <= 0, `${name} scrolls sideways on a phone`);
+    }
+    await page.setViewportSize({ width: 703, height: 1000 });
+    await page.emulateMedia({ media: 'print' });
+    for (const name of ['Kernels', 'Memory', 'Device time']) {
+      await page.evaluate((n) => [...document.querySelectorAll('nav button')].find((b) => b.textContent === n).click(), name);
+      await page.waitForSelector('table tbody tr');
+      await settle(page);
+      assert.ok((await wide()) <= 0, `${name} is wider than the sheet`);
+    }
+    const pad = await page.locator('.pad').first().evaluate((e) => [e.textContent, e.clientHeight]);
+    assert.match(pad[0], /^… [\d,]+ more rows$/);
+    assert.ok(pad[1] < 40, 'a hole on paper');
+  });
 });

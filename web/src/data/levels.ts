@@ -6,14 +6,14 @@
 // moment; a wide view looks at blocks alone, a narrow one replays the moves it shows.
 import { after } from './spans';
 import { bytes } from './format';
-import { aliveAt, faceText, type Memory, onDevice, opPath, peakOf } from './memory';
+import { aliveAt, faceText, type Memory, moduleText, onDevice, opPath, peakOf } from './memory';
 
 const BLOCK = 64;
 const REPLAY = 150000; // moves that may be replayed for one picture
 export const MOST = 12;
 const OTHER_DEVICE = 255;
 
-export type By = 'role' | 'op' | 'stack' | 'tensor' | 'pool' | 'device' | 'size';
+export type By = 'role' | 'module' | 'op' | 'stack' | 'tensor' | 'pool' | 'device' | 'size';
 
 export interface Groups {
   labels: string[];
@@ -36,6 +36,7 @@ export function keyOf(m: Memory, by: By, devices: readonly string[] = []): Key {
   const bySize = (row: number) => (m.size[row] > 0 ? Math.floor(Math.log2(m.size[row])) : -1);
   const of: Record<By, () => Key> = {
     role: () => column(m.role, (k) => m.json.roles[k]),
+    module: () => column(m.module, (k) => moduleText(m, k) || '(outside any module)'),
     op: () => column(m.op, (k) => opPath(m, k) || '(outside any op)'),
     stack: () => column(m.face, (k) => faceText(m, k) || '(no stack)'),
     tensor: () => column(m.tensor, (k) => m.json.tensors[k] || '(no tensor)'),

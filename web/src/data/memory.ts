@@ -9,6 +9,7 @@ export interface MemoryJson {
   roles: string[];
   tensors: string[];
   names: string[];
+  modules: boolean;
 }
 
 export interface Memory {
@@ -27,6 +28,7 @@ export interface Memory {
   stack: Int32Array;
   tensor: Int32Array;
   face: Int32Array; // frame that names its stack + 1
+  module: Int32Array; // name
   segT: Float64Array;
   segBytes: Float64Array;
   segPool: Int32Array;
@@ -70,6 +72,7 @@ export function readMemory(s: Section<MemoryJson>): Memory {
     });
   for (const name of ['slack', 'segT', 'segBytes'] as const) later(name, () => s.column(snake(name)));
   for (const name of ['op', 'stack', 'tensor', 'face', 'segPool', 'opName', 'opParent', 'stackFrame', 'stackParent', 'frameFunction', 'frameFile', 'frameLine'] as const) later(name, () => s.ints(snake(name)));
+  later('module', () => (s.json.modules ? s.ints('module') : new Int32Array(m.n)));
   let both: ReturnType<typeof lives> | undefined;
   for (const name of ['born', 'died'] as const) later(name, () => (both ??= lives(m))[name]);
   return m;
@@ -138,6 +141,9 @@ function frameText(m: Memory, f: number): string {
 
 /** The frame that names a stack best, as the commands choose it: not the allocator's own. */
 export const faceText = (m: Memory, face: number): string => (face ? frameText(m, face - 1) : '');
+
+/** The innermost module that made it, forward or backward; '' = none. */
+export const moduleText = (m: Memory, name: number): string => m.json.names[name].replace('nn.Module: ', '');
 
 export function opPath(m: Memory, op: number): string {
   const parts: string[] = [];

@@ -4,9 +4,14 @@
 // defines the figures, the section's rows are those of the analysis.
 import type { Section } from './section';
 
+/** Name, calls, forward and backward ns, forward and backward bytes, backward ops. */
+export type ModuleRow = [string, number, number, number, number, number, number];
+
 export interface OpsJson {
   ops: [string, number, number, number, number, number, number, number][];
   ops_in_all: number;
+  modules: ModuleRow[];
+  modules_in_all: number;
   folded: number;
   names: string[];
 }

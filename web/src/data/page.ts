@@ -50,7 +50,7 @@ export interface MainJson {
   total_ns: number;
   findings: { severity: string; what: string; text: string; view: string; t: number | null }[];
   marks: Mark[];
-  why?: Record<'role' | 'op' | 'stack' | 'tensor', [string, number, number][]>; // (label, bytes, count) at the peak
+  why?: Record<'role' | 'module' | 'op' | 'stack' | 'tensor', [string, number, number][]>; // (label, bytes, count) at the peak
 }
 
 export interface Main extends MainJson {

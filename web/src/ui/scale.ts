@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// How large things are drawn: once on a desk, larger on a wall (the style sheet has the same limit).
+// How large things are drawn: once on a desk, larger on a wall (the style sheet has the same limits).
 import { signal } from '../signals';
 
-const wall = typeof matchMedia === 'function' ? matchMedia('(min-width: 2400px)') : undefined;
-const WALL = 1.5;
+const steps: [string, number][] = [['(min-width: 3400px)', 2], ['(min-width: 2400px)', 1.5]];
+const walls = typeof matchMedia === 'function' ? steps.map(([limit, factor]): [MediaQueryList, number] => [matchMedia(limit), factor]) : [];
+const now = () => walls.find(([m]) => m.matches)?.[1] ?? 1;
 
 /** Factor for everything that has a size in pixels. */
-export const scale = signal(wall?.matches ? WALL : 1);
-wall?.addEventListener('change', () => (scale.value = wall.matches ? WALL : 1));
+export const scale = signal(now());
+for (const [m] of walls) m.addEventListener('change', () => (scale.value = now()));
+
+const small = typeof matchMedia === 'function' ? matchMedia('(max-width: 640px)') : undefined;
+/** Is this the screen of a phone, or as narrow a window? */
+export const narrow = signal(!!small?.matches);
+small?.addEventListener('change', () => (narrow.value = small.matches));
 
 export const px = (n: number): number => Math.round(n * scale.value);
 /** A font of the page's face for a canvas. */

@@ -49,6 +49,10 @@ function order<R>(rows: readonly R[], col: Col<R> | undefined, up: boolean): R[]
   });
 }
 
+/** Room of rows that are out of sight; on paper it says how many they are. */
+export const Pad = ({ rows, high }: { rows: number; high: number }) =>
+  rows > 0 ? <tr class="pad" style={{ height: `${rows * high}px` }}><td class="left" colSpan={99}>… {rows.toLocaleString('en-US')} more rows</td></tr> : null;
+
 export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, height: asked = 420, note, compact }: Props<R>) {
   const HIGH = px(26); // of a row, as the style sheet has it
   const height = px(asked);
@@ -92,7 +96,7 @@ export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, h
             </tr>
           </thead>
           <tbody>
-            {first > 0 && <tr class="pad" style={{ height: `${first * HIGH}px` }} />}
+            <Pad rows={first} high={HIGH} />
             {shown.slice(first, last).map((r, i) => (
               <tr
                 key={first + i}
@@ -109,7 +113,7 @@ export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, h
                 ))}
               </tr>
             ))}
-            {last < shown.length && <tr class="pad" style={{ height: `${(shown.length - last) * HIGH}px` }} />}
+            <Pad rows={shown.length - last} high={HIGH} />
           </tbody>
         </table>
         {shown.length === 0 && <p class="soft empty">Nothing here{find ? ' matches the filter' : ''}.</p>}

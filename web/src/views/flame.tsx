@@ -13,7 +13,7 @@ import { Choice, Kept, Legend, Loading, useData } from '../ui/parts';
 import { col, Table } from '../ui/table';
 import { Tip } from '../ui/tip';
 import { typing } from '../ui/travel';
-import { type Box, boxAt, boxes, brief, changeColors, drawFlame, levelAt, ROW } from './flame_draw';
+import { type Box, boxAt, boxes, brief, changeColors, drawFlame, levelAt, rowHigh } from './flame_draw';
 
 const kind = keep('tree');
 const order = keep('order');
@@ -83,7 +83,7 @@ interface GraphProps {
 /** One tree drawn. */
 function Graph({ t, at, color, flip, hit, label, mark, onPick }: GraphProps) {
   const seen = useRef<Box[]>([]);
-  const height = (t.deepest + 1) * ROW + 2;
+  const height = (t.deepest + 1) * rowHigh() + 2;
   const nodeAt = (e: { currentTarget: EventTarget | null; clientX: number; clientY: number }): number => {
     const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
     return boxAt(seen.current, e.clientX - box.left, levelAt(flip, e.clientY - box.top, height))?.node ?? -1;

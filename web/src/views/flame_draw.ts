@@ -6,8 +6,10 @@ import { ink, nameColor } from '../draw/colors';
 import { css, inkOn, Pixels, rgb, shade } from '../draw/pixels';
 import { fit } from '../draw/text';
 import type { Surface } from '../ui/canvas';
+import { font, px } from '../ui/scale';
 
-export const ROW = 19;
+/** Height of a level. */
+export const rowHigh = (): number => px(19);
 
 export interface Box {
   x0: number;
@@ -72,11 +74,12 @@ export interface Look {
 }
 
 /** Levels of the picture that a height has room for. */
-const topOf = (l: Look, level: number, height: number) => (l.up ? height - (level + 1) * ROW : level * ROW);
-export const levelAt = (up: boolean, y: number, height: number): number => Math.floor((up ? height - y : y) / ROW);
+const topOf = (l: Look, level: number, height: number) => (l.up ? height - (level + 1) * rowHigh() : level * rowHigh());
+export const levelAt = (up: boolean, y: number, height: number): number => Math.floor((up ? height - y : y) / rowHigh());
 
 export function drawFlame(s: Surface, t: Tree, list: Box[], look: Look): void {
   const c = ink();
+  const row = rowHigh();
   const p = new Pixels(s.width, s.height);
   p.clear(c.back);
   const dim = c.dark ? 0x2a3038 : 0xe4e8ec;
@@ -85,10 +88,10 @@ export function drawFlame(s: Surface, t: Tree, list: Box[], look: Look): void {
     const y = topOf(look, b.level, s.height);
     const x0 = Math.round(b.x0);
     const x1 = Math.max(x0 + 1, Math.round(b.x1) - (b.x1 - b.x0 > 3 ? 1 : 0));
-    p.rect(x0, y, x1, y + ROW - 1, rgb(colors[i]));
+    p.rect(x0, y, x1, y + row - 1, rgb(colors[i]));
   });
   p.show(s.ctx);
-  s.ctx.font = '11.5px system-ui, sans-serif';
+  s.ctx.font = font(11.5);
   s.ctx.textBaseline = 'middle';
   list.forEach((b, i) => {
     const room = b.x1 - b.x0 - 7;
@@ -98,13 +101,13 @@ export function drawFlame(s: Surface, t: Tree, list: Box[], look: Look): void {
     if (text !== whole) text = fit(s.ctx, brief(whole), room);
     if (!text) return;
     s.ctx.fillStyle = look.hit && !look.hit[t.name[b.node]] ? c.soft : inkOn(colors[i]);
-    s.ctx.fillText(text, b.x0 + 4, topOf(look, b.level, s.height) + ROW / 2);
+    s.ctx.fillText(text, b.x0 + 4, topOf(look, b.level, s.height) + row / 2);
   });
   const at = look.cursor === undefined ? undefined : list.find((b) => b.node === look.cursor);
   if (at) {
     s.ctx.strokeStyle = css(c.dark ? 0xffffff : 0x111111);
     s.ctx.lineWidth = 2;
-    s.ctx.strokeRect(Math.round(at.x0) + 1, topOf(look, at.level, s.height) + 1, Math.max(2, Math.round(at.x1 - at.x0) - 3), ROW - 3);
+    s.ctx.strokeRect(Math.round(at.x0) + 1, topOf(look, at.level, s.height) + 1, Math.max(2, Math.round(at.x1 - at.x0) - 3), row - 3);
     s.ctx.lineWidth = 1;
   }
 }

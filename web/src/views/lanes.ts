@@ -5,7 +5,7 @@
 import { computed } from '../signals';
 import type { Spans } from '../data/spans';
 import { keep } from '../state';
-import { px } from '../ui/scale';
+import { narrow, px } from '../ui/scale';
 
 /** "1" = low rows without names: everything deep at a glance. */
 export const compact = keep('low');
@@ -18,7 +18,7 @@ export const dims = computed(() => ({
   axis: px(20),
   marks: px(18), // phases and marks
   curve: px(58), // live memory
-  left: px(206), // names of lanes
+  left: px(narrow.value ? 96 : 206), // names of lanes
 }));
 
 export interface Arrangement {

@@ -18,7 +18,7 @@ import { Alive, Chosen } from './memory_alive';
 import { Chart } from './memory_chart';
 import { MapPanel } from './memory_map';
 import { OverTime } from './memory_over';
-import { brief, by, bys, chosenBy, chosenDevice, device, focus, focusOf, inUse, makeScene, momentOf, pane, type Scene } from './memory_scene';
+import { brief, by, chosenBy, chosenDevice, device, focus, focusOf, inUse, makeScene, momentOf, pane, type Scene, waysOf } from './memory_scene';
 
 const LINES = 60; // of the chart as a table
 
@@ -129,7 +129,6 @@ export function MemoryView({ main }: { main: Main }) {
   if (!m) return <Loading />;
   if (!sc || !main.device) return <p class="loading">This trace holds no memory events.</p>;
   const devices = inUse(main);
-  const hows = devices.length > 1 ? bys : bys.filter(([k]) => k !== 'device');
   const cut = momentOf(sc);
   return (
     <div class="stack">
@@ -137,7 +136,7 @@ export function MemoryView({ main }: { main: Main }) {
         <Choice
           label="Group by"
           value={how}
-          options={hows}
+          options={waysOf(main, m)}
           onPick={(v) => {
             by.value = v;
             focus.value = '';

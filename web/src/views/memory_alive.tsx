@@ -5,16 +5,16 @@ import { signal } from '../signals';
 import { useMemo } from '../hooks';
 import { bytes, count, exact, ns, percent, plural } from '../data/format';
 import { type By, type Group, grouped, keyOf } from '../data/levels';
-import { aliveAt, type Cut, faceText, type Memory, opPath, stackFrames } from '../data/memory';
+import { aliveAt, type Cut, faceText, type Memory, moduleText, opPath, stackFrames } from '../data/memory';
 import type { Main } from '../data/page';
 import { alloc, go, look, lookAround, moment } from '../state';
 import { Choice, Panel } from '../ui/parts';
 import { type Col, col, Table } from '../ui/table';
-import { bys, focus, focusOf, type Scene } from './memory_scene';
+import { brief, focus, focusOf, type Scene, waysOf } from './memory_scene';
 
 const how = signal<By | 'each'>('each');
 const within = signal<{ by: By; key: number; label: string } | null>(null);
-const hows: readonly (readonly [By | 'each', string])[] = [['each', 'One by one'], ...bys, ['size', 'Size']];
+const waysFor = (sc: Scene): readonly (readonly [By | 'each', string])[] => [['each', 'One by one'], ...waysOf(sc.main, sc.m), ['size', 'Size']];
 
 /** Scroll the list of frames to the one that names the stack. */
 const toSight = (e: HTMLLIElement | null) => {
@@ -37,6 +37,7 @@ export function Chosen({ m, main, where }: { m: Memory; main: Main; where?: stri
     ['Died', m.died[row] === Infinity ? 'never' : exact(m.died[row])],
     ['Op', opPath(m, m.op[row]) || '–'],
   ];
+  if (m.json.modules) facts.push(['Module', moduleText(m, m.module[row]) || '–']);
   if (where) facts.splice(3, 0, ['Address', where]);
   return (
     <div class="details" id="chosen">
@@ -73,11 +74,13 @@ function each(m: Memory, rows: readonly number[]): Col<number>[] {
   const most = rows.reduce((a, r) => Math.max(a, m.size[r]), 1);
   const any = (v: ArrayLike<number>) => rows.some((r) => v[r]);
   const wide = { wide: true };
+  const opOf = (r: number) => opPath(m, m.op[r]) || (m.flags[r] & 1 ? '(existed before the recording)' : '–');
   const cols: (Col<number> | false)[] = [
     col('Size', (r) => m.size[r], bytes, { bar: (r) => m.size[r] / most }),
     col('Role', (r) => m.json.roles[m.role[r]]),
+    m.json.modules && col('Module', (r) => moduleText(m, m.module[r]) || '–'),
     any(m.tensor) && col('Tensor', (r) => m.json.tensors[m.tensor[r]] || '–', undefined, wide),
-    col('Op that made it', (r) => opPath(m, m.op[r]) || (m.flags[r] & 1 ? '(existed before the recording)' : '–'), undefined, wide),
+    col('Op that made it', opOf, undefined, { wide: true, text: (r) => brief(opOf(r), 'op') }),
     any(m.stack) && col('Code that made it', (r) => faceText(m, m.face[r]), undefined, wide),
     col('Pool', (r) => m.json.pools[m.pool[r]].name),
     col('Born', (r) => m.born[r], ns),
@@ -86,12 +89,12 @@ function each(m: Memory, rows: readonly number[]): Col<number>[] {
   return cols.filter((c) => c !== false);
 }
 
-function Groups({ m, rows, by, devices }: { m: Memory; rows: readonly number[]; by: By; devices: readonly string[] }) {
+function Groups({ m, rows, by, title, devices }: { m: Memory; rows: readonly number[]; by: By; title: string; devices: readonly string[] }) {
   const groups = useMemo(() => grouped(m, rows, by, devices), [m, rows, by]);
   const sum = groups.reduce((a, g) => a + g.bytes, 0) || 1;
   const most = groups.reduce((a, g) => Math.max(a, g.bytes), 1);
   const cols: Col<Group>[] = [
-    col(hows.find(([k]) => k === by)?.[1] ?? '', (g) => g.label, undefined, { wide: true }),
+    col(title, (g) => g.label, undefined, { wide: true }),
     col('Bytes', (g) => g.bytes, bytes, { bar: (g) => g.bytes / most }),
     col('Part', (g) => (100 * g.bytes) / sum, percent),
     col('Allocations', (g) => g.count, count),
@@ -117,6 +120,8 @@ export function Alive({ sc, cut }: { sc: Scene; cut: Cut }) {
   const m = sc.m;
   const devices = sc.main.devices.map((d) => d.device);
   const all = useMemo(() => Array.from(cut === sc.peak ? sc.atPeak : aliveAt(m, cut, sc.dev)), [m, cut.moves, sc.dev]);
+  const hows = waysFor(sc);
+  const as = hows.find(([k]) => k === how.value) ?? hows[0];
   const one = focusOf(sc.g);
   const w = within.value;
   const rows = useMemo(() => {
@@ -127,16 +132,16 @@ export function Alive({ sc, cut }: { sc: Scene; cut: Cut }) {
   return (
     <Panel
       title={`Alive at ${ns(cut.t)}: ${bytes(sum)} in ${plural(rows.length, 'allocation')}${cut.exact ? ' (the peak)' : ''}`}
-      extra={<Choice label="Show" value={how.value} options={hows} onPick={(v) => (how.value = v)} />}
+      extra={<Choice label="Show" value={as[0]} options={hows} onPick={(v) => (how.value = v)} />}
     >
       <p class="crumbs" id="alive" data-bytes={sum} data-count={rows.length}>
         {one >= 0 && <button onClick={() => (focus.value = '')}>{sc.g.labels[one]} ✕</button>}
         {w && <button onClick={() => (within.value = null)}>{w.label} ✕</button>}
       </p>
-      {how.value === 'each' ? (
+      {as[0] === 'each' ? (
         <Table label="allocations alive" rows={rows} sort="Size" height={420} onPick={(r) => (alloc.value = r)} picked={(r) => r === alloc.value} cols={each(m, rows)} />
       ) : (
-        <Groups m={m} rows={rows} by={how.value} devices={devices} />
+        <Groups m={m} rows={rows} by={as[0]} title={as[1]} devices={devices} />
       )}
     </Panel>
   );

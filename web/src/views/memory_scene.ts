@@ -15,12 +15,19 @@ export const pane = keep('pane'); // what is shown of the moment
 
 export const bys: readonly (readonly [By, string])[] = [
   ['role', 'Role'],
+  ['module', 'Module'],
   ['op', 'Op'],
   ['stack', 'Code'],
   ['tensor', 'Tensor'],
   ['pool', 'Pool'],
   ['device', 'Device'],
 ];
+
+/** Ways to group that tell this trace's allocations apart. */
+export function waysOf(main: Main, m: Memory): readonly (readonly [By, string])[] {
+  const known: Partial<Record<By, boolean>> = { module: m.json.modules, op: m.opName.length > 0, stack: m.stackFrame.length > 0, tensor: m.json.tensors.length > 1, device: inUse(main).length > 1 };
+  return bys.filter(([k]) => known[k] ?? true);
+}
 
 export interface Scene {
   main: Main;

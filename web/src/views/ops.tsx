@@ -3,14 +3,14 @@
 // Ops: what ran inside what, how long, how often, and what it did to memory; as a tree and by name.
 import { useMemo, useState } from '../hooks';
 import { bytes, count, delta, ns, percent } from '../data/format';
-import { childrenOf, hotPath, matching, type OpTree, visible } from '../data/optree';
+import { childrenOf, hotPath, matching, type ModuleRow, type OpTree, visible } from '../data/optree';
 import { getOps, type OpRow } from '../data/page';
 import { go, keep, query } from '../state';
 import { Kept, Loading, Panel, useData } from '../ui/parts';
-import { col, Table } from '../ui/table';
+import { px } from '../ui/scale';
+import { col, Pad, Table } from '../ui/table';
 
 const shape = keep('ops');
-const HIGH = 26;
 const TALL = 620;
 
 /** Buttons that take a name elsewhere. */
@@ -47,8 +47,9 @@ function Tree({ t, onPick, picked }: { t: OpTree; onPick: (i: number) => void; p
   const [top, setTop] = useState(0);
   const found = useMemo(() => (find ? matching(t, find) : undefined), [t, find]);
   const rows = useMemo(() => visible(t, kids, found ? (i) => found.around.has(i) : (i) => open.has(i), found?.shown), [t, kids, open, found]);
-  const first = Math.max(0, Math.floor(top / HIGH) - 8);
-  const last = Math.min(rows.length, first + Math.ceil(TALL / HIGH) + 16);
+  const high = px(26);
+  const first = Math.max(0, Math.floor(top / high) - 8);
+  const last = Math.min(rows.length, first + Math.ceil(px(TALL) / high) + 16);
   const most = t.wall[0] || 1;
   const toggle = (i: number) => {
     const next = new Set(open);
@@ -76,7 +77,7 @@ function Tree({ t, onPick, picked }: { t: OpTree; onPick: (i: number) => void; p
           {t.folded ? ` · ${count(t.folded)} small ones put together` : ''}
         </span>
       </div>
-      <div class="scroll" style={{ maxHeight: `${TALL}px` }} onScroll={(e) => setTop(e.currentTarget.scrollTop)}>
+      <div class="scroll" style={{ maxHeight: `${px(TALL)}px` }} onScroll={(e) => setTop(e.currentTarget.scrollTop)}>
         <table aria-label="op tree" role="treegrid">
           <thead>
             <tr>
@@ -89,11 +90,11 @@ function Tree({ t, onPick, picked }: { t: OpTree; onPick: (i: number) => void; p
             </tr>
           </thead>
           <tbody>
-            {first > 0 && <tr class="pad" style={{ height: `${first * HIGH}px` }} />}
+            <Pad rows={first} high={high} />
             {rows.slice(first, last).map((i) => (
               <tr key={i} tabIndex={0} aria-level={t.depth[i]} aria-expanded={kids[i].length ? open.has(i) : undefined} class={`${hot.has(i) ? 'hot ' : ''}${i === picked ? 'picked' : ''}`} onClick={() => onPick(i)} onKeyDown={(e) => key(e, i)}>
                 <td class="left" title={t.names[t.name[i]]}>
-                  <i class="indent" style={{ width: `${(t.depth[i] - 1) * 14}px` }} />
+                  <i class="indent" style={{ width: `${px((t.depth[i] - 1) * 14)}px` }} />
                   <button
                     class="twist"
                     aria-label="Open or close"
@@ -115,7 +116,7 @@ function Tree({ t, onPick, picked }: { t: OpTree; onPick: (i: number) => void; p
                 ))}
               </tr>
             ))}
-            {last < rows.length && <tr class="pad" style={{ height: `${(rows.length - last) * HIGH}px` }} />}
+            <Pad rows={rows.length - last} high={high} />
           </tbody>
         </table>
         {rows.length === 0 && <p class="soft empty">Nothing here{find ? ' matches the filter' : ''}.</p>}
@@ -124,24 +125,55 @@ function Tree({ t, onPick, picked }: { t: OpTree; onPick: (i: number) => void; p
   );
 }
 
+/** Modules as the model calls them. A backward op counts for those around its forward op. */
+function Modules({ rows, all, onPick, picked }: { rows: ModuleRow[]; all: number; onPick: (name: string) => void; picked: string }) {
+  const most = rows.reduce((a, r) => Math.max(a, r[2] + r[3]), 1);
+  const name = (r: ModuleRow) => `nn.Module: ${r[0]}`;
+  return (
+    <Table
+      label="modules"
+      rows={rows}
+      height={TALL}
+      note={rows.length < all ? `the first ${count(rows.length)} of ${count(all)}` : 'everything includes the modules inside'}
+      onPick={(r) => onPick(name(r))}
+      picked={(r) => name(r) === picked}
+      cols={[
+        col('Module', (r: ModuleRow) => r[0], undefined, { wide: true }),
+        col('Calls', (r: ModuleRow) => r[1], count),
+        col('Forward + backward', (r: ModuleRow) => r[2] + r[3], ns, { bar: (r) => (r[2] + r[3]) / most }),
+        col('Forward', (r: ModuleRow) => r[2], ns),
+        col('Backward', (r: ModuleRow) => r[3], ns),
+        col('Forward allocates', (r: ModuleRow) => r[4], bytes),
+        col('Backward allocates', (r: ModuleRow) => r[5], bytes),
+        col('Backward ops', (r: ModuleRow) => r[6], count),
+      ]}
+    />
+  );
+}
+
+const titles: Record<string, string> = { tree: 'Ops by what they ran inside', modules: 'Modules, in the order of their first calls' };
+
 export function Ops() {
   const t = useData(getOps);
   const [name, setName] = useState('');
   const [node, setNode] = useState(-1);
   if (!t) return <Loading />;
   const most = t.ops.reduce((a, r) => Math.max(a, r[2]), 1);
-  const tree = shape.value === 'tree';
+  const shapes: [string, string][] = [['table', 'By name'], ['tree', 'Tree']];
+  if (t.modules.length) shapes.push(['modules', 'Modules']);
   return (
     <Panel
-      title={tree ? 'Ops by what they ran inside' : 'Ops by name'}
+      title={titles[shape.value] ?? 'Ops by name'}
       extra={
         <>
           {name ? <Follow name={name} /> : <span class="soft">A click on a row takes its op to the timeline or the flame graph</span>}
-          <Kept label="Shape" of={shape} options={[['table', 'By name'], ['tree', 'Tree']]} />
+          <Kept label="Shape" of={shape} options={shapes} />
         </>
       }
     >
-      {tree ? (
+      {shape.value === 'modules' ? (
+        <Modules rows={t.modules} all={t.modules_in_all} picked={name} onPick={setName} />
+      ) : shape.value === 'tree' ? (
         <Tree
           t={t.tree}
           picked={node}

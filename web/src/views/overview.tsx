@@ -48,6 +48,7 @@ function curve(main: Main) {
 
 const whys = [
   ['role', 'By role'],
+  ['module', 'By module'],
   ['stack', 'By the code that made it'],
   ['op', 'By op'],
   ['tensor', 'By tensor'],

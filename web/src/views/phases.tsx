@@ -11,7 +11,7 @@ import { go, keep, look, moment } from '../state';
 import { Bars } from '../ui/bars';
 import { Choice, Legend, Loading, Panel, useData } from '../ui/parts';
 import { type Col, col, Table } from '../ui/table';
-import { by, bys, chosenBy, colorsOf, device, focus } from './memory_scene';
+import { by, chosenBy, colorsOf, device, focus, waysOf } from './memory_scene';
 
 const MOST_BARS = 400;
 const scopeKey = keep('scope');
@@ -140,7 +140,8 @@ function AsTable({ t, scopes }: { t: Tables; scopes: { s: Scope; i: number }[] }
 
 export function Phases({ main }: { main: Main }) {
   const t = useData(getTables);
-  if (!t) return <Loading />;
+  const m = useData(getMemory);
+  if (!t || !m) return <Loading />;
   const scopes = shownScopes(t);
   if (!scopes.length) return <p class="loading">This trace holds no memory events.</p>;
   // At first the main memory of the device that holds most of it.
@@ -148,7 +149,7 @@ export function Phases({ main }: { main: Main }) {
   const largest = t.scopes.filter((s) => s.scope === 'device').sort((a, b) => highestOf(b) - highestOf(a))[0];
   const first = scopes.find(({ s }) => s === largest) ?? scopes.find(({ s }) => s.scope === 'pool' && s.of[0] === largest?.of[0]) ?? scopes[0];
   const chosen = scopes.find(({ i }) => String(i) === scopeKey.value) ?? first;
-  const hows = bys.filter(([k]) => k !== 'device');
+  const hows = waysOf(main, m).filter(([k]) => k !== 'device');
   return (
     <div class="stack">
       <div class="bar">
