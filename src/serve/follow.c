@@ -99,3 +99,22 @@ tide_followed tide__follow_poll(tide_follow *f, int64_t now_ms)
 	bool quiet = now_ms - f->last_ms >= QUIET_MS;
 	return quiet && !writer_there(f) ? TIDE_FOLLOW_GONE : TIDE_FOLLOW_SAME;
 }
+
+bool tide__follow_written(const char *path)
+{
+	tide_file_head head;
+	struct stat st;
+	char *rings = tide__alloc(strlen(path) + sizeof TIDE_RINGS_SUFFIX, 1);
+	if (!rings)
+		return false;
+	strcpy(rings, path);
+	strcat(rings, TIDE_RINGS_SUFFIX);
+	bool has = !stat(rings, &st);
+	tide__free(rings);
+	FILE *f = has ? fopen(path, "re") : NULL;
+	bool ok = f && fread(&head, sizeof head, 1, f) == 1 &&
+		  !memcmp(head.magic, TIDE_FILE_MAGIC, sizeof head.magic);
+	if (f)
+		fclose(f);
+	return ok && head.pid && head.pid <= INT32_MAX && has_mapped(head.pid, &st) == 1;
+}

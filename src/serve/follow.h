@@ -30,4 +30,9 @@ bool tide__follow_begin(tide_follow *f, const char *path, const char *host);
 void tide__follow_end(tide_follow *f);
 tide_followed tide__follow_poll(tide_follow *f, int64_t now_ms);
 
+/* Is this a .tide file that a process of this machine is writing just now? Looks at its head, its
+ * ring file and what that process has mapped: a few system calls, whatever its size. False also
+ * when it cannot be told. */
+bool tide__follow_written(const char *path);
+
 #endif

@@ -226,7 +226,8 @@ static unsigned may_ask(const tide_server *s, struct MHD_Connection *c, const ch
 
 static bool is_page(const tide_request *r)
 {
-	return !r->n_parts || (r->n_parts == 2 && !strcmp(r->part[0], "r"));
+	return !r->n_parts || (r->n_parts == 2 && !strcmp(r->part[0], "r")) ||
+	       (r->n_parts == 3 && !strcmp(r->part[0], "diff"));
 }
 
 static enum MHD_Result reply_shell(tide_server *s, struct MHD_Connection *c)
@@ -241,10 +242,10 @@ static enum MHD_Result reply_shell(tide_server *s, struct MHD_Connection *c)
 /* "?token=" is good once: it becomes a cookie, and the address loses it. */
 static enum MHD_Result reply_cookie(tide_server *s, struct MHD_Connection *c, const tide_request *r)
 {
-	char text[TIDE_TOKEN_MOST + 128], place[TIDE_REQ_PART + 8] = "/";
+	char text[TIDE_TOKEN_MOST + 128], place[3 * (TIDE_REQ_PART + 1)] = "/";
 	struct MHD_Response *p = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-	if (r->n_parts)
-		snprintf(place, sizeof place, "/r/%s", r->part[1]);
+	for (size_t i = 0, at = 0; i < r->n_parts; i++)
+		at += (size_t)snprintf(place + at, sizeof place - at, "/%s", r->part[i]);
 	snprintf(text, sizeof text, "%s=%s; Path=/; HttpOnly; SameSite=Strict", s->cookie,
 		 s->token);
 	if (p) {

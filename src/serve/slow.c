@@ -3,6 +3,7 @@
 #include "serve/slow.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,7 @@ static char *make(const tide_loaded *l, uint64_t max_bytes, size_t *n)
 	if (found)
 		tide__critpath_free(&c.path);
 	tide__model_free(c.m);
+	malloc_trim(0); /* it was much */
 	return bytes;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* See store.h. One lock over the list, one thread that reads. Readings are handed out counted, so
+/* See store.h. One lock over the list, two threads that read. Readings are handed out counted, so
  * replacing or evicting one never waits for those who still look at it. */
 #include "serve/store.h"
 
@@ -21,10 +21,9 @@
 #include "serve/follow.h"
 
 enum {
-	AGAIN_MS = 400,	 /* least time between two readings of a file that changes */
-	AGAIN_TIMES = 3, /* and at least so many times as long as one takes */
-	SHAPES_UP_TO =
-		64 << 20, /* bytes of a file whose shapes are kept, as in pages of one file */
+	AGAIN_MS = 400,	  /* least time between two readings of a file that changes */
+	AGAIN_TIMES = 3,  /* and at least so many times as long as one takes */
+	SMALL = 64 << 20, /* bytes: read beside a large one, and shapes of ops are kept */
 	SETTLE_MS = 1500, /* a file of another format that just changed may be half written */
 };
 
@@ -42,21 +41,22 @@ struct rec {
 	uint64_t read_size;
 	tide_follow follow;
 	bool following;
+	bool busy; /* a thread reads it just now */
+	/* progress of that: written by its thread, read by anybody */
+	_Atomic uint64_t done, total;
 };
 
 struct tide_store {
 	tide_store_options opt;
 	pthread_mutex_t lock; /* for all below */
 	pthread_cond_t work;
-	pthread_t thread;
-	struct rec **recs; /* owned */
+	pthread_t thread[2]; /* the second reads small files only: they need not wait for a large
+				one */
+	struct rec **recs;   /* owned */
 	size_t n, cap;
 	uint64_t clock, generation;
 	bool stop;
-	tide_slow *slow;	   /* owned */
-	const struct rec *reading; /* the one that the thread reads just now */
-	/* progress of the reading under way: written by its thread, read by anybody */
-	_Atomic uint64_t done, total;
+	tide_slow *slow; /* owned */
 };
 
 static int64_t now_ms(void)
@@ -167,7 +167,7 @@ static bool forget_unlisted(tide_store *s)
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < s->n; i++) {
 		struct rec *x = s->recs[i];
-		bool keep = x->listed || x->r.state == TIDE_REC_LOADING;
+		bool keep = x->listed || x->busy || x->r.state == TIDE_REC_LOADING;
 		x->listed = false;
 		if (keep) {
 			s->recs[n++] = x;
@@ -190,9 +190,9 @@ static bool forget_unlisted(tide_store *s)
 
 static void on_progress(void *user, uint64_t done, uint64_t total)
 {
-	tide_store *s = user;
-	atomic_store_explicit(&s->done, done, memory_order_relaxed);
-	atomic_store_explicit(&s->total, total, memory_order_relaxed);
+	struct rec *x = user;
+	atomic_store_explicit(&x->done, done, memory_order_relaxed);
+	atomic_store_explicit(&x->total, total, memory_order_relaxed);
 }
 
 /* Keep the sum of all readings below the limit, the one used last excepted. Lock held. */
@@ -228,8 +228,13 @@ static bool not_closed(const tide_model *m)
 static void begin_following(struct rec *x, const tide_model *m)
 {
 	const char *host = tide__text(m, m->processes.host[m->processes.n > 1], NULL);
-	if (x->following || x->r.writer == TIDE_WRITER_KILLED || !not_closed(m))
+	if (x->following || x->r.writer == TIDE_WRITER_KILLED)
 		return;
+	if (!not_closed(m)) {
+		if (x->r.writer == TIDE_WRITER_RUNNING) /* it was, when the list was made */
+			x->r.writer = TIDE_WRITER_CLOSED;
+		return;
+	}
 	x->following = tide__follow_begin(&x->follow, x->r.path, host);
 	x->r.writer = x->following ? TIDE_WRITER_RUNNING : TIDE_WRITER_NONE;
 }
@@ -257,15 +262,17 @@ static tide_waiter *settle(tide_store *s, struct rec *x, tide_loaded *l, const t
 	return waiters;
 }
 
-static tide_loaded *read_file(tide_store *s, const char *path, uint64_t generation, tide_error *err)
+/* Without the lock: x and its path stay while it is busy. */
+static tide_loaded *read_file(struct rec *x, uint64_t generation, tide_error *err)
 {
-	tide_load_options opt = { .progress = on_progress, .user = s };
+	const char *path = x->r.path;
+	tide_load_options opt = { .progress = on_progress, .user = x };
 	tide_model *m = NULL;
 	struct stat st = { 0 };
-	bool small = !stat(path, &st) && st.st_size <= SHAPES_UP_TO;
+	bool small = !stat(path, &st) && st.st_size <= SMALL;
 	opt.what = TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_FLOWS |
 		   (small ? TIDE_WANT_SHAPES : TIDE_WANT_ARGS);
-	on_progress(s, 0, 0);
+	on_progress(x, 0, 0);
 	if (tide__load(path, &opt, &m, err) != TIDE_OK)
 		return NULL;
 	tide_loaded *l = tide__loaded_new(m, generation);
@@ -282,7 +289,7 @@ static tide_loaded *read_file(tide_store *s, const char *path, uint64_t generati
 static void read_one(tide_store *s, struct rec *x)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	char id[TIDE_REC_ID], *path = x->r.path; /* stays: x is not forgotten while it is read */
+	char id[TIDE_REC_ID];
 	uint64_t generation = ++s->generation;
 	memcpy(id, x->r.id, sizeof id);
 	x->wanted = x->changed = false;
@@ -291,13 +298,13 @@ static void read_one(tide_store *s, struct rec *x)
 	x->read_mtime_ns = x->r.mtime_ns;
 	x->changed = false;
 	x->r.state = TIDE_REC_LOADING;
-	s->reading = x;
+	x->busy = true; /* it is not forgotten meanwhile */
 	pthread_mutex_unlock(&s->lock);
 	int64_t began = now_ms();
-	tide_loaded *l = read_file(s, path, generation, &err);
+	tide_loaded *l = read_file(x, generation, &err);
 	int64_t ended = now_ms();
 	pthread_mutex_lock(&s->lock);
-	s->reading = NULL;
+	x->busy = false;
 	x->read_ms = ended;
 	x->took_ms = ended - began;
 	tide_waiter *waiters = settle(s, x, l, &err);
@@ -308,27 +315,39 @@ static void read_one(tide_store *s, struct rec *x)
 }
 
 /* The recording that waits for its reading and was asked for last; NULL = none. */
-static struct rec *next_wanted(tide_store *s)
+static struct rec *next_wanted(tide_store *s, uint64_t most)
 {
 	struct rec *best = NULL;
-	for (size_t i = 0; i < s->n; i++)
-		if (s->recs[i]->wanted && (!best || s->recs[i]->used > best->used))
-			best = s->recs[i];
+	for (size_t i = 0; i < s->n; i++) {
+		struct rec *x = s->recs[i];
+		if (x->wanted && !x->busy && x->r.size <= most && (!best || x->used > best->used))
+			best = x;
+	}
 	return best;
 }
 
-static void *loader(void *arg)
+static void read_them(tide_store *s, uint64_t most)
 {
-	tide_store *s = arg;
 	pthread_mutex_lock(&s->lock);
 	while (!s->stop) {
-		struct rec *x = next_wanted(s);
+		struct rec *x = next_wanted(s, most);
 		if (x)
 			read_one(s, x);
 		else
 			pthread_cond_wait(&s->work, &s->lock);
 	}
 	pthread_mutex_unlock(&s->lock);
+}
+
+static void *reader(void *arg)
+{
+	read_them(arg, UINT64_MAX);
+	return NULL;
+}
+
+static void *small_reader(void *arg)
+{
+	read_them(arg, SMALL);
 	return NULL;
 }
 
@@ -339,7 +358,7 @@ static void want(tide_store *s, struct rec *x)
 	x->wanted = true;
 	if (x->r.state != TIDE_REC_LOADING && !x->now)
 		x->r.state = TIDE_REC_LOADING;
-	pthread_cond_signal(&s->work);
+	pthread_cond_broadcast(&s->work);
 }
 
 tide_code tide__store_get(tide_store *s, const char *id, tide_waiter *w, tide_loaded **out,
@@ -422,9 +441,9 @@ tide_rec *tide__store_list(tide_store *s, size_t *n)
 			continue;
 		r[*n] = x->r;
 		r[*n].path = path;
-		if (x == s->reading) {
-			r[*n].done = atomic_load_explicit(&s->done, memory_order_relaxed);
-			r[*n].total = atomic_load_explicit(&s->total, memory_order_relaxed);
+		if (x->busy) {
+			r[*n].done = atomic_load_explicit(&x->done, memory_order_relaxed);
+			r[*n].total = atomic_load_explicit(&x->total, memory_order_relaxed);
 		}
 		++*n;
 	}
@@ -460,6 +479,16 @@ static bool follow(struct rec *x, int64_t now)
 	return f != TIDE_FOLLOW_GREW;
 }
 
+/* One that is not in memory: is it being written? True when that changed. Lock held. */
+static bool see_writer(struct rec *x)
+{
+	if (x->following || x->now || x->busy || x->r.writer > TIDE_WRITER_RUNNING)
+		return false;
+	tide_rec_writer was = x->r.writer;
+	x->r.writer = tide__follow_written(x->r.path) ? TIDE_WRITER_RUNNING : TIDE_WRITER_NONE;
+	return x->r.writer != was;
+}
+
 /* Read again what is in memory and has changed: not too often, not while it is being written by a
  * program that writes it at once. */
 static void read_again(tide_store *s, struct rec *x, int64_t now)
@@ -486,6 +515,7 @@ void tide__store_poll(tide_store *s, bool list)
 		struct rec *x = s->recs[i];
 		look_at(x);
 		l.changed |= follow(x, now);
+		l.changed |= list && see_writer(x);
 		read_again(s, x, now);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -504,10 +534,14 @@ tide_store *tide__store_new(const tide_store_options *opt)
 	s->slow = tide__slow_new(opt->max_bytes);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->work, NULL);
-	if (s->slow && !pthread_create(&s->thread, NULL, loader, s))
-		return s;
-	if (s->slow)
+	if (s->slow && !pthread_create(&s->thread[0], NULL, reader, s)) {
+		if (!pthread_create(&s->thread[1], NULL, small_reader, s))
+			return s;
+		tide__store_stop(s);
+		pthread_join(s->thread[0], NULL);
+	} else if (s->slow) {
 		tide__slow_stop(s->slow);
+	}
 	(void)tide__slow_free(s->slow);
 	tide__free(s);
 	return NULL;
@@ -530,7 +564,7 @@ void tide__store_stop(tide_store *s)
 			waiters = w;
 			s->recs[i]->waiters = NULL;
 		}
-	pthread_cond_signal(&s->work);
+	pthread_cond_broadcast(&s->work);
 	pthread_mutex_unlock(&s->lock);
 	wake(waiters);
 	tide__slow_stop(s->slow);
@@ -541,7 +575,10 @@ bool tide__store_free(tide_store *s)
 	struct timespec until;
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += 2;
-	if (pthread_timedjoin_np(s->thread, NULL, &until) || !tide__slow_free(s->slow))
+	for (int i = 0; i < 2; i++)
+		if (pthread_timedjoin_np(s->thread[i], NULL, &until))
+			return false;
+	if (!tide__slow_free(s->slow))
 		return false;
 	for (size_t i = 0; i < s->n; i++)
 		free_rec(s->recs[i]);

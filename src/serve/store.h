@@ -3,10 +3,11 @@
 /* The recordings that are served: which there are, which are in memory, which are being read.
  *
  * A recording is known by an id made from its path; clients never name a path, so nothing outside
- * the list can be reached. It is read when first asked for, by one thread in the background; those
- * who asked wait without holding a thread. It is read again when its file has changed. What was not
- * asked for longest leaves memory when all together hold more than the limit; one alone may be
- * larger. Everything here may be called from any thread. */
+ * the list can be reached. It is read when first asked for, by a thread in the background (small
+ * ones by another, so that they need not wait for a large one); those who asked wait without
+ * holding a thread. It is read again when its file has changed. What was not asked for longest
+ * leaves memory when all together hold more than the limit; one alone may be larger. Everything
+ * here may be called from any thread. */
 #ifndef TIDE_SERVE_STORE_H
 #define TIDE_SERVE_STORE_H
 

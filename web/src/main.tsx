@@ -121,8 +121,8 @@ function Traces({ page }: { page: PageJson }) {
   );
 }
 
-/** What a server adds to the head of the page. */
-export const slot: { head: () => ComponentChildren } = { head: () => null };
+/** What a server adds to the head of the page, and above its views. */
+export const slot: Record<'head' | 'note', () => ComponentChildren> = { head: () => null, note: () => null };
 
 function App({ page }: { page: PageJson | null }) {
   const main = shown.value!;
@@ -162,6 +162,7 @@ function App({ page }: { page: PageJson | null }) {
       {row.timed && <Minimap key={`${dark.value} ${trace.value}`} main={main} />}
       <main key={`${dark.value} ${trace.value} ${main.t_end}`}>
         <About row={row} />
+        {slot.note()}
         {page && page.notes.length > 0 && <section class="losses" role="note"><ul>{page.notes.map((n) => <li key={n}>{n}</li>)}</ul></section>}
         <Guard key={row.key}>{row.show(main)}</Guard>
       </main>

@@ -1,102 +1,168 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// The page as a server shows it: the list of recordings, and one of them with the views of every page. What it
-// needs beyond those is here and not in pages of one file.
+// The page as a server shows it: the list of recordings (/), one of them with the views of every page (/r/ID), two of
+// them compared (/diff/A/B). What it needs beyond those views is here and not in pages of one file.
 import { signal } from './signals';
 import { render } from 'preact';
+import { useState } from './hooks';
+import { FarSpans } from './data/far';
+import { bytes, ns, plural } from './data/format';
 import { askJson, bytesOf, listen, type Recording, serverSource } from './data/live';
-import { forget, getMain, getTables, type Main } from './data/page';
+import { type Critical, type CriticalJson, forget, getMain, getTables, mainOf, type Main, readCritical } from './data/page';
+import { gunzip, open, traceNumber } from './data/section';
 import { setSource } from './data/source';
 import { run, show, slot } from './main';
 import { openInPerfetto } from './perfetto';
+import { Panel, useData } from './ui/parts';
 import { dark, extend, keepTheme, theme } from './state';
+import { asked, Path } from './views/critical';
 import { FarTimeline } from './views/far';
 import { Recordings, status } from './views/recordings';
 import { registry, type ViewRow } from './views/registry';
 
 // Spans: more are not sent whole. /r/ID?pieces shows any recording that way.
 const MANY = new URLSearchParams(location.search).has('pieces') ? 0 : 1_500_000;
-const id = /^\/r\/([0-9a-f]+)$/.exec(location.pathname)?.[1];
+const ids = /^\/(?:r\/[0-9a-f]+|diff\/[0-9a-f]+\/[0-9a-f]+)$/.test(location.pathname) ? location.pathname.split('/').slice(2) : [];
 const app = document.getElementById('app')!;
-const rec = signal<Recording | null>(null);
+const recs = signal<readonly Recording[]>([]); // those of `ids`
 const said = signal('');
+const seen = signal(0); // of a live recording: when it was last read, ms
+/** The one that is looked at. */
+const here = (): string => ids[traceNumber()];
+const rec = (): Recording | undefined => recs.value[traceNumber()];
 
 function Head() {
-  const r = rec.value;
+  const r = rec();
   const word = r?.writer && { running: 'live', closed: 'ended', killed: 'killed' }[r.writer];
   return (
     <>
       <span class="soft" role="status">{said.value}</span>
       {word && <span class={`live ${r!.writer}`} title={status(r!)}>{word}</span>}
-      <button title="Hands this recording to ui.perfetto.dev, from this window to that" onClick={() => void openInPerfetto(r?.name ?? 'recording', () => bytesOf(`/data/${id}/perfetto`), (t) => (said.value = t)).catch((e: Error) => (said.value = e.message))}>
+      {ids.length === 1 && <button title="Hands this recording to ui.perfetto.dev, from this window to that" onClick={() => void openInPerfetto(r?.name ?? 'recording', () => bytesOf(`/data/${here()}/perfetto`), (t) => (said.value = t)).catch((e: Error) => (said.value = e.message))}>
         Open in Perfetto
-      </button>
-      <a href={`/data/${id}/perfetto`} download>.pftrace</a>
+      </button>}
+      {ids.length === 1 && <a href={`/data/${here()}/perfetto`} download>.pftrace</a>}
       <a href="/">All recordings</a>
     </>
   );
 }
 
-/** The timeline of a large recording comes in pieces. */
+let last: Main | undefined;
+/** A recording that is being written: what is shown is how far it was when it was last read. */
+function Live() {
+  const r = rec();
+  if (r?.writer !== 'running' || !last) return null;
+  return (
+    <p class="being-written" role="note">
+      <b>Live: still being written.</b> So far {ns(last.t_end)}, {plural(last.spans, 'span')}, {plural(last.allocs, 'allocation')}, as of {new Date(seen.value).toLocaleTimeString()}. The figures move as the program runs.
+    </p>
+  );
+}
+
+/** What is no loss while it is being written: that it was not closed. */
+function settled(main: Main): Main {
+  last = main;
+  seen.value = Date.now();
+  main.now = rec()?.writer === 'running';
+  if (main.now) main.losses = main.losses.split('\n').filter((l) => !l.includes('the recording was not closed')).join('\n');
+  return main;
+}
+
+/** The critical path of a large recording takes a while: it is found when somebody asks. */
+function OnRequest({ whose }: { whose: string }) {
+  const [c, set] = useState<Critical | string>('');
+  const n = useData(getMain)?.spans ?? 0;
+  if (typeof c !== 'string') return c.json.found ? <Path c={c} whose={whose} /> : <>{missing(c.json.why ?? 'nobody knows why', whose)}</>;
+  const find = () => {
+    set('It is being found…');
+    bytesOf(`/data/${here()}/critical?all=1`).then(gunzip).then((raw) => set(readCritical(open<CriticalJson>(raw))), (e: Error) => set(e.message));
+  };
+  return (
+    <Panel title={`Critical path${whose}`}>
+      <p class="soft">{c || `Of ${plural(n, 'span')} it is found when asked for: the server is at it for some seconds.`}</p>
+      {!c && <p class="actions"><button onClick={find}>Find the critical path</button></p>}
+    </Panel>
+  );
+}
+const missing = asked.path;
+
+/** Views of a large recording ask the server for what pages of one file hold. */
 function adapt(): void {
   const row = registry.find((r) => r.key === 'timeline') as ViewRow;
   const whole = row.show;
+  const named = asked.span;
   row.early = undefined;
-  row.show = (main) => (main.spans > MANY ? <FarTimeline id={id!} main={main} /> : whole(main));
+  row.show = (main) => (main.spans > MANY ? <FarTimeline id={here()} main={main} /> : whole(main));
+  asked.span = async (name, t0, t1) => {
+    const main = await getMain();
+    return main.spans > MANY ? new FarSpans(here()).named(name, t0, t1).then((d) => d.span.n, () => -1) : named(name, t0, t1);
+  };
+  asked.path = (why, whose) => (why === 'not looked for yet' ? <OnRequest whose={whose} /> : missing(why, whose));
 }
 
-/** Until the recording is in memory: how far it is. */
+/** Until the recordings are in memory: how far they are. */
 async function waitFor(): Promise<void> {
   for (;;) {
-    const r = await askJson<Recording>(`/api/recordings/${id}`);
-    rec.value = r;
-    if (r.state === 'failed') throw new Error(r.error ?? 'it cannot be read');
-    if (r.state === 'ready') return;
+    const list = await Promise.all(ids.map((id) => askJson<Recording>(`/api/recordings/${id}`)));
+    recs.value = list;
+    const bad = list.find((r) => r.state === 'failed');
+    if (bad) throw new Error(`${bad.name}: ${bad.error ?? 'it cannot be read'}`);
+    if (list.every((r) => r.generation)) return;
     app.textContent = '';
     render(
-      <p class="loading">
-        {r.name}: {status(r) || 'about to be read'}
-        <br />
-        <progress value={r.progress ?? undefined} max={1} />
-      </p>,
+      <div class="loading">
+        {list.map((r) => (
+          <p key={r.id}>
+            {r.name}, {bytes(r.size_bytes)}: {status(r) || 'about to be read'}
+            <br />
+            <progress value={r.generation ? 1 : (r.progress ?? undefined)} max={1} />
+          </p>
+        ))}
+        <a href="/">All recordings</a>
+      </div>,
       app,
     );
-    void fetch(`/api/recordings/${id}/curve?px=1`); // asks for it; the answer comes when it was read
+    for (const r of list) if (!r.generation) void fetch(`/api/recordings/${r.id}/curve?px=1`); // asks for it; the answer comes when it was read
     await new Promise((done) => setTimeout(done, 200));
   }
 }
 
-const empty = new Set<string>();
+const empty = ids.map(() => new Set<string>());
 /** What there is nothing of has no tab. */
-function note(main: Main): void {
-  empty.clear();
-  if (main.spans < 50_000) empty.add('coarse');
-  if (!main.gpu_ns) empty.add('hta').add('critical');
-  if (main.devices.every((d) => d.reserved_peak === null)) empty.add('allocator');
+function note(main: Main, k: number): void {
+  const e = empty[k];
+  e.clear();
+  if (main.spans < 50_000) e.add('coarse');
+  if (!main.gpu_ns) e.add('hta').add('critical');
+  if (main.devices.every((d) => d.reserved_peak === null)) e.add('allocator');
 }
 
 async function refresh(row: Recording): Promise<void> {
   forget();
   const main = await getMain();
   await Promise.all([getTables(), registry.find((r) => location.hash.includes(`view=${r.key}`))?.early?.()]);
-  note(main);
-  rec.value = row;
+  note(main, 0);
+  recs.value = [row];
   extend(main.t_end);
-  show(main);
+  show(settled(main));
 }
 
 function follow(): void {
   let busy = false;
   let next: Recording | null = null;
   listen(async (r) => {
-    if (!r || r.id !== id || r.state !== 'ready') return;
+    if (!r || !ids.includes(r.id) || !r.generation) return;
+    if (ids.length > 1) {
+      if (r.generation !== recs.value[ids.indexOf(r.id)].generation) said.value = `${r.name} has changed: reload to compare it as it is now`;
+      return;
+    }
     next = r;
     while (!busy && next) {
       busy = true;
       const now: Recording = next;
       next = null;
-      if (now.generation !== rec.value?.generation) await refresh(now).catch(() => {});
-      else rec.value = now;
+      if (now.generation !== recs.value[0].generation) await refresh(now).catch(() => {});
+      else recs.value = [now];
       await new Promise((done) => setTimeout(done, 300));
       busy = false;
     }
@@ -105,7 +171,8 @@ function follow(): void {
 
 async function begin(): Promise<void> {
   keepTheme();
-  if (!id) {
+  if (!ids.length) {
+    document.title = 'Recordings · Tidemark';
     render(
       <>
         <header class="top">
@@ -119,17 +186,19 @@ async function begin(): Promise<void> {
     );
     return;
   }
-  setSource(serverSource(id, empty));
+  setSource(serverSource(ids, empty));
   adapt();
   slot.head = () => <Head />;
+  slot.note = () => <Live />;
   try {
     await waitFor();
     render(null, app);
-    note(await getMain());
+    settled(await getMain());
+    for (let k = 0; k < ids.length; k++) note(await mainOf(k), k);
     await run();
     follow();
   } catch (e) {
-    render(<p class="loading error">This recording cannot be shown: {(e as Error).message} <a href="/">All recordings</a></p>, app);
+    render(<p class="loading error">{ids.length > 1 ? 'These recordings' : 'This recording'} cannot be shown: {(e as Error).message} <a href="/">All recordings</a></p>, app);
   }
 }
 void begin();

@@ -82,10 +82,49 @@ async function list(page) {
   await page.waitForSelector('table');
   const rows = await page.locator('tbody tr').allTextContents();
   for (const name of ['gpt.json.gz', 'evil.json', 'broken.json', 'live.tide']) assert.ok(rows.some((r) => r.includes(name)), name);
+  await page.waitForSelector('tr:has-text("live.tide"):has-text("live: being written")'); // before anybody opened it
   await shot(page, 'recordings');
   await page.click('tr:has-text("gpt.json.gz")');
   await page.waitForSelector('nav');
   assert.match(page.url(), /\/r\/[0-9a-f]{16}/);
+}
+
+/** Two of the list, compared as the page of two files compares them. */
+async function compare(page, files) {
+  const html = join(folder, 'diff.html');
+  execFileSync(program, ['report', ...files, '-o', html]);
+  const report = await open(context, html);
+  await page.waitForSelector('table');
+  await page.click('button:text-is("Compare two…")');
+  assert.equal(await page.locator('button:text-is("Compare")').isDisabled(), true);
+  for (const name of ['gpt.json.gz', 'stack.json.gz']) await page.click(`tr:has-text("${name}")`);
+  await shot(page, 'compare_two');
+  await page.click('button:text-is("Compare")');
+  await page.waitForSelector('nav');
+  assert.match(page.url(), /\/diff\/[0-9a-f]{16}\/[0-9a-f]{16}/);
+  for (const p of [page, report.page]) {
+    await p.waitForFunction(() => !/Reading…/.test(document.querySelector('main').innerText));
+    await settle(p);
+  }
+  const paths = (t) => t.replaceAll(`${folder}/`, '');
+  assert.equal(paths(await text(page)), paths(await text(report.page)), 'both pages compare the same');
+  await page.selectOption('select[aria-label="Trace"]', '1');
+  await go(page, 'Overview');
+  await settle(page);
+  assert.match(await text(page), /stack\.json\.gz/);
+  await shot(page, 'diff');
+  await report.page.close();
+}
+
+/** At 420 pixels nothing scrolls sideways. */
+async function phone(page) {
+  await page.setViewportSize({ width: 420, height: 700 });
+  await page.waitForFunction(() => document.querySelectorAll('th').length === 3);
+  await settle(page);
+  const wide = await page.evaluate(() => [document.documentElement, ...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.className || 'page'));
+  await shot(page, 'recordings_420');
+  assert.deepEqual(wide, []);
+  
 }
 
 /** Every tab says what the report of the same file says. */
@@ -100,11 +139,17 @@ async function sameAsReport(page, html) {
     assert.equal(await text(page), await text(report.page), tab);
   }
   await go(page, 'Device time');
-  await settle(page);
+  await page.waitForFunction(() => /Critical path of /.test(document.querySelector('main').innerText));
   assert.match(await text(page), /compute/);
+  await go(report.page, 'Device time');
+  await settle(report.page);
+  assert.equal(await text(page), await text(report.page), 'Device time');
   await report.page.close();
 }
 
+const details = (page) => page.evaluate(() => document.querySelector('.details')?.innerText.replace(/\s+/g, ' '));
+
+/** A large recording, its timeline in pieces: all that a small one's has. */
 async function pieces(page) {
   await page.waitForSelector('.timeline canvas');
   await page.waitForFunction(() => /shown in pieces/.test(document.querySelector('main').innerText));
@@ -117,14 +162,78 @@ async function pieces(page) {
   assert.notEqual(await picture(page, '.timeline'), whole, 'the wheel zooms');
   assert.match(await page.evaluate(() => location.hash), /t0=\d+&t1=\d+/);
   await page.keyboard.press('0');
-  await page.fill('#find', 'addmm');
-  await page.waitForFunction(() => /matches/.test(document.getElementById('matches')?.innerText ?? ''));
+  await page.fill('#find', 'cudaLaunchKernel');
+  const matches = (re) => page.waitForFunction((r) => new RegExp(r).test(document.getElementById('matches')?.innerText ?? ''), re);
+  await matches('^[\\d,]+ matches');
   await page.press('#find', 'Enter');
+  await matches('^1 of');
+  await page.press('#find', 'Enter');
+  await matches('^2 of');
+  await page.press('#find', 'Shift+Enter');
+  await matches('^1 of');
+  await page.click('button[aria-label="Previous match"]');
+  await matches('^([\\d,]+) of \\1 '); // the last
+  await page.click('button[aria-label="Next match"]');
+  await matches('^1 of');
   await page.waitForSelector('.details h3');
-  assert.match(await page.locator('.details h3').innerText(), /addmm/i);
+  assert.equal(await page.locator('.details h3').innerText(), 'cudaLaunchKernel');
+  await page.locator('.timeline canvas').focus().catch(() => {});
+  await page.evaluate(() => document.activeElement?.blur());
+  const still = await picture(page, '.timeline');
+  for (let i = 0; i < 6; i++) await page.keyboard.press('s');
   await settle(page);
-  assert.match(await page.evaluate(() => location.hash), /span=\d+/);
+  assert.notEqual(await picture(page, '.timeline'), still);
   await shot(page, 'pieces');
+  // From the launch to its kernel.
+  await page.click('.details button:has-text("→ starts")');
+  await page.waitForFunction(() => document.querySelector('.details h3')?.innerText !== 'cudaLaunchKernel');
+  assert.match(await details(page), /Type kernel.*Launched from/);
+  await page.waitForFunction(() => /span=\d+/.test(location.hash));
+  // An area, then all that is in sight, by name.
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('0');
+  await settle(page);
+  await page.keyboard.down('Shift');
+  await page.mouse.move(box.x + 300, box.y + 110);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 600, box.y + 400, { steps: 4 });
+  await page.mouse.up();
+  await page.keyboard.up('Shift');
+  await page.waitForFunction(() => /The area: .* of \d lanes, [1-9][\d,]* spans/.test(document.getElementById('sums')?.innerText ?? ''));
+  await shot(page, 'pieces_area');
+  await page.click('#sums tbody tr');
+  await page.waitForSelector('.details h3');
+  // What is under the pointer, asked of the server.
+  await page.mouse.move(box.x + box.width / 2, box.y + 110);
+  await page.waitForSelector('.tip');
+  // The keyboard goes from piece to piece.
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowDown');
+  await page.waitForFunction(() => document.querySelector('.heard').innerText !== '');
+}
+
+/** The same words about a span, and the same sums, whether the page has all spans or asks. */
+async function alike(page, url) {
+  const far = await context.newPage();
+  const wait = (p) => p.waitForFunction(() => document.querySelector('.details h3'));
+  for (const n of [0, 1500, 9000, 15000]) {
+    for (const [p, query] of [[page, ''], [far, '?pieces']]) {
+      await p.goto('about:blank');
+      await p.goto(`${url}${query}#view=timeline&span=${n}`);
+      await wait(p);
+    }
+    assert.equal(await details(far), await details(page), `span ${n}`);
+  }
+  for (const p of [page, far]) {
+    await p.keyboard.press('0');
+    await p.keyboard.press('t');
+    await p.waitForFunction(() => /[1-9][\d,]* of [1-9][\d,]* rows/.test(document.getElementById('sums')?.innerText ?? ''));
+    await settle(p);
+  }
+  const sums = (p) => p.evaluate(() => document.getElementById('sums').innerText);
+  assert.equal(await sums(far), await sums(page));
+  await far.close();
 }
 
 async function hostile(page) {
@@ -141,6 +250,8 @@ async function hostile(page) {
 async function live(page, w) {
   const see = (re) => page.waitForFunction((r) => new RegExp(r).test(document.body.innerText), re.source, { timeout: 20000 });
   await page.waitForSelector('.live.running');
+  assert.match(await text(page), /Live: still being written\. So far /);
+  assert.doesNotMatch(await text(page), /Not everything is here/);
   await page.evaluate(() => (window.same = true));
   for (const [step, what] of [[90, /100\.0 KiB/], [924, /1\.000 MiB/]]) {
     await w.tell(`step ${step}`);
@@ -176,6 +287,7 @@ async function perfetto(page) {
 
 try {
   copyFileSync(join(source, 'tests/data/kineto_gpt_train.json.gz'), join(folder, 'gpt.json.gz'));
+  copyFileSync(join(source, 'tests/data/kineto_gpt_train_stack.json.gz'), join(folder, 'stack.json.gz'));
   const event = { ph: 'X', cat: 'cpu_op', name: evil, pid: 1, tid: 1, ts: 1, dur: 5 };
   writeFileSync(join(folder, 'evil.json'), JSON.stringify({ traceEvents: [event, { ph: 'M', name: 'thread_name', pid: 1, tid: 1, args: { name: evil } }] }));
   writeFileSync(join(folder, 'broken.json'), '{broken');
@@ -190,7 +302,10 @@ try {
     await list(page);
     await sameAsReport(page, html);
   });
+  await visit(s.url, (page) => compare(page, ['gpt.json.gz', 'stack.json.gz'].map((n) => join(folder, n))));
+  await visit(s.url, phone);
   await visit(`${at('gpt.json.gz')}?pieces#view=timeline`, pieces);
+  await visit(at('gpt.json.gz'), (page) => alike(page, at('gpt.json.gz')));
   await visit(at('evil.json'), hostile);
   await visit(`${at('live.tide')}#view=overview`, (page) => live(page, w));
   await visit(at('gpt.json.gz'), perfetto);

@@ -33,12 +33,20 @@ export const askJson = async <T>(target: string): Promise<T> => (await (await as
 export const bytesOf = async (target: string): Promise<Uint8Array<ArrayBuffer>> => new Uint8Array(await (await ask(target)).arrayBuffer());
 
 const NAMES: ReadonlySet<string> = new Set(['main', 'tables', 'ops', 'hta', 'critical', 'spans', 'coarse', 'memory', 'flame', 'allocator']);
+const SHARED: ReadonlySet<string> = new Set(['page', 'diff', 'diffflame']);
 
-/** Sections of one recording; `empty` are those that it has nothing for. */
-export function serverSource(id: string, empty: ReadonlySet<string>): Source {
+/** Sections of one recording, or of two that are compared; empty[k] are those that the k-th has nothing for. */
+export function serverSource(ids: readonly string[], empty: readonly ReadonlySet<string>[]): Source {
+  const own = (name: string): [string, number] => (name.endsWith('.1') ? [name.slice(0, -2), 1] : [name, 0]);
   return {
-    has: (name) => NAMES.has(name) && !empty.has(name),
-    read: (name) => bytesOf(`/data/${id}/${name}`),
+    has: (name) => {
+      const [n, k] = own(name);
+      return SHARED.has(name) ? ids.length > 1 : NAMES.has(n) && k < ids.length && !empty[k].has(n);
+    },
+    read: (name) => {
+      const [n, k] = own(name);
+      return bytesOf(SHARED.has(name) ? `/pair/${ids[0]}/${ids[1]}/${name}` : `/data/${ids[k]}/${n}`);
+    },
   };
 }
 

@@ -58,6 +58,7 @@ export interface Main extends MainJson {
   each: Float64Array; // highest live bytes of every device, 128 stretches each
   cpu: Float64Array; // active millionths, per stretch
   gpu: Float64Array;
+  now?: boolean; // it is still being written
 }
 
 export type OpRow = [string, number, number, number, number, number, number, number];
@@ -158,7 +159,7 @@ const once = <T>(make: () => Promise<T>): Getter<T> => {
   return Object.assign(get, { now: () => given.get(traceNumber()) });
 };
 /** The first section of the k-th trace, whichever is at hand. */
-function mainOf(k: number): Promise<Main> {
+export function mainOf(k: number): Promise<Main> {
   const was = traceNumber();
   setTrace(k);
   const p = getMain();
@@ -192,11 +193,8 @@ export const getOps = once(async (): Promise<Ops> => {
   return { ...s.json, tree: readOpTree(s) };
 });
 export const getHta = once(async () => (has('hta') ? (await load<Hta>('hta')).json : null));
-export const getCritical = once(async (): Promise<Critical | null> => {
-  if (!has('critical')) return null;
-  const s = await load<CriticalJson>('critical');
-  return { json: s.json, t0: s.column('t0'), dur: s.column('dur'), type: s.bytes('type'), bound: s.bytes('bound'), name: s.ints('name') };
-});
+export const readCritical = (s: Section<CriticalJson>): Critical => ({ json: s.json, t0: s.column('t0'), dur: s.column('dur'), type: s.bytes('type'), bound: s.bytes('bound'), name: s.ints('name') });
+export const getCritical = once(async () => (has('critical') ? readCritical(await load<CriticalJson>('critical')) : null));
 
 // Of the page as a whole.
 /** The first sections of all traces, for pictures of several. */

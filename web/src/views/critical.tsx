@@ -7,6 +7,7 @@ import { count, ns } from '../data/format';
 import { type Critical, getCritical, getPage, getSpans } from '../data/page';
 import { traceNumber } from '../data/section';
 import { spanNamed } from '../data/spans';
+import type { ComponentChildren } from 'preact';
 import { go, lookAround, moment, span } from '../state';
 import { Choice, Legend, Panel, useData } from '../ui/parts';
 import { col, Table } from '../ui/table';
@@ -16,11 +17,17 @@ import { type Rec, Records } from './tables';
 const colors: Record<string, string> = { cpu_bound: '#4c8fd6', data_loading: '#e09f3e', gpu_compute_bound: '#1f9e89', gpu_communication_bound: '#8a6fb5', gpu_kernel_kernel_overhead: '#c8553d', gpu_kernel_launch_overhead: '#8c6d46' };
 const words = (s: unknown) => String(s).replaceAll('_', ' ');
 
+/** What a server has in place of these: it finds a span of many, and a path that was not looked for. */
+export const asked = {
+  span: async (name: string, t0: number, t1: number): Promise<number> => spanNamed(await getSpans(), name, t0, t1),
+  path: (why: string, whose: string): ComponentChildren => <Panel title={`Critical path${whose}`}><p class="soft">Not found: {why}.</p></Panel>,
+};
+
 /** Show a piece of the path on the timeline: its time, and its span where it is found. */
 async function follow(t0: number, dur: number, name: string): Promise<void> {
   lookAround(t0, t0 + dur);
   moment.value = t0;
-  const found = spanNamed(await getSpans(), name, t0, t0 + dur);
+  const found = await asked.span(name, t0, t0 + dur);
   span.value = found < 0 ? null : found;
   go('timeline');
 }
@@ -51,11 +58,14 @@ function PathTable({ c }: { c: Critical }) {
 export function CriticalPath({ many }: { many: boolean }) {
   const c = useData(getCritical);
   const page = useData(getPage);
-  const [shown, show] = useState<'top' | 'path'>('top');
   if (!c) return null;
-  const d = c.json;
   const whose = many ? `, ${page?.traces[traceNumber()]?.title ?? ''}` : '';
-  if (!d.found) return <Panel title={`Critical path${whose}`}><p class="soft">None: {d.why ?? 'unknown'}.</p></Panel>;
+  return c.json.found ? <Path c={c} whose={whose} /> : asked.path(c.json.why ?? 'nobody knows why', whose);
+}
+
+export function Path({ c, whose }: { c: Critical; whose: string }) {
+  const [shown, show] = useState<'top' | 'path'>('top');
+  const d = c.json;
   const bounds = (d.bound_by as Rec[]).map((b) => ({ name: words(b.bound), color: colors[String(b.bound)] ?? '#8b98a5', ns: Number(b.time_ns) }));
   return (
     <Panel title={`Critical path of ${d.annotation ? `the first ${d.annotation}` : 'the whole trace'}${whose}`} extra={<Choice label="Show" value={shown} options={[['top', 'Where the time is'], ['path', 'The path']]} onPick={show} />}>

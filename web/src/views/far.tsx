@@ -27,6 +27,7 @@ const scroll = signal(0);
 const hover = signal<{ x: number; y: number; i: number } | null>(null);
 const cursor = signal<{ track: number; row: number; t: number } | null>(null); // where the keyboard is
 const newest = signal<Pieces | undefined>(undefined);
+let owner = ''; // the recording that both are of
 const DRAWN = 60; // arrows of one span
 
 interface Curve {
@@ -109,6 +110,8 @@ export function FarTimeline({ id, main }: { id: string; main: Main }) {
   const tables = useData(getTables);
   const far = useMemo(() => new FarSpans(id), [id, main]);
   const provider = useMemo(() => {
+    if (owner !== id) newest.value = curve.value = undefined;
+    owner = id;
     const read = async (a: number, b: number, px: number): Promise<Pieces> => {
       if (main.device) void askJson<{ live_bytes: number[] }>(`/api/recordings/${id}/curve?from=${a}&to=${b}&px=${px}`).then((c) => (curve.value = { from: a, to: b, v: c.live_bytes }), () => {});
       return openPieces(await bytesOf(`/data/${id}/pieces?from=${a}&to=${b}&px=${px}`));

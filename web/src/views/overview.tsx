@@ -189,7 +189,7 @@ export function Overview({ main }: { main: Main }) {
         {main.device > 0 ? (
           <>
             <Figure label={`Peak memory, ${d.device}`} value={bytes(d.peak)} sub={`at ${ns(d.peak_t)}${phase ? ` in ${phase.name}` : ''}`} title="Highest live bytes over all moments" />
-            <Figure label="Still alive at the end" value={bytes(d.live)} sub={plural(d.count, 'allocation')} />
+            <Figure label={main.now ? 'Alive now' : 'Still alive at the end'} value={bytes(d.live)} sub={plural(d.count, 'allocation')} />
           </>
         ) : (
           <Figure label="Peak memory" value="unknown" sub="no memory events recorded" />
