@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/strings.h"
 
 #define MAX_BEATS 1000000u
 
@@ -41,15 +42,28 @@ static bool is_user(uint8_t cat)
 	return cat == TIDE_CAT_USER || cat == TIDE_CAT_OP;
 }
 
+static bool is_step(const tide_model *m, tide_str name)
+{
+	return !strncmp(tide__text(m, name, NULL), "ProfilerStep#", 13);
+}
+
+/* Names repeat: each is looked at once. */
 static bool from_profiler(const tide_model *m, tide_beats *s, size_t *cap)
 {
-	for (size_t i = 1; i < m->spans.n; i++)
-		if (is_user(m->spans.cat[i]) &&
-		    !strncmp(tide__text(m, m->spans.name[i], NULL), "ProfilerStep#", 13) &&
-		    !add(s, cap, m->spans.t0[i]))
-			return false;
+	enum { NO = 1, STEP };
+	uint8_t *known = tide__calloc((size_t)tide__strings_count(m->strings) + 1, 1);
+	bool ok = known;
+	for (size_t i = 1; ok && i < m->spans.n; i++) {
+		tide_str name = m->spans.name[i];
+		if (!is_user(m->spans.cat[i]))
+			continue;
+		if (!known[name.i])
+			known[name.i] = is_step(m, name) ? STEP : NO;
+		ok = known[name.i] == NO || add(s, cap, m->spans.t0[i]);
+	}
+	tide__free(known);
 	s->source = TIDE_BEATS_PROFILER;
-	return true;
+	return ok;
 }
 
 /* ---- a range that comes back ------------------------------------------------------------- */
@@ -82,9 +96,11 @@ static struct named *outer_ranges(const tide_model *m, size_t *n)
 	for (size_t i = 1; r && i < s->n; i++) {
 		uint32_t up = s->parent[i].i;
 
+		if (s->cat[i] != TIDE_CAT_USER)
+			continue;
 		while (up && s->cat[up] != TIDE_CAT_USER)
 			up = s->parent[up].i;
-		if (s->cat[i] == TIDE_CAT_USER && !up)
+		if (!up)
 			r[(*n)++] = (struct named){ s->t0[i], s->t1[i], s->name[i].i };
 	}
 	return r;

@@ -31,15 +31,8 @@ static bool grow(tide_cover *c)
 	return true;
 }
 
-bool tide__cover_add(tide_cover *c, int64_t t0, int64_t t1)
+bool tide__cover_push(tide_cover *c, int64_t t0, int64_t t1)
 {
-	if (t1 <= t0)
-		return true;
-	if (c->n && t0 <= c->t1[c->n - 1]) {
-		if (t1 > c->t1[c->n - 1])
-			c->t1[c->n - 1] = t1;
-		return true;
-	}
 	if (c->n == c->cap && !grow(c))
 		return false;
 	c->t0[c->n] = t0;

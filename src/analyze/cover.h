@@ -38,12 +38,24 @@ typedef struct tide_cover {
 } tide_cover;
 
 /* Add [t0, t1); t0 must not be less than that of the call before. False on exhaustion. */
-bool tide__cover_add(tide_cover *c, int64_t t0, int64_t t1);
+static inline bool tide__cover_add(tide_cover *c, int64_t t0, int64_t t1);
 void tide__cover_free(tide_cover *c);
 
 /* Length of the union; of the intersection of two unions; of what lies inside [t0, t1). */
 int64_t tide__cover_ns(const tide_cover *c);
 int64_t tide__cover_both_ns(const tide_cover *a, const tide_cover *b);
 int64_t tide__cover_inside_ns(const tide_cover *c, int64_t t0, int64_t t1);
+
+bool tide__cover_push(tide_cover *c, int64_t t0, int64_t t1); /* a piece of its own */
+static inline bool tide__cover_add(tide_cover *c, int64_t t0, int64_t t1)
+{
+	if (t1 <= t0)
+		return true;
+	if (!c->n || t0 > c->t1[c->n - 1])
+		return tide__cover_push(c, t0, t1);
+	if (t1 > c->t1[c->n - 1])
+		c->t1[c->n - 1] = t1;
+	return true;
+}
 
 #endif

@@ -373,7 +373,7 @@ static void end(builder *b)
 	tide__free(b->of_lane);
 	tide__free(b->todo);
 	for (size_t i = 0; b->order && i < b->m->lanes.n; i++)
-		tide__free(b->order[i].rows);
+		tide__free(b->order[i].levels);
 	tide__free(b->order);
 }
 

@@ -133,7 +133,9 @@ tide_flame *tide__flame_fold(const tide_flame *f, const tide_flame_options *opt)
 
 /* Order of time (flame_order.c). `path` keeps where each of `lanes` is in the rows. */
 typedef struct tide_order_path {
-	uint32_t *rows; /* owned; per level below the root: row of the order */
+	struct tide_order_level {
+		uint32_t row, node; /* of the order; of the tree */
+	} * levels;		    /* owned; below the root, from the top */
 	size_t n, cap;
 } tide_order_path;
 /* Weight for `node`, next in time on the path's lane. False on exhaustion. */

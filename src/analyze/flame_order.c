@@ -53,10 +53,10 @@ static bool deep_enough(tide_order_path *p, size_t depth)
 	if (depth <= p->cap)
 		return true;
 	size_t cap = depth * 2 + 16;
-	uint32_t *rows = tide__realloc(p->rows, cap, sizeof *rows);
-	if (!rows)
+	struct tide_order_level *levels = tide__realloc(p->levels, cap, sizeof *levels);
+	if (!levels)
 		return false;
-	p->rows = rows;
+	p->levels = levels;
 	p->cap = cap;
 	return true;
 }
@@ -93,8 +93,7 @@ static bool leave(tide_flame_order *o, const tide_order_path *p, uint32_t row)
 static size_t shared_levels(const tide_flame *f, const tide_order_path *p, uint32_t node,
 			    size_t depth)
 {
-	const tide_flame_order *o = &f->order;
-	for (; depth && (depth > p->n || o->node[p->rows[depth - 1]] != node); depth--)
+	for (; depth && (depth > p->n || p->levels[depth - 1].node != node); depth--)
 		node = f->nodes.parent[node];
 	return depth;
 }
@@ -104,12 +103,12 @@ static bool enter(tide_flame *f, tide_order_path *p, uint32_t node, size_t level
 {
 	tide_flame_order *o = &f->order;
 	for (size_t k = depth; k > level; k--, node = f->nodes.parent[node])
-		p->rows[k - 1] = node; /* nodes first, bottom up; then their rows, top down */
+		p->levels[k - 1].node = node; /* bottom up; then rows, top down */
 	for (p->n = level; p->n < depth; p->n++) {
 		uint32_t row = (uint32_t)o->n;
-		if (!push(o, p->rows[p->n], p->n ? p->rows[p->n - 1] : 0))
+		if (!push(o, p->levels[p->n].node, p->n ? p->levels[p->n - 1].row : 0))
 			return false;
-		p->rows[p->n] = row;
+		p->levels[p->n].row = row;
 	}
 	return true;
 }
@@ -120,19 +119,19 @@ static uint32_t descend(tide_flame *f, tide_order_path *p, uint32_t node, size_t
 	tide_flame_order *o = &f->order;
 	size_t level = shared_levels(f, p, node, depth);
 	if (level == depth)
-		return depth ? p->rows[depth - 1] : 0;
+		return depth ? p->levels[depth - 1].row : 0;
 	for (; p->n > level; p->n--)
-		if (o->n > TIDE_ORDER_WHOLE && !leave(o, p, p->rows[p->n - 1]))
+		if (o->n > TIDE_ORDER_WHOLE && !leave(o, p, p->levels[p->n - 1].row))
 			return UINT32_MAX;
 	if (o->n >= TIDE_ORDER_ROWS) {
 		o->cut++;
-		return level ? p->rows[level - 1] : 0;
+		return level ? p->levels[level - 1].row : 0;
 	}
 	if (o->lane != p) {
 		o->lane = p;
 		o->run = (uint32_t)o->n;
 	}
-	return enter(f, p, node, level, depth) ? p->rows[depth - 1] : UINT32_MAX;
+	return enter(f, p, node, level, depth) ? p->levels[depth - 1].row : UINT32_MAX;
 }
 
 bool tide__flame_order_add(tide_flame *f, tide_order_path *p, uint32_t node, uint64_t self,

@@ -47,8 +47,10 @@ static const struct part {
 };
 
 /* Jobs: a section, or a thing (behind them). The longest first. */
-static const uint8_t turns[] = { N_PARTS + PREPARED, N_PARTS + LOD, SPANS,  FLAME, OPS,	     MEMORY,
-				 ALLOCATOR,	     TABLES,	    COARSE, MAIN,  CRITICAL, HTA };
+static const uint8_t turns[] = {
+	N_PARTS + PREPARED, N_PARTS + LOD, SPANS, FLAME, MAIN, MEMORY, OPS, COARSE, TABLES,
+	ALLOCATOR,	    CRITICAL,	   HTA
+};
 _Static_assert(sizeof turns == N_PARTS + N_THINGS, "every job has its turn");
 
 static bool wanted(const struct part *p, const char *only)
