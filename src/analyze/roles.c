@@ -9,6 +9,7 @@
 
 #include "analyze/stacks.h"
 #include "base/mem.h"
+#include "model/strings.h"
 
 #define NEVER UINT32_MAX
 
@@ -62,11 +63,8 @@ static uint8_t name_sign(const char *name)
 static uint8_t *signs_of_spans(const tide_model *m)
 {
 	const tide_spans *s = &m->spans;
-	uint32_t top = 0;
-
-	for (size_t i = 1; i < s->n; i++)
-		top = s->name[i].i > top ? s->name[i].i : top;
-	uint8_t *name = tide__calloc((size_t)top + 1, 1), *out = tide__calloc(s->n + 1, 1);
+	uint8_t *name = tide__calloc((size_t)tide__strings_count(m->strings) + 1, 1);
+	uint8_t *out = tide__calloc(s->n + 1, 1);
 
 	for (size_t i = 1; name && out && i < s->n; i++) {
 		uint8_t *k = &name[s->name[i].i];

@@ -12,24 +12,9 @@ struct lay {
 	const tide_model *m;
 	tide_tracks all;
 	tide_rows *out;
-	uint32_t *level; /* per span: levels below its track's top */
 	uint32_t *count; /* spans per level of the track at hand */
-	uint32_t depth, max_depth, cap_rows;
+	uint32_t cap_rows;
 };
-
-static void on_begin(void *user, uint32_t span, int64_t t)
-{
-	struct lay *x = user;
-	x->level[span] = x->depth++;
-	if (x->depth > x->max_depth)
-		x->max_depth = x->depth;
-}
-
-static void on_end(void *user, uint32_t span, int64_t t)
-{
-	struct lay *x = user;
-	x->depth--;
-}
 
 static bool room(struct lay *x, uint32_t rows)
 {
@@ -46,37 +31,48 @@ static bool room(struct lay *x, uint32_t rows)
 }
 
 /* Spans of a track level by level; each level keeps the order of time. */
-static void spread(struct lay *x, const tide_track *t)
+static void spread(struct lay *x, const tide_track *t, uint32_t levels)
 {
 	tide_rows *out = x->out;
-	const uint32_t *in = x->all.order + t->first;
-	memset(x->count, 0, ((size_t)x->max_depth + 1) * sizeof *x->count);
-	for (uint32_t i = 0; i < t->n; i++)
-		x->count[x->level[in[i]] + 1]++;
-	for (uint32_t k = 0; k < x->max_depth; k++) {
+	const uint32_t *in = x->all.order + t->first, *level = x->all.level;
+	for (uint32_t k = 0; k < levels; k++) {
 		out->first[out->n_rows++] = out->n + x->count[k];
 		x->count[k + 1] += x->count[k];
 	}
 	for (uint32_t i = 0; i < t->n; i++)
-		out->order[out->n + x->count[x->level[in[i]]]++] = in[i];
+		out->order[out->n + x->count[level[in[i]]]++] = in[i];
 	out->n += t->n;
 	out->first[out->n_rows] = out->n;
+}
+
+/* count[k + 1]: spans of level k. How many levels there are. */
+static uint32_t count_levels(struct lay *x, const tide_track *t)
+{
+	const uint32_t *in = x->all.order + t->first, *level = x->all.level;
+	uint32_t levels = 0;
+	x->count[0] = 0;
+	for (uint32_t i = 0; i < t->n; i++) {
+		uint32_t k = level[in[i]];
+		for (; levels <= k; levels++) /* a level begins with a span inside the one before */
+			x->count[levels + 1] = 0;
+		x->count[k + 1]++;
+	}
+	return levels;
 }
 
 static bool lay_track(struct lay *x, uint32_t k)
 {
 	const tide_track *t = &x->all.tracks[k];
-	const tide_track_walk walk = { on_begin, on_end, x };
-	x->depth = x->max_depth = 0;
-	if (!tide__track_walk(&x->all, x->m, k, &walk) || !room(x, x->max_depth))
+	uint32_t levels = count_levels(x, t);
+	if (!room(x, levels))
 		return false;
 	x->out->tracks[x->out->n_tracks++] = (tide_row_track){
 		.lane = t->lane,
 		.number = t->number,
 		.row = x->out->n_rows,
-		.n_rows = x->max_depth,
+		.n_rows = levels,
 	};
-	spread(x, t);
+	spread(x, t, levels);
 	return true;
 }
 
@@ -98,11 +94,10 @@ static bool lay_all(struct lay *x)
 static bool setup(struct lay *x)
 {
 	size_t n = x->m->spans.n;
-	x->level = tide__calloc(n, sizeof *x->level);
-	x->count = tide__calloc(n + 1, sizeof *x->count);
+	x->count = tide__alloc(n + 1, sizeof *x->count);
 	x->out->order = tide__alloc(n, sizeof *x->out->order);
 	x->out->tracks = tide__calloc(x->all.n_tracks, sizeof *x->out->tracks);
-	if (!x->level || !x->count || !x->out->order || !x->out->tracks || !room(x, 15))
+	if (!x->count || !x->out->order || !x->out->tracks || !room(x, 15))
 		return false;
 	x->out->first[0] = 0;
 	return true;
@@ -116,11 +111,11 @@ tide_code tide__rows(const tide_model *m, tide_rows *out, tide_error *err)
 	if (rc != TIDE_OK)
 		return rc;
 	bool ok = setup(&x) && lay_all(&x);
-	tide__free(x.level);
 	tide__free(x.count);
 	tide__free(x.all.track); /* only the cuts stay */
+	tide__free(x.all.level);
 	tide__free(x.all.order);
-	x.all.track = x.all.order = NULL;
+	x.all.track = x.all.level = x.all.order = NULL;
 	out->cuts = x.all;
 	if (ok)
 		return TIDE_OK;

@@ -5,26 +5,48 @@
 
 #include "base/mem.h"
 
+/* The span's row, made if needed; NULL on exhaustion. */
+static struct tide_span_bytes *row_of(tide_span_memory *s, uint32_t span)
+{
+	if (s->at[span])
+		return &s->v[s->at[span]];
+	if (s->n == s->cap) {
+		struct tide_span_bytes *v = tide__realloc(s->v, s->cap * 2, sizeof *v);
+		if (!v)
+			return NULL;
+		s->v = v;
+		s->cap *= 2;
+	}
+	s->v[s->n] = (struct tide_span_bytes){ 0 };
+	s->at[span] = s->n;
+	return &s->v[s->n++];
+}
+
 bool tide__span_memory(const tide_model *m, tide_span_memory *out)
 {
 	const tide_allocs *a = &m->allocs;
-	out->allocated = tide__calloc(m->spans.n, sizeof *out->allocated);
-	out->freed = tide__calloc(m->spans.n, sizeof *out->freed);
-	if (!out->allocated || !out->freed)
+	*out = (tide_span_memory){ .n = 1, .cap = 1024 };
+	out->at = tide__calloc(m->spans.n, sizeof *out->at);
+	out->v = tide__calloc(out->cap, sizeof *out->v);
+	if (!out->at || !out->v)
 		return false;
 	for (size_t i = 0; i < m->moves.n; i++) {
-		uint32_t ends = tide__move_ends(m, i), row = m->moves.row[i];
-		if (m->moves.kind[i] == TIDE_MOVE_ALLOC)
-			out->allocated[a->span[row].i] += a->size[row];
-		else if (ends)
-			out->freed[a->free_span[ends].i] += a->size[ends];
+		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+		uint32_t row = born ? m->moves.row[i] : tide__move_ends(m, i);
+		if (!born && !row)
+			continue;
+		struct tide_span_bytes *v =
+			row_of(out, born ? a->span[row].i : a->free_span[row].i);
+		if (!v)
+			return false;
+		*(born ? &v->allocated : &v->freed) += a->size[row];
 	}
 	return true;
 }
 
 void tide__span_memory_free(tide_span_memory *s)
 {
-	tide__free(s->allocated);
-	tide__free(s->freed);
+	tide__free(s->at);
+	tide__free(s->v);
 	*s = (tide_span_memory){ 0 };
 }

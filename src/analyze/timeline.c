@@ -14,16 +14,20 @@ double tide__pct(int64_t part, int64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : (double)NAN;
 }
 
-bool tide__timeline_counts(const tide_model *m, size_t span, const tide_timeline_options *opt)
+/* Is a span that works counted? */
+static bool counts(const tide_model *m, size_t span, const tide_timeline_options *opt)
 {
 	unsigned cat = m->spans.cat[span];
-	if (tide__side(m, span) == TIDE_SIDE_NONE)
-		return false;
 	if (opt->no_python && cat == TIDE_CAT_PYTHON)
 		return false;
 	if (opt->no_runtime && (cat == TIDE_CAT_RUNTIME || cat == TIDE_CAT_DRIVER))
 		return false;
 	return tide__span_end(m, span) - m->spans.t0[span] >= opt->min_ns;
+}
+
+bool tide__timeline_counts(const tide_model *m, size_t span, const tide_timeline_options *opt)
+{
+	return tide__side(m, span) != TIDE_SIDE_NONE && counts(m, span, opt);
 }
 
 /* `slots` has one row per (lane, side): a thread that also carries GPU rows gets two. */
@@ -35,9 +39,9 @@ static tide_timeline_lane *slot(tide_timeline_lane *slots, tide_lane_id lane, ti
 	return l;
 }
 
-static bool count(const tide_model *m, size_t i, tide_timeline *t, tide_timeline_lane *slots)
+static bool count(const tide_model *m, size_t i, tide_side side, tide_timeline *t,
+		  tide_timeline_lane *slots)
 {
-	tide_side side = tide__side(m, i);
 	int64_t t0 = m->spans.t0[i], t1 = tide__span_end(m, i);
 	tide_timeline_lane *l = slot(slots, m->spans.lane[i], side);
 	bool first = !(t->cpu_count + t->gpu_count);
@@ -64,11 +68,12 @@ static bool walk(const tide_model *m, const tide_timeline_options *opt, tide_tim
 		 tide_timeline_lane *slots)
 {
 	for (size_t i = 1; i < m->spans.n; i++) {
-		if (tide__side(m, i) == TIDE_SIDE_NONE)
+		tide_side side = tide__side(m, i);
+		if (side == TIDE_SIDE_NONE)
 			t->not_work++;
-		else if (!tide__timeline_counts(m, i, opt))
+		else if (!counts(m, i, opt))
 			t->left_out++;
-		else if (!count(m, i, t, slots))
+		else if (!count(m, i, side, t, slots))
 			return false;
 	}
 	return true;

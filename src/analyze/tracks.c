@@ -78,6 +78,7 @@ static void choose(nester *s, uint32_t *top)
 			s->crosses[m->spans.lane[i].i] = 1;
 			continue;
 		}
+		s->t->level[i] = *open ? s->t->level[*open] + 1 : 0;
 		s->below[i] = *open;
 		*open = i;
 	}
@@ -140,6 +141,7 @@ static bool place(nester *s, uint32_t span)
 		}
 	}
 	s->t->track[span] = track;
+	s->t->level[span] = s->top[track] ? s->t->level[s->top[track]] + 1 : 0;
 	s->t->tracks[track].n++;
 	s->below[span] = s->top[track];
 	s->top[track] = span;
@@ -171,12 +173,14 @@ tide_code tide__tracks(const tide_model *m, tide_tracks *out, tide_error *err)
 	*out = (tide_tracks){ .n_tracks = 1, .cap_tracks = 16 };
 	out->tracks = tide__calloc(out->cap_tracks, sizeof *out->tracks);
 	out->track = tide__calloc(m->spans.n, sizeof *out->track);
+	out->level = tide__calloc(m->spans.n, sizeof *out->level);
 	s.head = tide__calloc(m->lanes.n, sizeof *s.head);
 	s.below = tide__calloc(m->spans.n, sizeof *s.below);
 	s.top = tide__calloc(out->cap_tracks, sizeof *s.top);
 	s.out = tide__calloc(m->spans.n, 1);
 	s.crosses = tide__calloc(m->lanes.n, 1);
-	bool ok = out->tracks && out->track && s.head && s.below && s.top && s.out && s.crosses;
+	bool ok = out->tracks && out->track && out->level && s.head && s.below && s.top && s.out &&
+		  s.crosses;
 	if (ok) {
 		choose(&s, s.head);
 		memset(s.head, 0, m->lanes.n * sizeof *s.head);
@@ -199,6 +203,7 @@ void tide__tracks_free(tide_tracks *t)
 {
 	tide__free(t->tracks);
 	tide__free(t->track);
+	tide__free(t->level);
 	tide__free(t->order);
 	tide__free(t->cut_end);
 	tide__map_free(&t->cut);

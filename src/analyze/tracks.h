@@ -26,6 +26,7 @@ typedef struct tide_tracks {
 	tide_track *tracks; /* owned; row 0 is none */
 	uint32_t n_tracks, cap_tracks;
 	uint32_t *track; /* owned; per span its track */
+	uint32_t *level; /* owned; per span: how many are around it in its track */
 	uint32_t *order; /* owned; spans by track, then by start */
 	tide_map cut;	 /* span -> its row in cut_end + 1 */
 	int64_t *cut_end;

@@ -100,6 +100,8 @@ static inline __attribute__((always_inline)) void tide__box_fill(tide_box *b, co
 {
 	int column = tide__box_column(b, name, enc);
 	int64_t last = 0;
+	if (!tide__box_room(b, column, (size_t)n + n / 4)) /* most values are a byte */
+		return;
 	for (uint32_t i = 0, end; i < n; i = end) {
 		uint8_t *at = tide__box_room(b, column, (size_t)TIDE_BOX_ROWS * TIDE_BOX_MOST);
 		if (!at)

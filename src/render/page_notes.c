@@ -23,13 +23,13 @@ struct memory {
 static int64_t allocated(void *ctx, uint32_t i)
 {
 	const struct memory *x = ctx;
-	return (int64_t)x->s.allocated[x->order[i]];
+	return (int64_t)tide__span_bytes(&x->s, x->order[i]).allocated;
 }
 
 static int64_t freed(void *ctx, uint32_t i)
 {
 	const struct memory *x = ctx;
-	return (int64_t)x->s.freed[x->order[i]];
+	return (int64_t)tide__span_bytes(&x->s, x->order[i]).freed;
 }
 
 static void put_memory(tide_box *b, const tide_model *m, const uint32_t *order, uint32_t n)

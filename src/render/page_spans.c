@@ -17,8 +17,9 @@ struct spans {
 	const tide_lod *lod;
 	const tide_rows *rows; /* its */
 	tide_page_names names;
-	uint32_t *place;  /* span -> its number + 1 */
-	uint32_t *around; /* span -> the one that the page finds around it in the row above */
+	uint32_t *place;     /* span -> its number + 1 */
+	uint32_t track, row; /* where `up` is; its values are asked for in order */
+	uint32_t above;	     /* place in the row above, at most */
 };
 
 static void track(const tide_model *m, const tide_rows *r, const tide_row_track *t, tide_json *j)
@@ -44,21 +45,6 @@ void tide__page_tracks_json(const tide_model *m, const tide_rows *r, tide_json *
 	for (uint32_t k = 0; k < r->n_tracks; k++)
 		track(m, r, &r->tracks[k], j);
 	tide__json_array_end(j);
-}
-
-/* As the page does: around a span is the last one of the row above that starts no later. */
-static void find_around(struct spans *x, const tide_row_track *t)
-{
-	const int64_t *t0 = x->m->spans.t0;
-	const uint32_t *in = x->rows->order, *first = x->rows->first;
-	for (uint32_t r = t->row + 1; r < t->row + t->n_rows; r++) {
-		uint32_t j = first[r - 1];
-		for (uint32_t i = first[r]; i < first[r + 1]; i++) {
-			while (j + 1 < first[r] && t0[in[j + 1]] <= t0[in[i]])
-				j++;
-			x->around[in[i]] = in[j];
-		}
-	}
 }
 
 /* ---- columns ---- */
@@ -95,12 +81,31 @@ static int64_t cause(void *ctx, uint32_t i)
 	return x->place[x->m->spans.cause[x->rows->order[i]].i];
 }
 
+/* The span at place i as the page finds what is around it: the last one of the row above that
+ * starts no later. 0 = none. */
+static uint32_t around(struct spans *x, uint32_t i)
+{
+	const uint32_t *in = x->rows->order, *first = x->rows->first;
+	const int64_t *t0 = x->m->spans.t0;
+	if (i == first[x->row + 1]) { /* no row is empty */
+		x->row++;
+		x->above = first[x->row - 1];
+		while (x->row == x->rows->tracks[x->track].row + x->rows->tracks[x->track].n_rows)
+			x->track++;
+	}
+	if (x->row == x->rows->tracks[x->track].row)
+		return 0;
+	while (x->above + 1 < first[x->row] && t0[in[x->above + 1]] <= t0[in[i]])
+		x->above++;
+	return in[x->above];
+}
+
 /* The span around it: 0 = the one that the page finds, 1 = none, else its number + 2. */
 static int64_t up(void *ctx, uint32_t i)
 {
-	const struct spans *x = ctx;
-	uint32_t s = x->rows->order[i], p = x->m->spans.parent[s].i;
-	return p == x->around[s] ? 0 : p ? x->place[p] + 1 : 1;
+	struct spans *x = ctx;
+	uint32_t p = x->m->spans.parent[x->rows->order[i]].i;
+	return p == around(x, i) ? 0 : p ? x->place[p] + 1 : 1;
 }
 
 static int64_t flags(void *ctx, uint32_t i)
@@ -124,8 +129,7 @@ static void put_columns(struct spans *x)
 static bool setup(struct spans *x)
 {
 	x->place = tide__calloc(x->m->spans.n, sizeof *x->place);
-	x->around = tide__calloc(x->m->spans.n, sizeof *x->around);
-	return tide__page_names_init(&x->names, x->m) && x->place && x->around;
+	return tide__page_names_init(&x->names, x->m) && x->place;
 }
 
 void tide__page_cats_json(tide_json *j)
@@ -141,8 +145,6 @@ static void put_all(struct spans *x)
 {
 	for (uint32_t i = 0; i < x->rows->n; i++)
 		x->place[x->rows->order[i]] = i + 1;
-	for (uint32_t k = 0; k < x->rows->n_tracks; k++)
-		find_around(x, &x->rows->tracks[k]);
 	put_columns(x);
 }
 
@@ -167,6 +169,5 @@ bool tide__page_spans(tide_box *b, const tide_model *m, const tide_page_options 
 	tide__lod_free(&own);
 	tide__page_names_free(&x.names);
 	tide__free(x.place);
-	tide__free(x.around);
 	return ok;
 }

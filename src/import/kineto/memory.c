@@ -303,7 +303,10 @@ static void *pair(void *user)
 		st->order[i] = i;
 	if (st->order)
 		tide__order(st->order, st->order + n, n, earlier, st->b->moves);
-	st->ok = st->order && find_before(st) && put_before(st) && replay(st);
+	/* About as many allocations as frees; growing by halves would copy them several times. */
+	st->ok = st->order && tide__table_reserve(&st->allocs, &tide_allocs_desc, n / 2 + n / 16) &&
+		 tide__table_reserve(&st->b->m->moves, &tide_moves_desc, n) && find_before(st) &&
+		 put_before(st) && replay(st);
 	return NULL;
 }
 

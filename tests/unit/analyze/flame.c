@@ -618,7 +618,7 @@ static void order_folds_early(void **state)
 		tide__flame_order_free(&all);
 		tide__flame_free(f);
 		for (int k = 0; k < LANES; k++)
-			tide__free(path[k].rows);
+			tide__free(path[k].levels);
 	}
 }
 

@@ -41,19 +41,26 @@ static void like_the_op_tree(void **state)
 		own_names(m);
 		assert_true(tide__span_memory(m, &s));
 		assert_int_equal(tide__optree(m, &opt, &t, NULL), TIDE_OK);
-		for (uint32_t i = (uint32_t)m->spans.n; i-- > 1;) {
-			s.allocated[m->spans.parent[i].i] += s.allocated[i];
-			s.freed[m->spans.parent[i].i] += s.freed[i];
+		struct tide_span_bytes *all = calloc(m->spans.n, sizeof *all);
+		for (uint32_t i = (uint32_t)m->spans.n; i-- > 0;) {
+			struct tide_span_bytes own = tide__span_bytes(&s, i);
+			all[i].allocated += own.allocated;
+			all[i].freed += own.freed;
+			if (i) {
+				all[m->spans.parent[i].i].allocated += all[i].allocated;
+				all[m->spans.parent[i].i].freed += all[i].freed;
+			}
 		}
 		assert_int_equal(t.n, m->spans.n); /* a node a span, and the root */
 		for (uint32_t n = 1; n < t.n; n++) {
 			uint32_t i = (uint32_t)atoi(tide__text(m, t.paths.name[n], NULL) + 5);
-			if (t.rows[n].all.alloc_bytes != s.allocated[i] ||
-			    t.rows[n].all.free_bytes != s.freed[i])
+			if (t.rows[n].all.alloc_bytes != all[i].allocated ||
+			    t.rows[n].all.free_bytes != all[i].freed)
 				fail_msg("seed %u: span %u", seed, i);
 		}
-		assert_int_equal(t.rows[0].all.alloc_bytes, s.allocated[0]);
-		assert_int_equal(t.rows[0].all.free_bytes, s.freed[0]);
+		assert_int_equal(t.rows[0].all.alloc_bytes, all[0].allocated);
+		assert_int_equal(t.rows[0].all.free_bytes, all[0].freed);
+		free(all);
 		tide__optree_free(&t);
 		tide__span_memory_free(&s);
 		tide__model_free(m);
