@@ -130,8 +130,9 @@ def says_so(tidemark, f):
 	alone = f + ".alone"
 	shutil.copy(f, alone)
 	p = subprocess.run([tidemark, "peak", alone], capture_output=True, text=True, timeout=240)
-	torn = p.returncode == 1 and "checksum does not match (byte" in p.stderr  # the kill met the first chunk's write: there is nothing before it
-	check("peak says there is no ring file", torn or "there is no ring file beside it" in p.stdout, p.stdout, p.stderr)
+	# An error when the kill met the first chunk's write: nothing is before it, and no events is no answer.
+	said = p.stderr if p.returncode == 1 and "before the first event" in p.stderr else p.stdout
+	check("peak says there is no ring file", "there is no ring file beside it" in said, p.stdout, p.stderr)
 
 
 def recovered(f, t):

@@ -171,11 +171,10 @@ static tide_code read_rest(struct load *l, const char *path, tide_error *err)
 		return rc;
 	l->has_schema |= l->tail.found;
 	rc = l->tail.found ? take_tail(l, err) : take_cut(l, err);
-	if (!rc && l->damage.code && !l->n_chunks) {
-		if (err)
-			*err = l->damage;
-		return l->damage.code;
-	}
+	if (!rc && l->damage.code && !l->n_chunks)
+		return tide__fail(err, l->damage.code, l->damage.offset,
+				  "%s, before the first event%s", l->damage.text,
+				  l->tail.found ? "" : ", and there is no ring file beside it");
 	return rc;
 }
 

@@ -303,6 +303,17 @@ static size_t bomb(tidefile *f)
 	return at;
 }
 
+/* What a kill in the first write leaves when its ring file is gone: nothing to show. */
+static size_t first_events(tidefile *f)
+{
+	size_t at = f->b.n;
+	ev_lane(f, 1, 5, 1, 100);
+	ev_mark(f, 1, 6, 3, 2, -9);
+	tidefile_flush(f, 1);
+	f->b.p[f->b.n - 1] ^= 1;
+	return at;
+}
+
 static void test_codes(void **state)
 {
 	static const struct {
@@ -326,6 +337,7 @@ static void test_codes(void **state)
 		{ "malformed definition", bad_record, TIDE_ECORRUPT },
 		{ "no chunk where one should be", wrong_magic, TIDE_ECORRUPT },
 		{ "chunk of 4 GB", huge_chunk, TIDE_ECORRUPT },
+		{ "first events torn", first_events, TIDE_ECORRUPT },
 		{ "not zstd", not_zstd, TIDE_ECORRUPT },
 		{ "packed nonsense", not_packed, TIDE_ECORRUPT },
 		{ "expands too far", bomb, TIDE_ELIMIT },
@@ -344,6 +356,16 @@ static void test_codes(void **state)
 				 err.text);
 	}
 	tide_error err;
+	tidefile f;
+	tidefile_start_full(&f);
+	first_events(&f);
+	tidefile_save(&f, path);
+	tidefile_free(&f);
+	assert_null(load("first events torn", 0, &err));
+	assert_string_equal(
+		err.text,
+		"a chunk's checksum does not match, before the first event, and there is no ring "
+		"file beside it");
 	unlink(path);
 	assert_null(load("no file", 0, &err));
 	assert_int_equal(err.code, TIDE_EIO);
