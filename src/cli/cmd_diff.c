@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "analyze/diff.h"
-#include "analyze/failif.h"
-#include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/diff_checks.h"
 #include "cli/diff_compat.h"
+#include "cli/diff_ranks.h"
 #include "cli/names.h"
 #include "cli/ranks.h"
 #include "render/diffview.h"
@@ -27,78 +27,13 @@ static const tide_option options[] = {
 	[O_DEVICE] = { "device", 'd', TIDE_OPT_TEXT, "DEVICE",
 		       "memory of this device (default: the highest peak of each trace)" },
 	[O_RANK] = { "rank", 'r', TIDE_OPT_INT, "N",
-		     "of a folder or pattern of several traces: the one with rank N in its name" },
+		     "of folders or patterns of several traces: those with rank N in their names "
+		     "(default: all ranks in one table)" },
 	[O_COMPAT] = { "hta-compat", 0, TIDE_OPT_FLAG, NULL,
 		       "Holistic Trace Analysis's trace diff: rows of the first step, by name" },
 	[O_SIDE] = { "side", 0, TIDE_OPT_ENUM, "all,cpu,gpu", "with --hta-compat: which rows",
 		     .def = "all" },
 };
-
-typedef struct checks {
-	tide_failif *f;
-	tide_fail_result *r;
-	size_t n;
-	bool crossed, undecided;
-} checks;
-
-/* ---- conditions ---- */
-
-static int parse_checks(const tide_args *a, checks *c)
-{
-	const tide_value *v = &a->opt[O_FAIL_IF];
-	tide_error err = { .offset = TIDE_NO_OFFSET };
-	c->n = v->set ? v->n_list : 0;
-	c->f = tide__calloc(c->n, sizeof *c->f);
-	c->r = tide__calloc(c->n, sizeof *c->r);
-	if (!c->f || !c->r) {
-		err.code = TIDE_ENOMEM;
-		return tide__cli_fail(NULL, &err);
-	}
-	for (size_t i = 0; i < c->n; i++)
-		if (tide__failif_parse(v->list[i], &c->f[i], &err) != TIDE_OK)
-			return tide__cli_usage(a, "--fail-if '%.200s', character %" PRIu64 ": %s",
-					       v->list[i], err.offset + 1, err.text);
-	return 0;
-}
-
-static void run_checks(checks *c, const tide_diff *d)
-{
-	for (size_t i = 0; i < c->n; i++) {
-		c->r[i] = tide__failif_check(&c->f[i], d);
-		c->crossed |= c->r[i].crossed;
-		c->undecided |= !c->r[i].decided;
-	}
-}
-
-/* "A 5.34 GiB, B 5.60 GiB (+4.87 %)", unknown ones as such. */
-static void figures(const tide_failif *f, const tide_fail_result *r, char *buf, size_t n)
-{
-	char a[64] = "unknown", b[64] = "unknown", pct[32] = "";
-	double change = tide__change_pct(r->a, r->b);
-	if (r->known[0])
-		tide__unit_text(a, sizeof a, f->unit, (int64_t)r->a, false);
-	if (r->known[1])
-		tide__unit_text(b, sizeof b, f->unit, (int64_t)r->b, false);
-	if (r->known[0] && r->known[1] && r->a)
-		snprintf(pct, sizeof pct, " (%+.4g %%)", change);
-	snprintf(buf, n, "A %s, B %s%s", a, b, pct);
-}
-
-static void tell(const tide_args *a, const checks *c)
-{
-	char text[256], safe[256];
-	for (size_t i = 0; i < c->n; i++) {
-		const char *expr = a->opt[O_FAIL_IF].list[i];
-		const char *verdict = !c->r[i].decided	? "cannot be decided"
-				      : c->r[i].crossed ? "crossed"
-							: NULL;
-		if (!verdict)
-			continue;
-		figures(&c->f[i], &c->r[i], text, sizeof text);
-		tide__fmt_name(safe, sizeof safe, expr, strlen(expr), 0);
-		fprintf(stderr, "tidemark diff: '%s' %s: %s\n", safe, verdict, text);
-	}
-}
 
 /* ---- text ---- */
 
@@ -123,7 +58,7 @@ static bool table(const tide_args *a, const tide_diff *d, tide_diff_kind kind, c
 	return true;
 }
 
-static bool print_text(const tide_args *a, const tide_diff *d, const checks *c)
+static bool print_text(const tide_args *a, const tide_diff *d, const tide_diff_checks *c)
 {
 	static const char *const titles[] = { "Host spans by self time", "Device work by time",
 					      "Bytes at the peak by call stack",
@@ -144,12 +79,12 @@ static bool print_text(const tide_args *a, const tide_diff *d, const checks *c)
 		if (!table(a, d, (tide_diff_kind)k, titles[k]))
 			return false;
 	for (size_t i = 0; i < c->n; i++) {
-		figures(&c->f[i], &c->r[i], text, sizeof text);
+		tide__diff_checks_figures(c, i, text, sizeof text);
 		fprintf(a->out, "%s%s: ", i ? "" : "\n",
 			!c->r[i].decided  ? "UNKNOWN"
 			: c->r[i].crossed ? "CROSSED"
 					  : "fine");
-		tide__put_text(a, a->opt[O_FAIL_IF].list[i]);
+		tide__put_text(a, c->text[i]);
 		fprintf(a->out, ": %s\n", text);
 	}
 	return true;
@@ -157,55 +92,17 @@ static bool print_text(const tide_args *a, const tide_diff *d, const checks *c)
 
 /* ---- JSON ---- */
 
-static void checks_json(const tide_args *a, tide_json *j, const checks *c)
-{
-	tide__json_key(j, "fail_if");
-	tide__json_array(j);
-	for (size_t i = 0; i < c->n; i++) {
-		const tide_fail_result *r = &c->r[i];
-		tide__json_object(j);
-		tide__json_kstr(j, "expression", a->opt[O_FAIL_IF].list[i]);
-		if (r->known[0])
-			tide__json_kuint(j, "a", r->a);
-		else
-			tide__json_knull(j, "a");
-		if (r->known[1])
-			tide__json_kuint(j, "b", r->b);
-		else
-			tide__json_knull(j, "b");
-		if (r->decided)
-			tide__json_kbool(j, "crossed", r->crossed);
-		else
-			tide__json_knull(j, "crossed");
-		tide__json_object_end(j);
-	}
-	tide__json_array_end(j);
-}
-
-static void side_json(tide_json *j, const char *key, const char *file, const tide_model *m,
-		      tide_device_id device)
-{
-	char name[64];
-	tide__json_key(j, key);
-	tide__json_object(j);
-	tide__json_kstr(j, "trace", file);
-	tide__json_kstr(j, "device",
-			device.i ? tide__device_name(m, device.i, name, sizeof name) : NULL);
-	tide__cli_losses_json(j, m);
-	tide__json_object_end(j);
-}
-
 static bool print_json(const tide_args *a, const tide_diff *d, tide_model *const *m,
-		       const checks *c)
+		       const tide_diff_checks *c)
 {
 	tide_json j;
 	tide__json_begin(&j, a->out, true);
 	tide__json_object(&j);
-	side_json(&j, "a", a->files[0], m[0], d->device[0]);
-	side_json(&j, "b", a->files[1], m[1], d->device[1]);
+	tide__diff_side_json(&j, "a", a->files[0], m[0], d->device[0]);
+	tide__diff_side_json(&j, "b", a->files[1], m[1], d->device[1]);
 	if (!tide__diff_json(d, 0, &j))
 		return false;
-	checks_json(a, &j, c);
+	tide__diff_checks_json(&j, c);
 	tide__json_object_end(&j);
 	tide__json_end(&j);
 	return true;
@@ -223,7 +120,7 @@ static int find_devices(const tide_args *a, tide_model *const *m, tide_diff_opti
 	return 0;
 }
 
-static int compare(const tide_args *a, tide_model *const *m, checks *c)
+static int compare(const tide_args *a, tide_model *const *m, tide_diff_checks *c)
 {
 	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
 	tide_diff_options o = { .no_lines = a->opt[O_NO_LINES].set };
@@ -233,7 +130,7 @@ static int compare(const tide_args *a, tide_model *const *m, checks *c)
 		return rc;
 	bool ok = tide__diff(m[0], m[1], &o, &d, &err) == TIDE_OK;
 	if (ok) {
-		run_checks(c, &d);
+		tide__diff_checks_run(c, &d);
 		ok = a->opt[O_JSON].set ? print_json(a, &d, m, c) : print_text(a, &d, c);
 	}
 	for (int i = 0; i < 2 && ok && !a->opt[O_JSON].set; i++)
@@ -242,20 +139,20 @@ static int compare(const tide_args *a, tide_model *const *m, checks *c)
 	if (!ok)
 		return tide__cli_fail(NULL, &err);
 	rc = tide__cli_done(a);
-	tell(a, c);
-	return rc ? rc : c->undecided ? 1 : c->crossed ? 3 : 0;
+	tide__diff_checks_tell(c, "");
+	return rc ? rc : tide__diff_checks_status(c);
 }
 
 static int run_two(const tide_args *a)
 {
 	tide_model *m[2] = { NULL, NULL };
-	checks c = { 0 };
+	tide_diff_checks c = { 0 };
 	if (a->opt[O_TOP].num < 0)
 		return tide__cli_usage(a, "--top must not be negative");
 	if (a->opt[O_COMPAT].set)
 		return tide__cli_diff_compat(a, (int)a->opt[O_SIDE].num, a->opt[O_JSON].set,
 					     (size_t)a->opt[O_TOP].num);
-	int rc = parse_checks(a, &c);
+	int rc = tide__diff_checks_parse(a, &a->opt[O_FAIL_IF], &c);
 	for (int i = 0; i < 2 && !rc; i++) {
 		m[i] = tide__cli_load(a, a->files[i], 0);
 		rc = m[i] ? 0 : 1;
@@ -264,33 +161,53 @@ static int run_two(const tide_args *a)
 		rc = compare(a, m, &c);
 	tide__model_free(m[0]);
 	tide__model_free(m[1]);
-	tide__free(c.f);
-	tide__free(c.r);
+	tide__diff_checks_free(&c);
 	return rc;
 }
 
 /* The one trace that an argument means; NULL: told on stderr. */
-static char *choose(const tide_args *a, size_t i, tide_rank_files *f, int *rc)
+static char *choose(const tide_args *a, size_t i, const tide_rank_files *f, int *rc)
+{
+	const tide_value *rank = &a->opt[O_RANK];
+	if (!f->n)
+		return a->files[i]; /* standard input */
+	for (size_t k = 0; k < f->n; k++)
+		if (f->n == 1 || (rank->set && tide__rank_in_name(f->v[k].path) == rank->num))
+			return f->v[k].path;
+	*rc = rank->set
+		      ? tide__cli_usage(a, "%.200s has no trace with rank %" PRId64 " in its name",
+					a->files[i], rank->num)
+		      : tide__cli_usage(
+				a,
+				"%.200s has %zu traces: choose one with --rank N (two folders are "
+				"compared "
+				"rank by rank when all their files have one in their names)",
+				a->files[i], f->n);
+	return NULL;
+}
+
+static int expand(const tide_args *a, size_t i, tide_rank_files *f)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	const tide_value *rank = &a->opt[O_RANK];
-	char *found = NULL;
-	if (!strcmp(a->files[i], "-"))
-		return a->files[i];
-	if (tide__ranks_expand(&a->files[i], 1, f, &err) != TIDE_OK) {
-		*rc = tide__cli_fail(NULL, &err);
-		return NULL;
-	}
-	for (size_t k = 0; k < f->n && !found; k++)
-		if (f->n == 1 || (rank->set && tide__rank_in_name(f->v[k].path) == rank->num))
-			found = f->v[k].path;
-	if (!found && rank->set)
-		*rc = tide__cli_usage(a, "%.200s has no trace with rank %" PRId64 " in its name",
-				      a->files[i], rank->num);
-	else if (!found)
-		*rc = tide__cli_usage(a, "%.200s has %zu traces: choose one with --rank N",
-				      a->files[i], f->n);
-	return found;
+	if (!strcmp(a->files[i], "-") || tide__ranks_expand(&a->files[i], 1, f, &err) == TIDE_OK)
+		return 0;
+	return tide__cli_fail(NULL, &err);
+}
+
+static int run_ranks(const tide_args *a, const tide_rank_files f[2])
+{
+	const tide_diff_ranks o = { .json = a->opt[O_JSON].set,
+				    .no_lines = a->opt[O_NO_LINES].set,
+				    .top = (size_t)a->opt[O_TOP].num,
+				    .device = a->opt[O_DEVICE].set ? a->opt[O_DEVICE].text : NULL };
+	tide_diff_checks c = { 0 };
+	if (a->opt[O_TOP].num < 0)
+		return tide__cli_usage(a, "--top must not be negative");
+	int rc = tide__diff_checks_parse(a, &a->opt[O_FAIL_IF], &c);
+	if (!rc)
+		rc = tide__diff_ranks_run(a, f, &o, &c);
+	tide__diff_checks_free(&c);
+	return rc;
 }
 
 static int run(const tide_args *a)
@@ -300,10 +217,17 @@ static int run(const tide_args *a)
 	tide_args two = *a;
 	int rc = 0;
 	for (size_t i = 0; i < 2 && !rc; i++)
-		files[i] = choose(a, i, &f[i], &rc);
-	two.files = files;
-	if (!rc)
-		rc = run_two(&two);
+		rc = expand(a, i, &f[i]);
+	bool several = (f[0].n > 1 || f[1].n > 1) && !a->opt[O_RANK].set && !a->opt[O_COMPAT].set;
+	if (!rc && several && tide__diff_pairs(f)) {
+		rc = run_ranks(a, f);
+	} else {
+		for (size_t i = 0; i < 2 && !rc; i++)
+			files[i] = choose(a, i, &f[i], &rc);
+		two.files = files;
+		if (!rc)
+			rc = run_two(&two);
+	}
 	tide__ranks_free(&f[0]);
 	tide__ranks_free(&f[1]);
 	return rc;
@@ -315,7 +239,8 @@ const tide_command tide__cmd_diff = {
 	.summary = "compare two traces; fail when a figure grew too much",
 	.help = "Compares time, host spans, device work and memory at the peak, whatever both "
 		"traces "
-		"have; formats may differ. Rows are sorted by the size of the change.\n"
+		"have; formats may differ. Rows are sorted by the size of the change. Of two "
+		"folders every rank that both have is compared, the worst first.\n"
 		"EXPR is FIGURE COMPARE LIMIT, e.g. 'peak>+2%', 'gpu_time>+5%', "
 		"'kernel_time>100ms', "
 		"'count(aten::mm)>+10', 'peak(activation)>+64MiB'. Figures: time, cpu_time, "

@@ -5,9 +5,8 @@
 #define TIDE_CLI_NAMES_H
 
 #include "cli/cli.h"
+#include "render/labels.h"
 
-/* "cuda:0", "cpu"; "?" for none. Returns buf. */
-const char *tide__device_name(const tide_model *m, uint32_t device, char *buf, size_t n);
 /* "cuda:0 DRAM"; "?" for none. Returns buf. */
 const char *tide__pool_label(const tide_model *m, uint32_t pool, char *buf, size_t n);
 /* Device by "cuda:0", "cpu" or its row number, 0 = there is none. */

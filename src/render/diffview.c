@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "render/flameview.h"
 #include "render/labels.h"
+#include "render/losses.h"
 
 char *tide__unit_text(char *buf, size_t n, tide_unit unit, int64_t v, bool sign)
 {
@@ -103,6 +104,19 @@ void tide__diff_metrics_json(const tide_diff *d, tide_json *j)
 		}
 		tide__json_object_end(j);
 	}
+	tide__json_object_end(j);
+}
+
+void tide__diff_side_json(tide_json *j, const char *key, const char *file, const tide_model *m,
+			  tide_device_id device)
+{
+	char name[64];
+	tide__json_key(j, key);
+	tide__json_object(j);
+	tide__json_kstr(j, "trace", file);
+	tide__json_kstr(j, "device",
+			device.i ? tide__device_name(m, device.i, name, sizeof name) : NULL);
+	tide__losses_json(j, m);
 	tide__json_object_end(j);
 }
 

@@ -17,6 +17,10 @@ tide_grid *tide__diff_metrics(const tide_diff *d);
 /* "metrics": {"peak": {"a", "b", "delta", "pct", "unit"}, ..}; unknown values are null. */
 void tide__diff_metrics_json(const tide_diff *d, tide_json *j);
 
+/* Member `key`: {"trace", "device", "losses"} of one of the two. */
+void tide__diff_side_json(tide_json *j, const char *key, const char *file, const tide_model *m,
+			  tide_device_id device);
+
 /* The first `top` rows (0 = all) that are not the same; `brief`: call stacks in one short line.
  * NULL on exhaustion. */
 tide_grid *tide__diff_rows(const tide_diff *d, tide_diff_kind kind, size_t top, bool brief);

@@ -127,3 +127,15 @@ void tide__groups_label(const tide_groups *g, const tide_model *m, size_t row, F
 {
 	kinds[g->by](g, m, g->rows[row].key, out);
 }
+
+const char *tide__device_name(const tide_model *m, uint32_t d, char *buf, size_t n)
+{
+	if (!d || d >= m->devices.n)
+		snprintf(buf, n, "?");
+	else if (m->devices.kind[d] == TIDE_DEVICE_HOST && !m->devices.index[d])
+		snprintf(buf, n, "cpu");
+	else
+		snprintf(buf, n, "%s:%" PRId64, tide__device_kind_text(m->devices.kind[d]),
+			 m->devices.index[d]);
+	return buf;
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Names of groups of allocations (analyze/groups.h). */
+/* Names of groups of allocations (analyze/groups.h), stacks and devices. */
 #ifndef TIDE_RENDER_LABELS_H
 #define TIDE_RENDER_LABELS_H
 
@@ -23,5 +23,8 @@ void tide__stack_brief(const tide_model *m, tide_stack_id s, FILE *out);
 /* The same of a path in a flame graph, from `node` up to, without, `root`; without Python the
  * native function that names it best. */
 void tide__path_brief(const tide_flame *f, uint32_t node, uint32_t root, FILE *out);
+
+/* A device as commands and pages call it: "cuda:0", "cpu"; "?" for none. Returns buf. */
+const char *tide__device_name(const tide_model *m, uint32_t device, char *buf, size_t n);
 
 #endif

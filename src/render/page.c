@@ -89,15 +89,6 @@ tide_code tide__page_shell_write(const char *data, FILE *out, char *csp, size_t 
 	return ferror(out) ? tide__fail_errno(err, "cannot write the page") : TIDE_OK;
 }
 
-const char *tide__page_device(const tide_model *m, uint32_t device, char *buf, size_t n)
-{
-	if (m->devices.kind[device] == TIDE_DEVICE_HOST && !m->devices.index[device])
-		snprintf(buf, n, "cpu");
-	else
-		tide__export_device(m, (tide_device_id){ device }, buf, n);
-	return buf;
-}
-
 /* ---- texts of a section ---- */
 
 bool tide__page_names_init(tide_page_names *t, const tide_model *m)

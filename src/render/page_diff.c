@@ -11,18 +11,6 @@ enum { MOST_ROWS = 2000, FOLD = 20000, DEEP = 200 };
 
 /* ---- figures and tables ---- */
 
-static void side(tide_json *j, const char *key, const tide_model *m, const char *file,
-		 tide_device_id device)
-{
-	char name[64];
-	tide__json_key(j, key);
-	tide__json_object(j);
-	tide__json_kstr(j, "trace", file);
-	tide__json_kstr(j, "device",
-			device.i ? tide__page_device(m, device.i, name, sizeof name) : NULL);
-	tide__json_object_end(j);
-}
-
 static void meanings(tide_json *j)
 {
 	tide__json_key(j, "what");
@@ -58,8 +46,8 @@ bool tide__page_diff(tide_box *b, const void *what, tide_error *err)
 	if (tide__diff(two->m[0], two->m[1], NULL, &d, err) != TIDE_OK)
 		return false;
 	tide__json_object(j);
-	side(j, "a", two->m[0], two->file[0], d.device[0]);
-	side(j, "b", two->m[1], two->file[1], d.device[1]);
+	tide__diff_side_json(j, "a", two->file[0], two->m[0], d.device[0]);
+	tide__diff_side_json(j, "b", two->file[1], two->m[1], d.device[1]);
 	bool ok = tide__diff_json(&d, MOST_ROWS, j);
 	meanings(j);
 	counts(j, &d);

@@ -53,7 +53,7 @@ static void oom_text(const tide_model *m, const tide_oom *o, char *text, size_t 
 	else if (o->cause == TIDE_OOM_LIMITED)
 		snprintf(why, sizeof why, " The device had room: a limit on this process refused.");
 	snprintf(text, n, "%s could not give %s; %s were allocated.%s",
-		 tide__page_device(m, d, dev, sizeof dev), asked, held, why);
+		 tide__device_name(m, d, dev, sizeof dev), asked, held, why);
 }
 
 static bool ooms(tide_json *j, const tide_model *m, tide_error *err)

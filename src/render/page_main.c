@@ -47,7 +47,7 @@ static void device_json(tide_json *j, const tide_model *m, uint32_t d, const tid
 {
 	char name[64];
 	tide__json_object(j);
-	tide__json_kstr(j, "device", tide__page_device(m, d, name, sizeof name));
+	tide__json_kstr(j, "device", tide__device_name(m, d, name, sizeof name));
 	text_member(j, "name", m, m->devices.name[d]);
 	tide__json_kuint(j, "capacity", m->devices.capacity[d]);
 	tide__json_kuint(j, "peak", l->peak);

@@ -6,6 +6,7 @@
 #define TIDE_RENDER_PAGE_PARTS_H
 
 #include "analyze/lod.h"
+#include "render/labels.h"
 #include "render/page.h"
 #include "render/page_box.h"
 
@@ -46,9 +47,6 @@ bool tide__page_findings(tide_json *j, const tide_model *m, const tide_page_opti
 /* A window of the timeline at a zoom, as a section. */
 bool tide__page_pieces(tide_box *b, const tide_lod *l, int64_t from, int64_t to, uint32_t px,
 		       tide_error *err);
-
-/* "cuda:0", "cpu": as the commands call devices. Returns buf. */
-const char *tide__page_device(const tide_model *m, uint32_t device, char *buf, size_t n);
 
 /* Numbers for the texts that a section uses, in order of first use; row 0 is "". */
 typedef struct tide_page_names {

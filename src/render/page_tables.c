@@ -21,7 +21,7 @@ static void scope_json(tide_json *j, const tide_model *m, const tide_scope *s)
 	size_t n = 0;
 	tide__json_object(j);
 	tide__json_kstr(j, "scope", kinds[s->kind]);
-	tide__json_kstr(j, "device", tide__page_device(m, s->device, name, sizeof name));
+	tide__json_kstr(j, "device", tide__device_name(m, s->device, name, sizeof name));
 	const char *pool = tide__text(m, m->pools.name[s->pool], &n);
 	tide__json_key(j, "pool");
 	tide__json_strn(j, pool, s->kind == TIDE_SCOPE_POOL ? n : 0);

@@ -52,7 +52,7 @@ bool tide__api_device(tide_ask *a, const tide_loaded *l, uint32_t *out, tide_err
 		return true;
 	}
 	for (uint32_t d = 1; d < l->m->devices.n; d++)
-		if (!strcmp(tide__page_device(l->m, d, buf, sizeof buf), name)) {
+		if (!strcmp(tide__device_name(l->m, d, buf, sizeof buf), name)) {
 			*out = d;
 			return true;
 		}

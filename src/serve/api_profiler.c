@@ -151,7 +151,7 @@ static tide_code memory_of(tide_ask *a, const tide_loaded *l, tide_error *err)
 		return rc;
 	bool real = u.devices[d].allocs;
 	tide__api_begin(&j, a, l, real);
-	tide__json_kstr(&j, "device", real ? tide__page_device(l->m, d, name, sizeof name) : NULL);
+	tide__json_kstr(&j, "device", real ? tide__device_name(l->m, d, name, sizeof name) : NULL);
 	tide__json_key(&j, "timeline");
 	tide__json_array(&j);
 	if (real)

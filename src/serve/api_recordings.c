@@ -171,7 +171,7 @@ static tide_code put_alive(tide_ask *a, tide_loaded *l, uint32_t device, uint64_
 			bytes += l->m->allocs.size[all.rows[i]];
 		tide__api_begin(&x.j, a, l, l->m->allocs.n > 1);
 		tide__json_kstr(&x.j, "device",
-				device ? tide__page_device(l->m, device, name, sizeof name) : NULL);
+				device ? tide__device_name(l->m, device, name, sizeof name) : NULL);
 		tide__json_kint(&x.j, "at_time_ns", t);
 		tide__json_kuint(&x.j, "alive_bytes", bytes);
 		tide__json_kuint(&x.j, "alive_count", all.n);

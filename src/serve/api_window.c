@@ -105,7 +105,7 @@ tide_code tide__api_curve(tide_ask *a, tide_error *err)
 		return rc;
 	tide__api_begin(&j, a, l, l->m->allocs.n > 1);
 	tide__json_kstr(&j, "device",
-			device ? tide__page_device(l->m, device, name, sizeof name) : NULL);
+			device ? tide__device_name(l->m, device, name, sizeof name) : NULL);
 	tide__json_kint(&j, "from_ns", w.from);
 	tide__json_kint(&j, "to_ns", w.to);
 	tide__json_kint(&j, "px", w.px);

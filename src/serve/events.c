@@ -109,7 +109,7 @@ static void put_devices(tide_json *j, const tide_model *m, const tide_usage *u)
 		if (!u->devices[d].allocs)
 			continue;
 		tide__json_object(j);
-		tide__json_kstr(j, "device", tide__page_device(m, d, name, sizeof name));
+		tide__json_kstr(j, "device", tide__device_name(m, d, name, sizeof name));
 		tide__json_kuint(j, "live_bytes", u->devices[d].bytes);
 		tide__json_kuint(j, "live_count", u->devices[d].count);
 		tide__json_kuint(j, "peak_bytes", u->devices[d].peak);

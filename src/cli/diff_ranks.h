@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Two jobs compared: trace by trace, paired by the rank in their names. */
+#ifndef TIDE_CLI_DIFF_RANKS_H
+#define TIDE_CLI_DIFF_RANKS_H
+
+#include "analyze/diff.h"
+#include "cli/diff_checks.h"
+#include "cli/ranks.h"
+
+/* Have all files of both sides a rank in their names, none twice on a side? Then they can be paired. */
+bool tide__diff_pairs(const tide_rank_files f[2]);
+
+typedef struct tide_diff_ranks {
+	bool json, no_lines;
+	size_t top;	    /* ranks to show in text, 0 = all */
+	const char *device; /* NULL = the highest peak of each trace */
+} tide_diff_ranks;
+
+/* The figures of every rank that both have: text with the worst first (whose time grew most, then whose
+ * peak did), JSON in order of rank. `c` is checked for each of them. Exit status. */
+int tide__diff_ranks_run(const tide_args *a, const tide_rank_files f[2], const tide_diff_ranks *o,
+			 tide_diff_checks *c);
+
+#endif
