@@ -61,6 +61,19 @@ static inline void commit(tide_thread *t, uint64_t n)
 	atomic_store_explicit(&t->shared->head, t->head, memory_order_release);
 }
 
+/* Ask for a line that will be stored to soon. In a ring larger than the caches it is far away by
+ * now, or still in the writer thread's core; a store that waits for it is waited for in turn by the
+ * next locked instruction of the program, such as any reference count of PyTorch's. */
+enum { AHEAD = 4 }; /* slots: two lines */
+static inline void claim(const tide_ring_slot *line)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("prefetchw %0" : : "m"(*line)); /* does nothing on CPUs that lack it */
+#else
+	__builtin_prefetch(line, 1);
+#endif
+}
+
 static inline void fill(tide_thread *t, uint64_t ticks, uint32_t type, uint32_t pool,
 			uint32_t depth, uint64_t a, uint64_t b, uint32_t c)
 {
@@ -70,6 +83,7 @@ static inline void fill(tide_thread *t, uint64_t ticks, uint32_t type, uint32_t 
 	s->size = b;
 	s->stack = c;
 	s->head = type | pool << 8 | depth << 20;
+	claim(&t->slots[(t->head + AHEAD) & t->mask]);
 }
 
 static inline void store(tide_thread *t, uint64_t ticks, uint32_t type, uint32_t pool,
