@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "model/strings.h"
 
 static const char PREFIX[] = "nn.Module: ";
 
@@ -31,39 +32,41 @@ static bool is_module(const tide_model *m, uint8_t *known, tide_str name)
 	return known[name.i] == 2;
 }
 
+/* Is there a module at all? Most traces have none, and then nothing is left to do. */
+static bool any_module(const tide_model *m)
+{
+	for (uint32_t i = 1; i <= tide__strings_count(m->strings); i++)
+		if (begins(m, (tide_str){ i }, PREFIX))
+			return true;
+	return false;
+}
+
+struct sums { /* of a span and all that is nested in it */
+	uint64_t bytes, back_bytes, back_ops;
+	int64_t back_ns;
+};
+
 struct work {
 	const tide_model *m;
 	uint8_t *names;	   /* per name: is_module */
 	uint32_t *forward; /* per span: the op of which it is the backward; 0 = none */
-	uint64_t *bytes, *back_bytes, *back_ops;
-	int64_t *back_ns;
+	struct sums *of;   /* per span; NULL = not asked for */
 };
 
 static bool alloc_work(struct work *w, bool sums)
 {
 	const tide_spans *s = &w->m->spans;
-	uint32_t top = 0;
-	for (size_t i = 1; i < s->n; i++)
-		top = s->name[i].i > top ? s->name[i].i : top;
-	w->names = tide__calloc((size_t)top + 1, 1);
+	w->names = tide__calloc((size_t)tide__strings_count(w->m->strings) + 1, 1);
 	w->forward = tide__calloc(s->n + 1, sizeof *w->forward);
-	if (!sums)
-		return w->names && w->forward;
-	w->bytes = tide__calloc(s->n + 1, sizeof *w->bytes);
-	w->back_bytes = tide__calloc(s->n + 1, sizeof *w->back_bytes);
-	w->back_ops = tide__calloc(s->n + 1, sizeof *w->back_ops);
-	w->back_ns = tide__calloc(s->n + 1, sizeof *w->back_ns);
-	return w->names && w->forward && w->bytes && w->back_bytes && w->back_ops && w->back_ns;
+	w->of = sums ? tide__calloc(s->n + 1, sizeof *w->of) : NULL;
+	return w->names && w->forward && (w->of || !sums);
 }
 
 static void free_work(struct work *w)
 {
 	tide__free(w->names);
 	tide__free(w->forward);
-	tide__free(w->bytes);
-	tide__free(w->back_bytes);
-	tide__free(w->back_ops);
-	tide__free(w->back_ns);
+	tide__free(w->of);
 }
 
 /* The engine's span runs one node, so it is the backward of the same op. */
@@ -100,18 +103,19 @@ static void add_up(struct work *w)
 {
 	const tide_model *m = w->m;
 	for (size_t i = 1; i < m->allocs.n; i++)
-		w->bytes[m->allocs.span[i].i] += m->allocs.size[i];
+		w->of[m->allocs.span[i].i].bytes += m->allocs.size[i];
 	for (uint32_t i = (uint32_t)m->spans.n; i-- > 1;) {
-		uint32_t f = w->forward[i], p = m->spans.parent[i].i;
-		if (f) {
-			w->back_ns[f] += length(m, i);
-			w->back_bytes[f] += w->bytes[i];
-			w->back_ops[f]++;
+		const struct sums *s = &w->of[i];
+		struct sums *f = &w->of[w->forward[i]], *p = &w->of[m->spans.parent[i].i];
+		if (w->forward[i]) {
+			f->back_ns += length(m, i);
+			f->back_bytes += s->bytes;
+			f->back_ops++;
 		}
-		w->bytes[p] += w->bytes[i];
-		w->back_ns[p] += w->back_ns[i];
-		w->back_bytes[p] += w->back_bytes[i];
-		w->back_ops[p] += w->back_ops[i];
+		p->bytes += s->bytes;
+		p->back_ns += s->back_ns;
+		p->back_bytes += s->back_bytes;
+		p->back_ops += s->back_ops;
 	}
 }
 
@@ -147,10 +151,10 @@ static bool fill_rows(const struct work *w, tide_modules *x)
 		if (x->of[s->parent[i].i].i == s->name[i].i)
 			continue; /* it calls itself */
 		r->forward_ns += length(w->m, i);
-		r->forward_bytes += w->bytes[i];
-		r->backward_ns += w->back_ns[i];
-		r->backward_bytes += w->back_bytes[i];
-		r->backward_ops += w->back_ops[i];
+		r->forward_bytes += w->of[i].bytes;
+		r->backward_ns += w->of[i].back_ns;
+		r->backward_bytes += w->of[i].back_bytes;
+		r->backward_ops += w->of[i].back_ops;
 	}
 	return true;
 }
@@ -160,6 +164,8 @@ static tide_code solve(const tide_model *m, tide_modules *out, bool sums, tide_e
 	struct work w = { .m = m };
 	memset(out, 0, sizeof *out);
 	out->of = tide__calloc(m->spans.n + 1, sizeof *out->of);
+	if (out->of && !any_module(m))
+		return TIDE_OK;
 	bool ok = out->of && alloc_work(&w, sums);
 	if (ok) {
 		find_forwards(&w);
