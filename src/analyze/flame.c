@@ -125,6 +125,13 @@ static bool visible(const builder *b, uint32_t span)
 	return b->m->spans.cat[span] == TIDE_CAT_USER || tide__side(b->m, span) != TIDE_SIDE_NONE;
 }
 
+static uint32_t child_of(builder *b, uint32_t node, uint32_t span)
+{
+	const tide_spans *s = &b->m->spans;
+	unsigned type = tide__cat_is_gpu(s->cat[span]) ? TIDE_NODE_KERNEL : TIDE_NODE_SPAN;
+	return tide__flame_child(b->f, node, span_name(b, s->name[span]), type);
+}
+
 /* Node of the path down to `span`; parents first. */
 static bool span_path(builder *b, uint32_t span, uint32_t *node)
 {
@@ -140,13 +147,8 @@ static bool span_path(builder *b, uint32_t span, uint32_t *node)
 		return false;
 	while (b->n_todo) {
 		uint32_t row = b->todo[--b->n_todo];
-		if (visible(b, row)) {
-			unsigned type =
-				tide__cat_is_gpu(s->cat[row]) ? TIDE_NODE_KERNEL : TIDE_NODE_SPAN;
-			*node = tide__flame_child(b->f, *node, span_name(b, s->name[row]), type);
-			if (!*node)
-				return false;
-		}
+		if (visible(b, row) && !(*node = child_of(b, *node, row)))
+			return false;
 		b->of_span[row] = *node + 1;
 	}
 	return true;
@@ -213,10 +215,14 @@ static bool cpu_walk(builder *b, owners *o)
 {
 	const tide_spans *s = &b->m->spans;
 	for (uint32_t i = 1; i < s->n; i++) {
-		uint32_t node, lane = s->lane[i].i;
+		uint32_t node, lane = s->lane[i].i, around = b->of_span[s->parent[i].i];
 		if (!cpu_span(b, i))
 			continue;
-		if (!span_path(b, i, &node))
+		if (around) /* as mostly: the way down to it is known */
+			b->of_span[i] = (node = child_of(b, around - 1, i)) + 1;
+		else if (!span_path(b, i, &node))
+			return false;
+		if (!node)
 			return false;
 		advance(b, o, lane, s->t0[i]);
 		weigh(b, lane, node, 0, 1);

@@ -164,7 +164,8 @@ static tide_code solve(const tide_model *m, tide_modules *out, bool sums, tide_e
 	struct work w = { .m = m };
 	memset(out, 0, sizeof *out);
 	out->of = tide__calloc(m->spans.n + 1, sizeof *out->of);
-	if (out->of && !any_module(m))
+	out->any = any_module(m);
+	if (out->of && !out->any)
 		return TIDE_OK;
 	bool ok = out->of && alloc_work(&w, sums);
 	if (ok) {

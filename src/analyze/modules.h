@@ -22,6 +22,7 @@ typedef struct tide_modules {
 	tide_module_row *rows; /* in order of first call */
 	size_t n, cap;
 	tide_str *of; /* per span: the innermost module it is part of, forward or backward; none */
+	bool any;     /* false: no span is part of one */
 	tide_map index; /* name -> row + 1 */
 } tide_modules;
 

@@ -149,12 +149,9 @@ static bool place(nester *s, uint32_t span)
 }
 
 /* Counting sort of the spans by track; within one they stay in order of start. */
-static bool put_in_order(const tide_model *m, tide_tracks *t)
+static void put_in_order(const tide_model *m, tide_tracks *t)
 {
 	uint32_t at = 0;
-	t->order = tide__alloc(m->spans.n, sizeof *t->order);
-	if (!t->order)
-		return false;
 	for (uint32_t k = 1; k < t->n_tracks; k++) {
 		t->tracks[k].first = at;
 		at += t->tracks[k].n;
@@ -164,7 +161,6 @@ static bool put_in_order(const tide_model *m, tide_tracks *t)
 		tide_track *k = &t->tracks[t->track[i]];
 		t->order[k->first + k->n++] = i;
 	}
-	return true;
 }
 
 tide_code tide__tracks(const tide_model *m, tide_tracks *out, tide_error *err)
@@ -187,9 +183,10 @@ tide_code tide__tracks(const tide_model *m, tide_tracks *out, tide_error *err)
 	}
 	for (uint32_t i = 1; ok && i < m->spans.n; i++)
 		ok = s.crosses[m->spans.lane[i].i] ? place(&s, i) : place_first(&s, i);
-	ok = ok && put_in_order(m, out);
+	out->order = s.below; /* has done its work */
+	if (ok)
+		put_in_order(m, out);
 	tide__free(s.head);
-	tide__free(s.below);
 	tide__free(s.top);
 	tide__free(s.out);
 	tide__free(s.crosses);

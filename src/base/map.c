@@ -6,14 +6,6 @@
 
 #include "base/mem.h"
 
-static size_t probe(const tide_map *m, uint64_t key)
-{
-	size_t i = tide__mix(key) & m->mask;
-	while (m->vals[i] && m->keys[i] != key)
-		i = (i + 1) & m->mask;
-	return i;
-}
-
 static bool resize(tide_map *m, size_t slots)
 {
 	tide_map big = { .mask = slots - 1, .n = m->n };
@@ -27,7 +19,7 @@ static bool resize(tide_map *m, size_t slots)
 	for (size_t i = 0; m->vals && i <= m->mask; i++) {
 		if (!m->vals[i])
 			continue;
-		size_t at = probe(&big, m->keys[i]);
+		size_t at = tide__map_slot(&big, m->keys[i]);
 		big.keys[at] = m->keys[i];
 		big.vals[at] = m->vals[i];
 	}
@@ -36,16 +28,11 @@ static bool resize(tide_map *m, size_t slots)
 	return true;
 }
 
-uint32_t tide__map_get(const tide_map *m, uint64_t key)
-{
-	return m->vals ? m->vals[probe(m, key)] : 0;
-}
-
 bool tide__map_put(tide_map *m, uint64_t key, uint32_t val)
 {
 	if ((!m->vals || m->n >= m->mask / 2) && !resize(m, m->vals ? (m->mask + 1) * 2 : 64))
 		return false;
-	size_t i = probe(m, key);
+	size_t i = tide__map_slot(m, key);
 	m->n += !m->vals[i];
 	m->keys[i] = key;
 	m->vals[i] = val;
@@ -56,7 +43,7 @@ uint32_t tide__map_del(tide_map *m, uint64_t key)
 {
 	if (!m->vals)
 		return 0;
-	size_t i = probe(m, key);
+	size_t i = tide__map_slot(m, key);
 	uint32_t val = m->vals[i];
 	if (!val)
 		return 0;

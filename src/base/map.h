@@ -18,7 +18,7 @@ typedef struct tide_map {
 } tide_map;
 
 /* Value of key, 0 if it is not there. */
-uint32_t tide__map_get(const tide_map *m, uint64_t key);
+static inline uint32_t tide__map_get(const tide_map *m, uint64_t key);
 /* Set key to val (not 0). False on exhaustion; the map stays as it was. */
 bool tide__map_put(tide_map *m, uint64_t key, uint32_t val);
 /* Remove key; its value, 0 if it was not there. */
@@ -33,6 +33,20 @@ static inline uint64_t tide__mix(uint64_t x)
 	x ^= x >> 32;
 	x *= 0xd6e8feb86659fd93u;
 	return x ^ (x >> 32);
+}
+
+/* The slot that has the key, or the free one where it would go; only of a map that has slots. */
+static inline size_t tide__map_slot(const tide_map *m, uint64_t key)
+{
+	size_t i = tide__mix(key) & m->mask;
+	while (m->vals[i] && m->keys[i] != key)
+		i = (i + 1) & m->mask;
+	return i;
+}
+
+static inline uint32_t tide__map_get(const tide_map *m, uint64_t key)
+{
+	return m->vals ? m->vals[tide__map_slot(m, key)] : 0;
 }
 
 #endif

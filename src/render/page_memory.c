@@ -243,7 +243,7 @@ static bool setup(struct memory *x)
 	};
 	for (size_t i = 0; i < sizeof cols / sizeof *cols; i++)
 		*cols[i].at = tide__box_column(x->b, cols[i].name, cols[i].enc);
-	for (size_t i = 1; i < x->m->spans.n && !x->any_module; i++)
+	for (size_t i = 1; x->modules.any && i < x->m->spans.n && !x->any_module; i++)
 		x->any_module = x->modules.of[i].i != 0;
 	if (x->any_module)
 		x->module = tide__box_column(x->b, "module", TIDE_COL_UINT);
