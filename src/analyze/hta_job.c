@@ -388,13 +388,9 @@ tide_code tide__hta_job_fail(tide_hta_job *job, const char *trace, const tide_er
 	return TIDE_OK;
 }
 
-tide_code tide__hta_one(const tide_model *m, const char *trace, tide_hta_job **out, tide_error *err)
+tide_code tide__hta_job_of(const char *trace, tide_hta *h, tide_hta_job **out, tide_error *err)
 {
-	tide_hta *h = NULL;
 	*out = NULL;
-	tide_code rc = tide__hta_analyze(m, NULL, &h, err);
-	if (rc != TIDE_OK)
-		return rc;
 	if (!h->h.rows) {
 		tide__hta_free(h);
 		return TIDE_OK;
@@ -404,9 +400,17 @@ tide_code tide__hta_one(const tide_model *m, const char *trace, tide_hta_job **o
 		tide__hta_free(h);
 		return tide__nomem(err);
 	}
-	rc = tide__hta_job_add(job, trace, h, err);
+	tide_code rc = tide__hta_job_add(job, trace, h, err);
 	if (rc == TIDE_OK)
 		rc = tide__hta_job_finish(job, err);
 	*out = job;
 	return rc;
+}
+
+tide_code tide__hta_one(const tide_model *m, const char *trace, tide_hta_job **out, tide_error *err)
+{
+	tide_hta *h = NULL;
+	*out = NULL;
+	tide_code rc = tide__hta_analyze(m, NULL, &h, err);
+	return rc == TIDE_OK ? tide__hta_job_of(trace, h, out, err) : rc;
 }

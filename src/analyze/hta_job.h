@@ -46,6 +46,9 @@ tide_code tide__hta_job_fail(tide_hta_job *job, const char *trace, const tide_er
 /* Sort, compute percentiles, write the notes. Nothing is added afterwards. */
 tide_code tide__hta_job_finish(tide_hta_job *job, tide_error *err);
 
+/* A finished job of one rank; `h` is taken over. *out is NULL (with TIDE_OK) when it has no device rows.
+ * Owned by the caller, also on failure. */
+tide_code tide__hta_job_of(const char *trace, tide_hta *h, tide_hta_job **out, tide_error *err);
 /* A finished job of this one trace; *out is NULL (with TIDE_OK) when it has no device rows. Owned by
  * the caller, also on failure. */
 tide_code tide__hta_one(const tide_model *m, const char *trace, tide_hta_job **out,

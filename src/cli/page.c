@@ -40,27 +40,6 @@ bool tide__cli_no_page(const tide_args *a)
 	return !a->cmd->page && !a->cmd->own_output && page_named(a);
 }
 
-/* A finished job of one rank, which is taken over; NULL (with TIDE_OK) when it has no device rows.
- */
-static tide_code job_of(const char *file, tide_hta *h, tide_hta_job **out, tide_error *err)
-{
-	*out = NULL;
-	if (!h->h.rows) {
-		tide__hta_free(h);
-		return TIDE_OK;
-	}
-	tide_hta_job *job = tide__hta_job_new();
-	if (!job) {
-		tide__hta_free(h);
-		return tide__nomem(err);
-	}
-	tide_code rc = tide__hta_job_add(job, file, h, err);
-	if (rc == TIDE_OK)
-		rc = tide__hta_job_finish(job, err);
-	*out = job;
-	return rc;
-}
-
 /* ---- the critical path ---- */
 
 /* Its graph takes about 300 bytes a span and several times the time of all the rest. */
@@ -124,7 +103,7 @@ static tide_code prepare(void *user, tide_page_options *opt, tide_error *err)
 	tide_code rc = h ? TIDE_OK : tide__hta_analyze(g->m, &alone, &h, err);
 	g->h = NULL;
 	if (rc == TIDE_OK)
-		rc = job_of(g->file, h, &g->job, err);
+		rc = tide__hta_job_of(g->file, h, &g->job, err);
 	opt->job = g->job;
 	if (rc == TIDE_OK && g->job && tide__page_has(opt->only, "critical")) {
 		find_critical(g->file, g->m, &g->crit);

@@ -313,3 +313,30 @@ tide_code tide__source_head(const char *path, void *buf, size_t n, size_t *got, 
 	tide__source_close(s);
 	return rc;
 }
+
+tide_code tide__source_slurp(tide_source *s, size_t most, size_t pad, uint8_t **out, size_t *n,
+			     tide_error *err)
+{
+	size_t cap = 0, got, room;
+	*out = NULL;
+	*n = 0;
+	do {
+		if (cap <= *n + pad) {
+			cap = cap + cap / 2 + pad + (1u << 20);
+			uint8_t *more = tide__realloc(*out, cap, 1);
+			if (!more)
+				return tide__nomem(err);
+			*out = more;
+		}
+		room = cap - pad - *n;
+		tide_code rc = tide__source_read(s, *out + *n, room, &got, err);
+		*n += got;
+		if (rc != TIDE_OK)
+			return rc;
+		if (*n > most)
+			return tide__fail(err, TIDE_ELIMIT, most, "it is more than %zu MiB long",
+					  most >> 20);
+	} while (got == room);
+	memset(*out + *n, 0, pad);
+	return TIDE_OK;
+}

@@ -40,6 +40,11 @@ void tide__source_close(tide_source *s);
  * failure every further call returns the same code with *got = 0. */
 tide_code tide__source_read(tide_source *s, void *buf, size_t n, size_t *got, tide_error *err);
 
+/* Read to the end into one buffer (owned by the caller, also on failure), with `pad` zero bytes behind
+ * the *n. More than `most` bytes are TIDE_ELIMIT. */
+tide_code tide__source_slurp(tide_source *s, size_t most, size_t pad, uint8_t **out, size_t *n,
+			     tide_error *err);
+
 /* Pass over n bytes without reading them, where that is possible (a plain file): n, else 0. Passing the
  * end is no failure; the next read finds nothing. */
 uint64_t tide__source_skip(tide_source *s, uint64_t n);

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* zlib behind fopencookie: slower than ISA-L and a fifth smaller on the sections of pages. A build
+/* zlib behind a FILE: slower than ISA-L and a fifth smaller on the sections of pages. A build
  * without zlib has gzsmall_none.c in its place. */
 #include "render/gzfile.h"
 
-#include <errno.h>
-#include <stdbool.h>
 #include <zlib.h>
 
 #include "base/mem.h"
+#include "render/gzcookie.h"
 
 enum { OUT = 64 << 10, LEVEL = 9, WINDOW = 15 + 16 /* + 16 = gzip */, MEMORY = 9 };
 
 typedef struct gz {
 	z_stream z;
-	FILE *under;
 	Bytef out[OUT];
 } gz;
 
@@ -28,66 +26,45 @@ static void give(voidpf user, voidpf p)
 	tide__free(p);
 }
 
-static bool pump(gz *g, int flush)
+static bool feed(void *state, uint8_t *in, uint32_t n, bool last, FILE *under)
 {
+	gz *g = state;
+	g->z.next_in = in;
+	g->z.avail_in = n;
 	do {
 		g->z.next_out = g->out;
 		g->z.avail_out = OUT;
-		if (deflate(&g->z, flush) == Z_STREAM_ERROR)
+		if (deflate(&g->z, last ? Z_FINISH : Z_NO_FLUSH) == Z_STREAM_ERROR)
 			return false;
-		size_t n = OUT - g->z.avail_out;
-		if (fwrite(g->out, 1, n, g->under) != n)
+		size_t made = OUT - g->z.avail_out;
+		if (fwrite(g->out, 1, made, under) != made)
 			return false;
 	} while (!g->z.avail_out);
 	return true;
 }
 
-static ssize_t gz_write(void *cookie, const char *buf, size_t n)
+static void end(void *state)
 {
-	gz *g = cookie;
-	uInt part = n > (1u << 30) ? 1u << 30 : (uInt)n;
-	union {
-		const char *in;
-		Bytef *out;
-	} p = { buf }; /* zlib does not write there, its type only says so */
-	g->z.next_in = p.out;
-	g->z.avail_in = part;
-	if (pump(g, Z_NO_FLUSH))
-		return (ssize_t)part;
-	errno = EIO;
-	return 0;
-}
-
-static int gz_close(void *cookie)
-{
-	gz *g = cookie;
-	bool ok = pump(g, Z_FINISH);
+	gz *g = state;
 	deflateEnd(&g->z);
 	tide__free(g);
-	if (!ok)
-		errno = EIO;
-	return ok ? 0 : -1;
+}
+
+static gz *begin(void)
+{
+	gz *g = tide__calloc(1, sizeof *g);
+	if (!g)
+		return NULL;
+	g->z.zalloc = take;
+	g->z.zfree = give;
+	if (deflateInit2(&g->z, LEVEL, Z_DEFLATED, WINDOW, MEMORY, Z_DEFAULT_STRATEGY) == Z_OK)
+		return g;
+	tide__free(g);
+	return NULL;
 }
 
 FILE *tide__gz_open_small(FILE *under)
 {
-	static const cookie_io_functions_t io = { .write = gz_write, .close = gz_close };
-	gz *g = tide__calloc(1, sizeof *g);
-	if (!g)
-		return NULL;
-	g->under = under;
-	g->z.zalloc = take;
-	g->z.zfree = give;
-	if (deflateInit2(&g->z, LEVEL, Z_DEFLATED, WINDOW, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK) {
-		tide__free(g);
-		return NULL;
-	}
-	FILE *f = fopencookie(g, "w", io);
-	if (!f) {
-		deflateEnd(&g->z);
-		tide__free(g);
-		return NULL;
-	}
-	setvbuf(f, NULL, _IOFBF, 256 << 10);
-	return f;
+	static const tide_gz_codec codec = { feed, end };
+	return tide__gz_cookie(begin(), &codec, under);
 }

@@ -222,8 +222,8 @@ static bool room(crew *c, const tide_stretch *s)
 	if (top > p->cap_memo && !tide__pickle_memo_room(p, top + top / 2))
 		return false;
 	while (n > snap->events.cap)
-		if (!tide__snap_room(&snap->events.v, &snap->events.cap, snap->events.cap,
-				     sizeof *snap->events.v))
+		if (!tide__pickle_room(&snap->events.v, &snap->events.cap, snap->events.cap,
+				       sizeof *snap->events.v))
 			return tide__snap_nomem(c->r), false;
 	return true;
 }

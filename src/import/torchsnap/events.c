@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "import/torchsnap/gets.h"
 #include "import/torchsnap/pickle_vm.h"
 #include "import/torchsnap/reader.h"
 
@@ -128,13 +129,6 @@ tide_pv tide__snap_make_event(tide_snap_reader *r, tide_pickle *p, const tide_pv
 
 enum { NEAR_END = 256 }; /* no event has more bytes, but for its stack */
 
-static uint64_t load8(const uint8_t *at)
-{
-	uint64_t x;
-	memcpy(&x, at, 8);
-	return x;
-}
-
 /* A memo read at *at: its value, NONE if it is none. */
 static tide_pv read_memo(const tide_pickle *p, const uint8_t **at)
 {
@@ -155,7 +149,7 @@ static tide_pv read_memo(const tide_pickle *p, const uint8_t **at)
 static unsigned read_key(tide_snap_reader *r, const tide_pickle *p, const uint8_t **at, size_t i)
 {
 	tide_snap_key *k = &r->shape[i];
-	if (i < r->n_shape && (load8(*at) & k->mask) == k->want) {
+	if (i < r->n_shape && (tide__load8(*at) & k->mask) == k->want) {
 		*at += k->len;
 		return k->key;
 	}
@@ -165,7 +159,7 @@ static unsigned read_key(tide_snap_reader *r, const tide_pickle *p, const uint8_
 		return K_N;
 	k->len = (uint8_t)(*at - from);
 	k->mask = (UINT64_C(1) << (8 * k->len)) - 1;
-	k->want = load8(from) & k->mask;
+	k->want = tide__load8(from) & k->mask;
 	k->key = (uint8_t)tide__pv_payload(v);
 	r->n_shape = i + 1;
 	return k->key;
@@ -175,7 +169,7 @@ static unsigned read_key(tide_snap_reader *r, const tide_pickle *p, const uint8_
 static bool read_int(const uint8_t **pos, uint64_t *out)
 {
 	const uint8_t *at = *pos;
-	uint64_t x = load8(at + 2);
+	uint64_t x = tide__load8(at + 2);
 	unsigned n;
 	switch (*at) {
 	case 0x8a: /* LONG1 */
@@ -222,7 +216,7 @@ static bool read_no_context(tide_pickle *p, const uint8_t **at)
 {
 	const uint64_t text = 0x412f4e038c; /* SHORT_BINUNICODE 3 N/A */
 	const tide_pv none = tide__pv(TIDE_PV_KEY, K_no_context);
-	if ((load8(*at) & 0xffffffffff) != text)
+	if ((tide__load8(*at) & 0xffffffffff) != text)
 		return read_memo(p, at) == none;
 	const uint8_t *op = *at;
 	*at += 5;
@@ -248,7 +242,7 @@ static bool read_default_pool(tide_pickle *p, const uint8_t **at)
 	const uint8_t *op = *at;
 	if (*op != 'K')
 		return read_memo(p, at) == tide__pv(TIDE_PV_PAIR, 0);
-	if ((load8(op) & 0xffffffffff) != 0x86004b004b) /* BININT1 0 BININT1 0 TUPLE2 */
+	if ((tide__load8(op) & 0xffffffffff) != 0x86004b004b) /* BININT1 0 BININT1 0 TUPLE2 */
 		return false;
 	*at += 5;
 	return tide__pickle_memo_op(p, at, tide__pv(TIDE_PV_PAIR, 0), op);

@@ -13,6 +13,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "import/torchsnap/gets.h"
 
 /* ---- memo opcodes ---- */
 
@@ -53,30 +54,6 @@ bool tide__pickle_empty(tide_pickle *p, const uint8_t **at, tide_pv v, tide_pv *
 }
 
 /* ---- runs ---- */
-
-/* The end of a sequence of memo reads that starts at `at`, or a place near the input's end; and a
- * hash of it, taken on the way (of most of its bytes: a match is compared in full). */
-static const uint8_t *run_end(const uint8_t *at, const uint8_t *end, uint64_t *hash)
-{
-	const uint64_t mask = 0x0000ff00000000ff, gets = 0x00006a000000006a; /* j....j.. */
-	uint64_t h = 0, x;
-	while (end - at >= 20) {
-		memcpy(&x, at, 8);
-		if ((x & mask) == gets) {
-			at += 10;
-		} else if (*at == 'j') {
-			at += 5;
-		} else if (*at == 'h') {
-			x &= 0xffff;
-			at += 2;
-		} else {
-			break;
-		}
-		h = (h << 7 | h >> 57) + x;
-	}
-	*hash = tide__mix(h);
-	return at;
-}
 
 /* Read the memo entries of a run into the space above the stack and make a list of them. */
 static tide_pv make_run(tide_pickle *p, const uint8_t *at, const uint8_t *end)
@@ -155,7 +132,8 @@ static tide_pv find_run(tide_pickle *p, const uint8_t *at, const uint8_t *end, u
 tide_pv tide__pickle_run_made(tide_pickle *p, const uint8_t *at, const uint8_t *last)
 {
 	uint64_t hash;
-	if (!runs_init(p) || run_end(at, p->data + p->n, &hash) != last || at == last)
+	if (!runs_init(p) || tide__gets_end(at, p->data + p->n, &hash, &(uint64_t){ 0 }) != last ||
+	    at == last)
 		return TIDE_PV_NONE;
 	return find_run(p, at, last, hash);
 }
@@ -175,7 +153,7 @@ const uint8_t *tide__pickle_run(tide_pickle *p, const uint8_t *at, tide_pv *made
 		at += guess->len;
 	} else {
 		uint64_t hash;
-		const uint8_t *last = run_end(at, end, &hash);
+		const uint8_t *last = tide__gets_end(at, end, &hash, &(uint64_t){ 0 });
 		if (*last != 'e' || last == at)
 			return NULL;
 		*made = find_run(p, at, last, hash);

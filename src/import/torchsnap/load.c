@@ -41,30 +41,6 @@ tide_code tide__snap_import(const uint8_t *data, size_t n, const tide_load_optio
 	return tide__snap_import_by(data, n, opt, STRETCH, m, err);
 }
 
-/* Read a stream to its end into one growing buffer. */
-static tide_code slurp(tide_source *src, uint8_t **out, size_t *n, tide_error *err)
-{
-	size_t cap = 0;
-	*out = NULL;
-	*n = 0;
-	for (;;) {
-		if (*n == cap) {
-			cap = cap + cap / 2 + (1u << 20);
-			uint8_t *more = tide__realloc(*out, cap, 1);
-			if (!more)
-				return tide__nomem(err);
-			*out = more;
-		}
-		size_t got;
-		tide_code rc = tide__source_read(src, *out + *n, cap - *n, &got, err);
-		*n += got;
-		if (rc)
-			return rc;
-		if (*n < cap)
-			return TIDE_OK;
-	}
-}
-
 static tide_code load_stream(const char *path, const tide_load_options *opt, tide_model *m,
 			     tide_error *err)
 {
@@ -73,7 +49,7 @@ static tide_code load_stream(const char *path, const tide_load_options *opt, tid
 	size_t n = 0;
 	tide_code rc = tide__source_open(path, opt->max_expanded, &src, err);
 	if (!rc)
-		rc = slurp(src, &data, &n, err);
+		rc = tide__source_slurp(src, SIZE_MAX, 0, &data, &n, err);
 	tide__source_close(src);
 	if (!rc)
 		rc = tide__snap_import(data, n, opt, m, err);

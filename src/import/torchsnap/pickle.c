@@ -36,20 +36,23 @@ bool tide__pickle_nomem(tide_pickle *p)
 	return false;
 }
 
-bool tide__pickle_grow(tide_pickle *p, void *vec, size_t *cap, size_t n, size_t size)
+bool tide__pickle_more(void *vec, size_t *cap, size_t n, size_t size)
 {
-	if (n < *cap)
-		return true;
 	size_t room = n + n / 2 + 64;
 	void *old, *new;
 	memcpy(&old, vec, sizeof old);
 	new = tide__realloc(old, room, size);
 	if (!new)
-		return tide__pickle_nomem(p);
+		return false;
 	memcpy(vec, &new, sizeof new);
 	*cap = room;
 	tide__huge(new, room * size);
 	return true;
+}
+
+bool tide__pickle_grow(tide_pickle *p, void *vec, size_t *cap, size_t n, size_t size)
+{
+	return tide__pickle_room(vec, cap, n, size) || tide__pickle_nomem(p);
 }
 
 /* ---- arguments ---- */
@@ -292,16 +295,21 @@ static bool op_append(vm *v, const struct opcode *o, const uint8_t *op)
 	return tide__pickle_append(v, v->stack[v->sp - 1], v->stack + v->sp, 1, op);
 }
 
+/* The n values above the mark, which are off the stack then, and a container below it. */
+static bool pop_items(vm *v, const struct opcode *o, const uint8_t *op, size_t *at, size_t *n)
+{
+	if (!pop_mark(v, at, op, o->name))
+		return false;
+	*n = v->sp - *at;
+	v->sp = *at;
+	return need(v, 1, op, o->name);
+}
+
 static bool op_appends(vm *v, const struct opcode *o, const uint8_t *op)
 {
-	size_t at = 0;
-	if (!pop_mark(v, &at, op, o->name))
-		return false;
-	size_t n = v->sp - at;
-	v->sp = at;
-	if (!need(v, 1, op, o->name))
-		return false;
-	return tide__pickle_append(v, v->stack[at - 1], v->stack + at, n, op);
+	size_t at = 0, n;
+	return pop_items(v, o, op, &at, &n) &&
+	       tide__pickle_append(v, v->stack[at - 1], v->stack + at, n, op);
 }
 
 static bool op_setitem(vm *v, const struct opcode *o, const uint8_t *op)
@@ -314,14 +322,9 @@ static bool op_setitem(vm *v, const struct opcode *o, const uint8_t *op)
 
 static bool op_setitems(vm *v, const struct opcode *o, const uint8_t *op)
 {
-	size_t at = 0;
-	if (!pop_mark(v, &at, op, o->name))
-		return false;
-	size_t n = v->sp - at;
-	v->sp = at;
-	if (!need(v, 1, op, o->name))
-		return false;
-	return tide__pickle_set(v, v->stack[at - 1], v->stack + at, n, op);
+	size_t at = 0, n;
+	return pop_items(v, o, op, &at, &n) &&
+	       tide__pickle_set(v, v->stack[at - 1], v->stack + at, n, op);
 }
 
 /* Memo index of PUT, BINPUT, GET ...: o->arg bytes, or a line if 0. */

@@ -128,4 +128,12 @@ uint64_t tide__pickle_trailing(const tide_pickle *p);
 /* TIDE_OK, or why tide__pickle_text gave up since the load (memory). */
 tide_code tide__pickle_failed(const tide_pickle *p);
 
+bool tide__pickle_more(void *vec, size_t *cap, size_t n, size_t size);
+/* Room for element n of a vector of `size`-byte elements; `vec` is the address of its pointer. False on
+ * exhaustion. */
+static inline bool tide__pickle_room(void *vec, size_t *cap, size_t n, size_t size)
+{
+	return n < *cap || tide__pickle_more(vec, cap, n, size);
+}
+
 #endif

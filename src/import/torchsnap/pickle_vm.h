@@ -77,7 +77,7 @@ struct tide_pickle {
 bool tide__pickle_fail(tide_pickle *p, tide_code code, const uint8_t *at, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 bool tide__pickle_nomem(tide_pickle *p);
-/* Room for one more element in a vector of `size`-byte elements. */
+/* tide__pickle_room, exhaustion being the decoder's failure. */
 bool tide__pickle_grow(tide_pickle *p, void *vec, size_t *cap, size_t n, size_t size);
 
 /* Memo entries are packed into 32 bits: a snapshot has three per event. Values with up to 28 bits

@@ -56,8 +56,7 @@ static inline bool tide__snap_event_sane(const tide_snap_event *e, unsigned have
 }
 
 /* Room for one more element of a TIDE_SNAP_VEC. */
-bool tide__snap_room(void *vec, size_t *cap, size_t n, size_t size);
-#define TIDE_SNAP_ROOM(vec) tide__snap_room(&(vec).v, &(vec).cap, (vec).n, sizeof *(vec).v)
+#define TIDE_SNAP_ROOM(vec) tide__pickle_room(&(vec).v, &(vec).cap, (vec).n, sizeof *(vec).v)
 
 /* Index of a stream number; false on exhaustion (the reader's error is set). */
 bool tide__snap_stream(tide_snap_reader *r, int64_t number, uint16_t *index);

@@ -20,22 +20,6 @@ const char *const tide__snap_action_text[TIDE_SNAP_N_ACTIONS] = {
 	"oom",		"user_defined",	  "annotate",	    "unknown",
 };
 
-bool tide__snap_room(void *vec, size_t *cap, size_t n, size_t size)
-{
-	if (n < *cap)
-		return true;
-	size_t room = n + n / 2 + 64;
-	void *old, *new;
-	memcpy(&old, vec, sizeof old);
-	new = tide__realloc(old, room, size);
-	if (!new)
-		return false;
-	memcpy(vec, &new, sizeof new);
-	*cap = room;
-	tide__huge(new, room * size);
-	return true;
-}
-
 tide_pv tide__snap_nomem(tide_snap_reader *r)
 {
 	r->client.failed = tide__nomem(r->err);
@@ -166,8 +150,8 @@ static tide_pv make_stack(tide_snap_reader *r, const tide_pv *frames, size_t n)
 	for (i = same; i < n; i++) {
 		(void)tide__pv_is(frames[n - 1 - i], MADE_FRAME, &id);
 		at = tide__stack(r->m, at, (tide_frame_id){ id });
-		if (!at.i || !tide__snap_room(&r->frames, &r->cap_frames, i, sizeof *r->frames) ||
-		    !tide__snap_room(&r->nodes, &r->cap_nodes, i, sizeof *r->nodes))
+		if (!at.i || !tide__pickle_room(&r->frames, &r->cap_frames, i, sizeof *r->frames) ||
+		    !tide__pickle_room(&r->nodes, &r->cap_nodes, i, sizeof *r->nodes))
 			return tide__snap_nomem(r);
 		r->frames[i] = id;
 		r->nodes[i] = at.i;

@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "import/torchsnap/gets.h"
 
 enum {
 	NEAR_END = 512,	       /* no event has more bytes, but for its stack */
@@ -21,13 +22,6 @@ struct tide_run_slot {
 	uint64_t hash;
 	uint32_t run; /* + 1; 0 = free */
 };
-
-static uint64_t load8(const uint8_t *at)
-{
-	uint64_t x;
-	memcpy(&x, at, 8);
-	return x;
-}
 
 /* ---- words ---- */
 
@@ -102,25 +96,8 @@ void tide__decoder_free(tide_decoder *d)
 /* The APPENDS that ends a sequence of memo reads; NULL if something else does. */
 static const uint8_t *run_end(const uint8_t *at, const uint8_t *end, uint64_t *hash)
 {
-	const uint64_t mask = 0x0000ff00000000ff, gets = 0x00006a000000006a; /* j....j.. */
-	uint64_t h = 0, x, n = 0;
-	while (end - at >= 20) {
-		x = load8(at);
-		if ((x & mask) == gets) {
-			at += 10;
-			n++;
-		} else if (*at == 'j') {
-			at += 5;
-		} else if (*at == 'h') {
-			x &= 0xffff;
-			at += 2;
-		} else {
-			break;
-		}
-		h = (h << 7 | h >> 57) + x;
-		n++;
-	}
-	*hash = tide__mix(h);
+	uint64_t n;
+	at = tide__gets_end(at, end, hash, &n);
 	return *at == 'e' && n && n <= MOST_READS ? at : NULL;
 }
 
@@ -184,7 +161,8 @@ static inline const uint8_t *read_run(tide_decoder *d, const uint8_t *p, uint32_
 	const uint8_t *after = try_run(d, p, *run);
 	if (after || d->data + d->n - p < NEAR_END)
 		return after ? after : other_run(d, p, run);
-	uint64_t h = (load8(p) ^ load8(p + 8) * 31 ^ load8(p + 16) * 961) * 0x9e3779b97f4a7c15u;
+	uint64_t h = (tide__load8(p) ^ tide__load8(p + 8) * 31 ^ tide__load8(p + 16) * 961) *
+		     0x9e3779b97f4a7c15u;
 	uint16_t *head = &d->heads[h >> 48];
 	*run = *head;
 	after = try_run(d, p, *run);
@@ -197,7 +175,7 @@ static inline const uint8_t *read_run(tide_decoder *d, const uint8_t *p, uint32_
 
 static inline const uint8_t *read_int(const uint8_t *p, uint64_t *out)
 {
-	uint64_t x = load8(p + 2);
+	uint64_t x = tide__load8(p + 2);
 	unsigned n;
 	switch (*p) {
 	case 0x8a: /* LONG1 */
@@ -263,7 +241,7 @@ static inline const uint8_t *read_no_context(tide_decoder *d, tide_stretch *s, c
 {
 	const uint64_t text = 0x412f4e038c; /* SHORT_BINUNICODE 3 N/A */
 	uint32_t packed;
-	if ((load8(p) & 0xffffffffff) == text)
+	if ((tide__load8(p) & 0xffffffffff) == text)
 		return memoize(s, p + 5, (uint32_t)tide__pv(TIDE_PV_KEY, K_no_context));
 	p = read_word(&d->view, p, &packed);
 	return is_word(packed, K_no_context) ? p : NULL;
@@ -272,7 +250,7 @@ static inline const uint8_t *read_no_context(tide_decoder *d, tide_stretch *s, c
 static inline const uint8_t *read_default_pool(tide_decoder *d, tide_stretch *s, const uint8_t *p)
 {
 	uint32_t packed;
-	if ((load8(p) & 0xffffffffff) == 0x86004b004b) /* BININT1 0 BININT1 0 TUPLE2 */
+	if ((tide__load8(p) & 0xffffffffff) == 0x86004b004b) /* BININT1 0 BININT1 0 TUPLE2 */
 		return memoize(s, p + 5, (uint32_t)tide__pv(TIDE_PV_PAIR, 0));
 	p = read_word(&d->view, p, &packed);
 	return packed == (uint32_t)tide__pv(TIDE_PV_PAIR, 0) ? p : NULL;
@@ -299,7 +277,7 @@ static const uint8_t *learn_key(tide_view *v, const uint8_t *p, size_t i)
 	tide_snap_key *k = &v->shape[i];
 	k->len = (uint8_t)(after - p);
 	k->mask = (UINT64_C(1) << (8 * k->len)) - 1;
-	k->want = load8(p) & k->mask;
+	k->want = tide__load8(p) & k->mask;
 	k->key = (uint8_t)(packed >> 4);
 	v->n_shape = i + 1;
 	return after;
@@ -363,7 +341,7 @@ static const uint8_t *read_event(tide_decoder *d, tide_stretch *s, const uint8_t
 			return p + 1;
 		}
 		const tide_snap_key *k = &d->view.shape[i];
-		if (i < d->view.n_shape && (load8(p) & k->mask) == k->want)
+		if (i < d->view.n_shape && (tide__load8(p) & k->mask) == k->want)
 			p += k->len;
 		else if (!(p = learn_key(&d->view, p, i)))
 			return NULL;
@@ -400,7 +378,7 @@ static bool room(tide_stretch *s)
 /* A frame begins at p and the input holds all of it. */
 static bool whole_frame(const tide_decoder *d, const uint8_t *p)
 {
-	return load8(p + 1) <= (uint64_t)(d->data + d->n - p - 9);
+	return tide__load8(p + 1) <= (uint64_t)(d->data + d->n - p - 9);
 }
 
 bool tide__stretch_read(tide_decoder *d, tide_stretch *s, const uint8_t *stop)

@@ -10,7 +10,6 @@
 #include "import/source.h"
 #include "import/tracker/trk.h"
 
-enum { FIRST = 1 << 20 };
 #define BYTES_MOST ((size_t)1 << 31)
 
 static tide_code run(trk *t, const char *text, size_t n)
@@ -50,44 +49,18 @@ tide_code tide__tracker_import(const char *text, size_t n, tide_model *m, tide_e
 	return rc;
 }
 
-static tide_code slurp(tide_source *src, char **out, size_t *n, tide_error *err)
-{
-	size_t cap = 0, got;
-	for (;;) {
-		if (*n + KIN_PAD + 1 > cap) {
-			cap = cap ? cap * 2 : FIRST;
-			if (cap > BYTES_MOST)
-				return tide__fail(err, TIDE_ELIMIT, BYTES_MOST,
-						  "a profile of more than 2 GiB");
-			char *more = tide__realloc(*out, cap, 1);
-			if (!more)
-				return tide__nomem(err);
-			*out = more;
-		}
-		size_t room = cap - KIN_PAD - *n;
-		tide_code rc = tide__source_read(src, *out + *n, room, &got, err);
-		*n += got;
-		if (rc != TIDE_OK)
-			return rc;
-		if (got < room) {
-			memset(*out + *n, 0, KIN_PAD);
-			return TIDE_OK;
-		}
-	}
-}
-
 static tide_code load(const char *path, const tide_load_options *opt, tide_model *m,
 		      tide_error *err)
 {
 	tide_source *src;
-	char *text = NULL;
+	uint8_t *text = NULL;
 	size_t n = 0;
 	tide_code rc = tide__source_open(path, opt->max_expanded, &src, err);
 	if (rc == TIDE_OK)
-		rc = slurp(src, &text, &n, err);
+		rc = tide__source_slurp(src, BYTES_MOST, KIN_PAD, &text, &n, err);
 	tide__source_close(src);
 	if (rc == TIDE_OK)
-		rc = tide__tracker_import(text, n, m, err);
+		rc = tide__tracker_import((const char *)text, n, m, err);
 	tide__free(text);
 	return rc;
 }
