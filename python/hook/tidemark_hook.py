@@ -17,10 +17,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
-_library = None  # built from ops.cpp; keeps the callback's code loaded
-_capture = None  # libtidemark-torch, called with the GIL held
-_model = None  # names of modules, labels, steps: tidemark_model.Model
+_library: Any = None  # built from ops.cpp; keeps the callback's code loaded
+_capture: Any = None  # libtidemark-torch, called with the GIL held
+_model: Any = None  # names of modules, labels, steps: tidemark_model.Model
+_told_end = False  # threads' frames are left alone once Python ends
 SHAPES, STACKS = 1, 2
 
 
@@ -33,7 +35,7 @@ def _cache() -> str:
     return os.path.join(base, "tidemark")
 
 
-def _build(torch, source: str, target: str) -> None:
+def _build(torch: Any, source: str, target: str) -> None:
     """Compile ops.cpp beside the target and rename: two processes at once do no harm."""
     compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     if not compiler:
@@ -59,7 +61,7 @@ def _build(torch, source: str, target: str) -> None:
     os.rename(part, target)
 
 
-def _standard(torch) -> str:
+def _standard(torch: Any) -> str:
     """The C++ that torch's headers are written in."""
     try:
         version = tuple(int(x) for x in torch.__version__.split("+")[0].split(".")[:2])
@@ -68,7 +70,7 @@ def _standard(torch) -> str:
     return "c++20" if version >= (2, 12) else "c++17"
 
 
-def _load_ops(torch) -> None:
+def _load_ops(torch: Any) -> None:
     """Build ops.cpp if need be, load it, and tell it where the capture library's functions are."""
     global _library
     source = os.environ["TIDEMARK_OPS_SOURCE"]
@@ -105,19 +107,37 @@ def _load_capture(path: str | None = None) -> None:
     c.tide_mark.argtypes = [ctypes.c_int, ctypes.c_uint32, ctypes.c_int64]
     c.tide_mark.restype = None
     c.tide_torch_frames_on.argtypes = [ctypes.c_bool]
+    c.tide_stop.argtypes = [ctypes.c_void_p]
     _capture = c
+    _complete_workers()
+    os.register_at_fork(after_in_child=_complete_workers)
+
+
+def _complete_workers() -> None:
+    """A process of multiprocessing (a DataLoader's worker, say) ends by _exit: its file is completed when its work is done."""
+    util: Any = sys.modules.get("multiprocessing.util")
+    if util is None:
+        return
+
+    def at_end(capture: Any) -> None:
+        util.Finalize(None, capture.tide_stop, args=(None,), exitpriority=-1000)
+
+    util.register_after_fork(_capture, at_end)  # for a worker that begins now: it forgets earlier Finalizes
+    if getattr(sys.modules.get("multiprocessing.process"), "parent_process", lambda: None)() is not None:
+        at_end(_capture)  # for one that is at work
 
 
 def _stacks(every: int) -> bool:
     """Find out how this Python keeps its frames: asked from a function in a function in a function."""
+    global _told_end
 
     class Nest:
-        def outer(self):
+        def outer(self) -> int:
             return self.inner()
 
-        def inner(self):
-            def innermost():
-                return _capture.tide_torch_frames_learn()
+        def inner(self) -> int:
+            def innermost() -> int:
+                return int(_capture.tide_torch_frames_learn())
 
             return innermost()
 
@@ -127,22 +147,28 @@ def _stacks(every: int) -> bool:
         return False
     _capture.tide_torch_stack_every(every)
     _capture.tide_torch_frames_on(True)
-    atexit.register(_capture.tide_torch_frames_on, False)  # threads' frames go before the threads do
+    if not _told_end:
+        _told_end = True
+        atexit.register(_capture.tide_torch_frames_on, False)  # threads' frames go before the threads do
     return True
 
 
-def _beside(name: str):
+def _beside(name: str) -> Any:
     import importlib.util
 
-    spec = importlib.util.spec_from_file_location(name, os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py"))
+    spec: Any = importlib.util.spec_from_file_location(name, os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def on(torch, *, ops: bool = True, modules: bool = True, stacks: int = 0, shapes: bool = False) -> bool:
+def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, shapes: bool = False) -> bool:
     """Record what is asked for from now on; False: ops are not to be had, one line has said why."""
     global _model
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        if modules or stacks:
+            _say("modules and Python stacks are not recorded: a Python without the GIL is not supported")
+        modules, stacks = False, 0
     _load_capture()
     if _library is None and ops:
         try:
@@ -167,7 +193,7 @@ def off() -> None:
         _model.off()
 
 
-def wants(text: str | None) -> dict:
+def wants(text: str | None) -> dict[str, Any]:
     """TIDEMARK_CAPTURE as arguments of on()."""
     words = dict(w.partition("=")[::2] for w in (text if text is not None else "modules").split(",") if w)
     every = int(words.get("stacks") or 1) if "stacks" in words else 0
@@ -189,7 +215,9 @@ def _track() -> None:
 class _Watch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Lets torch be imported as always, then attaches."""
 
-    def find_spec(self, name, path=None, target=None):
+    inner: Any = None
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if name != "torch":
             return None
         sys.meta_path.remove(self)
@@ -201,10 +229,10 @@ class _Watch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             spec.loader = self
         return spec
 
-    def create_module(self, spec):
+    def create_module(self, spec: Any) -> Any:
         return self.inner.create_module(spec)
 
-    def exec_module(self, module):
+    def exec_module(self, module: Any) -> None:
         self.inner.exec_module(module)
         try:
             on(module, **wants(os.environ.get("TIDEMARK_CAPTURE")))

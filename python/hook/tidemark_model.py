@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import sys
 import weakref
+from typing import Any
 
 PARAMETER, OPTIMIZER, BUFFER = 1, 3, 7
 STEP = 3
@@ -19,26 +20,29 @@ class Model:
     """torch: the module; capture: libtidemark-torch; ops: the library built from ops.cpp, or None: then nothing is labelled.
     Both are called with the GIL held."""
 
-    def __init__(self, torch, capture):
-        self.torch, self.capture, self.ops = torch, capture, None
-        self.refs: dict[int, weakref.ref] = {}  # modules that have a name
-        self.roots: list[weakref.ref] = []  # modules that were not known as part of another
+    def __init__(self, torch: Any, capture: Any) -> None:
+        self.torch: Any = torch
+        self.capture: Any = capture
+        self.ops: Any = None
+        self.refs: dict[int, weakref.ref[Any]] = {}  # modules that have a name
+        self.roots: list[weakref.ref[Any]] = []  # modules that were not known as part of another
         self.names: dict[int, str] = {}  # of tensors that have a label, by their address
-        self.states = weakref.WeakKeyDictionary()  # optimizer -> size of its state when last looked at
-        self.steps = -1  # before the first forward
-        self.stepper = None  # the optimizer whose steps are the steps
-        self.hook, self.namer = None, self.name
+        self.states: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # optimizer -> size of its state when last looked at
+        self.steps: int = -1  # before the first forward
+        self.stepper: weakref.ref[Any] | None = None  # the optimizer whose steps are the steps
+        self.hook: Any = None
+        self.namer: Any = self.name
 
     # ---- modules ----
 
-    def name(self, module) -> None:
+    def name(self, module: Any) -> None:
         """A module that C does not know runs: name it and everything inside it."""
         try:
             root = type(module).__name__
             for path, m in module.named_modules():
                 key = id(m)
                 if key not in self.refs:
-                    self.refs[key] = weakref.ref(m, lambda _, key=key: self.forget(key))
+                    self.refs[key] = weakref.ref(m, self._forgetter(key))
                 text = f"nn.Module: {root}.{path}" if path else f"nn.Module: {root}"
                 self.capture.tide_torch_module_name(key, self.intern(text))
             self.roots.append(weakref.ref(module))
@@ -50,12 +54,15 @@ class Model:
         except Exception as why:
             self.say(f"a module has no name: {why}")
 
+    def _forgetter(self, key: int) -> Any:
+        return lambda _: self.forget(key)
+
     def forget(self, key: int) -> None:
         self.refs.pop(key, None)
         if self.capture is not None:
             self.capture.tide_torch_module_name(key, 0)
 
-    def label(self, module) -> None:
+    def label(self, module: Any) -> None:
         if not self.ops:
             return
         for name, p in module.named_parameters():
@@ -63,7 +70,7 @@ class Model:
         for name, b in module.named_buffers():
             self.watch(b, name, BUFFER)
 
-    def watch(self, tensor, name: str, role: int) -> None:
+    def watch(self, tensor: Any, name: str, role: int) -> None:
         key = tensor._cdata
         if key in self.names:
             return
@@ -72,11 +79,11 @@ class Model:
         self.ops.tide_torch_label(key, self.intern(name), grad, role)
 
     def intern(self, text: str) -> int:
-        return self.capture.tide_intern(text.encode("utf-8", "replace"))
+        return int(self.capture.tide_intern(text.encode("utf-8", "replace")))
 
     # ---- steps ----
 
-    def after_step(self, optimizer, args, kwargs) -> None:
+    def after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if self.compiling():
             return
         try:
@@ -97,9 +104,9 @@ class Model:
     @staticmethod
     def stepped() -> bool:
         """The program says itself where its steps are."""
-        return getattr(sys.modules.get("tidemark._record"), "_stepped", False)
+        return bool(getattr(sys.modules.get("tidemark._record"), "_stepped", False))
 
-    def mark_step(self, optimizer) -> None:
+    def mark_step(self, optimizer: Any) -> None:
         if self.stepped():
             return
         if self.stepper is None or self.stepper() is None:
@@ -111,7 +118,7 @@ class Model:
         self.steps += 1
         self.capture.tide_mark(STEP, self.intern("step"), self.steps)
 
-    def label_state(self, optimizer) -> None:
+    def label_state(self, optimizer: Any) -> None:
         """State that an optimizer keeps for its parameters, under their names."""
         self.states[optimizer] = len(optimizer.state)
         for p, state in optimizer.state.items():
@@ -122,7 +129,7 @@ class Model:
 
     # ---- on and off ----
 
-    def on(self, ops) -> None:
+    def on(self, ops: Any) -> None:
         self.ops = ops
         why = self.capture.tide_torch_modules_on(self.torch.nn.Module.__call__, self.namer)
         if why:

@@ -29,6 +29,10 @@ void tide__shared_drop(tide_shared *s);
  * NULL with an exception set. */
 PyObject *tide__arrow_stream(tide_shared *s, const char *table);
 
+/* For each number of moves in a list, in order: {row of a device: (bytes, allocations)} alive then.
+ * NULL with an exception set. */
+PyObject *tide__totals(const tide_trace *t, PyObject *moves);
+
 /* Raise tidemark.Error(text, code, offset); returns NULL. `path` may be NULL. */
 PyObject *tide__raise(const char *path, const tide_error *err);
 

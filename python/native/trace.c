@@ -215,6 +215,11 @@ static PyObject *arrow(PyObject *self, PyObject *name)
 	return table ? tide__arrow_stream(((trace *)self)->shared, table) : NULL;
 }
 
+static PyObject *totals(PyObject *self, PyObject *moves)
+{
+	return tide__totals(of(self), moves);
+}
+
 static void drop_capsule(PyObject *capsule)
 {
 	tide__shared_drop(PyCapsule_GetContext(capsule));
@@ -242,6 +247,8 @@ static PyMethodDef methods[] = {
 	{ "view", view, METH_VARARGS,
 	  "view(table, name) -> memoryview of the column in place; good while the Trace lives" },
 	{ "dims", dims, METH_VARARGS, "dims(first, count) -> dimensions of a tensor" },
+	{ "totals", totals, METH_O,
+	  "totals([moves, ...]) -> [{row of a device: (bytes, allocations)}, ...] alive then" },
 	{ "model", model, METH_NOARGS, "capsule for tidemark._ask" },
 	{ "arrow", arrow, METH_O, "arrow(table) -> capsule arrow_array_stream" },
 	{ NULL },

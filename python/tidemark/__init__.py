@@ -16,6 +16,7 @@ from ._record import checkpoint, op, phase, record, start, step, stop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    __version__: str
     from . import torch as torch
     from . import tracker as tracker
     from ._callback import Callback as Callback
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
     from .tracker import save_memory_profile as save_memory_profile
     from .tracker import stop_memory_tracker as stop_memory_tracker
 
-__all__ = [
-    "Callback", "Config", "Error", "Live", "Table", "Trace", "annotate", "checkpoint", "config", "counter", "intern", "live", "op", "open", "phase",
-    "record", "recording", "start", "stats", "step", "stop", "torch", "tracker",
+__all__ = [  # without `torch`: a star must not hide PyTorch's
+    "Callback", "Config", "Error", "Live", "Table", "Trace", "annotate", "checkpoint", "config", "counter", "get_memory_summary",
+    "get_memory_tracker", "initialize_memory_tracker", "intern", "live", "memory_checkpoint", "op", "open", "phase", "record", "recording",
+    "save_memory_profile", "start", "stats", "step", "stop", "stop_memory_tracker", "tracker",
 ]
 
 _LATER = {
@@ -45,7 +47,7 @@ _LATER = {
 }
 
 
-def __getattr__(name: str) -> object:
+def _later(name: str) -> object:
     import importlib
 
     if name in ("torch", "tracker"):
@@ -59,3 +61,11 @@ def __getattr__(name: str) -> object:
         globals()[name] = value
         return value
     raise AttributeError(f"module 'tidemark' has no attribute '{name}'")
+
+
+if not TYPE_CHECKING:  # checkers know the names above, and no others
+    __getattr__ = _later
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER, "torch", "tracker", "__version__"})

@@ -59,10 +59,10 @@ class Live:
     """What the recording says at this moment. `devices` are those of `tidemark memory --json`."""
 
     def __init__(self) -> None:
-        self.recording = _native.recording()
-        self.stats = _native.stats()
-        self.path = _record._path or os.environ.get("TIDEMARK_RECORD")
-        self.seconds = 0.0
+        self.recording: bool = _native.recording()
+        self.stats: dict[str, int] = _native.stats()
+        self.path: str | None = _record._path or os.environ.get("TIDEMARK_RECORD")
+        self.seconds: float = 0.0
         self.devices: list[dict[str, Any]] = []
         if self.path:
             from ._trace import ask

@@ -36,7 +36,7 @@ UNKNOWN = {
     "tensors_read": "counted where module hooks saw it (track_model_with_hooks); null: no hooked module ran in the operation",
     "tensors_written": "tensors that a hooked module returned and that were there before it ran; null as above",
     "tensors_accessed": "tensors_read and tensors_written together; null as above",
-    "reserved_bytes": "null: a device without a caching allocator, or several devices whose totals the recording does not tell apart",
+    "reserved_bytes": "null: a device without a caching allocator, or one that has not told its total yet",
     "logical_bytes": "elements × element size of the tensors whose shape is known; logical_unknown counts the others",
 }
 
@@ -50,6 +50,11 @@ def numel(shape: list[int]) -> int:
     for d in shape:
         n *= d
     return n
+
+
+def device_names(t: Any) -> list[str]:
+    """cpu, cuda:0, mps:0 ..., by the row in its table."""
+    return [_DEVICES.get(k, "other") + ("" if k == 1 else f":{i}") for k, i in zip(t.view("devices", "kind"), t.view("devices", "index"))]
 
 
 def purpose(shape: list[int] | None, requires_grad: bool | None, role: int) -> str:
@@ -96,10 +101,12 @@ class Profile:
 
     def _devices(self, t: Any) -> None:
         kinds, index = t.view("devices", "kind"), t.view("devices", "index")
-        names: list[str] = [_DEVICES.get(k, "other") + ("" if k == 1 else f":{i}") for k, i in zip(kinds, index)]
+        names = device_names(t)
         self._pools: list[str] = [names[d] if d else "unknown" for d in t.view("pools", "device")]
         self._pool: memoryview = t.view("allocs", "pool")
         self.accelerators = [n for n, k in zip(names[1:], kinds[1:]) if k > 1]
+        own = [self.text(n) for n in t.view("devices", "name")]  # of a kind that has no number of ours: PyTorch's name for it
+        self._counted_as = {f"{o}:{i}": n for o, i, n in zip(own, index, names)}
 
     def device(self, alloc: int) -> str:
         return self._pools[self._pool[alloc]]
@@ -185,21 +192,26 @@ class Profile:
             self.checkpoints = self.checkpoints[cleared[-1] + 1 :]
 
     def _reserved(self, t: Any) -> None:
-        """What the caching allocator has taken from the one accelerator, over time."""
-        self._reserved_at: list[int] = []
-        self._reserved_is: list[int] = []
-        if len(self.accelerators) != 1:
-            return
-        names = t.view("counters", "name")
-        wanted = {c for c in range(1, len(names)) if self.text(names[c]) == "torch.reserved_bytes"}
-        for at, value, counter in zip(t.view("samples", "t"), t.view("samples", "value"), t.view("samples", "counter")):
-            if counter in wanted:
-                self._reserved_at.append(at)
-                self._reserved_is.append(int(value))
+        """What the caching allocator has taken from each accelerator, over time: its counter torch.reserved_bytes.cuda:0."""
+        self._held: dict[str, tuple[list[int], list[int]]] = {}
+        names, prefix = t.view("counters", "name"), "torch.reserved_bytes"
+        of: dict[int, str] = {}  # counter -> its device
+        for c in range(1, len(names)):
+            head, _, device = self.text(names[c]).rpartition(".")
+            if head == prefix:
+                of[c] = self._counted_as.get(device, device)
+            elif f"{head}.{device}" == prefix and len(self.accelerators) == 1:  # recordings of before: one for all
+                of[c] = self.accelerators[0]
+        for at, value, counter in zip(t.view("samples", "t"), t.view("samples", "value"), t.view("samples", "counter")) if of else ():
+            if counter in of:
+                times, totals = self._held.setdefault(of[counter], ([], []))
+                times.append(at)
+                totals.append(int(value))
 
     def reserved(self, device: str, at: int) -> int | None:
-        i = bisect.bisect_right(self._reserved_at, at)
-        return self._reserved_is[i - 1] if i and device in self.accelerators else None
+        times, totals = self._held.get(device, ([], []))
+        i = bisect.bisect_right(times, at)
+        return totals[i - 1] if i else None
 
     # ---- parts of the document ----
 

@@ -5,20 +5,24 @@
     @pytest.mark.limit_device_memory("2 GB")                  on every accelerator
     @pytest.mark.limit_device_memory("100 MiB", device="cpu")
 
-`--tidemark` reports every test; `--tidemark-dir DIR` keeps the recordings. What counts is the highest point above what was alive
-when the test began.
+`--tidemark` reports every test, `--tidemark-dir DIR` keeps the recordings, with ops. What counts is the highest point above what was
+alive when the test itself began: what fixtures took before is not counted.
 """
 from __future__ import annotations
 
 import os
 import re
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+_PROPERTY = "tidemark_peak_bytes"  # of a test's report: device -> bytes
+_FOLDER = pytest.StashKey[Optional[str]]()
+_found: dict[str, dict[str, int]] = {}  # by test
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
@@ -33,21 +37,46 @@ def parse_bytes(text: str | int) -> int:
     return int(float(m[1]) * _UNITS[m[2].upper()])
 
 
+def limits(item: pytest.Item) -> dict[str | None, int]:
+    """What its marks say, by device (None: every accelerator); of several for one device the nearest counts."""
+    out: dict[str | None, int] = {}
+    for mark in item.iter_markers("limit_device_memory"):
+        given = dict(mark.kwargs)
+        device = given.pop("device", None)
+        size = mark.args[0] if len(mark.args) == 1 else given.pop("size", None)
+        if size is None or given or len(mark.args) > 1:
+            raise pytest.UsageError('write @pytest.mark.limit_device_memory("2 GB"), or with device="cpu"')
+        out.setdefault(device, parse_bytes(size))
+    return out
+
+
 def peaks(recording: str) -> dict[str, int]:
     """Highest point of each device above the recording's first checkpoint."""
-    from ._profile import Profile
+    from . import _native
+    from ._profile import device_names
 
-    p = Profile(recording)
-    since = p.checkpoints[0][2] if p.checkpoints else 0
-    now: dict[str, int] = {}
-    most: dict[str, int] = {}
-    for row, kind in zip(p.rows[since:], p.kinds[since:]):
+    t = _native.Trace(recording)
+    names, of = device_names(t), t.view("pools", "device")
+    first = next((move for kind, move in zip(t.view("marks", "kind"), t.view("marks", "move")) if kind == _native.CHECKPOINT), 0)
+    pool, size = t.view("allocs", "pool"), t.view("allocs", "size")
+    now, most = [0] * len(names), [0] * len(names)
+    for row, kind in zip(t.view("moves", "row")[first:], t.view("moves", "kind")[first:]):
         if kind > 1:
             continue
-        d = p.device(row)
-        now[d] = now.get(d, 0) + (p.size[row] if kind == 0 else -p.size[row])
-        most[d] = max(most.get(d, 0), now[d])
-    return most
+        d = of[pool[row]]
+        now[d] += size[row] if kind == 0 else -size[row]
+        if now[d] > most[d]:
+            most[d] = now[d]
+    return {name: n for name, n in zip(names, most) if n}
+
+
+def over(found: dict[str, int], wanted: dict[str | None, int]) -> str:
+    """The first limit that was passed, as a sentence; "" = none."""
+    for device, limit in wanted.items():
+        for name, most in found.items():
+            if most > limit and (name == device or (device is None and name != "cpu") or name.split(":")[0] == device):
+                return f"{name}: {most:,} bytes above the start, the limit is {limit:,}"
+    return ""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,34 +87,45 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "limit_device_memory(size, device=None): fail when the test takes more")
-    config._tidemark = []  # type: ignore[attr-defined]
+    folder = config.getoption("--tidemark-dir")
+    config.stash[_FOLDER] = os.path.abspath(folder) if folder else None  # a test may change the working folder
+    _found.clear()
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    limits = list(item.iter_markers("limit_device_memory"))
-    if not (limits or item.config.getoption("--tidemark")):
+    wanted = limits(item)
+    if not (wanted or item.config.getoption("--tidemark") or item.config.stash[_FOLDER]):
         yield
         return
-    sizes = [(parse_bytes(m.args[0]), m.kwargs.get("device")) for m in limits]
     import tidemark
 
-    folder = item.config.getoption("--tidemark-dir") or tempfile.mkdtemp(prefix="tidemark-")
-    os.makedirs(folder, exist_ok=True)
-    path = os.path.join(folder, re.sub(r"[^\w.-]+", "_", item.nodeid)[-200:] + ".tide")
-    with tidemark.record(path, torch=True, ops=bool(item.config.getoption("--tidemark-dir"))):
-        tidemark.checkpoint("test")
-        outcome: Any = yield
-    found = peaks(path)
-    item.config._tidemark.append((item.nodeid, found))  # type: ignore[attr-defined]
-    if not item.config.getoption("--tidemark-dir"):
-        os.unlink(path)
-        os.rmdir(folder)
-    outcome.get_result()  # the test's own failure comes first
-    for limit, device in sizes:
-        for name, most in found.items():
-            if most > limit and (name == device or (device is None and name != "cpu") or name.split(":")[0] == device):
-                pytest.fail(f"{name}: {most:,} bytes above the start, the limit is {limit:,}", pytrace=False)
+    if tidemark.recording():
+        item.warn(pytest.PytestWarning("tidemark: a recording is in progress already: the test's own memory is not measured"))
+        yield
+        return
+    keep = item.config.stash[_FOLDER]
+    with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
+        path = os.path.join(keep or folder, re.sub(r"[^\w.-]+", "_", item.nodeid)[-200:] + ".tide")
+        os.makedirs(keep or folder, exist_ok=True)
+        with tidemark.record(path, ops=bool(keep)):
+            tidemark.checkpoint("test")
+            outcome: Any = yield
+        found = peaks(path)
+    item.user_properties.append((_PROPERTY, found))
+    why = over(found, wanted)
+    if why and outcome.excinfo is None:  # the test's own failure comes first
+        failure = pytest.fail.Exception(why, pytrace=False)
+        if not hasattr(outcome, "force_exception"):  # pluggy before 1.1
+            raise failure
+        outcome.force_exception(failure)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """From this process or from a worker of pytest-xdist: a test's memory travels with its report."""
+    for key, found in report.user_properties if report.when == "call" else ():
+        if key == _PROPERTY and isinstance(found, dict):
+            _found[report.nodeid] = found
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -94,6 +134,6 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     from ._live import size
 
     terminalreporter.section("memory (tidemark)")
-    for test, found in sorted(config._tidemark, key=lambda x: -max(x[1].values(), default=0)):  # type: ignore[attr-defined]
+    for test, found in sorted(_found.items(), key=lambda x: -max(x[1].values(), default=0)):
         what = ", ".join(f"{d} {size(n)}" for d, n in found.items()) or "nothing"
         terminalreporter.write_line(f"{what:>24}  {test}")

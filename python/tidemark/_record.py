@@ -14,22 +14,35 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, TypeVar
 
+    from ._later import Watch
+
     F = TypeVar("F", bound=Callable[..., Any])
     Path = str | os.PathLike[str]
 
 _path: str | None = None  # of the recording in progress, or of the last one
+_asked: str | None = None  # the same as start() was told: forked children are named after it
 _count = 0  # recordings started so far
 _stepped = False  # the program says where its steps are
+COROUTINE, GENERATOR = 0x80, 0x20  # of a function's code
 TORCH: dict[str, Any] = {"ring_bytes": 4 << 20, "full_wait_us": 1000}  # ops come in bursts: more room, and rather wait than lose
+
+
+def _in_child() -> None:
+    """A forked child records into a file of its own: NAME.PID.tide."""
+    global _path
+    if _asked:
+        _path = f"{_asked.removesuffix('.tide')}.{os.getpid()}.tide"
 
 
 def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int = 0, full_wait_us: int = 0,
           follow_fork: bool = True) -> None:
     """Start recording into `path`. Raises Error (code 8) when a recording is already in progress."""
-    global _path, _count
+    global _path, _asked, _count
     _native.start(path, ring_bytes=ring_bytes, max_ring_bytes=max_ring_bytes, full_wait_us=full_wait_us,
                   follow_fork=follow_fork)
-    _path = os.path.abspath(os.fspath(path))
+    if not _count:
+        os.register_at_fork(after_in_child=_in_child)
+    _path = _asked = os.path.abspath(os.fspath(path))
     _count += 1
 
 
@@ -38,23 +51,47 @@ def stop() -> None:
     _native.stop()
 
 
+def _wrap(function: F, inside: Callable[[], Any], call: Callable[..., Any] | None = None) -> F:
+    """`function`, each call of it in a `with inside():`; of a coroutine or a generator its whole life, not its making.
+    `call`: does so for a plain function."""
+    import functools
+
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+
+    async def wait(*args: Any, **kw: Any) -> Any:
+        with inside():
+            return await function(*args, **kw)
+
+    def generate(*args: Any, **kw: Any) -> Any:
+        with inside():
+            return (yield from function(*args, **kw))
+
+    def plain(*args: Any, **kw: Any) -> Any:
+        with inside():
+            return function(*args, **kw)
+
+    wrapper = wait if flags & COROUTINE else generate if flags & GENERATOR else call or plain
+    return functools.wraps(function)(wrapper)  # type: ignore[return-value]
+
+
 class record:  # noqa: N801: reads as a verb
     """`with tidemark.record("run.tide"):`, or a decorator: records while the block, or the function, runs.
 
-    With torch loaded (or `torch=True`) its tensors and ops are recorded too; `torch=False` leaves it alone. `shapes`, `stacks`
-    and `modules` are those of tidemark.torch.attach(); other options those of start().
+    Where torch is loaded, or once it is, its tensors and ops are recorded too; `torch=True` loads it, `torch=False` leaves it alone.
+    `shapes`, `stacks` and `modules` are those of tidemark.torch.attach(); other options those of start().
     What is not given is as configured (`tidemark config show`); by default run.tide, with ops, without shapes and stacks.
     A recording that is already in progress goes on, and this one does nothing.
     """
 
     def __init__(self, path: Path | None = None, *, torch: bool | None = None, ops: bool | None = None, shapes: bool | None = None,
                  stacks: bool | int | None = None, modules: bool = True, **options: Any) -> None:
-        self.path = path
+        self.path: str | None = None if path is None else os.fspath(path)
         self._torch = torch
         self._what: dict[str, Any] = {"ops": ops, "shapes": shapes, "stacks": stacks, "modules": modules}
         self._options = options
         self._mine = False
         self._attached = False
+        self._watch: Watch | None = None
 
     def __enter__(self) -> record:
         if _native.recording():
@@ -69,18 +106,37 @@ class record:  # noqa: N801: reads as a verb
               **{**(TORCH if with_torch else {}), **self._options})
         self._mine = True
         if with_torch:
-            from . import torch as capture
-
             try:
-                self._attached = not capture.attached()
-                set_by = {"ops": settings.capture_ops, "shapes": bool(settings.capture_shapes), "stacks": bool(settings.capture_stacks)}
-                capture.attach(**set_by | {k: v for k, v in self._what.items() if v is not None})
+                self._attach()
             except BaseException:
                 self._end()
                 raise
+        elif self._torch is None:
+            from ._later import Watch
+
+            self._watch = Watch(self._attach_later)
         return self
 
+    def _attach(self) -> None:
+        from . import torch as capture
+        from ._config import config
+
+        settings = config()
+        self._attached = not capture.attached()
+        set_by = {"ops": settings.capture_ops, "shapes": bool(settings.capture_shapes), "stacks": bool(settings.capture_stacks)}
+        capture.attach(**set_by | {k: v for k, v in self._what.items() if v is not None})
+
+    def _attach_later(self) -> None:
+        """torch was imported inside: what fails here must not fail the import."""
+        try:
+            if self._mine and _native.recording():
+                self._attach()
+        except Exception as why:
+            print(f"tidemark: torch is not recorded: {why}", file=sys.stderr)
+
     def _end(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
         if self._attached:
             from . import torch as capture
 
@@ -93,14 +149,7 @@ class record:  # noqa: N801: reads as a verb
             self._end()
 
     def __call__(self, function: F) -> F:
-        import functools
-
-        @functools.wraps(function)
-        def recorded(*args: Any, **kw: Any) -> Any:
-            with record(self.path, torch=self._torch, **self._what, **self._options):
-                return function(*args, **kw)
-
-        return recorded  # type: ignore[return-value]
+        return _wrap(function, lambda: record(self.path, torch=self._torch, **self._what, **self._options))
 
 
 class op:  # noqa: N801
@@ -109,7 +158,9 @@ class op:  # noqa: N801
     __slots__ = ("_tokens", "name")
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        if not isinstance(name, str):
+            raise TypeError('an op has a name: tidemark.op("forward")')
+        self.name: str = name
         self._tokens: list[int] = []
 
     def __enter__(self) -> op:
@@ -120,19 +171,16 @@ class op:  # noqa: N801
         _native.op_end(self._tokens.pop())
 
     def __call__(self, function: F) -> F:
-        import functools
-
         name = self.name
 
-        @functools.wraps(function)
-        def inside(*args: Any, **kw: Any) -> Any:
+        def call(*args: Any, **kw: Any) -> Any:
             token = _native.op_begin(name)
             try:
                 return function(*args, **kw)
             finally:
                 _native.op_end(token)
 
-        return inside  # type: ignore[return-value]
+        return _wrap(function, lambda: op(name), call)
 
 
 def phase(name: str) -> None:

@@ -45,7 +45,7 @@ class Table:
 
     def __init__(self, trace: _native.Trace, name: str, rows: int) -> None:
         self._trace = trace
-        self.name = name
+        self.name: str = name
         self._rows = rows
 
     def __len__(self) -> int:
@@ -62,8 +62,8 @@ class Trace:
     """A trace of any format Tidemark reads. Analyses are the program's, run in this process on what is loaded; they are its --json."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
-        self.native = _native.Trace(self.path)
+        self.path: str = os.fspath(path)
+        self.native: _native.Trace = _native.Trace(self.path)
 
     @property
     def format(self) -> str:

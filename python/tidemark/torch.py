@@ -13,12 +13,9 @@ import ctypes
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _home, _native, _record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _hook: Any = None  # tidemark_hook: loads the capture library, builds and loads the C++ side
 _attached = False
@@ -59,15 +56,20 @@ def _load() -> Any:
 
 # ---- tensors that were there before ----
 
-def tensors(torch: Any) -> Iterator[Any]:
-    """Every tensor that Python can see, its gradient included. Cheap per object: no property of strangers is read."""
-    kind = torch.Tensor
-    for o in gc.get_objects():
-        if issubclass(type(o), kind):
-            yield o
-            grad = o.grad if o.is_leaf else None
-            if grad is not None:
-                yield grad
+def tensors(torch: Any) -> list[Any]:
+    """Every tensor that Python can see, gradients included. Cheap per object: it is asked for its type alone."""
+    objects = gc.get_objects()
+    kinds = {t for t in set(map(type, objects)) if issubclass(t, torch.Tensor)}
+    found = [o for o in objects if type(o) in kinds]
+    del objects
+    return found + [g for g in map(_grad, found) if g is not None]
+
+
+def _grad(tensor: Any) -> Any:
+    try:
+        return tensor.grad if tensor.is_leaf else None
+    except Exception:  # fake, functional, other people's kinds of tensors
+        return None
 
 
 def _place(tensor: Any) -> tuple[str, int, int, int] | None:
@@ -78,6 +80,15 @@ def _place(tensor: Any) -> tuple[str, int, int, int] | None:
         return device.type, device.index or 0, storage.data_ptr(), storage.nbytes()
     except Exception:  # fake, sparse, functional, meta ... tensors
         return None
+
+
+def _borrowed(tensor: Any) -> bool:
+    """Memory of somebody else's (from_numpy, frombuffer; pinned by CUDA): PyTorch's CPU allocator will not tell of its end."""
+    try:
+        storage = tensor.untyped_storage()
+        return not (storage.resizable() or storage.is_shared()) or bool(tensor.is_pinned())
+    except Exception:  # before 2.0: not known
+        return False
 
 
 _types: dict[str, int] = {}  # c10's numbers of device types
@@ -103,15 +114,16 @@ def _adopt(torch: Any) -> None:
                     seen.add(("cuda", segment["device"], at))
                     _native.alloc(pool_of("cuda", segment["device"]), at, block["size"])
                 at += block["size"]
-    for t in tensors(torch):
+    found = tensors(torch)
+    for t in found:
         place = _place(t)
-        if place and place[0] == "cpu" and place[2] and place[3] and place[:3] not in seen:
+        if place and place[0] == "cpu" and place[2] and place[3] and place[:3] not in seen and not _borrowed(t):
             seen.add(place[:3])
             _native.alloc(pool_of("cpu", 0), place[2], place[3])
-    sweep()
+    sweep(found)
 
 
-def sweep() -> None:
+def sweep(found: list[Any] | None = None) -> None:
     """Describe every storage that Python can see by the tensor that covers it: parameters, and what requires_grad became.
 
     Looks at every object of the garbage collector: for a save, not for a step.
@@ -119,11 +131,16 @@ def sweep() -> None:
     import torch
 
     done: set[tuple[str, int, int]] = set()
-    for t in tensors(torch):
+    for t in tensors(torch) if found is None else found:
         place = _place(t)
-        if place and place[2] and place[:3] not in done and t._base is None and t.numel() * t.element_size() == place[3]:
-            done.add(place[:3])
-            describe(t, role=PARAMETER if isinstance(t, torch.nn.Parameter) else 0)
+        if not place or not place[2] or place[:3] in done:
+            continue
+        try:
+            if t._base is None and t.numel() * t.element_size() == place[3]:
+                done.add(place[:3])
+                describe(t, role=PARAMETER if isinstance(t, torch.nn.Parameter) else 0)
+        except Exception:  # a strange one is not described
+            continue
 
 
 # ---- the face ----
@@ -177,7 +194,7 @@ def detach() -> int:
 def describe(tensor: Any, *, name: str | None = None, role: int = 0) -> None:
     """Record shape, dtype, requires_grad (and name, role) of the storage that `tensor` covers."""
     place = _place(tensor)
-    if place and place[2]:
+    if place and place[2] and not (place[0] == "cpu" and _borrowed(tensor)):
         _native.tensor(pool_of(place[0], place[1]), place[2], tuple(tensor.shape), DTYPES.get(str(tensor.dtype)[6:], 0), role,
                        int(tensor.requires_grad), name)
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native, _profile, _record
 from ._config import config
+from ._tell import Teller
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +35,14 @@ LOG = 1_000_000  # entries of the operation log that are kept: the latest
 
 
 def _say(*lines: str) -> None:
+    """Never raises: stdout may be closed, know no emoji, or be in the middle of a print when a signal comes."""
     for line in lines:
-        print(line, flush=True)
+        try:
+            print(line, flush=True)
+        except UnicodeEncodeError:
+            print(line.encode("ascii", "replace").decode(), flush=True)
+        except (OSError, ValueError, RuntimeError):
+            return
 
 
 class _Once:
@@ -88,15 +95,16 @@ def _address(tensor: Any) -> int:
 
 class MemoryTracker:
     def __init__(self, output_dir: str | os.PathLike[str] = ".", enabled: bool = False, interval: float = 5.0) -> None:
-        self.output_dir = os.path.abspath(os.fspath(output_dir))
-        self.enabled = bool(enabled)
-        self.interval = float(interval)
-        self._lock = threading.Lock()
+        self.output_dir: str = os.path.abspath(os.fspath(output_dir))
+        self.enabled: bool = bool(enabled)
+        self.interval: float = float(interval)
+        self._lock = threading.RLock()  # SIGTERM's handler saves, wherever the program was
         self._ids = itertools.count(1)
         self._log: collections.deque[tuple[int, dict[str, Any]]] = collections.deque(maxlen=LOG)
         self._pytorch: dict[str, dict[str, Any]] = {}
         self._stopped = not self.enabled
         self.recording: str | None = None
+        self._mine = self._attached = False
         if self.enabled:
             self._start()
 
@@ -107,18 +115,36 @@ class MemoryTracker:
         if self._mine:
             stamp = datetime.datetime.now().strftime("%Y%m%d_%H%M%S")
             _record.start(os.path.join(self.output_dir, f"memory_profile_{stamp}_{os.getpid()}.tide"), **_record.TORCH)
+        try:
+            self._begin()
+        except BaseException:  # no torch, a wrong interval: leave nothing running
+            self._release()
+            raise
+        _say("✅ Memory tracking enabled", f"   Snapshots will be saved to: {self.output_dir}", f"   Snapshot interval: {self.interval}s",
+             "   Operation tracking: ON (use track_operation() context manager)")
+
+    def _begin(self) -> None:
         self.recording = _record._path or os.environ.get("TIDEMARK_RECORD")
+        assert self.recording
+        self._teller = Teller(self.recording, _say)
         from . import torch as capture
 
         settings = config()
-        self._attached = not capture.attached()
+        self._attached = not capture.attached()  # whatever comes of it: detach() takes back what there is
         shapes = settings.capture_ops if settings.capture_shapes is None else settings.capture_shapes  # ops bring them
         capture.attach(ops=settings.capture_ops, shapes=shapes, stacks=bool(settings.capture_stacks))
         _native.snapshots_every(self.interval)
         atexit.register(self.stop)
         self._watch_term()
-        _say("✅ Memory tracking enabled", f"   Snapshots will be saved to: {self.output_dir}", f"   Snapshot interval: {self.interval}s",
-             "   Operation tracking: ON (use track_operation() context manager)")
+
+    def _release(self) -> None:
+        """Leave PyTorch and the recorder as they were found."""
+        if self._attached:
+            from . import torch as capture
+
+            capture.detach()
+        if self._mine:
+            _record.stop()
 
     def _watch_term(self) -> None:
         """SIGTERM saves, then ends the process as it would have. A handler of the program's own is left alone."""
@@ -136,9 +162,9 @@ class MemoryTracker:
     # ---- while it runs ----
 
     def checkpoint(self, name: str) -> _Once:
-        """A snapshot now: one event in the recording."""
+        """A snapshot now: one event in the recording. Its totals are printed soon after."""
         if not self._stopped:
-            _native.mark(_native.CHECKPOINT, name)
+            self._teller.checkpoint(name)
         return _Once()
 
     @contextlib.contextmanager
@@ -236,7 +262,8 @@ class MemoryTracker:
 
     def reset(self) -> None:
         """Forget the snapshots so far; operations and tensors' lives stay."""
-        self.checkpoint(_profile.RESET)
+        if not self._stopped:
+            _native.mark(_native.CHECKPOINT, _profile.RESET)
 
     # ---- what it found ----
 
@@ -310,12 +337,8 @@ class MemoryTracker:
         _native.snapshots_every(0)
         _native.mark(_native.CHECKPOINT, "final")
         self._sweep()
-        from . import torch as capture
-
-        if self._attached:
-            capture.detach()
-        if self._mine:
-            _record.stop()
+        self._release()
+        self._teller.stop()
         try:
             return self.save_snapshot()
         except Exception as why:  # at exit, in a signal handler: the recording is there, say where

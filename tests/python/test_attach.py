@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
 """tidemark.torch.attach() on real PyTorch (needs torch): counted once, harmless twice, gone after detach."""
+import ctypes
 import os
 import subprocess
 import sys
@@ -48,6 +49,57 @@ class Attach(unittest.TestCase):
         row = sizes.index(1_200_004)
         self.assertLess(died[row], 2**63 - 1)
         self.assertEqual(t.peak()["losses"], {})
+
+    def test_memory_of_others_is_not_counted(self):
+        """frombuffer and from_numpy lend PyTorch memory that it neither takes nor gives back."""
+        own, lent = bytearray(123_456), torch.ones(11, 11)
+        borrowed = torch.frombuffer(own, dtype=torch.uint8)
+        with tidemark.record(path("bo.tide"), shapes=True):
+            tidemark.torch.describe(borrowed)
+            del borrowed
+        t = tidemark.open(path("bo.tide"))
+        self.assertNotIn(123_456, t.native.column("allocs", "size"))
+        self.assertIn(lent.nbytes, t.native.column("allocs", "size"))
+        self.assertEqual(t.memory()["losses"], {})
+
+    def test_torch_imported_inside(self):
+        code = (f"import sys, tidemark\nwith tidemark.record({path('in.tide')!r}):\n"
+                "  before = list(sys.meta_path)\n  import torch\n  x = torch.ones(1717)\n"
+                "print(type(torch.__spec__.loader).__name__, len(before) - len(sys.meta_path), tidemark.torch.attached())\n"
+                f"with tidemark.record({path('in2.tide')!r}, torch=False): y = torch.ones(1818)")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual(done.stdout.split(), ["SourceFileLoader", "1", "False"], done.stderr)
+        t = tidemark.open(path("in.tide"))
+        self.assertIn(4 * 1717, t.native.column("allocs", "size"))
+        self.assertIn("aten::ones", t.native.column("spans", "name"))
+        self.assertEqual(tidemark.open(path("in2.tide")).tables["allocs"], 0)
+
+    def test_tensors_of_a_strange_kind_do_no_harm(self):
+        class Evil(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, *args, **kw):
+                raise RuntimeError
+
+        keep = torch.ones(3).as_subclass(Evil), torch.ones(3, device="meta"), torch.eye(3).to_sparse()
+        with tidemark.record(path("ev.tide"), shapes=True, stacks=True):
+            more = torch.eye(4).to_sparse(), torch.ones(2, device="meta") + 1
+            tidemark.torch.sweep()
+        self.assertEqual(tidemark.open(path("ev.tide")).memory()["losses"], {})
+        del keep, more
+
+    def test_reserved_bytes_of_every_device(self):
+        """Several accelerators, as their allocators report them."""
+        from tidemark._profile import Profile
+
+        for name in ("re.tide", "re2.tide"):  # the second recording is told again
+            with tidemark.record(path(name)):
+                report = getattr(tidemark.torch._hook._capture, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")
+                report.argtypes, report.restype = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_uint32], None
+                for device, reserved in ((1, 2 << 20), (1 | 1 << 8, 4 << 20), (20, 6 << 20)):  # cuda:0, cuda:1, privateuseone:0
+                    report(0x7000_0000 + device * 0x100000, 1000, 1000, reserved, device)
+            p = Profile(path(name))
+            self.assertEqual({d: p.reserved(d, 2**62) for d in p.accelerators}, {"cuda:0": 2 << 20, "cuda:1": 4 << 20, "other:0": 6 << 20})
+            self.assertIsNone(p.reserved("cpu", 2**62))
 
     def test_twice_and_detach(self):
         with tidemark.record(path("tw.tide"), torch=False):
@@ -128,6 +180,7 @@ class Attach(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout.strip()), (0, "40"), done.stderr)
         files = [f for f in os.listdir(FOLDER) if f.startswith("w.") and f.endswith(".tide")]
         self.assertEqual(len(files), 3, files)
+        self.assertFalse([f for f in os.listdir(FOLDER) if f.startswith("w.") and f.endswith("-rings")])  # workers complete theirs
         for f in files:
             self.assertGreater(tidemark.open(path(f)).tables["allocs"], 0, f)
 

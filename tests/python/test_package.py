@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
 """The package without torch: recording, reading, the program, Arrow, what goes wrong."""
+import asyncio
 import ctypes
 import importlib
 import json
@@ -76,6 +77,44 @@ class Recording(unittest.TestCase):
         t = tidemark.open(path("d.tide"))
         self.assertEqual(t.native.column("spans", "name")[1:], ["work"] * 4 + ["after"])
         self.assertEqual(t.native.column("spans", "parent")[1:], [0, 1, 2, 3, 0])
+
+    def test_decorated_coroutines_and_generators_last_as_long_as_they_do(self):
+        @tidemark.op("coroutine")
+        async def one():
+            await asyncio.sleep(0)
+            with tidemark.op("inside"):
+                return 7
+
+        @tidemark.op("generator")
+        def many():
+            got = yield 1
+            with tidemark.op("inside too"):
+                return got
+
+        @tidemark.record(path("co.tide"), torch=False)
+        async def whole():
+            return await one()
+
+        self.assertEqual(asyncio.run(whole()), 7)
+        with tidemark.record(path("ge.tide"), torch=False), self.assertRaises(StopIteration) as end:
+            g = many()
+            next(g)
+            g.send(5)
+        self.assertEqual(end.exception.value, 5)
+        for name, spans in (("co", ["", "coroutine", "inside"]), ("ge", ["", "generator", "inside too"])):
+            c = tidemark.open(path(f"{name}.tide")).native.column
+            self.assertEqual((c("spans", "name"), c("spans", "parent")), (spans, [0, 0, 1]))
+
+    def test_a_decorator_without_its_brackets_is_told(self):
+        for wrong in (tidemark.op, tidemark.record):
+            self.assertRaises(TypeError, wrong, lambda: None)
+
+    def test_a_forked_child_knows_its_own_file(self):
+        done = run("import os, tidemark\nwith tidemark.record('fork.tide', torch=False):\n"
+                   "  if os.fork() == 0:\n    tidemark.step(1); print(os.path.basename(tidemark.live().path), os.getpid(), flush=True); os._exit(0)\n"
+                   "  os.wait()")
+        name, pid = done.stdout.split()
+        self.assertEqual(name, f"fork.{pid}.tide", done.stderr)
 
     def test_without_a_recording_nothing_happens(self):
         self.assertFalse(tidemark.recording())
@@ -262,7 +301,38 @@ class Reading(unittest.TestCase):
         self.assertEqual(t.peak()["peak_bytes"], 77)
 
 
+    def test_totals_after_moves(self):
+        with tidemark.record(path("to.tide"), torch=False):
+            pools = [native.pool(native.device(native.HOST, 0), native.HEAP, "heap"), native.pool(native.device(native.CUDA, 1), native.DRAM, "DRAM")]
+            for i in range(200):
+                native.alloc(pools[i % 2], 0x1000 * (i + 1), i + 1)
+                if i % 3 == 0:
+                    native.free(pools[i % 2], 0x1000 * (i + 1))
+        t = tidemark.open(path("to.tide")).native
+        device, size, pool = t.column("pools", "device"), t.column("allocs", "size"), t.column("allocs", "pool")
+        now, want = {}, [{}]
+        for row, kind in zip(t.view("moves", "row"), t.view("moves", "kind")):
+            d = device[pool[row]]
+            n, c = now.get(d, (0, 0))
+            now[d] = (n + size[row], c + 1) if kind == 0 else (n - size[row], c - 1)
+            want.append({k: v for k, v in now.items() if v != (0, 0)})
+        self.assertEqual(t.totals(list(range(len(want)))), want)
+        self.assertEqual(t.totals([10**9]), want[-1:])
+        for wrong in ([2, 1], [-1], ["x"], (1, 2)):
+            self.assertRaises((TypeError, ValueError, OverflowError), t.totals, wrong)
+
+
 class Habits(unittest.TestCase):
+    def test_one_wheel_for_every_python_from_3_10(self):
+        site = pathlib.Path(tidemark.__file__).parents[1]
+        (wheel,) = site.glob("tidemark-*.dist-info/WHEEL")
+        self.assertRegex(wheel.read_text(encoding="utf-8"), r"(?m)^Tag: cp310-abi3-linux_")
+
+    def test_a_star_does_not_hide_pytorch(self):
+        done = run("torch = 1\nfrom tidemark import *\nprint(torch, record.__name__, initialize_memory_tracker.__name__)")
+        self.assertEqual(done.stdout.split(), ["1", "record", "initialize_memory_tracker"], done.stderr)
+        self.assertLessEqual({"torch", "tracker", "__version__", *tidemark.__all__}, set(dir(tidemark)))
+
     def test_import_is_light(self):
         slow = ("torch", "numpy", "subprocess", "json", "ctypes", "inspect", "dataclasses")
         before = run("import sys; print(*sys.modules)").stdout.split()

@@ -23,7 +23,32 @@ def test_accelerators_only(): torch.empty(11_000_000, dtype=torch.uint8)
 @pytest.mark.limit_device_memory("much", device="cpu")
 def test_bad_size(): pass
 
-def test_plain(): assert False, "own failure"
+@pytest.mark.limit_device_memory("10 MB", device="cpu")
+def test_plain():
+    torch.empty(11_000_000, dtype=torch.uint8)
+    assert False, "own failure"
+
+@pytest.fixture
+def large(): return torch.empty(20_000_000, dtype=torch.uint8)
+
+@pytest.mark.limit_device_memory("10 MB", device="cpu")
+def test_fixtures_come_before(large, monkeypatch, tmp_path): monkeypatch.chdir(tmp_path)
+
+@pytest.mark.limit_device_memory("10 MB", device="cpu")
+class TestMany:
+    @pytest.mark.parametrize("size", [9_000_000, 11_000_000])
+    def test_of_the_class(self, size): torch.empty(size, dtype=torch.uint8)
+
+    @pytest.mark.limit_device_memory("12 MB", device="cpu")
+    def test_nearest_counts(self): torch.empty(11_000_000, dtype=torch.uint8)
+
+@pytest.mark.limit_device_memory("10 MB", devcie="cpu")
+def test_wrong_mark(): pass
+
+@pytest.mark.limit_device_memory("10 MB", device="cpu")
+def test_skipped(): pytest.skip("not here")
+
+def test_unmarked(): torch.empty(5)
 """
 
 
@@ -35,20 +60,37 @@ class Plugin(unittest.TestCase):
         except ImportError:
             raise unittest.SkipTest("pytest is not there") from None
 
-    def test_limits_and_report(self):
+    def run_suite(self, *options):
         folder = tempfile.mkdtemp()
         with open(os.path.join(folder, "test_x.py"), "w", encoding="utf-8") as f:
             f.write(SUITE)
-        done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--tidemark", "-rA", "test_x.py"],
+        done = subprocess.run([sys.executable, "-W", "error", "-m", "pytest", "-p", "no:cacheprovider", "--tidemark", "-rA", *options, "test_x.py"],
                               cwd=folder, capture_output=True, text=True, timeout=200, check=False)
-        out = done.stdout
+        return done.stdout, folder
+
+    def check(self, out):
         for line in ("PASSED test_x.py::test_small", "FAILED test_x.py::test_large", "PASSED test_x.py::test_accelerators_only",
-                     "FAILED test_x.py::test_bad_size", "FAILED test_x.py::test_plain"):
+                     "FAILED test_x.py::test_bad_size", "FAILED test_x.py::test_plain", "PASSED test_x.py::test_fixtures_come_before",
+                     "PASSED test_x.py::TestMany::test_of_the_class[9000000]", "FAILED test_x.py::TestMany::test_of_the_class[11000000]",
+                     "PASSED test_x.py::TestMany::test_nearest_counts", "FAILED test_x.py::test_wrong_mark"):
             self.assertIn(line, out)
         self.assertIn("cpu: 11,000,000 bytes above the start, the limit is 10,000,000", out)
         self.assertIn("memory (tidemark)", out)
         self.assertIn("8.58 MiB  test_x.py::test_small", out)
         self.assertIn("own failure", out)
+        self.assertRegex(out, r"5 failed, 6 passed, 1 skipped")
+
+    def test_limits_and_report(self):
+        out, folder = self.run_suite("--tidemark-dir=kept")
+        self.check(out)
+        self.assertIn("test_x.py_TestMany_test_of_the_class_9000000_.tide", os.listdir(os.path.join(folder, "kept")))
+
+    def test_over_several_processes(self):
+        try:
+            import xdist  # noqa: F401
+        except ImportError:
+            self.skipTest("pytest-xdist is not there")
+        self.check(self.run_suite("-n2")[0])
 
 
 if __name__ == "__main__":

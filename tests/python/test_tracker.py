@@ -259,6 +259,40 @@ class Document(unittest.TestCase):
         self.assertTrue(any(n.startswith("snapshot_0") for n in names), names)
         self.assertLessEqual({"num_snapshots", "checkpoints", "peak_memory_mb", "peak_memory_checkpoint", "final_memory_mb"}, set(summary))
 
+    def test_checkpoints_tell_their_totals(self):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            t = tracker.initialize_memory_tracker(tempfile.mkdtemp(), enabled=True)
+            t.checkpoint("empty")
+            keep = torch.empty(3 << 20, dtype=torch.uint8)
+            with tracker.memory_checkpoint("three"), t.track_operation("quiet"):
+                pass
+            del keep
+            tracker.memory_checkpoint("after")
+            tracker.stop_memory_tracker()
+        lines = out.getvalue().splitlines()
+        at = {line[len("📊 Memory Checkpoint: ") :]: lines[i + 1 : i + 3] for i, line in enumerate(lines) if line.startswith("📊")}
+        self.assertEqual(list(at), ["empty", "three", "after"])  # in order, and no others
+        megabytes = {name: float(told[0].split()[1]) for name, told in at.items()}
+        self.assertEqual([round(megabytes[n] - megabytes["empty"], 1) for n in at], [0, 3, 0])
+        self.assertRegex(at["three"][0], r"^   Total: \d+\.\d\d MB across \d+ tensors$")
+        self.assertRegex(at["three"][1], r"^   cpu: \d+\.\d\d MB \(\d+ tensors\)$")
+
+    def test_a_start_that_fails_leaves_nothing(self):
+        with self.assertRaises(ValueError):
+            tracker.initialize_memory_tracker(tempfile.mkdtemp(), enabled=True, interval=1e-9)
+        self.assertFalse(tidemark.recording())
+        self.assertFalse(tidemark.torch.attached())
+        tracker._tracker = None
+
+    def test_a_bad_stdout_costs_nothing(self):
+        for code, env in (("import sys; sys.stdout.close()\n", {}), ("", {"PYTHONIOENCODING": "ascii"})):
+            folder = tempfile.mkdtemp()
+            done = subprocess.run([sys.executable, "-c", code + CHILD + "stop_memory_tracker()"], cwd=folder, capture_output=True, text=True,
+                                  timeout=120, check=False, env={**os.environ, **env})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("here", [s["checkpoint_name"] for s in saved(folder)["snapshots"]])
+
     def test_snapshots_need_no_gil(self):
         """They come while one C call holds the GIL throughout."""
         with tracking(interval=0.05) as (t, d):

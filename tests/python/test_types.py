@@ -24,8 +24,10 @@ t: tidemark.Trace = tidemark.open("a.tide")
 n: int = len(t["allocs"])
 c: tidemark.Config = tidemark.config()
 s: float = c.interval
+v: str = tidemark.__version__
 print(tidemark.live().devices, get_memory_tracker().get_summary(), tidemark.Callback("x").path)
 tidemark.step("one")  # wrong
+tidemark.setp(1)  # wrong
 """
 
 
@@ -44,8 +46,9 @@ class Types(unittest.TestCase):
             done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--python-version", "3.10", "--follow-imports=silent", "--cache-dir", CACHE, "caller.py"], cwd=folder,
                                   env={**os.environ, "MYPYPATH": str(SOURCE / "python")}, capture_output=True, text=True, check=False)
         wrong = [x for x in done.stdout.splitlines() if "error" in x]
-        self.assertEqual(len(wrong), 2, done.stdout)  # the wrong call, and the line that counts
+        self.assertEqual(len(wrong), 3, done.stdout)  # the wrong calls, and the line that counts
         self.assertIn('incompatible type "str"; expected "int"', wrong[0])
+        self.assertIn('has no attribute "setp"', wrong[1])
 
     def test_stub_is_true(self):
         tree = ast.parse((SOURCE / "python" / "tidemark" / "_native.pyi").read_text(encoding="utf-8"))

@@ -7,6 +7,7 @@
 #include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -76,7 +77,7 @@ static void *original(int which)
 
 enum { MAX_TYPE = 32, MAX_INDEX = 64, MAX_STREAMS = 8 };
 static _Atomic(uint32_t) pools[MAX_TYPE][MAX_INDEX];	/* pool + 1; 0 = not opened yet */
-static _Atomic(uint64_t) reserved[MAX_TYPE][MAX_INDEX]; /* last total seen */
+static _Atomic(uint64_t) reserved[MAX_TYPE][MAX_INDEX]; /* last total told */
 
 /* c10/core/DeviceType.h; a device of no kind of ours goes by its name. */
 static const struct {
@@ -184,6 +185,22 @@ static tide_stream stream_of(unsigned type, unsigned index)
 	return open_stream(type, index, number);
 }
 
+/* torch.reserved_bytes.cuda:0: a counter for each device. */
+static tide_name reserved_name(unsigned type, unsigned index)
+{
+	static _Atomic(tide_name) names[MAX_TYPE][MAX_INDEX];
+	tide_name id = atomic_load_explicit(&names[type][index], memory_order_relaxed);
+	if (!id) {
+		char text[64];
+		const char *kind = device_types[type].name;
+		snprintf(text, sizeof text, "torch.reserved_bytes.%s:%u", kind ? kind : "other",
+			 index);
+		id = tide_intern(text);
+		atomic_store_explicit(&names[type][index], id, memory_order_relaxed);
+	}
+	return id;
+}
+
 /* A device's total in segments, when it changed. */
 static void note_reserved(unsigned type, unsigned index, uint64_t total)
 {
@@ -191,7 +208,7 @@ static void note_reserved(unsigned type, unsigned index, uint64_t total)
 	    atomic_load_explicit(&reserved[type][index], memory_order_relaxed) == total)
 		return;
 	atomic_store_explicit(&reserved[type][index], total, memory_order_relaxed);
-	tide_counter(TIDE_NAME("torch.reserved_bytes"), (double)total);
+	tide_counter(reserved_name(type, index), (double)total);
 }
 
 /* ---- the hooks ---- */
@@ -354,6 +371,9 @@ const tide_torch_hook tide__torch_hooks[] = {
 
 bool tide__torch_ready(void)
 {
+	for (int i = 0; i < MAX_TYPE * MAX_INDEX; i++) /* another recording: tell them again */
+		atomic_store_explicit(&reserved[i / MAX_INDEX][i % MAX_INDEX], 0,
+				      memory_order_relaxed);
 	return original(ALLOC) && original(FREE);
 }
 

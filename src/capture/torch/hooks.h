@@ -43,7 +43,7 @@ typedef struct tide_torch_hook {
 	uintptr_t address;
 } tide_torch_hook;
 extern const tide_torch_hook tide__torch_hooks[];
-/* Are the originals to be found? Nothing may be taken over before. */
+/* Are the originals to be found? Nothing may be taken over before. Counters begin anew. */
 bool tide__torch_ready(void);
 
 #endif

@@ -13,3 +13,4 @@ head -c 300 p.json > cut.json; tidemark gantt cut.json
 echo '{"metadata": {"num_snapshots": 1}, "snapshots": [{"timestamp": "2025-01-13T10:29:45", "checkpoint_name": "a"}]}' > none.json
 tidemark gantt none.json
 tidemark gantt
+tidemark gantt absent.json
