@@ -2,12 +2,26 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 static _Atomic uint64_t counted;
 static _Atomic uint64_t fail_at;
+static int (*_Atomic large_ok)(size_t bytes, int grows);
+
+void tide__mem_ask(int (*ok)(size_t bytes, int grows))
+{
+	atomic_store(&large_ok, ok);
+}
+
+/* May this much more be taken? */
+static int granted(size_t more, int grows)
+{
+	int (*ok)(size_t, int) = atomic_load_explicit(&large_ok, memory_order_relaxed);
+	return more < TIDE_MEM_LARGE || !ok || ok(more, grows);
+}
 
 void tide__mem_fail_at(uint64_t n)
 {
@@ -36,14 +50,14 @@ static size_t at_least_one(size_t bytes)
 
 void *tide__alloc(size_t n, size_t size)
 {
-	if (refuse(n, size))
+	if (refuse(n, size) || !granted(n * size, 0))
 		return NULL;
 	return malloc(at_least_one(n * size));
 }
 
 void *tide__calloc(size_t n, size_t size)
 {
-	if (refuse(n, size))
+	if (refuse(n, size) || !granted(n * size, 0))
 		return NULL;
 	return calloc(n ? n : 1, size ? size : 1);
 }
@@ -52,6 +66,11 @@ void *tide__realloc(void *p, size_t n, size_t size)
 {
 	if (refuse(n, size))
 		return NULL;
+	if (n * size >= TIDE_MEM_LARGE) {
+		size_t had = malloc_usable_size(p);
+		if (n * size > had && !granted(n * size - had, 1))
+			return NULL;
+	}
 	return realloc(p, at_least_one(n * size));
 }
 

@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Uninitialised memory for n elements; NULL on overflow or exhaustion. n = 0 gives a valid pointer. */
+/* Uninitialised memory for n elements; NULL on overflow or exhaustion. n = 0 gives a valid pointer.
+ */
 void *tide__alloc(size_t n, size_t size);
 /* The same, zeroed. */
 void *tide__calloc(size_t n, size_t size);
@@ -20,6 +21,13 @@ void *tide__realloc(void *p, size_t n, size_t size);
 void tide__free(void *p);
 /* Copy of n bytes plus a terminating NUL. */
 char *tide__strndup(const char *s, size_t n);
+
+/* Ask `ok` before every allocation of at least TIDE_MEM_LARGE bytes more: false makes it fail as if
+ * memory were out. For programs that must outlive it: the kernel grants more than there is and then
+ * kills. `grows`: a table that grows, and others beside it likely too. NULL = grant all (the
+ * default). */
+#define TIDE_MEM_LARGE ((size_t)16 << 20)
+void tide__mem_ask(int (*ok)(size_t bytes, int grows));
 
 /* Tests: make the n-th allocation from now fail (1 = the next one), 0 = never.
  * Thread-safe; counts over all threads. */

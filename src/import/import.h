@@ -16,6 +16,8 @@ typedef struct tide_load_options {
 	unsigned what;	       /* TIDE_WANT_*: what the caller will ask; 0 = everything */
 	uint64_t max_expanded; /* limit on what a compressed input may expand to; 0 = the default,
 				* documented with each importer */
+	uint64_t max_events;   /* .tide only: read at most so many, in whole chunks from the start on; 0 = all.
+				* What is left out is a loss (loss.left_out_events) */
 	/* Called now and then from the loading thread with bytes read so far and in all (0 = unknown);
 	 * may be NULL. */
 	void (*progress)(void *user, uint64_t done, uint64_t total);

@@ -17,6 +17,8 @@ static const struct sentence {
 	const char *why;
 } sentences[] = {
 	{ "events", "events lost while recording: %s" },
+	{ "left_out_events",
+	  "only its beginning was read, for lack of memory: events that are not here: %s" },
 	{ "missing_events", "recorded events that are not in the file: %s" },
 	{ "missing_slots", "ring slots that are not in the file: %s" },
 	{ "truncated_at", "the file is cut off at byte %s%t: everything before it is here", true,

@@ -35,6 +35,7 @@ tide_code tide__data_section(tide_ask *a, tide_error *err)
 	tide_page_options opt;
 	const char *name = a->req->part[2];
 	bool given = false;
+	int64_t quick = 0;
 	if (!tide__page_has(NULL, name))
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no such section");
 	tide_code rc = tide__ask_id(a, a->req->part[1], &l, err);
@@ -45,7 +46,10 @@ tide_code tide__data_section(tide_ask *a, tide_error *err)
 		rc = critical(a, l, &given, err);
 	if (rc != TIDE_OK || given)
 		return rc;
-	rc = tide__loaded_page(l, !strcmp(name, "main") || !strcmp(name, "hta"), &opt, err);
+	if (!tide__request_int(a->req, "quick", 0, 1, &quick))
+		return tide__ask_wrong(a, err);
+	rc = tide__loaded_page(l, !strcmp(name, "hta") || (!strcmp(name, "main") && !quick), &opt,
+			       err);
 	return rc == TIDE_OK ? tide__page_section(name, l->m, &opt, a->out, err) : rc;
 }
 

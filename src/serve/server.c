@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "render/page.h"
 #include "serve/http.h"
+#include "serve/room.h"
 
 enum {
 	TICK_MS = 250,
@@ -147,6 +148,7 @@ tide_code tide__server_start(const tide_server_options *opt, tide_server **out, 
 		free_parts(s);
 		return rc;
 	}
+	tide__mem_ask(tide__room_for);
 	make_shell(s);
 	tide__store_poll(s->store, true);
 	if (!tide__workers_start(&s->workers, s->store, s->cache, NULL))

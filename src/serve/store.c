@@ -19,10 +19,13 @@
 #include "base/mem.h"
 #include "import/import.h"
 #include "serve/follow.h"
+#include "serve/room.h"
 
 enum {
-	AGAIN_MS = 400,	  /* least time between two readings of a file that changes */
-	AGAIN_TIMES = 3,  /* and at least so many times as long as one takes */
+	AGAIN_MS = 400,	 /* least time between two readings of a file that changes */
+	AGAIN_TIMES = 3, /* and at least so many times as long as one takes */
+	LEAST_EVENTS = 100000,
+	EVENT_BYTES = 32, /* that an event of a .tide file takes in memory, about */
 	SMALL = 64 << 20, /* bytes: read beside a large one, and shapes of ops are kept */
 	SETTLE_MS = 1500, /* a file of another format that just changed may be half written */
 };
@@ -41,7 +44,8 @@ struct rec {
 	uint64_t read_size;
 	tide_follow follow;
 	bool following;
-	bool busy; /* a thread reads it just now */
+	bool busy;	     /* a thread reads it just now */
+	uint64_t most_bytes; /* that it may take */
 	/* progress of that: written by its thread, read by anybody */
 	_Atomic uint64_t done, total;
 };
@@ -100,6 +104,7 @@ static struct rec *add_rec(tide_store *s, const char *path, const char *id)
 	}
 	strcpy(x->r.id, id);
 	x->r.path = copy;
+	x->most_bytes = s->opt.max_bytes;
 	return s->recs[s->n++] = x;
 }
 
@@ -262,6 +267,14 @@ static tide_waiter *settle(tide_store *s, struct rec *x, tide_loaded *l, const t
 	return waiters;
 }
 
+/* Events of a .tide file that fit into --max-memory, and into half of what there is: answers need
+ * room too. */
+static uint64_t most_events(uint64_t max_bytes)
+{
+	uint64_t room = tide__room() / 2;
+	return (room < max_bytes ? room : max_bytes) / EVENT_BYTES + LEAST_EVENTS;
+}
+
 /* Without the lock: x and its path stay while it is busy. */
 static tide_loaded *read_file(struct rec *x, uint64_t generation, tide_error *err)
 {
@@ -270,10 +283,16 @@ static tide_loaded *read_file(struct rec *x, uint64_t generation, tide_error *er
 	tide_model *m = NULL;
 	struct stat st = { 0 };
 	bool small = !stat(path, &st) && st.st_size <= SMALL;
+	opt.max_events = most_events(x->most_bytes);
 	opt.what = TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_FLOWS |
 		   (small ? TIDE_WANT_SHAPES : TIDE_WANT_ARGS);
 	on_progress(x, 0, 0);
-	if (tide__load(path, &opt, &m, err) != TIDE_OK)
+	tide_code rc = tide__load(path, &opt, &m, err);
+	if (rc == TIDE_ENOMEM)
+		tide__fail(err, rc, TIDE_NO_OFFSET,
+			   "it takes more memory than there is (%" PRIu64 " MiB are free)",
+			   tide__room() >> 20);
+	if (rc != TIDE_OK)
 		return NULL;
 	tide_loaded *l = tide__loaded_new(m, generation);
 	if (!l) {

@@ -8,7 +8,7 @@ import { useState } from './hooks';
 import { FarSpans } from './data/far';
 import { bytes, ns, plural } from './data/format';
 import { askJson, bytesOf, listen, type Recording, serverSource } from './data/live';
-import { type Critical, type CriticalJson, forget, getMain, getTables, mainOf, type Main, readCritical } from './data/page';
+import { type Critical, type CriticalJson, forget, getMain, getTables, mainOf, type Main, type MainJson, readCritical } from './data/page';
 import { gunzip, open, traceNumber } from './data/section';
 import { setSource } from './data/source';
 import { run, show, slot } from './main';
@@ -45,6 +45,19 @@ function Head() {
       <a href="/">All recordings</a>
     </>
   );
+}
+
+/** Of a large recording the picture comes first, what the analysis of device time finds later. */
+const large = (k: number): boolean => recs.value[k].size_bytes > 256 * 2 ** 20 || recs.value[k].memory_bytes > 256 * 2 ** 20;
+const later: Main['findings'] = [{ severity: 'low', what: '', text: 'Device time is being analysed: what it finds will be here.', view: 'hta', t: null }];
+async function findings(): Promise<void> {
+  const k = traceNumber();
+  const main = await getMain();
+  if (!large(k) || !main.gpu_ns) return;
+  main.findings = [...main.findings, ...later];
+  const full = open<MainJson>(await gunzip(await bytesOf(`/data/${ids[k]}/main`)));
+  main.findings = full.json.findings;
+  if (k === traceNumber()) show({ ...main });
 }
 
 let last: Main | undefined;
@@ -102,18 +115,19 @@ function adapt(): void {
 
 /** Until the recordings are in memory: how far they are. */
 async function waitFor(): Promise<void> {
+  const wanted = new Set<string>();
+  app.textContent = '';
   for (;;) {
     const list = await Promise.all(ids.map((id) => askJson<Recording>(`/api/recordings/${id}`)));
     recs.value = list;
     const bad = list.find((r) => r.state === 'failed');
     if (bad) throw new Error(`${bad.name}: ${bad.error ?? 'it cannot be read'}`);
-    if (list.every((r) => r.generation)) return;
-    app.textContent = '';
+    const read = list.every((r) => r.generation);
     render(
-      <div class="loading">
+      <div class="loading" role="status">
         {list.map((r) => (
           <p key={r.id}>
-            {r.name}, {bytes(r.size_bytes)}: {status(r) || 'about to be read'}
+            {r.name}, {bytes(r.size_bytes)}: {r.generation ? 'read, the first figures are being made' : status(r) || 'about to be read'}
             <br />
             <progress value={r.generation ? 1 : (r.progress ?? undefined)} max={1} />
           </p>
@@ -122,8 +136,14 @@ async function waitFor(): Promise<void> {
       </div>,
       app,
     );
-    for (const r of list) if (!r.generation) void fetch(`/api/recordings/${r.id}/curve?px=1`); // asks for it; the answer comes when it was read
-    await new Promise((done) => setTimeout(done, 200));
+    if (read) return;
+    // Asks for it, once: the answer comes when it was read, and holds one of the few connections that a browser has.
+    for (const r of list)
+      if (!r.generation && !wanted.has(r.id)) {
+        wanted.add(r.id);
+        void fetch(`/api/recordings/${r.id}/curve?px=1`).catch(() => wanted.delete(r.id));
+      }
+    await new Promise((done) => setTimeout(done, 150));
   }
 }
 
@@ -145,6 +165,7 @@ async function refresh(row: Recording): Promise<void> {
   recs.value = [row];
   extend(main.t_end);
   show(settled(main));
+  void findings().catch(() => {});
 }
 
 function follow(): void {
@@ -186,17 +207,19 @@ async function begin(): Promise<void> {
     );
     return;
   }
-  setSource(serverSource(ids, empty));
+  setSource(serverSource(ids, empty, large));
   adapt();
   slot.head = () => <Head />;
   slot.note = () => <Live />;
   try {
     await waitFor();
-    render(null, app);
     settled(await getMain());
     for (let k = 0; k < ids.length; k++) note(await mainOf(k), k);
+    render(null, app);
+    const more = findings();
     await run();
     follow();
+    await more.catch(() => {});
   } catch (e) {
     render(<p class="loading error">{ids.length > 1 ? 'These recordings' : 'This recording'} cannot be shown: {(e as Error).message} <a href="/">All recordings</a></p>, app);
   }

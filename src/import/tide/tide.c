@@ -35,7 +35,8 @@ struct load {
 	tide_ends ends;
 	tide_tail tail;
 	uint64_t unknown_chunks;
-	uint64_t n_chunks; /* EVENTS */
+	uint64_t n_chunks;	  /* EVENTS */
+	uint64_t taken, left_out; /* events, of opt->max_events */
 };
 
 static int sniff(const uint8_t *head, size_t n)
@@ -70,6 +71,16 @@ static tide_code read_defs(struct load *l, const tide_chunk *c, tide_error *err)
 	return tide__defs_read(&l->defs, &l->schema, l->buf.bytes, l->buf.n, at, packed, err);
 }
 
+/* Is there room for the events of this chunk? Once there is none, nothing later is read: the model
+ * ends there. */
+static bool fits(struct load *l, const tide_chunk *c)
+{
+	uint64_t most = l->opt->max_events;
+	bool ok = !most || (!l->left_out && l->taken + c->head.count <= most);
+	*(ok ? &l->taken : &l->left_out) += c->head.count;
+	return ok;
+}
+
 static tide_code take_chunk(struct load *l, const tide_chunk *c, tide_error *err)
 {
 	if (!l->has_schema && c->head.type != TIDE_CHUNK_SCHEMA)
@@ -77,7 +88,7 @@ static tide_code take_chunk(struct load *l, const tide_chunk *c, tide_error *err
 	switch (c->head.type) {
 	case TIDE_CHUNK_EVENTS:
 		l->n_chunks++;
-		return tide__merge_add(&l->merge, c, err);
+		return fits(l, c) ? tide__merge_add(&l->merge, c, err) : TIDE_OK;
 	case TIDE_CHUNK_SCHEMA:
 	case TIDE_CHUNK_DEFS:
 	case TIDE_CHUNK_CLOCK:
@@ -266,7 +277,8 @@ static bool facts(struct load *l)
 {
 	tide_model *m = l->m;
 	bool closed = tide__reader_state(l->reader) == TIDE_READER_CLOSED;
-	bool short_count = l->defs.has_total && l->defs.total_events > l->build.events;
+	bool short_count =
+		l->defs.has_total && !l->left_out && l->defs.total_events > l->build.events;
 	return loss_facts(l) && damage_facts(l) &&
 	       fact_some(m, "loss.unknown_chunks", l->unknown_chunks) &&
 	       fact_some(m, "loss.unknown_records", l->merge.skipped + l->defs.skipped) &&
@@ -274,6 +286,7 @@ static bool facts(struct load *l)
 	       fact_some(m, "loss.missing_slots", l->merge.missing) &&
 	       fact_some(m, "loss.repeated_chunks", l->merge.repeated) &&
 	       fact_some(m, "loss.not_closed", !closed && !l->tail.found) && tail_facts(l) &&
+	       fact_some(m, "loss.left_out_events", l->left_out) &&
 	       fact_some(m, "loss.missing_events",
 			 short_count ? l->defs.total_events - l->build.events : 0) &&
 	       fact_u64(m, "tide.events", l->build.events);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "import/import.h"
 #include "tidefile.h"
 
@@ -356,12 +357,66 @@ static void test_segment_parts(void **state)
 	tide__model_free(m);
 }
 
+/* Only the beginning, in whole chunks; the rest is counted. */
+static void test_only_some(void **state)
+{
+	enum { CHUNKS = 5, EACH = 10 };
+	for (uint64_t most = 0; most <= CHUNKS * EACH + 5; most += 5) {
+		tidefile f;
+		tide_model *m = NULL;
+		const tide_load_options opt = { .max_events = most };
+		uint64_t want = !most || most > CHUNKS * EACH ? CHUNKS * EACH : most / EACH * EACH;
+		tidefile_start_full(&f);
+		for (int i = 0; i < CHUNKS * EACH; i++) {
+			ev_alloc(&f, 1, 1 + (uint64_t)i, 1, 1000 * (1 + (uint64_t)i), 100);
+			if (i % EACH == EACH - 1)
+				tidefile_flush(&f, 1);
+		}
+		tidefile_end(&f);
+		tidefile_save(&f, path);
+		tidefile_free(&f);
+		assert_int_equal(tide__load(path, &opt, &m, NULL), TIDE_OK);
+		assert_int_equal(tide__model_check(m, NULL), TIDE_OK);
+		assert_int_equal(m->allocs.n - 1, want);
+		assert_int_equal(fact(m, "loss.left_out_events"), (int64_t)(CHUNKS * EACH - want));
+		assert_int_equal(fact(m, "loss.missing_events"), 0);
+		assert_int_equal(fact(m, "loss.missing_slots"), 0);
+		tide__model_free(m);
+	}
+}
+
+/* Large tables are asked for first, and a refusal is as if memory were out. */
+static size_t asked_for;
+static int refuse_large(size_t more, int grows)
+{
+	asked_for = more;
+	return 0;
+}
+
+static void test_asked(void **state)
+{
+	tide__mem_ask(refuse_large);
+	void *small = tide__alloc(1000, 1000);
+	assert_non_null(small);
+	assert_int_equal(asked_for, 0);
+	assert_null(tide__alloc(TIDE_MEM_LARGE, 1));
+	assert_null(tide__calloc(TIDE_MEM_LARGE, 2));
+	assert_int_equal(asked_for, 2 * TIDE_MEM_LARGE);
+	assert_null(tide__realloc(small, TIDE_MEM_LARGE + 2000000, 1));
+	assert_in_range(asked_for, TIDE_MEM_LARGE, TIDE_MEM_LARGE + 1000000);
+	tide__mem_ask(NULL);
+	small = tide__realloc(small, TIDE_MEM_LARGE, 1);
+	assert_non_null(small);
+	tide__free(small);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_definitions), cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_ops),	    cmocka_unit_test(test_repairs),
 		cmocka_unit_test(test_lost_begin),  cmocka_unit_test(test_segment_parts),
+		cmocka_unit_test(test_only_some),   cmocka_unit_test(test_asked),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

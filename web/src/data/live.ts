@@ -35,8 +35,9 @@ export const bytesOf = async (target: string): Promise<Uint8Array<ArrayBuffer>> 
 const NAMES: ReadonlySet<string> = new Set(['main', 'tables', 'ops', 'hta', 'critical', 'spans', 'coarse', 'memory', 'flame', 'allocator']);
 const SHARED: ReadonlySet<string> = new Set(['page', 'diff', 'diffflame']);
 
-/** Sections of one recording, or of two that are compared; empty[k] are those that the k-th has nothing for. */
-export function serverSource(ids: readonly string[], empty: readonly ReadonlySet<string>[]): Source {
+/** Sections of one recording, or of two that are compared; empty[k] are those that the k-th has nothing for, quick(k): its
+ *  first section comes without what takes long. */
+export function serverSource(ids: readonly string[], empty: readonly ReadonlySet<string>[], quick: (k: number) => boolean): Source {
   const own = (name: string): [string, number] => (name.endsWith('.1') ? [name.slice(0, -2), 1] : [name, 0]);
   return {
     has: (name) => {
@@ -45,7 +46,7 @@ export function serverSource(ids: readonly string[], empty: readonly ReadonlySet
     },
     read: (name) => {
       const [n, k] = own(name);
-      return bytesOf(SHARED.has(name) ? `/pair/${ids[0]}/${ids[1]}/${name}` : `/data/${ids[k]}/${n}`);
+      return bytesOf(SHARED.has(name) ? `/pair/${ids[0]}/${ids[1]}/${name}` : `/data/${ids[k]}/${n}${n === 'main' && quick(k) ? '?quick=1' : ''}`);
     },
   };
 }

@@ -108,7 +108,7 @@ function follow(e: PointerEvent, move: (x: number, y: number) => void, up?: (x: 
 
 export function FarTimeline({ id, main }: { id: string; main: Main }) {
   const tables = useData(getTables);
-  const far = useMemo(() => new FarSpans(id), [id, main]);
+  const far = useMemo(() => new FarSpans(id), [id, main.t_end, main.spans]);
   const provider = useMemo(() => {
     if (owner !== id) newest.value = curve.value = undefined;
     owner = id;
@@ -117,7 +117,7 @@ export function FarTimeline({ id, main }: { id: string; main: Main }) {
       return openPieces(await bytesOf(`/data/${id}/pieces?from=${a}&to=${b}&px=${px}`));
     };
     return new Provider(read, main.t_end + 1, (p) => (newest.value = p));
-  }, [id, main]);
+  }, [id, main.t_end, main.spans]);
   const frame = useRef<HTMLDivElement>(null);
   const [t0, t1] = range.value;
   useEffect(() => void provider.visible(t0, t1, Math.max(200, (frame.current?.clientWidth ?? innerWidth) - dims.value.left)), [provider, t0, t1]);
