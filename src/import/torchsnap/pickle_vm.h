@@ -80,6 +80,22 @@ bool tide__pickle_nomem(tide_pickle *p);
 /* tide__pickle_room, exhaustion being the decoder's failure. */
 bool tide__pickle_grow(tide_pickle *p, void *vec, size_t *cap, size_t n, size_t size);
 
+/* ---- opcodes.c ---- */
+
+/* Run the opcode at `op`, its arguments at p->p. False: p->rc, or the client's failure, says why. */
+bool tide__pickle_cold(tide_pickle *p, const uint8_t *op);
+bool tide__pickle_no_memo(tide_pickle *p, const uint8_t *op, uint64_t index);
+bool tide__pickle_underflow(tide_pickle *p, const uint8_t *op, const char *name);
+/* Lowest stack height an opcode may reach: the topmost mark's. */
+static inline size_t tide__pickle_floor(const tide_pickle *p)
+{
+	return p->n_marks ? p->marks[p->n_marks - 1] : 0;
+}
+static inline bool tide__pickle_need(tide_pickle *p, size_t n, const uint8_t *op, const char *name)
+{
+	return p->sp - tide__pickle_floor(p) >= n || tide__pickle_underflow(p, op, name);
+}
+
 /* Memo entries are packed into 32 bits: a snapshot has three per event. Values with up to 28 bits
  * of payload keep their form; made ones have tags of their own (11 + kind - 1, kinds 1 to 4); for
  * the rest the payload is an index into `wide`. */
