@@ -6,6 +6,7 @@
 
 #include "analyze/critgraph.h"
 #include "analyze/critpath.h"
+#include "analyze/sort.h"
 
 typedef struct crit_node {
 	int64_t t;
@@ -22,6 +23,7 @@ typedef struct crit {
 	size_t n_nodes;
 	int64_t *queue;	  /* per row: queue length after it, INT64_MIN = none */
 	int64_t *pending; /* per device row: the same after its launch, on its stream */
+	uint8_t *names;	  /* per text: what critpath_cpu.c knows of it, 0 = not looked at */
 	tide_cg g;
 	const char *why; /* set when the graph cannot be trusted */
 } crit;
@@ -35,6 +37,16 @@ static inline unsigned crit_cat(const crit *c, size_t row)
 {
 	return c->m->spans.cat[c->f->span[row].i];
 }
+
+/* Rows or nodes in order of time, as room for n of them to sort; ids keep their order within a
+ * moment. NULL on exhaustion. */
+tide_keyed *tide__crit_room(size_t n);
+static inline void crit_put(tide_keyed *k, int64_t t, uint64_t id)
+{
+	*k = (tide_keyed){ (uint64_t)t ^ UINT64_C(1) << 63, id };
+}
+/* Sort what was put into tide__crit_room(n), the first n of it. */
+void tide__crit_sort(tide_keyed *k, size_t n);
 
 /* Edge between two nodes, charged to row `owner` (-1 = nobody). False on exhaustion. */
 bool tide__crit_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,

@@ -35,6 +35,7 @@ static void chain(tide_cg *g, uint32_t e)
 	else
 		from->first_out = e + 1;
 	from->last_out = e + 1;
+	from->n_out++;
 	if (to->last_in)
 		g->edges[to->last_in - 1].next_in = e + 1;
 	else
@@ -55,17 +56,44 @@ static bool room(tide_cg *g)
 	return true;
 }
 
+enum { FEW = 8 }; /* edges of a node that are looked through one by one */
+
+static uint64_t key_of(uint32_t from, uint32_t to)
+{
+	return (uint64_t)from << 32 | to;
+}
+
+/* The edge + 1, 0 = it is not there. */
+static uint32_t find(const tide_cg *g, uint32_t from, uint32_t to)
+{
+	if (g->nodes[from].n_out > FEW)
+		return tide__map_get(&g->at, key_of(from, to));
+	uint32_t e = g->nodes[from].first_out;
+	while (e && g->edges[e - 1].to != to)
+		e = g->edges[e - 1].next_out;
+	return e;
+}
+
+/* The node's edges, now that they become too many to look through. */
+static bool index_edges(tide_cg *g, uint32_t from)
+{
+	bool ok = true;
+	for (uint32_t e = g->nodes[from].first_out; e && ok; e = g->edges[e - 1].next_out)
+		ok = tide__map_put(&g->at, key_of(from, g->edges[e - 1].to), e);
+	return ok;
+}
+
 tide_cg_edge *tide__cg_edge(tide_cg *g, uint32_t from, uint32_t to, uint8_t type, int64_t weight)
 {
-	uint64_t key = (uint64_t)from << 32 | to;
-	uint32_t old = tide__map_get(&g->at, key);
+	uint32_t old = find(g, from, to), many = g->nodes[from].n_out;
 	if (old) {
 		g->edges[old - 1].type = type;
 		g->edges[old - 1].weight = weight;
 		return &g->edges[old - 1];
 	}
 	uint32_t e = (uint32_t)g->n_edges;
-	if (!room(g) || !tide__map_put(&g->at, key, e + 1))
+	if (!room(g) || (many == FEW && !index_edges(g, from)) ||
+	    (many >= FEW && !tide__map_put(&g->at, key_of(from, to), e + 1)))
 		return NULL;
 	g->edges[e] = (tide_cg_edge){
 		.from = from, .to = to, .weight = weight, .type = type, .owner = -1

@@ -24,6 +24,7 @@ typedef struct tide_cg_edge {
 
 typedef struct tide_cg_node {
 	uint32_t first_out, last_out, first_in, last_in; /* edge + 1 */
+	uint32_t n_out;
 	uint32_t rank; /* order in which the node first appeared in an edge, from 1; 0 = in none */
 } tide_cg_node;
 
@@ -33,7 +34,7 @@ typedef struct tide_cg {
 	uint32_t n_ranked; /* nodes that appear in an edge */
 	tide_cg_edge *edges;
 	size_t n_edges, cap_edges;
-	tide_map at; /* (from, to) -> edge + 1 */
+	tide_map at; /* (from, to) -> edge + 1, of nodes that lead to many */
 } tide_cg;
 
 bool tide__cg_init(tide_cg *g, size_t n_nodes);

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/critpath.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/collective_names.h"
@@ -73,19 +72,19 @@ static void clip(crit *c, const tide_critpath *w)
 
 /* ---- nodes ---- */
 
-struct sorted {
-	crit_node node;
-	int64_t event;
-};
-
-static int by_time(const void *pa, const void *pb)
+tide_keyed *tide__crit_room(size_t n)
 {
-	const struct sorted *a = pa, *b = pb;
-	if (a->node.t != b->node.t)
-		return a->node.t < b->node.t ? -1 : 1;
-	if (a->event != b->event)
-		return a->event < b->event ? -1 : 1;
-	return a->node.start ? -1 : b->node.start;
+	return n <= SIZE_MAX / 2 ? tide__alloc(2 * n, sizeof(tide_keyed)) : NULL;
+}
+
+void tide__crit_sort(tide_keyed *k, size_t n)
+{
+	uint64_t least = UINT64_MAX;
+	for (size_t i = 0; i < n; i++)
+		least = k[i].key < least ? k[i].key : least;
+	for (size_t i = 0; i < n; i++) /* short numbers are sorted faster */
+		k[i].key -= least;
+	tide__sort_keyed(k, n, k + n);
 }
 
 static bool wants_nodes(const crit *c, size_t i, const char *data)
@@ -98,24 +97,29 @@ static bool wants_nodes(const crit *c, size_t i, const char *data)
 	       (data && strstr(crit_name(c, i), data));
 }
 
+/* By time; at one time in order of events (and so of rows), of one event the start before the end.
+ */
 static bool make_nodes(crit *c, const char *data)
 {
 	const tide_compat_frame *f = c->f;
-	struct sorted *s = tide__alloc(2 * f->n, sizeof *s);
+	tide_keyed *s = tide__crit_room(2 * f->n);
 	size_t n = 0;
-	for (uint32_t i = 0; s && i < f->n; i++) {
-		if (!wants_nodes(c, i, data))
-			continue;
-		s[n++] = (struct sorted){ { f->ts[i], i, true }, f->event[i] };
-		s[n++] = (struct sorted){ { f->ts[i] + f->dur[i], i, false }, f->event[i] };
+	for (uint32_t i = 0, j; s && i < f->n; i = j) {
+		for (j = i; j < f->n && f->event[j] == f->event[i]; j++)
+			if (wants_nodes(c, j, data))
+				crit_put(&s[n++], f->ts[j], (uint64_t)j << 1 | 1);
+		for (uint32_t k = i; k < j; k++)
+			if (wants_nodes(c, k, data))
+				crit_put(&s[n++], f->ts[k] + f->dur[k], (uint64_t)k << 1);
 	}
 	c->nodes = s ? tide__alloc(n, sizeof *c->nodes) : NULL;
 	if (c->nodes)
-		qsort(s, n, sizeof *s, by_time);
+		tide__crit_sort(s, n);
 	for (size_t i = 0; c->nodes && i < n; i++) {
-		c->nodes[i] = s[i].node;
-		*(s[i].node.start ? &c->begin[s[i].node.row] : &c->end[s[i].node.row]) =
-			(uint32_t)i + 1;
+		uint32_t row = (uint32_t)(s[i].id >> 1);
+		bool start = s[i].id & 1;
+		c->nodes[i] = (crit_node){ f->ts[row] + (start ? 0 : f->dur[row]), row, start };
+		*(start ? &c->begin[row] : &c->end[row]) = (uint32_t)i + 1;
 	}
 	c->n_nodes = n;
 	tide__free(s);
@@ -191,29 +195,23 @@ static tide_cp_bound bound_of(const crit *c, const tide_cg_edge *e, const char *
 	return communicates(c, (size_t)e->owner, name) ? TIDE_CP_BOUND_COMM : TIDE_CP_BOUND_COMPUTE;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
-
+/* Rows are in order of events, so those on the path only need to be marked. */
 static bool path_events(const crit *c, const uint32_t *path, size_t n, tide_critpath *out)
 {
-	out->events = tide__alloc(n + 1, sizeof *out->events);
-	if (!out->events)
-		return false;
-	size_t k = 0;
-	for (size_t i = 0; i < n; i++)
-		out->events[k++] = c->f->event[c->nodes[c->g.edges[path[i]].from].row];
-	if (n)
-		out->events[k++] = c->f->event[c->nodes[c->g.edges[path[n - 1]].to].row];
-	for (size_t i = 0; i < k; i++)
-		out->events[i] -= c->f->unit > 1; /* exact frames count from 1 */
-	qsort(out->events, k, sizeof *out->events, by_number);
-	for (size_t i = 0; i < k; i++)
-		if (!i || out->events[i] != out->events[i - 1])
-			out->events[out->n_events++] = out->events[i];
-	return true;
+	bool *on = tide__calloc(c->f->n, sizeof *on);
+	size_t rows = 0;
+	for (size_t i = 0; on && i < n; i++)
+		on[c->nodes[c->g.edges[path[i]].from].row] = true;
+	if (on && n)
+		on[c->nodes[c->g.edges[path[n - 1]].to].row] = true;
+	for (size_t i = 0; on && i < c->f->n; i++)
+		rows += on[i];
+	out->events = on ? tide__alloc(rows, sizeof *out->events) : NULL;
+	for (size_t i = 0; out->events && i < c->f->n; i++)
+		if (on[i]) /* exact frames count from 1 */
+			out->events[out->n_events++] = c->f->event[i] - (c->f->unit > 1);
+	tide__free(on);
+	return out->events;
 }
 
 static bool report(const crit *c, const uint32_t *path, size_t n, const char *data,
@@ -271,11 +269,12 @@ static bool make_room(crit *c)
 	c->in = tide__calloc(n, sizeof *c->in);
 	c->begin = tide__calloc(n, sizeof *c->begin);
 	c->end = tide__calloc(n, sizeof *c->end);
+	c->names = tide__calloc((size_t)tide__strings_count(c->m->strings) + 1, 1);
 	c->queue = tide__alloc(n, sizeof *c->queue);
 	c->pending = tide__alloc(n, sizeof *c->pending);
 	for (size_t i = 0; c->queue && c->pending && i < n; i++)
 		c->queue[i] = c->pending[i] = INT64_MIN;
-	return c->in && c->begin && c->end && c->queue && c->pending;
+	return c->in && c->begin && c->end && c->names && c->queue && c->pending;
 }
 
 tide_code tide__critpath(const tide_model *m, const tide_compat_frame *f,
@@ -295,6 +294,7 @@ tide_code tide__critpath(const tide_model *m, const tide_compat_frame *f,
 	tide__free(c.in);
 	tide__free(c.begin);
 	tide__free(c.end);
+	tide__free(c.names);
 	tide__free(c.queue);
 	tide__free(c.pending);
 	tide__free(c.nodes);

@@ -7,13 +7,41 @@
 #include "analyze/crit.h"
 #include "base/mem.h"
 
+/* ---- names, each looked at once ---- */
+
+enum { SEEN = 1, LOCKS = 2, BLOCKS = 4 };
+
+static const struct {
+	const char *name;
+	uint8_t is;
+} calls[] = {
+	{ "cudaHostAlloc", LOCKS },
+	{ "cudaLaunchKernel", LOCKS },
+	{ "cudaMemcpyAsync", LOCKS | BLOCKS },
+	{ "cudaDeviceSynchronize", BLOCKS },
+	{ "cudaStreamSynchronize", BLOCKS },
+	{ "cudaEventQuery", BLOCKS },
+	{ "cudaEventSynchronize", BLOCKS },
+	{ "cudaMemcpy", BLOCKS },
+};
+
+static bool is(const crit *c, size_t row, unsigned what)
+{
+	uint8_t *known = &c->names[c->m->spans.name[c->f->span[row].i].i];
+	if (!*known) {
+		const char *name = crit_name(c, row);
+		*known = SEEN;
+		for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+			*known |= strcmp(name, calls[i].name) ? 0 : calls[i].is;
+	}
+	return *known & what;
+}
+
 /* ---- calls that hold the runtime's lock ---- */
 
 static bool locks(const crit *c, size_t row)
 {
-	const char *n = crit_name(c, row);
-	return !strcmp(n, "cudaHostAlloc") || !strcmp(n, "cudaLaunchKernel") ||
-	       !strcmp(n, "cudaMemcpyAsync");
+	return is(c, row, LOCKS);
 }
 
 /* Overlapping calls finish in the order in which they got the lock: every start leads to the next
@@ -49,21 +77,6 @@ static bool share_lock(const crit *c, uint32_t a, uint32_t b)
 {
 	return locks(c, c->nodes[a].row) && locks(c, c->nodes[b].row) &&
 	       (c->nodes[a].start || !c->nodes[b].start);
-}
-
-static bool blocks(const crit *c, size_t row)
-{
-	static const char *const names[] = { "cudaDeviceSynchronize",
-					     "cudaStreamSynchronize",
-					     "cudaEventQuery",
-					     "cudaEventSynchronize",
-					     "cudaMemcpy",
-					     "cudaMemcpyAsync" };
-	const char *n = crit_name(c, row);
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcmp(names[i], n))
-			return true;
-	return false;
 }
 
 /* ---- call stacks ---- */
@@ -110,7 +123,7 @@ static bool visit(crit *c, struct walk *w, uint32_t row, bool start, int64_t par
 	if (w->last >= 0 && !share_lock(c, (uint32_t)w->last, node)) {
 		tide_cp_edge_type type = start && !w->depth ? TIDE_CP_DEPENDENCY : TIDE_CP_OPERATOR;
 		ok = tide__crit_edge(c, (uint32_t)w->last, node, type,
-				     !start && !crit_exact(c) && blocks(c, row), w->parent);
+				     !start && !crit_exact(c) && is(c, row, BLOCKS), w->parent);
 	}
 	w->last = node;
 	w->parent = parent;
@@ -168,62 +181,100 @@ static int64_t only_thread(const crit *c, const char *text)
 	return tid;
 }
 
-struct keyed {
-	int64_t pid, tid;
-	struct moment m;
-};
-
-static int by_thread(const void *pa, const void *pb)
+/* Threads by process and number: rank per lane, from 0. The backward thread counts as the forward
+ * one. */
+static int by_number(const void *pa, const void *pb)
 {
-	const struct keyed *a = pa, *b = pb;
+	const struct thread *a = pa, *b = pb;
 	if (a->pid != b->pid)
 		return a->pid < b->pid ? -1 : 1;
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	return (a->m.event > b->m.event) - (a->m.event < b->m.event);
+	return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-/* Rows of the window that belong to CPU threads; the backward thread counts as the forward one. */
-static struct keyed *cpu_rows(const crit *c, size_t *n)
+static uint32_t *ranks(const crit *c)
 {
+	const tide_lanes *l = &c->m->lanes;
 	int64_t fwd = only_thread(c, "forward"), bwd = only_thread(c, "autograd");
 	bool merge = fwd > 0 && bwd > 0 && fwd != bwd;
-	struct keyed *k = tide__alloc(c->f->n, sizeof *k);
+	struct thread *t = tide__alloc(l->n, sizeof *t);
+	uint32_t *rank = t ? tide__calloc(l->n, sizeof *rank) : NULL, k = 0;
+	for (uint32_t i = 0; rank && i < l->n; i++)
+		t[i] = (struct thread){ c->m->processes.pid[l->process[i].i],
+					merge && l->number[i] == bwd ? fwd : l->number[i], i };
+	if (rank)
+		qsort(t, l->n, sizeof *t, by_number);
+	for (uint32_t i = 0; rank && i < l->n; i++) {
+		k += i && by_number(&t[i - 1], &t[i]);
+		rank[t[i].lane] = k;
+	}
+	tide__free(t);
+	return rank;
+}
+
+/* Rows of the window that belong to CPU threads, thread by thread, each in order of rows. */
+static tide_keyed *cpu_rows(const crit *c, size_t *n)
+{
+	uint32_t *rank = ranks(c);
+	tide_keyed *k = rank ? tide__crit_room(c->f->n) : NULL;
 	*n = 0;
 	for (uint32_t i = 0; k && i < c->f->n; i++) {
 		tide_lane_id lane = c->m->spans.lane[c->f->span[i].i];
-		if (!c->in[i] || c->m->lanes.kind[lane.i] != TIDE_LANE_THREAD)
-			continue;
-		int64_t tid = c->m->lanes.number[lane.i], dur = c->f->dur[i] > 0 ? c->f->dur[i] : 0;
-		k[(*n)++] = (struct keyed){ c->m->processes.pid[c->m->lanes.process[lane.i].i],
-					    merge && tid == bwd ? fwd : tid,
-					    { c->f->ts[i], dur, c->f->event[i], i, true } };
+		if (c->in[i] && c->m->lanes.kind[lane.i] == TIDE_LANE_THREAD)
+			k[(*n)++] = (tide_keyed){ rank[lane.i], i };
 	}
 	if (k)
-		qsort(k, *n, sizeof *k, by_thread);
+		tide__sort_keyed(k, *n, k + *n);
+	tide__free(rank);
 	return k;
 }
 
-static bool thread_edges(crit *c, const struct keyed *k, size_t n)
+static struct moment moment_of(const crit *c, uint32_t row, bool start)
+{
+	int64_t dur = c->f->dur[row] > 0 ? c->f->dur[row] : 0;
+	return (struct moment){ c->f->ts[row] + (start ? 0 : dur), dur, c->f->event[row], row,
+				start };
+}
+
+/* Moments of one thread in order. Exact ones are seldom at the same time: they are sorted by time,
+ * and only those at one time by the rule; HTA's need its sort of them all. */
+static struct moment *moments(const crit *c, const tide_keyed *k, size_t n)
 {
 	struct moment *v = tide__alloc(2 * n, sizeof *v);
-	if (!v)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		v[2 * i] = v[2 * i + 1] = k[i].m;
-		v[2 * i + 1].t += k[i].m.dur;
-		v[2 * i + 1].start = false;
+	tide_keyed *s = v && crit_exact(c) ? tide__crit_room(2 * n) : NULL;
+	for (size_t i = 0; v && i < 2 * n; i++)
+		v[i] = moment_of(c, (uint32_t)k[i / 2].id, !(i % 2));
+	if (v && !crit_exact(c))
+		qsort(v, 2 * n, sizeof *v, by_nesting);
+	for (size_t i = 0; s && i < 2 * n; i++)
+		crit_put(&s[i], v[i].t, (uint64_t)v[i].row << 1 | v[i].start);
+	if (s)
+		tide__crit_sort(s, 2 * n);
+	for (size_t i = 0, j; s && i < 2 * n; i = j) {
+		for (j = i; j < 2 * n && s[j].key == s[i].key; j++)
+			v[j] = moment_of(c, (uint32_t)(s[j].id >> 1), s[j].id & 1);
+		if (j - i > 1)
+			qsort(v + i, j - i, sizeof *v, by_nesting);
 	}
-	qsort(v, 2 * n, sizeof *v, by_nesting);
-	bool ok = walk_thread(c, v, 2 * n);
+	if (crit_exact(c) && !s) {
+		tide__free(v);
+		v = NULL;
+	}
+	tide__free(s);
+	return v;
+}
+
+static bool thread_edges(crit *c, const tide_keyed *k, size_t n)
+{
+	struct moment *v = moments(c, k, n);
+	bool ok = v && walk_thread(c, v, 2 * n);
 	tide__free(v);
 	return ok;
 }
 
-static bool has_stream(const crit *c, const struct keyed *k, size_t n)
+static bool has_stream(const crit *c, const tide_keyed *k, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (c->f->stream[k[i].m.row] >= 0)
+		if (c->f->stream[k[i].id] >= 0)
 			return true;
 	return false;
 }
@@ -231,10 +282,10 @@ static bool has_stream(const crit *c, const struct keyed *k, size_t n)
 static bool stack_edges(crit *c)
 {
 	size_t n;
-	struct keyed *k = cpu_rows(c, &n);
+	tide_keyed *k = cpu_rows(c, &n);
 	bool ok = k != NULL;
 	for (size_t i = 0, j; i < n && ok; i = j) {
-		for (j = i; j < n && k[j].pid == k[i].pid && k[j].tid == k[i].tid; j++)
+		for (j = i; j < n && k[j].key == k[i].key; j++)
 			;
 		if (!has_stream(c, k + i,
 				j - i)) /* a thread with GPU rows on it is no CPU thread */

@@ -9,12 +9,17 @@
 #include "base/mem.h"
 #include "model/strings.h"
 
+#define RECORD "wait_on_cuda_event_record_corr_id"
 enum { KERNEL_GAP_US = 1500 }; /* longer gaps are not the GPU's doing */
 
-static int64_t attr(const crit *c, size_t row, const char *key)
+static tide_str key_of(const crit *c, const char *key)
 {
-	tide_str k = { tide__strings_find(c->m->strings, key, strlen(key)) };
-	int64_t at = k.i ? tide__attr_find(c->m, c->f->span[row], k) : -1;
+	return (tide_str){ tide__strings_find(c->m->strings, key, strlen(key)) };
+}
+
+static int64_t attr(const crit *c, size_t row, tide_str key)
+{
+	int64_t at = key.i ? tide__attr_find(c->m, c->f->span[row], key) : -1;
 	return at < 0 ? -1 : c->m->attrs.number[at];
 }
 
@@ -105,11 +110,12 @@ struct recorded {
 
 static bool recorded_on(const crit *c, tide_map *at, struct recorded **list, size_t *n)
 {
+	tide_str on = key_of(c, "wait_on_stream"), record = key_of(c, RECORD);
 	*list = tide__alloc(c->f->n, sizeof **list);
 	*n = 0;
-	for (uint32_t i = 0; *list && i < c->f->n; i++) {
-		int64_t stream = attr(c, i, "wait_on_stream");
-		int64_t corr = stream > -1 ? attr(c, i, "wait_on_cuda_event_record_corr_id") : -1;
+	for (uint32_t i = 0; *list && on.i && i < c->f->n; i++) {
+		int64_t stream = attr(c, i, on);
+		int64_t corr = stream > -1 ? attr(c, i, record) : -1;
 		if (corr < 0 || tide__map_get(at, (uint64_t)corr))
 			continue;
 		uint32_t gpu = gpu_of(c, i);
@@ -165,33 +171,22 @@ static bool find_next(const crit *c, struct launch *l, size_t n, struct waits *w
 
 /* ---- rows in the order the GPU took them ---- */
 
-struct gpu_row {
-	int64_t t; /* start; end for synchronisation */
-	uint32_t row;
-};
-
-static int by_turn(const void *pa, const void *pb)
+/* Of synchronisation the end counts. */
+static tide_keyed *gpu_rows(const crit *c, size_t *n)
 {
-	const struct gpu_row *a = pa, *b = pb;
-	if (a->t != b->t)
-		return a->t < b->t ? -1 : 1;
-	return (a->row > b->row) - (a->row < b->row);
-}
-
-static struct gpu_row *gpu_rows(const crit *c, size_t *n)
-{
-	struct gpu_row *r = tide__alloc(c->f->n, sizeof *r);
+	tide_keyed *r = tide__crit_room(c->f->n);
 	*n = 0;
 	for (uint32_t i = 0; r && i < c->f->n; i++) {
 		const char *name = crit_name(c, i);
-		bool sync = !strcmp(name, "Event Sync") || !strcmp(name, "Context Sync");
-		if (!c->in[i] || (c->f->stream[i] == -1 && !sync) || c->f->link[i] < 0)
+		if (!c->in[i] || c->f->link[i] < 0 ||
+		    (c->f->stream[i] == -1 && strcmp(name, "Event Sync") &&
+		     strcmp(name, "Context Sync")))
 			continue;
 		bool at_end = crit_cat(c, i) == TIDE_CAT_SYNC;
-		r[(*n)++] = (struct gpu_row){ c->f->ts[i] + (at_end ? c->f->dur[i] : 0), i };
+		crit_put(&r[(*n)++], c->f->ts[i] + (at_end ? c->f->dur[i] : 0), i);
 	}
 	if (r)
-		qsort(r, *n, sizeof *r, by_turn);
+		tide__crit_sort(r, *n);
 	return r;
 }
 
@@ -226,8 +221,8 @@ static bool wait_for(crit *c, uint32_t gpu_node, int64_t cpu_row)
 
 static bool event_sync(crit *c, struct state *s, size_t row, bool stream_wait)
 {
-	uint32_t prev = tide__map_get(&s->waits.previous,
-				      (uint64_t)attr(c, row, "wait_on_cuda_event_record_corr_id"));
+	uint32_t prev =
+		tide__map_get(&s->waits.previous, (uint64_t)attr(c, row, key_of(c, RECORD)));
 	int64_t source = prev ? linked_row(c, prev - 1) : -1;
 	if (source < 0)
 		return true;
@@ -307,12 +302,12 @@ static bool kernel_row(crit *c, struct state *s, size_t row)
 static bool walk(crit *c, struct state *s)
 {
 	size_t n;
-	struct gpu_row *r = gpu_rows(c, &n);
+	tide_keyed *r = gpu_rows(c, &n);
 	s->last = tide__alloc(n + 1, sizeof *s->last);
 	bool ok = r && s->last;
 	for (size_t i = 0; i < n && ok; i++)
-		ok = crit_cat(c, r[i].row) == TIDE_CAT_SYNC ? sync_row(c, s, r[i].row)
-							    : kernel_row(c, s, r[i].row);
+		ok = crit_cat(c, r[i].id) == TIDE_CAT_SYNC ? sync_row(c, s, r[i].id)
+							   : kernel_row(c, s, r[i].id);
 	tide__free(r);
 	tide__free(s->last);
 	return ok;

@@ -36,28 +36,25 @@ struct ended {
 	int64_t call; /* row that launched it, -1 = not in the trace */
 };
 
-static int by_time(const void *pa, const void *pb)
-{
-	const struct ended *a = pa, *b = pb;
-	if (a->t != b->t)
-		return a->t < b->t ? -1 : 1;
-	return (a->row > b->row) - (a->row < b->row);
-}
-
 /* Ends of all device rows in order, in the window or not. */
 static struct ended *device_ends(const crit *c, size_t *n)
 {
 	const tide_compat_frame *f = c->f;
-	struct ended *e = tide__alloc(f->n, sizeof *e);
+	tide_keyed *k = tide__crit_room(f->n);
 	*n = 0;
-	for (uint32_t i = 0; e && i < f->n; i++)
+	for (uint32_t i = 0; k && i < f->n; i++)
 		if (tide__cat_is_gpu(crit_cat(c, i)))
-			e[(*n)++] = (struct ended){ f->ts[i] + f->dur[i], i,
-						    f->link[i] > 0
-							    ? tide__compat_frame_row(f, f->link[i])
-							    : -1 };
-	if (e)
-		qsort(e, *n, sizeof *e, by_time);
+			crit_put(&k[(*n)++], f->ts[i] + f->dur[i], i);
+	if (k)
+		tide__crit_sort(k, *n);
+	struct ended *e = k ? tide__alloc(*n, sizeof *e) : NULL;
+	for (size_t i = 0; e && i < *n; i++) {
+		uint32_t row = (uint32_t)k[i].id;
+		e[i] = (struct ended){ f->ts[row] + f->dur[row], row,
+				       f->link[row] > 0 ? tide__compat_frame_row(f, f->link[row])
+							: -1 };
+	}
+	tide__free(k);
 	return e;
 }
 

@@ -42,8 +42,8 @@ bool tide__cli_no_page(const tide_args *a)
 
 /* ---- the critical path ---- */
 
-/* Its graph takes about 300 bytes a span and several times the time of all the rest. */
-enum { MOST_CRITICAL = 400000 };
+/* Its graph takes about 400 bytes a span and twice the time of all the rest. */
+enum { MOST_CRITICAL = 800000 };
 
 struct critical {
 	tide_model *m; /* owned: a load of its own, with the numbers of events that it needs */

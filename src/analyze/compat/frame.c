@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/sort.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -170,33 +171,55 @@ static bool has_decimals(const tide_model *m, int64_t ts0)
 	return false;
 }
 
-struct raw {
+struct raw { /* keys */
 	tide_str event, stream, corr;
 };
-
-static int64_t attr(const tide_model *m, uint32_t s, tide_str key, int64_t otherwise)
-{
-	int64_t row = key.i ? tide__attr_find(m, (tide_span_id){ s }, key) : -1;
-	return row < 0 ? otherwise : m->attrs.number[row];
-}
 
 static tide_str find_key(const tide_model *m, const char *text)
 {
 	return (tide_str){ tide__strings_find(m->strings, text, strlen(text)) };
 }
 
-struct order {
-	int64_t event;
+struct line {			     /* a row to be */
+	int64_t event, stream, corr; /* -1 = none */
 	uint32_t span;
 };
 
-static int by_event(const void *a, const void *b)
+/* Attributes are sorted by span: one walk along with the spans. */
+static size_t collect(const tide_model *m, const struct raw *key, struct line *o)
 {
-	const struct order *x = a, *y = b;
-	return (x->event > y->event) - (x->event < y->event);
+	const tide_attrs *a = &m->attrs;
+	size_t n = 0, at = 0;
+	for (uint32_t s = 1; s < m->spans.n; s++) {
+		struct line l = { -1, -1, -1, s };
+		while (at < a->n && a->span[at].i < s)
+			at++;
+		for (; at < a->n && a->span[at].i == s; at++) {
+			int64_t *to = a->key[at].i == key->event.i    ? &l.event
+				      : a->key[at].i == key->stream.i ? &l.stream
+				      : a->key[at].i == key->corr.i   ? &l.corr
+								      : NULL;
+			if (to && a->key[at].i)
+				*to = a->number[at];
+		}
+		if (l.event >= 0 && m->spans.cat[s] != TIDE_CAT_UNKNOWN)
+			o[n++] = l;
+	}
+	return n;
 }
 
-/* Rows in file order: what has a category and a duration. */
+/* By event; of pieces with one number the order stays. */
+static tide_keyed *in_order(const struct line *o, size_t n)
+{
+	tide_keyed *k = tide__alloc(2 * n, sizeof *k);
+	for (size_t i = 0; k && i < n; i++)
+		k[i] = (tide_keyed){ (uint64_t)o[i].event, i };
+	if (k)
+		tide__sort_keyed(k, n, k + n);
+	return k;
+}
+
+/* Rows in file order: what has a category and a duration. Their times are set by whoever asked. */
 static tide_code fill(const tide_model *m, tide_compat_frame *f, tide_error *err)
 {
 	struct raw key = { find_key(m, "event"), find_key(m, "stream"),
@@ -205,32 +228,29 @@ static tide_code fill(const tide_model *m, tide_compat_frame *f, tide_error *err
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 				  "not a Kineto trace: no ops, launches and kernels to "
 				  "follow");
-	struct order *o = tide__alloc(m->spans.n, sizeof *o);
-	if (!o || !reserve(f, m->spans.n)) {
-		tide__free(o);
-		return tide__nomem(err);
-	}
-	size_t n = 0;
-	for (uint32_t s = 1; s < m->spans.n; s++) {
-		int64_t event = attr(m, s, key.event, -1);
-		if (event >= 0 && m->spans.cat[s] != TIDE_CAT_UNKNOWN)
-			o[n++] = (struct order){ event, s };
-	}
-	qsort(o, n, sizeof *o, by_event);
-	int64_t ts0 = fact(m, "kineto.ts0_ns", 0);
-	bool decimals = has_decimals(m, ts0);
-	for (size_t i = 0; i < n; i++) {
-		uint32_t s = o[i].span;
-		f->span[i] = (tide_span_id){ s };
-		f->event[i] = o[i].event;
-		f->stream[i] = attr(m, s, key.stream, -1);
-		f->corr[i] = attr(m, s, key.corr, -1);
-		times(m, s, ts0, decimals, &f->ts[i], &f->dur[i]);
+	struct line *o = tide__alloc(m->spans.n, sizeof *o);
+	size_t n = o ? collect(m, &key, o) : 0;
+	tide_keyed *k = o && reserve(f, m->spans.n) ? in_order(o, n) : NULL;
+	for (size_t i = 0; k && i < n; i++) {
+		const struct line *l = &o[k[i].id];
+		f->span[i] = (tide_span_id){ l->span };
+		f->event[i] = l->event;
+		f->stream[i] = l->stream;
+		f->corr[i] = l->corr;
 	}
 	f->n = n;
 	f->unit = 1;
 	tide__free(o);
-	return TIDE_OK;
+	tide__free(k);
+	return k ? TIDE_OK : tide__nomem(err);
+}
+
+static void hta_times(const tide_model *m, tide_compat_frame *f)
+{
+	int64_t ts0 = fact(m, "kineto.ts0_ns", 0);
+	bool decimals = has_decimals(m, ts0);
+	for (size_t i = 0; i < f->n; i++)
+		times(m, f->span[i].i, ts0, decimals, &f->ts[i], &f->dur[i]);
 }
 
 int64_t tide__compat_frame_row(const tide_compat_frame *f, int64_t event)
@@ -393,6 +413,7 @@ tide_code tide__compat_frame_build(const tide_model *m, bool keep_last, tide_com
 	if (rc != TIDE_OK)
 		goto fail;
 	size_t n;
+	hta_times(m, out);
 	struct step *s = find_steps(m, out, &n);
 	bool ok = s && link_rows(m, out);
 	if (ok) {

@@ -218,11 +218,12 @@ static bool put_attrs(kin_build *b, uint32_t span, const kin_attr *a, size_t n)
 static bool put_event(kin_build *b, uint32_t span, uint32_t index)
 {
 	size_t row;
-	tide_str key = tide__str(b->m, "event");
-	if (!key.i || !tide__table_push(&b->m->attrs, &tide_attrs_desc, &row))
+	if (!b->event_key.i)
+		b->event_key = tide__str(b->m, "event");
+	if (!b->event_key.i || !tide__table_push(&b->m->attrs, &tide_attrs_desc, &row))
 		return false;
 	b->m->attrs.span[row].i = span;
-	b->m->attrs.key[row] = key;
+	b->m->attrs.key[row] = b->event_key;
 	b->m->attrs.number[row] = (int64_t)(b->events + index);
 	return true;
 }

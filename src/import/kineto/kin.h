@@ -346,6 +346,7 @@ typedef struct kin_build {
 	KIN_VEC(kin_meta, metas); /* key and raw live in the parsers' texts */
 	uint64_t loss[KIN_N_LOSS];
 	uint64_t events;
+	tide_str event_key;  /* TIDE_WANT_RAW: what numbers of events are called */
 	tide_map nums, strs; /* value of a pid or tid -> small number */
 	tide_map lane_of[8]; /* (a, b) as small numbers -> lane row, by kind and category */
 	tide_map device_of;  /* device number -> row */

@@ -100,12 +100,40 @@ static void adding_again_replaces(void **state)
 	tide__cg_free(&g);
 }
 
+/* A node with many edges, each added twice, in an order of its own; some again at the end. */
+static void many_from_one(void **state)
+{
+	(void)state;
+	for (uint32_t nodes = 2; nodes < 40; nodes++) {
+		tide_cg g;
+		assert_true(tide__cg_init(&g, nodes));
+		for (uint32_t i = 0; i < 2 * nodes; i++) {
+			uint32_t to = 1 + i * 7 % (nodes - 1);
+			tide_cg_edge *e = tide__cg_edge(&g, 0, to, 0, i);
+			assert_non_null(e);
+			assert_int_equal(e->to, to);
+		}
+		bool seen[40] = { 0 };
+		for (size_t i = 0; i < g.n_edges; i++) {
+			assert_false(seen[g.edges[i].to]);
+			seen[g.edges[i].to] = true;
+		}
+		size_t n = 0;
+		for (uint32_t e = g.nodes[0].first_out; e; e = g.edges[e - 1].next_out)
+			n++;
+		assert_int_equal(n, g.n_edges);
+		assert_int_equal(n, g.nodes[0].n_out);
+		tide__cg_free(&g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_graphs),
 		cmocka_unit_test(cycles_are_noticed),
 		cmocka_unit_test(adding_again_replaces),
+		cmocka_unit_test(many_from_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

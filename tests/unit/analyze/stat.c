@@ -137,12 +137,36 @@ static void test_sort(void **state)
 	}
 }
 
+/* Pairs: by key, equal keys in the order in which they came. */
+static void test_sort_pairs(void **state)
+{
+	for (unsigned seed = 1; seed <= 200; seed++) {
+		srand(seed);
+		size_t n = (size_t)rand() % 300;
+		unsigned shift = (unsigned)rand() % 60;
+		tide_keyed *v = calloc(2 * n + 1, sizeof *v);
+		for (size_t i = 0; i < n; i++)
+			v[i] = (tide_keyed){ (uint64_t)(rand() % 40) << shift, i };
+		tide__sort_keyed(v, n, v + n);
+		for (size_t i = 1; i < n; i++)
+			if (v[i - 1].key > v[i].key ||
+			    (v[i - 1].key == v[i].key && v[i - 1].id >= v[i].id))
+				fail_msg("seed %u: place %zu", seed, i);
+		uint64_t ids = 0;
+		for (size_t i = 0; i < n; i++)
+			ids += v[i].id;
+		assert_int_equal(ids, n * (n - (n > 0)) / 2);
+		free(v);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),	     cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_random),	     cmocka_unit_test(test_many_large),
 		cmocka_unit_test(test_nearest_rank), cmocka_unit_test(test_sort),
+		cmocka_unit_test(test_sort_pairs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
