@@ -5,7 +5,7 @@
 // does the rest. Short properties stay as they are: those are the ones that inner loops use.
 import ts from 'typescript';
 
-const LONG = 8; // of a property, to be worth a detour
+const LONG = 7; // of a property, to be worth a detour
 const SHORT = 2; // of a name that stands for it
 
 /** Where a text is said: [from, to, what stands there around the short name, bytes that it is shorter by]. */

@@ -25,6 +25,9 @@ export function keep(key: string): Signal<string> {
   return s;
 }
 
+/** The chosen stack or path of ops: its names from the outermost on, a line each; '' = none. */
+export const under = keep('under');
+
 /** Show a view, if this page has it. */
 export function go(v: View): void {
   if (views.value.includes(v)) view.value = v;
@@ -120,6 +123,7 @@ export function change(tEnd: number, keys: readonly View[]): void {
   views.value = keys;
   if (!keys.includes(view.value)) view.value = keys[0];
   moment.value = span.value = alloc.value = null;
+  under.value = '';
   lookAll();
 }
 

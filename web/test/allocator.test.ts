@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { address, type Allocator, stateAt } from '../src/data/allocator';
 import { ASKED, type Cut, cutAt, type Memory, peakOf } from '../src/data/memory';
 import { columns } from '../src/views/memory_over';
-import { layout } from '../src/views/memory_map';
+import { layout, step } from '../src/views/memory_map';
 import { random, someMemory } from './some';
 
 interface Event {
@@ -164,6 +164,20 @@ describe('the allocator', () => {
         const row = pieces.filter((p) => p.y === y).sort((p, q) => p.x - q.x);
         row.slice(1).forEach((p, k) => expect(p.x).toBeGreaterThanOrEqual(row[k].x + row[k].w));
       }
+    }
+  });
+  it('arrow keys reach every block, and no other', () => {
+    for (let round = 0; round < 40; round++) {
+      const { m, a } = someAllocator(60);
+      const s = stateAt(m, a, cutAt(m, m.t[random(m.moves)]), 1);
+      if (!s.segs.length) continue;
+      const order = s.segs.map((_, i) => i).sort((x, y) => s.segs[y].size - s.segs[x].size);
+      const way = [step(s, order, -1, 'ArrowRight')];
+      for (let i = 1; i < s.addr.length; i++) way.push(step(s, order, way[i - 1], 'ArrowRight'));
+      expect([...way].sort((x, y) => x - y)).toEqual(s.addr.map((_, i) => i));
+      expect(step(s, order, way[way.length - 1], 'ArrowRight')).toBe(way[way.length - 1]);
+      for (let i = way.length - 1; i > 0; i--) expect(step(s, order, way[i], 'ArrowLeft')).toBe(way[i - 1]);
+      expect(step(s, order, way[0], 'ArrowDown')).toBe(s.segs[order[Math.min(1, order.length - 1)]].first);
     }
   });
   it('a column over time shows its fullest point, else the last before it', () => {

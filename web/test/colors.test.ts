@@ -3,7 +3,8 @@
 // Colours can be told apart by people who see red, green or blue less, and text on them can be read.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { catColor, groups, palette } from '../src/draw/colors';
+import { boundColors, catColor, causeColors, groups, palette, typeColors } from '../src/draw/colors';
+import { changeColors } from '../src/views/flame_draw';
 import { inkOn, luminance } from '../src/draw/pixels';
 
 const contrast = (a: number, b: number): number => {
@@ -37,6 +38,12 @@ describe('colours', () => {
     for (const set of [seven, groups.slice(0, 7)])
       for (const [who, m] of Object.entries(eyes))
         set.forEach((a, i) => set.slice(0, i).forEach((b) => expect(apart(a, b, m), `${a.toString(16)} ${b.toString(16)} ${who}`).toBeGreaterThan(15)));
+  });
+  it('parts of any bar and states of two runs differ for every kind of eye', () => {
+    const sets: Record<string, number[]> = { types: Object.values(typeColors).map(parse), bounds: Object.values(boundColors).map(parse), causes: causeColors.map(parse), changes: Object.values(changeColors) };
+    for (const [name, set] of Object.entries(sets))
+      for (const [who, m] of Object.entries(eyes))
+        set.forEach((a, i) => set.slice(0, i).forEach((b) => expect(apart(a, b, m), `${name}: ${a.toString(16)} ${b.toString(16)} ${who}`).toBeGreaterThan(11)));
   });
   it('neighbours of a stacked chart differ', () => {
     for (const m of Object.values(eyes)) groups.forEach((a, i) => i && expect(apart(a, groups[i - 1], m)).toBeGreaterThan(11));

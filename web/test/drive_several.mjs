@@ -124,6 +124,10 @@ async function twoRuns(folder, visit) {
     }
     const peak = await page.textContent('.figure:has-text("Peak memory")');
     assert.ok(peak.includes('+100.0 %'), peak);
+    await page.click('summary:text-is("These curves as a table")');
+    await page.click('table[aria-label="live memory of both runs"] th button:text-is("B")');
+    const top = await page.textContent('table[aria-label="live memory of both runs"] tbody tr >> nth=0');
+    assert.match(top, /210\.0 KiB420\.0 KiB$/, 'the peaks of both are in the table');
     assert.match(await page.locator('canvas[aria-label^="Live memory of both"]').getAttribute('aria-label'), /A: cuda:0: peak 210\.0 KiB .*B: cuda:0: peak 420\.0 KiB/);
     const box = await page.locator('.flame canvas').boundingBox();
     await page.locator('.flame canvas').scrollIntoViewIfNeeded();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 import { describe, expect, it } from 'vitest';
-import { changeOf, functions, layOut, matched, nameOf, pathOf, sandwich, type Tree } from '../src/data/flame';
+import { changeOf, functions, isMixed, isPython, layOut, matched, nameOf, nodeAt, pathOf, pythonOnly, sandwich, type Tree } from '../src/data/flame';
 import { childrenOf, hotPath, matching, type OpTree, visible } from '../src/data/optree';
 import { boxAt, boxes, brief } from '../src/views/flame_draw';
 import { step } from '../src/views/flame';
@@ -50,6 +50,22 @@ describe('flame trees', () => {
         }
         expect(at + t.self[i]).toBe(t.x[i] + t.total[i]);
       }
+    }
+  });
+  it('Python frames alone hold what native code below them holds; a path is found again', () => {
+    const code = ['memory', 'f (a.py:1)', 'g (b.py:2)', 'at::empty()', 'PyEval (??)'];
+    for (let round = 0; round < 100; round++) {
+      const raw = someTree(1 + random(80));
+      const t: Tree = { ...raw, names: code, bytes: true };
+      const want: Record<string, number> = {};
+      for (const s of stacks(t)) add(want, s.names.filter((n) => isPython(code[n])).join('/') || '5', s.self);
+      const p = pythonOnly(t);
+      expect(p.total[0]).toBe(t.total[0]);
+      const got: Record<string, number> = {};
+      for (let i = 1; i < p.n; i++) add(got, pathOf(p, i).map((k) => p.name[k]).join('/'), p.self[i]);
+      expect(drop0(got)).toEqual(drop0(want));
+      for (let i = 0; i < p.n; i++) expect(nodeAt(p, pathOf(p, i).map((k) => nameOf(p, k)))).toBe(i);
+      expect(isMixed(p)).toBe(p.names.some((n) => n.includes('(') && !isPython(n)) && p.bytes);
     }
   });
   it('sums by function count each stack once, however often the function is in it', () => {

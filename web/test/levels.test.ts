@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { buildMip, groupBy, grouped, keyOf, levelAt, picture } from '../src/data/levels';
 import { phasePeaks } from '../src/data/memory_phases';
-import { aliveAt, cutAt, highest, type Memory, peakOf } from '../src/data/memory';
+import { aliveAt, cutAt, highest, madeUnder, type Memory, peakOf, stackFrames } from '../src/data/memory';
 import { random, someMemory } from './some';
 import { after, visitRow } from '../src/data/spans';
 
@@ -95,6 +95,30 @@ describe('memory', () => {
       }
       const t = random(m.t[m.moves - 1] + 1);
       expect([...aliveAt(m, cutAt(m, t), 2)]).toEqual(alive(m, after(m.t, 0, m.moves, t), 2));
+    }
+  });
+  it('what was made under a path is what has it in front', () => {
+    const names = ['', 'a', 'b', 'native', 'x.py', 'y.py'];
+    for (let round = 0; round < 60; round++) {
+      const m = someMemory(60);
+      const n = 1 + random(20);
+      m.json.names = names;
+      m.frameFunction = Int32Array.from([1, 2, 3]);
+      m.frameFile = Int32Array.from([4, 5, 0]);
+      m.frameLine = new Int32Array(3);
+      m.stackFrame = Int32Array.from({ length: n }, () => 1 + random(3));
+      m.stackParent = Int32Array.from({ length: n }, (_, i) => random(i + 1));
+      m.stack = Int32Array.from({ length: m.n }, () => random(n + 1));
+      const path = stackFrames(m, 1 + random(n)).reverse();
+      const want = (row: number, keep: (f: string) => boolean, p: string[]) => p.every((f, i) => stackFrames(m, m.stack[row]).reverse().filter(keep)[i] === f);
+      const all = madeUnder(m, path);
+      const python = path.filter((f) => f.includes('.py'));
+      const some = madeUnder(m, python);
+      for (let r = 0; r < m.n; r++) {
+        const only = path.every((f) => f.includes('.py'));
+        expect(all(r)).toBe(want(r, (f) => !only || f.includes('.py'), path));
+        expect(some(r)).toBe(want(r, (f) => f.includes('.py'), python));
+      }
     }
   });
   it('groups divide the set', () => {

@@ -34,8 +34,8 @@ export function someMemory(moves: number): Memory {
   return {
     n, moves, t: Float64Array.from(t), who: Int32Array.from(who), born: Float64Array.from(born), died: Float64Array.from(died),
     size: Float64Array.from({ length: n }, () => 1 + random(1000)), slack: new Float64Array(n), pool: col(() => random(2)), role: Uint8Array.from(col(() => random(4))), flags: new Uint8Array(n),
-    op: col(() => 0), stack: col(() => 0), face: col(() => 0), tensor: col(() => random(40)), segT: new Float64Array(0), segBytes: new Float64Array(0), segPool: none,
-    json: { pools: ['a', 'b'].map((name, i) => ({ name, device: i + 1, capacity: 0, banks: 0 })), roles: ['r0', 'r1', 'r2', 'r3'], tensors: Array.from({ length: 40 }, (_, i) => `t${i}`), names: [] },
+    op: col(() => 0), stack: col(() => 0), face: col(() => 0), module: col(() => 0), tensor: col(() => random(40)), segT: new Float64Array(0), segBytes: new Float64Array(0), segPool: none,
+    json: { pools: ['a', 'b'].map((name, i) => ({ name, device: i + 1, capacity: 0, banks: 0 })), roles: ['r0', 'r1', 'r2', 'r3'], tensors: Array.from({ length: 40 }, (_, i) => `t${i}`), names: [''], modules: false },
     opName: none, opParent: none, stackFrame: none, stackParent: none, frameFunction: none, frameFile: none, frameLine: none,
   };
 }

@@ -42,6 +42,7 @@ export interface Tree {
   cut: number;
   deepest: number;
   sides?: Sides;
+  python?: boolean; // native frames are left out
 }
 
 const nobody = new Int32Array(0);
@@ -93,6 +94,17 @@ export function readTree(s: Section<FlameJson>, key: TreeName, order: Order): Tr
 }
 
 export const nameOf = (t: Tree, node: number): string => t.names[t.name[node]] || '(unnamed)';
+
+/** The node of a path of names, or the last of its ancestors that is there (small ones are folded). */
+export function nodeAt(t: Tree, names: readonly string[]): number {
+  let at = 0;
+  for (const n of names) {
+    const next = t.kids[at].find((k) => t.names[t.name[k]] === n);
+    if (next === undefined) break;
+    at = next;
+  }
+  return at;
+}
 
 /** Nodes from below the root down to this one. */
 export function pathOf(t: Tree, node: number): number[] {
@@ -185,6 +197,26 @@ export interface Sandwich {
 }
 
 /** Callers and callees of a function, from its outermost occurrences: nested ones are callees. */
+/** Is this a frame of Python code, by the file that it names? */
+export const isPython = (name: string): boolean => /\.py\b/.test(name);
+
+/** Does a tree of call stacks mix Python with the native code that ran it? */
+export const isMixed = (t: Tree): boolean => t.bytes && t.names.some(isPython) && t.names.some((n) => n.includes('(') && !isPython(n));
+
+/** The same weights by Python frames alone: what native code holds counts for the frame that called it. */
+export function pythonOnly(t: Tree): Tree {
+  const none = t.names.length;
+  const g = new Grower([...t.names, '[no Python frame]'], t.name[0]);
+  const to = new Int32Array(t.n);
+  const kept = t.names.map((n) => isPython(n) || n[0] === '[');
+  for (let i = 0; i < t.n; i++) {
+    const up = to[t.parent[i]];
+    to[i] = i && kept[t.name[i]] ? g.child(up, t.name[i]) : up;
+    if (t.self[i] || t.count[i]) g.add(to[i] || g.child(0, none), t.self[i], t.count[i]);
+  }
+  return { ...g.done(t.bytes), folded: t.folded, python: true };
+}
+
 export function sandwich(t: Tree, name: number): Sandwich {
   const hit = new Uint8Array(t.names.length);
   hit[name] = 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Allocations and their moves. Move i makes an allocation (who[i] >= 0) or ends one (~who[i]).
+import { isPython } from './flame';
 import { load, type Section } from './section';
 import { after } from './spans';
 
@@ -159,6 +160,25 @@ export function stackFrames(m: Memory, stack: number): string[] {
     if (f >= 0) out.push(frameText(m, f));
   }
   return out;
+}
+
+/** Which allocations were made under a path: of frames where any has a stack, else of ops. Names from the outermost on;
+ *  where all are Python's, native frames between them do not matter. */
+export function madeUnder(m: Memory, names: readonly string[]): (row: number) => boolean {
+  const byStack = m.stackFrame.length > 0;
+  const parent = byStack ? m.stackParent : m.opParent;
+  const text = (i: number) => (byStack ? faceText(m, m.stackFrame[i]) : m.json.names[m.opName[i]]);
+  const python = byStack && names.every(isPython);
+  const depth = new Int32Array(parent.length + 1);
+  const fits = new Uint8Array(parent.length + 1).fill(1, 0, 1);
+  for (let i = 1; i <= parent.length; i++) {
+    const up = parent[i - 1];
+    const skip = python && !isPython(text(i - 1));
+    depth[i] = depth[up] + (skip ? 0 : 1);
+    fits[i] = fits[up] && (skip || depth[i] > names.length || text(i - 1) === names[depth[i] - 1]) ? 1 : 0;
+  }
+  const of = byStack ? m.stack : m.op;
+  return (row) => depth[of[row]] >= names.length && fits[of[row]] === 1;
 }
 
 export const loadMemory = async (): Promise<Memory> => readMemory(await load<MemoryJson>('memory'));

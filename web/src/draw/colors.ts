@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Colours: the set of Okabe and Ito, made so that people who see colours differently can tell them
 // apart (web/test/colors.test.ts checks that), shaded a little by name so that neighbours differ.
-import { rgb, shade } from './pixels';
+import { css, rgb, shade } from './pixels';
 
 const BLUE = 0x0072b2;
 const SKY = 0x56b4e9;
@@ -11,6 +11,9 @@ const ORANGE = 0xe69f00;
 const GREEN = 0x009e73;
 const VERMILION = 0xd55e00;
 const YELLOW = 0xf0e442;
+const NIGHT = 0x00466e;
+const GREY = 0xa9b4bf;
+const STONE = 0x606a74;
 
 const cats: Record<string, number> = {
   op: BLUE,
@@ -29,10 +32,27 @@ const cats: Record<string, number> = {
 const plain = 0x8b98a5;
 
 /** The seven, and darker ones of the same for charts with more groups. */
-export const groups = [BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, YELLOW, 0x00466e, 0x8a5f00, 0x00573f, 0x7f3800, 0xa9b4bf];
+export const groups = [BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, YELLOW, NIGHT, 0x8a5f00, 0x00573f, 0x7f3800, GREY];
 
 /** Colour of the i-th group; what is not known or not told apart is grey. */
-export const groupColor = (label: string, i: number): number => (label === 'unknown' || label === 'other' ? 0xa9b4bf : groups[i % groups.length]);
+export const groupColor = (label: string, i: number): number => (label === 'unknown' || label === 'other' ? GREY : groups[i % groups.length]);
+
+const texts = (of: Record<string, number>): Record<string, string> => Object.fromEntries(Object.entries(of).map(([k, v]) => [k, css(v)]));
+/** Kinds of device work, and of two or three at once. */
+export const typeColors = texts({
+  compute: GREEN,
+  communication: PURPLE,
+  memory: VERMILION,
+  other: STONE,
+  'compute + communication': BLUE,
+  'communication + memory': ORANGE,
+  'compute + memory': YELLOW,
+  'compute + communication + memory': NIGHT,
+});
+/** What bounds a piece of the critical path. */
+export const boundColors = texts({ cpu_bound: BLUE, data_loading: ORANGE, gpu_compute_bound: GREEN, gpu_communication_bound: PURPLE, gpu_kernel_kernel_overhead: VERMILION, gpu_kernel_launch_overhead: SKY });
+/** What the host did while the device waited for it, in the order of the figures. */
+export const causeColors = [BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, NIGHT, STONE].map(css);
 
 export const catColor = (cat: string): number => cats[cat] ?? plain;
 

@@ -71,6 +71,17 @@ export function Kept<T extends string>({ label, of, options, then }: { label: st
   return <Choice label={label} value={(of.value || options[0][0]) as T} options={options} onPick={pick} />;
 }
 
+/** What is made only once it is opened: tables behind pictures. */
+export function Fold({ title, children }: { title: string; children: () => ComponentChildren }) {
+  const [open, set] = useState(false);
+  return (
+    <details onToggle={(e) => set(e.currentTarget.open)}>
+      <summary>{title}</summary>
+      {open && children()}
+    </details>
+  );
+}
+
 export function Legend({ items }: { items: readonly { color: string; text: string; value?: string }[] }) {
   return (
     <ul class="legend">

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // A table of any length: sorted by a click on a heading, filtered by a text, only the rows in sight
 // are in the document.
-import { useMemo, useRef, useState } from '../hooks';
+import { useEffect, useMemo, useRef, useState } from '../hooks';
 import { px } from './scale';
 
 export interface Col<R> {
@@ -68,6 +68,11 @@ export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, h
   }, [rows, find, by]);
   const first = Math.max(0, Math.floor(top / HIGH) - 8);
   const last = Math.min(shown.length, first + Math.ceil(height / HIGH) + 16);
+  // What was chosen elsewhere is in sight at first.
+  useEffect(() => {
+    const at = picked ? shown.findIndex(picked) : -1;
+    if (at > 0 && box.current) box.current.scrollTop = Math.max(0, (at - 4) * HIGH);
+  }, []);
   const pick = (c: Col<R>) => {
     const text = texts.includes(c);
     setBy((b) => ({ key: c.key, up: b.key === c.key ? !b.up : text }));

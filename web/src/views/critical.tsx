@@ -8,13 +8,13 @@ import { type Critical, getCritical, getPage, getSpans } from '../data/page';
 import { traceNumber } from '../data/section';
 import { spanNamed } from '../data/spans';
 import type { ComponentChildren } from 'preact';
+import { boundColors, typeColors } from '../draw/colors';
 import { go, lookAround, moment, span } from '../state';
 import { Choice, Legend, Panel, useData } from '../ui/parts';
 import { col, Table } from '../ui/table';
 import { Bar, legend } from './hta';
 import { type Rec, Records } from './tables';
 
-const colors: Record<string, string> = { cpu_bound: '#4c8fd6', data_loading: '#e09f3e', gpu_compute_bound: '#1f9e89', gpu_communication_bound: '#8a6fb5', gpu_kernel_kernel_overhead: '#c8553d', gpu_kernel_launch_overhead: '#8c6d46' };
 const words = (s: unknown) => String(s).replaceAll('_', ' ');
 
 /** What a server has in place of these: it finds a span of many, and a path that was not looked for. */
@@ -66,7 +66,7 @@ export function CriticalPath({ many }: { many: boolean }) {
 export function Path({ c, whose }: { c: Critical; whose: string }) {
   const [shown, show] = useState<'top' | 'path'>('top');
   const d = c.json;
-  const bounds = (d.bound_by as Rec[]).map((b) => ({ name: words(b.bound), color: colors[String(b.bound)] ?? '#8b98a5', ns: Number(b.time_ns) }));
+  const bounds = (d.bound_by as Rec[]).map((b) => ({ name: words(b.bound), color: boundColors[String(b.bound)] ?? typeColors.other, ns: Number(b.time_ns) }));
   return (
     <Panel title={`Critical path of ${d.annotation ? `the first ${d.annotation}` : 'the whole trace'}${whose}`} extra={<Choice label="Show" value={shown} options={[['top', 'Where the time is'], ['path', 'The path']]} onPick={show} />}>
       <p class="soft">

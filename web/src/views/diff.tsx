@@ -8,7 +8,9 @@ import { drawAxis } from '../draw/axis';
 import { ink } from '../draw/colors';
 import { keep } from '../state';
 import { Canvas, type Surface } from '../ui/canvas';
-import { Figure, Kept, Legend, Loading, Panel, useData } from '../ui/parts';
+import { Figure, Fold, Kept, Legend, Loading, Panel, useData } from '../ui/parts';
+import { px } from '../ui/scale';
+import { col, Table } from '../ui/table';
 import { DiffFlame } from './flame';
 import { type Rec, Records } from './tables';
 
@@ -53,6 +55,29 @@ function curves(mains: Main[], stretched: boolean) {
   };
 }
 
+const LINES = 64; // of the curves as a table
+
+/** Highest live bytes of each run in equal stretches of the longer one's time, or of each one's own. */
+function CurveTable({ mains, stretched }: { mains: Main[]; stretched: boolean }) {
+  const end = Math.max(...mains.map((m) => m.t_end));
+  const most = (m: Main, i: number) => {
+    const per = (m.curve.length / LINES) * (stretched ? 1 : end / Math.max(1, m.t_end));
+    const part = m.curve.subarray(Math.floor(i * per), Math.ceil((i + 1) * per));
+    return part.length ? part.reduce((a, b) => Math.max(a, b), 0) : -1;
+  };
+  const side = (name: string, m: Main) => col(name, (i: number) => most(m, i), (v) => (v < 0 ? 'over' : bytes(v)));
+  return (
+    <Table
+      label="live memory of both runs"
+      rows={Array.from({ length: LINES }, (_, i) => i)}
+      sort="From"
+      ascending
+      height={340}
+      cols={[col('From', (i: number) => i, (i) => (stretched ? percent((100 * i) / LINES) : ns((i / LINES) * end))), side('A', mains[0]), side('B', mains[1])]}
+    />
+  );
+}
+
 function Memory() {
   const mains = useData(getMains);
   if (!mains) return <Loading />;
@@ -61,9 +86,10 @@ function Memory() {
   return (
     <Panel title="Live memory" extra={<Kept label="Axis" of={axis} options={[['time', 'By time'], ['share', 'Whole runs']]} />}>
       <div class="chart">
-        <Canvas height={190} label={`Live memory of both runs. A: ${peak(mains[0])}; B: ${peak(mains[1])}`} draw={curves(mains, axis.value === 'share')} />
+        <Canvas height={px(190)} label={`Live memory of both runs. A: ${peak(mains[0])}; B: ${peak(mains[1])}`} draw={curves(mains, axis.value === 'share')} />
       </div>
       <Legend items={mains.map((m, k) => ({ color: k ? B : A, text: `${k ? 'B' : 'A'} · ${peak(m)}` }))} />
+      <Fold title="These curves as a table">{() => <CurveTable mains={mains} stretched={axis.value === 'share'} />}</Fold>
     </Panel>
   );
 }

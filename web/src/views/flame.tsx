@@ -3,13 +3,15 @@
 // Flame graphs: time and bytes by path, as a graph or as a sandwich of one function.
 import { signal } from '../signals';
 import { useEffect, useMemo, useRef } from '../hooks';
-import { type Change, changeOf, type Func, functions, matched, nameOf, type Order, pathOf, readDiffTree, readTree, sandwich, type Sides, type Tree, type TreeName, type Width } from '../data/flame';
+import { type Change, changeOf, type Func, functions, isMixed, isPython, matched, nameOf, nodeAt, type Order, pathOf, pythonOnly, readDiffTree, readTree, sandwich, type Sides, type Tree, type TreeName, type Width } from '../data/flame';
 import { bytes, count, delta, ns, percent } from '../data/format';
-import { getDiffFlame, getFlame } from '../data/page';
+import { chainOf } from '../data/notes';
+import { getDiffFlame, getFlame, getSpans } from '../data/page';
+import { placeOf } from '../data/spans';
 import { css } from '../draw/pixels';
-import { go, keep, query } from '../state';
+import { go, keep, moment, query, span, under, views } from '../state';
 import { Canvas } from '../ui/canvas';
-import { Choice, Kept, Legend, Loading, useData } from '../ui/parts';
+import { Choice, Fold, Kept, Legend, Loading, useData } from '../ui/parts';
 import { col, Table } from '../ui/table';
 import { Tip } from '../ui/tip';
 import { typing } from '../ui/travel';
@@ -22,6 +24,7 @@ const mode = keep('mode');
 const zoomed = keep('node');
 const chosen = keep('fn');
 const width = keep('width');
+const frames = keep('frames');
 const cursor = signal(-1);
 const hover = signal<{ x: number; y: number; tree: Tree; node: number } | null>(null);
 
@@ -175,6 +178,17 @@ function Picked({ t, node }: { t: Tree; node: number }) {
       <div class="facts row"><Lines t={t} node={node} /></div>
       <span class="actions">
         <button onClick={() => look(node)}>Zoom</button>
+        {t.bytes && !t.sides && views.value.includes('memory') && (
+          <button
+            onClick={() => {
+              under.value = pathOf(t, node).map((n) => nameOf(t, n)).join('\n');
+              moment.value = null;
+              go('memory');
+            }}
+          >
+            In the memory view
+          </button>
+        )}
         {!t.sides && (
           <button
             onClick={() => {
@@ -241,9 +255,8 @@ function AsTable({ t, rows }: { t: Tree; rows: number[] }) {
   const w = writer(t);
   const s = t.sides;
   return (
-    <details>
-      <summary>The same as a table</summary>
-      <Table
+    <Fold title="The same as a table">
+      {() => <Table
         label="flame graph nodes"
         rows={rows}
         sort={s ? 'Change' : 'Self'}
@@ -257,15 +270,30 @@ function AsTable({ t, rows }: { t: Tree; rows: number[] }) {
             : [col('Self', (i: number) => t.self[i], w, { bar: (i) => t.self[i] / (t.total[0] || 1) }), col('Total', (i: number) => t.total[i], w), col('Count', (i: number) => t.count[i], count)]),
           col('Depth', (i: number) => t.depth[i]),
         ]}
-      />
-    </details>
+      />}
+    </Fold>
   );
+}
+
+/** Where the tree has what was chosen elsewhere: the selected span, or the stack of an allocation. */
+async function follow(t: Tree, k: TreeName): Promise<number> {
+  if (t.bytes) return under.value ? nodeAt(t, under.value.split('\n').filter((n) => !t.python || isPython(n))) : 0;
+  const i = span.value;
+  if (i === null || !views.value.includes('timeline')) return 0;
+  const s = await getSpans();
+  if (i >= s.n) return 0;
+  const names = (list: number[]) => list.map((x) => s.names[s.name[x]]);
+  const launch = s.cause[i] - 1;
+  if (k === 'gpu') return launch < 0 ? 0 : nodeAt(t, names([...chainOf(s, launch), launch, i]));
+  return nodeAt(t, [s.tracks[placeOf(s, i).track].name.replace(/ · overlap .*/, ''), ...names([...chainOf(s, i), i])]);
 }
 
 /** Tree, tools and pictures. `two` = rows of two runs instead of one. */
 function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) => Tree; two?: boolean }) {
   const k = trees.includes(kind.value as TreeName) ? (kind.value as TreeName) : trees[0];
-  const t = useMemo(() => read(k), [k, order.value, width.value, read]);
+  const full = useMemo(() => read(k), [k, order.value, width.value, read]);
+  const mixed = useMemo(() => !two && order.value !== 'time' && isMixed(full), [full]);
+  const t = useMemo(() => (mixed && frames.value !== 'all' ? pythonOnly(full) : full), [full, mixed, frames.value]);
   const rows = useMemo(() => Array.from({ length: t.n - 1 }, (_, i) => i + 1), [t]);
   const find = query.value.toLowerCase();
   const hit = useMemo(() => (find ? Uint8Array.from(t.names, (n) => (n.toLowerCase().includes(find) ? 1 : 0)) : undefined), [t, find]);
@@ -274,6 +302,9 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
   const flip = up.value === '1';
   const sliced = mode.value === 'sandwich' && !two;
   useKeys(sliced ? undefined : t, at, flip, hit);
+  useEffect(() => {
+    if (!two && !at) void follow(t, k).then((n) => n && (cursor.value = n));
+  }, [t]);
   const w = writer(t);
   const node = cursor.value < t.n ? cursor.value : -1;
   const again = () => look(0);
@@ -297,6 +328,7 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
             {!sliced && <Kept label="Order" of={order} options={[['heavy', 'Largest first'], ['time', 'In order of time']]} then={again} />}
           </>
         )}
+        {mixed && <Kept label="Frames" of={frames} options={[['python', 'Python'], ['all', 'All frames']]} then={again} />}
         {!sliced && <Kept label="Direction" of={up} options={[['0', 'Icicle'], ['1', 'Flame']]} />}
         <input type="search" placeholder="Search frames" aria-label="Search frames" value={query.value} onInput={(e) => (query.value = e.currentTarget.value)} />
         {find && <span class="soft" id="matched">{w(share0)} · {share(share0, t.total[0])} match</span>}

@@ -4,14 +4,11 @@
 // late, what decided a step's length, and what to do. Every figure is one of `tidemark hta --json`.
 import { byKey, count, ns, percent } from '../data/format';
 import { getHta, getJob, type Hta } from '../data/page';
+import { causeColors, typeColors } from '../draw/colors';
 import { Legend, Loading, Panel, useData } from '../ui/parts';
 import { CriticalPath } from './critical';
-import { typeColors } from './kernels';
 import { type Rec, Records } from './tables';
 
-const mixes: Record<string, string> = { 'compute + communication': '#3b7dc4', 'communication + memory': '#c277a8', 'compute + memory': '#9bb13c', 'compute + communication + memory': '#5a6b7b' };
-const mixed = '#6f8fa8';
-const causeColors = ['#3b7dc4', '#e09f3e', '#2a9d8f', '#c8553d', '#8a6fb5', '#6bbf59', '#d48ab8', '#8c6d46', '#a9b4bf'];
 
 interface Part {
   types: string[];
@@ -20,7 +17,7 @@ interface Part {
 }
 
 const partName = (p: Part) => (p.types.length ? p.types.join(' + ') : 'idle');
-const partColor = (p: Part) => (p.types.length === 0 ? 'var(--idle)' : p.types.length === 1 ? (typeColors[p.types[0]] ?? mixed) : (mixes[partName(p)] ?? mixed));
+const partColor = (p: Part) => (p.types.length ? (typeColors[partName(p)] ?? typeColors.other) : 'var(--idle)');
 
 export interface Slice {
   name: string;

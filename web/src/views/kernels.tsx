@@ -6,6 +6,7 @@ import { byKey, count, ns, percent } from '../data/format';
 import { getHta, getJob, type Hta } from '../data/page';
 import { keep } from '../state';
 import { Kept, Loading, Panel, useData } from '../ui/parts';
+import { typeColors } from '../draw/colors';
 import { brief } from './flame_draw';
 import { Follow } from './ops';
 import { type Rec, Records } from './tables';
@@ -13,7 +14,6 @@ import { type Rec, Records } from './tables';
 const scope = keep('ranks');
 const MOST = 14;
 
-export const typeColors: Record<string, string> = { compute: '#1f9e89', communication: '#8a6fb5', memory: '#d1603d', other: '#8b98a5' };
 const num = (r: Rec, key: string): number => Number(r[key]) || 0;
 
 /** Bars that share one scale; each says its figures. */

@@ -5,9 +5,9 @@ import { signal } from '../signals';
 import { useMemo } from '../hooks';
 import { bytes, count, exact, ns, percent, plural } from '../data/format';
 import { type By, type Group, grouped, keyOf } from '../data/levels';
-import { aliveAt, type Cut, faceText, type Memory, moduleText, opPath, stackFrames } from '../data/memory';
+import { aliveAt, type Cut, faceText, madeUnder, type Memory, moduleText, opPath, stackFrames } from '../data/memory';
 import type { Main } from '../data/page';
-import { alloc, go, look, lookAround, moment } from '../state';
+import { alloc, go, keep, look, lookAround, moment, under } from '../state';
 import { Choice, Panel } from '../ui/parts';
 import { type Col, col, Table } from '../ui/table';
 import { brief, focus, focusOf, type Scene, waysOf } from './memory_scene';
@@ -61,6 +61,18 @@ export function Chosen({ m, main, where }: { m: Memory; main: Main; where?: stri
             }}
           >
             What ran when it was made
+          </button>
+        )}
+        {(frames.length > 0 || m.op[row] > 0) && (
+          <button
+            onClick={() => {
+              under.value = (frames.length ? [...frames].reverse() : opPath(m, m.op[row]).split(' / ')).join('\n');
+              keep('tree').value = 'allocated';
+              keep('node').value = keep('mode').value = '';
+              go('flame');
+            }}
+          >
+            In the flame graph
           </button>
         )}
         <button onClick={() => (alloc.value = null)}>Close</button>
@@ -124,10 +136,12 @@ export function Alive({ sc, cut }: { sc: Scene; cut: Cut }) {
   const as = hows.find(([k]) => k === how.value) ?? hows[0];
   const one = focusOf(sc.g);
   const w = within.value;
+  const path = under.value;
+  const made = useMemo(() => (path ? madeUnder(m, path.split('\n')) : null), [m, path]);
   const rows = useMemo(() => {
     const key = w && keyOf(m, w.by);
-    return all.filter((r) => (one < 0 || sc.g.of[r] === one) && (!w || key!.of(r) === w.key));
-  }, [all, one, sc.g, w]);
+    return all.filter((r) => (one < 0 || sc.g.of[r] === one) && (!w || key!.of(r) === w.key) && (!made || made(r)));
+  }, [all, one, sc.g, w, made]);
   const sum = rows.reduce((a, r) => a + m.size[r], 0);
   return (
     <Panel
@@ -137,6 +151,7 @@ export function Alive({ sc, cut }: { sc: Scene; cut: Cut }) {
       <p class="crumbs" id="alive" data-bytes={sum} data-count={rows.length}>
         {one >= 0 && <button onClick={() => (focus.value = '')}>{sc.g.labels[one]} ✕</button>}
         {w && <button onClick={() => (within.value = null)}>{w.label} ✕</button>}
+        {path && <button title={path} onClick={() => (under.value = '')}>made under {brief(path.split('\n').pop()!, 'stack')} ✕</button>}
       </p>
       {as[0] === 'each' ? (
         <Table label="allocations alive" rows={rows} sort="Size" height={420} onPick={(r) => (alloc.value = r)} picked={(r) => r === alloc.value} cols={each(m, rows)} />

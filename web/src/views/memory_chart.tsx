@@ -10,7 +10,8 @@ import { drawAxis } from '../draw/axis';
 import { type Ink, ink } from '../draw/colors';
 import { blank, type Pixels, rgb, shade } from '../draw/pixels';
 import { fit } from '../draw/text';
-import { alloc, moment, range } from '../state';
+import { alloc, moment, range, span } from '../state';
+import { getSpans } from '../data/page';
 import { Canvas, type Surface } from '../ui/canvas';
 import { font, px } from '../ui/scale';
 import { type Spot, Tip } from '../ui/tip';
@@ -175,6 +176,23 @@ function life(s: Surface, sc: Scene, f: Frame, c: Ink): void {
   if (b >= left() && a <= left() + f.width) s.ctx.fillRect(a, s.height - 4, Math.max(2, b - a), 4);
 }
 
+/** When the span that the timeline has selected ran. */
+function selected(s: Surface, f: Frame, c: Ink): void {
+  const all = getSpans.now?.();
+  const i = span.value;
+  if (!all || i === null || i >= all.n) return;
+  const a = Math.max(left(), f.x(all.t0[i]));
+  const b = Math.min(left() + f.width, f.x(all.t1[i]));
+  if (b < left() || a > left() + f.width) return;
+  s.ctx.fillStyle = c.link;
+  s.ctx.globalAlpha = 0.14;
+  s.ctx.fillRect(a, px(20), Math.max(2, b - a), s.height);
+  s.ctx.globalAlpha = 1;
+  s.ctx.fillStyle = c.text;
+  s.ctx.font = font(11);
+  s.ctx.fillText(fit(s.ctx, all.names[all.name[i]], s.width - a - 4), a + 3, f.top + px(8));
+}
+
 function draw(s: Surface, sc: Scene): void {
   const c = ink();
   const [t0, t1] = range.value;
@@ -205,6 +223,7 @@ function draw(s: Surface, sc: Scene): void {
   limit(s, sc, f);
   oom(s, sc, f, px(20) + strip);
   life(s, sc, f, c);
+  selected(s, f, c);
   const at = moment.value ?? sc.peak.t;
   if (at >= t0 && at <= t1) upright(s, f.x(at), px(20), c.accent, 2);
 }

@@ -11,7 +11,7 @@ import { ink } from '../draw/colors';
 import { blank, css, type Pixels, rgb } from '../draw/pixels';
 import { alloc } from '../state';
 import { Canvas, type Surface } from '../ui/canvas';
-import { Choice, Legend, Panel } from '../ui/parts';
+import { Choice, Fold, Legend, Panel } from '../ui/parts';
 import { type Col, col, Table } from '../ui/table';
 import { font, px } from '../ui/scale';
 import { type Spot, Tip } from '../ui/tip';
@@ -33,6 +33,7 @@ const shapes = { scale: [26, 20, 0], rows: [20, 15, 250] }; // a row, its bar, w
 type Shape = keyof typeof shapes;
 const shape = signal<Shape>('scale');
 const hover = signal<(Spot & { seg: number; block: number }) | null>(null);
+const cursor = signal(-1); // block where the keyboard is
 
 /** Segments from the largest on: one after another at one scale, wrapped like words; or each in its own row. */
 export function layout(segs: readonly Seg[], width: number, how: Shape): { pieces: Piece[]; height: number } {
@@ -80,6 +81,18 @@ function blockAt(s: State, g: Seg, at: number): number {
   return lo;
 }
 
+/** The block that an arrow key leads to: along a segment and into the next one, or to the next segment. */
+export function step(s: State, order: readonly number[], block: number, key: string): number {
+  const at = order.findIndex((k) => block >= s.segs[k].first && block < s.segs[k].first + s.segs[k].n);
+  if (at < 0) return s.segs[order[0]].first;
+  const g = s.segs[order[at]];
+  const back = key === 'ArrowLeft' || key === 'ArrowUp';
+  const next = block + (back ? -1 : 1);
+  if ((key === 'ArrowLeft' || key === 'ArrowRight') && next >= g.first && next < g.first + g.n) return next;
+  const to = s.segs[order[at + (back ? -1 : 1)]];
+  return !to ? block : to.first + (key === 'ArrowLeft' ? to.n - 1 : 0);
+}
+
 type Free = 'split' | 'cached' | 'expandable';
 const freeText: Record<Free, string> = { split: 'inactive split: free, but its segment is partly in use', cached: 'whole free segment: can go back to the device', expandable: 'free in an expandable segment' };
 const freeKind = (a: Allocator, g: Seg): Free => (a.json.kinds[a.segKind[g.row]] === EXPANDABLE ? 'expandable' : g.nUsed ? 'split' : 'cached');
@@ -104,7 +117,7 @@ function draw(s: Surface, sc: Scene, a: Allocator, st: State, how: Shape, pieces
   const free = freeColor(c.dark);
   const words = sc.colors.map(rgb);
   const hatched: [number, number, number][] = [];
-  let chosen: [number, number, number] | undefined;
+  const marked: [number, number, number, string][] = [];
   kept = blank(kept, s, c.back);
   for (const p of pieces) {
     const g = st.segs[p.seg];
@@ -115,13 +128,14 @@ function draw(s: Surface, sc: Scene, a: Allocator, st: State, how: Shape, pieces
     for (let b = blockAt(st, g, p.from); b < g.first + g.n && st.addr[b] - g.addr < p.to; b++) {
       const x0 = at(st.addr[b] - g.addr);
       const x1 = Math.max(x0 + 1, at(st.addr[b] - g.addr + st.size[b]));
+      if (b === cursor.value) marked.push([x0, p.y, x1 - x0, c.link]);
       if (st.alloc[b] < 0) {
         if (kind === 'split' && x1 - x0 > 2) hatched.push([x0, p.y, x1 - x0]);
         continue;
       }
       kept.rect(x0, p.y, x1 - x0 > 3 ? x1 - 1 : x1, p.y + high, words[sc.g.of[st.alloc[b]]]);
       if (st.pending[b]) kept.rect(x0, p.y + high - 4, x1, p.y + high, rgb(0x111111));
-      if (st.alloc[b] === alloc.value) chosen = [x0, p.y, x1 - x0];
+      if (st.alloc[b] === alloc.value) marked.unshift([x0, p.y, x1 - x0, c.accent]);
     }
   }
   kept.show(s.ctx);
@@ -138,27 +152,28 @@ function draw(s: Surface, sc: Scene, a: Allocator, st: State, how: Shape, pieces
       s.ctx.fillText(`${bytes(g.size)} ${((100 * g.used) / g.size).toFixed(0).padStart(3)} %`, left - 8, p.y + high / 2);
       s.ctx.textAlign = 'left';
     }
-  if (chosen) {
-    s.ctx.strokeStyle = c.accent;
-    s.ctx.lineWidth = 3;
-    s.ctx.strokeRect(chosen[0] - 1, chosen[1] - 1, chosen[2] + 2, high + 2);
-    s.ctx.lineWidth = 1;
+  s.ctx.lineWidth = 3;
+  for (const [x, y, w, color] of marked) {
+    s.ctx.strokeStyle = color;
+    s.ctx.strokeRect(x - 1, y - 1, w + 2, high + 2);
   }
+  s.ctx.lineWidth = 1;
 }
+
+const blockTitle = ({ m }: Scene, st: State, b: number): string => {
+  const row = st.alloc[b];
+  return row < 0 ? `${bytes(st.size[b])} free` : `${bytes(m.size[row])} ${m.json.roles[m.role[row]]}${m.tensor[row] ? ` · ${m.json.tensors[m.tensor[row]]}` : ''}`;
+};
 
 function Under({ sc, a, st }: { sc: Scene; a: Allocator; st: State }) {
   const h = hover.value;
-  if (!h) return null;
+  if (!h || h.block >= st.addr.length) return null;
   const g = st.segs[h.seg];
   const row = st.alloc[h.block];
   const m = sc.m;
   return (
     <Tip at={h}>
-      {row < 0 ? (
-        <b>{bytes(st.size[h.block])} free</b>
-      ) : (
-        <b>{bytes(m.size[row])} {m.json.roles[m.role[row]]}{m.tensor[row] ? ` · ${m.json.tensors[m.tensor[row]]}` : ''}</b>
-      )}
+      <b aria-live="polite">{blockTitle(sc, st, h.block)}</b>
       <span>{row < 0 ? freeText[freeKind(a, g)] : faceText(m, m.face[row]) || opPath(m, m.op[row])}</span>
       {st.pending[h.block] && <span>its program gave it back, a stream still holds it</span>}
       <span>at {address(a, sc.dev, st.addr[h.block])}</span>
@@ -195,6 +210,26 @@ function Totals({ st }: { st: State }) {
   );
 }
 
+function Blocks({ sc, a, st }: { sc: Scene; a: Allocator; st: State }) {
+  const m = sc.m;
+  const seg = useMemo(() => {
+    const of = new Int32Array(st.addr.length);
+    st.segs.forEach((g, k) => of.fill(k, g.first, g.first + g.n));
+    return of;
+  }, [st]);
+  const rows = useMemo(() => st.addr.map((_, i) => i), [st]);
+  const used = (text: (row: number) => string) => (b: number) => (st.alloc[b] < 0 ? '–' : text(st.alloc[b]) || '–');
+  const cols: Col<number>[] = [
+    col('Address', (b) => st.addr[b], (v) => address(a, sc.dev, v)),
+    col('Size', (b) => st.size[b], bytes),
+    col('State', (b) => (st.alloc[b] < 0 ? 'free' : st.pending[b] ? 'held by a stream' : 'in use')),
+    col('Role', used((r) => m.json.roles[m.role[r]])),
+    col('Code or op', used((r) => faceText(m, m.face[r]) || opPath(m, m.op[r])), undefined, { wide: true }),
+    col('Segment', (b) => st.segs[seg[b]].addr, (v) => address(a, sc.dev, v)),
+  ];
+  return <Table label="blocks" rows={rows} sort="Size" height={420} cols={cols} onPick={(b) => st.alloc[b] >= 0 && (alloc.value = st.alloc[b])} picked={(b) => st.alloc[b] >= 0 && st.alloc[b] === alloc.value} />;
+}
+
 export function MapPanel({ sc, a, cut }: { sc: Scene; a: Allocator; cut: Cut }) {
   const st = useMemo(() => stateAt(sc.m, a, cut, sc.dev), [sc.m, a, cut.moves, cut.t, cut.exact, sc.dev]);
   const how = shape.value;
@@ -212,6 +247,22 @@ export function MapPanel({ sc, a, cut }: { sc: Scene; a: Allocator; cut: Cut }) 
     const y = e.clientY - at.top;
     const p = pieces.find((q) => y >= q.y && y < q.y + px(shapes[how][1]) && x >= q.x && x < q.x + q.w);
     return p && { seg: p.seg, block: blockAt(st, st.segs[p.seg], p.from + ((x - p.x) / p.w) * (p.to - p.from)) };
+  };
+  /** Arrow keys go from block to block, Enter chooses. Time stands still meanwhile. */
+  const press = (e: KeyboardEvent) => {
+    if (e.key === 'Enter' && st.alloc[cursor.value] >= 0) alloc.value = st.alloc[cursor.value];
+    if (!e.key.startsWith('Arrow') || !st.segs.length) return;
+    e.preventDefault();
+    e.stopPropagation();
+    const order = [...new Set(pieces.map((p) => p.seg))];
+    const b = (cursor.value = step(st, order, cursor.value, e.key));
+    const seg = order.find((k) => b >= st.segs[k].first && b < st.segs[k].first + st.segs[k].n)!;
+    const from = st.addr[b] - st.segs[seg].addr;
+    const p = pieces.find((q) => q.seg === seg && from < q.to)!;
+    const at = (e.currentTarget as HTMLElement).getBoundingClientRect();
+    const y = at.top + p.y;
+    if (y < 60 || y > innerHeight - 220) scrollBy(0, y - innerHeight / 2);
+    hover.value = { seg, block: b, x: at.left + p.x + ((from - p.from) / (p.to - p.from)) * p.w, y: (e.currentTarget as HTMLElement).getBoundingClientRect().top + p.y };
   };
   const dark = ink().dark;
   const free = freeColor(dark);
@@ -245,7 +296,12 @@ export function MapPanel({ sc, a, cut }: { sc: Scene; a: Allocator; cut: Cut }) 
       <div class="chart blocks" ref={box}>
         <Canvas
           height={height}
-          label={`${plural(st.segs.length, 'segment')} with ${plural(st.addr.length, 'block')}; the table below lists the segments`}
+          label={`${plural(st.segs.length, 'segment')} with ${plural(st.addr.length, 'block')}; arrow keys go from block to block, Enter chooses, tables below list all`}
+          onKeyDown={press}
+          onBlur={() => {
+            hover.value = null;
+            cursor.value = -1;
+          }}
           onPointerMove={(e: PointerEvent) => {
             const at = find(e);
             hover.value = at ? { ...at, x: e.clientX, y: e.clientY } : null;
@@ -261,16 +317,8 @@ export function MapPanel({ sc, a, cut }: { sc: Scene; a: Allocator; cut: Cut }) 
       </div>
       {how === 'rows' && st.segs.length > MOST_ROWS && <p class="soft">The largest {MOST_ROWS} of {count(st.segs.length)} segments; the table has all.</p>}
       <Legend items={(['split', 'cached', 'expandable'] as const).filter((k) => kinds.has(k)).map((k) => ({ color: css(free[k]), text: freeText[k] }))} />
-      <details>
-        <summary>Segments as a table</summary>
-        <Table
-          label="segments"
-          rows={st.segs}
-          sort="Size"
-          height={420}
-          cols={cols}
-        />
-      </details>
+      <Fold title="Segments as a table">{() => <Table label="segments" rows={st.segs} sort="Size" height={420} cols={cols} />}</Fold>
+      <Fold title="Blocks as a table">{() => <Blocks sc={sc} a={a} st={st} />}</Fold>
     </Panel>
   );
 }

@@ -10,7 +10,7 @@ import { ink } from '../draw/colors';
 import { blank, css, type Pixels, rgb } from '../draw/pixels';
 import { moment, range } from '../state';
 import { Canvas, type Surface } from '../ui/canvas';
-import { Legend } from '../ui/parts';
+import { Fold, Legend } from '../ui/parts';
 import { type Col, col, Table } from '../ui/table';
 import { px } from '../ui/scale';
 import { type Spot, Tip } from '../ui/tip';
@@ -145,18 +145,9 @@ export function OverTime({ sc, a }: { sc: Scene; a: Allocator }) {
         <span class="soft">{of.moves > o.t.length ? `A point in ${count(Math.ceil(of.moves / o.t.length))} moves` : ''}</span>
         <button onClick={() => (moment.value = w.t[0])}>Most unused: {bytes(w.reserved[0] - w.active[0])} at {ns(w.t[0])}</button>
       </div>
-      <details>
-        <summary>These figures as a table</summary>
-        <Table
-          label="the allocator over time"
-          rows={Array.from(o.t, (_, i) => i)}
-          sort="Time"
-          ascending
-          height={360}
-          onPick={(i) => (moment.value = o.t[i])}
-          cols={cols}
-        />
-      </details>
+      <Fold title="These figures as a table">
+        {() => <Table label="the allocator over time" rows={Array.from(o.t, (_, i) => i)} sort="Time" ascending height={360} onPick={(i) => (moment.value = o.t[i])} cols={cols} />}
+      </Fold>
     </>
   );
 }

@@ -4,8 +4,8 @@
 import { useMemo, useState } from '../hooks';
 import { bytes, count, delta, ns, percent } from '../data/format';
 import { childrenOf, hotPath, matching, type ModuleRow, type OpTree, visible } from '../data/optree';
-import { getOps, type OpRow } from '../data/page';
-import { go, keep, query } from '../state';
+import { getOps, getSpans, type OpRow } from '../data/page';
+import { go, keep, query, span } from '../state';
 import { Kept, Loading, Panel, useData } from '../ui/parts';
 import { px } from '../ui/scale';
 import { col, Pad, Table } from '../ui/table';
@@ -155,7 +155,8 @@ const titles: Record<string, string> = { tree: 'Ops by what they ran inside', mo
 
 export function Ops() {
   const t = useData(getOps);
-  const [name, setName] = useState('');
+  const s = getSpans.now?.();
+  const [name, setName] = useState(s && span.value !== null && span.value < s.n ? s.names[s.name[span.value]] : '');
   const [node, setNode] = useState(-1);
   if (!t) return <Loading />;
   const most = t.ops.reduce((a, r) => Math.max(a, r[2]), 1);

@@ -36,6 +36,10 @@ function curve(main: Main) {
     strip(s, main.curve, d.peak, px(34), s.height, css(MEMORY));
     const right = d.peak_t > main.t_end / 2;
     const x = (d.peak_t / Math.max(1, main.t_end)) * s.width;
+    if (moment.value !== null) {
+      s.ctx.fillStyle = c.link;
+      s.ctx.fillRect((moment.value / Math.max(1, main.t_end)) * s.width, px(18), 2, s.height);
+    }
     s.ctx.fillStyle = c.accent;
     s.ctx.fillRect(x, px(18), 2, s.height);
     s.ctx.fillStyle = c.text;
@@ -61,7 +65,7 @@ function Why({ main, d }: { main: Main; d: Device }) {
   const says = (k: (typeof whys)[number][0]) => why[k].some(([name]) => !name.startsWith('(no ') && !name.startsWith('(outside') && name !== 'unknown');
   const shown = whys.filter(([k]) => says(k)).slice(0, 3);
   return (
-    <Panel title={`Why ${d.device} holds ${bytes(d.peak)} then`} extra={<span class="soft">A click shows it in the memory view</span>}>
+    <Panel title={`What the ${bytes(d.peak)} at the peak are`} extra={<span class="soft">click one to see its allocations</span>}>
       {shown.map(([k, title]) => {
         const colors = colorsOf(why[k].map(([name]) => name), k);
         return (
@@ -93,7 +97,7 @@ const places: Record<string, [how: string, one: string, below: string]> = {
 
 function Findings({ main }: { main: Main }) {
   const list = main.findings.filter((f) => f.text);
-  if (!list.length) return <p class="soft">No rule found anything worth a word in this trace.</p>;
+  if (!list.length) return <p class="soft">No rule found a problem in this trace.</p>;
   return (
     <ul class="findings">
       {list.map((f, i) => (
@@ -114,7 +118,7 @@ function Card({ main, at }: { main: Main; at: number }) {
   const d = main.devices[at];
   const v = main.each.subarray(at * CURVE, (at + 1) * CURVE);
   const line = Array.from(v, (y, x) => `${x},${30 - (28 * y) / (d.peak || 1)}`).join(' ');
-  const facts = ['peak', d.capacity ? `is ${percent((100 * d.peak) / d.capacity)} of ${bytes(d.capacity)}` : 'of an unknown size', `at ${ns(d.peak_t)}`, `${plural(d.peak_count, 'allocation')} then`, ...(d.reserved_peak === null ? [] : [`${bytes(d.reserved_peak)} reserved at most`]), `${bytes(d.live)} at the end`];
+  const facts = ['at the peak', d.capacity ? `(${percent((100 * d.peak) / d.capacity)} of its ${bytes(d.capacity)})` : '(the device’s size is not recorded)', `at ${ns(d.peak_t)}`, plural(d.peak_count, 'allocation'), ...(d.reserved_peak === null ? [] : [`${bytes(d.reserved_peak)} reserved at most`]), `${bytes(d.live)} at the end`];
   return (
     <button
       class="figure card"
@@ -165,6 +169,7 @@ function Facts({ main }: { main: Main }) {
 export function Overview({ main }: { main: Main }) {
   const tables = useData(getTables);
   const d = main.devices[main.device];
+  const steps = main.marks.filter((m) => m.kind === 'step').length;
   const losses = main.losses.split('\n').map((l) => l.replace(/^note: /, '')).filter(Boolean);
   const phase = tables?.phases.find((p) => d.peak_t >= p.t0 && d.peak_t <= p.t1 && p.name);
   const active = (label: string, v: number, none: string) => (
@@ -185,11 +190,11 @@ export function Overview({ main }: { main: Main }) {
         </section>
       )}
       <div class="figures">
-        <Figure label="Duration" value={ns(main.t_end)} />
+        <Figure label="Duration" value={ns(main.t_end)} sub={steps ? plural(steps, 'step') : undefined} />
         {main.device > 0 ? (
           <>
             <Figure label={`Peak memory, ${d.device}`} value={bytes(d.peak)} sub={`at ${ns(d.peak_t)}${phase ? ` in ${phase.name}` : ''}`} title="Highest live bytes over all moments" />
-            <Figure label={main.now ? 'Alive now' : 'Still alive at the end'} value={bytes(d.live)} sub={plural(d.count, 'allocation')} />
+            <Figure label={main.now ? 'Alive now' : 'Still alive at the end'} value={bytes(d.live)} sub={`${plural(d.count, 'allocation')} not freed`} />
           </>
         ) : (
           <Figure label="Peak memory" value="unknown" sub="no memory events recorded" />

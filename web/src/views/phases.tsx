@@ -127,6 +127,7 @@ function AsTable({ t, scopes }: { t: Tables; scopes: { s: Scope; i: number }[] }
         sort="#"
         ascending
         height={520}
+        picked={(r) => moment.value !== null && moment.value >= r.t0 && moment.value < r.t1}
         onPick={(r) => {
           look(r.t0, r.t1);
           moment.value = null;

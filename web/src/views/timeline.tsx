@@ -11,7 +11,7 @@ import { has } from '../data/section';
 import { after, placeOf, searchSpans, spanAt, type Spans } from '../data/spans';
 import { catColor, palette } from '../draw/colors';
 import { css } from '../draw/pixels';
-import { keep, look, lookAll, lookAround, moment, query, range, span } from '../state';
+import { alloc, keep, look, lookAll, lookAround, moment, query, range, span } from '../state';
 import { Canvas } from '../ui/canvas';
 import { Legend, Loading, useData } from '../ui/parts';
 import { dragTime, keyTime, typing, wheelTime } from '../ui/travel';
@@ -296,7 +296,10 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
           onDblClick={() => span.value !== null && pick(span.value)}
           draw={(s) => {
             const [t0, t1] = range.value;
-            arrows.current = drawScene(s, { main, spans, phases: [...phases], lanes, high: height, scroll: scroll.value, t0, t1, moment: moment.value, span: span.value, cursor: cursor.value, links, area, found: hit, color, live });
+            const m = getMemory.now?.();
+            const row = alloc.value;
+            const life: [number, number] | undefined = m && row !== null && row < m.n ? [m.born[row], m.died[row]] : undefined;
+            arrows.current = drawScene(s, { life, main, spans, phases: [...phases], lanes, high: height, scroll: scroll.value, t0, t1, moment: moment.value, span: span.value, cursor: cursor.value, links, area, found: hit, color, live });
           }}
         />
       </div>

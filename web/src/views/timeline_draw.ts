@@ -36,6 +36,7 @@ export interface Scene {
   found: ReadonlySet<number> | null; // names that the search matches
   color: (cat: number, name: number) => number;
   live?: (t0: number, t1: number, width: number) => Float64Array; // exact, once the memory section is read
+  life?: [number, number]; // of the chosen allocation
   at?: (span: number) => Place | undefined; // where a span is, when `spans` are only pieces of it
 }
 
@@ -149,6 +150,11 @@ function curve(s: Surface, sc: Scene, width: number, y0: number, high: number, c
       s.ctx.fillRect(a, y1 - up(v[i]), Math.max(1, b - a + 0.5), up(v[i]));
     }
   });
+  if (sc.life) {
+    const a = Math.max(left, x(sc.life[0]));
+    s.ctx.fillStyle = c.accent;
+    s.ctx.fillRect(a, y1, Math.max(a < s.width ? 2 : 0, Math.min(s.width, x(sc.life[1])) - a), 3);
+  }
   s.ctx.fillStyle = css(MEMORY);
   s.ctx.fillRect(0, y0, 3, high - 1);
   s.ctx.textBaseline = 'middle';

@@ -7,7 +7,7 @@ import { bytes, count, delta, exact, ns } from '../data/format';
 import { argsOf, chainOf, linksOf, notesOf } from '../data/notes';
 import type { Main } from '../data/page';
 import { placeOf, type Spans } from '../data/spans';
-import { go, moment, query, span, views } from '../state';
+import { go, keep, moment, query, span, views } from '../state';
 
 export const hover = signal<{ x: number; y: number; span: number } | null>(null);
 
@@ -138,6 +138,17 @@ export function Details({ main, spans, pick }: { main: Main; spans: Spans; pick:
       <p class="actions">
         <button onClick={() => pick(i)}>Focus ( f )</button>
         <button onClick={() => (query.value = title(spans, i))}>Find all of this name</button>
+        {views.value.includes('flame') && (
+          <button
+            onClick={() => {
+              keep('tree').value = spans.tracks[placeOf(spans, i).track].kind === 'stream' ? 'gpu' : '';
+              keep('node').value = keep('mode').value = '';
+              go('flame');
+            }}
+          >
+            In the flame graph
+          </button>
+        )}
         {views.value.includes('memory') && (
           <button
             onClick={() => {
