@@ -7,6 +7,7 @@ import { type Change, changeOf, type Func, functions, isMixed, isPython, matched
 import { bytes, count, delta, ns, percent } from '../data/format';
 import { chainOf } from '../data/notes';
 import { getDiffFlame, getFlame, getSpans } from '../data/page';
+import { served } from '../data/source';
 import { placeOf } from '../data/spans';
 import { css } from '../draw/pixels';
 import { go, keep, moment, query, span, under, views } from '../state';
@@ -280,8 +281,8 @@ async function follow(t: Tree, k: TreeName): Promise<number> {
   if (t.bytes) return under.value ? nodeAt(t, under.value.split('\n').filter((n) => !t.python || isPython(n))) : 0;
   const i = span.value;
   if (i === null || !views.value.includes('timeline')) return 0;
-  const s = await getSpans();
-  if (i >= s.n) return 0;
+  const s = getSpans.now?.() ?? (served ? null : await getSpans()); // a server may have too many to ask for
+  if (!s || i >= s.n) return 0;
   const names = (list: number[]) => list.map((x) => s.names[s.name[x]]);
   const launch = s.cause[i] - 1;
   if (k === 'gpu') return launch < 0 ? 0 : nodeAt(t, names([...chainOf(s, launch), launch, i]));
