@@ -12,6 +12,7 @@
 
 #include "analyze/critpath.h"
 #include "analyze/hta_job.h"
+#include "analyze/thin.h"
 #include "analyze/lod.h"
 #include "model/model.h"
 
@@ -22,6 +23,8 @@ struct tide_page_options {
 	const tide_critpath *critical;	  /* NULL = none */
 	const tide_model *critical_model; /* what its spans are rows of */
 	const char *critical_why; /* why there is none; NULL = the page says nothing of it */
+	const tide_thin *thin;	  /* allocations that section "memory" leaves out; NULL = none */
+	const tide_phases *phases; /* with `thin`: moves of these are counted; may be NULL */
 	const char *only;	  /* the one view to write: "timeline" ...; NULL = all */
 	unsigned number; /* which of the page's traces: its sections are called NAME.number, 0: NAME
 			  */

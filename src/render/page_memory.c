@@ -20,6 +20,7 @@
 struct memory {
 	const tide_model *m;
 	tide_box *b;
+	const uint8_t *drop; /* borrowed; may be NULL */
 	tide_page_names names;
 	tide_paths paths;
 	tide_roles roles;
@@ -150,6 +151,8 @@ static void put_moves(struct memory *x)
 		}
 		if (v->kind[i] != TIDE_MOVE_ALLOC && !ends)
 			continue;
+		if (x->drop && x->drop[ends ? ends : v->row[i]])
+			continue;
 		tide__box_put(x->b, x->dt, t);
 		if (v->kind[i] == TIDE_MOVE_ALLOC) {
 			tide__box_put(x->b, x->back, 0);
@@ -212,6 +215,24 @@ static void labels_json(const struct memory *x, tide_json *j)
 	tide__json_array_end(j);
 }
 
+/* Moves of the first phases that are in the section. */
+static void phases_json(const struct memory *x, const tide_page_options *opt, tide_json *j)
+{
+	tide__json_key(j, "phase_moves");
+	tide__json_array(j);
+	for (uint32_t p = 0; p < opt->thin->px && p < opt->phases->n; p++) {
+		uint64_t n = 0;
+		for (uint64_t i = opt->phases->phases[p].move0; i < opt->phases->phases[p].move1;
+		     i++) {
+			uint32_t ends = tide__move_ends(x->m, i);
+			bool made = x->m->moves.kind[i] == TIDE_MOVE_ALLOC;
+			n += (made || ends) && !x->drop[made ? x->m->moves.row[i] : ends];
+		}
+		tide__json_uint(j, n);
+	}
+	tide__json_array_end(j);
+}
+
 static bool setup(struct memory *x)
 {
 	const struct {
@@ -262,7 +283,7 @@ static bool setup(struct memory *x)
 bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options *opt,
 		       tide_error *err)
 {
-	struct memory x = { .m = m, .b = b };
+	struct memory x = { .m = m, .b = b, .drop = opt->thin ? opt->thin->drop : NULL };
 	tide_json *j = tide__box_json(b);
 	bool ok = tide__modules_of(m, &x.modules, err) == TIDE_OK && setup(&x);
 	if (ok) {
@@ -274,6 +295,12 @@ bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options
 		pools_json(&x, j);
 		roles_json(j);
 		tide__json_kbool(j, "modules", x.any_module);
+		if (opt->thin) {
+			tide__json_kuint(j, "stretches", opt->thin->px);
+			tide__json_kuint(j, "left_out", m->allocs.n - 1 - opt->thin->kept);
+			if (opt->phases)
+				phases_json(&x, opt, j);
+		}
 		labels_json(&x, j);
 		tide__page_names_json(&x.names, m, "names", j);
 		tide__json_object_end(j);

@@ -34,7 +34,7 @@ const tide_route tide__routes[] = {
 	{ "data/ID/pieces", " from to px g ", tide__data_pieces, true },
 	{ "data/ID/perfetto", " g ", tide__data_perfetto, false },
 	{ "pair/ID/ID/ID", " g ", tide__data_pair, true },
-	{ "data/ID/ID", " g all quick ", tide__data_section, true },
+	{ "data/ID/ID", " g all quick from to px at phases ", tide__data_section, true },
 };
 const size_t tide__n_routes = sizeof tide__routes / sizeof *tide__routes;
 

@@ -13,6 +13,8 @@
 
 #define BYTES "application/octet-stream"
 
+enum { MOST_ALLOCS = 300000 }; /* in section "memory" at a zoom */
+
 /* Found when first asked for; of a large recording, only when `all` says so. */
 static tide_code critical(tide_ask *a, tide_loaded *l, bool *given, tide_error *err)
 {
@@ -26,6 +28,32 @@ static tide_code critical(tide_ask *a, tide_loaded *l, bool *given, tide_error *
 	*given = rc == TIDE_OK && bytes;
 	if (*given)
 		fwrite(bytes, 1, n, a->out);
+	return rc;
+}
+
+/* Section "memory" with what the highest moments of a window's stretches need, or those of phases.
+ */
+static tide_code thinned(tide_ask *a, tide_loaded *l, tide_page_options *opt, tide_error *err)
+{
+	tide_api_window w;
+	tide_thin thin = { 0 };
+	tide_phases phases = { 0 };
+	int64_t at = -1, by_phase = 0;
+	if (!tide__api_window(a, l, &w) ||
+	    !tide__request_int(a->req, "at", 0, INT64_MAX / 4, &at) ||
+	    !tide__request_int(a->req, "phases", 0, 1, &by_phase))
+		return tide__ask_wrong(a, err);
+	tide_code rc = by_phase ? tide__phases(l->m, &phases, err)
+				: tide__thin(l->m, w.from, w.to, (uint32_t)w.px, at, MOST_ALLOCS,
+					     &thin, err);
+	if (rc == TIDE_OK && by_phase)
+		rc = tide__thin_phases(l->m, &phases, MOST_ALLOCS, &thin, err);
+	opt->thin = &thin;
+	opt->phases = by_phase ? &phases : NULL;
+	if (rc == TIDE_OK)
+		rc = tide__page_section("memory", l->m, opt, a->out, err);
+	tide__thin_free(&thin);
+	tide__phases_free(&phases);
 	return rc;
 }
 
@@ -50,6 +78,8 @@ tide_code tide__data_section(tide_ask *a, tide_error *err)
 		return tide__ask_wrong(a, err);
 	rc = tide__loaded_page(l, !strcmp(name, "hta") || (!strcmp(name, "main") && !quick), &opt,
 			       err);
+	if (rc == TIDE_OK && !strcmp(name, "memory") && tide__request_get(a->req, "px"))
+		return thinned(a, l, &opt, err);
 	return rc == TIDE_OK ? tide__page_section(name, l->m, &opt, a->out, err) : rc;
 }
 

@@ -135,6 +135,22 @@ def links(server, rid):
     raise AssertionError("no launch started anything")
 
 
+def thinned(server, rid):
+    """Fewer allocations, the same peaks; what is not right is refused."""
+    whole, columns = section(server, f"/data/{rid}/memory")
+    assert "left_out" not in whole
+    for query in ("px=8", "px=1024", "px=8&from=1000&to=9000000", "px=8&at=5000000", "px=1&phases=1"):
+        some, less = section(server, f"/data/{rid}/memory?{query}")
+        assert some["left_out"] >= 0 and len(less["role"]) + some["left_out"] == len(columns["role"]), query
+        assert ("phase_moves" in some) == ("phases" in query)
+    assert len(less["role"]) < len(columns["role"])
+    for query in ("px=0", "px=9000", "px=8&from=9&to=9", "px=8&at=-1", "px=8&phases=2", "quick=2"):
+        assert server.ask(f"/data/{rid}/memory?{query}")[0] == 400, query
+    full, quick = (section(server, f"/data/{rid}/main{q}")[0] for q in ("", "?quick=1"))
+    assert {k: v for k, v in full.items() if k != "findings"} == {k: v for k, v in quick.items() if k != "findings"}
+    assert [f for f in full["findings"] if f in quick["findings"]] == quick["findings"] != full["findings"]
+
+
 def critical(server, rid, trace):
     line = tidemark("critical-path", "--json", trace)
     for query in ("", "?all=1"):
@@ -311,6 +327,7 @@ def main():
         check(s, "/api/diff", f"a={ids['kineto_gpt_train.json.gz']}&b={ids['kineto_gpt_train_stack.json.gz']}&limit=5")
         rid = ids["kineto_gpt_train.json.gz"]
         links(s, rid)
+        thinned(s, rid)
         critical(s, rid, DATA / "kineto_gpt_train.json.gz")
         two = ("kineto_gpt_train.json.gz", "kineto_gpt_train_stack.json.gz")
         pair(s, ids[two[0]], ids[two[1]], [DATA / n for n in two])

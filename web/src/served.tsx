@@ -17,11 +17,14 @@ import { Panel, useData } from './ui/parts';
 import { dark, extend, keepTheme, theme } from './state';
 import { asked, Path } from './views/critical';
 import { FarTimeline } from './views/far';
+import { FarMemory, thinned } from './views/far_memory';
+import { forPhases } from './views/phases';
 import { Recordings, status } from './views/recordings';
 import { registry, type ViewRow } from './views/registry';
 
 // Spans: more are not sent whole. /r/ID?pieces shows any recording that way.
 const MANY = new URLSearchParams(location.search).has('pieces') ? 0 : 1_500_000;
+const CROWD = MANY && 2_500_000; // moves of memory: the same
 const ids = /^\/(?:r\/[0-9a-f]+|diff\/[0-9a-f]+\/[0-9a-f]+)$/.test(location.pathname) ? location.pathname.split('/').slice(2) : [];
 const app = document.getElementById('app')!;
 const recs = signal<readonly Recording[]>([]); // those of `ids`
@@ -106,6 +109,12 @@ function adapt(): void {
   const named = asked.span;
   row.early = undefined;
   row.show = (main) => (main.spans > MANY ? <FarTimeline id={here()} main={main} /> : whole(main));
+  const memory = registry.find((r) => r.key === 'memory') as ViewRow;
+  const all = memory.show;
+  memory.early = undefined;
+  memory.show = (main) => (main.moves > CROWD ? <FarMemory id={here()} main={main} /> : all(main));
+  const { get } = forPhases;
+  forPhases.get = () => (crowded.has(traceNumber()) ? thinned(here(), 'px=1&phases=1') : get());
   asked.span = async (name, t0, t1) => {
     const main = await getMain();
     return main.spans > MANY ? new FarSpans(here()).named(name, t0, t1).then((d) => d.span.n, () => -1) : named(name, t0, t1);
@@ -147,11 +156,17 @@ async function waitFor(): Promise<void> {
   }
 }
 
+const crowded = new Set<number>(); // traces with more moves than that
 const empty = ids.map(() => new Set<string>());
 /** What there is nothing of has no tab. */
 function note(main: Main, k: number): void {
   const e = empty[k];
   e.clear();
+  crowded.delete(k);
+  if (main.moves > CROWD) {
+    crowded.add(k);
+    e.add('allocator'); // its rows are those of the whole memory section
+  }
   if (main.spans < 50_000) e.add('coarse');
   if (!main.gpu_ns) e.add('hta').add('critical');
   if (main.devices.every((d) => d.reserved_peak === null)) e.add('allocator');
@@ -207,7 +222,7 @@ async function begin(): Promise<void> {
     );
     return;
   }
-  setSource(serverSource(ids, empty, large));
+  setSource(serverSource(ids, empty, (name, k) => (name === 'main' && large(k) ? '?quick=1' : name === 'memory' && crowded.has(k) ? '?px=1024' : '')));
   adapt();
   slot.head = () => <Head />;
   slot.note = () => <Live />;

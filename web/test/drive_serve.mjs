@@ -186,7 +186,7 @@ async function pieces(page) {
   await shot(page, 'pieces');
   // From the launch to its kernel.
   await page.click('.details button:has-text("→ starts")');
-  await page.waitForFunction(() => document.querySelector('.details h3')?.innerText !== 'cudaLaunchKernel');
+  await page.waitForFunction(() => (document.querySelector('.details h3')?.innerText ?? 'cudaLaunchKernel') !== 'cudaLaunchKernel');
   assert.match(await details(page), /Type kernel.*Launched from/);
   await page.waitForFunction(() => /span=\d+/.test(location.hash));
   // An area, then all that is in sight, by name.
@@ -233,6 +233,18 @@ async function alike(page, url) {
   }
   const sums = (p) => p.evaluate(() => document.getElementById('sums').innerText);
   assert.equal(await sums(far), await sums(page));
+  // What is alive at the peak, and at another moment; the bars of phases.
+  const alive = (p) => p.evaluate(() => document.querySelector('main').innerText.replace(/\s+/g, ' ').replace(/[\d,]+ allocations, [\d,]+ of them here.*for more\. /, ''));
+  for (const where of ['view=memory', 'view=memory&at=40000000', 'view=phases']) {
+    for (const [p, query] of [[page, ''], [far, '?pieces']]) {
+      await p.goto('about:blank');
+      await p.goto(`${url}${query}#${where}`);
+      await p.waitForFunction(() => document.querySelector('nav') && !/Reading…/.test(document.querySelector('main').innerText));
+      await settle(p);
+    }
+    assert.match(await alive(page), /GiB/);
+    assert.equal(await alive(far), await alive(page), where);
+  }
   await far.close();
 }
 

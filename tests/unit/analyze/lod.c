@@ -13,6 +13,8 @@
 #include "analyze/search.h"
 #include "analyze/spannote.h"
 #include "analyze/sums.h"
+#include "analyze/thin.h"
+#include "analyze/usage.h"
 #include "base/mem.h"
 #include "some_model.h"
 
@@ -410,6 +412,116 @@ static void curve_is_as_defined(void **state)
 	}
 }
 
+/* ---- fewer allocations ---- */
+
+/* Live bytes of a device (0 = all) after `cut` moves; without those that are left out, if there are
+ * any. */
+static uint64_t live_after(const tide_model *m, size_t cut, uint32_t device, const uint8_t *drop)
+{
+	uint64_t live = 0;
+	for (size_t i = 0; i < cut; i++) {
+		uint32_t row = m->moves.row[i];
+		if ((drop && drop[row]) ||
+		    (device && m->pools.device[m->allocs.pool[row].i].i != device))
+			continue;
+		live += m->moves.kind[i] == TIDE_MOVE_ALLOC ? m->allocs.size[row]
+							    : -m->allocs.size[row];
+	}
+	return live;
+}
+
+static void check_thin(const tide_model *m, const tide_thin *t, int64_t from, int64_t to)
+{
+	uint64_t kept = 0, most[2] = { 0 };
+	for (uint32_t a = 1; a < m->allocs.n; a++)
+		kept += !t->drop[a];
+	assert_int_equal(kept, t->kept);
+	for (size_t i = 0; i < t->n_cuts; i++)
+		assert_int_equal(live_after(m, t->cuts[i], 1, NULL),
+				 live_after(m, t->cuts[i], 1, t->drop));
+	for (size_t cut = 0; cut <= m->moves.n; cut++) {
+		uint64_t all = live_after(m, cut, 0, NULL), some = live_after(m, cut, 0, t->drop);
+		assert_true(some <= all);
+		most[0] = all > most[0] ? all : most[0];
+		most[1] = some > most[1] ? some : most[1];
+	}
+	assert_int_equal(most[0], most[1]);
+	for (uint32_t k = 0; k < t->px;
+	     k++) { /* the highest of what holds in a stretch, its start included */
+		uint64_t high[2] = { 0 };
+		size_t start = 0;
+		for (size_t cut = 0; cut <= m->moves.n; cut++) {
+			int64_t at = cut ? tide__move_time(m, cut - 1) : -1;
+			bool before = at < from || (at < to && pixel(at, from, to, t->px) < k);
+			bool in = at >= from && at < to && pixel(at, from, to, t->px) == k;
+			start = before ? cut : start;
+			for (int d = 0; in && d < 2; d++) {
+				uint64_t v = live_after(m, cut, 1, d ? t->drop : NULL);
+				high[d] = v > high[d] ? v : high[d];
+			}
+		}
+		for (int d = 0; d < 2; d++) {
+			uint64_t v = live_after(m, start, 1, d ? t->drop : NULL);
+			high[d] = v > high[d] ? v : high[d];
+		}
+		assert_int_equal(high[0], high[1]);
+	}
+}
+
+static void thin_keeps_the_peaks(void **state)
+{
+	for (uint32_t seed = 1; seed <= 25; seed++) {
+		tide_model *m = some_model(seed, 10, 40 + 4 * seed);
+		for (int k = 0; k < 6; k++) {
+			int64_t from = some_random(SOME_END), to = from + 1 + some_random(SOME_END);
+			uint64_t most = k % 2 ? 5 + some_random(60) : UINT64_MAX;
+			tide_thin t;
+			int64_t at = some_random(SOME_END);
+			uint64_t cut = tide__cut_at(m, at);
+			assert_int_equal(
+				tide__thin(m, from, to, 1 + some_random(40), at, most, &t, NULL),
+				TIDE_OK);
+			assert_int_equal(live_after(m, cut, 0, NULL),
+					 live_after(m, cut, 0, t.drop));
+			assert_true(t.kept <= most || t.px == 1);
+			check_thin(m, &t, from, to);
+			tide__thin_free(&t);
+		}
+		tide__model_free(m);
+	}
+}
+
+static void thin_keeps_the_peaks_of_phases(void **state)
+{
+	for (uint32_t seed = 1; seed <= 25; seed++) {
+		tide_model *m = some_model(seed, 10, 40 + 4 * seed);
+		tide_phases p;
+		tide_thin t;
+		for (uint64_t move = 0; move <= m->moves.n; move += 1 + some_random(40)) {
+			uint32_t k = tide__push(&m->marks, &tide_marks_desc);
+			m->marks.kind[k] = TIDE_MARK_PHASE;
+			m->marks.move[k] = move;
+			m->marks.t[k] = move ? tide__move_time(m, move - 1) : 0;
+		}
+		assert_int_equal(tide__phases(m, &p, NULL), TIDE_OK);
+		assert_int_equal(tide__thin_phases(m, &p, seed % 2 ? 20 : UINT64_MAX, &t, NULL),
+				 TIDE_OK);
+		assert_true(t.px <= p.n && (seed % 2 || t.px == p.n));
+		for (uint32_t n = 0; n < t.px; n++) {
+			uint64_t top = 0;
+			for (uint64_t cut = p.phases[n].move0; cut <= p.phases[n].move1; cut++) {
+				uint64_t v = live_after(m, cut, 1, t.drop);
+				top = v > top ? v : top;
+			}
+			for (size_t s = 0; s < p.n_scopes; s++) /* one pool: all scopes are alike */
+				assert_int_equal(p.levels[n * p.n_scopes + s].top, top);
+		}
+		tide__thin_free(&t);
+		tide__phases_free(&p);
+		tide__model_free(m);
+	}
+}
+
 static void no_memory(void **state)
 {
 	tide_model *m = some_model(3, 120, 0);
@@ -452,6 +564,8 @@ int main(void)
 		cmocka_unit_test(sums_are_as_defined),
 		cmocka_unit_test(notes_are_as_defined),
 		cmocka_unit_test(curve_is_as_defined),
+		cmocka_unit_test(thin_keeps_the_peaks),
+		cmocka_unit_test(thin_keeps_the_peaks_of_phases),
 		cmocka_unit_test(no_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

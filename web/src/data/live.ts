@@ -35,9 +35,9 @@ export const bytesOf = async (target: string): Promise<Uint8Array<ArrayBuffer>> 
 const NAMES: ReadonlySet<string> = new Set(['main', 'tables', 'ops', 'hta', 'critical', 'spans', 'coarse', 'memory', 'flame', 'allocator']);
 const SHARED: ReadonlySet<string> = new Set(['page', 'diff', 'diffflame']);
 
-/** Sections of one recording, or of two that are compared; empty[k] are those that the k-th has nothing for, quick(k): its
- *  first section comes without what takes long. */
-export function serverSource(ids: readonly string[], empty: readonly ReadonlySet<string>[], quick: (k: number) => boolean): Source {
+/** Sections of one recording, or of two that are compared; empty[k] are those that the k-th has nothing for, query(name, k):
+ *  what of a section is asked for. */
+export function serverSource(ids: readonly string[], empty: readonly ReadonlySet<string>[], query: (name: string, k: number) => string): Source {
   const own = (name: string): [string, number] => (name.endsWith('.1') ? [name.slice(0, -2), 1] : [name, 0]);
   return {
     has: (name) => {
@@ -46,7 +46,7 @@ export function serverSource(ids: readonly string[], empty: readonly ReadonlySet
     },
     read: (name) => {
       const [n, k] = own(name);
-      return bytesOf(SHARED.has(name) ? `/pair/${ids[0]}/${ids[1]}/${name}` : `/data/${ids[k]}/${n}${n === 'main' && quick(k) ? '?quick=1' : ''}`);
+      return bytesOf(SHARED.has(name) ? `/pair/${ids[0]}/${ids[1]}/${name}` : `/data/${ids[k]}/${n}${query(n, k)}`);
     },
   };
 }

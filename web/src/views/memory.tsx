@@ -6,6 +6,7 @@ import { useEffect, useMemo } from '../hooks';
 import { address } from '../data/allocator';
 import { bytes, exact, ns } from '../data/format';
 import { levelAt, picture } from '../data/levels';
+import type { Memory } from '../data/memory';
 import { getAllocator, getMemory, getTables, type Main } from '../data/page';
 import { after } from '../data/spans';
 import { css } from '../draw/pixels';
@@ -90,7 +91,7 @@ function Below({ sc, main }: { sc: Scene; main: Main }) {
       {pane.value === 'map' && a && known && <MapPanel sc={sc} a={a} cut={cut} />}
       {pane.value === 'map' && a !== undefined && !known && (
         <p class="loading">
-          {sc.dev ? 'This trace has no segments of the device: where blocks lie, and what is reserved and free, is not known. A memory snapshot of torch has them.' : 'Choose one device: a map is of one allocator.'}
+          {sc.m.json.left_out ? 'A map wants all allocations, and this recording has too many to be sent: `tidemark report` of it has one.' : sc.dev ? 'This trace has no segments of the device: where blocks lie, and what is reserved and free, is not known. A memory snapshot of torch has them.' : 'Choose one device: a map is of one allocator.'}
         </p>
       )}
       {pane.value !== 'map' && pane.value !== 'table' && <Alive sc={sc} cut={cut} />}
@@ -108,10 +109,14 @@ function step(sc: Scene, to: number): void {
 
 export function MemoryView({ main }: { main: Main }) {
   const m = useData(getMemory);
+  return m ? <MemoryOf main={main} m={m} /> : <Loading />;
+}
+
+export function MemoryOf({ main, m }: { main: Main; m: Memory }) {
   const tables = useData(getTables);
   const dev = chosenDevice(main);
   const how = chosenBy(main);
-  const made = useMemo(() => (m?.n ? makeScene(main, m, dev, how) : null), [m, dev, how]);
+  const made = useMemo(() => (m.n ? makeScene(main, m, dev, how) : null), [m, dev, how]);
   const named = tables && tables.phases.length > 1 ? tables.phases : [];
   const sc = useMemo(() => made && { ...made, phases: named }, [made, tables]);
   useEffect(() => {
@@ -126,7 +131,6 @@ export function MemoryView({ main }: { main: Main }) {
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);
   });
-  if (!m) return <Loading />;
   if (!sc || !main.device) return <p class="loading">This trace holds no memory events.</p>;
   const devices = inUse(main);
   const cut = momentOf(sc);

@@ -47,11 +47,14 @@ function show(p: { t0: number; t1: number }, t: number): void {
   go('memory');
 }
 
+/** Allocations for the bars; a server has its own way to them. */
+export const forPhases = { get: getMemory };
+
 function Histogram({ t, main, scope, at }: Bars) {
-  const m = useData(getMemory);
+  const m = useData(forPhases.get);
   const how = chosenBy(main);
   const names = main.devices.map((d) => d.device);
-  const made = useMemo(() => m && phasePeaks(m, t.phases.map((p) => p.moves), scope.of, how, names), [m, scope, how]);
+  const made = useMemo(() => m && phasePeaks(m, m.json.phase_moves ?? t.phases.map((p) => p.moves), scope.of, how, names), [m, scope, how]);
   if (!m || !made) return <Loading />;
   const colors = colorsOf(made.labels, how).map(css);
   const own = Number(limitKey.value) * 1073741824;
@@ -81,7 +84,7 @@ function Histogram({ t, main, scope, at }: Bars) {
           over: limit > 0 && p.top > limit,
         }))}
       />
-      {t.phases.length > MOST_BARS && <p class="soft">The first {MOST_BARS} of {t.phases.length} phases; the table has all.</p>}
+      {t.phases.length > Math.min(MOST_BARS, made.peaks.length) && <p class="soft">The first {Math.min(MOST_BARS, made.peaks.length)} of {t.phases.length} phases; the table has all.</p>}
       <p class="soft">
         {limit ? `Red line and percent: the limit of ${bytes(limit)}${own > 0 ? ', as given here' : ''}.` : 'The trace does not say how much memory there is: give a limit to compare with.'} A bar is the first highest moment of its phase ({scopeName(t.scopes[at], t)}){main.only ? '' : '; a click shows it in the memory view'}.
       </p>
