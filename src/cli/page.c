@@ -13,7 +13,10 @@
 #include "render/losses.h"
 #include "render/page.h"
 
-enum { SHAPES_UP_TO = 64 << 20 }; /* bytes of input whose ops' shapes go into the page */
+enum {
+	SHAPES_UP_TO = 64 << 20, /* bytes of input whose ops' shapes go into the page */
+	RAW_UP_TO = 400 << 20,	 /* bytes that seldom have more than MOST_CRITICAL spans */
+};
 
 static const tide_value *value_of(const tide_args *a, const char *option)
 {
@@ -46,31 +49,41 @@ bool tide__cli_no_page(const tide_args *a)
 enum { MOST_CRITICAL = 800000 };
 
 struct critical {
-	tide_model *m; /* owned: a load of its own, with the numbers of events that it needs */
+	const tide_model *of; /* what its spans are rows of */
+	tide_model *m;	      /* owned: a load of its own, where the page's has no raw numbers */
 	tide_critpath path;
 	bool there;
 	char why[120]; /* where it is not */
 };
 
-static void find_critical(const char *file, const tide_model *m, struct critical *c)
+/* Other formats have no raw numbers at all, and are told so. */
+static tide_code find_path(const char *file, struct critical *c, tide_error *err)
 {
 	const tide_load_options load = { .what = TIDE_WANT_SPANS | TIDE_WANT_RAW };
 	tide_critpath_options o = { 0 };
+	if (!c->of->span_raw && !strcmp(c->of->format, "kineto")) {
+		if (!strcmp(file, "-"))
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "standard input is read only once");
+		tide_code rc = tide__load(file, &load, &c->m, err);
+		if (rc != TIDE_OK)
+			return rc;
+		c->of = c->m;
+	}
+	o.annotation = tide__critview_window(c->of);
+	return tide__critview_run(c->of, false, &o, &c->path, err);
+}
+
+static void find_critical(const char *file, const tide_model *m, struct critical *c)
+{
 	tide_error err = { .offset = TIDE_NO_OFFSET };
+	c->of = m;
 	if (m->spans.n > MOST_CRITICAL) {
 		snprintf(c->why, sizeof c->why,
 			 "more than %d spans; `tidemark critical-path` finds it", MOST_CRITICAL);
 		return;
 	}
-	if (!strcmp(file, "-")) {
-		snprintf(c->why, sizeof c->why, "standard input is read only once");
-		return;
-	}
-	tide_code rc = tide__load(file, &load, &c->m, &err);
-	if (rc == TIDE_OK) {
-		o.annotation = tide__critview_window(c->m);
-		rc = tide__critview_run(c->m, false, &o, &c->path, &err);
-	}
+	tide_code rc = find_path(file, c, &err);
 	c->there = rc == TIDE_OK;
 	if (!c->there)
 		snprintf(c->why, sizeof c->why, "%.110s",
@@ -108,7 +121,7 @@ static tide_code prepare(void *user, tide_page_options *opt, tide_error *err)
 	if (rc == TIDE_OK && g->job && tide__page_has(opt->only, "critical")) {
 		find_critical(g->file, g->m, &g->crit);
 		opt->critical = g->crit.there ? &g->crit.path : NULL;
-		opt->critical_model = g->crit.m;
+		opt->critical_model = g->crit.of;
 		opt->critical_why = g->crit.there ? NULL : g->crit.why;
 	}
 	return rc;
@@ -147,9 +160,10 @@ int tide__cli_page_of(const tide_args *a, const tide_model *m, const char *view)
 unsigned tide__cli_page_wants(const char *file)
 {
 	struct stat st;
-	bool shapes = !stat(file, &st) && st.st_size <= SHAPES_UP_TO;
+	bool known = !stat(file, &st);
+	bool shapes = known && st.st_size <= SHAPES_UP_TO, raw = known && st.st_size <= RAW_UP_TO;
 	return TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_FLOWS |
-	       (shapes ? TIDE_WANT_SHAPES : 0);
+	       (shapes ? TIDE_WANT_SHAPES : 0) | (raw ? TIDE_WANT_RAW : 0);
 }
 
 bool tide__cli_page_built(const tide_args *a)

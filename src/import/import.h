@@ -29,8 +29,8 @@ enum { /* hints: an importer may skip what is not wanted to save memory, never c
 	TIDE_WANT_MEMORY = 2,
 	TIDE_WANT_ARGS = 4, /* span_src, for fetching arguments later */
 	TIDE_WANT_FLOWS = 8,
-	TIDE_WANT_RAW = 16, /* Kineto only, never implied by 0: keep "event", "correlation" and "stream" of
-			     * every span as attributes, and the fact kineto.ts0_ns (raw ts of t = 0) */
+	TIDE_WANT_RAW = 16, /* Kineto only, never implied by 0: span_raw, and the fact kineto.ts0_ns (raw
+			     * ts of t = 0) */
 	TIDE_WANT_SHAPES = 32, /* Kineto only, never implied by 0: shapes, types and scalars of ops, launch
 				* figures of kernels as attributes (KIN_SHAPES in kineto/words.h) */
 };

@@ -154,6 +154,7 @@ void tide__model_free(tide_model *m)
 	tide__map_free(&m->stack_nodes);
 	tide__free(m->dims);
 	tide__free(m->span_src);
+	tide__free(m->span_raw);
 	tide__free(m->path);
 	tide__free(m->format);
 	tide__free(m);
@@ -172,6 +173,8 @@ size_t tide__model_bytes(const tide_model *m)
 	size_t n = tide__strings_bytes(m->strings) + m->n_dims * sizeof *m->dims;
 	if (m->span_src)
 		n += m->spans.n * sizeof *m->span_src;
+	if (m->span_raw)
+		n += m->spans.n * sizeof *m->span_raw;
 #define T(st, member, COLUMNS, none, doc) n += tide__table_bytes(&m->member, &st##_desc);
 	TIDE_TABLES(T)
 #undef T

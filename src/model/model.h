@@ -418,6 +418,11 @@ TIDE_TABLES(T)
 
 typedef struct tide_strings tide_strings; /* model/strings.h */
 
+typedef struct tide_raw { /* what the input calls a span; -1 = it does not say */
+	int64_t event; /* its number in the input, from 0 */
+	int64_t corr, stream;
+} tide_raw;
+
 typedef struct tide_model {
 #define T(st, member, COLUMNS, none, doc) st member;
 	TIDE_TABLES(T)
@@ -427,6 +432,7 @@ typedef struct tide_model {
 	uint64_t *dims;		/* owned; dimensions of all tensors */
 	size_t n_dims, cap_dims;
 	uint64_t *span_src;	/* owned, may be NULL: per span, byte offset of it in the input + 1 */
+	tide_raw *span_raw;	/* owned, may be NULL: per span */
 	int64_t t_end;		/* ns: the last moment the trace covers */
 	int64_t wall0_ns;	/* Unix time of t = 0, ns; meaningless unless wall_known */
 	bool wall_known;

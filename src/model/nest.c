@@ -130,7 +130,8 @@ static bool sort_spans(tide_model *m, const tide_nest_column *cols, size_t n_col
 	tide__free(tmp);
 	tmp = NULL;
 	ok = permute_spans(&m->spans, perm) &&
-	     (!m->span_src || permute_column(m->span_src, sizeof *m->span_src, perm, n));
+	     (!m->span_src || permute_column(m->span_src, sizeof *m->span_src, perm, n)) &&
+	     (!m->span_raw || permute_column(m->span_raw, sizeof *m->span_raw, perm, n));
 	for (size_t i = 0; ok && i < n_cols; i++)
 		ok = permute_column(cols[i].data, cols[i].size, perm, n);
 	uint32_t *now = tmp = ok ? tide__alloc(n, sizeof *now) : NULL;

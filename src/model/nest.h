@@ -25,7 +25,7 @@ typedef struct tide_nest_ref { /* row numbers of spans that the caller keeps: re
 
 /* spans.t0, t1, lane, cat must be set; other columns may still be NULL (an importer that fills them
  * later saves their memory during the sort), parent is made. Renumbered besides: spans.cause,
- * allocs.span, flows, attrs, span_src; flows and attrs are then sorted (invariant T1). False when
+ * allocs.span, flows, attrs, span_src, span_raw; flows and attrs are then sorted (invariant T1). False when
  * memory is exhausted: the model must then be thrown away. O(n log runs), 12 bytes of scratch a
  * span. */
 bool tide__nest(tide_model *m, const tide_nest_column *cols, size_t n_cols,

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "model/strings.h"
 
 /* ---- names ---- */
 
@@ -171,78 +170,41 @@ static bool has_decimals(const tide_model *m, int64_t ts0)
 	return false;
 }
 
-struct raw { /* keys */
-	tide_str event, stream, corr;
-};
-
-static tide_str find_key(const tide_model *m, const char *text)
+/* Spans that are rows, by event; of those with one number the order stays. NULL on exhaustion. */
+static tide_keyed *in_order(const tide_model *m, size_t *n)
 {
-	return (tide_str){ tide__strings_find(m->strings, text, strlen(text)) };
-}
-
-struct line {			     /* a row to be */
-	int64_t event, stream, corr; /* -1 = none */
-	uint32_t span;
-};
-
-/* Attributes are sorted by span: one walk along with the spans. */
-static size_t collect(const tide_model *m, const struct raw *key, struct line *o)
-{
-	const tide_attrs *a = &m->attrs;
-	size_t n = 0, at = 0;
-	for (uint32_t s = 1; s < m->spans.n; s++) {
-		struct line l = { -1, -1, -1, s };
-		while (at < a->n && a->span[at].i < s)
-			at++;
-		for (; at < a->n && a->span[at].i == s; at++) {
-			int64_t *to = a->key[at].i == key->event.i    ? &l.event
-				      : a->key[at].i == key->stream.i ? &l.stream
-				      : a->key[at].i == key->corr.i   ? &l.corr
-								      : NULL;
-			if (to && a->key[at].i)
-				*to = a->number[at];
-		}
-		if (l.event >= 0 && m->spans.cat[s] != TIDE_CAT_UNKNOWN)
-			o[n++] = l;
-	}
-	return n;
-}
-
-/* By event; of pieces with one number the order stays. */
-static tide_keyed *in_order(const struct line *o, size_t n)
-{
-	tide_keyed *k = tide__alloc(2 * n, sizeof *k);
-	for (size_t i = 0; k && i < n; i++)
-		k[i] = (tide_keyed){ (uint64_t)o[i].event, i };
+	tide_keyed *k = tide__alloc(2 * m->spans.n, sizeof *k);
+	*n = 0;
+	for (uint32_t s = 1; k && s < m->spans.n; s++)
+		if (m->span_raw[s].event >= 0 && m->spans.cat[s] != TIDE_CAT_UNKNOWN)
+			k[(*n)++] = (tide_keyed){ (uint64_t)m->span_raw[s].event, s };
 	if (k)
-		tide__sort_keyed(k, n, k + n);
+		tide__sort_keyed(k, *n, k + *n);
 	return k;
 }
 
 /* Rows in file order: what has a category and a duration. Their times are set by whoever asked. */
 static tide_code fill(const tide_model *m, tide_compat_frame *f, tide_error *err)
 {
-	struct raw key = { find_key(m, "event"), find_key(m, "stream"),
-			   find_key(m, "correlation") };
-	if (!key.event.i && m->spans.n > 1)
+	if (!m->span_raw && m->spans.n > 1)
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 				  "not a Kineto trace: no ops, launches and kernels to "
 				  "follow");
-	struct line *o = tide__alloc(m->spans.n, sizeof *o);
-	size_t n = o ? collect(m, &key, o) : 0;
-	tide_keyed *k = o && reserve(f, m->spans.n) ? in_order(o, n) : NULL;
-	for (size_t i = 0; k && i < n; i++) {
-		const struct line *l = &o[k[i].id];
-		f->span[i] = (tide_span_id){ l->span };
-		f->event[i] = l->event;
-		f->stream[i] = l->stream;
-		f->corr[i] = l->corr;
+	size_t n;
+	tide_keyed *k = reserve(f, m->spans.n) ? in_order(m, &n) : NULL;
+	if (!k)
+		return tide__nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		const tide_raw *r = &m->span_raw[k[i].id];
+		f->span[i] = (tide_span_id){ (uint32_t)k[i].id };
+		f->event[i] = r->event;
+		f->stream[i] = r->stream;
+		f->corr[i] = r->corr;
 	}
 	f->n = n;
 	f->unit = 1;
-	tide__free(o);
 	tide__free(k);
-	return k ? TIDE_OK : tide__nomem(err);
+	return TIDE_OK;
 }
 
 static void hta_times(const tide_model *m, tide_compat_frame *f)

@@ -7,8 +7,8 @@
  * print its numbers we need its table. Everything here is deliberately HTA's rule, right or wrong;
  * the exact analyses never use it. docs/analyses/hta-compat.md lists the differences.
  *
- * The model must have been loaded with TIDE_WANT_RAW: correlation, stream and event number of every
- * span are then attributes. Sizes: one row a span, 48 bytes. */
+ * The model must have been loaded with TIDE_WANT_RAW: span_raw has correlation, stream and event
+ * number of every span. Sizes: one row a span, 60 bytes. */
 #ifndef TIDE_ANALYZE_COMPAT_FRAME_H
 #define TIDE_ANALYZE_COMPAT_FRAME_H
 

@@ -161,6 +161,13 @@ static bool grow_spans(kin_build *b)
 		b->m->span_src = src;
 		src[0] = 0;
 	}
+	if (b->want & TIDE_WANT_RAW) {
+		tide_raw *raw = tide__realloc(b->m->span_raw, s->cap, sizeof *raw);
+		if (!raw)
+			return false;
+		b->m->span_raw = raw;
+		raw[0] = (tide_raw){ -1, -1, -1 };
+	}
 	link[0] = 0;
 	b->cap_link = s->cap;
 	return true;
@@ -214,20 +221,6 @@ static bool put_attrs(kin_build *b, uint32_t span, const kin_attr *a, size_t n)
 	return true;
 }
 
-/* The event's number in the file, from 0. */
-static bool put_event(kin_build *b, uint32_t span, uint32_t index)
-{
-	size_t row;
-	if (!b->event_key.i)
-		b->event_key = tide__str(b->m, "event");
-	if (!b->event_key.i || !tide__table_push(&b->m->attrs, &tide_attrs_desc, &row))
-		return false;
-	b->m->attrs.span[row].i = span;
-	b->m->attrs.key[row] = b->event_key;
-	b->m->attrs.number[row] = (int64_t)(b->events + index);
-	return true;
-}
-
 static bool put_ref(kin_build *b, uint32_t span, uint64_t id, unsigned what)
 {
 	kin_ref *r = KIN_PUSH(b, refs);
@@ -236,7 +229,7 @@ static bool put_ref(kin_build *b, uint32_t span, uint64_t id, unsigned what)
 	return r;
 }
 
-static bool add_span(kin_build *b, const kin_row *r, const kin_attr *a)
+static bool add_span(kin_build *b, const kin_row *r, const kin_attr *a, const tide_raw *raw)
 {
 	uint32_t lane = tide__kin_lane_row(b, r->lane), name;
 	if (!(b->want & TIDE_WANT_SPANS)) {
@@ -256,8 +249,9 @@ static bool add_span(kin_build *b, const kin_row *r, const kin_attr *a)
 		    !put_ref(b, i, id, r->flags))
 			return false;
 	}
-	if (b->want & TIDE_WANT_RAW && !put_event(b, i, r->index))
-		return false;
+	if (b->m->span_raw)
+		b->m->span_raw[i] = (tide_raw){ (int64_t)(b->events + r->index),
+						raw ? raw->corr : -1, raw ? raw->stream : -1 };
 	return put_attrs(b, i, a, r->n_attrs);
 }
 
@@ -348,11 +342,12 @@ static bool add_name(kin_build *b, const kin_row *r)
 	return n->a && n->b && tide__kin_intern(b, r->name, &n->name);
 }
 
-static bool add_row(kin_build *b, const kin_row *r, const kin_attr *a, const kin_mem *mem)
+static bool add_row(kin_build *b, const kin_row *r, const kin_attr *a, const kin_mem *mem,
+		    const tide_raw *raw)
 {
 	switch ((kin_kind)r->kind) {
 	case KIN_SPAN:
-		return add_span(b, r, a);
+		return add_span(b, r, a, raw);
 	case KIN_FLOW_OUT:
 	case KIN_FLOW_IN:
 		return add_flow(b, r);
@@ -379,12 +374,14 @@ bool tide__kin_add(kin_build *b, const kin_out *o)
 {
 	const kin_attr *a = o->attrs;
 	const kin_mem *mem = o->mems;
+	size_t spans = 0;
 	for (size_t i = 0; i < o->n_rows; i++) {
 		const kin_row *r = &o->rows[i];
-		if (!add_row(b, r, a, mem))
+		if (!add_row(b, r, a, mem, spans < o->n_raws ? &o->raws[spans] : NULL))
 			return false;
 		a += r->n_attrs;
 		mem += r->kind == KIN_MEMORY;
+		spans += r->kind == KIN_SPAN;
 	}
 	for (size_t i = 0; i < o->n_metas; i++) {
 		if (b->n_metas >= KIN_METAS_MAX) {

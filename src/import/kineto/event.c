@@ -222,18 +222,15 @@ static void set_ids(const kin_event *e, kin_row *r)
 		set_ext(r, (uint64_t)e->num[KIN_KEY_WAIT_RECORD], KIN_HAS_REC);
 }
 
-static bool raw_attr(kin_parser *c, const kin_event *e, kin_key k)
+static bool keep_raw(kin_parser *c, const kin_event *e)
 {
-	uint32_t cats;
-	const char *text = tide__kin_key_text(k, &cats);
-	if (!kin_has(e, k) || cats >> e->cat & 1) /* not there, or an attribute already */
-		return true;
-	kin_attr *a = KIN_PUSH(c->out, attrs);
-	if (!a)
+	tide_raw *r = KIN_PUSH(c->out, raws);
+	if (!r)
 		return kin_oom(c);
-	*a = (kin_attr){ .key = tide__kin_text(&c->texts, text, strlen(text)),
-			 .number = e->num[k] };
-	return a->key || kin_oom(c);
+	*r = (tide_raw){ .event = -1,
+			 .corr = kin_has(e, KIN_KEY_CORR) ? e->num[KIN_KEY_CORR] : -1,
+			 .stream = kin_has(e, KIN_KEY_STREAM) ? e->num[KIN_KEY_STREAM] : -1 };
+	return true;
 }
 
 static bool emit_span(kin_parser *c, kin_event *e)
@@ -251,11 +248,8 @@ static bool emit_span(kin_parser *c, kin_event *e)
 		c->out->n_attrs = e->attr0;
 		return true;
 	}
-	if (c->want & TIDE_WANT_RAW &&
-	    (!raw_attr(c, e, KIN_KEY_CORR) || !raw_attr(c, e, KIN_KEY_STREAM)))
-		return false;
 	kin_row *r = new_row(c, e, KIN_SPAN);
-	if (!r)
+	if (!r || (c->want & TIDE_WANT_RAW && !keep_raw(c, e)))
 		return false;
 	r->dur = e->dur;
 	set_ids(e, r);

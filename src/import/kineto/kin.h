@@ -160,6 +160,8 @@ typedef struct kin_out {
 	KIN_VEC(kin_row, rows);
 	KIN_VEC(kin_attr, attrs);
 	KIN_VEC(kin_mem, mems);
+	KIN_VEC(tide_raw,
+		raws); /* one a KIN_SPAN, if they are wanted; event is set by the builder */
 	KIN_VEC(kin_meta, metas);
 	uint64_t loss[KIN_N_LOSS];
 	uint64_t events; /* event objects seen, kept or not */
@@ -346,7 +348,6 @@ typedef struct kin_build {
 	KIN_VEC(kin_meta, metas); /* key and raw live in the parsers' texts */
 	uint64_t loss[KIN_N_LOSS];
 	uint64_t events;
-	tide_str event_key;  /* TIDE_WANT_RAW: what numbers of events are called */
 	tide_map nums, strs; /* value of a pid or tid -> small number */
 	tide_map lane_of[8]; /* (a, b) as small numbers -> lane row, by kind and category */
 	tide_map device_of;  /* device number -> row */

@@ -116,7 +116,7 @@ bool tide__kin_grow(void *items, size_t *cap, size_t n, size_t size)
 
 void tide__kin_out_clear(kin_out *o)
 {
-	o->n_rows = o->n_attrs = o->n_mems = o->n_metas = 0;
+	o->n_rows = o->n_attrs = o->n_mems = o->n_raws = o->n_metas = 0;
 	o->events = 0;
 	memset(o->loss, 0, sizeof o->loss);
 }
@@ -126,6 +126,7 @@ void tide__kin_out_fini(kin_out *o)
 	tide__free(o->rows);
 	tide__free(o->attrs);
 	tide__free(o->mems);
+	tide__free(o->raws);
 	tide__free(o->metas);
 	*o = (kin_out){ 0 };
 }
