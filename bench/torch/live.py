@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """What recording costs a training step, in one process: every tool on for a few steps, then the next, round after round.
 
-    live.py steps OUT [--small] [--batch N] [--context N] [--bf16] [--rounds N] [--steps N] [--only WORDS]
+    live.py steps OUT [--small] [--batch N] [--context N] [--bf16 | --autocast] [--rounds N] [--steps N] [--only WORDS]
     live.py calls OUT [--processes N]  ns an op, an allocation: one op in a loop (calls.cpp), tools in turn, in several processes
     live.py events OUT                 one such process
     live.py exact OUT [--small ...]    the recording beside torch's own counters, to the byte
@@ -110,8 +110,9 @@ def training(a):
     ids = torch.randint(vocab, (a.batch, a.context + 1), device=DEVICE)
 
     def step():
-        logits = model(ids[:, :-1])
-        loss = F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
+        with torch.autocast(DEVICE, torch.bfloat16, enabled=a.autocast):
+            logits = model(ids[:, :-1])
+            loss = F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
@@ -162,7 +163,7 @@ def steps(a) -> None:
         for k in order:
             before = 0
             with tools[k]():
-                timed(step, 2)
+                timed(step, 1)
                 before = tidemark.stats()["events"]
                 got = timed(step, a.steps)
                 events[k].append((tidemark.stats()["events"] - before) / a.steps)
@@ -180,7 +181,7 @@ def steps(a) -> None:
         more = 100 * (best / low(times["bare"]) - 1)
         rows[k] = {"ms": [lo, mid, hi], "percent": [rlo, rmid, rhi], "low_ms": best, "low_percent": more, "events": statistics.median(events[k])}
         print(f"{k:32} {mid:9.3f} ms {lo:9.3f} {hi:9.3f} {rmid:+9.2f}% {rlo:+8.2f} {rhi:+8.2f} {best:10.3f} {more:+9.2f}% {rows[k]['events']:14.0f}")
-    with open(os.path.join(a.out, f"steps-{'bf16' if a.bf16 else 'f32'}-{a.batch}x{a.context}.json"), "w", encoding="utf-8") as f:
+    with open(os.path.join(a.out, f"steps-{'bf16' if a.bf16 else 'autocast' if a.autocast else 'f32'}-{a.batch}x{a.context}.json"), "w", encoding="utf-8") as f:
         json.dump({"arguments": sys.argv[1:], "torch": torch.__version__, "rows": rows}, f)
 
 
@@ -317,6 +318,7 @@ def main() -> None:
     p.add_argument("out")
     p.add_argument("--small", action="store_true", help="4 layers of width 128 (for the CPU)")
     p.add_argument("--bf16", action="store_true")
+    p.add_argument("--autocast", action="store_true", help="float32 weights, bfloat16 work, as in tests/data's GPT trace")
     p.add_argument("--batch", type=int, default=8)
     p.add_argument("--context", type=int, default=128)
     p.add_argument("--rounds", type=int, default=12)

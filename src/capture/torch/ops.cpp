@@ -14,8 +14,10 @@
 
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -43,20 +45,34 @@ enum { SHAPES = 1, STACKS = 2, EMPTY = 4 };
 OWN void *spare = nullptr; // contexts of ops that have ended, in a list through themselves
 OWN bool ended = false;	   // the thread is on its way out: keep nothing more
 
-/* Names by the address of their text, checked by the text: ops' names stay where they are, but a name made for one call
- * leaves its address to another. The first words are compared in line: on some machines strcmp took a third of a call. */
-enum { WORDS = 4, TEXT = 64 };
-struct Near {
+/* Names by the address of their text: ops' names stay where they are. A name made for one call leaves its address to
+ * another, so the text is compared, in line: on some machines strcmp took a third of a call. The first bytes are compared
+ * whole, with what follows a shorter text: should that change, the name is looked up, and found, the long way. */
+enum { FIRST = 32, TEXT = 48 };
+struct alignas(64) Near {
 	const char *at = nullptr;
 	tide_name id = 0;
-	bool longer = false;	    // than the words
-	uint64_t mask[WORDS] = {};  // of the bytes that count: all up to and with the NUL
+	bool longer = false; // than FIRST
 	char text[TEXT] = {};
+};
+struct Hash { // words at a time: names are short and many
+	size_t operator()(std::string_view s) const
+	{
+		uint64_t h = s.size(), word = 0;
+		for (; s.size() >= sizeof word; s.remove_prefix(sizeof word)) {
+			std::memcpy(&word, s.data(), sizeof word);
+			h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+			h ^= h >> 29;
+		}
+		for (char c : s)
+			h = (h ^ static_cast<unsigned char>(c)) * UINT64_C(0x100000001b3);
+		return h ^ h >> 32;
+	}
 };
 struct Names {
 	Near near[512];
-	std::unordered_map<std::string, tide_name> all;
-	std::string key;
+	std::deque<std::string> texts; // of `all`
+	std::unordered_map<std::string_view, tide_name, Hash> all;
 };
 OWN Names *own_names = nullptr;
 
@@ -109,27 +125,29 @@ struct Context : at::ObserverContext {
 
 tide_name interned(Names &n, const char *text)
 {
-	n.key.assign(text);
-	auto at = n.all.find(n.key);
+	auto at = n.all.find(text);
 	if (at != n.all.end())
 		return at->second;
 	tide_name id = tide_intern(text);
 	if (id && n.all.size() < 10000)
-		n.all.emplace(n.key, id);
+		n.all.emplace(n.texts.emplace_back(text), id);
 	return id;
 }
 
-void keep(Near &near, const char *text, tide_name id)
+bool near_page_end(const char *text)
+{
+	return (reinterpret_cast<uintptr_t>(text) & 4095) > 4096 - FIRST;
+}
+
+__attribute__((no_sanitize("address", "thread"))) void keep(Near &near, const char *text, tide_name id)
 {
 	size_t n = std::strlen(text) + 1;
 	if (n > TEXT)
 		return;
-	near = Near();
 	near.at = text;
 	near.id = id;
-	near.longer = n > sizeof near.mask;
-	std::memset(near.mask, 255, near.longer ? sizeof near.mask : n);
-	std::memcpy(near.text, text, n);
+	near.longer = n > FIRST;
+	__builtin_memcpy(near.text, text, near_page_end(text) || near.longer ? n : FIRST);
 }
 
 __attribute__((noinline)) tide_name look_up(const char *text, Near *near)
@@ -141,23 +159,18 @@ __attribute__((noinline)) tide_name look_up(const char *text, Near *near)
 	return id;
 }
 
-/* The words of `text`, read beyond its end too, but never into another page. */
-__attribute__((no_sanitize("address", "thread"))) bool same_words(const Near &near, const char *text)
+/* Reads beyond the end of `text`, but never into another page. */
+__attribute__((no_sanitize("address", "thread"))) bool same(const Near &near, const char *text)
 {
-	uint64_t word[WORDS], kept[WORDS], differ = 0;
-	if (!LIKELY((reinterpret_cast<uintptr_t>(text) & 4095) <= 4096 - sizeof word))
+	if (near.at != text)
+		return false;
+	if (!LIKELY(!near_page_end(text)))
 		return !std::strcmp(text, near.text);
-	__builtin_memcpy(word, text, sizeof word);
-	__builtin_memcpy(kept, near.text, sizeof kept);
-	for (int i = 0; i < WORDS; i++)
-		differ |= (word[i] ^ kept[i]) & near.mask[i];
-	return !differ;
-}
-
-bool same(const Near &near, const char *text)
-{
-	return near.at == text && same_words(near, text) &&
-	       (!near.longer || !std::strcmp(text + sizeof near.mask, near.text + sizeof near.mask));
+	uint64_t a[FIRST / 8], b[FIRST / 8];
+	__builtin_memcpy(a, text, sizeof a);
+	__builtin_memcpy(b, near.text, sizeof b);
+	return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) &&
+	       (!near.longer || !std::strcmp(text + FIRST, near.text + FIRST));
 }
 
 tide_name name_of(const at::RecordFunction &fn)
