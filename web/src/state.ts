@@ -28,6 +28,9 @@ export function keep(key: string): Signal<string> {
 /** The chosen stack or path of ops: its names from the outermost on, a line each; '' = none. */
 export const under = keep('under');
 
+/** Path of names in the flame graph that the next look at it is to mark. */
+export const frame = signal<string[] | null>(null);
+
 /** Show a view, if this page has it. */
 export function go(v: View): void {
   if (views.value.includes(v)) view.value = v;

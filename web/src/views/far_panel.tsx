@@ -13,6 +13,7 @@ import { go, moment, query, range, span, views } from '../state';
 import { Tip } from '../ui/tip';
 import type { Lane } from './lanes';
 import type { Area } from './timeline_draw';
+import { InFlame } from './timeline_panel';
 import { SumTable } from './timeline_sums';
 
 const MOST_ROWS = 2000;
@@ -145,6 +146,7 @@ export function FarDetails({ d, main, pick }: { d: DetailsJson | undefined; main
       <p class="actions">
         <button onClick={() => pick(s)}>Focus ( f )</button>
         <button onClick={() => (query.value = title(s))}>Find all of this name</button>
+        <InFlame lane={d.lane} gpu={!!d.cause} path={(d.cause ? [...around(d.cause.parents), d.cause, s] : [...around(d.parents), s]).map((x) => x.name)} />
         {views.value.includes('memory') && (
           <button
             onClick={() => {

@@ -5,17 +5,17 @@ import { signal } from '../signals';
 import { useEffect, useMemo, useRef } from '../hooks';
 import { type Change, changeOf, type Func, functions, isMixed, isPython, matched, nameOf, nodeAt, type Order, pathOf, pythonOnly, readDiffTree, readTree, sandwich, type Sides, type Tree, type TreeName, type Width } from '../data/flame';
 import { bytes, count, delta, ns, percent } from '../data/format';
-import { chainOf } from '../data/notes';
 import { getDiffFlame, getFlame, getSpans } from '../data/page';
 import { served } from '../data/source';
 import { placeOf } from '../data/spans';
 import { css } from '../draw/pixels';
-import { go, keep, moment, query, span, under, views } from '../state';
+import { frame, go, keep, moment, query, span, under, views } from '../state';
 import { Canvas } from '../ui/canvas';
 import { Choice, Fold, Kept, Legend, Loading, useData } from '../ui/parts';
 import { col, Table } from '../ui/table';
 import { Tip } from '../ui/tip';
 import { typing } from '../ui/travel';
+import { framePath } from './timeline_panel';
 import { type Box, boxAt, boxes, brief, changeColors, drawFlame, levelAt, rowHigh } from './flame_draw';
 
 const kind = keep('tree');
@@ -279,14 +279,15 @@ function AsTable({ t, rows }: { t: Tree; rows: number[] }) {
 /** Where the tree has what was chosen elsewhere: the selected span, or the stack of an allocation. */
 async function follow(t: Tree, k: TreeName): Promise<number> {
   if (t.bytes) return under.value ? nodeAt(t, under.value.split('\n').filter((n) => !t.python || isPython(n))) : 0;
+  const asked = frame.value;
+  frame.value = null;
+  if (asked) return nodeAt(t, asked);
   const i = span.value;
   if (i === null || !views.value.includes('timeline')) return 0;
   const s = getSpans.now?.() ?? (served ? null : await getSpans()); // a server may have too many to ask for
   if (!s || i >= s.n) return 0;
-  const names = (list: number[]) => list.map((x) => s.names[s.name[x]]);
-  const launch = s.cause[i] - 1;
-  if (k === 'gpu') return launch < 0 ? 0 : nodeAt(t, names([...chainOf(s, launch), launch, i]));
-  return nodeAt(t, [s.tracks[placeOf(s, i).track].name.replace(/ · overlap .*/, ''), ...names([...chainOf(s, i), i])]);
+  const path = framePath(s, i, k === 'gpu');
+  return nodeAt(t, k === 'gpu' ? path : [s.tracks[placeOf(s, i).track].name.replace(/ · overlap .*/, ''), ...path]);
 }
 
 /** Tree, tools and pictures. `two` = rows of two runs instead of one. */

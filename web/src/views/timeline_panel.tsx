@@ -7,7 +7,7 @@ import { bytes, count, delta, exact, ns } from '../data/format';
 import { argsOf, chainOf, linksOf, notesOf } from '../data/notes';
 import type { Main } from '../data/page';
 import { placeOf, type Spans } from '../data/spans';
-import { go, keep, moment, query, span, views } from '../state';
+import { frame, go, keep, moment, query, span, views } from '../state';
 
 export const hover = signal<{ x: number; y: number; span: number } | null>(null);
 
@@ -109,11 +109,34 @@ function Links({ spans, i, pick }: { spans: Spans; i: number; pick: (k: number) 
   );
 }
 
+/** To the frame of a span: below its lane and what is around it or, for device work, below what launched it. */
+export const InFlame = ({ lane, path, gpu }: { lane: string; path: string[]; gpu: boolean }) =>
+  views.value.includes('flame') ? (
+    <button
+      onClick={() => {
+        frame.value = gpu ? path : [lane.replace(/ · overlap .*/, ''), ...path];
+        keep('tree').value = gpu ? 'gpu' : '';
+        keep('node').value = keep('mode').value = '';
+        go('flame');
+      }}
+    >
+      In the flame graph
+    </button>
+  ) : null;
+
+/** Names from the outermost on: what it ran in, or what launched it, and itself. */
+export function framePath(s: Spans, i: number, gpu: boolean): string[] {
+  const cause = gpu ? s.cause[i] - 1 : -1;
+  return (cause < 0 ? [...chainOf(s, i), i] : [...chainOf(s, cause), cause, i]).map((k) => s.names[s.name[k]]);
+}
+
 export function Details({ main, spans, pick }: { main: Main; spans: Spans; pick: (k: number) => void }) {
   const i = span.value;
   if (i === null || i >= spans.n) return <p class="soft hint">A click on a span tells its details, on an empty place it chooses a moment; shift and a drag sum up an area.</p>;
   const args = argsOf(spans, i);
   const n = notesOf(spans);
+  const track = spans.tracks[placeOf(spans, i).track];
+  const gpu = track.kind === 'stream';
   return (
     <section class="details" aria-label="The selected span">
       <h3>{title(spans, i)}</h3>
@@ -138,17 +161,7 @@ export function Details({ main, spans, pick }: { main: Main; spans: Spans; pick:
       <p class="actions">
         <button onClick={() => pick(i)}>Focus ( f )</button>
         <button onClick={() => (query.value = title(spans, i))}>Find all of this name</button>
-        {views.value.includes('flame') && (
-          <button
-            onClick={() => {
-              keep('tree').value = spans.tracks[placeOf(spans, i).track].kind === 'stream' ? 'gpu' : '';
-              keep('node').value = keep('mode').value = '';
-              go('flame');
-            }}
-          >
-            In the flame graph
-          </button>
-        )}
+        <InFlame lane={track.name} gpu={gpu} path={framePath(spans, i, gpu)} />
         {views.value.includes('memory') && (
           <button
             onClick={() => {
