@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "../analyze/some_model.h"
+#include "base/error.h"
 #include "base/mem.h"
 #include "render/page.h"
 #include "render/page_parts.h"
@@ -103,6 +104,84 @@ static void disk_is_full(void **state)
 	tide__model_free(m);
 }
 
+/* ---- prepared beside the sections ---- */
+
+static tide_code counts(void *user, tide_page_options *opt, tide_error *err)
+{
+	++*(int *)user;
+	opt->critical_why = "not asked for";
+	return TIDE_OK;
+}
+
+static tide_code refuses(void *user, tide_page_options *opt, tide_error *err)
+{
+	++*(int *)user;
+	return tide__fail(err, TIDE_EUNSUPPORTED, 7, "cannot be prepared");
+}
+
+static tide_code page_with(const tide_model *m, const char *only, int *calls,
+			   tide_code (*prepare)(void *, tide_page_options *, tide_error *),
+			   tide_error *err)
+{
+	const tide_page_options opt = {
+		.losses = "", .only = only, .prepare = prepare, .user = calls
+	};
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+	tide_code rc = tide__page(m, &opt, f, err);
+	fclose(f);
+	assert_true(!memmem(text, n, "id=\"tide-critical\"", 18) ==
+		    (prepare == refuses || (only && strcmp(only, "hta"))));
+	free(text);
+	return rc;
+}
+
+/* Once, whether one thread fills the sections or several; its failure is the page's. */
+static void prepared(void **state)
+{
+	if (!tide__page_built())
+		skip();
+	for (int large = 0; large < 2; large++) {
+		tide_model *m = some_model(3, large ? 2000 : 200, large ? 5000 : 60);
+		tide_error err = { .offset = TIDE_NO_OFFSET };
+		int calls = 0;
+		assert_int_equal(page_with(m, NULL, &calls, counts, &err), TIDE_OK);
+		assert_int_equal(calls, 1);
+		assert_int_equal(page_with(m, "hta", &calls, counts, &err), TIDE_OK);
+		assert_int_equal(calls, 2);
+		assert_int_equal(page_with(m, NULL, &calls, refuses, &err), TIDE_EUNSUPPORTED);
+		assert_int_equal(calls, 3);
+		assert_string_equal(err.text, "cannot be prepared");
+		tide__model_free(m);
+	}
+}
+
+/* Sections do not depend on who fills them, nor on whose index of the timeline they use. */
+static void threads_agree(void **state)
+{
+	tide_lod l = { 0 };
+	if (!tide__page_built())
+		skip();
+	tide_model *m = some_model(8, 2000, 5000);
+	assert_int_equal(tide__lod_build(m, &l, NULL), TIDE_OK);
+	const tide_page_options own = { .losses = "" }, given = { .losses = "", .lod = &l };
+	const tide_page_options *const opts[] = { &own, &own, &given };
+	char *text[3] = { NULL, NULL, NULL };
+	size_t n[3];
+	for (int i = 0; i < 3; i++) {
+		FILE *f = open_memstream(&text[i], &n[i]);
+		assert_int_equal(tide__page(m, opts[i], f, NULL), TIDE_OK);
+		fclose(f);
+		assert_int_equal(n[i], n[0]);
+		assert_memory_equal(text[i], text[0], n[0]);
+	}
+	for (int i = 0; i < 3; i++)
+		free(text[i]);
+	tide__lod_free(&l);
+	tide__model_free(m);
+}
+
 static void not_built(void **state)
 {
 	size_t n;
@@ -121,6 +200,7 @@ int main(void)
 		cmocka_unit_test(code_is_small), cmocka_unit_test(names_stay_packed),
 		cmocka_unit_test(memory_fails),	 cmocka_unit_test(empty_model),
 		cmocka_unit_test(disk_is_full),	 cmocka_unit_test(not_built),
+		cmocka_unit_test(prepared),	 cmocka_unit_test(threads_agree),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
