@@ -21,11 +21,15 @@ def _next_sitecustomize() -> None:
         spec.loader.exec_module(module)
 
 
-try:
-    if os.environ.get("TIDEMARK_RECORD"):
-        import tidemark_hook
+def _install() -> None:
+    try:
+        if os.environ.get("TIDEMARK_RECORD"):
+            import tidemark_hook
 
-        tidemark_hook.install()
-except Exception as why:  # never fail somebody's program
-    print(f"tidemark: ops are not recorded: {why}", file=sys.stderr)
+            tidemark_hook.install()
+    except Exception as why:  # never fail somebody's program
+        print(f"tidemark: ops are not recorded: {why}", file=sys.stderr)
+
+
+_install()
 _next_sitecustomize()

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, final
 
 HOST: int
 CUDA: int
@@ -23,6 +23,7 @@ class Error(Exception):
     code: int
     offset: int | None
 
+@final
 class Trace:
     def __new__(cls, path: str | os.PathLike[str]) -> Trace: ...
     @property

@@ -7,7 +7,10 @@ that took. What is left is printed when the tracker stops.
 """
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
+import queue
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -25,48 +28,54 @@ class Teller:
 
     def __init__(self, recording: str, say: Callable[..., None]) -> None:
         self._recording, self._say = recording, say
-        self._asked = self._told = 0
-        self._lock = threading.RLock()  # a signal handler may checkpoint inside a checkpoint
-        self._wake = threading.Event()
+        self._numbers = itertools.count(1)
+        self._waiting: set[int] = set()  # recorded, not yet printed
+        self._wake: queue.SimpleQueue[bool] = queue.SimpleQueue()  # may be used by a signal handler inside itself; False = end
+        self._lock = threading.RLock()
         self._owner = os.getpid()
         self._thread: threading.Thread | None = None
-        self._stop = False
 
     def checkpoint(self, name: str) -> None:
         """Record it now, print it soon."""
-        with self._lock:
-            self._asked += 1
-            _native.mark(_native.CHECKPOINT, name, self._asked)
-            if self._thread is None and not self._stop and os.getpid() == self._owner:
-                self._thread = threading.Thread(target=self._work, name="tidemark-tell", daemon=True)
-                self._thread.start()
-        self._wake.set()
+        number = next(self._numbers)
+        _native.mark(_native.CHECKPOINT, name, number)
+        self._waiting.add(number)
+        if self._thread is None and os.getpid() == self._owner:
+            with self._lock:
+                if self._thread is None:
+                    self._thread = threading.Thread(target=self._work, name="tidemark-tell", daemon=True)
+                    self._thread.start()
+        self._wake.put(True)
 
     def stop(self) -> None:
         """Print what is left; the recording is complete."""
-        self._stop = True
-        self._wake.set()
+        self._wake.put(False)
         if self._thread is not None and os.getpid() == self._owner:
             self._thread.join()
         self._tell()
 
     def _work(self) -> None:
-        while not self._stop:
-            self._wake.wait()
-            self._wake.clear()
+        while self._wake.get():
             began = time.monotonic()
-            if not self._stop:
-                self._tell()
-            rest = REST * (time.monotonic() - began)
-            while rest > 0 and not self._stop:
-                time.sleep(min(rest, 0.05))
-                rest -= 0.05
+            self._tell()
+            if not self._pause(REST * (time.monotonic() - began)):
+                return
+
+    def _pause(self, seconds: float) -> bool:
+        """Checkpoints that come meanwhile are printed together; False: it is the end."""
+        until = time.monotonic() + seconds
+        last = True
+        while last and seconds > 0:
+            with contextlib.suppress(queue.Empty):
+                last = self._wake.get(timeout=seconds)
+            seconds = until - time.monotonic()
+        if last and self._waiting:
+            self._wake.put(True)
+        return last
 
     def _tell(self) -> None:
-        if self._told >= self._asked:
-            return
         try:
-            for lines in self._read():
+            for lines in self._read() if self._waiting else ():
                 self._say(*lines)
         except _native.Error:  # moved or removed meanwhile
             return
@@ -76,14 +85,14 @@ class Teller:
         kinds, values, names, moves = (t.view("marks", c) for c in ("kind", "value", "name", "move"))
         found: list[int] = []
         row = len(kinds) - 1
-        while row > 0 and len(found) < self._asked - self._told:  # the latest are at the end
-            if kinds[row] == _native.CHECKPOINT and values[row] > self._told:
+        while row > 0 and self._waiting:  # the latest are at the end
+            if kinds[row] == _native.CHECKPOINT and values[row] in self._waiting:
+                self._waiting.discard(values[row])
                 found.append(row)
             row -= 1
-        found.reverse()
+        found.sort(key=moves.__getitem__)
         devices = _profile.device_names(t)
         totals = t.totals([moves[r] for r in found])
-        self._told += len(found)
         return [self._lines(t.text(names[r]), {devices[d]: n for d, n in at.items()}) for r, at in zip(found, totals)]
 
     @staticmethod

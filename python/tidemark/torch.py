@@ -72,11 +72,22 @@ def _grad(tensor: Any) -> Any:
         return None
 
 
+def _storage(tensor: Any) -> Any:
+    return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()  # before 2.0
+
+
+def address(tensor: Any) -> int:
+    """Of its storage; 0: it has none of its own here."""
+    try:
+        return int(_storage(tensor).data_ptr())
+    except Exception:  # fake, sparse, functional, meta ... tensors
+        return 0
+
+
 def _place(tensor: Any) -> tuple[str, int, int, int] | None:
     """Device type, device index, address and bytes of its storage; None: it has none of its own here."""
     try:
-        storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()  # before 2.0
-        device = tensor.device
+        storage, device = _storage(tensor), tensor.device
         return device.type, device.index or 0, storage.data_ptr(), storage.nbytes()
     except Exception:  # fake, sparse, functional, meta ... tensors
         return None
@@ -201,6 +212,8 @@ def describe(tensor: Any, *, name: str | None = None, role: int = 0) -> None:
 
 def label(model: Any = None, optimizer: Any = None) -> None:
     """Say what is a parameter, a gradient, a buffer, optimizer state; with the names that the model gives them."""
+    import torch
+
     names: dict[int, str] = {}
     for name, p in model.named_parameters() if model is not None else ():
         names[id(p)] = name
@@ -211,5 +224,5 @@ def label(model: Any = None, optimizer: Any = None) -> None:
         describe(b, name=name, role=BUFFER)
     for p, state in optimizer.state.items() if optimizer is not None else ():
         for key, value in state.items():
-            if hasattr(value, "untyped_storage"):
+            if isinstance(value, torch.Tensor):
                 describe(value, name=f"{names.get(id(p), 'parameter')}.{key}", role=OPTIMIZER)

@@ -73,9 +73,9 @@ class _Hooks:
         self.remove()
 
 
-def _tensors_in(value: Any, depth: int = 0) -> list[Any]:
+def _tensors_in(value: Any, kind: type, depth: int = 0) -> list[Any]:
     """Tensors of a module's arguments or results, containers and objects with fields opened."""
-    if hasattr(value, "untyped_storage"):
+    if isinstance(value, kind):
         return [value]
     if depth > 20:  # something that holds itself
         return []
@@ -83,14 +83,7 @@ def _tensors_in(value: Any, depth: int = 0) -> list[Any]:
         value = list(value.values())
     elif hasattr(value, "__dataclass_fields__"):
         value = [getattr(value, name, None) for name in value.__dataclass_fields__]
-    return [t for v in value for t in _tensors_in(v, depth + 1)] if isinstance(value, (list, tuple, set, frozenset)) else []
-
-
-def _address(tensor: Any) -> int:
-    try:
-        return int(tensor.untyped_storage().data_ptr())
-    except Exception:  # fake, sparse, meta ...: no storage to name
-        return 0
+    return [t for v in value for t in _tensors_in(v, kind, depth + 1)] if isinstance(value, (list, tuple, set, frozenset)) else []
 
 
 class MemoryTracker:
@@ -235,12 +228,18 @@ class MemoryTracker:
     def _hook(self, name: str, module: Any) -> list[Any]:
         label = _native.intern(f"{type(module).__name__}.{name}")
         running = threading.local()
+        from torch import Tensor
+
+        from .torch import address
+
+        def known(value: Any) -> list[tuple[int, list[int]]]:
+            return [(address(t), list(t.shape)) for t in _tensors_in(value, Tensor)]
 
         def before(m: Any, args: Any, kwargs: Any = None) -> None:
             if not hasattr(running, "stack"):
                 running.stack = []
             number = next(self._ids)
-            inputs = [(_address(t), list(t.shape)) for t in _tensors_in([args, kwargs])]
+            inputs = known([args, kwargs])
             running.stack.append((_native.op_begin(label, _profile.MODULE | number), number, inputs))
 
         def after(m: Any, *args: Any) -> None:  # arguments, with kwargs or not, then the result
@@ -248,8 +247,7 @@ class MemoryTracker:
                 return
             token, number, inputs = running.stack.pop()
             _native.op_end(token)
-            outputs = [(_address(t), list(t.shape)) for t in _tensors_in(args[-1])]
-            self._log.append((number, {"in": inputs, "out": outputs}))
+            self._log.append((number, {"in": inputs, "out": known(args[-1])}))
 
         try:
             return [module.register_forward_pre_hook(before, with_kwargs=True), module.register_forward_hook(after, always_call=True)]

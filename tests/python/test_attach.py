@@ -50,6 +50,7 @@ class Attach(unittest.TestCase):
         self.assertLess(died[row], 2**63 - 1)
         self.assertEqual(t.peak()["losses"], {})
 
+    @unittest.skipUnless(hasattr(torch.Tensor, "untyped_storage"), "torch 1 does not tell whose memory it is")
     def test_memory_of_others_is_not_counted(self):
         """frombuffer and from_numpy lend PyTorch memory that it neither takes nor gives back."""
         own, lent = bytearray(123_456), torch.ones(11, 11)
@@ -59,16 +60,16 @@ class Attach(unittest.TestCase):
             del borrowed
         t = tidemark.open(path("bo.tide"))
         self.assertNotIn(123_456, t.native.column("allocs", "size"))
-        self.assertIn(lent.nbytes, t.native.column("allocs", "size"))
+        self.assertIn(4 * lent.numel(), t.native.column("allocs", "size"))
         self.assertEqual(t.memory()["losses"], {})
 
     def test_torch_imported_inside(self):
         code = (f"import sys, tidemark\nwith tidemark.record({path('in.tide')!r}):\n"
-                "  before = list(sys.meta_path)\n  import torch\n  x = torch.ones(1717)\n"
-                "print(type(torch.__spec__.loader).__name__, len(before) - len(sys.meta_path), tidemark.torch.attached())\n"
+                "  import torch\n  x = torch.ones(1717)\n"
+                "print(type(torch.__spec__.loader).__name__, any(type(f).__name__ == 'Watch' for f in sys.meta_path), tidemark.torch.attached())\n"
                 f"with tidemark.record({path('in2.tide')!r}, torch=False): y = torch.ones(1818)")
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
-        self.assertEqual(done.stdout.split(), ["SourceFileLoader", "1", "False"], done.stderr)
+        self.assertEqual(done.stdout.split(), ["SourceFileLoader", "False", "False"], done.stderr)
         t = tidemark.open(path("in.tide"))
         self.assertIn(4 * 1717, t.native.column("allocs", "size"))
         self.assertIn("aten::ones", t.native.column("spans", "name"))
@@ -128,7 +129,7 @@ class Attach(unittest.TestCase):
         t = tidemark.open(path("th.tide"))
         self.assertEqual(live(t), before)
         self.assertGreaterEqual(t.tables["allocs"], 2000)
-        self.assertGreaterEqual(before, keep.nbytes)
+        self.assertGreaterEqual(before, 4 * keep.numel())
         self.assertEqual(t.peak()["losses"], {})
 
     def test_a_million_tiny_tensors(self):
@@ -187,8 +188,8 @@ class Attach(unittest.TestCase):
     def test_compiled_code(self):
         import shutil
 
-        if not shutil.which("g++"):
-            self.skipTest("torch.compile needs g++")
+        if not shutil.which("g++") or not hasattr(torch, "compile"):
+            self.skipTest("torch.compile needs torch 2 and g++")
         with tidemark.record(path("c.tide")):
             f = torch.compile(lambda x: (x * 2 + 1).relu())
             y = f(torch.ones(1000))
