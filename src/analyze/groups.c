@@ -17,15 +17,22 @@
 
 /* ---- keys ---- */
 
+/* Who made it: `key`, or for 0, not known, whether it could be. */
+static uint64_t made_by(const tide_model *m, uint32_t row, uint64_t key)
+{
+	bool before = m->allocs.flags[row] & TIDE_ALLOC_BEFORE;
+	return key || !before ? key : TIDE_GROUP_BEFORE;
+}
+
 static uint64_t key_op(tide_groups *g, const tide_model *m, uint32_t row)
 {
 	uint32_t node = tide__paths_span(&g->paths, m, m->allocs.span[row]);
-	return node == TIDE_NO_PATH ? NO_KEY : node;
+	return node == TIDE_NO_PATH ? NO_KEY : made_by(m, row, node);
 }
 
 static uint64_t key_stack(tide_groups *g, const tide_model *m, uint32_t row)
 {
-	return m->allocs.stack[row].i;
+	return made_by(m, row, m->allocs.stack[row].i);
 }
 
 /* "weights float32[64, 32]" into buf. */
@@ -80,12 +87,12 @@ static uint64_t key_size(tide_groups *g, const tide_model *m, uint32_t row)
 
 static uint64_t key_frame(tide_groups *g, const tide_model *m, uint32_t row)
 {
-	return tide__stack_face(m, m->allocs.stack[row]).i;
+	return made_by(m, row, tide__stack_face(m, m->allocs.stack[row]).i);
 }
 
 static uint64_t key_module(tide_groups *g, const tide_model *m, uint32_t row)
 {
-	return g->modules.of[m->allocs.span[row].i].i;
+	return made_by(m, row, g->modules.of[m->allocs.span[row].i].i);
 }
 
 static uint64_t (*const keys[])(tide_groups *g, const tide_model *m, uint32_t row) = {

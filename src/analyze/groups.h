@@ -28,6 +28,10 @@ typedef enum tide_group_by {
 #undef X
 } tide_group_by;
 
+/* The key, by op, stack, frame or module, of what existed before the recording and of which nothing
+ * of the kind is known. */
+#define TIDE_GROUP_BEFORE (UINT64_MAX - 1)
+
 typedef struct tide_group {
 	uint64_t key; /* meaning depends on `by`; render/labels.h names it */
 	uint64_t bytes, requested, count;

@@ -44,7 +44,7 @@ char *tide__group_line(const tide_groups *g, const tide_model *m, size_t row, ch
 	char *text = NULL;
 	size_t len = 0;
 
-	if (g->by == TIDE_BY_STACK && g->rows[row].key)
+	if (g->by == TIDE_BY_STACK && g->rows[row].key && g->rows[row].key != TIDE_GROUP_BEFORE)
 		return tide__stack_line(m, (tide_stack_id){ (uint32_t)g->rows[row].key }, buf, n);
 	FILE *f = open_memstream(&text, &len);
 

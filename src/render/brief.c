@@ -161,8 +161,9 @@ void tide__path_brief(const tide_flame *f, uint32_t node, uint32_t root, FILE *o
 
 void tide__groups_brief(const tide_groups *g, const tide_model *m, size_t row, FILE *out)
 {
-	uint32_t key = (uint32_t)g->rows[row].key;
-	if (g->by == TIDE_BY_STACK)
+	bool before = g->rows[row].key == TIDE_GROUP_BEFORE;
+	uint32_t key = before ? 0 : (uint32_t)g->rows[row].key;
+	if (g->by == TIDE_BY_STACK && !before)
 		tide__stack_brief(m, (tide_stack_id){ key }, out);
 	else if (g->by == TIDE_BY_FRAME && key)
 		put_frame(m, (tide_frame_id){ key }, out);

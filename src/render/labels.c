@@ -125,7 +125,11 @@ static void (*const kinds[])(const tide_groups *g, const tide_model *m, uint64_t
 
 void tide__groups_label(const tide_groups *g, const tide_model *m, size_t row, FILE *out)
 {
-	kinds[g->by](g, m, g->rows[row].key, out);
+	uint64_t key = g->rows[row].key;
+	if (key == TIDE_GROUP_BEFORE)
+		fputs("(before the recording)", out);
+	else
+		kinds[g->by](g, m, key, out);
 }
 
 const char *tide__device_name(const tide_model *m, uint32_t d, char *buf, size_t n)

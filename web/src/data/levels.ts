@@ -31,14 +31,19 @@ export interface Key {
 
 export function keyOf(m: Memory, by: By, devices: readonly string[] = []): Key {
   const column = (v: ArrayLike<number>, label: Key['label']): Key => ({ of: (row) => v[row], label });
+  // Who made it; of what existed before the recording, with nothing more known, that.
+  const maker = (v: ArrayLike<number>, text: (k: number) => string, none: string): Key => ({
+    of: (row) => (v[row] || !(m.flags[row] & 1) ? v[row] : -1),
+    label: (k) => (k < 0 ? '(before the recording)' : text(k) || none),
+  });
   const dev = (pool: number) => m.json.pools[pool].device;
   const many = new Set(m.json.pools.slice(1).map((p) => p.device)).size > 1;
   const bySize = (row: number) => (m.size[row] > 0 ? Math.floor(Math.log2(m.size[row])) : -1);
   const of: Record<By, () => Key> = {
     role: () => column(m.role, (k) => m.json.roles[k]),
-    module: () => column(m.module, (k) => moduleText(m, k) || '(outside any module)'),
-    op: () => column(m.op, (k) => opPath(m, k) || '(outside any op)'),
-    stack: () => column(m.face, (k) => faceText(m, k) || '(no stack)'),
+    module: () => maker(m.module, (k) => moduleText(m, k), '(outside any module)'),
+    op: () => maker(m.op, (k) => opPath(m, k), '(outside any op)'),
+    stack: () => maker(m.face, (k) => faceText(m, k), '(no stack)'),
     tensor: () => column(m.tensor, (k) => m.json.tensors[k] || '(no tensor)'),
     pool: () => column(m.pool, (k) => (many ? `${devices[dev(k)] ?? dev(k)} ` : '') + m.json.pools[k].name),
     device: () => ({ of: (row) => dev(m.pool[row]), label: (k) => devices[k] ?? String(k) }),
