@@ -18,8 +18,8 @@ const keys: [string, string][] = [
   ['A D', 'earlier, later (also drag)'],
   ['0', 'the whole trace'],
   ['shift + wheel', 'scroll the lanes (also page up, page down)'],
-  ['/  n  N', 'search spans; next and previous match'],
-  ['← → ↑ ↓', 'from span to span on the timeline, Enter selects'],
+  ['/  n  N', 'search; next and previous match'],
+  ['← → ↑ ↓', 'from span to span, frame to frame, block to block, row to row; Enter selects'],
   ['f', 'focus the selected span (also a double click)'],
   ['shift + drag', 'sum up an area (also r, then drag)'],
   ['t', 'what is in sight as a table'],
@@ -27,7 +27,6 @@ const keys: [string, string][] = [
   ['l', 'show, fold and move lanes (also click or drag their names)'],
   ['p', 'the moment of the peak (memory)'],
   [', .', 'the move before, the move after (memory)'],
-  [',  .', 'the move of memory before and after'],
   ['Esc', 'drop the selection'],
   ['?', 'this help'],
 ];
@@ -131,6 +130,10 @@ function App({ page }: { page: PageJson | null }) {
       if (typing(e)) return;
       if (e.key === '?') help.value = !help.value;
       else if (e.key === 'Escape') help.value = false;
+      else if (e.key === '/') {
+        e.preventDefault();
+        document.querySelector<HTMLElement>('main input[type=search]')?.focus();
+      }
       else if (e.key >= '1' && e.key <= '9') view.value = views.value[Number(e.key) - 1] ?? view.value;
     };
     addEventListener('keydown', key);

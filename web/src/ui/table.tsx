@@ -49,6 +49,17 @@ function order<R>(rows: readonly R[], col: Col<R> | undefined, up: boolean): R[]
   });
 }
 
+/** Keys of a row that has the focus: up and down to its neighbours, Enter chooses. */
+export function rowKey(e: KeyboardEvent, pick: () => void): void {
+  const tr = e.currentTarget as HTMLElement;
+  const to = e.key === 'ArrowDown' ? tr.nextElementSibling : e.key === 'ArrowUp' ? tr.previousElementSibling : null;
+  if (e.key === 'Enter') pick();
+  else if (!to) return;
+  (to as HTMLElement | null)?.focus();
+  e.preventDefault();
+  e.stopPropagation();
+}
+
 /** Room of rows that are out of sight; on paper it says how many they are. */
 export const Pad = ({ rows, high }: { rows: number; high: number }) =>
   rows > 0 ? <tr class="pad" style={{ height: `${rows * high}px` }}><td class="left" colSpan={99}>… {rows.toLocaleString('en-US')} more rows</td></tr> : null;
@@ -108,7 +119,7 @@ export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, h
                 class={picked?.(r) ? 'picked' : ''}
                 tabIndex={onPick ? 0 : -1}
                 onClick={() => onPick?.(r)}
-                onKeyDown={(e) => e.key === 'Enter' && onPick?.(r)}
+                onKeyDown={(e) => rowKey(e, () => onPick?.(r))}
               >
                 {cols.map((c) => (
                   <td key={c.key} class={texts.includes(c) ? 'left' : ''} title={c.wide ? String(c.value(r)) : undefined}>

@@ -7,7 +7,7 @@ import { bytes, count, exact, ns, percent, plural } from '../data/format';
 import { type By, type Group, grouped, keyOf } from '../data/levels';
 import { aliveAt, type Cut, faceText, madeUnder, type Memory, moduleText, opPath, stackFrames } from '../data/memory';
 import type { Main } from '../data/page';
-import { alloc, go, keep, look, lookAround, moment, under } from '../state';
+import { alloc, go, keep, look, lookAround, moment, under, views } from '../state';
 import { Choice, Panel } from '../ui/parts';
 import { type Col, col, Table } from '../ui/table';
 import { brief, focus, focusOf, type Scene, waysOf } from './memory_scene';
@@ -52,7 +52,7 @@ export function Chosen({ m, main, where }: { m: Memory; main: Main; where?: stri
       </dl>
       <p class="crumbs">
         <button onClick={() => look(m.born[row] - 1, Math.min(m.died[row], main.t_end) + 1)}>Show its life</button>
-        {main.spans > 0 && (
+        {views.value.includes('timeline') && (
           <button
             onClick={() => {
               moment.value = m.born[row];
@@ -63,7 +63,7 @@ export function Chosen({ m, main, where }: { m: Memory; main: Main; where?: stri
             What ran when it was made
           </button>
         )}
-        {(frames.length > 0 || m.op[row] > 0) && (
+        {views.value.includes('flame') && (frames.length > 0 || m.op[row] > 0) && (
           <button
             onClick={() => {
               under.value = (frames.length ? [...frames].reverse() : opPath(m, m.op[row]).split(' / ')).join('\n');

@@ -8,7 +8,7 @@ import { getOps, getSpans, type OpRow } from '../data/page';
 import { go, keep, query, span } from '../state';
 import { Kept, Loading, Panel, useData } from '../ui/parts';
 import { px } from '../ui/scale';
-import { col, Pad, Table } from '../ui/table';
+import { col, Pad, rowKey, Table } from '../ui/table';
 
 const shape = keep('ops');
 const TALL = 620;
@@ -57,14 +57,10 @@ function Tree({ t, onPick, picked }: { t: OpTree; onPick: (i: number) => void; p
     setOpen(next);
   };
   const key = (e: KeyboardEvent, i: number) => {
-    const tr = e.currentTarget as HTMLElement;
-    if (e.key === 'Enter') onPick(i);
-    else if (e.key === 'ArrowRight' || e.key === 'ArrowLeft') {
+    if (e.key === 'ArrowRight' || e.key === 'ArrowLeft') {
       if (open.has(i) === (e.key === 'ArrowLeft')) toggle(i);
-    } else if (e.key === 'ArrowDown') (tr.nextElementSibling as HTMLElement | null)?.focus();
-    else if (e.key === 'ArrowUp') (tr.previousElementSibling as HTMLElement | null)?.focus();
-    else return;
-    e.preventDefault();
+      e.preventDefault();
+    } else rowKey(e, () => onPick(i));
   };
   return (
     <section class="table">

@@ -105,7 +105,7 @@ function Findings({ main }: { main: Main }) {
           <b class="tag">{f.severity}</b>
           <div>
             {f.what && <strong>{f.what}</strong>}
-            <p>{f.text}</p>
+            <p>{f.what && f.text.startsWith(f.what) ? f.text.slice(f.what.length).replace(/^\W+/, '') : f.text}</p>
           </div>
           {!main.only && <button onClick={() => (f.view === 'memory' ? toMemory(f.t, ...(places[f.what] ?? [])) : go(f.view))}>Show</button>}
         </li>

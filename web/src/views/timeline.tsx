@@ -173,10 +173,7 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
     };
     const key = (e: KeyboardEvent) => {
       if (typing(e)) return;
-      if (e.key === '/') {
-        e.preventDefault();
-        document.getElementById('find')?.focus();
-      } else if (e.key.startsWith('Arrow')) {
+      if (e.key.startsWith('Arrow')) {
         e.preventDefault();
         walk(e.key);
       } else if (e.key === 'Enter' && cursor.value !== null && !/^(BUTTON|SUMMARY|TR|A)$/.test((e.target as HTMLElement).tagName)) {

@@ -32,6 +32,7 @@ export function Tip({ main, spans }: { main: Main; spans: Spans }) {
   const mem = memoryOf(main, spans, i);
   const shapes = argsOf(spans, i).slice(0, 3);
   const cause = spans.cause[i] - 1;
+  const chain = chainOf(spans, cause < 0 ? i : cause);
   return (
     <div class="tip" style={{ left: flip ? 'auto' : `${h.x + 14}px`, right: flip ? `${innerWidth - h.x + 14}px` : 'auto', top: `${Math.min(h.y + 14, innerHeight - 210)}px` }}>
       <b>{title(spans, i)}</b>
@@ -41,6 +42,7 @@ export function Tip({ main, spans }: { main: Main; spans: Spans }) {
       {mem && <span>memory {change(mem)}</span>}
       {shapes.map(([k, v]) => <span key={k} class="cut">{k}: {v}</span>)}
       {cause >= 0 && <span>started by {title(spans, cause)}, {ns(spans.t0[i] - spans.t0[cause])} before</span>}
+      {chain.length > 0 && <span class="soft">in {chain.slice(-4).map((k) => title(spans, k)).join(' › ')}</span>}
     </div>
   );
 }
