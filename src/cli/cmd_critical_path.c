@@ -170,7 +170,7 @@ static int one(const tide_args *a, const char *file, tide_critpath_options o, ti
 	tide_error err;
 	bool compat = a->opt[O_COMPAT].set;
 	int rc = 0;
-	if (a->opt[O_INSTANCE].given && !*o.annotation) {
+	if (o.first > 0 && !*o.annotation) { /* the whole trace is one window */
 		tide__model_free(m);
 		return tide__cli_usage(a, "%s: it has no steps: --instance needs --annotation",
 				       file);
