@@ -18,6 +18,8 @@ typedef struct tide_load_options {
 				* documented with each importer */
 	uint64_t max_events;   /* .tide only: read at most so many, in whole chunks from the start on; 0 = all.
 				* What is left out is a loss (loss.left_out_events) */
+	uint64_t max_bytes;    /* .tide and Kineto: stop about there, as if no more had been written; 0 = the
+				* end. For a first look at a large file: nothing says that it was not all */
 	/* Called now and then from the loading thread with bytes read so far and in all (0 = unknown);
 	 * may be NULL. */
 	void (*progress)(void *user, uint64_t done, uint64_t total);

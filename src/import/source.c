@@ -21,6 +21,7 @@ struct tide_source {
 	size_t left;
 	uint64_t size;	      /* stored bytes, 0 = unknown */
 	uint64_t consumed;    /* stored bytes taken from fd or data */
+	uint64_t most;	      /* of them, 0 = no limit */
 	uint64_t made, limit; /* gzip: bytes given out, and how many may be */
 	tide_code failed;     /* sticky */
 	tide_error why;
@@ -34,6 +35,7 @@ struct tide_source {
 static tide_code refill(tide_source *s)
 {
 	s->at = s->have = 0;
+	s->eof |= s->most && s->consumed >= s->most;
 	while (!s->eof && s->have < IN_BYTES / 2) {
 		ssize_t got;
 		if (s->fd < 0) {
@@ -156,6 +158,10 @@ static tide_code read_plain(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 	memcpy(buf, s->in + s->at, k);
 	s->at += k;
 	while (k < n && !s->eof) {
+		if (s->most && s->consumed >= s->most) {
+			s->eof = true;
+			break;
+		}
 		if (s->fd < 0) {
 			size_t m = s->left < n - k ? s->left : n - k;
 			if (m)
@@ -285,6 +291,11 @@ uint64_t tide__source_skip(tide_source *s, uint64_t n)
 	s->consumed += n > here ? n - here : 0;
 	s->at += n > here ? here : (size_t)n;
 	return n;
+}
+
+void tide__source_limit(tide_source *s, uint64_t n)
+{
+	s->most = s->consumed + n;
 }
 
 bool tide__source_is_gzip(const tide_source *s)

@@ -49,6 +49,9 @@ tide_code tide__source_slurp(tide_source *s, size_t most, size_t pad, uint8_t **
  * end is no failure; the next read finds nothing. */
 uint64_t tide__source_skip(tide_source *s, uint64_t n);
 
+/* From now on the input ends after n more stored bytes. */
+void tide__source_limit(tide_source *s, uint64_t n);
+
 /* Whether the input is gzip. */
 bool tide__source_is_gzip(const tide_source *s);
 /* Bytes of the input as stored (compressed), 0 = unknown (a pipe); and how many of them were read.

@@ -68,7 +68,7 @@ const tide_route *tide__route_find(tide_request *r, unsigned *status)
 		if (!matches(t->path, r))
 			continue;
 		for (size_t k = 0; k < r->n_pairs; k++)
-			if (strcmp(r->pair[k].key, "token") &&
+			if (strcmp(r->pair[k].key, "token") && strcmp(r->pair[k].key, "early") &&
 			    !has_param(t->params, r->pair[k].key)) {
 				r->wrong = "a parameter that this address does not have";
 				*status = 400;
@@ -119,7 +119,7 @@ bool tide__answer_key(const tide_route *t, tide_store *s, const tide_request *r,
 	if (!t->kept || !ids_of(s, t, r, id, &n_ids))
 		return false;
 	for (size_t i = 0; i < n_ids; i++) {
-		uint64_t g = tide__store_generation(s, id[i]);
+		uint64_t g = tide__store_generation(s, id[i], tide__request_get(r, "early"));
 		if (!g)
 			return false;
 		at += (size_t)snprintf(buf + at, n - at, "%" PRIu64 " ", g);
@@ -225,7 +225,8 @@ tide_code tide__ask_id(tide_ask *a, const char *id, tide_loaded **out, tide_erro
 			*out = h->l[i];
 			return TIDE_OK;
 		}
-	tide_code rc = tide__store_get(a->store, id, a->waiter, out, err);
+	tide_code rc = tide__store_get(a->store, id, tide__request_get(a->req, "early"), a->waiter,
+				       out, err);
 	if (rc == TIDE_OK) {
 		strcpy(h->id[h->n], id); /* ids that the store knows fit */
 		h->l[h->n++] = *out;

@@ -37,6 +37,7 @@ void tide__api_rec_json(tide_json *j, const tide_rec *r)
 	else
 		tide__json_null(j);
 	tide__json_kuint(j, "generation", r->generation);
+	tide__json_kuint(j, "early_generation", r->early);
 	tide__json_kuint(j, "memory_bytes", r->bytes);
 	tide__json_kstr(j, "error",
 			r->state != TIDE_REC_FAILED ? NULL

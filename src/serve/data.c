@@ -70,7 +70,7 @@ tide_code tide__data_section(tide_ask *a, tide_error *err)
 	if (rc != TIDE_OK)
 		return rc;
 	a->type = BYTES;
-	if (!strcmp(name, "critical"))
+	if (!strcmp(name, "critical") && !tide__request_get(a->req, "early"))
 		rc = critical(a, l, &given, err);
 	if (rc != TIDE_OK || given)
 		return rc;

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "format/tide.h"
 #include "import/import.h"
 #include "serve/follow.h"
 #include "serve/room.h"
@@ -25,7 +26,10 @@ enum {
 	AGAIN_MS = 400,	 /* least time between two readings of a file that changes */
 	AGAIN_TIMES = 3, /* and at least so many times as long as one takes */
 	LEAST_EVENTS = 100000,
-	EVENT_BYTES = 32, /* that an event of a .tide file takes in memory, about */
+	EVENT_BYTES = 32,	/* that an event of a .tide file takes in memory, about */
+	EARLY_FROM = 128 << 20, /* bytes of a file that is worth a first look; and of that look */
+	EARLY_TIDE = 4 << 20,
+	EARLY_JSON = 24 << 20,
 	SMALL = 64 << 20, /* bytes: read beside a large one, and shapes of ops are kept */
 	SETTLE_MS = 1500, /* a file of another format that just changed may be half written */
 };
@@ -33,6 +37,7 @@ enum {
 struct rec {
 	tide_rec r;
 	tide_loaded *now;     /* owned; NULL = not in memory */
+	tide_loaded *early;   /* owned; its beginning, while the whole is first read; NULL = none */
 	tide_waiter *waiters; /* those who wait for it */
 	bool wanted;	      /* to be read (again) */
 	bool listed;	      /* seen by the list that is being made */
@@ -159,6 +164,7 @@ static void wake(tide_waiter *w)
 static void free_rec(struct rec *x)
 {
 	tide__loaded_drop(x->now);
+	tide__loaded_drop(x->early);
 	tide__follow_end(&x->follow);
 	tide__free(x->r.path);
 	tide__free(x);
@@ -276,7 +282,8 @@ static uint64_t most_events(uint64_t max_bytes)
 }
 
 /* Without the lock: x and its path stay while it is busy. */
-static tide_loaded *read_file(struct rec *x, uint64_t generation, tide_error *err)
+static tide_loaded *read_file(struct rec *x, uint64_t generation, uint64_t max_bytes,
+			      tide_error *err)
 {
 	const char *path = x->r.path;
 	tide_load_options opt = { .progress = on_progress, .user = x };
@@ -284,6 +291,9 @@ static tide_loaded *read_file(struct rec *x, uint64_t generation, tide_error *er
 	struct stat st = { 0 };
 	bool small = !stat(path, &st) && st.st_size <= SMALL;
 	opt.max_events = most_events(x->most_bytes);
+	opt.max_bytes = max_bytes;
+	if (max_bytes)
+		opt.progress = NULL;
 	opt.what = TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_FLOWS |
 		   (small ? TIDE_WANT_SHAPES : TIDE_WANT_ARGS);
 	on_progress(x, 0, 0);
@@ -304,6 +314,44 @@ static tide_loaded *read_file(struct rec *x, uint64_t generation, tide_error *er
 	return l;
 }
 
+/* Bytes of a first look at it: a .tide file, or one of plain JSON; 0 = its beginning cannot be read
+ * alone. */
+static uint64_t beginning_of(const char *path)
+{
+	char head[64];
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(head, 1, sizeof head, f) : 0;
+	if (f)
+		fclose(f);
+	size_t at = 0;
+	while (at < n && strchr(" \t\r\n", head[at]))
+		at++;
+	if (n >= 8 && !memcmp(head, TIDE_FILE_MAGIC, 8))
+		return EARLY_TIDE;
+	return at < n && (head[at] == '{' || head[at] == '[') ? EARLY_JSON : 0;
+}
+
+/* A first look at a large file, for those who ask for it: a fraction of a second. Lock held on
+ * entry and on return. */
+static void read_early(tide_store *s, struct rec *x)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	uint64_t generation = ++s->generation;
+	if (x->now || x->early || x->r.size < (s->opt.early_from ? s->opt.early_from : EARLY_FROM))
+		return;
+	pthread_mutex_unlock(&s->lock);
+	uint64_t look = beginning_of(x->r.path);
+	tide_loaded *l = look ? read_file(x, generation, look, &err) : NULL;
+	pthread_mutex_lock(&s->lock);
+	x->early = l;
+	x->r.early = l ? l->generation : 0;
+	tide_waiter *waiters = x->waiters;
+	x->waiters = NULL;
+	pthread_mutex_unlock(&s->lock);
+	wake(waiters); /* those who want the whole come back */
+	pthread_mutex_lock(&s->lock);
+}
+
 /* One recording, lock held on entry and on return. */
 static void read_one(tide_store *s, struct rec *x)
 {
@@ -318,14 +366,18 @@ static void read_one(tide_store *s, struct rec *x)
 	x->changed = false;
 	x->r.state = TIDE_REC_LOADING;
 	x->busy = true; /* it is not forgotten meanwhile */
+	read_early(s, x);
 	pthread_mutex_unlock(&s->lock);
 	int64_t began = now_ms();
-	tide_loaded *l = read_file(x, generation, &err);
+	tide_loaded *l = read_file(x, generation, 0, &err);
 	int64_t ended = now_ms();
 	pthread_mutex_lock(&s->lock);
 	x->busy = false;
 	x->read_ms = ended;
 	x->took_ms = ended - began;
+	tide__loaded_drop(x->early);
+	x->early = NULL;
+	x->r.early = 0;
 	tide_waiter *waiters = settle(s, x, l, &err);
 	pthread_mutex_unlock(&s->lock);
 	wake(waiters);
@@ -380,8 +432,8 @@ static void want(tide_store *s, struct rec *x)
 	pthread_cond_broadcast(&s->work);
 }
 
-tide_code tide__store_get(tide_store *s, const char *id, tide_waiter *w, tide_loaded **out,
-			  tide_error *err)
+tide_code tide__store_get(tide_store *s, const char *id, bool early, tide_waiter *w,
+			  tide_loaded **out, tide_error *err)
 {
 	tide_code rc = TIDE_OK;
 	*out = NULL;
@@ -392,6 +444,8 @@ tide_code tide__store_get(tide_store *s, const char *id, tide_waiter *w, tide_lo
 	} else if (x->now) {
 		x->used = ++s->clock;
 		*out = tide__loaded_hold(x->now);
+	} else if (early && x->early) {
+		*out = tide__loaded_hold(x->early);
 	} else if (x->r.state == TIDE_REC_FAILED && !x->changed) {
 		*err = x->r.error;
 		rc = err->code ? err->code : TIDE_EIO;
@@ -415,11 +469,12 @@ tide_code tide__store_peek(tide_store *s, const char *id, tide_loaded **out, tid
 	return *out ? TIDE_OK : tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "not in memory");
 }
 
-uint64_t tide__store_generation(tide_store *s, const char *id)
+uint64_t tide__store_generation(tide_store *s, const char *id, bool early)
 {
 	pthread_mutex_lock(&s->lock);
 	struct rec *x = find(s, id);
-	uint64_t generation = x && x->now ? x->now->generation : 0;
+	const tide_loaded *l = x && x->now ? x->now : x && early ? x->early : NULL;
+	uint64_t generation = l ? l->generation : 0;
 	if (generation)
 		x->used = ++s->clock;
 	pthread_mutex_unlock(&s->lock);

@@ -41,6 +41,7 @@ typedef struct tide_rec {
 	tide_rec_writer writer;
 	uint64_t done, total; /* while it is read: bytes so far and in all (0 = unknown) */
 	uint64_t generation;  /* of the reading in memory, 0 = none */
+	uint64_t early;	      /* of its beginning, while the whole is first read; 0 = none */
 	uint64_t bytes;	      /* that it holds */
 	tide_error error;
 } tide_rec;
@@ -53,7 +54,8 @@ typedef struct tide_store_options {
 	 * one that calls tide__store_poll; no lock is held. */
 	void (*changed)(void *user, const char *id);
 	void *user;
-	uint64_t max_bytes; /* that readings may hold together */
+	uint64_t max_bytes;  /* that readings may hold together */
+	uint64_t early_from; /* size of files whose beginning is read first; 0 = 128 MiB */
 } tide_store_options;
 
 /* NULL on exhaustion. The list is made by the first tide__store_poll. */
@@ -70,15 +72,15 @@ void tide__store_list_free(tide_rec *r, size_t n);
 
 /* A reading of a recording: TIDE_OK with *out held (tide__loaded_drop). TIDE_EBUSY when it must be
  * read first: `w` is called when to ask again. TIDE_ENOTFOUND: no such id. Else what kept it from
- * being read. */
-tide_code tide__store_get(tide_store *s, const char *id, tide_waiter *w, tide_loaded **out,
-			  tide_error *err);
+ * being read. `early`: its beginning will do, while the whole of a large one is being read. */
+tide_code tide__store_get(tide_store *s, const char *id, bool early, tide_waiter *w,
+			  tide_loaded **out, tide_error *err);
 /* The same if it is in memory; does not count as asking for it. TIDE_ENOTFOUND. */
 tide_code tide__store_peek(tide_store *s, const char *id, tide_loaded **out, tide_error *err);
 /* Who finds what takes long. Borrowed. */
 tide_slow *tide__store_slow(tide_store *s);
-/* Generation of the reading in memory, 0 = none. Counts as asking for it. */
-uint64_t tide__store_generation(tide_store *s, const char *id);
+/* Generation of what tide__store_get would give, 0 = nothing yet. Counts as asking for it. */
+uint64_t tide__store_generation(tide_store *s, const char *id, bool early);
 /* Id of the newest recording that did not fail to be read; false when there is none. */
 bool tide__store_newest(tide_store *s, char id[TIDE_REC_ID]);
 

@@ -56,7 +56,7 @@ static void begin(void)
 	tide__store_poll(store, true);
 	if (!tide__store_newest(store, id))
 		abort();
-	while (tide__store_get(store, id, &w, &l, &err) == TIDE_EBUSY)
+	while (tide__store_get(store, id, false, &w, &l, &err) == TIDE_EBUSY)
 		while (!came)
 			usleep(1000);
 	tide__loaded_drop(l);

@@ -7,7 +7,7 @@ import { render } from 'preact';
 import { useState } from './hooks';
 import { FarSpans } from './data/far';
 import { bytes, ns, plural } from './data/format';
-import { askJson, bytesOf, listen, type Recording, serverSource } from './data/live';
+import { askJson, bytesOf, early, listen, type Recording, serverSource } from './data/live';
 import { type Critical, type CriticalJson, forget, getMain, getTables, mainOf, type Main, type MainJson, readCritical } from './data/page';
 import { gunzip, open, traceNumber } from './data/section';
 import { setSource } from './data/source';
@@ -56,7 +56,7 @@ const later: Main['findings'] = [{ severity: 'low', what: '', text: 'Device time
 async function findings(): Promise<void> {
   const k = traceNumber();
   const main = await getMain();
-  if (!large(k) || !main.gpu_ns) return;
+  if (early.on || !large(k) || !main.gpu_ns) return;
   main.findings = [...main.findings, ...later];
   const full = open<MainJson>(await gunzip(await bytesOf(`/data/${ids[k]}/main`)));
   main.findings = full.json.findings;
@@ -67,6 +67,12 @@ let last: Main | undefined;
 /** A recording that is being written: what is shown is how far it was when it was last read. */
 function Live() {
   const r = rec();
+  if (early.on && r && last)
+    return (
+      <p class="being-written" role="note">
+        <b>Its beginning.</b> The whole, {bytes(r.size_bytes)}, is being read{r.progress === null ? '' : `: ${Math.round(r.progress * 100)} %`}. Until then every figure is of the first {ns(last.t_end)}, {plural(last.spans, 'span')} and {plural(last.allocs, 'allocation')} in the file.
+      </p>
+    );
   if (r?.writer !== 'running' || !last) return null;
   return (
     <p class="being-written" role="note">
@@ -80,6 +86,7 @@ function settled(main: Main): Main {
   last = main;
   seen.value = Date.now();
   main.now = rec()?.writer === 'running';
+  if (early.on) main.losses = '';
   if (main.now) main.losses = main.losses.split('\n').filter((l) => !l.includes('the recording was not closed')).join('\n');
   return main;
 }
@@ -131,12 +138,13 @@ async function waitFor(): Promise<void> {
     recs.value = list;
     const bad = list.find((r) => r.state === 'failed');
     if (bad) throw new Error(`${bad.name}: ${bad.error ?? 'it cannot be read'}`);
-    const read = list.every((r) => r.generation);
+    early.on = ids.length === 1 && !list[0].generation && !!list[0].early_generation;
+    const read = early.on || list.every((r) => r.generation);
     render(
       <div class="loading" role="status">
         {list.map((r) => (
           <p key={r.id}>
-            {r.name}, {bytes(r.size_bytes)}: {r.generation ? 'read, the first figures are being made' : status(r) || 'about to be read'}
+            {r.name}, {bytes(r.size_bytes)}: {read ? 'read, the first figures are being made' : status(r) || 'about to be read'}
             <br />
             <progress value={r.generation ? 1 : (r.progress ?? undefined)} max={1} />
           </p>
@@ -150,7 +158,7 @@ async function waitFor(): Promise<void> {
     for (const r of list)
       if (!r.generation && !wanted.has(r.id)) {
         wanted.add(r.id);
-        void fetch(`/api/recordings/${r.id}/curve?px=1`).catch(() => wanted.delete(r.id));
+        void fetch(`/api/recordings/${r.id}/curve?px=1${ids.length > 1 ? '' : '&early=1'}`).catch(() => wanted.delete(r.id));
       }
     await new Promise((done) => setTimeout(done, 150));
   }
@@ -181,6 +189,20 @@ async function refresh(row: Recording): Promise<void> {
   extend(main.t_end);
   show(settled(main));
   void findings().catch(() => {});
+}
+
+/** From the beginning to the whole, once it has been read. */
+async function wholeOf(): Promise<void> {
+  while (early.on) {
+    await new Promise((done) => setTimeout(done, 300));
+    const r = await askJson<Recording>(`/api/recordings/${ids[0]}`);
+    if (r.state === 'failed') said.value = status(r);
+    recs.value = [r];
+    if (r.state === 'failed') return;
+    if (!r.generation) continue;
+    early.on = false;
+    await refresh(r);
+  }
 }
 
 function follow(): void {
@@ -233,8 +255,9 @@ async function begin(): Promise<void> {
     render(null, app);
     const more = findings();
     await run();
-    follow();
     await more.catch(() => {});
+    await wholeOf();
+    follow();
   } catch (e) {
     render(<p class="loading error">{ids.length > 1 ? 'These recordings' : 'This recording'} cannot be shown: {(e as Error).message} <a href="/">All recordings</a></p>, app);
   }

@@ -214,6 +214,8 @@ static tide_code load(const char *path, const tide_load_options *opt, tide_model
 {
 	tide_source *src;
 	tide_code rc = tide__source_open(path, opt->max_expanded, &src, err);
+	if (rc == TIDE_OK && opt->max_bytes)
+		tide__source_limit(src, opt->max_bytes);
 	if (rc == TIDE_OK)
 		rc = tide__kineto_load(src, opt, 0, m, err);
 	tide__source_close(src);

@@ -37,6 +37,7 @@ struct load {
 	uint64_t unknown_chunks;
 	uint64_t n_chunks;	  /* EVENTS */
 	uint64_t taken, left_out; /* events, of opt->max_events */
+	bool stopped;		  /* at opt->max_bytes */
 };
 
 static int sniff(const uint8_t *head, size_t n)
@@ -125,6 +126,9 @@ static tide_code walk(struct load *l, tide_error *err)
 			rc = tide__nomem(&e);
 		if (rc)
 			break;
+		l->stopped = l->opt->max_bytes && tide__reader_at(l->reader) > l->opt->max_bytes;
+		if (l->stopped)
+			return TIDE_OK;
 		if (l->n_chunks % 1024 == 1023)
 			progress(l, tide__reader_at(l->reader) / 4, tide__reader_size(l->reader));
 	}
@@ -173,7 +177,7 @@ static tide_code take_cut(struct load *l, tide_error *err)
 static tide_code read_rest(struct load *l, const char *path, tide_error *err)
 {
 	tide_code rc = TIDE_OK;
-	if (tide__reader_state(l->reader) == TIDE_READER_CLOSED && !l->damage.code)
+	if (l->stopped || (tide__reader_state(l->reader) == TIDE_READER_CLOSED && !l->damage.code))
 		return TIDE_OK;
 	if (!l->has_schema)
 		tide__schema_own(&l->schema);
@@ -276,7 +280,7 @@ static bool tail_facts(struct load *l)
 static bool facts(struct load *l)
 {
 	tide_model *m = l->m;
-	bool closed = tide__reader_state(l->reader) == TIDE_READER_CLOSED;
+	bool closed = l->stopped || tide__reader_state(l->reader) == TIDE_READER_CLOSED;
 	bool short_count =
 		l->defs.has_total && !l->left_out && l->defs.total_events > l->build.events;
 	return loss_facts(l) && damage_facts(l) &&

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -385,6 +386,36 @@ static void test_only_some(void **state)
 	}
 }
 
+/* A first look: whole chunks up to about so many bytes, and no loss is told. */
+static void test_beginning(void **state)
+{
+	enum { CHUNKS = 20, EACH = 100 };
+	tidefile f;
+	struct stat st;
+	size_t last = 0;
+	tidefile_start_full(&f);
+	for (int i = 0; i < CHUNKS * EACH; i++) {
+		ev_alloc(&f, 1, 1 + (uint64_t)i, 1, 1000 * (1 + (uint64_t)i), 100);
+		if (i % EACH == EACH - 1)
+			tidefile_flush(&f, 1);
+	}
+	tidefile_end(&f);
+	tidefile_save(&f, path);
+	tidefile_free(&f);
+	assert_int_equal(stat(path, &st), 0);
+	for (off_t most = 1; most <= st.st_size + 100; most += st.st_size / 40) {
+		const tide_load_options opt = { .max_bytes = (uint64_t)most };
+		tide_model *m = NULL;
+		assert_int_equal(tide__load(path, &opt, &m, NULL), TIDE_OK);
+		assert_int_equal(tide__model_check(m, NULL), TIDE_OK);
+		assert_no_loss(m);
+		assert_true(m->allocs.n >= last && (m->allocs.n - 1) % EACH == 0);
+		last = m->allocs.n;
+		tide__model_free(m);
+	}
+	assert_int_equal(last - 1, CHUNKS * EACH);
+}
+
 /* Large tables are asked for first, and a refusal is as if memory were out. */
 static size_t asked_for;
 static int refuse_large(size_t more, int grows)
@@ -417,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_ops),	    cmocka_unit_test(test_repairs),
 		cmocka_unit_test(test_lost_begin),  cmocka_unit_test(test_segment_parts),
 		cmocka_unit_test(test_only_some),   cmocka_unit_test(test_asked),
+		cmocka_unit_test(test_beginning),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -56,7 +56,9 @@ static void changed(void *user, const char *id)
 	atomic_fetch_add(&changes, 1);
 }
 
-static const tide_store_options options = { .list = list, .changed = changed, .max_bytes = 1000 };
+static const tide_store_options options = {
+	.list = list, .changed = changed, .max_bytes = 1000, .early_from = 1
+};
 
 static int setup(void **state)
 {
@@ -130,16 +132,26 @@ static void *asker(void *arg)
 		"/api/profiler/flame?recording=%s&max_depth=%u",
 		"/api/recordings/%s/curve?px=%u",
 		"/data/%s/pieces?px=%u",
+		"/api/recordings/%s/sums?limit=%u",
+		"/api/recordings/%s/span?n=%u",
+		"/data/%s/critical?all=1&g=%u",
+		"/data/%s/memory?px=%u",
+		"/data/%s/main?early=1&g=%u",
+		"/data/%s/tables?early=1&g=%u",
 	};
+	enum { FORMS = sizeof forms / sizeof *forms };
 	struct asker *k = arg;
 	char target[256];
 	for (int i = 0; i < QUESTIONS; i++) {
 		k->seed = k->seed * 1664525u + 1013904223u;
 		unsigned r = k->seed >> 8;
-		snprintf(target, sizeof target, forms[r % 6], k->id[r / 6 % 2], 1 + r / 12 % 5);
+		snprintf(target, sizeof target, forms[r % FORMS], k->id[r / FORMS % 2],
+			 1 + r / (2 * FORMS) % 5);
 		ask(k, target);
 		if (i % 10 == 0) {
 			snprintf(target, sizeof target, "/api/diff?a=%s&b=%s", k->id[0], k->id[1]);
+			ask(k, target);
+			snprintf(target, sizeof target, "/pair/%s/%s/diff", k->id[1], k->id[0]);
 			ask(k, target);
 		}
 	}

@@ -13,13 +13,18 @@ export interface Recording {
   writer: 'running' | 'closed' | 'killed' | null;
   progress: number | null;
   generation: number;
+  early_generation: number; // of its beginning, while the whole is first read
   memory_bytes: number;
   error: string | null;
 }
 
+/** Of a large recording its beginning will do, until the whole has been read. */
+export const early = { on: false };
+
 /** What an answer holds; its own words when it is an error. */
 export async function ask(target: string): Promise<Response> {
-  const r = await fetch(target);
+  const first = early.on && !target.endsWith('/perfetto');
+  const r = await fetch(first ? `${target}${target.includes('?') ? '&' : '?'}early=1` : target);
   if (r.ok) return r;
   const text = await r.text();
   let why = text;
