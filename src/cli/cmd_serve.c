@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* serve: the dashboard. Lists files, prints the address, waits for a signal. */
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -26,6 +27,25 @@ static const tide_option options[] = {
 		       .def = "4GiB" },
 };
 
+/* Is the file, wherever links lead, in the folder? What was named itself may be a link; what a
+ * folder holds may not lead out of it. */
+static bool inside(const char *folder, const char *path)
+{
+	char *in = realpath(folder, NULL), *real = realpath(path, NULL);
+	size_t n = in ? strlen(in) : 0;
+	bool ok =
+		in && real && !strncmp(real, in, n) && (real[n] == '/' || (n && in[n - 1] == '/'));
+	free(in);
+	free(real);
+	return ok;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
 /* Every file of one argument. A folder without any, or a file that is not there yet, is no fault:
  * recordings come while we serve. */
 static bool list_one(char *arg, bool (*add)(void *to, const char *path), void *to)
@@ -36,8 +56,9 @@ static bool list_one(char *arg, bool (*add)(void *to, const char *path), void *t
 	tide_code rc = tide__ranks_expand_all(&arg, 1, &files, &err);
 	if (rc != TIDE_OK)
 		return rc == TIDE_ENOTFOUND;
+	bool folder = is_folder(arg);
 	for (size_t i = 0; ok && i < files.n; i++)
-		ok = add(to, files.v[i].path);
+		ok = (folder && !inside(arg, files.v[i].path)) || add(to, files.v[i].path);
 	tide__ranks_free(&files);
 	return ok;
 }

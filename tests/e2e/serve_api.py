@@ -283,6 +283,43 @@ def nothing_to_serve(folder):
             assert not numbers, f"{name} invents {numbers}"
 
 
+def links_lead_nowhere(folder):
+    """What a folder holds may be a link, but not one that leads out of it; what is named may be any."""
+    here, there = folder / "here", folder / "there"
+    (here / "below").mkdir(parents=True)
+    there.mkdir()
+    for path in (here / "below" / "in.json.gz", there / "out.json.gz"):
+        path.write_bytes((DATA / "kineto_compiled_infer.json.gz").read_bytes())
+    (here / "link.json.gz").symlink_to(there / "out.json.gz")
+    (here / "inner.json.gz").symlink_to(here / "below" / "in.json.gz")
+    (here / "passwd.json").symlink_to("/etc/passwd")
+    (here / "way").symlink_to(there)
+    with Server(here) as s:
+        paths = {r["path"] for r in s.json("/api/recordings")["recordings"]}
+        assert paths and all(p.startswith(str(here.resolve())) for p in paths), paths
+    with Server(here / "link.json.gz") as s:
+        paths = {r["path"] for r in s.json("/api/recordings")["recordings"]}
+        assert paths == {str((there / "out.json.gz").resolve())}, paths
+
+
+def torn(folder):
+    """A file that is cut, replaced by rubbish, or gone while it is served: what was read stays, then it is told."""
+    path = folder / "t.json"
+    event = {"ph": "X", "cat": "cpu_op", "name": "first", "pid": 1, "tid": 1, "ts": 1, "dur": 5}
+    path.write_text(json.dumps({"traceEvents": [event] * 1000}))
+    with Server(folder) as s:
+        rid = s.json("/api/recordings")["recordings"][0]["id"]
+        assert check(s, "/api/recordings/{id}/search", "q=first", id=rid)["total"] == 1000
+        text = path.read_text()
+        path.write_text(text[:len(text) // 2])
+        wait_for("a cut file", lambda: check(s, "/api/recordings/{id}/search", "q=first", id=rid)["total"] < 600)
+        path.write_bytes(b"\0" * 4096)
+        time.sleep(2.5)
+        check(s, "/api/recordings/{id}/search", "q=first", id=rid)
+        path.unlink()
+        wait_for("a file gone", lambda: s.ask(f"/api/recordings/{rid}/sums")[0] == 404)
+
+
 def files_change(folder):
     """Files come, change, are no recordings, go."""
     path = folder / "a.json"
@@ -344,6 +381,10 @@ def main():
         nothing_to_serve(pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         files_change(pathlib.Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        links_lead_nowhere(pathlib.Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        torn(pathlib.Path(folder))
     memory_is_bounded()
     assert asked == set(DOC["paths"]), f"never asked: {set(DOC['paths']) - asked}"
 
