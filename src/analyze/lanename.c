@@ -27,7 +27,10 @@ char *tide__lane_name(const tide_model *m, tide_lane_id lane, char *buf, size_t 
 	snprintf(number, sizeof number, "%" PRId64, m->lanes.number[lane.i]);
 	while (len && name[len - 1] == ' ')
 		len--;
-	if (!len)
+	if (!len && m->lanes.kind[lane.i] == TIDE_LANE_OTHER &&
+	    m->lanes.number[lane.i] == UINT32_MAX)
+		snprintf(buf, n, "all streams"); /* CUPTI: no stream, the whole context */
+	else if (!len)
 		snprintf(buf, n, "%s %s", kind, number);
 	else if (holds(name, number))
 		snprintf(buf, n, "%.*s", len, name);

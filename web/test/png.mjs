@@ -45,7 +45,7 @@ export function read(png) {
   return { width, height, rgb };
 }
 
-/** The most used colours; those near one that was taken already are left out. */
+/** The most used colours: all that fill a hundredth; of the others those that are not near one that was taken already. */
 function palette(rgb) {
   const count = new Map();
   for (let i = 0; i < rgb.length; i += 3) {
@@ -53,8 +53,9 @@ function palette(rgb) {
     count.set(key, (count.get(key) ?? 0) + 1);
   }
   const order = [...count].sort((a, b) => b[1] - a[1]).map(([k]) => k);
+  const large = order.filter((c) => count.get(c) > rgb.length / 300).slice(0, COLORS / 2);
   for (let near = 40; ; near = Math.floor(near / 2)) {
-    const taken = [];
+    const taken = [...large];
     for (const c of order) {
       if (taken.length === COLORS) break;
       if (taken.every((t) => Math.abs((t >> 16) - (c >> 16)) + Math.abs(((t >> 8) & 255) - ((c >> 8) & 255)) + Math.abs((t & 255) - (c & 255)) > near)) taken.push(c);
