@@ -38,9 +38,9 @@ export const registry: readonly ViewRow[] = [
   { key: 'hta', title: 'Device time', about: 'What the device did all the time, why it waited, and what would make a step shorter.', needs: ['hta'], show: () => <HtaView /> },
 ];
 
-/** Rows that this page has something for; of a page of one view, that one. */
+/** Rows that this page has something for; of a page of one view, that one, which says itself if there is nothing. */
 export function viewsOf(main: Main): readonly ViewRow[] {
-  const rows = registry.filter((r) => r.needs.every(has) && (!main.only || main.only === r.key));
+  const rows = registry.filter((r) => (main.only ? main.only === r.key : r.needs.every(has)));
   const full = rows.filter((r) => !r.when || r.when(main));
   return full.length ? full : rows;
 }
