@@ -74,6 +74,18 @@ def _wrap(function: F, inside: Callable[[], Any], call: Callable[..., Any] | Non
     return functools.wraps(function)(wrapper)  # type: ignore[return-value]
 
 
+def running() -> bool:
+    """Is something recorded? A program under `tidemark run` is: from its first tensor on, or from here."""
+    path = os.environ.get("TIDEMARK_RECORD")
+    if not path or _count or _native.recording():
+        return _native.recording()
+    if os.environ.get("TIDEMARK_RECORD_PID", str(os.getpid())) != str(os.getpid()):  # a program that it started
+        path = f"{path.removesuffix('.tide')}.{os.getpid()}.tide"
+    if not os.path.exists(path):  # else it has been stopped
+        start(path, **TORCH)
+    return _native.recording()
+
+
 class record:  # noqa: N801: reads as a verb
     """`with tidemark.record("run.tide"):`, or a decorator: records while the block, or the function, runs.
 
@@ -94,7 +106,7 @@ class record:  # noqa: N801: reads as a verb
         self._watch: Watch | None = None
 
     def __enter__(self) -> record:
-        if _native.recording():
+        if running():
             return self
         from ._config import config
 

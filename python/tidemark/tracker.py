@@ -104,7 +104,7 @@ class MemoryTracker:
     def _start(self) -> None:
         os.makedirs(self.output_dir, exist_ok=True)
         self._owner = os.getpid()
-        self._mine = not _native.recording()
+        self._mine = not _record.running()
         if self._mine:
             stamp = datetime.datetime.now().strftime("%Y%m%d_%H%M%S")
             _record.start(os.path.join(self.output_dir, f"memory_profile_{stamp}_{os.getpid()}.tide"), **_record.TORCH)

@@ -225,6 +225,15 @@ class Attach(unittest.TestCase):
         self.assertIn("0.weight", t.native.column("tensors", "name"))
         self.assertIn("0.weight.exp_avg", t.native.column("tensors", "name"))
 
+    def test_under_tidemark_run_its_recording_is_the_one(self):
+        code = (f"import tidemark, torch\nwith tidemark.record({path('not.tide')!r}): x = torch.empty(5151, dtype=torch.uint8)\n"
+                "y = torch.empty(6161, dtype=torch.uint8)")
+        done = subprocess.run([sys.executable, "-m", "tidemark", "run", "-o", path("one.tide"), "--", sys.executable, "-c", code],
+                              capture_output=True, text=True, timeout=300, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        sizes = tidemark.open(path("one.tide")).native.column("allocs", "size")
+        self.assertEqual((sizes.count(5151), sizes.count(6161), os.path.exists(path("not.tide"))), (1, 1, False))
+
     def test_under_tidemark_run_counted_once(self):
         code = "import torch, tidemark; tidemark.torch.attach(ops=False); x = torch.empty(77777, dtype=torch.uint8)"
         done = subprocess.run([sys.executable, "-m", "tidemark", "run", "-o", path("run.tide"), "--", sys.executable, "-c", code],

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Python frames read without the GIL are those that Python itself tells of, in every CPython that is to be had here.
+"""What depends on CPython's insides, in every CPython that is to be had here: frames, module calls, the wheel itself.
 
-Each runs the script below: it looks at its own stack from plain functions, generators, comprehensions, callbacks from C, made-up code, threads and
+Python frames read without the GIL are those that Python itself tells of. Each Python runs the first script below: it looks at its own stack from plain functions, generators, comprehensions, callbacks from C, made-up code, threads and
 deep recursion, through the capture library with the GIL given up, and writes down what sys._getframe says. No torch is needed.
 """
 import ctypes
@@ -94,8 +94,47 @@ if __name__ == "__main__" and len(sys.argv) == 4 and sys.argv[1] == "--look":
         json.dump(want, file)
     sys.exit()
 
+if __name__ == "__main__" and len(sys.argv) == 4 and sys.argv[1] == "--call":  # modules as ops: no torch, a class with the same call
+    libraries, out = sys.argv[2:]
+    ctypes.CDLL(os.path.join(libraries, "libtidemark-rt.so.0"), mode=ctypes.RTLD_GLOBAL)
+    c = ctypes.PyDLL(os.path.join(libraries, "libtidemark-torch.so"))
+    c.tide_start.argtypes, c.tide_stop.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p], [ctypes.c_void_p]
+    c.tide_torch_modules_on.argtypes = [ctypes.py_object] * 2
+    c.tide_torch_module_name.argtypes = [ctypes.c_size_t, ctypes.c_uint32]
+
+    class Module:
+        def __init__(self, inner=None):
+            self.inner = inner
+
+        def __call__(self, *args, **kw):
+            return self.inner(*args, **kw) if self.inner else (args, kw)
+
+    def namer(module):
+        c.tide_torch_module_name(id(module), c.tide_intern(b"outer" if module.inner else b"inner"))
+
+    assert c.tide_start(out.encode(), None, None) == 0
+    model = Module(Module())
+    for _ in range(3):  # off leaves no trace of on
+        if why := c.tide_torch_modules_on(Module.__call__, namer):
+            sys.exit(f"question {why}")
+        assert model(1, a=2) == ((1,), {"a": 2})
+        c.tide_torch_modules_off()
+        assert model(1, a=2) == ((1,), {"a": 2})
+    c.tide_stop(None)
+    sys.exit()
+
 import tidemark
 from tidemark import _home
+
+USE = """
+import sys, tidemark
+from tidemark import _native as n
+with tidemark.record(sys.argv[1]), tidemark.op("a"):
+    n.alloc(n.pool(n.device(n.HOST, 0), n.HEAP, "heap"), 0x1000, 100)
+t = tidemark.open(sys.argv[1])
+print(t.peak(group_by="op")["groups"][0]["key"], t["allocs"].__arrow_c_stream__() is not None, tidemark.live().stats["events"],
+      "torch" in sys.modules)
+"""
 
 
 def pythons() -> dict:
@@ -118,10 +157,32 @@ class Frames(unittest.TestCase):
                 with self.subTest(python=version):
                     self.one(python, os.path.join(folder, f"{version[1]}.tide"))
 
-    def one(self, python: str, out: str) -> None:
+    def test_modules_in_every_python_here(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for version, python in pythons().items():
+                with self.subTest(python=version):
+                    out = os.path.join(folder, f"{version[1]}.tide")
+                    self.run_in(python, os.path.abspath(__file__), "--call", _home.LIBRARIES, out)
+                    c = tidemark.open(out).native.column
+                    self.assertEqual(c("spans", "name")[1:], ["outer", "inner"] * 3)
+                    self.assertEqual(c("spans", "parent")[1:], [0, 1, 0, 3, 0, 5])
+
+    def test_one_wheel_in_every_python_here(self):
+        site = os.path.dirname(os.path.dirname(os.path.abspath(tidemark.__file__)))
+        with tempfile.TemporaryDirectory() as folder:
+            for version, python in pythons().items():
+                with self.subTest(python=version):
+                    done = self.run_in(python, "-c", f"import sys; sys.path.insert(0, {site!r})\n" + USE, os.path.join(folder, "x.tide"))
+                    self.assertEqual(done.stdout.split(), ["a", "True", "3", "False"])
+
+    def run_in(self, python: str, *words: str) -> subprocess.CompletedProcess:
         env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-        done = subprocess.run([python, os.path.abspath(__file__), "--look", _home.LIBRARIES, out], capture_output=True, text=True, timeout=100, env=env, check=False)
+        done = subprocess.run([python, *words], capture_output=True, text=True, timeout=100, env=env, check=False)
         self.assertEqual(done.returncode, 0, done.stderr[-800:])
+        return done
+
+    def one(self, python: str, out: str) -> None:
+        self.run_in(python, os.path.abspath(__file__), "--look", _home.LIBRARIES, out)
         with open(out + ".json", encoding="utf-8") as file:
             want = json.load(file)
         c = tidemark.open(out).native.column

@@ -13,20 +13,31 @@ typedef struct py py; /* PyObject */
 typedef py *vectorcall(py *f, py *const *args, size_t n, py *names);
 
 static struct {
-	vectorcall *(*of)(py *);
+	vectorcall *(*of)(py *); /* NULL before 3.11, */
+	vectorcall *any;	 /* where this one runs every Python function */
 	py *(*call_one)(py *f, py *arg, py *end);
 	void (*keep)(py *), (*drop)(py *), (*clear)(void);
 } api;
 
 static const tide_py_name names[] = {
-	{ "PyVectorcall_Function", &api.of }, { "PyObject_CallFunctionObjArgs", &api.call_one },
-	{ "Py_IncRef", &api.keep },	      { "Py_DecRef", &api.drop },
+	{ "PyObject_CallFunctionObjArgs", &api.call_one },
+	{ "Py_IncRef", &api.keep },
+	{ "Py_DecRef", &api.drop },
 	{ "PyErr_Clear", &api.clear },
 };
+static const tide_py_name of[] = { { "PyVectorcall_Function", &api.of } },
+			  any[] = { { "_PyFunction_Vectorcall", &api.any } };
 
 static bool find_api(void)
 {
-	return tide__py_find(names, sizeof names / sizeof *names);
+	return tide__py_find(names, sizeof names / sizeof *names) &&
+	       (tide__py_find(of, 1) || tide__py_find(any, 1));
+}
+
+/* The C function that runs a Python function. */
+static vectorcall *runner(py *f)
+{
+	return api.of ? api.of(f) : api.any;
 }
 
 /* ---- names by address ---- */
@@ -142,7 +153,7 @@ int tide_torch_modules_on(void *f, void *ask)
 		return function == f ? 0 : 4;
 	if (!find_api())
 		return 1;
-	vectorcall *now = api.of(f);
+	vectorcall *now = runner(f);
 	if (!now)
 		return 2;
 	place = find_place(f, now);
@@ -155,7 +166,7 @@ int tide_torch_modules_on(void *f, void *ask)
 	namer = ask;
 	function = f;
 	__atomic_store_n(place, call, __ATOMIC_RELEASE);
-	bool ours = api.of(f) == call;
+	bool ours = !api.of || api.of(f) == call;
 	if (!ours)
 		tide_torch_modules_off();
 	return ours ? 0 : 3;
