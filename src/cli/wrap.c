@@ -78,6 +78,8 @@ static void put_words(const struct wrap *w)
 
 static void put_line(struct wrap *w)
 {
+	if (!w->n)
+		return;
 	if (columns(w->line, w->n) <= w->width)
 		fwrite(w->line, 1, w->n, w->to);
 	else
@@ -87,6 +89,8 @@ static void put_line(struct wrap *w)
 
 static void add(struct wrap *w, const char *s, size_t n)
 {
+	if (!n)
+		return;
 	if (w->cap - w->n < n) {
 		char *to = tide__realloc(w->line, w->n + n + 256, 1);
 		if (!to) { /* out of memory: as it is */
