@@ -9,7 +9,7 @@ setup:
 	@tools/setup
 
 build: setup
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) . >/dev/null
+	@test -f $(BUILD)/build.ninja || { meson setup $(BUILD) . >/dev/null && echo "building in $(BUILD): some minutes, this first time"; }
 	@ninja -C $(BUILD) --quiet
 
 demo: build

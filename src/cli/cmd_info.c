@@ -169,7 +169,8 @@ static int print_text(const tide_args *a, const tide_model *m)
 	fprintf(a->out, "file      ");
 	tide__put_text(a, a->files[0]);
 	fprintf(a->out, "\nformat    %s\n", m->format ? m->format : "unknown");
-	fprintf(a->out, "duration  %s\n", tide__fmt_ns(buf, sizeof buf, (double)m->t_end));
+	fprintf(a->out, "duration  %s, first event to last\n",
+		tide__fmt_ns(buf, sizeof buf, (double)m->t_end));
 	fprintf(a->out, "started   %s\n",
 		m->wall_known ? tide__wall_text(m->wall0_ns, buf, sizeof buf) : "unknown");
 	fprintf(a->out, "model     %s in memory\n",

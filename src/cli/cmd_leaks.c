@@ -85,7 +85,7 @@ static void print_unknown(const tide_args *a, const struct answer *x)
 {
 	if (!x->l.beats.n)
 		fputs("The trace has no steps: no step marks, ProfilerStep ranges or a range that "
-		      "comes back.\n"
+		      "comes back at least three times.\n"
 		      "Growth over steps cannot be told; --every 500ms looks at even distances "
 		      "instead.\n",
 		      a->out);

@@ -153,6 +153,18 @@ static void print_ranks(const tide_hta_job *job, FILE *out, const tide_style *st
 		"  %s compute  %s communication not hidden by it  %s copies and other  %s idle\n",
 		st->ascii ? "#" : "█", st->ascii ? "=" : "▓", st->ascii ? "-" : "▒",
 		st->ascii ? "." : "·");
+	fputs("  window: from the rank's first device row to the end of its last\n", out);
+}
+
+static void print_annotations(const tide_hta *s, const tide_hta_view *view, FILE *out,
+			      const tide_style *st)
+{
+	print_grid(out, st, "User annotations", tide__grid_annotations(s, view->top));
+	if (s->annotations.n)
+		fputs("  device rows and time: of what the annotation's own thread launched inside "
+		      "it; "
+		      "backward is launched by autograd's\n",
+		      out);
 }
 
 /* ---- idle, launches ---- */
@@ -295,7 +307,7 @@ void tide__hta_text(const tide_hta_job *job, const tide_hta_view *view, FILE *ou
 		print_grid(out, st, "Copies", tide__grid_copies(s, s));
 		if (job->n_ranks == 1)
 			print_grid(out, st, "Steps", tide__grid_steps(job->ranks[0].h, MANY));
-		print_grid(out, st, "User annotations", tide__grid_annotations(s, view->top));
+		print_annotations(s, view, out, st);
 		print_advice(job, out, st);
 	}
 	tide__hta_troubles_text(job, out, st);

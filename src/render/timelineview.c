@@ -180,7 +180,7 @@ static void figure(FILE *out, const char *what, int64_t ns, int64_t whole, const
 {
 	char buf[32];
 	fprintf(out, "%-12s %14s", what, tide__fmt_ns(buf, sizeof buf, (double)ns));
-	if (of && whole)
+	if (whole)
 		fprintf(out, "  %5.1f %% of %s", tide__pct(ns, whole), of);
 	fputc('\n', out);
 }
@@ -189,7 +189,8 @@ void tide__timeline_print(const tide_model *m, const tide_timeline *t, FILE *out
 			  const tide_style *style, size_t top)
 {
 	char label[160];
-	figure(out, "Total", t->total_ns, 0, NULL);
+	fprintf(out, "%-12s %14s  from the first work to the end of the last\n", "Total",
+		tide__fmt_ns(label, sizeof label, (double)t->total_ns));
 	figure(out, "CPU active", t->cpu_ns, t->total_ns, "total");
 	figure(out, "GPU active", t->gpu_ns, t->total_ns, "total");
 	figure(out, "Overlap", t->overlap_ns, t->gpu_ns, "GPU active");

@@ -27,7 +27,7 @@ const kinds: [string, string, string, 'ns' | 'bytes'][] = [
   ['by_role', 'Peak by role', 'role', 'bytes'],
 ];
 
-const short: Record<string, string> = { time: 'Duration', cpu_time: 'CPU active', gpu_time: 'GPU active', kernel_time: 'Kernel time', peak: 'Peak memory', ops: 'Ops', kernels: 'Kernels', reserved: 'Reserved, highest', allocated: 'Allocated in all' };
+const short: Record<string, string> = { time: 'First work to last', cpu_time: 'CPU active', gpu_time: 'GPU active', kernel_time: 'Kernel time', peak: 'Peak memory', ops: 'Ops', kernels: 'Kernels', reserved: 'Reserved, highest', allocated: 'Allocated in all' };
 
 /** Highest live bytes of both runs; on a common clock, or each run stretched to the whole width. */
 function curves(mains: Main[], stretched: boolean) {

@@ -86,7 +86,7 @@ function each(m: Memory, rows: readonly number[]): Col<number>[] {
   const most = rows.reduce((a, r) => Math.max(a, m.size[r]), 1);
   const any = (v: ArrayLike<number>) => rows.some((r) => v[r]);
   const wide = { wide: true };
-  const opOf = (r: number) => opPath(m, m.op[r]) || (m.flags[r] & 1 ? '(existed before the recording)' : '–');
+  const opOf = (r: number) => opPath(m, m.op[r]) || (m.flags[r] & 1 ? '(before the recording)' : '–');
   const cols: (Col<number> | false)[] = [
     col('Size', (r) => m.size[r], bytes, { bar: (r) => m.size[r] / most }),
     col('Role', (r) => m.json.roles[m.role[r]]),

@@ -190,7 +190,7 @@ export function Overview({ main }: { main: Main }) {
         </section>
       )}
       <div class="figures">
-        <Figure label="Duration" value={ns(main.t_end)} sub={steps ? plural(steps, 'step') : undefined} />
+        <Figure label="Duration" value={ns(main.t_end)} sub={steps ? plural(steps, 'step') : 'first event to last'} />
         {main.device > 0 ? (
           <>
             <Figure label={`Peak memory, ${d.device}`} value={bytes(d.peak)} sub={`at ${ns(d.peak_t)}${phase ? ` in ${phase.name}` : ''}`} title="Highest live bytes over all moments" />
