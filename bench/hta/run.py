@@ -14,6 +14,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -85,7 +86,7 @@ def main() -> None:
     p.add_argument("build", type=pathlib.Path)
     p.add_argument("--mb", type=int, default=1000)
     p.add_argument("--venv", type=pathlib.Path, default=pathlib.Path("/tmp/tide-hta-venv"))
-    p.add_argument("--work", type=pathlib.Path, default=pathlib.Path("/tmp/tide-bench-hta"))
+    p.add_argument("--work", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir(), "tide-bench-hta"))
     p.add_argument("--runs", type=int, default=3)
     p.add_argument("--skip-hta", action="store_true")
     p.add_argument("--skip-mpi", action="store_true")

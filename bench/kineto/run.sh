@@ -6,7 +6,7 @@
 set -e
 here=$(cd "$(dirname "$0")" && pwd); build=$(cd "${1:-build}" && pwd); shift || true
 sizes=("${@:-}"); [ -n "${sizes[0]}" ] || sizes=(100 1020)
-dir=${TIDE_BENCH_DIR:-/tmp/tide-bench}; mkdir -p "$dir"
+dir=${TIDE_BENCH_DIR:-${TMPDIR:-/tmp}/tide-bench}; mkdir -p "$dir"
 for mb in 200 "${sizes[@]}"; do
 	[ -f "$dir/$mb.json" ] || python3 "$here/grow.py" "$here/../../tests/data/kineto_gpt_train.json.gz" "$mb" "$dir/$mb.json"
 done

@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """A report beside the analysis alone: `tidemark report` against `tidemark hta --json` of the same trace, in turn.
 
-    bench/pages/report.py BUILD [--mb 1000] [--runs 5]      the trace is kept in $TIDE_BENCH_DIR (/tmp/tide-bench)
+    bench/pages/report.py BUILD [--mb 1000] [--runs 5]      the trace is kept in $TIDE_BENCH_DIR ($TMPDIR/tide-bench)
 """
 import argparse
 import os
@@ -31,7 +31,7 @@ def main() -> None:
     p.add_argument("--mb", type=int, default=1000)
     p.add_argument("--runs", type=int, default=5)
     a = p.parse_args()
-    folder = Path(os.environ.get("TIDE_BENCH_DIR", "/tmp/tide-bench"))
+    folder = Path(os.environ.get("TIDE_BENCH_DIR") or Path(tempfile.gettempdir(), "tide-bench"))
     folder.mkdir(parents=True, exist_ok=True)
     trace = folder / f"{a.mb}.json"
     if not trace.exists():
