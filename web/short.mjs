@@ -2,10 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Strings and long names of the browser's properties that a bundle says often, said once: `x.currentTarget` becomes
 // `x[a]`, "button" becomes `b`, wherever that makes the code shorter. A minifier renames what is ours alone; this
-// does the rest. Short properties stay as they are: those are the ones that inner loops use.
+// does the rest. Short properties, and those that inner loops use, stay as they are.
 import ts from 'typescript';
 
-const LONG = 7; // of a property, to be worth a detour
+const LONG = 6; // of a property, to be worth a detour
+const LOOPS = new Set(['length', 'parent', 'height', 'tracks', 'values']);
 const SHORT = 2; // of a name that stands for it
 
 /** Where a text is said: [from, to, what stands there around the short name, bytes that it is shorter by]. */
@@ -15,7 +16,7 @@ function place(node) {
     const key = ts.isPropertyAssignment(node.parent) && node.parent.name === node;
     return [node.text, node.getStart(), node.end, key ? '[]' : '', node.text.length + 2 - SHORT - (key ? 2 : 0)];
   }
-  if (ts.isPropertyAccessExpression(node) && ts.isIdentifier(node.name) && node.name.text.length >= LONG) {
+  if (ts.isPropertyAccessExpression(node) && ts.isIdentifier(node.name) && node.name.text.length >= LONG && !LOOPS.has(node.name.text)) {
     if (node.expression.kind === ts.SyntaxKind.SuperKeyword) return null;
     return [node.name.text, node.expression.end, node.end, node.questionDotToken ? '?.[]' : '[]', node.name.text.length - 1 - SHORT];
   }
