@@ -48,7 +48,8 @@ def wrk(url, rid, end, clients, seconds, script):
                          env=os.environ | {"TIDE_ID": rid, "TIDE_END": str(end)}).stdout
     n = int(re.search(r"(\d+) requests in", out)[1])
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", out)[1])
-    lat = {p: re.search(rf"^ +{p}% +(\S+)$", out, re.M)[1] for p in (50, 99)}  # not the "+/- Stdev" above
+    found = {p: re.search(rf"^ +{p}% +(\S+)$", out, re.M) for p in (50, 99)}  # not the "+/- Stdev" above
+    lat = {p: m[1] if m else "unknown" for p, m in found.items()}
     errors = re.search(r"Socket errors: (.*)", out)
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", out)
     return n, rate, lat, (errors[1] if errors else "none"), (int(bad[1]) if bad else 0)

@@ -25,7 +25,8 @@ tide_loaded *tide__loaded_new(tide_model *m, uint64_t generation)
 	l->generation = generation;
 	l->bytes = tide__model_bytes(m) + LOD_BYTES * (uint64_t)m->spans.n;
 	atomic_init(&l->refs, 1);
-	pthread_mutex_init(&l->lock, NULL);
+	pthread_mutex_init(&l->job_lock, NULL);
+	pthread_mutex_init(&l->lod_lock, NULL);
 	return l;
 }
 
@@ -42,7 +43,8 @@ void tide__loaded_drop(tide_loaded *l)
 	tide__hta_job_free(l->job);
 	tide__lod_free(&l->lod);
 	free(l->critical);
-	pthread_mutex_destroy(&l->lock);
+	pthread_mutex_destroy(&l->job_lock);
+	pthread_mutex_destroy(&l->lod_lock);
 	tide__model_free(l->m);
 	free(l->losses);
 	tide__free(l);
@@ -51,7 +53,7 @@ void tide__loaded_drop(tide_loaded *l)
 tide_code tide__loaded_job(tide_loaded *l, const tide_hta_job **out, tide_error *err)
 {
 	tide_code rc = TIDE_OK;
-	pthread_mutex_lock(&l->lock);
+	pthread_mutex_lock(&l->job_lock);
 	if (!l->job_made) {
 		rc = tide__hta_one(l->m, l->m->path, &l->job, err);
 		l->job_made = rc == TIDE_OK;
@@ -61,20 +63,20 @@ tide_code tide__loaded_job(tide_loaded *l, const tide_hta_job **out, tide_error 
 		}
 	}
 	*out = l->job;
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->job_lock);
 	return rc;
 }
 
 tide_code tide__loaded_lod(tide_loaded *l, const tide_lod **out, tide_error *err)
 {
 	tide_code rc = TIDE_OK;
-	pthread_mutex_lock(&l->lock);
+	pthread_mutex_lock(&l->lod_lock);
 	if (!l->lod_made) {
 		rc = tide__lod_build(l->m, &l->lod, err);
 		l->lod_made = rc == TIDE_OK;
 	}
 	*out = &l->lod;
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->lod_lock);
 	return rc;
 }
 

@@ -29,7 +29,7 @@ typedef struct tide_loaded {
 	uint64_t file_size;  /* of the file when it was read, and its time of change */
 	int64_t file_mtime_ns;
 	_Atomic uint32_t refs;
-	pthread_mutex_t lock; /* for making what follows */
+	pthread_mutex_t job_lock, lod_lock; /* for making what follows: none waits for the other */
 	bool job_made, lod_made;
 	tide_hta_job *job; /* owned; NULL = no device rows */
 	tide_lod lod;

@@ -86,7 +86,9 @@ bool tide__workers_start(tide_workers *w, tide_store *store, tide_cache *cache,
 			 void (*done)(tide_exchange *x))
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t n = cores < 2 ? 2 : cores > 8 ? 8 : (size_t)cores;
+	size_t n = cores < 4   ? 4
+		   : cores > 8 ? 8
+			       : (size_t)cores; /* some may wait for one that makes */
 	*w = (tide_workers){ .store = store, .cache = cache, .done = done };
 	w->last = &w->first;
 	pthread_mutex_init(&w->lock, NULL);

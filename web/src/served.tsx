@@ -57,7 +57,6 @@ async function findings(): Promise<void> {
   const k = traceNumber();
   const main = await getMain();
   if (early.on || !large(k) || !main.gpu_ns) return;
-  main.findings = [...main.findings, ...later];
   const full = open<MainJson>(await gunzip(await bytesOf(`/data/${ids[k]}/main`)));
   main.findings = full.json.findings;
   if (k === traceNumber()) show({ ...main });
@@ -86,6 +85,7 @@ function settled(main: Main): Main {
   last = main;
   seen.value = Date.now();
   main.now = rec()?.writer === 'running';
+  if (!early.on && large(traceNumber()) && main.gpu_ns) main.findings = [...main.findings, ...later];
   if (early.on) main.losses = '';
   if (main.now) main.losses = main.losses.split('\n').filter((l) => !l.includes('the recording was not closed')).join('\n');
   return main;
@@ -253,9 +253,9 @@ async function begin(): Promise<void> {
     settled(await getMain());
     for (let k = 0; k < ids.length; k++) note(await mainOf(k), k);
     render(null, app);
-    const more = findings();
     await run();
-    await more.catch(() => {});
+    await new Promise((done) => setTimeout(done, 400)); // the picture first
+    await findings().catch(() => {});
     await wholeOf();
     follow();
   } catch (e) {
