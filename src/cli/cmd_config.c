@@ -83,22 +83,55 @@ static tide_grid *grid_of(const tide_config *c)
 	static const tide_grid_col cols[] = {
 		{ "key", "Key", TIDE_CELL_TEXT },
 		{ "value", "Value", TIDE_CELL_TEXT },
-		{ "from", NULL, TIDE_CELL_TEXT },
 		{ "where", "From", TIDE_CELL_TEXT },
 	};
-	tide_grid *g = tide__grid_new(cols, 4);
+	tide_grid *g = tide__grid_new(cols, 3);
 	for (unsigned k = 0; g && k < TIDE_CONFIG_N; k++) {
 		char from[TIDE_CONFIG_TEXT + 16];
 		where(c, k, from, sizeof from);
 		tide__grid_text(g, tide__config_name((tide_config_key)k));
 		tide__grid_text(g, c->v[k].text);
-		tide__grid_text(g, tide__config_from_text(c->v[k].from));
 		tide__grid_text(g, from);
 	}
 	return g;
 }
 
-static int show_json(const tide_args *a, const tide_config *c, const tide_grid *g)
+/* true, 5.0, "profiles"; null = whoever records decides. */
+static void json_value(tide_json *j, tide_config_key k, const tide_config_value *v)
+{
+	switch (tide__config_kind(k)) {
+	case TIDE_CONFIG_SECONDS:
+		tide__json_double(j, v->number);
+		break;
+	case TIDE_CONFIG_PATH:
+		tide__json_str(j, v->text);
+		break;
+	default:
+		if (v->known)
+			tide__json_bool(j, v->flag);
+		else
+			tide__json_null(j);
+	}
+}
+
+static void json_values(tide_json *j, const tide_config *c)
+{
+	tide__json_array(j);
+	for (unsigned k = 0; k < TIDE_CONFIG_N; k++) {
+		char from[TIDE_CONFIG_TEXT + 16];
+		where(c, k, from, sizeof from);
+		tide__json_object(j);
+		tide__json_kstr(j, "key", tide__config_name((tide_config_key)k));
+		tide__json_key(j, "value");
+		json_value(j, (tide_config_key)k, &c->v[k]);
+		tide__json_kstr(j, "from", tide__config_from_text(c->v[k].from));
+		tide__json_kstr(j, "where", from);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
+static int show_json(const tide_args *a, const tide_config *c)
 {
 	tide_json j;
 	tide__json_begin(&j, a->out, true);
@@ -106,7 +139,7 @@ static int show_json(const tide_args *a, const tide_config *c, const tide_grid *
 	tide__json_kstr(&j, "file", *c->file ? c->file : NULL);
 	tide__json_kstr(&j, "backend", *c->backend ? c->backend : NULL);
 	tide__json_key(&j, "values");
-	tide__grid_json(g, &j);
+	json_values(&j, c);
 	tide__json_object_end(&j);
 	return tide__cli_json_end(a, &j);
 }
@@ -120,11 +153,11 @@ static int show(const tide_args *a)
 		rc = flags(a, &c, &err);
 	if (rc != TIDE_OK)
 		return fail(a, &c, &err);
+	if (a->opt[O_JSON].set)
+		return show_json(a, &c);
 	tide_grid *g = grid_of(&c);
 	int end = 1;
-	if (g && a->opt[O_JSON].set)
-		end = show_json(a, &c, g);
-	else if (g) {
+	if (g) {
 		fprintf(a->out, "file: %s\n", *c.file ? c.file : "none");
 		if (*c.backend)
 			fprintf(a->out, "backend: %s\n", c.backend);
@@ -259,6 +292,8 @@ static int update(const tide_args *a)
 
 static int run(const tide_args *a)
 {
+	if (a->n_files == 0)
+		return tide__cli_usage(a, "show or update?");
 	if (!strcmp(a->files[0], "show"))
 		return show(a);
 	if (!strcmp(a->files[0], "update"))
@@ -278,7 +313,7 @@ const tide_command tide__cmd_config = {
 		"alone (comments and order stay) and makes ./tidemark.toml where there is none. "
 		"tidemark run and the Python package read the same settings.",
 	TIDE_COMMAND_OPTIONS(options),
-	.min_files = 1,
+	.min_files = 0,
 	.max_files = 1,
 	.words = "show,update",
 	.run = run,
