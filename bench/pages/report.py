@@ -10,6 +10,7 @@ import os
 import resource
 import statistics
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
