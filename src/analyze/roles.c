@@ -91,6 +91,7 @@ struct work {
 	uint32_t *other;       /* next allocation outside one */
 	uint32_t *not_opt;     /* next allocation outside an optimizer step */
 	uint8_t *label;	       /* per alloc: role a tensor gives it */
+	bool *idle;	       /* per lane: a thread that takes part in no pass */
 };
 
 static bool alloc_work(struct work *w)
@@ -104,7 +105,9 @@ static bool alloc_work(struct work *w)
 	w->backward = tide__calloc(v, sizeof *w->backward);
 	w->other = tide__calloc(v, sizeof *w->other);
 	w->not_opt = tide__calloc(v, sizeof *w->not_opt);
-	return w->signs && w->label && w->born && w->died && w->backward && w->other && w->not_opt;
+	w->idle = tide__calloc(w->m->lanes.n + 1, sizeof *w->idle);
+	return w->signs && w->label && w->born && w->died && w->backward && w->other &&
+	       w->not_opt && w->idle;
 }
 
 static bool gather_signs(struct work *w)
@@ -123,6 +126,20 @@ static bool gather_signs(struct work *w)
 	return ok;
 }
 
+/* Threads none of whose allocations has the sign of a pass, a loader's for instance: what they
+ * allocate says nothing about where training is. An unknown thread (lane 0) may be the trainer's.
+ */
+static void gather_threads(struct work *w)
+{
+	const uint8_t pass = TIDE_SIGN_FORWARD | TIDE_SIGN_BACKWARD | TIDE_SIGN_OPTIMIZER;
+	const tide_allocs *a = &w->m->allocs;
+	for (size_t i = 1; i < w->m->lanes.n; i++)
+		w->idle[i] = true;
+	for (size_t i = 1; i < a->n; i++)
+		if (w->signs[i] & pass)
+			w->idle[a->lane[i].i] = false;
+}
+
 static void gather_moves(struct work *w)
 {
 	const tide_moves *v = &w->m->moves;
@@ -135,12 +152,14 @@ static void gather_moves(struct work *w)
 		if (v->kind[i] == TIDE_MOVE_ALLOC) {
 			uint8_t s = w->signs[v->row[i]];
 
+			bool idle = w->idle[w->m->allocs.lane[v->row[i]].i];
+
 			w->born[v->row[i]] = (uint32_t)i;
 			if (s & TIDE_SIGN_BACKWARD)
 				backward = (uint32_t)i;
-			else
+			else if (!idle)
 				other = (uint32_t)i;
-			if (!(s & TIDE_SIGN_OPTIMIZER))
+			if (!(s & TIDE_SIGN_OPTIMIZER) && !idle)
 				not_opt = (uint32_t)i;
 		} else if (v->kind[i] == TIDE_MOVE_FREE) {
 			w->died[v->row[i]] = (uint32_t)i;
@@ -258,6 +277,7 @@ tide_code tide__roles(const tide_model *m, tide_roles *out)
 	out->rule = tide__calloc(m->allocs.n + 1, 1);
 	ok = out->role && out->rule && m->moves.n < NEVER && alloc_work(&w) && gather_signs(&w);
 	if (ok) {
+		gather_threads(&w);
 		gather_moves(&w);
 		judge_all(&w, out);
 	}
@@ -268,6 +288,7 @@ tide_code tide__roles(const tide_model *m, tide_roles *out)
 	tide__free(w.backward);
 	tide__free(w.other);
 	tide__free(w.not_opt);
+	tide__free(w.idle);
 	if (!ok)
 		tide__roles_free(out);
 	return ok ? TIDE_OK : TIDE_ENOMEM;

@@ -30,6 +30,7 @@ static const struct frame {
 	{ 'W', "at::cuda::setWorkspaceForHandle(cublasContext*)", "??" },
 	{ 'I', "fetch", "/x/site-packages/torch/utils/data/_utils/fetch.py" },
 	{ 'U', "main", "/home/me/train.py" },
+	{ 'X', "prefetch", "/home/me/data.py" }, /* on a thread of its own */
 };
 
 /* p parameter, g gradient, o optimizer, a activation, i input, t temporary, w workspace, ? unknown
@@ -53,6 +54,9 @@ static const struct row {
 	{ "optimizer state", "S", "o" },
 	{ "scratch of a step", "OoU", "t?" },
 	{ "kept by a step", "OUo", "o?" },
+	{ "a thread that takes no part: of a step", "OXoU", "t??" },
+	{ "of a backward pass", "FBXbUf", "at??" },
+	{ "its own", "Xx", "?" },
 	{ "workspace, wherever", "W", "w" },
 	{ "input", "Ii", "i" },
 	{ "nothing known", "Uu", "?" },
@@ -95,6 +99,8 @@ static tide_model *play(const char *script)
 {
 	tide_model *m = tide__model_new();
 	char kind[64] = "";
+	uint32_t trainer = tide__push(&m->lanes, &tide_lanes_desc),
+		 loader = tide__push(&m->lanes, &tide_lanes_desc);
 
 	for (int64_t t = 1; *script; script++, t++) {
 		if (isupper((unsigned char)*script)) {
@@ -104,6 +110,7 @@ static tide_model *play(const char *script)
 			m->allocs.born[a] = t;
 			m->allocs.died[a] = TIDE_T_NEVER;
 			m->allocs.stack[a] = stack_of(m, *script);
+			m->allocs.lane[a] = (tide_lane_id){ *script == 'X' ? loader : trainer };
 			kind[a] = *script;
 			move(m, TIDE_MOVE_ALLOC, a);
 			continue;
