@@ -92,7 +92,7 @@ static uint64_t key_frame(tide_groups *g, const tide_model *m, uint32_t row)
 
 static uint64_t key_module(tide_groups *g, const tide_model *m, uint32_t row)
 {
-	return made_by(m, row, g->modules.of[m->allocs.span[row].i].i);
+	return made_by(m, row, g->owner[row].i);
 }
 
 static uint64_t (*const keys[])(tide_groups *g, const tide_model *m, uint32_t row) = {
@@ -200,6 +200,15 @@ size_t tide__groups_find(const tide_groups *g, uint64_t key)
 	return at ? at - 1 : SIZE_MAX;
 }
 
+static bool find_owners(tide_groups *g, const tide_model *m, tide_error *err)
+{
+	tide_modules modules;
+	bool ok = tide__modules_of(m, &modules, err) == TIDE_OK;
+	g->owner = ok ? tide__owners(m, &modules) : NULL;
+	tide__modules_free(&modules);
+	return g->owner;
+}
+
 tide_code tide__groups_in_roles(const tide_model *m, const tide_alive *set, tide_group_by by,
 				const uint8_t *roles, tide_groups *out, tide_error *err)
 {
@@ -209,7 +218,7 @@ tide_code tide__groups_in_roles(const tide_model *m, const tide_alive *set, tide
 	if (ok && by == TIDE_BY_TENSOR)
 		ok = (out->labels = tide__strings_new()) != NULL;
 	if (ok && by == TIDE_BY_MODULE)
-		ok = tide__modules_of(m, &out->modules, err) == TIDE_OK;
+		ok = find_owners(out, m, err);
 	ok = ok && (!tensors || index_tensors(out, m, set)) && collect(out, m, set) && sort(out);
 	return ok ? TIDE_OK : tide__nomem(err);
 }
@@ -221,6 +230,6 @@ void tide__groups_free(tide_groups *g)
 	tide__map_free(&g->tensors);
 	tide__paths_free(&g->paths);
 	tide__strings_free(g->labels);
-	tide__modules_free(&g->modules);
+	tide__free(g->owner);
 	*g = (tide_groups){ 0 };
 }

@@ -6,21 +6,20 @@
 #define TIDE_ANALYZE_GROUPS_H
 
 #include "analyze/alive.h"
-#include "analyze/modules.h"
+#include "analyze/owners.h"
 #include "analyze/paths.h"
 #include "model/strings.h"
 
-#define TIDE_GROUP_BYS(X)                                                                         \
-	X(OP, "op")	    /* op path of the allocating span */                                  \
-	X(STACK, "stack")   /* whole call stack */                                                \
-	X(TENSOR, "tensor") /* what it holds: name, type, shape */                                \
-	X(ROLE, "role")	    /* parameter, gradient, activation ... */                             \
-	X(POOL, "pool")                                                                           \
-	X(STREAM, "stream")                                                                       \
-	X(SIZE, "size")	    /* size class: from one power of two to the next */                   \
-	X(FRAME, "frame")   /* the frame that names the stack: stacks.h, tide__stack_face */      \
-	X(MODULE, "module") /* innermost module, of backward ops that of their forward: modules.h \
-			     */
+#define TIDE_GROUP_BYS(X)                                                                    \
+	X(OP, "op")	    /* op path of the allocating span */                             \
+	X(STACK, "stack")   /* whole call stack */                                           \
+	X(TENSOR, "tensor") /* what it holds: name, type, shape */                           \
+	X(ROLE, "role")	    /* parameter, gradient, activation ... */                        \
+	X(POOL, "pool")                                                                      \
+	X(STREAM, "stream")                                                                  \
+	X(SIZE, "size")	    /* size class: from one power of two to the next */              \
+	X(FRAME, "frame")   /* the frame that names the stack: stacks.h, tide__stack_face */ \
+	X(MODULE, "module") /* the module it belongs to: owners.h */
 
 typedef enum tide_group_by {
 #define X(name, text) TIDE_BY_##name,
@@ -44,7 +43,7 @@ typedef struct tide_groups {
 	tide_map index;	      /* key -> row + 1 */
 	tide_paths paths;     /* of TIDE_BY_OP */
 	tide_strings *labels; /* of TIDE_BY_TENSOR */
-	tide_modules modules; /* of TIDE_BY_MODULE */
+	tide_str *owner;      /* of TIDE_BY_MODULE: per alloc */
 	tide_map tensors;     /* alloc -> its last tensor row, for TENSOR and ROLE */
 	const uint8_t
 		*roles; /* borrowed, of TIDE_BY_ROLE: role per alloc row; NULL = labels only */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/modules.h"
+#include "analyze/owners.h"
 #include "analyze/paths.h"
 #include "analyze/roles.h"
 #include "analyze/stacks.h"
@@ -25,6 +25,7 @@ struct memory {
 	tide_paths paths;
 	tide_roles roles;
 	tide_modules modules;
+	tide_str *owner; /* per alloc: its module */
 	bool any_module;
 	uint32_t *place;      /* alloc -> its number + 1, in order of the moves */
 	uint32_t *tensor;     /* alloc -> its last tensor row */
@@ -125,8 +126,7 @@ static void put_alloc(struct memory *x, uint32_t row)
 	tide__box_put(x->b, x->what, tensor_of(x, x->tensor[row]));
 	tide__box_put(x->b, x->flags, a->flags[row]);
 	if (x->any_module)
-		tide__box_put(x->b, x->module,
-			      tide__page_name(&x->names, x->b, x->modules.of[a->span[row].i]));
+		tide__box_put(x->b, x->module, tide__page_name(&x->names, x->b, x->owner[row]));
 	x->place[row] = ++x->n;
 }
 
@@ -275,9 +275,11 @@ static bool setup(struct memory *x)
 	x->faces = tide__calloc(x->m->stacks.n, sizeof *x->faces);
 	x->frame = tide__calloc(x->m->frames.n, sizeof *x->frame);
 	x->labels = tide__strings_new();
+	x->owner = tide__owners(x->m, &x->modules);
 	return tide__page_names_init(&x->names, x->m) && tide__paths_init(&x->paths) &&
 	       tide__paths_all(&x->paths, x->m) && x->place && x->tensor && x->stack && x->up &&
-	       x->faces && x->frame && x->labels && tide__roles(x->m, &x->roles) == TIDE_OK;
+	       x->faces && x->frame && x->labels && x->owner &&
+	       tide__roles(x->m, &x->roles) == TIDE_OK;
 }
 
 bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options *opt,
@@ -309,6 +311,7 @@ bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options
 	tide__paths_free(&x.paths);
 	tide__roles_free(&x.roles);
 	tide__modules_free(&x.modules);
+	tide__free(x.owner);
 	tide__strings_free(x.labels);
 	tide__free(x.place);
 	tide__free(x.tensor);

@@ -12,6 +12,7 @@
 
 #include "analyze/groups.h"
 #include "analyze/modules.h"
+#include "base/mem.h"
 #include "some_model.h"
 
 static bool named(const tide_model *m, uint32_t s, const char *prefix)
@@ -158,6 +159,57 @@ static void by_hand(void **state)
 	tide__model_free(m);
 }
 
+/* Labels say whose part a tensor is, wherever it was made. */
+static const struct {
+	const char *name;
+	uint8_t role;
+	const char *owner; /* "" = where it was made, outside any */
+} labelled[] = {
+	{ "up.weight", TIDE_ROLE_PARAMETER, "Net.up" },
+	{ "up.weight.grad", TIDE_ROLE_GRADIENT, "Net.up" },
+	{ "up.weight.exp_avg", TIDE_ROLE_OPTIMIZER, "Net.up" },
+	{ "blocks.3.up.running_mean", TIDE_ROLE_BUFFER, "Net.blocks.3.up" },
+	{ "nosuch.weight", TIDE_ROLE_PARAMETER, "" },
+	{ "up.weight", TIDE_ROLE_ACTIVATION, "" },
+	{ "both.weight", TIDE_ROLE_PARAMETER, "" }, /* two models have one */
+	{ "scale", TIDE_ROLE_PARAMETER, "" },	    /* and both are outermost */
+	{ "grad", TIDE_ROLE_GRADIENT, "" },
+	{ "", TIDE_ROLE_PARAMETER, "" },
+};
+
+static void by_label(void **state)
+{
+	static const char *const spans[] = {
+		"nn.Module: Net",      "nn.Module: Net.up", "nn.Module: Net.blocks.3.up",
+		"nn.Module: Net.both", "nn.Module: Other",  "nn.Module: Other.both"
+	};
+	enum { N = sizeof labelled / sizeof *labelled };
+	tide_model *m = some_machine();
+	for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
+		some_span(m, 1, TIDE_CAT_OP, spans[i], (int64_t)i * 10, (int64_t)i * 10 + 5);
+	uint32_t of[N];
+	for (size_t i = 0; i < N; i++) {
+		of[i] = some_alloc(m, 1, 8, 100);
+		uint32_t t = tide__push(&m->tensors, &tide_tensors_desc);
+		m->tensors.alloc[t].i = of[i];
+		m->tensors.name[t] = tide__str(m, labelled[i].name);
+		m->tensors.role[t] = labelled[i].role;
+	}
+	tide_modules x;
+	assert_int_equal(tide__modules_of(m, &x, NULL), TIDE_OK);
+	tide_str *owner = tide__owners(m, &x);
+	assert_non_null(owner);
+	for (size_t i = 0; i < N; i++) {
+		const char *got = tide__module_text(m, owner[of[i]]);
+		if (strcmp(got, labelled[i].owner))
+			fail_msg("%s: \"%s\", not \"%s\"", labelled[i].name, got,
+				 labelled[i].owner);
+	}
+	tide__free(owner);
+	tide__modules_free(&x);
+	tide__model_free(m);
+}
+
 static void at_random(void **state)
 {
 	static const char *const names[] = { "nn.Module: A",   "nn.Module: A.b",
@@ -182,7 +234,7 @@ static void at_random(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(by_hand),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(by_hand), cmocka_unit_test(by_label),
 					    cmocka_unit_test(at_random) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
