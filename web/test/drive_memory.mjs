@@ -166,6 +166,8 @@ async function overview(page, file, name) {
   await go(page, 'Overview');
   await page.waitForSelector('.bars');
   await shot(page, `${name}-overview`);
+  const told = await page.locator('.panel section').evaluateAll((list) => list.map((e) => [...e.querySelectorAll('.name')].map((n) => n.textContent)));
+  assert.ok(told.every((names) => names.some((n) => !n.startsWith('('))), `groups that tell nothing: ${JSON.stringify(told)}`);
   const role = await page.textContent('.bars .name >> nth=0');
   assert.equal(role, want.groups[0].key);
   await page.click('.bars .name >> nth=0');

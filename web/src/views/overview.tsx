@@ -62,7 +62,7 @@ const whys = [
 function Why({ main, d }: { main: Main; d: Device }) {
   const why = main.why;
   if (!why) return null;
-  const says = (k: (typeof whys)[number][0]) => why[k].some(([name]) => !name.startsWith('(no ') && !name.startsWith('(outside') && name !== 'unknown');
+  const says = (k: (typeof whys)[number][0]) => why[k].some(([name]) => name[0] !== '(' && name !== 'unknown');
   const shown = whys.filter(([k]) => says(k)).slice(0, 3);
   return (
     <Panel title={`What the ${bytes(d.peak)} at the peak are`} extra={<span class="soft">click one to see its allocations</span>}>
