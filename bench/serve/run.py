@@ -5,7 +5,7 @@
 
     run.py BUILD [TRACE] [--requests 100000] [--clients 200]
 
-TRACE is grown to 1 GB by bench/kineto/grow.py when not given. Figures: time to read it, the first picture of its
+TRACE is grown to 1 GB by bench/kineto/grow.py when not given. Figures: the first picture of its beginning while it is read, time to read it, the first picture of its
 timeline in headless Chromium (first visit, which makes the levels of detail, and later ones), then wrk with many
 clients: requests a second, latency, errors, memory of the server before and after."""
 import argparse
@@ -48,7 +48,7 @@ def wrk(url, rid, end, clients, seconds, script):
                          env=os.environ | {"TIDE_ID": rid, "TIDE_END": str(end)}).stdout
     n = int(re.search(r"(\d+) requests in", out)[1])
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", out)[1])
-    found = {p: re.search(rf"^ +{p}% +(\S+)$", out, re.M) for p in (50, 99)}  # not the "+/- Stdev" above
+    found = {p: re.search(rf"^ +{p}% +(\S+)\s*$", out, re.M) for p in (50, 99)}  # not the "+/- Stdev" above
     lat = {p: m[1] if m else "unknown" for p, m in found.items()}
     errors = re.search(r"Socket errors: (.*)", out)
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", out)
@@ -77,13 +77,19 @@ def main():
             s.wait()
 
 
+def picture(url, rid, rounds):
+    if not shutil.which("node") or not (SOURCE / "web/node_modules").exists():
+        return "not measured: no node, or no web/node_modules"
+    out = subprocess.run(["node", HERE / "picture.mjs", f"{url}r/{rid}#view=timeline", str(rounds)], capture_output=True, text=True)
+    return out.stdout.strip() or out.stderr.strip()
+
+
 def measure(a, pid, url, trace):
     rid = get(f"{url}api/recordings")["recordings"][0]["id"]
+    print(f"first picture of a recording that nobody has read yet (its beginning), ms: {picture(url, rid, 1)}")
     read, end = load(url, rid)
     print(f"{os.path.getsize(trace) / 1e6:.0f} MB read in {read:.2f} s; server holds {rss(pid):.0f} MiB")
-    if shutil.which("node") and (SOURCE / "web/node_modules").exists():
-        out = subprocess.run(["node", HERE / "picture.mjs", f"{url}r/{rid}#view=timeline"], capture_output=True, text=True)
-        print(f"first picture of the timeline after load, ms: {out.stdout.strip() or out.stderr.strip()}")
+    print(f"first picture of the timeline after load, ms: {picture(url, rid, 5)}")
     if not shutil.which("wrk"):
         print("wrk is not here (tools/setup bench installs it): no load")
         return
