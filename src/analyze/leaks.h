@@ -5,9 +5,9 @@
  * y(s) is the live bytes of a group when step s has ended, s = 1 .. n. Its slope is that of the
  * line through the points (s, y(s)) with the least squared distance, as an exact fraction: slope =
  * (n Σ s·y - Σ s Σ y) / (n Σ s² - (Σ s)²)   bytes per step. A group is growing when its slope is
- * positive, y(n) > y(1), and y rose more often than it fell; steady when besides it never fell.
- * What step 1 left behind is in y(1) already, so that weights and optimizer state made in the first
- * step are no leak. Needs three steps. */
+ * positive, y(1) < y(h) < y(n) with h = (n + 1) / 2, and y rose more often than it fell; steady
+ * when besides it never fell. What step 1 left behind is in y(1) already, so that weights and
+ * optimizer state made in the first step are no leak. Needs three steps. */
 #ifndef TIDE_ANALYZE_LEAKS_H
 #define TIDE_ANALYZE_LEAKS_H
 

@@ -14,13 +14,21 @@
 #include "cli/page.h"
 #include "render/page.h"
 
-/* OUT, or the input's name with _gantt.html for its ending. */
+enum { O_OUTPUT };
+static const tide_option options[] = {
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
+		       "the page (default: named after the input, with _gantt.html)" },
+};
+
+/* -o, or OUT, or the input's name with _gantt.html for its ending. */
 static bool name_page(const tide_args *a, char *out, size_t n)
 {
 	static const char *const endings[] = { ".gz", ".json", ".tide", ".pickle", ".pkl" };
 	size_t stem = strlen(a->files[0]);
-	if (a->n_files > 1)
-		return (size_t)snprintf(out, n, "%s", a->files[1]) < n;
+	if (a->opt[O_OUTPUT].set || a->n_files > 1)
+		return (size_t)snprintf(out, n, "%s",
+					a->opt[O_OUTPUT].set ? a->opt[O_OUTPUT].text
+							     : a->files[1]) < n;
 	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
 		size_t k = strlen(endings[i]);
 		if (stem > k && !strncmp(a->files[0] + stem - k, endings[i], k))
@@ -106,11 +114,14 @@ static int run(const tide_args *a)
 	char page[PATH_MAX - 8];
 	if (a->n_files == 0)
 		return complain("Missing JSON file argument\n"
-				"usage: tidemark gantt FILE [OUT.html]");
+				"usage: tidemark gantt FILE [-o OUT.html]");
 	if (!is_there(a->files[0])) {
 		fprintf(stderr, "Error: File '%s' not found\n", a->files[0]);
 		return 1;
 	}
+	if (a->opt[O_OUTPUT].set && a->n_files > 1)
+		return tide__cli_usage(a, "the page is named twice: %s and %s", a->files[1],
+				       a->opt[O_OUTPUT].text);
 	if (!name_page(a, page, sizeof page))
 		return tide__cli_usage(a, "the name of the page is too long");
 	if (same_file(a->files[0], page))
@@ -126,27 +137,32 @@ static int run(const tide_args *a)
 		fputs("tidemark gantt: this build has no pages (node and npm were not there when "
 		      "it was built)\n",
 		      stderr);
+	} else if (!strcmp(page, "-")) {
+		tide_args one = *a;
+		one.n_files = 1;
+		rc = tide__cli_page_of(&one, m, "timeline");
 	} else {
 		rc = write_page(a, m, page);
+		if (!rc)
+			rc = tell(a, m, page);
 	}
-	if (!rc)
-		rc = tell(a, m, page);
 	tide__model_free(m);
 	return rc;
 }
 
 const tide_command tide__cmd_gantt = {
 	.name = "gantt",
-	.usage = "FILE [OUT.html]",
+	.usage = "FILE [-o OUT.html]",
 	.summary = "draw operations over time as a page, to open in a browser",
 	.help = "FILE is a profile that the memory tracker wrote (JSON), a recording, or any other "
 		"trace. The page shows every operation with its measured start and end in the lane "
 		"of its thread or stream; pointing at one tells its duration, memory and shapes; "
-		"the wheel zooms, dragging pans. It is one file and works offline. Without "
-		"OUT.html "
-		"it is named after FILE, with _gantt.html. It is the timeline view of `tidemark "
-		"report`.",
+		"the wheel zooms, dragging pans. It is one file and works offline. Without -o "
+		"it is named after FILE, with _gantt.html; its name may also follow FILE. It is "
+		"the timeline view of `tidemark report`.",
+	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 0,
 	.max_files = 2,
+	.own_output = true,
 	.run = run,
 };

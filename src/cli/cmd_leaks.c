@@ -97,6 +97,28 @@ static void print_unknown(const tide_args *a, const struct answer *x)
 			x->l.beats.n, tide__beat_source_text(x->l.beats.source));
 }
 
+/* No group is listed: the device as a whole, by the same rule. */
+static void print_none(const tide_args *a, const tide_leaks *l)
+{
+	const tide_leak *t = &l->total;
+	size_t half = (l->beats.n + 1) / 2;
+	char b[3][32];
+
+	fprintf(a->out,
+		"Nothing grows in both halves of the run, which is what is listed: the device "
+		"holds %s after step 1, %s after step %zu, %s after step %zu.\n",
+		tide__fmt_bytes(b[0], sizeof b[0], (double)t->first),
+		tide__fmt_bytes(b[1], sizeof b[1], (double)t->middle), half,
+		tide__fmt_bytes(b[2], sizeof b[2], (double)t->last), l->beats.n);
+	if (t->middle > t->first && t->last <= t->middle)
+		fprintf(a->out, "It grew up to step %zu only: something made once does.\n", half);
+	else if (t->last > t->middle && t->middle <= t->first)
+		fprintf(a->out,
+			"It grew after step %zu only: something made once does, and so does a leak "
+			"that began there; a longer recording tells.\n",
+			half);
+}
+
 static void print_text(const tide_args *a, const struct answer *x)
 {
 	const tide_leaks *l = &x->l;
@@ -118,10 +140,7 @@ static void print_text(const tide_args *a, const struct answer *x)
 	tide__put_text(a, source);
 	fputs("\n\n", a->out);
 	if (!l->n) {
-		fputs("Nothing grows: no group holds more after the last step than half-way, and "
-		      "more half-way than "
-		      "after the first.\n",
-		      a->out);
+		print_none(a, l);
 	} else {
 		tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
 

@@ -34,7 +34,7 @@ const tide_command tide__cmd_recover = {
 		"the damage, "
 		"and says so as facts of the new file. A packed file is unpacked. Every command "
 		"reads such "
-		"files directly too; recover makes one file out of two."
+		"files directly too; recover makes one file out of two. "
 		"Without -o the output is named IN with .recovered.tide for .tide.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,

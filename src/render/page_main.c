@@ -5,8 +5,10 @@
  * BUCKETS equal stretches of time. */
 #include <string.h>
 
+#include "analyze/beats.h"
 #include "analyze/timeline.h"
 #include "analyze/usage.h"
+#include "base/error.h"
 #include "render/page_parts.h"
 
 enum { BUCKETS = 1024, SMALL = 128, MOST_CURVES = 64, PPM = 1000000 };
@@ -155,6 +157,19 @@ static void marks(tide_json *j, const tide_model *m)
 	tide__json_array_end(j);
 }
 
+/* How many there are, as `tidemark leaks` counts them. */
+static bool steps(tide_json *j, const tide_model *m, tide_error *err)
+{
+	tide_beats b;
+	bool ok = tide__beats(m, 0, &b) == TIDE_OK;
+	if (ok)
+		tide__json_kuint(j, "steps", b.n);
+	else
+		tide__nomem(err);
+	tide__beats_free(&b);
+	return ok;
+}
+
 bool tide__page_main(tide_box *b, const tide_model *m, const tide_page_options *opt,
 		     tide_error *err)
 {
@@ -167,7 +182,7 @@ bool tide__page_main(tide_box *b, const tide_model *m, const tide_page_options *
 	opt->only ? tide__json_str(j, opt->only) : tide__json_null(j);
 	tide__json_kstr(j, "losses", opt->losses);
 	bool ok = memory(b, m, &device, &peak_t, err) && time_sums(b, m, err) &&
-		  tide__page_findings(j, m, opt, device, peak_t, err);
+		  tide__page_findings(j, m, opt, device, peak_t, err) && steps(j, m, err);
 	marks(j, m);
 	tide__json_object_end(j);
 	return ok;

@@ -43,6 +43,8 @@ def check(program: str, folder: Path, name: str) -> list:
     wrong = [f"not documented: {' '.join(o)}" for o in sorted(real - said)]
     wrong += [f"no such option: {' '.join(o)}" for o in sorted(said - real)]
     wrong += wrong_examples(page, name, real)
+    glued = re.findall(r"[a-z)][.;,:][A-Z][a-z]+", page + skeleton + tidemark(program, "help", name))
+    wrong += [f"a space is missing: {g}" for g in glued]
     if f"'tidemark-{name}'" not in (folder / "meson.build").read_text():
         wrong.append("not in docs/man/meson.build")
     if shutil.which("scdoc"):

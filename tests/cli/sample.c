@@ -4,7 +4,8 @@
  *   train.tide    two threads, nested ops, two devices, L1, segments, tensors, stacks, phases
  *   phases.tide   the four phases of the memory tracker's documented example, to the byte of a
  * MB/100 empty.tide    a recording in which nothing happened lossy.tide    train.tide with frees of
- * unknown addresses, cut off before its end */
+ * unknown addresses, cut off before its end
+ *   steps.tide    nine step marks: eight steps, the last four keep 4 MiB each */
 #include <stdio.h>
 #include <string.h>
 
@@ -170,6 +171,18 @@ static void documented(tidefile *f)
 	ev_mark(f, 1, t += 1000, TIDE_MARK_PHASE, N_BWD, 0);
 }
 
+static void steps(tidefile *f)
+{
+	uint64_t t = 1000, next = 0x1000;
+	start(f);
+	take(f, &t, &next, MiB);
+	for (int i = 0; i <= 8; i++) {
+		ev_mark(f, 1, t += 1000, TIDE_MARK_STEP, N_STEP_FN, i);
+		if (i >= 4 && i < 8)
+			take(f, &t, &next, 4 * MiB);
+	}
+}
+
 static void save(tidefile *f, const char *dir, const char *name, size_t cut)
 {
 	char path[1024];
@@ -198,5 +211,9 @@ int main(int argc, char **argv)
 	train(&f, 1);
 	tidefile_end(&f);
 	save(&f, dir, "lossy.tide", 30);
+	f = (tidefile){ 0 };
+	steps(&f);
+	tidefile_end(&f);
+	save(&f, dir, "steps.tide", 0);
 	return 0;
 }

@@ -49,6 +49,7 @@ export interface MainJson {
   overlap_ns: number;
   total_ns: number;
   findings: { severity: string; what: string; text: string; view: string; t: number | null }[];
+  steps: number; // as `tidemark leaks` counts them
   marks: Mark[];
   why?: Record<'role' | 'module' | 'op' | 'stack' | 'tensor', [string, number, number][]>; // (label, bytes, count) at the peak
 }

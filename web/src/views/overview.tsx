@@ -169,7 +169,6 @@ function Facts({ main }: { main: Main }) {
 export function Overview({ main }: { main: Main }) {
   const tables = useData(getTables);
   const d = main.devices[main.device];
-  const steps = main.marks.filter((m) => m.kind === 'step').length;
   const losses = main.losses.split('\n').map((l) => l.replace(/^note: /, '')).filter(Boolean);
   const phase = tables?.phases.find((p) => d.peak_t >= p.t0 && d.peak_t <= p.t1 && p.name);
   const active = (label: string, v: number, none: string) => (
@@ -190,7 +189,7 @@ export function Overview({ main }: { main: Main }) {
         </section>
       )}
       <div class="figures">
-        <Figure label="Duration" value={ns(main.t_end)} sub={steps ? plural(steps, 'step') : 'first event to last'} />
+        <Figure label="Duration" value={ns(main.t_end)} sub={main.steps ? plural(main.steps, 'step') : 'first event to last'} />
         {main.device > 0 ? (
           <>
             <Figure label={`Peak memory, ${d.device}`} value={bytes(d.peak)} sub={`at ${ns(d.peak_t)}${phase ? ` in ${phase.name}` : ''}`} title="Highest live bytes over all moments" />
