@@ -55,6 +55,11 @@ static PyObject *start(PyObject *self, PyObject *args, PyObject *kw)
 	if (!PyArg_ParseTupleAndKeywords(args, kw, "O&|$nnIp", words, PyUnicode_FSConverter, &path,
 					 &ring, &most, &wait, &follow))
 		return NULL;
+	if (ring < 0 || most < 0) {
+		Py_DECREF(path);
+		PyErr_SetString(PyExc_ValueError, "a number of bytes is not negative");
+		return NULL;
+	}
 	opt.ring_bytes = (size_t)ring;
 	opt.max_ring_bytes = (size_t)most;
 	opt.full_wait_us = wait;
@@ -63,7 +68,7 @@ static PyObject *start(PyObject *self, PyObject *args, PyObject *kw)
 	tide_code rc;
 	Py_BEGIN_ALLOW_THREADS rc = tide_start(name, &opt, &err);
 	Py_END_ALLOW_THREADS PyObject *out =
-		rc == TIDE_OK ? Py_NewRef(Py_None) : tide__raise(name, &err);
+		rc == TIDE_OK ? Py_NewRef(Py_None) : tide__raise(NULL, &err); /* names it */
 	Py_DECREF(path);
 	return out;
 }

@@ -132,6 +132,13 @@ class Recording(unittest.TestCase):
             self.assertTrue(tidemark.recording())
         self.assertFalse(os.path.exists(path("two.tide")) or os.path.exists(path("three.tide")))
 
+    def test_a_start_that_fails_is_one_line(self):
+        with self.assertRaises(tidemark.Error) as e:
+            tidemark.start("/no/such/folder/x.tide")
+        self.assertEqual(str(e.exception), "/no/such/folder/x.tide: cannot record: No such file or directory")
+        self.assertRaises(ValueError, tidemark.start, path("neg.tide"), ring_bytes=-5)
+        self.assertFalse(tidemark.recording())
+
     def test_wrong_arguments_raise(self):
         for call in (lambda: native.alloc(1), lambda: native.op_end("x"), lambda: native.free(1, -1), lambda: native.mark("a", "b")):
             self.assertRaises((TypeError, OverflowError), call)
