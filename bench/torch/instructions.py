@@ -33,7 +33,7 @@ def inside(out: str) -> None:
 
     switch = ctypes.CDLL(os.path.join(out, "switch.so"))
     tidemark.start(os.path.join(out, "instructions.tide"))
-    step = live.training(argparse.Namespace(small=True, batch=2, context=16, bf16=False))
+    step = live.training(argparse.Namespace(small=True, batch=2, context=16, bf16=False, autocast=False))
     capture.attach(stacks=True)
     step()
     capture.detach()

@@ -18,7 +18,7 @@ const keys: [string, string][] = [
   ['A D', 'earlier, later (also drag)'],
   ['0', 'the whole trace'],
   ['shift + wheel', 'scroll the lanes (also page up, page down)'],
-  ['/  n  N', 'search; next and previous match'],
+  ['/  n  N', 'search (Escape leaves the box); next and previous match'],
   ['← → ↑ ↓', 'from span to span, frame to frame, block to block, row to row; Enter selects'],
   ['f', 'focus the selected span (also a double click)'],
   ['shift + drag', 'sum up an area (also r, then drag)'],
@@ -127,8 +127,11 @@ function App({ page }: { page: PageJson | null }) {
   const main = shown.value!;
   useEffect(() => {
     const key = (e: KeyboardEvent) => {
-      if (typing(e)) return;
-      if (e.key === '?') help.value = !help.value;
+      if (typing(e)) {
+        if (e.key !== 'Escape') return;
+        e.preventDefault(); // which would empty the box
+        (e.target as HTMLElement).blur();
+      } else if (e.key === '?') help.value = !help.value;
       else if (e.key === 'Escape') help.value = false;
       else if (e.key === '/') {
         e.preventDefault();

@@ -88,7 +88,10 @@ function write(): void {
   if (query.value) p.set('q', query.value);
   for (const [key, s] of kept) if (s.value) p.set(key, s.value);
   const hash = `#${p}`;
-  if (hash !== location.hash) history.replaceState(null, '', hash);
+  if (hash === location.hash) return;
+  // Another view is a step that the browser's Back undoes; within one, the address just follows.
+  const was = new URLSearchParams(location.hash.slice(1)).get('view');
+  history[was && was !== view.value ? 'pushState' : 'replaceState'](null, '', hash);
 }
 
 /** What the browser keeps for pages of ours; it may refuse to, above all for files. */

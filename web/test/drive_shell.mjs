@@ -74,6 +74,20 @@ await drive(async ({ folder, make, visit }) => {
     }
     await helpAndAbout(page);
     await themes(page);
+    // Back returns to the view before; the search box is left by Escape, its text stays.
+    await go(page, 'Ops');
+    await page.waitForFunction(() => location.hash.includes('view=ops'));
+    await go(page, 'Timeline');
+    await page.waitForFunction(() => location.hash.includes('view=timeline'));
+    await page.goBack();
+    await page.waitForFunction(() => document.querySelector('nav [aria-current]')?.textContent === 'Ops');
+    await page.goForward();
+    await page.waitForSelector('#find');
+    await page.keyboard.press('/');
+    await page.keyboard.type('addmm');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('n');
+    assert.equal(await page.inputValue('#find'), 'addmm');
   });
   await visit(all, '', async (page) => {
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark', 'the choice is kept');
