@@ -185,7 +185,8 @@ static void many_ask_at_once(void **state)
 	for (unsigned i = 0; i < ASKERS; i++)
 		pthread_join(t[i], NULL);
 	for (unsigned i = 0; i < ASKERS; i++)
-		assert_true(k[i].good > QUESTIONS / 2);
+		/* half are about a file that changes, some about what is not there */
+		assert_true(k[i].good > QUESTIONS / 8);
 	assert_true(atomic_load(&changes) > 0);
 	tide__store_stop(s);
 	tide__workers_stop(&w);
