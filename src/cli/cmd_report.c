@@ -85,7 +85,8 @@ const tide_command tide__cmd_report = {
 		"stragglers of all ranks, and the other views of each as far as --detail allows; "
 		"what "
 		"is left out is said. Two files are two runs to compare, unless their ranks differ "
-		"and they ran at the same time; --diff and --ranks decide otherwise.",
+		"or one is a process that the other started, and they ran at the same time; "
+		"--diff and --ranks decide otherwise.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

@@ -230,15 +230,29 @@ static tide_code write_two(const tide_args *a, tide_model *const *m, tide_hta **
 	return rc;
 }
 
-/* Ranks of one job say different ranks and, where both know the time of day, ran at the same time.
- */
+static int64_t number_of(const tide_model *m, const char *key)
+{
+	int64_t row = tide__fact_find(m, key);
+	return row < 0 ? -1 : m->facts.number[row];
+}
+
+/* One started the other: a trainer and its data loader's worker. */
+static bool kin(const tide_model *parent, const tide_model *child)
+{
+	int64_t pid = number_of(parent, "process.pid");
+	return pid > 0 && pid == number_of(child, "process.parent");
+}
+
+/* Parts of one job: of different ranks, or one process and what it started; and, where both know
+ * the time of day, they ran at the same time. */
 static bool same_job(tide_model *const *m, tide_hta *const *h)
 {
 	bool differ = h[0]->h.rank >= 0 && h[1]->h.rank >= 0 && h[0]->h.rank != h[1]->h.rank;
+	bool family = kin(m[0], m[1]) || kin(m[1], m[0]);
 	bool apart = m[0]->wall_known && m[1]->wall_known &&
 		     (m[0]->wall0_ns + m[0]->t_end < m[1]->wall0_ns ||
 		      m[1]->wall0_ns + m[1]->t_end < m[0]->wall0_ns);
-	return differ && !apart;
+	return (differ || family) && !apart;
 }
 
 int tide__report_two(const tide_args *a, bool compare, uint64_t detail)

@@ -12,7 +12,7 @@
 int tide__report_ranks(const tide_args *a, const tide_rank_files *f, uint64_t detail);
 
 /* a->files[0] and [1]: a page that compares them; but ranks of one job, unless `compare`, when
- * their ranks differ and they ran at the same time. */
+ * their ranks differ, or one is a process that the other started, and they ran at the same time. */
 int tide__report_two(const tide_args *a, bool compare, uint64_t detail);
 
 #endif
