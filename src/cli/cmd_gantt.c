@@ -52,7 +52,7 @@ static int write_page(const tide_args *a, const tide_model *m, const char *page)
 	one.n_files = 1;
 	snprintf(part, sizeof part, "%s.part", page);
 	one.out = fopen(part, "w");
-	int rc = one.out ? tide__cli_page_of(&one, m, "timeline") : 1;
+	int rc = one.out ? tide__cli_page_of(&one, m, "gantt") : 1;
 	bool told = one.out && rc;
 	if (one.out && fclose(one.out) && !rc)
 		rc = 1;
@@ -140,7 +140,7 @@ static int run(const tide_args *a)
 	} else if (!strcmp(page, "-")) {
 		tide_args one = *a;
 		one.n_files = 1;
-		rc = tide__cli_page_of(&one, m, "timeline");
+		rc = tide__cli_page_of(&one, m, "gantt");
 	} else {
 		rc = write_page(a, m, page);
 		if (!rc)

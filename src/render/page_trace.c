@@ -35,12 +35,12 @@ static const struct part {
 	unsigned needs;
 } parts[] = {
 	[MAIN] = { "main", tide__page_main, "", NEEDS_PREPARED },
-	[TABLES] = { "tables", tide__page_tables, " overview timeline memory phases " },
+	[TABLES] = { "tables", tide__page_tables, " overview timeline gantt memory phases " },
 	[OPS] = { "ops", tide__page_ops, " ops " },
 	[HTA] = { "hta", tide__page_hta, " kernels hta ", NEEDS_PREPARED },
 	[CRITICAL] = { "critical", tide__page_critical, " hta ", NEEDS_PREPARED },
-	[COARSE] = { "coarse", tide__page_coarse, " timeline ", NEEDS_LOD },
-	[SPANS] = { "spans", tide__page_spans, " timeline ", NEEDS_LOD },
+	[COARSE] = { "coarse", tide__page_coarse, " timeline gantt ", NEEDS_LOD },
+	[SPANS] = { "spans", tide__page_spans, " timeline gantt ", NEEDS_LOD },
 	[MEMORY] = { "memory", tide__page_memory, " memory phases " },
 	[FLAME] = { "flame", tide__page_flame, " flame " },
 	[ALLOCATOR] = { "allocator", tide__page_allocator, " memory " },

@@ -191,7 +191,7 @@ export async function run(): Promise<void> {
     if (page?.traces[k]?.detail) setTrace(k);
     void registry.find((r) => r.key === asked)?.early?.().catch(() => {});
     const main = await getMain();
-    document.title = `${page ? page.traces.map((t) => t.file).slice(0, 2).join(page.kind === 'diff' ? ' → ' : ', ') : main.file} · Tidemark`;
+    document.title = main.only === 'gantt' ? viewsOf(main)[0].title : `${page ? page.traces.map((t) => t.file).slice(0, 2).join(page.kind === 'diff' ? ' → ' : ', ') : main.file} · Tidemark`;
     shown.value = main;
     start(main.t_end, viewsOf(main).map((r) => r.key));
     app.textContent = '';

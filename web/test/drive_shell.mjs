@@ -101,6 +101,12 @@ await drive(async ({ folder, make, visit }) => {
       assert.equal(await page.locator('nav').count(), 0);
       assert.equal(await page.locator('.error').count(), 0);
     });
+  await visit(make('gantt', gpt), '', async (page) => {
+    await page.waitForSelector('.timeline canvas');
+    assert.equal(await page.title(), 'Operation Timeline - Gantt Chart');
+    assert.match(await page.textContent('main'), /[\d,]+ operations \| \d+ concurrent lanes \| [\d.]+ ms total time/);
+    assert.match(await page.textContent('main'), /LinearRMSNormSiLUEmbeddingother/);
+  });
   // Tabs only for what the trace has.
   const spans = join(folder, 'spans.json');
   writeFileSync(spans, JSON.stringify({ traceEvents: [{ ph: 'X', cat: 'cpu_op', name: 'one', pid: 1, tid: 1, ts: 0, dur: 5 }] }));

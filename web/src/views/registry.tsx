@@ -26,10 +26,13 @@ export interface ViewRow {
   show: (main: Main) => ComponentChildren;
 }
 
+const isGantt = (m: Main) => m.only === 'gantt';
+
 export const registry: readonly ViewRow[] = [
   { key: 'diff', title: 'Compare', about: 'Two runs side by side: what grew, what shrank, what is new.', needs: [], when: () => hasShared('diff'), show: () => <Compare /> },
   { key: 'overview', title: 'Overview', about: 'What was recorded, where memory was highest and why, and what to look at first.', needs: [], show: (main) => <Overview main={main} /> },
   { key: 'timeline', title: 'Timeline', about: 'Every op, call and kernel where and when it ran, below what it ran in. The wheel zooms, a drag moves, a click tells all about a span.', needs: ['spans'], when: (m) => m.spans > 0, timed: true, early: getSpans, show: (main) => <Timeline main={main} /> },
+  { key: 'gantt', title: 'Operation Timeline - Gantt Chart', about: 'Every operation where and when it ran, those at the same time in lanes below each other.', needs: ['spans'], when: isGantt, timed: true, early: getSpans, show: (main) => <Timeline main={main} /> },
   { key: 'memory', title: 'Memory', about: 'What was alive at each moment and what it was for. A click on the chart chooses a moment and lists everything alive there.', needs: ['memory'], when: (m) => m.allocs > 0, timed: true, early: getMemory, show: (main) => <MemoryView main={main} /> },
   { key: 'flame', title: 'Flame', about: 'Where time or memory went: the wider a box, the more it took; below it is what it called. A click zooms into a box.', needs: ['flame'], when: (m) => m.spans + m.allocs > 0, show: () => <Flame /> },
   { key: 'ops', title: 'Ops', about: 'What ran, in what, how often, how long, and what it did to memory.', needs: ['ops'], when: (m) => m.spans > 0, show: () => <Ops /> },

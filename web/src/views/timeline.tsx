@@ -9,7 +9,7 @@ import { linksOf, notesOf } from '../data/notes';
 import { getCoarse, getMemory, getSpans, getTables, type Main } from '../data/page';
 import { has } from '../data/section';
 import { after, placeOf, searchSpans, spanAt, type Spans } from '../data/spans';
-import { catColor, palette } from '../draw/colors';
+import { catColor, modules, palette } from '../draw/colors';
 import { css } from '../draw/pixels';
 import { alloc, keep, look, lookAll, lookAround, moment, query, range, span } from '../state';
 import { Canvas } from '../ui/canvas';
@@ -97,15 +97,23 @@ export function Timeline({ main }: { main: Main }) {
   return <Ready main={main} spans={spans} phases={tables.phases} />;
 }
 
+/** As many lanes as operations ran at once, or inside each other: the rows of all tracks. */
+function ganttText(s: Spans): string {
+  const lanes = s.tracks.reduce((n, t) => n + t.rows.length, 0);
+  const [first, last] = [s.t0.reduce((a, b) => Math.min(a, b), Infinity), s.t1.reduce((a, b) => Math.max(a, b), 0)];
+  return `${count(s.n)} operations | ${lanes} concurrent lanes | ${((last - first) / 1e6).toFixed(2)} ms total time`;
+}
+
 function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Parameters<typeof tops>[1] }) {
   const live = useLive(main, true);
+  const gantt = main.only === 'gantt';
   const [lists, setLists] = useState(false);
   const [table, setTable] = useState(false);
   const arrows = useRef<Arrow[]>([]);
   const frame = useRef<HTMLDivElement>(null);
   const found = useMemo(() => (query.value ? searchSpans(spans, query.value) : null), [spans, query.value]);
   const hit = useMemo(() => found && new Set(Array.from(found, (i) => spans.name[i])), [found]);
-  const color = useMemo(() => palette(spans.cats, spans.names), [spans]);
+  const color = useMemo(() => palette(spans.cats, spans.names, gantt), [spans]);
   const arranged = arrangement(spans);
   const { lanes, height } = layout(spans, arranged);
   const area = readArea(keptArea.value, spans.tracks.length);
@@ -255,6 +263,7 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
   const at = cursor.value;
   return (
     <div class="stack timeline-view">
+      {gantt && <p>{ganttText(spans)} · axis: Time (milliseconds)</p>}
       <div class="bar">
         <input
           id="find"
@@ -300,7 +309,7 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
           }}
         />
       </div>
-      <Legend items={spans.used.map((c) => ({ color: css(catColor(c)), text: c.replaceAll('_', ' ') }))} />
+      <Legend items={(gantt ? Object.keys(modules) : spans.used).map((c) => ({ color: css(gantt ? modules[c] : catColor(c)), text: c.replaceAll('_', ' ') }))} />
       <p class="heard" aria-live="polite">{at !== null && at < spans.n ? `${title(spans, at)}, ${ns(spans.t1[at] - spans.t0[at])}` : ''}</p>
       <Tip main={main} spans={spans} />
       <Sums

@@ -100,18 +100,22 @@ function names(s: Surface, sc: Scene, labels: Label[]): void {
 function heads(s: Surface, sc: Scene, base: number, c: Ink): void {
   const { left } = dims.value;
   s.ctx.textBaseline = 'middle';
+  let row = 0; // of a Gantt chart: lanes are counted through
   for (const l of sc.lanes) {
     const y = Math.round(base + l.y - sc.scroll);
-    if (y > s.height || y + l.height < base) continue;
     const t = sc.spans.tracks[l.track];
+    const first = row + 1;
+    row += t.rows.length;
+    if (y > s.height || y + l.height < base) continue;
     s.ctx.strokeStyle = c.line;
     s.ctx.strokeRect(-1, y - 0.5, s.width + 2, l.height);
     s.ctx.fillStyle = css(kindColor(t.kind));
     s.ctx.fillRect(0, y, 3, l.height - 1);
     s.ctx.fillStyle = c.text;
     s.ctx.font = font(11.5, '600');
+    const lanes = sc.main.only === 'gantt' ? `Lane ${first}${row > first ? `–${row}` : ''} · ` : '';
     const also = t.name.lastIndexOf(' · overlap '); // a further track of the lane above
-    s.ctx.fillText(`${l.open ? '▾' : '▸'} ${fit(s.ctx, also > 0 ? `↳ ${t.name.slice(also + 3)}` : t.name, left - px(30))}`, px(9), y + px(11));
+    s.ctx.fillText(`${l.open ? '▾' : '▸'} ${fit(s.ctx, also > 0 ? `↳ ${t.name.slice(also + 3)}` : lanes + t.name, left - px(30))}`, px(9), y + px(11));
     s.ctx.fillStyle = c.soft;
     s.ctx.font = font(10.5);
     if (l.height > px(36)) s.ctx.fillText(`${t.count.toLocaleString('en-US')} spans`, px(22), y + px(26));
