@@ -209,7 +209,7 @@ def _track() -> None:
     except ImportError:
         _say("the memory tracker is not started: this Python has no package tidemark")
         return
-    tracker.initialize_memory_tracker()
+    tracker.start_aside()
 
 
 class _Watch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -243,3 +243,4 @@ class _Watch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def install() -> None:
     sys.meta_path.insert(0, _Watch())
+    _beside("tidemark_threads").on()

@@ -76,7 +76,7 @@ class Live:
     def _head(self) -> str:
         lost = sum(self.stats[k] for k in ("lost_full", "lost_signal", "lost_other"))
         state = "recording" if self.recording else "not recording"
-        return f"{state} {self.path or ''}: {self.stats['events']} events, {lost} lost, {size(self.stats['written'])}"
+        return f"{state}{' ' + self.path if self.path else ''}: {self.stats['events']} events, {lost} lost, {size(self.stats['written'])}"
 
     @staticmethod
     def _numbers(device: dict[str, Any]) -> str:

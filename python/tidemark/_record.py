@@ -3,6 +3,7 @@
 """Recording: the file, ops, moments. Thin: every event is one call of the extension."""
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 _path: str | None = None  # of the recording in progress, or of the last one
 _asked: str | None = None  # the same as start() was told: forked children are named after it
 _count = 0  # recordings started so far
+_made: dict[str, int] = {}  # files of decorated functions: by the path they were given, how many
+_told: set[str] = set()  # paths that were said not to be written
+_threads: Any = None  # tidemark_threads
 _stepped = False  # the program says where its steps are
 COROUTINE, GENERATOR = 0x80, 0x20  # of a function's code
 TORCH: dict[str, Any] = {"ring_bytes": 4 << 20, "full_wait_us": 1000}  # ops come in bursts: more room, and rather wait than lose
@@ -42,13 +46,32 @@ def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int =
                   follow_fork=follow_fork)
     if not _count:
         os.register_at_fork(after_in_child=_in_child)
+    _name_threads()
     _path = _asked = os.path.abspath(os.fspath(path))
     _count += 1
+
+
+def _name_threads() -> None:
+    """Threads are recorded under the names that Python has for them; `tidemark run` has seen to it already."""
+    global _threads
+    if _threads is None and "tidemark_hook" not in sys.modules:
+        import importlib.util
+
+        from ._home import SHARE
+
+        spec = importlib.util.spec_from_file_location("tidemark_threads", os.path.join(SHARE, "hook", "tidemark_threads.py"))
+        if spec is not None and spec.loader is not None:
+            _threads = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(_threads)
+    if _threads is not None:
+        _threads.on()
 
 
 def stop() -> None:
     """Stop and complete the file. Not recording is fine."""
     _native.stop()
+    if _threads is not None:
+        _threads.off()
 
 
 def _wrap(function: F, inside: Callable[[], Any], call: Callable[..., Any] | None = None) -> F:
@@ -81,9 +104,21 @@ def running() -> bool:
         return _native.recording()
     if os.environ.get("TIDEMARK_RECORD_PID", str(os.getpid())) != str(os.getpid()):  # a program that it started
         path = f"{path.removesuffix('.tide')}.{os.getpid()}.tide"
-    if not os.path.exists(path):  # else it has been stopped
-        start(path, **TORCH)
+    if _fresh(path):
+        try:
+            start(path, **TORCH)
+        except _native.Error as why:  # not a path that the program gave: it runs on
+            print(f"tidemark: {why}", file=sys.stderr)
     return _native.recording()
+
+
+def _fresh(path: str) -> bool:
+    """Has `tidemark run`'s recording not begun yet? Once stopped, it is not begun again; a file of before says nothing."""
+    try:
+        st = os.stat(path)
+    except OSError:
+        return True
+    return os.environ.get("TIDEMARK_RECORD_WAS") == f"{st.st_ino}:{st.st_mtime_ns}"
 
 
 class record:  # noqa: N801: reads as a verb
@@ -92,7 +127,8 @@ class record:  # noqa: N801: reads as a verb
     Where torch is loaded, or once it is, its tensors and ops are recorded too; `torch=True` loads it, `torch=False` leaves it alone.
     `shapes`, `stacks` and `modules` are those of tidemark.torch.attach(); other options those of start().
     What is not given is as configured (`tidemark config show`); by default run.tide, with ops, without shapes and stacks.
-    A recording that is already in progress goes on, and this one does nothing.
+    A recording that is already in progress goes on, and this one does nothing; stderr says so once. Of a decorated function
+    the first call writes run.tide, the second run.2.tide. Raises Error where the file cannot be written, before anything runs.
     """
 
     def __init__(self, path: Path | None = None, *, torch: bool | None = None, ops: bool | None = None, shapes: bool | None = None,
@@ -102,20 +138,27 @@ class record:  # noqa: N801: reads as a verb
         self._what: dict[str, Any] = {"ops": ops, "shapes": shapes, "stacks": stacks, "modules": modules}
         self._options = options
         self._mine = False
+        self._decorates = False
         self._attached = False
         self._watch: Watch | None = None
 
     def __enter__(self) -> record:
         if running():
+            self._tell()
             return self
         from ._config import config
 
         settings = config()
         with_torch = self._torch or (self._torch is None and "torch" in sys.modules)
         if self.path is None:
-            os.makedirs(settings.output_dir, exist_ok=True)
-        start(os.path.join(settings.output_dir, "run.tide") if self.path is None else self.path,
+            with contextlib.suppress(OSError):  # start() says what is wrong with it
+                os.makedirs(settings.output_dir, exist_ok=True)
+        path = os.path.abspath(os.path.join(settings.output_dir, "run.tide") if self.path is None else self.path)
+        number = _made.get(path, 0) + 1 if self._decorates else 1
+        start(path if number == 1 else f"{path.removesuffix('.tide')}.{number}.tide",
               **{**(TORCH if with_torch else {}), **self._options})
+        if self._decorates:
+            _made[path] = number
         self._mine = True
         if with_torch:
             try:
@@ -128,6 +171,14 @@ class record:  # noqa: N801: reads as a verb
 
             self._watch = Watch(self._attach_later)
         return self
+
+    def _tell(self) -> None:
+        """Its file is not written: what it records goes into the one in progress. Once for a path."""
+        path = self.path and os.path.abspath(self.path)
+        now = _path or os.environ.get("TIDEMARK_RECORD") or "another file"
+        if path and path != now and path not in _told and path not in _made:
+            _told.add(path)
+            print(f"tidemark: {self.path} is not written: a recording is in progress, into {now}", file=sys.stderr)
 
     def _attach(self) -> None:
         from . import torch as capture
@@ -161,7 +212,12 @@ class record:  # noqa: N801: reads as a verb
             self._end()
 
     def __call__(self, function: F) -> F:
-        return _wrap(function, lambda: record(self.path, torch=self._torch, **self._what, **self._options))
+        def again() -> record:
+            one = record(self.path, torch=self._torch, **self._what, **self._options)
+            one._decorates = True
+            return one
+
+        return _wrap(function, again)
 
 
 class op:  # noqa: N801

@@ -11,12 +11,14 @@ from . import _native
 
 
 def _words(options: dict[str, Any]) -> list[str]:
-    """Keyword arguments as the program's options: group_by="op" is --group-by op, flat=True is --flat."""
+    """Keyword arguments as the program's options: group_by="op" is --group-by op, flat=True is --flat, a list repeats its option."""
     words: list[str] = []
     for key, value in options.items():
         name = "--" + key.replace("_", "-")
         if value is True:
             words.append(name)
+        elif isinstance(value, (list, tuple)):
+            words += [w for one in value for w in (name, str(one))]
         elif value is not None and value is not False:
             words += [name, str(value)]
     return words
@@ -30,7 +32,10 @@ def ask(command: str, *files: str, trace: object = None, **options: Any) -> dict
     if status not in (0, 3):
         line = complaints.decode(errors="replace").strip().split("\n")[0]
         raise _native.Error(line or f"tidemark {command}: there is no such analysis")
-    answer: dict[str, Any] = json.loads(out)
+    try:
+        answer: dict[str, Any] = json.loads(out)
+    except ValueError:
+        raise _native.Error(f"tidemark {command}: its --json is many lines, no one answer; ask the program") from None
     return answer
 
 
@@ -104,6 +109,10 @@ class Trace:
         """Time and memory of every op."""
         return self.ask("ops", **options)
 
+    def modules(self, **options: Any) -> dict[str, Any]:
+        """Time and memory of every module, forward and backward."""
+        return self.ask("modules", **options)
+
     def leaks(self, **options: Any) -> dict[str, Any]:
         """What grows from step to step."""
         return self.ask("leaks", **options)
@@ -115,6 +124,10 @@ class Trace:
     def allocator(self, **options: Any) -> dict[str, Any]:
         """Blocks, fragments and segments of the caching allocator."""
         return self.ask("allocator", **options)
+
+    def whatif(self, **options: Any) -> dict[str, Any]:
+        """The recorded requests under other allocator settings: whatif(set=["expandable_segments=True"], capacity="40GiB")."""
+        return self.ask("whatif", **options)
 
     def timeline(self, **options: Any) -> dict[str, Any]:
         """When CPU and GPU were active."""
@@ -135,6 +148,11 @@ class Trace:
     def flame(self, **options: Any) -> dict[str, Any]:
         """Merged stacks."""
         return self.ask("flame", **options)
+
+    def diff(self, other: Trace | str | os.PathLike[str], **options: Any) -> dict[str, Any]:
+        """What `other` (a trace, or its path) changed against this one: diff("after.tide", fail_if="peak>+2%")."""
+        path = other.path if isinstance(other, Trace) else os.fspath(other)
+        return ask("diff", self.path, path, trace=self.native.model(), **options)
 
 
 def open(path: str | os.PathLike[str]) -> Trace:

@@ -34,13 +34,17 @@ if TYPE_CHECKING:
 LOG = 1_000_000  # entries of the operation log that are kept: the latest
 
 
+_aside = False  # `tidemark run` started it: what the program prints is its own, so lines go to stderr
+
+
 def _say(*lines: str) -> None:
     """Never raises: stdout may be closed, know no emoji, or be in the middle of a print when a signal comes."""
+    out = sys.stderr if _aside else sys.stdout
     for line in lines:
         try:
-            print(line, flush=True)
+            print(line, flush=True, file=out)
         except UnicodeEncodeError:
-            print(line.encode("ascii", "replace").decode(), flush=True)
+            print(line.encode("ascii", "replace").decode(), flush=True, file=out)
         except (OSError, ValueError, RuntimeError):
             return
 
@@ -355,14 +359,24 @@ def initialize_memory_tracker(output_dir: str | os.PathLike[str] | None = None, 
 
     What is not given is as configured (`tidemark config show`); by default ".", False and 5.0 seconds.
     """
-    global _tracker
+    global _tracker, _aside
     settings = config()
     if _tracker is not None:
         _tracker.stop()
+    _aside = False
     _tracker = MemoryTracker(settings.output_dir if output_dir is None else output_dir,
                              settings.enable_memory_profiling if enabled is None else enabled,
                              settings.interval if interval is None else interval)
     return _tracker
+
+
+def start_aside() -> None:
+    """For `tidemark run`: as configured, with every line on stderr."""
+    global _tracker, _aside
+    settings = config()
+    if _tracker is None:
+        _aside = True
+        _tracker = MemoryTracker(settings.output_dir, settings.enable_memory_profiling, settings.interval)
 
 
 def get_memory_tracker() -> MemoryTracker:

@@ -6,6 +6,7 @@
  * signals, and ends as the program ended: same status, or by the same signal. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -114,7 +115,21 @@ static bool name_file(const tide_args *a, const tide_config *c, char *file, size
 
 /* ---- the child ---- */
 
-static void become(const tide_args *a, const tide_config *c, const char *library, const char *file)
+/* What is there before, so that the package in the child knows it from this run's recording. */
+static void name_old(const struct stat *before, bool was)
+{
+	char old[64];
+	unsetenv("TIDEMARK_RECORD_WAS");
+	if (!was)
+		return;
+	snprintf(old, sizeof old, "%ju:%jd", (uintmax_t)before->st_ino,
+		 (intmax_t)before->st_mtim.tv_sec * 1000000000 + before->st_mtim.tv_nsec);
+	setenv("TIDEMARK_RECORD_WAS", old, 1);
+}
+
+/* `told` is closed by a program that starts; one that cannot is written into it. */
+static void become(const tide_args *a, const tide_config *c, const char *library, const char *file,
+		   int told)
 {
 	char pid[32];
 	snprintf(pid, sizeof pid, "%ld", (long)getpid());
@@ -125,8 +140,11 @@ static void become(const tide_args *a, const tide_config *c, const char *library
 	if (!a->opt[O_NO_OPS].set && c->v[TIDE_CONFIG_capture_ops].flag)
 		set_hook(a, c);
 	execvp(a->files[0], a->files);
-	fprintf(stderr, "tidemark run: %s: %s\n", a->files[0], strerror(errno));
-	_exit(errno == ENOENT ? 127 : 126);
+	int why = errno;
+	fprintf(stderr, "tidemark run: %s: %s\n", a->files[0], strerror(why));
+	ssize_t sent = told < 0 ? 0 : write(told, "x", 1);
+	(void)sent; /* else it is said that nothing was recorded: true as well */
+	_exit(why == ENOENT ? 127 : 126);
 }
 
 static pid_t child;
@@ -198,8 +216,10 @@ static void tell(const char *file, const struct stat *before, bool was, time_t s
 		fprintf(stderr, "tidemark run: %zu child process%s recorded: %s%s\n", n,
 			n > 1 ? "es" : "", one, n > 1 ? " and others beside it" : "");
 	if (!own && !n)
-		fprintf(stderr, "tidemark run: nothing was recorded: the program did not use "
-				"PyTorch's allocators\n");
+		fprintf(stderr,
+			"tidemark run: nothing was recorded into %s: the program did not use "
+			"PyTorch's allocators, or recorded into a file of its own\n",
+			file);
 }
 
 static int wait_for(pid_t pid)
@@ -256,16 +276,24 @@ static int run(const tide_args *a)
 	if (!writable(file, was, &err))
 		return tide__cli_fail(file, &err);
 	time_t since = time(NULL);
+	int told[2] = { -1, -1 };
+	if (pipe2(told, O_CLOEXEC) < 0)
+		told[0] = told[1] = -1; /* one line may be said too much */
+	name_old(&before, was);
 	child = fork();
 	if (child < 0) {
 		tide__fail_errno(&err, "fork");
 		return tide__cli_fail(NULL, &err);
 	}
 	if (child == 0)
-		become(a, &c, library, file);
+		become(a, &c, library, file, told[1]);
 	watch_signals();
+	close(told[1]);
 	int status = wait_for(child);
-	tell(file, &before, was, since);
+	char x;
+	if (read(told[0], &x, 1) != 1)
+		tell(file, &before, was, since);
+	close(told[0]);
 	return same_end(status);
 }
 

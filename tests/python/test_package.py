@@ -139,6 +139,28 @@ class Recording(unittest.TestCase):
         self.assertRaises(ValueError, tidemark.start, path("neg.tide"), ring_bytes=-5)
         self.assertFalse(tidemark.recording())
 
+    def test_a_path_that_cannot_be_written_is_told_before_anything_runs(self):
+        ran = []
+        wrong = tidemark.record("/no/such/folder/x.tide", torch=False)
+        for call in (wrong.__enter__, wrong(lambda: ran.append(1))):
+            with self.assertRaisesRegex(tidemark.Error, "^/no/such/folder/x.tide: cannot record: No such file or directory$"):
+                call()
+        self.assertEqual((ran, tidemark.recording()), ([], False))
+
+    def test_a_recording_inside_another_is_said_once(self):
+        done = run("import tidemark\nfor i in range(3):\n  with tidemark.record('outer.tide', torch=False):\n"
+                   "    with tidemark.record('inner.tide', torch=False): tidemark.step(i)\n    with tidemark.record(): pass")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, f"tidemark: inner.tide is not written: a recording is in progress, into {path('outer.tide')}\n")
+        self.assertFalse(os.path.exists(path("inner.tide")))
+
+    def test_a_decorated_functions_calls_are_numbered(self):
+        done = run("import tidemark\n@tidemark.record('dec.tide', torch=False)\ndef work(n):\n  tidemark.step(n)\n  if n == 7: work(8)\n"
+                   "for n in (5, 6, 7): work(n)")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))  # the call inside a call is of the same file: nothing to say
+        steps = [tidemark.open(path(f"dec{n}.tide")).native.column("marks", "value")[1:] for n in ("", ".2", ".3")]
+        self.assertEqual(steps, [[5], [6], [7, 8]])
+
     def test_wrong_arguments_raise(self):
         for call in (lambda: native.alloc(1), lambda: native.op_end("x"), lambda: native.free(1, -1), lambda: native.mark("a", "b")):
             self.assertRaises((TypeError, OverflowError), call)
@@ -157,6 +179,24 @@ class Recording(unittest.TestCase):
         t = tidemark.open(path("t.tide"))
         self.assertEqual(t.tables["spans"], 4000)
         self.assertEqual(set(t.native.column("spans", "parent")), {0})
+
+    def test_threads_have_their_python_names(self):
+        go, own = threading.Event(), threading.Thread._bootstrap_inner
+
+        def work():
+            go.wait()
+            with tidemark.op("t"):
+                pass
+
+        many = [threading.Thread(target=work, name=n) for n in ("before", "prefetch", "ein sehr langer Näme")]
+        many[0].start()
+        with tidemark.record(path("names.tide"), torch=False):
+            [t.start() for t in many[1:]]
+            go.set()
+            [t.join() for t in many]
+        self.assertIs(threading.Thread._bootstrap_inner, own)
+        names = tidemark.open(path("names.tide")).native.column("lanes", "name")
+        self.assertEqual(sorted(n for n in names if n), ["before", "ein sehr langer", "prefetch"])
 
     def test_survives_kill(self):
         done = run("import os, tidemark\ntidemark.start('k.tide')\nwith tidemark.op('last'): os.kill(os.getpid(), 9)")
@@ -183,6 +223,23 @@ class Reading(unittest.TestCase):
         self.assertEqual(e.exception.code, 3)
         with self.assertRaises(tidemark.Error):
             tidemark.open(path("absent.tide"))
+
+    def test_every_analysis_has_a_method(self):
+        def ask(*words):
+            return subprocess.run([_home.program(), *words], capture_output=True, text=True, check=True).stdout
+
+        commands = [line.split()[0] for line in ask("help").split("commands:\n")[1].split("\n\n")[0].splitlines()]
+        writers = {"pack", "recover", "config", "run", "serve", "dump"}  # no answers about a trace; dump: many lines
+        asked = [c for c in commands if c not in writers and "--json" in ask("help", c)]
+        self.assertIn("whatif", asked)
+        self.assertEqual([c for c in asked if not hasattr(tidemark.Trace, c.replace("-", "_"))], [])
+        with tidemark.record(path("m.tide"), torch=False):
+            native.alloc(heap(), 0x1000, 100)
+        t = tidemark.open(path("m.tide"))
+        for other in (t, t.path, pathlib.Path(t.path)):
+            self.assertEqual(t.diff(other, fail_if=["peak>+2%", "allocs>+1"]), t.diff(t, fail_if=("peak>+2%", "allocs>+1")))
+        self.assertEqual((t.modules(), t.whatif()), (t.ask("modules"), t.ask("whatif")))
+        self.assertRaisesRegex(tidemark.Error, "many lines", t.ask, "dump")
 
     def test_unknown_option_is_the_programs_line(self):
         with tidemark.record(path("o.tide"), torch=False):
@@ -279,12 +336,13 @@ class Reading(unittest.TestCase):
         self.assertLessEqual({"peak", "ops", "memory", "hta", "leaks", "critical_path"}, set(names))
 
         def program(name):
-            done = subprocess.run([_home.program(), name.replace("_", "-"), t.path, "--json"], capture_output=True, check=False)
+            files = [t.path] * (2 if name == "diff" else 1)
+            done = subprocess.run([_home.program(), name.replace("_", "-"), *files, "--json"], capture_output=True, check=False)
             return json.loads(done.stdout) if done.returncode in (0, 3) else done.stderr.decode().splitlines()[0]
 
         def here(name):
             try:
-                return getattr(t, name)()
+                return t.diff(t) if name == "diff" else getattr(t, name)()
             except tidemark.Error as why:
                 return str(why)
 
@@ -350,6 +408,9 @@ class Habits(unittest.TestCase):
         done = subprocess.run([sys.executable, "-m", "tidemark", "--version"], capture_output=True, text=True, check=False)
         self.assertRegex(done.stdout, r"^tidemark \d")
         self.assertEqual(subprocess.run([sys.executable, "-m", "tidemark", "nonsense"], capture_output=True, check=False).returncode, 2)
+
+    def test_live_without_a_recording(self):
+        self.assertEqual(run("import tidemark; print(tidemark.live())").stdout, "not recording: 0 events, 0 lost, 0 B\n")
 
     def test_live_numbers_and_curve(self):
         with tidemark.record(path("live.tide"), torch=False):

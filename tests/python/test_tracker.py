@@ -388,8 +388,28 @@ class Settings(unittest.TestCase):
         done, folder = self.run_with('[[backend]]\nenable_memory_profiling = true\noutput_dir = "p"\n', "import torch; x = torch.ones(3)",
                                      _home.program(), "run", "--")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("Memory profile saved to", done.stdout)
+        self.assertIn("Memory profile saved to", done.stderr)
+        self.assertEqual(done.stdout, "")  # what the program prints is its own
+        self.assertIn("p/run.tide, ", done.stderr)
         self.assertEqual(saved(os.path.join(folder, "p"))["snapshots"][-1]["checkpoint_name"], "final")
+
+    def test_a_named_file_wins_over_the_settings_under_run(self):
+        toml = '[[backend]]\nenable_memory_profiling = true\noutput_dir = "p"\n'
+        named = os.path.join(tempfile.mkdtemp(), "named.tide")
+        for _ in range(2):  # the second time there is a file of before
+            done, folder = self.run_with(toml, "import torch; x = torch.ones(4321)", _home.program(), "run", "-o", named, "--")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"tidemark run: {named}, ", done.stderr)
+            self.assertNotIn("nothing was recorded", done.stderr)
+            self.assertEqual(glob.glob(os.path.join(folder, "p", "*.tide")), [])
+            sizes = tidemark.open(named).native.column("allocs", "size")
+            self.assertEqual(sizes.count(4 * 4321), 1)
+            os.utime(named, ns=(10**18, 10**18))
+        self.assertEqual(saved(os.path.join(folder, "p"))["metadata"]["recording"], named)
+
+    def test_a_program_that_cannot_start_is_said_once(self):
+        done = subprocess.run([_home.program(), "run", "--", "/no/such/program"], capture_output=True, text=True, check=False, cwd=tempfile.mkdtemp())
+        self.assertEqual((done.returncode, done.stderr), (127, "tidemark run: /no/such/program: No such file or directory\n"))
 
 
 if __name__ == "__main__":
