@@ -20,6 +20,8 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "config/config.h"
+#include "format/rewrite.h"
+#include "format/rings.h"
 
 enum { O_OUTPUT, O_NO_OPS, O_NO_MODULES, O_STACKS, O_SHAPES };
 static const tide_option options[] = {
@@ -169,6 +171,29 @@ static void watch_signals(void)
 	signal(SIGQUIT, SIG_IGN);
 }
 
+/* ---- what is left when it has ended ---- */
+
+enum { LARGE = 256 << 20 };
+
+/* A process that a signal ended (Ctrl-C, an abort, kill -9) has not closed its recording; nobody
+ * writes it any more, so it is closed here: one whole file without its ring file. */
+static void close_left(const char *file)
+{
+	char rings[PATH_MAX + sizeof TIDE_RINGS_SUFFIX];
+	struct stat st;
+	tide_rewrite w;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	snprintf(rings, sizeof rings, "%s" TIDE_RINGS_SUFFIX, file);
+	if (access(rings, F_OK) || stat(file, &st))
+		return;
+	if (st.st_size >= LARGE)
+		fprintf(stderr, "tidemark run: closing %s\n", file);
+	if (tide__recover(file, file, &w, &err) == TIDE_OK)
+		unlink(rings);
+	else
+		tide__cli_fail(file, &err); /* both files stay, and every command reads them */
+}
+
 /* "run.PID.tide" of "run.tide", as child processes name theirs. */
 static bool is_childs(const char *name, const char *stem, size_t n)
 {
@@ -193,6 +218,8 @@ static size_t childs(const char *file, time_t since, char *one, size_t size)
 		snprintf(path, sizeof path, "%.*s%s", (int)(stem - file), file, e->d_name);
 		if (!is_childs(e->d_name, stem, n) || stat(path, &st) || st.st_mtime < since)
 			continue;
+		if (kill((pid_t)strtol(e->d_name + n + 1, NULL, 10), 0) && errno == ESRCH)
+			close_left(path);
 		if (!found++)
 			snprintf(one, size, "%s", path);
 	}
@@ -210,6 +237,8 @@ static void tell(const char *file, const struct stat *before, bool was, time_t s
 					 st.st_mtim.tv_nsec == before->st_mtim.tv_nsec);
 	size_t n = childs(file, since, one, sizeof one);
 	if (own)
+		close_left(file);
+	if (own && !stat(file, &st))
 		fprintf(stderr, "tidemark run: %s, %s; next: tidemark peak %s\n", file,
 			tide__fmt_bytes(size, sizeof size, (double)st.st_size), file);
 	if (n)
@@ -307,7 +336,8 @@ const tide_command tide__cmd_run = {
 		"installed torch, every op. "
 		"Signals and the exit status pass through; what the program prints is its own. "
 		"Child processes that use "
-		"PyTorch record into NAME.PID.tide. The recording survives kill -9. Settings "
+		"PyTorch record into NAME.PID.tide. The recording survives kill -9, and is whole "
+		"after Ctrl-C. Settings "
 		"(tidemark config) say where recordings go and what is captured; options go first.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,

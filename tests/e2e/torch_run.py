@@ -130,9 +130,27 @@ def survives_kill(folder: str) -> None:
         for c in children:
             os.kill(int(c), signal.SIGKILL)
         p.wait(timeout=30)
-    time.sleep(0.1)
     peak = ask("peak", out)
     check(peak["alive_count"] >= 500, f"after kill -9: {peak['alive_count']} tensors alive, not 500")
+    check(not peak["losses"], f"after kill -9: {peak['losses']}")
+    check(not os.path.exists(out + "-rings"), "after kill -9 the ring file is left")
+
+
+def interrupted(folder: str) -> None:
+    """Ctrl-C: the terminal sends it to both; the recording is whole, also that of a child process."""
+    out = os.path.join(folder, "interrupted.tide")
+    script = ("import os, time, torch\nkeep = [torch.ones(1000) for _ in range(50)]\npid = os.fork()\nmore = torch.ones(77)\n"
+              "print('ready', flush=True)\ntime.sleep(60)")
+    with subprocess.Popen([TIDEMARK, "run", "-o", out, "--", PYTHON, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          start_new_session=True) as p:
+        p.stdout.readline()
+        p.stdout.readline()
+        os.killpg(p.pid, signal.SIGINT)
+        said = p.communicate(timeout=30)[1]
+    check(p.returncode == -signal.SIGINT, f"SIGINT came out as {p.returncode}")
+    peak = ask("peak", out)
+    check(peak["alive_count"] >= 50 and not peak["losses"], f"after Ctrl-C: {peak['alive_count']} tensors alive, {peak['losses']}, {said[-300:]}")
+    check(not os.path.exists(out + "-rings"), "after Ctrl-C the ring file is left")
 
 
 def forked(folder: str) -> None:
@@ -163,7 +181,7 @@ def main() -> int:
     for python in [PYTHON, *others()]:
         PYTHON = python
         with tempfile.TemporaryDirectory() as folder:
-            for test in (training, where_it_comes_from, views, profiler_keeps_its_events, ends, survives_kill, forked):
+            for test in (training, where_it_comes_from, views, profiler_keeps_its_events, ends, survives_kill, interrupted, forked):
                 test(folder)
     print("\n".join(faults) if faults else "tidemark run agrees with torch")
     return bool(faults)

@@ -25,9 +25,10 @@ static _Atomic unsigned changes;
 
 static void write_trace(const char *name, int events)
 {
-	char path[256];
+	char path[256], part[300];
 	snprintf(path, sizeof path, "%s/%s.json", folder, name);
-	FILE *f = fopen(path, "w");
+	snprintf(part, sizeof part, "%s.part", path); /* readers see one or the other, whole */
+	FILE *f = fopen(part, "w");
 	assert_non_null(f);
 	fputs("{\"traceEvents\":[", f);
 	for (int i = 0; i < events; i++)
@@ -37,6 +38,7 @@ static void write_trace(const char *name, int events)
 			i ? "," : "", i % 7, i * 10);
 	fputs("]}", f);
 	fclose(f);
+	assert_int_equal(rename(part, path), 0);
 }
 
 static bool list(void *user, bool (*add)(void *to, const char *path), void *to)
