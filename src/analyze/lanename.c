@@ -32,7 +32,7 @@ char *tide__lane_name(const tide_model *m, tide_lane_id lane, char *buf, size_t 
 		snprintf(buf, n, "all streams"); /* CUPTI: no stream, the whole context */
 	else if (!len)
 		snprintf(buf, n, "%s %s", kind, number);
-	else if (holds(name, number))
+	else if (m->lanes.kind[lane.i] == TIDE_LANE_OTHER || holds(name, number))
 		snprintf(buf, n, "%.*s", len, name);
 	else
 		snprintf(buf, n, "%s %s (%.*s)", kind, number, len, name);

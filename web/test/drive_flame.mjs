@@ -3,6 +3,8 @@
 // Flame graphs, ops, kernels and device time, driven as a person would. Figures are those of the
 // commands, to the nanosecond and the byte.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { drive, go, gpt, hash, picture, run, settle, shot } from './driver.mjs';
 
 const json = (...args) => JSON.parse(run(...args, '--json'));
@@ -198,7 +200,7 @@ async function deviceTime(page) {
   assert.deepEqual(calls.map((r) => [r[0], Number(r[1].replaceAll(',', ''))]), [...hta.launch_calls].sort((a, b) => b.cpu_sum_ns - a.cpu_sum_ns).map((c) => [c.name, c.launches]));
 }
 
-await drive(async ({ make, visit }) => {
+await drive(async ({ folder, make, visit }) => {
   const html = make('report', gpt);
   await visit(html, '#view=flame', async (page) => {
     await graph(page);
@@ -209,4 +211,9 @@ await drive(async ({ make, visit }) => {
     await kernels(page);
     await deviceTime(page);
   });
+  // What a trace has nothing for is not offered.
+  const plain = join(folder, 'plain.json');
+  writeFileSync(plain, JSON.stringify({ traceEvents: [{ ph: 'X', cat: 'cpu_op', name: 'a', pid: 1, tid: 1, ts: 5, dur: 3 }] }));
+  await visit(make('report', plain), '#view=flame', async (page) =>
+    assert.deepEqual(await page.locator('.choice[aria-label="What"] button').allTextContents(), ['CPU time']));
 });

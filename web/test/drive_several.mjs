@@ -151,6 +151,20 @@ async function twoRuns(folder, visit) {
   });
 }
 
+/** Two runs without device work and memory: no table of either is offered. */
+async function poor(folder, visit) {
+  const [a, b] = ['a', 'b'].map((n, k) => {
+    writeFileSync(join(folder, `poor-${n}.json`), JSON.stringify({ traceEvents: [{ ph: 'X', cat: 'cpu_op', name: 'op', pid: 1, tid: 1, ts: 5, dur: 3 + k }] }));
+    return join(folder, `poor-${n}.json`);
+  });
+  run('report', a, b, '-o', join(folder, 'poor.html'));
+  await visit(join(folder, 'poor.html'), '#view=diff', async (page) => {
+    assert.deepEqual(await page.locator('.choice[aria-label="Table"] button').allTextContents(), ['Ops']);
+    assert.deepEqual(await page.locator('.choice[aria-label="What"] button').allTextContents(), ['CPU time']);
+    assert.equal((await table(page, 'changes of ops'))[0][3], '+33.3 %', 'a change has its sign');
+  });
+}
+
 /** Which page two files give, and that a file which cannot be read does not stop the others. */
 function rules(folder) {
   const name = (n) => join(folder, n);
@@ -180,5 +194,6 @@ await drive(async ({ folder, visit }) => {
   await ranks(folder, visit);
   await bounded(folder, visit);
   await twoRuns(folder, visit);
+  await poor(folder, visit);
   await hostile(folder, visit);
 });

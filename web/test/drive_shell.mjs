@@ -139,6 +139,7 @@ await drive(async ({ folder, make, visit }) => {
     }
     await page.setViewportSize({ width: 703, height: 1000 });
     await page.emulateMedia({ media: 'print' });
+    assert.equal(await page.locator('.findings button:visible, .hint:visible').count(), 0, 'what cannot be clicked is not on paper');
     for (const name of ['Kernels', 'Memory', 'Device time']) {
       await page.evaluate((n) => [...document.querySelectorAll('nav button')].find((b) => b.textContent === n).click(), name);
       await page.waitForSelector('table tbody tr');

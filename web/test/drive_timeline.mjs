@@ -181,6 +181,18 @@ async function keyboard(page) {
   assert.equal(await heard(), '');
 }
 
+/** Escape closes what was opened over the timeline. */
+async function leave(page) {
+  for (const name of ['Lanes', 'As table']) {
+    const button = page.locator(`.bar button:text-is("${name}")`);
+    await button.click();
+    assert.equal(await button.getAttribute('aria-pressed'), 'true');
+    await page.keyboard.press('Escape');
+    await settle(page);
+    assert.equal(await button.getAttribute('aria-pressed'), 'false', `Escape closes ${name}`);
+  }
+}
+
 /** The strip of the whole trace: a drag beside the window chooses one, inside it moves it. */
 async function minimap(page) {
   await page.keyboard.press('0');
@@ -204,6 +216,6 @@ await drive(async ({ make, visit }) => {
     assert.equal(await page.locator('nav').count(), 0, 'a page of one view has no tabs');
     await page.waitForSelector('.timeline canvas');
     await shot(page, 'timeline');
-    for (const part of [details, arrows, areas, lanes, low, keyboard, minimap]) await part(page);
+    for (const part of [details, arrows, areas, lanes, low, keyboard, leave, minimap]) await part(page);
   });
 });

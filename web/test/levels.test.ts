@@ -30,8 +30,9 @@ describe('what a row shows', () => {
       const painted = new Uint8Array(width);
       const seen: number[] = [];
       visitRow(s, { first: 0, end: n }, a, b, width, (x0, x1, i) => {
-        expect(x0 >= 0 && x1 > x0 && x1 <= width + 1).toBe(true);
-        expect(s.t1[i] > a && s.t0[i] < b).toBe(true);
+        const none = s.t0[i] === s.t1[i];
+        expect(x0 >= 0 && x1 > x0 && (none || x1 <= width)).toBe(true);
+        expect(none ? s.t0[i] >= a && s.t0[i] <= b : s.t1[i] > a && s.t0[i] < b).toBe(true);
         painted.fill(1, x0, x1);
         seen.push(i);
       });
@@ -43,6 +44,15 @@ describe('what a row shows', () => {
         const covered = [...s.t0].some((t, i) => t <= mid - 0.5 / scale && s.t1[i] >= mid + 0.5 / scale);
         if (covered) expect(painted[x], `pixel ${x} of ${width}`).toBe(1);
       }
+    }
+  });
+  it('a span of no length is a tick wherever it is, also at the ends and where another ends', () => {
+    for (const at of [0, 10, 15, 20]) {
+      const s = at < 10 ? { t0: Float64Array.of(at, 0), t1: Float64Array.of(at, 10) } : { t0: Float64Array.of(0, at), t1: Float64Array.of(10, at) };
+      const seen: [number, number, number][] = [];
+      visitRow(s, { first: 0, end: 2 }, 0, 20, 100, (...x) => seen.push(x));
+      const x = Math.min(97, at * 5);
+      expect(seen, `at ${at}`).toContainEqual([x, x + 3, at < 10 ? 0 : 1]);
     }
   });
   it('search finds the first greater value', () => {

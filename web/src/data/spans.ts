@@ -130,6 +130,15 @@ function afterNear(v: Float64Array, lo: number, hi: number, t: number): number {
   return after(v, from, Math.min(hi, from + step + 1), t);
 }
 
+/** The first span of [lo, hi) that ends after t, or begins there: one of no length is seen too. */
+export function firstIn(s: Pick<Spans, 't0' | 't1'>, lo: number, hi: number, t: number): number {
+  let i = afterNear(s.t1, lo, hi, t);
+  while (i > lo && s.t0[i - 1] >= t) i--;
+  return i;
+}
+
+const TICK = 3; // pixels of a span of no length
+
 /** Calls `draw` for what is to be seen of a row in [t0, t1) on `width` pixels: at most about one span
  *  a pixel, each at least one pixel wide, however many there are. */
 export function visitRow(
@@ -141,14 +150,18 @@ export function visitRow(
   draw: (x0: number, x1: number, span: number) => void,
 ): void {
   const scale = width / (t1 - t0);
-  let i = after(s.t1, row.first, row.end, t0);
-  while (i < row.end && s.t0[i] < t1) {
-    const x0 = Math.max(0, Math.floor((s.t0[i] - t0) * scale));
+  let i = firstIn(s, row.first, row.end, t0);
+  while (i < row.end && (s.t0[i] < t1 || s.t1[i] === t1)) {
+    const x0 = Math.max(0, Math.min(width - 1, Math.floor((s.t0[i] - t0) * scale)));
     const x1 = Math.max(x0 + 1, Math.min(width, Math.floor((s.t1[i] - t0) * scale)));
-    if (x0 < width) draw(x0, x1, i);
     const seen = t0 + x1 / scale;
-    i++;
-    if (i < row.end && s.t1[i] <= seen) i = afterNear(s.t1, i, row.end, seen);
+    if (s.t0[i] < s.t1[i]) draw(x0, x1, i++);
+    else {
+      const at = Math.max(0, Math.min(x0, width - TICK));
+      draw(at, at + TICK, i);
+      i = afterNear(s.t1, i, row.end, s.t0[i]); // others of no length at this very time
+    }
+    if (i < row.end && s.t1[i] <= seen) i = firstIn(s, i, row.end, seen);
   }
 }
 

@@ -14,7 +14,7 @@ export function tickLabel(t: number, step: number, most: number): string {
 /** Round times in [t0, t1], about one in `every` pixels. */
 export function ticks(t0: number, t1: number, width: number, every = 110): number[] {
   const rough = ((t1 - t0) * every) / Math.max(1, width);
-  const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1e-9)));
+  const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));
   const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= rough) ?? power * 10;
   const out: number[] = [];
   for (let t = Math.ceil(t0 / step) * step; t <= t1 && out.length < 200; t += step) out.push(t);

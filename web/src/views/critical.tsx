@@ -15,7 +15,7 @@ import { col, Table } from '../ui/table';
 import { Bar, legend } from './hta';
 import { type Rec, Records } from './tables';
 
-const words = (s: unknown) => String(s).replaceAll('_', ' ');
+const words = (s: unknown) => String(s).replaceAll('_', ' ').replace('gpu kernel kernel overhead', 'gap between kernels');
 
 /** What a server has in place of these: it finds a span of many, and a path that was not looked for. */
 export const asked = {

@@ -9,7 +9,7 @@ import { ink } from '../draw/colors';
 import { keep } from '../state';
 import { Canvas, type Surface } from '../ui/canvas';
 import { Figure, Fold, Kept, Legend, Loading, Panel, useData } from '../ui/parts';
-import { px } from '../ui/scale';
+import { font, px } from '../ui/scale';
 import { col, Table } from '../ui/table';
 import { DiffFlame } from './flame';
 import { type Rec, Records } from './tables';
@@ -38,6 +38,14 @@ function curves(mains: Main[], stretched: boolean) {
     const end = Math.max(1, ...mains.map((m) => m.t_end));
     if (!stretched) drawAxis(s.ctx, 0, s.width, s.height, 0, end, c);
     const most = Math.max(1, ...mains.map((m) => m.devices[m.device].peak));
+    const at = (v: number) => s.height - 4 - (v / most) * (s.height - 30);
+    for (const v of [most, most / 2]) {
+      s.ctx.fillStyle = c.line;
+      s.ctx.fillRect(0, at(v), s.width, 1);
+      s.ctx.fillStyle = c.soft;
+      s.ctx.font = font(11);
+      s.ctx.fillText(bytes(v), 4, at(v) + px(8));
+    }
     mains.forEach((m, k) => {
       const width = stretched ? s.width : (m.t_end / end) * s.width;
       const n = m.curve.length;
@@ -45,7 +53,7 @@ function curves(mains: Main[], stretched: boolean) {
       s.ctx.lineWidth = 2;
       s.ctx.beginPath();
       for (let i = 0; i < n; i++) {
-        const y = s.height - 4 - (m.curve[i] / most) * (s.height - 30);
+        const y = at(m.curve[i]);
         s.ctx.lineTo((i / n) * width, y);
         s.ctx.lineTo(((i + 1) / n) * width, y);
       }
@@ -119,12 +127,13 @@ function rowsOf(rows: Rec[], unit: 'ns' | 'bytes'): Rec[] {
 export function Compare() {
   const d = useData(getDiff);
   if (!d) return <Loading />;
-  const at = kinds.find(([k]) => k === table.value) ?? kinds[0];
-  const [key, title, name, unit] = at;
-  const counts = (d.counts as Record<string, Record<string, number>>)[key];
+  const all = d.counts as Record<string, Record<string, number>>;
+  const known = kinds.filter(([k]) => Object.values(all[k]).some(Boolean)); // in either run
+  const [key, title, name, unit] = known.find(([k]) => k === table.value) ?? known[0] ?? kinds[0];
+  const counts = all[key];
   const rows = rowsOf((d[key] as Rec[]) ?? [], unit);
   const own = key === 'ops' ? ' self' : '';
-  const all = counts.added + counts.removed + counts.changed;
+  const changes = counts.added + counts.removed + counts.changed;
   return (
     <div class="stack">
       <p>
@@ -133,7 +142,7 @@ export function Compare() {
       </p>
       <Figures metrics={d.metrics} what={d.what as Record<string, string>} />
       <Memory />
-      <Panel title={`${title}: ${count(counts.added)} added, ${count(counts.removed)} removed, ${count(counts.changed)} changed, ${count(counts.same)} the same`} extra={<Kept label="Table" of={table} options={kinds.map(([k, t]) => [k, t] as const)} />}>
+      <Panel title={`${title}: ${count(counts.added)} added, ${count(counts.removed)} removed, ${count(counts.changed)} changed, ${count(counts.same)} the same`} extra={<Kept label="Table" of={table} options={known.map(([k, t]) => [k, t] as const)} />}>
         <Records
           key={key}
           label={`changes of ${key}`}
@@ -141,9 +150,9 @@ export function Compare() {
           sort="size"
           wide={name}
           height={420}
-          note={rows.length < all ? `the largest ${count(rows.length)} of ${count(all)} changes` : undefined}
+          note={rows.length < changes ? `the largest ${count(rows.length)} of ${count(changes)} changes` : undefined}
           keys={`${name}:${title},status,delta_${unit}:Change,change_pct:%,a_${unit}:A${own},b_${unit}:B${own},count_a:A count,count_b:B count${own && ',total_a_ns:A total,total_b_ns:B total'}`}
-          text={(k, v) => (k === `delta_${unit}` && Number(v) > 0 ? `+${byKey(k, v)}` : undefined)}
+          text={(k, v) => (/^(delta|change)_/.test(k) && Number(v) > 0 ? `+${byKey(k, v)}` : undefined)}
         />
       </Panel>
       <Panel title="Flame graphs of both">

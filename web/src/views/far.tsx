@@ -194,6 +194,8 @@ function Ready({ far, main, pieces, phases, frame }: { far: FarSpans; main: Main
         span.value = moment.value = cursor.value = null;
         selecting.value = false;
         writeArea(null);
+        setLists(false);
+        setTable(false);
       },
     };
     const key = (e: KeyboardEvent) => {

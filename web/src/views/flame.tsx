@@ -4,7 +4,7 @@
 import { signal } from '../signals';
 import { useEffect, useMemo, useRef } from '../hooks';
 import { type Change, changeOf, type Func, functions, isMixed, isPython, matched, nameOf, nodeAt, type Order, pathOf, pythonOnly, readDiffTree, readTree, sandwich, type Sides, type Tree, type TreeName, type Width } from '../data/flame';
-import { bytes, count, delta, ns, percent } from '../data/format';
+import { bytes, count, delta, ns, percent, plural } from '../data/format';
 import { getDiffFlame, getFlame, getSpans } from '../data/page';
 import { served } from '../data/source';
 import { placeOf } from '../data/spans';
@@ -337,7 +337,7 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
         <span class="grow" />
         <span class="soft">
           {t.sides ? `A ${w(t.sides.total[0][0])}, B ${w(t.sides.total[1][0])}` : `${w(t.total[0])} in all`}{t.folded ? ` · ${count(t.folded)} small ones folded` : ''}
-          {t.cut ? ` · ${count(t.cut)} too deep` : ''}
+          {t.cut ? ` · ${plural(t.cut, 'path')} too deep to draw: counted for what is around` : ''}
         </span>
         {at > 0 && <button onClick={() => look(0)}>Reset</button>}
       </div>
@@ -362,7 +362,8 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
 export function Flame() {
   const section = useData(getFlame);
   const read = useMemo(() => (k: TreeName) => readTree(section!, k, mode.value === 'sandwich' ? 'heavy' : ((order.value || 'heavy') as Order)), [section, mode.value]);
-  return section ? <Flames trees={keys} read={read} /> : <Loading />;
+  const kinds = keys.filter((k) => section?.json[k].total);
+  return section ? <Flames trees={kinds.length ? kinds : keys} read={read} /> : <Loading />;
 }
 
 /** The same of two runs, coloured by what changed. */

@@ -135,19 +135,23 @@ function launches(ranks: Rec[]): Rec[] {
   });
 }
 
+/** Each says what to do, then, of its own words in brackets, which figure made it speak. */
 function Advice({ list }: { list: Rec[] }) {
   if (!list.length) return <p class="soft">No rule found anything worth a word.</p>;
   return (
     <ul class="findings">
-      {list.map((a, i) => (
-        <li key={i} class={String(a.severity)}>
-          <b class="tag">{String(a.severity)}</b>
-          <div>
-            <p>{String(a.text)}</p>
-            <p class="soft">{String(a.figure).replaceAll('_', ' ')}: {Number(a.value).toFixed(2)}; the rule speaks {String(a.when)} {String(a.threshold)}</p>
-          </div>
-        </li>
-      ))}
+      {list.map((a, i) => {
+        const [text, why] = String(a.text).split(/ \[([^[]*)\]$/);
+        return (
+          <li key={i} class={String(a.severity)}>
+            <b class="tag">{String(a.severity)}</b>
+            <div>
+              <p>{text}</p>
+              {why && <p class="soft">{why}</p>}
+            </div>
+          </li>
+        );
+      })}
     </ul>
   );
 }

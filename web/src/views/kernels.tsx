@@ -92,7 +92,7 @@ function Body({ h }: { h: NonNullable<Hta> }) {
       <Panel title="How long they take" extra={<span class="soft">line: shortest to longest · bar: median to p90 · mark: mean</span>}>
         <Spread rows={top} />
       </Panel>
-      <Panel title="Kernels, copies and fills" extra={name ? <Follow name={name} /> : <span class="soft">A click on a row takes it to the timeline or the flame graph</span>}>
+      <Panel title="Kernels, copies and fills" extra={name ? <Follow name={name} /> : <span class="soft hint">A click on a row takes it to the timeline or the flame graph</span>}>
         <Records label="kernels" rows={kernels} sort="sum_ns" height={560} onPick={pick} picked={(r) => r.name === name} keys={`name,type,${STATS}`} />
       </Panel>
       <Panel title="Device time by op">

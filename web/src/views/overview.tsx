@@ -65,7 +65,7 @@ function Why({ main, d }: { main: Main; d: Device }) {
   const says = (k: (typeof whys)[number][0]) => why[k].some(([name]) => name[0] !== '(' && name !== 'unknown');
   const shown = whys.filter(([k]) => says(k)).slice(0, 3);
   return (
-    <Panel title={`What the ${bytes(d.peak)} at the peak are`} extra={<span class="soft">click one to see its allocations</span>}>
+    <Panel title={`What the ${bytes(d.peak)} at the peak are`} extra={<span class="soft hint">click one to see its allocations</span>}>
       {shown.map(([k, title]) => {
         const colors = colorsOf(why[k].map(([name]) => name), k);
         return (
@@ -105,7 +105,7 @@ function Findings({ main }: { main: Main }) {
           <b class="tag">{f.severity}</b>
           <div>
             {f.what && <strong>{f.what}</strong>}
-            <p>{f.what && f.text.startsWith(f.what) ? f.text.slice(f.what.length).replace(/^\W+/, '') : f.text}</p>
+            <p>{(f.what && f.text.startsWith(f.what) ? f.text.slice(f.what.length).replace(/^\W+/, '') : f.text).replace(f.view === 'hta' ? / \[[^[]*\]$/ : '', '')}</p>
           </div>
           {!main.only && <button onClick={() => (f.view === 'memory' ? toMemory(f.t, ...(places[f.what] ?? [])) : go(f.view))}>Show</button>}
         </li>
@@ -122,16 +122,15 @@ function Card({ main, at }: { main: Main; at: number }) {
   return (
     <button
       class="figure card"
-      disabled={!d.allocs}
       onClick={() => {
         device.value = String(at);
         toMemory(d.peak_t);
       }}
     >
       <span class="soft">{d.device}{d.name ? ` · ${d.name}` : ''}</span>
-      {d.allocs ? <b>{bytes(d.peak)}</b> : <b class="soft">no memory events</b>}
-      {d.allocs > 0 && <small class="soft">{facts.join(' · ').replace(' · ', ' ')}</small>}
-      {v.length > 0 && d.allocs > 0 && (
+      <b>{bytes(d.peak)}</b>
+      <small class="soft">{facts.join(' · ').replace(' · ', ' ')}</small>
+      {v.length > 0 && (
         <svg viewBox="0 0 127 30" preserveAspectRatio="none" height="34" aria-hidden="true">
           <polygon points={`0,30 ${line} 127,30`} fill={css(MEMORY)} />
         </svg>
@@ -143,12 +142,14 @@ function Card({ main, at }: { main: Main; at: number }) {
 function Facts({ main }: { main: Main }) {
   const started = main.wall0_ns === null ? 'unknown' : new Date(main.wall0_ns / 1e6).toISOString().replace('T', ' ').replace('Z', ' UTC');
   const process = (p: Main['processes'][0]) => `${p.pid}${p.rank >= 0 ? ` · rank ${p.rank}` : ''}${p.command ? ` · ${p.command}` : ''}${p.host ? ` on ${p.host}` : ''}`;
+  const idle = main.devices.filter((d, i) => i && !d.allocs && (d.name || d.capacity));
   const rows: [string, string][] = [
     ['File', main.file],
     ['Format', main.format],
     ['Started', started],
     ['Spans', count(main.spans)],
     ['Allocations', count(main.allocs)],
+    ...(idle.length ? [['No memory of', `${idle.map((d) => d.device).sort().join(', ')}${idle[0].name ? ` (${[...new Set(idle.map((d) => d.name))].join(', ')})` : ''}`] as [string, string]] : []),
     ...main.processes
       .filter((p) => p.command || p.pid > 0)
       .slice(0, 8)
@@ -170,11 +171,13 @@ export function Overview({ main }: { main: Main }) {
   const tables = useData(getTables);
   const d = main.devices[main.device];
   const losses = main.losses.split('\n').map((l) => l.replace(/^note: /, '')).filter(Boolean);
+  const rescued = losses.find((l) => l.endsWith('from its ring file'));
+  const lost = losses.filter((l) => l !== rescued);
   const phase = tables?.phases.find((p) => d.peak_t >= p.t0 && d.peak_t <= p.t1 && p.name);
   const active = (label: string, v: number, none: string) => (
     <Figure label={label} value={v ? percent((100 * v) / main.total_ns) : 'none'} sub={v ? `${ns(v)} of ${ns(main.total_ns)}` : none} title="Union of its spans, as part of the time from the first to the last" />
   );
-  const cards = main.devices.map((_, i) => i).filter((i) => i && (main.devices[i].allocs || main.devices[i].name || main.devices[i].capacity));
+  const cards = main.devices.map((_, i) => i).filter((i) => i && main.devices[i].allocs);
   const findings = (
     <Panel title="Findings">
       <Findings main={main} />
@@ -182,12 +185,13 @@ export function Overview({ main }: { main: Main }) {
   );
   return (
     <div class="stack">
-      {losses.length > 0 && (
+      {lost.length > 0 && (
         <section class="losses" role="note">
           <h2>Not everything is here</h2>
-          <ul>{losses.map((l, i) => <li key={i}>{l}</li>)}</ul>
+          <ul>{lost.map((l, i) => <li key={i}>{l}</li>)}</ul>
         </section>
       )}
+      {rescued && <p class="details" role="note">{rescued[0].toUpperCase() + rescued.slice(1)}.{lost.length ? '' : ' Nothing that was recorded is missing.'}</p>}
       <div class="figures">
         <Figure label="Duration" value={ns(main.t_end)} sub={main.steps ? plural(main.steps, 'step') : 'first event to last'} />
         {main.device > 0 ? (

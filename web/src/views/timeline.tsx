@@ -8,7 +8,7 @@ import { buildMip, oneGroup, picture } from '../data/levels';
 import { linksOf, notesOf } from '../data/notes';
 import { getCoarse, getMemory, getSpans, getTables, type Main } from '../data/page';
 import { has } from '../data/section';
-import { after, placeOf, searchSpans, spanAt, type Spans } from '../data/spans';
+import { after, firstIn, placeOf, searchSpans, spanAt, type Spans } from '../data/spans';
 import { catColor, modules, palette } from '../draw/colors';
 import { css } from '../draw/pixels';
 import { alloc, keep, look, lookAll, lookAround, moment, query, range, span } from '../state';
@@ -77,8 +77,8 @@ function firstSeen(s: Spans, lanes: readonly Lane[]): number {
   if (span.value !== null && span.value < s.n) return span.value;
   for (const l of lanes) {
     const row = s.tracks[l.track].rows[0];
-    const i = after(s.t1, row.first, row.end, range.value[0]);
-    if (i < row.end && s.t0[i] < range.value[1]) return i;
+    const i = firstIn(s, row.first, row.end, range.value[0]);
+    if (i < row.end && s.t0[i] <= range.value[1]) return i;
   }
   return -1;
 }
@@ -177,6 +177,8 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
         span.value = moment.value = cursor.value = null;
         selecting.value = false;
         writeArea(null);
+        setLists(false);
+        setTable(false);
       },
     };
     const key = (e: KeyboardEvent) => {
