@@ -154,7 +154,9 @@ int tide__cli_page_of(const tide_args *a, const tide_model *m, const char *view)
 		rc = tide__cli_trace(a, a->files[0], m, NULL, 0, view, &err);
 	if (rc == TIDE_OK)
 		rc = tide__page_end(a->out, &err);
-	return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(a->files[0], &err);
+	if (rc == TIDE_OK)
+		return tide__cli_done(a);
+	return tide__cli_fail(ferror(a->out) ? tide__cli_output_name(a) : a->files[0], &err);
 }
 
 unsigned tide__cli_page_wants(const char *file)
