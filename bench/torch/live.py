@@ -237,8 +237,8 @@ def calls(a) -> None:
     row("bare", [[r["bare"][w] for r in runs] for w in works], ".0f")
     for k in runs[0]["over"]:
         row(k, [[r["over"][k][w] for r in runs] for w in works], "+.0f")
-    empty, full = ([statistics.mean(r["over"][k][works[0]] for r in runs) for k in (EMPTY, "Tidemark, memory and ops")])
-    print(f"one op, memory and ops: {full / empty:.2f} times the empty callback")
+    ratios = [r["over"]["Tidemark, memory and ops"][works[0]] / r["over"][EMPTY][works[0]] for r in runs]
+    print(f"one op, memory and ops: {statistics.median(ratios):.2f} times the empty callback, median of processes ({min(ratios):.2f} .. {max(ratios):.2f})")
 
 
 # ---- exact ----
