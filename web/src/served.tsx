@@ -29,6 +29,7 @@ const ids = /^\/(?:r\/[0-9a-f]+|diff\/[0-9a-f]+\/[0-9a-f]+)$/.test(location.path
 const app = document.getElementById('app')!;
 const recs = signal<readonly Recording[]>([]); // those of `ids`
 const said = signal('');
+const gone = signal(''); // names of those that were removed
 const seen = signal(0); // of a live recording: when it was last read, ms
 /** The one that is looked at. */
 const here = (): string => ids[traceNumber()];
@@ -66,6 +67,12 @@ let last: Main | undefined;
 /** A recording that is being written: what is shown is how far it was when it was last read. */
 function Live() {
   const r = rec();
+  if (gone.value)
+    return (
+      <p class="losses" role="note">
+        <b>{gone.value} was removed or renamed.</b> What is here was read before; views that were not opened yet may stay empty, and a reload will not find it.
+      </p>
+    );
   if (early.on && r && last)
     return (
       <p class="being-written" role="note">
@@ -209,7 +216,12 @@ function follow(): void {
   let busy = false;
   let next: Recording | null = null;
   listen(async (r) => {
-    if (!r || !ids.includes(r.id) || !r.generation) return;
+    if (!r) {
+      const { recordings } = await askJson<{ recordings: Recording[] }>('/api/recordings');
+      gone.value = recs.value.filter((k) => !recordings.some((x) => x.id === k.id)).map((k) => k.name).join(' and ');
+      return;
+    }
+    if (!ids.includes(r.id) || !r.generation) return;
     if (ids.length > 1) {
       if (r.generation !== recs.value[ids.indexOf(r.id)].generation) said.value = `${r.name} has changed: reload to compare it as it is now`;
       return;

@@ -297,6 +297,17 @@ async function perfetto(page) {
   await other.close();
 }
 
+/** A head in one line on a small screen, and a word when the recording goes away. */
+async function removed(page) {
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.waitForSelector('nav');
+  await page.waitForTimeout(900); // it listens once the picture is there
+  await shot(page, 'head');
+  assert.ok((await page.locator('.top').evaluate((e) => e.offsetHeight)) < 60, 'the head is one line');
+  rmSync(join(folder, 'stack.json.gz'));
+  await page.locator('[role=note]:has-text("stack.json.gz was removed")').waitFor({ timeout: 20000 });
+}
+
 try {
   copyFileSync(join(source, 'tests/data/kineto_gpt_train.json.gz'), join(folder, 'gpt.json.gz'));
   copyFileSync(join(source, 'tests/data/kineto_gpt_train_stack.json.gz'), join(folder, 'stack.json.gz'));
@@ -321,6 +332,7 @@ try {
   await visit(at('evil.json'), hostile);
   await visit(`${at('live.tide')}#view=overview`, (page) => live(page, w));
   await visit(at('gpt.json.gz'), perfetto);
+  await visit(at('stack.json.gz'), removed);
   const page = await context.newPage();
   await page.goto(at('broken.json'));
   await page.waitForSelector('.error');

@@ -105,7 +105,7 @@ function Findings({ main }: { main: Main }) {
           <b class="tag">{f.severity}</b>
           <div>
             {f.what && <strong>{f.what}</strong>}
-            <p>{(f.what && f.text.startsWith(f.what) ? f.text.slice(f.what.length).replace(/^\W+/, '') : f.text).replace(f.view === 'hta' ? / \[[^[]*\]$/ : '', '')}</p>
+            <p>{(f.what && f.text.startsWith(f.what) ? f.text.slice(f.what.length).replace(/^\W+/, '') : f.text).replace(f.view === 'hta' ? / \[[^[]*\]$/ : '', '').replace(/ \(([\d.]+%)\)/, (all, n) => (f.what.includes(n) ? '' : all))}</p>
           </div>
           {!main.only && <button onClick={() => (f.view === 'memory' ? toMemory(f.t, ...(places[f.what] ?? [])) : go(f.view))}>Show</button>}
         </li>
