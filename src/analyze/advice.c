@@ -51,22 +51,35 @@ static double of_window(const tide_hta_job *job, int64_t ns)
 	return tide__share_pct(ns, job->sum->h.kernel_time);
 }
 
+/* Where the host was while streams waited: a name, or a cause that tells as much; else "". */
+static const char *where(const tide_hta *h, uint32_t cause, char *buf, size_t n)
+{
+	char name[64];
+	if (h->h.waited_in.i && h->h.waited_cause == cause)
+		snprintf(buf, n, "; streams waited longest for the host in %s (%s)",
+			 short_name(h, h->h.waited_in, 60, name), tide__cause_text[cause]);
+	else if (cause == TIDE_CAUSE_LAUNCH && h->h.cause[cause])
+		snprintf(buf, n, "; streams waited longest for the launch calls themselves");
+	else
+		*buf = 0;
+	return buf;
+}
+
 static bool gpu_idle(const tide_hta_job *job, tide_advice *a)
 {
 	const tide_hta_head *h = &job->sum->h;
-	int most = 0;
+	uint32_t most = 0;
+	char in[160];
 	if (!above(a, "idle_pct", of_window(job, h->idle), 30, 60))
 		return false;
-	for (int c = 1; c < TIDE_CAUSES; c++)
+	for (uint32_t c = 1; c < TIDE_CAUSES; c++)
 		if (h->cause[c] > h->cause[most])
 			most = c;
 	BOTTLENECK(a, "GPU idle: %.1f%% of the device window (threshold 30%%)", a->value);
 	TEXT(a,
 	     "High GPU idle time (%.1f%%). Consider: CUDA Graphs, reducing Python overhead, or "
-	     "overlapping compute with data loading. [idle %.1f%% > 30%%; streams waited longest "
-	     "for "
-	     "the host in: %s]",
-	     a->value, a->value, h->cause[most] ? tide__cause_text[most] : "unknown");
+	     "overlapping compute with data loading. [idle %.1f%% > 30%%%s]",
+	     a->value, a->value, where(job->sum, most, in, sizeof in));
 	return true;
 }
 

@@ -172,6 +172,9 @@ typedef struct tide_hta_head {
 	uint64_t custom_rows;
 	int64_t custom_ns;	    /* union of custom collectives; part of compute */
 	int64_t cause[TIDE_CAUSES]; /* of all host_wait gaps */
+	int64_t waited;		    /* of the largest cause, the part in spans of one name */
+	uint32_t waited_cause;
+	tide_str waited_in; /* that name; of several ranks, the one with the longest; 0 = none */
 	uint64_t launches, short_kernels, runtime_outliers, delay_outliers;
 	tide_stat cpu, delay; /* of all launches */
 	int64_t cpu_pct[TIDE_PCTS], delay_pct[TIDE_PCTS];

@@ -322,10 +322,26 @@ static void add_head(tide_hta_head *sum, const tide_hta_head *h)
 		sum->world = h->world;
 }
 
+/* Of equal ranks the name that sorts first, whichever came first. */
+static void add_waited(tide_hta *sum, const tide_hta *h)
+{
+	size_t n;
+	const char *name = tide__hta_str(h, h->h.waited_in, &n);
+	if (!n || h->h.waited < sum->h.waited)
+		return;
+	if (h->h.waited == sum->h.waited &&
+	    strcmp(name, tide__hta_str(sum, sum->h.waited_in, NULL)) >= 0)
+		return;
+	sum->h.waited = h->h.waited;
+	sum->h.waited_cause = h->h.waited_cause;
+	sum->h.waited_in = tide__hta_intern(sum, name, n);
+}
+
 static bool merge(tide_hta_job *job, tide_hta *h)
 {
 	bool ok = true;
 	add_head(&job->sum->h, &h->h);
+	add_waited(job->sum, h);
 #define EACH(member, add)                              \
 	for (size_t i = 0; ok && i < h->member.n; i++) \
 		ok = add(job, h, &h->member.v[i]);

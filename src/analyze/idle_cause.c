@@ -109,6 +109,7 @@ typedef struct sweep {
 	uint8_t *names;	 /* per string */
 	uint8_t *causes; /* per span of a lane with points: its cause */
 	int64_t *out;
+	int64_t *waits; /* per string and cause */
 } sweep;
 
 static int by_lane(const void *a, const void *b)
@@ -169,8 +170,12 @@ static void advance(sweep *s, lane_state *l, int64_t to)
 		if (l->next < l->end && s->points[l->next].t < next)
 			next = s->points[l->next].t;
 		int c = l->top ? s->causes[l->top] : TIDE_CAUSE_UNRECORDED;
-		if (l->weight)
+		if (l->weight) {
+			uint32_t name = l->top ? s->in->m->spans.name[l->top].i : 0;
+			int64_t *in = &s->waits[(size_t)name * TIDE_CAUSES + (size_t)c];
 			s->out[c] = weigh(s->out[c], l->weight, next - l->now);
+			*in = weigh(*in, l->weight, next - l->now);
+		}
 		l->now = next;
 		take_points(s, l);
 	}
@@ -211,25 +216,46 @@ static void run(sweep *s)
 	}
 }
 
+/* Where the largest cause has most of its time; equal ones: the name that came first. */
+static void name_longest(const sweep *s, size_t strings, tide_hta *h)
+{
+	uint32_t most = 0, best = 0;
+	for (uint32_t c = 1; c < TIDE_CAUSES; c++)
+		if (s->out[c] > s->out[most])
+			most = c;
+	for (uint32_t i = 1; i <= strings; i++)
+		if (s->waits[(size_t)i * TIDE_CAUSES + most] > h->h.waited) {
+			h->h.waited = s->waits[(size_t)i * TIDE_CAUSES + most];
+			best = i;
+		}
+	h->h.waited_cause = most;
+	h->h.waited_in = tide__hta_take(h, s->in->m, (tide_str){ best });
+}
+
 bool tide__part_idle_cause(const tide_hta_input *in, tide_hta *h)
 {
 	sweep s = { .in = in, .out = h->h.cause };
 	s.points = tide__alloc(2 * in->rows->n, sizeof *s.points);
 	s.lanes = tide__calloc(in->m->lanes.n + 1, sizeof *s.lanes);
-	s.names = tide__calloc((size_t)tide__strings_count(in->m->strings) + 1, 1);
+	size_t strings = tide__strings_count(in->m->strings);
+	s.names = tide__calloc(strings + 1, 1);
+	s.waits = tide__calloc(strings + 1, TIDE_CAUSES * sizeof *s.waits);
 	s.causes = tide__calloc(in->m->spans.n + 1, 1);
-	bool ok = s.points && s.lanes && s.names && s.causes;
+	bool ok = s.points && s.lanes && s.names && s.waits && s.causes;
 	if (ok) {
 		point *points = s.points;
 		collect(&s);
 		ok = s.points != NULL;
 		if (ok)
 			run(&s);
+		if (ok)
+			name_longest(&s, strings, h);
 		s.points = points;
 	}
 	tide__free(s.points);
 	tide__free(s.lanes);
 	tide__free(s.names);
+	tide__free(s.waits);
 	tide__free(s.causes);
 	return ok;
 }

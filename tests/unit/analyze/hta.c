@@ -157,6 +157,7 @@ static void test_idle(void **state)
 		for (int c = 0; c < TIDE_CAUSES; c++)
 			causes += h->h.cause[c];
 		same(seed, "causes add up", causes, waits);
+		assert_true(h->h.waited <= h->h.cause[h->h.waited_cause]);
 		same(seed, "launch", h->h.cause[TIDE_CAUSE_LAUNCH], late);
 		tide__hta_free(h);
 		tide__model_free(m);
@@ -597,6 +598,9 @@ static void test_causes(void **state)
 	};
 	for (int c = 0; c < TIDE_CAUSES; c++)
 		same(0, tide__cause_text[c], h->h.cause[c], want[c]);
+	same(0, "largest cause", h->h.waited_cause, TIDE_CAUSE_PYTHON);
+	same(0, "waited in its longest name", h->h.waited, 25);
+	assert_string_equal(tide__hta_str(h, h->h.waited_in, NULL), "f");
 	tide__hta_free(h);
 	tide__model_free(m);
 }
