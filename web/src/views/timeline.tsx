@@ -164,7 +164,7 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
 
   useEffect(() => {
     const act: Record<string, () => void> = {
-      f: () => chosen !== null && pick(chosen),
+      f: () => span.value !== null && pick(span.value),
       n: () => next(1),
       N: () => next(-1),
       r: () => (selecting.value = !selecting.value),
