@@ -282,6 +282,9 @@ async function live(page, w) {
   w.kill();
   await page.waitForSelector('.live.killed', { timeout: 20000 });
   assert.equal(await page.evaluate(() => window.same), true, 'no reload');
+  await go(page, 'Overview');
+  await see(/Nothing that was recorded is missing/);
+  assert.doesNotMatch(await text(page), /Not everything is here/, 'all of it was recovered');
 }
 
 /** A stand-in for ui.perfetto.dev that answers as it does. */

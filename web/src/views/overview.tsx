@@ -35,7 +35,7 @@ function curve(main: Main) {
     drawAxis(s.ctx, 0, s.width, s.height, 0, main.t_end, c);
     strip(s, main.curve, d.peak, px(34), s.height, css(MEMORY));
     const right = d.peak_t > main.t_end / 2;
-    const x = (d.peak_t / Math.max(1, main.t_end)) * s.width;
+    const x = Math.min(s.width - 2, (d.peak_t / Math.max(1, main.t_end)) * s.width);
     if (moment.value !== null) {
       s.ctx.fillStyle = c.link;
       s.ctx.fillRect((moment.value / Math.max(1, main.t_end)) * s.width, px(18), 2, s.height);
