@@ -236,7 +236,7 @@ function follow(): void {
       await new Promise((done) => setTimeout(done, 300));
       busy = false;
     }
-  });
+  }, ids);
 }
 
 async function begin(): Promise<void> {

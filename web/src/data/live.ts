@@ -56,9 +56,11 @@ export function serverSource(ids: readonly string[], empty: readonly ReadonlySet
   };
 }
 
-/** Called with a recording that was read (again), or null when the list changed. Listens as long as the page lives. */
-export function listen(on: (r: Recording | null) => void): void {
+/** Called with a recording that was read (again), or null when the list changed. Listens as long as the page lives; what `ids`
+ *  did before, or while the connection was lost, is told when there is one. */
+export function listen(on: (r: Recording | null) => void, ids: readonly string[] = []): void {
   const events = new EventSource('/api/events');
+  events.onopen = () => ids.forEach((id) => void askJson<Recording>(`/api/recordings/${id}`).then(on, () => {}));
   events.addEventListener('recording', (e) => on(JSON.parse((e as MessageEvent<string>).data) as Recording));
   events.addEventListener('recordings', () => on(null));
   events.addEventListener('lost', () => on(null));
