@@ -18,10 +18,10 @@ import { Canvas } from '../ui/canvas';
 import { Legend, Loading, useData } from '../ui/parts';
 import { dragTime, keyTime, typing, wheelTime } from '../ui/travel';
 import { FarDetails, FarSums, FarTip, useDetails, useFind } from './far_panel';
-import { arrange, arrangement, compact, dims, flipClosed, type Lane, laneAt, layout, moveTrack, rowAt } from './lanes';
-import { keptArea, readArea, selecting, writeArea } from './timeline';
+import { arrange, arrangement, compact, dims, type Lane, layout, rowAt } from './lanes';
 import { type Arrow, arrowAt, drawScene, type Place, tops } from './timeline_draw';
 import { LaneList } from './timeline_lanes';
+import { keptArea, presses, readArea, selecting, writeArea } from './timeline_pointer';
 
 const scroll = signal(0);
 const hover = signal<{ x: number; y: number; i: number } | null>(null);
@@ -87,23 +87,6 @@ function firstSeen(p: Pieces, lanes: readonly Lane[]): number {
     if (i < row.end && p.t0[i] < range.value[1]) return i;
   }
   return -1;
-}
-
-/** Follow the pointer until it is let go. */
-function follow(e: PointerEvent, move: (x: number, y: number) => void, up?: (x: number, y: number) => void): void {
-  const el = e.currentTarget as HTMLElement;
-  const box = el.getBoundingClientRect();
-  const on = (ev: PointerEvent) => move(ev.clientX - box.left, ev.clientY - box.top);
-  el.setPointerCapture(e.pointerId);
-  el.addEventListener('pointermove', on);
-  el.addEventListener(
-    'pointerup',
-    (ev) => {
-      el.removeEventListener('pointermove', on);
-      up?.(ev.clientX - box.left, ev.clientY - box.top);
-    },
-    { once: true },
-  );
 }
 
 export function FarTimeline({ id, main }: { id: string; main: Main }) {
@@ -237,32 +220,7 @@ function Ready({ far, main, pieces, phases, frame }: { far: FarSpans; main: Main
     else if (x >= left) moment.value = timeAt(x).t;
   };
   const pan = dragTime(left, click, (dy) => scrollTo(scroll.value + dy));
-  const dragArea = (e: PointerEvent, x0: number, y0: number) => {
-    const from = timeAt(x0).t;
-    writeArea(null);
-    follow(e, (x, y) => {
-      const to = timeAt(Math.max(left, x)).t;
-      const [a, b] = [Math.min(y0, y), Math.max(y0, y)].map((v) => v - base + scroll.value);
-      const tracks = lanes.filter((l) => l.y < b && l.y + l.height > a).map((l) => l.track);
-      writeArea({ t0: Math.max(0, Math.min(from, to)), t1: Math.min(main.t_end, Math.max(from, to)), tracks });
-    });
-  };
-  const dragLane = (e: PointerEvent, y0: number) => {
-    const track = laneAt(lanes, y0 - base + scroll.value)?.track;
-    if (track === undefined) return;
-    follow(e, () => {}, (_, y) => {
-      const to = laneAt(lanes, y - base + scroll.value)?.track;
-      if (to === track) arrange(flipClosed(arranged, track));
-      else if (to !== undefined) arrange(moveTrack(arranged, track, to));
-    });
-  };
-  const down = (e: PointerEvent) => {
-    const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
-    const [x, y] = [e.clientX - box.left, e.clientY - box.top];
-    if (x < left && y >= base) dragLane(e, y);
-    else if (e.shiftKey || selecting.value) dragArea(e, x, y);
-    else pan(e);
-  };
+  const down = presses({ left, base, lanes, arranged, end: main.t_end, timeAt, scroll, pan });
 
   // Where the selected span and what it is linked to are, by their numbers; ~i is the piece i (the keyboard's).
   const places = useMemo(() => new Map(chosen ? [chosen.span, ...chosen.links.map((l) => l.span)].map((s) => [s.n, placeOfSpan(s)]) : []), [chosen]);

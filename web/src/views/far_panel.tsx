@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // What the timeline of a large recording tells about one span and about an area: asked of the server, shown as
 // timeline_panel.tsx and timeline_sums.tsx show what a page holds itself.
-import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from '../hooks';
 import { argsOf, type DetailsJson, type FarSpans, type SpanJson } from '../data/far';
 import { bytes, count, delta, exact, ns, plural } from '../data/format';
@@ -13,7 +12,7 @@ import { go, moment, query, range, span, views } from '../state';
 import { Tip } from '../ui/tip';
 import type { Lane } from './lanes';
 import type { Area } from './timeline_draw';
-import { InFlame } from './timeline_panel';
+import { Fact, InFlame, notes } from './timeline_panel';
 import { SumTable } from './timeline_sums';
 
 const MOST_ROWS = 2000;
@@ -61,19 +60,6 @@ export function FarTip({ far, main, pieces, at }: { far: FarSpans; main: Main; p
     </Tip>
   );
 }
-
-const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-);
-
-const notes: [number, string][] = [
-  [1, 'It had not ended when the recording did.'],
-  [2, 'Its beginning was lost: it starts where something inside it was first seen.'],
-  [4, 'It ended because what is around it did.'],
-];
 
 function Crumbs({ what, chain, pick }: { what: string; chain: SpanJson[]; pick: (s: SpanJson) => void }) {
   if (!chain.length) return null;

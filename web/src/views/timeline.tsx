@@ -11,31 +11,20 @@ import { has } from '../data/section';
 import { after, firstIn, placeOf, searchSpans, spanAt, type Spans } from '../data/spans';
 import { catColor, modules, palette } from '../draw/colors';
 import { css } from '../draw/pixels';
-import { alloc, keep, look, lookAll, lookAround, moment, query, range, span } from '../state';
+import { alloc, look, lookAll, lookAround, moment, query, range, span } from '../state';
 import { Canvas } from '../ui/canvas';
 import { Legend, Loading, useData } from '../ui/parts';
 import { dragTime, keyTime, typing, wheelTime } from '../ui/travel';
-import { arrange, arrangement, compact, dims, flipClosed, type Lane, laneAt, layout, moveTrack, rowAt } from './lanes';
-import { type Area, type Arrow, arrowAt, drawScene, tops } from './timeline_draw';
+import { arrange, arrangement, compact, dims, type Lane, layout, rowAt } from './lanes';
+import { type Arrow, arrowAt, drawScene, tops } from './timeline_draw';
 import { LaneList } from './timeline_lanes';
 import { Details, hover, Tip, title } from './timeline_panel';
+import { keptArea, presses, readArea, selecting, writeArea } from './timeline_pointer';
 import { Sums } from './timeline_sums';
 
 const scroll = signal(0);
 const cursor = signal<number | null>(null); // where the keyboard is
-export const selecting = signal(false); // a drag chooses an area
-export const keptArea = keep('area'); // "t0-t1-track.track"
 const DRAWN = 60; // arrows of one span
-
-export function readArea(text: string, tracks: number): Area | null {
-  const [a, b, list] = text.split('-');
-  const [t0, t1] = [Number(a), Number(b)];
-  const rows = (list ?? '').split('.').map(Number).filter((k) => Number.isInteger(k) && k >= 0 && k < tracks);
-  return text && rows.length && t1 > t0 ? { t0, t1, tracks: rows } : null;
-}
-export const writeArea = (a: Area | null): void => {
-  keptArea.value = a ? `${Math.round(a.t0)}-${Math.round(a.t1)}-${a.tracks.join('.')}` : '';
-};
 
 /** The exact curve of live bytes, once the memory section is read: after the first picture. */
 function useLive(main: Main, ready: boolean) {
@@ -218,49 +207,7 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
     else if (x >= left) moment.value = timeAt(x).t;
   };
   const pan = dragTime(left, click, (dy) => scrollTo(scroll.value + dy));
-
-  /** Follow the pointer until it is let go. */
-  const follow = (e: PointerEvent, move: (x: number, y: number) => void, up?: (x: number, y: number) => void) => {
-    const el = e.currentTarget as HTMLElement;
-    const rect = el.getBoundingClientRect();
-    const on = (ev: PointerEvent) => move(ev.clientX - rect.left, ev.clientY - rect.top);
-    el.setPointerCapture(e.pointerId);
-    el.addEventListener('pointermove', on);
-    el.addEventListener(
-      'pointerup',
-      (ev) => {
-        el.removeEventListener('pointermove', on);
-        up?.(ev.clientX - rect.left, ev.clientY - rect.top);
-      },
-      { once: true },
-    );
-  };
-  const dragArea = (e: PointerEvent, x0: number, y0: number) => {
-    const from = timeAt(x0).t;
-    writeArea(null);
-    follow(e, (x, y) => {
-      const to = timeAt(Math.max(left, x)).t;
-      const [a, b] = [Math.min(y0, y), Math.max(y0, y)].map((v) => v - base + scroll.value);
-      const tracks = lanes.filter((l) => l.y < b && l.y + l.height > a).map((l) => l.track);
-      writeArea({ t0: Math.max(0, Math.min(from, to)), t1: Math.min(main.t_end, Math.max(from, to)), tracks });
-    });
-  };
-  const dragLane = (e: PointerEvent, y0: number) => {
-    const track = laneAt(lanes, y0 - base + scroll.value)?.track;
-    if (track === undefined) return;
-    follow(e, () => {}, (_, y) => {
-      const to = laneAt(lanes, y - base + scroll.value)?.track;
-      if (to === track) arrange(flipClosed(arranged, track));
-      else if (to !== undefined) arrange(moveTrack(arranged, track, to));
-    });
-  };
-  const down = (e: PointerEvent) => {
-    const rect = (e.currentTarget as HTMLElement).getBoundingClientRect();
-    const [x, y] = [e.clientX - rect.left, e.clientY - rect.top];
-    if (x < left && y >= base) dragLane(e, y);
-    else if (e.shiftKey || selecting.value) dragArea(e, x, y);
-    else pan(e);
-  };
+  const down = presses({ left, base, lanes, arranged, end: main.t_end, timeAt, scroll, pan });
   const index = found && chosen !== null ? found.indexOf(chosen) : -1;
   const at = cursor.value;
   return (

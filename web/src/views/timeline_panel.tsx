@@ -47,14 +47,15 @@ export function Tip({ main, spans }: { main: Main; spans: Spans }) {
   );
 }
 
-const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
   <div>
     <dt>{name}</dt>
     <dd>{children}</dd>
   </div>
 );
 
-const notes: [number, string][] = [
+/** What the flags of a span say. */
+export const notes: [number, string][] = [
   [1, 'It had not ended when the recording did.'],
   [2, 'Its beginning was lost: it starts where something inside it was first seen.'],
   [4, 'It ended because what is around it did.'],
