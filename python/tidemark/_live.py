@@ -81,8 +81,9 @@ class Live:
     @staticmethod
     def _numbers(device: dict[str, Any]) -> str:
         t = device["totals"]
-        more = "" if t["reserved_bytes"] is None else f", reserved {size(t['reserved_bytes'])}"
-        return f"{size(t['live_bytes'])} in {t['live_count']}, peak {size(t['peak_bytes'])}{more}"
+        held = "unknown" if t["reserved_bytes"] is None else size(t["reserved_bytes"])
+        told = " (sampled)" if t["reserved_source"] == "samples" and t["reserved_bytes"] is not None else ""
+        return f"{size(t['live_bytes'])} in {t['live_count']}, peak {size(t['peak_bytes'])}, reserved {held}{told}"
 
     def __repr__(self) -> str:
         lines = [self._head()]

@@ -9,6 +9,9 @@ __extension__ typedef unsigned __int128 wide; /* pixels × ns does not fit 64 bi
 
 struct sweep {
 	tide_curve *c;
+	tide_reserved r;
+	size_t step; /* steps of it taken so far */
+	int64_t from, to;
 	uint64_t live, reserved;
 	uint32_t at; /* the pixel that time has reached */
 	bool inside; /* `from` has passed */
@@ -19,16 +22,17 @@ static void hold(struct sweep *s)
 	tide_curve *c = s->c;
 	if (s->live > c->live[s->at])
 		c->live[s->at] = s->live;
-	if (s->reserved > c->reserved[s->at])
+	if (s->reserved != TIDE_RESERVED_NONE &&
+	    (c->reserved[s->at] == TIDE_RESERVED_NONE || s->reserved > c->reserved[s->at]))
 		c->reserved[s->at] = s->reserved;
 }
 
 /* What held until now also held at the start of every pixel up to that of t. */
-static void go_to(struct sweep *s, int64_t t, int64_t from, int64_t to)
+static void go_to(struct sweep *s, int64_t t)
 {
-	if (t < from)
+	if (t < s->from)
 		return;
-	wide k = (wide)(uint64_t)(t - from) * s->c->px / (uint64_t)(to - from);
+	wide k = (wide)(uint64_t)(t - s->from) * s->c->px / (uint64_t)(s->to - s->from);
 	uint32_t pixel = k < s->c->px ? (uint32_t)k : s->c->px - 1;
 	if (!s->inside)
 		hold(s);
@@ -39,54 +43,72 @@ static void go_to(struct sweep *s, int64_t t, int64_t from, int64_t to)
 	}
 }
 
-static bool has_segments(const tide_model *m, uint32_t device)
+/* Steps of the device until move i, that one included; none after `to`. */
+static void reserve_to(struct sweep *s, uint32_t device, uint64_t i)
 {
-	for (size_t i = 1; i < m->segments.n; i++)
-		if (m->pools.device[m->segments.pool[i].i].i == device)
-			return true;
-	return false;
+	for (; s->step < s->r.n && s->r.steps[s->step].move <= i; s->step++) {
+		const tide_reserved_step *k = &s->r.steps[s->step];
+		if (k->device != device || k->t > s->to)
+			continue;
+		go_to(s, k->t);
+		s->reserved = k->bytes;
+		if (k->t >= s->from)
+			hold(s);
+	}
 }
 
-/* Bytes that move i adds to the device; false if it is not about it. */
-static bool change(const tide_model *m, uint32_t device, size_t i, int64_t *bytes, bool *segment)
+/* Bytes that move i adds to the device's live ones; false if it is not about them. */
+static bool change(const tide_model *m, uint32_t device, size_t i, int64_t *bytes)
 {
-	unsigned kind = m->moves.kind[i];
-	uint32_t row = m->moves.row[i];
-	*segment = kind == TIDE_MOVE_SEG_ALLOC || kind == TIDE_MOVE_SEG_FREE;
-	if (!*segment && kind != TIDE_MOVE_ALLOC)
-		row = tide__move_ends(m, i);
-	if (!row)
-		return false;
-	uint32_t pool = *segment ? m->segments.pool[row].i : m->allocs.pool[row].i;
-	int64_t size = (int64_t)(*segment ? m->segments.size[row] : m->allocs.size[row]);
-	*bytes = kind == TIDE_MOVE_ALLOC || kind == TIDE_MOVE_SEG_ALLOC ? size : -size;
-	return m->pools.device[pool].i == device;
+	bool taken = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+	uint32_t row = taken ? m->moves.row[i] : tide__move_ends(m, i);
+	*bytes = taken ? (int64_t)m->allocs.size[row] : -(int64_t)m->allocs.size[row];
+	return row && m->pools.device[m->allocs.pool[row].i].i == device;
+}
+
+static void sweep(struct sweep *s, const tide_model *m, uint32_t device)
+{
+	for (size_t i = 0; i < m->moves.n; i++) {
+		int64_t t = tide__move_time(m, i), bytes;
+		if (t > s->to)
+			break;
+		reserve_to(s, device, i);
+		if (!change(m, device, i, &bytes))
+			continue;
+		go_to(s, t);
+		s->live += (uint64_t)bytes;
+		if (t >= s->from)
+			hold(s);
+	}
+	reserve_to(s, device, UINT64_MAX);
+	go_to(s, s->to);
+}
+
+static bool make(tide_curve *c, uint32_t px)
+{
+	c->px = px;
+	c->live = tide__calloc(px, sizeof *c->live);
+	c->reserved = tide__calloc(px, sizeof *c->reserved);
+	return c->live && c->reserved;
 }
 
 tide_code tide__curve(const tide_model *m, uint32_t device, int64_t from, int64_t to, uint32_t px,
 		      tide_curve *out, tide_error *err)
 {
-	*out = (tide_curve){ .px = px, .segments = has_segments(m, device) };
-	struct sweep s = { .c = out };
-	out->live = tide__calloc(px, sizeof *out->live);
-	out->reserved = tide__calloc(px, sizeof *out->reserved);
-	if (!out->live || !out->reserved) {
+	struct sweep s = { .c = out, .from = from, .to = to };
+	*out = (tide_curve){ 0 };
+	if (!make(out, px) || tide__reserved(m, &s.r, NULL) != TIDE_OK) {
 		tide__curve_free(out);
 		return tide__nomem(err);
 	}
-	for (size_t i = 0; i < m->moves.n; i++) {
-		int64_t t = tide__move_time(m, i), bytes;
-		bool segment;
-		if (t > to)
-			break;
-		if (!change(m, device, i, &bytes, &segment))
-			continue;
-		go_to(&s, t, from, to);
-		*(segment ? &s.reserved : &s.live) += (uint64_t)bytes;
-		if (t >= from)
-			hold(&s);
+	out->source = s.r.devices[device];
+	if (out->source != TIDE_RESERVED_SEGMENTS) {
+		s.reserved = TIDE_RESERVED_NONE;
+		for (uint32_t i = 0; i < px; i++)
+			out->reserved[i] = TIDE_RESERVED_NONE;
 	}
-	go_to(&s, to, from, to);
+	sweep(&s, m, device);
+	tide__reserved_free(&s.r);
 	return TIDE_OK;
 }
 

@@ -152,7 +152,8 @@ static void memory_metrics(differ *d, int side, const tide_level *l)
 {
 	metric(d, TIDE_METRIC_PEAK, side, l->peak, true);
 	metric(d, TIDE_METRIC_PEAK_REQUESTED, side, l->peak_requested, true);
-	metric(d, TIDE_METRIC_RESERVED, side, l->reserved_peak, l->segments > 0);
+	metric(d, TIDE_METRIC_RESERVED, side, l->reserved_peak,
+	       l->reserved_peak != TIDE_RESERVED_NONE);
 	metric(d, TIDE_METRIC_LIVE_END, side, l->bytes, true);
 	metric(d, TIDE_METRIC_ALLOCATED, side, l->alloc_bytes, true);
 	metric(d, TIDE_METRIC_ALLOCS, side, l->allocs, true);

@@ -21,6 +21,8 @@ struct sweep {
 	uint32_t *home;	     /* per alloc: owner + 1; 0 = loose */
 	uint8_t *asked;	     /* per alloc: its free was asked for */
 	tide_fragment_point now;
+	tide_reserved r;
+	size_t step; /* steps of it taken so far */
 	uint64_t loose;
 	size_t kept; /* parts of a segment just dropped that the next moves take again */
 	bool failed;
@@ -237,6 +239,18 @@ static void apply(struct sweep *s, size_t i)
 		drop_segment(s, row, i);
 }
 
+/* ---- samples ----------------------------------------------------------------------------- */
+
+/* Reserved bytes of a device without segments: as sampled until t. */
+static void sampled_to(struct sweep *s, int64_t t)
+{
+	if (s->device == TIDE_ANY || s->r.devices[s->device] != TIDE_RESERVED_SAMPLES)
+		return;
+	for (; s->step < s->r.n && s->r.steps[s->step].t <= t; s->step++)
+		if (s->r.steps[s->step].device == s->device)
+			s->now.reserved = s->r.steps[s->step].bytes;
+}
+
 /* ---- points ------------------------------------------------------------------------------ */
 
 static void note(struct sweep *s, tide_fragments *out, uint64_t cut, int64_t t)
@@ -246,7 +260,7 @@ static void note(struct sweep *s, tide_fragments *out, uint64_t cut, int64_t t)
 	s->now.cut = cut;
 	s->now.t = t;
 	s->now.largest_free = l ? l->major : 0;
-	if (s->now.reserved > s->now.active &&
+	if (s->now.reserved != TIDE_RESERVED_NONE && s->now.reserved > s->now.active &&
 	    s->now.reserved - s->now.active > out->worst.reserved - out->worst.active)
 		out->worst = s->now;
 }
@@ -265,17 +279,20 @@ static void sweep_all(struct sweep *s, tide_fragments *out, size_t points)
 		int64_t t = tide__move_time(m, i);
 
 		while (next + 1 < points && t > end_of_stretch(m->t_end, next, points)) {
+			sampled_to(s, end_of_stretch(m->t_end, next, points));
 			out->p[next] = s->now;
 			out->p[next].t = end_of_stretch(m->t_end, next, points);
 			next++;
 		}
+		sampled_to(s, t);
 		apply(s, i);
 		note(s, out, i + 1, t);
 	}
 	for (; next < points; next++) {
+		int64_t t = next + 1 == points ? m->t_end : end_of_stretch(m->t_end, next, points);
+		sampled_to(s, t);
 		out->p[next] = s->now;
-		out->p[next].t =
-			next + 1 == points ? m->t_end : end_of_stretch(m->t_end, next, points);
+		out->p[next].t = t;
 	}
 	out->n = points;
 }
@@ -292,6 +309,7 @@ static void sweep_by_moves(struct sweep *s, tide_fragments *out, size_t points)
 	const tide_model *m = s->m;
 
 	for (size_t i = 0; i < m->moves.n && !s->failed; i++) {
+		sampled_to(s, tide__move_time(m, i));
 		apply(s, i);
 		note(s, out, i + 1, tide__move_time(m, i));
 		if (i + 1 >= last_move(m->moves.n, out->n, points) && !s->kept)
@@ -313,13 +331,20 @@ static tide_code fragments(const tide_model *m, uint32_t device, size_t points, 
 	s.home = tide__calloc(m->allocs.n + 1, sizeof *s.home);
 	s.asked = tide__calloc(m->allocs.n + 1, 1);
 	out->p = tide__calloc(points, sizeof *out->p);
-	s.failed = !s.used || !s.home || !s.asked || !out->p;
-	for (size_t i = 1; i < m->segments.n; i++)
-		out->known |=
-			device == TIDE_ANY || m->pools.device[m->segments.pool[i].i].i == device;
+	s.failed = !s.used || !s.home || !s.asked || !out->p ||
+		   tide__reserved(m, &s.r, NULL) != TIDE_OK;
+	for (size_t d = 0; !s.failed && d < m->devices.n; d++)
+		if (s.r.devices[d] == TIDE_RESERVED_SEGMENTS && (device == TIDE_ANY || d == device))
+			out->source = TIDE_RESERVED_SEGMENTS;
+	if (!s.failed && device != TIDE_ANY && s.r.devices[device] == TIDE_RESERVED_SAMPLES) {
+		out->source = TIDE_RESERVED_SAMPLES;
+		s.now.reserved = TIDE_RESERVED_NONE;
+	}
+	out->known = out->source == TIDE_RESERVED_SEGMENTS;
 	if (!s.failed)
 		go(&s, out, points);
 	out->loose = s.loose;
+	tide__reserved_free(&s.r);
 	tide__free(s.used);
 	tide__free(s.home);
 	tide__free(s.asked);

@@ -7,6 +7,7 @@
 #define TIDE_ANALYZE_FRAGMENT_H
 
 #include "analyze/blocks.h"
+#include "analyze/reserved.h"
 
 typedef struct tide_fragment_point {
 	int64_t t;    /* end of its stretch of time */
@@ -22,6 +23,9 @@ typedef struct tide_fragments {
 	tide_fragment_point worst; /* where reserved - active was highest (first such) */
 	uint64_t loose;		   /* allocations that fitted into no known free block */
 	bool known;		   /* the trace has segments of this device */
+	uint8_t source; /* of `reserved`: TIDE_RESERVED_*. From samples only for one device, with
+			 * TIDE_RESERVED_NONE where it is not known; the other bytes want segments
+			 */
 } tide_fragments;
 
 /* `points` stretches of equal time from 0 to the trace's end; device TIDE_ANY = all. */

@@ -62,7 +62,7 @@ static bool like_recorded(const struct evidence *e, const tide_sim_result *base)
 {
 	uint64_t was = e->usage.devices[e->device].reserved_peak, is = base->st.reserved_peak;
 
-	return !was || (is >= was - was / 10 && is <= was + was / 10);
+	return was == TIDE_RESERVED_NONE || !was || (is >= was - was / 10 && is <= was + was / 10);
 }
 
 static void advise_setting(struct evidence *e)

@@ -102,20 +102,47 @@ static tide_code try_rooms(const tide_model *m, const tide_state *s, const tide_
 
 static void judge(tide_oom *o)
 {
-	o->unallocated = o->at.reserved -
-			 (o->at.allocated < o->at.reserved ? o->at.allocated : o->at.reserved);
-	if (!o->segments_known || o->device_free < 0)
-		return;
-	uint64_t free = (uint64_t)o->device_free + o->at.free;
+	bool known = o->reserved != TIDE_RESERVED_NONE;
 
+	o->unallocated = !known				 ? TIDE_RESERVED_NONE
+			 : o->reserved > o->at.allocated ? o->reserved - o->at.allocated
+							 : 0;
+	if (known && !o->segments_known) /* sampled */
+		o->at.free = o->reserved > o->at.active ? o->reserved - o->at.active : 0;
+	if (!known || o->device_free < 0)
+		return;
 	if ((uint64_t)o->device_free >= o->needed) {
 		o->cause = TIDE_OOM_LIMITED;
-		o->below = o->at.reserved + o->needed;
+		o->below = o->reserved + o->needed;
 		return;
 	}
-	o->capacity = o->at.reserved + (uint64_t)o->device_free;
+	o->capacity = o->reserved + (uint64_t)o->device_free;
+	if (!o->segments_known)
+		return; /* which of the reserved bytes were free is not known */
+	uint64_t free = (uint64_t)o->device_free + o->at.free;
+
 	o->cause = free >= o->asked ? TIDE_OOM_FRAGMENTED : TIDE_OOM_FULL;
 	o->missing = free >= o->asked ? 0 : o->asked - free;
+}
+
+/* Of an event that names no device: of all, where there are segments. */
+static tide_code find_reserved(const tide_model *m, uint32_t device, tide_oom *o, tide_error *err)
+{
+	tide_reserved r;
+
+	if (device == TIDE_ANY) {
+		o->source = o->segments_known ? TIDE_RESERVED_SEGMENTS : TIDE_RESERVED_UNKNOWN;
+		o->reserved = o->segments_known ? o->at.reserved : TIDE_RESERVED_NONE;
+		return TIDE_OK;
+	}
+	tide_code rc = tide__reserved(m, &r, err);
+
+	if (rc != TIDE_OK)
+		return rc;
+	o->source = r.devices[device];
+	o->reserved = tide__reserved_at(&r, device, m->marks.move[o->mark], o->t);
+	tide__reserved_free(&r);
+	return TIDE_OK;
 }
 
 tide_code tide__oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t top, tide_oom *out,
@@ -138,8 +165,10 @@ tide_code tide__oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t
 		return rc;
 	out->at = s.total;
 	out->segments_known = s.known;
+	rc = find_reserved(m, device, out, err);
 	judge(out);
-	rc = tide__alive_at(m, m->marks.move[mark], device, TIDE_ANY, &a, err);
+	if (rc == TIDE_OK)
+		rc = tide__alive_at(m, m->marks.move[mark], device, TIDE_ANY, &a, err);
 	if (rc == TIDE_OK)
 		rc = tide__groups(m, &a, by, &out->groups, err);
 	if (rc == TIDE_OK)

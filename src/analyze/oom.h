@@ -7,6 +7,7 @@
 
 #include "analyze/blocks.h"
 #include "analyze/groups.h"
+#include "analyze/reserved.h"
 
 typedef enum tide_oom_cause {
 	TIDE_OOM_UNKNOWN,    /* the trace does not say what was free or which segments there were */
@@ -29,7 +30,10 @@ typedef struct tide_oom {
 	uint64_t needed;      /* segment the device was asked for */
 	int64_t device_free;  /* bytes the device had left; -1 = unknown */
 	tide_state_totals at; /* the allocator then */
-	uint64_t unallocated; /* reserved - allocated: "reserved by PyTorch but unallocated" */
+	uint64_t reserved;    /* by the allocator then; TIDE_RESERVED_NONE = not known */
+	uint8_t source;	      /* of it: TIDE_RESERVED_* */
+	uint64_t unallocated; /* reserved - allocated: "reserved by PyTorch but unallocated";
+				 TIDE_RESERVED_NONE = not known */
 	uint64_t capacity;    /* reserved + device_free: all this allocator could ever hold; 0 =
 				 unknown (LIMITED: too) */
 	uint64_t below;	      /* LIMITED: the limit is less than this, reserved + needed */

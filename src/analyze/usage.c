@@ -8,6 +8,8 @@
 struct sweep {
 	const tide_model *m;
 	tide_usage *u;
+	tide_reserved r;
+	size_t step;   /* steps of it taken so far */
 	uint64_t cut;  /* moves applied so far */
 	size_t bucket; /* where in the series we are */
 	int64_t until; /* time at which that bucket ends */
@@ -42,12 +44,17 @@ static void on_free(tide_level *l, uint64_t size, uint64_t requested)
 	l->count--;
 }
 
-static void on_segment(tide_level *l, uint64_t size, bool freed)
+/* Unknown is lower than any number. */
+static void raise(uint64_t *v, uint64_t to)
 {
-	l->segments += !freed;
-	l->reserved += freed ? -size : size;
-	if (l->reserved > l->reserved_peak)
-		l->reserved_peak = l->reserved;
+	if (to != TIDE_RESERVED_NONE && (*v == TIDE_RESERVED_NONE || to > *v))
+		*v = to;
+}
+
+static void on_reserved(tide_level *l, uint64_t bytes)
+{
+	l->reserved = bytes;
+	raise(&l->reserved_peak, bytes);
 }
 
 /* ---- series ---- */
@@ -57,12 +64,6 @@ static int64_t bucket_end(const tide_model *m, size_t b, size_t buckets)
 {
 	double span = (double)(m->t_end > 0 ? m->t_end : 0) + 1;
 	return b + 1 >= buckets ? INT64_MAX : (int64_t)(span * (double)(b + 1) / (double)buckets);
-}
-
-static void raise(uint64_t *v, uint64_t to)
-{
-	if (to > *v)
-		*v = to;
 }
 
 /* Every device's value from now on counts in the current bucket. */
@@ -86,46 +87,73 @@ static void go_to(struct sweep *s, int64_t t)
 
 /* ---- the sweep ---- */
 
-static void apply(struct sweep *s, uint32_t row, unsigned kind)
+static void apply(struct sweep *s, uint32_t row, bool taken)
 {
 	const tide_model *m = s->m;
-	bool segment = kind == TIDE_MOVE_SEG_ALLOC || kind == TIDE_MOVE_SEG_FREE;
-	uint32_t pool = segment ? m->segments.pool[row].i : m->allocs.pool[row].i;
-	uint32_t device = m->pools.device[pool].i;
+	uint32_t pool = m->allocs.pool[row].i, device = m->pools.device[pool].i;
 	tide_level *l[] = { &s->u->pools[pool], &s->u->devices[device] };
-	uint64_t size = segment ? m->segments.size[row] : m->allocs.size[row];
 	for (int i = 0; i < 2; i++) {
-		if (segment)
-			on_segment(l[i], size, kind == TIDE_MOVE_SEG_FREE);
-		else if (kind == TIDE_MOVE_ALLOC)
-			on_alloc(s, l[i], size, m->allocs.requested[row]);
+		if (taken)
+			on_alloc(s, l[i], m->allocs.size[row], m->allocs.requested[row]);
 		else
-			on_free(l[i], size, m->allocs.requested[row]);
+			on_free(l[i], m->allocs.size[row], m->allocs.requested[row]);
 	}
-	if (s->u->buckets) {
-		size_t at = device * s->u->buckets + s->bucket;
-		raise(&s->u->live_series[at], l[1]->bytes);
-		raise(&s->u->reserved_series[at], l[1]->reserved);
+	if (s->u->buckets)
+		raise(&s->u->live_series[device * s->u->buckets + s->bucket], l[1]->bytes);
+}
+
+static void take_step(struct sweep *s, const tide_reserved_step *k)
+{
+	tide_usage *u = s->u;
+	if (u->buckets)
+		go_to(s, k->t);
+	on_reserved(&u->devices[k->device], k->bytes);
+	if (k->pool) {
+		tide_level *p = &u->pools[k->pool];
+		uint64_t was = p->reserved == TIDE_RESERVED_NONE ? 0 : p->reserved;
+		on_reserved(p, was + (uint64_t)k->change);
+	}
+	if (u->buckets)
+		raise(&u->reserved_series[k->device * u->buckets + s->bucket], k->bytes);
+}
+
+/* What was reserved until move i, that one included. */
+static void reserve_to(struct sweep *s, uint64_t i)
+{
+	for (; s->step < s->r.n && s->r.steps[s->step].move <= i; s->step++)
+		take_step(s, &s->r.steps[s->step]);
+}
+
+/* Samples after the last move count up to t. */
+static void reserve_until(struct sweep *s, uint64_t cut, int64_t t)
+{
+	for (; s->step < s->r.n; s->step++) {
+		const tide_reserved_step *k = &s->r.steps[s->step];
+		bool sample = s->u->devices[k->device].source == TIDE_RESERVED_SAMPLES;
+		if (sample ? k->t <= t : k->move < cut)
+			take_step(s, k);
 	}
 }
 
-static void sweep(struct sweep *s, uint64_t cut)
+static void sweep(struct sweep *s, uint64_t cut, int64_t t)
 {
 	const tide_model *m = s->m;
 	for (uint64_t i = 0; i < cut; i++) {
-		s->cut = i + 1;
 		unsigned kind = m->moves.kind[i];
 		uint32_t row = m->moves.row[i];
-		if (kind == TIDE_MOVE_FREE || kind == TIDE_MOVE_FREE_ASKED) {
+		s->cut = i + 1;
+		reserve_to(s, i);
+		if (kind == TIDE_MOVE_FREE || kind == TIDE_MOVE_FREE_ASKED)
 			row = tide__move_ends(m, i);
-			kind = TIDE_MOVE_FREE;
-			if (!row)
-				continue;
-		}
+		else if (kind != TIDE_MOVE_ALLOC)
+			row = 0;
+		if (!row)
+			continue;
 		if (s->u->buckets)
 			go_to(s, tide__move_time(m, i));
-		apply(s, row, kind);
+		apply(s, row, kind == TIDE_MOVE_ALLOC);
 	}
+	reserve_until(s, cut, t);
 	if (s->u->buckets)
 		go_to(s, m->t_end);
 }
@@ -150,19 +178,44 @@ static bool make(tide_usage *u, const tide_model *m, size_t buckets)
 	return u->pools && u->devices && (!buckets || (u->live_series && u->reserved_series));
 }
 
-tide_code tide__usage(const tide_model *m, uint64_t cut, size_t buckets, tide_usage *out,
-		      tide_error *err)
+/* From segments it is known from the start: nothing yet. */
+static void begin_reserved(tide_usage *u, const tide_reserved *r)
 {
+	for (size_t i = 0; i < u->n_devices + u->n_pools; i++) {
+		bool device = i < u->n_devices;
+		size_t k = device ? i : i - u->n_devices;
+		tide_level *l = device ? &u->devices[k] : &u->pools[k];
+		l->source = device ? r->devices[k] : r->pools[k];
+		if (l->source == TIDE_RESERVED_SEGMENTS)
+			continue;
+		l->reserved = l->peak_reserved = l->reserved_peak = TIDE_RESERVED_NONE;
+		for (size_t b = 0; device && b < u->buckets; b++)
+			u->reserved_series[k * u->buckets + b] = TIDE_RESERVED_NONE;
+	}
+}
+
+tide_code tide__usage_at(const tide_model *m, uint64_t cut, int64_t t, size_t buckets,
+			 tide_usage *out, tide_error *err)
+{
+	struct sweep s = { .m = m, .u = out, .until = bucket_end(m, 0, buckets ? buckets : 1) };
 	*out = (tide_usage){ .cut = cut < m->moves.n ? cut : m->moves.n };
-	if (!make(out, m, buckets)) {
+	if (!make(out, m, buckets) || tide__reserved(m, &s.r, NULL) != TIDE_OK) {
 		tide__usage_free(out);
 		return tide__nomem(err);
 	}
-	struct sweep s = { .m = m, .u = out, .until = bucket_end(m, 0, buckets ? buckets : 1) };
-	sweep(&s, out->cut);
+	begin_reserved(out, &s.r);
+	sweep(&s, out->cut, t);
 	peak_times(m, out->pools, out->n_pools);
 	peak_times(m, out->devices, out->n_devices);
+	tide__reserved_free(&s.r);
 	return TIDE_OK;
+}
+
+tide_code tide__usage(const tide_model *m, uint64_t cut, size_t buckets, tide_usage *out,
+		      tide_error *err)
+{
+	int64_t t = cut >= m->moves.n ? INT64_MAX : cut ? tide__move_time(m, cut - 1) : INT64_MIN;
+	return tide__usage_at(m, cut, t, buckets, out, err);
 }
 
 void tide__usage_free(tide_usage *u)

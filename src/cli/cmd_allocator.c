@@ -35,6 +35,7 @@ struct answer {
 	uint32_t device;
 	tide_moment at;
 	tide_state state;
+	uint64_t reserved; /* then; TIDE_RESERVED_NONE = not known */
 	tide_fragments over;
 	tide_usage usage; /* its series are the chart's */
 	tide_memadvices advice;
@@ -59,12 +60,29 @@ static tide_code find_cut(const tide_args *a, struct answer *x, uint64_t *cut, t
 	return rc;
 }
 
+static tide_code find_reserved(struct answer *x, uint64_t cut, tide_error *err)
+{
+	tide_reserved r;
+	tide_code rc = tide__reserved(x->m, &r, err);
+
+	if (rc != TIDE_OK)
+		return rc;
+	int64_t t = !x->at.chosen   ? INT64_MAX
+		    : x->at.at_peak ? x->usage.devices[x->device].peak_t
+				    : x->at.t;
+	x->reserved = tide__reserved_at(&r, x->device, cut, t);
+	tide__reserved_free(&r);
+	return TIDE_OK;
+}
+
 static tide_code solve(const tide_args *a, struct answer *x, tide_error *err)
 {
 	size_t points = a->opt[O_JSON].set ? (size_t)a->opt[O_BUCKETS].num : 1;
 	uint64_t cut;
 	tide_code rc = find_cut(a, x, &cut, err);
 
+	if (rc == TIDE_OK)
+		rc = find_reserved(x, cut, err);
 	if (rc == TIDE_OK)
 		rc = tide__state_at(x->m, cut, x->device, &x->state, err);
 	if (rc == TIDE_OK)
@@ -84,6 +102,31 @@ static void put_line(const tide_args *a, const char *name, uint64_t bytes, const
 		more);
 }
 
+/* Reserved minus in use; TIDE_RESERVED_NONE = not known. */
+static uint64_t unused(const struct answer *x)
+{
+	uint64_t used = x->state.total.active;
+
+	if (x->reserved == TIDE_RESERVED_NONE)
+		return TIDE_RESERVED_NONE;
+	return x->reserved > used ? x->reserved - used : 0;
+}
+
+/* What can be said without segments. */
+static void print_sampled(const tide_args *a, const struct answer *x)
+{
+	bool known = x->reserved != TIDE_RESERVED_NONE;
+
+	if (known)
+		put_line(a, "reserved", x->reserved, "sampled");
+	put_line(a, "in use", x->state.total.active, "");
+	if (known)
+		put_line(a, "free", unused(x), "reserved - in use");
+	fprintf(a->out, "  the trace has no segments: %s\n",
+		known ? "where the free bytes lie is unknown"
+		      : "reserved and free bytes are unknown");
+}
+
 static void print_totals(const tide_args *a, const struct answer *x)
 {
 	const tide_state_totals *t = &x->state.total;
@@ -93,8 +136,7 @@ static void print_totals(const tide_args *a, const struct answer *x)
 		 tide__fmt_count(n, sizeof n, (int64_t)(t->n_blocks - t->n_free)),
 		 tide__fmt_bytes(b, sizeof b, (double)t->requested));
 	if (!x->state.known) {
-		put_line(a, "in use", t->active, "");
-		fputs("  the trace has no segments: reserved and free bytes are unknown\n", a->out);
+		print_sampled(a, x);
 		return;
 	}
 	char held[64];
@@ -125,16 +167,13 @@ static void print_chart(const tide_args *a, const struct answer *x)
 	const tide_usage *u = &x->usage;
 	size_t at = x->device * u->buckets;
 	char b[32], t[32];
-	tide_chart c = { u->live_series + at,
-			 x->over.known ? u->reserved_series + at : NULL,
-			 u->buckets,
-			 8,
-			 0,
-			 x->m->t_end };
+	tide_chart c = {
+		u->live_series + at, u->reserved_series + at, u->buckets, 8, 0, x->m->t_end
+	};
 
 	fputs("\n", a->out);
 	tide__chart_print(&c, a->out, &a->style, CHART_INDENT);
-	if (x->over.known && x->over.worst.reserved)
+	if (x->over.source && x->over.worst.reserved)
 		fprintf(a->out, "  most unused: %s reserved but free at %s\n",
 			tide__fmt_bytes(b, sizeof b,
 					(double)(x->over.worst.reserved - x->over.worst.active)),
@@ -290,12 +329,13 @@ static void json_totals(tide_json *j, const struct answer *x)
 
 	tide__json_kint(j, "time_ns", x->state.t);
 	tide__json_kuint(j, "moves", x->state.cut);
-	json_known(j, "reserved_bytes", k, t->reserved);
+	tide__json_kmaybe(j, "reserved_bytes", x->reserved);
+	tide__json_kstr(j, "reserved_source", tide__reserved_text(x->over.source));
 	tide__json_kuint(j, "active_bytes", t->active);
 	tide__json_kuint(j, "allocated_bytes", t->allocated);
 	tide__json_kuint(j, "requested_bytes", t->requested);
 	tide__json_kuint(j, "rounding_waste_bytes", t->waste);
-	json_known(j, "free_bytes", k, t->free);
+	tide__json_kmaybe(j, "free_bytes", k ? t->free : unused(x));
 	json_known(j, "cached_free_bytes", k, t->cached);
 	json_known(j, "inactive_split_bytes", k, t->inactive_split);
 	json_known(j, "expandable_free_bytes", k, t->expandable_free);
@@ -365,18 +405,18 @@ static const tide_grid_col point_cols[] = {
 	{ "largest_free_block_bytes", "", TIDE_CELL_BYTES },
 };
 
-static void point_row(tide_grid *g, const tide_fragment_point *p, bool known)
+static void point_row(tide_grid *g, const tide_fragment_point *p, const tide_fragments *f)
 {
 	const uint64_t held[] = { p->cached, p->inactive_split, p->expandable_free,
 				  p->largest_free };
 
 	tide__grid_int(g, p->t);
-	known ? tide__grid_uint(g, p->reserved) : tide__grid_none(g);
+	tide__grid_maybe(g, f->source ? p->reserved : TIDE_RESERVED_NONE);
 	tide__grid_uint(g, p->active);
 	tide__grid_uint(g, p->allocated);
 	tide__grid_uint(g, p->requested);
 	for (size_t i = 0; i < 4; i++)
-		known ? tide__grid_uint(g, held[i]) : tide__grid_none(g);
+		f->known ? tide__grid_uint(g, held[i]) : tide__grid_none(g);
 }
 
 static void json_over_time(tide_json *j, const struct answer *x)
@@ -384,11 +424,11 @@ static void json_over_time(tide_json *j, const struct answer *x)
 	tide_grid *g = tide__grid_new(point_cols, sizeof point_cols / sizeof *point_cols);
 
 	for (size_t i = 0; i < x->over.n; i++)
-		point_row(g, &x->over.p[i], x->over.known);
+		point_row(g, &x->over.p[i], &x->over);
 	tide__grid_member(g, j, "over_time");
 	g = tide__grid_new(point_cols, sizeof point_cols / sizeof *point_cols);
-	if (x->over.known)
-		point_row(g, &x->over.worst, true);
+	if (x->over.source)
+		point_row(g, &x->over.worst, &x->over);
 	tide__grid_member(g, j, "most_unused");
 }
 

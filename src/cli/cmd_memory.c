@@ -53,7 +53,7 @@ static tide_code solve(const tide_args *a, struct answer *x, size_t buckets, tid
 	if (rc != TIDE_OK)
 		return rc;
 	find_moment(x);
-	rc = tide__usage(x->m, x->at.cut, 0, &x->usage, err);
+	rc = tide__usage_at(x->m, x->at.cut, x->at.chosen ? x->at.t : INT64_MAX, 0, &x->usage, err);
 	if (rc == TIDE_OK && x->at.chosen)
 		rc = tide__alive_at(x->m, x->at.cut, x->device, TIDE_ANY, &alive, err);
 	if (rc == TIDE_OK)
@@ -76,7 +76,7 @@ static void forget(struct answer *x)
 static bool shown(const struct answer *x, uint32_t d)
 {
 	const tide_level *l = &x->whole.devices[d];
-	return (x->device == TIDE_ANY || x->device == d) && (l->allocs || l->segments);
+	return (x->device == TIDE_ANY || x->device == d) && (l->allocs || l->source);
 }
 
 /* ---- grids ---- */
@@ -93,6 +93,7 @@ static const tide_grid_col level_cols[] = {
 	{ "peak_count", NULL, TIDE_CELL_COUNT },
 	{ "reserved_bytes_at_peak", NULL, TIDE_CELL_BYTES },
 	{ "reserved_peak_bytes", NULL, TIDE_CELL_BYTES },
+	{ "reserved_source", NULL, TIDE_CELL_TEXT },
 	{ "allocs", "Allocs", TIDE_CELL_COUNT, 8 },
 	{ "frees", "Frees", TIDE_CELL_COUNT, 9 },
 	{ "alloc_bytes", NULL, TIDE_CELL_BYTES },
@@ -108,12 +109,13 @@ static void level_row(tide_grid *g, const char *name, size_t n, const char *kind
 	tide__grid_uint(g, l->bytes);
 	tide__grid_uint(g, l->requested);
 	tide__grid_uint(g, l->count);
-	l->segments ? tide__grid_uint(g, l->reserved) : tide__grid_none(g);
+	tide__grid_maybe(g, l->reserved);
 	tide__grid_uint(g, l->peak);
 	tide__grid_int(g, l->peak_t);
 	tide__grid_uint(g, l->peak_count);
-	l->segments ? tide__grid_uint(g, l->peak_reserved) : tide__grid_none(g);
-	l->segments ? tide__grid_uint(g, l->reserved_peak) : tide__grid_none(g);
+	tide__grid_maybe(g, l->peak_reserved);
+	tide__grid_maybe(g, l->reserved_peak);
+	tide__grid_text(g, tide__reserved_text(l->source));
 	tide__grid_uint(g, l->allocs);
 	tide__grid_uint(g, l->frees);
 	tide__grid_uint(g, l->alloc_bytes);
@@ -121,22 +123,24 @@ static void level_row(tide_grid *g, const char *name, size_t n, const char *kind
 	tide__known_cell(g, capacity);
 }
 
-/* Pools of a device, and their sum where there are several. */
+/* Pools of a device, and their sum where it says more than one of them. */
 static tide_grid *levels(const struct answer *x, uint32_t d, bool sum)
 {
 	const tide_model *m = x->m;
+	bool apart = false; /* the device's reserved bytes are known, a pool's are not */
 	tide_grid *g = tide__grid_new(level_cols, sizeof level_cols / sizeof *level_cols);
 	for (uint32_t p = 0; p < m->pools.n; p++) {
 		size_t n;
 		const char *name = tide__text(m, m->pools.name[p], &n);
 		const char *kind = tide__pool_kind_text(m->pools.kind[p]);
 		const tide_level *w = &x->whole.pools[p];
-		if (m->pools.device[p].i != d || (!w->allocs && !w->segments))
+		if (m->pools.device[p].i != d || (!w->allocs && !w->source))
 			continue;
+		apart |= x->whole.devices[d].source && !w->source;
 		level_row(g, n ? name : kind, n ? n : strlen(kind), kind, &x->usage.pools[p],
 			  m->pools.capacity[p]);
 	}
-	if (sum && tide__grid_rows(g) > 1)
+	if (sum && (tide__grid_rows(g) > 1 || apart))
 		level_row(g, "all", 3, NULL, &x->usage.devices[d], m->devices.capacity[d]);
 	return g;
 }
@@ -198,10 +202,11 @@ static void print_device(const tide_args *a, const struct answer *x, uint32_t d)
 	tide_grid *g = levels(x, d, true);
 	tide__grid_print(g, a->out, &a->style, 2);
 	tide__grid_free(g);
+	if (w->devices[d].source == TIDE_RESERVED_SAMPLES)
+		fputs("  Reserved is sampled: exact when told, not known in between.\n", a->out);
 	fputc('\n', a->out);
 	tide_chart c = { .live = w->live_series + d * w->buckets,
-			 .reserved = w->devices[d].segments ? w->reserved_series + d * w->buckets
-							    : NULL,
+			 .reserved = w->reserved_series + d * w->buckets,
 			 .n = w->buckets,
 			 .height = 8,
 			 .t1 = m->t_end };
@@ -242,7 +247,7 @@ static void json_series(tide_json *j, const char *key, const uint64_t *v, size_t
 	tide__json_key(j, key);
 	tide__json_array(j);
 	for (size_t i = 0; i < n; i++)
-		tide__json_uint(j, v[i]);
+		tide__json_maybe(j, v[i]);
 	tide__json_array_end(j);
 }
 
@@ -271,7 +276,7 @@ static void json_device(tide_json *j, const struct answer *x, uint32_t d)
 	tide__grid_json(g, j);
 	tide__grid_free(g);
 	json_series(j, "live_series_bytes", w->live_series + d * w->buckets, w->buckets);
-	if (w->devices[d].segments)
+	if (w->devices[d].source)
 		json_series(j, "reserved_series_bytes", w->reserved_series + d * w->buckets,
 			    w->buckets);
 	tide__json_object_end(j);

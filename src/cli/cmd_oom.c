@@ -174,14 +174,15 @@ static void put_line(const tide_args *a, const char *name, bool known, uint64_t 
 
 static void print_numbers(const tide_args *a, const tide_oom *o)
 {
-	bool k = o->segments_known, d = o->device_free >= 0;
+	bool k = o->segments_known, d = o->device_free >= 0, r = o->reserved != TIDE_RESERVED_NONE;
 
 	put_line(a, "asked for", true, o->asked, "");
 	put_line(a, "segment needed for it", true, o->needed, "what the device was asked for");
 	put_line(a, "free on the device", d, d ? (uint64_t)o->device_free : 0, "");
-	put_line(a, "reserved by the allocator", k, o->at.reserved, "");
+	put_line(a, "reserved by the allocator", r, o->reserved,
+		 o->source == TIDE_RESERVED_SAMPLES ? "sampled" : "");
 	put_line(a, "allocated", true, o->at.allocated, "");
-	put_line(a, "reserved but unallocated", k, o->unallocated, "");
+	put_line(a, "reserved but unallocated", r, o->unallocated, "");
 	put_line(a, "  largest free block", k, o->at.largest_free, "");
 	put_line(a, "  between blocks in use", k, o->at.inactive_split,
 		 "inactive split: cannot go back");
@@ -286,11 +287,12 @@ static void json_one(tide_json *j, const struct answer *x, const tide_oom *o)
 	tide__json_kuint(j, "requested_bytes", o->asked);
 	tide__json_kuint(j, "segment_bytes", o->needed);
 	json_known(j, "device_free_bytes", o->device_free >= 0, (uint64_t)o->device_free);
-	json_known(j, "reserved_bytes", k, o->at.reserved);
+	tide__json_kmaybe(j, "reserved_bytes", o->reserved);
+	tide__json_kstr(j, "reserved_source", tide__reserved_text(o->source));
 	tide__json_kuint(j, "allocated_bytes", o->at.allocated);
 	tide__json_kuint(j, "active_bytes", o->at.active);
-	json_known(j, "reserved_unallocated_bytes", k, o->unallocated);
-	json_known(j, "free_bytes", k, o->at.free);
+	tide__json_kmaybe(j, "reserved_unallocated_bytes", o->unallocated);
+	json_known(j, "free_bytes", o->reserved != TIDE_RESERVED_NONE, o->at.free);
 	json_known(j, "largest_free_block_bytes", k, o->at.largest_free);
 	json_known(j, "inactive_split_bytes", k, o->at.inactive_split);
 	json_known(j, "cached_free_bytes", k, o->at.cached);

@@ -49,6 +49,7 @@ struct answer {
 	tide_alive alive;
 	tide_groups groups;
 	uint64_t bytes, requested; /* of everything alive */
+	uint64_t reserved;	   /* then; TIDE_RESERVED_NONE = not known */
 	tide_roles roles;	   /* when grouped by role */
 	tide_culprit *culprits;	   /* of the first n_culprits groups; NULL away from the peak */
 	size_t n_culprits;
@@ -69,6 +70,20 @@ static tide_group_by default_by(const struct answer *x)
 	return stack ? TIDE_BY_STACK : TIDE_BY_SIZE;
 }
 
+static tide_code find_reserved(struct answer *x, tide_error *err)
+{
+	tide_reserved r;
+	x->reserved = x->usage.devices[x->device].peak_reserved;
+	if (!x->at.chosen || x->at.at_peak)
+		return TIDE_OK;
+	tide_code rc = tide__reserved(x->m, &r, err);
+	if (rc != TIDE_OK)
+		return rc;
+	x->reserved = tide__reserved_at(&r, x->device, x->cut, x->at.t);
+	tide__reserved_free(&r);
+	return TIDE_OK;
+}
+
 static tide_code solve(const tide_args *a, struct answer *x, tide_error *err)
 {
 	const tide_level *l;
@@ -79,6 +94,9 @@ static tide_code solve(const tide_args *a, struct answer *x, tide_error *err)
 		x->device = tide__usage_highest(&x->usage);
 	l = &x->usage.devices[x->device];
 	x->cut = x->at.chosen && !x->at.at_peak ? x->at.cut : l->peak_cut;
+	rc = find_reserved(x, err);
+	if (rc != TIDE_OK)
+		return rc;
 	rc = tide__alive_at(x->m, x->cut, x->device, TIDE_ANY, &x->alive, err);
 	if (rc != TIDE_OK)
 		return rc;
@@ -223,7 +241,7 @@ static void print_devices(const tide_args *a, const struct answer *x)
 		tide__grid_text(g, tide__device_name(x->m, d, name, sizeof name));
 		tide__grid_uint(g, l->peak);
 		tide__grid_int(g, l->peak_t);
-		l->segments ? tide__grid_uint(g, l->peak_reserved) : tide__grid_none(g);
+		tide__grid_maybe(g, l->peak_reserved);
 		tide__grid_uint(g, l->peak_count);
 	}
 	if (tide__grid_rows(g) > 1) {
@@ -231,6 +249,19 @@ static void print_devices(const tide_args *a, const struct answer *x)
 		tide__grid_print(g, a->out, &a->style, 2);
 	}
 	tide__grid_free(g);
+}
+
+/* What the device had reserved at the moment that is shown. */
+static void put_reserved(const tide_args *a, const struct answer *x)
+{
+	char bytes[32];
+	if (x->reserved == TIDE_RESERVED_NONE)
+		fputs(", reserved unknown", a->out);
+	else
+		fprintf(a->out, ", %s reserved%s",
+			tide__fmt_bytes(bytes, sizeof bytes, (double)x->reserved),
+			x->usage.devices[x->device].source == TIDE_RESERVED_SAMPLES ? " (sampled)"
+										    : "");
 }
 
 static void print_head(const tide_args *a, const struct answer *x)
@@ -249,9 +280,7 @@ static void print_head(const tide_args *a, const struct answer *x)
 	tide__fmt_count(count, sizeof count, (int64_t)x->alive.n);
 	fprintf(a->out, "%s allocation%s alive, %s asked for", count, x->alive.n == 1 ? "" : "s",
 		tide__fmt_bytes(bytes, sizeof bytes, (double)x->requested));
-	if (l->segments && (!x->at.chosen || x->at.at_peak))
-		fprintf(a->out, ", %s reserved",
-			tide__fmt_bytes(bytes, sizeof bytes, (double)l->peak_reserved));
+	put_reserved(a, x);
 	fputs("\n\n", a->out);
 }
 
@@ -284,10 +313,8 @@ static void json_level(tide_json *j, const tide_model *m, uint32_t d, const tide
 			l->allocs || d ? tide__device_name(m, d, name, sizeof name) : NULL);
 	tide__json_kuint(j, "peak_bytes", l->peak);
 	tide__json_kint(j, "peak_time_ns", l->peak_t);
-	if (l->segments)
-		tide__json_kuint(j, "reserved_bytes_at_peak", l->peak_reserved);
-	else
-		tide__json_knull(j, "reserved_bytes_at_peak");
+	tide__json_kmaybe(j, "reserved_bytes_at_peak", l->peak_reserved);
+	tide__json_kstr(j, "reserved_source", tide__reserved_text(l->source));
 }
 
 static void json_groups(tide_json *j, const struct answer *x, size_t top)
@@ -338,6 +365,7 @@ static int print_json(const tide_args *a, const struct answer *x)
 	json_level(&j, x->m, x->device, &x->usage.devices[x->device]);
 	if (x->at.chosen && !x->at.at_peak)
 		tide__json_kint(&j, "at_time_ns", x->at.t);
+	tide__json_kmaybe(&j, "reserved_bytes", x->reserved);
 	tide__json_kuint(&j, "alive_count", x->alive.n);
 	tide__json_kuint(&j, "alive_bytes", x->bytes);
 	tide__json_kuint(&j, "requested_bytes", x->requested);

@@ -18,14 +18,20 @@ static const struct look ascii = {
 	{ " ", ".", ".", ".", ":", ":", ":", "#", "#" }, "-", "|", "+", "-"
 };
 
+/* Reserved bytes to draw: none where they are not known. */
+static uint64_t held_at(const tide_chart *c, size_t i)
+{
+	return c->reserved && c->reserved[i] != UINT64_MAX ? c->reserved[i] : 0;
+}
+
 static uint64_t top_of(const tide_chart *c)
 {
 	uint64_t top = 1;
 	for (size_t i = 0; i < c->n; i++) {
 		if (c->live[i] > top)
 			top = c->live[i];
-		if (c->reserved && c->reserved[i] > top)
-			top = c->reserved[i];
+		if (held_at(c, i) > top)
+			top = held_at(c, i);
 	}
 	return top;
 }
@@ -46,7 +52,7 @@ static void put_cell(const tide_chart *c, size_t i, int below, uint64_t top, FIL
 		     const struct look *k, const tide_style *style)
 {
 	int live = clamp8(eighths(c->live[i], top, c->height) - below);
-	int held = c->reserved ? clamp8(eighths(c->reserved[i], top, c->height) - below) : 0;
+	int held = clamp8(eighths(held_at(c, i), top, c->height) - below);
 	if (!live && held >= 4)
 		fputs(k->shade, out);
 	else if (style->color && live)

@@ -13,7 +13,7 @@ enum { TIDE_CHART_MARGIN = 13 }; /* columns left of the plot: scale and axis */
 
 typedef struct tide_chart {
 	const uint64_t *live;	  /* n values, one per column */
-	const uint64_t *reserved; /* the same, NULL = none */
+	const uint64_t *reserved; /* the same, NULL = none; UINT64_MAX = not known there */
 	size_t n;
 	int height;	/* rows of the plot */
 	int64_t t0, t1; /* what the axis says, ns */

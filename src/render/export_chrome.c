@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analyze/lanename.h"
+#include "analyze/reserved.h"
 #include "analyze/tracks.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -355,47 +356,37 @@ static void memory_event(chrome *c, size_t i, uint64_t *used, const uint64_t *re
 	tide__json_kint(&c->j, "Device Type", device_type(m->devices.kind[d]));
 	tide__json_kint(&c->j, "Device Id", host ? -1 : apart(c, m->devices.index[d]));
 	tide__json_kuint(&c->j, "Total Allocated", used[d]);
-	tide__json_kuint(&c->j, "Total Reserved", reserved[d]);
+	if (reserved[d] != TIDE_RESERVED_NONE)
+		tide__json_kuint(&c->j, "Total Reserved", reserved[d]);
 	end_args(c);
 	curve_point(c, i, d, used[d]);
 }
 
-/* Reserved bytes come from segments, or from the samples of another profiler's counter. */
 static bool is_total(const tide_model *m, uint32_t counter, const char *what)
 {
 	return m->counters.device[counter].i &&
 	       !strcmp(tide__text(m, m->counters.name[counter], NULL), what);
 }
 
-static size_t take_samples(const tide_model *m, size_t at, int64_t t, uint64_t *reserved)
-{
-	for (; at < m->samples.n && m->samples.t[at] <= t; at++) {
-		uint32_t k = m->samples.counter[at].i;
-		if (is_total(m, k, "Total Reserved") && m->samples.value[at] >= 0)
-			reserved[m->counters.device[k].i] = (uint64_t)m->samples.value[at];
-	}
-	return at;
-}
-
+/* Reserved bytes that are not known are not told; the host has none, as in PyTorch's own traces. */
 static bool all_memory(chrome *c)
 {
 	const tide_model *m = c->m;
+	tide_reserved r = { 0 };
 	uint64_t *used = tide__calloc(m->devices.n, sizeof *used);
 	uint64_t *reserved = tide__calloc(m->devices.n, sizeof *reserved);
-	bool ok = used && reserved;
-	size_t sample = 0;
-	for (size_t i = 0; ok && i < m->moves.n; i++) {
-		uint32_t row = m->moves.row[i];
-		sample = take_samples(m, sample, tide__move_time(m, i), reserved);
+	bool ok = used && reserved && tide__reserved(m, &r, NULL) == TIDE_OK;
+	for (size_t d = 0; ok && d < m->devices.n; d++)
+		if (r.devices[d] != TIDE_RESERVED_SEGMENTS &&
+		    m->devices.kind[d] != TIDE_DEVICE_HOST)
+			reserved[d] = TIDE_RESERVED_NONE;
+	for (size_t i = 0, k = 0; ok && i < m->moves.n; i++) {
+		for (; k < r.n && r.steps[k].move <= i; k++)
+			reserved[r.steps[k].device] = r.steps[k].bytes;
 		if (m->moves.kind[i] == TIDE_MOVE_ALLOC || tide__move_ends(m, i))
 			memory_event(c, i, used, reserved);
-		else if (m->moves.kind[i] == TIDE_MOVE_SEG_ALLOC)
-			reserved[m->pools.device[m->segments.pool[row].i].i] +=
-				m->segments.size[row];
-		else if (m->moves.kind[i] == TIDE_MOVE_SEG_FREE)
-			reserved[m->pools.device[m->segments.pool[row].i].i] -=
-				m->segments.size[row];
 	}
+	tide__reserved_free(&r);
 	tide__free(used);
 	tide__free(reserved);
 	return ok;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analyze/lanename.h"
+#include "analyze/reserved.h"
 #include "analyze/tracks.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -398,26 +399,34 @@ static void count(perfetto *f, uint64_t id, int64_t t, uint64_t v)
 	end_packet(f, at);
 }
 
+static void reserved_to(perfetto *f, const tide_reserved *r, size_t *k, uint64_t move)
+{
+	for (; *k < r->n && r->steps[*k].move <= move; ++*k)
+		count(f, uuid(f, U_RESERVED, r->steps[*k].device), r->steps[*k].t,
+		      r->steps[*k].bytes);
+}
+
 static bool memory(perfetto *f)
 {
 	const tide_model *m = f->m;
-	uint64_t *used = tide__calloc(2 * m->devices.n, sizeof *used);
-	for (size_t i = 0; used && i < m->moves.n; i++) {
-		uint32_t row = m->moves.row[i];
-		unsigned kind = m->moves.kind[i];
-		bool seg = kind == TIDE_MOVE_SEG_ALLOC || kind == TIDE_MOVE_SEG_FREE;
-		if (!seg && kind != TIDE_MOVE_ALLOC && !(row = tide__move_ends(m, i)))
+	tide_reserved r = { 0 };
+	uint64_t *used = tide__calloc(m->devices.n, sizeof *used);
+	bool ok = used && tide__reserved(m, &r, NULL) == TIDE_OK;
+	size_t k = 0;
+	for (size_t i = 0; ok && i < m->moves.n; i++) {
+		bool add = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+		uint32_t row = add ? m->moves.row[i] : tide__move_ends(m, i);
+		reserved_to(f, &r, &k, i);
+		if (!row)
 			continue;
-		uint32_t d =
-			m->pools.device[(seg ? m->segments.pool[row] : m->allocs.pool[row]).i].i;
-		uint64_t size = seg ? m->segments.size[row] : m->allocs.size[row];
-		bool add = kind == TIDE_MOVE_ALLOC || kind == TIDE_MOVE_SEG_ALLOC;
-		used[2 * d + seg] += add ? size : -size;
-		count(f, uuid(f, seg ? U_RESERVED : U_MEMORY, d), tide__move_time(m, i),
-		      used[2 * d + seg]);
+		uint32_t d = m->pools.device[m->allocs.pool[row].i].i;
+		used[d] += add ? m->allocs.size[row] : -m->allocs.size[row];
+		count(f, uuid(f, U_MEMORY, d), tide__move_time(m, i), used[d]);
 	}
+	reserved_to(f, &r, &k, UINT64_MAX);
+	tide__reserved_free(&r);
 	tide__free(used);
-	return used != NULL;
+	return ok;
 }
 
 static void samples(perfetto *f)

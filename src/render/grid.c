@@ -133,6 +133,11 @@ void tide__grid_none(tide_grid *g)
 	add(g, (struct cell){ .kind = NONE });
 }
 
+void tide__grid_maybe(tide_grid *g, uint64_t v)
+{
+	v == UINT64_MAX ? tide__grid_none(g) : tide__grid_uint(g, v);
+}
+
 /* ---- text ---- */
 
 static double as_double(const struct cell *c)

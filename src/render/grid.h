@@ -62,6 +62,7 @@ void tide__grid_int(tide_grid *g, int64_t v);
 void tide__grid_uint(tide_grid *g, uint64_t v);
 void tide__grid_real(tide_grid *g, double v); /* NaN = unknown: "-" / null */
 void tide__grid_none(tide_grid *g);	      /* unknown: "-" / null */
+void tide__grid_maybe(tide_grid *g, uint64_t v); /* UINT64_MAX = unknown */
 
 /* Where style->width has no room for all: columns that may go do so, as few as will do, then texts are
  * shortened, and as a last resort further numbers go, from the right. Those that went are named in a

@@ -284,3 +284,14 @@ void tide__json_knull(tide_json *j, const char *key)
 	tide__json_key(j, key);
 	tide__json_null(j);
 }
+
+void tide__json_maybe(tide_json *j, uint64_t v)
+{
+	v == UINT64_MAX ? tide__json_null(j) : tide__json_uint(j, v);
+}
+
+void tide__json_kmaybe(tide_json *j, const char *key, uint64_t v)
+{
+	tide__json_key(j, key);
+	tide__json_maybe(j, v);
+}

@@ -41,6 +41,7 @@ void tide__json_double(tide_json *j, double v);
 void tide__json_milli(tide_json *j, int64_t v); /* v thousandths, exactly: 12345 is 12.345 */
 void tide__json_bool(tide_json *j, bool v);
 void tide__json_null(tide_json *j);
+void tide__json_maybe(tide_json *j, uint64_t v); /* UINT64_MAX = null */
 
 /* key and value in one call */
 void tide__json_kstr(tide_json *j, const char *key, const char *s);
@@ -50,5 +51,6 @@ void tide__json_kfixed(tide_json *j, const char *key, double v, int decimals);
 void tide__json_kmilli(tide_json *j, const char *key, int64_t v);
 void tide__json_kbool(tide_json *j, const char *key, bool v);
 void tide__json_knull(tide_json *j, const char *key);
+void tide__json_kmaybe(tide_json *j, const char *key, uint64_t v);
 
 #endif

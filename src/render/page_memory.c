@@ -10,6 +10,7 @@
 
 #include "analyze/owners.h"
 #include "analyze/paths.h"
+#include "analyze/reserved.h"
 #include "analyze/roles.h"
 #include "analyze/stacks.h"
 #include "analyze/usage.h"
@@ -130,13 +131,27 @@ static void put_alloc(struct memory *x, uint32_t row)
 	x->place[row] = ++x->n;
 }
 
-static void put_segment(struct memory *x, uint32_t row, int64_t t, bool taken)
+/* Steps of the reserved bytes (analyze/reserved.h), as changes of a pool; a device's that are not
+ * known by pool are told as its first pool's. */
+static bool put_reserved(struct memory *x, tide_error *err)
 {
-	const tide_segments *s = &x->m->segments;
-	int64_t size = (int64_t)s->size[row];
-	tide__box_put(x->b, x->seg_t, t);
-	tide__box_put(x->b, x->seg_bytes, taken ? size : -size);
-	tide__box_put(x->b, x->seg_pool, s->pool[row].i);
+	tide_reserved r;
+	uint32_t *first = tide__calloc(x->m->devices.n, sizeof *first);
+	if (!first || tide__reserved(x->m, &r, err) != TIDE_OK) {
+		tide__free(first);
+		return false;
+	}
+	for (uint32_t p = (uint32_t)x->m->pools.n; p-- > 1;)
+		first[x->m->pools.device[p].i] = p;
+	for (size_t i = 0; i < r.n; i++) {
+		uint32_t pool = r.steps[i].pool ? r.steps[i].pool : first[r.steps[i].device];
+		tide__box_put(x->b, x->seg_t, r.steps[i].t);
+		tide__box_put(x->b, x->seg_bytes, r.steps[i].change);
+		tide__box_put(x->b, x->seg_pool, pool);
+	}
+	tide__free(first);
+	tide__reserved_free(&r);
+	return true;
 }
 
 static void put_moves(struct memory *x)
@@ -145,10 +160,6 @@ static void put_moves(struct memory *x)
 	for (size_t i = 0; i < v->n; i++) {
 		uint32_t ends = tide__move_ends(x->m, i);
 		int64_t t = tide__move_time(x->m, i);
-		if (v->kind[i] == TIDE_MOVE_SEG_ALLOC || v->kind[i] == TIDE_MOVE_SEG_FREE) {
-			put_segment(x, v->row[i], t, v->kind[i] == TIDE_MOVE_SEG_ALLOC);
-			continue;
-		}
 		if (v->kind[i] != TIDE_MOVE_ALLOC && !ends)
 			continue;
 		if (x->drop && x->drop[ends ? ends : v->row[i]])
@@ -292,6 +303,7 @@ bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options
 		for (size_t i = 1; i < m->tensors.n; i++)
 			x.tensor[m->tensors.alloc[i].i] = (uint32_t)i;
 		put_moves(&x);
+		ok = put_reserved(&x, err);
 		put_ops(&x);
 		tide__json_object(j);
 		pools_json(&x, j);

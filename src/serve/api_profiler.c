@@ -104,9 +104,9 @@ tide_code tide__api_flame(tide_ask *a, tide_error *err)
 static void points(tide_json *j, const tide_model *m, const tide_usage *u, uint32_t d)
 {
 	uint64_t peak = 0;
-	bool reserved = u->devices[d].segments;
 	for (size_t i = 0; i < u->buckets; i++) {
 		uint64_t live = u->live_series[d * u->buckets + i];
+		uint64_t held = u->reserved_series[d * u->buckets + i];
 		int64_t t = (int64_t)((double)(m->t_end + 1) * (double)i / (double)u->buckets);
 		peak = live > peak ? live : peak;
 		tide__json_object(j);
@@ -114,10 +114,10 @@ static void points(tide_json *j, const tide_model *m, const tide_usage *u, uint3
 		tide__json_kfixed(j, "time_ms", (double)t / 1e6, 6);
 		tide__json_kuint(j, "allocated_bytes", live);
 		tide__api_mb(j, "allocated_mb", live);
-		if (reserved)
-			tide__api_mb(j, "reserved_mb", u->reserved_series[d * u->buckets + i]);
-		else
+		if (held == TIDE_RESERVED_NONE)
 			tide__json_knull(j, "reserved_mb");
+		else
+			tide__api_mb(j, "reserved_mb", held);
 		tide__api_mb(j, "peak_mb", peak);
 		tide__json_object_end(j);
 	}
@@ -157,6 +157,8 @@ static tide_code memory_of(tide_ask *a, const tide_loaded *l, tide_error *err)
 	if (real)
 		points(&j, l->m, &u, d);
 	tide__json_array_end(&j);
+	tide__json_kstr(&j, "reserved_source",
+			real ? tide__reserved_text(u.devices[d].source) : NULL);
 	if (real) {
 		tide__api_mb(&j, "peak_mb", u.devices[d].peak);
 		memory_summary(&j, &u.devices[d]);

@@ -83,7 +83,7 @@ static void put_series(tide_json *j, const char *key, const uint64_t *v, uint32_
 	tide__json_key(j, key);
 	tide__json_array(j);
 	for (uint32_t i = 0; i < n; i++)
-		tide__json_uint(j, v[i]);
+		tide__json_maybe(j, v[i]);
 	tide__json_array_end(j);
 }
 
@@ -110,7 +110,8 @@ tide_code tide__api_curve(tide_ask *a, tide_error *err)
 	tide__json_kint(&j, "to_ns", w.to);
 	tide__json_kint(&j, "px", w.px);
 	put_series(&j, "live_bytes", c.live, c.px);
-	if (c.segments)
+	tide__json_kstr(&j, "reserved_source", tide__reserved_text(c.source));
+	if (c.source)
 		put_series(&j, "reserved_bytes", c.reserved, c.px);
 	else
 		tide__json_knull(&j, "reserved_bytes");

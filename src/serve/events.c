@@ -113,6 +113,8 @@ static void put_devices(tide_json *j, const tide_model *m, const tide_usage *u)
 		tide__json_kuint(j, "live_bytes", u->devices[d].bytes);
 		tide__json_kuint(j, "live_count", u->devices[d].count);
 		tide__json_kuint(j, "peak_bytes", u->devices[d].peak);
+		tide__json_kmaybe(j, "reserved_bytes", u->devices[d].reserved);
+		tide__json_kstr(j, "reserved_source", tide__reserved_text(u->devices[d].source));
 		tide__json_object_end(j);
 	}
 	tide__json_array_end(j);

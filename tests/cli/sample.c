@@ -5,7 +5,9 @@
  *   phases.tide   the four phases of the memory tracker's documented example, to the byte of a
  * MB/100 empty.tide    a recording in which nothing happened lossy.tide    train.tide with frees of
  * unknown addresses, cut off before its end
- *   steps.tide    nine step marks: eight steps, the last four keep 4 MiB each */
+ *   steps.tide    nine step marks: eight steps, the last four keep 4 MiB each
+ *   sampled.tide  a GPU whose reserved bytes are samples of a counter, the host, a failed request
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -183,6 +185,31 @@ static void steps(tidefile *f)
 	}
 }
 
+/* As PyTorch's hooks record it: a sample comes before what it is told with, and only where it
+ * changed. The host's is not known. */
+static void sampled(tidefile *f)
+{
+	enum { N_RESERVED = N_DONE + 1, HEAP = 5 };
+	bytes r = { 0 };
+	start(f);
+	record_add(&r, TIDE_REC_NAME, U(N_RESERVED), "torch.reserved_bytes.cuda:0");
+	record_add(&r, TIDE_REC_DEVICE, U(3), U(1), U(0), U(0), U(0));
+	record_add(&r, TIDE_REC_POOL, U(HEAP), U(3), U(5), U(N_HEAP), U(0), U(0));
+	tidefile_records(f, TIDE_CHUNK_DEFS, &r);
+	ev_alloc(f, 1, 100, HEAP, 0x5000, 3 * MiB);
+	ev_sample(f, 1, 1000, N_RESERVED, (double)(20 * MiB));
+	ev_alloc(f, 1, 1001, 1, 0x10000000, 8 * MiB);
+	ev_alloc(f, 1, 2000, 1, 0x10800000, 6 * MiB);
+	ev_sample(f, 1, 3000, N_RESERVED, (double)(40 * MiB));
+	ev_alloc(f, 1, 3001, 1, 0x20000000, 18 * MiB);
+	ev_free(f, 1, 4000, 1, 0x20000000);
+	ev_sample(f, 1, 5000, N_RESERVED, (double)(22 * MiB));
+	ev_alloc(f, 1, 5001, 1, 0x30000000, MiB);
+	ev_oom(f, 1, 6000, 1, U(512) * MiB, -1);
+	ev_free(f, 1, 7000, 1, 0x10000000);
+	ev_free(f, 1, 8000, HEAP, 0x5000);
+}
+
 static void save(tidefile *f, const char *dir, const char *name, size_t cut)
 {
 	char path[1024];
@@ -215,5 +242,9 @@ int main(int argc, char **argv)
 	steps(&f);
 	tidefile_end(&f);
 	save(&f, dir, "steps.tide", 0);
+	f = (tidefile){ 0 };
+	sampled(&f);
+	tidefile_end(&f);
+	save(&f, dir, "sampled.tide", 0);
 	return 0;
 }

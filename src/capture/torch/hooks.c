@@ -298,14 +298,14 @@ static void record_report(void *p, int64_t size, size_t total_reserved, c10_devi
 		return;
 	if (type == 0 && size > 0 && p == just_allocated)
 		return;
+	if (type != 0) /* first: a block's segment is there before the block */
+		note_reserved(type, index, total_reserved);
 	if (size >= 0)
 		took(pool_of(type, index), p, (size_t)size, type ? stream_of(type, index) : 0);
 	else
 		tide_free(pool_of(type, index), (uintptr_t)p);
 	if (type == 0)
 		just_freed = size < 0 ? p : NULL;
-	else
-		note_reserved(type, index, total_reserved);
 }
 
 static void report(void *p, int64_t size, size_t allocated, size_t total_reserved, c10_device d)
@@ -335,8 +335,11 @@ HOOK void _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE(void *p, int64_t
 static void out_of_memory(int64_t size, size_t allocated, size_t total_reserved, c10_device d)
 {
 	oom_fn *f = ORIGINAL(oom_fn, OOM);
-	if (tide__torch_recording())
+	if (tide__torch_recording()) {
+		if (d & 255)
+			note_reserved(d & 255, d >> 8 & 255, total_reserved);
 		tide_oom(pool_of(d & 255, d >> 8 & 255), size > 0 ? (uint64_t)size : 0, -1);
+	}
 	if (f)
 		f(size, allocated, total_reserved, d);
 }

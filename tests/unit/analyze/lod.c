@@ -403,7 +403,7 @@ static void curve_is_as_defined(void **state)
 			}
 			tide_curve c;
 			assert_int_equal(tide__curve(m, 1, from, to, px, &c, NULL), TIDE_OK);
-			assert_false(c.segments);
+			assert_int_equal(c.source, TIDE_RESERVED_UNKNOWN);
 			for (uint32_t x = 0; x < px; x++)
 				assert_int_equal(c.live[x], want[x]);
 			tide__curve_free(&c);

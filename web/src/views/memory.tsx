@@ -91,7 +91,7 @@ function Below({ sc, main }: { sc: Scene; main: Main }) {
       {pane.value === 'map' && a && known && <MapPanel sc={sc} a={a} cut={cut} />}
       {pane.value === 'map' && a !== undefined && !known && (
         <p class="loading">
-          {sc.m.json.left_out ? 'A map wants all allocations, and this recording has too many to be sent: `tidemark report` of it has one.' : sc.dev ? 'This trace has no segments of the device: where blocks lie, and what is reserved and free, is not known. A memory snapshot of torch has them.' : 'Choose one device: a map is of one allocator.'}
+          {sc.m.json.left_out ? 'A map wants all allocations, and this recording has too many to be sent: `tidemark report` of it has one.' : sc.dev ? 'This trace has no segments of the device: where its blocks lie is not known. A memory snapshot of torch has them.' : 'Choose one device: a map is of one allocator.'}
         </p>
       )}
       {pane.value !== 'map' && pane.value !== 'table' && <Alive sc={sc} cut={cut} />}
@@ -152,7 +152,8 @@ export function MemoryOf({ main, m }: { main: Main; m: Memory }) {
         <span class="grow" />
         <span class="soft">
           peak <b>{bytes(sc.peak.bytes)}</b> at {ns(sc.peak.t)}
-          {sc.res.t.length ? ' · line: reserved' : ''}
+          {sc.res.t.length ? ' · line: ' : ' · '}
+          {main.devices[dev].reserved}
         </span>
         <button onClick={() => (moment.value = sc.peak.t)}>Go to the peak</button>
         <button onClick={() => look(0, main.t_end)}>Whole trace</button>

@@ -75,12 +75,12 @@ function areas(p: Pixels, sc: Scene, f: Frame): void {
 function reservedLine(s: Surface, sc: Scene, f: Frame, color: string): void {
   const { t, v } = sc.res;
   if (!t.length) return;
-  let i = after(t, 0, t.length, f.t0) - 1;
-  let level = i < 0 ? 0 : v[i];
+  let i = Math.max(0, after(t, 0, t.length, f.t0) - 1); // before the first it is 0 or not known
+  let level = v[i];
   s.ctx.strokeStyle = color;
   s.ctx.lineWidth = 1.5;
   s.ctx.beginPath();
-  s.ctx.moveTo(left(), f.y(level));
+  s.ctx.moveTo(Math.max(left(), f.x(t[i])), f.y(level));
   for (i++; i < t.length && t[i] <= f.t1; i++) {
     const x = f.x(t[i]);
     s.ctx.lineTo(x, f.y(level));

@@ -118,7 +118,7 @@ function Card({ main, at }: { main: Main; at: number }) {
   const d = main.devices[at];
   const v = main.each.subarray(at * CURVE, (at + 1) * CURVE);
   const line = Array.from(v, (y, x) => `${x},${30 - (28 * y) / (d.peak || 1)}`).join(' ');
-  const facts = ['at the peak', d.capacity ? `(${percent((100 * d.peak) / d.capacity)} of its ${bytes(d.capacity)})` : '(the device’s size is not recorded)', `at ${ns(d.peak_t)}`, plural(d.peak_count, 'allocation'), ...(d.reserved_peak === null ? [] : [`${bytes(d.reserved_peak)} reserved at most`]), `${bytes(d.live)} at the end`];
+  const facts = ['at the peak', d.capacity ? `(${percent((100 * d.peak) / d.capacity)} of its ${bytes(d.capacity)})` : '(the device’s size is not recorded)', `at ${ns(d.peak_t)}`, plural(d.peak_count, 'allocation'), d.reserved, `${bytes(d.live)} at the end`];
   return (
     <button
       class="figure card"

@@ -1,0 +1,1 @@
+tidemark memory sampled.tide -n 0 --json --buckets 9

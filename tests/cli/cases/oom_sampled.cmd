@@ -1,0 +1,2 @@
+tidemark oom sampled.tide --top 1
+tidemark oom sampled.tide --top 0 --json

@@ -1,0 +1,3 @@
+tidemark peak sampled.tide
+tidemark peak sampled.tide --device cpu
+tidemark peak sampled.tide --at 6us

@@ -1,0 +1,1 @@
+tidemark peak sampled.tide --json --top 1
