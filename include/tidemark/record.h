@@ -219,7 +219,7 @@ TIDE_API void tide_stats_get(tide_stats *out);
  * Ops. At most 4,095 open on a thread; a deeper begin is counted as lost_other and returns 0. An op that
  * is open when its thread ends, or when the recording stops, has no end. A token is good on the thread and
  * in the recording that made it; elsewhere tide_op_end ignores it (and a token is told from a stale
- * one as long as fewer than 2^20 ops were begun in between).
+ * one as long as fewer than 2^19 ops were begun in between).
  *
  * Clocks. Times are the CPU's counter (x86: invariant TSC; arm64: CNTVCT) where the kernel trusts it, else
  * CLOCK_MONOTONIC_RAW; TIDEMARK_CLOCK=ns|tsc in the environment decides otherwise. Every tick_ms (at

@@ -74,16 +74,24 @@ static inline void claim(const tide_ring_slot *line)
 #endif
 }
 
-static inline void fill(tide_thread *t, uint64_t ticks, uint32_t type, uint32_t pool,
-			uint32_t depth, uint64_t a, uint64_t b, uint32_t c)
+/* The next slot, of which what every event has is filled in. */
+static inline tide_ring_slot *next_slot(tide_thread *t, uint64_t ticks, uint32_t type,
+					uint32_t pool, uint32_t depth)
 {
 	tide_ring_slot *s = &t->slots[t->head & t->mask];
 	s->ticks = ticks;
+	s->head = type | pool << 8 | depth << 20;
+	claim(&t->slots[(t->head + AHEAD) & t->mask]);
+	return s;
+}
+
+static inline void fill(tide_thread *t, uint64_t ticks, uint32_t type, uint32_t pool,
+			uint32_t depth, uint64_t a, uint64_t b, uint32_t c)
+{
+	tide_ring_slot *s = next_slot(t, ticks, type, pool, depth);
 	s->addr = a;
 	s->size = b;
 	s->stack = c;
-	s->head = type | pool << 8 | depth << 20;
-	claim(&t->slots[(t->head + AHEAD) & t->mask]);
 }
 
 static inline void store(tide_thread *t, uint64_t ticks, uint32_t type, uint32_t pool,
@@ -93,8 +101,8 @@ static inline void store(tide_thread *t, uint64_t ticks, uint32_t type, uint32_t
 	commit(t, 1);
 }
 
-/* Enter with room for one slot and a clock that can be read in line; NULL: not so, nothing changed.
- */
+/* Enter with room for one slot and a clock that can be read in line (else there is no known room);
+ * NULL: not so, nothing changed. */
 static inline tide_thread *quick(void)
 {
 	tide_thread *t = tide__self;
@@ -102,7 +110,7 @@ static inline tide_thread *quick(void)
 		return NULL;
 	atomic_store_explicit(&t->busy, 1, memory_order_relaxed);
 	COMPILER_BARRIER(); /* stop's membarrier does the rest */
-	if (LIKELY(takes_part(t) && t->head < t->room && tide__clock_kind != TIDE_CLOCK_NS))
+	if (LIKELY(takes_part(t) && t->head < t->room))
 		return t;
 	atomic_store_explicit(&t->busy, 0, memory_order_relaxed);
 	return NULL;
@@ -157,13 +165,11 @@ static inline bool in_range(uint32_t pool, uint64_t size)
 
 /* ---- ops ----------------------------------------------------------------------------------- */
 
-/* The new op's token: low 12 bits the depth it was begun at, above them a serial number, never 0.
- */
-static inline tide_op open_op(tide_thread *t, uint32_t depth)
+/* The new op's token: low 12 bits the depth it is begun at, a bit so that it is never 0, and the
+ * number of its slot, halved: two ops begun at one depth have an end between them, or a loss. */
+static inline tide_op open_op(tide_thread *t, uint32_t depth, uint64_t slot)
 {
-	uint32_t serial = (t->serial + 1) & 0xfffff;
-	t->serial = serial + !serial;
-	tide_op op = t->serial << 12 | depth;
+	tide_op op = (uint32_t)((slot + t->skipped) >> 1) << 13 | 1u << 12 | depth;
 	t->open[depth] = op;
 	t->depth = depth + 1;
 	return op;
@@ -177,9 +183,11 @@ static __attribute__((noinline)) tide_op begin_long_way(uint32_t type, tide_name
 	if (!t)
 		return 0;
 	if (t->depth < TIDE_DEPTH_MAX) {
+		op = open_op(t, t->depth, t->head);
 		if (reserve(t, 1))
-			store(t, tide__ticks(), type, 0, t->depth, arg, from, name);
-		op = open_op(t, t->depth);
+			store(t, tide__ticks(), type, 0, t->depth - 1, arg, from, name);
+		else
+			t->skipped += 2;
 	} else {
 		count_other(t);
 	}
@@ -197,8 +205,8 @@ static inline tide_op begin(uint32_t type, tide_name name, uint64_t arg, uint64_
 		leave(t);
 		return begin_long_way(type, name, arg, from);
 	}
+	tide_op op = open_op(t, depth, t->head);
 	store(t, tide__counter(), type, 0, depth, arg, from, name);
-	tide_op op = open_op(t, depth);
 	leave(t);
 	return op;
 }
@@ -229,13 +237,24 @@ static inline bool close_op(tide_thread *t, tide_op op)
 	return true;
 }
 
+/* All that is stored of an end: readers look at nothing else in its slot. */
+static inline void store_end(tide_thread *t, uint64_t ticks)
+{
+	next_slot(t, ticks, TIDE_REC_END, 0, t->depth);
+	commit(t, 1);
+}
+
 static __attribute__((noinline)) void end_long_way(tide_op op)
 {
 	tide_thread *t = enter(true); /* who begins one has joined */
 	if (!t)
 		return;
-	if (close_op(t, op) && reserve(t, 1))
-		store(t, tide__ticks(), TIDE_REC_END, 0, t->depth, 0, 0, 0);
+	if (close_op(t, op)) {
+		if (reserve(t, 1))
+			store_end(t, tide__ticks());
+		else
+			t->skipped += 2;
+	}
 	leave(t);
 }
 
@@ -249,7 +268,7 @@ void tide_op_end(tide_op op)
 		return;
 	}
 	if (close_op(t, op))
-		store(t, tide__counter(), TIDE_REC_END, 0, t->depth, 0, 0, 0);
+		store_end(t, tide__counter());
 	leave(t);
 }
 

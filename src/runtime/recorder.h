@@ -35,13 +35,15 @@ typedef struct tide_thread {
 	uint32_t depth;		     /* ops open */
 	_Atomic uint64_t generation; /* of the recording it takes part in; 0 = none */
 	uint64_t head;		     /* next slot number (the ring's own head, unshared) */
-	uint64_t room; /* slots may be used up to this number: last known tail + size */
+	uint64_t room; /* slots may be used up to this number: last known tail + size; 0: not known,
+			* or every event has to go the long way */
 	tide_ring_slot *slots;
 	uint64_t mask;
 	tide_shared *shared; /* NULL: no ring to be had; every event is a loss */
+	uint64_t skipped;    /* slots of earlier rings, and 2 for each begin and end that was lost:
+			      * what tokens are unlike by */
 	tide_block *ring;
 	tide_rings_head *file; /* for losses without a ring */
-	uint32_t serial;       /* of the last op begun: makes tokens unlike */
 	uint32_t denied;       /* losses since a ring was last asked for */
 	uint64_t tid;
 	struct tide_thread *next; /* all there are; or the free ones */

@@ -103,11 +103,20 @@ static void put_lane(tide_thread *t, uint32_t lane)
 	atomic_store_explicit(&t->shared->head, t->head, memory_order_release);
 }
 
+/* Look where the writer is: slots may be used up to the number returned. */
+static uint64_t look(tide_thread *t)
+{
+	uint64_t end = atomic_load_explicit(&t->shared->tail, memory_order_acquire) + t->mask + 1;
+	t->room = tide__clock_kind == TIDE_CLOCK_NS ? 0 : end; /* a system call is no quick way */
+	return end;
+}
+
 /* Give the thread a ring; without one it takes part all the same, as losses. */
 static void attach(tide_thread *t)
 {
 	tide_block *b = take_ring();
 	t->denied = 0;
+	t->skipped += t->head + 2;
 	t->head = t->room = 0;
 	t->shared = NULL;
 	t->ring = NULL;
@@ -122,7 +131,7 @@ static void attach(tide_thread *t)
 	t->slots = b->slots;
 	t->mask = b->at->slots - 1;
 	t->head = atomic_load_explicit(&b->shared->head, memory_order_relaxed);
-	t->room = atomic_load_explicit(&b->shared->tail, memory_order_acquire) + b->at->slots;
+	look(t);
 	put_lane(t, lane);
 }
 
@@ -216,8 +225,7 @@ static bool ask_again(tide_thread *t)
 
 static bool fits(tide_thread *t, uint64_t n)
 {
-	t->room = atomic_load_explicit(&t->shared->tail, memory_order_acquire) + t->mask + 1;
-	return t->head + n <= t->room;
+	return t->head + n <= look(t);
 }
 
 static bool wait_for_room(tide_thread *t, uint64_t n)

@@ -37,6 +37,13 @@ struct Host {
 } host;
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
+#define INLINE inline __attribute__((always_inline))
+/* Reads what stands beside a text, in its page. In line, unless a sanitizer is to look away: GCC then calls it. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define WITH_NEIGHBOURS __attribute__((no_sanitize("address", "thread")))
+#else
+#define WITH_NEIGHBOURS INLINE
+#endif
 enum { SHAPES = 1, STACKS = 2, EMPTY = 4 };
 
 // ---- what a thread keeps: little of it in thread-local storage, of which a library loaded late gets little ----
@@ -46,14 +53,16 @@ OWN void *spare = nullptr; // contexts of ops that have ended, in a list through
 OWN bool ended = false;	   // the thread is on its way out: keep nothing more
 
 /* Names by the address of their text: ops' names stay where they are. A name made for one call leaves its address to
- * another, so the text is compared, in line: on some machines strcmp took a third of a call. The first bytes are compared
- * whole, with what follows a shorter text: should that change, the name is looked up, and found, the long way. */
-enum { FIRST = 32, TEXT = 48 };
+ * another, so the text is compared, in line: on some machines strcmp took a third of a call. Compared is a window of
+ * WINDOW bytes: the text and what follows it, or, where its page ends sooner, what stands before it too. Should those
+ * neighbours change, the name is looked up, and found, the long way. */
+enum { WINDOW = 32, TEXT = 48, PAGE = 4096 };
 struct alignas(64) Near {
 	const char *at = nullptr;
 	tide_name id = 0;
-	bool longer = false; // than FIRST
-	char text[TEXT] = {};
+	int16_t from = 0;    // of the window, from `at`: 0 or less
+	bool longer = false; // than the window
+	char text[TEXT] = {}; // the window, or all of a text that is longer
 };
 struct Hash { // words at a time: names are short and many
 	size_t operator()(std::string_view s) const
@@ -134,20 +143,19 @@ tide_name interned(Names &n, const char *text)
 	return id;
 }
 
-bool near_page_end(const char *text)
+/* Texts that are long, or lie across the end of a page, are not kept. */
+WITH_NEIGHBOURS void keep(Near &near, const char *text, tide_name id)
 {
-	return (reinterpret_cast<uintptr_t>(text) & 4095) > 4096 - FIRST;
-}
-
-__attribute__((no_sanitize("address", "thread"))) void keep(Near &near, const char *text, tide_name id)
-{
-	size_t n = std::strlen(text) + 1;
-	if (n > TEXT)
+	size_t n = std::strlen(text) + 1, left = PAGE - (reinterpret_cast<uintptr_t>(text) & (PAGE - 1));
+	int from = left < WINDOW ? static_cast<int>(left) - WINDOW : 0;
+	bool longer = n > WINDOW;
+	if (n > TEXT || n > left || (from && longer))
 		return;
 	near.at = text;
 	near.id = id;
-	near.longer = n > FIRST;
-	__builtin_memcpy(near.text, text, near_page_end(text) || near.longer ? n : FIRST);
+	near.from = static_cast<int16_t>(from);
+	near.longer = longer;
+	__builtin_memcpy(near.text, text + from, longer ? n : WINDOW);
 }
 
 __attribute__((noinline)) tide_name look_up(const char *text, Near *near)
@@ -159,21 +167,20 @@ __attribute__((noinline)) tide_name look_up(const char *text, Near *near)
 	return id;
 }
 
-/* Reads beyond the end of `text`, but never into another page. */
-__attribute__((no_sanitize("address", "thread"))) bool same(const Near &near, const char *text)
+/* Two words at a time: nearly all texts are the same. */
+WITH_NEIGHBOURS bool same(const Near &near, const char *text)
 {
+	typedef uint64_t pair __attribute__((vector_size(16)));
+	pair a[WINDOW / sizeof(pair)], b[WINDOW / sizeof(pair)];
 	if (near.at != text)
 		return false;
-	if (!LIKELY(!near_page_end(text)))
-		return !std::strcmp(text, near.text);
-	uint64_t a[FIRST / 8], b[FIRST / 8];
-	__builtin_memcpy(a, text, sizeof a);
+	__builtin_memcpy(a, text + near.from, sizeof a);
 	__builtin_memcpy(b, near.text, sizeof b);
-	return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) &&
-	       (!near.longer || !std::strcmp(text + FIRST, near.text + FIRST));
+	pair differ = (a[0] ^ b[0]) | (a[1] ^ b[1]);
+	return LIKELY(!(differ[0] | differ[1])) && (!near.longer || !std::strcmp(text + WINDOW, near.text + WINDOW));
 }
 
-tide_name name_of(const at::RecordFunction &fn)
+INLINE tide_name name_of(const at::RecordFunction &fn)
 {
 	const char *text = fn.name();
 	auto hash = reinterpret_cast<uintptr_t>(text) * UINT64_C(0x9e3779b97f4a7c15) >> 55;
@@ -184,7 +191,7 @@ tide_name name_of(const at::RecordFunction &fn)
 // ---- begin and end ----
 
 /* The op's number and whose it is: its own thread's, or for a backward op the forward's. */
-uint64_t number_of(const at::RecordFunction &fn, uint32_t *origin)
+INLINE uint64_t number_of(const at::RecordFunction &fn, uint32_t *origin)
 {
 	if (fn.seqNr() < 0)
 		return 0;

@@ -379,6 +379,36 @@ static void too_deep_is_counted(void **state)
 	assert_int_equal(s.events, 4096);
 }
 
+static int by_value(const void *a, const void *b)
+{
+	tide_op x = *(const tide_op *)a, y = *(const tide_op *)b;
+	return (x > y) - (x < y);
+}
+
+/* In three recordings, with a ring that overflows: ends and begins are lost, tokens differ still. */
+static void tokens_are_unlike(void **state)
+{
+	enum { EACH = 60000, N = 3 * EACH };
+	tide_op *tokens = malloc(N * sizeof *tokens);
+	uint64_t lost = 0;
+	for (int i = 0; i < N; i++) {
+		if (i % EACH == 0)
+			start(65536, 0);
+		tokens[i] = tide_op_begin(TIDE_NAME("op"));
+		if (i % 3 == 0)
+			tide_mark(TIDE_STEP, 0, i);
+		tide_op_end(tokens[i]);
+		if (i % EACH == EACH - 1)
+			lost += stop().lost_full;
+	}
+	assert_true(lost > 0);
+	qsort(tokens, N, sizeof *tokens, by_value);
+	for (int i = 0; i < N; i++)
+		if (!tokens[i] || (i && tokens[i] == tokens[i - 1]))
+			fail_msg("token %#x twice, or 0", tokens[i]);
+	free(tokens);
+}
+
 /* ---- values out of range, full rings -------------------------------------------------------- */
 
 static void out_of_range_is_counted(void **state)
@@ -595,6 +625,7 @@ int main(void)
 		T(ops_nest),
 		T(longjmp_needs_only_the_outer_end),
 		T(too_deep_is_counted),
+		T(tokens_are_unlike),
 		T(out_of_range_is_counted),
 		T(too_many_threads),
 		T(whatever_is_recorded_comes_back),
