@@ -38,4 +38,5 @@ live 120 calls "--rounds 20"
 live 140 steps "--batch 2 --context 64 --rounds 150 --steps 3 --only callback,ops,stacks"
 live 140 steps "--autocast --batch 8 --context 512 --rounds 24 --steps 6"
 live 140 steps "--bf16 --batch 32 --context 1024 --rounds 12 --steps 5"
+live 20 product
 uptime

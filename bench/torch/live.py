@@ -6,6 +6,7 @@
     live.py steps OUT [--small] [--batch N] [--context N] [--bf16 | --autocast] [--rounds N] [--steps N] [--only WORDS]
     live.py calls OUT [--processes N]  ns an op, an allocation: one op in a loop (calls.cpp), tools in turn, in several processes
     live.py events OUT                 one such process
+    live.py product OUT                ns an event × events a step, from what steps and calls left in OUT
     live.py exact OUT [--small ...]    the recording beside torch's own counters, to the byte
 
 A round gives each tool's median step over that of bare steps of the same round: what the machine does slowly cancels.
@@ -219,26 +220,55 @@ def events(a) -> None:
 
 
 def calls(a) -> None:
-    """Where a process's code and stack happen to lie moves a call by tens of ns: several processes, and their mean."""
+    """Where a process's code and stack happen to lie moves a call by tens of ns: several processes, and their median."""
     for old in glob.glob(os.path.join(a.out, "events-*.json")):
         os.unlink(old)
     for _ in range(a.processes):
         subprocess.run([sys.executable, "-W", "ignore", __file__, "events", a.out, "--rounds", str(a.rounds)], check=True)
-    runs = []
-    for file in glob.glob(os.path.join(a.out, "events-*.json")):
-        with open(file, encoding="utf-8") as f:
-            runs.append(json.load(f))
+    runs = measured(a.out)
     works = list(runs[0]["bare"])
-    print(f"\n{'ns a call: mean of ' + str(len(runs)) + ' processes (least .. most)':46}" + "".join(f"{w:>36}" for w in works))
+    print(f"\n{'ns a call: median of ' + str(len(runs)) + ' processes (least .. most)':46}" + "".join(f"{w:>36}" for w in works))
 
     def row(name: str, values: list[list[float]], form: str) -> None:
-        print(f"{name:46}" + "".join(f"{statistics.mean(v):{form}} ({min(v):.0f} .. {max(v):.0f})".rjust(36) for v in values))
+        print(f"{name:46}" + "".join(f"{statistics.median(v):{form}} ({min(v):.0f} .. {max(v):.0f})".rjust(36) for v in values))
 
     row("bare", [[r["bare"][w] for r in runs] for w in works], ".0f")
     for k in runs[0]["over"]:
         row(k, [[r["over"][k][w] for r in runs] for w in works], "+.0f")
     ratios = [r["over"]["Tidemark, memory and ops"][works[0]] / r["over"][EMPTY][works[0]] for r in runs]
     print(f"one op, memory and ops: {statistics.median(ratios):.2f} times the empty callback, median of processes ({min(ratios):.2f} .. {max(ratios):.2f})")
+
+
+def measured(folder: str) -> list[dict]:
+    runs = []
+    for file in glob.glob(os.path.join(folder, "events-*.json")):
+        with open(file, encoding="utf-8") as f:
+            runs.append(json.load(f))
+    return runs
+
+
+def product(a) -> None:
+    """An op is a begin and an end. The second loop of calls.cpp has an allocation and its free besides: what it adds to
+    the first, or to a recording of memory alone, whichever is more."""
+    runs = measured(a.out)
+    op, pair = list(runs[0]["bare"])
+
+    def ns(tool: str, work: str) -> float:
+        return statistics.median(r["over"][tool][work] for r in runs)
+
+    for file in sorted(glob.glob(os.path.join(a.out, "steps-*.json"))):
+        with open(file, encoding="utf-8") as f:
+            rows = json.load(f)["rows"]
+        if "Tidemark, memory" not in rows:
+            continue
+        pairs = rows["Tidemark, memory"]["events"] / 2
+        ops = rows["Tidemark, memory and ops"]["events"] / 2 - pairs
+        bare = rows["bare"]["ms"][1]
+        print(f"\n{os.path.basename(file)[6:-5]}: {ops:.0f} ops, {pairs:.0f} allocations with their frees a step, bare {bare:.2f} ms: ns an event x events")
+        for tool in runs[0]["over"]:
+            memory = 0.0 if tool == EMPTY else max(ns("Tidemark, memory", pair), ns(tool, pair) - ns(tool, op))
+            ms = (ops * max(0.0, ns(tool, op)) + pairs * memory) / 1e6
+            print(f"{tool:32} {ns(tool, op):+6.0f} ns an op, {memory:+6.0f} an allocation and its free: {ms:6.3f} ms a step, {100 * ms / bare:5.2f} %")
 
 
 # ---- exact ----
@@ -314,7 +344,7 @@ def tracker(a, check) -> None:
 
 def main() -> None:
     p = argparse.ArgumentParser()
-    p.add_argument("what", choices=["steps", "calls", "events", "exact"])
+    p.add_argument("what", choices=["steps", "calls", "events", "product", "exact"])
     p.add_argument("out")
     p.add_argument("--small", action="store_true", help="4 layers of width 128 (for the CPU)")
     p.add_argument("--bf16", action="store_true")
@@ -327,8 +357,8 @@ def main() -> None:
     p.add_argument("--processes", type=int, default=8)
     a = p.parse_args()
     os.makedirs(a.out, exist_ok=True)
-    if a.what in ("exact", "calls"):
-        {"exact": exact, "calls": calls}[a.what](a)
+    if a.what in ("exact", "calls", "product"):
+        {"exact": exact, "calls": calls, "product": product}[a.what](a)
         return
     tidemark.start(os.path.join(a.out, f"{a.what}.tide"), ring_bytes=4 << 20, full_wait_us=1000)  # as record() and `run` do
     capture.attach()

@@ -385,7 +385,8 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* In three recordings, with a ring that overflows: ends and begins are lost, tokens differ still. */
+/* In three recordings, with a ring that overflows: ends and begins are lost, tokens differ still.
+ */
 static void tokens_are_unlike(void **state)
 {
 	enum { EACH = 60000, N = 3 * EACH };
