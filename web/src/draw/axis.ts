@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The axis of time: round steps, labels, grid lines.
-import { font, px } from '../ui/scale';
+import { px } from '../ui/scale';
 import type { Ink } from './colors';
+import { face, upright, word } from './marks';
 
 /** A tick's label: as many digits as the step needs. */
 export function tickLabel(t: number, step: number, most: number): string {
@@ -22,19 +23,12 @@ export function ticks(t0: number, t1: number, width: number, every = 110): numbe
 }
 
 export function drawAxis(ctx: CanvasRenderingContext2D, x: number, width: number, height: number, t0: number, t1: number, ink: Ink): void {
-  ctx.font = font(11);
-  ctx.textBaseline = 'middle';
-  ctx.textAlign = 'left';
+  face(ctx, 11);
   const list = ticks(t0, t1, width, px(110));
   const step = list.length > 1 ? list[1] - list[0] : t1 - t0;
   for (const t of list) {
-    const at = Math.round(x + ((t - t0) / (t1 - t0)) * width) + 0.5;
-    ctx.strokeStyle = ink.line;
-    ctx.beginPath();
-    ctx.moveTo(at, 0);
-    ctx.lineTo(at, height);
-    ctx.stroke();
-    ctx.fillStyle = ink.soft;
-    if (at + px(60) < x + width) ctx.fillText(tickLabel(t, step, t1), at + 4, px(9));
+    const at = x + ((t - t0) / (t1 - t0)) * width;
+    upright(ctx, ink.line, at, 0, height);
+    if (at + px(60) < x + width) word(ctx, ink.soft, tickLabel(t, step, t1), Math.round(at) + 4.5, px(9));
   }
 }

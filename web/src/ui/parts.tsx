@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Small parts that views share.
 import type { Signal } from '../signals';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from '../hooks';
 
 /** What a promise gives, undefined until then; an error is shown by the view as a line. */
@@ -71,6 +71,26 @@ export function Kept<T extends string>({ label, of, options, then }: { label: st
   return <Choice label={label} value={(of.value || options[0][0]) as T} options={options} onPick={pick} />;
 }
 
+/** A box for a text that is looked for; `rest` is for the box itself. */
+export const Search = ({ label, hint = label, value, set, ...rest }: { label: string; hint?: string; value: string; set: (v: string) => void } & Omit<JSX.HTMLAttributes<HTMLInputElement>, 'label'>) => (
+  <input type="search" placeholder={hint} aria-label={label} value={value} onInput={(e) => set(e.currentTarget.value)} {...rest} />
+);
+
+/** What each is called and what it is; what is false is left out. */
+export const Facts = ({ rows, ...rest }: { rows: readonly (false | readonly [ComponentChildren, ComponentChildren])[] } & JSX.HTMLAttributes<HTMLDListElement> & Record<`data-${string}`, string>) => (
+  <dl class="facts row" {...rest}>
+    {rows.map(
+      (r, i) =>
+        r && (
+          <div key={i}>
+            <dt>{r[0]}</dt>
+            <dd>{r[1]}</dd>
+          </div>
+        ),
+    )}
+  </dl>
+);
+
 /** What is made only once it is opened: tables behind pictures. */
 export function Fold({ title, children }: { title: string; children: () => ComponentChildren }) {
   const [open, set] = useState(false);
@@ -82,14 +102,19 @@ export function Fold({ title, children }: { title: string; children: () => Compo
   );
 }
 
+/** A colour beside what it stands for. */
+export const Square = ({ color, width = 10, height = 10 }: { color: string; width?: number; height?: number }) => (
+  <svg width={width} height={height} aria-hidden="true">
+    <rect width={width} height={height} rx={width > 4 ? 2 : 0} fill={color} />
+  </svg>
+);
+
 export function Legend({ items }: { items: readonly { color: string; text: string; value?: string }[] }) {
   return (
     <ul class="legend">
       {items.map((i) => (
         <li key={i.text}>
-          <svg width="10" height="10" aria-hidden="true">
-            <rect width="10" height="10" rx="2" fill={i.color} />
-          </svg>
+          <Square color={i.color} />
           <span title={i.text}>{i.text}</span>
           {i.value && <b>{i.value}</b>}
         </li>

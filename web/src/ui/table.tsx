@@ -3,6 +3,7 @@
 // A table of any length: sorted by a click on a heading, filtered by a text, only the rows in sight
 // are in the document.
 import { useEffect, useMemo, useRef, useState } from '../hooks';
+import { Search } from './parts';
 import { px } from './scale';
 
 export interface Col<R> {
@@ -92,7 +93,7 @@ export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, h
   return (
     <section class="table">
       {(!compact || rows.length > FEW || note) && <div class="tablebar">
-        <input type="search" placeholder="Filter…" aria-label={`Filter ${label}`} value={find} onInput={(e) => setFind(e.currentTarget.value)} />
+        <Search label={`Filter ${label}`} hint="Filter…" value={find} set={setFind} />
         <span class="soft">
           {shown.length.toLocaleString('en-US')} of {rows.length.toLocaleString('en-US')} rows{note ? ` · ${note}` : ''}
         </span>

@@ -1,7 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Moving in time with the pointer and the keyboard, the same in every view that has an axis.
+import { useEffect } from '../hooks';
 import { look, lookAll, range, zoom } from '../state';
+
+/** Where the pointer is in what it is on. */
+export function inside(e: { currentTarget: EventTarget | null; clientX: number; clientY: number }): [x: number, y: number] {
+  const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
+  return [e.clientX - box.left, e.clientY - box.top];
+}
+
+/** Follow the pointer until it is let go. */
+export function follow(e: PointerEvent, move: (x: number, y: number) => void, up?: (x: number, y: number) => void): void {
+  const el = e.currentTarget as HTMLElement;
+  const on = (ev: PointerEvent) => move(...inside(ev));
+  el.setPointerCapture(e.pointerId);
+  el.addEventListener('pointermove', on);
+  el.addEventListener(
+    'pointerup',
+    (ev) => {
+      el.removeEventListener('pointermove', on);
+      up?.(...inside(ev));
+    },
+    { once: true },
+  );
+}
+
+/** Keys, wherever the focus is but where something is typed. */
+export function useKeys(press: (e: KeyboardEvent) => void): void {
+  useEffect(() => {
+    const key = (e: KeyboardEvent) => typing(e) || press(e);
+    addEventListener('keydown', key);
+    return () => removeEventListener('keydown', key);
+  });
+}
 
 /** Wheel: zoom about the pointer; with shift, or a sideways wheel: pan. `left` = pixels before the axis. */
 export const wheelTime = (left: number, scroll?: (dy: number) => void) => (e: WheelEvent) => {
@@ -9,7 +41,7 @@ export const wheelTime = (left: number, scroll?: (dy: number) => void) => (e: Wh
   const el = e.currentTarget as HTMLElement;
   const width = Math.max(1, el.clientWidth - left);
   const [t0, t1] = range.value;
-  const x = Math.max(0, e.clientX - el.getBoundingClientRect().left - left);
+  const x = Math.max(0, inside(e)[0] - left);
   const perPixel = (t1 - t0) / width;
   if (e.shiftKey && scroll) scroll(e.deltaY || e.deltaX);
   else if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) look(t0 + e.deltaX * perPixel, t1 + e.deltaX * perPixel);
@@ -19,27 +51,20 @@ export const wheelTime = (left: number, scroll?: (dy: number) => void) => (e: Wh
 /** Drag to pan; a press without a drag is a click. */
 export function dragTime(left: number, click: (x: number, y: number) => void, scroll?: (dy: number) => void) {
   return (e: PointerEvent) => {
-    const el = e.currentTarget as HTMLElement;
-    const box = el.getBoundingClientRect();
+    const [x0, y0] = inside(e);
     const [t0, t1] = range.value;
-    const perPixel = (t1 - t0) / Math.max(1, el.clientWidth - left);
+    const perPixel = (t1 - t0) / Math.max(1, (e.currentTarget as HTMLElement).clientWidth - left);
     let moved = false;
-    let lastY = e.clientY;
-    el.setPointerCapture(e.pointerId);
-    const move = (ev: PointerEvent) => {
-      const dx = e.clientX - ev.clientX;
-      if (Math.abs(dx) > 3 || Math.abs(ev.clientY - e.clientY) > 3) moved = true;
+    let last = y0;
+    const move = (x: number, y: number) => {
+      const dt = (x0 - x) * perPixel;
+      moved ||= Math.abs(x - x0) > 3 || Math.abs(y - y0) > 3;
       if (!moved) return;
-      look(t0 + dx * perPixel, t1 + dx * perPixel);
-      scroll?.(lastY - ev.clientY);
-      lastY = ev.clientY;
+      look(t0 + dt, t1 + dt);
+      scroll?.(last - y);
+      last = y;
     };
-    const up = (ev: PointerEvent) => {
-      el.removeEventListener('pointermove', move);
-      if (!moved) click(ev.clientX - box.left, ev.clientY - box.top);
-    };
-    el.addEventListener('pointermove', move);
-    el.addEventListener('pointerup', up, { once: true });
+    follow(e, move, (x, y) => moved || click(x, y));
   };
 }
 
@@ -48,13 +73,14 @@ export function keyTime(e: KeyboardEvent): boolean {
   const [t0, t1] = range.value;
   const mid = (t0 + t1) / 2;
   const step = (t1 - t0) * 0.15;
+  const pan = (by: number) => () => look(t0 + by, t1 + by);
   const act: Record<string, () => void> = {
     w: () => zoom(0.7, mid),
     s: () => zoom(1 / 0.7, mid),
-    a: () => look(t0 - step, t1 - step),
-    d: () => look(t0 + step, t1 + step),
-    arrowleft: () => look(t0 - step, t1 - step),
-    arrowright: () => look(t0 + step, t1 + step),
+    a: pan(-step),
+    d: pan(step),
+    arrowleft: pan(-step),
+    arrowright: pan(step),
     '0': lookAll,
   };
   const run = act[e.key.toLowerCase()];

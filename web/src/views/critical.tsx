@@ -7,6 +7,7 @@ import { count, ns } from '../data/format';
 import { type Critical, getCritical, getPage, getSpans } from '../data/page';
 import { traceNumber } from '../data/section';
 import { spanNamed } from '../data/spans';
+import { most, same } from '../data/sums';
 import type { ComponentChildren } from 'preact';
 import { boundColors, typeColors } from '../draw/colors';
 import { go, lookAround, moment, span } from '../state';
@@ -34,7 +35,7 @@ async function follow(t0: number, dur: number, name: string): Promise<void> {
 
 function PathTable({ c }: { c: Critical }) {
   const rows = Array.from({ length: c.t0.length }, (_, i) => i);
-  const most = c.dur.reduce((a, v) => Math.max(a, v), 1);
+  const high = most(c.dur, same);
   return (
     <Table
       label="critical path"
@@ -46,7 +47,7 @@ function PathTable({ c }: { c: Critical }) {
       onPick={(i) => void follow(c.t0[i], c.dur[i], c.json.names[c.name[i]])}
       cols={[
         col('At', (i: number) => c.t0[i], ns),
-        col('Time', (i: number) => c.dur[i], ns, { bar: (i: number) => c.dur[i] / most }),
+        col('Time', (i: number) => c.dur[i], ns, { bar: (i: number) => c.dur[i] / high }),
         col('Edge', (i: number) => words(c.json.types[c.type[i]])),
         col('Bound by', (i: number) => words(c.json.bounds[c.bound[i]])),
         col('Charged to', (i: number) => c.json.names[c.name[i]], undefined, { wide: true }),

@@ -4,12 +4,15 @@
 // graphs coloured by the change. The figures are the document of `tidemark diff --json`.
 import { byKey, bytes, count, delta, ns, percent } from '../data/format';
 import { getDiff, getMains, type Main } from '../data/page';
+import { most as highest, same } from '../data/sums';
 import { drawAxis } from '../draw/axis';
 import { ink } from '../draw/colors';
+import { box, face, line, stairs, word } from '../draw/marks';
 import { keep } from '../state';
 import { Canvas, type Surface } from '../ui/canvas';
+import { wipe } from '../ui/minimap';
 import { Figure, Fold, Kept, Legend, Loading, Panel, useData } from '../ui/parts';
-import { font, px } from '../ui/scale';
+import { px } from '../ui/scale';
 import { col, Table } from '../ui/table';
 import { DiffFlame } from './flame';
 import { type Rec, Records } from './tables';
@@ -33,33 +36,18 @@ const short: Record<string, string> = { time: 'First work to last', cpu_time: 'C
 function curves(mains: Main[], stretched: boolean) {
   return (s: Surface) => {
     const c = ink();
-    s.ctx.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--panel');
-    s.ctx.fillRect(0, 0, s.width, s.height);
+    const { ctx, width, height } = s;
+    wipe(s);
     const end = Math.max(1, ...mains.map((m) => m.t_end));
-    if (!stretched) drawAxis(s.ctx, 0, s.width, s.height, 0, end, c);
+    if (!stretched) drawAxis(ctx, 0, width, height, 0, end, c);
     const most = Math.max(1, ...mains.map((m) => m.devices[m.device].peak));
-    const at = (v: number) => s.height - 4 - (v / most) * (s.height - 30);
+    const at = (v: number) => height - 4 - (v / most) * (height - 30);
+    face(ctx, 11);
     for (const v of [most, most / 2]) {
-      s.ctx.fillStyle = c.line;
-      s.ctx.fillRect(0, at(v), s.width, 1);
-      s.ctx.fillStyle = c.soft;
-      s.ctx.font = font(11);
-      s.ctx.fillText(bytes(v), 4, at(v) + px(8));
+      box(ctx, c.line, 0, at(v), width, 1);
+      word(ctx, c.soft, bytes(v), 4, at(v) + px(8));
     }
-    mains.forEach((m, k) => {
-      const width = stretched ? s.width : (m.t_end / end) * s.width;
-      const n = m.curve.length;
-      s.ctx.strokeStyle = k ? B : A;
-      s.ctx.lineWidth = 2;
-      s.ctx.beginPath();
-      for (let i = 0; i < n; i++) {
-        const y = at(m.curve[i]);
-        s.ctx.lineTo((i / n) * width, y);
-        s.ctx.lineTo(((i + 1) / n) * width, y);
-      }
-      s.ctx.stroke();
-    });
-    s.ctx.lineWidth = 1;
+    mains.forEach((m, k) => line(ctx, k ? B : A, stairs(m.curve, (i) => (i / m.curve.length) * width * (stretched ? 1 : m.t_end / end), at), 2));
   };
 }
 
@@ -71,7 +59,7 @@ function CurveTable({ mains, stretched }: { mains: Main[]; stretched: boolean })
   const most = (m: Main, i: number) => {
     const per = (m.curve.length / LINES) * (stretched ? 1 : end / Math.max(1, m.t_end));
     const part = m.curve.subarray(Math.floor(i * per), Math.ceil((i + 1) * per));
-    return part.length ? part.reduce((a, b) => Math.max(a, b), 0) : -1;
+    return part.length ? highest(part, same, 0) : -1;
   };
   const side = (name: string, m: Main) => col(name, (i: number) => most(m, i), (v) => (v < 0 ? 'over' : bytes(v)));
   return (

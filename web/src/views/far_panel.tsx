@@ -4,15 +4,15 @@
 // timeline_panel.tsx and timeline_sums.tsx show what a page holds itself.
 import { useEffect, useState } from '../hooks';
 import { argsOf, type DetailsJson, type FarSpans, type SpanJson } from '../data/far';
-import { bytes, count, delta, exact, ns, plural } from '../data/format';
+import { exact, ns, plural } from '../data/format';
 import type { Sum } from '../data/notes';
 import type { Main } from '../data/page';
 import type { Pieces } from '../data/pieces';
-import { go, moment, query, range, span, views } from '../state';
+import { query, range, span } from '../state';
 import { Tip } from '../ui/tip';
 import type { Lane } from './lanes';
 import type { Area } from './timeline_draw';
-import { Fact, InFlame, notes } from './timeline_panel';
+import { change, Details, type Told } from './timeline_panel';
 import { SumTable } from './timeline_sums';
 
 const MOST_ROWS = 2000;
@@ -34,11 +34,7 @@ export function useDetails(far: FarSpans, n: number | null, wait = 0): DetailsJs
   return d && d.span.n === n ? d : undefined;
 }
 
-const memory = (d: DetailsJson): string => {
-  if (d.allocated_bytes === null || d.freed_bytes === null) return 'not known (threads allocate)';
-  if (!d.allocated_bytes && !d.freed_bytes) return 'none';
-  return `${delta(d.allocated_bytes - d.freed_bytes)}: ${bytes(d.allocated_bytes)} allocated, ${bytes(d.freed_bytes)} freed`;
-};
+const memory = (d: DetailsJson): string => change(d.allocated_bytes === null || d.freed_bytes === null ? null : { allocated: d.allocated_bytes, freed: d.freed_bytes });
 
 /** Beside the pointer: what the piece holds at once, the rest when the server has told it. */
 export function FarTip({ far, main, pieces, at }: { far: FarSpans; main: Main; pieces: Pieces; at: { x: number; y: number; i: number } }) {
@@ -61,91 +57,28 @@ export function FarTip({ far, main, pieces, at }: { far: FarSpans; main: Main; p
   );
 }
 
-function Crumbs({ what, chain, pick }: { what: string; chain: SpanJson[]; pick: (s: SpanJson) => void }) {
-  if (!chain.length) return null;
-  return (
-    <div class="path">
-      <span class="soft">{what}</span>
-      <ol class="crumbs" aria-label={`${what}, outermost first`}>
-        {chain.map((s) => <li key={s.n}><button title={title(s)} onClick={() => pick(s)}>{title(s)}</button></li>)}
-      </ol>
-    </div>
-  );
-}
-
-const LISTED = 12;
-
-function Links({ d, pick }: { d: DetailsJson; pick: (s: SpanJson) => void }) {
-  if (!d.links_in_all) return null;
-  return (
-    <div class="path">
-      <span class="soft">Linked</span>
-      <ul class="crumbs" aria-label="What it started and what started it">
-        {d.links.slice(0, LISTED).map(({ kind, starts, span: s }) => {
-          const how = kind === 'launch' ? (starts ? 'starts' : 'started by') : kind === 'fwdbwd' ? (starts ? 'its backward' : 'its forward') : kind;
-          return (
-            <li key={`${s.n} ${kind}`}>
-              <button title={title(s)} onClick={() => pick(s)}>
-                {starts ? '→' : '←'} {how} {title(s)} <small>{ns(Math.abs(s.t0_ns - d.span.t0_ns))} {starts ? 'later' : 'before'}</small>
-              </button>
-            </li>
-          );
-        })}
-        {d.links_in_all > LISTED && <li class="soft">and {count(d.links_in_all - LISTED)} more</li>}
-      </ul>
-    </div>
-  );
-}
-
 export function FarDetails({ d, main, pick }: { d: DetailsJson | undefined; main: Main; pick: (s: SpanJson) => void }) {
   if (!d) return <p class="soft hint">A click on a span tells its details, on several at once it looks closer, on an empty place it chooses a moment; shift and a drag sum up an area.</p>;
   const s = d.span;
-  const args = argsOf(d);
   const around = (list: SpanJson[]) => [...list].reverse();
-  return (
-    <section class="details" aria-label="The selected span">
-      <h3>{title(s)}</h3>
-      <dl class="facts row">
-        <Fact name="Type">{words(s.cat)}</Fact>
-        <Fact name="Lasts">{ns(s.t1_ns - s.t0_ns)}</Fact>
-        <Fact name="Self">{ns(d.self_ns)}</Fact>
-        <Fact name="Starts">{exact(s.t0_ns)}</Fact>
-        <Fact name="Ends">{exact(s.t1_ns)}</Fact>
-        <Fact name="Where">{d.lane}</Fact>
-        {main.allocs > 0 && <Fact name="Memory">{memory(d)}</Fact>}
-      </dl>
-      {args.length > 0 && (
-        <dl class="facts row">
-          {args.map(([k, v]) => <Fact key={k} name={k}><code>{v}</code></Fact>)}
-        </dl>
-      )}
-      {notes.map(([bit, text]) => (d.flags & bit ? <p key={bit} class="soft">{text}</p> : null))}
-      <Crumbs what="Inside" chain={around(d.parents)} pick={pick} />
-      {d.cause && <Crumbs what="Launched from" chain={[...around(d.cause.parents), d.cause]} pick={pick} />}
-      <Links d={d} pick={pick} />
-      {d.stack.length > 0 && (
-        <details>
-          <summary>Stack, {plural(d.stack.length, 'frame')}</summary>
-          <ol class="frames">{d.stack.map((f, i) => <li key={i}><code>{f}</code></li>)}</ol>
-        </details>
-      )}
-      <p class="actions">
-        <button onClick={() => pick(s)}>Focus ( f )</button>
-        <button onClick={() => (query.value = title(s))}>Find all of this name</button>
-        <InFlame lane={d.lane} gpu={!!d.cause} path={(d.cause ? [...around(d.cause.parents), d.cause, s] : [...around(d.parents), s]).map((x) => x.name)} />
-        {views.value.includes('memory') && (
-          <button
-            onClick={() => {
-              moment.value = s.t0_ns;
-              go('memory');
-            }}
-          >
-            Memory at its start
-          </button>
-        )}
-      </p>
-    </section>
-  );
+  const told: Told<SpanJson> = {
+    me: s,
+    type: words(s.cat),
+    t0: s.t0_ns,
+    t1: s.t1_ns,
+    self: d.self_ns,
+    lane: d.lane,
+    memory: main.allocs > 0 && memory(d),
+    args: argsOf(d),
+    flags: d.flags,
+    inside: around(d.parents),
+    from: d.cause ? [...around(d.cause.parents), d.cause] : undefined,
+    links: d.links.map((l) => ({ to: l.span, kind: l.kind, starts: l.starts, apart: Math.abs(l.span.t0_ns - s.t0_ns) })),
+    all: d.links_in_all,
+    gpu: !!d.cause,
+    stack: d.stack,
+  };
+  return <Details d={told} name={(k) => k.name} pick={pick} />;
 }
 
 /** What an area, or all that is in sight, holds by name: the server adds it up. */

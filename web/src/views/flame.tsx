@@ -11,10 +11,10 @@ import { placeOf } from '../data/spans';
 import { css } from '../draw/pixels';
 import { frame, go, keep, moment, query, span, under, views } from '../state';
 import { Canvas } from '../ui/canvas';
-import { Choice, Fold, Kept, Legend, Loading, useData } from '../ui/parts';
+import { Choice, Fold, Kept, Legend, Loading, Search, useData } from '../ui/parts';
 import { col, Table } from '../ui/table';
 import { Tip } from '../ui/tip';
-import { typing } from '../ui/travel';
+import { inside, useKeys } from '../ui/travel';
 import { framePath } from './timeline_panel';
 import { type Box, boxAt, boxes, brief, changeColors, drawFlame, levelAt, rowHigh } from './flame_draw';
 
@@ -88,9 +88,9 @@ interface GraphProps {
 function Graph({ t, at, color, flip, hit, label, mark, onPick }: GraphProps) {
   const seen = useRef<Box[]>([]);
   const height = (t.deepest + 1) * rowHigh() + 2;
-  const nodeAt = (e: { currentTarget: EventTarget | null; clientX: number; clientY: number }): number => {
-    const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
-    return boxAt(seen.current, e.clientX - box.left, levelAt(flip, e.clientY - box.top, height))?.node ?? -1;
+  const nodeAt = (e: MouseEvent): number => {
+    const [x, y] = inside(e);
+    return boxAt(seen.current, x, levelAt(flip, y, height))?.node ?? -1;
   };
   const frame = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -134,29 +134,24 @@ const look = (node: number) => {
   hover.value = null;
 };
 
-function useKeys(t: Tree | undefined, at: number, flip: boolean, hit?: Uint8Array) {
-  useEffect(() => {
+function useTreeKeys(t: Tree | undefined, at: number, flip: boolean, hit?: Uint8Array) {
+  useKeys((e) => {
     if (!t) return;
-    const press = (e: KeyboardEvent) => {
-      if (typing(e)) return;
-      const from = cursor.value >= 0 && cursor.value < t.n ? cursor.value : at;
-      if (e.key.startsWith('Arrow')) cursor.value = step(t, from, e.key, flip);
-      else if (e.key === 'Enter' && (e.target as HTMLElement).tagName !== 'BUTTON') look(from);
-      else if (e.key === 'Backspace') look(t.parent[at]);
-      else if (e.key === 'Escape' || e.key === '0') look(0);
-      else if ((e.key === 'n' || e.key === 'N') && hit) {
-        const d = e.key === 'n' ? 1 : t.n - 1;
-        for (let i = (from + d) % t.n, k = 0; k < t.n; i = (i + d) % t.n, k++)
-          if (i && hit[t.name[i]]) {
-            cursor.value = i;
-            break;
-          }
-      } else return;
-      e.preventDefault();
-    };
-    addEventListener('keydown', press);
-    return () => removeEventListener('keydown', press);
-  }, [t, at, flip, hit]);
+    const from = cursor.value >= 0 && cursor.value < t.n ? cursor.value : at;
+    if (e.key.startsWith('Arrow')) cursor.value = step(t, from, e.key, flip);
+    else if (e.key === 'Enter' && (e.target as HTMLElement).tagName !== 'BUTTON') look(from);
+    else if (e.key === 'Backspace') look(t.parent[at]);
+    else if (e.key === 'Escape' || e.key === '0') look(0);
+    else if ((e.key === 'n' || e.key === 'N') && hit) {
+      const d = e.key === 'n' ? 1 : t.n - 1;
+      for (let i = (from + d) % t.n, k = 0; k < t.n; i = (i + d) % t.n, k++)
+        if (i && hit[t.name[i]]) {
+          cursor.value = i;
+          break;
+        }
+    } else return;
+    e.preventDefault();
+  });
 }
 
 function Crumbs({ t, at }: { t: Tree; at: number }) {
@@ -303,7 +298,7 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
   const at = Math.min(Number(zoomed.value) || 0, t.n - 1);
   const flip = up.value === '1';
   const sliced = mode.value === 'sandwich' && !two;
-  useKeys(sliced ? undefined : t, at, flip, hit);
+  useTreeKeys(sliced ? undefined : t, at, flip, hit);
   useEffect(() => {
     if (!two && !at) void follow(t, k).then((n) => n && (cursor.value = n));
   }, [t]);
@@ -332,7 +327,7 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
         )}
         {mixed && <Kept label="Frames" of={frames} options={[['python', 'Python'], ['all', 'All frames']]} then={again} />}
         {!sliced && <Kept label="Direction" of={up} options={[['0', 'Icicle'], ['1', 'Flame']]} />}
-        <input type="search" placeholder="Search frames" aria-label="Search frames" value={query.value} onInput={(e) => (query.value = e.currentTarget.value)} />
+        <Search label="Search frames" value={query.value} set={(v) => (query.value = v)} />
         {find && <span class="soft" id="matched">{w(share0)} · {share(share0, t.total[0])} match</span>}
         <span class="grow" />
         <span class="soft">

@@ -3,10 +3,11 @@
 // Pictures of flame trees: which boxes are in sight, and how they are drawn.
 import { changeOf, nameOf, type Sides, type Tree } from '../data/flame';
 import { ink, nameColor } from '../draw/colors';
-import { css, inkOn, Pixels, rgb, shade } from '../draw/pixels';
+import { face, word } from '../draw/marks';
+import { inkOn, Pixels, rgb, shade } from '../draw/pixels';
 import { fit } from '../draw/text';
 import type { Surface } from '../ui/canvas';
-import { font, px } from '../ui/scale';
+import { px } from '../ui/scale';
 
 /** Height of a level. */
 export const rowHigh = (): number => px(19);
@@ -77,37 +78,33 @@ export interface Look {
 const topOf = (l: Look, level: number, height: number) => (l.up ? height - (level + 1) * rowHigh() : level * rowHigh());
 export const levelAt = (up: boolean, y: number, height: number): number => Math.floor((up ? height - y : y) / rowHigh());
 
-export function drawFlame(s: Surface, t: Tree, list: Box[], look: Look): void {
+export function drawFlame({ ctx, width, height }: Surface, t: Tree, list: Box[], look: Look): void {
   const c = ink();
   const row = rowHigh();
-  const p = new Pixels(s.width, s.height);
+  const p = new Pixels(width, height);
   p.clear(c.back);
   const dim = c.dark ? 0x2a3038 : 0xe4e8ec;
   const colors = list.map((b) => (look.hit && !look.hit[t.name[b.node]] ? dim : t.sides ? changeColor(t.sides, b.node) : nameColor(nameOf(t, b.node), look.color)));
   list.forEach((b, i) => {
-    const y = topOf(look, b.level, s.height);
+    const y = topOf(look, b.level, height);
     const x0 = Math.round(b.x0);
     const x1 = Math.max(x0 + 1, Math.round(b.x1) - (b.x1 - b.x0 > 3 ? 1 : 0));
     p.rect(x0, y, x1, y + row - 1, rgb(colors[i]));
   });
-  p.show(s.ctx);
-  s.ctx.font = font(11.5);
-  s.ctx.textBaseline = 'middle';
+  p.show(ctx);
+  face(ctx, 11.5);
   list.forEach((b, i) => {
     const room = b.x1 - b.x0 - 7;
     if (room < 17) return;
     const whole = nameOf(t, b.node);
-    let text = fit(s.ctx, whole, room);
-    if (text !== whole) text = fit(s.ctx, brief(whole), room);
-    if (!text) return;
-    s.ctx.fillStyle = look.hit && !look.hit[t.name[b.node]] ? c.soft : inkOn(colors[i]);
-    s.ctx.fillText(text, b.x0 + 4, topOf(look, b.level, s.height) + row / 2);
+    let text = fit(ctx, whole, room);
+    if (text !== whole) text = fit(ctx, brief(whole), room);
+    if (text) word(ctx, colors[i] === dim ? c.soft : inkOn(colors[i]), text, b.x0 + 4, topOf(look, b.level, height) + row / 2);
   });
   const at = look.cursor === undefined ? undefined : list.find((b) => b.node === look.cursor);
   if (at) {
-    s.ctx.strokeStyle = css(c.dark ? 0xffffff : 0x111111);
-    s.ctx.lineWidth = 2;
-    s.ctx.strokeRect(Math.round(at.x0) + 1, topOf(look, at.level, s.height) + 1, Math.max(2, Math.round(at.x1 - at.x0) - 3), row - 3);
-    s.ctx.lineWidth = 1;
+    ctx.strokeStyle = c.dark ? '#fff' : '#111';
+    ctx.lineWidth = 2;
+    ctx.strokeRect(Math.round(at.x0) + 1, topOf(look, at.level, height) + 1, Math.max(2, Math.round(at.x1 - at.x0) - 3), row - 3);
   }
 }

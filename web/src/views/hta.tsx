@@ -4,6 +4,7 @@
 // late, what decided a step's length, and what to do. Every figure is one of `tidemark hta --json`.
 import { byKey, count, ns, percent } from '../data/format';
 import { getHta, getJob, type Hta } from '../data/page';
+import { most, sum as add } from '../data/sums';
 import { causeColors, typeColors } from '../draw/colors';
 import { Legend, Loading, Panel, useData } from '../ui/parts';
 import { CriticalPath } from './critical';
@@ -53,7 +54,7 @@ const causes = (r: Rec): Slice[] =>
     .filter((s) => s.ns > 0);
 export const legend = (slices: Slice[], whole: number) => slices.map((s) => ({ color: s.color, text: s.name, value: `${ns(s.ns)} · ${percent((100 * s.ns) / (whole || 1))}` }));
 
-const sum = (slices: Slice[]) => slices.reduce((a, s) => a + s.ns, 0);
+const sum = (slices: Slice[]) => add(slices, (s) => s.ns);
 /** Slices of the same name added up. */
 function merge(lists: Slice[][]): Slice[] {
   const seen = new Map<string, Slice>();
@@ -89,7 +90,7 @@ function Rank({ r }: { r: Rec }) {
 
 /** Many ranks: one thin bar each, all on one scale, so that the odd one stands out. */
 function Bars({ ranks, of, say }: { ranks: Rec[]; of: (r: Rec) => Slice[]; say: (r: Rec) => string }) {
-  const most = Math.max(1, ...ranks.map((r) => sum(of(r))));
+  const high = most(ranks, (r) => sum(of(r)));
   const all = merge(ranks.map(of));
   return (
     <>
@@ -97,7 +98,7 @@ function Bars({ ranks, of, say }: { ranks: Rec[]; of: (r: Rec) => Slice[]; say: 
         {ranks.map((r, i) => (
           <div key={i}>
             <span title={String(r.trace)}>{rankName(r)}</span>
-            <Bar slices={of(r)} whole={most} thin />
+            <Bar slices={of(r)} whole={high} thin />
             <span class="soft">{say(r)}</span>
           </div>
         ))}

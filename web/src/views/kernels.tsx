@@ -6,6 +6,7 @@ import { byKey, count, ns, percent } from '../data/format';
 import { getHta, getJob, type Hta } from '../data/page';
 import { keep } from '../state';
 import { Kept, Loading, Panel, useData } from '../ui/parts';
+import { most } from '../data/sums';
 import { typeColors } from '../draw/colors';
 import { brief } from './flame_draw';
 import { Follow } from './ops';
@@ -18,14 +19,14 @@ const num = (r: Rec, key: string): number => Number(r[key]) || 0;
 
 /** Bars that share one scale; each says its figures. */
 function Shares({ rows, name, label, onPick }: { rows: Rec[]; name: (r: Rec) => string; label: string; onPick?: (r: Rec) => void }) {
-  const most = rows.reduce((a, r) => Math.max(a, num(r, 'sum_ns')), 1);
+  const high = most(rows, (r) => num(r, 'sum_ns'));
   return (
     <ul class="shares" aria-label={label}>
       {rows.map((r, i) => (
         <li key={i}>
           <button class="plain" title={name(r)} disabled={!onPick} onClick={() => onPick?.(r)}>{brief(name(r))}</button>
           <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-            <rect width={(100 * num(r, 'sum_ns')) / most} height="10" fill={typeColors[String(r.type)] ?? typeColors.other} />
+            <rect width={(100 * num(r, 'sum_ns')) / high} height="10" fill={typeColors[String(r.type)] ?? typeColors.other} />
           </svg>
           <span>{ns(num(r, 'sum_ns'))}</span>
           <span>{percent(num(r, 'pct'))}</span>

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The memory view: live memory over time; below it one moment, as a list of what is alive or as a map of
 // the allocator.
-import { useEffect, useMemo } from '../hooks';
+import { useMemo } from '../hooks';
 import { address } from '../data/allocator';
 import { bytes, exact, ns } from '../data/format';
 import { levelAt, picture } from '../data/levels';
@@ -11,10 +11,10 @@ import { getAllocator, getMemory, getTables, type Main } from '../data/page';
 import { after } from '../data/spans';
 import { css } from '../draw/pixels';
 import { alloc, look, moment, range } from '../state';
-import { Choice, Loading, Panel, useData } from '../ui/parts';
+import { Choice, Loading, Panel, Square, useData } from '../ui/parts';
 import { px } from '../ui/scale';
 import { type Col, col, Table } from '../ui/table';
-import { keyTime, typing } from '../ui/travel';
+import { keyTime, useKeys } from '../ui/travel';
 import { Alive, Chosen } from './memory_alive';
 import { Chart } from './memory_chart';
 import { MapPanel } from './memory_map';
@@ -31,9 +31,7 @@ function Layers({ sc, now }: { sc: Scene; now: Float64Array }) {
       {sc.g.labels.map((text, i) => (
         <li key={text}>
           <button aria-pressed={one === i} title={`${text}: only this one`} onClick={() => (focus.value = one === i ? '' : text)}>
-            <svg width="10" height="10" aria-hidden="true">
-              <rect width="10" height="10" rx="2" fill={css(sc.colors[i])} />
-            </svg>
+            <Square color={css(sc.colors[i])} />
             <span>{brief(text, sc.by)}</span>
             <b>{bytes(now[i])}</b>
           </button>
@@ -119,17 +117,13 @@ export function MemoryOf({ main, m }: { main: Main; m: Memory }) {
   const made = useMemo(() => (m.n ? makeScene(main, m, dev, how) : null), [m, dev, how]);
   const named = tables && tables.phases.length > 1 ? tables.phases : [];
   const sc = useMemo(() => made && { ...made, phases: named }, [made, tables]);
-  useEffect(() => {
-    const key = (e: KeyboardEvent) => {
-      if (typing(e) || !sc) return;
-      if (keyTime(e)) e.preventDefault();
-      else if (e.key === 'p') moment.value = sc.peak.t;
-      else if (e.key === '.') step(sc, 1);
-      else if (e.key === ',') step(sc, -1);
-      else if (e.key === 'Escape') moment.value = alloc.value = null;
-    };
-    addEventListener('keydown', key);
-    return () => removeEventListener('keydown', key);
+  useKeys((e) => {
+    if (!sc) return;
+    if (keyTime(e)) e.preventDefault();
+    else if (e.key === 'p') moment.value = sc.peak.t;
+    else if (e.key === '.') step(sc, 1);
+    else if (e.key === ',') step(sc, -1);
+    else if (e.key === 'Escape') moment.value = alloc.value = null;
   });
   if (!sc || !main.device) return <p class="loading">This trace holds no memory events.</p>;
   const devices = inUse(main);

@@ -7,8 +7,9 @@ import { bytes, count, exact, ns, percent, plural } from '../data/format';
 import { type By, type Group, grouped, keyOf } from '../data/levels';
 import { aliveAt, type Cut, faceText, madeUnder, type Memory, moduleText, opPath, stackFrames } from '../data/memory';
 import type { Main } from '../data/page';
+import { most, sum } from '../data/sums';
 import { alloc, go, keep, look, lookAround, moment, under, views } from '../state';
-import { Choice, Panel } from '../ui/parts';
+import { Choice, Facts, Panel } from '../ui/parts';
 import { type Col, col, Table } from '../ui/table';
 import { brief, focus, focusOf, type Scene, waysOf } from './memory_scene';
 
@@ -29,27 +30,20 @@ export function Chosen({ m, main, where }: { m: Memory; main: Main; where?: stri
   const frames = stackFrames(m, m.stack[row]);
   const face = faceText(m, m.face[row]);
   const pool = m.json.pools[m.pool[row]];
-  const facts: [string, string][] = [
+  const facts: (false | [string, string])[] = [
     ['Role', m.json.roles[m.role[row]]],
     ['Asked for', bytes(m.size[row] - m.slack[row])],
     ['Pool', `${main.devices[pool.device]?.device ?? ''} ${pool.name}`],
+    !!where && ['Address', where],
     ['Born', m.flags[row] & 1 ? 'before the recording' : exact(m.born[row])],
     ['Died', m.died[row] === Infinity ? 'never' : exact(m.died[row])],
     ['Op', opPath(m, m.op[row]) || '–'],
+    m.json.modules && ['Module', moduleText(m, m.module[row]) || '–'],
   ];
-  if (m.json.modules) facts.push(['Module', moduleText(m, m.module[row]) || '–']);
-  if (where) facts.splice(3, 0, ['Address', where]);
   return (
     <div class="details" id="chosen">
       <h3>{bytes(m.size[row])}{m.tensor[row] ? ` · ${m.json.tensors[m.tensor[row]]}` : ''}</h3>
-      <dl class="facts row">
-        {facts.map(([k, v]) => (
-          <div key={k}>
-            <dt>{k}</dt>
-            <dd>{v}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts rows={facts} />
       <p class="crumbs">
         <button onClick={() => look(m.born[row] - 1, Math.min(m.died[row], main.t_end) + 1)}>Show its life</button>
         {views.value.includes('timeline') && (
@@ -83,12 +77,12 @@ export function Chosen({ m, main, where }: { m: Memory; main: Main; where?: stri
 }
 
 function each(m: Memory, rows: readonly number[]): Col<number>[] {
-  const most = rows.reduce((a, r) => Math.max(a, m.size[r]), 1);
+  const high = most(rows, (r) => m.size[r]);
   const any = (v: ArrayLike<number>) => rows.some((r) => v[r]);
   const wide = { wide: true };
   const opOf = (r: number) => opPath(m, m.op[r]) || (m.flags[r] & 1 ? '(before the recording)' : '–');
   const cols: (Col<number> | false)[] = [
-    col('Size', (r) => m.size[r], bytes, { bar: (r) => m.size[r] / most }),
+    col('Size', (r) => m.size[r], bytes, { bar: (r) => m.size[r] / high }),
     col('Role', (r) => m.json.roles[m.role[r]]),
     m.json.modules && col('Module', (r) => moduleText(m, m.module[r]) || '–'),
     any(m.tensor) && col('Tensor', (r) => m.json.tensors[m.tensor[r]] || '–', undefined, wide),
@@ -103,12 +97,12 @@ function each(m: Memory, rows: readonly number[]): Col<number>[] {
 
 function Groups({ m, rows, by, title, devices }: { m: Memory; rows: readonly number[]; by: By; title: string; devices: readonly string[] }) {
   const groups = useMemo(() => grouped(m, rows, by, devices), [m, rows, by]);
-  const sum = groups.reduce((a, g) => a + g.bytes, 0) || 1;
-  const most = groups.reduce((a, g) => Math.max(a, g.bytes), 1);
+  const all = sum(groups, (g) => g.bytes) || 1;
+  const high = most(groups, (g) => g.bytes);
   const cols: Col<Group>[] = [
     col(title, (g) => g.label, undefined, { wide: true }),
-    col('Bytes', (g) => g.bytes, bytes, { bar: (g) => g.bytes / most }),
-    col('Part', (g) => (100 * g.bytes) / sum, percent),
+    col('Bytes', (g) => g.bytes, bytes, { bar: (g) => g.bytes / high }),
+    col('Part', (g) => (100 * g.bytes) / all, percent),
     col('Allocations', (g) => g.count, count),
     col('Asked for', (g) => g.asked, bytes),
     col('Largest', (g) => g.largest, bytes),
@@ -142,13 +136,13 @@ export function Alive({ sc, cut }: { sc: Scene; cut: Cut }) {
     const key = w && keyOf(m, w.by);
     return all.filter((r) => (one < 0 || sc.g.of[r] === one) && (!w || key!.of(r) === w.key) && (!made || made(r)));
   }, [all, one, sc.g, w, made]);
-  const sum = rows.reduce((a, r) => a + m.size[r], 0);
+  const held = sum(rows, (r) => m.size[r]);
   return (
     <Panel
-      title={`Alive at ${ns(cut.t)}: ${bytes(sum)} in ${plural(rows.length, 'allocation')}${cut.exact ? ' (the peak)' : ''}`}
+      title={`Alive at ${ns(cut.t)}: ${bytes(held)} in ${plural(rows.length, 'allocation')}${cut.exact ? ' (the peak)' : ''}`}
       extra={<Choice label="Show" value={as[0]} options={hows} onPick={(v) => (how.value = v)} />}
     >
-      <p class="crumbs" id="alive" data-bytes={sum} data-count={rows.length}>
+      <p class="crumbs" id="alive" data-bytes={held} data-count={rows.length}>
         {one >= 0 && <button onClick={() => (focus.value = '')}>{sc.g.labels[one]} ✕</button>}
         {w && <button onClick={() => (within.value = null)}>{w.label} ✕</button>}
         {path && <button title={path} onClick={() => (under.value = '')}>made under {brief(path.split('\n').pop()!, 'stack')} ✕</button>}

@@ -7,14 +7,17 @@ import { address, type Allocator, EXPANDABLE, fragmentation, type Seg, type Stat
 import { bytes, count, ns, percent, plural } from '../data/format';
 import type { Cut } from '../data/memory';
 import { faceText, opPath } from '../data/memory';
+import { sum } from '../data/sums';
 import { ink } from '../draw/colors';
+import { face, line, word } from '../draw/marks';
 import { blank, css, type Pixels, rgb } from '../draw/pixels';
 import { alloc } from '../state';
 import { Canvas, type Surface } from '../ui/canvas';
-import { Choice, Fold, Legend, Panel } from '../ui/parts';
+import { Choice, Facts, Fold, Legend, Panel } from '../ui/parts';
 import { type Col, col, Table } from '../ui/table';
-import { font, px } from '../ui/scale';
+import { px } from '../ui/scale';
 import { type Spot, Tip } from '../ui/tip';
+import { inside } from '../ui/travel';
 import type { Scene } from './memory_scene';
 
 /** A stretch of a segment on the canvas. */
@@ -45,7 +48,7 @@ export function layout(segs: readonly Seg[], width: number, how: Shape): { piece
     order.slice(0, MOST_ROWS).forEach((seg, i) => pieces.push({ seg, from: 0, to: segs[seg].size, x: left, y: i * row, w }));
     return { pieces, height: Math.max(1, pieces.length) * row };
   }
-  const total = segs.reduce((a, s) => a + s.size, 0);
+  const total = sum(segs, (s) => s.size);
   const lines = Math.max(1, Math.min(60, 8 + Math.ceil((segs.length * (GAP + 2)) / w)));
   const scale = total / Math.max(1, w * lines - segs.length * GAP) || 1; // bytes a pixel
   let x = 0;
@@ -102,12 +105,7 @@ let kept: Pixels | undefined;
 
 function hatch(ctx: CanvasRenderingContext2D, dark: boolean): CanvasPattern | null {
   const tile = new OffscreenCanvas(6, 6);
-  const c = tile.getContext('2d')!;
-  c.strokeStyle = dark ? '#8a7340' : '#c99a4a';
-  c.beginPath();
-  c.moveTo(-1, 7);
-  c.lineTo(7, -1);
-  c.stroke();
+  line(tile.getContext('2d')!, dark ? '#8a7340' : '#c99a4a', [[-1, 7], [7, -1]]);
   return ctx.createPattern(tile, 'repeat');
 }
 
@@ -138,26 +136,24 @@ function draw(s: Surface, sc: Scene, a: Allocator, st: State, how: Shape, pieces
       if (st.alloc[b] === alloc.value) marked.unshift([x0, p.y, x1 - x0, c.accent]);
     }
   }
-  kept.show(s.ctx);
-  s.ctx.fillStyle = hatch(s.ctx, c.dark) ?? c.line;
-  for (const [x, y, w] of hatched) s.ctx.fillRect(x, y, w, high);
-  s.ctx.font = font(11.5).replace('system-ui, sans-serif', 'monospace');
-  s.ctx.textBaseline = 'middle';
-  s.ctx.fillStyle = c.soft;
+  const { ctx } = s;
+  kept.show(ctx);
+  ctx.fillStyle = hatch(ctx, c.dark) ?? c.line;
+  for (const [x, y, w] of hatched) ctx.fillRect(x, y, w, high);
+  face(ctx, 11.5);
+  ctx.font = ctx.font.replace('system-ui, sans-serif', 'monospace');
   if (how === 'rows')
     for (const p of pieces) {
       const g = st.segs[p.seg];
-      s.ctx.fillText(address(a, sc.dev, g.addr), 2, p.y + high / 2);
-      s.ctx.textAlign = 'right';
-      s.ctx.fillText(`${bytes(g.size)} ${((100 * g.used) / g.size).toFixed(0).padStart(3)} %`, left - 8, p.y + high / 2);
-      s.ctx.textAlign = 'left';
+      const y = p.y + high / 2;
+      word(ctx, c.soft, address(a, sc.dev, g.addr), 2, y);
+      word(ctx, c.soft, `${bytes(g.size)} ${((100 * g.used) / g.size).toFixed(0).padStart(3)} %`, left - 8, y, 'right');
     }
-  s.ctx.lineWidth = 3;
+  ctx.lineWidth = 3;
   for (const [x, y, w, color] of marked) {
-    s.ctx.strokeStyle = color;
-    s.ctx.strokeRect(x - 1, y - 1, w + 2, high + 2);
+    ctx.strokeStyle = color;
+    ctx.strokeRect(x - 1, y - 1, w + 2, high + 2);
   }
-  s.ctx.lineWidth = 1;
 }
 
 const blockTitle = ({ m }: Scene, st: State, b: number): string => {
@@ -199,14 +195,11 @@ function Totals({ st }: { st: State }) {
   ];
   const rows = facts.filter(([k]) => t[k] > 0 || (k !== 'expandable' && k !== 'loose')).map(([k, title, more]) => [title, bytes(t[k]), more]);
   return (
-    <dl class="facts row" id="totals" data-totals={JSON.stringify({ ...t, segments: st.segs.length, blocks: st.addr.length })}>
-      {[...rows, ['Fragmentation index', fragmentation(t.free, t.largest).toFixed(3), '1 − largest / free']].map(([title, v, more]) => (
-        <div key={title}>
-          <dt>{title}</dt>
-          <dd><b>{v}</b> <span class="soft">{more}</span></dd>
-        </div>
-      ))}
-    </dl>
+    <Facts
+      id="totals"
+      data-totals={JSON.stringify({ ...t, segments: st.segs.length, blocks: st.addr.length })}
+      rows={[...rows, ['Fragmentation index', fragmentation(t.free, t.largest).toFixed(3), '1 − largest / free']].map(([title, v, more]) => [title, <><b>{v}</b> <span class="soft">{more}</span></>])}
+    />
   );
 }
 
@@ -242,9 +235,7 @@ export function MapPanel({ sc, a, cut }: { sc: Scene; a: Allocator; cut: Cut }) 
   }, []);
   const { pieces, height } = useMemo(() => layout(st.segs, width, how), [st, width, how]);
   const find = (e: PointerEvent | MouseEvent) => {
-    const at = (e.currentTarget as HTMLElement).getBoundingClientRect();
-    const x = e.clientX - at.left;
-    const y = e.clientY - at.top;
+    const [x, y] = inside(e);
     const p = pieces.find((q) => y >= q.y && y < q.y + px(shapes[how][1]) && x >= q.x && x < q.x + q.w);
     return p && { seg: p.seg, block: blockAt(st, st.segs[p.seg], p.from + ((x - p.x) / p.w) * (p.to - p.from)) };
   };
@@ -259,10 +250,10 @@ export function MapPanel({ sc, a, cut }: { sc: Scene; a: Allocator; cut: Cut }) 
     const seg = order.find((k) => b >= st.segs[k].first && b < st.segs[k].first + st.segs[k].n)!;
     const from = st.addr[b] - st.segs[seg].addr;
     const p = pieces.find((q) => q.seg === seg && from < q.to)!;
-    const at = (e.currentTarget as HTMLElement).getBoundingClientRect();
+    const at = box.current!.getBoundingClientRect();
     const y = at.top + p.y;
     if (y < 60 || y > innerHeight - 220) scrollBy(0, y - innerHeight / 2);
-    hover.value = { seg, block: b, x: at.left + p.x + ((from - p.from) / (p.to - p.from)) * p.w, y: (e.currentTarget as HTMLElement).getBoundingClientRect().top + p.y };
+    hover.value = { seg, block: b, x: at.left + p.x + ((from - p.from) / (p.to - p.from)) * p.w, y: box.current!.getBoundingClientRect().top + p.y };
   };
   const dark = ink().dark;
   const free = freeColor(dark);

@@ -6,7 +6,9 @@ import { useMemo } from '../hooks';
 import { type Allocator, fragmentation, type Over } from '../data/allocator';
 import { bytes, count, exact, ns } from '../data/format';
 import { after } from '../data/spans';
+import { most, same } from '../data/sums';
 import { ink } from '../draw/colors';
+import { line, upright } from '../draw/marks';
 import { blank, css, type Pixels, rgb } from '../draw/pixels';
 import { moment, range } from '../state';
 import { Canvas, type Surface } from '../ui/canvas';
@@ -14,8 +16,8 @@ import { Fold, Legend } from '../ui/parts';
 import { type Col, col, Table } from '../ui/table';
 import { px } from '../ui/scale';
 import { type Spot, Tip } from '../ui/tip';
-import { dragTime, wheelTime } from '../ui/travel';
-import { drawScale, left, upright } from './memory_chart';
+import { dragTime, inside, wheelTime } from '../ui/travel';
+import { drawScale, left } from './memory_chart';
 import type { Scene } from './memory_scene';
 
 const layers = [
@@ -50,9 +52,9 @@ function draw(s: Surface, o: Over, peak: number, shown: { at?: Int32Array }): vo
   const c = ink();
   const [t0, t1] = range.value;
   const width = s.width - left();
-  const most = o.reserved.reduce((a, b) => Math.max(a, b), 1) * 1.06;
+  const high = most(o.reserved, same) * 1.06;
   const top = 6;
-  const y = (v: number) => Math.round(s.height - (v / most) * (s.height - top));
+  const y = (v: number) => Math.round(s.height - (v / high) * (s.height - top));
   const cols = (shown.at = columns(o, t0, t1, width));
   kept = blank(kept, s, c.back);
   const from = left();
@@ -62,28 +64,19 @@ function draw(s: Surface, o: Over, peak: number, shown: { at?: Int32Array }): vo
     const at = cols[x - from];
     for (const [key, , color] of layers) {
       sum += at < 0 ? 0 : o[key][at];
-      const high = y(sum);
-      kept.rect(x, high, x + 1, low, rgb(color));
-      low = high;
+      const to = y(sum);
+      kept.rect(x, to, x + 1, low, rgb(color));
+      low = to;
     }
   }
   kept.rect(0, 0, left(), s.height, c.band);
   kept.show(s.ctx);
-  drawScale(s, most, y, top, c);
-  const line = (value: (i: number) => number, color: string, dash: number[]) => {
-    s.ctx.strokeStyle = color;
-    s.ctx.lineWidth = 1.5;
-    s.ctx.setLineDash(dash);
-    s.ctx.beginPath();
-    cols.forEach((i, x) => s.ctx.lineTo(from + x + 0.5, value(i)));
-    s.ctx.stroke();
-    s.ctx.setLineDash([]);
-    s.ctx.lineWidth = 1;
-  };
-  line((i) => y(i < 0 ? 0 : o.largest[i]), c.text, [4, 3]);
-  line((i) => s.height - 2 - (i < 0 ? 0 : indexOf(o, i)) * (s.height - top - 4), css(INDEX), []);
+  drawScale(s, high, y, top, c);
+  const curve = (value: (i: number) => number, color: string, dash: number[]) => line(s.ctx, color, Array.from(cols, (i, x) => [from + x + 0.5, value(i)]), 1.5, dash);
+  curve((i) => y(i < 0 ? 0 : o.largest[i]), c.text, [4, 3]);
+  curve((i) => s.height - 2 - (i < 0 ? 0 : indexOf(o, i)) * (s.height - top - 4), css(INDEX), []);
   const at = moment.value ?? peak;
-  if (at >= t0 && at <= t1) upright(s, left() + ((at - t0) / (t1 - t0)) * width, 0, c.accent, 2);
+  if (at >= t0 && at <= t1) upright(s.ctx, c.accent, left() + ((at - t0) / (t1 - t0)) * width, 0, s.height, 2);
 }
 
 function Under({ o }: { o: Over }) {
@@ -124,8 +117,7 @@ export function OverTime({ sc, a }: { sc: Scene; a: Allocator }) {
             moment.value = Math.round(t0 + (Math.max(0, x - left()) / (el.clientWidth - left())) * (t1 - t0));
           })}
           onPointerMove={(e: PointerEvent) => {
-            const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
-            const x = Math.floor(e.clientX - box.left) - left();
+            const x = Math.floor(inside(e)[0]) - left();
             hover.value = { x: e.clientX, y: e.clientY, point: shown.at?.[x] ?? -1 };
           }}
           onPointerLeave={() => (hover.value = null)}

@@ -5,8 +5,9 @@ import { useMemo, useState } from '../hooks';
 import { bytes, count, delta, ns, percent } from '../data/format';
 import { childrenOf, hotPath, matching, type ModuleRow, type OpTree, visible } from '../data/optree';
 import { getOps, getSpans, type OpRow } from '../data/page';
+import { most } from '../data/sums';
 import { go, keep, query, span } from '../state';
-import { Kept, Loading, Panel, useData } from '../ui/parts';
+import { Kept, Loading, Panel, Search, useData } from '../ui/parts';
 import { px } from '../ui/scale';
 import { col, Pad, rowKey, Table } from '../ui/table';
 
@@ -50,7 +51,7 @@ function Tree({ t, onPick, picked }: { t: OpTree; onPick: (i: number) => void; p
   const high = px(26);
   const first = Math.max(0, Math.floor(top / high) - 8);
   const last = Math.min(rows.length, first + Math.ceil(px(TALL) / high) + 16);
-  const most = t.wall[0] || 1;
+  const whole = t.wall[0] || 1;
   const toggle = (i: number) => {
     const next = new Set(open);
     if (!next.delete(i)) next.add(i);
@@ -65,7 +66,7 @@ function Tree({ t, onPick, picked }: { t: OpTree; onPick: (i: number) => void; p
   return (
     <section class="table">
       <div class="tablebar">
-        <input type="search" placeholder="Filter…" aria-label="Filter op tree" value={find} onInput={(e) => setFind(e.currentTarget.value)} />
+        <Search label="Filter op tree" hint="Filter…" value={find} set={setFind} />
         <button onClick={() => setOpen(new Set([0, ...hot]))} title="Open the heaviest op in the heaviest op, down to the end">Hot path</button>
         <button onClick={() => setOpen(new Set([0]))}>Close all</button>
         <span class="soft">
@@ -106,8 +107,8 @@ function Tree({ t, onPick, picked }: { t: OpTree; onPick: (i: number) => void; p
                 </td>
                 {figures.map(([title, value, text], c) => (
                   <td key={title}>
-                    {c === 1 && <i class="bar" style={{ width: `${Math.min(100, (100 * t.wall[i]) / most)}%` }} />}
-                    <span>{text(value(t, i))}{c === 1 ? <small class="soft"> {percent((100 * t.wall[i]) / most)}</small> : null}</span>
+                    {c === 1 && <i class="bar" style={{ width: `${Math.min(100, (100 * t.wall[i]) / whole)}%` }} />}
+                    <span>{text(value(t, i))}{c === 1 ? <small class="soft"> {percent((100 * t.wall[i]) / whole)}</small> : null}</span>
                   </td>
                 ))}
               </tr>
@@ -123,7 +124,7 @@ function Tree({ t, onPick, picked }: { t: OpTree; onPick: (i: number) => void; p
 
 /** Modules as the model calls them. A backward op counts for those around its forward op. */
 function Modules({ rows, all, onPick, picked }: { rows: ModuleRow[]; all: number; onPick: (name: string) => void; picked: string }) {
-  const most = rows.reduce((a, r) => Math.max(a, r[2] + r[3]), 1);
+  const high = most(rows, (r) => r[2] + r[3]);
   const name = (r: ModuleRow) => `nn.Module: ${r[0]}`;
   return (
     <Table
@@ -136,7 +137,7 @@ function Modules({ rows, all, onPick, picked }: { rows: ModuleRow[]; all: number
       cols={[
         col('Module', (r: ModuleRow) => r[0], undefined, { wide: true }),
         col('Calls', (r: ModuleRow) => r[1], count),
-        col('Forward + backward', (r: ModuleRow) => r[2] + r[3], ns, { bar: (r) => (r[2] + r[3]) / most }),
+        col('Forward + backward', (r: ModuleRow) => r[2] + r[3], ns, { bar: (r) => (r[2] + r[3]) / high }),
         col('Forward', (r: ModuleRow) => r[2], ns),
         col('Backward', (r: ModuleRow) => r[3], ns),
         col('Forward allocates', (r: ModuleRow) => r[4], bytes),
@@ -155,7 +156,7 @@ export function Ops() {
   const [name, setName] = useState(s && span.value !== null && span.value < s.n ? s.names[s.name[span.value]] : '');
   const [node, setNode] = useState(-1);
   if (!t) return <Loading />;
-  const most = t.ops.reduce((a, r) => Math.max(a, r[2]), 1);
+  const high = most(t.ops, (r) => r[2]);
   const shapes: [string, string][] = [['table', 'By name'], ['tree', 'Tree']];
   if (t.modules.length) shapes.push(['modules', 'Modules']);
   return (
@@ -190,7 +191,7 @@ export function Ops() {
           picked={(r) => r[0] === name}
           cols={[
             col('Op', (r: OpRow) => r[0], undefined, { wide: true }),
-            ...figures.map(([title, , text], i) => col<OpRow>(title, (r) => r[i + 1], text, i === 1 ? { bar: (r) => r[2] / most } : {})),
+            ...figures.map(([title, , text], i) => col<OpRow>(title, (r) => r[i + 1], text, i === 1 ? { bar: (r) => r[2] / high } : {})),
           ]}
         />
       )}

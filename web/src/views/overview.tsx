@@ -5,13 +5,14 @@ import { bytes, count, ns, percent, plural } from '../data/format';
 import { type Device, getTables, type Main } from '../data/page';
 import { drawAxis } from '../draw/axis';
 import { ink, MEMORY } from '../draw/colors';
+import { box, face, word } from '../draw/marks';
 import { css } from '../draw/pixels';
 import { go, lookAll, moment } from '../state';
 import { Bars } from '../ui/bars';
 import { Canvas, type Surface } from '../ui/canvas';
-import { Minimap, strip } from '../ui/minimap';
-import { Figure, Panel, useData } from '../ui/parts';
-import { font, px } from '../ui/scale';
+import { Minimap, strip, wipe } from '../ui/minimap';
+import { Facts as Pairs, Figure, Panel, useData } from '../ui/parts';
+import { px } from '../ui/scale';
 import { brief, by, colorsOf, device, focus, pane } from './memory_scene';
 
 const CURVE = 128; // stretches of a device's small curve
@@ -30,23 +31,19 @@ function curve(main: Main) {
   const d = main.devices[main.device];
   return (s: Surface) => {
     const c = ink();
-    s.ctx.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--panel');
-    s.ctx.fillRect(0, 0, s.width, s.height);
-    drawAxis(s.ctx, 0, s.width, s.height, 0, main.t_end, c);
-    strip(s, main.curve, d.peak, px(34), s.height, css(MEMORY));
+    const { ctx, width, height } = s;
+    wipe(s);
+    drawAxis(ctx, 0, width, height, 0, main.t_end, c);
+    strip(s, main.curve, d.peak, px(34), height, css(MEMORY));
     const right = d.peak_t > main.t_end / 2;
-    const x = Math.min(s.width - 2, (d.peak_t / Math.max(1, main.t_end)) * s.width);
-    if (moment.value !== null) {
-      s.ctx.fillStyle = c.link;
-      s.ctx.fillRect((moment.value / Math.max(1, main.t_end)) * s.width, px(18), 2, s.height);
-    }
-    s.ctx.fillStyle = c.accent;
-    s.ctx.fillRect(x, px(18), 2, s.height);
-    s.ctx.fillStyle = c.text;
-    s.ctx.font = font(12, '600');
-    s.ctx.textAlign = right ? 'right' : 'left';
-    s.ctx.fillText(`peak ${bytes(d.peak)}`, x + (right ? -6 : 8), px(26));
-    s.ctx.textAlign = 'left';
+    const at = (t: number, color: string) => {
+      const x = Math.min(width - 2, (t / Math.max(1, main.t_end)) * width);
+      box(ctx, color, x, px(18), 2, height);
+      return x;
+    };
+    if (moment.value !== null) at(moment.value, c.link);
+    face(ctx, 12, '600');
+    word(ctx, c.text, `peak ${bytes(d.peak)}`, at(d.peak_t, c.accent) + (right ? -6 : 8), px(26), right ? 'right' : 'left');
   };
 }
 
@@ -156,14 +153,7 @@ function Facts({ main }: { main: Main }) {
       .map((p): [string, string] => ['Process', process(p)]),
   ];
   return (
-    <dl class="facts">
-      {rows.map(([k, v], i) => (
-        <div key={i}>
-          <dt>{k}</dt>
-          <dd>{v}</dd>
-        </div>
-      ))}
-    </dl>
+    <Pairs class="facts" rows={rows} />
   );
 }
 

@@ -6,6 +6,7 @@ import { useMemo } from '../hooks';
 import { bytes, delta, ns, percent } from '../data/format';
 import { phasePeaks } from '../data/memory_phases';
 import { getMemory, getTables, type Main, type Scope, type Tables } from '../data/page';
+import { most } from '../data/sums';
 import { css } from '../draw/pixels';
 import { go, keep, look, moment } from '../state';
 import { Bars } from '../ui/bars';
@@ -59,8 +60,8 @@ function Histogram({ t, main, scope, at }: Bars) {
   const colors = colorsOf(made.labels, how).map(css);
   const own = Number(limitKey.value) * 1073741824;
   const limit = own > 0 ? own : scope.limit;
-  const most = made.peaks.reduce((a, p) => Math.max(a, p.top), 1);
-  const wide = limit && limit < most * 3 ? Math.max(most, limit) * 1.02 : most * 1.02;
+  const high = most(made.peaks, (p) => p.top);
+  const wide = limit && limit < high * 3 ? Math.max(high, limit) * 1.02 : high * 1.02;
   const pick = (n: number, k = -1) => {
     const d = m.json.pools[scope.of[0]]?.device ?? 0;
     device.value = scope.scope === 'total' ? 'all' : String(d);
@@ -106,14 +107,14 @@ function AsTable({ t, scopes }: { t: Tables; scopes: { s: Scope; i: number }[] }
   const rows: PhaseRow[] = t.phases
     .flatMap((p, n) => scopes.map(({ s, i }) => ({ n: n + 1, name: nameOf(t, n), scope: scopeName(s, t), limit: s.limit, t0: p.t0, t1: p.t1, v: p.levels[i] })))
     .filter((r) => r.v[6] > 0 || r.v[1] > 0);
-  const most = rows.reduce((a, r) => Math.max(a, r.v[6]), 1);
+  const high = most(rows, (r) => r.v[6]);
   const figure = (title: string, at: number, text: (v: number) => string = bytes, more?: Partial<Col<PhaseRow>>) => col(title, (r: PhaseRow) => r.v[at], text, more);
   const cols: (Col<PhaseRow> | false)[] = [
     col('#', (r) => r.n),
     col('Phase', (r) => r.name, undefined, { wide: true }),
     col('Memory', (r) => r.scope),
     col('Lasts', (r) => r.t1 - r.t0, ns),
-    figure('Highest', 6, bytes, { bar: (r) => r.v[6] / most }),
+    figure('Highest', 6, bytes, { bar: (r) => r.v[6] / high }),
     rows.some((r) => r.limit) && col('Of the limit', (r) => (r.limit ? (100 * r.v[6]) / r.limit : -1), (v) => (v < 0 ? '–' : percent(v))),
     figure('Segment peak', 0),
     figure('Allocations', 1),
@@ -149,7 +150,7 @@ export function Phases({ main }: { main: Main }) {
   const scopes = shownScopes(t);
   if (!scopes.length) return <p class="loading">This trace holds no memory events.</p>;
   // At first the main memory of the device that holds most of it.
-  const highestOf = (s: Scope) => t.phases.reduce((a, p) => Math.max(a, p.levels[t.scopes.indexOf(s)][6]), 0);
+  const highestOf = (s: Scope) => most(t.phases, (p) => p.levels[t.scopes.indexOf(s)][6]);
   const largest = t.scopes.filter((s) => s.scope === 'device').sort((a, b) => highestOf(b) - highestOf(a))[0];
   const first = scopes.find(({ s }) => s === largest) ?? scopes.find(({ s }) => s.scope === 'pool' && s.of[0] === largest?.of[0]) ?? scopes[0];
   const chosen = scopes.find(({ i }) => String(i) === scopeKey.value) ?? first;

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Tables of records.
 import { byKey } from '../data/format';
+import { most } from '../data/sums';
 import { type Col, Table } from '../ui/table';
 
 export type Rec = Record<string, unknown>;
@@ -15,7 +16,7 @@ const titleOf = (key: string) => {
 /** Rows of records as a table: a column for each of `keys` ("name,count,sum_ns:Total"), written by the key's
  *  end. */
 export function Records({ label, rows, keys, sort, wide = keys.split(/[,:]/)[0], height = 260, note, onPick, picked, text }: { label: string; rows: Rec[]; keys: string; sort: string; wide?: string; height?: number; note?: string; onPick?: (r: Rec) => void; picked?: (r: Rec) => boolean; text?: (key: string, v: unknown) => string | undefined }) {
-  const most = rows.reduce((a, r) => Math.max(a, Number(r[sort]) || 0), 1);
+  const high = most(rows, (r) => Number(r[sort]) || 0);
   const cols: Col<Rec>[] = keys.split(',').map((k) => k.split(':')).map(([key, title]) => ({
     key,
     title: title ?? titleOf(key),
@@ -23,7 +24,7 @@ export function Records({ label, rows, keys, sort, wide = keys.split(/[,:]/)[0],
     value: (r) => (typeof r[key] === 'number' ? (r[key] as number) : r[key] === null && key !== wide ? -Number.MAX_VALUE : String(r[key] ?? '')),
     text: (r) => text?.(key, r[key]) ?? byKey(key, r[key]),
     wide: key === wide,
-    bar: key === sort ? (r) => (Number(r[key]) || 0) / most : undefined,
+    bar: key === sort ? (r) => (Number(r[key]) || 0) / high : undefined,
   }));
   return <Table label={label} rows={rows} cols={cols} sort={sort} height={height} note={note} onPick={onPick} picked={picked} compact />;
 }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Drawing the timeline: pixels first, then text, lines and the selection on top.
-import { bytes, ns } from '../data/format';
+import { bytes, count, ns } from '../data/format';
 import type { Link } from '../data/notes';
 import type { Main, Phase } from '../data/page';
 import { placeOf, type Spans, visitRow } from '../data/spans';
 import { drawAxis } from '../draw/axis';
 import { type Ink, ink, kindColor, MEMORY } from '../draw/colors';
-import { css, inkOn, Pixels, rgb } from '../draw/pixels';
+import { box, face, line, type Point, shape, upright, word } from '../draw/marks';
+import { blank, css, inkOn, type Pixels, rgb } from '../draw/pixels';
 import { fit } from '../draw/text';
 import type { Surface } from '../ui/canvas';
-import { font, px } from '../ui/scale';
+import { px } from '../ui/scale';
 import { dims, type Lane } from './lanes';
 
 export interface Area {
@@ -85,146 +86,126 @@ function rows(p: Pixels, sc: Scene, width: number, base: number, back: number, l
   }
 }
 
-function names(s: Surface, sc: Scene, labels: Label[]): void {
-  s.ctx.font = font(11);
-  s.ctx.textBaseline = 'middle';
+function names({ ctx }: Surface, sc: Scene, labels: Label[]): void {
+  face(ctx, 11);
   for (const l of labels) {
-    const text = fit(s.ctx, sc.spans.names[sc.spans.name[l.span]] || '(unnamed)', l.w - 7);
-    if (!text) continue;
-    s.ctx.fillStyle = inkOn(l.color);
-    s.ctx.fillText(text, l.x + 4, l.y + dims.value.row / 2 - 0.5);
+    const text = fit(ctx, sc.spans.names[sc.spans.name[l.span]] || '(unnamed)', l.w - 7);
+    if (text) word(ctx, inkOn(l.color), text, l.x + 4, l.y + dims.value.row / 2 - 0.5);
   }
 }
 
+/** The stripe, name and figures of what is drawn at the right. */
+function head(ctx: Surface['ctx'], y: number, high: number, color: number, name: () => string, x: number, more: string, c: Ink): void {
+  box(ctx, css(color), 0, y, 3, high - 1);
+  face(ctx, 11.5, '600');
+  word(ctx, c.text, name(), x, y + px(11));
+  face(ctx, 10.5);
+  if (high > px(36)) word(ctx, c.soft, more, px(22), y + px(26));
+}
+
 /** Names of lanes, over what the spans reach. */
-function heads(s: Surface, sc: Scene, base: number, c: Ink): void {
-  const { left } = dims.value;
-  s.ctx.textBaseline = 'middle';
+function heads({ ctx, width, height }: Surface, sc: Scene, base: number, c: Ink): void {
+  const room = dims.value.left - px(30);
   let row = 0; // of a Gantt chart: lanes are counted through
   for (const l of sc.lanes) {
     const y = Math.round(base + l.y - sc.scroll);
     const t = sc.spans.tracks[l.track];
     const first = row + 1;
     row += t.rows.length;
-    if (y > s.height || y + l.height < base) continue;
-    s.ctx.strokeStyle = c.line;
-    s.ctx.strokeRect(-1, y - 0.5, s.width + 2, l.height);
-    s.ctx.fillStyle = css(kindColor(t.kind));
-    s.ctx.fillRect(0, y, 3, l.height - 1);
-    s.ctx.fillStyle = c.text;
-    s.ctx.font = font(11.5, '600');
+    if (y > height || y + l.height < base) continue;
+    ctx.strokeStyle = c.line;
+    ctx.strokeRect(-1, y - 0.5, width + 2, l.height);
     const lanes = sc.main.only === 'gantt' ? `Lane ${first}${row > first ? `–${row}` : ''} · ` : '';
     const also = t.name.lastIndexOf(' · overlap '); // a further track of the lane above
-    s.ctx.fillText(`${l.open ? '▾' : '▸'} ${fit(s.ctx, also > 0 ? `↳ ${t.name.slice(also + 3)}` : lanes + t.name, left - px(30))}`, px(9), y + px(11));
-    s.ctx.fillStyle = c.soft;
-    s.ctx.font = font(10.5);
-    if (l.height > px(36)) s.ctx.fillText(`${t.count.toLocaleString('en-US')} spans`, px(22), y + px(26));
+    head(ctx, y, l.height, kindColor(t.kind), () => `${l.open ? '▾' : '▸'} ${fit(ctx, also > 0 ? `↳ ${t.name.slice(also + 3)}` : lanes + t.name, room)}`, px(9), `${count(t.count)} spans`, c);
   }
 }
 
-const clip = (s: Surface, x: number, y: number, w: number, h: number, draw: () => void) => {
-  s.ctx.save();
-  s.ctx.beginPath();
-  s.ctx.rect(x, y, w, h);
-  s.ctx.clip();
+const clip = ({ ctx }: Surface, x: number, y: number, w: number, h: number, draw: () => void) => {
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(x, y, w, h);
+  ctx.clip();
   draw();
-  s.ctx.restore();
+  ctx.restore();
 };
 
 /** Time of the window to pixels. */
 const scaleOf = (sc: Scene, width: number) => (t: number) => dims.value.left + ((t - sc.t0) / (sc.t1 - sc.t0)) * width;
 
 function curve(s: Surface, sc: Scene, width: number, y0: number, high: number, c: Ink): void {
+  const { ctx } = s;
   const { left } = dims.value;
   const d = sc.main.devices[sc.main.device];
   const v = sc.main.curve;
   const x = scaleOf(sc, width);
   const end = Math.max(1, sc.main.t_end);
   const y1 = y0 + high - 3;
-  const up = (bytes: number) => (d.peak ? (bytes / d.peak) * (high - 8) : 0);
+  const color = css(MEMORY);
   clip(s, left, y0, width, high, () => {
-    s.ctx.fillStyle = css(MEMORY);
+    const column = (x: number, w: number, bytes: number) => {
+      const up = d.peak ? (bytes / d.peak) * (high - 8) : 0;
+      box(ctx, color, x, y1 - up, w, up);
+    };
     const exact = sc.live?.(sc.t0, sc.t1, width);
-    for (let k = 0; exact && k < width; k++) s.ctx.fillRect(left + k, y1 - up(exact[k]), 1, up(exact[k]));
+    for (let k = 0; exact && k < width; k++) column(left + k, 1, exact[k]);
     const from = Math.max(0, Math.floor((sc.t0 / end) * v.length));
     const to = exact ? from : Math.min(v.length, Math.ceil((sc.t1 / end) * v.length));
     for (let i = from; i < to; i++) {
       const a = x((i / v.length) * end);
-      const b = x(((i + 1) / v.length) * end);
-      s.ctx.fillRect(a, y1 - up(v[i]), Math.max(1, b - a + 0.5), up(v[i]));
+      column(a, Math.max(1, x(((i + 1) / v.length) * end) - a + 0.5), v[i]);
     }
   });
   if (sc.life) {
     const a = Math.max(left, x(sc.life[0]));
-    s.ctx.fillStyle = c.accent;
-    s.ctx.fillRect(a, y1, Math.max(a < s.width ? 2 : 0, Math.min(s.width, x(sc.life[1])) - a), 3);
+    box(ctx, c.accent, a, y1, Math.max(a < s.width ? 2 : 0, Math.min(s.width, x(sc.life[1])) - a), 3);
   }
-  s.ctx.fillStyle = css(MEMORY);
-  s.ctx.fillRect(0, y0, 3, high - 1);
-  s.ctx.textBaseline = 'middle';
-  s.ctx.fillStyle = c.text;
-  s.ctx.font = font(11.5, '600');
-  s.ctx.fillText(fit(s.ctx, `Live memory, ${d.device}`, left - px(20)), px(22), y0 + px(13));
-  s.ctx.fillStyle = c.soft;
-  s.ctx.font = font(10.5);
-  s.ctx.fillText(`up to ${bytes(d.peak)}`, px(22), y0 + px(29));
+  head(ctx, y0, high, MEMORY, () => fit(ctx, `Live memory, ${d.device}`, left - px(20)), px(22), `up to ${bytes(d.peak)}`, c);
 }
 
 const markText = (m: Main['marks'][number]): string => (m.kind === 'oom' ? `out of memory: ${bytes(m.value)} asked for` : m.kind === 'step' ? `step ${m.value}` : m.name || m.kind);
 
 /** Phases as bands with their names, marks as flags with theirs; both as lines through the lanes. */
 function marks(s: Surface, sc: Scene, width: number, y0: number, high: number, c: Ink): void {
-  const { left } = dims.value;
+  const { ctx } = s;
+  const { left, marks: row } = dims.value;
   const x = scaleOf(sc, width);
-  const named = sc.phases.some((p) => p.name);
-  const line = dims.value.marks;
-  const mid = y0 + line / 2;
-  s.ctx.textBaseline = 'middle';
+  const mid = y0 + row / 2;
+  const low = y0 + high - row / 2;
+  face(ctx, 10.5);
   clip(s, left, 0, width, s.height, () => {
-    s.ctx.font = font(10.5);
     sc.phases.forEach((p, i) => {
       const [a, b] = [x(p.t0), x(p.t1)];
       if (b < left || a > left + width || !p.name) return;
-      s.ctx.fillStyle = i % 2 ? 'rgba(128,140,160,.16)' : 'rgba(128,140,160,.32)';
-      s.ctx.fillRect(a, y0, b - a, line - 1);
-      s.ctx.fillStyle = c.text;
-      const text = fit(s.ctx, p.name, Math.min(b, left + width) - Math.max(a, left) - 6);
-      if (text) s.ctx.fillText(text, Math.max(a, left) + 4, mid);
+      box(ctx, `rgba(128,140,160,.${i % 2 ? 16 : 32})`, a, y0, b - a, row - 1);
+      const from = Math.max(a, left);
+      word(ctx, c.text, fit(ctx, p.name, Math.min(b, left + width) - from - 6), from + 4, mid);
     });
-    const low = y0 + high - dims.value.marks / 2;
     let free = left; // flags do not cover one another
     for (const m of sc.main.marks) {
       if (m.t < sc.t0 || m.t > sc.t1) continue;
-      const at = Math.round(x(m.t)) + 0.5;
-      s.ctx.strokeStyle = m.kind === 'oom' ? c.accent : 'rgba(128,128,160,.5)';
-      s.ctx.setLineDash(m.kind === 'oom' ? [] : [3, 3]);
-      s.ctx.beginPath();
-      s.ctx.moveTo(at, low - dims.value.marks / 2);
-      s.ctx.lineTo(at, s.height);
-      s.ctx.stroke();
+      const oom = m.kind === 'oom';
+      const at = x(m.t);
+      upright(ctx, oom ? c.accent : 'rgba(128,128,160,.5)', at, low - row / 2, s.height, 1, oom ? [] : [3, 3]);
       const text = markText(m);
       if (at < free) continue;
-      s.ctx.fillStyle = m.kind === 'oom' ? c.accent : c.soft;
-      s.ctx.fillText(text, at + 3, low);
-      free = at + s.ctx.measureText(text).width + 10;
+      word(ctx, oom ? c.accent : c.soft, text, at + 3, low);
+      free = at + ctx.measureText(text).width + 10;
     }
-    s.ctx.setLineDash([]);
   });
-  s.ctx.fillStyle = c.soft;
-  s.ctx.font = font(10.5);
-  if (named) s.ctx.fillText('phases', px(22), mid);
-  if (sc.main.marks.length) s.ctx.fillText('marks', px(22), y0 + high - dims.value.marks / 2);
+  if (sc.phases.some((p) => p.name)) word(ctx, c.soft, 'phases', px(22), mid);
+  if (sc.main.marks.length) word(ctx, c.soft, 'marks', px(22), low);
 }
 
 /* ---- the selection ---- */
 
-interface Box {
+interface Frame {
   x0: number;
   x1: number;
   y: number;
 }
 
-function box(sc: Scene, span: number, width: number, base: number): Box | undefined {
+function frame(sc: Scene, span: number, width: number, base: number): Frame | undefined {
   const p = sc.at ? sc.at(span) : { ...placeOf(sc.spans, span), t0: sc.spans.t0[span], t1: sc.spans.t1[span] };
   const l = p && sc.lanes.find((k) => k.track === p.track);
   if (!l) return undefined;
@@ -232,7 +213,6 @@ function box(sc: Scene, span: number, width: number, base: number): Box | undefi
   return { x0: x(p.t0), x1: x(p.t1), y: base + l.y - sc.scroll + 2 + (l.open ? p.row * dims.value.row : 0) };
 }
 
-type Point = [number, number];
 export interface Arrow {
   points: Point[];
   to: number; // the span at its other end
@@ -247,26 +227,20 @@ const bezier = (a: Point, b: Point, c: Point, d: Point): Point[] =>
   });
 
 /** From the launch to what it started: a curve with a head, which a click follows. */
-function arrow(s: Surface, sc: Scene, l: Link, width: number, base: number): Arrow | undefined {
-  const from = box(sc, l.from, width, base);
-  const to = box(sc, l.to, width, base);
+function arrow({ ctx }: Surface, sc: Scene, l: Link, width: number, base: number, color: string): Arrow | undefined {
+  const from = frame(sc, l.from, width, base);
+  const to = frame(sc, l.to, width, base);
   if (!from || !to) return undefined;
   const half = dims.value.row / 2 - 1;
   const a: Point = [Math.max(from.x0, Math.min(from.x1, to.x0)), from.y + half];
-  const d: Point = [to.x0, to.y + half];
-  const bend = Math.max(24, Math.abs(d[0] - a[0]) / 2);
-  const points = bezier(a, [a[0] + bend, a[1]], [d[0] - bend, d[1]], d);
-  s.ctx.beginPath();
-  points.forEach(([x, y], i) => (i ? s.ctx.lineTo(x, y) : s.ctx.moveTo(x, y)));
-  s.ctx.stroke();
-  s.ctx.beginPath();
-  s.ctx.moveTo(d[0] + 1, d[1]);
-  s.ctx.lineTo(d[0] - px(7), d[1] - px(4));
-  s.ctx.lineTo(d[0] - px(7), d[1] + px(4));
-  s.ctx.fill();
-  s.ctx.beginPath();
-  s.ctx.arc(a[0], a[1], px(3), 0, 7);
-  s.ctx.fill();
+  const [x, y]: Point = [to.x0, to.y + half];
+  const bend = Math.max(24, Math.abs(x - a[0]) / 2);
+  const points = bezier(a, [a[0] + bend, a[1]], [x - bend, y], [x, y]);
+  line(ctx, color, points, 1.5);
+  shape(ctx, color, [[x + 1, y], [x - px(7), y - px(4)], [x - px(7), y + px(4)]]);
+  ctx.beginPath();
+  ctx.arc(a[0], a[1], px(3), 0, 7);
+  ctx.fill();
   return { points, to: l.from === sc.span ? l.to : l.from };
 }
 
@@ -283,29 +257,25 @@ export function arrowAt(arrows: readonly Arrow[], x: number, y: number, near = 5
   );
 }
 
-function outline(s: Surface, b: Box, base: number): void {
-  if (b.y + dims.value.row > base) s.ctx.strokeRect(b.x0 - 0.5, b.y - 1, Math.max(3, b.x1 - b.x0 + 1), dims.value.row);
-}
-
 function selection(s: Surface, sc: Scene, width: number, base: number, c: Ink): Arrow[] {
+  const { ctx } = s;
+  const { row } = dims.value;
   const arrows: Arrow[] = [];
-  const chosen = sc.span !== null && (sc.at || sc.span < sc.spans.n) ? box(sc, sc.span, width, base) : undefined;
+  const outline = (span: number | null, color: string, dash: number[]) => {
+    const b = span !== null && (sc.at || span < sc.spans.n) ? frame(sc, span, width, base) : undefined;
+    if (!b || b.y + row <= base) return;
+    ctx.lineWidth = 2;
+    ctx.strokeStyle = color;
+    ctx.setLineDash(dash);
+    ctx.strokeRect(b.x0 - 0.5, b.y - 1, Math.max(3, b.x1 - b.x0 + 1), row);
+  };
   clip(s, dims.value.left, base, width, s.height - base, () => {
-    s.ctx.lineWidth = 1.5;
-    s.ctx.strokeStyle = s.ctx.fillStyle = c.accent;
     for (const l of sc.links) {
-      const a = arrow(s, sc, l, width, base);
+      const a = arrow(s, sc, l, width, base, c.accent);
       if (a) arrows.push(a);
     }
-    s.ctx.lineWidth = 2;
-    s.ctx.strokeStyle = c.text;
-    if (chosen) outline(s, chosen, base);
-    const at = sc.cursor !== null && sc.cursor < sc.spans.n ? box(sc, sc.cursor, width, base) : undefined;
-    if (at) {
-      s.ctx.setLineDash([4, 2]);
-      s.ctx.strokeStyle = c.link;
-      outline(s, at, base);
-    }
+    outline(sc.span, c.text, []);
+    outline(sc.cursor, c.link, [4, 2]);
   });
   return arrows;
 }
@@ -314,47 +284,30 @@ function moment(s: Surface, sc: Scene, width: number, base: number, c: Ink): voi
   const at = sc.moment;
   if (at === null) return;
   clip(s, dims.value.left, 0, width, s.height, () => {
-    const x = Math.round(scaleOf(sc, width)(at)) + 0.5;
-    s.ctx.strokeStyle = s.ctx.fillStyle = c.accent;
-    s.ctx.beginPath();
-    s.ctx.moveTo(x, 0);
-    s.ctx.lineTo(x, s.height);
-    s.ctx.stroke();
-    s.ctx.font = font(10.5);
-    s.ctx.fillText(ns(at), x + 4, base - 8);
+    const x = scaleOf(sc, width)(at);
+    upright(s.ctx, c.accent, x, 0, s.height);
+    face(s.ctx, 10.5);
+    word(s.ctx, c.accent, ns(at), x + 4, base - 8);
   });
 }
 
 function area(s: Surface, sc: Scene, width: number, base: number, c: Ink): void {
   const a = sc.area;
   if (!a) return;
-  const x = scaleOf(sc, width);
+  const [x0, x1] = [a.t0, a.t1].map(scaleOf(sc, width));
   clip(s, dims.value.left, base, width, s.height - base, () => {
-    const [x0, x1] = [x(a.t0), x(a.t1)];
-    for (const l of sc.lanes) {
-      if (!a.tracks.includes(l.track)) continue;
-      const y = base + l.y - sc.scroll;
-      s.ctx.fillStyle = c.dark ? 'rgba(122,184,240,.16)' : 'rgba(31,111,184,.13)';
-      s.ctx.fillRect(x0, y, x1 - x0, l.height);
-    }
-    s.ctx.strokeStyle = c.link;
-    for (const at of [x0, x1]) {
-      s.ctx.beginPath();
-      s.ctx.moveTo(at, base);
-      s.ctx.lineTo(at, s.height);
-      s.ctx.stroke();
-    }
+    for (const l of sc.lanes) if (a.tracks.includes(l.track)) box(s.ctx, c.dark ? 'rgba(122,184,240,.16)' : 'rgba(31,111,184,.13)', x0, base + l.y - sc.scroll, x1 - x0, l.height);
+    for (const at of [x0, x1]) line(s.ctx, c.link, [[at, base], [at, s.height]]);
   });
 }
 
 /** How far down the lanes are scrolled, when not all of them fit. */
-function scrollbar(s: Surface, sc: Scene, base: number, c: Ink): void {
-  const room = s.height - base;
+function scrollbar({ ctx, width, height }: Surface, sc: Scene, base: number, c: Ink): void {
+  const room = height - base;
   if (sc.high <= room) return;
-  s.ctx.fillStyle = c.soft;
-  s.ctx.globalAlpha = 0.55;
-  s.ctx.fillRect(s.width - 5, base + (sc.scroll / sc.high) * room, 4, Math.max(18, (room / sc.high) * room));
-  s.ctx.globalAlpha = 1;
+  ctx.globalAlpha = 0.55;
+  box(ctx, c.soft, width - 5, base + (sc.scroll / sc.high) * room, 4, Math.max(18, (room / sc.high) * room));
+  ctx.globalAlpha = 1;
 }
 
 let kept: Pixels | undefined;
@@ -366,9 +319,8 @@ export function drawScene(s: Surface, sc: Scene): Arrow[] {
   const width = s.width - left;
   const top = tops(sc.main, sc.phases);
   const { base } = top;
-  if (!kept || kept.width !== s.width || kept.height !== s.height) kept = new Pixels(s.width, s.height);
   const labels: Label[] = [];
-  kept.clear(c.back);
+  kept = blank(kept, s, c.back);
   rows(kept, sc, width, base, c.dark ? 0x2a3038 : 0xe4e8ec, labels);
   kept.rect(0, 0, left, s.height, c.band);
   kept.rect(0, 0, s.width, axis, c.band);

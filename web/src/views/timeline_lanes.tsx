@@ -5,6 +5,7 @@ import { count } from '../data/format';
 import type { Spans } from '../data/spans';
 import { kindColor } from '../draw/colors';
 import { css } from '../draw/pixels';
+import { Square } from '../ui/parts';
 import { type Arrangement, arrange, flipClosed, flipHidden, moveTrack } from './lanes';
 
 export function LaneList({ spans, a, close }: { spans: Spans; a: Arrangement; close: () => void }) {
@@ -26,9 +27,7 @@ export function LaneList({ spans, a, close }: { spans: Spans; a: Arrangement; cl
           const t = spans.tracks[k];
           return (
             <li key={k}>
-              <svg width="4" height="16" aria-hidden="true">
-                <rect width="4" height="16" fill={css(kindColor(t.kind))} />
-              </svg>
+              <Square color={css(kindColor(t.kind))} width={4} height={16} />
               <label>
                 <input type="checkbox" checked={!a.hidden.has(k)} onChange={() => arrange(flipHidden(a, k))} />
                 <span title={t.name}>{t.name}</span>

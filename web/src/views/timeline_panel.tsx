@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // What the timeline tells about one span: a few lines beside the pointer, everything below the picture.
-import { signal } from '../signals';
 import type { ComponentChildren } from 'preact';
-import { bytes, count, delta, exact, ns } from '../data/format';
+import { bytes, count, delta, exact, ns, plural } from '../data/format';
 import { argsOf, chainOf, linksOf, notesOf } from '../data/notes';
 import type { Main } from '../data/page';
 import { placeOf, type Spans } from '../data/spans';
 import { frame, go, keep, moment, query, span, views } from '../state';
+import { Facts } from '../ui/parts';
+import { Tip } from '../ui/tip';
+import { hover } from './timeline_stage';
 
-export const hover = signal<{ x: number; y: number; span: number } | null>(null);
-
-export const title = (s: Spans, i: number): string => s.names[s.name[i]] || '(unnamed)';
+const NAMELESS = '(unnamed)';
+export const title = (s: Spans, i: number): string => s.names[s.name[i]] || NAMELESS;
 const kind = (s: Spans, i: number): string => s.cats[s.cat[i]].replaceAll('_', ' ');
 
 /** Bytes that a span's thread allocated and freed while it ran; null where that is not known. */
@@ -21,99 +22,128 @@ function memoryOf(main: Main, s: Spans, i: number): { allocated: number; freed: 
   return { allocated: n.allocated[i], freed: n.freed[i] };
 }
 
-const change = (m: { allocated: number; freed: number } | null): string =>
+export const change = (m: { allocated: number; freed: number } | null): string =>
   !m ? 'not known (threads allocate)' : m.allocated || m.freed ? `${delta(m.allocated - m.freed)}: ${bytes(m.allocated)} allocated, ${bytes(m.freed)} freed` : 'none';
 
-export function Tip({ main, spans }: { main: Main; spans: Spans }) {
+export function SpanTip({ main, spans }: { main: Main; spans: Spans }) {
   const h = hover.value;
-  if (!h) return null;
-  const i = h.span;
-  const flip = h.x > innerWidth - 420;
+  if (!h || h.i >= spans.n) return null;
+  const { i } = h;
   const mem = memoryOf(main, spans, i);
-  const shapes = argsOf(spans, i).slice(0, 3);
   const cause = spans.cause[i] - 1;
   const chain = chainOf(spans, cause < 0 ? i : cause);
   return (
-    <div class="tip" style={{ left: flip ? 'auto' : `${h.x + 14}px`, right: flip ? `${innerWidth - h.x + 14}px` : 'auto', top: `${Math.min(h.y + 14, innerHeight - 210)}px` }}>
+    <Tip at={h}>
       <b>{title(spans, i)}</b>
       <span>{kind(spans, i)} · {spans.tracks[placeOf(spans, i).track]?.name}</span>
       <span>{ns(spans.t1[i] - spans.t0[i])}, of it {ns(notesOf(spans).self[i])} its own</span>
       <span>from {exact(spans.t0[i])} to {exact(spans.t1[i])}</span>
       {mem && <span>memory {change(mem)}</span>}
-      {shapes.map(([k, v]) => <span key={k} class="cut">{k}: {v}</span>)}
+      {argsOf(spans, i).slice(0, 3).map(([k, v]) => <span key={k} class="cut">{k}: {v}</span>)}
       {cause >= 0 && <span>started by {title(spans, cause)}, {ns(spans.t0[i] - spans.t0[cause])} before</span>}
       {chain.length > 0 && <span class="soft">in {chain.slice(-4).map((k) => title(spans, k)).join(' › ')}</span>}
-    </div>
+    </Tip>
   );
 }
 
-export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-);
+/* ---- everything, below the picture ---- */
 
 /** What the flags of a span say. */
-export const notes: [number, string][] = [
+const notes: [number, string][] = [
   [1, 'It had not ended when the recording did.'],
   [2, 'Its beginning was lost: it starts where something inside it was first seen.'],
   [4, 'It ended because what is around it did.'],
 ];
 
-function Crumbs({ spans, what, chain, pick }: { spans: Spans; what: string; chain: number[]; pick: (k: number) => void }) {
-  if (!chain.length) return null;
-  return (
-    <div class="path">
-      <span class="soft">{what}</span>
-      <ol class="crumbs" aria-label={`${what}, outermost first`}>
-        {chain.map((k) => (
-          <li key={k}><button title={title(spans, k)} onClick={() => pick(k)}>{title(spans, k)}</button></li>
-        ))}
-      </ol>
-    </div>
-  );
-}
-
-/** Spans around it and, for device work, those around its launch. */
-function Path({ spans, i, pick }: { spans: Spans; i: number; pick: (k: number) => void }) {
-  const cause = spans.cause[i] - 1;
-  return (
-    <>
-      <Crumbs spans={spans} what="Inside" chain={chainOf(spans, i)} pick={pick} />
-      {cause >= 0 && <Crumbs spans={spans} what="Launched from" chain={[...chainOf(spans, cause), cause]} pick={pick} />}
-    </>
-  );
+/** All that is told of one span. K stands for a span: its number here, or what a server tells of it. */
+export interface Told<K> {
+  me: K;
+  type: string;
+  t0: number;
+  t1: number;
+  self: number; // ns
+  lane: string;
+  memory: string | false;
+  args: [string, string][];
+  flags: number;
+  inside: K[]; // from the outermost on
+  from?: K[]; // of device work: what launched it, and around that
+  links: { to: K; kind: string; starts: boolean; apart: number }[];
+  all: number; // links, shown or not
+  gpu: boolean; // where the flame graph has it
+  stack?: string[];
 }
 
 const LISTED = 12;
 
-function Links({ spans, i, pick }: { spans: Spans; i: number; pick: (k: number) => void }) {
-  const { links, all } = linksOf(spans, i);
-  if (!all) return null;
+export function Details<K>({ d, name, pick, more }: { d: Told<K>; name: (k: K) => string; pick: (k: K) => void; more?: ComponentChildren }) {
+  const title = (k: K) => name(k) || NAMELESS;
+  const crumb = (k: K, text: ComponentChildren = title(k)) => <li><button title={title(k)} onClick={() => pick(k)}>{text}</button></li>;
+  const path = (what: string, chain: K[]) =>
+    chain.length > 0 && (
+      <div class="path">
+        <span class="soft">{what}</span>
+        <ol class="crumbs" aria-label={`${what}, outermost first`}>{chain.map((k) => crumb(k))}</ol>
+      </div>
+    );
   return (
-    <div class="path">
-      <span class="soft">Linked</span>
-      <ul class="crumbs" aria-label="What it started and what started it">
-        {links.slice(0, LISTED).map((l, k) => {
-          const other = l.from === i ? l.to : l.from;
-          const how = l.what === 'launch' ? (l.from === i ? 'starts' : 'started by') : l.what === 'fwdbwd' ? (l.from === i ? 'its backward' : 'its forward') : l.what;
-          return (
-            <li key={k}>
-              <button title={title(spans, other)} onClick={() => pick(other)}>
-                {l.from === i ? '→' : '←'} {how} {title(spans, other)} <small>{ns(Math.abs(spans.t0[l.to] - spans.t0[l.from]))} {l.from === i ? 'later' : 'before'}</small>
-              </button>
-            </li>
-          );
-        })}
-        {all > LISTED && <li class="soft">and {count(all - LISTED)} more</li>}
-      </ul>
-    </div>
+    <section class="details" aria-label="The selected span">
+      <h3>{title(d.me)}</h3>
+      <Facts
+        rows={[
+          ['Type', d.type],
+          ['Lasts', ns(d.t1 - d.t0)],
+          ['Self', ns(d.self)],
+          ['Starts', exact(d.t0)],
+          ['Ends', exact(d.t1)],
+          ['Where', d.lane],
+          d.memory !== false && ['Memory', d.memory],
+        ]}
+      />
+      {d.args.length > 0 && <Facts rows={d.args.map(([k, v]) => [k, <code>{v}</code>])} />}
+      {more}
+      {notes.map(([bit, text]) => (d.flags & bit ? <p class="soft">{text}</p> : null))}
+      {path('Inside', d.inside)}
+      {d.from && path('Launched from', d.from)}
+      {d.all > 0 && (
+        <div class="path">
+          <span class="soft">Linked</span>
+          <ul class="crumbs" aria-label="What it started and what started it">
+            {d.links.slice(0, LISTED).map(({ to, kind, starts, apart }) => {
+              const how = kind === 'launch' ? (starts ? 'starts' : 'started by') : kind === 'fwdbwd' ? (starts ? 'its backward' : 'its forward') : kind;
+              return crumb(to, <>{starts ? '→' : '←'} {how} {title(to)} <small>{ns(apart)} {starts ? 'later' : 'before'}</small></>);
+            })}
+            {d.all > LISTED && <li class="soft">and {count(d.all - LISTED)} more</li>}
+          </ul>
+        </div>
+      )}
+      {d.stack && d.stack.length > 0 && (
+        <details>
+          <summary>Stack, {plural(d.stack.length, 'frame')}</summary>
+          <ol class="frames">{d.stack.map((f) => <li><code>{f}</code></li>)}</ol>
+        </details>
+      )}
+      <p class="actions">
+        <button onClick={() => pick(d.me)}>Focus ( f )</button>
+        <button onClick={() => (query.value = title(d.me))}>Find all of this name</button>
+        <InFlame lane={d.lane} gpu={d.gpu} path={[...((d.gpu && d.from) || d.inside), d.me].map(name)} />
+        {views.value.includes('memory') && (
+          <button
+            onClick={() => {
+              moment.value = d.t0;
+              go('memory');
+            }}
+          >
+            Memory at its start
+          </button>
+        )}
+      </p>
+    </section>
   );
 }
 
 /** To the frame of a span: below its lane and what is around it or, for device work, below what launched it. */
-export const InFlame = ({ lane, path, gpu }: { lane: string; path: string[]; gpu: boolean }) =>
+const InFlame = ({ lane, path, gpu }: { lane: string; path: string[]; gpu: boolean }) =>
   views.value.includes('flame') ? (
     <button
       onClick={() => {
@@ -133,49 +163,28 @@ export function framePath(s: Spans, i: number, gpu: boolean): string[] {
   return (cause < 0 ? [...chainOf(s, i), i] : [...chainOf(s, cause), cause, i]).map((k) => s.names[s.name[k]]);
 }
 
-export function Details({ main, spans, pick }: { main: Main; spans: Spans; pick: (k: number) => void }) {
+/** Of spans that are all here. */
+export function SpanDetails({ main, spans, pick }: { main: Main; spans: Spans; pick: (k: number) => void }) {
   const i = span.value;
   if (i === null || i >= spans.n) return <p class="soft hint">A click on a span tells its details, on an empty place it chooses a moment; shift and a drag sum up an area.</p>;
-  const args = argsOf(spans, i);
-  const n = notesOf(spans);
   const track = spans.tracks[placeOf(spans, i).track];
-  const gpu = track.kind === 'stream';
-  return (
-    <section class="details" aria-label="The selected span">
-      <h3>{title(spans, i)}</h3>
-      <dl class="facts row">
-        <Fact name="Type">{kind(spans, i)}</Fact>
-        <Fact name="Lasts">{ns(spans.t1[i] - spans.t0[i])}</Fact>
-        <Fact name="Self">{ns(n.self[i])}</Fact>
-        <Fact name="Starts">{exact(spans.t0[i])}</Fact>
-        <Fact name="Ends">{exact(spans.t1[i])}</Fact>
-        <Fact name="Where">{spans.tracks[placeOf(spans, i).track]?.name}</Fact>
-        {main.allocs > 0 && <Fact name="Memory">{change(memoryOf(main, spans, i))}</Fact>}
-      </dl>
-      {args.length > 0 && (
-        <dl class="facts row">
-          {args.map(([k, v]) => <Fact key={k} name={k}><code>{v}</code></Fact>)}
-        </dl>
-      )}
-      {spans.argsLeftOut > 0 && !args.length && <p class="soft">Arguments of {count(spans.argsLeftOut)} spans did not fit into this page.</p>}
-      {notes.map(([bit, text]) => (spans.flags[i] & bit ? <p key={bit} class="soft">{text}</p> : null))}
-      <Path spans={spans} i={i} pick={pick} />
-      <Links spans={spans} i={i} pick={pick} />
-      <p class="actions">
-        <button onClick={() => pick(i)}>Focus ( f )</button>
-        <button onClick={() => (query.value = title(spans, i))}>Find all of this name</button>
-        <InFlame lane={track.name} gpu={gpu} path={framePath(spans, i, gpu)} />
-        {views.value.includes('memory') && (
-          <button
-            onClick={() => {
-              moment.value = spans.t0[i];
-              go('memory');
-            }}
-          >
-            Memory at its start
-          </button>
-        )}
-      </p>
-    </section>
-  );
+  const cause = spans.cause[i] - 1;
+  const { links, all } = linksOf(spans, i);
+  const d: Told<number> = {
+    me: i,
+    type: kind(spans, i),
+    t0: spans.t0[i],
+    t1: spans.t1[i],
+    self: notesOf(spans).self[i],
+    lane: track.name,
+    memory: main.allocs > 0 && change(memoryOf(main, spans, i)),
+    args: argsOf(spans, i),
+    flags: spans.flags[i],
+    inside: chainOf(spans, i),
+    from: cause < 0 ? undefined : [...chainOf(spans, cause), cause],
+    links: links.map((l) => ({ to: l.from === i ? l.to : l.from, kind: l.what, starts: l.from === i, apart: Math.abs(spans.t0[l.to] - spans.t0[l.from]) })),
+    all,
+    gpu: track.kind === 'stream',
+  };
+  return <Details d={d} name={(k) => spans.names[spans.name[k]]} pick={pick} more={spans.argsLeftOut > 0 && !d.args.length && <p class="soft">Arguments of {count(spans.argsLeftOut)} spans did not fit into this page.</p>} />;
 }

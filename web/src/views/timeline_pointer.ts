@@ -4,6 +4,7 @@
 // those in pieces.
 import { keep } from '../state';
 import { type Signal, signal } from '../signals';
+import { follow, inside } from '../ui/travel';
 import { type Arrangement, arrange, flipClosed, type Lane, laneAt, moveTrack } from './lanes';
 import type { Area } from './timeline_draw';
 
@@ -31,23 +32,6 @@ export interface Ground {
   pan: (e: PointerEvent) => void;
 }
 
-/** Follow the pointer until it is let go. */
-function follow(e: PointerEvent, move: (x: number, y: number) => void, up?: (x: number, y: number) => void): void {
-  const el = e.currentTarget as HTMLElement;
-  const box = el.getBoundingClientRect();
-  const on = (ev: PointerEvent) => move(ev.clientX - box.left, ev.clientY - box.top);
-  el.setPointerCapture(e.pointerId);
-  el.addEventListener('pointermove', on);
-  el.addEventListener(
-    'pointerup',
-    (ev) => {
-      el.removeEventListener('pointermove', on);
-      up?.(ev.clientX - box.left, ev.clientY - box.top);
-    },
-    { once: true },
-  );
-}
-
 export function presses({ left, base, lanes, arranged, end, timeAt, scroll, pan }: Ground): (e: PointerEvent) => void {
   const dragArea = (e: PointerEvent, x0: number, y0: number) => {
     const from = timeAt(x0).t;
@@ -69,8 +53,7 @@ export function presses({ left, base, lanes, arranged, end, timeAt, scroll, pan 
     });
   };
   return (e: PointerEvent) => {
-    const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
-    const [x, y] = [e.clientX - box.left, e.clientY - box.top];
+    const [x, y] = inside(e);
     if (x < left && y >= base) dragLane(e, y);
     else if (e.shiftKey || selecting.value) dragArea(e, x, y);
     else pan(e);

@@ -5,8 +5,9 @@ import { useEffect, useState } from '../hooks';
 import { count, ns, percent, plural } from '../data/format';
 import { type Sum, sums } from '../data/notes';
 import type { Spans } from '../data/spans';
+import { sum } from '../data/sums';
 import { range } from '../state';
-import { Table } from '../ui/table';
+import { col, Table } from '../ui/table';
 import type { Lane } from './lanes';
 import type { Area } from './timeline_draw';
 
@@ -33,8 +34,8 @@ export function Sums({ spans, lanes, area, open, pick, close }: { spans: Spans; 
 
 /** Sums by name; `names` = how many there are in all. */
 export function SumTable({ area, time, lanes, rows, names, pick, close }: { area: boolean; time: number; lanes: number; rows: Sum[]; names: number; pick: (k: number) => void; close: () => void }) {
-  const all = rows.reduce((a, r) => a + r.self, 0);
-  const n = rows.reduce((a, r) => a + r.n, 0);
+  const all = sum(rows, (r) => r.self);
+  const n = sum(rows, (r) => r.n);
   return (
     <section class="panel" id="sums">
       <header>
@@ -44,18 +45,18 @@ export function SumTable({ area, time, lanes, rows, names, pick, close }: { area
       <Table
         label="spans by name"
         rows={rows.length > MOST_ROWS ? rows.slice(0, MOST_ROWS) : rows}
-        sort="self"
+        sort="Self"
         height={320}
         note={names > Math.min(rows.length, MOST_ROWS) ? `the first ${count(Math.min(rows.length, MOST_ROWS))} of ${count(names)} names` : undefined}
         onPick={(r) => pick(r.at)}
         cols={[
-          { key: 'name', title: 'Name', value: (r) => r.name, wide: true },
-          { key: 'cat', title: 'Type', value: (r) => r.cat.replaceAll('_', ' ') },
-          { key: 'n', title: 'Count', value: (r) => r.n, text: (r) => count(r.n) },
-          { key: 'total', title: 'Total', value: (r) => r.total, text: (r) => ns(r.total) },
-          { key: 'self', title: 'Self', value: (r) => r.self, text: (r) => ns(r.self), bar: (r) => r.self / (rows[0]?.self || 1) },
-          { key: 'share', title: 'Share of self', value: (r) => r.self, text: (r) => (all ? percent((100 * r.self) / all) : '–') },
-          { key: 'longest', title: 'Longest', value: (r) => r.longest, text: (r) => ns(r.longest) },
+          col('Name', (r: Sum) => r.name, undefined, { wide: true }),
+          col('Type', (r: Sum) => r.cat.replaceAll('_', ' ')),
+          col('Count', (r: Sum) => r.n, count),
+          col('Total', (r: Sum) => r.total, ns),
+          col('Self', (r: Sum) => r.self, ns, { bar: (r) => r.self / (rows[0]?.self || 1) }),
+          col('Share of self', (r: Sum) => r.self, (v) => (all ? percent((100 * v) / all) : '–')),
+          col('Longest', (r: Sum) => r.longest, ns),
         ]}
       />
     </section>

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// Lines, boxes and words on a canvas, each in one call: what views draw on top of their pixels.
+import { font } from '../ui/scale';
+
+type Ctx = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
+export type Point = readonly [x: number, y: number];
+
+/** A line through points; it leaves the canvas's settings as they are usual. */
+export function line(ctx: Ctx, color: string, points: Iterable<Point>, width = 1, dash: number[] = []): void {
+  ctx.strokeStyle = color;
+  ctx.lineWidth = width;
+  ctx.setLineDash(dash);
+  ctx.beginPath();
+  for (const [x, y] of points) ctx.lineTo(x, y);
+  ctx.stroke();
+  ctx.setLineDash([]);
+  ctx.lineWidth = 1;
+}
+
+/** A line down, in the middle of its pixels. */
+export function upright(ctx: Ctx, color: string, x: number, y0: number, y1: number, width = 1, dash?: number[]): void {
+  const at = Math.round(x) + 0.5;
+  line(ctx, color, [[at, y0], [at, y1]], width, dash);
+}
+
+export function box(ctx: Ctx, color: string, x: number, y: number, w: number, h: number): void {
+  ctx.fillStyle = color;
+  ctx.fillRect(x, y, w, h);
+}
+
+/** A shape filled. */
+export function shape(ctx: Ctx, color: string, points: Iterable<Point>): void {
+  ctx.fillStyle = color;
+  ctx.beginPath();
+  for (const [x, y] of points) ctx.lineTo(x, y);
+  ctx.fill();
+}
+
+/** From here on, words of this size and weight, in the middle of their height. */
+export function face(ctx: Ctx, size: number, weight?: string): void {
+  ctx.font = font(size, weight);
+  ctx.textBaseline = 'middle';
+}
+
+/** A word at x: from there on, or up to there. */
+export function word(ctx: Ctx, color: string, text: string, x: number, y: number, align: 'left' | 'right' = 'left'): void {
+  ctx.fillStyle = color;
+  ctx.textAlign = align;
+  ctx.fillText(text, x, y);
+}
+
+/** Levels that hold from one point in time to the next, as the corners of their line. */
+export function* stairs(v: ArrayLike<number>, x: (i: number) => number, y: (v: number) => number): Generator<Point> {
+  for (let i = 0; i < v.length; i++) {
+    yield [x(i), y(v[i])];
+    yield [x(i + 1), y(v[i])];
+  }
+}
