@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
+#include "reserved.h"
 
 struct question {
 	char **argv;
@@ -85,6 +86,8 @@ static PyObject *ask(PyObject *self, PyObject *args)
 
 static PyMethodDef methods[] = {
 	{ "ask", ask, METH_VARARGS, "ask(words, trace) -> (status, output, complaints)" },
+	{ "reserved", tide__py_reserved, METH_O,
+	  "reserved(trace) -> ([source of a device's row], [(time, row, bytes from then on)])" },
 	{ NULL },
 };
 static struct PyModuleDef definition = {

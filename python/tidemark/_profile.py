@@ -36,7 +36,7 @@ UNKNOWN = {
     "tensors_read": "counted where module hooks saw it (track_model_with_hooks); null: no hooked module ran in the operation",
     "tensors_written": "tensors that a hooked module returned and that were there before it ran; null as above",
     "tensors_accessed": "tensors_read and tensors_written together; null as above",
-    "reserved_bytes": "null: a device without a caching allocator, or one that has not told its total yet",
+    "reserved_bytes": "null: a device without a caching allocator, or one that has not told its total yet; else exact at the last sample",
     "logical_bytes": "elements × element size of the tensors whose shape is known; logical_unknown counts the others",
 }
 
@@ -100,13 +100,10 @@ class Profile:
     # ---- indexing ----
 
     def _devices(self, t: Any) -> None:
-        kinds, index = t.view("devices", "kind"), t.view("devices", "index")
-        names = device_names(t)
+        kinds, names = t.view("devices", "kind"), device_names(t)
         self._pools: list[str] = [names[d] if d else "unknown" for d in t.view("pools", "device")]
         self._pool: memoryview = t.view("allocs", "pool")
         self.accelerators = [n for n, k in zip(names[1:], kinds[1:]) if k > 1]
-        own = [self.text(n) for n in t.view("devices", "name")]  # of a kind that has no number of ours: PyTorch's name for it
-        self._counted_as = {f"{o}:{i}": n for o, i, n in zip(own, index, names)}
 
     def device(self, alloc: int) -> str:
         return self._pools[self._pool[alloc]]
@@ -192,21 +189,19 @@ class Profile:
             self.checkpoints = self.checkpoints[cleared[-1] + 1 :]
 
     def _reserved(self, t: Any) -> None:
-        """What the caching allocator has taken from each accelerator, over time: its counter torch.reserved_bytes.cuda:0."""
+        """What allocators have taken from each device, over time: as every view of the program tells it."""
+        from ._ask import reserved
+
+        names = device_names(t)
+        sources, steps = reserved(t.model())
         self._held: dict[str, tuple[list[int], list[int]]] = {}
-        names, prefix = t.view("counters", "name"), "torch.reserved_bytes"
-        of: dict[int, str] = {}  # counter -> its device
-        for c in range(1, len(names)):
-            head, _, device = self.text(names[c]).rpartition(".")
-            if head == prefix:
-                of[c] = self._counted_as.get(device, device)
-            elif f"{head}.{device}" == prefix and len(self.accelerators) == 1:  # recordings of before: one for all
-                of[c] = self.accelerators[0]
-        for at, value, counter in zip(t.view("samples", "t"), t.view("samples", "value"), t.view("samples", "counter")) if of else ():
-            if counter in of:
-                times, totals = self._held.setdefault(of[counter], ([], []))
-                times.append(at)
-                totals.append(int(value))
+        for device, source in zip(names, sources):
+            if source:  # from segments it is known from the start
+                self._held[device] = ([-NEVER], [0]) if source == "segments" else ([], [])
+        for at, row, total in steps:
+            times, totals = self._held[names[row]]
+            times.append(at)
+            totals.append(total)
 
     def reserved(self, device: str, at: int) -> int | None:
         times, totals = self._held.get(device, ([], []))

@@ -229,16 +229,50 @@ def oom():
         torch.empty(asked, dtype=torch.uint8, device="cuda")
         raise AssertionError("4 TiB were there")
     except torch.cuda.OutOfMemoryError:
-        pass
+        held = torch.cuda.memory_reserved()
     keep = churn(6, 10)
     stats = counters()
     tidemark.stop()
     found = tidemark.open(path("o.tide")).ask("oom")["ooms"]
     same("out of memory", len(found), 1)
+    same("reserved bytes then", found[0]["reserved_bytes"], held)
     if str(asked) not in json.dumps(found):
         raise AssertionError(f"the bytes asked for are not told: {json.dumps(found)[:400]}")
     same("live bytes", device_of(tidemark.open(path("o.tide")).memory())["totals"]["live_bytes"], stats["live"])
     del keep
+
+
+def reserved():
+    """Reserved bytes at the moments of samples, also after empty_cache(), as every view shows them."""
+    fresh()
+    keep: list = []
+    told = []
+    with tidemark.record(path("res.tide")):
+        for i in range(12):
+            keep += churn(40 + i, 20, 12 << 20)
+            if i % 4 == 3:
+                keep = keep[::3]
+                torch.cuda.empty_cache()
+            keep.append(torch.empty(3 << 20, device="cuda"))  # the total is told with it
+            told.append(torch.cuda.memory_reserved())
+            tidemark.checkpoint(f"at {i}")
+        keep.append(torch.empty(1 << 30, dtype=torch.uint8, device="cuda"))  # the peak
+        last, most = torch.cuda.memory_reserved(), torch.cuda.max_memory_reserved()
+        same("live() reserved bytes", device_of({"devices": tidemark.live().devices})["totals"]["reserved_bytes"], last)
+    t = tidemark.open(path("res.tide"))
+    times = {t.native.text(n): at for n, at in zip(t.native.view("marks", "name"), t.native.view("marks", "t"))}
+    for i, want in enumerate(told):
+        at = f"{times[f'at {i}']}ns"
+        now = device_of(t.memory(at=at, device=DEVICE))["totals"]
+        same(f"reserved bytes at {i}", (now["reserved_bytes"], now["reserved_source"]), (want, "samples"))
+        same(f"reserved bytes of peak --at {i}", t.peak(at=at, device=DEVICE)["reserved_bytes"], want)
+        same(f"reserved bytes of allocator --at {i}", t.ask("allocator", at=at, device=DEVICE, no_advice=True)["reserved_bytes"], want)
+    end = device_of(t.memory(device=DEVICE))
+    same("reserved bytes at the end", end["totals"]["reserved_bytes"], last)
+    same("most reserved bytes", end["totals"]["reserved_peak_bytes"], most)
+    same("highest of the series", max(v for v in end["reserved_series_bytes"] if v is not None), most)
+    same("reserved bytes at the peak", t.peak(device=DEVICE)["reserved_bytes_at_peak"], last)
+    return f"{len(told)} moments, {len(set(told))} totals, {most} bytes at most"
 
 
 # ---- ways to record ----
@@ -502,7 +536,7 @@ def snapshot_expandable():
     return snapshot_plain()
 
 
-CASES = [attach, detach, results, threads, streams, graphs, expandable, oom, run, record, track, snapshot_cost, ends, plugin, lightning,
+CASES = [attach, detach, results, threads, streams, graphs, expandable, oom, reserved, run, record, track, snapshot_cost, ends, plugin, lightning,
          transformers, snapshot_plain, snapshot_streams, snapshot_graph, snapshot_expandable]
 
 

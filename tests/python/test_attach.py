@@ -101,6 +101,36 @@ class Attach(unittest.TestCase):
             p = Profile(path(name))
             self.assertEqual({d: p.reserved(d, 2**62) for d in p.accelerators}, {"cuda:0": 2 << 20, "cuda:1": 4 << 20, "other:0": 6 << 20})
             self.assertIsNone(p.reserved("cpu", 2**62))
+            told = {d["device"]: d["totals"] for d in tidemark.open(path(name)).memory()["devices"]}
+            self.assertEqual({d: (t["reserved_bytes"], t["reserved_bytes_at_peak"], t["reserved_source"]) for d, t in told.items()},
+                             {"cuda:0": (2 << 20, 2 << 20, "samples"), "cuda:1": (4 << 20, 4 << 20, "samples"),
+                              "other:0": (6 << 20, 6 << 20, "samples")})
+
+    def test_reserved_bytes_while_recording(self):
+        """What live() says of a device with a caching allocator, and of the CPU, where no one tells it."""
+        with tidemark.record(path("rl.tide")):
+            keep = torch.ones(300_000)
+            report = getattr(tidemark.torch._hook._capture, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")
+            oom = getattr(tidemark.torch._hook._capture, "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE")
+            report.argtypes, report.restype = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_uint32], None
+            oom.argtypes, oom.restype = [ctypes.c_int64, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_uint32], None
+            report(0x7000_0000, 5 << 20, 5 << 20, 20 << 20, 1)
+            report(0x7100_0000, 9 << 20, 14 << 20, 40 << 20, 1)  # the peak: its segment is there before it
+            report(0x7100_0000, -9 << 20, 5 << 20, 40 << 20, 1)
+            now = tidemark.live()
+            oom(1 << 40, 5 << 20, 20 << 20, 1)  # the cache was given back before it failed
+        self.assertIn("cuda:0: 5.00 MiB in 1, peak 14.00 MiB, reserved 40.00 MiB (sampled)", repr(now))
+        self.assertIn("reserved 40.00 MiB (sampled)", now._repr_html_())
+        cpu = next(d for d in now.devices if d["device"] == "cpu")["totals"]
+        self.assertEqual((cpu["reserved_bytes"], cpu["reserved_peak_bytes"], cpu["reserved_source"]), (None, None, None))
+        self.assertRegex(repr(now), r"cpu: .*, reserved unknown ")
+        t = tidemark.open(path("rl.tide"))
+        gpu = t.peak(device="cuda:0")
+        self.assertEqual((gpu["peak_bytes"], gpu["reserved_bytes_at_peak"], gpu["reserved_source"]), (14 << 20, 40 << 20, "samples"))
+        self.assertIsNone(t.peak(device="cpu")["reserved_bytes_at_peak"])
+        (failed,) = t.ask("oom")["ooms"]
+        self.assertEqual((failed["reserved_bytes"], failed["reserved_unallocated_bytes"]), (20 << 20, 15 << 20))
+        del keep
 
     def test_twice_and_detach(self):
         with tidemark.record(path("tw.tide"), torch=False):

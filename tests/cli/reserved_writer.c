@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* reserved_writer FILE: records, by the API, a GPU whose allocator tells its total in a counter,
+ * one that tells none, and the host; a failed request; a checkpoint after each change of the total.
+ */
+#include <stdint.h>
+
+#include <tidemark/record.h>
+
+#define MiB ((uint64_t)1 << 20)
+
+int main(int argc, char **argv)
+{
+	if (argc != 2 || tide_start(argv[1], NULL, NULL) != TIDE_OK)
+		return 2;
+	tide_device gpu = tide_device_open(TIDE_ON_CUDA, 0, "a GPU", 1024 * MiB);
+	tide_pool dram = tide_pool_open(gpu, TIDE_MEM_DRAM, "DRAM", 0);
+	tide_pool other = tide_pool_open(tide_device_open(TIDE_ON_CUDA, 1, NULL, 0), TIDE_MEM_DRAM,
+					 "DRAM", 0);
+	tide_pool heap = tide_pool_open(tide_device_open(TIDE_ON_HOST, 0, NULL, 0), TIDE_MEM_HEAP,
+					"heap", 0);
+	tide_name total = tide_intern("torch.reserved_bytes.cuda:0");
+	tide_alloc(heap, 0x1000, 3 * MiB, 0);
+	tide_alloc(other, 0x1000, 2 * MiB, 0);
+	tide_mark(TIDE_CHECKPOINT, TIDE_NAME("none"), 0);
+	tide_counter(total, (double)(20 * MiB));
+	tide_alloc(dram, 0x1000000, 16 * MiB, 0);
+	tide_mark(TIDE_CHECKPOINT, TIDE_NAME("first"), 0);
+	tide_counter(total, (double)(52 * MiB));
+	tide_alloc(dram, 0x3000000, 30 * MiB, 0);
+	tide_mark(TIDE_CHECKPOINT, TIDE_NAME("peak"), 0);
+	tide_free(dram, 0x3000000);
+	tide_counter(total, (double)(20 * MiB));
+	tide_oom(dram, 4096 * MiB, -1);
+	tide_mark(TIDE_CHECKPOINT, TIDE_NAME("last"), 0);
+	return tide_stop(NULL) != TIDE_OK;
+}
