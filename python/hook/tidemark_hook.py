@@ -64,10 +64,10 @@ def _build(torch: Any, source: str, target: str) -> None:
 def _standard(torch: Any) -> str:
     """The C++ that torch's headers are written in."""
     try:
-        version = tuple(int(x) for x in torch.__version__.split("+")[0].split(".")[:2])
+        version = [int(x) for x in torch.__version__.split("+")[0].split(".")[:2]]
     except ValueError:
-        version = (99, 0)
-    return "c++20" if version >= (2, 12) else "c++17"
+        version = [99]
+    return "c++20" if version >= [2, 12] else "c++17"
 
 
 def _load_ops(torch: Any) -> None:
@@ -195,7 +195,8 @@ def off() -> None:
 
 def wants(text: str | None) -> dict[str, Any]:
     """TIDEMARK_CAPTURE as arguments of on()."""
-    words = dict(w.partition("=")[::2] for w in (text if text is not None else "modules").split(",") if w)
+    parts = [w.partition("=") for w in (text if text is not None else "modules").split(",") if w]
+    words = {name: value for name, _, value in parts}
     every = int(words.get("stacks") or 1) if "stacks" in words else 0
     return {"modules": "modules" in words, "stacks": every, "shapes": "shapes" in words}
 

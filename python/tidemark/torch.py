@@ -10,6 +10,7 @@ through a small C++ file built once for the installed torch. `tidemark run` does
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import os
 import sys
@@ -96,10 +97,36 @@ def _place(tensor: Any) -> tuple[str, int, int, int] | None:
 def _borrowed(tensor: Any) -> bool:
     """Memory of somebody else's (from_numpy, frombuffer; pinned by CUDA): PyTorch's CPU allocator will not tell of its end."""
     try:
-        storage = tensor.untyped_storage()
-        return not (storage.resizable() or storage.is_shared()) or bool(tensor.is_pinned())
-    except Exception:  # before 2.0: not known
+        storage = _storage(tensor)
+        own = storage.resizable() if hasattr(storage, "resizable") else _deleter(storage) == _deleters()[1]
+        return not (own or storage.is_shared()) or bool(tensor.is_pinned())
+    except Exception:  # a strange one
         return False
+
+
+def _words(storage: Any) -> list[int]:
+    """The beginning of its StorageImpl, before torch 2.0: a table, two counts, then its memory: where, the deleter, what that is given."""
+    return list((ctypes.c_size_t * 6).from_address(storage._storage._cdata))
+
+
+def _deleter(storage: Any) -> int:
+    return _words(storage)[_deleters()[0]]
+
+
+@functools.lru_cache(None)
+def _deleters() -> tuple[int, int]:
+    """Before 2.0 Python is not told whose memory a storage holds, but its deleter says: which word that is, and the CPU allocator's.
+
+    Found by looking at storages of either kind: the one word in which PyTorch's own agree and differ from what is lent.
+    """
+    import torch
+
+    own, lent = [torch.empty(n) for n in (3, 70, 5000)], [torch.frombuffer(bytearray(n), dtype=torch.uint8) for n in (8, 99)]
+    mine, theirs = ([_words(t.storage()) for t in ts] for ts in (own, lent))
+    found = [i for i, w in enumerate(mine[0]) if w > 4096 and all(m[i] == w for m in mine) and all(t[i] != w for t in theirs)]
+    if len(found) != 1:
+        raise LookupError("this torch keeps its storages in an unknown way")
+    return found[0], mine[0][found[0]]
 
 
 _types: dict[str, int] = {}  # c10's numbers of device types

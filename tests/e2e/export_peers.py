@@ -4,9 +4,10 @@
 
     perfetto      Python package: its protobuf descriptors know every field we write
     go            `go tool pprof` reads the profiles and finds our totals
-    speedscope    $SPEEDSCOPE_SCHEMA (file-format-schema.json of the npm package) and Python's jsonschema
+    speedscope    npm package: our profiles are as its file-format-schema.json says, to Python's jsonschema
 
-What is missing is said, one line each; with none of them the test is skipped."""
+`tools/setup torch` installs all of them: the Python packages into .venv, which runs this. What is missing is said, one line each;
+with none of them the test is skipped."""
 import gzip
 import json
 import os
@@ -18,7 +19,10 @@ import sys
 import tempfile
 
 TIDEMARK = os.environ["TIDEMARK"]
-TRACE = pathlib.Path(__file__).parents[1] / "data" / "kineto_gpt_train_stack.json.gz"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TRACE = ROOT / "tests" / "data" / "kineto_gpt_train_stack.json.gz"
+VENV = ROOT / ".venv" / "bin" / "python"
+SCHEMA = ROOT / "web" / "node_modules" / "speedscope" / "dist" / "release" / "file-format-schema.json"
 
 
 def tidemark(*args):
@@ -65,17 +69,22 @@ def check_pprof(tmp):
 
 
 def check_speedscope(tmp):
-    schema = os.environ.get("SPEEDSCOPE_SCHEMA")
     try:
         import jsonschema
     except ImportError:
         return "the Python package jsonschema is not installed"
-    if not schema:
-        return "$SPEEDSCOPE_SCHEMA is not set"
+    if not SCHEMA.exists():
+        return "the npm package speedscope is not installed"
     tidemark("export", TRACE, "-o", tmp / "x.speedscope.json.gz")
     doc = json.loads(gzip.decompress((tmp / "x.speedscope.json.gz").read_bytes()))
-    jsonschema.validate(doc, json.loads(pathlib.Path(schema).read_text()))
-    return None
+    schema = json.loads(SCHEMA.read_text())
+    jsonschema.validate(doc, schema)
+    doc["profiles"][0]["type"] = "no such type"
+    try:
+        jsonschema.validate(doc, schema)
+    except jsonschema.ValidationError:
+        return None
+    raise AssertionError("the schema takes anything")
 
 
 def main():
@@ -83,9 +92,11 @@ def main():
     with tempfile.TemporaryDirectory() as d:
         for check in (check_perfetto, check_pprof, check_speedscope):
             missing = check(pathlib.Path(d))
-            print(f"{check.__name__}: " + (f"skipped: {missing}" if missing else "fine"))
+            print(f"skipped {check.__name__}: {missing}" if missing else f"{check.__name__}: fine")
             done += not missing
     return 0 if done else 77
 
 
+if VENV.exists() and sys.prefix != str(VENV.parents[1]):
+    os.execv(VENV, [str(VENV), *sys.argv])
 sys.exit(main())

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Runs one test_*.py on the package as pip builds it: main.py NAME.
+"""Runs one test_*.py on the package as pip builds it: main.py NAME [--system].
 
 The wheel is built into the build folder when the sources have changed since; the next test finds it there. The Python is
-TIDE_TORCH_PYTHON, else .venv of the checkout (tools/setup torch), else python3. Every test that was skipped is named with its
+TIDE_TORCH_PYTHON, else .venv of the checkout (tools/setup torch), else python3; with --system the same wheel is tested in the
+Python of the system, for which Debian has an old torch. Every test that was skipped is named with its
 reason; when nothing ran at all the exit status is 77.
 """
 import fcntl
@@ -17,6 +18,7 @@ import sys
 SOURCE = pathlib.Path(os.environ["TIDE_SOURCE"])
 BUILD = pathlib.Path(os.environ["TIDE_BUILD"])
 SITE = BUILD / "python-site"
+SYSTEM = "/usr/bin/python3"
 HERE = pathlib.Path(__file__).resolve().parent
 RUN = """
 import sys, unittest
@@ -26,6 +28,8 @@ suite = unittest.defaultTestLoader.loadTestsFromName(path.rpartition("/")[2][:-3
 result = unittest.TextTestRunner(verbosity=0).run(suite)
 for test, why in result.skipped:
     print(f"skipped {test}: {why}")
+if "torch" in sys.modules:
+    print("with torch", sys.modules["torch"].__version__)
 ran = result.testsRun - len(result.skipped)
 sys.exit(1 if not result.wasSuccessful() else 0 if ran > 0 else 77)
 """
@@ -55,7 +59,7 @@ def build(python: str) -> str:
         return "pip is not there"
     subprocess.run(["rm", "-rf", str(SITE)], check=True)
     command = [python, "-m", "pip", "install", "-q", "--no-deps", "--disable-pip-version-check", "--target", str(SITE), str(SOURCE),
-               f"-Cbuild-dir={BUILD}/python-build"]
+               f"--config-settings=build-dir={BUILD}/python-build"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return ""
@@ -85,10 +89,11 @@ def main() -> int:
     if why := built(python):
         print(f"skipped: {why}")
         return 77
+    python = SYSTEM if "--system" in sys.argv else python
     env = {**os.environ, "PYTHONPATH": str(SITE), "XDG_CACHE_HOME": str(BUILD / "cache"), "PYTHONWARNINGS": "ignore"}
     needs = "needs torch" in test.read_text(encoding="utf-8")
     if needs and subprocess.run([python, "-c", "import torch"], capture_output=True, env=env, check=False).returncode:
-        print("skipped: no Python with torch (tools/setup torch makes one)")
+        print(f"skipped: {python} has no torch (tools/setup torch installs it)")
         return 77
     return subprocess.run([python, "-c", RUN, str(test)], env=env, cwd=BUILD, timeout=400, check=False).returncode
 

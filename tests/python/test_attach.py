@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """tidemark.torch.attach() on real PyTorch (needs torch): counted once, harmless twice, gone after detach."""
 import ctypes
+import importlib.util
 import os
 import subprocess
 import sys
@@ -50,18 +51,27 @@ class Attach(unittest.TestCase):
         self.assertLess(died[row], 2**63 - 1)
         self.assertEqual(t.peak()["losses"], {})
 
-    @unittest.skipUnless(hasattr(torch.Tensor, "untyped_storage"), "torch 1 does not tell whose memory it is")
     def test_memory_of_others_is_not_counted(self):
         """frombuffer and from_numpy lend PyTorch memory that it neither takes nor gives back."""
         own, lent = bytearray(123_456), torch.ones(11, 11)
-        borrowed = torch.frombuffer(own, dtype=torch.uint8)
+        borrowed = [torch.frombuffer(own, dtype=torch.uint8)]
+        strange = torch.ones(1357).share_memory_()  # mapped, and PyTorch tells of it
+        if importlib.util.find_spec("numpy"):
+            import numpy
+
+            borrowed += [torch.from_numpy(numpy.zeros(23_457, numpy.uint8)), torch.as_tensor(numpy.ones(23_458, numpy.uint8))[1:]]
         with tidemark.record(path("bo.tide"), shapes=True):
-            tidemark.torch.describe(borrowed)
-            del borrowed
+            for b in borrowed:
+                tidemark.torch.describe(b)
+            del b
+            borrowed.clear()
         t = tidemark.open(path("bo.tide"))
-        self.assertNotIn(123_456, t.native.column("allocs", "size"))
-        self.assertIn(4 * lent.numel(), t.native.column("allocs", "size"))
+        sizes = t.native.column("allocs", "size")
+        self.assertFalse({123_456, 23_457, 23_458} & set(sizes))
+        self.assertIn(4 * lent.numel(), sizes)
+        self.assertIn(4 * 1357, sizes)
         self.assertEqual(t.memory()["losses"], {})
+        del strange
 
     def test_torch_imported_inside(self):
         code = (f"import sys, tidemark\nwith tidemark.record({path('in.tide')!r}):\n"

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""The package is fully typed: mypy --strict finds nothing (skips without mypy), and the stub of the extension names what is there."""
+"""The package is fully typed: mypy --strict and pyright find nothing (skips what is not there), and the stub of the extension names what is there."""
 import ast
 import importlib.util
+import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,6 +40,16 @@ class Types(unittest.TestCase):
         done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", CACHE], cwd=SOURCE, env=env, capture_output=True, text=True,
                               check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    @unittest.skipUnless(importlib.util.find_spec("pyright") and shutil.which("node"), "pyright or node is not there")
+    def test_pyright(self):
+        env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        words = ["--pythonpath", sys.executable, "--outputjson", "python/tidemark", "python/hook"]
+        done = subprocess.run([sys.executable, "-m", "pyright", *words], cwd=SOURCE, env=env, capture_output=True, text=True, check=False)
+        told = json.loads(done.stdout[done.stdout.index("{"):])
+        wrong = [f"{m['file']}:{m['range']['start']['line'] + 1}: {m['message']}" for m in told["generalDiagnostics"] if m["severity"] == "error"]
+        self.assertEqual((wrong, done.returncode), ([], 0))
+        self.assertGreater(told["summary"]["filesAnalyzed"], 15)
 
     @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not there")
     def test_callers_see_the_types(self):
