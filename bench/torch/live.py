@@ -200,23 +200,42 @@ def loops():
     return {"one op (view)": calls.bench_view, "op, allocation, free (empty)": calls.bench_empty}
 
 
+QUIET = 1.1  # times the lowest bare call: beyond it something else ran on the machine's cores
+
+
 def events(a) -> None:
+    """A tool's call between two bare ones, again and again; those count where both bare ones were quick."""
     works = loops()
-    tools = {k: v for k, v in TOOLS.items() if k not in ("torch.profiler", "_record_memory_history", "empty TorchDispatchMode")}
-    cost: dict[str, dict[str, list[float]]] = {k: {w: [] for w in works} for k in tools}
+    tools = {k: v for k, v in TOOLS.items() if k not in ("bare", "torch.profiler", "_record_memory_history", "empty TorchDispatchMode")}
+
+    def once() -> dict[str, float]:
+        for f in works.values():
+            f(300, CUDA)
+        return {w: min(f(1000, CUDA) for _ in range(5)) for w, f in works.items()}
+
+    tried: dict[str, dict[str, list[tuple[float, float, float]]]] = {k: {w: [] for w in works} for k in tools}
     order = list(tools)
     shuffle = random.Random()
+    before = once()
     for _ in range(a.rounds):
         shuffle.shuffle(order)
         for k in order:
             with tools[k]():
-                for w, f in works.items():
-                    f(300, CUDA)
-                    cost[k][w].append(min(f(1000, CUDA) for _ in range(5)))
-    base = {w: statistics.median(cost["bare"][w]) for w in works}
-    over = {k: {w: statistics.median(cost[k][w]) - base[w] for w in works} for k in tools if k != "bare"}
+                between = once()
+            after = once()
+            for w in works:
+                tried[k][w].append((before[w], between[w], after[w]))
+            before = after
+    low = {w: min(min(t[0], t[2]) for k in tools for t in tried[k][w]) for w in works}
+    result: dict = {"bare": {}, "over": {k: {} for k in tools}, "quiet": {}}
+    for w in works:
+        kept = {k: [t for t in tried[k][w] if max(t[0], t[2]) <= QUIET * low[w]] or tried[k][w] for k in tools}
+        result["quiet"][w] = sum(max(t[0], t[2]) <= QUIET * low[w] for k in tools for t in tried[k][w]) / (a.rounds * len(tools))
+        result["bare"][w] = statistics.median(t[0] for k in tools for t in kept[k])
+        for k in tools:
+            result["over"][k][w] = statistics.median(t[1] - (t[0] + t[2]) / 2 for t in kept[k])
     with open(os.path.join(a.out, f"events-{os.getpid()}.json"), "w", encoding="utf-8") as f:
-        json.dump({"bare": base, "over": over}, f)
+        json.dump(result, f)
 
 
 def calls(a) -> None:
@@ -236,15 +255,21 @@ def calls(a) -> None:
     for k in runs[0]["over"]:
         row(k, [[r["over"][k][w] for r in runs] for w in works], "+.0f")
     ratios = [r["over"]["Tidemark, memory and ops"][works[0]] / r["over"][EMPTY][works[0]] for r in runs]
+    print("quiet moments, of all: " + "; ".join(" ".join(f"{r['quiet'][w]:.0%}" for r in runs) for w in works))
     print(f"one op, memory and ops: {statistics.median(ratios):.2f} times the empty callback, median of processes ({min(ratios):.2f} .. {max(ratios):.2f})")
 
 
 def measured(folder: str) -> list[dict]:
+    """The processes' figures, of those that ran at the machine's speed."""
     runs = []
     for file in glob.glob(os.path.join(folder, "events-*.json")):
         with open(file, encoding="utf-8") as f:
             runs.append(json.load(f))
-    return runs
+    low = {w: min(r["bare"][w] for r in runs) for w in runs[0]["bare"]}
+    kept = [r for r in runs if all(r["bare"][w] <= QUIET * low[w] for w in low)]
+    if len(kept) < len(runs):
+        print(f"left out: {len(runs) - len(kept)} of {len(runs)} processes, in which bare calls took more than {QUIET:g} times as long")
+    return kept or runs
 
 
 def product(a) -> None:
@@ -263,8 +288,8 @@ def product(a) -> None:
             continue
         pairs = rows["Tidemark, memory"]["events"] / 2
         ops = rows["Tidemark, memory and ops"]["events"] / 2 - pairs
-        bare = rows["bare"]["ms"][1]
-        print(f"\n{os.path.basename(file)[6:-5]}: {ops:.0f} ops, {pairs:.0f} allocations with their frees a step, bare {bare:.2f} ms: ns an event x events")
+        bare = rows["bare"]["low_ms"]  # quiet calls against quiet steps
+        print(f"\n{os.path.basename(file)[6:-5]}: {ops:.0f} ops, {pairs:.0f} allocations with their frees a step; ns a call x calls, of {bare:.2f} ms (bare, 10th percentile)")
         for tool in runs[0]["over"]:
             memory = 0.0 if tool == EMPTY else max(ns("Tidemark, memory", pair), ns(tool, pair) - ns(tool, op))
             ms = (ops * max(0.0, ns(tool, op)) + pairs * memory) / 1e6
