@@ -198,8 +198,8 @@ TIDE_API void tide_stats_get(tide_stats *out);
  * that wants larger rings, or full_wait_us.
  *
  * Disk full. File space is taken ahead of need and some is kept for the end. When there is no more, rings
- * fill and losses are counted; tide_stop then gives the ring file's space to the rest of the events
- * piece by piece. If that fails as well, PATH-rings stays: the two files together hold everything that
+ * fill and losses are counted at once (full_wait_us is for a busy writer); tide_stop then gives the ring
+ * file's space to the rest of the events piece by piece. If that fails as well, PATH-rings stays: the two files together hold everything that
  * was not counted as lost, and every command reads them so.
  *
  * Killed. PATH and PATH-rings together are the recording; `tidemark recover` makes one file of them.

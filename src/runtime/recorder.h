@@ -45,6 +45,7 @@ typedef struct tide_thread {
 	tide_block *ring;
 	tide_rings_head *file; /* for losses without a ring */
 	uint32_t denied;       /* losses since a ring was last asked for */
+	uint32_t in_vain;      /* waits for room that ran out, one after the other */
 	uint64_t tid;
 	struct tide_thread *next; /* all there are; or the free ones */
 	struct tide_thread *next_free;
@@ -70,6 +71,7 @@ typedef struct tide_recorder {
 	tide_thread *free_threads;
 	pthread_t writer;
 	_Atomic uint32_t finish; /* 1: the writer is to write the rest and end */
+	_Atomic bool no_space;	 /* the file took no more in the writer's last round */
 	bool stuck;		 /* a thread stayed busy: mappings must stay */
 	bool complete;		 /* the writer wrote everything, END included */
 	uint64_t log_written;	 /* bytes of the log that are in the file */

@@ -168,6 +168,7 @@ static void reset_counts(void)
 	r->log_written = 0;
 	r->stuck = r->complete = false;
 	atomic_store(&r->finish, 0);
+	atomic_store(&r->no_space, false);
 	atomic_store(&r->events, 0);
 }
 

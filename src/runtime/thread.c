@@ -18,6 +18,7 @@ __thread tide_thread *tide__self __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t key;
 static bool have_key;
+enum { PATIENCE = 64 }; /* waits in vain after which a thread waits no more */
 
 static void leave(void *thread);
 
@@ -115,7 +116,7 @@ static uint64_t look(tide_thread *t)
 static void attach(tide_thread *t)
 {
 	tide_block *b = take_ring();
-	t->denied = 0;
+	t->denied = t->in_vain = 0;
 	t->skipped += t->head + 2;
 	t->head = t->room = 0;
 	t->shared = NULL;
@@ -228,15 +229,21 @@ static bool fits(tide_thread *t, uint64_t n)
 	return t->head + n <= look(t);
 }
 
+/* Waiting helps while the writer gets on: not when the file takes no more, nor after many waits in
+ * vain (a disk that hangs), until there is room again. */
 static bool wait_for_room(tide_thread *t, uint64_t n)
 {
-	uint64_t end =
-		tide__clock_ns(CLOCK_MONOTONIC) + tide__rec.opt.full_wait_us * UINT64_C(1000);
-	while (tide__clock_ns(CLOCK_MONOTONIC) < end) {
+	uint64_t now = tide__clock_ns(CLOCK_MONOTONIC);
+	uint64_t end = now + tide__rec.opt.full_wait_us * UINT64_C(1000);
+	if (t->in_vain >= PATIENCE)
+		return false;
+	for (; now < end && !atomic_load_explicit(&tide__rec.no_space, memory_order_relaxed);
+	     now = tide__clock_ns(CLOCK_MONOTONIC)) {
 		sched_yield();
 		if (fits(t, n))
 			return true;
 	}
+	t->in_vain++;
 	return false;
 }
 
@@ -246,8 +253,10 @@ bool tide__make_room(tide_thread *t, uint64_t n)
 		add(&t->file->lost_other);
 		return false;
 	}
-	if (fits(t, n) || (tide__rec.opt.full_wait_us && wait_for_room(t, n)))
+	if (fits(t, n) || (tide__rec.opt.full_wait_us && wait_for_room(t, n))) {
+		t->in_vain = 0;
 		return true;
+	}
 	atomic_fetch_add_explicit(&t->shared->lost_full, 1, memory_order_relaxed);
 	return false;
 }

@@ -242,6 +242,7 @@ void *tide__writer(void *unused)
 	while (!atomic_load_explicit(&r->finish, memory_order_acquire)) {
 		unsigned moved;
 		bool fine = round_trip(false, &moved);
+		atomic_store_explicit(&r->no_space, !fine, memory_order_relaxed);
 		if (now_ns() - tick_ns >= tick_after_ns) {
 			write_clock(false);
 			write_losses(false);

@@ -373,6 +373,16 @@ def full_wait():
 		check("nothing lost", numbers(t)["thread-0"] == list(range(1, 300001)) and t.lost_total() == 0)
 
 
+def full_disk_wait():
+	"""A wait for each event would take hours."""
+	n = 600000
+	with tmpfs("4m") as d:
+		f = os.path.join(d, "t.tide")
+		run("fullwait", f, n)
+		t = read(f)
+		check("counted", t.lost_total() > 10000 and len(numbers(t)["thread-0"]) + t.lost_total() == n, t.lost_total())
+
+
 def close_fds():
 	with folder() as d:
 		f = os.path.join(d, "t.tide")
@@ -467,6 +477,7 @@ TESTS = {
 	"signals": signals,
 	"signal-lock": signal_lock,
 	"full-wait": full_wait,
+	"full-disk-wait": full_disk_wait,
 	"close-fds": close_fds,
 	"system": system,
 	"heap": heap,

@@ -481,6 +481,19 @@ static int scene_system(char **v)
 	return 0;
 }
 
+/* fullwait FILE N: a full disk is not waited for, whatever may be waited for a full ring. */
+static int scene_fullwait(char **v)
+{
+	tide_options o = TIDE_OPTIONS_INIT;
+	o.ring_bytes = 65536;
+	o.full_wait_us = 50000;
+	open_published(v[0]);
+	CHECK(tide_start(v[0], &o, NULL) == TIDE_OK);
+	numbered(0, (uint64_t)atol(v[1]));
+	CHECK(tide_stop(NULL) == TIDE_OK);
+	return 0;
+}
+
 /* wait FILE N: a full ring with waiting allowed loses nothing. */
 static int scene_wait(char **v)
 {
@@ -506,7 +519,7 @@ static const struct {
 	{ "twice", scene_twice, 1 },	     { "stop", scene_stop, 2 },
 	{ "signal", scene_signal, 2 },	     { "siglock", scene_siglock, 2 },
 	{ "wait", scene_wait, 2 },	     { "closefd", scene_closefd, 1 },
-	{ "system", scene_system, 1 },
+	{ "system", scene_system, 1 },	     { "fullwait", scene_fullwait, 2 },
 };
 
 int main(int argc, char **argv)
