@@ -14,6 +14,7 @@ import heapq
 import json
 from typing import Any
 
+from ._snapshots import HUGE, snapshots
 from ._trace import Trace
 
 OPERATION = 0x7469_6465_0000_0001  # number beside ops of track_operation
@@ -22,9 +23,6 @@ RESET = "tidemark.reset"  # checkpoint: earlier ones no longer count
 MB = 1024 * 1024
 NEVER = 2**63 - 1
 LIVES = 10_000  # lifecycles in a profile: the largest tensors; how many are left out is said
-TENSORS = 1_000  # tensors listed for a device in a snapshot: the largest; how many are left out is said
-RECORDS = 200_000  # and in all snapshots of a device together
-HUGE = 100 * MB
 
 _DEVICES = {1: "cpu", 2: "cuda", 3: "hip", 4: "mps", 5: "xpu", 6: "mtia", 7: "tt"}
 _ROLES = {1: "weight", 2: "gradient", 3: "optimizer", 4: "activation", 5: "input", 6: "temporary", 7: "buffer", 8: "kv_cache",
@@ -182,11 +180,13 @@ class Profile:
             self.counts.append(count)
 
     def _checkpoints(self, t: Any) -> None:
-        marks = list(zip(*(t.view("marks", c) for c in ("kind", "name", "t", "move"))))[1:]
-        self.checkpoints = [(self.text(name), at, move) for kind, name, at, move in marks if kind == 2]
+        marks = list(zip(*(t.view("marks", c) for c in ("kind", "name", "t", "move", "value"))))[1:]
+        marks = [m for m in marks if m[0] == 2]
+        self.checkpoints = [(self.text(name), at, move) for _, name, at, move, _ in marks]
         cleared = [i for i, c in enumerate(self.checkpoints) if c[0] == RESET]
         if cleared:
-            self.checkpoints = self.checkpoints[cleared[-1] + 1 :]
+            self.checkpoints, marks = self.checkpoints[cleared[-1] + 1 :], marks[cleared[-1] + 1 :]
+        self.own = [not m[4] and c[0].endswith("_pre") for c, m in zip(self.checkpoints, marks)]  # an operation's: asked ones are numbered
 
     def _reserved(self, t: Any) -> None:
         """What allocators have taken from each device, over time: as every view of the program tells it."""
@@ -242,49 +242,6 @@ class Profile:
             "is_reusable": what == "gradient" or (what == "buffer" and not grad),
         }
 
-    def snapshots(self) -> list[dict[str, Any]]:
-        out: list[dict[str, Any]] = []
-        alive: dict[int, None] = {}
-        seen: set[int] = set()
-        done = 0
-        for name, at, move in self.checkpoints:
-            for i in range(done, move):
-                if self.kinds[i] == 0:
-                    alive[self.rows[i]] = None
-                elif self.kinds[i] == 1:
-                    alive.pop(self.rows[i], None)
-            done = max(done, move)
-            out.append(self._snapshot(name, at, alive, seen))
-            seen.update(alive)
-        return out
-
-    def _device(self, device: str, at: int, here: list[int], most: int, seen: set[int]) -> dict[str, Any]:
-        total = sum(self.size[a] for a in here)
-        logical = [self.logical(a) for a in here]
-        reserved = self.reserved(device, at)
-        largest = heapq.nlargest(most, here, key=self.size.__getitem__)
-        return {
-            "total_mb": mb(total), "total_bytes": total, "count": len(here), "logical_bytes": sum(n for n in logical if n is not None),
-            "logical_unknown": logical.count(None), "reserved_bytes": reserved,
-            "fragmented_bytes": None if reserved is None else max(0, reserved - total), "tensors_left_out": len(here) - len(largest),
-            "tensors": [self.tensor(a, a in seen or self.size[a] > HUGE) for a in largest],
-        }
-
-    def _snapshot(self, name: str, at: int, alive: dict[int, None], seen: set[int]) -> dict[str, Any]:
-        """Totals of everything alive; records of the largest tensors of each device."""
-        rows: dict[str, list[int]] = {}
-        for a in alive:
-            rows.setdefault(self.device(a), []).append(a)
-        most = min(TENSORS, max(10, RECORDS // max(1, len(self.checkpoints))))
-        devices = {device: self._device(device, at, here, most, seen) for device, here in rows.items()}
-        total = sum(d["total_bytes"] for d in devices.values())
-        records = [r for d in devices.values() for r in d["tensors"]]
-        return {
-            "timestamp": self.iso(at), "time_ns": self.unix(at), "checkpoint_name": name, "total_mb": mb(total), "total_bytes": total,
-            "logical_bytes": sum(d["logical_bytes"] for d in devices.values()), "tensor_count": len(alive), "device_breakdown": devices,
-            "top_allocations": heapq.nlargest(10, records, key=lambda r: r["size_bytes"]),
-        }
-
     def invocation(self, s: int, seen: tuple[set[int], set[int]] | None) -> dict[str, Any]:
         """One run of an operation: totals before and after, the highest point inside, what its thread took in it."""
         first, last = bisect.bisect_left(self.times, self.t0[s]), bisect.bisect_right(self.times, self.until(s))
@@ -337,7 +294,13 @@ class Profile:
         return out
 
     def _purposes(self, allocs: list[int]) -> list[str]:
-        return list(dict.fromkeys(purpose(self.shape(a), self.grad(a), self.role(a)) for a in allocs))
+        """Each once, in the order they come; many tensors look alike and are looked at once."""
+        looks: dict[tuple[int, int, int, int], int] = {}
+        dims, ndim, grad = (self._tensor[c] for c in ("dims", "ndim", "requires_grad"))
+        for a in allocs:
+            row = self._last.get(a, 0)
+            looks.setdefault((dims[row], ndim[row], grad[row], self._roles.get(a, 0)) if row else (0, 0, 0, 0), a)
+        return list(dict.fromkeys(purpose(self.shape(a), self.grad(a), self.role(a)) for a in looks.values()))
 
     def lives(self, log: list[dict[str, Any]]) -> tuple[dict[str, Any], int]:
         """Lifecycles of the largest tensors, and how many tensors are left out."""
@@ -426,16 +389,16 @@ def document(p: Profile, pytorch_operations: list[dict[str, Any]], known: dict[i
     seen = p.accesses(log)
     names = p.by_operation()
     runs = {n: [p.invocation(s, seen.get(s)) for s in spans] for n, spans in names.items()}
-    snapshots = p.snapshots()
+    shots = snapshots(p)
     lives, omitted = p.lives(log)
     deltas = {n: [r["memory_delta_mb"] for r in rows] for n, rows in runs.items()}
     return {
         "metadata": {
-            "generated_at": datetime.datetime.now().isoformat(), "num_snapshots": len(snapshots), "operation_tracking_enabled": True,
+            "generated_at": datetime.datetime.now().isoformat(), "num_snapshots": len(shots), "operation_tracking_enabled": True,
             "pytorch_ops_tracking_enabled": bool(pytorch_operations), "tensor_lifecycle_tracking_enabled": True,
-            "operation_log_enabled": bool(log), "tensor_lifecycles_left_out": omitted, "recording": p.path, "unknown": UNKNOWN,
+            "operation_log_enabled": bool(log), "snapshots_left_out": len(p.checkpoints) - len(shots), "tensor_lifecycles_left_out": omitted, "recording": p.path, "unknown": UNKNOWN,
         },
-        "snapshots": snapshots,
+        "snapshots": shots,
         "operation_allocations": runs,
         "operation_summary": {
             n: {"invocation_count": len(d), "total_memory_delta_mb": round(sum(d), 2), "avg_memory_delta_mb": round(sum(d) / len(d), 2),
@@ -450,18 +413,15 @@ def document(p: Profile, pytorch_operations: list[dict[str, Any]], known: dict[i
 
 
 def write(value: Any, put: Any) -> None:
-    """JSON, indented by 2 down to the tensors; those are one line each, which the encoder of the standard library does in C,
-    once for each record however often it is listed."""
-    _write(value, put, "", 0, {})
+    """JSON, indented by 2 down to the tensors and their events; those are one line each, which the encoder of the standard
+    library does in C, once for each record however often it is listed."""
+    _write(value, put, "", {})
 
 
-def _write(value: Any, put: Any, pad: str, depth: int, told: dict[int, str]) -> None:
-    if depth == 6:
-        text = told.get(id(value)) if isinstance(value, dict) else json.dumps(value)
-        if text is None:
-            text = told[id(value)] = json.dumps(value)
-        put(text)
-        return
+LINES = ("tensors", "top_allocations", "events")
+
+
+def _write(value: Any, put: Any, pad: str, told: dict[int, str]) -> None:
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if not any(isinstance(v, (dict, list)) for v in items):
         put(json.dumps(value))
@@ -469,9 +429,30 @@ def _write(value: Any, put: Any, pad: str, depth: int, told: dict[int, str]) -> 
     inner, last = pad + "  ", len(value) - 1
     put("{\n" if isinstance(value, dict) else "[\n")
     for i, item in enumerate(value):
-        put(inner)
-        if isinstance(value, dict):
-            put(json.dumps(item) + ": ")
-        _write(value[item] if isinstance(value, dict) else item, put, inner, depth + 1, told)
-        put(",\n" if i < last else "\n")
+        end = ",\n" if i < last else "\n"
+        if not isinstance(value, dict):
+            put(inner)
+            _write(item, put, inner, told)
+        elif item in LINES and isinstance(value[item], list):
+            put(f"{inner}{json.dumps(item)}: ")
+            _lines(value[item], put, inner, told)
+        elif isinstance(value[item], (dict, list)):
+            put(f"{inner}{json.dumps(item)}: ")
+            _write(value[item], put, inner, told)
+        else:
+            put(f"{inner}{json.dumps(item)}: {json.dumps(value[item])}")
+        put(end)
     put(pad + ("}" if isinstance(value, dict) else "]"))
+
+
+def _lines(rows: list[Any], put: Any, pad: str, told: dict[int, str]) -> None:
+    texts = []
+    for r in rows:
+        text = told.get(id(r))
+        if text is None:
+            text = json.dumps(r)
+            if isinstance(r, dict):  # kept by the document while this is written: its id is its own
+                told[id(r)] = text
+        texts.append(text)
+    between = f",\n{pad}  "
+    put(f"[\n{pad}  {between.join(texts)}\n{pad}]" if texts else "[]")

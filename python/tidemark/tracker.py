@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native, _profile, _record
 from ._config import config
+from ._signals import Afterwards
 from ._tell import Teller
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ def _say(*lines: str) -> None:
             print(line.encode("ascii", "replace").decode(), flush=True, file=out)
         except (OSError, ValueError, RuntimeError):
             return
+
+
+def _first_line(why: Exception) -> str:
+    return (str(why).splitlines() or [type(why).__name__])[0]
 
 
 class _Once:
@@ -99,6 +104,8 @@ class MemoryTracker:
         self._ids = itertools.count(1)
         self._log: collections.deque[tuple[int, dict[str, Any]]] = collections.deque(maxlen=LOG)
         self._pytorch: dict[str, dict[str, Any]] = {}
+        self._profiling: list[tuple[Any, bool, int]] = []  # torch's profilers that run: with CUDA? on which thread?
+        self._ended = threading.Event()  # stop() has saved
         self._stopped = not self.enabled
         self.recording: str | None = None
         self._mine = self._attached = False
@@ -151,6 +158,7 @@ class MemoryTracker:
         def on_term(number: int, frame: object) -> None:
             if os.getpid() == self._owner:
                 self.stop()
+                self._ended.wait()  # another thread may be at it
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
 
@@ -183,20 +191,43 @@ class MemoryTracker:
         if self._stopped:
             yield None
             return
+        running = self._profile()
+        try:
+            yield running[0] if running else None
+        finally:
+            self._finish(running)
+
+    def _profile(self) -> tuple[Any, bool, int] | None:
         import torch
         from torch.profiler import ProfilerActivity, profile
 
-        activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if torch.cuda.is_available() else [])
-        p = profile(activities=activities, record_shapes=True, profile_memory=True)
-        p.start()
+        enabled = getattr(torch.autograd, "_profiler_enabled", None)
+        if enabled is not None and enabled():  # torch has one profiler: a second would end it
+            _say("⚠️  PyTorch ops are not tracked: the program runs torch's profiler itself")
+            return None
+        device = torch.cuda.is_available()
+        p = profile(activities=[ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * device, record_shapes=True, profile_memory=True)
         try:
-            yield p
-        finally:
-            try:
-                p.stop()
-                self._extract(p, len(activities) > 1)
-            except Exception as why:  # torch's profiler failing must not fail the program
-                _say(f"⚠️  Failed to extract PyTorch ops: {why}")
+            p.start()
+        except Exception as why:
+            _say(f"⚠️  PyTorch ops are not tracked: {_first_line(why)}")
+            return None
+        running = p, device, threading.get_ident()
+        self._profiling.append(running)
+        return running
+
+    def _finish(self, running: tuple[Any, bool, int] | None) -> None:
+        """End a profiler and take what it found; once."""
+        if running not in self._profiling or running is None:
+            return
+        self._profiling.remove(running)
+        try:
+            if running[2] != threading.get_ident():
+                raise RuntimeError("torch's profiler still runs, on another thread")
+            running[0].stop()
+            self._extract(running[0], running[1])
+        except Exception as why:  # torch's profiler failing must not fail the program
+            _say(f"⚠️  Failed to extract PyTorch ops: {_first_line(why)}")
 
     def _extract(self, p: Any, device: bool) -> None:
         with self._lock:
@@ -286,15 +317,24 @@ class MemoryTracker:
         """Write the profile; its absolute path, or "" when disabled."""
         if not self.recording:
             return ""
+        with Afterwards():
+            return self._save(filename)
+
+    def _save(self, filename: str | None) -> str:
         if not self._stopped:
             self._sweep()
         found = self.document()
         target = os.path.join(self.output_dir, filename or f"memory_profile_{datetime.datetime.now().strftime('%Y%m%d_%H%M%S')}.json")
         if not filename and os.path.exists(target):  # of this very second: another process's
             target = f"{target[:-5]}_{os.getpid()}.json"
-        with open(target + ".part", "w", encoding="utf-8") as f:
-            _profile.write(found, f.write)
-        os.replace(target + ".part", target)
+        try:
+            with open(target + ".part", "w", encoding="utf-8") as f:
+                _profile.write(found, f.write)
+            os.replace(target + ".part", target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(target + ".part")
+            raise
         lines = [f"💾 Memory profile saved to: {target}"]
         for key, text in (("operation_summary", "{} operations tracked"), ("operation_graph", "Operation graph with {} nodes"),
                           ("tensor_lifecycle", "Lifecycle tracked for {} tensors"),
@@ -332,20 +372,32 @@ class MemoryTracker:
 
     def stop(self) -> str:
         """A last snapshot, then everything is saved. Stopping again does nothing and returns ""."""
-        if self._stopped or os.getpid() != self._owner:
-            return ""
-        self._stopped = True
-        atexit.unregister(self.stop)
+        with Afterwards():
+            with self._lock:
+                if self._stopped or os.getpid() != self._owner:
+                    return ""
+                self._stopped = True
+            atexit.unregister(self.stop)
+            try:
+                return self._end()
+            except Exception as why:  # at exit, in a signal handler: the recording is there, say where
+                print(f"tidemark: the profile could not be written ({why}); the recording is {self.recording}", file=sys.stderr)
+                return ""
+            finally:
+                self._ended.set()
+
+    def _end(self) -> str:
         _native.snapshots_every(0)
         _native.mark(_native.CHECKPOINT, "final")
         self._sweep()
         self._release()
         self._teller.stop()
-        try:
-            return self.save_snapshot()
-        except Exception as why:  # at exit, in a signal handler: the recording is there, say where
-            print(f"tidemark: the profile could not be written ({why}); the recording is {self.recording}", file=sys.stderr)
-            return ""
+        path = self.save_snapshot()
+        if self._profiling:  # stopped inside track_pytorch_ops(): torch may take long over its events, so they come second
+            for running in list(self._profiling):
+                self._finish(running)
+            path = self.save_snapshot(os.path.basename(path))
+        return path
 
 
 # ---- the module's face ----

@@ -210,6 +210,14 @@ class Document(unittest.TestCase):
         self.assertIn("aten::add", {o["op_name"] for o in d["pytorch_operations"]})
         del keep
 
+    def test_beside_the_programs_own_profiler(self):
+        with tracking() as (t, d), torch.profiler.profile() as own:
+            with t.track_pytorch_ops() as p:
+                torch.ones(3).add(1)
+            self.assertIsNone(p)
+        self.assertIn("aten::add", {e.key for e in own.key_averages()})
+        self.assertEqual(d["pytorch_operations"], [])
+
     def test_threads_do_not_mix(self):
         ready = threading.Barrier(2)
         keep = []
@@ -344,6 +352,39 @@ class Ends(unittest.TestCase):
         done, folder = child("os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)")
         self.assertEqual(done.returncode, -signal.SIGTERM, done.stderr)
         self.assertEqual(self.check(saved(folder))[-1], "final")
+
+    def test_signals_in_the_middle_of_saving_come_after_it(self):
+        during = ("from tidemark import _profile\nown = _profile.write\ndef write(*a):\n    os.kill(os.getpid(), signal.{})\n"
+                  "    own(*a)\n_profile.write = write\nstop_memory_tracker()\nprint('not reached')")
+        for name, rc in (("SIGTERM", -signal.SIGTERM), ("SIGINT", -signal.SIGINT)):
+            done, folder = child(during.format(name))
+            self.assertEqual(done.returncode, rc, done.stderr)
+            self.assertNotIn("not reached", done.stdout)
+            self.assertEqual(self.check(saved(folder))[-1], "final")
+        impatient = during.format("SIGINT").replace("    own(*a)", "    os.kill(os.getpid(), signal.SIGINT); time.sleep(9)")
+        done, folder = child(impatient)
+        self.assertEqual(done.returncode, -signal.SIGINT, done.stderr)
+        self.assertEqual([f for f in os.listdir(folder) if not f.endswith(".tide")], [])
+
+    def test_terminated_while_another_thread_saves(self):
+        done, folder = child("import threading\nfrom tidemark import _profile\nown, at = _profile.write, threading.Event()\n"
+                             "def write(*a):\n    at.set(); time.sleep(1); own(*a)\n_profile.write = write\n"
+                             "threading.Thread(target=stop_memory_tracker).start()\nat.wait()\nos.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(9)")
+        self.assertEqual(done.returncode, -signal.SIGTERM, done.stderr)
+        self.check(saved(folder))
+
+    def test_terminated_inside_track_pytorch_ops(self):
+        done, folder = child("with track_pytorch_ops():\n    x.add(1); os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)")
+        self.assertEqual(done.returncode, -signal.SIGTERM, done.stderr)
+        self.assertIn("aten::add", {o["op_name"] for o in saved(folder)["pytorch_operations"]})
+
+    def test_a_save_that_fails_leaves_no_part_of_a_file(self):
+        done, folder = child("from tidemark import _profile\ndef write(found, put):\n    put('{'); raise OSError(28, 'No space left')\n"
+                             "_profile.write = write\nprint(repr(stop_memory_tracker()))")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("''", done.stdout)
+        self.assertRegex(done.stderr, r"could not be written \(.*No space left\); the recording is .*[.]tide")
+        self.assertEqual([f for f in os.listdir(folder) if not f.endswith(".tide")], [])
 
     def test_kill(self):
         done, folder = child("os.kill(os.getpid(), signal.SIGKILL)")

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Work that SIGINT and SIGTERM should find done: they are noted and come after it."""
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import Any
+
+
+class Afterwards:
+    """`with Afterwards():` a signal that comes inside is delivered at the end, as if it came then. A second Ctrl+C does not wait.
+
+    Only the main thread runs handlers: in another one, and where a signal is ignored or not Python's, nothing changes.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[int, Any] = {}
+        self._came: list[int] = []
+
+    def _note(self, number: int, frame: object) -> None:
+        if number == signal.SIGINT and number in self._came:
+            raise KeyboardInterrupt
+        self._came.append(number)
+
+    def __enter__(self) -> Afterwards:
+        if threading.current_thread() is not threading.main_thread():
+            return self
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            if handler is not None and handler != signal.SIG_IGN:
+                signal.signal(number, self._note)
+                self._before[number] = handler
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before.clear()
+        for number in dict.fromkeys(self._came):
+            os.kill(os.getpid(), number)
