@@ -213,6 +213,21 @@ async function banks(file) {
   await page.close();
 }
 
+/** What the bar says of the reserved bytes of each device, and what is said under the pointer. */
+async function reserved(page, file) {
+  const { device } = json('peak', file);
+  const all = json('memory', file).devices;
+  const said = (want) => eventually(async () => assert.match(await page.locator('.bar .soft').first().textContent(), want));
+  const box = await page.locator('.chart.memory canvas').boundingBox();
+  for (const d of [...all.filter((x) => x.device !== device), all.find((x) => x.device === device)]) {
+    const t = d.totals;
+    if (all.length > 1) await choose(page, 'Device', d.device);
+    await said(t.reserved_source === 'samples' ? / · line: \S+ \S+ reserved at most \(sampled\)$/ : t.reserved_source ? / · line: \S+ \S+ reserved at most$/ : / · reserved unknown$/);
+    await page.mouse.move(box.x + box.width * 0.6, box.y + 200);
+    await eventually(async () => assert.equal(/ of \S+ \S+ reserved/.test(await page.locator('.tip').textContent()), t.reserved_source !== null, `${d.device} under the pointer`));
+  }
+}
+
 async function whole(name, file, hasMap) {
   const html = join(folder, `${name}.html`);
   run('report', file, '-o', html);
@@ -220,6 +235,7 @@ async function whole(name, file, hasMap) {
   const { page } = opened;
   await page.waitForSelector('.chart.memory canvas');
   await moments(page, file);
+  await reserved(page, file);
   await layers(page);
   await shot(page, `${name}-memory`);
   if (hasMap) await map(page, file, name);
