@@ -65,6 +65,8 @@ typedef struct tide_options {
 	}
 
 /** Start recording into `path` (created or replaced; while recording, PATH-rings stands beside it).
+ *  Where another process is recording into it at this moment, into NAME.PID.tide beside it: ranks of a
+ *  job that are all told one name each keep a recording (tide_recording_path tells which).
  *
  *  @param opt  may be NULL: defaults. Zero fields mean their default.
  *  @param err  may be NULL.
@@ -80,6 +82,10 @@ TIDE_API tide_code tide_stop(tide_error *err);
 
 /** Recording at this moment? */
 TIDE_API bool tide_recording(void);
+
+/** The file of this recording, or of the last one: at most n bytes with the 0 at its end.
+ *  @return its length; 0: nothing was recorded yet. */
+TIDE_API size_t tide_recording_path(char *out, size_t n);
 
 /* ---- names ------------------------------------------------------------------------------- */
 

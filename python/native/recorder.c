@@ -67,10 +67,12 @@ static PyObject *start(PyObject *self, PyObject *args, PyObject *kw)
 	const char *name = PyBytes_AsString(path);
 	tide_code rc;
 	Py_BEGIN_ALLOW_THREADS rc = tide_start(name, &opt, &err);
-	Py_END_ALLOW_THREADS PyObject *out =
-		rc == TIDE_OK ? Py_NewRef(Py_None) : tide__raise(NULL, &err); /* names it */
-	Py_DECREF(path);
-	return out;
+	Py_END_ALLOW_THREADS Py_DECREF(path);
+	if (rc != TIDE_OK)
+		return tide__raise(NULL, &err); /* names it */
+	char into[4096 + 32];
+	return PyUnicode_DecodeFSDefaultAndSize(into,
+						(Py_ssize_t)tide_recording_path(into, sizeof into));
 }
 
 static PyObject *stop(PyObject *self, PyObject *none)

@@ -40,14 +40,17 @@ def _in_child() -> None:
 
 def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int = 0, full_wait_us: int = 0,
           follow_fork: bool = True) -> None:
-    """Start recording into `path`. Raises Error (code 8) when a recording is already in progress."""
+    """Start recording into `path`; where another process is recording into that, into NAME.PID.tide, and stderr says so.
+    Raises Error (code 8) when a recording is already in progress."""
     global _path, _asked, _count
-    _native.start(path, ring_bytes=ring_bytes, max_ring_bytes=max_ring_bytes, full_wait_us=full_wait_us,
-                  follow_fork=follow_fork)
+    into = _native.start(path, ring_bytes=ring_bytes, max_ring_bytes=max_ring_bytes, full_wait_us=full_wait_us,
+                         follow_fork=follow_fork)
+    if os.path.basename(into) != os.path.basename(os.fspath(path)):
+        print(f"tidemark: another process is recording into {os.fspath(path)}: this one records into {into}", file=sys.stderr)
     if not _count:
         os.register_at_fork(after_in_child=_in_child)
     _name_threads()
-    _path = _asked = os.path.abspath(os.fspath(path))
+    _path, _asked = os.path.abspath(into), os.path.abspath(os.fspath(path))
     _count += 1
 
 

@@ -77,6 +77,7 @@ typedef struct tide_command {
 	/* What they may be, for completion: "show,update"; "" = names of commands; NULL = files. */
 	const char *words;
 	int (*run)(const tide_args *a);
+	bool rest; /* from the first word that is no option on, all is another program's command line */
 	bool own_output; /* run() writes the file of --output itself: the framework leaves it alone */
 	bool raw; /* what it prints is for programs: never broken at the terminal's edge (nor is JSON) */
 	/* View that `-o x.html` writes as a page instead of run(); "" = run() writes one, NULL = none:

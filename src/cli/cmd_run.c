@@ -22,6 +22,7 @@
 #include "config/config.h"
 #include "format/rewrite.h"
 #include "format/rings.h"
+#include "format/tide.h"
 
 enum { O_OUTPUT, O_NO_OPS, O_NO_MODULES, O_STACKS, O_SHAPES };
 static const tide_option options[] = {
@@ -129,6 +130,16 @@ static void name_old(const struct stat *before, bool was)
 	setenv("TIDEMARK_RECORD_WAS", old, 1);
 }
 
+/* A script in this folder is not found in PATH; most often Python was meant to run it. */
+static void say_no_program(const char *name, int why)
+{
+	size_t n = strlen(name);
+	bool here = access(name, F_OK) == 0, script = n > 3 && !strcmp(name + n - 3, ".py");
+	fprintf(stderr, "tidemark run: %s: %s", name,
+		here && why == ENOENT ? "no such program in PATH" : strerror(why));
+	fprintf(stderr, here && script ? "; try: tidemark run -- python %s\n" : "\n", name);
+}
+
 /* `told` is closed by a program that starts; one that cannot is written into it. */
 static void become(const tide_args *a, const tide_config *c, const char *library, const char *file,
 		   int told)
@@ -143,7 +154,7 @@ static void become(const tide_args *a, const tide_config *c, const char *library
 		set_hook(a, c);
 	execvp(a->files[0], a->files);
 	int why = errno;
-	fprintf(stderr, "tidemark run: %s: %s\n", a->files[0], strerror(why));
+	say_no_program(a->files[0], why);
 	ssize_t sent = told < 0 ? 0 : write(told, "x", 1);
 	(void)sent; /* else it is said that nothing was recorded: true as well */
 	_exit(why == ENOENT ? 127 : 126);
@@ -194,6 +205,18 @@ static void close_left(const char *file)
 		tide__cli_fail(file, &err); /* both files stay, and every command reads them */
 }
 
+static bool made_by(const char *file, pid_t pid)
+{
+	tide_file_head head;
+	FILE *f = fopen(file, "re");
+	bool ok = f && fread(&head, sizeof head, 1, f) == 1 &&
+		  !memcmp(head.magic, TIDE_FILE_MAGIC, sizeof head.magic) &&
+		  head.pid == (uint64_t)pid;
+	if (f)
+		fclose(f);
+	return ok;
+}
+
 /* "run.PID.tide" of "run.tide", as child processes name theirs. */
 static bool is_childs(const char *name, const char *stem, size_t n)
 {
@@ -218,7 +241,10 @@ static size_t childs(const char *file, time_t since, char *one, size_t size)
 		snprintf(path, sizeof path, "%.*s%s", (int)(stem - file), file, e->d_name);
 		if (!is_childs(e->d_name, stem, n) || stat(path, &st) || st.st_mtime < since)
 			continue;
-		if (kill((pid_t)strtol(e->d_name + n + 1, NULL, 10), 0) && errno == ESRCH)
+		pid_t pid = (pid_t)strtol(e->d_name + n + 1, NULL, 10);
+		if (pid == child)
+			continue;
+		if (kill(pid, 0) && errno == ESRCH)
 			close_left(path);
 		if (!found++)
 			snprintf(one, size, "%s", path);
@@ -228,19 +254,57 @@ static size_t childs(const char *file, time_t since, char *one, size_t size)
 	return found;
 }
 
+/* The program's own recording: FILE, or NAME.PID.tide where another run had FILE at that moment.
+ * What stands in FILE now may be that other run's. */
+static bool find_own(const char *file, const struct stat *before, bool was, time_t since, char *own,
+		     size_t size)
+{
+	struct stat st;
+	size_t n = strlen(file);
+	if (n > 5 && !strcmp(file + n - 5, ".tide"))
+		n -= 5;
+	snprintf(own, size, "%.*s.%ld.tide", (int)n, file, (long)child);
+	if (!stat(own, &st) && st.st_mtime >= since && made_by(own, child))
+		return true;
+	snprintf(own, size, "%s", file);
+	return !stat(file, &st) && made_by(file, child) &&
+	       !(was && st.st_ino == before->st_ino &&
+		 st.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+		 st.st_mtim.tv_nsec == before->st_mtim.tv_nsec);
+}
+
+/* A path as a shell takes it. */
+static void put_quoted(const char *path, FILE *out)
+{
+	if (!path[strcspn(path, " \t\n\"'\\$`!*?[](){}<>|&;#~")]) {
+		fputs(path, out);
+		return;
+	}
+	fputc('\'', out);
+	for (const char *c = path; *c; c++)
+		if (*c == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*c, out);
+	fputc('\'', out);
+}
+
 static void tell(const char *file, const struct stat *before, bool was, time_t since)
 {
 	struct stat st;
-	char size[32], one[PATH_MAX];
-	bool own = !stat(file, &st) && !(was && st.st_ino == before->st_ino &&
-					 st.st_mtim.tv_sec == before->st_mtim.tv_sec &&
-					 st.st_mtim.tv_nsec == before->st_mtim.tv_nsec);
+	char size[32], one[PATH_MAX], mine[PATH_MAX];
+	bool own = find_own(file, before, was, since, mine, sizeof mine);
 	size_t n = childs(file, since, one, sizeof one);
 	if (own)
-		close_left(file);
-	if (own && !stat(file, &st))
-		fprintf(stderr, "tidemark run: %s, %s; next: tidemark peak %s\n", file,
-			tide__fmt_bytes(size, sizeof size, (double)st.st_size), file);
+		close_left(mine);
+	if (own && strcmp(mine, file))
+		fprintf(stderr, "tidemark run: another process was recording into %s\n", file);
+	if (own && !stat(mine, &st)) {
+		fprintf(stderr, "tidemark run: %s, %s; next: tidemark peak ", mine,
+			tide__fmt_bytes(size, sizeof size, (double)st.st_size));
+		put_quoted(mine, stderr);
+		fputc('\n', stderr);
+	}
 	if (n)
 		fprintf(stderr, "tidemark run: %zu child process%s recorded: %s%s\n", n,
 			n > 1 ? "es" : "", one, n > 1 ? " and others beside it" : "");
@@ -328,7 +392,7 @@ static int run(const tide_args *a)
 
 const tide_command tide__cmd_run = {
 	.name = "run",
-	.usage = "[-o FILE] -- PROGRAM [ARGUMENT]...",
+	.usage = "[-o FILE] [--] PROGRAM [ARGUMENT]...",
 	.summary = "run a PyTorch program and record its memory and ops",
 	.help = "The program is started with a small library preloaded that records every "
 		"allocation of PyTorch's "
@@ -343,6 +407,7 @@ const tide_command tide__cmd_run = {
 	.min_files = 1,
 	.wants = "program",
 	.max_files = SIZE_MAX,
+	.rest = true,
 	.run = run,
 	.own_output = true,
 };

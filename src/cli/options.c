@@ -253,12 +253,14 @@ static tide_code walk(struct parse *p)
 	tide_code rc = TIDE_OK;
 	for (p->at = 0; p->at < p->argc && rc == TIDE_OK; p->at++) {
 		char *w = p->argv[p->at];
-		if (only_files || w[0] != '-' || !w[1])
+		if (only_files || w[0] != '-' || !w[1]) {
 			p->a->files[p->a->n_files++] = w;
-		else if (!strcmp(w, "--"))
+			only_files |= p->cmd->rest;
+		} else if (!strcmp(w, "--")) {
 			only_files = true;
-		else
+		} else {
 			rc = w[1] == '-' ? long_option(p, w + 2) : short_options(p, w + 1);
+		}
 		if (p->help)
 			return TIDE_OK;
 	}

@@ -6,12 +6,14 @@
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "format/written.h"
 #include "runtime/defs.h"
 #include "runtime/recorder.h"
 
@@ -19,7 +21,10 @@ tide_recorder tide__rec = { .space = { .file.fd = -1 }, .sink = { .file.fd = -1 
 
 static bool follow; /* a forked child of a recording process that has not recorded yet */
 
-enum { BUSY_WAIT_MS = 1000 }; /* how long stop waits for threads that are storing an event */
+enum {
+	BUSY_WAIT_MS = 1000, /* how long stop waits for threads that are storing an event */
+	LOCK_WAIT_MS = 200,  /* how long a start waits for others in the same folder */
+};
 
 /* ---- options and names --------------------------------------------------------------------- */
 
@@ -147,8 +152,26 @@ static void join_writer(void)
 	pthread_join(r->writer, NULL);
 }
 
-/* Put the finished files where the user wants them. */
-static tide_code move_files(const char *file, const char *rings, tide_error *err)
+/* Of starts at the same moment in one folder, one after the other: -1 = not to be had, and then
+ * there is a moment in which two take the same name. */
+static int one_at_a_time(const char *path)
+{
+	static char folder[4096]; /* the stack may be small; lock held */
+	snprintf(folder, sizeof folder, "%s", path);
+	strrchr(folder, '/')[1] = 0;
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; fd >= 0 && i < LOCK_WAIT_MS && flock(fd, LOCK_EX | LOCK_NB) != 0; i++)
+		usleep(1000);
+	return fd;
+}
+
+static void name_rings(void)
+{
+	tide_recorder *r = &tide__rec;
+	snprintf(r->rings_path, sizeof r->rings_path, "%.4095s%s", r->path, TIDE_RINGS_SUFFIX);
+}
+
+static tide_code rename_both(const char *file, const char *rings, tide_error *err)
 {
 	tide_recorder *r = &tide__rec;
 	if (rename(rings, r->rings_path) != 0)
@@ -159,6 +182,22 @@ static tide_code move_files(const char *file, const char *rings, tide_error *err
 		return rc;
 	}
 	return TIDE_OK;
+}
+
+/* Put the finished files where the user wants them; beside it, as a child's, where another process
+ * is recording into that file (ranks of a job that were all told one name). */
+static tide_code move_files(const char *file, const char *rings, tide_error *err)
+{
+	tide_recorder *r = &tide__rec;
+	int lock = one_at_a_time(r->path);
+	if (tide__written_by(r->path)) {
+		child_path(r->path, r->base);
+		name_rings();
+	}
+	tide_code rc = rename_both(file, rings, err);
+	if (lock >= 0)
+		close(lock);
+	return rc;
 }
 
 static void reset_counts(void)
@@ -179,7 +218,7 @@ static tide_code start_locked(tide_error *err)
 	static char file[4096 + 32], rings[4096 + 48]; /* the stack may be small; lock held */
 	snprintf(file, sizeof file, "%.4095s.%ld.new", r->path, (long)getpid());
 	snprintf(rings, sizeof rings, "%s%s", file, TIDE_RINGS_SUFFIX);
-	snprintf(r->rings_path, sizeof r->rings_path, "%.4095s%s", r->path, TIDE_RINGS_SUFFIX);
+	name_rings();
 	unlink(file); /* left by a start that was killed */
 	unlink(rings);
 	reset_counts();
@@ -239,6 +278,23 @@ bool tide_recording(void)
 	tide__follow();
 	tide__slow_leave(&s);
 	return atomic_load_explicit(&tide__guard.generation, memory_order_relaxed) != 0;
+}
+
+size_t tide_recording_path(char *out, size_t n)
+{
+	tide_slow s;
+	size_t len = 0;
+	if (out && n)
+		*out = 0;
+	if (!tide__slow_enter(&s))
+		return 0;
+	tide__follow();
+	if (tide__rec.generations) {
+		len = strlen(tide__rec.path);
+		snprintf(out, n, "%s", tide__rec.path);
+	}
+	tide__slow_leave(&s);
+	return len;
 }
 
 /* ---- stop ---------------------------------------------------------------------------------- */

@@ -3,16 +3,14 @@
 #include "serve/follow.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "format/rings.h"
+#include "format/written.h"
 
 enum { QUIET_MS = 2000 }; /* a writer that is not found is gone when nothing came for so long */
 
@@ -53,26 +51,6 @@ void tide__follow_end(tide_follow *f)
 	*f = (tide_follow){ 0 };
 }
 
-/* Does the process have the ring file mapped? -1 = cannot be told. */
-static int has_mapped(uint64_t pid, const struct stat *st)
-{
-	char line[512], name[64];
-	bool found = false;
-	snprintf(name, sizeof name, "/proc/%" PRIu64 "/maps", pid);
-	FILE *maps = fopen(name, "re");
-	if (!maps)
-		return errno == ENOENT ? 0 : -1;
-	while (!found && fgets(line, sizeof line, maps)) {
-		unsigned major_no, minor_no;
-		unsigned long inode;
-		found = sscanf(line, "%*s %*s %*s %x:%x %lu", &major_no, &minor_no, &inode) == 3 &&
-			inode == st->st_ino && major_no == major(st->st_dev) &&
-			minor_no == minor(st->st_dev);
-	}
-	fclose(maps);
-	return found;
-}
-
 /* The process that the file's head names, if it still has the ring file mapped: a number that was
  * given to another process does not fool us. */
 static bool writer_there(const tide_follow *f)
@@ -83,7 +61,7 @@ static bool writer_there(const tide_follow *f)
 		return true; /* not to be known: as long as we do not know better */
 	if (kill((pid_t)pid, 0) && errno == ESRCH)
 		return false;
-	return stat(f->rings, &st) || has_mapped(pid, &st) != 0;
+	return stat(f->rings, &st) || tide__has_mapped(pid, &st) != 0;
 }
 
 tide_followed tide__follow_poll(tide_follow *f, int64_t now_ms)
@@ -102,19 +80,5 @@ tide_followed tide__follow_poll(tide_follow *f, int64_t now_ms)
 
 bool tide__follow_written(const char *path)
 {
-	tide_file_head head;
-	struct stat st;
-	char *rings = tide__alloc(strlen(path) + sizeof TIDE_RINGS_SUFFIX, 1);
-	if (!rings)
-		return false;
-	strcpy(rings, path);
-	strcat(rings, TIDE_RINGS_SUFFIX);
-	bool has = !stat(rings, &st);
-	tide__free(rings);
-	FILE *f = has ? fopen(path, "re") : NULL;
-	bool ok = f && fread(&head, sizeof head, 1, f) == 1 &&
-		  !memcmp(head.magic, TIDE_FILE_MAGIC, sizeof head.magic);
-	if (f)
-		fclose(f);
-	return ok && head.pid && head.pid <= INT32_MAX && has_mapped(head.pid, &st) == 1;
+	return tide__written_by(path) != 0;
 }

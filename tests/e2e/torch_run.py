@@ -164,6 +164,45 @@ def forked(folder: str) -> None:
     check("nothing was recorded" not in done.stderr and "1 child process recorded" in done.stderr, f"a shell's child: {done.stderr[-300:]}")
 
 
+def together(folder: str) -> None:
+    """Two runs with one name at the same moment (ranks that mpirun started): each keeps its recording and says where it is."""
+    out, gate = os.path.join(folder, "both.tide"), os.path.join(folder, "gate")
+    os.mkfifo(gate)
+    script = f"import torch\na = torch.ones(%d)\nprint('ready', flush=True)\nopen({gate!r}).read()"
+    two = [subprocess.Popen([TIDEMARK, "run", "--no-ops", "-o", out, PYTHON, "-c", script % n], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+           for n in (1000, 2000)]
+    for p in two:
+        p.stdout.readline()
+    with open(gate, "w"):
+        pass  # both open it for reading, or come too late and open it themselves
+    said = []
+    for p in two:
+        try:
+            said.append(p.communicate(timeout=5)[1])
+        except subprocess.TimeoutExpired:
+            with open(gate, "w"):
+                pass
+            said.append(p.communicate(timeout=30)[1])
+    files = [line.split(": ", 1)[1].split(", ")[0] for text in said for line in text.splitlines() if "next:" in line]
+    check(len(set(files)) == 2 and out in files, f"two runs at once: {said}")
+    sizes = [ask("peak", f)["peak_bytes"] for f in files]
+    check(sizes == [4000, 8000], f"two runs at once: {files} hold {sizes}")
+    check(sum("another process was recording into" in text for text in said) == 1, f"two runs at once: {said}")
+
+
+def wrong_programs(folder: str) -> None:
+    script = os.path.join(folder, "script.py")
+    with open(script, "w", encoding="utf-8") as f:
+        f.write("import sys, torch; torch.ones(1); print(sys.argv[1:])")
+    done = subprocess.run([TIDEMARK, "run", "script.py"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    check(done.returncode == 127 and done.stderr == "tidemark run: script.py: no such program in PATH; try: tidemark run -- python script.py\n",
+          f"a script without Python: {done.returncode} {done.stderr!r}")
+    args = [TIDEMARK, "run", "-o", os.path.join(folder, "it's one.tide"), PYTHON, script, "--epochs", "3", "-o", "x"]
+    done = subprocess.run(args, capture_output=True, text=True, timeout=300, check=False)
+    check(done.stdout.strip() == "['--epochs', '3', '-o', 'x']", f"the program's options: {done.stdout!r} {done.stderr[-300:]}")
+    check(done.stderr.rstrip().endswith(" one.tide'") and "it'\\''s one" in done.stderr, f"a path to paste: {done.stderr!r}")
+
+
 def others() -> list[str]:
     """Further Pythons with a torch of their own: the system's, where its package is installed."""
     system = "/usr/bin/python3"
@@ -181,7 +220,7 @@ def main() -> int:
     for python in [PYTHON, *others()]:
         PYTHON = python
         with tempfile.TemporaryDirectory() as folder:
-            for test in (training, where_it_comes_from, views, profiler_keeps_its_events, ends, survives_kill, interrupted, forked):
+            for test in (training, where_it_comes_from, views, profiler_keeps_its_events, ends, survives_kill, interrupted, forked, together, wrong_programs):
                 test(folder)
     print("\n".join(faults) if faults else "tidemark run agrees with torch")
     return bool(faults)

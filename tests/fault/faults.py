@@ -324,6 +324,20 @@ def twice():
 		check("no rings left", sorted(os.listdir(d)) == ["t.tide", "t.tide.second"], os.listdir(d))
 
 
+def together():
+	n = 12
+	with folder() as d:
+		out = run("together", os.path.join(d, "t.tide"), n)
+		got = dict(line.split() for line in out.splitlines())
+		check("a file each", len(set(got.values())) == n and sorted(os.listdir(d)) == sorted(got.values()), got, os.listdir(d))
+		check("one has the name itself", list(got.values()).count("t.tide") == 1, got)
+		for i, name in got.items():
+			t = read(os.path.join(d, name))
+			check("whole and its own", t.clean and numbers(t) == {"mine": [int(i)]}, name)
+		run("together", os.path.join(d, "t.tide"), 1)  # nobody is there any more: replaced, as ever
+		check("no more files", len(os.listdir(d)) == n, os.listdir(d))
+
+
 def stop_race():
 	n, events = int(os.environ.get("TIDE_STOPS", "40")), 0
 	with folder() as d:
@@ -473,6 +487,7 @@ TESTS = {
 	"fork-storm": fork_storm,
 	"short-threads": short_threads,
 	"start-twice": twice,
+	"start-together": together,
 	"stop-race": stop_race,
 	"signals": signals,
 	"signal-lock": signal_lock,

@@ -470,6 +470,35 @@ static int scene_closefd(char **v)
 	return 0;
 }
 
+/* together FILE N: N processes that have nothing to do with each other start into one file at the
+ * same moment; each says which file it got. */
+static int scene_together(char **v)
+{
+	int n = atoi(v[1]), go[2], failed = 0, status;
+	CHECK(pipe(go) == 0);
+	for (int i = 0; i < n; i++) {
+		if (fork())
+			continue;
+		char x, into[5000];
+		close(go[1]);
+		CHECK(read(go[0], &x, 1) == 0); /* all at once */
+		CHECK(tide_recording_path(into, sizeof into) == 0 && !*into);
+		start(v[0], 65536);
+		tide_mark(TIDE_STEP, TIDE_NAME("mine"), (uint64_t)i);
+		size_t len = tide_recording_path(into, sizeof into);
+		CHECK(len && len == strlen(into));
+		usleep(300000); /* all of them at the same time */
+		CHECK(tide_stop(NULL) == TIDE_OK);
+		printf("%d %s\n", i, strrchr(into, '/') + 1);
+		fflush(stdout);
+		_exit(0);
+	}
+	close(go[1]);
+	while (wait(&status) > 0)
+		failed |= status;
+	return failed != 0;
+}
+
 /* exec FILE: system() and posix_spawn while recording (vfork inside). */
 static int scene_system(char **v)
 {
@@ -520,6 +549,7 @@ static const struct {
 	{ "signal", scene_signal, 2 },	     { "siglock", scene_siglock, 2 },
 	{ "wait", scene_wait, 2 },	     { "closefd", scene_closefd, 1 },
 	{ "system", scene_system, 1 },	     { "fullwait", scene_fullwait, 2 },
+	{ "together", scene_together, 2 },
 };
 
 int main(int argc, char **argv)

@@ -154,6 +154,20 @@ class Recording(unittest.TestCase):
         self.assertEqual(done.stderr, f"tidemark: inner.tide is not written: a recording is in progress, into {path('outer.tide')}\n")
         self.assertFalse(os.path.exists(path("inner.tide")))
 
+    def test_ranks_that_were_told_one_name_each_keep_a_recording(self):
+        code = ("import sys, tidemark\nwith tidemark.record('ranks.tide', torch=False):\n  tidemark.step(int(sys.argv[1]))\n"
+                "  print(tidemark.live().path, flush=True); sys.stdin.read()")
+        two = [subprocess.Popen([sys.executable, "-c", code, str(n)], cwd=FOLDER, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True) for n in (7, 8)]
+        files = [p.stdout.readline().strip() for p in two]
+        said = [p.communicate("", timeout=60)[1] for p in two]
+        self.assertEqual(len(set(files)), 2, said)
+        self.assertIn(path("ranks.tide"), files)
+        self.assertEqual(sorted(said)[0], "")
+        self.assertRegex(sorted(said)[1], r"^tidemark: another process is recording into .*ranks\.tide: this one records into .*ranks\.\d+\.tide\n$")
+        for n, file in zip((7, 8), files):
+            self.assertEqual(tidemark.open(file).native.column("marks", "value")[1:], [n])
+
     def test_a_decorated_functions_calls_are_numbered(self):
         done = run("import tidemark\n@tidemark.record('dec.tide', torch=False)\ndef work(n):\n  tidemark.step(n)\n  if n == 7: work(8)\n"
                    "for n in (5, 6, 7): work(n)")

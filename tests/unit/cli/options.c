@@ -130,6 +130,36 @@ static void parse_rows(void **state)
 	}
 }
 
+static void rest_is_anothers(void **state)
+{
+	static const struct {
+		const char *words, *want;
+	} t[] = {
+		{ "-j|python|-c|x", "json=1 <python><-c><x>" },
+		{ "python|--json|--help", "<python><--json><--help>" },
+		{ "--|-x|--|y", "<-x><--><y>" },
+		{ "--zzzzzz|python", "unknown option --zzzzzz" },
+	};
+	tide_command all = cmd;
+	all.rest = true;
+	all.max_files = 9;
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+		char words[200], got[400] = "", *argv[16];
+		int argc;
+		tide_args a = { 0 };
+		tide_error err = { 0 };
+		bool help;
+		snprintf(words, sizeof words, "%s", t[i].words);
+		split_words(words, argv, &argc);
+		tide_code rc = tide__options_parse(&all, argc, argv, &a, &help, &err);
+		if (rc == TIDE_OK)
+			describe(&a, got, sizeof got);
+		if (help || strcmp(rc == TIDE_OK ? got : err.text, t[i].want))
+			fail_msg("%s: got '%s'", t[i].words, rc == TIDE_OK ? got : err.text);
+		tide__options_free(&a);
+	}
+}
+
 static void defaults_and_help(void **state)
 {
 	tide_args a = { 0 };
@@ -227,9 +257,9 @@ static void command_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse_rows),	 cmocka_unit_test(defaults_and_help),
-		cmocka_unit_test(bytes),	 cmocka_unit_test(no_memory),
-		cmocka_unit_test(command_table),
+		cmocka_unit_test(parse_rows),	     cmocka_unit_test(rest_is_anothers),
+		cmocka_unit_test(defaults_and_help), cmocka_unit_test(bytes),
+		cmocka_unit_test(no_memory),	     cmocka_unit_test(command_table),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

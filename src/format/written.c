@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "format/written.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "format/rings.h"
+#include "format/tide.h"
+
+/* A line of /proc/PID/maps: "from-to perms offset major:minor inode path". */
+static bool line_is(const char *line, const struct stat *st)
+{
+	unsigned major_no, minor_no;
+	unsigned long inode;
+	return sscanf(line, "%*s %*s %*s %x:%x %lu", &major_no, &minor_no, &inode) == 3 &&
+	       inode == st->st_ino && major_no == major(st->st_dev) &&
+	       minor_no == minor(st->st_dev);
+}
+
+int tide__has_mapped(uint64_t pid, const struct stat *st)
+{
+	enum { HEAD = 160 }; /* of a line: all fields but the path */
+	char name[64], part[1024], line[HEAD];
+	size_t at = 0;
+	ssize_t n = 0;
+	bool found = false;
+	snprintf(name, sizeof name, "/proc/%" PRIu64 "/maps", pid);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -1;
+	while (!found && (n = read(fd, part, sizeof part)) > 0)
+		for (ssize_t i = 0; i < n && !found; i++) {
+			if (part[i] != '\n') {
+				if (at < HEAD - 1)
+					line[at++] = part[i];
+				continue;
+			}
+			line[at] = 0;
+			found = line_is(line, st);
+			at = 0;
+		}
+	close(fd);
+	return found ? 1 : n < 0 ? -1 : 0;
+}
+
+uint64_t tide__written_by(const char *path)
+{
+	tide_file_head head;
+	struct stat st;
+	char rings[PATH_MAX + sizeof TIDE_RINGS_SUFFIX];
+	if ((size_t)snprintf(rings, sizeof rings, "%s%s", path, TIDE_RINGS_SUFFIX) >=
+		    sizeof rings ||
+	    stat(rings, &st) != 0)
+		return 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool ok = fd >= 0 && read(fd, &head, sizeof head) == (ssize_t)sizeof head &&
+		  !memcmp(head.magic, TIDE_FILE_MAGIC, sizeof head.magic);
+	if (fd >= 0)
+		close(fd);
+	ok = ok && head.pid && head.pid <= INT32_MAX && tide__has_mapped(head.pid, &st) == 1;
+	return ok ? head.pid : 0;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Is a recording being written at this moment, and by whom?
+ *
+ * The process that the file's head names has the ring file beside it mapped for as long as it
+ * records. Asked of /proc, so a number that was given to another process since does not fool us; a
+ * process that cannot be seen from here (another host, another container) is not there. Allocates
+ * nothing: the recorder asks too. */
+#ifndef TIDE_FORMAT_WRITTEN_H
+#define TIDE_FORMAT_WRITTEN_H
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* Does the process have this file mapped? 1 yes, 0 no, -1 cannot be told. */
+int tide__has_mapped(uint64_t pid, const struct stat *file);
+
+/* The process that records into `path` now; 0: none that can be seen. */
+uint64_t tide__written_by(const char *path);
+
+#endif
