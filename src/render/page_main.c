@@ -9,7 +9,6 @@
 #include "analyze/timeline.h"
 #include "analyze/usage.h"
 #include "base/error.h"
-#include "render/grid.h"
 #include "render/page_parts.h"
 
 enum { BUCKETS = 1024, SMALL = 128, MOST_CURVES = 64, PPM = 1000000 };
@@ -46,26 +45,9 @@ static void identity(tide_json *j, const tide_model *m)
 	tide__json_array_end(j);
 }
 
-/* What is known of a device's reserved bytes, in words; of row 0: of all devices. */
-static const char *reserved_text(const tide_usage *u, uint32_t d, char *buf, size_t n)
+static void device_json(tide_json *j, const tide_model *m, uint32_t d, const tide_level *l)
 {
-	char bytes[32];
-	const tide_level *l = &u->devices[d];
-	for (uint32_t i = 1; !d && i < u->n_devices; i++)
-		if (u->devices[i].source)
-			return "reserved";
-	if (l->reserved_peak == TIDE_RESERVED_NONE)
-		return "reserved unknown";
-	snprintf(buf, n, "%s reserved at most%s",
-		 tide__fmt_bytes(bytes, sizeof bytes, (double)l->reserved_peak),
-		 l->source == TIDE_RESERVED_SAMPLES ? " (sampled)" : "");
-	return buf;
-}
-
-static void device_json(tide_json *j, const tide_model *m, uint32_t d, const tide_usage *u)
-{
-	const tide_level *l = &u->devices[d];
-	char name[64], text[80];
+	char name[64];
 	tide__json_object(j);
 	tide__json_kstr(j, "device", tide__device_name(m, d, name, sizeof name));
 	text_member(j, "name", m, m->devices.name[d]);
@@ -78,7 +60,6 @@ static void device_json(tide_json *j, const tide_model *m, uint32_t d, const tid
 	tide__json_kuint(j, "allocs", l->allocs);
 	tide__json_kmaybe(j, "reserved_peak", l->reserved_peak);
 	tide__json_kstr(j, "reserved_source", tide__reserved_text(l->source));
-	tide__json_kstr(j, "reserved", reserved_text(u, d, text, sizeof text));
 	tide__json_object_end(j);
 }
 
@@ -107,7 +88,7 @@ static bool memory(tide_box *b, const tide_model *m, uint32_t *highest, int64_t 
 	tide__json_key(j, "devices"); /* row 0 is none */
 	tide__json_array(j);
 	for (uint32_t d = 0; ok && d < u.n_devices; d++)
-		device_json(j, m, d, &u);
+		device_json(j, m, d, &u.devices[d]);
 	tide__json_array_end(j);
 	for (size_t i = 0; ok && i < BUCKETS; i++)
 		tide__box_put(b, col, (int64_t)u.live_series[*highest * u.buckets + i]);

@@ -19,8 +19,8 @@ export interface Device {
   live: number;
   count: number;
   allocs: number;
+  reserved_peak: number | null;
   reserved_source: string | null;
-  reserved: string; // in words; of row 0: of all
 }
 
 export interface Mark {

@@ -4,7 +4,7 @@
 // the allocator.
 import { useMemo } from '../hooks';
 import { address } from '../data/allocator';
-import { bytes, exact, ns } from '../data/format';
+import { bytes, exact, held, ns } from '../data/format';
 import { levelAt, picture } from '../data/levels';
 import type { Memory } from '../data/memory';
 import { getAllocator, getMemory, getTables, type Main } from '../data/page';
@@ -147,7 +147,7 @@ export function MemoryOf({ main, m }: { main: Main; m: Memory }) {
         <span class="soft">
           peak <b>{bytes(sc.peak.bytes)}</b> at {ns(sc.peak.t)}
           {sc.res.t.length ? ' · line: ' : ' · '}
-          {main.devices[dev].reserved}
+          {dev || !sc.res.t.length ? held(main.devices[dev]) : 'reserved'}
         </span>
         <button onClick={() => (moment.value = sc.peak.t)}>Go to the peak</button>
         <button onClick={() => look(0, main.t_end)}>Whole trace</button>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // What this trace is, where its peak is and why, what to do, and what is not in it.
-import { bytes, count, ns, percent, plural } from '../data/format';
+import { bytes, count, held, ns, percent, plural } from '../data/format';
 import { type Device, getTables, type Main } from '../data/page';
 import { drawAxis } from '../draw/axis';
 import { ink, MEMORY } from '../draw/colors';
@@ -115,7 +115,7 @@ function Card({ main, at }: { main: Main; at: number }) {
   const d = main.devices[at];
   const v = main.each.subarray(at * CURVE, (at + 1) * CURVE);
   const line = Array.from(v, (y, x) => `${x},${30 - (28 * y) / (d.peak || 1)}`).join(' ');
-  const facts = ['at the peak', d.capacity ? `(${percent((100 * d.peak) / d.capacity)} of its ${bytes(d.capacity)})` : '(the device’s size is not recorded)', `at ${ns(d.peak_t)}`, plural(d.peak_count, 'allocation'), d.reserved, `${bytes(d.live)} at the end`];
+  const facts = ['at the peak', d.capacity ? `(${percent((100 * d.peak) / d.capacity)} of its ${bytes(d.capacity)})` : '(the device’s size is not recorded)', `at ${ns(d.peak_t)}`, plural(d.peak_count, 'allocation'), held(d), `${bytes(d.live)} at the end`];
   return (
     <button
       class="figure card"
