@@ -38,9 +38,10 @@ struct report {
 	tide_op_flat flat;
 	uint32_t device;
 	enum sort sort;
-	size_t top;   /* SIZE_MAX = all */
-	size_t depth; /* SIZE_MAX = all */
-	bool *keep;   /* owned; per node, NULL = all are shown */
+	size_t top;	      /* SIZE_MAX = all */
+	size_t depth;	      /* SIZE_MAX = all */
+	bool *keep;	      /* owned; per node, NULL = all are shown */
+	tide_op_row greatest; /* figures that weights are shares of; count 0: not asked for yet */
 	size_t hidden;
 	tide_grid *g;
 };
@@ -263,6 +264,21 @@ struct level { /* one open level of the walk */
 	size_t n, at;
 };
 
+/* Those that --top leaves are the heaviest, in the order of first appearance. */
+static void heaviest_first(struct report *r, struct level *l)
+{
+	if (!r->greatest.count) {
+		r->greatest = greatest(&r->tree);
+		r->greatest.count = 1;
+	}
+	for (size_t i = 0; i < l->n; i++)
+		l->items[i].key = weight(&r->tree.rows[l->items[i].at], &r->greatest);
+	qsort(l->items, l->n, sizeof *l->items, compare);
+	for (size_t i = 0; i < r->top; i++)
+		l->items[i].key = 0;
+	qsort(l->items, r->top, sizeof *l->items, compare);
+}
+
 static bool children(struct report *r, uint32_t node, struct level *l)
 {
 	size_t n = 0;
@@ -276,6 +292,8 @@ static bool children(struct report *r, uint32_t node, struct level *l)
 			l->items[l->n++] = item_of(r, &r->tree.rows[c], r->tree.paths.name[c], c);
 	if (r->sort != S_ORDER)
 		qsort(l->items, l->n, sizeof *l->items, compare);
+	else if (l->n > r->top)
+		heaviest_first(r, l);
 	return true;
 }
 

@@ -12,14 +12,18 @@
 
 char *tide__stack_line(const tide_model *m, tide_stack_id s, char *buf, size_t n)
 {
-	size_t k;
+	size_t k, len = 0;
+	char *text = NULL;
 	const char *op = tide__stack_op(m, s, &k);
+	FILE *f = open_memstream(&text, &len);
 
-	tide__frame_text(m, tide__stack_face(m, s), buf, n);
-	size_t at = strlen(buf);
-
-	if (op)
-		snprintf(buf + at, n - at, ", in %.*s", (int)(k < 64 ? k : 64), op);
+	if (f) {
+		tide__stack_brief(m, s, f);
+		fclose(f);
+	}
+	snprintf(buf, n, "%s%s%.*s", text ? text : "?", op ? ", in " : "",
+		 op ? (int)(k < 64 ? k : 64) : 0, op ? op : "");
+	free(text);
 	return buf;
 }
 

@@ -7,8 +7,8 @@
 #include "analyze/groups.h"
 #include "cli/cli.h"
 
-/* "function (file:line), in op": the frame that names the stack and the op it is in. Returns buf.
- */
+/* "function (file:line) < caller (file:line), in op": the stack in brief (render/labels.h) and the op it
+ * is in. Returns buf. */
 char *tide__stack_line(const tide_model *m, tide_stack_id s, char *buf, size_t n);
 /* Member `key`: frames from the innermost on, [{"function", "file", "line"}]; [] for none. */
 void tide__stack_json(tide_json *j, const char *key, const tide_model *m, tide_stack_id s);

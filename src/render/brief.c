@@ -25,12 +25,6 @@ static tide_stack_id innermost_python(const tide_model *m, tide_stack_id s)
 	return s;
 }
 
-static bool worth_showing(const tide_model *m, tide_frame_id f)
-{
-	return tide__frame_is_user(m, f) &&
-	       strcmp(tide__text(m, m->frames.function[f.i], NULL), "<module>");
-}
-
 static void put_frame(const tide_model *m, tide_frame_id f, FILE *out)
 {
 	char text[1024];
@@ -57,7 +51,7 @@ void tide__stack_brief(const tide_model *m, tide_stack_id s, FILE *out)
 		fputs("[backward] < ", out);
 	put_frame(m, at.i ? m->stacks.frame[at.i] : tide__stack_face(m, s), out);
 	while (at.i && (at = m->stacks.parent[at.i]).i) {
-		if (!worth_showing(m, m->stacks.frame[at.i]))
+		if (!tide__frame_is_user(m, m->stacks.frame[at.i]))
 			continue;
 		fputs(" < ", out);
 		if (shown++ == MAX_FRAMES) {
@@ -105,8 +99,7 @@ static bool place_is_python(const struct place *p)
 static bool place_is_user(const struct place *p)
 {
 	return place_is_python(p) && !memmem(p->file, p->n_file, "/torch/", 7) &&
-	       !memmem(p->file, p->n_file, "/lib/python", 11) &&
-	       !(p->n_function == 8 && !memcmp(p->function, "<module>", 8));
+	       !memmem(p->file, p->n_file, "/lib/python", 11);
 }
 
 static void put_place(const struct place *p, FILE *out)
