@@ -3,20 +3,16 @@
 """Turns on recording of PyTorch's ops, modules and steps once torch has been imported.
 
 TIDEMARK_CAPTURE says what besides ops: any of modules, stacks (or stacks=N: every N-th op), shapes; unset: modules.
-The C++ side (ops.cpp) is built against the torch that was imported, once per torch version, and kept in
-$XDG_CACHE_HOME/tidemark. Without a compiler one line says so and everything else is recorded.
+The C++ side (ops.cpp) is built against the torch that was imported (tidemark_build.py). Without a compiler one line says so and
+everything else is recorded.
 """
 from __future__ import annotations
 
 import atexit
 import ctypes
-import hashlib
 import importlib.abc
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 from typing import Any
 
 _library: Any = None  # built from ops.cpp; keeps the callback's code loaded
@@ -30,56 +26,11 @@ def _say(text: str) -> None:
     print(f"tidemark: {text}", file=sys.stderr, flush=True)
 
 
-def _cache() -> str:
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "tidemark")
-
-
-def _build(torch: Any, source: str, target: str) -> None:
-    """Compile ops.cpp beside the target and rename: two processes at once do no harm."""
-    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
-    if not compiler:
-        raise RuntimeError("no C++ compiler; install g++ to record ops")
-    root = os.path.dirname(torch.__file__)
-    abi = int(torch._C._GLIBCXX_USE_CXX11_ABI)
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    fd, part = tempfile.mkstemp(suffix=".so", dir=os.path.dirname(target))
-    os.close(fd)
-    _say(f"building op recording for torch {torch.__version__} (once)")
-    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-    command = [
-        compiler, f"-std={_standard(torch)}", "-O2", "-fPIC", "-fno-plt", "-shared", "-DNDEBUG", f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
-        "-fvisibility=hidden", f"-I{os.environ['TIDEMARK_INCLUDE']}", f"-I{root}/include",
-        f"-I{root}/include/torch/csrc/api/include", source, "-o", part,
-        f"-L{root}/lib", "-lc10", "-ltorch_cpu", f"-Wl,-rpath,{root}/lib",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    if done.returncode:
-        os.unlink(part)
-        lines = [x for x in done.stderr.splitlines() if "error" in x] or done.stderr.splitlines()
-        raise RuntimeError(f"{compiler} failed: {lines[0] if lines else done.returncode}")
-    os.rename(part, target)
-
-
-def _standard(torch: Any) -> str:
-    """The C++ that torch's headers are written in."""
-    try:
-        version = [int(x) for x in torch.__version__.split("+")[0].split(".")[:2]]
-    except ValueError:
-        version = [99]
-    return "c++20" if version >= [2, 12] else "c++17"
-
-
 def _load_ops(torch: Any) -> None:
     """Build ops.cpp if need be, load it, and tell it where the capture library's functions are."""
     global _library
     source = os.environ["TIDEMARK_OPS_SOURCE"]
-    with open(source, "rb") as f:
-        key = hashlib.sha256(f.read() + torch.__version__.encode() + torch.__file__.encode()).hexdigest()[:12]
-    target = os.path.join(_cache(), f"ops-{torch.__version__}-{key}.so")
-    if not os.path.exists(target):
-        _build(torch, source, target)
-    library = ctypes.PyDLL(target)
+    library = ctypes.PyDLL(_beside("tidemark_build").library(torch, source))
     library.tide_torch_label.argtypes = [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_int]
     library.tide_torch_label.restype = None
     library.tide_torch_labels.argtypes = [ctypes.c_bool]

@@ -27,7 +27,7 @@ _made: dict[str, int] = {}  # files of decorated functions: by the path they wer
 _told: set[str] = set()  # paths that were said not to be written
 _threads: Any = None  # tidemark_threads
 _stepped = False  # the program says where its steps are
-COROUTINE, GENERATOR = 0x80, 0x20  # of a function's code
+COROUTINE, GENERATOR, STREAM = 0x80, 0x20, 0x200  # of a function's code; STREAM: an asynchronous generator
 TORCH: dict[str, Any] = {"ring_bytes": 4 << 20, "full_wait_us": 1000}  # ops come in bursts: more room, and rather wait than lose
 
 
@@ -77,6 +77,27 @@ def stop() -> None:
         _threads.off()
 
 
+def _streaming(function: Any, inside: Callable[[], Any]) -> Any:
+    """An asynchronous generator in a `with inside():`; for want of a `yield from`, what is sent and thrown is passed on by hand."""
+
+    async def stream(*args: Any, **kw: Any) -> Any:
+        with inside(), contextlib.suppress(StopAsyncIteration):
+            its = function(*args, **kw)
+            value = await its.asend(None)
+            while True:
+                try:
+                    got = yield value
+                except GeneratorExit:
+                    await its.aclose()
+                    raise
+                except BaseException as what:
+                    value = await its.athrow(what)
+                else:
+                    value = await its.asend(got)
+
+    return stream
+
+
 def _wrap(function: F, inside: Callable[[], Any], call: Callable[..., Any] | None = None) -> F:
     """`function`, each call of it in a `with inside():`; of a coroutine or a generator its whole life, not its making.
     `call`: does so for a plain function."""
@@ -96,7 +117,8 @@ def _wrap(function: F, inside: Callable[[], Any], call: Callable[..., Any] | Non
         with inside():
             return function(*args, **kw)
 
-    wrapper = wait if flags & COROUTINE else generate if flags & GENERATOR else call or plain
+    kinds = ((COROUTINE, wait), (GENERATOR, generate), (STREAM, _streaming(function, inside)))
+    wrapper = next((made for flag, made in kinds if flags & flag), call or plain)
     return functools.wraps(function)(wrapper)  # type: ignore[return-value]
 
 
@@ -203,7 +225,7 @@ class record:  # noqa: N801: reads as a verb
     def _end(self) -> None:
         if self._watch is not None:
             self._watch.cancel()
-        if self._attached:
+        if self._attached and not sys.is_finalizing():  # a generator that is closed when Python ends: nothing can be imported then
             from . import torch as capture
 
             capture.detach()

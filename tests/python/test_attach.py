@@ -214,6 +214,13 @@ class Attach(unittest.TestCase):
         self.assertFalse(os.path.exists(path("end.tide-rings")))
         self.assertEqual(tidemark.open(path("end.tide")).native.column("allocs", "size").count(999), 1)
 
+    def test_a_generator_that_python_closes_at_its_end(self):
+        code = (f"import torch, tidemark\ndef g():\n    with tidemark.record({path('gen.tide')!r}):\n        yield torch.empty(999)\n"
+                "its = g()\nnext(its)")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertFalse(os.path.exists(path("gen.tide-rings")))
+
     def test_loader_workers_have_their_own_files(self):
         code = (f"import torch, tidemark\nwith tidemark.record({path('w.tide')!r}, ops=False):\n"
                 "  n = sum(b.numel() for b in torch.utils.data.DataLoader([torch.ones(5)] * 8, batch_size=2, num_workers=2))\nprint(n)")

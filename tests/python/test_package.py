@@ -4,6 +4,7 @@
 import asyncio
 import ctypes
 import importlib
+import inspect
 import json
 import os
 import pathlib
@@ -104,6 +105,38 @@ class Recording(unittest.TestCase):
         for name, spans in (("co", ["", "coroutine", "inside"]), ("ge", ["", "generator", "inside too"])):
             c = tidemark.open(path(f"{name}.tide")).native.column
             self.assertEqual((c("spans", "name"), c("spans", "parent")), (spans, [0, 0, 1]))
+
+    def test_a_decorated_asynchronous_generator_is_as_before(self):
+        said = []
+
+        @tidemark.op("stream")
+        async def stream():
+            try:
+                said.append((yield 1))
+                with tidemark.op("inside"):
+                    yield 2
+                yield 3
+            except KeyError:
+                said.append("thrown")
+                yield 4
+            finally:
+                said.append("closed")
+
+        async def use():
+            s = stream()
+            found = [await s.asend(None), await s.asend("sent"), await s.athrow(KeyError()), [x async for x in s]]
+            s = stream()
+            await s.asend(None)
+            await s.aclose()
+            return found, [x async for x in stream()]
+
+        self.assertTrue(inspect.isasyncgenfunction(stream))
+        with tidemark.record(path("as.tide"), torch=False):
+            self.assertEqual(asyncio.run(use()), ([1, 2, 4, []], [1, 2, 3]))
+        self.assertEqual(said, ["sent", "thrown", "closed", "closed", None, "closed"])
+        c = tidemark.open(path("as.tide")).native.column
+        self.assertEqual(c("spans", "name"), ["", "stream", "inside", "stream", "stream", "inside"])
+        self.assertEqual(c("spans", "parent"), [0, 0, 1, 0, 0, 4])
 
     def test_a_decorator_without_its_brackets_is_told(self):
         for wrong in (tidemark.op, tidemark.record):

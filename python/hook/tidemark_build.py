@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Builds ops.cpp against the torch that was imported: once per torch version, kept in $XDG_CACHE_HOME/tidemark.
+
+Where that cannot be written it is kept among temporary files, in a folder of this user's alone.
+"""
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+
+def _cache() -> str:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "tidemark")
+
+
+def _aside() -> str:
+    """Where the cache cannot be written (a container's home): a folder among temporary files."""
+    return os.path.join(tempfile.gettempdir(), f"tidemark-{os.getuid()}")
+
+
+def _ours(folder: str) -> bool:
+    """It is this user's alone: what is in there may be loaded."""
+    try:
+        st = os.lstat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(st.st_mode) and st.st_uid == os.getuid() and not st.st_mode & 0o022
+
+
+def _found(folder: str, stem: str) -> str | None:
+    """What was built for it before: stem-SIZE.so of that very size. One that a crash cut short would end the program."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name)
+            if name.startswith(stem) and name == f"{stem}-{os.path.getsize(path)}.so" and os.access(path, os.R_OK):
+                return path
+    return None
+
+
+def _part(stem: str) -> str:
+    """An empty file to build into, in the first folder that takes one."""
+    try:
+        os.makedirs(_cache(), exist_ok=True)
+        fd, part = tempfile.mkstemp(".part", stem, _cache())
+    except OSError as why:
+        with contextlib.suppress(OSError):
+            os.mkdir(_aside(), 0o700)
+        if not _ours(_aside()):
+            raise why
+        fd, part = tempfile.mkstemp(".part", stem, _aside())
+    os.close(fd)
+    return part
+
+
+def _compiler() -> list[str]:
+    """CXX may be several words: ccache g++."""
+    found = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
+    words = shlex.split(os.environ.get("CXX") or "") or ([found] if found else [])
+    if not words or not shutil.which(words[0]):
+        raise RuntimeError(f"no C++ compiler{f' ({words[0]} is not there)' if words else ''}; install g++ to record ops")
+    return words
+
+
+def _build(torch: Any, source: str, stem: str) -> str:
+    """Compile ops.cpp beside its place and rename: two processes at once do no harm. Returns its path."""
+    compiler = _compiler()
+    root = os.path.dirname(torch.__file__)
+    abi = int(torch._C._GLIBCXX_USE_CXX11_ABI)
+    part = _part(stem)
+    print(f"tidemark: building op recording for torch {torch.__version__} (once)", file=sys.stderr, flush=True)
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    command = [
+        *compiler, f"-std={_standard(torch)}", "-O2", "-fPIC", "-fno-plt", "-shared", "-DNDEBUG", f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
+        "-fvisibility=hidden", f"-I{os.environ['TIDEMARK_INCLUDE']}", f"-I{root}/include",
+        f"-I{root}/include/torch/csrc/api/include", source, "-o", part,
+        f"-L{root}/lib", "-lc10", "-ltorch_cpu", f"-Wl,-rpath,{root}/lib",
+    ]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        if done.returncode:
+            lines = [x for x in done.stderr.splitlines() if "error" in x] or done.stderr.splitlines()
+            raise RuntimeError(f"{' '.join(compiler)} failed: {lines[0] if lines else done.returncode}")
+        target = os.path.join(os.path.dirname(part), f"{stem}-{os.path.getsize(part)}.so")
+        os.rename(part, target)
+        return target
+    except BaseException:  # Ctrl+C too
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise
+
+
+def _standard(torch: Any) -> str:
+    """The C++ that torch's headers are written in."""
+    try:
+        version = [int(x) for x in torch.__version__.split("+")[0].split(".")[:2]]
+    except ValueError:
+        version = [99]
+    return "c++20" if version >= [2, 12] else "c++17"
+
+
+def library(torch: Any, source: str) -> str:
+    """Path of what `source` becomes for this torch; built if it is not there. Raises where it cannot be."""
+    with open(source, "rb") as f:
+        key = hashlib.sha256(f.read() + torch.__version__.encode() + torch.__file__.encode()).hexdigest()[:12]
+    stem = f"ops-{torch.__version__}-{key}"
+    return _found(_cache(), stem) or (_found(_aside(), stem) if _ours(_aside()) else None) or _build(torch, source, stem)
