@@ -35,6 +35,8 @@ struct answer {
 	tide_sweep sweep;
 	uint64_t capacity; /* as asked or as the trace tells; 0 = without end */
 	bool gc_left_out;  /* no capacity to hold a threshold against */
+	uint64_t reserved; /* recorded, at the highest; TIDE_RESERVED_NONE = not known */
+	uint8_t source;	   /* of it: TIDE_RESERVED_* */
 };
 
 /* ---- the answer ---- */
@@ -167,8 +169,6 @@ static double unused_pct(const tide_sim_stats *s)
 static void result_row(tide_grid *g, const struct answer *x, const tide_sim_result *r)
 {
 	char text[440];
-	uint64_t base = x->q->reserved_max;
-
 	tide__sim_describe(&r->config, text, 400);
 	if (r->same_settings && x->q->n_before)
 		strcat(text, r->anew ? " (older ones anew)" : " (as recorded)");
@@ -176,7 +176,9 @@ static void result_row(tide_grid *g, const struct answer *x, const tide_sim_resu
 	tide__grid_text(g, r->anew ? "anew" : "kept");
 	tide__grid_text(g, r->same_settings && x->q->settings_known ? "yes" : "no");
 	tide__grid_uint(g, r->st.reserved_peak);
-	base ? tide__grid_int(g, (int64_t)r->st.reserved_peak - (int64_t)base) : tide__grid_none(g);
+	x->reserved == TIDE_RESERVED_NONE
+		? tide__grid_none(g)
+		: tide__grid_int(g, (int64_t)(r->st.reserved_peak - x->reserved));
 	tide__grid_uint(g, r->st.allocated_peak);
 	tide__grid_uint(g, r->st.active_at_peak);
 	tide__grid_real(g, unused_pct(&r->st));
@@ -220,6 +222,9 @@ static void print_check(const tide_args *a, const struct answer *x)
 	if (!x->sweep.recorded_known) {
 		fputs("the trace has no segments: the simulator cannot be checked against it\n",
 		      a->out);
+		if (x->reserved != TIDE_RESERVED_NONE)
+			fprintf(a->out, "recorded: %s reserved at most (sampled)\n",
+				tide__fmt_bytes(n, sizeof n, (double)x->reserved));
 		return;
 	}
 	tide__fmt_count(n, sizeof n, (int64_t)c->checked);
@@ -326,8 +331,9 @@ static void json_check(tide_json *j, const struct answer *x)
 	tide__json_object(j);
 	tide__json_kstr(j, "settings", text);
 	tide__json_kbool(j, "settings_known", x->q->settings_known);
+	tide__json_kmaybe(j, "reserved_peak_bytes", x->reserved);
+	tide__json_kstr(j, "reserved_source", tide__reserved_text(x->source));
 	if (x->sweep.recorded_known) {
-		tide__json_kuint(j, "reserved_peak_bytes", x->q->reserved_max);
 		tide__json_kuint(j, "segment_events", x->q->n_taken);
 		tide__json_kuint(j, "segment_events_reproduced", c->checked);
 		tide__json_kuint(j, "segment_events_followed", c->followed);
@@ -337,7 +343,6 @@ static void json_check(tide_json *j, const struct answer *x)
 		tide__json_kuint(j, "simulated_reserved_peak_bytes", c->st.reserved_peak);
 		tide__json_kuint(j, "simulated_allocated_peak_bytes", c->st.allocated_peak);
 	} else {
-		tide__json_knull(j, "reserved_peak_bytes");
 		tide__json_knull(j, "reproduced");
 	}
 	tide__json_kuint(j, "empty_cache_calls", x->q->n_empty);
@@ -416,6 +421,19 @@ static int nothing(const tide_args *a, const struct answer *x)
 	return tide__cli_done(a);
 }
 
+static tide_code find_reserved(struct answer *x, tide_error *err)
+{
+	tide_usage u;
+	tide_code rc = tide__usage(x->m, UINT64_MAX, 0, &u, err);
+
+	if (rc != TIDE_OK)
+		return rc;
+	x->reserved = u.devices[x->device].reserved_peak;
+	x->source = u.devices[x->device].source;
+	tide__usage_free(&u);
+	return TIDE_OK;
+}
+
 static int answer(const tide_args *a, struct answer *x)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -424,6 +442,8 @@ static int answer(const tide_args *a, struct answer *x)
 	if (rc == TIDE_ENOTFOUND)
 		return nothing(a, x);
 	if (rc != TIDE_OK)
+		return tide__cli_fail(a->files[0], &err);
+	if (find_reserved(x, &err) != TIDE_OK)
 		return tide__cli_fail(a->files[0], &err);
 	x->capacity = a->opt[O_CAPACITY].set ? (uint64_t)a->opt[O_CAPACITY].num : x->q->limit;
 	if (!add_tries(a, x))
