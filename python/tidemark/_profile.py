@@ -24,7 +24,7 @@ MB = 1024 * 1024
 NEVER = 2**63 - 1
 LIVES = 10_000  # lifecycles in a profile: the largest tensors; how many are left out is said
 
-_DEVICES = {1: "cpu", 2: "cuda", 3: "hip", 4: "mps", 5: "xpu", 6: "mtia", 7: "tt"}
+DEVICES = {1: "cpu", 2: "cuda", 3: "hip", 4: "mps", 5: "xpu", 6: "mtia", 7: "tt"}
 _ROLES = {1: "weight", 2: "gradient", 3: "optimizer", 4: "activation", 5: "input", 6: "temporary", 7: "buffer", 8: "kv_cache",
           9: "workspace"}
 _DTYPES = {1: ("float32", 4), 2: ("float16", 2), 3: ("bfloat16", 2), 4: ("float64", 8), 5: ("int8", 1), 6: ("int16", 2),
@@ -52,7 +52,7 @@ def numel(shape: list[int]) -> int:
 
 def device_names(t: Any) -> list[str]:
     """cpu, cuda:0, mps:0 ..., by the row in its table."""
-    return [_DEVICES.get(k, "other") + ("" if k == 1 else f":{i}") for k, i in zip(t.view("devices", "kind"), t.view("devices", "index"))]
+    return [DEVICES.get(k, "other") + ("" if k == 1 else f":{i}") for k, i in zip(t.view("devices", "kind"), t.view("devices", "index"))]
 
 
 def purpose(shape: list[int] | None, requires_grad: bool | None, role: int) -> str:

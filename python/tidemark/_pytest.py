@@ -45,9 +45,24 @@ def limits(item: pytest.Item) -> dict[str | None, int]:
         device = given.pop("device", None)
         size = mark.args[0] if len(mark.args) == 1 else given.pop("size", None)
         if size is None or given or len(mark.args) > 1:
-            raise pytest.UsageError('write @pytest.mark.limit_device_memory("2 GB"), or with device="cpu"')
-        out.setdefault(device, parse_bytes(size))
+            pytest.fail('write @pytest.mark.limit_device_memory("2 GB"), or with device="cpu"', pytrace=False)
+        if device is not None and not is_device(device):
+            pytest.fail(f"limit_device_memory: there is no device {device!r} (write 'cpu', 'cuda', 'cuda:1')", pytrace=False)
+        try:
+            out.setdefault(device, parse_bytes(size))
+        except ValueError as why:
+            pytest.fail(f"limit_device_memory: {why}", pytrace=False)
     return out
+
+
+def is_device(name: object) -> bool:
+    """A name that a device can have: a limit on any other would never be passed."""
+    from ._profile import DEVICES
+
+    kind, colon, number = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if colon and not number.isdecimal():
+        return False
+    return kind in DEVICES.values() or kind == "other"
 
 
 def peaks(recording: str) -> dict[str, int]:

@@ -80,6 +80,8 @@ class Trace:
         return self.native.tables()
 
     def __getitem__(self, table: str) -> Table:
+        if table not in self.tables:
+            raise KeyError(f"no table {table!r}: there are {', '.join(self.tables)}")
         return Table(self.native, table, self.tables[table])
 
     def __repr__(self) -> str:

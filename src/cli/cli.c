@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,8 @@ int tide__cli_done(const tide_args *a)
 	errno = 0;
 	if (!fflush(a->out) && !bad)
 		return 0;
+	if (errno == EPIPE && !output_path(a))
+		return 128 + SIGPIPE; /* `| head` has seen enough: nothing to complain about */
 	tide__fail_errno(&err, "cannot write");
 	return tide__cli_fail(tide__cli_output_name(a), &err);
 }
@@ -318,7 +321,13 @@ const char *tide__command_near(const char *word)
 static int unknown(const char *word)
 {
 	char text[200];
+	struct stat st;
 	const char *near = tide__command_near(word);
+	if (!near && !stat(word, &st)) {
+		snprintf(text, sizeof text,
+			 "'%.60s' is a file: which command? e.g. tidemark info %.60s", word, word);
+		return usage(NULL, text);
+	}
 	snprintf(text, sizeof text, "there is no command '%.80s'%s%s%s", word,
 		 near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 	return usage(NULL, text);

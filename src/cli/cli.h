@@ -107,9 +107,11 @@ int tide__cli_usage(const tide_args *a, const char *fmt, ...) __attribute__((for
 /* tide__load with progress on stderr (a terminal, over a second) and the error printed.
  * NULL when it failed. `what` as in tide_load_options. */
 tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what);
-/* Standard input in an unlinked temporary file; `path` is a name for it as long as the descriptor
+/* "-", /dev/stdin in a pipe, <(command): something that is read once. */
+bool tide__cli_is_pipe(const char *file);
+/* All of it in an unlinked temporary file; `path` is a name for that as long as the descriptor
  * returned is open. -1 with `err` set. */
-int tide__cli_spool(char *path, size_t n, tide_error *err);
+int tide__cli_spool(const char *file, char *path, size_t n, tide_error *err);
 /* What the report is written to, for messages: the file of -o or "standard output". */
 const char *tide__cli_output_name(const tide_args *a);
 /* One line per loss or repair of the model ("note: 12 events were lost ..."), after a report. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Loading a trace for a command, with progress on a terminal. "-" is standard input. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,10 +45,16 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 		fprintf(stderr, "\rreading %s: %s\033[K", name, bytes);
 }
 
-/* ---- standard input ---- */
+/* ---- standard input and pipes ---- */
+
+bool tide__cli_is_pipe(const char *file)
+{
+	struct stat st;
+	return !strcmp(file, "-") || (!stat(file, &st) && S_ISFIFO(st.st_mode));
+}
 
 /* Importers map files, so a pipe is first copied into an unlinked temporary file. */
-int tide__cli_spool(char *path, size_t n, tide_error *err)
+static int copy_pipe(int from, char *path, size_t n, tide_error *err)
 {
 	const char *dir = getenv("TMPDIR");
 	char buf[1 << 16];
@@ -60,7 +67,7 @@ int tide__cli_spool(char *path, size_t n, tide_error *err)
 		return -1;
 	}
 	unlink(path);
-	while ((got = read(STDIN_FILENO, buf, sizeof buf)) > 0)
+	while ((got = read(from, buf, sizeof buf)) > 0)
 		for (ssize_t at = 0, put; at < got; at += put)
 			if ((put = write(fd, buf + at, (size_t)(got - at))) < 0) {
 				got = -1;
@@ -75,6 +82,20 @@ int tide__cli_spool(char *path, size_t n, tide_error *err)
 	return fd;
 }
 
+int tide__cli_spool(const char *file, char *path, size_t n, tide_error *err)
+{
+	if (!strcmp(file, "-"))
+		return copy_pipe(STDIN_FILENO, path, n, err);
+	int from = open(file, O_RDONLY | O_CLOEXEC);
+	if (from < 0) {
+		tide__fail_errno(err, "cannot open");
+		return -1;
+	}
+	int fd = copy_pipe(from, path, n, err);
+	close(from);
+	return fd;
+}
+
 tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -82,14 +103,15 @@ tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 	struct progress p = { .file = file, .next_ms = now_ms() + 1000 };
 	tide_load_options opt = { .what = what, .user = &p };
 	char path[512];
-	bool piped = !strcmp(file, "-");
+	bool piped = tide__cli_is_pipe(file);
 	int fd = -1;
 	(void)a;
 	if (m)
 		return m;
 	if (piped) {
-		p.file = file = "standard input";
-		if ((fd = tide__cli_spool(path, sizeof path, &err)) < 0) {
+		const char *from = file;
+		p.file = file = strcmp(file, "-") ? file : "standard input";
+		if ((fd = tide__cli_spool(from, path, sizeof path, &err)) < 0) {
 			tide__cli_fail(file, &err);
 			return NULL;
 		}

@@ -237,7 +237,8 @@ static tide_code one(const char *path, const tide_ranks_work *w, progress *p, ti
 	int fd = -1;
 	*out = NULL;
 	*err = (tide_error){ .offset = TIDE_NO_OFFSET };
-	if (!strcmp(path, "-") && (fd = tide__cli_spool(spooled, sizeof spooled, err)) < 0)
+	if (tide__cli_is_pipe(path) &&
+	    (fd = tide__cli_spool(path, spooled, sizeof spooled, err)) < 0)
 		return err->code;
 	tide_code rc = tide__load(fd < 0 ? path : spooled, &load, &m, err);
 	if (rc == TIDE_OK)

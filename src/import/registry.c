@@ -103,6 +103,7 @@ static tide_code sniff_fd(int fd, uint8_t *buf, const tide_importer **imp, tide_
 	uint8_t *head = buf;
 	size_t n;
 	struct stat st;
+	bool gz = false;
 	if (fstat(fd, &st))
 		return tide__fail_errno(err, "cannot read");
 	if (S_ISDIR(st.st_mode) || (!S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) < 0))
@@ -118,8 +119,13 @@ static tide_code sniff_fd(int fd, uint8_t *buf, const tide_importer **imp, tide_
 		if (rc)
 			return rc;
 		head = buf + HEAD;
+		gz = true;
 	}
 	*imp = choose(head, n);
+	if (gz && *imp == &tide__import_tide) /* it is mapped: `tidemark pack` is its compression */
+		return tide__fail(err, TIDE_EFORMAT, 0,
+				  "a recording in gzip: gunzip it first, or: zcat FILE | tidemark "
+				  "... -");
 	return *imp ? TIDE_OK : unknown_format(err);
 }
 

@@ -271,6 +271,12 @@ class Reading(unittest.TestCase):
         with self.assertRaises(tidemark.Error):
             tidemark.open(path("absent.tide"))
 
+    def test_a_table_that_is_not_there_is_told(self):
+        with tidemark.record(path("tables.tide"), torch=False):
+            pass
+        with self.assertRaisesRegex(KeyError, "no table 'alocs': there are .*allocs"):
+            tidemark.open(path("tables.tide"))["alocs"]
+
     def test_every_analysis_has_a_method(self):
         def ask(*words):
             return subprocess.run([_home.program(), *words], capture_output=True, text=True, check=True).stdout

@@ -45,6 +45,12 @@ class TestMany:
 @pytest.mark.limit_device_memory("10 MB", devcie="cpu")
 def test_wrong_mark(): pass
 
+@pytest.mark.limit_device_memory("10 MB", device="cuda0")
+def test_wrong_device(): pass
+
+@pytest.mark.limit_device_memory("10 MB", device="cuda:0")
+def test_device_that_is_not_here(): pass
+
 @pytest.mark.limit_device_memory("10 MB", device="cpu")
 def test_skipped(): pytest.skip("not here")
 
@@ -72,13 +78,17 @@ class Plugin(unittest.TestCase):
         for line in ("PASSED test_x.py::test_small", "FAILED test_x.py::test_large", "PASSED test_x.py::test_accelerators_only",
                      "FAILED test_x.py::test_bad_size", "FAILED test_x.py::test_plain", "PASSED test_x.py::test_fixtures_come_before",
                      "PASSED test_x.py::TestMany::test_of_the_class[9000000]", "FAILED test_x.py::TestMany::test_of_the_class[11000000]",
-                     "PASSED test_x.py::TestMany::test_nearest_counts", "FAILED test_x.py::test_wrong_mark"):
+                     "PASSED test_x.py::TestMany::test_nearest_counts", "FAILED test_x.py::test_wrong_mark", "FAILED test_x.py::test_wrong_device",
+                     "PASSED test_x.py::test_device_that_is_not_here"):
             self.assertIn(line, out)
         self.assertIn("cpu: 11,000,000 bytes above the start, the limit is 10,000,000", out)
         self.assertIn("memory (tidemark)", out)
         self.assertIn("8.58 MiB  test_x.py::test_small", out)
         self.assertIn("own failure", out)
-        self.assertRegex(out, r"5 failed, 6 passed, 1 skipped")
+        self.assertRegex(out, r"6 failed, 7 passed, 1 skipped")
+        self.assertIn("limit_device_memory: there is no device 'cuda0' (write 'cpu', 'cuda', 'cuda:1')", out)
+        self.assertNotIn("_pytest.py", out)  # a wrong mark is one line, without our own source
+
 
     def test_limits_and_report(self):
         out, folder = self.run_suite("--tidemark-dir=kept")
