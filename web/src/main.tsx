@@ -9,6 +9,7 @@ import { setTrace } from './data/section';
 import { served } from './data/source';
 import { change, dark, help, keep, keepText, keptText, start, theme, view, views } from './state';
 import { Minimap } from './ui/minimap';
+import { Facts } from './ui/parts';
 import { typing } from './ui/travel';
 import { registry, type ViewRow, viewsOf } from './views/registry';
 
@@ -42,22 +43,8 @@ function Help({ rows }: { rows: readonly ViewRow[] }) {
           <button ref={close} onClick={() => (help.value = false)}>Close</button>
         </header>
         <div>
-          <dl>
-            {rows.map((r) => (
-              <div key={r.key}>
-                <dt><b>{r.title}</b></dt>
-                <dd>{r.about}</dd>
-              </div>
-            ))}
-          </dl>
-          <dl>
-            {keys.map(([k, what]) => (
-              <div key={k}>
-                <dt><kbd>{k}</kbd></dt>
-                <dd>{what}</dd>
-              </div>
-            ))}
-          </dl>
+          <Facts class="" rows={rows.map((r) => [<b>{r.title}</b>, r.about])} />
+          <Facts class="" rows={keys.map(([k, what]) => [<kbd>{k}</kbd>, what])} />
         </div>
         <p class="soft">The address keeps what you look at: copy it to show the same. Figures are defined in docs/analyses.</p>
       </div>
@@ -86,12 +73,13 @@ function About({ row }: { row: ViewRow }) {
   );
 }
 
-class Guard extends Component<{ children: ComponentChildren }, { error?: Error }> {
+/** What went wrong with a recording as it was: as it goes on, it is tried again. */
+class Guard extends Component<{ of: Main; children: ComponentChildren }, { error?: Error; of?: Main }> {
   componentDidCatch(error: Error) {
-    this.setState({ error });
+    this.setState({ error, of: this.props.of });
   }
   render() {
-    return this.state.error ? <p class="loading error">This part of the page could not be shown: {this.state.error.message}</p> : this.props.children;
+    return this.state.error && this.state.of === this.props.of ? <p class="loading error">This part of the page could not be shown: {this.state.error.message}</p> : this.props.children;
   }
 }
 
@@ -166,11 +154,11 @@ function App({ page }: { page: PageJson | null }) {
         <button aria-label="Keys" title="Keys ( ? )" onClick={() => (help.value = true)}>?</button>
       </header>
       {row.timed && <Minimap key={`${dark.value} ${trace.value}`} main={main} />}
-      <main key={`${dark.value} ${trace.value} ${main.t_end}`}>
+      <main key={`${dark.value} ${trace.value}`}>
         <About row={row} />
         {slot.note()}
         {page && page.notes.length > 0 && <section class="losses" role="note"><ul>{page.notes.map((n) => <li key={n}>{n}</li>)}</ul></section>}
-        <Guard key={row.key}>{row.show(main)}</Guard>
+        <Guard key={row.key} of={main}>{row.show(main)}</Guard>
       </main>
       {help.value && <Help rows={rows} />}
     </>

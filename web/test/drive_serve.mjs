@@ -258,6 +258,37 @@ async function hostile(page) {
   assert.notEqual(await page.title(), 'owned');
 }
 
+/** What somebody did to a table stays as it is while its rows become more: filter, order, place, the box that is typed in. */
+async function stays(page, w) {
+  const table = page.locator('section.table', { has: page.locator('table[aria-label="allocations alive"]') });
+  const box = table.locator('input[type=search]');
+  const rows = async () => Number((await table.locator('.tablebar .soft').innerText()).match(/of ([\d,]+) rows/)[1].replaceAll(',', ''));
+  await table.locator('th button:has-text("Born")').click();
+  await box.fill('odd');
+  await table.locator('.scroll').evaluate((e) => (e.scrollTop = 1040));
+  await box.focus();
+  const before = await rows();
+  await w.tell('step 700');
+  await page.waitForFunction((n) => Number(document.querySelector('section.table .tablebar .soft')?.innerText.match(/of ([\d,]+) rows/)?.[1].replaceAll(',', '')) > n, before, { timeout: 20000 });
+  assert.equal(await rows(), before + 700, 'rows of what came since');
+  assert.equal(await box.inputValue(), 'odd', 'the filter stays');
+  assert.equal(await table.locator('th[aria-sort="descending"]').innerText(), 'Born ▼', 'the order stays');
+  assert.equal(await table.locator('.scroll').evaluate((e) => e.scrollTop), 1040, 'the place stays');
+  assert.equal(await box.evaluate((e) => e === document.activeElement), true, 'the focus stays');
+  // And the box that a flame graph is zoomed to.
+  await go(page, 'Flame');
+  await page.waitForSelector('.chart.flame canvas');
+  await page.evaluate(() => document.activeElement.blur());
+  for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+  const zoomed = page.locator('nav.crumbs [aria-current]');
+  const name = await zoomed.innerText();
+  assert.match(name, /odd|even/);
+  const all = await page.locator('.bar').innerText();
+  await w.tell('step 801');
+  await page.waitForFunction((was) => document.querySelector('.bar').innerText !== was, all, { timeout: 20000 });
+  assert.equal(await zoomed.innerText(), name, 'the zoom stays');
+}
+
 /** Figures move as the program runs, without a reload. */
 async function live(page, w) {
   const see = (re) => page.waitForFunction((r) => new RegExp(r).test(document.body.innerText), re.source, { timeout: 20000 });
@@ -276,6 +307,7 @@ async function live(page, w) {
   await w.tell('step 2000');
   await page.waitForTimeout(2500);
   assert.notEqual(await picture(page, '.chart.memory'), before, 'the chart moves');
+  await stays(page, w);
   await go(page, 'Ops');
   await see(/1,?512|3,?024|even/);
   await shot(page, 'live');

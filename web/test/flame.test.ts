@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 import { describe, expect, it } from 'vitest';
 import { changeOf, functions, isMixed, isPython, layOut, matched, nameOf, nodeAt, pathOf, pythonOnly, sandwich, type Tree } from '../src/data/flame';
-import { childrenOf, hotPath, matching, type OpTree, visible } from '../src/data/optree';
+import { childrenOf, hotPath, matching, type OpTree, sameRows, visible } from '../src/data/optree';
 import { boxAt, boxes, brief } from '../src/views/flame_draw';
 import { step } from '../src/views/flame';
 
@@ -180,6 +180,24 @@ describe('the tree of ops', () => {
         at = i;
       }
       expect(kids[at].every((c) => !t.name[c])).toBe(true);
+    }
+  });
+  it('rows are found again in the tree of a longer trace by the names around them', () => {
+    const path = (t: OpTree, i: number): string => (i ? `${path(t, t.parent[i])}/${t.name[i]}` : '');
+    const single = (t: OpTree): OpTree => {
+      const seen = new Set<string>();
+      for (let i = 1; i < t.n; i++) {
+        while (seen.has(path(t, i))) t.name[i]++;
+        seen.add(path(t, i));
+      }
+      return { ...t, names: Array.from({ length: 80 }, (_, k) => `op ${k}`) };
+    };
+    for (let round = 0; round < 60; round++) {
+      const [a, b] = [single(tree(1 + random(40))), single(tree(1 + random(70)))];
+      const rows = new Set(Array.from({ length: a.n }, (_, i) => i).filter(() => random(3) > 0));
+      const wanted = new Set([...rows].map((i) => path(a, i)));
+      const want = Array.from({ length: b.n }, (_, i) => i).filter((i) => wanted.has(path(b, i)));
+      expect([...sameRows(a, rows, b)].sort((x, y) => x - y)).toEqual(want);
     }
   });
   it('open rows show their children, a search shows hits and what is around them', () => {

@@ -3,7 +3,7 @@
 // The allocator's segments and blocks at a moment, and its totals over time. The definitions are those
 // of docs/analyses/allocator.md; src/analyze/blocks.c is the same in C.
 import { ASKED, type Cut, type Memory } from './memory';
-import { has, load, type Section } from './section';
+import { has, load, type Section, snake } from './section';
 
 export interface AllocatorJson {
   bases: (string | null)[]; // per device: address of offset 0; null = not known
@@ -59,22 +59,8 @@ export function readAllocator(s: Section<AllocatorJson>): Allocator {
   const segWho = s.ints('seg_back');
   let made = 0;
   for (let i = 0; i < segWho.length; i++) segWho[i] = segWho[i] ? ~(made - segWho[i]) : made++;
-  return {
-    json: s.json,
-    addr: s.column('addr'),
-    segT: s.column('seg_t'),
-    segCut: s.column('seg_cut'),
-    segWho,
-    segAddr: s.column('seg_addr'),
-    segSize: s.column('seg_size'),
-    segPool: s.ints('seg_pool'),
-    segKind: s.bytes('seg_kind'),
-    segStream: s.column('seg_stream'),
-    holdT: s.column('hold_t'),
-    holdCut: s.column('hold_cut'),
-    holdRow: s.ints('hold_row'),
-    over: readOver(s),
-  };
+  const columns = Object.fromEntries(['addr', 'segT', 'segCut', 'segAddr', 'segSize', 'segStream', 'holdT', 'holdCut'].map((name) => [name, s.column(snake(name))]));
+  return { ...columns, json: s.json, segWho, segPool: s.ints('seg_pool'), segKind: s.bytes('seg_kind'), holdRow: s.ints('hold_row'), over: readOver(s) } as Allocator;
 }
 
 /** null: the trace knows no segments. */

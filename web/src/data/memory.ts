@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Allocations and their moves. Move i makes an allocation (who[i] >= 0) or ends one (~who[i]).
 import { isPython } from './flame';
-import { load, type Section } from './section';
+import { lazy, load, type Section, snake } from './section';
 import { after } from './spans';
 
 export interface MemoryJson {
@@ -67,25 +67,16 @@ export function readMemory(s: Section<MemoryJson>): Memory {
   const size = s.column('size');
   for (let i = 0, made = 0; i < who.length; i++) who[i] = who[i] ? ~(made - who[i]) : made++;
   const m = { n: size.length, moves: who.length, t, who, size, pool: s.ints('pool'), role: s.bytes('role'), flags: s.bytes('flags'), json: s.json } as Memory;
-  const later = (key: keyof Memory, make: () => unknown) =>
-    Object.defineProperty(m, key, {
-      configurable: true,
-      get: () => {
-        const value = make();
-        Object.defineProperty(m, key, { value });
-        return value;
-      },
-    });
-  for (const name of ['slack', 'segT', 'segBytes'] as const) later(name, () => s.column(snake(name)));
-  for (const name of ['op', 'stack', 'tensor', 'face', 'segPool', 'opName', 'opParent', 'stackFrame', 'stackParent', 'frameFunction', 'frameFile', 'frameLine'] as const) later(name, () => s.ints(snake(name)));
-  later('module', () => (s.json.modules ? s.ints('module') : new Int32Array(m.n)));
+  for (const name of ['slack', 'segT', 'segBytes'] as const) lazy(m, { [name]: () => s.column(snake(name)) });
+  for (const name of ['op', 'stack', 'tensor', 'face', 'segPool', 'opName', 'opParent', 'stackFrame', 'stackParent', 'frameFunction', 'frameFile', 'frameLine'] as const) lazy(m, { [name]: () => s.ints(snake(name)) });
   let both: ReturnType<typeof lives> | undefined;
-  for (const name of ['born', 'died'] as const) later(name, () => (both ??= lives(m))[name]);
-  return m;
+  const life = () => (both ??= lives(m));
+  return lazy(m, {
+    module: () => (s.json.modules ? s.ints('module') : new Int32Array(m.n)),
+    born: () => life().born,
+    died: () => life().died,
+  });
 }
-
-/** The column of a field: opName is op_name. */
-const snake = (name: string): string => name.replace(/[A-Z]/, (c) => `_${c.toLowerCase()}`);
 
 export const ASKED = 16; // flag: its program gave it back while a stream held it
 

@@ -57,6 +57,19 @@ export function hotPath(t: Pick<OpTree, 'name'>, kids: number[][]): Set<number> 
   }
 }
 
+/** The rows of `to` that are those rows of `from`: the same names around them. Of a trace that goes on. */
+export function sameRows(from: OpTree, rows: Set<number>, to: OpTree): Set<number> {
+  const key = (parent: number, name: string) => `${parent} ${name}`;
+  const place = new Map<string, number>();
+  for (let i = 1; i < to.n; i++) place.set(key(to.parent[i], to.names[to.name[i]]), i);
+  const now = new Int32Array(from.n);
+  for (let i = 1; i < from.n; i++) {
+    const p = now[from.parent[i]];
+    now[i] = p < 0 ? -1 : (place.get(key(p, from.names[from.name[i]])) ?? -1);
+  }
+  return new Set([...rows].map((i) => now[i]).filter((i) => i >= 0));
+}
+
 /** Rows to show from the top down: the children of what is open. */
 export function visible(t: Pick<OpTree, 'n'>, kids: number[][], open: (i: number) => boolean, only?: Set<number>): number[] {
   const out: number[] = [];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Everything the page holds, read once and kept. Sections that a view does not need yet stay packed.
+import { signal } from '../signals';
 import { type DiffFlameJson, type FlameJson, loadFlame } from './flame';
 import { type Allocator, loadAllocator } from './allocator';
 import { loadMemory, type Memory } from './memory';
@@ -138,8 +139,13 @@ export interface Getter<T> {
   now?: () => T | undefined; // what it gave, so that a view can be drawn at once
 }
 const forgetters: (() => void)[] = [];
+/** How often that was. */
+export const version = signal(0);
 /** The recording has changed: everything is to be read again. */
-export const forget = (): void => forgetters.forEach((f) => f());
+export const forget = (): void => {
+  forgetters.forEach((f) => f());
+  version.value++;
+};
 
 /** Made once for each trace of the page. */
 const once = <T>(make: () => Promise<T>): Getter<T> => {
@@ -150,7 +156,7 @@ const once = <T>(make: () => Promise<T>): Getter<T> => {
     let p = kept.get(k);
     if (!p) {
       kept.set(k, (p = make()));
-      p.then((v) => given.set(k, v), () => {});
+      p.then((v) => kept.get(k) === p && given.set(k, v), () => {});
     }
     return p;
   };

@@ -86,6 +86,18 @@ export function open<T>(raw: Uint8Array): Section<T> {
   };
 }
 
+/** Fields of `to` that are made when first asked for. */
+export function lazy<T extends object>(to: T, make: { [K in keyof T]?: () => T[K] }): T {
+  for (const key of Object.keys(make) as (keyof T)[]) {
+    let kept: T[typeof key] | undefined;
+    Object.defineProperty(to, key, { get: () => (kept ??= make[key]!()) });
+  }
+  return to;
+}
+
+/** The column of a field: opName is op_name. */
+export const snake = (name: string): string => name.replace(/[A-Z]/, (c) => `_${c.toLowerCase()}`);
+
 let trace = 0;
 /** Which of the page's traces is read: sections of the k-th are called NAME.k, of the first NAME. */
 export const setTrace = (k: number): void => void (trace = k);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Spans of the timeline. Rows never overlap themselves: what a pixel shows is found by search.
-import { load, type Section } from './section';
+import { lazy, load, type Section } from './section';
 
 export interface SpansJson {
   tracks: { name: string; kind: string; lane: number; track: number; rows: number[] }[];
@@ -71,42 +71,16 @@ export function readRows(s: Section<Pick<SpansJson, 'names' | 'cats' | 'cut'>>, 
 }
 
 export function readSpans(s: Section<SpansJson>): Spans {
+  const { flow_kinds: flowKinds, args: argTexts, args_left_out: argsLeftOut } = s.json;
   // Columns that only the details need are unpacked when first asked for.
-  const later = <T>(make: () => T) => {
-    let kept: T | undefined;
-    return () => (kept ??= make());
-  };
-  const cause = later(() => s.ints('cause'));
-  const up = later(() => s.ints('up'));
-  const args = later(() => s.ints('args'));
-  const allocated = later(() => s.column('allocated'));
-  const freed = later(() => s.column('freed'));
-  const flows = later(() => ({ from: s.ints('flow_from'), to: s.ints('flow_to'), kind: s.bytes('flow_kind') }));
-  return {
-    ...readRows(s, s.json.tracks),
-    get cause() {
-      return cause();
-    },
-    get up() {
-      return up();
-    },
-    get allocated() {
-      return allocated();
-    },
-    get freed() {
-      return freed();
-    },
-    get args() {
-      return args();
-    },
-    get flows() {
-      return flows();
-    },
-    flags: s.bytes('flags'),
-    flowKinds: s.json.flow_kinds,
-    argTexts: s.json.args,
-    argsLeftOut: s.json.args_left_out,
-  };
+  return lazy({ ...readRows(s, s.json.tracks), flags: s.bytes('flags'), flowKinds, argTexts, argsLeftOut } as Spans, {
+    cause: () => s.ints('cause'),
+    up: () => s.ints('up'),
+    args: () => s.ints('args'),
+    allocated: () => s.column('allocated'),
+    freed: () => s.column('freed'),
+    flows: () => ({ from: s.ints('flow_from'), to: s.ints('flow_to'), kind: s.bytes('flow_kind') }),
+  });
 }
 
 /** First index in [lo, hi) whose value is greater than t; hi if there is none. Values ascend. */

@@ -5,23 +5,31 @@ import { font } from '../ui/scale';
 
 type Ctx = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
 export type Point = readonly [x: number, y: number];
+/** Tells the corners of a line, one after another: nothing is kept of them, a picture has thousands. */
+export type Walk = (to: (x: number, y: number) => void) => void;
 
-/** A line through points; it leaves the canvas's settings as they are usual. */
-export function line(ctx: Ctx, color: string, points: Iterable<Point>, width = 1, dash: number[] = []): void {
+function path(ctx: Ctx, walk: Walk): void {
+  ctx.beginPath();
+  walk((x, y) => ctx.lineTo(x, y));
+}
+
+/** A line; it leaves the canvas's settings as they are usual. */
+export function line(ctx: Ctx, color: string, walk: Walk, width = 1, dash: number[] = []): void {
   ctx.strokeStyle = color;
   ctx.lineWidth = width;
   ctx.setLineDash(dash);
-  ctx.beginPath();
-  for (const [x, y] of points) ctx.lineTo(x, y);
+  path(ctx, walk);
   ctx.stroke();
   ctx.setLineDash([]);
   ctx.lineWidth = 1;
 }
 
+export const through = (...points: readonly Point[]): Walk => (to) => points.forEach((p) => to(...p));
+
 /** A line down, in the middle of its pixels. */
 export function upright(ctx: Ctx, color: string, x: number, y0: number, y1: number, width = 1, dash?: number[]): void {
   const at = Math.round(x) + 0.5;
-  line(ctx, color, [[at, y0], [at, y1]], width, dash);
+  line(ctx, color, through([at, y0], [at, y1]), width, dash);
 }
 
 export function box(ctx: Ctx, color: string, x: number, y: number, w: number, h: number): void {
@@ -30,10 +38,9 @@ export function box(ctx: Ctx, color: string, x: number, y: number, w: number, h:
 }
 
 /** A shape filled. */
-export function shape(ctx: Ctx, color: string, points: Iterable<Point>): void {
+export function shape(ctx: Ctx, color: string, walk: Walk): void {
   ctx.fillStyle = color;
-  ctx.beginPath();
-  for (const [x, y] of points) ctx.lineTo(x, y);
+  path(ctx, walk);
   ctx.fill();
 }
 
@@ -51,9 +58,9 @@ export function word(ctx: Ctx, color: string, text: string, x: number, y: number
 }
 
 /** Levels that hold from one point in time to the next, as the corners of their line. */
-export function* stairs(v: ArrayLike<number>, x: (i: number) => number, y: (v: number) => number): Generator<Point> {
+export const stairs = (v: ArrayLike<number>, x: (i: number) => number, y: (v: number) => number): Walk => (to) => {
   for (let i = 0; i < v.length; i++) {
-    yield [x(i), y(v[i])];
-    yield [x(i + 1), y(v[i])];
+    to(x(i), y(v[i]));
+    to(x(i + 1), y(v[i]));
   }
-}
+};

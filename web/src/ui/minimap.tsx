@@ -15,7 +15,11 @@ import { follow, inside } from './travel';
 /** Levels over the whole width, standing on y1. */
 export function strip({ ctx, width }: Surface, v: Float64Array, most: number, y0: number, y1: number, color: string): void {
   const levels = stairs(v, (i) => (i / v.length) * width, (y) => y1 - (most ? y / most : 0) * (y1 - y0));
-  shape(ctx, color, [[0, y1], ...levels, [width, y1]]);
+  shape(ctx, color, (to) => {
+    to(0, y1);
+    levels(to);
+    to(width, y1);
+  });
 }
 
 /** The whole in the colour of a panel. */

@@ -3,16 +3,20 @@
 // Small parts that views share.
 import type { Signal } from '../signals';
 import type { ComponentChildren, JSX } from 'preact';
+import { version } from '../data/page';
 import { useEffect, useState } from '../hooks';
 
-/** What a promise gives, undefined until then; an error is shown by the view as a line. */
+/** What a promise gives, undefined until then; an error is shown by the view as a line. Of a recording that goes on: what
+ *  it gave last, until there is more. */
 export function useData<T>(get: (() => Promise<T>) & { now?: () => T | undefined }): T | undefined {
   const [data, set] = useState<T | undefined>(get.now?.());
   const [error, fail] = useState<Error>();
   useEffect(() => {
-    get().then(set, fail);
-  }, []);
-  if (error) throw error;
+    let mine = true;
+    get().then((v) => mine && set(() => v), (e) => mine && fail(e));
+    return () => void (mine = false);
+  }, [version.value]);
+  if (error && data === undefined) throw error;
   return data;
 }
 

@@ -17,6 +17,7 @@ const STRETCHES = 1024;
 export const thinned = async (id: string, query: string): Promise<Memory> => readMemory(open<MemoryJson>(await gunzip(await bytesOf(`/data/${id}/memory?${query}`))));
 
 interface Have {
+  of: Main; // the recording as it was then
   m: Memory;
   from: number;
   to: number;
@@ -31,7 +32,7 @@ export function FarMemory({ id, main }: { id: string; main: Main }) {
   const at = moment.value;
   useEffect(() => {
     const wide = t1 - t0;
-    const fine = have && have.from <= t0 && have.to >= Math.min(t1, main.t_end) && (have.to - have.from <= 3 * wide || !have.m.json.left_out);
+    const fine = have && have.of === main && have.from <= t0 && have.to >= Math.min(t1, main.t_end) && (have.to - have.from <= 3 * wide || !have.m.json.left_out);
     if (fine && (have.at === at || at === null || !have.m.json.left_out)) return;
     const mine = ++asking.current;
     const later = setTimeout(async () => {
@@ -41,14 +42,14 @@ export function FarMemory({ id, main }: { id: string; main: Main }) {
         const m = await thinned(id, `from=${from}&to=${to}&px=${STRETCHES}${at === null ? '' : `&at=${Math.round(at)}`}`);
         if (mine !== asking.current) return;
         alloc.value = null; // numbers are of what was sent
-        set({ m, from, to, at });
+        set({ of: main, m, from, to, at });
         fail('');
       } catch (e) {
         fail((e as Error).message);
       }
     }, have ? 250 : 0);
     return () => clearTimeout(later);
-  }, [id, main.t_end, t0, t1, at]);
+  }, [id, main, t0, t1, at]);
   if (!have) return why ? <p class="error">{why}</p> : <Loading />;
   const { left_out: left = 0, stretches = 0 } = have.m.json;
   return (

@@ -299,7 +299,11 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
   const flip = up.value === '1';
   const sliced = mode.value === 'sandwich' && !two;
   useTreeKeys(sliced ? undefined : t, at, flip, hit);
+  const last = useRef(t);
   useEffect(() => {
+    const was = last.current;
+    last.current = t;
+    if (was !== t && at) look(nodeAt(t, pathOf(was, at).map((n) => was.names[was.name[n]]))); // the trace went on
     if (!two && !at) void follow(t, k).then((n) => n && (cursor.value = n));
   }, [t]);
   const w = writer(t);

@@ -114,7 +114,7 @@ export function MemoryOf({ main, m }: { main: Main; m: Memory }) {
   const tables = useData(getTables);
   const dev = chosenDevice(main);
   const how = chosenBy(main);
-  const made = useMemo(() => (m.n ? makeScene(main, m, dev, how) : null), [m, dev, how]);
+  const made = useMemo(() => (m.n ? makeScene(main, m, dev, how) : null), [main, m, dev, how]);
   const named = tables && tables.phases.length > 1 ? tables.phases : [];
   const sc = useMemo(() => made && { ...made, phases: named }, [made, tables]);
   useKeys((e) => {

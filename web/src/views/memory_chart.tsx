@@ -9,7 +9,7 @@ import { after } from '../data/spans';
 import { most, same } from '../data/sums';
 import { drawAxis } from '../draw/axis';
 import { type Ink, ink } from '../draw/colors';
-import { box, face, line, type Point, upright, word } from '../draw/marks';
+import { box, face, line, through, upright, type Walk, word } from '../draw/marks';
 import { blank, type Pixels, rgb, shade } from '../draw/pixels';
 import { fit } from '../draw/text';
 import { alloc, moment, range, span } from '../state';
@@ -75,15 +75,17 @@ function reservedLine({ ctx }: Surface, sc: Scene, f: Frame, color: string): voi
   if (!t.length) return;
   let i = Math.max(0, after(t, 0, t.length, f.t0) - 1); // before the first it is 0 or not known
   let level = f.y(v[i]);
-  const points: Point[] = [[Math.max(left(), f.x(t[i])), level]];
-  for (i++; i < t.length && t[i] <= f.t1; i++) {
-    const x = f.x(t[i]);
-    points.push([x, level]);
-    level = f.y(v[i]);
-    points.push([x, level]);
-  }
-  points.push([left() + f.width, level]);
-  line(ctx, color, points, 1.5);
+  const walk: Walk = (to) => {
+    to(Math.max(left(), f.x(t[i])), level);
+    for (i++; i < t.length && t[i] <= f.t1; i++) {
+      const x = f.x(t[i]);
+      to(x, level);
+      level = f.y(v[i]);
+      to(x, level);
+    }
+    to(left() + f.width, level);
+  };
+  line(ctx, color, walk, 1.5);
 }
 
 /** Where [t0, t1] is in sight, in pixels. */
@@ -137,7 +139,7 @@ function oom({ ctx, width, height }: Surface, sc: Scene, f: Frame, from: number)
 function limit({ ctx }: Surface, sc: Scene, f: Frame): void {
   const y = Math.round(f.y(sc.limit)) + 0.5;
   if (!sc.limit || y < f.top) return;
-  line(ctx, RED, [[left(), y], [left() + f.width, y]], 1, [6, 4]);
+  line(ctx, RED, through([left(), y], [left() + f.width, y]), 1, [6, 4]);
   face(ctx, 11);
   word(ctx, RED, `all there is: ${bytes(sc.limit)}`, left() + 6, y + (y < f.top + px(14) ? px(9) : -px(8)));
 }

@@ -9,7 +9,7 @@ import type { Cut } from '../data/memory';
 import { faceText, opPath } from '../data/memory';
 import { sum } from '../data/sums';
 import { ink } from '../draw/colors';
-import { face, line, word } from '../draw/marks';
+import { face, line, through, word } from '../draw/marks';
 import { blank, css, type Pixels, rgb } from '../draw/pixels';
 import { alloc } from '../state';
 import { Canvas, type Surface } from '../ui/canvas';
@@ -105,7 +105,7 @@ let kept: Pixels | undefined;
 
 function hatch(ctx: CanvasRenderingContext2D, dark: boolean): CanvasPattern | null {
   const tile = new OffscreenCanvas(6, 6);
-  line(tile.getContext('2d')!, dark ? '#8a7340' : '#c99a4a', [[-1, 7], [7, -1]]);
+  line(tile.getContext('2d')!, dark ? '#8a7340' : '#c99a4a', through([-1, 7], [7, -1]));
   return ctx.createPattern(tile, 'repeat');
 }
 

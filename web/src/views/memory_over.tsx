@@ -72,7 +72,7 @@ function draw(s: Surface, o: Over, peak: number, shown: { at?: Int32Array }): vo
   kept.rect(0, 0, left(), s.height, c.band);
   kept.show(s.ctx);
   drawScale(s, high, y, top, c);
-  const curve = (value: (i: number) => number, color: string, dash: number[]) => line(s.ctx, color, Array.from(cols, (i, x) => [from + x + 0.5, value(i)]), 1.5, dash);
+  const curve = (value: (i: number) => number, color: string, dash: number[]) => line(s.ctx, color, (to) => cols.forEach((i, x) => to(from + x + 0.5, value(i))), 1.5, dash);
   curve((i) => y(i < 0 ? 0 : o.largest[i]), c.text, [4, 3]);
   curve((i) => s.height - 2 - (i < 0 ? 0 : indexOf(o, i)) * (s.height - top - 4), css(INDEX), []);
   const at = moment.value ?? peak;

@@ -3,7 +3,7 @@
 // Ops: what ran inside what, how long, how often, and what it did to memory; as a tree and by name.
 import { useMemo, useState } from '../hooks';
 import { bytes, count, delta, ns, percent } from '../data/format';
-import { childrenOf, hotPath, matching, type ModuleRow, type OpTree, visible } from '../data/optree';
+import { childrenOf, hotPath, matching, type ModuleRow, type OpTree, sameRows, visible } from '../data/optree';
 import { getOps, getSpans, type OpRow } from '../data/page';
 import { most } from '../data/sums';
 import { go, keep, query, span } from '../state';
@@ -39,11 +39,23 @@ const figures: [string, (t: OpTree, i: number) => number, (v: number) => string]
   ['Transient peak', (t, i) => t.peak[i], bytes],
 ];
 
-function Tree({ t, onPick, picked }: { t: OpTree; onPick: (i: number) => void; picked: number }) {
+/** Rows of a tree; as the trace goes on, the same ones of the tree that it then has. */
+function useRows(t: OpTree, ...first: number[]): [Set<number>, (rows: Set<number>) => void] {
+  const [kept, set] = useState({ of: t, rows: new Set(first) });
+  const rows = useMemo(() => (kept.of === t ? kept.rows : sameRows(kept.of, kept.rows, t)), [t, kept]);
+  return [rows, (now) => set({ of: t, rows: now })];
+}
+
+function Tree({ t, onPick }: { t: OpTree; onPick: (name: string) => void }) {
   const [by, setBy] = useState(1);
   const kids = useMemo(() => childrenOf(t, (i) => figures[by][1](t, i)), [t, by]);
   const hot = useMemo(() => hotPath(t, kids), [t, kids]);
-  const [open, setOpen] = useState(() => new Set<number>([0]));
+  const [open, setOpen] = useRows(t, 0);
+  const [picked, setPicked] = useRows(t);
+  const pick = (i: number) => {
+    setPicked(new Set([i]));
+    onPick(t.names[t.name[i]]);
+  };
   const [find, setFind] = useState('');
   const [top, setTop] = useState(0);
   const found = useMemo(() => (find ? matching(t, find) : undefined), [t, find]);
@@ -61,7 +73,7 @@ function Tree({ t, onPick, picked }: { t: OpTree; onPick: (i: number) => void; p
     if (e.key === 'ArrowRight' || e.key === 'ArrowLeft') {
       if (open.has(i) === (e.key === 'ArrowLeft')) toggle(i);
       e.preventDefault();
-    } else rowKey(e, () => onPick(i));
+    } else rowKey(e, () => pick(i));
   };
   return (
     <section class="table">
@@ -89,7 +101,7 @@ function Tree({ t, onPick, picked }: { t: OpTree; onPick: (i: number) => void; p
           <tbody>
             <Pad rows={first} high={high} />
             {rows.slice(first, last).map((i) => (
-              <tr key={i} tabIndex={0} aria-level={t.depth[i]} aria-expanded={kids[i].length ? open.has(i) : undefined} class={`${hot.has(i) ? 'hot ' : ''}${i === picked ? 'picked' : ''}`} onClick={() => onPick(i)} onKeyDown={(e) => key(e, i)}>
+              <tr key={i} tabIndex={0} aria-level={t.depth[i]} aria-expanded={kids[i].length ? open.has(i) : undefined} class={`${hot.has(i) ? 'hot ' : ''}${picked.has(i) ? 'picked' : ''}`} onClick={() => pick(i)} onKeyDown={(e) => key(e, i)}>
                 <td class="left" title={t.names[t.name[i]]}>
                   <i class="indent" style={{ width: `${px((t.depth[i] - 1) * 14)}px` }} />
                   <button
@@ -154,7 +166,6 @@ export function Ops() {
   const t = useData(getOps);
   const s = getSpans.now?.();
   const [name, setName] = useState(s && span.value !== null && span.value < s.n ? s.names[s.name[span.value]] : '');
-  const [node, setNode] = useState(-1);
   if (!t) return <Loading />;
   const high = most(t.ops, (r) => r[2]);
   const shapes: [string, string][] = [['table', 'By name'], ['tree', 'Tree']];
@@ -172,14 +183,7 @@ export function Ops() {
       {shape.value === 'modules' ? (
         <Modules rows={t.modules} all={t.modules_in_all} picked={name} onPick={setName} />
       ) : shape.value === 'tree' ? (
-        <Tree
-          t={t.tree}
-          picked={node}
-          onPick={(i) => {
-            setNode(i);
-            setName(t.tree.names[t.tree.name[i]]);
-          }}
-        />
+        <Tree t={t.tree} onPick={setName} />
       ) : (
         <Table
           label="ops"

@@ -21,10 +21,10 @@ import { Sums } from './timeline_sums';
 const cursor = signal<number | null>(null); // where the keyboard is
 
 /** The exact curve of live bytes, once the memory section is read: after the first picture. */
-function useLive(main: Main, ready: boolean) {
+function useLive(main: Main) {
   const [live, set] = useState<(t0: number, t1: number, width: number) => Float64Array>();
   useEffect(() => {
-    if (!ready || !main.device || !has('memory')) return;
+    if (!main.device || !has('memory')) return;
     const later = setTimeout(async () => {
       const m = await getMemory();
       const g = oneGroup(m, main.device);
@@ -32,7 +32,7 @@ function useLive(main: Main, ready: boolean) {
       set(() => (t0: number, t1: number, width: number) => picture(m, g, mip, t0, t1, width).sum);
     }, 50);
     return () => clearTimeout(later);
-  }, [ready]);
+  }, [main]);
   return live;
 }
 
@@ -58,7 +58,7 @@ function ganttText(s: Spans): string {
 }
 
 function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Parameters<typeof useStage>[2] }) {
-  const live = useLive(main, true);
+  const live = useLive(main);
   const gantt = main.only === 'gantt';
   const g = useStage(main, spans, phases, useRef<HTMLDivElement>(null));
   const found = useMemo(() => (query.value ? searchSpans(spans, query.value) : null), [spans, query.value]);

@@ -7,7 +7,7 @@ import type { Main, Phase } from '../data/page';
 import { placeOf, type Spans, visitRow } from '../data/spans';
 import { drawAxis } from '../draw/axis';
 import { type Ink, ink, kindColor, MEMORY } from '../draw/colors';
-import { box, face, line, type Point, shape, upright, word } from '../draw/marks';
+import { box, face, line, type Point, shape, through, upright, word } from '../draw/marks';
 import { blank, css, inkOn, type Pixels, rgb } from '../draw/pixels';
 import { fit } from '../draw/text';
 import type { Surface } from '../ui/canvas';
@@ -68,16 +68,18 @@ const TEXT_FROM = 34; // pixels a span must have to carry its name
 
 function rows(p: Pixels, sc: Scene, width: number, base: number, back: number, labels: Label[]): void {
   const { row: high, left } = dims.value;
+  const { spans, found, color } = sc;
+  const { cat, name } = spans;
   for (const l of sc.lanes) {
     const top = base + l.y - sc.scroll;
     if (top > p.height || top + l.height < base) continue;
-    const list = l.open ? sc.spans.tracks[l.track].rows : sc.spans.tracks[l.track].rows.slice(0, 1);
+    const { rows } = spans.tracks[l.track];
+    const list = l.open ? rows : rows.slice(0, 1);
     list.forEach((row, r) => {
       const y = Math.round(top + 2 + r * high);
       if (y > p.height || y + high < base) return;
-      visitRow(sc.spans, row, sc.t0, sc.t1, width, (x0, x1, i) => {
-        let c = sc.color(sc.spans.cat[i], sc.spans.name[i]);
-        if (sc.found && !sc.found.has(sc.spans.name[i])) c = back;
+      visitRow(spans, row, sc.t0, sc.t1, width, (x0, x1, i) => {
+        const c = found && !found.has(name[i]) ? back : color(cat[i], name[i]);
         const gap = x1 - x0 > 3 ? 1 : 0;
         p.rect(left + x0, Math.max(base, y), left + x1 - gap, y + high - (high > 10 ? 2 : 1), rgb(c));
         if (x1 - x0 >= TEXT_FROM && high > 10 && y >= base - 4) labels.push({ x: left + x0, y, w: x1 - x0 - gap, span: i, color: c });
@@ -141,12 +143,10 @@ function curve(s: Surface, sc: Scene, width: number, y0: number, high: number, c
   const x = scaleOf(sc, width);
   const end = Math.max(1, sc.main.t_end);
   const y1 = y0 + high - 3;
-  const color = css(MEMORY);
   clip(s, left, y0, width, high, () => {
-    const column = (x: number, w: number, bytes: number) => {
-      const up = d.peak ? (bytes / d.peak) * (high - 8) : 0;
-      box(ctx, color, x, y1 - up, w, up);
-    };
+    const scale = d.peak ? (high - 8) / d.peak : 0;
+    const column = (x: number, w: number, bytes: number) => ctx.fillRect(x, y1 - bytes * scale, w, bytes * scale);
+    ctx.fillStyle = css(MEMORY);
     const exact = sc.live?.(sc.t0, sc.t1, width);
     for (let k = 0; exact && k < width; k++) column(left + k, 1, exact[k]);
     const from = Math.max(0, Math.floor((sc.t0 / end) * v.length));
@@ -236,8 +236,8 @@ function arrow({ ctx }: Surface, sc: Scene, l: Link, width: number, base: number
   const [x, y]: Point = [to.x0, to.y + half];
   const bend = Math.max(24, Math.abs(x - a[0]) / 2);
   const points = bezier(a, [a[0] + bend, a[1]], [x - bend, y], [x, y]);
-  line(ctx, color, points, 1.5);
-  shape(ctx, color, [[x + 1, y], [x - px(7), y - px(4)], [x - px(7), y + px(4)]]);
+  line(ctx, color, through(...points), 1.5);
+  shape(ctx, color, through([x + 1, y], [x - px(7), y - px(4)], [x - px(7), y + px(4)]));
   ctx.beginPath();
   ctx.arc(a[0], a[1], px(3), 0, 7);
   ctx.fill();
@@ -297,7 +297,7 @@ function area(s: Surface, sc: Scene, width: number, base: number, c: Ink): void 
   const [x0, x1] = [a.t0, a.t1].map(scaleOf(sc, width));
   clip(s, dims.value.left, base, width, s.height - base, () => {
     for (const l of sc.lanes) if (a.tracks.includes(l.track)) box(s.ctx, c.dark ? 'rgba(122,184,240,.16)' : 'rgba(31,111,184,.13)', x0, base + l.y - sc.scroll, x1 - x0, l.height);
-    for (const at of [x0, x1]) line(s.ctx, c.link, [[at, base], [at, s.height]]);
+    for (const at of [x0, x1]) line(s.ctx, c.link, through([at, base], [at, s.height]));
   });
 }
 
