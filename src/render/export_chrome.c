@@ -12,74 +12,15 @@
 #include <string.h>
 
 #include "analyze/lanename.h"
-#include "analyze/reserved.h"
-#include "analyze/tracks.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "render/export.h"
-#include "render/json.h"
+#include "render/export_chrome.h"
 
 typedef struct property { /* one of deviceProperties */
 	int64_t id;
 	uint64_t capacity;
 	char name[96];
 } property;
-
-typedef struct chrome {
-	const tide_model *m;
-	tide_export_place place;
-	tide_json j;
-	tide_tracks nest;
-	int64_t *pid, *tid; /* owned; per track */
-	uint8_t *causes;    /* owned; per span: something was started by it */
-} chrome;
-
-/* ---- pieces of events ---- */
-
-static void kstr(chrome *c, const char *key, tide_str s)
-{
-	size_t n;
-	const char *text = tide__text(c->m, s, &n);
-	tide__json_key(&c->j, key);
-	tide__json_strn(&c->j, text, n);
-}
-
-/* Number of a process or device, ids of links, times: as they are in this file. */
-static int64_t apart(const chrome *c, int64_t number)
-{
-	return c->place.at ? (int64_t)((uint64_t)number + c->place.at * TIDE_EXPORT_STRIDE)
-			   : number;
-}
-
-static uint64_t link_id(const chrome *c, uint64_t id)
-{
-	return id + ((uint64_t)c->place.at << 32);
-}
-
-static void ts(chrome *c, int64_t t)
-{
-	tide__json_kmilli(&c->j, "ts", t + c->place.shift);
-}
-
-static void begin_event(chrome *c, const char *ph, int64_t pid, int64_t tid)
-{
-	tide__json_object(&c->j);
-	tide__json_kstr(&c->j, "ph", ph);
-	tide__json_kint(&c->j, "pid", apart(c, pid));
-	tide__json_kint(&c->j, "tid", tid);
-}
-
-static void begin_args(chrome *c)
-{
-	tide__json_key(&c->j, "args");
-	tide__json_object(&c->j);
-}
-
-static void end_args(chrome *c)
-{
-	tide__json_object_end(&c->j);
-	tide__json_object_end(&c->j);
-}
 
 /* ---- who is who ---- */
 
@@ -290,160 +231,6 @@ static void all_flows(chrome *c)
 	}
 }
 
-/* ---- memory, marks, counters ---- */
-
-/* Device types as c10 numbers them; what it has no number for is its PrivateUse1. */
-static int64_t device_type(unsigned kind)
-{
-	static const uint8_t types[] = {
-		[TIDE_DEVICE_HOST] = 0, [TIDE_DEVICE_CUDA] = 1, [TIDE_DEVICE_HIP] = 6,
-		[TIDE_DEVICE_XPU] = 12, [TIDE_DEVICE_MPS] = 13, [TIDE_DEVICE_MTIA] = 19
-	};
-	bool known = kind == TIDE_DEVICE_HOST || (kind < sizeof types && types[kind]);
-	return known ? types[kind] : 20;
-}
-
-/* A lane's process and number; things of no lane belong to the first process. */
-static void begin_on(chrome *c, const char *ph, tide_lane_id lane)
-{
-	const tide_model *m = c->m;
-	int64_t first = m->processes.n > 1 ? m->processes.pid[1] : 0;
-	if (lane.i)
-		begin_event(c, ph, tide__export_pid(m, lane), m->lanes.number[lane.i]);
-	else
-		begin_event(c, ph, first, first);
-}
-
-static char *curve_name(const tide_model *m, uint32_t device, char *buf, size_t n)
-{
-	char name[64];
-	snprintf(buf, n, "memory %s",
-		 tide__export_device(m, (tide_device_id){ device }, name, sizeof name));
-	return buf;
-}
-
-static void curve_point(chrome *c, size_t move, uint32_t device, uint64_t bytes)
-{
-	char name[80];
-	begin_on(c, "C", (tide_lane_id){ 0 });
-	tide__json_kstr(&c->j, "name", curve_name(c->m, device, name, sizeof name));
-	ts(c, tide__move_time(c->m, move));
-	begin_args(c);
-	tide__json_kuint(&c->j, "allocated", bytes);
-	end_args(c);
-}
-
-/* What was there before the recording has no event of its own: it is in the totals. */
-static void memory_event(chrome *c, size_t i, uint64_t *used, const uint64_t *reserved)
-{
-	const tide_model *m = c->m;
-	bool add = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-	uint32_t row = add ? m->moves.row[i] : tide__move_ends(m, i);
-	uint32_t d = m->pools.device[m->allocs.pool[row].i].i;
-	bool host = m->devices.kind[d] == TIDE_DEVICE_HOST;
-	int64_t bytes = (int64_t)m->allocs.size[row];
-	used[d] += (uint64_t)(add ? bytes : -bytes);
-	if (add && m->allocs.flags[row] & TIDE_ALLOC_BEFORE)
-		return;
-	begin_on(c, "i", m->allocs.lane[row]);
-	tide__json_kstr(&c->j, "cat", "cpu_instant_event");
-	tide__json_kstr(&c->j, "s", "t");
-	tide__json_kstr(&c->j, "name", "[memory]");
-	ts(c, tide__move_time(m, i));
-	begin_args(c);
-	tide__json_kint(&c->j, "Bytes", add ? bytes : -bytes);
-	tide__json_kuint(&c->j, "Addr", m->allocs.addr[row]);
-	tide__json_kint(&c->j, "Device Type", device_type(m->devices.kind[d]));
-	tide__json_kint(&c->j, "Device Id", host ? -1 : apart(c, m->devices.index[d]));
-	tide__json_kuint(&c->j, "Total Allocated", used[d]);
-	if (reserved[d] != TIDE_RESERVED_NONE)
-		tide__json_kuint(&c->j, "Total Reserved", reserved[d]);
-	end_args(c);
-	curve_point(c, i, d, used[d]);
-}
-
-static bool is_total(const tide_model *m, uint32_t counter, const char *what)
-{
-	return m->counters.device[counter].i &&
-	       !strcmp(tide__text(m, m->counters.name[counter], NULL), what);
-}
-
-/* Reserved bytes that are not known are not told; the host has none, as in PyTorch's own traces. */
-static bool all_memory(chrome *c)
-{
-	const tide_model *m = c->m;
-	tide_reserved r = { 0 };
-	uint64_t *used = tide__calloc(m->devices.n, sizeof *used);
-	uint64_t *reserved = tide__calloc(m->devices.n, sizeof *reserved);
-	bool ok = used && reserved && tide__reserved(m, &r, NULL) == TIDE_OK;
-	for (size_t d = 0; ok && d < m->devices.n; d++)
-		if (r.devices[d] != TIDE_RESERVED_SEGMENTS &&
-		    m->devices.kind[d] != TIDE_DEVICE_HOST)
-			reserved[d] = TIDE_RESERVED_NONE;
-	for (size_t i = 0, k = 0; ok && i < m->moves.n; i++) {
-		for (; k < r.n && r.steps[k].move <= i; k++)
-			reserved[r.steps[k].device] = r.steps[k].bytes;
-		if (m->moves.kind[i] == TIDE_MOVE_ALLOC || tide__move_ends(m, i))
-			memory_event(c, i, used, reserved);
-	}
-	tide__reserved_free(&r);
-	tide__free(used);
-	tide__free(reserved);
-	return ok;
-}
-
-static void all_marks(chrome *c)
-{
-	const tide_model *m = c->m;
-	for (uint32_t i = 1; i < m->marks.n; i++) {
-		begin_on(c, "i", m->marks.lane[i]);
-		tide__json_kstr(&c->j, "cat", tide__mark_kind_text(m->marks.kind[i]));
-		tide__json_kstr(&c->j, "s", "p");
-		kstr(c, "name", m->marks.name[i]);
-		ts(c, m->marks.t[i]);
-		begin_args(c);
-		tide__json_kint(&c->j, "value", m->marks.value[i]);
-		if (m->marks.text[i].i)
-			kstr(c, "text", m->marks.text[i]);
-		end_args(c);
-	}
-}
-
-/* Series that the memory events above say already. */
-static bool is_memory_curve(const tide_model *m, uint32_t k)
-{
-	char name[80];
-	if (is_total(m, k, "Total Allocated") || is_total(m, k, "Total Reserved"))
-		return true;
-	for (uint32_t d = 1; d < m->devices.n; d++)
-		if (!strcmp(tide__text(m, m->counters.name[k], NULL),
-			    curve_name(m, d, name, sizeof name)))
-			return true;
-	return false;
-}
-
-static bool all_samples(chrome *c)
-{
-	const tide_model *m = c->m;
-	uint8_t *skip = tide__calloc(m->counters.n, 1);
-	for (uint32_t k = 1; skip && k < m->counters.n; k++)
-		skip[k] = m->allocs.n > 1 && is_memory_curve(m, k);
-	for (size_t i = 0; skip && i < m->samples.n; i++) {
-		uint32_t k = m->samples.counter[i].i;
-		if (skip[k])
-			continue;
-		begin_on(c, "C", m->counters.lane[k]);
-		kstr(c, "name", m->counters.name[k]);
-		ts(c, m->samples.t[i]);
-		begin_args(c);
-		tide__json_key(&c->j, "value");
-		tide__json_double(&c->j, m->samples.value[i]);
-		end_args(c);
-	}
-	tide__free(skip);
-	return skip != NULL;
-}
-
 /* ---- the document ---- */
 
 static void devices(chrome *c)
@@ -525,8 +312,8 @@ static bool events(chrome *c)
 	for (uint32_t i = 1; i < c->m->spans.n; i++)
 		span(c, i, &at);
 	all_flows(c);
-	all_marks(c);
-	return all_samples(c) && all_memory(c);
+	tide__chrome_marks(c);
+	return tide__chrome_samples(c) && tide__chrome_memory(c);
 }
 
 /* Count what had to be changed, and let go of what belongs to one trace. */

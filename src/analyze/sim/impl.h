@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Inside the simulator: shared by sim.c (plain segments), expand.c (expandable ones) and check.c.
+/* Inside the simulator: shared by sim.c (requests, plain segments), release.c
+ * (giving back), expand.c (expandable segments) and check.c.
  *
  * A block is a row of `blocks`; 0 = none. Neighbours in the same segment are linked by prev/next in
  * address order. Every free block is in its bin's `free` set under (size, addr), every unmapped
@@ -67,6 +68,12 @@ struct tide_sim {
 	bool failed; /* ran out of memory itself */
 };
 
+/* Is the block all of its segment? */
+static inline bool tide__sim_whole(const block *k)
+{
+	return !k->prev && !k->next;
+}
+
 uint32_t tide__sim_new_block(tide_sim *s, uint32_t b, uint64_t addr, uint64_t size);
 void tide__sim_drop_block(tide_sim *s, uint32_t i);
 void tide__sim_put_free(tide_sim *s, uint32_t i);  /* state and set */
@@ -81,6 +88,13 @@ bool tide__sim_is_small(const tide_sim *s, uint32_t b);
 tide_sim_where tide__sim_where_of(const tide_sim *s, uint32_t b);
 /* Make the array whose pointer lies at `array` hold `need` elements. */
 bool tide__sim_grow(void *array, uint32_t *cap, uint32_t need, size_t size);
+
+/* release.c: everything the cache can give. */
+void tide__sim_release_all(tide_sim *s);
+/* Oversize blocks of a bin, until `size` bytes are to be had; false: they are not. */
+bool tide__sim_release_oversize(tide_sim *s, uint32_t b, uint64_t size);
+/* Large segments that were unused longest, down to the threshold. */
+void tide__sim_collect_garbage(tide_sim *s);
 
 /* expand.c: a block of at least `size` bytes from an expandable segment, in no set; 0 = none. */
 uint32_t tide__sim_expand(tide_sim *s, uint32_t b, uint64_t size);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "format/varint.h"
+#include "import/tide/build_rows.h"
 #include "model/nest.h"
 
 bool tide__build_init(tide_build *b, tide_model *m, tide_defs *defs)
@@ -143,26 +144,12 @@ static bool on_lane(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 
 /* ---- allocations ---- */
 
-/* Row of the event's pool; pools that are not defined are one, the none pool. */
-static inline uint32_t pool_row(const tide_build *b, const tide_event *e)
-{
-	const tide_ids *ids = &b->defs->pools;
-	return e->pool < ids->n ? ids->v[e->pool] : 0;
-}
-
-static inline void push_move(tide_model *m, uint32_t row, uint8_t kind)
-{
-	size_t i = m->moves.n++;
-	m->moves.row[i] = row;
-	m->moves.kind[i] = kind;
-}
-
 static inline void end_alloc(tide_build *b, uint32_t row, int64_t t, uint32_t span)
 {
 	tide_allocs *a = &b->m->allocs;
 	a->died[row] = t;
 	a->free_span[row] = (tide_span_id){ span };
-	push_move(b->m, row, TIDE_MOVE_FREE);
+	tide__build_move(b->m, row, TIDE_MOVE_FREE);
 }
 
 static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
@@ -197,7 +184,7 @@ static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, in
 		b->alloc_overlaps++;
 	}
 	a->n++;
-	push_move(b->m, (uint32_t)i, TIDE_MOVE_ALLOC);
+	tide__build_move(b->m, (uint32_t)i, TIDE_MOVE_ALLOC);
 	return true;
 }
 
@@ -219,113 +206,10 @@ static bool stray_free(tide_build *b, const tide_event *e)
 
 static inline bool on_free(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 {
-	uint32_t row = tide__live_take(&b->allocs, pool_row(b, e), e->addr);
+	uint32_t row = tide__live_take(&b->allocs, tide__build_pool(b, e), e->addr);
 	if (__builtin_expect(!row, 0))
 		return stray_free(b, e);
 	end_alloc(b, row, t, r->top);
-	return true;
-}
-
-/* ---- segments ---- */
-
-static bool begin_segment(tide_build *b, uint32_t pool, uint64_t addr, uint64_t size, int64_t t,
-			  uint32_t *row)
-{
-	tide_segments *s = &b->m->segments;
-	tide_claim c;
-	*row = tide__push(s, &tide_segments_desc);
-	if (!*row || !tide__table_reserve(&b->m->moves, &tide_moves_desc, 2))
-		return false;
-	s->addr[*row] = addr;
-	s->size[*row] = size;
-	s->born[*row] = t;
-	s->died[*row] = TIDE_T_NEVER;
-	if (!tide__live_put(&b->segments, pool, addr, size, *row, &c))
-		return false;
-	if (c.before) {
-		s->died[c.before] = t;
-		push_move(b->m, c.before, TIDE_MOVE_SEG_FREE);
-		b->seg_reused++;
-	}
-	push_move(b->m, *row, TIDE_MOVE_SEG_ALLOC);
-	return true;
-}
-
-static bool on_segment_alloc(tide_build *b, const tide_event *e, int64_t t)
-{
-	tide_segments *s = &b->m->segments;
-	uint32_t row;
-	if (!begin_segment(b, pool_row(b, e), e->addr, e->size, t, &row))
-		return false;
-	s->pool[row] = (tide_pool_id){ tide__ids_get(&b->defs->pools, e->pool, &b->undefined) };
-	s->stream[row] =
-		(tide_lane_id){ tide__ids_get(&b->defs->streams, e->stream, &b->undefined) };
-	s->kind[row] = e->kind <= TIDE_SEGMENT_HOST ? e->kind : TIDE_SEGMENT_UNKNOWN;
-	return true;
-}
-
-/* A part of segment `old` that its free left over goes on as a segment of its own. */
-static bool keep_part(tide_build *b, uint32_t pool, uint32_t old, uint64_t addr, uint64_t size,
-		      int64_t t)
-{
-	tide_segments *s = &b->m->segments;
-	uint32_t row;
-	if (!begin_segment(b, pool, addr, size, t, &row))
-		return false;
-	s->pool[row] = s->pool[old];
-	s->stack[row] = s->stack[old];
-	s->stream[row] = s->stream[old];
-	s->kind[row] = s->kind[old];
-	s->flags[row] = s->flags[old] | TIDE_SEGMENT_PART;
-	return true;
-}
-
-/* Segment `row` gives back what it has of [addr, addr + size); what is left goes on. */
-static bool cut_segment(tide_build *b, uint32_t pool, uint32_t row, uint64_t addr, uint64_t size,
-			int64_t t)
-{
-	tide_segments *s = &b->m->segments;
-	uint64_t a0 = s->addr[row], n = s->size[row];
-	if (!tide__table_reserve(&b->m->moves, &tide_moves_desc, 1))
-		return false;
-	tide__live_drop(&b->segments, pool, a0);
-	s->died[row] = t;
-	push_move(b->m, row, TIDE_MOVE_SEG_FREE);
-	uint64_t front = addr > a0 ? addr - a0 : 0;
-	uint64_t back = a0 + n > addr + size ? a0 + n - (addr + size) : 0;
-	if (front && !keep_part(b, pool, row, a0, front, t))
-		return false;
-	return !back || keep_part(b, pool, row, addr + size, back, t);
-}
-
-/* A segment free takes everything of its range away: whole segments, or parts of them. */
-static bool on_segment_free(tide_build *b, const tide_event *e, int64_t t)
-{
-	const tide_segments *s = &b->m->segments;
-	uint64_t size = e->size;
-	uint32_t pool = pool_row(b, e);
-	uint32_t row = tide__live_find(&b->segments, pool, e->addr);
-	bool hit = row;
-	if (row && (!size || size == s->size[row]))
-		return cut_segment(b, pool, row, e->addr, s->size[row], t);
-	if (size > UINT64_MAX - e->addr)
-		size = UINT64_MAX - e->addr;
-	row = tide__live_below(&b->segments, pool, e->addr);
-	if (row && s->addr[row] + s->size[row] > e->addr) {
-		hit = true;
-		if (!cut_segment(b, pool, row, e->addr, size, t))
-			return false;
-	}
-	row = tide__live_find(&b->segments, pool, e->addr);
-	if (!row)
-		row = tide__live_above(&b->segments, pool, e->addr);
-	while (row && s->addr[row] - e->addr < size) {
-		hit = true;
-		if (!cut_segment(b, pool, row, e->addr, size, t))
-			return false;
-		row = tide__live_above(&b->segments, pool, e->addr);
-	}
-	b->seg_free_unknown += !hit;
 	return true;
 }
 
@@ -357,7 +241,7 @@ static bool set_dims(tide_model *m, uint32_t row, const tide_event *e)
 static bool on_tensor(tide_build *b, const tide_event *e)
 {
 	tide_model *m = b->m;
-	uint32_t alloc = tide__live_find(&b->allocs, pool_row(b, e), e->addr);
+	uint32_t alloc = tide__live_find(&b->allocs, tide__build_pool(b, e), e->addr);
 	if (!alloc) {
 		b->tensor_unknown++;
 		return true;
@@ -456,9 +340,9 @@ static bool on_rare(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 		b->events--;
 		return on_depth(b, r, e->size, t);
 	case TIDE_REC_SEG_ALLOC:
-		return on_segment_alloc(b, e, t);
+		return tide__build_segment_alloc(b, e, t);
 	case TIDE_REC_SEG_FREE:
-		return on_segment_free(b, e, t);
+		return tide__build_segment_free(b, e, t);
 	case TIDE_REC_TENSOR:
 		return on_tensor(b, e);
 	case TIDE_REC_SAMPLE:
@@ -485,11 +369,11 @@ static inline void look_ahead(const tide_build *b, const tide_event *ev, size_t 
 	const tide_live *l = &b->allocs;
 	if (i + 2 * AHEAD < n) {
 		const tide_event *e = &ev[i + 2 * AHEAD];
-		tide__live_prefetch(l, pool_row(b, e), e->addr);
+		tide__live_prefetch(l, tide__build_pool(b, e), e->addr);
 	}
 	if (i + AHEAD < n && ev[i + AHEAD].tag == TIDE_REC_FREE) {
 		const tide_event *e = &ev[i + AHEAD];
-		uint32_t row = l->slots[tide__live_slot(l, pool_row(b, e), e->addr)].row;
+		uint32_t row = l->slots[tide__live_slot(l, tide__build_pool(b, e), e->addr)].row;
 		__builtin_prefetch(&b->m->allocs.died[row], 1);
 		__builtin_prefetch(&b->m->allocs.free_span[row], 1);
 	}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Inside the Chrome exporter: the writer, pieces of events that its files share, and its part for
+ * memory (export_chrome_memory.c). */
+#ifndef TIDE_RENDER_EXPORT_CHROME_H
+#define TIDE_RENDER_EXPORT_CHROME_H
+
+#include "analyze/tracks.h"
+#include "render/export.h"
+#include "render/json.h"
+
+typedef struct chrome {
+	const tide_model *m;
+	tide_export_place place;
+	tide_json j;
+	tide_tracks nest;
+	int64_t *pid, *tid; /* owned; per track */
+	uint8_t *causes;    /* owned; per span: something was started by it */
+} chrome;
+
+static inline void kstr(chrome *c, const char *key, tide_str s)
+{
+	size_t n;
+	const char *text = tide__text(c->m, s, &n);
+	tide__json_key(&c->j, key);
+	tide__json_strn(&c->j, text, n);
+}
+
+/* Number of a process or device, ids of links, times: as they are in this file. */
+static inline int64_t apart(const chrome *c, int64_t number)
+{
+	return c->place.at ? (int64_t)((uint64_t)number + c->place.at * TIDE_EXPORT_STRIDE)
+			   : number;
+}
+
+static inline uint64_t link_id(const chrome *c, uint64_t id)
+{
+	return id + ((uint64_t)c->place.at << 32);
+}
+
+static inline void ts(chrome *c, int64_t t)
+{
+	tide__json_kmilli(&c->j, "ts", t + c->place.shift);
+}
+
+static inline void begin_event(chrome *c, const char *ph, int64_t pid, int64_t tid)
+{
+	tide__json_object(&c->j);
+	tide__json_kstr(&c->j, "ph", ph);
+	tide__json_kint(&c->j, "pid", apart(c, pid));
+	tide__json_kint(&c->j, "tid", tid);
+}
+
+static inline void begin_args(chrome *c)
+{
+	tide__json_key(&c->j, "args");
+	tide__json_object(&c->j);
+}
+
+static inline void end_args(chrome *c)
+{
+	tide__json_object_end(&c->j);
+	tide__json_object_end(&c->j);
+}
+
+/* A lane's process and number; things of no lane belong to the first process. */
+static inline void begin_on(chrome *c, const char *ph, tide_lane_id lane)
+{
+	const tide_model *m = c->m;
+	int64_t first = m->processes.n > 1 ? m->processes.pid[1] : 0;
+	if (lane.i)
+		begin_event(c, ph, tide__export_pid(m, lane), m->lanes.number[lane.i]);
+	else
+		begin_event(c, ph, first, first);
+}
+
+/* Moves with their totals; counters but for those that moves tell: false when memory ran out. */
+bool tide__chrome_memory(chrome *c);
+void tide__chrome_marks(chrome *c);
+bool tide__chrome_samples(chrome *c);
+
+#endif

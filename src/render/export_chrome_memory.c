@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Chrome trace JSON of memory: an instant and a point of a curve for every move; marks and
+ * counters. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/reserved.h"
+#include "base/mem.h"
+#include "render/export_chrome.h"
+
+/* Device types as c10 numbers them; what it has no number for is its PrivateUse1. */
+static int64_t device_type(unsigned kind)
+{
+	static const uint8_t types[] = {
+		[TIDE_DEVICE_HOST] = 0, [TIDE_DEVICE_CUDA] = 1, [TIDE_DEVICE_HIP] = 6,
+		[TIDE_DEVICE_XPU] = 12, [TIDE_DEVICE_MPS] = 13, [TIDE_DEVICE_MTIA] = 19
+	};
+	bool known = kind == TIDE_DEVICE_HOST || (kind < sizeof types && types[kind]);
+	return known ? types[kind] : 20;
+}
+
+static char *curve_name(const tide_model *m, uint32_t device, char *buf, size_t n)
+{
+	char name[64];
+	snprintf(buf, n, "memory %s",
+		 tide__export_device(m, (tide_device_id){ device }, name, sizeof name));
+	return buf;
+}
+
+static void curve_point(chrome *c, size_t move, uint32_t device, uint64_t bytes)
+{
+	char name[80];
+	begin_on(c, "C", (tide_lane_id){ 0 });
+	tide__json_kstr(&c->j, "name", curve_name(c->m, device, name, sizeof name));
+	ts(c, tide__move_time(c->m, move));
+	begin_args(c);
+	tide__json_kuint(&c->j, "allocated", bytes);
+	end_args(c);
+}
+
+/* What was there before the recording has no event of its own: it is in the totals. */
+static void memory_event(chrome *c, size_t i, uint64_t *used, const uint64_t *reserved)
+{
+	const tide_model *m = c->m;
+	bool add = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+	uint32_t row = add ? m->moves.row[i] : tide__move_ends(m, i);
+	uint32_t d = m->pools.device[m->allocs.pool[row].i].i;
+	bool host = m->devices.kind[d] == TIDE_DEVICE_HOST;
+	int64_t bytes = (int64_t)m->allocs.size[row];
+	used[d] += (uint64_t)(add ? bytes : -bytes);
+	if (add && m->allocs.flags[row] & TIDE_ALLOC_BEFORE)
+		return;
+	begin_on(c, "i", m->allocs.lane[row]);
+	tide__json_kstr(&c->j, "cat", "cpu_instant_event");
+	tide__json_kstr(&c->j, "s", "t");
+	tide__json_kstr(&c->j, "name", "[memory]");
+	ts(c, tide__move_time(m, i));
+	begin_args(c);
+	tide__json_kint(&c->j, "Bytes", add ? bytes : -bytes);
+	tide__json_kuint(&c->j, "Addr", m->allocs.addr[row]);
+	tide__json_kint(&c->j, "Device Type", device_type(m->devices.kind[d]));
+	tide__json_kint(&c->j, "Device Id", host ? -1 : apart(c, m->devices.index[d]));
+	tide__json_kuint(&c->j, "Total Allocated", used[d]);
+	if (reserved[d] != TIDE_RESERVED_NONE)
+		tide__json_kuint(&c->j, "Total Reserved", reserved[d]);
+	end_args(c);
+	curve_point(c, i, d, used[d]);
+}
+
+static bool is_total(const tide_model *m, uint32_t counter, const char *what)
+{
+	return m->counters.device[counter].i &&
+	       !strcmp(tide__text(m, m->counters.name[counter], NULL), what);
+}
+
+/* Reserved bytes that are not known are not told; the host has none, as in PyTorch's own traces. */
+bool tide__chrome_memory(chrome *c)
+{
+	const tide_model *m = c->m;
+	tide_reserved r = { 0 };
+	uint64_t *used = tide__calloc(m->devices.n, sizeof *used);
+	uint64_t *reserved = tide__calloc(m->devices.n, sizeof *reserved);
+	bool ok = used && reserved && tide__reserved(m, &r, NULL) == TIDE_OK;
+	for (size_t d = 0; ok && d < m->devices.n; d++)
+		if (r.devices[d] != TIDE_RESERVED_SEGMENTS &&
+		    m->devices.kind[d] != TIDE_DEVICE_HOST)
+			reserved[d] = TIDE_RESERVED_NONE;
+	for (size_t i = 0, k = 0; ok && i < m->moves.n; i++) {
+		for (; k < r.n && r.steps[k].move <= i; k++)
+			reserved[r.steps[k].device] = r.steps[k].bytes;
+		if (m->moves.kind[i] == TIDE_MOVE_ALLOC || tide__move_ends(m, i))
+			memory_event(c, i, used, reserved);
+	}
+	tide__reserved_free(&r);
+	tide__free(used);
+	tide__free(reserved);
+	return ok;
+}
+
+void tide__chrome_marks(chrome *c)
+{
+	const tide_model *m = c->m;
+	for (uint32_t i = 1; i < m->marks.n; i++) {
+		begin_on(c, "i", m->marks.lane[i]);
+		tide__json_kstr(&c->j, "cat", tide__mark_kind_text(m->marks.kind[i]));
+		tide__json_kstr(&c->j, "s", "p");
+		kstr(c, "name", m->marks.name[i]);
+		ts(c, m->marks.t[i]);
+		begin_args(c);
+		tide__json_kint(&c->j, "value", m->marks.value[i]);
+		if (m->marks.text[i].i)
+			kstr(c, "text", m->marks.text[i]);
+		end_args(c);
+	}
+}
+
+/* Series that the memory events above say already. */
+static bool is_memory_curve(const tide_model *m, uint32_t k)
+{
+	char name[80];
+	if (is_total(m, k, "Total Allocated") || is_total(m, k, "Total Reserved"))
+		return true;
+	for (uint32_t d = 1; d < m->devices.n; d++)
+		if (!strcmp(tide__text(m, m->counters.name[k], NULL),
+			    curve_name(m, d, name, sizeof name)))
+			return true;
+	return false;
+}
+
+bool tide__chrome_samples(chrome *c)
+{
+	const tide_model *m = c->m;
+	uint8_t *skip = tide__calloc(m->counters.n, 1);
+	for (uint32_t k = 1; skip && k < m->counters.n; k++)
+		skip[k] = m->allocs.n > 1 && is_memory_curve(m, k);
+	for (size_t i = 0; skip && i < m->samples.n; i++) {
+		uint32_t k = m->samples.counter[i].i;
+		if (skip[k])
+			continue;
+		begin_on(c, "C", m->counters.lane[k]);
+		kstr(c, "name", m->counters.name[k]);
+		ts(c, m->samples.t[i]);
+		begin_args(c);
+		tide__json_key(&c->j, "value");
+		tide__json_double(&c->j, m->samples.value[i]);
+		end_args(c);
+	}
+	tide__free(skip);
+	return skip != NULL;
+}
