@@ -142,6 +142,21 @@ class Attach(unittest.TestCase):
         self.assertEqual((failed["reserved_bytes"], failed["reserved_unallocated_bytes"]), (20 << 20, 15 << 20))
         del keep
 
+    def test_an_allocator_that_tells_no_total(self):
+        """0 with every block is no total; 0 with a failed request is one."""
+        with tidemark.record(path("rz.tide")):
+            report = getattr(tidemark.torch._hook._capture, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")
+            oom = getattr(tidemark.torch._hook._capture, "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE")
+            report.argtypes, report.restype = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_uint32], None
+            oom.argtypes, oom.restype = [ctypes.c_int64, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_uint32], None
+            report(0x7000_0000, 5 << 20, 5 << 20, 0, 20)  # privateuseone:0
+            oom(1 << 40, 0, 0, 1)  # cuda:0, the first that is asked of it
+        t = tidemark.open(path("rz.tide"))
+        other = next(d for d in t.memory()["devices"] if d["device"] == "other:0")["totals"]
+        self.assertEqual((other["live_bytes"], other["reserved_bytes"], other["reserved_source"]), (5 << 20, None, None))
+        (failed,) = t.ask("oom")["ooms"]
+        self.assertEqual((failed["device"], failed["reserved_bytes"], failed["reserved_unallocated_bytes"]), ("cuda:0", 0, 0))
+
     def test_twice_and_detach(self):
         with tidemark.record(path("tw.tide"), torch=False):
             n = tidemark.torch.attach(ops=False)

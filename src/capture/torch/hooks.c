@@ -77,7 +77,7 @@ static void *original(int which)
 
 enum { MAX_TYPE = 32, MAX_INDEX = 64, MAX_STREAMS = 8 };
 static _Atomic(uint32_t) pools[MAX_TYPE][MAX_INDEX];	/* pool + 1; 0 = not opened yet */
-static _Atomic(uint64_t) reserved[MAX_TYPE][MAX_INDEX]; /* last total told */
+static _Atomic(uint64_t) reserved[MAX_TYPE][MAX_INDEX]; /* last total told + 1; 0 = none yet */
 
 /* c10/core/DeviceType.h; a device of no kind of ours goes by its name. */
 static const struct {
@@ -201,13 +201,16 @@ static tide_name reserved_name(unsigned type, unsigned index)
 	return id;
 }
 
-/* A device's total in segments, when it changed. */
-static void note_reserved(unsigned type, unsigned index, uint64_t total)
+/* A device's total in segments, when it changed. With a block and never more than 0 it is an
+ * allocator that does not tell it. */
+static void note_reserved(unsigned type, unsigned index, uint64_t total, bool with_block)
 {
-	if (type >= MAX_TYPE || index >= MAX_INDEX ||
-	    atomic_load_explicit(&reserved[type][index], memory_order_relaxed) == total)
+	if (type == 0 || type >= MAX_TYPE || index >= MAX_INDEX)
 		return;
-	atomic_store_explicit(&reserved[type][index], total, memory_order_relaxed);
+	uint64_t last = atomic_load_explicit(&reserved[type][index], memory_order_relaxed);
+	if (last == total + 1 || (!last && !total && with_block))
+		return;
+	atomic_store_explicit(&reserved[type][index], total + 1, memory_order_relaxed);
 	tide_counter(reserved_name(type, index), (double)total);
 }
 
@@ -298,8 +301,7 @@ static void record_report(void *p, int64_t size, size_t total_reserved, c10_devi
 		return;
 	if (type == 0 && size > 0 && p == just_allocated)
 		return;
-	if (type != 0) /* first: a block's segment is there before the block */
-		note_reserved(type, index, total_reserved);
+	note_reserved(type, index, total_reserved, true); /* its segment was there before it */
 	if (size >= 0)
 		took(pool_of(type, index), p, (size_t)size, type ? stream_of(type, index) : 0);
 	else
@@ -336,8 +338,7 @@ static void out_of_memory(int64_t size, size_t allocated, size_t total_reserved,
 {
 	oom_fn *f = ORIGINAL(oom_fn, OOM);
 	if (tide__torch_recording()) {
-		if (d & 255)
-			note_reserved(d & 255, d >> 8 & 255, total_reserved);
+		note_reserved(d & 255, d >> 8 & 255, total_reserved, false);
 		tide_oom(pool_of(d & 255, d >> 8 & 255), size > 0 ? (uint64_t)size : 0, -1);
 	}
 	if (f)
