@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What pip asks to build the wheel: meson-python, and then the true tag.
+"""What pip asks to build the wheel: what the pages are built with, meson-python, and then the true tag.
 
 The extensions use the stable ABI of CPython 3.10, so the wheel is one for 3.10 and later; meson-python names it after the Python
 that builds it. The tag is in the file's name and in its WHEEL; nothing else of the wheel is touched.
@@ -11,6 +11,9 @@ import base64
 import hashlib
 import os
 import re
+import shutil
+import subprocess
+import sys
 import sysconfig
 import zipfile
 from typing import Any
@@ -51,7 +54,17 @@ def retag(path: str) -> str:
     return renamed
 
 
+def pages() -> None:
+    """npm's packages for the pages, where they are not there yet; without npm the wheel has no pages, and the program says so."""
+    npm = shutil.which("npm")
+    if not npm or os.path.isdir("web/node_modules/esbuild"):
+        return
+    if subprocess.run([npm, "ci", "--silent", "--no-audit", "--no-fund"], cwd="web", capture_output=True, check=False).returncode:
+        print("tidemark: npm ci failed in web/: the wheel will have no pages", file=sys.stderr)
+
+
 def build_wheel(wheel_directory: str, config_settings: dict[Any, Any] | None = None, metadata_directory: str | None = None) -> str:
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         raise SystemExit("tidemark: free-threaded Python is not supported: it has no stable ABI yet. Use a Python with the GIL.")
+    pages()
     return retag(os.path.join(wheel_directory, _build(wheel_directory, config_settings, metadata_directory)))

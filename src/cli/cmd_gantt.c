@@ -134,8 +134,8 @@ static int run(const tide_args *a)
 		complain("No operation log found in profile: nothing to draw "
 			 "(track_operation and track_model_with_hooks record some)");
 	} else if (!tide__page_built()) {
-		fputs("tidemark gantt: this build has no pages (node and npm were not there when "
-		      "it was built)\n",
+		fputs("tidemark gantt: this build has no pages (node or the packages of web/ were "
+		      "not there when it was built)\n",
 		      stderr);
 	} else if (!strcmp(page, "-")) {
 		tide_args one = *a;

@@ -173,8 +173,8 @@ bool tide__cli_page_built(const tide_args *a)
 	if (tide__page_built())
 		return true;
 	fprintf(stderr,
-		"tidemark %s: this build has no pages (node and npm were not there when it was "
-		"built)\n",
+		"tidemark %s: this build has no pages (node or the packages of web/ were not "
+		"there when it was built)\n",
 		a->cmd->name);
 	return false;
 }

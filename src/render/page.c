@@ -41,8 +41,9 @@ tide_code tide__page_begin(FILE *out, tide_error *err)
 {
 	const char *mark = mark_in_shell();
 	if (!mark)
-		return tide__fail(err, TIDE_EUNSUPPORTED, TIDE_NO_OFFSET,
-				  "this build has no pages: node and npm were not there");
+		return tide__fail(
+			err, TIDE_EUNSUPPORTED, TIDE_NO_OFFSET,
+			"this build has no pages: node or the packages of web/ were not there");
 	fwrite(tide__page_shell, 1, (size_t)(mark - (const char *)tide__page_shell), out);
 	return TIDE_OK;
 }
@@ -77,8 +78,9 @@ tide_code tide__page_shell_write(const char *data, FILE *out, char *csp, size_t 
 	const char *text = meta ? meta + sizeof CSP_META - 1 : NULL;
 	const char *close = text ? memchr(text, '"', (size_t)(end - text)) : NULL;
 	if (!mark || !close || mark < close || close[1] != '>' || (size_t)(close - text) >= n)
-		return tide__fail(err, TIDE_EUNSUPPORTED, TIDE_NO_OFFSET,
-				  "this build has no pages: node and npm were not there");
+		return tide__fail(
+			err, TIDE_EUNSUPPORTED, TIDE_NO_OFFSET,
+			"this build has no pages: node or the packages of web/ were not there");
 	memcpy(csp, text, (size_t)(close - text));
 	csp[close - text] = 0;
 	fwrite(shell, 1, (size_t)(meta - shell), out);
