@@ -12,6 +12,7 @@ import bisect
 import datetime
 import heapq
 import json
+import re
 from typing import Any
 
 from ._snapshots import HUGE, snapshots
@@ -52,7 +53,10 @@ def numel(shape: list[int]) -> int:
 
 def device_names(t: Any) -> list[str]:
     """cpu, cuda:0, mps:0 ..., by the row in its table."""
-    return [DEVICES.get(k, "other") + ("" if k == 1 else f":{i}") for k, i in zip(t.view("devices", "kind"), t.view("devices", "index"))]
+    kinds, indices, own = t.view("devices", "kind"), t.view("devices", "index"), t.column("devices", "name")
+    word = re.compile(r"\w+", re.ASCII)  # of a device that is none of ours: its own name
+    names = [DEVICES.get(k) or (own[row] if own[row] and word.fullmatch(own[row]) else "other") for row, k in enumerate(kinds)]
+    return [name + ("" if k == 1 else f":{i}") for name, k, i in zip(names, kinds, indices)]
 
 
 def purpose(shape: list[int] | None, requires_grad: bool | None, role: int) -> str:

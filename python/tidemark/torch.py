@@ -139,25 +139,39 @@ def pool_of(device: str, index: int) -> int:
     return int(library.tide_torch_pool(_types[device], index))
 
 
+def _told(torch: Any, kind: str) -> list[tuple[int, int, int]] | None:
+    """Device, address and bytes of all that a caching allocator has given out; None: it is not in use, or does not say."""
+    module = getattr(torch, kind, None)
+    if not hasattr(module, "memory_snapshot") or not module.is_available() or not module.is_initialized():
+        return None
+    blocks = []
+    for segment in module.memory_snapshot():
+        at = segment["address"]
+        for block in segment["blocks"]:
+            at = block.get("address", at)
+            if block["state"] == "active_allocated":
+                blocks.append((segment["device"], at, block["size"]))
+            at += block["size"]
+    return blocks
+
+
 def _adopt(torch: Any) -> None:
     """Record what is alive already, each storage once, so that its free is understood."""
     seen: set[tuple[str, int, int]] = set()
-    cuda = getattr(torch, "cuda", None)
-    if cuda is not None and cuda.is_available() and cuda.is_initialized():
-        for segment in cuda.memory_snapshot():
-            at = segment["address"]
-            for block in segment["blocks"]:
-                at = block.get("address", at)
-                if block["state"] == "active_allocated":
-                    seen.add(("cuda", segment["device"], at))
-                    _native.alloc(pool_of("cuda", segment["device"]), at, block["size"])
-                at += block["size"]
+    told: set[str] = set()
+    for kind in ("cuda", "xpu"):
+        blocks = _told(torch, kind)
+        if blocks is not None:
+            told.add(kind)
+        for device, at, size in blocks or ():
+            seen.add((kind, device, at))
+            _native.alloc(pool_of(kind, device), at, size)
     found = tensors(torch)
     for t in found:
         place = _place(t)
-        if place and place[0] == "cpu" and place[2] and place[3] and place[:3] not in seen and not _borrowed(t):
+        if place and place[0] not in told and place[2] and place[3] and place[:3] not in seen and not _borrowed(t):
             seen.add(place[:3])
-            _native.alloc(pool_of("cpu", 0), place[2], place[3])
+            _native.alloc(pool_of(place[0], place[1]), place[2], place[3])
     sweep(found)
 
 

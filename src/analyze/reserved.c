@@ -30,12 +30,8 @@ struct sources {
 static uint32_t counter_name(const tide_model *m, uint32_t d)
 {
 	char text[160];
-	const char *kind = tide__device_kind_text(m->devices.kind[d]);
-	const char *own = tide__text(m, m->devices.name[d], NULL);
-	if (m->devices.kind[d] == TIDE_DEVICE_OTHER && *own)
-		kind = own;
-	int n = snprintf(text, sizeof text, "torch.reserved_bytes.%s:%" PRId64, kind,
-			 m->devices.index[d]);
+	int n = snprintf(text, sizeof text, "torch.reserved_bytes.%s:%" PRId64,
+			 tide__device_kind_name(m, d), m->devices.index[d]);
 	return n < (int)sizeof text ? tide__strings_find(m->strings, text, (size_t)n) : 0;
 }
 

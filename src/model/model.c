@@ -93,6 +93,15 @@ TEXTS(tide__segment_kind_text, TIDE_SEGMENT_KINDS)
 TEXTS(tide__flow_kind_text, TIDE_FLOW_KINDS)
 TEXTS(tide__move_kind_text, TIDE_MOVE_KINDS)
 #undef X
+
+const char *tide__device_kind_name(const tide_model *m, uint32_t d)
+{
+	static const char word[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+	const char *own = tide__text(m, m->devices.name[d], NULL);
+	bool named = m->devices.kind[d] == TIDE_DEVICE_OTHER && *own && !own[strspn(own, word)];
+	return named ? own : tide__device_kind_text(m->devices.kind[d]);
+}
 #define X(name, number, text, bits) [number] = text,
 TEXTS(tide__dtype_text, TIDE_DTYPES)
 #undef X

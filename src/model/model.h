@@ -460,6 +460,10 @@ tide_str tide__strn(tide_model *m, const char *text, size_t n);
  * the next intern or the model's end. May hold any bytes: renderers escape. */
 const char *tide__text(const tide_model *m, tide_str s, size_t *n);
 
+/* What a device is called before its number: the text of its kind, or its own name where that is
+ * OTHER and the name is one word ("npu"). Borrowed as tide__text's. */
+const char *tide__device_kind_name(const tide_model *m, uint32_t device);
+
 /* Intern a frame, a stack node. Equal arguments give equal ids. 0 on exhaustion. */
 tide_frame_id tide__frame(tide_model *m, tide_str function, tide_str file, uint32_t line);
 tide_stack_id tide__stack(tide_model *m, tide_stack_id parent, tide_frame_id frame);

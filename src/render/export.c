@@ -156,8 +156,7 @@ int64_t tide__export_pid(const tide_model *m, tide_lane_id lane)
 
 char *tide__export_device(const tide_model *m, tide_device_id d, char *buf, size_t n)
 {
-	snprintf(buf, n, "%s:%" PRId64, tide__device_kind_text(m->devices.kind[d.i]),
-		 m->devices.index[d.i]);
+	snprintf(buf, n, "%s:%" PRId64, tide__device_kind_name(m, d.i), m->devices.index[d.i]);
 	return buf;
 }
 

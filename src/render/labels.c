@@ -139,7 +139,6 @@ const char *tide__device_name(const tide_model *m, uint32_t d, char *buf, size_t
 	else if (m->devices.kind[d] == TIDE_DEVICE_HOST && !m->devices.index[d])
 		snprintf(buf, n, "cpu");
 	else
-		snprintf(buf, n, "%s:%" PRId64, tide__device_kind_text(m->devices.kind[d]),
-			 m->devices.index[d]);
+		snprintf(buf, n, "%s:%" PRId64, tide__device_kind_name(m, d), m->devices.index[d]);
 	return buf;
 }

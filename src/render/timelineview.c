@@ -14,8 +14,8 @@ char *tide__lane_label(const tide_model *m, tide_lane_id lane, char *buf, size_t
 	tide__lane_name(m, lane, buf, n);
 	size_t len = strlen(buf);
 	if (d)
-		snprintf(buf + len, n - len, " on %s:%" PRId64,
-			 tide__device_kind_text(m->devices.kind[d]), m->devices.index[d]);
+		snprintf(buf + len, n - len, " on %s:%" PRId64, tide__device_kind_name(m, d),
+			 m->devices.index[d]);
 	return buf;
 }
 

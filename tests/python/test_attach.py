@@ -109,12 +109,12 @@ class Attach(unittest.TestCase):
                 for device, reserved in ((1, 2 << 20), (1 | 1 << 8, 4 << 20), (20, 6 << 20)):  # cuda:0, cuda:1, privateuseone:0
                     report(0x7000_0000 + device * 0x100000, 1000, 1000, reserved, device)
             p = Profile(path(name))
-            self.assertEqual({d: p.reserved(d, 2**62) for d in p.accelerators}, {"cuda:0": 2 << 20, "cuda:1": 4 << 20, "other:0": 6 << 20})
+            self.assertEqual({d: p.reserved(d, 2**62) for d in p.accelerators}, {"cuda:0": 2 << 20, "cuda:1": 4 << 20, "privateuseone:0": 6 << 20})
             self.assertIsNone(p.reserved("cpu", 2**62))
             told = {d["device"]: d["totals"] for d in tidemark.open(path(name)).memory()["devices"]}
             self.assertEqual({d: (t["reserved_bytes"], t["reserved_bytes_at_peak"], t["reserved_source"]) for d, t in told.items()},
                              {"cuda:0": (2 << 20, 2 << 20, "samples"), "cuda:1": (4 << 20, 4 << 20, "samples"),
-                              "other:0": (6 << 20, 6 << 20, "samples")})
+                              "privateuseone:0": (6 << 20, 6 << 20, "samples")})
 
     def test_reserved_bytes_while_recording(self):
         """What live() says of a device with a caching allocator, and of the CPU, where no one tells it."""

@@ -23,7 +23,17 @@ typedef void free_fn(void *);
 typedef void report_fn(void *, int64_t, size_t, size_t, c10_device);
 typedef void oom_fn(int64_t, size_t, size_t, c10_device);
 
-enum { ALLOC, FREE, REPORT, OOM, N_SYMBOLS };
+/* A std::string as it is returned, in memory of the caller's; large enough to be so in C too. A
+ * short text lies in it, and may have been moved from where `text` says. */
+typedef struct cxx_string {
+	char *text;
+	size_t n;
+	char here[16];
+} cxx_string;
+typedef cxx_string name_fn(int8_t, bool);
+typedef bool valid_fn(int8_t);
+
+enum { ALLOC, FREE, REPORT, OOM, TYPE_NAME, TYPE_VALID, N_SYMBOLS };
 static const char *const symbols[N_SYMBOLS][2] = {
 	/* newest spelling first; before torch 2.1 sizes were signed */
 	[ALLOC] = { "_ZN3c109alloc_cpuEm", NULL },
@@ -32,6 +42,8 @@ static const char *const symbols[N_SYMBOLS][2] = {
 		     "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE" },
 	[OOM] = { "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE",
 		  "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE" },
+	[TYPE_NAME] = { "_ZN3c1014DeviceTypeNameB5cxx11ENS_10DeviceTypeEb", NULL },
+	[TYPE_VALID] = { "_ZN3c1017isValidDeviceTypeENS_10DeviceTypeE", NULL },
 };
 static _Atomic(void *) originals[N_SYMBOLS];
 
@@ -79,7 +91,8 @@ enum { MAX_TYPE = 32, MAX_INDEX = 64, MAX_STREAMS = 8 };
 static _Atomic(uint32_t) pools[MAX_TYPE][MAX_INDEX];	/* pool + 1; 0 = not opened yet */
 static _Atomic(uint64_t) reserved[MAX_TYPE][MAX_INDEX]; /* last total told + 1; 0 = none yet */
 
-/* c10/core/DeviceType.h; a device of no kind of ours goes by its name. */
+/* c10/core/DeviceType.h; a device of no kind of ours goes by its name: here, or as torch calls it
+ * (privateuseone is named by whoever makes the device). */
 static const struct {
 	const char *name;
 	int kind;
@@ -107,20 +120,44 @@ static const struct {
 	{ "privateuseone", 0 },
 };
 
+enum { TYPE_TEXT = 32 };
+
+/* What torch calls a type of device; NULL: it has no such type, or does not say. */
+static const char *torch_name(unsigned type, char buf[TYPE_TEXT])
+{
+	name_fn *name = ORIGINAL(name_fn, TYPE_NAME);
+	valid_fn *valid = ORIGINAL(valid_fn, TYPE_VALID);
+	if (!name || !valid || !valid((int8_t)type)) /* of others it throws */
+		return NULL;
+	cxx_string s = name((int8_t)type, true);
+	snprintf(buf, TYPE_TEXT, "%.*s", (int)(s.n < TYPE_TEXT ? s.n : TYPE_TEXT - 1),
+		 s.n < sizeof s.here ? s.here : s.text); /* a long one stays: C cannot delete */
+	return *buf ? buf : NULL;
+}
+
+static const char *type_name(unsigned type, char buf[TYPE_TEXT])
+{
+	const char *told = device_types[type].kind ? NULL : torch_name(type, buf);
+	return told ? told : device_types[type].name;
+}
+
 int tide_torch_device_type(const char *name)
 {
-	for (int i = 0; i < MAX_TYPE; i++)
-		if (device_types[i].name && !strcmp(device_types[i].name, name))
-			return i;
+	char buf[TYPE_TEXT];
+	for (unsigned i = 0; i < MAX_TYPE; i++) {
+		const char *here = type_name(i, buf);
+		if (here && !strcmp(here, name))
+			return (int)i;
+	}
 	return MAX_TYPE - 1;
 }
 
 static tide_device open_device(unsigned type, unsigned index)
 {
-	const char *name = device_types[type].name;
+	char buf[TYPE_TEXT];
 	int kind = device_types[type].kind;
 	return tide_device_open(kind ? kind : TIDE_ON_OTHER, type ? (int)index : 0,
-				kind ? NULL : name, 0);
+				kind ? NULL : type_name(type, buf), 0);
 }
 
 static tide_pool open_pool(unsigned type, unsigned index)
@@ -191,8 +228,8 @@ static tide_name reserved_name(unsigned type, unsigned index)
 	static _Atomic(tide_name) names[MAX_TYPE][MAX_INDEX];
 	tide_name id = atomic_load_explicit(&names[type][index], memory_order_relaxed);
 	if (!id) {
-		char text[64];
-		const char *kind = device_types[type].name;
+		char text[64], buf[TYPE_TEXT];
+		const char *kind = type_name(type, buf);
 		snprintf(text, sizeof text, "torch.reserved_bytes.%s:%u", kind ? kind : "other",
 			 index);
 		id = tide_intern(text);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* From rows with the document's times to a model: time zero, spans in order, allocations with
  * moves, snapshots as marks and samples. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,16 +89,26 @@ static bool nest(trk *t)
 
 /* ---- memory ---- */
 
-/* "cuda:1" -> kind and number. */
-static uint8_t device_kind(const char *s, int64_t *index)
+static uint8_t device_kind(const char *s)
 {
-	size_t n = strcspn(s, ":");
-	*index = s[n] ? strtol(s + n + 1, NULL, 10) : 0;
-	for (uint8_t k = TIDE_DEVICE_HOST; k <= TIDE_DEVICE_OTHER; k++)
-		if (strlen(tide__device_kind_text(k)) == n &&
-		    !memcmp(tide__device_kind_text(k), s, n))
+	for (uint8_t k = TIDE_DEVICE_UNKNOWN; k <= TIDE_DEVICE_OTHER; k++)
+		if (!strcmp(tide__device_kind_text(k), s))
 			return k;
-	return TIDE_DEVICE_UNKNOWN;
+	return *s ? TIDE_DEVICE_OTHER : TIDE_DEVICE_UNKNOWN;
+}
+
+/* "cuda:1" -> kind and number; of a kind that is none of ours, "npu:1", the name too. */
+static bool name_device(tide_model *m, uint32_t d, tide_str device)
+{
+	char text[64];
+	snprintf(text, sizeof text, "%s", tide__text(m, device, NULL));
+	size_t n = strcspn(text, ":");
+	m->devices.index[d] = text[n] ? strtol(text + n + 1, NULL, 10) : 0;
+	text[n] = 0;
+	m->devices.kind[d] = device_kind(text);
+	if (m->devices.kind[d] == TIDE_DEVICE_OTHER)
+		m->devices.name[d] = tide__str(m, text);
+	return m->devices.kind[d] != TIDE_DEVICE_OTHER || m->devices.name[d].i;
 }
 
 static uint32_t pool_of(trk *t, tide_str device)
@@ -108,11 +119,11 @@ static uint32_t pool_of(trk *t, tide_str device)
 		return row;
 	uint32_t d = tide__push(&m->devices, &tide_devices_desc);
 	row = tide__push(&m->pools, &tide_pools_desc);
-	if (!d || !row || !tide__map_put(&t->pools, (uint64_t)device.i + 1, row)) {
+	if (!d || !row || !tide__map_put(&t->pools, (uint64_t)device.i + 1, row) ||
+	    !name_device(m, d, device)) {
 		tide__trk_nomem(t);
 		return 0;
 	}
-	m->devices.kind[d] = device_kind(tide__text(m, device, NULL), &m->devices.index[d]);
 	bool host = m->devices.kind[d] == TIDE_DEVICE_HOST;
 	m->pools.device[row].i = d;
 	m->pools.kind[row] = host ? TIDE_POOL_HEAP : TIDE_POOL_DRAM;

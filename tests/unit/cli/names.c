@@ -37,6 +37,22 @@ static void devices(void **state)
 	assert_int_equal(tide__device_find(m, ""), 0);
 	assert_int_equal(tide__device_find(m, "cuda"), 0);
 	assert_int_equal(tide__device_find(m, "-1"), 0);
+
+	uint32_t other = tide__push(&m->devices, &tide_devices_desc);
+	m->devices.kind[other] = TIDE_DEVICE_OTHER;
+	m->devices.index[other] = 1;
+	static const char *const called[][2] = { { "", "other:1" }, /* its own name, one word */
+						 { "npu", "npu:1" },
+						 { "Some 9000", "other:1" },
+						 { "a:b", "other:1" } };
+	for (size_t i = 0; i < sizeof called / sizeof *called; i++) {
+		m->devices.name[other] = tide__str(m, called[i][0]);
+		assert_string_equal(tide__device_name(m, other, buf, sizeof buf), called[i][1]);
+		assert_int_equal(tide__device_find(m, called[i][1]), other);
+	}
+	m->devices.kind[other] = TIDE_DEVICE_CUDA; /* a model's name is not one */
+	m->devices.name[other] = tide__str(m, "npu");
+	assert_string_equal(tide__device_name(m, other, buf, sizeof buf), "cuda:1");
 	tide__model_free(m);
 }
 
