@@ -191,13 +191,13 @@ class MemoryTracker:
         if self._stopped:
             yield None
             return
-        running = self._profile()
+        running = self._start_profiler()
         try:
             yield running[0] if running else None
         finally:
             self._finish(running)
 
-    def _profile(self) -> tuple[Any, bool, int] | None:
+    def _start_profiler(self) -> tuple[Any, bool, int] | None:
         import torch
         from torch.profiler import ProfilerActivity, profile
 
