@@ -147,11 +147,21 @@ static bool from_ranges(const tide_model *m, tide_beats *s, size_t *cap)
 	return ok;
 }
 
-static bool from_distance(const tide_model *m, tide_beats *s, size_t *cap, int64_t every)
+/* When memory was last asked for. A program that ends frees everything after that; 0 = never. */
+static int64_t last_alloc(const tide_model *m)
 {
-	if (m->t_end / every > MAX_BEATS)
-		every = m->t_end / MAX_BEATS + 1;
-	for (int64_t t = 0; t < m->t_end; t += every)
+	for (size_t i = m->moves.n; i-- > 0;)
+		if (m->moves.kind[i] == TIDE_MOVE_ALLOC)
+			return tide__move_time(m, i);
+	return 0;
+}
+
+static bool from_distance(const tide_model *m, tide_beats *s, size_t *cap, int64_t every,
+			  int64_t end)
+{
+	if (end / every > MAX_BEATS)
+		every = end / MAX_BEATS + 1;
+	for (int64_t t = 0; t < end; t += every)
 		if (!add(s, cap, t))
 			return false;
 	s->source = TIDE_BEATS_EVERY;
@@ -161,11 +171,13 @@ static bool from_distance(const tide_model *m, tide_beats *s, size_t *cap, int64
 tide_code tide__beats(const tide_model *m, int64_t every_ns, tide_beats *out)
 {
 	size_t cap = 0;
+	int64_t end = every_ns > 0 ? last_alloc(m) : 0;
 	bool ok;
 
 	memset(out, 0, sizeof *out);
+	end = end ? end : m->t_end;
 	if (every_ns > 0)
-		ok = from_distance(m, out, &cap, every_ns);
+		ok = from_distance(m, out, &cap, every_ns, end);
 	else
 		ok = from_marks(m, out, &cap) && (out->n || from_profiler(m, out, &cap)) &&
 		     (out->n || from_ranges(m, out, &cap));
@@ -178,8 +190,7 @@ tide_code tide__beats(const tide_model *m, int64_t every_ns, tide_beats *out)
 	else if (out->source == TIDE_BEATS_MARKS && out->n > 1)
 		out->n--; /* nothing says where the last one ended: the last mark is the end */
 	else
-		out->t[out->n] =
-			m->t_end > out->t[out->n - 1] ? m->t_end + 1 : out->t[out->n - 1] + 1;
+		out->t[out->n] = end > out->t[out->n - 1] ? end + 1 : out->t[out->n - 1] + 1;
 	return TIDE_OK;
 }
 

@@ -24,8 +24,8 @@ typedef struct tide_beats {
 	tide_str name;
 } tide_beats;
 
-/* every_ns > 0: ignore the trace's own steps and cut at even distances. No steps is TIDE_OK, n = 0.
- */
+/* every_ns > 0: ignore the trace's own steps and cut at even distances, up to the last allocation.
+ * No steps is TIDE_OK, n = 0. */
 tide_code tide__beats(const tide_model *m, int64_t every_ns, tide_beats *out);
 void tide__beats_free(tide_beats *s);
 /* The step at time t; n = before the first or when there is none. */

@@ -48,10 +48,34 @@ static void frees_at_the_end(void **state)
 	tide__model_free(m);
 }
 
+/* The same without marks, looked at in even distances: the end of the program is none of them. */
+static void even_distances_end_with_the_work(void **state)
+{
+	tide_model *m = some_machine();
+	uint32_t kept[10];
+	tide_leaks l;
+
+	for (int i = 0; i < 10; i++)
+		kept[i] = some_alloc(m, 1, 100, i * 10 + 5);
+	for (int i = 0; i < 10; i++)
+		some_free(m, kept[i], 150);
+	m->t_end = 200;
+	assert_int_equal(tide__leaks(m, 1, TIDE_BY_STACK, 20, &l, NULL), TIDE_OK);
+	assert_true(l.known);
+	assert_int_equal(l.beats.n, 5);
+	assert_int_equal(l.beats.t[5], 96);
+	assert_int_equal(l.n, 1);
+	assert_true(l.v[0].slope == 200.0);
+	assert_int_equal(l.v[0].last, 1000);
+	tide__leaks_free(&l);
+	tide__model_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frees_at_the_end),
+		cmocka_unit_test(even_distances_end_with_the_work),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
