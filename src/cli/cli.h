@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The command table. Dispatch, --help, completion and the man-page check all walk it.
  *
- * A command is one file cmd_NAME.c that defines one `const tide_command tide__cmd_NAME`, and one row in
- * commands.c. Options are a table too; their values land in an array in table order:
+ * A command is one file cmd_NAME.c that defines one `const tide_command tide__cmd_NAME`, and one
+ * row in commands.c. Options are a table too; their values land in an array in table order:
  *
  *     enum { O_JSON, O_TOP };
  *     static const tide_option options[] = {
@@ -30,7 +30,7 @@
 
 typedef enum tide_opt_kind {
 	TIDE_OPT_FLAG,	/* no value */
-	TIDE_OPT_INT,	/* int64, decimal */
+	TIDE_OPT_INT,	/* int64, decimal, from `least` to `most` */
 	TIDE_OPT_BYTES, /* 4096, 2GiB, 1.5 MB */
 	TIDE_OPT_TEXT,	/* any text */
 	TIDE_OPT_FILE,	/* a path: completion offers files */
@@ -45,6 +45,8 @@ typedef struct tide_option {
 	const char *help; /* one line */
 	const char *def;  /* default, parsed like a value; NULL = unset */
 	bool many;	  /* may be given several times: every value is kept in opt.list */
+	int64_t least;	  /* of INT; 0 where nothing is said: no option takes less */
+	int64_t most;	  /* of INT; 0 = no limit */
 } tide_option;
 
 typedef struct tide_value {
@@ -58,11 +60,11 @@ typedef struct tide_value {
 
 typedef struct tide_args {
 	const struct tide_command *cmd;
-	tide_value *opt;    /* indexed like cmd->options */
-	char **files;	    /* what is left: positional arguments */
+	tide_value *opt; /* indexed like cmd->options */
+	char **files;	 /* what is left: positional arguments */
 	size_t n_files;
-	FILE *out;	    /* stdout, or the file of -o/--output */
-	tide_style style;   /* for out */
+	FILE *out;	  /* stdout, or the file of -o/--output */
+	tide_style style; /* for out */
 } tide_args;
 
 typedef struct tide_command {
@@ -73,15 +75,18 @@ typedef struct tide_command {
 	const tide_option *options;
 	size_t n_options;
 	size_t min_files, max_files; /* max SIZE_MAX = any number */
-	const char *wants; /* what they are, when none is given; NULL = "file" */
+	const char *wants;	     /* what they are, when none is given; NULL = "file" */
 	/* What they may be, for completion: "show,update"; "" = names of commands; NULL = files. */
 	const char *words;
 	int (*run)(const tide_args *a);
-	bool rest; /* from the first word that is no option on, all is another program's command line */
-	bool own_output; /* run() writes the file of --output itself: the framework leaves it alone */
-	bool raw; /* what it prints is for programs: never broken at the terminal's edge (nor is JSON) */
-	/* View that `-o x.html` writes as a page instead of run(); "" = run() writes one, NULL = none:
-	 * such a name is refused. */
+	bool rest; /* from the first word that is no option on, all is another program's command
+		      line */
+	bool own_output; /* run() writes the file of --output itself: the framework leaves it alone
+			  */
+	bool raw; /* what it prints is for programs: never broken at the terminal's edge (nor is
+		     JSON) */
+	/* View that `-o x.html` writes as a page instead of run(); "" = run() writes one, NULL =
+	 * none: such a name is refused. */
 	const char *page;
 } tide_command;
 
@@ -116,21 +121,24 @@ int tide__cli_spool(const char *file, char *path, size_t n, tide_error *err);
 const char *tide__cli_output_name(const tide_args *a);
 /* One line per loss or repair of the model ("note: 12 events were lost ..."), after a report. */
 void tide__cli_losses(const tide_args *a, const tide_model *m);
-/* The same as JSON members: "losses": {"events": 12, ...}. Always present, {} when there is none. */
+/* The same as JSON members: "losses": {"events": 12, ...}. Always present, {} when there is none.
+ */
 void tide__cli_losses_json(tide_json *j, const tide_model *m);
 /* Flush `out`; 0, or 1 with a message when writing failed. Every run() ends with it. */
 int tide__cli_done(const tide_args *a);
-/* The end of a JSON report: tide__json_end and tide__cli_done; 1 with a message when it is not whole. */
+/* The end of a JSON report: tide__json_end and tide__cli_done; 1 with a message when it is not
+ * whole. */
 int tide__cli_json_end(const tide_args *a, tide_json *j);
 
-/* A command inside another program (the Python package), argv[0] being its name: what it prints goes to
- * `out`, what it complains of to `errors`; its exit status. `m` (may be NULL) is the trace that m->path
- * was loaded into: it is used instead of loading that file again. Threads may ask at once. */
+/* A command inside another program (the Python package), argv[0] being its name: what it prints
+ * goes to `out`, what it complains of to `errors`; its exit status. `m` (may be NULL) is the trace
+ * that m->path was loaded into: it is used instead of loading that file again. Threads may ask at
+ * once. */
 int tide__cli_ask(int argc, char **argv, tide_model *m, FILE *out, FILE *errors);
 /* Where complaints go: standard error, or what tide__cli_ask was given. */
 FILE *tide__cli_errors(void);
-/* The model that tide__cli_ask was given, held once more, when it is that of this file and has what is
- * wanted; else NULL. */
+/* The model that tide__cli_ask was given, held once more, when it is that of this file and has what
+ * is wanted; else NULL. */
 tide_model *tide__cli_model(const char *file, unsigned what);
 
 /* main() of tidemark and tidemark-mpi. */

@@ -21,7 +21,7 @@ static const tide_option options[] = {
 	[O_MAP] = { "map", 'm', TIDE_OPT_INT, "N", "largest segments to draw, 0 = all (default 16)",
 		    .def = "16" },
 	[O_BUCKETS] = { "buckets", 0, TIDE_OPT_INT, "N", "points over time in JSON (default 200)",
-			.def = "200" },
+			.def = "200", .least = 1, .most = 1000000 },
 	[O_ADVICE] = { "no-advice", 0, TIDE_OPT_FLAG, NULL, "do not replay the trace for advice" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
@@ -470,8 +470,6 @@ static int run(const tide_args *a)
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	int rc;
 
-	if (a->opt[O_BUCKETS].num < 1 || a->opt[O_BUCKETS].num > 1000000)
-		return tide__cli_usage(a, "--buckets wants a number from 1 to 1000000");
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
 
 	if (!m)

@@ -147,8 +147,6 @@ static int run_two(const tide_args *a)
 {
 	tide_model *m[2] = { NULL, NULL };
 	tide_diff_checks c = { 0 };
-	if (a->opt[O_TOP].num < 0)
-		return tide__cli_usage(a, "--top must not be negative");
 	if (a->opt[O_COMPAT].set)
 		return tide__cli_diff_compat(a, (int)a->opt[O_SIDE].num, a->opt[O_JSON].set,
 					     (size_t)a->opt[O_TOP].num);
@@ -201,8 +199,6 @@ static int run_ranks(const tide_args *a, const tide_rank_files f[2])
 				    .top = (size_t)a->opt[O_TOP].num,
 				    .device = a->opt[O_DEVICE].set ? a->opt[O_DEVICE].text : NULL };
 	tide_diff_checks c = { 0 };
-	if (a->opt[O_TOP].num < 0)
-		return tide__cli_usage(a, "--top must not be negative");
 	int rc = tide__diff_checks_parse(a, &a->opt[O_FAIL_IF], &c);
 	if (!rc)
 		rc = tide__diff_ranks_run(a, f, &o, &c);

@@ -219,8 +219,6 @@ static bool chosen(const tide_args *a, const char *name)
 static int run(const tide_args *a)
 {
 	struct table t[N_TABLES];
-	if (a->opt[O_LIMIT].set && a->opt[O_LIMIT].num < 0)
-		return tide__cli_usage(a, "--limit wants 0 or more");
 	tide_model *m = tide__cli_load(a, a->files[0], 0);
 	if (!m)
 		return 1;

@@ -48,7 +48,7 @@ static const tide_option options[] = {
 	[O_DEPTH] = { "max-depth", 0, TIDE_OPT_INT, "N",
 		      "levels to keep, 1 to 1000; deeper ones count for their ancestor (default "
 		      "200)",
-		      .def = "200" },
+		      .def = "200", .least = 1, .most = TIDE_FLAME_DEEP },
 	[O_MERGE] = { "merge", 'm', TIDE_OPT_FLAG, NULL, "cpu: one tree for all threads" },
 	[O_STEPS] = { "merge-steps", 0, TIDE_OPT_FLAG, NULL, "all ProfilerStep#N are one" },
 	[O_BY] = { "by", 0, TIDE_OPT_ENUM, "auto,stack,op",
@@ -71,10 +71,6 @@ static int read_options(const tide_args *a, tide_flame_options *o)
 		.allocated = v[O_ALLOCATED].set,
 		.by = (tide_flame_by)v[O_BY].num,
 	};
-	if (v[O_TOP].num < 0)
-		return tide__cli_usage(a, "--top must not be negative");
-	if (v[O_DEPTH].num < 1 || v[O_DEPTH].num > TIDE_FLAME_DEEP)
-		return tide__cli_usage(a, "--max-depth must be 1 to %d", TIDE_FLAME_DEEP);
 	o->max_depth = (uint32_t)v[O_DEPTH].num;
 	if (v[O_MIN_US].set && !tide__parse_decimal(v[O_MIN_US].text, 3, &n))
 		return tide__cli_usage(a,

@@ -29,8 +29,6 @@ static int run(const tide_args *a)
 	int rc = tide__ranks_options(a, O_RANKS, &w, window, sizeof window);
 	if (rc)
 		return rc;
-	if (a->opt[O_TOP].set && a->opt[O_TOP].num < 0)
-		return tide__cli_usage(a, "--top wants a number");
 	if (a->opt[O_COMPAT].set)
 		return tide__cli_hta_compat(a, a->opt[O_KEEP].set, a->opt[O_JSON].set);
 	tide_hta_view view = { .window = window };

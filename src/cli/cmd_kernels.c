@@ -27,7 +27,7 @@ static const tide_option options[] = {
 			  "instead: which kernels, in which order, ops with OP in their name "
 			  "launch" },
 	[O_MIN] = { "min-kernels", 0, TIDE_OPT_INT, "N",
-		    "with --sequences: at least N kernels an op", .def = "3" },
+		    "with --sequences: at least N kernels an op", .def = "3", .least = 1 },
 	[O_COUNTERS] = { "counters", 'c', TIDE_OPT_FLAG, NULL,
 			 "instead: hardware counters of kernels and the ops that launched them" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
@@ -44,11 +44,7 @@ static int run(const tide_args *a)
 	int rc = tide__ranks_options(a, O_RANKS, &w, window, sizeof window);
 	if (rc)
 		return rc;
-	if (a->opt[O_TOP].set && a->opt[O_TOP].num < 0)
-		return tide__cli_usage(a, "--top wants a number");
 	size_t top = a->opt[O_TOP].set ? (size_t)a->opt[O_TOP].num : a->opt[O_JSON].set ? 0 : 20;
-	if (a->opt[O_MIN].num < 1)
-		return tide__cli_usage(a, "--min-kernels wants a number from 1");
 	if (a->opt[O_SEQUENCES].set)
 		return tide__cli_sequences(a, a->opt[O_SEQUENCES].text, &w.opt.window,
 					   (size_t)a->opt[O_MIN].num, top, a->opt[O_JSON].set);

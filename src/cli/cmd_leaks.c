@@ -261,8 +261,6 @@ static int run(const tide_args *a)
 	struct answer x = { .top = a->opt[O_TOP].num > 0 ? (size_t)a->opt[O_TOP].num : SIZE_MAX };
 	int rc;
 
-	if (a->opt[O_TOP].num < 0)
-		return tide__cli_usage(a, "--top wants a number of rows, 0 = all");
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
 
 	if (!m)

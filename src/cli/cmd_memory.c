@@ -17,7 +17,8 @@ static const tide_option options[] = {
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "largest allocations to show (default 10)",
 		    .def = "10" },
 	[O_BUCKETS] = { "buckets", 0, TIDE_OPT_INT, "N",
-			"points of the use over time in JSON (default 200)", .def = "200" },
+			"points of the use over time in JSON (default 200)", .def = "200",
+			.least = 1, .most = 1000000 },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
 		       "write to FILE; a name that ends in .html: as a page" },
@@ -319,8 +320,6 @@ static int run(const tide_args *a)
 	struct answer x = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	int rc = 2;
-	if (a->opt[O_TOP].num < 0 || a->opt[O_BUCKETS].num < 1 || a->opt[O_BUCKETS].num > 1000000)
-		return tide__cli_usage(a, "--top wants 0 or more, --buckets 1 to 1,000,000");
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
 	if (!m)
 		return 1;

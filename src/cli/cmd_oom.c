@@ -362,8 +362,6 @@ static int run(const tide_args *a)
 	struct answer x = { 0 };
 	int rc = 2;
 
-	if (a->opt[O_TOP].num < 0)
-		return tide__cli_usage(a, "--top wants a number of groups");
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
 
 	if (!m)

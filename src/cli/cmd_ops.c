@@ -18,7 +18,8 @@ static const tide_option options[] = {
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
 		    "rows below each op, or in all with --flat; 0 = all (default 20; all with "
 		    "--json)" },
-	[O_DEPTH] = { "depth", 'D', TIDE_OPT_INT, "N", "levels of the tree to show (default all)" },
+	[O_DEPTH] = { "depth", 'D', TIDE_OPT_INT, "N", "levels of the tree to show (default all)",
+		      .least = 1 },
 	[O_ALL] = { "all", 'a', TIDE_OPT_FLAG, NULL,
 		    "every row, however many (default: the 100 that matter most; all with "
 		    "--json)" },
@@ -456,9 +457,6 @@ static int run(const tide_args *a)
 	struct report r = { .a = a };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	int rc = 2;
-	if ((a->opt[O_TOP].set && a->opt[O_TOP].num < 0) ||
-	    (a->opt[O_DEPTH].set && a->opt[O_DEPTH].num < 1))
-		return tide__cli_usage(a, "--top wants 0 or more, --depth 1 or more");
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_SPANS | TIDE_WANT_MEMORY);
 	if (!m)
 		return 1;

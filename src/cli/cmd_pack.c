@@ -10,7 +10,7 @@ static const tide_option options[] = {
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "OUT", "the file to write" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
 	[O_LEVEL] = { "level", 'l', TIDE_OPT_INT, "N", "zstd level, 1 .. 19 (default 3)",
-		      .def = "3" },
+		      .def = "3", .least = 1, .most = 19 },
 };
 
 static int run(const tide_args *a)
@@ -19,8 +19,6 @@ static int run(const tide_args *a)
 	const char *in = a->files[0];
 	tide_rewrite w;
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	if (a->opt[O_LEVEL].num < 1 || a->opt[O_LEVEL].num > 19)
-		return tide__cli_usage(a, "--level must be 1 .. 19");
 	tide__rewrite_name(out, sizeof out, in, &a->opt[O_OUTPUT], ".packed.tide");
 	if (tide__pack(in, out, (int)a->opt[O_LEVEL].num, &w, &err))
 		return tide__cli_fail(in, &err);

@@ -389,8 +389,6 @@ static int run(const tide_args *a)
 	struct answer x = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	int rc = 2;
-	if (a->opt[O_TOP].set && a->opt[O_TOP].num < 0)
-		return tide__cli_usage(a, "--top wants a number of rows, 0 = all");
 	tide_model *m = tide__cli_load(a, a->files[0],
 				       TIDE_WANT_MEMORY | TIDE_WANT_SPANS | TIDE_WANT_FLOWS);
 	if (!m)

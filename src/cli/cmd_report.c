@@ -62,8 +62,6 @@ static int run(const tide_args *a)
 		return tide__cli_usage(a, "--diff and --ranks exclude each other");
 	if (a->opt[O_DIFF].set && !two_files(a))
 		return tide__cli_usage(a, "--diff compares two files: name two");
-	if (a->opt[O_DETAIL].num < 0)
-		return tide__cli_usage(a, "--detail must not be negative");
 	if (!tide__cli_page_built(a))
 		return 1;
 	if (a->n_files == 1 && !is_folder(a->files[0]) && !strpbrk(a->files[0], "*?["))

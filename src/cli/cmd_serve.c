@@ -14,7 +14,7 @@
 enum { O_PORT, O_BIND, O_TOKEN, O_HOST, O_MEMORY };
 static const tide_option options[] = {
 	[O_PORT] = { "port", 'p', TIDE_OPT_INT, "N", "port, 0 = any that is free (default 6970)",
-		     .def = "6970" },
+		     .def = "6970", .most = 65535 },
 	[O_BIND] = { "bind", 'b', TIDE_OPT_TEXT, "ADDR",
 		     "address to listen on (default 127.0.0.1: this machine alone); any other "
 		     "wants a token" },
@@ -106,8 +106,6 @@ static int run(const tide_args *a)
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_server *s;
 	sigset_t ends;
-	if (v[O_PORT].num < 0 || v[O_PORT].num > 65535)
-		return tide__cli_usage(a, "--port wants a number from 0 to 65535");
 	if (v[O_TOKEN].set && !tide__token_fine(v[O_TOKEN].text))
 		return tide__cli_usage(a, "--token wants %d to %d letters, digits, - or _",
 				       TIDE_TOKEN_LEAST, TIDE_TOKEN_MOST);

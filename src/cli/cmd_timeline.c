@@ -95,8 +95,6 @@ static int read_options(const tide_args *a, tide_timeline_options *o)
 {
 	*o = (tide_timeline_options){ .no_python = a->opt[O_NO_PYTHON].set,
 				      .no_runtime = a->opt[O_NO_RUNTIME].set };
-	if (a->opt[O_TOP].num < 0)
-		return tide__cli_usage(a, "--top must not be negative");
 	if (a->opt[O_EVENTS].set && !a->opt[O_JSON].set)
 		return tide__cli_usage(a, "--events goes with --json");
 	if (a->opt[O_MIN_US].set && !tide__parse_decimal(a->opt[O_MIN_US].text, 3, &o->min_ns))

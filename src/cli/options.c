@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +112,18 @@ int tide__option_choice(const char *choices, const char *text)
 	return -1;
 }
 
+static tide_code in_range(const tide_option *o, const char *text, int64_t v, tide_error *err)
+{
+	if (v >= o->least && (!o->most || v <= o->most))
+		return TIDE_OK;
+	if (o->most)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+				  "--%s wants %" PRId64 " to %" PRId64 ", not '%s'", o->name,
+				  o->least, o->most, text);
+	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+			  "--%s wants %" PRId64 " or more, not '%s'", o->name, o->least, text);
+}
+
 tide_code tide__option_value(const tide_option *o, const char *text, tide_value *v, tide_error *err)
 {
 	v->set = true;
@@ -120,7 +133,7 @@ tide_code tide__option_value(const tide_option *o, const char *text, tide_value 
 		if (!parse_int(text, &v->num))
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 					  "--%s wants a whole number, not '%s'", o->name, text);
-		break;
+		return in_range(o, text, v->num, err);
 	case TIDE_OPT_BYTES:
 		if (!tide__parse_bytes(text, &v->num))
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,

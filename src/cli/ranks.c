@@ -374,15 +374,9 @@ int tide__ranks_options(const tide_args *a, size_t first, tide_ranks_work *w, ch
 		snprintf(window, n_window, "steps %" PRId64 "..%" PRId64, w->opt.window.first,
 			 w->opt.window.last);
 	}
-	if (o[2].set && (o[2].num < 1 || o[2].num > 1024))
-		return tide__cli_usage(a, "--threads wants 1 to 1024");
 	w->threads = w->opt.threads = o[2].set ? (unsigned)o[2].num : 0;
 	w->opt.custom = o[3].list;
 	w->opt.n_custom = o[3].n_list;
-	for (int i = 4; i < 7; i++)
-		if (o[i].num < 1)
-			return tide__cli_usage(a, "--%s wants a number above 0",
-					       a->cmd->options[first + (size_t)i].name);
 	w->opt.kernel_wait_ns = o[4].num;
 	w->opt.short_ns = o[5].num;
 	w->opt.delay_ns = o[6].num;

@@ -13,10 +13,12 @@
 #include "base/mem.h"
 #include "cli/options.h"
 
-enum { O_JSON, O_TOP, O_SIZE, O_BY, O_SET, O_OUT };
+enum { O_JSON, O_TOP, O_LEVEL, O_FROM, O_SIZE, O_BY, O_SET, O_OUT };
 static const tide_option table[] = {
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "rows", .def = "20" },
+	[O_LEVEL] = { "level", 'l', TIDE_OPT_INT, "N", "level", .least = 1, .most = 19 },
+	[O_FROM] = { "from", 0, TIDE_OPT_INT, "N", "from", .least = -3 },
 	[O_SIZE] = { "size", 's', TIDE_OPT_BYTES, "SIZE", "a size" },
 	[O_BY] = { "group-by", 'g', TIDE_OPT_ENUM, "op,stack,size", "group", .def = "op" },
 	[O_SET] = { "set", 0, TIDE_OPT_TEXT, "K=V", "setting", .many = true },
@@ -65,7 +67,10 @@ static const struct row {
 	{ "-jn5", "json=1 top=5 " },
 	{ "-n5", "top=5 " },
 	{ "-n|5", "top=5 " },
-	{ "-n|-5", "top=-5 " },
+	{ "-n|0", "top=0 " },
+	{ "-l|1", "level=1 " },
+	{ "--level=19", "level=19 " },
+	{ "--from|-3", "from=-3 " },
 	{ "--top=5", "top=5 " },
 	{ "--top|5|x", "top=5 <x>" },
 	{ "--|--json|-", "<--json><->" },
@@ -83,6 +88,10 @@ static const struct row {
 	{ "-x", "unknown option -x" },
 	{ "--json=1", "--json takes no value" },
 	{ "--top", "--top wants a value (N)" },
+	{ "-n|-5", "--top wants 0 or more, not '-5'" },
+	{ "-l|0", "--level wants 1 to 19, not '0'" },
+	{ "--level=20", "--level wants 1 to 19, not '20'" },
+	{ "--from|-4", "--from wants -3 or more, not '-4'" },
 	{ "--top=", "--top wants a whole number, not ''" },
 	{ "--top=5x", "--top wants a whole number, not '5x'" },
 	{ "--top= 5", "--top wants a whole number, not ' 5'" },
