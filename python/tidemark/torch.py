@@ -9,6 +9,7 @@ through a small C++ file built once for the installed torch. `tidemark run` does
 """
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import gc
@@ -141,7 +142,7 @@ def pool_of(device: str, index: int) -> int:
 
 def _told(torch: Any, kind: str) -> list[tuple[int, int, int]] | None:
     """Device, address and bytes of all that a caching allocator has given out; None: it is not in use, or does not say."""
-    module = getattr(torch, kind, None)
+    module: Any = getattr(torch, kind, None)
     if not hasattr(module, "memory_snapshot") or not module.is_available() or not module.is_initialized():
         return None
     blocks = []
@@ -155,23 +156,47 @@ def _told(torch: Any, kind: str) -> list[tuple[int, int, int]] | None:
     return blocks
 
 
-def _adopt(torch: Any) -> None:
-    """Record what is alive already, each storage once, so that its free is understood."""
-    seen: set[tuple[str, int, int]] = set()
+def _alive(torch: Any, found: list[Any]) -> dict[tuple[str, int, int], int]:
+    """Bytes of what is alive now, each storage once, by device and address."""
+    out: dict[tuple[str, int, int], int] = {}
     told: set[str] = set()
     for kind in ("cuda", "xpu"):
         blocks = _told(torch, kind)
         if blocks is not None:
             told.add(kind)
-        for device, at, size in blocks or ():
-            seen.add((kind, device, at))
-            _native.alloc(pool_of(kind, device), at, size)
-    found = tensors(torch)
+        out.update({(kind, device, at): size for device, at, size in blocks or ()})
     for t in found:
         place = _place(t)
-        if place and place[0] not in told and place[2] and place[3] and place[:3] not in seen and not _borrowed(t):
-            seen.add(place[:3])
-            _native.alloc(pool_of(place[0], place[1]), place[2], place[3])
+        if place and place[0] not in told and place[2] and place[3] and place[:3] not in out and not _borrowed(t):
+            out[place[:3]] = place[3]
+    return out
+
+
+def _recorded() -> dict[tuple[str, int, int], int]:
+    """The same, as the recording in progress has it."""
+    from ._profile import device_names
+
+    t = _native.Trace(str(_record._path))
+    devices = [name.partition(":") for name in device_names(t)]
+    pools = [devices[d] if t.text(n) in ("heap", "DRAM") else None for d, n in zip(t.view("pools", "device"), t.view("pools", "name"))]
+    out: dict[tuple[str, int, int], int] = {}
+    for pool, at, size, died in zip(*(t.view("allocs", c) for c in ("pool", "addr", "size", "died"))):
+        device = pools[pool] if pool else None
+        if device and died == 2**63 - 1:
+            out[device[0], int(device[2] or 0), at] = size
+    return out
+
+
+def _adopt(torch: Any, known: dict[tuple[str, int, int], int]) -> None:
+    """Record what is alive already, so that its free is understood, and that what is `known` and no longer there is gone."""
+    found = tensors(torch)
+    now = _alive(torch, found)
+    for (kind, index, at), size in known.items():
+        if now.get((kind, index, at)) != size:
+            _native.free(pool_of(kind, index), at)
+    for (kind, index, at), size in now.items():
+        if known.get((kind, index, at)) != size:
+            _native.alloc(pool_of(kind, index), at, size)
     sweep(found)
 
 
@@ -209,7 +234,7 @@ def attach(*, ops: bool = True, shapes: bool = False, stacks: bool | int = False
     modules: module calls as ops under their names, parameters, buffers, gradients and optimizer state labelled, and a step
     marked after every optimizer.step().
 
-    Tensors that are alive already are recorded once a recording. Returns the number of call slots taken over.
+    Tensors that are alive already are recorded once a recording; after a detach() inside it, what Python sees is put right. Returns the number of call slots taken over.
     Attaching twice is harmless. Raises RuntimeError when torch's libraries are not to be found.
     """
     global _attached, _adopted
@@ -220,7 +245,10 @@ def attach(*, ops: bool = True, shapes: bool = False, stacks: bool | int = False
     fresh = recording and _adopted != recording
     if fresh:
         _adopted = recording
-        _adopt(torch)
+        _adopt(torch, {})
+    elif recording and not _attached and _record._path:  # where `tidemark run` records there was no gap
+        with contextlib.suppress(_native.Error):  # moved or removed meanwhile
+            _adopt(torch, _recorded())
     slots = library.tide_torch_attach()
     if slots <= 0:
         raise RuntimeError("tidemark: libc10.so is not loaded, or does not export its allocation functions")

@@ -152,7 +152,7 @@ class Attach(unittest.TestCase):
             report(0x7000_0000, 5 << 20, 5 << 20, 0, 20)  # privateuseone:0
             oom(1 << 40, 0, 0, 1)  # cuda:0, the first that is asked of it
         t = tidemark.open(path("rz.tide"))
-        other = next(d for d in t.memory()["devices"] if d["device"] == "other:0")["totals"]
+        other = next(d for d in t.memory()["devices"] if d["device"] == "privateuseone:0")["totals"]
         self.assertEqual((other["live_bytes"], other["reserved_bytes"], other["reserved_source"]), (5 << 20, None, None))
         (failed,) = t.ask("oom")["ooms"]
         self.assertEqual((failed["device"], failed["reserved_bytes"], failed["reserved_unallocated_bytes"]), ("cuda:0", 0, 0))
@@ -169,6 +169,27 @@ class Attach(unittest.TestCase):
         sizes = tidemark.open(path("tw.tide")).native.column("allocs", "size")
         self.assertEqual((sizes.count(12345), sizes.count(54321)), (1, 0))
         del x, y
+
+    def test_what_happened_between_detach_and_attach_is_put_right(self):
+        before, stays = torch.empty(1000, dtype=torch.uint8), torch.empty(70, dtype=torch.uint8)
+        with tidemark.record(path("gap.tide")):
+            inside = torch.empty(2000, dtype=torch.uint8)
+            tidemark.torch.detach()
+            del before, inside
+            new = torch.empty(3000, dtype=torch.uint8)
+            tidemark.torch.attach()
+            tidemark.checkpoint("again")
+            more = torch.empty(500, dtype=torch.uint8)
+            tidemark.torch.attach()  # nothing happened in between
+            del new, more
+        t = tidemark.open(path("gap.tide")).native
+        sizes, died = t.column("allocs", "size"), t.column("allocs", "died")
+        alive = [n for n, d in zip(sizes[1:], died[1:]) if d == 2**63 - 1]
+        self.assertIn(70, alive)
+        for gone in (1000, 2000, 3000, 500):
+            self.assertIn(gone, sizes)
+            self.assertNotIn(gone, alive)
+        self.assertEqual(sizes.count(70), 1)  # what stayed is the allocation that it was
 
     def test_balance_over_threads(self):
         def work():
