@@ -27,7 +27,7 @@ static const tide_option options[] = {
 	[O_DEVICE] = { "device", 'd', TIDE_OPT_TEXT, "DEVICE",
 		       "memory of this device (default: the highest peak of each trace)" },
 	[O_RANK] = { "rank", 'r', TIDE_OPT_INT, "N",
-		     "of folders or patterns of several traces: those with rank N in their names "
+		     "of folders or patterns of several traces: those of rank N "
 		     "(default: all ranks in one table)" },
 	[O_COMPAT] = { "hta-compat", 0, TIDE_OPT_FLAG, NULL,
 		       "Holistic Trace Analysis's trace diff: rows of the first step, by name" },
@@ -170,16 +170,16 @@ static char *choose(const tide_args *a, size_t i, const tide_rank_files *f, int 
 	if (!f->n)
 		return a->files[i]; /* standard input */
 	for (size_t k = 0; k < f->n; k++)
-		if (f->n == 1 || (rank->set && tide__rank_in_name(f->v[k].path) == rank->num))
+		if (f->n == 1 || (rank->set && tide__rank_of(f->v[k].path) == rank->num))
 			return f->v[k].path;
 	*rc = rank->set
-		      ? tide__cli_usage(a, "%.200s has no trace with rank %" PRId64 " in its name",
-					a->files[i], rank->num)
+		      ? tide__cli_usage(a, "%.200s has no trace with rank %" PRId64, a->files[i],
+					rank->num)
 		      : tide__cli_usage(
 				a,
 				"%.200s has %zu traces: choose one with --rank N (two folders are "
 				"compared "
-				"rank by rank when all their files have one in their names)",
+				"rank by rank when all their files have a rank of their own)",
 				a->files[i], f->n);
 	return NULL;
 }

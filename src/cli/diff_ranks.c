@@ -46,13 +46,13 @@ static int by_rank(const void *pa, const void *pb)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* The files in order of rank; NULL when one has none in its name, or on exhaustion. */
+/* The files in order of rank; NULL when one has none, or on exhaustion. */
 static struct ranked *order(const tide_rank_files *f)
 {
 	struct ranked *v = tide__alloc(f->n + 1, sizeof *v);
 	bool ok = v && f->n;
 	for (size_t i = 0; ok && i < f->n; i++) {
-		v[i] = (struct ranked){ tide__rank_in_name(f->v[i].path), f->v[i].path };
+		v[i] = (struct ranked){ tide__rank_of(f->v[i].path), f->v[i].path };
 		ok = v[i].rank >= 0;
 	}
 	if (ok)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
+#include "format/tide.h"
 #include "cli/ranks.h"
 
 #include <dirent.h>
@@ -187,6 +188,29 @@ int64_t tide__rank_in_name(const char *path)
 	for (; *found >= '0' && *found <= '9' && v < 100000000; found++)
 		v = v * 10 + (*found - '0');
 	return v;
+}
+
+static bool is_recording(const char *path)
+{
+	char magic[8];
+	FILE *f = fopen(path, "re");
+	bool ok = f && fread(magic, sizeof magic, 1, f) == 1 &&
+		  !memcmp(magic, TIDE_FILE_MAGIC, sizeof magic);
+	if (f)
+		fclose(f);
+	return ok;
+}
+
+int64_t tide__rank_of(const char *path)
+{
+	int64_t rank = tide__rank_in_name(path);
+	tide_load_options few = { .max_events = 1 }; /* what it says of itself is enough */
+	tide_model *m = NULL;
+	if (rank >= 0 || !is_recording(path) || tide__load(path, &few, &m, NULL) != TIDE_OK)
+		return rank;
+	rank = m->processes.n > 1 ? m->processes.rank[1] : -1;
+	tide__model_free(m);
+	return rank;
 }
 
 /* ---- files to a job ---- */

@@ -35,6 +35,8 @@ void tide__ranks_free(tide_rank_files *f);
 /* Rank that a file's name tells: the number after the last "rank", with one of - _ . or nothing
  * between ("rank-12.Apr.json", "trace_rank_3.json"); -1 = none. */
 int64_t tide__rank_in_name(const char *path);
+/* The same; of a recording without one in its name the rank that the recorder noted. */
+int64_t tide__rank_of(const char *path);
 
 typedef struct tide_ranks_work {
 	tide_hta_options opt;

@@ -271,6 +271,21 @@ class Reading(unittest.TestCase):
         with self.assertRaises(tidemark.Error):
             tidemark.open(path("absent.tide"))
 
+    def test_folders_are_compared_by_the_ranks_that_were_recorded(self):
+        for name, size in (("before", 100), ("after", 150)):
+            os.mkdir(path(name))
+            for rank in range(2):
+                code = (f"import tidemark\nfrom tidemark import _native as n\nwith tidemark.record('{name}/run.{rank + 7}.tide', torch=False):\n"
+                        f"  p = n.pool(n.device(2, 0), 1)\n  n.alloc(p, 64, {size if rank else 100})")
+                done = subprocess.run([sys.executable, "-c", code], cwd=FOLDER, env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2"},
+                                      capture_output=True, text=True, timeout=60, check=False)
+                self.assertEqual(done.stderr, "")
+        done = subprocess.run([sys.executable, "-m", "tidemark", "diff", "before", "after", "--fail-if", "peak>+2%", "--json"], cwd=FOLDER,
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("rank 1", done.stderr)
+        self.assertNotIn("rank 0", done.stderr)
+
     def test_a_table_that_is_not_there_is_told(self):
         with tidemark.record(path("tables.tide"), torch=False):
             pass
