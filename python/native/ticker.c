@@ -88,8 +88,8 @@ PyObject *tide__snapshots_every(PyObject *self, PyObject *args)
 	if (!PyArg_ParseTuple(args, "d", &seconds))
 		return NULL;
 	Py_BEGIN_ALLOW_THREADS end();
-	Py_END_ALLOW_THREADS if (!(seconds > 0)) Py_RETURN_NONE;
-	if (seconds < 0.001 || seconds > 1e7) {
+	Py_END_ALLOW_THREADS if (seconds == 0) Py_RETURN_NONE;
+	if (!(seconds >= 0.001 && seconds <= 1e7)) { /* nor a NaN */
 		PyErr_SetString(PyExc_ValueError,
 				"the interval must be 0.001 to 10,000,000 seconds; 0 = none");
 		return NULL;

@@ -276,18 +276,24 @@ class op:  # noqa: N801
         return _wrap(function, lambda: op(name), call)
 
 
+def _text(name: str) -> str:
+    if not isinstance(name, str):  # a number would be an id
+        raise TypeError(f"a name is a text, not {type(name).__name__}")
+    return name
+
+
 def phase(name: str) -> None:
     """A phase ends: everything since the previous one is called `name`."""
-    _native.mark(_native.PHASE, name)
+    _native.mark(_native.PHASE, _text(name))
 
 
 def step(number: int, name: str = "step") -> None:
     """Step `number` begins. Optimizers then mark none."""
     global _stepped
     _stepped = True
-    _native.mark(_native.STEP, name, number)
+    _native.mark(_native.STEP, _text(name), number)
 
 
 def checkpoint(name: str) -> None:
     """A named moment."""
-    _native.mark(_native.CHECKPOINT, name)
+    _native.mark(_native.CHECKPOINT, _text(name))

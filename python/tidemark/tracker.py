@@ -17,6 +17,7 @@ import atexit
 import collections
 import contextlib
 import datetime
+import importlib
 import itertools
 import os
 import signal
@@ -52,6 +53,13 @@ def _say(*lines: str) -> None:
 
 def _first_line(why: Exception) -> str:
     return (str(why).splitlines() or [type(why).__name__])[0]
+
+
+def _free_name(folder: str, which: str, ending: str) -> str:
+    """memory_profile_YYYYMMDD_HHMMSS, with more behind it where a file of this very second is there."""
+    stem = os.path.join(folder, f"memory_profile_{datetime.datetime.now().strftime('%Y%m%d_%H%M%S')}")
+    more = itertools.chain([which, f"_{os.getpid()}"], (f"_{os.getpid()}_{n}" for n in itertools.count(2)))
+    return next(path for path in (f"{stem}{m}{ending}" for m in more) if not os.path.exists(path))
 
 
 class _Once:
@@ -115,14 +123,17 @@ class MemoryTracker:
     def _start(self) -> None:
         os.makedirs(self.output_dir, exist_ok=True)
         self._owner = os.getpid()
+        importlib.import_module("torch")  # before anything is made: there may be none
         self._mine = not _record.running()
         if self._mine:
-            stamp = datetime.datetime.now().strftime("%Y%m%d_%H%M%S")
-            _record.start(os.path.join(self.output_dir, f"memory_profile_{stamp}_{os.getpid()}.tide"), **_record.TORCH)
+            _record.start(_free_name(self.output_dir, f"_{os.getpid()}", ".tide"), **_record.TORCH)
         try:
             self._begin()
-        except BaseException:  # no torch, a wrong interval: leave nothing running
+        except BaseException:  # a wrong interval, say: leave nothing running, and no file
             self._release()
+            if self._mine and _record._path:
+                with contextlib.suppress(OSError):
+                    os.unlink(_record._path)
             raise
         _say("✅ Memory tracking enabled", f"   Snapshots will be saved to: {self.output_dir}", f"   Snapshot interval: {self.interval}s",
              "   Operation tracking: ON (use track_operation() context manager)")
@@ -169,7 +180,7 @@ class MemoryTracker:
     def checkpoint(self, name: str) -> _Once:
         """A snapshot now: one event in the recording. Its totals are printed soon after."""
         if not self._stopped:
-            self._teller.checkpoint(name)
+            self._teller.checkpoint(str(name))
         return _Once()
 
     @contextlib.contextmanager
@@ -179,7 +190,7 @@ class MemoryTracker:
             yield
             return
         _native.mark(_native.CHECKPOINT, f"{name}_pre")
-        token = _native.op_begin(name, _profile.OPERATION)
+        token = _native.op_begin(str(name), _profile.OPERATION)
         try:
             yield
         finally:
@@ -324,9 +335,7 @@ class MemoryTracker:
         if not self._stopped:
             self._sweep()
         found = self.document()
-        target = os.path.join(self.output_dir, filename or f"memory_profile_{datetime.datetime.now().strftime('%Y%m%d_%H%M%S')}.json")
-        if not filename and os.path.exists(target):  # of this very second: another process's
-            target = f"{target[:-5]}_{os.getpid()}.json"
+        target = os.path.join(self.output_dir, filename) if filename else _free_name(self.output_dir, "", ".json")
         try:
             with open(target + ".part", "w", encoding="utf-8") as f:
                 _profile.write(found, f.write)

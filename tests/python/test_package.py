@@ -209,7 +209,8 @@ class Recording(unittest.TestCase):
         self.assertEqual(steps, [[5], [6], [7, 8]])
 
     def test_wrong_arguments_raise(self):
-        for call in (lambda: native.alloc(1), lambda: native.op_end("x"), lambda: native.free(1, -1), lambda: native.mark("a", "b")):
+        for call in (lambda: native.alloc(1), lambda: native.op_end("x"), lambda: native.free(1, -1), lambda: native.mark("a", "b"),
+                     lambda: tidemark.phase(3), lambda: tidemark.checkpoint(None), lambda: tidemark.step(1, 2)):  # type: ignore[arg-type]
             self.assertRaises((TypeError, OverflowError), call)
         self.assertIsInstance(native.op_begin("\udc80"), int)  # no name rather than an exception
 

@@ -288,8 +288,11 @@ class Document(unittest.TestCase):
         self.assertRegex(at["three"][1], r"^   cpu: \d+\.\d\d MB \(\d+ tensors\)$")
 
     def test_a_start_that_fails_leaves_nothing(self):
-        with self.assertRaises(ValueError):
-            tracker.initialize_memory_tracker(tempfile.mkdtemp(), enabled=True, interval=1e-9)
+        folder = tempfile.mkdtemp()
+        for interval in (1e-9, -1, float("nan"), float("inf")):
+            with self.assertRaises(ValueError):
+                tracker.initialize_memory_tracker(folder, enabled=True, interval=interval)
+        self.assertEqual(os.listdir(folder), [])
         self.assertFalse(tidemark.recording())
         self.assertFalse(tidemark.torch.attached())
         tracker._tracker = None
@@ -311,6 +314,29 @@ class Document(unittest.TestCase):
         names = [s["checkpoint_name"] for s in d["snapshots"]]
         between = names[names.index("held") + 1 : names.index("given back")]
         self.assertGreaterEqual(len([n for n in between if n.startswith("snapshot_")]), 3, names)
+
+    def test_several_in_one_second_keep_their_files(self):
+        folder = tempfile.mkdtemp()
+        names = []
+        with contextlib.redirect_stdout(io.StringIO()):
+            for i in range(3):
+                tracker.initialize_memory_tracker(folder, enabled=True, interval=0)
+                with tracker.track_operation(f"run{i}"):
+                    pass
+                names += [tracker.save_memory_profile(), tracker.stop_memory_tracker()]
+        self.assertEqual(len(set(names)), 6)
+        for i, name in enumerate(names):
+            with open(name, encoding="utf-8") as f:
+                d = json.load(f)
+            self.assertEqual(list(d["operation_summary"]), [f"run{i // 2}"])
+            self.assertEqual(list(tracker.profile(d["metadata"]["recording"])["operation_summary"]), [f"run{i // 2}"])
+
+    def test_names_of_any_kind(self):
+        with tracking() as (t, d):
+            for name in (5, None, "", "é😀", "x" * 5000):
+                with t.track_operation(name):
+                    t.checkpoint(name)
+        self.assertEqual(list(d["operation_summary"])[:4], ["5", "None", "", "é😀"])
 
     def test_starting_again_saves_first(self):
         folders = [tempfile.mkdtemp(), tempfile.mkdtemp()]
