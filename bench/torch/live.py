@@ -22,7 +22,6 @@ import random
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 import torch
@@ -190,11 +189,8 @@ def steps(a) -> None:
 
 def loops():
     """bench/torch/calls.cpp, built like the recorder's own C++ file."""
-    target = os.path.join(tempfile.gettempdir(), f"tidemark-calls-{torch.__version__}.so")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "calls.cpp")
-    if not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(source):
-        capture._hook._build(torch, source, target)
-    calls = ctypes.CDLL(target)
+    calls = ctypes.CDLL(capture._hook._beside("tidemark_build").library(torch, source))
     for f in (calls.bench_view, calls.bench_empty):
         f.restype = ctypes.c_double
     return {"one op (view)": calls.bench_view, "op, allocation, free (empty)": calls.bench_empty}

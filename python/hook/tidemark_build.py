@@ -110,7 +110,10 @@ def _standard(torch: Any) -> str:
 
 def library(torch: Any, source: str) -> str:
     """Path of what `source` becomes for this torch; built if it is not there. Raises where it cannot be."""
-    with open(source, "rb") as f:
-        key = hashlib.sha256(f.read() + torch.__version__.encode() + torch.__file__.encode()).hexdigest()[:12]
-    stem = f"ops-{torch.__version__}-{key}"
+    key = hashlib.sha256(torch.__version__.encode() + torch.__file__.encode())
+    include = os.path.join(os.environ["TIDEMARK_INCLUDE"], "tidemark")
+    for file in source, *(os.path.join(include, h) for h in ("record.h", "quick.h", "slot.h")):
+        with open(file, "rb") as f:
+            key.update(f.read())
+    stem = f"ops-{torch.__version__}-{key.hexdigest()[:12]}"
     return _found(_cache(), stem) or (_found(_aside(), stem) if _ours(_aside()) else None) or _build(torch, source, stem)

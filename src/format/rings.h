@@ -30,6 +30,8 @@
 
 #include <stdint.h>
 
+#include <tidemark/slot.h>
+
 #define TIDE_RINGS_SUFFIX "-rings"
 
 typedef struct tide_rings_head { /* 4096 bytes at offset 0 */
@@ -76,14 +78,7 @@ typedef struct tide_block_head { /* 4096 bytes: first page of a block */
 _Static_assert(sizeof(tide_block_head) == 4096, "block head");
 
 /* One event is one slot, or a slot and its continuation slots; the ring's head moves past all of
- * them at once, so an event is there wholly or not at all. */
-typedef struct tide_ring_slot { /* 32 bytes */
-	uint64_t ticks;
-	uint64_t addr;	/* a */
-	uint64_t size;	/* b: bits 0..47 size, 48..63 stream, unless said otherwise */
-	uint32_t stack; /* c */
-	uint32_t head;	/* bits 0..7 type, 8..19 pool, 20..31 depth: ops open when it happened */
-} tide_ring_slot;
+ * them at once, so an event is there wholly or not at all. (A slot itself: tidemark/slot.h.) */
 _Static_assert(sizeof(tide_ring_slot) == 32, "ring slot");
 
 /* What the fields hold, by type (the tag of the record it becomes), and continuation slots:

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include <tidemark/quick.h>
+
 #include "format/tide.h"
 
 extern uint32_t tide__clock_kind __attribute__((visibility("hidden"))); /* TIDE_CLOCK_* */
@@ -21,20 +23,6 @@ static inline uint64_t tide__clock_ns(clockid_t id)
 	struct timespec ts;
 	clock_gettime(id, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-/* The CPU's counter, whether it is the clock or not. */
-static inline uint64_t tide__counter(void)
-{
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-	uint64_t t;
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
-	return t;
-#else
-	return 0;
-#endif
 }
 
 static inline uint64_t tide__ticks(void)

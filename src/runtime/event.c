@@ -1,44 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Events: the path that runs inside other people's loops.
+/* Events: the long way, and the calls of record.h.
  *
- *     enter    busy? a signal handler is recording inside the recorder: count it
- *              busy = 1; another generation than the thread's? join, or nothing to record
- *     reserve  slots between head and the last known tail; else look again, wait, or count a loss
- *     store    32 bytes
- *     commit   head, with release; busy = 0
- *
- * No lock, no system call, no allocation, errno untouched. quick() does enter and reserve when
- * nothing is out of the ordinary, without a call, so that the usual event needs no stack frame;
- * everything else goes the long way from the start. */
+ * tidemark/quick.h stores the usual event without a call. Here is what it leaves to others, from
+ * the start: a signal handler inside the recorder, a thread's first event, a ring that is full as
+ * far as known, a clock that is a system call; and events of several slots. No lock but to join,
+ * no allocation, errno untouched. */
 #include <string.h>
 
 #include "runtime/recorder.h"
 
-#define LIKELY(x)	   __builtin_expect(!!(x), 1)
-#define COMPILER_BARRIER() atomic_signal_fence(memory_order_seq_cst)
-
-static const uint64_t SIZE_MAX_48 = (UINT64_C(1) << 48) - 1;
-
-static inline bool takes_part(tide_thread *t)
-{
-	return atomic_load_explicit(&t->generation, memory_order_relaxed) ==
-	       atomic_load_explicit(&tide__guard.generation, memory_order_relaxed);
-}
+/* Types of slots are tags of records. */
+#define SAME(name) _Static_assert((int)TIDE_SLOT_##name == (int)TIDE_REC_##name, #name)
+SAME(END);
+SAME(ALLOC);
+SAME(FREE);
+SAME(BEGIN_ARG);
+SAME(BEGIN_FULL);
 
 /* A thread that does not take part yet joins, unless `joined` says that it must have before. */
 static inline tide_thread *enter(bool joined)
 {
-	tide_thread *t = tide__self;
-	if (LIKELY(t != NULL)) {
-		if (!LIKELY(!atomic_load_explicit(&t->busy, memory_order_relaxed))) {
-			tide__count_signal(t);
+	tide_quick *t = tide__self;
+	if (TIDE_LIKELY(t != NULL)) {
+		if (!TIDE_LIKELY(!atomic_load_explicit(&t->busy, memory_order_relaxed))) {
+			tide__count_signal(tide__thread(t));
 			return NULL;
 		}
 		atomic_store_explicit(&t->busy, 1, memory_order_relaxed);
-		COMPILER_BARRIER();
-		if (LIKELY(takes_part(t)))
-			return t;
+		atomic_signal_fence(memory_order_seq_cst);
+		if (TIDE_LIKELY(tide__takes_part(t)))
+			return tide__thread(t);
 		atomic_store_explicit(&t->busy, 0, memory_order_relaxed);
 	}
 	return joined ? NULL : tide__join();
@@ -46,74 +38,13 @@ static inline tide_thread *enter(bool joined)
 
 static inline void leave(tide_thread *t)
 {
-	atomic_store_explicit(&t->busy, 0, memory_order_release);
+	tide__leave(&t->quick);
 }
 
 /* Room for n slots? A loss is counted if not. */
 static inline bool reserve(tide_thread *t, uint64_t n)
 {
-	return LIKELY(t->head + n <= t->room) || tide__make_room(t, n);
-}
-
-static inline void commit(tide_thread *t, uint64_t n)
-{
-	t->head += n;
-	atomic_store_explicit(&t->shared->head, t->head, memory_order_release);
-}
-
-/* Ask for a line that will be stored to soon. In a ring larger than the caches it is far away by
- * now, or still in the writer thread's core; a store that waits for it is waited for in turn by the
- * next locked instruction of the program, such as any reference count of PyTorch's. */
-enum { AHEAD = 4 }; /* slots: two lines */
-static inline void claim(const tide_ring_slot *line)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("prefetchw %0" : : "m"(*line)); /* does nothing on CPUs that lack it */
-#else
-	__builtin_prefetch(line, 1);
-#endif
-}
-
-/* The next slot, of which what every event has is filled in. */
-static inline tide_ring_slot *next_slot(tide_thread *t, uint64_t ticks, uint32_t type,
-					uint32_t pool, uint32_t depth)
-{
-	tide_ring_slot *s = &t->slots[t->head & t->mask];
-	s->ticks = ticks;
-	s->head = type | pool << 8 | depth << 20;
-	claim(&t->slots[(t->head + AHEAD) & t->mask]);
-	return s;
-}
-
-static inline void fill(tide_thread *t, uint64_t ticks, uint32_t type, uint32_t pool,
-			uint32_t depth, uint64_t a, uint64_t b, uint32_t c)
-{
-	tide_ring_slot *s = next_slot(t, ticks, type, pool, depth);
-	s->addr = a;
-	s->size = b;
-	s->stack = c;
-}
-
-static inline void store(tide_thread *t, uint64_t ticks, uint32_t type, uint32_t pool,
-			 uint32_t depth, uint64_t a, uint64_t b, uint32_t c)
-{
-	fill(t, ticks, type, pool, depth, a, b, c);
-	commit(t, 1);
-}
-
-/* Enter with room for one slot and a clock that can be read in line (else there is no known room);
- * NULL: not so, nothing changed. */
-static inline tide_thread *quick(void)
-{
-	tide_thread *t = tide__self;
-	if (!LIKELY(t && !atomic_load_explicit(&t->busy, memory_order_relaxed)))
-		return NULL;
-	atomic_store_explicit(&t->busy, 1, memory_order_relaxed);
-	COMPILER_BARRIER(); /* stop's membarrier does the rest */
-	if (LIKELY(takes_part(t) && t->head < t->room))
-		return t;
-	atomic_store_explicit(&t->busy, 0, memory_order_relaxed);
-	return NULL;
+	return TIDE_LIKELY(t->quick.head + n <= t->quick.room) || tide__make_room(t, n);
 }
 
 static __attribute__((noinline)) void long_way(uint32_t type, uint32_t pool, uint64_t a, uint64_t b,
@@ -123,20 +54,30 @@ static __attribute__((noinline)) void long_way(uint32_t type, uint32_t pool, uin
 	if (!t)
 		return;
 	if (reserve(t, 1))
-		store(t, tide__ticks(), type, pool, t->depth, a, b, c);
+		tide__store(&t->quick, tide__ticks(), type, pool, t->quick.depth, a, b, c);
 	leave(t);
 }
 
 /* A whole event of one slot. */
 static inline void event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, uint32_t c)
 {
-	tide_thread *t = quick();
-	if (!LIKELY(t != NULL)) {
+	if (!TIDE_LIKELY(tide__quick_event(type, pool, a, b, c)))
 		long_way(type, pool, a, b, c);
-		return;
-	}
-	store(t, tide__counter(), type, pool, t->depth, a, b, c);
-	leave(t);
+}
+
+/* The first slot of several, and those after it still to come. */
+static inline void first_slot(tide_thread *t, uint32_t type, uint32_t pool, uint64_t a, uint64_t b,
+			      uint32_t c)
+{
+	tide_ring_slot *s = tide__next_slot(&t->quick, tide__ticks(), type, pool, t->quick.depth);
+	s->addr = a;
+	s->size = b;
+	s->stack = c;
+}
+
+static inline tide_ring_slot *slot_after(tide_thread *t, uint64_t n)
+{
+	return &t->quick.slots[(t->quick.head + n) & t->quick.mask];
 }
 
 static void count_other(tide_thread *t)
@@ -157,7 +98,7 @@ static __attribute__((noinline, cold)) void out_of_range(void)
 
 static inline bool in_range(uint32_t pool, uint64_t size)
 {
-	if (LIKELY(pool <= 4095 && size <= SIZE_MAX_48))
+	if (TIDE_LIKELY(pool <= 4095 && size <= TIDE_SIZE_MAX))
 		return true;
 	out_of_range();
 	return false;
@@ -165,29 +106,20 @@ static inline bool in_range(uint32_t pool, uint64_t size)
 
 /* ---- ops ----------------------------------------------------------------------------------- */
 
-/* The new op's token: low 12 bits the depth it is begun at, a bit so that it is never 0, and the
- * number of its slot, halved: two ops begun at one depth have an end between them, or a loss. */
-static inline tide_op open_op(tide_thread *t, uint32_t depth, uint64_t slot)
-{
-	tide_op op = (uint32_t)((slot + t->skipped) >> 1) << 13 | 1u << 12 | depth;
-	t->open[depth] = op;
-	t->depth = depth + 1;
-	return op;
-}
-
 static __attribute__((noinline)) tide_op begin_long_way(uint32_t type, tide_name name, uint64_t arg,
 							uint64_t from)
 {
 	tide_thread *t = enter(false);
-	tide_op op = 0;
 	if (!t)
 		return 0;
-	if (t->depth < TIDE_DEPTH_MAX) {
-		op = open_op(t, t->depth, t->head);
+	uint32_t depth = t->quick.depth;
+	tide_op op = 0;
+	if (depth < TIDE_DEPTH_MAX) {
+		op = tide__open_op(&t->quick, depth);
 		if (reserve(t, 1))
-			store(t, tide__ticks(), type, 0, t->depth - 1, arg, from, name);
+			tide__store(&t->quick, tide__ticks(), type, 0, depth, arg, from, name);
 		else
-			t->skipped += 2;
+			t->quick.skipped += 2;
 	} else {
 		count_other(t);
 	}
@@ -197,18 +129,8 @@ static __attribute__((noinline)) tide_op begin_long_way(uint32_t type, tide_name
 
 static inline tide_op begin(uint32_t type, tide_name name, uint64_t arg, uint64_t from)
 {
-	tide_thread *t = quick();
-	if (!LIKELY(t != NULL))
-		return begin_long_way(type, name, arg, from);
-	uint32_t depth = t->depth;
-	if (!LIKELY(depth < TIDE_DEPTH_MAX)) {
-		leave(t);
-		return begin_long_way(type, name, arg, from);
-	}
-	tide_op op = open_op(t, depth, t->head);
-	store(t, tide__counter(), type, 0, depth, arg, from, name);
-	leave(t);
-	return op;
+	tide_op op = tide__quick_begin(type, name, arg, from);
+	return TIDE_LIKELY(op) ? op : begin_long_way(type, name, arg, from);
 }
 
 tide_op tide_op_begin(tide_name name)
@@ -227,33 +149,16 @@ tide_op tide_op_begin_full(tide_name name, uint64_t arg, tide_stack stack, uint3
 	return begin(from ? TIDE_REC_BEGIN_FULL : TIDE_REC_BEGIN_ARG, name, arg, from);
 }
 
-/* Close it and everything inside it; false: it is not open. */
-static inline bool close_op(tide_thread *t, tide_op op)
-{
-	uint32_t depth = op & 0xfff;
-	if (!LIKELY(depth < t->depth && t->open[depth] == op))
-		return false;
-	t->depth = depth;
-	return true;
-}
-
-/* All that is stored of an end: readers look at nothing else in its slot. */
-static inline void store_end(tide_thread *t, uint64_t ticks)
-{
-	next_slot(t, ticks, TIDE_REC_END, 0, t->depth);
-	commit(t, 1);
-}
-
 static __attribute__((noinline)) void end_long_way(tide_op op)
 {
 	tide_thread *t = enter(true); /* who begins one has joined */
 	if (!t)
 		return;
-	if (close_op(t, op)) {
+	if (tide__close_op(&t->quick, op)) {
 		if (reserve(t, 1))
-			store_end(t, tide__ticks());
+			tide__store_end(&t->quick, tide__ticks());
 		else
-			t->skipped += 2;
+			t->quick.skipped += 2;
 	}
 	leave(t);
 }
@@ -262,14 +167,14 @@ void tide_op_end(tide_op op)
 {
 	if (!op)
 		return;
-	tide_thread *t = quick();
-	if (!LIKELY(t != NULL)) {
+	tide_quick *t = tide__quick();
+	if (!TIDE_LIKELY(t != NULL)) {
 		end_long_way(op);
 		return;
 	}
-	if (close_op(t, op))
-		store_end(t, tide__counter());
-	leave(t);
+	if (tide__close_op(t, op))
+		tide__store_end(t, tide__counter());
+	tide__leave(t);
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
@@ -294,10 +199,10 @@ void tide_alloc_full(tide_pool pool, uint64_t addr, uint64_t size, tide_stream s
 	if (!t)
 		return;
 	if (reserve(t, 2)) {
-		fill(t, tide__ticks(), TIDE_REC_ALLOC_FULL, pool, t->depth, addr, b, stack);
-		t->slots[(t->head + 1) & t->mask] = (tide_ring_slot){ .ticks = requested };
+		first_slot(t, TIDE_REC_ALLOC_FULL, pool, addr, b, stack);
+		*slot_after(t, 1) = (tide_ring_slot){ .ticks = requested };
 		atomic_fetch_add_explicit(&t->shared->extra, 1, memory_order_relaxed);
-		commit(t, 2);
+		tide__commit(&t->quick, 2);
 	}
 	leave(t);
 }
@@ -336,15 +241,15 @@ static void long_event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, uin
 		return;
 	uint64_t more = (n + sizeof(tide_ring_slot) - 1) / sizeof(tide_ring_slot);
 	if (reserve(t, 1 + more)) {
-		fill(t, tide__ticks(), type, pool, t->depth, a, b, c);
+		first_slot(t, type, pool, a, b, c);
 		for (uint64_t i = 0; i < more; i++) {
-			tide_ring_slot *s = &t->slots[(t->head + 1 + i) & t->mask];
+			tide_ring_slot *s = slot_after(t, 1 + i);
 			size_t at = i * sizeof *s, part = n - at < sizeof *s ? n - at : sizeof *s;
 			memset(s, 0, sizeof *s);
 			memcpy(s, (const char *)bytes + at, part);
 		}
 		atomic_fetch_add_explicit(&t->shared->extra, more, memory_order_relaxed);
-		commit(t, 1 + more);
+		tide__commit(&t->quick, 1 + more);
 	}
 	leave(t);
 }

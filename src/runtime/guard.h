@@ -19,18 +19,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TIDE_PAGE = 4096 };
-typedef struct tide_guard { /* a page of its own: the alignment makes it one */
-	_Alignas(TIDE_PAGE) _Atomic uint64_t
-		generation; /* of the recording in progress; 0 = none */
-	_Atomic uint32_t
-		alive;	       /* 0: before the first call, or in a forked child; TIDE_ALIVE, or
-				* TIDE_FOLLOWER: a child that starts its own file with its first event */
-	_Atomic uint32_t lock; /* 0 free, 1 held, 2 held and waited for */
-} tide_guard;
+#include <tidemark/quick.h>
+
 _Static_assert(sizeof(tide_guard) == TIDE_PAGE, "guard page");
 enum { TIDE_ALIVE = 1, TIDE_FOLLOWER };
-extern tide_guard tide__guard __attribute__((visibility("hidden")));
 
 typedef struct tide_slow {
 	sigset_t mask;

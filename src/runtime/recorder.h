@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <tidemark/quick.h>
 #include <tidemark/record.h>
 
 #include "runtime/clock.h"
@@ -27,21 +28,11 @@
 #include "runtime/sink.h"
 #include "runtime/space.h"
 
-enum { TIDE_DEPTH_MAX = 4095 }; /* ops open at once on a thread */
-
-/* A traced thread. Private memory, never freed; used again after the thread has ended. */
+/* A traced thread. Private memory, never freed; used again after the thread has ended. tide__self
+ * points to its beginning. */
 typedef struct tide_thread {
-	_Atomic uint32_t busy;	     /* the thread is storing an event */
-	uint32_t depth;		     /* ops open */
-	_Atomic uint64_t generation; /* of the recording it takes part in; 0 = none */
-	uint64_t head;		     /* next slot number (the ring's own head, unshared) */
-	uint64_t room; /* slots may be used up to this number: last known tail + size; 0: not known,
-			* or every event has to go the long way */
-	tide_ring_slot *slots;
-	uint64_t mask;
+	tide_quick quick;
 	tide_shared *shared; /* NULL: no ring to be had; every event is a loss */
-	uint64_t skipped;    /* slots of earlier rings, and 2 for each begin and end that was lost:
-			      * what tokens are unlike by */
 	tide_block *ring;
 	tide_rings_head *file; /* for losses without a ring */
 	uint32_t denied;       /* losses since a ring was last asked for */
@@ -49,11 +40,12 @@ typedef struct tide_thread {
 	uint64_t tid;
 	struct tide_thread *next; /* all there are; or the free ones */
 	struct tide_thread *next_free;
-	uint32_t open[TIDE_DEPTH_MAX + 1]; /* tokens of the open ops */
 } tide_thread;
 
-extern __thread tide_thread *tide__self
-	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+static inline tide_thread *tide__thread(tide_quick *t)
+{
+	return (tide_thread *)t;
+}
 
 enum { TIDE_IDLE, TIDE_RUNNING, TIDE_STOPPING };
 

@@ -313,8 +313,8 @@ static bool quiet(void)
 {
 	tide_thread *t = atomic_load_explicit(&tide__rec.threads, memory_order_acquire);
 	for (int ms = 0; t; t = t->next)
-		while (atomic_load_explicit(&t->busy, memory_order_acquire)) {
-			if (t == tide__self || ms++ >= BUSY_WAIT_MS)
+		while (atomic_load_explicit(&t->quick.busy, memory_order_acquire)) {
+			if (&t->quick == tide__self || ms++ >= BUSY_WAIT_MS)
 				return false;
 			usleep(1000);
 		}

@@ -14,7 +14,7 @@
 #include "runtime/defs.h"
 #include "runtime/recorder.h"
 
-__thread tide_thread *tide__self __attribute__((tls_model("initial-exec")));
+__thread tide_quick *tide__self;
 
 static pthread_key_t key;
 static bool have_key;
@@ -97,18 +97,20 @@ static bool define_lane(uint32_t lane, uint64_t tid)
 
 static void put_lane(tide_thread *t, uint32_t lane)
 {
-	tide_ring_slot *s = &t->slots[t->head & t->mask];
+	tide_ring_slot *s = &t->quick.slots[t->quick.head & t->quick.mask];
 	*s = (tide_ring_slot){ tide__ticks(), lane, t->tid, 0, TIDE_REC_LANE };
-	t->head++;
+	t->quick.head++;
 	atomic_fetch_add_explicit(&t->shared->extra, 1, memory_order_relaxed);
-	atomic_store_explicit(&t->shared->head, t->head, memory_order_release);
+	atomic_store_explicit(&t->shared->head, t->quick.head, memory_order_release);
 }
 
 /* Look where the writer is: slots may be used up to the number returned. */
 static uint64_t look(tide_thread *t)
 {
-	uint64_t end = atomic_load_explicit(&t->shared->tail, memory_order_acquire) + t->mask + 1;
-	t->room = tide__clock_kind == TIDE_CLOCK_NS ? 0 : end; /* a system call is no quick way */
+	uint64_t end =
+		atomic_load_explicit(&t->shared->tail, memory_order_acquire) + t->quick.mask + 1;
+	t->quick.room =
+		tide__clock_kind == TIDE_CLOCK_NS ? 0 : end; /* a system call is no quick way */
 	return end;
 }
 
@@ -117,8 +119,8 @@ static void attach(tide_thread *t)
 {
 	tide_block *b = take_ring();
 	t->denied = t->in_vain = 0;
-	t->skipped += t->head + 2;
-	t->head = t->room = 0;
+	t->quick.skipped += t->quick.head + 2;
+	t->quick.head = t->quick.room = 0;
 	t->shared = NULL;
 	t->ring = NULL;
 	t->file = tide__rec.space.head;
@@ -129,9 +131,10 @@ static void attach(tide_thread *t)
 	b->owned = true;
 	t->ring = b;
 	t->shared = b->shared;
-	t->slots = b->slots;
-	t->mask = b->at->slots - 1;
-	t->head = atomic_load_explicit(&b->shared->head, memory_order_relaxed);
+	t->quick.published = &b->shared->head;
+	t->quick.slots = b->slots;
+	t->quick.mask = b->at->slots - 1;
+	t->quick.head = atomic_load_explicit(&b->shared->head, memory_order_relaxed);
 	look(t);
 	put_lane(t, lane);
 }
@@ -142,18 +145,18 @@ static tide_thread *join_locked(void)
 	uint64_t generation = atomic_load_explicit(&tide__guard.generation, memory_order_relaxed);
 	if (!generation)
 		return NULL;
-	tide_thread *t = tide__self;
+	tide_thread *t = tide__thread(tide__self);
 	if (!t) {
 		if (!tide__thread_init() || !(t = descriptor()))
 			return NULL;
 		t->tid = (uint64_t)syscall(SYS_gettid);
-		tide__self = t;
+		tide__self = &t->quick;
 		pthread_setspecific(key, t);
 	}
-	t->depth = 0;
+	t->quick.depth = 0;
 	attach(t);
-	atomic_store_explicit(&t->generation, generation, memory_order_relaxed);
-	atomic_store_explicit(&t->busy, 1, memory_order_relaxed);
+	atomic_store_explicit(&t->quick.generation, generation, memory_order_relaxed);
+	atomic_store_explicit(&t->quick.busy, 1, memory_order_relaxed);
 	return t;
 }
 
@@ -178,13 +181,13 @@ static void leave(void *thread)
 	tide_slow s;
 	if (!tide__slow_enter(&s))
 		return;
-	if (t == tide__self) { /* not so in a forked child, where t was the parent's */
+	if (&t->quick == tide__self) { /* not so in a forked child, where t was the parent's */
 		uint64_t now = atomic_load_explicit(&tide__guard.generation, memory_order_relaxed);
-		if (t->ring && t->generation && t->generation == now)
+		if (t->ring && t->quick.generation && t->quick.generation == now)
 			t->ring->owned = false;
 		t->ring = NULL;
-		atomic_store_explicit(&t->generation, 0, memory_order_relaxed);
-		atomic_store_explicit(&t->busy, 0, memory_order_relaxed);
+		atomic_store_explicit(&t->quick.generation, 0, memory_order_relaxed);
+		atomic_store_explicit(&t->quick.busy, 0, memory_order_relaxed);
 		t->next_free = tide__rec.free_threads;
 		tide__rec.free_threads = t;
 		tide__self = NULL;
@@ -201,7 +204,7 @@ static void add(uint64_t *word)
 
 void tide__count_signal(tide_thread *t)
 {
-	if (atomic_load_explicit(&t->generation, memory_order_relaxed) !=
+	if (atomic_load_explicit(&t->quick.generation, memory_order_relaxed) !=
 	    atomic_load_explicit(&tide__guard.generation, memory_order_relaxed))
 		return;
 	if (t->shared)
@@ -218,7 +221,8 @@ static bool ask_again(tide_thread *t)
 	tide_slow s;
 	if (!tide__slow_enter(&s))
 		return false;
-	if (t->generation == atomic_load_explicit(&tide__guard.generation, memory_order_relaxed))
+	if (t->quick.generation ==
+	    atomic_load_explicit(&tide__guard.generation, memory_order_relaxed))
 		attach(t);
 	tide__slow_leave(&s);
 	return t->shared != NULL;
@@ -226,7 +230,7 @@ static bool ask_again(tide_thread *t)
 
 static bool fits(tide_thread *t, uint64_t n)
 {
-	return t->head + n <= look(t);
+	return t->quick.head + n <= look(t);
 }
 
 /* Waiting helps while the writer gets on: not when the file takes no more, nor after many waits in

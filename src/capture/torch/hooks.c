@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <tidemark/quick.h>
+
 #include "capture/torch/start.h"
 
 /* ---- the originals ---- */
@@ -276,7 +278,7 @@ static void took(tide_pool pool, void *p, size_t n, tide_stream stream)
 	fresh[i].shape = 0;
 	fresh[i].pool = pool;
 	fresh[i].grad = false;
-	tide_alloc(pool, (uintptr_t)p, n, stream);
+	tide__alloc(pool, (uintptr_t)p, n, stream);
 }
 
 bool tide_torch_fresh(uint64_t addr, uint32_t shape, bool grad, tide_pool *pool)
@@ -318,7 +320,7 @@ static void release(void *p)
 	free_fn *f = ORIGINAL(free_fn, FREE);
 	if (p && tide__torch_recording()) {
 		if (p != just_freed)
-			tide_free(pool_of(0, 0), (uintptr_t)p);
+			tide__free_at(pool_of(0, 0), (uintptr_t)p);
 		just_freed = NULL;
 	}
 	if (f)
@@ -342,7 +344,7 @@ static void record_report(void *p, int64_t size, size_t total_reserved, c10_devi
 	if (size >= 0)
 		took(pool_of(type, index), p, (size_t)size, type ? stream_of(type, index) : 0);
 	else
-		tide_free(pool_of(type, index), (uintptr_t)p);
+		tide__free_at(pool_of(type, index), (uintptr_t)p);
 	if (type == 0)
 		just_freed = size < 0 ? p : NULL;
 }

@@ -3,7 +3,7 @@
 /* PyTorch's ops, through RecordFunction, and its tensors' labels: the one C++ file of the project.
  *
  * Built against the user's own torch when it is first used, and cached (python/hook/tidemark_hook.py); without a compiler
- * everything else still works. A start calls tide_op_begin_full, an end tide_op_end: no lock is taken, no GIL, no
+ * everything else still works. A start and an end of an op are stored in line (tidemark/quick.h): no lock is taken, no GIL, no
  * input is looked at. Shapes of what ops return and Python stacks are recorded only when asked for. Each thread asks
  * the recorder for the id of a name once. Every op carries its
  * autograd sequence number and thread, so that a reader joins backward to forward. -DNDEBUG must match the release
@@ -21,9 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
-extern "C" {
-#include <tidemark/record.h>
-}
+#include <tidemark/quick.h>
 
 namespace {
 
@@ -36,7 +34,6 @@ struct Host {
 	void (*streams_by)(bool (*)(unsigned, unsigned, int64_t *));
 } host;
 
-#define LIKELY(x) __builtin_expect(!!(x), 1)
 #define INLINE inline __attribute__((always_inline))
 /* Reads what stands beside a text, in its page. In line, unless a sanitizer is to look away: GCC then calls it. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -155,7 +152,7 @@ WITH_NEIGHBOURS void keep(Near &near, const char *text, tide_name id)
 	near.id = id;
 	near.from = static_cast<int16_t>(from);
 	near.longer = longer;
-	__builtin_memcpy(near.text, text + from, longer ? n : WINDOW);
+	__builtin_memcpy(near.text, text + from, longer ? n : size_t{ WINDOW });
 }
 
 __attribute__((noinline)) tide_name look_up(const char *text, Near *near)
@@ -177,7 +174,7 @@ WITH_NEIGHBOURS bool same(const Near &near, const char *text)
 	__builtin_memcpy(a, text + near.from, sizeof a);
 	__builtin_memcpy(b, near.text, sizeof b);
 	pair differ = (a[0] ^ b[0]) | (a[1] ^ b[1]);
-	return LIKELY(!(differ[0] | differ[1])) && (!near.longer || !std::strcmp(text + WINDOW, near.text + WINDOW));
+	return TIDE_LIKELY(!(differ[0] | differ[1])) && (!near.longer || !std::strcmp(text + WINDOW, near.text + WINDOW));
 }
 
 INLINE tide_name name_of(const at::RecordFunction &fn)
@@ -185,7 +182,7 @@ INLINE tide_name name_of(const at::RecordFunction &fn)
 	const char *text = fn.name();
 	auto hash = reinterpret_cast<uintptr_t>(text) * UINT64_C(0x9e3779b97f4a7c15) >> 55;
 	Near *near = own_names ? &own_names->near[hash] : nullptr;
-	return LIKELY(near && same(*near, text)) ? near->id : look_up(text, near);
+	return TIDE_LIKELY(near && same(*near, text)) ? near->id : look_up(text, near);
 }
 
 // ---- begin and end ----
@@ -208,7 +205,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction &fn)
 	uint32_t origin = 0;
 	uint64_t number = number_of(fn, &origin);
 	tide_stack stack = stacks ? host.stack(&context->walked) : 0;
-	context->op = tide_op_begin_full(name_of(fn), number, stack, origin);
+	context->op = tide__op_begin(name_of(fn), number, stack, origin);
 	return context;
 }
 
@@ -219,7 +216,7 @@ void end(const at::RecordFunction &, at::ObserverContext *context)
 	auto c = static_cast<Context *>(context);
 	if (c->walked)
 		host.stack_end();
-	tide_op_end(c->op);
+	tide__op_end(c->op);
 }
 
 // ---- shapes, on demand: what an op returns, if its memory was just taken ----

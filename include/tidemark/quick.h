@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The recorder's quick way, in line: what tide_op_begin_full, tide_op_end, tide_alloc and tide_free
+ * do when nothing is out of the ordinary.
+ *
+ * For code that is compiled for the very libtidemark-rt it runs with, as the recorder itself and
+ * the hooks of PyTorch are: the layout below belongs to one version of the library and is no
+ * interface. Everybody else: tidemark/record.h, which costs a call more. (In a busy program such
+ * a call is dear: on one host it took 15 ns, twice an op, where storing an event takes 5.)
+ *
+ *     enter    busy? a signal handler is recording inside the recorder
+ *              busy = 1; another generation than the thread's? no room? then the long way
+ *     store    32 bytes
+ *     commit   head, with release; busy = 0
+ *
+ * No lock, no call, no allocation, errno untouched. C11 and C++17. */
+#ifndef TIDEMARK_QUICK_H
+#define TIDEMARK_QUICK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tidemark/record.h>
+#include <tidemark/slot.h>
+
+#ifdef __cplusplus
+#include <atomic>
+#define TIDE_ATOMIC(T) std::atomic<T>
+using std::atomic_load_explicit;
+using std::atomic_signal_fence;
+using std::atomic_store_explicit;
+using std::memory_order_relaxed;
+using std::memory_order_release;
+using std::memory_order_seq_cst;
+extern "C" {
+#else
+#include <stdatomic.h>
+#define TIDE_ATOMIC(T) _Atomic(T)
+#endif
+
+#define TIDE_LIKELY(x) __builtin_expect(!!(x), 1)
+#ifdef TIDE_IN_RECORDER /* reached from there without a detour, seen from outside all the same */
+#define TIDE_QUICK_API __attribute__((visibility("protected")))
+#else
+#define TIDE_QUICK_API __attribute__((visibility("default")))
+#endif
+
+enum { TIDE_DEPTH_MAX = 4095 }; /* ops open at once on a thread */
+
+/* What a thread needs to store an event: its first line of cache, then the tokens of open ops. */
+typedef struct tide_quick {
+	TIDE_ATOMIC(uint32_t) busy;	  /* the thread is storing an event */
+	uint32_t depth;			  /* ops open */
+	TIDE_ATOMIC(uint64_t) generation; /* of the recording it takes part in; 0 = none */
+	uint64_t head;			  /* next slot number (the ring's own head, unshared) */
+	uint64_t room; /* slots may be used up to this number: last known tail + size; 0: not known,
+			* or every event has to go the long way */
+	tide_ring_slot *slots;
+	uint64_t mask;
+	TIDE_ATOMIC(uint64_t) * published; /* the ring's head, that the writer thread looks at */
+	uint64_t skipped; /* slots of earlier rings, and 2 for each begin and end that was lost:
+			   * what tokens are unlike by */
+	uint32_t open[TIDE_DEPTH_MAX + 1];
+} tide_quick;
+
+extern __thread tide_quick *tide__self __attribute__((tls_model("initial-exec"))) TIDE_QUICK_API;
+
+/* The few words that decide whether anything is recorded, in a page of their own that the kernel
+ * wipes in forked children (src/runtime/guard.h). */
+enum { TIDE_PAGE = 4096 };
+typedef struct tide_guard {
+	TIDE_ATOMIC(uint64_t) generation; /* of the recording in progress; 0 = none */
+	TIDE_ATOMIC(uint32_t)
+	alive;			    /* 0: before the first call, or in a forked child; TIDE_ALIVE,
+				     * or TIDE_FOLLOWER: a child that starts its own file with its
+				     * first event */
+	TIDE_ATOMIC(uint32_t) lock; /* 0 free, 1 held, 2 held and waited for */
+} __attribute__((aligned(TIDE_PAGE))) tide_guard;
+extern tide_guard tide__guard TIDE_QUICK_API;
+
+/* The CPU's counter, whether it is the clock or not. */
+static inline uint64_t tide__counter(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	uint64_t t;
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
+	return t;
+#else
+	return 0;
+#endif
+}
+
+static inline bool tide__takes_part(const tide_quick *t)
+{
+	return atomic_load_explicit(&t->generation, memory_order_relaxed) ==
+	       atomic_load_explicit(&tide__guard.generation, memory_order_relaxed);
+}
+
+/* Enter with room for one slot and a clock that can be read in line (else there is no known room);
+ * NULL: not so, nothing changed. */
+static inline tide_quick *tide__quick(void)
+{
+	tide_quick *t = tide__self;
+	if (!TIDE_LIKELY(t && !atomic_load_explicit(&t->busy, memory_order_relaxed)))
+		return NULL;
+	atomic_store_explicit(&t->busy, 1, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst); /* stop's membarrier does the rest */
+	if (TIDE_LIKELY(tide__takes_part(t) && t->head < t->room))
+		return t;
+	atomic_store_explicit(&t->busy, 0, memory_order_relaxed);
+	return NULL;
+}
+
+static inline void tide__leave(tide_quick *t)
+{
+	atomic_store_explicit(&t->busy, 0, memory_order_release);
+}
+
+/* Ask for a line that will be stored to soon. In a ring larger than the caches it is far away by
+ * now, or still in the writer thread's core; a store that waits for it is waited for in turn by the
+ * next locked instruction of the program, such as any reference count of PyTorch's. */
+enum { TIDE_AHEAD = 4 }; /* slots: two lines */
+static inline void tide__claim(const tide_ring_slot *line)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("prefetchw %0" : : "m"(*line)); /* does nothing on CPUs that lack it */
+#else
+	__builtin_prefetch(line, 1);
+#endif
+}
+
+/* The next slot, of which what every event has is filled in. */
+static inline tide_ring_slot *tide__next_slot(tide_quick *t, uint64_t ticks, uint32_t type,
+					      uint32_t pool, uint32_t depth)
+{
+	tide_ring_slot *s = &t->slots[t->head & t->mask];
+	s->ticks = ticks;
+	s->head = type | pool << 8 | depth << 20;
+	tide__claim(&t->slots[(t->head + TIDE_AHEAD) & t->mask]);
+	return s;
+}
+
+static inline void tide__commit(tide_quick *t, uint64_t n)
+{
+	t->head += n;
+	atomic_store_explicit(t->published, t->head, memory_order_release);
+}
+
+/* A whole event of one slot. */
+static inline void tide__store(tide_quick *t, uint64_t ticks, uint32_t type, uint32_t pool,
+			       uint32_t depth, uint64_t a, uint64_t b, uint32_t c)
+{
+	tide_ring_slot *s = tide__next_slot(t, ticks, type, pool, depth);
+	s->addr = a;
+	s->size = b;
+	s->stack = c;
+	tide__commit(t, 1);
+}
+
+/* The same from the beginning; false: it goes the long way. */
+static inline bool tide__quick_event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b,
+				     uint32_t c)
+{
+	tide_quick *t = tide__quick();
+	if (!TIDE_LIKELY(t != NULL))
+		return false;
+	tide__store(t, tide__counter(), type, pool, t->depth, a, b, c);
+	tide__leave(t);
+	return true;
+}
+
+/* The new op's token: low 12 bits the depth it is begun at, a bit so that it is never 0, and the
+ * number of its slot, halved: two ops begun at one depth have an end between them, or a loss. */
+static inline tide_op tide__open_op(tide_quick *t, uint32_t depth)
+{
+	tide_op op = (uint32_t)((t->head + t->skipped) >> 1) << 13 | 1u << 12 | depth;
+	t->open[depth] = op;
+	t->depth = depth + 1;
+	return op;
+}
+
+/* 0: it goes the long way. */
+static inline tide_op tide__quick_begin(uint32_t type, tide_name name, uint64_t arg, uint64_t from)
+{
+	tide_quick *t = tide__quick();
+	if (!TIDE_LIKELY(t != NULL))
+		return 0;
+	uint32_t depth = t->depth;
+	tide_op op = 0;
+	if (TIDE_LIKELY(depth < TIDE_DEPTH_MAX)) {
+		op = tide__open_op(t, depth);
+		tide__store(t, tide__counter(), type, 0, depth, arg, from, name);
+	}
+	tide__leave(t);
+	return op;
+}
+
+/* Close it and everything inside it; false: it is not open. */
+static inline bool tide__close_op(tide_quick *t, tide_op op)
+{
+	uint32_t depth = op & 0xfff;
+	if (!TIDE_LIKELY(depth < t->depth && t->open[depth] == op))
+		return false;
+	t->depth = depth;
+	return true;
+}
+
+/* All that is stored of an end: readers look at nothing else in its slot. */
+enum {
+	TIDE_SLOT_END = 3,
+	TIDE_SLOT_ALLOC,
+	TIDE_SLOT_FREE,
+	TIDE_SLOT_BEGIN_ARG = 15,
+	TIDE_SLOT_BEGIN_FULL = 17
+};
+static inline void tide__store_end(tide_quick *t, uint64_t ticks)
+{
+	tide__next_slot(t, ticks, TIDE_SLOT_END, 0, t->depth);
+	tide__commit(t, 1);
+}
+
+/* ---- tide_op_begin_full, tide_op_end, tide_alloc, tide_free, in line --------------------------
+ */
+
+static inline tide_op tide__op_begin(tide_name name, uint64_t arg, tide_stack stack,
+				     uint32_t origin)
+{
+	uint64_t from = stack | (uint64_t)origin << 32;
+	uint32_t type = from ? TIDE_SLOT_BEGIN_FULL : TIDE_SLOT_BEGIN_ARG;
+	tide_op op = tide__quick_begin(type, name, arg, from);
+	return TIDE_LIKELY(op) ? op : tide_op_begin_full(name, arg, stack, origin);
+}
+
+static inline void tide__op_end(tide_op op)
+{
+	tide_quick *t = op ? tide__quick() : NULL;
+	if (!TIDE_LIKELY(t != NULL)) {
+		tide_op_end(op);
+		return;
+	}
+	if (tide__close_op(t, op))
+		tide__store_end(t, tide__counter());
+	tide__leave(t);
+}
+
+static const uint64_t TIDE_SIZE_MAX = (UINT64_C(1) << 48) - 1;
+
+static inline void tide__alloc(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream)
+{
+	bool fits = pool <= 4095 && size <= TIDE_SIZE_MAX;
+	if (!TIDE_LIKELY(fits && tide__quick_event(TIDE_SLOT_ALLOC, pool, addr,
+						   size | (uint64_t)stream << 48, 0)))
+		tide_alloc(pool, addr, size, stream);
+}
+
+static inline void tide__free_at(tide_pool pool, uint64_t addr)
+{
+	if (!TIDE_LIKELY(pool <= 4095 && tide__quick_event(TIDE_SLOT_FREE, pool, addr, 0, 0)))
+		tide_free(pool, addr);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
