@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tempfile
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -62,7 +63,12 @@ def is_device(name: object) -> bool:
     kind, colon, number = name.partition(":") if isinstance(name, str) else ("", "", "")
     if colon and not number.isdecimal():
         return False
-    return kind in DEVICES.values() or kind == "other"
+    if kind in DEVICES.values() or kind == "other":
+        return True
+    try:  # whatever else PyTorch knows, one that somebody registered too
+        return bool(kind and sys.modules["torch"].device(kind))
+    except (KeyError, RuntimeError):
+        return False
 
 
 def peaks(recording: str) -> dict[str, int]:

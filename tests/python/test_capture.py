@@ -3,6 +3,7 @@
 """What the native capture knows of PyTorch (needs torch): stacks, forward and backward, modules, labels, steps, and that it does no harm."""
 import faulthandler
 import gc
+import importlib.util
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import tidemark
 
 FOLDER = tempfile.mkdtemp()
 NEVER = 2**63 - 1
+COMPILES = importlib.util.find_spec("torch._inductor") is not None
 torch.set_num_threads(1)
 
 
@@ -32,6 +34,55 @@ def step_hooks() -> dict:
     import torch.optim.optimizer as o
 
     return getattr(o, "_global_optimizer_post_hooks", {})
+
+
+# ---- programs of their own, which run while the tests in this process do: starting PyTorch is most of what they take ----
+
+PROGRAMS = {
+    "steps": ("import torch, tidemark\n"
+              f"with tidemark.record({path('es.tide')!r}, torch=True):\n"
+              "  tidemark.step(10)\n  p = torch.nn.Parameter(torch.ones(2)); o = torch.optim.SGD([p], 0.1)\n"
+              "  for i in range(3):\n    p.sum().backward(); o.step(); tidemark.step(11 + i)\n"),
+    "compiled": ("import torch, tidemark\ntorch.set_num_threads(1)\ntorch.manual_seed(0)\n"
+                 "m = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())\nx = torch.randn(4, 8)\n"
+                 "want = m(x)\nmade = torch.compile(m, fullgraph=True)\n"
+                 f"with tidemark.record({path('tc.tide')!r}, stacks=True):\n  got = made(x)\n  got.sum().backward()\n  got = made(x)\n"
+                 "print(torch.allclose(want, got))"),
+    "forked": ("import os, torch, tidemark\n"
+               f"tidemark.record({path('fk.tide')!r}, stacks=True).__enter__()\n"
+               "torch.ones(10)\npid = os.fork()\n"
+               "if pid == 0:\n  x = torch.nn.Linear(3, 3)(torch.ones(1000, 3)); tidemark.stop(); os._exit(0)\n"
+               "os.waitpid(pid, 0)\nprint(pid)"),
+    "exit": ("import threading, torch, tidemark, time\n"
+             f"tidemark.record({path('ex.tide')!r}, stacks=True, shapes=True).__enter__()\n"
+             "def run():\n  while True: torch.ones(10, 10).mm(torch.ones(10, 10))\n"
+             "for _ in range(3): threading.Thread(target=run, daemon=True).start()\n"
+             "time.sleep(0.3)"),
+}
+PROGRAMS["exit bare"] = PROGRAMS["exit"].replace("tidemark.record", "# ")
+running: dict = {}
+
+
+def setUpModule():
+    with tidemark.record(path("first.tide"), stacks=True, shapes=True):  # builds what is built once, before others want it
+        torch.ones(1)
+    if not COMPILES:
+        del PROGRAMS["compiled"]
+    env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": path("inductor"), "TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_VEC_ISA_OK": "1"}
+    for name, code in PROGRAMS.items():
+        running[name] = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+
+
+def tearDownModule():
+    for program in running.values():
+        program.kill()
+        program.communicate()
+
+
+def end_of(name: str) -> tuple:
+    """Exit status, standard output and errors of a program."""
+    out, err = running[name].communicate(timeout=300)
+    return running[name].returncode, out.strip(), err
 
 
 class Trace:
@@ -242,11 +293,8 @@ class Models(unittest.TestCase):
             self.assertEqual(tidemark.stats()["events"], before)
 
     def test_explicit_steps(self):
-        code = ("import torch, tidemark\n"
-                f"with tidemark.record({path('es.tide')!r}, torch=True):\n"
-                "  tidemark.step(10)\n  p = torch.nn.Parameter(torch.ones(2)); o = torch.optim.SGD([p], 0.1)\n"
-                "  for i in range(3):\n    p.sum().backward(); o.step(); tidemark.step(11 + i)\n")
-        subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
+        rc, _, err = end_of("steps")
+        self.assertEqual(rc, 0, err)
         c = tidemark.open(path("es.tide")).native.column
         self.assertEqual([v for k, v in zip(c("marks", "kind"), c("marks", "value")) if k == 3], [10, 11, 12, 13])
 
@@ -301,32 +349,20 @@ class NoHarm(unittest.TestCase):
         self.assertEqual({k: v for k, v in tidemark.open(path("gil.tide")).peak()["losses"].items() if k != "events"}, {})
 
     def test_compiled_code(self):
-        try:
-            import torch._inductor  # noqa: F401
-        except ImportError:
+        if not COMPILES:
             self.skipTest("this torch compiles nothing")
-        code = ("import torch, tidemark\ntorch.set_num_threads(1)\ntorch.manual_seed(0)\n"
-                "m = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())\nx = torch.randn(4, 8)\n"
-                "want = m(x)\nmade = torch.compile(m, fullgraph=True)\n"
-                f"with tidemark.record({path('tc.tide')!r}, stacks=True):\n  got = made(x)\n  got.sum().backward()\n  got = made(x)\n"
-                "print(torch.allclose(want, got))")
-        env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": path("inductor"), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
-        done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=300, env=env, check=False)
-        if "InvalidCxxCompiler" in done.stderr:
+        rc, out, err = end_of("compiled")
+        if "InvalidCxxCompiler" in err:
             self.skipTest("no C++ compiler")
-        self.assertEqual((done.returncode, done.stdout.strip()), (0, "True"), done.stderr[-1500:])
+        self.assertEqual((rc, out), (0, "True"), err[-1500:])
         t = Trace(path("tc.tide"))
         self.assertTrue(t.rows("nn.Module: OptimizedModule"))
         self.assertEqual(t.t.peak()["losses"], {})
 
     def test_forked_child_records_with_stacks(self):
-        code = ("import os, torch, tidemark\n"
-                f"tidemark.record({path('fk.tide')!r}, stacks=True).__enter__()\n"
-                "torch.ones(10)\npid = os.fork()\n"
-                "if pid == 0:\n  x = torch.nn.Linear(3, 3)(torch.ones(1000, 3)); tidemark.stop(); os._exit(0)\n"
-                "os.waitpid(pid, 0)\nprint(pid)")
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=True)
-        t = Trace(path(f"fk.{int(done.stdout)}.tide"))
+        rc, out, err = end_of("forked")
+        self.assertEqual(rc, 0, err)
+        t = Trace(path(f"fk.{int(out)}.tide"))
         self.assertTrue(t.rows("nn.Module: Linear"))
         self.assertTrue(t.stack(t.stacks[t.rows("aten::ones")[0]]))
 
@@ -347,14 +383,8 @@ class NoHarm(unittest.TestCase):
             self.assertIn("call_module", {n.op for n in torch.fx.symbolic_trace(net).graph.nodes})
 
     def test_threads_at_exit(self):
-        code = ("import threading, torch, tidemark, time\n"
-                f"tidemark.record({path('ex.tide')!r}, stacks=True, shapes=True).__enter__()\n"
-                "def run():\n  while True: torch.ones(10, 10).mm(torch.ones(10, 10))\n"
-                "for _ in range(3): threading.Thread(target=run, daemon=True).start()\n"
-                "time.sleep(0.3)")
-        bare = code.replace("tidemark.record", "# ")
-        ends = [subprocess.run([sys.executable, "-c", c], capture_output=True, timeout=100, check=False).returncode for c in (bare, code)]
-        self.assertIn(ends[1], (0, ends[0]))  # PyTorch itself aborts here, in some versions
+        bare, ours = end_of("exit bare"), end_of("exit")
+        self.assertIn(ours[0], (0, bare[0]), ours[2])  # PyTorch itself aborts here, in some versions
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import gc
 import hashlib
+import importlib.util
 import io
 import json
 import os
@@ -132,6 +133,18 @@ class Device(unittest.TestCase):
         c = tidemark.open(path("t.tide")).native.column
         found = {a: r for a, r, died in zip(c("allocs", "addr"), c("allocs", "role"), c("allocs", "died")) if a in places and died == NEVER}
         self.assertEqual(found, places)
+
+    @unittest.skipUnless(importlib.util.find_spec("pytest"), "pytest is not there")
+    def test_limit_in_pytest(self):
+        from tidemark import _pytest
+
+        with tidemark.record(path("p.tide"), ops=False):
+            torch.empty(5000, dtype=torch.uint8, device="tidal:1")
+        self.assertEqual([_pytest.is_device(n) for n in ("tidal", "tidal:1", "tidal1", "npu", "")], [True, True, False, False, False])
+        peaks = _pytest.peaks(path("p.tide"))
+        self.assertEqual(peaks["tidal:1"], 5120)
+        self.assertEqual(_pytest.over(peaks, {"tidal:1": 5120, "tidal:0": 0}), "")
+        self.assertEqual(_pytest.over(peaks, {"tidal": 5119}), "tidal:1: 5,120 bytes above the start, the limit is 5,119")
 
     def test_tracker_and_back(self):
         """The tracker's document names the device, and what reads the document calls it so."""

@@ -51,6 +51,9 @@ def test_wrong_device(): pass
 @pytest.mark.limit_device_memory("10 MB", device="cuda:0")
 def test_device_that_is_not_here(): pass
 
+@pytest.mark.limit_device_memory("10 MB", device="privateuseone:1")
+def test_device_of_others(): pass
+
 @pytest.mark.limit_device_memory("10 MB", device="cpu")
 def test_skipped(): pytest.skip("not here")
 
@@ -79,13 +82,13 @@ class Plugin(unittest.TestCase):
                      "FAILED test_x.py::test_bad_size", "FAILED test_x.py::test_plain", "PASSED test_x.py::test_fixtures_come_before",
                      "PASSED test_x.py::TestMany::test_of_the_class[9000000]", "FAILED test_x.py::TestMany::test_of_the_class[11000000]",
                      "PASSED test_x.py::TestMany::test_nearest_counts", "FAILED test_x.py::test_wrong_mark", "FAILED test_x.py::test_wrong_device",
-                     "PASSED test_x.py::test_device_that_is_not_here"):
+                     "PASSED test_x.py::test_device_that_is_not_here", "PASSED test_x.py::test_device_of_others"):
             self.assertIn(line, out)
         self.assertIn("cpu: 11,000,000 bytes above the start, the limit is 10,000,000", out)
         self.assertIn("memory (tidemark)", out)
         self.assertIn("8.58 MiB  test_x.py::test_small", out)
         self.assertIn("own failure", out)
-        self.assertRegex(out, r"6 failed, 7 passed, 1 skipped")
+        self.assertRegex(out, r"6 failed, 8 passed, 1 skipped")
         self.assertIn("limit_device_memory: there is no device 'cuda0' (write 'cpu', 'cuda', 'cuda:1')", out)
         self.assertNotIn("_pytest.py", out)  # a wrong mark is one line, without our own source
 
