@@ -91,10 +91,10 @@ static void print_unknown(const tide_args *a, const struct answer *x)
 		      a->out);
 	else
 		fprintf(a->out,
-			"The trace has %zu steps (%s); growth needs three. --every 500ms looks at "
-			"even "
-			"distances instead.\n",
-			x->l.beats.n, tide__beat_source_text(x->l.beats.source));
+			"The trace has %zu step%s (%s); growth needs three. --every 500ms looks at "
+			"even distances instead.\n",
+			x->l.beats.n, x->l.beats.n == 1 ? "" : "s",
+			tide__beat_source_text(x->l.beats.source));
 }
 
 /* No group is listed: the device as a whole, by the same rule. */

@@ -337,14 +337,19 @@ static int same_end(int status)
 /* The recorder never fails its program, so that a path it cannot write is told before. */
 static bool writable(const char *file, bool was, tide_error *err)
 {
-	char folder[PATH_MAX];
-	snprintf(folder, sizeof folder, "%s", file);
-	char *name = strrchr(folder, '/') + 1;
+	char probe[PATH_MAX + 32]; /* it is written under such a name first */
 	struct stat st;
+	int fd = -1;
+	snprintf(probe, sizeof probe, "%s.%ld.new", file, (long)getpid());
 	if (was && stat(file, &st) == 0 && S_ISDIR(st.st_mode))
 		errno = EISDIR;
-	else if ((*name = 0, access(was ? file : folder, was ? W_OK : W_OK | X_OK)) == 0)
+	else if (!was || access(file, W_OK) == 0)
+		fd = open(probe, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd >= 0) {
+		close(fd);
+		unlink(probe);
 		return true;
+	}
 	tide__fail_errno(err, "cannot write");
 	return false;
 }

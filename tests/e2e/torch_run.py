@@ -173,16 +173,12 @@ def together(folder: str) -> None:
            for n in (1000, 2000)]
     for p in two:
         p.stdout.readline()
-    with open(gate, "w"):
-        pass  # both open it for reading, or come too late and open it themselves
-    said = []
-    for p in two:
-        try:
-            said.append(p.communicate(timeout=5)[1])
-        except subprocess.TimeoutExpired:
-            with open(gate, "w"):
-                pass
-            said.append(p.communicate(timeout=30)[1])
+    while any(p.poll() is None for p in two):  # a reader that comes late is let through by the next one
+        fd = os.open(gate, os.O_RDWR)
+        time.sleep(0.05)
+        os.close(fd)
+        time.sleep(0.05)
+    said = [p.communicate(timeout=30)[1] for p in two]
     files = [line.split(": ", 1)[1].split(", ")[0] for text in said for line in text.splitlines() if "next:" in line]
     check(len(set(files)) == 2 and out in files, f"two runs at once: {said}")
     sizes = [ask("peak", f)["peak_bytes"] for f in files]
@@ -197,6 +193,8 @@ def wrong_programs(folder: str) -> None:
     done = subprocess.run([TIDEMARK, "run", "script.py"], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
     check(done.returncode == 127 and done.stderr == "tidemark run: script.py: no such program in PATH; try: tidemark run -- python script.py\n",
           f"a script without Python: {done.returncode} {done.stderr!r}")
+    done = subprocess.run([TIDEMARK, "run", "-o", "/proc/x.tide", PYTHON, script], capture_output=True, text=True, timeout=60, check=False)
+    check(done.returncode == 1 and "/proc/x.tide: cannot write" in done.stderr and not done.stdout, f"a folder that takes no files: {done.stderr!r}")
     args = [TIDEMARK, "run", "-o", os.path.join(folder, "it's one.tide"), PYTHON, script, "--epochs", "3", "-o", "x"]
     done = subprocess.run(args, capture_output=True, text=True, timeout=300, check=False)
     check(done.stdout.strip() == "['--epochs', '3', '-o', 'x']", f"the program's options: {done.stdout!r} {done.stderr[-300:]}")
