@@ -160,8 +160,11 @@ static int one_at_a_time(const char *path)
 	snprintf(folder, sizeof folder, "%s", path);
 	strrchr(folder, '/')[1] = 0;
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	for (int i = 0; fd >= 0 && i < LOCK_WAIT_MS && flock(fd, LOCK_EX | LOCK_NB) != 0; i++)
+	for (int i = 0; fd >= 0 && i < LOCK_WAIT_MS && flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			break; /* a file system that locks no folders (NFS) */
 		usleep(1000);
+	}
 	return fd;
 }
 
