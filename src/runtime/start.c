@@ -157,7 +157,7 @@ static void join_writer(void)
 static int one_at_a_time(const char *path)
 {
 	static char folder[4096]; /* the stack may be small; lock held */
-	snprintf(folder, sizeof folder, "%s", path);
+	snprintf(folder, sizeof folder, "%.4095s", path);
 	strrchr(folder, '/')[1] = 0;
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (int i = 0; fd >= 0 && i < LOCK_WAIT_MS && flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
