@@ -42,6 +42,9 @@ PyObject *tide__config(PyObject *self, PyObject *args);
 /* snapshots_every(seconds): a checkpoint snapshot_0001 ... every so often; 0 stops. */
 PyObject *tide__snapshots_every(PyObject *self, PyObject *args);
 
+/* instances(type): objects of the type, without giving up the GIL. */
+PyObject *tide__instances(PyObject *self, PyObject *type);
+
 extern PyMethodDef tide__recorder_methods[];
 /* Adds Trace to the module. 0, or -1 with an exception set. */
 int tide__trace_register(PyObject *module);

@@ -264,6 +264,8 @@ PyMethodDef tide__recorder_methods[] = {
 	{ "annotate", annotate, METH_VARARGS, "annotate(key, text)" },
 	{ "config", tide__config, METH_VARARGS,
 	  "config(file=None, backend=None) -> {key: (value, where it comes from)}" },
+	{ "instances", tide__instances, METH_O,
+	  "instances(type) -> objects of the type that the garbage collector knows" },
 	{ "snapshots_every", tide__snapshots_every, METH_VARARGS,
 	  "snapshots_every(seconds): checkpoints from a native thread; 0 stops" },
 	{ NULL },

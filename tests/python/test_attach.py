@@ -85,6 +85,30 @@ class Attach(unittest.TestCase):
         self.assertIn("aten::ones", t.native.column("spans", "name"))
         self.assertEqual(tidemark.open(path("in2.tide")).tables["allocs"], 0)
 
+    def test_looking_for_tensors_disturbs_no_thread(self):
+        """A tuple that is being made must have one reference: a list of all objects used to be another one."""
+        wrong, done = [], threading.Event()
+
+        def build():
+            try:
+                while not done.is_set():
+                    tuple(torch.ones(1) for _ in range(200))
+            except BaseException as why:
+                wrong.append(why)
+
+        many = [threading.Thread(target=build) for _ in range(3)]
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            [x.start() for x in many]
+            found = [len(tidemark.torch.tensors(torch)) for _ in range(50)]
+        finally:
+            done.set()
+            [x.join() for x in many]
+            sys.setswitchinterval(interval)
+        self.assertEqual(wrong, [])
+        self.assertGreater(max(found), 0)
+
     def test_tensors_of_a_strange_kind_do_no_harm(self):
         class Evil(torch.Tensor):
             @classmethod
