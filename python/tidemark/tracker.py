@@ -90,6 +90,32 @@ class _Hooks:
         self.remove()
 
 
+def _no_hook(*args: Any, **kw: Any) -> None:
+    """What is left of a hook in a copy that went through pickle."""
+
+
+def _unhooked() -> Any:
+    return _no_hook
+
+
+class _Hook:
+    """A function that does not keep its module from being pickled: torch.save(model), or sent to another process."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def __call__(self, *args: Any, **kw: Any) -> None:
+        self._function(*args, **kw)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unhooked, ()
+
+    def __deepcopy__(self, memo: object) -> _Hook:
+        return self
+
+
 def _tensors_in(value: Any, kind: type, depth: int = 0) -> list[Any]:
     """Tensors of a module's arguments or results, containers and objects with fields opened."""
     if isinstance(value, kind):
@@ -295,10 +321,11 @@ class MemoryTracker:
             _native.op_end(token)
             self._log.append((number, {"in": inputs, "out": known(args[-1])}))
 
+        first, last = _Hook(before), _Hook(after)
         try:
-            return [module.register_forward_pre_hook(before, with_kwargs=True), module.register_forward_hook(after, always_call=True)]
+            return [module.register_forward_pre_hook(first, with_kwargs=True), module.register_forward_hook(last, always_call=True)]
         except TypeError:  # torch 1: keyword arguments are not told
-            return [module.register_forward_pre_hook(before), module.register_forward_hook(after)]
+            return [module.register_forward_pre_hook(first), module.register_forward_hook(last)]
 
     def get_hook_data(self) -> list[dict[str, Any]]:
         """The operation log so far."""

@@ -2,12 +2,14 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """The memory tracker on real PyTorch (needs torch): every field, counted once, attributed right, saved whatever happens."""
 import contextlib
+import copy
 import ctypes
 import dataclasses
 import glob
 import io
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -134,6 +136,16 @@ class Document(unittest.TestCase):
         (entry,) = d["operation_log"]
         self.assertEqual(entry["input_shapes"], [[2], [3], [4]])
         self.assertEqual(entry["num_outputs"], 3)
+
+    def test_a_hooked_model_is_copied_and_pickled(self):
+        with tracking() as (t, d):
+            m = torch.nn.Sequential(torch.nn.Linear(3, 3))
+            with t.track_model_with_hooks(m):
+                there = pickle.loads(pickle.dumps(m))
+                there(torch.ones(1, 3))  # in another process, say: no longer watched
+                copy.deepcopy(m)(torch.ones(1, 3))
+                m(torch.ones(1, 3))
+        self.assertEqual([e["name"] for e in d["operation_log"]], ["Linear.0", "Linear.0"])
 
     def test_logical_and_physical_bytes(self):
         with tracking() as (t, d):
