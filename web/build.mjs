@@ -8,7 +8,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build, transform } from 'esbuild';
-import { shorten } from './short.mjs';
+import { arrows, shorten } from './short.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const [out, depfile] = process.argv.slice(2);
@@ -40,7 +40,7 @@ async function shell(program, sheet) {
   });
   for (const p of Object.keys(result.metafile.inputs)) inputs.add(p);
   const text = (end) => result.outputFiles.find((f) => f.path.endsWith(end)).text;
-  const script = (await transform(shorten(text('.js')), least)).code.trim();
+  const script = (await transform(shorten(arrows(text('.js'))), least)).code.trim();
   const style = (await transform(text('.css'), { ...least, loader: 'css' })).code.trim().replace(/(--[a-z]+): /g, '$1:');
   const csp = `default-src 'none'; script-src ${hash(start)} ${hash(script)}; style-src ${hash(style)}; base-uri 'none'; form-action 'none'`;
   const parts = { CSP: csp, STYLE: pack(style), SCRIPT: pack(script), START: start };

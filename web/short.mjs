@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Strings and long names of the browser's properties that a bundle says often, said once: `x.currentTarget` becomes
 // `x[a]`, "button" becomes `b`, wherever that makes the code shorter. A minifier renames what is ours alone; this
-// does the rest. Short properties, and those that inner loops use, stay as they are.
+// does the rest. Short properties, and those that inner loops use, stay as they are. And functions become arrows.
 import ts from 'typescript';
 
 const LONG = 5; // of a property, to be worth a detour
@@ -21,6 +21,43 @@ function place(node) {
     return [node.name.text, node.expression.end, node.end, node.questionDotToken ? '?.[]' : '[]', node.name.text.length - 1 - SHORT];
   }
   return null;
+}
+
+/** Does a function use what an arrow does not have of its own? */
+function needsOwn(node) {
+  if (node.kind === ts.SyntaxKind.ThisKeyword || (ts.isIdentifier(node) && node.text === 'arguments')) return true;
+  const own = ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node) || ts.isClassLike(node) || ts.isMethodDeclaration(node);
+  return !own && !!ts.forEachChild(node, (n) => needsOwn(n) || undefined);
+}
+
+/** `function f(a) { return b; }` as `let f = (a) => { return b; }` at the head of its block, where it is there as early as a
+ *  declared one. Those that make objects, use `this` or `arguments`, or give values one by one stay. */
+export function arrows(code) {
+  const program = ts.createSourceFile('page.js', code, ts.ScriptTarget.ES2022, true);
+  const makers = new Set();
+  const look = (node) => {
+    const of = ts.isNewExpression(node) || (ts.isPropertyAccessExpression(node) && node.name.text === 'prototype') ? node.expression : undefined;
+    if (of && ts.isIdentifier(of)) makers.add(of.text);
+    ts.forEachChild(node, look);
+  };
+  look(program);
+  const plain = (s) => ts.isFunctionDeclaration(s) && !s.asteriskToken && !makers.has(s.name.text) && !ts.getOriginalNode(s).forEachChild((n) => needsOwn(n) || undefined);
+  const { factory } = ts;
+  const step = (context) => {
+    const visit = (node) => {
+      const n = ts.visitEachChild(node, visit, context);
+      const moved = ts.isBlock(n) ? n.statements.filter(plain) : [];
+      if (!moved.length) return n;
+      const rest = n.statements.filter((s) => !moved.includes(s));
+      const first = rest.findIndex((s) => !(ts.isExpressionStatement(s) && ts.isStringLiteral(s.expression))); // after directives
+      const at = first < 0 ? rest.length : first;
+      const made = moved.map((s) => factory.createVariableDeclaration(s.name, undefined, undefined, factory.createArrowFunction(s.modifiers, undefined, s.parameters, undefined, undefined, s.body)));
+      const head = factory.createVariableStatement(undefined, factory.createVariableDeclarationList(made, ts.NodeFlags.Let));
+      return factory.updateBlock(n, [...rest.slice(0, at), head, ...rest.slice(at)]);
+    };
+    return (root) => ts.visitNode(root, visit);
+  };
+  return ts.createPrinter().printFile(ts.transform(program, [step]).transformed[0]);
 }
 
 /** The same program, a function that is called at once, with what it says often in front. */

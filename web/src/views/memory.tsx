@@ -8,6 +8,7 @@ import { bytes, exact, held, ns } from '../data/format';
 import { levelAt, picture } from '../data/levels';
 import type { Memory } from '../data/memory';
 import { getAllocator, getMemory, getTables, type Main } from '../data/page';
+import { has } from '../data/section';
 import { after } from '../data/spans';
 import { css } from '../draw/pixels';
 import { alloc, look, moment, range } from '../state';
@@ -97,6 +98,13 @@ function Below({ sc, main }: { sc: Scene; main: Main }) {
   );
 }
 
+/** What can stand below the chart; a map only where segments are known. */
+const panes: readonly (readonly ['alive' | 'map' | 'table', string])[] = [
+  ['alive', 'What is alive'],
+  ['map', 'Allocator map'],
+  ['table', 'Chart as a table'],
+];
+
 /** Step to the move before or after the moment. */
 function step(sc: Scene, to: number): void {
   const { t, moves } = sc.m;
@@ -158,11 +166,7 @@ export function MemoryOf({ main, m }: { main: Main; m: Memory }) {
         <Choice
           label="Below"
           value={pane.value === 'map' || pane.value === 'table' ? pane.value : 'alive'}
-          options={[
-            ['alive', 'What is alive'],
-            ['map', 'Allocator map'],
-            ['table', 'Chart as a table'],
-          ]}
+          options={panes.filter(([k]) => k !== 'map' || pane.value === k || has('allocator') || m.json.left_out)}
           onPick={(v) => (pane.value = v === 'alive' ? '' : v)}
         />
         <span class="soft">at {exact(cut.t)}{cut.exact ? ', the peak' : ''}; <kbd>,</kbd> <kbd>.</kbd> go to the move before and after</span>

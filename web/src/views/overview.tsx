@@ -94,7 +94,7 @@ const places: Record<string, [how: string, one: string, below: string]> = {
 
 function Findings({ main }: { main: Main }) {
   const list = main.findings.filter((f) => f.text);
-  if (!list.length) return <p class="soft">No rule found a problem in this trace.</p>;
+  if (!list.length) return <p class="soft">No rule found a problem in this trace.{main.allocs > 0 && main.steps < 3 && ' It has too few steps to tell whether memory grows from one to the next: `tidemark leaks --every 1s` looks at equal stretches of time.'}</p>;
   return (
     <ul class="findings">
       {list.map((f, i) => (

@@ -100,7 +100,7 @@ export function Details<K>({ d, name, pick, more }: { d: Told<K>; name: (k: K) =
           d.memory !== false && ['Memory', d.memory],
         ]}
       />
-      {d.args.length > 0 && <Facts rows={d.args.map(([k, v]) => [k, <code>{v}</code>])} />}
+      {d.args.length > 0 && <Facts rows={d.args.map(([k, v]) => [k === 'arg' ? 'number given with it' : k, <code>{v}</code>])} />}
       {more}
       {notes.map(([bit, text]) => (d.flags & bit ? <p class="soft">{text}</p> : null))}
       {path('Inside', d.inside)}
