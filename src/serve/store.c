@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* See store.h. One lock over the list, two threads that read. Readings are handed out counted, so
- * replacing or evicting one never waits for those who still look at it. */
-#include "serve/store.h"
+/* See store.h. One lock over the list, two threads that read (store_read.c). Readings are handed
+ * out counted, so replacing or evicting one never waits for those who still look at it. */
+#include "serve/store_impl.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,58 +16,14 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "format/tide.h"
-#include "import/import.h"
-#include "serve/follow.h"
-#include "serve/room.h"
 
 enum {
-	AGAIN_MS = 400,	 /* least time between two readings of a file that changes */
-	AGAIN_TIMES = 3, /* and at least so many times as long as one takes */
-	LEAST_EVENTS = 100000,
-	EVENT_BYTES = 32,	/* that an event of a .tide file takes in memory, about */
-	EARLY_FROM = 128 << 20, /* bytes of a file that is worth a first look; and of that look */
-	EARLY_TIDE = 4 << 20,
-	EARLY_JSON = 24 << 20,
-	SMALL = 64 << 20, /* bytes: read beside a large one, and shapes of ops are kept */
+	AGAIN_MS = 400,	  /* least time between two readings of a file that changes */
+	AGAIN_TIMES = 3,  /* and at least so many times as long as one takes */
 	SETTLE_MS = 1500, /* a file of another format that just changed may be half written */
 };
 
-struct rec {
-	tide_rec r;
-	tide_loaded *now;     /* owned; NULL = not in memory */
-	tide_loaded *early;   /* owned; its beginning, while the whole is first read; NULL = none */
-	tide_waiter *waiters; /* those who wait for it */
-	bool wanted;	      /* to be read (again) */
-	bool listed;	      /* seen by the list that is being made */
-	bool changed;	      /* since it was read */
-	uint64_t used;	      /* when it was last asked for, by the store's count */
-	int64_t read_ms;      /* when it was last read, and how long that took */
-	int64_t took_ms;
-	int64_t read_mtime_ns;
-	uint64_t read_size;
-	tide_follow follow;
-	bool following;
-	bool busy;	     /* a thread reads it just now */
-	uint64_t most_bytes; /* that it may take */
-	/* progress of that: written by its thread, read by anybody */
-	_Atomic uint64_t done, total;
-};
-
-struct tide_store {
-	tide_store_options opt;
-	pthread_mutex_t lock; /* for all below */
-	pthread_cond_t work;
-	pthread_t thread[2]; /* the second reads small files only: they need not wait for a large
-				one */
-	struct rec **recs;   /* owned */
-	size_t n, cap;
-	uint64_t clock, generation;
-	bool stop;
-	tide_slow *slow; /* owned */
-};
-
-static int64_t now_ms(void)
+int64_t tide__store_now_ms(void)
 {
 	struct timespec ts;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -113,18 +68,18 @@ static struct rec *add_rec(tide_store *s, const char *path, const char *id)
 	return s->recs[s->n++] = x;
 }
 
-static int64_t mtime_of(const struct stat *st)
+int64_t tide__store_mtime(const struct stat *st)
 {
 	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-static void look_at(struct rec *x)
+void tide__store_look_at(struct rec *x)
 {
 	struct stat st;
 	if (stat(x->r.path, &st))
 		return;
 	x->r.size = (uint64_t)st.st_size;
-	x->r.mtime_ns = mtime_of(&st);
+	x->r.mtime_ns = tide__store_mtime(&st);
 	if (!x->following && (x->r.size != x->read_size || x->r.mtime_ns != x->read_mtime_ns))
 		x->changed = true;
 }
@@ -153,7 +108,7 @@ static bool on_path(void *to, const char *path)
 	return x != NULL;
 }
 
-static void wake(tide_waiter *w)
+void tide__store_wake(tide_waiter *w)
 {
 	for (tide_waiter *next; w; w = next) {
 		next = w->next;
@@ -193,233 +148,8 @@ static bool forget_unlisted(tide_store *s)
 	}
 	s->n = n;
 	pthread_mutex_unlock(&s->lock);
-	wake(waiters);
+	tide__store_wake(waiters);
 	return n != before;
-}
-
-/* ---- reading ---- */
-
-static void on_progress(void *user, uint64_t done, uint64_t total)
-{
-	struct rec *x = user;
-	atomic_store_explicit(&x->done, done, memory_order_relaxed);
-	atomic_store_explicit(&x->total, total, memory_order_relaxed);
-}
-
-/* Keep the sum of all readings below the limit, the one used last excepted. Lock held. */
-static void evict(tide_store *s)
-{
-	for (;;) {
-		uint64_t sum = 0;
-		struct rec *oldest = NULL;
-		for (size_t i = 0; i < s->n; i++) {
-			struct rec *x = s->recs[i];
-			if (!x->now)
-				continue;
-			sum += x->now->bytes;
-			if (x->used != s->clock && (!oldest || x->used < oldest->used))
-				oldest = x;
-		}
-		if (sum <= s->opt.max_bytes || !oldest)
-			return;
-		tide__loaded_drop(oldest->now);
-		oldest->now = NULL;
-		oldest->r.generation = oldest->r.bytes = 0;
-		if (oldest->r.state == TIDE_REC_READY)
-			oldest->r.state = TIDE_REC_IDLE;
-	}
-}
-
-static bool not_closed(const tide_model *m)
-{
-	return !strcmp(m->format, "tide") && (tide__fact_find(m, "recovered.from") >= 0 ||
-					      tide__fact_find(m, "loss.not_closed") >= 0);
-}
-
-static void begin_following(struct rec *x, const tide_model *m)
-{
-	const char *host = tide__text(m, m->processes.host[m->processes.n > 1], NULL);
-	if (x->following || x->r.writer == TIDE_WRITER_KILLED)
-		return;
-	if (!not_closed(m)) {
-		if (x->r.writer == TIDE_WRITER_RUNNING) /* it was, when the list was made */
-			x->r.writer = TIDE_WRITER_CLOSED;
-		return;
-	}
-	x->following = tide__follow_begin(&x->follow, x->r.path, host);
-	x->r.writer = x->following ? TIDE_WRITER_RUNNING : TIDE_WRITER_NONE;
-}
-
-/* Put a reading (or why there is none) in its place. Lock held. */
-static tide_waiter *settle(tide_store *s, struct rec *x, tide_loaded *l, const tide_error *err)
-{
-	tide_waiter *waiters = x->waiters;
-	x->waiters = NULL;
-	if (l) {
-		tide__loaded_drop(x->now);
-		x->now = l;
-		x->r.state = TIDE_REC_READY;
-		x->r.generation = l->generation;
-		x->r.bytes = l->bytes;
-		x->r.error = (tide_error){ 0 };
-		begin_following(x, l->m);
-		evict(s);
-	} else if (x->now) { /* a file that is being replaced: what we have is still true of then */
-		x->r.state = TIDE_REC_READY;
-	} else {
-		x->r.state = TIDE_REC_FAILED;
-		x->r.error = *err;
-	}
-	return waiters;
-}
-
-/* Events of a .tide file that fit into --max-memory, and into half of what there is: answers need
- * room too. */
-static uint64_t most_events(uint64_t max_bytes)
-{
-	uint64_t room = tide__room() / 2;
-	return (room < max_bytes ? room : max_bytes) / EVENT_BYTES + LEAST_EVENTS;
-}
-
-/* Without the lock: x and its path stay while it is busy. */
-static tide_loaded *read_file(struct rec *x, uint64_t generation, uint64_t max_bytes,
-			      tide_error *err)
-{
-	const char *path = x->r.path;
-	tide_load_options opt = { .progress = on_progress, .user = x };
-	tide_model *m = NULL;
-	struct stat st = { 0 };
-	bool small = !stat(path, &st) && st.st_size <= SMALL;
-	opt.max_events = most_events(x->most_bytes);
-	opt.max_bytes = max_bytes;
-	if (max_bytes)
-		opt.progress = NULL;
-	opt.what = TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_FLOWS |
-		   (small ? TIDE_WANT_SHAPES : TIDE_WANT_ARGS);
-	on_progress(x, 0, 0);
-	tide_code rc = tide__load(path, &opt, &m, err);
-	if (rc == TIDE_ENOMEM)
-		tide__fail(err, rc, TIDE_NO_OFFSET,
-			   "it takes more memory than there is (%" PRIu64 " MiB are free)",
-			   tide__room() >> 20);
-	if (rc != TIDE_OK)
-		return NULL;
-	tide_loaded *l = tide__loaded_new(m, generation);
-	if (!l) {
-		tide__nomem(err);
-		return NULL;
-	}
-	l->file_size = (uint64_t)st.st_size;
-	l->file_mtime_ns = mtime_of(&st);
-	return l;
-}
-
-/* Bytes of a first look at it: a .tide file, or one of plain JSON; 0 = its beginning cannot be read
- * alone. */
-static uint64_t beginning_of(const char *path)
-{
-	char head[64];
-	FILE *f = fopen(path, "re");
-	size_t n = f ? fread(head, 1, sizeof head, f) : 0;
-	if (f)
-		fclose(f);
-	size_t at = 0;
-	while (at < n && strchr(" \t\r\n", head[at]))
-		at++;
-	if (n >= 8 && !memcmp(head, TIDE_FILE_MAGIC, 8))
-		return EARLY_TIDE;
-	return at < n && (head[at] == '{' || head[at] == '[') ? EARLY_JSON : 0;
-}
-
-/* A first look at a large file, for those who ask for it: a fraction of a second. Lock held on
- * entry and on return. */
-static void read_early(tide_store *s, struct rec *x)
-{
-	tide_error err = { .offset = TIDE_NO_OFFSET };
-	uint64_t generation = ++s->generation;
-	if (x->now || x->early || x->r.size < (s->opt.early_from ? s->opt.early_from : EARLY_FROM))
-		return;
-	pthread_mutex_unlock(&s->lock);
-	uint64_t look = beginning_of(x->r.path);
-	tide_loaded *l = look ? read_file(x, generation, look, &err) : NULL;
-	pthread_mutex_lock(&s->lock);
-	x->early = l;
-	x->r.early = l ? l->generation : 0;
-	tide_waiter *waiters = x->waiters;
-	x->waiters = NULL;
-	pthread_mutex_unlock(&s->lock);
-	wake(waiters); /* those who want the whole come back */
-	pthread_mutex_lock(&s->lock);
-}
-
-/* One recording, lock held on entry and on return. */
-static void read_one(tide_store *s, struct rec *x)
-{
-	tide_error err = { .offset = TIDE_NO_OFFSET };
-	char id[TIDE_REC_ID];
-	uint64_t generation = ++s->generation;
-	memcpy(id, x->r.id, sizeof id);
-	x->wanted = x->changed = false;
-	look_at(x);
-	x->read_size = x->r.size;
-	x->read_mtime_ns = x->r.mtime_ns;
-	x->changed = false;
-	x->r.state = TIDE_REC_LOADING;
-	x->busy = true; /* it is not forgotten meanwhile */
-	read_early(s, x);
-	pthread_mutex_unlock(&s->lock);
-	int64_t began = now_ms();
-	tide_loaded *l = read_file(x, generation, 0, &err);
-	int64_t ended = now_ms();
-	pthread_mutex_lock(&s->lock);
-	x->busy = false;
-	x->read_ms = ended;
-	x->took_ms = ended - began;
-	tide__loaded_drop(x->early);
-	x->early = NULL;
-	x->r.early = 0;
-	tide_waiter *waiters = settle(s, x, l, &err);
-	pthread_mutex_unlock(&s->lock);
-	wake(waiters);
-	s->opt.changed(s->opt.user, id);
-	pthread_mutex_lock(&s->lock);
-}
-
-/* The recording that waits for its reading and was asked for last; NULL = none. */
-static struct rec *next_wanted(tide_store *s, uint64_t most)
-{
-	struct rec *best = NULL;
-	for (size_t i = 0; i < s->n; i++) {
-		struct rec *x = s->recs[i];
-		if (x->wanted && !x->busy && x->r.size <= most && (!best || x->used > best->used))
-			best = x;
-	}
-	return best;
-}
-
-static void read_them(tide_store *s, uint64_t most)
-{
-	pthread_mutex_lock(&s->lock);
-	while (!s->stop) {
-		struct rec *x = next_wanted(s, most);
-		if (x)
-			read_one(s, x);
-		else
-			pthread_cond_wait(&s->work, &s->lock);
-	}
-	pthread_mutex_unlock(&s->lock);
-}
-
-static void *reader(void *arg)
-{
-	read_them(arg, UINT64_MAX);
-	return NULL;
-}
-
-static void *small_reader(void *arg)
-{
-	read_them(arg, SMALL);
-	return NULL;
 }
 
 /* ---- asking ---- */
@@ -581,13 +311,13 @@ static void read_again(tide_store *s, struct rec *x, int64_t now)
 void tide__store_poll(tide_store *s, bool list)
 {
 	struct listing l = { .s = s };
-	int64_t now = now_ms();
+	int64_t now = tide__store_now_ms();
 	if (list && s->opt.list(s->opt.list_user, on_path, &l) && forget_unlisted(s))
 		l.changed = true;
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < s->n; i++) {
 		struct rec *x = s->recs[i];
-		look_at(x);
+		tide__store_look_at(x);
 		l.changed |= follow(x, now);
 		l.changed |= list && see_writer(x);
 		read_again(s, x, now);
@@ -608,8 +338,8 @@ tide_store *tide__store_new(const tide_store_options *opt)
 	s->slow = tide__slow_new(opt->max_bytes);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->work, NULL);
-	if (s->slow && !pthread_create(&s->thread[0], NULL, reader, s)) {
-		if (!pthread_create(&s->thread[1], NULL, small_reader, s))
+	if (s->slow && !pthread_create(&s->thread[0], NULL, tide__store_reader, s)) {
+		if (!pthread_create(&s->thread[1], NULL, tide__store_small_reader, s))
 			return s;
 		tide__store_stop(s);
 		pthread_join(s->thread[0], NULL);
@@ -640,7 +370,7 @@ void tide__store_stop(tide_store *s)
 		}
 	pthread_cond_broadcast(&s->work);
 	pthread_mutex_unlock(&s->lock);
-	wake(waiters);
+	tide__store_wake(waiters);
 	tide__slow_stop(s->slow);
 }
 
