@@ -8,7 +8,6 @@ import { bytes, exact, held, ns } from '../data/format';
 import { levelAt, picture } from '../data/levels';
 import type { Memory } from '../data/memory';
 import { getAllocator, getMemory, getTables, type Main } from '../data/page';
-import { has } from '../data/section';
 import { after } from '../data/spans';
 import { css } from '../draw/pixels';
 import { alloc, look, moment, range } from '../state';
@@ -166,7 +165,7 @@ export function MemoryOf({ main, m }: { main: Main; m: Memory }) {
         <Choice
           label="Below"
           value={pane.value === 'map' || pane.value === 'table' ? pane.value : 'alive'}
-          options={panes.filter(([k]) => k !== 'map' || pane.value === k || has('allocator') || m.json.left_out)}
+          options={panes.filter(([k]) => k !== 'map' || pane.value === k || main.devices.some((d) => d.reserved_source === 'segments'))}
           onPick={(v) => (pane.value = v === 'alive' ? '' : v)}
         />
         <span class="soft">at {exact(cut.t)}{cut.exact ? ', the peak' : ''}; <kbd>,</kbd> <kbd>.</kbd> go to the move before and after</span>
