@@ -21,9 +21,12 @@ def path(name: str) -> str:
     return os.path.join(FOLDER, name)
 
 
+def on_cpu(devices: list) -> int:
+    return sum(d["totals"]["live_bytes"] for d in devices if d["device"] == "cpu")
+
+
 def live(t: tidemark.Trace) -> int:
-    devices = t.memory()["devices"]
-    return devices[0]["totals"]["live_bytes"] if devices else 0
+    return on_cpu(t.memory()["devices"])
 
 
 class Attach(unittest.TestCase):
@@ -222,7 +225,7 @@ class Attach(unittest.TestCase):
 
         keep = torch.ones(10)
         with tidemark.record(path("th.tide"), ops=False):
-            before = tidemark.live().devices[0]["totals"]["live_bytes"]
+            before = on_cpu(tidemark.live().devices)
             many = [threading.Thread(target=work) for _ in range(4)]
             [t.start() for t in many]
             [t.join() for t in many]
