@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from _thread import RLock
 
 from . import _native
 
@@ -25,15 +26,18 @@ _asked: str | None = None  # the same as start() was told: forked children are n
 _count = 0  # recordings started so far
 _made: dict[str, int] = {}  # files of decorated functions: by the path they were given, how many
 _told: set[str] = set()  # paths that were said not to be written
+_turn = RLock()  # record() of several threads: one begins or ends at a time
 _threads: Any = None  # tidemark_threads
 _stepped = False  # the program says where its steps are
+ALREADY = 8  # Error's code: a recording is in progress
 COROUTINE, GENERATOR, STREAM = 0x80, 0x20, 0x200  # of a function's code; STREAM: an asynchronous generator
 TORCH: dict[str, Any] = {"ring_bytes": 4 << 20, "full_wait_us": 1000}  # ops come in bursts: more room, and rather wait than lose
 
 
 def _in_child() -> None:
     """A forked child records into a file of its own: NAME.PID.tide."""
-    global _path
+    global _path, _turn
+    _turn = RLock()  # whoever held it is not here
     if _asked:
         _path = f"{_asked.removesuffix('.tide')}.{os.getpid()}.tide"
 
@@ -168,9 +172,14 @@ class record:  # noqa: N801: reads as a verb
         self._watch: Watch | None = None
 
     def __enter__(self) -> record:
-        if running():
-            self._tell()
-            return self
+        with _turn:
+            if running():
+                self._tell()
+            else:
+                self._begin()
+        return self
+
+    def _begin(self) -> None:
         from ._config import config
 
         settings = config()
@@ -180,8 +189,14 @@ class record:  # noqa: N801: reads as a verb
                 os.makedirs(settings.output_dir, exist_ok=True)
         path = os.path.abspath(os.path.join(settings.output_dir, "run.tide") if self.path is None else self.path)
         number = _made.get(path, 0) + 1 if self._decorates else 1
-        start(path if number == 1 else f"{path.removesuffix('.tide')}.{number}.tide",
-              **{**(TORCH if with_torch else {}), **self._options})
+        try:
+            start(path if number == 1 else f"{path.removesuffix('.tide')}.{number}.tide",
+                  **{**(TORCH if with_torch else {}), **self._options})
+        except _native.Error as why:
+            if why.code != ALREADY:  # by start(), in another thread, just now
+                raise
+            self._tell()
+            return
         if self._decorates:
             _made[path] = number
         self._mine = True
@@ -195,7 +210,6 @@ class record:  # noqa: N801: reads as a verb
             from ._later import Watch
 
             self._watch = Watch(self._attach_later)
-        return self
 
     def _tell(self) -> None:
         """Its file is not written: what it records goes into the one in progress. Once for a path."""
@@ -234,7 +248,8 @@ class record:  # noqa: N801: reads as a verb
 
     def __exit__(self, kind: type[BaseException] | None, what: BaseException | None, where: TracebackType | None) -> None:
         if self._mine:
-            self._end()
+            with _turn:
+                self._end()
 
     def __call__(self, function: F) -> F:
         def again() -> record:

@@ -150,9 +150,10 @@ class MemoryTracker:
         os.makedirs(self.output_dir, exist_ok=True)
         self._owner = os.getpid()
         importlib.import_module("torch")  # before anything is made: there may be none
-        self._mine = not _record.running()
-        if self._mine:
-            _record.start(_free_name(self.output_dir, f"_{os.getpid()}", ".tide"), **_record.TORCH)
+        with _record._turn:
+            self._mine = not _record.running()
+            if self._mine:
+                _record.start(_free_name(self.output_dir, f"_{os.getpid()}", ".tide"), **_record.TORCH)
         try:
             self._begin()
         except BaseException:  # a wrong interval, say: leave nothing running, and no file

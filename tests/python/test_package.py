@@ -2,9 +2,11 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """The package without torch: recording, reading, the program, Arrow, what goes wrong."""
 import asyncio
+import contextlib
 import ctypes
 import importlib
 import inspect
+import io
 import json
 import os
 import pathlib
@@ -207,6 +209,38 @@ class Recording(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))  # the call inside a call is of the same file: nothing to say
         steps = [tidemark.open(path(f"dec{n}.tide")).native.column("marks", "value")[1:] for n in ("", ".2", ".3")]
         self.assertEqual(steps, [[5], [6], [7, 8]])
+
+    def test_records_of_several_threads_at_once(self):
+        wrong, ready = [], threading.Barrier(4)
+
+        @tidemark.record(path("many.tide"), torch=False)
+        def decorated():
+            tidemark.counter("n", 1)
+
+        def work(i):
+            try:
+                for _ in range(25):
+                    ready.wait()
+                    if i % 2:
+                        decorated()
+                    else:
+                        with tidemark.record(path(f"many{i}.tide"), torch=False):
+                            tidemark.counter("n", 1)
+            except BaseException as why:
+                wrong.append(why)
+                ready.abort()
+
+        many = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            with contextlib.redirect_stderr(io.StringIO()):
+                [x.start() for x in many]
+                [x.join() for x in many]
+        finally:
+            sys.setswitchinterval(interval)
+        self.assertEqual(wrong, [])
+        self.assertFalse(tidemark.recording())
 
     def test_wrong_arguments_raise(self):
         for call in (lambda: native.alloc(1), lambda: native.op_end("x"), lambda: native.free(1, -1), lambda: native.mark("a", "b"),
