@@ -319,6 +319,18 @@ class Shapes(unittest.TestCase):
         del views
 
 
+    def test_of_memory_that_is_used_again(self):
+        """What was at an address before says nothing about what is there now."""
+        with tidemark.record(path("again.tide"), shapes=True):
+            for n in range(40):
+                torch.empty((1,) * (n % 5) + (1 << 18,), dtype=torch.uint8)
+        c = tidemark.open(path("again.tide")).native.column
+        ours = [a for a, n in enumerate(c("allocs", "size")) if n == 1 << 18]
+        ndim = dict(zip(c("tensors", "alloc"), c("tensors", "ndim")))
+        self.assertLess(len({c("allocs", "addr")[a] for a in ours}), 40)
+        self.assertEqual([ndim.get(a) for a in ours], [1 + n % 5 for n in range(40)])
+
+
 class NoHarm(unittest.TestCase):
     def test_threads_gc_and_ops_do_not_lock_up(self):
         """Ops give the GIL up and take it again while others collect garbage that frees tensors."""

@@ -283,7 +283,9 @@ static void took(tide_pool pool, void *p, size_t n, tide_stream stream)
 
 bool tide_torch_fresh(uint64_t addr, uint32_t shape, bool grad, tide_pool *pool)
 {
-	for (int i = 0; i < FRESH; i++) {
+	for (unsigned back = 1; back <= FRESH;
+	     back++) { /* the latest at an address is what is there */
+		unsigned i = (n_fresh - back) % FRESH;
 		if (fresh[i].addr != addr || !addr)
 			continue;
 		if (fresh[i].shape && (fresh[i].shape != shape || fresh[i].grad >= grad))
