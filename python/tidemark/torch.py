@@ -74,11 +74,16 @@ def _storage(tensor: Any) -> Any:
     return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()  # before 2.0
 
 
+def _data(storage: Any) -> int:
+    """Its address; 0: there is no memory. A fake tensor's is not asked for: PyTorch would warn the user."""
+    return 0 if storage.device.type == "meta" else int(storage.data_ptr())
+
+
 def address(tensor: Any) -> int:
     """Of its storage; 0: it has none of its own here."""
     try:
-        return int(_storage(tensor).data_ptr())
-    except Exception:  # fake, sparse, functional, meta ... tensors
+        return _data(_storage(tensor))
+    except Exception:  # sparse, functional ... tensors
         return 0
 
 
@@ -86,8 +91,8 @@ def _place(tensor: Any) -> tuple[str, int, int, int] | None:
     """Device type, device index, address and bytes of its storage; None: it has none of its own here."""
     try:
         storage, device = _storage(tensor), tensor.device
-        return device.type, device.index or 0, storage.data_ptr(), storage.nbytes()
-    except Exception:  # fake, sparse, functional, meta ... tensors
+        return device.type, device.index or 0, _data(storage), storage.nbytes()
+    except Exception:  # sparse, functional ... tensors
         return None
 
 

@@ -125,6 +125,24 @@ class Attach(unittest.TestCase):
         self.assertEqual(tidemark.open(path("ev.tide")).memory()["losses"], {})
         del keep, more
 
+    @unittest.skipUnless(hasattr(torch.Tensor, "untyped_storage"), "torch 1 has no fake tensors to speak of")
+    def test_fake_tensors_are_let_be(self):
+        """PyTorch warns of whoever asks where a fake tensor lies; each kind of warning once a process, so in one of its own."""
+        done = subprocess.run([sys.executable, "-W", "error", "-c", """if True:
+            import warnings, torch, tidemark
+            from torch._subclasses.fake_tensor import FakeTensorMode
+            with FakeTensorMode():
+                fake = torch.nn.Linear(3, 3)
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                with tidemark.record(__import__("sys").argv[1], shapes=True):
+                    tidemark.torch.label(fake)
+                    tidemark.torch.sweep()
+            said = [str(w.message) for w in seen if "data pointer" in str(w.message)]
+            assert not said, said
+            """, path("fake.tide")], capture_output=True, text=True, check=False, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_reserved_bytes_of_every_device(self):
         """Several accelerators, as their allocators report them."""
         from tidemark._profile import Profile
