@@ -188,14 +188,20 @@ def steps(a) -> None:
 # ---- events ----
 
 def loops():
-    """bench/torch/calls.cpp, built like the recorder's own C++ file."""
+    """bench/torch/calls.cpp, built like the recorder's own C++ file: its loops, calls in a batch, ops in a call."""
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "calls.cpp")
     calls = ctypes.CDLL(capture._hook._beside("tidemark_build").library(torch, source))
-    for f in (calls.bench_view, calls.bench_empty):
+    for f in (calls.bench_view, calls.bench_empty, calls.bench_ten, calls.bench_cold):
         f.restype = ctypes.c_double
-    return {"one op (view)": calls.bench_view, "op, allocation, free (empty)": calls.bench_empty}
+    with ours(modules=False):
+        before = tidemark.stats()["events"]
+        calls.bench_ten(100, CUDA)
+        inside = (tidemark.stats()["events"] - before) / 200  # ten kinds, some of which call others
+    return {OP: (calls.bench_ten, 200, inside), PAIR: (calls.bench_empty, 1000, 1), "view": (calls.bench_view, 1000, 1),
+            "an op, cold caches": (calls.bench_cold, 8, inside)}
 
 
+OP, PAIR = "an op", "op, allocation, free (empty)"
 QUIET = 1.1  # times the lowest bare call: beyond it something else ran on the machine's cores
 
 
@@ -215,13 +221,13 @@ def settle(call) -> None:
 def events(a) -> None:
     """A tool's call between two bare ones, again and again; those count where both bare ones were quick."""
     works = loops()
-    view = next(iter(works.values()))
+    view = works["view"][0]
     tools = {k: v for k, v in TOOLS.items() if k not in ("bare", "torch.profiler", "_record_memory_history", "empty TorchDispatchMode")}
 
     def once() -> dict[str, float]:
-        for f in works.values():
-            f(300, CUDA)
-        return {w: min(f(1000, CUDA) for _ in range(5)) for w, f in works.items()}
+        for f, n, _ in works.values():
+            f(n // 3, CUDA)
+        return {w: min(f(n, CUDA) for _ in range(5)) / ops for w, (f, n, ops) in works.items()}
 
     tried: dict[str, dict[str, list[tuple[float, float, float]]]] = {k: {w: [] for w in works} for k in tools}
     order = list(tools)
@@ -265,9 +271,10 @@ def calls(a) -> None:
     row("bare", [[r["bare"][w] for r in runs] for w in works], ".0f")
     for k in runs[0]["over"]:
         row(k, [[r["over"][k][w] for r in runs] for w in works], "+.0f")
-    ratios = [r["over"]["Tidemark, memory and ops"][works[0]] / r["over"][EMPTY][works[0]] for r in runs]
     print("quiet moments, of all: " + "; ".join(" ".join(f"{r['quiet'][w]:.0%}" for r in runs) for w in works))
-    print(f"one op, memory and ops: {statistics.median(ratios):.2f} times the empty callback, median of processes ({min(ratios):.2f} .. {max(ratios):.2f})")
+    for w in works:
+        ratios = [r["over"]["Tidemark, memory and ops"][w] / r["over"][EMPTY][w] for r in runs]
+        print(f"{w}, memory and ops: {statistics.median(ratios):.2f} times the empty callback, median of processes ({min(ratios):.2f} .. {max(ratios):.2f})")
 
 
 def measured(folder: str) -> list[dict]:
@@ -277,7 +284,7 @@ def measured(folder: str) -> list[dict]:
         with open(file, encoding="utf-8") as f:
             runs.append(json.load(f))
     low = {w: min(r["bare"][w] for r in runs) for w in runs[0]["bare"]}
-    kept = [r for r in runs if all(r["bare"][w] <= QUIET * low[w] for w in low)]
+    kept = [r for r in runs if all(r["bare"][w] <= QUIET * low[w] for w in low if "cold" not in w)]
     if len(kept) < len(runs):
         print(f"left out: {len(runs) - len(kept)} of {len(runs)} processes, in which bare calls took more than {QUIET:g} times as long")
     return kept or runs
@@ -287,7 +294,6 @@ def product(a) -> None:
     """An op is a begin and an end. The second loop of calls.cpp has an allocation and its free besides: what it adds to
     the first, or to a recording of memory alone, whichever is more."""
     runs = measured(a.out)
-    op, pair = list(runs[0]["bare"])
 
     def ns(tool: str, work: str) -> float:
         return statistics.median(r["over"][tool][work] for r in runs)
@@ -302,9 +308,9 @@ def product(a) -> None:
         bare = rows["bare"]["low_ms"]  # quiet calls against quiet steps
         print(f"\n{os.path.basename(file)[6:-5]}: {ops:.0f} ops, {pairs:.0f} allocations with their frees a step; ns a call x calls, of {bare:.2f} ms (bare, 10th percentile)")
         for tool in runs[0]["over"]:
-            memory = 0.0 if tool == EMPTY else max(ns("Tidemark, memory", pair), ns(tool, pair) - ns(tool, op))
-            ms = (ops * max(0.0, ns(tool, op)) + pairs * memory) / 1e6
-            print(f"{tool:32} {ns(tool, op):+6.0f} ns an op, {memory:+6.0f} an allocation and its free: {ms:6.3f} ms a step, {100 * ms / bare:5.2f} %")
+            memory = 0.0 if tool == EMPTY else max(ns("Tidemark, memory", PAIR), ns(tool, PAIR) - ns(tool, "view"))
+            ms = (ops * max(0.0, ns(tool, OP)) + pairs * memory) / 1e6
+            print(f"{tool:32} {ns(tool, OP):+6.0f} ns an op, {memory:+6.0f} an allocation and its free: {ms:6.3f} ms a step, {100 * ms / bare:5.2f} %")
 
 
 # ---- exact ----

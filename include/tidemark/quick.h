@@ -221,23 +221,33 @@ static inline void tide__store_end(tide_quick *t, uint64_t ticks)
 	tide__commit(t, 1);
 }
 
-/* ---- tide_op_begin_full, tide_op_end, tide_alloc, tide_free, in line --------------------------
- */
+/* ---- tide_op_begin_full, tide_op_end, tide_alloc, tide_free, in line -------------------------- */
 
-static inline tide_op tide__op_begin(tide_name name, uint64_t arg, tide_stack stack,
-				     uint32_t origin)
+#define TIDE_COLD static inline __attribute__((noinline, cold)) /* out of the way of what is in line */
+
+TIDE_COLD tide_op tide__op_begin_long(tide_name name, uint64_t arg, tide_stack stack, uint32_t origin)
+{
+	return tide_op_begin_full(name, arg, stack, origin);
+}
+
+static inline tide_op tide__op_begin(tide_name name, uint64_t arg, tide_stack stack, uint32_t origin)
 {
 	uint64_t from = stack | (uint64_t)origin << 32;
 	uint32_t type = from ? TIDE_SLOT_BEGIN_FULL : TIDE_SLOT_BEGIN_ARG;
 	tide_op op = tide__quick_begin(type, name, arg, from);
-	return TIDE_LIKELY(op) ? op : tide_op_begin_full(name, arg, stack, origin);
+	return TIDE_LIKELY(op) ? op : tide__op_begin_long(name, arg, stack, origin);
+}
+
+TIDE_COLD void tide__op_end_long(tide_op op)
+{
+	tide_op_end(op);
 }
 
 static inline void tide__op_end(tide_op op)
 {
-	tide_quick *t = op ? tide__quick() : NULL;
+	tide_quick *t = tide__quick();
 	if (!TIDE_LIKELY(t != NULL)) {
-		tide_op_end(op);
+		tide__op_end_long(op);
 		return;
 	}
 	if (tide__close_op(t, op))
@@ -247,18 +257,27 @@ static inline void tide__op_end(tide_op op)
 
 static const uint64_t TIDE_SIZE_MAX = (UINT64_C(1) << 48) - 1;
 
+TIDE_COLD void tide__alloc_long(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream)
+{
+	tide_alloc(pool, addr, size, stream);
+}
+
 static inline void tide__alloc(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream)
 {
 	bool fits = pool <= 4095 && size <= TIDE_SIZE_MAX;
-	if (!TIDE_LIKELY(fits && tide__quick_event(TIDE_SLOT_ALLOC, pool, addr,
-						   size | (uint64_t)stream << 48, 0)))
-		tide_alloc(pool, addr, size, stream);
+	if (!TIDE_LIKELY(fits && tide__quick_event(TIDE_SLOT_ALLOC, pool, addr, size | (uint64_t)stream << 48, 0)))
+		tide__alloc_long(pool, addr, size, stream);
+}
+
+TIDE_COLD void tide__free_long(tide_pool pool, uint64_t addr)
+{
+	tide_free(pool, addr);
 }
 
 static inline void tide__free_at(tide_pool pool, uint64_t addr)
 {
 	if (!TIDE_LIKELY(pool <= 4095 && tide__quick_event(TIDE_SLOT_FREE, pool, addr, 0, 0)))
-		tide_free(pool, addr);
+		tide__free_long(pool, addr);
 }
 
 #ifdef __cplusplus

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -35,6 +36,8 @@ struct Host {
 } host;
 
 #define INLINE inline __attribute__((always_inline))
+#define HOT    __attribute__((hot, aligned(64))) // few lines of cache, in one page: a busy program finds none of them near
+#define COLD   __attribute__((noinline, cold))
 /* Reads what stands beside a text, in its page. In line, unless a sanitizer is to look away: GCC then calls it. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define WITH_NEIGHBOURS __attribute__((no_sanitize("address", "thread")))
@@ -46,14 +49,17 @@ enum { SHAPES = 1, STACKS = 2, EMPTY = 4 };
 // ---- what a thread keeps: little of it in thread-local storage, of which a library loaded late gets little ----
 
 #define OWN static thread_local __attribute__((tls_model("initial-exec")))
-OWN void *spare = nullptr; // contexts of ops that have ended, in a list through themselves
-OWN bool ended = false;	   // the thread is on its way out: keep nothing more
+OWN struct {
+	void *spare;	     // contexts of ops that have ended, in a list through themselves
+	struct Names *names; // by address and by text
+	bool ended;	     // the thread is on its way out: keep nothing more
+} own;
 
 /* Names by the address of their text: ops' names stay where they are. A name made for one call leaves its address to
  * another, so the text is compared, in line: on some machines strcmp took a third of a call. Compared is a window of
  * WINDOW bytes: the text and what follows it, or, where its page ends sooner, what stands before it too. Should those
  * neighbours change, the name is looked up, and found, the long way. */
-enum { WINDOW = 32, TEXT = 48, PAGE = 4096 };
+enum { WINDOW = 32 /* two Pairs */, TEXT = 48, PAGE = 4096 };
 struct alignas(64) Near {
 	const char *at = nullptr;
 	tide_name id = 0;
@@ -80,19 +86,18 @@ struct Names {
 	std::deque<std::string> texts; // of `all`
 	std::unordered_map<std::string_view, tide_name, Hash> all;
 };
-OWN Names *own_names = nullptr;
 
 struct Keeper {
-	Keeper() { own_names = new Names; }
+	Keeper() { own.names = new (std::nothrow) Names; }
 	void here() {}
 	~Keeper()
 	{
-		ended = true;
-		delete own_names;
-		own_names = nullptr;
-		while (spare) {
-			void *p = spare;
-			spare = *static_cast<void **>(p);
+		own.ended = true;
+		delete own.names;
+		own.names = nullptr;
+		while (own.spare) {
+			void *p = own.spare;
+			own.spare = *static_cast<void **>(p);
 			::operator delete(p);
 		}
 	}
@@ -105,25 +110,30 @@ struct Context : at::ObserverContext {
 	tide_op op = 0;
 	bool walked = false;
 
-	static void *operator new(size_t n)
+	HOT ~Context() override {}
+
+	static void *operator new(size_t n) noexcept
 	{
-		void *p = spare;
-		if (!p) {
-			if (!ended)
-				keeper.here(); // makes it, and it cleans up
-			return ::operator new(n);
-		}
-		spare = *static_cast<void **>(p);
+		void *p = own.spare;
+		if (!TIDE_LIKELY(p != nullptr))
+			return another(n);
+		own.spare = *static_cast<void **>(p);
 		return p;
 	}
-	static void operator delete(void *p)
+	COLD static void *another(size_t n) noexcept
 	{
-		if (ended) {
+		if (!own.ended)
+			keeper.here(); // makes it, and it cleans up
+		return ::operator new(n, std::nothrow);
+	}
+	HOT static void operator delete(void *p)
+	{
+		if (!TIDE_LIKELY(!own.ended)) {
 			::operator delete(p);
 			return;
 		}
-		*static_cast<void **>(p) = spare;
-		spare = p;
+		*static_cast<void **>(p) = own.spare;
+		own.spare = p;
 	}
 };
 
@@ -159,30 +169,39 @@ __attribute__((noinline)) tide_name look_up(const char *text, Near *near)
 {
 	if (!near)
 		return tide_intern(text);
-	tide_name id = interned(*own_names, text);
+	tide_name id = interned(*own.names, text);
 	keep(*near, text, id);
 	return id;
 }
 
-/* Two words at a time: nearly all texts are the same. */
+typedef uint64_t Pair __attribute__((vector_size(16)));
+
+WITH_NEIGHBOURS Pair pair_at(const char *p)
+{
+	Pair v;
+	__builtin_memcpy(&v, p, sizeof v);
+	return v;
+}
+
+/* Nearly all texts are. */
 WITH_NEIGHBOURS bool same(const Near &near, const char *text)
 {
-	typedef uint64_t pair __attribute__((vector_size(16)));
-	pair a[WINDOW / sizeof(pair)], b[WINDOW / sizeof(pair)];
-	if (near.at != text)
-		return false;
-	__builtin_memcpy(a, text + near.from, sizeof a);
-	__builtin_memcpy(b, near.text, sizeof b);
-	pair differ = (a[0] ^ b[0]) | (a[1] ^ b[1]);
-	return TIDE_LIKELY(!(differ[0] | differ[1])) && (!near.longer || !std::strcmp(text + WINDOW, near.text + WINDOW));
+	const char *a = text + near.from, *b = near.text;
+	Pair differ = (pair_at(a) ^ pair_at(b)) | (pair_at(a + sizeof(Pair)) ^ pair_at(b + sizeof(Pair)));
+	return TIDE_LIKELY(!(differ[0] | differ[1])) &&
+	       (TIDE_LIKELY(!near.longer) || !std::strcmp(text + WINDOW, near.text + WINDOW));
 }
 
 INLINE tide_name name_of(const at::RecordFunction &fn)
 {
 	const char *text = fn.name();
 	auto hash = reinterpret_cast<uintptr_t>(text) * UINT64_C(0x9e3779b97f4a7c15) >> 55;
-	Near *near = own_names ? &own_names->near[hash] : nullptr;
-	return TIDE_LIKELY(near && same(*near, text)) ? near->id : look_up(text, near);
+	if (!TIDE_LIKELY(own.names != nullptr))
+		return look_up(text, nullptr);
+	Near &near = own.names->near[hash];
+	if (!TIDE_LIKELY(near.at == text) || !TIDE_LIKELY(same(near, text)))
+		return look_up(text, &near);
+	return near.id;
 }
 
 // ---- begin and end ----
@@ -199,17 +218,19 @@ INLINE uint64_t number_of(const at::RecordFunction &fn, uint32_t *origin)
 }
 
 template <bool stacks>
-std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction &fn)
+HOT std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction &fn)
 {
-	auto context = std::make_unique<Context>();
+	auto context = new Context;
+	if (!TIDE_LIKELY(context != nullptr))
+		return nullptr;
 	uint32_t origin = 0;
 	uint64_t number = number_of(fn, &origin);
 	tide_stack stack = stacks ? host.stack(&context->walked) : 0;
 	context->op = tide__op_begin(name_of(fn), number, stack, origin);
-	return context;
+	return std::unique_ptr<at::ObserverContext>(context);
 }
 
-void end(const at::RecordFunction &, at::ObserverContext *context)
+HOT void end(const at::RecordFunction &, at::ObserverContext *context)
 {
 	if (!context)
 		return;
