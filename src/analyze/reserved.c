@@ -99,20 +99,6 @@ static void choose_sources(struct sources *x)
 
 /* ---- steps ---- */
 
-/* The first move at time t or later. */
-static uint64_t move_from(const tide_model *m, int64_t t)
-{
-	uint64_t lo = 0, hi = m->moves.n;
-	while (lo < hi) {
-		uint64_t mid = lo + (hi - lo) / 2;
-		if (tide__move_time(m, mid) < t)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 static bool is_segment(const tide_model *m, size_t i)
 {
 	return m->moves.kind[i] == TIDE_MOVE_SEG_ALLOC || m->moves.kind[i] == TIDE_MOVE_SEG_FREE;
@@ -166,7 +152,7 @@ static void place_samples(struct sources *x)
 		qsort(r->steps, r->n, sizeof *r->steps, by_time);
 	for (size_t i = 0; i < r->n; i++) {
 		tide_reserved_step *k = &r->steps[i];
-		k->move = move_from(x->m, k->t);
+		k->move = tide__move_from(x->m, k->t);
 		k->pool = x->pool[k->device];
 	}
 }

@@ -31,20 +31,6 @@ static bool inside(const tide_model *m, uint32_t s, uint32_t span)
 	return s == span;
 }
 
-/* First move at or after t. */
-static size_t first_move(const tide_model *m, int64_t t)
-{
-	size_t lo = 0, hi = m->moves.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (tide__move_time(m, mid) < t)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 /* An allocation's span is the innermost one at that moment, so only moves in its time count. */
 static void memory_of(const tide_model *m, uint32_t span, tide_span_note *out)
 {
@@ -53,7 +39,7 @@ static void memory_of(const tide_model *m, uint32_t span, tide_span_note *out)
 	out->memory = a->n > 1 && m->lanes.kind[m->spans.lane[span].i] == TIDE_LANE_THREAD;
 	if (!out->memory)
 		return;
-	for (size_t i = first_move(m, m->spans.t0[span]);
+	for (size_t i = tide__move_from(m, m->spans.t0[span]);
 	     i < m->moves.n && tide__move_time(m, i) <= end; i++) {
 		uint32_t ends = tide__move_ends(m, i), row = m->moves.row[i];
 		if (m->moves.kind[i] == TIDE_MOVE_ALLOC) {

@@ -276,6 +276,19 @@ int64_t tide__move_time(const tide_model *m, size_t i)
 	}
 }
 
+size_t tide__move_from(const tide_model *m, int64_t t)
+{
+	size_t lo = 0, hi = m->moves.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (tide__move_time(m, mid) < t)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 int64_t tide__attr_find(const tide_model *m, tide_span_id span, tide_str key)
 {
 	size_t lo = 0, hi = m->attrs.n;

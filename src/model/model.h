@@ -484,6 +484,8 @@ int64_t tide__fact_find(const tide_model *m, const char *key);
 
 /* Time of move i. */
 int64_t tide__move_time(const tide_model *m, size_t i);
+/* The first move at time t or later; moves.n when there is none. */
+size_t tide__move_from(const tide_model *m, int64_t t);
 
 /* The allocation whose life ends with move i as its program sees it (torch's allocated_bytes): with
  * its FREE, or where a stream held it back with the FREE_ASKED before. 0 = none ends. */
