@@ -13,7 +13,8 @@
  *     store    32 bytes
  *     commit   head, with release; busy = 0
  *
- * No lock, no call, no allocation, errno untouched. C11 and C++17. */
+ * No lock, no call, no allocation, errno untouched. C11 and C++17, in shared libraries (-fPIC): a
+ * program would want a copy of the recorder's words, which the linker refuses. */
 #ifndef TIDEMARK_QUICK_H
 #define TIDEMARK_QUICK_H
 
@@ -223,7 +224,7 @@ static inline void tide__store_end(tide_quick *t, uint64_t ticks)
 
 /* ---- tide_op_begin_full, tide_op_end, tide_alloc, tide_free, in line -------------------------- */
 
-#define TIDE_COLD static inline __attribute__((noinline, cold)) /* out of the way of what is in line */
+#define TIDE_COLD static __attribute__((noinline, cold, unused)) /* out of the way of what is in line */
 
 TIDE_COLD tide_op tide__op_begin_long(tide_name name, uint64_t arg, tide_stack stack, uint32_t origin)
 {
