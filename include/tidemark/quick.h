@@ -210,7 +210,8 @@ static inline bool tide__close_op(tide_quick *t, tide_op op)
 
 /* All that is stored of an end: readers look at nothing else in its slot. */
 enum {
-	TIDE_SLOT_END = 3,
+	TIDE_SLOT_BEGIN = 2,
+	TIDE_SLOT_END,
 	TIDE_SLOT_ALLOC,
 	TIDE_SLOT_FREE,
 	TIDE_SLOT_BEGIN_ARG = 15,
@@ -234,7 +235,7 @@ TIDE_COLD tide_op tide__op_begin_long(tide_name name, uint64_t arg, tide_stack s
 static inline tide_op tide__op_begin(tide_name name, uint64_t arg, tide_stack stack, uint32_t origin)
 {
 	uint64_t from = stack | (uint64_t)origin << 32;
-	uint32_t type = from ? TIDE_SLOT_BEGIN_FULL : TIDE_SLOT_BEGIN_ARG;
+	uint32_t type = from ? TIDE_SLOT_BEGIN_FULL : arg ? TIDE_SLOT_BEGIN_ARG : TIDE_SLOT_BEGIN;
 	tide_op op = tide__quick_begin(type, name, arg, from);
 	return TIDE_LIKELY(op) ? op : tide__op_begin_long(name, arg, stack, origin);
 }

@@ -105,7 +105,7 @@ TIDE_API tide_stack tide_stack_push(tide_stack parent, tide_name function, tide_
 TIDE_API tide_op tide_op_begin(tide_name name);
 /** The same with a number of yours (sequence, correlation, ...) kept beside it. */
 TIDE_API tide_op tide_op_begin_arg(tide_name name, uint64_t arg);
-/** The same with its call stack (0: that of the op around it) and with where it comes from: origin is
+/** The same (arg 0: none) with its call stack (0: that of the op around it) and with where it comes from: origin is
  *  0, or thread << 1 for an op whose arg is a number of `thread`, or thread << 1 | 1 for an op that
  *  undoes (runs backward) the last op that `thread` began under that number. */
 TIDE_API tide_op tide_op_begin_full(tide_name name, uint64_t arg, tide_stack stack, uint32_t origin);

@@ -16,13 +16,14 @@
 #include "analyze/usage.h"
 #include "base/mem.h"
 #include "model/strings.h"
-#include "render/page_parts.h"
+#include "render/page_stacks.h"
 
 struct memory {
 	const tide_model *m;
 	tide_box *b;
 	const uint8_t *drop; /* borrowed; may be NULL */
 	tide_page_names names;
+	tide_page_stacks stacks;
 	tide_paths paths;
 	tide_roles roles;
 	tide_modules modules;
@@ -30,55 +31,22 @@ struct memory {
 	bool any_module;
 	uint32_t *place;      /* alloc -> its number + 1, in order of the moves */
 	uint32_t *tensor;     /* alloc -> its last tensor row */
-	uint32_t *stack;      /* stack -> its number in the page + 1 */
 	uint32_t *faces;      /* stack -> its face's number in the page + 1 */
-	uint32_t *up;	      /* scratch of stack_of */
-	uint32_t *frame;      /* frame -> its number in the page + 1 */
 	tide_strings *labels; /* of tensors */
-	uint32_t n, n_stacks, n_frames;
+	uint32_t n;
 	int dt, back;
 	int size, asked, pool, role, op, call, what, flags, module;
 	int seg_t, seg_bytes, seg_pool;
-	int st_frame, st_parent, face, fr_function, fr_file, fr_line, op_name, op_parent;
+	int face, op_name, op_parent;
 };
 
-/* ---- stacks: only those that allocations have; a parent always before its child ---- */
-
-static uint32_t frame_of(struct memory *x, tide_frame_id f)
-{
-	const tide_frames *v = &x->m->frames;
-	if (!f.i || x->frame[f.i])
-		return f.i ? x->frame[f.i] : 0;
-	tide__box_put(x->b, x->fr_function, tide__page_name(&x->names, x->b, v->function[f.i]));
-	tide__box_put(x->b, x->fr_file, tide__page_name(&x->names, x->b, v->file[f.i]));
-	tide__box_put(x->b, x->fr_line, v->line[f.i]);
-	return x->frame[f.i] = ++x->n_frames;
-}
-
-/* Climb to the nearest numbered node, remembering the way, then number it downwards: no recursion,
- * however deep. The way is kept in `up` as parent -> child. */
-static uint32_t stack_of(struct memory *x, tide_stack_id s)
-{
-	const tide_stacks *v = &x->m->stacks;
-	uint32_t at = s.i, below = 0;
-	while (at && !x->stack[at]) {
-		x->up[at] = below;
-		below = at;
-		at = v->parent[at].i;
-	}
-	for (; below; below = x->up[below]) {
-		tide__box_put(x->b, x->st_frame, frame_of(x, v->frame[below]));
-		tide__box_put(x->b, x->st_parent, x->stack[v->parent[below].i]);
-		x->stack[below] = ++x->n_stacks;
-	}
-	return s.i ? x->stack[s.i] : 0;
-}
+/* ---- stacks ---- */
 
 /* The frame that names a stack, found once a stack. */
 static uint32_t face_of(struct memory *x, tide_stack_id s)
 {
 	if (s.i && !x->faces[s.i])
-		x->faces[s.i] = frame_of(x, tide__stack_face(x->m, s)) + 1;
+		x->faces[s.i] = tide__page_frame(&x->stacks, tide__stack_face(x->m, s)) + 1;
 	return s.i ? x->faces[s.i] - 1 : 0;
 }
 
@@ -122,7 +90,7 @@ static void put_alloc(struct memory *x, uint32_t row)
 	tide__box_put(x->b, x->pool, a->pool[row].i);
 	tide__box_put(x->b, x->role, x->roles.role[row]);
 	tide__box_put(x->b, x->op, node);
-	tide__box_put(x->b, x->call, stack_of(x, a->stack[row]));
+	tide__box_put(x->b, x->call, tide__page_stack(&x->stacks, a->stack[row]));
 	tide__box_put(x->b, x->face, face_of(x, a->stack[row]));
 	tide__box_put(x->b, x->what, tensor_of(x, x->tensor[row]));
 	tide__box_put(x->b, x->flags, a->flags[row]);
@@ -264,12 +232,7 @@ static bool setup(struct memory *x)
 		{ &x->seg_t, "seg_t", TIDE_COL_DELTA },
 		{ &x->seg_bytes, "seg_bytes", TIDE_COL_INT },
 		{ &x->seg_pool, "seg_pool", TIDE_COL_UINT },
-		{ &x->st_frame, "stack_frame", TIDE_COL_UINT },
-		{ &x->st_parent, "stack_parent", TIDE_COL_UINT },
 		{ &x->face, "face", TIDE_COL_UINT },
-		{ &x->fr_function, "frame_function", TIDE_COL_UINT },
-		{ &x->fr_file, "frame_file", TIDE_COL_UINT },
-		{ &x->fr_line, "frame_line", TIDE_COL_UINT },
 		{ &x->op_name, "op_name", TIDE_COL_UINT },
 		{ &x->op_parent, "op_parent", TIDE_COL_UINT },
 	};
@@ -281,16 +244,13 @@ static bool setup(struct memory *x)
 		x->module = tide__box_column(x->b, "module", TIDE_COL_UINT);
 	x->place = tide__calloc(x->m->allocs.n, sizeof *x->place);
 	x->tensor = tide__calloc(x->m->allocs.n, sizeof *x->tensor);
-	x->stack = tide__calloc(x->m->stacks.n, sizeof *x->stack);
-	x->up = tide__calloc(x->m->stacks.n, sizeof *x->up);
 	x->faces = tide__calloc(x->m->stacks.n, sizeof *x->faces);
-	x->frame = tide__calloc(x->m->frames.n, sizeof *x->frame);
 	x->labels = tide__strings_new();
 	x->owner = tide__owners(x->m, &x->modules);
-	return tide__page_names_init(&x->names, x->m) && tide__paths_init(&x->paths) &&
-	       tide__paths_all(&x->paths, x->m) && x->place && x->tensor && x->stack && x->up &&
-	       x->faces && x->frame && x->labels && x->owner &&
-	       tide__roles(x->m, &x->roles) == TIDE_OK;
+	return tide__page_stacks_init(&x->stacks, x->m, x->b, &x->names) &&
+	       tide__page_names_init(&x->names, x->m) && tide__paths_init(&x->paths) &&
+	       tide__paths_all(&x->paths, x->m) && x->place && x->tensor && x->faces && x->labels &&
+	       x->owner && tide__roles(x->m, &x->roles) == TIDE_OK;
 }
 
 bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options *opt,
@@ -327,9 +287,7 @@ bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options
 	tide__strings_free(x.labels);
 	tide__free(x.place);
 	tide__free(x.tensor);
-	tide__free(x.stack);
-	tide__free(x.up);
+	tide__page_stacks_free(&x.stacks);
 	tide__free(x.faces);
-	tide__free(x.frame);
 	return ok;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What the timeline tells about a span beside its place: memory, arguments, links to other spans.
+/* What the timeline tells about a span beside its place: memory, arguments, call stacks, links.
  *
  * Arguments are texts "key<tab>value" a line, each distinct text once: layers and steps repeat
  * them. They are bounded: a long one is cut, and after MOST_TEXT bytes no new ones are taken
@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "model/strings.h"
 #include "render/page_notes.h"
+#include "render/page_stacks.h"
 
 enum { MOST_ARGS = 2000, MOST_TEXT = 4 << 20 };
 
@@ -169,11 +170,43 @@ static void put_args(tide_box *b, const tide_model *m, const uint32_t *order, ui
 	tide__free(x);
 }
 
+/* ---- call stacks ---- */
+
+struct calls {
+	tide_page_stacks s;
+	const uint32_t *order;
+};
+
+static int64_t stack(void *ctx, uint32_t i)
+{
+	struct calls *x = ctx;
+	return tide__page_stack(&x->s, x->s.m->spans.stack[x->order[i]]);
+}
+
+/* Member "stacks": is there a column of them? */
+static void put_stacks(tide_box *b, const tide_model *m, const uint32_t *order, uint32_t n,
+		       tide_page_names *names, tide_json *j)
+{
+	struct calls x = { .order = order };
+	bool any = false;
+	for (size_t i = 1; i < m->spans.n && !any; i++)
+		any = m->spans.stack[i].i != 0;
+	tide__json_kbool(j, "stacks", any);
+	if (!any)
+		return;
+	if (tide__page_stacks_init(&x.s, m, b, names))
+		tide__box_fill(b, "stack", TIDE_COL_UINT, n, stack, &x);
+	else
+		tide__box_fail(b);
+	tide__page_stacks_free(&x.s);
+}
+
 void tide__page_notes(tide_box *b, const tide_model *m, const uint32_t *order,
-		      const uint32_t *place, uint32_t n)
+		      const uint32_t *place, uint32_t n, tide_page_names *names)
 {
 	tide_json *j = tide__box_json(b);
 	put_memory(b, m, order, n);
 	put_flows(b, m, place, j);
 	put_args(b, m, order, n, j);
+	put_stacks(b, m, order, n, names, j);
 }

@@ -5,11 +5,11 @@
 #ifndef TIDE_RENDER_PAGE_NOTES_H
 #define TIDE_RENDER_PAGE_NOTES_H
 
-#include "render/page_box.h"
-#include "model/model.h"
+#include "render/page_parts.h"
 
-/* order[0 .. n): spans as the page numbers them; place[span]: its number + 1. */
+/* order[0 .. n): spans as the page numbers them; place[span]: its number + 1. `names`: the texts of
+ * the section, borrowed. */
 void tide__page_notes(tide_box *b, const tide_model *m, const uint32_t *order,
-		      const uint32_t *place, uint32_t n);
+		      const uint32_t *place, uint32_t n, tide_page_names *names);
 
 #endif

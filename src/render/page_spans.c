@@ -160,7 +160,7 @@ bool tide__page_spans(tide_box *b, const tide_model *m, const tide_page_options 
 	if (ok) {
 		put_all(&x);
 		tide__page_tracks_json(m, x.rows, j);
-		tide__page_notes(b, m, x.rows->order, x.place, x.rows->n);
+		tide__page_notes(b, m, x.rows->order, x.place, x.rows->n, &x.names);
 		tide__json_kuint(j, "cut", x.rows->cuts.n_cut);
 		tide__page_names_json(&x.names, m, "names", j);
 		tide__page_cats_json(j);

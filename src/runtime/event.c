@@ -15,6 +15,7 @@
 SAME(END);
 SAME(ALLOC);
 SAME(FREE);
+SAME(BEGIN);
 SAME(BEGIN_ARG);
 SAME(BEGIN_FULL);
 
@@ -146,7 +147,8 @@ tide_op tide_op_begin_arg(tide_name name, uint64_t arg)
 tide_op tide_op_begin_full(tide_name name, uint64_t arg, tide_stack stack, uint32_t origin)
 {
 	uint64_t from = stack | (uint64_t)origin << 32;
-	return begin(from ? TIDE_REC_BEGIN_FULL : TIDE_REC_BEGIN_ARG, name, arg, from);
+	uint32_t type = from ? TIDE_REC_BEGIN_FULL : arg ? TIDE_REC_BEGIN_ARG : TIDE_REC_BEGIN;
+	return begin(type, name, arg, from);
 }
 
 static __attribute__((noinline)) void end_long_way(tide_op op)

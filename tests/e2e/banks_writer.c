@@ -47,6 +47,18 @@ static void banked(tide_device device, uint64_t unit)
 	tide_oom(bank[0], unit * 90, (int64_t)(63 * unit));
 }
 
+/* An op of each kind: with nothing, with a number of its own, with its call stack and a number that
+ * joins. */
+static void ops(void)
+{
+	tide_stack main_py = tide_stack_push(0, TIDE_NAME("main"), TIDE_NAME("train.py"), 7);
+	tide_stack step = tide_stack_push(main_py, TIDE_NAME("step"), TIDE_NAME("train.py"), 21);
+	tide_op bare = tide_op_begin_full(TIDE_NAME("bare"), 0, 0, 0);
+	tide_op_end(tide_op_begin_arg(TIDE_NAME("numbered"), 0));
+	tide_op_end(tide_op_begin_full(TIDE_NAME("joined"), 5, step, 1 << 1));
+	tide_op_end(bare);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2 || tide_start(argv[1], NULL, NULL) != TIDE_OK)
@@ -57,5 +69,6 @@ int main(int argc, char **argv)
 	tide_segment_alloc(whole, next, 64 << 20, 0, 2);
 	banked(second, 1 * KIB);
 	take(whole, 5 * KIB, TIDE_AS_WORKSPACE);
+	ops();
 	return tide_stop(NULL) != TIDE_OK;
 }

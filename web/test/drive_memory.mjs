@@ -184,6 +184,20 @@ async function overview(page, file, name) {
 }
 
 /** Pools with names of their own, on several devices: all are there, by name. */
+/** What an op was recorded with: nothing, a number, its call stack. */
+async function ops(page) {
+  await page.click('nav button:text-is("Timeline")');
+  const told = async (name) => {
+    await page.fill('#find', name);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector(`section.details h3:text-is("${name}")`);
+    return page.evaluate(() => document.querySelector('section.details').textContent);
+  };
+  assert.doesNotMatch(await told('bare'), /number|sequence|Stack/);
+  assert.match(await told('numbered'), /number given with it0/);
+  assert.match(await told('joined'), /sequence, the same forward and backward5.*Stack, 2 framesstep \(train\.py:21\)main \(train\.py:7\)/);
+}
+
 async function banks(file) {
   const html = join(folder, 'banks.html');
   run('report', file, '-o', html);
@@ -209,6 +223,7 @@ async function banks(file) {
   await shot(page, 'banks-memory');
   await phases(page, file, 'banks');
   await overview(page, file, 'banks');
+  await ops(page);
   assert.deepEqual(opened.troubles, []);
   await page.close();
 }

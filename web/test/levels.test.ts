@@ -3,7 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { buildMip, groupBy, grouped, keyOf, levelAt, picture } from '../src/data/levels';
 import { phasePeaks } from '../src/data/memory_phases';
-import { aliveAt, cutAt, highest, madeUnder, type Memory, peakOf, stackFrames } from '../src/data/memory';
+import { stackFrames } from '../src/data/calls';
+import { aliveAt, cutAt, highest, madeUnder, type Memory, peakOf } from '../src/data/memory';
 import { random, someMemory } from './some';
 import { after, visitRow } from '../src/data/spans';
 

@@ -18,7 +18,8 @@ bool tide__build_init(tide_build *b, tide_model *m, tide_defs *defs)
 	b->m = m;
 	b->defs = defs;
 	b->key_arg = tide__str(m, "arg");
-	return b->key_arg.i &&
+	b->key_sequence = tide__str(m, "sequence");
+	return b->key_arg.i && b->key_sequence.i &&
 	       tide__live_init(&b->allocs, (const uint64_t *const *)&m->allocs.size) &&
 	       tide__live_init(&b->segments, (const uint64_t *const *)&m->segments.size);
 }
@@ -81,16 +82,18 @@ static void end_spans(tide_build *b, tide_ring *r, uint64_t depth, int64_t t, ui
 	r->depth = depth;
 }
 
-/* What came with the begin: a number, a call stack, where it comes from. */
+/* What came with the begin: a number, a call stack, where it comes from. A number that
+ * joins backward to forward is called so; any other is the program's own. */
 static bool begin_more(tide_build *b, const tide_ring *r, const tide_event *e)
 {
 	size_t row;
 	tide_attrs *a = &b->m->attrs;
+	bool joins = e->kind != 1 && e->requested >> 32;
 	if (e->size || e->kind == 1) {
 		if (!tide__table_push(a, &tide_attrs_desc, &row))
 			return false;
 		a->span[row] = (tide_span_id){ r->top };
-		a->key[row] = b->key_arg;
+		a->key[row] = joins ? b->key_sequence : b->key_arg;
 		a->number[row] = (int64_t)e->size;
 	}
 	if (e->kind == 1)

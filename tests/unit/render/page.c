@@ -46,6 +46,8 @@ static void names_stay_packed(void **state)
 	tide_model *m = some_model(11, 150, 50);
 	static const char evil[] = "</script><img src=x onerror=alert(1)>";
 	m->spans.name[1] = tide__str(m, evil);
+	m->spans.stack[1] = tide__stack(m, (tide_stack_id){ 0 },
+					tide__frame(m, tide__str(m, evil), (tide_str){ 0 }, 1));
 	char *a = page(m, &n, &rc);
 	assert_int_equal(rc, TIDE_OK);
 	assert_null(memmem(a, n, "onerror", 7));
@@ -64,6 +66,7 @@ static void memory_fails(void **state)
 	if (!tide__page_built())
 		skip();
 	tide_model *m = some_model(5, 60, 30);
+	m->spans.stack[1] = m->allocs.stack[1];
 	for (uint64_t at = 1;; at++) {
 		tide__mem_fail_at(at);
 		char *text = page(m, &n, &rc);

@@ -6,7 +6,8 @@
 // moment; a wide view looks at blocks alone, a narrow one replays the moves it shows.
 import { after } from './spans';
 import { bytes } from './format';
-import { aliveAt, faceText, type Memory, moduleText, onDevice, opPath, peakOf } from './memory';
+import { faceText } from './calls';
+import { aliveAt, type Memory, moduleText, onDevice, opPath, peakOf } from './memory';
 
 const BLOCK = 64;
 const REPLAY = 150000; // moves that may be replayed for one picture

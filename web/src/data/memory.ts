@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Allocations and their moves. Move i makes an allocation (who[i] >= 0) or ends one (~who[i]).
+import { type Calls, faceText, readCalls } from './calls';
 import { isPython } from './flame';
 import { lazy, load, type Section, snake } from './section';
 import { after } from './spans';
@@ -18,7 +19,7 @@ export interface MemoryJson {
   phase_moves?: number[]; // moves of the first phases
 }
 
-export interface Memory {
+export interface Memory extends Calls {
   n: number; // allocations
   moves: number;
   t: Float64Array; // per move
@@ -41,11 +42,6 @@ export interface Memory {
   json: MemoryJson;
   opName: Int32Array;
   opParent: Int32Array;
-  stackFrame: Int32Array;
-  stackParent: Int32Array;
-  frameFunction: Int32Array;
-  frameFile: Int32Array;
-  frameLine: Int32Array;
 }
 
 /** When every allocation began and ended. */
@@ -66,9 +62,9 @@ export function readMemory(s: Section<MemoryJson>): Memory {
   const who = s.ints('back');
   const size = s.column('size');
   for (let i = 0, made = 0; i < who.length; i++) who[i] = who[i] ? ~(made - who[i]) : made++;
-  const m = { n: size.length, moves: who.length, t, who, size, pool: s.ints('pool'), role: s.bytes('role'), flags: s.bytes('flags'), json: s.json } as Memory;
+  const m = readCalls(s, { n: size.length, moves: who.length, t, who, size, pool: s.ints('pool'), role: s.bytes('role'), flags: s.bytes('flags'), json: s.json } as Memory);
   for (const name of ['slack', 'segT', 'segBytes'] as const) lazy(m, { [name]: () => s.column(snake(name)) });
-  for (const name of ['op', 'stack', 'tensor', 'face', 'segPool', 'opName', 'opParent', 'stackFrame', 'stackParent', 'frameFunction', 'frameFile', 'frameLine'] as const) lazy(m, { [name]: () => s.ints(snake(name)) });
+  for (const name of ['op', 'stack', 'tensor', 'face', 'segPool', 'opName', 'opParent'] as const) lazy(m, { [name]: () => s.ints(snake(name)) });
   let both: ReturnType<typeof lives> | undefined;
   const life = () => (both ??= lives(m));
   return lazy(m, {
@@ -130,15 +126,6 @@ export function aliveAt(m: Memory, cut: Cut, device: number): Int32Array {
   return rows;
 }
 
-function frameText(m: Memory, f: number): string {
-  const file = m.json.names[m.frameFile[f]];
-  const line = m.frameLine[f];
-  return `${m.json.names[m.frameFunction[f]] || '?'}${file ? ` (${file}${line ? `:${line}` : ''})` : ''}`;
-}
-
-/** The frame that names a stack best, as the commands choose it: not the allocator's own. */
-export const faceText = (m: Memory, face: number): string => (face ? frameText(m, face - 1) : '');
-
 /** The innermost module that made it, forward or backward; '' = none. */
 export const moduleText = (m: Memory, name: number): string => m.json.names[name].replace('nn.Module: ', '');
 
@@ -146,16 +133,6 @@ export function opPath(m: Memory, op: number): string {
   const parts: string[] = [];
   for (let at = op; at; at = m.opParent[at - 1]) parts.push(m.json.names[m.opName[at - 1]] || '(unnamed)');
   return parts.reverse().join(' / ');
-}
-
-/** Frames from the innermost on. */
-export function stackFrames(m: Memory, stack: number): string[] {
-  const out: string[] = [];
-  for (let at = stack; at; at = m.stackParent[at - 1]) {
-    const f = m.stackFrame[at - 1] - 1;
-    if (f >= 0) out.push(frameText(m, f));
-  }
-  return out;
 }
 
 /** Which allocations were made under a path: of frames where any has a stack, else of ops. Names from the outermost on;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Spans of the timeline. Rows never overlap themselves: what a pixel shows is found by search.
+import { type Calls, readCalls } from './calls';
 import { lazy, load, type Section } from './section';
 
 export interface SpansJson {
@@ -11,6 +12,7 @@ export interface SpansJson {
   flow_kinds: string[];
   args: string[]; // "key<tab>value" a line
   args_left_out: number;
+  stacks: boolean;
 }
 
 export interface Row {
@@ -37,6 +39,7 @@ export interface Spans {
   readonly allocated: Float64Array; // bytes, in the span itself, not in what is nested in it
   readonly freed: Float64Array;
   readonly args: Int32Array; // row of argTexts
+  readonly calls?: Calls & { stack: Int32Array }; // where any span has a stack
   readonly flows: { from: Int32Array; to: Int32Array; kind: Uint8Array }; // numbers + 1
   flowKinds: string[];
   argTexts: string[];
@@ -79,6 +82,7 @@ export function readSpans(s: Section<SpansJson>): Spans {
     args: () => s.ints('args'),
     allocated: () => s.column('allocated'),
     freed: () => s.column('freed'),
+    calls: () => (s.json.stacks ? Object.assign(readCalls<Calls>(s), { stack: s.ints('stack') }) : undefined),
     flows: () => ({ from: s.ints('flow_from'), to: s.ints('flow_to'), kind: s.bytes('flow_kind') }),
   });
 }

@@ -12,7 +12,7 @@ import { query, range, span } from '../state';
 import { Tip } from '../ui/tip';
 import type { Lane } from './lanes';
 import type { Area } from './timeline_draw';
-import { change, Details, type Told } from './timeline_panel';
+import { argName, change, Details, type Told } from './timeline_panel';
 import { SumTable } from './timeline_sums';
 
 const MOST_ROWS = 2000;
@@ -50,7 +50,7 @@ export function FarTip({ far, main, pieces, at }: { far: FarSpans; main: Main; p
       <span>{ns(pieces.t1[i] - pieces.t0[i])}{d && `, of it ${ns(d.self_ns)} its own`}</span>
       <span>from {exact(pieces.t0[i])} to {exact(pieces.t1[i])}</span>
       {d && main.allocs > 0 && d.allocated_bytes !== null && <span>memory {memory(d)}</span>}
-      {d && argsOf(d).slice(0, 3).map(([k, v]) => <span key={k} class="cut">{k}: {v}</span>)}
+      {d && argsOf(d).slice(0, 3).map(([k, v]) => <span key={k} class="cut">{argName(k)}: {v}</span>)}
       {d?.cause && <span>started by {title(d.cause)}, {ns(d.span.t0_ns - d.cause.t0_ns)} before</span>}
       {d && d.stack.length > 0 && <span class="cut">{d.stack[0]}</span>}
     </Tip>

@@ -3,6 +3,7 @@
 // What the timeline tells about one span: a few lines beside the pointer, everything below the picture.
 import type { ComponentChildren } from 'preact';
 import { bytes, count, delta, exact, ns, plural } from '../data/format';
+import { stackFrames } from '../data/calls';
 import { argsOf, chainOf, linksOf, notesOf } from '../data/notes';
 import type { Main } from '../data/page';
 import { placeOf, type Spans } from '../data/spans';
@@ -39,7 +40,7 @@ export function SpanTip({ main, spans }: { main: Main; spans: Spans }) {
       <span>{ns(spans.t1[i] - spans.t0[i])}, of it {ns(notesOf(spans).self[i])} its own</span>
       <span>from {exact(spans.t0[i])} to {exact(spans.t1[i])}</span>
       {mem && <span>memory {change(mem)}</span>}
-      {argsOf(spans, i).slice(0, 3).map(([k, v]) => <span key={k} class="cut">{k}: {v}</span>)}
+      {argsOf(spans, i).slice(0, 3).map(([k, v]) => <span key={k} class="cut">{argName(k)}: {v}</span>)}
       {cause >= 0 && <span>started by {title(spans, cause)}, {ns(spans.t0[i] - spans.t0[cause])} before</span>}
       {chain.length > 0 && <span class="soft">in {chain.slice(-4).map((k) => title(spans, k)).join(' › ')}</span>}
     </Tip>
@@ -75,6 +76,8 @@ export interface Told<K> {
 }
 
 const LISTED = 12;
+/** What a number is that an op was recorded with. */
+export const argName = (k: string): string => (k === 'arg' ? 'number given with it' : k === 'sequence' ? 'sequence, the same forward and backward' : k);
 
 export function Details<K>({ d, name, pick, more }: { d: Told<K>; name: (k: K) => string; pick: (k: K) => void; more?: ComponentChildren }) {
   const title = (k: K) => name(k) || NAMELESS;
@@ -100,7 +103,7 @@ export function Details<K>({ d, name, pick, more }: { d: Told<K>; name: (k: K) =
           d.memory !== false && ['Memory', d.memory],
         ]}
       />
-      {d.args.length > 0 && <Facts rows={d.args.map(([k, v]) => [k === 'arg' ? 'number given with it' : k, <code>{v}</code>])} />}
+      {d.args.length > 0 && <Facts rows={d.args.map(([k, v]) => [argName(k), <code>{v}</code>])} />}
       {more}
       {notes.map(([bit, text]) => (d.flags & bit ? <p class="soft">{text}</p> : null))}
       {path('Inside', d.inside)}
@@ -185,6 +188,7 @@ export function SpanDetails({ main, spans, pick }: { main: Main; spans: Spans; p
     links: links.map((l) => ({ to: l.from === i ? l.to : l.from, kind: l.what, starts: l.from === i, apart: Math.abs(spans.t0[l.to] - spans.t0[l.from]) })),
     all,
     gpu: track.kind === 'stream',
+    stack: spans.calls && stackFrames(spans.calls, spans.calls.stack[i]),
   };
   return <Details d={d} name={(k) => spans.names[spans.name[k]]} pick={pick} more={spans.argsLeftOut > 0 && !d.args.length && <p class="soft">Arguments of {count(spans.argsLeftOut)} spans did not fit into this page.</p>} />;
 }
