@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/seed.h"
 
 static bool resize(tide_map *m, size_t slots)
 {
-	tide_map big = { .mask = slots - 1, .n = m->n };
+	tide_map big = { .mask = slots - 1, .n = m->n, .seed = tide__seed() };
 	big.keys = tide__alloc(slots, sizeof *big.keys);
 	big.vals = tide__alloc(slots, sizeof *big.vals);
 	if (!big.keys || !big.vals) {
@@ -54,7 +55,7 @@ uint32_t tide__map_del(tide_map *m, uint64_t key)
 			j = (j + 1) & m->mask;
 			if (!m->vals[j])
 				return val;
-			size_t home = tide__mix(m->keys[j]) & m->mask;
+			size_t home = tide__map_home(m, m->keys[j]);
 			if (((j - home) & m->mask) >= ((j - i) & m->mask))
 				break;
 		}

@@ -75,8 +75,11 @@ void tide__table_fault_in(const void *table, const tide_table_desc *d, size_t fr
 void tide__table_shrink(void *table, const tide_table_desc *d)
 {
 	struct head *h = table;
-	if (h->cap > h->n)
-		resize(table, d, h->n ? h->n : 1);
+	if (h->cap <= h->n)
+		return;
+	h->cap = h->n ? h->n
+		      : 1; /* first: a column that will not shrink is too long, never too short */
+	(void)resize(table, d, h->cap);
 }
 
 void tide__table_free(void *table, const tide_table_desc *d)

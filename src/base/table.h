@@ -48,7 +48,7 @@ typedef struct tide_table_desc {
 		 : TIDE_COL_F64, default                                                           \
 		 : TIDE_COL_ID)
 
-/* Make room for `extra` more rows (doubling). False on exhaustion; the table stays as it was. */
+/* Make room for `extra` more rows (cap grows by half). False on exhaustion; the table stays as it was. */
 bool tide__table_reserve(void *table, const tide_table_desc *d, size_t extra);
 
 /* Append one zeroed row, set *row to its index. False on exhaustion. */

@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "base/mem.h"
+#include "base/seed.h"
 
 struct tide_strings {
 	char *bytes; /* texts, each NUL-terminated */
@@ -17,6 +18,7 @@ struct tide_strings {
 	uint32_t n, cap;
 	uint32_t *slots; /* ids, 0 = free; size is a power of two, at most half full */
 	uint32_t mask;
+	uint64_t seed; /* of the hash: base/seed.h */
 };
 
 tide_strings *tide__strings_new(void)
@@ -24,6 +26,7 @@ tide_strings *tide__strings_new(void)
 	tide_strings *s = tide__calloc(1, sizeof *s);
 	if (!s)
 		return NULL;
+	s->seed = tide__seed();
 	s->mask = 255;
 	s->cap = 64;
 	s->slots = tide__calloc(s->mask + 1, sizeof *s->slots);
@@ -59,7 +62,7 @@ const char *tide__strings_get(const tide_strings *s, uint32_t id, size_t *n)
 
 static uint32_t *probe(const tide_strings *s, const char *text, size_t n)
 {
-	uint32_t i = (uint32_t)XXH3_64bits(text, n) & s->mask;
+	uint32_t i = (uint32_t)XXH3_64bits_withSeed(text, n, s->seed) & s->mask;
 	for (;; i = (i + 1) & s->mask) {
 		uint32_t id = s->slots[i];
 		size_t m;

@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/seed.h"
 
 /* The last range that starts at or before addr, 0 = none. */
 static uint32_t floor_of(const kin_live *l, uint64_t addr)
@@ -72,8 +73,9 @@ bool tide__kin_live_add(kin_live *l, uint64_t addr, uint64_t size, bool *overlap
 	uint32_t i = new_node(l);
 	if (!i)
 		return false;
-	l->nodes[i] =
-		(kin_live_node){ .addr = addr, .size = size, .rank = (uint32_t)tide__mix(addr) };
+	l->nodes[i] = (kin_live_node){ .addr = addr,
+				       .size = size,
+				       .rank = (uint32_t)tide__mix(addr ^ tide__seed()) };
 	insert(l, i);
 	return true;
 }

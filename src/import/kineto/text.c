@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "base/mem.h"
+#include "base/seed.h"
 #include "import/kineto/kin.h"
 
 /* ---- arena ---- */
@@ -80,7 +81,7 @@ kin_text *tide__kin_text(kin_texts *t, const char *s, size_t n)
 {
 	if (n >= UINT32_MAX || ((!t->slots || t->n >= t->mask / 2) && !texts_grow(t)))
 		return NULL;
-	uint64_t hash = XXH3_64bits(s, n);
+	uint64_t hash = XXH3_64bits_withSeed(s, n, tide__seed());
 	size_t at = hash & t->mask;
 	for (kin_text *e; (e = t->slots[at]); at = (at + 1) & t->mask)
 		if (e->hash == hash && e->len == n && !memcmp(e->s, s, n))
@@ -109,7 +110,7 @@ void tide__kin_texts_fini(kin_texts *t)
 
 static uint64_t val_hash(kin_val v)
 {
-	return v.text ? v.text->hash : tide__mix((uint64_t)v.num);
+	return v.text ? v.text->hash : tide__mix((uint64_t)v.num ^ tide__seed());
 }
 
 static uint64_t lane_hash(unsigned kind, unsigned cat, kin_val a, kin_val b)

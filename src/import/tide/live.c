@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/seed.h"
 
 enum { FIRST_SLOTS = 1024 };
 
 bool tide__live_init(tide_live *l, const uint64_t *const *size)
 {
-	*l = (tide_live){ .mask = FIRST_SLOTS - 1, .size = size };
+	*l = (tide_live){ .mask = FIRST_SLOTS - 1, .factor = tide__seed() | 1, .size = size };
 	l->slots = tide__calloc(FIRST_SLOTS, sizeof *l->slots);
 	return l->slots;
 }

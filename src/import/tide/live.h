@@ -32,6 +32,7 @@ typedef struct tide_place {
 typedef struct tide_live {
 	tide_place *slots; /* open addressing, linear probing, at most half full */
 	size_t mask, n;	   /* n: places, dead ones included */
+	uint64_t factor;   /* odd, and unknown to the input (base/seed.h): of the hash */
 	size_t n_alive;
 	tide_ordered *pools; /* by pool: addresses of places with an extent */
 	size_t n_pools;
@@ -47,8 +48,7 @@ void tide__live_free(tide_live *l);
 
 static inline size_t tide__live_slot(const tide_live *l, uint32_t pool, uint64_t addr)
 {
-	return (size_t)((addr + ((uint64_t)pool << 48)) * UINT64_C(0x9e3779b97f4a7c15) >> 20) &
-	       l->mask;
+	return (size_t)((addr + pool * l->factor) * l->factor >> __builtin_clzll(l->mask));
 }
 
 /* Fetch what a call for this address will look at. */

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
 #include "import/import.h"
+#include "import/tide/live.h"
 #include "tidefile.h"
 
 static char path[64];
@@ -416,39 +416,42 @@ static void test_beginning(void **state)
 	assert_int_equal(last - 1, CHUNKS * EACH);
 }
 
-/* Large tables are asked for first, and a refusal is as if memory were out. */
-static size_t asked_for;
-static int refuse_large(size_t more, int grows)
+/* Addresses that a fixed hash would put into one slot: they must not meet. */
+static void test_addresses_made_to_meet(void **state)
 {
-	asked_for = more;
-	return 0;
-}
-
-static void test_asked(void **state)
-{
-	tide__mem_ask(refuse_large);
-	void *small = tide__alloc(1000, 1000);
-	assert_non_null(small);
-	assert_int_equal(asked_for, 0);
-	assert_null(tide__alloc(TIDE_MEM_LARGE, 1));
-	assert_null(tide__calloc(TIDE_MEM_LARGE, 2));
-	assert_int_equal(asked_for, 2 * TIDE_MEM_LARGE);
-	assert_null(tide__realloc(small, TIDE_MEM_LARGE + 2000000, 1));
-	assert_in_range(asked_for, TIDE_MEM_LARGE, TIDE_MEM_LARGE + 1000000);
-	tide__mem_ask(NULL);
-	small = tide__realloc(small, TIDE_MEM_LARGE, 1);
-	assert_non_null(small);
-	tide__free(small);
+	uint64_t inverse = 0x9e3779b97f4a7c15u; /* of itself, mod 2^64, by Newton's method */
+	static uint64_t size[4097];
+	const uint64_t *sizes = size;
+	tide_live l;
+	tide_claim c;
+	size_t longest = 0;
+	for (int i = 0; i < 6; i++)
+		inverse *= 2 - 0x9e3779b97f4a7c15u * inverse;
+	assert_true(tide__live_init(&l, &sizes));
+	for (uint32_t i = 1; i <= 4096; i++)
+		assert_true(tide__live_put(&l, 1, ((uint64_t)i << 44) * inverse, 1, i, &c));
+	for (size_t i = 0; i <= l.mask; i++) {
+		const tide_place *p = &l.slots[i];
+		size_t home = p->row ? tide__live_slot(&l, p->pool, p->addr) : i;
+		size_t way = (i - home) & l.mask;
+		longest = way > longest ? way : longest;
+	}
+	assert_true(longest < 512); /* of 4096; a table half full has some ten */
+	tide__live_free(&l);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_definitions), cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_ops),	    cmocka_unit_test(test_repairs),
-		cmocka_unit_test(test_lost_begin),  cmocka_unit_test(test_segment_parts),
-		cmocka_unit_test(test_only_some),   cmocka_unit_test(test_asked),
+		cmocka_unit_test(test_definitions),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_ops),
+		cmocka_unit_test(test_repairs),
+		cmocka_unit_test(test_lost_begin),
+		cmocka_unit_test(test_segment_parts),
+		cmocka_unit_test(test_only_some),
 		cmocka_unit_test(test_beginning),
+		cmocka_unit_test(test_addresses_made_to_meet),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
