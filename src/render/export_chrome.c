@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/lanename.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "render/export_chrome.h"
@@ -20,112 +19,8 @@ typedef struct property { /* one of deviceProperties */
 	int64_t id;
 	uint64_t capacity;
 	char name[96];
+	char device[32]; /* empty: cuda:id */
 } property;
-
-/* ---- who is who ---- */
-
-static int by_number(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-	return x[0] != y[0] ? (x[0] < y[0] ? -1 : 1) : x[1] != y[1] ? (x[1] < y[1] ? -1 : 1) : 0;
-}
-
-static bool taken(const int64_t *pairs, size_t n, int64_t pid, int64_t tid)
-{
-	const int64_t key[2] = { pid, tid };
-	return bsearch(key, pairs, n, sizeof key, by_number) != NULL;
-}
-
-/* A lane's first track keeps the lane's number, the others get numbers no lane of it has. Two
- * lanes of one number in one process keep the first and renumber the second. */
-static bool number_tracks(chrome *c)
-{
-	uint32_t n = c->nest.n_tracks;
-	int64_t(*used)[2] = tide__alloc(c->m->lanes.n, sizeof *used);
-	tide_map seen = { 0 };
-	int64_t spare = 2000000000;
-	bool ok = used != NULL;
-	for (uint32_t l = 0; ok && l < c->m->lanes.n; l++) {
-		used[l][0] = tide__export_pid(c->m, (tide_lane_id){ l });
-		used[l][1] = c->m->lanes.number[l];
-	}
-	if (ok)
-		qsort(used, c->m->lanes.n, sizeof *used, by_number);
-	for (uint32_t k = 1; ok && k < n; k++) {
-		tide_lane_id lane = c->nest.tracks[k].lane;
-		int64_t pid = tide__export_pid(c->m, lane), tid = c->m->lanes.number[lane.i];
-		uint64_t key = tide__mix((uint64_t)pid) ^ (uint64_t)tid;
-		if (c->nest.tracks[k].number || tide__map_get(&seen, key))
-			do
-				tid = spare++;
-			while (taken(used[0], c->m->lanes.n, pid, tid));
-		else
-			ok = tide__map_put(&seen, key, k);
-		c->pid[k] = pid;
-		c->tid[k] = tid;
-	}
-	tide__free(used);
-	tide__map_free(&seen);
-	return ok;
-}
-
-static void meta(chrome *c, const char *what, int64_t pid, int64_t tid, const char *name)
-{
-	begin_event(c, "M", pid, tid);
-	tide__json_kstr(&c->j, "name", what);
-	begin_args(c);
-	tide__json_kstr(&c->j, strstr(what, "label") ? "labels" : "name", name);
-	end_args(c);
-}
-
-static void track_meta(chrome *c, uint32_t k)
-{
-	const tide_track *t = &c->nest.tracks[k];
-	char text[200];
-	tide__lane_name(c->m, t->lane, text, 160);
-	size_t n = strlen(text);
-	if (t->number)
-		snprintf(text + n, sizeof text - n, " (%" PRIu32 ")", t->number + 1);
-	meta(c, "thread_name", c->pid[k], c->tid[k], text);
-}
-
-/* Of several ranks each process says whose it is. */
-static void process_meta(chrome *c, int64_t pid, const char *name)
-{
-	char rank[64], text[200];
-	if (c->place.many) {
-		snprintf(text, sizeof text, "%s: %.100s",
-			 tide__export_rank(&c->place, rank, sizeof rank), name);
-		name = text;
-	}
-	meta(c, "process_name", pid, 0, name);
-}
-
-static void all_meta(chrome *c)
-{
-	const tide_model *m = c->m;
-	char text[64], rank[64];
-	for (uint32_t p = 1; p < m->processes.n; p++) {
-		const char *command = tide__text(m, m->processes.command[p], NULL);
-		process_meta(c, m->processes.pid[p], *command ? command : "process");
-		if (c->place.many || m->processes.rank[p] >= 0) {
-			tide_export_place at = c->place;
-			at.rank = c->place.many ? at.rank : m->processes.rank[p];
-			meta(c, "process_labels", m->processes.pid[p], 0,
-			     tide__export_rank(&at, rank, sizeof rank));
-		}
-	}
-	for (uint32_t d = 1; d < m->devices.n; d++) {
-		if (m->devices.kind[d] == TIDE_DEVICE_HOST)
-			continue;
-		tide__export_device(m, (tide_device_id){ d }, text, sizeof text);
-		if (c->place.many)
-			process_meta(c, m->devices.index[d], text);
-		meta(c, "process_labels", m->devices.index[d], 0, text);
-	}
-	for (uint32_t k = 1; k < c->nest.n_tracks; k++)
-		track_meta(c, k);
-}
 
 /* ---- spans ---- */
 
@@ -149,23 +44,60 @@ static void stack_arg(chrome *c, tide_stack_id stack)
 
 static bool own_arg(const char *key)
 {
-	static const char *const keys[] = { "correlation", "External id", "device", "stream",
-					    "Call stack" };
+	static const char *const keys[] = { "correlation", "External id", "device",
+					    "stream",	   "Call stack",  TIDE_CHROME_RECORD };
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		if (!strcmp(keys[i], key))
 			return true;
 	return false;
 }
 
+static bool is_call(unsigned cat)
+{
+	return cat == TIDE_CAT_RUNTIME || cat == TIDE_CAT_DRIVER;
+}
+
+/* Calls and what they did on the device meet by the call's row, ops and what they started by the
+ * op's; a call or device row without the other has a number of its own, as PyTorch gives every one.
+ */
 static void links(chrome *c, uint32_t i)
 {
 	const tide_spans *s = &c->m->spans;
-	uint32_t cause = tide__cat_is_gpu(s->cat[i]) ? s->cause[i].i : 0;
-	uint32_t launch = cause ? cause : c->causes[i] ? i : 0;
-	if (!launch)
-		return;
-	bool call = s->cat[launch] == TIDE_CAT_RUNTIME || s->cat[launch] == TIDE_CAT_DRIVER;
-	tide__json_kuint(&c->j, call ? "correlation" : "External id", link_id(c, launch));
+	bool sync = s->cat[i] == TIDE_CAT_SYNC, gpu = tide__cat_is_gpu(s->cat[i]);
+	uint32_t cause = gpu || sync ? s->cause[i].i : 0, op = c->from[i];
+	if (is_call(s->cat[i]) || ((gpu || sync) && !cause))
+		tide__json_kuint(&c->j, "correlation", link_id(c, i));
+	else if (cause && is_call(s->cat[cause]))
+		tide__json_kuint(&c->j, "correlation", link_id(c, cause));
+	else if (cause && !op)
+		op = cause;
+	else if (c->causes[i])
+		op = i;
+	if (op)
+		tide__json_kuint(&c->j, sync ? TIDE_CHROME_RECORD : "External id", link_id(c, op));
+}
+
+/* Spans that began and ended as events of their own, in a group instead of on a thread. */
+static bool in_group(const tide_model *m, uint32_t i)
+{
+	uint32_t lane = m->spans.lane[i].i;
+	const char *group = tide__text(m, m->lanes.name[lane], NULL);
+	unsigned cat = m->spans.cat[i];
+	return m->lanes.kind[lane] == TIDE_LANE_OTHER && !m->lanes.device[lane].i && *group &&
+	       (cat == TIDE_CAT_OTHER || !strcmp(group, tide__kineto_cat(cat)));
+}
+
+static void pair(chrome *c, uint32_t i)
+{
+	const tide_spans *s = &c->m->spans;
+	for (int end = 0; end < 2; end++) {
+		begin_event(c, end ? "e" : "b", tide__chrome_pid(c, s->lane[i].i), 0);
+		kstr(c, "cat", c->m->lanes.name[s->lane[i].i]);
+		tide__json_kuint(&c->j, "id", link_id(c, i));
+		kstr(c, "name", s->name[i]);
+		ts(c, end ? tide__span_end(c->m, i) : s->t0[i]);
+		tide__json_object_end(&c->j);
+	}
 }
 
 /* `at` is a cursor into attrs, which are in order of span. */
@@ -173,15 +105,19 @@ static void span(chrome *c, uint32_t i, size_t *at)
 {
 	const tide_model *m = c->m;
 	const tide_spans *s = &m->spans;
-	uint32_t k = c->nest.track[i], lane = s->lane[i].i, d = m->lanes.device[lane].i;
+	uint32_t k = c->nest.track[i], lane = s->lane[i].i;
+	if (in_group(m, i)) {
+		pair(c, i);
+		return;
+	}
 	begin_event(c, "X", c->pid[k], c->tid[k]);
 	tide__json_kstr(&c->j, "cat", tide__kineto_cat(s->cat[i]));
 	kstr(c, "name", s->name[i]);
 	ts(c, s->t0[i]);
 	tide__json_kmilli(&c->j, "dur", tide__track_end(&c->nest, m, i) - s->t0[i]);
 	begin_args(c);
-	if (m->lanes.kind[lane] == TIDE_LANE_STREAM) {
-		tide__json_kint(&c->j, "device", apart(c, m->devices.index[d]));
+	if (tide__chrome_on_device(m, lane)) {
+		tide__json_kint(&c->j, "device", apart(c, c->device[m->lanes.device[lane].i]));
 		tide__json_kint(&c->j, "stream", m->lanes.number[lane]);
 	}
 	links(c, i);
@@ -216,22 +152,46 @@ static void all_flows(chrome *c)
 {
 	const tide_model *m = c->m;
 	for (uint32_t i = 1; i < m->spans.n; i++) {
-		if (c->causes[i])
+		if (c->causes[i] & TIDE_CHROME_LAUNCHED)
 			flow(c, "s", "ac2g", i, i);
 		if (tide__cat_is_gpu(m->spans.cat[i]) && m->spans.cause[i].i)
 			flow(c, "f", "ac2g", m->spans.cause[i].i, i);
 	}
 	for (size_t k = 0; k < m->flows.n; k++) {
 		uint64_t id = m->spans.n + k;
-		const char *cat = tide__flow_kind_text(m->flows.kind[k]);
+		const char *cat = m->flows.kind[k] == TIDE_FLOW_WAIT
+					  ? TIDE_CHROME_WAIT
+					  : tide__flow_kind_text(m->flows.kind[k]);
 		if (m->flows.kind[k] == TIDE_FLOW_LAUNCH)
-			continue; /* the same as spans.cause */
+			continue; /* in the spans' arguments */
 		flow(c, "s", cat, id, m->flows.from[k].i);
 		flow(c, "f", cat, id, m->flows.to[k].i);
 	}
 }
 
 /* ---- the document ---- */
+
+static property property_of(const chrome *c, uint32_t d)
+{
+	const tide_devices *v = &c->m->devices;
+	property p = { .id = apart(c, c->device[d]), .capacity = v->capacity[d] };
+	snprintf(p.name, sizeof p.name, "%s", tide__text(c->m, v->name[d], NULL));
+	tide__chrome_device_name(c, d, p.device, sizeof p.device);
+	return p;
+}
+
+static void put_property(tide_json *j, const property *p)
+{
+	tide__json_object(j);
+	tide__json_kint(j, "id", p->id);
+	if (*p->name)
+		tide__json_kstr(j, "name", p->name);
+	if (p->capacity)
+		tide__json_kuint(j, "totalGlobalMem", p->capacity);
+	if (*p->device)
+		tide__json_kstr(j, "tidemark_device", p->device);
+	tide__json_object_end(j);
+}
 
 static void devices(chrome *c)
 {
@@ -241,15 +201,18 @@ static void devices(chrome *c)
 	for (uint32_t d = 1; d < m->devices.n; d++) {
 		if (m->devices.kind[d] == TIDE_DEVICE_HOST)
 			continue;
-		tide__json_object(&c->j);
-		tide__json_kint(&c->j, "id", m->devices.index[d]);
-		if (m->devices.name[d].i)
-			kstr(c, "name", m->devices.name[d]);
-		if (m->devices.capacity[d])
-			tide__json_kuint(&c->j, "totalGlobalMem", m->devices.capacity[d]);
-		tide__json_object_end(&c->j);
+		property p = property_of(c, d);
+		put_property(&c->j, &p);
 	}
 	tide__json_array_end(&c->j);
+}
+
+static void put_fact(chrome *c, size_t i, const char *key)
+{
+	if (tide__fact_is_text(c->m, i))
+		kstr(c, key, c->m->facts.text[i]);
+	else
+		tide__json_kint(&c->j, key, c->m->facts.number[i]);
 }
 
 /* What the trace lost on its way here. */
@@ -261,14 +224,31 @@ static void losses(chrome *c)
 	tide__json_kuint(&c->j, "cut_spans", c->nest.n_cut);
 	for (size_t i = 0; i < m->facts.n; i++) {
 		const char *key = tide__text(m, m->facts.key[i], NULL);
-		if (strncmp(key, "loss.", 5))
-			continue;
-		if (m->facts.text[i].i)
-			kstr(c, key, m->facts.text[i]);
-		else
-			tide__json_kint(&c->j, key, m->facts.number[i]);
+		if (!strncmp(key, "loss.", 5))
+			put_fact(c, i, key);
 	}
 	tide__json_object_end(&c->j);
+}
+
+/* What the trace said of itself: facts of a prefix, under their names without it. Lists came as
+ * text and are left out; so are those that this file says in another way. */
+static void facts(chrome *c, const char *prefix)
+{
+	static const char *const not [] = { "schemaVersion",	       "displayTimeUnit", "events",
+					    "baseTimeNanoseconds",     "ts0_ns",	  "rank",
+					    "frees_of_earlier_memory", "world_size",	  NULL };
+	const tide_model *m = c->m;
+	for (size_t i = 0; i < m->facts.n; i++) {
+		const char *key = tide__text(m, m->facts.key[i], NULL), *text, *const *k = not ;
+		text = tide__text(m, m->facts.text[i], NULL);
+		if (strncmp(key, prefix, strlen(prefix)) || *text == '[' || *text == '{')
+			continue;
+		key += strlen(prefix);
+		while (*k && strcmp(*k, key))
+			k++;
+		if (!*k)
+			put_fact(c, i, key);
+	}
 }
 
 static void head(chrome *c)
@@ -278,6 +258,7 @@ static void head(chrome *c)
 	tide__json_kstr(&c->j, "displayTimeUnit", "ns");
 	if (m->wall_known)
 		tide__json_kint(&c->j, "baseTimeNanoseconds", m->wall0_ns);
+	facts(c, "kineto.");
 	devices(c);
 	if (m->processes.n > 1 && m->processes.rank[1] >= 0) {
 		tide__json_key(&c->j, "distributedInfo");
@@ -285,6 +266,7 @@ static void head(chrome *c)
 		tide__json_kint(&c->j, "rank", m->processes.rank[1]);
 		if (m->processes.world[1] > 0)
 			tide__json_kint(&c->j, "world_size", m->processes.world[1]);
+		facts(c, "distributed.");
 		tide__json_object_end(&c->j);
 	}
 	losses(c);
@@ -292,15 +274,24 @@ static void head(chrome *c)
 
 static bool prepare(chrome *c)
 {
-	const tide_spans *s = &c->m->spans;
-	c->pid = tide__calloc(c->nest.n_tracks, sizeof *c->pid);
-	c->tid = tide__calloc(c->nest.n_tracks, sizeof *c->tid);
+	const tide_model *m = c->m;
+	const tide_spans *s = &m->spans;
 	c->causes = tide__calloc(s->n, 1);
-	if (!c->pid || !c->tid || !c->causes || !number_tracks(c))
+	c->from = tide__calloc(s->n, sizeof *c->from);
+	if (!c->causes || !c->from || !tide__chrome_number(c))
 		return false;
 	for (uint32_t i = 1; i < s->n; i++)
 		if (tide__cat_is_gpu(s->cat[i]) && s->cause[i].i)
-			c->causes[s->cause[i].i] = 1;
+			c->causes[s->cause[i].i] |= TIDE_CHROME_LAUNCHED;
+	for (size_t k = 0; k < m->flows.n; k++) {
+		uint32_t from = m->flows.from[k].i, to = m->flows.to[k].i;
+		unsigned kind = m->flows.kind[k];
+		if ((kind == TIDE_FLOW_LAUNCH && tide__cat_is_gpu(s->cat[to])) ||
+		    (kind == TIDE_FLOW_WAIT && s->cat[to] == TIDE_CAT_SYNC))
+			c->from[to] = from;
+		if (kind == TIDE_FLOW_LAUNCH)
+			c->causes[from] |= TIDE_CHROME_NAMED;
+	}
 	return true;
 }
 
@@ -308,7 +299,7 @@ static bool prepare(chrome *c)
 static bool events(chrome *c)
 {
 	size_t at = 0;
-	all_meta(c);
+	tide__chrome_meta(c);
 	for (uint32_t i = 1; i < c->m->spans.n; i++)
 		span(c, i, &at);
 	all_flows(c);
@@ -325,10 +316,14 @@ static void finish(chrome *c, tide_export_stats *st)
 	tide__tracks_free(&c->nest);
 	tide__free(c->pid);
 	tide__free(c->tid);
+	tide__free(c->device);
+	tide__free(c->process);
 	tide__free(c->causes);
+	tide__free(c->from);
 	c->nest = (tide_tracks){ 0 };
-	c->pid = c->tid = NULL;
+	c->pid = c->tid = c->device = c->process = NULL;
 	c->causes = NULL;
+	c->from = NULL;
 }
 
 static tide_code write(const tide_model *m, const tide_export_options *opt, FILE *out,
@@ -372,9 +367,7 @@ static bool keep_devices(const chrome *c, device_list *l)
 			l->v = v;
 			l->cap = cap;
 		}
-		property *to = &l->v[l->n++];
-		*to = (property){ apart(c, m->devices.index[d]), m->devices.capacity[d], "" };
-		snprintf(to->name, sizeof to->name, "%s", tide__text(m, m->devices.name[d], NULL));
+		l->v[l->n++] = property_of(c, d);
 	}
 	return true;
 }
@@ -383,15 +376,8 @@ static void ranks_tail(tide_json *j, const device_list *l, const tide_export_sta
 {
 	tide__json_key(j, "deviceProperties");
 	tide__json_array(j);
-	for (size_t i = 0; i < l->n; i++) {
-		tide__json_object(j);
-		tide__json_kint(j, "id", l->v[i].id);
-		if (*l->v[i].name)
-			tide__json_kstr(j, "name", l->v[i].name);
-		if (l->v[i].capacity)
-			tide__json_kuint(j, "totalGlobalMem", l->v[i].capacity);
-		tide__json_object_end(j);
-	}
+	for (size_t i = 0; i < l->n; i++)
+		put_property(j, &l->v[i]);
 	tide__json_array_end(j);
 	tide__json_key(j, "tidemark");
 	tide__json_object(j);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Chrome trace JSON of memory: an instant and a point of a curve for every move; marks and
- * counters. */
+ * counters.
+ *
+ * Readers find the op of a move by its thread and time, so it is written where its op is: on the
+ * track of the span, which for a free is that of who freed. A free outside any op is written on a
+ * thread with nothing open: the allocation's if that is one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,8 +43,59 @@ static void curve_point(chrome *c, size_t move, uint32_t device, uint64_t bytes)
 	end_args(c);
 }
 
+/* ---- where a move is written ---- */
+
+typedef struct sweep {	/* what is open on every lane, as time goes on */
+	uint32_t *last; /* owned; per lane: last span begun */
+	uint32_t next;	/* next span to begin */
+	uint32_t idle;	/* lane last found with nothing open */
+} sweep;
+
+static bool open_at(const tide_model *m, const sweep *w, uint32_t lane, int64_t t)
+{
+	uint32_t i = w->last[lane];
+	while (i && tide__span_end(m, i) < t)
+		i = m->spans.parent[i].i;
+	return i != 0;
+}
+
+enum { MOST_LOOKED_AT = 64 }; /* lanes; a thread of its own after that */
+
+/* A thread of the same process with nothing open at t, 0 = none. Times never go back. */
+static uint32_t idle_lane(const tide_model *m, sweep *w, uint32_t lane, int64_t t)
+{
+	const tide_spans *s = &m->spans;
+	for (; w->next < s->n && s->t0[w->next] <= t; w->next++)
+		w->last[s->lane[w->next].i] = w->next;
+	if (lane && !open_at(m, w, lane, t))
+		return lane;
+	for (uint32_t k = 0, l = w->idle; k < MOST_LOOKED_AT && k < m->lanes.n; k++, l++) {
+		l = l && l < m->lanes.n ? l : 1;
+		if (l < m->lanes.n && m->lanes.kind[l] == TIDE_LANE_THREAD &&
+		    m->lanes.process[l].i == m->lanes.process[lane].i && !open_at(m, w, l, t))
+			return w->idle = l;
+	}
+	return 0;
+}
+
+static void begin_move(chrome *c, sweep *w, uint32_t row, bool add, int64_t t)
+{
+	const tide_allocs *a = &c->m->allocs;
+	uint32_t lane = a->lane[row].i, span = add ? a->span[row].i : a->free_span[row].i;
+	uint32_t track = span ? c->nest.track[span] : 0;
+	if (track && c->m->lanes.kind[c->m->spans.lane[span].i] == TIDE_LANE_THREAD) {
+		begin_event(c, "i", c->pid[track], c->tid[track]);
+		return;
+	}
+	uint32_t idle = add ? lane : idle_lane(c->m, w, lane, t);
+	if (idle || !lane)
+		begin_on(c, "i", (tide_lane_id){ idle });
+	else
+		begin_event(c, "i", tide__chrome_pid(c, lane), 1999999999);
+}
+
 /* What was there before the recording has no event of its own: it is in the totals. */
-static void memory_event(chrome *c, size_t i, uint64_t *used, const uint64_t *reserved)
+static void memory_event(chrome *c, sweep *w, size_t i, uint64_t *used, const uint64_t *reserved)
 {
 	const tide_model *m = c->m;
 	bool add = m->moves.kind[i] == TIDE_MOVE_ALLOC;
@@ -51,7 +106,7 @@ static void memory_event(chrome *c, size_t i, uint64_t *used, const uint64_t *re
 	used[d] += (uint64_t)(add ? bytes : -bytes);
 	if (add && m->allocs.flags[row] & TIDE_ALLOC_BEFORE)
 		return;
-	begin_on(c, "i", m->allocs.lane[row]);
+	begin_move(c, w, row, add, tide__move_time(m, i));
 	tide__json_kstr(&c->j, "cat", "cpu_instant_event");
 	tide__json_kstr(&c->j, "s", "t");
 	tide__json_kstr(&c->j, "name", "[memory]");
@@ -60,7 +115,7 @@ static void memory_event(chrome *c, size_t i, uint64_t *used, const uint64_t *re
 	tide__json_kint(&c->j, "Bytes", add ? bytes : -bytes);
 	tide__json_kuint(&c->j, "Addr", m->allocs.addr[row]);
 	tide__json_kint(&c->j, "Device Type", device_type(m->devices.kind[d]));
-	tide__json_kint(&c->j, "Device Id", host ? -1 : apart(c, m->devices.index[d]));
+	tide__json_kint(&c->j, "Device Id", host ? -1 : apart(c, c->device[d]));
 	tide__json_kuint(&c->j, "Total Allocated", used[d]);
 	if (reserved[d] != TIDE_RESERVED_NONE)
 		tide__json_kuint(&c->j, "Total Reserved", reserved[d]);
@@ -81,7 +136,8 @@ bool tide__chrome_memory(chrome *c)
 	tide_reserved r = { 0 };
 	uint64_t *used = tide__calloc(m->devices.n, sizeof *used);
 	uint64_t *reserved = tide__calloc(m->devices.n, sizeof *reserved);
-	bool ok = used && reserved && tide__reserved(m, &r, NULL) == TIDE_OK;
+	sweep w = { .last = tide__calloc(m->lanes.n, sizeof *w.last), .next = 1 };
+	bool ok = used && reserved && w.last && tide__reserved(m, &r, NULL) == TIDE_OK;
 	for (size_t d = 0; ok && d < m->devices.n; d++)
 		if (r.devices[d] != TIDE_RESERVED_SEGMENTS &&
 		    m->devices.kind[d] != TIDE_DEVICE_HOST)
@@ -90,11 +146,12 @@ bool tide__chrome_memory(chrome *c)
 		for (; k < r.n && r.steps[k].move <= i; k++)
 			reserved[r.steps[k].device] = r.steps[k].bytes;
 		if (m->moves.kind[i] == TIDE_MOVE_ALLOC || tide__move_ends(m, i))
-			memory_event(c, i, used, reserved);
+			memory_event(c, &w, i, used, reserved);
 	}
 	tide__reserved_free(&r);
 	tide__free(used);
 	tide__free(reserved);
+	tide__free(w.last);
 	return ok;
 }
 

@@ -333,6 +333,17 @@ static bool add_half(kin_build *b, const kin_row *r)
 	return h->lane && tide__kin_intern(b, r->name, &h->name);
 }
 
+/* A track of another thread (render/export_chrome_who.c): what comes on it is that thread's. */
+static bool add_track(kin_build *b, const kin_row *r)
+{
+	kin_lane of = { .kind = TIDE_LANE_THREAD, .a = r->lane->a, .b = { .num = (int64_t)r->id } };
+	uint32_t row = tide__kin_lane_row(b, &of), x = small(b, r->lane->a),
+		 y = small(b, r->lane->b);
+	tide_map *map = lane_map(b, &of);
+	uint64_t key = (uint64_t)x << 32 | y;
+	return row && x && y && (tide__map_get(map, key) || tide__map_put(map, key, row));
+}
+
 static bool add_name(kin_build *b, const kin_row *r)
 {
 	kin_name *n = KIN_PUSH(b, names);
@@ -366,6 +377,8 @@ static bool add_row(kin_build *b, const kin_row *r, const kin_attr *a, const kin
 	case KIN_NAME_PROCESS:
 	case KIN_LABEL_PROCESS:
 		return add_name(b, r);
+	case KIN_TRACK_OF:
+		return add_track(b, r);
 	}
 	return true;
 }

@@ -300,10 +300,12 @@ static bool emit_counter(kin_parser *c, kin_event *e)
 	return r && set_name(c, r, e->name);
 }
 
-/* ac2g and its older names repeat the correlation; everything else is kept. */
+/* ac2g and its older names repeat the correlation, our event_wait an argument; everything else is
+ * kept. */
 static bool emit_flow(kin_parser *c, kin_event *e)
 {
-	static const char *const launch[] = { "ac2g", "async_cpu_to_gpu", "async_gpu", "async" };
+	static const char *const launch[] = { "ac2g", "async_cpu_to_gpu", "async_gpu", "async",
+					      "event_wait" };
 	if (!(c->want & TIDE_WANT_FLOWS) || !e->id.type || e->ph == 't')
 		return true;
 	for (size_t i = 0; i < sizeof launch / sizeof *launch; i++)
@@ -349,6 +351,10 @@ static bool emit_meta(kin_parser *c, kin_event *e)
 	if (!r)
 		return false;
 	r->name = e->label;
+	if (kind == KIN_NAME_THREAD && kin_has(e, KIN_KEY_TRACK_OF)) {
+		r->kind = KIN_TRACK_OF;
+		r->id = (uint64_t)e->num[KIN_KEY_TRACK_OF];
+	}
 	return thread_lane(c, e, TIDE_LANE_UNKNOWN, 0, r);
 }
 

@@ -87,6 +87,7 @@ typedef enum kin_kind {
 	KIN_NAME_THREAD, /* n_attrs = 1: the name */
 	KIN_NAME_PROCESS,
 	KIN_LABEL_PROCESS,
+	KIN_TRACK_OF, /* id: the thread whose spans are on this one too */
 } kin_kind;
 
 enum {			/* kin_row.flags */

@@ -38,6 +38,7 @@ typedef struct kin_memory {
 	tide_allocs allocs; /* the model's until the end; free_span holds the lane of the free */
 	KIN_VEC(pool, pools);
 	tide_map pool_of; /* (type, device) -> index + 1 */
+	tide_map cuda;	  /* numbers of devices with memory of CUDA's type */
 	uint32_t *order;
 	tide_str heap, dram, bytes, total, reserved, since;
 	uint64_t lost_frees, sizes_differ, reused, overlaps, contradictions;
@@ -57,12 +58,39 @@ static unsigned device_kind(int32_t type)
 	return known ? of[type] : TIDE_DEVICE_OTHER;
 }
 
+/* Streams give a device's number alone and are taken for CUDA's; memory says what it is. */
+static uint32_t device_row(state *st, unsigned kind, int64_t number)
+{
+	kin_build *b = st->b;
+	if (kind == TIDE_DEVICE_HOST || kind == TIDE_DEVICE_CUDA ||
+	    tide__map_get(&st->cuda, tide__mix((uint64_t)number)))
+		return tide__kin_device_row(b, kind, kind == TIDE_DEVICE_HOST ? 0 : number);
+	uint32_t row = tide__kin_device_row(b, TIDE_DEVICE_CUDA, number);
+	if (row)
+		b->m->devices.kind[row] = (uint8_t)kind;
+	return row;
+}
+
+static bool find_cuda(state *st)
+{
+	int64_t last = INT64_MIN;
+	for (size_t i = 0; i < st->b->n_moves; i++) {
+		const kin_mem *m = &st->b->moves[i].mem;
+		if (device_kind(m->type) != TIDE_DEVICE_CUDA || m->device == last)
+			continue;
+		last = m->device;
+		if (!tide__map_put(&st->cuda, tide__mix((uint64_t)last), 1))
+			return false;
+	}
+	return true;
+}
+
 static bool pool_init(state *st, pool *p)
 {
 	tide_model *m = st->b->m;
 	unsigned kind = device_kind(p->type);
 	bool host = kind == TIDE_DEVICE_HOST;
-	uint32_t device = tide__kin_device_row(st->b, kind, host ? 0 : p->device);
+	uint32_t device = device_row(st, kind, p->device);
 	p->row = tide__push(&m->pools, &tide_pools_desc);
 	if (!device || !p->row)
 		return false;
@@ -304,7 +332,8 @@ static void *pair(void *user)
 	if (st->order)
 		tide__order(st->order, st->order + n, n, earlier, st->b->moves);
 	/* About as many allocations as frees; growing by halves would copy them several times. */
-	st->ok = st->order && tide__table_reserve(&st->allocs, &tide_allocs_desc, n / 2 + n / 16) &&
+	st->ok = st->order && find_cuda(st) &&
+		 tide__table_reserve(&st->allocs, &tide_allocs_desc, n / 2 + n / 16) &&
 		 tide__table_reserve(&st->b->m->moves, &tide_moves_desc, n) && find_before(st) &&
 		 put_before(st) && replay(st);
 	return NULL;
@@ -394,6 +423,7 @@ bool tide__kin_memory_end(kin_memory *st, bool good)
 	}
 	tide__free(st->pools);
 	tide__map_free(&st->pool_of);
+	tide__map_free(&st->cuda);
 	tide__free(st->order);
 	tide__free(st);
 	return ok;

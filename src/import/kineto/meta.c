@@ -15,6 +15,7 @@ typedef struct reading { /* one top-level value being read again */
 	int64_t id;	    /* deviceProperties: the device at hand */
 	int64_t memory;
 	kin_text *name;
+	kin_text *device; /* what Tidemark's export calls it */
 	int64_t rank, world;
 	int64_t base; /* baseTimeNanoseconds, 0 = not said */
 	bool hip;
@@ -61,7 +62,28 @@ static bool device_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
 		r->memory = whole(c, v, 0);
 	else if (is(c, key, "name") && !(r->name = tide__kin_slice_text(c, v)))
 		return kin_oom(c);
+	else if (is(c, key, "tidemark_device") && !(r->device = tide__kin_slice_text(c, v)))
+		return kin_oom(c);
 	return true;
+}
+
+/* "tt:0": kind and number of a device that has another number in this file. */
+static void call_device(tide_devices *d, uint32_t row, const char *text)
+{
+	static const char *const kinds[] = {
+#define X(name, number, text) [number] = text,
+		TIDE_DEVICE_KINDS(X)
+#undef X
+	};
+	const char *colon = strchr(text, ':');
+	int64_t number;
+	if (!colon || tide__kin_i64(colon + 1, strlen(colon + 1), &number) != KIN_NUM_OK)
+		return;
+	for (uint8_t k = TIDE_DEVICE_CUDA; k < sizeof kinds / sizeof *kinds; k++)
+		if (!strncmp(text, kinds[k], (size_t)(colon - text)) && !kinds[k][colon - text]) {
+			d->kind[row] = k;
+			d->index[row] = number;
+		}
 }
 
 static bool put_device(reading *r)
@@ -73,6 +95,8 @@ static bool put_device(reading *r)
 	d->capacity[row] = r->memory > 0 ? (uint64_t)r->memory : 0;
 	if (r->name && r->name->len)
 		d->name[row] = tide__strn(r->b->m, r->name->s, r->name->len);
+	if (r->device)
+		call_device(d, row, r->device->s);
 	return true;
 }
 
@@ -82,7 +106,7 @@ static size_t read_devices(kin_parser *c, reading *r, size_t p)
 	for (p = kin_ws(b, p + 1); b[p] == '{';) {
 		r->id = -1;
 		r->memory = 0;
-		r->name = NULL;
+		r->name = r->device = NULL;
 		p = tide__kin_object(c, p, device_member, r);
 		if (p == KIN_FAIL)
 			return p;

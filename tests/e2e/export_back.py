@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""A Chrome export read back answers every question as the trace it was made from.
+
+The answers of all commands, as JSON, for the traces of tests/data, those of $TIDE_SHARED/data where
+it is there, and small ones made here of what is hard to keep: rows that wait for the device, spans
+that cross, frees by another thread, several kinds of devices, async events, kernels whose launch was
+not recorded. Only places in the file and the order of lanes may differ; what needs the raw
+microseconds (--hta-compat) is left out."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TIDEMARK = os.environ["TIDEMARK"]
+OURS = pathlib.Path(__file__).parents[1] / "data"
+DATA = pathlib.Path(os.environ.get("TIDE_SHARED", "")) / "data"
+QUESTIONS = ["info", "hta", "kernels", "kernels --by op", "timeline", "flame --kind gpu",
+             "flame --kind cpu --max-depth 400", "flame --kind memory", "ops", "critical-path", "memory",
+             "peak", "peak --group-by role"]
+# Places in the file and in memory, names of files; lists of the trace's own metadata are not kept.
+FREE = {"trace", "file", "trace_file", "model_bytes", "events", "notes", "path_events", "tables", "command",
+        "lane", "name_of_lane", "distributed.pg_config", "kineto.events", "kineto.baseTimeNanoseconds",
+        "kineto.displayTimeUnit", "kineto.schemaVersion", "kineto.frees_of_earlier_memory",
+        "start_wall_ns"}
+
+
+def ask(question, path):
+    p = subprocess.run([TIDEMARK, *question.split(), "--json", str(path)], capture_output=True, check=False)
+    return plain(json.loads(p.stdout)) if p.returncode == 0 else p.stderr.decode().replace(str(path), "FILE")
+
+
+def plain(v):
+    if isinstance(v, list):
+        return [plain(x) for x in v]
+    if not isinstance(v, dict):
+        return v
+    out = {k: plain(x) for k, x in v.items() if k not in FREE}
+    for lane in out.get("lanes", []):
+        lane.pop("name", None)
+    out.get("lanes", []).sort(key=lambda x: json.dumps(x, sort_keys=True))
+    out.get("facts", {}).pop("loss.flows_unmatched", None)  # ends of flows without a span are no more
+    out.get("losses", {}).pop("flows_unmatched", None)
+    return out
+
+
+def first_difference(a, b, at=""):
+    if isinstance(a, dict) and isinstance(b, dict):
+        for k in list(a) + [k for k in b if k not in a]:
+            d = first_difference(a.get(k), b.get(k), f"{at}.{k}")
+            if d:
+                return d
+    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for i, (x, y) in enumerate(zip(a, b)):
+            d = first_difference(x, y, f"{at}[{i}]")
+            if d:
+                return d
+    elif a != b:
+        return f"{at}: {str(a)[:80]} became {str(b)[:80]}"
+    return None
+
+
+def span(cat, name, pid, tid, ts, dur, **args):
+    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
+
+
+def move(tid, ts, size, addr, kind, device, total):
+    return {"ph": "i", "s": "t", "name": "[memory]", "cat": "cpu_instant_event", "pid": 9, "tid": tid, "ts": ts,
+            "args": {"Bytes": size, "Addr": addr, "Device Type": kind, "Device Id": device,
+                     "Total Allocated": total, "Total Reserved": 4096}}
+
+
+def waits():
+    """One stream waits for an event of the other, the host for both."""
+    e = [span("cpu_op", "step", 9, 9, 0, 100)]
+    for i, (stream, ts) in enumerate(((7, 5), (20, 15))):
+        e += [span("cuda_runtime", "cudaLaunchKernel", 9, 9, ts, 2, correlation=100 + i),
+              span("kernel", f"k{i}", 0, stream, ts + 5, 20, device=0, stream=stream, correlation=100 + i)]
+    e += [span("cuda_runtime", "cudaEventRecord", 9, 9, 10, 1, correlation=110),
+          span("cuda_runtime", "cudaStreamWaitEvent", 9, 9, 12, 1, correlation=111),
+          span("cuda_sync", "Stream Wait Event", 0, 20, 12, 1, device=0, stream=20, correlation=111,
+               cuda_sync_kind="Stream Wait Event", wait_on_stream=7, wait_on_cuda_event_id=3,
+               wait_on_cuda_event_record_corr_id=110),
+          span("cuda_runtime", "cudaDeviceSynchronize", 9, 9, 22, 20, correlation=112),
+          span("cuda_sync", "Context Sync", 0, -1, 23, 18, device=0, stream=4294967295, correlation=112,
+               cuda_sync_kind="Context Sync"),
+          span("kernel", "lost launch", 0, 7, 60, 5, device=0, stream=7, correlation=999),
+          span("cpu_op", "named", 9, 9, 50, 8, **{"External id": 77}),
+          span("kernel", "named by id", 0, 7, 70, 5, device=0, stream=7, correlation=998,
+               **{"External id": 77})]
+    return {"traceEvents": e}
+
+
+def crossing():
+    """Spans that cross on a thread; a free by another thread, one outside any op, one moved away."""
+    e = [span("python_function", "f", 9, 9, 0, 50), span("cpu_op", "late", 9, 9, 30, 40),
+         span("cpu_op", "inner", 9, 9, 60, 5), span("cpu_op", "backward", 9, 10, 20, 60),
+         span("user_annotation", "all", 9, 9, 0, 200), span("user_annotation", "other", 9, 11, 0, 200)]
+    e += [move(9, 10, 512, 4096, 1, 0, 512), move(9, 62, 1024, 8192, 1, 0, 1536),
+          move(10, 70, -512, 4096, 1, 0, 1024), move(10, 90, -1024, 8192, 1, 0, 0)]
+    return {"traceEvents": e}
+
+
+def devices():
+    """An XPU's kernels and memory, and two devices of one number that only Tidemark's files tell apart."""
+    e = [span("cpu_op", "aten::mm", 9, 9, 0, 50), span("kernel", "k", 0, 7, 5, 9, device=0, stream=7),
+         span("kernel", "t", 4000, 7, 5, 9, device=4000, stream=7), move(9, 10, 512, 4096, 12, 0, 512),
+         move(9, 11, 1024, 8192, 20, 4000, 1024)]
+    return {"deviceProperties": [{"id": 0, "name": "Max 1550"},
+                                 {"id": 4000, "name": "n300", "tidemark_device": "tt:0"}], "traceEvents": e}
+
+
+def groups():
+    e = [span("cpu_op", "op", 9, 9, 0, 50)]
+    for i, (t0, t1) in enumerate(((1, 30), (10, 60))):
+        e += [{"ph": p, "cat": "requests", "id": i, "name": f"r{i}", "pid": 9, "tid": 9, "ts": t}
+              for p, t in (("b", t0), ("e", t1))]
+    return {"traceEvents": e}
+
+
+def names_of_devices(path):
+    return sorted(d["device"] for d in ask("info", path)["devices"])
+
+
+def main():
+    traces = sorted(OURS.glob("kineto_*.json.gz")) + sorted(DATA.glob("hta/**/*.json.gz")) + \
+        sorted(DATA.glob("tracelens/**/*.json.gz"))
+    with tempfile.TemporaryDirectory() as name:
+        tmp = pathlib.Path(name)
+        for make in (waits, crossing, devices, groups):
+            traces.append(tmp / f"{make.__name__}.json")
+            traces[-1].write_text(json.dumps(make()))
+        assert names_of_devices(tmp / "devices.json") == ["tt:0", "xpu:0"]
+        for path in traces:
+            if sys.argv[1:] and path.name not in sys.argv[1:]:
+                continue
+            back = tmp / "back.json"
+            subprocess.run([TIDEMARK, "export", str(path), "-o", str(back)], capture_output=True, check=True)
+            for question in QUESTIONS:
+                if question == "info" and "overlaid" in path.name:
+                    continue  # has threads of nothing but flows that end nowhere
+                d = first_difference(ask(question, path), ask(question, back))
+                assert not d, f"{path}: {question}: {d}"
+    print(f"{len(traces)} traces answer {len(QUESTIONS)} questions the same after an export")
+    return 0
+
+
+sys.exit(main())
