@@ -52,6 +52,7 @@ struct asking {
 	tide_reader *r;
 	const tide_schema *schema;
 	tide_payload buf;
+	bool no_memory;
 };
 
 static void follow(tide_ring_end *end, const tide_event *ev, size_t n)
@@ -87,7 +88,9 @@ static tide_ring_end end_of(void *user, uint32_t ring)
 	const tide_chunk *c = &a->e->last[at - 1];
 	end = (tide_ring_end){ c->head.lane, c->head.depth, c->head.first + c->head.slots,
 			       c->head.ticks };
-	if (tide__reader_payload(a->r, c, &a->buf, NULL))
+	tide_code rc = tide__reader_payload(a->r, c, &a->buf, NULL);
+	a->no_memory |= rc == TIDE_ENOMEM;
+	if (rc)
 		return end; /* it held a moment ago: the ring goes on with what the head says */
 	tide_cursor cur;
 	tide_event ev[64];
@@ -106,5 +109,5 @@ tide_code tide__ends_tail(const tide_ends *e, tide_reader *r, const tide_schema 
 	tide_code rc = tide__rings_tail(path, tide__reader_head(r)->recording, schema, end_of, &a,
 					e->defs, tail, err);
 	tide__payload_free(&a.buf);
-	return rc;
+	return !rc && a.no_memory ? tide__nomem(err) : rc;
 }

@@ -20,7 +20,11 @@
 #include "base/mem.h"
 #include "format/varint.h"
 
-enum { KEPT = 8 }; /* packed chunks held open: rings that take turns ask for the same few again */
+enum {
+	KEPT = 64, /* packed chunks held open: rings that take turns ask for the same few again */
+	KEPT_BYTES = 64 << 20, /* of them together, unless one alone has more */
+	AGAIN = 16, /* times what the file may expand to: so much is expanded again at most */
+};
 
 struct outer {	       /* a packed chunk, expanded */
 	uint64_t at;   /* 0 = none: no chunk begins there */
@@ -43,6 +47,7 @@ struct tide_reader {
 	uint64_t outer_at; /* the packed chunk being walked, 0 = none, and the next chunk in it */
 	size_t inner;
 	uint64_t expanded, max_expanded;
+	uint64_t opened; /* bytes of packed chunks expanded, those dropped and wanted again too */
 };
 
 const char *tide__chunk_text(unsigned type)
@@ -297,13 +302,25 @@ static tide_code stored_bytes(tide_reader *r, const tide_chunk *c, tide_payload 
 
 /* ---- packed chunks ---- */
 
-static struct outer *oldest(tide_reader *r)
+/* A place for `more` bytes: the oldest are dropped until they fit. */
+static struct outer *make_place(tide_reader *r, size_t more)
 {
-	struct outer *o = &r->kept[0];
-	for (size_t i = 1; i < KEPT; i++)
-		if (r->kept[i].used < o->used)
-			o = &r->kept[i];
-	return o;
+	for (;;) {
+		struct outer *old = NULL, *none = NULL;
+		size_t bytes = 0;
+		for (size_t i = 0; i < KEPT; i++) {
+			struct outer *o = &r->kept[i];
+			bytes += o->bytes.n;
+			if (!o->used)
+				none = o;
+			else if (!old || o->used < old->used)
+				old = o;
+		}
+		if (!old || (none && bytes + more <= KEPT_BYTES))
+			return none;
+		tide__payload_free(&old->bytes);
+		*old = (struct outer){ 0 };
+	}
 }
 
 static tide_code plain_payload(tide_reader *r, const tide_chunk *c, tide_payload *out,
@@ -326,13 +343,16 @@ static tide_code open_outer(tide_reader *r, uint64_t at, struct outer **out, tid
 		*out = &r->kept[i];
 		return TIDE_OK;
 	}
-	struct outer *o = oldest(r);
 	tide_chunk c = { .at = at };
 	tide_code rc = read_at(r, &c.head, sizeof c.head, at, err);
+	if (rc || (rc = check_chunk(r, &c, err)))
+		return rc;
+	r->opened += c.head.raw;
+	if (r->max_expanded && r->opened / AGAIN > r->max_expanded)
+		return tide__fail(err, TIDE_ELIMIT, at, "packed so that reading it takes forever");
+	struct outer *o = make_place(r, c.head.raw);
 	o->at = 0;
-	if (!rc && (rc = check_chunk(r, &c, err)) == TIDE_OK)
-		rc = plain_payload(r, &c, &o->bytes, err);
-	if (rc)
+	if ((rc = plain_payload(r, &c, &o->bytes, err)))
 		return rc;
 	o->at = at;
 	o->used = r->turn;
@@ -344,7 +364,7 @@ static tide_code open_outer(tide_reader *r, uint64_t at, struct outer **out, tid
 static bool inner_chunk(const tide_payload *b, size_t inner, tide_chunk *c)
 {
 	const tide_chunk_head *h = &c->head;
-	if (b->n - inner < sizeof *h)
+	if (inner > b->n || b->n - inner < sizeof *h)
 		return false;
 	memcpy(&c->head, b->bytes + inner, sizeof *h);
 	return h->magic == TIDE_CHUNK_MAGIC && h->type && h->type != TIDE_CHUNK_PACKED &&
@@ -424,8 +444,7 @@ static tide_code inner_payload(tide_reader *r, const tide_chunk *c, tide_payload
 	tide_code rc = open_outer(r, c->at, &o, err);
 	if (rc)
 		return rc;
-	if (c->inner - 1 > o->bytes.n || !inner_chunk(&o->bytes, c->inner - 1, &same) ||
-	    same.head.stored != c->head.stored)
+	if (!inner_chunk(&o->bytes, c->inner - 1, &same) || same.head.stored != c->head.stored)
 		return tide__fail(err, TIDE_ECORRUPT, c->at,
 				  "a packed chunk changed while it was read");
 	if (!tide__payload_room(out, c->head.stored))

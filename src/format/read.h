@@ -66,7 +66,8 @@ tide_reader_state tide__reader_state(const tide_reader *r);
 uint64_t tide__reader_size(const tide_reader *r);
 uint64_t tide__reader_at(const tide_reader *r);
 
-/* Give up with TIDE_ELIMIT when the file expands to more than this; 0 = no limit. */
+/* Give up with TIDE_ELIMIT when the file expands to more than this, or when its packed chunks, which
+ * are dropped and expanded again as they are asked for, expand to many times this; 0 = no limit. */
 void tide__reader_limit(tide_reader *r, uint64_t max_expanded);
 
 /* The next chunk, its checksum verified; c->head.type is 0 at the end of the walk. TIDE_ETRUNC when

@@ -312,8 +312,9 @@ static tide_code walk_all(struct walk *k, const char *in, tide_error *err)
 		return TIDE_OK;
 	k->w->damage = e;
 	rc = tide__ends_tail(&k->ends, k->reader, &k->schema, in, &k->tail, err);
-	if (!rc)
-		k->w->rings = !rc && k->tail.found;
+	if (rc)
+		return rc;
+	k->w->rings = k->tail.found;
 	rc = k->tail.found ? pass_tail(k, err) : pass_cut(k, &c, err);
 	if (!rc && k->tail.found && !k->tail.missing && !k->tail.bad && !k->tail.log_gap)
 		k->w->damage = (tide_error){ 0 }; /* torn at its end, and made whole */

@@ -33,7 +33,8 @@ struct rings {
 	tide_tail *tail;
 	tide_payload log; /* definitions not in the file: stream bytes [log_at, log_at + log.n) */
 	uint64_t log_at, log_end;
-	tide_payload loss; /* LOST records */
+	uint32_t last_ring; /* number of the RING block before */
+	tide_payload loss;  /* LOST records */
 	uint32_t n_loss;
 };
 
@@ -125,11 +126,12 @@ static bool take_ring(struct rings *r, const tide_block_head *b, uint64_t at)
 {
 	tide_tail *t = r->tail;
 	uint64_t slots = b->slots;
-	if (!slots || slots & (slots - 1) || slots > RING_MAX ||
+	if (b->ring <= r->last_ring || !slots || slots & (slots - 1) || slots > RING_MAX ||
 	    slots > b->capacity / sizeof(tide_ring_slot)) {
 		t->bad++;
 		return true;
 	}
+	r->last_ring = b->ring; /* rings are numbered in the order of their blocks */
 	tide_ring_end end = r->ends(r->user, b->ring);
 	uint64_t from = end.next > b->tail ? end.next : b->tail, to = b->head;
 	if (!add_loss(r, b->ring, b->lost_full, b->lost_signal, b->lost_other))
@@ -144,8 +146,8 @@ static bool take_ring(struct rings *r, const tide_block_head *b, uint64_t at)
 	if (!s)
 		return false;
 	tide_block_head now; /* was anything overwritten meanwhile? */
-	if (read_some(r, &now, sizeof now, at) == sizeof now && now.head > from + slots &&
-	    now.head - slots <= to)
+	if (read_some(r, &now, sizeof now, at) == sizeof now && now.head > slots &&
+	    now.head - slots > from && now.head - slots <= to)
 		from = now.head - slots;
 	t->missing += from - end.next;
 	tide_encoder e = { .ring = b->ring,

@@ -20,6 +20,12 @@ static bool fail(trk *t, size_t p)
 	return false;
 }
 
+bool tide__trk_bad(trk *t, size_t p)
+{
+	kin_fail(&t->c, p);
+	return fail(t, p);
+}
+
 bool tide__trk_nomem(trk *t)
 {
 	t->c.why = KIN_NOMEM;
@@ -41,10 +47,8 @@ bool tide__trk_next(trk *t, trk_walk *w, kin_slice *key, kin_slice *value)
 	if (b[p] == (w->object ? '}' : ']'))
 		return false;
 	if (w->begun) {
-		if (b[p] != ',') {
-			kin_fail(&t->c, p);
-			return fail(t, p);
-		}
+		if (b[p] != ',')
+			return tide__trk_bad(t, p);
 		p = kin_ws(b, p + 1);
 	}
 	w->begun = true;

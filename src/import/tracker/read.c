@@ -411,11 +411,11 @@ bool tide__trk_read(trk *t)
 					      "operation_log", "tensor_lifecycle" };
 	kin_slice v[N], key, one;
 	size_t p = kin_ws(t->c.s.b, 0), e = tide__kin_value(&t->c, p, &one);
-	if (e == KIN_FAIL || one.type != '{') {
-		one = (kin_slice){ (uint32_t)p, 1, '{' }; /* the walk says where it is damaged */
-		if (t->c.s.b[p] != '{')
-			one.type = '[';
-	}
+	char first = t->c.s.b[p];
+	if (first != '{' && first != '[')
+		return tide__trk_bad(t, p);
+	if (e == KIN_FAIL) /* the walk says where it is damaged */
+		one = (kin_slice){ (uint32_t)p, 1, first };
 	if (!tide__trk_fields(t, one, names, N, v))
 		return false;
 	metadata(t, v[META]);

@@ -75,7 +75,8 @@ bool tide__trk_iso(const trk *t, kin_slice v, int64_t *ns, bool *zoned);
 tide_str tide__trk_str(trk *t, kin_slice v);
 /* Any value's JSON, interned. */
 tide_str tide__trk_raw(trk *t, kin_slice v);
-/* Out of memory, remembered. */
+/* Damaged at byte p; out of memory: remembered, false. */
+bool tide__trk_bad(trk *t, size_t p);
 bool tide__trk_nomem(trk *t);
 
 /* ---- read.c, build.c, load.c ---- */

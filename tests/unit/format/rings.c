@@ -243,6 +243,29 @@ static void test_hostile(void **state)
 	bytes_free(&b);
 }
 
+/* A ring file with many blocks of one ring: the first counts, the others are damage. (Each would
+ * have the file's last chunk of that ring decoded anew.) */
+static void test_one_ring_twice(void **state)
+{
+	tidefile f;
+	bytes none = { 0 };
+	tidefile_start_full(&f);
+	for (unsigned i = 0; i < 10; i++)
+		ev_mark(&f, 1, i, 1, 1, 1);
+	bytes b = ring_file(&f, &none, 0), twice = { 0 };
+	bytes_add(&twice, b.p, b.n);
+	bytes_add(&twice, b.p + 4096 + 8192, 4096 + 256 * 32); /* ring 1 again, after 1 and 2 */
+	save_rings(&twice);
+	tidefile_save(&f, path);
+	tide_model *m = load();
+	assert_int_equal(m->marks.n, 11);
+	assert_int_equal(fact_of(m, "loss.ring_damage"), 1);
+	tide__model_free(m);
+	tidefile_free(&f);
+	bytes_free(&b);
+	bytes_free(&twice);
+}
+
 static void test_no_memory(void **state)
 {
 	tidefile f;
@@ -266,6 +289,9 @@ static void test_no_memory(void **state)
 				break;
 			if (rc && rc != TIDE_ENOMEM)
 				fail_msg("allocation %llu: code %d", (unsigned long long)n, rc);
+			if (!rc && pack >= 0 && (w.events != 76 || !w.rings))
+				fail_msg("allocation %llu fails: %llu events, and no word of it",
+					 (unsigned long long)n, (unsigned long long)w.events);
 			assert_true(n < 10000);
 		}
 	}
@@ -276,9 +302,10 @@ static void test_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_split), cmocka_unit_test(test_log),
-		cmocka_unit_test(test_stranger),    cmocka_unit_test(test_gap),
-		cmocka_unit_test(test_hostile),	    cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_every_split),    cmocka_unit_test(test_log),
+		cmocka_unit_test(test_stranger),       cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_hostile),	       cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_one_ring_twice),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

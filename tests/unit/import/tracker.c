@@ -140,6 +140,9 @@ static void damage_has_its_byte(void **state)
 		{ "{\"metadata\": {} \"operation_log\": []}", TIDE_ECORRUPT, 16 },
 		{ "{\"operation_log\": []}", TIDE_EFORMAT, 0 },
 		{ "[]", TIDE_EFORMAT, 0 },
+		{ "", TIDE_ETRUNC, 0 },
+		{ "     ", TIDE_ETRUNC, 5 },
+		{ " 5", TIDE_ECORRUPT, 1 },
 		{ "{\"operation_log\": [{\"timestamp\": \"2025-01-01T00:00:61\"}]}", TIDE_EFORMAT,
 		  0 },
 	};
