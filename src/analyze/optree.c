@@ -54,9 +54,13 @@ static int64_t wall(const tide_model *m, uint32_t s)
 	return end > m->spans.t0[s] ? end - m->spans.t0[s] : 0;
 }
 
+/* Waiting for a device and its counters are told of the device, not by a thread. */
 static bool wanted(const struct build *b, uint32_t s)
 {
-	return b->opt->streams || b->m->lanes.kind[b->m->spans.lane[s].i] != TIDE_LANE_STREAM;
+	unsigned cat = b->m->spans.cat[s];
+	return b->opt->streams ||
+	       (b->m->lanes.kind[b->m->spans.lane[s].i] != TIDE_LANE_STREAM &&
+		cat != TIDE_CAT_SYNC && cat != TIDE_CAT_COUNTERS);
 }
 
 static bool one_span(struct build *b, uint32_t s)

@@ -38,7 +38,7 @@ typedef struct tide_optree {
 
 typedef struct tide_optree_options {
 	uint32_t device; /* count only memory of this device; TIDE_ANY = all */
-	bool streams;	 /* spans on device streams too (kernels, copies), not only on threads */
+	bool streams;	 /* rows of devices too (kernels, copies, waits), not only those of threads */
 } tide_optree_options;
 
 /* O(spans + moves) time; 4 bytes per span of scratch. Release with tide__optree_free. */

@@ -159,7 +159,7 @@ static int no_window(const tide_args *a, const char *file, const tide_model *m,
 /* One trace: text, or a value into j. Exit status; 2 where it has not what was asked for, which one
  * of several traces shows all the same. */
 static int one(const tide_args *a, const char *file, tide_critpath_options o, tide_json *j,
-	       bool alone)
+	       bool alone, bool first)
 {
 	tide_model *m = tide__cli_load(a, file, TIDE_WANT_SPANS | TIDE_WANT_RAW);
 	if (!m)
@@ -193,6 +193,8 @@ static int one(const tide_args *a, const char *file, tide_critpath_options o, ti
 	else if (j)
 		put_json(j, &v);
 	else {
+		if (!alone)
+			fprintf(a->out, "%s%s\n", first ? "" : "\n", file);
 		print_text(&v);
 		tide__cli_losses(a, m);
 	}
@@ -213,9 +215,7 @@ static int several(const tide_args *a, const tide_rank_files *f, const tide_crit
 		tide__json_array(j);
 	}
 	for (size_t i = 0; i < f->n; i++) {
-		if (!j)
-			fprintf(a->out, "%s%s\n", i ? "\n" : "", f->v[i].path);
-		int rc = one(a, f->v[i].path, *o, j, false);
+		int rc = one(a, f->v[i].path, *o, j, false, !good && !without);
 		good += rc == 0;
 		without += rc == 2;
 	}
@@ -238,7 +238,7 @@ static int run(const tide_args *a)
 	if (a->n_files == 1 && !strcmp(a->files[0], "-")) {
 		if (j)
 			tide__json_begin(j, a->out, true);
-		int rc = one(a, "-", o, j, true);
+		int rc = one(a, "-", o, j, true, true);
 		if (j && !rc)
 			tide__json_end(j);
 		return rc ? rc : tide__cli_done(a);
@@ -247,7 +247,7 @@ static int run(const tide_args *a)
 		return tide__cli_fail(NULL, &err);
 	if (j)
 		tide__json_begin(j, a->out, true);
-	int rc = f.n == 1 ? one(a, f.v[0].path, o, j, true) : several(a, &f, &o, j);
+	int rc = f.n == 1 ? one(a, f.v[0].path, o, j, true, true) : several(a, &f, &o, j);
 	if (j && (!rc || f.n > 1))
 		tide__json_end(j);
 	tide__ranks_free(&f);

@@ -96,7 +96,7 @@ static bool take(const tide_args *a, tide_compat_job *job, const char *path, boo
 {
 	tide_compat_rank *r = &job->v[job->n++];
 	tide_error err = { 0 };
-	*r = (tide_compat_rank){ .path = tide__strndup(path, strlen(path)) };
+	*r = (tide_compat_rank){ .path = tide__strndup(path, strlen(path)), .rank = -1 };
 	tide_model *m = NULL;
 	tide_code rc = tide__load(
 		path, &(tide_load_options){ .what = TIDE_WANT_SPANS | TIDE_WANT_RAW }, &m, &err);

@@ -181,8 +181,11 @@ bool tide__cli_page_built(const tide_args *a)
 
 int tide__cli_page(const tide_args *a, const char *view)
 {
-	if (a->n_files > 1)
-		return tide__cli_usage(a, "a page of one view shows one trace: name one file");
+	struct stat st;
+	if (a->n_files > 1 || (!stat(a->files[0], &st) && S_ISDIR(st.st_mode)))
+		return tide__cli_usage(
+			a, "a page of one view shows one trace: name one file (`tidemark report` "
+			   "has all ranks)");
 	if (!tide__cli_page_built(a))
 		return 1;
 	tide_model *m = tide__cli_load(a, a->files[0], tide__cli_page_wants(a->files[0]));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "format/tide.h"
 #include "cli/ranks.h"
 
 #include <dirent.h>
@@ -190,27 +189,24 @@ int64_t tide__rank_in_name(const char *path)
 	return v;
 }
 
-static bool is_recording(const char *path)
+/* What it says of itself is enough, in the first `most` bytes (0: wherever it stands). */
+static int64_t rank_inside(const char *path, uint64_t most)
 {
-	char magic[8];
-	FILE *f = fopen(path, "re");
-	bool ok = f && fread(magic, sizeof magic, 1, f) == 1 &&
-		  !memcmp(magic, TIDE_FILE_MAGIC, sizeof magic);
-	if (f)
-		fclose(f);
-	return ok;
+	tide_load_options few = { .max_events = 1, .max_bytes = most, .what = TIDE_WANT_ARGS };
+	tide_model *m = NULL;
+	if (tide__load(path, &few, &m, NULL) != TIDE_OK)
+		return -1;
+	int64_t rank = m->processes.n > 1 ? m->processes.rank[1] : -1;
+	tide__model_free(m);
+	return rank;
 }
 
 int64_t tide__rank_of(const char *path)
 {
 	int64_t rank = tide__rank_in_name(path);
-	tide_load_options few = { .max_events = 1 }; /* what it says of itself is enough */
-	tide_model *m = NULL;
-	if (rank >= 0 || !is_recording(path) || tide__load(path, &few, &m, NULL) != TIDE_OK)
-		return rank;
-	rank = m->processes.n > 1 ? m->processes.rank[1] : -1;
-	tide__model_free(m);
-	return rank;
+	if (rank < 0)
+		rank = rank_inside(path, UINT64_C(1) << 20);
+	return rank < 0 ? rank_inside(path, 0) : rank;
 }
 
 /* ---- files to a job ---- */

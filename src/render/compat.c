@@ -405,7 +405,10 @@ static void text_ranks(const tide_compat_job *job, FILE *out, const tide_style *
 	for (size_t i = 0; i < job->n; i++) {
 		const tide_compat_tables *t = &job->v[i].t;
 		bool known = !job->v[i].failed && !t->raises;
-		tide__grid_int(g, job->v[i].rank);
+		if (job->v[i].failed)
+			tide__grid_none(g);
+		else
+			tide__grid_int(g, job->v[i].rank);
 		cell(g, known, t->kernel_time);
 		cell(g, known, t->idle);
 		cell(g, known, t->compute);

@@ -101,13 +101,24 @@ static int idlest_first(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Ranks that are not known are told apart by their files. */
+/* Traces of a rank that has another; they are in order of rank. */
+static size_t repeated(const tide_hta_job *job)
+{
+	size_t n = 0;
+	for (size_t i = 1; i < job->n_ranks; i++) {
+		int64_t rank = job->ranks[i].h->h.rank;
+		n += rank >= 0 && rank == job->ranks[i - 1].h->h.rank;
+	}
+	return n;
+}
+
+/* Ranks that are not known, or are there twice, are told apart by their files. */
 static bool tell_apart(const tide_hta_job *job)
 {
 	size_t unknown = 0;
 	for (size_t i = 0; i < job->n_ranks; i++)
 		unknown += job->ranks[i].h->h.rank < 0;
-	return unknown && job->n_ranks > 1;
+	return (unknown && job->n_ranks > 1) || repeated(job);
 }
 
 static const char *file_of(const tide_hta_rank *r)
@@ -279,7 +290,10 @@ void tide__hta_troubles_text(const tide_hta_job *job, FILE *out, const tide_styl
 static void print_start(const tide_hta_job *job, const tide_hta_view *view, FILE *out)
 {
 	char num[32];
-	fprintf(out, "%zu rank%s, %s device rows", job->n_ranks, job->n_ranks == 1 ? "" : "s",
+	size_t ranks = job->n_ranks - repeated(job);
+	if (ranks < job->n_ranks)
+		fprintf(out, "%zu traces of ", job->n_ranks);
+	fprintf(out, "%zu rank%s, %s device rows", ranks, ranks == 1 ? "" : "s",
 		tide__fmt_count(num, sizeof num, (int64_t)job->sum->h.rows));
 	if (strcmp(view->window, "all"))
 		fprintf(out, " in %s (%s outside)", view->window,
