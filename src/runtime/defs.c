@@ -211,6 +211,7 @@ void tide__defs_rebuild(void)
 	entry_mask = n_entries = 0;
 	memset(count, 0, sizeof count);
 	uint64_t end = text ? atomic_load_explicit(&used, memory_order_relaxed) : 0;
+	bool room = true; /* without it equal definitions get new ids: nothing worse */
 	for (uint64_t at = 0; at < end;) {
 		size_t n;
 		uint32_t id, tag = text[at];
@@ -218,12 +219,13 @@ void tide__defs_rebuild(void)
 		/* Texts were hashed in two parts: the length, then the bytes. */
 		uint64_t len;
 		const uint8_t *cut = tag == TIDE_REC_NAME ? skip_v(f, f + n, &len) : f + n;
-		if (!grow())
-			return; /* equal definitions may get new ids: nothing worse */
 		size_t n_head = (size_t)(cut - f);
-		put_entry(entries, entry_mask, hash_of(tag, f, n_head, cut, n - n_head),
-			  (uint32_t)at);
-		n_entries++;
+		room = room && grow();
+		if (room) {
+			put_entry(entries, entry_mask, hash_of(tag, f, n_head, cut, n - n_head),
+				  (uint32_t)at);
+			n_entries++;
+		}
 		count[tag - FIRST_TAG] = id;
 		at = (uint64_t)(f + n - text);
 	}

@@ -230,12 +230,17 @@ void tide__space_close(tide_space *s, bool keep_maps)
 {
 	if (s->file.fd < 0)
 		return;
-	if (!keep_maps)
-		each_mapping(s, unmap);
-	recycle(&s->rings);
-	recycle(&s->logs);
-	tide__file_close(&s->file);
+	/* Forgotten first: a child forked meanwhile must not put pages of its own where something
+	 * else may lie by now. What of the mappings it inherits, nobody stores into any more. */
+	static tide_space old; /* one recording ends at a time */
+	old = *s;
 	*s = (tide_space){ .file.fd = -1 };
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!keep_maps)
+		each_mapping(&old, unmap);
+	recycle(&old.rings);
+	recycle(&old.logs);
+	tide__file_close(&old.file);
 }
 
 static void replace(void *at, size_t bytes)
@@ -245,10 +250,10 @@ static void replace(void *at, size_t bytes)
 
 void tide__space_detach(tide_space *s)
 {
+	spare = NULL; /* another thread may have been changing the list when the child was made */
 	if (s->file.fd < 0)
 		return;
 	each_mapping(s, replace);
 	tide__file_close(&s->file);
 	*s = (tide_space){ .file.fd = -1 };
-	spare = NULL; /* another thread may have been changing the list when the child was made */
 }

@@ -252,18 +252,23 @@ tide_code tide_start(const char *path, const tide_options *opt, tide_error *err)
 	tide_slow s;
 	if (!tide__slow_enter(&s))
 		return tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET, "inside the recorder");
+	static char wanted[4096], before[4096]; /* the stack may be small; lock held */
 	tide_code rc;
 	tide_options o;
 	if (r->state != TIDE_IDLE)
 		rc = tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET, "already recording into %s",
 				r->path);
 	else if ((rc = fill_options(&o, opt, err)) == TIDE_OK &&
-		 (rc = absolute(r->path, path, err)) == TIDE_OK) {
+		 (rc = absolute(wanted, path, err)) == TIDE_OK) {
 		r->opt = o;
-		strcpy(r->base, r->path);
+		strcpy(before, r->path);
+		strcpy(r->path, wanted);
+		strcpy(r->base, wanted);
 		follow = false; /* a child that starts its own recording follows no more */
 		atomic_store(&tide__guard.alive, TIDE_ALIVE);
 		rc = start_locked(err);
+		if (rc != TIDE_OK)
+			strcpy(r->path, before); /* still the last recording's */
 	}
 	tide__slow_leave(&s);
 	return rc;
@@ -328,7 +333,11 @@ static tide_code finish(tide_error *err)
 {
 	tide_recorder *r = &tide__rec;
 	join_writer();
-	tide__stats_now(&r->last);
+	tide_stats now;
+	tide__stats_now(&now);
+	tide__lock(); /* others may be asking for them */
+	r->last = now;
+	tide__unlock();
 	int sink_error = r->sink.error, e = tide__sink_close(&r->sink);
 	tide__space_close(&r->space, r->stuck);
 	if (r->complete && e == 0) {

@@ -292,6 +292,11 @@ def fork_storm():
 			check("each name once", len(ids) == len(set(ids)))
 
 
+def fork_stop():
+	with folder() as d:
+		run("forkstop", os.path.join(d, "s.tide"), int(os.environ.get("TIDE_FORKS", "400")))
+
+
 # ---- threads, start and stop
 
 
@@ -485,6 +490,7 @@ TESTS = {
 	"file-size-limit": file_size_limit,
 	"fork": fork_,
 	"fork-storm": fork_storm,
+	"fork-stop": fork_stop,
 	"short-threads": short_threads,
 	"start-twice": twice,
 	"start-together": together,

@@ -285,6 +285,70 @@ static int scene_forkstorm(char **v)
 	return 0;
 }
 
+static pthread_mutex_t areas_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned char *areas[16]; /* as large as rings, so they take their places */
+enum { AREA = (1 << 20) + 4096 };
+
+static void *map_forever(void *arg)
+{
+	for (unsigned i = 0; !atomic_load(&stop_now); i = (i + 1) % 16) {
+		pthread_mutex_lock(&areas_lock);
+		if (areas[i])
+			munmap(areas[i], AREA);
+		areas[i] = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+				0);
+		areas[i][0] = areas[i][AREA - 1] = 0xab;
+		pthread_mutex_unlock(&areas_lock);
+	}
+	return NULL;
+}
+
+static void *mark_forever(void *arg)
+{
+	while (!atomic_load(&stop_now)) {
+		tide_mark(TIDE_STEP, TIDE_NAME("mark"), 1);
+		usleep(200);
+	}
+	return NULL;
+}
+
+static const char *restarted;
+static void *restart_forever(void *arg)
+{
+	while (!atomic_load(&stop_now)) {
+		start(restarted, 1 << 20);
+		usleep(2000); /* most threads have a ring by now */
+		CHECK(tide_stop(NULL) == TIDE_OK);
+	}
+	return NULL;
+}
+
+/* forkstop FILE N: fork while a recording stops and gives its places in memory to others: the
+ * child's memory is whole. */
+static int scene_forkstop(char **v)
+{
+	pthread_t t[10];
+	int destroyed = 0;
+	restarted = v[0];
+	spawn(t, 8, mark_forever);
+	spawn(t + 8, 1, map_forever);
+	spawn(t + 9, 1, restart_forever);
+	for (int i = 0; i < atoi(v[1]); i++) {
+		pthread_mutex_lock(&areas_lock);
+		pid_t pid = fork();
+		if (pid == 0) {
+			for (int k = 0; k < 16; k++)
+				destroyed |= areas[k] && (areas[k][0] & areas[k][AREA - 1]) != 0xab;
+			_exit(destroyed);
+		}
+		pthread_mutex_unlock(&areas_lock);
+		wait_for(pid);
+	}
+	atomic_store(&stop_now, 1);
+	join_all(t, 10);
+	return 0;
+}
+
 /* ---- threads ------------------------------------------------------------------------------- */
 
 static void *short_life(void *arg)
@@ -549,7 +613,7 @@ static const struct {
 	{ "signal", scene_signal, 2 },	     { "siglock", scene_siglock, 2 },
 	{ "wait", scene_wait, 2 },	     { "closefd", scene_closefd, 1 },
 	{ "system", scene_system, 1 },	     { "fullwait", scene_fullwait, 2 },
-	{ "together", scene_together, 2 },
+	{ "together", scene_together, 2 },   { "forkstop", scene_forkstop, 2 },
 };
 
 int main(int argc, char **argv)

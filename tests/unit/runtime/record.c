@@ -154,6 +154,22 @@ static void bad_starts(void **state)
 	assert_int_not_equal(access("/tmp/tide-bad-starts.tide", F_OK), 0);
 }
 
+/* "On failure nothing else changes": the last recording's name and numbers are still told. */
+static void failed_start_forgets_nothing(void **state)
+{
+	tide_stats st;
+	char last[4096];
+	start(65536, 0);
+	tide_mark(TIDE_STEP, TIDE_NAME("one"), 1);
+	stop();
+	assert_int_not_equal(tide_start("/nonexistent/x.tide", NULL, NULL), TIDE_OK);
+	assert_int_not_equal(tide_start("/tmp", NULL, NULL), TIDE_OK);
+	assert_int_equal(tide_recording_path(last, sizeof last), strlen(path));
+	assert_string_equal(last, path);
+	tide_stats_get(&st);
+	assert_int_equal(st.events, 1);
+}
+
 static void silent_when_not_recording(void **state)
 {
 	errno = 42;
@@ -617,6 +633,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 		T(bad_starts),
+		T(failed_start_forgets_nothing),
 		T(silent_when_not_recording),
 		T(errno_is_left_alone),
 		T(ids_are_stable),
