@@ -19,6 +19,7 @@ _library: Any = None  # built from ops.cpp; keeps the callback's code loaded
 _capture: Any = None  # libtidemark-torch, called with the GIL held
 _model: Any = None  # names of modules, labels, steps: tidemark_model.Model
 _told_end = False  # threads' frames are left alone once Python ends
+_ranked = False  # the recording says which rank of a job it is
 SHAPES, STACKS = 1, 2
 
 
@@ -57,11 +58,42 @@ def _load_capture(path: str | None = None) -> None:
     c.tide_intern.restype = ctypes.c_uint32
     c.tide_mark.argtypes = [ctypes.c_int, ctypes.c_uint32, ctypes.c_int64]
     c.tide_mark.restype = None
+    c.tide_annotate.argtypes = [ctypes.c_uint32, ctypes.c_char_p]
+    c.tide_annotate.restype = None
     c.tide_torch_frames_on.argtypes = [ctypes.c_bool]
     c.tide_stop.argtypes = [ctypes.c_void_p]
     _capture = c
     _complete_workers()
-    os.register_at_fork(after_in_child=_complete_workers)
+    os.register_at_fork(after_in_child=_in_child)
+    atexit.register(learn_rank)
+
+
+def _in_child() -> None:
+    forget_rank()
+    _complete_workers()
+
+
+def learn_rank() -> bool:
+    """Say which rank of how many this process is, once torch.distributed knows: a launcher's variables may not be there
+    (multiprocessing.spawn). Cheap to ask again and again; imports nothing, never raises."""
+    global _ranked
+    if not _ranked:
+        group: Any = sys.modules.get("torch.distributed")
+        try:
+            if group is None or not group.is_available() or not group.is_initialized():
+                return False
+            for key, number in ("process.rank", group.get_rank()), ("process.world_size", group.get_world_size()):
+                _capture.tide_annotate(_capture.tide_intern(key.encode()), str(number).encode())
+        except Exception:  # a group that is just being made, or is no more
+            return False
+        _ranked = True
+    return True
+
+
+def forget_rank() -> None:
+    """Another recording: it is to be said again."""
+    global _ranked
+    _ranked = False
 
 
 def _complete_workers() -> None:
@@ -130,7 +162,7 @@ def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, s
         want = (SHAPES if shapes else 0) | (STACKS if stacks and _stacks(stacks) else 0)
         _library.tide_torch_ops_on(want)
     if modules:
-        _model = _model or _beside("tidemark_model").Model(torch, _capture)
+        _model = _model or _beside("tidemark_model").Model(torch, _capture, learn_rank)
         _model.on(_library)
     return _library is not None or not ops
 

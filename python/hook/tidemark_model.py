@@ -18,11 +18,12 @@ STEP = 3
 
 class Model:
     """torch: the module; capture: libtidemark-torch; ops: the library built from ops.cpp, or None: then nothing is labelled.
-    Both are called with the GIL held."""
+    Both are called with the GIL held. learn_rank: asked where a model runs for the first time and after steps, until it knows."""
 
-    def __init__(self, torch: Any, capture: Any) -> None:
+    def __init__(self, torch: Any, capture: Any, learn_rank: Any = bool) -> None:
         self.torch: Any = torch
         self.capture: Any = capture
+        self.learn_rank: Any = learn_rank
         self.ops: Any = None
         self.refs: dict[int, weakref.ref[Any]] = {}  # modules that have a name
         self.roots: list[weakref.ref[Any]] = []  # modules that were not known as part of another
@@ -47,6 +48,7 @@ class Model:
                 self.capture.tide_torch_module_name(key, self.intern(text))
             self.roots.append(weakref.ref(module))
             self.label(module)
+            self.learn_rank()
             if self.steps < 0:
                 self.steps = 0 if self.stepped() else -1
                 if self.steps < 0:
@@ -87,6 +89,7 @@ class Model:
         if self.compiling():
             return
         try:
+            self.learn_rank()
             self.mark_step(optimizer)
             if self.ops:
                 if self.ops.tide_torch_labels(False):  # some tensors are no more: others may have taken their place

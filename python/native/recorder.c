@@ -6,6 +6,8 @@
  * stop release the GIL. */
 #include "native.h"
 
+#include <string.h>
+
 /* ---- arguments ---- */
 
 static int u64(PyObject *o, uint64_t *out)
@@ -14,14 +16,44 @@ static int u64(PyObject *o, uint64_t *out)
 	return *out == UINT64_MAX && PyErr_Occurred() ? -1 : 0;
 }
 
+/* A copy of a text that is not plain: of what no UTF-8 holds (a file name's odd bytes) the escapes
+ * are kept, and a NUL is shown as one. NULL: no memory. PyMem_Free it. */
+static char *odd_text(PyObject *o)
+{
+	PyObject *bytes = PyUnicode_AsEncodedString(o, "utf-8", "backslashreplace");
+	char *text = NULL, *copy = NULL;
+	Py_ssize_t n = 0;
+	if (bytes && PyBytes_AsStringAndSize(bytes, &text, &n) == 0)
+		copy = PyMem_Malloc((size_t)n * 3 + 1);
+	char *p = copy;
+	for (Py_ssize_t i = 0; copy && i <= n; i++)
+		if (text[i] || i == n)
+			*p++ = text[i];
+		else
+			p = (char *)memcpy(p, "\xe2\x90\x80", 3) + 3; /* U+2400 */
+	Py_XDECREF(bytes);
+	PyErr_Clear();
+	return copy;
+}
+
+/* The text in UTF-8, borrowed of `o`; NULL: it is not plain, ask odd_text. */
+static const char *plain_text(PyObject *o)
+{
+	Py_ssize_t n;
+	const char *text = PyUnicode_AsUTF8AndSize(o, &n);
+	if (!text)
+		PyErr_Clear();
+	return text && !memchr(text, 0, (size_t)n) ? text : NULL;
+}
+
 /* A name is a text or an id that intern() gave. */
 static int name_of(PyObject *o, tide_name *out)
 {
 	if (PyUnicode_Check(o)) {
-		const char *text = PyUnicode_AsUTF8AndSize(o, NULL);
-		if (!text) /* lone surrogates: an event without a name rather than an exception */
-			PyErr_Clear();
-		*out = text ? tide_intern(text) : 0;
+		const char *text = plain_text(o);
+		char *odd = text ? NULL : odd_text(o);
+		*out = text || odd ? tide_intern(text ? text : odd) : 0;
+		PyMem_Free(odd);
 		return 0;
 	}
 	uint64_t id;
@@ -41,6 +73,13 @@ static int count_of(const char *what, Py_ssize_t n, Py_ssize_t least, Py_ssize_t
 }
 
 /* ---- start and stop ---- */
+
+static PyObject *path_now(PyObject *self, PyObject *none)
+{
+	char into[4096 + 32];
+	return PyUnicode_DecodeFSDefaultAndSize(into,
+						(Py_ssize_t)tide_recording_path(into, sizeof into));
+}
 
 static PyObject *start(PyObject *self, PyObject *args, PyObject *kw)
 {
@@ -70,9 +109,7 @@ static PyObject *start(PyObject *self, PyObject *args, PyObject *kw)
 	Py_END_ALLOW_THREADS Py_DECREF(path);
 	if (rc != TIDE_OK)
 		return tide__raise(NULL, &err); /* names it */
-	char into[4096 + 32];
-	return PyUnicode_DecodeFSDefaultAndSize(into,
-						(Py_ssize_t)tide_recording_path(into, sizeof into));
+	return path_now(NULL, NULL);
 }
 
 static PyObject *stop(PyObject *self, PyObject *none)
@@ -232,12 +269,15 @@ static PyObject *counter(PyObject *self, PyObject *args)
 
 static PyObject *annotate(PyObject *self, PyObject *args)
 {
-	PyObject *key;
-	const char *text;
+	PyObject *key, *note;
 	tide_name name;
-	if (!PyArg_ParseTuple(args, "Os", &key, &text) || name_of(key, &name))
+	if (!PyArg_ParseTuple(args, "OU", &key, &note) || name_of(key, &name))
 		return NULL;
-	tide_annotate(name, text);
+	const char *text = plain_text(note);
+	char *odd = text ? NULL : odd_text(note);
+	if (text || odd)
+		tide_annotate(name, text ? text : odd);
+	PyMem_Free(odd);
 	Py_RETURN_NONE;
 }
 
@@ -248,6 +288,8 @@ PyMethodDef tide__recorder_methods[] = {
 	{ "start", CALL(start), METH_VARARGS | METH_KEYWORDS,
 	  "start(path, *, ring_bytes=0, max_ring_bytes=0, full_wait_us=0, follow_fork=True)" },
 	{ "stop", stop, METH_NOARGS, "Stop and complete the file; not recording is fine." },
+	{ "path", path_now, METH_NOARGS,
+	  "The file of the recording in progress, or of the last one; '' = none yet." },
 	{ "recording", recording, METH_NOARGS, "Recording at this moment?" },
 	{ "stats", stats, METH_NOARGS, "The recorder's own numbers." },
 	{ "intern", intern, METH_O, "Id of a text: cheaper than the text in later calls." },

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import html
-import os
 from typing import Any
 
 from . import _native, _record
@@ -61,7 +60,7 @@ class Live:
     def __init__(self) -> None:
         self.recording: bool = _native.recording()
         self.stats: dict[str, int] = _native.stats()
-        self.path: str | None = _record._path or os.environ.get("TIDEMARK_RECORD")
+        self.path: str | None = _record.path_now()
         self.seconds: float = 0.0
         self.devices: list[dict[str, Any]] = []
         if self.path:

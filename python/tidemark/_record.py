@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., Any])
     Path = str | os.PathLike[str]
 
-_path: str | None = None  # of the recording in progress, or of the last one
-_asked: str | None = None  # the same as start() was told: forked children are named after it
 _count = 0  # recordings started so far
 _made: dict[str, int] = {}  # files of decorated functions: by the path they were given, how many
 _told: set[str] = set()  # paths that were said not to be written
@@ -30,31 +28,34 @@ _turn = RLock()  # record() of several threads: one begins or ends at a time
 _threads: Any = None  # tidemark_threads
 _stepped = False  # the program says where its steps are
 ALREADY = 8  # Error's code: a recording is in progress
+START = ("ring_bytes", "max_ring_bytes", "full_wait_us", "follow_fork")  # options of start()
 COROUTINE, GENERATOR, STREAM = 0x80, 0x20, 0x200  # of a function's code; STREAM: an asynchronous generator
 TORCH: dict[str, Any] = {"ring_bytes": 4 << 20, "full_wait_us": 1000}  # ops come in bursts: more room, and rather wait than lose
 
 
 def _in_child() -> None:
-    """A forked child records into a file of its own: NAME.PID.tide."""
-    global _path, _turn
+    global _turn
     _turn = RLock()  # whoever held it is not here
-    if _asked:
-        _path = f"{_asked.removesuffix('.tide')}.{os.getpid()}.tide"
+
+
+def path_now() -> str | None:
+    """File of the recording in progress, or of the last one; of a forked child its own, NAME.PID.tide."""
+    return _native.path() or None
 
 
 def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int = 0, full_wait_us: int = 0,
           follow_fork: bool = True) -> None:
     """Start recording into `path`; where another process is recording into that, into NAME.PID.tide, and stderr says so.
     Raises Error (code 8) when a recording is already in progress."""
-    global _path, _asked, _count
+    global _count
     into = _native.start(path, ring_bytes=ring_bytes, max_ring_bytes=max_ring_bytes, full_wait_us=full_wait_us,
                          follow_fork=follow_fork)
-    if os.path.basename(into) != os.path.basename(os.fspath(path)):
-        print(f"tidemark: another process is recording into {os.fspath(path)}: this one records into {into}", file=sys.stderr)
+    asked = os.fsdecode(path)
+    if os.path.basename(into) != os.path.basename(asked):
+        print(f"tidemark: another process is recording into {asked}: this one records into {into}", file=sys.stderr)
     if not _count:
         os.register_at_fork(after_in_child=_in_child)
     _name_threads()
-    _path, _asked = os.path.abspath(into), os.path.abspath(os.fspath(path))
     _count += 1
 
 
@@ -76,6 +77,9 @@ def _name_threads() -> None:
 
 def stop() -> None:
     """Stop and complete the file. Not recording is fine."""
+    capture = sys.modules.get("tidemark.torch")
+    if capture is not None:
+        capture._learn_rank()
     _native.stop()
     if _threads is not None:
         _threads.off()
@@ -128,26 +132,17 @@ def _wrap(function: F, inside: Callable[[], Any], call: Callable[..., Any] | Non
 
 def running() -> bool:
     """Is something recorded? A program under `tidemark run` is: from its first tensor on, or from here."""
-    path = os.environ.get("TIDEMARK_RECORD")
-    if not path or _count or _native.recording():
-        return _native.recording()
-    if os.environ.get("TIDEMARK_RECORD_PID", str(os.getpid())) != str(os.getpid()):  # a program that it started
-        path = f"{path.removesuffix('.tide')}.{os.getpid()}.tide"
-    if _fresh(path):
-        try:
-            start(path, **TORCH)
-        except _native.Error as why:  # not a path that the program gave: it runs on
-            print(f"tidemark: {why}", file=sys.stderr)
+    if os.environ.get("TIDEMARK_RECORD") and not _count and not _native.recording():
+        _begin_run()
     return _native.recording()
 
 
-def _fresh(path: str) -> bool:
-    """Has `tidemark run`'s recording not begun yet? Once stopped, it is not begun again; a file of before says nothing."""
-    try:
-        st = os.stat(path)
-    except OSError:
-        return True
-    return os.environ.get("TIDEMARK_RECORD_WAS") == f"{st.st_ino}:{st.st_mtime_ns}"
+def _begin_run() -> None:
+    """What `tidemark run` preloaded knows the name of the file, and whether it was ended already."""
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError):  # a program that was started without it
+        ctypes.PyDLL("libtidemark-torch.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY).tide_torch_begin()
 
 
 class record:  # noqa: N801: reads as a verb
@@ -162,11 +157,18 @@ class record:  # noqa: N801: reads as a verb
 
     def __init__(self, path: Path | None = None, *, torch: bool | None = None, ops: bool | None = None, shapes: bool | None = None,
                  stacks: bool | int | None = None, modules: bool = True, **options: Any) -> None:
-        self.path: str | None = None if path is None else os.fspath(path)
+        if callable(path):
+            raise TypeError('record() wants its brackets, with a path or without: @tidemark.record("run.tide")')
+        if stacks is not None and (not isinstance(stacks, int) or stacks < 0):
+            raise TypeError(f"stacks is True, False or a number of ops, not {stacks!r}")
+        if wrong := options.keys() - START:
+            raise TypeError(f"record() has no option {sorted(wrong)[0]!r}: there are torch, ops, shapes, stacks, modules, {', '.join(START)}")
+        self.path: str | None = None if path is None else os.fsdecode(path)
         self._torch = torch
         self._what: dict[str, Any] = {"ops": ops, "shapes": shapes, "stacks": stacks, "modules": modules}
         self._options = options
-        self._mine = False
+        self._mine = 0  # the number of the recording that it began
+        self._entered = 0  # how many times
         self._decorates = False
         self._attached = False
         self._watch: Watch | None = None
@@ -177,6 +179,7 @@ class record:  # noqa: N801: reads as a verb
                 self._tell()
             else:
                 self._begin()
+            self._entered += 1
         return self
 
     def _begin(self) -> None:
@@ -199,7 +202,7 @@ class record:  # noqa: N801: reads as a verb
             return
         if self._decorates:
             _made[path] = number
-        self._mine = True
+        self._mine = _count
         if with_torch:
             try:
                 self._attach()
@@ -214,7 +217,7 @@ class record:  # noqa: N801: reads as a verb
     def _tell(self) -> None:
         """Its file is not written: what it records goes into the one in progress. Once for a path."""
         path = self.path and os.path.abspath(self.path)
-        now = _path or os.environ.get("TIDEMARK_RECORD") or "another file"
+        now = path_now()
         if path and path != now and path not in _told and path not in _made:
             _told.add(path)
             print(f"tidemark: {self.path} is not written: a recording is in progress, into {now}", file=sys.stderr)
@@ -231,7 +234,7 @@ class record:  # noqa: N801: reads as a verb
     def _attach_later(self) -> None:
         """torch was imported inside: what fails here must not fail the import."""
         try:
-            if self._mine and _native.recording():
+            if self._mine == _count and _native.recording():
                 self._attach()
         except Exception as why:
             print(f"tidemark: torch is not recorded: {why}", file=sys.stderr)
@@ -243,12 +246,14 @@ class record:  # noqa: N801: reads as a verb
             from . import torch as capture
 
             capture.detach()
-        self._mine = self._attached = False
-        stop()
+        begun, self._mine, self._attached = self._mine, 0, False
+        if begun == _count:  # not another one that was started inside
+            stop()
 
     def __exit__(self, kind: type[BaseException] | None, what: BaseException | None, where: TracebackType | None) -> None:
-        if self._mine:
-            with _turn:
+        with _turn:
+            self._entered -= 1
+            if self._mine and self._entered <= 0:
                 self._end()
 
     def __call__(self, function: F) -> F:

@@ -177,7 +177,7 @@ def _recorded() -> dict[tuple[str, int, int], int]:
     """The same, as the recording in progress has it."""
     from ._profile import device_names
 
-    t = _native.Trace(str(_record._path))
+    t = _native.Trace(str(_record.path_now()))
     devices = [name.partition(":") for name in device_names(t)]
     pools = [devices[d] if t.text(n) in ("heap", "DRAM") else None for d, n in zip(t.view("pools", "device"), t.view("pools", "name"))]
     out: dict[tuple[str, int, int], int] = {}
@@ -221,6 +221,12 @@ def sweep(found: list[Any] | None = None) -> None:
             continue
 
 
+def _learn_rank() -> None:
+    """Before the recording ends: which rank this process is, where that was not known yet."""
+    if _hook is not None and _native.recording():
+        _hook.learn_rank()
+
+
 # ---- the face ----
 
 def attached() -> bool:
@@ -242,12 +248,13 @@ def attach(*, ops: bool = True, shapes: bool = False, stacks: bool | int = False
     import torch
 
     library = _load()
-    recording = (_record._path, _record._count) if _native.recording() else None
+    recording = (_record.path_now(), _record._count) if _native.recording() else None
     fresh = recording and _adopted != recording
     if fresh:
         _adopted = recording
+        _hook.forget_rank()
         _adopt(torch, {})
-    elif recording and not _attached and _record._path:  # where `tidemark run` records there was no gap
+    elif recording and not _attached and _record._count:  # where `tidemark run` records there was no gap
         with contextlib.suppress(_native.Error):  # moved or removed meanwhile
             _adopt(torch, _recorded())
     slots = library.tide_torch_attach()

@@ -158,15 +158,15 @@ class MemoryTracker:
             self._begin()
         except BaseException:  # a wrong interval, say: leave nothing running, and no file
             self._release()
-            if self._mine and _record._path:
+            if self._mine:
                 with contextlib.suppress(OSError):
-                    os.unlink(_record._path)
+                    os.unlink(_record.path_now() or "")
             raise
         _say("✅ Memory tracking enabled", f"   Snapshots will be saved to: {self.output_dir}", f"   Snapshot interval: {self.interval}s",
              "   Operation tracking: ON (use track_operation() context manager)")
 
     def _begin(self) -> None:
-        self.recording = _record._path or os.environ.get("TIDEMARK_RECORD")
+        self.recording = _record.path_now()
         assert self.recording
         self._teller = Teller(self.recording, _say)
         from . import torch as capture

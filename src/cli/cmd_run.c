@@ -4,25 +4,20 @@
  *
  * The program runs as a child with libtidemark-torch preloaded; this process waits, hands on
  * signals, and ends as the program ended: same status, or by the same signal. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "cli/cli.h"
+#include "cli/run_left.h"
 #include "config/config.h"
-#include "format/rewrite.h"
-#include "format/rings.h"
-#include "format/tide.h"
 
 enum { O_OUTPUT, O_NO_OPS, O_NO_MODULES, O_STACKS, O_SHAPES };
 static const tide_option options[] = {
@@ -118,18 +113,6 @@ static bool name_file(const tide_args *a, const tide_config *c, char *file, size
 
 /* ---- the child ---- */
 
-/* What is there before, so that the package in the child knows it from this run's recording. */
-static void name_old(const struct stat *before, bool was)
-{
-	char old[64];
-	unsetenv("TIDEMARK_RECORD_WAS");
-	if (!was)
-		return;
-	snprintf(old, sizeof old, "%ju:%jd", (uintmax_t)before->st_ino,
-		 (intmax_t)before->st_mtim.tv_sec * 1000000000 + before->st_mtim.tv_nsec);
-	setenv("TIDEMARK_RECORD_WAS", old, 1);
-}
-
 /* A script in this folder is not found in PATH; most often Python was meant to run it. */
 static void say_no_program(const char *name, int why)
 {
@@ -142,12 +125,13 @@ static void say_no_program(const char *name, int why)
 
 /* `told` is closed by a program that starts; one that cannot is written into it. */
 static void become(const tide_args *a, const tide_config *c, const char *library, const char *file,
-		   int told)
+		   const char *id, int told)
 {
 	char pid[32];
 	snprintf(pid, sizeof pid, "%ld", (long)getpid());
 	setenv("TIDEMARK_RECORD", file, 1);
 	setenv("TIDEMARK_RECORD_PID", pid, 1);
+	setenv("TIDEMARK_RUN", id, 1);
 	prepend("LD_PRELOAD", library, ':');
 	hand_down(c);
 	if (!a->opt[O_NO_OPS].set && c->v[TIDE_CONFIG_capture_ops].flag)
@@ -182,138 +166,7 @@ static void watch_signals(void)
 	signal(SIGQUIT, SIG_IGN);
 }
 
-/* ---- what is left when it has ended ---- */
-
-enum { LARGE = 256 << 20 };
-
-/* A process that a signal ended (Ctrl-C, an abort, kill -9) has not closed its recording; nobody
- * writes it any more, so it is closed here: one whole file without its ring file. */
-static void close_left(const char *file)
-{
-	char rings[PATH_MAX + sizeof TIDE_RINGS_SUFFIX];
-	struct stat st;
-	tide_rewrite w;
-	tide_error err = { .offset = TIDE_NO_OFFSET };
-	snprintf(rings, sizeof rings, "%s" TIDE_RINGS_SUFFIX, file);
-	if (access(rings, F_OK) || stat(file, &st))
-		return;
-	if (st.st_size >= LARGE)
-		fprintf(stderr, "tidemark run: closing %s\n", file);
-	if (tide__recover(file, file, &w, &err) == TIDE_OK)
-		unlink(rings);
-	else
-		tide__cli_fail(file, &err); /* both files stay, and every command reads them */
-}
-
-static bool made_by(const char *file, pid_t pid)
-{
-	tide_file_head head;
-	FILE *f = fopen(file, "re");
-	bool ok = f && fread(&head, sizeof head, 1, f) == 1 &&
-		  !memcmp(head.magic, TIDE_FILE_MAGIC, sizeof head.magic) &&
-		  head.pid == (uint64_t)pid;
-	if (f)
-		fclose(f);
-	return ok;
-}
-
-/* "run.PID.tide" of "run.tide", as child processes name theirs. */
-static bool is_childs(const char *name, const char *stem, size_t n)
-{
-	if (strncmp(name, stem, n) || name[n] != '.')
-		return false;
-	size_t digits = strspn(name + n + 1, "0123456789");
-	return digits && !strcmp(name + n + 1 + digits, ".tide");
-}
-
-/* What child processes recorded since: how many, and one of them in `one`. */
-static size_t childs(const char *file, time_t since, char *one, size_t size)
-{
-	const char *stem = strrchr(file, '/') + 1;
-	size_t n = strlen(stem), found = 0;
-	char path[PATH_MAX];
-	if (n > 5 && !strcmp(stem + n - 5, ".tide"))
-		n -= 5;
-	snprintf(path, sizeof path, "%.*s", (int)(stem - file), file);
-	DIR *d = opendir(path);
-	for (struct dirent *e; d && (e = readdir(d));) {
-		struct stat st;
-		snprintf(path, sizeof path, "%.*s%s", (int)(stem - file), file, e->d_name);
-		if (!is_childs(e->d_name, stem, n) || stat(path, &st) || st.st_mtime < since)
-			continue;
-		pid_t pid = (pid_t)strtol(e->d_name + n + 1, NULL, 10);
-		if (pid == child)
-			continue;
-		if (kill(pid, 0) && errno == ESRCH)
-			close_left(path);
-		if (!found++)
-			snprintf(one, size, "%s", path);
-	}
-	if (d)
-		closedir(d);
-	return found;
-}
-
-/* The program's own recording: FILE, or NAME.PID.tide where another run had FILE at that moment.
- * What stands in FILE now may be that other run's. */
-static bool find_own(const char *file, const struct stat *before, bool was, time_t since, char *own,
-		     size_t size)
-{
-	struct stat st;
-	size_t n = strlen(file);
-	if (n > 5 && !strcmp(file + n - 5, ".tide"))
-		n -= 5;
-	snprintf(own, size, "%.*s.%ld.tide", (int)n, file, (long)child);
-	if (!stat(own, &st) && st.st_mtime >= since && made_by(own, child))
-		return true;
-	snprintf(own, size, "%s", file);
-	return !stat(file, &st) && made_by(file, child) &&
-	       !(was && st.st_ino == before->st_ino &&
-		 st.st_mtim.tv_sec == before->st_mtim.tv_sec &&
-		 st.st_mtim.tv_nsec == before->st_mtim.tv_nsec);
-}
-
-/* A path as a shell takes it. */
-static void put_quoted(const char *path, FILE *out)
-{
-	if (!path[strcspn(path, " \t\n\"'\\$`!*?[](){}<>|&;#~")]) {
-		fputs(path, out);
-		return;
-	}
-	fputc('\'', out);
-	for (const char *c = path; *c; c++)
-		if (*c == '\'')
-			fputs("'\\''", out);
-		else
-			fputc(*c, out);
-	fputc('\'', out);
-}
-
-static void tell(const char *file, const struct stat *before, bool was, time_t since)
-{
-	struct stat st;
-	char size[32], one[PATH_MAX], mine[PATH_MAX];
-	bool own = find_own(file, before, was, since, mine, sizeof mine);
-	size_t n = childs(file, since, one, sizeof one);
-	if (own)
-		close_left(mine);
-	if (own && strcmp(mine, file))
-		fprintf(stderr, "tidemark run: another process was recording into %s\n", file);
-	if (own && !stat(mine, &st)) {
-		fprintf(stderr, "tidemark run: %s, %s; next: tidemark peak ", mine,
-			tide__fmt_bytes(size, sizeof size, (double)st.st_size));
-		put_quoted(mine, stderr);
-		fputc('\n', stderr);
-	}
-	if (n)
-		fprintf(stderr, "tidemark run: %zu child process%s recorded: %s%s\n", n,
-			n > 1 ? "es" : "", one, n > 1 ? " and others beside it" : "");
-	if (!own && !n)
-		fprintf(stderr,
-			"tidemark run: nothing was recorded into %s: the program did not use "
-			"PyTorch's allocators, or recorded into a file of its own\n",
-			file);
-}
+/* ---- its end ---- */
 
 static int wait_for(pid_t pid)
 {
@@ -335,13 +188,14 @@ static int same_end(int status)
 }
 
 /* The recorder never fails its program, so that a path it cannot write is told before. */
-static bool writable(const char *file, bool was, tide_error *err)
+static bool writable(const char *file, tide_error *err)
 {
 	char probe[PATH_MAX + 32]; /* it is written under such a name first */
 	struct stat st;
 	int fd = -1;
+	bool was = stat(file, &st) == 0;
 	snprintf(probe, sizeof probe, "%s.%ld.new", file, (long)getpid());
-	if (was && stat(file, &st) == 0 && S_ISDIR(st.st_mode))
+	if (was && S_ISDIR(st.st_mode))
 		errno = EISDIR;
 	else if (!was || access(file, W_OK) == 0)
 		fd = open(probe, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -358,7 +212,7 @@ static int run(const tide_args *a)
 {
 	static tide_config c;
 	char library[PATH_MAX], file[PATH_MAX];
-	struct stat before;
+	char id[TIDE_RUN_ID];
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	if (tide__config_load(NULL, NULL, &c, &err) != TIDE_OK)
 		return tide__cli_fail(c.in_file ? c.file : NULL, &err);
@@ -370,27 +224,25 @@ static int run(const tide_args *a)
 	}
 	if (!name_file(a, &c, file, sizeof file))
 		return tide__cli_usage(a, "the path of the recording is too long");
-	bool was = stat(file, &before) == 0;
-	if (!writable(file, was, &err))
+	if (!writable(file, &err))
 		return tide__cli_fail(file, &err);
-	time_t since = time(NULL);
+	tide__run_id(id);
 	int told[2] = { -1, -1 };
 	if (pipe2(told, O_CLOEXEC) < 0)
 		told[0] = told[1] = -1; /* one line may be said too much */
-	name_old(&before, was);
 	child = fork();
 	if (child < 0) {
 		tide__fail_errno(&err, "fork");
 		return tide__cli_fail(NULL, &err);
 	}
 	if (child == 0)
-		become(a, &c, library, file, told[1]);
+		become(a, &c, library, file, id, told[1]);
 	watch_signals();
 	close(told[1]);
 	int status = wait_for(child);
 	char x;
 	if (read(told[0], &x, 1) != 1)
-		tell(file, &before, was, since);
+		tide__run_tell(file, id, child);
 	close(told[0]);
 	return same_end(status);
 }
@@ -405,7 +257,9 @@ const tide_command tide__cmd_run = {
 		"installed torch, every op. "
 		"Signals and the exit status pass through; what the program prints is its own. "
 		"Child processes that use "
-		"PyTorch record into NAME.PID.tide. The recording survives kill -9, and is whole "
+		"PyTorch record into NAME.PID.tide, and so does a program that this one replaces "
+		"itself "
+		"by. The recording survives kill -9, and is whole "
 		"after Ctrl-C. Settings "
 		"(tidemark config) say where recordings go and what is captured; options go first.",
 	TIDE_COMMAND_OPTIONS(options),

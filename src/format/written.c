@@ -51,6 +51,16 @@ int tide__has_mapped(uint64_t pid, const struct stat *st)
 	return found ? 1 : n < 0 ? -1 : 0;
 }
 
+static bool read_head(const char *path, tide_file_head *head)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool ok = fd >= 0 && read(fd, head, sizeof *head) == (ssize_t)sizeof *head &&
+		  !memcmp(head->magic, TIDE_FILE_MAGIC, sizeof head->magic);
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
 uint64_t tide__written_by(const char *path)
 {
 	tide_file_head head;
@@ -58,13 +68,25 @@ uint64_t tide__written_by(const char *path)
 	char rings[PATH_MAX + sizeof TIDE_RINGS_SUFFIX];
 	if ((size_t)snprintf(rings, sizeof rings, "%s%s", path, TIDE_RINGS_SUFFIX) >=
 		    sizeof rings ||
-	    stat(rings, &st) != 0)
+	    stat(rings, &st) != 0 || !read_head(path, &head))
 		return 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool ok = fd >= 0 && read(fd, &head, sizeof head) == (ssize_t)sizeof head &&
-		  !memcmp(head.magic, TIDE_FILE_MAGIC, sizeof head.magic);
-	if (fd >= 0)
-		close(fd);
-	ok = ok && head.pid && head.pid <= INT32_MAX && tide__has_mapped(head.pid, &st) == 1;
+	bool ok = head.pid && head.pid <= INT32_MAX && tide__has_mapped(head.pid, &st) == 1;
 	return ok ? head.pid : 0;
+}
+
+int64_t tide__begun(const char *path)
+{
+	tide_file_head head;
+	return read_head(path, &head) ? (int64_t)head.start_real : 0;
+}
+
+void tide__childs_name(char *out, size_t n, const char *base, int64_t since)
+{
+	enum { MOST = 10000 };
+	size_t stem = strlen(base);
+	if (stem >= 5 && !strcmp(base + stem - 5, ".tide"))
+		stem -= 5;
+	snprintf(out, n, "%.*s.%ld.tide", (int)stem, base, (long)getpid());
+	for (int i = 2; i < MOST && since && tide__begun(out) >= since; i++)
+		snprintf(out, n, "%.*s.%ld.%d.tide", (int)stem, base, (long)getpid(), i);
 }

@@ -83,10 +83,13 @@ size_t tide__facts(uint8_t *out, size_t cap, uint32_t *count)
 {
 	struct out o = { out, out + cap, 0 };
 	struct utsname u;
+	const char *run = getenv("TIDEMARK_RUN"); /* which of `tidemark run` it belongs to */
 	number(&o, "process.pid", getpid());
 	number(&o, "process.parent", getppid());
 	command(&o);
 	rank(&o);
+	if (run)
+		text(&o, "process.run", run, strnlen(run, 64));
 	if (uname(&u) == 0) {
 		text(&o, "host.name", u.nodename, strlen(u.nodename));
 		text(&o, "host.kernel", u.release, strlen(u.release));

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -74,13 +75,23 @@ static tide_code absolute(char out[4096], const char *path, tide_error *err)
 	return TIDE_OK;
 }
 
+/* Since when recordings are of this process's family: what a child of it wrote is not replaced by
+ * another's. `tidemark run` says since when it runs. */
+static int64_t family_since(void)
+{
+	static int64_t since; /* kept over fork; lock held */
+	const char *run = getenv("TIDEMARK_RUN");
+	if (!since)
+		since = run ? strtoll(run, NULL, 10) : 0;
+	if (!since)
+		since = (int64_t)tide__clock_ns(CLOCK_REALTIME);
+	return since;
+}
+
 /* run.tide -> run.PID.tide */
 static void child_path(char out[4096], const char *base)
 {
-	size_t n = strlen(base);
-	if (n >= 5 && !strcmp(base + n - 5, ".tide"))
-		n -= 5;
-	snprintf(out, 4096, "%.*s.%ld.tide", (int)n, base, (long)getpid());
+	tide__childs_name(out, 4096, base, family_since());
 }
 
 /* ---- start --------------------------------------------------------------------------------- */
@@ -225,6 +236,7 @@ static tide_code start_locked(tide_error *err)
 	unlink(file); /* left by a start that was killed */
 	unlink(rings);
 	reset_counts();
+	family_since();
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 	tide_code rc = make_files(file, rings, err);
 	if (rc == TIDE_OK)

@@ -184,6 +184,54 @@ def together(folder: str) -> None:
     sizes = [ask("peak", f)["peak_bytes"] for f in files]
     check(sizes == [4000, 8000], f"two runs at once: {files} hold {sizes}")
     check(sum("another process was recording into" in text for text in said) == 1, f"two runs at once: {said}")
+    check(not any("child process" in text for text in said), f"two runs at once take the other's file for a child's: {said}")
+
+
+REPLACED = """
+import os, sys, torch
+n = int(sys.argv[1])
+keep = torch.ones(n * 1000)
+if n < 3:
+    os.execv(sys.executable, [sys.executable, "-c", os.environ["TEXT"], str(n + 1)])
+"""
+RANKS = """
+import os, sys, torch, torch.distributed as dist, torch.multiprocessing as mp
+def work(rank, path):
+    dist.init_process_group("gloo", init_method="file://" + path, rank=rank, world_size=2)
+    m = torch.nn.Linear(3, 3); o = torch.optim.SGD(m.parameters(), 0.1)
+    m(torch.ones(1, 3)).sum().backward(); o.step()
+    dist.barrier()
+    dist.destroy_process_group()
+if __name__ == "__main__":
+    mp.spawn(work, (sys.argv[1],), nprocs=2)
+"""
+
+
+def replaced(folder: str) -> None:
+    """A program that becomes another one, twice (exec): each keeps its recording."""
+    out = os.path.join(folder, "exec.tide")
+    args = [TIDEMARK, "run", "--no-ops", "-o", out, PYTHON, "-c", REPLACED, "1"]
+    done = subprocess.run(args, capture_output=True, text=True, timeout=300, check=False, env={**os.environ, "TEXT": REPLACED})
+    line = next((x for x in done.stderr.splitlines() if "replaced itself (exec)" in x), "")
+    check(line.endswith(" and others beside it") and "child process" not in done.stderr, f"exec: {done.stderr[-300:]}")
+    first = line.partition("recorded: ")[2].removesuffix(" and others beside it")
+    files = [out, first, first.removesuffix(".tide") + ".2.tide"]
+    sizes = [ask("peak", f)["peak_bytes"] if os.path.exists(f) else None for f in files]
+    check(sizes == [4000, 8000, 12000], f"exec: {files} hold {sizes}")
+    check(not any(os.path.exists(f + "-rings") for f in files), "exec: ring files are left")
+
+
+def ranks(folder: str) -> None:
+    """Ranks that no launcher told who they are: the process group does."""
+    script = os.path.join(folder, "ranks.py")
+    with open(script, "w", encoding="utf-8") as f:
+        f.write(RANKS)
+    args = [TIDEMARK, "run", "-o", os.path.join(folder, "job.tide"), PYTHON, "-W", "ignore", script, os.path.join(folder, "meet")]
+    done = subprocess.run(args, capture_output=True, text=True, timeout=300, check=False)
+    check("2 child processes recorded" in done.stderr, f"ranks: {done.stderr[-300:]}")
+    files = [os.path.join(folder, f) for f in os.listdir(folder) if f.startswith("job.") and f.endswith(".tide")]
+    found = sorted((p["rank"], p["world"]) for f in files for p in ask("info", f)["processes"])
+    check(found == [(0, 2), (1, 2)], f"ranks: {found}")
 
 
 def wrong_programs(folder: str) -> None:
@@ -218,7 +266,7 @@ def main() -> int:
     for python in [PYTHON, *others()]:
         PYTHON = python
         with tempfile.TemporaryDirectory() as folder:
-            for test in (training, where_it_comes_from, views, profiler_keeps_its_events, ends, survives_kill, interrupted, forked, together, wrong_programs):
+            for test in (training, where_it_comes_from, views, profiler_keeps_its_events, ends, survives_kill, interrupted, forked, together, replaced, ranks, wrong_programs):
                 test(folder)
     print("\n".join(faults) if faults else "tidemark run agrees with torch")
     return bool(faults)

@@ -144,6 +144,42 @@ class Recording(unittest.TestCase):
         for wrong in (tidemark.op, tidemark.record):
             self.assertRaises(TypeError, wrong, lambda: None)
 
+    def test_wrong_words_are_told_where_they_stand(self):
+        for wrong in ({"stack": True}, {"stacks": "yes"}, {"stacks": -1}):
+            with self.subTest(wrong), self.assertRaises(TypeError) as raised:
+                tidemark.record(path("wrong.tide"), **wrong)
+            self.assertIn("stack", str(raised.exception))
+        self.assertFalse(os.path.exists(path("wrong.tide")))
+
+    def test_a_path_may_be_bytes(self):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), tidemark.record(os.fsencode(path("bytes.tide")), torch=False):
+            pass
+        self.assertEqual(said.getvalue(), "")
+        self.assertTrue(os.path.exists(path("bytes.tide")))
+
+    def test_a_block_ends_its_own_recording_alone(self):
+        again = tidemark.record(path("outer.tide"), torch=False)
+        with again:
+            with again:
+                pass
+            self.assertTrue(tidemark.recording())  # entered twice: the outer end counts
+            tidemark.stop()
+            tidemark.start(path("other.tide"))
+        self.assertTrue(tidemark.recording())
+        tidemark.stop()
+        with self.assertRaises(tidemark.Error):
+            tidemark.record("/nonexistent/x.tide", torch=False).__enter__()
+
+    def test_names_that_are_no_text_elsewhere(self):
+        with tidemark.record(path("odd.tide"), torch=False):
+            tidemark.phase("caf\udce9")
+            tidemark.checkpoint("nul\0in")
+            tidemark.annotate("key", "odd\udcff\0text")
+        marks = tidemark.open(path("odd.tide")).native
+        self.assertEqual([marks.text(n) for n in marks.view("marks", "name")][1:], ["caf\\udce9", "nul\u2400in", "key"])
+        self.assertEqual(marks.text(marks.view("marks", "text")[3]), "odd\\udcff\u2400text")
+
     def test_a_forked_child_knows_its_own_file(self):
         done = run("import os, tidemark\nwith tidemark.record('fork.tide', torch=False):\n"
                    "  if os.fork() == 0:\n    tidemark.step(1); print(os.path.basename(tidemark.live().path), os.getpid(), flush=True); os._exit(0)\n"

@@ -13,20 +13,25 @@
 
 #include <tidemark/record.h>
 
+#include "format/written.h"
+
 enum { NEW, STARTING, DECIDED };
 static _Atomic int state;
 
-/* NAME.tide for the process that was run, NAME.PID.tide for programs that it runs. */
+/* NAME.tide for the process that was run, NAME.PID.tide for programs that it runs, or becomes. */
 static bool file_name(char *out, size_t n)
 {
 	const char *path = getenv("TIDEMARK_RECORD"), *pid = getenv("TIDEMARK_RECORD_PID");
-	if (!path || !*path)
+	const char *run = getenv("TIDEMARK_RUN");
+	int64_t since = run ? strtoll(run, NULL, 10) : 0;
+	if (!path || !*path || strlen(path) + 48 > n)
 		return false;
-	if (!pid || strtol(pid, NULL, 10) == (long)getpid())
-		return (size_t)snprintf(out, n, "%s", path) < n;
-	const char *dot = strrchr(path, '.');
-	int base = dot && !strcmp(dot, ".tide") ? (int)(dot - path) : (int)strlen(path);
-	return (size_t)snprintf(out, n, "%.*s.%ld.tide", base, path, (long)getpid()) < n;
+	bool ours = !pid || strtol(pid, NULL, 10) == (long)getpid();
+	if (ours && !(since && tide__begun(path) >= since))
+		snprintf(out, n, "%s", path);
+	else
+		tide__childs_name(out, n, path, since);
+	return true;
 }
 
 static void start(void)
@@ -51,4 +56,9 @@ bool tide__torch_recording(void)
 	start();
 	atomic_store_explicit(&state, DECIDED, memory_order_release);
 	return true;
+}
+
+void tide_torch_begin(void)
+{
+	tide__torch_recording();
 }

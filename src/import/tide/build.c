@@ -310,13 +310,32 @@ static bool on_mark(tide_build *b, const tide_ring *r, const tide_event *e, int6
 	return true;
 }
 
+/* What a process learns of itself only while it records, its place in a job: -1 = not that. */
+static int64_t place_in_job(const char *key, const uint8_t *text, size_t n)
+{
+	int64_t number = 0;
+	if ((strcmp(key, "process.rank") != 0 && strcmp(key, "process.world_size") != 0) || !n ||
+	    n > 9)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return -1;
+		number = 10 * number + (text[i] - '0');
+	}
+	return number;
+}
+
 static bool on_annotation(tide_build *b, const tide_ring *r, const tide_event *e, int64_t t)
 {
+	tide_str name = { tide__ids_get(&b->defs->names, e->name, &b->undefined) };
+	const char *key = tide__text(b->m, name, NULL);
+	int64_t number = place_in_job(key, e->bytes, (size_t)e->size);
+	if (number >= 0)
+		return tide__fact_num(b->m, key, number);
 	uint32_t row = push_mark(b, r, TIDE_MARK_ANNOTATION, t);
 	if (!row)
 		return false;
-	b->m->marks.name[row] =
-		(tide_str){ tide__ids_get(&b->defs->names, e->name, &b->undefined) };
+	b->m->marks.name[row] = name;
 	b->m->marks.text[row] = tide__strn(b->m, (const char *)e->bytes, (size_t)e->size);
 	return b->m->marks.text[row].i || !e->size;
 }

@@ -93,6 +93,33 @@ static void test_definitions(void **state)
 	tide__model_free(m);
 }
 
+/* What a process learns of its place in a job while it records counts more than its environment. */
+static void test_place_in_job(void **state)
+{
+	tidefile f;
+	bytes names = { 0 }, facts = { 0 };
+	tidefile_start_full(&f);
+	record_add(&names, TIDE_REC_NAME, (uint64_t)5, "process.rank");
+	record_add(&names, TIDE_REC_NAME, (uint64_t)6, "process.world_size");
+	tidefile_records(&f, TIDE_CHUNK_DEFS, &names);
+	record_add(&facts, TIDE_REC_FACT_NUM, "process.rank", (uint64_t)0);
+	tidefile_records(&f, TIDE_CHUNK_FACTS, &facts);
+	ev_lane(&f, 1, 1, 1, 100);
+	ev_note(&f, 1, 2, 5, "3");
+	ev_note(&f, 1, 3, 6, "8");
+	ev_note(&f, 1, 4, 6, "-1"); /* not numbers: annotations as any other */
+	ev_note(&f, 1, 5, 6, "9x");
+	ev_note(&f, 1, 6, 5, "99999999999999999999");
+	ev_note(&f, 1, 7, 5, "");
+	tidefile_end(&f);
+	tide_model *m = load(&f);
+	assert_no_loss(m);
+	assert_int_equal(m->processes.rank[1], 3);
+	assert_int_equal(m->processes.world[1], 8);
+	assert_int_equal(m->marks.n, 5);
+	tide__model_free(m);
+}
+
 static void test_memory(void **state)
 {
 	const uint64_t shape[] = { 2, 3, 5, 7, 11 };
@@ -444,6 +471,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_definitions),
+		cmocka_unit_test(test_place_in_job),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_ops),
 		cmocka_unit_test(test_repairs),
