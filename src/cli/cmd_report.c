@@ -35,6 +35,23 @@ static bool two_files(const tide_args *a)
 	       !strpbrk(a->files[0], "*?[") && !strpbrk(a->files[1], "*?[");
 }
 
+/* Two folders or patterns whose ranks meet are two jobs; *two says whether they were. */
+static int jobs(const tide_args *a, bool *two)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_rank_files f[2] = { 0 };
+	int rc = 0;
+	*two = a->n_files == 2 && !a->opt[O_RANKS].set;
+	for (int i = 0; i < 2 && *two && !rc; i++)
+		if (tide__ranks_expand_all(&a->files[i], 1, &f[i], &err) != TIDE_OK)
+			rc = tide__cli_fail(NULL, &err);
+	if (*two && !rc)
+		rc = tide__report_jobs(a, f, (uint64_t)a->opt[O_DETAIL].num, two);
+	tide__ranks_free(&f[0]);
+	tide__ranks_free(&f[1]);
+	return rc;
+}
+
 static int several(const tide_args *a)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -68,7 +85,9 @@ static int run(const tide_args *a)
 		return tide__cli_page(a, NULL);
 	if (two_files(a) && !a->opt[O_RANKS].set)
 		return tide__report_two(a, a->opt[O_DIFF].set, (uint64_t)a->opt[O_DETAIL].num);
-	return several(a);
+	bool two;
+	int rc = jobs(a, &two);
+	return two ? rc : several(a);
 }
 
 const tide_command tide__cmd_report = {
@@ -82,7 +101,10 @@ const tide_command tide__cmd_report = {
 		"Several traces, a folder or a pattern are the ranks of one job: device time and "
 		"stragglers of all ranks, and the other views of each as far as --detail allows; "
 		"what "
-		"is left out is said. Two files are two runs to compare, unless their ranks differ "
+		"is left out is said. Two folders that have ranks in common are two jobs: every "
+		"rank "
+		"is compared, and the worst in full. Two files are two runs to "
+		"compare, unless their ranks differ "
 		"or one is a process that the other started, and they ran at the same time; "
 		"--diff and --ranks decide otherwise.",
 	TIDE_COMMAND_OPTIONS(options),

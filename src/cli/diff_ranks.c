@@ -14,13 +14,6 @@
 #include "render/diffview.h"
 #include "render/losses.h"
 
-struct row {
-	int64_t rank;
-	uint64_t metric[TIDE_N_METRICS][2];
-	bool known[TIDE_N_METRICS][2];
-	size_t crossed, undecided; /* of the checks */
-};
-
 struct ranked {
 	int64_t rank;
 	const char *path; /* borrowed */
@@ -33,7 +26,7 @@ struct job {
 	const tide_diff_ranks *o;
 	tide_diff_checks *c;
 	tide_json *json;	   /* NULL = text */
-	struct row *rows;	   /* owned */
+	tide_diff_rank *rows;	   /* owned */
 	size_t n, failed, without; /* pairs compared; that could not be read; without the device */
 	size_t lossy;		   /* traces that lost something */
 };
@@ -127,10 +120,10 @@ static void pair_json(const struct job *j, int64_t rank, const char *const file[
 	tide__json_object_end(j->json);
 }
 
-static void keep(struct job *j, int64_t rank, const tide_diff *d)
+static void keep(struct job *j, int64_t rank, const char *const file[2], const tide_diff *d)
 {
-	struct row *r = &j->rows[j->n++];
-	*r = (struct row){ .rank = rank };
+	tide_diff_rank *r = &j->rows[j->n++];
+	*r = (tide_diff_rank){ .rank = rank, .path = { file[0], file[1] } };
 	memcpy(r->metric, d->metric, sizeof r->metric);
 	memcpy(r->known, d->known, sizeof r->known);
 	for (size_t i = 0; i < j->c->n; i++) {
@@ -157,7 +150,7 @@ static int compare(struct job *j, int64_t rank, const char *const file[2], tide_
 	tide__diff_checks_tell(j->c, where);
 	if (j->json)
 		pair_json(j, rank, file, m, &d);
-	keep(j, rank, &d);
+	keep(j, rank, file, &d);
 	j->lossy += has_losses(m[0]) + has_losses(m[1]);
 	tide__diff_free(&d);
 	return 0;
@@ -177,7 +170,7 @@ static void pair(struct job *j, int64_t rank, const char *const file[2])
 /* ---- text ---- */
 
 /* How much a figure grew; what is not known did not. */
-static int64_t growth(const struct row *r, tide_metric k)
+static int64_t growth(const tide_diff_rank *r, tide_metric k)
 {
 	return r->known[k][0] && r->known[k][1] ? (int64_t)(r->metric[k][1] - r->metric[k][0]) : 0;
 }
@@ -185,7 +178,7 @@ static int64_t growth(const struct row *r, tide_metric k)
 static int worst_first(const void *pa, const void *pb)
 {
 	static const tide_metric keys[] = { TIDE_METRIC_TIME, TIDE_METRIC_PEAK };
-	const struct row *a = pa, *b = pb;
+	const tide_diff_rank *a = pa, *b = pb;
 	for (size_t i = 0; i < 2; i++)
 		if (growth(a, keys[i]) != growth(b, keys[i]))
 			return growth(a, keys[i]) > growth(b, keys[i]) ? -1 : 1;
@@ -193,7 +186,7 @@ static int worst_first(const void *pa, const void *pb)
 }
 
 /* A, B, change, percent of one figure. */
-static void figure_cells(tide_grid *g, const struct row *r, tide_metric k)
+static void figure_cells(tide_grid *g, const tide_diff_rank *r, tide_metric k)
 {
 	for (int i = 0; i < 2; i++)
 		if (r->known[k][i])
@@ -225,7 +218,7 @@ static tide_grid *table(const struct job *j)
 	size_t top = j->o->top && j->o->top < j->n ? j->o->top : j->n;
 	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols - !j->c->n);
 	for (size_t i = 0; i < top; i++) {
-		const struct row *r = &j->rows[i];
+		const tide_diff_rank *r = &j->rows[i];
 		tide__grid_int(g, r->rank);
 		figure_cells(g, r, TIDE_METRIC_TIME);
 		figure_cells(g, r, TIDE_METRIC_PEAK);
@@ -308,6 +301,41 @@ static int show(struct job *j)
 	return tide__cli_done(j->a);
 }
 
+static bool start(struct job *j, const tide_rank_files f[2])
+{
+	for (int i = 0; i < 2; i++) {
+		j->of[i] = order(&f[i]);
+		j->n_of[i] = f[i].n;
+	}
+	j->rows = tide__calloc(f[0].n + 1, sizeof *j->rows);
+	return j->of[0] && j->of[1] && j->rows;
+}
+
+int tide__diff_ranks_rows(const tide_args *a, const tide_rank_files f[2], tide_diff_rows *out)
+{
+	const tide_diff_ranks plain = { 0 };
+	tide_diff_checks none = { 0 };
+	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
+	struct job j = { .a = a, .o = &plain, .c = &none };
+	*out = (tide_diff_rows){ 0 };
+	int rc = start(&j, f) ? 0 : tide__cli_fail(NULL, &err);
+	if (!rc) {
+		pairs(&j);
+		qsort(j.rows, j.n, sizeof *j.rows, worst_first);
+		for (int s = 0; s < 2; s++)
+			for (size_t i = 0; i < j.n_of[s]; i++)
+				out->alone[s] += !has(&j, !s, j.of[s][i].rank);
+		out->v = j.rows;
+		out->n = j.n;
+		out->failed = j.failed;
+	} else {
+		tide__free(j.rows);
+	}
+	tide__free(j.of[0]);
+	tide__free(j.of[1]);
+	return rc || j.n || !j.failed ? rc : 1;
+}
+
 int tide__diff_ranks_run(const tide_args *a, const tide_rank_files f[2], const tide_diff_ranks *o,
 			 tide_diff_checks *c)
 {
@@ -315,12 +343,7 @@ int tide__diff_ranks_run(const tide_args *a, const tide_rank_files f[2], const t
 	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
 	struct job j = { .a = a, .o = o, .c = c, .json = o->json ? &json : NULL };
 	int rc;
-	for (int i = 0; i < 2; i++) {
-		j.of[i] = order(&f[i]);
-		j.n_of[i] = f[i].n;
-	}
-	j.rows = tide__calloc(f[0].n + 1, sizeof *j.rows);
-	if (!j.of[0] || !j.of[1] || !j.rows) {
+	if (!start(&j, f)) {
 		rc = tide__cli_fail(NULL, &err);
 	} else if (!next_pair(&j, &(size_t){ 0 }, &(size_t){ 0 })) {
 		rc = tide__cli_usage(a, "no rank is in both %.200s and %.200s", a->files[0],

@@ -22,4 +22,20 @@ typedef struct tide_diff_ranks {
 int tide__diff_ranks_run(const tide_args *a, const tide_rank_files f[2], const tide_diff_ranks *o,
 			 tide_diff_checks *c);
 
+/* The same figures for a page. */
+typedef struct tide_diff_rank {
+	int64_t rank;
+	const char *path[2]; /* borrowed from f */
+	uint64_t metric[TIDE_N_METRICS][2];
+	bool known[TIDE_N_METRICS][2];
+	size_t crossed, undecided; /* of the checks */
+} tide_diff_rank;
+typedef struct tide_diff_rows {
+	tide_diff_rank *v; /* owned: tide__free; the worst first */
+	size_t n, failed;  /* pairs that could not be read, which was told */
+	size_t alone[2];   /* ranks that only A, only B has */
+} tide_diff_rows;
+/* Exit status; n = 0 and 0 where no rank is in both. */
+int tide__diff_ranks_rows(const tide_args *a, const tide_rank_files f[2], tide_diff_rows *out);
+
 #endif

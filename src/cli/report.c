@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "cli/diff_ranks.h"
 #include "cli/page.h"
 #include "cli/spread.h"
 #include "render/page.h"
@@ -207,14 +208,55 @@ int tide__report_ranks(const tide_args *a, const tide_rank_files *f, uint64_t de
 
 /* ---- two runs ---- */
 
+static tide_page_rank *rank_figures(const tide_diff_rows *rows)
+{
+	tide_page_rank *v = tide__calloc(rows->n, sizeof *v);
+	for (size_t i = 0; v && i < rows->n; i++) {
+		const tide_diff_rank *r = &rows->v[i];
+		v[i].rank = r->rank;
+		for (int s = 0; s < 2; s++) {
+			v[i].time.v[s] = r->metric[TIDE_METRIC_TIME][s];
+			v[i].time.known[s] = r->known[TIDE_METRIC_TIME][s];
+			v[i].peak.v[s] = r->metric[TIDE_METRIC_PEAK][s];
+			v[i].peak.known[s] = r->known[TIDE_METRIC_PEAK][s];
+		}
+	}
+	return v;
+}
+
+/* What a page of two jobs says that it does not show. */
+static void note_jobs(struct report *r, const tide_diff_rows *rows)
+{
+	char *text = NULL;
+	if (asprintf(&text,
+		     "Compared in full: rank %" PRId64 ", the worst of %zu by time, then by peak.",
+		     rows->v[0].rank, rows->n) >= 0)
+		r->notes[r->list.n_notes++] = text;
+	for (int s = 0; s < 2; s++)
+		if (rows->alone[s])
+			note(r,
+			     s ? "Ranks that only B has: %" PRIu64 "."
+			       : "Ranks that only A has: %" PRIu64 ".",
+			     rows->alone[s]);
+	if (rows->failed)
+		note(r, "Ranks that could not be read: %" PRIu64 ".", rows->failed);
+}
+
 static tide_code write_two(const tide_args *a, tide_model *const *m, tide_hta **h, bool compare,
-			   uint64_t detail, tide_error *err)
+			   uint64_t detail, const tide_diff_rows *rows, tide_error *err)
 {
 	static const char *const letters[] = { "A", "B" };
-	const tide_page_two two = { { m[0], m[1] }, { a->files[0], a->files[1] } };
+	tide_page_two two = { { m[0], m[1] }, { a->files[0], a->files[1] }, NULL, 0 };
+	tide_page_rank *ranks = rows ? rank_figures(rows) : NULL;
 	struct report r;
 	char title[256];
+	two.ranks = ranks;
+	two.n_ranks = rows ? rows->n : 0;
 	tide_code rc = begin(&r, a, compare ? "diff" : "ranks", detail, err);
+	if (rc == TIDE_OK && rows && !ranks)
+		rc = tide__nomem(err);
+	if (rc == TIDE_OK && rows)
+		note_jobs(&r, rows);
 	for (int i = 0; i < 2 && rc == TIDE_OK; i++) {
 		rank_title(h[i], a->files[i], title, sizeof title);
 		rc = add_trace(&r, a->files[i], compare ? letters[i] : title, m[i], h[i], err);
@@ -227,6 +269,7 @@ static tide_code write_two(const tide_args *a, tide_model *const *m, tide_hta **
 	if (rc == TIDE_OK)
 		rc = finish(&r, err);
 	report_free(&r);
+	tide__free(ranks);
 	return rc;
 }
 
@@ -255,7 +298,8 @@ static bool same_job(tide_model *const *m, tide_hta *const *h)
 	return (differ || family) && !apart;
 }
 
-int tide__report_two(const tide_args *a, bool compare, uint64_t detail)
+static int report_pair(const tide_args *a, bool compare, uint64_t detail,
+		       const tide_diff_rows *rows)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_model *m[2] = { NULL, NULL };
@@ -266,11 +310,36 @@ int tide__report_two(const tide_args *a, bool compare, uint64_t detail)
 		rc = load(at = a->files[1], &m[1], &h[1], &err);
 	if (rc == TIDE_OK) {
 		at = NULL;
-		rc = write_two(a, m, h, compare || !same_job(m, h), detail, &err);
+		rc = write_two(a, m, h, compare || !same_job(m, h), detail, rows, &err);
 	}
 	for (int i = 0; i < 2; i++) {
 		tide__hta_free(h[i]);
 		tide__model_free(m[i]);
 	}
 	return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(at, &err);
+}
+
+int tide__report_two(const tide_args *a, bool compare, uint64_t detail)
+{
+	return report_pair(a, compare, detail, NULL);
+}
+
+int tide__report_jobs(const tide_args *a, const tide_rank_files f[2], uint64_t detail, bool *two)
+{
+	tide_diff_rows rows = { 0 };
+	int rc = 0;
+	*two = tide__diff_pairs(f);
+	if (*two)
+		rc = tide__diff_ranks_rows(a, f, &rows);
+	*two &= rc || rows.n;
+	if (*two && !rc) {
+		char *files[2] = { (char *)(uintptr_t)rows.v[0].path[0],
+				   (char *)(uintptr_t)rows.v[0].path[1] };
+		tide_args pair = *a;
+		pair.files = files;
+		pair.n_files = 2;
+		rc = report_pair(&pair, true, detail, &rows);
+	}
+	tide__free(rows.v);
+	return rc;
 }

@@ -15,4 +15,9 @@ int tide__report_ranks(const tide_args *a, const tide_rank_files *f, uint64_t de
  * their ranks differ, or one is a process that the other started, and they ran at the same time. */
 int tide__report_two(const tide_args *a, bool compare, uint64_t detail);
 
+/* Two jobs: a page that compares all ranks that both have, and in full the one whose time grew most.
+ * False in *two when no rank is in both, or not every file has one of its own: nothing was
+ * written. Exit status. */
+int tide__report_jobs(const tide_args *a, const tide_rank_files f[2], uint64_t detail, bool *two);
+
 #endif

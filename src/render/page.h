@@ -70,10 +70,20 @@ tide_page_fill tide__page_contents; /* of a tide_page_list */
 /* Section "job": the document of `tidemark hta --json` of a tide_hta_job. */
 tide_page_fill tide__page_job;
 
-/* Sections "diff" and "diffflame": two traces compared. */
+/* Sections "diff" and "diffflame": two traces compared; of two jobs the figures of all ranks besides,
+ * in the order to show them. */
+typedef struct tide_page_rank {
+	int64_t rank;
+	struct {
+		uint64_t v[2]; /* in A and B */
+		bool known[2];
+	} time, peak;
+} tide_page_rank;
 typedef struct tide_page_two {
 	const tide_model *m[2];
 	const char *file[2];
+	const tide_page_rank *ranks; /* borrowed; NULL = two traces */
+	size_t n_ranks;
 } tide_page_two;
 tide_page_fill tide__page_diff;
 tide_page_fill tide__page_diffflame;

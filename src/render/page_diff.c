@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Sections of two traces compared: the document of `tidemark diff --json`, and flame graphs that
  * hold both. */
+#include <math.h>
+
 #include "analyze/flame_pair.h"
 #include "base/mem.h"
 #include "render/diffview.h"
@@ -38,6 +40,47 @@ static void counts(tide_json *j, const tide_diff *d)
 	tide__json_object_end(j);
 }
 
+/* ---- two jobs ---- */
+
+static void side_by_side(tide_json *j, const char *name, const char *unit, const uint64_t *v,
+			 const bool *known)
+{
+	char key[32];
+	for (int i = 0; i < 2; i++) {
+		snprintf(key, sizeof key, "%s_%c_%s", name, "ab"[i], unit);
+		if (known[i])
+			tide__json_kuint(j, key, v[i]);
+		else
+			tide__json_knull(j, key);
+	}
+	snprintf(key, sizeof key, "%s_change_%s", name, unit);
+	if (known[0] && known[1])
+		tide__json_kint(j, key, (int64_t)(v[1] - v[0]));
+	else
+		tide__json_knull(j, key);
+	snprintf(key, sizeof key, "%s_pct", name);
+	double pct = known[0] && known[1] ? tide__change_pct(v[0], v[1]) : (double)NAN;
+	if (isfinite(pct))
+		tide__json_kfixed(j, key, pct, 4);
+	else
+		tide__json_knull(j, key);
+}
+
+static void ranks(tide_json *j, const tide_page_two *two)
+{
+	tide__json_key(j, "ranks");
+	tide__json_array(j);
+	for (size_t i = 0; i < two->n_ranks; i++) {
+		const tide_page_rank *r = &two->ranks[i];
+		tide__json_object(j);
+		tide__json_kint(j, "rank", r->rank);
+		side_by_side(j, "time", "ns", r->time.v, r->time.known);
+		side_by_side(j, "peak", "bytes", r->peak.v, r->peak.known);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
 bool tide__page_diff(tide_box *b, const void *what, tide_error *err)
 {
 	const tide_page_two *two = what;
@@ -51,6 +94,8 @@ bool tide__page_diff(tide_box *b, const void *what, tide_error *err)
 	bool ok = tide__diff_json(&d, MOST_ROWS, j);
 	meanings(j);
 	counts(j, &d);
+	if (two->ranks)
+		ranks(j, two);
 	tide__json_object_end(j);
 	tide__diff_free(&d);
 	return ok;

@@ -151,6 +151,30 @@ async function twoRuns(folder, visit) {
   });
 }
 
+/** Two jobs of three ranks, of which one got slower: all of them in a table, that one in full. */
+async function twoJobs(folder, visit) {
+  const [a, b] = ['jobA', 'jobB'].map((n, k) => {
+    mkdirSync(join(folder, n));
+    for (let r = 0; r < 3; r++) writeFileSync(join(folder, n, `host_${9 - r}.pt.trace.json`), rankTrace(r, k && r === 1 ? 2 : 1, k && r === 1 ? [{ ph: 'X', cat: 'cpu_op', name: 'aten::extra', pid: 1, tid: 1, ts: 960, dur: 25 }] : []));
+    return join(folder, n);
+  });
+  writeFileSync(join(b, 'rank-7.json'), rankTrace(7));
+  run('report', a, b, '-o', join(folder, 'jobs.html'));
+  const want = JSON.parse(run('diff', a, b, '--json'));
+  await visit(join(folder, 'jobs.html'), '#view=diff', async (page) => {
+    const rows = await table(page, 'ranks');
+    assert.deepEqual(rows.map((r) => Number(r[0])), [1, 0, 2], 'the worst first');
+    assert.equal(rows.length, want.ranks.length);
+    assert.ok(rows[0][3].startsWith('+') && rows[1][3] === '0 ns', rows[0][3]);
+    assert.ok((await table(page, 'changes of ops')).some((r) => r[0] === 'aten::extra' && r[1] === 'added'), 'rank 1 in full');
+    await shot(page, 'jobs');
+    await go(page, 'Overview');
+    const text = await page.textContent('main');
+    assert.match(text, /Compared in full: rank 1, the worst of 3 by time/);
+    assert.match(text, /Ranks that only B has: 1/);
+  });
+}
+
 /** Two runs without device work and memory: no table of either is offered. */
 async function poor(folder, visit) {
   const [a, b] = ['a', 'b'].map((n, k) => {
@@ -194,6 +218,7 @@ await drive(async ({ folder, visit }) => {
   await ranks(folder, visit);
   await bounded(folder, visit);
   await twoRuns(folder, visit);
+  await twoJobs(folder, visit);
   await poor(folder, visit);
   await hostile(folder, visit);
 });

@@ -112,6 +112,8 @@ function rowsOf(rows: Rec[], unit: 'ns' | 'bytes'): Rec[] {
   return rows.map((r) => ({ ...r, [`delta_${unit}`]: r.delta, [`a_${unit}`]: r.a, [`b_${unit}`]: r.b, size: Math.abs(Number(r.delta)), change_pct: r.pct, [`total_a_${unit}`]: r.total_a, [`total_b_${unit}`]: r.total_b }));
 }
 
+const signed = (k: string, v: unknown) => (/delta_|change_|^time_pct|^peak_pct/.test(k) && Number(v) > 0 ? `+${byKey(k, v)}` : undefined);
+
 export function Compare() {
   const d = useData(getDiff);
   if (!d) return <Loading />;
@@ -129,6 +131,11 @@ export function Compare() {
         {d.speedup !== null && <> · B takes {percent(100 / d.speedup)} of A’s time</>}
       </p>
       <Figures metrics={d.metrics} what={d.what as Record<string, string>} />
+      {d.ranks && (
+        <Panel title="Rank by rank">
+          <Records label="ranks" rows={d.ranks as Rec[]} sort="time_change_ns" wide="" keys="rank,time_a_ns:Time A,time_b_ns:Time B,time_change_ns:Change,time_pct:%,peak_a_bytes:Peak A,peak_b_bytes:Peak B,peak_change_bytes:Change,peak_pct:%" text={signed} />
+        </Panel>
+      )}
       <Memory />
       <Panel title={`${title}: ${count(counts.added)} added, ${count(counts.removed)} removed, ${count(counts.changed)} changed, ${count(counts.same)} the same`} extra={<Kept label="Table" of={table} options={known.map(([k, t]) => [k, t] as const)} />}>
         <Records
@@ -140,7 +147,7 @@ export function Compare() {
           height={420}
           note={rows.length < changes ? `the largest ${count(rows.length)} of ${count(changes)} changes` : undefined}
           keys={`${name}:${title},status,delta_${unit}:Change,change_pct:%,a_${unit}:A${own},b_${unit}:B${own},count_a:A count,count_b:B count${own && ',total_a_ns:A total,total_b_ns:B total'}`}
-          text={(k, v) => (/^(delta|change)_/.test(k) && Number(v) > 0 ? `+${byKey(k, v)}` : undefined)}
+          text={signed}
         />
       </Panel>
       <Panel title="Flame graphs of both">
