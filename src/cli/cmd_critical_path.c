@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/ranks.h"
 #include "render/critview.h"
+#include "render/format.h"
 
 enum { O_ANNOTATION, O_INSTANCE, O_DATA, O_COMPAT, O_TOP, O_PATH, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
@@ -29,6 +30,7 @@ static const tide_option options[] = {
 struct view {
 	const tide_args *a;
 	tide_critview v;
+	int64_t first, last; /* occurrences of the annotation */
 };
 
 /* ---- output ---- */
@@ -42,22 +44,37 @@ static void print_grid(const struct view *v, tide_grid *g, const char *title)
 
 static void print_text(const struct view *v)
 {
-	char window[32], length[32];
+	char window[32], length[32], rest[32], text[200];
 	FILE *out = v->a->out;
-	fprintf(out, "Critical path of %s%s%s\n", *v->v.annotation ? "\"" : "",
+	fprintf(out, "Critical path of %s%s%s", *v->v.annotation ? "\"" : "",
 		*v->v.annotation ? v->v.annotation : "the whole trace",
 		*v->v.annotation ? "\"" : "");
+	if (*v->v.annotation && v->v.c->matches > 1 && v->first == v->last)
+		fprintf(out, ", number %" PRId64 " of 0 to %" PRId64 " (--instance)", v->first,
+			v->v.c->matches - 1);
+	fputc('\n', out);
 	if (!v->v.c->found) {
 		fprintf(out, "  none: %s\n", v->v.c->why ? v->v.c->why : "unknown");
 		return;
 	}
 	tide__fmt_ns(window, sizeof window, (double)((v->v.c->end - v->v.c->start) * v->v.ns));
 	tide__fmt_ns(length, sizeof length, (double)(v->v.c->length * v->v.ns));
+	tide__fmt_ns(rest, sizeof rest,
+		     (double)((v->v.c->end - v->v.c->start - v->v.c->length) * v->v.ns));
 	fprintf(out, "  window %s, path %s, %zu of %zu moments, %zu edges in all\n", window, length,
 		v->v.c->path_nodes, v->v.c->nodes, v->v.c->edges);
 	if (v->v.c->length > v->v.c->end - v->v.c->start)
 		fputs("  longer than the window: the device goes on with what was launched in it\n",
 		      out);
+	else if (v->v.c->length < v->v.c->end - v->v.c->start) {
+		snprintf(text, sizeof text,
+			 "the other %s: nothing was recorded on the chain (between outermost ops), "
+			 "or it "
+			 "waited for work from before the window",
+			 rest);
+		fputs("  ", out);
+		tide__put_words(out, text, 2, 2, v->a->style.width);
+	}
 	print_grid(v, tide__critview_bounds(&v->v), "What bounds it");
 	print_grid(v, tide__critview_top(&v->v), "Where the time is");
 	if (v->a->opt[O_PATH].set)
@@ -186,7 +203,7 @@ static int one(const tide_args *a, const char *file, tide_critpath_options o, ti
 		fprintf(tide__cli_errors(),
 			"note: no span has '%.80s' in its name: nothing counts as data loading\n",
 			o.data_loading);
-	struct view v = { a, { file, m, &c, o.annotation, compat ? 1000 : 1, 0 } };
+	struct view v = { a, { file, m, &c, o.annotation, compat ? 1000 : 1, 0 }, o.first, o.last };
 	v.v.top = (size_t)a->opt[O_TOP].num;
 	if (missing && alone)
 		; /* said */

@@ -88,8 +88,34 @@ static const tide_importer *choose(const uint8_t *head, size_t n)
 	return best;
 }
 
-static tide_code unknown_format(tide_error *err)
+/* What people have that is not a trace, by its first bytes, and what to do. */
+static const struct lookalike {
+	const char *magic;
+	size_t n;
+	const char *what;
+} lookalikes[] = {
+#define M(text) text, sizeof text - 1
+	{ M("PK\3\4"), "a zip archive: unpack it first" },
+	{ M("\x28\xb5\x2f\xfd"), "zstd: zstdcat FILE | tidemark ... -" },
+	{ M("\xfd"
+	    "7zXZ"),
+	  "xz: xzcat FILE | tidemark ... -" },
+	{ M("BZh"), "bzip2: bzcat FILE | tidemark ... -" },
+	{ M("\xff\xfe"), "UTF-16: iconv -f UTF-16 -t UTF-8 FILE | tidemark ... -" },
+	{ M("SQLite format 3"), "an SQLite database; Tidemark reads traces of PyTorch's profiler" },
+	{ M("\x7f"
+	    "ELF"),
+	  "a program: tidemark run -- PROGRAM records one" },
+#undef M
+};
+
+static tide_code unknown_format(const uint8_t *head, size_t n, tide_error *err)
 {
+	for (size_t i = 0; i < sizeof lookalikes / sizeof *lookalikes; i++)
+		if (n >= lookalikes[i].n && !memcmp(head, lookalikes[i].magic, lookalikes[i].n))
+			return tide__fail(err, TIDE_EFORMAT, 0, "%s", lookalikes[i].what);
+	if (n > 262 && !memcmp(head + 257, "ustar", 5))
+		return tide__fail(err, TIDE_EFORMAT, 0, "a tar archive: unpack it first");
 	char names[160] = "";
 	size_t used = 0;
 	for (size_t i = 0; tide__importers[i] && used < sizeof names; i++)
@@ -126,7 +152,7 @@ static tide_code sniff_fd(int fd, uint8_t *buf, const tide_importer **imp, tide_
 		return tide__fail(err, TIDE_EFORMAT, 0,
 				  "a recording in gzip: gunzip it first, or: zcat FILE | tidemark "
 				  "... -");
-	return *imp ? TIDE_OK : unknown_format(err);
+	return *imp ? TIDE_OK : unknown_format(head, n, err);
 }
 
 static tide_code sniff_path(const char *path, const tide_importer **imp, tide_error *err)

@@ -293,8 +293,9 @@ static void print_start(const tide_hta_job *job, const tide_hta_view *view, FILE
 	size_t ranks = job->n_ranks - repeated(job);
 	if (ranks < job->n_ranks)
 		fprintf(out, "%zu traces of ", job->n_ranks);
-	fprintf(out, "%zu rank%s, %s device rows", ranks, ranks == 1 ? "" : "s",
-		tide__fmt_count(num, sizeof num, (int64_t)job->sum->h.rows));
+	fprintf(out, "%zu rank%s, %s device row%s", ranks, ranks == 1 ? "" : "s",
+		tide__fmt_count(num, sizeof num, (int64_t)job->sum->h.rows),
+		job->sum->h.rows == 1 ? "" : "s");
 	if (strcmp(view->window, "all"))
 		fprintf(out, " in %s (%s outside)", view->window,
 			tide__fmt_count(num, sizeof num, (int64_t)job->sum->h.left_out));
