@@ -65,6 +65,30 @@ uint32_t tide__map_del(tide_map *m, uint64_t key)
 	}
 }
 
+bool tide__map_copy(tide_map *to, const tide_map *from)
+{
+	*to = (tide_map){ 0 };
+	if (!from->vals)
+		return true;
+	size_t slots = from->mask + 1;
+	tide_map m = *from;
+	m.keys = tide__alloc(slots, sizeof *m.keys);
+	m.vals = tide__alloc(slots, sizeof *m.vals);
+	if (!m.keys || !m.vals) {
+		tide__map_free(&m);
+		return false;
+	}
+	memcpy(m.keys, from->keys, slots * sizeof *m.keys);
+	memcpy(m.vals, from->vals, slots * sizeof *m.vals);
+	*to = m;
+	return true;
+}
+
+size_t tide__map_bytes(const tide_map *m)
+{
+	return m->vals ? (m->mask + 1) * (sizeof *m->keys + sizeof *m->vals) : 0;
+}
+
 void tide__map_free(tide_map *m)
 {
 	tide__free(m->keys);

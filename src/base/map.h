@@ -25,6 +25,10 @@ static inline uint32_t tide__map_get(const tide_map *m, uint64_t key);
 bool tide__map_put(tide_map *m, uint64_t key, uint32_t val);
 /* Remove key; its value, 0 if it was not there. */
 uint32_t tide__map_del(tide_map *m, uint64_t key);
+/* A copy of its own into *to, which is overwritten; false on exhaustion, and *to is empty. */
+bool tide__map_copy(tide_map *to, const tide_map *from);
+/* Bytes it holds. */
+size_t tide__map_bytes(const tide_map *m);
 void tide__map_free(tide_map *m);
 
 /* A 64-bit finalizer: every bit of x moves every bit of the result. */

@@ -10,7 +10,7 @@
 size_t tide__sim_bytes(const tide_sim *s)
 {
 	return s->n_blocks * sizeof *s->blocks + s->n_ids * sizeof *s->of +
-	       s->n_bins * sizeof(tide_ord_chunk) + (s->bin_of.mask + 1) * 12;
+	       s->n_bins * sizeof(tide_ord_chunk) + tide__map_bytes(&s->bin_of);
 }
 
 static void *duplicate(const void *p, size_t n, size_t size)
@@ -78,17 +78,6 @@ static bool copy_pools(tide_sim *c, const tide_sim *s)
 	return ok;
 }
 
-static bool copy_map(tide_map *to, const tide_map *from)
-{
-	if (!from->vals)
-		return true;
-	to->keys = duplicate(from->keys, from->mask + 1, sizeof *to->keys);
-	to->vals = duplicate(from->vals, from->mask + 1, sizeof *to->vals);
-	to->mask = from->mask;
-	to->n = from->n;
-	return to->keys && to->vals;
-}
-
 tide_sim *tide__sim_copy(const tide_sim *s, const tide_sim_device *d)
 {
 	tide_sim *c = tide__calloc(1, sizeof *c);
@@ -109,7 +98,7 @@ tide_sim *tide__sim_copy(const tide_sim *s, const tide_sim_device *d)
 	c->n_pending = c->cap_pending = s->n_pending;
 	c->pending = duplicate(s->pending, s->n_pending, sizeof *c->pending);
 	if (!c->blocks || !c->of || !c->ranges || !c->pending || !copy_pools(c, s) ||
-	    !copy_bins(c, s) || !copy_map(&c->bin_of, &s->bin_of)) {
+	    !copy_bins(c, s) || !tide__map_copy(&c->bin_of, &s->bin_of)) {
 		tide__sim_free_all(c);
 		return NULL;
 	}

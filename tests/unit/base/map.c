@@ -82,6 +82,27 @@ static void test_keys_made_to_meet(void **state)
 	tide__map_free(&m);
 }
 
+static void test_copy(void **state)
+{
+	tide_map m = { 0 }, c;
+	assert_true(tide__map_copy(&c, &m));
+	assert_int_equal(tide__map_get(&c, 1), 0);
+	for (uint32_t i = 1; i <= 100; i++)
+		assert_true(tide__map_put(&m, i, i));
+	tide__mem_fail_at(2);
+	assert_false(tide__map_copy(&c, &m));
+	tide__mem_fail_at(0);
+	assert_int_equal(tide__map_bytes(&c), 0);
+	assert_true(tide__map_copy(&c, &m));
+	tide__map_del(&m, 7);
+	for (uint32_t i = 1; i <= 100; i++)
+		assert_int_equal(tide__map_get(&c, i), i);
+	assert_int_equal(c.n, 100);
+	assert_true(tide__map_bytes(&c) >= 100 * 12);
+	tide__map_free(&m);
+	tide__map_free(&c);
+}
+
 static void test_no_memory(void **state)
 {
 	tide_map m = { 0 };
@@ -105,6 +126,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_against_array),
 		cmocka_unit_test(test_keys_made_to_meet),
+		cmocka_unit_test(test_copy),
 		cmocka_unit_test(test_no_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
