@@ -44,6 +44,22 @@ class Attach(unittest.TestCase):
         self.assertEqual({spans[at[i]] for i, n in enumerate(born) if n == 4_000_000}, {"aten::empty", "aten::add"})
         del others, b
 
+    def test_an_op_that_goes_takes_its_name_along(self):
+        """Names of registered ops are known by their addresses, which later ops get."""
+        x, names = torch.ones(2), [f"tidemark_{i:03}::an_op_with_a_name_of_its_own" for i in range(60)]
+        with tidemark.record(path("gone.tide")):
+            for name in names:
+                space, op = name.split("::")
+                library = torch.library.Library(space, "DEF")
+                library.define(f"{op}(Tensor x) -> Tensor")
+                library.impl(op, lambda x: x + 1, "CPU")
+                for _ in range(2):
+                    getattr(getattr(torch.ops, space), op)(x)
+                getattr(library, "_destroy", lambda: None)()  # torch 1.13 has none: the last reference
+                del library
+        seen = {o["op"]: o["count"] for o in tidemark.open(path("gone.tide")).ops(flat=True)["ops"]}
+        self.assertEqual({n: seen.get(n, 0) for n in names}, dict.fromkeys(names, 2))
+
     def test_tensors_from_before_are_known(self):
         old = torch.ones(300_001)
         with tidemark.record(path("b.tide"), ops=False):

@@ -9,6 +9,7 @@
  * autograd sequence number and thread, so that a reader joins backward to forward. -DNDEBUG must match the release
  * build of torch. */
 #include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
@@ -55,16 +56,18 @@ OWN struct {
 	bool ended;	     // the thread is on its way out: keep nothing more
 } own;
 
-/* Names by the address of their text: ops' names stay where they are. A name made for one call leaves its address to
- * another, so the text is compared, in line: on some machines strcmp took a third of a call. Compared is a window of
- * WINDOW bytes: the text and what follows it, or, where its page ends sooner, what stands before it too. Should those
- * neighbours change, the name is looked up, and found, the long way. */
+/* Names by the address of their text. The name of a registered op stays where it is, in a line of memory that nothing else
+ * looks at in a call: it is not compared (`stays`). One made for a call leaves its address to another, so its text is
+ * compared, in line: on some machines strcmp took a third of a call. Compared is a window of WINDOW bytes: the text and
+ * what follows it, or, where its page ends sooner, what stands before it too. Should those neighbours change, the name is
+ * looked up, and found, the long way. */
 enum { WINDOW = 32 /* two Pairs */, TEXT = 48, PAGE = 4096 };
 struct alignas(64) Near {
 	const char *at = nullptr;
 	tide_name id = 0;
 	int16_t from = 0;    // of the window, from `at`: 0 or less
 	bool longer = false; // than the window
+	std::atomic<bool> stays{false};
 	char text[TEXT] = {}; // the window, or all of a text that is longer
 };
 struct Hash { // words at a time: names are short and many
@@ -85,15 +88,46 @@ struct Names {
 	Near near[512];
 	std::deque<std::string> texts; // of `all`
 	std::unordered_map<std::string_view, tide_name, Hash> all;
+	std::atomic<bool> taken{true}; // by a thread; those of threads that ended serve others
+	Names *next = nullptr;
+
+	Near &at(const char *text) { return near[reinterpret_cast<uintptr_t>(text) * UINT64_C(0x9e3779b97f4a7c15) >> 55]; }
+};
+std::atomic<Names *> every{nullptr}; // all there ever were: no lock, which a fork could leave locked
+
+Names *take_names()
+{
+	for (Names *n = every.load(); n; n = n->next)
+		if (!n->taken.exchange(true))
+			return n;
+	auto n = new (std::nothrow) Names;
+	if (!n)
+		return nullptr;
+	n->next = every.load();
+	while (!every.compare_exchange_weak(n->next, n)) {
+	}
+	return n;
+}
+
+/* An op that goes takes its name along: the dispatcher tells before it frees the text. What comes to be at that address is
+ * compared. No op is called while it goes. */
+struct Listener : c10::OpRegistrationListener {
+	void onOperatorRegistered(const c10::OperatorHandle &) override {}
+	void onOperatorDeregistered(const c10::OperatorHandle &op) override
+	{
+		for (Names *n = every.load(); n; n = n->next)
+			n->at(op.schema().name().c_str()).stays.store(false, std::memory_order_relaxed);
+	}
 };
 
 struct Keeper {
-	Keeper() { own.names = new (std::nothrow) Names; }
+	Keeper() { own.names = take_names(); }
 	void here() {}
 	~Keeper()
 	{
 		own.ended = true;
-		delete own.names;
+		if (own.names)
+			own.names->taken.store(false);
 		own.names = nullptr;
 		while (own.spare) {
 			void *p = own.spare;
@@ -150,27 +184,41 @@ tide_name interned(Names &n, const char *text)
 	return id;
 }
 
-/* Texts that are long, or lie across the end of a page, are not kept. */
-WITH_NEIGHBOURS void keep(Near &near, const char *text, tide_name id)
+/* Texts that are long, or lie across the end of a page, are not kept: false. */
+WITH_NEIGHBOURS bool keep(Near &near, const char *text, tide_name id)
 {
 	size_t n = std::strlen(text) + 1, left = PAGE - (reinterpret_cast<uintptr_t>(text) & (PAGE - 1));
 	int from = left < WINDOW ? static_cast<int>(left) - WINDOW : 0;
 	bool longer = n > WINDOW;
 	if (n > TEXT || n > left || (from && longer))
-		return;
+		return false;
+	near.stays.store(false, std::memory_order_relaxed);
 	near.at = text;
 	near.id = id;
 	near.from = static_cast<int16_t>(from);
 	near.longer = longer;
 	__builtin_memcpy(near.text, text + from, longer ? n : size_t{ WINDOW });
+	return true;
 }
 
-__attribute__((noinline)) tide_name look_up(const char *text, Near *near)
+/* The name of this call is that of an op that the dispatcher knows. */
+bool registered(const at::RecordFunction &fn)
 {
-	if (!near)
+	auto name = fn.operator_name();
+	if (!name)
+		return false;
+	auto op = c10::Dispatcher::singleton().findSchema(*name);
+	return op && op->schema().name().c_str() == fn.name();
+}
+
+COLD tide_name look_up(const char *text, const at::RecordFunction &fn)
+{
+	if (!own.names)
 		return tide_intern(text);
 	tide_name id = interned(*own.names, text);
-	keep(*near, text, id);
+	Near &near = own.names->at(text);
+	if (keep(near, text, id))
+		near.stays.store(registered(fn), std::memory_order_relaxed);
 	return id;
 }
 
@@ -195,13 +243,11 @@ WITH_NEIGHBOURS bool same(const Near &near, const char *text)
 INLINE tide_name name_of(const at::RecordFunction &fn)
 {
 	const char *text = fn.name();
-	auto hash = reinterpret_cast<uintptr_t>(text) * UINT64_C(0x9e3779b97f4a7c15) >> 55;
 	if (!TIDE_LIKELY(own.names != nullptr))
-		return look_up(text, nullptr);
-	Near &near = own.names->near[hash];
-	if (!TIDE_LIKELY(near.at == text) || !TIDE_LIKELY(same(near, text)))
-		return look_up(text, &near);
-	return near.id;
+		return look_up(text, fn);
+	const Near &near = own.names->at(text);
+	bool known = TIDE_LIKELY(near.at == text) && (TIDE_LIKELY(near.stays.load(std::memory_order_relaxed)) || same(near, text));
+	return TIDE_LIKELY(known) ? near.id : look_up(text, fn);
 }
 
 // ---- begin and end ----
@@ -410,6 +456,7 @@ extern "C" TIDE_API void tide_torch_ops_off(void)
 /* want: 1 shapes of what ops return, 2 Python stacks, 4 an empty callback instead (for comparison). */
 extern "C" TIDE_API void tide_torch_ops_on(int want)
 {
+	static c10::RegistrationHandleRAII told = c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>());
 	tide_torch_ops_off();
 	handle.store(at::addGlobalCallback(callback(want).scopes(
 		{ at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE })));
