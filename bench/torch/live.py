@@ -9,7 +9,8 @@
     live.py product OUT                ns an event × events a step, from what steps and calls left in OUT
     live.py exact OUT [--small ...]    the recording beside torch's own counters, to the byte
 
-A round gives each tool's median step over that of bare steps of the same round: what the machine does slowly cancels.
+Each tool's turn stands between two bare ones, over whose mean its median step is given: what the machine does slowly cancels.
+"quiet" are the turns between bare ones that ran at the machine's speed.
 Needs the tidemark package (bench/torch/gpu.sh says how). The recordings go to the folder OUT.
 """
 import argparse
@@ -82,6 +83,7 @@ def profiler():
     return torch.profiler.profile(activities=kinds, profile_memory=True)
 
 
+QUIET = 1.1  # times the lowest bare turn: beyond it something else ran on the machine's cores
 EMPTY = "empty RecordFunction callback"
 TOOLS = {
     "bare": contextlib.nullcontext,
@@ -150,37 +152,45 @@ def steps(a) -> None:
     sync()
     tools = {k: v for k, v in TOOLS.items() if not a.only or k == "bare" or any(w in k for w in a.only.split(","))}
     times: dict[str, list[float]] = {k: [] for k in tools}
-    ratios: dict[str, list[float]] = {k: [] for k in tools}
+    tried: dict[str, list[tuple[float, float, float]]] = {k: [] for k in tools}
     events: dict[str, list[float]] = {k: [] for k in tools}
-    for k, tool in tools.items():  # everything once: what is built or loaded is built or loaded now
+
+    def turn(k: str) -> float:
+        with tools[k]():
+            timed(step, 1)
+            before = tidemark.stats()["events"]
+            got = timed(step, a.steps)
+            events[k].append((tidemark.stats()["events"] - before) / a.steps)
+        times[k] += got
+        return statistics.median(got)
+
+    for tool in tools.values():  # everything once: what is built or loaded is built or loaded now
         with tool():
             timed(step, 1)
-    order = list(tools)
+    order = [k for k in tools if k != "bare"]
     shuffle = random.Random(1)
-    for _ in range(a.rounds):
-        medians = {}
+    before = turn("bare")
+    until = time.monotonic() + a.seconds
+    while len(tried["bare"]) < a.rounds * len(order) and time.monotonic() < until:
         shuffle.shuffle(order)
         for k in order:
-            before = 0
-            with tools[k]():
-                timed(step, 1)
-                before = tidemark.stats()["events"]
-                got = timed(step, a.steps)
-                events[k].append((tidemark.stats()["events"] - before) / a.steps)
-            times[k] += got
-            medians[k] = statistics.median(got)
-        for k in tools:
-            ratios[k].append(100 * (medians[k] / medians["bare"] - 1))
-    print(f"\n{sys.argv[3:]}: {a.rounds} rounds of {a.steps} steps, {DEVICE}, torch {torch.__version__}, Python {sys.version.split()[0]}")
-    print(f"{'tool':32} {'median step':>12} {'quartiles, ms':>19} {'over bare':>10} {'quartiles, %':>17} {'10th pct':>10} {'over bare':>10} {'events a step':>14}")
+            tried[k].append((before, turn(k), turn("bare")))
+            before = tried[k][-1][2]
+            tried["bare"].append((before, before, before))
+    best = low([t[0] for t in tried["bare"]])
+    print(f"\n{sys.argv[3:]}: {len(tried['bare']) // len(order)} rounds of {a.steps} steps, {DEVICE}, torch {torch.__version__}, Python {sys.version.split()[0]}")
+    print(f"{'tool':32} {'median step':>12} {'quartiles, ms':>19} {'over bare':>10} {'quartiles, %':>17} {'quiet':>9} {'of':>4} {'10th pct':>10} {'events a step':>14}")
     rows = {}
     for k in tools:
+        over = [100 * (t[1] / ((t[0] + t[2]) / 2) - 1) for t in tried[k]]
+        quiet = [o for o, t in zip(over, tried[k]) if max(t[0], t[2]) <= QUIET * best]
         lo, mid, hi = spread(times[k])
-        rlo, rmid, rhi = spread(ratios[k])
-        best = low(times[k])
-        more = 100 * (best / low(times["bare"]) - 1)
-        rows[k] = {"ms": [lo, mid, hi], "percent": [rlo, rmid, rhi], "low_ms": best, "low_percent": more, "events": statistics.median(events[k])}
-        print(f"{k:32} {mid:9.3f} ms {lo:9.3f} {hi:9.3f} {rmid:+9.2f}% {rlo:+8.2f} {rhi:+8.2f} {best:10.3f} {more:+9.2f}% {rows[k]['events']:14.0f}")
+        rlo, rmid, rhi = spread(over)
+        calm = statistics.median(quiet) if quiet else None
+        rows[k] = {"ms": [lo, mid, hi], "percent": [rlo, rmid, rhi], "quiet_percent": calm, "quiet": len(quiet), "low_ms": low(times[k]),
+                   "events": statistics.median(events[k])}
+        print(f"{k:32} {mid:9.3f} ms {lo:9.3f} {hi:9.3f} {rmid:+9.2f}% {rlo:+8.2f} {rhi:+8.2f} {'-' if calm is None else f'{calm:+.2f}%':>9} {len(quiet):4}"
+              f" {rows[k]['low_ms']:10.3f} {rows[k]['events']:14.0f}")
     with open(os.path.join(a.out, f"steps-{'bf16' if a.bf16 else 'autocast' if a.autocast else 'f32'}-{a.batch}x{a.context}.json"), "w", encoding="utf-8") as f:
         json.dump({"arguments": sys.argv[1:], "torch": torch.__version__, "rows": rows}, f)
 
@@ -202,9 +212,6 @@ def loops():
 
 
 OP, PAIR = "an op", "op, allocation, free (empty)"
-QUIET = 1.1  # times the lowest bare call: beyond it something else ran on the machine's cores
-
-
 CPUS = os.sched_getaffinity(0)
 
 
@@ -219,7 +226,7 @@ def settle(call) -> None:
 
 
 def events(a) -> None:
-    """A tool's call between two bare ones, again and again; those count where both bare ones were quick."""
+    """A tool's calls between two bare ones, again and again; the tenth percentile of the one over that of the others."""
     works = loops()
     view = works["view"][0]
     tools = {k: v for k, v in TOOLS.items() if k not in ("bare", "torch.profiler", "_record_memory_history", "empty TorchDispatchMode")}
@@ -243,14 +250,13 @@ def events(a) -> None:
             for w in works:
                 tried[k][w].append((before[w], between[w], after[w]))
             before = after
-    low = {w: min(min(t[0], t[2]) for k in tools for t in tried[k][w]) for w in works}
-    result: dict = {"bare": {}, "over": {k: {} for k in tools}, "quiet": {}}
+    result: dict = {"bare": {}, "over": {k: {} for k in tools}, "quiet": {}, "tried": tried}
     for w in works:
-        kept = {k: [t for t in tried[k][w] if max(t[0], t[2]) <= QUIET * low[w]] or tried[k][w] for k in tools}
-        result["quiet"][w] = sum(max(t[0], t[2]) <= QUIET * low[w] for k in tools for t in tried[k][w]) / (a.rounds * len(tools))
-        result["bare"][w] = statistics.median(t[0] for k in tools for t in kept[k])
+        bare = [b for k in tools for t in tried[k][w] for b in (t[0], t[2])]
+        result["bare"][w] = low(bare)
+        result["quiet"][w] = sum(b <= QUIET * low(bare) for b in bare) / len(bare)
         for k in tools:
-            result["over"][k][w] = statistics.median(t[1] - (t[0] + t[2]) / 2 for t in kept[k])
+            result["over"][k][w] = low([t[1] for t in tried[k][w]]) - low([b for t in tried[k][w] for b in (t[0], t[2])])
     with open(os.path.join(a.out, f"events-{os.getpid()}.json"), "w", encoding="utf-8") as f:
         json.dump(result, f)
 
@@ -259,7 +265,10 @@ def calls(a) -> None:
     """Where a process's code and stack happen to lie moves a call by tens of ns: several processes, and their median."""
     for old in glob.glob(os.path.join(a.out, "events-*.json")):
         os.unlink(old)
-    for _ in range(a.processes):
+    until = time.monotonic() + a.seconds
+    for i in range(a.processes):
+        if i and time.monotonic() > until:
+            break
         subprocess.run([sys.executable, "-W", "ignore", __file__, "events", a.out, "--rounds", str(a.rounds)], check=True)
     runs = measured(a.out)
     works = list(runs[0]["bare"])
@@ -397,6 +406,7 @@ def main() -> None:
     p.add_argument("--steps", type=int, default=10)
     p.add_argument("--only", default="")
     p.add_argument("--processes", type=int, default=8)
+    p.add_argument("--seconds", type=float, default=600.0, help="begin no other round or process after as many")
     a = p.parse_args()
     os.makedirs(a.out, exist_ok=True)
     if a.what in ("exact", "calls", "product"):
