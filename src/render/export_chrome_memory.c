@@ -166,6 +166,8 @@ void tide__chrome_marks(chrome *c)
 		ts(c, m->marks.t[i]);
 		begin_args(c);
 		tide__json_kint(&c->j, "value", m->marks.value[i]);
+		if (m->marks.kind[i] != TIDE_MARK_ANNOTATION)
+			tide__json_kint(&c->j, "tidemark_mark", m->marks.kind[i]);
 		if (m->marks.text[i].i)
 			kstr(c, "text", m->marks.text[i]);
 		end_args(c);

@@ -19,7 +19,7 @@ OURS = pathlib.Path(__file__).parents[1] / "data"
 DATA = pathlib.Path(os.environ.get("TIDE_SHARED", "")) / "data"
 QUESTIONS = ["info", "hta", "kernels", "kernels --by op", "timeline", "flame --kind gpu",
              "flame --kind cpu --max-depth 400", "flame --kind memory", "ops", "critical-path", "memory",
-             "peak", "peak --group-by role"]
+             "peak", "peak --group-by role", "phases", "leaks"]
 # Places in the file and in memory, names of files; lists of the trace's own metadata are not kept.
 FREE = {"trace", "file", "trace_file", "model_bytes", "events", "notes", "path_events", "tables", "command",
         "lane", "name_of_lane", "distributed.pg_config", "kineto.events", "kineto.baseTimeNanoseconds",
@@ -120,6 +120,17 @@ def groups():
     return {"traceEvents": e}
 
 
+def marks():
+    """Phases and steps, and what the recording had lost, as an export of a recording has them."""
+    e = [span("cpu_op", "op", 9, 9, 0, 5)]
+    for i in range(6):
+        e += [{"ph": "i", "s": "p", "cat": "step", "name": "step", "pid": 9, "tid": 9, "ts": 10 * i + 5,
+               "args": {"value": i, "tidemark_mark": 3}}, move(9, 10 * i + 7, 512, 4096 * (i + 1), 1, 0, 512 * (i + 1))]
+    e += [{"ph": "i", "s": "p", "cat": "phase", "name": n, "pid": 9, "tid": 9, "ts": t,
+           "args": {"value": 0, "tidemark_mark": 1}} for n, t in (("FORWARD", 30), ("BACKWARD", 70))]
+    return {"tidemark": {"cut_spans": 0, "loss.ring_full": 3}, "traceEvents": e}
+
+
 def names_of_devices(path):
     return sorted(d["device"] for d in ask("info", path)["devices"])
 
@@ -129,10 +140,13 @@ def main():
         sorted(DATA.glob("tracelens/**/*.json.gz"))
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
-        for make in (waits, crossing, devices, groups):
+        for make in (waits, crossing, devices, groups, marks):
             traces.append(tmp / f"{make.__name__}.json")
             traces[-1].write_text(json.dumps(make()))
         assert names_of_devices(tmp / "devices.json") == ["tt:0", "xpu:0"]
+        assert [p["name"] for p in ask("phases", tmp / "marks.json")["phases"]][:2] == ["FORWARD", "BACKWARD"]
+        assert ask("leaks", tmp / "marks.json")["steps_from"] == "step marks"
+        assert ask("ops", tmp / "marks.json")["losses"]["ring_full"] == 3
         for path in traces:
             if sys.argv[1:] and path.name not in sys.argv[1:]:
                 continue

@@ -314,7 +314,8 @@ static bool add_instant(kin_build *b, const kin_row *r)
 		return false;
 	b->m->marks.t[row] = r->ts;
 	b->m->marks.name[row].i = name;
-	b->m->marks.kind[row] = TIDE_MARK_ANNOTATION;
+	b->m->marks.kind[row] = r->cat;
+	b->m->marks.value[row] = r->cat != TIDE_MARK_ANNOTATION ? (int64_t)r->id : 0;
 	b->m->marks.extra[row] = -1;
 	if (r->lane && !(b->m->marks.lane[row].i = tide__kin_lane_row(b, r->lane)))
 		return false;

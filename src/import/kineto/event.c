@@ -290,7 +290,13 @@ static bool emit_instant(kin_parser *c, kin_event *e)
 	if (is(c, e->name, "[memory]"))
 		return emit_memory(c, e);
 	kin_row *r = new_row(c, e, KIN_INSTANT);
-	return r && set_name(c, r, e->name) &&
+	if (!r)
+		return false;
+	int64_t kind = kin_has(e, KIN_KEY_MARK) ? e->num[KIN_KEY_MARK] : TIDE_MARK_ANNOTATION;
+	r->cat = kind > TIDE_MARK_UNKNOWN && kind <= TIDE_MARK_SNAPSHOT ? (uint8_t)kind
+									: TIDE_MARK_ANNOTATION;
+	r->id = kin_has(e, KIN_KEY_VALUE) ? (uint64_t)e->num[KIN_KEY_VALUE] : 0;
+	return set_name(c, r, e->name) &&
 	       (e->pid.type != '0' || thread_lane(c, e, TIDE_LANE_THREAD, 0, r));
 }
 

@@ -79,7 +79,7 @@ typedef enum kin_kind {
 	KIN_FLOW_IN,  /* ph f: backward op */
 	KIN_MEMORY,   /* next entry of mems */
 	KIN_COUNTER,  /* n_attrs values: number holds a double's bits */
-	KIN_INSTANT,
+	KIN_INSTANT, /* cat: TIDE_MARK_*, id: its value */
 	KIN_BEGIN,
 	KIN_END,
 	KIN_ASYNC_BEGIN,

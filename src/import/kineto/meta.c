@@ -128,6 +128,14 @@ static bool distributed_member(kin_parser *c, void *user, kin_slice key, kin_sli
 	return fact(r, c, key, v);
 }
 
+/* What was lost before the file was written (Tidemark's export): still lost. */
+static bool loss_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
+{
+	static const char prefix[] = "loss.";
+	bool loss = key.n > sizeof prefix && !memcmp(c->s.b + key.at, prefix, sizeof prefix - 1);
+	return !loss || v.type == '[' || fact(user, c, key, v);
+}
+
 /* `{ "key": value }` was made of the member, so that it is read like any object. */
 static bool top_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
 {
@@ -138,6 +146,10 @@ static bool top_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
 		r->prefix = "distributed.";
 		return tide__kin_object(c, v.at, distributed_member, r) != KIN_FAIL ||
 		       c->why != KIN_NOMEM;
+	}
+	if (is(c, key, "tidemark") && v.type == '{') {
+		r->prefix = "";
+		return tide__kin_object(c, v.at, loss_member, r) != KIN_FAIL || c->why != KIN_NOMEM;
 	}
 	if (is(c, key, "baseTimeNanoseconds") && v.type == '0')
 		r->base = whole(c, v, 0);

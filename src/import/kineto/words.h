@@ -57,7 +57,9 @@
 	X(MEM_RESERVED, "Total Reserved", 0)                               \
 	X(NAME, "name", 0)                                                 \
 	X(LABELS, "labels", 0)                                             \
-	X(TRACK_OF, "tidemark_tid", 0)
+	X(TRACK_OF, "tidemark_tid", 0)                                     \
+	X(MARK, "tidemark_mark", 0)                                        \
+	X(VALUE, "value", 0)
 
 /* Arguments that TIDE_WANT_SHAPES keeps as texts: name, category of the spans. Their numbers follow
  * those of the keys, so that events need no room for them. */
