@@ -82,7 +82,8 @@ class Live:
         t = device["totals"]
         held = "unknown" if t["reserved_bytes"] is None else size(t["reserved_bytes"])
         told = " (sampled)" if t["reserved_source"] == "samples" and t["reserved_bytes"] is not None else ""
-        return f"{size(t['live_bytes'])} in {t['live_count']}, peak {size(t['peak_bytes'])}, reserved {held}{told}"
+        reserved = "" if t["reserved_bytes"] is None and device["device"] == "cpu" else f", reserved {held}{told}"  # a heap has none
+        return f"{size(t['live_bytes'])} in {t['live_count']}, peak {size(t['peak_bytes'])}{reserved}"
 
     def __repr__(self) -> str:
         lines = [self._head()]

@@ -63,4 +63,8 @@ uint64_t tide__groups_key(tide_groups *g, const tide_model *m, uint32_t row);
 /* Row of a key, SIZE_MAX if no allocation of the set had it. */
 size_t tide__groups_find(const tide_groups *g, uint64_t key);
 
+/* What tells most about who made a trace's allocations: call stacks if any has one, else ops if any
+ * has one, else roles if any is told, else sizes. */
+tide_group_by tide__groups_telling(const tide_model *m);
+
 #endif

@@ -45,6 +45,21 @@ __attribute__((format(printf, 4, 5))) static void say(struct evidence *e, const 
 	va_end(ap);
 }
 
+/* A size as commands and pages write it; what is advised on has 1 MiB or more. */
+typedef struct {
+	char text[24];
+} size_text;
+
+static size_text size(double bytes)
+{
+	size_text out;
+	bool large = bytes >= 1024 * MIB;
+
+	snprintf(out.text, sizeof out.text, "%.2f %s", bytes / MIB / (large ? 1024 : 1),
+		 large ? "GiB" : "MiB");
+	return out;
+}
+
 /* ---- settings ---- */
 
 /* What other settings are to be compared with: the recorded ones, older blocks placed alike. */
@@ -82,10 +97,10 @@ static void advise_setting(struct evidence *e)
 		return;
 	tide__sim_describe(&best->config, text, sizeof text);
 	say(e, "setting", saved,
-	    "PYTORCH_CUDA_ALLOC_CONF=%s would have reserved %.0f MiB at the highest instead of "
-	    "%.0f MiB "
+	    "PYTORCH_CUDA_ALLOC_CONF=%s would have reserved %s at the highest instead of %s "
 	    "(replayed in a simulator%s)",
-	    text, (double)best->st.reserved_peak / MIB, (double)base->st.reserved_peak / MIB,
+	    text, size((double)best->st.reserved_peak).text,
+	    size((double)base->st.reserved_peak).text,
 	    e->sweep->recorded_known && !e->sweep->recorded.diverged
 		    ? " that reproduces the recorded segments"
 		    : "");
@@ -154,9 +169,8 @@ static void advise_roles(struct evidence *e)
 		if (bytes < LEAST || bytes < peak * 3 / 10)
 			continue;
 		say(e, role_advice[i].kind, bytes,
-		    "%zu allocations that hold %s are %.0f of the %.0f MiB at the peak (%.0f %%): "
-		    "%s",
-		    n, role_advice[i].what, (double)bytes / MIB, (double)peak / MIB,
+		    "%zu allocations that hold %s are %s of the %s at the peak (%.0f %%): %s", n,
+		    role_advice[i].what, size((double)bytes).text, size((double)peak).text,
 		    100.0 * (double)bytes / (double)peak, role_advice[i].text);
 	}
 }
@@ -167,18 +181,18 @@ static void advise_waste(struct evidence *e)
 
 	if (t->waste >= LEAST && t->waste >= t->active * 3 / 100)
 		say(e, "waste", t->waste,
-		    "blocks are %.0f MiB larger than what was asked for at the peak (%.1f %%): "
+		    "blocks are %s larger than what was asked for at the peak (%.1f %%): "
 		    "rounding, and "
 		    "rests too small to split off",
-		    (double)t->waste / MIB, 100.0 * (double)t->waste / (double)t->active);
+		    size((double)t->waste).text, 100.0 * (double)t->waste / (double)t->active);
 	if (e->peak.known && t->inactive_split >= LEAST && t->inactive_split >= t->reserved / 10)
 		say(e, "fragmentation", t->inactive_split,
-		    "%.0f of %.0f reserved MiB (%.0f %%) lie free between blocks in use at the "
-		    "peak, the largest "
-		    "piece %.0f MiB: they serve no larger request and cannot go back to the device",
-		    (double)t->inactive_split / MIB, (double)t->reserved / MIB,
+		    "%s of the %s reserved (%.0f %%) lie free between blocks in use at the "
+		    "peak, the largest piece %s: they serve no larger request and cannot go back "
+		    "to the device",
+		    size((double)t->inactive_split).text, size((double)t->reserved).text,
 		    100.0 * (double)t->inactive_split / (double)t->reserved,
-		    (double)t->largest_free / MIB);
+		    size((double)t->largest_free).text);
 }
 
 /* ---- growth ---- */
@@ -190,10 +204,9 @@ static tide_code advise_leaks(struct evidence *e, tide_error *err)
 
 	if (rc == TIDE_OK && l.known && l.n && l.total.growing && l.total.slope >= MIB)
 		say(e, "growth", l.total.last - l.total.first,
-		    "memory grows by %.2f MiB a step over %zu steps, most of it from %zu stacks: "
-		    "see "
+		    "memory grows by %s a step over %zu steps; %zu call stack%s all along: see "
 		    "`tidemark leaks`",
-		    l.total.slope / MIB, l.beats.n, l.n);
+		    size(l.total.slope).text, l.beats.n, l.n, l.n == 1 ? " grows" : "s grow");
 	tide__leaks_free(&l);
 	return rc;
 }

@@ -122,9 +122,13 @@ static void print_sampled(const tide_args *a, const struct answer *x)
 	put_line(a, "in use", x->state.total.active, "");
 	if (known)
 		put_line(a, "free", unused(x), "reserved - in use");
-	fprintf(a->out, "  the trace has no segments: %s\n",
-		known ? "where the free bytes lie is unknown"
-		      : "reserved and free bytes are unknown");
+	if (!known && x->m->devices.kind[x->device] == TIDE_DEVICE_HOST)
+		fputs("  a host's heap has no segments: nothing is reserved ahead of use\n",
+		      a->out);
+	else
+		fprintf(a->out, "  the trace has no segments: %s\n",
+			known ? "where the free bytes lie is unknown"
+			      : "reserved and free bytes are unknown");
 }
 
 static void print_totals(const tide_args *a, const struct answer *x)

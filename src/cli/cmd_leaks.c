@@ -15,9 +15,9 @@
 enum { O_BY, O_EVERY, O_TOP, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_BY] = { "group-by", 'g', TIDE_OPT_ENUM, "op,stack,role,pool,stream,size,frame",
-		   "what to follow (default stack; op in a recording without stacks)" },
+		   "what to follow (default stack; else op, role or size)" },
 	[O_EVERY] = { "every", 'e', TIDE_OPT_TEXT, "TIME",
-		      "look at even distances, e.g. 500ms, instead of the trace's steps" },
+		      "look at even distances, e.g. 500ms or 5%, instead of the trace's steps" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "rows to show, 0 = all (default 20)",
 		    .def = "20" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
@@ -86,12 +86,12 @@ static void print_unknown(const tide_args *a, const struct answer *x)
 	if (!x->l.beats.n)
 		fputs("The trace has no steps: no step marks, ProfilerStep ranges or a range that "
 		      "comes back at least three times.\n"
-		      "Growth over steps cannot be told; --every 500ms looks at even distances "
+		      "Growth over steps cannot be told; --every 5% looks at even distances "
 		      "instead.\n",
 		      a->out);
 	else
 		fprintf(a->out,
-			"The trace has %zu step%s (%s); growth needs three. --every 500ms looks at "
+			"The trace has %zu step%s (%s); growth needs three. --every 5%% looks at "
 			"even distances instead.\n",
 			x->l.beats.n, x->l.beats.n == 1 ? "" : "s",
 			tide__beat_source_text(x->l.beats.source));
@@ -227,18 +227,6 @@ static void print_json(const tide_args *a, struct answer *x)
 	tide__json_end(&j);
 }
 
-/* Call stacks; a recording that has none but knows its ops says more by those. */
-static tide_group_by default_by(const tide_model *m)
-{
-	bool op = false;
-	for (size_t i = 1; i < m->allocs.n; i++) {
-		if (m->allocs.stack[i].i)
-			return TIDE_BY_STACK;
-		op |= m->allocs.span[i].i != 0;
-	}
-	return op ? TIDE_BY_OP : TIDE_BY_STACK;
-}
-
 static int answer(const tide_args *a, struct answer *x)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -246,9 +234,10 @@ static int answer(const tide_args *a, struct answer *x)
 
 	if (a->opt[O_EVERY].set &&
 	    (!tide__parse_time(a->opt[O_EVERY].text, x->m->t_end, &every) || every <= 0))
-		return tide__cli_usage(a, "--every wants a time such as 500ms, not '%.60s'",
+		return tide__cli_usage(a, "--every wants a time such as 500ms or 5%%, not '%.60s'",
 				       a->opt[O_EVERY].text);
-	tide_group_by by = a->opt[O_BY].set ? choices[a->opt[O_BY].num] : default_by(x->m);
+	tide_group_by by =
+		a->opt[O_BY].set ? choices[a->opt[O_BY].num] : tide__groups_telling(x->m);
 
 	if (tide__leaks(x->m, x->device, by, every, &x->l, &err) != TIDE_OK)
 		return tide__cli_fail(a->files[0], &err);

@@ -10,11 +10,12 @@
 #include "cli/names.h"
 #include "cli/story.h"
 #include "cli/where.h"
+#include "render/oomview.h"
 
 enum { O_BY, O_TOP, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_BY] = { "group-by", 'g', TIDE_OPT_ENUM, "op,stack,role,pool,stream,size,frame",
-		   "whose memory to look at (default stack)" },
+		   "whose memory to look at (default stack; else op, role or size)" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "groups to try as room (default 10)",
 		    .def = "10" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
@@ -163,67 +164,25 @@ static size_t others(const struct answer *x)
 
 /* ---- text ---- */
 
-static void put_line(const tide_args *a, const char *name, bool known, uint64_t bytes,
-		     const char *more)
-{
-	char b[32];
-
-	fprintf(a->out, "  %-30s %12s  %s\n", name,
-		known ? tide__fmt_bytes(b, sizeof b, (double)bytes) : "unknown", more);
-}
-
 static void print_numbers(const tide_args *a, const tide_oom *o)
 {
-	bool k = o->segments_known, d = o->device_free >= 0, r = o->reserved != TIDE_RESERVED_NONE;
+	tide_oom_line lines[TIDE_OOM_LINES];
+	char b[32];
 
-	put_line(a, "asked for", true, o->asked, "");
-	put_line(a, "segment needed for it", true, o->needed, "what the device was asked for");
-	put_line(a, "free on the device", d, d ? (uint64_t)o->device_free : 0, "");
-	put_line(a, "reserved by the allocator", r, o->reserved,
-		 o->source == TIDE_RESERVED_SAMPLES ? "sampled" : "");
-	put_line(a, "allocated", true, o->at.allocated, "");
-	put_line(a, "reserved but unallocated", r, o->unallocated, "");
-	put_line(a, "  largest free block", k, o->at.largest_free, "");
-	put_line(a, "  between blocks in use", k, o->at.inactive_split,
-		 "inactive split: cannot go back");
-	if (o->cause == TIDE_OOM_LIMITED)
-		put_line(a, "limit on the process, below", true, o->below,
-			 "reserved + segment needed");
-	else
-		put_line(a, "all the allocator could hold", o->capacity != 0, o->capacity,
-			 "reserved + free on the device");
+	tide__oom_lines(o, lines);
+	for (const tide_oom_line *l = lines; l < lines + TIDE_OOM_LINES; l++)
+		fprintf(a->out, "  %-30s %12s  %s\n", l->name,
+			l->known ? tide__fmt_bytes(b, sizeof b, (double)l->bytes) : "unknown",
+			l->more);
 }
 
 static void print_cause(const tide_args *a, const tide_oom *o)
 {
-	char b[32], c[32];
+	char why[300];
 
-	if (o->cause == TIDE_OOM_FULL)
-		fprintf(a->out,
-			"Too much was in use: even with every free byte in one piece, %s would "
-			"have been "
-			"missing.\n",
-			tide__fmt_bytes(b, sizeof b, (double)o->missing));
-	else if (o->cause == TIDE_OOM_FRAGMENTED)
-		fprintf(a->out,
-			"Fragmented: %s were free in all, but no piece was large enough; the "
-			"largest had "
-			"%s.\n",
-			tide__fmt_bytes(b, sizeof b, (double)o->at.free + (double)o->device_free),
-			tide__fmt_bytes(c, sizeof c,
-					(double)(o->at.largest_free > (uint64_t)o->device_free
-							 ? o->at.largest_free
-							 : (uint64_t)o->device_free)));
-	else if (o->cause == TIDE_OOM_LIMITED)
-		fprintf(a->out,
-			"Limited: the device had %s free, more than was needed; a limit on this "
-			"process\n(as set_per_process_memory_fraction sets) refused. Settings are "
-			"tried within what it held before.\n",
-			tide__fmt_bytes(b, sizeof b, (double)o->device_free));
-	else
-		fputs("Why cannot be told: the trace does not say what was free or which segments "
-		      "there were.\n",
-		      a->out);
+	fprintf(a->out, "%s%s\n", tide__oom_why(o, why, sizeof why),
+		o->cause == TIDE_OOM_LIMITED ? " Settings are tried within what it held before."
+					     : "");
 }
 
 static void print_settings(const tide_args *a, const struct answer *x, const tide_oom *o)
@@ -311,7 +270,8 @@ static void json_one(tide_json *j, const struct answer *x, const tide_oom *o)
 
 static tide_code each(const tide_args *a, struct answer *x, tide_json *j, tide_error *err)
 {
-	tide_group_by by = a->opt[O_BY].set ? choices[a->opt[O_BY].num] : TIDE_BY_STACK;
+	tide_group_by by =
+		a->opt[O_BY].set ? choices[a->opt[O_BY].num] : tide__groups_telling(x->m);
 	tide_code rc = TIDE_OK;
 
 	for (size_t i = 0; i < x->n && rc == TIDE_OK; i++) {

@@ -18,8 +18,8 @@ enum { O_BY, O_DEVICE, O_AT, O_TOP, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_BY] = { "group-by", 'g', TIDE_OPT_ENUM,
 		   "op,stack,tensor,role,pool,stream,size,frame,module",
-		   "what to group by (default: op, stack or size, the first that the trace "
-		   "knows)" },
+		   "what to group by (default: op, or stack where that is known of more; size "
+		   "where neither is)" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_AT] = TIDE_OPTION_AT,
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
@@ -59,15 +59,21 @@ enum { CULPRITS = 64 }; /* groups whose saving is worked out */
 
 /* ---- the answer ---- */
 
+/* Ops, unless they know less than half of the bytes and call stacks more of them. */
 static tide_group_by default_by(const struct answer *x)
 {
-	bool stack = false;
+	const tide_allocs *v = &x->m->allocs;
+	uint64_t op = 0, stack = 0;
+	bool any = false;
 	for (size_t i = 0; i < x->alive.n; i++) {
-		if (x->m->allocs.span[x->alive.rows[i]].i)
-			return TIDE_BY_OP;
-		stack |= x->m->allocs.stack[x->alive.rows[i]].i != 0;
+		uint32_t row = x->alive.rows[i];
+		any |= v->span[row].i || v->stack[row].i;
+		op += v->span[row].i ? v->size[row] : 0;
+		stack += v->stack[row].i ? v->size[row] : 0;
 	}
-	return stack ? TIDE_BY_STACK : TIDE_BY_SIZE;
+	if (!any)
+		return TIDE_BY_SIZE;
+	return op < x->bytes / 2 && stack > op ? TIDE_BY_STACK : op ? TIDE_BY_OP : TIDE_BY_STACK;
 }
 
 static tide_code find_reserved(struct answer *x, tide_error *err)
@@ -251,12 +257,14 @@ static void print_devices(const tide_args *a, const struct answer *x)
 	tide__grid_free(g);
 }
 
-/* What the device had reserved at the moment that is shown. */
+/* What the device had reserved at the moment that is shown. A host's heap reserves nothing: of it
+ * only what is known is said. */
 static void put_reserved(const tide_args *a, const struct answer *x)
 {
 	char bytes[32];
 	if (x->reserved == TIDE_RESERVED_NONE)
-		fputs(", reserved unknown", a->out);
+		fputs(x->m->devices.kind[x->device] == TIDE_DEVICE_HOST ? "" : ", reserved unknown",
+		      a->out);
 	else
 		fprintf(a->out, ", %s reserved%s",
 			tide__fmt_bytes(bytes, sizeof bytes, (double)x->reserved),

@@ -12,8 +12,7 @@
 
 enum { O_SET, O_CAPACITY, O_SWEEP, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
-	[O_SET] = { "set", 's', TIDE_OPT_TEXT, "NAME=VALUE",
-		    "an allocator setting; may be repeated", .many = true },
+	[O_SET] = { "set", 's', TIDE_OPT_TEXT, "NAME=VALUE", "an allocator setting", .many = true },
 	[O_CAPACITY] = { "capacity", 'c', TIDE_OPT_BYTES, "SIZE",
 			 "memory the allocator can have, e.g. 40GiB (default: what the trace "
 			 "tells)" },
@@ -305,8 +304,8 @@ static void print_text(const tide_args *a, const struct answer *x)
 	char name[64], b[32], n[32];
 
 	tide__device_name(x->m, x->device, name, sizeof name);
-	tide__heading(a, "%s: %s requests replayed, %s", name,
-		      tide__fmt_count(n, sizeof n, (int64_t)x->q->n),
+	tide__heading(a, "%s: %s requests replayed %s %s", name,
+		      tide__fmt_count(n, sizeof n, (int64_t)x->q->n), x->capacity ? "within" : "in",
 		      x->capacity ? tide__fmt_bytes(b, sizeof b, (double)x->capacity)
 				  : "memory without end");
 	print_check(a, x);

@@ -9,16 +9,17 @@
 #include "analyze/oom.h"
 #include "base/mem.h"
 #include "render/grid.h"
+#include "render/oomview.h"
 #include "render/page_parts.h"
 
-enum { MOST_OOMS = 4 };
+enum { MOST_OOMS = 4, MOST_HOLDERS = 6 };
 
 struct finding {
 	const char *severity, *what, *text, *view;
 	int64_t t; /* -1 = no moment */
 };
 
-static void put(tide_json *j, const struct finding *f)
+static void open_finding(tide_json *j, const struct finding *f)
 {
 	tide__json_object(j);
 	tide__json_kstr(j, "severity", f->severity);
@@ -27,49 +28,50 @@ static void put(tide_json *j, const struct finding *f)
 	tide__json_kstr(j, "view", f->view);
 	tide__json_key(j, "t");
 	f->t >= 0 ? tide__json_int(j, f->t) : tide__json_null(j);
+}
+
+static void put(tide_json *j, const struct finding *f)
+{
+	open_finding(j, f);
 	tide__json_object_end(j);
 }
 
 /* ---- out of memory ---- */
 
-static void oom_text(const tide_model *m, const tide_oom *o, char *text, size_t n)
+static bool put_oom(tide_json *j, const tide_model *m, const tide_oom *o)
 {
-	char asked[32], held[32], most[32], missing[32], dev[64], why[160] = "";
+	char asked[32], held[32], dev[64], why[300], text[500];
 	uint32_t d = m->pools.device[m->marks.pool[o->mark].i].i;
-	tide__fmt_bytes(asked, sizeof asked, (double)o->asked);
-	tide__fmt_bytes(held, sizeof held, (double)o->at.allocated);
-	tide__fmt_bytes(most, sizeof most, (double)o->at.largest_free);
-	tide__fmt_bytes(missing, sizeof missing, (double)o->missing);
-	if (o->cause == TIDE_OOM_FULL)
-		snprintf(why, sizeof why,
-			 " Too much was in use: even with every free byte in one piece, %s would "
-			 "have been missing.",
-			 missing);
-	else if (o->cause == TIDE_OOM_FRAGMENTED)
-		snprintf(why, sizeof why,
-			 " Enough bytes were free, but not in one piece: the largest free block "
-			 "had %s.",
-			 most);
-	else if (o->cause == TIDE_OOM_LIMITED)
-		snprintf(why, sizeof why, " The device had room: a limit on this process refused.");
-	snprintf(text, n, "%s could not give %s; %s were allocated.%s",
-		 tide__device_name(m, d, dev, sizeof dev), asked, held, why);
+	snprintf(text, sizeof text, "%s could not give %s; %s were allocated. %s",
+		 tide__device_name(m, d, dev, sizeof dev),
+		 tide__fmt_bytes(asked, sizeof asked, (double)o->asked),
+		 tide__fmt_bytes(held, sizeof held, (double)o->at.allocated),
+		 tide__oom_why(o, why, sizeof why));
+	open_finding(j, &(struct finding){ "high", "out of memory", text, "memory", o->t });
+	tide__json_key(j, "oom");
+	bool ok = tide__oom_page(j, m, o);
+	tide__json_object_end(j);
+	return ok;
 }
 
 static bool ooms(tide_json *j, const tide_model *m, tide_error *err)
 {
 	uint32_t *rows = NULL;
 	size_t n = 0;
+	char text[160];
 	bool ok = tide__oom_marks(m, TIDE_ANY, &rows, &n, err) == TIDE_OK;
 	for (size_t i = 0; ok && i < n && i < MOST_OOMS; i++) {
-		char text[400];
 		tide_oom o = { 0 };
-		ok = tide__oom(m, rows[i], TIDE_BY_FRAME, 1, &o, err) == TIDE_OK;
-		if (ok) {
-			oom_text(m, &o, text, sizeof text);
-			put(j, &(struct finding){ "high", "out of memory", text, "memory", o.t });
-		}
+		ok = tide__oom(m, rows[i], tide__groups_telling(m), MOST_HOLDERS, &o, err) ==
+			     TIDE_OK &&
+		     put_oom(j, m, &o);
 		tide__oom_free(&o);
+	}
+	if (ok && n > MOST_OOMS) {
+		snprintf(text, sizeof text,
+			 "%zu more requests failed: `tidemark oom` explains them", n - MOST_OOMS);
+		put(j, &(struct finding){ "high", "out of memory", text, "memory",
+					  m->marks.t[rows[MOST_OOMS]] });
 	}
 	tide__free(rows);
 	return ok;

@@ -193,7 +193,8 @@ class Attach(unittest.TestCase):
         self.assertIn("reserved 40.00 MiB (sampled)", now._repr_html_())
         cpu = next(d for d in now.devices if d["device"] == "cpu")["totals"]
         self.assertEqual((cpu["reserved_bytes"], cpu["reserved_peak_bytes"], cpu["reserved_source"]), (None, None, None))
-        self.assertRegex(repr(now), r"cpu: .*, reserved unknown ")
+        self.assertRegex(repr(now), r"cpu: [^,]* in \d+, peak [^,]*\n?")
+        self.assertNotRegex(repr(now), r"cpu: .*reserved")
         t = tidemark.open(path("rl.tide"))
         gpu = t.peak(device="cuda:0")
         self.assertEqual((gpu["peak_bytes"], gpu["reserved_bytes_at_peak"], gpu["reserved_source"]), (14 << 20, 40 << 20, "samples"))

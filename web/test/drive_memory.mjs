@@ -160,6 +160,30 @@ async function phases(page, file, name) {
   await eventually(async () => assert.ok((await hash(page, 'at')) !== null));
 }
 
+/** As pages write it. */
+function size(v) {
+  if (v === null) return 'unknown';
+  const step = v < 1024 ? 0 : Math.min(5, Math.floor(Math.log2(v) / 10));
+  const x = v / 1024 ** step;
+  return `${x.toFixed(step === 0 ? 0 : x >= 100 ? 1 : x >= 10 ? 2 : 3)} ${['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'][step]}`;
+}
+
+/** A failed request: the figures and holders of the command. */
+async function ooms(page, file) {
+  const all = json('oom', file).ooms;
+  assert.equal(await page.locator('.oom').count(), Math.min(4, all.length));
+  for (const [i, o] of all.slice(0, 4).entries()) {
+    const panel = page.locator('.panel:has(.oom)').nth(i);
+    const facts = await panel.locator('dd').allTextContents();
+    const last = o.limit_below_bytes ?? o.capacity_bytes;
+    const want = [o.requested_bytes, o.segment_bytes, o.device_free_bytes, o.reserved_bytes, o.allocated_bytes, o.reserved_unallocated_bytes, o.largest_free_block_bytes, o.inactive_split_bytes, last];
+    facts.forEach((text, k) => assert.equal(text, size(want[k]), `line ${k} of request ${i}`));
+    const held = await panel.locator('.bars b').allTextContents();
+    assert.deepEqual(held, o.holders.slice(0, 6).map((h) => size(h.bytes)));
+    assert.deepEqual(await panel.locator('.bars span').allTextContents(), o.holders.slice(0, 6).map((h) => (h.enough === 'yes' ? 'enough' : '')));
+  }
+}
+
 /** The overview: why, devices, findings; what is clicked is what the memory view lists. */
 async function overview(page, file, name) {
   const want = json('peak', file, '--group-by', 'role');
@@ -168,9 +192,11 @@ async function overview(page, file, name) {
   await shot(page, `${name}-overview`);
   const told = await page.locator('.panel section').evaluateAll((list) => list.map((e) => [...e.querySelectorAll('.name')].map((n) => n.textContent)));
   assert.ok(told.every((names) => names.some((n) => !n.startsWith('('))), `groups that tell nothing: ${JSON.stringify(told)}`);
-  const role = await page.textContent('.bars .name >> nth=0');
+  const first = page.locator('.panel:has(h2:text("at the peak are")) .name').first();
+  const role = await first.textContent();
   assert.equal(role, want.groups[0].key);
-  await page.click('.bars .name >> nth=0');
+  await ooms(page, file);
+  await first.click();
   await page.waitForSelector('#alive', { state: 'attached' });
   await eventually(async () => assert.deepEqual(await alive(page), { bytes: want.groups[0].bytes, count: want.groups[0].count }, `alive of ${role}`));
   await go(page, 'Overview');
@@ -196,6 +222,20 @@ async function ops(page) {
   assert.doesNotMatch(await told('bare'), /number|sequence|Stack/);
   assert.match(await told('numbered'), /number given with it0/);
   assert.match(await told('joined'), /sequence, the same forward and backward5.*Stack, 2 framesstep \(train\.py:21\)main \(train\.py:7\)/);
+}
+
+/** How much there was is known where the device refused, and is not where a limit did. */
+async function limits(file, want) {
+  const html = join(folder, 'limits.html');
+  run('report', file, '-o', html);
+  const { page, troubles } = await open(context, html);
+  await page.waitForSelector('.oom');
+  await ooms(page, file);
+  assert.match(await page.textContent('.card small'), want ? /% of all there was, \S+ GiB\)/ : /size is not recorded/);
+  await go(page, 'Phases');
+  await eventually(async () => assert.match(await page.textContent('.bars + p'), want ? new RegExp(`limit of ${size(want)}`) : /does not say how much/));
+  assert.deepEqual(troubles, []);
+  await page.close();
 }
 
 async function banks(file) {
@@ -237,7 +277,7 @@ async function reserved(page, file) {
   for (const d of [...all.filter((x) => x.device !== device), all.find((x) => x.device === device)]) {
     const t = d.totals;
     if (all.length > 1) await choose(page, 'Device', d.device);
-    await said(t.reserved_source === 'samples' ? / · line: \S+ \S+ reserved at most \(sampled\)$/ : t.reserved_source ? / · line: \S+ \S+ reserved at most$/ : / · reserved unknown$/);
+    await said(t.reserved_source === 'samples' ? / · line: \S+ \S+ reserved at most \(sampled\)$/ : t.reserved_source ? / · line: \S+ \S+ reserved at most$/ : d.device === 'cpu' ? /^[^·]*$/ : / · reserved unknown$/);
     await page.mouse.move(box.x + box.width * 0.6, box.y + 200);
     await eventually(async () => assert.equal(/ of \S+ \S+ reserved/.test(await page.locator('.tip').textContent()), t.reserved_source !== null, `${d.device} under the pointer`));
   }
@@ -269,6 +309,8 @@ try {
   const data = (f) => join(source, 'tests/data', f);
   await whole('snapshot', data('torchsnap/snapshot_gpt_train.pickle.gz'), true);
   await whole('oom', data('torchsnap/snapshot_oom.pickle.gz'), true);
+  await limits(data('torchsnap/snapshot_oom.pickle.gz'), json('oom', data('torchsnap/snapshot_oom.pickle.gz')).ooms[0].capacity_bytes);
+  await limits(data('snapshots/expandable_oom.pickle.gz'), 0);
   await whole('kineto', data('kineto_gpt_train.json.gz'), false);
   const gpt = join(dirname(program), '../examples/gpt');
   if (existsSync(gpt)) {

@@ -18,8 +18,7 @@ bool tide__build_init(tide_build *b, tide_model *m, tide_defs *defs)
 	b->m = m;
 	b->defs = defs;
 	b->key_arg = tide__str(m, "arg");
-	b->key_sequence = tide__str(m, "sequence");
-	return b->key_arg.i && b->key_sequence.i &&
+	return b->key_arg.i &&
 	       tide__live_init(&b->allocs, (const uint64_t *const *)&m->allocs.size) &&
 	       tide__live_init(&b->segments, (const uint64_t *const *)&m->segments.size);
 }
@@ -89,6 +88,8 @@ static bool begin_more(tide_build *b, const tide_ring *r, const tide_event *e)
 	size_t row;
 	tide_attrs *a = &b->m->attrs;
 	bool joins = e->kind != 1 && e->requested >> 32;
+	if (joins && !b->key_sequence.i)
+		b->key_sequence = tide__str(b->m, "sequence");
 	if (e->size || e->kind == 1) {
 		if (!tide__table_push(a, &tide_attrs_desc, &row))
 			return false;

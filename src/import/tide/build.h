@@ -41,8 +41,8 @@ typedef struct tide_build {
 	tide_joins joins;
 	struct tide_stray *strays;
 	size_t n_strays, cap_strays;
-	tide_str key_arg, key_sequence; /* "arg", "sequence" */
-	uint64_t events;  /* LANE and DEPTH are not */
+	tide_str key_arg, key_sequence; /* "arg"; "sequence", 0 = not needed yet */
+	uint64_t events;		/* LANE and DEPTH are not */
 	size_t faulted_allocs, faulted_spans, faulted_moves; /* rows whose pages are there */
 #define X(counter, fact, doc) uint64_t counter;
 	TIDE_BUILD_COUNTS(X)

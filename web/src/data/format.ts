@@ -13,9 +13,11 @@ const scale = (v: number, units: string[], step: number): string => {
 };
 
 export const bytes = (v: number): string => scale(v, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'], 1024);
+/** A host's heap: it reserves nothing, and its size is not that of a device. */
+export const host = (d: { device: string }): boolean => /^cpu/.test(d.device);
 /** What is known of a device's reserved bytes. */
-export const held = (d: { reserved_peak: number | null; reserved_source: string | null }): string =>
-  d.reserved_peak === null ? 'reserved unknown' : `${bytes(d.reserved_peak)} reserved at most${d.reserved_source === 'samples' ? ' (sampled)' : ''}`;
+export const held = (d: { device: string; reserved_peak: number | null; reserved_source: string | null }): string =>
+  d.reserved_peak === null ? (host(d) ? '' : 'reserved unknown') : `${bytes(d.reserved_peak)} reserved at most${d.reserved_source === 'samples' ? ' (sampled)' : ''}`;
 export const delta = (v: number): string => (v > 0 ? '+' : '') + bytes(v);
 export const ns = (v: number): string => {
   if (Math.abs(v) >= 60e9) return `${(v / 1e9).toFixed(2)} s`;

@@ -33,6 +33,14 @@ export interface Mark {
   name: string | null;
 }
 
+/** A request that failed (src/render/oomview.h). */
+export interface Oom {
+  device: number;
+  capacity: number; // all the allocator could hold; 0 = not known
+  by: string | null;
+  lines: [name: string, bytes: number | null, more: string][];
+  holders: [key: string, bytes: number, count: number, enough: boolean | null][];
+}
 export interface MainJson {
   file: string;
   only: string | null; // the one view that the page is for
@@ -50,7 +58,7 @@ export interface MainJson {
   gpu_ns: number;
   overlap_ns: number;
   total_ns: number;
-  findings: { severity: string; what: string; text: string; view: string; t: number | null }[];
+  findings: { severity: string; what: string; text: string; view: string; t: number | null; oom?: Oom }[];
   steps: number; // as `tidemark leaks` counts them
   marks: Mark[];
   why?: Record<'role' | 'module' | 'op' | 'stack' | 'tensor', [string, number, number][]>; // (label, bytes, count) at the peak
@@ -216,3 +224,6 @@ export const getPage = single(async () => (hasShared('page') ? (await load<PageJ
 export const getJob = single(async () => (hasShared('job') ? (await load<Hta>('job', true)).json : null));
 export const getDiff = single(async () => (await load<DiffJson>('diff', true)).json);
 export const getDiffFlame = single(() => load<DiffFlameJson>('diffflame', true));
+
+/** Bytes that a device has: as recorded, else what its allocator could hold where a request failed; 0 = unknown. */
+export const sizeOf = (main: MainJson, d: number): number => main.devices[d].capacity || main.findings.find((f) => f.oom?.device === d)?.oom?.capacity || 0;

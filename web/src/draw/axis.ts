@@ -5,11 +5,14 @@ import { px } from '../ui/scale';
 import type { Ink } from './colors';
 import { face, upright, word } from './marks';
 
+/** The Gantt chart's axis is in milliseconds, however long it is. */
+export const unit = { ms: false };
+
 /** A tick's label: as many digits as the step needs. */
 export function tickLabel(t: number, step: number, most: number): string {
-  const [unit, name] = most >= 1e9 && step >= 1e6 ? [1e9, 's'] : most >= 1e6 && step >= 1 ? [1e6, 'ms'] : most >= 1e3 ? [1e3, '\u00b5s'] : [1, 'ns'];
-  const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / unit) - 1e-9)));
-  return `${(t / unit).toFixed(digits)} ${name}`;
+  const [one, name] = !unit.ms && most >= 1e9 && step >= 1e6 ? [1e9, 's'] : unit.ms || (most >= 1e6 && step >= 1) ? [1e6, 'ms'] : most >= 1e3 ? [1e3, '\u00b5s'] : [1, 'ns'];
+  const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / one) - 1e-9)));
+  return `${(t / one).toFixed(digits)} ${name}`;
 }
 
 /** Round times in [t0, t1], about one in `every` pixels. */

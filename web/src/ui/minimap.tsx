@@ -36,7 +36,7 @@ export function Minimap({ main }: { main: Main }) {
     wipe(s);
     strip(s, main.cpu, 1e6, px(2), px(14), css(catColor('op')));
     strip(s, main.gpu, 1e6, px(16), px(28), css(catColor('kernel')));
-    strip(s, main.curve, high, px(30), HIGH - 1, css(MEMORY));
+    strip(s, main.curve, high, px(main.gpu_ns ? 30 : main.cpu_ns ? 16 : 2), HIGH - 1, css(MEMORY));
     const a = (t0 / end) * width;
     const b = Math.max(a + 2, (t1 / end) * width);
     const veil = c.dark ? 'rgba(0,0,0,.55)' : 'rgba(255,255,255,.65)';

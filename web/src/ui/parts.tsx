@@ -113,13 +113,13 @@ export const Square = ({ color, width = 10, height = 10 }: { color: string; widt
   </svg>
 );
 
-export function Legend({ items }: { items: readonly { color: string; text: string; value?: string }[] }) {
+export function Legend({ items }: { items: readonly { color: string; text: string; title?: string; value?: string }[] }) {
   return (
     <ul class="legend">
       {items.map((i) => (
-        <li key={i.text}>
+        <li key={i.title ?? i.text}>
           <Square color={i.color} />
-          <span title={i.text}>{i.text}</span>
+          <span title={i.title ?? i.text}>{i.text}</span>
           {i.value && <b>{i.value}</b>}
         </li>
       ))}

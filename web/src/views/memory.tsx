@@ -134,6 +134,7 @@ export function MemoryOf({ main, m }: { main: Main; m: Memory }) {
   });
   if (!sc || !main.device) return <p class="loading">This trace holds no memory events.</p>;
   const devices = inUse(main);
+  const reservedText = dev || !sc.res.t.length ? held(main.devices[dev || main.device]) : 'reserved';
   const cut = momentOf(sc);
   return (
     <div class="stack">
@@ -153,8 +154,7 @@ export function MemoryOf({ main, m }: { main: Main; m: Memory }) {
         <span class="grow" />
         <span class="soft">
           peak <b>{bytes(sc.peak.bytes)}</b> at {ns(sc.peak.t)}
-          {sc.res.t.length ? ' · line: ' : ' · '}
-          {dev || !sc.res.t.length ? held(main.devices[dev]) : 'reserved'}
+          {reservedText && ` · ${sc.res.t.length ? 'line: ' : ''}${reservedText}`}
         </span>
         <button onClick={() => (moment.value = sc.peak.t)}>Go to the peak</button>
         <button onClick={() => look(0, main.t_end)}>Whole trace</button>

@@ -21,7 +21,7 @@ import { dragTime, inside, wheelTime } from '../ui/travel';
 import { focusOf, type Scene } from './memory_scene';
 
 export const left = (): number => px(78);
-const RED = '#d55e00';
+export const RED = '#d55e00';
 
 interface Frame {
   t0: number;

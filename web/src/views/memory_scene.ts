@@ -3,8 +3,7 @@
 // What the parts of the memory view share: the choices that the address keeps, and the data of a device.
 import { buildMip, type By, type Groups, groupBy, type Mip, reserved } from '../data/levels';
 import { aliveAt, type Cut, cutAt, type Memory, peakOf } from '../data/memory';
-import type { Main, Phase } from '../data/page';
-import { after } from '../data/spans';
+import { type Main, type Phase, sizeOf } from '../data/page';
 import { groupColor } from '../draw/colors';
 import { keep, moment } from '../state';
 
@@ -68,17 +67,14 @@ export function makeScene(main: Main, m: Memory, dev: number, how: By): Scene {
   const atPeak = aliveAt(m, peak, dev);
   const g = groupBy(m, dev, how, names, atPeak);
   const used = dev ? [dev] : inUse(main);
-  const limits = used.map((d) => main.devices[d].capacity);
+  const limits = used.map((d) => sizeOf(main, d));
   const res = reserved(m, dev);
-  // Where a request failed, what was reserved and what the device had left was all there was.
-  const oom = dev ? main.marks.find((k) => k.kind === 'oom' && k.device === dev && k.extra >= 0) : undefined;
-  const held = oom && res.t.length ? res.v[after(res.t, 0, res.t.length, oom.t) - 1] + oom.extra : 0;
   return {
     main,
     m,
     dev,
     name: dev ? names[dev] : 'all devices',
-    limit: limits.every((v) => v > 0) ? limits.reduce((a, b) => a + b, 0) : held,
+    limit: limits.every((v) => v > 0) ? limits.reduce((a, b) => a + b, 0) : 0,
     by: how,
     g,
     colors: colorsOf(g.labels, how),

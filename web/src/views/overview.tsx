@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // What this trace is, where its peak is and why, what to do, and what is not in it.
-import { bytes, count, held, ns, percent, plural } from '../data/format';
-import { type Device, getTables, type Main } from '../data/page';
+import { bytes, count, held, host, ns, percent, plural } from '../data/format';
+import { type Device, getTables, type Main, sizeOf } from '../data/page';
 import { drawAxis } from '../draw/axis';
 import { ink, MEMORY } from '../draw/colors';
 import { box, face, word } from '../draw/marks';
@@ -13,6 +13,7 @@ import { Canvas, type Surface } from '../ui/canvas';
 import { Minimap, strip, wipe } from '../ui/minimap';
 import { Facts as Pairs, Figure, Panel, useData } from '../ui/parts';
 import { px } from '../ui/scale';
+import { RED } from './memory_chart';
 import { brief, by, colorsOf, device, focus, pane } from './memory_scene';
 
 const CURVE = 128; // stretches of a device's small curve
@@ -34,16 +35,18 @@ function curve(main: Main) {
     const { ctx, width, height } = s;
     wipe(s);
     drawAxis(ctx, 0, width, height, 0, main.t_end, c);
-    strip(s, main.curve, d.peak, px(34), height, css(MEMORY));
-    const right = d.peak_t > main.t_end / 2;
-    const at = (t: number, color: string) => {
+    const ooms = main.marks.filter((m) => m.kind === 'oom' && m.device === main.device);
+    strip(s, main.curve, d.peak, px(ooms.length ? 50 : 34), height, css(MEMORY));
+    const at = (t: number, color: string, text = '', y = 0) => {
       const x = Math.min(width - 2, (t / Math.max(1, main.t_end)) * width);
+      const right = t > main.t_end / 2;
       box(ctx, color, x, px(18), 2, height);
-      return x;
+      word(ctx, color === RED ? RED : c.text, text, x + (right ? -6 : 8), y, right ? 'right' : 'left');
     };
     if (moment.value !== null) at(moment.value, c.link);
     face(ctx, 12, '600');
-    word(ctx, c.text, `peak ${bytes(d.peak)}`, at(d.peak_t, c.accent) + (right ? -6 : 8), px(26), right ? 'right' : 'left');
+    for (const m of ooms) at(m.t, RED, 'out of memory', px(42));
+    at(d.peak_t, c.accent, `peak ${bytes(d.peak)}`, px(26));
   };
 }
 
@@ -92,9 +95,35 @@ const places: Record<string, [how: string, one: string, below: string]> = {
   'out of memory': ['stack', '', ''],
 };
 
+/** Requests that failed: what there was, and who held it. */
+const Ooms = ({ main }: { main: Main }) => (
+  <>
+    {main.findings.map(
+      ({ oom, text, t }, i) =>
+        oom && (
+          <Panel key={i} title={`Out of memory at ${ns(t!)}`} extra={!main.only && <button onClick={() => toMemory(t, 'stack')}>Show</button>}>
+            <p>{text}{oom.by && ` Asked for by ${oom.by}.`}</p>
+            <div class="two oom">
+              <section>
+                <h3>What held the memory</h3>
+                <Bars
+                  full={Math.max(...oom.holders.map((h) => h[1]))}
+                  rows={oom.holders.map(([name, size, n, enough]) => ({ name, parts: [{ size, color: css(MEMORY), title: plural(n, 'allocation') }], value: bytes(size), more: enough ? 'enough' : '' }))}
+                  onPick={() => toMemory(t, 'stack')}
+                />
+                <p class="soft">Enough: freeing it would have served the request. `tidemark oom` also tries other settings.</p>
+              </section>
+              <Pairs class="facts" rows={oom.lines.map(([name, v, more]) => [<span title={more}>{name}</span>, v === null ? 'unknown' : bytes(v)])} />
+            </div>
+          </Panel>
+        ),
+    )}
+  </>
+);
+
 function Findings({ main }: { main: Main }) {
-  const list = main.findings.filter((f) => f.text);
-  if (!list.length) return <p class="soft">No rule found a problem in this trace.{main.allocs > 0 && main.steps < 3 && ' It has too few steps to tell whether memory grows from one to the next: `tidemark leaks --every 1s` looks at equal stretches of time.'}</p>;
+  const list = main.findings.filter((f) => f.text && !f.oom);
+  if (!list.length) return <p class="soft">No rule found {main.findings.length ? 'another' : 'a'} problem in this trace.{main.allocs > 0 && main.steps < 3 && ' It has too few steps to tell whether memory grows from one to the next: `tidemark leaks --every 5%` looks at equal stretches of time.'}</p>;
   return (
     <ul class="findings">
       {list.map((f, i) => (
@@ -115,7 +144,8 @@ function Card({ main, at }: { main: Main; at: number }) {
   const d = main.devices[at];
   const v = main.each.subarray(at * CURVE, (at + 1) * CURVE);
   const line = Array.from(v, (y, x) => `${x},${30 - (28 * y) / (d.peak || 1)}`).join(' ');
-  const facts = ['at the peak', d.capacity ? `(${percent((100 * d.peak) / d.capacity)} of its ${bytes(d.capacity)})` : '(the device’s size is not recorded)', `at ${ns(d.peak_t)}`, plural(d.peak_count, 'allocation'), held(d), `${bytes(d.live)} at the end`];
+  const size = sizeOf(main, at);
+  const facts = [`at the peak${size ? ` (${percent((100 * d.peak) / size)} of ${d.capacity ? 'its' : 'all there was,'} ${bytes(size)})` : host(d) ? '' : ' (the device’s size is not recorded)'}`, `at ${ns(d.peak_t)}`, plural(d.peak_count, 'allocation'), held(d), `${bytes(d.live)} at the end`];
   return (
     <button
       class="figure card"
@@ -126,7 +156,7 @@ function Card({ main, at }: { main: Main; at: number }) {
     >
       <span class="soft">{d.device}{d.name ? ` · ${d.name}` : ''}</span>
       <b>{bytes(d.peak)}</b>
-      <small class="soft">{facts.join(' · ').replace(' · ', ' ')}</small>
+      <small class="soft">{facts.filter(Boolean).join(' · ')}</small>
       {v.length > 0 && (
         <svg viewBox="0 0 127 30" preserveAspectRatio="none" height="34" aria-hidden="true">
           <polygon points={`0,30 ${line} 127,30`} fill={css(MEMORY)} />
@@ -192,9 +222,14 @@ export function Overview({ main }: { main: Main }) {
         ) : (
           <Figure label="Peak memory" value="unknown" sub="no memory events recorded" />
         )}
-        {active('CPU active', main.cpu_ns, 'no CPU spans recorded')}
-        {active('GPU active', main.gpu_ns, 'no device spans recorded')}
+        {main.cpu_ns + main.gpu_ns > 0 && (
+          <>
+            {active('CPU active', main.cpu_ns, 'no CPU spans recorded')}
+            {active('GPU active', main.gpu_ns, 'no device spans recorded')}
+          </>
+        )}
       </div>
+      <Ooms main={main} />
       {main.device > 0 ? (
         <Panel
           title={`Live memory of ${d.device}`}
@@ -227,7 +262,7 @@ export function Overview({ main }: { main: Main }) {
       ) : (
         main.spans > 0 && <Minimap main={main} />
       )}
-      <div class="two">
+      <div class="two late">
         <div class="stack">
           {main.device > 0 ? <Why main={main} d={d} /> : findings}
           {cards.length > 0 && (

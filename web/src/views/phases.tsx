@@ -5,14 +5,15 @@
 import { useMemo } from '../hooks';
 import { bytes, delta, ns, percent } from '../data/format';
 import { phasePeaks } from '../data/memory_phases';
-import { getMemory, getTables, type Main, type Scope, type Tables } from '../data/page';
+import type { Memory } from '../data/memory';
+import { getMemory, getTables, type Main, type Scope, sizeOf, type Tables } from '../data/page';
 import { most } from '../data/sums';
 import { css } from '../draw/pixels';
 import { go, keep, look, moment } from '../state';
 import { Bars } from '../ui/bars';
 import { Choice, Legend, Loading, Panel, useData } from '../ui/parts';
 import { type Col, col, Table } from '../ui/table';
-import { by, chosenBy, colorsOf, device, focus, waysOf } from './memory_scene';
+import { brief, by, chosenBy, colorsOf, device, focus, waysOf } from './memory_scene';
 
 const MOST_BARS = 400;
 const scopeKey = keep('scope');
@@ -24,6 +25,12 @@ const scopeName = (s: Scope, t: Tables): string => {
   const what: Record<string, string> = { pool: s.pool, device: 'in all', l1: 'L1 in all', l1_cb: 'L1 circular buffers', l1_buffer: 'L1 buffers' };
   return s.scope === 'total' ? 'all devices' : `${dev} ${what[s.scope] ?? s.scope}`.trim();
 };
+
+/** Bytes that there are of it: as recorded, or of all of a device. */
+function limitOf(main: Main, m: Memory, s: Scope): number {
+  const d = m.json.pools[s.of[0]]?.device ?? 0;
+  return s.limit || (s.scope !== 'total' && s.of.length === m.json.pools.filter((p) => p.device === d).length ? sizeOf(main, d) : 0);
+}
 
 /** Scopes that say something: a sum over one thing is that thing. */
 function shownScopes(t: Tables): { s: Scope; i: number }[] {
@@ -59,7 +66,7 @@ function Histogram({ t, main, scope, at }: Bars) {
   if (!m || !made) return <Loading />;
   const colors = colorsOf(made.labels, how).map(css);
   const own = Number(limitKey.value) * 1073741824;
-  const limit = own > 0 ? own : scope.limit;
+  const limit = own > 0 ? own : limitOf(main, m, scope);
   const high = most(made.peaks, (p) => p.top);
   const wide = limit && limit < high * 3 ? Math.max(high, limit) * 1.02 : high * 1.02;
   const pick = (n: number, k = -1) => {
@@ -71,7 +78,7 @@ function Histogram({ t, main, scope, at }: Bars) {
   };
   return (
     <>
-      <Legend items={made.labels.map((text, i) => ({ color: colors[i], text }))} />
+      <Legend items={made.labels.map((text, i) => ({ color: colors[i], text: brief(text, how), title: text }))} />
       <Bars
         full={wide}
         limit={limit}
@@ -103,9 +110,9 @@ interface PhaseRow {
   v: number[];
 }
 
-function AsTable({ t, scopes }: { t: Tables; scopes: { s: Scope; i: number }[] }) {
+function AsTable({ t, scopes, limit }: { t: Tables; scopes: { s: Scope; i: number }[]; limit: (s: Scope) => number }) {
   const rows: PhaseRow[] = t.phases
-    .flatMap((p, n) => scopes.map(({ s, i }) => ({ n: n + 1, name: nameOf(t, n), scope: scopeName(s, t), limit: s.limit, t0: p.t0, t1: p.t1, v: p.levels[i] })))
+    .flatMap((p, n) => scopes.map(({ s, i }) => ({ n: n + 1, name: nameOf(t, n), scope: scopeName(s, t), limit: limit(s), t0: p.t0, t1: p.t1, v: p.levels[i] })))
     .filter((r) => r.v[6] > 0 || r.v[1] > 0);
   const high = most(rows, (r) => r.v[6]);
   const figure = (title: string, at: number, text: (v: number) => string = bytes, more?: Partial<Col<PhaseRow>>) => col(title, (r: PhaseRow) => r.v[at], text, more);
@@ -154,6 +161,7 @@ export function Phases({ main }: { main: Main }) {
   const largest = t.scopes.filter((s) => s.scope === 'device').sort((a, b) => highestOf(b) - highestOf(a))[0];
   const first = scopes.find(({ s }) => s === largest) ?? scopes.find(({ s }) => s.scope === 'pool' && s.of[0] === largest?.of[0]) ?? scopes[0];
   const chosen = scopes.find(({ i }) => String(i) === scopeKey.value) ?? first;
+  const known = limitOf(main, m, chosen.s);
   const hows = waysOf(main, m).filter(([k]) => k !== 'device');
   return (
     <div class="stack">
@@ -162,13 +170,13 @@ export function Phases({ main }: { main: Main }) {
         {scopes.length > 1 && <Choice label="Memory" value={String(chosen.i)} options={scopes.map(({ s, i }): [string, string] => [String(i), scopeName(s, t)])} onPick={(v) => (scopeKey.value = v)} />}
         <span class="grow" />
         <label class="soft">
-          Limit <input type="number" min="0" step="any" value={limitKey.value} placeholder={chosen.s.limit ? (chosen.s.limit / 1073741824).toPrecision(3) : 'unknown'} onChange={(e) => (limitKey.value = e.currentTarget.value)} /> GiB
+          Limit <input type="number" min="0" step="any" value={limitKey.value} placeholder={known ? (known / 1073741824).toPrecision(4) : 'unknown'} onChange={(e) => (limitKey.value = e.currentTarget.value)} /> GiB
         </label>
       </div>
       <Panel title={`What is alive at the highest moment of each phase: ${scopeName(chosen.s, t)}`}>
         <Histogram t={t} main={main} scope={chosen.s} at={chosen.i} />
       </Panel>
-      <AsTable t={t} scopes={scopes} />
+      <AsTable t={t} scopes={scopes} limit={(s) => limitOf(main, m, s)} />
     </div>
   );
 }

@@ -10,6 +10,7 @@ import { getCoarse, getMemory, getSpans, getTables, type Main } from '../data/pa
 import { has } from '../data/section';
 import { searchSpans, type Spans } from '../data/spans';
 import { most, same, sum } from '../data/sums';
+import { unit } from '../draw/axis';
 import { catColor, modules, palette } from '../draw/colors';
 import { css } from '../draw/pixels';
 import { alloc, query, span } from '../state';
@@ -59,7 +60,7 @@ function ganttText(s: Spans): string {
 
 function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Parameters<typeof useStage>[2] }) {
   const live = useLive(main);
-  const gantt = main.only === 'gantt';
+  const gantt = (unit.ms = main.only === 'gantt');
   const g = useStage(main, spans, phases, useRef<HTMLDivElement>(null));
   const found = useMemo(() => (query.value ? searchSpans(spans, query.value) : null), [spans, query.value]);
   const hit = useMemo(() => found && new Set(Array.from(found, (i) => spans.name[i])), [found]);
