@@ -12,10 +12,12 @@ import bisect
 import datetime
 import heapq
 import json
+import marshal
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ._snapshots import HUGE, snapshots
+from ._snapshots import HUGE, evenly, snapshots
 from ._trace import Trace
 
 OPERATION = 0x7469_6465_0000_0001  # number beside ops of track_operation
@@ -23,6 +25,9 @@ MODULE = 0x7469_6465_8000_0000  # number beside module hooks: this + the entry's
 RESET = "tidemark.reset"  # checkpoint: earlier ones no longer count
 MB = 1024 * 1024
 NEVER = 2**63 - 1
+OPERATIONS = 5_000  # operations in a profile: those that changed memory most; RUNS: records of their runs, LOG: entries of the log
+RUNS = 20_000
+LOG = 50_000
 LIVES = 10_000  # lifecycles in a profile: the largest tensors; how many are left out is said
 
 DEVICES = {1: "cpu", 2: "cuda", 3: "hip", 4: "mps", 5: "xpu", 6: "mtia", 7: "tt"}
@@ -72,6 +77,22 @@ def purpose(shape: list[int] | None, requires_grad: bool | None, role: int) -> s
     if len(shape) == 2 and shape[0] > 10_000:
         return "embedding"
     return "buffer" if len(shape) >= 2 else "unknown"
+
+
+class Known(Mapping[int, "dict[str, Any]"]):
+    """Tensors that went into and came out of hooked modules, by the entry's id: unpacked when they are asked for."""
+
+    def __init__(self, packed: Iterable[tuple[int, bytes]]) -> None:
+        self._packed = dict(packed)
+
+    def __getitem__(self, number: int) -> dict[str, Any]:
+        return dict(zip(("in", "out"), marshal.loads(self._packed[number])))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._packed)
+
+    def __len__(self) -> int:
+        return len(self._packed)
 
 
 class Profile:
@@ -246,9 +267,17 @@ class Profile:
             "is_reusable": what == "gradient" or (what == "buffer" and not grad),
         }
 
+    def moves_in(self, s: int) -> tuple[int, int]:
+        """Moves before a run of an operation, and until its end."""
+        return bisect.bisect_left(self.times, self.t0[s]), bisect.bisect_right(self.times, self.until(s))
+
+    def delta(self, s: int) -> int:
+        first, last = self.moves_in(s)
+        return self.bytes[last] - self.bytes[first]
+
     def invocation(self, s: int, seen: tuple[set[int], set[int]] | None) -> dict[str, Any]:
         """One run of an operation: totals before and after, the highest point inside, what its thread took in it."""
-        first, last = bisect.bisect_left(self.times, self.t0[s]), bisect.bisect_right(self.times, self.until(s))
+        first, last = self.moves_in(s)
         taken, given = self._inside(s)
         pre, post = self.bytes[first], self.bytes[last]
         return {
@@ -277,12 +306,12 @@ class Profile:
             out.setdefault(self.name(s), []).append(s)
         return out
 
-    def graph(self, names: dict[str, list[int]], runs: dict[str, list[dict[str, Any]]],
+    def graph(self, names: dict[str, list[int]], deltas: dict[str, list[int]],
               seen: dict[int, tuple[set[int], set[int]]]) -> dict[str, Any]:
         children: dict[str, dict[str, None]] = {n: {} for n in names}
         for s in self.operations:
             outer = self.within[self.parent[s]]
-            if outer:
+            if outer and self.name(outer) in names and self.name(s) in names:
                 children[self.name(outer)][self.name(s)] = None
         out: dict[str, Any] = {}
         for n, spans in names.items():
@@ -290,7 +319,7 @@ class Profile:
             watched = [seen[s] for s in spans if s in seen]
             read, written = set().union(*(w[0] for w in watched)), set().union(*(w[1] for w in watched))
             out[n] = {
-                "invocations": len(spans), "total_memory_delta_mb": sum(r["memory_delta_mb"] for r in runs[n]),
+                "invocations": len(spans), "total_memory_delta_mb": mb(sum(deltas[n])),
                 "tensors_allocated": len(taken), "tensors_read": len(read) if watched else None,
                 "tensors_written": len(written) if watched else None, "child_operations": list(children[n]),
                 "tensor_details": {"allocated": self._purposes(taken), "read": self._purposes(sorted(read)) if watched else None},
@@ -340,10 +369,11 @@ class Profile:
 
     # ---- the log of module hooks ----
 
-    def log(self, known: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
-        """Entries in order of their start. `known`: tensors in and out, by id; what only Python knew (none after a kill -9)."""
-        return [self._entry(number, s, known.get(number))
-                for number, s in sorted(self.modules.items(), key=lambda x: (self.t0[x[1]], x[0]))]
+    def log(self, known: Mapping[int, dict[str, Any]], most: int = 0) -> list[dict[str, Any]]:
+        """Entries in order of their start: all, or the latest. `known`: tensors in and out, by id; what only Python knew (none after
+        a kill -9)."""
+        order = sorted(self.modules.items(), key=lambda x: (self.t0[x[1]], x[0]))
+        return [self._entry(number, s, known.get(number)) for number, s in order[-most:]]
 
     def _entry(self, number: int, s: int, e: dict[str, Any] | None) -> dict[str, Any]:
         name, start, end = self.name(s), self.t0[s], self.until(s)
@@ -359,18 +389,20 @@ class Profile:
             "end_ns": self.unix(end), "duration_us": (end - start) / 1000, "memory_delta_mb": mb(delta), "thread": self.thread(s),
         }
 
-    def accesses(self, log: list[dict[str, Any]]) -> dict[int, tuple[set[int], set[int]]]:
+    def accesses(self, known: Mapping[int, dict[str, Any]]) -> dict[int, tuple[set[int], set[int]]]:
         """Tensors that hooked modules read and wrote, for each run of an operation in which one ran."""
         out: dict[int, tuple[set[int], set[int]]] = {}
-        for e in log:
-            span = self.modules[e["operation_id"]]
-            if e["num_inputs"] is None:
-                continue
-            wrote = [a for a in e["output_tensor_ids"] if a and self.born[a] < self.t0[span]]
+        for number, e in known.items():
+            span = self.modules.get(number, 0)
             o = self.within[span]
+            if not o:
+                continue
+            took = [a for a in (self.alloc_at(at, self.t0[span]) for at, _ in e["in"] if at) if a]
+            gave = [a for a in (self.alloc_at(at, self.until(span)) for at, _ in e["out"] if at) if a]
+            wrote = [a for a in gave if self.born[a] < self.t0[span]]
             while o:
                 read, written = out.setdefault(o, (set(), set()))
-                read.update(a for a in e["input_tensor_ids"] if a)
+                read.update(took)
                 written.update(wrote)
                 o = self.within[self.parent[o]]
         return out
@@ -381,35 +413,51 @@ class Profile:
             self._at: dict[int, list[int]] = {}
             for a in range(1, len(self.addr)):
                 self._at.setdefault(self.addr[a], []).append(a)
-        for a in reversed(self._at.get(addr, [])):
-            if self.born[a] <= t:
-                return a if self.died[a] >= t else None
-        return None
+            for rows in self._at.values():
+                rows.sort(key=self.born.__getitem__)
+        here = self._at.get(addr, [])
+        i = bisect.bisect_right(here, t, key=lambda a: int(self.born[a]))  # one after the other: an address holds one at a time
+        return here[i - 1] if i and self.died[here[i - 1]] >= t else None
 
 
-def document(p: Profile, pytorch_operations: list[dict[str, Any]], known: dict[int, dict[str, Any]]) -> dict[str, Any]:
+def listed(names: dict[str, list[int]], deltas: dict[str, list[int]]) -> dict[str, list[int]]:
+    """Which runs of which operations have a record: all, or of many operations those that changed memory most, and of their many
+    runs an even choice with the last one. An operation with few runs keeps them all."""
+    most = heapq.nlargest(OPERATIONS, names, key=lambda n: max(map(abs, deltas[n])))
+    left, out = RUNS, {}
+    for i, n in enumerate(sorted(most, key=lambda n: len(names[n]))):
+        out[n] = evenly(names[n], left // (len(most) - i))
+        left -= len(out[n])
+    return {n: out[n] for n in names if n in out}
+
+
+def document(p: Profile, pytorch_operations: list[dict[str, Any]], known: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
     """The whole JSON document."""
-    log = p.log(known)
-    seen = p.accesses(log)
-    names = p.by_operation()
-    runs = {n: [p.invocation(s, seen.get(s)) for s in spans] for n, spans in names.items()}
+    log = p.log(known, LOG)
+    seen = p.accesses(known)
+    every = p.by_operation()
+    deltas = {n: [p.delta(s) for s in spans] for n, spans in every.items()}
+    chosen = listed(every, deltas)
+    names = {n: every[n] for n in chosen}
     shots = snapshots(p)
     lives, omitted = p.lives(log)
-    deltas = {n: [r["memory_delta_mb"] for r in rows] for n, rows in runs.items()}
     return {
         "metadata": {
             "generated_at": datetime.datetime.now().isoformat(), "num_snapshots": len(shots), "operation_tracking_enabled": True,
             "pytorch_ops_tracking_enabled": bool(pytorch_operations), "tensor_lifecycle_tracking_enabled": True,
-            "operation_log_enabled": bool(log), "snapshots_left_out": len(p.checkpoints) - len(shots), "tensor_lifecycles_left_out": omitted, "recording": p.path, "unknown": UNKNOWN,
+            "operation_log_enabled": bool(log), "snapshots_left_out": len(p.checkpoints) - len(shots),
+            "operations_left_out": len(every) - len(names), "operation_runs_left_out": len(p.operations) - sum(map(len, chosen.values())),
+            "operation_log_left_out": len(p.modules) - len(log), "tensor_lifecycles_left_out": omitted, "recording": p.path,
+            "unknown": UNKNOWN,
         },
         "snapshots": shots,
-        "operation_allocations": runs,
+        "operation_allocations": {n: [p.invocation(s, seen.get(s)) for s in spans] for n, spans in chosen.items()},
         "operation_summary": {
-            n: {"invocation_count": len(d), "total_memory_delta_mb": round(sum(d), 2), "avg_memory_delta_mb": round(sum(d) / len(d), 2),
-                "max_memory_delta_mb": round(max(d), 2)}
-            for n, d in deltas.items()
+            n: {"invocation_count": len(d), "total_memory_delta_mb": round(mb(sum(d)), 2),
+                "avg_memory_delta_mb": round(mb(sum(d)) / len(d), 2), "max_memory_delta_mb": round(mb(max(d)), 2)}
+            for n, d in ((n, deltas[n]) for n in names)
         },
-        "operation_graph": p.graph(names, runs, seen),
+        "operation_graph": p.graph(names, deltas, seen),
         "tensor_lifecycle": lives,
         "pytorch_operations": pytorch_operations,
         "operation_log": log,

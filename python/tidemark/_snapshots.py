@@ -54,11 +54,12 @@ def chosen(checkpoints: list[tuple[str, int, int]], own: list[bool]) -> list[int
     """Which of them are told: all, or of many an even choice that ends with the last. Those that operations set (`own`) give way first."""
     asked = [i for i, o in enumerate(own) if not o]
     theirs = [i for i, o in enumerate(own) if o]
-    asked = _evenly(asked, SNAPSHOTS)
-    return sorted(asked + _evenly(theirs, SNAPSHOTS - len(asked)))
+    asked = evenly(asked, SNAPSHOTS)
+    return sorted(asked + evenly(theirs, SNAPSHOTS - len(asked)))
 
 
-def _evenly(rows: list[int], most: int) -> list[int]:
+def evenly(rows: list[int], most: int) -> list[int]:
+    """All, or so many of them with the last one."""
     n = len(rows)
     return rows if n <= most else [rows[(i + 1) * n // most - 1] for i in range(most)]
 

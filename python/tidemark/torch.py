@@ -14,6 +14,7 @@ import ctypes
 import functools
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from . import _home, _native, _record
@@ -51,6 +52,8 @@ def _load() -> Any:
         hook._capture.tide_torch_pool.argtypes = [ctypes.c_uint, ctypes.c_uint]
         hook._capture.tide_torch_pool.restype = ctypes.c_uint16
         hook._capture.tide_torch_device_type.argtypes = [ctypes.c_char_p]
+        hook._capture.tide_torch_reserved.argtypes = [ctypes.c_uint, ctypes.c_uint, ctypes.c_uint64]
+        hook._capture.tide_torch_reserved.restype = None
         _hook = hook
     return _hook._capture
 
@@ -134,38 +137,60 @@ def _deleters() -> tuple[int, int]:
 _types: dict[str, int] = {}  # c10's numbers of device types
 
 
-def pool_of(device: str, index: int) -> int:
-    library = _load()
+def _type_of(device: str) -> int:
     if device not in _types:
-        _types[device] = library.tide_torch_device_type(device.encode())
-    return int(library.tide_torch_pool(_types[device], index))
+        _types[device] = _load().tide_torch_device_type(device.encode())
+    return _types[device]
 
 
-def _told(torch: Any, kind: str) -> list[tuple[int, int, int]] | None:
-    """Device, address and bytes of all that a caching allocator has given out; None: it is not in use, or does not say."""
+def pool_of(device: str, index: int) -> int:
+    return int(_load().tide_torch_pool(_type_of(device), index))
+
+
+def _told(torch: Any, kind: str) -> list[dict[str, Any]] | None:
+    """The segments of a caching allocator, with their blocks; None: it is not in use, or does not say."""
     module: Any = getattr(torch, kind, None)
-    if not hasattr(module, "memory_snapshot") or not module.is_available() or not module.is_initialized():
+    try:
+        if module is None or not module.is_available() or not module.is_initialized():
+            return None
+        found: list[dict[str, Any]] = module.memory_snapshot()
+    except Exception:  # a torch without, another allocator (cudaMallocAsync)
         return None
-    blocks = []
-    for segment in module.memory_snapshot():
+    return found
+
+
+def _blocks(segments: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
+    """Device, address and bytes of all that is given out."""
+    for segment in segments:
         at = segment["address"]
         for block in segment["blocks"]:
             at = block.get("address", at)
             if block["state"] == "active_allocated":
-                blocks.append((segment["device"], at, block["size"]))
+                yield segment["device"], at, block["size"]
             at += block["size"]
-    return blocks
 
 
-def _alive(torch: Any, found: list[Any]) -> dict[tuple[str, int, int], int]:
+def _held(torch: Any, told: dict[str, list[dict[str, Any]]], places: Iterable[tuple[str, int, int]]) -> dict[tuple[str, int], int]:
+    """What allocators have taken from their devices: the segments of those that tell them; of an accelerator that has tensors, what
+    torch says. Of one that is not in use nothing is asked: that would start it."""
+    held: dict[tuple[str, int], int] = {}
+    for kind, segments in told.items():
+        for segment in segments:
+            key = kind, segment["device"]
+            held[key] = held.get(key, 0) + int(segment["total_size"])
+    accelerator = getattr(torch, "accelerator", None)
+    for kind, index in {(kind, index) for kind, index, _ in places if kind != "cpu" and kind not in told}:
+        with contextlib.suppress(Exception):  # before 2.9, another accelerator than the current one, one that does not say
+            if accelerator is not None and accelerator.current_accelerator().type == kind:
+                held[kind, index] = int(accelerator.memory_reserved(index))
+    return held
+
+
+def _alive(found: list[Any], told: dict[str, list[dict[str, Any]]]) -> dict[tuple[str, int, int], int]:
     """Bytes of what is alive now, each storage once, by device and address."""
     out: dict[tuple[str, int, int], int] = {}
-    told: set[str] = set()
-    for kind in ("cuda", "xpu"):
-        blocks = _told(torch, kind)
-        if blocks is not None:
-            told.add(kind)
-        out.update({(kind, device, at): size for device, at, size in blocks or ()})
+    for kind, segments in told.items():
+        out.update({(kind, device, at): size for device, at, size in _blocks(segments)})
     for t in found:
         place = _place(t)
         if place and place[0] not in told and place[2] and place[3] and place[:3] not in out and not _borrowed(t):
@@ -191,13 +216,16 @@ def _recorded() -> dict[tuple[str, int, int], int]:
 def _adopt(torch: Any, known: dict[tuple[str, int, int], int]) -> None:
     """Record what is alive already, so that its free is understood, and that what is `known` and no longer there is gone."""
     found = tensors(torch)
-    now = _alive(torch, found)
+    told = {kind: segments for kind in ("cuda", "xpu") if (segments := _told(torch, kind)) is not None}
+    now = _alive(found, told)
     for (kind, index, at), size in known.items():
         if now.get((kind, index, at)) != size:
             _native.free(pool_of(kind, index), at)
     for (kind, index, at), size in now.items():
         if known.get((kind, index, at)) != size:
             _native.alloc(pool_of(kind, index), at, size)
+    for (kind, index), total in _held(torch, told, now).items():
+        _load().tide_torch_reserved(_type_of(kind), index, total)
     sweep(found)
 
 

@@ -19,6 +19,7 @@ import contextlib
 import datetime
 import importlib
 import itertools
+import marshal
 import os
 import signal
 import sys
@@ -136,7 +137,7 @@ class MemoryTracker:
         self.interval: float = float(interval)
         self._lock = threading.RLock()  # SIGTERM's handler saves, wherever the program was
         self._ids = itertools.count(1)
-        self._log: collections.deque[tuple[int, dict[str, Any]]] = collections.deque(maxlen=LOG)
+        self._log: collections.deque[tuple[int, bytes]] = collections.deque(maxlen=LOG)
         self._pytorch: dict[str, dict[str, Any]] = {}
         self._profiling: list[tuple[Any, bool, int]] = []  # torch's profilers that run: with CUDA? on which thread?
         self._ended = threading.Event()  # stop() has saved
@@ -320,7 +321,7 @@ class MemoryTracker:
                 return
             token, number, inputs = running.stack.pop()
             _native.op_end(token)
-            self._log.append((number, {"in": inputs, "out": known(args[-1])}))
+            self._log.append((number, marshal.dumps((inputs, known(args[-1])))))  # bytes: nothing for the garbage collector to walk
 
         first, last = _Hook(before), _Hook(after)
         try:
@@ -330,7 +331,7 @@ class MemoryTracker:
 
     def get_hook_data(self) -> list[dict[str, Any]]:
         """The operation log so far."""
-        return self._read().log(dict(self._log)) if self.recording else []
+        return self._read().log(_profile.Known(self._log)) if self.recording else []
 
     def reset(self) -> None:
         """Forget the snapshots so far; operations and tensors' lives stay."""
@@ -350,7 +351,7 @@ class MemoryTracker:
         p = self._read()
         with self._lock:
             ops = [{k: v for k, v in o.items() if k != "_most"} for o in self._pytorch.values()]
-        return _profile.document(p, ops, dict(self._log))
+        return _profile.document(p, ops, _profile.Known(self._log))
 
     def save_snapshot(self, filename: str | None = None) -> str:
         """Write the profile; its absolute path, or "" when disabled."""

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import torch
 
@@ -175,6 +176,33 @@ class Attach(unittest.TestCase):
             self.assertEqual({d: (t["reserved_bytes"], t["reserved_bytes_at_peak"], t["reserved_source"]) for d, t in told.items()},
                              {"cuda:0": (2 << 20, 2 << 20, "samples"), "cuda:1": (4 << 20, 4 << 20, "samples"),
                               "privateuseone:0": (6 << 20, 6 << 20, "samples")})
+
+    def test_reserved_bytes_are_known_from_attaching_on(self):
+        """As a caching allocator's snapshot tells them, without a report of its own; another allocator tells nothing, and harms nothing."""
+        block = {"address": 0x7100_0000, "size": 512, "state": "active_allocated"}
+        segments = [{"device": 0, "address": 0x7100_0000, "total_size": 2 << 20, "blocks": [block, {"size": (2 << 20) - 512, "state": "inactive"}]},
+                    {"device": 0, "address": 0x7200_0000, "total_size": 20 << 20, "blocks": []},
+                    {"device": 1, "address": 0x7300_0000, "total_size": 4 << 20, "blocks": []}]
+        asked = mock.Mock(**{"is_available.return_value": True, "is_initialized.return_value": True, "memory_snapshot.return_value": segments})
+        fake = mock.Mock(Tensor=torch.Tensor, cuda=asked, accelerator=None, spec=["Tensor", "cuda", "accelerator"])
+        from tidemark._profile import Profile
+
+        tidemark.torch._load()
+        tidemark.start(path("held.tide"))
+        try:
+            tidemark.torch._adopt(fake, {})
+            now = {d["device"]: d["totals"] for d in tidemark.live().devices}
+            self.assertEqual((now["cuda:0"]["reserved_bytes"], now["cuda:0"]["live_bytes"]), (22 << 20, 512))
+            p = Profile(path("held.tide"))
+            self.assertEqual(p.reserved("cuda:1", 2**62), 4 << 20)
+            asked.memory_snapshot.side_effect = RuntimeError("not with cudaMallocAsync")
+            self.assertIsNone(tidemark.torch._told(fake, "cuda"))
+            asked.is_initialized.return_value = False
+            asked.memory_snapshot.reset_mock()
+            self.assertIsNone(tidemark.torch._told(fake, "cuda"))
+            asked.memory_snapshot.assert_not_called()  # it would start CUDA
+        finally:
+            tidemark.stop()
 
     def test_reserved_bytes_while_recording(self):
         """What live() says of a device with a caching allocator, and of the CPU, where no one tells it."""

@@ -91,7 +91,10 @@ class Device(unittest.TestCase):
     def test_tensors_from_before_are_known(self):
         old = torch.empty(77_777, dtype=torch.uint8, device="tidal:1")
         view = old[5:]
+        held = torch.accelerator.memory_reserved(1)
         with tidemark.record(path("o.tide"), ops=False):
+            self.assertEqual({d["device"]: d["totals"]["reserved_bytes"] for d in tidemark.live().devices if "tidal" in d["device"]},
+                             {"tidal:1": held})  # before its allocator says anything
             del old, view
         self.totals("o.tide")
         c = tidemark.open(path("o.tide")).native.column

@@ -88,6 +88,58 @@ class Snapshots(unittest.TestCase):
         self.assertEqual(d["metadata"]["snapshots_left_out"], len(p.checkpoints) - 2)
         self.assertEqual(d["snapshots"][-1]["checkpoint_name"], "final")
 
+    def test_of_many_runs_a_bounded_choice(self):
+        heap = _native.pool(_native.device(_native.HOST, 0), _native.HEAP, "heap")
+        with tempfile.TemporaryDirectory() as folder:
+            _record.start(os.path.join(folder, "r.tide"))
+            for i in range(40):
+                outer = _native.op_begin("often", _profile.OPERATION)
+                inner = _native.op_begin(f"part{i % 3}", _profile.OPERATION)
+                module = _native.op_begin("Linear.x", _profile.MODULE | i + 1)
+                _native.alloc(heap, 4096 * (i + 1), 100 + i)
+                for token in (module, inner, outer):
+                    _native.op_end(token)
+            rare = _native.op_begin("rare", _profile.OPERATION)
+            _native.alloc(heap, 4096 * 1000, 5000)
+            _native.op_end(rare)
+            _record.stop()
+            p = _profile.Profile(os.path.join(folder, "r.tide"))
+            whole = _profile.document(p, [], {})
+            with mock.patch.multiple(_profile, RUNS=12, OPERATIONS=3, LOG=7):
+                d = _profile.document(p, [], {})
+        self.assertEqual({k: v for k, v in whole["metadata"].items() if k.endswith("left_out")}, {
+            "snapshots_left_out": 0, "operations_left_out": 0, "operation_runs_left_out": 0, "operation_log_left_out": 0,
+            "tensor_lifecycles_left_out": 0})
+        runs = d["operation_allocations"]
+        self.assertEqual({n: len(r) for n, r in runs.items()}, {"often": 6, "part0": 5, "rare": 1})  # 5,000 bytes, then 139 and 139
+        for n, rows in runs.items():
+            every = whole["operation_allocations"][n]
+            self.assertTrue(all(r in every for r in rows))
+            self.assertEqual(rows[-1], every[-1])
+            self.assertEqual(d["operation_summary"][n], whole["operation_summary"][n])  # counts every run
+        self.assertEqual(d["operation_graph"]["often"]["child_operations"], ["part0"])
+        self.assertEqual(d["operation_log"], whole["operation_log"][-7:])
+        left = {k: v for k, v in d["metadata"].items() if k.startswith("operation") and k.endswith("left_out")}
+        self.assertEqual(left, {"operations_left_out": 2, "operation_runs_left_out": 81 - 12, "operation_log_left_out": 33})
+
+    def test_runs_are_shared_fairly(self):
+        for seed in range(200):
+            r = random.Random(seed)
+            names = {f"n{i}": list(range(r.choice([1, 2, 5, 50]))) for i in range(r.randrange(1, 30))}
+            deltas = {n: [r.randrange(-99, 99) for _ in spans] for n, spans in names.items()}
+            most, few = r.choice([1, 5, 60, 5000]), r.choice([1, 7, 100])
+            with mock.patch.multiple(_profile, RUNS=most, OPERATIONS=few):
+                got = _profile.listed(names, deltas)
+            kept = sorted(names, key=lambda n: (-max(map(abs, deltas[n])), int(n[1:])))[:few]
+            self.assertEqual(sorted(got), sorted(kept), f"seed {seed}")
+            self.assertEqual(list(got), [n for n in names if n in got], f"seed {seed}")
+            share = {n: 0 for n in kept}  # one after the other, those with runs left
+            for _ in range(min(most, sum(len(names[n]) for n in kept))):
+                n = min((n for n in kept if share[n] < len(names[n])), key=lambda n: share[n])
+                share[n] += 1
+            self.assertEqual(sorted(map(len, got.values())), sorted(share.values()), f"seed {seed}")
+            self.assertTrue(all(not rows or rows[-1] == names[n][-1] for n, rows in got.items()), f"seed {seed}")
+
 
 if __name__ == "__main__":
     unittest.main()

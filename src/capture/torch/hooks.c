@@ -426,3 +426,11 @@ tide_pool tide_torch_pool(unsigned type, unsigned index)
 {
 	return pool_of(type, index);
 }
+
+void tide_torch_reserved(unsigned type, unsigned index, uint64_t total)
+{
+	if (type >= MAX_TYPE || index >= MAX_INDEX)
+		return;
+	pool_of(type, index); /* the device is there, with all of it cached even */
+	tide_counter(reserved_name(type, index), (double)total);
+}

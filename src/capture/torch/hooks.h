@@ -24,6 +24,9 @@
 /** The pool that allocations of a c10 device (type, index) are recorded in. */
 TIDE_API tide_pool tide_torch_pool(unsigned type, unsigned index);
 
+/** What an allocator has taken from a device in all, as told at this moment. */
+TIDE_API void tide_torch_reserved(unsigned type, unsigned index, uint64_t total);
+
 /** c10's number of a device type ("cuda"); of one it does not know, the last. */
 TIDE_API int tide_torch_device_type(const char *name);
 

@@ -368,20 +368,26 @@ static void lifecycle(trk *t, kin_slice id, kin_slice life)
 
 static void metadata(trk *t, kin_slice v)
 {
-	static const char *const names[] = { "generated_at", "tensor_lifecycles_left_out" };
-	kin_slice f[2];
+	enum { FIRST = 1, N = 6 }; /* numbers of what the document leaves out */
+	static const char *const names[N] = {
+		"generated_at",	       "tensor_lifecycles_left_out", "snapshots_left_out",
+		"operations_left_out", "operation_runs_left_out",    "operation_log_left_out"
+	};
+	kin_slice f[N];
 	int64_t n;
 	char text[64];
-	if (!tide__trk_fields(t, v, names, 2, f))
+	if (!tide__trk_fields(t, v, names, N, f))
 		return;
 	if (f[0].type == '"' && f[0].n < sizeof text) {
 		snprintf(text, sizeof text, "%.*s", (int)f[0].n, t->c.s.b + f[0].at);
 		if (!tide__fact_text(t->m, "tracker.generated_at", text))
 			tide__trk_nomem(t);
 	}
-	if (tide__trk_number(t, f[1], 1, &n) && n > 0 &&
-	    !tide__fact_num(t->m, "loss.tensor_lifecycles_left_out", n))
-		tide__trk_nomem(t);
+	for (int i = FIRST; i < N; i++) {
+		snprintf(text, sizeof text, "loss.%s", names[i]);
+		if (tide__trk_number(t, f[i], 1, &n) && n > 0 && !tide__fact_num(t->m, text, n))
+			tide__trk_nomem(t);
+	}
 }
 
 static void each(trk *t, kin_slice list, void (*take)(trk *, kin_slice))

@@ -45,7 +45,8 @@ static int64_t fact(const tide_model *m, const char *key)
 }
 
 static const char ours[] =
-	"{\"metadata\": {\"num_snapshots\": 1, \"tensor_lifecycles_left_out\": 3}, \"snapshots\": ["
+	"{\"metadata\": {\"num_snapshots\": 1, \"tensor_lifecycles_left_out\": 3, "
+	"\"snapshots_left_out\": 0, \"operation_runs_left_out\": 5}, \"snapshots\": ["
 	"{\"time_ns\": 1700000000000001000, \"timestamp\": \"2023-11-14T23:13:20.000001\", "
 	"\"checkpoint_name\": \"a\", \"device_breakdown\": {\"cpu\": {\"total_bytes\": 12}}}],"
 	"\"operation_allocations\": {\"f\": [{\"start_ns\": 1700000000000000000, \"duration_us\": "
@@ -89,6 +90,8 @@ static void our_document(void **state)
 	assert_int_equal(m->marks.move[1], 2);
 	assert_true(m->samples.value[0] == 12);
 	assert_int_equal(fact(m, "loss.tensor_lifecycles_left_out"), 3);
+	assert_int_equal(fact(m, "loss.operation_runs_left_out"), 5);
+	assert_int_equal(tide__fact_find(m, "loss.snapshots_left_out"), -1);
 	tide__model_free(m);
 }
 
