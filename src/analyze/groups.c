@@ -87,7 +87,7 @@ static uint64_t key_size(tide_groups *g, const tide_model *m, uint32_t row)
 
 static uint64_t key_frame(tide_groups *g, const tide_model *m, uint32_t row)
 {
-	return made_by(m, row, tide__stack_face(m, m->allocs.stack[row]).i);
+	return made_by(m, row, g->faces[m->allocs.stack[row].i].i);
 }
 
 static uint64_t key_module(tide_groups *g, const tide_model *m, uint32_t row)
@@ -219,6 +219,8 @@ tide_code tide__groups_in_roles(const tide_model *m, const tide_alive *set, tide
 		ok = (out->labels = tide__strings_new()) != NULL;
 	if (ok && by == TIDE_BY_MODULE)
 		ok = find_owners(out, m, err);
+	if (ok && by == TIDE_BY_FRAME)
+		ok = (out->faces = tide__stack_faces(m)) != NULL;
 	ok = ok && (!tensors || index_tensors(out, m, set)) && collect(out, m, set) && sort(out);
 	return ok ? TIDE_OK : tide__nomem(err);
 }
@@ -231,6 +233,7 @@ void tide__groups_free(tide_groups *g)
 	tide__paths_free(&g->paths);
 	tide__strings_free(g->labels);
 	tide__free(g->owner);
+	tide__free(g->faces);
 	*g = (tide_groups){ 0 };
 }
 

@@ -44,6 +44,7 @@ typedef struct tide_groups {
 	tide_paths paths;     /* of TIDE_BY_OP */
 	tide_strings *labels; /* of TIDE_BY_TENSOR */
 	tide_str *owner;      /* of TIDE_BY_MODULE: per alloc */
+	tide_frame_id *faces; /* of TIDE_BY_FRAME: per stack */
 	tide_map tensors;     /* alloc -> its last tensor row, for TENSOR and ROLE */
 	const uint8_t
 		*roles; /* borrowed, of TIDE_BY_ROLE: role per alloc row; NULL = labels only */

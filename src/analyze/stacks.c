@@ -70,6 +70,33 @@ tide_frame_id tide__stack_face(const tide_model *m, tide_stack_id s)
 	return best;
 }
 
+tide_frame_id *tide__stack_faces(const tide_model *m)
+{
+	uint8_t *frame = tide__alloc(m->frames.n + 1, 1), *rank = tide__alloc(m->stacks.n + 1, 1);
+	tide_frame_id *out = tide__alloc(m->stacks.n + 1, sizeof *out);
+
+	if (frame && rank && out) {
+		for (uint32_t i = 0; i < m->frames.n; i++)
+			frame[i] = (uint8_t)frame_rank(m, (tide_frame_id){ i });
+		out[0] = (tide_frame_id){ 0 };
+		rank[0] = FACE_NONE;
+		for (size_t i = 1; i < m->stacks.n; i++) {
+			tide_frame_id f = m->stacks.frame[i];
+			uint32_t up = m->stacks.parent[i].i;
+			bool own = frame[f.i] > FACE_NONE && frame[f.i] >= rank[up];
+
+			out[i] = own ? f : out[up];
+			rank[i] = own ? frame[f.i] : rank[up];
+		}
+	} else {
+		tide__free(out);
+		out = NULL;
+	}
+	tide__free(frame);
+	tide__free(rank);
+	return out;
+}
+
 size_t tide__bare_name(const char *s, size_t n)
 {
 	for (size_t i = 1; i < n; i++)

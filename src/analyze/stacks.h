@@ -3,8 +3,8 @@
 /* What a call stack says: the frame that names it to its reader, the op it is in, and signs of what
  * the program was doing (an optimizer step, a backward pass, moving a module to a device ...).
  *
- * Everything is worked out once per stack node from its parent's answer, so that an allocation
- * costs one look-up however deep its stack is. Rules: docs/analyses/roles.md. */
+ * What is asked of every allocation (signs, faces) is worked out once per stack node from its
+ * parent's answer: one look-up each, however deep the stack is. Rules: docs/analyses/roles.md. */
 #ifndef TIDE_ANALYZE_STACKS_H
 #define TIDE_ANALYZE_STACKS_H
 
@@ -28,6 +28,8 @@ uint8_t *tide__stack_signs(const tide_model *m);
 /* The frame that names a stack: innermost of the user's own Python, else innermost Python, else
  * innermost of an autograd node, else innermost that is not the allocator or the capture itself. */
 tide_frame_id tide__stack_face(const tide_model *m, tide_stack_id s);
+/* The same of every stack row; owned: tide__free. NULL on exhaustion. */
+tide_frame_id *tide__stack_faces(const tide_model *m);
 /* Is the frame Python, and neither torch's nor the interpreter's? */
 bool tide__frame_is_user(const tide_model *m, tide_frame_id f);
 /* "function (file:line)", the file without its folders; a native function without its arguments;

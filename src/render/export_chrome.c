@@ -24,15 +24,21 @@ typedef struct property { /* one of deviceProperties */
 
 /* ---- spans ---- */
 
+/* Every span has its whole stack again, so deep ones are cut, and say so. */
 static void stack_arg(chrome *c, tide_stack_id stack)
 {
+	enum { MOST_FRAMES = 2048 };
 	const tide_model *m = c->m;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
 	if (!f)
 		return;
-	for (; stack.i; stack = m->stacks.parent[stack.i]) { /* innermost first */
+	for (int k = 0; stack.i; stack = m->stacks.parent[stack.i]) { /* innermost first */
+		if (k++ == MOST_FRAMES) {
+			fputs("...(0): [more frames];", f);
+			break;
+		}
 		tide_frame_id fr = m->stacks.frame[stack.i];
 		fprintf(f, "%s(%" PRIu32 "): %s;", tide__text(m, m->frames.file[fr.i], NULL),
 			m->frames.line[fr.i], tide__text(m, m->frames.function[fr.i], NULL));

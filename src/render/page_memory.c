@@ -31,7 +31,7 @@ struct memory {
 	bool any_module;
 	uint32_t *place;      /* alloc -> its number + 1, in order of the moves */
 	uint32_t *tensor;     /* alloc -> its last tensor row */
-	uint32_t *faces;      /* stack -> its face's number in the page + 1 */
+	tide_frame_id *faces; /* stack -> the frame that names it */
 	tide_strings *labels; /* of tensors */
 	uint32_t n;
 	int dt, back;
@@ -42,12 +42,10 @@ struct memory {
 
 /* ---- stacks ---- */
 
-/* The frame that names a stack, found once a stack. */
+/* The frame that names a stack: its number in the page, 0 = none. */
 static uint32_t face_of(struct memory *x, tide_stack_id s)
 {
-	if (s.i && !x->faces[s.i])
-		x->faces[s.i] = tide__page_frame(&x->stacks, tide__stack_face(x->m, s)) + 1;
-	return s.i ? x->faces[s.i] - 1 : 0;
+	return tide__page_frame(&x->stacks, x->faces[s.i]);
 }
 
 /* ---- tensors ---- */
@@ -244,7 +242,7 @@ static bool setup(struct memory *x)
 		x->module = tide__box_column(x->b, "module", TIDE_COL_UINT);
 	x->place = tide__calloc(x->m->allocs.n, sizeof *x->place);
 	x->tensor = tide__calloc(x->m->allocs.n, sizeof *x->tensor);
-	x->faces = tide__calloc(x->m->stacks.n, sizeof *x->faces);
+	x->faces = tide__stack_faces(x->m);
 	x->labels = tide__strings_new();
 	x->owner = tide__owners(x->m, &x->modules);
 	return tide__page_stacks_init(&x->stacks, x->m, x->b, &x->names) &&

@@ -15,6 +15,7 @@
 
 #include "analyze/roles.h"
 #include "analyze/stacks.h"
+#include "base/mem.h"
 
 static const struct frame {
 	char letter;
@@ -199,6 +200,12 @@ static void test_faces(void **state)
 		assert_string_equal(tide__frame_text(m, tide__stack_face(m, s), buf, sizeof buf),
 				    push[i].face);
 	}
+	tide_frame_id *all = tide__stack_faces(m);
+
+	assert_non_null(all);
+	for (uint32_t i = 0; i < m->stacks.n; i++)
+		assert_int_equal(all[i].i, tide__stack_face(m, (tide_stack_id){ i }).i);
+	tide__free(all);
 	size_t n;
 	const char *op = tide__stack_op(m, s, &n);
 

@@ -85,20 +85,44 @@ static void no_memory(void **state)
 {
 	tide_model *m = some_model(5, 60, 30);
 	for (const tide_exporter *const *e = tide__exporters; *e; e++)
-		for (uint64_t at = 1;; at++) {
-			size_t n;
+		for (uint64_t at = 1, met = 1; met; at++) {
+			size_t n, whole;
 			tide_code rc;
+			free(export(*e, m, true, &whole, &rc));
 			tide__mem_fail_at(at);
 			char *text = export(*e, m, true, &n, &rc);
+			met = tide__mem_count() >= at;
 			tide__mem_fail_at(0);
 			free(text);
-			if (rc == TIDE_OK) {
-				assert_true(at > 5);
-				break;
-			}
-			if (rc != TIDE_ENOMEM)
+			if (rc != TIDE_OK && (rc != TIDE_ENOMEM || !met))
 				fail_msg("%s: allocation %d: code %d", (*e)->name, (int)at, rc);
+			if (rc == TIDE_OK && n != whole)
+				fail_msg("%s: allocation %d fails: %zu bytes of %zu", (*e)->name,
+					 (int)at, n, whole);
 		}
+	tide__model_free(m);
+}
+
+/* Of a stack deeper than anybody reads the outer frames are left out, and it says so. */
+static void deep_stack(void **state)
+{
+	const char *end = "(1): f;...(0): [more frames]\"";
+	tide_model *m = some_model(5, 10, 0);
+	tide_stack_id s = { 0 };
+	size_t n;
+	tide_code rc;
+	for (uint32_t i = 1; i <= 2049; i++)
+		s = tide__stack(m, s, tide__frame(m, tide__str(m, "f"), (tide_str){ 0 }, i));
+	m->spans.stack[1] = m->stacks.parent[s.i];
+	char *text = export(tide__exporter_find("chrome"), m, false, &n, &rc);
+	assert_null(strstr(text, "more frames"));
+	assert_non_null(strstr(text, "(1): f\""));
+	free(text);
+	m->spans.stack[1] = s;
+	text = export(tide__exporter_find("chrome"), m, false, &n, &rc);
+	assert_null(strstr(text, end)); /* frame 1 is the one too many */
+	assert_non_null(strstr(text, end + 8));
+	free(text);
 	tide__model_free(m);
 }
 
@@ -148,7 +172,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_file_name), cmocka_unit_test(same_bytes_every_time),
 		cmocka_unit_test(empty_model),	cmocka_unit_test(no_memory),
-		cmocka_unit_test(disk_full),	cmocka_unit_test(proto_bytes),
+		cmocka_unit_test(disk_full),	cmocka_unit_test(deep_stack),
+		cmocka_unit_test(proto_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
