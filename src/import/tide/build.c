@@ -88,8 +88,8 @@ static bool begin_more(tide_build *b, const tide_ring *r, const tide_event *e)
 	size_t row;
 	tide_attrs *a = &b->m->attrs;
 	bool joins = e->kind != 1 && e->requested >> 32;
-	if (joins && !b->key_sequence.i)
-		b->key_sequence = tide__str(b->m, "sequence");
+	if (joins && !b->key_sequence.i && !(b->key_sequence = tide__str(b->m, "sequence")).i)
+		return false;
 	if (e->size || e->kind == 1) {
 		if (!tide__table_push(a, &tide_attrs_desc, &row))
 			return false;
