@@ -49,7 +49,7 @@ void tide__flame_free(tide_flame *f)
 uint32_t tide__flame_text(tide_flame *f, const char *s, size_t n)
 {
 	return n ? tide__strings_add(f->strings, s, n)
-		 : tide__strings_add(f->strings, "unknown", 7);
+		 : tide__strings_add(f->strings, "(unnamed)", 9);
 }
 
 const char *tide__flame_name(const tide_flame *f, uint32_t node, size_t *n)

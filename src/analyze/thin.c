@@ -153,7 +153,7 @@ static bool find_cuts(struct sweep *x)
 	return true;
 }
 
-/* Who is made and ended between the same two cuts is dropped. */
+/* Who is made, ended and let go by streams between the same two cuts is dropped. */
 static void find_kept(struct sweep *x)
 {
 	const tide_model *m = x->m;
@@ -165,6 +165,11 @@ static void find_kept(struct sweep *x)
 		while (gap < o->n_cuts && o->cuts[gap] <= i)
 			gap++;
 		uint32_t row = row_of(m, i, &made);
+		if (!row && m->moves.kind[i] == TIDE_MOVE_FREE && o->drop[m->moves.row[i]] &&
+		    x->gap[m->moves.row[i]] != gap) { /* a stream held it over a cut */
+			o->drop[m->moves.row[i]] = 0;
+			o->kept++;
+		}
 		if (!row)
 			continue;
 		if (made) {

@@ -113,14 +113,22 @@ static uint32_t code_point(const char *s, size_t len)
 	return c;
 }
 
+/* Characters that nobody sees but that turn, hide or join what is around them. (Joiners of letters
+ * and emoji are not among them.) */
+static bool turns(uint32_t c)
+{
+	return c == 0x61c || c == 0x200b || c == 0x200e || c == 0x200f || c == 0xfeff ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f);
+}
+
 /* What a terminal should get for the character at s: its bytes and columns. C0, DEL, C1 controls,
- * direction overrides and bad bytes become \xNN (bytewise). Returns the input bytes used. */
+ * marks of direction, invisible ones and bad bytes become \xNN (bytewise). Returns the input bytes
+ * used. */
 static size_t glyph(const char *s, size_t n, char out[8], int *width)
 {
 	size_t len = tide__utf8_len(s, n);
 	uint32_t c = len ? code_point(s, len) : 0;
-	bool bad = !len || c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
-		   (c >= 0x2066 && c <= 0x2069);
+	bool bad = !len || c < 0x20 || (c >= 0x7f && c < 0xa0) || turns(c);
 	if (bad) {
 		snprintf(out, 8, "\\x%02x", (uint8_t)s[0]);
 		*width = 4;

@@ -19,9 +19,10 @@ enum { POINTS = 1024, MOST_DEVICES = 64 };
 struct geometry {
 	const tide_model *m;
 	tide_box *b;
-	uint64_t *base;	 /* device -> lowest address of its segments, UINT64_MAX = none */
-	bool *known;	 /* device -> its segments are all within FAR of the base */
-	uint32_t *place; /* alloc, segment -> its number + 1, in order of the moves */
+	const uint8_t *drop; /* borrowed; may be NULL: as in the memory section */
+	uint64_t *base;	     /* device -> lowest address of its segments, UINT64_MAX = none */
+	bool *known;	     /* device -> its segments are all within FAR of the base */
+	uint32_t *place;     /* alloc, segment -> its number + 1, in order of the moves */
 	uint32_t *seg_place;
 	uint32_t n, n_segs; /* numbered so far */
 	uint64_t cut;	    /* moves of the memory section so far */
@@ -94,6 +95,14 @@ static void put_hold(struct geometry *x, uint32_t row, int64_t t)
 	tide__box_put(x->b, x->hold_row, x->place[row] - 1);
 }
 
+/* Whose move it is; 0 = no allocation's. */
+static uint32_t alloc_of(const tide_model *m, size_t i)
+{
+	uint8_t kind = m->moves.kind[i];
+	bool direct = kind == TIDE_MOVE_ALLOC || kind == TIDE_MOVE_FREE;
+	return direct ? m->moves.row[i] : tide__move_ends(m, i);
+}
+
 static void put_moves(struct geometry *x)
 {
 	const tide_moves *v = &x->m->moves;
@@ -103,6 +112,8 @@ static void put_moves(struct geometry *x)
 		int64_t t = tide__move_time(x->m, i);
 		if (v->kind[i] == TIDE_MOVE_SEG_ALLOC || v->kind[i] == TIDE_MOVE_SEG_FREE) {
 			put_segment(x, row, t, v->kind[i] == TIDE_MOVE_SEG_ALLOC);
+		} else if (x->drop && x->drop[alloc_of(x->m, i)]) {
+			continue;
 		} else if (v->kind[i] == TIDE_MOVE_ALLOC) {
 			tide__box_put(x->b, x->addr,
 				      offset(x, device_of(x, a->pool[row]), a->addr[row]));
@@ -215,7 +226,7 @@ static void bases_json(const struct geometry *x, tide_json *j)
 bool tide__page_allocator(tide_box *b, const tide_model *m, const tide_page_options *opt,
 			  tide_error *err)
 {
-	struct geometry x = { .m = m, .b = b };
+	struct geometry x = { .m = m, .b = b, .drop = opt->thin ? opt->thin->drop : NULL };
 	if (m->segments.n <= 1)
 		return true;
 	bool ok = setup(&x);

@@ -31,9 +31,10 @@ static tide_code critical(tide_ask *a, tide_loaded *l, bool *given, tide_error *
 	return rc;
 }
 
-/* Section "memory" with what the highest moments of a window's stretches need, or those of phases.
- */
-static tide_code thinned(tide_ask *a, tide_loaded *l, tide_page_options *opt, tide_error *err)
+/* Section "memory" or "allocator" with what the highest moments of a window's stretches need, or
+ * those of phases. Asked alike, their rows are the same. */
+static tide_code thinned(tide_ask *a, tide_loaded *l, const char *name, tide_page_options *opt,
+			 tide_error *err)
 {
 	tide_api_window w;
 	tide_thin thin = { 0 };
@@ -51,7 +52,7 @@ static tide_code thinned(tide_ask *a, tide_loaded *l, tide_page_options *opt, ti
 	opt->thin = &thin;
 	opt->phases = by_phase ? &phases : NULL;
 	if (rc == TIDE_OK)
-		rc = tide__page_section("memory", l->m, opt, a->out, err);
+		rc = tide__page_section(name, l->m, opt, a->out, err);
 	tide__thin_free(&thin);
 	tide__phases_free(&phases);
 	return rc;
@@ -78,8 +79,9 @@ tide_code tide__data_section(tide_ask *a, tide_error *err)
 		return tide__ask_wrong(a, err);
 	rc = tide__loaded_page(l, !strcmp(name, "hta") || (!strcmp(name, "main") && !quick), &opt,
 			       err);
-	if (rc == TIDE_OK && !strcmp(name, "memory") && tide__request_get(a->req, "px"))
-		return thinned(a, l, &opt, err);
+	if (rc == TIDE_OK && (!strcmp(name, "memory") || !strcmp(name, "allocator")) &&
+	    tide__request_get(a->req, "px"))
+		return thinned(a, l, name, &opt, err);
 	return rc == TIDE_OK ? tide__page_section(name, l->m, &opt, a->out, err) : rc;
 }
 

@@ -248,6 +248,25 @@ async function alike(page, url) {
   await far.close();
 }
 
+/** The map of a recording that is not sent whole is that of the whole: at the peak, at any moment, with blocks that streams hold. */
+async function maps(page, url) {
+  const told = async (query, where) => {
+    await page.goto('about:blank');
+    await page.goto(`${url}${query}#view=memory&pane=map${where}`);
+    await page.waitForSelector('#totals', { state: 'attached' });
+    await settle(page);
+    const n = await page.evaluate(() => Number(document.querySelector('main').innerText.match(/([\d,]+) of them here/)?.[1].replace(/,/g, '') ?? -1));
+    return { n, totals: await page.locator('#totals').getAttribute('data-totals'), map: await picture(page, '.blocks') };
+  };
+  const end = (await (await fetch(`${url.replace('/r/', '/api/recordings/')}`)).json()).duration_ns;
+  for (const part of [null, 0.3, 0.61, 0.87, 0.999]) {
+    const where = part === null ? '' : `&at=${Math.round(end * part)}`;
+    const [all, some] = [await told('', where), await told('?pieces', where)];
+    assert.ok(some.n > 0 && all.n < 0, `a part of it is sent: ${some.n}`);
+    assert.deepEqual([some.totals, some.map], [all.totals, all.map], `the map${where}`);
+  }
+}
+
 async function hostile(page) {
   await page.waitForSelector('nav');
   for (const tab of await page.locator('nav button').allTextContents()) {
@@ -348,6 +367,7 @@ try {
   copyFileSync(join(source, 'tests/data/kineto_gpt_train_stack.json.gz'), join(folder, 'stack.json.gz'));
   const event = { ph: 'X', cat: 'cpu_op', name: evil, pid: 1, tid: 1, ts: 1, dur: 5 };
   writeFileSync(join(folder, 'evil.json'), JSON.stringify({ traceEvents: [event, { ph: 'M', name: 'thread_name', pid: 1, tid: 1, args: { name: evil } }] }));
+  copyFileSync(join(source, 'tests/data/snapshots/streams.pickle.gz'), join(folder, 'streams.pickle.gz'));
   writeFileSync(join(folder, 'broken.json'), '{broken');
   const w = recorder(join(folder, 'live.tide'));
   await w.tell('step 10');
@@ -364,6 +384,7 @@ try {
   await visit(s.url, phone);
   await visit(`${at('gpt.json.gz')}?pieces#view=timeline`, pieces);
   await visit(at('gpt.json.gz'), (page) => alike(page, at('gpt.json.gz')));
+  await visit(at('streams.pickle.gz'), (page) => maps(page, at('streams.pickle.gz')));
   await visit(at('evil.json'), hostile);
   await visit(`${at('live.tide')}#view=overview`, (page) => live(page, w));
   await visit(at('gpt.json.gz'), perfetto);

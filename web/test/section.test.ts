@@ -65,6 +65,12 @@ describe('sections', () => {
     expect([...s.bytes('y')]).toEqual([255]);
     expect(() => s.column('z')).toThrow('no column z');
   });
+  it('what turns or hides text is written out, joiners are not', () => {
+    const name = 'a\u202egnp.exe\u202c \u200bzero \u2066\u200f\u061c\ufeff\u0085 \ud83d\udc69\u200d\ud83d\udcbb \u0645\u0631 \\u202e "';
+    const s = open<Record<string, string>>(section([], { [name]: name }, []));
+    const want = 'a\\u202egnp.exe\\u202c \\u200bzero \\u2066\\u200f\\u061c\\ufeff\\u0085 \ud83d\udc69\u200d\ud83d\udcbb \u0645\u0631 \\u202e "';
+    expect(s.json).toEqual({ [want]: want });
+  });
   it('a wrong length is told', () => {
     expect(() => open(section([{ name: 'x', enc: 'u', rows: 2, bytes: 3 }], {}, [1, 2]))).toThrow('wrong length');
   });

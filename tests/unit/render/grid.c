@@ -76,6 +76,8 @@ static void names(void **state)
 		  0, 64,
 		  "\\xe2\\x80\\xae"
 		  "evil" },
+		{ "a\xe2\x80\x8b", 0, 64, "a\\xe2\\x80\\x8b" }, /* nobody sees it */
+		{ "👩\xe2\x80\x8d💻", 0, 64, "👩\xe2\x80\x8d💻" },	/* joins */
 		{ "abcdef", 0, 4, "abc" },
 		{ "grün", 0, 4, "gr" },
 	};

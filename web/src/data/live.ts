@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The server's side of things: its recordings, what it tells as it happens, and sections of one recording.
+import { parse } from './section';
 import type { Source } from './source';
 
 export interface Recording {
@@ -34,7 +35,7 @@ export async function ask(target: string): Promise<Response> {
   throw new Error(why || r.statusText);
 }
 
-export const askJson = async <T>(target: string): Promise<T> => (await (await ask(target)).json()) as T;
+export const askJson = async <T>(target: string): Promise<T> => parse<T>(await (await ask(target)).text());
 export const bytesOf = async (target: string): Promise<Uint8Array<ArrayBuffer>> => new Uint8Array(await (await ask(target)).arrayBuffer());
 
 const NAMES: ReadonlySet<string> = new Set(['main', 'tables', 'ops', 'hta', 'critical', 'spans', 'coarse', 'memory', 'flame', 'allocator']);

@@ -52,13 +52,17 @@ export function decode(enc: Column['enc'], from: Uint8Array, out: Float64Array |
   if (at > from.length) throw new Error('a column ends early');
 }
 
+/** JSON whose texts came from anywhere: characters that nobody sees but that turn or hide what is around them are written
+ *  out, as the commands do. */
+export const parse = <T>(text: string): T => JSON.parse(text.replace(/[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (c) => `\\\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)) as T;
+
 export function open<T>(raw: Uint8Array): Section<T> {
   const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
   const nHead = view.getUint32(0, true);
   const nJson = view.getUint32(4, true);
   const text = new TextDecoder();
   const list = JSON.parse(text.decode(raw.subarray(8, 8 + nHead))) as Column[];
-  const json = JSON.parse(text.decode(raw.subarray(8 + nHead, 8 + nHead + nJson))) as T;
+  const json = parse<T>(text.decode(raw.subarray(8 + nHead, 8 + nHead + nJson)));
   const places = new Map<string, [Column, Uint8Array]>();
   let at = 8 + nHead + nJson;
   for (const c of list) {

@@ -8,13 +8,16 @@ import { bytesOf } from '../data/live';
 import { type Memory, type MemoryJson, readMemory } from '../data/memory';
 import type { Main } from '../data/page';
 import { gunzip, open } from '../data/section';
+import { type Allocator, type AllocatorJson, readAllocator } from '../data/allocator';
 import { alloc, moment, range } from '../state';
 import { Loading } from '../ui/parts';
 import { MemoryOf } from './memory';
+import { pane } from './memory_scene';
 
 const STRETCHES = 1024;
 
-export const thinned = async (id: string, query: string): Promise<Memory> => readMemory(open<MemoryJson>(await gunzip(await bytesOf(`/data/${id}/memory?${query}`))));
+const ask = async <T,>(id: string, section: string, query: string) => open<T>(await gunzip(await bytesOf(`/data/${id}/${section}?${query}`)));
+export const thinned = async (id: string, query: string): Promise<Memory> => readMemory(await ask<MemoryJson>(id, 'memory', query));
 
 interface Have {
   of: Main; // the recording as it was then
@@ -22,6 +25,7 @@ interface Have {
   from: number;
   to: number;
   at: number | null;
+  query: string;
 }
 
 export function FarMemory({ id, main }: { id: string; main: Main }) {
@@ -39,10 +43,11 @@ export function FarMemory({ id, main }: { id: string; main: Main }) {
       const from = Math.max(0, Math.floor(t0 - wide / 2));
       const to = Math.max(from + 1, Math.min(main.t_end + 1, Math.ceil(t1 + wide / 2)));
       try {
-        const m = await thinned(id, `from=${from}&to=${to}&px=${STRETCHES}${at === null ? '' : `&at=${Math.round(at)}`}`);
+        const query = `from=${from}&to=${to}&px=${STRETCHES}${at === null ? '' : `&at=${Math.round(at)}`}`;
+        const m = await thinned(id, query);
         if (mine !== asking.current) return;
         alloc.value = null; // numbers are of what was sent
-        set({ of: main, m, from, to, at });
+        set({ of: main, m, from, to, at, query });
         fail('');
       } catch (e) {
         fail((e as Error).message);
@@ -50,6 +55,16 @@ export function FarMemory({ id, main }: { id: string; main: Main }) {
     }, have ? 250 : 0);
     return () => clearTimeout(later);
   }, [id, main, t0, t1, at]);
+  // The map's rows are those of what was sent, and it is exact at the moment that was asked for.
+  const [map, setMap] = useState<{ of: Have; a: Allocator }>();
+  const mapped = pane.value === 'map' && main.devices.some((d) => d.reserved_source === 'segments');
+  useEffect(() => {
+    if (!have || !mapped || map?.of === have) return;
+    ask<AllocatorJson>(id, 'allocator', have.query).then(
+      (s) => setMap({ of: have, a: readAllocator(s) }),
+      (e) => fail((e as Error).message),
+    );
+  }, [have, mapped]);
   if (!have) return why ? <p class="error">{why}</p> : <Loading />;
   const { left_out: left = 0, stretches = 0 } = have.m.json;
   return (
@@ -60,7 +75,7 @@ export function FarMemory({ id, main }: { id: string; main: Main }) {
           {count(main.allocs)} allocations, {count(have.m.n)} of them here: all that live at the highest moment of one of {count(stretches)} stretches of what is in sight. Peaks, and a moment that is chosen, are exact; between them memory is drawn no higher than it was. Look closer for more.
         </p>
       )}
-      <MemoryOf main={main} m={have.m} />
+      <MemoryOf main={main} m={have.m} map={mapped ? (map?.of === have && (at === null || have.at === at || !left) ? map : {}) : undefined} />
     </>
   );
 }

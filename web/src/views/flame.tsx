@@ -5,7 +5,7 @@ import { signal } from '../signals';
 import { useEffect, useMemo, useRef } from '../hooks';
 import { type Change, changeOf, type Func, functions, isMixed, isPython, matched, nameOf, nodeAt, type Order, pathOf, pythonOnly, readDiffTree, readTree, sandwich, type Sides, type Tree, type TreeName, type Width } from '../data/flame';
 import { bytes, count, delta, ns, percent, plural } from '../data/format';
-import { getDiffFlame, getFlame, getSpans } from '../data/page';
+import { getDiffFlame, getFlame, getSpans, type Main } from '../data/page';
 import { served } from '../data/source';
 import { placeOf } from '../data/spans';
 import { css } from '../draw/pixels';
@@ -358,10 +358,12 @@ function Flames({ trees, read, two }: { trees: TreeName[]; read: (k: TreeName) =
   );
 }
 
-export function Flame() {
+/** Time first; of a trace that timed nothing but annotations, memory, as the command does. */
+export function Flame({ main }: { main: Main }) {
   const section = useData(getFlame);
   const read = useMemo(() => (k: TreeName) => readTree(section!, k, mode.value === 'sandwich' ? 'heavy' : ((order.value || 'heavy') as Order)), [section, mode.value]);
   const kinds = keys.filter((k) => section?.json[k].total);
+  if (!main.cpu_ns) kinds.sort((a, b) => Number(a === 'cpu') - Number(b === 'cpu'));
   return section ? <Flames trees={kinds.length ? kinds : keys} read={read} /> : <Loading />;
 }
 

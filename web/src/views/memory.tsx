@@ -3,7 +3,7 @@
 // The memory view: live memory over time; below it one moment, as a list of what is alive or as a map of
 // the allocator.
 import { useMemo } from '../hooks';
-import { address } from '../data/allocator';
+import { address, type Allocator } from '../data/allocator';
 import { bytes, exact, held, ns } from '../data/format';
 import { levelAt, picture } from '../data/levels';
 import type { Memory } from '../data/memory';
@@ -73,8 +73,9 @@ function AsTable({ sc }: { sc: Scene }) {
   );
 }
 
-function Below({ sc, main }: { sc: Scene; main: Main }) {
-  const a = useData(getAllocator);
+function Below({ sc, main, map }: { sc: Scene; main: Main; map?: Given }) {
+  const own = useData(getAllocator);
+  const a = map ? map.a : own;
   const cut = momentOf(sc);
   const row = alloc.value;
   const known = !!a && a.json.bases[sc.dev] !== null;
@@ -89,7 +90,7 @@ function Below({ sc, main }: { sc: Scene; main: Main }) {
       {pane.value === 'map' && a && known && <MapPanel sc={sc} a={a} cut={cut} />}
       {pane.value === 'map' && a !== undefined && !known && (
         <p class="loading">
-          {sc.m.json.left_out ? 'A map wants all allocations, and this recording has too many to be sent: `tidemark report` of it has one.' : sc.dev ? 'This trace has no segments of the device: where its blocks lie is not known. A memory snapshot of torch has them.' : 'Choose one device: a map is of one allocator.'}
+          {sc.dev ? 'This trace has no segments of the device: where its blocks lie is not known. A memory snapshot of torch has them.' : 'Choose one device: a map is of one allocator.'}
         </p>
       )}
       {pane.value !== 'map' && pane.value !== 'table' && <Alive sc={sc} cut={cut} />}
@@ -117,7 +118,12 @@ export function MemoryView({ main }: { main: Main }) {
   return m ? <MemoryOf main={main} m={m} /> : <Loading />;
 }
 
-export function MemoryOf({ main, m }: { main: Main; m: Memory }) {
+/** Where blocks lie, of a part of the allocations: undefined until it is read. */
+export interface Given {
+  a?: Allocator;
+}
+
+export function MemoryOf({ main, m, map }: { main: Main; m: Memory; map?: Given }) {
   const tables = useData(getTables);
   const dev = chosenDevice(main);
   const how = chosenBy(main);
@@ -170,7 +176,7 @@ export function MemoryOf({ main, m }: { main: Main; m: Memory }) {
         />
         <span class="soft">at {exact(cut.t)}{cut.exact ? ', the peak' : ''}; <kbd>,</kbd> <kbd>.</kbd> go to the move before and after</span>
       </div>
-      <Below sc={sc} main={main} />
+      <Below sc={sc} main={main} map={map} />
     </div>
   );
 }

@@ -188,9 +188,11 @@ function marks(s: Surface, sc: Scene, width: number, y0: number, high: number, c
       const at = x(m.t);
       upright(ctx, oom ? c.accent : 'rgba(128,128,160,.5)', at, low - row / 2, s.height, 1, oom ? [] : [3, 3]);
       const text = markText(m);
+      const wide = ctx.measureText(text).width + 10;
+      const back = oom && at + wide > left + width && at - wide > free; // before its line where it would be cut
       if (at < free) continue;
-      word(ctx, oom ? c.accent : c.soft, text, at + 3, low);
-      free = at + ctx.measureText(text).width + 10;
+      word(ctx, oom ? c.accent : c.soft, text, at + (back ? -3 : 3), low, back ? 'right' : 'left');
+      free = at + (back ? 10 : wide);
     }
   });
   if (sc.phases.some((p) => p.name)) word(ctx, c.soft, 'phases', px(22), mid);
