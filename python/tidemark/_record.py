@@ -46,8 +46,11 @@ def path_now() -> str | None:
 def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int = 0, full_wait_us: int = 0,
           follow_fork: bool = True) -> None:
     """Start recording into `path`; where another process is recording into that, into NAME.PID.tide, and stderr says so.
-    Raises Error (code 8) when a recording is already in progress."""
+    Where torch is attached, what is alive of it is recorded too. Raises Error (code 8) when a recording is already in progress."""
     global _count
+    capture = sys.modules.get("tidemark.torch")
+    if capture is not None and capture.attached():
+        ring_bytes, full_wait_us = ring_bytes or TORCH["ring_bytes"], full_wait_us or TORCH["full_wait_us"]
     into = _native.start(path, ring_bytes=ring_bytes, max_ring_bytes=max_ring_bytes, full_wait_us=full_wait_us,
                          follow_fork=follow_fork)
     asked = os.fsdecode(path)
@@ -57,6 +60,8 @@ def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int =
         os.register_at_fork(after_in_child=_in_child)
     _name_threads()
     _count += 1
+    if capture is not None and capture.attached():
+        capture._attach_again()
 
 
 def _name_threads() -> None:

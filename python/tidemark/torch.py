@@ -21,6 +21,7 @@ from . import _home, _native, _record
 
 _hook: Any = None  # tidemark_hook: loads the capture library, builds and loads the C++ side
 _attached = False
+_asked: dict[str, Any] = {}  # what attach() was told last
 _adopted: tuple[str | None, int] | None = None  # the recording whose earlier tensors are known
 
 # TIDE_DTYPE numbers
@@ -272,7 +273,7 @@ def attach(*, ops: bool = True, shapes: bool = False, stacks: bool | int = False
     Tensors that are alive already are recorded once a recording; after a detach() inside it, what Python sees is put right. Returns the number of call slots taken over.
     Attaching twice is harmless. Raises RuntimeError when torch's libraries are not to be found.
     """
-    global _attached, _adopted
+    global _attached, _adopted, _asked
     import torch
 
     library = _load()
@@ -281,20 +282,29 @@ def attach(*, ops: bool = True, shapes: bool = False, stacks: bool | int = False
     if fresh:
         _adopted = recording
         _hook.forget_rank()
-        _adopt(torch, {})
+        with contextlib.suppress(_native.Error):  # moved or removed meanwhile
+            _adopt(torch, _recorded() if _attached else {})
     elif recording and not _attached and _record._count:  # where `tidemark run` records there was no gap
         with contextlib.suppress(_native.Error):  # moved or removed meanwhile
             _adopt(torch, _recorded())
     slots = library.tide_torch_attach()
     if slots <= 0:
         raise RuntimeError("tidemark: libc10.so is not loaded, or does not export its allocation functions")
-    _attached = True
+    _attached, _asked = True, {"ops": ops, "shapes": shapes, "stacks": stacks, "modules": modules}
     wants_ops = ops or shapes or bool(stacks)
     if wants_ops:
         _hook.on(torch, modules=modules, stacks=int(stacks), shapes=shapes)
         if fresh and _hook._model is not None:
             _hook._model.again()
     return int(slots)
+
+
+def _attach_again() -> None:
+    """A recording begins while torch is attached: what is alive, and what is known of it, belongs to it."""
+    try:
+        attach(**_asked)
+    except Exception as why:  # the recording goes on
+        print(f"tidemark: tensors from before are not recorded: {why}", file=sys.stderr)
 
 
 def detach() -> int:

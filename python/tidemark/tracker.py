@@ -240,12 +240,19 @@ class MemoryTracker:
         import torch
         from torch.profiler import ProfilerActivity, profile
 
-        enabled = getattr(torch.autograd, "_profiler_enabled", None)
-        if enabled is not None and enabled():  # torch has one profiler: a second would end it
-            _say("⚠️  PyTorch ops are not tracked: the program runs torch's profiler itself")
-            return None
         device = torch.cuda.is_available()
-        p = profile(activities=[ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * device, record_shapes=True, profile_memory=True)
+        with self._lock:  # torch has one profiler: a second would end it, or the program where it is on another thread
+            if self._profiling:
+                _say("⚠️  PyTorch ops are not tracked here: they are tracked elsewhere at the moment")
+                return None
+            enabled = getattr(torch.autograd, "_profiler_enabled", bool)
+            if enabled() or getattr(torch.autograd.profiler, "_is_profiler_enabled", False):
+                _say("⚠️  PyTorch ops are not tracked: the program runs torch's profiler itself")
+                return None
+            return self._profile(profile, [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * device, device)
+
+    def _profile(self, profile: Any, activities: list[Any], device: bool) -> tuple[Any, bool, int] | None:
+        p = profile(activities=activities, record_shapes=True, profile_memory=True)
         try:
             p.start()
         except Exception as why:
@@ -259,11 +266,12 @@ class MemoryTracker:
         """End a profiler and take what it found; once."""
         if running not in self._profiling or running is None:
             return
-        self._profiling.remove(running)
         try:
-            if running[2] != threading.get_ident():
+            if running[2] != threading.get_ident():  # that thread ends it
                 raise RuntimeError("torch's profiler still runs, on another thread")
-            running[0].stop()
+            with self._lock:  # no other is started before this one has ended
+                self._profiling.remove(running)
+                running[0].stop()
             self._extract(running[0], running[1])
         except Exception as why:  # torch's profiler failing must not fail the program
             _say(f"⚠️  Failed to extract PyTorch ops: {_first_line(why)}")
@@ -365,6 +373,7 @@ class MemoryTracker:
             self._sweep()
         found = self.document()
         target = os.path.join(self.output_dir, filename) if filename else _free_name(self.output_dir, "", ".json")
+        os.makedirs(os.path.dirname(target), exist_ok=True)
         try:
             with open(target + ".part", "w", encoding="utf-8") as f:
                 _profile.write(found, f.write)

@@ -159,6 +159,26 @@ class Attach(unittest.TestCase):
             """, path("fake.tide")], capture_output=True, text=True, check=False, timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_a_recording_that_begins_while_attached_has_what_is_alive(self):
+        keep = [torch.empty(n, dtype=torch.uint8) for n in (70_001, 70_002)]
+        net = torch.nn.Linear(7, 7)
+        tidemark.torch.attach()
+        try:
+            for name in ("first.tide", "second.tide"):
+                tidemark.start(path(name))
+                net(torch.ones(1, 7))
+                keep.pop()
+                tidemark.stop()
+        finally:
+            tidemark.torch.detach()
+        for name, alive in (("first.tide", {70_001, 70_002}), ("second.tide", {70_001})):
+            t = tidemark.open(path(name))
+            self.assertEqual(t.memory()["losses"], {})
+            c = t.native.column
+            self.assertEqual(alive & set(c("allocs", "size")), alive)
+            self.assertEqual([r for n, r in zip(c("allocs", "size"), c("allocs", "role")) if n == 7 * 7 * 4 and r], [1])  # labelled in both
+            self.assertEqual([m["module"] for m in t.modules()["modules"]], ["Linear"])
+
     def test_reserved_bytes_of_every_device(self):
         """Several accelerators, as their allocators report them."""
         from tidemark._profile import Profile

@@ -234,6 +234,33 @@ class Document(unittest.TestCase):
         self.assertIn("aten::add", {e.key for e in own.key_averages()})
         self.assertEqual(d["pytorch_operations"], [])
 
+    def test_one_profiler_at_a_time(self):
+        """Of several threads one tracks PyTorch's ops, the others run on without: two profilers at once would end the process."""
+        ready, seen = threading.Barrier(3), []
+
+        def work():
+            with tracker.track_pytorch_ops() as p:
+                seen.append(p)
+                ready.wait()
+                torch.ones(3).add(1)
+                ready.wait()
+
+        with tracking() as (t, d):
+            many = [threading.Thread(target=work) for _ in range(3)]
+            [x.start() for x in many]
+            [x.join() for x in many]
+            with tracker.track_pytorch_ops() as outer, tracker.track_pytorch_ops() as inner:
+                torch.ones(3).mul(1)
+        self.assertEqual(sorted(p is None for p in seen), [False, True, True])
+        self.assertIsNotNone(outer)
+        self.assertIsNone(inner)
+        self.assertIn("aten::mul", {o["op_name"] for o in d["pytorch_operations"]})
+
+    def test_a_profile_in_a_new_folder(self):
+        with tracking() as (t, _):
+            saved = t.save_snapshot(os.path.join("new", "folder", "x.json"))
+            self.assertTrue(os.path.exists(saved))
+
     def test_threads_do_not_mix(self):
         ready = threading.Barrier(2)
         keep = []
