@@ -21,11 +21,14 @@ static const tide_option options[] = {
 		     "count spans whose name contains TEXT as data loading" },
 	[O_COMPAT] = { "hta-compat", 0, TIDE_OPT_FLAG, NULL,
 		       "Holistic Trace Analysis's own numbers (microseconds, its rounding)" },
-	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "spans to show", .def = "15" },
+	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
+		    "rows to show, 0 = all (default 15; all in JSON)" },
 	[O_PATH] = { "path", 0, TIDE_OPT_FLAG, NULL, "list every edge of the path" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
 };
+
+enum { FEW = 15 }; /* rows of a table, where nobody says */
 
 struct view {
 	const tide_args *a;
@@ -40,6 +43,19 @@ static void print_grid(const struct view *v, tide_grid *g, const char *title)
 	fprintf(v->a->out, "\n%s\n", title);
 	tide__grid_print(g, v->a->out, &v->a->style, 2);
 	tide__grid_free(g);
+}
+
+static void print_top(const struct view *v)
+{
+	tide_critview every = v->v;
+	every.top = 0;
+	tide_grid *all = tide__critview_top(&every);
+	size_t n = tide__grid_rows(all);
+	tide__grid_free(all);
+	print_grid(v, tide__critview_top(&v->v), "Where the time is");
+	if (v->v.top && n > v->v.top)
+		fprintf(v->a->out, "  %zu more rows are not shown (--top 0 shows all)\n",
+			n - v->v.top);
 }
 
 static void print_text(const struct view *v)
@@ -76,7 +92,7 @@ static void print_text(const struct view *v)
 		tide__put_words(out, text, 2, 2, v->a->style.width);
 	}
 	print_grid(v, tide__critview_bounds(&v->v), "What bounds it");
-	print_grid(v, tide__critview_top(&v->v), "Where the time is");
+	print_top(v);
 	if (v->a->opt[O_PATH].set)
 		print_grid(v, tide__critview_edges(&v->v), "Edge by edge");
 }
@@ -204,7 +220,7 @@ static int one(const tide_args *a, const char *file, tide_critpath_options o, ti
 			"note: no span has '%.80s' in its name: nothing counts as data loading\n",
 			o.data_loading);
 	struct view v = { a, { file, m, &c, o.annotation, compat ? 1000 : 1, 0 }, o.first, o.last };
-	v.v.top = (size_t)a->opt[O_TOP].num;
+	v.v.top = a->opt[O_TOP].set ? (size_t)a->opt[O_TOP].num : j ? 0 : FEW;
 	if (missing && alone)
 		; /* said */
 	else if (j)

@@ -167,8 +167,13 @@ static bool print_text(const tide_args *a, const tide_flame *f, const tide_model
 	if (!a->opt[O_HOT].set)
 		return tide__flame_print(f, a->out, &a->style, top);
 	tide_grid *g = tide__flame_hot(f, top);
-	if (g)
+	if (g) {
+		size_t n = tide__flame_paths(f), shown = tide__grid_rows(g);
 		tide__grid_print(g, a->out, &a->style, 0);
+		if (shown < n)
+			fprintf(a->out, "%zu more paths are not shown (--top 0 shows all)\n",
+				n - shown);
+	}
 	tide__grid_free(g);
 	return g != NULL;
 }

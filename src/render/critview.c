@@ -86,7 +86,7 @@ tide_grid *tide__critview_top(const tide_critview *v)
 	tide_grid *g = tide__grid_new(cols, 5);
 	size_t n, most = v->top;
 	struct top *t = collect(v, &n);
-	for (size_t i = 0; t && i < n && i < most; i++) {
+	for (size_t i = 0; t && i < n && (!most || i < most); i++) {
 		size_t len;
 		const char *name = tide__text(v->m, t[i].name, &len);
 		tide__grid_textn(g, len ? name : "(launch)", len ? len : 8);

@@ -13,7 +13,7 @@ typedef struct tide_critview {
 	const tide_critpath *c;
 	const char *annotation; /* what made the window; "" = the whole trace */
 	int64_t ns;		/* ns in one unit of the frame */
-	size_t top;		/* rows of tide__critview_top */
+	size_t top;		/* rows of tide__critview_top, 0 = all */
 } tide_critview;
 
 /* Tables: what bounds it, where its time is, edge by edge. The caller frees; NULL on exhaustion. */

@@ -239,6 +239,14 @@ char *tide__flame_path(const tide_flame *f, uint32_t node)
 	return path;
 }
 
+size_t tide__flame_paths(const tide_flame *f)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < f->nodes.n; i++)
+		n += f->nodes.self[i] != 0;
+	return n;
+}
+
 tide_grid *tide__flame_hot(const tide_flame *f, size_t top)
 {
 	static const tide_grid_col ns[] = { { "self_ns", "Self", TIDE_CELL_NS },

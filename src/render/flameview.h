@@ -18,6 +18,8 @@ bool tide__flame_print(const tide_flame *f, FILE *out, const tide_style *style, 
 
 /* The `top` paths of largest self, as a grid of self, share, count, path. NULL on exhaustion. */
 tide_grid *tide__flame_hot(const tide_flame *f, size_t top);
+/* How many paths have a self: rows of the above with top = 0. */
+size_t tide__flame_paths(const tide_flame *f);
 
 /* "a;b;c" of a node; ";" inside a name becomes ":" and a line break a space, so that the text can
  * be taken apart again. Owned by the caller (tide__free); NULL on exhaustion. */

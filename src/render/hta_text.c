@@ -28,6 +28,20 @@ static void print_grid(FILE *out, const tide_style *st, const char *title, tide_
 	tide__grid_free(g);
 }
 
+/* A table that may hold fewer rows than there are, and how to see the others. */
+static void print_some(FILE *out, const tide_style *st, const char *title, tide_grid *g,
+		       size_t there, const char *how)
+{
+	char num[32];
+	size_t n = tide__grid_rows(g);
+	print_grid(out, st, title, g);
+	if (n && n < there)
+		fprintf(out, "  %zu of %s; %s\n", n,
+			tide__fmt_count(num, sizeof num, (int64_t)there), how);
+}
+
+static const char ALL[] = "--top 0 shows all", JSON_HAS[] = "--json has all";
+
 /* ---- bars ---- */
 
 /* The device window cut into disjoint parts: compute; communication that compute does not hide;
@@ -170,7 +184,8 @@ static void print_ranks(const tide_hta_job *job, FILE *out, const tide_style *st
 static void print_annotations(const tide_hta *s, const tide_hta_view *view, FILE *out,
 			      const tide_style *st)
 {
-	print_grid(out, st, "User annotations", tide__grid_annotations(s, view->top));
+	print_some(out, st, "User annotations", tide__grid_annotations(s, view->top),
+		   s->annotations.n, ALL);
 	if (s->annotations.n)
 		fputs("  device rows and time: of what the annotation's own thread launched inside "
 		      "it; "
@@ -310,44 +325,52 @@ void tide__hta_text(const tide_hta_job *job, const tide_hta_view *view, FILE *ou
 	if (s->h.rows) {
 		print_ranks(job, out, st);
 		print_grid(out, st, "Kernels by type", tide__grid_types(s));
-		print_grid(out, st, "Kernels", tide__grid_kernels(s, view->top));
-		print_grid(out, st, "Ops by device time", tide__grid_ops(s, view->top));
+		print_some(out, st, "Kernels", tide__grid_kernels(s, view->top), s->kernels.n, ALL);
+		print_some(out, st, "Ops by device time", tide__grid_ops(s, view->top), s->ops.n,
+			   ALL);
 		print_idle(job, out, st);
 		print_launches(job, out, st);
-		print_grid(
-			out, st, "Collectives",
-			tide__grid_collectives(s, job->n_ranks == 1 ? job->ranks[0].h : s, MANY));
+		const tide_hta *c = job->n_ranks == 1 ? job->ranks[0].h : s;
+		print_some(out, st, "Collectives", tide__grid_collectives(s, c, MANY),
+			   c->collectives.n, JSON_HAS);
 		print_grid(out, st, "Stragglers: who the others waited for in collectives",
 			   tide__grid_stragglers(job));
 		print_grid(out, st, "Copies", tide__grid_copies(s, s));
 		if (job->n_ranks == 1)
-			print_grid(out, st, "Steps", tide__grid_steps(job->ranks[0].h, MANY));
+			print_some(out, st, "Steps", tide__grid_steps(job->ranks[0].h, MANY),
+				   job->ranks[0].h->steps.n, JSON_HAS);
 		print_annotations(s, view, out, st);
 		print_advice(job, out, st);
 	}
 	tide__hta_troubles_text(job, out, st);
 }
 
+static size_t streams_of(const tide_hta_job *job)
+{
+	size_t n = 0;
+	for (size_t r = 0; r < job->n_ranks; r++)
+		n += job->ranks[r].h->streams.n;
+	return n;
+}
+
 void tide__kernels_text(const tide_hta_job *job, const tide_hta_view *view, int by, FILE *out,
 			const tide_style *st)
 {
 	const tide_hta *s = job->sum;
-	char num[32];
 	print_start(job, view, out);
 	if (s->h.rows) {
 		print_grid(out, st, "By type", tide__grid_types(s));
 		if (by == TIDE_KERNELS_BY_NAME)
-			print_grid(out, st, "By name", tide__grid_kernels(s, view->top));
+			print_some(out, st, "By name", tide__grid_kernels(s, view->top),
+				   s->kernels.n, ALL);
 		if (by == TIDE_KERNELS_BY_OP) {
-			print_grid(out, st, "By op", tide__grid_ops(s, view->top));
+			print_some(out, st, "By op", tide__grid_ops(s, view->top), s->ops.n, ALL);
 			print_grid(out, st, "Kernels of each op",
 				   tide__grid_op_kernels(s, view->top, 3));
 		}
 		if (by == TIDE_KERNELS_BY_STREAM)
-			print_grid(out, st, "By stream", tide__grid_streams(job, view->top));
-		if (by == TIDE_KERNELS_BY_NAME && view->top && view->top < s->kernels.n)
-			fprintf(out, "  %zu of %s names; --top 0 shows all\n", view->top,
-				tide__fmt_count(num, sizeof num, (int64_t)s->kernels.n));
+			print_some(out, st, "By stream", tide__grid_streams(job, view->top),
+				   streams_of(job), ALL);
 	}
 	tide__hta_troubles_text(job, out, st);
 }
