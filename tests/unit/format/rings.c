@@ -243,6 +243,62 @@ static void test_hostile(void **state)
 	bytes_free(&b);
 }
 
+/* A begin was lost before the file's last chunk: the ring file goes on at the depth that chunk
+ * says, and the ops open there are the same ones. */
+static void ops_with_a_loss(tidefile *f, bool flush)
+{
+	tidefile_start_full(f);
+	ev_lane(f, 1, 1, 1, 100);
+	ev_begin(f, 1, 2, 1);
+	f->rings[0].depth = 2; /* one more began, and nobody saw it */
+	ev_mark(f, 1, 3, 3, 1, 1);
+	if (flush)
+		tidefile_flush(f, 1);
+	ev_mark(f, 1, 4, 3, 1, 2);
+	ev_end(f, 1, 5);
+	ev_end(f, 1, 6);
+}
+
+static void test_depth_goes_on(void **state)
+{
+	tidefile f;
+	bytes none = { 0 };
+	ops_with_a_loss(&f, false);
+	tidefile_end(&f);
+	tidefile_save(&f, path);
+	tidefile_free(&f);
+	unlink(rings);
+	tide_model *want = load();
+	ops_with_a_loss(&f, true);
+	bytes b = ring_file(&f, &none, 0);
+	save_rings(&b);
+	tidefile_save(&f, path);
+	tide_model *m = load();
+	assert_null(models_differ(want, m));
+	assert_int_equal(m->spans.n, 3);
+	tide__model_free(m);
+	tide__model_free(want);
+	tidefile_free(&f);
+	bytes_free(&b);
+}
+
+/* Without its ring file a recording that was not closed stays one in what recover makes of it. */
+static void test_recovered_without_rings(void **state)
+{
+	tidefile f;
+	tide_rewrite w;
+	tidefile_some_of_everything(&f);
+	tidefile_save(&f, path);
+	unlink(rings);
+	assert_int_equal(tide__recover(path, out, &w, NULL), TIDE_OK);
+	assert_false(w.closed || w.rings);
+	assert_int_equal(rename(out, path), 0);
+	tide_model *m = load();
+	assert_int_equal(fact_of(m, "loss.not_closed"), 1);
+	tide__model_free(m);
+	tidefile_free(&f);
+}
+
 /* A ring file with many blocks of one ring: the first counts, the others are damage. (Each would
  * have the file's last chunk of that ring decoded anew.) */
 static void test_one_ring_twice(void **state)
@@ -302,10 +358,15 @@ static void test_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_split),    cmocka_unit_test(test_log),
-		cmocka_unit_test(test_stranger),       cmocka_unit_test(test_gap),
-		cmocka_unit_test(test_hostile),	       cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_every_split),
+		cmocka_unit_test(test_log),
+		cmocka_unit_test(test_stranger),
+		cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_one_ring_twice),
+		cmocka_unit_test(test_depth_goes_on),
+		cmocka_unit_test(test_recovered_without_rings),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
