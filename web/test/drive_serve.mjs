@@ -84,6 +84,7 @@ async function list(page) {
   for (const name of ['gpt.json.gz', 'evil.json', 'broken.json', 'live.tide']) assert.ok(rows.some((r) => r.includes(name)), name);
   await page.waitForSelector('tr:has-text("live.tide"):has-text("live: being written")'); // before anybody opened it
   await shot(page, 'recordings');
+  assert.match(await page.getAttribute('a:text-is("gpt.json.gz")', 'href'), /^\/r\/[0-9a-f]{16}$/, 'it can be opened beside the list');
   await page.click('tr:has-text("gpt.json.gz")');
   await page.waitForSelector('nav');
   assert.match(page.url(), /\/r\/[0-9a-f]{16}/);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // A table of any length: sorted by a click on a heading, filtered by a text, only the rows in sight
 // are in the document.
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from '../hooks';
 import { Search } from './parts';
 import { px } from './scale';
@@ -12,6 +13,7 @@ export interface Col<R> {
   value: (row: R) => number | string;
   text?: (row: R) => string; // how it is shown; the value itself otherwise
   wide?: boolean; // takes the room that is left
+  show?: (row: R) => ComponentChildren; // instead of its text
   bar?: (row: R) => number; // 0..1: a bar behind the figure
 }
 
@@ -125,7 +127,7 @@ export function Table<R>({ cols, rows, sort, ascending, onPick, picked, label, h
                 {cols.map((c) => (
                   <td key={c.key} class={texts.includes(c) ? 'left' : ''} title={c.wide ? String(c.value(r)) : undefined}>
                     {c.bar && <i class="bar" style={{ width: `${Math.min(100, 100 * c.bar(r))}%` }} />}
-                    <span>{c.text ? c.text(r) : String(c.value(r))}</span>
+                    <span>{c.show ? c.show(r) : c.text ? c.text(r) : String(c.value(r))}</span>
                   </td>
                 ))}
               </tr>

@@ -69,7 +69,8 @@ export function Recordings() {
   const name = (k: number) => list.find((r) => r.id === two?.[k])?.name;
   const folders = new Set(list.map(folder)).size > 1;
   const cols = [
-    col<Recording>('Name', (r) => r.name, undefined, { wide: true }),
+    // A link, so that it can be opened beside the list and its address copied.
+    col<Recording>('Name', (r) => r.name, undefined, { wide: true, show: two ? undefined : (r) => <a href={`/r/${r.id}`} tabIndex={-1} onClick={(e) => e.stopPropagation()}>{r.name}</a> }),
     col<Recording>('State', small ? word : status),
     col<Recording>('Size', (r) => r.size_bytes, bytes),
     ...(small
