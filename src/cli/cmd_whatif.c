@@ -175,7 +175,7 @@ static void result_row(tide_grid *g, const struct answer *x, const tide_sim_resu
 	tide__grid_text(g, r->anew ? "anew" : "kept");
 	tide__grid_text(g, r->same_settings && x->q->settings_known ? "yes" : "no");
 	tide__grid_uint(g, r->st.reserved_peak);
-	x->reserved == TIDE_RESERVED_NONE
+	x->reserved == TIDE_RESERVED_NONE || r->out /* what it ended with is no saving */
 		? tide__grid_none(g)
 		: tide__grid_int(g, (int64_t)(r->st.reserved_peak - x->reserved));
 	tide__grid_uint(g, r->st.allocated_peak);
@@ -254,26 +254,72 @@ static void print_check(const tide_args *a, const struct answer *x)
 			c->why);
 }
 
-static void print_out(const tide_args *a, const struct answer *x, const tide_sim_result *r)
+/* Where replays run out, each place once: how many of them, the first with its name. */
+static void print_out(const tide_args *a, const struct answer *x, size_t first)
 {
-	char text[400], size[32], free[32], t[32], line[512];
+	char text[400], size[32], least[32], most[32], t[32], line[512];
+	const tide_sim_result *v = x->sweep.v, *r = &v[first];
+	uint64_t lo = r->out_free, hi = r->out_free;
+	size_t n = 0;
 
 	if (!r->out || r->out_req >= x->q->n)
 		return;
+	for (size_t i = 0; i < x->sweep.n; i++)
+		if (v[i].out && v[i].out_req == r->out_req) {
+			if (i < first)
+				return; /* told */
+			lo = v[i].out_free < lo ? v[i].out_free : lo;
+			hi = v[i].out_free > hi ? v[i].out_free : hi;
+			n++;
+		}
 	const tide_request *q = &x->q->r[r->out_req];
 	tide_stack_id s =
 		q->kind == TIDE_REQ_ALLOC ? x->m->allocs.stack[q->id] : (tide_stack_id){ 0 };
 
 	tide__sim_describe(&r->config, text, sizeof text);
-	fprintf(a->out, "  %s runs out at %s (event %u): %s asked for, %s left on the device\n",
-		text, tide__fmt_ns(t, sizeof t, (double)req_time(x->m, q)), q->move,
-		tide__fmt_bytes(size, sizeof size, (double)q->size),
-		tide__fmt_bytes(free, sizeof free, (double)r->out_free));
+	if (n > 1)
+		snprintf(line, sizeof line, " and %zu more run", n - 1);
+	fprintf(a->out, "  %s%s out at %s (event %u): %s asked for, %s%s%s left on the device\n",
+		text, n > 1 ? line : " runs", tide__fmt_ns(t, sizeof t, (double)req_time(x->m, q)),
+		q->move, tide__fmt_bytes(size, sizeof size, (double)q->size),
+		tide__fmt_bytes(least, sizeof least, (double)lo), hi > lo ? " to " : "",
+		hi > lo ? tide__fmt_bytes(most, sizeof most, (double)hi) : "");
 	if (s.i) {
 		fputs("    ", a->out);
 		tide__put_text(a, tide__stack_line(x->m, s, line, sizeof line));
 		fputc('\n', a->out);
 	}
+}
+
+/* The answer in one line, where there is an end to memory. */
+static void print_verdict(const tide_args *a, const struct answer *x)
+{
+	size_t through = 0, serve = 0, n = x->sweep.n;
+	bool failed = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const tide_sim_result *r = &x->sweep.v[i];
+
+		through += !r->out;
+		serve += !r->out && r->oom_seen && r->oom_fit == r->oom_seen;
+		failed |= r->oom_seen > 0;
+	}
+	if (!x->capacity || !n || !x->q->n)
+		return;
+	if (!through)
+		fprintf(a->out, "It runs out with %s.\n",
+			n > 1 ? "all of these settings" : "these settings");
+	else if (failed && !serve)
+		fputs("The request that failed when recorded fails with all of these settings.\n",
+		      a->out);
+	else if (failed)
+		fprintf(a->out, "With %zu of these %zu settings nothing fails.\n", serve, n);
+	else if (n > 1 && through == n)
+		fputs("It gets through with all of these settings.\n", a->out);
+	else if (n > 1)
+		fprintf(a->out, "It gets through with %zu of these %zu settings.\n", through, n);
+	else
+		fputs("It gets through.\n", a->out);
 }
 
 static void print_notes(const tide_args *a, const struct answer *x)
@@ -312,8 +358,9 @@ static void print_text(const tide_args *a, const struct answer *x)
 	fputc('\n', a->out);
 	tide__grid_out(results(x), a, 2);
 	fputc('\n', a->out);
+	print_verdict(a, x);
 	for (size_t i = 0; i < x->sweep.n; i++)
-		print_out(a, x, &x->sweep.v[i]);
+		print_out(a, x, i);
 	print_notes(a, x);
 	tide__cli_losses(a, x->m);
 }
