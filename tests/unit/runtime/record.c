@@ -351,6 +351,22 @@ static void ops_nest(void **state)
 	seen_free(&s);
 }
 
+/* An op that is open when its recording stops is nothing to the next one, and its token too. */
+static void open_ops_end_with_the_recording(void **state)
+{
+	start(0, 0);
+	tide_op old = tide_op_begin(TIDE_NAME("open"));
+	stop();
+	start(0, 0);
+	tide_mark(TIDE_STEP, 0, 0);
+	tide_op_end(old);
+	tide_op_end(tide_op_begin(TIDE_NAME("new")));
+	stop();
+	seen s = read_back();
+	check_depths(&s, "010");
+	seen_free(&s);
+}
+
 static jmp_buf out;
 
 static void jumps_out(int n)
@@ -641,6 +657,7 @@ int main(void)
 		T(static_names_from_many_threads),
 		T(long_and_odd_texts),
 		T(ops_nest),
+		T(open_ops_end_with_the_recording),
 		T(longjmp_needs_only_the_outer_end),
 		T(too_deep_is_counted),
 		T(tokens_are_unlike),
