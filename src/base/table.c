@@ -125,6 +125,15 @@ static void gather(void *dst, const void *src, const uint32_t *perm, size_t firs
 	}
 }
 
+void tide__column_permute(void *data, size_t size, const uint32_t *perm, size_t first, size_t n,
+			  void *tmp)
+{
+	if (n <= first)
+		return;
+	gather(tmp, data, perm, first, n, size);
+	memcpy((char *)data + first * size, tmp, (n - first) * size);
+}
+
 bool tide__table_permute(void *table, const tide_table_desc *d, const uint32_t *perm, size_t first)
 {
 	struct head *h = table;
@@ -135,9 +144,7 @@ bool tide__table_permute(void *table, const tide_table_desc *d, const uint32_t *
 		return false;
 	for (size_t i = 0; i < d->n_columns; i++) {
 		const tide_column *c = &d->columns[i];
-		char *col = *slot(table, c);
-		gather(tmp, col, perm, first, h->n, c->size);
-		memcpy(col + first * c->size, tmp, (h->n - first) * c->size);
+		tide__column_permute(*slot(table, c), c->size, perm, first, h->n, tmp);
 	}
 	tide__free(tmp);
 	return true;

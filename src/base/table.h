@@ -65,7 +65,10 @@ void tide__table_free(void *table, const tide_table_desc *d);
 /* Bytes held by the used rows: n × the sum of the column sizes. */
 size_t tide__table_bytes(const void *table, const tide_table_desc *d);
 
-/* Reorder rows: new row i = old row perm[i], for i in [first, n). Scratch: one column. */
+/* Reorder one column: new element i = old element perm[i], for i in [first, n). tmp: room for them. */
+void tide__column_permute(void *data, size_t size, const uint32_t *perm, size_t first, size_t n,
+			  void *tmp);
+/* Reorder rows: all columns that way. Scratch: one column. */
 bool tide__table_permute(void *table, const tide_table_desc *d, const uint32_t *perm, size_t first);
 
 #endif

@@ -32,16 +32,7 @@ static bool permute_column(void *data, size_t size, const uint32_t *perm, size_t
 	void *tmp = tide__alloc(n, size);
 	if (!tmp)
 		return false;
-	if (size == 8)
-		for (size_t i = 0; i < n; i++)
-			((uint64_t *)tmp)[i] = ((uint64_t *)data)[perm[i]];
-	else if (size == 4)
-		for (size_t i = 0; i < n; i++)
-			((uint32_t *)tmp)[i] = ((uint32_t *)data)[perm[i]];
-	else
-		for (size_t i = 0; i < n; i++)
-			memcpy((char *)tmp + i * size, (char *)data + (size_t)perm[i] * size, size);
-	memcpy(data, tmp, n * size);
+	tide__column_permute(data, size, perm, 0, n, tmp);
 	tide__free(tmp);
 	return true;
 }
@@ -170,7 +161,7 @@ static uint32_t *identity(size_t n, uint32_t **tmp)
 	uint32_t *perm = n < UINT32_MAX ? tide__alloc(n * 2, sizeof *perm) : NULL;
 	for (uint32_t i = 0; perm && i < n; i++)
 		perm[i] = i;
-	*tmp = perm + n;
+	*tmp = perm ? perm + n : NULL;
 	return perm;
 }
 
