@@ -45,7 +45,7 @@ __attribute__((format(printf, 4, 5))) static void say(struct evidence *e, const 
 	va_end(ap);
 }
 
-/* A size as commands and pages write it; what is advised on has 1 MiB or more. */
+/* A size as commands and pages write it; steps may be small, all else has 1 MiB or more. */
 typedef struct {
 	char text[24];
 } size_text;
@@ -53,10 +53,13 @@ typedef struct {
 static size_text size(double bytes)
 {
 	size_text out;
-	bool large = bytes >= 1024 * MIB;
+	bool large = bytes >= 1024 * MIB, small = bytes < MIB;
 
-	snprintf(out.text, sizeof out.text, "%.2f %s", bytes / MIB / (large ? 1024 : 1),
-		 large ? "GiB" : "MiB");
+	snprintf(out.text, sizeof out.text, "%.2f %s",
+		 bytes / MIB / (large ? 1024 : 1) * (small ? 1024 : 1),
+		 large	 ? "GiB"
+		 : small ? "KiB"
+			 : "MiB");
 	return out;
 }
 
@@ -200,13 +203,17 @@ static void advise_waste(struct evidence *e)
 static tide_code advise_leaks(struct evidence *e, tide_error *err)
 {
 	tide_leaks l;
-	tide_code rc = tide__leaks(e->m, e->device, TIDE_BY_STACK, 0, &l, err);
+	tide_group_by by = tide__groups_telling(e->m);
+	const char *what = by == TIDE_BY_STACK ? "call stack" : by == TIDE_BY_OP ? "op" : "group";
+	tide_code rc = tide__leaks(e->m, e->device, by, 0, &l, err);
+	bool grows = rc == TIDE_OK && l.known && l.n && l.total.growing;
+	uint64_t more = grows && l.total.last > l.total.first ? l.total.last - l.total.first : 0;
 
-	if (rc == TIDE_OK && l.known && l.n && l.total.growing && l.total.slope >= MIB)
-		say(e, "growth", l.total.last - l.total.first,
-		    "memory grows by %s a step over %zu steps; %zu call stack%s all along: see "
-		    "`tidemark leaks`",
-		    size(l.total.slope).text, l.beats.n, l.n, l.n == 1 ? " grows" : "s grow");
+	if (more >= MIB && (l.total.slope >= MIB || more >= e->peak.total.active / 10))
+		say(e, "growth", more,
+		    "memory grows by %s a step over %zu steps; %zu %s%s all along: see `tidemark "
+		    "leaks`",
+		    size(l.total.slope).text, l.beats.n, l.n, what, l.n == 1 ? " grows" : "s grow");
 	tide__leaks_free(&l);
 	return rc;
 }

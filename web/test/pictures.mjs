@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { drive, go, gpt, settle, shot } from './driver.mjs';
+import { data, drive, go, gpt, settle, shot } from './driver.mjs';
 import { shrink } from './png.mjs';
 
 const MOST = 60 * 1000; // bytes of a picture
@@ -76,6 +76,7 @@ async function recorded(page) {
 await drive(
   async ({ make, visit }) => {
     await visit(make('report', gpt), '', kineto);
+    await visit(make('report', data('torchsnap/snapshot_oom.pickle.gz')), '', (page) => shot(page, 'oom'));
     await visit(make('report', demo), '', recorded);
   },
   { width: 1280, height: 760 },

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "analyze/leaks.h"
+#include "analyze/memadvice.h"
 #include "base/mem.h"
 #include "some_model.h"
 
@@ -71,11 +72,50 @@ static void even_distances_end_with_the_work(void **state)
 	tide__model_free(m);
 }
 
+/* Said where it is much: a MiB a step, or a tenth of the peak. */
+static void advice_on_growth(void **state)
+{
+	static const struct {
+		uint64_t each, before; /* bytes kept a step, held all the time */
+		const char *want;      /* NULL = nothing is said */
+	} rows[] = {
+		{ 3 << 20, 1ull << 30, "memory grows by 3.00 MiB a step over 30 steps; 1 group" },
+		{ 40 << 10, 0, "memory grows by 40.00 KiB a step over 30 steps; 1 group" },
+		{ 40 << 10, 1 << 30, NULL },
+		{ 100, 0, NULL },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tide_model *m = some_machine();
+		tide_memadvices *v = tide__calloc(1, sizeof *v);
+		const char *told = NULL;
+
+		if (rows[i].before)
+			some_alloc(m, 1, rows[i].before, 0);
+		mark_step(m, 1);
+		for (int k = 0; k < 30; k++) {
+			some_alloc(m, 1, rows[i].each, k * 10 + 5);
+			mark_step(m, k * 10 + 10);
+		}
+		m->t_end = 400;
+		assert_int_equal(tide__memadvice(m, 1, NULL, NULL, v, NULL), TIDE_OK);
+		for (size_t k = 0; k < v->n; k++)
+			if (!strcmp(v->v[k].kind, "growth"))
+				told = v->v[k].text;
+		if (rows[i].want)
+			assert_true(told && strstr(told, rows[i].want) == told);
+		else
+			assert_null(told);
+		tide__free(v);
+		tide__model_free(m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frees_at_the_end),
 		cmocka_unit_test(even_distances_end_with_the_work),
+		cmocka_unit_test(advice_on_growth),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
