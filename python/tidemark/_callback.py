@@ -54,6 +54,7 @@ class Callback:
         self.path = path
         self._options = options
         self._record: _record.record | None = None
+        self._step: int | None = None  # the step that is marked
 
     def __reduce__(self) -> tuple[Any, ...]:  # to other processes: the settings, not the recording
         return _again, (self._class, self.path, self._options)
@@ -70,6 +71,7 @@ class Callback:
         if path is not None and world > 1:
             stem, ending = os.path.splitext(os.fspath(path))
             path = f"{stem}.rank{rank}{ending}"
+        self._step = None
         self._record = _record.record(path, torch=True, **self._options)
         self._record.__enter__()
         from . import torch as capture
@@ -104,7 +106,10 @@ class Callback:
                     list(getattr(trainer, "optimizers", ()) or ()))
 
     def on_train_batch_start(self, trainer: Any, module: Any, batch: Any, batch_idx: int, *more: Any) -> None:
-        _record.step(int(getattr(trainer, "global_step", batch_idx)))
+        step = int(getattr(trainer, "global_step", batch_idx))
+        if step != self._step:  # several batches make a step where gradients are accumulated
+            self._step = step
+            _record.step(step)
 
     def on_train_epoch_start(self, trainer: Any, module: Any) -> None:
         _record.checkpoint(f"epoch {int(getattr(trainer, 'current_epoch', 0))}")

@@ -47,7 +47,7 @@ def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int =
           follow_fork: bool = True) -> None:
     """Start recording into `path`; where another process is recording into that, into NAME.PID.tide, and stderr says so.
     Where torch is attached, what is alive of it is recorded too. Raises Error (code 8) when a recording is already in progress."""
-    global _count
+    global _count, _stepped
     capture = sys.modules.get("tidemark.torch")
     if capture is not None and capture.attached():
         ring_bytes, full_wait_us = ring_bytes or TORCH["ring_bytes"], full_wait_us or TORCH["full_wait_us"]
@@ -60,6 +60,7 @@ def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int =
         os.register_at_fork(after_in_child=_in_child)
     _name_threads()
     _count += 1
+    _stepped = False
     if capture is not None and capture.attached():
         capture._attach_again()
 

@@ -104,31 +104,36 @@ def _borrowed(tensor: Any) -> bool:
     """Memory of somebody else's (from_numpy, frombuffer; pinned by CUDA): PyTorch's CPU allocator will not tell of its end."""
     try:
         storage = _storage(tensor)
-        own = storage.resizable() if hasattr(storage, "resizable") else _deleter(storage) == _deleters()[1]
-        return not (own or storage.is_shared()) or bool(tensor.is_pinned())
+        return not (_own(storage) or storage.is_shared()) or bool(tensor.is_pinned())
     except Exception:  # a strange one
         return False
 
 
+def _own(storage: Any) -> bool:
+    """Is it memory of PyTorch's allocators? On the CPU its deleter says so; what torch.load() has read is as little resizable as
+    what is lent."""
+    if storage.device.type == "cpu":
+        with contextlib.suppress(LookupError):
+            word, own = _deleters()
+            return _words(storage)[word] == own
+    return bool(storage.resizable()) if hasattr(storage, "resizable") else True
+
+
 def _words(storage: Any) -> list[int]:
-    """The beginning of its StorageImpl, before torch 2.0: a table, two counts, then its memory: where, the deleter, what that is given."""
-    return list((ctypes.c_size_t * 6).from_address(storage._storage._cdata))
-
-
-def _deleter(storage: Any) -> int:
-    return _words(storage)[_deleters()[0]]
+    """The beginning of its StorageImpl: a table, counts, then its memory: where, the deleter, what that is given."""
+    return list((ctypes.c_size_t * 6).from_address(getattr(storage, "_storage", storage)._cdata))  # before 2.0 one inside another
 
 
 @functools.lru_cache(None)
 def _deleters() -> tuple[int, int]:
-    """Before 2.0 Python is not told whose memory a storage holds, but its deleter says: which word that is, and the CPU allocator's.
+    """Python is not told whose memory a storage holds, but its deleter says: which word that is, and the CPU allocator's.
 
     Found by looking at storages of either kind: the one word in which PyTorch's own agree and differ from what is lent.
     """
     import torch
 
     own, lent = [torch.empty(n) for n in (3, 70, 5000)], [torch.frombuffer(bytearray(n), dtype=torch.uint8) for n in (8, 99)]
-    mine, theirs = ([_words(t.storage()) for t in ts] for ts in (own, lent))
+    mine, theirs = ([_words(_storage(t)) for t in ts] for ts in (own, lent))
     found = [i for i, w in enumerate(mine[0]) if w > 4096 and all(m[i] == w for m in mine) and all(t[i] != w for t in theirs)]
     if len(found) != 1:
         raise LookupError("this torch keeps its storages in an unknown way")

@@ -56,11 +56,20 @@ def _first_line(why: Exception) -> str:
     return (str(why).splitlines() or [type(why).__name__])[0]
 
 
-def _free_name(folder: str, which: str, ending: str) -> str:
-    """memory_profile_YYYYMMDD_HHMMSS, with more behind it where a file of this very second is there."""
+def _names(folder: str, which: str, ending: str) -> Iterator[str]:
+    """memory_profile_YYYYMMDD_HHMMSS, then with more behind it: for where a file of this very second is there."""
     stem = os.path.join(folder, f"memory_profile_{datetime.datetime.now().strftime('%Y%m%d_%H%M%S')}")
     more = itertools.chain([which, f"_{os.getpid()}"], (f"_{os.getpid()}_{n}" for n in itertools.count(2)))
-    return next(path for path in (f"{stem}{m}{ending}" for m in more) if not os.path.exists(path))
+    return (f"{stem}{m}{ending}" for m in more)
+
+
+def _taken_name(folder: str) -> str:
+    """A profile's name, taken by making the file: ranks of a job save in the same second."""
+    for path in _names(folder, "", ".json"):
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            return path
+    raise AssertionError  # the names do not end
 
 
 class _Once:
@@ -154,7 +163,8 @@ class MemoryTracker:
         with _record._turn:
             self._mine = not _record.running()
             if self._mine:
-                _record.start(_free_name(self.output_dir, f"_{os.getpid()}", ".tide"), **_record.TORCH)
+                names = _names(self.output_dir, f"_{os.getpid()}", ".tide")
+                _record.start(next(n for n in names if not os.path.exists(n)), **_record.TORCH)
         try:
             self._begin()
         except BaseException:  # a wrong interval, say: leave nothing running, and no file
@@ -249,9 +259,9 @@ class MemoryTracker:
             if enabled() or getattr(torch.autograd.profiler, "_is_profiler_enabled", False):
                 _say("⚠️  PyTorch ops are not tracked: the program runs torch's profiler itself")
                 return None
-            return self._profile(profile, [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * device, device)
+            return self._profiler(profile, [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * device, device)
 
-    def _profile(self, profile: Any, activities: list[Any], device: bool) -> tuple[Any, bool, int] | None:
+    def _profiler(self, profile: Any, activities: list[Any], device: bool) -> tuple[Any, bool, int] | None:
         p = profile(activities=activities, record_shapes=True, profile_memory=True)
         try:
             p.start()
@@ -372,15 +382,18 @@ class MemoryTracker:
         if not self._stopped:
             self._sweep()
         found = self.document()
-        target = os.path.join(self.output_dir, filename) if filename else _free_name(self.output_dir, "", ".json")
-        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.makedirs(self.output_dir, exist_ok=True)
+        target = os.path.join(self.output_dir, filename) if filename else _taken_name(self.output_dir)
+        part = f"{target}.{os.getpid()}.part"
         try:
-            with open(target + ".part", "w", encoding="utf-8") as f:
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(part, "w", encoding="utf-8") as f:
                 _profile.write(found, f.write)
-            os.replace(target + ".part", target)
+            os.replace(part, target)
         except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(target + ".part")
+            for made in [part] if filename else [part, target]:
+                with contextlib.suppress(OSError):
+                    os.unlink(made)
             raise
         lines = [f"💾 Memory profile saved to: {target}"]
         for key, text in (("operation_summary", "{} operations tracked"), ("operation_graph", "Operation graph with {} nodes"),

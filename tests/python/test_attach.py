@@ -159,6 +159,20 @@ class Attach(unittest.TestCase):
             """, path("fake.tide")], capture_output=True, text=True, check=False, timeout=120)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_what_was_loaded_before_is_pytorchs(self):
+        """torch.load() makes storages that cannot be resized, as lent ones; a mapped file stays the file's."""
+        with open(path("saved.pt"), "wb") as f:
+            torch.save(torch.zeros(34_567, dtype=torch.uint8), f)
+        loaded = [torch.load(path("saved.pt"))]
+        if [int(x) for x in torch.__version__.split(".")[:2]] >= [2, 1]:
+            loaded.append(torch.load(path("saved.pt"), mmap=True))
+        with tidemark.record(path("loaded.tide"), ops=False):
+            del loaded[0]
+        t = tidemark.open(path("loaded.tide"))
+        self.assertEqual(t.memory()["losses"], {})
+        c = t.native.column
+        self.assertEqual([died < 2**63 - 1 for n, died in zip(c("allocs", "size"), c("allocs", "died")) if n == 34_567], [True])
+
     def test_a_recording_that_begins_while_attached_has_what_is_alive(self):
         keep = [torch.empty(n, dtype=torch.uint8) for n in (70_001, 70_002)]
         net = torch.nn.Linear(7, 7)

@@ -90,6 +90,25 @@ class Callbacks(unittest.TestCase):
         self.check(4)
         self.assertEqual([n for n, _ in marks(self.path, PHASE)], ["train", "validation"])
 
+    def test_accumulated_batches_are_one_step(self):
+        model = net()
+        trainer = types.SimpleNamespace(global_rank=0, world_size=1, global_step=0, current_epoch=0, optimizers=[])
+        callback = tidemark.Callback(self.path)
+        for fit in range(2):
+            callback.on_train_start(trainer, model)
+            for batch in range(8):
+                callback.on_train_batch_start(trainer, model, None, batch)
+                trainer.global_step += batch % 4 == 3
+            callback.on_train_end(trainer, model)
+            self.assertEqual([v for _, v in marks(self.path, STEP)], [2 * fit, 2 * fit + 1])
+        with tidemark.record(self.path):  # the program no longer says where its steps are
+            p = torch.nn.Parameter(torch.ones(2))
+            optimizer = torch.optim.SGD([p], 0.1)
+            for _ in range(2):
+                p.sum().backward()
+                optimizer.step()
+        self.assertEqual(len(marks(self.path, STEP)), 2)
+
     def test_ranks_exceptions_and_copies(self):
         model = net()
         trainer = types.SimpleNamespace(global_rank=3, world_size=8, global_step=0, current_epoch=0, optimizers=[])

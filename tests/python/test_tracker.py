@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 import torch
 
@@ -255,6 +256,14 @@ class Document(unittest.TestCase):
         self.assertIsNotNone(outer)
         self.assertIsNone(inner)
         self.assertIn("aten::mul", {o["op_name"] for o in d["pytorch_operations"]})
+
+    def test_ranks_that_save_in_one_second_each_keep_a_profile(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(tracker, "datetime", mock.MagicMock()):
+            got: list[str] = []
+            many = [threading.Thread(target=lambda: got.append(tracker._taken_name(folder))) for _ in range(20)]
+            [x.start() for x in many]
+            [x.join() for x in many]
+            self.assertEqual(len(set(got)), 20)
 
     def test_a_profile_in_a_new_folder(self):
         with tracking() as (t, _):
