@@ -306,6 +306,18 @@ static void seg_reused(tidefile *f)
 	ev_seg(f, 1, 2, 1, 4096, 8192, 0);
 }
 
+/* The recorder never writes it, but a file may hold it. */
+static void end_of_nothing(tidefile *f)
+{
+	bytes r = { 0 };
+	record_add(&r, TIDE_REC_END, (uint64_t)5);
+	tidefile_chunk(
+		f,
+		(tide_chunk_head){ .type = TIDE_CHUNK_EVENTS, .ring = 1, .slots = 1, .count = 1 },
+		r.p, r.n);
+	bytes_free(&r);
+}
+
 static void test_repairs(void **state)
 {
 	static const struct {
@@ -329,6 +341,7 @@ static void test_repairs(void **state)
 		{ "pool that is not defined", undefined_pool, "loss.undefined_ids", 1, 1, 2 },
 		{ "tensor of nothing", tensor_nowhere, "loss.tensor_unknown", 1, 0, 0 },
 		{ "begins lost", begins_lost, "loss.op_begin", 3, 1, 2 },
+		{ "end of nothing", end_of_nothing, "loss.op_end", 1, 0, 0 },
 		{ "segment free of nothing", seg_nowhere, "loss.segment_free_unknown", 1, 0, 0 },
 		{ "segment at a live address", seg_reused, "loss.segment_reused", 1, 0, 3 },
 	};
@@ -470,16 +483,11 @@ static void test_addresses_made_to_meet(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_definitions),
-		cmocka_unit_test(test_place_in_job),
-		cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_ops),
-		cmocka_unit_test(test_repairs),
-		cmocka_unit_test(test_lost_begin),
-		cmocka_unit_test(test_segment_parts),
-		cmocka_unit_test(test_only_some),
-		cmocka_unit_test(test_beginning),
-		cmocka_unit_test(test_addresses_made_to_meet),
+		cmocka_unit_test(test_definitions),   cmocka_unit_test(test_place_in_job),
+		cmocka_unit_test(test_memory),	      cmocka_unit_test(test_ops),
+		cmocka_unit_test(test_repairs),	      cmocka_unit_test(test_lost_begin),
+		cmocka_unit_test(test_segment_parts), cmocka_unit_test(test_only_some),
+		cmocka_unit_test(test_beginning),     cmocka_unit_test(test_addresses_made_to_meet),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
