@@ -58,9 +58,8 @@ static int64_t wall(const tide_model *m, uint32_t s)
 static bool wanted(const struct build *b, uint32_t s)
 {
 	unsigned cat = b->m->spans.cat[s];
-	return b->opt->streams ||
-	       (b->m->lanes.kind[b->m->spans.lane[s].i] != TIDE_LANE_STREAM &&
-		cat != TIDE_CAT_SYNC && cat != TIDE_CAT_COUNTERS);
+	return b->opt->streams || (b->m->lanes.kind[b->m->spans.lane[s].i] != TIDE_LANE_STREAM &&
+				   cat != TIDE_CAT_SYNC && cat != TIDE_CAT_COUNTERS);
 }
 
 static bool one_span(struct build *b, uint32_t s)

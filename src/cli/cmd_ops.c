@@ -24,7 +24,8 @@ static const tide_option options[] = {
 		    "every row, however many (default: the 100 that matter most; all with "
 		    "--json)" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
-	[O_STREAMS] = { "streams", 0, TIDE_OPT_FLAG, NULL, "also rows of devices: kernels, copies, waits" },
+	[O_STREAMS] = { "streams", 0, TIDE_OPT_FLAG, NULL,
+			"also rows of devices: kernels, copies, waits" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
 		       "write to FILE; a name that ends in .html: as a page" },
