@@ -19,6 +19,7 @@
 #include "format/ends.h"
 #include "format/events.h"
 #include "format/read.h"
+#include "format/written.h"
 
 enum { GROUP = 1 << 20, LEVEL = 3, LEVEL_MAX = 19 };
 
@@ -373,6 +374,11 @@ static void free_walk(struct walk *k)
 static tide_code into(struct walk *k, const char *in, const char *out, const char *part,
 		      tide_error *err)
 {
+	uint64_t pid = tide__written_by(out);
+	if (pid) /* it would go on writing to a file that nobody finds any more */
+		return tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET,
+				  "process %llu is recording into %s: write to another name",
+				  (unsigned long long)pid, out);
 	k->sink.fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (k->sink.fd < 0)
 		return tide__fail_errno(err, "cannot create %s", part);

@@ -24,7 +24,8 @@ typedef struct tide_rewrite {
 } tide_rewrite;
 
 /* Write a whole, unpacked file. TIDE_OK even when the input is damaged, as long as something can be
- * read. `out` is written beside its place and moved there at the end; it may be `in`. */
+ * read. `out` is written beside its place and moved there at the end; it may be `in`,
+ * unless a process is recording into it at this moment: TIDE_EBUSY. */
 tide_code tide__recover(const char *in, const char *out, tide_rewrite *w, tide_error *err);
 
 /* The same, compressed with zstd (level 1 .. 19; 0 = 3). */

@@ -318,6 +318,33 @@ static void end_of_nothing(tidefile *f)
 	bytes_free(&r);
 }
 
+/* Slots `first` and on of ring 1: an allocation of its own. */
+static void chunk_of(tidefile *f, uint64_t first)
+{
+	bytes r = { 0 };
+	record_add(&r, TIDE_REC_ALLOC | TIDE_TAG_POOL, (uint64_t)5, (first + 1) * 8192,
+		   (uint64_t)64, (uint64_t)1, (uint64_t)1);
+	tidefile_chunk(f,
+		       (tide_chunk_head){ .type = TIDE_CHUNK_EVENTS,
+					  .ring = 1,
+					  .first = first,
+					  .slots = 1,
+					  .count = 1 },
+		       r.p, r.n);
+	bytes_free(&r);
+}
+static void chunk_twice(tidefile *f)
+{
+	chunk_of(f, 0);
+	chunk_of(f, 1);
+	chunk_of(f, 0);
+}
+static void chunk_gone(tidefile *f)
+{
+	chunk_of(f, 0);
+	chunk_of(f, 5);
+}
+
 static void test_repairs(void **state)
 {
 	static const struct {
@@ -341,6 +368,8 @@ static void test_repairs(void **state)
 		{ "pool that is not defined", undefined_pool, "loss.undefined_ids", 1, 1, 2 },
 		{ "tensor of nothing", tensor_nowhere, "loss.tensor_unknown", 1, 0, 0 },
 		{ "begins lost", begins_lost, "loss.op_begin", 3, 1, 2 },
+		{ "a chunk twice", chunk_twice, "loss.repeated_chunks", 1, 2, 2 },
+		{ "a chunk gone", chunk_gone, "loss.missing_slots", 4, 2, 2 },
 		{ "end of nothing", end_of_nothing, "loss.op_end", 1, 0, 0 },
 		{ "segment free of nothing", seg_nowhere, "loss.segment_free_unknown", 1, 0, 0 },
 		{ "segment at a live address", seg_reused, "loss.segment_reused", 1, 0, 3 },

@@ -19,6 +19,7 @@
 
 #include "format/events.h"
 #include "format/read.h"
+#include "format/rewrite.h"
 #include "format/schema.h"
 
 static char path[64];
@@ -304,6 +305,30 @@ static void long_and_odd_texts(void **state)
 	assert_memory_equal(s.e[2].bytes, "\xff\xfe not UTF-8", 12);
 	seen_free(&s);
 	free(text);
+}
+
+/* A file that is being recorded into is read, never replaced: its process would go on writing to
+ * one that nobody finds any more. */
+static void recover_leaves_a_live_file_alone(void **state)
+{
+	tide_rewrite w;
+	tide_error err = { 0 };
+	char copy[80];
+	snprintf(copy, sizeof copy, "%s.copy", path);
+	start(65536, 0);
+	tide_mark(TIDE_STEP, TIDE_NAME("one"), 1);
+	assert_int_equal(tide__recover(path, path, &w, &err), TIDE_EBUSY);
+	assert_non_null(strstr(err.text, "recording into"));
+	assert_int_equal(tide__pack(path, path, 3, &w, NULL), TIDE_EBUSY);
+	assert_int_equal(tide__recover(path, copy, &w, &err), TIDE_OK);
+	assert_int_equal(w.events, 1);
+	tide_mark(TIDE_STEP, TIDE_NAME("two"), 2);
+	stop();
+	seen s = read_back();
+	assert_int_equal(s.n, 2);
+	seen_free(&s);
+	assert_int_equal(tide__recover(path, path, &w, &err), TIDE_OK); /* nobody's now */
+	unlink(copy);
 }
 
 /* ---- ops ----------------------------------------------------------------------------------- */
@@ -656,6 +681,7 @@ int main(void)
 		T(every_recording_has_all_definitions),
 		T(static_names_from_many_threads),
 		T(long_and_odd_texts),
+		T(recover_leaves_a_live_file_alone),
 		T(ops_nest),
 		T(open_ops_end_with_the_recording),
 		T(longjmp_needs_only_the_outer_end),
