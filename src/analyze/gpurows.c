@@ -160,6 +160,8 @@ static int by_place(const void *a, const void *b)
 	const tide_gpu_stream *x = a, *y = b;
 	if (x->device != y->device)
 		return x->device < y->device ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
@@ -167,11 +169,11 @@ static tide_gpu_stream place(const tide_model *m, uint32_t lane)
 {
 	uint32_t device = m->lanes.device[lane].i;
 	return (tide_gpu_stream){ device ? m->devices.index[device] : -1,
-				  lane ? m->lanes.number[lane] : -1 };
+				  lane ? m->lanes.number[lane] : -1, m->devices.kind[device] };
 }
 
-/* Streams = distinct (device, number) of the lanes with rows; slot[lane] = 1 marks a used lane and
- * becomes its stream's index. */
+/* Streams = distinct (device, kind, number) of the lanes with rows; slot[lane] = 1 marks a used
+ * lane and becomes its stream's index. */
 static bool find_streams(const tide_model *m, tide_gpu_rows *r)
 {
 	uint32_t *slot = tide__calloc(m->lanes.n + 1, sizeof *slot);

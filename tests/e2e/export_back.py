@@ -146,6 +146,7 @@ def main():
             traces.append(tmp / f"{make.__name__}.json")
             traces[-1].write_text(json.dumps(make()))
         assert names_of_devices(tmp / "devices.json") == ["tt:0", "xpu:0"]
+        assert len(ask("hta", tmp / "devices.json")["ranks"][0]["streams"]) == 2, "a stream 7 of each"
         assert [p["name"] for p in ask("phases", tmp / "marks.json")["phases"]][:2] == ["FORWARD", "BACKWARD"]
         assert ask("leaks", tmp / "marks.json")["steps_from"] == "step marks"
         assert ask("ops", tmp / "marks.json")["losses"]["ring_full"] == 3
