@@ -59,6 +59,21 @@ static void names_stay_packed(void **state)
 	tide__model_free(m);
 }
 
+/* More requests that failed than a page explains. */
+static void some_failure(tide_model *m)
+{
+	for (int i = 0; i < 6; i++) {
+		uint32_t k = tide__push(&m->marks, &tide_marks_desc);
+		m->marks.kind[k] = TIDE_MARK_OOM;
+		m->marks.t[k] = m->t_end;
+		m->marks.pool[k] = (tide_pool_id){ 1 };
+		m->marks.stack[k] = m->allocs.stack[1];
+		m->marks.value[k] = 1 << 20;
+		m->marks.extra[k] = i ? 1 << 10 : -1;
+		m->marks.move[k] = m->moves.n;
+	}
+}
+
 static void memory_fails(void **state)
 {
 	tide_code rc;
@@ -67,6 +82,7 @@ static void memory_fails(void **state)
 		skip();
 	tide_model *m = some_model(5, 60, 30);
 	m->spans.stack[1] = m->allocs.stack[1];
+	some_failure(m);
 	for (uint64_t at = 1;; at++) {
 		tide__mem_fail_at(at);
 		char *text = page(m, &n, &rc);
