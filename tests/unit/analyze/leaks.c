@@ -20,8 +20,9 @@ static void mark_step(tide_model *m, int64_t t)
 	m->marks.move[k] = m->moves.n;
 }
 
-/* Five steps that keep 100 bytes each; all of it is freed when the program ends. */
-static void frees_at_the_end(void **state)
+/* Five steps that keep 100 bytes each; all of it is freed when the program ends, or with the very
+ * end of the last step: that step did not see it go. */
+static void freed_at(int64_t when)
 {
 	tide_model *m = some_machine();
 	uint32_t kept[5];
@@ -34,7 +35,7 @@ static void frees_at_the_end(void **state)
 		mark_step(m, i * 10 + 10);
 	}
 	for (int i = 0; i < 5; i++)
-		some_free(m, kept[i], 60);
+		some_free(m, kept[i], when);
 	m->t_end = 70;
 	assert_int_equal(tide__leaks(m, 1, TIDE_BY_STACK, 0, &l, NULL), TIDE_OK);
 	assert_true(l.known);
@@ -47,6 +48,32 @@ static void frees_at_the_end(void **state)
 	assert_int_equal(l.v[0].alloc, kept[4]);
 	tide__leaks_free(&l);
 	tide__model_free(m);
+}
+
+static void frees_at_the_end(void **state)
+{
+	freed_at(60);
+	freed_at(50);
+}
+
+/* Of two steps nothing can be said, of three it can. */
+static void few_steps(void **state)
+{
+	for (int steps = 0; steps <= 4; steps++) {
+		tide_model *m = some_machine();
+		tide_leaks l;
+
+		mark_step(m, 0);
+		for (int i = 0; i < steps; i++) {
+			some_alloc(m, 1, 100, i * 10 + 5);
+			mark_step(m, i * 10 + 10);
+		}
+		m->t_end = 70;
+		assert_int_equal(tide__leaks(m, 1, TIDE_BY_STACK, 0, &l, NULL), TIDE_OK);
+		assert_int_equal(l.known, steps >= 3);
+		tide__leaks_free(&l);
+		tide__model_free(m);
+	}
 }
 
 /* The same without marks, looked at in even distances: the end of the program is none of them. */
@@ -114,6 +141,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frees_at_the_end),
+		cmocka_unit_test(few_steps),
 		cmocka_unit_test(even_distances_end_with_the_work),
 		cmocka_unit_test(advice_on_growth),
 	};
