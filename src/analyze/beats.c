@@ -200,21 +200,6 @@ void tide__beats_free(tide_beats *s)
 	memset(s, 0, sizeof *s);
 }
 
-size_t tide__beat_at(const tide_beats *s, int64_t t)
-{
-	size_t lo = 0, hi = s->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->t[mid] <= t)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? lo - 1 : s->n;
-}
-
 const char *tide__beat_source_text(tide_beat_source s)
 {
 	static const char *const text[] = { "none", "step marks", "ProfilerStep ranges",

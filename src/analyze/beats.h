@@ -28,8 +28,6 @@ typedef struct tide_beats {
  * No steps is TIDE_OK, n = 0. */
 tide_code tide__beats(const tide_model *m, int64_t every_ns, tide_beats *out);
 void tide__beats_free(tide_beats *s);
-/* The step at time t; n = before the first or when there is none. */
-size_t tide__beat_at(const tide_beats *s, int64_t t);
 const char *tide__beat_source_text(tide_beat_source s);
 
 #endif

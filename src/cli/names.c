@@ -10,22 +10,6 @@
 
 #include "render/format.h"
 
-const char *tide__pool_label(const tide_model *m, uint32_t p, char *buf, size_t n)
-{
-	char device[48];
-	size_t len;
-	if (!p || p >= m->pools.n) {
-		snprintf(buf, n, "?");
-		return buf;
-	}
-	const char *name = tide__text(m, m->pools.name[p], &len);
-	if (!len)
-		name = tide__pool_kind_text(m->pools.kind[p]);
-	snprintf(buf, n, "%s %s", tide__device_name(m, m->pools.device[p].i, device, sizeof device),
-		 name);
-	return buf;
-}
-
 uint32_t tide__device_find(const tide_model *m, const char *text)
 {
 	char name[64];

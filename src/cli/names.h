@@ -7,8 +7,6 @@
 #include "cli/cli.h"
 #include "render/labels.h"
 
-/* "cuda:0 DRAM"; "?" for none. Returns buf. */
-const char *tide__pool_label(const tide_model *m, uint32_t pool, char *buf, size_t n);
 /* Device by "cuda:0", "cpu" or its row number, 0 = there is none. */
 uint32_t tide__device_find(const tide_model *m, const char *text);
 /* Usage error that lists the devices there are. Returns 2. */

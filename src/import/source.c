@@ -313,18 +313,6 @@ uint64_t tide__source_consumed(const tide_source *s)
 	return s->consumed - (s->have - s->at);
 }
 
-tide_code tide__source_head(const char *path, void *buf, size_t n, size_t *got, tide_error *err)
-{
-	tide_source *s;
-	*got = 0;
-	tide_code rc = tide__source_open(path, 0, &s, err);
-	if (rc != TIDE_OK)
-		return rc;
-	rc = tide__source_read(s, buf, n, got, err);
-	tide__source_close(s);
-	return rc;
-}
-
 tide_code tide__source_slurp(tide_source *s, size_t most, size_t pad, uint8_t **out, size_t *n,
 			     tide_error *err)
 {

@@ -59,7 +59,4 @@ bool tide__source_is_gzip(const tide_source *s);
 uint64_t tide__source_size(const tide_source *s);
 uint64_t tide__source_consumed(const tide_source *s);
 
-/* The first bytes of the stream, at most n, for sniffing: open, read, close. */
-tide_code tide__source_head(const char *path, void *buf, size_t n, size_t *got, tide_error *err);
-
 #endif

@@ -146,14 +146,6 @@ const char *tide__kineto_cat(unsigned cat)
 	return cat < sizeof cats / sizeof *cats ? cats[cat] : "unknown";
 }
 
-int64_t tide__export_pid(const tide_model *m, tide_lane_id lane)
-{
-	uint32_t p = m->lanes.process[lane.i].i, d = m->lanes.device[lane.i].i;
-	if (m->lanes.kind[lane.i] == TIDE_LANE_STREAM && d)
-		return m->devices.index[d];
-	return p ? m->processes.pid[p] : 0;
-}
-
 char *tide__export_device(const tide_model *m, tide_device_id d, char *buf, size_t n)
 {
 	snprintf(buf, n, "%s:%" PRId64, tide__device_kind_name(m, d.i), m->devices.index[d.i]);

@@ -92,8 +92,6 @@ char *tide__export_rank(const tide_export_place *p, char *buf, size_t n);
 
 /* Category names as PyTorch's profiler writes them ("cpu_op", "gpu_memcpy" ...). */
 const char *tide__kineto_cat(unsigned cat);
-/* Unix-like process number of a lane; streams belong to one made from their device. */
-int64_t tide__export_pid(const tide_model *m, tide_lane_id lane);
 /* "cuda:0". Returns buf. */
 char *tide__export_device(const tide_model *m, tide_device_id d, char *buf, size_t n);
 /* What a writer that counts failures as it goes returns at its end. */

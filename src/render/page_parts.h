@@ -31,8 +31,6 @@ tide_page_part tide__page_ops;	     /* page_ops.c: ops by name and as a tree */
 tide_page_part tide__page_tables;    /* page_tables.c: phases */
 tide_page_part tide__page_hta;	     /* page_tables.c: the document of `tidemark hta --json` */
 
-/* Is the page for this view, or for all? */
-bool tide__page_shows(const tide_page_options *opt, const char *view);
 /* Members "tracks" (with the spans in each row) and "cats" of sections about spans. */
 void tide__page_tracks_json(const tide_model *m, const tide_rows *r, tide_json *j);
 void tide__page_cats_json(tide_json *j);

@@ -68,11 +68,6 @@ static const struct part *part_named(const char *name)
 	return NULL;
 }
 
-bool tide__page_shows(const tide_page_options *opt, const char *view)
-{
-	return !opt->only || !strcmp(opt->only, view);
-}
-
 bool tide__page_has(const char *only, const char *section)
 {
 	const struct part *p = part_named(section);

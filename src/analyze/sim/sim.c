@@ -435,14 +435,6 @@ tide_code tide__sim_pool_done(tide_sim *s, uint32_t pool)
 	return TIDE_OK;
 }
 
-bool tide__sim_fits(tide_sim *s, uint64_t size, uint32_t stream, uint32_t pool)
-{
-	uint64_t rounded = tide__sim_round(&s->c, size);
-	uint32_t b = tide__sim_bin(s, 2 * pool + (rounded > TIDE_SIM_SMALL_MAX), stream);
-
-	return b && find_free(s, &s->bins[b - 1], rounded);
-}
-
 /* ---- looking ----------------------------------------------------------------------------- */
 
 bool tide__sim_block(const tide_sim *s, uint32_t id, uint64_t *addr, uint64_t *size)

@@ -70,8 +70,6 @@ tide_code tide__sim_empty_cache(tide_sim *s);
  */
 tide_code tide__sim_pool_done(tide_sim *s, uint32_t pool);
 
-/* Would a request be served from the cache? Changes nothing. */
-bool tide__sim_fits(tide_sim *s, uint64_t size, uint32_t stream, uint32_t pool);
 /* Address and size of the block of a live id; false if it is not live. */
 bool tide__sim_block(const tide_sim *s, uint32_t id, uint64_t *addr, uint64_t *size);
 

@@ -93,12 +93,6 @@ tide_code tide__merge_add(tide_merge *g, const tide_chunk *c, tide_error *err)
 	return TIDE_OK;
 }
 
-uint64_t tide__merge_slots(const tide_merge *g, uint32_t ring)
-{
-	uint32_t at = tide__map_get(&g->by_number, ring);
-	return at ? g->rings[at - 1].slots : 0;
-}
-
 uint64_t tide__merge_records(const tide_merge *g)
 {
 	uint64_t n = 0;

@@ -60,8 +60,6 @@ typedef struct tide_merge {
 tide_code tide__merge_add(tide_merge *g, const tide_chunk *c, tide_error *err);
 /* Records that the chunks claim to hold, as far as their sizes allow. */
 uint64_t tide__merge_records(const tide_merge *g);
-/* Number of the first slot of the ring that no chunk holds yet. */
-uint64_t tide__merge_slots(const tide_merge *g, uint32_t ring);
 
 /* All chunks are there: begin. */
 tide_code tide__merge_start(tide_merge *g, tide_error *err);

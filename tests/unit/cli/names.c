@@ -28,8 +28,6 @@ static void devices(void **state)
 	assert_string_equal(tide__device_name(m, gpu, buf, sizeof buf), "cuda:3");
 	assert_string_equal(tide__device_name(m, 0, buf, sizeof buf), "?");
 	assert_string_equal(tide__device_name(m, 99, buf, sizeof buf), "?");
-	assert_string_equal(tide__pool_label(m, pool, buf, sizeof buf), "cuda:3 DRAM");
-	assert_string_equal(tide__pool_label(m, 0, buf, sizeof buf), "?");
 	assert_int_equal(tide__device_find(m, "cuda:3"), gpu);
 	assert_int_equal(tide__device_find(m, "cpu"), host);
 	assert_int_equal(tide__device_find(m, "2"), gpu);

@@ -158,8 +158,6 @@ static void test_file(void **state)
 	assert_int_equal(drain(s, 4096, &n, NULL), TIDE_OK);
 	assert_true(n == N && tide__source_consumed(s) == n_packed);
 	tide__source_close(s);
-	assert_int_equal(tide__source_head(path, out, 10, &n, NULL), TIDE_OK);
-	assert_true(n == 10 && !memcmp(out, plain, 10));
 	unlink(path);
 	tide_error err = { 0 };
 	assert_int_equal(tide__source_open(path, 0, &s, &err), TIDE_EIO);
