@@ -14,6 +14,7 @@ from typing import Any
 
 PARAMETER, OPTIMIZER, BUFFER = 1, 3, 7
 STEP = 3
+ROOM = 1000
 
 
 class Model:
@@ -28,6 +29,7 @@ class Model:
         self.refs: dict[int, weakref.ref[Any]] = {}  # modules that have a name
         self.roots: list[weakref.ref[Any]] = []  # modules that were not known as part of another
         self.names: dict[int, str] = {}  # of tensors that have a label, by their address
+        self.room: int = ROOM  # for both, before what is no more is looked for
         self.states: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # optimizer -> size of its state when last looked at
         self.steps: int = -1  # before the first forward
         self.stepper: weakref.ref[Any] | None = None  # the optimizer whose steps are the steps
@@ -46,6 +48,7 @@ class Model:
                     self.refs[key] = weakref.ref(m, self._forgetter(key))
                 text = f"nn.Module: {root}.{path}" if path else f"nn.Module: {root}"
                 self.capture.tide_torch_module_name(key, self.intern(text))
+            self.tidy()
             self.roots.append(weakref.ref(module))
             self.label(module)
             self.learn_rank()
@@ -63,6 +66,16 @@ class Model:
         self.refs.pop(key, None)
         if self.capture is not None:
             self.capture.tide_torch_module_name(key, 0)
+
+    def tidy(self) -> None:
+        """Every now and then: a program may make modules as it goes, and have no optimizer."""
+        if len(self.roots) + len(self.names) < self.room:
+            return
+        self.roots = [r for r in self.roots if r() is not None]
+        if self.ops and self.ops.tide_torch_labels(False):
+            self.clear()
+            self.relabel()
+        self.room = ROOM + 2 * (len(self.roots) + len(self.names))
 
     def label(self, module: Any) -> None:
         if not self.ops:

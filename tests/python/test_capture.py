@@ -146,6 +146,19 @@ def train(steps: int = 3):
 
 
 class Joins(unittest.TestCase):
+    def test_modules_made_as_it_goes_are_forgotten(self):
+        with tidemark.record(path("many.tide"), shapes=True):
+            for i in range(3000):
+                nn.Sequential(nn.Linear(2, 2))(torch.ones(1, 2))
+            model = tidemark.torch._hook._model
+            self.assertLess(len(model.roots) + len(model.names), 2500)
+            kept = nn.Linear(2, 2)
+            kept(torch.ones(1, 2))
+            places = {place(p): 1 for p in kept.parameters()}
+        c = tidemark.open(path("many.tide")).native.column
+        found = {a: r for a, r, died in zip(c("allocs", "addr"), c("allocs", "role"), c("allocs", "died")) if a in places and died == NEVER}
+        self.assertEqual(found, places)
+
     def test_every_backward_op_has_its_forwards_stack(self):
         """Autograd itself says which number each op's result has; we say where in this file each was."""
         want = {}
