@@ -176,7 +176,7 @@ static void find_kept(struct sweep *x)
 			x->gap[row] = gap;
 			o->drop[row] = 0;
 			o->kept++;
-		} else if (x->gap[row] == gap) {
+		} else if (x->gap[row] == gap && m->allocs.died[row] != TIDE_T_NEVER) {
 			o->drop[row] = 1;
 			o->kept--;
 		}

@@ -491,6 +491,58 @@ static void thin_keeps_the_peaks(void **state)
 	}
 }
 
+/* Blocks that a stream holds after its program gave them back are seen by cuts, too: none of those
+ * is left out. */
+static void thin_keeps_what_streams_hold(void **state)
+{
+	for (uint32_t seed = 1; seed <= 25; seed++) {
+		tide_model *m = some_model(seed, 5, 0);
+		uint32_t held[8] = { 0 }, n = 0; /* made, given back, not let go yet */
+		for (int64_t t = 0; t < 300; t++) {
+			uint32_t a = some_alloc(m, 1, 1 + some_random(1000), t), p;
+			size_t move;
+			if (some_random(3))
+				continue;
+			p = tide__push(&m->pendings, &tide_pendings_desc);
+			m->pendings.alloc[p].i = a;
+			m->pendings.t[p] = t;
+			m->allocs.flags[a] |= TIDE_ALLOC_ASKED;
+			tide__table_push(&m->moves, &tide_moves_desc, &move);
+			m->moves.kind[move] = TIDE_MOVE_FREE_ASKED;
+			m->moves.row[move] = p;
+			if (held[n % 8])
+				some_free(m, held[n % 8], t);
+			held[n++ % 8] = a;
+		}
+		tide_thin th;
+		size_t seen = 0, left = 0;
+		assert_int_equal(tide__thin(m, 0, 300, 6, some_random(300), UINT64_MAX, &th, NULL),
+				 TIDE_OK);
+		for (uint32_t a = 1; a < m->allocs.n;
+		     a++) { /* by definition: any cut in its life? */
+			size_t made = 0, gone = m->moves.n;
+			bool cut = false;
+			for (size_t i = 0; i < m->moves.n; i++) {
+				made = m->moves.kind[i] == TIDE_MOVE_ALLOC && m->moves.row[i] == a
+					       ? i
+					       : made;
+				gone = m->moves.kind[i] == TIDE_MOVE_FREE && m->moves.row[i] == a
+					       ? i
+					       : gone;
+			}
+			for (size_t k = 0; k < th.n_cuts; k++)
+				cut |= th.cuts[k] > made && th.cuts[k] <= gone;
+			if (cut)
+				assert_int_equal(th.drop[a], 0);
+			seen += cut;
+			left += th.drop[a];
+		}
+		assert_true(seen > 0 && left > 0);
+		tide__thin_free(&th);
+		tide__model_free(m);
+	}
+}
+
 static void thin_keeps_the_peaks_of_phases(void **state)
 {
 	for (uint32_t seed = 1; seed <= 25; seed++) {
@@ -565,6 +617,7 @@ int main(void)
 		cmocka_unit_test(notes_are_as_defined),
 		cmocka_unit_test(curve_is_as_defined),
 		cmocka_unit_test(thin_keeps_the_peaks),
+		cmocka_unit_test(thin_keeps_what_streams_hold),
 		cmocka_unit_test(thin_keeps_the_peaks_of_phases),
 		cmocka_unit_test(no_memory),
 	};
