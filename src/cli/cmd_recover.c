@@ -35,7 +35,8 @@ const tide_command tide__cmd_recover = {
 		"and says so as facts of the new file. A packed file is unpacked. Every command "
 		"reads such "
 		"files directly too; recover makes one file out of two. "
-		"Without -o the output is named IN with .recovered.tide for .tide.",
+		"Without -o the output is named IN with .recovered.tide for .tide. A file that a "
+		"process is recording into at this moment is read but never replaced.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,
