@@ -272,6 +272,9 @@ def reserved():
     same("most reserved bytes", end["totals"]["reserved_peak_bytes"], most)
     same("highest of the series", max(v for v in end["reserved_series_bytes"] if v is not None), most)
     same("reserved bytes at the peak", t.peak(device=DEVICE)["reserved_bytes_at_peak"], last)
+    with tidemark.record(path("res2.tide"), ops=False):  # nothing was allocated since
+        held = device_of({"devices": tidemark.live().devices})["totals"]["reserved_bytes"]
+        same("reserved bytes from attaching on", held, torch.cuda.memory_reserved())
     return f"{len(told)} moments, {len(set(told))} totals, {most} bytes at most"
 
 
