@@ -40,6 +40,8 @@ def python(path, gc):
 
 
 def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
     build, sizes = sys.argv[1], [int(a) for a in sys.argv[2:]] or [2000000]
     here = os.path.dirname(os.path.abspath(__file__))
     with tempfile.TemporaryDirectory() as tmp:

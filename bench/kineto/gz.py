@@ -32,6 +32,8 @@ def seconds(command):
 
 
 def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
     build, trace, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 7
     files = [trace]
     for level in LEVELS:

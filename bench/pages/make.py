@@ -8,6 +8,8 @@ some spans later."""
 import random
 import sys
 
+if len(sys.argv) < 2:
+    sys.exit(__doc__)
 out, n = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
 random.seed(1)
 OPS = [f"aten::op_{i}" for i in range(200)]

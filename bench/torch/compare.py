@@ -25,6 +25,8 @@ def run(python: str, options: list[str], env: dict) -> dict:
 
 
 def main() -> None:
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
     libs, python, out, *options = sys.argv[1:]
     preload = {"LD_PRELOAD": os.path.join(libs, "libtidemark-torch.so")}
     hook = {"PYTHONPATH": os.path.join(ROOT, "python", "hook"), "TIDEMARK_INCLUDE": os.path.join(ROOT, "include"),

@@ -71,6 +71,8 @@ def totals(out: str) -> dict:
 
 
 def main() -> None:
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
     if sys.argv[1] == "--inside":
         inside(sys.argv[2])
         return
