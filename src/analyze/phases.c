@@ -77,13 +77,13 @@ static bool sole_pool(const tide_model *m, uint32_t pool)
 
 bool tide__scope_has(const tide_model *m, const tide_scope *s, uint32_t pool)
 {
-	tide_scope_kind part = part_of(m, pool);
 	if (s->kind == TIDE_SCOPE_POOL)
 		return pool == s->pool;
+	if (s->kind != TIDE_SCOPE_TOTAL && m->pools.device[pool].i != s->device)
+		return false;
+	tide_scope_kind part = part_of(m, pool);
 	if (s->kind == TIDE_SCOPE_TOTAL)
 		return part == TIDE_SCOPE_MAIN;
-	if (m->pools.device[pool].i != s->device)
-		return false;
 	return part == s->kind || (s->kind == TIDE_SCOPE_L1 && part != TIDE_SCOPE_MAIN);
 }
 

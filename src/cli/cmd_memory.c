@@ -131,12 +131,12 @@ static tide_grid *levels(const struct answer *x, uint32_t d, bool sum)
 	bool apart = false; /* the device's reserved bytes are known, a pool's are not */
 	tide_grid *g = tide__grid_new(level_cols, sizeof level_cols / sizeof *level_cols);
 	for (uint32_t p = 0; p < m->pools.n; p++) {
-		size_t n;
-		const char *name = tide__text(m, m->pools.name[p], &n);
-		const char *kind = tide__pool_kind_text(m->pools.kind[p]);
 		const tide_level *w = &x->whole.pools[p];
 		if (m->pools.device[p].i != d || (!w->allocs && !w->source))
 			continue;
+		size_t n;
+		const char *name = tide__text(m, m->pools.name[p], &n);
+		const char *kind = tide__pool_kind_text(m->pools.kind[p]);
 		apart |= x->whole.devices[d].source && !w->source;
 		level_row(g, n ? name : kind, n ? n : strlen(kind), kind, &x->usage.pools[p],
 			  m->pools.capacity[p]);

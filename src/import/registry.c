@@ -167,6 +167,19 @@ static tide_code sniff_path(const char *path, const tide_importer **imp, tide_er
 	return rc;
 }
 
+/* Views go through the pools for each device: a file that names more of them than any machine has
+ * would keep them busy for minutes. */
+enum { MOST_DEVICES = 4096 };
+
+static tide_code sane(const tide_model *m, tide_error *err)
+{
+	if (m->devices.n - 1 <= MOST_DEVICES)
+		return TIDE_OK;
+	return tide__fail(err, TIDE_ELIMIT, TIDE_NO_OFFSET,
+			  "it names %zu devices: more than %d are not read", m->devices.n - 1,
+			  MOST_DEVICES);
+}
+
 tide_code tide__load(const char *path, const tide_load_options *opt, tide_model **out,
 		     tide_error *err)
 {
@@ -183,6 +196,7 @@ tide_code tide__load(const char *path, const tide_load_options *opt, tide_model 
 	m->format = tide__strndup(imp->name, strlen(imp->name));
 	rc = m->path && m->format ? imp->load(path, opt ? opt : &defaults, m, err)
 				  : tide__nomem(err);
+	rc = rc ? rc : sane(m, err);
 	if (rc)
 		tide__model_free(m);
 	else

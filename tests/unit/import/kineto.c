@@ -699,6 +699,35 @@ static void test_portable(void **state)
 	assert_string_equal(got_a, got_b);
 }
 
+/* As many devices as no machine has are refused; one fewer is read. */
+static void test_devices(void **state)
+{
+	static const struct {
+		int devices;
+		tide_code want;
+	} sizes[] = { { 4096, TIDE_OK }, { 4097, TIDE_ELIMIT } };
+	for (size_t r = 0; r < sizeof sizes / sizeof *sizes; r++) {
+		char path[] = "/tmp/tide-devices-XXXXXX";
+		FILE *f = fdopen(mkstemp(path), "w");
+		assert_non_null(f);
+		fputs("{\"traceEvents\":[", f);
+		for (int d = 0; d < sizes[r].devices; d++)
+			fprintf(f,
+				"%s{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"name\":\"[memory]"
+				"\","
+				"\"pid\":1,\"tid\":1,\"ts\":%d,\"s\":\"t\",\"args\":{\"Bytes\":512,"
+				"\"Addr\":%d,\"Device Type\":1,\"Device Id\":%d}}",
+				d ? "," : "", d, 4096 * (d + 1), d);
+		fputs("]}", f);
+		assert_int_equal(fclose(f), 0);
+		tide_model *m;
+		tide_error err;
+		assert_int_equal(tide__load(path, NULL, &m, &err), sizes[r].want);
+		tide__model_free(m);
+		unlink(path);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -706,7 +735,7 @@ int main(void)
 		cmocka_unit_test(test_rows),	      cmocka_unit_test(test_truncation),
 		cmocka_unit_test(test_bytes_changed), cmocka_unit_test(test_threads_agree),
 		cmocka_unit_test(test_exhaustion),    cmocka_unit_test(test_deep_nesting),
-		cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_shapes),	      cmocka_unit_test(test_devices),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
