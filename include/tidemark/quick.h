@@ -121,10 +121,12 @@ static inline void tide__leave(tide_quick *t)
 
 /* Ask for a line that will be stored to soon. In a ring larger than the caches it is far away by
  * now, or still in the writer thread's core; a store that waits for it is waited for in turn by the
- * next locked instruction of the program, such as any reference count of PyTorch's. */
-enum { TIDE_AHEAD = 4 }; /* slots: two lines */
-static inline void tide__claim(const tide_ring_slot *line)
+ * next locked instruction of the program, such as any reference count of PyTorch's. At the ring's
+ * end the line asked for is none of its own, which does no harm. */
+enum { TIDE_AHEAD = 128 }; /* bytes: two lines, four slots */
+static inline void tide__claim(const tide_ring_slot *now)
 {
+	const char *line = (const char *)((uintptr_t)now + TIDE_AHEAD);
 #if defined(__x86_64__)
 	__asm__ volatile("prefetchw %0" : : "m"(*line)); /* does nothing on CPUs that lack it */
 #else
@@ -139,7 +141,7 @@ static inline tide_ring_slot *tide__next_slot(tide_quick *t, uint64_t ticks, uin
 	tide_ring_slot *s = &t->slots[t->head & t->mask];
 	s->ticks = ticks;
 	s->head = type | pool << 8 | depth << 20;
-	tide__claim(&t->slots[(t->head + TIDE_AHEAD) & t->mask]);
+	tide__claim(s);
 	return s;
 }
 
