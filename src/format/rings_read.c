@@ -257,10 +257,22 @@ static bool is_ours(struct rings *r, const uint8_t recording[16])
 	       r->head.head_size >= sizeof r->head && !memcmp(r->head.recording, recording, 16);
 }
 
-static bool take_all(struct rings *r)
+/* A definition is in the log before the first event that needs it is in its ring. So rings are
+ * read first and the log, whose end is asked for again, afterwards: whatever is recorded meanwhile,
+ * every event that was read finds its own. In the result they stand the other way round. */
+static bool take_defs(struct rings *r, const uint8_t recording[16])
 {
-	if (!walk(r, TIDE_BLOCK_LOG, take_log) || !add_defs(r) ||
-	    !walk(r, TIDE_BLOCK_RING, take_ring) ||
+	tide_payload events = r->tail->bytes;
+	r->tail->bytes = (tide_payload){ 0 };
+	bool ok = is_ours(r, recording) ? walk(r, TIDE_BLOCK_LOG, take_log) && add_defs(r) : true;
+	ok = ok && (!events.n || append(&r->tail->bytes, events.bytes, events.n));
+	tide__payload_free(&events);
+	return ok;
+}
+
+static bool take_all(struct rings *r, const uint8_t recording[16])
+{
+	if (!walk(r, TIDE_BLOCK_RING, take_ring) || !take_defs(r, recording) ||
 	    !add_loss(r, 0, 0, r->head.lost_signal, r->head.lost_other))
 		return false;
 	tide_chunk_head h = { .type = TIDE_CHUNK_LOSS, .count = r->n_loss };
@@ -289,7 +301,7 @@ tide_code tide__rings_tail(const char *tide_path, const uint8_t recording[16],
 	if (r.fd < 0)
 		return TIDE_OK;
 	tail->found = is_ours(&r, recording);
-	bool ok = !tail->found || take_all(&r);
+	bool ok = !tail->found || take_all(&r, recording);
 	tide__payload_free(&r.log);
 	tide__payload_free(&r.loss);
 	close(r.fd);

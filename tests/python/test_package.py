@@ -60,6 +60,25 @@ class Recording(unittest.TestCase):
         self.assertEqual(t.native.column("allocs", "size"), [0, 100, 50, 20])
         self.assertEqual(len(t["allocs"]), 3)
 
+    def test_a_recording_read_while_it_grows_has_all_its_names(self):
+        file, done = path("grows.tide"), threading.Event()
+
+        def work():
+            for i in range(20_000):
+                if done.is_set():
+                    break
+                native.mark(native.CHECKPOINT, f"checkpoint {i}", i)
+
+        with tidemark.record(file, torch=False):
+            writer = threading.Thread(target=work)
+            writer.start()
+            for _ in range(5):
+                t = native.Trace(file)
+                names = t.view("marks", "name")
+                self.assertNotIn("", [t.text(names[row]) for row in range(1, len(names))])
+            done.set()
+            writer.join()
+
     def test_decorators_and_exceptions(self):
         @tidemark.op("work")
         def work(n):

@@ -65,7 +65,8 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
   const found = useMemo(() => (query.value ? searchSpans(spans, query.value) : null), [spans, query.value]);
   const hit = useMemo(() => found && new Set(Array.from(found, (i) => spans.name[i])), [found]);
   const color = useMemo(() => palette(spans.cats, spans.names, gantt), [spans]);
-  const chosen = span.value !== null && span.value < spans.n ? span.value : null;
+  const chosenNow = () => (span.value !== null && span.value < spans.n ? span.value : null);
+  const chosen = chosenNow();
   const links = useMemo(() => (chosen !== null ? linksOf(spans, chosen, DRAWN).links : []), [spans, chosen]);
   // Self times and memory of all spans, before the pointer asks for those of one.
   useEffect(() => {
@@ -100,7 +101,10 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
       return cursor.value !== null;
     },
     cursor,
-    focus: () => chosen !== null && pick(chosen),
+    focus: () => {
+      const i = chosenNow(); // now: it may not be drawn yet
+      if (i !== null) pick(i);
+    },
     open: (i) => (span.value = i),
     follow: pick,
   };
