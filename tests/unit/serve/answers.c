@@ -196,6 +196,24 @@ static void many_ask_at_once(void **state)
 	tide__cache_free(c);
 }
 
+/* Who waited for the newest recording is woken by the end, and asks again before the workers know.
+ */
+static void the_end_has_no_newest(void **state)
+{
+	tide_store *s = tide__store_new(&options);
+	tide_cache *c = tide__cache_new(1 << 20);
+	tide_workers w;
+	assert_true(s && c && tide__workers_start(&w, s, c, done));
+	struct asker k = { .workers = &w };
+	tide__store_poll(s, true);
+	tide__store_stop(s);
+	ask(&k, "/api/profiler/flame");
+	assert_int_equal(k.good, 1);
+	tide__workers_stop(&w);
+	assert_true(tide__store_free(s));
+	tide__cache_free(c);
+}
+
 /* ---- the cache ---- */
 
 static void cache_keeps_to_its_limit(void **state)
@@ -250,6 +268,7 @@ int main(void)
 		cmocka_unit_test(cache_keeps_to_its_limit),
 		cmocka_unit_test(slow_readers_lose_the_oldest),
 		cmocka_unit_test(many_ask_at_once),
+		cmocka_unit_test(the_end_has_no_newest),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
