@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "cli/options.h"
+#include "cli/outfile.h"
 #include "cli/page.h"
 #include "cli/spread.h"
 #include "cli/wrap.h"
@@ -114,7 +115,7 @@ static const char *output_path(const tide_args *a)
 
 const char *tide__cli_output_name(const tide_args *a)
 {
-	const char *path = output_path(a);
+	const char *path = a->named ? a->named : output_path(a);
 	return path ? path : "standard output";
 }
 
@@ -125,7 +126,7 @@ int tide__cli_done(const tide_args *a)
 	errno = 0;
 	if (!fflush(a->out) && !bad)
 		return 0;
-	if (errno == EPIPE && !output_path(a))
+	if (errno == EPIPE && !output_path(a) && !a->named)
 		return 128 + SIGPIPE; /* `| head` has seen enough: nothing to complain about */
 	tide__fail_errno(&err, "cannot write");
 	return tide__cli_fail(tide__cli_output_name(a), &err);
@@ -170,8 +171,8 @@ static tide_style style_of(FILE *out)
 
 struct output {
 	const char *path; /* what the user named; NULL = standard output */
-	char *temp;	  /* written first, then renamed; NULL = written in place */
-	FILE *wrapped;	  /* standard output of a terminal, broken at words; NULL = none */
+	tide_outfile file;
+	FILE *wrapped; /* standard output of a terminal, broken at words; NULL = none */
 };
 
 /* Is what it prints read by programs? Such lines are never broken. */
@@ -195,7 +196,7 @@ static bool is_input(const tide_args *a, const struct stat *out)
 	return false;
 }
 
-/* a->out for the command. A regular file is written beside itself and renamed at the end. */
+/* a->out for the command. */
 static int open_output(tide_args *a, struct output *o)
 {
 	struct stat st;
@@ -203,16 +204,11 @@ static int open_output(tide_args *a, struct output *o)
 	a->out = stdout;
 	o->path = output_path(a);
 	if (o->path) {
-		bool exists = !stat(o->path, &st), plain = !exists || S_ISREG(st.st_mode);
-		if (exists && is_input(a, &st))
+		if (!stat(o->path, &st) && is_input(a, &st))
 			return tide__cli_usage(a, "--output would replace an input, %s", o->path);
-		if (plain && asprintf(&o->temp, "%s.part", o->path) < 0)
-			o->temp = NULL;
-		a->out = fopen(o->temp ? o->temp : o->path, "w");
-		if (!a->out) {
-			tide__fail_errno(&err, "cannot write");
+		if (tide__outfile_open(&o->file, o->path, &err) != TIDE_OK)
 			return tide__cli_fail(o->path, &err);
-		}
+		a->out = o->file.f;
 	}
 	a->style = style_of(a->out);
 	if (!o->path && a->style.width && !is_raw(a)) {
@@ -222,7 +218,7 @@ static int open_output(tide_args *a, struct output *o)
 	return 0;
 }
 
-static int close_output(const tide_args *a, struct output *o, int rc)
+static int close_output(struct output *o, int rc)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	bool keep = rc == 0 || rc == 3;
@@ -230,19 +226,8 @@ static int close_output(const tide_args *a, struct output *o, int rc)
 		tide__fail_errno(&err, "cannot write");
 		rc = tide__cli_fail("standard output", &err);
 	}
-	if (o->path && a->out && a->out != stdout && fclose(a->out) && keep) {
-		tide__fail_errno(&err, "cannot write");
+	if (tide__outfile_close(&o->file, keep, &err) != TIDE_OK)
 		rc = tide__cli_fail(o->path, &err);
-		keep = false;
-	}
-	if (o->temp && keep && rename(o->temp, o->path)) {
-		tide__fail_errno(&err, "cannot write");
-		rc = tide__cli_fail(o->path, &err);
-		keep = false;
-	}
-	if (o->temp && !keep)
-		unlink(o->temp);
-	free(o->temp);
 	return rc;
 }
 
@@ -268,7 +253,7 @@ static int run(const tide_command *cmd, int argc, char **argv)
 		rc = open_output(&a, &o);
 		if (!rc)
 			rc = tide__cli_is_page(&a) ? tide__cli_page(&a, cmd->page) : cmd->run(&a);
-		rc = close_output(&a, &o, rc);
+		rc = close_output(&o, rc);
 	}
 	tide__options_free(&a);
 	return rc;

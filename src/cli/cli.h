@@ -13,8 +13,8 @@
  *     static int run(const tide_args *a) { if (a->opt[O_JSON].set) ... }
  *
  * Every command has -h/--help. A command with an option named "output" (kind FILE) has a->out
- * opened for it: written beside the file and renamed over it when run() returns 0 or 3, so that a
- * failure leaves the old file alone.
+ * opened for it (outfile.h) and put in its place when run() returns 0 or 3, so that a failure
+ * leaves the old file alone.
  *
  * Only this folder prints or exits. Exit status: 0 fine, 1 bad input, 2 bad usage (also what
  * an option names and the trace does not have), 3 a --fail-if threshold was crossed. */
@@ -63,8 +63,9 @@ typedef struct tide_args {
 	tide_value *opt; /* indexed like cmd->options */
 	char **files;	 /* what is left: positional arguments */
 	size_t n_files;
-	FILE *out;	  /* stdout, or the file of -o/--output */
-	tide_style style; /* for out */
+	FILE *out;	   /* stdout, or the file of -o/--output */
+	const char *named; /* what messages call it, where it is neither; else NULL */
+	tide_style style;  /* for out */
 } tide_args;
 
 typedef struct tide_command {

@@ -2,15 +2,14 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* config: what is set, and by whom; change the file and leave the rest of it as it is. */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/names.h"
+#include "cli/outfile.h"
 #include "config/config.h"
 #include "config/toml.h"
 
@@ -144,6 +143,14 @@ static int show_json(const tide_args *a, const tide_config *c)
 	return tide__cli_json_end(a, &j);
 }
 
+/* Names of files and backends are others' texts. */
+static void named(const tide_args *a, const char *what, const char *name)
+{
+	fputs(what, a->out);
+	tide__put_text(a, name);
+	fputc('\n', a->out);
+}
+
 static int show(const tide_args *a)
 {
 	static tide_config c;
@@ -158,9 +165,9 @@ static int show(const tide_args *a)
 	tide_grid *g = grid_of(&c);
 	int end = 1;
 	if (g) {
-		fprintf(a->out, "file: %s\n", *c.file ? c.file : "none");
+		named(a, "file: ", *c.file ? c.file : "none");
 		if (*c.backend)
-			fprintf(a->out, "backend: %s\n", c.backend);
+			named(a, "backend: ", c.backend);
 		tide__grid_print(g, a->out, &a->style, 0);
 		end = tide__cli_done(a);
 	}
@@ -188,33 +195,17 @@ static tide_code slurp(const char *path, char **text, size_t *n, tide_error *err
 	return rc;
 }
 
-/* Beside the file, then renamed over it: whoever reads meanwhile sees the old or the new one. A
- * link stays a link, the mode stays. */
+/* Whoever reads meanwhile sees the old or the new one. */
 static tide_code replace(const char *path, const char *text, size_t n, tide_error *err)
 {
-	char *real = realpath(path, NULL), *part = NULL;
-	struct stat st;
-	mode_t mode = !stat(path, &st) ? st.st_mode & 07777 : 0666;
-	tide_code rc = TIDE_OK;
-	if (asprintf(&part, "%s.%ld.part", real ? real : path, (long)getpid()) < 0) {
-		free(real);
-		return tide__nomem(err);
-	}
-	int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
-	if (!f || fwrite(text, 1, n, f) != n || fflush(f) || fsync(fd))
+	tide_outfile o;
+	tide_code rc = tide__outfile_open(&o, path, err);
+	if (rc != TIDE_OK)
+		return rc;
+	if (fwrite(text, 1, n, o.f) != n || fflush(o.f) || (o.temp && fsync(fileno(o.f))))
 		rc = tide__fail_errno(err, "cannot write");
-	if (f && fclose(f) && rc == TIDE_OK)
-		rc = tide__fail_errno(err, "cannot write");
-	else if (!f && fd >= 0)
-		close(fd);
-	if (rc == TIDE_OK && rename(part, real ? real : path))
-		rc = tide__fail_errno(err, "cannot write");
-	if (rc != TIDE_OK && fd >= 0)
-		unlink(part);
-	free(part);
-	free(real);
-	return rc;
+	tide_code end = tide__outfile_close(&o, rc == TIDE_OK, err);
+	return rc == TIDE_OK ? end : rc;
 }
 
 /* One value after the other into *text; what comes out must be read back. */
@@ -261,10 +252,12 @@ static int write_it(const tide_args *a, tide_config *c)
 	if (rc != TIDE_OK)
 		return fail(a, c, &err);
 	for (unsigned k = 0; k < TIDE_CONFIG_N; k++)
-		if (c->v[k].from == TIDE_FROM_FLAG)
-			fprintf(a->out, "%sUpdated backend %s = %s in %s\n",
-				a->style.ascii ? "" : "✅ ", tide__config_name((tide_config_key)k),
-				c->v[k].text, c->file);
+		if (c->v[k].from == TIDE_FROM_FLAG) {
+			fprintf(a->out, "%sUpdated backend %s = ", a->style.ascii ? "" : "✅ ",
+				tide__config_name((tide_config_key)k));
+			tide__put_text(a, c->v[k].text);
+			named(a, " in ", c->file);
+		}
 	return tide__cli_done(a);
 }
 

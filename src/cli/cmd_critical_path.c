@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/names.h"
 #include "cli/ranks.h"
 #include "render/critview.h"
 #include "render/format.h"
@@ -62,9 +63,9 @@ static void print_text(const struct view *v)
 {
 	char window[32], length[32], rest[32], text[200];
 	FILE *out = v->a->out;
-	fprintf(out, "Critical path of %s%s%s", *v->v.annotation ? "\"" : "",
-		*v->v.annotation ? v->v.annotation : "the whole trace",
-		*v->v.annotation ? "\"" : "");
+	fprintf(out, "Critical path of %s", *v->v.annotation ? "\"" : "the whole trace");
+	tide__put_text(v->a, v->v.annotation);
+	fputs(*v->v.annotation ? "\"" : "", out);
 	if (*v->v.annotation && v->v.c->matches > 1 && v->first == v->last)
 		fprintf(out, ", number %" PRId64 " of 0 to %" PRId64 " (--instance)", v->first,
 			v->v.c->matches - 1);
@@ -226,8 +227,11 @@ static int one(const tide_args *a, const char *file, tide_critpath_options o, ti
 	else if (j)
 		put_json(j, &v);
 	else {
-		if (!alone)
-			fprintf(a->out, "%s%s\n", first ? "" : "\n", file);
+		if (!alone) {
+			fputs(first ? "" : "\n", a->out);
+			tide__put_text(a, file);
+			fputc('\n', a->out);
+		}
 		print_text(&v);
 		tide__cli_losses(a, m);
 	}

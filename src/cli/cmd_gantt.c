@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "analyze/rows.h"
 #include "base/error.h"
 #include "cli/cli.h"
+#include "cli/outfile.h"
 #include "cli/page.h"
 #include "render/page.h"
 
@@ -43,27 +43,19 @@ static bool same_file(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Beside the page, then renamed over it. */
 static int write_page(const tide_args *a, const tide_model *m, const char *page)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	char part[PATH_MAX];
+	tide_outfile file;
 	tide_args one = *a;
+	if (tide__outfile_open(&file, page, &err) != TIDE_OK)
+		return tide__cli_fail(page, &err);
 	one.n_files = 1;
-	snprintf(part, sizeof part, "%s.part", page);
-	one.out = fopen(part, "w");
-	int rc = one.out ? tide__cli_page_of(&one, m, "gantt") : 1;
-	bool told = one.out && rc;
-	if (one.out && fclose(one.out) && !rc)
-		rc = 1;
-	if (!rc && rename(part, page))
-		rc = 1;
-	if (rc && !told) {
-		tide__fail_errno(&err, "cannot write");
-		tide__cli_fail(page, &err);
-	}
-	if (rc && one.out)
-		unlink(part);
+	one.out = file.f;
+	one.named = page;
+	int rc = tide__cli_page_of(&one, m, "gantt");
+	if (tide__outfile_close(&file, !rc, &err) != TIDE_OK)
+		rc = tide__cli_fail(page, &err);
 	return rc;
 }
 
@@ -111,7 +103,7 @@ static bool is_there(const char *path)
 
 static int run(const tide_args *a)
 {
-	char page[PATH_MAX - 8];
+	char page[PATH_MAX];
 	if (a->n_files == 0)
 		return complain("Missing JSON file argument\n"
 				"usage: tidemark gantt FILE [-o OUT.html]");

@@ -4,6 +4,7 @@
  * one page that needs nothing but a browser. */
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/page.h"
@@ -73,7 +74,7 @@ static int several(const tide_args *a)
 
 static int run(const tide_args *a)
 {
-	if (!a->opt[O_OUTPUT].set && a->style.width)
+	if (!a->opt[O_OUTPUT].set && isatty(STDOUT_FILENO))
 		return tide__cli_usage(a, "a page is nothing for a terminal: use -o report.html");
 	if (a->opt[O_DIFF].set && a->opt[O_RANKS].set)
 		return tide__cli_usage(a, "--diff and --ranks exclude each other");
@@ -110,6 +111,7 @@ const tide_command tide__cmd_report = {
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,
+	.raw = true,
 	.run = run,
 	.page = "",
 };

@@ -29,9 +29,9 @@ static const tide_option options[] = {
 static int print_text(const tide_args *a, const char *file, const tide_model *m,
 		      const tide_timeline *t, bool list)
 {
-	char out[32];
+	char out[32], name[600];
 	if (list)
-		tide__heading(a, "%s", file);
+		tide__heading(a, "%s", tide__fmt_name(name, sizeof name, file, strlen(file), 0));
 	if (!t->cpu_count && !t->gpu_count) {
 		fputs("the trace has no host spans and no device work\n", a->out);
 		return 0;

@@ -116,7 +116,7 @@ tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 			return NULL;
 		}
 	}
-	if (isatty(STDERR_FILENO))
+	if (tide__cli_errors() == stderr && isatty(STDERR_FILENO))
 		opt.progress = on_progress;
 	tide_code rc = tide__load(piped ? path : file, &opt, &m, &err);
 	if (p.shown)

@@ -291,7 +291,8 @@ tide_code tide__ranks_take(tide_hta_job *job, const char *path, tide_code rc, ti
 static tide_code run_here(const tide_rank_files *f, const tide_ranks_work *w, tide_hta_job *job,
 			  tide_error *err)
 {
-	progress p = { .n = f->n, .next = isatty(STDERR_FILENO) ? now_ms() + 1000 : 0 };
+	bool show = tide__cli_errors() == stderr && isatty(STDERR_FILENO);
+	progress p = { .n = f->n, .next = show ? now_ms() + 1000 : 0 };
 	tide_code rc = TIDE_OK;
 	for (size_t i = 0; rc == TIDE_OK && i < f->n; i++) {
 		tide_hta *h;

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <zstd.h>
@@ -375,10 +376,14 @@ static tide_code into(struct walk *k, const char *in, const char *out, const cha
 		      tide_error *err)
 {
 	uint64_t pid = tide__written_by(out);
+	struct stat st;
 	if (pid) /* it would go on writing to a file that nobody finds any more */
 		return tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET,
 				  "process %llu is recording into %s: write to another name",
 				  (unsigned long long)pid, out);
+	if (!stat(out, &st) && !S_ISREG(st.st_mode)) /* a folder, a pipe, /dev/null */
+		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
+				  "%s is no plain file: a recording is not written over it", out);
 	k->sink.fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (k->sink.fd < 0)
 		return tide__fail_errno(err, "cannot create %s", part);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Folded stacks: "a;b;c 123" a line, the value in ns or bytes. FlameGraph, speedscope and Perfetto
- * read them. ";" in names becomes ":", line breaks become spaces. */
+ * read them. ";" in names becomes ":", line breaks and other control characters become spaces: it
+ * is text, and may be looked at in a terminal. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,6 +12,14 @@
 #include "render/export.h"
 #include "render/flameview.h"
 
+/* Would a terminal obey it? C1 controls are c2 80 to c2 9f. */
+static bool is_control(const char *s, size_t len)
+{
+	unsigned char c = (unsigned char)s[0];
+	return c < ' ' || c == 0x7f || (len == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0) ||
+	       (!len && c < 0xa0);
+}
+
 /* A path as UTF-8: a bad byte 0xNN becomes U+00NN. */
 static void put(FILE *out, const char *s)
 {
@@ -18,7 +27,9 @@ static void put(FILE *out, const char *s)
 	for (const char *end = s + n; s < end; s += len ? len : 1) {
 		len = tide__utf8_len(s, (size_t)(end - s));
 		unsigned char c = (unsigned char)*s;
-		if (len)
+		if (is_control(s, len))
+			fputc(' ', out);
+		else if (len)
 			fwrite(s, 1, len, out);
 		else
 			fprintf(out, "%c%c", 0xc0 | c >> 6, 0x80 | (c & 0x3f));
