@@ -3,47 +3,80 @@
 /* User annotations by name, on the host and as seen on the device.
  *
  * Host side also counts the device rows launched inside an annotation, on its own thread:
- * inclusive, and once per name where an annotation lies inside another of the same name. One pass
- * over the spans in order of start, with a stack of open annotations per lane; a row counted for an
- * annotation is handed to the one around it when it ends. */
+ * inclusive, and once per name. Ranges of one name that touch or overlap are one stretch, and what
+ * was launched in a stretch is a difference of two prefix sums over its lane's launches; so it does
+ * not matter whether ranges nest or cross. */
 #include "analyze/hta_parts.h"
 #include "base/mem.h"
 
-typedef struct open_range {
-	uint32_t span, name; /* name: index of the annotation row */
-	uint64_t rows;
-	int64_t ns;
-	bool outer;	/* no other of its name is open on the lane below it */
-	uint32_t below; /* place in `pool` of the one around it + 1 */
-} open_range;
+typedef struct stretch { /* ranges of one name on one lane, so far without a gap */
+	uint32_t lane, row; /* row: index of the annotation */
+	int64_t t0, t1;
+} stretch;
 
 typedef struct state {
 	const tide_hta_input *in;
 	tide_hta *h;
-	open_range *pool; /* all open ranges; free places are chained through `below` */
+	uint32_t *first; /* lane -> its first launch in `at`; one more at the end */
+	uint32_t *at;	 /* places in in->launches, lane by lane, each in order of start */
+	uint64_t *rows;	 /* rows[i]: of the launches at places [0, i) */
+	tide_u128 *ns;	 /* the same of their durations */
+	stretch *open;	 /* the last stretch of every name and lane */
 	size_t n, cap;
-	uint32_t free;	/* first free place + 1 */
-	uint32_t *top;	/* per lane: innermost open range + 1 */
-	tide_map names; /* (name, side) -> annotation row + 1 */
-	tide_map open;	/* (lane, annotation row) -> number open */
+	tide_map names;	   /* (name, side) -> annotation row + 1 */
+	tide_map stretches; /* (lane, annotation row) -> its place in `open` + 1 */
 } state;
 
-static uint32_t place(state *s)
+static uint32_t lane_of(const state *s, size_t launch)
 {
-	if (s->free) {
-		uint32_t at = s->free;
-		s->free = s->pool[at - 1].below;
-		return at;
+	return s->in->m->spans.lane[s->in->launches[launch].span].i;
+}
+
+/* Launches are sorted by span, and so by start: a counting sort by lane keeps that order. */
+static bool index_launches(state *s)
+{
+	size_t lanes = s->in->m->lanes.n, n = s->in->n_launches;
+	s->first = tide__calloc(lanes + 2, sizeof *s->first);
+	s->at = tide__alloc(n, sizeof *s->at);
+	s->rows = tide__calloc(n + 1, sizeof *s->rows);
+	s->ns = tide__calloc(n + 1, sizeof *s->ns);
+	if (!s->first || !s->at || !s->rows || !s->ns)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		s->first[lane_of(s, i) + 2]++;
+	for (size_t l = 1; l <= lanes; l++)
+		s->first[l + 1] += s->first[l];
+	for (size_t i = 0; i < n; i++)
+		s->at[s->first[lane_of(s, i) + 1]++] = (uint32_t)i;
+	for (size_t i = 0; i < n; i++) {
+		const tide_launch *l = &s->in->launches[s->at[i]];
+		s->rows[i + 1] = s->rows[i] + l->rows;
+		s->ns[i + 1] = s->ns[i] + (uint64_t)l->gpu;
 	}
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 64;
-		open_range *p = cap < UINT32_MAX ? tide__realloc(s->pool, cap, sizeof *p) : NULL;
-		if (!p)
-			return 0;
-		s->pool = p;
-		s->cap = cap;
+	return true;
+}
+
+/* First place of the lane whose launch starts at t or later. */
+static uint32_t place_from(const state *s, uint32_t lane, int64_t t)
+{
+	uint32_t lo = s->first[lane], hi = s->first[lane + 1];
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (s->in->m->spans.t0[s->in->launches[s->at[mid]].span] < t)
+			lo = mid + 1;
+		else
+			hi = mid;
 	}
-	return (uint32_t)++s->n;
+	return lo;
+}
+
+static void count(state *s, const stretch *r)
+{
+	tide_hta_annotation *a = &s->h->annotations.v[r->row];
+	uint32_t from = place_from(s, r->lane, r->t0), to = place_from(s, r->lane, r->t1);
+	tide_u128 ns = s->ns[to] - s->ns[from];
+	a->rows += s->rows[to] - s->rows[from];
+	a->rows_ns = tide__add_sat(a->rows_ns, ns > INT64_MAX ? INT64_MAX : (int64_t)ns);
 }
 
 static uint32_t row_of(state *s, tide_str name, uint32_t gpu)
@@ -60,57 +93,56 @@ static uint32_t row_of(state *s, tide_str name, uint32_t gpu)
 	return (uint32_t)s->h->annotations.n;
 }
 
-static void close_top(state *s, uint32_t lane)
+/* The stretch that the lane is in or was in last; a new and empty one if there is none. */
+static stretch *stretch_of(state *s, uint32_t lane, uint32_t row, int64_t t)
 {
-	uint32_t at = s->top[lane];
-	open_range *r = &s->pool[at - 1];
-	tide_hta_annotation *a = &s->h->annotations.v[r->name - 1];
-	uint64_t key = (uint64_t)lane << 32 | r->name;
-	uint32_t open = tide__map_get(&s->open, key);
-	if (open > 1)
-		tide__map_put(&s->open, key, open - 1); /* replaces: cannot fail */
-	else
-		tide__map_del(&s->open, key);
-	if (r->outer) {
-		a->rows += r->rows;
-		a->rows_ns = tide__add_sat(a->rows_ns, r->ns);
+	uint64_t key = (uint64_t)lane << 32 | row;
+	uint32_t k = tide__map_get(&s->stretches, key);
+	if (k)
+		return &s->open[k - 1];
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? s->cap * 2 : 64;
+		stretch *p = cap < UINT32_MAX ? tide__realloc(s->open, cap, sizeof *p) : NULL;
+		if (!p)
+			return NULL;
+		s->open = p;
+		s->cap = cap;
 	}
-	if (r->below) {
-		open_range *b = &s->pool[r->below - 1];
-		b->rows += r->rows;
-		b->ns = tide__add_sat(b->ns, r->ns);
-	}
-	s->top[lane] = r->below;
-	r->below = s->free;
-	s->free = at;
+	if (!tide__map_put(&s->stretches, key, (uint32_t)s->n + 1))
+		return NULL;
+	s->open[s->n] = (stretch){ lane, row, t, t };
+	return &s->open[s->n++];
 }
 
-static void close_until(state *s, uint32_t lane, int64_t t)
+static bool host_side(state *s, uint32_t span)
 {
-	while (s->top[lane] && tide__end_of(s->in->m, s->pool[s->top[lane] - 1].span) <= t)
-		close_top(s, lane);
-}
-
-static bool open_one(state *s, uint32_t lane, uint32_t span)
-{
-	uint32_t name = row_of(s, s->in->m->spans.name[span], 0);
-	uint32_t at = name ? place(s) : 0;
-	if (!at)
+	const tide_spans *sp = &s->in->m->spans;
+	int64_t t0 = sp->t0[span], t1 = tide__end_of(s->in->m, span);
+	uint32_t k = row_of(s, sp->name[span], 0);
+	stretch *r = k ? stretch_of(s, sp->lane[span].i, k - 1, t0) : NULL;
+	if (!r)
 		return false;
-	uint64_t key = (uint64_t)lane << 32 | name;
-	uint32_t open = tide__map_get(&s->open, key);
-	if (!tide__map_put(&s->open, key, open + 1))
-		return false;
-	s->pool[at - 1] =
-		(open_range){ .span = span, .name = name, .outer = !open, .below = s->top[lane] };
-	s->top[lane] = at;
-	tide__stat_add(&s->h->annotations.v[name - 1].dur,
-		       tide__end_of(s->in->m, span) - s->in->m->spans.t0[span]);
+	if (t0 > r->t1) {
+		count(s, r);
+		r->t0 = t0;
+	}
+	r->t1 = t1 > r->t1 ? t1 : r->t1;
+	tide__stat_add(&s->h->annotations.v[k - 1].dur, t1 - t0);
 	return true;
 }
 
+static bool device_side(state *s, uint32_t span)
+{
+	const tide_spans *sp = &s->in->m->spans;
+	uint32_t k = row_of(s, sp->name[span], 1);
+	if (k)
+		tide__stat_add(&s->h->annotations.v[k - 1].dur,
+			       tide__end_of(s->in->m, span) - sp->t0[span]);
+	return k != 0;
+}
+
 /* Does a window let an annotation in? By start: host side in the steps' window, device side between
- * the first start and the last end of the device rows. */
+ * the first start and the last start of the device rows. */
 static bool lets_in(const state *s, uint32_t span)
 {
 	const tide_span_window *w = s->in->window;
@@ -120,54 +152,27 @@ static bool lets_in(const state *s, uint32_t span)
 	if (s->in->m->spans.cat[span] == TIDE_CAT_USER)
 		return t >= w->from && t < w->to;
 	size_t n = s->in->rows->n;
-	if (!n || t < tide__row_t0(s->in, 0))
-		return false;
-	return t <= tide__row_t0(s->in, n - 1);
-}
-
-static bool visit(state *s, uint32_t span, const tide_launch *launch)
-{
-	const tide_spans *sp = &s->in->m->spans;
-	uint32_t lane = sp->lane[span].i;
-	unsigned cat = sp->cat[span];
-	if (cat == TIDE_CAT_GPU_USER && lets_in(s, span)) {
-		uint32_t k = row_of(s, sp->name[span], 1);
-		if (!k)
-			return false;
-		tide__stat_add(&s->h->annotations.v[k - 1].dur,
-			       tide__end_of(s->in->m, span) - sp->t0[span]);
-	}
-	if (cat != TIDE_CAT_USER && !launch)
-		return true;
-	close_until(s, lane, sp->t0[span]);
-	if (launch && s->top[lane]) {
-		open_range *r = &s->pool[s->top[lane] - 1];
-		r->rows += launch->rows;
-		r->ns = tide__add_sat(r->ns, launch->gpu);
-	}
-	return cat != TIDE_CAT_USER || !lets_in(s, span) || open_one(s, lane, span);
+	return n && t >= tide__row_t0(s->in, 0) && t <= tide__row_t0(s->in, n - 1);
 }
 
 bool tide__part_annotations(const tide_hta_input *in, tide_hta *h)
 {
 	state s = { .in = in, .h = h };
-	size_t next = 0;
-	s.top = tide__calloc(in->m->lanes.n + 1, sizeof *s.top);
-	bool ok = s.top != NULL;
-	for (size_t i = 1; ok && i < in->m->spans.n; i++) {
-		const tide_launch *l = NULL;
-		if (next < in->n_launches && in->launches[next].span == i)
-			l = &in->launches[next++];
+	bool ok = index_launches(&s);
+	for (uint32_t i = 1; ok && i < in->m->spans.n; i++) {
 		unsigned cat = in->m->spans.cat[i];
-		if (l || cat == TIDE_CAT_USER || cat == TIDE_CAT_GPU_USER)
-			ok = visit(&s, (uint32_t)i, l);
+		if ((cat != TIDE_CAT_USER && cat != TIDE_CAT_GPU_USER) || !lets_in(&s, i))
+			continue;
+		ok = cat == TIDE_CAT_USER ? host_side(&s, i) : device_side(&s, i);
 	}
-	for (uint32_t lane = 0; ok && lane < in->m->lanes.n; lane++)
-		while (s.top[lane])
-			close_top(&s, lane);
-	tide__free(s.pool);
-	tide__free(s.top);
+	for (size_t i = 0; ok && i < s.n; i++)
+		count(&s, &s.open[i]);
+	tide__free(s.first);
+	tide__free(s.at);
+	tide__free(s.rows);
+	tide__free(s.ns);
+	tide__free(s.open);
 	tide__map_free(&s.names);
-	tide__map_free(&s.open);
+	tide__map_free(&s.stretches);
 	return ok;
 }
