@@ -9,7 +9,7 @@
 #include "analyze/hta_parts.h"
 #include "base/mem.h"
 
-typedef struct stretch { /* ranges of one name on one lane, so far without a gap */
+typedef struct stretch {    /* ranges of one name on one lane, so far without a gap */
 	uint32_t lane, row; /* row: index of the annotation */
 	int64_t t0, t1;
 } stretch;
@@ -23,7 +23,7 @@ typedef struct state {
 	tide_u128 *ns;	 /* the same of their durations */
 	stretch *open;	 /* the last stretch of every name and lane */
 	size_t n, cap;
-	tide_map names;	   /* (name, side) -> annotation row + 1 */
+	tide_map names;	    /* (name, side) -> annotation row + 1 */
 	tide_map stretches; /* (lane, annotation row) -> its place in `open` + 1 */
 } state;
 

@@ -110,12 +110,19 @@ static bool todo_push(builder *b, uint32_t row)
 
 static bool lane_node(builder *b, tide_lane_id lane, uint32_t *node)
 {
-	char s[160];
+	char s[200];
 	*node = b->of_lane[lane.i];
 	if (*node || b->opt->merge || b->opt->kind != TIDE_FLAME_CPU)
 		return true;
-	tide__lane_name(b->m, lane, s, sizeof s);
+	size_t before = b->f->nodes.n;
+	tide__lane_name(b->m, lane, s, sizeof s - 40);
 	*node = tide__flame_child(b->f, 0, text(b, s), TIDE_NODE_LANE);
+	if (*node && *node < before) { /* another lane has it: one of another process */
+		size_t n = strlen(s);
+		snprintf(s + n, sizeof s - n, " of process %" PRId64,
+			 b->m->processes.pid[b->m->lanes.process[lane.i].i]);
+		*node = tide__flame_child(b->f, 0, text(b, s), TIDE_NODE_LANE);
+	}
 	return (b->of_lane[lane.i] = *node) != 0;
 }
 

@@ -162,18 +162,24 @@ static int by_place(const void *a, const void *b)
 		return x->device < y->device ? -1 : 1;
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
+	if (x->name.i != y->name.i)
+		return x->name.i < y->name.i ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
 static tide_gpu_stream place(const tide_model *m, uint32_t lane)
 {
-	uint32_t device = m->lanes.device[lane].i;
-	return (tide_gpu_stream){ device ? m->devices.index[device] : -1,
-				  lane ? m->lanes.number[lane] : -1, m->devices.kind[device] };
+	tide_device_id d = m->lanes.device[lane];
+	bool other = m->devices.kind[d.i] == TIDE_DEVICE_OTHER;
+	return (tide_gpu_stream){ .device = d.i ? m->devices.index[d.i] : -1,
+				  .number = lane ? m->lanes.number[lane] : -1,
+				  .kind = m->devices.kind[d.i],
+				  .name = other ? m->devices.name[d.i] : (tide_str){ 0 },
+				  .row = d };
 }
 
-/* Streams = distinct (device, kind, number) of the lanes with rows; slot[lane] = 1 marks a used
- * lane and becomes its stream's index. */
+/* Streams = distinct (device, kind, name, number) of the lanes with rows; slot[lane] = 1 marks a
+ * used lane and becomes its stream's index. */
 static bool find_streams(const tide_model *m, tide_gpu_rows *r)
 {
 	uint32_t *slot = tide__calloc(m->lanes.n + 1, sizeof *slot);

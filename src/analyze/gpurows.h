@@ -23,6 +23,8 @@ extern const char *const tide__gpu_type_text[TIDE_GPU_TYPES];
 typedef struct tide_gpu_stream {
 	int64_t device, number; /* as in the trace; device -1 = unknown */
 	unsigned kind;		/* TIDE_DEVICE_*: of cuda:0 and tt:0 each has its streams */
+	tide_str name;		/* of a device of another kind: npu:0 and ipu:0 are two */
+	tide_device_id row;	/* one that it is; none = unknown */
 } tide_gpu_stream;
 
 typedef struct tide_gpu_rows {
@@ -32,7 +34,7 @@ typedef struct tide_gpu_rows {
 	uint8_t *custom;	  /* owned; 1 = a custom collective that counts as compute */
 	uint32_t *stream;	  /* owned; index into streams */
 	uint32_t *step;		  /* owned; index of the step its launch began in + 1, 0 = none */
-	tide_gpu_stream *streams; /* owned; sorted by (device, kind, number) */
+	tide_gpu_stream *streams; /* owned; sorted by (device, kind, name, number) */
 	size_t n_streams;
 	size_t left_out; /* device rows of the trace that are not in the window */
 } tide_gpu_rows;

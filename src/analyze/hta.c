@@ -145,6 +145,18 @@ static void *run_group(void *user)
 	return NULL;
 }
 
+/* What the second group told by texts of the model, as texts of the result. */
+static void take_texts(const tide_hta_input *in, tide_hta *h)
+{
+	const tide_gpu_stream *from = in->rows->streams;
+	h->h.waited_in = tide__hta_take(h, in->m, h->h.waited_in);
+	for (size_t i = 0; i < h->streams.n; i++) {
+		const char *kind = tide__device_kind_name(in->m, from[i].row.i);
+		if (from[i].row.i)
+			h->streams.v[i].kind = tide__hta_intern(h, kind, strlen(kind));
+	}
+}
+
 /* One group beside the other where threads are allowed and can be had, else after it. */
 static bool run_parts(tide_hta_input *in, tide_hta *h)
 {
@@ -157,6 +169,8 @@ static bool run_parts(tide_hta_input *in, tide_hta *h)
 		pthread_join(other, NULL);
 	else
 		run_group(&b);
+	if (a.ok && b.ok)
+		take_texts(in, h);
 	return a.ok && b.ok && take_losses(in->m, h) && !h->failed;
 }
 

@@ -39,7 +39,9 @@ extern const unsigned tide__pcts[TIDE_PCTS]; /* 50, 90, 95, 99 */
 /* ---- tables: plain old data, texts as ids of the result's own strings ---------------------- */
 
 typedef struct tide_hta_stream {
-	int64_t device, number;
+	int64_t device, number; /* device: its number among its kind, -1 = unknown */
+	tide_str kind;		/* of the device: "cuda"; none = unknown */
+	uint32_t pad;
 	uint64_t rows, overlapping; /* rows that start before an earlier one of the stream ended */
 	int64_t span, busy;
 	int64_t idle[TIDE_IDLE_CLASSES];

@@ -220,6 +220,13 @@ static bool add_collective(tide_hta_job *job, const tide_hta *h, tide_hta_collec
 	return true;
 }
 
+/* Stays with its rank. */
+static bool add_stream(tide_hta_job *job, const tide_hta *h, tide_hta_stream *s)
+{
+	s->kind = move(job, h, s->kind);
+	return true;
+}
+
 /* Stays with its rank: stragglers are found by laying ranks side by side. */
 static bool add_comm(tide_hta_job *job, const tide_hta *h, tide_hta_comm *c)
 {
@@ -345,6 +352,7 @@ static bool merge(tide_hta_job *job, tide_hta *h)
 #define EACH(member, add)                              \
 	for (size_t i = 0; ok && i < h->member.n; i++) \
 		ok = add(job, h, &h->member.v[i]);
+	EACH(streams, add_stream)
 	EACH(kernels, add_kernel)
 	EACH(apis, add_api)
 	EACH(ops, add_op)

@@ -141,6 +141,8 @@ static bool is_sound(const tide_hta *h)
 {
 	uint32_t texts = tide__strings_count(h->strings);
 	bool ok = h->h.waited_in.i <= texts && h->h.waited_cause < TIDE_CAUSES;
+	for (size_t i = 0; i < h->streams.n; i++)
+		ok &= h->streams.v[i].kind.i <= texts;
 	for (size_t i = 0; i < h->kernels.n; i++)
 		ok &= h->kernels.v[i].name.i <= texts && h->kernels.v[i].type < TIDE_GPU_TYPES &&
 		      h->kernels.v[i].chunk <= h->chunks.n;

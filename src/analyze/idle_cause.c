@@ -216,7 +216,8 @@ static void run(sweep *s)
 	}
 }
 
-/* Where the largest cause has most of its time; equal ones: the name that came first. */
+/* Where the largest cause has most of its time; equal ones: the name that came first. It stays a
+ * text of the model here: another thread may be taking texts over into the result. */
 static void name_longest(const sweep *s, size_t strings, tide_hta *h)
 {
 	uint32_t most = 0, best = 0;
@@ -229,7 +230,7 @@ static void name_longest(const sweep *s, size_t strings, tide_hta *h)
 			best = i;
 		}
 	h->h.waited_cause = most;
-	h->h.waited_in = tide__hta_take(h, s->in->m, (tide_str){ best });
+	h->h.waited_in = (tide_str){ best };
 }
 
 bool tide__part_idle_cause(const tide_hta_input *in, tide_hta *h)

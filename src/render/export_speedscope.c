@@ -4,12 +4,12 @@
  * nested), then sampled ones for the GPU by what launched it and for memory at the peak. */
 #include <string.h>
 
-#include "analyze/lanename.h"
 #include "analyze/tracks.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "render/export.h"
 #include "render/json.h"
+#include "render/timelineview.h"
 
 typedef struct speedscope {
 	const tide_model *m;
@@ -135,7 +135,7 @@ static bool evented(speedscope *w, uint32_t k)
 		int64_t e = tide__track_end(&w->nest, m, w->nest.order[t->first + i]);
 		end = e > end ? e : end;
 	}
-	tide__lane_name(m, t->lane, name, 160);
+	tide__lane_label(m, t->lane, name, 160);
 	if (t->number)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ", overlapping %u",
 			 t->number);

@@ -112,10 +112,11 @@ static void put_queue(tide_json *j, const tide_hta_stream *s)
 	tide__json_object_end(j);
 }
 
-static void put_stream(tide_json *j, const tide_hta_stream *s)
+static void put_stream(tide_json *j, const tide_hta *texts, const tide_hta_stream *s)
 {
 	tide__json_object(j);
 	put_known(j, "device", s->device);
+	tide__json_kstr(j, "device_kind", s->kind.i ? tide__hta_str(texts, s->kind, NULL) : NULL);
 	tide__json_kint(j, "stream", s->number);
 	tide__json_kuint(j, "rows", s->rows);
 	tide__json_kuint(j, "overlapping_rows", s->overlapping);
@@ -215,7 +216,7 @@ static void put_rank(tide_json *j, const tide_hta_job *job, const tide_hta_rank 
 	tide__json_key(j, "streams");
 	tide__json_array(j);
 	for (size_t i = 0; i < r->h->streams.n; i++)
-		put_stream(j, &r->h->streams.v[i]);
+		put_stream(j, job->sum, &r->h->streams.v[i]);
 	tide__json_array_end(j);
 	put_launches(j, h, true);
 	put_grid(j, "steps", tide__grid_steps(r->h, 0));

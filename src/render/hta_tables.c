@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
+#include <inttypes.h>
 #include <math.h>
 
 #include "analyze/stragglers.h"
@@ -346,11 +347,23 @@ static void known_cell(tide_grid *g, int64_t v)
 		tide__grid_none(g);
 }
 
+/* The kind, and both: "cuda:0". */
+static void device_cells(tide_grid *g, const tide_hta *texts, const tide_hta_stream *s)
+{
+	char name[160];
+	const char *kind = tide__hta_str(texts, s->kind, NULL);
+	name_cell(g, texts, s->kind);
+	snprintf(name, sizeof name, "%.100s:%" PRId64, s->kind.i ? kind : "device", s->device);
+	s->device < 0 ? tide__grid_none(g) : tide__grid_text(g, name);
+}
+
 tide_grid *tide__grid_streams(const tide_hta_job *job, size_t top)
 {
 	static const tide_grid_col cols[] = {
 		{ "rank", "Rank", TIDE_CELL_COUNT },
-		{ "device", "Device", TIDE_CELL_COUNT },
+		{ "device", NULL, TIDE_CELL_COUNT },
+		{ "device_kind", NULL, TIDE_CELL_TEXT },
+		{ "device_name", "Device", TIDE_CELL_TEXT },
 		{ "stream", "Stream", TIDE_CELL_COUNT },
 		{ "span_ns", "Window", TIDE_CELL_NS, 2 },
 		{ "busy_ns", "Busy", TIDE_CELL_NS },
@@ -369,6 +382,7 @@ tide_grid *tide__grid_streams(const tide_hta_job *job, size_t top)
 				return g;
 			known_cell(g, h->h.rank);
 			known_cell(g, s->device);
+			device_cells(g, job->sum, s);
 			tide__grid_int(g, s->number);
 			tide__grid_int(g, s->span);
 			tide__grid_int(g, s->busy);

@@ -7,6 +7,7 @@
 
 #include "analyze/lanename.h"
 #include "render/format.h"
+#include "render/labels.h"
 
 char *tide__lane_label(const tide_model *m, tide_lane_id lane, char *buf, size_t n)
 {
@@ -62,21 +63,38 @@ void tide__timeline_summary_json(const tide_timeline *t, tide_json *j)
 	tide__json_object_end(j);
 }
 
-static const tide_grid_col lane_cols[] = {
-	{ "lane", "Lane", TIDE_CELL_TEXT },
-	{ "side", "Side", TIDE_CELL_TEXT },
-	{ "kind", NULL, TIDE_CELL_TEXT },
-	{ "number", NULL, TIDE_CELL_COUNT },
-	{ "device", NULL, TIDE_CELL_COUNT },
-	{ "pid", NULL, TIDE_CELL_COUNT },
-	{ "count", "Spans", TIDE_CELL_COUNT },
-	{ "active_ns", "Active", TIDE_CELL_NS },
-	{ "utilization_pct", "of total", TIDE_CELL_PCT },
-	{ "overlap_ns", "Both sides", TIDE_CELL_NS, 5 },
-	{ "sum_ns", "Durations", TIDE_CELL_NS, 6 },
-	{ "first_ns", NULL, TIDE_CELL_COUNT },
-	{ "last_ns", NULL, TIDE_CELL_COUNT },
-};
+#define LANE_COLS(pid)                                                                             \
+	{                                                                                          \
+		{ "lane", "Lane", TIDE_CELL_TEXT }, { "side", "Side", TIDE_CELL_TEXT },            \
+			{ "kind", NULL, TIDE_CELL_TEXT }, { "number", NULL, TIDE_CELL_COUNT },     \
+			{ "device", NULL, TIDE_CELL_COUNT },                                       \
+			{ "device_kind", NULL, TIDE_CELL_TEXT },                                   \
+			{ "pid", pid, TIDE_CELL_PLAIN, 4 }, { "count", "Spans", TIDE_CELL_COUNT }, \
+			{ "active_ns", "Active", TIDE_CELL_NS },                                   \
+			{ "utilization_pct", "of total", TIDE_CELL_PCT },                          \
+			{ "overlap_ns", "Both sides", TIDE_CELL_NS, 5 },                           \
+			{ "sum_ns", "Durations", TIDE_CELL_NS, 6 },                                \
+			{ "first_ns", NULL, TIDE_CELL_COUNT },                                     \
+			{ "last_ns", NULL, TIDE_CELL_COUNT },                                      \
+	}
+enum { N_LANE_COLS = 14 };
+static const tide_grid_col lane_cols[N_LANE_COLS] = LANE_COLS(NULL);
+static const tide_grid_col process_cols[N_LANE_COLS] = LANE_COLS("Process");
+
+/* Are there threads of several processes? Their numbers alone do not tell them apart. */
+static bool several_processes(const tide_model *m, const tide_timeline *t)
+{
+	uint32_t first = 0;
+	for (size_t i = 0; i < t->n_lanes; i++) {
+		uint32_t l = t->lanes[i].lane.i, p = m->lanes.process[l].i;
+		if (m->lanes.kind[l] != TIDE_LANE_THREAD || !p)
+			continue;
+		if (first && p != first)
+			return true;
+		first = p;
+	}
+	return false;
+}
 
 static const char *side_text(tide_side side)
 {
@@ -85,7 +103,8 @@ static const char *side_text(tide_side side)
 
 tide_grid *tide__timeline_lanes(const tide_model *m, const tide_timeline *t, size_t top)
 {
-	tide_grid *g = tide__grid_new(lane_cols, sizeof lane_cols / sizeof *lane_cols);
+	tide_grid *g =
+		tide__grid_new(several_processes(m, t) ? process_cols : lane_cols, N_LANE_COLS);
 	char label[160];
 	for (size_t i = 0; g && i < t->n_lanes && (!top || i < top); i++) {
 		const tide_timeline_lane *l = &t->lanes[i];
@@ -94,10 +113,13 @@ tide_grid *tide__timeline_lanes(const tide_model *m, const tide_timeline *t, siz
 		tide__grid_text(g, side_text(l->side));
 		tide__grid_text(g, tide__lane_kind_text(m->lanes.kind[l->lane.i]));
 		tide__grid_int(g, m->lanes.number[l->lane.i]);
-		if (d)
+		if (d) {
 			tide__grid_int(g, m->devices.index[d]);
-		else
+			tide__grid_text(g, tide__device_kind_name(m, d));
+		} else {
 			tide__grid_none(g);
+			tide__grid_none(g);
+		}
 		if (p)
 			tide__grid_int(g, m->processes.pid[p]);
 		else
@@ -119,6 +141,8 @@ tide_grid *tide__timeline_lanes(const tide_model *m, const tide_timeline *t, siz
 void tide__timeline_event_json(const tide_model *m, tide_json *j, size_t i)
 {
 	uint32_t lane = m->spans.lane[i].i, p = m->lanes.process[lane].i;
+	uint32_t d = m->lanes.device[lane].i;
+	char device[64];
 	int64_t t0 = m->spans.t0[i], ns = tide__span_end(m, i) - t0;
 	size_t n;
 	const char *name = tide__text(m, m->spans.name[i], &n);
@@ -132,6 +156,8 @@ void tide__timeline_event_json(const tide_model *m, tide_json *j, size_t i)
 	tide__json_kint(j, "duration_ns", ns);
 	tide__json_kint(j, m->lanes.kind[lane] == TIDE_LANE_STREAM ? "stream" : "tid",
 			m->lanes.number[lane]);
+	if (d)
+		tide__json_kstr(j, "device", tide__device_name(m, d, device, sizeof device));
 	if (p)
 		tide__json_kint(j, "pid", m->processes.pid[p]);
 	tide__json_object_end(j);

@@ -703,6 +703,40 @@ static void test_no_memory(void **state)
 	tide__model_free(m);
 }
 
+/* Streams of one number on devices of one number are told apart by what the devices are. */
+static void test_device_kinds(void **state)
+{
+	static const struct {
+		uint8_t kind;
+		const char *name, *want;
+	} rows[] = {
+		{ TIDE_DEVICE_CUDA, "NVIDIA H200", "cuda" },
+		{ TIDE_DEVICE_TT, "", "tt" },
+		{ TIDE_DEVICE_OTHER, "npu", "npu" },
+		{ TIDE_DEVICE_OTHER, "ipu", "ipu" },
+	};
+	tide_error err;
+	tide_model *m = tide__model_new();
+	for (uint32_t i = 0; i < 4; i++) {
+		uint32_t d = tide__push(&m->devices, &tide_devices_desc);
+		m->devices.kind[d] = rows[i].kind;
+		m->devices.name[d] = tide__str(m, rows[i].name);
+		some_span(m, some_lane(m, TIDE_LANE_STREAM, 7, d), TIDE_CAT_KERNEL, "k",
+			  10 * (int64_t)i, 10 * (int64_t)i + 5);
+	}
+	tide_hta_job *job = tide__hta_job_new();
+	tide_hta *h = analyze(m, NULL);
+	assert_int_equal(tide__hta_job_add(job, "a.json", h, &err), TIDE_OK);
+	assert_int_equal(h->streams.n, 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(h->streams.v[i].device, 0);
+		assert_string_equal(tide__hta_str(job->sum, h->streams.v[i].kind, NULL),
+				    rows[i].want);
+	}
+	tide__hta_job_free(job);
+	tide__model_free(m);
+}
+
 /* Two threads do what one does. */
 static void test_threads(void **state)
 {
@@ -741,6 +775,7 @@ int main(void)
 		cmocka_unit_test(test_causes),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_device_kinds),
 		cmocka_unit_test(test_threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

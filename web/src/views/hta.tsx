@@ -124,7 +124,7 @@ function Ranks({ ranks }: { ranks: Rec[] }) {
 
 function streams(ranks: Rec[]): Rec[] {
   return ranks.flatMap((r) =>
-    ((r.streams as Rec[]) ?? []).map((s) => ({ ...s, rank: r.rank, where: `device ${s.device} stream ${s.stream}`, ...(s.idle as Rec), mean_queue: (s.queue as Rec)?.mean, max_queue: (s.queue as Rec)?.max })),
+    ((r.streams as Rec[]) ?? []).map((s) => ({ ...s, rank: r.rank, where: `${s.device == null ? 'device ?' : `${s.device_kind ?? 'device'}:${s.device}`} stream ${s.stream}`, ...(s.idle as Rec), mean_queue: (s.queue as Rec)?.mean, max_queue: (s.queue as Rec)?.max })),
   );
 }
 
