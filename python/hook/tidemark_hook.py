@@ -18,6 +18,7 @@ from typing import Any
 _library: Any = None  # built from ops.cpp; keeps the callback's code loaded
 _capture: Any = None  # libtidemark-torch, called with the GIL held
 _model: Any = None  # names of modules, labels, steps: tidemark_model.Model
+_devices: Any = None  # those that do not report: tidemark_devices.Devices
 _told_end = False  # threads' frames are left alone once Python ends
 _ranked = False  # the recording says which rank of a job it is
 SHAPES, STACKS = 1, 2
@@ -62,10 +63,47 @@ def _load_capture(path: str | None = None) -> None:
     c.tide_annotate.restype = None
     c.tide_torch_frames_on.argtypes = [ctypes.c_bool]
     c.tide_stop.argtypes = [ctypes.c_void_p]
+    c.tide_free.argtypes = [ctypes.c_uint16, ctypes.c_uint64]
+    c.tide_free.restype = None
+    c.tide_torch_device_type.argtypes = [ctypes.c_char_p]
+    for name in "tide_torch_reserved", "tide_torch_allocated":
+        getattr(c, name).argtypes = [ctypes.c_uint, ctypes.c_uint, ctypes.c_uint64]
+        getattr(c, name).restype = None
+    c.tide_recording.restype = ctypes.c_bool
+    c.tide_torch_reports.restype = ctypes.c_bool
+    c.tide_torch_silence.restype = None
     _capture = c
     _complete_workers()
     os.register_at_fork(after_in_child=_in_child)
-    atexit.register(learn_rank)
+    atexit.register(_at_exit)
+
+
+def _at_exit() -> None:
+    before_end()
+    if _devices is not None:
+        _devices.stop()
+
+
+def before_end() -> None:
+    """The recording ends: what is still to be said of the process and its devices."""
+    learn_rank()
+    look(last=True)
+
+
+def look(last: bool = False) -> None:
+    """A step of the program's own, the end: devices that do not report are sampled."""
+    if _devices is not None:
+        _devices.look(last)
+
+
+def devices(torch: Any, interval: float | None = None) -> Any:
+    """Who looks for devices that do not report; made at first."""
+    global _devices
+    if _devices is None:
+        if interval is None:  # as `tidemark run` passes it on
+            interval = float(os.environ.get("TIDEMARK_INTERVAL") or 5)
+        _devices = _beside("tidemark_devices").Devices(torch, _capture, _say, interval)
+    return _devices
 
 
 def _in_child() -> None:
@@ -162,18 +200,21 @@ def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, s
         want = (SHAPES if shapes else 0) | (STACKS if stacks and _stacks(stacks) else 0)
         _library.tide_torch_ops_on(want)
     if modules:
-        _model = _model or _beside("tidemark_model").Model(torch, _capture, learn_rank)
+        _model = _model or _beside("tidemark_model").Model(torch, _capture, learn_rank, devices(torch))
         _model.on(_library)
     return _library is not None or not ops
 
 
 def off() -> None:
+    look(last=True)
     if _library is not None:
         _library.tide_torch_ops_off()
     if _capture is not None:
         _capture.tide_torch_frames_on(False)
     if _model is not None:
         _model.off()
+    if _devices is not None:
+        _devices.stop()
 
 
 def wants(text: str | None) -> dict[str, Any]:
@@ -220,6 +261,7 @@ class _Watch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.inner.exec_module(module)
         try:
             on(module, **wants(os.environ.get("TIDEMARK_CAPTURE")))
+            devices(module).begin()
             _track()
         except Exception as why:
             _say(f"ops are not recorded: {why}")

@@ -19,12 +19,14 @@ ROOM = 1000
 
 class Model:
     """torch: the module; capture: libtidemark-torch; ops: the library built from ops.cpp, or None: then nothing is labelled.
-    Both are called with the GIL held. learn_rank: asked where a model runs for the first time and after steps, until it knows."""
+    Both are called with the GIL held. learn_rank: asked where a model runs for the first time and after steps, until it knows.
+    devices: whom to tell of tensors and steps (tidemark_devices.Devices)."""
 
-    def __init__(self, torch: Any, capture: Any, learn_rank: Any = bool) -> None:
+    def __init__(self, torch: Any, capture: Any, learn_rank: Any = bool, devices: Any = None) -> None:
         self.torch: Any = torch
         self.capture: Any = capture
         self.learn_rank: Any = learn_rank
+        self.devices: Any = devices
         self.ops: Any = None
         self.refs: dict[int, weakref.ref[Any]] = {}  # modules that have a name
         self.roots: list[weakref.ref[Any]] = []  # modules that were not known as part of another
@@ -89,6 +91,8 @@ class Model:
         key = tensor._cdata
         if key in self.names:
             return
+        if self.devices is not None:
+            self.devices.seen(tensor)
         self.names[key] = name
         grad = self.intern(name + ".grad") if role == PARAMETER else 0
         self.ops.tide_torch_label(key, self.intern(name), grad, role)
@@ -104,6 +108,8 @@ class Model:
         try:
             self.learn_rank()
             self.mark_step(optimizer)
+            if self.devices is not None:
+                self.devices.look()
             if self.ops:
                 if self.ops.tide_torch_labels(False):  # some tensors are no more: others may have taken their place
                     self.clear()

@@ -83,16 +83,24 @@ class Live:
         held = "unknown" if t["reserved_bytes"] is None else size(t["reserved_bytes"])
         told = " (sampled)" if t["reserved_source"] == "samples" and t["reserved_bytes"] is not None else ""
         reserved = "" if t["reserved_bytes"] is None and device["device"] == "cpu" else f", reserved {held}{told}"  # a heap has none
+        if device["sampled"] is not None:  # its allocator reports nothing: what its own counter said
+            s = device["sampled"]
+            return f"sampled {size(s['allocated_bytes'])}, at most {size(s['peak_bytes'])} in {s['samples']} samples{reserved}"
         return f"{size(t['live_bytes'])} in {t['live_count']}, peak {size(t['peak_bytes'])}{reserved}"
+
+    @staticmethod
+    def _curve(device: dict[str, Any]) -> list[int]:
+        s = device["sampled"]
+        return [v or 0 for v in s["series_bytes"]] if s is not None else list(device["live_series_bytes"])
 
     def __repr__(self) -> str:
         lines = [self._head()]
-        lines += [f"  {d['device']}: {self._numbers(d)}  " + spark(d["live_series_bytes"]) for d in self.devices]
+        lines += [f"  {d['device']}: {self._numbers(d)}  " + spark(self._curve(d)) for d in self.devices]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         rows = [f"<p>{html.escape(self._head())}</p>"]
-        rows += [f"<p><b>{html.escape(d['device'])}</b> {html.escape(self._numbers(d))}<br>{svg(d['live_series_bytes'], self.seconds)}</p>"
+        rows += [f"<p><b>{html.escape(d['device'])}</b> {html.escape(self._numbers(d))}<br>{svg(self._curve(d), self.seconds)}</p>"
                  for d in self.devices]
         return "".join(rows)
 

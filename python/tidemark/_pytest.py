@@ -91,6 +91,14 @@ def peaks(recording: str) -> dict[str, int]:
     return {name: n for name, n in zip(names, most) if n}
 
 
+def unreported(recording: str) -> str:
+    """Devices whose allocations cannot be recorded, by their kinds; "" = none."""
+    from . import _native
+
+    t = _native.Trace(recording)
+    return next((t.text(n) for k, n in zip(t.view("facts", "key"), t.view("facts", "text")) if t.text(k) == "loss.unreported_devices"), "")
+
+
 def over(found: dict[str, int], wanted: dict[str | None, int]) -> str:
     """The first limit that was passed, as a sentence; "" = none."""
     for device, limit in wanted.items():
@@ -133,6 +141,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
             tidemark.checkpoint("test")
             outcome: Any = yield
         found = peaks(path)
+        if wanted and (silent := unreported(path)):
+            item.warn(pytest.PytestWarning(f"tidemark: {silent}: its allocator reports nothing: no limit on it can be checked"))
     item.user_properties.append((_PROPERTY, found))
     why = over(found, wanted)
     if why and outcome.excinfo is None:  # the test's own failure comes first

@@ -85,7 +85,7 @@ def stop() -> None:
     """Stop and complete the file. Not recording is fine."""
     capture = sys.modules.get("tidemark.torch")
     if capture is not None:
-        capture._learn_rank()
+        capture._before_end()
     _native.stop()
     if _threads is not None:
         _threads.off()
@@ -318,6 +318,10 @@ def step(number: int, name: str = "step") -> None:
     global _stepped
     _stepped = True
     _native.mark(_native.STEP, _text(name), number)
+    capture = sys.modules.get("tidemark.torch")
+    hook = capture._hook if capture is not None else sys.modules.get("tidemark_hook")
+    if hook is not None:
+        hook.look()
 
 
 def checkpoint(name: str) -> None:

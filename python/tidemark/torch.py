@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from . import _home, _native, _record
+from . import _config, _home, _native, _record
 
 _hook: Any = None  # tidemark_hook: loads the capture library, builds and loads the C++ side
 _attached = False
@@ -52,9 +52,6 @@ def _load() -> Any:
         hook._load_capture(os.path.join(_home.LIBRARIES, "libtidemark-torch.so"))
         hook._capture.tide_torch_pool.argtypes = [ctypes.c_uint, ctypes.c_uint]
         hook._capture.tide_torch_pool.restype = ctypes.c_uint16
-        hook._capture.tide_torch_device_type.argtypes = [ctypes.c_char_p]
-        hook._capture.tide_torch_reserved.argtypes = [ctypes.c_uint, ctypes.c_uint, ctypes.c_uint64]
-        hook._capture.tide_torch_reserved.restype = None
         _hook = hook
     return _hook._capture
 
@@ -228,8 +225,11 @@ def _adopt(torch: Any, known: dict[tuple[str, int, int], int]) -> None:
         if now.get((kind, index, at)) != size:
             _native.free(pool_of(kind, index), at)
     for (kind, index, at), size in now.items():
-        if known.get((kind, index, at)) != size:
-            _native.alloc(pool_of(kind, index), at, size)
+        pool = pool_of(kind, index)
+        if pool:  # else nobody would tell of its end
+            _hook.devices(torch).adopted(kind, at, pool)
+        if pool and known.get((kind, index, at)) != size:
+            _native.alloc(pool, at, size)
     for (kind, index), total in _held(torch, told, now).items():
         _load().tide_torch_reserved(_type_of(kind), index, total)
     sweep(found)
@@ -255,10 +255,18 @@ def sweep(found: list[Any] | None = None) -> None:
             continue
 
 
-def _learn_rank() -> None:
-    """Before the recording ends: which rank this process is, where that was not known yet."""
+def _before_end() -> None:
+    """Before the recording ends: which rank this process is, where that was not known yet; devices that did not report."""
     if _hook is not None and _native.recording():
-        _hook.learn_rank()
+        _hook.before_end()
+
+
+def _interval() -> float:
+    """Seconds between samples of devices that do not report."""
+    try:
+        return _config.config().interval
+    except _native.Error:  # who asks for settings is told
+        return 5.0
 
 
 # ---- the face ----
@@ -282,11 +290,15 @@ def attach(*, ops: bool = True, shapes: bool = False, stacks: bool | int = False
     import torch
 
     library = _load()
+    devices = _hook.devices(torch, _interval())
     recording = (_record.path_now(), _record._count) if _native.recording() else None
     fresh = recording and _adopted != recording
     if fresh:
         _adopted = recording
         _hook.forget_rank()
+        devices.again()
+    devices.prepare()
+    if fresh:
         with contextlib.suppress(_native.Error):  # moved or removed meanwhile
             _adopt(torch, _recorded() if _attached else {})
     elif recording and not _attached and _record._count:  # where `tidemark run` records there was no gap
@@ -295,6 +307,7 @@ def attach(*, ops: bool = True, shapes: bool = False, stacks: bool | int = False
     slots = library.tide_torch_attach()
     if slots <= 0:
         raise RuntimeError("tidemark: libc10.so is not loaded, or does not export its allocation functions")
+    devices.begin(slots)
     _attached, _asked = True, {"ops": ops, "shapes": shapes, "stacks": stacks, "modules": modules}
     wants_ops = ops or shapes or bool(stacks)
     if wants_ops:
@@ -325,8 +338,9 @@ def detach() -> int:
 def describe(tensor: Any, *, name: str | None = None, role: int = 0) -> None:
     """Record shape, dtype, requires_grad (and name, role) of the storage that `tensor` covers."""
     place = _place(tensor)
-    if place and place[2] and not (place[0] == "cpu" and _borrowed(tensor)):
-        _native.tensor(pool_of(place[0], place[1]), place[2], tuple(tensor.shape), DTYPES.get(str(tensor.dtype)[6:], 0), role,
+    pool = pool_of(place[0], place[1]) if place and place[2] and not (place[0] == "cpu" and _borrowed(tensor)) else 0
+    if place and pool:
+        _native.tensor(pool, place[2], tuple(tensor.shape), DTYPES.get(str(tensor.dtype)[6:], 0), role,
                        int(tensor.requires_grad), name)
 
 

@@ -6,6 +6,7 @@
 
 #include "analyze/alive.h"
 #include "analyze/paths.h"
+#include "analyze/sampled.h"
 #include "cli/names.h"
 #include "cli/where.h"
 #include "render/chart.h"
@@ -28,8 +29,9 @@ struct answer {
 	const tide_model *m;
 	uint32_t device; /* TIDE_ANY = all */
 	tide_moment at;
-	tide_usage usage; /* up to the moment */
-	tide_usage whole; /* the whole trace, with the series */
+	tide_usage usage;     /* up to the moment */
+	tide_usage whole;     /* the whole trace, with the series */
+	tide_sampled sampled; /* devices that are known by samples alone; with the series */
 	tide_alive largest;
 	tide_paths paths;
 };
@@ -55,6 +57,9 @@ static tide_code solve(const tide_args *a, struct answer *x, size_t buckets, tid
 		return rc;
 	find_moment(x);
 	rc = tide__usage_at(x->m, x->at.cut, x->at.chosen ? x->at.t : INT64_MAX, 0, &x->usage, err);
+	if (rc == TIDE_OK)
+		rc = tide__sampled(x->m, x->at.chosen ? x->at.t : INT64_MAX, buckets, &x->sampled,
+				   err);
 	if (rc == TIDE_OK && x->at.chosen)
 		rc = tide__alive_at(x->m, x->at.cut, x->device, TIDE_ANY, &alive, err);
 	if (rc == TIDE_OK)
@@ -70,6 +75,7 @@ static void forget(struct answer *x)
 {
 	tide__usage_free(&x->usage);
 	tide__usage_free(&x->whole);
+	tide__sampled_free(&x->sampled);
 	tide__alive_free(&x->largest);
 	tide__paths_free(&x->paths);
 }
@@ -77,7 +83,8 @@ static void forget(struct answer *x)
 static bool shown(const struct answer *x, uint32_t d)
 {
 	const tide_level *l = &x->whole.devices[d];
-	return (x->device == TIDE_ANY || x->device == d) && (l->allocs || l->source);
+	return (x->device == TIDE_ANY || x->device == d) &&
+	       (l->allocs || l->source || x->sampled.devices[d].n);
 }
 
 /* ---- grids ---- */
@@ -102,25 +109,31 @@ static const tide_grid_col level_cols[] = {
 	{ "capacity_bytes", NULL, TIDE_CELL_BYTES },
 };
 
+static void sum_cell(tide_grid *g, bool counted, uint64_t v)
+{
+	counted ? tide__grid_uint(g, v) : tide__grid_none(g);
+}
+
+/* counted: else its allocations are not in the trace, and what they sum up to is not known. */
 static void level_row(tide_grid *g, const char *name, size_t n, const char *kind,
-		      const tide_level *l, uint64_t capacity)
+		      const tide_level *l, uint64_t capacity, bool counted)
 {
 	tide__grid_textn(g, name, n);
 	tide__grid_text(g, kind);
-	tide__grid_uint(g, l->bytes);
-	tide__grid_uint(g, l->requested);
-	tide__grid_uint(g, l->count);
+	sum_cell(g, counted, l->bytes);
+	sum_cell(g, counted, l->requested);
+	sum_cell(g, counted, l->count);
 	tide__grid_maybe(g, l->reserved);
-	tide__grid_uint(g, l->peak);
-	tide__grid_int(g, l->peak_t);
-	tide__grid_uint(g, l->peak_count);
+	sum_cell(g, counted, l->peak);
+	counted ? tide__grid_int(g, l->peak_t) : tide__grid_none(g);
+	sum_cell(g, counted, l->peak_count);
 	tide__grid_maybe(g, l->peak_reserved);
 	tide__grid_maybe(g, l->reserved_peak);
 	tide__grid_text(g, tide__reserved_text(l->source));
-	tide__grid_uint(g, l->allocs);
-	tide__grid_uint(g, l->frees);
-	tide__grid_uint(g, l->alloc_bytes);
-	tide__grid_uint(g, l->free_bytes);
+	sum_cell(g, counted, l->allocs);
+	sum_cell(g, counted, l->frees);
+	sum_cell(g, counted, l->alloc_bytes);
+	sum_cell(g, counted, l->free_bytes);
 	tide__known_cell(g, capacity);
 }
 
@@ -128,6 +141,7 @@ static void level_row(tide_grid *g, const char *name, size_t n, const char *kind
 static tide_grid *levels(const struct answer *x, uint32_t d, bool sum)
 {
 	const tide_model *m = x->m;
+	bool counted = !x->sampled.devices[d].n;
 	bool apart = false; /* the device's reserved bytes are known, a pool's are not */
 	tide_grid *g = tide__grid_new(level_cols, sizeof level_cols / sizeof *level_cols);
 	for (uint32_t p = 0; p < m->pools.n; p++) {
@@ -139,10 +153,10 @@ static tide_grid *levels(const struct answer *x, uint32_t d, bool sum)
 		const char *kind = tide__pool_kind_text(m->pools.kind[p]);
 		apart |= x->whole.devices[d].source && !w->source;
 		level_row(g, n ? name : kind, n ? n : strlen(kind), kind, &x->usage.pools[p],
-			  m->pools.capacity[p]);
+			  m->pools.capacity[p], counted);
 	}
 	if (sum && (tide__grid_rows(g) > 1 || apart))
-		level_row(g, "all", 3, NULL, &x->usage.devices[d], m->devices.capacity[d]);
+		level_row(g, "all", 3, NULL, &x->usage.devices[d], m->devices.capacity[d], counted);
 	return g;
 }
 
@@ -185,6 +199,20 @@ static tide_grid *largest(struct answer *x)
 
 /* ---- text ---- */
 
+static void print_sampled(const tide_args *a, const tide_sampled_device *s)
+{
+	char now[32] = "unknown", most[32] = "unknown", t[32] = "-", n[32];
+	if (s->bytes != TIDE_SAMPLED_NONE) {
+		tide__fmt_bytes(now, sizeof now, (double)s->bytes);
+		tide__fmt_bytes(most, sizeof most, (double)s->peak);
+		tide__fmt_ns(t, sizeof t, (double)s->peak_t);
+	}
+	fprintf(a->out,
+		"  Its allocator reports no allocations. As sampled: %s, at most %s (at %s; %s "
+		"samples).\n",
+		now, most, t, tide__fmt_count(n, sizeof n, (int64_t)s->n));
+}
+
 static void print_device(const tide_args *a, const struct answer *x, uint32_t d)
 {
 	const tide_model *m = x->m;
@@ -206,7 +234,10 @@ static void print_device(const tide_args *a, const struct answer *x, uint32_t d)
 	if (w->devices[d].source == TIDE_RESERVED_SAMPLES)
 		fputs("  Reserved is sampled: exact when told, not known in between.\n", a->out);
 	fputc('\n', a->out);
-	tide_chart c = { .live = w->live_series + d * w->buckets,
+	if (x->sampled.devices[d].n)
+		print_sampled(a, &x->sampled.devices[d]);
+	tide_chart c = { .live = (x->sampled.devices[d].n ? x->sampled.series : w->live_series) +
+				 d * w->buckets,
 			 .reserved = w->reserved_series + d * w->buckets,
 			 .n = w->buckets,
 			 .height = 8,
@@ -252,8 +283,28 @@ static void json_series(tide_json *j, const char *key, const uint64_t *v, size_t
 	tide__json_array_end(j);
 }
 
+static void json_sampled(tide_json *j, const struct answer *x, uint32_t d)
+{
+	const tide_sampled_device *s = &x->sampled.devices[d];
+	tide__json_key(j, "sampled");
+	if (!s->n) {
+		tide__json_null(j);
+		return;
+	}
+	tide__json_object(j);
+	tide__json_kmaybe(j, "allocated_bytes", s->bytes);
+	tide__json_kmaybe(j, "peak_bytes", s->peak);
+	tide__json_key(j, "peak_time_ns");
+	s->peak == TIDE_SAMPLED_NONE ? tide__json_null(j) : tide__json_int(j, s->peak_t);
+	tide__json_kuint(j, "samples", s->n);
+	json_series(j, "series_bytes", x->sampled.series + d * x->sampled.buckets,
+		    x->sampled.buckets);
+	tide__json_object_end(j);
+}
+
 static void json_device(tide_json *j, const struct answer *x, uint32_t d)
 {
+	const tide_sampled_device *s = &x->sampled.devices[d];
 	const tide_model *m = x->m;
 	const tide_level *l = &x->usage.devices[d];
 	const tide_usage *w = &x->whole;
@@ -266,7 +317,7 @@ static void json_device(tide_json *j, const struct answer *x, uint32_t d)
 	n ? tide__json_strn(j, model, n) : tide__json_null(j);
 	tide__json_key(j, "totals");
 	tide_grid *g = tide__grid_new(level_cols, sizeof level_cols / sizeof *level_cols);
-	level_row(g, "all", 3, NULL, l, m->devices.capacity[d]);
+	level_row(g, "all", 3, NULL, l, m->devices.capacity[d], !s->n);
 	if (tide__grid_rows(g))
 		tide__grid_json_row(g, 0, j);
 	else
@@ -276,7 +327,9 @@ static void json_device(tide_json *j, const struct answer *x, uint32_t d)
 	g = levels(x, d, false);
 	tide__grid_json(g, j);
 	tide__grid_free(g);
-	json_series(j, "live_series_bytes", w->live_series + d * w->buckets, w->buckets);
+	json_series(j, "live_series_bytes", w->live_series + d * w->buckets,
+		    s->n ? 0 : w->buckets); /* not known */
+	json_sampled(j, x, d);
 	if (w->devices[d].source)
 		json_series(j, "reserved_series_bytes", w->reserved_series + d * w->buckets,
 			    w->buckets);

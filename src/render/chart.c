@@ -24,12 +24,18 @@ static uint64_t held_at(const tide_chart *c, size_t i)
 	return c->reserved && c->reserved[i] != UINT64_MAX ? c->reserved[i] : 0;
 }
 
+/* Likewise, where live bytes are sampled. */
+static uint64_t live_at(const tide_chart *c, size_t i)
+{
+	return c->live[i] != UINT64_MAX ? c->live[i] : 0;
+}
+
 static uint64_t top_of(const tide_chart *c)
 {
 	uint64_t top = 1;
 	for (size_t i = 0; i < c->n; i++) {
-		if (c->live[i] > top)
-			top = c->live[i];
+		if (live_at(c, i) > top)
+			top = live_at(c, i);
 		if (held_at(c, i) > top)
 			top = held_at(c, i);
 	}
@@ -51,7 +57,7 @@ static int clamp8(int e)
 static void put_cell(const tide_chart *c, size_t i, int below, uint64_t top, FILE *out,
 		     const struct look *k, const tide_style *style)
 {
-	int live = clamp8(eighths(c->live[i], top, c->height) - below);
+	int live = clamp8(eighths(live_at(c, i), top, c->height) - below);
 	int held = clamp8(eighths(held_at(c, i), top, c->height) - below);
 	if (!live && held >= 4)
 		fputs(k->shade, out);

@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/sampled.h"
 #include "render/format.h"
+#include "render/labels.h"
 
 static const struct sentence {
 	const char *key;
-	const char *text; /* %s = the number, %t = the text of its row `why` in brackets */
+	const char *text; /* %s = the number or the text, %t = the text of row `why` in brackets */
 	bool place;	  /* a byte offset: digits not grouped */
 	const char *why;
 } sentences[] = {
@@ -67,6 +69,9 @@ static const struct sentence {
 	{ "operations_without_duration",
 	  "operations whose end is not told, drawn up to the next one: %s" },
 	{ "tensor_lifecycles_left_out", "tensors whose lives the profile leaves out: %s" },
+	{ "unreported_devices",
+	  "devices whose allocators report nothing to PyTorch's profiler, so that "
+	  "their allocations are not here: %s" },
 };
 
 /* Rows that another row tells too: where that one is, these have no note of their own. */
@@ -121,13 +126,16 @@ static void put_why(FILE *out, const struct list *l, const char *key)
 		fprintf(out, " (%s)", tide__fmt_name(buf, sizeof buf, why.text, why.n, 0));
 }
 
-static void put_sentence(FILE *out, const struct list *l, const struct sentence *s, int64_t number)
+static void put_sentence(FILE *out, const struct list *l, const struct sentence *s,
+			 const tide_loss *x)
 {
-	char num[32];
-	if (s->place)
-		snprintf(num, sizeof num, "%" PRId64, number);
+	char num[400];
+	if (x->n)
+		tide__fmt_name(num, sizeof num, x->text, x->n, 0);
+	else if (s->place)
+		snprintf(num, sizeof num, "%" PRId64, x->number);
 	else
-		tide__fmt_count(num, sizeof num, number);
+		tide__fmt_count(num, sizeof num, x->number);
 	for (const char *c = s->text; *c; c++) {
 		if (*c != '%')
 			fputc(*c, out);
@@ -155,12 +163,12 @@ static void put_words(FILE *out, const tide_loss *x)
 
 static void put_loss(FILE *out, const tide_style *st, const struct list *l, const tide_loss *x)
 {
-	const struct sentence *s = x->n ? NULL : sentence_of(x->key);
+	const struct sentence *s = sentence_of(x->key);
 	char *line = NULL;
 	size_t size;
 	FILE *f = open_memstream(&line, &size);
 	if (f) {
-		s ? put_sentence(f, l, s, x->number) : put_words(f, x);
+		s ? put_sentence(f, l, s, x) : put_words(f, x);
 		fclose(f);
 	}
 	fputs(st->color ? "\033[33mnote: " : "note: ", out);
@@ -235,11 +243,36 @@ static void put_from_rings(const tide_model *m, FILE *out, const tide_style *sty
 	tide__put_words(out, text, 6, 6, style->width);
 }
 
+/* Devices without allocations whose own counters were read now and then. */
+static void put_sampled(const tide_model *m, FILE *out, const tide_style *style)
+{
+	tide_sampled s;
+	char text[320], name[64], most[32], t[32], n[32];
+	if (tide__sampled(m, INT64_MAX, 0, &s, NULL) != TIDE_OK)
+		return;
+	for (uint32_t d = 1; d < s.n_devices; d++) {
+		const tide_sampled_device *x = &s.devices[d];
+		if (!x->n)
+			continue;
+		snprintf(text, sizeof text,
+			 "%s is sampled: %s at most, at %s, in %s samples of its own counter; what "
+			 "was between them is not known, and no other figure counts it",
+			 tide__device_name(m, d, name, sizeof name),
+			 tide__fmt_bytes(most, sizeof most, (double)x->peak),
+			 tide__fmt_ns(t, sizeof t, (double)x->peak_t),
+			 tide__fmt_count(n, sizeof n, (int64_t)x->n));
+		fputs("note: ", out);
+		tide__put_words(out, text, 6, 6, style->width);
+	}
+	tide__sampled_free(&s);
+}
+
 void tide__put_losses(const tide_model *m, FILE *out, const tide_style *style)
 {
 	if (any_loss(m) || from_rings(m) >= 0)
 		fputc('\n', out);
 	tide__put_loss_list(out, style, loss_at, m, m->facts.n);
+	put_sampled(m, out, style);
 	put_from_rings(m, out, style);
 }
 

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A device of our own for PyTorch, as makers of accelerators register theirs (PrivateUse1): two devices with two streams each
  * whose memory is the host's, an allocator that rounds up to 256 bytes, takes segments of 1 MiB, runs out at 64 MiB and tells
- * c10 of everything as the caching allocators do. What is no allocation or copy runs on the CPU. For test_device.py, which
- * builds it. */
+ * of everything those whom tell_by() names (device_tell.c: c10, as the caching allocators do), and else nobody. What is no allocation
+ * or copy runs on the CPU. For test_device.py and test_silent.py; device.py builds it. */
 #include <ATen/EmptyTensor.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/native/CPUFallback.h>
@@ -28,6 +28,14 @@ thread_local c10::StreamId streams[DEVICES] = {};
 
 // ---- memory ----
 
+void (*tell)(void *, int64_t, size_t, size_t, unsigned) = nullptr;
+void (*tell_oom)(int64_t, size_t, size_t, unsigned) = nullptr;
+
+unsigned number(c10::Device d)
+{
+	return static_cast<uint8_t>(d.type()) | static_cast<unsigned>(static_cast<uint8_t>(d.index())) << 8;
+}
+
 struct Allocator final : c10::DeviceAllocator {
 	std::mutex lock;
 	std::unordered_map<void *, std::pair<c10::DeviceIndex, size_t>> live;
@@ -46,14 +54,16 @@ struct Allocator final : c10::DeviceAllocator {
 		std::lock_guard<std::mutex> guard(lock);
 		int64_t &all = allocated[device.index()];
 		if (all + n > CAPACITY) {
-			c10::reportOutOfMemoryToProfiler(n, all, reserved[device.index()], device);
+			if (tell_oom)
+				tell_oom(n, all, reserved[device.index()], number(device));
 			TORCH_CHECK(false, "out of memory");
 		}
 		void *p = std::aligned_alloc(ROUND, n);
 		live[p] = { device.index(), n };
 		all += n;
 		reserved[device.index()] = std::max<int64_t>(reserved[device.index()], segments(all));
-		c10::reportMemoryUsageToProfiler(p, n, all, reserved[device.index()], device);
+		if (tell)
+			tell(p, n, all, reserved[device.index()], number(device));
 		return p;
 	}
 	static void give(void *p);
@@ -91,8 +101,8 @@ void Allocator::give(void *p)
 	auto [device, n] = at->second;
 	allocator.live.erase(at);
 	allocator.allocated[device] -= n;
-	c10::reportMemoryUsageToProfiler(p, -static_cast<int64_t>(n), allocator.allocated[device], allocator.reserved[device],
-					 c10::Device(TYPE, device));
+	if (tell)
+		tell(p, -static_cast<int64_t>(n), allocator.allocated[device], allocator.reserved[device], number(c10::Device(TYPE, device)));
 	std::free(p);
 }
 
@@ -180,3 +190,9 @@ bool hooked = (at::RegisterPrivateUse1HooksInterface(new Hooks), true);
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) void use_stream(int device, int stream) { streams[device] = stream; }
+
+extern "C" __attribute__((visibility("default"))) void tell_by(decltype(tell) usage, decltype(tell_oom) oom)
+{
+	tell = usage;
+	tell_oom = oom;
+}

@@ -3,20 +3,15 @@
 """Any device that torch.accelerator names (needs torch): one of our own, device.cpp, registered as makers of accelerators do, is
 recorded under its name, to the byte of PyTorch's own counters."""
 import contextlib
-import ctypes
 import gc
-import hashlib
 import importlib.util
 import io
 import json
 import os
-import pathlib
-import shutil
-import subprocess
 import tempfile
-import types
 import unittest
 
+import device
 import torch
 
 import tidemark
@@ -24,8 +19,6 @@ from tidemark import tracker
 from tidemark._profile import Profile
 
 FOLDER = tempfile.mkdtemp()
-SOURCE = pathlib.Path(__file__).with_name("device.cpp")
-ROOT = pathlib.Path(torch.__file__).parent
 NEVER = 2**63 - 1
 
 
@@ -33,29 +26,11 @@ def path(name: str) -> str:
     return os.path.join(FOLDER, name)
 
 
-def build() -> str:
-    """device.cpp for this torch, made once."""
-    key = hashlib.sha256(SOURCE.read_bytes() + f"{torch.__version__} {ROOT}".encode()).hexdigest()[:12]
-    target = os.path.join(os.environ.get("XDG_CACHE_HOME", FOLDER), f"device-{key}.so")
-    if not os.path.exists(target):
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        subprocess.run(["g++", "-std=c++20", "-O0", "-fPIC", "-shared", "-fvisibility=hidden", f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}",
-                        f"-I{ROOT}/include", f"-I{ROOT}/include/torch/csrc/api/include", str(SOURCE), "-o", target + ".part",
-                        f"-L{ROOT}/lib", "-lc10", "-ltorch_cpu", f"-Wl,-rpath,{ROOT}/lib"], check=True)
-        os.rename(target + ".part", target)
-    return target
-
-
 class Device(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        header = ROOT / "include" / "c10" / "core" / "CachingDeviceAllocator.h"
-        if not shutil.which("g++") or not header.exists() or "DeviceAllocator :" not in header.read_text(encoding="utf-8"):
-            raise unittest.SkipTest("needs g++ and torch 2.9")
-        cls.library = ctypes.CDLL(build())
-        torch.utils.rename_privateuse1_backend("tidal")
-        torch._register_device_module("tidal", types.SimpleNamespace(is_available=lambda: True, device_count=lambda: 2, current_device=lambda: 0))
-        assert torch.accelerator.current_accelerator().type == "tidal"
+        cls.library = device.load()
+        device.telling(cls.library, device.teller())
 
     def setUp(self):
         gc.collect()
@@ -100,6 +75,17 @@ class Device(unittest.TestCase):
         c = tidemark.open(path("o.tide")).native.column
         (row,) = [i for i, n in enumerate(c("allocs", "size")) if n == 77_777]
         self.assertLess(c("allocs", "died")[row], NEVER)
+
+    def test_is_not_taken_for_one_that_does_not_report(self):
+        with contextlib.redirect_stderr(io.StringIO()) as said, tidemark.record(path("n.tide")):
+            keep = torch.empty(1000, device="tidal")
+            for i in range(3):
+                tidemark.step(i)
+        self.assertEqual(said.getvalue(), "")
+        t = tidemark.open(path("n.tide"))
+        self.assertEqual(t.memory()["losses"], {})
+        self.assertEqual({d["sampled"] for d in t.memory()["devices"]}, {None})
+        del keep
 
     def test_streams(self):
         with tidemark.record(path("s.tide")):

@@ -35,6 +35,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* ---- one library ---- */
 
 typedef struct object {
+	const char *path;
 	uintptr_t base;
 	const ElfW(Sym) * symbols;
 	const char *names;
@@ -52,7 +53,7 @@ static uintptr_t absolute(uintptr_t base, uintptr_t p)
 static bool read_object(const struct dl_phdr_info *info, object *o)
 {
 	const ElfW(Dyn) *d = NULL;
-	*o = (object){ .base = info->dlpi_addr };
+	*o = (object){ .path = info->dlpi_name ? info->dlpi_name : "", .base = info->dlpi_addr };
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		if (p->p_type == PT_DYNAMIC)
@@ -174,4 +175,37 @@ int tide_torch_detach(void)
 	n_kept = 0;
 	pthread_mutex_unlock(&lock);
 	return n;
+}
+
+/* ---- who reports ---- */
+
+/* PyTorch's own: they report the host's shared memory, CUDA, HIP and XPU, nobody else's device. */
+static bool is_torchs(const char *path)
+{
+	static const char *const names[] = { "libc10.so",
+					     "libc10_cuda",
+					     "libc10_hip",
+					     "libc10_xpu",
+					     "libtorch.so",
+					     "libtorch_cpu",
+					     "libtorch_cuda",
+					     "libtorch_hip",
+					     "libtorch_xpu",
+					     "libtorch_python",
+					     "libbackend_with_compiler" };
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static int reporter(const object *o, uintptr_t *slot, uintptr_t hook)
+{
+	return hook == tide__torch_report_hook && !is_torchs(o->path);
+}
+
+int tide_torch_reporters(void)
+{
+	return walk_all(reporter);
 }

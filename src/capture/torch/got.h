@@ -19,5 +19,8 @@
 TIDE_API int tide_torch_attach(void);
 /** Put back. @return slots put back. */
 TIDE_API int tide_torch_detach(void);
+/** How many places of loaded libraries that are not PyTorch's own call its report of memory: 0 = no
+ *  device that somebody added to PyTorch can be reporting. */
+TIDE_API int tide_torch_reporters(void);
 
 #endif

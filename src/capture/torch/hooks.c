@@ -92,6 +92,8 @@ static void *original(int which)
 enum { MAX_TYPE = 32, MAX_INDEX = 64, MAX_STREAMS = 8 };
 static _Atomic(uint32_t) pools[MAX_TYPE][MAX_INDEX];	/* pool + 1; 0 = not opened yet */
 static _Atomic(uint64_t) reserved[MAX_TYPE][MAX_INDEX]; /* last total told + 1; 0 = none yet */
+static _Atomic(bool) reports[MAX_TYPE];			/* something of the type was reported */
+static _Atomic(bool) silent[MAX_TYPE];			/* nothing ever is */
 
 /* c10/core/DeviceType.h; a device of no kind of ours goes by its name: here, or as torch calls it
  * (privateuseone is named by whoever makes the device). */
@@ -225,17 +227,19 @@ static tide_stream stream_of(unsigned type, unsigned index)
 }
 
 /* torch.reserved_bytes.cuda:0: a counter for each device. */
-static tide_name reserved_name(unsigned type, unsigned index)
+enum { RESERVED, ALLOCATED };
+static tide_name counter_name(int what, unsigned type, unsigned index)
 {
-	static _Atomic(tide_name) names[MAX_TYPE][MAX_INDEX];
-	tide_name id = atomic_load_explicit(&names[type][index], memory_order_relaxed);
+	static _Atomic(tide_name) all[2][MAX_TYPE][MAX_INDEX];
+	_Atomic(tide_name) *at = &all[what][type][index];
+	tide_name id = atomic_load_explicit(at, memory_order_relaxed);
 	if (!id) {
 		char text[64], buf[TYPE_TEXT];
 		const char *kind = type_name(type, buf);
-		snprintf(text, sizeof text, "torch.reserved_bytes.%s:%u", kind ? kind : "other",
-			 index);
+		snprintf(text, sizeof text, "torch.%s_bytes.%s:%u",
+			 what == RESERVED ? "reserved" : "allocated", kind ? kind : "other", index);
 		id = tide_intern(text);
-		atomic_store_explicit(&names[type][index], id, memory_order_relaxed);
+		atomic_store_explicit(at, id, memory_order_relaxed);
 	}
 	return id;
 }
@@ -250,7 +254,7 @@ static void note_reserved(unsigned type, unsigned index, uint64_t total, bool wi
 	if (last == total + 1 || (!last && !total && with_block))
 		return;
 	atomic_store_explicit(&reserved[type][index], total + 1, memory_order_relaxed);
-	tide_counter(reserved_name(type, index), (double)total);
+	tide_counter(counter_name(RESERVED, type, index), (double)total);
 }
 
 /* ---- the hooks ---- */
@@ -342,6 +346,8 @@ static void record_report(void *p, int64_t size, size_t total_reserved, c10_devi
 		return;
 	if (type == 0 && size > 0 && p == just_allocated)
 		return;
+	if (type < MAX_TYPE && !atomic_load_explicit(&reports[type], memory_order_relaxed))
+		atomic_store_explicit(&reports[type], true, memory_order_relaxed);
 	note_reserved(type, index, total_reserved, true); /* its segment was there before it */
 	if (size >= 0)
 		took(pool_of(type, index), p, (size_t)size, type ? stream_of(type, index) : 0);
@@ -413,6 +419,7 @@ const tide_torch_hook tide__torch_hooks[] = {
 	{ "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE", (uintptr_t)out_of_memory },
 	{ NULL, 0 },
 };
+const uintptr_t tide__torch_report_hook = (uintptr_t)report;
 
 bool tide__torch_ready(void)
 {
@@ -424,13 +431,35 @@ bool tide__torch_ready(void)
 
 tide_pool tide_torch_pool(unsigned type, unsigned index)
 {
-	return pool_of(type, index);
+	bool none = type < MAX_TYPE && atomic_load_explicit(&silent[type], memory_order_relaxed);
+	return none ? 0 : pool_of(type, index);
 }
 
-void tide_torch_reserved(unsigned type, unsigned index, uint64_t total)
+static void sample(int what, unsigned type, unsigned index, uint64_t total)
 {
 	if (type >= MAX_TYPE || index >= MAX_INDEX)
 		return;
 	pool_of(type, index); /* the device is there, with all of it cached even */
-	tide_counter(reserved_name(type, index), (double)total);
+	tide_counter(counter_name(what, type, index), (double)total);
+}
+
+void tide_torch_reserved(unsigned type, unsigned index, uint64_t total)
+{
+	sample(RESERVED, type, index, total);
+}
+
+void tide_torch_allocated(unsigned type, unsigned index, uint64_t total)
+{
+	sample(ALLOCATED, type, index, total);
+}
+
+bool tide_torch_reports(unsigned type)
+{
+	return type < MAX_TYPE && atomic_load_explicit(&reports[type], memory_order_relaxed);
+}
+
+void tide_torch_silence(unsigned type)
+{
+	if (type < MAX_TYPE)
+		atomic_store_explicit(&silent[type], true, memory_order_relaxed);
 }

@@ -21,11 +21,21 @@
 
 #include <tidemark/record.h>
 
-/** The pool that allocations of a c10 device (type, index) are recorded in. */
+/** The pool that allocations of a c10 device (type, index) are recorded in; 0: of no such device
+ *  any are (tide_torch_silence). */
 TIDE_API tide_pool tide_torch_pool(unsigned type, unsigned index);
 
 /** What an allocator has taken from a device in all, as told at this moment. */
 TIDE_API void tide_torch_reserved(unsigned type, unsigned index, uint64_t total);
+
+/* ---- devices whose allocator tells c10 nothing (python/hook/tidemark_devices.py) ---- */
+
+/** Has an allocator of this type of device reported anything in this process? */
+TIDE_API bool tide_torch_reports(unsigned type);
+/** Its allocations are not recorded: no pool is given out any more for what is said of them. */
+TIDE_API void tide_torch_silence(unsigned type);
+/** What such a device has given out in all, as its own counter says at this moment: a sample. */
+TIDE_API void tide_torch_allocated(unsigned type, unsigned index, uint64_t total);
 
 /** c10's number of a device type ("cuda"); of one it does not know, the last. */
 TIDE_API int tide_torch_device_type(const char *name);
@@ -46,6 +56,7 @@ typedef struct tide_torch_hook {
 	uintptr_t address;
 } tide_torch_hook;
 extern const tide_torch_hook tide__torch_hooks[];
+extern const uintptr_t tide__torch_report_hook; /* the one for the report of memory */
 /* Are the originals to be found? Nothing may be taken over before. Counters begin anew. */
 bool tide__torch_ready(void);
 

@@ -384,8 +384,9 @@ void say(const at::Tensor &t, uint64_t addr, tide_name name, uint8_t role)
 	Shape shape(t);
 	shape.info.name = name;
 	shape.info.role = role;
-	tide_tensor(host.pool(static_cast<unsigned>(t.device().type()), static_cast<unsigned>(t.device().index()) & 255u),
-		    addr, &shape.info);
+	tide_pool pool = host.pool(static_cast<unsigned>(t.device().type()), static_cast<unsigned>(t.device().index()) & 255u);
+	if (pool) // else its device's allocations are not recorded
+		tide_tensor(pool, addr, &shape.info);
 }
 
 /* False: the tensor is no more. */

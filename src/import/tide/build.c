@@ -4,6 +4,7 @@
  * that the common cases are plain stores into columns. */
 #include "import/tide/build.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -326,6 +327,20 @@ static int64_t place_in_job(const char *key, const uint8_t *text, size_t n)
 	return number;
 }
 
+/* Devices of which a recording has no allocations, learnt on the way, one at a time: one fact. */
+static bool unreported(tide_model *m, const char *key, const uint8_t *text, size_t n)
+{
+	char all[256], one[64];
+	int64_t at = tide__fact_find(m, key);
+	const char *had = at >= 0 ? tide__text(m, m->facts.text[at], NULL) : "";
+	snprintf(one, sizeof one, "%.*s", (int)(n < sizeof one ? n : sizeof one - 1),
+		 (const char *)text);
+	if (!*one || strstr(had, one))
+		return true;
+	snprintf(all, sizeof all, "%s%s%s", had, *had ? ", " : "", one);
+	return tide__fact_text(m, key, all);
+}
+
 static bool on_annotation(tide_build *b, const tide_ring *r, const tide_event *e, int64_t t)
 {
 	tide_str name = { tide__ids_get(&b->defs->names, e->name, &b->undefined) };
@@ -333,6 +348,8 @@ static bool on_annotation(tide_build *b, const tide_ring *r, const tide_event *e
 	int64_t number = place_in_job(key, e->bytes, (size_t)e->size);
 	if (number >= 0)
 		return tide__fact_num(b->m, key, number);
+	if (!strcmp(key, "loss.unreported_devices"))
+		return unreported(b->m, key, e->bytes, (size_t)e->size);
 	uint32_t row = push_mark(b, r, TIDE_MARK_ANNOTATION, t);
 	if (!row)
 		return false;

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""A device whose allocator tells PyTorch's profiler nothing (needs torch): it is said, once, and its own counters are sampled.
+
+Each case is a process of its own: what a device is, PyTorch learns once."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import tidemark
+
+FOLDER = tempfile.mkdtemp()
+HERE = pathlib.Path(__file__).parent
+SAID = "tidemark: tidal: its allocator reports nothing to PyTorch's profiler, so its allocations are not recorded; "
+BEGIN = f"""
+import sys, time; sys.path.insert(0, {str(HERE)!r})
+import torch, device
+def begin():
+    global library
+    library = device.load()
+M = 1 << 20
+def empty(n, index=0): return torch.empty(n, dtype=torch.uint8, device=f"tidal:{{index}}")
+def own(index=0): return torch.accelerator.memory_allocated(index)
+"""
+RECORD = "import tidemark\n"
+
+
+def path(name: str) -> str:
+    return os.path.join(FOLDER, name)
+
+
+def run(code: str, *before: str, later: bool = False, **env: str) -> tuple[str, str]:
+    """What it printed, and what it said on stderr."""
+    done = subprocess.run([*before, sys.executable, "-c", BEGIN + ("" if later else "begin()\n") + code], capture_output=True, text=True, check=False, timeout=200,
+                          cwd=FOLDER, env={**os.environ, **env})
+    if "SkipTest" in done.stderr:
+        raise unittest.SkipTest("needs g++ and torch 2.9")
+    assert done.returncode == 0, done.stderr
+    lines = [x for x in done.stderr.splitlines(keepends=True) if "building op recording" not in x]
+    return done.stdout, "".join(lines)
+
+
+def devices(name: str) -> dict:
+    found = tidemark.open(path(name)).memory()
+    assert found["losses"] == {"unreported_devices": "tidal"}, found["losses"]
+    return {d["device"]: d for d in found["devices"]}
+
+
+class Silent(unittest.TestCase):
+    def test_said_and_sampled(self):
+        out, said = run(RECORD + """
+old = empty(3 * M)
+with tidemark.record("a.tide"):
+    keep = [empty(5 * M), empty(M, 1), torch.ones(3)]
+    tidemark.step(0)
+    high = own()
+    del keep[0]
+    tidemark.step(1)
+    print(high, own(), own(1))
+    print(repr(tidemark.live()).splitlines()[-1])
+    del old
+with tidemark.record("b.tide"):
+    pass
+""")
+        self.assertEqual(said, SAID + "what its own counters say is sampled at steps and every 5 s\n")  # once, however many recordings
+        high, low, other = map(int, out.splitlines()[0].split())
+        got = devices("a.tide")
+        self.assertEqual((high, low, other), (8 << 20, 3 << 20, 1 << 20))
+        self.assertEqual((got["tidal:0"]["sampled"]["peak_bytes"], got["tidal:0"]["sampled"]["allocated_bytes"]), (high, 0))
+        self.assertEqual(got["tidal:1"]["sampled"]["peak_bytes"], other)
+        self.assertEqual(max(v or 0 for v in got["tidal:0"]["sampled"]["series_bytes"]), high)
+        totals = got["tidal:0"]["totals"]
+        self.assertEqual([totals[k] for k in ("live_bytes", "peak_bytes", "live_count", "allocs")], [None] * 4)  # not known is not zero
+        self.assertEqual(totals["reserved_peak_bytes"], 8 << 20)
+        self.assertEqual(got["cpu"]["sampled"], None)
+        self.assertIn("sampled 1.00 MiB, at most 1.00 MiB", out.splitlines()[1])
+        devices("b.tide")
+        text = subprocess.run([sys.executable, "-m", "tidemark", "memory", path("a.tide")], capture_output=True, text=True, check=True).stdout
+        self.assertIn("As sampled: 0 B, at most 8.00 MiB", text)
+        self.assertIn("note: devices whose allocators report nothing to PyTorch's profiler", text)
+        text = subprocess.run([sys.executable, "-m", "tidemark", "peak", path("a.tide")], capture_output=True, text=True, check=True).stdout
+        self.assertIn("note: tidal:0 is sampled: 8.00 MiB at most", " ".join(text.split()))
+
+    def test_by_the_interval(self):
+        run(RECORD + """
+with tidemark.record("i.tide"):
+    keep = empty(2 * M)
+    time.sleep(0.5)
+    del keep
+""", TIDEMARK_INTERVAL="0.05")
+        got = devices("i.tide")["tidal:0"]["sampled"]
+        self.assertEqual((got["peak_bytes"], got["allocated_bytes"]), (2 << 20, 0))
+        self.assertGreater(got["samples"], 2)
+
+    def test_found_out_by_its_counters(self):
+        """Its library could tell, and does not."""
+        out, said = run(RECORD + """
+by = device.teller()
+old = empty(M)
+with tidemark.record("f.tide"):
+    for i in range(3):
+        keep = empty((2 + i) * M)
+        tidemark.step(i)
+    print(own())
+""")
+        self.assertTrue(said.startswith(SAID), said)
+        self.assertEqual(said.count("\n"), 1)
+        got = devices("f.tide")["tidal:0"]
+        self.assertEqual(got["sampled"]["allocated_bytes"], int(out))
+        self.assertEqual(got["totals"]["live_bytes"], None)
+
+    def test_found_out_by_a_model(self):
+        out, said = run(RECORD + """
+by = device.teller()
+torch.accelerator.memory_allocated = None  # nor are there counters
+with tidemark.record("m.tide", shapes=True):
+    net = torch.nn.Linear(8, 4).to("tidal:0")
+    optimizer = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9, foreach=False)
+    for _ in range(2):
+        net(torch.ones(3, 8).to("tidal:0")).sum().backward()
+        optimizer.step()
+""")
+        self.assertEqual(said, SAID + "it has no counters either, so its memory is not known\n")
+        t = tidemark.open(path("m.tide"))
+        self.assertEqual(t.memory()["losses"], {"unreported_devices": "tidal"})  # labels of what is not there are no loss of their own
+        names = set(t.native.column("spans", "name"))
+        self.assertLessEqual({"nn.Module: Linear", "aten::linear", "Optimizer.step#SGD.step"}, names)
+        self.assertEqual([m for m in t.native.column("marks", "name")[1:]].count("step"), 3)
+
+    def test_library_that_is_loaded_later(self):
+        """What it tells is taken over once PyTorch names its device: then it is no silent one."""
+        out, said = run("""
+import tidemark
+with tidemark.record("l.tide"):
+    begin()
+    device.telling(library, device.teller())
+    old = empty(M)
+    tidemark.step(0)
+    keep = empty(2 * M)
+    for i in range(3):
+        tidemark.step(i + 1)
+""", later=True)
+        self.assertEqual(said, "")
+        got = tidemark.open(path("l.tide")).memory()
+        self.assertEqual(got["losses"], {})
+        self.assertEqual({d["device"]: d["totals"]["live_bytes"] for d in got["devices"]}["tidal:0"], 2 << 20)
+
+    def test_run(self):
+        program = os.path.join(os.path.dirname(tidemark.__file__), "home", "bin", "tidemark")
+        if not os.path.exists(program):
+            program = os.environ.get("TIDE_PROGRAM", "tidemark")
+        out, said = run("keep = empty(6 * M)\nx = torch.ones(3)\nprint(own())\n", program, "run", "-o", path("r.tide"), "--")
+        self.assertEqual(said.count(SAID), 1)
+        self.assertEqual(devices("r.tide")["tidal:0"]["sampled"]["peak_bytes"], int(out))
+
+    def test_forked_children_leave_it_alone(self):
+        out, said = run(RECORD + """
+import os
+with tidemark.record("c.tide"):
+    keep = empty(M)
+    pid = os.fork()
+    if not pid:
+        torch.ones(5)
+        tidemark.step(1)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    print(pid)
+""")
+        self.assertEqual(said.count("\n"), 1)
+        child = tidemark.open(path(f"c.{int(out)}.tide"))
+        self.assertEqual([d["device"] for d in child.memory()["devices"]], ["cpu"])
+
+
+if __name__ == "__main__":
+    unittest.main()
