@@ -35,7 +35,9 @@ def _load_ops(torch: Any) -> None:
     library = ctypes.PyDLL(_beside("tidemark_build").library(torch, source))
     library.tide_torch_label.argtypes = [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_int]
     library.tide_torch_label.restype = None
-    library.tide_torch_labels.argtypes = [ctypes.c_bool]
+    library.tide_torch_labels.argtypes = [ctypes.c_uint64]
+    library.tide_torch_owner.argtypes = [ctypes.c_uint64, ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t]
+    library.tide_torch_owner.restype = None
     library.tide_torch_ops_host(*(ctypes.cast(getattr(_capture, f), ctypes.c_void_p) for f in (
         "tide_torch_fresh", "tide_torch_pool", "tide_torch_stack", "tide_torch_stack_end", "tide_torch_streams_by")))
     _library = library
@@ -108,6 +110,8 @@ def devices(torch: Any, interval: float | None = None) -> Any:
 
 def _in_child() -> None:
     forget_rank()
+    if _model is not None:
+        _model.in_child()
     _complete_workers()
 
 

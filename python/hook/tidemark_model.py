@@ -7,8 +7,11 @@ made, the gradients there are); between the two it costs one C call a module. Ne
 """
 from __future__ import annotations
 
+import ctypes
 import importlib
+import itertools
 import sys
+import threading
 import weakref
 from typing import Any
 
@@ -28,11 +31,15 @@ class Model:
         self.learn_rank: Any = learn_rank
         self.devices: Any = devices
         self.ops: Any = None
+        self.turn: Any = threading.RLock()  # labels: several threads may train, each its own model
         self.refs: dict[int, weakref.ref[Any]] = {}  # modules that have a name
         self.roots: list[weakref.ref[Any]] = []  # modules that were not known as part of another
         self.names: dict[int, str] = {}  # of tensors that have a label, by their address
         self.room: int = ROOM  # for both, before what is no more is looked for
         self.states: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # optimizer -> size of its state when last looked at
+        self.owners: weakref.WeakKeyDictionary[Any, list[int]] = weakref.WeakKeyDictionary()  # optimizer -> its number, parameters, labels then
+        self.numbers: itertools.count[int] = itertools.count(1)
+        self.labelled: int = 0  # labels given so far
         self.steps: int = -1  # before the first forward
         self.stepper: weakref.ref[Any] | None = None  # the optimizer whose steps are the steps
         self.hook: Any = None
@@ -50,9 +57,10 @@ class Model:
                     self.refs[key] = weakref.ref(m, self._forgetter(key))
                 text = f"nn.Module: {root}.{path}" if path else f"nn.Module: {root}"
                 self.capture.tide_torch_module_name(key, self.intern(text))
-            self.tidy()
-            self.roots.append(weakref.ref(module))
-            self.label(module)
+            with self.turn:
+                self.tidy()
+                self.roots.append(weakref.ref(module))
+                self.label(module)
             self.learn_rank()
             if self.steps < 0:
                 self.steps = 0 if self.stepped() else -1
@@ -74,8 +82,7 @@ class Model:
         if len(self.roots) + len(self.names) < self.room:
             return
         self.roots = [r for r in self.roots if r() is not None]
-        if self.ops and self.ops.tide_torch_labels(False):
-            self.clear()
+        if self.ops and self.ops.tide_torch_labels(0):
             self.relabel()
         self.room = ROOM + 2 * (len(self.roots) + len(self.names))
 
@@ -94,6 +101,7 @@ class Model:
         if self.devices is not None:
             self.devices.seen(tensor)
         self.names[key] = name
+        self.labelled += 1
         grad = self.intern(name + ".grad") if role == PARAMETER else 0
         self.ops.tide_torch_label(key, self.intern(name), grad, role)
 
@@ -110,14 +118,19 @@ class Model:
             self.mark_step(optimizer)
             if self.devices is not None:
                 self.devices.look()
-            if self.ops:
-                if self.ops.tide_torch_labels(False):  # some tensors are no more: others may have taken their place
-                    self.clear()
-                    self.relabel()
-                if self.states.get(optimizer) != len(optimizer.state):
-                    self.label_state(optimizer)
+            with self.turn:
+                self.label_step(optimizer)
         except Exception as why:
             self.say(f"a step is not marked: {why}")
+
+    def label_step(self, optimizer: Any) -> None:
+        """What an optimizer that has made a step keeps, and the gradients it was given."""
+        if not self.ops:
+            return
+        if self.ops.tide_torch_labels(self.own(optimizer)):  # some tensors are no more: others may have taken their place
+            self.relabel()
+        if self.states.get(optimizer) != len(optimizer.state):
+            self.label_state(optimizer)
 
     def compiling(self) -> bool:
         compiler = getattr(self.torch, "compiler", None)
@@ -140,12 +153,25 @@ class Model:
         self.steps += 1
         self.capture.tide_mark(STEP, self.intern("step"), self.steps)
 
+    def own(self, optimizer: Any) -> int:
+        """The number of an optimizer that has made a step; C is told which tensors are its own, where that has changed."""
+        owner = self.owners.setdefault(optimizer, [0, 0, 0])
+        owner[0] = owner[0] or next(self.numbers)
+        many = sum(len(g["params"]) for g in optimizer.param_groups)
+        if owner[1:] != [many, self.labelled]:
+            owner[1:] = many, self.labelled
+            cdata = [p._cdata for g in optimizer.param_groups for p in g["params"]]
+            self.ops.tide_torch_owner(owner[0], (ctypes.c_void_p * many)(*cdata), many)
+        return owner[0]
+
     def label_state(self, optimizer: Any) -> None:
         """State that an optimizer keeps for its parameters, under their names."""
+        if not self.ops:
+            return
         self.states[optimizer] = len(optimizer.state)
-        for p, state in optimizer.state.items():
+        for p, state in list(optimizer.state.items()):  # another thread's optimizer may be adding to it
             name = self.names.get(getattr(p, "_cdata", 0), "parameter")
-            for key, value in state.items() if isinstance(state, dict) else ():
+            for key, value in list(state.items()) if isinstance(state, dict) else ():
                 if isinstance(value, self.torch.Tensor):
                     self.watch(value, f"{name}.{key}", OPTIMIZER)
 
@@ -165,24 +191,27 @@ class Model:
     def again(self) -> None:
         """Another recording has begun: say everything once more."""
         self.steps = -1
-        self.clear()
         self.relabel()
 
     def relabel(self) -> None:
-        if not self.ops:
-            return
-        self.roots = [r for r in self.roots if r() is not None]
-        for root in self.roots:
-            module = root()
-            if module is not None:
-                self.label(module)
-        for optimizer in list(self.states):
-            self.label_state(optimizer)
+        with self.turn:
+            self.clear()
+            self.roots = [r for r in self.roots if r() is not None]
+            for root in self.roots:
+                module = root()
+                if module is not None:
+                    self.label(module)
+            for optimizer in list(self.states):
+                self.label_state(optimizer)
 
     def clear(self) -> None:
-        if self.ops:
-            self.ops.tide_torch_labels_clear()
-        self.names.clear()
+        with self.turn:
+            if self.ops:
+                self.ops.tide_torch_labels_clear()
+            self.names.clear()
+
+    def in_child(self) -> None:
+        self.turn = threading.RLock()  # whoever held it is not here
 
     def off(self) -> None:
         self.capture.tide_torch_modules_off()

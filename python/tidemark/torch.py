@@ -12,8 +12,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import operator
 import os
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -61,7 +63,32 @@ def _load() -> Any:
 def tensors(torch: Any) -> list[Any]:
     """Every tensor that Python can see, gradients included. Cheap per object: it is asked for its type alone."""
     found: list[Any] = _native.instances(torch.Tensor)
-    return found + [g for g in map(_grad, found) if g is not None]
+    return found + _gradients(torch, found)
+
+
+def _gradients(torch: Any, found: list[Any]) -> list[Any]:
+    """Of those that are leaves. None at all while another thread is inside of PyTorch: it may be dropping one at this moment, which it
+    does without the GIL. Most are asked for in C, so that no thread comes in between."""
+    plain = [t for t in found if type(t) is torch.Tensor or type(t) is torch.nn.Parameter]
+    leaves = list(filter(operator.attrgetter("is_leaf"), plain))
+    if _others_in(os.path.dirname(torch.__file__)):
+        return []
+    grads = list(map(operator.attrgetter("grad"), leaves))
+    grads += [_grad(t) for t in found if type(t) is not torch.Tensor and type(t) is not torch.nn.Parameter]
+    return [g for g in grads if g is not None]
+
+
+def _others_in(folder: str) -> bool:
+    """Does another thread run code of this folder? What torch.utils has (a DataLoader's threads) makes no gradients."""
+    mine, aside = threading.get_ident(), os.path.join(folder, "utils", "")
+    for thread, frame in sys._current_frames().items():
+        at: Any = frame if thread != mine else None
+        while at is not None:
+            file = at.f_code.co_filename
+            if file.startswith(folder) and not file.startswith(aside):
+                return True
+            at = at.f_back
+    return False
 
 
 def _grad(tensor: Any) -> Any:

@@ -241,6 +241,7 @@ class Models(unittest.TestCase):
         with tidemark.record(path("model.tide")):
             net, optimizer, loss = train()
             places = {place(p): 1 for p in net.parameters()}
+            tidemark.torch.sweep()  # shapes: what is said already stays
             places |= {place(b): 7 for b in net.buffers()}
             if hasattr(torch, "accelerator"):  # optimizers have had hooks since 2.0
                 places |= {place(v): 3 for s in optimizer.state.values() for v in s.values()}
@@ -293,6 +294,30 @@ class Models(unittest.TestCase):
         t = Trace(path("raise.tide"))
         self.assertEqual(len(t.rows("nn.Module: Bad")), 3)
         self.assertEqual(t.parents[t.rows("after")[0]], 0)
+
+    def test_threads_that_train_models_of_their_own(self):
+        def work():
+            net = nn.Sequential(*(nn.Linear(8, 8) for _ in range(20)))
+            optimizer = torch.optim.Adam(net.parameters())
+            for _ in range(40):  # one makes and drops gradients, without the GIL, while another labels its own
+                net(torch.ones(4, 8)).sum().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+            nets.append(net)
+
+        nets = []
+        with tidemark.record(path("own.tide")):
+            threads = [threading.Thread(target=work) for _ in range(4)]
+            for t in threads:
+                t.start()
+            while any(t.is_alive() for t in threads):
+                tidemark.torch.sweep()  # as a save does
+            for t in threads:
+                t.join()
+        if not hasattr(torch, "accelerator"):
+            self.skipTest("no hooks of optimizers: gradients and steps are not known")
+        grads = [a for a in Trace(path("own.tide")).allocs if a[4] == 2]
+        self.assertEqual(sum(a[1] for a in grads), 40 * sum(p.nbytes for net in nets for p in net.parameters()))
 
     def test_off_means_off(self):
         with tidemark.record(path("off.tide"), torch=False):

@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <tidemark/quick.h>
@@ -375,7 +376,8 @@ struct Label {
 	Weak tensor;
 	tide_name name, grad_name;
 	uint8_t role;
-	uint64_t addr = 0, grad = 0; // where it and its gradient were when last said
+	uint64_t owner = 0; // the optimizer that has it; 0 = none
+	uint64_t addr = 0;  // where it was when last said
 };
 std::vector<Label> labels; // the GIL guards it
 
@@ -389,8 +391,9 @@ void say(const at::Tensor &t, uint64_t addr, tide_name name, uint8_t role)
 		tide_tensor(pool, addr, &shape.info);
 }
 
-/* False: the tensor is no more. */
-bool refresh(Label &l)
+/* False: the tensor is no more. With `grad`, its gradient too: only in the step of the optimizer that has it. Another thread
+ * may be making or dropping the gradients of its own model at this moment, neither of which takes the GIL. */
+bool refresh(Label &l, bool grad)
 {
 	Strong strong = l.tensor.lock();
 	if (!strong)
@@ -400,13 +403,12 @@ bool refresh(Label &l)
 	if (addr && addr != l.addr)
 		say(t, addr, l.name, l.role);
 	l.addr = addr;
-	if (!l.grad_name)
+	if (!grad || !l.grad_name)
 		return true;
-	const at::Tensor &grad = t.grad();
-	uint64_t at = address_of(grad);
+	const at::Tensor &its = t.grad();
+	uint64_t at = address_of(its);
 	if (at) // each step's gradient is a new allocation, often where the last one was
-		say(grad, at, l.grad_name, TIDE_AS_GRADIENT);
-	l.grad = at;
+		say(its, at, l.grad_name, TIDE_AS_GRADIENT);
 	return true;
 }
 
@@ -473,22 +475,33 @@ extern "C" TIDE_API void tide_torch_label(void *impl, tide_name name, tide_name 
 {
 	Label l{ Weak(Strong::reclaim_copy(static_cast<Impl *>(impl))), name, grad_name, static_cast<uint8_t>(role) };
 	try {
-		if (refresh(l))
+		if (refresh(l, false))
 			labels.push_back(std::move(l));
 	} catch (...) { // no shape of numbers
 	}
 }
 
-/* Say again what moved, and every gradient there is. `anew`: everything. Returns how many tensors are no more. GIL held. */
-extern "C" TIDE_API int tide_torch_labels(bool anew)
+/* Of the tensors that have labels, `n` belong to optimizer `owner`. GIL held. */
+extern "C" TIDE_API void tide_torch_owner(uint64_t owner, void *const *impls, size_t n)
+{
+	std::unordered_set<const void *> its(impls, impls + n);
+	for (Label &l : labels) {
+		if (its.count(l.tensor._unsafe_get_target()))
+			l.owner = owner;
+		else if (l.owner == owner)
+			l.owner = 0;
+	}
+}
+
+/* Say again what moved, and the gradients of optimizer `owner`, which has made a step. Returns how many tensors are no more.
+ * GIL held. */
+extern "C" TIDE_API int tide_torch_labels(uint64_t owner)
 {
 	size_t kept = 0, n = labels.size();
 	for (size_t i = 0; i < n; i++) {
-		if (anew)
-			labels[i].addr = 0;
 		bool there = true;
 		try {
-			there = refresh(labels[i]);
+			there = refresh(labels[i], owner && labels[i].owner == owner);
 		} catch (...) {
 		}
 		if (!there)
