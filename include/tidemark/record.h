@@ -156,7 +156,8 @@ enum {
 	TIDE_F32 = 1, TIDE_F16, TIDE_BF16, TIDE_F64, TIDE_I8, TIDE_I16, TIDE_I32, TIDE_I64, TIDE_U8,
 	TIDE_U16, TIDE_U32, TIDE_U64, TIDE_BOOL, TIDE_F8E4M3, TIDE_F8E5M2, TIDE_C64, TIDE_C128, TIDE_BFP8, TIDE_BFP4
 };
-/** What the allocation alive at `addr` in `pool` holds. The last description counts. */
+/** What the allocation alive at `addr` in `pool` holds. The last description counts; what it leaves unknown (name, role,
+ *  requires_grad; dtype and shape together) stays as it was. */
 TIDE_API void tide_tensor(tide_pool pool, uint64_t addr, const tide_tensor_info *info);
 
 /** An allocation failed: `size` bytes asked for, `free_bytes` left (-1 = unknown). */

@@ -243,6 +243,7 @@ static bool set_dims(tide_model *m, uint32_t row, const tide_event *e)
 	return true;
 }
 
+/* The last description counts, of each thing that it says: what it does not say stays as it was. */
 static bool on_tensor(tide_build *b, const tide_event *e)
 {
 	tide_model *m = b->m;
@@ -256,13 +257,19 @@ static bool on_tensor(tide_build *b, const tide_event *e)
 		row = tide__push(&m->tensors, &tide_tensors_desc);
 		if (!row || !tide__map_put(&b->tensors, alloc, row))
 			return false;
+		m->tensors.alloc[row] = (tide_alloc_id){ alloc };
+		m->tensors.requires_grad[row] = 2;
 	}
-	m->tensors.alloc[row] = (tide_alloc_id){ alloc };
-	m->tensors.name[row] = (tide_str){ tide__ids_get(&b->defs->names, e->name, &b->undefined) };
-	m->tensors.dtype[row] = (uint8_t)e->stream;
-	m->tensors.role[row] = (uint8_t)(e->stream >> 8);
-	m->tensors.requires_grad[row] = e->kind <= 1 ? e->kind : 2;
-	m->allocs.role[alloc] = (uint8_t)(e->stream >> 8);
+	uint8_t dtype = (uint8_t)e->stream, role = (uint8_t)(e->stream >> 8);
+	if (e->name)
+		m->tensors.name[row] = (tide_str){ tide__ids_get(&b->defs->names, e->name, &b->undefined) };
+	if (e->kind <= 1)
+		m->tensors.requires_grad[row] = e->kind;
+	if (role)
+		m->tensors.role[row] = m->allocs.role[alloc] = role;
+	if (!dtype && !e->size)
+		return true;
+	m->tensors.dtype[row] = dtype;
 	return set_dims(m, row, e);
 }
 

@@ -130,7 +130,9 @@ static void test_memory(void **state)
 	ev_alloc(&f, 1, 3, 1, 0x1000, 256);
 	ev_alloc_full(&f, 1, 4, 2, 0x1000, 512, 1, 2, 500);
 	ev_tensor(&f, 1, 5, 2, 0x1000, 3, TIDE_DTYPE_BF16, TIDE_ROLE_GRADIENT, 5, shape);
-	ev_tensor(&f, 1, 6, 2, 0x1000, 4, TIDE_DTYPE_F32, TIDE_ROLE_PARAMETER, 2, shape + 3);
+	ev_tensor(&f, 1, 6, 2, 0x1000, 4, TIDE_DTYPE_F32, TIDE_ROLE_PARAMETER, 2, shape + 2);
+	ev_tensor(&f, 1, 6, 2, 0x1000, 0, TIDE_DTYPE_F64, 0, 2, shape + 3);
+	ev_tensor(&f, 1, 6, 2, 0x1000, 0, 0, 0, 0, NULL);
 	ev_end(&f, 1, 7);
 	ev_free(&f, 1, 8, 1, 0x1000);
 	ev_seg(&f, 1, 9, 1, 0x100000, 4096, 0);
@@ -154,7 +156,9 @@ static void test_memory(void **state)
 	assert_int_equal(a->stack[2].i, 2);
 	assert_int_equal(m->lanes.number[a->stream[2].i], 7);
 	assert_int_equal(a->role[2], TIDE_ROLE_PARAMETER);
-	assert_int_equal(m->tensors.n, 2); /* the last description counts */
+	assert_int_equal(m->tensors.n, 2); /* the last description counts, but for what it does not say */
+	assert_int_equal(m->tensors.role[1], TIDE_ROLE_PARAMETER);
+	assert_int_equal(m->tensors.dtype[1], TIDE_DTYPE_F64);
 	assert_int_equal(m->tensors.ndim[1], 2);
 	assert_int_equal(m->dims[m->tensors.dims[1]], 7);
 	assert_int_equal(m->dims[m->tensors.dims[1] + 1], 11);
@@ -171,7 +175,7 @@ static void test_memory(void **state)
 	assert_int_equal(m->counters.n, 2);
 	assert_int_equal(m->samples.n, 2);
 	assert_true(m->samples.value[1] == 0.5);
-	assert_int_equal(fact(m, "tide.events"), 12);
+	assert_int_equal(fact(m, "tide.events"), 14);
 	tide__model_free(m);
 }
 
