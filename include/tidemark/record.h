@@ -160,7 +160,7 @@ enum {
  *  requires_grad; dtype and shape together) stays as it was. */
 TIDE_API void tide_tensor(tide_pool pool, uint64_t addr, const tide_tensor_info *info);
 
-/** An allocation failed: `size` bytes asked for, `free_bytes` left (-1 = unknown). */
+/** An allocation failed: `size` bytes asked for (below 2^63), `free_bytes` left (-1 = unknown). */
 TIDE_API void tide_oom(tide_pool pool, uint64_t size, int64_t free_bytes);
 
 /* ---- moments and numbers ----------------------------------------------------------------- */

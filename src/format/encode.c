@@ -201,7 +201,7 @@ static void put_rare(struct memory *m, const tide_ring_slot *s, const tide_ring_
 	case TIDE_REC_OOM:
 		tag = put_tag(m, type, s->ticks);
 		put_pool(m, tag, pool);
-		put_v(m, s->size & 0xffffffffffff);
+		put_v(m, s->size & INT64_MAX);
 		m->p = tide__put_z(m->p, (int64_t)s->addr);
 		break;
 	}

@@ -73,15 +73,16 @@ static bool fill_tensor(tide_event *e, const tide_field *f, uint64_t *kind)
 	return true;
 }
 
-/* Sizes are below 2^48, depths below 2^32. */
+/* Sizes are below 2^48, of what was refused below 2^63, depths below 2^32. */
 static bool in_range(const tide_event *e)
 {
 	switch (e->tag) {
 	case TIDE_REC_ALLOC:
 	case TIDE_REC_SEG_ALLOC:
 	case TIDE_REC_SEG_FREE:
-	case TIDE_REC_OOM:
 		return e->size >> 48 == 0;
+	case TIDE_REC_OOM:
+		return e->size >> 63 == 0;
 	case TIDE_REC_DEPTH:
 		return e->size >> 32 == 0;
 	default:

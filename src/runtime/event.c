@@ -230,8 +230,10 @@ void tide_segment_free(tide_pool pool, uint64_t addr, uint64_t size)
 
 void tide_oom(tide_pool pool, uint64_t size, int64_t free_bytes)
 {
-	if (in_range(pool, size))
+	if (size <= INT64_MAX && in_range(pool, 0)) /* asked for, not had: may be any number */
 		event(TIDE_REC_OOM, pool, (uint64_t)free_bytes, size, 0);
+	else if (size > INT64_MAX)
+		out_of_range();
 }
 
 /* An event of one slot and `n` bytes in the slots after it. */

@@ -366,6 +366,38 @@ class Attach(unittest.TestCase):
         self.assertEqual(parents[names.index("after")], 0)
         self.assertTrue(all(e < 2**63 - 1 for e in ends))
 
+    def test_a_cpu_allocation_that_fails_is_told(self):
+        """The exception reaches the program as ever, from threads too."""
+        def fail(n: int) -> None:
+            with self.assertRaisesRegex(RuntimeError, "can't allocate memory"):
+                torch.empty(n, dtype=torch.uint8)
+
+        with tidemark.record(path("oom.tide")):
+            keep = torch.empty(12345, dtype=torch.uint8)
+            fail(2**60)
+            thread = threading.Thread(target=fail, args=(2**47,))
+            thread.start()
+            thread.join()
+            with self.assertRaises(RuntimeError):
+                torch.empty(-5)  # no request for memory
+            after = torch.empty(54321, dtype=torch.uint8)
+        fail(2**61)
+        t = tidemark.open(path("oom.tide"))
+        found = t.ask("oom")
+        self.assertEqual(found["losses"], {})
+        self.assertEqual([(o["device"], o["requested_bytes"]) for o in found["ooms"]], [("cpu", 2**60), ("cpu", 2**47)])
+        self.assertGreaterEqual(found["ooms"][0]["allocated_bytes"], 12345)
+        self.assertIn(54321, t.native.column("allocs", "size"))
+        del keep, after
+
+    def test_a_failed_allocation_ends_the_program_as_ever(self):
+        code = "import torch; torch.empty(2**60)"
+        done = subprocess.run([sys.executable, "-m", "tidemark", "run", "-o", path("last.tide"), "--", sys.executable, "-c", code],
+                              capture_output=True, text=True, timeout=300, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("can't allocate memory", done.stderr)
+        self.assertEqual([o["requested_bytes"] for o in tidemark.open(path("last.tide")).ask("oom")["ooms"]], [4 * 2**60])
+
     def test_interpreter_ends_while_recording(self):
         code = f"import torch, tidemark; tidemark.record({path('end.tide')!r}).__enter__(); x = torch.empty(999, dtype=torch.uint8)"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=False)

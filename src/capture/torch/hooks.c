@@ -304,10 +304,32 @@ bool tide_torch_fresh(uint64_t addr, uint32_t shape, bool grad, tide_pool *pool)
 
 #define HOOK __attribute__((visibility("default")))
 
+/* alloc_cpu fails by throwing. The exception passes through here as it does through any C function
+ * built with -fexceptions, and on its way runs what was asked for with cleanup: so it is seen, and
+ * neither caught nor delayed. On the usual way `returned` is known, and nothing of this is left. */
+struct request {
+	size_t n;
+	bool returned;
+};
+
+static __attribute__((noinline, cold)) void refused(size_t n)
+{
+	if (n <= PTRDIFF_MAX && tide__torch_recording()) /* a negative number is no request */
+		tide_oom(pool_of(0, 0), n, -1);
+}
+
+static inline __attribute__((always_inline)) void settle(const struct request *r)
+{
+	if (!r->returned)
+		refused(r->n);
+}
+
 static void *allocate(size_t n)
 {
 	alloc_fn *f = ORIGINAL(alloc_fn, ALLOC);
+	__attribute__((cleanup(settle))) struct request r = { .n = n };
 	void *p = f ? f(n) : NULL;
+	r.returned = true;
 	if (p && tide__torch_recording()) {
 		took(pool_of(0, 0), p, n, 0);
 		just_allocated = p;

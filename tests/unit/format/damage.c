@@ -460,7 +460,8 @@ static void test_size_range(void **state)
 		{ "alloc, one more", TIDE_REC_ALLOC, UINT64_C(1) << 48, false },
 		{ "segment, the largest", TIDE_REC_SEG_ALLOC, (UINT64_C(1) << 48) - 1, true },
 		{ "segment, one more", TIDE_REC_SEG_ALLOC, UINT64_C(1) << 48, false },
-		{ "oom, one more", TIDE_REC_OOM, UINT64_C(1) << 48, false },
+		{ "oom, the largest", TIDE_REC_OOM, INT64_MAX, true },
+		{ "oom, one more", TIDE_REC_OOM, UINT64_C(1) << 63, false },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		tidefile f;

@@ -479,16 +479,18 @@ static void out_of_range_is_counted(void **state)
 	tide_free(4096, 0);
 	tide_segment_alloc(4096, 0, 1, 0, 1);
 	tide_segment_free(1, 0, UINT64_MAX);
-	tide_oom(1, UINT64_C(1) << 48, -1);
+	tide_oom(1, UINT64_C(1) << 63, -1);
 	tide_alloc_full(1, 0, UINT64_C(1) << 48, 0, 0, 0);
 	tide_tensor(1, 0, &big);
 	tide_tensor(1, 0, &null);
 	tide_alloc(4095, UINT64_MAX, (UINT64_C(1) << 48) - 1, UINT16_MAX); /* just in range */
+	tide_oom(4095, INT64_MAX, -1);
 	tide_stats st = stop();
 	assert_int_equal(st.lost_other, 9);
-	assert_int_equal(st.events, 1);
+	assert_int_equal(st.events, 2);
 	seen s = read_back();
-	assert_int_equal(s.n, 1);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.e[1].size, INT64_MAX);
 	assert_int_equal(s.e[0].addr, UINT64_MAX);
 	assert_int_equal(s.e[0].size, (UINT64_C(1) << 48) - 1);
 	assert_int_equal(s.e[0].stream, UINT16_MAX);
