@@ -77,11 +77,15 @@ TIDE_API tide_code tide_start(const char *path, const tide_options *opt, tide_er
 
 /** Stop: wait for writers in flight (bounded), write everything, close the file.
  *  Not recording is fine. @return TIDE_OK, or TIDE_EIO when the file could not be completed: what
- *  is missing is counted in it or in the ring file that then stays. Also runs at exit. */
+ *  is missing is counted in it or in the ring file that then stays; or when somebody removed the file
+ *  meanwhile: then the recording is lost. Also runs at exit. */
 TIDE_API tide_code tide_stop(tide_error *err);
 
 /** Recording at this moment? */
 TIDE_API bool tide_recording(void);
+
+/** Is its file gone, removed or replaced by somebody? (Moved is not gone.) Not recording: false. */
+TIDE_API bool tide_recording_removed(void);
 
 /** The file of this recording, or of the last one: at most n bytes with the 0 at its end.
  *  @return its length; 0: nothing was recorded yet. */

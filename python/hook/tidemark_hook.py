@@ -72,6 +72,7 @@ def _load_capture(path: str | None = None) -> None:
         getattr(c, name).argtypes = [ctypes.c_uint, ctypes.c_uint, ctypes.c_uint64]
         getattr(c, name).restype = None
     c.tide_recording.restype = ctypes.c_bool
+    c.tide_recording_removed.restype = ctypes.c_bool
     c.tide_torch_reports.restype = ctypes.c_bool
     c.tide_torch_silence.restype = None
     _capture = c
@@ -84,6 +85,10 @@ def _at_exit() -> None:
     before_end()
     if _devices is not None:
         _devices.stop()
+    if not getattr(sys.modules.get("tidemark._record"), "_count", 0) and _capture.tide_recording_removed():  # else that says so
+        path = ctypes.create_string_buffer(4096)
+        _capture.tide_recording_path(path, ctypes.c_size_t(len(path)))
+        _say(f"{os.fsdecode(path.value)}: removed or replaced while recording: the recording is lost")
 
 
 def before_end() -> None:

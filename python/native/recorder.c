@@ -125,6 +125,11 @@ static PyObject *recording(PyObject *self, PyObject *none)
 	return PyBool_FromLong(tide_recording());
 }
 
+static PyObject *removed(PyObject *self, PyObject *none)
+{
+	return PyBool_FromLong(tide_recording_removed());
+}
+
 static PyObject *stats(PyObject *self, PyObject *none)
 {
 	tide_stats s;
@@ -291,6 +296,7 @@ PyMethodDef tide__recorder_methods[] = {
 	{ "path", path_now, METH_NOARGS,
 	  "The file of the recording in progress, or of the last one; '' = none yet." },
 	{ "recording", recording, METH_NOARGS, "Recording at this moment?" },
+	{ "removed", removed, METH_NOARGS, "Is the file of the recording in progress gone?" },
 	{ "stats", stats, METH_NOARGS, "The recorder's own numbers." },
 	{ "intern", intern, METH_O, "Id of a text: cheaper than the text in later calls." },
 	{ "op_begin", CALL(op_begin), METH_FASTCALL, "op_begin(name, arg=0) -> token" },

@@ -59,6 +59,7 @@ class Live:
 
     def __init__(self) -> None:
         self.recording: bool = _native.recording()
+        self.removed: bool = _native.removed()
         self.stats: dict[str, int] = _native.stats()
         self.path: str | None = _record.path_now()
         self.seconds: float = 0.0
@@ -75,7 +76,8 @@ class Live:
     def _head(self) -> str:
         lost = sum(self.stats[k] for k in ("lost_full", "lost_signal", "lost_other"))
         state = "recording" if self.recording else "not recording"
-        return f"{state}{' ' + self.path if self.path else ''}: {self.stats['events']} events, {lost} lost, {size(self.stats['written'])}"
+        gone = " (removed: what is recorded is lost)" if self.removed else ""
+        return f"{state}{' ' + self.path if self.path else ''}{gone}: {self.stats['events']} events, {lost} lost, {size(self.stats['written'])}"
 
     @staticmethod
     def _numbers(device: dict[str, Any]) -> str:

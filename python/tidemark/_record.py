@@ -57,7 +57,10 @@ def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int =
     if os.path.basename(into) != os.path.basename(asked):
         print(f"tidemark: another process is recording into {asked}: this one records into {into}", file=sys.stderr)
     if not _count:
+        import atexit
+
         os.register_at_fork(after_in_child=_in_child)
+        atexit.register(_at_exit)
     _name_threads()
     _count += 1
     _stepped = False
@@ -81,14 +84,26 @@ def _name_threads() -> None:
         _threads.on()
 
 
-def stop() -> None:
-    """Stop and complete the file. Not recording is fine."""
+def _at_exit() -> None:
+    """The recorder ends the recording when the process ends, and says nothing: what is wrong with it is said here."""
+    if _native.removed():
+        print(f"tidemark: {path_now()}: removed or replaced while recording: the recording is lost", file=sys.stderr)
+
+
+def stop() -> bool:
+    """Stop and complete the file. Not recording is fine. False: the file is not complete, or not there any more; stderr says why."""
     capture = sys.modules.get("tidemark.torch")
     if capture is not None:
         capture._before_end()
-    _native.stop()
-    if _threads is not None:
-        _threads.off()
+    try:
+        _native.stop()
+        return True
+    except _native.Error as why:
+        print(f"tidemark: {why}", file=sys.stderr)
+        return False
+    finally:
+        if _threads is not None:
+            _threads.off()
 
 
 def _streaming(function: Any, inside: Callable[[], Any]) -> Any:

@@ -210,6 +210,7 @@ void tide__run_tell(const char *file, const char *id, pid_t child)
 	if (!*l.own && !l.n_other)
 		fprintf(stderr,
 			"tidemark run: nothing was recorded into %s: the program did not use "
-			"PyTorch's allocators, or recorded into a file of its own\n",
+			"PyTorch's allocators, recorded into a file of its own, or the file was "
+			"removed\n",
 			file);
 }

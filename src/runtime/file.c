@@ -41,6 +41,18 @@ bool tide__file_ours(tide_file *f)
 	return false;
 }
 
+bool tide__file_removed(const tide_file *f)
+{
+	struct stat st;
+	return is(f, f->fd) && fstat(f->fd, &st) == 0 && st.st_nlink == 0;
+}
+
+bool tide__file_there(const tide_file *f)
+{
+	struct stat st;
+	return f->path && stat(f->path, &st) == 0 && st.st_dev == f->dev && st.st_ino == f->ino;
+}
+
 int tide__file_close(tide_file *f)
 {
 	int e = 0;

@@ -23,6 +23,10 @@ bool tide__file_create(tide_file *f, const char *path);
 /* Is f->fd the file it was opened for? Opened again if not; false (EBADF) when that fails as well.
  */
 bool tide__file_ours(tide_file *f);
+/* It has no name any more: somebody removed it, or put another in its place. */
+bool tide__file_removed(const tide_file *f);
+/* Its path still leads to it. */
+bool tide__file_there(const tide_file *f);
 /* Close, if it is ours. 0 or an errno. */
 int tide__file_close(tide_file *f);
 

@@ -300,6 +300,16 @@ bool tide_recording(void)
 	return atomic_load_explicit(&tide__guard.generation, memory_order_relaxed) != 0;
 }
 
+bool tide_recording_removed(void)
+{
+	tide_slow s;
+	if (!tide__slow_enter(&s))
+		return false;
+	bool removed = tide__rec.state == TIDE_RUNNING && tide__file_removed(&tide__rec.sink.file);
+	tide__slow_leave(&s);
+	return removed;
+}
+
 size_t tide_recording_path(char *out, size_t n)
 {
 	tide_slow s;
@@ -350,12 +360,17 @@ static tide_code finish(tide_error *err)
 	tide__lock(); /* others may be asking for them */
 	r->last = now;
 	tide__unlock();
+	bool removed = tide__file_removed(&r->sink.file), rings = tide__file_there(&r->space.file);
 	int sink_error = r->sink.error, e = tide__sink_close(&r->sink);
 	tide__space_close(&r->space, r->stuck);
-	if (r->complete && e == 0) {
+	if (rings && ((r->complete && e == 0) || removed)) /* else another's, of the same name */
 		unlink(r->rings_path);
+	if (removed)
+		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
+				  "%s: removed or replaced while recording: the recording is lost",
+				  r->path);
+	if (r->complete && e == 0)
 		return TIDE_OK;
-	}
 	errno = e ? e : sink_error;
 	return tide__fail_errno(err, "%s: not completed; the rest is in %s", r->path,
 				r->rings_path);

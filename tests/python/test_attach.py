@@ -472,6 +472,14 @@ class Attach(unittest.TestCase):
         sizes = tidemark.open(path("one.tide")).native.column("allocs", "size")
         self.assertEqual((sizes.count(5151), sizes.count(6161), os.path.exists(path("not.tide"))), (1, 1, False))
 
+    def test_under_tidemark_run_a_file_that_is_removed_is_told(self):
+        code = "import os, torch; x = torch.ones(3); os.unlink(os.environ['TIDEMARK_RECORD'])"
+        done = subprocess.run([sys.executable, "-m", "tidemark", "run", "-o", path("gone.tide"), "--", sys.executable, "-c", code],
+                              capture_output=True, text=True, timeout=300, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count(f"tidemark: {path('gone.tide')}: removed or replaced while recording: the recording is lost\n"), 1)
+        self.assertEqual(os.listdir(FOLDER).count("gone.tide-rings"), 0)
+
     def test_under_tidemark_run_counted_once(self):
         code = "import torch, tidemark; tidemark.torch.attach(ops=False); x = torch.empty(77777, dtype=torch.uint8)"
         done = subprocess.run([sys.executable, "-m", "tidemark", "run", "-o", path("run.tide"), "--", sys.executable, "-c", code],

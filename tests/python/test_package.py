@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -205,6 +206,27 @@ class Recording(unittest.TestCase):
                    "  os.wait()")
         name, pid = done.stdout.split()
         self.assertEqual(name, f"fork.{pid}.tide", done.stderr)
+
+    def test_a_recording_that_is_removed_is_told_and_nothing_raised(self):
+        folder = path("gone")
+        said = io.StringIO()
+        for ends in "with", "stop":
+            os.mkdir(folder)
+            with contextlib.redirect_stderr(said):
+                one = tidemark.record(os.path.join(folder, "a.tide"), torch=False)
+                one.__enter__()
+                tidemark.step(1)
+                self.assertNotIn("removed", repr(tidemark.live()))
+                shutil.rmtree(folder)
+                self.assertIn("(removed: what is recorded is lost)", repr(tidemark.live()))
+                one.__exit__(None, None, None) if ends == "with" else self.assertIs(tidemark.stop(), False)
+        line = f"tidemark: {folder}/a.tide: removed or replaced while recording: the recording is lost\n"
+        self.assertEqual(said.getvalue(), 2 * line)
+        self.assertIs(tidemark.stop(), True)
+        for code in ("import os, tidemark; tidemark.start('e.tide'); tidemark.step(1); os.unlink('e.tide')",
+                     "import os, tidemark; tidemark.start('e.tide'); os.rename('e.tide', 'f.tide')"):
+            done = run(code)
+            self.assertEqual("e.tide: removed or replaced" in done.stderr, "unlink" in code, done.stderr)
 
     def test_without_a_recording_nothing_happens(self):
         self.assertFalse(tidemark.recording())

@@ -498,6 +498,39 @@ static void out_of_range_is_counted(void **state)
 	seen_free(&s);
 }
 
+/* ---- the file goes away -------------------------------------------------------------------- */
+
+static void removed_is_told(void **state)
+{
+	tide_error err = { 0 };
+	char rings[80], other[80];
+	snprintf(rings, sizeof rings, "%s-rings", path);
+	snprintf(other, sizeof other, "%s-other", path);
+	assert_false(tide_recording_removed());
+	start(0, 0);
+	tide_alloc(1, 4096, 1, 0);
+	assert_false(tide_recording_removed());
+	assert_int_equal(rename(path, other), 0); /* moved is not gone */
+	assert_false(tide_recording_removed());
+	assert_int_equal(rename(other, path), 0);
+	unlink(path);
+	unlink(rings);
+	FILE *f = fopen(rings, "w"); /* another recording's by now */
+	assert_non_null(f);
+	fclose(f);
+	assert_true(tide_recording_removed());
+	assert_int_equal(tide_stop(&err), TIDE_EIO);
+	assert_non_null(strstr(err.text, "removed or replaced while recording"));
+	assert_int_equal(access(rings, F_OK), 0);
+	unlink(rings);
+	assert_false(tide_recording_removed());
+	start(0, 0);
+	tide_alloc(1, 4096, 1, 0);
+	unlink(path);
+	assert_int_equal(tide_stop(NULL), TIDE_EIO);
+	assert_int_not_equal(access(rings, F_OK), 0); /* ours */
+}
+
 /* More threads than rings: each event is kept or counted. */
 static void *one_event(void *arg)
 {
@@ -690,6 +723,7 @@ int main(void)
 		T(too_deep_is_counted),
 		T(tokens_are_unlike),
 		T(out_of_range_is_counted),
+		T(removed_is_told),
 		T(too_many_threads),
 		T(whatever_is_recorded_comes_back),
 		T(ids_end_at_their_limit), /* last: it leaves no ids for others */
