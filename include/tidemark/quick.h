@@ -40,6 +40,7 @@ extern "C" {
 #endif
 
 #define TIDE_LIKELY(x) __builtin_expect(!!(x), 1)
+#define TIDE_INLINE static inline __attribute__((always_inline))
 #ifdef TIDE_IN_RECORDER /* reached from there without a detour, seen from outside all the same */
 #define TIDE_QUICK_API __attribute__((visibility("protected")))
 #else
@@ -229,34 +230,70 @@ static inline void tide__store_end(tide_quick *t, uint64_t ticks)
 
 #define TIDE_COLD static __attribute__((noinline, cold, unused)) /* out of the way of what is in line */
 
-TIDE_COLD tide_op tide__op_begin_long(tide_name name, uint64_t arg, tide_stack stack, uint32_t origin)
+/* An op of a hook is known by the address of what stands for it while it is open, so that there is no
+ * token to keep: nearly always it is the innermost one that ends. The word lacks the bit that tokens
+ * have. */
+static inline uint32_t tide__known_by(const void *op)
 {
-	return tide_op_begin_full(name, arg, stack, origin);
+	uint32_t word = (uint32_t)((uintptr_t)op >> 3);
+	return word + (word & ~UINT32_C(0xfff));
 }
 
-static inline tide_op tide__op_begin(tide_name name, uint64_t arg, tide_stack stack, uint32_t origin)
+TIDE_COLD void tide__begin_long(const void *op, tide_name name, uint64_t arg, tide_stack stack, uint32_t origin)
+{
+	tide_op token = tide_op_begin_full(name, arg, stack, origin);
+	if (token)
+		tide__self->open[token & 0xfff] = tide__known_by(op);
+}
+
+/* tide_op_begin_full. */
+TIDE_INLINE void tide__begin(const void *op, tide_name name, uint64_t arg, tide_stack stack, uint32_t origin)
 {
 	uint64_t from = stack | (uint64_t)origin << 32;
-	uint32_t type = from ? TIDE_SLOT_BEGIN_FULL : arg ? TIDE_SLOT_BEGIN_ARG : TIDE_SLOT_BEGIN;
-	tide_op op = tide__quick_begin(type, name, arg, from);
-	return TIDE_LIKELY(op) ? op : tide__op_begin_long(name, arg, stack, origin);
+	uint32_t full = (arg | from) != 0; /* in arithmetic: no branch could foresee it */
+	uint32_t type = TIDE_SLOT_BEGIN + full * (TIDE_SLOT_BEGIN_FULL - TIDE_SLOT_BEGIN);
+	tide_quick *t = tide__quick();
+	if (TIDE_LIKELY(t != NULL)) {
+		uint32_t depth = t->depth;
+		if (TIDE_LIKELY(depth < TIDE_DEPTH_MAX)) {
+			t->open[depth] = tide__known_by(op);
+			t->depth = depth + 1;
+			tide__store(t, tide__counter(), type, 0, depth, arg, from, name);
+			tide__leave(t);
+			return;
+		}
+		tide__leave(t);
+	}
+	tide__begin_long(op, name, arg, stack, origin);
 }
 
-TIDE_COLD void tide__op_end_long(tide_op op)
+/* One that is not the innermost, or not this thread's, or anything else out of the ordinary. */
+TIDE_COLD void tide__end_long(const void *op)
 {
-	tide_op_end(op);
+	tide_quick *t = tide__self;
+	for (uint32_t i = t ? t->depth : 0; i-- > 0;)
+		if (t->open[i] == tide__known_by(op)) {
+			t->open[i] = 1u << 12 | i;
+			tide_op_end(t->open[i]);
+			return;
+		}
 }
 
-static inline void tide__op_end(tide_op op)
+/* tide_op_end. */
+TIDE_INLINE void tide__end(const void *op)
 {
 	tide_quick *t = tide__quick();
-	if (!TIDE_LIKELY(t != NULL)) {
-		tide__op_end_long(op);
-		return;
+	if (TIDE_LIKELY(t != NULL)) {
+		uint32_t depth = t->depth;
+		if (TIDE_LIKELY(depth && t->open[depth - 1] == tide__known_by(op))) {
+			t->depth = depth - 1;
+			tide__store_end(t, tide__counter());
+			tide__leave(t);
+			return;
+		}
+		tide__leave(t);
 	}
-	if (tide__close_op(t, op))
-		tide__store_end(t, tide__counter());
-	tide__leave(t);
+	tide__end_long(op);
 }
 
 static const uint64_t TIDE_SIZE_MAX = (UINT64_C(1) << 48) - 1;

@@ -36,7 +36,7 @@ if __name__ == "__main__" and len(sys.argv) == 4 and sys.argv[1] == "--look":
     if why or Nest().outer():  # the second time it checks
         sys.exit(f"question {why}")
     held.tide_torch_frames_on(True)
-    free.tide_torch_stack.argtypes = [ctypes.POINTER(ctypes.c_bool)]
+    free.tide_torch_stack.argtypes = held.tide_torch_stack_end.argtypes = [ctypes.c_void_p]
     free.tide_torch_stack.restype = ctypes.c_uint32
     held.tide_start.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
     held.tide_stop.argtypes = [ctypes.c_void_p]
@@ -45,10 +45,10 @@ if __name__ == "__main__" and len(sys.argv) == 4 and sys.argv[1] == "--look":
     want = []
 
     def look(tag):
-        walked = ctypes.c_bool()
-        stack = free.tide_torch_stack(ctypes.byref(walked))
+        op = 1  # any address
+        stack = free.tide_torch_stack(op)
         held.tide_op_end(held.tide_op_begin_full(held.tide_intern(tag.encode()), 0, stack, 0))
-        held.tide_torch_stack_end()
+        held.tide_torch_stack_end(op)
         f, frames = sys._getframe(1), []
         while f:
             frames.append([getattr(f.f_code, "co_qualname", f.f_code.co_name), f.f_code.co_filename, f.f_lineno])

@@ -32,8 +32,8 @@ namespace {
 struct Host {
 	bool (*fresh)(uint64_t, uint32_t, bool, tide_pool *);
 	tide_pool (*pool)(unsigned, unsigned);
-	tide_stack (*stack)(bool *);
-	void (*stack_end)(void);
+	tide_stack (*stack)(const void *);
+	void (*stack_end)(const void *);
 	void (*streams_by)(bool (*)(unsigned, unsigned, int64_t *));
 } host;
 
@@ -55,7 +55,6 @@ enum { SHAPES = 1, STACKS = 2, EMPTY = 4 };
 
 #define OWN static thread_local __attribute__((tls_model("initial-exec")))
 OWN struct {
-	void *spare;	     // contexts of ops that have ended, in a list through themselves
 	struct Names *names; // by address and by text
 	bool ended;	     // the thread is on its way out: keep nothing more
 } own;
@@ -133,47 +132,9 @@ struct Keeper {
 		if (own.names)
 			own.names->taken.store(false);
 		own.names = nullptr;
-		while (own.spare) {
-			void *p = own.spare;
-			own.spare = *static_cast<void **>(p);
-			::operator delete(p);
-		}
 	}
 };
 thread_local Keeper keeper;
-
-// ---- an op that is open ----
-
-struct Context : at::ObserverContext {
-	tide_op op; // begin's
-	bool walked = false;
-
-	HOT_FIRST ~Context() override {}
-
-	static void *operator new(size_t n) noexcept
-	{
-		void *p = own.spare;
-		if (!TIDE_LIKELY(p != nullptr))
-			return another(n);
-		own.spare = *static_cast<void **>(p);
-		return p;
-	}
-	COLD static void *another(size_t n) noexcept
-	{
-		if (!own.ended)
-			keeper.here(); // makes it, and it cleans up
-		return ::operator new(n, std::nothrow);
-	}
-	HOT static void operator delete(void *p)
-	{
-		if (!TIDE_LIKELY(!own.ended)) {
-			::operator delete(p);
-			return;
-		}
-		*static_cast<void **>(p) = own.spare;
-		own.spare = p;
-	}
-};
 
 // ---- names ----
 
@@ -217,6 +178,8 @@ bool registered(const at::RecordFunction &fn)
 
 COLD tide_name look_up(const char *text, const at::RecordFunction &fn)
 {
+	if (!own.names && !own.ended)
+		keeper.here(); // makes it, and it cleans up
 	if (!own.names)
 		return tide_intern(text);
 	tide_name id = interned(*own.names, text);
@@ -256,38 +219,46 @@ INLINE tide_name name_of(const at::RecordFunction &fn)
 
 // ---- begin and end ----
 
-/* The op's number and whose it is: its own thread's, or for a backward op the forward's. */
+/* The op's number and whose it is: its own thread's, or for a backward op the forward's. In arithmetic: which it is no
+ * branch could foresee. */
 INLINE uint64_t number_of(const at::RecordFunction &fn, uint32_t *origin)
 {
-	if (fn.seqNr() < 0)
-		return 0;
-	bool backward = fn.scope() == at::RecordScope::BACKWARD_FUNCTION;
-	uint64_t thread = backward ? fn.forwardThreadId() : fn.threadId();
-	*origin = static_cast<uint32_t>(thread << 1 | backward);
-	return static_cast<uint64_t>(fn.seqNr()) + 1;
+	uint64_t number = static_cast<uint64_t>(fn.seqNr()) + 1; // 0: it has none
+	uint64_t backward = fn.scope() == at::RecordScope::BACKWARD_FUNCTION;
+	uint64_t thread = fn.threadId() ^ ((fn.threadId() ^ fn.forwardThreadId()) & -backward);
+	*origin = static_cast<uint32_t>((thread << 1 | backward) & -static_cast<uint64_t>(number != 0));
+	return number;
 }
 
-template <bool stacks>
-HOT std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction &fn)
+/* No context is kept: an op is known by its RecordFunction, which stays where it is. */
+INLINE std::unique_ptr<at::ObserverContext> begun(const at::RecordFunction &fn, tide_stack stack)
 {
-	auto context = new Context;
-	if (!TIDE_LIKELY(context != nullptr))
-		return nullptr;
-	uint32_t origin = 0;
+	uint32_t origin;
+	tide_name name = name_of(fn);
 	uint64_t number = number_of(fn, &origin);
-	tide_stack stack = stacks ? host.stack(&context->walked) : 0;
-	context->op = tide__op_begin(name_of(fn), number, stack, origin);
-	return std::unique_ptr<at::ObserverContext>(context);
+	tide__begin(&fn, name, number, stack, origin);
+	return nullptr;
 }
 
-HOT void end(const at::RecordFunction &, at::ObserverContext *context)
+HOT_FIRST std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction &fn)
 {
-	if (!context)
-		return;
-	auto c = static_cast<Context *>(context);
-	if (c->walked)
-		host.stack_end();
-	tide__op_end(c->op);
+	return begun(fn, 0);
+}
+
+HOT void end(const at::RecordFunction &fn, at::ObserverContext *)
+{
+	tide__end(&fn);
+}
+
+HOT std::unique_ptr<at::ObserverContext> begin_with_stack(const at::RecordFunction &fn)
+{
+	return begun(fn, host.stack(&fn));
+}
+
+HOT void end_with_stack(const at::RecordFunction &fn, at::ObserverContext *)
+{
+	host.stack_end(&fn);
+	tide__end(&fn);
 }
 
 // ---- shapes, on demand: what an op returns, if its memory was just taken ----
@@ -351,6 +322,7 @@ void describe(const at::Tensor &t)
 		tide_tensor(pool, addr, &shape.info);
 }
 
+template <bool stacks>
 void end_with_shapes(const at::RecordFunction &fn, at::ObserverContext *context)
 {
 	try { // a tensor without a shape of numbers (symbolic, nested) says so by throwing
@@ -363,7 +335,7 @@ void end_with_shapes(const at::RecordFunction &fn, at::ObserverContext *context)
 		}
 	} catch (...) {
 	}
-	end(fn, context);
+	(stacks ? end_with_stack : end)(fn, context);
 }
 
 // ---- labels: tensors that Python named, and the gradients they get ----
@@ -434,17 +406,18 @@ at::RecordFunctionCallback callback(int want)
 {
 	if (want & EMPTY)
 		return at::RecordFunctionCallback(&begin_nothing, &end_nothing);
-	auto start = want & STACKS ? &begin<true> : &begin<false>;
+	auto start = want & STACKS ? &begin_with_stack : &begin;
 	if (want & SHAPES)
-		return at::RecordFunctionCallback(start, &end_with_shapes).needsOutputs(true);
-	return at::RecordFunctionCallback(start, &end);
+		return at::RecordFunctionCallback(start, want & STACKS ? &end_with_shapes<true> : &end_with_shapes<false>).needsOutputs(true);
+	return at::RecordFunctionCallback(start, want & STACKS ? &end_with_stack : &end);
 }
 
 } // namespace
 
 /* The functions of libtidemark-torch; before anything else here. */
 extern "C" TIDE_API void tide_torch_ops_host(bool (*fresh)(uint64_t, uint32_t, bool, tide_pool *),
-					     tide_pool (*pool)(unsigned, unsigned), tide_stack (*stack)(bool *), void (*stack_end)(void),
+					     tide_pool (*pool)(unsigned, unsigned), tide_stack (*stack)(const void *),
+					     void (*stack_end)(const void *),
 					     void (*streams_by)(bool (*)(unsigned, unsigned, int64_t *)))
 {
 	host = { fresh, pool, stack, stack_end, streams_by };

@@ -26,8 +26,8 @@ struct own { /* a thread's */
 	size_t n_last;
 	struct place *places;
 	size_t mask, n;
-	uintptr_t top, instr; /* innermost frame when the open op started */
-	bool open;
+	const void *op;	      /* open, and with a stack; NULL: none */
+	uintptr_t top, instr; /* innermost frame when it started */
 	unsigned skipped;
 };
 
@@ -149,27 +149,26 @@ static tide_stack walk(struct own *o)
 	return id;
 }
 
-tide_stack tide_torch_stack(bool *walked)
+tide_stack tide_torch_stack(const void *op)
 {
 	uintptr_t instr, top = tide__frames_top(&instr);
 	struct own *o = top ? own() : NULL;
-	*walked = false;
-	if (!o || !tide_recording() || (o->open && top == o->top && instr == o->instr))
+	if (!o || !tide_recording() || (o->op && top == o->top && instr == o->instr))
 		return 0; /* that op is still open, so its frames are where they were */
-	bool outer = !o->open;
+	bool outer = !o->op;
 	o->top = top;
 	o->instr = instr;
-	o->open = *walked = true;
+	o->op = op;
 	if (outer && ++o->skipped < atomic_load_explicit(&every, memory_order_relaxed))
 		return 0; /* nor for what is inside it */
 	o->skipped = outer ? 0 : o->skipped;
 	return walk(o);
 }
 
-void tide_torch_stack_end(void)
+void tide_torch_stack_end(const void *op)
 {
-	if (self)
-		self->open = false;
+	if (self && self->op == op)
+		self->op = NULL;
 }
 
 void tide_torch_stack_every(unsigned n)

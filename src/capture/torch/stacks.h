@@ -10,12 +10,11 @@
 
 #include <tidemark/record.h>
 
-/** The calling thread's stack for an op that starts now. 0: it has none, or the same as the op
- * around it, or this one is left out by sampling. *walked: to be handed to tide_torch_stack_end at
- * its end. */
-TIDE_API tide_stack tide_torch_stack(bool *walked);
-/** An op whose start said `walked` has ended on this thread. */
-TIDE_API void tide_torch_stack_end(void);
+/** The calling thread's stack for an op that starts now and is known by `op` while it is open. 0: it
+ *  has none, or the same as the op around it, or this one is left out by sampling. */
+TIDE_API tide_stack tide_torch_stack(const void *op);
+/** It has ended, on this thread. */
+TIDE_API void tide_torch_stack_end(const void *op);
 /** Only every n-th op that is not inside another gets its stack; 1 = all. */
 TIDE_API void tide_torch_stack_every(unsigned n);
 
