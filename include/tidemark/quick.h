@@ -298,27 +298,21 @@ TIDE_INLINE void tide__end(const void *op)
 
 static const uint64_t TIDE_SIZE_MAX = (UINT64_C(1) << 48) - 1;
 
-TIDE_COLD void tide__alloc_long(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream)
+TIDE_COLD void tide__memory_long(bool alloc, tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream)
 {
-	tide_alloc(pool, addr, size, stream);
+	if (alloc)
+		tide_alloc(pool, addr, size, stream);
+	else
+		tide_free(pool, addr);
 }
 
-static inline void tide__alloc(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream)
+/* tide_alloc, or tide_free (size and stream 0): the same code for both, for who has both in one place. */
+static inline void tide__memory(bool alloc, tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream)
 {
 	bool fits = pool <= 4095 && size <= TIDE_SIZE_MAX;
-	if (!TIDE_LIKELY(fits && tide__quick_event(TIDE_SLOT_ALLOC, pool, addr, size | (uint64_t)stream << 48, 0)))
-		tide__alloc_long(pool, addr, size, stream);
-}
-
-TIDE_COLD void tide__free_long(tide_pool pool, uint64_t addr)
-{
-	tide_free(pool, addr);
-}
-
-static inline void tide__free_at(tide_pool pool, uint64_t addr)
-{
-	if (!TIDE_LIKELY(pool <= 4095 && tide__quick_event(TIDE_SLOT_FREE, pool, addr, 0, 0)))
-		tide__free_long(pool, addr);
+	uint32_t type = TIDE_SLOT_FREE - alloc;
+	if (!TIDE_LIKELY(fits && tide__quick_event(type, pool, addr, size | (uint64_t)stream << 48, 0)))
+		tide__memory_long(alloc, pool, addr, size, stream);
 }
 
 #ifdef __cplusplus

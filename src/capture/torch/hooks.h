@@ -19,36 +19,18 @@
 #ifndef TIDE_CAPTURE_TORCH_HOOKS_H
 #define TIDE_CAPTURE_TORCH_HOOKS_H
 
+#include <stdint.h>
+
 #include <tidemark/record.h>
 
-/** The pool that allocations of a c10 device (type, index) are recorded in; 0: of no such device
- *  any are (tide_torch_silence). */
-TIDE_API tide_pool tide_torch_pool(unsigned type, unsigned index);
-
-/** What an allocator has taken from a device in all, as told at this moment. */
-TIDE_API void tide_torch_reserved(unsigned type, unsigned index, uint64_t total);
-
-/* ---- devices whose allocator tells c10 nothing (python/hook/tidemark_devices.py) ---- */
-
-/** Has an allocator of this type of device reported anything in this process? */
-TIDE_API bool tide_torch_reports(unsigned type);
-/** Its allocations are not recorded: no pool is given out any more for what is said of them. */
-TIDE_API void tide_torch_silence(unsigned type);
-/** What such a device has given out in all, as its own counter says at this moment: a sample. */
-TIDE_API void tide_torch_allocated(unsigned type, unsigned index, uint64_t total);
-
-/** c10's number of a device type ("cuda"); of one it does not know, the last. */
-TIDE_API int tide_torch_device_type(const char *name);
+/** Ops describe what they return from now on, or no more: the latest allocations are kept for
+ * tide_torch_fresh. */
+TIDE_API void tide_torch_describes(bool on);
 
 /** Is the tensor at `addr`, with a shape (any hash of it) and grad as given, to be described? So it
  * is when its memory is one of this thread's latest allocations and nobody has done so: then its
  * pool. */
 TIDE_API bool tide_torch_fresh(uint64_t addr, uint32_t shape, bool grad, tide_pool *pool);
-
-/** Whom to ask for the number of the calling thread's current stream on a device; false: not known.
- *  NULL: nobody. Called under the allocator's lock. */
-typedef bool tide_torch_stream_fn(unsigned type, unsigned index, int64_t *number);
-TIDE_API void tide_torch_streams_by(tide_torch_stream_fn *f);
 
 /* The hooks by the symbol they stand for; the last row has no name. */
 typedef struct tide_torch_hook {

@@ -28,13 +28,14 @@
 
 namespace {
 
-/* What libtidemark-torch does for us (capture/torch/hooks.h, stacks.h); it is not linked, it may have been loaded privately. */
+/* What libtidemark-torch does for us (capture/torch/hooks.h, devices.h, stacks.h); it is not linked, it may have been loaded privately. */
 struct Host {
 	bool (*fresh)(uint64_t, uint32_t, bool, tide_pool *);
 	tide_pool (*pool)(unsigned, unsigned);
 	tide_stack (*stack)(const void *);
 	void (*stack_end)(const void *);
 	void (*streams_by)(bool (*)(unsigned, unsigned, int64_t *));
+	void (*describes)(bool);
 } host;
 
 #define INLINE	  inline __attribute__((always_inline))
@@ -418,9 +419,9 @@ at::RecordFunctionCallback callback(int want)
 extern "C" TIDE_API void tide_torch_ops_host(bool (*fresh)(uint64_t, uint32_t, bool, tide_pool *),
 					     tide_pool (*pool)(unsigned, unsigned), tide_stack (*stack)(const void *),
 					     void (*stack_end)(const void *),
-					     void (*streams_by)(bool (*)(unsigned, unsigned, int64_t *)))
+					     void (*streams_by)(bool (*)(unsigned, unsigned, int64_t *)), void (*describes)(bool))
 {
-	host = { fresh, pool, stack, stack_end, streams_by };
+	host = { fresh, pool, stack, stack_end, streams_by, describes };
 }
 
 extern "C" TIDE_API void tide_torch_ops_off(void)
@@ -428,8 +429,10 @@ extern "C" TIDE_API void tide_torch_ops_off(void)
 	at::CallbackHandle h = handle.exchange(0);
 	if (h)
 		at::removeCallback(h);
-	if (host.streams_by)
-		host.streams_by(nullptr);
+	if (!host.streams_by)
+		return;
+	host.streams_by(nullptr);
+	host.describes(false);
 }
 
 /* want: 1 shapes of what ops return, 2 Python stacks, 4 an empty callback instead (for comparison). */
@@ -437,6 +440,7 @@ extern "C" TIDE_API void tide_torch_ops_on(int want)
 {
 	static c10::RegistrationHandleRAII told = c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>());
 	tide_torch_ops_off();
+	host.describes(want & SHAPES);
 	handle.store(at::addGlobalCallback(callback(want).scopes(
 		{ at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE })));
 	if (!(want & EMPTY))

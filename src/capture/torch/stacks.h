@@ -10,8 +10,8 @@
 
 #include <tidemark/record.h>
 
-/** The calling thread's stack for an op that starts now and is known by `op` while it is open. 0: it
- *  has none, or the same as the op around it, or this one is left out by sampling. */
+/** The calling thread's stack for an op that starts now and is known by `op` while it is open. 0:
+ * it has none, or the same as the op around it, or this one is left out by sampling. */
 TIDE_API tide_stack tide_torch_stack(const void *op);
 /** It has ended, on this thread. */
 TIDE_API void tide_torch_stack_end(const void *op);

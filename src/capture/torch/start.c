@@ -15,8 +15,8 @@
 
 #include "format/written.h"
 
-enum { NEW, STARTING, DECIDED };
-static _Atomic int state;
+enum { NEW, STARTING, DECIDED = TIDE_TORCH_DECIDED };
+_Atomic int tide__torch_state;
 
 /* NAME.tide for the process that was run, NAME.PID.tide for programs that it runs, or becomes. */
 static bool file_name(char *out, size_t n)
@@ -46,15 +46,13 @@ static void start(void)
 	errno = saved;
 }
 
-bool tide__torch_recording(void)
+bool tide__torch_decide(void)
 {
-	if (__builtin_expect(atomic_load_explicit(&state, memory_order_acquire) == DECIDED, 1))
-		return true; /* events without a recording cost a few ns and are harmless */
 	int expected = NEW;
-	if (!atomic_compare_exchange_strong(&state, &expected, STARTING))
-		return false; /* another thread, or this one inside tide_start */
+	if (!atomic_compare_exchange_strong(&tide__torch_state, &expected, STARTING))
+		return expected == DECIDED; /* else another thread, or this one inside tide_start */
 	start();
-	atomic_store_explicit(&state, DECIDED, memory_order_release);
+	atomic_store_explicit(&tide__torch_state, DECIDED, memory_order_release);
 	return true;
 }
 

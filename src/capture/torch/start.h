@@ -11,12 +11,24 @@
 #ifndef TIDE_CAPTURE_TORCH_START_H
 #define TIDE_CAPTURE_TORCH_START_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include <tidemark/error.h>
 
-/* Is there a recording, or can one be started now? A load and a branch after the first call. */
-bool tide__torch_recording(void);
+enum { TIDE_TORCH_DECIDED = 2 };
+extern _Atomic int tide__torch_state __attribute__((visibility("hidden")));
+bool tide__torch_decide(void);
+
+/* Is there a recording, or can one be started now? Once that is decided events are stored: without
+ * a recording they cost a few ns and are harmless. */
+static inline bool tide__torch_recording(void)
+{
+	return __builtin_expect(atomic_load_explicit(&tide__torch_state, memory_order_acquire) ==
+					TIDE_TORCH_DECIDED,
+				1) ||
+	       tide__torch_decide();
+}
 
 /* For the Python package: start it now, where it was not decided yet. */
 TIDE_API void tide_torch_begin(void);
