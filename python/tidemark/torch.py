@@ -80,14 +80,18 @@ def _gradients(torch: Any, found: list[Any]) -> list[Any]:
 
 def _others_in(folder: str) -> bool:
     """Does another thread run code of this folder? What torch.utils has (a DataLoader's threads) makes no gradients."""
-    mine, aside = threading.get_ident(), os.path.join(folder, "utils", "")
-    for thread, frame in sys._current_frames().items():
-        at: Any = frame if thread != mine else None
-        while at is not None:
-            file = at.f_code.co_filename
-            if file.startswith(folder) and not file.startswith(aside):
-                return True
-            at = at.f_back
+    frames = sys._current_frames()
+    frames.pop(threading.get_ident(), None)  # one's own frame, kept in itself, would keep alive all that its callers have
+    return any(_within(frame, folder) for frame in frames.values())
+
+
+def _within(frame: Any, folder: str) -> bool:
+    aside = os.path.join(folder, "utils", "")
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith(folder) and not file.startswith(aside):
+            return True
+        frame = frame.f_back
     return False
 
 

@@ -218,7 +218,8 @@ class Attach(unittest.TestCase):
                     {"device": 0, "address": 0x7200_0000, "total_size": 20 << 20, "blocks": []},
                     {"device": 1, "address": 0x7300_0000, "total_size": 4 << 20, "blocks": []}]
         asked = mock.Mock(**{"is_available.return_value": True, "is_initialized.return_value": True, "memory_snapshot.return_value": segments})
-        fake = mock.Mock(Tensor=torch.Tensor, cuda=asked, accelerator=None, spec=["Tensor", "cuda", "accelerator"])
+        fake = mock.Mock(Tensor=torch.Tensor, nn=torch.nn, cuda=asked, accelerator=None, spec=["Tensor", "nn", "cuda", "accelerator"],
+                         __file__=torch.__file__)
         from tidemark._profile import Profile
 
         tidemark.torch._load()
