@@ -18,6 +18,7 @@ def _next_sitecustomize() -> None:
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
     if spec and spec.loader:
         module = importlib.util.module_from_spec(spec)
+        sys.modules["sitecustomize"] = module  # what others import under that name
         spec.loader.exec_module(module)
 
 
@@ -28,7 +29,10 @@ def _install() -> None:
 
             tidemark_hook.install()
     except Exception as why:  # never fail somebody's program
-        print(f"tidemark: ops are not recorded: {why}", file=sys.stderr)
+        try:
+            print(f"tidemark: ops are not recorded: {why}", file=sys.stderr)
+        except Exception:
+            return
 
 
 _install()

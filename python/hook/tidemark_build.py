@@ -13,7 +13,6 @@ import shlex
 import shutil
 import stat
 import subprocess
-import sys
 import tempfile
 from typing import Any
 
@@ -71,13 +70,13 @@ def _compiler() -> list[str]:
     return words
 
 
-def _build(torch: Any, source: str, stem: str) -> str:
+def _build(torch: Any, source: str, stem: str, say: Any) -> str:
     """Compile ops.cpp beside its place and rename: two processes at once do no harm. Returns its path."""
     compiler = _compiler()
     root = os.path.dirname(torch.__file__)
     abi = int(torch._C._GLIBCXX_USE_CXX11_ABI)
     part = _part(stem)
-    print(f"tidemark: building op recording for torch {torch.__version__} (once)", file=sys.stderr, flush=True)
+    say(f"building op recording for torch {torch.__version__} (once)")
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     command = [
         *compiler, f"-std={_standard(torch)}", "-O2", "-fPIC", "-fno-plt", "-shared", "-DNDEBUG", f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
@@ -108,12 +107,12 @@ def _standard(torch: Any) -> str:
     return "c++20" if version >= [2, 12] else "c++17"
 
 
-def library(torch: Any, source: str) -> str:
-    """Path of what `source` becomes for this torch; built if it is not there. Raises where it cannot be."""
+def library(torch: Any, source: str, say: Any) -> str:
+    """Path of what `source` becomes for this torch; built if it is not there, and said. Raises where it cannot be."""
     key = hashlib.sha256(torch.__version__.encode() + torch.__file__.encode())
     include = os.path.join(os.environ["TIDEMARK_INCLUDE"], "tidemark")
     for file in source, *(os.path.join(include, h) for h in ("record.h", "quick.h", "slot.h")):
         with open(file, "rb") as f:
             key.update(f.read())
     stem = f"ops-{torch.__version__}-{key.hexdigest()[:12]}"
-    return _found(_cache(), stem) or (_found(_aside(), stem) if _ours(_aside()) else None) or _build(torch, source, stem)
+    return _found(_cache(), stem) or (_found(_aside(), stem) if _ours(_aside()) else None) or _build(torch, source, stem, say)

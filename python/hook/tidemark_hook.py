@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import importlib.abc
 import os
 import sys
 from typing import Any
@@ -24,15 +23,24 @@ _ranked = False  # the recording says which rank of a job it is
 SHAPES, STACKS = 1, 2
 
 
-def _say(text: str) -> None:
-    print(f"tidemark: {text}", file=sys.stderr, flush=True)
+def _beside(name: str) -> Any:
+    import importlib.util
+
+    spec: Any = importlib.util.spec_from_file_location(name, os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_watch: Any = _beside("tidemark_watch")
+_say: Any = _watch.say
 
 
 def _load_ops(torch: Any) -> None:
     """Build ops.cpp if need be, load it, and tell it where the capture library's functions are."""
     global _library
     source = os.environ["TIDEMARK_OPS_SOURCE"]
-    library = ctypes.PyDLL(_beside("tidemark_build").library(torch, source))
+    library = ctypes.PyDLL(_beside("tidemark_build").library(torch, source, _say))
     library.tide_torch_label.argtypes = [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_int]
     library.tide_torch_label.restype = None
     library.tide_torch_labels.argtypes = [ctypes.c_uint64]
@@ -184,15 +192,6 @@ def _stacks(every: int) -> bool:
     return True
 
 
-def _beside(name: str) -> Any:
-    import importlib.util
-
-    spec: Any = importlib.util.spec_from_file_location(name, os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, shapes: bool = False) -> bool:
     """Record what is asked for from now on; False: ops are not to be had, one line has said why."""
     global _model
@@ -210,7 +209,7 @@ def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, s
         want = (SHAPES if shapes else 0) | (STACKS if stacks and _stacks(stacks) else 0)
         _library.tide_torch_ops_on(want)
     if modules:
-        _model = _model or _beside("tidemark_model").Model(torch, _capture, learn_rank, devices(torch))
+        _model = _model or _beside("tidemark_model").Model(torch, _capture, _say, learn_rank, devices(torch))
         _model.on(_library)
     return _library is not None or not ops
 
@@ -247,36 +246,17 @@ def _track() -> None:
     tracker.start_aside()
 
 
-class _Watch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Lets torch be imported as always, then attaches."""
-
-    inner: Any = None
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != "torch":
-            return None
-        sys.meta_path.remove(self)
-        import importlib.util
-
-        spec = importlib.util.find_spec("torch")
-        if spec and spec.loader:
-            self.inner = spec.loader
-            spec.loader = self
-        return spec
-
-    def create_module(self, spec: Any) -> Any:
-        return self.inner.create_module(spec)
-
-    def exec_module(self, module: Any) -> None:
-        self.inner.exec_module(module)
-        try:
-            on(module, **wants(os.environ.get("TIDEMARK_CAPTURE")))
-            devices(module).begin()
-            _track()
-        except Exception as why:
-            _say(f"ops are not recorded: {why}")
+def _imported() -> None:
+    """torch is there: attach. What fails here must not fail the import."""
+    try:
+        torch = sys.modules["torch"]
+        on(torch, **wants(os.environ.get("TIDEMARK_CAPTURE")))
+        devices(torch).begin()
+        _track()
+    except Exception as why:
+        _say(f"ops are not recorded: {why}")
 
 
 def install() -> None:
-    sys.meta_path.insert(0, _Watch())
+    _watch.Watch(_imported)
     _beside("tidemark_threads").on()

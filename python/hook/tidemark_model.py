@@ -22,12 +22,13 @@ ROOM = 1000
 
 class Model:
     """torch: the module; capture: libtidemark-torch; ops: the library built from ops.cpp, or None: then nothing is labelled.
-    Both are called with the GIL held. learn_rank: asked where a model runs for the first time and after steps, until it knows.
+    Both are called with the GIL held. say: one line to the user. learn_rank: asked where a model runs for the first time and after steps, until it knows.
     devices: whom to tell of tensors and steps (tidemark_devices.Devices)."""
 
-    def __init__(self, torch: Any, capture: Any, learn_rank: Any = bool, devices: Any = None) -> None:
+    def __init__(self, torch: Any, capture: Any, say: Any, learn_rank: Any = bool, devices: Any = None) -> None:
         self.torch: Any = torch
         self.capture: Any = capture
+        self.say: Any = say
         self.learn_rank: Any = learn_rank
         self.devices: Any = devices
         self.ops: Any = None
@@ -219,7 +220,3 @@ class Model:
             self.hook.remove()
             self.hook = None
         self.clear()
-
-    @staticmethod
-    def say(text: str) -> None:
-        print(f"tidemark: {text}", file=sys.stderr, flush=True)

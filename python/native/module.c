@@ -5,12 +5,13 @@
 
 static PyObject *error_type;
 
-/* The error carries its code and the byte, where there is one, as attributes. */
+/* The error carries its code and the byte, where there is one, as attributes. Its text may hold the
+ * odd bytes of a file's name, or end in the middle of a character: FromFormat takes both. */
 PyObject *tide__raise(const char *path, const tide_error *err)
 {
 	const char *text = *err->text ? err->text : tide_code_text(err->code);
-	PyObject *message =
-		path ? PyUnicode_FromFormat("%s: %s", path, text) : PyUnicode_FromString(text);
+	PyObject *message = path ? PyUnicode_FromFormat("%s: %s", path, text)
+				 : PyUnicode_FromFormat("%s", text);
 	PyObject *e = message ? PyObject_CallFunctionObjArgs(error_type, message, NULL) : NULL;
 	PyObject *code = PyLong_FromLong((long)err->code);
 	PyObject *offset = err->offset == TIDE_NO_OFFSET ? Py_NewRef(Py_None)

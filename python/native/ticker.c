@@ -14,14 +14,15 @@
 #include "native.h"
 
 static struct {
-	pthread_mutex_t lock;
+	pthread_mutex_t turn; /* one starts or stops at a time; for all but `stop` */
+	pthread_mutex_t lock; /* with `wake`, for `stop` */
 	pthread_cond_t wake;
 	pthread_t thread;
 	bool running, stop;
 	double seconds;
 	unsigned count;
-	pid_t owner; /* a forked child has no such thread */
-} tick = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	pid_t owner; /* a forked child has no such thread, and locks that others held */
+} tick = { .turn = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct timespec after(double seconds)
 {
@@ -68,12 +69,11 @@ static int begin(void)
 	return rc;
 }
 
+/* Lock `turn` held. */
 static void end(void)
 {
-	if (!tick.running || tick.owner != getpid()) {
-		tick.running = false;
+	if (!tick.running)
 		return;
-	}
 	pthread_mutex_lock(&tick.lock);
 	tick.stop = true;
 	pthread_cond_signal(&tick.wake);
@@ -82,24 +82,47 @@ static void end(void)
 	tick.running = false;
 }
 
+/* The thread that was is gone, then there is one again; false: it could not be made. */
+static bool change(double seconds)
+{
+	pthread_mutex_lock(&tick.turn);
+	end();
+	if (seconds > 0) {
+		tick.seconds = seconds;
+		tick.stop = false;
+		tick.count = 0;
+		tick.running = begin() == 0;
+	}
+	bool good = seconds <= 0 || tick.running;
+	pthread_mutex_unlock(&tick.turn);
+	return good;
+}
+
+/* Called with the GIL. */
+static void own(void)
+{
+	if (tick.owner && tick.owner != getpid()) {
+		pthread_mutex_init(&tick.turn, NULL);
+		pthread_mutex_init(&tick.lock, NULL);
+		tick.running = false;
+	}
+	tick.owner = getpid();
+}
+
 PyObject *tide__snapshots_every(PyObject *self, PyObject *args)
 {
 	double seconds;
+	bool good;
 	if (!PyArg_ParseTuple(args, "d", &seconds))
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS end();
-	Py_END_ALLOW_THREADS if (seconds == 0) Py_RETURN_NONE;
-	if (!(seconds >= 0.001 && seconds <= 1e7)) { /* nor a NaN */
+	if (seconds != 0 && !(seconds >= 0.001 && seconds <= 1e7)) { /* nor a NaN */
 		PyErr_SetString(PyExc_ValueError,
 				"the interval must be 0.001 to 10,000,000 seconds; 0 = none");
 		return NULL;
 	}
-	tick.seconds = seconds;
-	tick.stop = false;
-	tick.count = 0;
-	tick.owner = getpid();
-	tick.running = begin() == 0;
-	if (!tick.running)
-		PyErr_SetString(PyExc_RuntimeError, "cannot start a thread");
-	return tick.running ? Py_NewRef(Py_None) : NULL;
+	own();
+	Py_BEGIN_ALLOW_THREADS good = change(seconds);
+	Py_END_ALLOW_THREADS if (good) Py_RETURN_NONE;
+	PyErr_SetString(PyExc_RuntimeError, "cannot start a thread");
+	return NULL;
 }

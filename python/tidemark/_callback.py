@@ -14,6 +14,7 @@ import sys
 from typing import Any
 
 from . import _native, _record
+from ._home import say
 
 _BASES = (("lightning.pytorch.callbacks.callback", "Callback"), ("pytorch_lightning.callbacks.callback", "Callback"),
           ("transformers.trainer_callback", "TrainerCallback"))
@@ -51,6 +52,7 @@ class Callback:
         return made
 
     def __init__(self, path: str | os.PathLike[str] | None = None, **options: Any) -> None:
+        _record.record(path, torch=True, **options)  # a wrong word is told here, not when the data have been loaded
         self.path = path
         self._options = options
         self._record: _record.record | None = None
@@ -67,6 +69,7 @@ class Callback:
     # ---- what happens ----
 
     def _begin(self, rank: int, world: int, model: Any, optimizers: list[Any]) -> None:
+        self._end()  # of a training that failed
         path = self.path
         if path is not None and world > 1:
             stem, ending = os.path.splitext(os.fspath(path))
@@ -74,6 +77,13 @@ class Callback:
         self._step = None
         self._record = _record.record(path, torch=True, **self._options)
         self._record.__enter__()
+        try:
+            self._label(model, optimizers)
+        except Exception as why:  # optimizers and tensors of a kind of their own: the training goes on
+            say(f"not every tensor of the model has its name: {why}")
+
+    @staticmethod
+    def _label(model: Any, optimizers: list[Any]) -> None:
         from . import torch as capture
 
         for optimizer in optimizers or [None]:
@@ -95,6 +105,12 @@ class Callback:
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **kw: Any) -> None:
         _record.checkpoint(f"epoch {int(state.epoch or 0)}")
+
+    def on_step_end(self, args: Any, state: Any, control: Any = None, **kw: Any) -> None:
+        if getattr(control, "should_evaluate", False):  # that comes next
+            _record.phase("train")
+
+    on_epoch_end = on_step_end
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kw: Any) -> None:
         _record.phase("evaluate")

@@ -3,13 +3,17 @@
 """What lies beside the package: the program, the libraries, what the op hook builds."""
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
+from typing import Any
 
 HOME = os.path.join(os.path.dirname(os.path.abspath(__file__)), "home")
 PROGRAM = os.path.join(HOME, "bin", "tidemark")
 LIBRARIES = os.path.join(HOME, "lib")
 SHARE = os.path.join(HOME, "share", "tidemark")
 INCLUDE = os.path.join(HOME, "include")
+_hooks: dict[str, Any] = {}
 
 
 def program() -> str:
@@ -17,3 +21,20 @@ def program() -> str:
     if not os.access(PROGRAM, os.X_OK):
         os.chmod(PROGRAM, 0o755)
     return PROGRAM
+
+
+def hook(name: str) -> Any:
+    """A module of what `tidemark run` gives Python to read: the one that it has brought, else one for this package."""
+    found = sys.modules.get(name) or _hooks.get(name)
+    if found is None:
+        spec = importlib.util.spec_from_file_location(name, os.path.join(SHARE, "hook", name + ".py"))
+        assert spec and spec.loader
+        found = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(found)
+        _hooks[name] = found
+    return found
+
+
+def say(text: str) -> None:
+    """One line on stderr, whatever has become of that."""
+    hook("tidemark_watch").say(text)

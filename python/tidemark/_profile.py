@@ -240,7 +240,10 @@ class Profile:
 
     def iso(self, t: int) -> str | None:
         at = self.unix(t)
-        return None if at is None else datetime.datetime.fromtimestamp(at / 1e9).isoformat()
+        try:
+            return None if at is None else datetime.datetime.fromtimestamp(at / 1e9).isoformat()
+        except (OverflowError, ValueError, OSError):  # a year that no calendar has
+            return None
 
     def operation_of(self, alloc: int) -> str:
         return self._operation(self.span[alloc])

@@ -10,6 +10,7 @@ alive when the test itself began: what fixtures took before is not counted.
 """
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import sys
@@ -24,15 +25,16 @@ if TYPE_CHECKING:
 _PROPERTY = "tidemark_peak_bytes"  # of a test's report: device -> bytes
 _FOLDER = pytest.StashKey[Optional[str]]()
 _found: dict[str, dict[str, int]] = {}  # by test
+_files: set[str] = set()  # names of recordings that are taken
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
 def parse_bytes(text: str | int) -> int:
     """4096, "2 GB" (10^9), "1.5GiB" (2^30)."""
-    if isinstance(text, int):
+    if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
         return text
-    m = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+    m = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text) if isinstance(text, str) else None
     if not m or m[2].upper() not in _UNITS:
         raise ValueError(f"not a size: {text!r} (write 4096, '2 GB', '1.5 GiB')")
     return int(float(m[1]) * _UNITS[m[2].upper()])
@@ -119,6 +121,18 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = config.getoption("--tidemark-dir")
     config.stash[_FOLDER] = os.path.abspath(folder) if folder else None  # a test may change the working folder
     _found.clear()
+    _files.clear()
+
+
+def file_of(test: str) -> str:
+    """Name of a test's recording; tests that differ in other characters alone get numbers."""
+    name = stem = re.sub(r"[^\w.-]+", "_", test)[-200:]
+    for number in itertools.count(2):
+        if name not in _files:
+            break
+        name = f"{stem}.{number}"
+    _files.add(name)
+    return name + ".tide"
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -129,15 +143,17 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         return
     import tidemark
 
+    from ._record import path_now
+
     if tidemark.recording():
         item.warn(pytest.PytestWarning("tidemark: a recording is in progress already: the test's own memory is not measured"))
         yield
         return
     keep = item.config.stash[_FOLDER]
     with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
-        path = os.path.join(keep or folder, re.sub(r"[^\w.-]+", "_", item.nodeid)[-200:] + ".tide")
         os.makedirs(keep or folder, exist_ok=True)
-        with tidemark.record(path, ops=bool(keep)):
+        with tidemark.record(os.path.join(keep or folder, file_of(item.nodeid)), ops=bool(keep)):
+            path = path_now() or ""  # another, where a process is writing that one
             tidemark.checkpoint("test")
             outcome: Any = yield
         found = peaks(path)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, TypeVar
 
-    from ._later import Watch
-
     F = TypeVar("F", bound=Callable[..., Any])
     Path = str | os.PathLike[str]
 
@@ -38,9 +36,22 @@ def _in_child() -> None:
     _turn = RLock()  # whoever held it is not here
 
 
+def _say(text: str) -> None:
+    with contextlib.suppress(ImportError):  # where Python ends
+        from ._home import say
+
+        say(text)
+
+
 def path_now() -> str | None:
     """File of the recording in progress, or of the last one; of a forked child its own, NAME.PID.tide."""
     return _native.path() or None
+
+
+def _capture() -> Any:
+    """tidemark.torch, where it has been imported: not while another thread is at it."""
+    module: Any = sys.modules.get("tidemark.torch")
+    return module if getattr(module, "_imported", False) else None
 
 
 def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int = 0, full_wait_us: int = 0,
@@ -48,14 +59,14 @@ def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int =
     """Start recording into `path`; where another process is recording into that, into NAME.PID.tide, and stderr says so.
     Where torch is attached, what is alive of it is recorded too. Raises Error (code 8) when a recording is already in progress."""
     global _count, _stepped
-    capture = sys.modules.get("tidemark.torch")
+    capture = _capture()
     if capture is not None and capture.attached():
         ring_bytes, full_wait_us = ring_bytes or TORCH["ring_bytes"], full_wait_us or TORCH["full_wait_us"]
     into = _native.start(path, ring_bytes=ring_bytes, max_ring_bytes=max_ring_bytes, full_wait_us=full_wait_us,
                          follow_fork=follow_fork)
     asked = os.fsdecode(path)
-    if os.path.basename(into) != os.path.basename(asked):
-        print(f"tidemark: another process is recording into {asked}: this one records into {into}", file=sys.stderr)
+    if f".{os.getpid()}." in os.path.basename(into) and os.path.basename(into) != os.path.basename(asked):
+        _say(f"another process is recording into {asked}: this one records into {into}")
     if not _count:
         import atexit
 
@@ -72,14 +83,9 @@ def _name_threads() -> None:
     """Threads are recorded under the names that Python has for them; `tidemark run` has seen to it already."""
     global _threads
     if _threads is None and "tidemark_hook" not in sys.modules:
-        import importlib.util
+        from ._home import hook
 
-        from ._home import SHARE
-
-        spec = importlib.util.spec_from_file_location("tidemark_threads", os.path.join(SHARE, "hook", "tidemark_threads.py"))
-        if spec is not None and spec.loader is not None:
-            _threads = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(_threads)
+        _threads = hook("tidemark_threads")
     if _threads is not None:
         _threads.on()
 
@@ -87,19 +93,19 @@ def _name_threads() -> None:
 def _at_exit() -> None:
     """The recorder ends the recording when the process ends, and says nothing: what is wrong with it is said here."""
     if _native.removed():
-        print(f"tidemark: {path_now()}: removed or replaced while recording: the recording is lost", file=sys.stderr)
+        _say(f"{path_now()}: removed or replaced while recording: the recording is lost")
 
 
 def stop() -> bool:
     """Stop and complete the file. Not recording is fine. False: the file is not complete, or not there any more; stderr says why."""
-    capture = sys.modules.get("tidemark.torch")
+    capture = _capture()
     if capture is not None:
         capture._before_end()
     try:
         _native.stop()
         return True
     except _native.Error as why:
-        print(f"tidemark: {why}", file=sys.stderr)
+        _say(str(why))
         return False
     finally:
         if _threads is not None:
@@ -192,7 +198,7 @@ class record:  # noqa: N801: reads as a verb
         self._entered = 0  # how many times
         self._decorates = False
         self._attached = False
-        self._watch: Watch | None = None
+        self._watch: Any = None  # tidemark_watch.Watch
 
     def __enter__(self) -> record:
         with _turn:
@@ -231,9 +237,9 @@ class record:  # noqa: N801: reads as a verb
                 self._end()
                 raise
         elif self._torch is None:
-            from ._later import Watch
+            from ._home import hook
 
-            self._watch = Watch(self._attach_later)
+            self._watch = hook("tidemark_watch").Watch(self._attach_later)
 
     def _tell(self) -> None:
         """Its file is not written: what it records goes into the one in progress. Once for a path."""
@@ -241,7 +247,7 @@ class record:  # noqa: N801: reads as a verb
         now = path_now()
         if path and path != now and path not in _told and path not in _made:
             _told.add(path)
-            print(f"tidemark: {self.path} is not written: a recording is in progress, into {now}", file=sys.stderr)
+            _say(f"{self.path} is not written: a recording is in progress, into {now}")
 
     def _attach(self) -> None:
         from . import torch as capture
@@ -258,7 +264,7 @@ class record:  # noqa: N801: reads as a verb
             if self._mine == _count and _native.recording():
                 self._attach()
         except Exception as why:
-            print(f"tidemark: torch is not recorded: {why}", file=sys.stderr)
+            _say(f"torch is not recorded: {why}")
 
     def _end(self) -> None:
         if self._watch is not None:

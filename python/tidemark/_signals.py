@@ -3,7 +3,7 @@
 """Work that SIGINT and SIGTERM should find done: they are noted and come after it."""
 from __future__ import annotations
 
-import os
+import contextlib
 import signal
 import threading
 from typing import Any
@@ -30,13 +30,17 @@ class Afterwards:
         for number in (signal.SIGINT, signal.SIGTERM):
             handler = signal.getsignal(number)
             if handler is not None and handler != signal.SIG_IGN:
-                signal.signal(number, self._note)
-                self._before[number] = handler
+                with contextlib.suppress(ValueError):  # the main thread of another interpreter
+                    signal.signal(number, self._note)
+                    self._before[number] = handler
         return self
 
     def __exit__(self, *what: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before.clear()
-        for number in dict.fromkeys(self._came):
-            os.kill(os.getpid(), number)
+        if self._came:  # all of them, before the first one is handled: its handler may raise
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, self._came)
+            for number in dict.fromkeys(self._came):
+                signal.pthread_kill(threading.get_ident(), number)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -28,7 +28,7 @@ def ask(command: str, *files: str, trace: object = None, **options: Any) -> dict
     """One command of the program, in this process, as a dict. What it complains of is raised as Error."""
     from ._ask import ask as native
 
-    status, out, complaints = native([command, *files, *_words(options), "--json"], trace)
+    status, out, complaints = native([command, *_words(options), "--json", "--", *files], trace)
     if status not in (0, 3):
         line = complaints.decode(errors="replace").strip().split("\n")[0]
         raise _native.Error(line or f"tidemark {command}: there is no such analysis")

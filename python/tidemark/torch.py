@@ -23,6 +23,7 @@ from . import _config, _home, _native, _record
 
 _hook: Any = None  # tidemark_hook: loads the capture library, builds and loads the C++ side
 _attached = False
+_turn = threading.RLock()  # one attaches or detaches at a time
 _asked: dict[str, Any] = {}  # what attach() was told last
 _adopted: tuple[str | None, int] | None = None  # the recording whose earlier tensors are known
 
@@ -40,15 +41,7 @@ def _load() -> Any:
     global _hook
     if _hook is None:
         ctypes.CDLL(os.path.join(_home.LIBRARIES, "libtidemark-rt.so.0"), mode=ctypes.RTLD_GLOBAL)  # ops need its names
-        if "tidemark_hook" in sys.modules:  # tidemark run brought it
-            hook = sys.modules["tidemark_hook"]
-        else:
-            import importlib.util
-
-            spec = importlib.util.spec_from_file_location("tidemark_hook", os.path.join(_home.SHARE, "hook", "tidemark_hook.py"))
-            assert spec and spec.loader
-            hook = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(hook)
+        hook = _home.hook("tidemark_hook")
         os.environ.setdefault("TIDEMARK_OPS_SOURCE", os.path.join(_home.SHARE, "ops.cpp"))
         os.environ.setdefault("TIDEMARK_INCLUDE", _home.INCLUDE)
         hook._load_capture(os.path.join(_home.LIBRARIES, "libtidemark-torch.so"))
@@ -317,6 +310,11 @@ def attach(*, ops: bool = True, shapes: bool = False, stacks: bool | int = False
     Tensors that are alive already are recorded once a recording; after a detach() inside it, what Python sees is put right. Returns the number of call slots taken over.
     Attaching twice is harmless. Raises RuntimeError when torch's libraries are not to be found.
     """
+    with _turn:
+        return _attach(ops, shapes, stacks, modules)
+
+
+def _attach(ops: bool, shapes: bool, stacks: bool | int, modules: bool) -> int:
     global _attached, _adopted, _asked
     import torch
 
@@ -353,17 +351,26 @@ def _attach_again() -> None:
     try:
         attach(**_asked)
     except Exception as why:  # the recording goes on
-        print(f"tidemark: tensors from before are not recorded: {why}", file=sys.stderr)
+        _home.say(f"tensors from before are not recorded: {why}")
 
 
 def detach() -> int:
     """Put back what attach() changed. Returns the number of slots put back."""
     global _attached
-    if not _attached:
-        return 0
-    _hook.off()
-    _attached = False
-    return int(_load().tide_torch_detach())
+    with _turn:
+        if not _attached:
+            return 0
+        _hook.off()
+        _attached = False
+        return int(_load().tide_torch_detach())
+
+
+def _in_child() -> None:
+    global _turn
+    _turn = threading.RLock()  # whoever held it is not here
+
+
+os.register_at_fork(after_in_child=_in_child)
 
 
 def describe(tensor: Any, *, name: str | None = None, role: int = 0) -> None:
@@ -391,3 +398,6 @@ def label(model: Any = None, optimizer: Any = None) -> None:
         for key, value in state.items():
             if isinstance(value, torch.Tensor):
                 describe(value, name=f"{names.get(id(p), 'parameter')}.{key}", role=OPTIMIZER)
+
+
+_imported = True  # the last line: whoever finds this module finds all of it

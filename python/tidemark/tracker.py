@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native, _profile, _record
 from ._config import config
+from ._home import say
 from ._signals import Afterwards
 from ._tell import Teller
 
@@ -45,10 +46,11 @@ def _say(*lines: str) -> None:
     out = sys.stderr if _aside else sys.stdout
     for line in lines:
         try:
-            print(line, flush=True, file=out)
-        except UnicodeEncodeError:
-            print(line.encode("ascii", "replace").decode(), flush=True, file=out)
-        except (OSError, ValueError, RuntimeError):
+            try:
+                print(line, flush=True, file=out)
+            except UnicodeEncodeError:
+                print(line.encode("ascii", "replace").decode(), flush=True, file=out)
+        except Exception:
             return
 
 
@@ -325,7 +327,10 @@ class MemoryTracker:
         from .torch import address
 
         def known(value: Any) -> list[tuple[int, list[int]]]:
-            return [(address(t), list(t.shape)) for t in _tensors_in(value, Tensor)]
+            try:
+                return [(address(t), list(t.shape)) for t in _tensors_in(value, Tensor)]
+            except Exception:  # objects whose fields cannot be asked for, tensors without a shape: not the program's fault
+                return []
 
         def before(m: Any, args: Any, kwargs: Any = None) -> None:
             if not hasattr(running, "stack"):
@@ -339,7 +344,8 @@ class MemoryTracker:
                 return
             token, number, inputs = running.stack.pop()
             _native.op_end(token)
-            self._log.append((number, marshal.dumps((inputs, known(args[-1])))))  # bytes: nothing for the garbage collector to walk
+            with contextlib.suppress(ValueError):  # shapes that are no numbers yet (torch.export): none are told
+                self._log.append((number, marshal.dumps((inputs, known(args[-1])))))  # bytes: nothing for the garbage collector to walk
 
         first, last = _Hook(before), _Hook(after)
         try:
@@ -411,7 +417,7 @@ class MemoryTracker:
         try:
             capture.sweep()
         except Exception as why:  # strange tensors of others must not cost the profile
-            print(f"tidemark: not every tensor could be described: {why}", file=sys.stderr)
+            say(f"not every tensor could be described: {why}")
 
     def get_summary(self) -> dict[str, Any]:
         """Snapshots, the highest of them, the last one; {} when disabled."""
@@ -441,7 +447,7 @@ class MemoryTracker:
             try:
                 return self._end()
             except Exception as why:  # at exit, in a signal handler: the recording is there, say where
-                print(f"tidemark: the profile could not be written ({why}); the recording is {self.recording}", file=sys.stderr)
+                say(f"the profile could not be written ({why}); the recording is {self.recording}")
                 return ""
             finally:
                 self._ended.set()

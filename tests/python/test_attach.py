@@ -14,6 +14,7 @@ from unittest import mock
 import torch
 
 import tidemark
+from tidemark import _home
 
 FOLDER = tempfile.mkdtemp()
 
@@ -104,6 +105,56 @@ class Attach(unittest.TestCase):
         self.assertIn(4 * 1717, t.native.column("allocs", "size"))
         self.assertIn("aten::ones", t.native.column("spans", "name"))
         self.assertEqual(tidemark.open(path("in2.tide")).tables["allocs"], 0)
+
+    def test_asking_whether_there_is_a_torch_is_not_importing_it(self):
+        """As transformers does; and torch's files are found as ever (its loader is its own)."""
+        code = ("import importlib.util, importlib.resources\n{0}\nwith {1}:\n"
+                "    importlib.util.find_spec('torch')\n    import torch\n    torch.mm(torch.ones(2, 2), torch.ones(2, 2))\n"
+                "print((importlib.resources.files('torch') / 'version.py').is_file())")
+        inside, outside = path("asked.tide"), path("asked_run.tide")
+        commands = [[sys.executable, "-c", code.format("import tidemark", f"tidemark.record({inside!r})")],
+                    [_home.program(), "run", "-o", outside, "--", sys.executable, "-c", code.format("import contextlib", "contextlib.nullcontext()")]]
+        for command, file in zip(commands, (inside, outside)):
+            done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+            self.assertEqual((done.returncode, done.stdout), (0, "True\n"), done.stderr)
+            self.assertIn("aten::mm", {o["op"] for o in tidemark.open(file).ops(flat=True)["ops"]})
+
+    def test_a_full_stderr_fails_nothing(self):
+        """A log on a full disk: what we say there is lost, and torch is imported."""
+        code = "import torch, tidemark\nwith tidemark.record('full.tide'):\n    torch.ones(9)\nprint('fine')"
+        env = {**os.environ, "CXX": "no-such-compiler", "XDG_CACHE_HOME": FOLDER}
+        for command in ([sys.executable, "-c", code], [_home.program(), "run", "-o", path("full_run.tide"), "--", sys.executable, "-c", code]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, timeout=200, check=False, cwd=FOLDER, env=env, text=True)
+            self.assertEqual((done.returncode, done.stdout), (0, "fine\n"))
+
+    def test_threads_attach_and_detach_at_once(self):
+        wrong = []
+
+        def work(k):
+            try:
+                for i in range(12):
+                    what = (i + k) % 4
+                    if what == 0:
+                        tidemark.torch.attach(stacks=bool(i % 2), shapes=bool(k % 2))
+                    elif what == 1:
+                        tidemark.torch.detach()
+                    elif what == 2:
+                        with tidemark.record(path(f"at_once{k}.tide")):
+                            torch.nn.Linear(4, 4)(torch.ones(2, 4)).sum().backward()
+                    else:
+                        repr(tidemark.live())
+            except Exception as why:
+                wrong.append(why)
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(5)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join(100)
+        tidemark.torch.detach()
+        self.assertEqual(wrong, [])
+        self.assertFalse(tidemark.recording())
 
     def test_looking_for_tensors_disturbs_no_thread(self):
         """A tuple that is being made must have one reference: a list of all objects used to be another one."""

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
 """The callback (needs torch): in loops that call as Lightning and Transformers do, and in those themselves where they are there."""
+import contextlib
 import importlib.util
+import io
 import os
 import pickle
 import sys
@@ -47,29 +49,32 @@ class Callbacks(unittest.TestCase):
         model = net()
         optimizer = torch.optim.AdamW(model.parameters())
         args, state = types.SimpleNamespace(process_index=0, world_size=1), types.SimpleNamespace(global_step=0, epoch=0.0)
+        control = types.SimpleNamespace(should_evaluate=False)
         handler = tidemark.Callback(self.path)
 
         def call(event):  # as CallbackHandler.call_event does
-            getattr(handler, event)(args, state, object(), model=model, optimizer=optimizer, train_dataloader=None, processing_class=None)
+            getattr(handler, event)(args, state, control, model=model, optimizer=optimizer, train_dataloader=None, processing_class=None)
 
         call("on_init_end")
         call("on_train_begin")
         for epoch in range(2):
             state.epoch = float(epoch)
             call("on_epoch_begin")
-            for _ in range(3):
+            for batch in range(3):
                 call("on_step_begin")
+                control.should_evaluate = batch == 2  # as DefaultFlowCallback says before us
                 step(model, optimizer)
                 call("on_pre_optimizer_step")
                 call("on_optimizer_step")
                 state.global_step += 1
                 call("on_step_end")
             call("on_evaluate")
+            control.should_evaluate = False
             call("on_epoch_end")
         call("on_train_end")
         self.check(6)
         self.assertEqual([n for n, _ in marks(self.path, CHECKPOINT)], ["epoch 0", "epoch 1"])
-        self.assertEqual([n for n, _ in marks(self.path, PHASE)], ["evaluate", "evaluate"])
+        self.assertEqual([n for n, _ in marks(self.path, PHASE)], ["train", "evaluate"] * 2)
 
     def test_as_lightning_calls(self):
         model = net()
@@ -119,6 +124,18 @@ class Callbacks(unittest.TestCase):
         self.assertTrue(os.path.exists(self.path.replace(".tide", ".rank3.tide")))
         with self.assertRaises(AttributeError):
             callback.other
+
+    def test_what_is_wrong_is_told_at_once_or_not_at_all(self):
+        with self.assertRaisesRegex(TypeError, "shpaes"):
+            tidemark.Callback(self.path, shpaes=True)
+        trainer = types.SimpleNamespace(global_rank=0, world_size=1, global_step=0, current_epoch=0, optimizers=[object()])
+        callback = tidemark.Callback(self.path, ops=False)
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            callback.on_train_start(trainer, net())  # an optimizer without a state
+        self.assertIn("not every tensor", said.getvalue())
+        callback.on_train_start(trainer, net())  # the first training failed without a word: its recording ends here
+        callback.on_train_end(trainer, net())
+        self.assertFalse(tidemark.recording())
 
     @unittest.skipUnless(importlib.util.find_spec("transformers") and importlib.util.find_spec("accelerate"), "transformers is not there")
     def test_transformers(self):

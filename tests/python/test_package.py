@@ -319,6 +319,30 @@ class Recording(unittest.TestCase):
         self.assertEqual(wrong, [])
         self.assertFalse(tidemark.recording())
 
+    def test_periodic_snapshots_from_many_threads(self):
+        """They replace each other's; a child that was forked meanwhile has none, and may start some."""
+        def work(k):
+            for i in range(60):
+                native.snapshots_every((0.0, 0.001, 0.002)[(i + k) % 3])
+
+        threads = [threading.Thread(target=work, args=(k,), daemon=True) for k in range(6)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join(60)
+        self.assertFalse(any(t.is_alive() for t in threads))
+        with tidemark.record(path("ticks.tide"), torch=False):
+            native.snapshots_every(0.001)
+            child = os.fork()
+            if child == 0:
+                native.snapshots_every(0.001)
+                native.snapshots_every(0)
+                os._exit(7)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
+            native.snapshots_every(0)
+        with self.assertRaises(ValueError):
+            native.snapshots_every(float("nan"))
+
     def test_wrong_arguments_raise(self):
         for call in (lambda: native.alloc(1), lambda: native.op_end("x"), lambda: native.free(1, -1), lambda: native.mark("a", "b"),
                      lambda: tidemark.phase(3), lambda: tidemark.checkpoint(None), lambda: tidemark.step(1, 2)):  # type: ignore[arg-type]
@@ -382,6 +406,17 @@ class Reading(unittest.TestCase):
         self.assertEqual(e.exception.code, 3)
         with self.assertRaises(tidemark.Error):
             tidemark.open(path("absent.tide"))
+
+    def test_errors_name_any_file(self):
+        with self.assertRaisesRegex(tidemark.Error, "cannot|No such"):
+            native.start(os.path.join(os.fsencode(FOLDER), b"none", b"\xff.tide"))
+        with self.assertRaisesRegex(tidemark.Error, "No such"):
+            native.Trace(b"\xff.tide")
+        with contextlib.chdir(FOLDER) if hasattr(contextlib, "chdir") else contextlib.nullcontext():
+            name = "-n.tide" if hasattr(contextlib, "chdir") else path("n.tide")
+            with tidemark.record(name, torch=False):
+                native.alloc(heap(), 0x1000, 100)
+            self.assertEqual(tidemark.open(name).peak()["peak_bytes"], 100)
 
     def test_folders_are_compared_by_the_ranks_that_were_recorded(self):
         for name, size in (("before", 100), ("after", 150)):

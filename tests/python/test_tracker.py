@@ -138,6 +138,21 @@ class Document(unittest.TestCase):
         self.assertEqual(entry["input_shapes"], [[2], [3], [4]])
         self.assertEqual(entry["num_outputs"], 3)
 
+    def test_hooks_meet_strange_arguments(self):
+        class Odd:
+            def __getattr__(self, name):
+                raise RuntimeError("ask me nothing")
+
+        class Leaf(torch.nn.Module):
+            def forward(self, x, odd):
+                return odd
+
+        leaf, odd = Leaf(), Odd()
+        with tracking() as (t, _), t.track_model_with_hooks(leaf):
+            self.assertIs(leaf(torch.ones(3), odd), odd)
+            self.assertIs(leaf(torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]), odd), odd)
+            self.assertEqual(len(t.get_hook_data()), 2)
+
     def test_a_hooked_model_is_copied_and_pickled(self):
         with tracking() as (t, d):
             m = torch.nn.Sequential(torch.nn.Linear(3, 3))

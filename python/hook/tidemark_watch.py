@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Waits for torch to be imported, lets that happen as always, then calls somebody; and says things without failing anybody.
+
+Many programs only ask whether there is a torch (importlib.util.find_spec) long before they import it: that is not yet it.
+"""
+from __future__ import annotations
+
+import importlib.abc
+import importlib.util
+import sys
+from _thread import _local
+from typing import Any
+
+
+def say(text: str) -> None:
+    """One line on stderr. A stderr that is closed or full (a log on a full disk) must not fail the program."""
+    try:
+        if sys.stderr is not None:
+            print(f"tidemark: {text}", file=sys.stderr, flush=True)
+    except Exception:
+        return
+
+
+class _Loader(importlib.abc.Loader):
+    """torch's own loader, and something to do after it."""
+
+    def __init__(self, own: Any, then: Any) -> None:
+        self._own, self._then = own, then
+
+    def create_module(self, spec: Any) -> Any:
+        return self._own.create_module(spec)
+
+    def exec_module(self, module: Any) -> None:
+        module.__spec__.loader = module.__loader__ = self._own  # torch's files are found through it
+        self._own.exec_module(module)
+        self._then()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
+
+
+class Watch(importlib.abc.MetaPathFinder):
+    """Calls `then` once torch has been imported; cancel() before that and nothing happens."""
+
+    def __init__(self, then: Any) -> None:
+        self._then = then
+        self._here: Any = _local()
+        sys.meta_path.insert(0, self)
+
+    def cancel(self) -> None:
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != "torch" or getattr(self._here, "asking", False) or self not in sys.meta_path:
+            return None
+        self._here.asking = True  # the others are asked, not this one again
+        try:
+            spec = importlib.util.find_spec("torch")
+        finally:
+            self._here.asking = False
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader, self._imported)
+        return spec
+
+    def _imported(self) -> None:
+        if self in sys.meta_path:
+            self.cancel()
+            self._then()
