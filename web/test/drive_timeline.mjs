@@ -211,11 +211,36 @@ async function minimap(page) {
   assert.ok(c > a && Math.abs(d - c - (b - a)) < 3, 'the window moves, its width stays');
 }
 
+/** A finger: sideways it moves in time, up and down it scrolls the page and leaves nothing behind. */
+async function finger(page) {
+  await page.keyboard.press('0');
+  for (let i = 0; i < 4; i++) await page.keyboard.press('w');
+  const box = await canvas(page);
+  const cdp = await page.context().newCDPSession(page);
+  const [x, y] = [box.x + box.width / 2, box.y + 150];
+  const touch = (type, dx, dy) => cdp.send('Input.dispatchTouchEvent', { type, touchPoints: type === 'touchEnd' ? [] : [{ x: x + dx, y: y + dy }] });
+  const drag = async (dx, dy) => {
+    await touch('touchStart', 0, 0);
+    for (let i = 1; i <= 6; i++) await touch('touchMove', (dx * i) / 6, (dy * i) / 6);
+    await touch('touchEnd', 0, 0);
+    await settle(page);
+    return (await hash(page)).get('t0');
+  };
+  const before = (await hash(page)).get('t0');
+  const moved = await drag(-200, 0);
+  assert.ok(Number(moved) > Number(before), 'sideways it moves in time');
+  assert.equal(await drag(0, 120), moved, 'downwards it does not');
+  await page.mouse.move(x - 100, y);
+  await page.mouse.move(x + 100, y);
+  await settle(page);
+  assert.equal((await hash(page)).get('t0'), moved, 'and nothing follows the pointer afterwards');
+}
+
 await drive(async ({ make, visit }) => {
   await visit(make('timeline', gpt), '', async (page) => {
     assert.equal(await page.locator('nav').count(), 0, 'a page of one view has no tabs');
     await page.waitForSelector('.timeline canvas');
     await shot(page, 'timeline');
-    for (const part of [details, arrows, areas, lanes, low, keyboard, leave, minimap]) await part(page);
+    for (const part of [details, arrows, areas, lanes, low, keyboard, leave, minimap, finger]) await part(page);
   });
 });

@@ -10,20 +10,14 @@ export function inside(e: { currentTarget: EventTarget | null; clientX: number; 
   return [e.clientX - box.left, e.clientY - box.top];
 }
 
-/** Follow the pointer until it is let go. */
+/** Follow the pointer until it is let go; one that a touch screen takes away (to scroll) was never there. */
 export function follow(e: PointerEvent, move: (x: number, y: number) => void, up?: (x: number, y: number) => void): void {
   const el = e.currentTarget as HTMLElement;
-  const on = (ev: PointerEvent) => move(...inside(ev));
+  const on = (ev: PointerEvent) => (ev.type === 'pointerup' ? up : move)?.(...inside(ev));
+  const names = ['pointermove', 'pointerup'] as const;
   el.setPointerCapture(e.pointerId);
-  el.addEventListener('pointermove', on);
-  el.addEventListener(
-    'pointerup',
-    (ev) => {
-      el.removeEventListener('pointermove', on);
-      up?.(...inside(ev));
-    },
-    { once: true },
-  );
+  for (const n of names) el.addEventListener(n, on);
+  el.addEventListener('lostpointercapture', () => names.forEach((n) => el.removeEventListener(n, on)), { once: true });
 }
 
 /** Keys, wherever the focus is but where something is typed. */
