@@ -339,7 +339,7 @@ def step(number: int, name: str = "step") -> None:
     global _stepped
     _stepped = True
     _native.mark(_native.STEP, _text(name), number)
-    capture = sys.modules.get("tidemark.torch")
+    capture = _capture()
     hook = capture._hook if capture is not None else sys.modules.get("tidemark_hook")
     if hook is not None:
         hook.look()
