@@ -104,6 +104,16 @@ int tide__cli_usage(const tide_args *a, const char *fmt, ...)
 	return usage(a->cmd->name, text);
 }
 
+void tide__cli_note(const char *fmt, ...)
+{
+	char text[900];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	complain(text);
+}
+
 static const char *output_path(const tide_args *a)
 {
 	for (size_t k = 0; k < a->cmd->n_options && !a->cmd->own_output; k++)

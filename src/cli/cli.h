@@ -110,6 +110,9 @@ void tide__help_man(const tide_command *c, FILE *out);
 int tide__cli_fail(const char *file, const tide_error *err);
 /* Print "tidemark CMD: text" and a hint to stderr and return 2. */
 int tide__cli_usage(const tide_args *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* One line on stderr that is no failure: "note: ...". Names in it are made safe, long ones broken
+ * at the terminal's edge. */
+void tide__cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* tide__load with progress on stderr (a terminal, over a second) and the error printed.
  * NULL when it failed. `what` as in tide_load_options. */
 tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what);

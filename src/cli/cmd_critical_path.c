@@ -217,8 +217,8 @@ static int one(const tide_args *a, const char *file, tide_critpath_options o, ti
 	if (missing)
 		rc = no_window(a, file, m, &o, c.matches);
 	else if (o.data_loading && !any_named(m, o.data_loading))
-		fprintf(tide__cli_errors(),
-			"note: no span has '%.80s' in its name: nothing counts as data loading\n",
+		tide__cli_note(
+			"note: no span has '%.80s' in its name: nothing counts as data loading",
 			o.data_loading);
 	struct view v = { a, { file, m, &c, o.annotation, compat ? 1000 : 1, 0 }, o.first, o.last };
 	v.v.top = a->opt[O_TOP].set ? (size_t)a->opt[O_TOP].num : j ? 0 : FEW;

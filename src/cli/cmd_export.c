@@ -71,15 +71,15 @@ static tide_flame_kind guess_kind(const tide_model *m)
 static void notes(const tide_export_stats *st)
 {
 	if (st->empty)
-		fputs("note: the trace has nothing of that kind: the file is empty (--kind)\n",
-		      stderr);
+		tide__cli_note(
+			"note: the trace has nothing of that kind: the file is empty (--kind)");
 	if (st->extra_tracks)
-		fprintf(stderr,
-			"note: %llu tracks were added for spans that do not nest in their lane\n",
+		tide__cli_note(
+			"note: %llu tracks were added for spans that do not nest in their lane",
 			(unsigned long long)st->extra_tracks);
 	if (st->cut_spans)
-		fprintf(stderr, "note: %llu spans were cut short so that they nest\n",
-			(unsigned long long)st->cut_spans);
+		tide__cli_note("note: %llu spans were cut short so that they nest",
+			       (unsigned long long)st->cut_spans);
 }
 
 static int write_out(const tide_args *a, const tide_exporter *e, const tide_model *m)
@@ -144,12 +144,12 @@ static int write_ranks(const tide_args *a, const tide_exporter *e, struct ranks 
 	if (!st.traces)
 		return 1;
 	if (st.traces < r->files.n)
-		fprintf(stderr, "tidemark export: %zu of %zu traces could not be read\n",
-			r->files.n - st.traces, r->files.n);
+		tide__cli_note("tidemark export: %zu of %zu traces could not be read",
+			       r->files.n - st.traces, r->files.n);
 	if (st.untimed)
-		fprintf(stderr,
+		tide__cli_note(
 			"note: %zu of %zu traces do not say when they began: they are put at the "
-			"first one's start\n",
+			"first one's start",
 			st.untimed, st.traces);
 	notes(&st);
 	return tide__cli_done(a);

@@ -246,8 +246,8 @@ static int many_traces(const tide_args *a, const tide_rank_files *files,
 	if (done && rc != 2) {
 		rc = tide__flame_finish(all) ? print(a, all, NULL) : tide__cli_fail(NULL, &err);
 		if (done < files->n)
-			fprintf(stderr, "tidemark flame: %zu of %zu traces could not be read\n",
-				files->n - done, files->n);
+			tide__cli_note("tidemark flame: %zu of %zu traces could not be read",
+				       files->n - done, files->n);
 	}
 	tide__flame_free(all);
 	return rc;

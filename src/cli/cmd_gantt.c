@@ -108,7 +108,7 @@ static int run(const tide_args *a)
 		return complain("Missing JSON file argument\n"
 				"usage: tidemark gantt FILE [-o OUT.html]");
 	if (!is_there(a->files[0])) {
-		fprintf(stderr, "Error: File '%s' not found\n", a->files[0]);
+		tide__cli_note("Error: File '%s' not found", a->files[0]);
 		return 1;
 	}
 	if (a->opt[O_OUTPUT].set && a->n_files > 1)

@@ -81,8 +81,7 @@ static int check_files(const tide_args *a)
 	struct stat st;
 	for (size_t i = 0; i < a->n_files; i++)
 		if (stat(a->files[i], &st) && !strpbrk(a->files[i], "*?[")) {
-			fprintf(stderr, "tidemark serve: %s: no such file or folder\n",
-				a->files[i]);
+			tide__cli_note("tidemark serve: %s: no such file or folder", a->files[i]);
 			return 1;
 		}
 	return 0;

@@ -128,8 +128,8 @@ static int all(const tide_args *a, const tide_rank_files *files, const tide_time
 	if (json)
 		tide__json_end(&j);
 	if (done < files->n)
-		fprintf(stderr, "tidemark timeline: %zu of %zu traces could not be read\n",
-			files->n - done, files->n);
+		tide__cli_note("tidemark timeline: %zu of %zu traces could not be read",
+			       files->n - done, files->n);
 	return tide__cli_done(a);
 }
 

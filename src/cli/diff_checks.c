@@ -68,8 +68,7 @@ void tide__diff_checks_tell(const tide_diff_checks *c, const char *where)
 			continue;
 		tide__diff_checks_figures(c, i, text, sizeof text);
 		tide__fmt_name(safe, sizeof safe, c->text[i], strlen(c->text[i]), 0);
-		fprintf(tide__cli_errors(), "tidemark diff: %s'%s' %s: %s\n", where, safe, verdict,
-			text);
+		tide__cli_note("tidemark diff: %s'%s' %s: %s", where, safe, verdict, text);
 	}
 }
 

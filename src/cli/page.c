@@ -172,9 +172,9 @@ bool tide__cli_page_built(const tide_args *a)
 {
 	if (tide__page_built())
 		return true;
-	fprintf(stderr,
+	tide__cli_note(
 		"tidemark %s: this build has no pages (node or the packages of web/ were not "
-		"there when it was built)\n",
+		"there when it was built)",
 		a->cmd->name);
 	return false;
 }

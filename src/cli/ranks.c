@@ -323,10 +323,10 @@ static void tell_unused(const tide_ranks_work *w, const tide_hta *sum)
 			used = strstr(tide__hta_str(sum, sum->kernels.v[i].name, NULL),
 				      w->opt.custom[p]);
 		if (!used)
-			fprintf(tide__cli_errors(),
+			tide__cli_note(
 				"note: no kernel has '%.80s' in its name: nothing counts as a "
 				"custom "
-				"collective for it\n",
+				"collective for it",
 				w->opt.custom[p]);
 	}
 }

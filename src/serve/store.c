@@ -37,12 +37,24 @@ static void make_id(const char *path, char id[TIDE_REC_ID])
 	snprintf(id, TIDE_REC_ID, "%016" PRIx64, (uint64_t)XXH3_64bits(path, strlen(path)));
 }
 
-static struct rec *find(tide_store *s, const char *id)
+/* The list is in order of ids: where this one is, or would be. */
+static size_t place_of(const tide_store *s, const char *id)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (!strcmp(s->recs[i]->r.id, id))
-			return s->recs[i];
-	return NULL;
+	size_t lo = 0, hi = s->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (strcmp(s->recs[mid]->r.id, id) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static struct rec *find(const tide_store *s, const char *id)
+{
+	size_t at = place_of(s, id);
+	return at < s->n && !strcmp(s->recs[at]->r.id, id) ? s->recs[at] : NULL;
 }
 
 static struct rec *add_rec(tide_store *s, const char *path, const char *id)
@@ -65,7 +77,9 @@ static struct rec *add_rec(tide_store *s, const char *path, const char *id)
 	strcpy(x->r.id, id);
 	x->r.path = copy;
 	x->most_bytes = s->opt.max_bytes;
-	return s->recs[s->n++] = x;
+	size_t at = place_of(s, id);
+	memmove(s->recs + at + 1, s->recs + at, (s->n++ - at) * sizeof *s->recs);
+	return s->recs[at] = x;
 }
 
 int64_t tide__store_mtime(const struct stat *st)

@@ -38,7 +38,7 @@ struct tide_store {
 	pthread_cond_t work;
 	pthread_t thread[2]; /* the second reads small files only: they need not wait for a large
 				one */
-	struct rec **recs;   /* owned */
+	struct rec **recs;   /* owned; in order of their ids */
 	size_t n, cap;
 	uint64_t clock, generation;
 	bool stop;
