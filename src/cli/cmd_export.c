@@ -13,9 +13,8 @@
 
 enum { O_TO, O_OUTPUT, O_GZIP, O_KIND, O_BY, O_MERGE, O_DEVICE };
 static const tide_option options[] = {
-	[O_TO] = { "to", 't', TIDE_OPT_TEXT, "FORMAT",
-		   "chrome, perfetto, pprof, speedscope, folded, snapshot (default: by the "
-		   "name of FILE)" },
+	[O_TO] = { "to", 't', TIDE_OPT_ENUM, "chrome,perfetto,pprof,speedscope,folded,snapshot",
+		   "which format (default: by the name of FILE)" },
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; .gz is gzipped" },
 	[O_GZIP] = { "gzip", 'z', TIDE_OPT_FLAG, NULL, "gzip whatever the name of FILE is" },
 	[O_KIND] = { "kind", 'k', TIDE_OPT_ENUM, "cpu,gpu,memory",
@@ -34,9 +33,6 @@ static int list_formats(const tide_args *a)
 	for (const tide_exporter *const *e = tide__exporters; *e; e++)
 		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "",
 			 (*e)->name);
-	if (a->opt[O_TO].set)
-		return tide__cli_usage(a, "there is no format '%.60s' (there are %s)",
-				       a->opt[O_TO].text, list);
 	return tide__cli_usage(a, "choose a format with --to (%s)", list);
 }
 

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -182,6 +183,7 @@ static int same_end(int status)
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
 	int sig = WTERMSIG(status);
+	prctl(PR_SET_DUMPABLE, 0); /* the core file is the program's, not ours */
 	signal(sig, SIG_DFL);
 	raise(sig);
 	return 128 + sig;
