@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Free blocks followed move by move. A free block of a plain segment never joins one of another
- * segment, though they may touch; stretches of an expandable segment do join. */
+ * segment, though they may touch; stretches of an expandable segment (same pool, same stream) do
+ * join. */
 #include "analyze/fragment.h"
 
 #include <string.h>
@@ -10,7 +11,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-#define EXPANDABLE 0x80000000u /* gap value: pool row with this bit; else segment row */
+#define EXPANDABLE                                                                        \
+	0x80000000u /* gap value: first segment row of its pool and stream with this bit; \
+		     * else segment row */
 
 struct sweep {
 	const tide_model *m;
@@ -18,6 +21,7 @@ struct sweep {
 	tide_ordset by_addr; /* (address, size) -> owner */
 	tide_ordset by_size; /* (size, address) -> owner */
 	uint64_t *used;	     /* per segment row: block bytes in use (plain ones) */
+	uint32_t *owner;     /* per segment row: whose its free blocks are */
 	uint32_t *home;	     /* per alloc: owner + 1; 0 = loose */
 	uint8_t *asked;	     /* per alloc: its free was asked for */
 	tide_fragment_point now;
@@ -155,11 +159,24 @@ static void drop(struct sweep *s, uint32_t a)
 		s->now.expandable_free += size;
 }
 
-static uint32_t owner_of(const struct sweep *s, uint32_t row)
+static bool find_owners(struct sweep *s)
 {
-	bool grows = s->m->segments.kind[row] == TIDE_SEGMENT_EXPANDABLE;
+	const tide_segments *g = &s->m->segments;
+	tide_map first = { 0 };
+	bool ok = true;
 
-	return grows ? EXPANDABLE | s->m->segments.pool[row].i : row;
+	for (uint32_t row = 1; ok && row < g->n; row++) {
+		uint64_t key = (uint64_t)g->pool[row].i << 32 | g->stream[row].i;
+
+		s->owner[row] = row;
+		if (g->kind[row] != TIDE_SEGMENT_EXPANDABLE)
+			continue;
+		if (!tide__map_get(&first, key))
+			ok = tide__map_put(&first, key, row);
+		s->owner[row] = EXPANDABLE | tide__map_get(&first, key);
+	}
+	tide__map_free(&first);
+	return ok;
 }
 
 static bool is_part(const tide_model *m, size_t i, uint64_t addr, uint64_t end)
@@ -180,11 +197,11 @@ static void take_segment(struct sweep *s, uint32_t row)
 		return;
 	}
 	s->now.reserved += size;
-	if (plain(owner_of(s, row)))
+	if (plain(s->owner[row]))
 		s->now.cached += size;
 	else
 		s->now.expandable_free += size;
-	open_gap(s, s->m->segments.addr[row], size, owner_of(s, row));
+	open_gap(s, s->m->segments.addr[row], size, s->owner[row]);
 }
 
 /* What goes with move i: the segment less the parts of it that the next moves take again. */
@@ -205,7 +222,7 @@ static void drop_segment(struct sweep *s, uint32_t row, size_t i)
 	const tide_ord *g = end > addr ? gap_around(s, addr, end - addr) : NULL;
 
 	s->now.reserved -= end - addr;
-	if (!plain(owner_of(s, row)))
+	if (!plain(s->owner[row]))
 		s->now.expandable_free -= end - addr;
 	else if (s->used[row])
 		s->now.inactive_split -= end - addr - s->used[row];
@@ -328,10 +345,11 @@ static tide_code fragments(const tide_model *m, uint32_t device, size_t points, 
 	if (!points)
 		points = 1;
 	s.used = tide__calloc(m->segments.n + 1, sizeof *s.used);
+	s.owner = tide__calloc(m->segments.n + 1, sizeof *s.owner);
 	s.home = tide__calloc(m->allocs.n + 1, sizeof *s.home);
 	s.asked = tide__calloc(m->allocs.n + 1, 1);
 	out->p = tide__calloc(points, sizeof *out->p);
-	s.failed = !s.used || !s.home || !s.asked || !out->p ||
+	s.failed = !s.used || !s.owner || !find_owners(&s) || !s.home || !s.asked || !out->p ||
 		   tide__reserved(m, &s.r, NULL) != TIDE_OK;
 	for (size_t d = 0; !s.failed && d < m->devices.n; d++)
 		if (s.r.devices[d] == TIDE_RESERVED_SEGMENTS && (device == TIDE_ANY || d == device))
@@ -346,6 +364,7 @@ static tide_code fragments(const tide_model *m, uint32_t device, size_t points, 
 	out->loose = s.loose;
 	tide__reserved_free(&s.r);
 	tide__free(s.used);
+	tide__free(s.owner);
 	tide__free(s.home);
 	tide__free(s.asked);
 	tide__ord_free(&s.by_addr);

@@ -609,6 +609,27 @@ static void test_over_time(void **state)
 	}
 }
 
+/* Stretches of two streams that touch are two segments: their free blocks stay two. */
+static void test_touching_streams(void **state)
+{
+	struct world w = { .m = tide__model_new() };
+	tide_fragments f;
+	tide_error err;
+
+	tide__push(&w.m->devices, &tide_devices_desc);
+	w.pool[0] = tide__push(&w.m->pools, &tide_pools_desc);
+	w.m->pools.device[w.pool[0]].i = 1;
+	for (int i = 0; i < 3; i++)
+		w.lane[i] = tide__push(&w.m->lanes, &tide_lanes_desc);
+	for (uint32_t i = 0; i < 4; i++)
+		write_segment(&w, (tide_sim_where){ 0, i / 2, false }, (1 + i) * MIB, MIB, true);
+	assert_int_equal(tide__fragments(w.m, 1, 1, &f, &err), TIDE_OK);
+	same(0, 0, "largest free block", f.p[0].largest_free, 2 * MIB);
+	check_point(w.m, 0, &f.worst);
+	tide__fragments_free(&f);
+	tide__model_free(w.m);
+}
+
 /* ---- savings, growth, room --------------------------------------------------------------- */
 
 /* The allocation that ends at move i: asked for, or freed without having been asked for before. */
@@ -814,7 +835,7 @@ int main(void)
 		cmocka_unit_test(test_replay),	 cmocka_unit_test(test_state),
 		cmocka_unit_test(test_usage),	 cmocka_unit_test(test_over_time),
 		cmocka_unit_test(test_culprits), cmocka_unit_test(test_leaks),
-		cmocka_unit_test(test_oom),
+		cmocka_unit_test(test_oom),	 cmocka_unit_test(test_touching_streams),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
