@@ -82,27 +82,27 @@ static int by_name_time(const void *a, const void *b)
 	return (x->t0 > y->t0) - (x->t0 < y->t0);
 }
 
-/* User ranges that lie in no other one. */
+/* User ranges that lie in no other one. Parents come before their children: what is in a range is
+ * known when it is looked at. */
 static struct named *outer_ranges(const tide_model *m, size_t *n)
 {
 	const tide_spans *s = &m->spans;
+	uint8_t *in = tide__calloc(s->n, 1);
 	struct named *r;
 
 	*n = 0;
-	for (size_t i = 1; i < s->n; i++)
-		*n += s->cat[i] == TIDE_CAT_USER;
-	r = tide__alloc(*n, sizeof *r);
-	*n = 0;
-	for (size_t i = 1; r && i < s->n; i++) {
+	for (size_t i = 1; in && i < s->n; i++) {
 		uint32_t up = s->parent[i].i;
 
-		if (s->cat[i] != TIDE_CAT_USER)
-			continue;
-		while (up && s->cat[up] != TIDE_CAT_USER)
-			up = s->parent[up].i;
-		if (!up)
-			r[(*n)++] = (struct named){ s->t0[i], s->t1[i], s->name[i].i };
+		in[i] = up && (in[up] || s->cat[up] == TIDE_CAT_USER);
+		*n += s->cat[i] == TIDE_CAT_USER && !in[i];
 	}
+	r = in ? tide__alloc(*n, sizeof *r) : NULL;
+	*n = 0;
+	for (size_t i = 1; r && i < s->n; i++)
+		if (s->cat[i] == TIDE_CAT_USER && !in[i])
+			r[(*n)++] = (struct named){ s->t0[i], s->t1[i], s->name[i].i };
+	tide__free(in);
 	return r;
 }
 

@@ -78,13 +78,15 @@ static facts read_facts(const tide_hta_input *in, tide_hta *h, const keys *k, si
 	return f;
 }
 
-static void extend(const tide_hta_input *in, tide_hta_collective *c, tide_running *u, int64_t a,
-		   int64_t b)
+static void extend(const tide_hta_input *in, const int64_t *sums, tide_hta_collective *c,
+		   tide_running *u, int64_t a, int64_t b)
 {
+	const tide_cover *compute = &in->types[TIDE_GPU_COMPUTE];
 	int64_t from = u->any && a < u->end ? u->end : a; /* what the row adds to the union */
 	tide__running_add(u, a, b);
 	if (b > from)
-		c->overlap += tide__cover_inside_ns(&in->types[TIDE_GPU_COMPUTE], from, b);
+		c->overlap += tide__cover_before_ns(compute, sums, b) -
+			      tide__cover_before_ns(compute, sums, from);
 	c->busy = u->length;
 }
 
@@ -152,7 +154,8 @@ bool tide__part_collectives(const tide_hta_input *in, tide_hta *h)
 {
 	keys k = find_keys(in->m);
 	groups g = { 0 };
-	bool ok = true;
+	int64_t *sums = tide__cover_sums(&in->types[TIDE_GPU_COMPUTE]);
+	bool ok = sums;
 	for (size_t i = 0; ok && i < in->rows->n; i++) {
 		if (in->rows->type[i] != TIDE_GPU_COMM)
 			continue;
@@ -162,9 +165,10 @@ bool tide__part_collectives(const tide_hta_input *in, tide_hta *h)
 		if (!ok)
 			break;
 		measure(&h->collectives.v[at - 1], &f, tide__row_dur(in, i));
-		extend(in, &h->collectives.v[at - 1], &g.v[at - 1], tide__row_t0(in, i),
+		extend(in, sums, &h->collectives.v[at - 1], &g.v[at - 1], tide__row_t0(in, i),
 		       tide__row_t1(in, i));
 	}
+	tide__free(sums);
 	tide__map_free(&g.places);
 	tide__map_free(&g.rows);
 	tide__free(g.v);

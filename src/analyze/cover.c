@@ -74,18 +74,38 @@ int64_t tide__cover_both_ns(const tide_cover *a, const tide_cover *b)
 	return sum;
 }
 
-int64_t tide__cover_inside_ns(const tide_cover *c, int64_t t0, int64_t t1)
+/* First piece that ends after t. */
+static size_t ends_after(const tide_cover *c, int64_t t)
 {
-	size_t lo = 0, hi = c->n; /* first piece that ends after t0 */
+	size_t lo = 0, hi = c->n;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (c->t1[mid] <= t0)
+		if (c->t1[mid] <= t)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
+	return lo;
+}
+
+int64_t tide__cover_inside_ns(const tide_cover *c, int64_t t0, int64_t t1)
+{
 	int64_t sum = 0;
-	for (; lo < c->n && c->t0[lo] < t1; lo++)
-		sum += common(c->t0[lo], c->t1[lo], t0, t1);
+	for (size_t i = ends_after(c, t0); i < c->n && c->t0[i] < t1; i++)
+		sum += common(c->t0[i], c->t1[i], t0, t1);
 	return sum;
+}
+
+int64_t *tide__cover_sums(const tide_cover *c)
+{
+	int64_t *sums = tide__calloc(c->n + 1, sizeof *sums);
+	for (size_t i = 0; sums && i < c->n; i++)
+		sums[i + 1] = sums[i] + c->t1[i] - c->t0[i];
+	return sums;
+}
+
+int64_t tide__cover_before_ns(const tide_cover *c, const int64_t *sums, int64_t t)
+{
+	size_t i = ends_after(c, t);
+	return sums[i] + (i < c->n && c->t0[i] < t ? t - c->t0[i] : 0);
 }

@@ -45,6 +45,10 @@ void tide__cover_free(tide_cover *c);
 int64_t tide__cover_ns(const tide_cover *c);
 int64_t tide__cover_both_ns(const tide_cover *a, const tide_cover *b);
 int64_t tide__cover_inside_ns(const tide_cover *c, int64_t t0, int64_t t1);
+/* For many questions: sums[i] is the length of pieces [0, i), n + 1 of them (tide__free; NULL on
+ * exhaustion), and of what lies before t they tell in O(log n). */
+int64_t *tide__cover_sums(const tide_cover *c);
+int64_t tide__cover_before_ns(const tide_cover *c, const int64_t *sums, int64_t t);
 
 bool tide__cover_push(tide_cover *c, int64_t t0, int64_t t1); /* a piece of its own */
 static inline bool tide__cover_add(tide_cover *c, int64_t t0, int64_t t1)

@@ -62,10 +62,7 @@ static uint64_t key_tensor(tide_groups *g, const tide_model *m, uint32_t row)
 
 static uint64_t key_role(tide_groups *g, const tide_model *m, uint32_t row)
 {
-	if (g->roles)
-		return g->roles[row];
-	uint32_t t = tide__map_get(&g->tensors, row);
-	return m->allocs.role[row] || !t ? m->allocs.role[row] : m->tensors.role[t];
+	return g->roles[row];
 }
 
 static uint64_t key_pool(tide_groups *g, const tide_model *m, uint32_t row)
@@ -213,12 +210,16 @@ tide_code tide__groups_in_roles(const tide_model *m, const tide_alive *set, tide
 				const uint8_t *roles, tide_groups *out, tide_error *err)
 {
 	*out = (tide_groups){ .by = by, .roles = roles };
-	bool tensors = by == TIDE_BY_TENSOR || (by == TIDE_BY_ROLE && !roles);
+	bool tensors = by == TIDE_BY_TENSOR;
 	bool ok = by != TIDE_BY_OP || tide__paths_init(&out->paths);
 	if (ok && by == TIDE_BY_TENSOR)
 		ok = (out->labels = tide__strings_new()) != NULL;
 	if (ok && by == TIDE_BY_MODULE)
 		ok = find_owners(out, m, err);
+	if (ok && by == TIDE_BY_ROLE && !roles) {
+		ok = tide__roles(m, &out->own) == TIDE_OK;
+		out->roles = out->own.role;
+	}
 	if (ok && by == TIDE_BY_FRAME)
 		ok = (out->faces = tide__stack_faces(m)) != NULL;
 	ok = ok && (!tensors || index_tensors(out, m, set)) && collect(out, m, set) && sort(out);
@@ -234,6 +235,7 @@ void tide__groups_free(tide_groups *g)
 	tide__strings_free(g->labels);
 	tide__free(g->owner);
 	tide__free(g->faces);
+	tide__roles_free(&g->own);
 	*g = (tide_groups){ 0 };
 }
 

@@ -8,6 +8,7 @@
 #include "analyze/alive.h"
 #include "analyze/owners.h"
 #include "analyze/paths.h"
+#include "analyze/roles.h"
 #include "model/strings.h"
 
 #define TIDE_GROUP_BYS(X)                                                                    \
@@ -45,15 +46,16 @@ typedef struct tide_groups {
 	tide_strings *labels; /* of TIDE_BY_TENSOR */
 	tide_str *owner;      /* of TIDE_BY_MODULE: per alloc */
 	tide_frame_id *faces; /* of TIDE_BY_FRAME: per stack */
-	tide_map tensors;     /* alloc -> its last tensor row, for TENSOR and ROLE */
-	const uint8_t
-		*roles; /* borrowed, of TIDE_BY_ROLE: role per alloc row; NULL = labels only */
+	tide_map tensors;     /* of TIDE_BY_TENSOR: alloc -> its last tensor row */
+	const uint8_t *roles; /* of TIDE_BY_ROLE: role per alloc row; borrowed, or those of: */
+	tide_roles own;
 } tide_groups;
 
-/* Release with tide__groups_free in any case. O(n log groups); ROLE and TENSOR also O(tensors). */
+/* Release with tide__groups_free in any case. O(n log groups); TENSOR also O(tensors), ROLE what
+ * roles.h takes. */
 tide_code tide__groups(const tide_model *m, const tide_alive *set, tide_group_by by,
 		       tide_groups *out, tide_error *err);
-/* The same with roles from roles.h; `roles` is borrowed until tide__groups_free. */
+/* The same with roles that are known already; `roles` is borrowed until tide__groups_free. */
 tide_code tide__groups_in_roles(const tide_model *m, const tide_alive *set, tide_group_by by,
 				const uint8_t *roles, tide_groups *out, tide_error *err);
 void tide__groups_free(tide_groups *g);

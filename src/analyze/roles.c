@@ -91,6 +91,7 @@ struct work {
 	uint32_t *other;       /* next allocation outside one */
 	uint32_t *not_opt;     /* next allocation outside an optimizer step */
 	uint8_t *label;	       /* per alloc: role a tensor gives it */
+	uint32_t *op;	       /* per span: the innermost op that it is or is in, 0 = none */
 	bool *idle;	       /* per lane: a thread that takes part in no pass */
 };
 
@@ -106,7 +107,8 @@ static bool alloc_work(struct work *w)
 	w->other = tide__calloc(v, sizeof *w->other);
 	w->not_opt = tide__calloc(v, sizeof *w->not_opt);
 	w->idle = tide__calloc(w->m->lanes.n + 1, sizeof *w->idle);
-	return w->signs && w->label && w->born && w->died && w->backward && w->other &&
+	w->op = tide__calloc(w->m->spans.n + 1, sizeof *w->op);
+	return w->signs && w->label && w->op && w->born && w->died && w->backward && w->other &&
 	       w->not_opt && w->idle;
 }
 
@@ -124,6 +126,14 @@ static bool gather_signs(struct work *w)
 	tide__free(stack);
 	tide__free(span);
 	return ok;
+}
+
+/* Parents come before their children. */
+static void gather_ops(struct work *w)
+{
+	const tide_spans *s = &w->m->spans;
+	for (uint32_t i = 1; i < s->n; i++)
+		w->op[i] = s->cat[i] == TIDE_CAT_OP ? i : w->op[s->parent[i].i];
 }
 
 /* Threads none of whose allocations has the sign of a pass, a loader's for instance: what they
@@ -212,12 +222,11 @@ static struct verdict module(const struct work *w, uint32_t a)
 	return (struct verdict){ TIDE_ROLE_TEMPORARY, TIDE_RULE_MODULE_SHORT };
 }
 
-static bool gone_in_op(const tide_model *m, uint32_t a)
+static bool gone_in_op(const struct work *w, uint32_t a)
 {
-	uint32_t s = m->allocs.span[a].i;
+	const tide_model *m = w->m;
+	uint32_t s = w->op[m->allocs.span[a].i];
 
-	while (s && m->spans.cat[s] != TIDE_CAT_OP)
-		s = m->spans.parent[s].i;
 	return s && m->allocs.died[a] != TIDE_T_NEVER && m->allocs.died[a] <= m->spans.t1[s];
 }
 
@@ -250,7 +259,7 @@ static struct verdict judge(const struct work *w, uint32_t a)
 		return module(w, a);
 	if (s & TIDE_SIGN_INPUT)
 		return (struct verdict){ TIDE_ROLE_INPUT, TIDE_RULE_INPUT };
-	if (gone_in_op(w->m, a))
+	if (gone_in_op(w, a))
 		return (struct verdict){ TIDE_ROLE_TEMPORARY, TIDE_RULE_OWN_OP };
 	return unknown;
 }
@@ -277,12 +286,14 @@ tide_code tide__roles(const tide_model *m, tide_roles *out)
 	out->rule = tide__calloc(m->allocs.n + 1, 1);
 	ok = out->role && out->rule && m->moves.n < NEVER && alloc_work(&w) && gather_signs(&w);
 	if (ok) {
+		gather_ops(&w);
 		gather_threads(&w);
 		gather_moves(&w);
 		judge_all(&w, out);
 	}
 	tide__free(w.signs);
 	tide__free(w.label);
+	tide__free(w.op);
 	tide__free(w.born);
 	tide__free(w.died);
 	tide__free(w.backward);

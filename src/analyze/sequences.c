@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/seed.h"
 
 /* ---- which ops count ---- */
 
@@ -48,16 +49,22 @@ static int by_op(const void *a, const void *b)
 	return (x->span > y->span) - (x->span < y->span); /* spans are sorted by start */
 }
 
-static struct row *rows_below(const tide_model *m, const uint32_t *depth, const bool *match,
-			      uint32_t least, size_t *n)
+/* `depth` becomes, per span, the match it is or is in; 0 = none. */
+static void find_ops(const tide_model *m, uint32_t *depth, const bool *match, uint32_t least)
+{
+	for (uint32_t s = 1; s < m->spans.n; s++)
+		depth[s] = depth[s] > least    ? depth[m->spans.parent[s].i]
+			   : depth[s] == least ? (match[s] ? s : 0)
+					       : 0;
+}
+
+static struct row *rows_below(const tide_model *m, const uint32_t *op_of, size_t *n)
 {
 	struct row *r = tide__alloc(m->spans.n, sizeof *r);
 	*n = 0;
 	for (uint32_t s = 1; r && s < m->spans.n; s++) {
-		uint32_t op = tide__cat_is_gpu(m->spans.cat[s]) ? m->spans.cause[s].i : 0;
-		while (op && depth[op] > least)
-			op = m->spans.parent[op].i;
-		if (op && depth[op] == least && match[op])
+		uint32_t op = tide__cat_is_gpu(m->spans.cat[s]) ? op_of[m->spans.cause[s].i] : 0;
+		if (op)
 			r[(*n)++] = (struct row){ op, s };
 	}
 	if (r)
@@ -121,7 +128,7 @@ static tide_sequence *add(struct build *b, uint32_t op, const struct row *r, siz
 
 static uint64_t hash_of(const struct build *b, uint32_t op, const struct row *r, size_t n)
 {
-	uint64_t h = b->m->spans.name[op].i;
+	uint64_t h = tide__seed() ^ b->m->spans.name[op].i;
 	for (size_t i = 0; i < n; i++)
 		h = tide__mix(h * 31 + b->m->spans.name[r[i].span].i + 1);
 	return h;
@@ -199,7 +206,8 @@ tide_code tide__sequences(const tide_model *m, const char *op, size_t min_kernel
 	bool ok = depth && match;
 	if (ok) {
 		uint32_t least = shallowest(m, op, from, to, depth, match, &out->matched);
-		r = rows_below(m, depth, match, least, &n);
+		find_ops(m, depth, match, least);
+		r = rows_below(m, depth, &n);
 		ok = r && collect(&b, r, n, min_kernels ? min_kernels : 1);
 	}
 	tide__free(depth);
