@@ -10,7 +10,8 @@
 #include "model/strings.h"
 
 #define RECORD "wait_on_cuda_event_record_corr_id"
-enum { KERNEL_GAP_US = 1500 }; /* longer gaps are not the GPU's doing */
+enum { KERNEL_GAP_US = 1500 };			     /* longer gaps are not the GPU's doing */
+enum { MOST_WAITS = 1 << 20, MOST_WAITS_A_ROW = 8 }; /* edges to context synchronisations */
 
 static tide_str key_of(const crit *c, const char *key)
 {
@@ -196,13 +197,20 @@ struct last {
 	int64_t stream;
 	uint32_t gpu;
 	uint32_t node; /* end of the last kernel there */
+	uint32_t next; /* next stream of its GPU, in order of appearance, + 1 */
+};
+
+struct streams { /* of one GPU: the first and the last of them + 1 */
+	uint32_t first, last;
 };
 
 struct state {
 	struct last *last; /* one a stream, in order of appearance */
 	size_t n_last;
-	tide_map streams; /* stream -> place in last + 1 */
-	tide_map sync;	  /* row of a kernel -> row + 1 of the kernel it must wait for */
+	struct streams *gpu; /* per device */
+	uint64_t waits_left; /* edges to context synchronisations that may still be made */
+	tide_map streams;    /* stream -> place in last + 1 */
+	tide_map sync;	     /* row of a kernel -> row + 1 of the kernel it must wait for */
 	struct waits waits;
 };
 
@@ -234,6 +242,21 @@ static bool event_sync(crit *c, struct state *s, size_t row, bool stream_wait)
 	return dest < 0 || tide__map_put(&s->sync, (uint64_t)dest, (uint32_t)source + 1);
 }
 
+/* It waits for every stream of its GPU (HTA: of all): streams × synchronisations, which made input
+ * could have without bound. */
+static bool context_sync(crit *c, struct state *s, size_t row, int64_t cpu)
+{
+	bool ok = true, all = !crit_exact(c);
+	uint32_t k = all ? s->n_last > 0 : s->gpu[gpu_of(c, row)].first;
+	while (k && ok && !c->why) {
+		if (!s->waits_left--)
+			c->why = "too many synchronisations of too many streams to follow";
+		ok = wait_for(c, s->last[k - 1].node, cpu);
+		k = !all ? s->last[k - 1].next : k < s->n_last ? k + 1 : 0;
+	}
+	return ok;
+}
+
 static bool sync_row(crit *c, struct state *s, size_t row)
 {
 	const char *name = crit_name(c, row);
@@ -241,15 +264,11 @@ static bool sync_row(crit *c, struct state *s, size_t row)
 	if (stream_wait || !strcmp(name, "Event Sync"))
 		return event_sync(c, s, row, stream_wait);
 	int64_t cpu = linked_row(c, (int64_t)row);
-	bool ok = true;
 	if (strcmp(name, "Context Sync")) {
 		struct last *l = last_on(s, c->f->stream[row]);
 		return !l || wait_for(c, l->node, cpu);
 	}
-	for (size_t i = 0; i < s->n_last && ok; i++)
-		if (c->f->unit == 1 || s->last[i].gpu == gpu_of(c, row))
-			ok = wait_for(c, s->last[i].node, cpu);
-	return ok;
+	return context_sync(c, s, row, cpu);
 }
 
 /* What made a kernel start when it did: an empty queue (its launch) or the kernel before it. */
@@ -277,6 +296,19 @@ static bool delay_edge(crit *c, struct state *s, size_t row, int64_t sync_end)
 	return true;
 }
 
+static struct last *new_stream(const crit *c, struct state *s, size_t row)
+{
+	struct last *l = &s->last[s->n_last++];
+	*l = (struct last){ .stream = c->f->stream[row], .gpu = gpu_of(c, row) };
+	struct streams *g = &s->gpu[l->gpu];
+	if (g->last)
+		s->last[g->last - 1].next = (uint32_t)s->n_last;
+	else
+		g->first = (uint32_t)s->n_last;
+	g->last = (uint32_t)s->n_last;
+	return l;
+}
+
 static bool kernel_row(crit *c, struct state *s, size_t row)
 {
 	if (!c->begin[row] || !c->end[row])
@@ -290,9 +322,7 @@ static bool kernel_row(crit *c, struct state *s, size_t row)
 	ok = ok && delay_edge(c, s, row, sync_end);
 	struct last *l = last_on(s, c->f->stream[row]);
 	if (!l) {
-		l = &s->last[s->n_last++];
-		l->stream = c->f->stream[row];
-		l->gpu = gpu_of(c, row);
+		l = new_stream(c, s, row);
 		ok = ok && tide__map_put(&s->streams, (uint64_t)l->stream, (uint32_t)s->n_last);
 	}
 	l->node = end;
@@ -304,12 +334,15 @@ static bool walk(crit *c, struct state *s)
 	size_t n;
 	tide_keyed *r = gpu_rows(c, &n);
 	s->last = tide__alloc(n + 1, sizeof *s->last);
-	bool ok = r && s->last;
+	s->gpu = tide__calloc(c->m->devices.n, sizeof *s->gpu);
+	s->waits_left = (uint64_t)MOST_WAITS + (uint64_t)MOST_WAITS_A_ROW * c->f->n;
+	bool ok = r && s->last && s->gpu;
 	for (size_t i = 0; i < n && ok; i++)
 		ok = crit_cat(c, r[i].id) == TIDE_CAT_SYNC ? sync_row(c, s, r[i].id)
 							   : kernel_row(c, s, r[i].id);
 	tide__free(r);
 	tide__free(s->last);
+	tide__free(s->gpu);
 	return ok;
 }
 

@@ -161,9 +161,15 @@ static const struct {
 	  "backward pass)" },
 };
 
+/* Live bytes at the peak; what a stream still holds back is nobody's. */
+static uint64_t peak_of(const struct evidence *e)
+{
+	return e->device < e->usage.n_devices ? e->usage.devices[e->device].peak : 0;
+}
+
 static void advise_roles(struct evidence *e)
 {
-	uint64_t peak = e->peak.total.active;
+	uint64_t peak = peak_of(e);
 
 	for (size_t i = 0; i < sizeof role_advice / sizeof *role_advice; i++) {
 		size_t n;
@@ -209,7 +215,7 @@ static tide_code advise_leaks(struct evidence *e, tide_error *err)
 	bool grows = rc == TIDE_OK && l.known && l.n && l.total.growing;
 	uint64_t more = grows && l.total.last > l.total.first ? l.total.last - l.total.first : 0;
 
-	if (more >= MIB && (l.total.slope >= MIB || more >= e->peak.total.active / 10))
+	if (more >= MIB && (l.total.slope >= MIB || more >= peak_of(e) / 10))
 		say(e, "growth", more,
 		    "memory grows by %s a step over %zu steps; %zu %s%s all along: see `tidemark "
 		    "leaks`",

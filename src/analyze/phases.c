@@ -9,16 +9,12 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum {
-	PER_POOL = 3,
-	MAX_LEVELS = 1 << 24, /* phases × scopes: about 1.4 GB of results */
-};
+enum { MAX_LEVELS = 1 << 24 }; /* phases × scopes: about 1.4 GB of results */
 
 struct sweep {
 	const tide_model *m;
 	tide_phases *p;
-	uint32_t (*of)[PER_POOL]; /* pool -> its scopes + 1 */
-	uint64_t *start;	  /* scope -> use at the phase's start */
+	uint64_t *start; /* scope -> use at the phase's start */
 };
 
 bool tide__pool_is_l1(const tide_model *m, uint32_t pool)
@@ -130,7 +126,7 @@ static void make_scopes(struct sweep *s, const bool *touched, struct parts *part
 		uint32_t d = m->pools.device[k].i;
 		if (!touched[k])
 			continue;
-		s->of[k][0] = add_scope(s->p, TIDE_SCOPE_POOL, d, k, 1);
+		s->p->of[k][0] = add_scope(s->p, TIDE_SCOPE_POOL, d, k, 1);
 		parts[d].of[part_of(m, k)]++;
 		parts[d].of[TIDE_SCOPE_L1] += tide__pool_is_l1(m, k);
 		main += !tide__pool_is_l1(m, k);
@@ -145,8 +141,8 @@ static void make_scopes(struct sweep *s, const bool *touched, struct parts *part
 		const uint32_t *of = parts[m->pools.device[k].i].of;
 		if (!touched[k])
 			continue;
-		s->of[k][1] = of[part_of(m, k)];
-		s->of[k][2] = tide__pool_is_l1(m, k) ? of[TIDE_SCOPE_L1] : total;
+		s->p->of[k][1] = of[part_of(m, k)];
+		s->p->of[k][2] = tide__pool_is_l1(m, k) ? of[TIDE_SCOPE_L1] : total;
 	}
 }
 
@@ -186,8 +182,8 @@ static void run_phase(struct sweep *s, size_t n)
 		uint32_t row = born ? m->moves.row[i] : tide__move_ends(m, i);
 		if (!born && !row)
 			continue;
-		const uint32_t *of = s->of[m->allocs.pool[row].i];
-		for (int k = 0; k < PER_POOL; k++)
+		const uint32_t *of = s->p->of[m->allocs.pool[row].i];
+		for (int k = 0; k < TIDE_SCOPES_A_POOL; k++)
 			one(s, &l[of[k] - 1], of[k] - 1, row,
 			    born ? TIDE_MOVE_ALLOC : TIDE_MOVE_FREE);
 	}
@@ -222,9 +218,9 @@ tide_code tide__phases(const tide_model *m, tide_phases *out, tide_error *err)
 	struct parts *parts = tide__calloc(m->devices.n, sizeof *parts);
 	out->phases = tide__calloc(m->marks.n + 1, sizeof *out->phases);
 	out->scopes = tide__calloc(m->pools.n * 4 + 1, sizeof *out->scopes);
-	s.of = tide__calloc(m->pools.n, sizeof *s.of);
+	out->of = tide__calloc(m->pools.n, sizeof *out->of);
 	tide_code rc = TIDE_OK;
-	if (touched && parts && out->phases && out->scopes && s.of) {
+	if (touched && parts && out->phases && out->scopes && out->of) {
 		cut_phases(m, out);
 		touched_pools(m, touched);
 		make_scopes(&s, touched, parts);
@@ -234,7 +230,6 @@ tide_code tide__phases(const tide_model *m, tide_phases *out, tide_error *err)
 	}
 	tide__free(touched);
 	tide__free(parts);
-	tide__free(s.of);
 	tide__free(s.start);
 	return rc;
 }
@@ -244,5 +239,6 @@ void tide__phases_free(tide_phases *p)
 	tide__free(p->phases);
 	tide__free(p->scopes);
 	tide__free(p->levels);
+	tide__free(p->of);
 	*p = (tide_phases){ 0 };
 }

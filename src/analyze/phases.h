@@ -32,6 +32,8 @@ typedef struct tide_scope {
 	uint32_t pools;	       /* how many pools are in it */
 } tide_scope;
 
+enum { TIDE_SCOPES_A_POOL = 3 }; /* itself, its device's part, that device's L1 or the total */
+
 typedef struct tide_phase_level { /* one scope in one phase */
 	uint64_t alloc_bytes, free_bytes;
 	uint64_t allocs, frees;
@@ -52,8 +54,9 @@ typedef struct tide_phase {
 typedef struct tide_phases {
 	size_t n, n_scopes;
 	tide_phase *phases;
-	tide_scope *scopes;	  /* pools in order of id, then devices, then the total */
-	tide_phase_level *levels; /* [phase * n_scopes + scope] */
+	tide_scope *scopes;		    /* pools in order of id, then devices, then the total */
+	tide_phase_level *levels;	    /* [phase * n_scopes + scope] */
+	uint32_t (*of)[TIDE_SCOPES_A_POOL]; /* by pool: the scopes it counts in + 1; 0 = no moves */
 } tide_phases;
 
 /* Only pools that moves touch have scopes. The tail is there when anything happened after the last

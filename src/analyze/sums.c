@@ -15,6 +15,7 @@ struct sweep {
 	const bool *on;
 	int64_t from, to;
 	uint32_t *first; /* by name: its first row of `out` + 1; those of other categories follow */
+	uint32_t *track; /* per span: its track; made when a lane is in the area in part only */
 	tide_sums *out;
 };
 
@@ -54,11 +55,19 @@ static tide_sum *row_of(struct sweep *x, uint32_t span)
 /* Is the span around this one on a track of the area? Mostly it is on the same one. */
 static bool parent_on(const struct sweep *x, uint32_t parent, bool whole_lane)
 {
-	uint32_t row;
-	if (whole_lane)
-		return true;
-	uint32_t place = tide__rows_place(&x->l->rows, x->l->m, parent);
-	return x->on[tide__rows_track(&x->l->rows, place, &row)];
+	return whole_lane || x->on[x->track[parent]];
+}
+
+static bool find_tracks(struct sweep *x)
+{
+	const tide_rows *r = &x->l->rows;
+	x->track = tide__calloc(x->l->m->spans.n, sizeof *x->track);
+	for (uint32_t t = 0; x->track && t < r->n_tracks; t++) {
+		uint32_t end = r->first[r->tracks[t].row + r->tracks[t].n_rows];
+		for (uint32_t i = r->first[r->tracks[t].row]; i < end; i++)
+			x->track[r->order[i]] = t;
+	}
+	return x->track;
 }
 
 static bool add(struct sweep *x, uint32_t place, bool whole_lane)
@@ -115,6 +124,8 @@ static bool sweep_track(struct sweep *x, uint32_t track)
 {
 	const tide_rows *r = &x->l->rows;
 	bool whole = whole_lane(x, track);
+	if (!whole && !x->track && !find_tracks(x))
+		return false;
 	uint32_t last = r->tracks[track].row + r->tracks[track].n_rows;
 	for (uint32_t k = r->tracks[track].row; k < last; k++) {
 		uint32_t end = r->first[k + 1];
@@ -159,6 +170,7 @@ tide_code tide__sums(const tide_lod *l, int64_t from, int64_t to, const bool *on
 	for (uint32_t t = 0; ok && t < l->rows.n_tracks; t++)
 		ok = !on[t] || sweep_track(&x, t);
 	tide__free(x.first);
+	tide__free(x.track);
 	if (ok) {
 		finish(out);
 		return TIDE_OK;

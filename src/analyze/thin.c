@@ -108,9 +108,8 @@ static void move(struct sweep *x, uint32_t pool, int64_t bytes, uint64_t moves)
 		change(&x->tops[x->m->pools.device[pool].i], bytes, moves);
 		return;
 	}
-	for (size_t s = 0; s < x->phases->n_scopes; s++)
-		if (tide__scope_has(x->m, &x->phases->scopes[s], pool))
-			change(&x->tops[s], bytes, moves);
+	for (int k = 0; k < TIDE_SCOPES_A_POOL; k++)
+		change(&x->tops[x->phases->of[pool][k] - 1], bytes, moves);
 }
 
 static int by_number(const void *a, const void *b)

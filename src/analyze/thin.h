@@ -6,10 +6,10 @@
  * [from, to) is divided into `px` stretches (as in curve.h; what is before and after are two more).
  * Of each stretch the first highest moment of every device, and of all together, is a cut; so are
  * the highest moment of the whole recording and its end. An allocation that is made and freed
- * between two neighbouring cuts, and held by no stream after that, is left out: no cut sees it. What is left is a true recording of
- * its own: at every cut live bytes, and what they are, are exactly those of the whole; at any other
- * moment they are no more. So the highest moment of every stretch is exact, by whatever allocations
- * are grouped. */
+ * between two neighbouring cuts, and held by no stream after that, is left out: no cut sees it.
+ * What is left is a true recording of its own: at every cut live bytes, and what they are, are
+ * exactly those of the whole; at any other moment they are no more. So the highest moment of every
+ * stretch is exact, by whatever allocations are grouped. */
 #ifndef TIDE_ANALYZE_THIN_H
 #define TIDE_ANALYZE_THIN_H
 

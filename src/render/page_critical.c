@@ -31,11 +31,12 @@ static int longest_first(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Weight from which on edges are shown: of the MOST_EDGES-th longest, at least 1. -1 on exhaustion.
- */
-static int64_t least_shown(const tide_critpath *c)
+/* Weight from which on edges are shown: of the MOST_EDGES-th longest, at least 1; -1 on exhaustion.
+ * `equals`: how many of exactly that weight there is room for, beside all longer ones. */
+static int64_t least_shown(const tide_critpath *c, size_t *equals)
 {
 	int64_t *w = tide__alloc(c->n_path, sizeof *w), least = 1;
+	*equals = MOST_EDGES;
 	if (!w)
 		return -1;
 	for (size_t i = 0; i < c->n_path; i++)
@@ -43,6 +44,8 @@ static int64_t least_shown(const tide_critpath *c)
 	if (c->n_path > MOST_EDGES) {
 		qsort(w, c->n_path, sizeof *w, longest_first);
 		least = w[MOST_EDGES - 1] > 1 ? w[MOST_EDGES - 1] : 1;
+		for (size_t i = 0; i < MOST_EDGES && w[i] > least; i++)
+			--*equals;
 	}
 	tide__free(w);
 	return least;
@@ -53,7 +56,7 @@ struct left_out {
 	int64_t time;
 };
 
-static struct left_out edges(tide_box *b, const tide_critview *v, int64_t least,
+static struct left_out edges(tide_box *b, const tide_critview *v, int64_t least, size_t equals,
 			     tide_page_names *names)
 {
 	struct left_out out = { 0 };
@@ -62,15 +65,14 @@ static struct left_out edges(tide_box *b, const tide_critview *v, int64_t least,
 	int type = tide__box_column(b, "type", TIDE_COL_BYTE);
 	int bound = tide__box_column(b, "bound", TIDE_COL_BYTE);
 	int name = tide__box_column(b, "name", TIDE_COL_UINT);
-	size_t put = 0;
 	for (size_t i = 0; i < v->c->n_path; i++) {
 		const tide_cp_step *s = &v->c->path[i];
-		if (s->weight < least || put == MOST_EDGES) {
+		if (s->weight < least || (s->weight == least && !equals)) {
 			out.edges += s->weight > 0;
 			out.time += s->weight;
 			continue;
 		}
-		put++;
+		equals -= s->weight == least;
 		tide__box_put(b, t0, s->t0 * v->ns);
 		tide__box_put(b, dur, s->weight * v->ns);
 		tide__box_put(b, type, s->type);
@@ -83,10 +85,11 @@ static struct left_out edges(tide_box *b, const tide_critview *v, int64_t least,
 static bool path(tide_box *b, const tide_critview *v, tide_json *j)
 {
 	tide_page_names names = { 0 };
-	int64_t least = least_shown(v->c);
+	size_t equals;
+	int64_t least = least_shown(v->c, &equals);
 	bool ok = least > 0 && tide__page_names_init(&names, v->m);
 	if (ok) {
-		struct left_out out = edges(b, v, least, &names);
+		struct left_out out = edges(b, v, least, equals, &names);
 		tide__json_kuint(j, "path_left_out", out.edges);
 		tide__json_kint(j, "path_left_out_ns", out.time * v->ns);
 		tide__page_names_json(&names, v->m, "names", j);

@@ -102,6 +102,12 @@ static tide_code pack(tide_box *b, char **text, size_t *n, tide_error *err)
 	return ok ? TIDE_OK : tide__nomem(err);
 }
 
+/* A section that could not be filled has said why, or there was no memory. */
+static tide_code why(tide_error *err)
+{
+	return err && err->code != TIDE_OK ? err->code : tide__nomem(err);
+}
+
 static tide_code fill(struct work *w, size_t i, tide_error *err)
 {
 	tide_box *b = tide__box_new(parts[i].name);
@@ -110,7 +116,7 @@ static tide_code fill(struct work *w, size_t i, tide_error *err)
 	tide__box_number(b, w->opt.number);
 	tide_code rc = parts[i].fill(b, w->m, &w->opt, err)
 			       ? pack(b, &w->done[i].text, &w->done[i].n, err)
-			       : tide__nomem(err);
+			       : why(err);
 	tide__box_free(b);
 	return rc;
 }
@@ -247,8 +253,12 @@ tide_code tide__page_section(const char *name, const tide_model *m, const tide_p
 	if (!p)
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no such section");
 	tide_box *b = tide__box_new(name);
-	bool ok = b && p->fill(b, m, opt, err) &&
+	tide_error e = { 0 };
+	bool ok = b && p->fill(b, m, opt, &e) &&
 		  (tide__box_empty(b) || tide__box_write_gzip(b, out));
 	tide__box_free(b);
-	return ok ? TIDE_OK : tide__nomem(err);
+	tide_code rc = ok ? TIDE_OK : why(&e);
+	if (err && !ok)
+		*err = e;
+	return rc;
 }

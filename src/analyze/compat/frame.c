@@ -285,33 +285,94 @@ static struct step *find_steps(const tide_model *m, const tide_compat_frame *f, 
 	return all;
 }
 
-static size_t distinct_steps(const struct step *s, size_t n)
+static bool distinct_steps(const struct step *s, size_t n, size_t *count)
 {
-	size_t k = 0;
-	for (size_t i = 0; i < n; i++) {
-		size_t j = 0;
-		while (j < i && s[j].name.i != s[i].name.i)
-			j++;
-		k += j == i;
+	tide_map seen = { 0 };
+	bool ok = true;
+	for (size_t i = 0; ok && i < n; i++)
+		ok = tide__map_put(&seen, s[i].name.i, 1);
+	*count = seen.n;
+	tide__map_free(&seen);
+	return ok;
+}
+
+/* ---- which step a row is in: of those around its start the last of the file ---- */
+
+struct sweep { /* in order of time; `heap`: steps that have begun, the last of the file on top */
+	const struct step *steps;
+	tide_keyed *begin; /* steps by their begin */
+	size_t n, next;
+	uint32_t *heap;
+	size_t n_heap;
+};
+
+static void rise(struct sweep *w, uint32_t step)
+{
+	size_t i = w->n_heap++;
+	for (; i && w->heap[(i - 1) / 2] < step; i = (i - 1) / 2)
+		w->heap[i] = w->heap[(i - 1) / 2];
+	w->heap[i] = step;
+}
+
+static void drop_top(struct sweep *w)
+{
+	uint32_t last = w->heap[--w->n_heap];
+	size_t i = 0, k;
+	while ((k = 2 * i + 1) < w->n_heap) {
+		k += k + 1 < w->n_heap && w->heap[k + 1] > w->heap[k];
+		if (w->heap[k] < last)
+			break;
+		w->heap[i] = w->heap[k];
+		i = k;
 	}
+	if (w->n_heap)
+		w->heap[i] = last;
+}
+
+static int64_t step_at(struct sweep *w, int64_t ts)
+{
+	for (; w->next < w->n && w->steps[w->begin[w->next].id].ts <= ts; w->next++)
+		rise(w, (uint32_t)w->begin[w->next].id);
+	while (w->n_heap && w->steps[w->heap[0]].end <= ts)
+		drop_top(w); /* times only grow: it is over for all that follow */
+	return w->n_heap ? w->steps[w->heap[0]].number : -1;
+}
+
+static tide_keyed *by_time(const int64_t *ts, size_t stride, size_t n)
+{
+	tide_keyed *k = tide__alloc(2 * n, sizeof *k);
+	for (size_t i = 0; k && i < n; i++)
+		k[i] = (tide_keyed){ (uint64_t)ts[i * stride] ^ UINT64_C(1) << 63, i };
+	if (k)
+		tide__sort_keyed(k, n, k + n);
 	return k;
 }
 
-static int64_t step_at(const struct step *s, size_t n, int64_t ts)
+static bool set_own_steps(const tide_model *m, tide_compat_frame *f, const struct step *s, size_t n)
 {
-	int64_t found = -1;
-	for (size_t i = 0; i < n; i++)
-		if (s[i].ts <= ts && ts < s[i].end)
-			found = s[i].number;
-	return found;
+	struct sweep w = { s,
+			   by_time(&s->ts, sizeof *s / sizeof s->ts, n),
+			   n,
+			   0,
+			   tide__alloc(n, sizeof *w.heap),
+			   0 };
+	tide_keyed *rows = by_time(f->ts, 1, f->n);
+	bool ok = w.begin && w.heap && rows;
+	for (size_t k = 0; ok && k < f->n; k++) {
+		size_t i = rows[k].id;
+		bool triton = f->stream[i] == 0 && m->spans.cat[f->span[i].i] == TIDE_CAT_OP;
+		f->step[i] = f->stream[i] < 0 || triton ? step_at(&w, f->ts[i]) : -1;
+	}
+	tide__free(rows);
+	tide__free(w.begin);
+	tide__free(w.heap);
+	return ok;
 }
 
-static void set_steps(const tide_model *m, tide_compat_frame *f, const struct step *s, size_t n)
+static bool set_steps(const tide_model *m, tide_compat_frame *f, const struct step *s, size_t n)
 {
-	for (size_t i = 0; i < f->n; i++) {
-		bool triton = f->stream[i] == 0 && m->spans.cat[f->span[i].i] == TIDE_CAT_OP;
-		f->step[i] = f->stream[i] < 0 || triton ? step_at(s, n, f->ts[i]) : -1;
-	}
+	if (!set_own_steps(m, f, s, n))
+		return false;
 	for (size_t i = 0; i < f->n; i++) {
 		int64_t other = f->stream[i] > 0 && f->link[i] > 0
 					? tide__compat_frame_row(f, f->link[i])
@@ -319,6 +380,7 @@ static void set_steps(const tide_model *m, tide_compat_frame *f, const struct st
 		if (other >= 0)
 			f->step[i] = f->step[other];
 	}
+	return true;
 }
 
 static void keep_row(tide_compat_frame *f, size_t to, size_t from)
@@ -377,12 +439,8 @@ tide_code tide__compat_frame_build(const tide_model *m, bool keep_last, tide_com
 	size_t n;
 	hta_times(m, out);
 	struct step *s = find_steps(m, out, &n);
-	bool ok = s && link_rows(m, out);
-	if (ok) {
-		set_steps(m, out, s, n);
-		out->steps = distinct_steps(s, n);
-		ok = out->steps < 2 || drop(m, out, keep_last);
-	}
+	bool ok = s && link_rows(m, out) && set_steps(m, out, s, n) &&
+		  distinct_steps(s, n, &out->steps) && (out->steps < 2 || drop(m, out, keep_last));
 	tide__free(s);
 	if (ok)
 		return TIDE_OK;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/groups.h"
 #include "analyze/roles.h"
 #include "analyze/stacks.h"
 #include "base/mem.h"
@@ -149,6 +150,24 @@ static void test_rows(void **state)
 	}
 }
 
+/* Whoever groups by role gets what the rules say. */
+static void test_groups(void **state)
+{
+	static const tide_alive none = { 0 };
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tide_model *m = play(rows[i].script);
+		tide_groups g;
+
+		assert_int_equal(tide__groups(m, &none, TIDE_BY_ROLE, &g, NULL), TIDE_OK);
+		for (uint32_t a = 1; a < m->allocs.n; a++)
+			if (letters[tide__groups_key(&g, m, a)] != rows[i].roles[a - 1])
+				fail_msg("%s: allocation %u", rows[i].name, a);
+		tide__groups_free(&g);
+		tide__model_free(m);
+	}
+}
+
 /* A label wins over every rule; the last tensor's label counts. */
 static void test_labels(void **state)
 {
@@ -216,6 +235,7 @@ static void test_faces(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows),
+					    cmocka_unit_test(test_groups),
 					    cmocka_unit_test(test_labels),
 					    cmocka_unit_test(test_faces) };
 

@@ -201,6 +201,34 @@ static void threads_agree(void **state)
 	tide__model_free(m);
 }
 
+/* Of more edges than a page has room for the longest stay, wherever they stand among equals. */
+static void longest_edges(void **state)
+{
+	enum { N = 3001, ROOM = 2000 };
+	tide_model *m = some_machine();
+	tide_cp_step *path = calloc(N, sizeof *path);
+	for (int i = 0; i < N; i++)
+		path[i] = (tide_cp_step){ .weight = i == N - 1 ? 1000 : 1, .t0 = i, .t1 = i + 1 };
+	tide_critpath c = { .found = true, .path = path, .n_path = N };
+	tide_page_options opt = { .critical = &c, .critical_model = m };
+	tide_box *b = tide__box_new("critical");
+	char *text = NULL, want[64];
+	size_t n;
+	tide_error err;
+	FILE *out = open_memstream(&text, &n);
+	tide__box_json(b)->out = out;
+	assert_true(tide__page_critical(b, m, &opt, &err));
+	fclose(out);
+	snprintf(want, sizeof want, "\"path_left_out\":%d,\"path_left_out_ns\":%d,", N - ROOM,
+		 N - ROOM);
+	if (!strstr(text, want))
+		fail_msg("no %s in %s", want, text);
+	tide__box_free(b);
+	free(text);
+	free(path);
+	tide__model_free(m);
+}
+
 static void not_built(void **state)
 {
 	size_t n;
@@ -220,6 +248,7 @@ int main(void)
 		cmocka_unit_test(memory_fails),	 cmocka_unit_test(empty_model),
 		cmocka_unit_test(disk_is_full),	 cmocka_unit_test(not_built),
 		cmocka_unit_test(prepared),	 cmocka_unit_test(threads_agree),
+		cmocka_unit_test(longest_edges),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
