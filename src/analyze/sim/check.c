@@ -30,6 +30,7 @@ struct script {
 	size_t n_moved;
 	size_t at;  /* next recorded event */
 	size_t now; /* the request being served */
+	size_t run; /* where the last run of frees that was looked at ends */
 	uint64_t next;
 	uint64_t copies, copied; /* made so far, and their bytes */
 	tide_sim_result *out;
@@ -306,15 +307,24 @@ static enum story choose(tide_sim *s, struct script *d, size_t i, size_t j)
 	return order[0];
 }
 
+static bool waits_now(const tide_sim *s, const tide_requests *q, size_t i)
+{
+	return i < q->n && q->r[i].kind == TIDE_REQ_FREE && tide__sim_is_pending(s, q->r[i].id);
+}
+
 /* Where a run of frees that waited for a stream ends; i when there is none, or when nothing that
- * was given back follows it. */
-static size_t run_end(const tide_sim *s, const struct script *d, size_t i)
+ * was given back follows it. Inside a run whose end is known only its begin is looked at: a release
+ * that waits for frees waits for all of them, and none is asked for in a run of frees. */
+static size_t run_end(const tide_sim *s, struct script *d, size_t i)
 {
 	const tide_requests *q = d->q;
 	size_t j = i;
 
-	while (j < q->n && q->r[j].kind == TIDE_REQ_FREE && tide__sim_is_pending(s, q->r[j].id))
+	if (waits_now(s, q, i) && i < d->run)
+		j = d->run;
+	while (waits_now(s, q, j))
 		j++;
+	d->run = j;
 	return wants_memory(q, j) && d->at < q->n_taken && q->taken[d->at].req == j ? j : i;
 }
 

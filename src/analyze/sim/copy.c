@@ -88,6 +88,7 @@ tide_sim *tide__sim_copy(const tide_sim *s, const tide_sim_device *d)
 	c->d = *d;
 	c->st = s->st;
 	c->failed = s->failed;
+	c->released = s->released;
 	c->spare = s->spare;
 	c->n_blocks = c->cap_blocks = s->n_blocks;
 	c->blocks = duplicate(s->blocks, s->n_blocks, sizeof *c->blocks);

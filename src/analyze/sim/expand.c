@@ -15,9 +15,14 @@ uint64_t tide__sim_range_size(const tide_sim *s, uint64_t page)
 	return (all + page - 1) / page * page;
 }
 
+static uint64_t page_of(const tide_sim *s, uint32_t b)
+{
+	return tide__sim_is_small(s, b) ? TIDE_SIM_SMALL_SEG : TIDE_SIM_LARGE_SEG;
+}
+
 uint32_t tide__sim_new_range(tide_sim *s, uint32_t b, uint64_t addr)
 {
-	uint64_t page = tide__sim_is_small(s, b) ? TIDE_SIM_SMALL_SEG : TIDE_SIM_LARGE_SEG;
+	uint64_t page = page_of(s, b);
 	uint64_t size = tide__sim_range_size(s, page);
 
 	if (!tide__sim_grow(&s->ranges, &s->cap_ranges, s->n_ranges + 1, sizeof *s->ranges)) {
@@ -68,6 +73,8 @@ static uint32_t find_room(tide_sim *s, uint32_t b, uint64_t size)
 		if (has_room(s, i, size))
 			return i;
 	}
+	if (tide__sim_range_size(s, page_of(s, b)) < size)
+		return 0; /* one more range would be of no use, and stay */
 	uint32_t r = tide__sim_new_range(s, b, 0);
 
 	if (!r)
@@ -78,7 +85,7 @@ static uint32_t find_room(tide_sim *s, uint32_t b, uint64_t size)
 		return 0;
 	s->blocks[i].range = r;
 	put_unmapped(s, i);
-	return s->blocks[i].size >= size ? i : 0;
+	return i;
 }
 
 /* Map the first `size` bytes (up to whole pages) of an unmapped block; it becomes a free one. */

@@ -65,7 +65,8 @@ struct tide_sim {
 	uint32_t *pending; /* blocks whose free waits for a stream */
 	uint32_t n_pending, cap_pending;
 	tide_sim_stats st;
-	bool failed; /* ran out of memory itself */
+	bool released; /* all that the cache can give is given; nothing became free since */
+	bool failed;   /* ran out of memory itself */
 };
 
 /* Is the block all of its segment? */

@@ -54,6 +54,8 @@ static void finish_pending(tide_sim *s)
 void tide__sim_release_all(tide_sim *s)
 {
 	finish_pending(s);
+	if (s->released)
+		return;
 	if (s->n_pools) {
 		release_half(s, 1);
 		release_half(s, 0);
@@ -64,6 +66,7 @@ void tide__sim_release_all(tide_sim *s)
 		release_half(s, 2 * p);
 		release_half(s, 2 * p + 1);
 	}
+	s->released = true;
 }
 
 /* With max_split_size: one oversize block that is big enough, else the largest ones until their

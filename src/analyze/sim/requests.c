@@ -383,14 +383,39 @@ static bool wants_memory(const tide_requests *q, size_t i)
 	return i < q->n && (q->r[i].kind == TIDE_REQ_ALLOC || q->r[i].kind == TIDE_REQ_OOM);
 }
 
-/* The request that segments given back before request i were given back for: a release may wait for
- * frees half-way, when oversize blocks alone did not do. */
-static size_t past_waited(const tide_requests *q, size_t row, size_t i)
+/* Where a run of requests ends that the last question asked for too: asked from the back, each
+ * request is looked at once. */
+struct run {
+	size_t from, to;
+};
+
+static size_t end_of_run(const tide_requests *q, struct run *run, size_t i,
+			 bool (*in)(const tide_requests *q, size_t i))
 {
 	size_t j = i;
 
-	while (j < q->n && q->r[j].kind == TIDE_REQ_FREE && q->r[j].waited)
-		j++;
+	while (j < q->n && in(q, j))
+		j = j == run->from && run->to > j ? run->to : j + 1;
+	*run = (struct run){ i, j };
+	return j;
+}
+
+static bool wants_none(const tide_requests *q, size_t i)
+{
+	return !wants_memory(q, i);
+}
+
+static bool is_waited(const tide_requests *q, size_t i)
+{
+	return q->r[i].kind == TIDE_REQ_FREE && q->r[i].waited;
+}
+
+/* The request that segments given back before request i were given back for: a release may wait for
+ * frees half-way, when oversize blocks alone did not do. */
+static size_t past_waited(const tide_requests *q, struct run *run, size_t row, size_t i)
+{
+	size_t j = end_of_run(q, run, i, is_waited);
+
 	if (j == i || !wants_memory(q, j))
 		return i;
 	bool more = row + 1 < q->n_taken && q->taken[row + 1].req == j;
@@ -402,15 +427,14 @@ static size_t past_waited(const tide_requests *q, size_t row, size_t i)
  * that a row knows where the next one belongs. */
 static void attach_taken(tide_requests *q)
 {
+	struct run idle = { 0 }, waited = { 0 };
 	uint32_t last = 0;
 
 	for (size_t i = q->n_taken; i-- > 0;) {
 		tide_taken *t = &q->taken[i];
 
-		while (!t->freed && t->req < q->n && !wants_memory(q, t->req))
-			t->req++;
-		if (t->freed)
-			t->req = (uint32_t)past_waited(q, i, t->req);
+		t->req = (uint32_t)(t->freed ? past_waited(q, &waited, i, t->req)
+					     : end_of_run(q, &idle, t->req, wants_none));
 	}
 	for (size_t i = 0; i < q->n_taken; i++) {
 		if (q->taken[i].req < last)

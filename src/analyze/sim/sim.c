@@ -79,6 +79,7 @@ void tide__sim_put_free(tide_sim *s, uint32_t i)
 {
 	block *k = &s->blocks[i];
 
+	s->released = false;
 	k->state = BLOCK_FREE;
 	k->gc_base = pool_of(s, k->bin)->searches;
 	if (!tide__ord_add(&s->bins[k->bin].free, k->size, k->addr, i))
@@ -432,6 +433,7 @@ tide_code tide__sim_pool_done(tide_sim *s, uint32_t pool)
 		return TIDE_ENOMEM;
 	}
 	s->done[pool] = 1;
+	s->released = false;
 	return TIDE_OK;
 }
 
