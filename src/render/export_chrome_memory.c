@@ -11,6 +11,7 @@
 
 #include "analyze/reserved.h"
 #include "base/mem.h"
+#include "model/strings.h"
 #include "render/export_chrome.h"
 
 /* Device types as c10 numbers them; what it has no number for is its PrivateUse1. */
@@ -51,12 +52,13 @@ typedef struct sweep {	/* what is open on every lane, as time goes on */
 	uint32_t idle;	/* lane last found with nothing open */
 } sweep;
 
+/* Times never go back: what has ended is forgotten. */
 static bool open_at(const tide_model *m, const sweep *w, uint32_t lane, int64_t t)
 {
-	uint32_t i = w->last[lane];
-	while (i && tide__span_end(m, i) < t)
-		i = m->spans.parent[i].i;
-	return i != 0;
+	uint32_t *i = &w->last[lane];
+	while (*i && tide__span_end(m, *i) < t)
+		*i = m->spans.parent[*i].i;
+	return *i != 0;
 }
 
 enum { MOST_LOOKED_AT = 64 }; /* lanes; a thread of its own after that */
@@ -174,25 +176,33 @@ void tide__chrome_marks(chrome *c)
 	}
 }
 
-/* Series that the memory events above say already. */
-static bool is_memory_curve(const tide_model *m, uint32_t k)
+/* Series that the memory events above say already: by counter; NULL on exhaustion. */
+static uint8_t *memory_curves(const tide_model *m)
 {
-	char name[80];
-	if (is_total(m, k, "Total Allocated") || is_total(m, k, "Total Reserved"))
-		return true;
-	for (uint32_t d = 1; d < m->devices.n; d++)
-		if (!strcmp(tide__text(m, m->counters.name[k], NULL),
-			    curve_name(m, d, name, sizeof name)))
-			return true;
-	return false;
+	uint8_t *skip = tide__calloc(m->counters.n, 1);
+	uint8_t *named = tide__calloc((size_t)tide__strings_count(m->strings) + 1, 1);
+	for (uint32_t d = 1; named && d < m->devices.n; d++) {
+		char name[80];
+		curve_name(m, d, name, sizeof name);
+		named[tide__strings_find(m->strings, name, strlen(name))] = 1;
+	}
+	for (uint32_t k = 1; skip && named && m->allocs.n > 1 && k < m->counters.n; k++) {
+		uint32_t name = m->counters.name[k].i;
+		skip[k] = (name && named[name]) || is_total(m, k, "Total Allocated") ||
+			  is_total(m, k, "Total Reserved");
+	}
+	if (!named) {
+		tide__free(skip);
+		skip = NULL;
+	}
+	tide__free(named);
+	return skip;
 }
 
 bool tide__chrome_samples(chrome *c)
 {
 	const tide_model *m = c->m;
-	uint8_t *skip = tide__calloc(m->counters.n, 1);
-	for (uint32_t k = 1; skip && k < m->counters.n; k++)
-		skip[k] = m->allocs.n > 1 && is_memory_curve(m, k);
+	uint8_t *skip = memory_curves(m);
 	for (size_t i = 0; skip && i < m->samples.n; i++) {
 		uint32_t k = m->samples.counter[i].i;
 		if (skip[k])

@@ -204,6 +204,8 @@ static void put_settings(shot *s)
 static bool is_pinned(const tide_model *m, uint32_t device)
 {
 	bool pinned = false;
+	if (m->devices.kind[device] != TIDE_DEVICE_HOST)
+		return false;
 	for (uint32_t i = 1; i < m->pools.n; i++) {
 		if (m->pools.device[i].i != device)
 			continue;
@@ -211,7 +213,7 @@ static bool is_pinned(const tide_model *m, uint32_t device)
 			return false;
 		pinned = true;
 	}
-	return pinned && m->devices.kind[device] == TIDE_DEVICE_HOST;
+	return pinned;
 }
 
 static void number_devices(shot *s)
@@ -267,7 +269,7 @@ static bool prepare(shot *s)
 	s->timed = tide__fact_find(m, "loss.times_unknown") < 0;
 	qsort(s->live, s->n_live, sizeof *s->live, by_place);
 	qsort(s->segs, s->n_segs, sizeof *s->segs, by_place);
-	return true;
+	return tide__shot_sort(s);
 }
 
 static tide_code write_snapshot(const tide_model *m, const tide_export_options *opt, FILE *out,
@@ -308,6 +310,10 @@ static tide_code write_snapshot(const tide_model *m, const tide_export_options *
 	tide__free(s.asked);
 	tide__free(s.live);
 	tide__free(s.segs);
+	tide__free(s.moves.first);
+	tide__free(s.moves.rows);
+	tide__free(s.marks.first);
+	tide__free(s.marks.rows);
 	return tide__export_end(!ok, ferror(out), err);
 }
 

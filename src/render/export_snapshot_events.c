@@ -144,14 +144,6 @@ static void put_mark(shot *s, uint32_t row)
 				   .t = k->t[row] });
 }
 
-static bool is_mark(const shot *s, uint32_t row, uint32_t device)
-{
-	const tide_marks *k = &s->m->marks;
-	if (k->kind[row] == TIDE_MARK_OOM)
-		return k->pool[row].i ? tide__shot_device(s, k->pool[row]) == device : device == 0;
-	return k->kind[row] == TIDE_MARK_SNAPSHOT && device == 0;
-}
-
 static tide_pool_id move_pool(const tide_model *m, size_t i)
 {
 	uint32_t row = m->moves.row[i];
@@ -161,18 +153,66 @@ static tide_pool_id move_pool(const tide_model *m, size_t i)
 	return m->allocs.pool[kind == TIDE_MOVE_FREE_ASKED ? m->pendings.alloc[row].i : row];
 }
 
+/* ---- of which device ---- */
+
+static uint32_t device_of_move(const shot *s, size_t i)
+{
+	return tide__shot_device(s, move_pool(s->m, i));
+}
+
+enum { NO_DEVICE = UINT32_MAX };
+
+static uint32_t device_of_mark(const shot *s, size_t i)
+{
+	const tide_marks *k = &s->m->marks;
+	if (k->kind[i] == TIDE_MARK_OOM)
+		return k->pool[i].i ? tide__shot_device(s, k->pool[i]) : 0;
+	return k->kind[i] == TIDE_MARK_SNAPSHOT ? 0 : NO_DEVICE;
+}
+
+/* A counting sort of rows [from, n); within a device they keep their order. */
+static bool sort_rows(const shot *s, size_t from, size_t n,
+		      uint32_t (*device)(const shot *s, size_t i), struct of_device *out)
+{
+	size_t devices = (size_t)s->devices + s->host;
+	out->first = tide__calloc(devices + 2, sizeof *out->first);
+	out->rows = tide__alloc(n, sizeof *out->rows);
+	if (!out->first || !out->rows)
+		return false;
+	for (size_t i = from; i < n; i++)
+		if (device(s, i) != NO_DEVICE)
+			out->first[device(s, i) + 2]++;
+	for (size_t d = 1; d <= devices; d++)
+		out->first[d + 1] += out->first[d];
+	for (size_t i = from; i < n; i++)
+		if (device(s, i) != NO_DEVICE)
+			out->rows[out->first[device(s, i) + 1]++] = (uint32_t)i;
+	return true;
+}
+
+bool tide__shot_sort(shot *s)
+{
+	return s->m->moves.n < UINT32_MAX &&
+	       sort_rows(s, 0, s->m->moves.n, device_of_move, &s->moves) &&
+	       sort_rows(s, 1, s->m->marks.n, device_of_mark, &s->marks);
+}
+
+/* A mark stands before the move that it was set before. */
 void tide__shot_events(shot *s, uint32_t device)
 {
-	const tide_model *m = s->m;
-	uint32_t mark = 1;
+	uint32_t mark = s->marks.first[device], move = s->moves.first[device];
 	s->started = false;
 	tide__pkl_list(&s->p);
-	for (size_t i = 0; i <= m->moves.n; i++) {
-		for (; mark < m->marks.n && m->marks.move[mark] <= i; mark++)
-			if (is_mark(s, mark, device))
-				put_mark(s, mark);
-		if (i < m->moves.n && tide__shot_device(s, move_pool(m, i)) == device)
-			put_move(s, i);
+	for (;;) {
+		bool moves = move < s->moves.first[device + 1],
+		     marks = mark < s->marks.first[device + 1];
+		if (marks &&
+		    (!moves || s->m->marks.move[s->marks.rows[mark]] <= s->moves.rows[move]))
+			put_mark(s, s->marks.rows[mark++]);
+		else if (moves)
+			put_move(s, s->moves.rows[move++]);
+		else
+			break;
 	}
 	tide__pkl_list_end(&s->p);
 }

@@ -140,13 +140,18 @@ static void pair_row(tide_grid *g, const tide_hta *sum, const tide_hta_op_kernel
 	name_cell(g, sum, p->kernel);
 }
 
-/* Is the pair's op among the `top` first (0 = all)? */
-static bool shown_op(const tide_hta *sum, const tide_hta_op_kernel *p, size_t top)
+static uint64_t op_key(tide_str op, uint32_t why)
 {
-	for (size_t i = 0; top && i < limit(sum->ops.n, top); i++)
-		if (sum->ops.v[i].name.i == p->op.i && sum->ops.v[i].why == p->why)
-			return true;
-	return !top;
+	return (uint64_t)op.i << 2 | why;
+}
+
+/* The `top` first ops; false on exhaustion. */
+static bool shown_ops(const tide_hta *sum, size_t top, tide_map *shown)
+{
+	bool ok = true;
+	for (size_t i = 0; ok && i < limit(sum->ops.n, top); i++)
+		ok = tide__map_put(shown, op_key(sum->ops.v[i].name, sum->ops.v[i].why), 1);
+	return ok;
 }
 
 tide_grid *tide__grid_op_kernels(const tide_hta *sum, size_t top, size_t each)
@@ -158,17 +163,24 @@ tide_grid *tide__grid_op_kernels(const tide_hta *sum, size_t top, size_t each)
 		{ "kernel", "Kernel", TIDE_CELL_TEXT },
 	};
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
+	tide_map shown = { 0 };
 	size_t of_op = 0;
 	bool show = false;
+	if (!shown_ops(sum, top, &shown)) {
+		tide__map_free(&shown);
+		tide__grid_free(g);
+		return NULL;
+	}
 	for (size_t i = 0; i < sum->op_kernels.n; i++) { /* sorted by op, then longest first */
 		const tide_hta_op_kernel *p = &sum->op_kernels.v[i];
 		if (!i || p[-1].op.i != p->op.i || p[-1].why != p->why) {
 			of_op = 0;
-			show = shown_op(sum, p, top);
+			show = tide__map_get(&shown, op_key(p->op, p->why));
 		}
 		if (show && (!each || of_op++ < each))
 			pair_row(g, sum, p);
 	}
+	tide__map_free(&shown);
 	return g;
 }
 

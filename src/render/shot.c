@@ -54,6 +54,21 @@ static void put_frame(shot *s, uint32_t f)
 	s->frame[f] = tide__pkl_memo(&s->p) + 1;
 }
 
+/* Every stack is written whole, so deep ones are cut, and say so. */
+enum { MOST_FRAMES = 2048 };
+
+static void put_more(shot *s)
+{
+	static const char name[] = "[more frames]";
+	tide__pkl_dict(&s->p);
+	tide__shot_word(s, W_name);
+	tide__pkl_text(&s->p, name, sizeof name - 1);
+	tide__shot_word(s, W_filename);
+	tide__pkl_text(&s->p, "", 0);
+	tide__shot_uint(s, W_line, 0);
+	tide__pkl_dict_end(&s->p);
+}
+
 void tide__shot_stack(shot *s, uint32_t stack)
 {
 	tide__shot_word(s, W_frames);
@@ -66,8 +81,11 @@ void tide__shot_stack(shot *s, uint32_t stack)
 		return;
 	}
 	tide__pkl_list(&s->p);
-	for (uint32_t at = stack; at; at = s->m->stacks.parent[at].i)
+	uint32_t at = stack;
+	for (int k = 0; at && k < MOST_FRAMES; k++, at = s->m->stacks.parent[at].i)
 		put_frame(s, s->m->stacks.frame[at].i);
+	if (at)
+		put_more(s);
 	tide__pkl_list_end(&s->p);
 	s->stack[stack] = tide__pkl_memo(&s->p) + 1;
 }

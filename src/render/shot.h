@@ -41,6 +41,9 @@ typedef struct shot {
 	struct place *live; /* owned: allocs alive at the end, by device and address */
 	struct place *segs; /* owned: segments alive at the end, the same */
 	size_t n_live, n_segs;
+	struct of_device {		/* those of device d: rows[first[d] .. first[d + 1]) */
+		uint32_t *first, *rows; /* owned */
+	} moves, marks;
 	bool started;	     /* an event of this device was written */
 	bool host;	     /* pinned host memory is there: its number is `devices` */
 	bool exact;	     /* not torch's sizes: no rounding */
@@ -62,7 +65,9 @@ void tide__shot_stream(shot *s, tide_lane_id lane);
 /* Key and microseconds, where times are known. */
 void tide__shot_time(shot *s, int64_t t);
 
-/* export_snapshot_events.c: the list of a device's events, by their order. */
+/* export_snapshot_events.c: find the moves and marks of each device; false: memory ran out. */
+bool tide__shot_sort(shot *s);
+/* The list of a device's events, by their order. */
 void tide__shot_events(shot *s, uint32_t device);
 /* The list of annotations, by time; false: memory ran out. */
 bool tide__shot_notes(shot *s);

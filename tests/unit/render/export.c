@@ -107,7 +107,8 @@ static void no_memory(void **state)
 static void deep_stack(void **state)
 {
 	const char *end = "(1): f;...(0): [more frames]\"";
-	tide_model *m = some_model(5, 10, 0);
+	const tide_exporter *shot = tide__exporter_find("snapshot");
+	tide_model *m = some_model(5, 10, 3);
 	tide_stack_id s = { 0 };
 	size_t n;
 	tide_code rc;
@@ -123,6 +124,13 @@ static void deep_stack(void **state)
 	assert_null(strstr(text, end)); /* frame 1 is the one too many */
 	assert_non_null(strstr(text, end + 8));
 	free(text);
+	for (int deep = 0; deep < 2; deep++) {
+		m->allocs.stack[1] = deep ? s : m->stacks.parent[s.i];
+		text = export(shot, m, false, &n, &rc);
+		assert_int_equal(rc, TIDE_OK);
+		assert_int_equal(memmem(text, n, "[more frames]", 13) != NULL, deep);
+		free(text);
+	}
 	tide__model_free(m);
 }
 
