@@ -3,6 +3,7 @@
 """What lies beside the package: the program, the libraries, what the op hook builds."""
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import sys
@@ -36,5 +37,6 @@ def hook(name: str) -> Any:
 
 
 def say(text: str) -> None:
-    """One line on stderr, whatever has become of that."""
-    hook("tidemark_watch").say(text)
+    """One line on stderr, whatever has become of that, or of the files of this package."""
+    with contextlib.suppress(OSError):
+        hook("tidemark_watch").say(text)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "analyze/stacks.h"
 #include "analyze/usage.h"
 #include "base/error.h"
 #include "render/page_parts.h"
@@ -37,6 +38,17 @@ void tide__api_name(tide_json *j, const char *key, const tide_model *m, tide_str
 	const char *text = tide__text(m, s, &n);
 	tide__json_key(j, key);
 	tide__json_strn(j, text, n);
+}
+
+void tide__api_stack(tide_json *j, const tide_model *m, tide_stack_id s)
+{
+	enum { MOST = 64 };
+	char text[1024];
+	tide__json_key(j, "stack");
+	tide__json_array(j);
+	for (int k = 0; s.i && k < MOST; k++, s = m->stacks.parent[s.i])
+		tide__json_str(j, tide__frame_text(m, m->stacks.frame[s.i], text, sizeof text));
+	tide__json_array_end(j);
 }
 
 bool tide__api_device(tide_ask *a, const tide_loaded *l, uint32_t *out, tide_error *err)

@@ -7,7 +7,7 @@
 #include "render/json.h"
 #include "serve/answer.h"
 
-/* {"has_real_data": real, "recording": id or null, "trace_file": name or null, ... */
+/* {"has_real_data": real, "trace_file": name or null, ... */
 void tide__api_begin(tide_json *j, tide_ask *a, const tide_loaded *l, bool real);
 /* "message": why there is nothing; then the end of the document. */
 tide_code tide__api_end(tide_json *j, const char *message, tide_error *err);
@@ -16,6 +16,8 @@ extern const char tide__api_none[];
 
 void tide__api_mb(tide_json *j, const char *key, uint64_t bytes); /* 1 MB = 1024 × 1024 bytes */
 void tide__api_name(tide_json *j, const char *key, const tide_model *m, tide_str s);
+/* "stack": frames from the innermost on, not more than 64. */
+void tide__api_stack(tide_json *j, const tide_model *m, tide_stack_id s);
 
 /* Members of a recording as the list has it. */
 void tide__api_rec_json(tide_json *j, const tide_rec *r);

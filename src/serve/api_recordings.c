@@ -7,7 +7,6 @@
 #include "analyze/diff.h"
 #include "analyze/paths.h"
 #include "analyze/roles.h"
-#include "analyze/stacks.h"
 #include "analyze/usage.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -91,24 +90,12 @@ tide_code tide__api_recording(tide_ask *a, tide_error *err)
 
 /* ---- alive ---- */
 
-enum { MOST_FRAMES = 64 };
-
 struct alive {
 	const tide_model *m;
 	tide_paths paths;
 	tide_roles roles;
 	tide_json j;
 };
-
-static void put_stack(tide_json *j, const tide_model *m, tide_stack_id s)
-{
-	char text[1024];
-	tide__json_key(j, "stack");
-	tide__json_array(j);
-	for (int k = 0; s.i && k < MOST_FRAMES; k++, s = m->stacks.parent[s.i])
-		tide__json_str(j, tide__frame_text(m, m->stacks.frame[s.i], text, sizeof text));
-	tide__json_array_end(j);
-}
 
 static void put_alloc(struct alive *x, uint32_t row)
 {
@@ -130,7 +117,7 @@ static void put_alloc(struct alive *x, uint32_t row)
 			node && node != TIDE_NO_PATH
 				? tide__paths_text(&x->paths, m, node, path, sizeof path)
 				: NULL);
-	put_stack(j, m, m->allocs.stack[row]);
+	tide__api_stack(j, m, m->allocs.stack[row]);
 	tide__json_object_end(j);
 }
 

@@ -8,7 +8,6 @@
 
 #include "analyze/search.h"
 #include "analyze/spannote.h"
-#include "analyze/stacks.h"
 #include "analyze/sums.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -184,17 +183,6 @@ static void put_source(tide_json *j, const tide_loaded *l, uint32_t span)
 	tide__free(text);
 }
 
-/* Frames from the innermost on. */
-static void put_stack(tide_json *j, const tide_model *m, tide_stack_id s)
-{
-	char text[1024];
-	tide__json_key(j, "stack");
-	tide__json_array(j);
-	for (int k = 0; s.i && k < MOST_AROUND; k++, s = m->stacks.parent[s.i])
-		tide__json_str(j, tide__frame_text(m, m->stacks.frame[s.i], text, sizeof text));
-	tide__json_array_end(j);
-}
-
 static tide_code put_details(tide_ask *a, tide_loaded *l, const tide_lod *x, uint32_t place,
 			     tide_error *err)
 {
@@ -216,7 +204,7 @@ static tide_code put_details(tide_ask *a, tide_loaded *l, const tide_lod *x, uin
 	put_cause(&j, x, s);
 	put_args(&j, m, s);
 	put_source(&j, l, s);
-	put_stack(&j, m, m->spans.stack[s]);
+	tide__api_stack(&j, m, m->spans.stack[s]);
 	tide__span_note_free(&note);
 	return tide__api_end(&j, NULL, err);
 }
