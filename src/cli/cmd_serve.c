@@ -53,7 +53,7 @@ static bool list_one(char *arg, bool (*add)(void *to, const char *path), void *t
 	tide_rank_files files;
 	tide_error err;
 	bool ok = true;
-	tide_code rc = tide__ranks_expand_all(&arg, 1, &files, &err);
+	tide_code rc = tide__ranks_list(&arg, 1, &files, &err);
 	if (rc != TIDE_OK)
 		return rc == TIDE_ENOTFOUND;
 	bool folder = is_folder(arg);

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "cli/family.h"
 #include "cli/spread.h"
 #include "format/rings.h"
 
@@ -35,7 +36,7 @@ static bool add_file(tide_rank_files *f, const char *path, uint64_t size)
 	char *copy = tide__strndup(path, strlen(path));
 	if (!copy)
 		return false;
-	f->v[f->n++] = (tide_rank_file){ copy, size };
+	f->v[f->n++] = (tide_rank_file){ copy, size, f->named };
 	return true;
 }
 
@@ -119,10 +120,12 @@ static void sort_unique(tide_rank_files *f)
 	if (f->n)
 		qsort(f->v, f->n, sizeof *f->v, by_path);
 	for (size_t i = 0; i < f->n; i++) {
-		if (n && !strcmp(f->v[n - 1].path, f->v[i].path))
+		if (n && !strcmp(f->v[n - 1].path, f->v[i].path)) {
+			f->v[n - 1].named |= f->v[i].named;
 			tide__free(f->v[i].path);
-		else
+		} else {
 			f->v[n++] = f->v[i];
+		}
 	}
 	f->n = n;
 }
@@ -133,7 +136,9 @@ static tide_code expand(char *const *args, size_t n, tide_rank_files *out, tide_
 	for (size_t i = 0; rc == TIDE_OK && i < n; i++) {
 		struct stat st;
 		size_t before = out->n;
-		if (stat(args[i], &st) && strpbrk(args[i], "*?["))
+		bool there = !stat(args[i], &st);
+		out->named = !(there ? S_ISDIR(st.st_mode) : strpbrk(args[i], "*?[") != NULL);
+		if (!there && !out->named)
 			rc = add_pattern(out, args[i], err);
 		else if (!add_path(out, args[i]))
 			rc = tide__nomem(err);
@@ -150,13 +155,26 @@ static tide_code expand(char *const *args, size_t n, tide_rank_files *out, tide_
 	return rc;
 }
 
+static tide_code of_one_run(tide_rank_files *out, tide_code rc, tide_error *err)
+{
+	if (rc != TIDE_OK || tide__families(out))
+		return rc;
+	tide__ranks_free(out);
+	return tide__nomem(err);
+}
+
 tide_code tide__ranks_expand(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
 {
 	*out = (tide_rank_files){ 0 };
-	return expand(args, n, out, err);
+	return of_one_run(out, expand(args, n, out, err), err);
 }
 
 tide_code tide__ranks_expand_all(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
+{
+	return of_one_run(out, tide__ranks_list(args, n, out, err), err);
+}
+
+tide_code tide__ranks_list(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
 {
 	*out = (tide_rank_files){ .snapshots = true };
 	return expand(args, n, out, err);

@@ -14,22 +14,26 @@
 typedef struct tide_rank_file {
 	char *path;    /* owned */
 	uint64_t size; /* bytes of the file, 0 = unknown */
+	bool named;    /* by the user itself, not found in a folder or by a pattern */
 } tide_rank_file;
 
 typedef struct tide_rank_files {
 	tide_rank_file *v; /* owned; sorted by path, numbers in it by value; no path twice */
 	size_t n, cap;
 	bool snapshots; /* folders give memory snapshots too */
+	bool named;	/* what is added now is named itself */
 } tide_rank_files;
 
 /* Files that the arguments name: a file is itself; a folder is every file below it whose name has
  * ".json" or ".tide" in it (up to 6 folders deep, hidden ones and links to folders left out); a
- * pattern (* ? []) that is no file is what it matches. An argument that gives nothing is an error.
- */
+ * pattern (* ? []) that is no file is what it matches. Recordings of an earlier run of a name are left
+ * out, which stderr says (family.h). An argument that gives nothing is an error. */
 tide_code tide__ranks_expand(char *const *args, size_t n, tide_rank_files *out, tide_error *err);
 /* The same, with the memory snapshots of folders (".pickle", ".pkl"): for what shows any file. */
 tide_code tide__ranks_expand_all(char *const *args, size_t n, tide_rank_files *out,
 				 tide_error *err);
+/* The same, earlier runs included: for what lists files. */
+tide_code tide__ranks_list(char *const *args, size_t n, tide_rank_files *out, tide_error *err);
 void tide__ranks_free(tide_rank_files *f);
 
 /* Rank that a file's name tells: the number after the last "rank", with one of - _ . or nothing

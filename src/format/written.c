@@ -80,6 +80,15 @@ int64_t tide__begun(const char *path)
 	return read_head(path, &head) ? (int64_t)head.start_real : 0;
 }
 
+bool tide__recording_id(const char *path, uint8_t id[16])
+{
+	tide_file_head head;
+	if (!read_head(path, &head))
+		return false;
+	memcpy(id, head.recording, sizeof head.recording);
+	return true;
+}
+
 void tide__childs_name(char *out, size_t n, const char *base, int64_t since)
 {
 	enum { MOST = 10000 };

@@ -10,6 +10,7 @@
 #ifndef TIDE_FORMAT_WRITTEN_H
 #define TIDE_FORMAT_WRITTEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -22,6 +23,9 @@ uint64_t tide__written_by(const char *path);
 
 /* When the recording at `path` began: ns of Unix time; 0: there is none, or it does not say. */
 int64_t tide__begun(const char *path);
+
+/* The id of the recording at `path`; false, and `id` stays: there is none. */
+bool tide__recording_id(const char *path, uint8_t id[16]);
 
 /* The file of this process beside `base` (run.tide): run.PID.tide. One that was begun at `since` or
  * later is left alone, then it is run.PID.2.tide, run.PID.3.tide: a process's number comes back in

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Facts about the process and the recording, written once at the start. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -52,6 +53,14 @@ static void command(struct out *o)
 		text(o, "process.command", buf, (size_t)n);
 }
 
+static void id(struct out *o, const char *key, const uint8_t bytes[16])
+{
+	char hex[33];
+	for (int i = 0; i < 16; i++)
+		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+	text(o, key, hex, 32);
+}
+
 /* Rank and size of a distributed job, as the usual launchers say them. */
 static void rank(struct out *o)
 {
@@ -88,6 +97,9 @@ size_t tide__facts(uint8_t *out, size_t cap, uint32_t *count)
 	number(&o, "process.parent", getppid());
 	command(&o);
 	rank(&o);
+	id(&o, "recording.id", tide__rec.id);
+	id(&o, "recording.first",
+	   tide__rec.first); /* whose child it is, or beside which it began */
 	if (run)
 		text(&o, "process.run", run, strnlen(run, 64));
 	if (uname(&u) == 0) {

@@ -55,6 +55,8 @@ typedef struct tide_recorder {
 	char rings_path[4096 + 16]; /* absolute, of its ring file */
 	char path[4096];	    /* absolute, of the .tide file */
 	char base[4096];	    /*   "  , as first given: children's names are made from it */
+	uint8_t id[16];		    /* of this recording */
+	uint8_t first[16];	    /* of the one that its family began with; 0: it does */
 	uint64_t generations;	    /* recordings started so far */
 	uint32_t lanes;		    /* threads seen in this recording */
 	tide_space space;

@@ -121,6 +121,10 @@ static tide_code make_files(const char *file, const char *rings, tide_error *err
 		uint64_t weak[2] = { tide__clock_ns(CLOCK_REALTIME), (uint64_t)getpid() };
 		memcpy(id, weak, sizeof id);
 	}
+	static const uint8_t none[16];
+	memcpy(r->id, id, sizeof id);
+	if (!memcmp(r->first, none, sizeof none))
+		memcpy(r->first, id, sizeof id);
 	tide_file_head head;
 	fill_head(&head, id);
 	int e = tide__sink_open(&r->sink, file, &head);
@@ -276,6 +280,11 @@ tide_code tide_start(const char *path, const tide_options *opt, tide_error *err)
 		strcpy(before, r->path);
 		strcpy(r->path, wanted);
 		strcpy(r->base, wanted);
+		memset(r->first, 0, sizeof r->first);
+		if (tide__written_by(wanted)) { /* a rank of the same job */
+			tide__recording_id(wanted, r->first);
+			child_path(r->path, r->base);
+		}
 		follow = false; /* a child that starts its own recording follows no more */
 		atomic_store(&tide__guard.alive, TIDE_ALIVE);
 		rc = start_locked(err);

@@ -228,6 +228,38 @@ class Recording(unittest.TestCase):
             done = run(code)
             self.assertEqual("e.tide: removed or replaced" in done.stderr, "unlink" in code, done.stderr)
 
+    def test_children_of_an_earlier_run_are_left_out(self):
+        """They stay beside the new run's recording, under names like its own children's."""
+        folder = path("family")
+        code = ("import os, sys, tidemark\nwith tidemark.record('run.tide', torch=False):\n  tidemark.step(0)\n"
+                "  for _ in range(int(sys.argv[1])):\n    if os.fork() == 0:\n"
+                "      with tidemark.op('child'): pass\n      tidemark.stop(); os._exit(0)\n    os.wait()\n")
+
+        def record(children: int) -> set:
+            before = set(os.listdir(folder))
+            subprocess.run([sys.executable, "-c", code, str(children)], cwd=folder, check=True)
+            return set(os.listdir(folder)) - before
+
+        def read(*what: str) -> tuple:
+            done = subprocess.run([sys.executable, "-m", "tidemark", "hta", "--json", *what], cwd=folder, capture_output=True, text=True, check=True)
+            return {os.path.basename(t["trace"]) for t in json.loads(done.stdout)["ranks"]}, done.stderr
+
+        os.mkdir(folder)
+        old = record(2) - {"run.tide"}
+        self.assertEqual(len(old), 2)
+        self.assertEqual(read("."), ({"run.tide"} | old, ""))  # of one run: all of it
+        new = record(1)
+        files, said = read(".")
+        self.assertEqual(files, {"run.tide"} | new)
+        self.assertTrue(said.startswith("tidemark: left out, of an earlier run than run.tide: "), said)
+        self.assertTrue(all(name in said for name in old), said)
+        self.assertEqual(read("run*.tide")[0], files)
+        named = sorted(old)[0]
+        self.assertEqual(read("run.tide", named), ({"run.tide", named}, f"tidemark: read though of an earlier run than run.tide: {named}\n"))
+        with tidemark.record(os.path.join(folder, "run.2.tide"), torch=False):  # no process's number: nobody's child
+            tidemark.step(0)
+        self.assertIn("run.2.tide", read("run*.tide")[0])
+
     def test_without_a_recording_nothing_happens(self):
         self.assertFalse(tidemark.recording())
         with tidemark.op("nothing"):
