@@ -145,26 +145,25 @@ static void become(const tide_args *a, const tide_config *c, const char *library
 	_exit(why == ENOENT ? 127 : 126);
 }
 
-static pid_t child;
+static volatile pid_t child;
 
-static void hand_on(int sig)
+/* What a terminal sends (Ctrl+C) goes to the child anyway; what others send us is handed on. */
+static void hand_on(int sig, siginfo_t *from, void *context)
 {
+	(void)context;
 	int saved = errno;
-	if (child > 0)
+	if (child > 0 && (from->si_code <= 0 || (sig != SIGINT && sig != SIGQUIT)))
 		kill(child, sig);
 	errno = saved;
 }
 
-/* What a terminal sends goes to the child anyway; what others send us is handed on. */
 static void watch_signals(void)
 {
-	static const int handed[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM };
+	static const int handed[] = { SIGTERM, SIGHUP,	SIGUSR1, SIGUSR2,
+				      SIGCONT, SIGALRM, SIGINT,	 SIGQUIT };
+	struct sigaction on = { .sa_sigaction = hand_on, .sa_flags = SA_RESTART | SA_SIGINFO };
 	for (size_t i = 0; i < sizeof handed / sizeof *handed; i++)
-		sigaction(handed[i],
-			  &(struct sigaction){ .sa_handler = hand_on, .sa_flags = SA_RESTART },
-			  NULL);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
+		sigaction(handed[i], &on, NULL);
 }
 
 /* ---- its end ---- */
@@ -241,10 +240,12 @@ static int run(const tide_args *a)
 		become(a, &c, library, file, id, told[1]);
 	watch_signals();
 	close(told[1]);
-	int status = wait_for(child);
+	pid_t pid = child;
+	int status = wait_for(pid);
+	child = 0; /* its number may be another's from now on */
 	char x;
 	if (read(told[0], &x, 1) != 1)
-		tide__run_tell(file, id, child);
+		tide__run_tell(file, id, pid);
 	close(told[0]);
 	return same_end(status);
 }

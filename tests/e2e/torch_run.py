@@ -151,6 +151,12 @@ def interrupted(folder: str) -> None:
     peak = ask("peak", out)
     check(peak["alive_count"] >= 50 and not peak["losses"], f"after Ctrl-C: {peak['alive_count']} tensors alive, {peak['losses']}, {said[-300:]}")
     check(not os.path.exists(out + "-rings"), "after Ctrl-C the ring file is left")
+    alone = "import time, torch\ntorch.ones(1)\ntry:\n print('ready', flush=True)\n time.sleep(60)\nexcept KeyboardInterrupt:\n print('ended')"
+    with subprocess.Popen([TIDEMARK, "run", "-o", out, "--", PYTHON, "-c", alone], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+        p.stdout.readline()
+        p.send_signal(signal.SIGINT)  # to it alone: as a supervisor does
+        said = p.communicate(timeout=30)[0]
+    check(said == "ended\n" and p.returncode == 0, f"SIGINT was not handed on: {said!r}, {p.returncode}")
 
 
 def forked(folder: str) -> None:
