@@ -46,26 +46,41 @@ static tide_thread *descriptor(void)
 	return t;
 }
 
-/* A ring whose thread has ended, with half of it empty; the emptiest such one would be no better.
- */
+/* The largest ring whose thread has ended, with half of it empty; the emptiest such one would be no
+ * better. */
 static tide_block *free_ring(tide_space *s)
 {
+	tide_block *found = NULL;
 	for (tide_block *b = atomic_load_explicit(&s->rings, memory_order_relaxed); b;
 	     b = b->next) {
 		uint64_t head = atomic_load_explicit(&b->shared->head, memory_order_relaxed);
 		uint64_t tail = atomic_load_explicit(&b->shared->tail, memory_order_relaxed);
-		if (!b->owned && head - tail <= b->at->slots / 2)
-			return b;
+		if (!b->owned && head - tail <= b->at->slots / 2 &&
+		    (!found || b->at->slots > found->at->slots))
+			found = b;
 	}
-	return NULL;
+	return found;
+}
+
+/* Thousands of threads at once want room as well: rings of 4 MiB would use 1 GiB up with the 256th
+ * thread. The first FULL are as asked for, then they are half as large each time there are twice as
+ * many. */
+static size_t next_size(const tide_recorder *r)
+{
+	enum { FULL = 32, LEAST = 65536 };
+	size_t bytes = r->opt.ring_bytes;
+	for (uint64_t n = r->space.n_rings; n >= FULL && bytes > LEAST; n /= 2)
+		bytes /= 2;
+	return bytes;
 }
 
 static tide_block *take_ring(void)
 {
 	tide_recorder *r = &tide__rec;
 	tide_block *b = free_ring(&r->space);
-	if (!b && r->space.ring_total + r->opt.ring_bytes <= r->opt.max_ring_bytes)
-		b = tide__space_ring(&r->space, r->opt.ring_bytes);
+	size_t bytes = next_size(r);
+	if (!b && r->space.ring_total + bytes <= r->opt.max_ring_bytes)
+		b = tide__space_ring(&r->space, bytes);
 	return b;
 }
 

@@ -540,6 +540,12 @@ static void *one_event(void *arg)
 	return NULL;
 }
 
+static void *one_event_alone(void *arg)
+{
+	tide_mark(TIDE_STEP, 0, 0);
+	return arg;
+}
+
 static void too_many_threads(void **state)
 {
 	tide_options o = TIDE_OPTIONS_INIT;
@@ -557,6 +563,34 @@ static void too_many_threads(void **state)
 	assert_int_equal(s.rings, 3);
 	assert_int_equal(s.events, 3);
 	assert_int_equal(s.lost_other, 5);
+}
+
+/* Rings of 1 MiB each would be too many for this room; smaller ones for the later threads are not.
+ */
+static void many_threads_at_once(void **state)
+{
+	enum { N = 150 };
+	tide_options o = TIDE_OPTIONS_INIT;
+	o.ring_bytes = 1 << 20;
+	o.max_ring_bytes = 80 << 20;
+	assert_int_equal(tide_start(path, &o, NULL), TIDE_OK);
+	pthread_t t[N];
+	pthread_barrier_t b;
+	pthread_barrier_init(&b, NULL, N);
+	for (int i = 0; i < N; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, one_event, &b), 0);
+	for (int i = 0; i < N; i++)
+		pthread_join(t[i], NULL);
+	pthread_create(&t[0], NULL, one_event_alone,
+		       NULL); /* has the largest of those that are free */
+	pthread_join(t[0], NULL);
+	tide_stats s = stop();
+	assert_int_equal(s.rings, N);
+	assert_int_equal(s.events, N + 1);
+	assert_int_equal(s.lost_other, 0);
+	seen back = read_back();
+	assert_int_equal(back.n, N + 1);
+	seen_free(&back);
 }
 
 /* ---- everything comes back ------------------------------------------------------------------ */
@@ -725,6 +759,7 @@ int main(void)
 		T(out_of_range_is_counted),
 		T(removed_is_told),
 		T(too_many_threads),
+		T(many_threads_at_once),
 		T(whatever_is_recorded_comes_back),
 		T(ids_end_at_their_limit), /* last: it leaves no ids for others */
 	};
