@@ -33,22 +33,23 @@ const keys: [string, string][] = [
 ];
 
 function Help({ rows }: { rows: readonly ViewRow[] }) {
-  const close = useRef<HTMLButtonElement>(null);
-  useEffect(() => close.current?.focus(), []);
+  const box = useRef<HTMLDialogElement>(null);
+  const close = () => box.current!.close(); // the focus goes back to where it was
+  useEffect(() => box.current!.showModal(), []);
   return (
-    <div class="shade" onClick={(e) => e.target === e.currentTarget && (help.value = false)}>
-      <div class="help" role="dialog" aria-modal="true" aria-label="Views and keys">
+    <dialog class="help" ref={box} aria-label="Views and keys" onClose={() => (help.value = false)} onClick={(e) => e.target === box.current && close()} onKeyDown={(e) => e.key === '?' && close()}>
+      <section>
         <header>
           <h2>Views and keys</h2>
-          <button ref={close} onClick={() => (help.value = false)}>Close</button>
+          <button onClick={close}>Close</button>
         </header>
         <div>
           <Facts class="" rows={rows.map((r) => [<b>{r.title}</b>, r.about])} />
           <Facts class="" rows={keys.map(([k, what]) => [<kbd>{k}</kbd>, what])} />
         </div>
         <p class="soft">The address keeps what you look at: copy it to show the same. Figures are defined in docs/analyses.</p>
-      </div>
-    </div>
+      </section>
+    </dialog>
   );
 }
 
@@ -115,12 +116,12 @@ function App({ page }: { page: PageJson | null }) {
   const main = shown.value!;
   useEffect(() => {
     const key = (e: KeyboardEvent) => {
+      if (help.value) return; // nothing behind it moves
       if (typing(e)) {
         if (e.key !== 'Escape') return;
         e.preventDefault(); // which would empty the box
         (e.target as HTMLElement).blur();
-      } else if (e.key === '?') help.value = !help.value;
-      else if (e.key === 'Escape') help.value = false;
+      } else if (e.key === '?') help.value = true;
       else if (e.key === '/') {
         e.preventDefault();
         document.querySelector<HTMLElement>('main input[type=search]')?.focus();

@@ -52,11 +52,20 @@ async function themes(page) {
 
 async function helpAndAbout(page) {
   await page.click('button[aria-label="Keys"]');
-  const help = page.locator('[role=dialog]');
+  const help = page.locator('dialog.help');
   assert.match(await help.textContent(), /Timeline.*shift \+ drag/s);
   assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Close', 'the focus goes into the dialog');
-  await page.keyboard.press('Enter');
-  assert.equal(await help.count(), 0);
+  for (let i = 0; i < 3; i++) await page.keyboard.press('Tab');
+  assert.ok(await page.evaluate(() => ['DIALOG', 'BODY', 'SECTION', 'BUTTON'].includes(document.activeElement.tagName) && !document.activeElement.closest('header.top')), 'and stays there');
+  const shown = await hash(page);
+  await page.keyboard.press('3');
+  assert.equal(String(await hash(page)), String(shown), 'nothing behind it moves');
+  await page.keyboard.press('Escape');
+  await help.waitFor({ state: 'detached' });
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), 'Keys', 'the focus is where it was');
+  await page.keyboard.press('?');
+  await page.keyboard.press('?');
+  await help.waitFor({ state: 'detached' });
   assert.match(await page.textContent('.about'), /\w/);
   await page.click('.about button');
   assert.equal(await page.locator('.about').count(), 0);

@@ -50,10 +50,16 @@ export function face(ctx: Ctx, size: number, weight?: string): void {
   ctx.textBaseline = 'middle';
 }
 
-/** A word at x: from there on, or up to there. */
-export function word(ctx: Ctx, color: string, text: string, x: number, y: number, align: 'left' | 'right' = 'left'): void {
+/** A word at x: from there on, or up to there; `over` = the colour around it where it crosses lines. */
+export function word(ctx: Ctx, color: string, text: string, x: number, y: number, align: 'left' | 'right' = 'left', over?: string): void {
   ctx.fillStyle = color;
   ctx.textAlign = align;
+  if (over) {
+    ctx.strokeStyle = over;
+    ctx.lineWidth = 4;
+    ctx.strokeText(text, x, y);
+    ctx.lineWidth = 1;
+  }
   ctx.fillText(text, x, y);
 }
 

@@ -7,7 +7,8 @@ const tables = new Map<string, Float32Array>();
 function widths(ctx: CanvasRenderingContext2D): Float32Array {
   let t = tables.get(ctx.font);
   if (!t) {
-    t = new Float32Array(128);
+    const most = ['M', '\u5b57'].map((c) => ctx.measureText(c).width); // what is not measured is as wide: it may be drawn as a box
+    t = new Float32Array(128).fill(Math.max(...most));
     for (let c = 32; c < 128; c++) t[c] = ctx.measureText(String.fromCharCode(c)).width;
     tables.set(ctx.font, t);
   }
@@ -22,7 +23,7 @@ export function fit(ctx: CanvasRenderingContext2D, text: string, room: number): 
   let keep = 0;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
-    w += c < 128 ? t[c] : t[77];
+    w += t[c] ?? t[0];
     if (w + dots <= room) keep = i + 1;
     if (w > room) return keep < 2 ? '' : `${text.slice(0, keep)}\u2026`;
   }

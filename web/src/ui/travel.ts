@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // Moving in time with the pointer and the keyboard, the same in every view that has an axis.
 import { useEffect } from '../hooks';
-import { look, lookAll, range, zoom } from '../state';
+import { help, look, lookAll, range, zoom } from '../state';
 
 /** Where the pointer is in what it is on. */
 export function inside(e: { currentTarget: EventTarget | null; clientX: number; clientY: number }): [x: number, y: number] {
@@ -23,7 +23,7 @@ export function follow(e: PointerEvent, move: (x: number, y: number) => void, up
 /** Keys, wherever the focus is but where something is typed. */
 export function useKeys(press: (e: KeyboardEvent) => void): void {
   useEffect(() => {
-    const key = (e: KeyboardEvent) => typing(e) || press(e);
+    const key = (e: KeyboardEvent) => help.value || typing(e) || press(e);
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);
   });

@@ -123,7 +123,9 @@ function steps({ ctx }: Surface, sc: Scene, f: Frame, from: number, c: Ink): voi
   }
 }
 
-function oom({ ctx, width, height }: Surface, sc: Scene, f: Frame, from: number): void {
+const halo = (c: Ink): string => (c.dark ? '#191f26' : '#fff');
+
+function oom({ ctx, width, height }: Surface, sc: Scene, f: Frame, from: number, c: Ink): void {
   let row = 0;
   face(ctx, 11, '600');
   for (const m of sc.main.marks) {
@@ -132,16 +134,16 @@ function oom({ ctx, width, height }: Surface, sc: Scene, f: Frame, from: number)
     upright(ctx, RED, x, from, height, 2);
     const text = `out of memory: ${bytes(m.value)} asked for`;
     const back = x + ctx.measureText(text).width + 12 > width;
-    word(ctx, RED, text, x + (back ? -6 : 6), from + px(22) + (row++ % 4) * px(14), back ? 'right' : 'left');
+    word(ctx, RED, text, x + (back ? -6 : 6), from + px(22) + (row++ % 4) * px(14), back ? 'right' : 'left', halo(c));
   }
 }
 
-function limit({ ctx }: Surface, sc: Scene, f: Frame): void {
+function limit({ ctx }: Surface, sc: Scene, f: Frame, c: Ink): void {
   const y = Math.round(f.y(sc.limit)) + 0.5;
   if (!sc.limit || y < f.top) return;
   line(ctx, RED, through([left(), y], [left() + f.width, y]), 1, [6, 4]);
   face(ctx, 11);
-  word(ctx, RED, `all there is: ${bytes(sc.limit)}`, left() + 6, y + (y < f.top + px(14) ? px(9) : -px(8)));
+  word(ctx, RED, `all there is: ${bytes(sc.limit)}`, left() + 6, y + (y < f.top + px(14) ? px(9) : -px(8)), 'left', halo(c));
 }
 
 /** The chosen allocation's life as a line on the ground. */
@@ -191,8 +193,8 @@ function draw(s: Surface, sc: Scene): void {
   phases(s, sc, f, c);
   steps(s, sc, f, px(20) + strip, c);
   reservedLine(s, sc, f, c.text);
-  limit(s, sc, f);
-  oom(s, sc, f, px(20) + strip);
+  limit(s, sc, f, c);
+  oom(s, sc, f, px(20) + strip, c);
   life(s, sc, f, c);
   selected(s, f, c);
   const at = moment.value ?? sc.peak.t;
