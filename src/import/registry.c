@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The table of formats, and opening a trace of any of them.
  *
- * Content decides: the first bytes of the file, gunzipped where they start with the gzip magic, are
+ * Content decides: the first bytes of the file, expanded where they start as gzip or zstd does, are
  * shown to every importer's sniff; the surest one loads. Adding a format is adding a row. */
 #include "import/import.h"
 
@@ -13,10 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <isa-l/igzip_lib.h>
-
 #include "base/error.h"
 #include "base/mem.h"
+#include "import/source.h"
 
 /* One row a format: declare its importer, name it below. */
 #define TIDE_IMPORTERS(X)    \
@@ -34,7 +33,10 @@ const tide_importer *const tide__importers[] = {
 		NULL
 };
 
-enum { HEAD = 64 << 10 }; /* bytes shown to sniff, after gunzip */
+enum {
+	HEAD = 64 << 10,    /* bytes shown to sniff, after expansion */
+	STORED = 256 << 10, /* read for it: a block of zstd may have 128 KiB */
+};
 
 /* Read up to `room` bytes from the start of fd. */
 static bool read_head(int fd, uint8_t *buf, size_t room, size_t *n)
@@ -53,24 +55,23 @@ static bool read_head(int fd, uint8_t *buf, size_t room, size_t *n)
 	return true;
 }
 
-/* Expand the start of a gzip stream. Damage is no matter here: the importer will meet it again and
+/* Expand the start of packed data. Damage is no matter here: the importer will meet it again and
  * say where; what came out before it is enough to know the format. */
-static tide_code gunzip_head(const uint8_t *in, size_t n, uint8_t *out, size_t *n_out,
+static tide_code expand_head(const uint8_t *in, size_t n, uint8_t *out, size_t *n_out,
 			     tide_error *err)
 {
-	struct inflate_state *s = tide__alloc(1, sizeof *s);
-	if (!s)
-		return tide__nomem(err);
-	isal_inflate_init(s);
-	s->crc_flag = ISAL_GZIP;
-	s->next_in = (uint8_t *)(uintptr_t)in; /* isa-l only reads it */
-	s->avail_in = (uint32_t)n;
-	s->next_out = out;
-	s->avail_out = HEAD;
-	(void)isal_inflate(s);
-	*n_out = HEAD - s->avail_out;
-	tide__free(s);
-	return TIDE_OK;
+	tide_source *s;
+	tide_code rc = tide__source_memory(in, n, 0, &s, err);
+	if (rc != TIDE_OK)
+		return rc;
+	tide_error why = { .offset = TIDE_NO_OFFSET };
+	rc = tide__source_read(s, out, HEAD, n_out, &why);
+	tide__source_close(s);
+	if (*n_out || rc == TIDE_OK)
+		return TIDE_OK;
+	if (err)
+		*err = why;
+	return rc;
 }
 
 /* The surest importer for these bytes, NULL if none is. */
@@ -96,7 +97,6 @@ static const struct lookalike {
 } lookalikes[] = {
 #define M(text) text, sizeof text - 1
 	{ M("PK\3\4"), "a zip archive: unpack it first" },
-	{ M("\x28\xb5\x2f\xfd"), "zstd: zstdcat FILE | tidemark ... -" },
 	{ M("\xfd"
 	    "7zXZ"),
 	  "xz: xzcat FILE | tidemark ... -" },
@@ -129,29 +129,23 @@ static tide_code sniff_fd(int fd, uint8_t *buf, const tide_importer **imp, tide_
 	uint8_t *head = buf;
 	size_t n;
 	struct stat st;
-	bool gz = false;
 	if (fstat(fd, &st))
 		return tide__fail_errno(err, "cannot read");
 	if (S_ISDIR(st.st_mode) || (!S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) < 0))
 		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET, "%s",
 				  S_ISDIR(st.st_mode) ? "a folder, not a file"
 						      : "not a regular file");
-	if (!read_head(fd, buf, HEAD, &n))
+	if (!read_head(fd, buf, STORED, &n))
 		return tide__fail_errno(err, "cannot read");
 	if (n == 0)
 		return tide__fail(err, TIDE_EFORMAT, 0, "the file is empty");
-	if (n > 2 && buf[0] == 0x1f && buf[1] == 0x8b) {
-		tide_code rc = gunzip_head(buf, n, buf + HEAD, &n, err);
+	if (tide__is_packed(buf, n)) {
+		tide_code rc = expand_head(buf, n, buf + STORED, &n, err);
 		if (rc)
 			return rc;
-		head = buf + HEAD;
-		gz = true;
+		head = buf + STORED;
 	}
-	*imp = choose(head, n);
-	if (gz && *imp == &tide__import_tide) /* it is mapped: `tidemark pack` is its compression */
-		return tide__fail(err, TIDE_EFORMAT, 0,
-				  "a recording in gzip: gunzip it first, or: zcat FILE | tidemark "
-				  "... -");
+	*imp = choose(head, n < HEAD ? n : HEAD);
 	return *imp ? TIDE_OK : unknown_format(head, n, err);
 }
 
@@ -160,7 +154,7 @@ static tide_code sniff_path(const char *path, const tide_importer **imp, tide_er
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return tide__fail_errno(err, "cannot open");
-	uint8_t *buf = tide__alloc(2, HEAD);
+	uint8_t *buf = tide__alloc(1, STORED + HEAD);
 	tide_code rc = buf ? sniff_fd(fd, buf, imp, err) : tide__nomem(err);
 	tide__free(buf);
 	close(fd);

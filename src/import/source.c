@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* read(2) or a memory range, then ISA-L's inflate where the magic bytes ask for it. */
+/* read(2) or a memory range, then ISA-L's inflate or zstd where the magic bytes ask for it. */
 #include "import/source.h"
 
 #include <errno.h>
@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -22,11 +24,12 @@ struct tide_source {
 	uint64_t size;	      /* stored bytes, 0 = unknown */
 	uint64_t consumed;    /* stored bytes taken from fd or data */
 	uint64_t most;	      /* of them, 0 = no limit */
-	uint64_t made, limit; /* gzip: bytes given out, and how many may be */
+	uint64_t made, limit; /* packed: bytes given out, and how many may be */
 	tide_code failed;     /* sticky */
 	tide_error why;
-	bool gzip, eof, member; /* member: inside a gzip member */
-	struct inflate_state *z;
+	bool packed, eof, member; /* member: inside a gzip member, a zstd frame */
+	struct inflate_state *z;  /* gzip */
+	ZSTD_DStream *zstd;	  /* zstd */
 	uint8_t *in; /* IN_BYTES: raw input; also holds the bytes looked at to decide */
 	size_t at, have;
 };
@@ -59,6 +62,37 @@ static tide_code refill(tide_source *s)
 	return TIDE_OK;
 }
 
+static bool is_gzip(const uint8_t *p, size_t n)
+{
+	return n >= 2 && p[0] == 0x1f && p[1] == 0x8b;
+}
+
+static bool is_zstd(const uint8_t *p, size_t n)
+{
+	return n >= 4 && !memcmp(p, "\x28\xb5\x2f\xfd", 4);
+}
+
+bool tide__is_packed(const void *head, size_t n)
+{
+	return is_gzip(head, n) || is_zstd(head, n);
+}
+
+/* What expands it. A frame of zstd that wants more than 128 MiB of window is refused by default. */
+static bool make_expander(tide_source *s)
+{
+	s->member = true;
+	if (is_zstd(s->in, s->have)) {
+		s->zstd = ZSTD_createDStream();
+		return s->zstd != NULL;
+	}
+	s->z = tide__alloc(1, sizeof *s->z);
+	if (!s->z)
+		return false;
+	isal_inflate_init(s->z);
+	s->z->crc_flag = ISAL_GZIP;
+	return true;
+}
+
 static tide_code start(tide_source *s, uint64_t max_expanded, tide_error *err)
 {
 	s->in = tide__alloc(IN_BYTES, 1);
@@ -70,8 +104,8 @@ static tide_code start(tide_source *s, uint64_t max_expanded, tide_error *err)
 			*err = s->why;
 		return rc;
 	}
-	s->gzip = s->have >= 2 && s->in[0] == 0x1f && s->in[1] == 0x8b;
-	if (!s->gzip)
+	s->packed = tide__is_packed(s->in, s->have);
+	if (!s->packed)
 		return TIDE_OK;
 	uint64_t stored = s->size ? s->size : s->have;
 	s->limit = max_expanded;
@@ -80,13 +114,7 @@ static tide_code start(tide_source *s, uint64_t max_expanded, tide_error *err)
 								   : stored * TIDE_EXPAND_RATIO;
 	if (!max_expanded && s->limit < TIDE_EXPAND_LEAST)
 		s->limit = TIDE_EXPAND_LEAST;
-	s->z = tide__alloc(1, sizeof *s->z);
-	if (!s->z)
-		return tide__nomem(err);
-	isal_inflate_init(s->z);
-	s->z->crc_flag = ISAL_GZIP;
-	s->member = true;
-	return TIDE_OK;
+	return make_expander(s) ? TIDE_OK : tide__nomem(err);
 }
 
 static tide_code make(int fd, const void *data, size_t n, uint64_t size, uint64_t max_expanded,
@@ -146,6 +174,7 @@ void tide__source_close(tide_source *s)
 		return;
 	if (s->fd >= 0)
 		close(s->fd);
+	ZSTD_freeDStream(s->zstd);
 	tide__free(s->z);
 	tide__free(s->in);
 	tide__free(s);
@@ -240,6 +269,54 @@ static tide_code inflate_some(tide_source *s, uint8_t *buf, size_t n, size_t *go
 	return TIDE_OK;
 }
 
+/* The same with zstd, which finds the next frame itself. */
+static tide_code zstd_some(tide_source *s, uint8_t *buf, size_t n, size_t *got)
+{
+	ZSTD_inBuffer in = { s->in, s->have, s->at };
+	ZSTD_outBuffer out = { buf, n, 0 };
+	size_t rc = ZSTD_decompressStream(s->zstd, &out, &in);
+	s->at = in.pos;
+	*got = out.pos;
+	if (ZSTD_isError(rc)) {
+		bool window = ZSTD_getErrorCode(rc) == ZSTD_error_frameParameter_windowTooLarge;
+		return s->failed = tide__fail(&s->why, window ? TIDE_ELIMIT : TIDE_ECORRUPT,
+					      s->consumed - (s->have - s->at),
+					      window ? "zstd data want more than 128 MiB at once"
+						     : "zstd data are damaged");
+	}
+	s->member = rc != 0;
+	return TIDE_OK;
+}
+
+/* More input, where none is left: false at its end, and rc says if that is too soon. */
+static bool more_input(tide_source *s, tide_code *rc)
+{
+	*rc = refill(s);
+	if (*rc != TIDE_OK || s->have)
+		return *rc == TIDE_OK;
+	if (s->member)
+		*rc = s->failed = tide__fail(&s->why, TIDE_ETRUNC, s->consumed, "%s data end early",
+					     s->zstd ? "zstd" : "gzip");
+	return false;
+}
+
+static tide_code read_zstd(tide_source *s, uint8_t *buf, size_t n, size_t *got)
+{
+	tide_code rc = TIDE_OK;
+	size_t k = 0;
+	while (k < n && rc == TIDE_OK) {
+		size_t more = 0;
+		if (s->at == s->have && !s->member && !more_input(s, &rc))
+			break;
+		rc = zstd_some(s, buf + k, n - k, &more);
+		k += more;
+		if (rc == TIDE_OK && !more && s->member && s->at == s->have && !more_input(s, &rc))
+			break;
+	}
+	*got = k;
+	return rc;
+}
+
 static tide_code read_gzip(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 {
 	tide_code rc = TIDE_OK;
@@ -252,21 +329,24 @@ static tide_code read_gzip(tide_source *s, uint8_t *buf, size_t n, size_t *got)
 		k += more;
 		if (rc == TIDE_OK && !more && s->member && s->at == at && at < s->have)
 			rc = gunzip_error(s, ISAL_INVALID_BLOCK); /* it neither takes nor gives */
-		if (rc != TIDE_OK || more || !s->member || s->at < s->have)
-			continue;
-		rc = refill(s); /* empty at the end of the input */
-		if (rc == TIDE_OK && !s->have)
-			rc = s->failed = tide__fail(&s->why, TIDE_ETRUNC, s->consumed,
-						    "gzip data end early");
+		if (rc == TIDE_OK && !more && s->member && s->at == s->have && !more_input(s, &rc))
+			break;
 	}
-	if (k > s->limit - s->made) {
-		k = (size_t)(s->limit - s->made);
-		rc = s->failed = tide__fail(&s->why, TIDE_ELIMIT, s->consumed - (s->have - s->at),
-					    "gzip data expand to more than %llu bytes",
-					    (unsigned long long)s->limit);
-	}
-	s->made += k;
 	*got = k;
+	return rc;
+}
+
+static tide_code read_packed(tide_source *s, uint8_t *buf, size_t n, size_t *got)
+{
+	tide_code rc = s->zstd ? read_zstd(s, buf, n, got) : read_gzip(s, buf, n, got);
+	if (*got > s->limit - s->made) {
+		*got = (size_t)(s->limit - s->made);
+		rc = s->failed =
+			tide__fail(&s->why, TIDE_ELIMIT, s->consumed - (s->have - s->at),
+				   "%s data expand to more than %llu bytes",
+				   s->zstd ? "zstd" : "gzip", (unsigned long long)s->limit);
+	}
+	s->made += *got;
 	return rc;
 }
 
@@ -275,7 +355,7 @@ tide_code tide__source_read(tide_source *s, void *buf, size_t n, size_t *got, ti
 	tide_code rc = s->failed;
 	*got = 0;
 	if (rc == TIDE_OK)
-		rc = s->gzip ? read_gzip(s, buf, n, got) : read_plain(s, buf, n, got);
+		rc = s->packed ? read_packed(s, buf, n, got) : read_plain(s, buf, n, got);
 	if (rc != TIDE_OK && err)
 		*err = s->why;
 	return rc;
@@ -284,7 +364,7 @@ tide_code tide__source_read(tide_source *s, void *buf, size_t n, size_t *got, ti
 uint64_t tide__source_skip(tide_source *s, uint64_t n)
 {
 	size_t here = s->have - s->at;
-	if (s->gzip || s->fd < 0 || !s->size || n > INT64_MAX || s->failed)
+	if (s->packed || s->fd < 0 || !s->size || n > INT64_MAX || s->failed)
 		return 0;
 	if (n > here && lseek(s->fd, (off_t)(n - here), SEEK_CUR) < 0)
 		return 0;
@@ -298,9 +378,9 @@ void tide__source_limit(tide_source *s, uint64_t n)
 	s->most = s->consumed + n;
 }
 
-bool tide__source_is_gzip(const tide_source *s)
+bool tide__source_is_packed(const tide_source *s)
 {
-	return s->gzip;
+	return s->packed;
 }
 
 uint64_t tide__source_size(const tide_source *s)

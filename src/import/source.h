@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A stream of bytes from a file or from memory, gunzipped on the way if it is gzip.
+/* A stream of bytes from a file or from memory, expanded on the way if it is gzip or zstd.
  *
- * The first two bytes decide (1f 8b), never the name. Several gzip members in a row are one stream,
- * zero padding after them is ignored. Nothing is mapped: bytes go into the caller's buffer through
+ * The first bytes decide (1f 8b; 28 b5 2f fd), never the name. Several gzip members, or zstd frames, in
+ * a row are one stream, zero padding after gzip is ignored. Nothing is mapped: bytes go into the caller's buffer through
  * a small one of ours, so the caller's memory is all there is. A source belongs to one thread at a
  * time. */
 #ifndef TIDE_IMPORT_SOURCE_H
@@ -17,12 +17,12 @@
 
 typedef struct tide_source tide_source;
 
-/* Limit on what gzip may expand to when the caller has none: this many times the compressed size,
+/* Limit on what packed data may expand to when the caller has none: this many times the compressed size,
  * but never less than this many bytes. Real traces and snapshots stay below 60 times. */
 #define TIDE_EXPAND_RATIO 256u
 #define TIDE_EXPAND_LEAST (UINT64_C(1) << 30)
 
-/* Open a file. `max_expanded` limits the bytes a gzip input may become; 0 = the default above.
+/* Open a file. `max_expanded` limits the bytes a packed input may become; 0 = the default above.
  * *out is NULL on failure: TIDE_EIO, TIDE_ENOMEM. */
 tide_code tide__source_open(const char *path, uint64_t max_expanded, tide_source **out,
 			    tide_error *err);
@@ -34,8 +34,8 @@ void tide__source_close(tide_source *s);
 
 /* Read until `n` bytes are there or nothing more comes; *got < n is the end or a failure, and the
  * *got bytes are good in either case.
- *   TIDE_ETRUNC    gzip ends in the middle of its data (offset: the input's end)
- *   TIDE_ECORRUPT  gzip data are damaged or their checksum is wrong (offset: in the compressed
+ *   TIDE_ETRUNC    packed data end in the middle (offset: the input's end)
+ *   TIDE_ECORRUPT  packed data are damaged or their checksum is wrong (offset: in the compressed
  * file) TIDE_ELIMIT    the expansion limit was reached TIDE_EIO       read(2) failed After a
  * failure every further call returns the same code with *got = 0. */
 tide_code tide__source_read(tide_source *s, void *buf, size_t n, size_t *got, tide_error *err);
@@ -52,8 +52,9 @@ uint64_t tide__source_skip(tide_source *s, uint64_t n);
 /* From now on the input ends after n more stored bytes. */
 void tide__source_limit(tide_source *s, uint64_t n);
 
-/* Whether the input is gzip. */
-bool tide__source_is_gzip(const tide_source *s);
+/* Whether the input is gzip or zstd; and whether bytes that begin so are. */
+bool tide__source_is_packed(const tide_source *s);
+bool tide__is_packed(const void *head, size_t n);
 /* Bytes of the input as stored (compressed), 0 = unknown (a pipe); and how many of them were read.
  */
 uint64_t tide__source_size(const tide_source *s);

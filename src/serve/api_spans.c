@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "import/kineto/kineto.h"
+#include "import/source.h"
 #include "render/timelineview.h"
 #include "serve/api.h"
 
@@ -152,16 +153,17 @@ static void put_note(tide_json *j, const tide_lod *x, const tide_span_note *n, u
 	tide__json_array_end(j);
 }
 
-/* Is the file still the one that was read, and plain? A gzip file would have to be expanded. */
+/* Is the file still the one that was read, and plain? A packed file would have to be expanded. */
 static bool same_file(const tide_loaded *l)
 {
 	struct stat st;
-	unsigned char magic[2] = { 0 };
+	unsigned char magic[4] = { 0 };
 	if (!l->m->span_src || stat(l->m->path, &st) || (uint64_t)st.st_size != l->file_size ||
 	    (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != l->file_mtime_ns)
 		return false;
 	FILE *f = fopen(l->m->path, "re");
-	bool plain = f && fread(magic, 1, 2, f) == 2 && !(magic[0] == 0x1f && magic[1] == 0x8b);
+	bool plain = f && fread(magic, 1, sizeof magic, f) == sizeof magic &&
+		     !tide__is_packed(magic, sizeof magic);
 	if (f)
 		fclose(f);
 	return plain;

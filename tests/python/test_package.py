@@ -429,6 +429,32 @@ class Recording(unittest.TestCase):
 
 
 class Reading(unittest.TestCase):
+    def test_a_compressed_recording_is_read_as_it_is(self):
+        """And what a cut or damaged one still has, with where and why it ends."""
+        import gzip
+
+        with tidemark.record(path("z.tide"), torch=False):
+            for i in range(60_000):
+                native.alloc(1, 4096 + 64 * (i * i % 9973), 1 + i % 57)
+        with open(path("z.tide"), "rb") as f:
+            data = f.read()
+        with gzip.open(path("z.tide.gz"), "wb", 6) as f:
+            f.write(data)
+        whole = tidemark.open(path("z.tide")).memory()
+        self.assertEqual(tidemark.open(path("z.tide.gz")).memory(), whole)
+        with open(path("z.tide.gz"), "rb") as f:
+            packed = f.read()
+        for name, cut, end in ("short.gz", packed[:len(packed) * 2 // 3], len(packed) * 2 // 3), ("zeros.gz", packed[:50_000] + bytes(2000), None):
+            with open(path(name), "wb") as f:
+                f.write(cut)
+            t = tidemark.open(path(name))
+            losses = t.memory()["losses"]
+            self.assertEqual(losses["compressed_at_byte"], end or losses["compressed_at_byte"], name)
+            self.assertTrue(0 < t.memory()["devices"][0]["totals"]["allocs"] < 60_000)
+            text = subprocess.run([sys.executable, "-m", "tidemark", "memory", path(name)], capture_output=True, text=True, check=True).stdout
+            self.assertEqual(" ".join(text.split()).count("the compressed data cannot be read from byte"), 1)
+            self.assertNotIn("cut off", text)
+
     def test_errors_are_one_line(self):
         with open(path("no.tide"), "wb") as f:
             f.write(b"no trace")

@@ -144,7 +144,7 @@ static tide_code take_block(void *user, kin_block_in *k, tide_error *err)
 static uint64_t expected(const tide_source *src)
 {
 	uint64_t size = tide__source_size(src);
-	return tide__source_is_gzip(src) && size < UINT64_MAX / GZIP_RATIO ? size * GZIP_RATIO
+	return tide__source_is_packed(src) && size < UINT64_MAX / GZIP_RATIO ? size * GZIP_RATIO
 									   : size;
 }
 
@@ -164,7 +164,7 @@ static unsigned choose_threads(const loader *l)
 static bool reads_ahead(const loader *l)
 {
 	uint64_t size = expected(l->src);
-	return tide__source_is_gzip(l->src) && !l->opt->single &&
+	return tide__source_is_packed(l->src) && !l->opt->single &&
 	       (!size || size >= 4 * (uint64_t)l->reader.block);
 }
 
@@ -241,7 +241,7 @@ static int sniff(const uint8_t *head, size_t n)
 
 const tide_importer tide__import_kineto = {
 	.name = "kineto",
-	.what = "Chrome trace JSON (PyTorch profiler), plain or gzip",
+	.what = "Chrome trace JSON (PyTorch profiler), plain, gzip or zstd",
 	.sniff = sniff,
 	.load = load,
 };

@@ -18,6 +18,7 @@
 #include "format/read.h"
 #include "import/import.h"
 #include "import/tide/build.h"
+#include "import/tide/unpack.h"
 
 struct load {
 	const tide_load_options *opt;
@@ -353,17 +354,36 @@ static tide_code load_all(struct load *l, const char *path, tide_error *err)
 	return facts(l) && process_facts(l) ? TIDE_OK : tide__nomem(err);
 }
 
+static bool unpack_facts(tide_model *m, const tide_error *why)
+{
+	return tide__fact_text(m, "loss.compressed_input", why->text) &&
+	       fact_u64(m, "loss.compressed_at_byte", why->offset);
+}
+
 static tide_code load(const char *path, const tide_load_options *opt, tide_model *m,
 		      tide_error *err)
 {
 	struct load *l = tide__calloc(1, sizeof *l);
+	tide_unpacked u;
 	if (!l)
 		return tide__nomem(err);
 	l->opt = opt;
 	l->m = m;
-	tide_code rc = tide__reader_open(path, &l->reader, err);
+	tide_code rc = tide__unpack(path, opt, &u, err);
+	if (u.fd >= 0)
+		path = u.path;
+	if (!rc)
+		rc = tide__reader_open(path, &l->reader, err);
 	if (!rc)
 		rc = load_all(l, path, err);
+	if (!rc && u.ends.code && !unpack_facts(m, &u.ends))
+		rc = tide__nomem(err);
+	else if (rc && u.ends.code) { /* too little came out: why */
+		rc = u.ends.code;
+		if (err)
+			*err = u.ends;
+	}
+	tide__unpacked_close(&u);
 	tide__build_free(&l->build);
 	tide__merge_free(&l->merge);
 	tide__defs_free(&l->defs);

@@ -61,13 +61,14 @@ static tide_code load_stream(const char *path, const tide_load_options *opt, tid
 static tide_code map_file(const char *path, const uint8_t **data, size_t *n, tide_error *err)
 {
 	struct stat st;
-	uint8_t magic[2];
+	uint8_t magic[4];
 	*data = NULL;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return tide__fail_errno(err, "cannot open");
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 2 &&
-	    pread(fd, magic, 2, 0) == 2 && (magic[0] != 0x1f || magic[1] != 0x8b)) {
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 4 &&
+	    pread(fd, magic, sizeof magic, 0) == sizeof magic &&
+	    !tide__is_packed(magic, sizeof magic)) {
 		void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (at != MAP_FAILED) {
 			(void)madvise(at, (size_t)st.st_size, MADV_SEQUENTIAL);

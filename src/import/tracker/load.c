@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Memory profiles as JSON, as the tracker of the Python package writes them, and those of the tool
- * it replaces: the same names, fewer of them. The input is read whole, plain or gzip, at most 2
+ * it replaces: the same names, fewer of them. The input is read whole, plain or packed, at most 2
  * GiB. */
 #include <string.h>
 
@@ -92,7 +92,7 @@ static int sniff(const uint8_t *head, size_t n)
 
 const tide_importer tide__import_tracker = {
 	.name = "tracker",
-	.what = "memory profile JSON of the tracker, plain or gzip",
+	.what = "memory profile JSON of the tracker, plain, gzip or zstd",
 	.sniff = sniff,
 	.load = load,
 };

@@ -9,6 +9,10 @@ tidemark peak train.tide --json >&4
 echo "peak: $?"
 exec 4>&-
 gzip -k train.tide
-tidemark info train.tide.gz
+tidemark info train.tide.gz | sed -n 1,2p
+zstd -q train.tide -o t.zst && tidemark info t.zst | sed -n 2p
+tidemark peak train.tide --json > a; tidemark peak train.tide.gz --json | diff a - && echo same; tidemark peak t.zst --json | diff a - && echo same
+head -c $(($(stat -c %s train.tide.gz) * 3 / 4)) train.tide.gz > cut.gz; tidemark peak cut.gz | tail -3
+gzip -kc train.tide.gz > twice.gz; tidemark info twice.gz
 zcat train.tide.gz | tidemark info - | sed -n 2p
 tidemark train.tide

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Bytes come out the same from file and memory, plain and gzip, whole and in pieces; every kind of
- * damage ends with its code and never hangs. */
+/* Bytes come out the same from file and memory, plain, gzip and zstd, whole and in pieces; every
+ * kind of damage ends with its code and never hangs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include <isa-l/igzip_lib.h>
 
@@ -20,7 +21,18 @@
 
 enum { N = 200000 };
 static uint8_t plain[N], packed[2 * N + 4096], out[4 * N];
-static size_t n_packed;
+static size_t n_packed, magic; /* bytes that say what it is */
+static bool zstd;
+
+static size_t pack_zstd(const uint8_t *from, size_t n, uint8_t *to, size_t room)
+{
+	ZSTD_CCtx *c = ZSTD_createCCtx();
+	ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, 1);
+	size_t made = ZSTD_compress2(c, to, room, from, n);
+	ZSTD_freeCCtx(c);
+	assert_false(ZSTD_isError(made));
+	return made;
+}
 
 static size_t pack(const uint8_t *from, size_t n, uint8_t *to, size_t room)
 {
@@ -44,8 +56,15 @@ static int setup(void **state)
 {
 	for (size_t i = 0; i < N; i++)
 		plain[i] = (uint8_t)("0123456789abcdef"[(i * i / 7 + i / 100) % 16]);
-	n_packed = pack(plain, N, packed, sizeof packed);
+	magic = zstd ? 4 : 2;
+	n_packed = (zstd ? pack_zstd : pack)(plain, N, packed, sizeof packed);
 	return 0;
+}
+
+static int setup_zstd(void **state)
+{
+	zstd = true;
+	return setup(state);
 }
 
 /* Read everything, `step` bytes at a time. */
@@ -96,6 +115,12 @@ static void test_members_and_padding(void **state)
 	assert_int_equal(drain_memory(two, 2 * n, 0, 777, &got, NULL), TIDE_OK);
 	assert_int_equal(got, 2 * N);
 	assert_memory_equal(out + N, plain, N);
+	if (zstd) { /* knows no padding: a frame that begins with zeros is damage */
+		assert_int_equal(drain_memory(two, 2 * n + 9, 0, 777, &got, NULL), TIDE_ECORRUPT);
+		assert_int_equal(got, 2 * N);
+		free(two);
+		return;
+	}
 	assert_int_equal(drain_memory(two, 2 * n + 700000, 0, 777, &got, NULL), TIDE_OK);
 	assert_int_equal(got, 2 * N);
 	two[2 * n + 5] = 'x';
@@ -107,7 +132,7 @@ static void test_members_and_padding(void **state)
 
 static void test_truncation(void **state)
 {
-	for (size_t i = 2; i < n_packed; i += i < 64 || i > n_packed - 32 ? 1 : 997) {
+	for (size_t i = magic; i < n_packed; i += i < 64 || i > n_packed - 32 ? 1 : 997) {
 		size_t n;
 		tide_error err = { 0 };
 		tide_code rc = drain_memory(packed, i, 0, 5000, &n, &err);
@@ -120,7 +145,7 @@ static void test_truncation(void **state)
 static void test_damage(void **state)
 {
 	uint8_t *bad = malloc(n_packed);
-	for (size_t i = 2; i < n_packed; i += i < 64 || i > n_packed - 16 ? 1 : 499) {
+	for (size_t i = magic; i < n_packed; i += i < 64 || i > n_packed - 16 ? 1 : 499) {
 		size_t n;
 		tide_error err = { 0 };
 		memcpy(bad, packed, n_packed);
@@ -145,6 +170,30 @@ static void test_limit(void **state)
 			 TIDE_OK); /* not for plain input */
 }
 
+/* A bomb: what it would become is never held, and no more of it made than may be. */
+static void test_bomb(void **state)
+{
+	enum { MB = 1 << 20 };
+	uint8_t *zeros = calloc(64, MB), *bomb = malloc(MB);
+	size_t n = (zstd ? pack_zstd : pack)(zeros, (size_t)64 * MB, bomb, MB);
+	assert_true(n < MB / 2);
+	tide_error err = { 0 };
+	tide_source *s;
+	uint64_t all = 0;
+	size_t got = MB;
+	assert_int_equal(tide__source_memory(bomb, n, 10 * MB, &s, NULL), TIDE_OK);
+	while (got == MB) {
+		tide_code rc = tide__source_read(s, zeros, MB, &got, &err);
+		all += got;
+		assert_int_equal(rc, got == MB ? TIDE_OK : TIDE_ELIMIT);
+	}
+	assert_int_equal(all, 10 * MB);
+	assert_non_null(strstr(err.text, "expand to more than"));
+	tide__source_close(s);
+	free(zeros);
+	free(bomb);
+}
+
 static void test_file(void **state)
 {
 	char path[] = "/tmp/tide-source-XXXXXX";
@@ -154,7 +203,7 @@ static void test_file(void **state)
 	tide_source *s;
 	size_t n;
 	assert_int_equal(tide__source_open(path, 0, &s, NULL), TIDE_OK);
-	assert_true(tide__source_is_gzip(s) && tide__source_size(s) == n_packed);
+	assert_true(tide__source_is_packed(s) && tide__source_size(s) == n_packed);
 	assert_int_equal(drain(s, 4096, &n, NULL), TIDE_OK);
 	assert_true(n == N && tide__source_consumed(s) == n_packed);
 	tide__source_close(s);
@@ -167,7 +216,7 @@ static void test_file(void **state)
 
 static void test_exhaustion(void **state)
 {
-	for (uint64_t i = 1; i < 4; i++) {
+	for (uint64_t i = 1; i < (zstd ? 3 : 4); i++) {
 		tide_source *s;
 		tide__mem_fail_at(i);
 		assert_int_equal(tide__source_memory(packed, n_packed, 0, &s, NULL), TIDE_ENOMEM);
@@ -182,7 +231,8 @@ int main(void)
 		cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_members_and_padding),
 		cmocka_unit_test(test_truncation), cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_limit),	   cmocka_unit_test(test_file),
-		cmocka_unit_test(test_exhaustion),
+		cmocka_unit_test(test_exhaustion), cmocka_unit_test(test_bomb),
 	};
-	return cmocka_run_group_tests(tests, setup, NULL);
+	return cmocka_run_group_tests_name("gzip", tests, setup, NULL) ||
+	       cmocka_run_group_tests_name("zstd", tests, setup_zstd, NULL);
 }
