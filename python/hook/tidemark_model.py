@@ -34,6 +34,7 @@ class Model:
         self.ops: Any = None
         self.turn: Any = threading.RLock()  # labels: several threads may train, each its own model
         self.refs: dict[int, weakref.ref[Any]] = {}  # modules that have a name
+        self.types: dict[str, str] = {}  # their classes, by the names of their ops
         self.roots: list[weakref.ref[Any]] = []  # modules that were not known as part of another
         self.names: dict[int, str] = {}  # of tensors that have a label, by their address
         self.room: int = ROOM  # for both, before what is no more is looked for
@@ -57,6 +58,7 @@ class Model:
                 if key not in self.refs:
                     self.refs[key] = weakref.ref(m, self._forgetter(key))
                 text = f"nn.Module: {root}.{path}" if path else f"nn.Module: {root}"
+                self.types[text] = type(m).__name__
                 self.capture.tide_torch_module_name(key, self.intern(text))
             with self.turn:
                 self.tidy()

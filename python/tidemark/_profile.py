@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from . import _implied
 from ._snapshots import HUGE, evenly, snapshots
 from ._trace import Trace
 
@@ -40,6 +41,8 @@ UNKNOWN = {
     "tensors_read": "counted where module hooks saw it (track_model_with_hooks); null: no hooked module ran in the operation",
     "tensors_written": "tensors that a hooked module returned and that were there before it ran; null as above",
     "tensors_accessed": "tensors_read and tensors_written together; null as above",
+    "input_shapes": "of an op and of a module in the log; null: seen by track_pytorch_ops and track_model_with_hooks alone",
+    "cuda_time_us": "null: no CUDA device, or ops from the recording (pytorch_operations_source)",
     "reserved_bytes": "null: a device without a caching allocator, or one that has not told its total yet; else exact at the last sample",
     "logical_bytes": "elements × element size of the tensors whose shape is known; logical_unknown counts the others",
 }
@@ -98,9 +101,12 @@ class Known(Mapping[int, "dict[str, Any]"]):
 class Profile:
     """A recording, indexed for the questions of the document."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, types: dict[str, str] | None = None) -> None:
+        """types: of modules, by the name of their op; where the program still runs."""
         self.path = path
-        self.trace = t = Trace(path).native  # kept: its columns are looked at in place
+        self.whole = Trace(path)
+        self.trace = t = self.whole.native  # kept: its columns are looked at in place
+        self.types = types or {}
         self.wall = t.wall
         self.end = t.end
         self.size, self.born, self.died = (t.view("allocs", c) for c in ("size", "born", "died"))
@@ -126,6 +132,7 @@ class Profile:
         kinds, names = t.view("devices", "kind"), device_names(t)
         self._pools: list[str] = [names[d] if d else "unknown" for d in t.view("pools", "device")]
         self._pool: memoryview = t.view("allocs", "pool")
+        self.devices = names[1:]
         self.accelerators = [n for n, k in zip(names[1:], kinds[1:]) if k > 1]
 
     def device(self, alloc: int) -> str:
@@ -176,13 +183,18 @@ class Profile:
                 self.operations.append(span)
             elif number & ~0x7FFF_FFFF == MODULE:
                 self.modules[number & 0x7FFF_FFFF] = span
+        self.tracked = {self.name(s) for s in (*self.operations, *self.modules.values())}
+        if not (self.operations and self.modules):
+            calls, leaves = _implied.modules(t, self.text)
+            self.operations = self.operations or calls
+            self.modules = self.modules or dict(enumerate(leaves, 1))
         chosen = set(self.operations)
         self.within = array.array("I", bytes(4 * len(self.t0)))  # innermost operation around (or at) each span; parents come first
         for s in range(1, len(self.t0)) if chosen else ():
             self.within[s] = s if s in chosen else self.within[self.parent[s]]
 
     def name(self, span: int) -> str:
-        return self.text(self._name[span])
+        return self.text(self._name[span]).removeprefix(_implied.PREFIX)
 
     def thread(self, span: int) -> int:
         return int(self._thread[self._lane[span]])
@@ -379,8 +391,11 @@ class Profile:
         return [self._entry(number, s, known.get(number)) for number, s in order[-most:]]
 
     def _entry(self, number: int, s: int, e: dict[str, Any] | None) -> dict[str, Any]:
-        name, start, end = self.name(s), self.t0[s], self.until(s)
+        name, start, end = self.text(self._name[s]), self.t0[s], self.until(s)
+        kind: str | None
         kind, _, path = name.partition(".")
+        if name.startswith(_implied.PREFIX):
+            name, kind, path = _implied.entry(name, self.types)
         delta = self.bytes[bisect.bisect_right(self.times, end)] - self.bytes[bisect.bisect_left(self.times, start)]
         inputs, outputs = (e["in"], e["out"]) if e else ([], [])
         return {
@@ -443,6 +458,8 @@ def document(p: Profile, pytorch_operations: list[dict[str, Any]], known: Mappin
     chosen = listed(every, deltas)
     names = {n: every[n] for n in chosen}
     shots = snapshots(p)
+    source = "torch.profiler" if pytorch_operations else "recording"
+    pytorch_operations = pytorch_operations or _implied.ops(p.whole, p.devices, p.tracked)
     lives, omitted = p.lives(log)
     return {
         "metadata": {
@@ -451,7 +468,7 @@ def document(p: Profile, pytorch_operations: list[dict[str, Any]], known: Mappin
             "operation_log_enabled": bool(log), "snapshots_left_out": len(p.checkpoints) - len(shots),
             "operations_left_out": len(every) - len(names), "operation_runs_left_out": len(p.operations) - sum(map(len, chosen.values())),
             "operation_log_left_out": len(p.modules) - len(log), "tensor_lifecycles_left_out": omitted, "recording": p.path,
-            "unknown": UNKNOWN,
+            "pytorch_operations_source": source if pytorch_operations else None, "unknown": UNKNOWN,
         },
         "snapshots": shots,
         "operation_allocations": {n: [p.invocation(s, seen.get(s)) for s in spans] for n, spans in chosen.items()},

@@ -279,6 +279,11 @@ def sweep(found: list[Any] | None = None) -> None:
             continue
 
 
+def module_types() -> dict[str, str]:
+    """Classes of the modules that ran, by the names of their ops."""
+    return dict(_hook._model.types) if _hook is not None and _hook._model is not None else {}
+
+
 def _before_end() -> None:
     """Before the recording ends: which rank this process is, where that was not known yet; devices that did not report."""
     if _hook is not None and _native.recording():

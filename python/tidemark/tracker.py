@@ -365,8 +365,10 @@ class MemoryTracker:
     # ---- what it found ----
 
     def _read(self) -> _profile.Profile:
+        from . import torch as capture
+
         assert self.recording
-        return _profile.Profile(self.recording)
+        return _profile.Profile(self.recording, capture.module_types())
 
     def document(self) -> dict[str, Any]:
         """The whole profile as a dict; {} when disabled."""

@@ -248,7 +248,7 @@ class Document(unittest.TestCase):
                 torch.ones(3).add(1)
             self.assertIsNone(p)
         self.assertIn("aten::add", {e.key for e in own.key_averages()})
-        self.assertEqual(d["pytorch_operations"], [])
+        self.assertEqual(d["metadata"]["pytorch_operations_source"], "recording")
 
     def test_one_profiler_at_a_time(self):
         """Of several threads one tracks PyTorch's ops, the others run on without: two profilers at once would end the process."""
@@ -526,6 +526,31 @@ class Settings(unittest.TestCase):
         self.assertEqual(done.stdout, "")  # what the program prints is its own
         self.assertIn("p/run.tide, ", done.stderr)
         self.assertEqual(saved(os.path.join(folder, "p"))["snapshots"][-1]["checkpoint_name"], "final")
+
+    def test_the_switch_fills_every_part(self):
+        """A program that calls nothing of ours: its modules are the operations and the log, its ops are those of the recording."""
+        model = ("import torch\nfrom torch import nn\n"
+                 "class Net(nn.Module):\n"
+                 "    def __init__(self):\n        super().__init__()\n        self.body = nn.Sequential(nn.Linear(4, 8), nn.SiLU())\n"
+                 "    def forward(self, x):\n        return self.body(x)\n"
+                 "net = Net()\nkept = [net(torch.ones(2, 4)) for _ in range(3)]\n")
+        done, folder = self.run_with('[[backend]]\nenable_memory_profiling = true\noutput_dir = "p"\n', model, _home.program(), "run", "--")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        d = saved(os.path.join(folder, "p"))
+        self.assertTrue(all(d[part] for part in d), {part: len(d[part]) for part in d})
+        self.assertEqual({n: o["invocation_count"] for n, o in d["operation_summary"].items()}, {"Net": 3, "Net.body": 3})
+        self.assertEqual(d["operation_graph"]["Net"]["child_operations"], ["Net.body"])
+        self.assertEqual([e["name"] for e in d["operation_log"]], ["Linear.body.0", "SiLU.body.1"] * 3)
+        self.assertEqual(d["operation_log"][0]["module_type"], "Linear")
+        self.assertIsNone(d["operation_log"][0]["input_shapes"])
+        ops = {o["op_name"]: o for o in d["pytorch_operations"]}
+        self.assertEqual((ops["aten::linear"]["count"], ops["aten::silu"]["cpu_memory_mb"]), (3, 3 * 2 * 8 * 4 / 2**20))
+        self.assertGreaterEqual(ops["aten::linear"]["cpu_time_us"], ops["aten::addmm"]["cpu_time_us"])
+        self.assertFalse([n for n in ops if n.startswith("nn.Module")])
+        made = [x for x in d["tensor_lifecycle"].values() if x["shape"] == [2, 8]]
+        self.assertEqual({x["events"][0]["operation"] for x in made}, {"Net.body"})
+        drawn = subprocess.run([_home.program(), "gantt", glob.glob(os.path.join(folder, "p", "*.json"))[0]], capture_output=True, text=True, check=False)
+        self.assertIn("Loaded 12 operations", drawn.stdout, drawn.stderr)
 
     def test_a_named_file_wins_over_the_settings_under_run(self):
         toml = '[[backend]]\nenable_memory_profiling = true\noutput_dir = "p"\n'

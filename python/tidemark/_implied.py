@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""What a profile says of a program that tracks nothing itself: one switch is enough.
+
+Its modules are the operations, the calls of the innermost ones are the log, and the recording has its ops. What only a hook or
+torch's profiler sees (tensors in and out, input shapes, the device's time) is null.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container
+
+    from ._trace import Trace
+
+PREFIX = "nn.Module: "  # of the ops that calls of modules are
+MB = 1024 * 1024
+
+
+def modules(t: Any, text: Callable[[int], str]) -> tuple[list[int], list[int]]:
+    """Calls of modules that have modules inside, or are inside none; calls of those that have none inside."""
+    names, parent = t.view("spans", "name"), t.view("spans", "parent")
+    paths = {n: text(n)[len(PREFIX) :] for n in set(names) if text(n).startswith(PREFIX)}
+    outer = {path[:i] for path in paths.values() for i, c in enumerate(path) if c == "."}
+    inside = bytearray(len(names))  # of a module; parents come first
+    operations, leaves = [], []
+    for s, n in enumerate(names) if paths else ():
+        within = s and inside[parent[s]]
+        inside[s] = within or n in paths
+        if n in paths:
+            leaf = paths[n] not in outer
+            if leaf:
+                leaves.append(s)
+            if not leaf or not within:
+                operations.append(s)
+    return operations, leaves
+
+
+def entry(name: str, types: dict[str, str]) -> tuple[str, str | None, str]:
+    """Of a module's call: its name in the log, its type if that is known, its path in the model."""
+    root, _, path = name[len(PREFIX) :].partition(".")
+    kind = types.get(name) or (None if path else root)
+    return f"{kind or 'unknown'}.{path}", kind, path
+
+
+def ops(trace: Trace, devices: list[str], own: Container[str]) -> list[dict[str, Any]]:
+    """Ops of the recording as torch's profiler would list them; `own` names are the tracker's."""
+    def change(device: str) -> dict[str, int]:
+        return {o["op"]: o["change_bytes"] for o in trace.ops(flat=True, device=device)["ops"]} if device in devices else {}
+
+    accelerators = [d for d in devices if d.startswith(("cuda", "hip"))]
+    cpu, others = change("cpu"), [change(d) for d in accelerators]
+    return [
+        {"op_name": o["op"], "count": o["count"], "cpu_time_us": o["wall_ns"] / 1000, "cuda_time_us": None,
+         "cpu_memory_mb": cpu.get(o["op"], 0) / MB, "cuda_memory_mb": sum(d.get(o["op"], 0) for d in others) / MB if others else None,
+         "input_shapes": None}
+        for o in trace.ops(flat=True)["ops"] if not o["op"].startswith(PREFIX) and o["op"] not in own
+    ]
