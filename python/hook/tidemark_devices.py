@@ -29,16 +29,22 @@ def counters(torch: Any, kind: str) -> dict[int, tuple[int, int | None]]:
     return {}
 
 
+def _started(module: Any) -> bool:
+    """Is the device in use? Counting devices may start it, after which a forked child could not use it any more."""
+    return bool(getattr(module, "is_initialized", lambda: True)())
+
+
 def _of_accelerator(torch: Any, kind: str) -> dict[int, tuple[int, int | None]]:
     a = torch.accelerator
-    if a.current_accelerator().type != kind:
+    ready = getattr(torch._C, "_accelerator_isAllocatorInitialized", lambda: True)
+    if a.current_accelerator().type != kind or not _started(getattr(torch, kind, None)) or not ready():
         return {}
     return {i: (int(a.memory_allocated(i)), int(a.memory_reserved(i))) for i in range(a.device_count())}
 
 
 def _of_module(torch: Any, kind: str) -> dict[int, tuple[int, int | None]]:
     m = getattr(torch, kind)
-    if not m.is_available() or not getattr(m, "is_initialized", lambda: True)():
+    if not _started(m) or not m.is_available():
         return {}
     reserved = getattr(m, "memory_reserved", None)
     return {i: (int(m.memory_allocated(i)), int(reserved(i)) if reserved else None) for i in range(m.device_count())}
@@ -101,6 +107,8 @@ class Devices:
 
     def judge(self, kind: str, tensor: bool = False, last: bool = False) -> None:
         """Does it report? `tensor`: one was made there since recording began, so it would have; `last`: there is no later look."""
+        if tensor and kind in KNOWN and counters(self.torch, kind):
+            tensor = False  # they say it better: a tensor may be of memory that somebody lent
         if self.decided(kind) or not (tensor or self.moved(kind, last)) or self.late():
             return
         number = self.kind_of(kind)
@@ -110,7 +118,8 @@ class Devices:
     def moved(self, kind: str, last: bool) -> bool:
         """Its counters have changed, seen twice: a report comes a moment after the change that it tells."""
         now = counters(self.torch, kind)
-        if now == self.first.setdefault(kind, now):
+        first = self.first.setdefault(kind, now)
+        if all(allocated == first.get(i, (0, 0))[0] for i, (allocated, _) in now.items()):
             return False
         if kind in self.changed or last:
             return True
