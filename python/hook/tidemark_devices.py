@@ -59,8 +59,10 @@ def _of_mps(torch: Any, kind: str) -> dict[int, tuple[int, int | None]]:
 class Devices:
     """torch: the module; capture: libtidemark-torch, called with the GIL held; say: tells the user one line."""
 
-    def __init__(self, torch: Any, capture: Any, say: Any, interval: float) -> None:
+    def __init__(self, torch: Any, capture: Any, say: Any, interval: float, aside: bool = False) -> None:
         self.torch, self.capture, self.say, self.interval = torch, capture, say, interval
+        self.aside = aside  # one of many processes of a program: nothing is said before it uses such a device
+        self.announced: set[str] = set()
         self.on = True
         self.names: set[str] = set()  # kinds that PyTorch has named
         self.silent: dict[str, int] = {}  # kinds that do not report -> c10's number
@@ -113,7 +115,7 @@ class Devices:
             return
         number = self.kind_of(kind)
         if not self.capture.tide_torch_reports(number):
-            self.found(kind, number)
+            self.found(kind, number, tensor=True)
 
     def moved(self, kind: str, last: bool) -> bool:
         """Its counters have changed, seen twice: a report comes a moment after the change that it tells."""
@@ -136,17 +138,24 @@ class Devices:
             self.changed.clear()
         return self.slots > before
 
-    def found(self, kind: str, number: int) -> None:
+    def found(self, kind: str, number: int, tensor: bool = False) -> None:
         self.silent[kind] = number
         self.capture.tide_torch_silence(number)
         for address, pool in self.before.pop(kind, {}).items():
             self.capture.tide_free(pool, address)  # nobody will say when
+        if not self.aside or tensor:
+            self.announce(kind)
+        self.record()
+        self.start()
+
+    def announce(self, kind: str) -> None:
+        if kind in self.announced:
+            return
+        self.announced.add(kind)
         has = bool(counters(self.torch, kind))
         every = f"at steps and every {self.interval:g} s" if self.interval else "at steps"
         self.say(f"{kind}: its allocator reports nothing to PyTorch's profiler, so its allocations are not recorded; "
                  + (f"what its own counters say is sampled {every}" if has else "it has no counters either, so its memory is not known"))
-        self.record()
-        self.start()
 
     def record(self) -> None:
         """Into the recording, where there is one: of which kinds it lacks allocations, and what their counters say."""
@@ -205,7 +214,12 @@ class Devices:
     def seen(self, tensor: Any) -> None:
         """A tensor that lives on."""
         kind = str(tensor.device.type)
-        if self.on and os.getpid() == self.owner and not self.decided(kind):
+        if not self.on or os.getpid() != self.owner:
+            return
+        if self.decided(kind):
+            if kind in self.silent:
+                self.announce(kind)
+        else:
             address = int(tensor.untyped_storage().data_ptr())
             self.judge(kind, tensor=bool(address) and address not in self.before.get(kind, {}))
 
@@ -219,6 +233,7 @@ class Devices:
             for index, (allocated, reserved) in counters(self.torch, kind).items():
                 if allocated or reserved:
                     self.used.add((kind, index))
+                    self.announce(kind)
                 if (kind, index) not in self.used:
                     continue
                 self.capture.tide_torch_allocated(number, index, allocated)

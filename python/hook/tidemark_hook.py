@@ -118,7 +118,8 @@ def devices(torch: Any, interval: float | None = None) -> Any:
     if _devices is None:
         if interval is None:  # as `tidemark run` passes it on
             interval = float(os.environ.get("TIDEMARK_INTERVAL") or 5)
-        _devices = _beside("tidemark_devices").Devices(torch, _capture, _say, interval)
+        aside = os.environ.get("TIDEMARK_RECORD_PID", str(os.getpid())) != str(os.getpid())  # compilers' workers, loaders'
+        _devices = _beside("tidemark_devices").Devices(torch, _capture, _say, interval, aside)
     return _devices
 
 

@@ -150,12 +150,17 @@ with tidemark.record("l.tide"):
         self.assertEqual({d["device"]: d["totals"]["live_bytes"] for d in got["devices"]}["tidal:0"], 2 << 20)
 
     def test_run(self):
-        program = os.path.join(os.path.dirname(tidemark.__file__), "home", "bin", "tidemark")
-        if not os.path.exists(program):
-            program = os.environ.get("TIDE_PROGRAM", "tidemark")
-        out, said = run("keep = empty(6 * M)\nx = torch.ones(3)\nprint(own())\n", program, "run", "-o", path("r.tide"), "--")
+        out, said = run("keep = empty(6 * M)\nx = torch.ones(3)\nprint(own())\n", sys.executable, "-m", "tidemark", "run", "-o", path("r.tide"), "--")
         self.assertEqual(said.count(SAID), 1)
         self.assertEqual(devices("r.tide")["tidal:0"]["sampled"]["peak_bytes"], int(out))
+
+    def test_run_of_a_program_that_starts_others(self):
+        """Those that do not use the device say nothing of it."""
+        other = BEGIN + "begin(); x = torch.ones(3)\nif len(sys.argv) > 1: keep = empty(M)\n"
+        code = f"import subprocess, sys\nfor a in [], ['use']: subprocess.run([sys.executable, '-c', {other!r}, *a], check=True)\n"
+        done = subprocess.run([sys.executable, "-m", "tidemark", "run", "-o", path("o.tide"), "--", sys.executable, "-c", code], capture_output=True,
+                              text=True, check=True, timeout=200)
+        self.assertEqual(done.stderr.count(SAID), 1)
 
     def test_forked_children_leave_it_alone(self):
         out, said = run(RECORD + """
