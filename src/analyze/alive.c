@@ -19,11 +19,12 @@ static size_t mark(const tide_model *m, uint64_t cut, uint64_t *bits)
 {
 	size_t n = 0;
 	for (uint64_t i = 0; i < cut; i++) {
-		uint32_t row = m->moves.row[i];
-		if (m->moves.kind[i] == TIDE_MOVE_ALLOC) {
+		bool made;
+		uint32_t row = tide__move_life(m, i, &made);
+		if (made) {
 			bits[row / 64] |= (uint64_t)1 << row % 64;
 			n++;
-		} else if ((row = tide__move_ends(m, i))) {
+		} else if (row) {
 			bits[row / 64] &= ~((uint64_t)1 << row % 64);
 			n--;
 		}

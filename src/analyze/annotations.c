@@ -117,7 +117,7 @@ static stretch *stretch_of(state *s, uint32_t lane, uint32_t row, int64_t t)
 static bool host_side(state *s, uint32_t span)
 {
 	const tide_spans *sp = &s->in->m->spans;
-	int64_t t0 = sp->t0[span], t1 = tide__end_of(s->in->m, span);
+	int64_t t0 = sp->t0[span], t1 = tide__span_end(s->in->m, span);
 	uint32_t k = row_of(s, sp->name[span], 0);
 	stretch *r = k ? stretch_of(s, sp->lane[span].i, k - 1, t0) : NULL;
 	if (!r)
@@ -137,7 +137,7 @@ static bool device_side(state *s, uint32_t span)
 	uint32_t k = row_of(s, sp->name[span], 1);
 	if (k)
 		tide__stat_add(&s->h->annotations.v[k - 1].dur,
-			       tide__end_of(s->in->m, span) - sp->t0[span]);
+			       tide__span_end(s->in->m, span) - sp->t0[span]);
 	return k != 0;
 }
 

@@ -12,7 +12,7 @@ bool tide__gpu_unions(const tide_model *m, const tide_gpu_rows *rows, tide_cover
 {
 	for (size_t i = 0; i < rows->n; i++) {
 		uint32_t s = rows->span[i];
-		if (!tide__cover_add(&types[rows->type[i]], m->spans.t0[s], tide__end_of(m, s)))
+		if (!tide__cover_add(&types[rows->type[i]], m->spans.t0[s], tide__span_end(m, s)))
 			return false;
 	}
 	return true;
@@ -72,7 +72,7 @@ static bool idle_host_active(const tide_hta_input *in, const tide_cover *device,
 	for (size_t i = 1; ok && i < sp->n && sp->t0[i] < end; i++) {
 		if (!is_host_work(sp->cat[i]))
 			continue;
-		int64_t a = sp->t0[i], b = tide__end_of(in->m, (uint32_t)i);
+		int64_t a = sp->t0[i], b = tide__span_end(in->m, (uint32_t)i);
 		a = a < first ? first : a;
 		b = b > end ? end : b;
 		if (b > a)

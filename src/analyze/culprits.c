@@ -72,8 +72,8 @@ static void sweep_all(const tide_model *m, struct sweep *s, uint64_t *peak)
 	uint64_t live = 0, least = 0;
 
 	for (size_t i = 0; i < m->moves.n; i++) {
-		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-		uint32_t a = born ? m->moves.row[i] : tide__move_ends(m, i), g = s->group[a];
+		bool born;
+		uint32_t a = tide__move_life(m, i, &born), g = s->group[a];
 		uint64_t size = m->allocs.size[a];
 
 		if (!a || g == ELSEWHERE)

@@ -60,8 +60,8 @@ static void reserve_to(struct sweep *s, uint32_t device, uint64_t i)
 /* Bytes that move i adds to the device's live ones; false if it is not about them. */
 static bool change(const tide_model *m, uint32_t device, size_t i, int64_t *bytes)
 {
-	bool taken = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-	uint32_t row = taken ? m->moves.row[i] : tide__move_ends(m, i);
+	bool taken;
+	uint32_t row = tide__move_life(m, i, &taken);
 	*bytes = taken ? (int64_t)m->allocs.size[row] : -(int64_t)m->allocs.size[row];
 	return row && m->pools.device[m->allocs.pool[row].i].i == device;
 }

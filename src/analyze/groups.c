@@ -35,8 +35,7 @@ static uint64_t key_stack(tide_groups *g, const tide_model *m, uint32_t row)
 	return made_by(m, row, m->allocs.stack[row].i);
 }
 
-/* "weights float32[64, 32]" into buf. */
-static size_t tensor_text(const tide_model *m, uint32_t t, char *buf, size_t n)
+size_t tide__tensor_text(const tide_model *m, uint32_t t, char *buf, size_t n)
 {
 	size_t len, at;
 	const char *name = tide__text(m, m->tensors.name[t], &len);
@@ -52,11 +51,12 @@ static size_t tensor_text(const tide_model *m, uint32_t t, char *buf, size_t n)
 
 static uint64_t key_tensor(tide_groups *g, const tide_model *m, uint32_t row)
 {
-	char buf[1024];
+	char buf[TIDE_TENSOR_TEXT];
 	uint32_t t = tide__map_get(&g->tensors, row);
 	if (!t)
 		return 0;
-	uint32_t label = tide__strings_add(g->labels, buf, tensor_text(m, t, buf, sizeof buf));
+	uint32_t label =
+		tide__strings_add(g->labels, buf, tide__tensor_text(m, t, buf, sizeof buf));
 	return label ? label : NO_KEY;
 }
 

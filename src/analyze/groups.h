@@ -66,6 +66,11 @@ uint64_t tide__groups_key(tide_groups *g, const tide_model *m, uint32_t row);
 /* Row of a key, SIZE_MAX if no allocation of the set had it. */
 size_t tide__groups_find(const tide_groups *g, uint64_t key);
 
+/* "weights float32[64, 32]" into buf; its length. A long name is cut at half of n, and dimensions
+ * that do not fit are left out. */
+enum { TIDE_TENSOR_TEXT = 1024 };
+size_t tide__tensor_text(const tide_model *m, uint32_t tensor, char *buf, size_t n);
+
 /* What tells most about who made a trace's allocations: call stacks if any has one, else ops if any
  * has one, else roles if any is told, else sizes. */
 tide_group_by tide__groups_telling(const tide_model *m);

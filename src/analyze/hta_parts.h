@@ -49,18 +49,9 @@ static inline int64_t tide__row_t0(const tide_hta_input *in, size_t row)
 	return in->m->spans.t0[in->rows->span[row]];
 }
 
-/* End of a span; one that never ended lasts to the end of the trace. */
-static inline int64_t tide__end_of(const tide_model *m, uint32_t span)
-{
-	int64_t t0 = m->spans.t0[span], t1 = m->spans.t1[span];
-	if (t1 == TIDE_T_NEVER)
-		t1 = m->t_end > t0 ? m->t_end : t0;
-	return t1;
-}
-
 static inline int64_t tide__row_t1(const tide_hta_input *in, size_t row)
 {
-	return tide__end_of(in->m, in->rows->span[row]);
+	return tide__span_end(in->m, in->rows->span[row]);
 }
 
 static inline int64_t tide__row_dur(const tide_hta_input *in, size_t row)

@@ -163,10 +163,10 @@ static void advance(sweep *s, lane_state *l, int64_t to)
 {
 	while (l->now < to) {
 		int64_t next = to;
-		while (l->top && tide__end_of(s->in->m, l->top) <= l->now)
+		while (l->top && tide__span_end(s->in->m, l->top) <= l->now)
 			l->top = s->in->m->spans.parent[l->top].i;
-		if (l->top && tide__end_of(s->in->m, l->top) < next)
-			next = tide__end_of(s->in->m, l->top);
+		if (l->top && tide__span_end(s->in->m, l->top) < next)
+			next = tide__span_end(s->in->m, l->top);
 		if (l->next < l->end && s->points[l->next].t < next)
 			next = s->points[l->next].t;
 		int c = l->top ? s->causes[l->top] : TIDE_CAUSE_UNRECORDED;

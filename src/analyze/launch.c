@@ -26,7 +26,7 @@ static void fold(const tide_model *m, const tide_gpu_rows *rows, const uint64_t 
 			out[k++] = (tide_launch){ .span = span, .first = row };
 		out[k - 1].rows++;
 		out[k - 1].gpu =
-			tide__add_sat(out[k - 1].gpu, tide__end_of(m, gpu) - m->spans.t0[gpu]);
+			tide__add_sat(out[k - 1].gpu, tide__span_end(m, gpu) - m->spans.t0[gpu]);
 	}
 	*n_out = k;
 }
@@ -63,7 +63,7 @@ typedef struct figures {
 
 static figures measure(const tide_hta_input *in, const tide_launch *l)
 {
-	int64_t end = tide__end_of(in->m, l->span);
+	int64_t end = tide__span_end(in->m, l->span);
 	figures f = { .cpu = end - in->m->spans.t0[l->span] };
 	f.delay = tide__row_t0(in, l->first) - end;
 	if (f.delay < 0)

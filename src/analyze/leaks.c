@@ -91,8 +91,8 @@ static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct 
 	int64_t end = out->beats.t[n];
 
 	for (size_t i = 0; i < m->moves.n; i++) {
-		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-		uint32_t a = born ? m->moves.row[i] : tide__move_ends(m, i);
+		bool born;
+		uint32_t a = tide__move_life(m, i, &born);
 
 		if (!a || !here(m, device, a))
 			continue;
@@ -204,8 +204,8 @@ tide_code tide__leak_series(const tide_model *m, uint32_t device, tide_leaks *l,
 	size_t ended = 0;
 
 	for (size_t i = 0; i < m->moves.n; i++) {
-		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-		uint32_t a = born ? m->moves.row[i] : tide__move_ends(m, i);
+		bool born;
+		uint32_t a = tide__move_life(m, i, &born);
 
 		if (!a || !here(m, device, a))
 			continue;

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "analyze/cover.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/strings.h"
@@ -95,8 +96,7 @@ static void find_modules(struct work *w, tide_str *of)
 
 static int64_t length(const tide_model *m, uint32_t i)
 {
-	int64_t t1 = m->spans.t1[i] == TIDE_T_NEVER ? m->t_end : m->spans.t1[i];
-	return t1 - m->spans.t0[i];
+	return tide__span_end(m, i) - m->spans.t0[i];
 }
 
 static void add_up(struct work *w)

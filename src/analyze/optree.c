@@ -10,6 +10,7 @@
  * span comes onto the chain once, so this is linear too. */
 #include "analyze/optree.h"
 
+#include "analyze/cover.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -50,8 +51,7 @@ static bool room_for(struct build *b, uint32_t node)
 
 static int64_t wall(const tide_model *m, uint32_t s)
 {
-	int64_t end = m->spans.t1[s] == TIDE_T_NEVER ? m->t_end : m->spans.t1[s];
-	return end > m->spans.t0[s] ? end - m->spans.t0[s] : 0;
+	return tide__span_end(m, s) - m->spans.t0[s];
 }
 
 /* Waiting for a device and its counters are told of the device, not by a thread. */
@@ -194,9 +194,9 @@ static bool all_moves(struct build *b)
 {
 	const tide_model *m = b->m;
 	for (size_t i = 0; i < m->moves.n; i++) {
-		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-		uint32_t row = born ? m->moves.row[i] : tide__move_ends(m, i);
-		if (!born && !row)
+		bool born;
+		uint32_t row = tide__move_life(m, i, &born);
+		if (!row)
 			continue;
 		if (b->opt->device != TIDE_ANY &&
 		    m->pools.device[m->allocs.pool[row].i].i != b->opt->device)

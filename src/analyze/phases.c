@@ -178,9 +178,9 @@ static void run_phase(struct sweep *s, size_t n)
 		l[k].current = l[k].top = s->start[k];
 	}
 	for (uint64_t i = ph->move0; i < ph->move1; i++) {
-		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-		uint32_t row = born ? m->moves.row[i] : tide__move_ends(m, i);
-		if (!born && !row)
+		bool born;
+		uint32_t row = tide__move_life(m, i, &born);
+		if (!row)
 			continue;
 		const uint32_t *of = s->p->of[m->allocs.pool[row].i];
 		for (int k = 0; k < TIDE_SCOPES_A_POOL; k++)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/cover.h"
+#include "analyze/stat.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -154,9 +156,10 @@ static bool count_op(struct build *b, uint32_t op, const struct row *r, size_t n
 	if (!s)
 		return false;
 	s->count++;
-	s->cpu_ns += b->m->spans.t1[op] - b->m->spans.t0[op];
+	s->cpu_ns = tide__add_sat(s->cpu_ns, tide__span_end(b->m, op) - b->m->spans.t0[op]);
 	for (size_t i = 0; i < n; i++)
-		s->gpu_ns += b->m->spans.t1[r[i].span] - b->m->spans.t0[r[i].span];
+		s->gpu_ns = tide__add_sat(s->gpu_ns, tide__span_end(b->m, r[i].span) -
+							     b->m->spans.t0[r[i].span]);
 	b->out->ops++;
 	return true;
 }

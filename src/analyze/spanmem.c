@@ -31,9 +31,9 @@ bool tide__span_memory(const tide_model *m, tide_span_memory *out)
 	if (!out->at || !out->v)
 		return false;
 	for (size_t i = 0; i < m->moves.n; i++) {
-		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-		uint32_t row = born ? m->moves.row[i] : tide__move_ends(m, i);
-		if (!born && !row)
+		bool born;
+		uint32_t row = tide__move_life(m, i, &born);
+		if (!row)
 			continue;
 		struct tide_span_bytes *v =
 			row_of(out, born ? a->span[row].i : a->free_span[row].i);

@@ -41,13 +41,10 @@ static void memory_of(const tide_model *m, uint32_t span, tide_span_note *out)
 		return;
 	for (size_t i = tide__move_from(m, m->spans.t0[span]);
 	     i < m->moves.n && tide__move_time(m, i) <= end; i++) {
-		uint32_t ends = tide__move_ends(m, i), row = m->moves.row[i];
-		if (m->moves.kind[i] == TIDE_MOVE_ALLOC) {
-			if (inside(m, a->span[row].i, span))
-				out->allocated += a->size[row];
-		} else if (ends && inside(m, a->free_span[ends].i, span)) {
-			out->freed += a->size[ends];
-		}
+		bool made;
+		uint32_t row = tide__move_life(m, i, &made);
+		if (row && inside(m, made ? a->span[row].i : a->free_span[row].i, span))
+			*(made ? &out->allocated : &out->freed) += a->size[row];
 	}
 }
 

@@ -94,13 +94,6 @@ static void change(struct top *t, int64_t bytes, uint64_t moves)
 	}
 }
 
-/* The allocation that move i makes or ends; 0 = neither. */
-static uint32_t row_of(const tide_model *m, size_t i, bool *made)
-{
-	*made = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-	return *made ? m->moves.row[i] : tide__move_ends(m, i);
-}
-
 static void move(struct sweep *x, uint32_t pool, int64_t bytes, uint64_t moves)
 {
 	if (!x->phases) {
@@ -127,7 +120,7 @@ static bool find_cuts(struct sweep *x)
 		x->tops[d] = (struct top){ 0 };
 	x->out->n_cuts = 0;
 	for (size_t i = 0; ok && i < m->moves.n; i++) {
-		uint32_t row = row_of(m, i, &made);
+		uint32_t row = tide__move_life(m, i, &made);
 		if (!row)
 			continue;
 		uint32_t now = stretch_of(x, i, at);
@@ -163,7 +156,7 @@ static void find_kept(struct sweep *x)
 	for (size_t i = 0; i < m->moves.n; i++) {
 		while (gap < o->n_cuts && o->cuts[gap] <= i)
 			gap++;
-		uint32_t row = row_of(m, i, &made);
+		uint32_t row = tide__move_life(m, i, &made);
 		if (!row && m->moves.kind[i] == TIDE_MOVE_FREE && o->drop[m->moves.row[i]] &&
 		    x->gap[m->moves.row[i]] != gap) { /* a stream held it over a cut */
 			o->drop[m->moves.row[i]] = 0;

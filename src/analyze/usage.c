@@ -139,19 +139,15 @@ static void sweep(struct sweep *s, uint64_t cut, int64_t t)
 {
 	const tide_model *m = s->m;
 	for (uint64_t i = 0; i < cut; i++) {
-		unsigned kind = m->moves.kind[i];
-		uint32_t row = m->moves.row[i];
+		bool made;
+		uint32_t row = tide__move_life(m, i, &made);
 		s->cut = i + 1;
 		reserve_to(s, i);
-		if (kind == TIDE_MOVE_FREE || kind == TIDE_MOVE_FREE_ASKED)
-			row = tide__move_ends(m, i);
-		else if (kind != TIDE_MOVE_ALLOC)
-			row = 0;
 		if (!row)
 			continue;
 		if (s->u->buckets)
 			go_to(s, tide__move_time(m, i));
-		apply(s, row, kind == TIDE_MOVE_ALLOC);
+		apply(s, row, made);
 	}
 	reserve_until(s, cut, t);
 	if (s->u->buckets)

@@ -500,6 +500,13 @@ static inline uint32_t tide__move_ends(const tide_model *m, size_t i)
 	return m->allocs.flags[row] & TIDE_ALLOC_ASKED ? row : 0;
 }
 
+/* The allocation whose life begins (*made) or ends with move i, as its program sees it; 0 = none. */
+static inline uint32_t tide__move_life(const tide_model *m, size_t i, bool *made)
+{
+	*made = m->moves.kind[i] == TIDE_MOVE_ALLOC;
+	return *made ? m->moves.row[i] : tide__move_ends(m, i);
+}
+
 /* Argument of a span: row in attrs, or -1. */
 int64_t tide__attr_find(const tide_model *m, tide_span_id span, tide_str key);
 

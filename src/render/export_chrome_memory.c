@@ -100,8 +100,8 @@ static void begin_move(chrome *c, sweep *w, uint32_t row, bool add, int64_t t)
 static void memory_event(chrome *c, sweep *w, size_t i, uint64_t *used, const uint64_t *reserved)
 {
 	const tide_model *m = c->m;
-	bool add = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-	uint32_t row = add ? m->moves.row[i] : tide__move_ends(m, i);
+	bool add;
+	uint32_t row = tide__move_life(m, i, &add);
 	uint32_t d = m->pools.device[m->allocs.pool[row].i].i;
 	bool host = m->devices.kind[d] == TIDE_DEVICE_HOST;
 	int64_t bytes = (int64_t)m->allocs.size[row];

@@ -414,8 +414,8 @@ static bool memory(perfetto *f)
 	bool ok = used && tide__reserved(m, &r, NULL) == TIDE_OK;
 	size_t k = 0;
 	for (size_t i = 0; ok && i < m->moves.n; i++) {
-		bool add = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-		uint32_t row = add ? m->moves.row[i] : tide__move_ends(m, i);
+		bool add;
+		uint32_t row = tide__move_life(m, i, &add);
 		reserved_to(f, &r, &k, i);
 		if (!row)
 			continue;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/groups.h"
 #include "analyze/owners.h"
 #include "analyze/paths.h"
 #include "analyze/reserved.h"
@@ -53,20 +54,10 @@ static uint32_t face_of(struct memory *x, tide_stack_id s)
 /* "weights float32[64, 32]"; its number, 0 = none. */
 static uint32_t tensor_of(struct memory *x, uint32_t row)
 {
-	const tide_tensors *t = &x->m->tensors;
-	char buf[600];
-	size_t n, at;
+	char buf[TIDE_TENSOR_TEXT];
 	if (!row)
 		return 0;
-	const char *name = tide__text(x->m, t->name[row], &n);
-	at = n < 300 ? n : 300;
-	memcpy(buf, name, at);
-	at += (size_t)snprintf(buf + at, sizeof buf - at, "%s%s[", at ? " " : "",
-			       tide__dtype_text(t->dtype[row]));
-	for (uint32_t d = 0; d < t->ndim[row] && at < sizeof buf - 40; d++)
-		at += (size_t)snprintf(buf + at, sizeof buf - at, "%s%llu", d ? ", " : "",
-				       (unsigned long long)x->m->dims[t->dims[row] + d]);
-	at += (size_t)snprintf(buf + at, sizeof buf - at, "]");
+	size_t at = tide__tensor_text(x->m, row, buf, sizeof buf);
 	uint32_t id = tide__strings_add(x->labels, buf, at);
 	if (!id)
 		tide__box_fail(x->b);
@@ -124,19 +115,14 @@ static void put_moves(struct memory *x)
 {
 	const tide_moves *v = &x->m->moves;
 	for (size_t i = 0; i < v->n; i++) {
-		uint32_t ends = tide__move_ends(x->m, i);
-		int64_t t = tide__move_time(x->m, i);
-		if (v->kind[i] != TIDE_MOVE_ALLOC && !ends)
+		bool made;
+		uint32_t row = tide__move_life(x->m, i, &made);
+		if (!row || (x->drop && x->drop[row]))
 			continue;
-		if (x->drop && x->drop[ends ? ends : v->row[i]])
-			continue;
-		tide__box_put(x->b, x->dt, t);
-		if (v->kind[i] == TIDE_MOVE_ALLOC) {
-			tide__box_put(x->b, x->back, 0);
-			put_alloc(x, v->row[i]);
-		} else {
-			tide__box_put(x->b, x->back, (int64_t)x->n + 1 - x->place[ends]);
-		}
+		tide__box_put(x->b, x->dt, tide__move_time(x->m, i));
+		tide__box_put(x->b, x->back, made ? 0 : (int64_t)x->n + 1 - x->place[row]);
+		if (made)
+			put_alloc(x, row);
 	}
 }
 
@@ -201,9 +187,9 @@ static void phases_json(const struct memory *x, const tide_page_options *opt, ti
 		uint64_t n = 0;
 		for (uint64_t i = opt->phases->phases[p].move0; i < opt->phases->phases[p].move1;
 		     i++) {
-			uint32_t ends = tide__move_ends(x->m, i);
-			bool made = x->m->moves.kind[i] == TIDE_MOVE_ALLOC;
-			n += (made || ends) && !x->drop[made ? x->m->moves.row[i] : ends];
+			bool made;
+			uint32_t row = tide__move_life(x->m, i, &made);
+			n += row && !x->drop[row];
 		}
 		tide__json_uint(j, n);
 	}
