@@ -90,35 +90,50 @@ static bool in_range(const tide_event *e)
 	}
 }
 
+/* BEGIN with nothing, with an argument, with that and a sequence number and its thread. */
+static bool fill_begin(tide_event *e, unsigned tag, const tide_field *f, uint64_t *kind)
+{
+	e->tag = TIDE_REC_BEGIN;
+	if (tag == TIDE_REC_BEGIN)
+		return true;
+	e->size = f[2].num;
+	*kind = tag == TIDE_REC_BEGIN_FULL ? 2 : 1;
+	if (tag == TIDE_REC_BEGIN_ARG)
+		return true;
+	e->requested = f[3].num | f[4].num << 32;
+	return !((f[3].num | f[4].num) >> 32);
+}
+
+/* The stack of it, 0 = none. */
+static uint64_t fill_alloc(tide_event *e, unsigned tag, const tide_field *f)
+{
+	e->tag = TIDE_REC_ALLOC;
+	e->size = f[2].num;
+	e->requested = tag == TIDE_REC_ALLOC_FULL ? at_most(f[6].num, e->size) : e->size;
+	return tag != TIDE_REC_ALLOC ? f[5].num : 0;
+}
+
 /* The fields by their place in TIDE_RECORDS. False: out of range. */
 static bool fill(tide_event *e, unsigned tag, const tide_field *f)
 {
 	uint64_t name = 0, kind = 0;
 	switch (tag) {
 	case TIDE_REC_LANE:
+	case TIDE_REC_SAMPLE:
 		name = f[1].num;
 		e->size = f[2].num;
 		break;
 	case TIDE_REC_BEGIN_FULL:
-		if ((f[3].num | f[4].num) >> 32)
-			return false;
-		e->requested = f[3].num | f[4].num << 32;
-		/* fall through */
 	case TIDE_REC_BEGIN_ARG:
-		e->tag = TIDE_REC_BEGIN;
-		e->size = f[2].num;
-		kind = tag == TIDE_REC_BEGIN_FULL ? 2 : 1;
-		/* fall through */
 	case TIDE_REC_BEGIN:
 		name = f[1].num;
+		if (!fill_begin(e, tag, f, &kind))
+			return false;
 		break;
 	case TIDE_REC_ALLOC:
 	case TIDE_REC_ALLOC_STACK:
 	case TIDE_REC_ALLOC_FULL:
-		e->tag = TIDE_REC_ALLOC;
-		e->size = f[2].num;
-		name = tag != TIDE_REC_ALLOC ? f[5].num : 0;
-		e->requested = tag == TIDE_REC_ALLOC_FULL ? at_most(f[6].num, e->size) : e->size;
+		name = fill_alloc(e, tag, f);
 		break;
 	case TIDE_REC_SEG_ALLOC:
 		kind = f[5].num;
@@ -130,10 +145,6 @@ static bool fill(tide_event *e, unsigned tag, const tide_field *f)
 		name = f[3].num;
 		if (!fill_tensor(e, f, &kind))
 			return false;
-		break;
-	case TIDE_REC_SAMPLE:
-		name = f[1].num;
-		e->size = f[2].num;
 		break;
 	case TIDE_REC_MARK:
 		kind = f[1].num;

@@ -5,6 +5,7 @@
  * Tests call it after every import; it is written to be obvious, not fast (O(n log n)). */
 #include "model/model.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -26,86 +27,74 @@ static tide_code broken(const struct check *c, const char *rule, const char *tab
 
 /* ---- ids in range, none rows ---- */
 
-struct range { /* a column of ids and the table they point to */
+/* Columns of ids, and what they are rows of. Every table begins with its number of rows. */
+#define STRINGS SIZE_MAX /* in place of a table: the model's texts */
+#define R(table, column, of)                                                                     \
+	{                                                                                        \
+#table, #column, offsetof(tide_model, table), offsetof(tide_##table, column), of \
+	}
+#define OF(table) offsetof(tide_model, table)
+static const struct range {
 	const char *table, *column;
-	const uint32_t *ids;
-	size_t n;     /* rows of the column */
-	size_t limit; /* ids are below it */
+	size_t at, ids; /* of the table in the model, of the column's pointer in the table */
+	size_t of;	/* OF(table), or STRINGS */
+} ranges[] = {
+	R(frames, function, STRINGS),	  R(frames, file, STRINGS),
+	R(stacks, frame, OF(frames)),	  R(stacks, parent, OF(stacks)),
+	R(processes, command, STRINGS),	  R(processes, host, STRINGS),
+	R(devices, name, STRINGS),	  R(pools, device, OF(devices)),
+	R(pools, name, STRINGS),	  R(lanes, process, OF(processes)),
+	R(lanes, device, OF(devices)),	  R(lanes, name, STRINGS),
+	R(spans, lane, OF(lanes)),	  R(spans, name, STRINGS),
+	R(spans, parent, OF(spans)),	  R(spans, cause, OF(spans)),
+	R(spans, stack, OF(stacks)),	  R(allocs, pool, OF(pools)),
+	R(allocs, span, OF(spans)),	  R(allocs, free_span, OF(spans)),
+	R(allocs, stack, OF(stacks)),	  R(allocs, lane, OF(lanes)),
+	R(allocs, stream, OF(lanes)),	  R(segments, pool, OF(pools)),
+	R(segments, stack, OF(stacks)),	  R(segments, stream, OF(lanes)),
+	R(pendings, alloc, OF(allocs)),	  R(counters, name, STRINGS),
+	R(counters, unit, STRINGS),	  R(counters, lane, OF(lanes)),
+	R(counters, device, OF(devices)), R(samples, counter, OF(counters)),
+	R(marks, name, STRINGS),	  R(marks, text, STRINGS),
+	R(marks, lane, OF(lanes)),	  R(marks, pool, OF(pools)),
+	R(marks, stack, OF(stacks)),	  R(tensors, alloc, OF(allocs)),
+	R(tensors, name, STRINGS),	  R(flows, from, OF(spans)),
+	R(flows, to, OF(spans)),	  R(attrs, span, OF(spans)),
+	R(attrs, key, STRINGS),		  R(attrs, text, STRINGS),
+	R(facts, key, STRINGS),		  R(facts, text, STRINGS),
 };
+#undef OF
+#undef R
+
+static size_t rows_of(const tide_model *m, size_t table)
+{
+	size_t n;
+	memcpy(&n, (const char *)m + table, sizeof n);
+	return n;
+}
 
 static tide_code check_range(const struct check *c, const struct range *r)
 {
-	for (size_t i = 0; i < r->n; i++)
-		if (r->ids[i] >= r->limit)
+	const char *table = (const char *)c->m + r->at;
+	size_t n = rows_of(c->m, r->at);
+	size_t limit = r->of == STRINGS ? (size_t)tide__strings_count(c->m->strings) + 1
+					: rows_of(c->m, r->of);
+	const uint32_t *ids;
+	memcpy(&ids, table + r->ids, sizeof ids);
+	for (size_t i = 0; i < n; i++)
+		if (ids[i] >= limit)
 			return tide__fail(c->err, TIDE_ECORRUPT, TIDE_NO_OFFSET,
 					  "ids: %s row %zu: %s %u is out of range", r->table, i,
-					  r->column, r->ids[i]);
+					  r->column, ids[i]);
 	return TIDE_OK;
 }
 
 static tide_code check_ids(const struct check *c)
 {
-	const tide_model *m = c->m;
-	size_t strings = (size_t)tide__strings_count(m->strings) + 1;
-#define R(table, column, limit)                                                       \
-	{                                                                             \
-#table, #column, (const uint32_t *)m->table.column, m->table.n, limit \
-	}
-	const struct range ranges[] = {
-		R(frames, function, strings),
-		R(frames, file, strings),
-		R(stacks, frame, m->frames.n),
-		R(stacks, parent, m->stacks.n),
-		R(processes, command, strings),
-		R(processes, host, strings),
-		R(devices, name, strings),
-		R(pools, device, m->devices.n),
-		R(pools, name, strings),
-		R(lanes, process, m->processes.n),
-		R(lanes, device, m->devices.n),
-		R(lanes, name, strings),
-		R(spans, lane, m->lanes.n),
-		R(spans, name, strings),
-		R(spans, parent, m->spans.n),
-		R(spans, cause, m->spans.n),
-		R(spans, stack, m->stacks.n),
-		R(allocs, pool, m->pools.n),
-		R(allocs, span, m->spans.n),
-		R(allocs, free_span, m->spans.n),
-		R(allocs, stack, m->stacks.n),
-		R(allocs, lane, m->lanes.n),
-		R(allocs, stream, m->lanes.n),
-		R(segments, pool, m->pools.n),
-		R(segments, stack, m->stacks.n),
-		R(segments, stream, m->lanes.n),
-		R(pendings, alloc, m->allocs.n),
-		R(counters, name, strings),
-		R(counters, unit, strings),
-		R(counters, lane, m->lanes.n),
-		R(counters, device, m->devices.n),
-		R(samples, counter, m->counters.n),
-		R(marks, name, strings),
-		R(marks, text, strings),
-		R(marks, lane, m->lanes.n),
-		R(marks, pool, m->pools.n),
-		R(marks, stack, m->stacks.n),
-		R(tensors, alloc, m->allocs.n),
-		R(tensors, name, strings),
-		R(flows, from, m->spans.n),
-		R(flows, to, m->spans.n),
-		R(attrs, span, m->spans.n),
-		R(attrs, key, strings),
-		R(attrs, text, strings),
-		R(facts, key, strings),
-		R(facts, text, strings),
-	};
-#undef R
-	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
-		tide_code rc = check_range(c, &ranges[i]);
-		if (rc)
-			return rc;
-	}
-	return TIDE_OK;
+	tide_code rc = TIDE_OK;
+	for (size_t i = 0; rc == TIDE_OK && i < sizeof ranges / sizeof *ranges; i++)
+		rc = check_range(c, &ranges[i]);
+	return rc;
 }
 
 static tide_code check_none_rows(const struct check *c)

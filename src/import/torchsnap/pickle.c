@@ -85,111 +85,113 @@ static void report(vm *v, const uint8_t *at, uint64_t *shown_at)
 	v->client->progress(v->client->user, *shown_at);
 }
 
+/* ---- what most opcodes of a snapshot are: a value, and how far the next opcode is ---- */
+
+static inline bool memo_read(vm *v, const uint8_t *op, uint32_t i)
+{
+	v->stack[v->sp] = tide__pickle_memo_get(v, i);
+	return v->stack[v->sp++] || tide__pickle_no_memo(v, op, i);
+}
+
+static inline bool push_int(vm *v, uint64_t value)
+{
+	v->stack[v->sp++] = tide__pv(TIDE_PV_INT, value);
+	return true;
+}
+
+/* A text or a long number of at most 255 bytes. */
+static inline bool push_short(vm *v, const uint8_t *op)
+{
+	v->stack[v->sp++] = *op == 0x8a ? tide__pickle_long(v, op + 2, op[1], op)
+					: tide__pickle_word(v, op + 2, op[1], op);
+	return true;
+}
+
+/* A whole list that is all memo reads, a whole dict that the client can read; NULL = neither. */
+static inline const uint8_t *at_once(vm *v, const uint8_t *op, tide_pv *made)
+{
+	if (*op == ']')
+		return tide__pickle_run(v, op + 1, made);
+	return v->client->flat ? v->client->flat(v->client->user, v, op + 1, made) : NULL;
+}
+
+static bool stop(vm *v, const uint8_t *op, tide_pv *root)
+{
+	v->p = op + 1;
+	if (v->n_marks || v->sp != 1)
+		return tide__pickle_fail(v, TIDE_ECORRUPT, op, "STOP with %zu values on the stack",
+					 v->sp);
+	*root = v->stack[0];
+	v->trailing = (size_t)(v->data + v->n - v->p);
+	return true;
+}
+
+/* The opcode at op, if it is one of the frequent ones and whole. What comes after it; NULL = not
+ * done, or failed: v->rc. */
+__attribute__((always_inline)) static inline const uint8_t *frequent(vm *v, const uint8_t *op,
+								     size_t left)
+{
+	const uint8_t *after, *arg = op + 1;
+	tide_pv made;
+	switch (*op) {
+	case 'h': /* BINGET */
+		return left >= 1 && memo_read(v, op, *arg) ? arg + 1 : NULL;
+	case 'j': /* LONG_BINGET */
+		return left >= 4 && memo_read(v, op, tide__pickle_le32(arg)) ? arg + 4 : NULL;
+	case 'K': /* BININT1 */
+		return left >= 1 && push_int(v, *arg) ? arg + 1 : NULL;
+	case 'M': /* BININT2 */
+		return left >= 2 && push_int(v, tide__pickle_le(arg, 2)) ? arg + 2 : NULL;
+	case 'J': { /* BININT */
+		bool ok = left >= 4 &&
+			  push_int(v, (uint64_t)(int64_t)(int32_t)tide__pickle_le32(arg));
+		return ok ? arg + 4 : NULL;
+	}
+	case 0x8a: /* LONG1 */
+	case 0x8c: /* SHORT_BINUNICODE */
+		return left >= 1 && left - 1 >= *arg && push_short(v, op) ? arg + 1 + *arg : NULL;
+	case '(': /* MARK */
+		return mark(v) ? arg : NULL;
+	case 0x94: /* MEMOIZE */
+		return memoize(v, op) ? arg : NULL;
+	case ']': /* EMPTY_LIST */
+	case '}': /* EMPTY_DICT */
+		after = at_once(v, op, &made);
+		if (after && !v->rc && !v->client->failed)
+			v->stack[v->sp++] = made;
+		return after;
+	default:
+		return NULL;
+	}
+}
+
 /* Run until STOP. False: v->rc says why. */
 static bool run(vm *v, tide_pv *root)
 {
 	const uint8_t *end = v->data + v->n, *p = v->p;
 	uint64_t shown_at = 0;
-	for (;;) {
-		if (p >= end)
-			return tide__pickle_fail(v, TIDE_ETRUNC, end,
-						 "the pickle ends without STOP");
-		const uint8_t *op = p++;
-		size_t left = (size_t)(end - p);
+	while (p < end) {
+		const uint8_t *op = p;
 		if (v->sp >= v->cap && !grow_stack(v))
 			return false;
-		switch (*op) {
-		case 'h': /* BINGET */
-			if (left < 1)
-				break;
-			v->stack[v->sp] = tide__pickle_memo_get(v, *p);
-			if (!v->stack[v->sp++])
-				return tide__pickle_no_memo(v, op, *p);
-			p += 1;
+		p = frequent(v, op, (size_t)(end - op) - 1);
+		if (p && *op != ']' && *op != '}')
 			continue;
-		case 'j': { /* LONG_BINGET */
-			if (left < 4)
-				break;
-			uint32_t i = tide__pickle_le32(p);
-			v->stack[v->sp] = tide__pickle_memo_get(v, i);
-			if (!v->stack[v->sp++])
-				return tide__pickle_no_memo(v, op, i);
-			p += 4;
+		if (v->rc || v->client->failed)
+			return false;
+		if (p) {
+			if (v->client->progress)
+				report(v, p, &shown_at);
 			continue;
 		}
-		case 'K': /* BININT1 */
-			if (left < 1)
-				break;
-			v->stack[v->sp++] = tide__pv(TIDE_PV_INT, *p++);
-			continue;
-		case 'M': /* BININT2 */
-			if (left < 2)
-				break;
-			v->stack[v->sp++] = tide__pv(TIDE_PV_INT, tide__pickle_le(p, 2));
-			p += 2;
-			continue;
-		case 'J': /* BININT */
-			if (left < 4)
-				break;
-			v->stack[v->sp++] = tide__pv(
-				TIDE_PV_INT, (uint64_t)(int64_t)(int32_t)tide__pickle_le32(p));
-			p += 4;
-			continue;
-		case 0x8a: /* LONG1 */
-			if (left < 1 || left - 1 < *p)
-				break;
-			v->stack[v->sp++] = tide__pickle_long(v, p + 1, *p, op);
-			p += 1 + *p;
-			continue;
-		case 0x8c: /* SHORT_BINUNICODE */
-			if (left < 1 || left - 1 < *p)
-				break;
-			v->stack[v->sp++] = tide__pickle_word(v, p + 1, *p, op);
-			p += 1 + *p;
-			continue;
-		case '(': /* MARK */
-			if (!mark(v))
-				return false;
-			continue;
-		case 0x94: /* MEMOIZE */
-			if (!memoize(v, op))
-				return false;
-			continue;
-		case ']':   /* EMPTY_LIST: a whole list at once if it is all memo reads */
-		case '}': { /* EMPTY_DICT: the same if the client can read it */
-			tide_pv made;
-			const uint8_t *after =
-				*op == ']'	  ? tide__pickle_run(v, p, &made)
-				: v->client->flat ? v->client->flat(v->client->user, v, p, &made)
-						  : NULL;
-			if (v->rc || v->client->failed)
-				return false;
-			if (after) {
-				v->stack[v->sp++] = made;
-				p = after;
-				if (v->client->progress)
-					report(v, p, &shown_at);
-				continue;
-			}
-			break;
-		}
-		case '.': /* STOP */
-			v->p = p;
-			if (v->n_marks || v->sp != 1)
-				return tide__pickle_fail(v, TIDE_ECORRUPT, op,
-							 "STOP with %zu values on the stack",
-							 v->sp);
-			*root = v->stack[0];
-			v->trailing = left;
-			return true;
-		default:
-			break;
-		}
-		v->p = p;
+		if (*op == '.')
+			return stop(v, op, root);
+		v->p = op + 1;
 		if (!tide__pickle_cold(v, op))
 			return false;
 		p = v->p;
 	}
+	return tide__pickle_fail(v, TIDE_ETRUNC, end, "the pickle ends without STOP");
 }
 
 tide_code tide__pickle_load(const uint8_t *data, size_t n, tide_pickle_client *client,
