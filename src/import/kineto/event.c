@@ -262,11 +262,17 @@ static bool is(const kin_parser *c, kin_slice v, const char *text)
 	return v.type == '"' && v.n == n && !memcmp(c->s.b + v.at, text, n);
 }
 
+/* No device has 2^48 bytes; sums of such numbers would wrap. */
+static bool is_absurd(int64_t bytes)
+{
+	return bytes >= INT64_C(1) << 48 || bytes <= -(INT64_C(1) << 48);
+}
+
 static bool emit_memory(kin_parser *c, kin_event *e)
 {
 	if (!(c->want & TIDE_WANT_MEMORY))
 		return true;
-	if (!kin_has(e, KIN_KEY_MEM_BYTES)) {
+	if (!kin_has(e, KIN_KEY_MEM_BYTES) || is_absurd(e->num[KIN_KEY_MEM_BYTES])) {
 		c->out->loss[KIN_LOSS_MEMORY]++;
 		return true;
 	}

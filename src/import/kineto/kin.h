@@ -137,7 +137,7 @@ typedef struct kin_meta {    /* a top-level member other than traceEvents */
 	X(NEG_DUR, "loss.negative_durations")                                                      \
 	X(ABSURD_DUR, "loss.absurd_durations")	   /* over KIN_DUR_MAX, or past the end of time */ \
 	X(BIG_NUMBER, "loss.numbers_over_64_bits") /* an argument's value, not the event */        \
-	X(MEMORY, "loss.bad_memory_events")	   /* [memory] without Bytes */                    \
+	X(MEMORY, "loss.bad_memory_events")	   /* [memory] without Bytes, or 2^48 and more */  \
 	X(COUNTER, "loss.bad_counter_values")                                                      \
 	X(GARBAGE, "loss.garbage_bytes") /* between or after documents */                          \
 	X(META, "loss.metadata_dropped") /* top-level values too large or too many */

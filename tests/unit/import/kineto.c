@@ -377,6 +377,15 @@ static const struct row {
 	  "sample Bytes since the trace's start 5 t0\nsample Bytes since the trace's start 3 "
 	  "t1000\n"
 	  "fact loss.bad_memory_events=1\n" },
+	{ "no device has that much memory",
+	  EVENTS("{\"ph\":\"i\",\"name\":\"[memory]\",\"ts\":1,\"args\":{\"Bytes\":"
+		 "281474976710655,\"Device Type\":0}},"
+		 "{\"ph\":\"i\",\"name\":\"[memory]\",\"ts\":2,\"args\":{\"Bytes\":"
+		 "281474976710656,\"Device Type\":0}},"
+		 "{\"ph\":\"i\",\"name\":\"[memory]\",\"ts\":3,\"args\":{\"Bytes\":"
+		 "-281474976710656,\"Device Type\":0}}"),
+	  "sample Bytes since the trace's start 2.81475e+14 t0\n"
+	  "fact loss.bad_memory_events=2\n" },
 
 	/* what other writers use */
 	{ "counters",
