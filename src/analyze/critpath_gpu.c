@@ -281,7 +281,8 @@ static bool delay_edge(crit *c, struct state *s, size_t row, int64_t sync_end)
 	int64_t before = call < 0	 ? 0
 			 : crit_exact(c) ? c->pending[row]
 					 : c->queue[call]; /* of its last row, as HTA */
-	if (call >= 0 && before == 1 && c->queue[row] == 0 && (!l || last_t < f->ts[call]) &&
+	bool empty = before == 1 && (crit_exact(c) || c->queue[row] == 0);
+	if (call >= 0 && empty && (!l || last_t < f->ts[call]) &&
 	    (sync_end < 0 || c->nodes[sync_end].t < f->ts[call])) {
 		if (!c->begin[call]) {
 			c->why = "a kernel's launch is not in the window";

@@ -60,7 +60,7 @@ static void judge(tide_stragglers *out, const struct seen *s, size_t n)
 		int64_t late = longest - s[i].dur;
 		t->collectives++;
 		t->last += s[i].dur == shortest && shortest < longest;
-		t->late_ns += late;
+		t->late_ns = tide__add_sat(t->late_ns, late);
 		if (late > t->worst_ns) {
 			t->worst_ns = late;
 			t->worst_step = s[i].step;

@@ -45,7 +45,9 @@ static int by_time(const void *a, const void *b)
 	const struct top *x = a, *y = b;
 	if (x->time != y->time)
 		return x->time < y->time ? 1 : -1;
-	return (x->name.i > y->name.i) - (x->name.i < y->name.i);
+	if (x->name.i != y->name.i)
+		return x->name.i < y->name.i ? -1 : 1;
+	return (int)x->bound - (int)y->bound;
 }
 
 /* Time on the path by (name, bound). */

@@ -422,12 +422,12 @@ tide_grid *tide__grid_stragglers(const tide_hta_job *job)
 	if (job->n_ranks < 2 || tide__stragglers(job, &s, NULL) != TIDE_OK)
 		return g;
 	for (size_t i = 0; s.matched && i < s.n; i++) {
-		tide__grid_int(g, s.v[i].rank);
+		known_cell(g, s.v[i].rank);
 		tide__grid_uint(g, s.v[i].collectives);
 		tide__grid_uint(g, s.v[i].last);
 		tide__grid_int(g, s.v[i].late_ns);
 		tide__grid_int(g, s.v[i].worst_ns);
-		s.v[i].worst_step < 0 ? tide__grid_none(g) : tide__grid_int(g, s.v[i].worst_step);
+		known_cell(g, s.v[i].worst_step);
 	}
 	tide__stragglers_free(&s);
 	return g;

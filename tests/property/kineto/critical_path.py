@@ -311,7 +311,7 @@ class Path:
         if source is not None:
             self.edge((source, "end"), (x, "begin"), "sync_dependency")
         call = x["partner"]
-        if (call is not None and x.get("pending") == 1 and x.get("queue") == 0 and (before is None or before["t1"] < call["t0"]) and
+        if (call is not None and x.get("pending") == 1 and (before is None or before["t1"] < call["t0"]) and
                 (source is None or source["t1"] < call["t0"])):
             self.bad = self.bad or not call["node"]
             if call["node"]:

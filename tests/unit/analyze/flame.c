@@ -622,9 +622,49 @@ static void order_folds_early(void **state)
 	}
 }
 
+/* What a trace is about when nobody says: what it has, in this order. */
+static void mostly(void **state)
+{
+	tide_model *m = some_machine();
+	assert_int_equal(tide__flame_mostly(m), TIDE_FLAME_CPU);
+	some_alloc(m, 1, 512, 0);
+	assert_int_equal(tide__flame_mostly(m), TIDE_FLAME_MEMORY);
+	some_span(m, 1, TIDE_CAT_USER, "range", 0, 9);
+	assert_int_equal(tide__flame_mostly(m), TIDE_FLAME_MEMORY);
+	some_span(m, 1, TIDE_CAT_OP, "op", 0, 9);
+	assert_int_equal(tide__flame_mostly(m), TIDE_FLAME_CPU);
+	some_span(m, 3, TIDE_CAT_KERNEL, "k", 0, 9);
+	assert_int_equal(tide__flame_mostly(m), TIDE_FLAME_GPU);
+	tide__model_free(m);
+}
+
+/* Threads of two processes that have one number are two. */
+static void same_number(void **state)
+{
+	tide_model *m = some_machine();
+	tide_flame *f;
+	uint32_t p = tide__push(&m->processes, &tide_processes_desc);
+	m->processes.pid[p] = 77;
+	uint32_t lane = some_lane(m, TIDE_LANE_THREAD, m->lanes.number[1], 0);
+	m->lanes.process[lane].i = p;
+	some_span(m, 1, TIDE_CAT_OP, "a", 0, 9);
+	some_span(m, lane, TIDE_CAT_OP, "b", 1, 3);
+	assert_int_equal(tide__flame(m, NULL, &f, NULL), TIDE_OK);
+	size_t n;
+	uint32_t first = f->nodes.child[0], second = f->nodes.next[first];
+	assert_int_equal(f->nodes.total[first], 9);
+	assert_int_equal(f->nodes.total[second], 2);
+	assert_string_equal(tide__flame_name(f, first, &n), "thread 100");
+	assert_string_equal(tide__flame_name(f, second, &n), "thread 100 of process 77");
+	tide__flame_free(f);
+	tide__model_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mostly),
+		cmocka_unit_test(same_number),
 		cmocka_unit_test(order_of_time),
 		cmocka_unit_test(order_folds),
 		cmocka_unit_test(order_folds_early),

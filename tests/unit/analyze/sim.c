@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/sim/requests.h"
 #include "analyze/sim/ordset.h"
 #include "analyze/sim/sim.h"
 #include "base/mem.h"
@@ -287,6 +288,51 @@ static void test_round(void **state)
 	}
 }
 
+/* Settings as a snapshot's facts tell them. */
+static const struct {
+	const char *key, *text; /* text NULL: the number */
+	int64_t number;
+	const char *described;
+	bool known;
+} recorded[] = {
+	{ "allocator.max_split_size", NULL, -1, "default", true },
+	{ "allocator.max_split_size", NULL, 128 * (int64_t)M, "max_split_size_mb:128", true },
+	{ "allocator.max_non_split_rounding_size", NULL, 40 * (int64_t)M,
+	  "max_non_split_rounding_mb:40", false },
+	{ "allocator.expandable_segments", NULL, 1, "expandable_segments:True", true },
+	{ "allocator.expandable_segments", NULL, 0, "default", true },
+	{ "allocator.garbage_collection_threshold", "0.8", 0, "garbage_collection_threshold:0.8",
+	  false },
+	{ "allocator.garbage_collection_threshold", "1", 0, "default", false },
+	{ "allocator.roundup_power2_divisions", "1:0,32768:8,65536:8", 0,
+	  "roundup_power2_divisions:[1:0,2:0,4:0,8:0,16:0,32:0,64:0,128:0,256:0,512:0,1024:0,"
+	  "2048:0,4096:0,8192:0,16384:0,32768:8]",
+	  false },
+	{ "allocator.roundup_power2_divisions", "1:1048576,2:2097152,4:3,3:4", 0,
+	  "roundup_power2_divisions:[1:1048576,2:0,4:0,8:0,16:0,32:0,64:0,128:0,256:0,512:0,"
+	  "1024:0,2048:0,4096:0,8192:0,16384:0,32768:0]",
+	  false },
+	{ "allocator.other", "x", 0, "default", false },
+};
+
+static void test_recorded(void **state)
+{
+	for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++) {
+		tide_model *m = tide__model_new();
+		tide_sim_config c;
+		char text[400];
+
+		if (recorded[i].text)
+			tide__fact_text(m, recorded[i].key, recorded[i].text);
+		else
+			tide__fact_num(m, recorded[i].key, recorded[i].number);
+		assert_int_equal(tide__sim_recorded(m, &c), recorded[i].known);
+		tide__sim_describe(&c, text, sizeof text);
+		assert_string_equal(text, recorded[i].described);
+		tide__model_free(m);
+	}
+}
+
 static const struct {
 	const char *text, *described; /* NULL = refused */
 } settings[] = {
@@ -411,9 +457,10 @@ static void test_exhaustion(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),   cmocka_unit_test(test_gc),
-		cmocka_unit_test(test_round),  cmocka_unit_test(test_settings),
-		cmocka_unit_test(test_ordset), cmocka_unit_test(test_exhaustion),
+		cmocka_unit_test(test_rows),	   cmocka_unit_test(test_gc),
+		cmocka_unit_test(test_recorded),   cmocka_unit_test(test_round),
+		cmocka_unit_test(test_settings),   cmocka_unit_test(test_ordset),
+		cmocka_unit_test(test_exhaustion),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

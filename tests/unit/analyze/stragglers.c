@@ -4,11 +4,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "analyze/stragglers.h"
+#include "render/hta.h"
 
 struct row {
 	const char *name;
@@ -29,6 +31,33 @@ static void add_rank(tide_hta_job *job, int64_t rank, const struct row *rows, si
 				      rows[i].ordinal, rows[i].step, rows[i].dur };
 	}
 	assert_int_equal(tide__hta_job_add(job, "trace", h, &err), TIDE_OK);
+}
+
+/* Two ranks are enough to lay side by side; one whose number is not known has none. */
+static void table(void **state)
+{
+	static const struct row a = { "reduce", 1, 0, 100 }, b = { "reduce", 1, 0, 30 };
+	for (int64_t n = 1; n <= 3; n++) {
+		tide_hta_job *job = tide__hta_job_new();
+		tide_error err;
+		char *text = NULL;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+		tide_json j;
+		for (int64_t r = 0; r < n; r++)
+			add_rank(job, r ? r : -1, r ? &a : &b, 1);
+		assert_int_equal(tide__hta_job_finish(job, &err), TIDE_OK);
+		tide_grid *g = tide__grid_stragglers(job);
+		assert_int_equal(tide__grid_rows(g), n > 1 ? n : 0);
+		tide__json_begin(&j, out, false);
+		tide__grid_json(g, &j);
+		fclose(out);
+		assert_int_equal(strstr(text, "\"rank\":null") != NULL, n > 1);
+		assert_null(strstr(text, "-1"));
+		free(text);
+		tide__grid_free(g);
+		tide__hta_job_free(job);
+	}
 }
 
 static void the_shortest_came_last(void **state)
@@ -63,6 +92,7 @@ static void the_shortest_came_last(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(the_shortest_came_last) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(the_shortest_came_last),
+					    cmocka_unit_test(table) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

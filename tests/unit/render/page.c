@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "../analyze/some_model.h"
+#include "analyze/hta_job.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "render/page.h"
@@ -201,6 +202,41 @@ static void threads_agree(void **state)
 	tide__model_free(m);
 }
 
+/* Failed requests, advice on time and on memory: one does not stand in for another. */
+static void all_findings(void **state)
+{
+	tide_model *m = some_machine();
+	tide_page_options opt = { 0 };
+	char *text = NULL;
+	size_t n;
+	tide_error err;
+	uint32_t a = some_alloc(m, 1, UINT64_C(64) << 20, 0);
+	m->allocs.role[a] = TIDE_ROLE_ACTIVATION;
+	uint32_t k = tide__push(&m->marks, &tide_marks_desc);
+	m->marks.kind[k] = TIDE_MARK_OOM;
+	m->marks.pool[k].i = 1;
+	m->marks.value[k] = 1 << 20;
+	m->marks.move[k] = 1;
+	for (int64_t i = 0; i < 2; i++)
+		some_span(m, 3, TIDE_CAT_KERNEL, "k", 90 * i, 90 * i + 9);
+	tide_hta_job *job = NULL;
+	assert_int_equal(tide__hta_one(m, "x", &job, &err), TIDE_OK);
+	opt.job = job;
+	FILE *out = open_memstream(&text, &n);
+	tide_json j;
+	tide__json_begin(&j, out, false);
+	tide__json_object(&j);
+	assert_true(tide__page_findings(&j, m, &opt, 1, 0, &err));
+	fclose(out);
+	static const char *const wants[] = { "\"out of memory\"", "GPU idle", "\"activations\"" };
+	for (size_t i = 0; i < 3; i++)
+		if (!strstr(text, wants[i]))
+			fail_msg("no %s in %s", wants[i], text);
+	tide__hta_job_free(job);
+	free(text);
+	tide__model_free(m);
+}
+
 /* Of more edges than a page has room for the longest stay, wherever they stand among equals. */
 static void longest_edges(void **state)
 {
@@ -248,7 +284,7 @@ int main(void)
 		cmocka_unit_test(memory_fails),	 cmocka_unit_test(empty_model),
 		cmocka_unit_test(disk_is_full),	 cmocka_unit_test(not_built),
 		cmocka_unit_test(prepared),	 cmocka_unit_test(threads_agree),
-		cmocka_unit_test(longest_edges),
+		cmocka_unit_test(longest_edges), cmocka_unit_test(all_findings),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
