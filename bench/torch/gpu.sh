@@ -35,8 +35,8 @@ c++ --version 2>/dev/null | head -1 || echo "no C++ compiler"
 uptime
 live 90 exact
 live 200 calls "--rounds 10 --seconds 120"
-live 140 steps "--batch 2 --context 64 --rounds 100 --steps 3 --seconds 60 --only callback,ops,stacks"
-live 140 steps "--autocast --batch 8 --context 512 --rounds 40 --steps 3 --seconds 90"
-live 140 steps "--bf16 --batch 32 --context 1024 --rounds 8 --steps 4 --seconds 90"
+live 140 steps "--batch 2 --context 64 --seconds 60 --only callback;ops;stacks"
+live 140 steps "--autocast --batch 8 --context 512 --seconds 90"
+live 140 steps "--bf16 --batch 32 --context 1024 --seconds 90"
 live 20 product
 uptime

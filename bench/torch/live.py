@@ -3,14 +3,14 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """What recording costs a training step, in one process: every tool on for a few steps, then the next, round after round.
 
-    live.py steps OUT [--small] [--batch N] [--context N] [--bf16 | --autocast] [--rounds N] [--steps N] [--only WORDS]
+    live.py steps OUT [--small] [--batch N] [--context N] [--bf16 | --autocast] [--rounds N] [--steps N] [--warm N] [--only WORDS]
     live.py calls OUT [--processes N]  ns an op, an allocation: one op in a loop (calls.cpp), tools in turn, in several processes
     live.py events OUT                 one such process
     live.py product OUT                ns an event × events a step, from what steps and calls left in OUT
     live.py exact OUT [--small ...]    the recording beside torch's own counters, to the byte
 
-Each tool's turn stands between two bare ones, over whose mean its median step is given: what the machine does slowly cancels.
-"quiet" are the turns between bare ones that ran at the machine's speed.
+Each tool's turn stands between two bare ones, over whose mean its median step is given: what the machine does slowly cancels, the
+more the shorter the turns are.
 Needs the tidemark package (bench/torch/gpu.sh says how). The recordings go to the folder OUT.
 """
 import argparse
@@ -138,6 +138,12 @@ def spread(values: list[float]) -> tuple[float, float, float]:
     return q[0], statistics.median(values), q[2]
 
 
+def error(values: list[float]) -> float:
+    """Standard error of the median: how far medians of as many values, drawn from these, lie apart."""
+    draw = random.Random(1)
+    return statistics.pstdev([statistics.median(draw.choices(values, k=len(values))) for _ in range(200)])
+
+
 def low(values: list[float]) -> float:
     """The tenth percentile: what it costs when the machine does nothing else."""
     return statistics.quantiles(values, n=10, method="inclusive")[0] if len(values) > 1 else values[0]
@@ -150,14 +156,14 @@ def steps(a) -> None:
     for _ in range(6):
         step()
     sync()
-    tools = {k: v for k, v in TOOLS.items() if not a.only or k == "bare" or any(w in k for w in a.only.split(","))}
+    tools = {k: v for k, v in TOOLS.items() if not a.only or k == "bare" or any(k.endswith(w) for w in a.only.split(";"))}
     times: dict[str, list[float]] = {k: [] for k in tools}
     tried: dict[str, list[tuple[float, float, float]]] = {k: [] for k in tools}
     events: dict[str, list[float]] = {k: [] for k in tools}
 
     def turn(k: str) -> float:
         with tools[k]():
-            timed(step, 1)
+            timed(step, a.warm)
             before = tidemark.stats()["events"]
             got = timed(step, a.steps)
             events[k].append((tidemark.stats()["events"] - before) / a.steps)
@@ -177,20 +183,16 @@ def steps(a) -> None:
             tried[k].append((before, turn(k), turn("bare")))
             before = tried[k][-1][2]
             tried["bare"].append((before, before, before))
-    best = low([t[0] for t in tried["bare"]])
     print(f"\n{sys.argv[3:]}: {len(tried['bare']) // len(order)} rounds of {a.steps} steps, {DEVICE}, torch {torch.__version__}, Python {sys.version.split()[0]}")
-    print(f"{'tool':32} {'median step':>12} {'quartiles, ms':>19} {'over bare':>10} {'quartiles, %':>17} {'quiet':>9} {'of':>4} {'10th pct':>10} {'events a step':>14}")
+    print(f"{'tool':32} {'median step':>12} {'quartiles, ms':>19} {'over bare':>10} {'+-':>5} {'quartiles, %':>17} {'10th pct':>10} {'times empty':>12} {'events a step':>14}")
     rows = {}
     for k in tools:
         over = [100 * (t[1] / ((t[0] + t[2]) / 2) - 1) for t in tried[k]]
-        quiet = [o for o, t in zip(over, tried[k]) if max(t[0], t[2]) <= QUIET * best]
         lo, mid, hi = spread(times[k])
         rlo, rmid, rhi = spread(over)
-        calm = statistics.median(quiet) if quiet else None
-        rows[k] = {"ms": [lo, mid, hi], "percent": [rlo, rmid, rhi], "quiet_percent": calm, "quiet": len(quiet), "low_ms": low(times[k]),
-                   "events": statistics.median(events[k])}
-        print(f"{k:32} {mid:9.3f} ms {lo:9.3f} {hi:9.3f} {rmid:+9.2f}% {rlo:+8.2f} {rhi:+8.2f} {'-' if calm is None else f'{calm:+.2f}%':>9} {len(quiet):4}"
-              f" {rows[k]['low_ms']:10.3f} {rows[k]['events']:14.0f}")
+        rows[k] = {"ms": [lo, mid, hi], "percent": [rlo, rmid, rhi], "error": error(over), "low_ms": low(times[k]), "events": statistics.median(events[k])}
+        times_empty = f"{rmid / rows[EMPTY]['percent'][1]:.2f}" if EMPTY in rows and k != EMPTY else ""
+        print(f"{k:32} {mid:9.3f} ms {lo:9.3f} {hi:9.3f} {rmid:+9.2f}% {rows[k]['error']:5.2f} {rlo:+8.2f} {rhi:+8.2f} {rows[k]['low_ms']:10.3f} {times_empty:>12} {rows[k]['events']:14.0f}")
     with open(os.path.join(a.out, f"steps-{'bf16' if a.bf16 else 'autocast' if a.autocast else 'f32'}-{a.batch}x{a.context}.json"), "w", encoding="utf-8") as f:
         json.dump({"arguments": sys.argv[1:], "torch": torch.__version__, "rows": rows}, f)
 
@@ -200,7 +202,7 @@ def steps(a) -> None:
 def loops():
     """bench/torch/calls.cpp, built like the recorder's own C++ file: its loops, calls in a batch, ops in a call."""
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "calls.cpp")
-    calls = ctypes.CDLL(capture._hook._beside("tidemark_build").library(torch, source))
+    calls = ctypes.CDLL(capture._hook._beside("tidemark_build").library(torch, source, lambda text: print(text, file=sys.stderr)))
     for f in (calls.bench_view, calls.bench_empty, calls.bench_ten, calls.bench_cold):
         f.restype = ctypes.c_double
     with ours(modules=False):
@@ -403,12 +405,14 @@ def main() -> None:
     p.add_argument("--autocast", action="store_true", help="float32 weights, bfloat16 work, as in tests/data's GPT trace")
     p.add_argument("--batch", type=int, default=8)
     p.add_argument("--context", type=int, default=128)
-    p.add_argument("--rounds", type=int, default=12)
-    p.add_argument("--steps", type=int, default=10)
-    p.add_argument("--only", default="")
+    p.add_argument("--rounds", type=int, help="at most; default: 12, of steps 1000")
+    p.add_argument("--steps", type=int, default=1, help="counted in a turn")
+    p.add_argument("--warm", type=int, default=1, help="steps before them")
+    p.add_argument("--only", default="", help="tools by the ends of their names, with ; between them")
     p.add_argument("--processes", type=int, default=8)
-    p.add_argument("--seconds", type=float, default=600.0, help="begin no other round or process after as many")
+    p.add_argument("--seconds", type=float, default=120.0, help="begin no other round or process after as many")
     a = p.parse_args()
+    a.rounds = a.rounds or (1000 if a.what == "steps" else 12)
     os.makedirs(a.out, exist_ok=True)
     if a.what in ("exact", "calls", "product"):
         {"exact": exact, "calls": calls, "product": product}[a.what](a)

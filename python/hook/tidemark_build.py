@@ -81,7 +81,7 @@ def _build(torch: Any, source: str, stem: str, say: Any) -> str:
     command = [
         *compiler, f"-std={_standard(torch)}", "-O2", "-fPIC", "-fno-plt", "-shared", "-DNDEBUG", f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
         "-fvisibility=hidden", f"-I{os.environ['TIDEMARK_INCLUDE']}", f"-I{root}/include",
-        f"-I{root}/include/torch/csrc/api/include", source, "-o", part,
+        f"-I{root}/include/torch/csrc/api/include", *_known(root), source, "-o", part,
         f"-L{root}/lib", "-lc10", "-ltorch_cpu", f"-Wl,-rpath,{root}/lib",
     ]
     try:
@@ -96,6 +96,15 @@ def _build(torch: Any, source: str, stem: str, say: Any) -> str:
         with contextlib.suppress(OSError):
             os.unlink(part)
         raise
+
+
+def _known(root: str) -> list[str]:
+    """RecordFunction keeps what it was given as ops.cpp knows it; else that asks for the name instead."""
+    try:
+        with open(os.path.join(root, "include", "ATen", "record_function.h"), encoding="utf-8") as f:
+            return ["-DTIDE_SCHEMA_IN_FN"] if "  std::variant<std::string, schema_ref_t> fn_;" in f.read() else []
+    except (OSError, ValueError):
+        return []
 
 
 def _standard(torch: Any) -> str:

@@ -62,6 +62,38 @@ class Attach(unittest.TestCase):
         seen = {o["op"]: o["count"] for o in tidemark.open(path("gone.tide")).ops(flat=True)["ops"]}
         self.assertEqual({n: seen.get(n, 0) for n in names}, dict.fromkeys(names, 2))
 
+    def test_ranges_end_in_any_order_and_on_any_thread(self):
+        """The end of an outer one ends what is open in it; the end of one that is not this thread's ends nothing."""
+        outer, inner, around, given = (torch.autograd.profiler.record_function(n) for n in ("outer", "inner", "around", "given"))
+        with tidemark.record(path("order.tide"), modules=False):
+            outer.__enter__()
+            inner.__enter__()
+            torch.ones(3)
+            outer.__exit__(None, None, None)
+            torch.zeros(3)
+            inner.__exit__(None, None, None)
+            around.__enter__()
+            given.__enter__()
+            other = threading.Thread(target=lambda: (torch.ones(5), given.__exit__(None, None, None), torch.zeros(5)))
+            other.start()
+            other.join()
+            torch.full((3,), 1.0)
+            around.__exit__(None, None, None)
+            torch.arange(3)
+        t = tidemark.open(path("order.tide"))
+        self.assertEqual(t.memory()["losses"], {})
+        c = {k: t.native.column("spans", k) for k in ("name", "parent", "t0", "t1")}
+        paths = set()
+        for i, name in enumerate(c["name"]):
+            up, at = [], i
+            while at and len(up) < 9:
+                up.insert(0, c["name"][at])
+                at = c["parent"][at]
+            paths.add("/".join(up))
+            self.assertLessEqual(c["t1"][i], c["t1"][c["parent"][i]] if c["parent"][i] else 2**63)
+        wanted = {"outer/inner/aten::ones", "aten::zeros", "aten::ones", "around/given/aten::full", "aten::arange"}
+        self.assertEqual(wanted - paths, set(), paths)
+
     def test_tensors_from_before_are_known(self):
         old = torch.ones(300_001)
         with tidemark.record(path("b.tide"), ops=False):

@@ -22,6 +22,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <variant>
 #include <vector>
 
 #include <tidemark/quick.h>
@@ -39,40 +40,37 @@ struct Host {
 } host;
 
 #define INLINE	  inline __attribute__((always_inline))
-/* Few lines of cache, twelve an op, in one page: a busy program finds none of them near. The compiler puts them one after
- * another in the order they are written; what begins them is aligned to more than all of them take. */
-#define HOT	  __attribute__((hot, aligned(64)))
-#define HOT_FIRST __attribute__((hot, aligned(1024)))
-#define COLD	  __attribute__((noinline, cold))
-/* Reads what stands beside a text, in its page. In line, unless a sanitizer is to look away: GCC then calls it. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define WITH_NEIGHBOURS __attribute__((no_sanitize("address", "thread")))
+/* Few lines of cache, ten an op, in one page: a busy program finds none of them near. They lie one after another in the order
+ * they are written; what begins them is aligned to more than all of them take. */
+#if defined(__clang__)
+#define IN_ORDER
 #else
-#define WITH_NEIGHBOURS INLINE
+#define IN_ORDER __attribute__((no_reorder))
 #endif
+#define HOT	  IN_ORDER __attribute__((hot, aligned(64)))
+#define HOT_FIRST IN_ORDER __attribute__((hot, aligned(1024)))
+#define COLD	  __attribute__((noinline, cold))
 enum { SHAPES = 1, STACKS = 2, EMPTY = 4 };
 
 // ---- what a thread keeps: little of it in thread-local storage, of which a library loaded late gets little ----
 
 #define OWN static thread_local __attribute__((tls_model("initial-exec")))
 OWN struct {
-	struct Names *names; // by address and by text
-	bool ended;	     // the thread is on its way out: keep nothing more
+	struct Names *names;
+	bool ended; // the thread is on its way out: keep nothing more
 } own;
 
-/* Names by the address of their text. The name of a registered op stays where it is, in a line of memory that nothing else
- * looks at in a call: it is not compared (`stays`). One made for a call leaves its address to another, so its text is
- * compared, in line: on some machines strcmp took a third of a call. Compared is a window of WINDOW bytes: the text and
- * what follows it, or, where its page ends sooner, what stands before it too. Should those neighbours change, the name is
- * looked up, and found, the long way. */
-enum { WINDOW = 32 /* two Pairs */, TEXT = 48, PAGE = 4096 };
-struct alignas(64) Near {
-	const char *at = nullptr;
-	tide_name id = 0;
-	int16_t from = 0;    // of the window, from `at`: 0 or less
-	bool longer = false; // than the window
-	std::atomic<bool> stays{false};
-	char text[TEXT] = {}; // the window, or all of a text that is longer
+/* Names of ops by the address of their schema, which stays where it is until the dispatcher tells that the op goes: nothing of
+ * it is looked at. Names that come as a text, made for the call (backward functions, ranges), by what they say. */
+enum { OPS = 1024, SAID = 256, TEXT = 56 };
+struct Op {
+	std::atomic<const void *> schema{nullptr};
+	tide_name name = 0;
+};
+struct alignas(64) Said {
+	tide_name name = 0;
+	uint32_t n = 0;
+	char text[TEXT] = {};
 };
 struct Hash { // words at a time: names are short and many
 	size_t operator()(std::string_view s) const
@@ -89,13 +87,16 @@ struct Hash { // words at a time: names are short and many
 	}
 };
 struct Names {
-	Near near[512];
+	alignas(64) Op ops[OPS];
+	Said said[SAID];
 	std::deque<std::string> texts; // of `all`
 	std::unordered_map<std::string_view, tide_name, Hash> all;
 	std::atomic<bool> taken{true}; // by a thread; those of threads that ended serve others
 	Names *next = nullptr;
 
-	Near &at(const char *text) { return near[reinterpret_cast<uintptr_t>(text) * UINT64_C(0x9e3779b97f4a7c15) >> 55]; }
+	/* An op has two places, side by side. */
+	Op *first(const void *schema) { return &ops[reinterpret_cast<uintptr_t>(schema) * UINT64_C(0x9e3779b97f4a7c15) >> 54]; }
+	Op *other(const Op *op) { return &ops[(op - ops) ^ 1]; }
 };
 std::atomic<Names *> every{nullptr}; // all there ever were: no lock, which a fork could leave locked
 
@@ -113,14 +114,21 @@ Names *take_names()
 	return n;
 }
 
-/* An op that goes takes its name along: the dispatcher tells before it frees the text. What comes to be at that address is
- * compared. No op is called while it goes. */
+INLINE bool is(const Op *op, const void *schema)
+{
+	return op->schema.load(std::memory_order_relaxed) == schema;
+}
+
+/* An op that goes takes its schema along: the dispatcher tells before it frees it. No op is called while it goes. */
 struct Listener : c10::OpRegistrationListener {
 	void onOperatorRegistered(const c10::OperatorHandle &) override {}
 	void onOperatorDeregistered(const c10::OperatorHandle &op) override
 	{
+		const void *schema = &op.schema();
 		for (Names *n = every.load(); n; n = n->next)
-			n->at(op.schema().name().c_str()).stays.store(false, std::memory_order_relaxed);
+			for (Op *at : { n->first(schema), n->other(n->first(schema)) })
+				if (is(at, schema))
+					at->schema.store(nullptr, std::memory_order_relaxed);
 	}
 };
 
@@ -139,83 +147,97 @@ thread_local Keeper keeper;
 
 // ---- names ----
 
-tide_name interned(Names &n, const char *text)
+tide_name interned(Names &n, std::string_view text)
 {
 	auto at = n.all.find(text);
 	if (at != n.all.end())
 		return at->second;
-	tide_name id = tide_intern(text);
+	const std::string copy(text); // with a 0 at its end
+	tide_name id = tide_intern(copy.c_str());
 	if (id && n.all.size() < 10000)
-		n.all.emplace(n.texts.emplace_back(text), id);
+		n.all.emplace(n.texts.emplace_back(copy), id);
 	return id;
 }
 
-/* Texts that are long, or lie across the end of a page, are not kept: false. */
-WITH_NEIGHBOURS bool keep(Near &near, const char *text, tide_name id)
+__attribute__((hot, noinline)) tide_name by_text(const char *said)
 {
-	size_t n = std::strlen(text) + 1, left = PAGE - (reinterpret_cast<uintptr_t>(text) & (PAGE - 1));
-	int from = left < WINDOW ? static_cast<int>(left) - WINDOW : 0;
-	bool longer = n > WINDOW;
-	if (n > TEXT || n > left || (from && longer))
-		return false;
-	near.stays.store(false, std::memory_order_relaxed);
-	near.at = text;
-	near.id = id;
-	near.from = static_cast<int16_t>(from);
-	near.longer = longer;
-	__builtin_memcpy(near.text, text + from, longer ? n : size_t{ WINDOW });
-	return true;
+	if (!TIDE_LIKELY(own.names != nullptr) && !own.ended)
+		keeper.here(); // makes it, and it cleans up
+	if (!own.names)
+		return tide_intern(said);
+	std::string_view text(said);
+	Said &s = own.names->said[Hash()(text) % SAID];
+	if (TIDE_LIKELY(s.n == text.size() && s.name && !std::memcmp(s.text, said, s.n)))
+		return s.name;
+	tide_name name = interned(*own.names, text);
+	if (text.size() <= TEXT) {
+		s.name = name;
+		s.n = static_cast<uint32_t>(text.size());
+		std::memcpy(s.text, said, s.n);
+	}
+	return name;
 }
 
-/* The name of this call is that of an op that the dispatcher knows. */
-bool registered(const at::RecordFunction &fn)
+/* The schema that a RecordFunction was given, if this torch's keeps it as we know it (tidemark_build.py has looked): to ask for
+ * the name takes a call, and a look at the schema, which is far away. */
+#ifdef TIDE_SCHEMA_IN_FN
+template <typename Tag, auto member>
+struct Peek { // an explicit instantiation may name what is private
+	friend constexpr auto peek(Tag) { return member; }
+};
+struct Fn {
+	friend constexpr auto peek(Fn);
+};
+template struct Peek<Fn, &at::RecordFunction::fn_>;
+
+INLINE const void *schema_of(const at::RecordFunction &fn)
+{
+	auto *schema = std::get_if<at::RecordFunction::schema_ref_t>(&(fn.*peek(Fn{})));
+	return schema ? &schema->get() : nullptr;
+}
+#else
+INLINE const void *schema_of(const at::RecordFunction &) { return nullptr; }
+#endif
+
+/* It is that of an op which the dispatcher knows. */
+bool registered(const at::RecordFunction &fn, const void *schema)
 {
 	auto name = fn.operator_name();
 	if (!name)
 		return false;
 	auto op = c10::Dispatcher::singleton().findSchema(*name);
-	return op && op->schema().name().c_str() == fn.name();
+	return op && &op->schema() == schema;
 }
 
-COLD tide_name look_up(const char *text, const at::RecordFunction &fn)
+/* Of its two places the one that is free, or any. */
+Op *place_for(const void *schema)
 {
-	if (!own.names && !own.ended)
-		keeper.here(); // makes it, and it cleans up
-	if (!own.names)
-		return tide_intern(text);
-	tide_name id = interned(*own.names, text);
-	Near &near = own.names->at(text);
-	if (keep(near, text, id))
-		near.stays.store(registered(fn), std::memory_order_relaxed);
-	return id;
+	Op *first = own.names->first(schema), *other = own.names->other(first);
+	return is(first, nullptr) || !is(other, nullptr) ? first : other;
 }
 
-typedef uint64_t Pair __attribute__((vector_size(16)));
-
-WITH_NEIGHBOURS Pair pair_at(const char *p)
+COLD tide_name by_schema(const void *schema, const at::RecordFunction &fn)
 {
-	Pair v;
-	__builtin_memcpy(&v, p, sizeof v);
-	return v;
-}
-
-/* Nearly all texts are. */
-WITH_NEIGHBOURS bool same(const Near &near, const char *text)
-{
-	const char *a = text + near.from, *b = near.text;
-	Pair differ = (pair_at(a) ^ pair_at(b)) | (pair_at(a + sizeof(Pair)) ^ pair_at(b + sizeof(Pair)));
-	return TIDE_LIKELY(!(differ[0] | differ[1])) &&
-	       (TIDE_LIKELY(!near.longer) || !std::strcmp(text + WINDOW, near.text + WINDOW));
+	tide_name name = by_text(fn.name());
+	if (!own.names || !registered(fn, schema)) // it may go without a word
+		return name;
+	Op *op = place_for(schema);
+	op->name = name;
+	op->schema.store(schema, std::memory_order_relaxed);
+	return name;
 }
 
 INLINE tide_name name_of(const at::RecordFunction &fn)
 {
-	const char *text = fn.name();
+	const void *schema = schema_of(fn);
+	if (!schema)
+		return by_text(fn.name());
 	if (!TIDE_LIKELY(own.names != nullptr))
-		return look_up(text, fn);
-	const Near &near = own.names->at(text);
-	bool known = TIDE_LIKELY(near.at == text) && (TIDE_LIKELY(near.stays.load(std::memory_order_relaxed)) || same(near, text));
-	return TIDE_LIKELY(known) ? near.id : look_up(text, fn);
+		return by_schema(schema, fn);
+	const Op *op = own.names->first(schema);
+	if (!TIDE_LIKELY(is(op, schema)) && !is(op = own.names->other(op), schema))
+		return by_schema(schema, fn);
+	return op->name;
 }
 
 // ---- begin and end ----
