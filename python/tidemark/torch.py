@@ -63,12 +63,27 @@ def _gradients(torch: Any, found: list[Any]) -> list[Any]:
     """Of those that are leaves. None at all while another thread is inside of PyTorch: it may be dropping one at this moment, which it
     does without the GIL. Most are asked for in C, so that no thread comes in between."""
     plain = [t for t in found if type(t) is torch.Tensor or type(t) is torch.nn.Parameter]
-    leaves = list(filter(operator.attrgetter("is_leaf"), plain))
+    leaves = [t for t, leaf in zip(plain, _each("is_leaf", plain)) if leaf]
     if _others_in(os.path.dirname(torch.__file__)):
         return []
-    grads = list(map(operator.attrgetter("grad"), leaves))
+    grads = _each("grad", leaves)
     grads += [_grad(t) for t in found if type(t) is not torch.Tensor and type(t) is not torch.nn.Parameter]
     return [g for g in grads if g is not None]
+
+
+def _each(what: str, found: list[Any]) -> list[Any]:
+    """That attribute of each; None of one that has just become undefined, which torch 1.13 takes amiss."""
+    try:
+        return list(map(operator.attrgetter(what), found))
+    except Exception:
+        return [_one(what, t) for t in found]
+
+
+def _one(what: str, tensor: Any) -> Any:
+    try:
+        return getattr(tensor, what)
+    except Exception:
+        return None
 
 
 def _others_in(folder: str) -> bool:
