@@ -233,9 +233,9 @@ static void print_device(const tide_args *a, const struct answer *x, uint32_t d)
 	tide__grid_free(g);
 	if (w->devices[d].source == TIDE_RESERVED_SAMPLES)
 		fputs("  Reserved is sampled: exact when told, not known in between.\n", a->out);
-	fputc('\n', a->out);
 	if (x->sampled.devices[d].n)
 		print_sampled(a, &x->sampled.devices[d]);
+	fputc('\n', a->out);
 	tide_chart c = { .live = (x->sampled.devices[d].n ? x->sampled.series : w->live_series) +
 				 d * w->buckets,
 			 .reserved = w->reserved_series + d * w->buckets,

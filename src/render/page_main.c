@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/beats.h"
+#include "analyze/sampled.h"
 #include "analyze/timeline.h"
 #include "analyze/usage.h"
 #include "base/error.h"
@@ -45,7 +46,24 @@ static void identity(tide_json *j, const tide_model *m)
 	tide__json_array_end(j);
 }
 
-static void device_json(tide_json *j, const tide_model *m, uint32_t d, const tide_level *l)
+/* What its own counter said, of a device without allocations; null: it has them. */
+static void sampled_json(tide_json *j, const tide_sampled_device *s)
+{
+	tide__json_key(j, "sampled");
+	if (!s->n) {
+		tide__json_null(j);
+		return;
+	}
+	tide__json_object(j);
+	tide__json_kuint(j, "peak", s->peak);
+	tide__json_kint(j, "peak_t", s->peak_t);
+	tide__json_kuint(j, "last", s->bytes);
+	tide__json_kuint(j, "samples", s->n);
+	tide__json_object_end(j);
+}
+
+static void device_json(tide_json *j, const tide_model *m, uint32_t d, const tide_level *l,
+			const tide_sampled_device *s)
 {
 	char name[64];
 	tide__json_object(j);
@@ -60,6 +78,7 @@ static void device_json(tide_json *j, const tide_model *m, uint32_t d, const tid
 	tide__json_kuint(j, "allocs", l->allocs);
 	tide__json_kmaybe(j, "reserved_peak", l->reserved_peak);
 	tide__json_kstr(j, "reserved_source", tide__reserved_text(l->source));
+	sampled_json(j, s);
 	tide__json_object_end(j);
 }
 
@@ -69,7 +88,7 @@ static void small_curve(tide_box *b, int col, const uint64_t *v)
 	for (size_t i = 0; i < SMALL; i++) {
 		uint64_t most = 0;
 		for (size_t k = i * (BUCKETS / SMALL); k < (i + 1) * (BUCKETS / SMALL); k++)
-			most = v[k] > most ? v[k] : most;
+			most = v[k] > most && v[k] != TIDE_SAMPLED_NONE ? v[k] : most;
 		tide__box_put(b, col, (int64_t)most);
 	}
 }
@@ -79,24 +98,27 @@ static bool memory(tide_box *b, const tide_model *m, uint32_t *highest, int64_t 
 {
 	tide_json *j = tide__box_json(b);
 	tide_usage u = { 0 };
+	tide_sampled s = { 0 };
 	int col = tide__box_column(b, "live", TIDE_COL_DELTA);
 	int each = tide__box_column(b, "each", TIDE_COL_DELTA);
-	bool ok = tide__usage(m, UINT64_MAX, BUCKETS, &u, err) == TIDE_OK;
+	bool ok = tide__usage(m, UINT64_MAX, BUCKETS, &u, err) == TIDE_OK &&
+		  tide__sampled(m, INT64_MAX, BUCKETS, &s, err) == TIDE_OK;
 	*highest = ok ? tide__usage_highest(&u) : 0;
 	*peak_t = *highest ? u.devices[*highest].peak_t : -1;
 	tide__json_kuint(j, "device", *highest);
 	tide__json_key(j, "devices"); /* row 0 is none */
 	tide__json_array(j);
 	for (uint32_t d = 0; ok && d < u.n_devices; d++)
-		device_json(j, m, d, &u.devices[d]);
+		device_json(j, m, d, &u.devices[d], &s.devices[d]);
 	tide__json_array_end(j);
 	for (size_t i = 0; ok && i < BUCKETS; i++)
 		tide__box_put(b, col, (int64_t)u.live_series[*highest * u.buckets + i]);
 	for (uint32_t d = 0; ok && d < u.n_devices && d < MOST_CURVES; d++)
-		small_curve(b, each, u.live_series + d * u.buckets);
+		small_curve(b, each, (s.devices[d].n ? s.series : u.live_series) + d * u.buckets);
 	if (ok && *highest)
 		ok = tide__page_why(j, m, *highest, u.devices[*highest].peak_cut, err);
 	tide__usage_free(&u);
+	tide__sampled_free(&s);
 	return ok;
 }
 

@@ -22,6 +22,7 @@ export interface Device {
   allocs: number;
   reserved_peak: number | null;
   reserved_source: string | null;
+  sampled: { peak: number; peak_t: number; last: number; samples: number } | null; // it has no allocations, only samples of its own counter
 }
 
 export interface Mark {

@@ -143,8 +143,24 @@ function Findings({ main }: { main: Main }) {
 function Card({ main, at }: { main: Main; at: number }) {
   const d = main.devices[at];
   const v = main.each.subarray(at * CURVE, (at + 1) * CURVE);
-  const line = Array.from(v, (y, x) => `${x},${30 - (28 * y) / (d.peak || 1)}`).join(' ');
+  const line = Array.from(v, (y, x) => `${x},${30 - (28 * y) / ((d.sampled ?? d).peak || 1)}`).join(' ');
+  const curve = v.length > 0 && (
+    <svg viewBox="0 0 127 30" preserveAspectRatio="none" height="34" aria-hidden="true">
+      <polygon points={`0,30 ${line} 127,30`} fill={css(MEMORY)} />
+    </svg>
+  );
   const size = sizeOf(main, at);
+  if (d.sampled)
+    return (
+      <div class="figure card">
+        <span class="soft">{d.device}</span>
+        <b>{bytes(d.sampled.peak)}</b>
+        <small class="soft">
+          {`at most as sampled, at ${ns(d.sampled.peak_t)} · ${plural(d.sampled.samples, 'sample')} of its own counter: more may have been between them · its allocations are not recorded · ${bytes(d.sampled.last)} at the end`}
+        </small>
+        {curve}
+      </div>
+    );
   const facts = [`at the peak${size ? ` (${percent((100 * d.peak) / size)} of ${d.capacity ? 'its' : 'all there was,'} ${bytes(size)})` : host(d) ? '' : ' (the device’s size is not recorded)'}`, `at ${ns(d.peak_t)}`, plural(d.peak_count, 'allocation'), held(d), `${bytes(d.live)} at the end`];
   return (
     <button
@@ -157,11 +173,7 @@ function Card({ main, at }: { main: Main; at: number }) {
       <span class="soft">{d.device}{d.name ? ` · ${d.name}` : ''}</span>
       <b>{bytes(d.peak)}</b>
       <small class="soft">{facts.filter(Boolean).join(' · ')}</small>
-      {v.length > 0 && (
-        <svg viewBox="0 0 127 30" preserveAspectRatio="none" height="34" aria-hidden="true">
-          <polygon points={`0,30 ${line} 127,30`} fill={css(MEMORY)} />
-        </svg>
-      )}
+      {curve}
     </button>
   );
 }
@@ -169,7 +181,7 @@ function Card({ main, at }: { main: Main; at: number }) {
 function Facts({ main }: { main: Main }) {
   const started = main.wall0_ns === null ? 'unknown' : new Date(main.wall0_ns / 1e6).toISOString().replace('T', ' ').replace('Z', ' UTC');
   const process = (p: Main['processes'][0]) => `${p.pid}${p.rank >= 0 ? ` · rank ${p.rank}` : ''}${p.command ? ` · ${p.command}` : ''}${p.host ? ` on ${p.host}` : ''}`;
-  const idle = main.devices.filter((d, i) => i && !d.allocs && (d.name || d.capacity));
+  const idle = main.devices.filter((d, i) => i && !d.allocs && !d.sampled && (d.name || d.capacity));
   const rows: [string, string][] = [
     ['File', main.file],
     ['Format', main.format],
@@ -197,7 +209,7 @@ export function Overview({ main }: { main: Main }) {
   const active = (label: string, v: number, none: string) => (
     <Figure label={label} value={v ? percent((100 * v) / main.total_ns) : 'none'} sub={v ? `${ns(v)} of ${ns(main.total_ns)}` : none} title="Union of its spans, as part of the time from the first to the last" />
   );
-  const cards = main.devices.map((_, i) => i).filter((i) => i && main.devices[i].allocs);
+  const cards = main.devices.map((_, i) => i).filter((i) => i && (main.devices[i].sampled || main.devices[i].allocs));
   const findings = (
     <Panel title="Findings">
       <Findings main={main} />
