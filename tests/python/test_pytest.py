@@ -23,6 +23,12 @@ def test_accelerators_only(): torch.empty(11_000_000, dtype=torch.uint8)
 @pytest.mark.limit_device_memory("much", device="cpu")
 def test_bad_size(): pass
 
+@pytest.mark.limit_device_memory(1.5e7, device="cpu")
+def test_size_of_no_kind(): pass
+
+@pytest.mark.parametrize("name", ["a/b", "a:b"])
+def test_names_alike(name): torch.empty(100 if name == "a/b" else 200)
+
 @pytest.mark.limit_device_memory("10 MB", device="cpu")
 def test_plain():
     torch.empty(11_000_000, dtype=torch.uint8)
@@ -79,7 +85,7 @@ class Plugin(unittest.TestCase):
 
     def check(self, out):
         for line in ("PASSED test_x.py::test_small", "FAILED test_x.py::test_large", "PASSED test_x.py::test_accelerators_only",
-                     "FAILED test_x.py::test_bad_size", "FAILED test_x.py::test_plain", "PASSED test_x.py::test_fixtures_come_before",
+                     "FAILED test_x.py::test_bad_size", "FAILED test_x.py::test_size_of_no_kind", "FAILED test_x.py::test_plain", "PASSED test_x.py::test_fixtures_come_before",
                      "PASSED test_x.py::TestMany::test_of_the_class[9000000]", "FAILED test_x.py::TestMany::test_of_the_class[11000000]",
                      "PASSED test_x.py::TestMany::test_nearest_counts", "FAILED test_x.py::test_wrong_mark", "FAILED test_x.py::test_wrong_device",
                      "PASSED test_x.py::test_device_that_is_not_here", "PASSED test_x.py::test_device_of_others"):
@@ -88,15 +94,16 @@ class Plugin(unittest.TestCase):
         self.assertIn("memory (tidemark)", out)
         self.assertIn("8.58 MiB  test_x.py::test_small", out)
         self.assertIn("own failure", out)
-        self.assertRegex(out, r"6 failed, 8 passed, 1 skipped")
+        self.assertRegex(out, r"7 failed, 10 passed, 1 skipped")
         self.assertIn("limit_device_memory: there is no device 'cuda0' (write 'cpu', 'cuda', 'cuda:1')", out)
+        self.assertIn("limit_device_memory: not a size: 15000000.0", out)
         self.assertNotIn("_pytest.py", out)  # a wrong mark is one line, without our own source
-
 
     def test_limits_and_report(self):
         out, folder = self.run_suite("--tidemark-dir=kept")
         self.check(out)
         self.assertIn("test_x.py_TestMany_test_of_the_class_9000000_.tide", os.listdir(os.path.join(folder, "kept")))
+        self.assertLessEqual({"test_x.py_test_names_alike_a_b_.tide", "test_x.py_test_names_alike_a_b_.2.tide"}, set(os.listdir(os.path.join(folder, "kept"))))
 
     def test_over_several_processes(self):
         try:
