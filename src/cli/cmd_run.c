@@ -196,6 +196,10 @@ static bool writable(const char *file, tide_error *err)
 	int fd = -1;
 	bool was = stat(file, &st) == 0;
 	snprintf(probe, sizeof probe, "%s.%ld.new", file, (long)getpid());
+	if (was && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) { /* a pipe, /dev/null */
+		tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET, "not a regular file");
+		return false;
+	}
 	if (was && S_ISDIR(st.st_mode))
 		errno = EISDIR;
 	else if (!was || access(file, W_OK) == 0)
@@ -242,7 +246,9 @@ static int run(const tide_args *a)
 	close(told[1]);
 	pid_t pid = child;
 	int status = wait_for(pid);
-	child = 0; /* its number may be another's from now on */
+	child = 0;		  /* its number may be another's from now on */
+	signal(SIGTERM, SIG_DFL); /* closing what it left may take a while */
+	signal(SIGHUP, SIG_DFL);
 	char x;
 	if (read(told[0], &x, 1) != 1)
 		tide__run_tell(file, id, pid);
