@@ -47,19 +47,18 @@ static bool is_step(const tide_model *m, tide_str name)
 	return !strncmp(tide__text(m, name, NULL), "ProfilerStep#", 13);
 }
 
-/* Names repeat: each is looked at once. */
+/* Names repeat: each is looked at once, and of a step that several threads tell the first counts.
+ */
 static bool from_profiler(const tide_model *m, tide_beats *s, size_t *cap)
 {
-	enum { NO = 1, STEP };
 	uint8_t *known = tide__calloc((size_t)tide__strings_count(m->strings) + 1, 1);
 	bool ok = known;
 	for (size_t i = 1; ok && i < m->spans.n; i++) {
 		tide_str name = m->spans.name[i];
-		if (!is_user(m->spans.cat[i]))
+		if (!is_user(m->spans.cat[i]) || known[name.i])
 			continue;
-		if (!known[name.i])
-			known[name.i] = is_step(m, name) ? STEP : NO;
-		ok = known[name.i] == NO || add(s, cap, m->spans.t0[i]);
+		known[name.i] = 1;
+		ok = !is_step(m, name) || add(s, cap, m->spans.t0[i]);
 	}
 	tide__free(known);
 	s->source = TIDE_BEATS_PROFILER;

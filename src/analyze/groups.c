@@ -241,13 +241,13 @@ void tide__groups_free(tide_groups *g)
 
 tide_group_by tide__groups_telling(const tide_model *m)
 {
-	bool op = false;
+	bool op = false, role = false;
 	for (size_t i = 1; i < m->allocs.n; i++) {
 		if (m->allocs.stack[i].i)
 			return TIDE_BY_STACK;
 		op |= m->allocs.span[i].i != 0;
+		role |= m->allocs.role[i] != TIDE_ROLE_UNKNOWN;
 	}
-	bool role = false;
 	for (size_t i = 1; i < m->tensors.n && !role; i++)
 		role = m->tensors.role[i] != TIDE_ROLE_UNKNOWN;
 	return op ? TIDE_BY_OP : role ? TIDE_BY_ROLE : TIDE_BY_SIZE;

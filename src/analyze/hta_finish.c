@@ -178,7 +178,7 @@ static bool note_duplicates(tide_hta_job *job)
  * no incomplete job. */
 static bool note_missing(tide_hta_job *job)
 {
-	int64_t next = 0, missing = 0, world = job->sum->h.world;
+	int64_t next = 0, missing = 0, listed = 0, world = job->sum->h.world;
 	char list[200] = "";
 	size_t at = 0;
 	if (job->n_ranks + job->n_failed < 2 || world <= 0)
@@ -188,10 +188,11 @@ static bool note_missing(tide_hta_job *job)
 		if (rank < 0 || rank > world)
 			rank = world;
 		for (; next < rank; next++, missing++) {
-			if (at < sizeof list - 24)
+			if (at < sizeof list - 24) {
 				at += (size_t)snprintf(list + at, sizeof list - at, " %" PRId64,
 						       next);
-			else if (missing > 1000) {
+				listed++;
+			} else if (missing > 1000) {
 				missing += rank - next - 1;
 				next = rank - 1;
 			}
@@ -202,7 +203,7 @@ static bool note_missing(tide_hta_job *job)
 	if (!missing)
 		return true;
 	return tide__hta_job_note(job, "%" PRId64 " of %" PRId64 " ranks are missing:%s%s", missing,
-				  world, list, at >= sizeof list - 24 ? " ..." : "");
+				  world, list, missing > listed ? " ..." : "");
 }
 
 static bool note_empty(tide_hta_job *job)

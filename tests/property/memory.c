@@ -482,11 +482,12 @@ static void optree(void **state)
 		tide_optree_options opt = { .device = seed % 3 ? TIDE_ANY : 1 };
 		struct sum end = at_cut(m, m->moves.n, TIDE_ANY, opt.device);
 		tide_optree t;
-		int64_t selves = 0;
+		int64_t selves = 0, ns = 0;
 		assert_int_equal(tide__optree(m, &opt, &t, NULL), TIDE_OK);
 		for (uint32_t n = 0; n < t.n; n++) {
 			tide_op_row want = { 0 };
 			selves += (int64_t)(t.rows[n].self.alloc_bytes - t.rows[n].self.free_bytes);
+			ns += t.rows[n].self.ns;
 			if (!n)
 				continue;
 			for (uint32_t s = 1; s < m->spans.n; s++)
@@ -496,6 +497,7 @@ static void optree(void **state)
 		}
 		/* nothing is lost: selves, and the root's sum, are what is live at the end */
 		assert_int_equal(selves, end.bytes);
+		assert_int_equal(t.rows[0].all.ns, ns);
 		assert_int_equal(t.rows[0].all.alloc_bytes - t.rows[0].all.free_bytes, end.bytes);
 		check_flat(m, &t, opt.device);
 		tide__optree_free(&t);

@@ -703,6 +703,43 @@ static void test_no_memory(void **state)
 	tide__model_free(m);
 }
 
+/* Numbers that later code would follow out of their tables are refused. */
+static void test_unsound(void **state)
+{
+	enum { KERNEL_NAME, KERNEL_TYPE, KERNEL_CHUNK, PAIR_TYPE, STREAM_KIND, WAITED, CAUSE, N };
+	for (int what = -1; what < N; what++) {
+		tide_hta *h = tide__hta_new(), *back = NULL;
+		uint8_t *p = NULL;
+		size_t n;
+		tide_error err;
+		tide_hta_kernel *k = TIDE_HTA_PUSH(h, kernels);
+		tide_hta_op_kernel *pair = TIDE_HTA_PUSH(h, op_kernels);
+		tide_hta_stream *s = TIDE_HTA_PUSH(h, streams);
+		k->name = tide__hta_intern(h, "k", 1);
+		if (what == KERNEL_NAME)
+			k->name.i = 2;
+		if (what == KERNEL_TYPE)
+			k->type = TIDE_GPU_TYPES;
+		if (what == KERNEL_CHUNK)
+			k->chunk = 1;
+		if (what == PAIR_TYPE)
+			pair->type = TIDE_GPU_TYPES;
+		if (what == STREAM_KIND)
+			s->kind.i = 2;
+		if (what == WAITED)
+			h->h.waited_in.i = 2;
+		if (what == CAUSE)
+			h->h.waited_cause = TIDE_CAUSES;
+		assert_int_equal(tide__hta_pack(h, &p, &n, &err), TIDE_OK);
+		tide_code rc = tide__hta_unpack(p, n, &back, &err);
+		if (rc != (what < 0 ? TIDE_OK : TIDE_ECORRUPT))
+			fail_msg("%d: code %d", what, rc);
+		tide__free(p);
+		tide__hta_free(h);
+		tide__hta_free(back);
+	}
+}
+
 /* Streams of one number on devices of one number are told apart by what the devices are. */
 static void test_device_kinds(void **state)
 {
@@ -775,6 +812,7 @@ int main(void)
 		cmocka_unit_test(test_causes),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_unsound),
 		cmocka_unit_test(test_device_kinds),
 		cmocka_unit_test(test_threads),
 	};

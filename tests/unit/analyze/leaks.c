@@ -99,6 +99,50 @@ static void even_distances_end_with_the_work(void **state)
 	tide__model_free(m);
 }
 
+/* A profiler's step that two threads tell is one step; those of the device side are none. */
+static void steps_once(void **state)
+{
+	tide_model *m = some_machine();
+	tide_beats b;
+	char name[32];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(name, sizeof name, "ProfilerStep#%d", i);
+		some_span(m, 1, TIDE_CAT_USER, name, i * 10, i * 10 + 9);
+		some_span(m, 2, TIDE_CAT_USER, name, i * 10 + 1, i * 10 + 8);
+		some_span(m, 3, TIDE_CAT_GPU_USER, name, i * 10 + 3, i * 10 + 9);
+	}
+	assert_int_equal(tide__beats(m, 0, &b), TIDE_OK);
+	assert_int_equal(b.source, TIDE_BEATS_PROFILER);
+	assert_int_equal(b.n, 4);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(b.t[i], i * 10);
+	tide__beats_free(&b);
+	tide__model_free(m);
+}
+
+/* What tells most, of what there is. */
+static void telling(void **state)
+{
+	tide_model *m = some_machine();
+	uint32_t a = some_alloc(m, 1, 512, 0);
+
+	assert_int_equal(tide__groups_telling(m), TIDE_BY_SIZE);
+	m->allocs.role[a] = TIDE_ROLE_PARAMETER;
+	assert_int_equal(tide__groups_telling(m), TIDE_BY_ROLE);
+	m->allocs.role[a] = TIDE_ROLE_UNKNOWN;
+	uint32_t t = tide__push(&m->tensors, &tide_tensors_desc);
+	m->tensors.alloc[t].i = a;
+	m->tensors.role[t] = TIDE_ROLE_PARAMETER;
+	assert_int_equal(tide__groups_telling(m), TIDE_BY_ROLE);
+	m->allocs.span[a].i = some_span(m, 1, TIDE_CAT_OP, "op", 0, 9);
+	assert_int_equal(tide__groups_telling(m), TIDE_BY_OP);
+	m->allocs.stack[a] = tide__stack(m, (tide_stack_id){ 0 },
+					 tide__frame(m, tide__str(m, "f"), (tide_str){ 0 }, 1));
+	assert_int_equal(tide__groups_telling(m), TIDE_BY_STACK);
+	tide__model_free(m);
+}
+
 /* Said where it is much: a MiB a step, or a tenth of the peak. */
 static void advice_on_growth(void **state)
 {
@@ -140,6 +184,8 @@ static void advice_on_growth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(steps_once),
+		cmocka_unit_test(telling),
 		cmocka_unit_test(frees_at_the_end),
 		cmocka_unit_test(few_steps),
 		cmocka_unit_test(even_distances_end_with_the_work),

@@ -288,6 +288,74 @@ static void test_round(void **state)
 	}
 }
 
+/* Stretches of an expandable segment from before the recording that touch are one segment, and a
+ * block may lie across their border; of another kind, pool or stream, or with a gap, they are two.
+ */
+static const struct {
+	const char *name;
+	uint8_t kind;
+	uint32_t pool, stream; /* of the second one; those of the first are 1, 1 */
+	uint64_t addr;
+	size_t segments;
+} stretches[] = {
+	{ "one segment", TIDE_SEGMENT_EXPANDABLE, 1, 1, 4 * M, 1 },
+	{ "another pool", TIDE_SEGMENT_EXPANDABLE, 2, 1, 4 * M, 2 },
+	{ "another stream", TIDE_SEGMENT_EXPANDABLE, 1, 2, 4 * M, 2 },
+	{ "a gap", TIDE_SEGMENT_EXPANDABLE, 1, 1, 6 * M, 2 },
+	{ "plain", TIDE_SEGMENT_LARGE, 1, 1, 4 * M, 2 },
+};
+
+static void push_move(tide_model *m, uint8_t kind, uint32_t row)
+{
+	size_t i;
+
+	tide__table_push(&m->moves, &tide_moves_desc, &i);
+	m->moves.kind[i] = kind;
+	m->moves.row[i] = row;
+}
+
+static void test_stretches(void **state)
+{
+	for (size_t i = 0; i < sizeof stretches / sizeof *stretches; i++) {
+		tide_model *m = tide__model_new();
+		tide_requests *q;
+		tide_error err;
+
+		tide__push(&m->devices, &tide_devices_desc);
+		for (uint32_t k = 1; k <= 2; k++) {
+			uint32_t pool = tide__push(&m->pools, &tide_pools_desc);
+			m->pools.device[pool].i = 1;
+			m->pools.kind[pool] = k == 1 ? TIDE_POOL_DRAM : TIDE_POOL_PRIVATE;
+			uint32_t lane = tide__push(&m->lanes, &tide_lanes_desc);
+			m->lanes.kind[lane] = TIDE_LANE_STREAM;
+			m->lanes.number[lane] = k;
+		}
+		for (uint32_t k = 0; k < 2; k++) {
+			uint32_t s = tide__push(&m->segments, &tide_segments_desc);
+			m->segments.addr[s] = k ? stretches[i].addr : 2 * M;
+			m->segments.size[s] = 2 * M;
+			m->segments.died[s] = TIDE_T_NEVER;
+			m->segments.pool[s].i = k ? stretches[i].pool : 1;
+			m->segments.stream[s].i = k ? stretches[i].stream : 1;
+			m->segments.kind[s] = stretches[i].kind;
+			m->segments.flags[s] = TIDE_SEGMENT_BEFORE;
+			push_move(m, TIDE_MOVE_SEG_ALLOC, s);
+		}
+		uint32_t a = tide__push(&m->allocs, &tide_allocs_desc);
+		m->allocs.addr[a] = 3 * M;
+		m->allocs.size[a] = m->allocs.requested[a] = 2 * M;
+		m->allocs.died[a] = TIDE_T_NEVER;
+		m->allocs.pool[a].i = m->allocs.stream[a].i = 1;
+		m->allocs.flags[a] = TIDE_ALLOC_BEFORE;
+		push_move(m, TIDE_MOVE_ALLOC, a);
+		assert_int_equal(tide__requests_new(m, (tide_device_id){ 1 }, &q, &err), TIDE_OK);
+		same(stretches[i].name, "segments", q->n_before, stretches[i].segments);
+		same(stretches[i].name, "loose blocks", q->n_loose, stretches[i].segments - 1);
+		tide__requests_free(q);
+		tide__model_free(m);
+	}
+}
+
 /* Settings as a snapshot's facts tell them. */
 static const struct {
 	const char *key, *text; /* text NULL: the number */
@@ -457,10 +525,10 @@ static void test_exhaustion(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),	   cmocka_unit_test(test_gc),
-		cmocka_unit_test(test_recorded),   cmocka_unit_test(test_round),
-		cmocka_unit_test(test_settings),   cmocka_unit_test(test_ordset),
-		cmocka_unit_test(test_exhaustion),
+		cmocka_unit_test(test_rows),	  cmocka_unit_test(test_gc),
+		cmocka_unit_test(test_stretches), cmocka_unit_test(test_recorded),
+		cmocka_unit_test(test_round),	  cmocka_unit_test(test_settings),
+		cmocka_unit_test(test_ordset),	  cmocka_unit_test(test_exhaustion),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
