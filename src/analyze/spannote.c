@@ -23,29 +23,53 @@ static int64_t self_of(const tide_model *m, const tide_rows *r, uint32_t span)
 	return self;
 }
 
-/* Is `s` the span or nested in it? Parents have smaller numbers. */
-static bool inside(const tide_model *m, uint32_t s, uint32_t span)
+struct inside {	     /* of spans [first, first + n): is it the first one, or nested in it? */
+	uint8_t *in; /* owned */
+	uint32_t first, n;
+};
+
+/* Parents have smaller numbers, and children begin before their parent ends. */
+static bool find_inside(const tide_model *m, uint32_t span, struct inside *x)
 {
-	while (s > span)
-		s = m->spans.parent[s].i;
-	return s == span;
+	const tide_spans *s = &m->spans;
+	int64_t end = tide__span_end(m, span);
+	*x = (struct inside){ .first = span, .n = 1 };
+	while (span + x->n < s->n && s->t0[span + x->n] <= end)
+		x->n++;
+	x->in = tide__alloc(x->n, 1);
+	for (uint32_t i = 0; x->in && i < x->n; i++) {
+		uint32_t up = s->parent[span + i].i;
+		x->in[i] = !i || (up >= span && x->in[up - span]);
+	}
+	return x->in;
 }
 
-/* An allocation's span is the innermost one at that moment, so only moves in its time count. */
-static void memory_of(const tide_model *m, uint32_t span, tide_span_note *out)
+static bool inside(const struct inside *x, uint32_t s)
+{
+	return s >= x->first && s - x->first < x->n && x->in[s - x->first];
+}
+
+/* An allocation's span is the innermost one at that moment, so only moves in its time count. False
+ * on exhaustion. */
+static bool memory_of(const tide_model *m, uint32_t span, tide_span_note *out)
 {
 	const tide_allocs *a = &m->allocs;
 	int64_t end = tide__span_end(m, span);
+	struct inside x;
 	out->memory = a->n > 1 && m->lanes.kind[m->spans.lane[span].i] == TIDE_LANE_THREAD;
 	if (!out->memory)
-		return;
+		return true;
+	if (!find_inside(m, span, &x))
+		return false;
 	for (size_t i = tide__move_from(m, m->spans.t0[span]);
 	     i < m->moves.n && tide__move_time(m, i) <= end; i++) {
 		bool made;
 		uint32_t row = tide__move_life(m, i, &made);
-		if (row && inside(m, made ? a->span[row].i : a->free_span[row].i, span))
+		if (row && inside(&x, made ? a->span[row].i : a->free_span[row].i))
 			*(made ? &out->allocated : &out->freed) += a->size[row];
 	}
+	tide__free(x.in);
+	return true;
 }
 
 static void add(tide_span_note *out, size_t most, tide_span_link l)
@@ -79,7 +103,10 @@ tide_code tide__span_note(const tide_model *m, const tide_rows *rows, uint32_t s
 	if (!out->links)
 		return tide__nomem(err);
 	out->self = self_of(m, rows, span);
-	memory_of(m, span, out);
+	if (!memory_of(m, span, out)) {
+		tide__span_note_free(out);
+		return tide__nomem(err);
+	}
 	links_of(m, span, most, out);
 	return TIDE_OK;
 }

@@ -520,6 +520,7 @@ static void test_launches(void **state)
 }
 
 /* Steps come from the host side; the window follows the launch, not the device start. */
+/* A launch where one step ends and the next begins is the next one's. */
 static void test_windows(void **state)
 {
 	tide_model *m = some_machine();
@@ -528,7 +529,7 @@ static void test_windows(void **state)
 	some_span(m, 3, TIDE_CAT_GPU_USER, "ProfilerStep#7", 10, 140);
 	uint32_t k0 = some_span(m, 3, TIDE_CAT_KERNEL, "before", 15, 16);
 	some_span(m, 1, TIDE_CAT_USER, "ProfilerStep#8", 100, 200);
-	uint32_t l2 = some_span(m, 1, TIDE_CAT_RUNTIME, "cudaLaunchKernel", 110, 120);
+	uint32_t l2 = some_span(m, 1, TIDE_CAT_RUNTIME, "cudaLaunchKernel", 100, 120);
 	uint32_t k1 = some_span(m, 3, TIDE_CAT_KERNEL, "k", 120, 130);
 	uint32_t k2 = some_span(m, 3, TIDE_CAT_KERNEL, "k", 130, 160);
 	m->spans.cause[k1].i = l1;
@@ -542,6 +543,7 @@ static void test_windows(void **state)
 	} rows[] = {
 		{ "all", { 0 }, 3, 0, 2, 41 },
 		{ "without the last", { TIDE_WINDOW_DROP_LAST, 0, 0 }, 1, 2, 1, 10 },
+		{ "step 7", { TIDE_WINDOW_STEPS, 7, 7 }, 1, 2, 1, 10 },
 		{ "step 8", { TIDE_WINDOW_STEPS, 8, 8 }, 1, 2, 1, 30 },
 		{ "steps 7..8", { TIDE_WINDOW_STEPS, 7, 8 }, 2, 1, 2, 40 },
 	};
@@ -703,6 +705,22 @@ static void test_no_memory(void **state)
 	tide__model_free(m);
 }
 
+/* A row that begins with its launch call is not early; one that begins before it is. */
+static void test_early(void **state)
+{
+	for (int64_t call = 9; call <= 11; call++) {
+		tide_model *m = some_machine();
+		uint32_t l = some_span(m, 1, TIDE_CAT_RUNTIME, "cudaLaunchKernel", call, 20);
+		uint32_t k = some_span(m, 3, TIDE_CAT_KERNEL, "k", 10, 30);
+		m->spans.cause[k].i = l;
+		tide_hta *h = analyze(m, NULL);
+		assert_int_equal(h->streams.v[0].queue_early, call > 10);
+		assert_int_equal(h->streams.v[0].queue_entries, call <= 10);
+		tide__hta_free(h);
+		tide__model_free(m);
+	}
+}
+
 /* Numbers that later code would follow out of their tables are refused. */
 static void test_unsound(void **state)
 {
@@ -812,6 +830,7 @@ int main(void)
 		cmocka_unit_test(test_causes),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_early),
 		cmocka_unit_test(test_unsound),
 		cmocka_unit_test(test_device_kinds),
 		cmocka_unit_test(test_threads),

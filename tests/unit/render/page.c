@@ -202,6 +202,34 @@ static void threads_agree(void **state)
 	tide__model_free(m);
 }
 
+/* A pool's scope has its name, a device's has none. */
+static void scopes(void **state)
+{
+	static const char *const wants[] = {
+		"{\"scope\":\"pool\",\"device\":\"cuda:0\",\"pool\":\"DRAM\",\"pools\":1",
+		"{\"scope\":\"device\",\"device\":\"cuda:0\",\"pool\":\"\",\"pools\":1",
+		"{\"scope\":\"total\",\"device\":\"?\",\"pool\":\"\",\"pools\":1",
+	};
+	tide_model *m = some_machine();
+	tide_page_options opt = { 0 };
+	tide_box *b = tide__box_new("tables");
+	char *text = NULL;
+	size_t n;
+	tide_error err;
+	m->pools.name[1] = tide__str(m, "DRAM");
+	some_alloc(m, 1, 512, 0);
+	FILE *out = open_memstream(&text, &n);
+	tide__box_json(b)->out = out;
+	assert_true(tide__page_tables(b, m, &opt, &err));
+	fclose(out);
+	for (size_t i = 0; i < 3; i++)
+		if (!strstr(text, wants[i]))
+			fail_msg("no %s in %s", wants[i], text);
+	tide__box_free(b);
+	free(text);
+	tide__model_free(m);
+}
+
 /* Failed requests, advice on time and on memory: one does not stand in for another. */
 static void all_findings(void **state)
 {
@@ -285,6 +313,7 @@ int main(void)
 		cmocka_unit_test(disk_is_full),	 cmocka_unit_test(not_built),
 		cmocka_unit_test(prepared),	 cmocka_unit_test(threads_agree),
 		cmocka_unit_test(longest_edges), cmocka_unit_test(all_findings),
+		cmocka_unit_test(scopes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
