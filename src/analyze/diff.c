@@ -161,47 +161,72 @@ static void memory_metrics(differ *d, int side, const tide_level *l)
 
 /* ---- host spans by name ---- */
 
+/* Per text of `f` its number among the diff's, where names that differ by an address are one; NULL
+ * on exhaustion. */
+static uint32_t *plain_names(differ *d, const tide_flame *f)
+{
+	uint32_t n = tide__strings_count(f->strings);
+	uint32_t *plain = tide__calloc((size_t)n + 1, sizeof *plain);
+	bool ok = plain;
+	for (uint32_t i = 1; ok && i <= n; i++) {
+		size_t len;
+		const char *s = tide__strings_get(f->strings, i, &len);
+		ok = (plain[i] = tide__diff_text(d->out->tree, s, len)) != 0;
+	}
+	if (!ok)
+		tide__free(plain);
+	return ok ? plain : NULL;
+}
+
 /* Totals by name: a node counts unless one of the same name is around it. */
-static bool op_totals(const tide_flame *f, uint64_t *totals)
+static bool op_totals(const tide_flame *f, const uint32_t *plain, size_t names, uint64_t *totals)
 {
 	const tide_nodes *t = &f->nodes;
-	uint32_t *open = tide__calloc((size_t)tide__strings_count(f->strings) + 1, sizeof *open);
+	uint32_t *open = tide__calloc(names, sizeof *open);
 	uint32_t node = 0;
 	while (open) {
-		if (!open[t->name[node]]++)
-			totals[t->name[node]] += t->total[node];
+		if (!open[plain[t->name[node]]]++)
+			totals[plain[t->name[node]]] += t->total[node];
 		if (t->child[node]) {
 			node = t->child[node];
 			continue;
 		}
 		for (; node && !t->next[node]; node = t->parent[node])
-			open[t->name[node]]--;
+			open[plain[t->name[node]]]--;
 		if (!node)
 			break;
-		open[t->name[node]]--;
+		open[plain[t->name[node]]]--;
 		node = t->next[node];
 	}
 	tide__free(open);
 	return open != NULL;
 }
 
+static tide_diff_row *op_row(differ *d, uint32_t name)
+{
+	uint32_t node =
+		tide__flame_child(d->out->tree, d->branch[TIDE_DIFF_OP], name, TIDE_NODE_SPAN);
+	return node ? row_of(d, TIDE_DIFF_OP, node) : NULL;
+}
+
 static bool add_ops(differ *d, int side, const tide_flame *f)
 {
-	uint64_t *totals =
-		tide__calloc((size_t)tide__strings_count(f->strings) + 1, sizeof *totals);
-	bool ok = totals && op_totals(f, totals);
+	uint32_t *plain = plain_names(d, f);
+	size_t names = (size_t)tide__strings_count(d->out->tree->strings) + 1;
+	uint64_t *totals = tide__calloc(names, sizeof *totals);
+	bool ok = plain && totals && op_totals(f, plain, names, totals);
 	for (uint32_t i = 1; ok && i < f->nodes.n; i++) {
-		size_t n;
-		const char *name = tide__flame_name(f, i, &n);
-		tide_diff_row *r = named_row(d, TIDE_DIFF_OP, name, n);
+		uint32_t name = plain[f->nodes.name[i]];
+		tide_diff_row *r = op_row(d, name);
 		ok = r != NULL;
 		if (!ok)
 			break;
 		r->count[side] += f->nodes.count[i];
 		r->value[side] += f->nodes.self[i];
-		r->total[side] += totals[f->nodes.name[i]];
-		totals[f->nodes.name[i]] = 0; /* once a name */
+		r->total[side] += totals[name];
+		totals[name] = 0; /* once a name */
 	}
+	tide__free(plain);
 	tide__free(totals);
 	return ok;
 }

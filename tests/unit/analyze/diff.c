@@ -155,6 +155,22 @@ static void known_case(void **state)
 	tide__model_free(b);
 }
 
+/* Objects that differ by their address alone are one name, also inside each other. */
+static void nested_addresses(void **state)
+{
+	tide_model *m = some_machine();
+	tide_diff d;
+	some_span(m, 1, TIDE_CAT_PYTHON, "<f at 0x7fe708f28800>", 0, 100);
+	some_span(m, 1, TIDE_CAT_PYTHON, "<f at 0x7fe708f28900>", 10, 30);
+	assert_int_equal(tide__diff(m, m, NULL, &d, NULL), TIDE_OK);
+	const tide_diff_row *r = row(&d, TIDE_DIFF_OP, "<f at 0x*>");
+	assert_int_equal(r->count[0], 2);
+	assert_int_equal(r->value[0], 100);
+	assert_int_equal(r->total[0], 100); /* not 120 */
+	tide__diff_free(&d);
+	tide__model_free(m);
+}
+
 static void what_is_missing_is_unknown(void **state)
 {
 	tide_model *a = tide__model_new(), *b = some_model(3, 30, 20);
@@ -193,7 +209,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(against_oracle), cmocka_unit_test(same_trace_is_the_same),
 		cmocka_unit_test(known_case),	  cmocka_unit_test(what_is_missing_is_unknown),
-		cmocka_unit_test(no_memory),
+		cmocka_unit_test(no_memory),	  cmocka_unit_test(nested_addresses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
