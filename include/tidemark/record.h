@@ -58,10 +58,11 @@ typedef struct tide_options {
 	uint32_t full_wait_us;	/* wait at most this long for room in a full ring; default 0: count a loss */
 	uint32_t tick_ms;	/* distance of clock calibration points; default 1000 */
 	bool follow_fork;	/* forked children record into NAME.PID.tide; default true */
+	bool as_child;		/* into NAME.PID.tide, as one of the process that records NAME.tide, or did; default false */
 } tide_options;
 #define TIDE_OPTIONS_INIT                                                                          \
 	{                                                                                          \
-		sizeof(tide_options), 0, 0, 0, 0, true                                             \
+		sizeof(tide_options), 0, 0, 0, 0, true, false                                      \
 	}
 
 /** Start recording into `path` (created or replaced; while recording, PATH-rings stands beside it).

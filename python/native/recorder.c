@@ -83,16 +83,18 @@ static PyObject *path_now(PyObject *self, PyObject *none)
 
 static PyObject *start(PyObject *self, PyObject *args, PyObject *kw)
 {
-	static char *words[] = { "path",	 "ring_bytes",	"max_ring_bytes",
-				 "full_wait_us", "follow_fork", NULL };
+	static char *words[] = {
+		"path",	    "ring_bytes", "max_ring_bytes", "full_wait_us", "follow_fork",
+		"as_child", NULL
+	};
 	tide_options opt = TIDE_OPTIONS_INIT;
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	PyObject *path;
-	int follow = 1;
+	int follow = 1, child = 0;
 	unsigned wait = 0;
 	Py_ssize_t ring = 0, most = 0;
-	if (!PyArg_ParseTupleAndKeywords(args, kw, "O&|$nnIp", words, PyUnicode_FSConverter, &path,
-					 &ring, &most, &wait, &follow))
+	if (!PyArg_ParseTupleAndKeywords(args, kw, "O&|$nnIpp", words, PyUnicode_FSConverter, &path,
+					 &ring, &most, &wait, &follow, &child))
 		return NULL;
 	if (ring < 0 || most < 0) {
 		Py_DECREF(path);
@@ -103,6 +105,7 @@ static PyObject *start(PyObject *self, PyObject *args, PyObject *kw)
 	opt.max_ring_bytes = (size_t)most;
 	opt.full_wait_us = wait;
 	opt.follow_fork = follow;
+	opt.as_child = child;
 	const char *name = PyBytes_AsString(path);
 	tide_code rc;
 	Py_BEGIN_ALLOW_THREADS rc = tide_start(name, &opt, &err);
@@ -291,7 +294,8 @@ static PyObject *annotate(PyObject *self, PyObject *args)
 #define CALL(f) ((PyCFunction)(void (*)(void))(f))
 PyMethodDef tide__recorder_methods[] = {
 	{ "start", CALL(start), METH_VARARGS | METH_KEYWORDS,
-	  "start(path, *, ring_bytes=0, max_ring_bytes=0, full_wait_us=0, follow_fork=True)" },
+	  "start(path, *, ring_bytes=0, max_ring_bytes=0, full_wait_us=0, follow_fork=True, "
+	  "as_child=False)" },
 	{ "stop", stop, METH_NOARGS, "Stop and complete the file; not recording is fine." },
 	{ "path", path_now, METH_NOARGS,
 	  "The file of the recording in progress, or of the last one; '' = none yet." },

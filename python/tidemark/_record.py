@@ -25,6 +25,8 @@ _told: set[str] = set()  # paths that were said not to be written
 _turn = RLock()  # record() of several threads: one begins or ends at a time
 _threads: Any = None  # tidemark_threads
 _stepped = False  # the program says where its steps are
+_base, _follows = "", False  # the file that was asked for; do children record too?
+_implied = False  # this process records because the one that started it does: a record() of its own takes over
 ALREADY = 8  # Error's code: a recording is in progress
 START = ("ring_bytes", "max_ring_bytes", "full_wait_us", "follow_fork")  # options of start()
 COROUTINE, GENERATOR, STREAM = 0x80, 0x20, 0x200  # of a function's code; STREAM: an asynchronous generator
@@ -55,17 +57,18 @@ def _capture() -> Any:
 
 
 def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int = 0, full_wait_us: int = 0,
-          follow_fork: bool = True) -> None:
+          follow_fork: bool = True, as_child: bool = False) -> None:
     """Start recording into `path`; where another process is recording into that, into NAME.PID.tide, and stderr says so.
-    Where torch is attached, what is alive of it is recorded too. Raises Error (code 8) when a recording is already in progress."""
-    global _count, _stepped
+    Where torch is attached, what is alive of it is recorded too. as_child: into NAME.PID.tide, of the family of `path`. Raises Error (code 8) when a recording is already in progress."""
+    global _count, _stepped, _base, _follows, _implied
     capture = _capture()
     if capture is not None and capture.attached():
         ring_bytes, full_wait_us = ring_bytes or TORCH["ring_bytes"], full_wait_us or TORCH["full_wait_us"]
     into = _native.start(path, ring_bytes=ring_bytes, max_ring_bytes=max_ring_bytes, full_wait_us=full_wait_us,
-                         follow_fork=follow_fork)
+                         follow_fork=follow_fork, as_child=as_child)
     asked = os.fsdecode(path)
-    if f".{os.getpid()}." in os.path.basename(into) and os.path.basename(into) != os.path.basename(asked):
+    _base, _follows, _implied = os.path.join(os.path.dirname(into), os.path.basename(asked)), follow_fork, as_child
+    if not as_child and f".{os.getpid()}." in os.path.basename(into) and os.path.basename(into) != os.path.basename(asked):
         _say(f"another process is recording into {asked}: this one records into {into}")
     if not _count:
         import atexit
@@ -202,6 +205,8 @@ class record:  # noqa: N801: reads as a verb
 
     def __enter__(self) -> record:
         with _turn:
+            if _implied and running():
+                stop()
             if running():
                 self._tell()
             else:

@@ -19,7 +19,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from . import _config, _home, _native, _record
+from . import _config, _home, _native, _record, _spawned
 
 _hook: Any = None  # tidemark_hook: loads the capture library, builds and loads the C++ side
 _attached = False
@@ -358,6 +358,7 @@ def _attach(ops: bool, shapes: bool, stacks: bool | int, modules: bool) -> int:
         raise RuntimeError("tidemark: libc10.so is not loaded, or does not export its allocation functions")
     devices.begin(slots)
     _attached, _asked = True, {"ops": ops, "shapes": shapes, "stacks": stacks, "modules": modules}
+    _spawned.on()
     wants_ops = ops or shapes or bool(stacks)
     if wants_ops:
         _hook.on(torch, modules=modules, stacks=int(stacks), shapes=shapes)
@@ -381,6 +382,7 @@ def detach() -> int:
         if not _attached:
             return 0
         _hook.off()
+        _spawned.off()
         _attached = False
         return int(_load().tide_torch_detach())
 

@@ -281,7 +281,7 @@ tide_code tide_start(const char *path, const tide_options *opt, tide_error *err)
 		strcpy(r->path, wanted);
 		strcpy(r->base, wanted);
 		memset(r->first, 0, sizeof r->first);
-		if (tide__written_by(wanted)) { /* a rank of the same job */
+		if (o.as_child || tide__written_by(wanted)) { /* a rank of the same job */
 			tide__recording_id(wanted, r->first);
 			child_path(r->path, r->base);
 		}

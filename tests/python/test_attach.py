@@ -46,6 +46,52 @@ class Attach(unittest.TestCase):
         self.assertEqual({spans[at[i]] for i, n in enumerate(born) if n == 4_000_000}, {"aten::empty", "aten::add"})
         del others, b
 
+    def test_workers_that_are_started_anew_keep_their_own_files(self):
+        folder = tempfile.mkdtemp()
+        with open(os.path.join(folder, "anew.py"), "w", encoding="utf-8") as f:
+            f.write("""if True:
+                import multiprocessing, os, sys
+                def plain(at):  # imports no torch
+                    os.close(os.open(f"{at}/plain", os.O_CREAT))
+                def work(at, how):
+                    import torch
+                    x = torch.ones(1234)
+                    open(f"{at}/{how}.{os.getpid()}", "w").close()
+                def own(at, how):
+                    import tidemark, torch
+                    with tidemark.record(f"{at}/own.tide"):
+                        x = torch.ones(4321)
+                def run(how, what, *args):
+                    p = multiprocessing.get_context(how).Process(target=what, args=(sys.argv[1], *args))
+                    p.start()
+                    p.join()
+                    assert p.exitcode == 0, p.exitcode
+                if __name__ == "__main__":
+                    import tidemark, torch
+                    before = __import__("multiprocessing.spawn").spawn.get_preparation_data
+                    with tidemark.record(f"{sys.argv[1]}/run.tide"):
+                        for how in "spawn", "forkserver":
+                            run(how, work, how)
+                        run("spawn", plain)
+                        run("spawn", own, "own")
+                    assert multiprocessing.spawn.get_preparation_data is before
+            """)
+        done = subprocess.run([sys.executable, "anew.py", folder], cwd=folder, capture_output=True, text=True, timeout=200, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        def facts(name):
+            return tidemark.open(os.path.join(folder, name)).ask("info")["facts"]
+
+        first = facts("run.tide")["recording.id"]
+        left = set(os.listdir(folder))
+        for how in "spawn", "forkserver":
+            (pid,) = (x.split(".")[1] for x in left if x.startswith(how))
+            t = tidemark.open(os.path.join(folder, f"run.{pid}.tide"))
+            said = facts(f"run.{pid}.tide")
+            self.assertEqual((t.native.column("allocs", "size").count(4936), said["recording.first"]), (1, first))
+            self.assertNotIn("recovered.events", said)
+        self.assertEqual(tidemark.open(os.path.join(folder, "own.tide")).native.column("allocs", "size").count(17284), 1)
+        self.assertEqual(sum(x.endswith(".tide") for x in left), 5, left)  # one more: of the process that then recorded itself
+
     def test_an_op_that_goes_takes_its_name_along(self):
         """Names of registered ops are known by their addresses, which later ops get."""
         x, names = torch.ones(2), [f"tidemark_{i:03}::an_op_with_a_name_of_its_own" for i in range(60)]

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -565,6 +566,28 @@ static void too_many_threads(void **state)
 	assert_int_equal(s.lost_other, 5);
 }
 
+/* A process that another one started takes no file of that one's, whether it is still written or
+ * not. */
+static void as_a_child(void **state)
+{
+	tide_options o = TIDE_OPTIONS_INIT;
+	struct stat before, after;
+	char into[4200], want[4200];
+	assert_int_equal(tide_start(path, NULL, NULL), TIDE_OK);
+	tide_mark(TIDE_STEP, 0, 0);
+	stop();
+	assert_int_equal(stat(path, &before), 0);
+	o.as_child = true;
+	assert_int_equal(tide_start(path, &o, NULL), TIDE_OK);
+	tide_recording_path(into, sizeof into);
+	snprintf(want, sizeof want, "%.*s.%ld.tide", (int)strlen(path) - 5, path, (long)getpid());
+	assert_string_equal(into, want);
+	stop();
+	assert_int_equal(stat(path, &after), 0);
+	assert_true(before.st_ino == after.st_ino && before.st_size == after.st_size);
+	assert_int_equal(unlink(want), 0);
+}
+
 /* Rings of 1 MiB each would be too many for this room; smaller ones for the later threads are not.
  */
 static void many_threads_at_once(void **state)
@@ -760,6 +783,7 @@ int main(void)
 		T(removed_is_told),
 		T(too_many_threads),
 		T(many_threads_at_once),
+		T(as_a_child),
 		T(whatever_is_recorded_comes_back),
 		T(ids_end_at_their_limit), /* last: it leaves no ids for others */
 	};
