@@ -7,7 +7,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -372,8 +374,9 @@ static void free_walk(struct walk *k)
 	tide__free(k);
 }
 
-static tide_code into(struct walk *k, const char *in, const char *out, const char *part,
-		      tide_error *err)
+/* `out` as it was named, `place` what that leads to. */
+static tide_code into(struct walk *k, const char *in, const char *out, const char *place,
+		      const char *part, tide_error *err)
 {
 	uint64_t pid = tide__written_by(out);
 	struct stat st;
@@ -390,7 +393,7 @@ static tide_code into(struct walk *k, const char *in, const char *out, const cha
 	tide_code rc = rewrite(k, in, err);
 	if (close(k->sink.fd) && !rc)
 		rc = tide__fail_errno(err, "cannot write %s", part);
-	if (!rc && rename(part, out))
+	if (!rc && rename(part, place))
 		rc = tide__fail_errno(err, "cannot rename to %s", out);
 	if (rc)
 		unlink(part);
@@ -400,7 +403,9 @@ static tide_code into(struct walk *k, const char *in, const char *out, const cha
 static tide_code run(const char *in, const char *out, bool pack, int level, tide_rewrite *w,
 		     tide_error *err)
 {
-	size_t n = strlen(out) + sizeof ".part";
+	char real[PATH_MAX]; /* a link leads to it and stays one */
+	const char *place = realpath(out, real) ? real : out;
+	size_t n = strlen(place) + sizeof ".part";
 	memset(w, 0, sizeof *w);
 	struct walk *k = tide__calloc(1, sizeof *k);
 	char *part = tide__alloc(n, 1);
@@ -409,11 +414,11 @@ static tide_code run(const char *in, const char *out, bool pack, int level, tide
 		tide__free(part);
 		return tide__nomem(err);
 	}
-	snprintf(part, n, "%s.part", out);
+	snprintf(part, n, "%s.part", place);
 	k->w = w;
 	k->sink.pack = pack;
 	k->sink.level = level < 1 ? LEVEL : level > LEVEL_MAX ? LEVEL_MAX : level;
-	tide_code rc = into(k, in, out, part, err);
+	tide_code rc = into(k, in, out, place, part, err);
 	free_walk(k);
 	tide__free(part);
 	return rc;
