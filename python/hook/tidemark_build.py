@@ -36,12 +36,19 @@ def _ours(folder: str) -> bool:
     return stat.S_ISDIR(st.st_mode) and st.st_uid == os.getuid() and not st.st_mode & 0o022
 
 
+def _trusted(path: str) -> bool:
+    """This user's or root's, and not for everybody to write: a cache may lie where others write too ($XDG_CACHE_HOME on a scratch disk)."""
+    st = os.stat(path)
+    return st.st_uid in (0, os.getuid()) and not st.st_mode & 0o002
+
+
 def _found(folder: str, stem: str) -> str | None:
-    """What was built for it before: stem-SIZE.so of that very size. One that a crash cut short would end the program."""
+    """What was built for it before: stem-SIZE.so of that very size. One that a crash cut short would end the program, one that
+    somebody else put there would be theirs."""
     with contextlib.suppress(OSError):
-        for name in os.listdir(folder):
+        for name in os.listdir(folder) if _trusted(folder) else ():
             path = os.path.join(folder, name)
-            if name.startswith(stem) and name == f"{stem}-{os.path.getsize(path)}.so" and os.access(path, os.R_OK):
+            if name.startswith(stem) and name == f"{stem}-{os.path.getsize(path)}.so" and os.access(path, os.R_OK) and _trusted(path):
                 return path
     return None
 
@@ -50,6 +57,8 @@ def _part(stem: str) -> str:
     """An empty file to build into, in the first folder that takes one."""
     try:
         os.makedirs(_cache(), exist_ok=True)
+        if not _trusted(_cache()):
+            raise PermissionError(f"{_cache()} is another's, or anybody may write there")
         fd, part = tempfile.mkstemp(".part", stem, _cache())
     except OSError as why:
         with contextlib.suppress(OSError):

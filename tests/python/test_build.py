@@ -41,6 +41,20 @@ class Build(unittest.TestCase):
             self.assertIn(why, said)
         self.assertEqual(self.built(), [])
 
+    def test_what_others_may_have_put_there_is_not_loaded(self):
+        self.assertEqual(self.run_with()[0], "True")
+        (library,) = self.built()
+        nowhere = {"PATH": "/nonexistent", "CXX": "", "TMPDIR": self.folder}
+        for path in library, os.path.dirname(library):
+            mode = os.stat(path).st_mode
+            os.chmod(path, mode | 0o002)
+            self.assertEqual(self.run_with(**nowhere)[0], "False", path)
+            os.chmod(path, mode)
+        self.assertEqual(self.run_with(**nowhere), ("True", ""))
+        if os.getuid() == 0:
+            os.chown(library, 12345, 12345)
+            self.assertEqual(self.run_with(**nowhere)[0], "False")
+
     def test_a_cache_that_cannot_be_written(self):
         aside = os.path.join(self.folder, f"tidemark-{os.getuid()}")
         os.mkdir(aside)
