@@ -223,12 +223,16 @@ def disk_full():
 
 
 def shm_64mb():
-	with tmpfs("64m") as d, folder() as other:
-		f, pub = os.path.join(d, "f.tide"), os.path.join(other, "pub")
-		run("full", f, 100, 5000, "stop", env={"PUB": pub})
-		t, kept = accounted(f, pub, 100, 5000)
-		check("more threads than rings", 0 < t.lost_total() and t.total["rings"] < 64)
-		print("100 threads on 64 MB: %d rings, %d kept, %d counted as lost" % (t.total["rings"], kept, t.lost_total()))
+	for size in 64, 24:
+		with tmpfs("%dm" % size) as d, folder() as other:
+			f, pub = os.path.join(d, "f.tide"), os.path.join(other, "pub")
+			run("full", f, 100, 5000, "stop", env={"PUB": pub})
+			t, kept = accounted(f, pub, 100, 5000)
+			print("100 threads on %d MB: %d rings, %d kept, %d counted as lost" % (size, t.total["rings"], kept, t.lost_total()))
+			if size == 64:
+				check("later threads have smaller rings", t.total["rings"] > 64)
+			else:
+				check("more threads than rings", 0 < t.lost_total() and t.total["rings"] < 24)
 	with tmpfs("512k") as d:
 		print(run("nostart", os.path.join(d, "f.tide")).strip())
 		check("nothing left", os.listdir(d) == [], os.listdir(d))
