@@ -221,14 +221,18 @@ static void check_place(tide_sim *s, struct script *d)
 /* Give back exactly what the recording gave back now; what that was not predicted. */
 static void collect(tide_sim *s, struct script *d)
 {
-	const tide_taken *t;
+	const tide_requests *q = d->q;
+	uint64_t addr[COLLECT];
+	size_t n = 0;
 
-	for (int n = 0;
-	     n < COLLECT && (t = upcoming(d)) && t->freed && tide__sim_release_at(s, t->addr);
-	     n++) {
-		d->out->checked--;
-		d->out->followed++;
+	for (size_t i = d->at; n < COLLECT && i < q->n_taken && q->taken[i].req == d->now; i++) {
+		if (!q->taken[i].freed)
+			break;
+		addr[n++] = q->taken[i].addr;
 	}
+	n = tide__sim_release_listed(s, addr, n);
+	d->out->checked -= n;
+	d->out->followed += n;
 }
 
 /* Requests i .. j, of which all but the last are frees that waited for a stream. */

@@ -4,6 +4,8 @@
  * request, and garbage collection by age. docs/analyses/whatif.md states each rule. */
 #include "analyze/sim/impl.h"
 
+#include "base/mem.h"
+
 /* Give a free plain segment back; it is one block. */
 static void release_segment(tide_sim *s, uint32_t i)
 {
@@ -168,18 +170,39 @@ tide_code tide__sim_empty_cache(tide_sim *s)
 	return s->failed ? TIDE_ENOMEM : TIDE_OK;
 }
 
-bool tide__sim_release_at(tide_sim *s, uint64_t addr)
+/* Free whole segments by address, of those in `at` (address -> place + 1): into found[place]. */
+static void find_listed(const tide_sim *s, const tide_map *at, uint32_t *found)
 {
 	for (uint32_t b = 0; b < s->n_bins; b++) {
 		const tide_ordset *set = &s->bins[b].free;
 		tide_ord_pos p = tide__ord_first(set);
 
-		for (const tide_ord *e; (e = tide__ord_at(set, p)); p = tide__ord_next(set, p))
-			if (e->minor == addr && tide__sim_whole(&s->blocks[e->value]) &&
-			    !s->blocks[e->value].range) {
-				release_segment(s, e->value);
-				return true;
-			}
+		for (const tide_ord *e; (e = tide__ord_at(set, p)); p = tide__ord_next(set, p)) {
+			uint32_t k = tide__map_get(at, e->minor);
+
+			if (k && !found[k - 1] && tide__sim_whole(&s->blocks[e->value]) &&
+			    !s->blocks[e->value].range)
+				found[k - 1] = e->value;
+		}
 	}
-	return false;
+}
+
+size_t tide__sim_release_listed(tide_sim *s, const uint64_t *addr, size_t n)
+{
+	tide_map at = { 0 };
+	uint32_t *found = tide__calloc(n, sizeof *found);
+	bool ok = found;
+	size_t k = 0;
+
+	for (size_t i = 0; i < n && ok; i++)
+		if (!tide__map_get(&at, addr[i]))
+			ok = tide__map_put(&at, addr[i], (uint32_t)i + 1);
+	if (ok)
+		find_listed(s, &at, found);
+	for (; ok && k < n && found[k]; k++)
+		release_segment(s, found[k]);
+	s->failed |= !ok;
+	tide__map_free(&at);
+	tide__free(found);
+	return k;
 }

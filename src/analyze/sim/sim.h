@@ -82,8 +82,9 @@ const tide_sim_stats *tide__sim_stats(const tide_sim *s);
  * (inactive_split; expandable segments do not count, as in torch). Walks the free blocks. */
 void tide__sim_free_blocks(const tide_sim *s, uint64_t *largest, uint64_t *inactive_split);
 
-/* Give one whole free plain segment back; false if there is none at this address. */
-bool tide__sim_release_at(tide_sim *s, uint64_t addr);
+/* Give whole free plain segments back, in the order of their addresses in the list, until there is
+ * none at one; how many. O(free blocks + n). */
+size_t tide__sim_release_listed(tide_sim *s, const uint64_t *addr, size_t n);
 
 /* A copy that goes on by itself, against device `d`; NULL on exhaustion. And the bytes it takes. */
 tide_sim *tide__sim_copy(const tide_sim *s, const tide_sim_device *d);
