@@ -108,6 +108,28 @@ class Attach(unittest.TestCase):
         seen = {o["op"]: o["count"] for o in tidemark.open(path("gone.tide")).ops(flat=True)["ops"]}
         self.assertEqual({n: seen.get(n, 0) for n in names}, dict.fromkeys(names, 2))
 
+    def test_more_kinds_of_ops_than_are_kept_near(self):
+        library, n, x = torch.library.Library("tidemark_many", "DEF"), 600, torch.ones(2)
+        for i in range(n):
+            library.define(f"op{i}(Tensor x) -> Tensor")
+            library.impl(f"op{i}", lambda x: x.view(2), "CPU")
+        ops = [getattr(torch.ops.tidemark_many, f"op{i}") for i in range(n)]
+
+        def work():
+            for _ in range(3):
+                for op in ops:
+                    op(x)
+
+        with tidemark.record(path("many.tide"), modules=False):
+            other = threading.Thread(target=work)
+            other.start()
+            work()
+            other.join()
+        t = tidemark.open(path("many.tide"))
+        seen = {o["op"]: o["count"] for o in t.ops(flat=True)["ops"]}
+        self.assertEqual({i: seen.get(f"tidemark_many::op{i}") for i in range(n)}, dict.fromkeys(range(n), 6))
+        self.assertEqual(t.memory()["losses"], {})
+
     def test_ranges_end_in_any_order_and_on_any_thread(self):
         """The end of an outer one ends what is open in it; the end of one that is not this thread's ends nothing."""
         outer, inner, around, given = (torch.autograd.profiler.record_function(n) for n in ("outer", "inner", "around", "given"))

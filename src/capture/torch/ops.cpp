@@ -61,8 +61,13 @@ OWN struct {
 } own;
 
 /* Names of ops by the address of their schema, which stays where it is until the dispatcher tells that the op goes: nothing of
- * it is looked at. Names that come as a text, made for the call (backward functions, ranges), by what they say. */
-enum { OPS = 1024, SAID = 256, TEXT = 56 };
+ * it is looked at. First in a table of few lines, which are asked for often enough to stay near; a line for each name would
+ * be far away each time. Names that come as a text, made for the call (backward functions, ranges), by what they say. */
+enum { ROWS = 32, OPS = 1024, SAID = 256, TEXT = 56 };
+struct alignas(64) Row {
+	enum { N = 8, ID_BITS = 16 };
+	std::atomic<uint64_t> at[N]; // schema << ID_BITS | name; 0 = free
+};
 struct Op {
 	std::atomic<const void *> schema{nullptr};
 	tide_name name = 0;
@@ -87,6 +92,7 @@ struct Hash { // words at a time: names are short and many
 	}
 };
 struct Names {
+	Row rows[ROWS] = {};
 	alignas(64) Op ops[OPS];
 	Said said[SAID];
 	std::deque<std::string> texts; // of `all`
@@ -94,8 +100,12 @@ struct Names {
 	std::atomic<bool> taken{true}; // by a thread; those of threads that ended serve others
 	Names *next = nullptr;
 
-	/* An op has two places, side by side. */
-	Op *first(const void *schema) { return &ops[reinterpret_cast<uintptr_t>(schema) * UINT64_C(0x9e3779b97f4a7c15) >> 54]; }
+	static uint64_t hash(const void *schema) { return reinterpret_cast<uintptr_t>(schema) * UINT64_C(0x9e3779b97f4a7c15); }
+	Row &row(const void *schema) { return rows[hash(schema) >> 59]; }
+	/* Where it is in its row if no other is there. */
+	static unsigned column(const void *schema) { return hash(schema) >> 56 & (Row::N - 1); }
+	/* In the second table it has two places, side by side. */
+	Op *first(const void *schema) { return &ops[hash(schema) >> 54]; }
 	Op *other(const Op *op) { return &ops[(op - ops) ^ 1]; }
 };
 std::atomic<Names *> every{nullptr}; // all there ever were: no lock, which a fork could leave locked
@@ -119,16 +129,29 @@ INLINE bool is(const Op *op, const void *schema)
 	return op->schema.load(std::memory_order_relaxed) == schema;
 }
 
+/* The name where `schema` is in the entry, else 0. */
+INLINE tide_name named(const std::atomic<uint64_t> &entry, const void *schema)
+{
+	uint64_t e = entry.load(std::memory_order_relaxed);
+	return e >> Row::ID_BITS == reinterpret_cast<uintptr_t>(schema) ? static_cast<uint16_t>(e) : 0;
+}
+
 /* An op that goes takes its schema along: the dispatcher tells before it frees it. No op is called while it goes. */
 struct Listener : c10::OpRegistrationListener {
 	void onOperatorRegistered(const c10::OperatorHandle &) override {}
 	void onOperatorDeregistered(const c10::OperatorHandle &op) override
 	{
-		const void *schema = &op.schema();
 		for (Names *n = every.load(); n; n = n->next)
-			for (Op *at : { n->first(schema), n->other(n->first(schema)) })
-				if (is(at, schema))
-					at->schema.store(nullptr, std::memory_order_relaxed);
+			forget(*n, &op.schema());
+	}
+	static void forget(Names &n, const void *schema)
+	{
+		for (auto &entry : n.row(schema).at)
+			if (named(entry, schema))
+				entry.store(0, std::memory_order_relaxed);
+		for (Op *op : { n.first(schema), n.other(n.first(schema)) })
+			if (is(op, schema))
+				op->schema.store(nullptr, std::memory_order_relaxed);
 	}
 };
 
@@ -147,7 +170,7 @@ thread_local Keeper keeper;
 
 // ---- names ----
 
-tide_name interned(Names &n, std::string_view text)
+COLD tide_name interned(Names &n, std::string_view text)
 {
 	auto at = n.all.find(text);
 	if (at != n.all.end())
@@ -216,16 +239,43 @@ Op *place_for(const void *schema)
 	return is(first, nullptr) || !is(other, nullptr) ? first : other;
 }
 
+/* In the second table; asked of the dispatcher where it is not there. 0: not a registered one, which may go without a word. */
+tide_name kept(const void *schema, const at::RecordFunction &fn)
+{
+	for (Op *op : { own.names->first(schema), own.names->other(own.names->first(schema)) })
+		if (is(op, schema))
+			return op->name;
+	if (!registered(fn, schema))
+		return 0;
+	Op *op = place_for(schema);
+	op->name = by_text(fn.name());
+	op->schema.store(schema, std::memory_order_relaxed);
+	return op->name;
+}
+
+/* Into the first table: where it belongs, if that is free or all are taken, else anywhere in the row. */
+void bring_near(const void *schema, tide_name name)
+{
+	Row &row = own.names->row(schema);
+	auto at = reinterpret_cast<uintptr_t>(schema);
+	unsigned column = Names::column(schema), i = 0;
+	if (!name || name >> Row::ID_BITS || at >> (64 - Row::ID_BITS))
+		return;
+	while (i < Row::N && row.at[(column + i) % Row::N].load(std::memory_order_relaxed))
+		i++;
+	row.at[(column + i) % Row::N].store(static_cast<uint64_t>(at) << Row::ID_BITS | name, std::memory_order_relaxed);
+}
+
 COLD tide_name by_schema(const void *schema, const at::RecordFunction &fn)
 {
-	tide_name name = by_text(fn.name());
-	if (!own.names || !registered(fn, schema)) // it may go without a word
-		return name;
-	Op *op = place_for(schema);
-	op->name = name;
-	op->schema.store(schema, std::memory_order_relaxed);
-	return name;
+	if (!own.names)
+		return by_text(fn.name());
+	tide_name name = kept(schema, fn);
+	bring_near(schema, name);
+	return name ? name : by_text(fn.name());
 }
+
+tide_name in_row(const void *schema, const at::RecordFunction &fn);
 
 INLINE tide_name name_of(const at::RecordFunction &fn)
 {
@@ -234,10 +284,8 @@ INLINE tide_name name_of(const at::RecordFunction &fn)
 		return by_text(fn.name());
 	if (!TIDE_LIKELY(own.names != nullptr))
 		return by_schema(schema, fn);
-	const Op *op = own.names->first(schema);
-	if (!TIDE_LIKELY(is(op, schema)) && !is(op = own.names->other(op), schema))
-		return by_schema(schema, fn);
-	return op->name;
+	tide_name name = named(own.names->row(schema).at[Names::column(schema)], schema);
+	return TIDE_LIKELY(name) ? name : in_row(schema, fn);
 }
 
 // ---- begin and end ----
@@ -271,6 +319,15 @@ HOT_FIRST std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction &f
 HOT void end(const at::RecordFunction &fn, at::ObserverContext *)
 {
 	tide__end(&fn);
+}
+
+/* Where it is in its row, another being in its place. */
+HOT __attribute__((noinline)) tide_name in_row(const void *schema, const at::RecordFunction &fn)
+{
+	for (auto &entry : own.names->row(schema).at)
+		if (tide_name name = named(entry, schema))
+			return name;
+	return by_schema(schema, fn);
 }
 
 HOT std::unique_ptr<at::ObserverContext> begin_with_stack(const at::RecordFunction &fn)
