@@ -118,7 +118,7 @@ def devices(torch: Any, interval: float | None = None) -> Any:
     if _devices is None:
         if interval is None:  # as `tidemark run` passes it on
             interval = float(os.environ.get("TIDEMARK_INTERVAL") or 5)
-        aside = os.environ.get("TIDEMARK_RECORD_PID", str(os.getpid())) != str(os.getpid())  # compilers' workers, loaders'
+        aside = _is_worker() or os.environ.get("TIDEMARK_RECORD_PID", str(os.getpid())) != str(os.getpid())  # a compiler's, say
         _devices = _beside("tidemark_devices").Devices(torch, _capture, _say, interval, aside)
     return _devices
 
@@ -153,6 +153,11 @@ def forget_rank() -> None:
     _ranked = False
 
 
+def _is_worker() -> bool:
+    """Of multiprocessing."""
+    return getattr(sys.modules.get("multiprocessing.process"), "parent_process", lambda: None)() is not None
+
+
 def _complete_workers() -> None:
     """A process of multiprocessing (a DataLoader's worker, say) ends by _exit: its file is completed when its work is done."""
     util: Any = sys.modules.get("multiprocessing.util")
@@ -163,7 +168,7 @@ def _complete_workers() -> None:
         util.Finalize(None, capture.tide_stop, args=(None,), exitpriority=-1000)
 
     util.register_after_fork(_capture, at_end)  # for a worker that begins now: it forgets earlier Finalizes
-    if getattr(sys.modules.get("multiprocessing.process"), "parent_process", lambda: None)() is not None:
+    if _is_worker():
         at_end(_capture)  # for one that is at work
 
 
