@@ -7,8 +7,10 @@ most 15 bytes. Never raises into the program.
 """
 from __future__ import annotations
 
+import os
 import sys
 import threading
+from _thread import get_native_id
 from typing import Any
 
 _own: Any = None  # Thread._bootstrap_inner as it was found; None = not changed
@@ -23,7 +25,8 @@ def _tell(thread: Any, task: str) -> None:
 
 
 def _bootstrap_inner(self: Any) -> None:
-    _tell(self, "thread-self")
+    if get_native_id() != os.getpid():  # gevent has threads run on the main one
+        _tell(self, "thread-self")
     _own(self)
 
 
@@ -34,7 +37,7 @@ def on() -> None:
     if sys.version_info >= (3, 14) or inner is None or inner is _bootstrap_inner:
         return
     for thread in threading.enumerate():
-        if thread is not threading.main_thread() and thread.native_id:
+        if thread.native_id and thread.native_id != os.getpid():
             _tell(thread, f"self/task/{thread.native_id}")
     _own = inner
     threading.Thread._bootstrap_inner = _bootstrap_inner  # type: ignore[attr-defined]

@@ -227,6 +227,25 @@ class Joins(unittest.TestCase):
         self.assertEqual(got, want)
         self.assertIn("<genexpr>", t.own(t.stacks[t.rows("aten::ones")[0]])[0][0])
 
+    def test_deep_stacks_say_what_is_left_out(self):
+        def deep(n):
+            return deep(n - 1) if n else torch.zeros(3)
+
+        with tidemark.record(path("deep.tide"), stacks=True):
+            for n in 3, 400, 3, 500:
+                deep(n)
+        t = Trace(path("deep.tide"))
+        c = t.t.native.column
+        parents, frames, functions = c("stacks", "parent"), c("stacks", "frame"), c("frames", "function")
+
+        def names(stack):
+            return [functions[frames[stack]], *names(parents[stack])] if stack else []
+
+        shown = [names(t.stacks[i]) for i in t.rows("aten::zeros")]
+        self.assertEqual([x[-1] == "[outer frames left out]" for x in shown], [False, True, False, True])
+        self.assertEqual([len(shown[1]), shown[1][0][-4:]], [193, "deep"])
+        self.assertEqual(shown[0], shown[2])
+
     def test_every_nth(self):
         with tidemark.record(path("nth.tide"), stacks=5):
             for _ in range(50):

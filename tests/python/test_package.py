@@ -19,6 +19,7 @@ import tempfile
 import threading
 import unittest
 import xml.dom.minidom
+from unittest import mock
 
 import tidemark
 from tidemark import _home
@@ -412,6 +413,20 @@ class Recording(unittest.TestCase):
         self.assertIs(threading.Thread._bootstrap_inner, own)
         names = tidemark.open(path("names.tide")).native.column("lanes", "name")
         self.assertEqual(sorted(n for n in names if n), ["before", "ein sehr langer", "prefetch"])
+
+    def test_threads_that_run_on_the_main_one_do_not_rename_the_process(self):
+        def work():
+            with open("/proc/thread-self/comm", encoding="utf-8") as f:
+                seen.append(f.read().strip())
+
+        seen, hook = [], _home.hook("tidemark_threads")
+        with tidemark.record(path("green.tide"), torch=False):
+            for native_id in hook.get_native_id, os.getpid:  # gevent's threads
+                with mock.patch.object(hook, "get_native_id", native_id):
+                    t = threading.Thread(target=work, name="green")
+                    t.start()
+                    t.join()
+        self.assertEqual([x == "green" for x in seen], [True, False] if sys.version_info < (3, 14) else [True, True])
 
     def test_survives_kill(self):
         done = run("import os, tidemark\ntidemark.start('k.tide')\nwith tidemark.op('last'): os.kill(os.getpid(), 9)")

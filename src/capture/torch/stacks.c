@@ -24,6 +24,7 @@ struct known { /* of the last stack, outermost first */
 struct own { /* a thread's */
 	struct known last[DEEPEST];
 	size_t n_last;
+	bool cut; /* the last stack was */
 	struct place *places;
 	size_t mask, n;
 	const void *op;	      /* open, and with a stack; NULL: none */
@@ -129,14 +130,30 @@ static bool same(const tide_pyframe *a, const tide_pyframe *b)
 	return a->instr == b->instr && a->code == b->code && a->sign == b->sign;
 }
 
+/* What stands for the outermost frames of a stack deeper than DEEPEST. */
+static tide_stack left_out(void)
+{
+	static _Atomic tide_stack known; /* a process's: every recording of it has it */
+	tide_stack id = atomic_load_explicit(&known, memory_order_relaxed);
+	if (!id) {
+		id = tide_stack_push(0, tide_intern("[outer frames left out]"), 0, 0);
+		atomic_store_explicit(&known, id, memory_order_relaxed);
+	}
+	return id;
+}
+
 static tide_stack walk(struct own *o)
 {
-	tide_pyframe f[DEEPEST];
-	size_t n = tide__frames(f, DEEPEST),
-	       k = 0; /* deeper than that: the outermost are left out */
+	tide_pyframe f[DEEPEST + 1];
+	size_t n = tide__frames(f, DEEPEST + 1), k = 0;
+	bool cut = n > DEEPEST;
+	n -= cut;
+	if (cut != o->cut)
+		o->n_last = 0;
+	o->cut = cut;
 	while (k < n && k < o->n_last && same(&f[n - 1 - k], &o->last[k].frame))
 		k++;
-	tide_stack id = k ? o->last[k - 1].id : 0;
+	tide_stack id = k ? o->last[k - 1].id : cut ? left_out() : 0;
 	for (; k < n; k++) {
 		id = inside(o, &f[n - 1 - k], id);
 		if (!id) { /* no stack rather than half of one */
