@@ -39,7 +39,7 @@ static int answer(struct question *q)
 static int words_of(PyObject *list, struct question *q)
 {
 	Py_ssize_t n = PySequence_Size(list);
-	q->argv = n > 0 ? calloc((size_t)n + 1, sizeof *q->argv) : NULL;
+	q->argv = n >= 0 ? calloc((size_t)n + 1, sizeof *q->argv) : NULL;
 	if (!q->argv)
 		return -1;
 	for (; q->argc < n; q->argc++) {

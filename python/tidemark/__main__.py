@@ -10,8 +10,10 @@ from ._home import program
 
 
 def main() -> None:
-    path = program()
-    os.execv(path, ["tidemark", *sys.argv[1:]])
+    try:
+        os.execv(program(), ["tidemark", *sys.argv[1:]])
+    except OSError as why:
+        sys.exit(f"tidemark: the program of this package cannot be started: {why}")
 
 
 if __name__ == "__main__":
