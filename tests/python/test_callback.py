@@ -6,7 +6,6 @@ import importlib.util
 import io
 import os
 import pickle
-import sys
 import tempfile
 import types
 import unittest
