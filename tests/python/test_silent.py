@@ -3,7 +3,7 @@
 """A device whose allocator tells PyTorch's profiler nothing (needs torch): it is said, once, and its own counters are sampled.
 
 Each case is a process of its own: what a device is, PyTorch learns once."""
-import json
+import importlib.util
 import os
 import pathlib
 import subprocess
@@ -161,6 +161,15 @@ with tidemark.record("l.tide"):
         done = subprocess.run([sys.executable, "-m", "tidemark", "run", "-o", path("o.tide"), "--", sys.executable, "-c", code], capture_output=True,
                               text=True, check=True, timeout=200)
         self.assertEqual(done.stderr.count(SAID), 1)
+
+    @unittest.skipUnless(importlib.util.find_spec("pytest"), "pytest is not there")
+    def test_a_limit_that_cannot_be_checked(self):
+        with open(path("test_limit.py"), "w", encoding="utf-8") as f:
+            f.write(BEGIN + "import pytest\nbegin()\n@pytest.mark.limit_device_memory('1 MB')\ndef test_it(): empty(4 * M)\n")
+        done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-W", "default", path("test_limit.py")], capture_output=True,
+                              text=True, check=False, timeout=200, cwd=FOLDER)
+        self.assertIn("1 passed, 1 warning", done.stdout)
+        self.assertIn("tidal: its allocator reports nothing: no limit on it can be checked", done.stdout)
 
     def test_forked_children_leave_it_alone(self):
         out, said = run(RECORD + """
