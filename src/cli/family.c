@@ -10,7 +10,7 @@
 #include "import/import.h"
 #include "render/format.h"
 
-enum { KEY = 72, NAMES = 3, HEAD = 1 << 20 };
+enum { KEY = 72, NAMES = 3, HEAD = 256 << 10 };
 static const int64_t slack_ns = INT64_C(10000000000);
 
 typedef struct member {
@@ -36,7 +36,7 @@ static void take_text(const tide_model *m, const char *key, char out[KEY])
 /* What it says of itself stands at its beginning. False: it is no recording of ours. */
 static bool read_facts(member *x)
 {
-	tide_load_options few = { .max_events = 1, .max_bytes = HEAD, .what = TIDE_WANT_ARGS };
+	tide_load_options few = { .max_bytes = HEAD, .what = TIDE_WANT_ARGS };
 	tide_model *m = NULL;
 	if (tide__load(x->file->path, &few, &m, NULL) != TIDE_OK)
 		return false;

@@ -53,11 +53,16 @@ static void command(struct out *o)
 		text(o, "process.command", buf, (size_t)n);
 }
 
+void tide__hex(char out[33], const uint8_t id[16])
+{
+	for (int i = 0; i < 16; i++)
+		snprintf(out + 2 * i, 3, "%02x", id[i]);
+}
+
 static void id(struct out *o, const char *key, const uint8_t bytes[16])
 {
 	char hex[33];
-	for (int i = 0; i < 16; i++)
-		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+	tide__hex(hex, bytes);
 	text(o, key, hex, 32);
 }
 

@@ -93,6 +93,7 @@ void *tide__writer(void *unused);
 bool tide__write_opening(void);
 /* facts.c: the FACTS payload; returns bytes, *count records. */
 size_t tide__facts(uint8_t *out, size_t cap, uint32_t *count);
+void tide__hex(char out[33], const uint8_t id[16]);
 
 /* start.c */
 void tide__stats_now(tide_stats *out);

@@ -20,6 +20,7 @@
 
 tide_recorder tide__rec = { .space = { .file.fd = -1 }, .sink = { .file.fd = -1 } };
 
+static bool late;   /* the file's facts are written, and its family was learnt after that */
 static bool follow; /* a forked child of a recording process that has not recorded yet */
 
 enum {
@@ -208,7 +209,8 @@ static tide_code move_files(const char *file, const char *rings, tide_error *err
 {
 	tide_recorder *r = &tide__rec;
 	int lock = one_at_a_time(r->path);
-	if (tide__written_by(r->path)) {
+	if (tide__written_by(r->path)) { /* since we looked */
+		late = tide__recording_id(r->path, r->first);
 		child_path(r->path, r->base);
 		name_rings();
 	}
@@ -266,6 +268,7 @@ tide_code tide_start(const char *path, const tide_options *opt, tide_error *err)
 {
 	tide_recorder *r = &tide__rec;
 	tide_slow s;
+	char first[33] = "";
 	if (!tide__slow_enter(&s))
 		return tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET, "inside the recorder");
 	static char wanted[4096], before[4096]; /* the stack may be small; lock held */
@@ -287,11 +290,16 @@ tide_code tide_start(const char *path, const tide_options *opt, tide_error *err)
 		}
 		follow = false; /* a child that starts its own recording follows no more */
 		atomic_store(&tide__guard.alive, TIDE_ALIVE);
+		late = false;
 		rc = start_locked(err);
 		if (rc != TIDE_OK)
 			strcpy(r->path, before); /* still the last recording's */
+		else if (late)
+			tide__hex(first, r->first);
 	}
 	tide__slow_leave(&s);
+	if (*first)
+		tide_annotate(tide_intern("recording.first"), first);
 	return rc;
 }
 

@@ -262,7 +262,8 @@ static bool on_tensor(tide_build *b, const tide_event *e)
 	}
 	uint8_t dtype = (uint8_t)e->stream, role = (uint8_t)(e->stream >> 8);
 	if (e->name)
-		m->tensors.name[row] = (tide_str){ tide__ids_get(&b->defs->names, e->name, &b->undefined) };
+		m->tensors.name[row] =
+			(tide_str){ tide__ids_get(&b->defs->names, e->name, &b->undefined) };
 	if (e->kind <= 1)
 		m->tensors.requires_grad[row] = e->kind;
 	if (role)
@@ -355,6 +356,11 @@ static bool on_annotation(tide_build *b, const tide_ring *r, const tide_event *e
 	int64_t number = place_in_job(key, e->bytes, (size_t)e->size);
 	if (number >= 0)
 		return tide__fact_num(b->m, key, number);
+	if (!strcmp(key, "recording.first") && e->size == 32) { /* learnt after the others */
+		char id[33] = "";
+		memcpy(id, e->bytes, 32);
+		return tide__fact_text(b->m, key, id);
+	}
 	if (!strcmp(key, "loss.unreported_devices"))
 		return unreported(b->m, key, e->bytes, (size_t)e->size);
 	uint32_t row = push_mark(b, r, TIDE_MARK_ANNOTATION, t);
