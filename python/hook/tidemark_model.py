@@ -7,6 +7,7 @@ made, the gradients there are); between the two it costs one C call a module. Ne
 """
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib
 import itertools
@@ -18,6 +19,16 @@ from typing import Any
 PARAMETER, OPTIMIZER, BUFFER = 1, 3, 7
 STEP = 3
 ROOM = 1000
+
+
+def unseen(torch: Any) -> Any:
+    """A context: what the program has set to see or to change calls of PyTorch (modes; a default device, fake tensors) leaves ours alone."""
+    modes: Any = sys.modules.get("torch.utils._python_dispatch")
+    stack = contextlib.ExitStack()
+    for place, name in (torch._C, "DisableTorchFunction"), (modes, "_disable_current_modes"):
+        if hasattr(place, name):  # not in every version
+            stack.enter_context(getattr(place, name)())
+    return stack
 
 
 class Model:
@@ -60,7 +71,7 @@ class Model:
                 text = f"nn.Module: {root}.{path}" if path else f"nn.Module: {root}"
                 self.types[text] = type(m).__name__
                 self.capture.tide_torch_module_name(key, self.intern(text))
-            with self.turn:
+            with self.turn, unseen(self.torch):
                 self.tidy()
                 self.roots.append(weakref.ref(module))
                 self.label(module)
@@ -121,7 +132,7 @@ class Model:
             self.mark_step(optimizer)
             if self.devices is not None:
                 self.devices.look()
-            with self.turn:
+            with self.turn, unseen(self.torch):
                 self.label_step(optimizer)
         except Exception as why:
             self.say(f"a step is not marked: {why}")
@@ -197,7 +208,7 @@ class Model:
         self.relabel()
 
     def relabel(self) -> None:
-        with self.turn:
+        with self.turn, unseen(self.torch):
             self.clear()
             self.roots = [r for r in self.roots if r() is not None]
             for root in self.roots:

@@ -51,6 +51,13 @@ def _load() -> Any:
     return _hook._capture
 
 
+def unseen() -> Any:
+    """A context: what the program has set to see or to change calls of PyTorch (modes; a default device, fake tensors) leaves ours alone."""
+    import torch
+
+    return _home.hook("tidemark_model").unseen(torch)
+
+
 # ---- tensors that were there before ----
 
 def tensors(torch: Any) -> list[Any]:
@@ -168,10 +175,10 @@ def _deleters() -> tuple[int, int]:
     """
     import torch
 
-    own, lent = [torch.empty(n) for n in (3, 70, 5000)], [torch.frombuffer(bytearray(n), dtype=torch.uint8) for n in (8, 99)]
+    own, lent = [torch.empty(n, device="cpu") for n in (3, 70, 5000)], [torch.frombuffer(bytearray(n), dtype=torch.uint8) for n in (8, 99)]
     mine, theirs = ([_words(_storage(t)) for t in ts] for ts in (own, lent))
     found = [i for i, w in enumerate(mine[0]) if w > 4096 and all(m[i] == w for m in mine) and all(t[i] != w for t in theirs)]
-    if len(found) != 1:
+    if len(found) != 1 or not all(map(address, own)):  # fake ones
         raise LookupError("this torch keeps its storages in an unknown way")
     return found[0], mine[0][found[0]]
 
@@ -281,15 +288,20 @@ def sweep(found: list[Any] | None = None) -> None:
     """
     import torch
 
+    with unseen():
+        _sweep(torch, tensors(torch) if found is None else found)
+
+
+def _sweep(torch: Any, found: list[Any]) -> None:
     done: set[tuple[str, int, int]] = set()
-    for t in tensors(torch) if found is None else found:
+    for t in found:
         place = _place(t)
         if not place or not place[2] or place[:3] in done:
             continue
         try:
             if t._base is None and t.numel() * t.element_size() == place[3]:
                 done.add(place[:3])
-                describe(t, role=PARAMETER if isinstance(t, torch.nn.Parameter) else 0)
+                _describe(t, role=PARAMETER if isinstance(t, torch.nn.Parameter) else 0)
         except Exception:  # a strange one is not described
             continue
 
@@ -330,7 +342,7 @@ def attach(*, ops: bool = True, shapes: bool = False, stacks: bool | int = False
     Tensors that are alive already are recorded once a recording; after a detach() inside it, what Python sees is put right. Returns the number of call slots taken over.
     Attaching twice is harmless. Raises RuntimeError when torch's libraries are not to be found.
     """
-    with _turn:
+    with _turn, unseen():
         return _attach(ops, shapes, stacks, modules)
 
 
@@ -397,6 +409,11 @@ os.register_at_fork(after_in_child=_in_child)
 
 def describe(tensor: Any, *, name: str | None = None, role: int = 0) -> None:
     """Record shape, dtype, requires_grad (and name, role) of the storage that `tensor` covers."""
+    with unseen():
+        _describe(tensor, name, role)
+
+
+def _describe(tensor: Any, name: str | None = None, role: int = 0) -> None:
     place = _place(tensor)
     pool = pool_of(place[0], place[1]) if place and place[2] and not (place[0] == "cpu" and _borrowed(tensor)) else 0
     if place and pool:
@@ -408,18 +425,23 @@ def label(model: Any = None, optimizer: Any = None) -> None:
     """Say what is a parameter, a gradient, a buffer, optimizer state; with the names that the model gives them."""
     import torch
 
+    with unseen():
+        _label(torch, model, optimizer)
+
+
+def _label(torch: Any, model: Any, optimizer: Any) -> None:
     names: dict[int, str] = {}
     for name, p in model.named_parameters() if model is not None else ():
         names[id(p)] = name
-        describe(p, name=name, role=PARAMETER)
+        _describe(p, name, PARAMETER)
         if p.grad is not None:
-            describe(p.grad, name=f"{name}.grad", role=GRADIENT)
+            _describe(p.grad, f"{name}.grad", GRADIENT)
     for name, b in model.named_buffers() if model is not None else ():
-        describe(b, name=name, role=BUFFER)
+        _describe(b, name, BUFFER)
     for p, state in optimizer.state.items() if optimizer is not None else ():
         for key, value in state.items():
             if isinstance(value, torch.Tensor):
-                describe(value, name=f"{names.get(id(p), 'parameter')}.{key}", role=OPTIMIZER)
+                _describe(value, f"{names.get(id(p), 'parameter')}.{key}", OPTIMIZER)
 
 
 _imported = True  # the last line: whoever finds this module finds all of it

@@ -323,12 +323,14 @@ class MemoryTracker:
         label = _native.intern(f"{type(module).__name__}.{name}")
         running = threading.local()
         from torch import Tensor
+        from torch._C import DisableTorchFunction as quiet
 
         from .torch import address
 
         def known(value: Any) -> list[tuple[int, list[int]]]:
             try:
-                return [(address(t), list(t.shape)) for t in _tensors_in(value, Tensor)]
+                with quiet():  # the program's modes do not see it
+                    return [(address(t), list(t.shape)) for t in _tensors_in(value, Tensor)]
             except Exception:  # objects whose fields cannot be asked for, tensors without a shape: not the program's fault
                 return []
 

@@ -46,6 +46,51 @@ class Attach(unittest.TestCase):
         self.assertEqual({spans[at[i]] for i, n in enumerate(born) if n == 4_000_000}, {"aten::empty", "aten::add"})
         del others, b
 
+    def test_modes_of_the_program_do_not_see_us(self):
+        """Nor do they change what we find: in a process of its own, where nothing is known of storages yet."""
+        code = """if True:
+            import sys, tidemark, torch
+            from torch.overrides import TorchFunctionMode
+            from torch.utils._python_dispatch import TorchDispatchMode
+            from torch._subclasses.fake_tensor import FakeTensorMode
+            seen = []
+            class Ops(TorchDispatchMode):
+                def __torch_dispatch__(self, f, types, args=(), kwargs=None):
+                    seen.append(str(f))
+                    return f(*args, **(kwargs or {}))
+            class Calls(TorchFunctionMode):
+                def __torch_function__(self, f, types, args=(), kwargs=None):
+                    seen.append(f.__name__)
+                    return f(*args, **(kwargs or {}))
+            kept = torch.ones(1234)
+            net = torch.nn.Linear(3, 3)
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            def steps():
+                out = []
+                with Ops(), Calls():
+                    for _ in range(2):
+                        net(torch.ones(3)).sum().backward()
+                        optimizer.step()
+                        out.append(list(seen))
+                        seen.clear()
+                return out
+            steps()
+            bare = steps()
+            for i, mode in enumerate((torch.device("meta"), FakeTensorMode(), Ops(), Calls(), torch.inference_mode())):
+                with mode, tidemark.record(f"{sys.argv[1]}/{i}.tide"):
+                    pass
+                sizes = tidemark.open(f"{sys.argv[1]}/{i}.tide").native.column("allocs", "size")
+                assert sizes.count(4936) == 1, (mode, sizes)
+            assert not seen, seen
+            with tidemark.record(f"{sys.argv[1]}/step.tide"):
+                recorded = steps()
+            assert recorded == bare, (recorded, bare)
+        """
+        if not hasattr(getattr(torch.utils, "_python_dispatch", None), "_disable_current_modes"):
+            self.skipTest("modes of this torch cannot be left out")
+        done = subprocess.run([sys.executable, "-c", code, tempfile.mkdtemp()], capture_output=True, text=True, timeout=200, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_workers_that_are_started_anew_keep_their_own_files(self):
         folder = tempfile.mkdtemp()
         with open(os.path.join(folder, "anew.py"), "w", encoding="utf-8") as f:
