@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 import torch
@@ -331,6 +332,7 @@ class Models(unittest.TestCase):
                 t.start()
             while any(t.is_alive() for t in threads):
                 tidemark.torch.sweep()  # as a save does
+                time.sleep(0.01)  # else whoever needs the GIL, for each op, waits for its turn
             for t in threads:
                 t.join()
         if not hasattr(torch, "accelerator"):

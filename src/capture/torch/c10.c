@@ -21,7 +21,6 @@ static const struct {
 	[TIDE_C10_TYPE_NAME] = { "libc10.so",
 				 { "_ZN3c1014DeviceTypeNameB5cxx11ENS_10DeviceTypeEb" } },
 	[TIDE_C10_TYPE_VALID] = { "libc10.so", { "_ZN3c1017isValidDeviceTypeENS_10DeviceTypeE" } },
-	[TIDE_C10_CUDA_STREAM] = { "libc10_cuda.so", { "_ZN3c104cuda20getCurrentCUDAStreamEa" } },
 };
 
 _Atomic(void *) tide__c10_found[TIDE_C10_N];

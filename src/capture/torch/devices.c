@@ -114,8 +114,6 @@ tide_pool tide__device_open(tide_c10_device *d)
 	bool host = type_of(d) == 0;
 	tide_pool p = tide_pool_open(open_device(d), host ? TIDE_MEM_HEAP : TIDE_MEM_DRAM,
 				     host ? "heap" : "DRAM", 0);
-	if (device_types[type_of(d)].kind == TIDE_ON_CUDA)
-		atomic_store(&d->now, TIDE_C10(tide_c10_stream_fn, TIDE_C10_CUDA_STREAM));
 	atomic_store(&d->pool, (uint32_t)p + 1);
 	return p;
 }
@@ -164,21 +162,11 @@ static tide_stream open_stream(tide_c10_device *d, int64_t number)
 	return s; /* beyond eight streams: asked of the recorder each time, which knows it */
 }
 
-static bool current(tide_c10_device *d, int64_t *number)
-{
-	tide_c10_stream_fn *now = atomic_load_explicit(&d->now, memory_order_relaxed);
-	if (__builtin_expect(now != NULL, 1)) {
-		*number = now((int8_t)index_of(d)).number;
-		return true;
-	}
-	tide_torch_stream_fn *f = atomic_load_explicit(&ask_stream, memory_order_relaxed);
-	return f && f(type_of(d), index_of(d), number);
-}
-
 TIDE_HOT tide_stream tide__device_stream(tide_c10_device *d)
 {
+	tide_torch_stream_fn *ask = atomic_load_explicit(&ask_stream, memory_order_relaxed);
 	int64_t number;
-	if (!current(d, &number))
+	if (!ask || !ask(type_of(d), index_of(d), &number))
 		return 0;
 	for (int i = 0; i < TIDE_C10_STREAMS; i++)
 		if (atomic_load_explicit(&d->streams[i].number, memory_order_relaxed) ==

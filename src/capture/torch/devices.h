@@ -31,7 +31,7 @@ TIDE_API void tide_torch_allocated(unsigned type, unsigned index, uint64_t total
 TIDE_API int tide_torch_device_type(const char *name);
 
 /** Whom to ask for the number of the calling thread's current stream on a device; false: not known.
- *  NULL: nobody. Called under the allocator's lock. (CUDA is asked directly.) */
+ *  NULL: nobody. Called under the allocator's lock. */
 typedef bool tide_torch_stream_fn(unsigned type, unsigned index, int64_t *number);
 TIDE_API void tide_torch_streams_by(tide_torch_stream_fn *f);
 
@@ -40,21 +40,12 @@ TIDE_API void tide_torch_streams_by(tide_torch_stream_fn *f);
 /* One after another, on lines of their own: a busy program finds none of them near. */
 #define TIDE_HOT __attribute__((hot, aligned(64)))
 
-/* A thread's current stream on a device: c10::Stream, which comes in two registers. */
-typedef struct tide_c10_stream {
-	uint64_t device;
-	int64_t number;
-} tide_c10_stream;
-typedef tide_c10_stream tide_c10_stream_fn(int8_t index);
-
 /* All that an allocation needs of its device, in a line of cache. */
 enum { TIDE_C10_TYPES = 32, TIDE_C10_INDEXES = 128, TIDE_C10_STREAMS = 8 };
 typedef struct tide_c10_device {
 	_Atomic(uint32_t) pool;	    /* + 1; 0 = not opened yet */
 	_Atomic(bool) reported;	    /* something was */
 	_Atomic(uint64_t) reserved; /* last total told + 1; 0 = none yet */
-	_Atomic(tide_c10_stream_fn *)
-		now; /* tells it; NULL: whom tide_torch_streams_by named does */
 	struct {
 		_Atomic(int64_t) number; /* + 1; 0 = free */
 		_Atomic(uint32_t) stream;
