@@ -36,6 +36,7 @@ uptime
 live 90 exact
 live 200 calls "--rounds 10 --seconds 120"
 live 140 steps "--batch 2 --context 64 --seconds 60 --only callback;ops;stacks"
+live 140 steps "--autocast --batch 8 --context 512 --seconds 60 --light --warm 0"
 live 140 steps "--autocast --batch 8 --context 512 --seconds 90"
 live 140 steps "--bf16 --batch 32 --context 1024 --seconds 90"
 live 20 product

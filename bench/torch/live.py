@@ -3,7 +3,8 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """What recording costs a training step, in one process: every tool on for a few steps, then the next, round after round.
 
-    live.py steps OUT [--small] [--batch N] [--context N] [--bf16 | --autocast] [--rounds N] [--steps N] [--warm N] [--only WORDS]
+    live.py steps OUT [--small] [--batch N] [--context N] [--bf16 | --autocast] [--rounds N] [--steps N] [--warm N]
+                       [--light] [--only NAMES]
     live.py calls OUT [--processes N]  ns an op, an allocation: one op in a loop (calls.cpp), tools in turn, in several processes
     live.py events OUT                 one such process
     live.py product OUT                ns an event × events a step, from what steps and calls left in OUT
@@ -61,6 +62,20 @@ def ours(**what):
 
 
 @contextlib.contextmanager
+def light(ops: bool):
+    """The hooks of memory, and of ops, alone: what is alive is not looked for and recorded at each turn."""
+    capture._hook._capture.tide_torch_attach()
+    if ops:
+        capture._hook._library.tide_torch_ops_on(0)
+    try:
+        yield
+    finally:
+        if ops:
+            capture._hook._library.tide_torch_ops_off()
+        capture._hook._capture.tide_torch_detach()
+
+
+@contextlib.contextmanager
 def empty_callback():
     capture._hook._library.tide_torch_ops_on(4)
     try:
@@ -98,6 +113,7 @@ TOOLS = {
 }
 if CUDA:
     TOOLS["_record_memory_history"] = history
+LIGHT = {"bare": contextlib.nullcontext, EMPTY: empty_callback, "Tidemark, memory": lambda: light(False), "Tidemark, memory and ops": lambda: light(True)}
 
 
 # ---- work ----
@@ -156,7 +172,8 @@ def steps(a) -> None:
     for _ in range(6):
         step()
     sync()
-    tools = {k: v for k, v in TOOLS.items() if not a.only or k == "bare" or any(k.endswith(w) for w in a.only.split(";"))}
+    choice = LIGHT if a.light else TOOLS
+    tools = {k: v for k, v in choice.items() if not a.only or k == "bare" or any(k.endswith(w) for w in a.only.split(";"))}
     times: dict[str, list[float]] = {k: [] for k in tools}
     tried: dict[str, list[tuple[float, float, float]]] = {k: [] for k in tools}
     events: dict[str, list[float]] = {k: [] for k in tools}
@@ -408,6 +425,7 @@ def main() -> None:
     p.add_argument("--rounds", type=int, help="at most; default: 12, of steps 1000")
     p.add_argument("--steps", type=int, default=1, help="counted in a turn")
     p.add_argument("--warm", type=int, default=1, help="steps before them")
+    p.add_argument("--light", action="store_true", help="memory and ops alone, hooked and unhooked around each step: with --warm 0 the least noise")
     p.add_argument("--only", default="", help="tools by the ends of their names, with ; between them")
     p.add_argument("--processes", type=int, default=8)
     p.add_argument("--seconds", type=float, default=120.0, help="begin no other round or process after as many")
