@@ -190,12 +190,38 @@ static void test_fine(void **state)
 	tide__hta_job_free(job);
 }
 
+/* Names in a line of text: whole characters, at most so many bytes, nothing a terminal obeys. */
+static void test_names(void **state)
+{
+	static const struct {
+		const char *name, *shown;
+	} rows[] = {
+		{ "void gemm<a b>", "'void gemm<a b>' dominates" },
+		{ "a\033[31m\nb\177", "'a?[31m?b?' dominates" },
+		{ "0123456789012345678901234567890123456789x",
+		  "'0123456789012345678901234567890123456789' dominates" },
+		{ "012345678901234567890123456789012345678\xc3\xa9",
+		  "'012345678901234567890123456789012345678' dominates" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tide_advice a;
+		tide_hta_job *job = a_job();
+		add_kernel(job, rows[i].name, 1, 900);
+		add_kernel(job, "b", 1, 100);
+		assert_true(says(job, "dominating_kernel", &a));
+		if (!strstr(a.text, rows[i].shown))
+			fail_msg("no %s in %s", rows[i].shown, a.text);
+		tide__hta_job_free(job);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_thresholds),
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_fine),
+		cmocka_unit_test(test_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
