@@ -254,8 +254,8 @@ tide_code tide__page_section(const char *name, const tide_model *m, const tide_p
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no such section");
 	tide_box *b = tide__box_new(name);
 	tide_error e = { 0 };
-	bool ok = b && p->fill(b, m, opt, &e) &&
-		  (tide__box_empty(b) || tide__box_write_gzip(b, out));
+	bool ok =
+		b && p->fill(b, m, opt, &e) && (tide__box_empty(b) || tide__box_write_gzip(b, out));
 	tide__box_free(b);
 	tide_code rc = ok ? TIDE_OK : why(&e);
 	if (err && !ok)
