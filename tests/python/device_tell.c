@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What the device of device.cpp tells PyTorch's profiler, in a library of its own: without it no library but PyTorch's own calls c10's
- * reports, as with a device that never reports. */
+/* What the device of device.cpp tells PyTorch's profiler, in a library of its own: without it no
+ * library but PyTorch's own calls c10's reports, as with a device that never reports. */
 #include <stddef.h>
 #include <stdint.h>
 
-void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *, int64_t, size_t, size_t, unsigned);
+void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *, int64_t, size_t, size_t,
+							   unsigned);
 void _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE(int64_t, size_t, size_t, unsigned);
 
 void tell(void *p, int64_t n, size_t allocated, size_t reserved, unsigned device)

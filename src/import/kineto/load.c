@@ -145,7 +145,7 @@ static uint64_t expected(const tide_source *src)
 {
 	uint64_t size = tide__source_size(src);
 	return tide__source_is_packed(src) && size < UINT64_MAX / GZIP_RATIO ? size * GZIP_RATIO
-									   : size;
+									     : size;
 }
 
 /* Threads for one file: as many as asked for or as there are cores, one if it is small. */

@@ -156,7 +156,8 @@ static void test_memory(void **state)
 	assert_int_equal(a->stack[2].i, 2);
 	assert_int_equal(m->lanes.number[a->stream[2].i], 7);
 	assert_int_equal(a->role[2], TIDE_ROLE_PARAMETER);
-	assert_int_equal(m->tensors.n, 2); /* the last description counts, but for what it does not say */
+	assert_int_equal(m->tensors.n,
+			 2); /* the last description counts, but for what it does not say */
 	assert_int_equal(m->tensors.role[1], TIDE_ROLE_PARAMETER);
 	assert_int_equal(m->tensors.dtype[1], TIDE_DTYPE_F64);
 	assert_int_equal(m->tensors.ndim[1], 2);
