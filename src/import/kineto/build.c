@@ -407,6 +407,8 @@ bool tide__kin_add(kin_build *b, const kin_out *o)
 			return false;
 		*m = o->metas[i];
 	}
+	for (unsigned i = 0; i < o->seen.n; i++)
+		tide__kin_saw(&b->seen, o->seen.at[i].type, o->seen.at[i].device);
 	for (int i = 0; i < KIN_N_LOSS; i++)
 		b->loss[i] += o->loss[i];
 	b->events += o->events;

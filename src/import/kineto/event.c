@@ -270,8 +270,12 @@ static bool is_absurd(int64_t bytes)
 
 static bool emit_memory(kin_parser *c, kin_event *e)
 {
-	if (!(c->want & TIDE_WANT_MEMORY))
+#define GET(key, none) (kin_has(e, KIN_KEY_##key) ? e->num[KIN_KEY_##key] : (none))
+	if (!(c->want & TIDE_WANT_MEMORY)) {
+		tide__kin_saw(&c->out->seen, (int32_t)GET(MEM_TYPE, 0),
+			      (int32_t)GET(MEM_DEVICE, -1));
 		return true;
+	}
 	if (!kin_has(e, KIN_KEY_MEM_BYTES) || is_absurd(e->num[KIN_KEY_MEM_BYTES])) {
 		c->out->loss[KIN_LOSS_MEMORY]++;
 		return true;
@@ -280,7 +284,6 @@ static bool emit_memory(kin_parser *c, kin_event *e)
 	kin_mem *m = r ? KIN_PUSH(c->out, mems) : NULL;
 	if (!m)
 		return kin_oom(c);
-#define GET(key, none) (kin_has(e, KIN_KEY_##key) ? e->num[KIN_KEY_##key] : (none))
 	*m = (kin_mem){ .bytes = GET(MEM_BYTES, 0),
 			.total = GET(MEM_TOTAL, -1),
 			.reserved = GET(MEM_RESERVED, -1),

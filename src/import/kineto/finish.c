@@ -246,6 +246,8 @@ tide_code tide__kin_finish(kin_build *b, tide_error *err)
 	bool ok = pair_halves(b);
 	if (ok)
 		shift_times(b);
+	if (!(b->want & TIDE_WANT_MEMORY))
+		tide__kin_kinds(b);
 	ok = ok && tide__kin_memory_begin(b, &memory) && nest(b) && tide__kin_link(b);
 	ok = tide__kin_memory_end(memory, ok) && finish_marks(m) &&
 	     sort_rows(&m->samples, &tide_samples_desc, m->samples.n, 0, order_samples) &&

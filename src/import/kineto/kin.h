@@ -121,6 +121,16 @@ typedef struct kin_mem {
 	int32_t type, device;
 } kin_mem;
 
+/* Of which types of devices, by their numbers, there are memory events: what is known of a device's kind where they are not
+ * read. More than so many are not kept. */
+enum { KIN_SEEN = 64 };
+typedef struct kin_seen {
+	unsigned n;
+	struct {
+		int32_t type, device;
+	} at[KIN_SEEN];
+} kin_seen;
+
 typedef struct kin_meta {    /* a top-level member other than traceEvents */
 	kin_text *key, *raw; /* its value's JSON text */
 } kin_meta;
@@ -164,6 +174,7 @@ typedef struct kin_out {
 	KIN_VEC(tide_raw,
 		raws); /* one a KIN_SPAN, if they are wanted; event is set by the builder */
 	KIN_VEC(kin_meta, metas);
+	kin_seen seen;
 	uint64_t loss[KIN_N_LOSS];
 	uint64_t events; /* event objects seen, kept or not */
 } kin_out;
@@ -347,6 +358,7 @@ typedef struct kin_build {
 	KIN_VEC(kin_before, before);
 	KIN_VEC(kin_name, names);
 	KIN_VEC(kin_meta, metas); /* key and raw live in the parsers' texts */
+	kin_seen seen;
 	uint64_t loss[KIN_N_LOSS];
 	uint64_t events;
 	tide_map nums, strs; /* value of a pid or tid -> small number */
@@ -382,6 +394,9 @@ bool tide__kin_link(kin_build *b);
 typedef struct kin_memory kin_memory;
 bool tide__kin_memory_begin(kin_build *b, kin_memory **out);
 bool tide__kin_memory_end(kin_memory *k, bool good);
+/* What devices are, where memory is not wanted. */
+void tide__kin_saw(kin_seen *s, int32_t type, int32_t device);
+void tide__kin_kinds(kin_build *b);
 bool tide__kin_metas(kin_build *b);
 bool tide__kin_names(kin_build *b);
 

@@ -71,6 +71,38 @@ static uint32_t device_row(state *st, unsigned kind, int64_t number)
 	return row;
 }
 
+void tide__kin_saw(kin_seen *s, int32_t type, int32_t device)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->at[i].type == type && s->at[i].device == device)
+			return;
+	if (s->n < KIN_SEEN) {
+		s->at[s->n].type = type;
+		s->at[s->n++].device = device;
+	}
+}
+
+static bool saw_cuda(const kin_seen *s, int32_t device)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->at[i].device == device && device_kind(s->at[i].type) == TIDE_DEVICE_CUDA)
+			return true;
+	return false;
+}
+
+/* As device_row has it, for devices that are there. */
+void tide__kin_kinds(kin_build *b)
+{
+	for (unsigned i = 0; i < b->seen.n; i++) {
+		int32_t device = b->seen.at[i].device;
+		unsigned kind = device_kind(b->seen.at[i].type);
+		uint32_t row = tide__map_get(&b->device_of, tide__mix((uint64_t)(int64_t)device) ^
+								    TIDE_DEVICE_CUDA);
+		if (row && kind != TIDE_DEVICE_HOST && !saw_cuda(&b->seen, device))
+			b->m->devices.kind[row] = (uint8_t)kind;
+	}
+}
+
 static bool find_cuda(state *st)
 {
 	int64_t last = INT64_MIN;

@@ -118,6 +118,7 @@ void tide__kin_out_clear(kin_out *o)
 {
 	o->n_rows = o->n_attrs = o->n_mems = o->n_raws = o->n_metas = 0;
 	o->events = 0;
+	o->seen.n = 0;
 	memset(o->loss, 0, sizeof o->loss);
 }
 
