@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The page: header, minimap, tabs, one view, help.
 import { Component, type ComponentChildren, render } from 'preact';
-import { useEffect, useRef, useState } from './hooks';
+import { useEffect, useState } from './hooks';
 import { signal } from './signals';
 import { getMain, getPage, type Main, type PageJson } from './data/page';
 import { setTrace } from './data/section';
@@ -32,16 +32,25 @@ const keys: [string, string][] = [
   ['?', 'this help'],
 ];
 
+/** As soon as it is there, so that no key comes in between. */
+function openHelp(box: HTMLDialogElement | null) {
+  if (box && !box.open) box.showModal();
+}
+
+/** Also one that was asked for and is not shown yet. */
+function closeHelp() {
+  const box = document.querySelector<HTMLDialogElement>('dialog.help');
+  if (box) box.close(); // the focus goes back to where it was
+  else help.value = false;
+}
+
 function Help({ rows }: { rows: readonly ViewRow[] }) {
-  const box = useRef<HTMLDialogElement>(null);
-  const close = () => box.current!.close(); // the focus goes back to where it was
-  useEffect(() => box.current!.showModal(), []);
   return (
-    <dialog class="help" ref={box} aria-label="Views and keys" onClose={() => (help.value = false)} onClick={(e) => e.target === box.current && close()} onKeyDown={(e) => e.key === '?' && close()}>
+    <dialog class="help" ref={openHelp} aria-label="Views and keys" onClose={() => (help.value = false)} onClick={(e) => e.target === e.currentTarget && closeHelp()}>
       <section>
         <header>
           <h2>Views and keys</h2>
-          <button onClick={close}>Close</button>
+          <button onClick={closeHelp}>Close</button>
         </header>
         <div>
           <Facts class="" rows={rows.map((r) => [<b>{r.title}</b>, r.about])} />
@@ -116,7 +125,10 @@ function App({ page }: { page: PageJson | null }) {
   const main = shown.value!;
   useEffect(() => {
     const key = (e: KeyboardEvent) => {
-      if (help.value) return; // nothing behind it moves
+      if (help.value) {
+        if (e.key === '?') closeHelp();
+        return; // nothing behind it moves
+      }
       if (typing(e)) {
         if (e.key !== 'Escape') return;
         e.preventDefault(); // which would empty the box
