@@ -4,15 +4,18 @@
  *
  * One batch. Numbers are the model's own memory; a text column is its ids as dictionary indices
  * (also in place) over one dictionary of all texts, which is the only copy made (invalid UTF-8
- * becomes U+FFFD). Ids of other tables stay numbers; their tables' first row has id 1. Whatever the
- * consumer keeps holds the trace open; releases come from any thread and need no GIL. */
+ * becomes U+FFFD). So are numbers that stand for words, over their words. Ids of other tables stay
+ * numbers; their tables' first row has id 1. Whatever the consumer keeps holds the trace open;
+ * releases come from any thread and need no GIL. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
 #include "model/model.h"
 #include "model/strings.h"
+#include "model/words.h"
 #include "native.h"
 
 /* ---- the interface, as its specification lays it out ---- */
@@ -80,10 +83,10 @@ static const char *const formats[] = {
 	[TIDE_TYPE_I64] = "l", [TIDE_TYPE_F64] = "g", [TIDE_TYPE_ID] = "I",
 };
 
-static int schema_column(struct ArrowSchema *s, const tide_column_view *c)
+static int schema_column(struct ArrowSchema *s, const char *table, const tide_column_view *c)
 {
 	schema_plain(s, formats[c->type], c->name);
-	if (!is_text(c))
+	if (!is_text(c) && !tide__words_of(table, c->name))
 		return 0;
 	s->dictionary = calloc(1, sizeof *s->dictionary);
 	if (!s->dictionary)
@@ -107,7 +110,7 @@ static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 			break;
 		}
 		out->n_children++;
-		rc = schema_column(out->children[i], &c);
+		rc = schema_column(out->children[i], x->table.name, &c);
 	}
 	if (rc)
 		schema_release(out);
@@ -173,12 +176,56 @@ static size_t clean(const char *s, size_t n, char *out)
 	return put;
 }
 
-static int texts(struct ArrowArray *a, tide_shared *s)
+/* What the indices of a column mean: the trace's texts, or the words of its numbers. */
+struct meaning {
+	const tide_trace *trace;
+	tide_words words; /* NULL: texts */
+	size_t known;	  /* numbers that have a word */
+	size_t count;
+	char unknown[32]; /* of a number without one: consumers want all of them to differ */
+};
+
+static const char *meaning_at(struct meaning *m, size_t i, size_t *n)
+{
+	if (!m->words)
+		return tide_trace_text(m->trace, (uint32_t)i, n);
+	const char *text = m->unknown;
+	if (i < m->known)
+		text = m->words((unsigned)i);
+	else
+		snprintf(m->unknown, sizeof m->unknown, "unknown (%zu)", i);
+	*n = strlen(text);
+	return text;
+}
+
+static size_t highest(const uint8_t *v, size_t n)
+{
+	uint8_t most = 0;
+	for (size_t i = 0; i < n; i++)
+		most = v[i] > most ? v[i] : most;
+	return most;
+}
+
+static struct meaning meaning_of(tide_shared *s, const tide_column_view *c, tide_words words)
 {
 	const tide_model *m = (const tide_model *)s->trace;
-	size_t count = (size_t)tide__strings_count(m->strings) + 1, n;
-	struct held *h = array_begin(a, s, count, 3);
-	int64_t *offsets = malloc((count + 1) * sizeof *offsets), total = 0;
+	struct meaning d = { .trace = s->trace, .words = words };
+	if (!words) {
+		d.count = (size_t)tide__strings_count(m->strings) + 1;
+		return d;
+	}
+	size_t most =
+		c->data ? highest((const uint8_t *)c->data + c->first, c->rows - c->first) : 0;
+	d.known = tide__words_count(words);
+	d.count = most < d.known ? d.known : most + 1;
+	return d;
+}
+
+static int dictionary(struct ArrowArray *a, tide_shared *s, struct meaning *m)
+{
+	size_t n;
+	struct held *h = array_begin(a, s, m->count, 3);
+	int64_t *offsets = malloc((m->count + 1) * sizeof *offsets), total = 0;
 	if (!h || !offsets) {
 		free(offsets);
 		if (h)
@@ -186,19 +233,19 @@ static int texts(struct ArrowArray *a, tide_shared *s)
 		return ENOMEM;
 	}
 	h->owned[0] = offsets;
-	for (size_t i = 0; i < count; i++) {
-		const char *text = tide_trace_text(s->trace, (uint32_t)i, &n);
+	for (size_t i = 0; i < m->count; i++) {
+		const char *text = meaning_at(m, i, &n);
 		offsets[i] = total;
 		total += (int64_t)clean(text, n, NULL);
 	}
-	offsets[count] = total;
+	offsets[m->count] = total;
 	char *bytes = h->owned[1] = malloc(total ? (size_t)total : 1);
 	if (!bytes) {
 		array_release(a);
 		return ENOMEM;
 	}
-	for (size_t i = 0; i < count; i++) {
-		const char *text = tide_trace_text(s->trace, (uint32_t)i, &n);
+	for (size_t i = 0; i < m->count; i++) {
+		const char *text = meaning_at(m, i, &n);
 		clean(text, n, bytes + offsets[i]);
 	}
 	h->buffers[1] = offsets;
@@ -206,16 +253,19 @@ static int texts(struct ArrowArray *a, tide_shared *s)
 	return 0;
 }
 
-static int array_column(struct ArrowArray *a, tide_shared *s, const tide_column_view *c)
+static int array_column(struct ArrowArray *a, tide_shared *s, const char *table,
+			const tide_column_view *c)
 {
 	struct held *h = array_begin(a, s, c->rows - c->first, 2);
 	if (!h)
 		return ENOMEM;
 	h->buffers[1] = c->data ? (const char *)c->data + c->first * c->size : NULL;
-	if (!is_text(c))
+	tide_words words = tide__words_of(table, c->name);
+	if (!is_text(c) && !words)
 		return 0;
+	struct meaning m = meaning_of(s, c, words);
 	struct ArrowArray *d = calloc(1, sizeof *d);
-	int rc = d ? texts(d, s) : ENOMEM;
+	int rc = d ? dictionary(d, s, &m) : ENOMEM;
 	if (rc) {
 		free(d);
 		array_release(a);
@@ -239,7 +289,7 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
 	for (size_t i = 0; !rc && i < x->table.columns; i++) {
 		struct ArrowArray *child = calloc(1, sizeof *child);
 		tide_trace_column_at(x->shared->trace, x->table.name, i, &c);
-		rc = child ? array_column(child, x->shared, &c) : ENOMEM;
+		rc = child ? array_column(child, x->shared, x->table.name, &c) : ENOMEM;
 		if (rc)
 			free(child);
 		else

@@ -75,7 +75,7 @@ class Live:
 
     def _head(self) -> str:
         lost = sum(self.stats[k] for k in ("lost_full", "lost_signal", "lost_other"))
-        state = "recording" if self.recording else "not recording"
+        state = "recording" if self.recording else "recorded" if self.path else "not recording"
         gone = " (removed: what is recorded is lost)" if self.removed else ""
         return f"{state}{' ' + self.path if self.path else ''}{gone}: {self.stats['events']} events, {lost} lost, {size(self.stats['written'])}"
 
@@ -88,7 +88,7 @@ class Live:
         if device["sampled"] is not None:  # its allocator reports nothing: what its own counter said
             s = device["sampled"]
             return f"sampled {size(s['allocated_bytes'])}, at most {size(s['peak_bytes'])} in {s['samples']} samples{reserved}"
-        return f"{size(t['live_bytes'])} in {t['live_count']}, peak {size(t['peak_bytes'])}{reserved}"
+        return f"{size(t['live_bytes'])} in {t['live_count']} allocations, peak {size(t['peak_bytes'])}{reserved}"
 
     @staticmethod
     def _curve(device: dict[str, Any]) -> list[int]:

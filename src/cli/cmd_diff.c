@@ -16,7 +16,7 @@
 enum { O_FAIL_IF, O_JSON, O_OUTPUT, O_TOP, O_NO_LINES, O_DEVICE, O_RANK, O_COMPAT, O_SIDE };
 static const tide_option options[] = {
 	[O_FAIL_IF] = { "fail-if", 'f', TIDE_OPT_TEXT, "EXPR",
-			"exit with status 3 when EXPR holds, e.g. 'peak>+2%'; may be given again",
+			"exit with status 3 when EXPR holds, e.g. 'peak>+2%'",
 			.many = true },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },

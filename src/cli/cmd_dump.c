@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/names.h"
+#include "model/words.h"
 
 #define TABLE_WORDS                                                                         \
 	"frames,stacks,processes,devices,pools,lanes,spans,allocs,segments,pendings,moves," \
@@ -50,36 +51,11 @@ static void list_tables(const tide_model *m, struct table *t)
 #undef T
 }
 
-static const struct named { /* columns whose numbers have names */
-	const char *table, *column;
-	const char *(*text)(unsigned);
-} named[] = {
-	{ "devices", "kind", tide__device_kind_text },
-	{ "pools", "kind", tide__pool_kind_text },
-	{ "lanes", "kind", tide__lane_kind_text },
-	{ "spans", "cat", tide__cat_text },
-	{ "allocs", "role", tide__role_text },
-	{ "segments", "kind", tide__segment_kind_text },
-	{ "moves", "kind", tide__move_kind_text },
-	{ "marks", "kind", tide__mark_kind_text },
-	{ "tensors", "dtype", tide__dtype_text },
-	{ "tensors", "role", tide__role_text },
-	{ "flows", "kind", tide__flow_kind_text },
-};
-
-static const struct named *name_of(const char *table, const char *column)
-{
-	for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-		if (!strcmp(named[i].table, table) && !strcmp(named[i].column, column))
-			return &named[i];
-	return NULL;
-}
-
 /* ---- one value ---- */
 
 struct field {
 	const tide_column *c;
-	const struct named *named;
+	tide_words words; /* of a column whose numbers have some */
 	bool text;
 };
 
@@ -104,8 +80,8 @@ static void json_value(tide_json *j, const tide_model *m, const struct field *f,
 	if (f->text) {
 		const char *s = tide__text(m, (tide_str){ (uint32_t)v }, &n);
 		v ? tide__json_strn(j, s, n) : tide__json_null(j);
-	} else if (f->named) {
-		tide__json_str(j, f->named->text((unsigned)v));
+	} else if (f->words) {
+		tide__json_str(j, f->words((unsigned)v));
 	} else if (f->c->type == TIDE_COL_F64) {
 		double d;
 		memcpy(&d, p, sizeof d);
@@ -128,8 +104,8 @@ static void text_value(const tide_args *a, const tide_model *m, const struct fie
 		fputc('"', out);
 		tide__put_text(a, tide__text(m, (tide_str){ (uint32_t)v }, NULL));
 		fputc('"', out);
-	} else if (f->named) {
-		fputs(f->named->text((unsigned)v), out);
+	} else if (f->words) {
+		fputs(f->words((unsigned)v), out);
 	} else if (f->c->type == TIDE_COL_F64) {
 		double d;
 		memcpy(&d, p, sizeof d);
@@ -201,7 +177,7 @@ static void dump_table(const tide_args *a, const tide_model *m, const struct tab
 		end = t->first + (size_t)a->opt[O_LIMIT].num;
 	for (size_t k = 0; k < t->desc->n_columns; k++)
 		f[k] = (struct field){ &t->desc->columns[k],
-				       name_of(t->desc->name, t->desc->columns[k].name),
+				       tide__words_of(t->desc->name, t->desc->columns[k].name),
 				       t->texts[k] != 0 };
 	for (size_t row = t->first; row < end && !ferror(a->out); row++)
 		(a->opt[O_JSON].set ? json_row : text_row)(a, m, t, f, row);

@@ -280,8 +280,8 @@ const tide_command tide__cmd_flame = {
 		"each kernel, copy and fill under the ops and Python functions that launched it; "
 		"memory weighs the bytes alive at the peak by call stack or op. Totals are exact: "
 		"a "
-		"node is its own part plus its children. For pictures see `tidemark export --to "
-		"speedscope` or `--to pprof`.",
+		"node is its own part plus its children. `-o x.html` draws it; `tidemark export` "
+		"writes it for speedscope and pprof.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

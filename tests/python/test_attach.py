@@ -452,7 +452,7 @@ class Attach(unittest.TestCase):
         self.assertIn("reserved 40.00 MiB (sampled)", now._repr_html_())
         cpu = next(d for d in now.devices if d["device"] == "cpu")["totals"]
         self.assertEqual((cpu["reserved_bytes"], cpu["reserved_peak_bytes"], cpu["reserved_source"]), (None, None, None))
-        self.assertRegex(repr(now), r"cpu: [^,]* in \d+, peak [^,]*\n?")
+        self.assertRegex(repr(now), r"cpu: [^,]* in \d+ allocations, peak [^,]*\n?")
         self.assertNotRegex(repr(now), r"cpu: .*reserved")
         t = tidemark.open(path("rl.tide"))
         gpu = t.peak(device="cuda:0")

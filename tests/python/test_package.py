@@ -576,7 +576,11 @@ class Reading(unittest.TestCase):
         spans.validate(full=True)
         self.assertEqual(allocs["size"].to_pylist(), [77])
         self.assertEqual(spans["name"].to_pylist(), ["x"])
-
+        self.assertEqual(spans["cat"].to_pylist(), ["op"])  # numbers that stand for words come as these
+        self.assertEqual(allocs["role"].to_pylist(), ["unknown"])
+        self.assertEqual(pyarrow.table(t["moves"])["kind"].to_pylist(), ["alloc"])
+        for name in t.tables:
+            pyarrow.table(t[name]).validate(full=True)
 
     def test_arrow_with_others(self):
         """polars, pandas and duckdb read the same table."""
@@ -586,8 +590,9 @@ class Reading(unittest.TestCase):
                     native.alloc(heap(), 0x1000 * (i + 1), i)
         t = tidemark.open(path("ot.tide"))
         ways = {
-            "polars": lambda m: (int(m.DataFrame(t["allocs"])["size"].sum()), sorted(set(m.DataFrame(t["spans"])["name"]))),
-            "pandas": lambda m: (int(m.DataFrame.from_arrow(t["allocs"])["size"].sum()), sorted(set(m.DataFrame.from_arrow(t["spans"])["name"]))),
+            "polars": lambda m: (int(m.DataFrame(t["allocs"])["size"].sum()), sorted(set(m.DataFrame(t["spans"])["name"])), sorted(set(m.DataFrame(t["spans"])["cat"]))),
+            "pandas": lambda m: (int(m.DataFrame.from_arrow(t["allocs"])["size"].sum()), sorted(set(m.DataFrame.from_arrow(t["spans"])["name"])),
+                                 sorted(set(m.DataFrame.from_arrow(t["spans"])["cat"]))),
             "duckdb": self.with_duckdb(t),
         }
         missing = []
@@ -598,7 +603,7 @@ class Reading(unittest.TestCase):
                 missing.append(name)
                 continue
             with self.subTest(name):
-                self.assertEqual(way(module), (4950, ["op0", "op1", "op2"]))
+                self.assertEqual(way(module), (4950, ["op0", "op1", "op2"], ["op"]))
         if missing:
             self.skipTest(f"not there: {', '.join(missing)}")
 
@@ -606,7 +611,9 @@ class Reading(unittest.TestCase):
     def with_duckdb(t):
         def way(m):
             allocs, spans = t["allocs"], t["spans"]  # noqa: F841: duckdb finds them by name
-            return int(m.sql("select sum(size) from allocs").fetchall()[0][0]), sorted(r[0] for r in m.sql("select distinct name from spans").fetchall())
+            names, cats = m.sql("select distinct name from spans").fetchall(), m.sql("select distinct cat from spans").fetchall()
+            total = m.sql("select sum(size) from allocs").fetchall()
+            return int(total[0][0]), sorted(r[0] for r in names), sorted(r[0] for r in cats)
 
         return way
 

@@ -188,8 +188,8 @@ static tide_code fill(const tide_model *m, tide_compat_frame *f, tide_error *err
 {
 	if (!m->span_raw && m->spans.n > 1)
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-				  "not a Kineto trace: no ops, launches and kernels to "
-				  "follow");
+				  "not a Kineto trace (of torch.profiler): no launches and "
+				  "kernels to follow");
 	size_t n;
 	tide_keyed *k = reserve(f, m->spans.n) ? in_order(m, &n) : NULL;
 	if (!k)
