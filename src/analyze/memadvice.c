@@ -115,10 +115,10 @@ static void advise_retries(struct evidence *e)
 	    !e->sweep->recorded.st.retries)
 		return;
 	say(e, "retries", e->sweep->recorded.st.reserved_peak,
-	    "%llu requests were refused by the device until the cache was released; each such "
-	    "release waits "
+	    "%llu %s refused by the device until the cache was released; each such release waits "
 	    "for all streams: leave more room, or reserve less",
-	    (unsigned long long)e->sweep->recorded.st.retries);
+	    (unsigned long long)e->sweep->recorded.st.retries,
+	    e->sweep->recorded.st.retries == 1 ? "request was" : "requests were");
 }
 
 static void advise_empty_cache(struct evidence *e)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Findings of a page, most urgent first: out of memory, then the advice on time and on memory. Each
- * names the view that shows it and, where there is one, the moment. */
+ * names the view that shows it and, where there is one, the moment. Settings of the allocator are
+ * tried as `tidemark allocator` does, unless there is so much to replay that a page would wait for
+ * it: then `untried` says so. */
 #include <stdlib.h>
 
 #include "analyze/advice.h"
@@ -12,7 +14,7 @@
 #include "render/oomview.h"
 #include "render/page_parts.h"
 
-enum { MOST_OOMS = 4, MOST_HOLDERS = 6 };
+enum { MOST_OOMS = 4, MOST_HOLDERS = 6, MOST_REPLAYED = 50000 };
 
 struct finding {
 	const char *severity, *what, *text, *view;
@@ -94,7 +96,10 @@ static bool memory_advice(tide_json *j, const tide_model *m, uint32_t device, in
 			  tide_error *err)
 {
 	tide_memadvices *v = tide__calloc(1, sizeof *v);
-	bool ok = v && (!device || tide__memadvice(m, device, NULL, NULL, v, err) == TIDE_OK);
+	bool few = m->moves.n <= MOST_REPLAYED;
+	bool ok =
+		v && (!device || (few ? tide__memadvice_full(m, device, v, err)
+				      : tide__memadvice(m, device, NULL, NULL, v, err)) == TIDE_OK);
 	for (size_t i = 0; ok && i < v->n; i++)
 		put(j, &(struct finding){ "info", v->v[i].kind, v->v[i].text, "memory", peak_t });
 	tide__free(v);
@@ -109,5 +114,7 @@ bool tide__page_findings(tide_json *j, const tide_model *m, const tide_page_opti
 	bool ok =
 		ooms(j, m, err) && time_advice(j, opt) && memory_advice(j, m, device, peak_t, err);
 	tide__json_array_end(j);
+	tide__json_key(j, "untried");
+	tide__json_bool(j, m->segments.n > 1 && m->moves.n > MOST_REPLAYED);
 	return ok;
 }

@@ -197,6 +197,13 @@ def figures(server, rid, trace):
     assert (flame["value_ns"], len(flame["children"])) == (ours["value_ns"], len(ours["children"]))
 
 
+def advice(server, rid, snapshot):
+    """What the page finds about memory is what `tidemark allocator` finds, settings that are tried included."""
+    ours, line = section(server, f"/data/{rid}/main")[0], tidemark("allocator", "--json", snapshot)
+    assert [f["text"] for f in ours["findings"] if f["view"] == "memory" and "oom" not in f] == [a["text"] for a in line["advice"]] != []
+    assert not ours["untried"]
+
+
 def wrong(server, rid):
     for path, query in (("/api/profiler/flame", "kind=none"), ("/api/profiler/flame", "max_depth=0"),
                         ("/api/profiler/flame", "no_such=1"), ("/api/profiler/memory", "points=1e3"),
@@ -355,12 +362,14 @@ def memory_is_bounded():
 
 def main():
     skip_unless_built()
-    with Server(DATA, SNAPSHOT) as s:
+    trained = DATA / "torchsnap" / "snapshot_gpt_train.pickle.gz"
+    with Server(DATA, SNAPSHOT, trained) as s:
         all_ = check(s, "/api/recordings")["recordings"]
         ids = {pathlib.Path(r["path"]).name: r["id"] for r in all_}
         for name in ("kineto_gpt_train.json.gz", "kineto_compiled_infer.json.gz", SNAPSHOT.name):
             every_answer(s, ids[name])
         figures(s, ids["kineto_gpt_train.json.gz"], DATA / "kineto_gpt_train.json.gz")
+        advice(s, ids[trained.name], trained)
         check(s, "/api/diff", f"a={ids['kineto_gpt_train.json.gz']}&b={ids['kineto_gpt_train_stack.json.gz']}&limit=5")
         rid = ids["kineto_gpt_train.json.gz"]
         links(s, rid)

@@ -256,8 +256,9 @@ static void all_findings(void **state)
 	tide__json_object(&j);
 	assert_true(tide__page_findings(&j, m, &opt, 1, 0, &err));
 	fclose(out);
-	static const char *const wants[] = { "\"out of memory\"", "GPU idle", "\"activations\"" };
-	for (size_t i = 0; i < 3; i++)
+	static const char *const wants[] = { "\"out of memory\"", "GPU idle", "\"activations\"",
+					     "\"untried\":false" };
+	for (size_t i = 0; i < 4; i++)
 		if (!strstr(text, wants[i]))
 			fail_msg("no %s in %s", wants[i], text);
 	tide__hta_job_free(job);

@@ -60,6 +60,7 @@ export interface MainJson {
   overlap_ns: number;
   total_ns: number;
   findings: { severity: string; what: string; text: string; view: string; t: number | null; oom?: Oom }[];
+  untried: boolean; // too much to replay: settings of the allocator are not among the findings
   steps: number; // as `tidemark leaks` counts them
   marks: Mark[];
   why?: Record<'role' | 'module' | 'op' | 'stack' | 'tensor', [string, number, number][]>; // (label, bytes, count) at the peak

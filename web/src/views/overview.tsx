@@ -121,22 +121,36 @@ const Ooms = ({ main }: { main: Main }) => (
   </>
 );
 
+/* A line of text with `commands` in it. */
+const told = (text: string) => text.split('`').map((t, i) => (i % 2 ? <code key={i}>{t}</code> : t));
+
+/* A finding's line without what its heading says already. */
+function plain({ what, text, view }: Main['findings'][number]): string {
+  const rest = what && text.startsWith(what) ? text.slice(what.length).replace(/^\W+/, '') : text;
+  return rest.replace(view === 'hta' ? / \[[^[]*\]$/ : '', '').replace(/ \(([\d.]+%)\)/, (all, n) => (what.includes(n) ? '' : all));
+}
+
 function Findings({ main }: { main: Main }) {
   const list = main.findings.filter((f) => f.text && !f.oom);
-  if (!list.length) return <p class="soft">No rule found {main.findings.length ? 'another' : 'a'} problem in this trace.{main.allocs > 0 && main.steps < 3 && ' It has too few steps to tell whether memory grows from one to the next: `tidemark leaks --every 5%` looks at equal stretches of time.'}</p>;
+  const none = `No rule found ${main.findings.length ? 'another' : 'a'} problem in this trace.`;
+  const few = main.allocs > 0 && main.steps < 3 ? ' It has too few steps to tell whether memory grows from one to the next: `tidemark leaks --every 5%` looks at equal stretches of time.' : '';
   return (
-    <ul class="findings">
-      {list.map((f, i) => (
-        <li key={i} class={f.severity}>
-          <b class="tag">{f.severity}</b>
-          <div>
-            {f.what && <strong>{f.what}</strong>}
-            <p>{(f.what && f.text.startsWith(f.what) ? f.text.slice(f.what.length).replace(/^\W+/, '') : f.text).replace(f.view === 'hta' ? / \[[^[]*\]$/ : '', '').replace(/ \(([\d.]+%)\)/, (all, n) => (f.what.includes(n) ? '' : all))}</p>
-          </div>
-          {!main.only && <button onClick={() => (f.view === 'memory' ? toMemory(f.t, ...(places[f.what] ?? [])) : go(f.view))}>Show</button>}
-        </li>
-      ))}
-    </ul>
+    <>
+      {!list.length && <p class="soft">{told(none + few)}</p>}
+      <ul class="findings">
+        {list.map((f, i) => (
+          <li key={i} class={f.severity}>
+            <b class="tag">{f.severity}</b>
+            <div>
+              {f.what && <strong>{f.what}</strong>}
+              <p>{told(plain(f))}</p>
+            </div>
+            {!main.only && <button onClick={() => (f.view === 'memory' ? toMemory(f.t, ...(places[f.what] ?? [])) : go(f.view))}>Show</button>}
+          </li>
+        ))}
+      </ul>
+      {main.untried && <p class="soft">{told('Settings of the allocator were not tried here, of so many allocations: `tidemark allocator` does.')}</p>}
+    </>
   );
 }
 
