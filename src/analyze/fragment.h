@@ -7,15 +7,8 @@
 #define TIDE_ANALYZE_FRAGMENT_H
 
 #include "analyze/blocks.h"
+#include "analyze/gaps.h"
 #include "analyze/reserved.h"
-
-typedef struct tide_fragment_point {
-	int64_t t;    /* end of its stretch of time */
-	uint64_t cut; /* moves until then */
-	uint64_t reserved, active, allocated, requested;
-	uint64_t cached, inactive_split, expandable_free;
-	uint64_t largest_free;
-} tide_fragment_point;
 
 typedef struct tide_fragments {
 	tide_fragment_point *p; /* owned; the state at the end of each stretch */

@@ -100,7 +100,17 @@ static tide_code try_rooms(const tide_model *m, const tide_state *s, const tide_
 
 /* ---- the event --------------------------------------------------------------------------- */
 
-static void judge(tide_oom *o)
+void tide__oom_begin(const tide_model *m, uint32_t mark, tide_oom *out)
+{
+	memset(out, 0, sizeof *out);
+	out->mark = mark;
+	out->t = m->marks.t[mark];
+	out->asked = m->marks.value[mark] > 0 ? (uint64_t)m->marks.value[mark] : 0;
+	out->needed = tide__sim_segment(out->asked);
+	out->device_free = m->marks.extra[mark];
+}
+
+void tide__oom_judge(tide_oom *o)
 {
 	bool known = o->reserved != TIDE_RESERVED_NONE;
 
@@ -153,12 +163,7 @@ tide_code tide__oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t
 	tide_alive a = { 0 };
 	tide_state s;
 
-	memset(out, 0, sizeof *out);
-	out->mark = mark;
-	out->t = m->marks.t[mark];
-	out->asked = m->marks.value[mark] > 0 ? (uint64_t)m->marks.value[mark] : 0;
-	out->needed = tide__sim_segment(out->asked);
-	out->device_free = m->marks.extra[mark];
+	tide__oom_begin(m, mark, out);
 	tide_code rc = tide__state_at(m, m->marks.move[mark], device, &s, err);
 
 	if (rc != TIDE_OK)
@@ -166,7 +171,7 @@ tide_code tide__oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t
 	out->at = s.total;
 	out->segments_known = s.known;
 	rc = find_reserved(m, device, out, err);
-	judge(out);
+	tide__oom_judge(out);
 	if (rc == TIDE_OK)
 		rc = tide__alive_at(m, m->marks.move[mark], device, TIDE_ANY, &a, err);
 	if (rc == TIDE_OK)

@@ -7,6 +7,7 @@
  * unknown addresses, cut off before its end
  *   steps.tide    nine step marks: eight steps, the last four keep 4 MiB each
  *   sampled.tide  a GPU whose reserved bytes are samples of a counter, the host, a failed request
+ *   failed.tide   two devices whose requests fail by turns, 40 times, as their segments fill
  */
 #include <stdio.h>
 #include <string.h>
@@ -210,6 +211,21 @@ static void sampled(tidefile *f)
 	ev_free(f, 1, 8000, HEAP, 0x5000);
 }
 
+/* By turns on both devices: a block of 1 MiB beside a free one, then a request that fails. Both had
+ * 48 MiB in one segment; the device had 2 MiB left, or 64 MiB and a limit refused. */
+static void failed(tidefile *f)
+{
+	start(f);
+	for (unsigned pool = 1; pool <= 2; pool++)
+		ev_seg(f, 1, 10 * pool, pool, 0x10000000, 48 * MiB, 0);
+	for (unsigned i = 0; i < 40; i++) {
+		unsigned pool = 1 + i % 2;
+		ev_alloc(f, 1, 100 + 1000 * i, pool, 0x10000000 + (i / 2 * 2 + 1) * MiB, MiB);
+		ev_oom(f, 1, 200 + 1000 * i, pool, (47 + i / 8) * MiB,
+		       (int64_t)((i % 12 == 11 ? 64 : 2) * MiB));
+	}
+}
+
 static void save(tidefile *f, const char *dir, const char *name, size_t cut)
 {
 	char path[1024];
@@ -246,5 +262,9 @@ int main(int argc, char **argv)
 	sampled(&f);
 	tidefile_end(&f);
 	save(&f, dir, "sampled.tide", 0);
+	f = (tidefile){ 0 };
+	failed(&f);
+	tidefile_end(&f);
+	save(&f, dir, "failed.tide", 0);
 	return 0;
 }

@@ -315,6 +315,12 @@ static void check_fragments(const tide_model *m, const struct steps *s, uint32_t
 	tide__fragments_free(&f);
 }
 
+static bool note(void *user, const tide_oom *o)
+{
+	*(tide_oom *)user = *o;
+	return true;
+}
+
 static void check_oom(tide_model *m, const struct steps *s, uint32_t d, uint32_t seed)
 {
 	uint32_t pool = 1, k;
@@ -345,6 +351,10 @@ static void check_oom(tide_model *m, const struct steps *s, uint32_t d, uint32_t
 	else
 		assert_int_equal(o.cause, TIDE_OOM_UNKNOWN);
 	tide__oom_free(&o);
+	assert_int_equal(tide__ooms(m, d, note, &o, NULL), TIDE_OK); /* and so does the sweep */
+	assert_int_equal(o.mark, k);
+	assert_int_equal(o.source, s->source);
+	assert_int_equal(o.reserved, want);
 }
 
 static void check_log(const tide_model *m)

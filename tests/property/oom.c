@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* All out-of-memory events in one sweep against each by itself (which tests/property/allocator.c
+ * checks against a painted map): on random recordings of several devices, with plain and expandable
+ * segments, given back whole and in part, things in use beside segments, frees that wait, and in
+ * some of them overlaps that contradict what else is said. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "analyze/oom.h"
+#include "base/mem.h"
+
+enum { ROUNDS = 400, STEPS = 160, CELL = 4096, CELLS = 64, MOST = 512, DEVICES = 3 };
+
+struct world {
+	tide_model *m;
+	uint64_t rng;
+	int64_t t;
+	bool odd;		       /* says things that contradict each other */
+	uint8_t used[DEVICES][CELLS];  /* cells: alive there */
+	uint8_t taken[DEVICES][CELLS]; /* cells: in a segment */
+	uint32_t live[MOST], segment[MOST];
+	size_t n_live, n_segments;
+};
+
+static uint64_t rnd(struct world *w, uint64_t n)
+{
+	w->rng ^= w->rng << 13, w->rng ^= w->rng >> 7, w->rng ^= w->rng << 17;
+	return (w->rng >> 11) % n;
+}
+
+static void move(struct world *w, uint8_t kind, uint32_t row)
+{
+	size_t i;
+	assert_true(tide__table_push(&w->m->moves, &tide_moves_desc, &i));
+	w->m->moves.kind[i] = kind;
+	w->m->moves.row[i] = row;
+}
+
+/* Every device has two pools: a device's is 2 d + 1 or 2 d + 2, its device d + 1. */
+static size_t device_of(uint32_t pool)
+{
+	return (pool - 1) / 2;
+}
+
+static bool is_clear(const uint8_t *cell, size_t at, size_t n)
+{
+	while (n && !cell[at + n - 1])
+		n--;
+	return !n;
+}
+
+/* ---- what happens ---- */
+
+static void add_segment(struct world *w, uint32_t pool, size_t at, size_t n, uint8_t kind,
+			uint8_t flags)
+{
+	tide_segments *s = &w->m->segments;
+	uint32_t r = tide__push(s, &tide_segments_desc);
+	s->addr[r] = at * CELL;
+	s->size[r] = n * CELL;
+	s->born[r] = w->t;
+	s->died[r] = TIDE_T_NEVER;
+	s->pool[r].i = pool;
+	s->kind[r] = kind;
+	s->flags[r] = flags;
+	memset(w->taken[device_of(pool)] + at, 1, n);
+	w->segment[w->n_segments++] = r;
+	move(w, TIDE_MOVE_SEG_ALLOC, r);
+}
+
+static void take_segment(struct world *w, uint32_t pool)
+{
+	static const uint8_t kinds[] = { TIDE_SEGMENT_SMALL, TIDE_SEGMENT_LARGE,
+					 TIDE_SEGMENT_EXPANDABLE };
+	size_t n = 1 + rnd(w, 12), at = rnd(w, CELLS - n), d = device_of(pool);
+	bool clear = is_clear(w->taken[d] + at, 0, n) && is_clear(w->used[d] + at, 0, n);
+	if (w->n_segments < MOST && (clear || w->odd))
+		add_segment(w, pool, at, n, kinds[rnd(w, 3)], 0);
+}
+
+/* Whole, or of an expandable one the middle: then its ends go on in the same moment. */
+static void give_segment(struct world *w)
+{
+	tide_segments *s = &w->m->segments;
+	if (!w->n_segments)
+		return;
+	size_t i = rnd(w, w->n_segments);
+	uint32_t r = w->segment[i], pool = s->pool[r].i;
+	size_t at = s->addr[r] / CELL, n = s->size[r] / CELL, front = 0, back = 0;
+	if (n > 2 && rnd(w, 2) && (s->kind[r] == TIDE_SEGMENT_EXPANDABLE || w->odd)) {
+		front = rnd(w, n - 1);
+		back = rnd(w, n - front - 1);
+	}
+	if (!w->odd && !is_clear(w->used[device_of(pool)], at + front, n - front - back))
+		return;
+	uint8_t kind = s->kind[r];
+	s->died[r] = w->t;
+	w->segment[i] = w->segment[--w->n_segments];
+	memset(w->taken[device_of(pool)] + at, 0, n);
+	move(w, TIDE_MOVE_SEG_FREE, r);
+	if (front)
+		add_segment(w, pool, at, front, kind, TIDE_SEGMENT_PART);
+	if (back)
+		add_segment(w, pool, at + n - back, back, kind, TIDE_SEGMENT_PART);
+}
+
+/* Inside one segment, or in none; where it contradicts itself, anywhere. */
+static void add_alloc(struct world *w, uint32_t pool)
+{
+	size_t n = rnd(w, 4), at = rnd(w, CELLS - 4), d = device_of(pool);
+	bool inside = false;
+	for (size_t i = 0; i < w->n_segments; i++) {
+		uint32_t g = w->segment[i];
+		inside |= device_of(w->m->segments.pool[g].i) == d &&
+			  w->m->segments.addr[g] <= at * CELL &&
+			  (at + n) * CELL <= w->m->segments.addr[g] + w->m->segments.size[g];
+	}
+	if (w->n_live == MOST || (!w->odd && (!is_clear(w->used[d], at, n) ||
+					      (!inside && !is_clear(w->taken[d], at, n)))))
+		return;
+	tide_allocs *t = &w->m->allocs;
+	uint32_t r = tide__push(t, &tide_allocs_desc);
+	t->addr[r] = at * CELL;
+	t->size[r] = n * CELL;
+	t->requested[r] = n * CELL - rnd(w, n * 100 + 1);
+	t->born[r] = w->t;
+	t->died[r] = TIDE_T_NEVER;
+	t->pool[r].i = pool;
+	t->stack[r].i = 1 + (uint32_t)rnd(w, 3);
+	t->flags[r] = w->odd ? TIDE_ALLOC_OVERLAPS : 0;
+	memset(w->used[d] + at, 1, n);
+	w->live[w->n_live++] = r;
+	move(w, TIDE_MOVE_ALLOC, r);
+}
+
+static void end_alloc(struct world *w)
+{
+	tide_allocs *t = &w->m->allocs;
+	if (!w->n_live)
+		return;
+	size_t i = rnd(w, w->n_live);
+	uint32_t r = w->live[i];
+	if (rnd(w, 3) == 0 && !(t->flags[r] & TIDE_ALLOC_ASKED)) {
+		uint32_t p = tide__push(&w->m->pendings, &tide_pendings_desc);
+		w->m->pendings.alloc[p].i = r;
+		w->m->pendings.t[p] = w->t;
+		t->flags[r] |= TIDE_ALLOC_ASKED;
+		move(w, TIDE_MOVE_FREE_ASKED, p);
+		return;
+	}
+	t->died[r] = w->t;
+	w->live[i] = w->live[--w->n_live];
+	memset(w->used[device_of(t->pool[r].i)] + t->addr[r] / CELL, 0, t->size[r] / CELL);
+	move(w, TIDE_MOVE_FREE, r);
+}
+
+static void fail_request(struct world *w, uint32_t pool)
+{
+	uint32_t k = tide__push(&w->m->marks, &tide_marks_desc);
+	tide_marks *t = &w->m->marks;
+	t->kind[k] = TIDE_MARK_OOM;
+	t->t[k] = w->t;
+	t->move[k] = w->m->moves.n;
+	t->pool[k].i = pool;
+	t->value[k] = (int64_t)rnd(w, 30 * CELL);
+	t->extra[k] = (int64_t)rnd(w, 20 * CELL) - 1;
+}
+
+static void step(struct world *w)
+{
+	uint32_t pool = 1 + (uint32_t)rnd(w, w->m->pools.n - 1);
+	w->t += (int64_t)rnd(w, 3);
+	switch (rnd(w, 8)) {
+	case 0:
+		take_segment(w, pool);
+		break;
+	case 1:
+		give_segment(w);
+		break;
+	case 2:
+		fail_request(w, rnd(w, 8) ? pool : 0);
+		break;
+	case 3:
+	case 4:
+		end_alloc(w);
+		break;
+	default:
+		add_alloc(w, pool);
+	}
+}
+
+static void record(struct world *w, uint32_t seed)
+{
+	tide_error err;
+	*w = (struct world){ .m = tide__model_new(),
+			     .rng = 0x9e3779b97f4a7c15ull * (seed + 1),
+			     .odd = seed % 4 == 3 };
+	for (uint32_t d = 1; d <= 1 + seed % DEVICES; d++) {
+		tide__push(&w->m->devices, &tide_devices_desc);
+		w->m->devices.kind[d] = TIDE_DEVICE_CUDA;
+		for (int i = 0; i < 2; i++)
+			w->m->pools.device[tide__push(&w->m->pools, &tide_pools_desc)].i = d;
+	}
+	for (uint32_t i = 0; i < 3; i++)
+		tide__stack(w->m, (tide_stack_id){ 0 },
+			    tide__frame(w->m, tide__str(w->m, "f"), (tide_str){ 0 }, i));
+	for (int i = 0; i < STEPS; i++)
+		step(w);
+	w->m->t_end = w->t + 1;
+	if (tide__model_check(w->m, &err) != TIDE_OK)
+		fail_msg("round %u: %s", seed, err.text);
+}
+
+/* ---- the same as one by one ---- */
+
+struct check {
+	const tide_model *m;
+	const uint32_t *marks;
+	size_t n, known, unknown;
+	uint32_t seed;
+	bool odd;
+};
+
+static void same(const struct check *c, const char *what, uint64_t got, uint64_t want)
+{
+	if (got != want)
+		fail_msg("round %u, event %zu: %s is %llu, not %llu", c->seed, c->n, what,
+			 (unsigned long long)got, (unsigned long long)want);
+}
+
+static void same_blocks(const struct check *c, const tide_oom *got, const tide_oom *want)
+{
+	same(c, "free", got->at.free, want->at.free);
+	same(c, "cached", got->at.cached, want->at.cached);
+	same(c, "inactive split", got->at.inactive_split, want->at.inactive_split);
+	same(c, "expandable free", got->at.expandable_free, want->at.expandable_free);
+	same(c, "largest free", got->at.largest_free, want->at.largest_free);
+	same(c, "cause", got->cause, want->cause);
+	same(c, "missing", got->missing, want->missing);
+}
+
+static bool check_one(void *user, const tide_oom *got)
+{
+	struct check *c = user;
+	tide_oom want;
+	assert_int_equal(tide__oom(c->m, got->mark, TIDE_BY_STACK, 1, &want, NULL), TIDE_OK);
+	same(c, "mark", got->mark, c->marks[c->n]);
+	same(c, "time", (uint64_t)got->t, (uint64_t)want.t);
+	same(c, "asked", got->asked, want.asked);
+	same(c, "needed", got->needed, want.needed);
+	same(c, "free on the device", (uint64_t)got->device_free, (uint64_t)want.device_free);
+	same(c, "source", got->source, want.source);
+	same(c, "reserved", got->reserved, want.reserved);
+	same(c, "unallocated", got->unallocated, want.unallocated);
+	same(c, "capacity", got->capacity, want.capacity);
+	same(c, "below", got->below, want.below);
+	same(c, "reserved by segments", got->at.reserved, want.at.reserved);
+	same(c, "active", got->at.active, want.at.active);
+	same(c, "allocated", got->at.allocated, want.at.allocated);
+	same(c, "requested", got->at.requested, want.at.requested);
+	same(c, "waste", got->at.waste, want.at.waste);
+	if (got->segments_known)
+		same_blocks(c, got, &want);
+	else if (!c->odd && c->m->marks.pool[got->mark].i) /* all devices as one may overlap */
+		same(c, "whether segments are known", false, want.segments_known);
+	c->known += got->segments_known;
+	c->unknown += want.segments_known && !got->segments_known;
+	tide__oom_free(&want);
+	c->n++;
+	return true;
+}
+
+static void test_sweep(void **state)
+{
+	size_t known = 0, unknown = 0;
+	for (uint32_t seed = 0; seed < ROUNDS; seed++) {
+		struct world w;
+		record(&w, seed);
+		for (uint32_t d = 0; d < w.m->devices.n; d++) {
+			uint32_t device = d ? d : TIDE_ANY, *marks;
+			size_t n;
+			assert_int_equal(tide__oom_marks(w.m, device, &marks, &n, NULL), TIDE_OK);
+			struct check c = { w.m, marks, .seed = seed, .odd = w.odd };
+			assert_int_equal(tide__ooms(w.m, device, check_one, &c, NULL), TIDE_OK);
+			assert_int_equal(c.n, n);
+			known += c.known;
+			unknown += c.unknown;
+			tide__free(marks);
+		}
+		tide__model_free(w.m);
+	}
+	assert_true(known > 1000 && unknown > 100); /* both were looked at */
+}
+
+/* ---- how much it takes ---- */
+
+static bool count(void *user, const tide_oom *o)
+{
+	++*(size_t *)user;
+	return true;
+}
+
+/* The same moves with 1 and with 1000 events at each: what is allocated on the way is the same but
+ * for the list of events. */
+static void test_work(void **state)
+{
+	uint64_t work[2];
+	for (int many = 0; many < 2; many++) {
+		struct world w;
+		size_t n = 0, events = 0;
+		record(&w, 4);
+		w.m->marks.n = 1;
+		for (int i = 0; i < (many ? 1000 : 1); i++, events++)
+			fail_request(&w, 1);
+		tide__mem_fail_at(0);
+		assert_int_equal(tide__ooms(w.m, TIDE_ANY, count, &n, NULL), TIDE_OK);
+		work[many] = tide__mem_count();
+		assert_int_equal(n, events);
+		tide__model_free(w.m);
+	}
+	assert_int_equal(work[0], work[1]);
+}
+
+static bool stop(void *user, const tide_oom *o)
+{
+	return ++*(size_t *)user < 2;
+}
+
+static void test_stop(void **state)
+{
+	struct world w;
+	size_t n = 0;
+	record(&w, 4);
+	assert_int_equal(tide__ooms(w.m, TIDE_ANY, stop, &n, NULL), TIDE_OK);
+	assert_int_equal(n, 2);
+	tide__model_free(w.m);
+}
+
+/* Memory runs out at every place: an error, and nothing is left behind. */
+static void test_exhaustion(void **state)
+{
+	struct world w;
+	tide_error err;
+	uint64_t failures = 0;
+	record(&w, 5);
+	for (;; failures++) {
+		size_t n = 0;
+		tide__mem_fail_at(failures + 1);
+		tide_code rc = tide__ooms(w.m, TIDE_ANY, count, &n, &err);
+		bool all = tide__mem_count() <= failures;
+		tide__mem_fail_at(0);
+		if (all) {
+			assert_int_equal(rc, TIDE_OK);
+			break;
+		}
+		assert_int_equal(rc, TIDE_ENOMEM);
+	}
+	assert_true(failures > 10);
+	tide__model_free(w.m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_work),
+		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_exhaustion),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
