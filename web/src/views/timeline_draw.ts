@@ -148,12 +148,12 @@ function curve(s: Surface, sc: Scene, width: number, y0: number, high: number, c
     const column = (x: number, w: number, bytes: number) => ctx.fillRect(x, y1 - bytes * scale, w, bytes * scale);
     ctx.fillStyle = css(MEMORY);
     const exact = sc.live?.(sc.t0, sc.t1, width);
-    for (let k = 0; exact && k < width; k++) column(left + k, 1, exact[k]);
+    for (let k = 0; exact && k < width; k++) column(Math.round(left) + k, 1, exact[k]);
     const from = Math.max(0, Math.floor((sc.t0 / end) * v.length));
     const to = exact ? from : Math.min(v.length, Math.ceil((sc.t1 / end) * v.length));
     for (let i = from; i < to; i++) {
-      const a = x((i / v.length) * end);
-      column(a, Math.max(1, x(((i + 1) / v.length) * end) - a + 0.5), v[i]);
+      const a = Math.floor(x((i / v.length) * end)); // whole pixels: halves would let the ground through
+      column(a, Math.max(1, Math.ceil(x(((i + 1) / v.length) * end)) - a), v[i]);
     }
   });
   if (sc.life) {
