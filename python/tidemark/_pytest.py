@@ -27,11 +27,11 @@ _FOLDER = pytest.StashKey[Optional[str]]()
 _found: dict[str, dict[str, int]] = {}  # by test
 _files: set[str] = set()  # names of recordings that are taken
 
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+_UNITS = {"": 1, "B": 1, **{p + b: 2**n for p, n in zip("KMGT", (10, 20, 30, 40)) for b in ("B", "IB")}}  # as everywhere in Tidemark
 
 
 def parse_bytes(text: str | int) -> int:
-    """4096, "2 GB" (10^9), "1.5GiB" (2^30)."""
+    """4096, "2 GB", "1.5GiB": powers of 1024."""
     if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
         return text
     m = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text) if isinstance(text, str) else None
@@ -53,8 +53,10 @@ def limits(item: pytest.Item) -> dict[str | None, int]:
             pytest.fail(f"limit_device_memory: there is no device {device!r} (write 'cpu', 'cuda', 'cuda:1')", pytrace=False)
         try:
             out.setdefault(device, parse_bytes(size))
-        except ValueError as why:
-            pytest.fail(f"limit_device_memory: {why}", pytrace=False)
+            continue
+        except ValueError as error:
+            why = f"limit_device_memory: {error}"
+        pytest.fail(why, pytrace=False)  # not inside: pytest would show the other exception first
     return out
 
 

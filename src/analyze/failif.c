@@ -4,9 +4,12 @@
  * because names may hold anything, brackets and '>' included. */
 #include "analyze/failif.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/nearest.h"
+#include "model/words.h"
 
 __extension__ typedef __int128 wide;
 
@@ -41,6 +44,15 @@ static const struct function {
 	{ "peak", TIDE_FAIL_PEAK, TIDE_UNIT_BYTES },
 };
 
+/* A role that there is: a misspelt one would be 0 in every trace, and the check never fail. */
+static bool some_role(const char *pattern, size_t n)
+{
+	for (unsigned k = 0; k < tide__words_count(tide__role_text); k++)
+		if (tide__glob(pattern, n, tide__role_text(k), strlen(tide__role_text(k))))
+			return true;
+	return false;
+}
+
 static tide_code function(parser *p, const char *name, size_t n)
 {
 	const char *open = p->at, *close = strrchr(p->at, ')');
@@ -60,7 +72,27 @@ static tide_code function(parser *p, const char *name, size_t n)
 	p->f->pattern = open + 1;
 	p->f->n_pattern = (size_t)(close - open) - 1;
 	p->at = close + 1;
+	if (fn->function == TIDE_FAIL_PEAK && !some_role(p->f->pattern, p->f->n_pattern))
+		return bad(p, open + 1,
+			   "no such role: parameter, gradient, optimizer, activation, input, "
+			   "temporary, buffer, kv_cache, workspace or unknown");
 	return TIDE_OK;
+}
+
+static const char *metric_name(const void *user, size_t k)
+{
+	return tide__metrics[k].key;
+}
+
+static tide_code no_figure(parser *p, const char *name, size_t n)
+{
+	char word[32], text[128];
+	snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : 0), name);
+	const char *near = tide__nearest(word, metric_name, NULL, TIDE_N_METRICS);
+	if (!near)
+		return bad(p, name, "no such figure: see `tidemark diff --help`");
+	snprintf(text, sizeof text, "no such figure (did you mean %s?)", near);
+	return bad(p, name, text);
 }
 
 static tide_code figure(parser *p)
@@ -81,7 +113,7 @@ static tide_code figure(parser *p)
 			p->f->unit = tide__metrics[k].unit;
 			return TIDE_OK;
 		}
-	return bad(p, name, "no such figure: see `tidemark diff --help`");
+	return no_figure(p, name, n);
 }
 
 static tide_code compare(parser *p)
@@ -169,6 +201,7 @@ static tide_code limit(parser *p)
 	bool minus = *p->at == '-';
 	p->f->change = minus || *p->at == '+';
 	p->at += p->f->change;
+	blanks(p);
 	tide_code rc = number(p);
 	if (rc == TIDE_OK)
 		rc = unit(p);
@@ -233,6 +266,7 @@ static void add_matching(const tide_failif *f, const tide_diff *d, column c, tid
 		memcpy(pair, (const char *)&t->rows[i] + c.at, sizeof pair);
 		r->a += pair[0];
 		r->b += pair[1];
+		r->matched = true;
 	}
 }
 
@@ -278,6 +312,7 @@ tide_fail_result tide__failif_check(const tide_failif *f, const tide_diff *d)
 	tide_fail_result r = { 0 };
 	tide_metric known = f->metric;
 	if (f->function == TIDE_FAIL_METRIC) {
+		r.matched = true;
 		r.a = d->metric[f->metric][0];
 		r.b = d->metric[f->metric][1];
 	} else {

@@ -43,6 +43,7 @@ typedef struct tide_fail_result {
 	bool known[2]; /* false: that trace does not have the figure */
 	bool crossed;  /* only when both are known, or B alone where the limit is on B */
 	bool decided;  /* the figures needed are known */
+	bool matched;  /* either trace has a name that the pattern matches; true of a metric */
 } tide_fail_result;
 
 /* Parse; `text` is borrowed for as long as *out is used. TIDE_OK, or TIDE_EUSAGE with the byte

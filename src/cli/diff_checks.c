@@ -61,9 +61,12 @@ void tide__diff_checks_tell(const tide_diff_checks *c, const char *where)
 {
 	char text[256], safe[256];
 	for (size_t i = 0; i < c->n; i++) {
-		const char *verdict = !c->r[i].decided	? "cannot be decided"
-				      : c->r[i].crossed ? "crossed"
-							: NULL;
+		const tide_fail_result *r = &c->r[i];
+		bool nothing = !r->matched && c->f[i].function != TIDE_FAIL_PEAK;
+		const char *verdict = !r->decided  ? "cannot be decided"
+				      : r->crossed ? "crossed"
+				      : nothing ? "is not crossed, but neither trace has that name"
+						: NULL;
 		if (!verdict)
 			continue;
 		tide__diff_checks_figures(c, i, text, sizeof text);

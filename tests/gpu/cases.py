@@ -402,7 +402,7 @@ def plugin():
     done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--tidemark", "-rA", "test_x.py"],
                           cwd=FOLDER, capture_output=True, text=True, check=False, timeout=200)
     for line in ("PASSED test_x.py::test_small", "FAILED test_x.py::test_large",
-                 f"cuda:0: {12 << 20:,} bytes above the start, the limit is 10,000,000"):
+                 f"cuda:0: {12 << 20:,} bytes above the start, the limit is 10,485,760"):
         if line not in done.stdout:
             raise AssertionError(f"{line!r} is missing:\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
 

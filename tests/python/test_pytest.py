@@ -90,7 +90,7 @@ class Plugin(unittest.TestCase):
                      "PASSED test_x.py::TestMany::test_nearest_counts", "FAILED test_x.py::test_wrong_mark", "FAILED test_x.py::test_wrong_device",
                      "PASSED test_x.py::test_device_that_is_not_here", "PASSED test_x.py::test_device_of_others"):
             self.assertIn(line, out)
-        self.assertIn("cpu: 11,000,000 bytes above the start, the limit is 10,000,000", out)
+        self.assertIn("cpu: 11,000,000 bytes above the start, the limit is 10,485,760", out)
         self.assertIn("memory (tidemark)", out)
         self.assertIn("8.58 MiB  test_x.py::test_small", out)
         self.assertIn("own failure", out)
