@@ -48,7 +48,7 @@ def _load_ops(torch: Any) -> None:
     library.tide_torch_owner.restype = None
     library.tide_torch_ops_host(*(ctypes.cast(getattr(_capture, f), ctypes.c_void_p) for f in (
         "tide_torch_fresh", "tide_torch_pool", "tide_torch_stack", "tide_torch_stack_end", "tide_torch_streams_by",
-        "tide_torch_describes")))
+        "tide_torch_describes", "tide_torch_begin")))
     _library = library
 
 

@@ -6,7 +6,29 @@
  * stop release the GIL. */
 #include "native.h"
 
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Under `tidemark run` the first event of a process begins its recording, be it PyTorch's or one of
+ * those here; what was preloaded knows how. The GIL guards it. */
+static bool seen;
+
+static __attribute__((noinline, cold)) void first(void)
+{
+	void (*begin)(void);
+	seen = true;
+	*(void **)&begin = getenv("TIDEMARK_RECORD") ? dlsym(RTLD_DEFAULT, "tide_torch_begin") : NULL;
+	if (begin)
+		begin();
+}
+
+static inline void comes(void)
+{
+	if (!seen)
+		first();
+}
 
 /* ---- arguments ---- */
 
@@ -156,6 +178,7 @@ static PyObject *op_begin(PyObject *self, PyObject *const *a, Py_ssize_t n)
 	uint64_t arg = 0;
 	if (count_of("op_begin", n, 1, 2) || name_of(a[0], &name) || (n > 1 && u64(a[1], &arg)))
 		return NULL;
+	comes();
 	return PyLong_FromUnsignedLong(n > 1 ? tide_op_begin_arg(name, arg) : tide_op_begin(name));
 }
 
@@ -199,6 +222,7 @@ static PyObject *alloc(PyObject *self, PyObject *const *a, Py_ssize_t n)
 	for (Py_ssize_t i = 0; i < n; i++)
 		if (u64(a[i], &v[i]))
 			return NULL;
+	comes();
 	tide_alloc((tide_pool)v[0], v[1], v[2], (tide_stream)v[3]);
 	Py_RETURN_NONE;
 }
@@ -260,6 +284,7 @@ static PyObject *mark(PyObject *self, PyObject *args)
 	tide_name name;
 	if (!PyArg_ParseTuple(args, "iO|L", &kind, &text, &value) || name_of(text, &name))
 		return NULL;
+	comes();
 	tide_mark(kind, name, value);
 	Py_RETURN_NONE;
 }
@@ -271,6 +296,7 @@ static PyObject *counter(PyObject *self, PyObject *args)
 	tide_name name;
 	if (!PyArg_ParseTuple(args, "Od", &text, &value) || name_of(text, &name))
 		return NULL;
+	comes();
 	tide_counter(name, value);
 	Py_RETURN_NONE;
 }
@@ -283,6 +309,7 @@ static PyObject *annotate(PyObject *self, PyObject *args)
 		return NULL;
 	const char *text = plain_text(note);
 	char *odd = text ? NULL : odd_text(note);
+	comes();
 	if (text || odd)
 		tide_annotate(name, text ? text : odd);
 	PyMem_Free(odd);

@@ -660,6 +660,59 @@ class Attach(unittest.TestCase):
         self.assertIn("0.weight", t.native.column("tensors", "name"))
         self.assertIn("0.weight.exp_avg", t.native.column("tensors", "name"))
 
+    def test_under_tidemark_run_the_first_op_is_recorded(self):
+        """Whatever comes first begins the recording: the op that makes the first allocation is there, with its stack, and has it."""
+        programs = {
+            "op": ("torch.ones(1000)", "aten::ones/aten::empty"),
+            "range": ("with torch.autograd.profiler.record_function('range'): torch.ones(1000)", "range/aten::ones/aten::empty"),
+            "own": ("import tidemark\nwith tidemark.op('own'): torch.ones(1000)", "own/aten::ones/aten::empty"),
+            "module": ("class M(torch.nn.Module):\n    def forward(self): return torch.ones(1000)\nM()()", "nn.Module: M/aten::ones/aten::empty"),
+            "thread": ("import threading\nt = threading.Thread(target=torch.ones, args=(1000,)); t.start(); t.join()", "aten::ones/aten::empty"),
+            "nothing": ("", None),
+        }
+        started = {}
+        for name, (code, _) in programs.items():
+            command = [sys.executable, "-m", "tidemark", "run", "--stacks", "-o", path(f"first-{name}.tide"), "--", sys.executable, "-c", f"import torch\n{code}"]
+            started[name] = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for name, (_, want) in programs.items():
+            said, _ = started[name].communicate(timeout=300)
+            with self.subTest(name):
+                self.assertEqual(started[name].returncode, 0, said)
+                self.assertEqual(os.path.exists(path(f"first-{name}.tide")), want is not None)
+                if want is None:
+                    continue
+                t = tidemark.open(path(f"first-{name}.tide")).native
+                names, parents, sizes = t.column("spans", "name"), t.column("spans", "parent"), t.column("allocs", "size")
+                up, at = [], t.column("allocs", "span")[sizes.index(4000)]
+                while at:
+                    up.insert(0, names[at])
+                    at = parents[at]
+                self.assertEqual("/".join(up), want)
+                if not hasattr(sys, "_is_gil_enabled") and name != "thread":
+                    self.assertTrue(any(t.view("spans", "stack")), said)
+
+    def test_the_first_op_of_threads_that_were_there_before(self):
+        """They have run ops without us: PyTorch's list of callbacks is each thread's own."""
+        begin, done = threading.Barrier(4), threading.Barrier(4)
+
+        def work(n: int) -> None:
+            torch.ones(n)
+            begin.wait()
+            torch.ones(n)
+            done.wait()
+
+        many = [threading.Thread(target=work, args=(1001 + i,)) for i in range(3)]
+        [t.start() for t in many]
+        with tidemark.record(path("before.tide")):
+            begin.wait()
+            done.wait()
+        [t.join() for t in many]
+        t = tidemark.open(path("before.tide")).native
+        names, parents, sizes, spans = (t.column(*c) for c in (("spans", "name"), ("spans", "parent"), ("allocs", "size"), ("allocs", "span")))
+        for i in range(3):
+            at = spans[sizes.index(4 * (1001 + i))]
+            self.assertEqual((names[parents[at]], names[at]), ("aten::ones", "aten::empty"))
+
     def test_under_tidemark_run_its_recording_is_the_one(self):
         code = (f"import tidemark, torch\nwith tidemark.record({path('not.tide')!r}): x = torch.empty(5151, dtype=torch.uint8)\n"
                 "y = torch.empty(6161, dtype=torch.uint8)")

@@ -12,8 +12,8 @@
  *   c10::reportMemoryUsageToProfiler          the caching allocators (CUDA, HIP, XPU, ...) and
  * shared memory c10::reportOutOfMemoryToProfiler          out of memory
  *
- * Recording starts at the first such call in a process that was told where to record
- * (TIDEMARK_RECORD), so a shell or a compiler that the program starts makes no file. Everything
+ * Recording starts at the first such call, or op, in a process that was told where to record
+ * (TIDEMARK_RECORD; start.h), so a shell or a compiler that the program starts makes no file. Everything
  * here may run under an allocator's lock and without the GIL: it takes no lock, and never fails the
  * program. */
 #ifndef TIDE_CAPTURE_TORCH_HOOKS_H

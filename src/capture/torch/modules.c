@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "capture/torch/modules.h"
 #include "capture/torch/pyapi.h"
+#include "capture/torch/start.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -116,7 +117,7 @@ static __attribute__((noinline)) tide_name learn(py *module)
 static py *call(py *f, py *const *args, size_t n, py *keywords)
 {
 	bool has_self = (n & ~((size_t)1 << (8 * sizeof n - 1))) > 0; /* the top bit is a flag */
-	if (!has_self || !tide_recording())
+	if (!has_self || !tide__torch_recording() || !tide_recording())
 		return original(f, args, n, keywords);
 	tide_name name = find(args[0]);
 	tide_op op = tide_op_begin(name ? name : learn(args[0]));

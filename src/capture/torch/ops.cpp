@@ -29,7 +29,7 @@
 
 namespace {
 
-/* What libtidemark-torch does for us (capture/torch/hooks.h, devices.h, stacks.h); it is not linked, it may have been loaded privately. */
+/* What libtidemark-torch does for us (capture/torch/hooks.h, devices.h, stacks.h, start.h); it is not linked, it may have been loaded privately. */
 struct Host {
 	bool (*fresh)(uint64_t, uint32_t, bool, tide_pool *);
 	tide_pool (*pool)(unsigned, unsigned);
@@ -37,6 +37,7 @@ struct Host {
 	void (*stack_end)(const void *);
 	void (*streams_by)(bool (*)(unsigned, unsigned, int64_t *));
 	void (*describes)(bool);
+	void (*begins)();
 } host;
 
 #define INLINE	  inline __attribute__((always_inline))
@@ -156,7 +157,11 @@ struct Listener : c10::OpRegistrationListener {
 };
 
 struct Keeper {
-	Keeper() { own.names = take_names(); }
+	Keeper()
+	{
+		host.begins(); // under `tidemark run` with the first op: it is in the recording, and so is what it allocates
+		own.names = take_names();
+	}
 	void here() {}
 	~Keeper()
 	{
@@ -301,11 +306,13 @@ INLINE uint64_t number_of(const at::RecordFunction &fn, uint32_t *origin)
 	return number;
 }
 
-/* No context is kept: an op is known by its RecordFunction, which stays where it is. */
-INLINE std::unique_ptr<at::ObserverContext> begun(const at::RecordFunction &fn, tide_stack stack)
+/* No context is kept: an op is known by its RecordFunction, which stays where it is. Its name first: that begins a recording. */
+template <bool stacks>
+INLINE std::unique_ptr<at::ObserverContext> begun(const at::RecordFunction &fn)
 {
 	uint32_t origin;
 	tide_name name = name_of(fn);
+	tide_stack stack = stacks ? host.stack(&fn) : 0;
 	uint64_t number = number_of(fn, &origin);
 	tide__begin(&fn, name, number, stack, origin);
 	return nullptr;
@@ -313,7 +320,7 @@ INLINE std::unique_ptr<at::ObserverContext> begun(const at::RecordFunction &fn, 
 
 HOT_FIRST std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction &fn)
 {
-	return begun(fn, 0);
+	return begun<false>(fn);
 }
 
 HOT void end(const at::RecordFunction &fn, at::ObserverContext *)
@@ -332,7 +339,7 @@ HOT __attribute__((noinline)) tide_name in_row(const void *schema, const at::Rec
 
 HOT std::unique_ptr<at::ObserverContext> begin_with_stack(const at::RecordFunction &fn)
 {
-	return begun(fn, host.stack(&fn));
+	return begun<true>(fn);
 }
 
 HOT void end_with_stack(const at::RecordFunction &fn, at::ObserverContext *)
@@ -498,9 +505,10 @@ at::RecordFunctionCallback callback(int want)
 extern "C" TIDE_API void tide_torch_ops_host(bool (*fresh)(uint64_t, uint32_t, bool, tide_pool *),
 					     tide_pool (*pool)(unsigned, unsigned), tide_stack (*stack)(const void *),
 					     void (*stack_end)(const void *),
-					     void (*streams_by)(bool (*)(unsigned, unsigned, int64_t *)), void (*describes)(bool))
+					     void (*streams_by)(bool (*)(unsigned, unsigned, int64_t *)), void (*describes)(bool),
+					     void (*begins)())
 {
-	host = { fresh, pool, stack, stack_end, streams_by, describes };
+	host = { fresh, pool, stack, stack_end, streams_by, describes, begins };
 }
 
 extern "C" TIDE_API void tide_torch_ops_off(void)

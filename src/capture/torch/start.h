@@ -7,7 +7,8 @@
  *                        itself by (exec), record into NAME.PID.tide
  *   TIDEMARK_RUN         the run: when it began (ns of Unix time), a point, its process
  *
- * Recording starts with the first event, so that only processes that use PyTorch make files. */
+ * Recording starts with the first event, an op, an allocation, or an op or a moment of the program's
+ * own (python/native/recorder.c), so that only processes that have one make files. */
 #ifndef TIDE_CAPTURE_TORCH_START_H
 #define TIDE_CAPTURE_TORCH_START_H
 
@@ -30,7 +31,7 @@ static inline bool tide__torch_recording(void)
 	       tide__torch_decide();
 }
 
-/* For the Python package: start it now, where it was not decided yet. */
+/* For ops and for the Python package: start it now, where it was not decided yet. */
 TIDE_API void tide_torch_begin(void);
 
 #endif
