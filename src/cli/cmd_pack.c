@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* pack: compress a recording with zstd. */
-#include <limits.h>
-
 #include "cli/rewrite.h"
 
 enum { O_OUTPUT, O_JSON, O_LEVEL };
@@ -15,15 +13,8 @@ static const tide_option options[] = {
 
 static int run(const tide_args *a)
 {
-	char out[PATH_MAX];
-	const char *in = a->files[0];
-	tide_rewrite w;
-	tide_error err = { .offset = TIDE_NO_OFFSET };
-	tide__rewrite_name(out, sizeof out, in, &a->opt[O_OUTPUT], ".packed.tide");
-	if (tide__pack(in, out, (int)a->opt[O_LEVEL].num, &w, &err))
-		return tide__cli_fail(in, &err);
-	tide__rewrite_report(a, out, &w, a->opt[O_JSON].set);
-	return tide__cli_done(a);
+	return tide__cli_rewrite(a, &a->opt[O_OUTPUT], ".packed.tide", (int)a->opt[O_LEVEL].num,
+				 a->opt[O_JSON].set);
 }
 
 const tide_command tide__cmd_pack = {
@@ -32,8 +23,10 @@ const tide_command tide__cmd_pack = {
 	.summary = "compress a recording with zstd",
 	.help = "Writes IN compressed; every command reads packed and unpacked files alike, and "
 		"recover unpacks.\n"
-		"A recording that was not closed is recovered on the way.\n"
-		"Without -o the output is named IN with .packed.tide for .tide.",
+		"A recording that was not closed is recovered on the way, and one that was "
+		"compressed as a whole (gzip, zstd) is expanded first.\n"
+		"Without -o the output is named IN with .packed.tide for .tide, .tide.gz or "
+		".tide.zst.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,

@@ -3,21 +3,37 @@
 #include "cli/rewrite.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
+#include "format/rewrite.h"
+#include "import/tide/unpack.h"
 #include "render/json.h"
 
-void tide__rewrite_name(char *out, size_t n, const char *in, const tide_value *output,
+/* Its length without an ending, if it has it. */
+static size_t without(const char *name, size_t n, const char *ending)
+{
+	size_t k = strlen(ending);
+	return n > k && !memcmp(name + n - k, ending, k) ? n - k : n;
+}
+
+/* Without what says that it is compressed. */
+static size_t plain_name(const char *in)
+{
+	static const char *const endings[] = { ".gz", ".zst", ".zstd" };
+	size_t n = strlen(in), k = n;
+	for (size_t i = 0; k == n && i < sizeof endings / sizeof *endings; i++)
+		k = without(in, n, endings[i]);
+	return k;
+}
+
+static void name_output(char *out, size_t n, const char *in, const tide_value *output,
 			const char *ending)
 {
-	size_t stem = strlen(in);
-	if (output->set) {
+	if (output->set)
 		snprintf(out, n, "%s", output->text);
-		return;
-	}
-	if (stem > 5 && !strcmp(in + stem - 5, ".tide"))
-		stem -= 5;
-	snprintf(out, n, "%.*s%s", (int)stem, in, ending);
+	else
+		snprintf(out, n, "%.*s%s", (int)without(in, plain_name(in), ".tide"), in, ending);
 }
 
 static void report_json(const tide_args *a, const char *out, const tide_rewrite *w)
@@ -41,7 +57,7 @@ static void report_json(const tide_args *a, const char *out, const tide_rewrite 
 	tide__json_end(&j);
 }
 
-void tide__rewrite_report(const tide_args *a, const char *out, const tide_rewrite *w, bool json)
+static void report(const tide_args *a, const char *out, const tide_rewrite *w, bool json)
 {
 	if (json) {
 		report_json(a, out, w);
@@ -65,4 +81,36 @@ void tide__rewrite_report(const tide_args *a, const char *out, const tide_rewrit
 	if (w->damage.code)
 		fprintf(a->out, "note: %s (byte %" PRIu64 "): everything before it is there\n",
 			w->damage.text, w->damage.offset);
+}
+
+static tide_code rewrite(const char *in, const char *out, int level, tide_rewrite *w,
+			 tide_error *err)
+{
+	static const tide_load_options defaults = { 0 };
+	char rings[PATH_MAX];
+	tide_rewrite_from from = { .path = in };
+	tide_unpacked u;
+	tide_code rc = tide__unpack(in, &defaults, &u, err);
+	if (u.fd >= 0) { /* the ring file was not compressed with it */
+		snprintf(rings, sizeof rings, "%.*s", (int)plain_name(in), in);
+		from = (tide_rewrite_from){ u.path, rings, u.stored, u.ends };
+	}
+	if (!rc)
+		rc = tide__rewrite(&from, out, level, w, err);
+	tide__unpacked_close(&u);
+	return rc;
+}
+
+int tide__cli_rewrite(const tide_args *a, const tide_value *output, const char *ending, int level,
+		      bool json)
+{
+	char out[PATH_MAX];
+	const char *in = a->files[0];
+	tide_rewrite w;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	name_output(out, sizeof out, in, output, ending);
+	if (rewrite(in, out, level, &w, &err))
+		return tide__cli_fail(in, &err);
+	report(a, out, &w, json);
+	return tide__cli_done(a);
 }

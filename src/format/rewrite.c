@@ -39,6 +39,7 @@ struct sink {
 };
 
 struct walk {
+	const tide_rewrite_from *from;
 	tide_reader *reader;
 	tide_schema schema;
 	bool has_schema;
@@ -248,19 +249,35 @@ static uint8_t *put_fact(uint8_t *p, const char *key, uint64_t number)
 	return tide__put_z(p, (int64_t)number);
 }
 
+static uint8_t *put_text(uint8_t *p, const char *key, const char *text)
+{
+	*p++ = TIDE_REC_FACT_TEXT;
+	p = tide__put_s(p, key, strlen(key));
+	return tide__put_s(p, text, strlen(text));
+}
+
+/* Torn at its end, and the ring file had the rest. */
+static bool made_whole(const struct walk *k)
+{
+	return k->tail.found && !k->tail.missing && !k->tail.bad && !k->tail.log_gap;
+}
+
 /* What could not be read, as facts of the new file. */
 static tide_code pass_damage(struct walk *k, tide_error *err)
 {
-	const tide_error *d = &k->w->damage;
-	uint8_t buf[1024], *p = buf;
+	const tide_error *d = &k->w->damage, *ends = &k->from->ends;
+	uint8_t buf[2048], *p = buf;
 	uint32_t n = 0;
 	if (d->code) {
 		p = put_fact(p, d->code == TIDE_ETRUNC ? "loss.truncated_at" : "loss.corrupt_at",
 			     d->offset);
-		*p++ = TIDE_REC_FACT_TEXT;
-		p = tide__put_s(p, "loss.damage", 11);
-		p = tide__put_s(p, d->text, strlen(d->text));
-		n = 2;
+		p = put_text(p, "loss.damage", d->text);
+		n += 2;
+	}
+	if (ends->code && !made_whole(k)) {
+		p = put_fact(p, "loss.compressed_at_byte", ends->offset);
+		p = put_text(p, "loss.compressed_input", ends->text);
+		n += 2;
 	}
 	const struct {
 		const char *key;
@@ -298,7 +315,7 @@ static bool is_damage(tide_code rc)
 }
 
 /* Everything the file and its ring file have, and an end. */
-static tide_code walk_all(struct walk *k, const char *in, tide_error *err)
+static tide_code walk_all(struct walk *k, tide_error *err)
 {
 	tide_chunk c = { 0 };
 	tide_error e = { 0 };
@@ -315,13 +332,14 @@ static tide_code walk_all(struct walk *k, const char *in, tide_error *err)
 	if (k->w->closed)
 		return TIDE_OK;
 	k->w->damage = e;
-	rc = tide__ends_tail(&k->ends, k->reader, &k->schema, in, &k->tail, err);
+	rc = tide__ends_tail(&k->ends, k->reader, &k->schema,
+			     k->from->rings ? k->from->rings : k->from->path, &k->tail, err);
 	if (rc)
 		return rc;
 	k->w->rings = k->tail.found;
 	rc = k->tail.found ? pass_tail(k, err) : pass_cut(k, &c, err);
-	if (!rc && k->tail.found && !k->tail.missing && !k->tail.bad && !k->tail.log_gap)
-		k->w->damage = (tide_error){ 0 }; /* torn at its end, and made whole */
+	if (!rc && made_whole(k))
+		k->w->damage = (tide_error){ 0 };
 	if (!rc && !(rc = pass_damage(k, err)))
 		rc = pass_end(k, err);
 	return rc;
@@ -343,17 +361,20 @@ static tide_code put_head(struct walk *k, tide_error *err)
 }
 
 /* The head comes first but is known last: room for it, everything, then the head. */
-static tide_code rewrite(struct walk *k, const char *in, tide_error *err)
+static tide_code rewrite(struct walk *k, tide_error *err)
 {
 	tide_file_head none = { 0 };
-	tide_code rc = tide__reader_open(in, &k->reader, err);
+	uint64_t stored = k->from->stored;
+	tide_code rc = tide__reader_open(k->from->path, &k->reader, err);
 	if (rc)
 		return rc;
-	k->w->bytes_in = tide__reader_size(k->reader);
-	tide__reader_limit(k->reader, (UINT64_C(256) << 20) + 256 * k->w->bytes_in);
+	uint64_t size = tide__reader_size(k->reader);
+	k->w->bytes_in = stored ? stored : size;
+	tide__reader_limit(k->reader,
+			   (UINT64_C(256) << 20) + 256 * k->w->bytes_in + (stored ? size : 0));
 	if (k->sink.pack && !(k->sink.zstd = ZSTD_createCCtx()))
 		return tide__nomem(err);
-	if ((rc = write_all(&k->sink, &none, sizeof none, err)) || (rc = walk_all(k, in, err)) ||
+	if ((rc = write_all(&k->sink, &none, sizeof none, err)) || (rc = walk_all(k, err)) ||
 	    (rc = flush_group(&k->sink, err)))
 		return rc;
 	k->w->bytes_out = k->sink.written;
@@ -375,8 +396,8 @@ static void free_walk(struct walk *k)
 }
 
 /* `out` as it was named, `place` what that leads to. */
-static tide_code into(struct walk *k, const char *in, const char *out, const char *place,
-		      const char *part, tide_error *err)
+static tide_code into(struct walk *k, const char *out, const char *place, const char *part,
+		      tide_error *err)
 {
 	uint64_t pid = tide__written_by(out);
 	struct stat st;
@@ -390,7 +411,7 @@ static tide_code into(struct walk *k, const char *in, const char *out, const cha
 	k->sink.fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (k->sink.fd < 0)
 		return tide__fail_errno(err, "cannot create %s", part);
-	tide_code rc = rewrite(k, in, err);
+	tide_code rc = rewrite(k, err);
 	if (close(k->sink.fd) && !rc)
 		rc = tide__fail_errno(err, "cannot write %s", part);
 	if (!rc && rename(part, place))
@@ -400,8 +421,24 @@ static tide_code into(struct walk *k, const char *in, const char *out, const cha
 	return rc;
 }
 
-static tide_code run(const char *in, const char *out, bool pack, int level, tide_rewrite *w,
-		     tide_error *err)
+/* What could not be expanded comes before what that did to the recording. */
+static tide_code tell_ends(const tide_rewrite_from *from, tide_code rc, tide_rewrite *w,
+			   tide_error *err)
+{
+	if (!from->ends.code || (rc && !is_damage(rc) && rc != TIDE_EFORMAT))
+		return rc;
+	if (!rc) {
+		w->damage = from->ends;
+	} else {
+		rc = from->ends.code;
+		if (err)
+			*err = from->ends;
+	}
+	return rc;
+}
+
+tide_code tide__rewrite(const tide_rewrite_from *from, const char *out, int level, tide_rewrite *w,
+			tide_error *err)
 {
 	char real[PATH_MAX]; /* a link leads to it and stays one */
 	const char *place = realpath(out, real) ? real : out;
@@ -415,21 +452,23 @@ static tide_code run(const char *in, const char *out, bool pack, int level, tide
 		return tide__nomem(err);
 	}
 	snprintf(part, n, "%s.part", place);
+	k->from = from;
 	k->w = w;
-	k->sink.pack = pack;
+	k->sink.pack = level >= 0;
 	k->sink.level = level < 1 ? LEVEL : level > LEVEL_MAX ? LEVEL_MAX : level;
-	tide_code rc = into(k, in, out, place, part, err);
+	tide_code rc = into(k, out, place, part, err);
 	free_walk(k);
 	tide__free(part);
-	return rc;
+	return tell_ends(from, rc, w, err);
 }
 
 tide_code tide__recover(const char *in, const char *out, tide_rewrite *w, tide_error *err)
 {
-	return run(in, out, false, 0, w, err);
+	return tide__rewrite(&(tide_rewrite_from){ .path = in }, out, -1, w, err);
 }
 
 tide_code tide__pack(const char *in, const char *out, int level, tide_rewrite *w, tide_error *err)
 {
-	return run(in, out, true, level, w, err);
+	return tide__rewrite(&(tide_rewrite_from){ .path = in }, out, level < 0 ? 0 : level, w,
+			     err);
 }

@@ -14,13 +14,23 @@
 
 #include <tidemark/error.h>
 
+/* What is rewritten, where that is more than a path: a recording that was compressed as a whole and has
+ * been expanded somewhere. */
+typedef struct tide_rewrite_from {
+	const char *path;  /* the recording, as it can be read */
+	const char *rings; /* its ring file is the one beside this; NULL = beside path */
+	uint64_t stored;   /* bytes it was expanded from; 0 = it was not */
+	tide_error ends;   /* why it could not be expanded further; code TIDE_OK = it is whole */
+} tide_rewrite_from;
+
 typedef struct tide_rewrite {
 	uint64_t bytes_in, bytes_out;
 	uint64_t events;    /* in the file written */
 	uint64_t recovered; /* of these, from the ring file */
 	bool closed;	    /* the input was closed: nothing needed to be recovered */
 	bool rings;	    /* it was not, and its ring file was there */
-	tide_error damage;  /* what ended the input early; code TIDE_OK if nothing did */
+	tide_error damage;  /* what ended the input early; code TIDE_OK if nothing did. Of a closed one:
+			     * nothing is missing */
 } tide_rewrite;
 
 /* Write a whole, unpacked file. TIDE_OK even when the input is damaged, as long as something can be
@@ -30,5 +40,10 @@ tide_code tide__recover(const char *in, const char *out, tide_rewrite *w, tide_e
 
 /* The same, compressed with zstd (level 1 .. 19; 0 = 3). */
 tide_code tide__pack(const char *in, const char *out, int level, tide_rewrite *w, tide_error *err);
+
+/* The same from more than a path: packed, or (level < 0) whole and unpacked. When too little was
+ * expanded to write anything, the error is from->ends. */
+tide_code tide__rewrite(const tide_rewrite_from *from, const char *out, int level, tide_rewrite *w,
+			tide_error *err);
 
 #endif

@@ -6,10 +6,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "format/tide.h"
 #include "import/source.h"
 
 enum { PIECE = 1 << 20 };
@@ -59,6 +61,8 @@ static tide_code copy(tide_source *s, uint8_t *buf, const tide_load_options *opt
 				*err = why;
 			return rc;
 		}
+		if (!done && got >= 8 && memcmp(buf, TIDE_FILE_MAGIC, 8)) /* not worth the room */
+			return tide__fail(err, TIDE_EFORMAT, 0, "not a .tide file");
 		if ((rc = put(u->fd, buf, got, err)) != TIDE_OK)
 			return rc;
 		done += got;
@@ -90,6 +94,7 @@ tide_code tide__unpack(const char *path, const tide_load_options *opt, tide_unpa
 	tide_code rc = tide__source_open(path, opt->max_expanded, &s, err);
 	if (rc != TIDE_OK)
 		return rc;
+	out->stored = tide__source_size(s);
 	uint8_t *buf = tide__alloc(PIECE, 1);
 	rc = buf ? make_file(out, err) : tide__nomem(err);
 	if (rc == TIDE_OK)

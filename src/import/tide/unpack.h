@@ -13,6 +13,7 @@
 typedef struct tide_unpacked {
 	int fd;		 /* -1: the file is plain, or it failed */
 	char path[32];	 /* where to read it, for as long as fd is open */
+	uint64_t stored; /* bytes it had before; 0 = unknown */
 	tide_error ends; /* code: the packed data cannot be read beyond what is there, and why */
 } tide_unpacked;
 

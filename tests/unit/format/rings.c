@@ -322,6 +322,32 @@ static void test_one_ring_twice(void **state)
 	bytes_free(&twice);
 }
 
+/* A recording that was expanded elsewhere: its ring file is where it was, and it is whole again. */
+static void test_rings_elsewhere(void **state)
+{
+	tidefile f;
+	bytes none = { 0 };
+	tide_rewrite w;
+	char copy[sizeof path + 8];
+	tidefile_some_of_everything(&f);
+	bytes b = ring_file(&f, &none, 0);
+	save_rings(&b);
+	snprintf(copy, sizeof copy, "%s.copy", path);
+	tidefile_save(&f, copy);
+	unlink(path);
+	tide_rewrite_from from = { .path = copy, .rings = path, .stored = 10 };
+	from.ends = (tide_error){ .code = TIDE_ETRUNC, .offset = 9 };
+	assert_int_equal(tide__rewrite(&from, out, -1, &w, NULL), TIDE_OK);
+	assert_true(w.rings && w.events == 76 && w.bytes_in == 10);
+	assert_int_equal(w.damage.offset, 9);
+	from.rings = NULL; /* none beside the copy */
+	assert_int_equal(tide__rewrite(&from, out, -1, &w, NULL), TIDE_OK);
+	assert_true(!w.rings && w.events < 76);
+	unlink(copy);
+	tidefile_free(&f);
+	bytes_free(&b);
+}
+
 static void test_no_memory(void **state)
 {
 	tidefile f;
@@ -363,6 +389,7 @@ int main(void)
 		cmocka_unit_test(test_stranger),
 		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_rings_elsewhere),
 		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_one_ring_twice),
 		cmocka_unit_test(test_depth_goes_on),
