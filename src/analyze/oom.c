@@ -34,68 +34,129 @@ tide_code tide__oom_marks(const tide_model *m, uint32_t device, uint32_t **rows,
 
 /* ---- room -------------------------------------------------------------------------------- */
 
-/* One segment without the group's blocks: is it all free, and what is its largest free stretch? */
-static uint64_t largest_without(const tide_state *s, const tide_state_segment *g, const uint8_t *in,
-				bool *all)
+/* What is there whatever is freed: segments that are free already, and the largest free block. */
+static tide_oom_room as_it_was(const tide_state *s)
 {
-	uint64_t run = 0, best = 0;
+	tide_oom_room r = { .largest = s->total.largest_free };
 
-	*all = true;
-	for (size_t i = g->first; i < g->first + g->n; i++) {
-		const tide_state_block *b = &s->blocks[i];
-
-		if (b->alloc && !in[b->alloc]) {
-			run = 0;
-			*all = false;
-			continue;
-		}
-		run += b->size;
-		if (run > best)
-			best = run;
-	}
-	return best;
+	for (size_t g = 0; g < s->n_segments; g++)
+		r.released += s->segments[g].n_used ? 0 : s->segments[g].size;
+	return r;
 }
 
-static void try_row(const tide_model *m, const tide_state *s, const uint8_t *in, tide_oom *o,
-		    tide_oom_room *r)
+/* The blocks of the first n groups, group after group, in address order. */
+struct sorted {
+	uint32_t *block;
+	size_t *end;	   /* per group: where its blocks end and the next one's begin */
+	uint32_t *group;   /* of every block; n for free ones and those of other groups */
+	uint32_t *segment; /* of every block */
+};
+
+static void find_homes(const tide_state *s, const uint32_t *of, size_t n, struct sorted *out)
 {
-	bool all;
+	for (size_t g = 0; g < s->n_segments; g++)
+		for (size_t i = s->segments[g].first; i < s->segments[g].first + s->segments[g].n;
+		     i++) {
+			uint32_t k = of[s->blocks[i].alloc];
 
-	for (size_t g = 0; g < s->n_segments; g++) {
-		uint64_t best = largest_without(s, &s->segments[g], in, &all);
+			out->segment[i] = (uint32_t)g;
+			out->group[i] = k ? k - 1 : (uint32_t)n;
+			if (k)
+				out->end[k]++;
+		}
+}
 
-		if (all)
-			r->released += s->segments[g].size;
-		if (best > r->largest)
-			r->largest = best;
+static bool sort_blocks(const tide_model *m, const tide_state *s, const tide_alive *a,
+			tide_groups *groups, size_t n, struct sorted *out)
+{
+	uint32_t *of = tide__calloc(m->allocs.n + 1, sizeof *of); /* alloc -> group + 1 */
+
+	if (!of || !out->block || !out->end || !out->group || !out->segment) {
+		tide__free(of);
+		return false;
 	}
+	for (size_t i = 0; i < a->n; i++) {
+		size_t k = tide__groups_find(groups, tide__groups_key(groups, m, a->rows[i]));
+
+		of[a->rows[i]] = k < n ? (uint32_t)k + 1 : 0;
+	}
+	find_homes(s, of, n, out);
+	for (size_t k = 0; k < n; k++)
+		out->end[k + 1] += out->end[k]; /* now where group k + 1 begins ... */
+	for (size_t i = 0; i < s->n_blocks; i++)
+		if (out->group[i] < n)
+			out->block[out->end[out->group[i]]++] = (uint32_t)i; /* ... and ends */
+	tide__free(of);
+	return true;
+}
+
+/* Free bytes in one piece around block i, had its group been free; *last is its last block. Free
+ * blocks never touch, so this takes as many steps as it passes blocks of the group, or twice that.
+ */
+static uint64_t piece(const tide_state *s, const struct sorted *x, size_t i, size_t *last)
+{
+	const tide_state_segment *g = &s->segments[x->segment[i]];
+	uint32_t k = x->group[i];
+	uint64_t size = i > g->first && !s->blocks[i - 1].alloc ? s->blocks[i - 1].size : 0;
+
+	for (; i < g->first + g->n && (!s->blocks[i].alloc || x->group[i] == k); i++)
+		size += s->blocks[i].size;
+	*last = i - 1;
+	return size;
+}
+
+static void try_group(const tide_state *s, const struct sorted *x, size_t k, tide_oom_room *r)
+{
+	size_t seen = 0, last = 0, begin = k ? x->end[k - 1] : 0;
+
+	for (size_t i = begin; i < x->end[k]; i++) {
+		size_t b = x->block[i];
+		bool first = i == begin;
+
+		seen = first || x->segment[b] != x->segment[x->block[i - 1]] ? 1 : seen + 1;
+		if (seen == s->segments[x->segment[b]].n_used)
+			r->released += s->segments[x->segment[b]].size;
+		if (!first && b <= last)
+			continue;
+		uint64_t size = piece(s, x, b, &last);
+
+		if (size > r->largest)
+			r->largest = size;
+	}
+}
+
+static void judge_room(const tide_oom *o, tide_oom_room *r)
+{
 	uint64_t left =
 		o->cause == TIDE_OOM_LIMITED || o->device_free < 0 ? 0 : (uint64_t)o->device_free;
 	r->enough =
 		r->largest >= o->asked || (o->device_free >= 0 && r->released + left >= o->needed);
 }
 
+/* O(blocks), however many groups. */
 static tide_code try_rooms(const tide_model *m, const tide_state *s, const tide_alive *a,
 			   size_t top, tide_oom *o, tide_error *err)
 {
-	uint8_t *in = tide__calloc(m->allocs.n + 1, 1);
+	tide_oom_room base = as_it_was(s);
+	size_t n = o->n_room = o->groups.n < top ? o->groups.n : top;
+	struct sorted x = { .block = tide__alloc(s->n_blocks, sizeof *x.block),
+			    .end = tide__calloc(n + 1, sizeof *x.end),
+			    .group = tide__alloc(s->n_blocks, sizeof *x.group),
+			    .segment = tide__alloc(s->n_blocks, sizeof *x.segment) };
+	o->room = tide__calloc(n, sizeof *o->room);
+	bool ok = o->room && sort_blocks(m, s, a, &o->groups, n, &x);
 
-	o->n_room = o->groups.n < top ? o->groups.n : top;
-	o->room = tide__calloc(o->n_room, sizeof *o->room);
-	if (!in || !o->room) {
-		tide__free(in);
-		return tide__nomem(err);
+	for (size_t k = 0; ok && k < n; k++) {
+		o->room[k] = base;
+		o->room[k].row = k;
+		try_group(s, &x, k, &o->room[k]);
+		judge_room(o, &o->room[k]);
 	}
-	for (size_t r = 0; r < o->n_room; r++) {
-		uint64_t key = o->groups.rows[r].key;
-
-		for (size_t i = 0; i < a->n; i++)
-			in[a->rows[i]] = tide__groups_key(&o->groups, m, a->rows[i]) == key;
-		o->room[r].row = r;
-		try_row(m, s, in, o, &o->room[r]);
-	}
-	tide__free(in);
-	return TIDE_OK;
+	tide__free(x.block);
+	tide__free(x.end);
+	tide__free(x.group);
+	tide__free(x.segment);
+	return ok ? TIDE_OK : tide__nomem(err);
 }
 
 /* ---- the event --------------------------------------------------------------------------- */

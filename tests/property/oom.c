@@ -3,7 +3,8 @@
 /* All out-of-memory events in one sweep against each by itself (which tests/property/allocator.c
  * checks against a painted map): on random recordings of several devices, with plain and expandable
  * segments, given back whole and in part, things in use beside segments, frees that wait, and in
- * some of them overlaps that contradict what else is said. */
+ * some of them overlaps that contradict what else is said. Whose memory would have made room
+ * against looking at every block for every group. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -217,6 +218,55 @@ static void record(struct world *w, uint32_t seed)
 		fail_msg("round %u: %s", seed, err.text);
 }
 
+/* ---- whose memory would have made room ---- */
+
+/* Is block b in use by something else than stack `key`? A free that waits keeps its block. */
+static bool stays(const tide_model *m, const tide_alive *a, const tide_state_block *b, uint64_t key)
+{
+	bool alive = false;
+	for (size_t i = 0; i < a->n; i++)
+		alive |= a->rows[i] == b->alloc;
+	return b->alloc && !(alive && m->allocs.stack[b->alloc].i == key);
+}
+
+static void check_room(const tide_model *m, const tide_state *s, const tide_alive *a,
+		       const tide_oom *o, const tide_oom_room *r, uint32_t seed)
+{
+	uint64_t released = 0, largest = 0;
+	for (size_t g = 0; g < s->n_segments; g++) {
+		uint64_t run = 0;
+		bool all = true;
+		for (size_t i = 0; i < s->segments[g].n; i++) {
+			const tide_state_block *b = &s->blocks[s->segments[g].first + i];
+			bool used = stays(m, a, b, o->groups.rows[r->row].key);
+			all &= !used;
+			run = used ? 0 : run + b->size;
+			largest = run > largest ? run : largest;
+		}
+		released += all ? s->segments[g].size : 0;
+	}
+	if (r->released != released || r->largest != largest)
+		fail_msg("round %u: %llu released, largest %llu, not %llu and %llu", seed,
+			 (unsigned long long)r->released, (unsigned long long)r->largest,
+			 (unsigned long long)released, (unsigned long long)largest);
+}
+
+static void check_rooms(const tide_model *m, const tide_oom *o, uint32_t seed)
+{
+	uint64_t cut = m->marks.move[o->mark];
+	uint32_t pool = m->marks.pool[o->mark].i,
+		 device = pool ? m->pools.device[pool].i : TIDE_ANY;
+	tide_state s;
+	tide_alive a;
+	assert_int_equal(tide__state_at(m, cut, device, &s, NULL), TIDE_OK);
+	assert_int_equal(tide__alive_at(m, cut, device, TIDE_ANY, &a, NULL), TIDE_OK);
+	assert_int_equal(o->n_room, o->groups.n);
+	for (size_t i = 0; i < o->n_room; i++)
+		check_room(m, &s, &a, o, &o->room[i], seed);
+	tide__state_free(&s);
+	tide__alive_free(&a);
+}
+
 /* ---- the same as one by one ---- */
 
 struct check {
@@ -249,7 +299,8 @@ static bool check_one(void *user, const tide_oom *got)
 {
 	struct check *c = user;
 	tide_oom want;
-	assert_int_equal(tide__oom(c->m, got->mark, TIDE_BY_STACK, 1, &want, NULL), TIDE_OK);
+	assert_int_equal(tide__oom(c->m, got->mark, TIDE_BY_STACK, 9, &want, NULL), TIDE_OK);
+	check_rooms(c->m, &want, c->seed);
 	same(c, "mark", got->mark, c->marks[c->n]);
 	same(c, "time", (uint64_t)got->t, (uint64_t)want.t);
 	same(c, "asked", got->asked, want.asked);
