@@ -8,11 +8,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Never 0, 1 or 2, where a program that has closed those may still write what it has to say. */
+static int open_high(const char *path, int flags)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0666);
+	if (fd < 0 || fd > STDERR_FILENO)
+		return fd;
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), e = errno;
+	close(fd);
+	errno = e;
+	return high;
+}
+
 bool tide__file_create(tide_file *f, const char *path)
 {
 	struct stat st;
-	*f = (tide_file){ .fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666),
-			  .path = path };
+	*f = (tide_file){ .fd = open_high(path, O_CREAT | O_EXCL), .path = path };
 	if (f->fd < 0 || fstat(f->fd, &st) != 0)
 		return false;
 	f->dev = st.st_dev;
@@ -30,7 +41,7 @@ bool tide__file_ours(tide_file *f)
 {
 	if (is(f, f->fd))
 		return true;
-	int fd = f->path ? open(f->path, O_RDWR | O_CLOEXEC) : -1;
+	int fd = f->path ? open_high(f->path, 0) : -1;
 	if (is(f, fd)) {
 		f->fd = fd; /* the old number is somebody else's: not ours to close */
 		return true;

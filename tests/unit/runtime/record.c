@@ -616,6 +616,28 @@ static void many_threads_at_once(void **state)
 	seen_free(&back);
 }
 
+/* What a program says on a stream that it has closed does not end up in the file. */
+static void closed_streams_are_left_alone(void **state)
+{
+	int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
+	close(STDOUT_FILENO);
+	close(STDERR_FILENO);
+	tide_code rc = tide_start(path, NULL, NULL);
+	ssize_t said = write(STDOUT_FILENO, "said", 4), cried = write(STDERR_FILENO, "cried", 5);
+	tide_mark(TIDE_CHECKPOINT, tide_intern("here"), 0);
+	tide_code end = tide_stop(NULL);
+	dup2(out, STDOUT_FILENO);
+	dup2(err, STDERR_FILENO);
+	close(out);
+	close(err);
+	assert_int_equal(rc | end, TIDE_OK);
+	assert_int_equal(said, -1);
+	assert_int_equal(cried, -1);
+	seen back = read_back();
+	assert_int_equal(back.n, 1);
+	seen_free(&back);
+}
+
 /* ---- everything comes back ------------------------------------------------------------------ */
 
 static uint64_t seed;
@@ -781,6 +803,7 @@ int main(void)
 		T(tokens_are_unlike),
 		T(out_of_range_is_counted),
 		T(removed_is_told),
+		T(closed_streams_are_left_alone),
 		T(too_many_threads),
 		T(many_threads_at_once),
 		T(as_a_child),
