@@ -3,55 +3,64 @@
 #include "capture/torch/c10.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <string.h>
 
-static const struct {
-	const char *library;
-	const char *names[2]; /* newest spelling first; before torch 2.1 sizes were signed */
-} symbols[TIDE_C10_N] = {
-	[TIDE_C10_ALLOC] = { "libc10.so", { "_ZN3c109alloc_cpuEm" } },
-	[TIDE_C10_FREE] = { "libc10.so", { "_ZN3c108free_cpuEPv" } },
-	[TIDE_C10_REPORT] = { "libc10.so",
-			      { "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",
-				"_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE" } },
-	[TIDE_C10_OOM] = { "libc10.so",
-			   { "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE",
-			     "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE" } },
-	[TIDE_C10_TYPE_NAME] = { "libc10.so",
-				 { "_ZN3c1014DeviceTypeNameB5cxx11ENS_10DeviceTypeEb" } },
-	[TIDE_C10_TYPE_VALID] = { "libc10.so", { "_ZN3c1017isValidDeviceTypeENS_10DeviceTypeE" } },
+static const char library[] = "libc10.so";
+static const char *const symbols[TIDE_C10_N][2] = {
+	/* newest spelling first; before torch 2.1 sizes were signed */
+	[TIDE_C10_ALLOC] = { "_ZN3c109alloc_cpuEm" },
+	[TIDE_C10_FREE] = { "_ZN3c108free_cpuEPv" },
+	[TIDE_C10_REPORT] = { "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",
+			      "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE" },
+	[TIDE_C10_OOM] = { "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE",
+			   "_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE" },
+	[TIDE_C10_TYPE_NAME] = { "_ZN3c1014DeviceTypeNameB5cxx11ENS_10DeviceTypeEb" },
+	[TIDE_C10_TYPE_VALID] = { "_ZN3c1017isValidDeviceTypeENS_10DeviceTypeE" },
 };
 
 _Atomic(void *) tide__c10_found[TIDE_C10_N];
 
-struct search {
-	const char *library;
-	void *handle;
-};
-
-/* Distributions add a version to a library's name. */
+/* Distributions add a version to a library's name. Only its path is taken: whoever walks the loaded
+ * libraries holds a lock, for which another thread may be waiting with the one that dlopen wants.
+ */
 static int is_it(struct dl_phdr_info *info, size_t size, void *user)
 {
-	struct search *s = user;
 	const char *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-	if (!slash || strncmp(slash + 1, s->library, strlen(s->library)) != 0)
+	if (!slash || strncmp(slash + 1, library, strlen(library)) != 0 ||
+	    strlen(info->dlpi_name) >= PATH_MAX)
 		return 0;
-	s->handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+	strcpy(user, info->dlpi_name);
 	return 1;
+}
+
+/* NULL: there is none; PyTorch may be built into one library of any name. */
+static void *open_loaded(void)
+{
+	char path[PATH_MAX];
+	void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+	if (!handle && dl_iterate_phdr(is_it, path))
+		handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	return handle;
+}
+
+static void *look_for(void *handle, const char *const names[2])
+{
+	void *p = NULL;
+	for (int i = 0; !p && i < 2 && names[i]; i++)
+		p = dlsym(handle ? handle : RTLD_NEXT, names[i]);
+	return p;
 }
 
 void *tide__c10_find(int which)
 {
-	struct search s = { symbols[which].library, NULL };
-	void *p = NULL;
-	s.handle = dlopen(s.library, RTLD_LAZY | RTLD_NOLOAD);
-	if (!s.handle)
-		dl_iterate_phdr(is_it, &s);
-	for (int i = 0; s.handle && !p && i < 2 && symbols[which].names[i]; i++)
-		p = dlsym(s.handle, symbols[which].names[i]);
-	if (s.handle)
-		dlclose(s.handle);
-	atomic_store_explicit(&tide__c10_found[which], p, memory_order_release);
-	return p;
+	void *handle = open_loaded();
+	for (int i = 0; i < TIDE_C10_N; i++)
+		if (!atomic_load_explicit(&tide__c10_found[i], memory_order_relaxed))
+			atomic_store_explicit(&tide__c10_found[i], look_for(handle, symbols[i]),
+					      memory_order_release);
+	if (handle)
+		dlclose(handle);
+	return atomic_load_explicit(&tide__c10_found[which], memory_order_relaxed);
 }

@@ -3,8 +3,9 @@
 /* Functions of the PyTorch that is loaded, by symbol: the originals of what we take over, and what
  * we ask it.
  *
- * Found when first asked for, in the library that defines them: RTLD_NEXT knows nothing of them,
- * since Python loads PyTorch's libraries privately. */
+ * Found when one of them is first asked for, all at once, in the library that defines them
+ * (RTLD_NEXT knows nothing of them where Python has loaded PyTorch's libraries privately): that
+ * takes the loader's lock, which a report of memory, inside of an allocator's, better does not. */
 #ifndef TIDE_CAPTURE_TORCH_C10_H
 #define TIDE_CAPTURE_TORCH_C10_H
 

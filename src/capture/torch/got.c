@@ -81,10 +81,13 @@ static bool read_object(const struct dl_phdr_info *info, object *o)
 	return o->symbols && o->names;
 }
 
+/* Of what is read-only after relocation the loader seals whole pages. The rest of its last one is
+ * data, which the program writes: on a kernel with pages larger than the linker had in mind, much.
+ */
 static bool put(const object *o, uintptr_t *slot, uintptr_t value)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)slot & ~(page - 1);
-	bool sealed = (uintptr_t)slot >= o->relro && (uintptr_t)slot < o->relro_end;
+	bool sealed = (uintptr_t)slot >= o->relro && at + page <= o->relro_end;
 	if (sealed && mprotect((void *)at, page, PROT_READ | PROT_WRITE) != 0)
 		return false;
 	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
