@@ -24,6 +24,8 @@ static struct {
 	void (*clear)(void);
 	long (*length)(py *);
 	uint32_t (*read_char)(py *, long);
+	char *(*bytes)(py *);
+	long (*n_bytes)(py *);
 	int (*line)(py *, int);
 	const char *code_type; /* &PyCode_Type */
 } api;
@@ -39,6 +41,8 @@ static const tide_py_name names[] = {
 	{ "PyErr_Clear", &api.clear },
 	{ "PyUnicode_GetLength", &api.length },
 	{ "PyUnicode_ReadChar", &api.read_char },
+	{ "PyBytes_AsString", &api.bytes },
+	{ "PyBytes_Size", &api.n_bytes },
 	{ "PyCode_Addr2Line", &api.line },
 	{ "PyCode_Type", &api.code_type },
 };
@@ -56,11 +60,11 @@ typedef struct places {
 	int code, prev; /* in a node */
 	int instr;	/* in a node: address of the instruction, or its number (instr_is_number) */
 	bool instr_is_number;
-	long first;	      /* address of the first instruction - address of the code object */
-	int thread;	      /* in a thread state: the innermost node ... */
-	int cframe;	      /* ... or, unless -1, a pointer to something that has it there */
-	int file, name, line; /* in a code object */
-	uintptr_t trampoline; /* 3.12: code of the frames where C calls Python */
+	long first; /* address of the first instruction - address of the code object */
+	int thread; /* in a thread state: the innermost node ... */
+	int cframe; /* ... or, unless -1, a pointer to something that has it there */
+	int file, name, line, lines; /* in a code object */
+	uintptr_t trampoline;	     /* 3.12: code of the frames where C calls Python */
 } places;
 
 static places at;
@@ -102,7 +106,7 @@ static inline uintptr_t plain(uintptr_t p)
 enum { SAMPLES = 3, REACH = 256 };
 struct sample {
 	uintptr_t frame, code, node;
-	uintptr_t file, name; /* text objects */
+	uintptr_t file, name, lines; /* texts, bytes */
 	long lasti, first_line;
 };
 
@@ -141,9 +145,10 @@ static bool describe(struct sample *s, py *frame)
 	s->name = attr_of(s->code, "co_qualname"); /* 3.11 */
 	if (!s->name)
 		s->name = attr_of(s->code, "co_name");
+	s->lines = attr_of(s->code, "co_linetable");
 	s->first_line = number_of(s->code, "co_firstlineno");
 	api.drop(code); /* the running frame keeps it, and the frame object too */
-	return s->file && s->name && s->lasti >= 0;
+	return s->file && s->name && s->lines && s->lasti >= 0;
 }
 
 static bool take_samples(struct sample *s)
@@ -241,13 +246,14 @@ static bool find_thread(const struct sample *s, places *p)
 	return false;
 }
 
-static bool find_text(const struct sample *s, bool file, int *out)
+/* what: offsetof(struct sample, ...) of the object that is looked for. */
+static bool find_object(const struct sample *s, size_t what, int *out)
 {
 	for (*out = 16; *out < REACH; *out += 8) {
 		int hits = 0;
 		for (int i = 0; i < SAMPLES; i++)
 			hits += peek_word(s[i].code + (uintptr_t)*out) ==
-				(file ? s[i].file : s[i].name);
+				load((uintptr_t)&s[i] + what);
 		if (hits == SAMPLES)
 			return true;
 	}
@@ -280,7 +286,9 @@ static int ask(places *p)
 		return 5;
 	if (!find_thread(s, p))
 		return 6;
-	if (!find_text(s, true, &p->file) || !find_text(s, false, &p->name))
+	if (!find_object(s, offsetof(struct sample, file), &p->file) ||
+	    !find_object(s, offsetof(struct sample, name), &p->name) ||
+	    !find_object(s, offsetof(struct sample, lines), &p->lines))
 		return 7;
 	return find_line(s, p) ? 0 : 8;
 }
@@ -422,6 +430,22 @@ void tide__frame_texts(const tide_pyframe *f, char *function, size_t nf, char *f
 {
 	text_of(load(f->code + (uintptr_t)at.name), function, nf);
 	text_of(load(f->code + (uintptr_t)at.file), file, ns);
+}
+
+uint32_t tide__frame_made_up(const tide_pyframe *f)
+{
+	py *file = (py *)load(f->code + (uintptr_t)at.file);
+	py *lines = (py *)load(f->code + (uintptr_t)at.lines);
+	long n = api.length(file);
+	if (n <= 0 || api.read_char(file, 0) != '<')
+		return 0;
+	uint32_t h = 1;
+	for (long i = 0; i < n; i++)
+		h = (h ^ api.read_char(file, i)) * 0x01000193u;
+	const char *bytes = api.bytes(lines);
+	for (long i = 0, end = bytes ? api.n_bytes(lines) : 0; i < end; i++)
+		h = (h ^ (unsigned char)bytes[i]) * 0x01000193u;
+	return h | 1;
 }
 
 uint32_t tide__frame_line(const tide_pyframe *f)

@@ -42,5 +42,9 @@ size_t tide__frames(tide_pyframe *out, size_t max);
  * it. */
 void tide__frame_texts(const tide_pyframe *f, char *function, size_t nf, char *file, size_t ns);
 uint32_t tide__frame_line(const tide_pyframe *f);
+/* Code that a program made (exec, generated functions: its file is "<string>" or the like) comes
+ * and goes, and the next one may be in the same place under the same name: then this number
+ * differs. 0: it is from a file. */
+uint32_t tide__frame_made_up(const tide_pyframe *f);
 
 #endif

@@ -14,11 +14,13 @@ struct place { /* id 0 = free */
 	uintptr_t code, instr;
 	uint64_t sign;
 	tide_stack parent, id;
+	uint32_t made_up; /* tide__frame_made_up */
 };
 
 struct known { /* of the last stack, outermost first */
 	tide_pyframe frame;
 	tide_stack id;
+	uint32_t made_up;
 };
 
 struct own { /* a thread's */
@@ -73,11 +75,28 @@ static size_t hash(const tide_pyframe *f, tide_stack parent)
 	return (size_t)(h ^ h >> 29);
 }
 
+/* Still the code it was, if that was made up? */
+static bool still(const tide_pyframe *f, uint32_t made_up)
+{
+	return __builtin_expect(!made_up, 1) || made_up == tide__frame_made_up(f);
+}
+
 static struct place *slot(struct place *t, size_t mask, const tide_pyframe *f, tide_stack parent)
 {
 	size_t i = hash(f, parent) & mask;
-	while (t[i].id && !(t[i].instr == f->instr && t[i].code == f->code &&
-			    t[i].sign == f->sign && t[i].parent == parent))
+	while (t[i].id &&
+	       !(t[i].instr == f->instr && t[i].code == f->code && t[i].sign == f->sign &&
+		 t[i].parent == parent && still(f, t[i].made_up)))
+		i = (i + 1) & mask;
+	return &t[i];
+}
+
+/* One that is free, for what is in no slot. */
+static struct place *free_slot(struct place *t, size_t mask, const tide_pyframe *f,
+			       tide_stack parent)
+{
+	size_t i = hash(f, parent) & mask;
+	while (t[i].id)
 		i = (i + 1) & mask;
 	return &t[i];
 }
@@ -94,7 +113,7 @@ static bool grow(struct own *o)
 		const struct place *e = &o->places[i];
 		tide_pyframe f = { e->code, e->instr, e->sign };
 		if (e->id)
-			*slot(p, n - 1, &f, e->parent) = *e;
+			*free_slot(p, n - 1, &f, e->parent) = *e;
 	}
 	free(o->places);
 	o->places = p;
@@ -110,24 +129,26 @@ static tide_stack define(const tide_pyframe *f, tide_stack parent)
 			       tide__frame_line(f));
 }
 
-/* The stack of frame `f` inside `parent`; 0 on exhaustion. */
-static tide_stack inside(struct own *o, const tide_pyframe *f, tide_stack parent)
+/* Where the stack of frame `f` inside `parent` is; NULL on exhaustion. */
+static const struct place *inside(struct own *o, const tide_pyframe *f, tide_stack parent)
 {
 	if (!grow(o))
-		return 0;
+		return NULL;
 	struct place *p = slot(o->places, o->mask, f, parent);
 	if (p->id)
-		return p->id;
-	*p = (struct place){ f->code, f->instr, f->sign, parent, define(f, parent) };
+		return p;
+	*p = (struct place){ f->code, f->instr,		 f->sign,
+			     parent,  define(f, parent), tide__frame_made_up(f) };
 	o->n += p->id != 0;
-	return p->id;
+	return p->id ? p : NULL;
 }
 
 /* ---- a stack ---- */
 
-static bool same(const tide_pyframe *a, const tide_pyframe *b)
+static bool same(const tide_pyframe *f, const struct known *k)
 {
-	return a->instr == b->instr && a->code == b->code && a->sign == b->sign;
+	return f->instr == k->frame.instr && f->code == k->frame.code && f->sign == k->frame.sign &&
+	       still(f, k->made_up);
 }
 
 /* What stands for the outermost frames of a stack deeper than DEEPEST. */
@@ -151,16 +172,17 @@ static tide_stack walk(struct own *o)
 	if (cut != o->cut)
 		o->n_last = 0;
 	o->cut = cut;
-	while (k < n && k < o->n_last && same(&f[n - 1 - k], &o->last[k].frame))
+	while (k < n && k < o->n_last && same(&f[n - 1 - k], &o->last[k]))
 		k++;
 	tide_stack id = k ? o->last[k - 1].id : cut ? left_out() : 0;
 	for (; k < n; k++) {
-		id = inside(o, &f[n - 1 - k], id);
-		if (!id) { /* no stack rather than half of one */
+		const struct place *p = inside(o, &f[n - 1 - k], id);
+		if (!p) { /* no stack rather than half of one */
 			o->n_last = k;
 			return 0;
 		}
-		o->last[k] = (struct known){ f[n - 1 - k], id };
+		id = p->id;
+		o->last[k] = (struct known){ f[n - 1 - k], id, p->made_up };
 	}
 	o->n_last = n;
 	return id;
