@@ -5,6 +5,7 @@ import faulthandler
 import gc
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -247,6 +248,16 @@ class Joins(unittest.TestCase):
         self.assertEqual([len(shown[1]), shown[1][0][-4:]], [193, "deep"])
         self.assertEqual(shown[0], shown[2])
 
+    def test_made_up_code_in_the_place_of_other_code(self):
+        """Each time it is freed, and the next one is where it was, under the same name."""
+        want = []
+        with tidemark.record(path("exec.tide"), stacks=True):
+            for blank, file in (0, "<a>"), (3, "<a>"), (9, "<b>"), (3, "<b>"), (0, "<a>"):
+                exec(compile("x = 1\n" + "\n" * blank + "torch.zeros(3)\n", "".join(file), "exec"), {"torch": torch})
+                want.append(("<module>", file, blank + 2))
+        t = Trace(path("exec.tide"))
+        self.assertEqual([t.stack(t.stacks[i])[0] for i in t.rows("aten::zeros")], want)
+
     def test_every_nth(self):
         with tidemark.record(path("nth.tide"), stacks=5):
             for _ in range(50):
@@ -314,6 +325,21 @@ class Models(unittest.TestCase):
         t = Trace(path("raise.tide"))
         self.assertEqual(len(t.rows("nn.Module: Bad")), 3)
         self.assertEqual(t.parents[t.rows("after")[0]], 0)
+
+    def test_an_interrupt_while_a_module_is_named_is_the_programs(self):
+        class Slow(nn.Linear):
+            def named_modules(self, *args, **kw):
+                signal.raise_signal(signal.SIGINT)
+                yield from super().named_modules(*args, **kw)
+
+        slow, ran = Slow(2, 2), []
+        slow.register_forward_hook(lambda *_: ran.append(1))
+        with tidemark.record(path("interrupt.tide")):
+            with self.assertRaises(KeyboardInterrupt):
+                slow(torch.ones(2))
+            self.assertEqual(ran, [])
+            nn.ReLU()(torch.ones(2))
+        self.assertIn("nn.Module: ReLU", tidemark.open(path("interrupt.tide")).native.column("spans", "name"))
 
     def test_threads_that_train_models_of_their_own(self):
         def work():

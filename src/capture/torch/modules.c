@@ -18,6 +18,8 @@ static struct {
 	vectorcall *any;	 /* where this one runs every Python function */
 	py *(*call_one)(py *f, py *arg, py *end);
 	void (*keep)(py *), (*drop)(py *), (*clear)(void);
+	int (*raised)(py *);
+	py **exception; /* PyExc_Exception */
 } api;
 
 static const tide_py_name names[] = {
@@ -25,6 +27,8 @@ static const tide_py_name names[] = {
 	{ "Py_IncRef", &api.keep },
 	{ "Py_DecRef", &api.drop },
 	{ "PyErr_Clear", &api.clear },
+	{ "PyErr_ExceptionMatches", &api.raised },
+	{ "PyExc_Exception", &api.exception },
 };
 static const tide_py_name of[] = { { "PyVectorcall_Function", &api.of } },
 			  any[] = { { "_PyFunction_Vectorcall", &api.any } };
@@ -103,15 +107,18 @@ static tide_name find(const py *module)
 static py *namer, *function;
 static vectorcall **place, *original;
 
-/* Ask once; a module that stays without a name is asked about again at its next call. */
-static __attribute__((noinline)) tide_name learn(py *module)
+/* Ask; a module that stays without a name is asked about again at its next call. False: something
+ * is raised that is no error of ours (Ctrl+C came meanwhile). */
+static __attribute__((noinline)) bool learn(py *module)
 {
 	py *none = api.call_one(namer, module, NULL);
 	if (none)
 		api.drop(none);
+	else if (!api.raised(*api.exception))
+		return false;
 	else
 		api.clear();
-	return find(module);
+	return true;
 }
 
 static py *call(py *f, py *const *args, size_t n, py *keywords)
@@ -120,7 +127,9 @@ static py *call(py *f, py *const *args, size_t n, py *keywords)
 	if (!has_self || !tide__torch_recording() || !tide_recording())
 		return original(f, args, n, keywords);
 	tide_name name = find(args[0]);
-	tide_op op = tide_op_begin(name ? name : learn(args[0]));
+	if (!name && !learn(args[0]))
+		return NULL;
+	tide_op op = tide_op_begin(name ? name : find(args[0]));
 	py *result = original(f, args, n, keywords);
 	tide_op_end(op);
 	return result;
