@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Builds ops.cpp against the torch that was imported: once per torch version, kept in $XDG_CACHE_HOME/tidemark.
+"""Builds ops.cpp against the torch that was imported: once per torch, kept in $XDG_CACHE_HOME/tidemark.
 
 Where that cannot be written it is kept among temporary files, in a folder of this user's alone.
 """
@@ -125,9 +125,16 @@ def _standard(torch: Any) -> str:
     return "c++20" if version >= [2, 12] else "c++17"
 
 
+def _which(torch: Any) -> str:
+    """This very torch: one that somebody builds himself keeps its version and its place, but not its insides."""
+    library = os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so")
+    size = os.path.getsize(library) if os.path.exists(library) else 0
+    return f"{torch.__version__} {torch.__file__} {getattr(torch.version, 'git_version', None)} {size}"
+
+
 def library(torch: Any, source: str, say: Any) -> str:
     """Path of what `source` becomes for this torch; built if it is not there, and said. Raises where it cannot be."""
-    key = hashlib.sha256(torch.__version__.encode() + torch.__file__.encode())
+    key = hashlib.sha256(_which(torch).encode())
     include = os.path.join(os.environ["TIDEMARK_INCLUDE"], "tidemark")
     for file in source, *(os.path.join(include, h) for h in ("record.h", "quick.h", "slot.h")):
         with open(file, "rb") as f:

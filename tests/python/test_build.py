@@ -15,8 +15,8 @@ class Build(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
 
-    def run_with(self, **env) -> tuple[str, str]:
-        done = subprocess.run([sys.executable, "-W", "ignore", "-c", CODE], cwd=self.folder, capture_output=True, text=True, timeout=200, check=False,
+    def run_with(self, code=CODE, **env) -> tuple[str, str]:
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=self.folder, capture_output=True, text=True, timeout=200, check=False,
                               env={**os.environ, "XDG_CACHE_HOME": self.folder, **env})
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.strip(), done.stderr
@@ -29,6 +29,8 @@ class Build(unittest.TestCase):
         self.assertEqual((ops, "building op recording" in said), ("True", True))
         (library,) = self.built()
         self.assertEqual(self.run_with(PATH="/nonexistent", CXX=""), ("True", ""))  # no compiler needed any more
+        rebuilt = CODE.replace("\n", "\ntorch.version.git_version = 'another'\n", 1)
+        self.assertEqual(self.run_with(code=rebuilt, PATH="/nonexistent", CXX="")[0], "False")  # not with what was built for the other
         os.truncate(library, 3000)
         ops, said = self.run_with(PATH="/nonexistent", CXX="")
         self.assertEqual(ops, "False")
