@@ -36,11 +36,13 @@ class Teller:
         self._thread: threading.Thread | None = None
 
     def checkpoint(self, name: str) -> None:
-        """Record it now, print it soon."""
+        """Record it now, print it soon; a forked child, which has no such thread, prints none."""
         number = next(self._numbers)
         _native.mark(_native.CHECKPOINT, name, number)
+        if os.getpid() != self._owner:
+            return
         self._waiting.add(number)
-        if self._thread is None and os.getpid() == self._owner:
+        if self._thread is None:
             with self._lock:
                 if self._thread is None:
                     self._thread = threading.Thread(target=self._work, name="tidemark-tell", daemon=True)

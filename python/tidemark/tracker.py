@@ -24,6 +24,7 @@ import os
 import signal
 import sys
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from . import _native, _profile, _record
@@ -161,6 +162,8 @@ class MemoryTracker:
     def _start(self) -> None:
         os.makedirs(self.output_dir, exist_ok=True)
         self._owner = os.getpid()
+        itself = weakref.ref(self)
+        os.register_at_fork(after_in_child=lambda: _forked(itself()))
         importlib.import_module("torch")  # before anything is made: there may be none
         with _record._turn:
             self._mine = not _record.running()
@@ -335,6 +338,8 @@ class MemoryTracker:
                 return []
 
         def before(m: Any, args: Any, kwargs: Any = None) -> None:
+            if self._stopped:
+                return
             if not hasattr(running, "stack"):
                 running.stack = []
             number = next(self._ids)
@@ -369,8 +374,9 @@ class MemoryTracker:
     def _read(self) -> _profile.Profile:
         from . import torch as capture
 
-        assert self.recording
-        return _profile.Profile(self.recording, capture.module_types())
+        path = self.recording if os.getpid() == self._owner else _record.path_now()  # a forked child has its own
+        assert path
+        return _profile.Profile(path, capture.module_types())
 
     def document(self) -> dict[str, Any]:
         """The whole profile as a dict; {} when disabled."""
@@ -468,6 +474,13 @@ class MemoryTracker:
                 self._finish(running)
             path = self.save_snapshot(os.path.basename(path))
         return path
+
+
+def _forked(tracker: MemoryTracker | None) -> None:
+    """In a forked child, which tracks on in a recording of its own: whoever held the lock is not here, nor is what the parent found."""
+    if tracker is not None:
+        tracker._lock = threading.RLock()
+        tracker._pytorch, tracker._profiling = {}, []
 
 
 # ---- the module's face ----

@@ -138,6 +138,14 @@ class Document(unittest.TestCase):
         self.assertEqual(entry["input_shapes"], [[2], [3], [4]])
         self.assertEqual(entry["num_outputs"], 3)
 
+    def test_hooks_that_stay_cost_nothing_after_the_end(self):
+        model = torch.nn.Linear(3, 3)
+        with tracking() as (t, found):
+            t.track_model_with_hooks(model)
+            model(torch.ones(3))
+        model(torch.ones(3))
+        self.assertEqual((len(found["operation_log"]), len(t._log)), (1, 1))
+
     def test_hooks_meet_strange_arguments(self):
         class Odd:
             def __getattr__(self, name):
@@ -491,6 +499,27 @@ class Ends(unittest.TestCase):
         done, folder = child("pid = os.fork()\nif pid == 0:\n    torch.ones(5); raise SystemExit\nos.waitpid(pid, 0)")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.check(saved(folder))
+
+    def test_a_forked_child_saves_its_own_profile(self):
+        done, folder = child("""
+with track_pytorch_ops():
+    x.exp()
+if pid := os.fork():
+    os.waitpid(pid, 0)
+else:
+    memory_checkpoint("there")
+    with track_operation("childs"):
+        y = torch.ones(777)
+    save_memory_profile("child.json")
+    os._exit(0)
+""")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("there", self.check(saved(folder)))
+        with open(os.path.join(folder, "child.json"), encoding="utf-8") as f:
+            found = json.load(f)
+        self.assertEqual([s["checkpoint_name"] for s in found["snapshots"]], ["there", "childs_pre"])
+        self.assertEqual(set(found["operation_summary"]), {"childs"})
+        self.assertNotIn("aten::exp", [o["op_name"] for o in found["pytorch_operations"]])
 
 
 class Settings(unittest.TestCase):
