@@ -19,6 +19,10 @@ def size(n: float) -> str:
     raise AssertionError
 
 
+def counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
 def spark(values: list[int], width: int = 60) -> str:
     """The highest value of each of `width` equal parts, as blocks."""
     if not values or not max(values):
@@ -87,8 +91,8 @@ class Live:
         reserved = "" if t["reserved_bytes"] is None and device["device"] == "cpu" else f", reserved {held}{told}"  # a heap has none
         if device["sampled"] is not None:  # its allocator reports nothing: what its own counter said
             s = device["sampled"]
-            return f"sampled {size(s['allocated_bytes'])}, at most {size(s['peak_bytes'])} in {s['samples']} samples{reserved}"
-        return f"{size(t['live_bytes'])} in {t['live_count']} allocations, peak {size(t['peak_bytes'])}{reserved}"
+            return f"sampled {size(s['allocated_bytes'])}, at most {size(s['peak_bytes'])} in {counted(s['samples'], 'sample')}{reserved}"
+        return f"{size(t['live_bytes'])} in {counted(t['live_count'], 'allocation')}, peak {size(t['peak_bytes'])}{reserved}"
 
     @staticmethod
     def _curve(device: dict[str, Any]) -> list[int]:

@@ -714,7 +714,7 @@ class Habits(unittest.TestCase):
             native.alloc(pool, 0x900000, 1 << 20)
             native.free(pool, 0x1000)
             now = tidemark.live()
-        self.assertIn("cuda:0: 1.00 MiB in 1 allocations, peak 4.00 MiB", repr(now))
+        self.assertIn("cuda:0: 1.00 MiB in 1 allocation, peak 4.00 MiB", repr(now))
         page = now._repr_html_()
         drawing = xml.dom.minidom.parseString(page[page.index("<svg") : page.index("</svg>") + 6])
         points = [p.split(",") for p in drawing.getElementsByTagName("polyline")[0].getAttribute("points").split()]

@@ -62,16 +62,12 @@ OWN struct {
 } own;
 
 /* Names of ops by the address of their schema, which stays where it is until the dispatcher tells that the op goes: nothing of
- * it is looked at. First in a table of few lines, which are asked for often enough to stay near; a line for each name would
- * be far away each time. Names that come as a text, made for the call (backward functions, ranges), by what they say. */
-enum { ROWS = 32, OPS = 1024, SAID = 256, TEXT = 56 };
+ * it is looked at. In a table of few lines, which are asked for often enough to stay near; a line for each name would be far
+ * away each time. Names that come as a text, made for the call (backward functions, ranges), by what they say. */
+enum { ROWS = 64, SAID = 256, TEXT = 56 };
 struct alignas(64) Row {
 	enum { N = 8, ID_BITS = 16 };
 	std::atomic<uint64_t> at[N]; // schema << ID_BITS | name; 0 = free
-};
-struct Op {
-	std::atomic<const void *> schema{nullptr};
-	tide_name name = 0;
 };
 struct alignas(64) Said {
 	tide_name name = 0;
@@ -94,7 +90,6 @@ struct Hash { // words at a time: names are short and many
 };
 struct Names {
 	Row rows[ROWS] = {};
-	alignas(64) Op ops[OPS];
 	Said said[SAID];
 	std::deque<std::string> texts; // of `all`
 	std::unordered_map<std::string_view, tide_name, Hash> all;
@@ -102,12 +97,9 @@ struct Names {
 	Names *next = nullptr;
 
 	static uint64_t hash(const void *schema) { return reinterpret_cast<uintptr_t>(schema) * UINT64_C(0x9e3779b97f4a7c15); }
-	Row &row(const void *schema) { return rows[hash(schema) >> 59]; }
+	Row &row(const void *schema) { return rows[hash(schema) >> 58]; }
 	/* Where it is in its row if no other is there. */
-	static unsigned column(const void *schema) { return hash(schema) >> 56 & (Row::N - 1); }
-	/* In the second table it has two places, side by side. */
-	Op *first(const void *schema) { return &ops[hash(schema) >> 54]; }
-	Op *other(const Op *op) { return &ops[(op - ops) ^ 1]; }
+	static unsigned column(const void *schema) { return hash(schema) >> 55 & (Row::N - 1); }
 };
 std::atomic<Names *> every{nullptr}; // all there ever were: no lock, which a fork could leave locked
 
@@ -125,11 +117,6 @@ Names *take_names()
 	return n;
 }
 
-INLINE bool is(const Op *op, const void *schema)
-{
-	return op->schema.load(std::memory_order_relaxed) == schema;
-}
-
 /* The name where `schema` is in the entry, else 0. */
 INLINE tide_name named(const std::atomic<uint64_t> &entry, const void *schema)
 {
@@ -143,16 +130,9 @@ struct Listener : c10::OpRegistrationListener {
 	void onOperatorDeregistered(const c10::OperatorHandle &op) override
 	{
 		for (Names *n = every.load(); n; n = n->next)
-			forget(*n, &op.schema());
-	}
-	static void forget(Names &n, const void *schema)
-	{
-		for (auto &entry : n.row(schema).at)
-			if (named(entry, schema))
-				entry.store(0, std::memory_order_relaxed);
-		for (Op *op : { n.first(schema), n.other(n.first(schema)) })
-			if (is(op, schema))
-				op->schema.store(nullptr, std::memory_order_relaxed);
+			for (auto &entry : n->row(&op.schema()).at)
+				if (named(entry, &op.schema()))
+					entry.store(0, std::memory_order_relaxed);
 	}
 };
 
@@ -237,29 +217,8 @@ bool registered(const at::RecordFunction &fn, const void *schema)
 	return op && &op->schema() == schema;
 }
 
-/* Of its two places the one that is free, or any. */
-Op *place_for(const void *schema)
-{
-	Op *first = own.names->first(schema), *other = own.names->other(first);
-	return is(first, nullptr) || !is(other, nullptr) ? first : other;
-}
-
-/* In the second table; asked of the dispatcher where it is not there. 0: not a registered one, which may go without a word. */
-tide_name kept(const void *schema, const at::RecordFunction &fn)
-{
-	for (Op *op : { own.names->first(schema), own.names->other(own.names->first(schema)) })
-		if (is(op, schema))
-			return op->name;
-	if (!registered(fn, schema))
-		return 0;
-	Op *op = place_for(schema);
-	op->name = by_text(fn.name());
-	op->schema.store(schema, std::memory_order_relaxed);
-	return op->name;
-}
-
-/* Into the first table: where it belongs, if that is free or all are taken, else anywhere in the row. */
-void bring_near(const void *schema, tide_name name)
+/* Where it belongs, if that is free or all of its row are taken, else anywhere in the row. */
+void keep(const void *schema, tide_name name)
 {
 	Row &row = own.names->row(schema);
 	auto at = reinterpret_cast<uintptr_t>(schema);
@@ -271,13 +230,13 @@ void bring_near(const void *schema, tide_name name)
 	row.at[(column + i) % Row::N].store(static_cast<uint64_t>(at) << Row::ID_BITS | name, std::memory_order_relaxed);
 }
 
+/* The first time, or the first since others took its place. A schema that is no registered op's may go without a word. */
 COLD tide_name by_schema(const void *schema, const at::RecordFunction &fn)
 {
-	if (!own.names)
-		return by_text(fn.name());
-	tide_name name = kept(schema, fn);
-	bring_near(schema, name);
-	return name ? name : by_text(fn.name());
+	tide_name name = by_text(fn.name());
+	if (own.names && registered(fn, schema))
+		keep(schema, name);
+	return name;
 }
 
 tide_name in_row(const void *schema, const at::RecordFunction &fn);
