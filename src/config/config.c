@@ -121,8 +121,8 @@ void tide__config_defaults(tide_config *c)
 
 static tide_code wants(const tide_toml_item *i, const char *what, tide_error *err)
 {
-	static const char *const kinds[] = { "a text", "a number", "a switch" };
-	return tide__fail(err, TIDE_EFORMAT, i->at, "line %u: %s wants %s, not %s (%.40s)", i->line,
+	static const char *const kinds[] = { "the text", "the number", "the switch" };
+	return tide__fail(err, TIDE_EFORMAT, i->at, "line %u: %s wants %s, not %s %.40s", i->line,
 			  i->key, what, kinds[i->type], i->text);
 }
 

@@ -38,10 +38,10 @@ static void mistakes_have_their_line(void **state)
 		  "line 3: unknown key 'intervall' (did you mean interval?)", 13 },
 		{ "[[backend]]\nzzzzzzzz = 1", "line 2: unknown key 'zzzzzzzz'", 12 },
 		{ "[[backend]]\ninterval = true",
-		  "line 2: interval wants seconds, 0 or 0.001 to 10000000, not a switch (true)",
+		  "line 2: interval wants seconds, 0 or 0.001 to 10000000, not the switch true",
 		  23 },
 		{ "[[backend]]\ninterval = 0.0001",
-		  "line 2: interval wants seconds, 0 or 0.001 to 10000000, not a number (0.0001)",
+		  "line 2: interval wants seconds, 0 or 0.001 to 10000000, not the number 0.0001",
 		  23 },
 		{ "[[backend]]\ninterval = 1979-05-27",
 		  "line 2: '1979-05-27' is neither true, false nor a number (texts go in quotes)",
@@ -64,7 +64,7 @@ static void mistakes_have_their_line(void **state)
 		{ "[[backend]]\nname = \"a\x01\"", "line 2: control character 0x01", 21 },
 		{ "[[backend]]\n# \xff", "line 2: not UTF-8", 14 },
 		{ "[[backend]]\noutput_dir = \"\"", "line 2: output_dir is empty", 25 },
-		{ "[[backend]]\nname = 3", "line 2: name wants a text in quotes, not a number (3)",
+		{ "[[backend]]\nname = 3", "line 2: name wants a text in quotes, not the number 3",
 		  19 },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
