@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _native
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def _words(options: dict[str, Any]) -> list[str]:
@@ -44,7 +47,7 @@ class Table:
 
         polars.DataFrame(trace["allocs"]),  pyarrow.table(trace["allocs"])
 
-    Texts are a dictionary column. A column named after another table (span, pool, stack ...) holds row numbers
+    Texts are a dictionary column, and so are roles, kinds, categories and dtypes. A column named after another table (span, pool, stack ...) holds row numbers
     of it, counted from 1; 0 = none.
     """
 
@@ -153,8 +156,16 @@ class Trace:
 
     def diff(self, other: Trace | str | os.PathLike[str], **options: Any) -> dict[str, Any]:
         """What `other` (a trace, or its path) changed against this one: diff("after.tide", fail_if="peak>+2%")."""
-        path = other.path if isinstance(other, Trace) else os.fspath(other)
-        return ask("diff", self.path, path, trace=self.native.model(), **options)
+        return ask("diff", self.path, _path(other), trace=self.native.model(), **options)
+
+    def predict(self, size: int, others: Mapping[int, Trace | str | os.PathLike[str]], **options: Any) -> dict[str, Any]:
+        """Peaks of other sizes of the work, from this trace of `size` and those of others: predict(8, {32: "b32.tide"}, capacity="40GiB")."""
+        files = [f"{n}={_path(t)}" for n, t in [(size, self), *others.items()]]
+        return ask("predict", *files, trace=self.native.model(), **options)
+
+
+def _path(trace: Trace | str | os.PathLike[str]) -> str:
+    return trace.path if isinstance(trace, Trace) else os.fspath(trace)
 
 
 def open(path: str | os.PathLike[str]) -> Trace:

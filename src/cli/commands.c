@@ -17,6 +17,7 @@
 	X(leaks)         \
 	X(oom)           \
 	X(whatif)        \
+	X(predict)       \
 	X(dump)          \
 	X(report)        \
 	X(serve)         \

@@ -17,7 +17,7 @@ NAMED = {"facts", "losses", "metrics", "tables", "edge_types", "path_by_type_ns"
 SNAPSHOT, OOM, TRACE, RECORDING = "snapshot", "oom", "trace", "recording"
 REPORTS = [("info", RECORDING), ("info", TRACE), ("memory", SNAPSHOT), ("memory", RECORDING), ("peak", SNAPSHOT), ("phases", RECORDING),
            ("ops", RECORDING), ("modules", RECORDING), ("allocator", SNAPSHOT), ("leaks", SNAPSHOT), ("oom", OOM), ("whatif", SNAPSHOT), ("whatif", OOM),
-           ("hta", TRACE), ("kernels", TRACE), ("critical-path", TRACE), ("timeline", TRACE), ("flame", TRACE)]
+           ("hta", TRACE), ("kernels", TRACE), ("critical-path", TRACE), ("timeline", TRACE), ("flame", TRACE), ("predict", SNAPSHOT)]
 
 
 def members(value, found: set) -> set:
@@ -42,7 +42,8 @@ def main() -> int:
         files = {SNAPSHOT: data / "torchsnap/snapshot_gpt_train.pickle.gz", OOM: data / "torchsnap/snapshot_oom.pickle.gz",
                  TRACE: data / "kineto_gpt_train.json.gz", RECORDING: Path(folder) / "train.tide"}
         for command, kind in REPORTS:
-            done = subprocess.run([tidemark, command, "--json", files[kind]], check=True, capture_output=True, timeout=120)
+            given = [f"{n}={files[kind]}" for n in (1, 2)] if command == "predict" else [files[kind]]
+            done = subprocess.run([tidemark, command, "--json", *given], check=True, capture_output=True, timeout=120)
             for key in sorted(members(json.loads(done.stdout.decode("utf-8")), set()) - words):
                 failed += 1
                 print(f"{command} --json of a {kind}: {key} is not in docs/analyses")

@@ -527,6 +527,9 @@ class Reading(unittest.TestCase):
         for other in (t, t.path, pathlib.Path(t.path)):
             self.assertEqual(t.diff(other, fail_if=["peak>+2%", "allocs>+1"]), t.diff(t, fail_if=("peak>+2%", "allocs>+1")))
         self.assertEqual((t.modules(), t.whatif()), (t.ask("modules"), t.ask("whatif")))
+        found = t.predict(1, {3: t.path}, at=[2], capacity=100)
+        self.assertEqual([(r["size"], r["peak_bytes"]) for r in found["sizes"]], [(1, 100), (2, 100), (3, 100)])
+        self.assertEqual((found["same_order"], found["fits"]), (True, None))  # every size fits
         self.assertRaisesRegex(tidemark.Error, "many lines", t.ask, "dump")
 
     def test_unknown_option_is_the_programs_line(self):
@@ -631,13 +634,13 @@ class Reading(unittest.TestCase):
         self.assertLessEqual({"peak", "ops", "memory", "hta", "leaks", "critical_path"}, set(names))
 
         def program(name):
-            files = [t.path] * (2 if name == "diff" else 1)
+            files = {"diff": [t.path] * 2, "predict": [f"1={t.path}", f"2={t.path}"]}.get(name, [t.path])
             done = subprocess.run([_home.program(), name.replace("_", "-"), *files, "--json"], capture_output=True, check=False)
             return json.loads(done.stdout) if done.returncode in (0, 3) else done.stderr.decode().splitlines()[0]
 
         def here(name):
             try:
-                return t.diff(t) if name == "diff" else getattr(t, name)()
+                return t.diff(t) if name == "diff" else t.predict(1, {2: t}) if name == "predict" else getattr(t, name)()
             except tidemark.Error as why:
                 return str(why)
 
