@@ -109,3 +109,14 @@ int64_t tide__cover_before_ns(const tide_cover *c, const int64_t *sums, int64_t 
 	size_t i = ends_after(c, t);
 	return sums[i] + (i < c->n && c->t0[i] < t ? t - c->t0[i] : 0);
 }
+
+int64_t tide__cover_with_ns(const tide_cover *a, const tide_cover *b, const int64_t *sums)
+{
+	int64_t sum = 0;
+	if (a->n >= b->n / 16)
+		return tide__cover_both_ns(a, b);
+	for (size_t i = 0; i < a->n; i++)
+		sum += tide__cover_before_ns(b, sums, a->t1[i]) -
+		       tide__cover_before_ns(b, sums, a->t0[i]);
+	return sum;
+}

@@ -49,6 +49,9 @@ int64_t tide__cover_inside_ns(const tide_cover *c, int64_t t0, int64_t t1);
  * exhaustion), and of what lies before t they tell in O(log n). */
 int64_t *tide__cover_sums(const tide_cover *c);
 int64_t tide__cover_before_ns(const tide_cover *c, const int64_t *sums, int64_t t);
+/* The intersection of one of many with b, whose sums these are: O(a log b) where a is small, so that
+ * asking for all of many costs what they have together. */
+int64_t tide__cover_with_ns(const tide_cover *a, const tide_cover *b, const int64_t *sums);
 
 bool tide__cover_push(tide_cover *c, int64_t t0, int64_t t1); /* a piece of its own */
 static inline bool tide__cover_add(tide_cover *c, int64_t t0, int64_t t1)

@@ -97,18 +97,24 @@ static bool keep(tide_timeline *t, tide_timeline_lane *slots, size_t n)
 	return true;
 }
 
-static void sum_up(tide_timeline *t)
+static bool sum_up(tide_timeline *t)
 {
+	int64_t *cpu = tide__cover_sums(&t->cpu), *gpu = tide__cover_sums(&t->gpu);
 	t->total_ns = t->t1 - t->t0;
 	t->cpu_ns = tide__cover_ns(&t->cpu);
 	t->gpu_ns = tide__cover_ns(&t->gpu);
 	t->overlap_ns = tide__cover_both_ns(&t->cpu, &t->gpu);
-	for (size_t i = 0; i < t->n_lanes; i++) {
+	for (size_t i = 0; cpu && gpu && i < t->n_lanes; i++) {
 		tide_timeline_lane *l = &t->lanes[i];
 		l->active_ns = tide__cover_ns(&l->cover);
-		l->overlap_ns = tide__cover_both_ns(&l->cover,
-						    l->side == TIDE_SIDE_CPU ? &t->gpu : &t->cpu);
+		l->overlap_ns = l->side == TIDE_SIDE_CPU
+					? tide__cover_with_ns(&l->cover, &t->gpu, gpu)
+					: tide__cover_with_ns(&l->cover, &t->cpu, cpu);
 	}
+	bool ok = cpu && gpu;
+	tide__free(cpu);
+	tide__free(gpu);
+	return ok;
 }
 
 tide_code tide__timeline(const tide_model *m, const tide_timeline_options *opt, tide_timeline *out,
@@ -119,7 +125,8 @@ tide_code tide__timeline(const tide_model *m, const tide_timeline_options *opt, 
 	tide_timeline_lane *slots = tide__calloc(n, sizeof *slots);
 
 	*out = (tide_timeline){ 0 };
-	bool ok = slots && walk(m, opt ? opt : &none, out, slots) && keep(out, slots, n);
+	bool ok = slots && walk(m, opt ? opt : &none, out, slots) && keep(out, slots, n) &&
+		  sum_up(out);
 	for (size_t i = 0; slots && i < n; i++)
 		tide__cover_free(&slots[i].cover);
 	tide__free(slots);
@@ -127,7 +134,6 @@ tide_code tide__timeline(const tide_model *m, const tide_timeline_options *opt, 
 		tide__timeline_free(out);
 		return tide__nomem(err);
 	}
-	sum_up(out);
 	return TIDE_OK;
 }
 

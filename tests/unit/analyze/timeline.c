@@ -104,15 +104,50 @@ static void against_oracle(void **state)
 		assert_int_equal(t.overlap_ns, both);
 		assert_true(t.cpu_ns + t.gpu_ns - t.overlap_ns <= t.total_ns);
 		for (size_t l = 0; l < t.n_lanes; l++) {
-			int64_t active = 0;
-			for (int64_t ns = 0; ns < m->t_end; ns++)
-				active += active_at(m, t.lanes[l].side, t.lanes[l].lane.i, ns);
+			tide_side side = t.lanes[l].side;
+			tide_side other = side == TIDE_SIDE_CPU ? TIDE_SIDE_GPU : TIDE_SIDE_CPU;
+			int64_t active = 0, shared = 0;
+			for (int64_t ns = 0; ns < m->t_end; ns++) {
+				bool here = active_at(m, side, t.lanes[l].lane.i, ns);
+				active += here;
+				shared += here && active_at(m, other, 0, ns);
+			}
 			assert_int_equal(t.lanes[l].active_ns, active);
+			assert_int_equal(t.lanes[l].overlap_ns, shared);
 			assert_int_equal(tide__cover_inside_ns(&t.lanes[l].cover, 0, m->t_end),
 					 active);
 		}
 		tide__timeline_free(&t);
 		tide__model_free(m);
+	}
+}
+
+/* Few pieces and many, either way round: found by looking each up, or by walking over both. */
+static void few_and_many(void **state)
+{
+	static const size_t sizes[] = { 0, 1, 2, 7, 40, 900 };
+	uint64_t rng = 88172645463325252u;
+	for (size_t round = 0; round < 36 * 20; round++) {
+		tide_cover c[2] = { { 0 }, { 0 } };
+		for (size_t k = 0; k < 2; k++) {
+			int64_t t = 0, n = (int64_t)sizes[k ? round / 6 % 6 : round % 6];
+			for (int64_t i = 0; i < n; i++) {
+				rng ^= rng << 13, rng ^= rng >> 7, rng ^= rng << 17;
+				t += 1 + (int64_t)(rng >> 40) % (2000 / n);
+				int64_t end = t + 1 + (int64_t)(rng >> 20) % (1 + 2000 / n);
+				assert_true(tide__cover_add(&c[k], t, end));
+				t = end;
+			}
+		}
+		int64_t *sums = tide__cover_sums(&c[1]), want = tide__cover_both_ns(&c[0], &c[1]);
+		assert_int_equal(tide__cover_with_ns(&c[0], &c[1], sums), want);
+		int64_t slow = 0;
+		for (size_t i = 0; i < c[0].n; i++)
+			slow += tide__cover_inside_ns(&c[1], c[0].t0[i], c[0].t1[i]);
+		assert_int_equal(slow, want);
+		tide__free(sums);
+		tide__cover_free(&c[0]);
+		tide__cover_free(&c[1]);
 	}
 }
 
@@ -160,9 +195,8 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known),
-		cmocka_unit_test(against_oracle),
-		cmocka_unit_test(options),
+		cmocka_unit_test(known),	cmocka_unit_test(against_oracle),
+		cmocka_unit_test(few_and_many), cmocka_unit_test(options),
 		cmocka_unit_test(no_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
