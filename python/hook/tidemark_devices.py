@@ -3,7 +3,7 @@
 """Devices whose allocator tells PyTorch's profiler nothing (MPS, some makers' own): found, said once, and sampled.
 
 Their allocations cannot be recorded, and a recording that says nothing of them would look as if there were none. What their own
-counters say is recorded at steps, every `interval` seconds and at the end, as samples of counters of the device. Everything here runs
+counters say is recorded at steps and checkpoints, when live() asks, every `interval` seconds and at the end, as samples of counters of the device. Everything here runs
 in Python with the GIL, never inside an op or an allocator, never in a forked child (it may not touch the device), and never raises.
 """
 from __future__ import annotations

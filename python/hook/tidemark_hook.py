@@ -107,7 +107,7 @@ def before_end() -> None:
 
 
 def look(last: bool = False) -> None:
-    """A step of the program's own, the end: devices that do not report are sampled."""
+    """A step or checkpoint of the program's own, live(), the end: devices that do not report are sampled."""
     if _devices is not None:
         _devices.look(last)
 

@@ -63,6 +63,8 @@ class Live:
 
     def __init__(self) -> None:
         self.recording: bool = _native.recording()
+        if self.recording:
+            _record.look()
         self.removed: bool = _native.removed()
         self.stats: dict[str, int] = _native.stats()
         self.path: str | None = _record.path_now()

@@ -344,12 +344,18 @@ def step(number: int, name: str = "step") -> None:
     global _stepped
     _stepped = True
     _native.mark(_native.STEP, _text(name), number)
-    capture = _capture()
-    hook = capture._hook if capture is not None else sys.modules.get("tidemark_hook")
-    if hook is not None:
-        hook.look()
+    look()
 
 
 def checkpoint(name: str) -> None:
     """A named moment."""
     _native.mark(_native.CHECKPOINT, _text(name))
+    look()
+
+
+def look() -> None:
+    """What devices that do not report have now is sampled."""
+    capture = _capture()
+    hook = capture._hook if capture is not None else sys.modules.get("tidemark_hook")
+    if hook is not None:
+        hook.look()

@@ -61,6 +61,10 @@ with tidemark.record("a.tide"):
     del keep[0]
     tidemark.step(1)
     print(high, own(), own(1))
+    keep.append(empty(4 * M, 1))
+    print(repr(tidemark.live()).splitlines()[-1])
+    del keep[:]
+    tidemark.checkpoint("all gone")
     print(repr(tidemark.live()).splitlines()[-1])
     del old
 with tidemark.record("b.tide"):
@@ -71,13 +75,14 @@ with tidemark.record("b.tide"):
         got = devices("a.tide")
         self.assertEqual((high, low, other), (8 << 20, 3 << 20, 1 << 20))
         self.assertEqual((got["tidal:0"]["sampled"]["peak_bytes"], got["tidal:0"]["sampled"]["allocated_bytes"]), (high, 0))
-        self.assertEqual(got["tidal:1"]["sampled"]["peak_bytes"], other)
+        self.assertEqual(got["tidal:1"]["sampled"]["peak_bytes"], other + (4 << 20))
         self.assertEqual(max(v or 0 for v in got["tidal:0"]["sampled"]["series_bytes"]), high)
         totals = got["tidal:0"]["totals"]
         self.assertEqual([totals[k] for k in ("live_bytes", "peak_bytes", "live_count", "allocs")], [None] * 4)  # not known is not zero
         self.assertEqual(totals["reserved_peak_bytes"], 8 << 20)
         self.assertEqual(got["cpu"]["sampled"], None)
-        self.assertIn("sampled 1.00 MiB, at most 1.00 MiB", out.splitlines()[1])
+        self.assertIn("sampled 5.00 MiB, at most 5.00 MiB", out.splitlines()[1])  # as it is when asked
+        self.assertIn("sampled 0 B, at most 5.00 MiB", out.splitlines()[2])
         devices("b.tide")
         text = subprocess.run([sys.executable, "-m", "tidemark", "memory", path("a.tide")], capture_output=True, text=True, check=True).stdout
         self.assertIn("As sampled: 0 B, at most 8.00 MiB", text)
