@@ -55,8 +55,8 @@ static void print_top(const struct view *v)
 	tide__grid_free(all);
 	print_grid(v, tide__critview_top(&v->v), "Where the time is");
 	if (v->v.top && n > v->v.top)
-		fprintf(v->a->out, "  %zu more rows are not shown (--top 0 shows all)\n",
-			n - v->v.top);
+		fprintf(v->a->out, "  %zu more row%s not shown (--top 0 shows all)\n", n - v->v.top,
+			n - v->v.top == 1 ? " is" : "s are");
 }
 
 static void print_text(const struct view *v)

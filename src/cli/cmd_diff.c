@@ -16,8 +16,7 @@
 enum { O_FAIL_IF, O_JSON, O_OUTPUT, O_TOP, O_NO_LINES, O_DEVICE, O_RANK, O_COMPAT, O_SIDE };
 static const tide_option options[] = {
 	[O_FAIL_IF] = { "fail-if", 'f', TIDE_OPT_TEXT, "EXPR",
-			"exit with status 3 when EXPR holds, e.g. 'peak>+2%'",
-			.many = true },
+			"exit with status 3 when EXPR holds, e.g. 'peak>+2%'", .many = true },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
@@ -53,7 +52,8 @@ static bool table(const tide_args *a, const tide_diff *d, tide_diff_kind kind, c
 	if (differ)
 		tide__grid_print(g, a->out, &a->style, 0);
 	if (top && differ > top)
-		fprintf(a->out, "%zu more rows are not shown (--top 0 shows all)\n", differ - top);
+		fprintf(a->out, "%zu more row%s not shown (--top 0 shows all)\n", differ - top,
+			differ - top == 1 ? " is" : "s are");
 	tide__grid_free(g);
 	return true;
 }

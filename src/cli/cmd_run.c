@@ -251,7 +251,7 @@ static int run(const tide_args *a)
 	signal(SIGHUP, SIG_DFL);
 	char x;
 	if (read(told[0], &x, 1) != 1)
-		tide__run_tell(file, id, pid);
+		tide__run_tell(file, id, pid, status != 0);
 	close(told[0]);
 	return same_end(status);
 }

@@ -111,6 +111,7 @@ static void close_left(const char *file)
 typedef struct left {
 	const char *file, *id;
 	pid_t child;
+	bool failed;
 	char own[PATH_MAX];    /* the program's; "" = none */
 	char became[PATH_MAX]; /* of what it replaced itself by: one of them */
 	char other[PATH_MAX];  /* of a child process: one of them */
@@ -188,13 +189,13 @@ static void tell_own(const left *l)
 	fprintf(stderr, "tidemark run: %s, %s; next: tidemark peak ", l->own,
 		tide__fmt_bytes(size, sizeof size, (double)st.st_size));
 	put_quoted(l->own, stderr);
-	fputc('\n', stderr);
+	fputs(l->failed ? " (tidemark oom, if memory ran out)\n" : "\n", stderr);
 }
 
-void tide__run_tell(const char *file, const char *id, pid_t child)
+void tide__run_tell(const char *file, const char *id, pid_t child, bool failed)
 {
 	static left l; /* large */
-	l = (left){ .file = file, .id = id, .child = child };
+	l = (left){ .file = file, .id = id, .child = child, .failed = failed };
 	look(&l);
 	if (*l.own)
 		tell_own(&l);

@@ -8,6 +8,7 @@
 #ifndef TIDE_CLI_RUN_LEFT_H
 #define TIDE_CLI_RUN_LEFT_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 enum { TIDE_RUN_ID = 48 };
@@ -16,7 +17,8 @@ enum { TIDE_RUN_ID = 48 };
 void tide__run_id(char id[TIDE_RUN_ID]);
 
 /* The program, process `child` of run `id`, has ended: close what it and its children left open,
- * and say on stderr where their recordings are. `file` is where it was to record: absolute. */
-void tide__run_tell(const char *file, const char *id, pid_t child);
+ * and say on stderr where their recordings are and what to ask next; `failed`: it may have run out
+ * of memory. `file` is where it was to record: absolute. */
+void tide__run_tell(const char *file, const char *id, pid_t child, bool failed);
 
 #endif

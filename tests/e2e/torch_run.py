@@ -70,6 +70,7 @@ def training(folder: str) -> None:
     bare = subprocess.run([PYTHON, "-W", "ignore", "-c", TRAIN], capture_output=True, text=True, timeout=300, check=True).stdout
     done = run(TRAIN, out)
     check(done.returncode == 0, f"training: exit status {done.returncode}: {done.stderr[-300:]}")
+    check("next: tidemark peak " in done.stderr and "tidemark oom" not in done.stderr, f"training: what to ask next: {done.stderr[-300:]}")
     check(done.stdout == bare, f"training: results changed: {done.stdout!r} is not {bare!r}")
     ops = {o["op"]: o for o in ask("ops", out, "--flat")["ops"]}
     check(ops.get("aten::addmm", {}).get("count") == 10, f"training: aten::addmm counted {ops.get('aten::addmm', {}).get('count')} times, not 10")
@@ -150,6 +151,7 @@ def interrupted(folder: str) -> None:
     check(p.returncode == -signal.SIGINT, f"SIGINT came out as {p.returncode}")
     peak = ask("peak", out)
     check(peak["alive_count"] >= 50 and not peak["losses"], f"after Ctrl-C: {peak['alive_count']} tensors alive, {peak['losses']}, {said[-300:]}")
+    check("(tidemark oom, if memory ran out)" in said, f"after Ctrl-C: a program that failed may have run out of memory: {said[-300:]}")
     check(not os.path.exists(out + "-rings"), "after Ctrl-C the ring file is left")
     alone = "import time, torch\ntorch.ones(1)\ntry:\n print('ready', flush=True)\n time.sleep(60)\nexcept KeyboardInterrupt:\n print('ended')"
     with subprocess.Popen([TIDEMARK, "run", "-o", out, "--", PYTHON, "-c", alone], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
