@@ -56,13 +56,13 @@ typedef struct tide_quick {
 	TIDE_ATOMIC(uint64_t) generation; /* of the recording it takes part in; 0 = none */
 	uint64_t head;			  /* next slot number (the ring's own head, unshared) */
 	uint64_t room; /* slots may be used up to this number: last known tail + size; 0: not known,
-			* or every event has to go the long way */
+			* or the next event has to go the long way, as another thread may wish */
 	tide_ring_slot *slots;
 	uint64_t mask;
 	TIDE_ATOMIC(uint64_t) * published; /* the ring's head, that the writer thread looks at */
 	uint64_t skipped; /* slots of earlier rings, and 2 for each begin and end that was lost:
 			   * what tokens are unlike by */
-	uint32_t open[TIDE_DEPTH_MAX + 1];
+	uint32_t open[TIDE_DEPTH_MAX + 1]; /* 0: another thread has ended it */
 } tide_quick;
 
 extern __thread tide_quick *tide__self __attribute__((tls_model("initial-exec"))) TIDE_QUICK_API;
@@ -79,6 +79,17 @@ typedef struct tide_guard {
 	TIDE_ATOMIC(uint32_t) lock; /* 0 free, 1 held, 2 held and waited for */
 } __attribute__((aligned(TIDE_PAGE))) tide_guard;
 extern tide_guard tide__guard TIDE_QUICK_API;
+
+/* depth, room and open are words that their thread loads and stores as any other: atomic ones would
+ * cost every op some instructions. Another thread looks at them, and changes the last two, only where
+ * it ends an op of this one (tide__end_elsewhere), which is seen sooner or later. */
+#ifdef __SANITIZE_THREAD__
+#define TIDE_GET(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
+#define TIDE_SET(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
+#else
+#define TIDE_GET(word) (word)
+#define TIDE_SET(word, value) ((word) = (value))
+#endif
 
 /* The CPU's counter, whether it is the clock or not. */
 static inline uint64_t tide__counter(void)
@@ -109,7 +120,7 @@ static inline tide_quick *tide__quick(void)
 		return NULL;
 	atomic_store_explicit(&t->busy, 1, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst); /* stop's membarrier does the rest */
-	if (TIDE_LIKELY(tide__takes_part(t) && t->head < t->room))
+	if (TIDE_LIKELY(tide__takes_part(t) && t->head < TIDE_GET(t->room)))
 		return t;
 	atomic_store_explicit(&t->busy, 0, memory_order_relaxed);
 	return NULL;
@@ -170,7 +181,7 @@ static inline bool tide__quick_event(uint32_t type, uint32_t pool, uint64_t a, u
 	tide_quick *t = tide__quick();
 	if (!TIDE_LIKELY(t != NULL))
 		return false;
-	tide__store(t, tide__counter(), type, pool, t->depth, a, b, c);
+	tide__store(t, tide__counter(), type, pool, TIDE_GET(t->depth), a, b, c);
 	tide__leave(t);
 	return true;
 }
@@ -180,8 +191,8 @@ static inline bool tide__quick_event(uint32_t type, uint32_t pool, uint64_t a, u
 static inline tide_op tide__open_op(tide_quick *t, uint32_t depth)
 {
 	tide_op op = (uint32_t)((t->head + t->skipped) >> 1) << 13 | 1u << 12 | depth;
-	t->open[depth] = op;
-	t->depth = depth + 1;
+	TIDE_SET(t->open[depth], op);
+	TIDE_SET(t->depth, depth + 1);
 	return op;
 }
 
@@ -191,7 +202,7 @@ static inline tide_op tide__quick_begin(uint32_t type, tide_name name, uint64_t 
 	tide_quick *t = tide__quick();
 	if (!TIDE_LIKELY(t != NULL))
 		return 0;
-	uint32_t depth = t->depth;
+	uint32_t depth = TIDE_GET(t->depth);
 	tide_op op = 0;
 	if (TIDE_LIKELY(depth < TIDE_DEPTH_MAX)) {
 		op = tide__open_op(t, depth);
@@ -205,9 +216,9 @@ static inline tide_op tide__quick_begin(uint32_t type, tide_name name, uint64_t 
 static inline bool tide__close_op(tide_quick *t, tide_op op)
 {
 	uint32_t depth = op & 0xfff;
-	if (!TIDE_LIKELY(depth < t->depth && t->open[depth] == op))
+	if (!TIDE_LIKELY(depth < TIDE_GET(t->depth) && TIDE_GET(t->open[depth]) == op))
 		return false;
-	t->depth = depth;
+	TIDE_SET(t->depth, depth);
 	return true;
 }
 
@@ -220,9 +231,9 @@ enum {
 	TIDE_SLOT_BEGIN_ARG = 15,
 	TIDE_SLOT_BEGIN_FULL = 17
 };
-static inline void tide__store_end(tide_quick *t, uint64_t ticks)
+static inline void tide__store_end(tide_quick *t, uint64_t ticks, uint32_t depth)
 {
-	tide__next_slot(t, ticks, TIDE_SLOT_END, 0, t->depth);
+	tide__next_slot(t, ticks, TIDE_SLOT_END, 0, depth);
 	tide__commit(t, 1);
 }
 
@@ -243,7 +254,7 @@ TIDE_COLD void tide__begin_long(const void *op, tide_name name, uint64_t arg, ti
 {
 	tide_op token = tide_op_begin_full(name, arg, stack, origin);
 	if (token)
-		tide__self->open[token & 0xfff] = tide__known_by(op);
+		TIDE_SET(tide__self->open[token & 0xfff], tide__known_by(op));
 }
 
 /* tide_op_begin_full. */
@@ -254,10 +265,10 @@ TIDE_INLINE void tide__begin(const void *op, tide_name name, uint64_t arg, tide_
 	uint32_t type = TIDE_SLOT_BEGIN + full * (TIDE_SLOT_BEGIN_FULL - TIDE_SLOT_BEGIN);
 	tide_quick *t = tide__quick();
 	if (TIDE_LIKELY(t != NULL)) {
-		uint32_t depth = t->depth;
+		uint32_t depth = TIDE_GET(t->depth);
 		if (TIDE_LIKELY(depth < TIDE_DEPTH_MAX)) {
-			t->open[depth] = tide__known_by(op);
-			t->depth = depth + 1;
+			TIDE_SET(t->open[depth], tide__known_by(op));
+			TIDE_SET(t->depth, depth + 1);
 			tide__store(t, tide__counter(), type, 0, depth, arg, from, name);
 			tide__leave(t);
 			return;
@@ -267,16 +278,23 @@ TIDE_INLINE void tide__begin(const void *op, tide_name name, uint64_t arg, tide_
 	tide__begin_long(op, name, arg, stack, origin);
 }
 
+/* An op that is not open here ends: another thread may have begun it. That one goes on without it,
+ * from its next event on if it was the innermost there. */
+void tide__end_elsewhere(uint32_t known_by) TIDE_QUICK_API;
+
 /* One that is not the innermost, or not this thread's, or anything else out of the ordinary. */
 TIDE_COLD void tide__end_long(const void *op)
 {
 	tide_quick *t = tide__self;
-	for (uint32_t i = t ? t->depth : 0; i-- > 0;)
-		if (t->open[i] == tide__known_by(op)) {
-			t->open[i] = 1u << 12 | i;
-			tide_op_end(t->open[i]);
+	uint32_t depth = t ? TIDE_GET(t->depth) : 0, word = tide__known_by(op);
+	for (uint32_t i = depth; i-- > 0;)
+		if (TIDE_GET(t->open[i]) == word) {
+			TIDE_SET(t->open[i], 1u << 12 | i);
+			tide_op_end(1u << 12 | i);
 			return;
 		}
+	if (depth < TIDE_DEPTH_MAX) /* else it was too deep to be begun */
+		tide__end_elsewhere(word);
 }
 
 /* tide_op_end. */
@@ -284,10 +302,10 @@ TIDE_INLINE void tide__end(const void *op)
 {
 	tide_quick *t = tide__quick();
 	if (TIDE_LIKELY(t != NULL)) {
-		uint32_t depth = t->depth;
-		if (TIDE_LIKELY(depth && t->open[depth - 1] == tide__known_by(op))) {
-			t->depth = depth - 1;
-			tide__store_end(t, tide__counter());
+		uint32_t depth = TIDE_GET(t->depth);
+		if (TIDE_LIKELY(depth && TIDE_GET(t->open[depth - 1]) == tide__known_by(op))) {
+			TIDE_SET(t->depth, depth - 1);
+			tide__store_end(t, tide__counter(), depth - 1);
 			tide__leave(t);
 			return;
 		}

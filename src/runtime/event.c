@@ -45,7 +45,26 @@ static inline void leave(tide_thread *t)
 /* Room for n slots? A loss is counted if not. */
 static inline bool reserve(tide_thread *t, uint64_t n)
 {
-	return TIDE_LIKELY(t->quick.head + n <= t->quick.room) || tide__make_room(t, n);
+	return TIDE_LIKELY(t->quick.head + n <= TIDE_GET(t->quick.room)) || tide__make_room(t, n);
+}
+
+static void end_now(tide_thread *t, uint32_t depth)
+{
+	if (reserve(t, 1))
+		tide__store_end(&t->quick, tide__ticks(), depth);
+	else
+		t->quick.skipped += 2;
+}
+
+/* The innermost ops, as far as other threads have ended them, end here now. */
+static void settle(tide_thread *t)
+{
+	if (TIDE_LIKELY(!atomic_exchange_explicit(&t->ended, false, memory_order_acquire)))
+		return;
+	for (uint32_t d = TIDE_GET(t->quick.depth); d && !TIDE_GET(t->quick.open[d - 1]); d--) {
+		TIDE_SET(t->quick.depth, d - 1);
+		end_now(t, d - 1);
+	}
 }
 
 static __attribute__((noinline)) void long_way(uint32_t type, uint32_t pool, uint64_t a, uint64_t b,
@@ -54,8 +73,10 @@ static __attribute__((noinline)) void long_way(uint32_t type, uint32_t pool, uin
 	tide_thread *t = enter(false);
 	if (!t)
 		return;
+	settle(t);
 	if (reserve(t, 1))
-		tide__store(&t->quick, tide__ticks(), type, pool, t->quick.depth, a, b, c);
+		tide__store(&t->quick, tide__ticks(), type, pool, TIDE_GET(t->quick.depth), a, b,
+			    c);
 	leave(t);
 }
 
@@ -70,7 +91,8 @@ static inline void event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, u
 static inline void first_slot(tide_thread *t, uint32_t type, uint32_t pool, uint64_t a, uint64_t b,
 			      uint32_t c)
 {
-	tide_ring_slot *s = tide__next_slot(&t->quick, tide__ticks(), type, pool, t->quick.depth);
+	tide_ring_slot *s =
+		tide__next_slot(&t->quick, tide__ticks(), type, pool, TIDE_GET(t->quick.depth));
 	s->addr = a;
 	s->size = b;
 	s->stack = c;
@@ -113,7 +135,8 @@ static __attribute__((noinline)) tide_op begin_long_way(uint32_t type, tide_name
 	tide_thread *t = enter(false);
 	if (!t)
 		return 0;
-	uint32_t depth = t->quick.depth;
+	settle(t);
+	uint32_t depth = TIDE_GET(t->quick.depth);
 	tide_op op = 0;
 	if (depth < TIDE_DEPTH_MAX) {
 		op = tide__open_op(&t->quick, depth);
@@ -156,12 +179,8 @@ static __attribute__((noinline)) void end_long_way(tide_op op)
 	tide_thread *t = enter(true); /* who begins one has joined */
 	if (!t)
 		return;
-	if (tide__close_op(&t->quick, op)) {
-		if (reserve(t, 1))
-			tide__store_end(&t->quick, tide__ticks());
-		else
-			t->quick.skipped += 2;
-	}
+	if (tide__close_op(&t->quick, op))
+		end_now(t, op & 0xfff);
 	leave(t);
 }
 
@@ -175,7 +194,7 @@ void tide_op_end(tide_op op)
 		return;
 	}
 	if (tide__close_op(t, op))
-		tide__store_end(t, tide__counter());
+		tide__store_end(t, tide__counter(), op & 0xfff);
 	tide__leave(t);
 }
 

@@ -3,7 +3,8 @@
 /* The recording in progress, and the threads that take part in it.
  *
  * One struct, one per process. Who may touch what:
- *   - a traced thread: its own tide_thread, and its ring's head and loss counters;
+ *   - a traced thread: its own tide_thread, and its ring's head and loss counters; of another's, that
+ *     an op of it has ended (tide__end_elsewhere);
  *   - the writer thread: sink, encoders, rings' tails, log_written;
  *   - everything else: slow sections (guard.h).
  *
@@ -37,6 +38,7 @@ typedef struct tide_thread {
 	tide_rings_head *file; /* for losses without a ring */
 	uint32_t denied;       /* losses since a ring was last asked for */
 	uint32_t in_vain;      /* waits for room that ran out, one after the other */
+	_Atomic bool ended;    /* others have ended ops of this thread */
 	uint64_t tid;
 	struct tide_thread *next; /* all there are; or the free ones */
 	struct tide_thread *next_free;
