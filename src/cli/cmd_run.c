@@ -124,8 +124,29 @@ static void say_no_program(const char *name, int why)
 	fprintf(stderr, here && script ? "; try: tidemark run -- python %s\n" : "\n", name);
 }
 
+/* Paths are parted there by colons, and by spaces: a folder that has one in its name is searched.
+ */
+static bool preload(char *library)
+{
+	char *slash = strrchr(library, '/');
+	if (!strpbrk(library, " :;")) {
+		prepend("LD_PRELOAD", library, ':');
+		return true;
+	}
+	*slash = 0;
+	if (strpbrk(library, ":;")) {
+		fprintf(stderr,
+			"tidemark run: %s: nothing in a folder of that name can be preloaded\n",
+			library);
+		return false;
+	}
+	prepend("LD_LIBRARY_PATH", library, ':');
+	prepend("LD_PRELOAD", slash + 1, ':');
+	return true;
+}
+
 /* `told` is closed by a program that starts; one that cannot is written into it. */
-static void become(const tide_args *a, const tide_config *c, const char *library, const char *file,
+static void become(const tide_args *a, const tide_config *c, char *library, const char *file,
 		   const char *id, int told)
 {
 	char pid[32];
@@ -133,9 +154,8 @@ static void become(const tide_args *a, const tide_config *c, const char *library
 	setenv("TIDEMARK_RECORD", file, 1);
 	setenv("TIDEMARK_RECORD_PID", pid, 1);
 	setenv("TIDEMARK_RUN", id, 1);
-	prepend("LD_PRELOAD", library, ':');
 	hand_down(c);
-	if (!a->opt[O_NO_OPS].set && c->v[TIDE_CONFIG_capture_ops].flag)
+	if (preload(library) && !a->opt[O_NO_OPS].set && c->v[TIDE_CONFIG_capture_ops].flag)
 		set_hook(a, c);
 	execvp(a->files[0], a->files);
 	int why = errno;
@@ -157,13 +177,25 @@ static void hand_on(int sig, siginfo_t *from, void *context)
 	errno = saved;
 }
 
+static const int handed[] = {
+	SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGINT, SIGQUIT
+};
+
 static void watch_signals(void)
 {
-	static const int handed[] = { SIGTERM, SIGHUP,	SIGUSR1, SIGUSR2,
-				      SIGCONT, SIGALRM, SIGINT,	 SIGQUIT };
 	struct sigaction on = { .sa_sigaction = hand_on, .sa_flags = SA_RESTART | SA_SIGINFO };
 	for (size_t i = 0; i < sizeof handed / sizeof *handed; i++)
 		sigaction(handed[i], &on, NULL);
+}
+
+/* One that comes before there is a child to hand it to waits. */
+static void hold_signals(sigset_t *before)
+{
+	sigset_t these;
+	sigemptyset(&these);
+	for (size_t i = 0; i < sizeof handed / sizeof *handed; i++)
+		sigaddset(&these, handed[i]);
+	sigprocmask(SIG_BLOCK, &these, before);
 }
 
 /* ---- its end ---- */
@@ -235,14 +267,18 @@ static int run(const tide_args *a)
 	int told[2] = { -1, -1 };
 	if (pipe2(told, O_CLOEXEC) < 0)
 		told[0] = told[1] = -1; /* one line may be said too much */
+	sigset_t before;
+	hold_signals(&before);
 	child = fork();
+	if (child > 0)
+		watch_signals();
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (child < 0) {
 		tide__fail_errno(&err, "fork");
 		return tide__cli_fail(NULL, &err);
 	}
 	if (child == 0)
 		become(a, &c, library, file, id, told[1]);
-	watch_signals();
 	close(told[1]);
 	pid_t pid = child;
 	int status = wait_for(pid);

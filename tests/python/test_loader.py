@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Taking over, in libraries of any build: pages that are larger than the linker had in mind, names with versions while other threads
-load libraries, PyTorch built into one library. The libraries are small ones of our own that call c10's functions; no torch is needed."""
+"""Taking over, in libraries of any build, and being loaded from anywhere: pages that are larger than the linker had in mind, names
+with versions while other threads load libraries, PyTorch built into one library; spaces, and signals that come early. The libraries are
+small ones of our own that call c10's functions; no torch is needed."""
 import os
+import select
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from tidemark import _home
@@ -96,6 +100,29 @@ os._exit(0)
         env = {**os.environ, "LD_LIBRARY_PATH": _home.LIBRARIES, "LD_PRELOAD": "libtidemark-torch.so"}
         self.assertEqual(subprocess.run([program], check=False).returncode, 0)
         self.assertEqual(subprocess.run([program], env=env, check=False).returncode, 0)
+
+    def test_a_folder_with_a_space_in_its_name(self):
+        """LD_PRELOAD is parted by spaces too."""
+        self.build("libmono.so", C10 + FREE + USER.replace("void *_Z", "// void *_Z", 1))
+        program = self.build("main", "int use(void);\nint main(void) { return use(); }\n", "-lmono")
+        home, out = os.path.join(self.folder, "a b"), os.path.join(self.folder, "r.tide")
+        shutil.copytree(_home.HOME, home)
+        command = [os.path.join(home, "bin", "tidemark"), "run", "-o", out, "--", program]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, "ld.so" in done.stderr, os.path.exists(out)), (0, False, True), done.stderr)
+
+    def test_a_signal_right_after_the_start_is_handed_on(self):
+        """The program has the writing end of a pipe: it ends, then there is nothing more to read."""
+        for i in range(60):
+            ours, its = os.pipe()
+            command = [_home.program(), "run", "-o", os.path.join(self.folder, "r.tide"), "--", "sleep", "50"]
+            run = subprocess.Popen(command, pass_fds=[its], stderr=subprocess.DEVNULL)
+            os.close(its)
+            time.sleep(i % 20 / 5000)
+            run.terminate()
+            self.assertEqual(run.wait(20), -signal.SIGTERM)
+            self.assertEqual(select.select([ours], [], [], 20)[0], [ours], "the program runs on")
+            os.close(ours)
 
 
 if __name__ == "__main__":
