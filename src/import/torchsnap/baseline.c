@@ -20,11 +20,11 @@ static uint32_t of_event(size_t i)
 	return (uint32_t)i * 2 + 2;
 }
 
-static bool final_blocks(const tide_snap *s, uint32_t device, tide_map *live)
+static bool final_blocks(const tide_snap *s, tide_snap_own own, tide_map *live)
 {
-	for (size_t i = 0; i < s->segments.n; i++) {
-		const tide_snap_segment *g = &s->segments.v[i];
-		for (uint32_t k = 0; g->device == device && k < g->n_blocks; k++) {
+	for (size_t i = 0; i < own.n; i++) {
+		const tide_snap_segment *g = &s->segments.v[own.v[i]];
+		for (uint32_t k = 0; k < g->n_blocks; k++) {
 			size_t at = g->first_block + k;
 			if (s->blocks.v[at].state &&
 			    !tide__map_put(live, s->blocks.v[at].addr, of_final(at)))
@@ -189,13 +189,12 @@ static bool subtract(ranges *r, uint64_t addr, uint64_t size)
 	return true;
 }
 
-static bool final_segments(const tide_snap *s, uint32_t device, ranges *r)
+static bool final_segments(const tide_snap *s, tide_snap_own own, ranges *r)
 {
-	for (size_t i = 0; i < s->segments.n; i++) {
-		const tide_snap_segment *g = &s->segments.v[i];
-		if (g->device == device &&
-		    !add(r, (tide_base_segment){ g->addr, g->size, (uint32_t)i + 1,
-						 TIDE_BASE_NO_EVENT, g->expandable }))
+	for (size_t i = 0; i < own.n; i++) {
+		const tide_snap_segment *g = &s->segments.v[own.v[i]];
+		if (!add(r, (tide_base_segment){ g->addr, g->size, own.v[i] + 1, TIDE_BASE_NO_EVENT,
+						 g->expandable }))
 			return false;
 	}
 	return true;
@@ -253,13 +252,13 @@ static bool old_segments(const ranges *r, tide_baseline *b)
 	return true;
 }
 
-bool tide__baseline(const tide_snap *s, const tide_snap_trace *t, bool segment_events,
-		    tide_baseline *b)
+bool tide__baseline(const tide_snap *s, const tide_snap_trace *t, tide_snap_own own,
+		    bool segment_events, tide_baseline *b)
 {
 	tide_map live = { 0 }, asked = { 0 };
 	ranges r = { 0 };
-	bool ok = final_blocks(s, t->device, &live) && undo_blocks(s, t, &live, b, &asked) &&
-		  old_blocks(s, t, &live, &asked, b) && final_segments(s, t->device, &r) &&
+	bool ok = final_blocks(s, own, &live) && undo_blocks(s, t, &live, b, &asked) &&
+		  old_blocks(s, t, &live, &asked, b) && final_segments(s, own, &r) &&
 		  (!segment_events || undo_segments(s, t, &r, &b->stay)) && old_segments(&r, b);
 	tide__map_free(&live);
 	tide__map_free(&asked);

@@ -383,13 +383,11 @@ bool tide__geo_give(tide_geo *g, uint64_t addr, uint32_t *alloc)
 
 /* ---- the end ---- */
 
-uint64_t tide__geo_compare(const tide_geo *g, const tide_snap *s, uint32_t device)
+uint64_t tide__geo_compare(const tide_geo *g, const tide_snap *s, tide_snap_own own)
 {
 	uint64_t same = 0, recorded = 0;
-	for (size_t i = 0; i < s->segments.n; i++) {
-		const tide_snap_segment *seg = &s->segments.v[i];
-		if (seg->device != device)
-			continue;
+	for (size_t i = 0; i < own.n; i++) {
+		const tide_snap_segment *seg = &s->segments.v[own.v[i]];
 		recorded += seg->n_blocks;
 		for (uint32_t k = 0; k < seg->n_blocks; k++) {
 			const tide_snap_block *r = &s->blocks.v[seg->first_block + k];

@@ -86,7 +86,7 @@ uint32_t tide__geo_at(const tide_geo *g, uint64_t addr);
 
 /* Blocks that differ from the recorded final ones (address, size, free or not). Orphans of g that
  * no segment holds count too. */
-uint64_t tide__geo_compare(const tide_geo *g, const tide_snap *s, uint32_t device);
+uint64_t tide__geo_compare(const tide_geo *g, const tide_snap *s, tide_snap_own own);
 
 /* The block size that a request is rounded up to. */
 uint64_t tide__geo_round(const tide_snap_settings *set, uint64_t requested);

@@ -62,16 +62,13 @@ static tide_pool_id new_pool(replay *r, device *d, uint64_t id)
 tide_pool_id tide__replay_pool(replay *r, device *d, uint64_t id)
 {
 	enum { MOST = 4096 }; /* beyond it pools share the default one: hostile input only */
-	for (size_t i = 0; i < d->pools.n; i++)
-		if (d->pools.v[i].id == id)
-			return d->pools.v[i].pool;
+	tide_pool_id pool = { tide__map_get(&d->pools, id) };
+	if (pool.i)
+		return pool;
 	if (d->pools.n >= MOST)
-		return d->pools.v[0].pool;
-	tide_pool_id pool = new_pool(r, d, id);
-	if (!pool.i || !TIDE_SNAP_ROOM(d->pools))
-		return (tide_pool_id){ 0 };
-	d->pools.v[d->pools.n++] = (struct tide_replay_pool_id){ id, pool };
-	return pool;
+		return (tide_pool_id){ tide__map_get(&d->pools, 0) }; /* made first */
+	pool = new_pool(r, d, id);
+	return pool.i && tide__map_put(&d->pools, id, pool.i) ? pool : (tide_pool_id){ 0 };
 }
 
 tide_lane_id tide__replay_lane(replay *r, device *d, uint16_t stream)

@@ -144,23 +144,28 @@ static tide_code begin(replay *r, device *d)
 
 /* ---- setting up ---- */
 
+enum { MOST_DEVICES = 4096 }; /* their numbers are below it: walk.c */
+
+static uint16_t *place(replay *r, uint32_t number)
+{
+	return &r->places[number < MOST_DEVICES ? number : MOST_DEVICES];
+}
+
 static device *device_of(replay *r, uint32_t number)
 {
-	for (size_t i = 0; i < r->n; i++)
-		if (r->devices[i].number == number)
-			return &r->devices[i];
-	return NULL;
+	bool possible = number < MOST_DEVICES || number == TIDE_SNAP_HOST;
+	uint16_t at = possible ? *place(r, number) : 0;
+	return at ? &r->devices[at - 1] : NULL;
 }
 
 static bool new_device(replay *r, uint32_t number)
 {
-	if (device_of(r, number))
-		return true;
 	device *devices = tide__realloc(r->devices, r->n + 1, sizeof *devices);
 	if (!devices)
 		return false;
 	r->devices = devices;
 	device *d = &devices[r->n++];
+	*place(r, number) = (uint16_t)r->n;
 	*d = (device){ .number = number, .trace.device = number };
 	tide__geo_init(&d->geo, &r->s->settings);
 	d->id = tide__snap_device(r->m, number);
@@ -171,28 +176,53 @@ static bool new_device(replay *r, uint32_t number)
 /* A device of which something is known: a segment or an event. In order of their numbers. */
 static bool find_devices(replay *r)
 {
-	uint8_t *seen = tide__calloc(4097, 1);
-	bool ok = seen != NULL, host = false;
+	uint8_t *seen = tide__calloc(MOST_DEVICES + 1, 1);
+	r->places = tide__calloc(MOST_DEVICES + 1, sizeof *r->places);
+	bool ok = seen && r->places, host = false;
 	for (size_t i = 0; ok && i < r->s->segments.n; i++) {
 		uint32_t number = r->s->segments.v[i].device;
 		host |= number == TIDE_SNAP_HOST;
-		seen[number < 4096 ? number : 4096] = 1;
+		seen[number < MOST_DEVICES ? number : MOST_DEVICES] = 1;
 	}
 	for (size_t i = 0; ok && i < r->s->traces.n; i++) {
 		uint32_t number = r->s->traces.v[i].device;
 		if (!r->s->traces.v[i].n)
 			continue;
 		host |= number == TIDE_SNAP_HOST;
-		seen[number < 4096 ? number : 4096] = 1;
+		seen[number < MOST_DEVICES ? number : MOST_DEVICES] = 1;
 	}
-	for (uint32_t i = 0; ok && i < 4096; i++)
+	for (uint32_t i = 0; ok && i < MOST_DEVICES; i++)
 		ok = !seen[i] || new_device(r, i);
 	tide__free(seen);
 	return ok && (!host || new_device(r, TIDE_SNAP_HOST));
 }
 
+/* Who owns which segments: counted, then put in place. */
+static bool share_out(replay *r)
+{
+	const tide_snap *s = r->s;
+	size_t at = 0;
+	r->order = tide__alloc(s->segments.n, sizeof *r->order);
+	if (!r->order)
+		return false;
+	for (size_t i = 0; i < s->segments.n; i++)
+		device_of(r, s->segments.v[i].device)->own.n++;
+	for (size_t i = 0; i < r->n; i++) {
+		r->devices[i].own.v = r->order + at;
+		at += r->devices[i].own.n;
+		r->devices[i].own.n = 0;
+	}
+	for (size_t i = 0; i < s->segments.n; i++) {
+		device *d = device_of(r, s->segments.v[i].device);
+		r->order[(size_t)(d->own.v - r->order) + d->own.n++] = (uint32_t)i;
+	}
+	return true;
+}
+
 static bool prepare(replay *r)
 {
+	if (!share_out(r))
+		return false;
 	for (size_t i = 0; i < r->s->traces.n; i++) {
 		device *d = device_of(r, r->s->traces.v[i].device);
 		if (d)
@@ -211,7 +241,7 @@ static bool prepare(replay *r)
 		seg |= r->actions[a] != 0;
 	for (size_t i = 0; i < r->n; i++) {
 		device *d = &r->devices[i];
-		if (!tide__baseline(r->s, &d->trace, seg, &d->base))
+		if (!tide__baseline(r->s, &d->trace, d->own, seg, &d->base))
 			return false;
 		if (d->trace.n)
 			r->heap[r->n_heap++] = (uint32_t)i;
@@ -337,7 +367,7 @@ static tide_code facts(replay *r)
 		old += r->devices[i].base.blocks.n;
 		if (r->devices[i].final.n ||
 		    (r->s->segments.n && r->devices[i].number != TIDE_SNAP_HOST))
-			differ += tide__geo_compare(&r->devices[i].geo, r->s, r->devices[i].number);
+			differ += tide__geo_compare(&r->devices[i].geo, r->s, r->devices[i].own);
 	}
 	for (unsigned a = 0; a < TIDE_SNAP_N_ACTIONS; a++) {
 		char key[64];
@@ -370,9 +400,11 @@ static void finish(replay *r)
 		tide__sorted_free(&d->segments);
 		tide__sorted_free(&d->final);
 		tide__free(d->lanes);
-		tide__free(d->pools.v);
+		tide__map_free(&d->pools);
 	}
 	tide__free(r->devices);
+	tide__free(r->places);
+	tide__free(r->order);
 	tide__free(r->heap);
 }
 

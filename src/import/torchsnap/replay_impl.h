@@ -21,12 +21,9 @@ typedef struct tide_replay_device {
 	tide_baseline base;
 	tide_sorted segments; /* address -> segment row, alive */
 	tide_sorted final;    /* address -> index into snap.segments */
+	tide_snap_own own;    /* its segments */
 	uint32_t *lanes;      /* per stream index; 0 = not made yet */
-	TIDE_SNAP_VEC(struct tide_replay_pool_id {
-		uint64_t id;
-		tide_pool_id pool;
-	})
-	pools;
+	tide_map pools;	      /* pool id -> pool row */
 	tide_snap_spans spans;
 	tide_str context; /* compile_context of the last event */
 } tide_replay_device;
@@ -37,6 +34,8 @@ typedef struct tide_replay {
 	tide_error *err;
 	tide_replay_device *devices;
 	size_t n;
+	uint16_t *places; /* device number -> place in devices + 1; the host after all others */
+	uint32_t *order;  /* rows of snap.segments, device after device */
 	uint32_t *heap; /* devices with events left, next one first */
 	size_t n_heap;
 	int64_t base_us, end_us; /* first and last event */

@@ -78,6 +78,12 @@ typedef struct tide_snap_note { /* external_annotations */
 
 #define TIDE_SNAP_HOST UINT32_MAX /* device number of pinned host memory */
 
+/* Which segments are a device's: rows of snap.segments, in their order. Borrowed. */
+typedef struct tide_snap_own {
+	const uint32_t *v;
+	size_t n;
+} tide_snap_own;
+
 typedef struct tide_snap_trace {
 	uint32_t *events; /* owned; indices, in the order they happened; NULL: first, first + 1, ...
 			   */
