@@ -277,15 +277,31 @@ static void pad(FILE *out, int n)
 		fprintf(out, "%*s", n, "");
 }
 
+/* Where nothing is shortened one text as long as a book would fill a book of blanks for every other
+ * row: then the column is kept narrow, and what is longer stands out of it. */
+static void keep_narrow(const tide_grid *g, int *w)
+{
+	enum { ENOUGH = 100, MOST_BLANKS = 1 << 20 };
+	for (size_t k = 0; k < g->n_cols; k++) {
+		int64_t blanks = 0;
+		for (size_t i = k; w[k] > ENOUGH && i < g->n; i += g->n_cols)
+			blanks += w[k] - cell_width(g, &g->cells[i], g->cols[k].type);
+		if (blanks > MOST_BLANKS)
+			w[k] = ENOUGH;
+	}
+}
+
 /* One cell; the last column's trailing blanks are left out. */
-static void put_cell(FILE *out, const char *s, size_t n, int w, bool left, bool last, bool ascii)
+static void put_cell(FILE *out, const char *s, size_t n, int w, bool left, bool last,
+		     const tide_style *st)
 {
 	int cw = tide__columns(s, n), in = 0;
+	bool cut = st->width && cw > w;
 	if (!left)
 		pad(out, w - cw);
-	for (; cw > w && in < w / 2 && (size_t)in < n && s[in] == ' '; in++)
+	for (; cut && in < w / 2 && (size_t)in < n && s[in] == ' '; in++)
 		fputc(' ', out); /* what is shortened is the name, not the room before it */
-	tide__put_name(out, s + in, n - (size_t)in, cw > w ? w - in : 0, ascii);
+	tide__put_name(out, s + in, n - (size_t)in, cut ? w - in : 0, st->ascii);
 	if (left && !last)
 		pad(out, w - cw);
 }
@@ -309,8 +325,7 @@ static void print_head(const tide_grid *g, FILE *out, const tide_style *st, cons
 		const tide_grid_col *c = &g->cols[k];
 		if (w[k] == GONE)
 			continue;
-		put_cell(out, c->title, strlen(c->title), w[k], is_text(g, k), k == last,
-			 st->ascii);
+		put_cell(out, c->title, strlen(c->title), w[k], is_text(g, k), k == last, st);
 		pad(out, k == last ? 0 : GAP);
 	}
 	fputs(st->color ? "\033[0m\n" : "\n", out);
@@ -329,7 +344,7 @@ static void print_row(const tide_grid *g, const struct cell *row, FILE *out, con
 		const char *s = c->kind == TEXT ? g->text + c->at
 						: show(buf, sizeof buf, c, g->cols[k].type);
 		size_t n = c->kind == TEXT ? c->len : strlen(s);
-		put_cell(out, s, n, w[k], is_text(g, k), k == last, st->ascii);
+		put_cell(out, s, n, w[k], is_text(g, k), k == last, st);
 		pad(out, k == last ? 0 : GAP);
 	}
 	fputc('\n', out);
@@ -362,6 +377,8 @@ void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, in
 		give_way(g, w, style->width - indent);
 		drop(g, w, style->width - indent);
 		squeeze(g, w, style->width - indent);
+	} else {
+		keep_narrow(g, w);
 	}
 	print_head(g, out, style, w, indent);
 	for (size_t r = 0; r < tide__grid_rows(g); r++)

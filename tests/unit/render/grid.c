@@ -211,6 +211,33 @@ static void giving_way(void **state)
 	tide__grid_free(g);
 }
 
+/* One text of 100,000 characters among 2,000 rows: it is there whole, and the others are not as
+ * wide. */
+static void one_long_name(void **state)
+{
+	static const tide_grid_col two[] = { { "name", "Name", TIDE_CELL_TEXT },
+					     { "count", "Count", TIDE_CELL_COUNT } };
+	enum { ROWS = 2000, LONG = 100000 };
+	char *name = malloc(LONG + 1), *text;
+	size_t n;
+	tide_style plain = { 0 };
+	tide_grid *g = tide__grid_new(two, 2);
+	memset(name, 'x', LONG);
+	name[LONG] = 0;
+	for (int i = 0; i < ROWS; i++) {
+		tide__grid_text(g, i == 7 ? name : "short");
+		tide__grid_int(g, i);
+	}
+	FILE *f = open_memstream(&text, &n);
+	tide__grid_print(g, f, &plain, 0);
+	fclose(f);
+	assert_non_null(strstr(text, name));
+	assert_true(n < LONG + ROWS * 120);
+	tide__grid_free(g);
+	free(text);
+	free(name);
+}
+
 static void sentences(void **state)
 {
 	static const struct {
@@ -267,9 +294,10 @@ static void no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers),    cmocka_unit_test(names),	   cmocka_unit_test(text),
-		cmocka_unit_test(giving_way), cmocka_unit_test(sentences), cmocka_unit_test(json),
-		cmocka_unit_test(no_memory),
+		cmocka_unit_test(numbers),   cmocka_unit_test(names),
+		cmocka_unit_test(text),	     cmocka_unit_test(giving_way),
+		cmocka_unit_test(sentences), cmocka_unit_test(one_long_name),
+		cmocka_unit_test(json),	     cmocka_unit_test(no_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
