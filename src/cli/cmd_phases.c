@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* phases: memory phase by phase, in MiB with two decimals, changes signed. */
+/* phases: memory phase by phase, in MiB with two decimals, changes signed; what these would show as
+ * 0.00 and is something in a smaller unit. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
@@ -27,8 +28,10 @@ struct report {
 	const tide_phases *p;
 	uint32_t device;   /* TIDE_ANY = all */
 	bool many_devices; /* lines name their device */
-	const char *unit;  /* "MiB" */
+	bool tracker;	   /* "MB", whatever the size */
 };
+
+enum { SHOWN = 5243 }; /* bytes that are 0.01 MiB in print */
 
 /* ---- what is shown ---- */
 
@@ -71,9 +74,31 @@ static const char *label(const struct report *r, const tide_scope *s, char *buf,
 	return buf;
 }
 
-static double mib(double bytes)
+struct amount {
+	char text[32];
+};
+
+static struct amount change_of(const struct report *r, int64_t bytes)
 {
-	return bytes / (1024 * 1024);
+	struct amount t;
+	bool small = bytes && bytes > -SHOWN && bytes < SHOWN;
+	if (small && !r->tracker)
+		tide__fmt_delta(t.text, sizeof t.text, (double)bytes);
+	else
+		snprintf(t.text, sizeof t.text, "%+.2f %s", (double)bytes / (1024 * 1024),
+			 r->tracker ? "MB" : "MiB");
+	return t;
+}
+
+static struct amount amount_of(const struct report *r, uint64_t bytes)
+{
+	struct amount t;
+	if (bytes && bytes < SHOWN && !r->tracker)
+		tide__fmt_bytes(t.text, sizeof t.text, (double)bytes);
+	else
+		snprintf(t.text, sizeof t.text, "%.2f %s", (double)bytes / (1024 * 1024),
+			 r->tracker ? "MB" : "MiB");
+	return t;
 }
 
 /* ---- text ---- */
@@ -94,18 +119,15 @@ __attribute__((format(printf, 3, 4))) static void line(const struct report *r, i
 static void main_lines(const struct report *r, const tide_scope *s, const tide_phase_level *l)
 {
 	char name[240];
-	const char *u = r->unit;
 	label(r, s, name, sizeof name);
-	line(r, 2,
-	     "%s: Segment Peak %.2f %s, Allocations %.2f %s, Deallocations %.2f %s, Segment "
-	     "Change %+.2f %s",
-	     name, mib((double)l->segment_peak), u, mib((double)l->alloc_bytes), u,
-	     mib((double)l->free_bytes), u, mib((double)l->change), u);
-	line(r, 2, "%s: Cumulative Peak %.2f %s, Cumulative Current %.2f %s", name,
-	     mib((double)l->peak), u, mib((double)l->current), u);
+	line(r, 2, "%s: Segment Peak %s, Allocations %s, Deallocations %s, Segment Change %s", name,
+	     amount_of(r, l->segment_peak).text, amount_of(r, l->alloc_bytes).text,
+	     amount_of(r, l->free_bytes).text, change_of(r, l->change).text);
+	line(r, 2, "%s: Cumulative Peak %s, Cumulative Current %s", name,
+	     amount_of(r, l->peak).text, amount_of(r, l->current).text);
 	if (l->before_bytes)
-		line(r, 2, "%s: %.2f %s of these allocations existed before the recording", name,
-		     mib((double)l->before_bytes), u);
+		line(r, 2, "%s: %s of these allocations existed before the recording", name,
+		     amount_of(r, l->before_bytes).text);
 }
 
 /* The three L1 figures of a device stand in neighbouring scopes, ending with TIDE_SCOPE_L1. */
@@ -124,9 +146,9 @@ static void l1_line(const struct report *r, size_t phase, size_t at)
 			break;
 	}
 	tide__device_name(r->m, s->device, device, sizeof device);
-	line(r, 2, "%s%sL1: Peak CB %.2f %s, Peak Buffer %.2f %s, Peak Total %.2f %s",
-	     r->many_devices ? device : "", r->many_devices ? " " : "", mib((double)cb), r->unit,
-	     mib((double)buffer), r->unit, mib((double)l[at].top), r->unit);
+	line(r, 2, "%s%sL1: Peak CB %s, Peak Buffer %s, Peak Total %s",
+	     r->many_devices ? device : "", r->many_devices ? " " : "", amount_of(r, cb).text,
+	     amount_of(r, buffer).text, amount_of(r, l[at].top).text);
 }
 
 /* A pool beside a device's first one that held nothing in this phase: its lines are left out. */
@@ -167,8 +189,8 @@ static void print_totals(const struct report *r)
 		if (!in_text(r, &r->p->scopes[k]))
 			continue;
 		label(r, &r->p->scopes[k], name, sizeof name);
-		line(r, 0, "Overall %s Peak: %.2f %s, Final %s Usage: %.2f %s", name,
-		     mib((double)l[k].peak), r->unit, name, mib((double)l[k].current), r->unit);
+		line(r, 0, "Overall %s Peak: %s, Final %s Usage: %s", name,
+		     amount_of(r, l[k].peak).text, name, amount_of(r, l[k].current).text);
 	}
 }
 
@@ -268,7 +290,7 @@ static int run(const tide_args *a)
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY);
 	if (!m)
 		return 1;
-	struct report r = { .a = a, .m = m, .p = &p, .unit = a->opt[O_TRACKER].set ? "MB" : "MiB" };
+	struct report r = { .a = a, .m = m, .p = &p, .tracker = a->opt[O_TRACKER].set };
 	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &r.device)) {
 		if (tide__phases(m, &p, &err) == TIDE_OK) {
 			r.many_devices = several_devices(&p);
