@@ -6,9 +6,25 @@
 #include "cli/ranks.h"
 #include "render/hta.h"
 
-enum { O_RANKS, O_TOP = O_RANKS + TIDE_RANKS_OPTIONS, O_COMPAT, O_KEEP, O_JSON, O_OUTPUT };
+enum {
+	O_RANKS,
+	O_SHORT = O_RANKS + TIDE_RANKS_OPTIONS,
+	O_DELAY,
+	O_TOP,
+	O_COMPAT,
+	O_KEEP,
+	O_JSON,
+	O_OUTPUT
+};
 static const tide_option options[] = {
 	TIDE_RANKS_OPTION_ROWS,
+	[O_SHORT] = { "short-cutoff", 0, TIDE_OPT_INT, "NS",
+		      "launch calls above are outliers, at or below may be short kernels (default "
+		      "50000)",
+		      .def = "50000", .least = 1 },
+	[O_DELAY] = { "delay-cutoff", 0, TIDE_OPT_INT, "NS",
+		      "launch delays above are outliers (default 100000)", .def = "100000",
+		      .least = 1 },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
 		    "rows of long tables, 0 = all (default 10; all in JSON)" },
 	[O_COMPAT] = { "hta-compat", 0, TIDE_OPT_FLAG, NULL,
@@ -29,6 +45,8 @@ static int run(const tide_args *a)
 	int rc = tide__ranks_options(a, O_RANKS, &w, window, sizeof window);
 	if (rc)
 		return rc;
+	w.opt.short_ns = a->opt[O_SHORT].num;
+	w.opt.delay_ns = a->opt[O_DELAY].num;
 	if (a->opt[O_COMPAT].set)
 		return tide__cli_hta_compat(a, a->opt[O_KEEP].set, a->opt[O_JSON].set);
 	tide_hta_view view = { .window = window };

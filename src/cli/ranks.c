@@ -417,7 +417,5 @@ int tide__ranks_options(const tide_args *a, size_t first, tide_ranks_work *w, ch
 	w->opt.custom = o[3].list;
 	w->opt.n_custom = o[3].n_list;
 	w->opt.kernel_wait_ns = o[4].num;
-	w->opt.short_ns = o[5].num;
-	w->opt.delay_ns = o[6].num;
 	return 0;
 }

@@ -57,7 +57,7 @@ tide_code tide__ranks_one(const char *path, const tide_ranks_work *w, tide_hta *
 int tide__ranks_run(const tide_args *a, const tide_ranks_work *w, tide_hta_job **out);
 
 /* The options hta and kernels share. */
-enum { TIDE_RANKS_OPTIONS = 7 };
+enum { TIDE_RANKS_OPTIONS = 5 };
 /* clang-format off */
 #define TIDE_RANKS_OPTION_ROWS                                                                     \
 	{ "drop-last-step", 0, TIDE_OPT_FLAG, NULL, "leave out the last step" },                   \
@@ -67,12 +67,7 @@ enum { TIDE_RANKS_OPTIONS = 7 };
 	{ "custom-collective", 0, TIDE_OPT_TEXT, "PART",                                           \
 	  "count kernels with PART in their name as custom collectives", .many = true },           \
 	{ "kernel-wait", 0, TIDE_OPT_INT, "NS", "gaps below are kernel_wait (default 30000)",      \
-	  .def = "30000", .least = 1 },                                                            \
-	{ "short-cutoff", 0, TIDE_OPT_INT, "NS",                                                   \
-	  "launch calls above are outliers, at or below may be short kernels (default 50000)",     \
-	  .def = "50000", .least = 1 },                                                            \
-	{ "delay-cutoff", 0, TIDE_OPT_INT, "NS",                                                   \
-	  "launch delays above are outliers (default 100000)", .def = "100000", .least = 1 }
+	  .def = "30000", .least = 1 }
 /* clang-format on */
 /* Read them from opt[first ..]; `window` receives the window in words. 0, or 2 with a message. */
 int tide__ranks_options(const tide_args *a, size_t first, tide_ranks_work *w, char *window,
