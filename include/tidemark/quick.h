@@ -80,16 +80,11 @@ typedef struct tide_guard {
 } __attribute__((aligned(TIDE_PAGE))) tide_guard;
 extern tide_guard tide__guard TIDE_QUICK_API;
 
-/* depth, room and open are words that their thread loads and stores as any other: atomic ones would
- * cost every op some instructions. Another thread looks at them, and changes the last two, only where
- * it ends an op of this one (tide__end_elsewhere), which is seen sooner or later. */
-#ifdef __SANITIZE_THREAD__
+/* depth, room and open: their thread loads and stores them as any other word. Another thread looks at
+ * them, and changes the last two, only where it ends an op of this one (tide__end_elsewhere), which is
+ * seen sooner or later. */
 #define TIDE_GET(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
 #define TIDE_SET(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
-#else
-#define TIDE_GET(word) (word)
-#define TIDE_SET(word, value) ((word) = (value))
-#endif
 
 /* The CPU's counter, whether it is the clock or not. */
 static inline uint64_t tide__counter(void)
