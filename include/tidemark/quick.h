@@ -292,6 +292,23 @@ TIDE_COLD void tide__end_long(const void *op)
 		tide__end_elsewhere(word);
 }
 
+/* How many ops are open on this thread. */
+static inline uint32_t tide__depth(void)
+{
+	const tide_quick *t = tide__self;
+	return t && tide__takes_part(t) ? TIDE_GET(t->depth) : 0;
+}
+
+/* Ops end, whoever began them, until no more than `depth` are open on this thread. */
+TIDE_COLD void tide__end_above(uint32_t depth)
+{
+	tide_quick *t = tide__self;
+	if (tide__depth() <= depth)
+		return;
+	TIDE_SET(t->open[depth], 1u << 12 | depth);
+	tide_op_end(1u << 12 | depth);
+}
+
 /* tide_op_end. */
 TIDE_INLINE void tide__end(const void *op)
 {

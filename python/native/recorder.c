@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tidemark/quick.h>
+
 /* Under `tidemark run` the first event of a process begins its recording, be it PyTorch's or one of
  * those here; what was preloaded knows how. The GIL guards it. */
 static bool seen;
@@ -19,7 +21,8 @@ static __attribute__((noinline, cold)) void first(void)
 {
 	void (*begin)(void);
 	seen = true;
-	*(void **)&begin = getenv("TIDEMARK_RECORD") ? dlsym(RTLD_DEFAULT, "tide_torch_begin") : NULL;
+	*(void **)&begin =
+		getenv("TIDEMARK_RECORD") ? dlsym(RTLD_DEFAULT, "tide_torch_begin") : NULL;
 	if (begin)
 		begin();
 }
@@ -150,6 +153,12 @@ static PyObject *recording(PyObject *self, PyObject *none)
 	return PyBool_FromLong(tide_recording());
 }
 
+static PyObject *ready(PyObject *self, PyObject *none)
+{
+	comes();
+	return PyBool_FromLong(tide_recording());
+}
+
 static PyObject *removed(PyObject *self, PyObject *none)
 {
 	return PyBool_FromLong(tide_recording_removed());
@@ -188,6 +197,20 @@ static PyObject *op_end(PyObject *self, PyObject *token)
 	if (u64(token, &op))
 		return NULL;
 	tide_op_end((tide_op)op);
+	Py_RETURN_NONE;
+}
+
+static PyObject *depth(PyObject *self, PyObject *none)
+{
+	return PyLong_FromUnsignedLong(tide__depth());
+}
+
+static PyObject *end_above(PyObject *self, PyObject *depth)
+{
+	uint64_t n;
+	if (u64(depth, &n))
+		return NULL;
+	tide__end_above(n < UINT32_MAX ? (uint32_t)n : UINT32_MAX);
 	Py_RETURN_NONE;
 }
 
@@ -327,11 +350,15 @@ PyMethodDef tide__recorder_methods[] = {
 	{ "path", path_now, METH_NOARGS,
 	  "The file of the recording in progress, or of the last one; '' = none yet." },
 	{ "recording", recording, METH_NOARGS, "Recording at this moment?" },
+	{ "ready", ready, METH_NOARGS,
+	  "The same, where an event is about to come: `tidemark run` begins with the first." },
 	{ "removed", removed, METH_NOARGS, "Is the file of the recording in progress gone?" },
 	{ "stats", stats, METH_NOARGS, "The recorder's own numbers." },
 	{ "intern", intern, METH_O, "Id of a text: cheaper than the text in later calls." },
 	{ "op_begin", CALL(op_begin), METH_FASTCALL, "op_begin(name, arg=0) -> token" },
 	{ "op_end", op_end, METH_O, "op_end(token)" },
+	{ "depth", depth, METH_NOARGS, "Ops that are open on this thread." },
+	{ "end_above", end_above, METH_O, "end_above(depth): ops end until so many are open." },
 	{ "device", device, METH_VARARGS, "device(kind, index, name=None, capacity=0) -> id" },
 	{ "pool", pool, METH_VARARGS, "pool(device, kind, name=None, capacity=0) -> id" },
 	{ "alloc", CALL(alloc), METH_FASTCALL, "alloc(pool, addr, size, stream=0)" },

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from . import _implied
+from . import _implied, _tasks
 from ._snapshots import HUGE, evenly, snapshots
 from ._trace import Trace
 
@@ -178,9 +178,13 @@ class Profile:
         self._thread = t.view("lanes", "number")
         self.operations: list[int] = []
         self.modules: dict[int, int] = {}  # entry of the log -> its span
+        self._first: dict[int, int] = {}  # operation of a task -> its first part
+        self._parts: dict[int, list[int]] = {}  # first part -> all of them
         for span, number in zip(t.view("attrs", "span"), t.view("attrs", "number")):
             if number == OPERATION:
                 self.operations.append(span)
+            elif number & ~_tasks.OWN & ~_tasks.AGAIN == _tasks.TASK | _tasks.TRACKED:
+                self._part(span, number)
             elif number & ~0x7FFF_FFFF == MODULE:
                 self.modules[number & 0x7FFF_FFFF] = span
         self.tracked = {self.name(s) for s in (*self.operations, *self.modules.values())}
@@ -188,10 +192,21 @@ class Profile:
             calls, leaves = _implied.modules(t, self.text)
             self.operations = self.operations or calls
             self.modules = self.modules or dict(enumerate(leaves, 1))
-        chosen = set(self.operations)
+        chosen, first = set(self.operations), {s: parts[0] for parts in self._parts.values() for s in parts}
         self.within = array.array("I", bytes(4 * len(self.t0)))  # innermost operation around (or at) each span; parents come first
         for s in range(1, len(self.t0)) if chosen else ():
-            self.within[s] = s if s in chosen else self.within[self.parent[s]]
+            self.within[s] = s if s in chosen else first.get(s) or self.within[self.parent[s]]
+
+    def _part(self, span: int, number: int) -> None:
+        """Of a task's operation; without its first part, which was lost, it begins with this one."""
+        own = number & _tasks.OWN
+        if not number & _tasks.AGAIN or own not in self._first:
+            self._first[own] = span
+            self.operations.append(span)
+        self._parts.setdefault(self._first[own], []).append(span)
+
+    def parts(self, operation: int) -> list[int]:
+        return self._parts.get(operation) or [operation]
 
     def name(self, span: int) -> str:
         return self.text(self._name[span]).removeprefix(_implied.PREFIX)
@@ -287,18 +302,20 @@ class Profile:
         return bisect.bisect_left(self.times, self.t0[s]), bisect.bisect_right(self.times, self.until(s))
 
     def delta(self, s: int) -> int:
-        first, last = self.moves_in(s)
-        return self.bytes[last] - self.bytes[first]
+        moves = [self.moves_in(p) for p in self.parts(s)]
+        return sum(self.bytes[last] - self.bytes[first] for first, last in moves)
 
     def invocation(self, s: int, seen: tuple[set[int], set[int]] | None) -> dict[str, Any]:
-        """One run of an operation: totals before and after, the highest point inside, what its thread took in it."""
-        first, last = self.moves_in(s)
+        """One run of an operation: totals before and after, the highest point inside, what its thread took in it. Of a task's what
+        happened while that ran."""
+        parts = self.parts(s)
+        moves = [self.moves_in(p) for p in parts]
         taken, given = self._inside(s)
-        pre, post = self.bytes[first], self.bytes[last]
         return {
-            "memory_delta_mb": mb(post - pre), "tensor_delta": self.counts[last] - self.counts[first], "pre_total_mb": mb(pre),
-            "post_total_mb": mb(post), "peak_total_mb": mb(max(self.bytes[first : last + 1])), "timestamp": self.iso(self.t0[s]),
-            "start_ns": self.unix(self.t0[s]), "duration_us": (self.until(s) - self.t0[s]) / 1000, "thread": self.thread(s),
+            "memory_delta_mb": mb(self.delta(s)), "tensor_delta": sum(self.counts[last] - self.counts[first] for first, last in moves),
+            "pre_total_mb": mb(self.bytes[moves[0][0]]), "post_total_mb": mb(self.bytes[moves[-1][1]]),
+            "peak_total_mb": mb(max(max(self.bytes[first : last + 1]) for first, last in moves)), "timestamp": self.iso(self.t0[s]),
+            "start_ns": self.unix(self.t0[s]), "duration_us": sum(self.until(p) - self.t0[p] for p in parts) / 1000, "thread": self.thread(s),
             "tensors_allocated": len(taken), "tensors_deallocated": given,
             "tensors_accessed": len(seen[0] | seen[1]) if seen else None,
         }
@@ -313,7 +330,7 @@ class Profile:
                     self._taken.setdefault(o, []).append(alloc)
                     o = self.within[self.parent[o]]
         taken = self._taken.get(s, [])
-        return taken, sum(1 for a in taken if self.died[a] <= self.t1[s])
+        return taken, sum(1 for a in taken if self.died[a] <= self.t1[self.parts(s)[-1]])
 
     def by_operation(self) -> dict[str, list[int]]:
         out: dict[str, list[int]] = {}

@@ -24,6 +24,7 @@ _made: dict[str, int] = {}  # files of decorated functions: by the path they wer
 _told: set[str] = set()  # paths that were said not to be written
 _turn = RLock()  # record() of several threads: one begins or ends at a time
 _threads: Any = None  # tidemark_threads
+_tasks: Any = None  # tidemark._tasks
 _stepped = False  # the program says where its steps are
 _base, _follows = "", False  # the file that was asked for; do children record too?
 _implied = False  # this process records because the one that started it does: a record() of its own takes over
@@ -77,6 +78,8 @@ def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int =
         atexit.register(_at_exit)
     _name_threads()
     _count += 1
+    if "asyncio" in sys.modules:
+        tasks().on()
     _stepped = False
     if capture is not None and capture.attached():
         capture._attach_again()
@@ -113,6 +116,8 @@ def stop() -> bool:
     finally:
         if _threads is not None:
             _threads.off()
+        if _tasks is not None:
+            _tasks.off()
 
 
 def _streaming(function: Any, inside: Callable[[], Any]) -> Any:
@@ -297,8 +302,31 @@ class record:  # noqa: N801: reads as a verb
         return _wrap(function, again)
 
 
+def _look() -> Any:
+    """Does an event loop of asyncio run on this thread? Then ops are its tasks'."""
+    global running_loop
+    running = getattr(sys.modules.get("asyncio.events"), "_get_running_loop", None)
+    if running is None:
+        return None
+    running_loop = running
+    return running()
+
+
+running_loop: Any = _look  # None: there is none
+
+
+def tasks() -> Any:
+    """tidemark._tasks: imported where there is a loop."""
+    global _tasks
+    if _tasks is None:
+        import importlib
+
+        _tasks = importlib.import_module("tidemark._tasks")
+    return _tasks
+
+
 class op:  # noqa: N801
-    """`with tidemark.op("forward"):`, or a decorator: an op on this thread, inside the one that is open."""
+    """`with tidemark.op("forward"):`, or a decorator: an op on this thread, or of this task, inside the one that is open."""
 
     __slots__ = ("_tokens", "name")
 
@@ -306,14 +334,18 @@ class op:  # noqa: N801
         if not isinstance(name, str):
             raise TypeError('an op has a name: tidemark.op("forward")')
         self.name: str = name
-        self._tokens: list[int] = []
+        self._tokens: list[Any] = []  # of a task: its scope
 
     def __enter__(self) -> op:
-        self._tokens.append(_native.op_begin(self.name))
+        self._tokens.append(_native.op_begin(self.name) if running_loop() is None else tasks().enter(self.name))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, what: BaseException | None, where: TracebackType | None) -> None:
-        _native.op_end(self._tokens.pop())
+        token = self._tokens.pop()
+        if isinstance(token, int):
+            _native.op_end(token)
+        else:
+            (tasks().one_of(self._tokens, token) if self._tokens else token).leave()  # several tasks may use this object
 
     def __call__(self, function: F) -> F:
         name = self.name

@@ -371,6 +371,7 @@ def _attach(ops: bool, shapes: bool, stacks: bool | int, modules: bool) -> int:
     devices.begin(slots)
     _attached, _asked = True, {"ops": ops, "shapes": shapes, "stacks": stacks, "modules": modules}
     _spawned.on()
+    _record.tasks().on()
     wants_ops = ops or shapes or bool(stacks)
     if wants_ops:
         _hook.on(torch, modules=modules, stacks=int(stacks), shapes=shapes)

@@ -27,7 +27,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from . import _native, _profile, _record
+from . import _native, _profile, _record, _tasks
 from ._config import config
 from ._home import say
 from ._signals import Afterwards
@@ -228,16 +228,20 @@ class MemoryTracker:
 
     @contextlib.contextmanager
     def track_operation(self, name: str) -> Iterator[None]:
-        """Memory of a block of code. Nests; operations of different threads do not mix; exceptions pass through."""
+        """Memory of a block of code. Nests; operations of different threads, or tasks, do not mix; exceptions pass through."""
         if self._stopped:
             yield
             return
         _native.mark(_native.CHECKPOINT, f"{name}_pre")
-        token = _native.op_begin(str(name), _profile.OPERATION)
+        in_loop = _record.running_loop() is not None
+        token = _tasks.enter(str(name), _tasks.TRACKED) if in_loop else _native.op_begin(str(name), _profile.OPERATION)
         try:
             yield
         finally:
-            _native.op_end(token)
+            if isinstance(token, int):
+                _native.op_end(token)
+            else:
+                token.leave()
 
     @contextlib.contextmanager
     def track_pytorch_ops(self) -> Iterator[Any]:

@@ -72,7 +72,7 @@ static bool one_span(struct build *b, uint32_t s)
 	b->nodes[s] = node + 1;
 	tide_op_row *r = &b->t->rows[node];
 	int64_t ns = wall(m, s);
-	r->count++;
+	r->count += !(m->spans.flags[s] & TIDE_SPAN_AGAIN);
 	r->open += m->spans.t1[s] == TIDE_T_NEVER || m->spans.flags[s] & TIDE_SPAN_OPEN;
 	r->all.ns += ns;
 	r->self.ns += ns;

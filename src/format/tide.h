@@ -15,6 +15,7 @@
 #ifndef TIDE_FORMAT_TIDE_H
 #define TIDE_FORMAT_TIDE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TIDE_FILE_MAGIC "TIDEMARK" /* 8 bytes, no NUL */
@@ -101,8 +102,17 @@ enum {
  * LANE sets 0, DEPTH says what it is: ops deeper than it end; ops it has too many began unseen (their
  * begin was lost). The recorder writes DEPTH wherever the truth differs from that count.
  *
+ * An op of a task, which others on its thread take turns with, is recorded in parts, one for each
+ * turn. The args of all parts are alike but for a bit that says that a part goes on (below).
+ *
  * The SCHEMA payload: per record type one tag byte, then text, wire types and field names, each s. */
 enum { TIDE_TAG_POOL = 0x80, TIDE_TAG_RECENT = 0x40, TIDE_TAG_MASK = 0x3f };
+#define TIDE_ARG_TASK UINT64_C(0x7469646540000000) /* + the op's number below 2^29: its first part */
+#define TIDE_ARG_AGAIN UINT64_C(0x20000000)	   /* in it: not the first */
+static inline bool tide__arg_goes_on(uint64_t arg)
+{
+	return arg >> 29 == (TIDE_ARG_TASK | TIDE_ARG_AGAIN) >> 29;
+}
 #define TIDE_RECORDS(R) /* name, tag, text, wire types, field names */                             \
 	/* events: what a thread did */                                                            \
 	R(LANE, 1, "lane", "tvv", "dt,lane,tid")	/* events of this thread follow; depth is 0 */ \

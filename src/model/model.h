@@ -239,6 +239,7 @@ enum { /* spans.flags */
 	TIDE_SPAN_OPEN = 1,    /* never ended; t1 is the trace's end */
 	TIDE_SPAN_LOST = 2,    /* its begin was lost; t0 is the first thing seen inside it */
 	TIDE_SPAN_UNWOUND = 4, /* ended by its parent's end (exception, longjmp, thread exit) */
+	TIDE_SPAN_AGAIN = 8,   /* goes on with one that ended before: not a run of its own */
 };
 enum { /* segments.flags */
 	TIDE_SEGMENT_BEFORE = 1, /* existed before the recording began */

@@ -98,8 +98,11 @@ static bool begin_more(tide_build *b, const tide_ring *r, const tide_event *e)
 		a->key[row] = joins ? b->key_sequence : b->key_arg;
 		a->number[row] = (int64_t)e->size;
 	}
-	if (e->kind == 1)
+	if (e->kind == 1) {
+		if (tide__arg_goes_on(e->size))
+			b->m->spans.flags[r->top] |= TIDE_SPAN_AGAIN;
 		return true;
+	}
 	uint32_t stack = (uint32_t)e->requested;
 	if (stack)
 		b->m->spans.stack[r->top] =

@@ -194,6 +194,10 @@ static void test_ops(void **state)
 	ev_lane(&f, 2, 15, 2, 101);
 	ev_begin(&f, 2, 16, 1);
 	ev_end(&f, 2, 45);
+	ev_begin_arg(&f, 2, 46, 3, TIDE_ARG_TASK | 5); /* an op of a task, in two parts */
+	ev_end(&f, 2, 47);
+	ev_begin_arg(&f, 2, 48, 3, TIDE_ARG_TASK | TIDE_ARG_AGAIN | 5);
+	ev_end(&f, 2, 49);
 	tidefile_end(&f);
 	tide_model *m = load(&f);
 	const tide_spans *s = &m->spans;
@@ -207,10 +211,12 @@ static void test_ops(void **state)
 		{ 16, 45, 0, "alpha", 0 },
 		{ 20, 40, 1, "beta", TIDE_SPAN_UNWOUND },
 		{ 30, 40, 3, "gamma", TIDE_SPAN_UNWOUND },
+		{ 46, 47, 0, "gamma", 0 },
+		{ 48, 49, 0, "gamma", TIDE_SPAN_AGAIN },
 		{ 50, 50, 0, "delta", TIDE_SPAN_OPEN },
 	};
-	assert_int_equal(s->n, 6);
-	for (size_t i = 0; i < 5; i++) {
+	assert_int_equal(s->n, 8);
+	for (size_t i = 0; i < 7; i++) {
 		assert_int_equal(s->t0[i + 1], want[i].t0);
 		assert_int_equal(s->t1[i + 1], want[i].t1);
 		assert_int_equal(s->parent[i + 1].i, want[i].parent);
