@@ -10,6 +10,7 @@
 #define Py_LIMITED_API 0x030a0000
 #endif
 #include <Python.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "cli/cli.h"
@@ -33,6 +34,27 @@ static int answer(struct question *q)
 	int bad = !out || !errors;
 	bad |= out && fclose(out);
 	bad |= errors && fclose(errors);
+	return bad;
+}
+
+static void forget(void *question)
+{
+	struct question *q = question;
+	for (int i = 0; i < q->argc; i++)
+		free(q->argv[i]);
+	free(q->argv);
+	free(q->out);
+	free(q->errors);
+}
+
+/* The answer, without the GIL. Before 3.14 Python ends a daemon thread where it wants that back
+ * once the program has ended, by pthread_exit: what it holds is given back on the way. */
+static int answer_aside(struct question *q)
+{
+	int bad;
+	pthread_cleanup_push(forget, q);
+	Py_BEGIN_ALLOW_THREADS bad = answer(q);
+	Py_END_ALLOW_THREADS pthread_cleanup_pop(0);
 	return bad;
 }
 
@@ -67,20 +89,14 @@ static PyObject *ask(PyObject *self, PyObject *args)
 		return NULL;
 	if (trace != Py_None && !(q.model = PyCapsule_GetPointer(trace, "tide_model")))
 		return NULL;
-	if (!words_of(words, &q)) {
-		Py_BEGIN_ALLOW_THREADS bad = answer(&q);
-		Py_END_ALLOW_THREADS
-	}
+	if (!words_of(words, &q))
+		bad = answer_aside(&q);
 	if (!bad)
 		out = Py_BuildValue("(iy#y#)", q.rc, q.out, (Py_ssize_t)q.n_out, q.errors,
 				    (Py_ssize_t)q.n_errors);
 	else if (!PyErr_Occurred())
 		PyErr_NoMemory();
-	for (int i = 0; i < q.argc; i++)
-		free(q.argv[i]);
-	free(q.argv);
-	free(q.out);
-	free(q.errors);
+	forget(&q);
 	return out;
 }
 

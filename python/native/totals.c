@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Bytes and allocations alive on each device, after given numbers of moves: one pass, without the
  * GIL. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +99,25 @@ static PyObject *list_of(const total *all, Py_ssize_t n, size_t devices)
 	return out;
 }
 
+struct sums {
+	size_t *at;
+	total *all;
+};
+
+static void forget(void *sums)
+{
+	free(((struct sums *)sums)->at);
+	free(((struct sums *)sums)->all);
+}
+
+/* Without the GIL. Python may end a thread that wants it back (ask.c). */
+static void count_aside(const source *s, struct sums *to, size_t n)
+{
+	pthread_cleanup_push(forget, to);
+	Py_BEGIN_ALLOW_THREADS count(s, to->at, n, to->all);
+	Py_END_ALLOW_THREADS pthread_cleanup_pop(0);
+}
+
 PyObject *tide__totals(const tide_trace *t, PyObject *moves)
 {
 	source s;
@@ -106,16 +126,15 @@ PyObject *tide__totals(const tide_trace *t, PyObject *moves)
 	if (!source_of(t, &s))
 		return PyErr_Format(PyExc_KeyError, "moves");
 	Py_ssize_t n = PyList_Size(moves);
-	size_t *at = calloc((size_t)n + 1, sizeof *at);
-	total *all = calloc((size_t)n * s.devices + 1, sizeof *all);
+	struct sums to = { calloc((size_t)n + 1, sizeof *to.at),
+			   calloc((size_t)n * s.devices + 1, sizeof *to.all) };
 	PyObject *out = NULL;
-	if (!at || !all) {
+	if (!to.at || !to.all) {
 		PyErr_NoMemory();
-	} else if (!read_moves(moves, at, n)) {
-		Py_BEGIN_ALLOW_THREADS count(&s, at, (size_t)n, all);
-		Py_END_ALLOW_THREADS out = list_of(all, n, s.devices);
+	} else if (!read_moves(moves, to.at, n)) {
+		count_aside(&s, &to, (size_t)n);
+		out = list_of(to.all, n, s.devices);
 	}
-	free(at);
-	free(all);
+	forget(&to);
 	return out;
 }

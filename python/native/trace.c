@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Trace: a trace of any format, its tables by name. Read-only; any thread may ask. */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "native.h"
@@ -34,14 +35,26 @@ static const tide_trace *of(PyObject *self)
 
 /* ---- opening ---- */
 
+static void forget(void *t)
+{
+	tide_trace_close(*(tide_trace **)t);
+}
+
+/* Without the GIL. Python may end a thread that wants it back (ask.c). */
+static tide_code open_aside(const char *path, tide_trace **t, tide_error *err)
+{
+	tide_code rc;
+	pthread_cleanup_push(forget, t);
+	Py_BEGIN_ALLOW_THREADS rc = tide_trace_open(path, t, err);
+	Py_END_ALLOW_THREADS pthread_cleanup_pop(0);
+	return rc;
+}
+
 static tide_shared *load(const char *path)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_trace *t = NULL;
-	tide_code rc;
-	Py_BEGIN_ALLOW_THREADS rc = tide_trace_open(path, &t, &err);
-	Py_END_ALLOW_THREADS if (rc != TIDE_OK)
-	{
+	if (open_aside(path, &t, &err) != TIDE_OK) {
 		tide__raise(path, &err);
 		return NULL;
 	}

@@ -133,6 +133,8 @@ def enter(name: str, flags: int = 0) -> Scope | int:
     if not _seen:
         on()
     here, outer = _here(), _live(_now.get())
+    while outer is not None and outer.parent is not None and not outer.parent.open:  # tasks that make tasks: no endless line behind
+        outer.parent = outer.parent.parent
     here.turn_to(outer)
     scope = Scope(name, TASK | flags | (next(_numbers) & OWN), outer, get_ident())
     _now.set(scope)

@@ -376,6 +376,52 @@ class Recording(unittest.TestCase):
         with self.assertRaises(ValueError):
             native.snapshots_every(float("nan"))
 
+    def test_threads_that_python_ends_give_back_what_they_hold(self):
+        """Before 3.14 Python ends a daemon thread where it wants the GIL back, in the middle of our functions. Every allocation that
+        these make themselves is traced by the C library; the process waits for its threads (exit status 1: sleep(1))."""
+        debug, log = "libc_malloc_debug.so.0", path("mtrace")
+        try:
+            ctypes.CDLL(debug)
+        except OSError:
+            self.skipTest(f"no {debug}")
+        with tidemark.record(path("asked.tide"), torch=False):
+            for i in range(3000):
+                with tidemark.op(f"op{i % 50}"):
+                    tidemark.checkpoint("c")
+        code = """if True:
+            import ctypes, sys, threading, time, tidemark
+            t, c = tidemark.open(sys.argv[1]), ctypes.CDLL(None)
+            moves = list(range(t.tables["moves"]))
+            def loop(what):
+                while True:
+                    what()
+            t.ops(flat=True)
+            c.dlvsym.restype, c.dlvsym.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]
+            ctypes.CFUNCTYPE(None)(c.dlvsym(ctypes.CDLL("libc_malloc_debug.so.0")._handle, b"mtrace", b"GLIBC_2.2.5"))()
+            for what in (lambda: t.ops(flat=True), lambda: tidemark.open(sys.argv[1]), lambda: t.native.totals(moves)) * 3:
+                threading.Thread(target=loop, args=(what,), daemon=True).start()
+            time.sleep(0.2)
+            c.on_exit(c.sleep, None)
+            sys.exit(1)
+        """
+        env = {**os.environ, "LD_PRELOAD": debug, "MALLOC_TRACE": log}
+        done = subprocess.run([sys.executable, "-c", code, path("asked.tide")], env=env, capture_output=True, text=True, timeout=200, check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        held: dict = {}
+        seen = 0
+        with open(log, encoding="utf-8") as f:
+            for line in f:
+                word = line.split()
+                if len(word) < 4 or word[0] != "@":
+                    continue
+                if word[2] in "+>":
+                    held[word[3]] = word[1]
+                    seen += "/tidemark/" in word[1]
+                elif word[2] in "-<":
+                    held.pop(word[3], None)
+        self.assertGreater(seen, 9)
+        self.assertEqual([at for at in held.values() if "/tidemark/_" in at], [])
+
     def test_wrong_arguments_raise(self):
         for call in (lambda: native.alloc(1), lambda: native.op_end("x"), lambda: native.free(1, -1), lambda: native.mark("a", "b"),
                      lambda: tidemark.phase(3), lambda: tidemark.checkpoint(None), lambda: tidemark.step(1, 2)):  # type: ignore[arg-type]
