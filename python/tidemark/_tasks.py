@@ -98,7 +98,8 @@ class Scope:
 _threads = _local()
 _now: ContextVar[Scope | None] = ContextVar("tidemark", default=None)  # the innermost op
 _numbers = itertools.count(1)
-_own: Any = None  # Handle._run as it was found
+_handle: Any = None  # asyncio's Handle
+_own: Any = None  # its _run as it was found
 _seen = False  # turns are: it is ours
 
 
@@ -178,12 +179,12 @@ def _run(self: Any) -> Any:
 
 def on() -> None:
     """Turns of asyncio's loops are seen from now on, where it has been imported."""
-    global _own, _seen
+    global _handle, _own, _seen
     events: Any = sys.modules.get("asyncio.events")
     if _seen or not hasattr(events, "_get_running_loop"):  # half imported, by another thread
         return
-    _own, _seen = events.Handle._run, True
-    events.Handle._run = _run
+    _handle, _own, _seen = events.Handle, events.Handle._run, True
+    _handle._run = _run
     loop = events._get_running_loop()
     if loop is not None:  # its turn in progress is not seen: the next one ends that, before the loop waits for anything
         loop.call_soon(int, context=Context())
@@ -191,7 +192,6 @@ def on() -> None:
 
 def off() -> None:
     global _seen
-    events: Any = sys.modules.get("asyncio.events")
-    if _seen and events.Handle._run is _run:  # not where another has wrapped it
-        events.Handle._run = _own
+    if _seen and getattr(_handle, "_run", None) is _run:  # not where another has wrapped it; nor at Python's end, where all is None
+        _handle._run = _own
         _seen = False

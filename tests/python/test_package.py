@@ -125,9 +125,11 @@ class Recording(unittest.TestCase):
             next(g)
             g.send(5)
         self.assertEqual(end.exception.value, 5)
-        for name, spans in (("co", ["", "coroutine", "inside"]), ("ge", ["", "generator", "inside too"])):
-            c = tidemark.open(path(f"{name}.tide")).native.column
-            self.assertEqual((c("spans", "name"), c("spans", "parent")), (spans, [0, 0, 1]))
+        parts = ["", "coroutine", "coroutine", "inside"]  # it waits once
+        for name, spans, parents in (("co", parts, [0, 0, 0, 2]), ("ge", ["", "generator", "inside too"], [0, 0, 1])):
+            t = tidemark.open(path(f"{name}.tide"))
+            self.assertEqual((t.native.column("spans", "name"), t.native.column("spans", "parent")), (spans, parents))
+            self.assertEqual({o["count"] for o in t.ops(flat=True)["ops"]}, {1})
 
     def test_a_decorated_asynchronous_generator_is_as_before(self):
         said = []
