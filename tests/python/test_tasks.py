@@ -11,7 +11,7 @@ import threading
 import unittest
 
 import tidemark
-from tidemark import _native
+from tidemark import _native, _tasks
 
 FOLDER = tempfile.mkdtemp()
 TORCH = importlib.util.find_spec("torch") is not None
@@ -159,6 +159,25 @@ class Tasks(unittest.TestCase):
         with tidemark.record(path("later.tide"), torch=False):
             asyncio.run(whole())
         self.check("later.tide", work, {"outer": 1, "own": 1, "another": 1})
+
+    def test_tasks_that_make_tasks_leave_no_endless_line(self):
+        lengths = []
+
+        async def link(left: int) -> None:
+            with tidemark.op("link"):
+                scope = _tasks._now.get()
+                lengths.append(0)
+                while scope is not None:
+                    scope, lengths[-1] = scope.parent, lengths[-1] + 1
+                task = asyncio.ensure_future(link(left - 1)) if left else None
+                await asyncio.sleep(0)  # that begins its own inside this one, which then ends
+            if task:
+                await task
+
+        with tidemark.record(path("line.tide"), torch=False):
+            asyncio.run(link(50))
+        self.assertEqual(len(lengths), 51)
+        self.assertLessEqual(max(lengths), 2)
 
     def test_one_object_and_decorators(self):
         work, both = Work(), tidemark.op("both")
