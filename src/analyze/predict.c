@@ -13,17 +13,31 @@ __extension__ typedef __int128 wide;
 static tide_code reserve(tide_held *h, size_t n, tide_error *err)
 {
 	h->live = tide__alloc(n, sizeof *h->live);
-	h->which = tide__alloc(n, sizeof *h->which);
+	h->what = tide__alloc(n, sizeof *h->what);
 	h->row = tide__alloc(n, sizeof *h->row);
-	return h->live && h->which && h->row ? TIDE_OK : tide__nomem(err);
+	return h->live && h->what && h->row ? TIDE_OK : tide__nomem(err);
 }
 
 void tide__held_free(tide_held *h)
 {
 	tide__free(h->live);
-	tide__free(h->which);
+	tide__free(h->what);
 	tide__free(h->row);
 	*h = (tide_held){ 0 };
+}
+
+/* Where an allocation was made, by its name: the numbers of names differ between traces. */
+static uint64_t made_in(const tide_model *m, uint32_t a)
+{
+	uint32_t span = m->allocs.span[a].i, stack = m->allocs.stack[a].i;
+	tide_str name = span ? m->spans.name[span]
+			     : m->frames.function[m->stacks.frame[stack].i]; /* of none: "" */
+	size_t n;
+	const char *text = tide__text(m, name, &n);
+	uint64_t hash = UINT64_C(14695981039346656037);
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ (uint8_t)text[i]) * UINT64_C(1099511628211);
+	return hash | UINT64_C(1) << 63; /* a free's number is never that large */
 }
 
 tide_code tide__held(const tide_model *m, uint32_t device, uint64_t size, tide_held *out,
@@ -42,7 +56,7 @@ tide_code tide__held(const tide_model *m, uint32_t device, uint64_t size, tide_h
 			number[a] = made++;
 		live += born ? m->allocs.size[a] : -m->allocs.size[a];
 		out->live[out->n] = live;
-		out->which[out->n] = born ? UINT32_MAX : number[a];
+		out->what[out->n] = born ? made_in(m, a) : number[a];
 		out->row[out->n++] = a;
 	}
 	tide__free(number);
@@ -56,7 +70,7 @@ tide_code tide__held_one(uint64_t size, uint64_t bytes, tide_held *out, tide_err
 	if (rc != TIDE_OK)
 		return rc;
 	out->live[0] = bytes;
-	out->which[0] = UINT32_MAX;
+	out->what[0] = 0;
 	out->row[0] = 0;
 	out->n = 1;
 	return TIDE_OK;
@@ -68,7 +82,7 @@ tide_code tide__held_raised(const tide_held *h, uint64_t by, tide_held *out, tid
 	tide_code rc = reserve(out, h->n, err);
 	for (size_t i = 0; rc == TIDE_OK && i < h->n; i++) {
 		out->live[i] = h->live[i] + by;
-		out->which[i] = h->which[i];
+		out->what[i] = h->what[i];
 		out->row[i] = h->row[i];
 		out->n++;
 	}
@@ -78,7 +92,7 @@ tide_code tide__held_raised(const tide_held *h, uint64_t by, tide_held *out, tid
 size_t tide__held_same(const tide_held *a, const tide_held *b)
 {
 	size_t n = a->n < b->n ? a->n : b->n, i = 0;
-	while (i < n && a->which[i] == b->which[i])
+	while (i < n && a->what[i] == b->what[i])
 		i++;
 	return i;
 }

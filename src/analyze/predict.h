@@ -4,11 +4,11 @@
  * at two sizes.
  *
  * What a recording held is one number after each of its allocations and frees. Where two recordings
- * allocate and free in the same order, the k-th number of one belongs to the k-th of the other, and
- * each k has a line of its own through the two: the peak at a size is the highest of these lines
- * there. It is no line itself: which moment is the highest changes with the size. Where the orders
- * differ the same is done with one number each, the peak. Integers throughout; a prediction is
- * rounded up. Definitions for readers: docs/analyses/predict.md. */
+ * allocate and free in the same order, in ops of the same names, the k-th number of one belongs to
+ * the k-th of the other, and each k has a line of its own through the two: the peak at a size is
+ * the highest of these lines there. It is no line itself: which moment is the highest changes with
+ * the size. Where the orders differ the same is done with one number each, the peak. Integers
+ * throughout; a prediction is rounded up. Definitions for readers: docs/analyses/predict.md. */
 #ifndef TIDE_ANALYZE_PREDICT_H
 #define TIDE_ANALYZE_PREDICT_H
 
@@ -17,8 +17,9 @@
 typedef struct tide_held { /* what one recording held on one device */
 	uint64_t size;	   /* of the work */
 	uint64_t *live;	   /* owned; bytes after each step */
-	uint32_t *which;   /* owned; a free: the how-manieth allocation it frees; else UINT32_MAX */
-	uint32_t *row;	   /* owned; the allocation, a row of the model's */
+	uint64_t *what; /* owned; a free: the how-manieth allocation it frees. An allocation: a hash
+			 * of the op it was made in, else of its innermost function */
+	uint32_t *row;	/* owned; the allocation, a row of the model's */
 	size_t n;
 } tide_held;
 

@@ -46,7 +46,8 @@ struct answer {
 	struct recording *v; /* by size */
 	size_t n;
 	size_t same;		    /* steps that the first and the last have in common */
-	bool aligned;		    /* all of them */
+	bool all;		    /* all of them */
+	bool moments;		    /* the peaks are among these: a line for each */
 	bool kept;		    /* reserved bytes of both are known */
 	struct line live, reserved; /* the latter where they are */
 	uint64_t capacity;	    /* 0 = not known */
@@ -139,14 +140,13 @@ static void print_text(const tide_args *a, struct answer *x)
 	tide__fmt_count(b[2], sizeof b[2], (int64_t)x->same);
 	tide__heading(a, "%s: peak by size of the work, from %s and %s",
 		      tide__device_name(z->m, z->device, name, sizeof name), b[0], b[1]);
-	if (x->aligned)
-		fprintf(a->out, "%s allocations and frees in one order: a line for each moment\n\n",
-			b[2]);
-	else
-		fprintf(a->out,
-			"the recordings do different things after %s allocations and frees: one "
-			"line, through their peaks\n\n",
-			b[2]);
+	fprintf(a->out,
+		x->all	     ? "%s allocations and frees in one order: a line for each moment\n\n"
+		: x->moments ? "the first %s allocations and frees are in one order, the peaks "
+			       "among them: a line for each moment\n\n"
+			     : "the recordings do different things after %s allocations and frees: "
+			       "one line, through their peaks\n\n",
+		b[2]);
 	tide__grid_out(table(x, x->kept), a, 2);
 	fputc('\n', a->out);
 	if (!x->capacity)
@@ -190,7 +190,8 @@ static void print_json(const tide_args *a, struct answer *x)
 	tide__json_object(&j);
 	tide__json_kstr(&j, "device", tide__device_name(z->m, z->device, name, sizeof name));
 	json_recordings(&j, x);
-	tide__json_kbool(&j, "same_order", x->aligned);
+	tide__json_kbool(&j, "same_order", x->all);
+	tide__json_kbool(&j, "by_moment", x->moments);
 	tide__json_kuint(&j, "same_steps", x->same);
 	tide__json_key(&j, "sizes");
 	tide__grid_json(g, &j);
@@ -335,14 +336,27 @@ static bool line_of_reserved(struct answer *x, const struct recording *a, const 
 	       tide__held_raised(x->live.b, more[1], &l->own[1], err) == TIDE_OK;
 }
 
+/* The first highest step. */
+static size_t highest(const tide_held *h)
+{
+	size_t at = 0;
+	for (size_t k = 1; k < h->n; k++)
+		if (h->live[k] > h->live[at])
+			at = k;
+	return at;
+}
+
 static bool draw_lines(struct answer *x, tide_error *err)
 {
-	const struct recording *a = &x->v[0], *b = last(x);
+	struct recording *a = &x->v[0], *b = &x->v[x->n - 1];
 	x->same = tide__held_same(&a->held, &b->held);
-	x->aligned = x->same == a->held.n && x->same == b->held.n;
+	x->all = x->same == a->held.n && x->same == b->held.n;
+	x->moments = highest(&a->held) < x->same && highest(&b->held) < x->same;
 	x->kept = a->reserved != UINT64_MAX && b->reserved != UINT64_MAX;
+	if (x->moments) /* one went on for longer, or ended otherwise: what both did is enough */
+		a->held.n = b->held.n = x->same;
 	x->live = (struct line){ &a->held, &b->held, { { 0 } } };
-	return (x->aligned || line_of_peaks(&x->live, a, b, err)) &&
+	return (x->moments || line_of_peaks(&x->live, a, b, err)) &&
 	       (!x->kept || line_of_reserved(x, a, b, err));
 }
 
@@ -387,9 +401,10 @@ const tide_command tide__cmd_predict = {
 	.help = "N is the size of the work that FILE is a recording of: its batch, or the length "
 		"of "
 		"its sequences. Where the smallest and the largest recording allocate and free in "
-		"the same order, each moment has a line of its own through the two, and the "
-		"highest line at a size is the peak there; else there is one line, through their "
-		"peaks. Recordings between the two are a check: Off is how far the prediction is "
+		"the same order, at least until their peaks, each moment has a line of its own "
+		"through the two, and the highest line at a size is the peak there; else there is "
+		"one line, through their peaks. Recordings between the two are a check: Off is how "
+		"far the prediction is "
 		"from what they held.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 2,

@@ -2,22 +2,28 @@
 trace() {
 	python3 - "$1" "$2" <<'END'
 import json, sys
-n, last = int(sys.argv[1]), int(sys.argv[2])
-moves = [(1, 1000), (2, 100 * n), (-1 - last, 0), (3, 3000), (-3, 0)]
-live, size, t, rows = 0, {}, 0, [{"ph": "X", "cat": "cpu_op", "name": "train", "pid": 1, "tid": 1, "ts": 0, "dur": 100, "args": {}}]
+n, other = int(sys.argv[1]), sys.argv[2]
+moves = [(1, 1000), (2, 100 * n), (-2, 0), (3, 3000), (-3, 0), (4, 1) if other == "end" else (-1, 0)]
+if other == "begin":
+    moves[1:1] = [(4, 1), (-4, 0)]
+live, size, t = 0, {}, 0
+rows = [{"ph": "X", "cat": "cpu_op", "name": "train", "pid": 1, "tid": 1, "ts": 0, "dur": 100, "args": {}},
+        {"ph": "X", "cat": "cpu_op", "name": "prepare", "pid": 1, "tid": 1, "ts": 15, "dur": 10, "args": {}}][: 2 if other == "begin" else 1]
 for who, b in moves:
     b = b or -size[-who]
     size[who] = b
     live, t = live + b, t + 10
     rows.append({"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": t,
-                 "args": {"Addr": 4096 * abs(who), "Bytes": b, "Device Type": 1, "Device Id": 0, "Total Allocated": live, "Total Reserved": live + n}})
+                 "args": {"Addr": abs(who) << 20, "Bytes": b, "Device Type": 1, "Device Id": 0, "Total Allocated": live, "Total Reserved": live + n}})
 print(json.dumps({"traceEvents": rows}))
 END
 }
-for n in 1 8 64; do trace $n 1 > $n.json; done
-trace 80 0 > 80.json # frees the weights, not the samples
+for n in 1 8 64; do trace $n - > $n.json; done
+trace 80 end > 80.json
+trace 90 begin > 90.json
 tidemark predict 8=8.json 1=1.json 64=64.json --at 20 --at 21 --capacity 10000
 echo "== JSON"; tidemark predict 1=1.json 64=64.json --at 30 --capacity 4KiB --json
-echo "== another order"; tidemark predict 1=1.json 80=80.json --at 160
+echo "== another end"; tidemark predict 1=1.json 80=80.json --at 160
+echo "== another order"; tidemark predict 1=1.json 90=90.json --at 160
 echo "== wrong"; tidemark predict 1.json 2=x; tidemark predict 1=1.json; tidemark predict 0=1.json 2=x; tidemark predict 1=1.json 1=8.json
 tidemark predict 1=1.json 2=none.json; echo $?; tidemark predict 1=1.json 8=8.json --device cuda:1; echo $?; tidemark predict 1=1.json 8=8.json --at 0

@@ -101,7 +101,8 @@ static void what_fits_is_what_trying_finds(void **state)
 	enum { STEPS = 6, TRIED = 400 };
 	for (unsigned round = 0; round < 2000; round++) {
 		uint64_t live[2][STEPS];
-		uint32_t which[STEPS] = { 0 }, row[STEPS] = { 0 };
+		uint64_t what[STEPS] = { 0 };
+		uint32_t row[STEPS] = { 0 };
 		seed = 1234567 + round;
 		size_t n = 1 + below(STEPS);
 		for (size_t i = 0; i < n; i++) {
@@ -109,7 +110,7 @@ static void what_fits_is_what_trying_finds(void **state)
 			live[1][i] = below(4) ? live[0][i] + below(300) : below(2000);
 		}
 		uint64_t x = 1 + below(20), y = x + 1 + below(20);
-		tide_held a = { x, live[0], which, row, n }, b = { y, live[1], which, row, n };
+		tide_held a = { x, live[0], what, row, n }, b = { y, live[1], what, row, n };
 		uint64_t capacity = below(4000), fits = tide__predict_fits(&a, &b, capacity);
 		uint64_t found = 0;
 		for (uint64_t size = 1; size <= TRIED; size++)
@@ -163,6 +164,12 @@ static void other_orders_are_seen(void **state)
 	program.n = 2;
 	held_at(2, &b, &peak);
 	assert_int_equal(tide__held_same(&a, &b), 2); /* and no more */
+	tide__held_free(&b);
+	tide_model *m = perform(2, &peak);
+	m->allocs.span[2].i = some_span(m, 1, TIDE_CAT_OP, "elsewhere", 0, 9);
+	assert_int_equal(tide__held(m, m->pools.device[1].i, 2, &b, NULL), TIDE_OK);
+	assert_int_equal(tide__held_same(&a, &b), 1); /* the second is made in another op */
+	tide__model_free(m);
 	tide__held_free(&a);
 	tide__held_free(&b);
 }
