@@ -713,6 +713,24 @@ class Attach(unittest.TestCase):
             at = spans[sizes.index(4 * (1001 + i))]
             self.assertEqual((names[parents[at]], names[at]), ("aten::ones", "aten::empty"))
 
+    def test_under_tidemark_run_threads_that_begin_at_once_are_all_recorded(self):
+        code = """if True:
+            import threading, torch
+            barrier, keep = threading.Barrier(8), []
+            def work():
+                barrier.wait()
+                keep.append(torch.empty(1000, dtype=torch.uint8))
+            threads = [threading.Thread(target=work) for _ in range(8)]
+            for t in threads: t.start()
+            for t in threads: t.join()
+            keep.clear()"""
+        for i in range(3):
+            done = subprocess.run([sys.executable, "-m", "tidemark", "run", "-o", path("once.tide"), "--", sys.executable, "-c", code],
+                                  capture_output=True, text=True, timeout=300, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            t = tidemark.open(path("once.tide"))
+            self.assertEqual((t.memory()["losses"], t.native.column("allocs", "size").count(1000)), ({}, 8), i)
+
     def test_under_tidemark_run_its_recording_is_the_one(self):
         code = (f"import tidemark, torch\nwith tidemark.record({path('not.tide')!r}): x = torch.empty(5151, dtype=torch.uint8)\n"
                 "y = torch.empty(6161, dtype=torch.uint8)")

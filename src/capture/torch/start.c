@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <tidemark/record.h>
@@ -46,12 +48,40 @@ static void start(void)
 	errno = saved;
 }
 
+static __thread __attribute__((tls_model("initial-exec"))) bool starting; /* this thread is at it */
+
+/* In a child that was forked meanwhile nobody is. */
+static void forked(void)
+{
+	int expected = STARTING;
+	starting = false;
+	atomic_compare_exchange_strong(&tide__torch_state, &expected, NEW);
+}
+
+/* Another thread is at it, and needs nothing of this one's: what happens here is in the recording
+ * too. Bounded all the same. */
+static bool await_decision(void)
+{
+	struct timespec pause = { 0, 100000 };
+	int saved = errno;
+	for (int i = 0; i < 10000 && atomic_load(&tide__torch_state) == STARTING; i++)
+		nanosleep(&pause, NULL);
+	atomic_store(&tide__torch_state, DECIDED); /* or it takes too long: go on without */
+	errno = saved;
+	return true;
+}
+
 bool tide__torch_decide(void)
 {
 	int expected = NEW;
+	if (starting) /* inside tide_start */
+		return false;
 	if (!atomic_compare_exchange_strong(&tide__torch_state, &expected, STARTING))
-		return expected == DECIDED; /* else another thread, or this one inside tide_start */
+		return await_decision();
+	starting = true;
+	pthread_atfork(NULL, NULL, forked);
 	start();
+	starting = false;
 	atomic_store_explicit(&tide__torch_state, DECIDED, memory_order_release);
 	return true;
 }
