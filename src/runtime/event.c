@@ -56,15 +56,27 @@ static void end_now(tide_thread *t, uint32_t depth)
 		t->quick.skipped += 2;
 }
 
-/* The innermost ops, as far as other threads have ended them, end here now. */
+static bool any_ended(const tide_thread *t)
+{
+	for (uint32_t i = TIDE_GET(t->quick.depth); i-- > 0;)
+		if (!TIDE_GET(t->quick.open[i]))
+			return true;
+	return false;
+}
+
+/* The innermost ops, as far as other threads have ended them, end here now. As long as there are
+ * others, under one that is open, the long way is taken. */
 static void settle(tide_thread *t)
 {
-	if (TIDE_LIKELY(!atomic_exchange_explicit(&t->ended, false, memory_order_acquire)))
+	if (TIDE_LIKELY(!atomic_load_explicit(&t->ended, memory_order_acquire)))
 		return;
+	atomic_store(&t->ended, false); /* before they are looked at */
 	for (uint32_t d = TIDE_GET(t->quick.depth); d && !TIDE_GET(t->quick.open[d - 1]); d--) {
 		TIDE_SET(t->quick.depth, d - 1);
 		end_now(t, d - 1);
 	}
+	if (any_ended(t))
+		atomic_store(&t->ended, true);
 }
 
 static __attribute__((noinline)) void long_way(uint32_t type, uint32_t pool, uint64_t a, uint64_t b,
@@ -181,6 +193,7 @@ static __attribute__((noinline)) void end_long_way(tide_op op)
 		return;
 	if (tide__close_op(&t->quick, op))
 		end_now(t, op & 0xfff);
+	settle(t);
 	leave(t);
 }
 

@@ -156,6 +156,35 @@ static void they_do_not_pile_up(void **state)
 	tide_trace_close(s.t);
 }
 
+/* Nor where one of its thread's own is open inside it when it ends. */
+static void nor_do_those_with_others_inside(void **state)
+{
+	enum { N = TIDE_DEPTH_MAX + 500 };
+	uint64_t given = 0, inside = 0, last = 0;
+	char got[256];
+	for (int i = 0; i < N; i++) {
+		begin(&given, "given");
+		begin(&inside, "inside");
+		end_on_another(&given);
+		tide_mark(TIDE_STEP, TIDE_NAME("step"), i);
+		tide__end(&inside);
+	}
+	begin(&last, "last");
+	tide__end(&last);
+	tide_stats st;
+	tide_stats_get(&st);
+	assert_int_equal(st.lost_full + st.lost_signal + st.lost_other, 0);
+	spans s = read_back();
+	assert_int_equal(s.rows - s.first, 2 * N + 1);
+	for (size_t i = s.first; i < s.rows; i++) {
+		path_of(&s, i, got, sizeof got);
+		assert_string_equal(got, i + 1 == s.rows     ? "last"
+					 : (i - s.first) % 2 ? "given/inside"
+							     : "given");
+	}
+	tide_trace_close(s.t);
+}
+
 /* ---- many at once ---- */
 
 enum { THREADS = 4, ROUNDS = 3000 };
@@ -210,6 +239,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 		T(ended_elsewhere_is_ended),
 		T(they_do_not_pile_up),
+		T(nor_do_those_with_others_inside),
 		T(all_at_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

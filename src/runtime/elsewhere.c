@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Ops that end on another thread than they began on (a future's callback closes a scope of
+ * PyTorch's).
+ *
+ * Whoever ends one marks it in the list of its thread's open ops, and sends that thread's events
+ * the long way until it is closed there (settle, event.c): with its next event where it is the
+ * innermost, else as soon as it is. */
+#include "runtime/recorder.h"
+
+static bool end_there(tide_thread *t, uint32_t known_by)
+{
+	for (uint32_t i = __atomic_load_n(&t->quick.depth, __ATOMIC_RELAXED); i-- > 0;) {
+		uint32_t seen = known_by;
+		if (!__atomic_compare_exchange_n(&t->quick.open[i], &seen, 0, false,
+						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			continue;
+		atomic_store_explicit(&t->ended, true, memory_order_release);
+		/* its next event goes the long way, and sees that */
+		__atomic_store_n(&t->quick.room, 0, __ATOMIC_RELEASE);
+		return true;
+	}
+	return false;
+}
+
+/* It is still open, so no thread can have begun another at its address; and its own thread does not
+ * touch the entry before it ends something around it. */
+void tide__end_elsewhere(uint32_t known_by)
+{
+	uint64_t now = atomic_load_explicit(&tide__guard.generation, memory_order_relaxed);
+	tide_slow s;
+	if (!now || !tide__slow_enter(&s))
+		return;
+	for (tide_thread *t = atomic_load_explicit(&tide__rec.threads, memory_order_acquire); t;
+	     t = t->next)
+		if (atomic_load_explicit(&t->quick.generation, memory_order_relaxed) == now &&
+		    &t->quick != tide__self && end_there(t, known_by))
+			break;
+	tide__slow_leave(&s);
+}
