@@ -7,10 +7,10 @@
 
 #include "analyze/sim/ordset.h"
 #include "analyze/sim/serve.h"
+#include "base/map.h"
 #include "base/mem.h"
 
-#define MOST_RANGES 4096 /* old stretches whose ranges are looked for: keeps it linear */
-#define FIRST_ADDR  0x100000000000ull /* where invented addresses begin */
+#define FIRST_ADDR 0x100000000000ull /* where invented addresses begin */
 
 /* ---- a device that has so many bytes ----------------------------------------------------- */
 
@@ -113,55 +113,73 @@ uint64_t tide__sim_above(const tide_requests *q)
 
 /* ---- running ----------------------------------------------------------------------------- */
 
-/* The lowest address that is mapped later below an old stretch, with nothing older in between: its
- * range begins there at the latest. */
-static uint64_t range_begin(const tide_requests *q, size_t i)
+static uint64_t kind_of(uint32_t pool, uint32_t stream, bool small)
 {
-	const tide_before *b = &q->before[i];
-	uint64_t floor = i ? q->before[i - 1].addr + q->before[i - 1].size : 0, lowest = b->addr;
-	uint64_t page = b->small ? TIDE_SIM_SMALL_SEG : TIDE_SIM_LARGE_SEG;
-
-	for (size_t k = 0; k < q->n_taken; k++) {
-		const tide_taken *t = &q->taken[k];
-
-		if (t->expandable && !t->freed && t->pool == b->pool && t->stream == b->stream &&
-		    t->small == b->small && t->addr >= floor && t->addr < lowest &&
-		    (b->addr - t->addr) % page == 0)
-			lowest = t->addr;
-	}
-	return lowest;
+	return (uint64_t)pool << 33 | (uint64_t)stream << 1 | small;
 }
 
-/* Is this the first old stretch of its half, pool and stream? */
-static bool first_of_kind(const tide_requests *q, size_t i)
+/* The first old stretch of each half, pool and stream: kind -> its place + 1. */
+static bool first_of_kind(const tide_requests *q, tide_map *first)
 {
-	for (size_t k = 0; k < i; k++)
-		if (q->before[k].expandable && q->before[k].pool == q->before[i].pool &&
-		    q->before[k].stream == q->before[i].stream &&
-		    q->before[k].small == q->before[i].small)
-			return false;
-	return true;
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < q->n_before; i++) {
+		const tide_before *b = &q->before[i];
+		uint64_t kind = kind_of(b->pool, b->stream, b->small);
+
+		if (b->expandable && !tide__map_get(first, kind))
+			ok = tide__map_put(first, kind, (uint32_t)i + 1);
+	}
+	return ok;
+}
+
+bool tide__sim_ranges(const tide_requests *q, uint64_t *begin)
+{
+	tide_map first = { 0 };
+	bool ok = first_of_kind(q, &first);
+
+	for (size_t i = 0; i < q->n_before; i++)
+		begin[i] = q->before[i].addr;
+	for (size_t k = 0; ok && first.n && k < q->n_taken; k++) {
+		const tide_taken *t = &q->taken[k];
+		uint32_t at = t->expandable && !t->freed
+				      ? tide__map_get(&first, kind_of(t->pool, t->stream, t->small))
+				      : 0;
+
+		if (!at)
+			continue;
+		const tide_before *b = &q->before[at - 1];
+		uint64_t floor = at > 1 ? b[-1].addr + b[-1].size : 0;
+		uint64_t page = b->small ? TIDE_SIM_SMALL_SEG : TIDE_SIM_LARGE_SEG;
+
+		if (t->addr >= floor && t->addr < begin[at - 1] && (b->addr - t->addr) % page == 0)
+			begin[at - 1] = t->addr;
+	}
+	tide__map_free(&first);
+	return ok;
+}
+
+static tide_code seed_one(tide_sim *s, const tide_requests *q, const tide_before *b, uint64_t begin)
+{
+	tide_sim_where where = { b->pool, b->stream, b->small };
+
+	if (begin < b->addr && tide__sim_seed_range(s, where, begin) != TIDE_OK)
+		return TIDE_ENOMEM;
+	return tide__sim_seed_segment(s, where, b->addr, b->size, b->expandable,
+				      q->blocks + b->first, b->n) == TIDE_ENOMEM
+		       ? TIDE_ENOMEM
+		       : TIDE_OK;
 }
 
 static tide_code seed_kept(tide_sim *s, const tide_requests *q)
 {
-	for (size_t i = 0; i < q->n_before; i++) {
-		const tide_before *b = &q->before[i];
-		bool look = b->expandable && q->n_before <= MOST_RANGES && first_of_kind(q, i);
-		uint64_t begin = look ? range_begin(q, i) : b->addr;
+	uint64_t *begin = tide__alloc(q->n_before, sizeof *begin);
+	tide_code rc = begin && tide__sim_ranges(q, begin) ? TIDE_OK : TIDE_ENOMEM;
 
-		if (begin < b->addr &&
-		    tide__sim_seed_range(s, (tide_sim_where){ b->pool, b->stream, b->small },
-					 begin) != TIDE_OK)
-			return TIDE_ENOMEM;
-		tide_code rc = tide__sim_seed_segment(
-			s, (tide_sim_where){ b->pool, b->stream, b->small }, b->addr, b->size,
-			b->expandable, q->blocks + b->first, b->n);
-
-		if (rc == TIDE_ENOMEM)
-			return rc;
-	}
-	return TIDE_OK;
+	for (size_t i = 0; rc == TIDE_OK && i < q->n_before; i++)
+		rc = seed_one(s, q, &q->before[i], begin[i]);
+	tide__free(begin);
+	return rc;
 }
 
 static tide_code seed_again(tide_sim *s, const tide_requests *q, size_t from)

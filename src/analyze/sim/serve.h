@@ -18,4 +18,10 @@ void tide__sim_finish(const tide_sim *s, tide_sim_result *out);
 /* An address above all recorded ones. */
 uint64_t tide__sim_above(const tide_requests *q);
 
+/* Where the address range of each old expandable stretch begins at the latest: the lowest address
+ * that is mapped later below it, with nothing older in between; of the first one of each half, pool
+ * and stream. Of all others where they begin. begin has q->n_before rows. False on exhaustion.
+ * O(stretches + segments taken). */
+bool tide__sim_ranges(const tide_requests *q, uint64_t *begin);
+
 #endif

@@ -16,6 +16,7 @@
 #include "analyze/sim/requests.h"
 #include "analyze/sim/ordset.h"
 #include "analyze/sim/sim.h"
+#include "analyze/sim/serve.h"
 #include "base/mem.h"
 
 #define K 1024ull
@@ -356,6 +357,74 @@ static void test_stretches(void **state)
 	}
 }
 
+/* ---- where ranges of old stretches begin ---- */
+
+static uint64_t slow_begin(const tide_requests *q, size_t i)
+{
+	const tide_before *b = &q->before[i];
+	uint64_t floor = i ? b[-1].addr + b[-1].size : 0, lowest = b->addr;
+	uint64_t page = b->small ? TIDE_SIM_SMALL_SEG : TIDE_SIM_LARGE_SEG;
+
+	for (size_t k = 0; k < i; k++)
+		if (q->before[k].expandable && q->before[k].pool == b->pool &&
+		    q->before[k].stream == b->stream && q->before[k].small == b->small)
+			return b->addr; /* not the first */
+	for (size_t k = 0; b->expandable && k < q->n_taken; k++) {
+		const tide_taken *t = &q->taken[k];
+
+		if (t->expandable && !t->freed && t->pool == b->pool && t->stream == b->stream &&
+		    t->small == b->small && t->addr >= floor && t->addr < lowest &&
+		    (b->addr - t->addr) % page == 0)
+			lowest = t->addr;
+	}
+	return lowest;
+}
+
+static void test_ranges(void **state)
+{
+	uint64_t rng = 88172645463325252u, begin[12], moved = 0;
+
+	for (int round = 0; round < 2000; round++) {
+		tide_before before[12] = { 0 };
+		tide_taken taken[30] = { 0 };
+		tide_requests q = { .before = before, .taken = taken };
+
+		rng ^= rng << 13, rng ^= rng >> 7, rng ^= rng << 17;
+		for (uint64_t at = 0; q.n_before < 12; q.n_before++) {
+			rng ^= rng << 13, rng ^= rng >> 7, rng ^= rng << 17;
+			at += (1 + (rng >> 20) % 40) * M;
+			before[q.n_before] = (tide_before){ .addr = at,
+							    .size = 2 * M,
+							    .stream = rng >> 8 & 1,
+							    .pool = rng >> 9 & 1,
+							    .small = rng >> 10 & 1,
+							    .expandable = rng >> 11 & 3 };
+			at += 2 * M;
+		}
+		for (; q.n_taken < 30; q.n_taken++) {
+			rng ^= rng << 13, rng ^= rng >> 7, rng ^= rng << 17;
+			const tide_before *b = &before[(rng >> 40) % 12];
+			uint64_t page = b->small ? TIDE_SIM_SMALL_SEG : TIDE_SIM_LARGE_SEG;
+			uint64_t below = (rng >> 20) % 4 * page + (rng >> 30) % 8 / 7;
+
+			taken[q.n_taken] =
+				(tide_taken){ .addr = b->addr > below ? b->addr - below : 1,
+					      .size = 2 * M,
+					      .stream = rng >> 8 & 1,
+					      .pool = rng >> 9 & 1,
+					      .small = rng >> 10 & 1,
+					      .expandable = rng >> 11 & 3,
+					      .freed = !(rng >> 13 & 7) };
+		}
+		assert_true(tide__sim_ranges(&q, begin));
+		for (size_t i = 0; i < q.n_before; i++) {
+			assert_int_equal(begin[i], slow_begin(&q, i));
+			moved += begin[i] < before[i].addr;
+		}
+	}
+	assert_true(moved > 300);
+}
+
 /* Settings as a snapshot's facts tell them. */
 static const struct {
 	const char *key, *text; /* text NULL: the number */
@@ -525,10 +594,11 @@ static void test_exhaustion(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),	  cmocka_unit_test(test_gc),
-		cmocka_unit_test(test_stretches), cmocka_unit_test(test_recorded),
-		cmocka_unit_test(test_round),	  cmocka_unit_test(test_settings),
-		cmocka_unit_test(test_ordset),	  cmocka_unit_test(test_exhaustion),
+		cmocka_unit_test(test_rows),	   cmocka_unit_test(test_gc),
+		cmocka_unit_test(test_stretches),  cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_recorded),   cmocka_unit_test(test_round),
+		cmocka_unit_test(test_settings),   cmocka_unit_test(test_ordset),
+		cmocka_unit_test(test_exhaustion),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
