@@ -3,13 +3,16 @@
 """Devices whose allocator tells PyTorch's profiler nothing (MPS, some makers' own): found, said once, and sampled.
 
 Their allocations cannot be recorded, and a recording that says nothing of them would look as if there were none. What their own
-counters say is recorded at steps and checkpoints, when live() asks, every `interval` seconds and at the end, as samples of counters of the device. Everything here runs
-in Python with the GIL, never inside an op or an allocator, never in a forked child (it may not touch the device), and never raises.
+counters say is recorded at steps and checkpoints, when live() asks, every `interval` seconds and at the end, as samples of counters of
+the device. Some have a counter of their highest point too, since the process began or the program reset it: it says something of a
+recording only where it rises meanwhile, so rises between two looks are recorded. It is never reset here. Everything here runs in Python
+with the GIL, never inside an op or an allocator, never in a forked child (it may not touch the device), and never raises.
 """
 from __future__ import annotations
 
 import os
 import sys
+import threading
 from typing import Any
 
 KNOWN = ("cuda", "hip", "xpu")  # PyTorch's own, which report, unless another allocator was put in their place
@@ -34,17 +37,29 @@ def _started(module: Any) -> bool:
     return bool(getattr(module, "is_initialized", lambda: True)())
 
 
-def _of_accelerator(torch: Any, kind: str) -> dict[int, tuple[int, int | None]]:
+def _accelerator(torch: Any, kind: str) -> Any:
+    """torch.accelerator, where it is of this kind and in use."""
     a = torch.accelerator
     ready = getattr(torch._C, "_accelerator_isAllocatorInitialized", lambda: True)
-    if a.current_accelerator().type != kind or not _started(getattr(torch, kind, None)) or not ready():
+    return a if a.current_accelerator().type == kind and _started(getattr(torch, kind, None)) and ready() else None
+
+
+def _module(torch: Any, kind: str) -> Any:
+    """The kind's own, where it is in use."""
+    m = getattr(torch, kind)
+    return m if _started(m) and m.is_available() else None
+
+
+def _of_accelerator(torch: Any, kind: str) -> dict[int, tuple[int, int | None]]:
+    a = _accelerator(torch, kind)
+    if a is None:
         return {}
     return {i: (int(a.memory_allocated(i)), int(a.memory_reserved(i))) for i in range(a.device_count())}
 
 
 def _of_module(torch: Any, kind: str) -> dict[int, tuple[int, int | None]]:
-    m = getattr(torch, kind)
-    if not _started(m) or not m.is_available():
+    m = _module(torch, kind)
+    if m is None:
         return {}
     reserved = getattr(m, "memory_reserved", None)
     return {i: (int(m.memory_allocated(i)), int(reserved(i)) if reserved else None) for i in range(m.device_count())}
@@ -54,6 +69,19 @@ def _of_mps(torch: Any, kind: str) -> dict[int, tuple[int, int | None]]:
     if kind != "mps":
         return {}
     return {0: (int(torch.mps.current_allocated_memory()), int(torch.mps.driver_allocated_memory()))}
+
+
+def highest(torch: Any, kind: str) -> dict[int, int]:
+    """The most that each device of a kind had given out, as it says itself; {}: it does not say."""
+    for find in (_accelerator, _module):
+        try:
+            m = find(torch, kind)
+            found = {} if m is None else {i: int(m.max_memory_allocated(i)) for i in range(m.device_count())}
+        except Exception:  # it has no such counter
+            continue
+        if found:
+            return found
+    return {}
 
 
 class Devices:
@@ -72,6 +100,8 @@ class Devices:
         self.before: dict[str, dict[int, int]] = {}  # kind -> address, pool of what was recorded as alive already
         self.told: set[str] = set()  # silent kinds that the recording knows of
         self.used: set[tuple[str, int]] = set()  # devices that had something once
+        self.peaks: dict[tuple[str, int], int] | None = {}  # own peaks at the last look of this recording; None: it has ended
+        self.turn = threading.Lock()  # one look after the other: what the later one asks is the later
         self.slots = 0  # call slots taken over; 0: preloaded, nothing more is to be taken
         self.owner = os.getpid()
         self.thread: Any = None
@@ -119,6 +149,8 @@ class Devices:
 
     def moved(self, kind: str, last: bool) -> bool:
         """Its counters have changed, seen twice: a report comes a moment after the change that it tells."""
+        if kind not in self.first and self.capture.tide_recording():
+            self.risen(kind, first=True)
         now = counters(self.torch, kind)
         first = self.first.setdefault(kind, now)
         if all(allocated == first.get(i, (0, 0))[0] for i, (allocated, _) in now.items()):
@@ -182,6 +214,7 @@ class Devices:
         if os.getpid() != self.owner:
             return
         self.on, self.slots = True, slots
+        self.peaks = self.peaks or {}
         self.first.clear()
         self.changed.clear()
         self.look()
@@ -191,6 +224,7 @@ class Devices:
         """Another recording: it is to be told too."""
         self.before.clear()
         self.told.clear()
+        self.peaks = {}
 
     def look(self, last: bool = False) -> None:
         """A step, a while later, the end."""
@@ -204,6 +238,8 @@ class Devices:
             if name is not None:
                 self.judge(name, last=last)
             self.record()
+            if last:
+                self.peaks = None
         except Exception as why:
             self.give_up(why)
 
@@ -229,24 +265,50 @@ class Devices:
             self.before.setdefault(kind, {})[address] = pool
 
     def sample(self) -> None:
-        for kind, number in self.silent.items():
-            for index, (allocated, reserved) in counters(self.torch, kind).items():
-                if allocated or reserved:
-                    self.used.add((kind, index))
-                    self.announce(kind)
-                if (kind, index) not in self.used:
-                    continue
-                self.capture.tide_torch_allocated(number, index, allocated)
-                if reserved is not None:
-                    self.capture.tide_torch_reserved(number, index, reserved)
+        if not self.turn.acquire(timeout=1):  # a signal's handler, amid a look
+            return
+        try:
+            for kind in list(self.silent):
+                self.ask(kind)
+        finally:
+            self.turn.release()
+
+    def ask(self, kind: str) -> None:
+        """A look: samples first, so that the highest point is one since the samples of the look before."""
+        now = counters(self.torch, kind)
+        self.put(kind, {i: c for i, c in now.items() if any(c) or (kind, i) in self.used})
+        risen = self.risen(kind)
+        self.put(kind, {i: now[i] for i in risen if i in now and (kind, i) not in self.used})
+        for index, peak in risen.items():
+            self.capture.tide_torch_peak(self.silent[kind], index, peak)
+
+    def put(self, kind: str, now: dict[int, tuple[int, int | None]]) -> None:
+        for index, (allocated, reserved) in now.items():
+            self.used.add((kind, index))
+            self.announce(kind)
+            self.capture.tide_torch_allocated(self.silent[kind], index, allocated)
+            if reserved is not None:
+                self.capture.tide_torch_reserved(self.silent[kind], index, reserved)
+
+    def risen(self, kind: str, first: bool = False) -> dict[int, int]:
+        """Own peaks that are higher than at the last look. Lower: it was reset, and a rise is still one since that look."""
+        known, risen = self.peaks, dict[int, int]()
+        if known is None:
+            return risen
+        for index, peak in highest(self.torch, kind).items():
+            last = known.setdefault((kind, index), peak)
+            if first:
+                continue
+            known[kind, index] = peak
+            if peak > last:
+                risen[index] = peak
+        return risen
 
     # ---- a thread of Python's: counters are asked for with the GIL ----
 
     def start(self) -> None:
         if not self.silent or not self.interval or self.thread is not None or not self.on:
             return
-        import threading
-
         self.wake = threading.Event()
         self.thread = threading.Thread(target=self.work, args=(self.wake,), name="tidemark-sample", daemon=True)
         self.thread.start()

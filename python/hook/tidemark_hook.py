@@ -77,7 +77,7 @@ def _load_capture(path: str | None = None) -> None:
     c.tide_free.argtypes = [ctypes.c_uint16, ctypes.c_uint64]
     c.tide_free.restype = None
     c.tide_torch_device_type.argtypes = [ctypes.c_char_p]
-    for name in "tide_torch_reserved", "tide_torch_allocated":
+    for name in "tide_torch_reserved", "tide_torch_allocated", "tide_torch_peak":
         getattr(c, name).argtypes = [ctypes.c_uint, ctypes.c_uint, ctypes.c_uint64]
         getattr(c, name).restype = None
     c.tide_recording.restype = ctypes.c_bool

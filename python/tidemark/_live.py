@@ -93,7 +93,9 @@ class Live:
         reserved = "" if t["reserved_bytes"] is None and device["device"] == "cpu" else f", reserved {held}{told}"  # a heap has none
         if device["sampled"] is not None:  # its allocator reports nothing: what its own counter said
             s = device["sampled"]
-            return f"sampled {size(s['allocated_bytes'])}, at most {size(s['peak_bytes'])} in {counted(s['samples'], 'sample')}{reserved}"
+            own = s["own_peak_bytes"] or 0
+            told = f" {size(own)} as its own counter says," if own > (s["peak_bytes"] or 0) else ""
+            return f"sampled {size(s['allocated_bytes'])}, at most{told} {size(s['peak_bytes'])} in {counted(s['samples'], 'sample')}{reserved}"
         return f"{size(t['live_bytes'])} in {counted(t['live_count'], 'allocation')}, peak {size(t['peak_bytes'])}{reserved}"
 
     @staticmethod

@@ -9,11 +9,11 @@
 #include "base/mem.h"
 #include "model/strings.h"
 
-/* The counter of a device, 0 = the trace has none. */
-static uint32_t counter_of(const tide_model *m, uint32_t d)
+/* A counter of a device, 0 = the trace has none. */
+static uint32_t counter_of(const tide_model *m, uint32_t d, const char *what)
 {
 	char text[160];
-	int n = snprintf(text, sizeof text, "torch.allocated_bytes.%s:%" PRId64,
+	int n = snprintf(text, sizeof text, "torch.%s_bytes.%s:%" PRId64, what,
 			 tide__device_kind_name(m, d), m->devices.index[d]);
 	uint32_t name = n < (int)sizeof text ? tide__strings_find(m->strings, text, (size_t)n) : 0;
 	for (uint32_t c = 1; name && c < m->counters.n; c++)
@@ -28,21 +28,30 @@ static bool is_bytes(double v)
 	return v >= 0 && v <= 9007199254740992.0 && (double)(uint64_t)v == v;
 }
 
-/* by counter: the device it is of, 0 = of none, or not believed; and room to work */
-static void choose(const tide_model *m, uint32_t *device, int64_t *last)
+/* By counter: the device it is of, 0 = of none, or not believed; and room to work */
+struct counters {
+	uint32_t *device; /* whose bytes given out it counts */
+	uint32_t *peak;	  /* whose peak it is */
+	int64_t *last;
+	int64_t *look; /* by device */
+};
+
+static void choose(const tide_model *m, struct counters *k)
 {
 	for (size_t c = 0; c < m->counters.n; c++)
-		last[c] = INT64_MIN;
+		k->last[c] = INT64_MIN;
 	for (uint32_t d = 1; d < m->devices.n; d++) {
-		uint32_t c = counter_of(m, d);
-		if (c && !device[c])
-			device[c] = d;
+		uint32_t c = counter_of(m, d, "allocated"), p = counter_of(m, d, "peak");
+		if (c && !k->device[c])
+			k->device[c] = d;
+		if (p && !k->peak[p])
+			k->peak[p] = d;
 	}
 	for (size_t i = 0; i < m->samples.n; i++) {
 		uint32_t c = m->samples.counter[i].i;
-		if (!is_bytes(m->samples.value[i]) || m->samples.t[i] < last[c])
-			device[c] = 0;
-		last[c] = m->samples.t[i];
+		if (!is_bytes(m->samples.value[i]) || m->samples.t[i] < k->last[c])
+			k->device[c] = k->peak[c] = 0;
+		k->last[c] = m->samples.t[i];
 	}
 }
 
@@ -57,6 +66,50 @@ static void add(tide_sampled *s, uint32_t d, int64_t t, uint64_t bytes, bool by_
 		x->peak = bytes;
 		x->peak_t = t;
 	}
+}
+
+static void add_all(const tide_model *m, tide_sampled *s, const uint32_t *device, int64_t t)
+{
+	for (size_t i = 0; i < m->samples.n; i++) {
+		uint32_t d = device[m->samples.counter[i].i];
+		if (d)
+			add(s, d, m->samples.t[i], (uint64_t)m->samples.value[i],
+			    m->samples.t[i] <= t);
+	}
+}
+
+/* ---- its own peak ---- */
+
+static void own_peaks(const tide_model *m, tide_sampled *s, const uint32_t *peak, int64_t t)
+{
+	for (size_t i = 0; i < m->samples.n; i++) {
+		uint32_t d = peak[m->samples.counter[i].i];
+		tide_sampled_device *x = &s->devices[d];
+		if (!d || !x->n || m->samples.t[i] > t)
+			continue;
+		uint64_t bytes = (uint64_t)m->samples.value[i];
+		if (x->own_peak == TIDE_SAMPLED_NONE || bytes > x->own_peak) {
+			x->own_peak = bytes;
+			x->own_told = m->samples.t[i];
+		}
+	}
+}
+
+/* The looks at a device are its samples; a peak is told at one, after its sample. */
+static void own_stretches(const tide_model *m, tide_sampled *s, const uint32_t *device,
+			  int64_t *look)
+{
+	for (size_t i = 0; i < m->samples.n; i++) {
+		uint32_t d = device[m->samples.counter[i].i];
+		tide_sampled_device *x = &s->devices[d];
+		if (!d || x->own_peak == TIDE_SAMPLED_NONE || m->samples.t[i] > x->own_told)
+			continue;
+		x->own_since = look[d];
+		look[d] = m->samples.t[i];
+	}
+	for (size_t d = 0; d < s->n_devices; d++) /* a time before the start: nobody's recording */
+		if (s->devices[d].own_since > s->devices[d].own_told)
+			s->devices[d].own_since = s->devices[d].own_told;
 }
 
 /* ---- over time ---- */
@@ -118,27 +171,33 @@ static bool draw_all(const tide_model *m, tide_sampled *s, const uint32_t *devic
 	return ok;
 }
 
+static bool solve(const tide_model *m, int64_t t, tide_sampled *s, struct counters *k)
+{
+	for (size_t d = 0; d < s->n_devices; d++) {
+		tide_sampled_device *x = &s->devices[d];
+		x->bytes = x->peak = x->own_peak = TIDE_SAMPLED_NONE;
+	}
+	choose(m, k);
+	add_all(m, s, k->device, t);
+	own_peaks(m, s, k->peak, t);
+	own_stretches(m, s, k->device, k->look);
+	return !s->buckets || !s->any || draw_all(m, s, k->device);
+}
+
 tide_code tide__sampled(const tide_model *m, int64_t t, size_t buckets, tide_sampled *out,
 			tide_error *err)
 {
 	*out = (tide_sampled){ .n_devices = m->devices.n, .buckets = buckets };
 	out->devices = tide__calloc(m->devices.n, sizeof *out->devices);
-	uint32_t *device = tide__calloc(m->counters.n, sizeof *device);
-	int64_t *last = tide__calloc(m->counters.n, sizeof *last);
-	bool ok = out->devices && device && last;
-	for (size_t d = 0; ok && d < m->devices.n; d++)
-		out->devices[d].bytes = out->devices[d].peak = TIDE_SAMPLED_NONE;
-	if (ok)
-		choose(m, device, last);
-	for (size_t i = 0; ok && i < m->samples.n; i++) {
-		uint32_t d = device[m->samples.counter[i].i];
-		if (d)
-			add(out, d, m->samples.t[i], (uint64_t)m->samples.value[i],
-			    m->samples.t[i] <= t);
-	}
-	ok = ok && (!buckets || !out->any || draw_all(m, out, device));
-	tide__free(device);
-	tide__free(last);
+	struct counters k = { .device = tide__calloc(m->counters.n, sizeof *k.device),
+			      .peak = tide__calloc(m->counters.n, sizeof *k.peak),
+			      .last = tide__calloc(m->counters.n, sizeof *k.last),
+			      .look = tide__calloc(m->devices.n, sizeof *k.look) };
+	bool ok = out->devices && k.device && k.peak && k.last && k.look && solve(m, t, out, &k);
+	tide__free(k.device);
+	tide__free(k.peak);
+	tide__free(k.last);
+	tide__free(k.look);
 	if (ok)
 		return TIDE_OK;
 	tide__sampled_free(out);

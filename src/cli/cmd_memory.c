@@ -201,16 +201,16 @@ static tide_grid *largest(struct answer *x)
 
 static void print_sampled(const tide_args *a, const tide_sampled_device *s)
 {
-	char now[32] = "unknown", most[32] = "unknown", t[32] = "-", n[32];
-	if (s->bytes != TIDE_SAMPLED_NONE) {
+	char now[32] = "unknown", most[32] = "unknown", t[96], n[32];
+	if (s->bytes != TIDE_SAMPLED_NONE)
 		tide__fmt_bytes(now, sizeof now, (double)s->bytes);
-		tide__fmt_bytes(most, sizeof most, (double)s->peak);
-		tide__fmt_ns(t, sizeof t, (double)s->peak_t);
-	}
+	if (tide__sampled_most(s) != TIDE_SAMPLED_NONE)
+		tide__fmt_bytes(most, sizeof most, (double)tide__sampled_most(s));
 	fprintf(a->out,
-		"  Its allocator reports no allocations. As sampled: %s, at most %s (at %s; %s "
+		"  Its allocator reports no allocations. As sampled: %s, at most %s (%s; %s "
 		"samples).\n",
-		now, most, t, tide__fmt_count(n, sizeof n, (int64_t)s->n));
+		now, most, tide__sampled_when(s, t, sizeof t),
+		tide__fmt_count(n, sizeof n, (int64_t)s->n));
 }
 
 static void print_device(const tide_args *a, const struct answer *x, uint32_t d)
@@ -296,6 +296,11 @@ static void json_sampled(tide_json *j, const struct answer *x, uint32_t d)
 	tide__json_kmaybe(j, "peak_bytes", s->peak);
 	tide__json_key(j, "peak_time_ns");
 	s->peak == TIDE_SAMPLED_NONE ? tide__json_null(j) : tide__json_int(j, s->peak_t);
+	tide__json_kmaybe(j, "own_peak_bytes", s->own_peak);
+	tide__json_key(j, "own_peak_since_ns");
+	s->own_peak == TIDE_SAMPLED_NONE ? tide__json_null(j) : tide__json_int(j, s->own_since);
+	tide__json_key(j, "own_peak_told_ns");
+	s->own_peak == TIDE_SAMPLED_NONE ? tide__json_null(j) : tide__json_int(j, s->own_told);
 	tide__json_kuint(j, "samples", s->n);
 	json_series(j, "series_bytes", x->sampled.series + d * x->sampled.buckets,
 		    x->sampled.buckets);

@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 
+#include "render/grid.h"
+
 static void put(FILE *out, const tide_model *m, tide_str s, const char *none)
 {
 	size_t n;
@@ -140,5 +142,19 @@ const char *tide__device_name(const tide_model *m, uint32_t d, char *buf, size_t
 		snprintf(buf, n, "cpu");
 	else
 		snprintf(buf, n, "%s:%" PRId64, tide__device_kind_name(m, d), m->devices.index[d]);
+	return buf;
+}
+
+const char *tide__sampled_when(const tide_sampled_device *x, char *buf, size_t n)
+{
+	char t[32], since[32];
+	if (tide__sampled_by_own(x))
+		snprintf(buf, n, "between %s and %s as its own counter says",
+			 tide__fmt_ns(since, sizeof since, (double)x->own_since),
+			 tide__fmt_ns(t, sizeof t, (double)x->own_told));
+	else if (x->peak == TIDE_SAMPLED_NONE)
+		snprintf(buf, n, "at -");
+	else
+		snprintf(buf, n, "at %s", tide__fmt_ns(t, sizeof t, (double)x->peak_t));
 	return buf;
 }

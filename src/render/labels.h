@@ -8,6 +8,7 @@
 
 #include "analyze/flame.h"
 #include "analyze/groups.h"
+#include "analyze/sampled.h"
 
 /* The name of a group: "train/forward", "weights float32[64, 32]", "1 MiB - 2 MiB" ... Frames of a
  * stack from the outermost to the innermost, separated by " > ". Any length, any bytes: the caller
@@ -26,5 +27,9 @@ void tide__path_brief(const tide_flame *f, uint32_t node, uint32_t root, FILE *o
 
 /* A device as commands and pages call it: "cuda:0", "cpu"; "?" for none. Returns buf. */
 const char *tide__device_name(const tide_model *m, uint32_t device, char *buf, size_t n);
+
+/* When the highest that is known of a sampled device was: "at 1.000 s", or "between 1.000 s and
+ * 2.000 s as its own counter says". Returns buf. */
+const char *tide__sampled_when(const tide_sampled_device *x, char *buf, size_t n);
 
 #endif

@@ -246,24 +246,39 @@ static void put_from_rings(const tide_model *m, FILE *out, const tide_style *sty
 	tide__put_words(out, text, 6, 6, style->width);
 }
 
+static void sampled_text(const tide_sampled_device *x, const char *name, char *text, size_t size)
+{
+	char most[32], seen[32], t[96], n[32];
+	tide__fmt_bytes(most, sizeof most, (double)tide__sampled_most(x));
+	tide__fmt_bytes(seen, sizeof seen, (double)x->peak);
+	tide__fmt_count(n, sizeof n, (int64_t)x->n);
+	tide__sampled_when(x, t, sizeof t);
+	if (tide__sampled_by_own(x))
+		snprintf(text, size,
+			 "%s is sampled: %s at most, %s, and %s at most in %s samples; what else "
+			 "was "
+			 "between them is not known, and no other figure counts it",
+			 name, most, t, seen, n);
+	else
+		snprintf(
+			text, size,
+			"%s is sampled: %s at most, %s, in %s samples of its own counter; what was "
+			"between them is not known, and no other figure counts it",
+			name, most, t, n);
+}
+
 /* Devices without allocations whose own counters were read now and then. */
 static void put_sampled(const tide_model *m, FILE *out, const tide_style *style)
 {
 	tide_sampled s;
-	char text[320], name[64], most[32], t[32], n[32];
+	char text[400], name[64];
 	if (tide__sampled(m, INT64_MAX, 0, &s, NULL) != TIDE_OK)
 		return;
 	for (uint32_t d = 1; d < s.n_devices; d++) {
-		const tide_sampled_device *x = &s.devices[d];
-		if (!x->n)
+		if (!s.devices[d].n)
 			continue;
-		snprintf(text, sizeof text,
-			 "%s is sampled: %s at most, at %s, in %s samples of its own counter; what "
-			 "was between them is not known, and no other figure counts it",
-			 tide__device_name(m, d, name, sizeof name),
-			 tide__fmt_bytes(most, sizeof most, (double)x->peak),
-			 tide__fmt_ns(t, sizeof t, (double)x->peak_t),
-			 tide__fmt_count(n, sizeof n, (int64_t)x->n));
+		tide__device_name(m, d, name, sizeof name);
+		sampled_text(&s.devices[d], name, text, sizeof text);
 		fputs("note: ", out);
 		tide__put_words(out, text, 6, 6, style->width);
 	}

@@ -57,6 +57,9 @@ static void sampled_json(tide_json *j, const tide_sampled_device *s)
 	tide__json_object(j);
 	tide__json_kuint(j, "peak", s->peak);
 	tide__json_kint(j, "peak_t", s->peak_t);
+	tide__json_kmaybe(j, "own_peak", s->own_peak);
+	tide__json_kint(j, "own_since", s->own_since);
+	tide__json_kint(j, "own_told", s->own_told);
 	tide__json_kuint(j, "last", s->bytes);
 	tide__json_kuint(j, "samples", s->n);
 	tide__json_object_end(j);

@@ -7,6 +7,7 @@
  * unknown addresses, cut off before its end
  *   steps.tide    nine step marks: eight steps, the last four keep 4 MiB each
  *   sampled.tide  a GPU whose reserved bytes are samples of a counter, the host, a failed request
+ *   silent.tide   two devices of which there are samples alone, of both how high they were too
  *   failed.tide   two devices whose requests fail by turns, 40 times, as their segments fill
  */
 #include <stdio.h>
@@ -211,6 +212,31 @@ static void sampled(tidefile *f)
 	ev_free(f, 1, 8000, HEAP, 0x5000);
 }
 
+/* As of devices whose allocators report nothing: samples at looks, and a peak that rose between two
+ * of them; the other device's peak counter says nonsense. */
+static void silent(tidefile *f)
+{
+	enum { N_NOW = N_DONE + 1, N_PEAK, N_NOW_TT, N_PEAK_TT };
+	static const struct {
+		uint64_t t;
+		unsigned now, peak; /* MiB; 0: it has not risen */
+	} looks[] = { { 1000, 8, 0 }, { 2000, 12, 12 }, { 4000, 10, 30 }, { 6000, 16, 0 } };
+	bytes r = { 0 };
+	start(f);
+	record_add(&r, TIDE_REC_NAME, U(N_NOW), "torch.allocated_bytes.cuda:0");
+	record_add(&r, TIDE_REC_NAME, U(N_PEAK), "torch.peak_bytes.cuda:0");
+	record_add(&r, TIDE_REC_NAME, U(N_NOW_TT), "torch.allocated_bytes.tt:0");
+	record_add(&r, TIDE_REC_NAME, U(N_PEAK_TT), "torch.peak_bytes.tt:0");
+	tidefile_records(f, TIDE_CHUNK_DEFS, &r);
+	for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+		ev_sample(f, 1, looks[i].t, N_NOW, (double)(looks[i].now * MiB));
+		if (looks[i].peak)
+			ev_sample(f, 1, looks[i].t + 1, N_PEAK, (double)(looks[i].peak * MiB));
+		ev_sample(f, 1, looks[i].t + 2, N_NOW_TT, (double)(i * MiB));
+		ev_sample(f, 1, looks[i].t + 3, N_PEAK_TT, i ? 99.5 : (double)(90 * MiB));
+	}
+}
+
 /* By turns on both devices: a block of 1 MiB beside a free one, then a request that fails. Both had
  * 48 MiB in one segment; the device had 2 MiB left, or 64 MiB and a limit refused. */
 static void failed(tidefile *f)
@@ -262,6 +288,10 @@ int main(int argc, char **argv)
 	sampled(&f);
 	tidefile_end(&f);
 	save(&f, dir, "sampled.tide", 0);
+	f = (tidefile){ 0 };
+	silent(&f);
+	tidefile_end(&f);
+	save(&f, dir, "silent.tide", 0);
 	f = (tidefile){ 0 };
 	failed(&f);
 	tidefile_end(&f);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Sampled bytes against a slow, obvious recomputation on random models: counters of devices that
- * are there and that are not, with values that are no bytes and times out of order. And no figure
- * that is counted changes by them. */
+/* Sampled bytes and own peaks against a slow, obvious recomputation on random models: counters of
+ * devices that are there and that are not, with values that are no bytes and times out of order.
+ * And no figure that is counted changes by them. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +20,8 @@ enum { ROUNDS = 300, MOST = 24 };
 
 static const char *const names[] = { "", "torch.allocated_bytes.cuda:0",
 				     "torch.allocated_bytes.tt:0", "torch.allocated_bytes.cpu:0" };
+static const char *const peaks[] = { "", "torch.peak_bytes.cuda:0", "torch.peak_bytes.tt:0",
+				     "torch.peak_bytes.cpu:0" };
 
 /* One counter, at times that mostly go up. */
 static void add_counter(struct mm *x, const char *name)
@@ -48,6 +50,10 @@ static tide_model *model(uint32_t seed)
 	for (size_t d = 1; d < sizeof names / sizeof *names; d++)
 		if (mm_random(&x, 3))
 			add_counter(&x, names[d]);
+	for (size_t d = 1; d < sizeof peaks / sizeof *peaks; d++)
+		if (mm_random(&x, 3))
+			add_counter(&x, peaks[d]);
+	add_counter(&x, "torch.peak_bytes.cuda:9");
 	add_counter(&x, "torch.allocated_bytes.cuda:9");
 	add_counter(&x, "torch.allocated_bytes");
 	return x.m;
@@ -61,13 +67,13 @@ struct list {
 	size_t n;
 };
 
-static struct list of_device(const tide_model *m, uint32_t d)
+static struct list of_counter(const tide_model *m, const char *name)
 {
 	struct list l = { .n = 0 };
 	for (size_t i = 0; i < m->samples.n; i++) {
 		double v = m->samples.value[i];
 		uint32_t c = m->samples.counter[i].i;
-		if (strcmp(tide__text(m, m->counters.name[c], NULL), names[d]) != 0)
+		if (strcmp(tide__text(m, m->counters.name[c], NULL), name) != 0)
 			continue;
 		if (!(v >= 0 && v < 1e15 && v == floor(v)) ||
 		    (l.n && m->samples.t[i] < l.t[l.n - 1]))
@@ -95,9 +101,32 @@ static uint64_t most_in(const tide_model *m, const struct list *l, size_t b, siz
 	return most;
 }
 
+/* The peak that it told itself, and how many samples were taken by then. */
+static void check_own(const tide_model *m, const tide_sampled_device *x, uint32_t d, int64_t t)
+{
+	struct list l = of_counter(m, names[d]), own = of_counter(m, peaks[d]);
+	uint64_t most = TIDE_SAMPLED_NONE;
+	int64_t told = 0;
+	size_t looks = 0;
+	for (size_t i = own.n; l.n && i-- > 0;)
+		if (own.t[i] <= t && (most == TIDE_SAMPLED_NONE || own.v[i] >= most)) {
+			most = own.v[i];
+			told = own.t[i];
+		}
+	while (looks < l.n && l.t[looks] <= told)
+		looks++;
+	assert_int_equal(x->own_peak, most);
+	assert_int_equal(x->own_told, told);
+	assert_int_equal(x->own_since, most != TIDE_SAMPLED_NONE && looks > 1 ? l.t[looks - 2] : 0);
+	assert_true(x->own_since <= x->own_told);
+	bool above = most != TIDE_SAMPLED_NONE && (x->peak == TIDE_SAMPLED_NONE || most > x->peak);
+	assert_int_equal(tide__sampled_by_own(x), above);
+	assert_int_equal(tide__sampled_most(x), above ? most : x->peak);
+}
+
 static void check_device(const tide_model *m, const tide_sampled *s, uint32_t d, int64_t t)
 {
-	struct list l = of_device(m, d);
+	struct list l = of_counter(m, names[d]);
 	uint64_t now = TIDE_SAMPLED_NONE, most = TIDE_SAMPLED_NONE;
 	int64_t when = 0;
 	for (size_t i = 0; i < l.n && l.t[i] <= t; i++) {
@@ -142,6 +171,7 @@ static void samples(void **state)
 		assert_int_equal(tide__sampled(m, t, 1 + seed % 40, &s, NULL), TIDE_OK);
 		for (uint32_t d = 1; d < sizeof names / sizeof *names; d++) {
 			check_device(m, &s, d, t);
+			check_own(m, &s.devices[d], d, t);
 			any += s.devices[d].n > 0;
 		}
 		assert_int_equal(s.any, any);

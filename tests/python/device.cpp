@@ -39,7 +39,7 @@ unsigned number(c10::Device d)
 struct Allocator final : c10::DeviceAllocator {
 	std::mutex lock;
 	std::unordered_map<void *, std::pair<c10::DeviceIndex, size_t>> live;
-	int64_t allocated[DEVICES] = {}, reserved[DEVICES] = {};
+	int64_t allocated[DEVICES] = {}, reserved[DEVICES] = {}, peak[DEVICES] = {};
 
 	static size_t segments(int64_t bytes) { return (static_cast<size_t>(bytes) + SEGMENT - 1) / SEGMENT * SEGMENT; }
 
@@ -61,6 +61,7 @@ struct Allocator final : c10::DeviceAllocator {
 		void *p = std::aligned_alloc(ROUND, n);
 		live[p] = { device.index(), n };
 		all += n;
+		peak[device.index()] = std::max(peak[device.index()], all);
 		reserved[device.index()] = std::max<int64_t>(reserved[device.index()], segments(all));
 		if (tell)
 			tell(p, n, all, reserved[device.index()], number(device));
@@ -83,11 +84,16 @@ struct Allocator final : c10::DeviceAllocator {
 		std::lock_guard<std::mutex> guard(lock);
 		c10::CachingDeviceAllocator::DeviceStats s;
 		s.allocated_bytes[0].current = allocated[i];
+		s.allocated_bytes[0].peak = peak[i];
 		s.reserved_bytes[0].current = reserved[i];
 		return s;
 	}
 	void resetAccumulatedStats(c10::DeviceIndex) override {}
-	void resetPeakStats(c10::DeviceIndex) override {}
+	void resetPeakStats(c10::DeviceIndex i) override
+	{
+		std::lock_guard<std::mutex> guard(lock);
+		peak[i] = allocated[i];
+	}
 };
 Allocator allocator;
 REGISTER_ALLOCATOR(TYPE, &allocator)

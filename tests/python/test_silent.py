@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""A device whose allocator tells PyTorch's profiler nothing (needs torch): it is said, once, and its own counters are sampled.
+"""A device whose allocator tells PyTorch's profiler nothing (needs torch): it is said, once, and its own counters are sampled, its own peak is told where it rises.
 
 Each case is a process of its own: what a device is, PyTorch learns once."""
 import importlib.util
@@ -89,6 +89,57 @@ with tidemark.record("b.tide"):
         self.assertIn("note: devices whose allocators report nothing to PyTorch's profiler", text)
         text = subprocess.run([sys.executable, "-m", "tidemark", "peak", path("a.tide")], capture_output=True, text=True, check=True).stdout
         self.assertIn("note: tidal:0 is sampled: 8.00 MiB at most", " ".join(text.split()))
+
+    def test_its_own_peak(self):
+        """It is told where it rises between two looks, whatever the program did to it before or does meanwhile."""
+        out, said = run(RECORD + """
+most = torch.accelerator.max_memory_allocated
+empty(40 * M)  # before: of no recording
+with tidemark.record("p.tide"):
+    keep = empty(2 * M)
+    tidemark.step(0)
+    empty(30 * M)  # hidden: less than it ever was
+    tidemark.step(1)
+    torch.accelerator.reset_peak_memory_stats(0)
+    tidemark.step(2)
+    empty(7 * M)
+    empty(5 * M)
+    tidemark.step(3)
+    print(repr(tidemark.live()).splitlines()[-1])
+    torch.accelerator.reset_peak_memory_stats(0)
+    empty(12 * M)
+    empty(1, 1)  # a device that is never seen in use
+    tidemark.step(4)
+    print(most(0), most(1))
+with tidemark.record("q.tide"):
+    tidemark.step(0)
+print(most(0))  # nobody else has reset it
+""")
+        self.assertEqual(out.splitlines()[1:], [f"{14 << 20} 256", str(14 << 20)])
+        self.assertRegex(out.splitlines()[0], "sampled 2.00 MiB, at most 9.00 MiB as its own counter says, 2.00 MiB in [0-9]+ samples")
+        got = devices("p.tide")
+        one = got["tidal:0"]["sampled"]
+        self.assertEqual((one["peak_bytes"], one["own_peak_bytes"]), (2 << 20, 14 << 20))
+        marks = tidemark.open(path("p.tide")).native
+        steps = [t for t, name in zip(marks.column("marks", "t"), marks.column("marks", "name")) if name == "step"]
+        self.assertEqual(len(steps), 5)
+        self.assertTrue(steps[3] < one["own_peak_since_ns"] < one["own_peak_told_ns"])  # since live() looked, which was after that step
+        self.assertEqual([got["tidal:1"]["sampled"][k] for k in ("peak_bytes", "own_peak_bytes")], [0, 256])
+        text = subprocess.run([sys.executable, "-m", "tidemark", "memory", path("p.tide")], capture_output=True, text=True, check=True).stdout
+        self.assertRegex(text, "As sampled: 2.00 MiB, at most 14.00 MiB \\(between .* and .* as its own counter says; [0-9]+ samples\\)")
+        self.assertEqual(devices("q.tide")["tidal:0"]["sampled"]["own_peak_bytes"], None)  # nothing rose
+
+    def test_own_peak_from_before_it_was_found_out(self):
+        run(RECORD + """
+by = device.teller()
+with tidemark.record("h.tide"):
+    empty(9 * M)
+    for i in range(3):
+        keep = empty((2 + i) * M)
+        tidemark.step(i)
+""")
+        got = devices("h.tide")["tidal:0"]["sampled"]
+        self.assertEqual((got["own_peak_bytes"], got["own_peak_since_ns"]), (9 << 20, 0))  # since the recording began
 
     def test_by_the_interval(self):
         run(RECORD + """

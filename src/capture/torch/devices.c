@@ -181,18 +181,18 @@ TIDE_HOT tide_stream tide__device_stream(tide_c10_device *d)
 /* ---- counters ---- */
 
 /* torch.reserved_bytes.cuda:0: a counter for each device. */
-enum { RESERVED, ALLOCATED };
+enum { RESERVED, ALLOCATED, PEAK, COUNTERS };
 static tide_name counter_name(int what, const tide_c10_device *d)
 {
-	static _Atomic(tide_name) all[2][TIDE_C10_TYPES * TIDE_C10_INDEXES];
+	static const char *const names[] = { "reserved", "allocated", "peak" };
+	static _Atomic(tide_name) all[COUNTERS][TIDE_C10_TYPES * TIDE_C10_INDEXES];
 	_Atomic(tide_name) *at = &all[what][place(d)];
 	tide_name id = atomic_load_explicit(at, memory_order_relaxed);
 	if (!id) {
 		char text[64], buf[TYPE_TEXT];
 		const char *kind = type_name(type_of(d), buf);
-		snprintf(text, sizeof text, "torch.%s_bytes.%s:%u",
-			 what == RESERVED ? "reserved" : "allocated", kind ? kind : "other",
-			 index_of(d));
+		snprintf(text, sizeof text, "torch.%s_bytes.%s:%u", names[what],
+			 kind ? kind : "other", index_of(d));
 		id = tide_intern(text);
 		atomic_store_explicit(at, id, memory_order_relaxed);
 	}
@@ -224,6 +224,11 @@ void tide_torch_reserved(unsigned type, unsigned index, uint64_t total)
 void tide_torch_allocated(unsigned type, unsigned index, uint64_t total)
 {
 	sample(ALLOCATED, type, index, total);
+}
+
+void tide_torch_peak(unsigned type, unsigned index, uint64_t most)
+{
+	sample(PEAK, type, index, most);
 }
 
 void tide__devices_anew(void)

@@ -26,6 +26,9 @@ TIDE_API bool tide_torch_reports(unsigned type);
 TIDE_API void tide_torch_silence(unsigned type);
 /** What such a device has given out in all, as its own counter says at this moment: a sample. */
 TIDE_API void tide_torch_allocated(unsigned type, unsigned index, uint64_t total);
+/** The most that it had given out, as its own counter of that says: one that has risen since the
+ *  look before, which a sample of this recording or its beginning stands for. */
+TIDE_API void tide_torch_peak(unsigned type, unsigned index, uint64_t most);
 
 /** c10's number of a device type ("cuda"); of one it does not know, the last. */
 TIDE_API int tide_torch_device_type(const char *name);

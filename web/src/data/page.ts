@@ -22,7 +22,8 @@ export interface Device {
   allocs: number;
   reserved_peak: number | null;
   reserved_source: string | null;
-  sampled: { peak: number; peak_t: number; last: number; samples: number } | null; // it has no allocations, only samples of its own counter
+  // It has no allocations, only samples of its own counter; and a peak it told itself, reached in a stretch of time.
+  sampled: { peak: number; peak_t: number; own_peak: number | null; own_since: number; own_told: number; last: number; samples: number } | null;
 }
 
 export interface Mark {

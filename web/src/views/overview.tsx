@@ -164,17 +164,20 @@ function Card({ main, at }: { main: Main; at: number }) {
     </svg>
   );
   const size = sizeOf(main, at);
-  if (d.sampled)
+  if (d.sampled) {
+    const { peak, peak_t, own_peak, own_since, own_told, samples, last } = d.sampled;
+    const own = own_peak !== null && own_peak > peak;
+    const of = plural(samples, 'sample');
+    const when = own ? `at most, between ${ns(own_since)} and ${ns(own_told)} as its own counter says · ${bytes(peak)} at most in ${of}: what else was between them is not known` : `at most as sampled, at ${ns(peak_t)} · ${of} of its own counter: more may have been between them`;
     return (
       <div class="figure card">
         <span class="soft">{d.device}</span>
-        <b>{bytes(d.sampled.peak)}</b>
-        <small class="soft">
-          {`at most as sampled, at ${ns(d.sampled.peak_t)} · ${plural(d.sampled.samples, 'sample')} of its own counter: more may have been between them · its allocations are not recorded · ${bytes(d.sampled.last)} at the end`}
-        </small>
+        <b>{bytes(own ? own_peak : peak)}</b>
+        <small class="soft">{`${when} · its allocations are not recorded · ${bytes(last)} at the end`}</small>
         {curve}
       </div>
     );
+  }
   const facts = [`at the peak${size ? ` (${percent((100 * d.peak) / size)} of ${d.capacity ? 'its' : 'all there was,'} ${bytes(size)})` : host(d) ? '' : ' (the device’s size is not recorded)'}`, `at ${ns(d.peak_t)}`, plural(d.peak_count, 'allocation'), held(d), `${bytes(d.live)} at the end`];
   return (
     <button
