@@ -30,6 +30,7 @@ typedef struct builder {
 	uint32_t *todo;	    /* chain being resolved, outermost last */
 	size_t n_todo, cap_todo;
 	tide_order_path *order; /* per lane, when the order of time is kept */
+	size_t long_bytes;	/* of long texts in frames' names so far */
 	bool failed;
 } builder;
 
@@ -66,28 +67,45 @@ static uint32_t span_name(builder *b, tide_str id)
 	return b->names[id.i];
 }
 
+/* A text of a frame's name; returns its end. Frames may share one text that is as long as a book,
+ * and each has a name of its own (its line): such texts are whole only until they have taken
+ * WHOLE bytes; then they are cut, and the number of the text keeps names apart. */
+enum { LONG = 512, CUT = 200, WHOLE = 16 << 20 };
+static char *put_part(builder *b, char *to, tide_str id)
+{
+	size_t n;
+	const char *s = tide__text(b->m, id, &n);
+	if (n > LONG && (b->long_bytes += n) > WHOLE) {
+		for (n = CUT; n > CUT - 4 && ((unsigned char)s[n] & 0xc0) == 0x80;)
+			n--; /* not inside a character */
+		memcpy(to, s, n);
+		return to + n + sprintf(to + n, "... #%" PRIu32, id.i);
+	}
+	memcpy(to, s, n);
+	return to + n;
+}
+
 /* "function (file:line)", as far as known. */
 static uint32_t frame_name(builder *b, tide_frame_id id)
 {
 	const tide_model *m = b->m;
+	tide_str fn = m->frames.function[id.i], src = m->frames.file[id.i];
 	size_t nf, ns;
 	if (b->frames[id.i])
 		return b->frames[id.i];
-	const char *fn = tide__text(m, m->frames.function[id.i], &nf);
-	const char *src = tide__text(m, m->frames.file[id.i], &ns);
-	char *s = tide__alloc(nf + ns + 16, 1);
+	tide__text(m, fn, &nf);
+	tide__text(m, src, &ns);
+	char *s = tide__alloc(nf + ns + 16, 1), *p = s;
 	if (!s)
 		return 0;
-	memcpy(s, fn, nf);
+	p = put_part(b, p, fn);
 	if (ns) {
-		memcpy(s + nf, " (", 2);
-		memcpy(s + nf + 2, src, ns);
-		nf += 2 + ns;
+		p = put_part(b, p + sprintf(p, " ("), src);
 		if (m->frames.line[id.i] && !b->opt->no_lines)
-			nf += (size_t)snprintf(s + nf, 12, ":%" PRIu32, m->frames.line[id.i]);
-		s[nf++] = ')';
+			p += snprintf(p, 12, ":%" PRIu32, m->frames.line[id.i]);
+		*p++ = ')';
 	}
-	b->frames[id.i] = tide__flame_text(b->f, s, nf);
+	b->frames[id.i] = tide__flame_text(b->f, s, (size_t)(p - s));
 	tide__free(s);
 	return b->frames[id.i];
 }

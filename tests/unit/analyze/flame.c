@@ -660,6 +660,36 @@ static void same_number(void **state)
 	tide__model_free(m);
 }
 
+/* 2,000 frames that share a function and a file of 64 KiB each: every frame has a name of its own,
+ * and all of them together do not take what they would. */
+static void shared_long_texts(void **state)
+{
+	enum { FRAMES = 2000, LONG = 1 << 16 };
+	tide_model *m = some_machine();
+	tide_flame *f;
+	tide_flame_options o = { .kind = TIDE_FLAME_MEMORY, .by = TIDE_FLAME_BY_STACK };
+	char *text = malloc(LONG);
+	size_t all = 0;
+	memset(text, 'x', LONG);
+	tide_str fn = tide__strn(m, text, LONG), file = tide__strn(m, text, LONG - 1);
+	for (uint32_t i = 1; i <= FRAMES; i++) {
+		uint32_t a = some_alloc(m, 1, 100, i);
+		m->allocs.stack[a] =
+			tide__stack(m, (tide_stack_id){ 0 }, tide__frame(m, fn, file, i));
+	}
+	assert_int_equal(tide__flame(m, &o, &f, NULL), TIDE_OK);
+	assert_int_equal(f->nodes.n, FRAMES + 1);
+	for (uint32_t i = 1; i <= tide__strings_count(f->strings); i++) {
+		size_t n;
+		tide__strings_get(f->strings, i, &n);
+		all += n;
+	}
+	assert_true(all < (20 << 20) + FRAMES * 600);
+	tide__flame_free(f);
+	tide__model_free(m);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -676,6 +706,7 @@ int main(void)
 		cmocka_unit_test(steps_merge),
 		cmocka_unit_test(deep_chain),
 		cmocka_unit_test(no_memory),
+		cmocka_unit_test(shared_long_texts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
