@@ -45,10 +45,13 @@ def _trusted(path: str) -> bool:
 def _found(folder: str, stem: str) -> str | None:
     """What was built for it before: stem-SIZE.so of that very size. One that a crash cut short would end the program, one that
     somebody else put there would be theirs."""
+    names: list[str] = []
     with contextlib.suppress(OSError):
-        for name in os.listdir(folder) if _trusted(folder) else ():
-            path = os.path.join(folder, name)
-            if name.startswith(stem) and name == f"{stem}-{os.path.getsize(path)}.so" and os.access(path, os.R_OK) and _trusted(path):
+        names = os.listdir(folder) if _trusted(folder) else []
+    for name in names:
+        path = os.path.join(folder, name)
+        with contextlib.suppress(OSError):  # another process's, just renamed
+            if name.startswith(stem) and name == f"{stem}-{os.path.getsize(path) or None}.so" and os.access(path, os.R_OK) and _trusted(path):
                 return path
     return None
 
@@ -95,7 +98,7 @@ def _build(torch: Any, source: str, stem: str, say: Any) -> str:
     ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-        if done.returncode:
+        if done.returncode or not os.path.getsize(part):  # a program that ignores SIGCHLD is not told how it went
             lines = [x for x in done.stderr.splitlines() if "error" in x] or done.stderr.splitlines()
             raise RuntimeError(f"{' '.join(compiler)} failed: {lines[0] if lines else done.returncode}")
         target = os.path.join(os.path.dirname(part), f"{stem}-{os.path.getsize(part)}.so")

@@ -41,6 +41,8 @@ class Build(unittest.TestCase):
             ops, said = self.run_with(CXX=cxx)
             self.assertEqual(ops, "False")
             self.assertIn(why, said)
+        ignores = "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"  # then nobody is told how a child ended
+        self.assertEqual(self.run_with(code=ignores + CODE, CXX="false")[0], "False")
         self.assertEqual(self.built(), [])
 
     def test_what_others_may_have_put_there_is_not_loaded(self):
