@@ -25,6 +25,11 @@ def inputs(folder: Path, source: Path) -> dict:
             "SNAPSHOT": str(data / "torchsnap" / "snapshot_oom.pickle.gz")}
 
 
+def filled(word: str, given: dict) -> str:
+    size, equals, file = word.partition("=")  # 8=A
+    return given.get(word) or (f"{size}={given[file]}" if equals and size.isdigit() and file in given else word)
+
+
 def run(program: str, words: list, folder: Path) -> str:
     """What went wrong, or ""."""
     if words[1] == "serve":
@@ -67,7 +72,7 @@ def main() -> int:
         subprocess.run([sample, folder], check=True)
         given = inputs(Path(folder), source)
         for line in lines:
-            words = [given.get(w, w) for w in shlex.split(re.sub(r"[\[\]]", "", line))]
+            words = [filled(w, given) for w in shlex.split(re.sub(r"[\[\]]", "", line))]
             wrong = run(program, words, Path(folder))
             if wrong:
                 failed += 1
