@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from _thread import RLock
+from _thread import RLock, get_ident
 
 from . import _native
 
@@ -334,18 +334,23 @@ class op:  # noqa: N801
         if not isinstance(name, str):
             raise TypeError('an op has a name: tidemark.op("forward")')
         self.name: str = name
-        self._tokens: list[Any] = []  # of a task: its scope
+        self._tokens: dict[int, list[Any]] = {}  # by thread, several of which may use this object; of a task: its scope
 
     def __enter__(self) -> op:
-        self._tokens.append(_native.op_begin(self.name) if running_loop() is None else tasks().enter(self.name))
+        token = _native.op_begin(self.name) if running_loop() is None else tasks().enter(self.name)
+        self._tokens.setdefault(get_ident(), []).append(token)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, what: BaseException | None, where: TracebackType | None) -> None:
-        token = self._tokens.pop()
+        thread = get_ident()
+        mine = self._tokens.get(thread) or next(filter(None, self._tokens.values()))  # entered on another one: it ends nothing there
+        token = mine.pop()
         if isinstance(token, int):
             _native.op_end(token)
         else:
-            (tasks().one_of(self._tokens, token) if self._tokens else token).leave()  # several tasks may use this object
+            (tasks().one_of(mine, token) if mine else token).leave()  # several tasks may use this object
+        if not mine:
+            self._tokens.pop(thread, None)
 
     def __call__(self, function: F) -> F:
         name = self.name

@@ -81,6 +81,30 @@ class Recording(unittest.TestCase):
             done.set()
             writer.join()
 
+    def test_an_op_that_several_threads_use(self):
+        one, barrier = tidemark.op("one"), threading.Barrier(2)
+
+        def work(before):
+            for _ in range(before):
+                with tidemark.op("before"):
+                    pass
+            for _ in range(50):
+                barrier.wait()
+                with one, tidemark.op("in"):
+                    barrier.wait()
+
+        tidemark.start(path("shared.tide"))
+        threads = [threading.Thread(target=work, args=(n,)) for n in (0, 7)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        tidemark.stop()
+        t = tidemark.open(path("shared.tide")).native
+        names, parents = t.column("spans", "name"), t.column("spans", "parent")
+        self.assertEqual({(names[p], n) for n, p in zip(names[1:], parents[1:])}, {("", "before"), ("", "one"), ("one", "in")})
+        self.assertFalse(one._tokens)
+
     def test_decorators_and_exceptions(self):
         @tidemark.op("work")
         def work(n):
