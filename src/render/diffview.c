@@ -143,13 +143,15 @@ static const tide_grid_col row_cols[TIDE_N_DIFF_KINDS][N_ROW_COLS] = {
 	[TIDE_DIFF_ROLE] = ROW_COLS("role", "Role", TIDE_CELL_BYTES, TIDE_CELL_DELTA, "bytes"),
 };
 
-/* The path below the kind's branch. */
-static bool name_cell(tide_grid *g, const tide_diff *d, uint32_t node)
+/* The path below the kind's branch; ops are parted as `tidemark peak` parts them. */
+static bool name_cell(tide_grid *g, const tide_diff *d, uint32_t node, bool ops)
 {
 	char *path = tide__flame_path(d->tree, node);
 	if (!path)
 		return false;
 	char *name = strchr(path, ';');
+	for (char *c = name ? name + 1 : NULL; ops && c && (c = strchr(c, ';'));)
+		*c = '/';
 	tide__grid_text(g, name ? name + 1 : "[outside]");
 	tide__free(path);
 	return true;
@@ -188,7 +190,7 @@ static bool add_row(tide_grid *g, const tide_diff *d, tide_diff_kind kind, const
 		if (!brief_cell(g, d, r->node))
 			return false;
 	} else if (kind == TIDE_DIFF_STACK || kind == TIDE_DIFF_OP_PATH) {
-		if (!name_cell(g, d, r->node))
+		if (!name_cell(g, d, r->node, kind == TIDE_DIFF_OP_PATH))
 			return false;
 	} else {
 		const char *name = tide__flame_name(d->tree, r->node, &n);
