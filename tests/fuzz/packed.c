@@ -8,8 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/rewrite.h"
 #include "import/import.h"
 #include "import/source.h"
+#include "import/tide/unpack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -56,9 +58,38 @@ static void load(const uint8_t *data, size_t size)
 	unlink(path);
 }
 
+/* recover and pack of it: an error that says something, or a file that loads. */
+static void rewrite(const uint8_t *data, size_t size)
+{
+	static char path[64], out[80];
+	tide_load_options opt = { .max_expanded = MOST, .threads = 1, .single = true };
+	tide_error err = { 0 };
+	tide_unpacked u;
+	tide_rewrite w;
+	tide_model *m;
+	snprintf(path, sizeof path, "/dev/shm/tide-rewrite-%d", (int)getpid());
+	snprintf(out, sizeof out, "%s.out", path);
+	FILE *f = fopen(path, "wb");
+	if (!f || fwrite(data, 1, size, f) != size || fclose(f))
+		abort();
+	tide_code rc = tide__unpack(path, &opt, &u, &err);
+	if (!rc) {
+		tide_rewrite_from from = { u.fd < 0 ? path : u.path, NULL, u.stored, u.ends };
+		rc = tide__rewrite(&from, out, size & 1 ? -1 : 1, &w, &err);
+	}
+	tide__unpacked_close(&u);
+	if (rc && !*err.text)
+		abort();
+	if (!rc && tide__load(out, NULL, &m, &err) == TIDE_OK)
+		tide__model_free(m);
+	unlink(path);
+	unlink(out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	drain(data, size);
 	load(data, size);
+	rewrite(data, size);
 	return 0;
 }
