@@ -619,16 +619,16 @@ static void many_threads_at_once(void **state)
 /* What a program says on a stream that it has closed does not end up in the file. */
 static void closed_streams_are_left_alone(void **state)
 {
-	int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
+	int said_to = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
 	close(STDOUT_FILENO);
 	close(STDERR_FILENO);
 	tide_code rc = tide_start(path, NULL, NULL);
 	ssize_t said = write(STDOUT_FILENO, "said", 4), cried = write(STDERR_FILENO, "cried", 5);
 	tide_mark(TIDE_CHECKPOINT, tide_intern("here"), 0);
 	tide_code end = tide_stop(NULL);
-	dup2(out, STDOUT_FILENO);
+	dup2(said_to, STDOUT_FILENO);
 	dup2(err, STDERR_FILENO);
-	close(out);
+	close(said_to);
 	close(err);
 	assert_int_equal(rc | end, TIDE_OK);
 	assert_int_equal(said, -1);
