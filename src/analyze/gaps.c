@@ -253,6 +253,7 @@ void tide__gaps_apply(tide_gaps *s, size_t i)
 	default:
 		drop_segment(s, row, i);
 	}
+	s->now.odd = s->odd;
 }
 
 uint64_t tide__gaps_largest(const tide_gaps *s)

@@ -18,6 +18,7 @@ typedef struct tide_fragment_point {
 	uint64_t reserved, active, allocated, requested;
 	uint64_t cached, inactive_split, expandable_free;
 	uint64_t largest_free;
+	bool odd; /* the recording contradicted itself before: the last two lines are not known */
 } tide_fragment_point;
 
 /* What is kept of each row; one for any number of allocators that share no row. */

@@ -420,7 +420,7 @@ static void point_row(tide_grid *g, const tide_fragment_point *p, const tide_fra
 	tide__grid_uint(g, p->allocated);
 	tide__grid_uint(g, p->requested);
 	for (size_t i = 0; i < 4; i++)
-		f->known ? tide__grid_uint(g, held[i]) : tide__grid_none(g);
+		f->known && !p->odd ? tide__grid_uint(g, held[i]) : tide__grid_none(g);
 }
 
 static void json_over_time(tide_json *j, const struct answer *x)

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "analyze/fragment.h"
 #include "analyze/oom.h"
 #include "base/mem.h"
 
@@ -349,6 +350,44 @@ static void test_sweep(void **state)
 	assert_true(known > 1000 && unknown > 100); /* both were looked at */
 }
 
+/* ---- the state over time, too ---- */
+
+static void check_over_time(const tide_model *m, uint32_t seed, size_t *known, size_t *odd)
+{
+	struct check c = { m, .seed = seed };
+	tide_fragments f;
+	assert_int_equal(tide__fragments_by_moves(m, 1, SIZE_MAX, &f, NULL), TIDE_OK);
+	for (; c.n < f.n; c.n++) {
+		const tide_fragment_point *p = &f.p[c.n];
+		tide_state s;
+		assert_int_equal(tide__state_at(m, p->cut, 1, &s, NULL), TIDE_OK);
+		same(&c, "active", p->active, s.total.active);
+		same(&c, "allocated", p->allocated, s.total.allocated);
+		if (f.known && !p->odd) {
+			same(&c, "cached", p->cached, s.total.cached);
+			same(&c, "inactive split", p->inactive_split, s.total.inactive_split);
+			same(&c, "expandable free", p->expandable_free, s.total.expandable_free);
+			same(&c, "largest free", p->largest_free, s.total.largest_free);
+		}
+		*known += !p->odd;
+		*odd += p->odd;
+		tide__state_free(&s);
+	}
+	tide__fragments_free(&f);
+}
+
+static void test_over_time(void **state)
+{
+	size_t known = 0, odd = 0;
+	for (uint32_t seed = 0; seed < ROUNDS / 4; seed++) {
+		struct world w;
+		record(&w, seed);
+		check_over_time(w.m, seed, &known, &odd);
+		tide__model_free(w.m);
+	}
+	assert_true(known > 1000 && odd > 100);
+}
+
 /* ---- how much it takes ---- */
 
 static bool count(void *user, const tide_oom *o)
@@ -419,9 +458,8 @@ static void test_exhaustion(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sweep),
-		cmocka_unit_test(test_work),
-		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_sweep),	   cmocka_unit_test(test_over_time),
+		cmocka_unit_test(test_work),	   cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_exhaustion),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
