@@ -24,6 +24,7 @@
 #include "analyze/sim/replay.h"
 #include "analyze/usage.h"
 #include "base/mem.h"
+#include "moves.h"
 
 #define MIB (1024ull * 1024)
 
@@ -45,23 +46,13 @@ struct world {
 
 static uint64_t rnd(struct world *w, uint64_t n)
 {
-	w->rng ^= w->rng << 13, w->rng ^= w->rng >> 7, w->rng ^= w->rng << 17;
-	return (w->rng >> 11) % n;
-}
-
-static void move(struct world *w, uint8_t kind, uint32_t row)
-{
-	size_t i;
-
-	assert_true(tide__table_push(&w->m->moves, &tide_moves_desc, &i));
-	w->m->moves.kind[i] = kind;
-	w->m->moves.row[i] = row;
+	return one_of(&w->rng, n);
 }
 
 static void write_free(struct world *w, uint32_t slot)
 {
 	w->m->allocs.died[w->live[slot]] = w->t;
-	move(w, TIDE_MOVE_FREE, w->live[slot]);
+	push_move(w->m, TIDE_MOVE_FREE, w->live[slot]);
 	w->live[slot] = 0;
 	w->pending[slot] = false;
 }
@@ -91,7 +82,7 @@ static void write_segment(struct world *w, tide_sim_where at, uint64_t addr, uin
 	s->kind[r] = mapped	? TIDE_SEGMENT_EXPANDABLE
 		     : at.small ? TIDE_SEGMENT_SMALL
 				: TIDE_SEGMENT_LARGE;
-	move(w, TIDE_MOVE_SEG_ALLOC, r);
+	push_move(w->m, TIDE_MOVE_SEG_ALLOC, r);
 }
 
 static uint64_t take(void *u, tide_sim_where at, uint64_t size)
@@ -154,7 +145,7 @@ static void give(void *u, tide_sim_where at, uint64_t addr, uint64_t size)
 		bool mapped = w->m->segments.kind[r] == TIDE_SEGMENT_EXPANDABLE;
 
 		w->m->segments.died[r] = w->t;
-		move(w, TIDE_MOVE_SEG_FREE, r);
+		push_move(w->m, TIDE_MOVE_SEG_FREE, r);
 		if (from < addr) {
 			write_segment(w, at, from, addr - from, mapped);
 			w->m->segments.flags[w->m->segments.n - 1] = TIDE_SEGMENT_PART;
@@ -270,7 +261,7 @@ static void do_alloc(struct world *w, uint32_t slot)
 	t->stream[a].i = w->lane[stream];
 	t->stack[a].i = 1 + (uint32_t)rnd(w, STACKS);
 	w->live[slot] = a;
-	move(w, TIDE_MOVE_ALLOC, a);
+	push_move(w->m, TIDE_MOVE_ALLOC, a);
 }
 
 static void do_ask(struct world *w, uint32_t slot)
@@ -281,7 +272,7 @@ static void do_ask(struct world *w, uint32_t slot)
 	w->m->pendings.t[p] = w->t;
 	w->pending[slot] = true;
 	w->m->allocs.flags[w->live[slot]] |= TIDE_ALLOC_ASKED;
-	move(w, TIDE_MOVE_FREE_ASKED, p);
+	push_move(w->m, TIDE_MOVE_FREE_ASKED, p);
 	tide__sim_free_asked(w->s, w->live[slot]);
 }
 

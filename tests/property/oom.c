@@ -16,6 +16,7 @@
 #include "analyze/fragment.h"
 #include "analyze/oom.h"
 #include "base/mem.h"
+#include "moves.h"
 
 enum { ROUNDS = 400, STEPS = 160, CELL = 4096, CELLS = 64, MOST = 512, DEVICES = 3 };
 
@@ -32,16 +33,7 @@ struct world {
 
 static uint64_t rnd(struct world *w, uint64_t n)
 {
-	w->rng ^= w->rng << 13, w->rng ^= w->rng >> 7, w->rng ^= w->rng << 17;
-	return (w->rng >> 11) % n;
-}
-
-static void move(struct world *w, uint8_t kind, uint32_t row)
-{
-	size_t i;
-	assert_true(tide__table_push(&w->m->moves, &tide_moves_desc, &i));
-	w->m->moves.kind[i] = kind;
-	w->m->moves.row[i] = row;
+	return one_of(&w->rng, n);
 }
 
 /* Every device has two pools: a device's is 2 d + 1 or 2 d + 2, its device d + 1. */
@@ -73,7 +65,7 @@ static void add_segment(struct world *w, uint32_t pool, size_t at, size_t n, uin
 	s->flags[r] = flags;
 	memset(w->taken[device_of(pool)] + at, 1, n);
 	w->segment[w->n_segments++] = r;
-	move(w, TIDE_MOVE_SEG_ALLOC, r);
+	push_move(w->m, TIDE_MOVE_SEG_ALLOC, r);
 }
 
 static void take_segment(struct world *w, uint32_t pool)
@@ -105,7 +97,7 @@ static void give_segment(struct world *w)
 	s->died[r] = w->t;
 	w->segment[i] = w->segment[--w->n_segments];
 	memset(w->taken[device_of(pool)] + at, 0, n);
-	move(w, TIDE_MOVE_SEG_FREE, r);
+	push_move(w->m, TIDE_MOVE_SEG_FREE, r);
 	if (front)
 		add_segment(w, pool, at, front, kind, TIDE_SEGMENT_PART);
 	if (back)
@@ -138,7 +130,7 @@ static void add_alloc(struct world *w, uint32_t pool)
 	t->flags[r] = w->odd ? TIDE_ALLOC_OVERLAPS : 0;
 	memset(w->used[d] + at, 1, n);
 	w->live[w->n_live++] = r;
-	move(w, TIDE_MOVE_ALLOC, r);
+	push_move(w->m, TIDE_MOVE_ALLOC, r);
 }
 
 static void end_alloc(struct world *w)
@@ -153,13 +145,13 @@ static void end_alloc(struct world *w)
 		w->m->pendings.alloc[p].i = r;
 		w->m->pendings.t[p] = w->t;
 		t->flags[r] |= TIDE_ALLOC_ASKED;
-		move(w, TIDE_MOVE_FREE_ASKED, p);
+		push_move(w->m, TIDE_MOVE_FREE_ASKED, p);
 		return;
 	}
 	t->died[r] = w->t;
 	w->live[i] = w->live[--w->n_live];
 	memset(w->used[device_of(t->pool[r].i)] + t->addr[r] / CELL, 0, t->size[r] / CELL);
-	move(w, TIDE_MOVE_FREE, r);
+	push_move(w->m, TIDE_MOVE_FREE, r);
 }
 
 static void fail_request(struct world *w, uint32_t pool)
