@@ -416,6 +416,32 @@ class Shapes(unittest.TestCase):
         self.assertEqual([ndim.get(a) for a in ours], [1 + n % 5 for n in range(40)])
 
 
+LITTLE_MEMORY = """
+import resource, sys, threading, torch
+torch.set_num_threads(1)
+threading.stack_size(256 * 1024)
+if len(sys.argv) > 2:
+    import tidemark.torch
+    tidemark.start(sys.argv[1], ring_bytes=1 << 18)
+    tidemark.torch.attach(shapes=True, stacks=True)
+torch.ones(3)
+with open("/proc/self/statm") as f:
+    resource.setrlimit(resource.RLIMIT_AS, [int(f.read().split()[0]) * 4096 + (60 << 20)] * 2)
+
+def work(k):
+    for i in range(1000):
+        with torch.autograd.profiler.record_function(f"range {k}.{i}"):
+            (torch.ones(50) * 2).add_(1)
+
+threads = [threading.Thread(target=work, args=(k,)) for k in range(24)]
+for t in threads:
+    t.start()
+for t in threads:
+    t.join()
+print("done")
+"""
+
+
 class NoHarm(unittest.TestCase):
     def test_threads_gc_and_ops_do_not_lock_up(self):
         """Ops give the GIL up and take it again while others collect garbage that frees tensors."""
@@ -444,6 +470,18 @@ class NoHarm(unittest.TestCase):
                 t.join()
         faulthandler.cancel_dump_traceback_later()
         self.assertEqual({k: v for k, v in tidemark.open(path("gil.tide")).peak()["losses"].items() if k != "events"}, {})
+
+    def test_little_memory_left(self):
+        """Threads that begin when the program may take hardly any more: what we want of it we do without."""
+        def run(*how: str) -> subprocess.CompletedProcess:
+            return subprocess.run([sys.executable, "-c", LITTLE_MEMORY, path("little.tide"), *how], capture_output=True, text=True, timeout=100, check=False)
+
+        bare = run()
+        if bare.returncode or "done" not in bare.stdout:
+            self.skipTest(f"it does not run by itself: {bare.stderr[-200:]}")
+        done = run("recorded")
+        self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
+        self.assertTrue(tidemark.open(path("little.tide")).ops(flat=True)["ops"])
 
     def test_compiled_code(self):
         if not COMPILES:

@@ -15,15 +15,15 @@
 
 #include <atomic>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <new>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <variant>
 #include <vector>
+
+#include <pthread.h>
 
 #include <tidemark/quick.h>
 
@@ -63,8 +63,9 @@ OWN struct {
 
 /* Names of ops by the address of their schema, which stays where it is until the dispatcher tells that the op goes: nothing of
  * it is looked at. In a table of few lines, which are asked for often enough to stay near; a line for each name would be far
- * away each time. Names that come as a text, made for the call (backward functions, ranges), by what they say. */
-enum { ROWS = 64, SAID = 256, TEXT = 56 };
+ * away each time. Names that come as a text, made for the call (backward functions, ranges), by what they say. Nothing here
+ * throws: a program that has no memory left does not learn of it from us. */
+enum { ROWS = 64, SETS = 64, WAYS = 4, TEXT = 120 };
 struct alignas(64) Row {
 	enum { N = 8, ID_BITS = 16 };
 	std::atomic<uint64_t> at[N]; // schema << ID_BITS | name; 0 = free
@@ -74,25 +75,22 @@ struct alignas(64) Said {
 	uint32_t n = 0;
 	char text[TEXT] = {};
 };
-struct Hash { // words at a time: names are short and many
-	size_t operator()(std::string_view s) const
-	{
-		uint64_t h = s.size(), word = 0;
-		for (; s.size() >= sizeof word; s.remove_prefix(sizeof word)) {
-			std::memcpy(&word, s.data(), sizeof word);
-			h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-			h ^= h >> 29;
-		}
-		for (char c : s)
-			h = (h ^ static_cast<unsigned char>(c)) * UINT64_C(0x100000001b3);
-		return h ^ h >> 32;
+uint64_t hash_of(std::string_view s) // words at a time: names are short and many
+{
+	uint64_t h = s.size(), word = 0;
+	for (; s.size() >= sizeof word; s.remove_prefix(sizeof word)) {
+		std::memcpy(&word, s.data(), sizeof word);
+		h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		h ^= h >> 29;
 	}
-};
+	for (char c : s)
+		h = (h ^ static_cast<unsigned char>(c)) * UINT64_C(0x100000001b3);
+	return h ^ h >> 32;
+}
 struct Names {
 	Row rows[ROWS] = {};
-	Said said[SAID];
-	std::deque<std::string> texts; // of `all`
-	std::unordered_map<std::string_view, tide_name, Hash> all;
+	Said said[SETS][WAYS];
+	unsigned turn = 0; // who goes next where all four of a set are taken
 	std::atomic<bool> taken{true}; // by a thread; those of threads that ended serve others
 	Names *next = nullptr;
 
@@ -136,54 +134,59 @@ struct Listener : c10::OpRegistrationListener {
 	}
 };
 
-struct Keeper {
-	Keeper()
-	{
-		host.begins(); // under `tidemark run` with the first op: it is in the recording, and so is what it allocates
-		own.names = take_names();
+/* Not a thread_local with a destructor: where there is no memory to register that, the C library ends the program. */
+pthread_key_t leaving;
+
+void thread_ends(void *names)
+{
+	own.ended = true;
+	own.names = nullptr;
+	static_cast<Names *>(names)->taken.store(false);
+}
+const bool has_leaving = pthread_key_create(&leaving, thread_ends) == 0;
+
+/* Without names of its own a thread asks the recorder for each. */
+COLD void thread_begins()
+{
+	host.begins(); // under `tidemark run` with the first op: it is in the recording, and so is what it allocates
+	Names *names = has_leaving ? take_names() : nullptr;
+	if (names && pthread_setspecific(leaving, names) != 0) {
+		names->taken.store(false);
+		names = nullptr;
 	}
-	void here() {}
-	~Keeper()
-	{
-		own.ended = true;
-		if (own.names)
-			own.names->taken.store(false);
-		own.names = nullptr;
-	}
-};
-thread_local Keeper keeper;
+	own.names = names;
+}
 
 // ---- names ----
 
-COLD tide_name interned(Names &n, std::string_view text)
+/* Longer ones are asked of the recorder each time. */
+COLD tide_name learn(Said *set, std::string_view text)
 {
-	auto at = n.all.find(text);
-	if (at != n.all.end())
-		return at->second;
-	const std::string copy(text); // with a 0 at its end
-	tide_name id = tide_intern(copy.c_str());
-	if (id && n.all.size() < 10000)
-		n.all.emplace(n.texts.emplace_back(copy), id);
-	return id;
+	tide_name name = tide_intern(text.data());
+	if (!name || text.size() > TEXT)
+		return name;
+	unsigned i = 0;
+	while (i < WAYS && set[i].name)
+		i++;
+	Said &s = set[i < WAYS ? i : own.names->turn++ % WAYS];
+	s.name = name;
+	s.n = static_cast<uint32_t>(text.size());
+	std::memcpy(s.text, text.data(), s.n);
+	return name;
 }
 
 __attribute__((hot, noinline)) tide_name by_text(const char *said)
 {
 	if (!TIDE_LIKELY(own.names != nullptr) && !own.ended)
-		keeper.here(); // makes it, and it cleans up
+		thread_begins();
 	if (!own.names)
 		return tide_intern(said);
 	std::string_view text(said);
-	Said &s = own.names->said[Hash()(text) % SAID];
-	if (TIDE_LIKELY(s.n == text.size() && s.name && !std::memcmp(s.text, said, s.n)))
-		return s.name;
-	tide_name name = interned(*own.names, text);
-	if (text.size() <= TEXT) {
-		s.name = name;
-		s.n = static_cast<uint32_t>(text.size());
-		std::memcpy(s.text, said, s.n);
-	}
-	return name;
+	Said *set = own.names->said[hash_of(text) % SETS];
+	for (unsigned i = 0; i < WAYS; i++)
+		if (set[i].n == text.size() && set[i].name && !std::memcmp(set[i].text, said, set[i].n))
+			return set[i].name;
+	return learn(set, text);
 }
 
 /* The schema that a RecordFunction was given, if this torch's keeps it as we know it (tidemark_build.py has looked): to ask for
@@ -207,14 +210,18 @@ INLINE const void *schema_of(const at::RecordFunction &fn)
 INLINE const void *schema_of(const at::RecordFunction &) { return nullptr; }
 #endif
 
-/* It is that of an op which the dispatcher knows. */
+/* It is that of an op which the dispatcher knows. To ask takes memory, which there may be none of. */
 bool registered(const at::RecordFunction &fn, const void *schema)
 {
-	auto name = fn.operator_name();
-	if (!name)
+	try {
+		auto name = fn.operator_name();
+		if (!name)
+			return false;
+		auto op = c10::Dispatcher::singleton().findSchema(*name);
+		return op && &op->schema() == schema;
+	} catch (...) {
 		return false;
-	auto op = c10::Dispatcher::singleton().findSchema(*name);
-	return op && &op->schema() == schema;
+	}
 }
 
 /* Where it belongs, if that is free or all of its row are taken, else anywhere in the row. */
