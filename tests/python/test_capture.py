@@ -426,12 +426,12 @@ if len(sys.argv) > 2:
     tidemark.torch.attach(shapes=True, stacks=True)
 torch.ones(3)
 with open("/proc/self/statm") as f:
-    resource.setrlimit(resource.RLIMIT_AS, [int(f.read().split()[0]) * 4096 + (60 << 20)] * 2)
+    resource.setrlimit(resource.RLIMIT_AS, [int(f.read().split()[0]) * 4096 + (40 << 20)] * 2)
 
 def work(k):
-    for i in range(1000):
-        with torch.autograd.profiler.record_function(f"range {k}.{i}"):
-            (torch.ones(50) * 2).add_(1)
+    for i in range(150):
+        with torch.autograd.profiler.record_function(f"range {k}.{i} with a name that is not short at all"):
+            pass
 
 threads = [threading.Thread(target=work, args=(k,)) for k in range(24)]
 for t in threads:
