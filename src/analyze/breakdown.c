@@ -25,7 +25,9 @@ static int64_t edge(const tide_cover *l, size_t at, bool on)
 	return on ? l->t1[at] : at < l->n ? l->t0[at] : INT64_MAX;
 }
 
-void tide__cover_sets(const tide_cover *lists, unsigned k, int64_t *out)
+/* Time during which exactly the lists in the mask run, for each of the 2^k masks of k <= 8 lists;
+ * out[0] is the time between first start and last end when none runs. O(k x pieces). */
+static void cover_sets(const tide_cover *lists, unsigned k, int64_t *out)
 {
 	size_t at[8] = { 0 };
 	unsigned mask = 0;
@@ -113,7 +115,7 @@ static void fill_head(const tide_hta_input *in, const tide_running *sum, tide_ht
 		h->type_ns[t] = tide__cover_ns(&in->types[t]);
 	h->non_compute = h->busy - h->type_ns[TIDE_GPU_COMPUTE];
 	h->overlap = tide__cover_both_ns(&in->types[TIDE_GPU_COMM], &in->types[TIDE_GPU_COMPUTE]);
-	tide__cover_sets(in->types, TIDE_GPU_TYPES, h->set_ns);
+	cover_sets(in->types, TIDE_GPU_TYPES, h->set_ns);
 	h->set_ns[0] = h->idle; /* also what lies between it and a row of no length at an end */
 }
 

@@ -11,8 +11,4 @@
 /* types[TIDE_GPU_TYPES], zeroed by the caller; free each. False on exhaustion. */
 bool tide__gpu_unions(const tide_model *m, const tide_gpu_rows *rows, tide_cover *types);
 
-/* Time during which exactly the lists in the mask run, for each of the 2^k masks of k <= 8 lists;
- * out[0] is the time between first start and last end when none runs. O(k x pieces). */
-void tide__cover_sets(const tide_cover *lists, unsigned k, int64_t *out);
-
 #endif

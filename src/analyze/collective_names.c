@@ -14,7 +14,7 @@ bool tide__comm_name(const char *name)
 	       strstr(name, "ncclDevKernel") || strstr(name, "rcclGenericKernel");
 }
 
-const char *const tide__custom_collectives[] = {
+static const char *const custom[] = {
 	"multimem_all_reduce", /* symmetric memory */
 	"multimem_one_shot_all_reduce",
 	"multimem_all_gather",
@@ -36,7 +36,7 @@ const char *const tide__custom_collectives[] = {
 
 bool tide__custom_collective(const char *name, const char *const *extra, size_t n_extra)
 {
-	for (const char *const *p = tide__custom_collectives; *p; p++)
+	for (const char *const *p = custom; *p; p++)
 		if (strstr(name, *p))
 			return true;
 	for (size_t i = 0; i < n_extra; i++)

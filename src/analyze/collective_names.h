@@ -13,7 +13,6 @@ bool tide__comm_name(const char *name);
 
 /* Name parts of kernels that exchange data between devices without a communication library
  * (NULL-terminated). They count as compute, and apart: add a line for a new one. */
-extern const char *const tide__custom_collectives[];
 bool tide__custom_collective(const char *name, const char *const *extra, size_t n_extra);
 
 /* How a collective moves data. bytes = elements (in or out) x element size; bus bytes =

@@ -55,7 +55,6 @@ typedef struct tide_nodes {
 	TIDE_NODE_COLUMNS(C)
 #undef C
 } tide_nodes;
-extern const tide_table_desc tide_nodes_desc;
 
 /* Deeper than any real program nests, and a bound on what paths of hostile input can grow to:
  * writing every path of a tree costs nodes × depth. */

@@ -14,8 +14,8 @@
 	{ #name, doc, (uint16_t)offsetof(tide_nodes, name), sizeof(type), TIDE__COL_TYPE(type) },
 static const tide_column columns[] = { TIDE_NODE_COLUMNS(C) };
 #undef C
-const tide_table_desc tide_nodes_desc = { "nodes", "nodes of a flame graph", columns,
-					  sizeof columns / sizeof *columns };
+static const tide_table_desc nodes_desc = { "nodes", "nodes of a flame graph", columns,
+					    sizeof columns / sizeof *columns };
 
 tide_flame *tide__flame_new(const char *root_name)
 {
@@ -24,7 +24,7 @@ tide_flame *tide__flame_new(const char *root_name)
 	if (!f)
 		return NULL;
 	f->strings = tide__strings_new();
-	if (!f->strings || !tide__table_push(&f->nodes, &tide_nodes_desc, &root))
+	if (!f->strings || !tide__table_push(&f->nodes, &nodes_desc, &root))
 		goto fail;
 	f->nodes.name[root] = tide__flame_text(f, root_name, strlen(root_name));
 	if (!f->nodes.name[root])
@@ -39,7 +39,7 @@ void tide__flame_free(tide_flame *f)
 {
 	if (!f)
 		return;
-	tide__table_free(&f->nodes, &tide_nodes_desc);
+	tide__table_free(&f->nodes, &nodes_desc);
 	tide__strings_free(f->strings);
 	tide__map_free(&f->edges);
 	tide__flame_order_free(&f->order);
@@ -63,7 +63,7 @@ uint32_t tide__flame_child(tide_flame *f, uint32_t parent, uint32_t name, unsign
 	uint32_t node = tide__map_get(&f->edges, edge);
 	if (node || !name)
 		return node;
-	node = tide__push(&f->nodes, &tide_nodes_desc);
+	node = tide__push(&f->nodes, &nodes_desc);
 	if (!node || !tide__map_put(&f->edges, edge, node))
 		return 0;
 	f->nodes.name[node] = name;

@@ -97,7 +97,8 @@ bool tide__parse_time(const char *text, int64_t end, int64_t *out)
 	return true;
 }
 
-int tide__option_choice(const char *choices, const char *text)
+/* Index of the choice among a comma-separated list, or -1. */
+static int choice(const char *choices, const char *text)
 {
 	size_t n = strlen(text);
 	int i = 0;
@@ -124,7 +125,8 @@ static tide_code in_range(const tide_option *o, const char *text, int64_t v, tid
 			  "--%s wants %" PRId64 " or more, not '%s'", o->name, o->least, text);
 }
 
-tide_code tide__option_value(const tide_option *o, const char *text, tide_value *v, tide_error *err)
+/* One value of an option's kind. */
+static tide_code take_value(const tide_option *o, const char *text, tide_value *v, tide_error *err)
 {
 	v->set = true;
 	v->text = text;
@@ -141,7 +143,7 @@ tide_code tide__option_value(const tide_option *o, const char *text, tide_value 
 					  o->name, text);
 		break;
 	case TIDE_OPT_ENUM:
-		v->num = tide__option_choice(o->arg, text);
+		v->num = choice(o->arg, text);
 		if (v->num < 0)
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 					  "--%s wants one of %s, not '%s'", o->name, o->arg, text);
@@ -175,7 +177,7 @@ static tide_code store(struct parse *p, size_t k, const char *text)
 	if (v->given && !o->many && o->kind != TIDE_OPT_FLAG)
 		return tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET, "--%s is given twice",
 				  o->name);
-	tide_code rc = tide__option_value(o, text, v, p->err);
+	tide_code rc = take_value(o, text, v, p->err);
 	v->given = true;
 	if (rc == TIDE_OK && o->many) {
 		const char **list = tide__realloc(v->list, v->n_list + 1, sizeof *list);
@@ -252,8 +254,7 @@ static tide_code defaults(struct parse *p)
 {
 	for (size_t k = 0; k < p->cmd->n_options; k++) {
 		const tide_option *o = &p->cmd->options[k];
-		tide_code rc =
-			o->def ? tide__option_value(o, o->def, &p->a->opt[k], p->err) : TIDE_OK;
+		tide_code rc = o->def ? take_value(o, o->def, &p->a->opt[k], p->err) : TIDE_OK;
 		if (rc != TIDE_OK)
 			return rc;
 	}

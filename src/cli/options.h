@@ -17,11 +17,6 @@ tide_code tide__options_parse(const tide_command *cmd, int argc, char **argv, ti
 			      bool *help, tide_error *err);
 void tide__options_free(tide_args *a);
 
-/* One value of an option's kind. */
-tide_code tide__option_value(const tide_option *o, const char *text, tide_value *v,
-			     tide_error *err);
-/* Index of the choice among a comma-separated list, or -1. */
-int tide__option_choice(const char *choices, const char *text);
 /* "4096", "2GiB", "1.5 MB": units are powers of 1024, as everywhere in Tidemark. */
 bool tide__parse_bytes(const char *text, int64_t *out);
 /* A time from the trace's start: "1.5s", "200 ms", "10us", "123ns", "123" (ns), "50%" of `end`. */

@@ -50,14 +50,15 @@ struct tide_reader {
 	uint64_t opened; /* bytes of packed chunks expanded, those dropped and wanted again too */
 };
 
-const char *tide__chunk_text(unsigned type)
+/* Type of a chunk in words. */
+static const char *chunk_text(unsigned type)
 {
 	static const char *const texts[] = {
 #define X(name, number, text) [number] = text,
 		TIDE_CHUNKS(X)
 #undef X
 	};
-	return type < sizeof texts / sizeof *texts ? texts[type] : NULL;
+	return type < sizeof texts / sizeof *texts && texts[type] ? texts[type] : "unknown";
 }
 
 uint64_t tide__chunk_checksum(const tide_chunk_head *h, const void *stored)
@@ -66,7 +67,8 @@ uint64_t tide__chunk_checksum(const tide_chunk_head *h, const void *stored)
 	return XXH3_64bits_withSeed(stored, h->stored, seed);
 }
 
-bool tide__payload_room(tide_payload *p, size_t n)
+/* For n bytes and the padding, which is zeroed. False on exhaustion. */
+static bool make_room(tide_payload *p, size_t n)
 {
 	if (n > SIZE_MAX - TIDE_PAD)
 		return false;
@@ -227,8 +229,7 @@ static tide_code check_chunk(const tide_reader *r, const tide_chunk *c, tide_err
 	if (h->stored > r->size - c->at - sizeof *h)
 		return tide__fail(err, TIDE_ETRUNC, r->size,
 				  "the file ends inside the %s chunk at byte %llu",
-				  tide__chunk_text(h->type) ? tide__chunk_text(h->type) : "unknown",
-				  (unsigned long long)c->at);
+				  chunk_text(h->type), (unsigned long long)c->at);
 	return TIDE_OK;
 }
 
@@ -251,7 +252,7 @@ static tide_code read_plain(tide_reader *r, tide_chunk *c, tide_error *err)
 			c->head.type = 0;
 		return rc;
 	}
-	if (!tide__payload_room(&r->ahead, c->head.stored))
+	if (!make_room(&r->ahead, c->head.stored))
 		return tide__nomem(err);
 	if ((rc = read_at(r, r->ahead.bytes, c->head.stored, c->at + sizeof c->head, err)))
 		return rc;
@@ -269,7 +270,7 @@ static tide_code expand(tide_reader *r, const tide_chunk *c, tide_payload *out, 
 {
 	if (!r->zstd && !(r->zstd = ZSTD_createDCtx()))
 		return tide__nomem(err);
-	if (!tide__payload_room(out, c->head.raw))
+	if (!make_room(out, c->head.raw))
 		return tide__nomem(err);
 	size_t n = ZSTD_decompressDCtx(r->zstd, out->bytes, c->head.raw, r->stored.bytes,
 				       c->head.stored);
@@ -290,7 +291,7 @@ static tide_code stored_bytes(tide_reader *r, const tide_chunk *c, tide_payload 
 		r->ahead_at = UINT64_MAX;
 		return TIDE_OK;
 	}
-	if (!tide__payload_room(out, c->head.stored))
+	if (!make_room(out, c->head.stored))
 		return tide__nomem(err);
 	tide_code rc = read_at(r, out->bytes, c->head.stored, c->at + sizeof c->head, err);
 	if (rc)
@@ -447,7 +448,7 @@ static tide_code inner_payload(tide_reader *r, const tide_chunk *c, tide_payload
 	if (!inner_chunk(&o->bytes, c->inner - 1, &same) || same.head.stored != c->head.stored)
 		return tide__fail(err, TIDE_ECORRUPT, c->at,
 				  "a packed chunk changed while it was read");
-	if (!tide__payload_room(out, c->head.stored))
+	if (!make_room(out, c->head.stored))
 		return tide__nomem(err);
 	memcpy(out->bytes, o->bytes.bytes + (c->inner - 1) + sizeof c->head, c->head.stored);
 	return TIDE_OK;
@@ -457,7 +458,7 @@ tide_code tide__reader_payload(tide_reader *r, const tide_chunk *c, tide_payload
 			       tide_error *err)
 {
 	if (c->memory) {
-		if (!tide__payload_room(out, c->head.stored))
+		if (!make_room(out, c->head.stored))
 			return tide__nomem(err);
 		memcpy(out->bytes, c->memory, c->head.stored);
 		return TIDE_OK;
@@ -472,7 +473,7 @@ tide_code tide__reader_salvage(tide_reader *r, const tide_chunk *c, tide_payload
 	size_t n = from < r->size ? (size_t)(r->size - from) : 0;
 	if (n > c->head.stored)
 		n = c->head.stored;
-	if (!tide__payload_room(out, n))
+	if (!make_room(out, n))
 		return tide__nomem(err);
 	return read_at(r, out->bytes, n, from, err);
 }

@@ -84,13 +84,7 @@ tide_code tide__reader_salvage(tide_reader *r, const tide_chunk *c, tide_payload
 			       tide_error *err);
 void tide__payload_free(tide_payload *p);
 
-/* Room for n bytes and the padding, which is zeroed. False on exhaustion. */
-bool tide__payload_room(tide_payload *p, size_t n);
-
 /* The checksum of a chunk: its head, then its stored bytes. */
 uint64_t tide__chunk_checksum(const tide_chunk_head *h, const void *stored);
-
-/* Type of a chunk in words ("events"), NULL for a type this version does not know. */
-const char *tide__chunk_text(unsigned type);
 
 #endif

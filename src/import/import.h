@@ -46,9 +46,6 @@ typedef struct tide_importer {
 	tide_code (*load)(const char *path, const tide_load_options *opt, tide_model *m, tide_error *err);
 } tide_importer;
 
-/* NULL-terminated table of all formats. */
-extern const tide_importer *const tide__importers[];
-
 /* Load `path` (opt may be NULL = defaults). *out is NULL on failure; the error's text does not
  * repeat the path. Losses and repairs are facts of the model. */
 tide_code tide__load(const char *path, const tide_load_options *opt, tide_model **out, tide_error *err);

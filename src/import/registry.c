@@ -26,7 +26,7 @@
 TIDE_IMPORTERS(X)
 #undef X
 
-const tide_importer *const tide__importers[] = {
+static const tide_importer *const importers[] = {
 #define X(name) &name,
 	TIDE_IMPORTERS(X)
 #undef X
@@ -79,11 +79,11 @@ static const tide_importer *choose(const uint8_t *head, size_t n)
 {
 	const tide_importer *best = NULL;
 	int sure = 0;
-	for (size_t i = 0; tide__importers[i]; i++) {
-		int s = tide__importers[i]->sniff(head, n);
+	for (size_t i = 0; importers[i]; i++) {
+		int s = importers[i]->sniff(head, n);
 		if (s > sure) {
 			sure = s;
-			best = tide__importers[i];
+			best = importers[i];
 		}
 	}
 	return best;
@@ -118,9 +118,9 @@ static tide_code unknown_format(const uint8_t *head, size_t n, tide_error *err)
 		return tide__fail(err, TIDE_EFORMAT, 0, "a tar archive: unpack it first");
 	char names[160] = "";
 	size_t used = 0;
-	for (size_t i = 0; tide__importers[i] && used < sizeof names; i++)
+	for (size_t i = 0; importers[i] && used < sizeof names; i++)
 		used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
-					 tide__importers[i]->name);
+					 importers[i]->name);
 	return tide__fail(err, TIDE_EFORMAT, 0, "not a trace of any known format (%s)", names);
 }
 

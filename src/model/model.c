@@ -89,10 +89,12 @@ TEXTS(tide__lane_kind_text, TIDE_LANE_KINDS)
 TEXTS(tide__cat_text, TIDE_SPAN_CATS)
 TEXTS(tide__mark_kind_text, TIDE_MARK_KINDS)
 TEXTS(tide__role_text, TIDE_ROLES)
+TEXTS(tide__dtype_text, TIDE_DTYPES)
 TEXTS(tide__segment_kind_text, TIDE_SEGMENT_KINDS)
 TEXTS(tide__flow_kind_text, TIDE_FLOW_KINDS)
 TEXTS(tide__move_kind_text, TIDE_MOVE_KINDS)
 #undef X
+#undef TEXTS
 
 const char *tide__device_kind_name(const tide_model *m, uint32_t d)
 {
@@ -101,20 +103,6 @@ const char *tide__device_kind_name(const tide_model *m, uint32_t d)
 	const char *own = tide__text(m, m->devices.name[d], NULL);
 	bool named = m->devices.kind[d] == TIDE_DEVICE_OTHER && *own && !own[strspn(own, word)];
 	return named ? own : tide__device_kind_text(m->devices.kind[d]);
-}
-#define X(name, number, text, bits) [number] = text,
-TEXTS(tide__dtype_text, TIDE_DTYPES)
-#undef X
-#undef TEXTS
-
-unsigned tide__dtype_bits(unsigned k)
-{
-	static const uint8_t bits[] = {
-#define X(name, number, text, b) [number] = b,
-		TIDE_DTYPES(X)
-#undef X
-	};
-	return k < sizeof bits ? bits[k] : 0;
 }
 
 /* ---- life ---- */

@@ -131,27 +131,27 @@ TIDE_ID(tide_pending_id); /* a free that was asked for but not yet done */
 	X(KV_CACHE, 8, "kv_cache")                                                                 \
 	X(WORKSPACE, 9, "workspace")
 
-#define TIDE_DTYPES(X) /* name, number, text, bits per element */                                  \
-	X(UNKNOWN, 0, "unknown", 0)                                                                \
-	X(F32, 1, "float32", 32)                                                                   \
-	X(F16, 2, "float16", 16)                                                                   \
-	X(BF16, 3, "bfloat16", 16)                                                                 \
-	X(F64, 4, "float64", 64)                                                                   \
-	X(I8, 5, "int8", 8)                                                                        \
-	X(I16, 6, "int16", 16)                                                                     \
-	X(I32, 7, "int32", 32)                                                                     \
-	X(I64, 8, "int64", 64)                                                                     \
-	X(U8, 9, "uint8", 8)                                                                       \
-	X(U16, 10, "uint16", 16)                                                                   \
-	X(U32, 11, "uint32", 32)                                                                   \
-	X(U64, 12, "uint64", 64)                                                                   \
-	X(BOOL, 13, "bool", 8)                                                                     \
-	X(F8E4M3, 14, "float8_e4m3", 8)                                                            \
-	X(F8E5M2, 15, "float8_e5m2", 8)                                                            \
-	X(C64, 16, "complex64", 64)                                                                \
-	X(C128, 17, "complex128", 128)                                                             \
-	X(BFP8, 18, "bfp8", 8)                                                                     \
-	X(BFP4, 19, "bfp4", 4)
+#define TIDE_DTYPES(X)                                                                             \
+	X(UNKNOWN, 0, "unknown")                                                                   \
+	X(F32, 1, "float32")                                                                       \
+	X(F16, 2, "float16")                                                                       \
+	X(BF16, 3, "bfloat16")                                                                     \
+	X(F64, 4, "float64")                                                                       \
+	X(I8, 5, "int8")                                                                           \
+	X(I16, 6, "int16")                                                                         \
+	X(I32, 7, "int32")                                                                         \
+	X(I64, 8, "int64")                                                                         \
+	X(U8, 9, "uint8")                                                                          \
+	X(U16, 10, "uint16")                                                                       \
+	X(U32, 11, "uint32")                                                                       \
+	X(U64, 12, "uint64")                                                                       \
+	X(BOOL, 13, "bool")                                                                        \
+	X(F8E4M3, 14, "float8_e4m3")                                                               \
+	X(F8E5M2, 15, "float8_e5m2")                                                               \
+	X(C64, 16, "complex64")                                                                    \
+	X(C128, 17, "complex128")                                                                  \
+	X(BFP8, 18, "bfp8")                                                                        \
+	X(BFP4, 19, "bfp4")
 
 #define TIDE_SEGMENT_KINDS(X)                                                                      \
 	X(UNKNOWN, 0, "unknown")                                                                   \
@@ -193,7 +193,7 @@ enum {
 #define X(name, number, text) TIDE_ROLE_##name = number,
 	TIDE_ROLES(X)
 #undef X
-#define X(name, number, text, bits) TIDE_DTYPE_##name = number,
+#define X(name, number, text) TIDE_DTYPE_##name = number,
 	TIDE_DTYPES(X)
 #undef X
 #define X(name, number, text) TIDE_SEGMENT_##name = number,
@@ -215,7 +215,6 @@ const char *tide__cat_text(unsigned k);
 const char *tide__mark_kind_text(unsigned k);
 const char *tide__role_text(unsigned k);
 const char *tide__dtype_text(unsigned k);
-unsigned tide__dtype_bits(unsigned k); /* 0 = unknown */
 const char *tide__segment_kind_text(unsigned k);
 const char *tide__flow_kind_text(unsigned k);
 const char *tide__move_kind_text(unsigned k);

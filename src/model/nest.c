@@ -176,7 +176,7 @@ bool tide__sort_flows(tide_model *m)
 	return ok;
 }
 
-bool tide__sort_attrs(tide_model *m)
+static bool sort_attrs(tide_model *m)
 {
 	uint32_t *tmp, *perm = identity(m->attrs.n, &tmp);
 	if (!perm)
@@ -191,5 +191,5 @@ bool tide__nest(tide_model *m, const tide_nest_column *cols, size_t n_cols,
 		const tide_nest_ref *refs, size_t n_refs)
 {
 	return sort_spans(m, cols, n_cols, refs, n_refs) && find_parents(m) &&
-	       tide__sort_flows(m) && tide__sort_attrs(m);
+	       tide__sort_flows(m) && sort_attrs(m);
 }

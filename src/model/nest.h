@@ -31,8 +31,7 @@ typedef struct tide_nest_ref { /* row numbers of spans that the caller keeps: re
 bool tide__nest(tide_model *m, const tide_nest_column *cols, size_t n_cols,
 		const tide_nest_ref *refs, size_t n_refs);
 
-/* Only the sorting of flows and attrs, for who adds some afterwards. */
+/* Only the sorting of flows, for who adds some afterwards. */
 bool tide__sort_flows(tide_model *m);
-bool tide__sort_attrs(tide_model *m);
 
 #endif

@@ -43,8 +43,4 @@ bool tide__kernels_json(const tide_hta_job *job, const tide_hta_view *view, int 
 void tide__kernels_text(const tide_hta_job *job, const tide_hta_view *view, int by, FILE *out,
 			const tide_style *style);
 
-/* "failed", "notes" and "losses" as JSON members; the same as lines of text. */
-void tide__hta_troubles_json(const tide_hta_job *job, tide_json *j);
-void tide__hta_troubles_text(const tide_hta_job *job, FILE *out, const tide_style *style);
-
 #endif

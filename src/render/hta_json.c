@@ -258,7 +258,8 @@ static void put_all_advice(tide_json *j, const tide_hta_job *job)
 	tide__json_array_end(j);
 }
 
-void tide__hta_troubles_json(const tide_hta_job *job, tide_json *j)
+/* "failed", "notes" and "losses". */
+static void put_troubles(const tide_hta_job *job, tide_json *j)
 {
 	tide__json_key(j, "failed");
 	tide__json_array(j);
@@ -326,7 +327,7 @@ bool tide__hta_json(const tide_hta_job *job, const tide_hta_view *view, FILE *ou
 	put_grid(&j, "stragglers", tide__grid_stragglers(job));
 	put_grid(&j, "copies", tide__grid_copies(s, s));
 	put_all_advice(&j, job);
-	tide__hta_troubles_json(job, &j);
+	put_troubles(job, &j);
 	tide__json_object_end(&j);
 	return tide__json_end(&j);
 }
@@ -350,7 +351,7 @@ bool tide__kernels_json(const tide_hta_job *job, const tide_hta_view *view, int 
 	}
 	if (by == TIDE_KERNELS_BY_STREAM)
 		put_grid(&j, "streams", tide__grid_streams(job, view->top));
-	tide__hta_troubles_json(job, &j);
+	put_troubles(job, &j);
 	tide__json_object_end(&j);
 	return tide__json_end(&j);
 }

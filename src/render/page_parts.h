@@ -31,8 +31,7 @@ tide_page_part tide__page_ops;	     /* page_ops.c: ops by name and as a tree */
 tide_page_part tide__page_tables;    /* page_tables.c: phases */
 tide_page_part tide__page_hta;	     /* page_tables.c: the document of `tidemark hta --json` */
 
-/* Members "tracks" (with the spans in each row) and "cats" of sections about spans. */
-void tide__page_tracks_json(const tide_model *m, const tide_rows *r, tide_json *j);
+/* Member "cats" of sections about spans. */
 void tide__page_cats_json(tide_json *j);
 /* Member `why`: what is alive after `cut` moves, the largest groups (page_why.c). */
 bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t cut,

@@ -38,7 +38,8 @@ static void track(const tide_model *m, const tide_rows *r, const tide_row_track 
 	tide__json_object_end(j);
 }
 
-void tide__page_tracks_json(const tide_model *m, const tide_rows *r, tide_json *j)
+/* Member "tracks", with the spans in each row. */
+static void put_tracks(const tide_model *m, const tide_rows *r, tide_json *j)
 {
 	tide__json_key(j, "tracks");
 	tide__json_array(j);
@@ -159,7 +160,7 @@ bool tide__page_spans(tide_box *b, const tide_model *m, const tide_page_options 
 	tide__json_object(j);
 	if (ok) {
 		put_all(&x);
-		tide__page_tracks_json(m, x.rows, j);
+		put_tracks(m, x.rows, j);
 		tide__page_notes(b, m, x.rows->order, x.place, x.rows->n, &x.names);
 		tide__json_kuint(j, "cut", x.rows->cuts.n_cut);
 		tide__page_names_json(&x.names, m, "names", j);

@@ -12,7 +12,7 @@
 
 #define JSON "application/json"
 
-const tide_route tide__routes[] = {
+static const tide_route routes[] = {
 	{ "api/profiler/flame",
 	  " recording kind min_duration_us max_depth small_kernel_threshold_pct merge by ",
 	  tide__api_flame, true },
@@ -36,7 +36,6 @@ const tide_route tide__routes[] = {
 	{ "pair/ID/ID/ID", " g ", tide__data_pair, true },
 	{ "data/ID/ID", " g all quick from to px at phases ", tide__data_section, true },
 };
-const size_t tide__n_routes = sizeof tide__routes / sizeof *tide__routes;
 
 /* ---- routes ---- */
 
@@ -63,8 +62,8 @@ static bool has_param(const char *params, const char *key)
 
 const tide_route *tide__route_find(tide_request *r, unsigned *status)
 {
-	for (size_t i = 0; i < tide__n_routes; i++) {
-		const tide_route *t = &tide__routes[i];
+	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+		const tide_route *t = &routes[i];
 		if (!matches(t->path, r))
 			continue;
 		for (size_t k = 0; k < r->n_pairs; k++)

@@ -24,7 +24,6 @@ typedef struct tide_blob {
 	size_t n;
 } tide_blob;
 
-tide_blob *tide__blob_hold(tide_blob *b);
 void tide__blob_drop(tide_blob *b); /* NULL is fine */
 
 typedef struct tide_cache tide_cache;
@@ -67,9 +66,6 @@ typedef struct tide_route {
 	tide_handler *run;
 	bool kept; /* depends on nothing but the request and its recordings */
 } tide_route;
-
-extern const tide_route tide__routes[];
-extern const size_t tide__n_routes;
 
 /* The route of a request; NULL with *status 404, or 400 for a parameter that it does not have. */
 const tide_route *tide__route_find(tide_request *r, unsigned *status);

@@ -33,7 +33,7 @@ struct tide_cache {
 
 /* ---- blobs ---- */
 
-tide_blob *tide__blob_hold(tide_blob *b)
+static tide_blob *blob_hold(tide_blob *b)
 {
 	atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
 	return b;
@@ -120,7 +120,7 @@ tide_blob *tide__cache_get(tide_cache *c, const char *key)
 	if (e) {
 		unlink_entry(e);
 		to_front(c, e);
-		b = tide__blob_hold(e->blob);
+		b = blob_hold(e->blob);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return b;
@@ -134,7 +134,7 @@ void tide__cache_put(tide_cache *c, const char *key, tide_blob *b)
 	pthread_mutex_lock(&c->lock);
 	bool fits = e && copy && b->n <= c->most / 2 && !find(c, hash, key);
 	if (fits) {
-		*e = (struct entry){ .hash = hash, .key = copy, .blob = tide__blob_hold(b) };
+		*e = (struct entry){ .hash = hash, .key = copy, .blob = blob_hold(b) };
 		e->chain = *bucket(c, hash);
 		*bucket(c, hash) = e;
 		to_front(c, e);

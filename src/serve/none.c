@@ -4,11 +4,6 @@
 #include "base/error.h"
 #include "serve/server.h"
 
-bool tide__server_built(void)
-{
-	return false;
-}
-
 tide_code tide__server_start(const tide_server_options *opt, tide_server **out, tide_error *err)
 {
 	*out = NULL;

@@ -22,11 +22,6 @@ enum {
 	CACHE_BYTES = 256 << 20,
 };
 
-bool tide__server_built(void)
-{
-	return true;
-}
-
 /* ---- what happened ---- */
 
 static void tell(tide_server *s, const char *id)

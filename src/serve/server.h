@@ -28,9 +28,6 @@ typedef struct tide_server_options {
 	void *user;
 } tide_server_options;
 
-/* Was this program built with a server? */
-bool tide__server_built(void);
-
 /* TIDE_EIO (the port is taken, the address is not ours), TIDE_EUSAGE (no address), TIDE_ENOMEM,
  * TIDE_EUNSUPPORTED when it was not built. SIGPIPE must be ignored. */
 tide_code tide__server_start(const tide_server_options *opt, tide_server **out, tide_error *err);

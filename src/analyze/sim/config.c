@@ -198,7 +198,7 @@ static const struct setting {
 	{ "expandable_segments", set_expandable },
 };
 
-tide_code tide__sim_set(tide_sim_config *c, const char *key, const char *value, tide_error *err)
+static tide_code set_one(tide_sim_config *c, const char *key, const char *value, tide_error *err)
 {
 	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
 		if (!strcmp(settings[i].key, key))
@@ -234,7 +234,7 @@ tide_code tide__sim_parse(tide_sim_config *c, const char *text, tide_error *err)
 					  "%.60s: needs NAME:VALUE", text);
 		snprintf(key, sizeof key, "%.*s", (int)(colon - text), text);
 		snprintf(value, sizeof value, "%.*s", (int)(end - colon - 1), colon + 1);
-		tide_code rc = tide__sim_set(&out, key, value, err);
+		tide_code rc = set_one(&out, key, value, err);
 
 		if (rc != TIDE_OK)
 			return rc;

@@ -33,13 +33,9 @@ typedef struct tide_sim_config {
 /* PyTorch's defaults, a device without end. */
 tide_sim_config tide__sim_defaults(void);
 
-/* One setting by PyTorch's name: max_split_size_mb, max_non_split_rounding_mb,
- * roundup_power2_divisions (4 or [256:1,512:2,>:4]), garbage_collection_threshold,
- * expandable_segments. TIDE_EUSAGE with a sentence for an unknown name or a value PyTorch would
- * refuse; the config stays as it was. */
-tide_code tide__sim_set(tide_sim_config *c, const char *key, const char *value, tide_error *err);
-
-/* A whole PYTORCH_CUDA_ALLOC_CONF text: "expandable_segments:True,max_split_size_mb:128". */
+/* A PYTORCH_CUDA_ALLOC_CONF text: "expandable_segments:True,max_split_size_mb:128". TIDE_EUSAGE with
+ * a sentence for a setting that the simulator does not have or a value that PyTorch would refuse; the
+ * config stays as it was. */
 tide_code tide__sim_parse(tide_sim_config *c, const char *text, tide_error *err);
 
 /* What differs from the defaults, as PYTORCH_CUDA_ALLOC_CONF would say it; "default" if nothing. */

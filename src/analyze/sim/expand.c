@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-uint64_t tide__sim_range_size(const tide_sim *s, uint64_t page)
+static uint64_t range_size(const tide_sim *s, uint64_t page)
 {
 	uint64_t all = s->c.capacity && s->c.capacity < 1ull << 46 ? s->c.capacity : 1ull << 40;
 
@@ -23,7 +23,7 @@ static uint64_t page_of(const tide_sim *s, uint32_t b)
 uint32_t tide__sim_new_range(tide_sim *s, uint32_t b, uint64_t addr)
 {
 	uint64_t page = page_of(s, b);
-	uint64_t size = tide__sim_range_size(s, page);
+	uint64_t size = range_size(s, page);
 
 	if (!tide__sim_grow(&s->ranges, &s->cap_ranges, s->n_ranges + 1, sizeof *s->ranges)) {
 		s->failed = true;
@@ -73,7 +73,7 @@ static uint32_t find_room(tide_sim *s, uint32_t b, uint64_t size)
 		if (has_room(s, i, size))
 			return i;
 	}
-	if (tide__sim_range_size(s, page_of(s, b)) < size)
+	if (range_size(s, page_of(s, b)) < size)
 		return 0; /* one more range would be of no use, and stay */
 	uint32_t r = tide__sim_new_range(s, b, 0);
 

@@ -103,6 +103,5 @@ uint32_t tide__sim_expand(tide_sim *s, uint32_t b, uint64_t size);
 void tide__sim_unmap_pool(tide_sim *s, bpool *p);
 /* seed.c needs the range that a stretch belongs to. */
 uint32_t tide__sim_new_range(tide_sim *s, uint32_t b, uint64_t addr);
-uint64_t tide__sim_range_size(const tide_sim *s, uint64_t page);
 
 #endif

@@ -8,7 +8,8 @@
 #include "import/kineto/kin.h"
 #include "import/kineto/words.h"
 
-bool tide__kin_intern(kin_build *b, kin_text *t, uint32_t *id)
+/* Model string of a text; false on exhaustion. */
+static bool intern(kin_build *b, kin_text *t, uint32_t *id)
 {
 	*id = 0;
 	if (!t || !t->len)
@@ -19,7 +20,8 @@ bool tide__kin_intern(kin_build *b, kin_text *t, uint32_t *id)
 	return *id != 0;
 }
 
-uint32_t tide__kin_id(kin_build *b, uint64_t id)
+/* Number for an id (never 0), equal for equal ids of one document; 0 on exhaustion. */
+static uint32_t id_number(kin_build *b, uint64_t id)
 {
 	if (b->part <= 1 && id < UINT32_C(1) << 31)
 		return (uint32_t)id + 1;
@@ -40,7 +42,7 @@ uint32_t tide__kin_id(kin_build *b, uint64_t id)
 static uint32_t small(kin_build *b, kin_val v)
 {
 	uint32_t text = 0;
-	if (v.text && !tide__kin_intern(b, v.text, &text))
+	if (v.text && !intern(b, v.text, &text))
 		return 0;
 	tide_map *map = v.text ? &b->strs : &b->nums;
 	uint64_t key = v.text ? text : (uint64_t)v.num;
@@ -59,7 +61,7 @@ static uint32_t process_row(kin_build *b, kin_val pid)
 	if (row || !k)
 		return row;
 	row = tide__push(&b->m->processes, &tide_processes_desc);
-	if (!row || !tide__map_put(&b->process_of, k, row) || !tide__kin_intern(b, pid.text, &text))
+	if (!row || !tide__map_put(&b->process_of, k, row) || !intern(b, pid.text, &text))
 		return 0;
 	b->m->processes.pid[row] = pid.text ? -1 : pid.num;
 	b->m->processes.parent_pid[row] = b->m->processes.rank[row] = -1;
@@ -114,7 +116,7 @@ static bool fill_lane(kin_build *b, const kin_lane *l, uint32_t row)
 	bool stream = l->kind == TIDE_LANE_STREAM || l->cat == TIDE_CAT_SYNC;
 	t->kind[row] = l->kind;
 	t->number[row] = l->b.text ? -1 : l->b.num;
-	if (!tide__kin_intern(b, l->b.text, &text))
+	if (!intern(b, l->b.text, &text))
 		return false;
 	t->name[row].i = text;
 	if (stream)
@@ -125,7 +127,8 @@ static bool fill_lane(kin_build *b, const kin_lane *l, uint32_t row)
 	return stream ? t->device[row].i : t->process[row].i;
 }
 
-uint32_t tide__kin_lane_row(kin_build *b, kin_lane *l)
+/* Made when first asked for; 0 on exhaustion. */
+static uint32_t lane_row(kin_build *b, kin_lane *l)
 {
 	if (l->global)
 		return l->global;
@@ -209,8 +212,7 @@ static bool put_attrs(kin_build *b, uint32_t span, const kin_attr *a, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		size_t row;
 		uint32_t key, text;
-		if (!tide__kin_intern(b, a[i].key, &key) ||
-		    !tide__kin_intern(b, a[i].text, &text) ||
+		if (!intern(b, a[i].key, &key) || !intern(b, a[i].text, &text) ||
 		    !tide__table_push(t, &tide_attrs_desc, &row))
 			return false;
 		t->span[row].i = span;
@@ -231,20 +233,20 @@ static bool put_ref(kin_build *b, uint32_t span, uint64_t id, unsigned what)
 
 static bool add_span(kin_build *b, const kin_row *r, const kin_attr *a, const tide_raw *raw)
 {
-	uint32_t lane = tide__kin_lane_row(b, r->lane), name;
+	uint32_t lane = lane_row(b, r->lane), name;
 	if (!(b->want & TIDE_WANT_SPANS)) {
 		saw(b, r->ts, r->ts + r->dur);
 		return true;
 	}
-	if (!lane || !tide__kin_intern(b, r->name, &name))
+	if (!lane || !intern(b, r->name, &name))
 		return false;
 	uint32_t i = put_span(b, r->ts, r->ts + r->dur, lane, name, r->cat, r->src);
 	if (!i)
 		return false;
-	if (r->flags & KIN_HAS_ID && !(b->link[i] = tide__kin_id(b, r->id)))
+	if (r->flags & KIN_HAS_ID && !(b->link[i] = id_number(b, r->id)))
 		return false;
 	if (r->flags & (KIN_HAS_EXT | KIN_HAS_SEQ | KIN_HAS_REC)) {
-		uint64_t id = r->flags & KIN_HAS_SEQ ? r->ext : tide__kin_id(b, r->ext);
+		uint64_t id = r->flags & KIN_HAS_SEQ ? r->ext : id_number(b, r->ext);
 		if (!(r->flags & KIN_HAS_SEQ && !(b->want & TIDE_WANT_FLOWS)) &&
 		    !put_ref(b, i, id, r->flags))
 			return false;
@@ -258,10 +260,10 @@ static bool add_span(kin_build *b, const kin_row *r, const kin_attr *a, const ti
 static bool add_flow(kin_build *b, const kin_row *r)
 {
 	kin_flow *f = KIN_PUSH(b, flows);
-	uint32_t lane = tide__kin_lane_row(b, r->lane);
+	uint32_t lane = lane_row(b, r->lane);
 	if (!f || !lane)
 		return false;
-	*f = (kin_flow){ .id = tide__kin_id(b, r->id),
+	*f = (kin_flow){ .id = id_number(b, r->id),
 			 .ts = r->ts,
 			 .lane = lane,
 			 .in = r->kind == KIN_FLOW_IN,
@@ -272,7 +274,7 @@ static bool add_flow(kin_build *b, const kin_row *r)
 static bool add_memory(kin_build *b, const kin_row *r, const kin_mem *mem)
 {
 	kin_move *v = KIN_PUSH(b, moves);
-	uint32_t lane = tide__kin_lane_row(b, r->lane);
+	uint32_t lane = lane_row(b, r->lane);
 	if (!v || !lane)
 		return false;
 	*v = (kin_move){ .mem = *mem, .ts = r->ts, .lane = lane };
@@ -288,7 +290,7 @@ static bool add_counter(kin_build *b, const kin_row *r, const kin_attr *a)
 		size_t row, n = r->name ? r->name->len : 0, k = a[i].key->len;
 		uint32_t name;
 		if (r->n_attrs == 1 || n + k + 2 > sizeof text) {
-			if (!tide__kin_intern(b, r->n_attrs == 1 && n ? r->name : a[i].key, &name))
+			if (!intern(b, r->n_attrs == 1 && n ? r->name : a[i].key, &name))
 				return false;
 		} else {
 			memcpy(text, r->name ? r->name->s : "", n);
@@ -310,14 +312,14 @@ static bool add_counter(kin_build *b, const kin_row *r, const kin_attr *a)
 static bool add_instant(kin_build *b, const kin_row *r)
 {
 	uint32_t row = tide__push(&b->m->marks, &tide_marks_desc), name;
-	if (!row || !tide__kin_intern(b, r->name, &name))
+	if (!row || !intern(b, r->name, &name))
 		return false;
 	b->m->marks.t[row] = r->ts;
 	b->m->marks.name[row].i = name;
 	b->m->marks.kind[row] = r->cat;
 	b->m->marks.value[row] = r->cat != TIDE_MARK_ANNOTATION ? (int64_t)r->id : 0;
 	b->m->marks.extra[row] = -1;
-	if (r->lane && !(b->m->marks.lane[row].i = tide__kin_lane_row(b, r->lane)))
+	if (r->lane && !(b->m->marks.lane[row].i = lane_row(b, r->lane)))
 		return false;
 	saw(b, r->ts, r->ts);
 	return true;
@@ -329,17 +331,16 @@ static bool add_half(kin_build *b, const kin_row *r)
 	if (!h)
 		return false;
 	*h = (kin_half){ .ts = r->ts, .id = r->id, .src = r->src, .kind = r->kind, .cat = r->cat };
-	h->lane = tide__kin_lane_row(b, r->lane);
+	h->lane = lane_row(b, r->lane);
 	saw(b, r->ts, r->ts);
-	return h->lane && tide__kin_intern(b, r->name, &h->name);
+	return h->lane && intern(b, r->name, &h->name);
 }
 
 /* A track of another thread (render/export_chrome_who.c): what comes on it is that thread's. */
 static bool add_track(kin_build *b, const kin_row *r)
 {
 	kin_lane of = { .kind = TIDE_LANE_THREAD, .a = r->lane->a, .b = { .num = (int64_t)r->id } };
-	uint32_t row = tide__kin_lane_row(b, &of), x = small(b, r->lane->a),
-		 y = small(b, r->lane->b);
+	uint32_t row = lane_row(b, &of), x = small(b, r->lane->a), y = small(b, r->lane->b);
 	tide_map *map = lane_map(b, &of);
 	uint64_t key = (uint64_t)x << 32 | y;
 	return row && x && y && (tide__map_get(map, key) || tide__map_put(map, key, row));
@@ -351,7 +352,7 @@ static bool add_name(kin_build *b, const kin_row *r)
 	if (!n)
 		return false;
 	*n = (kin_name){ .a = small(b, r->lane->a), .b = small(b, r->lane->b), .kind = r->kind };
-	return n->a && n->b && tide__kin_intern(b, r->name, &n->name);
+	return n->a && n->b && intern(b, r->name, &n->name);
 }
 
 static bool add_row(kin_build *b, const kin_row *r, const kin_attr *a, const kin_mem *mem,

@@ -36,7 +36,9 @@ static bool after_object(const char *b, size_t p)
 	return p && b[p - 1] == '}';
 }
 
-size_t tide__kin_next_event(const char *b, size_t n, size_t p)
+/* The next place at or after p that looks like the start of an event after another: `},{"` with any
+ * white space between; position of the `{`, or n. */
+static size_t next_event(const char *b, size_t n, size_t p)
 {
 	while (p < n) {
 		const char *q = memchr(b + p, '{', n - p);
@@ -162,7 +164,7 @@ static size_t item(kin_parser *c, kin_doc *d, size_t p, bool *stop)
 static size_t seek(kin_parser *c, kin_doc *d, size_t p)
 {
 	const char *b = c->s.b;
-	size_t n = c->s.n, q = tide__kin_next_event(b, n, p + 1);
+	size_t n = c->s.n, q = next_event(b, n, p + 1);
 	if (q < n) {
 		d->seeking = false;
 		if (!kin_is_open(&c->s, q))
@@ -218,8 +220,7 @@ size_t tide__kin_doc(kin_parser *c, kin_doc *d, size_t p, bool final)
 		}
 		if (c->why == KIN_NOMEM)
 			return p;
-		if (c->why == KIN_MORE && seen == n &&
-		    (!final || tide__kin_next_event(b, n, p + 1) == n))
+		if (c->why == KIN_MORE && seen == n && (!final || next_event(b, n, p + 1) == n))
 			return p;
 		if (c->why == KIN_MORE && d->limit > ITEM_LEAST)
 			d->limit /=

@@ -33,9 +33,6 @@ typedef struct kin_arena {
 	char *at;
 } kin_arena;
 
-void *tide__kin_arena(kin_arena *a, size_t n); /* 8-aligned; NULL on exhaustion */
-void tide__kin_arena_fini(kin_arena *a);
-
 typedef struct kin_texts {
 	kin_arena arena;
 	kin_text **slots;
@@ -296,23 +293,20 @@ typedef struct kin_doc {
  * more will come. */
 size_t tide__kin_doc(kin_parser *c, kin_doc *d, size_t p, bool final);
 
-/* The next place at or after p that looks like the start of an event after another: `},{"` with any
- * white space between; position of the `{`, or n. */
-size_t tide__kin_next_event(const char *b, size_t n, size_t p);
-/* The last one, or 0. */
+/* The last place that looks like the start of an event after another, or 0. */
 size_t tide__kin_last_event(const char *b, size_t n);
 
 /* ---- the builder ---- */
 
 typedef struct kin_ref { /* a span and a number that belongs to it */
-	uint64_t id;	 /* tide__kin_id, or a Sequence number */
+	uint64_t id;	 /* the builder's number for an id, or a Sequence number */
 	uint32_t span;
 	uint32_t what; /* kin_row.flags */
 } kin_ref;
 
 typedef struct kin_flow {
 	int64_t ts;
-	uint32_t id; /* tide__kin_id */
+	uint32_t id; /* the builder's number for it */
 	uint32_t lane;
 	uint8_t in;   /* 1 = ph f */
 	uint8_t kind; /* TIDE_FLOW_* */
@@ -377,12 +371,7 @@ bool tide__kin_add(kin_build *b, const kin_out *o);
 tide_code tide__kin_finish(kin_build *b, tide_error *err);
 void tide__kin_build_fini(kin_build *b);
 
-/* Number for an id (never 0), equal for equal ids of one document; 0 on exhaustion. */
-uint32_t tide__kin_id(kin_build *b, uint64_t id);
-/* Model string of a text; false on exhaustion. */
-bool tide__kin_intern(kin_build *b, kin_text *t, uint32_t *id);
 /* Model rows, made when first asked for; 0 on exhaustion. */
-uint32_t tide__kin_lane_row(kin_build *b, kin_lane *l);
 uint32_t tide__kin_device_row(kin_build *b, unsigned kind, int64_t index);
 uint32_t tide__kin_counter_row(kin_build *b, uint32_t name, uint32_t unit, uint32_t device);
 

@@ -124,7 +124,8 @@ static kin_num read_hex(const char *s, const char *end, uint64_t *u)
 	return rc;
 }
 
-kin_num tide__kin_int(const char *s, size_t n, uint64_t *u, bool *neg)
+/* *neg tells the sign; the magnitude is *u. */
+static kin_num whole(const char *s, size_t n, uint64_t *u, bool *neg)
 {
 	const char *end = s + n;
 	uint64_t v = 0;
@@ -151,7 +152,7 @@ kin_num tide__kin_i64(const char *s, size_t n, int64_t *v)
 {
 	uint64_t u = 0;
 	bool neg;
-	kin_num rc = tide__kin_int(s, n, &u, &neg);
+	kin_num rc = whole(s, n, &u, &neg);
 	if (rc != KIN_NUM_OK)
 		return rc;
 	if (neg && u > (uint64_t)INT64_MAX + 1)

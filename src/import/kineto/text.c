@@ -19,7 +19,8 @@ struct kin_block {
 
 enum { BLOCK = 1 << 16 };
 
-void *tide__kin_arena(kin_arena *a, size_t n)
+/* 8-aligned; NULL on exhaustion. */
+static void *arena_take(kin_arena *a, size_t n)
 {
 	if (n > SIZE_MAX - 64)
 		return NULL;
@@ -46,7 +47,7 @@ void *tide__kin_arena(kin_arena *a, size_t n)
 	return p;
 }
 
-void tide__kin_arena_fini(kin_arena *a)
+static void arena_fini(kin_arena *a)
 {
 	for (struct kin_block *k = a->head, *next; k; k = next) {
 		next = k->next;
@@ -86,7 +87,7 @@ kin_text *tide__kin_text(kin_texts *t, const char *s, size_t n)
 	for (kin_text *e; (e = t->slots[at]); at = (at + 1) & t->mask)
 		if (e->hash == hash && e->len == n && !memcmp(e->s, s, n))
 			return e;
-	kin_text *e = tide__kin_arena(&t->arena, sizeof *e + n + 1);
+	kin_text *e = arena_take(&t->arena, sizeof *e + n + 1);
 	if (!e)
 		return NULL;
 	e->hash = hash;
@@ -101,7 +102,7 @@ kin_text *tide__kin_text(kin_texts *t, const char *s, size_t n)
 
 void tide__kin_texts_fini(kin_texts *t)
 {
-	tide__kin_arena_fini(&t->arena);
+	arena_fini(&t->arena);
 	tide__free(t->slots);
 	*t = (kin_texts){ 0 };
 }
@@ -159,7 +160,7 @@ kin_lane *tide__kin_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, k
 	for (kin_lane *e; (e = l->slots[at]); at = (at + 1) & l->mask)
 		if (is_lane(e, kind, cat, a, b))
 			return l->last[kind & 7] = e;
-	kin_lane *e = tide__kin_arena(&l->arena, sizeof *e);
+	kin_lane *e = arena_take(&l->arena, sizeof *e);
 	if (!e)
 		return NULL;
 	*e = (kin_lane){ .a = a, .b = b, .kind = (uint8_t)kind, .cat = (uint8_t)cat };
@@ -170,7 +171,7 @@ kin_lane *tide__kin_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, k
 
 void tide__kin_lanes_fini(kin_lanes *l)
 {
-	tide__kin_arena_fini(&l->arena);
+	arena_fini(&l->arena);
 	tide__free(l->slots);
 	*l = (kin_lanes){ 0 };
 }

@@ -14,7 +14,7 @@
  * container that was made so must not change any more; a pickle that does it is refused (none that
  * pickles data does).
  *
- * Memory: at most TIDE_PICKLE_BOUND bytes per input byte for any input; about 0.2 for a snapshot.
+ * Memory: at most 96 bytes per input byte, whatever the input.
  */
 #ifndef TIDE_IMPORT_TORCHSNAP_PICKLE_H
 #define TIDE_IMPORT_TORCHSNAP_PICKLE_H
@@ -24,8 +24,6 @@
 #include <stdint.h>
 
 #include <tidemark/error.h>
-
-#define TIDE_PICKLE_BOUND 96
 
 typedef uint64_t tide_pv; /* bits 0..3 tag, 4..63 payload */
 
