@@ -6,12 +6,6 @@
  *   - the state at any cut equals a map of 512-byte cells painted from scratch;
  *   - the state over time equals the states at its cuts;
  *   - savings, growth and room equal slow recomputation. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +19,7 @@
 #include "analyze/usage.h"
 #include "base/mem.h"
 #include "moves.h"
+#include "testing.h"
 
 #define MIB (1024ull * 1024)
 

@@ -2,19 +2,13 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* usage, alive, groups, phases and the op tree against slow, obvious recomputation on random
  * models: every figure is summed again from a prefix of the moves, with no state carried along. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "analyze/groups.h"
 #include "analyze/optree.h"
 #include "analyze/phases.h"
 #include "analyze/usage.h"
 #include "base/mem.h"
 #include "memory_model.h"
+#include "testing.h"
 
 enum { ROUNDS = 300 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* For tests that make recordings of allocators up: chance, and the order of what happened. Included
- * after cmocka.h. */
+/* For tests that make recordings of allocators up: chance, and the order of what happened. */
 #ifndef TIDE_TESTS_MOVES_H
 #define TIDE_TESTS_MOVES_H
 
 #include "model/model.h"
+#include "testing.h"
 
 static inline uint64_t one_of(uint64_t *rng, uint64_t n)
 {

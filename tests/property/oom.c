@@ -5,18 +5,13 @@
  * segments, given back whole and in part, things in use beside segments, frees that wait, and in
  * some of them overlaps that contradict what else is said. Whose memory would have made room
  * against looking at every block for every group. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "analyze/fragment.h"
 #include "analyze/oom.h"
 #include "base/mem.h"
 #include "moves.h"
+#include "testing.h"
 
 enum { ROUNDS = 400, STEPS = 160, CELL = 4096, CELLS = 64, MOST = 512, DEVICES = 3 };
 

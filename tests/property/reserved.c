@@ -4,12 +4,6 @@
  * segments, some a counter (or two, or one that says nonsense), some nothing, samples are in any
  * order. Every analysis that tells reserved bytes is asked, so that none can say something else. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "analyze/curve.h"
 #include "analyze/fragment.h"
@@ -17,6 +11,7 @@
 #include "analyze/usage.h"
 #include "base/mem.h"
 #include "memory_model.h"
+#include "testing.h"
 
 enum { ROUNDS = 150 };
 

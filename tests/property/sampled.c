@@ -4,17 +4,12 @@
  * devices that are there and that are not, with values that are no bytes and times out of order.
  * And no figure that is counted changes by them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "analyze/sampled.h"
 #include "analyze/usage.h"
 #include "base/mem.h"
 #include "memory_model.h"
+#include "testing.h"
 
 enum { ROUNDS = 300, MOST = 24 };
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Every rule: said just above its threshold, not said at it, with its figure in the text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/advice.h"
+#include "testing.h"
 
 enum { WINDOW = 1000000 }; /* ns */
 

@@ -2,14 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Which profiler step a row of HTA's table is in, against the definition: of the steps around its
  * start the last one of the file. Steps overlap, touch, nest and repeat here as they like. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "some_model.h"
+#include "testing.h"
 
 #include "analyze/compat/frame.h"
 #include "base/mem.h"

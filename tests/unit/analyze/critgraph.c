@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The longest path against a brute-force walk of every path, on random small graphs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "analyze/critgraph.h"
 #include "base/mem.h"
+#include "testing.h"
 
 enum { NODES = 8 };
 

@@ -2,14 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Critical paths of traces made by hand: what each synchronisation leads to, and that the first
  * event of a file is as good as any other. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "some_model.h"
+#include "testing.h"
 
 #include "analyze/critpath.h"
 #include "base/mem.h"

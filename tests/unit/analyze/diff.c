@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "analyze/cover.h"
 #include "analyze/diff.h"
 #include "analyze/failif.h"
 #include "base/mem.h"
 #include "some_model.h"
+#include "testing.h"
 
 static const tide_diff_row *row(const tide_diff *d, tide_diff_kind k, const char *name)
 {

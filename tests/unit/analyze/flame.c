@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "analyze/cover.h"
 #include "analyze/flame.h"
 #include "base/mem.h"
 #include "some_model.h"
+#include "testing.h"
 
 /* ---- a flame graph as a list of "a;b;c" -> weight, to compare with an oracle's ---- */
 

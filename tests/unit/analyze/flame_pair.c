@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Two graphs in one tree: every path has the weights of both, folding moves them and drops none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "analyze/flame_pair.h"
 #include "base/mem.h"
 #include "some_model.h"
+#include "testing.h"
 
 static void path_of(const tide_flame *f, uint32_t node, char *out, size_t n)
 {

@@ -2,16 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The holistic analysis against slow, obvious answers on random traces: every nanosecond asked on
  * its own for unions, overlap, idle and queues; plain loops for the rest. And known small cases. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "analyze/hta.h"
 #include "analyze/hta_job.h"
 #include "base/mem.h"
 #include "some_model.h"
+#include "testing.h"
 
 enum { END = 400, ROUNDS = 300 };
 

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Growth over steps that are marked: what a program frees after its last step hides nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "analyze/leaks.h"
 #include "analyze/memadvice.h"
 #include "base/mem.h"
 #include "some_model.h"
+#include "testing.h"
 
 static void mark_step(tide_model *m, int64_t t)
 {

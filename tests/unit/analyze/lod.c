@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Levels of detail against their definition, span by span. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "analyze/cover.h"
 #include "analyze/curve.h"
 #include "analyze/lod.h"
@@ -17,6 +11,7 @@
 #include "analyze/usage.h"
 #include "base/mem.h"
 #include "some_model.h"
+#include "testing.h"
 
 __extension__ typedef __int128 wide;
 

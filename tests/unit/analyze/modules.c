@@ -2,18 +2,13 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Modules against their definition: for every module and every span or allocation the oracle
  * climbs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "analyze/groups.h"
 #include "analyze/modules.h"
 #include "base/mem.h"
 #include "some_model.h"
+#include "testing.h"
 
 static bool named(const tide_model *m, uint32_t s, const char *prefix)
 {

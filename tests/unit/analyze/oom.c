@@ -3,15 +3,9 @@
 /* Why an allocation failed, at the bytes where one answer becomes another: a segment of 40 MiB that
  * holds 24 MiB of one stack, 8 MiB of another and 8 MiB free. (The figures themselves are checked
  * against slow ones in tests/property.) */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "analyze/oom.h"
 #include "base/table.h"
+#include "testing.h"
 
 #define MIB (UINT64_C(1) << 20)
 

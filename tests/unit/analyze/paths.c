@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Op paths: sharing, depth without recursion, texts that do not fit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "analyze/optree.h"
 #include "analyze/paths.h"
+#include "testing.h"
 
 static uint32_t span(tide_model *m, uint32_t parent, const char *name)
 {

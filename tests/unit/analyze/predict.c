@@ -2,15 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Predictions: random programs whose allocations grow with the size of their work are predicted to
  * the byte; what fits is what trying every size finds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "analyze/predict.h"
 #include "some_model.h"
+#include "testing.h"
 
 enum { MOST = 24 };
 

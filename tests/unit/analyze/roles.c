@@ -4,11 +4,6 @@
  * and the role of every allocation. Upper case makes: M in a module, F in a forward pass, B in a
  * backward pass, G accumulating a gradient, O in an optimizer step, S optimizer state, W workspace,
  * I input, U nowhere known. A lower-case letter frees the oldest one alive of its kind. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +12,7 @@
 #include "analyze/roles.h"
 #include "analyze/stacks.h"
 #include "base/mem.h"
+#include "testing.h"
 
 static const struct frame {
 	char letter;

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Kernel sequences against the definition, word for word, on random models. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "some_model.h"
+#include "testing.h"
 
 #include "analyze/sequences.h"
 

@@ -4,11 +4,6 @@
  * come out. Scripts: "a1:600K" allocate id 1 (stream 0, pool 0); "a1:600K@2" on stream 2;
  * "a1:600K#1" in pool 1; "f1" free; "p1" free asked for; "e" empty the cache; "d1" pool 1 is done.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +13,7 @@
 #include "analyze/sim/sim.h"
 #include "analyze/sim/serve.h"
 #include "base/mem.h"
+#include "testing.h"
 
 #define K 1024ull
 #define M (1024 * K)

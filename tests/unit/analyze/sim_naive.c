@@ -3,16 +3,12 @@
 /* The simulator against a slow, obvious one: every block in one array in address order, every
  * search a walk over all of it. Random requests, settings, streams, pools and capacities; after
  * each request both must have put every block at the same address and taken the same segments. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/sim/sim.h"
+#include "testing.h"
 
 #define MIB (1024ull * 1024)
 

@@ -3,16 +3,12 @@
 /* The simulator against real recordings: with the recorded settings and the device's recorded
  * answers it takes and gives back every recorded segment, in order and size, and ends where torch's
  * own counters ended. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/sim/replay.h"
 #include "import/import.h"
+#include "testing.h"
 
 static const struct row {
 	const char *file;

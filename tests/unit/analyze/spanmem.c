@@ -2,16 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Memory of single spans: nothing is lost, and with what is nested they are the figures of the op
  * tree. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "analyze/optree.h"
 #include "analyze/spanmem.h"
 #include "base/mem.h"
 #include "some_model.h"
+#include "testing.h"
 
 static void random_frees(tide_model *m)
 {

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Exact statistics: rounding half to even, merging, and numbers no double can hold. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "analyze/sort.h"
 #include "analyze/stat.h"
-
 #include <stdlib.h>
 
+#include "testing.h"
 static void check(const char *row, const char *what, int64_t got, int64_t want)
 {
 	if (got != want)

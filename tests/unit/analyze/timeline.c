@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "analyze/timeline.h"
 #include "base/mem.h"
 #include "some_model.h"
+#include "testing.h"
 
 struct row {
 	const char *name;

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "analyze/cover.h"
 #include "analyze/tracks.h"
 #include "base/mem.h"
 #include "some_model.h"
+#include "testing.h"
 
 /* The definition: of two spans in a track, one contains the other or they do not overlap. */
 static void check(const tide_model *m, const tide_tracks *t)

@@ -2,15 +2,9 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The hash map against an array, under growing and shrinking; and keys made to meet, which must
  * not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/map.h"
 #include "base/mem.h"
+#include "testing.h"
 
 enum { KEYS = 1024, STEPS = 40000 };
 

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The ordered set and the ordered map against an array of flags, under growing and shrinking. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/ordered.h"
 #include "base/sorted.h"
+#include "testing.h"
 
 enum { KEYS = 4096, STEPS = 20000, SEEDS = 8 };
 

@@ -3,18 +3,13 @@
 /* The small things about texts: errors of one line, UTF-8, the nearest name; and the heap's door.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
+#include "testing.h"
 
 static void test_error(void **state)
 {

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The option parser: rows of words in, what they come to. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "cli/options.h"
+#include "testing.h"
 
 enum { O_JSON, O_TOP, O_LEVEL, O_FROM, O_SIZE, O_BY, O_SET, O_OUT };
 static const tide_option table[] = {

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Where lines end on a terminal. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/wrap.h"
+#include "testing.h"
 
 /* `in` written in pieces of `step` bytes (0 = at once). */
 static char *wrapped(const char *in, int width, size_t step)

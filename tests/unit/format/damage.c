@@ -2,21 +2,16 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Damaged .tide files: cut at every byte, every byte changed, every error code with its place,
  * every allocation failing. Nothing crashes, nothing is silently wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "format/read.h"
 #include "format/rewrite.h"
 #include "import/import.h"
 #include "models.h"
+#include "testing.h"
 
 static char path[64], packed[80];
 

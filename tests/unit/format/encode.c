@@ -2,20 +2,15 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The encoder: the exact bytes of every record (they are the format: a change here is a new
  * version), the repair of depths and times, and slots that no recorder wrote. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "format/encode.h"
 #include "format/events.h"
 #include "format/read.h"
 #include "format/varint.h"
+#include "testing.h"
 
 #define SLOT(type, pool, depth, t, a, b, c)                                         \
 	{                                                                           \

@@ -3,17 +3,12 @@
 /* Packed chunks whose rings take turns: more of them than a reader holds open, so each is expanded
  * again and again. Every event is read, once, in its order; and a file that would be read for ever
  * is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "format/encode.h"
 #include "import/import.h"
+#include "testing.h"
 #include "tidefile.h"
 
 enum { RINGS = 70, EACH = 20 };

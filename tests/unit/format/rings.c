@@ -2,21 +2,16 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A recording whose process was killed: part of it in chunks, part in the ring file. Every event is
  * there exactly once, whatever the split; and a hostile ring file is survived. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "format/rewrite.h"
 #include "import/import.h"
 #include "models.h"
+#include "testing.h"
 
 static char path[64], rings[80], out[80];
 

@@ -2,10 +2,6 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The Kineto importer over small texts: what becomes of each kind of event, and of damage. Each row
  * is a text and a description of the model it must give; blocks of several sizes must agree. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +9,11 @@
 
 #include <isa-l/igzip_lib.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "import/kineto/kineto.h"
 #include "import/kineto/scan.h"
 #include "import/source.h"
+#include "testing.h"
 
 #define EVENTS(text) "{\"traceEvents\":[" text "]}"
 #define X(rest)	     "{\"ph\":\"X\",\"pid\":1,\"tid\":2," rest "}"

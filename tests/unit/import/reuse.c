@@ -3,18 +3,13 @@
 /* 4 GB of addresses, each block of 64 KiB taken and given back again and again, millions of times
  * in all: every free finds its own allocation, nothing overlaps, and the live bytes are those of a
  * plain array beside it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "import/import.h"
+#include "testing.h"
 #include "tidefile.h"
 
 enum { BLOCKS = 1 << 16, EVENTS = 3000000 };

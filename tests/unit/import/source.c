@@ -2,10 +2,6 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Bytes come out the same from file and memory, plain, gzip and zstd, whole and in pieces; every
  * kind of damage ends with its code and never hangs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +10,9 @@
 
 #include <isa-l/igzip_lib.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "import/source.h"
+#include "testing.h"
 
 enum { N = 200000 };
 static uint8_t plain[N], packed[2 * N + 4096], out[4 * N];

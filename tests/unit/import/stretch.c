@@ -3,18 +3,13 @@
 /* Snapshots decoded in stretches, by threads or not, give the same model as decoded in turn, and
  * the same error when they are broken: random pickles of events with everything that ends a stretch
  * early, cut into frames at random opcodes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "import/torchsnap/load.h"
+#include "testing.h"
 
 /* ---- a pickler of random events ---- */
 

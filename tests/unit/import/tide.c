@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The .tide importer: every kind of event, every repair, told apart by the facts they leave. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "import/import.h"
 #include "import/tide/live.h"
+#include "testing.h"
 #include "tidefile.h"
 
 static char path[64];

@@ -2,20 +2,15 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Real snapshots: every number torch itself reported about them comes out of the model to the byte.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "import/import.h"
 #include "snaptotals.h"
+#include "testing.h"
 
 static tide_model *load(const char *name)
 {

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Pickles that are no snapshots: each ends in one line with its place, and nothing else happens. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "import/torchsnap/load.h"
+#include "testing.h"
 
 #define P4 "\x80\x04"
 

@@ -2,19 +2,14 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The public reading API: the example of its header, every table and column, and what is not there.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <tidemark/tidemark.h>
 
 #include "models.h"
+#include "testing.h"
 
 static char path[64];
 

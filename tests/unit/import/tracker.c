@@ -2,16 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Memory profiles: what becomes of each field, in our documents and in those of the tool they
  * follow. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "import/tracker/trk.h"
+#include "testing.h"
 
 static tide_model *load(const char *text, tide_error *err)
 {

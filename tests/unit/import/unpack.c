@@ -2,22 +2,18 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A recording compressed as a whole: expanded no further than it may be, and made whole again
  * (recover) from what there is, wherever the compressed bytes end or are damaged. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zstd.h>
 
 #include "format/rewrite.h"
 #include "import/tide/unpack.h"
 #include "models.h"
+#include "testing.h"
 
 static char path[64], out[80];
 

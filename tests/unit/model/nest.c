@@ -2,16 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Sorting and nesting of random spans against the definition read literally: a parent is the last
  * begun span of the same lane that contains it. References must follow their spans. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "model/nest.h"
+#include "testing.h"
 
 static uint32_t next(uint32_t *seed)
 {

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Words of columns: every column of kinds has them, and no two numbers share one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/model.h"
 #include "model/words.h"
+#include "testing.h"
 
 static const tide_table_desc *const tables[] = {
 #define T(st, member, COLUMNS, none, doc) &st##_desc,

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The text chart: shapes, scale, and that nothing but zero shows as nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "render/chart.h"
+#include "testing.h"
 
 static char *drawn(const tide_chart *c, const tide_style *style)
 {

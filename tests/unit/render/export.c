@@ -2,16 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* What all exporters share: choice by name, failing memory, failing disk, equal bytes. What they
  * write is checked by tests/property/check_exports.py. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "../analyze/some_model.h"
 #include "base/mem.h"
 #include "render/export.h"
 #include "render/proto.h"
+#include "testing.h"
 
 static void by_file_name(void **state)
 {

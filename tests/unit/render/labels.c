@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Names of groups, whole and in brief. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "render/labels.h"
+#include "testing.h"
 
 static tide_stack_id frame(tide_model *m, tide_stack_id up, const char *fn, const char *file,
 			   uint32_t line)

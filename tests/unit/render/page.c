@@ -3,18 +3,13 @@
 /* Pages as bytes: names never appear outside base64, equal input gives equal bytes, failing memory
  * and a failing disk are told, and the page's code stays small. What the data says is checked by
  * web/test and, in a browser, by tests/e2e/page.mjs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "../analyze/some_model.h"
 #include "analyze/hta_job.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "render/page.h"
 #include "render/page_parts.h"
+#include "testing.h"
 
 enum { MOST_CODE = 150 * 1000 };
 

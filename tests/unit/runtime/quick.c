@@ -2,20 +2,16 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Ops that are known by an address (tidemark/quick.h), as the hooks of PyTorch have them: begun on
  * one thread and ended on another, alone and from many threads at once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <tidemark/quick.h>
 #include <tidemark/trace.h>
+
+#include "testing.h"
 
 static char path[64];
 

@@ -2,10 +2,6 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The recording API, from the outside: what it promises, row by row, and that whatever is recorded
  * comes out of the file again, event by event, in order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,14 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <tidemark/record.h>
 
 #include "format/events.h"
 #include "format/read.h"
 #include "format/rewrite.h"
 #include "format/schema.h"
+#include "testing.h"
 
 static char path[64];
 

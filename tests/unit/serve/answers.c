@@ -4,19 +4,15 @@
  * Also: the cache keeps to its limit, and slow readers of events lose the oldest, not the newest.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "serve/events.h"
 #include "serve/exchange.h"
+#include "testing.h"
 
 /* ---- a store over two small traces ---- */
 
