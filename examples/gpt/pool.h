@@ -9,7 +9,6 @@
 #ifndef EXAMPLE_POOL_H
 #define EXAMPLE_POOL_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include <tidemark/record.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Settings for Python: what `tidemark config show` shows, as values. */
-#include <stdio.h>
 
 #include "config/config.h"
 #include "native.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "analyze/hta_parts.h"
-#include "base/mem.h"
 
 enum { AN_OP, NO_OP, NO_LAUNCH };
 

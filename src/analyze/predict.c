@@ -3,8 +3,6 @@
 /* Lines through two recordings. */
 #include "analyze/predict.h"
 
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 

@@ -6,7 +6,6 @@
 #include "analyze/stat.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 enum { LIMBS = 5 }; /* 320 bits: (2k+1)^2 n^2 with k and n below 2^64, and 4 n Q */
 

@@ -4,7 +4,6 @@
 #include "analyze/timeline.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"

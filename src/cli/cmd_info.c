@@ -3,7 +3,6 @@
 /* info: what a trace is and holds. Only counts and names from the model; no analysis. */
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/cli.h"
 #include "cli/names.h"

@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "import/import.h"
-#include "render/format.h"
 
 enum { KEY = 72, NAMES = 3, HEAD = 256 << 10 };
 static const int64_t slack_ns = INT64_C(10000000000);

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "cli/outfile.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "cli/story.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/stacks.h"
 #include "cli/names.h"

@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <tidemark/error.h>
-
 #include "format/schema.h"
 
 typedef struct tide_event {

@@ -14,7 +14,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "model/strings.h"
 #include "render/export.h"
 #include "render/shot.h"
 

@@ -5,7 +5,6 @@
 #define TIDE_RENDER_GZCOOKIE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 

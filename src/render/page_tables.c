@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Sections that are tables: phases and the holistic analysis. */
-#include <string.h>
 
 #include "analyze/phases.h"
-#include "base/mem.h"
 #include "render/hta.h"
 #include "render/page_parts.h"
 

@@ -5,7 +5,6 @@
 #define TIDE_SERVE_LISTEN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <tidemark/error.h>

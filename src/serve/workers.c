@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Threads that make answers. A question about a recording that is not in memory yet leaves the
  * thread and comes back to the queue when it is (its waiter). */
-#include <string.h>
 #include <unistd.h>
 
 #include "serve/exchange.h"

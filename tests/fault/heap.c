@@ -4,9 +4,7 @@
  * and free goes through tide_alloc and tide_free, with no guard of its own, from the first one
  * before main to the last one after it; threads, forks, start and stop included. */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -7,7 +7,6 @@
  * A thread's events are marks numbered 1, 2, 3 ... under the thread's name, so a reader can tell
  * what is missing. The number of the last call that returned is published in a page of the thread's
  * own (FILE.pub), which survives a kill. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -6,7 +6,6 @@
 #ifndef TIDE_TESTS_MEMORY_MODEL_H
 #define TIDE_TESTS_MEMORY_MODEL_H
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "model/strings.h"
-
 /* Ids are equal, or both are texts that are: a model with more facts numbers its texts otherwise.
  */
 static int ids_differ(const tide_model *a, const tide_model *b, const uint32_t *x,

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "model/strings.h"
 
 const char *tide__compat_row_name(const tide_model *m, const tide_compat_frame *f, size_t i)
 {

@@ -5,7 +5,6 @@
  * "MIB:DIVISIONS,..." for those sizes that have any. */
 #include "analyze/sim/requests.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 static bool number(const tide_model *m, const char *key, int64_t *out)

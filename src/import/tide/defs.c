@@ -4,7 +4,6 @@
  * no sense (an id out of order) and sets `nomem` when memory ran out. */
 #include "import/tide/defs.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"

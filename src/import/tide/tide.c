@@ -9,7 +9,6 @@
  * can be reached, is an error with its byte. Anything that leaves events to show is a model with
  * facts: "loss.truncated_at" or "loss.corrupt_at" (the byte where reading stopped; everything
  * before it is in the model) and "loss.damage" (what was wrong there, in words). */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/mem.h"
 #include "import/torchsnap/gets.h"
 #include "import/torchsnap/pickle_vm.h"
 #include "import/torchsnap/reader.h"

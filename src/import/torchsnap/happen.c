@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/mem.h"
 #include "import/torchsnap/reader.h"
 #include "import/torchsnap/replay_impl.h"
 

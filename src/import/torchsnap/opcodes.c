@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "base/mem.h"
-
 typedef struct tide_pickle vm;
 
 /* ---- arguments ---- */

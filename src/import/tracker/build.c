@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/mem.h"
 #include "import/tracker/trk.h"
 #include "model/nest.h"

@@ -5,7 +5,6 @@
  *     dump FILE [threads [block]] */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "import/kineto/kineto.h"
 #include "import/source.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Every rule: said just above its threshold, not said at it, with its figure in the text. */
-#include <stdio.h>
 #include <string.h>
 
 #include "analyze/advice.h"

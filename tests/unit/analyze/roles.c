@@ -5,7 +5,6 @@
  * backward pass, G accumulating a gradient, O in an optimizer step, S optimizer state, W workspace,
  * I input, U nowhere known. A lower-case letter frees the oldest one alive of its kind. */
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "analyze/groups.h"

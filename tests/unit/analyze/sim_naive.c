@@ -3,7 +3,6 @@
 /* The simulator against a slow, obvious one: every block in one array in address order, every
  * search a walk over all of it. Random requests, settings, streams, pools and capacities; after
  * each request both must have put every block at the same address and taken the same segments. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Exact statistics: rounding half to even, merging, and numbers no double can hold. */
-#include <stdio.h>
 
 #include "analyze/sort.h"
 #include "analyze/stat.h"

@@ -3,7 +3,6 @@
 /* 4 GB of addresses, each block of 64 KiB taken and given back again and again, millions of times
  * in all: every free finds its own allocation, nothing overlaps, and the live bytes are those of a
  * plain array beside it. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

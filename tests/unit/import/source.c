@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Bytes come out the same from file and memory, plain, gzip and zstd, whole and in pieces; every
  * kind of damage ends with its code and never hangs. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
