@@ -374,8 +374,7 @@ static void json_segments(tide_json *j, const struct answer *x)
 {
 	const tide_segments *t = &x->m->segments;
 
-	tide__json_key(j, "segments");
-	tide__json_array(j);
+	tide__json_karray(j, "segments");
 	for (size_t i = 0; i < x->state.n_segments; i++) {
 		const tide_state_segment *g = &x->state.segments[i];
 
@@ -387,8 +386,7 @@ static void json_segments(tide_json *j, const struct answer *x)
 		tide__json_kint(j, "stream", x->m->lanes.number[t->stream[g->segment].i]);
 		tide__json_kuint(j, "pool", t->pool[g->segment].i);
 		tide__json_kbool(j, "before_recording", t->flags[g->segment] & TIDE_SEGMENT_BEFORE);
-		tide__json_key(j, "blocks");
-		tide__json_array(j);
+		tide__json_karray(j, "blocks");
 		for (size_t b = g->first; b < g->first + g->n; b++)
 			json_block(j, x, &x->state.blocks[b]);
 		tide__json_array_end(j);
@@ -438,8 +436,7 @@ static void json_over_time(tide_json *j, const struct answer *x)
 
 static void json_advice(tide_json *j, const struct answer *x)
 {
-	tide__json_key(j, "advice");
-	tide__json_array(j);
+	tide__json_karray(j, "advice");
 	for (size_t i = 0; i < x->advice.n; i++) {
 		tide__json_object(j);
 		tide__json_kstr(j, "kind", x->advice.v[i].kind);

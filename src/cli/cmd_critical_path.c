@@ -248,8 +248,7 @@ static int several(const tide_args *a, const tide_rank_files *f, const tide_crit
 	size_t good = 0, without = 0;
 	if (j) {
 		tide__json_object(j);
-		tide__json_key(j, "ranks");
-		tide__json_array(j);
+		tide__json_karray(j, "ranks");
 	}
 	for (size_t i = 0; i < f->n; i++) {
 		int rc = one(a, f->v[i].path, *o, j, false, !good && !without);

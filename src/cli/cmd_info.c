@@ -193,8 +193,7 @@ static void json_grid(tide_json *j, const char *key, tide_grid *g)
 
 static void json_facts(tide_json *j, const tide_model *m)
 {
-	tide__json_key(j, "facts");
-	tide__json_object(j);
+	tide__json_kobject(j, "facts");
 	for (size_t i = 0; i < m->facts.n; i++) {
 		size_t n;
 		const char *text = tide__text(m, m->facts.text[i], &n);
@@ -223,8 +222,7 @@ static int print_json(const tide_args *a, const tide_model *m)
 	json_grid(&j, "devices", devices(m));
 	json_grid(&j, "pools", pools(m));
 	json_grid(&j, "lanes", lanes(m));
-	tide__json_key(&j, "tables");
-	tide__json_object(&j);
+	tide__json_kobject(&j, "tables");
 	for (size_t i = 0; i < n; i++)
 		tide__json_kuint(&j, t[i].name, t[i].n);
 	tide__json_object_end(&j);

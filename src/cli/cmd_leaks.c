@@ -164,8 +164,7 @@ static void json_series(tide_json *j, struct answer *x, const tide_leak *k)
 	if (!y || tide__leak_series(x->m, x->device, &x->l, k->key, y, &err) != TIDE_OK) {
 		tide__json_knull(j, "bytes_after_step");
 	} else {
-		tide__json_key(j, "bytes_after_step");
-		tide__json_array(j);
+		tide__json_karray(j, "bytes_after_step");
 		for (size_t i = 0; i < x->l.beats.n; i++)
 			tide__json_uint(j, y[i]);
 		tide__json_array_end(j);
@@ -216,8 +215,7 @@ static void print_json(const tide_args *a, struct answer *x)
 		json_leak(&j, x, &x->l.total, "total");
 	else
 		tide__json_null(&j);
-	tide__json_key(&j, "growing");
-	tide__json_array(&j);
+	tide__json_karray(&j, "growing");
 	for (size_t i = 0; i < x->l.n && i < x->top; i++)
 		json_leak(&j, x, &x->l.v[i], NULL);
 	tide__json_array_end(&j);

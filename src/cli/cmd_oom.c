@@ -419,8 +419,7 @@ static tide_code print_json(struct answer *x)
 	x->j = &j;
 	tide__json_begin(&j, x->a->out, true);
 	tide__json_object(&j);
-	tide__json_key(&j, "ooms");
-	tide__json_array(&j);
+	tide__json_karray(&j, "ooms");
 	tide_code rc = all(x);
 
 	tide__json_array_end(&j);

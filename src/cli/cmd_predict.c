@@ -168,8 +168,7 @@ static void json_fit(tide_json *j, const char *key, const struct line *l, uint64
 
 static void json_recordings(tide_json *j, const struct answer *x)
 {
-	tide__json_key(j, "recordings");
-	tide__json_array(j);
+	tide__json_karray(j, "recordings");
 	for (size_t i = 0; i < x->n; i++) {
 		tide__json_object(j);
 		tide__json_kuint(j, "size", x->v[i].size);

@@ -113,8 +113,7 @@ static int all(const tide_args *a, const tide_rank_files *files, const tide_time
 	tide__json_begin(&j, a->out, !a->opt[O_EVENTS].set);
 	if (list && json) {
 		tide__json_object(&j);
-		tide__json_key(&j, "traces");
-		tide__json_array(&j);
+		tide__json_karray(&j, "traces");
 	}
 	for (size_t i = 0; i < files->n; i++)
 		done += !one(a, files->v[i].path, o, json ? &j : NULL, list);

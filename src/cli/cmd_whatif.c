@@ -373,8 +373,7 @@ static void json_check(tide_json *j, const struct answer *x)
 	char text[400];
 
 	tide__sim_describe(&x->q->recorded, text, sizeof text);
-	tide__json_key(j, "recorded");
-	tide__json_object(j);
+	tide__json_kobject(j, "recorded");
 	tide__json_kstr(j, "settings", text);
 	tide__json_kbool(j, "settings_known", x->q->settings_known);
 	tide__json_kmaybe(j, "reserved_peak_bytes", x->reserved);
@@ -398,8 +397,7 @@ static void json_check(tide_json *j, const struct answer *x)
 
 static void json_out(tide_json *j, const struct answer *x)
 {
-	tide__json_key(j, "runs_out");
-	tide__json_array(j);
+	tide__json_karray(j, "runs_out");
 	for (size_t i = 0; i < x->sweep.n; i++) {
 		const tide_sim_result *r = &x->sweep.v[i];
 
@@ -455,11 +453,9 @@ static int nothing(const tide_args *a, const struct answer *x)
 	tide__json_knull(&j, "device");
 	tide__json_knull(&j, "capacity_bytes");
 	tide__json_kuint(&j, "requests", 0);
-	tide__json_key(&j, "results");
-	tide__json_array(&j);
+	tide__json_karray(&j, "results");
 	tide__json_array_end(&j);
-	tide__json_key(&j, "runs_out");
-	tide__json_array(&j);
+	tide__json_karray(&j, "runs_out");
 	tide__json_array_end(&j);
 	tide__cli_losses_json(&j, x->m);
 	tide__json_object_end(&j);

@@ -82,8 +82,7 @@ int tide__diff_checks_status(const tide_diff_checks *c)
 
 void tide__diff_checks_json(tide_json *j, const tide_diff_checks *c)
 {
-	tide__json_key(j, "fail_if");
-	tide__json_array(j);
+	tide__json_karray(j, "fail_if");
 	for (size_t i = 0; i < c->n; i++) {
 		const tide_fail_result *r = &c->r[i];
 		tide__json_object(j);

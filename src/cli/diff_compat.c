@@ -42,8 +42,7 @@ static void print_json(const tide_args *a, const tide_opdiff *d)
 	tide__json_object(&j);
 	tide__json_kint(&j, "control_iteration", d->step[0]);
 	tide__json_kint(&j, "test_iteration", d->step[1]);
-	tide__json_key(&j, "ops_diff_counts");
-	tide__json_object(&j);
+	tide__json_kobject(&j, "ops_diff_counts");
 	tide__json_kuint(&j, "added", d->added);
 	tide__json_kuint(&j, "deleted", d->deleted);
 	tide__json_kuint(&j, "increased", d->increased);

@@ -90,8 +90,7 @@ static void tell_alone(const struct job *j, int side)
 
 static void alone_json(const struct job *j, int side, const char *key)
 {
-	tide__json_key(j->json, key);
-	tide__json_array(j->json);
+	tide__json_karray(j->json, key);
 	for (size_t i = 0; i < j->n_of[side]; i++)
 		if (!has(j, !side, j->of[side][i].rank))
 			tide__json_int(j->json, j->of[side][i].rank);
@@ -277,8 +276,7 @@ static void pairs(struct job *j)
 	if (j->json) {
 		tide__json_begin(j->json, j->a->out, true);
 		tide__json_object(j->json);
-		tide__json_key(j->json, "ranks");
-		tide__json_array(j->json);
+		tide__json_karray(j->json, "ranks");
 	}
 	for (size_t i = 0, k = 0; next_pair(j, &i, &k); i++, k++)
 		pair(j, j->of[0][i].rank,

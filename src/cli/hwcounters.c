@@ -44,8 +44,7 @@ static void json_text(tide_json *j, const tide_model *m, tide_str s)
 
 static void json_metrics(tide_json *j, const tide_model *m, tide_span_id s)
 {
-	tide__json_key(j, "counters");
-	tide__json_object(j);
+	tide__json_kobject(j, "counters");
 	for (size_t i = first_attr(m, s); i < m->attrs.n && m->attrs.span[i].i == s.i; i++) {
 		tide__json_key(j, tide__text(m, m->attrs.key[i], NULL));
 		m->attrs.text[i].i ? json_text(j, m, m->attrs.text[i])
@@ -82,8 +81,7 @@ static void print_json(const tide_args *a, const tide_model *m, const tide_hwcou
 	tide__json_kuint(&j, "ranges", h->n);
 	tide__json_kuint(&j, "launches", h->launches);
 	tide__json_kbool(&j, "matched", h->n && h->n == h->launches);
-	tide__json_key(&j, "kernels");
-	tide__json_array(&j);
+	tide__json_karray(&j, "kernels");
 	for (size_t i = 0; i < h->n && (!top || i < top); i++)
 		json_row(&j, m, &h->v[i]);
 	tide__json_array_end(&j);

@@ -16,8 +16,7 @@ static void print_json(const tide_args *a, const tide_model *m, const tide_seque
 	tide__json_kstr(&j, "op", op);
 	tide__json_kuint(&j, "matched", s->matched);
 	tide__json_kuint(&j, "ops", s->ops);
-	tide__json_key(&j, "sequences");
-	tide__json_array(&j);
+	tide__json_karray(&j, "sequences");
 	for (size_t i = 0; i < s->n && (!top || i < top); i++) {
 		const tide_sequence *q = &s->v[i];
 		tide__json_object(&j);

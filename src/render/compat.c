@@ -36,8 +36,7 @@ static void name(tide_json *j, const tide_compat_job *job, tide_str s)
 {
 	size_t n;
 	const char *text = tide__strings_get(job->strings, s.i, &n);
-	tide__json_key(j, "name");
-	tide__json_strn(j, text, n);
+	tide__json_kstrn(j, "name", text, n);
 }
 
 static int64_t with_type(const tide_compat_tables *t, unsigned bit)
@@ -72,14 +71,12 @@ static void temporal_fields(tide_json *j, const tide_compat_tables *t)
 
 static void stream_fields(tide_json *j, const tide_compat_tables *t)
 {
-	tide__json_key(j, "streams");
-	tide__json_array(j);
+	tide__json_karray(j, "streams");
 	for (size_t i = 0; i < t->n_idles; i++) {
 		tide__json_object(j);
 		tide__json_knull(j, "device"); /* HTA does not tell devices apart */
 		tide__json_kint(j, "stream", t->idles[i].stream);
-		tide__json_key(j, "idle");
-		tide__json_object(j);
+		tide__json_kobject(j, "idle");
 		kus(j, "host_wait_ns", t->idles[i].time[0]);
 		kus(j, "kernel_wait_ns", t->idles[i].time[1]);
 		kus(j, "other_ns", t->idles[i].time[2]);
@@ -143,8 +140,7 @@ static void describe(tide_json *j, const char *prefix, const tide_compat_describ
 
 static void hta_temporal(tide_json *j, const tide_compat_job *job)
 {
-	tide__json_key(j, "temporal_breakdown");
-	tide__json_array(j);
+	tide__json_karray(j, "temporal_breakdown");
 	for (size_t i = 0; i < job->n; i++) {
 		const tide_compat_tables *t = &job->v[i].t;
 		if (job->v[i].failed || t->raises)
@@ -165,8 +161,7 @@ static void hta_temporal(tide_json *j, const tide_compat_job *job)
 
 static void hta_overlap(tide_json *j, const tide_compat_job *job)
 {
-	tide__json_key(j, "comm_comp_overlap");
-	tide__json_array(j);
+	tide__json_karray(j, "comm_comp_overlap");
 	for (size_t i = 0; i < job->n; i++) {
 		if (job->v[i].failed)
 			continue;
@@ -187,8 +182,7 @@ static void hta_types(tide_json *j, const tide_compat_job *job)
 			sum[s] += job->v[i].t.type_time[s];
 	for (unsigned s = 1; s < 8; s++)
 		all += sum[s];
-	tide__json_key(j, "kernel_type_breakdown");
-	tide__json_array(j);
+	tide__json_karray(j, "kernel_type_breakdown");
 	for (unsigned done = 0; done < 7; done++) { /* by falling sum */
 		unsigned top = 0;
 		for (unsigned s = 1; s < 8; s++)
@@ -228,8 +222,7 @@ static void hta_names(tide_json *j, const tide_compat_job *job)
 {
 	static const char *const keys[] = { "kernels", "annotations_gpu", "annotations_cpu" };
 	for (int k = 0; k < 3; k++) {
-		tide__json_key(j, keys[k]);
-		tide__json_array(j);
+		tide__json_karray(j, keys[k]);
 		for (size_t i = 0; i < job->n; i++) {
 			const tide_compat_tables *t = &job->v[i].t;
 			const tide_compat_name *v[] = { t->kernels, t->annotations_gpu,
@@ -257,8 +250,7 @@ static void idle_row(tide_json *j, const tide_compat_rank *r, const tide_compat_
 
 static void hta_idle(tide_json *j, const tide_compat_job *job)
 {
-	tide__json_key(j, "idle_time");
-	tide__json_array(j);
+	tide__json_karray(j, "idle_time");
 	for (size_t i = 0; i < job->n; i++)
 		for (size_t k = 0; k < job->v[i].t.n_idles; k++)
 			for (int c = 0; c < 3; c++)
@@ -269,8 +261,7 @@ static void hta_idle(tide_json *j, const tide_compat_job *job)
 
 static void hta_series(tide_json *j, const tide_compat_job *job)
 {
-	tide__json_key(j, "queue_length");
-	tide__json_array(j);
+	tide__json_karray(j, "queue_length");
 	for (size_t i = 0; i < job->n; i++)
 		for (size_t k = 0; k < job->v[i].t.n_queues; k++) {
 			tide__json_object(j);
@@ -280,8 +271,7 @@ static void hta_series(tide_json *j, const tide_compat_job *job)
 			tide__json_object_end(j);
 		}
 	tide__json_array_end(j);
-	tide__json_key(j, "memory_bw");
-	tide__json_array(j);
+	tide__json_karray(j, "memory_bw");
 	for (size_t i = 0; i < job->n; i++)
 		for (size_t k = 0; k < job->v[i].t.n_bandwidths; k++) {
 			tide__json_object(j);
@@ -295,8 +285,7 @@ static void hta_series(tide_json *j, const tide_compat_job *job)
 
 static void hta_launches(tide_json *j, const tide_compat_job *job)
 {
-	tide__json_key(j, "launch_stats");
-	tide__json_array(j);
+	tide__json_karray(j, "launch_stats");
 	for (size_t i = 0; i < job->n; i++) {
 		const tide_compat_launches *l = &job->v[i].t.launches;
 		tide__json_object(j);
@@ -318,8 +307,7 @@ static void hta_launches(tide_json *j, const tide_compat_job *job)
 
 static void json_losses(tide_json *j, const tide_compat_job *job)
 {
-	tide__json_key(j, "losses");
-	tide__json_object(j);
+	tide__json_kobject(j, "losses");
 	for (size_t i = 0; i < job->n_losses; i++) {
 		const tide_compat_loss *l = &job->losses[i];
 		size_t n;
@@ -337,8 +325,7 @@ void tide__compat_json(const tide_compat_job *job, FILE *out)
 	tide__json_object(&j);
 	tide__json_kstr(&j, "rules",
 			"Holistic Trace Analysis 0.6.1: see docs/analyses/hta-compat.md");
-	tide__json_key(&j, "ranks");
-	tide__json_array(&j);
+	tide__json_karray(&j, "ranks");
 	for (size_t i = 0; i < job->n; i++) {
 		if (job->v[i].failed)
 			continue;
@@ -347,17 +334,14 @@ void tide__compat_json(const tide_compat_job *job, FILE *out)
 		tide__json_object_end(&j);
 	}
 	tide__json_array_end(&j);
-	tide__json_key(&j, "kernels");
-	tide__json_array(&j);
+	tide__json_karray(&j, "kernels");
 	for (size_t i = 0; i < job->n; i++)
 		for (size_t k = 0; k < job->v[i].t.n_kernels; k++)
 			kernel_fields(&j, job, &job->v[i], &job->v[i].t.kernels[k]);
 	tide__json_array_end(&j);
-	tide__json_key(&j, "recommendations");
-	tide__json_array(&j);
+	tide__json_karray(&j, "recommendations");
 	tide__json_array_end(&j);
-	tide__json_key(&j, "failed");
-	tide__json_array(&j);
+	tide__json_karray(&j, "failed");
 	for (size_t i = 0; i < job->n; i++)
 		if (job->v[i].failed) {
 			tide__json_object(&j);
@@ -367,8 +351,7 @@ void tide__compat_json(const tide_compat_job *job, FILE *out)
 		}
 	tide__json_array_end(&j);
 	json_losses(&j, job);
-	tide__json_key(&j, "hta");
-	tide__json_object(&j);
+	tide__json_kobject(&j, "hta");
 	hta_temporal(&j, job);
 	hta_overlap(&j, job);
 	hta_types(&j, job);

@@ -134,13 +134,11 @@ static void json_grid(tide_json *j, const char *key, tide_grid *g)
 
 static void json_types(tide_json *j, const tide_critview *v)
 {
-	tide__json_key(j, "edge_types");
-	tide__json_object(j);
+	tide__json_kobject(j, "edge_types");
 	for (int t = 0; t < TIDE_CP_EDGE_TYPES; t++)
 		tide__json_kuint(j, tide__cp_edge_text((tide_cp_edge_type)t), v->c->edge_count[t]);
 	tide__json_object_end(j);
-	tide__json_key(j, "path_by_type_ns");
-	tide__json_object(j);
+	tide__json_kobject(j, "path_by_type_ns");
 	for (int t = 0; t < TIDE_CP_EDGE_TYPES; t++)
 		tide__json_kint(j, tide__cp_edge_text((tide_cp_edge_type)t),
 				v->c->by_type[t] * v->ns);

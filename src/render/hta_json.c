@@ -30,8 +30,7 @@ static void put_times(tide_json *j, const char *key, const char *const *names, c
 {
 	char member[64];
 	if (key)
-		tide__json_key(j, key);
-	tide__json_object(j);
+		tide__json_kobject(j, key);
 	for (size_t i = 0; i < n; i++) {
 		snprintf(member, sizeof member, "%s_ns", names[i]);
 		tide__json_kint(j, member, ns[i]);
@@ -42,8 +41,7 @@ static void put_times(tide_json *j, const char *key, const char *const *names, c
 static void put_counts(tide_json *j, const char *key, const char *const *names, const uint64_t *v,
 		       size_t n)
 {
-	tide__json_key(j, key);
-	tide__json_object(j);
+	tide__json_kobject(j, key);
 	for (size_t i = 0; i < n; i++)
 		tide__json_kuint(j, names[i], v[i]);
 	tide__json_object_end(j);
@@ -52,8 +50,7 @@ static void put_counts(tide_json *j, const char *key, const char *const *names, 
 static void put_stat(tide_json *j, const char *key, const tide_stat *s, const int64_t *pct)
 {
 	char member[16];
-	tide__json_key(j, key);
-	tide__json_object(j);
+	tide__json_kobject(j, key);
 	tide__json_kint(j, "sum_ns", tide__stat_sum(s));
 	tide__json_kint(j, "mean_ns", tide__stat_mean(s));
 	tide__json_kint(j, "min_ns", s->n ? s->min : 0);
@@ -70,14 +67,12 @@ static void put_stat(tide_json *j, const char *key, const tide_stat *s, const in
 
 static void put_sets(tide_json *j, const tide_hta_head *h)
 {
-	tide__json_key(j, "type_sets");
-	tide__json_array(j);
+	tide__json_karray(j, "type_sets");
 	for (unsigned s = 0; s < 1u << TIDE_GPU_TYPES; s++) {
 		if (!h->set_ns[s])
 			continue;
 		tide__json_object(j);
-		tide__json_key(j, "types");
-		tide__json_array(j);
+		tide__json_karray(j, "types");
 		for (unsigned t = 0; t < TIDE_GPU_TYPES; t++)
 			if (s >> t & 1)
 				tide__json_str(j, tide__gpu_type_text[t]);
@@ -93,8 +88,7 @@ static void put_queue(tide_json *j, const tide_hta_stream *s)
 {
 	char member[16];
 	double area = (double)s->queue_area[1] * 0x1p64 + (double)s->queue_area[0];
-	tide__json_key(j, "queue");
-	tide__json_object(j);
+	tide__json_kobject(j, "queue");
 	tide__json_kuint(j, "launches", s->queue_entries);
 	tide__json_kuint(j, "early_starts", s->queue_early);
 	tide__json_kint(j, "time_ns", s->queue_time);
@@ -132,8 +126,7 @@ static void put_stream(tide_json *j, const tide_hta *texts, const tide_hta_strea
 
 static void put_losses(tide_json *j, const tide_hta *texts, const tide_hta *h)
 {
-	tide__json_key(j, "losses");
-	tide__json_object(j);
+	tide__json_kobject(j, "losses");
 	for (size_t i = 0; i < h->losses.n; i++) {
 		const tide_hta_loss *l = &h->losses.v[i];
 		size_t n;
@@ -174,8 +167,7 @@ static void put_breakdown(tide_json *j, const tide_hta_head *h)
 	put_times(j, "sum_by_type", tide__gpu_type_text, h->sum_of, TIDE_GPU_TYPES);
 	tide__json_kuint(j, "gpu_rows_outside_window", h->left_out);
 	tide__json_kuint(j, "gpu_rows_linked_to_launch", h->linked);
-	tide__json_key(j, "custom_collectives");
-	tide__json_object(j);
+	tide__json_kobject(j, "custom_collectives");
 	tide__json_kuint(j, "rows_counted_as_compute", h->custom_rows);
 	tide__json_kint(j, "union_ns", h->custom_ns);
 	tide__json_object_end(j);
@@ -185,8 +177,7 @@ static void put_breakdown(tide_json *j, const tide_hta_head *h)
 
 static void put_launches(tide_json *j, const tide_hta_head *h, bool percentiles)
 {
-	tide__json_key(j, "launches");
-	tide__json_object(j);
+	tide__json_kobject(j, "launches");
 	tide__json_kuint(j, "count", h->launches);
 	tide__json_kuint(j, "short_kernels", h->short_kernels);
 	tide__json_kuint(j, "runtime_outliers", h->runtime_outliers);
@@ -213,8 +204,7 @@ static void put_rank(tide_json *j, const tide_hta_job *job, const tide_hta_rank 
 	tide__json_kstr(j, "trace", r->trace);
 	tide__json_kuint(j, "events", h->spans);
 	put_breakdown(j, h);
-	tide__json_key(j, "streams");
-	tide__json_array(j);
+	tide__json_karray(j, "streams");
 	for (size_t i = 0; i < r->h->streams.n; i++)
 		put_stream(j, job->sum, &r->h->streams.v[i]);
 	tide__json_array_end(j);
@@ -245,13 +235,11 @@ static void put_all_advice(tide_json *j, const tide_hta_job *job)
 {
 	tide_advice a[TIDE_ADVICE_MAX];
 	size_t n = tide__advise(job, a);
-	tide__json_key(j, "recommendations");
-	tide__json_array(j);
+	tide__json_karray(j, "recommendations");
 	for (size_t i = 0; i < n; i++)
 		put_advice(j, &a[i], a[i].text);
 	tide__json_array_end(j);
-	tide__json_key(j, "bottlenecks");
-	tide__json_array(j);
+	tide__json_karray(j, "bottlenecks");
 	for (size_t i = 0; i < n; i++)
 		if (a[i].bottleneck[0])
 			put_advice(j, &a[i], a[i].bottleneck);
@@ -261,8 +249,7 @@ static void put_all_advice(tide_json *j, const tide_hta_job *job)
 /* "failed", "notes" and "losses". */
 static void put_troubles(const tide_hta_job *job, tide_json *j)
 {
-	tide__json_key(j, "failed");
-	tide__json_array(j);
+	tide__json_karray(j, "failed");
 	for (size_t i = 0; i < job->n_failed; i++) {
 		const tide_hta_failed *f = &job->failed[i];
 		tide__json_object(j);
@@ -277,8 +264,7 @@ static void put_troubles(const tide_hta_job *job, tide_json *j)
 		tide__json_object_end(j);
 	}
 	tide__json_array_end(j);
-	tide__json_key(j, "notes");
-	tide__json_array(j);
+	tide__json_karray(j, "notes");
 	for (size_t i = 0; i < job->n_notes; i++)
 		tide__json_str(j, job->notes[i]);
 	tide__json_array_end(j);
@@ -289,14 +275,12 @@ static void put_troubles(const tide_hta_job *job, tide_json *j)
 static void put_summary(tide_json *j, const tide_hta_job *job)
 {
 	const tide_hta_head *h = &job->sum->h;
-	tide__json_key(j, "summary");
-	tide__json_object(j);
+	tide__json_kobject(j, "summary");
 	tide__json_kuint(j, "ranks", job->n_ranks);
 	put_breakdown(j, h);
 	put_launches(j, h, false);
 	tide__json_object_end(j);
-	tide__json_key(j, "temporal_breakdown");
-	tide__json_object(j);
+	tide__json_kobject(j, "temporal_breakdown");
 	put_pct(j, "gpu_idle_pct", h->idle, h->kernel_time);
 	put_pct(j, "idle_pct", h->idle, h->kernel_time);
 	put_pct(j, "compute_pct", h->type_ns[TIDE_GPU_COMPUTE], h->kernel_time);
@@ -312,8 +296,7 @@ bool tide__hta_json(const tide_hta_job *job, const tide_hta_view *view, FILE *ou
 	tide__json_begin(&j, out, true);
 	tide__json_object(&j);
 	tide__json_kstr(&j, "window", view->window);
-	tide__json_key(&j, "ranks");
-	tide__json_array(&j);
+	tide__json_karray(&j, "ranks");
 	for (size_t i = 0; i < job->n_ranks; i++)
 		put_rank(&j, job, &job->ranks[i]);
 	tide__json_array_end(&j);

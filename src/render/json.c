@@ -295,3 +295,21 @@ void tide__json_kmaybe(tide_json *j, const char *key, uint64_t v)
 	tide__json_key(j, key);
 	tide__json_maybe(j, v);
 }
+
+void tide__json_kstrn(tide_json *j, const char *key, const char *s, size_t n)
+{
+	tide__json_key(j, key);
+	tide__json_strn(j, s, n);
+}
+
+void tide__json_karray(tide_json *j, const char *key)
+{
+	tide__json_key(j, key);
+	tide__json_array(j);
+}
+
+void tide__json_kobject(tide_json *j, const char *key)
+{
+	tide__json_key(j, key);
+	tide__json_object(j);
+}

@@ -297,8 +297,7 @@ void tide__put_losses(const tide_model *m, FILE *out, const tide_style *style)
 void tide__losses_json(tide_json *j, const tide_model *m)
 {
 	tide_loss x;
-	tide__json_key(j, "losses");
-	tide__json_object(j);
+	tide__json_kobject(j, "losses");
 	for (size_t i = 0; i < m->facts.n; i++) {
 		if (!loss_at(m, i, &x))
 			continue;

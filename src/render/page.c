@@ -127,8 +127,7 @@ uint32_t tide__page_name(tide_page_names *t, tide_box *b, tide_str s)
 void tide__page_names_json(const tide_page_names *t, const tide_model *m, const char *key,
 			   tide_json *j)
 {
-	tide__json_key(j, key);
-	tide__json_array(j);
+	tide__json_karray(j, key);
 	for (uint32_t i = 0; i < t->n; i++) {
 		size_t n = 0;
 		const char *s = i ? tide__text(m, t->list[i], &n) : "";

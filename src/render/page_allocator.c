@@ -162,8 +162,7 @@ static bool all_over_time(struct geometry *x, tide_error *err)
 {
 	tide_json *j = tide__box_json(x->b);
 	bool ok = true;
-	tide__json_key(j, "over");
-	tide__json_array(j);
+	tide__json_karray(j, "over");
 	for (uint32_t d = 1, n = 0; ok && d < x->m->devices.n && n < MOST_DEVICES; d++)
 		if (x->base[d] != UINT64_MAX) {
 			ok = over_time(x, d, err);
@@ -209,15 +208,13 @@ static bool setup(struct geometry *x)
 static void bases_json(const struct geometry *x, tide_json *j)
 {
 	char hex[32];
-	tide__json_key(j, "bases");
-	tide__json_array(j);
+	tide__json_karray(j, "bases");
 	for (size_t d = 0; d < x->m->devices.n; d++) {
 		snprintf(hex, sizeof hex, "0x%" PRIx64, x->base[d]);
 		x->known[d] ? tide__json_str(j, hex) : tide__json_null(j);
 	}
 	tide__json_array_end(j);
-	tide__json_key(j, "kinds");
-	tide__json_array(j);
+	tide__json_karray(j, "kinds");
 	for (unsigned k = 0; k <= TIDE_SEGMENT_HOST; k++)
 		tide__json_str(j, tide__segment_kind_text(k));
 	tide__json_array_end(j);

@@ -13,13 +13,11 @@ enum { MOST_EDGES = 2000, TOP = 200 };
 
 static void enum_texts(tide_json *j)
 {
-	tide__json_key(j, "types");
-	tide__json_array(j);
+	tide__json_karray(j, "types");
 	for (int t = 0; t < TIDE_CP_EDGE_TYPES; t++)
 		tide__json_str(j, tide__cp_edge_text((tide_cp_edge_type)t));
 	tide__json_array_end(j);
-	tide__json_key(j, "bounds");
-	tide__json_array(j);
+	tide__json_karray(j, "bounds");
 	for (int b = 0; b < TIDE_CP_BOUND_COUNT; b++)
 		tide__json_str(j, tide__cp_bound_text((tide_cp_bound)b));
 	tide__json_array_end(j);

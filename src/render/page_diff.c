@@ -15,8 +15,7 @@ enum { MOST_ROWS = 2000, FOLD = 20000, DEEP = 200 };
 
 static void meanings(tide_json *j)
 {
-	tide__json_key(j, "what");
-	tide__json_object(j);
+	tide__json_kobject(j, "what");
 	for (unsigned k = 0; k < TIDE_N_METRICS; k++)
 		tide__json_kstr(j, tide__metrics[k].key, tide__metrics[k].what);
 	tide__json_object_end(j);
@@ -27,11 +26,9 @@ static void counts(tide_json *j, const tide_diff *d)
 {
 	static const tide_diff_status all[] = { TIDE_DIFF_ADDED, TIDE_DIFF_REMOVED,
 						TIDE_DIFF_CHANGED, TIDE_DIFF_SAME };
-	tide__json_key(j, "counts");
-	tide__json_object(j);
+	tide__json_kobject(j, "counts");
 	for (unsigned k = 0; k < TIDE_N_DIFF_KINDS; k++) {
-		tide__json_key(j, tide__diff_kind_key((tide_diff_kind)k));
-		tide__json_object(j);
+		tide__json_kobject(j, tide__diff_kind_key((tide_diff_kind)k));
 		for (size_t s = 0; s < sizeof all / sizeof *all; s++)
 			tide__json_kuint(j, tide__diff_status_text(all[s]),
 					 d->table[k].by_status[all[s]]);
@@ -68,8 +65,7 @@ static void side_by_side(tide_json *j, const char *name, const char *unit, const
 
 static void ranks(tide_json *j, const tide_page_two *two)
 {
-	tide__json_key(j, "ranks");
-	tide__json_array(j);
+	tide__json_karray(j, "ranks");
 	for (size_t i = 0; i < two->n_ranks; i++) {
 		const tide_page_rank *r = &two->ranks[i];
 		tide__json_object(j);
@@ -139,12 +135,10 @@ static void put_rows(tide_box *b, const struct tree *t, const tide_flame_pair *p
 
 static void tree_json(tide_json *j, const struct tree *t, const tide_flame_pair *p)
 {
-	tide__json_key(j, t->key);
-	tide__json_object(j);
+	tide__json_kobject(j, t->key);
 	tide__json_kbool(j, "bytes", t->kind == TIDE_FLAME_MEMORY);
 	tide__json_kuint(j, "folded", p->folded);
-	tide__json_key(j, "names");
-	tide__json_array(j);
+	tide__json_karray(j, "names");
 	for (uint32_t i = 0; i <= tide__strings_count(p->tree->strings); i++) {
 		size_t n;
 		const char *s = tide__strings_get(p->tree->strings, i, &n);
@@ -181,8 +175,7 @@ bool tide__page_diffflame(tide_box *b, const void *what, tide_error *err)
 	tide_json *j = tide__box_json(b);
 	bool ok = true;
 	tide__json_object(j);
-	tide__json_key(j, "trees");
-	tide__json_object(j);
+	tide__json_kobject(j, "trees");
 	for (size_t i = 0; ok && i < sizeof trees / sizeof *trees; i++)
 		ok = one_tree(b, what, &trees[i], err);
 	tide__json_object_end(j);

@@ -109,8 +109,7 @@ static bool memory_advice(tide_json *j, const tide_model *m, uint32_t device, in
 bool tide__page_findings(tide_json *j, const tide_model *m, const tide_page_options *opt,
 			 uint32_t device, int64_t peak_t, tide_error *err)
 {
-	tide__json_key(j, "findings");
-	tide__json_array(j);
+	tide__json_karray(j, "findings");
 	bool ok =
 		ooms(j, m, err) && time_advice(j, opt) && memory_advice(j, m, device, peak_t, err);
 	tide__json_array_end(j);

@@ -99,8 +99,7 @@ static void tree_json(tide_json *j, const tide_flame *f, uint64_t total)
 	tide__json_kuint(j, "folded", f->folded);
 	tide__json_kuint(j, "cut", f->cut);
 	tide__json_kint(j, "peak_ns", f->peak_ns);
-	tide__json_key(j, "names");
-	tide__json_array(j);
+	tide__json_karray(j, "names");
 	for (uint32_t i = 0; i <= tide__strings_count(f->strings); i++) {
 		size_t n;
 		const char *s = tide__strings_get(f->strings, i, &n);
@@ -134,8 +133,7 @@ static bool one_tree(tide_box *b, const tide_model *m, const struct tree *t, tid
 	tide_flame *whole = NULL;
 	if (tide__flame(m, &opt, &whole, err) != TIDE_OK)
 		return false;
-	tide__json_key(j, t->key);
-	tide__json_object(j);
+	tide__json_kobject(j, t->key);
 	bool ok = put_both(b, t, whole, j);
 	tide__json_object_end(j);
 	tide__flame_free(whole);

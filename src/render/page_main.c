@@ -33,8 +33,7 @@ static void identity(tide_json *j, const tide_model *m)
 	tide__json_kuint(j, "spans", m->spans.n - 1);
 	tide__json_kuint(j, "allocs", m->allocs.n - 1);
 	tide__json_kuint(j, "moves", m->moves.n);
-	tide__json_key(j, "processes");
-	tide__json_array(j);
+	tide__json_karray(j, "processes");
 	for (size_t i = 1; i < m->processes.n && i <= 64; i++) {
 		tide__json_object(j);
 		tide__json_kint(j, "pid", m->processes.pid[i]);

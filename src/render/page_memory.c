@@ -139,15 +139,13 @@ static void put_ops(struct memory *x)
 static void pools_json(const struct memory *x, tide_json *j)
 {
 	const tide_pools *p = &x->m->pools;
-	tide__json_key(j, "pools");
-	tide__json_array(j);
+	tide__json_karray(j, "pools");
 	for (uint32_t i = 0; i < p->n; i++) {
 		size_t n;
 		const char *name = tide__text(x->m, p->name[i], &n);
 		const char *kind = tide__pool_kind_text(p->kind[i]);
 		tide__json_object(j);
-		tide__json_key(j, "name");
-		tide__json_strn(j, n ? name : kind, n ? n : strlen(kind));
+		tide__json_kstrn(j, "name", n ? name : kind, n ? n : strlen(kind));
 		tide__json_kuint(j, "device", p->device[i].i);
 		tide__json_kuint(j, "capacity", p->capacity[i]);
 		tide__json_kuint(j, "banks", p->banks[i]);
@@ -158,8 +156,7 @@ static void pools_json(const struct memory *x, tide_json *j)
 
 static void roles_json(tide_json *j)
 {
-	tide__json_key(j, "roles");
-	tide__json_array(j);
+	tide__json_karray(j, "roles");
 	for (unsigned r = 0; r <= TIDE_ROLE_WORKSPACE; r++)
 		tide__json_str(j, tide__role_text(r));
 	tide__json_array_end(j);
@@ -167,8 +164,7 @@ static void roles_json(tide_json *j)
 
 static void labels_json(const struct memory *x, tide_json *j)
 {
-	tide__json_key(j, "tensors");
-	tide__json_array(j);
+	tide__json_karray(j, "tensors");
 	tide__json_str(j, "");
 	for (uint32_t i = 1; i <= tide__strings_count(x->labels); i++) {
 		size_t n;
@@ -181,8 +177,7 @@ static void labels_json(const struct memory *x, tide_json *j)
 /* Moves of the first phases that are in the section. */
 static void phases_json(const struct memory *x, const tide_page_options *opt, tide_json *j)
 {
-	tide__json_key(j, "phase_moves");
-	tide__json_array(j);
+	tide__json_karray(j, "phase_moves");
 	for (uint32_t p = 0; p < opt->thin->px && p < opt->phases->n; p++) {
 		uint64_t n = 0;
 		for (uint64_t i = opt->phases->phases[p].move0; i < opt->phases->phases[p].move1;

@@ -60,8 +60,7 @@ static void put_flows(tide_box *b, const tide_model *m, const uint32_t *place, t
 		tide__box_put(b, to, place[f->to[i].i]);
 		tide__box_put(b, kind, f->kind[i]);
 	}
-	tide__json_key(j, "flow_kinds");
-	tide__json_array(j);
+	tide__json_karray(j, "flow_kinds");
 	for (unsigned k = 0; k <= TIDE_FLOW_OTHER; k++)
 		tide__json_str(j, tide__flow_kind_text(k));
 	tide__json_array_end(j);
@@ -156,8 +155,7 @@ static void put_args(tide_box *b, const tide_model *m, const uint32_t *order, ui
 	if (x->of)
 		tide__box_fill(b, "args", TIDE_COL_UINT, n, args, x);
 	tide__json_kuint(j, "args_left_out", x->left_out);
-	tide__json_key(j, "args");
-	tide__json_array(j);
+	tide__json_karray(j, "args");
 	tide__json_str(j, "");
 	for (uint32_t i = 1; x->texts && i <= tide__strings_count(x->texts); i++) {
 		size_t len;

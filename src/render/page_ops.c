@@ -53,8 +53,7 @@ static bool by_name(tide_json *j, const tide_model *m, const tide_op_flat *f)
 	if (f->n)
 		qsort(v, f->n, sizeof *v, longest_first);
 	tide__json_kuint(j, "ops_in_all", f->n);
-	tide__json_key(j, "ops");
-	tide__json_array(j);
+	tide__json_karray(j, "ops");
 	for (size_t i = 0; i < f->n && i < MOST_OPS; i++)
 		op_row(j, m, f->names[v[i].row], &f->rows[v[i].row]);
 	tide__json_array_end(j);
@@ -82,8 +81,7 @@ static bool modules(tide_json *j, const tide_model *m, tide_error *err)
 	tide_modules x = { 0 };
 	bool ok = tide__modules(m, &x, err) == TIDE_OK;
 	tide__json_kuint(j, "modules_in_all", x.n);
-	tide__json_key(j, "modules");
-	tide__json_array(j);
+	tide__json_karray(j, "modules");
 	for (size_t i = 0; ok && i < x.n && i < MOST_OPS; i++)
 		module_row(j, m, &x.rows[i]);
 	tide__json_array_end(j);

@@ -31,8 +31,7 @@ static void put_piece(struct pieces *x, const tide_piece *p, int64_t *last)
 static void put_tracks(const tide_lod *l, const tide_pieces *p, tide_json *j)
 {
 	char label[400];
-	tide__json_key(j, "tracks");
-	tide__json_array(j);
+	tide__json_karray(j, "tracks");
 	for (uint32_t k = 0; k < l->rows.n_tracks; k++) {
 		const tide_row_track *t = &l->rows.tracks[k];
 		tide__json_object(j);
@@ -42,8 +41,7 @@ static void put_tracks(const tide_lod *l, const tide_pieces *p, tide_json *j)
 		tide__json_kuint(j, "track", t->number);
 		tide__json_kuint(j, "spans",
 				 l->rows.first[t->row + t->n_rows] - l->rows.first[t->row]);
-		tide__json_key(j, "rows");
-		tide__json_array(j);
+		tide__json_karray(j, "rows");
 		for (uint32_t r = t->row; r < t->row + t->n_rows; r++)
 			tide__json_uint(j, p->first[r + 1] - p->first[r]);
 		tide__json_array_end(j);

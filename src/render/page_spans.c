@@ -30,8 +30,7 @@ static void track(const tide_model *m, const tide_rows *r, const tide_row_track 
 	tide__json_kstr(j, "kind", tide__lane_kind_text(m->lanes.kind[t->lane.i]));
 	tide__json_kuint(j, "lane", t->lane.i);
 	tide__json_kuint(j, "track", t->number);
-	tide__json_key(j, "rows");
-	tide__json_array(j);
+	tide__json_karray(j, "rows");
 	for (uint32_t k = t->row; k < t->row + t->n_rows; k++)
 		tide__json_uint(j, r->first[k + 1] - r->first[k]);
 	tide__json_array_end(j);
@@ -41,8 +40,7 @@ static void track(const tide_model *m, const tide_rows *r, const tide_row_track 
 /* Member "tracks", with the spans in each row. */
 static void put_tracks(const tide_model *m, const tide_rows *r, tide_json *j)
 {
-	tide__json_key(j, "tracks");
-	tide__json_array(j);
+	tide__json_karray(j, "tracks");
 	for (uint32_t k = 0; k < r->n_tracks; k++)
 		track(m, r, &r->tracks[k], j);
 	tide__json_array_end(j);
@@ -135,8 +133,7 @@ static bool setup(struct spans *x)
 
 void tide__page_cats_json(tide_json *j)
 {
-	tide__json_key(j, "cats");
-	tide__json_array(j);
+	tide__json_karray(j, "cats");
 	for (unsigned c = 0; c <= TIDE_CAT_OTHER; c++)
 		tide__json_str(j, tide__cat_text(c));
 	tide__json_array_end(j);

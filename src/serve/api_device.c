@@ -26,8 +26,7 @@ static void text_of(tide_json *j, const char *key, const tide_hta *sum, tide_str
 {
 	size_t n;
 	const char *text = tide__hta_str(sum, s, &n);
-	tide__json_key(j, key);
-	tide__json_strn(j, text, n);
+	tide__json_kstrn(j, key, text, n);
 }
 
 /* {"name", "time_us", "time_ns", "count", "category", "pct"} of the `most` longest. */
@@ -36,8 +35,7 @@ static void put_kernels(tide_json *j, const char *key, const tide_hta *sum, size
 	int64_t all = 0;
 	for (size_t i = 0; i < sum->kernels.n; i++)
 		all += tide__stat_sum(&sum->kernels.v[i].dur);
-	tide__json_key(j, key);
-	tide__json_array(j);
+	tide__json_karray(j, key);
 	for (size_t i = 0; i < sum->kernels.n && i < most; i++) {
 		const tide_hta_kernel *k = &sum->kernels.v[i];
 		int64_t ns = tide__stat_sum(&k->dur);
@@ -60,19 +58,16 @@ static void kernel_summary(tide_json *j, const tide_hta_head *h)
 	int64_t sum = 0;
 	for (int t = 0; t < TIDE_GPU_TYPES; t++)
 		sum += h->sum_of[t];
-	tide__json_key(j, "summary");
-	tide__json_object(j);
+	tide__json_kobject(j, "summary");
 	tide__json_kuint(j, "total_kernels", h->rows);
 	tide__json_kmilli(j, "total_time_us", sum);
 	tide__json_kint(j, "total_time_ns", sum);
 	tide__json_kfixed(j, "avg_kernel_time_us", (double)sum / 1e3 / (double)h->rows, 3);
 	tide__json_object_end(j);
-	tide__json_key(j, "by_type");
-	tide__json_object(j);
+	tide__json_kobject(j, "by_type");
 	for (int t = 0; t < TIDE_GPU_TYPES; t++)
 		if (h->rows_of[t]) {
-			tide__json_key(j, tide__gpu_type_text[t]);
-			tide__json_object(j);
+			tide__json_kobject(j, tide__gpu_type_text[t]);
 			tide__json_kuint(j, "count", h->rows_of[t]);
 			tide__json_kmilli(j, "time_us", h->sum_of[t]);
 			tide__json_kint(j, "time_ns", h->sum_of[t]);
@@ -83,12 +78,10 @@ static void kernel_summary(tide_json *j, const tide_hta_head *h)
 
 static void no_kernels(tide_json *j)
 {
-	tide__json_key(j, "kernels");
-	tide__json_array(j);
+	tide__json_karray(j, "kernels");
 	tide__json_array_end(j);
 	tide__json_knull(j, "summary");
-	tide__json_key(j, "by_type");
-	tide__json_object(j);
+	tide__json_kobject(j, "by_type");
 	tide__json_object_end(j);
 }
 
@@ -119,8 +112,7 @@ tide_code tide__api_kernels(tide_ask *a, tide_error *err)
 
 static void put_texts(tide_json *j, const char *key, const tide_advice *v, size_t n, bool text)
 {
-	tide__json_key(j, key);
-	tide__json_array(j);
+	tide__json_karray(j, key);
 	for (size_t i = 0; i < n; i++)
 		if (text || v[i].bottleneck[0])
 			tide__json_str(j, text ? v[i].text : v[i].bottleneck);
@@ -139,8 +131,7 @@ static void put_breakdown(tide_json *j, const tide_hta_head *h)
 		{ "communication_pct", h->type_ns[TIDE_GPU_COMM] },
 		{ "memory_pct", h->type_ns[TIDE_GPU_MEMORY] },
 	};
-	tide__json_key(j, "temporal_breakdown");
-	tide__json_object(j);
+	tide__json_kobject(j, "temporal_breakdown");
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		tide__json_kfixed(j, parts[i].key, tide__share_pct(parts[i].ns, h->kernel_time), 4);
 	tide__json_object_end(j);
@@ -163,8 +154,7 @@ tide_code tide__api_hta(tide_ask *a, tide_error *err)
 		tide__losses_json(&j, l->m);
 	} else {
 		tide__json_knull(&j, "temporal_breakdown");
-		tide__json_key(&j, "top_kernels");
-		tide__json_array(&j);
+		tide__json_karray(&j, "top_kernels");
 		tide__json_array_end(&j);
 	}
 	put_texts(&j, "recommendations", advice, n, true);
@@ -186,8 +176,7 @@ tide_code tide__api_compile(tide_ask *a, tide_error *err)
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		tide__json_knull(&j, numbers[i]);
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-		tide__json_key(&j, lists[i]);
-		tide__json_array(&j);
+		tide__json_karray(&j, lists[i]);
 		tide__json_array_end(&j);
 	}
 	return tide__api_end(

@@ -93,8 +93,7 @@ tide_code tide__api_flame(tide_ask *a, tide_error *err)
 	tide__api_begin(&j, a, NULL, false);
 	tide__json_knull(&j, "name");
 	tide__json_knull(&j, "value");
-	tide__json_key(&j, "children");
-	tide__json_array(&j);
+	tide__json_karray(&j, "children");
 	tide__json_array_end(&j);
 	return tide__api_end(&j, tide__api_none, err);
 }
@@ -125,8 +124,7 @@ static void points(tide_json *j, const tide_model *m, const tide_usage *u, uint3
 
 static void memory_summary(tide_json *j, const tide_level *x)
 {
-	tide__json_key(j, "summary");
-	tide__json_object(j);
+	tide__json_kobject(j, "summary");
 	tide__api_mb(j, "total_allocated_mb", x->alloc_bytes);
 	tide__json_kuint(j, "total_allocated_bytes", x->alloc_bytes);
 	tide__api_mb(j, "peak_allocated_mb", x->peak);
@@ -152,8 +150,7 @@ static tide_code memory_of(tide_ask *a, const tide_loaded *l, tide_error *err)
 	bool real = u.devices[d].allocs;
 	tide__api_begin(&j, a, l, real);
 	tide__json_kstr(&j, "device", real ? tide__device_name(l->m, d, name, sizeof name) : NULL);
-	tide__json_key(&j, "timeline");
-	tide__json_array(&j);
+	tide__json_karray(&j, "timeline");
 	if (real)
 		points(&j, l->m, &u, d);
 	tide__json_array_end(&j);
@@ -181,8 +178,7 @@ tide_code tide__api_memory(tide_ask *a, tide_error *err)
 	if (l)
 		return memory_of(a, l, err);
 	tide__api_begin(&j, a, NULL, false);
-	tide__json_key(&j, "timeline");
-	tide__json_array(&j);
+	tide__json_karray(&j, "timeline");
 	tide__json_array_end(&j);
 	tide__json_knull(&j, "peak_mb");
 	tide__json_knull(&j, "summary");
@@ -249,8 +245,7 @@ static void put_events(tide_json *j, const char *key, const tide_model *m, struc
 {
 	if (h->n)
 		qsort(h->v, h->n, sizeof *h->v, by_number); /* spans are in order of time */
-	tide__json_key(j, key);
-	tide__json_array(j);
+	tide__json_karray(j, key);
 	for (size_t i = 0; i < h->n; i++)
 		tide__timeline_event_json(m, j, h->v[i]);
 	tide__json_array_end(j);
@@ -259,14 +254,12 @@ static void put_events(tide_json *j, const char *key, const tide_model *m, struc
 static void put_streams(tide_json *j, const tide_model *m, const tide_timeline *t)
 {
 	char label[160];
-	tide__json_key(j, "streams");
-	tide__json_object(j);
+	tide__json_kobject(j, "streams");
 	for (size_t i = 0; i < t->n_lanes; i++) {
 		const tide_timeline_lane *x = &t->lanes[i];
 		if (m->lanes.kind[x->lane.i] != TIDE_LANE_STREAM)
 			continue;
-		tide__json_key(j, tide__lane_label(m, x->lane, label, sizeof label));
-		tide__json_object(j);
+		tide__json_kobject(j, tide__lane_label(m, x->lane, label, sizeof label));
 		tide__json_kuint(j, "count", x->count);
 		tide__json_kint(j, "active_ns", x->active_ns);
 		tide__json_object_end(j);
@@ -324,13 +317,11 @@ tide_code tide__api_timeline(tide_ask *a, tide_error *err)
 		return timeline_of(a, l, err);
 	tide__api_begin(&j, a, NULL, false);
 	tide__json_knull(&j, "summary");
-	tide__json_key(&j, "streams");
-	tide__json_object(&j);
+	tide__json_kobject(&j, "streams");
 	tide__json_object_end(&j);
 	static const char *const sides[] = { "cpu", "gpu" };
 	for (int i = 0; i < 2; i++) {
-		tide__json_key(&j, sides[i]);
-		tide__json_array(&j);
+		tide__json_karray(&j, sides[i]);
 		tide__json_array_end(&j);
 	}
 	return tide__api_end(&j, tide__api_none, err);

@@ -61,8 +61,7 @@ tide_code tide__api_recordings(tide_ask *a, tide_error *err)
 	tide__json_begin(&j, a->out, false);
 	tide__json_object(&j);
 	tide__json_kbool(&j, "has_real_data", n > 0);
-	tide__json_key(&j, "recordings");
-	tide__json_array(&j);
+	tide__json_karray(&j, "recordings");
 	for (size_t i = 0; i < n; i++)
 		put_rec(&j, &r[i]);
 	tide__json_array_end(&j);
@@ -164,8 +163,7 @@ static tide_code put_alive(tide_ask *a, tide_loaded *l, uint32_t device, uint64_
 		tide__json_kuint(&x.j, "alive_bytes", bytes);
 		tide__json_kuint(&x.j, "alive_count", all.n);
 		tide__json_kuint(&x.j, "not_shown", all.n - top.n);
-		tide__json_key(&x.j, "allocations");
-		tide__json_array(&x.j);
+		tide__json_karray(&x.j, "allocations");
 		for (size_t i = 0; i < top.n; i++)
 			put_alloc(&x, top.rows[i]);
 		tide__json_array_end(&x.j);
@@ -204,8 +202,7 @@ static bool diff_table(tide_json *j, const tide_diff *d, tide_diff_kind kind, si
 	tide_grid *g = tide__diff_rows(d, kind, limit, false);
 	if (!g)
 		return false;
-	tide__json_key(j, tide__diff_kind_key(kind));
-	tide__json_object(j);
+	tide__json_kobject(j, tide__diff_kind_key(kind));
 	for (int i = 0; i < 4; i++)
 		tide__json_kuint(j, status[i], t->by_status[i]);
 	tide__json_key(j, "rows");
@@ -237,8 +234,7 @@ tide_code tide__api_diff(tide_ask *a, tide_error *err)
 	tide__json_object(&j);
 	tide__json_kbool(&j, "has_real_data", true);
 	for (int i = 0; i < 2; i++) {
-		tide__json_key(&j, sides[i]);
-		tide__json_object(&j);
+		tide__json_kobject(&j, sides[i]);
 		tide__json_kstr(&j, "trace_file", tide__loaded_name(l[i]));
 		tide__losses_json(&j, l[i]->m);
 		tide__json_object_end(&j);

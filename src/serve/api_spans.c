@@ -72,8 +72,7 @@ tide_code tide__api_search(tide_ask *a, tide_error *err)
 	tide__json_kstr(&j, "q", q);
 	tide__json_kuint(&j, "total", f.total);
 	tide__json_kuint(&j, "before", f.before);
-	tide__json_key(&j, "spans");
-	tide__json_array(&j);
+	tide__json_karray(&j, "spans");
 	for (size_t i = 0; i < f.n; i++)
 		put_place(&j, x, f.place[i]);
 	tide__json_array_end(&j);
@@ -93,8 +92,7 @@ static void put_args(tide_json *j, const tide_model *m, uint32_t s)
 		else
 			hi = mid;
 	}
-	tide__json_key(j, "args");
-	tide__json_object(j);
+	tide__json_kobject(j, "args");
 	for (; lo < m->attrs.n && m->attrs.span[lo].i == s; lo++) {
 		if (m->attrs.text[lo].i)
 			tide__api_name(j, tide__text(m, m->attrs.key[lo], NULL), m,
@@ -110,8 +108,7 @@ static void put_args(tide_json *j, const tide_model *m, uint32_t s)
 static void put_around(tide_json *j, const char *key, const tide_lod *x, uint32_t span)
 {
 	const tide_spans *v = &x->m->spans;
-	tide__json_key(j, key);
-	tide__json_array(j);
+	tide__json_karray(j, key);
 	for (uint32_t p = v->parent[span].i, k = 0; p && k < MOST_AROUND; p = v->parent[p].i, k++)
 		put_span(j, x, p);
 	tide__json_array_end(j);
@@ -139,8 +136,7 @@ static void put_note(tide_json *j, const tide_lod *x, const tide_span_note *n, u
 	tide__json_key(j, "freed_bytes");
 	n->memory ? tide__json_uint(j, n->freed) : tide__json_null(j);
 	tide__json_kuint(j, "links_in_all", n->all_links);
-	tide__json_key(j, "links");
-	tide__json_array(j);
+	tide__json_karray(j, "links");
 	for (size_t i = 0; i < n->n_links; i++) {
 		const tide_span_link *k = &n->links[i];
 		tide__json_object(j);
@@ -300,8 +296,7 @@ static tide_code put_sums(tide_ask *a, tide_loaded *l, const tide_lod *x, const 
 	tide__json_kuint(&j, "spans", s.spans);
 	tide__json_kint(&j, "self_ns", s.self);
 	tide__json_kuint(&j, "names", s.n);
-	tide__json_key(&j, "sums");
-	tide__json_array(&j);
+	tide__json_karray(&j, "sums");
 	for (size_t i = 0; i < s.n && i < limit; i++)
 		put_sum(&j, x, &s.v[i]);
 	tide__json_array_end(&j);

@@ -33,8 +33,7 @@ static void put_track(tide_json *j, const tide_lod *x, const tide_pieces *p,
 	tide__json_kstr(j, "name", tide__lane_label(x->m, t->lane, label, sizeof label));
 	tide__json_kstr(j, "kind", tide__lane_kind_text(x->m->lanes.kind[t->lane.i]));
 	tide__json_kuint(j, "track", t->number);
-	tide__json_key(j, "rows");
-	tide__json_array(j);
+	tide__json_karray(j, "rows");
 	for (uint32_t r = t->row; r < t->row + t->n_rows; r++) {
 		tide__json_array(j);
 		for (size_t i = p->first[r]; i < p->first[r + 1]; i++)
@@ -67,8 +66,7 @@ tide_code tide__api_spans(tide_ask *a, tide_error *err)
 	tide__json_kuint(&j, "spans", x->rows.n);
 	tide__json_kuint(&j, "pieces", p.n);
 	tide__json_kuint(&j, "cut", x->rows.cuts.n_cut);
-	tide__json_key(&j, "tracks");
-	tide__json_array(&j);
+	tide__json_karray(&j, "tracks");
 	for (uint32_t t = 0; t < x->rows.n_tracks; t++)
 		put_track(&j, x, &p, &x->rows.tracks[t]);
 	tide__json_array_end(&j);
@@ -80,8 +78,7 @@ tide_code tide__api_spans(tide_ask *a, tide_error *err)
 
 static void put_series(tide_json *j, const char *key, const uint64_t *v, uint32_t n)
 {
-	tide__json_key(j, key);
-	tide__json_array(j);
+	tide__json_karray(j, key);
 	for (uint32_t i = 0; i < n; i++)
 		tide__json_maybe(j, v[i]);
 	tide__json_array_end(j);

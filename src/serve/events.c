@@ -103,8 +103,7 @@ size_t tide__events_read(tide_events *e, tide_place_in_events *p, char *buf, siz
 static void put_devices(tide_json *j, const tide_model *m, const tide_usage *u)
 {
 	char name[64];
-	tide__json_key(j, "devices");
-	tide__json_array(j);
+	tide__json_karray(j, "devices");
 	for (uint32_t d = 0; d < u->n_devices; d++) {
 		if (!u->devices[d].allocs)
 			continue;
@@ -134,8 +133,7 @@ static void put_ops(tide_json *j, const tide_model *m, const tide_op_flat *f)
 		if (at < TOP_OPS)
 			top[at] = i;
 	}
-	tide__json_key(j, "ops");
-	tide__json_array(j);
+	tide__json_karray(j, "ops");
 	for (size_t i = 0; i < n; i++) {
 		tide__json_object(j);
 		tide__api_name(j, "name", m, f->names[top[i]]);
