@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A slot of a ring: an event as its thread stores it. What the fields hold for which type of event,
- * and how rings lie in their file, is in docs/format.md. */
+ * and how rings lie in their file, is in docs/formats/tide.md. */
 #ifndef TIDEMARK_SLOT_H
 #define TIDEMARK_SLOT_H
 

@@ -4,7 +4,7 @@
  *
  * A device row is a span of category kernel, memcpy, memset or mtia and nothing else, whatever its
  * arguments say. Every analysis of device time starts from this index, so that none of them can
- * count a different set. Types (docs/analyses/types.md):
+ * count a different set. Types (docs/analyses/breakdown.md):
  *
  *   memory   memcpy and memset rows
  *   comm     kernels whose name starts with nccl, rccl or hccl, or contains ncclKernel,

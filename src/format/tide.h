@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The .tide file and its ring file: layout, in one place.
  *
- * docs/format.md is the specification; this header is its machine-readable half, used by the
+ * docs/formats/tide.md is the specification; this header is its machine-readable half, used by the
  * recorder's writer and by the reader. Everything is little-endian. libc only.
  *
  *     FILE.tide         head | chunk | chunk | ... | END chunk
@@ -66,7 +66,7 @@ _Static_assert(sizeof(tide_chunk_head) == 64, "chunk head");
 #define TIDE_CHUNK_RAW_MAX (64u << 20)
 
 #define TIDE_CHUNKS(X) /* name, number, text */                                                    \
-	X(SCHEMA, 1, "schema") /* record types: see docs/format.md; first chunk of every file */   \
+	X(SCHEMA, 1, "schema") /* record types; first chunk of every file */                       \
 	X(DEFS, 2, "definitions") /* names, frames, stacks, devices, pools, streams, lanes */      \
 	X(EVENTS, 3, "events")	  /* what one ring recorded */                                     \
 	X(CLOCK, 4, "clock")	  /* (ticks, MONOTONIC_RAW, REALTIME) triples */                   \

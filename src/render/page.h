@@ -4,7 +4,7 @@
  *
  * Everything that comes from the input is inside the sections, as base64: no byte of it is ever
  * parsed as HTML. The shell allows its own script and style alone (Content-Security-Policy with
- * hashes) and fetches nothing. Layout of the data: docs/page-format.md. */
+ * hashes) and fetches nothing. Layout of the data: docs/formats/page.md. */
 #ifndef TIDE_RENDER_PAGE_H
 #define TIDE_RENDER_PAGE_H
 

@@ -8,7 +8,7 @@
  *     tide__json_object(tide__box_json(b)); ...      // one JSON value
  *     tide__box_write(b, out);  tide__box_free(b);
  *
- * The layout is docs/page-format.md. Running out of memory is sticky and told by tide__box_write.
+ * The layout is docs/formats/page.md. Running out of memory is sticky and told by tide__box_write.
  */
 #ifndef TIDE_RENDER_PAGE_BOX_H
 #define TIDE_RENDER_PAGE_BOX_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A window of the timeline as a section: what analyze/lod.h sees of it, row by row. The page draws
- * it as it draws spans; docs/page-format.md has the columns. */
+ * it as it draws spans; docs/formats/page.md has the columns. */
 #include "analyze/lod.h"
 #include "base/mem.h"
 #include "render/page_parts.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* /data/ID/...: what the page fetches. Sections are the gzip members that a page of one file holds
- * (docs/page-format.md); `pieces` is a window of the timeline in the same form; `perfetto` is the
+ * (docs/formats/page.md); `pieces` is a window of the timeline in the same form; `perfetto` is the
  * recording for another viewer. /pair/A/B/...: the sections of a page that compares two. */
 #include <string.h>
 

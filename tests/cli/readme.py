@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Every command that the README shows under "What to ask" works as written, and no document tells an option that a command
-does not have: readme.py TIDEMARK SAMPLE SOURCE.
+"""Every command that the README shows under "What to ask" works as written, no document tells an option that a command
+does not have, and no document or comment names a file that is not there: readme.py TIDEMARK SAMPLE SOURCE.
 
 FILE, TRACE, SNAPSHOT, A and B become small inputs; what is in square brackets is tried too. `serve` only has to begin."""
 import re
@@ -11,6 +11,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+
+TEXTS = {".md", ".c", ".h", ".cpp", ".hpp", ".py", ".ts", ".tsx", ".mjs", ".build", ".scd", ".json"}
 
 
 def commands(readme: str) -> list:
@@ -62,10 +65,30 @@ def wrong_options(program: str, source: Path) -> list:
     return wrong if seen > 20 else [*wrong, f"only {seen} options found in the documents"]
 
 
+def wrong_files(source: Path) -> list:
+    """Links of documents, and paths in any text, that lead nowhere. Paths in web/ may begin there."""
+    wrong, seen = [], 0
+    named = re.compile(r"(?<![\w./-])(?:src|tests|docs|tools|bench|web|python|examples|include)/[\w./-]*\.(?:md|c|h|py|tsx?|mjs)\b")
+    linked = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
+    for folder in ("*", "*/**/*"):
+        for file in source.glob(folder):
+            part = file.relative_to(source).parts
+            if file.suffix not in TEXTS or part[0].startswith((".", "build")) or {"node_modules", "data"} & set(part) or not file.is_file():
+                continue
+            text = file.read_text(encoding="utf-8")
+            links = [(link, file.parent / link) for link in linked.findall(text)] if file.suffix == ".md" else []
+            roots = [source, source / "web"] if part[0] == "web" else [source]
+            for name, *places in links + [(n, *(r / n for r in roots)) for n in named.findall(text)]:
+                seen += 1
+                if not any(p.exists() for p in places):
+                    wrong.append(f"{'/'.join(part)}: there is no {name}")
+    return wrong if seen > 200 else [*wrong, f"only {seen} names of files found"]
+
+
 def main() -> int:
     program, sample, source = str(Path(sys.argv[1]).resolve()), str(Path(sys.argv[2]).resolve()), Path(sys.argv[3]).resolve()
     lines, failed = commands((source / "README.md").read_text(encoding="utf-8")), 0
-    for line in wrong_options(program, source):
+    for line in wrong_options(program, source) + wrong_files(source):
         failed += 1
         print(f"FAIL {line}")
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""A reader of .tide files written from docs/format.md alone, slow and obvious.
+"""A reader of .tide files written from docs/formats/tide.md alone, slow and obvious.
 
 It knows the containers (file head, chunk, ring file) and the wire types; everything else it takes from
 the file's own SCHEMA chunk. The fault tests use it, so it is also a second opinion on the C reader. No

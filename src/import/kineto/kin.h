@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* What the parts of the Kineto importer hand to each other.
  *
- *   chunk.c   reads the input in blocks cut between two events, has them parsed, and takes the
- *             results in order
+ *   blocks.c  a ring of blocks, cut between two events, that threads read and parse; load.c takes
+ *             them in order
  *   doc.c     walks a block: document, traceEvents, metadata; survives damage
  *   event.c   one event object -> one row;   args.c  its arguments
  *   build.c   rows -> model tables and scratch, in input order

@@ -3,7 +3,7 @@
 /* Events in order of time, into the model: spans, allocations, segments, marks, samples, tensors.
  *
  * Whatever the events say, the model's invariants hold afterwards; what had to be repaired or left
- * out is counted here and becomes facts of the model (see docs/format.md, "What a reader repairs").
+ * out is counted here and becomes facts of the model (docs/formats/tide.md, "What a reader repairs").
  */
 #ifndef TIDE_IMPORT_TIDE_BUILD_H
 #define TIDE_IMPORT_TIDE_BUILD_H

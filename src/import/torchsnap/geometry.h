@@ -3,7 +3,7 @@
 /* The blocks of one device's caching allocator, replayed.
  *
  * A snapshot's events carry what programs asked for; torch's counters count the blocks they got.
- * Blocks follow from four rules of the allocator (docs/analyses/torch-snapshot.md has them in
+ * Blocks follow from four rules of the allocator (docs/formats/torch-snapshot.md has them in
  * full):
  *
  *   round   a request becomes a multiple of 512 bytes, or of a fraction of a power of two where

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Pages as bytes: names never appear outside base64, equal input gives equal bytes, failing memory
  * and a failing disk are told, and the page's code stays small. What the data says is checked by
- * web/test and, in a browser, by tests/e2e/page.mjs. */
+ * web/test, in a browser too. */
 #include "../analyze/some_model.h"
 #include "analyze/hta_job.h"
 #include "base/error.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Where sections come from: this document, or a server (served.tsx sets that). Both give the same bytes: a
-// gzip member, as docs/page-format.md has it.
+// gzip member, as docs/formats/page.md has it.
 
 export interface Source {
   has(section: string): boolean; // stays true once it was read
