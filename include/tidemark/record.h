@@ -54,7 +54,7 @@ typedef uint32_t tide_op;      /* returned by tide_op_begin, taken by tide_op_en
 typedef struct tide_options {
 	size_t size;		/* sizeof(tide_options): set by TIDE_OPTIONS_INIT */
 	size_t ring_bytes;	/* per thread (from the 33rd on less); a power of two; default 1 MiB, 64 KiB .. 1 GiB */
-	size_t max_ring_bytes;	/* all threads together; default 1 GiB; beyond it threads count losses */
+	size_t max_ring_bytes;	/* all threads together; default 1 GiB, in a container an eighth of its memory if that is less; beyond it threads count losses */
 	uint32_t full_wait_us;	/* wait at most this long for room in a full ring; default 0: count a loss */
 	uint32_t tick_ms;	/* distance of clock calibration points; default 1000 */
 	bool follow_fork;	/* forked children record into NAME.PID.tide; default true */
@@ -201,10 +201,12 @@ TIDE_API void tide_stats_get(tide_stats *out);
  * events are counted as lost (lost_other), and it asks again every 256 events. When a thread ends, its
  * ring goes to the next thread that needs one. Of threads alive at once the first 32 have rings of ring_bytes, the
  * next 32 of half of that, the next 64 of a quarter, the next 128 of an eighth, and so on down to 64 KiB: with 4 MiB,
- * 2,048 threads hold 512 MiB. So the recorder holds at most
+ * 2,048 threads hold 512 MiB. In a process whose address space is limited (RLIMIT_AS) a ring takes at most a 64th of what is
+ * left of it: smaller rings, down to 64 KiB, then none. A ring is wholly resident from its first use on, as pages of its file: the kernel can
+ * write them out and take them back, unless the file lies in memory (tmpfs). So the recorder holds at most
  *     rings        min(max_ring_bytes, ring_bytes * most threads alive at once), plus a page each
- *     definitions  their texts twice (process, ring file) and 16 to 32 bytes each; 256 MiB at most, then
- *                  new names get id 0
+ *     definitions  their texts twice (process, ring file) and 16 to 32 bytes each; 256 MiB at most (of a limited
+ *                  address space a 64th of what is left), then new names get id 0
  *     threads      20 KiB each (touched as far as their ops nest), used again after their end
  *     the writer   0.5 MiB
  * all of it outside malloc. The default ring holds 32,768 events; the writer thread empties rings

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "runtime/guard.h"
+#include "runtime/limits.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -25,7 +26,8 @@ struct pointer_table { /* open addressing, never more than half full */
 	} at[];
 };
 
-static uint8_t *text;	      /* TIDE_DEFS_MAX bytes of address space */
+static uint8_t *text; /* text_max bytes of address space */
+static size_t text_max;
 static _Atomic uint64_t used; /* bytes of it that count */
 static uint32_t count[KINDS]; /* ids given, by tag - FIRST_TAG */
 static struct entry *entries;
@@ -145,10 +147,14 @@ static bool open_text(void)
 {
 	if (text)
 		return true;
-	void *p = mmap(NULL, TIDE_DEFS_MAX, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint64_t room = tide__limit_share();
+	size_t n = room < TIDE_DEFS_MAX ? (size_t)room : TIDE_DEFS_MAX;
+	void *p = n ? mmap(NULL, n, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+		    : MAP_FAILED;
 	if (p == MAP_FAILED)
 		return false;
+	text_max = n;
 	text = p;
 	return true;
 }
@@ -159,7 +165,7 @@ static uint32_t append(uint32_t tag, uint32_t id, const void *head, size_t n_hea
 {
 	uint64_t at = atomic_load_explicit(&used, memory_order_relaxed);
 	size_t most = 1 + 5 + n_head + n_tail;
-	if (most > TIDE_DEFS_MAX - at || (log && !tide__log_reserve(log, most)))
+	if (most > text_max - at || (log && !tide__log_reserve(log, most)))
 		return 0;
 	uint8_t *p = text + at;
 	*p++ = (uint8_t)tag;

@@ -10,8 +10,9 @@
  *
  * One hash table finds them all: two definitions are equal when kind and encoded fields (without
  * the id) are. Static names have a second, lock-free table, from pointer to id. Everything else
- * here is called in a slow section. Memory: the records, at most TIDE_DEFS_MAX, and 16 to 32 bytes
- * of table for each; nothing is freed before the process ends. */
+ * here is called in a slow section. Memory: the records, at most TIDE_DEFS_MAX (less in a small
+ * address space, limits.h), and 16 to 32 bytes of table for each; nothing is freed before the
+ * process ends. */
 #ifndef TIDE_RUNTIME_DEFS_H
 #define TIDE_RUNTIME_DEFS_H
 

@@ -89,6 +89,8 @@ bool tide__make_room(tide_thread *t, uint64_t n);
 /* A signal handler found its thread recording. */
 void tide__count_signal(tide_thread *t);
 bool tide__thread_init(void);
+/* Bytes of the next ring; 0: there is no room for one. */
+size_t tide__ring_size(void);
 
 /* writer.c: the writer thread's body, and what start writes before it. */
 void *tide__writer(void *unused);

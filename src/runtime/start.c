@@ -17,6 +17,7 @@
 #include "format/written.h"
 #include "runtime/defs.h"
 #include "runtime/recorder.h"
+#include "runtime/limits.h"
 
 tide_recorder tide__rec = { .space = { .file.fd = -1 }, .sink = { .file.fd = -1 } };
 
@@ -30,6 +31,13 @@ enum {
 
 /* ---- options and names --------------------------------------------------------------------- */
 
+/* Rings lie in memory while they are used, page by page the file's: an eighth of a container's. */
+static size_t most_rings(void)
+{
+	uint64_t share = tide__limit_memory() / 8, most = UINT64_C(1) << 30;
+	return (size_t)(share < most ? share : most);
+}
+
 static tide_code fill_options(tide_options *o, const tide_options *given, tide_error *err)
 {
 	*o = (tide_options)TIDE_OPTIONS_INIT;
@@ -40,7 +48,8 @@ static tide_code fill_options(tide_options *o, const tide_options *given, tide_e
 		memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
 	}
 	o->ring_bytes = o->ring_bytes ? o->ring_bytes : (size_t)1 << 20;
-	o->max_ring_bytes = o->max_ring_bytes ? o->max_ring_bytes : (size_t)1 << 30;
+	bool given_most = o->max_ring_bytes != 0;
+	o->max_ring_bytes = given_most ? o->max_ring_bytes : most_rings();
 	o->tick_ms = o->tick_ms ? o->tick_ms : 1000;
 	if (o->ring_bytes & (o->ring_bytes - 1) || o->ring_bytes < 65536 ||
 	    o->ring_bytes > (size_t)1 << 30)
@@ -48,7 +57,7 @@ static tide_code fill_options(tide_options *o, const tide_options *given, tide_e
 			err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 			"ring_bytes is %zu: a power of two from 65536 to 1073741824 is needed",
 			o->ring_bytes);
-	if (o->max_ring_bytes < o->ring_bytes)
+	if (given_most && o->max_ring_bytes < o->ring_bytes)
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 				  "max_ring_bytes is %zu: less than one ring of %zu",
 				  o->max_ring_bytes, o->ring_bytes);
@@ -131,8 +140,9 @@ static tide_code make_files(const char *file, const char *rings, tide_error *err
 	int e = tide__sink_open(&r->sink, file, &head);
 	if (e == 0)
 		e = tide__space_open(&r->space, rings, id);
-	if (e == 0 && !tide__space_ring(&r->space, r->opt.ring_bytes)) /* the first thread's */
-		e = errno;
+	size_t ring = tide__ring_size(); /* the first thread's */
+	if (e == 0 && (!ring || !tide__space_ring(&r->space, ring)))
+		e = ring ? errno : ENOMEM;
 	if (e == 0 && !(tide__defs_replay(&r->space) && tide__write_opening()))
 		e = r->sink.error ? r->sink.error : ENOSPC;
 	if (e == 0) {

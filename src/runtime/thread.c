@@ -13,6 +13,7 @@
 
 #include "runtime/defs.h"
 #include "runtime/recorder.h"
+#include "runtime/limits.h"
 
 __thread tide_quick *tide__self;
 
@@ -64,24 +65,27 @@ static tide_block *free_ring(tide_space *s)
 
 /* Thousands of threads at once want room as well: rings of 4 MiB would use 1 GiB up with the 256th
  * thread. The first FULL are as asked for, then they are half as large each time there are twice as
- * many. */
-static size_t next_size(const tide_recorder *r)
+ * many; and smaller, down to LEAST, where there is no room for that. 0: for none at all. */
+size_t tide__ring_size(void)
 {
 	enum { FULL = 32, LEAST = 65536 };
+	const tide_recorder *r = &tide__rec;
 	size_t bytes = r->opt.ring_bytes;
+	uint64_t most = r->opt.max_ring_bytes - r->space.ring_total, room = tide__limit_share();
+	most = room < most ? room : most;
 	for (uint64_t n = r->space.n_rings; n >= FULL && bytes > LEAST; n /= 2)
 		bytes /= 2;
-	return bytes;
+	while (bytes > LEAST && bytes > most)
+		bytes /= 2;
+	return bytes <= most ? bytes : 0;
 }
 
 static tide_block *take_ring(void)
 {
-	tide_recorder *r = &tide__rec;
-	tide_block *b = free_ring(&r->space);
-	size_t bytes = next_size(r);
-	if (!b && r->space.ring_total + bytes <= r->opt.max_ring_bytes)
-		b = tide__space_ring(&r->space, bytes);
-	return b;
+	tide_space *s = &tide__rec.space;
+	tide_block *b = free_ring(s);
+	size_t bytes = b ? 0 : tide__ring_size();
+	return bytes ? tide__space_ring(s, bytes) : b;
 }
 
 /* The thread's name as the kernel has it, as a definition. */

@@ -422,7 +422,7 @@ torch.set_num_threads(1)
 threading.stack_size(256 * 1024)
 if len(sys.argv) > 2:
     import tidemark.torch
-    tidemark.start(sys.argv[1], ring_bytes=1 << 18)
+    tidemark.start(sys.argv[1], ring_bytes=int(sys.argv[2]))
     tidemark.torch.attach(shapes=True, stacks=True)
 torch.ones(3)
 with open("/proc/self/statm") as f:
@@ -438,6 +438,7 @@ for t in threads:
     t.start()
 for t in threads:
     t.join()
+torch.ones(4 << 20)  # 16 MiB of those 40
 print("done")
 """
 
@@ -479,9 +480,11 @@ class NoHarm(unittest.TestCase):
         bare = run()
         if bare.returncode or "done" not in bare.stdout:
             self.skipTest(f"it does not run by itself: {bare.stderr[-200:]}")
-        done = run("recorded")
-        self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
-        self.assertTrue(tidemark.open(path("little.tide")).ops(flat=True)["ops"])
+        for ring in 1 << 18, 1 << 24:  # rings of 16 MiB: the second would take all but 8
+            with self.subTest(ring=ring):
+                done = run(str(ring))
+                self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
+                self.assertTrue(tidemark.open(path("little.tide")).ops(flat=True)["ops"])
 
     def test_compiled_code(self):
         if not COMPILES:
