@@ -25,10 +25,55 @@ LOADS = """#include <dlfcn.h>
 static void *loads(void *p) { for (;;) dlclose(dlopen(p, RTLD_NOW)); }
 int begin(char *p) { static char path[4096]; pthread_t t; __builtin_strcpy(path, p); return pthread_create(&t, 0, loads, path); }
 """
+PATCHER = """#define _GNU_SOURCE
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+typedef void *alloc_fn(unsigned long);
+static alloc_fn *next;
+static void **at;
+static int seen;
+static void *own(unsigned long n) { seen++; return next(n); }
+/* As any tool does that hooks by the global offset table: the slot of libuser.so becomes its own, what was there is called on. */
+static int visit(struct dl_phdr_info *i, unsigned long size, void *user)
+{
+	ElfW(Dyn) *d = 0;
+	ElfW(Sym) *symbols = 0;
+	ElfW(Rela) *r = 0;
+	const char *names = 0;
+	unsigned long n = 0;
+	if (!strstr(i->dlpi_name, "libuser.so"))
+		return 0;
+	for (int k = 0; k < i->dlpi_phnum; k++)
+		if (i->dlpi_phdr[k].p_type == PT_DYNAMIC)
+			d = (void *)(i->dlpi_addr + i->dlpi_phdr[k].p_vaddr);
+	for (; d->d_tag; d++) {
+		if (d->d_tag == DT_SYMTAB) symbols = (void *)d->d_un.d_ptr;
+		if (d->d_tag == DT_STRTAB) names = (void *)d->d_un.d_ptr;
+		if (d->d_tag == DT_JMPREL) r = (void *)d->d_un.d_ptr;
+		if (d->d_tag == DT_PLTRELSZ) n = d->d_un.d_val / sizeof *r;
+	}
+	for (unsigned long k = 0; k < n; k++)
+		if (strstr(names + symbols[ELF64_R_SYM(r[k].r_info)].st_name, "alloc_cpu"))
+			at = (void **)(i->dlpi_addr + r[k].r_offset);
+	return 1;
+}
+int patch(void)
+{
+	dl_iterate_phdr(visit, 0);
+	next = (alloc_fn *)*at;
+	*at = (void *)own;
+	return at != 0;
+}
+int unpatch(void) { *at = (void *)next; return 0; }
+int calls(void) { return seen; }
+int stays(void) { return *at == (void *)own; }
+"""
 LOAD = f"""
 import ctypes, os, sys
 ctypes.CDLL({_home.LIBRARIES!r} + "/libtidemark-rt.so.0", mode=ctypes.RTLD_GLOBAL)
-capture = ctypes.CDLL({_home.LIBRARIES!r} + "/libtidemark-torch.so")
+LIBRARY = {_home.LIBRARIES!r} + "/libtidemark-torch.so"
+capture = ctypes.CDLL(LIBRARY)
 """
 RELRO, STACK, LOADED, WRITABLE = 0x6474E552, 0x6474E551, 1, 2
 
@@ -81,6 +126,50 @@ user = ctypes.CDLL(sys.argv[2])
 print(user.use(), capture.tide_torch_attach(), user.use(), capture.tide_torch_detach(), user.use())
 """
         self.assertEqual(self.run_python(code, c10, user).split(), ["0", "1", "0", "1", "0"])
+
+    def test_a_slot_that_another_tool_has_patched_over(self):
+        """It is theirs and leads to us: it is left alone, records nothing once we are detached, and our code stays loaded."""
+        c10 = self.build("libc10.so", C10 + FREE)
+        user = self.build("libuser.so", USER, "-Wl,-z,lazy", "-lc10")
+        patcher = self.build("libpatcher.so", PATCHER)
+        code = """
+import _ctypes
+class Stats(ctypes.Structure):
+    _fields_ = [("events", ctypes.c_uint64), ("others", ctypes.c_uint64 * 16)]
+def use():
+    before, after = Stats(), Stats()
+    capture.tide_stats_get(ctypes.byref(before))
+    assert user.use() == 0
+    capture.tide_stats_get(ctypes.byref(after))
+    return after.events - before.events
+ctypes.CDLL(sys.argv[1])
+user, tool = ctypes.CDLL(sys.argv[2]), ctypes.CDLL(sys.argv[3])
+assert capture.tide_start(sys.argv[4].encode(), None, None) == 0
+print("before", use(), "attached", capture.tide_torch_attach(), use())
+tool.patch()
+print("patched", use(), "again", capture.tide_torch_attach(), use(), "theirs", tool.stays(), tool.calls())
+print("detached", capture.tide_torch_detach(), use(), "theirs", tool.stays(), tool.calls())
+print("attached", capture.tide_torch_attach(), use(), "theirs", tool.stays(), tool.calls())
+print("detached", capture.tide_torch_detach(), use(), "theirs", tool.stays(), tool.calls())
+handle = capture._handle
+capture.tide_stop(None)
+del capture
+for _ in range(3):
+    _ctypes.dlclose(handle)  # nobody holds it any more
+print("closed", user.use(), "theirs", tool.stays(), tool.calls())
+capture = ctypes.CDLL(LIBRARY)
+tool.unpatch()
+print("ours", user.use(), "attached", capture.tide_torch_attach(), "detached", capture.tide_torch_detach())
+"""
+        self.assertEqual(self.run_python(code, c10, user, patcher, os.path.join(self.folder, "p.tide")).splitlines(), [
+            "before 0 attached 1 1",
+            "patched 1 again 1 1 theirs 1 2",
+            "detached 0 0 theirs 1 3",
+            "attached 1 1 theirs 1 4",
+            "detached 0 0 theirs 1 5",
+            "closed 0 theirs 1 6",
+            "ours 0 attached 1 detached 1",
+        ])
 
     def test_another_thread_that_loads_libraries(self):
         """Under a name with a version; without free_cpu, so that it is looked for again and again."""

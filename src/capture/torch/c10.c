@@ -64,3 +64,11 @@ void *tide__c10_find(int which)
 		dlclose(handle);
 	return atomic_load_explicit(&tide__c10_found[which], memory_order_relaxed);
 }
+
+bool tide__c10_is(uintptr_t f)
+{
+	for (int i = 0; i < TIDE_C10_N; i++)
+		if ((uintptr_t)atomic_load_explicit(&tide__c10_found[i], memory_order_relaxed) == f)
+			return true;
+	return false;
+}

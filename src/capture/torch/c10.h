@@ -10,6 +10,7 @@
 #define TIDE_CAPTURE_TORCH_C10_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,9 @@ extern _Atomic(void *) tide__c10_found[TIDE_C10_N]
 
 /* Look for it; NULL: it is not there (yet). */
 void *tide__c10_find(int which);
+
+/* Is it one of them that was found? */
+bool tide__c10_is(uintptr_t f);
 
 static inline void *tide__c10(int which)
 {

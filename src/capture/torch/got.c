@@ -12,7 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "capture/torch/c10.h"
 #include "capture/torch/hooks.h"
+#include "capture/torch/start.h"
 
 #if defined __x86_64__
 enum { SLOT_CALL = R_X86_64_JUMP_SLOT, SLOT_DATA = R_X86_64_GLOB_DAT };
@@ -25,11 +27,14 @@ enum { SLOT_CALL = R_AARCH64_JUMP_SLOT, SLOT_DATA = R_AARCH64_GLOB_DAT };
 /* ---- slots that are ours, and what was in them ---- */
 
 enum { MAX_SLOTS = 1024 };
-static struct {
+typedef struct taken {
 	uintptr_t *slot;
 	uintptr_t before;
-} kept[MAX_SLOTS];
+	bool over; /* another tool's function was in it when we detached */
+} taken;
+static taken kept[MAX_SLOTS];
 static int n_kept;
+static bool preloaded; /* a slot was ours before we took it */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- one library ---- */
@@ -42,6 +47,7 @@ typedef struct object {
 	const ElfW(Rela) * tables[2]; /* calls, data */
 	size_t n[2];
 	uintptr_t relro, relro_end; /* read-only after relocation */
+	uintptr_t begin, end;
 } object;
 
 /* Dynamic entries hold addresses; a loader that leaves them relative is put right. */
@@ -53,14 +59,21 @@ static uintptr_t absolute(uintptr_t base, uintptr_t p)
 static bool read_object(const struct dl_phdr_info *info, object *o)
 {
 	const ElfW(Dyn) *d = NULL;
-	*o = (object){ .path = info->dlpi_name ? info->dlpi_name : "", .base = info->dlpi_addr };
+	*o = (object){ .path = info->dlpi_name ? info->dlpi_name : "",
+		       .base = info->dlpi_addr,
+		       .begin = UINTPTR_MAX };
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t at = o->base + p->p_vaddr, end = at + p->p_memsz;
 		if (p->p_type == PT_DYNAMIC)
-			d = (const ElfW(Dyn) *)(o->base + p->p_vaddr);
+			d = (const ElfW(Dyn) *)at;
 		if (p->p_type == PT_GNU_RELRO) {
-			o->relro = o->base + p->p_vaddr;
-			o->relro_end = o->relro + p->p_memsz;
+			o->relro = at;
+			o->relro_end = end;
+		}
+		if (p->p_type == PT_LOAD) {
+			o->begin = at < o->begin ? at : o->begin;
+			o->end = end > o->end ? end : o->end;
 		}
 	}
 	for (; d && d->d_tag != DT_NULL; d++) {
@@ -100,24 +113,63 @@ static bool put(const object *o, uintptr_t *slot, uintptr_t value)
 
 typedef int visit(const object *o, uintptr_t *slot, uintptr_t hook);
 
+/* This library, from its first byte to its last. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+static bool ours(uintptr_t f)
+{
+	return f >= (uintptr_t)__ehdr_start && f < (uintptr_t)_end;
+}
+
+/* Neither an original, nor what the linker puts into a slot that is not used yet: another tool's.
+ */
+static bool foreign(const object *o, uintptr_t f)
+{
+	return !ours(f) && !tide__c10_is(f) && !(f >= o->begin && f < o->end);
+}
+
+static taken *find(const uintptr_t *slot)
+{
+	for (int i = 0; i < n_kept; i++)
+		if (kept[i].slot == slot)
+			return &kept[i];
+	return NULL;
+}
+
+/* What was patched over ours leads to us, by what its owner found there: it stays. */
 static int take(const object *o, uintptr_t *slot, uintptr_t hook)
 {
 	uintptr_t before = *slot;
-	if (before == hook)
+	taken *t = find(slot);
+	if (before == hook || (t && foreign(o, before)))
 		return 1;
-	if (n_kept == MAX_SLOTS || !put(o, slot, hook))
+	if ((!t && n_kept == MAX_SLOTS) || !put(o, slot, hook))
 		return 0;
-	kept[n_kept].slot = slot;
-	kept[n_kept++].before = before;
+	preloaded |= ours(before);
+	t = t ? t : &kept[n_kept++];
+	*t = (taken){ .slot = slot, .before = before };
 	return 1;
 }
 
 static int give(const object *o, uintptr_t *slot, uintptr_t hook)
 {
-	for (int i = 0; i < n_kept; i++)
-		if (kept[i].slot == slot && *slot == hook)
-			return put(o, slot, kept[i].before);
+	taken *t = find(slot);
+	if (t && *slot == hook)
+		return put(o, slot, t->before);
+	if (t)
+		t->over = foreign(o, *slot);
 	return 0;
+}
+
+/* Only those stay known that others have patched over. */
+static void forget(void)
+{
+	int n = 0;
+	for (int i = 0; i < n_kept; i++)
+		if (kept[i].over)
+			kept[n++] = (taken){ .slot = kept[i].slot, .before = kept[i].before };
+	n_kept = n;
 }
 
 static uintptr_t hook_for(const char *name)
@@ -167,6 +219,7 @@ int tide_torch_attach(void)
 {
 	pthread_mutex_lock(&lock);
 	int n = tide__torch_ready() ? walk_all(take) : 0;
+	tide__torch_rest(false);
 	pthread_mutex_unlock(&lock);
 	return n;
 }
@@ -175,7 +228,9 @@ int tide_torch_detach(void)
 {
 	pthread_mutex_lock(&lock);
 	int n = walk_all(give);
-	n_kept = 0;
+	forget();
+	if (!preloaded)
+		tide__torch_rest(true);
 	pthread_mutex_unlock(&lock);
 	return n;
 }

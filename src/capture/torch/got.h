@@ -6,7 +6,11 @@
  * table. Attaching walks the loaded libraries and points those slots at the hooks (hooks.h);
  * detaching puts back what was there. Libraries loaded after an attach are taken over by the next
  * one. A slot that is ours already is left alone, so attaching twice, or in a process that
- * `tidemark run` started, is harmless.
+ * `tidemark run` started, is harmless. So is one that another tool has patched over ours: its
+ * function calls what it found there, which is us, attached or not. Detached, the hooks pass calls
+ * on and record nothing; for whoever still leads to them the library stays loaded (dlclose is
+ * without effect). What another tool had put into a slot before we came is not called while we are
+ * attached.
  *
  * Slots are words written whole: threads that call at that moment use the old or the new address,
  * both of which are good. */

@@ -17,7 +17,7 @@
 
 #include "format/written.h"
 
-enum { NEW, STARTING, DECIDED = TIDE_TORCH_DECIDED };
+enum { NEW, STARTING, DECIDED = TIDE_TORCH_DECIDED, RESTING };
 _Atomic int tide__torch_state;
 
 /* NAME.tide for the process that was run, NAME.PID.tide for programs that it runs, or becomes. */
@@ -63,12 +63,13 @@ static void forked(void)
 static bool await_decision(void)
 {
 	struct timespec pause = { 0, 100000 };
-	int saved = errno;
+	int saved = errno, expected = STARTING;
 	for (int i = 0; i < 10000 && atomic_load(&tide__torch_state) == STARTING; i++)
 		nanosleep(&pause, NULL);
-	atomic_store(&tide__torch_state, DECIDED); /* or it takes too long: go on without */
+	/* or it takes too long: go on without */
+	atomic_compare_exchange_strong(&tide__torch_state, &expected, DECIDED);
 	errno = saved;
-	return true;
+	return expected != RESTING;
 }
 
 bool tide__torch_decide(void)
@@ -84,6 +85,14 @@ bool tide__torch_decide(void)
 	starting = false;
 	atomic_store_explicit(&tide__torch_state, DECIDED, memory_order_release);
 	return true;
+}
+
+void tide__torch_rest(bool rest)
+{
+	int from = rest ? DECIDED : RESTING;
+	if (rest && (getenv("TIDEMARK_RECORD") || !tide__torch_recording()))
+		return;
+	atomic_compare_exchange_strong(&tide__torch_state, &from, rest ? RESTING : DECIDED);
 }
 
 void tide_torch_begin(void)

@@ -7,8 +7,8 @@
  *                        itself by (exec), record into NAME.PID.tide
  *   TIDEMARK_RUN         the run: when it began (ns of Unix time), a point, its process
  *
- * Recording starts with the first event, an op, an allocation, or an op or a moment of the program's
- * own (python/native/recorder.c), so that only processes that have one make files. */
+ * Recording starts with the first event, an op, an allocation, or an op or a moment of the
+ * program's own (python/native/recorder.c), so that only processes that have one make files. */
 #ifndef TIDE_CAPTURE_TORCH_START_H
 #define TIDE_CAPTURE_TORCH_START_H
 
@@ -20,6 +20,9 @@
 enum { TIDE_TORCH_DECIDED = 2 };
 extern _Atomic int tide__torch_state __attribute__((visibility("hidden")));
 bool tide__torch_decide(void);
+/* The hooks are not to record from now on, or again: detached. Not so in a process that was told
+ * where to record. */
+void tide__torch_rest(bool rest);
 
 /* Is there a recording, or can one be started now? Once that is decided events are stored: without
  * a recording they cost a few ns and are harmless. */
