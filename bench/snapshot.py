@@ -8,7 +8,7 @@
 Every figure of a row is from this run, the tools in turn: wall and processor time of the best round, and
 the memory held besides the mapped file. Needs gcc (for snapshot_gen) and room for the file in TMPDIR.
 """
-import os, resource, subprocess, sys, tempfile, time
+import os, subprocess, sys, tempfile, time
 
 LOAD = """
 import gc, pickle, sys, time

@@ -32,7 +32,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import tidemark
 import tidemark.torch as capture
-from gpt_step import GPT
+from gpt import GPT
 
 CUDA = torch.cuda.is_available()
 DEVICE = "cuda" if CUDA else "cpu"

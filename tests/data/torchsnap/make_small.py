@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
 """small_pN.pickle: one small snapshot with a bit of everything, in protocol N. Run here to write them anew."""
-import pickle, pickletools
+import pickle
 
 F = [{"name": f"f{i}", "filename": "a.py" if i % 2 else "??", "line": i} for i in range(4)]
 S1, S2 = [F[0], F[1], F[3]], [F[2], F[3]]

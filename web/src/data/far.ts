@@ -57,7 +57,7 @@ export function argsOf(d: DetailsJson): [string, string][] {
 }
 
 /** Numbers as "0.3-7.12". */
-export function ranges(list: readonly number[]): string {
+function ranges(list: readonly number[]): string {
   const out: string[] = [];
   const v = [...list].sort((a, b) => a - b);
   for (let i = 0; i < v.length; ) {

@@ -48,7 +48,7 @@ export interface Tree {
 const nobody = new Int32Array(0);
 
 /** Sums towards the root: parents are smaller rows. */
-export function sumUp(parent: Int32Array, self: Float64Array): Float64Array {
+function sumUp(parent: Int32Array, self: Float64Array): Float64Array {
   const total = self.slice();
   for (let i = parent.length - 1; i > 0; i--) total[parent[i]] += total[i];
   return total;

@@ -73,7 +73,7 @@ export function readRows(s: Section<Pick<SpansJson, 'names' | 'cats' | 'cut'>>, 
   return { n: t0.length, t0, t1, name: s.ints('name'), cat, names, cats, tracks, used: cats.filter((_, c) => seen[c]), cut };
 }
 
-export function readSpans(s: Section<SpansJson>): Spans {
+function readSpans(s: Section<SpansJson>): Spans {
   const { flow_kinds: flowKinds, args: argTexts, args_left_out: argsLeftOut } = s.json;
   // Columns that only the details need are unpacked when first asked for.
   return lazy({ ...readRows(s, s.json.tracks), flags: s.bytes('flags'), flowKinds, argTexts, argsLeftOut } as Spans, {

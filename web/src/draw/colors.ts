@@ -65,7 +65,7 @@ function hash(s: string): number {
 /** Colours of (category, name) as 0xRRGGBB, made when first asked for. */
 /** Of a Gantt chart: operations by the type of module, as people know them from the tracker's charts. */
 export const modules: Record<string, number> = { Linear: 0x4caf50, RMSNorm: 0x2196f3, SiLU: 0xff9800, Embedding: 0x9c27b0, other: 0x757575 };
-export const moduleOf = (name: string): string => Object.keys(modules).find((k) => name.includes(k)) ?? 'other';
+const moduleOf = (name: string): string => Object.keys(modules).find((k) => name.includes(k)) ?? 'other';
 
 export function palette(catNames: string[], names: string[], gantt = false): (cat: number, name: number) => number {
   const kept = new Map<number, number>();

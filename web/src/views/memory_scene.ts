@@ -12,7 +12,7 @@ export const device = keep('dev'); // number of a device, 'all', or '' = the one
 export const focus = keep('focus'); // label of the one group that stands out
 export const pane = keep('pane'); // what is shown of the moment
 
-export const bys: readonly (readonly [By, string])[] = [
+const bys: readonly (readonly [By, string])[] = [
   ['role', 'Role'],
   ['module', 'Module'],
   ['op', 'Op'],
