@@ -8,7 +8,12 @@
 Every figure of a row is from this run, the tools in turn: wall and processor time of the best round, and
 the memory held besides the mapped file. Needs gcc (for snapshot_gen) and room for the file in TMPDIR.
 """
-import os, subprocess, sys, tempfile, time
+import os
+import subprocess
+import sys
+import tempfile
+
+from common import timed
 
 LOAD = """
 import gc, pickle, sys, time
@@ -26,12 +31,8 @@ os._exit(0)
 
 def tidemark(build, path):
     """Wall, processor seconds, and bytes held besides the file, of one `tidemark peak`."""
-    w = time.perf_counter()
-    p = subprocess.Popen([os.path.join(build, "src/tidemark"), "peak", path, "--json"], stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(p.pid, 0)
-    if status:
-        sys.exit("tidemark failed")
-    return time.perf_counter() - w, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 - os.path.getsize(path)
+    wall, cpu, held = timed([os.path.join(build, "src/tidemark"), "peak", path, "--json"])
+    return wall, cpu, held - os.path.getsize(path)
 
 
 def python(path, gc):

@@ -15,50 +15,30 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from common import grown, timed
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
 MPI = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
-def timed(command: list[str], env: dict | None = None) -> tuple[float, float, float]:
-    """Wall seconds, CPU seconds, peak RSS in MB of one command."""
-    start, pid = time.time(), os.fork()
-    if not pid:
-        null = os.open("/dev/null", os.O_WRONLY)
-        os.dup2(null, 1)
-        os.execvpe(command[0], command, env or os.environ)
-    _, status, usage = os.wait4(pid, 0)
-    if status:
-        sys.exit(f"{command}: status {status}")
-    return time.time() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-
-
-def best(command: list[str], runs: int, env: dict | None = None) -> tuple[float, float, float]:
+def best(command: list[str], runs: int, env: dict | None = None) -> tuple[float, float, int]:
     return min(timed(command, env) for _ in range(runs))
 
 
-def grow(work: pathlib.Path, mb: int, name: str, *options: str) -> pathlib.Path:
-    path = work / name
-    if not path.exists():
-        subprocess.run([sys.executable, ROOT / "bench/kineto/grow.py", ROOT / "tests/data/kineto_gpt_train.json.gz", str(mb), path, *options],
-                       check=True)
-    return path
-
-
 def against_hta(args: argparse.Namespace, tidemark: str) -> None:
-    trace = grow(args.work, args.mb, f"big-us-{args.mb}.json", "--int-us")
-    size = trace.stat().st_size / 1e6
-    wall, cpu, rss = best([tidemark, "hta", "--json", str(trace)], args.runs)
-    doc = json.loads(subprocess.run([tidemark, "hta", "--json", str(trace)], capture_output=True, check=True).stdout)
-    print(f"| tidemark hta, {size:.0f} MB | {wall:.2f} | {cpu:.2f} | {rss:.0f} | |")
+    trace = grown(args.work / f"big-us-{args.mb}.json", args.mb, "--int-us")
+    size = os.path.getsize(trace) / 1e6
+    wall, cpu, rss = best([tidemark, "hta", "--json", trace], args.runs)
+    doc = json.loads(subprocess.run([tidemark, "hta", "--json", trace], capture_output=True, check=True).stdout)
+    print(f"| tidemark hta, {size:.0f} MB | {wall:.2f} | {cpu:.2f} | {rss / 2**20:.0f} | |")
     if args.skip_hta:
         return
     out = subprocess.run([args.venv / "bin/python", HERE / "run_hta.py", trace], capture_output=True, text=True, check=True).stdout
     h_wall, h_cpu, h_rss, h_load, kernel_us = map(float, out.split()[-5:])
     print(f"| HTA 0.5.0, {size:.0f} MB (load {h_load:.1f}) | {h_wall:.1f} | {h_cpu:.1f} | {h_rss:.0f} | "
-          f"{h_wall / wall:.0f}x wall, {h_cpu / cpu:.0f}x CPU, {h_rss / rss:.0f}x RSS |")
+          f"{h_wall / wall:.0f}x wall, {h_cpu / cpu:.0f}x CPU, {h_rss * 2**20 / rss:.0f}x RSS |")
     exact = doc["ranks"][0]["kernel_time_ns"]  # a few rows have decimals, which HTA cuts off
     same = abs(exact / 1000 - kernel_us) < 2
     print(f"kernel time: tidemark {exact} ns, HTA {kernel_us:.0f} us: {'equal up to its rounding' if same else 'NOT EQUAL'}")
@@ -67,7 +47,7 @@ def against_hta(args: argparse.Namespace, tidemark: str) -> None:
 def over_mpi(args: argparse.Namespace, tidemark: str) -> None:
     ranks = args.work / "ranks"
     ranks.mkdir(exist_ok=True)
-    one = grow(args.work, args.mb, f"big-us-{args.mb}.json", "--int-us")
+    one = grown(args.work / f"big-us-{args.mb}.json", args.mb, "--int-us")
     for i in range(8):
         link = ranks / f"rank-{i}.json"
         link.unlink(missing_ok=True)
@@ -78,7 +58,7 @@ def over_mpi(args: argparse.Namespace, tidemark: str) -> None:
         walls.append(best(command, args.runs, MPI)[0])
         print(f"| tidemark-mpi hta --threads 1, 8 ranks of {args.mb} MB, {n} process{'es' if n > 1 else ''} | {walls[-1]:.2f} | | | {walls[0] / walls[-1]:.2f}x |")
     wall, cpu, rss = best([tidemark, "hta", "--threads", "1", "--json", str(ranks)], args.runs)
-    print(f"| tidemark hta --threads 1, the same | {wall:.2f} | {cpu:.2f} | {rss:.0f} | |")
+    print(f"| tidemark hta --threads 1, the same | {wall:.2f} | {cpu:.2f} | {rss / 2**20:.0f} | |")
 
 
 def main() -> None:

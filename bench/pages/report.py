@@ -7,23 +7,13 @@
 """
 import argparse
 import os
-import resource
+import pathlib
 import statistics
-import subprocess
+import sys
 import tempfile
-import time
-from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-
-
-def run(command: list) -> tuple:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    start = time.monotonic()
-    subprocess.run(command, check=True)
-    wall = time.monotonic() - start
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from common import grown, timed
 
 
 def main() -> None:
@@ -32,14 +22,10 @@ def main() -> None:
     p.add_argument("--mb", type=int, default=1000)
     p.add_argument("--runs", type=int, default=5)
     a = p.parse_args()
-    folder = Path(os.environ.get("TIDE_BENCH_DIR") or Path(tempfile.gettempdir(), "tide-bench"))
+    folder = pathlib.Path(os.environ.get("TIDE_BENCH_DIR") or pathlib.Path(tempfile.gettempdir(), "tide-bench"))
     folder.mkdir(parents=True, exist_ok=True)
-    trace = folder / f"{a.mb}.json"
-    if not trace.exists():
-        grow = HERE.parent / "kineto/grow.py"
-        data = HERE.parent.parent / "tests/data/kineto_gpt_train.json.gz"
-        subprocess.run(["python3", grow, data, str(a.mb), trace], check=True)
-    tidemark = Path(a.build) / "src/tidemark"
+    trace = grown(folder / f"{a.mb}.json", a.mb)
+    tidemark = pathlib.Path(a.build) / "src/tidemark"
     commands = {
         "hta --json": [tidemark, "hta", trace, "--json", "-o", folder / "hta.json"],
         "report": [tidemark, "report", trace, "-o", folder / "report.html"],
@@ -47,7 +33,7 @@ def main() -> None:
     times: dict = {name: [] for name in commands}
     for _ in range(a.runs):
         for name, command in commands.items():
-            times[name].append(run(command))
+            times[name].append(timed(command)[:2])
     for name, list_ in times.items():
         wall, cpu = zip(*list_)
         print(f"{name:12} wall {statistics.median(wall):6.3f} s (best {min(wall):.3f}), CPU {statistics.median(cpu):6.3f} s (best {min(cpu):.3f})")

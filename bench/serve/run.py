@@ -20,6 +20,9 @@ import tempfile
 import time
 import urllib.request
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from common import grown
+
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 
@@ -63,11 +66,7 @@ def main():
     p.add_argument("--clients", type=int, default=200)
     a = p.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        trace = a.trace
-        if not trace:
-            trace = f"{folder}/big.json"
-            subprocess.run([sys.executable, SOURCE / "bench/kineto/grow.py",
-                            SOURCE / "tests/data/kineto_gpt_train.json.gz", "1000", trace], check=True)
+        trace = a.trace or grown(f"{folder}/big.json", 1000)
         s = subprocess.Popen([f"{a.build}/src/tidemark", "serve", trace, "--port", "0"], stdout=subprocess.PIPE, text=True)
         try:
             url = s.stdout.readline().split()[-1]

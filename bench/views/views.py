@@ -15,10 +15,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-TRACE = HERE.parents[1] / "tests" / "data" / "kineto_gpt_train.json.gz"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from common import grown, timed
+
 HTA = """
 import sys
 from hta.trace_analysis import TraceAnalysis
@@ -29,18 +29,12 @@ print(len(TraceDiff.compare_traces(a.t, b.t)))
 
 
 def measure(command, runs):
-    wall, cpu, rss = [], [], 0
-    for _ in range(runs):
-        t = time.monotonic()
-        p = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        _, status, usage = os.wait4(p.pid, 0)
-        wall.append(time.monotonic() - t)
-        cpu.append(usage.ru_utime + usage.ru_stime)
-        rss = max(rss, usage.ru_maxrss)
-        p.returncode = os.waitstatus_to_exitcode(status)
-        if p.returncode:
-            return None
-    return statistics.median(wall), statistics.median(cpu), rss
+    """Median wall and CPU seconds, greatest resident MB; None where it cannot run."""
+    try:
+        wall, cpu, rss = zip(*(timed(command) for _ in range(runs)))
+    except subprocess.CalledProcessError:
+        return None
+    return statistics.median(wall), statistics.median(cpu), max(rss) / 2**20
 
 
 def against_hta(o):
@@ -53,7 +47,7 @@ def against_hta(o):
         return
     print("\n| diff of HTA's own pair | wall s | CPU s | MB resident |\n|---|---|---|---|")
     for name, (wall, cpu, rss) in (("HTA TraceDiff", theirs), ("tidemark diff", ours)):
-        print(f"| {name} | {wall:.2f} | {cpu:.2f} | {rss / 1024:.0f} |")
+        print(f"| {name} | {wall:.2f} | {cpu:.2f} | {rss:.0f} |")
     print("| HTA / Tidemark | " + " | ".join(f"{x / y:.0f}x" for x, y in zip(theirs, ours)) + " |")
 
 
@@ -66,8 +60,7 @@ def main():
     with tempfile.TemporaryDirectory() as d:
         a, b = f"{d}/a.json", f"{d}/b.json"
         for path, nccl in ((a, "40"), (b, "20")):
-            subprocess.run([sys.executable, HERE.parent / "kineto" / "grow.py", TRACE,
-                            str(o.megabytes), path, "--nccl", nccl], check=True)
+            grown(path, o.megabytes, "--nccl", nccl)
         rows = [("info (load alone)", ["info", a])]
         rows += [("timeline", ["timeline", a])]
         rows += [(f"flame --kind {k}", ["flame", "--kind", k, a]) for k in ("cpu", "gpu", "memory")]
@@ -79,7 +72,7 @@ def main():
             wall, cpu, rss = measure([o.tidemark, *command], o.runs)
             out = pathlib.Path(command[-1])
             size = f"{out.stat().st_size / 1e6:.1f}" if name.startswith("export") else ""
-            print(f"| {name} | {wall:.2f} | {cpu:.2f} | {rss / 1024:.0f} | {size} |", flush=True)
+            print(f"| {name} | {wall:.2f} | {cpu:.2f} | {rss:.0f} | {size} |", flush=True)
     against_hta(o)
 
 

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""What the benchmarks share: a command measured, and a trace as large as wanted."""
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+
+def timed(command: list, env: dict | None = None) -> tuple[float, float, int]:
+    """Wall seconds, processor seconds and greatest resident bytes of one command, which must not fail; its output goes nowhere."""
+    start = time.perf_counter()
+    p = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=env)
+    _, status, used = os.wait4(p.pid, 0)
+    wall = time.perf_counter() - start
+    p.returncode = os.waitstatus_to_exitcode(status)
+    if p.returncode:
+        raise subprocess.CalledProcessError(p.returncode, command)
+    return wall, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
+
+
+def grown(path: str | pathlib.Path, mb: int, *options: str) -> str:
+    """The trace at `path`; where there is none, one of `mb` MB is grown from that of a real training (kineto/grow.py)."""
+    if not os.path.exists(path):
+        data = ROOT / "tests/data/kineto_gpt_train.json.gz"
+        subprocess.run([sys.executable, ROOT / "bench/kineto/grow.py", data, str(mb), path, *options], check=True)
+    return str(path)
