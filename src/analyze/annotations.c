@@ -100,14 +100,8 @@ static stretch *stretch_of(state *s, uint32_t lane, uint32_t row, int64_t t)
 	uint32_t k = tide__map_get(&s->stretches, key);
 	if (k)
 		return &s->open[k - 1];
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 64;
-		stretch *p = cap < UINT32_MAX ? tide__realloc(s->open, cap, sizeof *p) : NULL;
-		if (!p)
-			return NULL;
-		s->open = p;
-		s->cap = cap;
-	}
+	if (s->n >= UINT32_MAX - 1 || !TIDE_ROOM(s->open, s->cap, s->n + 1))
+		return NULL;
 	if (!tide__map_put(&s->stretches, key, (uint32_t)s->n + 1))
 		return NULL;
 	s->open[s->n] = (stretch){ lane, row, t, t };

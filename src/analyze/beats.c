@@ -15,15 +15,8 @@ static bool add(tide_beats *s, size_t *cap, int64_t t)
 {
 	if (s->n && s->t[s->n - 1] >= t)
 		return true; /* a second sign of the same step */
-	if (s->n + 2 > *cap) {
-		size_t want = *cap ? 2 * *cap : 64;
-		int64_t *p = tide__realloc(s->t, want, sizeof *p);
-
-		if (!p)
-			return false;
-		s->t = p;
-		*cap = want;
-	}
+	if (!TIDE_ROOM(s->t, *cap, s->n + 2))
+		return false;
 	s->t[s->n++] = t;
 	return true;
 }

@@ -100,15 +100,10 @@ typedef struct groups {
 
 static bool room(groups *g, size_t n)
 {
-	if (n <= g->cap)
-		return true;
-	size_t more = g->cap ? g->cap * 2 : 16;
-	tide_running *v = tide__realloc(g->v, more, sizeof *v);
-	if (!v)
+	size_t had = g->cap;
+	if (!TIDE_ROOM(g->v, g->cap, n))
 		return false;
-	memset(v + g->cap, 0, (more - g->cap) * sizeof *v);
-	g->v = v;
-	g->cap = more;
+	memset(g->v + had, 0, (g->cap - had) * sizeof *g->v);
 	return true;
 }
 

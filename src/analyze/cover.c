@@ -18,17 +18,8 @@ const uint8_t tide__sides[TIDE_CAT_OTHER + 1] = {
 
 static bool grow(tide_cover *c)
 {
-	size_t cap = c->cap ? c->cap * 2 : 64;
-	int64_t *t0 = tide__realloc(c->t0, cap, sizeof *t0);
-	if (!t0)
-		return false;
-	c->t0 = t0;
-	int64_t *t1 = tide__realloc(c->t1, cap, sizeof *t1);
-	if (!t1)
-		return false;
-	c->t1 = t1;
-	c->cap = cap;
-	return true;
+	size_t cap = c->cap; /* of both */
+	return TIDE_ROOM(c->t0, cap, c->n + 1) && TIDE_ROOM(c->t1, c->cap, c->n + 1);
 }
 
 bool tide__cover_push(tide_cover *c, int64_t t0, int64_t t1)

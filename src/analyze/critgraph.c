@@ -45,15 +45,7 @@ static void chain(tide_cg *g, uint32_t e)
 
 static bool room(tide_cg *g)
 {
-	if (g->n_edges < g->cap_edges)
-		return true;
-	size_t cap = g->cap_edges + g->cap_edges / 2 + 64;
-	tide_cg_edge *e = cap < UINT32_MAX ? tide__realloc(g->edges, cap, sizeof *e) : NULL;
-	if (!e)
-		return false;
-	g->edges = e;
-	g->cap_edges = cap;
-	return true;
+	return g->n_edges < UINT32_MAX - 1 && TIDE_ROOM(g->edges, g->cap_edges, g->n_edges + 1);
 }
 
 enum { FEW = 8 }; /* edges of a node that are looked through one by one */

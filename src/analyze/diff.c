@@ -65,14 +65,8 @@ static tide_diff_row *row_of(differ *d, tide_diff_kind kind, uint32_t node)
 	uint32_t at = tide__map_get(&d->rows[kind], node);
 	if (at)
 		return &t->rows[at - 1];
-	if (t->n == d->cap[kind]) {
-		size_t cap = d->cap[kind] ? d->cap[kind] * 2 : 64;
-		tide_diff_row *rows = tide__realloc(t->rows, cap, sizeof *rows);
-		if (!rows)
-			return NULL;
-		t->rows = rows;
-		d->cap[kind] = cap;
-	}
+	if (!TIDE_ROOM(t->rows, d->cap[kind], t->n + 1))
+		return NULL;
 	if (!tide__map_put(&d->rows[kind], node, (uint32_t)t->n + 1))
 		return NULL;
 	t->rows[t->n] = (tide_diff_row){ .node = node };

@@ -114,14 +114,8 @@ static uint32_t frame_name(builder *b, tide_frame_id id)
 
 static bool todo_push(builder *b, uint32_t row)
 {
-	if (b->n_todo == b->cap_todo) {
-		size_t cap = b->cap_todo ? b->cap_todo * 2 : 64;
-		uint32_t *t = tide__realloc(b->todo, cap, sizeof *t);
-		if (!t)
-			return false;
-		b->todo = t;
-		b->cap_todo = cap;
-	}
+	if (!TIDE_ROOM(b->todo, b->cap_todo, b->n_todo + 1))
+		return false;
 	b->todo[b->n_todo++] = row;
 	return true;
 }

@@ -13,19 +13,9 @@
 
 static bool grow(tide_flame_order *o)
 {
-	size_t cap = o->cap ? o->cap * 2 : 256;
-	uint32_t *node = tide__realloc(o->node, cap, sizeof *node);
-	o->node = node ? node : o->node;
-	uint32_t *parent = tide__realloc(o->parent, cap, sizeof *parent);
-	o->parent = parent ? parent : o->parent;
-	uint64_t *self = tide__realloc(o->self, cap, sizeof *self);
-	o->self = self ? self : o->self;
-	uint64_t *count = tide__realloc(o->count, cap, sizeof *count);
-	o->count = count ? count : o->count;
-	if (!node || !parent || !self || !count)
-		return false;
-	o->cap = cap;
-	return true;
+	size_t a = o->cap, b = a, c = a; /* the capacity is that of all four */
+	return TIDE_ROOM(o->node, a, o->n + 1) && TIDE_ROOM(o->parent, b, o->n + 1) &&
+	       TIDE_ROOM(o->self, c, o->n + 1) && TIDE_ROOM(o->count, o->cap, o->n + 1);
 }
 
 static bool push(tide_flame_order *o, uint32_t node, uint32_t parent)
@@ -50,15 +40,7 @@ void tide__flame_order_free(tide_flame_order *o)
 
 static bool deep_enough(tide_order_path *p, size_t depth)
 {
-	if (depth <= p->cap)
-		return true;
-	size_t cap = depth * 2 + 16;
-	struct tide_order_level *levels = tide__realloc(p->levels, cap, sizeof *levels);
-	if (!levels)
-		return false;
-	p->levels = levels;
-	p->cap = cap;
-	return true;
+	return TIDE_ROOM(p->levels, p->cap, depth);
 }
 
 /* ---- folding on the way: large traces never hold all their rows ---- */

@@ -121,14 +121,8 @@ static tide_group *group_of(tide_groups *g, uint64_t key)
 	uint32_t at = tide__map_get(&g->index, key);
 	if (at)
 		return &g->rows[at - 1];
-	if (g->n == g->cap) {
-		size_t cap = g->cap ? g->cap * 2 : 64;
-		tide_group *rows = tide__realloc(g->rows, cap, sizeof *rows);
-		if (!rows)
-			return NULL;
-		g->rows = rows;
-		g->cap = cap;
-	}
+	if (!TIDE_ROOM(g->rows, g->cap, g->n + 1))
+		return NULL;
 	if (!tide__map_put(&g->index, key, (uint32_t)g->n + 1))
 		return NULL;
 	g->rows[g->n] = (tide_group){ .key = key };

@@ -46,14 +46,8 @@ void *tide__hta_push(void *table, size_t size)
 {
 	struct any_table t;
 	memcpy(&t, table, sizeof t); /* the tables differ in the type of v only */
-	if (t.n == t.cap) {
-		size_t cap = t.cap ? t.cap * 2 : 16;
-		void *v = tide__realloc(t.v, cap, size);
-		if (!v)
-			return NULL;
-		t.v = v;
-		t.cap = cap;
-	}
+	if (!tide__array_room(&t.v, &t.cap, t.n + 1, size))
+		return NULL;
 	void *row = (char *)t.v + t.n * size;
 	memset(row, 0, size);
 	t.n++;

@@ -47,21 +47,6 @@ void tide__hta_job_free(tide_hta_job *job)
 	tide__free(job);
 }
 
-static bool grow(void *list, size_t n, size_t *cap, size_t size)
-{
-	void *v;
-	if (n < *cap)
-		return true;
-	memcpy(&v, list, sizeof v);
-	size_t more = *cap ? *cap * 2 : 16;
-	v = tide__realloc(v, more, size);
-	if (!v)
-		return false;
-	memcpy(list, &v, sizeof v);
-	*cap = more;
-	return true;
-}
-
 bool tide__hta_job_note(tide_hta_job *job, const char *fmt, ...)
 {
 	char text[1000];
@@ -69,7 +54,7 @@ bool tide__hta_job_note(tide_hta_job *job, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	if (!grow(&job->notes, job->n_notes, &job->cap_notes, sizeof *job->notes))
+	if (!TIDE_ROOM(job->notes, job->cap_notes, job->n_notes + 1))
 		return false;
 	job->notes[job->n_notes] = tide__strndup(text, strlen(text));
 	return job->notes[job->n_notes] && ++job->n_notes;
@@ -120,14 +105,8 @@ static bool keep_chunk(tide_hta_job *job, const tide_hta *h, uint64_t chunk, tid
 		return false;
 	*to = (tide_hta_chunk){ sum->bytes.n, from->bytes, from->n, row->chunk };
 	row->chunk = sum->chunks.n;
-	if (sum->bytes.cap - sum->bytes.n < from->bytes) {
-		size_t cap = (sum->bytes.n + (size_t)from->bytes) * 2;
-		uint8_t *v = tide__realloc(sum->bytes.v, cap, 1);
-		if (!v)
-			return false;
-		sum->bytes.v = v;
-		sum->bytes.cap = cap;
-	}
+	if (!TIDE_ROOM(sum->bytes.v, sum->bytes.cap, sum->bytes.n + (size_t)from->bytes))
+		return false;
 	memcpy(sum->bytes.v + sum->bytes.n, h->bytes.v + from->at, (size_t)from->bytes);
 	sum->bytes.n += (size_t)from->bytes;
 	return true;
@@ -388,7 +367,7 @@ static void slim(tide_hta *h)
 tide_code tide__hta_job_add(tide_hta_job *job, const char *trace, tide_hta *h, tide_error *err)
 {
 	char *copy = tide__strndup(trace, strlen(trace));
-	if (!copy || !grow(&job->ranks, job->n_ranks, &job->cap_ranks, sizeof *job->ranks)) {
+	if (!copy || !TIDE_ROOM(job->ranks, job->cap_ranks, job->n_ranks + 1)) {
 		tide__free(copy);
 		tide__hta_free(h);
 		return tide__nomem(err);
@@ -404,7 +383,7 @@ tide_code tide__hta_job_fail(tide_hta_job *job, const char *trace, const tide_er
 			     tide_error *err)
 {
 	char *copy = tide__strndup(trace, strlen(trace));
-	if (!copy || !grow(&job->failed, job->n_failed, &job->cap_failed, sizeof *job->failed)) {
+	if (!copy || !TIDE_ROOM(job->failed, job->cap_failed, job->n_failed + 1)) {
 		tide__free(copy);
 		return tide__nomem(err);
 	}

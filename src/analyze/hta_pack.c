@@ -20,17 +20,9 @@ static void put(sink *s, const void *v, size_t n)
 {
 	if (s->failed)
 		return;
-	if (n > s->cap - s->n) {
-		size_t cap = s->cap ? s->cap : 4096;
-		while (cap - s->n < n && cap <= SIZE_MAX / 2)
-			cap *= 2;
-		uint8_t *p = tide__realloc(s->p, cap, 1);
-		s->failed = !p || cap - s->n < n;
-		s->p = p ? p : s->p;
-		if (s->failed)
-			return;
-		s->cap = cap;
-	}
+	s->failed = !TIDE_ROOM(s->p, s->cap, s->n + n);
+	if (s->failed)
+		return;
 	if (n)
 		memcpy(s->p + s->n, v, n);
 	s->n += n;

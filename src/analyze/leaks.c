@@ -32,15 +32,8 @@ static struct line *line_of(struct lines *l, uint64_t key)
 
 	if (at)
 		return &l->v[at - 1];
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? 2 * l->cap : 64;
-		struct line *v = tide__realloc(l->v, cap, sizeof *v);
-
-		if (!v)
-			return NULL;
-		l->v = v;
-		l->cap = cap;
-	}
+	if (!TIDE_ROOM(l->v, l->cap, l->n + 1))
+		return NULL;
 	if (!tide__map_put(&l->index, key, (uint32_t)l->n + 1))
 		return NULL;
 	l->v[l->n] = (struct line){ .key = key };

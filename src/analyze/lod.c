@@ -103,14 +103,8 @@ static uint32_t begin_from(const tide_lod *l, uint32_t lo, uint32_t hi, int64_t 
 
 static bool put(tide_pieces *p, tide_piece piece)
 {
-	if (p->n == p->cap) {
-		size_t cap = p->cap ? p->cap * 2 : 1024;
-		tide_piece *v = tide__realloc(p->v, cap, sizeof *v);
-		if (!v)
-			return false;
-		p->v = v;
-		p->cap = cap;
-	}
+	if (!TIDE_ROOM(p->v, p->cap, p->n + 1))
+		return false;
 	p->v[p->n++] = piece;
 	return true;
 }

@@ -124,14 +124,8 @@ static tide_module_row *row_of(tide_modules *x, tide_str name)
 	uint32_t at = tide__map_get(&x->index, name.i);
 	if (at)
 		return &x->rows[at - 1];
-	if (x->n == x->cap) {
-		size_t cap = x->cap ? x->cap * 2 : 64;
-		tide_module_row *rows = tide__realloc(x->rows, cap, sizeof *rows);
-		if (!rows)
-			return NULL;
-		x->rows = rows;
-		x->cap = cap;
-	}
+	if (!TIDE_ROOM(x->rows, x->cap, x->n + 1))
+		return NULL;
 	if (!tide__map_put(&x->index, name.i, (uint32_t)x->n + 1))
 		return NULL;
 	x->rows[x->n] = (tide_module_row){ .name = name };

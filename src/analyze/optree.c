@@ -36,16 +36,11 @@ struct build {
 
 static bool room_for(struct build *b, uint32_t node)
 {
-	if (node < b->cap)
-		return true;
-	size_t cap = b->cap * 2 > 256 ? b->cap * 2 : 256;
-	tide_op_row *rows = tide__realloc(b->t->rows, cap, sizeof *rows);
-	if (!rows)
+	size_t had = b->cap;
+	if (!TIDE_ROOM(b->t->rows, b->cap, (size_t)node + 1))
 		return false;
-	for (size_t i = b->cap; i < cap; i++)
-		rows[i] = (tide_op_row){ 0 };
-	b->t->rows = rows;
-	b->cap = cap;
+	for (size_t i = had; i < b->cap; i++)
+		b->t->rows[i] = (tide_op_row){ 0 };
 	return true;
 }
 
@@ -100,15 +95,9 @@ static uint32_t push(struct build *b, uint32_t span, uint32_t below, int64_t bal
 	if (at) {
 		b->unused = b->links[at].below;
 	} else {
-		if (b->n_links == b->cap_links) {
-			size_t cap = b->cap_links ? b->cap_links * 2 : 64;
-			struct link *l = tide__realloc(b->links, cap, sizeof *l);
-			if (!l || cap > UINT32_MAX)
-				return 0;
-			b->links = l;
-			b->cap_links = cap;
-			b->n_links += !b->n_links; /* link 0 = none */
-		}
+		b->n_links += !b->n_links; /* link 0 = none */
+		if (b->n_links >= UINT32_MAX || !TIDE_ROOM(b->links, b->cap_links, b->n_links + 1))
+			return 0;
 		at = (uint32_t)b->n_links++;
 	}
 	b->links[at] = (struct link){ span, below, balance, balance };

@@ -20,15 +20,7 @@ struct book {
 static uint32_t path_row(struct book *b, const char *path, size_t n)
 {
 	uint32_t row = tide__strings_add(b->paths, path, n);
-	if (row < b->cap)
-		return row;
-	size_t cap = b->cap ? b->cap * 2 : 256;
-	tide_str *name = tide__realloc(b->name, cap, sizeof *name);
-	if (!name)
-		return 0;
-	b->name = name;
-	b->cap = cap;
-	return row;
+	return TIDE_ROOM(b->name, b->cap, (size_t)row + 1) ? row : 0;
 }
 
 static bool note_module(struct book *b, tide_str name)

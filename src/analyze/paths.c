@@ -8,19 +8,9 @@
 
 static bool grow(tide_paths *p)
 {
-	size_t cap = p->cap ? p->cap + p->cap / 2 : 64;
-	if (cap >= UINT32_MAX)
-		return false;
-	uint32_t *parent = tide__realloc(p->parent, cap, sizeof *parent);
-	if (parent)
-		p->parent = parent;
-	tide_str *name = tide__realloc(p->name, cap, sizeof *name);
-	if (name)
-		p->name = name;
-	if (!parent || !name)
-		return false;
-	p->cap = cap;
-	return true;
+	size_t cap = p->cap; /* of both */
+	return p->n < UINT32_MAX - 1 && TIDE_ROOM(p->parent, cap, p->n + 1) &&
+	       TIDE_ROOM(p->name, p->cap, p->n + 1);
 }
 
 bool tide__paths_init(tide_paths *p)

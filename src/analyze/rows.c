@@ -13,21 +13,12 @@ struct lay {
 	tide_tracks all;
 	tide_rows *out;
 	uint32_t *count; /* spans per level of the track at hand */
-	uint32_t cap_rows;
+	size_t cap_rows;
 };
 
 static bool room(struct lay *x, uint32_t rows)
 {
-	uint32_t need = x->out->n_rows + rows + 1;
-	if (need <= x->cap_rows)
-		return true;
-	uint32_t cap = need < x->cap_rows * 2 ? x->cap_rows * 2 : need;
-	uint32_t *first = tide__realloc(x->out->first, cap, sizeof *first);
-	if (!first)
-		return false;
-	x->out->first = first;
-	x->cap_rows = cap;
-	return true;
+	return TIDE_ROOM(x->out->first, x->cap_rows, (size_t)x->out->n_rows + rows + 1);
 }
 
 /* Spans of a track level by level; each level keeps the order of time. */

@@ -97,23 +97,8 @@ static bool same(const struct build *b, const tide_sequence *s, uint32_t op, con
 
 static bool room(struct build *b, size_t names)
 {
-	if (b->n_names + names > b->cap_names) {
-		size_t cap = (b->n_names + names) * 2;
-		tide_str *p = tide__realloc(b->out->names, cap, sizeof *p);
-		if (!p)
-			return false;
-		b->out->names = p;
-		b->cap_names = cap;
-	}
-	if (b->out->n == b->cap_v) {
-		size_t cap = b->cap_v * 2 + 16;
-		tide_sequence *v = tide__realloc(b->out->v, cap, sizeof *v);
-		if (!v)
-			return false;
-		b->out->v = v;
-		b->cap_v = cap;
-	}
-	return true;
+	return TIDE_ROOM(b->out->names, b->cap_names, b->n_names + names) &&
+	       TIDE_ROOM(b->out->v, b->cap_v, b->out->n + 1);
 }
 
 static tide_sequence *add(struct build *b, uint32_t op, const struct row *r, size_t n)

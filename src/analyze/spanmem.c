@@ -10,13 +10,8 @@ static struct tide_span_bytes *row_of(tide_span_memory *s, uint32_t span)
 {
 	if (s->at[span])
 		return &s->v[s->at[span]];
-	if (s->n == s->cap) {
-		struct tide_span_bytes *v = tide__realloc(s->v, s->cap * 2, sizeof *v);
-		if (!v)
-			return NULL;
-		s->v = v;
-		s->cap *= 2;
-	}
+	if (!TIDE_ROOM(s->v, s->cap, s->n + 1))
+		return NULL;
 	s->v[s->n] = (struct tide_span_bytes){ 0 };
 	s->at[span] = s->n;
 	return &s->v[s->n++];

@@ -28,14 +28,8 @@ static int64_t step_number(const char *s, size_t n)
 
 static bool push(tide_steps *s, size_t *cap, tide_step step)
 {
-	if (s->n == *cap) {
-		size_t more = *cap ? *cap * 2 : 16;
-		tide_step *v = tide__realloc(s->v, more, sizeof *v);
-		if (!v)
-			return false;
-		s->v = v;
-		*cap = more;
-	}
+	if (!TIDE_ROOM(s->v, *cap, s->n + 1))
+		return false;
 	s->v[s->n++] = step;
 	return true;
 }

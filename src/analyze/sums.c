@@ -38,14 +38,8 @@ static tide_sum *row_of(struct sweep *x, uint32_t span)
 	for (uint32_t i = x->first[name.i]; i; i = o->v[i - 1].next)
 		if (o->v[i - 1].cat == cat)
 			return &o->v[i - 1];
-	if (o->n == o->cap) {
-		size_t cap = o->cap ? o->cap * 2 : 256;
-		tide_sum *v = tide__realloc(o->v, cap, sizeof *v);
-		if (!v)
-			return NULL;
-		o->v = v;
-		o->cap = cap;
-	}
+	if (!TIDE_ROOM(o->v, o->cap, o->n + 1))
+		return NULL;
 	o->v[o->n++] =
 		(tide_sum){ .name = name, .cat = cat, .longest = -1, .next = x->first[name.i] };
 	x->first[name.i] = (uint32_t)o->n;

@@ -53,14 +53,8 @@ static uint32_t stretch_of(const struct sweep *x, size_t i, uint32_t last)
 static bool add_cut(struct sweep *x, uint64_t cut)
 {
 	tide_thin *o = x->out;
-	if (o->n_cuts == x->cap) {
-		size_t cap = x->cap ? x->cap * 2 : 256;
-		uint64_t *cuts = tide__realloc(o->cuts, cap, sizeof *cuts);
-		if (!cuts)
-			return false;
-		o->cuts = cuts;
-		x->cap = cap;
-	}
+	if (!TIDE_ROOM(o->cuts, x->cap, o->n_cuts + 1))
+		return false;
 	o->cuts[o->n_cuts++] = cut;
 	return true;
 }

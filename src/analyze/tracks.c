@@ -22,19 +22,12 @@ typedef struct nester {
 static uint32_t new_track(nester *s, tide_lane_id lane, uint32_t number, uint32_t after)
 {
 	tide_tracks *t = s->t;
-	if (t->n_tracks == t->cap_tracks) {
-		uint32_t cap = t->cap_tracks * 2;
-		tide_track *tracks = tide__realloc(t->tracks, cap, sizeof *tracks);
-		if (!tracks)
-			return 0;
-		t->tracks = tracks;
-		uint32_t *top = tide__realloc(s->top, cap, sizeof *top);
-		if (!top)
-			return 0;
-		s->top = top;
-		t->cap_tracks = cap;
-	}
-	uint32_t k = t->n_tracks++;
+	uint32_t k = t->n_tracks;
+	size_t cap = t->cap_tracks; /* of both */
+	if (!TIDE_ROOM(s->top, cap, (size_t)k + 1) ||
+	    !TIDE_ROOM(t->tracks, t->cap_tracks, (size_t)k + 1))
+		return 0;
+	t->n_tracks++;
 	t->tracks[k] = (tide_track){ .lane = lane, .number = number };
 	s->top[k] = 0;
 	if (after)
@@ -87,14 +80,8 @@ static void choose(nester *s, uint32_t *top)
 static bool cut_short(nester *s, uint32_t span, uint32_t track)
 {
 	tide_tracks *t = s->t;
-	if (t->n_cut == t->cap_cut) {
-		size_t cap = t->cap_cut ? t->cap_cut * 2 : 64;
-		int64_t *end = tide__realloc(t->cut_end, cap, sizeof *end);
-		if (!end)
-			return false;
-		t->cut_end = end;
-		t->cap_cut = cap;
-	}
+	if (!TIDE_ROOM(t->cut_end, t->cap_cut, t->n_cut + 1))
+		return false;
 	t->cut_end[t->n_cut++] = tide__track_end(t, s->m, s->top[track]);
 	return tide__map_put(&t->cut, span, (uint32_t)t->n_cut);
 }
@@ -223,14 +210,9 @@ bool tide__track_walk(const tide_tracks *t, const tide_model *m, uint32_t track,
 		int64_t t0 = m->spans.t0[span];
 		for (; n && open[n - 1].end <= t0; n--)
 			w->end(w->user, open[n - 1].span, open[n - 1].end);
-		if (n == cap) {
-			cap = cap ? cap * 2 : 64;
-			open_span *more = tide__realloc(open, cap, sizeof *open);
-			if (!more) {
-				tide__free(open);
-				return false;
-			}
-			open = more;
+		if (!TIDE_ROOM(open, cap, n + 1)) {
+			tide__free(open);
+			return false;
 		}
 		w->begin(w->user, span, t0);
 		open[n++] = (open_span){ span, tide__track_end(t, m, span) };

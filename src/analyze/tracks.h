@@ -24,7 +24,8 @@ typedef struct tide_track {
 
 typedef struct tide_tracks {
 	tide_track *tracks; /* owned; row 0 is none */
-	uint32_t n_tracks, cap_tracks;
+	uint32_t n_tracks;
+	size_t cap_tracks;
 	uint32_t *track; /* owned; per span its track */
 	uint32_t *level; /* owned; per span: how many are around it in its track */
 	uint32_t *order; /* owned; spans by track, then by start */

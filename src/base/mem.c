@@ -74,6 +74,20 @@ void *tide__realloc(void *p, size_t n, size_t size)
 	return realloc(p, at_least_one(n * size));
 }
 
+bool tide__grow(void *array, size_t *cap, size_t need, size_t size)
+{
+	enum { FIRST = 16 };
+	void *p;
+	memcpy(&p, array, sizeof p); /* a pointer of whatever type */
+	size_t want = need < SIZE_MAX / 2 ? need + need / 2 + FIRST : need;
+	p = tide__realloc(p, want, size);
+	if (!p)
+		return false;
+	memcpy(array, &p, sizeof p);
+	*cap = want;
+	return true;
+}
+
 void tide__free(void *p)
 {
 	free(p);

@@ -7,6 +7,7 @@
 #ifndef TIDE_BASE_MEM_H
 #define TIDE_BASE_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,15 @@ void *tide__calloc(size_t n, size_t size);
 void *tide__realloc(void *p, size_t n, size_t size);
 /* NULL is fine. */
 void tide__free(void *p);
+/* An array (an lvalue: a pointer, NULL or from here) that has room for `cap` elements (an lvalue of
+ * type size_t) gets room for at least `need`: half as many again where it must grow. False on
+ * exhaustion: both stay as they were. */
+#define TIDE_ROOM(array, cap, need) tide__array_room(&(array), &(cap), (need), sizeof *(array))
+bool tide__grow(void *array, size_t *cap, size_t need, size_t size);
+static inline bool tide__array_room(void *array, size_t *cap, size_t need, size_t size)
+{
+	return need <= *cap || tide__grow(array, cap, need, size);
+}
 /* Copy of n bytes plus a terminating NUL. */
 char *tide__strndup(const char *s, size_t n);
 

@@ -25,14 +25,8 @@ enum { MAX_DEPTH = 6 };
 
 static bool add_file(tide_rank_files *f, const char *path, uint64_t size)
 {
-	if (f->n == f->cap) {
-		size_t cap = f->cap ? f->cap * 2 : 16;
-		tide_rank_file *v = tide__realloc(f->v, cap, sizeof *v);
-		if (!v)
-			return false;
-		f->v = v;
-		f->cap = cap;
-	}
+	if (!TIDE_ROOM(f->v, f->cap, f->n + 1))
+		return false;
 	char *copy = tide__strndup(path, strlen(path));
 	if (!copy)
 		return false;

@@ -35,14 +35,8 @@ static const char *base_name(const char *path)
 
 static bool list_add(struct report *r, const char *title, const char *file, bool detail)
 {
-	if (r->list.n == r->cap) {
-		size_t cap = r->cap ? r->cap * 2 : 16;
-		struct tide_page_entry *v = tide__realloc(r->list.v, cap, sizeof *v);
-		if (!v)
-			return false;
-		r->list.v = v;
-		r->cap = cap;
-	}
+	if (!TIDE_ROOM(r->list.v, r->cap, r->list.n + 1))
+		return false;
 	struct tide_page_entry e = { tide__strndup(title, strlen(title)),
 				     tide__strndup(file, strlen(file)), detail };
 	r->list.v[r->list.n++] = e;

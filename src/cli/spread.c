@@ -68,13 +68,7 @@ typedef struct buffer {
 
 static void put(buffer *b, const void *v, size_t n)
 {
-	if (b->cap - b->n < n && !b->failed) {
-		size_t cap = (b->n + n) * 2 + 256;
-		uint8_t *p = tide__realloc(b->p, cap, 1);
-		b->failed = !p;
-		b->p = p ? p : b->p;
-		b->cap = p ? cap : b->cap;
-	}
+	b->failed = b->failed || !TIDE_ROOM(b->p, b->cap, b->n + n);
 	if (b->failed)
 		return;
 	memcpy(b->p + b->n, v, n);

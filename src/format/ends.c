@@ -19,16 +19,8 @@ bool tide__ends_add(tide_ends *e, const tide_chunk *c)
 		return true;
 	uint32_t at = tide__map_get(&e->rows, c->head.ring);
 	if (!at) {
-		if (e->n == e->cap) {
-			size_t cap = e->cap ? e->cap * 2 : 16;
-			tide_chunk *p = cap > UINT32_MAX / 2
-						? NULL
-						: tide__realloc(e->last, cap, sizeof *p);
-			if (!p)
-				return false;
-			e->last = p;
-			e->cap = cap;
-		}
+		if (e->n >= UINT32_MAX / 2 || !TIDE_ROOM(e->last, e->cap, e->n + 1))
+			return false;
 		at = (uint32_t)e->n + 1;
 		if (!tide__map_put(&e->rows, c->head.ring, at))
 			return false;

@@ -71,25 +71,13 @@ static tide_code write_all(struct sink *s, const void *p, size_t n, tide_error *
 	return TIDE_OK;
 }
 
-static bool room(uint8_t **p, size_t *cap, size_t need)
-{
-	if (need <= *cap)
-		return true;
-	uint8_t *q = tide__realloc(*p, need + need / 2, 1);
-	if (!q)
-		return false;
-	*p = q;
-	*cap = need + need / 2;
-	return true;
-}
-
 /* What was collected, as one packed chunk. */
 static tide_code flush_group(struct sink *s, tide_error *err)
 {
 	tide_chunk_head h = { .type = TIDE_CHUNK_PACKED, .flags = TIDE_CHUNK_ZSTD };
 	if (!s->n_group)
 		return TIDE_OK;
-	if (!room(&s->out, &s->cap_out, sizeof h + ZSTD_compressBound(s->n_group)))
+	if (!TIDE_ROOM(s->out, s->cap_out, sizeof h + ZSTD_compressBound(s->n_group)))
 		return tide__nomem(err);
 	size_t n = ZSTD_compressCCtx(s->zstd, s->out + sizeof h, s->cap_out - sizeof h, s->group,
 				     s->n_group, s->level);
@@ -123,7 +111,7 @@ static tide_code put_chunk(struct sink *s, const tide_chunk_head *h, const void 
 	}
 	if (s->n_group && s->n_group + n > GROUP && (rc = flush_group(s, err)))
 		return rc;
-	if (!room(&s->group, &s->cap_group, s->n_group + n))
+	if (!TIDE_ROOM(s->group, s->cap_group, s->n_group + n))
 		return tide__nomem(err);
 	memcpy(s->group + s->n_group, h, sizeof *h);
 	memcpy(s->group + s->n_group + sizeof *h, payload, h->stored);

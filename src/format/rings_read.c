@@ -42,14 +42,8 @@ struct rings {
 
 static bool append(tide_payload *p, const void *bytes, size_t n)
 {
-	if (n > p->cap - p->n) {
-		size_t cap = p->cap + p->cap / 2 + n + 4096;
-		uint8_t *q = tide__realloc(p->bytes, cap, 1);
-		if (!q)
-			return false;
-		p->bytes = q;
-		p->cap = cap;
-	}
+	if (!TIDE_ROOM(p->bytes, p->cap, p->n + n))
+		return false;
 	memcpy(p->bytes + p->n, bytes, n);
 	p->n += n;
 	return true;

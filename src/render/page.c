@@ -111,14 +111,9 @@ uint32_t tide__page_name(tide_page_names *t, tide_box *b, tide_str s)
 {
 	if (!s.i || t->of[s.i])
 		return s.i ? t->of[s.i] : 0;
-	if (t->n == t->cap) {
-		tide_str *list = tide__realloc(t->list, (size_t)t->cap * 2, sizeof *list);
-		if (!list) {
-			tide__box_fail(b);
-			return 0;
-		}
-		t->list = list;
-		t->cap *= 2;
+	if (!TIDE_ROOM(t->list, t->cap, (size_t)t->n + 1)) {
+		tide__box_fail(b);
+		return 0;
 	}
 	t->list[t->n] = s;
 	return t->of[s.i] = t->n++;

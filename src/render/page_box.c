@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "render/gzfile.h"
 
-enum { MAX_COLUMNS = 64, FIRST = 4096, SMALL = 1 << 20 /* bytes of a section */ };
+enum { MAX_COLUMNS = 64, SMALL = 1 << 20 /* bytes of a section */ };
 
 struct column {
 	const char *name;
@@ -99,16 +99,10 @@ int tide__box_column(tide_box *b, const char *name, tide_col_enc enc)
 uint8_t *tide__box_room(tide_box *b, int column, size_t n)
 {
 	struct column *c = &b->cols[column];
-	if (c->cap - c->n >= n)
-		return c->buf + c->n;
-	size_t cap = c->cap * 2 > c->n + n ? c->cap * 2 : c->n + n + FIRST;
-	uint8_t *p = tide__realloc(c->buf, cap, 1);
-	if (!p) {
+	if (!TIDE_ROOM(c->buf, c->cap, c->n + n)) {
 		b->failed = true;
 		return NULL;
 	}
-	c->buf = p;
-	c->cap = cap;
 	return c->buf + c->n;
 }
 

@@ -49,7 +49,8 @@ bool tide__page_pieces(tide_box *b, const tide_lod *l, int64_t from, int64_t to,
 typedef struct tide_page_names {
 	uint32_t *of;	/* owned; by text id of the model: its number, 0 = not used yet */
 	tide_str *list; /* owned */
-	uint32_t n, cap;
+	uint32_t n;
+	size_t cap;
 } tide_page_names;
 bool tide__page_names_init(tide_page_names *t, const tide_model *m);
 void tide__page_names_free(tide_page_names *t);

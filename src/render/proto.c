@@ -11,19 +11,8 @@ enum { VARINT = 0, FIXED64 = 1, BYTES = 2 };
 
 static uint8_t *room(tide_proto *p, size_t n)
 {
-	if (p->failed)
-		return NULL;
-	if (n > p->cap - p->n) {
-		size_t cap = p->cap + p->cap / 2 + n + 4096;
-		uint8_t *buf = cap > p->cap ? tide__realloc(p->buf, cap, 1) : NULL;
-		if (!buf) {
-			p->failed = true;
-			return NULL;
-		}
-		p->buf = buf;
-		p->cap = cap;
-	}
-	return p->buf + p->n;
+	p->failed = p->failed || !TIDE_ROOM(p->buf, p->cap, p->n + n);
+	return p->failed ? NULL : p->buf + p->n;
 }
 
 static size_t put_varint(uint8_t *at, uint64_t v)

@@ -59,14 +59,8 @@ static struct rec *find(const tide_store *s, const char *id)
 
 static struct rec *add_rec(tide_store *s, const char *path, const char *id)
 {
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 16;
-		struct rec **recs = tide__realloc(s->recs, cap, sizeof(struct rec *));
-		if (!recs)
-			return NULL;
-		s->recs = recs;
-		s->cap = cap;
-	}
+	if (!TIDE_ROOM(s->recs, s->cap, s->n + 1))
+		return NULL;
 	struct rec *x = tide__calloc(1, sizeof *x);
 	char *copy = tide__strndup(path, strlen(path));
 	if (!x || !copy) {

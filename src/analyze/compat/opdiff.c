@@ -42,15 +42,10 @@ static bool add_side(const tide_model *m, const tide_compat_frame *f, int side, 
 		uint32_t id = tide__strings_add(names, n ? text : "?", n ? n : 1);
 		if (!id)
 			return false;
-		if (id > *cap) {
-			size_t more = *cap * 2 + id;
-			tide_opdiff_row *v = tide__realloc(out->v, more, sizeof *v);
-			if (!v)
-				return false;
-			memset(v + *cap, 0, (more - *cap) * sizeof *v);
-			out->v = v;
-			*cap = more;
-		}
+		size_t had = *cap;
+		if (!TIDE_ROOM(out->v, *cap, id))
+			return false;
+		memset(out->v + had, 0, (*cap - had) * sizeof *out->v);
 		out->v[id - 1].count[side]++;
 		out->v[id - 1].sum[side] += f->dur[i];
 	}

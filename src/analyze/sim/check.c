@@ -191,15 +191,8 @@ static bool device_had(tide_sim *s, const tide_requests *q, const tide_request *
 
 static bool note_empty(tide_requests *q, size_t *cap, size_t at)
 {
-	if (q->n_empty == *cap) {
-		size_t want = *cap ? 2 * *cap : 16;
-		uint32_t *p = tide__realloc(q->empty, want, sizeof *p);
-
-		if (!p)
-			return false;
-		q->empty = p;
-		*cap = want;
-	}
+	if (!TIDE_ROOM(q->empty, *cap, q->n_empty + 1))
+		return false;
 	q->empty[q->n_empty++] = (uint32_t)at;
 	return true;
 }

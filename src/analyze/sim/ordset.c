@@ -53,18 +53,11 @@ static void set_first(tide_ordset *s, size_t at)
 static bool insert_chunk(tide_ordset *s, size_t at)
 {
 	if (s->n_chunks == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 4;
-		tide_ord_key *first = tide__realloc(s->first, cap, sizeof *first);
-		tide_ord_chunk **chunk;
+		size_t cap = s->cap; /* of both */
 
-		if (!first)
+		if (!TIDE_ROOM(s->first, cap, s->cap + 1) ||
+		    !TIDE_ROOM(s->chunk, s->cap, s->cap + 1))
 			return false;
-		s->first = first;
-		chunk = tide__realloc(s->chunk, cap, sizeof *chunk);
-		if (!chunk)
-			return false;
-		s->chunk = chunk;
-		s->cap = cap;
 	}
 	tide_ord_chunk *c = tide__alloc(1, sizeof *c);
 

@@ -23,22 +23,6 @@ struct build {
 	size_t mark;	      /* next mark to look at */
 };
 
-static bool grow(void *array, size_t *cap, size_t need, size_t size)
-{
-	void *old, *p;
-	size_t want = *cap ? 2 * *cap : 256;
-
-	if (need <= *cap)
-		return true;
-	memcpy(&old, array, sizeof old);
-	p = tide__realloc(old, want, size);
-	if (!p)
-		return false;
-	memcpy(array, &p, sizeof p);
-	*cap = want;
-	return true;
-}
-
 /* ---- numbering --------------------------------------------------------------------------- */
 
 static tide_code number_pools(struct build *b, tide_error *err)
@@ -102,8 +86,8 @@ static bool push(struct build *b, tide_request r)
 {
 	tide_requests *q = b->q;
 
-	if (q->n >= UINT32_MAX - 1 || !grow(&q->r, &b->cap_r, q->n + 1, sizeof *q->r) ||
-	    !grow(&q->addr, &b->cap_addr, q->n + 1, sizeof *q->addr))
+	if (q->n >= UINT32_MAX - 1 || !TIDE_ROOM(q->r, b->cap_r, q->n + 1) ||
+	    !TIDE_ROOM(q->addr, b->cap_addr, q->n + 1))
 		return false;
 	q->addr[q->n] = r.kind == TIDE_REQ_ALLOC ? b->m->allocs.addr[r.id] : 0;
 	q->r[q->n++] = r;
@@ -114,16 +98,12 @@ static bool push_block(struct build *b, uint32_t a)
 {
 	const tide_allocs *t = &b->m->allocs;
 	tide_requests *q = b->q;
-	size_t cap = b->cap_blocks;
+	size_t need = q->n_blocks + 1, c1 = b->cap_blocks,
+	       c2 = c1; /* the capacity is that of all */
 
-	if (q->n_blocks == cap) {
-		size_t c1 = cap, c2 = cap;
-
-		if (!grow(&q->blocks, &b->cap_blocks, cap + 1, sizeof *q->blocks) ||
-		    !grow(&q->block_stream, &c1, cap + 1, sizeof *q->block_stream) ||
-		    !grow(&q->block_pool, &c2, cap + 1, sizeof *q->block_pool))
-			return false;
-	}
+	if (!TIDE_ROOM(q->block_stream, c1, need) || !TIDE_ROOM(q->block_pool, c2, need) ||
+	    !TIDE_ROOM(q->blocks, b->cap_blocks, need))
+		return false;
 	q->blocks[q->n_blocks++] = (tide_sim_seed){ t->addr[a], t->size[a], t->requested[a], a };
 	return true;
 }
@@ -171,7 +151,7 @@ static bool add_before(struct build *b, uint32_t i, uint16_t pool)
 	const tide_segments *s = &b->m->segments;
 	tide_requests *q = b->q;
 
-	if (!grow(&q->before, &b->cap_before, q->n_before + 1, sizeof *q->before))
+	if (!TIDE_ROOM(q->before, b->cap_before, q->n_before + 1))
 		return false;
 	q->before[q->n_before++] =
 		(tide_before){ .addr = s->addr[i],
@@ -214,7 +194,7 @@ static bool add_segment(struct build *b, uint32_t i, bool freed)
 		return add_before(b, i, (uint16_t)pool);
 	if (!freed && s->flags[i] & TIDE_SEGMENT_PART && keep_part(q, s->addr[i], s->size[i]))
 		return true;
-	if (!grow(&q->taken, &b->cap_taken, q->n_taken + 1, sizeof *q->taken))
+	if (!TIDE_ROOM(q->taken, b->cap_taken, q->n_taken + 1))
 		return false;
 	q->taken[q->n_taken++] =
 		(tide_taken){ .addr = s->addr[i],

@@ -15,6 +15,7 @@
 #ifndef TIDE_IMPORT_KINETO_KIN_H
 #define TIDE_IMPORT_KINETO_KIN_H
 
+#include "base/mem.h"
 #include "import/import.h"
 #include "import/kineto/scan.h"
 
@@ -178,13 +179,9 @@ typedef struct kin_out {
 
 void tide__kin_out_clear(kin_out *o);
 void tide__kin_out_fini(kin_out *o);
-/* Room for one more element in *items; false on exhaustion. */
-bool tide__kin_grow(void *items, size_t *cap, size_t n, size_t size);
-#define KIN_PUSH(o, name)                                                                 \
-	(((o)->n_##name < (o)->cap_##name ||                                              \
-	  tide__kin_grow(&(o)->name, &(o)->cap_##name, (o)->n_##name, sizeof *(o)->name)) \
-		 ? &(o)->name[(o)->n_##name++]                                            \
-		 : NULL)
+/* One more element, not initialised; NULL on exhaustion. */
+#define KIN_PUSH(o, name)                                                                          \
+	(TIDE_ROOM((o)->name, (o)->cap_##name, (o)->n_##name + 1) ? &(o)->name[(o)->n_##name++] : NULL)
 
 /* ---- the parser ---- */
 

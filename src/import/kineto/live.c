@@ -26,14 +26,8 @@ static uint32_t new_node(kin_live *l)
 		l->free = l->nodes[i].left;
 		return i;
 	}
-	if (l->n + 1 >= l->cap) {
-		size_t cap = l->cap + l->cap / 2 + 64;
-		kin_live_node *big = tide__realloc(l->nodes, cap, sizeof *big);
-		if (!big)
-			return 0;
-		l->nodes = big;
-		l->cap = cap;
-	}
+	if (!TIDE_ROOM(l->nodes, l->cap, l->n + 2))
+		return 0;
 	return (uint32_t)++l->n;
 }
 

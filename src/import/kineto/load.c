@@ -59,14 +59,8 @@ static tide_code step(loader *l, bool final, tide_error *err)
 /* Add bytes to what is left. */
 static bool keep(loader *l, const char *text, size_t n)
 {
-	if (l->cap < l->n + n + KIN_PAD) {
-		size_t cap = (l->n + n) + (l->n + n) / 2 + KIN_PAD;
-		char *big = tide__realloc(l->text, cap, 1);
-		if (!big)
-			return false;
-		l->text = big;
-		l->cap = cap;
-	}
+	if (!TIDE_ROOM(l->text, l->cap, l->n + n + KIN_PAD))
+		return false;
 	memcpy(l->text + l->n, text, n);
 	l->n += n;
 	memset(l->text + l->n, 0, KIN_PAD);

@@ -102,18 +102,6 @@ void tide__kin_parser_fini(kin_parser *p)
 
 /* ---- vectors ---- */
 
-bool tide__kin_grow(void *items, size_t *cap, size_t n, size_t size)
-{
-	void **p = items;
-	size_t want = n + n / 2 + 64;
-	void *big = tide__realloc(*p, want, size);
-	if (!big)
-		return false;
-	*p = big;
-	*cap = want;
-	return true;
-}
-
 void tide__kin_out_clear(kin_out *o)
 {
 	o->n_rows = o->n_attrs = o->n_mems = o->n_raws = o->n_metas = 0;

@@ -39,14 +39,8 @@ void tide__build_free(tide_build *b)
 
 static bool push_open(tide_ring *r, uint64_t level, uint32_t span)
 {
-	if (r->n_open == r->cap_open) {
-		size_t cap = r->cap_open ? r->cap_open * 2 : 32;
-		struct tide_open *p = tide__realloc(r->open, cap, sizeof *p);
-		if (!p)
-			return false;
-		r->open = p;
-		r->cap_open = cap;
-	}
+	if (!TIDE_ROOM(r->open, r->cap_open, r->n_open + 1))
+		return false;
 	r->open[r->n_open++] = (struct tide_open){ level, span };
 	r->top = span;
 	return true;
@@ -199,14 +193,8 @@ static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, in
 /* Whether it was freed before or never allocated is found out at the end. */
 static bool stray_free(tide_build *b, const tide_event *e)
 {
-	if (b->n_strays == b->cap_strays) {
-		size_t cap = b->cap_strays ? b->cap_strays * 2 : 64;
-		struct tide_stray *p = tide__realloc(b->strays, cap, sizeof *p);
-		if (!p)
-			return false;
-		b->strays = p;
-		b->cap_strays = cap;
-	}
+	if (!TIDE_ROOM(b->strays, b->cap_strays, b->n_strays + 1))
+		return false;
 	uint32_t pool = tide__ids_get(&b->defs->pools, e->pool, &b->undefined);
 	b->strays[b->n_strays++] = (struct tide_stray){ e->addr, pool, (uint32_t)b->m->allocs.n };
 	return true;
@@ -229,14 +217,8 @@ static bool set_dims(tide_model *m, uint32_t row, const tide_event *e)
 	bool bad = false;
 	const uint8_t *p = e->bytes;
 	if (e->size > x->ndim[row]) { /* a new tensor, or one with more dimensions than before */
-		if (e->size > m->cap_dims - m->n_dims) {
-			size_t cap = m->cap_dims * 2 + (size_t)e->size + 64;
-			uint64_t *d = tide__realloc(m->dims, cap, sizeof *d);
-			if (!d)
-				return false;
-			m->dims = d;
-			m->cap_dims = cap;
-		}
+		if (!TIDE_ROOM(m->dims, m->cap_dims, m->n_dims + (size_t)e->size))
+			return false;
 		x->dims[row] = m->n_dims;
 		m->n_dims += (size_t)e->size;
 	}

@@ -6,14 +6,8 @@
 
 static bool push(tide_timebase *tb, tide_stretch s)
 {
-	if (tb->n == tb->cap) {
-		size_t cap = tb->cap ? tb->cap * 2 : 16;
-		tide_stretch *p = tide__realloc(tb->s, cap, sizeof *p);
-		if (!p)
-			return false;
-		tb->s = p;
-		tb->cap = cap;
-	}
+	if (!TIDE_ROOM(tb->s, tb->cap, tb->n + 1))
+		return false;
 	s.scale = (uint64_t)(((tide_u128)s.dn << 48) / s.dk);
 	tb->s[tb->n++] = s;
 	return true;

@@ -38,17 +38,11 @@ static int next_id(struct reading *r, tide_ids *ids, uint64_t id)
 		return 0;
 	if (id != (ids->n ? ids->n : 1) || id >= UINT32_MAX)
 		return -1;
-	if (id >= ids->cap) {
-		size_t cap = ids->cap ? ids->cap * 2 : 64;
-		uint32_t *v = tide__realloc(ids->v, cap, sizeof *v);
-		if (!v) {
-			r->nomem = true;
-			return -1;
-		}
-		ids->v = v;
-		ids->cap = cap;
-		v[0] = 0;
+	if (!TIDE_ROOM(ids->v, ids->cap, id + 1)) {
+		r->nomem = true;
+		return -1;
 	}
+	ids->v[0] = 0;
 	return 1;
 }
 
@@ -264,17 +258,9 @@ static bool read_lost(struct reading *r)
 	tide_defs *d = r->d;
 	uint32_t at = tide__map_get(&d->lost_rows, r->f[0].num);
 	if (!at) {
-		if (d->n_lost == d->cap_lost) {
-			size_t cap = d->cap_lost ? d->cap_lost * 2 : 16;
-			void *p = tide__realloc(d->lost, cap, sizeof *d->lost);
-			r->nomem = !p;
-			if (!p)
-				return false;
-			d->lost = p;
-			d->cap_lost = cap;
-		}
 		at = (uint32_t)d->n_lost + 1;
-		r->nomem = !tide__map_put(&d->lost_rows, r->f[0].num, at);
+		r->nomem = !TIDE_ROOM(d->lost, d->cap_lost, d->n_lost + 1) ||
+			   !tide__map_put(&d->lost_rows, r->f[0].num, at);
 		if (r->nomem)
 			return false;
 		d->n_lost++;

@@ -55,15 +55,8 @@ static tide_ring *ring_of(tide_merge *g, uint32_t number)
 	uint32_t at = tide__map_get(&g->by_number, number);
 	if (at)
 		return &g->rings[at - 1];
-	if (g->n == g->cap) {
-		size_t cap = g->cap ? g->cap * 2 : 16;
-		tide_ring *p =
-			cap > UINT32_MAX / 2 ? NULL : tide__realloc(g->rings, cap, sizeof *p);
-		if (!p)
-			return NULL;
-		g->rings = p;
-		g->cap = cap;
-	}
+	if (g->n >= UINT32_MAX / 2 || !TIDE_ROOM(g->rings, g->cap, g->n + 1))
+		return NULL;
 	if (!tide__map_put(&g->by_number, number, (uint32_t)g->n + 1))
 		return NULL;
 	g->rings[g->n] = (tide_ring){ .number = number };
@@ -79,14 +72,8 @@ tide_code tide__merge_add(tide_merge *g, const tide_chunk *c, tide_error *err)
 		g->repeated++;
 		return TIDE_OK;
 	}
-	if (r->n_chunks == r->cap_chunks) {
-		size_t cap = r->cap_chunks ? r->cap_chunks * 2 : 8;
-		tide_chunk *p = tide__realloc(r->chunks, cap, sizeof *p);
-		if (!p)
-			return tide__nomem(err);
-		r->chunks = p;
-		r->cap_chunks = cap;
-	}
+	if (!TIDE_ROOM(r->chunks, r->cap_chunks, r->n_chunks + 1))
+		return tide__nomem(err);
 	g->missing += c->head.first - r->slots;
 	r->slots = c->head.first + c->head.slots;
 	r->chunks[r->n_chunks++] = *c;

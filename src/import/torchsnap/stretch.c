@@ -356,23 +356,8 @@ static const uint8_t *read_event(tide_decoder *d, tide_stretch *s, const uint8_t
 
 static bool room(tide_stretch *s)
 {
-	if (s->n == s->cap) {
-		size_t cap = s->cap + s->cap / 2 + 4096;
-		tide_snap_event *events = tide__realloc(s->events, cap, sizeof *events);
-		if (!events)
-			return false;
-		s->events = events;
-		s->cap = cap;
-	}
-	if (s->n_memo + TIDE_SNAP_SHAPE + 1 > s->cap_memo) {
-		size_t cap = s->cap_memo + s->cap_memo / 2 + 12288;
-		uint32_t *memo = tide__realloc(s->memo, cap, sizeof *memo);
-		if (!memo)
-			return false;
-		s->memo = memo;
-		s->cap_memo = cap;
-	}
-	return true;
+	return TIDE_ROOM(s->events, s->cap, s->n + 1) &&
+	       TIDE_ROOM(s->memo, s->cap_memo, s->n_memo + TIDE_SNAP_SHAPE + 1);
 }
 
 /* A frame begins at p and the input holds all of it. */

@@ -256,14 +256,8 @@ static uint8_t dtype_of(const trk *t, kin_slice v)
 static bool put_dim(trk *t, int64_t d)
 {
 	tide_model *m = t->m;
-	if (m->n_dims == m->cap_dims) {
-		size_t cap = m->cap_dims ? m->cap_dims * 2 : 64;
-		uint64_t *more = tide__realloc(m->dims, cap, sizeof *more);
-		if (!more)
-			return tide__trk_nomem(t);
-		m->dims = more;
-		m->cap_dims = cap;
-	}
+	if (!TIDE_ROOM(m->dims, m->cap_dims, m->n_dims + 1))
+		return tide__trk_nomem(t);
 	m->dims[m->n_dims++] = (uint64_t)d;
 	return true;
 }

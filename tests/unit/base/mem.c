@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Arrays that grow: what they held stays, room is what was asked for or more, and nothing changes
+ * where there is no memory. */
+#include "base/mem.h"
+#include "testing.h"
+
+static void grows(void **state)
+{
+	uint32_t *v = NULL;
+	size_t cap = 0, moved = 0;
+	for (uint32_t i = 0; i < 100000; i++) {
+		size_t had = cap;
+		assert_true(TIDE_ROOM(v, cap, (size_t)i + 1));
+		assert_true(cap > i);
+		moved += cap != had;
+		v[i] = i;
+	}
+	for (uint32_t i = 0; i < 100000; i++)
+		assert_int_equal(v[i], i);
+	assert_in_range(moved, 2, 25);
+	assert_true(TIDE_ROOM(v, cap, 1000000)); /* far more at once */
+	assert_true(cap >= 1000000);
+	assert_int_equal(v[99999], 99999);
+	tide__free(v);
+}
+
+static void asks_for_nothing_where_there_is_room(void **state)
+{
+	char *v = NULL;
+	size_t cap = 0;
+	tide__mem_fail_at(0);
+	assert_true(TIDE_ROOM(v, cap, 0));
+	assert_null(v);
+	assert_true(TIDE_ROOM(v, cap, 10));
+	assert_true(TIDE_ROOM(v, cap, cap));
+	assert_int_equal(tide__mem_count(), 1);
+	tide__free(v);
+}
+
+static void stays_where_memory_is_out(void **state)
+{
+	uint64_t *v = NULL, *had;
+	size_t cap = 0, room;
+	assert_true(TIDE_ROOM(v, cap, 5));
+	had = v, room = cap;
+	v[4] = 7;
+	tide__mem_fail_at(1);
+	assert_false(TIDE_ROOM(v, cap, cap + 1));
+	tide__mem_fail_at(0);
+	assert_false(TIDE_ROOM(v, cap, SIZE_MAX)); /* more bytes than there can be */
+	assert_false(TIDE_ROOM(v, cap, SIZE_MAX / 2 - 1));
+	assert_ptr_equal(v, had);
+	assert_int_equal(cap, room);
+	assert_int_equal(v[4], 7);
+	tide__free(v);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(grows),
+		cmocka_unit_test(asks_for_nothing_where_there_is_room),
+		cmocka_unit_test(stays_where_memory_is_out),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
