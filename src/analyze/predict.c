@@ -8,92 +8,117 @@
 
 __extension__ typedef __int128 wide;
 
-static tide_code reserve(tide_held *h, size_t n, tide_error *err)
+const char *tide__line_text(tide_line_kind k)
 {
-	h->live = tide__alloc(n, sizeof *h->live);
-	h->what = tide__alloc(n, sizeof *h->what);
-	h->row = tide__alloc(n, sizeof *h->row);
-	return h->live && h->what && h->row ? TIDE_OK : tide__nomem(err);
+	static const char *const texts[] = {
+#define X(name, text) [TIDE_LINE_##name] = text,
+		TIDE_LINE_KINDS(X)
+#undef X
+	};
+	return texts[k];
 }
 
-void tide__held_free(tide_held *h)
+/* ---- drawing ---- */
+
+static uint32_t same_place(const tide_held *h, uint64_t hash)
 {
-	tide__free(h->live);
-	tide__free(h->what);
-	tide__free(h->row);
-	*h = (tide_held){ 0 };
+	return tide__map_get(&h->by_hash, hash); /* + 1 */
 }
 
-/* Where an allocation was made, by its name: the numbers of names differ between traces. */
-static uint64_t made_in(const tide_model *m, uint32_t a)
+static tide_spot spots_of(const tide_held *h, const struct tide_sort *s)
 {
-	uint32_t span = m->allocs.span[a].i, stack = m->allocs.stack[a].i;
-	tide_str name = span ? m->spans.name[span]
-			     : m->frames.function[m->stacks.frame[stack].i]; /* of none: "" */
-	size_t n;
-	const char *text = tide__text(m, name, &n);
-	uint64_t hash = UINT64_C(14695981039346656037);
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ (uint8_t)text[i]) * UINT64_C(1099511628211);
-	return hash | UINT64_C(1) << 63; /* a free's number is never that large */
+	tide_spot all = { 0 };
+	for (size_t i = 0; i < s->count; i++)
+		all = tide__spot_both(&all, &h->spots[s->first + i]);
+	return all;
 }
 
-tide_code tide__held(const tide_model *m, uint32_t device, uint64_t size, tide_held *out,
-		     tide_error *err)
+static void add(tide_lines *l, tide_spot a, tide_spot b, tide_line_kind kind, bool per_size)
 {
-	uint32_t *number = tide__alloc(m->allocs.n, sizeof *number), made = 0;
-	uint64_t live = 0;
-	*out = (tide_held){ .size = size };
-	tide_code rc = number ? reserve(out, m->moves.n, err) : tide__nomem(err);
-	for (size_t i = 0; rc == TIDE_OK && i < m->moves.n; i++) {
-		bool born = m->moves.kind[i] == TIDE_MOVE_ALLOC;
-		uint32_t a = born ? m->moves.row[i] : tide__move_ends(m, i);
-		if (!a || m->pools.device[m->allocs.pool[a].i].i != device)
+	l->v[l->n++] = (tide_line){ { a, b }, kind, per_size };
+}
+
+/* A place that both have, in stretches of one sort. */
+static void draw_same(tide_lines *l, const tide_held *const h[2], const struct tide_sort *const s[2])
+{
+	if (s[0]->count == s[1]->count) {
+		for (size_t i = 0; i < s[0]->count; i++)
+			add(l, h[0]->spots[s[0]->first + i], h[1]->spots[s[1]->first + i],
+			    TIDE_LINE_MOMENT, false);
+		l->moments[TIDE_LINE_MOMENT] += s[0]->times + s[1]->times;
+		return;
+	}
+	/* Through 0 or not: a few may be made once for all samples. */
+	bool per_size = (wide)s[1]->count * h[0]->size == (wide)s[0]->count * h[1]->size;
+	add(l, spots_of(h[0], s[0]), spots_of(h[1], s[1]), TIDE_LINE_GROUP, per_size);
+	l->moments[TIDE_LINE_GROUP] += s[0]->times + s[1]->times;
+	l->per_size += per_size ? s[0]->times + s[1]->times : 0;
+}
+
+/* Per place of `one`: the nearest around it, itself included, where `other` allocates in stretches
+ * of the sort too. The outermost place if none. */
+static void find_near(const tide_held *one, const tide_held *other, size_t sort, uint32_t *near)
+{
+	for (size_t p = 0; p < one->n_places; p++) { /* what is around it comes before it */
+		uint32_t q = same_place(other, one->places[p].hash);
+		bool has = q && other->places[q - 1].sort[sort].all.row;
+		near[p] = has ? q - 1 : p ? near[one->places[p].parent] : 0;
+	}
+}
+
+/* What `h[me]` alone does at a place. */
+static void draw_alone(tide_lines *l, const tide_held *const h[2], size_t me, size_t sort,
+		       const struct tide_sort *s, uint32_t near)
+{
+	const tide_place *p = &h[!me]->places[near];
+	tide_spot mine = spots_of(h[me], s), other = p->sort[sort].all;
+	if (!other.row) /* no such stretches at all */
+		other = tide__spot_both(&p->sort[0].all, &p->sort[1].all);
+	me ? add(l, other, mine, TIDE_LINE_AROUND, false) :
+	     add(l, mine, other, TIDE_LINE_AROUND, false);
+	l->moments[TIDE_LINE_AROUND] += s->times;
+}
+
+static void draw_all(tide_lines *l, const tide_held *const h[2], size_t me, size_t sort,
+		     uint32_t *near)
+{
+	find_near(h[me], h[!me], sort, near);
+	for (size_t p = 0; p < h[me]->n_places; p++) {
+		const struct tide_sort *s[2];
+		uint32_t q = same_place(h[!me], h[me]->places[p].hash);
+		s[me] = &h[me]->places[p].sort[sort];
+		s[!me] = q ? &h[!me]->places[q - 1].sort[sort] : NULL;
+		if (!s[me]->count)
 			continue;
-		if (born)
-			number[a] = made++;
-		live += born ? m->allocs.size[a] : -m->allocs.size[a];
-		out->live[out->n] = live;
-		out->what[out->n] = born ? made_in(m, a) : number[a];
-		out->row[out->n++] = a;
+		if (!q || !s[!me]->count)
+			draw_alone(l, h, me, sort, s[me], near[p]);
+		else if (!me)
+			draw_same(l, h, s);
 	}
-	tide__free(number);
-	return rc;
 }
 
-tide_code tide__held_one(uint64_t size, uint64_t bytes, tide_held *out, tide_error *err)
+tide_code tide__lines(const tide_held *a, const tide_held *b, tide_lines *out, tide_error *err)
 {
-	*out = (tide_held){ .size = size };
-	tide_code rc = reserve(out, 1, err);
-	if (rc != TIDE_OK)
-		return rc;
-	out->live[0] = bytes;
-	out->what[0] = 0;
-	out->row[0] = 0;
-	out->n = 1;
-	return TIDE_OK;
+	const tide_held *h[2] = { a, b };
+	size_t places = a->n_places > b->n_places ? a->n_places : b->n_places;
+	uint32_t *near = tide__alloc(places, sizeof *near);
+	*out = (tide_lines){ .size = { a->size, b->size } };
+	out->v = tide__alloc(a->n_spots + b->n_spots, sizeof *out->v);
+	for (size_t sort = 0; near && out->v && sort < TIDE_SORTS; sort++)
+		for (size_t me = 0; me < 2; me++)
+			draw_all(out, h, me, sort, near);
+	bool ok = near && out->v;
+	tide__free(near);
+	return ok ? TIDE_OK : tide__nomem(err);
 }
 
-tide_code tide__held_raised(const tide_held *h, uint64_t by, tide_held *out, tide_error *err)
+void tide__lines_free(tide_lines *l)
 {
-	*out = (tide_held){ .size = h->size };
-	tide_code rc = reserve(out, h->n, err);
-	for (size_t i = 0; rc == TIDE_OK && i < h->n; i++) {
-		out->live[i] = h->live[i] + by;
-		out->what[i] = h->what[i];
-		out->row[i] = h->row[i];
-		out->n++;
-	}
-	return rc;
+	tide__free(l->v);
+	*l = (tide_lines){ 0 };
 }
 
-size_t tide__held_same(const tide_held *a, const tide_held *b)
-{
-	size_t n = a->n < b->n ? a->n : b->n, i = 0;
-	while (i < n && a->what[i] == b->what[i])
-		i++;
-	return i;
-}
+/* ---- reading ---- */
 
 /* Rounded towards plus infinity; b > 0. */
 static wide up(wide a, wide b)
@@ -106,18 +131,33 @@ static wide down(wide a, wide b)
 	return a / b - (a % b < 0);
 }
 
-static wide on_line(const tide_held *a, const tide_held *b, size_t k, uint64_t size)
+static wide on_line(const uint64_t at[2], wide a, wide b, uint64_t size)
 {
-	wide by = (wide)b->live[k] - (wide)a->live[k], far = (wide)size - (wide)a->size;
-	return (wide)a->live[k] + up(by * far, (wide)(b->size - a->size));
+	return a + up((b - a) * ((wide)size - (wide)at[0]), (wide)(at[1] - at[0]));
 }
 
-uint64_t tide__predict(const tide_held *a, const tide_held *b, uint64_t size, size_t *at)
+static wide height(const tide_lines *l, const tide_line *v, size_t side)
+{
+	return (wide)v->at[side].most + (wide)l->more[side];
+}
+
+static uint64_t bytes(wide v)
+{
+	return v < 0 ? 0 : v > (wide)UINT64_MAX ? UINT64_MAX : (uint64_t)v;
+}
+
+int64_t tide__on_line(const tide_lines *l, uint64_t a, uint64_t b, uint64_t size)
+{
+	wide v = on_line(l->size, (wide)a, (wide)b, size);
+	return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
+}
+
+uint64_t tide__predict(const tide_lines *l, uint64_t size, size_t *at)
 {
 	wide most = 0; /* no line counts below nothing */
 	size_t where = 0;
-	for (size_t k = 0; k < a->n; k++) {
-		wide v = on_line(a, b, k, size);
+	for (size_t k = 0; k < l->n; k++) {
+		wide v = on_line(l->size, height(l, &l->v[k], 0), height(l, &l->v[k], 1), size);
 		if (v > most) {
 			most = v;
 			where = k;
@@ -125,21 +165,43 @@ uint64_t tide__predict(const tide_held *a, const tide_held *b, uint64_t size, si
 	}
 	if (at)
 		*at = where;
-	return most > (wide)UINT64_MAX ? UINT64_MAX : (uint64_t)most;
+	return bytes(most);
 }
 
-uint64_t tide__predict_fits(const tide_held *a, const tide_held *b, uint64_t capacity)
+/* The steepest that a moment of the line can be, away from both sizes; between them the line is
+ * above all of its moments. */
+static wide steepest(const tide_lines *l, const tide_line *v, uint64_t size)
+{
+	wide a = height(l, v, 0), b = height(l, v, 1);
+	if (v->kind != TIDE_LINE_MOMENT && size > l->size[1])
+		a = (wide)v->at[0].least + (wide)l->more[0];
+	if (v->kind != TIDE_LINE_MOMENT && size < l->size[0])
+		b = (wide)v->at[1].least + (wide)l->more[1];
+	return on_line(l->size, a, b, size);
+}
+
+uint64_t tide__predict_most(const tide_lines *l, uint64_t size)
+{
+	wide most = 0;
+	for (size_t k = 0; k < l->n; k++) {
+		wide v = steepest(l, &l->v[k], size);
+		most = v > most ? v : most;
+	}
+	return bytes(most);
+}
+
+uint64_t tide__predict_fits(const tide_lines *l, uint64_t capacity)
 {
 	wide most = TIDE_MOST_SIZE;
-	for (size_t k = 0; k < a->n; k++) {
-		wide by = (wide)b->live[k] - (wide)a->live[k];
+	for (size_t k = 0; k < l->n; k++) {
+		wide a = height(l, &l->v[k], 0), by = height(l, &l->v[k], 1) - a;
 		if (by <= 0) /* falls or stays: decided below */
 			continue;
-		wide room = (wide)capacity - (wide)a->live[k];
-		wide size = (wide)a->size + down(room * (wide)(b->size - a->size), by);
+		wide room = (wide)capacity - a;
+		wide size = (wide)l->size[0] + down(room * (wide)(l->size[1] - l->size[0]), by);
 		most = size < most ? size : most;
 	}
-	if (most < 1 || tide__predict(a, b, (uint64_t)most, NULL) > capacity)
+	if (most < 1 || tide__predict(l, (uint64_t)most, NULL) > capacity)
 		return 0; /* a line that falls is lower the larger the size: none smaller fits */
 	return (uint64_t)most;
 }

@@ -3,46 +3,64 @@
 /* Memory at another size of the work (batch, sequence length), from recordings of the same program
  * at two sizes.
  *
- * What a recording held is one number after each of its allocations and frees. Where two recordings
- * allocate and free in the same order, in ops of the same names, the k-th number of one belongs to
- * the k-th of the other, and each k has a line of its own through the two: the peak at a size is
- * the highest of these lines there. It is no line itself: which moment is the highest changes with
- * the size. Where the orders differ the same is done with one number each, the peak. Integers
- * throughout; a prediction is rounded up. Definitions for readers: docs/analyses/predict.md. */
+ * Each spot (held.h) that both recordings have gives a line through what the two held there, and
+ * the peak at a size is the highest of these lines there. It is no line itself: which moment is the
+ * highest changes with the size. Allocations that one recording makes more often than the other at
+ * a place (one for each sample) are one spot together: the highest of them. What only one recording
+ * does is compared with the highest of the nearest place around it that both have, in the end with
+ * the peak. So every moment of both is under some line, and at the two sizes the prediction is what
+ * was recorded. Integers throughout; a prediction is rounded up. Definitions for readers:
+ * docs/analyses/predict.md. */
 #ifndef TIDE_ANALYZE_PREDICT_H
 #define TIDE_ANALYZE_PREDICT_H
 
-#include "model/model.h"
-
-typedef struct tide_held { /* what one recording held on one device */
-	uint64_t size;	   /* of the work */
-	uint64_t *live;	   /* owned; bytes after each step */
-	uint64_t *what; /* owned; a free: the how-manieth allocation it frees. An allocation: a hash
-			 * of the op it was made in, else of its innermost function */
-	uint32_t *row;	/* owned; the allocation, a row of the model's */
-	size_t n;
-} tide_held;
+#include "analyze/held.h"
 
 enum { TIDE_MOST_SIZE = 1000000000 }; /* of the work: products stay far within 128 bits */
 
-/* Allocations and frees of a device, in order. O(moves). Release with tide__held_free. */
-tide_code tide__held(const tide_model *m, uint32_t device, uint64_t size, tide_held *out,
-		     tide_error *err);
-/* One number: all that is left where the order of steps does not tell. */
-tide_code tide__held_one(uint64_t size, uint64_t bytes, tide_held *out, tide_error *err);
-/* The same with `by` more bytes after every step: what an allocator keeps besides. */
-tide_code tide__held_raised(const tide_held *h, uint64_t by, tide_held *out, tide_error *err);
-void tide__held_free(tide_held *h);
+#define TIDE_LINE_KINDS(X)                                            \
+	X(MOMENT, "moment") /* the same allocation in both */         \
+	X(GROUP, "group")   /* more of them in one than in the other */ \
+	X(AROUND, "around") /* made in one alone: what is around it */
 
-/* Steps from the first on that are the same in both: all of them when it is a->n == b->n. */
-size_t tide__held_same(const tide_held *a, const tide_held *b);
+typedef enum tide_line_kind {
+#define X(name, text) TIDE_LINE_##name,
+	TIDE_LINE_KINDS(X)
+#undef X
+		TIDE_LINE_KINDS_N
+} tide_line_kind;
+const char *tide__line_text(tide_line_kind k);
 
-/* Highest bytes at `size`, by a line through a and b for each step; a->size < b->size, a->n == b->n
- * > 0. `at` (may be NULL): the first step that is as high. */
-uint64_t tide__predict(const tide_held *a, const tide_held *b, uint64_t size, size_t *at);
+typedef struct tide_line {
+	tide_spot at[2]; /* in the smaller and the larger recording */
+	tide_line_kind kind;
+	bool per_size; /* GROUP: as many more as the size is larger */
+} tide_line;
+
+typedef struct tide_lines {
+	uint64_t size[2];
+	uint64_t more[2]; /* bytes on top of every line: what an allocator keeps besides */
+	tide_line *v;	  /* owned */
+	size_t n;
+	uint64_t moments[TIDE_LINE_KINDS_N]; /* of both recordings, by the kind they are under */
+	uint64_t per_size;		     /* of those in groups */
+} tide_lines;
+
+/* a->size < b->size; each has a moment. O(places + spots). Release with tide__lines_free in any
+ * case. */
+tide_code tide__lines(const tide_held *a, const tide_held *b, tide_lines *out, tide_error *err);
+void tide__lines_free(tide_lines *l);
+
+/* Highest bytes at `size`. `at` (may be NULL): the first line that is as high. */
+uint64_t tide__predict(const tide_lines *l, uint64_t size, size_t *at);
+/* The most that it could be, where a line stands for several moments: if each of these grows
+ * evenly, none grows faster than from the lowest of one recording to the highest of the other. */
+uint64_t tide__predict_most(const tide_lines *l, uint64_t size);
+/* Between (a at size[0]) and (b at size[1]) on a line, rounded up. */
+int64_t tide__on_line(const tide_lines *l, uint64_t a, uint64_t b, uint64_t size);
 
 /* The largest size whose prediction is at most `capacity`: 0 = not even 1 is, TIDE_MOST_SIZE = as
  * large as that, or memory does not grow with it. */
-uint64_t tide__predict_fits(const tide_held *a, const tide_held *b, uint64_t capacity);
+uint64_t tide__predict_fits(const tide_lines *l, uint64_t capacity);
 
 #endif

@@ -37,21 +37,13 @@ struct recording {
 	uint64_t peak, reserved; /* UINT64_MAX = not known */
 };
 
-struct line { /* through two recordings */
-	const tide_held *a, *b;
-	tide_held own[2];
-};
-
 struct answer {
 	struct recording *v; /* by size */
 	size_t n;
-	size_t same;		    /* steps that the first and the last have in common */
-	bool all;		    /* all of them */
-	bool moments;		    /* the peaks are among these: a line for each */
-	bool kept;		    /* reserved bytes of both are known */
-	struct line live, reserved; /* the latter where they are */
-	uint64_t capacity;	    /* 0 = not known */
-	uint64_t *sizes;	    /* rows of the table */
+	tide_lines live, reserved; /* the latter where reserved bytes of both are known: */
+	bool kept;
+	uint64_t capacity; /* 0 = not known */
+	uint64_t *sizes;   /* rows of the table */
 	size_t n_sizes;
 	tide_paths paths;
 };
@@ -68,17 +60,19 @@ static const tide_grid_col cols[] = {
 	{ "peak_bytes", "Peak", TIDE_CELL_BYTES },
 	{ "recorded_bytes", "Recorded", TIDE_CELL_BYTES },
 	{ "off_bytes", "Off", TIDE_CELL_DELTA },
+	{ "by", "By", TIDE_CELL_TEXT },
+	{ "most_bytes", "At most", TIDE_CELL_BYTES },
 	{ "op", "Highest in", TIDE_CELL_TEXT },
 	{ "reserved_bytes", "Reserved", TIDE_CELL_BYTES },
 	{ "recorded_reserved_bytes", "Was reserved", TIDE_CELL_BYTES },
 };
-enum { LIVE_COLS = 5 };
+enum { LIVE_COLS = 7 };
 
 static void op_cell(tide_grid *g, struct answer *x, size_t at)
 {
 	char buf[1024];
 	const tide_model *m = last(x)->m;
-	uint32_t row = x->live.b->row[at];
+	uint32_t row = x->live.v[at].at[1].row;
 	uint32_t node = row ? tide__paths_span(&x->paths, m, m->allocs.span[row]) : 0;
 	if (node)
 		tide__grid_text(g, tide__paths_text(&x->paths, m, node, buf, sizeof buf));
@@ -89,7 +83,7 @@ static void op_cell(tide_grid *g, struct answer *x, size_t at)
 static void row(tide_grid *g, struct answer *x, uint64_t size, bool whole)
 {
 	size_t at = 0, i = 0;
-	uint64_t peak = tide__predict(x->live.a, x->live.b, size, &at);
+	uint64_t peak = tide__predict(&x->live, size, &at);
 	while (i < x->n && x->v[i].size != size)
 		i++;
 	const struct recording *r = i < x->n ? &x->v[i] : NULL;
@@ -98,10 +92,12 @@ static void row(tide_grid *g, struct answer *x, uint64_t size, bool whole)
 	tide__grid_uint(g, peak);
 	tide__grid_maybe(g, r ? r->peak : UINT64_MAX);
 	between ? tide__grid_int(g, (int64_t)(peak - r->peak)) : tide__grid_none(g);
+	tide__grid_text(g, tide__line_text(x->live.v[at].kind));
+	tide__grid_uint(g, tide__predict_most(&x->live, size));
 	op_cell(g, x, at);
 	if (!whole)
 		return;
-	tide__grid_maybe(g, x->kept ? tide__predict(x->reserved.a, x->reserved.b, size, NULL)
+	tide__grid_maybe(g, x->kept ? tide__predict(&x->reserved, size, NULL)
 				    : UINT64_MAX);
 	tide__grid_maybe(g, r ? r->reserved : UINT64_MAX);
 }
@@ -117,10 +113,10 @@ static tide_grid *table(struct answer *x, bool whole)
 
 /* ---- output ---- */
 
-static void print_fit(const tide_args *a, const struct line *l, uint64_t capacity, const char *what)
+static void print_fit(const tide_args *a, const tide_lines *l, uint64_t capacity, const char *what)
 {
 	char b[32], count[32];
-	uint64_t most = tide__predict_fits(l->a, l->b, capacity);
+	uint64_t most = tide__predict_fits(l, capacity);
 	fprintf(a->out, "%s by %s bytes: ", tide__fmt_bytes(b, sizeof b, (double)capacity), what);
 	if (!most)
 		fputs("no size fits\n", a->out);
@@ -133,20 +129,14 @@ static void print_fit(const tide_args *a, const struct line *l, uint64_t capacit
 
 static void print_text(const tide_args *a, struct answer *x)
 {
-	char name[64], b[3][32];
+	char name[64], b[2][32];
 	const struct recording *z = last(x);
 	tide__fmt_count(b[0], sizeof b[0], (int64_t)x->v[0].size);
 	tide__fmt_count(b[1], sizeof b[1], (int64_t)z->size);
-	tide__fmt_count(b[2], sizeof b[2], (int64_t)x->same);
 	tide__heading(a, "%s: peak by size of the work, from %s and %s",
 		      tide__device_name(z->m, z->device, name, sizeof name), b[0], b[1]);
-	fprintf(a->out,
-		x->all	     ? "%s allocations and frees in one order: a line for each moment\n\n"
-		: x->moments ? "the first %s allocations and frees are in one order, the peaks "
-			       "among them: a line for each moment\n\n"
-			     : "the recordings do different things after %s allocations and frees: "
-			       "one line, through their peaks\n\n",
-		b[2]);
+	fprintf(a->out, "moments: %lu one to one, %lu in groups (%lu per size), %lu in one alone\n\n",
+		x->live.moments[0], x->live.moments[1], x->live.per_size, x->live.moments[2]);
 	tide__grid_out(table(x, x->kept), a, 2);
 	fputc('\n', a->out);
 	if (!x->capacity)
@@ -159,9 +149,9 @@ static void print_text(const tide_args *a, struct answer *x)
 		tide__cli_losses(a, x->v[i].m);
 }
 
-static void json_fit(tide_json *j, const char *key, const struct line *l, uint64_t capacity)
+static void json_fit(tide_json *j, const char *key, const tide_lines *l, uint64_t capacity)
 {
-	uint64_t most = tide__predict_fits(l->a, l->b, capacity);
+	uint64_t most = tide__predict_fits(l, capacity);
 	tide__json_key(j, key);
 	most == TIDE_MOST_SIZE ? tide__json_null(j) : tide__json_uint(j, most);
 }
@@ -189,9 +179,6 @@ static void print_json(const tide_args *a, struct answer *x)
 	tide__json_object(&j);
 	tide__json_kstr(&j, "device", tide__device_name(z->m, z->device, name, sizeof name));
 	json_recordings(&j, x);
-	tide__json_kbool(&j, "same_order", x->all);
-	tide__json_kbool(&j, "by_moment", x->moments);
-	tide__json_kuint(&j, "same_steps", x->same);
 	tide__json_key(&j, "sizes");
 	tide__grid_json(g, &j);
 	if (x->capacity) {
@@ -285,7 +272,7 @@ static int measure(struct recording *r, tide_error *err)
 	tide__usage_free(&u);
 	if (!ok)
 		return tide__cli_fail(r->file, err);
-	return r->held.n ? 0 : nothing(r, err);
+	return r->held.moments ? 0 : nothing(r, err);
 }
 
 static int load_all(const tide_args *a, struct answer *x, tide_error *err)
@@ -313,50 +300,19 @@ static int load_all(const tide_args *a, struct answer *x, tide_error *err)
 	return rc;
 }
 
-/* One number of each: their peaks. */
-static bool line_of_peaks(struct line *l, const struct recording *a, const struct recording *b,
-			  tide_error *err)
-{
-	*l = (struct line){ &l->own[0], &l->own[1], { { 0 } } };
-	return tide__held_one(a->size, a->peak, &l->own[0], err) == TIDE_OK &&
-	       tide__held_one(b->size, b->peak, &l->own[1], err) == TIDE_OK;
-}
-
 /* What was reserved beyond the peak comes on top; it is not taken to shrink as the work grows. */
-static bool line_of_reserved(struct answer *x, const struct recording *a, const struct recording *b,
-			     tide_error *err)
-{
-	uint64_t more[2] = { a->reserved > a->peak ? a->reserved - a->peak : 0,
-			     b->reserved > b->peak ? b->reserved - b->peak : 0 };
-	struct line *l = &x->reserved;
-	*l = (struct line){ &l->own[0], &l->own[1], { { 0 } } };
-	more[1] = more[1] > more[0] ? more[1] : more[0];
-	return tide__held_raised(x->live.a, more[0], &l->own[0], err) == TIDE_OK &&
-	       tide__held_raised(x->live.b, more[1], &l->own[1], err) == TIDE_OK;
-}
-
-/* The first highest step. */
-static size_t highest(const tide_held *h)
-{
-	size_t at = 0;
-	for (size_t k = 1; k < h->n; k++)
-		if (h->live[k] > h->live[at])
-			at = k;
-	return at;
-}
-
 static bool draw_lines(struct answer *x, tide_error *err)
 {
-	struct recording *a = &x->v[0], *b = &x->v[x->n - 1];
-	x->same = tide__held_same(&a->held, &b->held);
-	x->all = x->same == a->held.n && x->same == b->held.n;
-	x->moments = highest(&a->held) < x->same && highest(&b->held) < x->same;
+	const struct recording *a = &x->v[0], *b = last(x);
 	x->kept = a->reserved != UINT64_MAX && b->reserved != UINT64_MAX;
-	if (x->moments) /* one went on for longer, or ended otherwise: what both did is enough */
-		a->held.n = b->held.n = x->same;
-	x->live = (struct line){ &a->held, &b->held, { { 0 } } };
-	return (x->moments || line_of_peaks(&x->live, a, b, err)) &&
-	       (!x->kept || line_of_reserved(x, a, b, err));
+	if (tide__lines(&a->held, &b->held, &x->live, err) != TIDE_OK)
+		return false;
+	uint64_t more[2] = { a->reserved > a->peak ? a->reserved - a->peak : 0,
+			     b->reserved > b->peak ? b->reserved - b->peak : 0 };
+	x->reserved = x->live; /* the same lines, borrowed */
+	x->reserved.more[0] = more[0];
+	x->reserved.more[1] = more[1] > more[0] ? more[1] : more[0];
+	return true;
 }
 
 static void answer_free(struct answer *x)
@@ -365,10 +321,7 @@ static void answer_free(struct answer *x)
 		tide__held_free(&x->v[i].held);
 		tide__model_free(x->v[i].m);
 	}
-	for (size_t i = 0; i < 2; i++) {
-		tide__held_free(&x->live.own[i]);
-		tide__held_free(&x->reserved.own[i]);
-	}
+	tide__lines_free(&x->live);
 	tide__paths_free(&x->paths);
 	tide__free(x->sizes);
 	tide__free(x->v);
