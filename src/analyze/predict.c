@@ -39,7 +39,8 @@ static void add(tide_lines *l, tide_spot a, tide_spot b, tide_line_kind kind, bo
 }
 
 /* A place that both have, in stretches of one sort. */
-static void draw_same(tide_lines *l, const tide_held *const h[2], const struct tide_sort *const s[2])
+static void draw_same(tide_lines *l, const tide_held *const h[2],
+		      const struct tide_sort *const s[2])
 {
 	if (s[0]->count == s[1]->count) {
 		for (size_t i = 0; i < s[0]->count; i++)
@@ -74,8 +75,8 @@ static void draw_alone(tide_lines *l, const tide_held *const h[2], size_t me, si
 	tide_spot mine = spots_of(h[me], s), other = p->sort[sort].all;
 	if (!other.row) /* no such stretches at all */
 		other = tide__spot_both(&p->sort[0].all, &p->sort[1].all);
-	me ? add(l, other, mine, TIDE_LINE_AROUND, false) :
-	     add(l, mine, other, TIDE_LINE_AROUND, false);
+	me ? add(l, other, mine, TIDE_LINE_AROUND, false)
+	   : add(l, mine, other, TIDE_LINE_AROUND, false);
 	l->moments[TIDE_LINE_AROUND] += s->times;
 }
 

@@ -18,8 +18,8 @@
 
 enum { TIDE_MOST_SIZE = 1000000000 }; /* of the work: products stay far within 128 bits */
 
-#define TIDE_LINE_KINDS(X)                                            \
-	X(MOMENT, "moment") /* the same allocation in both */         \
+#define TIDE_LINE_KINDS(X)                                              \
+	X(MOMENT, "moment") /* the same allocation in both */           \
 	X(GROUP, "group")   /* more of them in one than in the other */ \
 	X(AROUND, "around") /* made in one alone: what is around it */
 

@@ -97,8 +97,7 @@ static void row(tide_grid *g, struct answer *x, uint64_t size, bool whole)
 	op_cell(g, x, at);
 	if (!whole)
 		return;
-	tide__grid_maybe(g, x->kept ? tide__predict(&x->reserved, size, NULL)
-				    : UINT64_MAX);
+	tide__grid_maybe(g, x->kept ? tide__predict(&x->reserved, size, NULL) : UINT64_MAX);
 	tide__grid_maybe(g, r ? r->reserved : UINT64_MAX);
 }
 
@@ -135,7 +134,8 @@ static void print_text(const tide_args *a, struct answer *x)
 	tide__fmt_count(b[1], sizeof b[1], (int64_t)z->size);
 	tide__heading(a, "%s: peak by size of the work, from %s and %s",
 		      tide__device_name(z->m, z->device, name, sizeof name), b[0], b[1]);
-	fprintf(a->out, "moments: %lu one to one, %lu in groups (%lu per size), %lu in one alone\n\n",
+	fprintf(a->out,
+		"moments: %lu one to one, %lu in groups (%lu per size), %lu in one alone\n\n",
 		x->live.moments[0], x->live.moments[1], x->live.per_size, x->live.moments[2]);
 	tide__grid_out(table(x, x->kept), a, 2);
 	fputc('\n', a->out);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Predictions: random programs whose allocations grow with the size of their work are predicted to
- * the byte; what fits is what trying every size finds. */
+/* Predictions: made-up trainings (a loader that allocates for every sample, steps that depend on
+ * the batch, a smaller last batch, evaluation between epochs) are performed at other sizes too, and
+ * predicted to the byte; what fits is what trying every size finds; whatever two recordings are,
+ * the prediction at their sizes is what they held. */
 #include <string.h>
 
 #include "analyze/predict.h"
 #include "some_model.h"
 #include "testing.h"
 
-enum { MOST = 24 };
+enum { PARTS = 12, KEPT = 512 };
 
 static uint64_t seed;
 
@@ -20,75 +22,239 @@ static uint64_t below(uint64_t n)
 	return seed % n;
 }
 
-/* A program: allocations of fixed + each × size bytes, made and freed in some order. */
+/* ---- a training ---- */
+
 static struct program {
-	uint64_t fixed[MOST], each[MOST];
-	uint8_t order[2 * MOST]; /* allocation to make, or to free when it is there */
-	size_t n;
+	uint64_t weights, sample, moment; /* bytes; those of a sample, and for a moment with each */
+	struct part {			  /* of a step */
+		uint64_t fixed, each;
+		unsigned until; /* freed before this part, PARTS = at the end of the step */
+		unsigned place;
+	} part[PARTS];
+	unsigned n, forward; /* parts; of these in the forward pass */
+	uint64_t state;	     /* bytes that the first step leaves for good */
+	uint64_t rows;
+	bool loader, eval, steps_marked;
 } program;
 
 static void invent(void)
 {
-	program.n = 1 + below(2 * MOST);
-	for (size_t i = 0; i < MOST; i++) {
-		program.fixed[i] = below(3) ? 1 + below(100000) : 1;
-		program.each[i] = below(2) ? below(5000) : 0;
-	}
-	for (size_t i = 0; i < program.n; i++)
-		program.order[i] = (uint8_t)below(MOST);
+	struct program *p = &program;
+	*p = (struct program){ .weights = 1 + below(100000),
+			       .sample = 1 + below(900),
+			       .moment = below(2) ? below(5000) : 0,
+			       .n = 2 + (unsigned)below(PARTS - 1),
+			       .state = below(50000),
+			       .rows = 400 + below(100),
+			       .loader = below(2),
+			       .eval = below(2),
+			       .steps_marked = below(2) };
+	p->forward = 1 + (unsigned)below(p->n - 1);
+	for (unsigned i = 0; i < p->n; i++)
+		p->part[i] =
+			(struct part){ below(3) ? 1 + below(60000) : 1, below(2) ? below(3000) : 0,
+				       i + 1 + (unsigned)below(PARTS - i), (unsigned)below(4) };
 }
 
-/* What it does at a size, as a model; its peak counted as it goes. */
+struct run {
+	tide_model *m;
+	int64_t t;
+	uint64_t live, peak;
+};
+
+/* some_span looks for its parent among all; here there are many. */
+static uint32_t span(struct run *r, const char *name, int64_t t1, uint32_t parent)
+{
+	uint32_t s = tide__push(&r->m->spans, &tide_spans_desc);
+	r->m->spans.lane[s].i = 1;
+	r->m->spans.cat[s] = TIDE_CAT_OP;
+	r->m->spans.name[s] = tide__str(r->m, name);
+	r->m->spans.t0[s] = r->t;
+	r->m->spans.t1[s] = r->m->t_end = t1;
+	r->m->spans.parent[s].i = parent;
+	return s;
+}
+
+static uint32_t make(struct run *r, const char *outer, const char *op, uint64_t bytes)
+{
+	uint32_t around = outer ? span(r, outer, r->t + 2, 0) : 0;
+	uint32_t in = span(r, op, r->t + 1, around);
+	uint32_t a = some_alloc(r->m, 1, bytes, r->t);
+	r->m->allocs.span[a].i = in;
+	r->t += 3;
+	r->live += bytes;
+	r->peak = r->live > r->peak ? r->live : r->peak;
+	return a;
+}
+
+static void drop(struct run *r, uint32_t a)
+{
+	r->live -= r->m->allocs.size[a];
+	some_free(r->m, a, r->t++);
+}
+
+static size_t load(struct run *r, uint64_t size, uint32_t *made)
+{
+	size_t n = 0;
+	for (uint64_t i = 0; i < size && program.loader; i++) {
+		uint32_t moment = program.moment ? make(r, "loader", "decode", program.moment) : 0;
+		made[n++] = make(r, "loader", "sample", program.sample);
+		if (moment)
+			drop(r, moment);
+	}
+	uint32_t batch = make(r, "loader", "stack", program.sample * size);
+	while (n)
+		drop(r, made[--n]);
+	made[0] = batch;
+	return 1;
+}
+
+static void step(struct run *r, uint64_t size, bool train)
+{
+	static const char *const ops[] = { "mm", "add", "mm", "relu" };
+	uint32_t made[KEPT], part[PARTS] = { 0 };
+	load(r, size, made);
+	for (unsigned i = 0; i < (train ? program.n : program.forward); i++) {
+		const struct part *p = &program.part[i];
+		for (unsigned k = 0; k < i; k++)
+			if (part[k] && (!train || program.part[k].until <= i)) {
+				drop(r, part[k]);
+				part[k] = 0;
+			}
+		if (!i) /* a call of the model */
+			span(r, "nn.Module: Net", r->t + 1, 0), r->t += 2;
+		part[i] =
+			make(r, i < program.forward ? NULL : "autograd::engine::evaluate_function",
+			     ops[p->place], p->fixed + p->each * size);
+	}
+	for (unsigned k = 0; k < program.n; k++)
+		if (part[k])
+			drop(r, part[k]);
+	drop(r, made[0]);
+}
+
 static tide_model *perform(uint64_t size, uint64_t *peak)
 {
-	tide_model *m = some_machine();
-	uint32_t there[MOST] = { 0 };
-	uint64_t live = 0;
-	*peak = 0;
+	struct run r = { .m = some_machine() };
+	bool first = true;
 	(void)some_model;
-	for (size_t i = 0; i < program.n; i++) {
-		size_t k = program.order[i];
-		uint64_t bytes = program.fixed[k] + program.each[k] * size;
-		if (there[k]) {
-			some_free(m, there[k], (int64_t)i);
-			there[k] = 0;
-			live -= bytes;
-		} else {
-			there[k] = some_alloc(m, 1, bytes, (int64_t)i);
-			live += bytes;
+	make(&r, NULL, "init", program.weights);
+	for (unsigned epoch = 0; epoch < 2; epoch++) {
+		for (uint64_t at = 0; at < program.rows; at += size) {
+			if (program.steps_marked) {
+				uint32_t k = tide__push(&r.m->marks, &tide_marks_desc);
+				r.m->marks.kind[k] = TIDE_MARK_STEP;
+				r.m->marks.t[k] = r.t++;
+				r.m->marks.move[k] = r.m->moves.n;
+			}
+			step(&r, size < program.rows - at ? size : program.rows - at, true);
+			if (first && program.state)
+				make(&r, "optimizer", "state", program.state);
+			first = false;
 		}
-		*peak = live > *peak ? live : *peak;
+		for (uint64_t at = 0; program.eval && at < program.rows / 3; at += size)
+			step(&r, size, false);
 	}
-	return m;
+	*peak = r.peak;
+	assert_int_equal(tide__model_check(r.m, NULL), TIDE_OK);
+	return r.m;
 }
 
 static void held_at(uint64_t size, tide_held *h, uint64_t *peak)
 {
 	tide_model *m = perform(size, peak);
-	assert_int_equal(tide__held(m, m->pools.device[1].i, size, h, NULL), TIDE_OK);
-	assert_int_equal(h->n, program.n);
+	assert_int_equal(tide__held(m, 1, size, h, NULL), TIDE_OK);
+	assert_int_equal(h->peak, *peak);
 	tide__model_free(m);
 }
 
-static void programs_are_predicted(void **state)
+static void trainings_are_predicted(void **state)
 {
-	for (unsigned round = 0; round < 300; round++) {
+	unsigned groups = 0;
+	for (unsigned round = 0; round < 150; round++) {
 		tide_held a, b;
+		tide_lines l;
 		uint64_t peak;
 		seed = 88172645463325252u + round;
 		invent();
-		uint64_t x = 1 + below(50), y = x + 1 + below(50);
+		uint64_t x = 1 + below(20), y = x + 1 + below(40);
 		held_at(x, &a, &peak);
 		held_at(y, &b, &peak);
-		assert_int_equal(tide__held_same(&a, &b), program.n);
-		for (uint64_t size = 1; size < 200; size += 1 + below(9)) {
+		assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+		assert_int_equal(l.moments[TIDE_LINE_AROUND], 0);
+		for (uint64_t size = 1; size < 190; size += 1 + below(50)) {
 			tide__model_free(perform(size, &peak));
-			if (tide__predict(&a, &b, size, NULL) != peak)
-				fail_msg("round %u, size %u", round, (unsigned)size);
+			if (tide__predict(&l, size, NULL) != peak)
+				fail_msg("round %u, from %u and %u at %u: %lld, not %lld", round,
+					 (unsigned)x, (unsigned)y, (unsigned)size,
+					 (long long)tide__predict(&l, size, NULL), (long long)peak);
+			assert_true(tide__predict_most(&l, size) >= peak);
 		}
+		groups += l.per_size > 0;
+		tide__lines_free(&l);
 		tide__held_free(&a);
 		tide__held_free(&b);
 	}
+	assert_true(groups > 40); /* loaders were among them */
+}
+
+/* ---- whatever the recordings are ---- */
+
+static void two_sizes_are_as_recorded(void **state)
+{
+	for (uint32_t round = 1; round < 200; round++) {
+		tide_held a, b;
+		tide_lines l;
+		tide_model *m = some_model(round, 40, 120), *o = some_model(round * 7 + 1, 40, 90);
+		uint64_t x = 1 + some_random(50), y = x + 1 + some_random(50), n = 0;
+		assert_int_equal(tide__held(m, 1, x, &a, NULL), TIDE_OK);
+		assert_int_equal(tide__held(o, 1, y, &b, NULL), TIDE_OK);
+		assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+		assert_int_equal(tide__predict(&l, x, NULL), a.peak);
+		assert_int_equal(tide__predict(&l, y, NULL), b.peak);
+		for (size_t k = 0; k < TIDE_LINE_KINDS_N; k++)
+			n += l.moments[k];
+		assert_int_equal(n, a.moments + b.moments);
+		for (uint64_t size = 1; size < 300; size += 13)
+			assert_true(tide__predict_most(&l, size) >= tide__predict(&l, size, NULL));
+		tide__lines_free(&l);
+		tide__held_free(&a);
+		tide__held_free(&b);
+		tide__model_free(m);
+		tide__model_free(o);
+	}
+}
+
+static void what_one_alone_does_is_told_from_around_it(void **state)
+{
+	tide_held a, b;
+	tide_lines l;
+	size_t at;
+	struct run r = { .m = some_machine() }, s = { .m = some_machine() };
+	drop(&r, make(&r, "conv", "direct", 100));
+	make(&r, NULL, "other", 150);
+	drop(&s, make(&s, "conv", "winograd", 300));
+	make(&s, NULL, "other", 150);
+	assert_int_equal(tide__held(r.m, 1, 1, &a, NULL), TIDE_OK);
+	assert_int_equal(tide__held(s.m, 1, 2, &b, NULL), TIDE_OK);
+	assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+	assert_int_equal(l.moments[TIDE_LINE_AROUND], 2);
+	assert_int_equal(l.moments[TIDE_LINE_MOMENT], 2);
+	assert_int_equal(tide__predict(&l, 3, &at), 500); /* conv to conv, whatever is in it */
+	assert_int_equal(l.v[at].kind, TIDE_LINE_AROUND);
+	tide__lines_free(&l);
+	tide__held_free(&a);
+	tide__held_free(&b);
+	tide__model_free(r.m);
+	tide__model_free(s.m);
+}
+
+/* ---- reading lines ---- */
+
+static tide_line line(uint64_t a, uint64_t b)
+{
+	return (tide_line){ .at = { { .most = a, .least = a, .row = 1 },
+				    { .most = b, .least = b, .row = 1 } } };
 }
 
 /* Against trying sizes one by one, on lines that rise, fall and stay. */
@@ -96,27 +262,28 @@ static void what_fits_is_what_trying_finds(void **state)
 {
 	enum { STEPS = 6, TRIED = 400 };
 	for (unsigned round = 0; round < 2000; round++) {
-		uint64_t live[2][STEPS];
-		uint64_t what[STEPS] = { 0 };
-		uint32_t row[STEPS] = { 0 };
+		tide_line v[STEPS];
 		seed = 1234567 + round;
-		size_t n = 1 + below(STEPS);
-		for (size_t i = 0; i < n; i++) {
-			live[0][i] = below(2000);
-			live[1][i] = below(4) ? live[0][i] + below(300) : below(2000);
+		tide_lines l = { .v = v, .n = 1 + below(STEPS) };
+		for (size_t i = 0; i < l.n; i++) {
+			uint64_t a = below(2000);
+			v[i] = line(a, below(4) ? a + below(300) : below(2000));
 		}
-		uint64_t x = 1 + below(20), y = x + 1 + below(20);
-		tide_held a = { x, live[0], what, row, n }, b = { y, live[1], what, row, n };
-		uint64_t capacity = below(4000), fits = tide__predict_fits(&a, &b, capacity);
+		l.size[0] = 1 + below(20);
+		l.size[1] = l.size[0] + 1 + below(20);
+		l.more[0] = below(100);
+		l.more[1] = below(100);
+		uint64_t capacity = below(4000), fits = tide__predict_fits(&l, capacity);
 		uint64_t found = 0;
 		for (uint64_t size = 1; size <= TRIED; size++)
-			if (tide__predict(&a, &b, size, NULL) <= capacity)
+			if (tide__predict(&l, size, NULL) <= capacity)
 				found = size;
 		if (fits > TRIED) {
-			assert_int_equal(found, TRIED);
-			assert_true(tide__predict(&a, &b, fits, NULL) <= capacity);
+			assert_true(found == TRIED ||
+				    tide__predict(&l, TRIED, NULL) > capacity); /* falls */
+			assert_true(tide__predict(&l, fits, NULL) <= capacity);
 			assert_true(fits == TIDE_MOST_SIZE ||
-				    tide__predict(&a, &b, fits + 1, NULL) > capacity);
+				    tide__predict(&l, fits + 1, NULL) > capacity);
 		} else if (fits != found) {
 			fail_msg("round %u: %u, not %u", round, (unsigned)fits, (unsigned)found);
 		}
@@ -125,58 +292,37 @@ static void what_fits_is_what_trying_finds(void **state)
 
 static void rounded_up_and_never_below_nothing(void **state)
 {
-	tide_held a, b;
+	tide_line v = line(100, 101);
+	tide_lines l = { .size = { 2, 5 }, .v = &v, .n = 1 };
 	size_t at = 9;
-	assert_int_equal(tide__held_one(2, 100, &a, NULL), TIDE_OK);
-	assert_int_equal(tide__held_one(5, 101, &b, NULL), TIDE_OK);
-	assert_int_equal(tide__predict(&a, &b, 3, &at), 101);
+	assert_int_equal(tide__predict(&l, 3, &at), 101);
 	assert_int_equal(at, 0);
-	tide_held raised;
-	assert_int_equal(tide__held_raised(&b, 7, &raised, NULL), TIDE_OK);
-	assert_int_equal(raised.size, 5);
-	assert_int_equal(raised.live[0], 108);
-	assert_int_equal(tide__held_same(&b, &raised), 1);
-	tide__held_free(&raised);
-	assert_int_equal(tide__predict(&a, &b, 2, NULL), 100);
-	b.live[0] = 10;
-	assert_int_equal(tide__predict(&a, &b, 50, NULL), 0);
-	b.live[0] = UINT64_MAX;
-	assert_int_equal(tide__predict(&a, &b, TIDE_MOST_SIZE, NULL), UINT64_MAX);
-	tide__held_free(&a);
-	tide__held_free(&b);
-}
-
-static void other_orders_are_seen(void **state)
-{
-	tide_held a, b;
-	uint64_t peak;
-	program = (struct program){ .fixed = { 1, 1, 1 }, .order = { 0, 1, 0, 1 }, .n = 4 };
-	held_at(1, &a, &peak);
-	program.order[2] = 1; /* frees the other first */
-	program.order[3] = 0;
-	held_at(2, &b, &peak);
-	assert_int_equal(tide__held_same(&a, &b), 2);
-	tide__held_free(&b);
-	program.n = 2;
-	held_at(2, &b, &peak);
-	assert_int_equal(tide__held_same(&a, &b), 2); /* and no more */
-	tide__held_free(&b);
-	tide_model *m = perform(2, &peak);
-	m->allocs.span[2].i = some_span(m, 1, TIDE_CAT_OP, "elsewhere", 0, 9);
-	assert_int_equal(tide__held(m, m->pools.device[1].i, 2, &b, NULL), TIDE_OK);
-	assert_int_equal(tide__held_same(&a, &b), 1); /* the second is made in another op */
-	tide__model_free(m);
-	tide__held_free(&a);
-	tide__held_free(&b);
+	l.more[1] = 7;
+	assert_int_equal(tide__predict(&l, 5, NULL), 108);
+	l.more[1] = 0;
+	assert_int_equal(tide__predict(&l, 2, NULL), 100);
+	assert_int_equal(tide__on_line(&l, 0, 3, 8), 6);
+	v = line(100, 10);
+	assert_int_equal(tide__predict(&l, 50, NULL), 0);
+	v = line(100, UINT64_MAX);
+	assert_int_equal(tide__predict(&l, TIDE_MOST_SIZE, NULL), UINT64_MAX);
+	v = line(100, 200);
+	v.kind = TIDE_LINE_GROUP;
+	v.at[0].least = 50;
+	v.at[1].least = 20;
+	assert_int_equal(tide__predict_most(&l, 8), 350); /* from 50 to 200, and on */
+	assert_int_equal(tide__predict_most(&l, 1), 127); /* from 20 to 100 */
+	assert_int_equal(tide__predict_most(&l, 3), tide__predict(&l, 3, NULL));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(programs_are_predicted),
+		cmocka_unit_test(trainings_are_predicted),
+		cmocka_unit_test(two_sizes_are_as_recorded),
+		cmocka_unit_test(what_one_alone_does_is_told_from_around_it),
 		cmocka_unit_test(what_fits_is_what_trying_finds),
 		cmocka_unit_test(rounded_up_and_never_below_nothing),
-		cmocka_unit_test(other_orders_are_seen),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
