@@ -70,14 +70,8 @@ static bool is_backward(const char *name)
 
 static uint32_t add_place(tide_held *h, uint64_t hash, uint32_t parent, bool backward)
 {
-	if (h->n_places == h->cap_places) {
-		size_t cap = h->cap_places ? 2 * h->cap_places : 64;
-		tide_place *v = cap < UINT32_MAX ? tide__realloc(h->places, cap, sizeof *v) : NULL;
-		if (!v)
-			return UINT32_MAX;
-		h->places = v;
-		h->cap_places = cap;
-	}
+	if (h->n_places + 1 >= UINT32_MAX || !TIDE_ROOM(h->places, h->cap_places, h->n_places + 1))
+		return UINT32_MAX;
 	uint32_t p = (uint32_t)h->n_places;
 	if (!tide__map_put(&h->by_hash, hash, p + 1))
 		return UINT32_MAX;

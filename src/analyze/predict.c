@@ -25,10 +25,11 @@ static uint32_t same_place(const tide_held *h, uint64_t hash)
 	return tide__map_get(&h->by_hash, hash); /* + 1 */
 }
 
-static tide_spot spots_of(const tide_held *h, const struct tide_sort *s)
+/* All spots of a place from `first` on, as one. */
+static tide_spot spots_from(const tide_held *h, const struct tide_sort *s, size_t first)
 {
 	tide_spot all = { 0 };
-	for (size_t i = 0; i < s->count; i++)
+	for (size_t i = first; i < s->count; i++)
 		all = tide__spot_both(&all, &h->spots[s->first + i]);
 	return all;
 }
@@ -38,22 +39,27 @@ static void add(tide_lines *l, tide_spot a, tide_spot b, tide_line_kind kind, bo
 	l->v[l->n++] = (tide_line){ { a, b }, kind, per_size };
 }
 
-/* A place that both have, in stretches of one sort. */
+/* A place that both have, in stretches of one sort. Numbers of a whole recording that is one
+ * stretch count from its beginning: one may just go on for longer. */
 static void draw_same(tide_lines *l, const tide_held *const h[2],
 		      const struct tide_sort *const s[2])
 {
-	if (s[0]->count == s[1]->count) {
-		for (size_t i = 0; i < s[0]->count; i++)
-			add(l, h[0]->spots[s[0]->first + i], h[1]->spots[s[1]->first + i],
-			    TIDE_LINE_MOMENT, false);
-		l->moments[TIDE_LINE_MOMENT] += s[0]->times + s[1]->times;
-		return;
-	}
-	/* Through 0 or not: a few may be made once for all samples. */
+	bool equal = s[0]->count == s[1]->count, whole = h[0]->stretches + h[1]->stretches == 2;
+	/* Exactly as the sizes: a place may also make some once for all samples. */
 	bool per_size = (wide)s[1]->count * h[0]->size == (wide)s[0]->count * h[1]->size;
-	add(l, spots_of(h[0], s[0]), spots_of(h[1], s[1]), TIDE_LINE_GROUP, per_size);
-	l->moments[TIDE_LINE_GROUP] += s[0]->times + s[1]->times;
-	l->per_size += per_size ? s[0]->times + s[1]->times : 0;
+	size_t least = s[0]->count < s[1]->count ? s[0]->count : s[1]->count;
+	size_t pairs = equal || (whole && !per_size) ? least : 0;
+	for (size_t i = 0; i < pairs; i++)
+		add(l, h[0]->spots[s[0]->first + i], h[1]->spots[s[1]->first + i], TIDE_LINE_MOMENT,
+		    false);
+	uint64_t all = s[0]->times + s[1]->times, paired = equal ? all : 2 * pairs;
+	l->moments[TIDE_LINE_MOMENT] += paired;
+	if (equal)
+		return;
+	add(l, spots_from(h[0], s[0], s[0]->count > pairs ? pairs : 0),
+	    spots_from(h[1], s[1], s[1]->count > pairs ? pairs : 0), TIDE_LINE_GROUP, per_size);
+	l->moments[TIDE_LINE_GROUP] += all - paired;
+	l->per_size += per_size ? all : 0;
 }
 
 /* Per place of `one`: the nearest around it, itself included, where `other` allocates in stretches
@@ -72,7 +78,7 @@ static void draw_alone(tide_lines *l, const tide_held *const h[2], size_t me, si
 		       const struct tide_sort *s, uint32_t near)
 {
 	const tide_place *p = &h[!me]->places[near];
-	tide_spot mine = spots_of(h[me], s), other = p->sort[sort].all;
+	tide_spot mine = spots_from(h[me], s, 0), other = p->sort[sort].all;
 	if (!other.row) /* no such stretches at all */
 		other = tide__spot_both(&p->sort[0].all, &p->sort[1].all);
 	me ? add(l, other, mine, TIDE_LINE_AROUND, false)

@@ -602,7 +602,7 @@ class Reading(unittest.TestCase):
         self.assertEqual((t.modules(), t.whatif()), (t.ask("modules"), t.ask("whatif")))
         found = t.predict(1, {3: t.path}, at=[2], capacity=100)
         self.assertEqual([(r["size"], r["peak_bytes"]) for r in found["sizes"]], [(1, 100), (2, 100), (3, 100)])
-        self.assertEqual((found["same_order"], found["fits"]), (True, None))  # every size fits
+        self.assertEqual((found["allocations"]["in_one_alone"], found["fits"]), (0, None))  # every size fits
         self.assertRaisesRegex(tidemark.Error, "many lines", t.ask, "dump")
 
     def test_unknown_option_is_the_programs_line(self):

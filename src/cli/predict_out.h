@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* What predict found, and its two outputs. */
+#ifndef TIDE_CLI_PREDICT_OUT_H
+#define TIDE_CLI_PREDICT_OUT_H
+
+#include "analyze/parts.h"
+#include "analyze/paths.h"
+#include "cli/cli.h"
+
+typedef struct tide_predict_run { /* a recording */
+	uint64_t size;		  /* first: they are sorted by it */
+	const char *file;
+	tide_model *m;
+	uint32_t device;
+	tide_held held;
+	uint64_t peak, reserved; /* UINT64_MAX = not known */
+	uint64_t without; /* its peak as the others tell it; UINT64_MAX = there are too few */
+} tide_predict_run;
+
+typedef struct tide_predict_row {
+	uint64_t size, peak, most;
+	uint64_t reserved; /* UINT64_MAX = not known */
+	size_t line;	   /* that the peak is on */
+	const tide_predict_run *run;
+} tide_predict_row;
+
+typedef struct tide_predict_answer {
+	tide_predict_run *v; /* by size */
+	size_t n;
+	tide_lines live,
+		reserved; /* the latter borrows the former's, where bytes of both are known: */
+	bool kept;
+	uint64_t capacity;	      /* 0 = not known */
+	uint64_t fits, fits_reserved; /* where it is */
+	tide_predict_row *rows;
+	size_t n_rows;
+	tide_predict_row
+		whole; /* what the parts are of: the largest that fits, else the last row */
+	tide_parts roles, modules;
+	tide_paths paths;
+} tide_predict_answer;
+
+static inline const tide_predict_run *tide__predict_last(const tide_predict_answer *x)
+{
+	return &x->v[x->n - 1];
+}
+
+void tide__predict_text(const tide_args *a, tide_predict_answer *x);
+void tide__predict_json(const tide_args *a, tide_predict_answer *x);
+
+#endif
