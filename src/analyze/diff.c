@@ -261,15 +261,18 @@ static tide_code kernels(differ *d, int side)
 static bool add_paths(differ *d, int side, tide_diff_kind kind, const tide_flame *f)
 {
 	uint32_t *to = tide__calloc(f->nodes.n, sizeof *to);
-	bool ok = to != NULL;
+	uint32_t *names = tide__flame_names(f);
+	bool ok = to && names;
 	if (ok)
 		to[0] = d->branch[kind];
 	for (uint32_t i = 0; ok && i < f->nodes.n; i++) {
 		size_t n;
 		const char *s = tide__flame_name(f, i, &n);
+		uint32_t *name = &names[f->nodes.name[i]];
+		if (i && !*name) /* once a text: it may be long, and of many nodes */
+			*name = tide__diff_text(d->out->tree, s, n);
 		if (i)
-			to[i] = tide__flame_child(d->out->tree, to[f->nodes.parent[i]],
-						  tide__diff_text(d->out->tree, s, n),
+			to[i] = tide__flame_child(d->out->tree, to[f->nodes.parent[i]], *name,
 						  f->nodes.type[i]);
 		ok = to[i] != 0;
 		if (!ok || !f->nodes.count[i])
@@ -282,6 +285,7 @@ static bool add_paths(differ *d, int side, tide_diff_kind kind, const tide_flame
 		r->value[side] += f->nodes.self[i];
 	}
 	tide__free(to);
+	tide__free(names);
 	return ok;
 }
 

@@ -121,6 +121,10 @@ const char *tide__flame_name(const tide_flame *f, uint32_t node, size_t *n);
 /* For builders of trees (also used to join the trees of several traces). */
 tide_flame *tide__flame_new(const char *root_name);
 uint32_t tide__flame_text(tide_flame *f, const char *s, size_t n); /* id; 0 on exhaustion */
+/* The same of a node's name in another graph. `names` has its ids, 0 = not yet: each text is taken
+ * over once, however many nodes have it (tide__flame_names; tide__free). */
+uint32_t tide__flame_copy(tide_flame *into, const tide_flame *from, uint32_t node, uint32_t *names);
+uint32_t *tide__flame_names(const tide_flame *from);
 /* The child of `parent` called `name`, made if needed; 0 on exhaustion. */
 uint32_t tide__flame_child(tide_flame *f, uint32_t parent, uint32_t name, unsigned type);
 /* Totals from selves, then order of children. False on exhaustion. */

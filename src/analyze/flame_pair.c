@@ -32,16 +32,20 @@ void tide__flame_pair_free(tide_flame_pair *p)
 /* The paths of `f` in the tree: to[i] is the node of its node i. */
 static bool add_paths(tide_flame *tree, const tide_flame *f, uint32_t *to)
 {
+	uint32_t *names = tide__flame_names(f);
+	bool ok = names != NULL;
 	to[0] = 0;
-	for (uint32_t i = 1; i < f->nodes.n; i++) {
+	for (uint32_t i = 1; ok && i < f->nodes.n; i++) {
 		size_t n;
 		const char *s = tide__flame_name(f, i, &n);
-		to[i] = tide__flame_child(tree, to[f->nodes.parent[i]], tide__diff_text(tree, s, n),
-					  f->nodes.type[i]);
-		if (!to[i])
-			return false;
+		uint32_t *name = &names[f->nodes.name[i]];
+		if (!*name) /* once a text */
+			*name = tide__diff_text(tree, s, n);
+		to[i] = tide__flame_child(tree, to[f->nodes.parent[i]], *name, f->nodes.type[i]);
+		ok = to[i] != 0;
 	}
-	return true;
+	tide__free(names);
+	return ok;
 }
 
 static bool unite(const tide_flame *const *f, tide_flame_pair *p)
@@ -83,17 +87,10 @@ static uint64_t *larger_totals(const tide_flame_pair *p)
 	return ok ? most : NULL;
 }
 
-static uint32_t copy(tide_flame *into, uint32_t parent, const tide_flame *from, uint32_t node)
-{
-	size_t n;
-	const char *s = tide__flame_name(from, node, &n);
-	return tide__flame_child(into, parent, tide__flame_text(into, s, n),
-				 from->nodes.type[node]);
-}
-
 /* Nodes of the folded copy; sink[i]: all below node i goes where it went. */
 static bool fold_nodes(const tide_flame_pair *p, const uint64_t *most, uint64_t min,
-		       uint32_t max_depth, tide_flame_pair *out, uint32_t *to, uint8_t *sink)
+		       uint32_t max_depth, tide_flame_pair *out, uint32_t *to, uint8_t *sink,
+		       uint32_t *names)
 {
 	static const char small[] = "[small]";
 	const tide_nodes *t = &p->tree->nodes;
@@ -110,7 +107,9 @@ static bool fold_nodes(const tide_flame_pair *p, const uint64_t *most, uint64_t 
 				tide__flame_text(out->tree, small, sizeof small - 1),
 				TIDE_NODE_NOTE);
 		else
-			to[i] = copy(out->tree, to[up], p->tree, i);
+			to[i] = tide__flame_child(out->tree, to[up],
+						  tide__flame_copy(out->tree, p->tree, i, names),
+						  t->type[i]);
 		out->folded += little && !sink[up];
 		if (!to[i] && !sink[up] && !deep)
 			return false;
@@ -122,12 +121,13 @@ static bool fold(const tide_flame_pair *p, uint64_t parts, uint32_t max_depth, t
 {
 	size_t n = p->tree->nodes.n, len;
 	uint64_t *most = larger_totals(p);
-	uint32_t *to = tide__calloc(n, sizeof *to);
+	uint32_t *to = tide__calloc(n, sizeof *to), *names = tide__flame_names(p->tree);
 	uint8_t *sink = tide__calloc(n, 1);
 	out->tree = tide__flame_new(tide__flame_name(p->tree, 0, &len));
-	bool ok = most && to && sink && out->tree &&
-		  fold_nodes(p, most, parts ? most[0] / parts : 0, max_depth, out, to, sink) &&
-		  weights(out);
+	bool ok =
+		most && to && sink && names && out->tree &&
+		fold_nodes(p, most, parts ? most[0] / parts : 0, max_depth, out, to, sink, names) &&
+		weights(out);
 	for (int side = 0; side < 2 && ok; side++)
 		for (size_t i = 0; i < n; i++) {
 			out->self[side][to[i]] += p->self[side][i];
@@ -135,6 +135,7 @@ static bool fold(const tide_flame_pair *p, uint64_t parts, uint32_t max_depth, t
 		}
 	tide__free(most);
 	tide__free(to);
+	tide__free(names);
 	tide__free(sink);
 	return ok;
 }

@@ -131,16 +131,25 @@ static void add_weights(tide_flame *into, uint32_t node, const tide_flame *from,
 	into->nodes.peak_count[node] += from->nodes.peak_count[other];
 }
 
-static uint32_t copy_name(tide_flame *into, const tide_flame *from, uint32_t node)
+uint32_t *tide__flame_names(const tide_flame *from)
 {
-	size_t n;
-	const char *s = tide__flame_name(from, node, &n);
-	return tide__flame_text(into, s, n);
+	return tide__calloc((size_t)tide__strings_count(from->strings) + 1, sizeof(uint32_t));
 }
 
-static uint32_t copy_child(tide_flame *into, uint32_t parent, const tide_flame *from, uint32_t node)
+uint32_t tide__flame_copy(tide_flame *into, const tide_flame *from, uint32_t node, uint32_t *names)
 {
-	uint32_t to = tide__flame_child(into, parent, copy_name(into, from, node),
+	uint32_t *id = &names[from->nodes.name[node]];
+	size_t n;
+	const char *s = tide__flame_name(from, node, &n);
+	if (!*id)
+		*id = tide__flame_text(into, s, n);
+	return *id;
+}
+
+static uint32_t copy_child(tide_flame *into, uint32_t parent, const tide_flame *from, uint32_t node,
+			   uint32_t *names)
+{
+	uint32_t to = tide__flame_child(into, parent, tide__flame_copy(into, from, node, names),
 					from->nodes.type[node]);
 	if (to)
 		into->nodes.frame[to] = from->nodes.frame[node];
@@ -168,7 +177,7 @@ static uint32_t note(tide_flame *f, uint32_t parent, bool kernel)
 /* Where the weight of `node` goes in the copy; `to` has that of all smaller rows. A node below a
  * folded one goes where that went: `sink` says so. */
 static uint32_t fold_one(const tide_flame *f, const tide_flame_options *opt, tide_flame *into,
-			 uint32_t node, const uint32_t *to, uint8_t *sink)
+			 uint32_t node, const uint32_t *to, uint8_t *sink, uint32_t *names)
 {
 	uint32_t parent = f->nodes.parent[node];
 	bool deep = opt->max_depth && f->nodes.depth[node] > opt->max_depth;
@@ -179,7 +188,7 @@ static uint32_t fold_one(const tide_flame *f, const tide_flame_options *opt, tid
 		return to[parent];
 	}
 	if (!is_small(f, opt, node))
-		return copy_child(into, to[parent], f, node);
+		return copy_child(into, to[parent], f, node, names);
 	sink[node] = 1;
 	into->folded++;
 	return note(into, to[parent], kernel);
@@ -189,16 +198,18 @@ static bool fold_all(const tide_flame *f, const tide_flame_options *opt, tide_fl
 {
 	uint32_t *to = tide__calloc(f->nodes.n, sizeof *to);
 	uint8_t *sink = tide__calloc(f->nodes.n, 1);
-	bool ok = to && sink;
+	uint32_t *names = tide__flame_names(f);
+	bool ok = to && sink && names;
 	for (uint32_t i = 0; ok && i < f->nodes.n; i++) {
 		if (i)
-			to[i] = fold_one(f, opt, into, i, to, sink);
+			to[i] = fold_one(f, opt, into, i, to, sink, names);
 		ok = !i || to[i];
 		if (ok)
 			add_weights(into, to[i], f, i);
 	}
 	tide__free(to);
 	tide__free(sink);
+	tide__free(names);
 	return ok;
 }
 
@@ -221,10 +232,10 @@ tide_flame *tide__flame_fold(const tide_flame *f, const tide_flame_options *opt)
 
 bool tide__flame_join(tide_flame *into, const tide_flame *from, const char *name)
 {
-	uint32_t *to = tide__calloc(from->nodes.n, sizeof *to);
-	bool ok = to != NULL;
+	uint32_t *to = tide__calloc(from->nodes.n, sizeof *to), *names = tide__flame_names(from);
+	bool ok = to && names;
 	for (uint32_t i = 0; ok && i < from->nodes.n; i++) {
-		to[i] = i ? copy_child(into, to[from->nodes.parent[i]], from, i)
+		to[i] = i ? copy_child(into, to[from->nodes.parent[i]], from, i, names)
 			  : tide__flame_child(into, 0, tide__flame_text(into, name, strlen(name)),
 					      TIDE_NODE_LANE);
 		ok = to[i] != 0;
@@ -234,6 +245,7 @@ bool tide__flame_join(tide_flame *into, const tide_flame *from, const char *name
 			into->nodes.frame[to[i]] = (tide_frame_id){ 0 };
 	}
 	tide__free(to);
+	tide__free(names);
 	into->kind = from->kind;
 	into->bytes = from->bytes;
 	into->cut += from->cut;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/strings.h"
 
 /* ---- faces ------------------------------------------------------------------------------- */
 
@@ -107,19 +108,22 @@ size_t tide__bare_name(const char *s, size_t n)
 
 char *tide__frame_text(const tide_model *m, tide_frame_id f, char *buf, size_t n)
 {
-	const char *file = tide__text(m, m->frames.file[f.i], NULL), *base = file;
-	const char *function = tide__text(m, m->frames.function[f.i], NULL);
+	size_t n_file, n_function; /* what no room is for is not looked at: both may be very long */
+	const char *file = tide__text(m, m->frames.file[f.i], &n_file);
+	const char *function = tide__text(m, m->frames.function[f.i], &n_function);
+	const char *base = file + n_file, *far = file + (n_file > n ? n_file - n : 0);
 
-	for (const char *p = file; *p; p++)
-		if ((*p == '/' || *p == '\\') && p[1])
-			base = p + 1;
+	while (base > far && !((base[-1] == '/' || base[-1] == '\\') && *base))
+		base--;
+	if (n_function > n)
+		n_function = n;
 	if (!f.i)
 		snprintf(buf, n, "unknown");
 	else if (*base && strcmp(base, "??") && m->frames.line[f.i])
-		snprintf(buf, n, "%s (%s:%u)", function, base, m->frames.line[f.i]);
+		snprintf(buf, n, "%.*s (%s:%u)", (int)n_function, function, base,
+			 m->frames.line[f.i]);
 	else
-		snprintf(buf, n, "%.*s", (int)tide__bare_name(function, strlen(function)),
-			 function);
+		snprintf(buf, n, "%.*s", (int)tide__bare_name(function, n_function), function);
 	return buf;
 }
 
@@ -189,31 +193,61 @@ static const struct sign {
 	{ NULL, "at::cuda::getNewCUDABlasLtWorkspace", true, TIDE_SIGN_WORKSPACE },
 };
 
-static uint8_t frame_signs(const tide_model *m, uint32_t f)
+/* Which rows of the table a text fits, as a file and as a function: each text is looked at once,
+ * however many frames share it. */
+enum { N_SIGNS = sizeof signs / sizeof *signs, KNOWN = 31 };
+_Static_assert(N_SIGNS < KNOWN, "a bit a row");
+
+struct fits {
+	uint32_t file, function;
+};
+
+static uint32_t file_fits(const char *file)
 {
-	const char *file = tide__text(m, m->frames.file[f], NULL);
-	const char *function = tide__text(m, m->frames.function[f], NULL);
-	uint8_t all = 0;
+	uint32_t all = (uint32_t)1 << KNOWN;
+	for (size_t i = 0; i < N_SIGNS; i++)
+		if (!signs[i].file || strstr(file, signs[i].file))
+			all |= (uint32_t)1 << i;
+	return all;
+}
 
-	for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
-		const struct sign *s = &signs[i];
-
-		if (s->file && !strstr(file, s->file))
-			continue;
-		if (s->function &&
-		    (s->part ? !strstr(function, s->function) : strcmp(function, s->function)))
-			continue;
-		all |= s->sign;
+static uint32_t function_fits(const char *function)
+{
+	uint32_t all = (uint32_t)1 << KNOWN;
+	for (size_t i = 0; i < N_SIGNS; i++) {
+		const char *f = signs[i].function;
+		if (!f || (signs[i].part ? strstr(function, f) != NULL : !strcmp(function, f)))
+			all |= (uint32_t)1 << i;
 	}
+	return all;
+}
+
+static uint8_t frame_signs(const tide_model *m, uint32_t f, struct fits *fits)
+{
+	tide_str file = m->frames.file[f], function = m->frames.function[f];
+	uint32_t *a = &fits[file.i].file, *b = &fits[function.i].function;
+	uint8_t all = 0;
+	if (!*a)
+		*a = file_fits(tide__text(m, file, NULL));
+	if (!*b)
+		*b = function_fits(tide__text(m, function, NULL));
+	for (size_t i = 0; i < N_SIGNS; i++)
+		all |= *a & *b & (uint32_t)1 << i ? signs[i].sign : 0;
 	return all;
 }
 
 uint8_t *tide__stack_signs(const tide_model *m)
 {
 	uint8_t *frame = tide__calloc(m->frames.n + 1, 1), *out = tide__calloc(m->stacks.n + 1, 1);
+	struct fits *fits = tide__calloc((size_t)tide__strings_count(m->strings) + 1, sizeof *fits);
 
+	if (!fits) {
+		tide__free(frame);
+		frame = NULL;
+	}
 	for (size_t i = 1; frame && out && i < m->frames.n; i++)
-		frame[i] = frame_signs(m, (uint32_t)i);
+		frame[i] = frame_signs(m, (uint32_t)i, fits);
+	tide__free(fits);
 	for (size_t i = 1; frame && out && i < m->stacks.n; i++)
 		out[i] = frame[m->stacks.frame[i].i] | out[m->stacks.parent[i].i];
 	if (!frame) {

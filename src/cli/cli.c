@@ -114,6 +114,13 @@ void tide__cli_note(const char *fmt, ...)
 	complain(text);
 }
 
+void tide__cli_cut(uint64_t texts)
+{
+	if (texts)
+		tide__cli_note("note: %llu long texts are cut; each is whole where it first stands",
+			       (unsigned long long)texts);
+}
+
 static const char *output_path(const tide_args *a)
 {
 	for (size_t k = 0; k < a->cmd->n_options && !a->cmd->own_output; k++)
@@ -146,6 +153,7 @@ int tide__cli_json_end(const tide_args *a, tide_json *j)
 {
 	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
 	bool whole = tide__json_end(j);
+	tide__cli_cut(j->cut);
 	if (whole || ferror(a->out))
 		return tide__cli_done(a);
 	return tide__cli_fail(a->n_files ? a->files[0] : NULL, &err);

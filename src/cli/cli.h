@@ -130,8 +130,10 @@ void tide__cli_losses(const tide_args *a, const tide_model *m);
 void tide__cli_losses_json(tide_json *j, const tide_model *m);
 /* Flush `out`; 0, or 1 with a message when writing failed. Every run() ends with it. */
 int tide__cli_done(const tide_args *a);
-/* The end of a JSON report: tide__json_end and tide__cli_done; 1 with a message when it is not
- * whole. */
+/* A note that so many long texts were cut (render/longtext.h); none for 0. */
+void tide__cli_cut(uint64_t texts);
+/* The end of a JSON report: tide__json_end, tide__cli_cut and tide__cli_done; 1 with a message when
+ * it is not whole. */
 int tide__cli_json_end(const tide_args *a, tide_json *j);
 
 /* A command inside another program (the Python package), argv[0] being its name: what it prints

@@ -7,6 +7,7 @@
 
 #include "cli/names.h"
 #include "model/words.h"
+#include "render/format.h"
 
 #define TABLE_WORDS                                                                         \
 	"frames,stacks,processes,devices,pools,lanes,spans,allocs,segments,pendings,moves," \
@@ -59,6 +60,12 @@ struct field {
 	bool text;
 };
 
+struct dump {
+	const tide_args *a;
+	const tide_model *m;
+	tide_long longs;
+};
+
 static uint64_t as_uint(const void *p, unsigned size)
 {
 	uint64_t v = 0;
@@ -73,12 +80,12 @@ static const char *cell(const struct table *t, const tide_column *c, size_t row)
 	return *column + row * c->size;
 }
 
-static void json_value(tide_json *j, const tide_model *m, const struct field *f, const void *p)
+static void json_value(tide_json *j, struct dump *x, const struct field *f, const void *p)
 {
 	uint64_t v = as_uint(p, f->c->size);
 	size_t n;
 	if (f->text) {
-		const char *s = tide__text(m, (tide_str){ (uint32_t)v }, &n);
+		const char *s = tide__long_text(&x->longs, x->m, (tide_str){ (uint32_t)v }, &n);
 		v ? tide__json_strn(j, s, n) : tide__json_null(j);
 	} else if (f->words) {
 		tide__json_str(j, f->words((unsigned)v));
@@ -95,14 +102,15 @@ static void json_value(tide_json *j, const tide_model *m, const struct field *f,
 	}
 }
 
-static void text_value(const tide_args *a, const tide_model *m, const struct field *f,
-		       const void *p)
+static void text_value(struct dump *x, const struct field *f, const void *p)
 {
 	uint64_t v = as_uint(p, f->c->size);
-	FILE *out = a->out;
+	FILE *out = x->a->out;
+	size_t n;
 	if (f->text) {
+		const char *s = tide__long_text(&x->longs, x->m, (tide_str){ (uint32_t)v }, &n);
 		fputc('"', out);
-		tide__put_text(a, tide__text(m, (tide_str){ (uint32_t)v }, NULL));
+		tide__put_name(out, s, n, 0, x->a->style.ascii);
 		fputc('"', out);
 	} else if (f->words) {
 		fputs(f->words((unsigned)v), out);
@@ -133,30 +141,29 @@ static void shape_text(const tide_args *a, const tide_model *m, size_t row)
 	fputs("]", a->out);
 }
 
-static void text_row(const tide_args *a, const tide_model *m, const struct table *t,
-		     const struct field *f, size_t row)
+static void text_row(struct dump *x, const struct table *t, const struct field *f, size_t row)
 {
-	fprintf(a->out, "%s %zu:", t->desc->name, row);
+	fprintf(x->a->out, "%s %zu:", t->desc->name, row);
 	for (size_t k = 0; k < t->desc->n_columns; k++) {
-		fprintf(a->out, " %s=", f[k].c->name);
-		text_value(a, m, &f[k], cell(t, f[k].c, row));
+		fprintf(x->a->out, " %s=", f[k].c->name);
+		text_value(x, &f[k], cell(t, f[k].c, row));
 	}
-	if (t->rows == &m->tensors)
-		shape_text(a, m, row);
-	fputc('\n', a->out);
+	if (t->rows == &x->m->tensors)
+		shape_text(x->a, x->m, row);
+	fputc('\n', x->a->out);
 }
 
-static void json_row(const tide_args *a, const tide_model *m, const struct table *t,
-		     const struct field *f, size_t row)
+static void json_row(struct dump *x, const struct table *t, const struct field *f, size_t row)
 {
+	const tide_model *m = x->m;
 	tide_json j;
-	tide__json_begin(&j, a->out, false);
+	tide__json_begin(&j, x->a->out, false);
 	tide__json_object(&j);
 	tide__json_kstr(&j, "table", t->desc->name);
 	tide__json_kuint(&j, "row", row);
 	for (size_t k = 0; k < t->desc->n_columns; k++) {
 		tide__json_key(&j, f[k].c->name);
-		json_value(&j, m, &f[k], cell(t, f[k].c, row));
+		json_value(&j, x, &f[k], cell(t, f[k].c, row));
 	}
 	if (t->rows == &m->tensors) {
 		tide__json_key(&j, "shape");
@@ -169,8 +176,9 @@ static void json_row(const tide_args *a, const tide_model *m, const struct table
 	tide__json_end(&j);
 }
 
-static void dump_table(const tide_args *a, const tide_model *m, const struct table *t)
+static void dump_table(struct dump *x, const struct table *t)
 {
+	const tide_args *a = x->a;
 	struct field f[MAX_COLUMNS];
 	size_t end = t->n;
 	if (a->opt[O_LIMIT].set && (uint64_t)a->opt[O_LIMIT].num < end - t->first)
@@ -180,7 +188,7 @@ static void dump_table(const tide_args *a, const tide_model *m, const struct tab
 				       tide__words_of(t->desc->name, t->desc->columns[k].name),
 				       t->texts[k] != 0 };
 	for (size_t row = t->first; row < end && !ferror(a->out); row++)
-		(a->opt[O_JSON].set ? json_row : text_row)(a, m, t, f, row);
+		(a->opt[O_JSON].set ? json_row : text_row)(x, t, f, row);
 }
 
 static bool chosen(const tide_args *a, const char *name)
@@ -198,12 +206,15 @@ static int run(const tide_args *a)
 	tide_model *m = tide__cli_load(a, a->files[0], 0);
 	if (!m)
 		return 1;
+	struct dump x = { .a = a, .m = m };
 	list_tables(m, t);
 	for (size_t i = 0; i < N_TABLES; i++)
 		if (chosen(a, t[i].desc->name))
-			dump_table(a, m, &t[i]);
+			dump_table(&x, &t[i]);
 	if (!a->opt[O_JSON].set)
 		tide__cli_losses(a, m);
+	tide__cli_cut(x.longs.cut);
+	tide__long_free(&x.longs);
 	tide__model_free(m);
 	return tide__cli_done(a);
 }

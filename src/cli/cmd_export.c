@@ -73,6 +73,7 @@ static void notes(const tide_export_stats *st)
 		tide__cli_note(
 			"note: %llu tracks were added for spans that do not nest in their lane",
 			(unsigned long long)st->extra_tracks);
+	tide__cli_cut(st->cut_texts);
 	if (st->cut_spans)
 		tide__cli_note("note: %llu spans were cut short so that they nest",
 			       (unsigned long long)st->cut_spans);

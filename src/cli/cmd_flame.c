@@ -135,6 +135,7 @@ static void print_json(const tide_args *a, const tide_flame *f, const tide_model
 	tide__flame_json(f, &j);
 	tide__json_object_end(&j);
 	tide__json_end(&j);
+	tide__cli_cut(j.cut);
 }
 
 static void heading(const tide_args *a, const tide_flame *f, const tide_model *m)

@@ -34,6 +34,7 @@ struct answer {
 	tide_sampled sampled; /* devices that are known by samples alone; with the series */
 	tide_alive largest;
 	tide_paths paths;
+	tide_long *longs; /* borrowed */
 };
 
 /* ---- the answer ---- */
@@ -149,7 +150,7 @@ static tide_grid *levels(const struct answer *x, uint32_t d, bool sum)
 		if (m->pools.device[p].i != d || (!w->allocs && !w->source))
 			continue;
 		size_t n;
-		const char *name = tide__text(m, m->pools.name[p], &n);
+		const char *name = tide__long_text(x->longs, m, m->pools.name[p], &n);
 		const char *kind = tide__pool_kind_text(m->pools.kind[p]);
 		apart |= x->whole.devices[d].source && !w->source;
 		level_row(g, n ? name : kind, n ? n : strlen(kind), kind, &x->usage.pools[p],
@@ -219,7 +220,7 @@ static void print_device(const tide_args *a, const struct answer *x, uint32_t d)
 	const tide_usage *w = &x->whole;
 	char name[64], bytes[32];
 	size_t n;
-	const char *model = tide__text(m, m->devices.name[d], &n);
+	const char *model = tide__long_text(x->longs, m, m->devices.name[d], &n);
 	tide__device_name(m, d, name, sizeof name);
 	fputs(a->style.color ? "\033[1m" : "", a->out);
 	fprintf(a->out, "%s%s", name, n ? "  " : "");
@@ -315,7 +316,7 @@ static void json_device(tide_json *j, const struct answer *x, uint32_t d)
 	const tide_usage *w = &x->whole;
 	char name[64];
 	size_t n;
-	const char *model = tide__text(m, m->devices.name[d], &n);
+	const char *model = tide__long_text(x->longs, m, m->devices.name[d], &n);
 	tide__json_object(j);
 	tide__json_kstr(j, "device", tide__device_name(m, d, name, sizeof name));
 	tide__json_key(j, "name");
@@ -375,7 +376,8 @@ static size_t buckets_for(const tide_args *a)
 
 static int run(const tide_args *a)
 {
-	struct answer x = { 0 };
+	tide_long longs = { 0 };
+	struct answer x = { .longs = &longs };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	int rc = 2;
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
@@ -390,6 +392,8 @@ static int run(const tide_args *a)
 			rc = tide__cli_fail(a->files[0], &err);
 		}
 	}
+	tide__cli_cut(longs.cut);
+	tide__long_free(&longs);
 	forget(&x);
 	tide__model_free(m);
 	return rc;

@@ -151,7 +151,7 @@ static void name_text(tide_grid *g, const struct report *r, tide_str name, size_
 	size_t n;
 	const char *text = tide__text(r->m, name, &n);
 	if (r->a->opt[O_JSON].set || !depth) {
-		n ? tide__grid_textn(g, text, n) : tide__grid_text(g, "(unnamed)");
+		n ? tide__grid_name(g, r->m->strings, name.i) : tide__grid_text(g, "(unnamed)");
 		return;
 	}
 	int pad = indent_of(r, depth, level, sizeof level);

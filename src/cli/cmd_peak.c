@@ -139,15 +139,16 @@ static void saving_cell(tide_grid *g, const struct answer *x, size_t row)
 		tide__grid_none(g);
 }
 
-typedef void namer(const tide_groups *g, const tide_model *m, size_t row, FILE *out);
+typedef void namer(const tide_groups *g, const tide_model *m, size_t row, tide_long *longs,
+		   FILE *out);
 
 static void label_cell(tide_grid *g, const struct answer *x, size_t row, namer *name)
 {
 	char *text = NULL;
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
-	if (f)
-		name(&x->groups, x->m, row, f);
+	if (f && g)
+		name(&x->groups, x->m, row, tide__grid_longs(g), f);
 	if (f && !fclose(f))
 		tide__grid_textn(g, text, n);
 	else

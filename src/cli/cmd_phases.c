@@ -29,6 +29,7 @@ struct report {
 	uint32_t device;   /* TIDE_ANY = all */
 	bool many_devices; /* lines name their device */
 	bool tracker;	   /* "MB", whatever the size */
+	tide_long *longs;  /* borrowed */
 };
 
 enum { SHOWN = 5243 }; /* bytes that are 0.01 MiB in print */
@@ -164,7 +165,7 @@ static void print_phase(const struct report *r, size_t n)
 	uint32_t mark = r->p->phases[n].mark;
 	fputs(r->a->style.color ? "\033[1m--- " : "--- ", r->a->out);
 	if (mark)
-		tide__put_text(r->a, tide__text(r->m, r->m->marks.name[mark], NULL));
+		tide__put_text(r->a, tide__long_text(r->longs, r->m, r->m->marks.name[mark], NULL));
 	else
 		fputs(n ? "(after the last phase)" : "(whole trace)", r->a->out);
 	fputs(r->a->style.color ? " ---\033[0m\n" : " ---\n", r->a->out);
@@ -224,7 +225,7 @@ static void json_level(tide_json *j, const struct report *r, size_t n, size_t k)
 	if (s->kind != TIDE_SCOPE_TOTAL)
 		tide__json_kstr(j, "device", tide__device_name(r->m, s->device, name, sizeof name));
 	if (s->kind == TIDE_SCOPE_POOL)
-		tide__json_kstr(j, "pool", tide__text(r->m, r->m->pools.name[s->pool], NULL));
+		tide__json_ktext(j, "pool", r->m, r->m->pools.name[s->pool]);
 	tide__json_kuint(j, "segment_peak_bytes", l->segment_peak);
 	tide__json_kuint(j, "allocations_bytes", l->alloc_bytes);
 	tide__json_kuint(j, "deallocations_bytes", l->free_bytes);
@@ -243,7 +244,7 @@ static void json_phase(tide_json *j, const struct report *r, size_t n)
 	const tide_phase *p = &r->p->phases[n];
 	tide__json_object(j);
 	if (p->mark)
-		tide__json_kstr(j, "name", tide__text(r->m, r->m->marks.name[p->mark], NULL));
+		tide__json_ktext(j, "name", r->m, r->m->marks.name[p->mark]);
 	else
 		tide__json_knull(j, "name");
 	tide__json_kint(j, "start_ns", p->t0);
@@ -290,7 +291,10 @@ static int run(const tide_args *a)
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY);
 	if (!m)
 		return 1;
-	struct report r = { .a = a, .m = m, .p = &p, .tracker = a->opt[O_TRACKER].set };
+	tide_long longs = { 0 };
+	struct report r = {
+		.a = a, .m = m, .p = &p, .tracker = a->opt[O_TRACKER].set, .longs = &longs
+	};
 	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &r.device)) {
 		if (tide__phases(m, &p, &err) == TIDE_OK) {
 			r.many_devices = several_devices(&p);
@@ -299,6 +303,8 @@ static int run(const tide_args *a)
 			rc = tide__cli_fail(a->files[0], &err);
 		}
 	}
+	tide__cli_cut(longs.cut);
+	tide__long_free(&longs);
 	tide__phases_free(&p);
 	tide__model_free(m);
 	return rc;

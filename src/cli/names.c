@@ -35,12 +35,7 @@ int tide__no_device(const tide_args *a, const tide_model *m, const char *text)
 
 void tide__name_cell(tide_grid *g, const tide_model *m, tide_str s)
 {
-	size_t n;
-	const char *text = tide__text(m, s, &n);
-	if (s.i)
-		tide__grid_textn(g, text, n);
-	else
-		tide__grid_none(g);
+	tide__grid_name(g, m->strings, s.i);
 }
 
 void tide__known_cell(tide_grid *g, uint64_t v)

@@ -26,17 +26,27 @@ char *tide__stack_line(const tide_model *m, tide_stack_id s, char *buf, size_t n
 	return buf;
 }
 
+/* Many may have one deep stack, so deep ones are cut, and say so. */
+enum { MOST_FRAMES = 2048 };
+
 void tide__stack_json(tide_json *j, const char *key, const tide_model *m, tide_stack_id s)
 {
 	tide__json_key(j, key);
 	tide__json_array(j);
-	for (; s.i; s = m->stacks.parent[s.i]) {
+	for (int k = 0; s.i && k < MOST_FRAMES; k++, s = m->stacks.parent[s.i]) {
 		uint32_t f = m->stacks.frame[s.i].i;
 
 		tide__json_object(j);
-		tide__json_kstr(j, "function", tide__text(m, m->frames.function[f], NULL));
-		tide__json_kstr(j, "file", tide__text(m, m->frames.file[f], NULL));
+		tide__json_ktext(j, "function", m, m->frames.function[f]);
+		tide__json_ktext(j, "file", m, m->frames.file[f]);
 		tide__json_kuint(j, "line", m->frames.line[f]);
+		tide__json_object_end(j);
+	}
+	if (s.i) {
+		tide__json_object(j);
+		tide__json_kstr(j, "function", "[more frames]");
+		tide__json_kstr(j, "file", "");
+		tide__json_kuint(j, "line", 0);
 		tide__json_object_end(j);
 	}
 	tide__json_array_end(j);
@@ -52,7 +62,7 @@ char *tide__group_line(const tide_groups *g, const tide_model *m, size_t row, ch
 	FILE *f = open_memstream(&text, &len);
 
 	if (f) {
-		tide__groups_label(g, m, row, f);
+		tide__groups_label(g, m, row, &(tide_long){ .brief = true }, f);
 		fclose(f);
 	}
 	snprintf(buf, n, "%s", text ? text : "?");

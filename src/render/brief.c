@@ -102,16 +102,28 @@ static bool place_is_user(const struct place *p)
 	       !memmem(p->file, p->n_file, "/lib/python", 11);
 }
 
+/* The beginning of what is too long for a line. */
+static void put_some(const char *s, size_t n, FILE *out)
+{
+	enum { MOST = 512 };
+	bool cut = n > MOST;
+	for (n = cut ? MOST : n; cut && n > MOST - 4 && ((unsigned char)s[n] & 0xc0) == 0x80;)
+		n--; /* not inside a character */
+	fwrite(s, 1, n, out);
+	fputs(cut ? "..." : "", out);
+}
+
 static void put_place(const struct place *p, FILE *out)
 {
 	size_t base = 0;
 	for (size_t i = 0; i + 1 < p->n_file; i++)
 		if (p->file[i] == '/' || p->file[i] == '\\')
 			base = i + 1;
-	fwrite(p->function, 1, p->n_function, out);
+	put_some(p->function, p->n_function, out);
 	if (p->n_line) {
 		fputs(" (", out);
-		fwrite(p->file + base, 1, p->n_file - base + p->n_line, out);
+		put_some(p->file + base, p->n_file - base, out);
+		fwrite(p->file + p->n_file, 1, p->n_line, out);
 		fputc(')', out);
 	}
 }
@@ -129,7 +141,7 @@ static void put_native(const tide_flame *f, uint32_t node, uint32_t root, FILE *
 			best = p;
 		}
 	}
-	fwrite(best.function, 1, tide__bare_name(best.function, best.n_function), out);
+	put_some(best.function, tide__bare_name(best.function, best.n_function), out);
 }
 
 void tide__path_brief(const tide_flame *f, uint32_t node, uint32_t root, FILE *out)
@@ -152,7 +164,8 @@ void tide__path_brief(const tide_flame *f, uint32_t node, uint32_t root, FILE *o
 		put_native(f, node, root, out);
 }
 
-void tide__groups_brief(const tide_groups *g, const tide_model *m, size_t row, FILE *out)
+void tide__groups_brief(const tide_groups *g, const tide_model *m, size_t row, tide_long *longs,
+			FILE *out)
 {
 	bool before = g->rows[row].key == TIDE_GROUP_BEFORE;
 	uint32_t key = before ? 0 : (uint32_t)g->rows[row].key;
@@ -161,5 +174,5 @@ void tide__groups_brief(const tide_groups *g, const tide_model *m, size_t row, F
 	else if (g->by == TIDE_BY_FRAME && key)
 		put_frame(m, (tide_frame_id){ key }, out);
 	else
-		tide__groups_label(g, m, row, out);
+		tide__groups_label(g, m, row, longs, out);
 }

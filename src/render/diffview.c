@@ -146,7 +146,7 @@ static const tide_grid_col row_cols[TIDE_N_DIFF_KINDS][N_ROW_COLS] = {
 /* The path below the kind's branch; ops are parted as `tidemark peak` parts them. */
 static bool name_cell(tide_grid *g, const tide_diff *d, uint32_t node, bool ops)
 {
-	char *path = tide__flame_path(d->tree, node);
+	char *path = tide__flame_path(d->tree, node, tide__grid_longs(g));
 	if (!path)
 		return false;
 	char *name = strchr(path, ';');

@@ -17,6 +17,7 @@ typedef struct tide_export_options {
 } tide_export_options;
 
 typedef struct tide_export_stats { /* what the format could not hold as it was */
+	uint64_t cut_texts;	   /* long ones that many rows share: longtext.h */
 	uint64_t cut_spans;	   /* cut short so that spans nest strictly */
 	bool empty;		   /* a flame graph without any weight */
 	uint64_t extra_tracks;	   /* tracks added for spans that do not nest in their lane */
@@ -27,8 +28,8 @@ typedef struct tide_export_stats { /* what the format could not hold as it was *
 /* The traces of several ranks, one in memory at a time. */
 typedef struct tide_export_ranks {
 	size_t n;
-	/* Trace i, borrowed until the next call; NULL = it cannot be read and is left out. *rank: -1 =
-	 * unknown. */
+	/* Trace i, borrowed until the next call; NULL = it cannot be read and is left out. *rank:
+	 * -1 = unknown. */
 	const tide_model *(*load)(void *user, size_t i, int64_t *rank);
 	void *user;
 } tide_export_ranks;

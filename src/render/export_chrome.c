@@ -40,8 +40,9 @@ static void stack_arg(chrome *c, tide_stack_id stack)
 			break;
 		}
 		tide_frame_id fr = m->stacks.frame[stack.i];
-		fprintf(f, "%s(%" PRIu32 "): %s;", tide__text(m, m->frames.file[fr.i], NULL),
-			m->frames.line[fr.i], tide__text(m, m->frames.function[fr.i], NULL));
+		fputs(tide__long_text(&c->longs, m, m->frames.file[fr.i], NULL), f);
+		fprintf(f, "(%" PRIu32 "): ", m->frames.line[fr.i]);
+		fprintf(f, "%s;", tide__long_text(&c->longs, m, m->frames.function[fr.i], NULL));
 	}
 	if (!fclose(f) && size)
 		tide__json_key(&c->j, "Call stack"), tide__json_strn(&c->j, text, size - 1);
@@ -319,6 +320,10 @@ static void finish(chrome *c, tide_export_stats *st)
 	for (uint32_t k = 1; k < c->nest.n_tracks; k++)
 		st->extra_tracks += c->nest.tracks[k].number > 0;
 	st->cut_spans += c->nest.n_cut;
+	st->cut_texts = c->j.cut + c->longs.cut;
+	tide__long_free(&c->longs);
+	if (c->j.longs)
+		tide__long_free(c->j.longs);
 	tide__tracks_free(&c->nest);
 	tide__free(c->pid);
 	tide__free(c->tid);

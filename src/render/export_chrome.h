@@ -21,6 +21,7 @@ typedef struct chrome {
 	const tide_model *m;
 	tide_export_place place;
 	tide_json j;
+	tide_long longs; /* of call stacks; c->j knows those that stand alone */
 	tide_tracks nest;
 	int64_t *pid, *tid; /* owned; per track */
 	int64_t *device;    /* owned; per device: its number in this file */
@@ -32,10 +33,7 @@ typedef struct chrome {
 
 static inline void kstr(chrome *c, const char *key, tide_str s)
 {
-	size_t n;
-	const char *text = tide__text(c->m, s, &n);
-	tide__json_key(&c->j, key);
-	tide__json_strn(&c->j, text, n);
+	tide__json_ktext(&c->j, key, c->m, s);
 }
 
 /* Number of a process or device, ids of links, times: as they are in this file. */

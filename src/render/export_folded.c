@@ -40,11 +40,12 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 		       tide_export_stats *st, tide_error *err)
 {
 	tide_flame *f;
+	tide_long longs = { 0 };
 	tide_code rc = tide__flame(m, &opt->flame, &f, err);
 	for (uint32_t i = 0; rc == TIDE_OK && i < f->nodes.n; i++) {
 		if (!f->nodes.self[i])
 			continue;
-		char *path = i ? tide__flame_path(f, i) : tide__strndup("[outside]", 9);
+		char *path = i ? tide__flame_path(f, i, &longs) : tide__strndup("[outside]", 9);
 		if (!path) {
 			rc = tide__nomem(err);
 			break;
@@ -57,6 +58,8 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 		st->empty = !f->nodes.total[0];
 		rc = tide__export_end(false, ferror(out), err);
 	}
+	st->cut_texts = longs.cut;
+	tide__long_free(&longs);
 	tide__flame_free(f);
 	return rc;
 }

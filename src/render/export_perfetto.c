@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "render/export.h"
+#include "render/longtext.h"
 #include "render/proto.h"
 
 enum {		     /* TracePacket */
@@ -60,6 +61,7 @@ typedef struct perfetto {
 	uint8_t *named, *args, *causes; /* owned: per text interned as a name, as an argument's
 					 * name; per span: something was started by it */
 	bool cats[32];
+	tide_long longs;
 } perfetto;
 
 /* Of several ranks each has a sequence of its own, and tracks, processes and flows that no other
@@ -223,7 +225,7 @@ static void lane_track(perfetto *f, uint32_t k)
 	const tide_track *t = &f->nest.tracks[k];
 	uint32_t l = t->lane.i, p = m->lanes.process[l].i;
 	size_t named;
-	const char *own = tide__text(m, m->lanes.name[l], &named);
+	const char *own = tide__long_text(&f->longs, m, m->lanes.name[l], &named);
 	char name[200];
 	tide__lane_name(m, t->lane, name, 160);
 	size_t n = strlen(name);
@@ -283,7 +285,7 @@ static void arguments(perfetto *f, uint32_t span)
 	for (size_t i = first_attr(f->m, span); i < a->n && a->span[i].i == span; i++) {
 		size_t n, at = tide__proto_begin(&f->p, E_ARG);
 		tide__proto_u64(&f->p, 1, a->key[i].i + 1);
-		const char *text = tide__text(f->m, a->text[i], &n);
+		const char *text = tide__long_text(&f->longs, f->m, a->text[i], &n);
 		if (a->text[i].i)
 			tide__proto_text(&f->p, 6, text, n);
 		else
@@ -434,7 +436,7 @@ static void samples(perfetto *f)
 	const tide_model *m = f->m;
 	for (uint32_t k = 1; k < m->counters.n; k++) {
 		size_t n;
-		const char *name = tide__text(m, m->counters.name[k], &n);
+		const char *name = tide__long_text(&f->longs, m, m->counters.name[k], &n);
 		tide_lane_id lane = m->counters.lane[k];
 		counter_track(f, uuid(f, U_COUNTER, k), lane.i ? lane_parent(f, lane) : 0, name, n,
 			      false);
@@ -455,13 +457,18 @@ static void marks(perfetto *f)
 	if (m->marks.n > 1)
 		end_track(f, begin_track(f, uuid(f, U_MARKS, 1), 0, "marks", 5));
 	for (uint32_t i = 1; i < m->marks.n; i++) {
-		size_t n, at = packet(f, m->marks.t[i]), e = tide__proto_begin(&f->p, P_EVENT);
-		const char *name = tide__text(m, m->marks.name[i], &n);
-		if (!n)
-			n = strlen(name = tide__mark_kind_text(m->marks.kind[i]));
+		size_t at = packet(f, m->marks.t[i]);
+		tide_str name = m->marks.name[i];
+		const char *kind = tide__mark_kind_text(m->marks.kind[i]);
+		if (name.i)
+			intern_text(f, I_NAME, f->named, name);
+		size_t e = tide__proto_begin(&f->p, P_EVENT);
 		tide__proto_u64(&f->p, E_TYPE, INSTANT);
 		tide__proto_u64(&f->p, E_TRACK, uuid(f, U_MARKS, 1));
-		tide__proto_text(&f->p, E_NAME_TEXT, name, n);
+		if (name.i)
+			tide__proto_u64(&f->p, E_NAME, (uint64_t)name.i + 1);
+		else
+			tide__proto_text(&f->p, E_NAME_TEXT, kind, strlen(kind));
 		tide__proto_end(&f->p, e);
 		end_packet(f, at);
 	}
@@ -518,6 +525,8 @@ static bool trace(perfetto *f, tide_export_stats *st, tide_error *err)
 	tide__free(f->args);
 	tide__free(f->causes);
 	tide__free(f->into);
+	st->cut_texts += f->longs.cut;
+	tide__long_free(&f->longs);
 	return ok;
 }
 

@@ -240,13 +240,15 @@ static void number_devices(shot *s)
 static bool prepare(shot *s)
 {
 	const tide_model *m = s->m;
+	size_t texts = (size_t)tide__strings_count(m->strings) + 1;
+	s->text = tide__calloc(texts, sizeof *s->text);
 	s->frame = tide__calloc(m->frames.n, sizeof *s->frame);
 	s->stack = tide__calloc(m->stacks.n, sizeof *s->stack);
 	s->number = tide__calloc(m->devices.n, sizeof *s->number);
 	s->asked = tide__calloc(m->allocs.n, 1);
 	s->live = tide__alloc(m->allocs.n, sizeof *s->live);
 	s->segs = tide__alloc(m->segments.n, sizeof *s->segs);
-	if (!s->frame || !s->stack || !s->number || !s->asked || !s->live || !s->segs)
+	if (!s->text || !s->frame || !s->stack || !s->number || !s->asked || !s->live || !s->segs)
 		return false;
 	number_devices(s);
 	for (uint32_t i = 1; i < m->allocs.n; i++)
@@ -303,6 +305,7 @@ static tide_code write_snapshot(const tide_model *m, const tide_export_options *
 		tide__pkl_dict_end(&s.p);
 		tide__pkl_end(&s.p);
 	}
+	tide__free(s.text);
 	tide__free(s.frame);
 	tide__free(s.stack);
 	tide__free(s.number);

@@ -32,16 +32,13 @@ static void frame(tide_json *j, const char *s, size_t n)
 static void code_frame(speedscope *w, tide_frame_id id)
 {
 	const tide_frames *fr = &w->m->frames;
-	size_t n;
-	const char *s = tide__text(w->m, fr->function[id.i], &n);
 	tide__json_object(&w->j);
-	tide__json_key(&w->j, "name");
-	tide__json_strn(&w->j, n ? s : "unknown", n ? n : 7);
-	s = tide__text(w->m, fr->file[id.i], &n);
-	if (n) {
-		tide__json_key(&w->j, "file");
-		tide__json_strn(&w->j, s, n);
-	}
+	if (fr->function[id.i].i)
+		tide__json_ktext(&w->j, "name", w->m, fr->function[id.i]);
+	else
+		tide__json_kstr(&w->j, "name", "unknown");
+	if (fr->file[id.i].i)
+		tide__json_ktext(&w->j, "file", w->m, fr->file[id.i]);
 	if (fr->line[id.i])
 		tide__json_kuint(&w->j, "line", fr->line[id.i]);
 	tide__json_object_end(&w->j);
@@ -241,6 +238,7 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 	}
 	tide__json_object_end(&w.j);
 	bool wrote = tide__json_end(&w.j);
+	st->cut_texts = w.j.cut;
 	st->cut_spans = w.nest.n_cut;
 	tide__tracks_free(&w.nest);
 	tide__flame_free(w.gpu);

@@ -4,6 +4,7 @@
  * matter of what the output can hold. */
 #include "render/flameview.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +24,8 @@ static void amount(const tide_flame *f, tide_json *j, const char *key, uint64_t 
 
 static void open_node(const tide_flame *f, tide_json *j, uint32_t node)
 {
-	size_t n;
-	const char *name = tide__flame_name(f, node, &n);
 	tide__json_key(j, "name");
-	tide__json_strn(j, name, n);
+	tide__json_text(j, f->strings, f->nodes.name[node]);
 	amount(f, j, "value", f->nodes.total[node]);
 	amount(f, j, "self", f->nodes.self[node]);
 	if (!f->bytes) {
@@ -135,11 +134,11 @@ static void print_head(FILE *out, const layout *l)
 }
 
 static void print_node(const tide_flame *f, FILE *out, const tide_style *style, uint32_t node,
-		       int indent, bool only)
+		       int indent, bool only, tide_long *longs)
 {
 	char text[32];
 	size_t n;
-	const char *name = tide__flame_name(f, node, &n);
+	const char *name = tide__long_get(longs, f->strings, f->nodes.name[node], &n);
 	uint64_t all = f->nodes.total[0];
 	layout l = fit(style);
 	if (indent > l.indent)
@@ -165,10 +164,11 @@ static void print_shown(const tide_flame *f, FILE *out, const tide_style *style,
 			const uint8_t *shown, uint16_t *indent)
 {
 	const tide_nodes *t = &f->nodes;
+	tide_long longs = { 0 };
 	uint32_t node = 0;
 	for (;;) {
 		bool only = node && indent[node] == indent[t->parent[node]];
-		print_node(f, out, style, node, indent[node], only);
+		print_node(f, out, style, node, indent[node], only, &longs);
 		uint32_t forks = 0;
 		for (uint32_t c = t->child[node]; c; c = t->next[c])
 			forks += shown[c];
@@ -179,12 +179,18 @@ static void print_shown(const tide_flame *f, FILE *out, const tide_style *style,
 		uint32_t next = t->child[node];
 		while (!next || !shown[next]) {
 			if (!node)
-				return;
+				goto end;
 			next = t->next[node];
 			node = t->parent[node];
 		}
 		node = next;
 	}
+end:
+	if (longs.cut)
+		fprintf(out,
+			"(%" PRIu64 " long texts are cut; each is whole where it first stands)\n",
+			longs.cut);
+	tide__long_free(&longs);
 }
 
 bool tide__flame_print(const tide_flame *f, FILE *out, const tide_style *style, size_t top)
@@ -214,29 +220,52 @@ bool tide__flame_print(const tide_flame *f, FILE *out, const tide_style *style, 
 
 /* ---- paths ---- */
 
-char *tide__flame_path(const tide_flame *f, uint32_t node)
+struct path {
+	char *s; /* owned */
+	size_t n, cap;
+};
+
+/* A name and what stands before it; false: memory ran out. */
+static bool add_name(struct path *p, const char *name, size_t n)
 {
-	size_t len = 0, n;
-	for (uint32_t i = node; i; i = f->nodes.parent[i]) {
-		tide__flame_name(f, i, &n);
-		len += n + 1;
+	if (p->cap - p->n < n + 2) {
+		size_t cap = p->cap * 2 + n + 64;
+		char *s = tide__realloc(p->s, cap, 1);
+		if (!s)
+			return false;
+		p->s = s;
+		p->cap = cap;
 	}
-	char *path = tide__alloc(len + 1, 1);
-	if (!path)
-		return NULL;
-	size_t at = len ? len - 1 : 0;
-	path[at] = 0;
-	for (uint32_t i = node; i; i = f->nodes.parent[i]) {
-		const char *name = tide__flame_name(f, i, &n);
-		at -= n;
-		for (size_t k = 0; k < n; k++)
-			path[at + k] = name[k] == ';'					? ':'
-				       : name[k] == '\n' || name[k] == '\r' || !name[k] ? ' '
-											: name[k];
-		if (at)
-			path[--at] = ';';
+	if (p->n)
+		p->s[p->n++] = ';';
+	for (size_t k = 0; k < n; k++)
+		p->s[p->n++] = name[k] == ';'					? ':'
+			       : name[k] == '\n' || name[k] == '\r' || !name[k] ? ' '
+										: name[k];
+	p->s[p->n] = 0;
+	return true;
+}
+
+char *tide__flame_path(const tide_flame *f, uint32_t node, tide_long *longs)
+{
+	struct path p = { 0 };
+	size_t depth = 0, n = 0;
+	for (uint32_t i = node; i; i = f->nodes.parent[i])
+		depth++;
+	uint32_t *way = tide__alloc(depth + 1, sizeof *way);
+	bool ok = way && (depth || add_name(&p, "", 0));
+	for (uint32_t i = ok ? node : 0; i; i = f->nodes.parent[i])
+		way[n++] = i;
+	while (ok && n) {
+		size_t len;
+		const char *s = tide__long_get(longs, f->strings, f->nodes.name[way[--n]], &len);
+		ok = add_name(&p, s, len);
 	}
-	return path;
+	tide__free(way);
+	if (ok)
+		return p.s;
+	tide__free(p.s);
+	return NULL;
 }
 
 size_t tide__flame_paths(const tide_flame *f)
@@ -261,7 +290,7 @@ tide_grid *tide__flame_hot(const tide_flame *f, size_t top)
 	pick *p = ranked(f, f->nodes.self);
 	bool ok = g && p;
 	for (size_t i = 0; ok && i < f->nodes.n && (!top || i < top) && p[i].value; i++) {
-		char *path = tide__flame_path(f, p[i].node);
+		char *path = tide__flame_path(f, p[i].node, tide__grid_longs(g));
 		ok = path != NULL;
 		if (!ok)
 			break;

@@ -23,6 +23,6 @@ size_t tide__flame_paths(const tide_flame *f);
 
 /* "a;b;c" of a node; ";" inside a name becomes ":" and a line break a space, so that the text can
  * be taken apart again. Owned by the caller (tide__free); NULL on exhaustion. */
-char *tide__flame_path(const tide_flame *f, uint32_t node);
+char *tide__flame_path(const tide_flame *f, uint32_t node, tide_long *longs);
 
 #endif

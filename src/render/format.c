@@ -140,12 +140,28 @@ static size_t glyph(const char *s, size_t n, char out[8], int *width)
 	return len;
 }
 
+/* Bytes at s that are as they are, a column each: most of what is written is nothing else. */
+static size_t plain(const char *s, size_t n)
+{
+	size_t i = 0;
+	while (i < n && s[i] >= 0x20 && s[i] < 0x7f)
+		i++;
+	return i;
+}
+
 int tide__columns(const char *s, size_t n)
 {
 	char g[8];
 	int total = 0, w;
-	for (size_t i = 0; i < n; total += w)
-		i += glyph(s + i, n - i, g, &w);
+	for (size_t i = 0; i < n;) {
+		size_t k = plain(s + i, n - i);
+		total += (int)k;
+		i += k;
+		if (i < n) {
+			i += glyph(s + i, n - i, g, &w);
+			total += w;
+		}
+	}
 	return total;
 }
 
@@ -177,7 +193,16 @@ static void fit(struct sink *k, const char *s, size_t n, int width, const char *
 	int room = width - (int)(*mark == '.' ? strlen(mark) : 1);
 	int tail = room > 0 ? room / 2 : 0, head = room - tail;
 	char g[8];
-	for (size_t i = 0; i < n; pos += w) {
+	for (size_t i = 0; !cut && k->out && i < n;) { /* nothing is in the way */
+		size_t run = plain(s + i, n - i);
+		fwrite(s + i, 1, run, k->out);
+		i += run;
+		if (i < n) {
+			i += glyph(s + i, n - i, g, &w);
+			emit(k, g);
+		}
+	}
+	for (size_t i = 0; (cut || !k->out) && i < n && !k->full; pos += w) {
 		i += glyph(s + i, n - i, g, &w);
 		if (!cut || pos + w <= head || pos >= total - tail) {
 			emit(k, g);

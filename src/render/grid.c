@@ -34,6 +34,7 @@ struct tide_grid {
 	char *text;
 	size_t n_text, cap_text;
 	bool failed;
+	tide_long longs;
 };
 
 enum { GAP = 2, MIN_TEXT = 12, READABLE = 28, GONE = -1 };
@@ -56,6 +57,7 @@ void tide__grid_free(tide_grid *g)
 		return;
 	tide__free(g->cells);
 	tide__free(g->text);
+	tide__long_free(&g->longs);
 	tide__free(g);
 }
 
@@ -109,6 +111,21 @@ void tide__grid_text(tide_grid *g, const char *s)
 {
 	if (s)
 		tide__grid_textn(g, s, strlen(s));
+	else
+		tide__grid_none(g);
+}
+
+tide_long *tide__grid_longs(tide_grid *g)
+{
+	return &g->longs;
+}
+
+void tide__grid_name(tide_grid *g, const tide_strings *s, uint32_t id)
+{
+	size_t n = 0;
+	const char *text = g ? tide__long_get(&g->longs, s, id, &n) : NULL;
+	if (id)
+		tide__grid_textn(g, text, n);
 	else
 		tide__grid_none(g);
 }
@@ -384,6 +401,11 @@ void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, in
 	for (size_t r = 0; r < tide__grid_rows(g); r++)
 		print_row(g, g->cells + r * g->n_cols, out, style, w, indent);
 	print_gone(g, out, w, indent);
+	if (g->longs.cut)
+		fprintf(out,
+			"%*s(%" PRIu64 " long texts are cut; each is whole where it first "
+			"stands)\n",
+			indent, "", g->longs.cut);
 	tide__free(w);
 }
 
@@ -426,6 +448,8 @@ void tide__grid_json(const tide_grid *g, tide_json *j)
 {
 	if (tide__grid_failed(g))
 		j->failed = true;
+	else
+		j->cut += g->longs.cut;
 	tide__json_array(j);
 	for (size_t r = 0; r < tide__grid_rows(g); r++)
 		tide__grid_json_row(g, r, j);

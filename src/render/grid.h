@@ -58,15 +58,21 @@ size_t tide__grid_rows(const tide_grid *g);
 
 void tide__grid_text(tide_grid *g, const char *s); /* copied */
 void tide__grid_textn(tide_grid *g, const char *s, size_t n);
+/* What the grid remembers of long texts (longtext.h), for texts made of several. g may be failed,
+ * not NULL. */
+tide_long *tide__grid_longs(tide_grid *g);
+/* A text of a table by its id, for rows that may share it: longtext.h. 0: unknown. */
+void tide__grid_name(tide_grid *g, const tide_strings *s, uint32_t id);
 void tide__grid_int(tide_grid *g, int64_t v);
 void tide__grid_uint(tide_grid *g, uint64_t v);
-void tide__grid_real(tide_grid *g, double v); /* NaN = unknown: "-" / null */
-void tide__grid_none(tide_grid *g);	      /* unknown: "-" / null */
+void tide__grid_real(tide_grid *g, double v);	 /* NaN = unknown: "-" / null */
+void tide__grid_none(tide_grid *g);		 /* unknown: "-" / null */
 void tide__grid_maybe(tide_grid *g, uint64_t v); /* UINT64_MAX = unknown */
 
-/* Where style->width has no room for all: columns that may go do so, as few as will do, then texts are
- * shortened, and as a last resort further numbers go, from the right. Those that went are named in a
- * line below the table. A number is never cut. */
+/* Where style->width has no room for all: columns that may go do so, as few as will do, then texts
+ * are shortened, and as a last resort further numbers go, from the right. Those that went are named
+ * in a line below the table. A number is never cut. Long texts that were (tide__grid_name) are
+ * counted there, too; in JSON they are added to j->cut. */
 void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, int indent);
 void tide__grid_json(const tide_grid *g, tide_json *j);			/* [ {..}, .. ] */
 void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j); /* one {..} */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/utf8.h"
 
 enum { MAX_DEPTH = sizeof(((tide_json *)0)->first) * 8 - 1 };
@@ -76,9 +77,18 @@ void tide__json_begin(tide_json *j, FILE *out, bool indent)
 	*j = (tide_json){ .out = out, .indent = indent };
 }
 
+void tide__json_free(tide_json *j)
+{
+	if (j->longs)
+		tide__long_free(j->longs);
+	tide__free(j->longs);
+	j->longs = NULL;
+}
+
 bool tide__json_end(tide_json *j)
 {
 	put(j, "\n", 1);
+	tide__json_free(j);
 	return !j->failed && !j->depth;
 }
 
@@ -164,6 +174,22 @@ void tide__json_str(tide_json *j, const char *s)
 		tide__json_null(j);
 }
 
+void tide__json_text(tide_json *j, const tide_strings *s, uint32_t id)
+{
+	size_t n;
+	const char *text = tide__strings_get(s, id, &n);
+	if (n > TIDE_LONG) {
+		if (!j->longs && !(j->longs = tide__calloc(1, sizeof *j->longs))) {
+			j->failed = true;
+			return;
+		}
+		uint64_t before = j->longs->cut;
+		text = tide__long_get(j->longs, s, id, &n);
+		j->cut += j->longs->cut - before;
+	}
+	tide__json_strn(j, text, n);
+}
+
 static void word(tide_json *j, const char *s)
 {
 	lead(j);
@@ -247,6 +273,12 @@ void tide__json_kstr(tide_json *j, const char *key, const char *s)
 {
 	tide__json_key(j, key);
 	tide__json_str(j, s);
+}
+
+void tide__json_ktext(tide_json *j, const char *key, const tide_model *m, tide_str s)
+{
+	tide__json_key(j, key);
+	tide__json_text(j, m->strings, s.i);
 }
 
 void tide__json_kint(tide_json *j, const char *key, int64_t v)

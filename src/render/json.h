@@ -13,18 +13,24 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "render/longtext.h"
+
 typedef struct tide_json {
 	FILE *out;
 	unsigned depth;
 	uint64_t first[32]; /* bit per depth (at most 2047): nothing written there yet */
-	bool keyed;	/* a key was just written */
-	bool indent;	/* two spaces per level and a newline, else compact */
+	bool keyed;	    /* a key was just written */
+	bool indent;	    /* two spaces per level and a newline, else compact */
 	bool failed;
+	tide_long *longs; /* owned; NULL = no long text yet */
+	uint64_t cut;	  /* long texts that were cut */
 } tide_json;
 
 void tide__json_begin(tide_json *j, FILE *out, bool indent);
-/* Final newline; false if anything failed (write error, unbalanced). */
+/* Final newline; false if anything failed (write error, unbalanced). j->cut stays. */
 bool tide__json_end(tide_json *j);
+/* Free what it owns, of a document that has no end of its own. */
+void tide__json_free(tide_json *j);
 
 void tide__json_object(tide_json *j);
 void tide__json_object_end(tide_json *j);
@@ -32,11 +38,13 @@ void tide__json_array(tide_json *j);
 void tide__json_array_end(tide_json *j);
 void tide__json_key(tide_json *j, const char *key);
 
-void tide__json_str(tide_json *j, const char *s);		/* NULL = null */
+void tide__json_str(tide_json *j, const char *s); /* NULL = null */
 void tide__json_strn(tide_json *j, const char *s, size_t n);
+/* A text of a table by its id, for rows that may share it: longtext.h. "" for 0. */
+void tide__json_text(tide_json *j, const tide_strings *s, uint32_t id);
 void tide__json_int(tide_json *j, int64_t v);
 void tide__json_uint(tide_json *j, uint64_t v);
-void tide__json_fixed(tide_json *j, double v, int decimals);	/* 12.3400 */
+void tide__json_fixed(tide_json *j, double v, int decimals); /* 12.3400 */
 void tide__json_double(tide_json *j, double v);
 void tide__json_milli(tide_json *j, int64_t v); /* v thousandths, exactly: 12345 is 12.345 */
 void tide__json_bool(tide_json *j, bool v);
@@ -45,6 +53,7 @@ void tide__json_maybe(tide_json *j, uint64_t v); /* UINT64_MAX = null */
 
 /* key and value in one call */
 void tide__json_kstr(tide_json *j, const char *key, const char *s);
+void tide__json_ktext(tide_json *j, const char *key, const tide_model *m, tide_str s);
 void tide__json_kint(tide_json *j, const char *key, int64_t v);
 void tide__json_kuint(tide_json *j, const char *key, uint64_t v);
 void tide__json_kfixed(tide_json *j, const char *key, double v, int decimals);

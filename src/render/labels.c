@@ -6,85 +6,97 @@
 
 #include "render/grid.h"
 
-static void put(FILE *out, const tide_model *m, tide_str s, const char *none)
+/* What a group is named by, and where to. */
+struct label {
+	const tide_groups *g;
+	const tide_model *m;
+	tide_long *longs;
+	FILE *out;
+};
+
+static void put(const struct label *l, tide_str s, const char *none)
 {
 	size_t n;
-	const char *text = tide__text(m, s, &n);
+	const char *text = tide__long_text(l->longs, l->m, s, &n);
+	FILE *out = l->out;
 	if (n)
 		fwrite(text, 1, n, out);
 	else
 		fputs(none, out);
 }
 
-static void label_op(const tide_groups *g, const tide_model *m, uint64_t key, FILE *out)
+static void label_op(const struct label *l, uint64_t key)
 {
 	char buf[4096];
-	fputs(key ? tide__paths_text(&g->paths, m, (uint32_t)key, buf, sizeof buf)
+	fputs(key ? tide__paths_text(&l->g->paths, l->m, (uint32_t)key, buf, sizeof buf)
 		  : "(outside any op)",
-	      out);
+	      l->out);
 }
 
-static void frame_text(const tide_model *m, uint32_t f, FILE *out)
+static void frame_text(const struct label *l, uint32_t f)
 {
-	put(out, m, m->frames.function[f], "?");
-	if (m->frames.file[f].i) {
-		fputs(" (", out);
-		put(out, m, m->frames.file[f], "?");
-		if (m->frames.line[f])
-			fprintf(out, ":%" PRIu32, m->frames.line[f]);
-		fputs(")", out);
+	const tide_frames *fr = &l->m->frames;
+	put(l, fr->function[f], "?");
+	if (fr->file[f].i) {
+		fputs(" (", l->out);
+		put(l, fr->file[f], "?");
+		if (fr->line[f])
+			fprintf(l->out, ":%" PRIu32, fr->line[f]);
+		fputs(")", l->out);
 	}
 }
 
-static void label_stack(const tide_groups *g, const tide_model *m, uint64_t key, FILE *out)
+static void label_stack(const struct label *l, uint64_t key)
 {
 	enum {
 		MAX = 128
 	}; /* frames shown; the outermost of a deeper stack are left out and said so */
+	const tide_stacks *t = &l->m->stacks;
 	uint32_t way[MAX], n = 0, s = (uint32_t)key;
 	if (!key) {
-		fputs("(no stack)", out);
+		fputs("(no stack)", l->out);
 		return;
 	}
-	for (; s && n < MAX; s = m->stacks.parent[s].i)
-		way[n++] = m->stacks.frame[s].i;
+	for (; s && n < MAX; s = t->parent[s].i)
+		way[n++] = t->frame[s].i;
 	if (s)
-		fputs("... > ", out);
+		fputs("... > ", l->out);
 	while (n--) {
-		frame_text(m, way[n], out);
-		fputs(n ? " > " : "", out);
+		frame_text(l, way[n]);
+		fputs(n ? " > " : "", l->out);
 	}
 }
 
-static void label_tensor(const tide_groups *g, const tide_model *m, uint64_t key, FILE *out)
+static void label_tensor(const struct label *l, uint64_t key)
 {
 	size_t n;
-	const char *text = tide__strings_get(g->labels, (uint32_t)key, &n);
+	const char *text = tide__strings_get(l->g->labels, (uint32_t)key, &n);
 	if (key)
-		fwrite(text, 1, n, out);
+		fwrite(text, 1, n, l->out);
 	else
-		fputs("(no tensor)", out);
+		fputs("(no tensor)", l->out);
 }
 
-static void label_role(const tide_groups *g, const tide_model *m, uint64_t key, FILE *out)
+static void label_role(const struct label *l, uint64_t key)
 {
-	fputs(tide__role_text((unsigned)key), out);
+	fputs(tide__role_text((unsigned)key), l->out);
 }
 
-static void label_pool(const tide_groups *g, const tide_model *m, uint64_t key, FILE *out)
+static void label_pool(const struct label *l, uint64_t key)
 {
-	put(out, m, m->pools.name[key],
-	    key ? tide__pool_kind_text(m->pools.kind[key]) : "(no pool)");
+	const tide_pools *p = &l->m->pools;
+	put(l, p->name[key], key ? tide__pool_kind_text(p->kind[key]) : "(no pool)");
 }
 
-static void label_stream(const tide_groups *g, const tide_model *m, uint64_t key, FILE *out)
+static void label_stream(const struct label *l, uint64_t key)
 {
+	const tide_lanes *lane = &l->m->lanes;
 	if (!key)
-		fputs("(no stream)", out);
-	else if (m->lanes.name[key].i)
-		put(out, m, m->lanes.name[key], "");
+		fputs("(no stream)", l->out);
+	else if (lane->name[key].i)
+		put(l, lane->name[key], "");
 	else
-		fprintf(out, "stream %" PRId64, m->lanes.number[key]);
+		fprintf(l->out, "stream %" PRId64, lane->number[key]);
 }
 
 /* A power of two in its unit: "512 KiB". */
@@ -94,44 +106,46 @@ static void power(unsigned shift, FILE *out)
 	fprintf(out, "%u %s", 1u << shift % 10, units[shift / 10]);
 }
 
-static void label_size(const tide_groups *g, const tide_model *m, uint64_t key, FILE *out)
+static void label_size(const struct label *l, uint64_t key)
 {
 	if (!key) {
-		fputs("0 B", out);
+		fputs("0 B", l->out);
 		return;
 	}
-	power((unsigned)key - 1, out);
-	fputs(" - ", out);
-	power((unsigned)key, out);
+	power((unsigned)key - 1, l->out);
+	fputs(" - ", l->out);
+	power((unsigned)key, l->out);
 }
 
-static void label_frame(const tide_groups *g, const tide_model *m, uint64_t key, FILE *out)
+static void label_frame(const struct label *l, uint64_t key)
 {
 	if (key)
-		frame_text(m, (uint32_t)key, out);
+		frame_text(l, (uint32_t)key);
 	else
-		fputs("(no stack)", out);
+		fputs("(no stack)", l->out);
 }
 
-static void label_module(const tide_groups *g, const tide_model *m, uint64_t key, FILE *out)
+static void label_module(const struct label *l, uint64_t key)
 {
-	fputs(key ? tide__module_text(m, (tide_str){ (uint32_t)key }) : "(outside any module)",
-	      out);
+	fputs(key ? tide__module_text(l->m, (tide_str){ (uint32_t)key }) : "(outside any module)",
+	      l->out);
 }
 
-static void (*const kinds[])(const tide_groups *g, const tide_model *m, uint64_t key, FILE *out) = {
+static void (*const kinds[])(const struct label *l, uint64_t key) = {
 	[TIDE_BY_OP] = label_op,     [TIDE_BY_STACK] = label_stack, [TIDE_BY_TENSOR] = label_tensor,
 	[TIDE_BY_ROLE] = label_role, [TIDE_BY_POOL] = label_pool,   [TIDE_BY_STREAM] = label_stream,
 	[TIDE_BY_SIZE] = label_size, [TIDE_BY_FRAME] = label_frame, [TIDE_BY_MODULE] = label_module,
 };
 
-void tide__groups_label(const tide_groups *g, const tide_model *m, size_t row, FILE *out)
+void tide__groups_label(const tide_groups *g, const tide_model *m, size_t row, tide_long *longs,
+			FILE *out)
 {
+	const struct label l = { g, m, longs, out };
 	uint64_t key = g->rows[row].key;
 	if (key == TIDE_GROUP_BEFORE)
 		fputs("(before the recording)", out);
 	else
-		kinds[g->by](g, m, key, out);
+		kinds[g->by](&l, key);
 }
 
 const char *tide__device_name(const tide_model *m, uint32_t d, char *buf, size_t n)

@@ -9,14 +9,17 @@
 #include "analyze/flame.h"
 #include "analyze/groups.h"
 #include "analyze/sampled.h"
+#include "render/longtext.h"
 
 /* The name of a group: "train/forward", "weights float32[64, 32]", "1 MiB - 2 MiB" ... Frames of a
  * stack from the outermost to the innermost, separated by " > ". Any length, any bytes: the caller
- * escapes. */
-void tide__groups_label(const tide_groups *g, const tide_model *m, size_t row, FILE *out);
+ * escapes. `longs` knows the long texts of this output (longtext.h). */
+void tide__groups_label(const tide_groups *g, const tide_model *m, size_t row, tide_long *longs,
+			FILE *out);
 
 /* The same for tables that people read: stacks and frames in brief, innermost frame first. */
-void tide__groups_brief(const tide_groups *g, const tide_model *m, size_t row, FILE *out);
+void tide__groups_brief(const tide_groups *g, const tide_model *m, size_t row, tide_long *longs,
+			FILE *out);
 
 /* A stack in brief: "forward (model.py:34) < step (train.py:39)". */
 void tide__stack_brief(const tide_model *m, tide_stack_id s, FILE *out);

@@ -110,7 +110,7 @@ static bool put_holders(tide_json *j, const tide_model *m, const tide_oom *o)
 		ok = text_open(&t);
 		if (!ok)
 			break;
-		tide__groups_brief(&o->groups, m, r->row, t.f);
+		tide__groups_brief(&o->groups, m, r->row, &(tide_long){ .brief = true }, t.f);
 		tide__json_array(j);
 		ok = text_put(&t, j);
 		tide__json_uint(j, o->groups.rows[r->row].bytes);

@@ -54,6 +54,7 @@ void tide__box_free(tide_box *b)
 		return;
 	for (int i = 0; i < b->n_cols; i++)
 		tide__free(b->cols[i].buf);
+	tide__json_free(&b->json);
 	fclose(b->mem);
 	free(b->text);
 	tide__free(b);

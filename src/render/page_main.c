@@ -16,10 +16,7 @@ enum { BUCKETS = 1024, SMALL = 128, MOST_CURVES = 64, PPM = 1000000 };
 
 static void text_member(tide_json *j, const char *key, const tide_model *m, tide_str s)
 {
-	size_t n;
-	const char *text = tide__text(m, s, &n);
-	tide__json_key(j, key);
-	n ? tide__json_strn(j, text, n) : tide__json_null(j);
+	s.i ? tide__json_ktext(j, key, m, s) : tide__json_knull(j, key);
 }
 
 static void identity(tide_json *j, const tide_model *m)

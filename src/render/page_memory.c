@@ -141,11 +141,11 @@ static void pools_json(const struct memory *x, tide_json *j)
 	const tide_pools *p = &x->m->pools;
 	tide__json_karray(j, "pools");
 	for (uint32_t i = 0; i < p->n; i++) {
-		size_t n;
-		const char *name = tide__text(x->m, p->name[i], &n);
-		const char *kind = tide__pool_kind_text(p->kind[i]);
 		tide__json_object(j);
-		tide__json_kstrn(j, "name", n ? name : kind, n ? n : strlen(kind));
+		if (p->name[i].i)
+			tide__json_ktext(j, "name", x->m, p->name[i]);
+		else
+			tide__json_kstr(j, "name", tide__pool_kind_text(p->kind[i]));
 		tide__json_kuint(j, "device", p->device[i].i);
 		tide__json_kuint(j, "capacity", p->capacity[i]);
 		tide__json_kuint(j, "banks", p->banks[i]);

@@ -16,13 +16,11 @@ static void scope_json(tide_json *j, const tide_model *m, const tide_scope *s)
 		"pool", "device", "l1_cb", "l1_buffer", "l1", "total"
 	};
 	char name[64];
-	size_t n = 0;
+	tide_str pool = s->kind == TIDE_SCOPE_POOL ? m->pools.name[s->pool] : (tide_str){ 0 };
 	tide__json_object(j);
 	tide__json_kstr(j, "scope", kinds[s->kind]);
 	tide__json_kstr(j, "device", tide__device_name(m, s->device, name, sizeof name));
-	const char *pool = tide__text(m, m->pools.name[s->pool], &n);
-	tide__json_key(j, "pool");
-	tide__json_strn(j, pool, s->kind == TIDE_SCOPE_POOL ? n : 0);
+	tide__json_ktext(j, "pool", m, pool);
 	tide__json_kuint(j, "pools", s->pools);
 	tide__json_kuint(j, "limit", tide__scope_limit(m, s));
 	tide__json_key(j, "of");
@@ -58,11 +56,9 @@ static uint64_t lives(const tide_model *m, uint64_t from, uint64_t to)
 
 static void phase_json(tide_json *j, const tide_model *m, const tide_phases *p, size_t i)
 {
-	size_t n = 0;
-	const char *name = tide__text(m, m->marks.name[p->phases[i].mark], &n);
+	uint32_t mark = p->phases[i].mark;
 	tide__json_object(j);
-	tide__json_key(j, "name");
-	p->phases[i].mark ? tide__json_strn(j, name, n) : tide__json_null(j);
+	mark ? tide__json_ktext(j, "name", m, m->marks.name[mark]) : tide__json_knull(j, "name");
 	tide__json_kint(j, "t0", p->phases[i].t0);
 	tide__json_kint(j, "t1", p->phases[i].t1);
 	tide__json_kuint(j, "moves", lives(m, p->phases[i].move0, p->phases[i].move1));

@@ -22,14 +22,15 @@ static const struct {
 	{ "tensor", TIDE_BY_TENSOR, MOST },
 };
 
-static bool group_json(tide_json *j, const tide_model *m, const tide_groups *g, size_t row)
+static bool group_json(tide_json *j, const tide_model *m, const tide_groups *g, size_t row,
+		       tide_long *longs)
 {
 	char *text = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
 	if (!f)
 		return false;
-	tide__groups_label(g, m, row, f);
+	tide__groups_label(g, m, row, longs, f);
 	bool ok = fclose(f) == 0;
 	tide__json_array(j);
 	tide__json_strn(j, text, n);
@@ -45,6 +46,7 @@ bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t
 {
 	tide_alive set = { 0 };
 	tide_roles roles = { 0 };
+	tide_long longs = { 0 };
 	bool ok = tide__alive_at(m, cut, device, TIDE_ANY, &set, err) == TIDE_OK &&
 		  tide__roles(m, &roles) == TIDE_OK;
 	tide__json_key(j, "why");
@@ -55,11 +57,12 @@ bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t
 		tide__json_key(j, kinds[k].key);
 		tide__json_array(j);
 		for (size_t i = 0; ok && i < g.n && i < kinds[k].most; i++)
-			ok = group_json(j, m, &g, i);
+			ok = group_json(j, m, &g, i, &longs);
 		tide__json_array_end(j);
 		tide__groups_free(&g);
 	}
 	tide__json_object_end(j);
+	tide__long_free(&longs);
 	tide__alive_free(&set);
 	tide__roles_free(&roles);
 	return ok;

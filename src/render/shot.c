@@ -27,7 +27,13 @@ void tide__shot_text(shot *s, tide_str t)
 {
 	size_t n;
 	const char *text = tide__text(s->m, t, &n);
+	if (s->text[t.i]) {
+		tide__pkl_get(&s->p, s->text[t.i] - 1);
+		return;
+	}
 	tide__pkl_text(&s->p, text, n);
+	if (n > 4) /* no longer than what would stand for it */
+		s->text[t.i] = tide__pkl_memo(&s->p) + 1;
 }
 
 void tide__shot_uint(shot *s, enum word key, uint64_t v)

@@ -33,6 +33,7 @@ typedef struct shot {
 	const tide_model *m;
 	tide_pkl p;
 	uint32_t word[W_N]; /* memo entry + 1 */
+	uint32_t *text;	    /* owned, per text: memo entry + 1 */
 	uint32_t *frame;    /* owned, per frame: memo entry + 1 */
 	uint32_t *stack;    /* owned, per stack: memo entry + 1 */
 	uint32_t *number;   /* owned, per device row: its number in the snapshot */

@@ -144,11 +144,8 @@ void tide__timeline_event_json(const tide_model *m, tide_json *j, size_t i)
 	uint32_t d = m->lanes.device[lane].i;
 	char device[64];
 	int64_t t0 = m->spans.t0[i], ns = tide__span_end(m, i) - t0;
-	size_t n;
-	const char *name = tide__text(m, m->spans.name[i], &n);
 	tide__json_object(j);
-	tide__json_key(j, "name");
-	tide__json_strn(j, name, n);
+	tide__json_ktext(j, "name", m, m->spans.name[i]);
 	tide__json_kstr(j, "cat", tide__cat_text(m->spans.cat[i]));
 	tide__json_kfixed(j, "start_ms", (double)t0 / 1e6, 6);
 	tide__json_kfixed(j, "duration_ms", (double)ns / 1e6, 6);

@@ -34,10 +34,7 @@ void tide__api_mb(tide_json *j, const char *key, uint64_t bytes)
 
 void tide__api_name(tide_json *j, const char *key, const tide_model *m, tide_str s)
 {
-	size_t n;
-	const char *text = tide__text(m, s, &n);
-	tide__json_key(j, key);
-	tide__json_strn(j, text, n);
+	tide__json_ktext(j, key, m, s);
 }
 
 void tide__api_stack(tide_json *j, const tide_model *m, tide_stack_id s)
