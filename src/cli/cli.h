@@ -7,8 +7,8 @@
  *
  *     enum { O_JSON, O_TOP };
  *     static const tide_option options[] = {
- *         [O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
- *         [O_TOP]  = { "top", 'n', TIDE_OPT_INT, "N", "rows to show (default 20)", .def = "20" },
+ *         [O_JSON] = TIDE_OPTION_JSON,
+ *         [O_TOP]  = { "top", 'n', TIDE_OPT_INT, "N", "rows to show", .def = "20" },
  *     };
  *     static int run(const tide_args *a) { if (a->opt[O_JSON].set) ... }
  *
@@ -27,6 +27,7 @@
 
 #include "import/import.h"
 #include "render/grid.h"
+#include "render/losses.h"
 
 typedef enum tide_opt_kind {
 	TIDE_OPT_FLAG,	/* no value */
@@ -43,11 +44,19 @@ typedef struct tide_option {
 	tide_opt_kind kind;
 	const char *arg;  /* value's name in help ("N", "FILE"), or for ENUM "text,json,html" */
 	const char *help; /* one line */
-	const char *def;  /* default, parsed like a value; NULL = unset */
+	const char *def;  /* default, parsed like a value and told by help; NULL = unset */
 	bool many;	  /* may be given several times: every value is kept in opt.list */
 	int64_t least;	  /* of INT; 0 where nothing is said: no option takes less */
 	int64_t most;	  /* of INT; 0 = no limit */
 } tide_option;
+
+/* Those that nearly every command has. PAGE: as OUTPUT, where .html makes a page. */
+/* clang-format off */
+#define TIDE_OPTION_JSON   { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" }
+#define TIDE_OPTION_OUTPUT { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" }
+#define TIDE_OPTION_PAGE   { "output", 'o', TIDE_OPT_FILE, "FILE", \
+			     "write to FILE; a name that ends in .html: as a page" }
+/* clang-format on */
 
 typedef struct tide_value {
 	bool set;	  /* given, or has a default */
@@ -57,6 +66,12 @@ typedef struct tide_value {
 	const char **list;
 	size_t n_list;
 } tide_value;
+
+/* Rows that --top (with a default) leaves, 0 = all: in JSON all, unless it was given. */
+static inline size_t tide__cli_top(const tide_value *top, bool json)
+{
+	return json && !top->given ? 0 : (size_t)top->num;
+}
 
 typedef struct tide_args {
 	const struct tide_command *cmd;
@@ -124,10 +139,10 @@ int tide__cli_spool(const char *file, char *path, size_t n, tide_error *err);
 /* What the report is written to, for messages: the file of -o or "standard output". */
 const char *tide__cli_output_name(const tide_args *a);
 /* One line per loss or repair of the model ("note: 12 events were lost ..."), after a report. */
-void tide__cli_losses(const tide_args *a, const tide_model *m);
-/* The same as JSON members: "losses": {"events": 12, ...}. Always present, {} when there is none.
- */
-void tide__cli_losses_json(tide_json *j, const tide_model *m);
+static inline void tide__cli_losses(const tide_args *a, const tide_model *m)
+{
+	tide__put_losses(m, a->out, &a->style);
+}
 /* Flush `out`; 0, or 1 with a message when writing failed. Every run() ends with it. */
 int tide__cli_done(const tide_args *a);
 /* A note that so many long texts were cut (render/longtext.h); none for 0. */

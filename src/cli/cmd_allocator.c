@@ -18,14 +18,14 @@
 enum { O_AT, O_MAP, O_BUCKETS, O_ADVICE, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_AT] = TIDE_OPTION_AT,
-	[O_MAP] = { "map", 'm', TIDE_OPT_INT, "N", "largest segments to draw, 0 = all (default 16)",
+	[O_MAP] = { "map", 'm', TIDE_OPT_INT, "N", "largest segments to draw, 0 = all",
 		    .def = "16" },
-	[O_BUCKETS] = { "buckets", 0, TIDE_OPT_INT, "N", "points over time in JSON (default 200)",
-			.def = "200", .least = 1, .most = 1000000 },
+	[O_BUCKETS] = { "buckets", 0, TIDE_OPT_INT, "N", "points over time in JSON", .def = "200",
+			.least = 1, .most = 1000000 },
 	[O_ADVICE] = { "no-advice", 0, TIDE_OPT_FLAG, NULL, "do not replay the trace for advice" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
 };
 
 enum { CHART_INDENT = 2, MAP_WIDTH = 40, MAP_LEFT = 56 /* columns beside the map */ };
@@ -460,7 +460,7 @@ static void print_json(const tide_args *a, const struct answer *x)
 	json_segments(&j, x);
 	json_advice(&j, x);
 	tide__start_json(&j, x->m);
-	tide__cli_losses_json(&j, x->m);
+	tide__losses_json(&j, x->m);
 	tide__json_object_end(&j);
 	tide__json_end(&j);
 }

@@ -15,7 +15,7 @@
 
 enum { O_JSON, O_CONFIG, O_BACKEND, O_FIRST };
 static const tide_option options[] = {
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
+	[O_JSON] = TIDE_OPTION_JSON,
 	[O_CONFIG] = { "config", 'c', TIDE_OPT_FILE, "FILE",
 		       "the file (default: TIDEMARK_CONFIG, else the nearest tidemark.toml)" },
 	[O_BACKEND] = { "backend", 'b', TIDE_OPT_TEXT, "NAME",

@@ -23,13 +23,11 @@ static const tide_option options[] = {
 	[O_COMPAT] = { "hta-compat", 0, TIDE_OPT_FLAG, NULL,
 		       "Holistic Trace Analysis's own numbers (microseconds, its rounding)" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
-		    "rows to show, 0 = all (default 15; all in JSON)" },
+		    "rows to show, 0 = all; JSON has all unless given", .def = "15" },
 	[O_PATH] = { "path", 0, TIDE_OPT_FLAG, NULL, "list every edge of the path" },
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
 };
-
-enum { FEW = 15 }; /* rows of a table, where nobody says */
 
 struct view {
 	const tide_args *a;
@@ -122,7 +120,7 @@ static void put_json(tide_json *j, const struct view *v)
 	json_events(j, v);
 	if (v->a->opt[O_PATH].set)
 		path_json(j, &v->v);
-	tide__cli_losses_json(j, v->v.m);
+	tide__losses_json(j, v->v.m);
 	tide__json_object_end(j);
 }
 
@@ -221,7 +219,7 @@ static int one(const tide_args *a, const char *file, tide_critpath_options o, ti
 			"note: no span has '%.80s' in its name: nothing counts as data loading",
 			o.data_loading);
 	struct view v = { a, { file, m, &c, o.annotation, compat ? 1000 : 1, 0 }, o.first, o.last };
-	v.v.top = a->opt[O_TOP].set ? (size_t)a->opt[O_TOP].num : j ? 0 : FEW;
+	v.v.top = tide__cli_top(&a->opt[O_TOP], j);
 	if (missing && alone)
 		; /* said */
 	else if (j)

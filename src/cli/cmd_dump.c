@@ -18,7 +18,7 @@ static const tide_option options[] = {
 	[O_TABLE] = { "table", 't', TIDE_OPT_ENUM, TABLE_WORDS, "only this table", .many = true },
 	[O_LIMIT] = { "limit", 'n', TIDE_OPT_INT, "N", "at most N rows of each table" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "one JSON object a line" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
 };
 
 /* ---- the tables ---- */

@@ -32,11 +32,9 @@ static const tide_option options[] = {
 	[O_KIND] = { "kind", 'k', TIDE_OPT_ENUM, "cpu,gpu,memory",
 		     "what to weigh: host time, device time, bytes (default: gpu if the trace has "
 		     "device work, else cpu, else memory)" },
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
-		       "write to FILE; a name that ends in .html: as a page" },
-	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "rows to show, 0 = all (default 40)",
-		    .def = "40" },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_OUTPUT] = TIDE_OPTION_PAGE,
+	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "rows to show, 0 = all", .def = "40" },
 	[O_HOT] = { "hot", 0, TIDE_OPT_FLAG, NULL, "list the paths of largest self, not the tree" },
 	[O_MIN_US] = { "min-duration-us", 0, TIDE_OPT_TEXT, "US",
 		       "fold what took less into [small] (default 0)" },
@@ -46,13 +44,12 @@ static const tide_option options[] = {
 		      "fold device work below PCT % of the total into [small kernels] (default "
 		      "0)" },
 	[O_DEPTH] = { "max-depth", 0, TIDE_OPT_INT, "N",
-		      "levels to keep, 1 to 1000; deeper ones count for their ancestor (default "
-		      "200)",
+		      "levels to keep, 1 to 1000; deeper ones count for their ancestor",
 		      .def = "200", .least = 1, .most = TIDE_FLAME_DEEP },
 	[O_MERGE] = { "merge", 'm', TIDE_OPT_FLAG, NULL, "cpu: one tree for all threads" },
 	[O_STEPS] = { "merge-steps", 0, TIDE_OPT_FLAG, NULL, "all ProfilerStep#N are one" },
 	[O_BY] = { "by", 0, TIDE_OPT_ENUM, "auto,stack,op",
-		   "memory: call stacks or op paths (default: stacks if there are any)",
+		   "memory: call stacks or op paths; auto: stacks if there are any",
 		   .def = "auto" },
 	[O_ALLOCATED] = { "allocated", 0, TIDE_OPT_FLAG, NULL,
 			  "memory: all bytes ever allocated, not those alive at the peak" },
@@ -131,7 +128,7 @@ static void print_json(const tide_args *a, const tide_flame *f, const tide_model
 	if (what_is_missing(f))
 		tide__json_kstr(&j, "message", what_is_missing(f));
 	if (m)
-		tide__cli_losses_json(&j, m);
+		tide__losses_json(&j, m);
 	tide__flame_json(f, &j);
 	tide__json_object_end(&j);
 	tide__json_end(&j);

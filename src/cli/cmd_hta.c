@@ -19,22 +19,19 @@ enum {
 static const tide_option options[] = {
 	TIDE_RANKS_OPTION_ROWS,
 	[O_SHORT] = { "short-cutoff", 0, TIDE_OPT_INT, "NS",
-		      "launch calls above are outliers, at or below may be short kernels (default "
-		      "50000)",
+		      "launch calls above are outliers, at or below may be short kernels",
 		      .def = "50000", .least = 1 },
-	[O_DELAY] = { "delay-cutoff", 0, TIDE_OPT_INT, "NS",
-		      "launch delays above are outliers (default 100000)", .def = "100000",
-		      .least = 1 },
+	[O_DELAY] = { "delay-cutoff", 0, TIDE_OPT_INT, "NS", "launch delays above are outliers",
+		      .def = "100000", .least = 1 },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
-		    "rows of long tables, 0 = all (default 10; all in JSON)" },
+		    "rows of long tables, 0 = all; JSON has all unless given", .def = "10" },
 	[O_COMPAT] = { "hta-compat", 0, TIDE_OPT_FLAG, NULL,
 		       "Holistic Trace Analysis's own numbers: its rounding, its GPU rule, its "
 		       "dropped last step" },
 	[O_KEEP] = { "keep-last-step", 0, TIDE_OPT_FLAG, NULL,
 		     "with --hta-compat: do not drop the last step" },
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
-		       "write to FILE; a name that ends in .html: as a page" },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_OUTPUT] = TIDE_OPTION_PAGE,
 };
 
 static int run(const tide_args *a)
@@ -50,7 +47,7 @@ static int run(const tide_args *a)
 	if (a->opt[O_COMPAT].set)
 		return tide__cli_hta_compat(a, a->opt[O_KEEP].set, a->opt[O_JSON].set);
 	tide_hta_view view = { .window = window };
-	view.top = a->opt[O_TOP].set ? (size_t)a->opt[O_TOP].num : a->opt[O_JSON].set ? 0 : 10;
+	view.top = tide__cli_top(&a->opt[O_TOP], a->opt[O_JSON].set);
 	rc = tide__ranks_run(a, &w, &job);
 	if (rc)
 		return rc;

@@ -9,8 +9,8 @@
 
 enum { O_JSON, O_OUTPUT };
 static const tide_option options[] = {
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
 };
 
 struct table {
@@ -227,7 +227,7 @@ static int print_json(const tide_args *a, const tide_model *m)
 		tide__json_kuint(&j, t[i].name, t[i].n);
 	tide__json_object_end(&j);
 	json_facts(&j, m);
-	tide__cli_losses_json(&j, m);
+	tide__losses_json(&j, m);
 	tide__json_object_end(&j);
 	return tide__cli_json_end(a, &j);
 }

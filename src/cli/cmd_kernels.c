@@ -20,7 +20,7 @@ enum {
 static const tide_option options[] = {
 	TIDE_RANKS_OPTION_ROWS,
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
-		    "rows to show, 0 = all (default 20; all in JSON)" },
+		    "rows to show, 0 = all; JSON has all unless given", .def = "20" },
 	[O_BY] = { "by", 'b', TIDE_OPT_ENUM, "name,type,op,stream", "what to group by",
 		   .def = "name" },
 	[O_SEQUENCES] = { "sequences", 's', TIDE_OPT_TEXT, "OP",
@@ -30,9 +30,8 @@ static const tide_option options[] = {
 		    "with --sequences: at least N kernels an op", .def = "3", .least = 1 },
 	[O_COUNTERS] = { "counters", 'c', TIDE_OPT_FLAG, NULL,
 			 "instead: hardware counters of kernels and the ops that launched them" },
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
-		       "write to FILE; a name that ends in .html: as a page" },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_OUTPUT] = TIDE_OPTION_PAGE,
 };
 
 static int run(const tide_args *a)
@@ -44,7 +43,7 @@ static int run(const tide_args *a)
 	int rc = tide__ranks_options(a, O_RANKS, &w, window, sizeof window);
 	if (rc)
 		return rc;
-	size_t top = a->opt[O_TOP].set ? (size_t)a->opt[O_TOP].num : a->opt[O_JSON].set ? 0 : 20;
+	size_t top = tide__cli_top(&a->opt[O_TOP], a->opt[O_JSON].set);
 	if (a->opt[O_SEQUENCES].set)
 		return tide__cli_sequences(a, a->opt[O_SEQUENCES].text, &w.opt.window,
 					   (size_t)a->opt[O_MIN].num, top, a->opt[O_JSON].set);

@@ -18,11 +18,10 @@ static const tide_option options[] = {
 		   "what to follow (default stack; else op, role or size)" },
 	[O_EVERY] = { "every", 'e', TIDE_OPT_TEXT, "TIME",
 		      "look at even distances, e.g. 500ms or 5%, instead of the trace's steps" },
-	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "rows to show, 0 = all (default 20)",
-		    .def = "20" },
+	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "rows to show, 0 = all", .def = "20" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
 };
 
 enum {
@@ -220,7 +219,7 @@ static void print_json(const tide_args *a, struct answer *x)
 		json_leak(&j, x, &x->l.v[i], NULL);
 	tide__json_array_end(&j);
 	tide__json_kuint(&j, "growing_count", x->l.n);
-	tide__cli_losses_json(&j, x->m);
+	tide__losses_json(&j, x->m);
 	tide__json_object_end(&j);
 	tide__json_end(&j);
 }

@@ -15,14 +15,11 @@ enum { O_DEVICE, O_AT, O_TOP, O_BUCKETS, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_AT] = TIDE_OPTION_AT,
-	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "largest allocations to show (default 10)",
-		    .def = "10" },
-	[O_BUCKETS] = { "buckets", 0, TIDE_OPT_INT, "N",
-			"points of the use over time in JSON (default 200)", .def = "200",
-			.least = 1, .most = 1000000 },
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
-		       "write to FILE; a name that ends in .html: as a page" },
+	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "largest allocations to show", .def = "10" },
+	[O_BUCKETS] = { "buckets", 0, TIDE_OPT_INT, "N", "points of the use over time in JSON",
+			.def = "200", .least = 1, .most = 1000000 },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_OUTPUT] = TIDE_OPTION_PAGE,
 };
 
 struct answer {
@@ -360,7 +357,7 @@ static int print_json(const tide_args *a, struct answer *x)
 	tide__json_key(&j, "largest");
 	tide__grid_json(g, &j);
 	tide__grid_free(g);
-	tide__cli_losses_json(&j, x->m);
+	tide__losses_json(&j, x->m);
 	tide__json_object_end(&j);
 	return tide__cli_json_end(a, &j);
 }

@@ -12,9 +12,9 @@ static const tide_option options[] = {
 	[O_SORT] = { "sort", 's', TIDE_OPT_ENUM, "order,forward,backward,alloc,calls",
 		     "order of the rows (default: order, of the first call)" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
-		    "rows to show, 0 = all (default 40; all with --json)" },
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+		    "rows to show, 0 = all; JSON has all unless given", .def = "40" },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
 };
 enum sort { S_ORDER, S_FORWARD, S_BACKWARD, S_ALLOC, S_CALLS };
 
@@ -71,7 +71,7 @@ static void put_row(tide_grid *g, const tide_model *m, const tide_module_row *r)
 
 static tide_grid *rows(const tide_args *a, const tide_model *m, const tide_modules *x)
 {
-	size_t top = a->opt[O_TOP].set ? (size_t)a->opt[O_TOP].num : a->opt[O_JSON].set ? 0 : 40;
+	size_t top = tide__cli_top(&a->opt[O_TOP], a->opt[O_JSON].set);
 	struct item *items = malloc((x->n + 1) * sizeof *items);
 	tide_grid *g = tide__grid_new(cols, N_COLS);
 	for (size_t i = 0; items && i < x->n; i++)
@@ -97,7 +97,7 @@ static int print(const tide_args *a, const tide_model *m, const tide_modules *x,
 		tide__json_kuint(&j, "count", x->n);
 		tide__json_key(&j, "modules");
 		tide__grid_json(g, &j);
-		tide__cli_losses_json(&j, m);
+		tide__losses_json(&j, m);
 		tide__json_object_end(&j);
 		return tide__cli_json_end(a, &j);
 	}

@@ -18,14 +18,12 @@ enum { O_BY, O_TOP, O_EVENTS, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_BY] = { "group-by", 'g', TIDE_OPT_ENUM, "op,stack,role,pool,stream,size,frame",
 		   "whose memory to look at (default stack; else op, role or size)" },
-	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "groups to try as room (default 10)",
-		    .def = "10" },
-	[O_EVENTS] = { "events", 'e', TIDE_OPT_INT, "N",
-		       "events to explain in full (default 10, at most 64)", .def = "10",
-		       .most = MOST_EVENTS },
+	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "groups to try as room", .def = "10" },
+	[O_EVENTS] = { "events", 'e', TIDE_OPT_INT, "N", "events to explain in full, at most 64",
+		       .def = "10", .most = MOST_EVENTS },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
 };
 
 static const tide_group_by choices[] = { TIDE_BY_OP,	 TIDE_BY_STACK, TIDE_BY_ROLE, TIDE_BY_POOL,
@@ -424,7 +422,7 @@ static tide_code print_json(struct answer *x)
 
 	tide__json_array_end(&j);
 	tide__json_kuint(&j, "explained_count", x->n < x->full ? x->n : x->full);
-	tide__cli_losses_json(&j, x->m);
+	tide__losses_json(&j, x->m);
 	tide__json_object_end(&j);
 	tide__json_end(&j);
 	return rc;

@@ -16,8 +16,8 @@ static const tide_option options[] = {
 		     "order,wall,self,count,alloc,free,change,peak,name",
 		     "order of the rows (default: order, of first appearance; flat: wall)" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
-		    "rows below each op, or in all with --flat; 0 = all (default 20; all with "
-		    "--json)" },
+		    "rows below each op, or in all with --flat; 0 = all; JSON has all unless given",
+		    .def = "20" },
 	[O_DEPTH] = { "depth", 'D', TIDE_OPT_INT, "N", "levels of the tree to show (default all)",
 		      .least = 1 },
 	[O_ALL] = { "all", 'a', TIDE_OPT_FLAG, NULL,
@@ -26,9 +26,8 @@ static const tide_option options[] = {
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_STREAMS] = { "streams", 0, TIDE_OPT_FLAG, NULL,
 			"also rows of devices: kernels, copies, waits" },
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
-		       "write to FILE; a name that ends in .html: as a page" },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_OUTPUT] = TIDE_OPTION_PAGE,
 };
 
 enum sort { S_ORDER, S_WALL, S_SELF, S_COUNT, S_ALLOC, S_FREE, S_CHANGE, S_PEAK, S_NAME };
@@ -423,7 +422,7 @@ static int print_json(const struct report *r)
 	tide__json_key(&j, "ops");
 	tide__grid_json(r->g, &j);
 	tide__start_json(&j, r->m);
-	tide__cli_losses_json(&j, r->m);
+	tide__losses_json(&j, r->m);
 	tide__json_object_end(&j);
 	return tide__cli_json_end(r->a, &j);
 }
@@ -434,12 +433,12 @@ static tide_code solve(struct report *r, tide_error *err)
 	bool flat = a->opt[O_FLAT].set, json = a->opt[O_JSON].set;
 	tide_optree_options opt = { .device = r->device, .streams = a->opt[O_STREAMS].set };
 	r->sort = a->opt[O_SORT].set ? (enum sort)a->opt[O_SORT].num : flat ? S_WALL : S_ORDER;
-	r->top = a->opt[O_TOP].set ? (size_t)a->opt[O_TOP].num : json ? 0 : 20;
+	r->top = tide__cli_top(&a->opt[O_TOP], json);
 	r->depth = a->opt[O_DEPTH].set ? (size_t)a->opt[O_DEPTH].num : SIZE_MAX;
-	if (!r->top || (a->opt[O_ALL].set && !a->opt[O_TOP].set))
+	if (!r->top || (a->opt[O_ALL].set && !a->opt[O_TOP].given))
 		r->top = SIZE_MAX;
-	bool brief =
-		!flat && !json && !a->opt[O_ALL].set && !a->opt[O_TOP].set && !a->opt[O_DEPTH].set;
+	bool brief = !flat && !json && !a->opt[O_ALL].set && !a->opt[O_TOP].given &&
+		     !a->opt[O_DEPTH].set;
 	tide_code rc = tide__optree(r->m, &opt, &r->tree, err);
 	if (rc == TIDE_OK && flat)
 		rc = tide__optree_flat(&r->tree, &r->flat, err);

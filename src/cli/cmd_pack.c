@@ -6,9 +6,9 @@
 enum { O_OUTPUT, O_JSON, O_LEVEL };
 static const tide_option options[] = {
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "OUT", "the file to write" },
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_LEVEL] = { "level", 'l', TIDE_OPT_INT, "N", "zstd level, 1 .. 19 (default 3)",
-		      .def = "3", .least = 1, .most = 19 },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_LEVEL] = { "level", 'l', TIDE_OPT_INT, "N", "zstd level, 1 .. 19", .def = "3",
+		      .least = 1, .most = 19 },
 };
 
 static int run(const tide_args *a)

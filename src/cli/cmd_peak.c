@@ -23,8 +23,8 @@ static const tide_option options[] = {
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_AT] = TIDE_OPTION_AT,
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
-		    "groups to show, 0 = all (default 20; all with --json)" },
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
+		    "groups to show, 0 = all; JSON has all unless given", .def = "20" },
+	[O_JSON] = TIDE_OPTION_JSON,
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
 		       "write to FILE; a name that ends in .html: the memory view as a page" },
 };
@@ -295,7 +295,7 @@ static void print_head(const tide_args *a, const struct answer *x)
 
 static int print_text(const tide_args *a, const struct answer *x)
 {
-	size_t top = a->opt[O_TOP].set ? (size_t)a->opt[O_TOP].num : 20;
+	size_t top = tide__cli_top(&a->opt[O_TOP], false);
 	if (!x->usage.devices[x->device].allocs) {
 		fputs("The trace holds no allocations.\n", a->out);
 	} else {
@@ -367,7 +367,7 @@ static void json_devices(tide_json *j, const struct answer *x)
 
 static int print_json(const tide_args *a, const struct answer *x)
 {
-	size_t top = a->opt[O_TOP].set && a->opt[O_TOP].num ? (size_t)a->opt[O_TOP].num : SIZE_MAX;
+	size_t top = tide__cli_top(&a->opt[O_TOP], true);
 	tide_json j;
 	tide__json_begin(&j, a->out, true);
 	tide__json_object(&j);
@@ -379,7 +379,7 @@ static int print_json(const tide_args *a, const struct answer *x)
 	tide__json_kuint(&j, "alive_bytes", x->bytes);
 	tide__json_kuint(&j, "requested_bytes", x->requested);
 	tide__json_kstr(&j, "group_by", by_texts[x->groups.by]);
-	json_groups(&j, x, top);
+	json_groups(&j, x, top ? top : SIZE_MAX);
 	if (x->roles.role) {
 		tide_grid *g = evidence(x);
 		tide__json_key(&j, "evidence");
@@ -388,7 +388,7 @@ static int print_json(const tide_args *a, const struct answer *x)
 	}
 	json_devices(&j, x);
 	tide__start_json(&j, x->m);
-	tide__cli_losses_json(&j, x->m);
+	tide__losses_json(&j, x->m);
 	tide__json_object_end(&j);
 	return tide__cli_json_end(a, &j);
 }

@@ -18,8 +18,7 @@ static const tide_option options[] = {
 	[O_TRACKER] = { "tracker", 0, TIDE_OPT_FLAG, NULL,
 			"write MB for MiB, as memory trackers do: for what reads their logs" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON, in bytes" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
-		       "write to FILE; a name that ends in .html: as a page" },
+	[O_OUTPUT] = TIDE_OPTION_PAGE,
 };
 
 struct report {
@@ -269,7 +268,7 @@ static int print_json(const struct report *r)
 		json_phase(&j, r, n);
 	tide__json_array_end(&j);
 	tide__start_json(&j, r->m);
-	tide__cli_losses_json(&j, r->m);
+	tide__losses_json(&j, r->m);
 	tide__json_object_end(&j);
 	return tide__cli_json_end(r->a, &j);
 }

@@ -23,8 +23,8 @@ static const tide_option options[] = {
 		   "predict this size (default: two and four times the largest)", .many = true,
 		   .least = 1, .most = TIDE_MOST_SIZE },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
 };
 
 /* ---- what is asked ---- */

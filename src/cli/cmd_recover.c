@@ -6,7 +6,7 @@
 enum { O_OUTPUT, O_JSON };
 static const tide_option options[] = {
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "OUT", "the file to write" },
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
+	[O_JSON] = TIDE_OPTION_JSON,
 };
 
 static int run(const tide_args *a)

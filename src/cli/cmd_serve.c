@@ -13,8 +13,8 @@
 
 enum { O_PORT, O_BIND, O_TOKEN, O_HOST, O_MEMORY };
 static const tide_option options[] = {
-	[O_PORT] = { "port", 'p', TIDE_OPT_INT, "N", "port, 0 = any that is free (default 6970)",
-		     .def = "6970", .most = 65535 },
+	[O_PORT] = { "port", 'p', TIDE_OPT_INT, "N", "port, 0 = any that is free", .def = "6970",
+		     .most = 65535 },
 	[O_BIND] = { "bind", 'b', TIDE_OPT_TEXT, "ADDR",
 		     "address to listen on (default 127.0.0.1: this machine alone); any other "
 		     "wants a token" },
@@ -23,8 +23,7 @@ static const tide_option options[] = {
 	[O_HOST] = { "host", 0, TIDE_OPT_TEXT, "NAME",
 		     "a name that clients may use for this machine, besides addresses" },
 	[O_MEMORY] = { "max-memory", 0, TIDE_OPT_BYTES, "BYTES",
-		       "what recordings may hold in memory together (default 4GiB)",
-		       .def = "4GiB" },
+		       "what recordings may hold in memory together", .def = "4GiB" },
 };
 
 /* Is the file, wherever links lead, in the folder? What was named itself may be a link; what a

@@ -13,11 +13,10 @@
 
 enum { O_JSON, O_OUTPUT, O_TOP, O_EVENTS, O_MIN_US, O_NO_PYTHON, O_NO_RUNTIME };
 static const tide_option options[] = {
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
-		       "write to FILE; a name that ends in .html: as a page" },
-	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
-		    "lanes to show, 0 = all (default 20); JSON has all", .def = "20" },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_OUTPUT] = TIDE_OPTION_PAGE,
+	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "lanes to show, 0 = all; JSON has all",
+		    .def = "20" },
 	[O_EVENTS] = { "events", 0, TIDE_OPT_FLAG, NULL, "with --json: every span too" },
 	[O_MIN_US] = { "min-duration-us", 0, TIDE_OPT_TEXT, "US",
 		       "leave out what took less (default 0: everything counts)" },
@@ -66,7 +65,7 @@ static int print_json(tide_json *j, const tide_args *a, const char *file, const 
 	tide__grid_json(g, j);
 	if (a->opt[O_EVENTS].set)
 		tide__timeline_events_json(m, o, j);
-	tide__cli_losses_json(j, m);
+	tide__losses_json(j, m);
 	tide__json_object_end(j);
 	tide__grid_free(g);
 	return 0;

@@ -19,8 +19,8 @@ static const tide_option options[] = {
 	[O_SWEEP] = { "sweep", 0, TIDE_OPT_FLAG, NULL,
 		      "also try a standard set of settings (the default without --set)" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" },
-	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
 };
 
 enum { MAX_TRIES = 64 };
@@ -430,7 +430,7 @@ static void print_json(const tide_args *a, const struct answer *x)
 	json_check(&j, x);
 	tide__grid_member(results(x), &j, "results");
 	json_out(&j, x);
-	tide__cli_losses_json(&j, x->m);
+	tide__losses_json(&j, x->m);
 	tide__json_object_end(&j);
 	tide__json_end(&j);
 }
@@ -457,7 +457,7 @@ static int nothing(const tide_args *a, const struct answer *x)
 	tide__json_array_end(&j);
 	tide__json_karray(&j, "runs_out");
 	tide__json_array_end(&j);
-	tide__cli_losses_json(&j, x->m);
+	tide__losses_json(&j, x->m);
 	tide__json_object_end(&j);
 	tide__json_end(&j);
 	return tide__cli_done(a);

@@ -79,7 +79,9 @@ static void option_line(const tide_option *o, FILE *out, int width)
 		snprintf(text + n, sizeof text - n, *c == ',' ? ", " : "%c", *c);
 	}
 	size_t n = strlen(text);
-	snprintf(text + n, sizeof text - n, "%s", o->many ? " (may be repeated)" : "");
+	n += (size_t)snprintf(text + n, sizeof text - n, "%s", o->many ? " (may be repeated)" : "");
+	if (o->def)
+		snprintf(text + n, sizeof text - n, " (default %s)", o->def);
 	wrap(out, text, col, width);
 }
 

@@ -58,6 +58,8 @@ static void put_option(FILE *out, const tide_option *o)
 				fputc(' ', out);
 		}
 	}
+	if (o->def)
+		fprintf(out, " (default %s)", o->def);
 	fputs(o->many ? ". May be repeated.\n\n" : ".\n\n", out);
 }
 

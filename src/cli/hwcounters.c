@@ -85,7 +85,7 @@ static void print_json(const tide_args *a, const tide_model *m, const tide_hwcou
 	for (size_t i = 0; i < h->n && (!top || i < top); i++)
 		json_row(&j, m, &h->v[i]);
 	tide__json_array_end(&j);
-	tide__cli_losses_json(&j, m);
+	tide__losses_json(&j, m);
 	tide__json_object_end(&j);
 	tide__json_end(&j);
 }

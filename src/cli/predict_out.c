@@ -270,7 +270,7 @@ static void json_recordings(tide_json *j, const tide_predict_answer *x)
 		tide__json_object(j);
 		tide__json_kuint(j, "size", x->v[i].size);
 		tide__json_kstr(j, "trace", x->v[i].file);
-		tide__cli_losses_json(j, x->v[i].m);
+		tide__losses_json(j, x->v[i].m);
 		tide__json_object_end(j);
 	}
 	tide__json_array_end(j);

@@ -34,7 +34,7 @@ static void print_json(const tide_args *a, const tide_model *m, const tide_seque
 		tide__json_object_end(&j);
 	}
 	tide__json_array_end(&j);
-	tide__cli_losses_json(&j, m);
+	tide__losses_json(&j, m);
 	tide__json_object_end(&j);
 	tide__json_end(&j);
 }

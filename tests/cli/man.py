@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
 """Every command has a man page that is installed, formats without complaint, documents exactly the
-options of the command table, and has examples with options that exist."""
+options of the command table with their defaults, and has examples with options that exist."""
 import re
 import shutil
 import subprocess
@@ -18,6 +18,18 @@ def tidemark(program: str, *args: str) -> str:
 
 def options(page: str) -> set:
     return set(OPTION.findall(page.split("# OPTIONS", 1)[1].split("\n# ", 1)[0]))
+
+
+def texts(page: str) -> dict:
+    """What is said of each option."""
+    part = page.split("# OPTIONS", 1)[1].split("\n# ", 1)[0]
+    return dict(re.findall(r"^(?:\*-\w\*, )?\*(--[\w-]+)\*.*\n\t(.*(?:\n\t.*)*)", part, re.M))
+
+
+def wrong_defaults(page: str, skeleton: str) -> list:
+    said = texts(page)
+    real = {name: found[1] for name, text in texts(skeleton).items() if (found := re.search(r"\(default ([^\s)]+)\)", text))}
+    return [f"{name}: the default is {d}" for name, d in real.items() if not re.search(rf"\(default {re.escape(d)}\b", said.get(name, ""))]
 
 
 def examples(page: str) -> list:
@@ -42,7 +54,7 @@ def check(program: str, folder: Path, name: str) -> list:
     said, real = options(page), options(skeleton)
     wrong = [f"not documented: {' '.join(o)}" for o in sorted(real - said)]
     wrong += [f"no such option: {' '.join(o)}" for o in sorted(said - real)]
-    wrong += wrong_examples(page, name, real)
+    wrong += wrong_examples(page, name, real) + wrong_defaults(page, skeleton)
     glued = re.findall(r"[a-z)][.;,:][A-Z][a-z]+", page + skeleton + tidemark(program, "help", name))
     wrong += [f"a space is missing: {g}" for g in glued]
     if f"'tidemark-{name}'" not in (folder / "meson.build").read_text():
