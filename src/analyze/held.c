@@ -273,7 +273,8 @@ static void measure_all(struct work *w)
 		if (!born)
 			continue;
 		size_t k = sort_of(w, a)->first + h->spot_of[a];
-		tide_spot now = { live, live, bytes, i + 1, a };
+		uint64_t asked = m->allocs.requested[a] ? m->allocs.requested[a] : bytes;
+		tide_spot now = { live, live, asked, i + 1, a };
 		h->spots[k] = tide__spot_both(&h->spots[k], &now);
 		h->spot_of[a] = (uint32_t)k + 1;
 		h->peak = live > h->peak ? live : h->peak;

@@ -18,7 +18,7 @@
 
 typedef struct tide_spot {    /* moments of one kind */
 	uint64_t most, least; /* bytes live at the highest and the lowest of them */
-	uint64_t bytes;	      /* of the largest allocation */
+	uint64_t bytes;	      /* asked for, of the largest allocation */
 	uint64_t cut;	      /* moves that had happened at the highest, the first of equals */
 	uint32_t row;	      /* the allocation made there; 0 = there is no such moment */
 } tide_spot;

@@ -36,7 +36,14 @@ static tide_spot spots_from(const tide_held *h, const struct tide_sort *s, size_
 
 static void add(tide_lines *l, tide_spot a, tide_spot b, tide_line_kind kind, bool per_size)
 {
-	l->v[l->n++] = (tide_line){ { a, b }, kind, per_size };
+	l->v[l->n++] = (tide_line){ .at = { a, b }, .kind = kind, .per_size = per_size };
+}
+
+/* The last line is of these of the larger recording. */
+static void of_spots(tide_lines *l, size_t first, size_t n)
+{
+	l->v[l->n - 1].spot = (uint32_t)first;
+	l->v[l->n - 1].n_spots = (uint32_t)n;
 }
 
 /* A place that both have, in stretches of one sort. Numbers of a whole recording that is one
@@ -49,9 +56,11 @@ static void draw_same(tide_lines *l, const tide_held *const h[2],
 	bool per_size = (wide)s[1]->count * h[0]->size == (wide)s[0]->count * h[1]->size;
 	size_t least = s[0]->count < s[1]->count ? s[0]->count : s[1]->count;
 	size_t pairs = equal || (whole && !per_size) ? least : 0;
-	for (size_t i = 0; i < pairs; i++)
+	for (size_t i = 0; i < pairs; i++) {
 		add(l, h[0]->spots[s[0]->first + i], h[1]->spots[s[1]->first + i], TIDE_LINE_MOMENT,
 		    false);
+		of_spots(l, s[1]->first + i, 1);
+	}
 	uint64_t all = s[0]->times + s[1]->times, paired = equal ? all : 2 * pairs;
 	l->moments[TIDE_LINE_MOMENT] += paired;
 	if (equal)
@@ -83,6 +92,8 @@ static void draw_alone(tide_lines *l, const tide_held *const h[2], size_t me, si
 		other = tide__spot_both(&p->sort[0].all, &p->sort[1].all);
 	me ? add(l, other, mine, TIDE_LINE_AROUND, false)
 	   : add(l, mine, other, TIDE_LINE_AROUND, false);
+	if (me)
+		of_spots(l, s->first, s->count);
 	l->moments[TIDE_LINE_AROUND] += s->times;
 }
 

@@ -34,7 +34,8 @@ const char *tide__line_text(tide_line_kind k);
 typedef struct tide_line {
 	tide_spot at[2]; /* in the smaller and the larger recording */
 	tide_line_kind kind;
-	bool per_size; /* GROUP: as many more as the size is larger */
+	bool per_size;		/* GROUP: as many more as the size is larger */
+	uint32_t spot, n_spots; /* of the larger recording that it is of: the first, how many */
 } tide_line;
 
 typedef struct tide_lines {

@@ -27,6 +27,8 @@ static const tide_option options[] = {
 	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
 };
 
+static const double SIM_OFF = 0.05; /* that a simulator may be off where it was recorded */
+
 /* ---- what is asked ---- */
 
 static int by_size(const void *a, const void *b)
@@ -35,17 +37,24 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static tide_predict_row row_of(const tide_predict_answer *x, uint64_t size)
+static bool tell_row(tide_predict_answer *x, uint64_t size, tide_predict_row *out)
 {
 	tide_predict_row r = { .size = size, .reserved = UINT64_MAX };
+	tide_sim_result sim;
 	for (size_t i = 0; i < x->n; i++)
 		if (x->v[i].size == size)
 			r.run = &x->v[i];
 	r.peak = tide__predict(&x->live, size, &r.line);
 	r.most = tide__predict_most(&x->live, size);
-	if (x->kept)
+	if (x->kept == TIDE_KEPT_LINE)
 		r.reserved = tide__predict(&x->reserved, size, NULL);
-	return r;
+	if (x->kept == TIDE_KEPT_SIM) {
+		if (tide__resized_run(&x->resized, size, 0, &sim) != TIDE_OK)
+			return false;
+		r.reserved = sim.st.reserved_peak;
+	}
+	*out = r;
+	return true;
 }
 
 /* Recorded sizes and those asked for, in order, each once. */
@@ -64,24 +73,33 @@ static bool tell_rows(const tide_value *at, tide_predict_answer *x)
 		qsort(v, n, sizeof *v, by_size);
 	for (size_t i = 0; ok && i < n; i++)
 		if (!i || v[i] != v[i - 1])
-			x->rows[x->n_rows++] = row_of(x, v[i]);
+			ok = tell_row(x, v[i], &x->rows[x->n_rows++]);
 	tide__free(v);
 	return ok;
 }
 
-/* What fits, and what its peak, or else that of the largest size asked for, is made of. */
+static bool tell_fits(tide_predict_answer *x)
+{
+	x->fits = x->fits_reserved = tide__predict_fits(&x->live, x->capacity);
+	if (x->kept == TIDE_KEPT_LINE)
+		x->fits_reserved = tide__predict_fits(&x->reserved, x->capacity);
+	if (x->kept != TIDE_KEPT_SIM || x->fits == TIDE_MOST_SIZE) /* what does not grow */
+		return true;
+	return tide__resized_fits(&x->resized, x->fits, x->capacity, &x->fits_reserved) == TIDE_OK;
+}
+
+/* What the peak of the largest size that fits, or else of the largest asked for, is made of. */
 static bool tell_parts(tide_predict_answer *x, tide_error *err)
 {
 	const tide_predict_run *z = tide__predict_last(x);
 	const tide_model *m[2] = { x->v[0].m, z->m };
 	uint32_t device[2] = { x->v[0].device, z->device };
-	uint64_t size = 0;
-	if (x->capacity) {
-		size = x->fits = tide__predict_fits(&x->live, x->capacity);
-		if (x->kept)
-			size = x->fits_reserved = tide__predict_fits(&x->reserved, x->capacity);
-	}
-	x->whole = size && size != TIDE_MOST_SIZE ? row_of(x, size) : x->rows[x->n_rows - 1];
+	if (x->capacity && !tell_fits(x))
+		return false;
+	uint64_t size = x->kept ? x->fits_reserved : x->fits;
+	x->whole = x->rows[x->n_rows - 1];
+	if (size && size != TIDE_MOST_SIZE && !tell_row(x, size, &x->whole))
+		return false;
 	return tide__parts(m, device, &x->live, x->whole.line, x->whole.size, TIDE_BY_ROLE,
 			   &x->roles, err) == TIDE_OK &&
 	       tide__parts(m, device, &x->live, x->whole.line, x->whole.size, TIDE_BY_MODULE,
@@ -184,18 +202,45 @@ static int load_all(const tide_args *a, tide_predict_answer *x, tide_error *err)
 }
 
 /* What was reserved beyond the peak comes on top; it is not taken to shrink as the work grows. */
+static void draw_reserved(tide_predict_answer *x)
+{
+	const tide_predict_run *a = &x->v[0], *b = tide__predict_last(x);
+	uint64_t more[2] = { a->reserved > a->peak ? a->reserved - a->peak : 0,
+			     b->reserved > b->peak ? b->reserved - b->peak : 0 };
+	x->reserved = x->live;
+	x->reserved.more[0] = more[0];
+	x->reserved.more[1] = more[1] > more[0] ? more[1] : more[0];
+	if (a->reserved != UINT64_MAX && b->reserved != UINT64_MAX)
+		x->kept = TIDE_KEPT_LINE;
+}
+
+/* Is what the simulator reserves at the recorded sizes what was reserved there, near enough? */
+static bool sim_agrees(tide_predict_answer *x, bool *ok)
+{
+	const tide_predict_run *both[] = { &x->v[0], tide__predict_last(x) };
+	for (size_t i = 0; i < 2; i++) {
+		tide_sim_result sim;
+		*ok = tide__resized_run(&x->resized, both[i]->size, 0, &sim) == TIDE_OK;
+		double was = (double)both[i]->reserved, off = (double)sim.st.reserved_peak - was;
+		if (!*ok || (off < 0 ? -off : off) > SIM_OFF * was)
+			return false;
+	}
+	return true;
+}
+
 static bool draw_lines(tide_predict_answer *x, tide_error *err)
 {
 	const tide_predict_run *a = &x->v[0], *b = tide__predict_last(x);
-	x->kept = a->reserved != UINT64_MAX && b->reserved != UINT64_MAX;
+	bool ok = true;
 	if (tide__lines(&a->held, &b->held, &x->live, err) != TIDE_OK)
 		return false;
-	uint64_t more[2] = { a->reserved > a->peak ? a->reserved - a->peak : 0,
-			     b->reserved > b->peak ? b->reserved - b->peak : 0 };
-	x->reserved = x->live; /* the same lines, borrowed */
-	x->reserved.more[0] = more[0];
-	x->reserved.more[1] = more[1] > more[0] ? more[1] : more[0];
-	return true;
+	draw_reserved(x);
+	if (x->kept == TIDE_KEPT_UNKNOWN)
+		return true;
+	tide_code rc = tide__resized(b->m, b->device, &b->held, &x->live, &x->resized, err);
+	if (rc == TIDE_OK && sim_agrees(x, &ok))
+		x->kept = TIDE_KEPT_SIM;
+	return ok && rc != TIDE_ENOMEM;
 }
 
 static void answer_free(tide_predict_answer *x)
@@ -204,6 +249,7 @@ static void answer_free(tide_predict_answer *x)
 		tide__held_free(&x->v[i].held);
 		tide__model_free(x->v[i].m);
 	}
+	tide__resized_free(&x->resized);
 	tide__lines_free(&x->live);
 	tide__paths_free(&x->paths);
 	tide__parts_free(&x->roles);

@@ -243,6 +243,11 @@ void tide__predict_text(const tide_args *a, tide_predict_answer *x)
 	print_joined(a, x);
 	tide__grid_out(table(x, true), a, 2);
 	fputc('\n', a->out);
+	if (x->kept)
+		fputs(x->kept == TIDE_KEPT_SIM
+			      ? "Reserved: what PyTorch's allocator would, simulated.\n"
+			      : "Reserved: the peak, and what was kept beyond it on a line.\n",
+		      a->out);
 	print_why(a, x);
 	print_off(a, x);
 	if (!x->capacity)
@@ -311,6 +316,9 @@ void tide__predict_json(const tide_args *a, tide_predict_answer *x)
 		    : tide__json_knull(&j, "capacity_bytes");
 	json_fit(&j, "fits", x->capacity, x->fits);
 	json_fit(&j, "fits_reserved", x->capacity && x->kept, x->fits_reserved);
+	static const char *const by[] = { NULL, "line", "simulator" };
+	by[x->kept] ? tide__json_kstr(&j, "reserved_by", by[x->kept])
+		    : tide__json_knull(&j, "reserved_by");
 	json_parts(&j, x);
 	tide__json_object_end(&j);
 	tide__json_end(&j);

@@ -6,6 +6,7 @@
 
 #include "analyze/parts.h"
 #include "analyze/paths.h"
+#include "analyze/resized.h"
 #include "cli/cli.h"
 
 typedef struct tide_predict_run { /* a recording */
@@ -25,12 +26,19 @@ typedef struct tide_predict_row {
 	const tide_predict_run *run;
 } tide_predict_row;
 
+typedef enum tide_kept { /* how reserved bytes are told */
+			 TIDE_KEPT_UNKNOWN,
+			 TIDE_KEPT_LINE, /* the peak, and a line through what both recordings kept
+					    beyond it */
+			 TIDE_KEPT_SIM,	 /* the allocator, simulated */
+} tide_kept;
+
 typedef struct tide_predict_answer {
 	tide_predict_run *v; /* by size */
 	size_t n;
-	tide_lines live,
-		reserved; /* the latter borrows the former's, where bytes of both are known: */
-	bool kept;
+	tide_lines live, reserved; /* the latter borrows the former's, for TIDE_KEPT_LINE: */
+	tide_kept kept;
+	tide_resized resized;	      /* for TIDE_KEPT_SIM */
 	uint64_t capacity;	      /* 0 = not known */
 	uint64_t fits, fits_reserved; /* where it is */
 	tide_predict_row *rows;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/predict.h"
+#include "analyze/resized.h"
 #include "some_model.h"
 #include "testing.h"
 
@@ -198,6 +199,76 @@ static void trainings_are_predicted(void **state)
 	assert_true(groups > 40); /* loaders were among them */
 }
 
+/* ---- reserved bytes ---- */
+
+/* Five steps whatever the size, in blocks of 512 bytes; large enough for both pools. */
+static tide_model *perform_large(uint64_t size)
+{
+	uint64_t peak;
+	program.rows = 5 * size;
+	tide_model *m = perform(size, &peak);
+	for (size_t i = 1; i < m->allocs.n; i++) {
+		m->allocs.requested[i] = 37 * m->allocs.size[i];
+		m->allocs.size[i] = (m->allocs.requested[i] + 511) / 512 * 512;
+	}
+	return m;
+}
+
+static tide_sim_stats simulate(uint64_t size, uint64_t capacity, bool *out)
+{
+	tide_model *m = perform_large(size);
+	tide_requests *q;
+	tide_sim_result got;
+	assert_int_equal(tide__requests_new(m, (tide_device_id){ 1 }, &q, NULL), TIDE_OK);
+	tide_sim_config c = tide__sim_defaults();
+	c.capacity = capacity;
+	assert_int_equal(tide__sim_run(q, &c, TIDE_BEFORE_AGAIN, &got), TIDE_OK);
+	*out = got.out;
+	tide__requests_free(q);
+	tide__model_free(m);
+	return got.st;
+}
+
+/* Requests of another size, simulated, are what the program at that size asks for, simulated. */
+static void reserved_bytes_are_those_of_the_program(void **state)
+{
+	for (unsigned round = 0; round < 40; round++) {
+		tide_held a, b;
+		tide_lines l;
+		tide_resized r;
+		tide_sim_result got;
+		bool out;
+		seed = 4242424242u + 77 * round;
+		invent();
+		program.loader = false;
+		uint64_t x = 2 + below(10), y = x + 1 + below(20);
+		tide_model *m = perform_large(x), *o = perform_large(y);
+		assert_int_equal(tide__held(m, 1, x, &a, NULL), TIDE_OK);
+		assert_int_equal(tide__held(o, 1, y, &b, NULL), TIDE_OK);
+		assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+		assert_int_equal(tide__resized(o, 1, &b, &l, &r, NULL), TIDE_OK);
+		for (uint64_t size = 1; size < 150; size += 1 + below(60)) {
+			tide_sim_stats want = simulate(size, 0, &out);
+			assert_int_equal(tide__resized_run(&r, size, 0, &got), TIDE_OK);
+			assert_int_equal(got.st.reserved_peak, want.reserved_peak);
+			assert_int_equal(got.st.allocated_peak, want.allocated_peak);
+		}
+		uint64_t fits, capacity = simulate(60, 0, &out).reserved_peak;
+		assert_int_equal(tide__resized_fits(&r, 1000, capacity, &fits), TIDE_OK);
+		simulate(fits, capacity, &out);
+		assert_false(out);
+		if (fits < 1000)
+			simulate(fits + 1, capacity, &out);
+		assert_true(out || fits == 1000);
+		tide__resized_free(&r);
+		tide__lines_free(&l);
+		tide__held_free(&a);
+		tide__held_free(&b);
+		tide__model_free(m);
+		tide__model_free(o);
+	}
+}
+
 /* ---- whatever the recordings are ---- */
 
 static void two_sizes_are_as_recorded(void **state)
@@ -319,6 +390,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trainings_are_predicted),
+		cmocka_unit_test(reserved_bytes_are_those_of_the_program),
 		cmocka_unit_test(two_sizes_are_as_recorded),
 		cmocka_unit_test(what_one_alone_does_is_told_from_around_it),
 		cmocka_unit_test(what_fits_is_what_trying_finds),
