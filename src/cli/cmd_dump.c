@@ -166,8 +166,7 @@ static void json_row(struct dump *x, const struct table *t, const struct field *
 		json_value(&j, x, &f[k], cell(t, f[k].c, row));
 	}
 	if (t->rows == &m->tensors) {
-		tide__json_key(&j, "shape");
-		tide__json_array(&j);
+		tide__json_karray(&j, "shape");
 		for (uint32_t k = 0; k < m->tensors.ndim[row]; k++)
 			tide__json_uint(&j, m->dims[m->tensors.dims[row] + k]);
 		tide__json_array_end(&j);

@@ -274,8 +274,7 @@ static int print_text(const tide_args *a, struct answer *x)
 
 static void json_series(tide_json *j, const char *key, const uint64_t *v, size_t n)
 {
-	tide__json_key(j, key);
-	tide__json_array(j);
+	tide__json_karray(j, key);
 	for (size_t i = 0; i < n; i++)
 		tide__json_maybe(j, v[i]);
 	tide__json_array_end(j);
@@ -347,8 +346,7 @@ static int print_json(const tide_args *a, struct answer *x)
 	tide__json_kint(&j, "at_time_ns", x->at.t);
 	tide__json_kint(&j, "duration_ns", x->m->t_end);
 	tide__start_json(&j, x->m);
-	tide__json_key(&j, "devices");
-	tide__json_array(&j);
+	tide__json_karray(&j, "devices");
 	for (uint32_t d = 0; d < x->whole.n_devices; d++)
 		if (shown(x, d))
 			json_device(&j, x, d);

@@ -412,8 +412,7 @@ static int print_json(const struct report *r)
 		tide__json_kstr(&j, "device",
 				tide__device_name(r->m, r->device, name, sizeof name));
 	tide__json_kbool(&j, "flat", r->a->opt[O_FLAT].set);
-	tide__json_key(&j, "outside");
-	tide__json_object(&j);
+	tide__json_kobject(&j, "outside");
 	tide__json_kuint(&j, "allocs", root->self.allocs);
 	tide__json_kuint(&j, "frees", root->self.frees);
 	tide__json_kuint(&j, "alloc_bytes", root->self.alloc_bytes);

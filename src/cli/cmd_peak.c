@@ -350,8 +350,7 @@ static void json_groups(tide_json *j, const struct answer *x, size_t top)
 
 static void json_devices(tide_json *j, const struct answer *x)
 {
-	tide__json_key(j, "devices");
-	tide__json_array(j);
+	tide__json_karray(j, "devices");
 	for (uint32_t d = 0; d < x->usage.n_devices; d++) {
 		const tide_level *l = &x->usage.devices[d];
 		if (!l->allocs && !(d && d == x->device))

@@ -248,8 +248,7 @@ static void json_phase(tide_json *j, const struct report *r, size_t n)
 		tide__json_knull(j, "name");
 	tide__json_kint(j, "start_ns", p->t0);
 	tide__json_kint(j, "end_ns", p->t1);
-	tide__json_key(j, "memory");
-	tide__json_array(j);
+	tide__json_karray(j, "memory");
 	for (size_t k = 0; k < r->p->n_scopes; k++)
 		if (r->device == TIDE_ANY || r->p->scopes[k].device == r->device)
 			json_level(j, r, n, k);
@@ -262,8 +261,7 @@ static int print_json(const struct report *r)
 	tide_json j;
 	tide__json_begin(&j, r->a->out, true);
 	tide__json_object(&j);
-	tide__json_key(&j, "phases");
-	tide__json_array(&j);
+	tide__json_karray(&j, "phases");
 	for (size_t n = 0; n < r->p->n; n++)
 		json_phase(&j, r, n);
 	tide__json_array_end(&j);

@@ -31,8 +31,7 @@ enum { MOST_FRAMES = 2048 };
 
 void tide__stack_json(tide_json *j, const char *key, const tide_model *m, tide_stack_id s)
 {
-	tide__json_key(j, key);
-	tide__json_array(j);
+	tide__json_karray(j, key);
 	for (int k = 0; s.i && k < MOST_FRAMES; k++, s = m->stacks.parent[s.i]) {
 		uint32_t f = m->stacks.frame[s.i].i;
 

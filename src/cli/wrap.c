@@ -91,16 +91,11 @@ static void add(struct wrap *w, const char *s, size_t n)
 {
 	if (!n)
 		return;
-	if (w->cap - w->n < n) {
-		char *to = tide__realloc(w->line, w->n + n + 256, 1);
-		if (!to) { /* out of memory: as it is */
-			fwrite(w->line, 1, w->n, w->to);
-			fwrite(s, 1, n, w->to);
-			w->n = 0;
-			return;
-		}
-		w->line = to;
-		w->cap = w->n + n + 256;
+	if (!TIDE_ROOM(w->line, w->cap, w->n + n)) { /* out of memory: as it is */
+		fwrite(w->line, 1, w->n, w->to);
+		fwrite(s, 1, n, w->to);
+		w->n = 0;
+		return;
 	}
 	memcpy(w->line + w->n, s, n);
 	w->n += n;

@@ -85,12 +85,10 @@ static void value_json(tide_json *j, const char *key, uint64_t v, bool known)
 void tide__diff_metrics_json(const tide_diff *d, tide_json *j)
 {
 	static const char *const units[] = { "count", "ns", "bytes" };
-	tide__json_key(j, "metrics");
-	tide__json_object(j);
+	tide__json_kobject(j, "metrics");
 	for (unsigned k = 0; k < TIDE_N_METRICS; k++) {
 		bool both = d->known[k][0] && d->known[k][1];
-		tide__json_key(j, tide__metrics[k].key);
-		tide__json_object(j);
+		tide__json_kobject(j, tide__metrics[k].key);
 		tide__json_kstr(j, "unit", units[tide__metrics[k].unit]);
 		value_json(j, "a", d->metric[k][0], d->known[k][0]);
 		value_json(j, "b", d->metric[k][1], d->known[k][1]);
@@ -111,8 +109,7 @@ void tide__diff_side_json(tide_json *j, const char *key, const char *file, const
 			  tide_device_id device)
 {
 	char name[64];
-	tide__json_key(j, key);
-	tide__json_object(j);
+	tide__json_kobject(j, key);
 	tide__json_kstr(j, "trace", file);
 	tide__json_kstr(j, "device",
 			device.i ? tide__device_name(m, device.i, name, sizeof name) : NULL);

@@ -203,8 +203,7 @@ static void put_property(tide_json *j, const property *p)
 static void devices(chrome *c)
 {
 	const tide_model *m = c->m;
-	tide__json_key(&c->j, "deviceProperties");
-	tide__json_array(&c->j);
+	tide__json_karray(&c->j, "deviceProperties");
 	for (uint32_t d = 1; d < m->devices.n; d++) {
 		if (m->devices.kind[d] == TIDE_DEVICE_HOST)
 			continue;
@@ -226,8 +225,7 @@ static void put_fact(chrome *c, size_t i, const char *key)
 static void losses(chrome *c)
 {
 	const tide_model *m = c->m;
-	tide__json_key(&c->j, "tidemark");
-	tide__json_object(&c->j);
+	tide__json_kobject(&c->j, "tidemark");
 	tide__json_kuint(&c->j, "cut_spans", c->nest.n_cut);
 	for (size_t i = 0; i < m->facts.n; i++) {
 		const char *key = tide__text(m, m->facts.key[i], NULL);
@@ -268,8 +266,7 @@ static void head(chrome *c)
 	facts(c, "kineto.");
 	devices(c);
 	if (m->processes.n > 1 && m->processes.rank[1] >= 0) {
-		tide__json_key(&c->j, "distributedInfo");
-		tide__json_object(&c->j);
+		tide__json_kobject(&c->j, "distributedInfo");
 		tide__json_kint(&c->j, "rank", m->processes.rank[1]);
 		if (m->processes.world[1] > 0)
 			tide__json_kint(&c->j, "world_size", m->processes.world[1]);
@@ -346,8 +343,7 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 	tide__json_object(&c.j);
 	if (ok) {
 		head(&c);
-		tide__json_key(&c.j, "traceEvents");
-		tide__json_array(&c.j);
+		tide__json_karray(&c.j, "traceEvents");
 		ok = events(&c);
 		tide__json_array_end(&c.j);
 	}
@@ -370,14 +366,8 @@ static bool keep_devices(const chrome *c, device_list *l)
 	for (uint32_t d = 1; d < m->devices.n; d++) {
 		if (m->devices.kind[d] == TIDE_DEVICE_HOST)
 			continue;
-		if (l->n == l->cap) {
-			size_t cap = l->cap * 2 + 16;
-			property *v = tide__realloc(l->v, cap, sizeof *v);
-			if (!v)
-				return false;
-			l->v = v;
-			l->cap = cap;
-		}
+		if (!TIDE_ROOM(l->v, l->cap, l->n + 1))
+			return false;
 		l->v[l->n++] = property_of(c, d);
 	}
 	return true;
@@ -385,13 +375,11 @@ static bool keep_devices(const chrome *c, device_list *l)
 
 static void ranks_tail(tide_json *j, const device_list *l, const tide_export_stats *st)
 {
-	tide__json_key(j, "deviceProperties");
-	tide__json_array(j);
+	tide__json_karray(j, "deviceProperties");
 	for (size_t i = 0; i < l->n; i++)
 		put_property(j, &l->v[i]);
 	tide__json_array_end(j);
-	tide__json_key(j, "tidemark");
-	tide__json_object(j);
+	tide__json_kobject(j, "tidemark");
 	tide__json_kuint(j, "traces", st->traces);
 	tide__json_kuint(j, "cut_spans", st->cut_spans);
 	tide__json_object_end(j);
@@ -419,8 +407,7 @@ static tide_code write_ranks(const tide_export_ranks *r, FILE *out, tide_export_
 	while (ok && (c.m = tide__export_next(&w))) {
 		if (w.done == 1) {
 			tide__json_kint(&c.j, "baseTimeNanoseconds", w.base);
-			tide__json_key(&c.j, "traceEvents");
-			tide__json_array(&c.j);
+			tide__json_karray(&c.j, "traceEvents");
 		}
 		c.place = w.place;
 		ok = rank_events(&c, &l, st, err);

@@ -23,8 +23,7 @@ typedef struct speedscope {
 static void frame(tide_json *j, const char *s, size_t n)
 {
 	tide__json_object(j);
-	tide__json_key(j, "name");
-	tide__json_strn(j, n ? s : "unknown", n ? n : 7);
+	tide__json_kstrn(j, "name", n ? s : "unknown", n ? n : 7);
 	tide__json_object_end(j);
 }
 
@@ -69,10 +68,8 @@ static bool frames(speedscope *w)
 {
 	const tide_model *m = w->m;
 	uint32_t n_frames = 0;
-	tide__json_key(&w->j, "shared");
-	tide__json_object(&w->j);
-	tide__json_key(&w->j, "frames");
-	tide__json_array(&w->j);
+	tide__json_kobject(&w->j, "shared");
+	tide__json_karray(&w->j, "frames");
 	for (uint32_t i = 1; i < m->spans.n; i++) {
 		tide_str name = m->spans.name[i];
 		size_t n;
@@ -137,8 +134,7 @@ static bool evented(speedscope *w, uint32_t k)
 		snprintf(name + strlen(name), sizeof name - strlen(name), ", overlapping %u",
 			 t->number);
 	begin_profile(w, "evented", name, "nanoseconds", start, end);
-	tide__json_key(&w->j, "events");
-	tide__json_array(&w->j);
+	tide__json_karray(&w->j, "events");
 	bool ok = tide__track_walk(&w->nest, m, k, &walk);
 	tide__json_array_end(&w->j);
 	tide__json_object_end(&w->j);
@@ -166,14 +162,12 @@ static bool sampled(speedscope *w, const tide_flame *f, const char *name, uint32
 		return false;
 	begin_profile(w, "sampled", name, f->bytes ? "bytes" : "nanoseconds", 0,
 		      (int64_t)f->nodes.total[0]);
-	tide__json_key(&w->j, "samples");
-	tide__json_array(&w->j);
+	tide__json_karray(&w->j, "samples");
 	for (uint32_t i = 0; i < f->nodes.n; i++)
 		if (f->nodes.self[i])
 			sample(w, f, i, base, path);
 	tide__json_array_end(&w->j);
-	tide__json_key(&w->j, "weights");
-	tide__json_array(&w->j);
+	tide__json_karray(&w->j, "weights");
 	for (uint32_t i = 0; i < f->nodes.n; i++)
 		if (f->nodes.self[i])
 			tide__json_uint(&w->j, f->nodes.self[i]);
@@ -231,8 +225,7 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 		tide__json_kstr(&w.j, "exporter", "tidemark");
 		tide__json_kstr(&w.j, "name", m->path ? m->path : "trace");
 		ok = frames(&w);
-		tide__json_key(&w.j, "profiles");
-		tide__json_array(&w.j);
+		tide__json_karray(&w.j, "profiles");
 		ok = ok && profiles(&w, st);
 		tide__json_array_end(&w.j);
 	}

@@ -33,8 +33,7 @@ static void open_node(const tide_flame *f, tide_json *j, uint32_t node)
 		tide__json_kuint(j, "self_ns", f->nodes.self[node]);
 	}
 	tide__json_kuint(j, "count", f->nodes.count[node]);
-	tide__json_key(j, "children");
-	tide__json_array(j);
+	tide__json_karray(j, "children");
 }
 
 void tide__flame_json(const tide_flame *f, tide_json *j)
@@ -228,14 +227,8 @@ struct path {
 /* A name and what stands before it; false: memory ran out. */
 static bool add_name(struct path *p, const char *name, size_t n)
 {
-	if (p->cap - p->n < n + 2) {
-		size_t cap = p->cap * 2 + n + 64;
-		char *s = tide__realloc(p->s, cap, 1);
-		if (!s)
-			return false;
-		p->s = s;
-		p->cap = cap;
-	}
+	if (!TIDE_ROOM(p->s, p->cap, p->n + n + 2))
+		return false;
 	if (p->n)
 		p->s[p->n++] = ';';
 	for (size_t k = 0; k < n; k++)

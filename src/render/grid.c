@@ -71,36 +71,23 @@ size_t tide__grid_rows(const tide_grid *g)
 	return g && g->n_cols ? g->n / g->n_cols : 0;
 }
 
-/* *p with room for `need` elements; false and sticky failure otherwise. */
-static bool grow(tide_grid *g, void **p, size_t *cap, size_t need, size_t size)
-{
-	if (need <= *cap)
-		return true;
-	size_t to = *cap ? *cap + *cap / 2 : 64;
-	if (to < need)
-		to = need;
-	void *q = tide__realloc(*p, to, size);
-	if (!q) {
-		g->failed = true;
-		return false;
-	}
-	*p = q;
-	*cap = to;
-	return true;
-}
-
 static void add(tide_grid *g, struct cell c)
 {
-	if (!g || g->failed || !grow(g, (void **)&g->cells, &g->cap, g->n + 1, sizeof c))
+	if (!g || g->failed)
 		return;
-	g->cells[g->n++] = c;
+	g->failed = !TIDE_ROOM(g->cells, g->cap, g->n + 1);
+	if (!g->failed)
+		g->cells[g->n++] = c;
 }
 
 void tide__grid_textn(tide_grid *g, const char *s, size_t n)
 {
 	if (n > UINT32_MAX)
 		n = UINT32_MAX;
-	if (!g || g->failed || !grow(g, (void **)&g->text, &g->cap_text, g->n_text + n + 1, 1))
+	if (!g || g->failed)
+		return;
+	g->failed = !TIDE_ROOM(g->text, g->cap_text, g->n_text + n + 1);
+	if (g->failed)
 		return;
 	memcpy(g->text + g->n_text, s, n);
 	add(g, (struct cell){ .kind = TEXT, .len = (uint32_t)n, .at = g->n_text });

@@ -87,8 +87,7 @@ static void put_lines(tide_json *j, const tide_oom *o)
 {
 	tide_oom_line lines[TIDE_OOM_LINES];
 	tide__oom_lines(o, lines);
-	tide__json_key(j, "lines");
-	tide__json_array(j);
+	tide__json_karray(j, "lines");
 	for (size_t i = 0; i < TIDE_OOM_LINES; i++) {
 		tide__json_array(j);
 		tide__json_str(j, lines[i].name);
@@ -102,8 +101,7 @@ static void put_lines(tide_json *j, const tide_oom *o)
 static bool put_holders(tide_json *j, const tide_model *m, const tide_oom *o)
 {
 	bool ok = true;
-	tide__json_key(j, "holders");
-	tide__json_array(j);
+	tide__json_karray(j, "holders");
 	for (size_t i = 0; i < o->n_room && ok; i++) {
 		const tide_oom_room *r = &o->room[i];
 		struct text t;

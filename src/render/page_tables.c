@@ -23,8 +23,7 @@ static void scope_json(tide_json *j, const tide_model *m, const tide_scope *s)
 	tide__json_ktext(j, "pool", m, pool);
 	tide__json_kuint(j, "pools", s->pools);
 	tide__json_kuint(j, "limit", tide__scope_limit(m, s));
-	tide__json_key(j, "of");
-	tide__json_array(j);
+	tide__json_karray(j, "of");
 	for (uint32_t k = 1; k < m->pools.n; k++)
 		if (tide__scope_has(m, s, k))
 			tide__json_uint(j, k);
@@ -62,8 +61,7 @@ static void phase_json(tide_json *j, const tide_model *m, const tide_phases *p, 
 	tide__json_kint(j, "t0", p->phases[i].t0);
 	tide__json_kint(j, "t1", p->phases[i].t1);
 	tide__json_kuint(j, "moves", lives(m, p->phases[i].move0, p->phases[i].move1));
-	tide__json_key(j, "levels");
-	tide__json_array(j);
+	tide__json_karray(j, "levels");
 	for (size_t k = 0; k < p->n_scopes; k++)
 		level_json(j, &p->levels[i * p->n_scopes + k]);
 	tide__json_array_end(j);
@@ -74,13 +72,11 @@ static bool phases(tide_json *j, const tide_model *m, tide_error *err)
 {
 	tide_phases p = { 0 };
 	bool ok = tide__phases(m, &p, err) == TIDE_OK;
-	tide__json_key(j, "scopes");
-	tide__json_array(j);
+	tide__json_karray(j, "scopes");
 	for (size_t k = 0; ok && k < p.n_scopes; k++)
 		scope_json(j, m, &p.scopes[k]);
 	tide__json_array_end(j);
-	tide__json_key(j, "phases");
-	tide__json_array(j);
+	tide__json_karray(j, "phases");
 	for (size_t i = 0; ok && i < p.n; i++)
 		phase_json(j, m, &p, i);
 	tide__json_array_end(j);
@@ -120,8 +116,7 @@ bool tide__page_contents(tide_box *b, const void *what, tide_error *err)
 	tide_json *j = tide__box_json(b);
 	tide__json_object(j);
 	tide__json_kstr(j, "kind", l->kind);
-	tide__json_key(j, "traces");
-	tide__json_array(j);
+	tide__json_karray(j, "traces");
 	for (size_t i = 0; i < l->n; i++) {
 		tide__json_object(j);
 		tide__json_kstr(j, "title", l->v[i].title);
@@ -130,8 +125,7 @@ bool tide__page_contents(tide_box *b, const void *what, tide_error *err)
 		tide__json_object_end(j);
 	}
 	tide__json_array_end(j);
-	tide__json_key(j, "notes");
-	tide__json_array(j);
+	tide__json_karray(j, "notes");
 	for (size_t i = 0; i < l->n_notes; i++)
 		tide__json_str(j, l->notes[i]);
 	tide__json_array_end(j);

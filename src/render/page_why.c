@@ -49,13 +49,11 @@ bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t
 	tide_long longs = { 0 };
 	bool ok = tide__alive_at(m, cut, device, TIDE_ANY, &set, err) == TIDE_OK &&
 		  tide__roles(m, &roles) == TIDE_OK;
-	tide__json_key(j, "why");
-	tide__json_object(j);
+	tide__json_kobject(j, "why");
 	for (size_t k = 0; ok && k < sizeof kinds / sizeof *kinds; k++) {
 		tide_groups g = { 0 };
 		ok = tide__groups_in_roles(m, &set, kinds[k].by, roles.role, &g, err) == TIDE_OK;
-		tide__json_key(j, kinds[k].key);
-		tide__json_array(j);
+		tide__json_karray(j, kinds[k].key);
 		for (size_t i = 0; ok && i < g.n && i < kinds[k].most; i++)
 			ok = group_json(j, m, &g, i, &longs);
 		tide__json_array_end(j);

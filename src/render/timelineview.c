@@ -43,8 +43,7 @@ static void share(tide_json *j, const char *stem, int64_t part, int64_t whole)
 
 void tide__timeline_summary_json(const tide_timeline *t, tide_json *j)
 {
-	tide__json_key(j, "summary");
-	tide__json_object(j);
+	tide__json_kobject(j, "summary");
 	times(j, "total_time", "total_time_us", "total_time_ms", t->total_ns);
 	times(j, "cpu_active_time", "cpu_active_time_us", "cpu_time_ms", t->cpu_ns);
 	times(j, "gpu_active_time", "gpu_active_time_us", "gpu_time_ms", t->gpu_ns);
@@ -163,8 +162,7 @@ void tide__timeline_event_json(const tide_model *m, tide_json *j, size_t i)
 void tide__timeline_events_json(const tide_model *m, const tide_timeline_options *opt, tide_json *j)
 {
 	for (int gpu = 0; gpu < 2; gpu++) {
-		tide__json_key(j, gpu ? "gpu_timeline" : "cpu_timeline");
-		tide__json_array(j);
+		tide__json_karray(j, gpu ? "gpu_timeline" : "cpu_timeline");
 		for (size_t i = 1; i < m->spans.n; i++)
 			if (tide__timeline_counts(m, i, opt) &&
 			    (tide__side(m, i) == TIDE_SIDE_GPU) == gpu)

@@ -41,8 +41,7 @@ void tide__api_stack(tide_json *j, const tide_model *m, tide_stack_id s)
 {
 	enum { MOST = 64 };
 	char text[1024];
-	tide__json_key(j, "stack");
-	tide__json_array(j);
+	tide__json_karray(j, "stack");
 	for (int k = 0; s.i && k < MOST; k++, s = m->stacks.parent[s.i])
 		tide__json_str(j, tide__frame_text(m, m->stacks.frame[s.i], text, sizeof text));
 	tide__json_array_end(j);
