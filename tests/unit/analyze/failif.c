@@ -45,6 +45,40 @@ static const struct row rows[] = {
 	{ "peak>+100%", UINT64_MAX / 2, UINT64_MAX - 1, FINE },
 };
 
+/* One of each unit: so many bytes or ns, and not one less. */
+static void units(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t is;
+	} all[] = {
+		{ "time>1ns", 1 },
+		{ "time>1us", 1000 },
+		{ "time>1ms", 1000 * 1000 },
+		{ "time>1s", 1000 * 1000 * 1000 },
+		{ "peak>1B", 1 },
+		{ "peak>1KiB", 1ull << 10 },
+		{ "peak>1MiB", 1ull << 20 },
+		{ "peak>1GiB", 1ull << 30 },
+		{ "peak>1TiB", 1ull << 40 },
+		{ "peak>1KB", 1ull << 10 },
+		{ "peak>1MB", 1ull << 20 },
+		{ "peak>1GB", 1ull << 30 },
+		{ "peak>1TB", 1ull << 40 },
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		for (int more = 0; more < 2; more++) {
+			tide_diff d = { 0 };
+			tide_failif f;
+			assert_int_equal(tide__failif_parse(all[i].text, &f, NULL), TIDE_OK);
+			d.metric[f.metric][1] = all[i].is + (uint64_t)more;
+			d.known[f.metric][0] = d.known[f.metric][1] = true;
+			if (tide__failif_check(&f, &d).crossed != more)
+				fail_msg("%s: is not %llu", all[i].text,
+					 (unsigned long long)all[i].is);
+		}
+}
+
 static void decisions(void **state)
 {
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -161,6 +195,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decisions),
+		cmocka_unit_test(units),
 		cmocka_unit_test(unknown_is_not_fine),
 		cmocka_unit_test(errors_have_a_place),
 		cmocka_unit_test(names_may_hold_anything),

@@ -25,6 +25,8 @@ static void shared_nodes(void **state)
 	uint32_t d = span(m, 0, "train"), e = span(m, d, "forward"), u = span(m, e, "");
 	assert_true(tide__paths_init(&p));
 	uint32_t node = tide__paths_span(&p, m, (tide_span_id){ c });
+	memset(buf, 'x', sizeof buf);
+	memset(small, 'x', sizeof small);
 	assert_string_equal(tide__paths_text(&p, m, node, buf, sizeof buf), "train/forward/matmul");
 	assert_string_equal(tide__paths_text(&p, m, node, small, sizeof small), ".../matmul");
 	assert_string_equal(tide__paths_text(&p, m, 0, buf, sizeof buf), "");

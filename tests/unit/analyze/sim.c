@@ -558,6 +558,12 @@ static void test_ordset(void **state)
 		assert_true(tide__ord_at(&s, p)->major == ref[at].a &&
 			    tide__ord_at(&s, p)->minor == ref[at].b);
 	assert_int_equal(at, n);
+	while (n--) { /* and none is left */
+		assert_true(tide__ord_del(&s, ref[n].a, ref[n].b));
+		assert_false(tide__ord_del(&s, ref[n].a, ref[n].b));
+	}
+	assert_null(tide__ord_at(&s, tide__ord_first(&s)));
+	assert_null(tide__ord_last(&s));
 	tide__ord_free(&s);
 }
 

@@ -732,14 +732,36 @@ static void test_devices(void **state)
 	}
 }
 
+/* Memory of the host is its heap, that of anything else DRAM. */
+static void pools_by_device(void **state)
+{
+	static const char text[] = EVENTS(
+		MEM("1", "100", "4096",
+		    "100") ","
+			   "{\"ph\":\"i\",\"name\":\"[memory]\",\"ts\":2,\"args\":{\"Bytes\":7,"
+			   "\"Addr\":64,\"Device Type\":0,\"Device Id\":-1}}");
+	tide_model *m;
+	assert_int_equal(load(text, sizeof text - 1, 0, 1, &m, NULL), TIDE_OK);
+	assert_int_equal(m->allocs.n, 3);
+	for (uint32_t i = 1; i < 3; i++) {
+		uint32_t pool = m->allocs.pool[i].i, device = m->pools.device[pool].i;
+		bool host = m->allocs.size[i] == 7;
+		assert_int_equal(m->pools.kind[pool], host ? TIDE_POOL_HEAP : TIDE_POOL_DRAM);
+		assert_int_equal(m->devices.kind[device],
+				 host ? TIDE_DEVICE_HOST : TIDE_DEVICE_CUDA);
+	}
+	tide__model_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fetch),	      cmocka_unit_test(test_portable),
-		cmocka_unit_test(test_rows),	      cmocka_unit_test(test_truncation),
-		cmocka_unit_test(test_bytes_changed), cmocka_unit_test(test_threads_agree),
-		cmocka_unit_test(test_exhaustion),    cmocka_unit_test(test_deep_nesting),
-		cmocka_unit_test(test_shapes),	      cmocka_unit_test(test_devices),
+		cmocka_unit_test(pools_by_device),    cmocka_unit_test(test_fetch),
+		cmocka_unit_test(test_portable),      cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_truncation),    cmocka_unit_test(test_bytes_changed),
+		cmocka_unit_test(test_threads_agree), cmocka_unit_test(test_exhaustion),
+		cmocka_unit_test(test_deep_nesting),  cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_devices),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,6 +173,53 @@ static void each_says_why(void **state)
 	}
 }
 
+/* An opcode that needs n values refuses n - 1 of them, whether nothing lies below or a mark with
+ * values under it; with n it does not complain of that. */
+static void each_needs_its_values(void **state)
+{
+	static const struct {
+		const char *op, *name;
+		size_t bytes, needs;
+	} all[] = {
+		{ "0", "POP", 1, 1 },	       { "2", "DUP", 1, 1 },
+		{ "\x85", "TUPLE1", 1, 1 },    { "\x86", "TUPLE2", 1, 2 },
+		{ "\x87", "TUPLE3", 1, 3 },    { "a", "APPEND", 1, 2 },
+		{ "s", "SETITEM", 1, 3 },      { "p0\n", "PUT", 3, 1 },
+		{ "q\0", "BINPUT", 2, 1 },     { "r\0\0\0\0", "LONG_BINPUT", 5, 1 },
+		{ "\x94", "MEMOIZE", 1, 1 },   { "(e", "APPENDS", 2, 1 },
+		{ "(u", "SETITEMS", 2, 1 },    { "(\x90", "ADDITEMS", 2, 1 },
+		{ "1", "POP_MARK", 1, 9 },     { "t", "TUPLE", 1, 9 },
+		{ "l", "LIST", 1, 9 },	       { "d", "DICT", 1, 9 },
+		{ "\x91", "FROZENSET", 1, 9 },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		for (size_t have = 0; have <= all[i].needs && have < 4; have++)
+			for (int below = 0; below < 2; below++) {
+				char bytes[32] = "\x80\x04";
+				bool no_mark = all[i].needs == 9; /* they need a mark */
+				size_t n = 2;
+				if (below && (no_mark || all[i].op[0] == '0'))
+					continue;
+				if (below)
+					n += (size_t)sprintf(bytes + n, "NNN(");
+				memset(bytes + n, 'N', have);
+				memcpy(bytes + n + have, all[i].op, all[i].bytes);
+				n += have + all[i].bytes;
+				tide_error err;
+				char wanted[64];
+				tide_code rc = import(bytes, n, &err);
+				snprintf(wanted, sizeof wanted, "%s finds %s", all[i].name,
+					 no_mark ? "no mark" : "too few values");
+				bool says = rc == TIDE_ECORRUPT && strstr(err.text, wanted) &&
+					    err.offset == n - all[i].bytes + (all[i].op[0] == '(');
+				if (says != (have < all[i].needs))
+					fail_msg("%s with %zu values: code %d at %lld: %s",
+						 all[i].name, have, rc, (long long)err.offset,
+						 err.text);
+			}
+}
+
 /* Where frames should be stands something else: no stack, and no id made of its bits. */
 static void frames_that_are_none(void **state)
 {
@@ -213,6 +260,23 @@ static void frames_that_are_none(void **state)
 		if (import(all[i].bytes, all[i].n, &err))
 			fail_msg("row %zu: %s", i, err.text);
 	}
+}
+
+/* A setting that is a real number is kept as one. */
+static void real_settings(void **state)
+{
+	static const char bytes[] = P4 "}(\x8c\x08segments]\x8c\x12"
+				       "allocator_settings}\x8c\x1cgarbage_collection_thresholdG"
+				       "\x3f\xe8\0\0\0\0\0\0su."; /* 0.75 */
+	tide_model *m = tide__model_new();
+	tide_error err = { 0 };
+	(void)state;
+	if (tide__snap_import((const uint8_t *)bytes, sizeof bytes - 1, NULL, m, &err))
+		fail_msg("%s", err.text);
+	int64_t at = tide__fact_find(m, "allocator.garbage_collection_threshold");
+	assert_true(at >= 0);
+	assert_string_equal(tide__text(m, m->facts.text[at], NULL), "0.75");
+	tide__model_free(m);
 }
 
 static char *small(int protocol, size_t *n)
@@ -343,7 +407,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_says_why),
+		cmocka_unit_test(each_needs_its_values),
 		cmocka_unit_test(frames_that_are_none),
+		cmocka_unit_test(real_settings),
 		cmocka_unit_test(cut_at_every_byte),
 		cmocka_unit_test(every_byte_changed),
 		cmocka_unit_test(every_allocation_fails),

@@ -63,6 +63,7 @@ static void our_document(void **state)
 	assert_non_null(m);
 	assert_true(m->wall_known);
 	assert_true(m->wall0_ns == INT64_C(1700000000000000000));
+	assert_int_equal(m->t_end, 12500);
 	assert_int_equal(m->spans.n, 3);
 	assert_string_equal(tide__text(m, m->spans.name[1], NULL), "f");
 	assert_int_equal(m->spans.t1[1], 12500);
@@ -78,6 +79,7 @@ static void our_document(void **state)
 	assert_int_equal(m->allocs.role[1], TIDE_ROLE_PARAMETER);
 	assert_int_equal(m->devices.kind[1], TIDE_DEVICE_CUDA);
 	assert_int_equal(m->devices.index[1], 1);
+	assert_int_equal(m->tensors.n, 2);
 	assert_int_equal(m->tensors.dtype[1], TIDE_DTYPE_F32);
 	assert_int_equal(m->tensors.requires_grad[1], 1);
 	assert_int_equal(m->dims[m->tensors.dims[1]], 3);
@@ -112,6 +114,7 @@ static void document_of_the_other_tool(void **state)
 	assert_non_null(m);
 	assert_false(m->wall_known);
 	assert_int_equal(m->spans.n, 3);
+	assert_int_equal(m->t_end, INT64_C(3000000000));
 	assert_int_equal(m->spans.t0[1], 100000000);
 	assert_int_equal(m->spans.t1[1], 103500000); /* up to the next */
 	assert_int_equal(m->spans.t1[2], m->spans.t0[2]);
