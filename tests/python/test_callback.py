@@ -92,6 +92,7 @@ class Callbacks(unittest.TestCase):
         callback.on_validation_end(trainer, model)
         callback.on_train_end(trainer, model)
         self.check(4)
+        self.assertEqual([n for n, _ in marks(self.path, CHECKPOINT)], ["epoch 0"])
         self.assertEqual([n for n, _ in marks(self.path, PHASE)], ["train", "validation"])
 
     def test_accumulated_batches_are_one_step(self):

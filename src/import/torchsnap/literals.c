@@ -173,11 +173,6 @@ bool tide__pickle_u64(const tide_pickle *p, tide_pv v, uint64_t *out)
 
 bool tide__pickle_f64(const tide_pickle *p, tide_pv v, double *out)
 {
-	int64_t i;
-	if (tide__pickle_i64(p, v, &i)) {
-		*out = (double)i;
-		return true;
-	}
 	if (tide__pv_tag(v) != TIDE_PV_NUM)
 		return false;
 	const uint8_t *op = p->data + tide__pv_payload(v);

@@ -119,6 +119,7 @@ const char *tide__pickle_text(tide_pickle *p, tide_pv v, size_t *n);
 bool tide__pickle_i64(const tide_pickle *p, tide_pv v, int64_t *out);
 /* The same for 0 .. 2^64-1; negative 64-bit values wrap (addresses were written so). */
 bool tide__pickle_u64(const tide_pickle *p, tide_pv v, uint64_t *out);
+/* A number that was written as a real one. */
 bool tide__pickle_f64(const tide_pickle *p, tide_pv v, double *out);
 
 /* Bytes after STOP. */

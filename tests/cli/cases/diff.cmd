@@ -11,3 +11,4 @@ cat > a.json <<'END'
 END
 sed 's/"dur":100.25/"dur":107/; s/bias/fused/; /Memcpy/s/130/135/' a.json > b.json
 tidemark diff a.json b.json
+tidemark diff a.json b.json | tail -n +2 > named && tidemark diff - b.json < a.json | tail -n +2 | diff named - && echo same from standard input

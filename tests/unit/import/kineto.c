@@ -308,6 +308,13 @@ static const struct row {
 	  "op 'f' thread2 0-5000\nop 'autograd::engine::evaluate_function: b' thread2 9000-14000\n"
 	  "op 'b' thread2 10000-12000 in 'autograd::engine::evaluate_function: b'\n"
 	  "flow fwdbwd 'f' 'b'\n" },
+	{ "forward after its backward in the file",
+	  EVENTS(X("\"cat\":\"cpu_op\",\"name\":\"b\",\"ts\":11,\"dur\":2,\"args\":{\"Fwd thread "
+		   "id\":1,\"Sequence number\":8}") "," X("\"cat\":\"cpu_op\",\"name\":\"f\","
+							  "\"ts\":1,"
+							  "\"dur\":5,\"args\":{\"Sequence "
+							  "number\":8}")),
+	  "op 'f' thread2 0-5000\nop 'b' thread2 10000-12000\nflow fwdbwd 'f' 'b'\n" },
 	{ "sync rows wait for a record",
 	  EVENTS(RUN("cudaEventRecord", "1", "1", "\"correlation\":5") "," RUN(
 		  "cudaStreamWaitEvent", "2", "1",

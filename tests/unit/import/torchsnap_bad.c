@@ -262,21 +262,26 @@ static void frames_that_are_none(void **state)
 	}
 }
 
-/* A setting that is a real number is kept as one. */
+/* A setting that is a real number is kept as one, however it is written. */
 static void real_settings(void **state)
 {
-	static const char bytes[] = P4 "}(\x8c\x08segments]\x8c\x12"
-				       "allocator_settings}\x8c\x1cgarbage_collection_thresholdG"
-				       "\x3f\xe8\0\0\0\0\0\0su."; /* 0.75 */
-	tide_model *m = tide__model_new();
-	tide_error err = { 0 };
+#define THRESHOLD(value)                 \
+	P4 "}(\x8c\x08segments]\x8c\x12" \
+	   "allocator_settings}\x8c\x1cgarbage_collection_threshold" value "su."
+	static const char binary[] = THRESHOLD("G\x3f\xe8\0\0\0\0\0\0"),
+			  decimal[] = THRESHOLD("F0.75\n");
 	(void)state;
-	if (tide__snap_import((const uint8_t *)bytes, sizeof bytes - 1, NULL, m, &err))
-		fail_msg("%s", err.text);
-	int64_t at = tide__fact_find(m, "allocator.garbage_collection_threshold");
-	assert_true(at >= 0);
-	assert_string_equal(tide__text(m, m->facts.text[at], NULL), "0.75");
-	tide__model_free(m);
+	for (int i = 0; i < 2; i++) {
+		tide_model *m = tide__model_new();
+		tide_error err = { 0 };
+		if (tide__snap_import((const uint8_t *)(i ? decimal : binary),
+				      i ? sizeof decimal - 1 : sizeof binary - 1, NULL, m, &err))
+			fail_msg("%s", err.text);
+		int64_t at = tide__fact_find(m, "allocator.garbage_collection_threshold");
+		assert_true(at >= 0);
+		assert_string_equal(tide__text(m, m->facts.text[at], NULL), "0.75");
+		tide__model_free(m);
+	}
 }
 
 static char *small(int protocol, size_t *n)
