@@ -131,14 +131,16 @@ static void put_moves(struct geometry *x)
 
 static void put_point(struct geometry *x, const tide_fragment_point *p)
 {
+	enum { FREE = 5 }; /* from there on: what is free */
 	const uint64_t v[] = { (uint64_t)p->t,	  p->reserved,	      p->active,
 			       p->allocated,	  p->requested,	      p->cached,
 			       p->inactive_split, p->expandable_free, p->largest_free };
 	for (size_t i = 0; i < sizeof v / sizeof *v; i++)
-		tide__box_put(x->b, x->frag[i], (int64_t)v[i]);
+		tide__box_put(x->b, x->frag[i], i >= FREE && p->odd ? 0 : (int64_t)v[i]);
 }
 
-/* Points of one device; the first of them is where most was unused. */
+/* Points of one device; the first of them is where most was unused. "odd": the first of the others
+ * after the recording contradicted itself; what is free is not known from there on. */
 static bool over_time(struct geometry *x, uint32_t device, tide_error *err)
 {
 	tide_json *j = tide__box_json(x->b);
@@ -149,6 +151,11 @@ static bool over_time(struct geometry *x, uint32_t device, tide_error *err)
 	tide__json_kuint(j, "points", f.n);
 	tide__json_kuint(j, "moves", x->m->moves.n);
 	tide__json_kuint(j, "loose", f.loose);
+	size_t odd = 0;
+	while (odd < f.n && !f.p[odd].odd)
+		odd++;
+	tide__json_kmaybe(j, "odd", odd < f.n ? odd : UINT64_MAX);
+	tide__json_kbool(j, "worst_odd", f.worst.odd);
 	tide__json_object_end(j);
 	if (ok)
 		put_point(x, &f.worst);

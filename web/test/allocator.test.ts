@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 import { describe, expect, it } from 'vitest';
-import { address, type Allocator, stateAt } from '../src/data/allocator';
+import { address, type Allocator, readAllocator, stateAt } from '../src/data/allocator';
 import { ASKED, type Cut, cutAt, type Memory, peakOf } from '../src/data/memory';
-import { columns } from '../src/views/memory_over';
+import { columns, known } from '../src/views/memory_over';
 import { layout, step } from '../src/views/memory_map';
 import { random, someMemory } from './some';
 
@@ -195,6 +195,17 @@ describe('the allocator', () => {
         expect(got[x] < 0 ? 0 : free(got[x])).toBe(Math.max(0, ...shown.map(free)));
       }
     }
+  });
+  it('after a contradiction what is free is not known', () => {
+    const over = [{ device: 1, points: 4, moves: 9, loose: 0, odd: 2, worst_odd: true }, { device: 2, points: 2, moves: 9, loose: 0, odd: null, worst_odd: false }];
+    const rows = over.reduce((n, o) => n + o.points + 1, 0);
+    const section = { json: { bases: [null], kinds: [], over }, column: (name: string) => Float64Array.from({ length: name.startsWith('frag_') ? rows : 0 }, (_, i) => (name === 'frag_reserved' ? 10 * i : i)), ints: () => new Int32Array(0), bytes: () => new Uint8Array(0) };
+    const a = readAllocator(section as never);
+    const [one, two] = [a.over.get(1)!, a.over.get(2)!];
+    expect([0, 1, 2, 3].map((i) => known(one.points, i))).toEqual([true, true, false, false]);
+    expect([known(one.worst, 0), known(two.worst, 0), known(two.points, 1)]).toEqual([false, true, true]);
+    expect([one.points.reserved[3], one.points.active[3], one.points.split[1], two.points.cached[1]]).toEqual([40, 4, 2, 7]);
+    expect([...columns(one.points, 0, 5, 1)]).toEqual([3]); // 40 - 4 reserved and not in use: the most
   });
   it('addresses keep all their digits', () => {
     const { a } = someAllocator(1);

@@ -8,10 +8,10 @@ import { has, load, type Section, snake } from './section';
 export interface AllocatorJson {
   bases: (string | null)[]; // per device: address of offset 0; null = not known
   kinds: string[];
-  over: { device: number; points: number; moves: number; loose: number }[];
+  over: { device: number; points: number; moves: number; loose: number; odd: number | null; worst_odd: boolean }[]; // odd: from that point on what is free is not known
 }
 
-/** Totals after some move, a column each. */
+/** Totals after some move, a column each. What is free is NaN where the recording contradicted itself before. */
 export interface Over {
   t: Float64Array;
   reserved: Float64Array;
@@ -41,6 +41,7 @@ export interface Allocator {
   over: Map<number, { points: Over; worst: Over; moves: number; loose: number }>;
 }
 
+const free = ['cached', 'split', 'expandable', 'largest'] as const;
 const names = ['t', 'reserved', 'active', 'allocated', 'requested', 'cached', 'split', 'expandable', 'largest'] as const;
 
 function readOver(s: Section<AllocatorJson>): Allocator['over'] {
@@ -49,7 +50,13 @@ function readOver(s: Section<AllocatorJson>): Allocator['over'] {
   const out: Allocator['over'] = new Map();
   let at = 0;
   for (const o of s.json.over) {
-    out.set(o.device, { worst: cut(at, at + 1), points: cut(at + 1, at + 1 + o.points), moves: o.moves, loose: o.loose });
+    const worst = cut(at, at + 1);
+    const points = cut(at + 1, at + 1 + o.points);
+    for (const key of free) {
+      points[key].fill(NaN, o.odd ?? o.points);
+      worst[key].fill(NaN, o.worst_odd ? 0 : 1);
+    }
+    out.set(o.device, { worst, points, moves: o.moves, loose: o.loose });
     at += 1 + o.points;
   }
   return out;

@@ -28,10 +28,14 @@ const layers = [
 ] as const;
 const figures = [['reserved', 'Reserved'], ['active', 'In use'], ['split', 'Inactive split'], ['cached', 'Whole segments'], ['expandable', 'Expandable'], ['largest', 'Largest free']] as const;
 const INDEX = 0xd55e00;
+const UNKNOWN = 0x8a8f98;
+const WHY = 'the recording contradicted itself before about what lies where';
+const dash = (write: (v: number) => string) => (v: number) => (v < 0 ? '–' : write(v));
 const hover = signal<(Spot & { point: number }) | null>(null);
 let kept: Pixels | undefined;
 
-const freeOf = (o: Over, i: number): number => o.split[i] + o.cached[i] + o.expandable[i];
+export const known = (o: Over, i: number): boolean => i < 0 || !Number.isNaN(o.largest[i]);
+const freeOf = (o: Over, i: number): number => (known(o, i) ? o.split[i] + o.cached[i] + o.expandable[i] : Math.max(0, o.reserved[i] - o.active[i]));
 const indexOf = (o: Over, i: number): number => fragmentation(freeOf(o, i), o.largest[i]);
 
 /** For every pixel column the point that it shows: of those within it the one with most free, else the last before. */
@@ -63,16 +67,18 @@ function draw(s: Surface, o: Over, peak: number, shown: { at?: Int32Array }): vo
     let low = y(0);
     const at = cols[x - from];
     for (const [key, , color] of layers) {
+      if (!known(o, at) && key !== 'active') continue;
       sum += at < 0 ? 0 : o[key][at];
       const to = y(sum);
       kept.rect(x, to, x + 1, low, rgb(color));
       low = to;
     }
+    if (!known(o, at)) for (let v = y(Math.max(sum, o.reserved[at])); v < low; v++) if ((x + v) % 6 < 2) kept.rect(x, v, x + 1, v + 1, rgb(UNKNOWN)); // hatched
   }
   kept.rect(0, 0, left(), s.height, c.band);
   kept.show(s.ctx);
   drawScale(s, high, y, top, c);
-  const curve = (value: (i: number) => number, color: string, dash: number[]) => line(s.ctx, color, (to) => cols.forEach((i, x) => to(from + x + 0.5, value(i))), 1.5, dash);
+  const curve = (value: (i: number) => number, color: string, dash: number[]) => line(s.ctx, color, (to) => cols.forEach((i, x) => known(o, i) && to(from + x + 0.5, value(i))), 1.5, dash);
   curve((i) => y(i < 0 ? 0 : o.largest[i]), c.text, [4, 3]);
   curve((i) => s.height - 2 - (i < 0 ? 0 : indexOf(o, i)) * (s.height - top - 4), css(INDEX), []);
   const at = moment.value ?? peak;
@@ -85,8 +91,9 @@ function Under({ o }: { o: Over }) {
   const i = h.point;
   return (
     <Tip at={h}>
-      <b>fragmentation index {indexOf(o, i).toFixed(3)}</b>
+      <b>fragmentation index {known(o, i) ? indexOf(o, i).toFixed(3) : 'unknown'}</b>
       {figures.map(([key, title]) => (o[key][i] > 0 ? <span key={key}>{title.toLowerCase()} {bytes(o[key][i])}</span> : null))}
+      {!known(o, i) && <span>what is free, and how, is unknown: {WHY}</span>}
       <span class="soft">from {exact(o.t[i])} on</span>
     </Tip>
   );
@@ -101,8 +108,8 @@ export function OverTime({ sc, a }: { sc: Scene; a: Allocator }) {
   const w = of.worst;
   const cols: Col<number>[] = [
     col('Time', (i) => o.t[i], exact),
-    ...figures.map(([key, title]) => col(title, (i: number) => o[key][i], bytes)),
-    col('Index', (i) => indexOf(o, i), (v) => v.toFixed(3)),
+    ...figures.map(([key, title]) => col(title, (i: number) => (Number.isNaN(o[key][i]) ? -1 : o[key][i]), dash(bytes))),
+    col('Index', (i) => (known(o, i) ? indexOf(o, i) : -1), dash((v) => v.toFixed(3))),
   ];
   return (
     <>
@@ -129,6 +136,7 @@ export function OverTime({ sc, a }: { sc: Scene; a: Allocator }) {
         <Legend
           items={[
             ...layers.filter(([key]) => key !== 'expandable' || o.expandable.some((v) => v > 0)).map(([, text, color]) => ({ color: css(color), text })),
+            ...(known(o, o.t.length - 1) ? [] : [{ color: css(UNKNOWN), text: `hatched: reserved, but what is free is unknown: ${WHY}` }]),
             { color: css(INDEX), text: 'line: fragmentation index, 0 to 1' },
             { color: 'var(--text)', text: 'dashed: largest free block' },
           ]}
