@@ -26,8 +26,8 @@ export async function launch(viewport = { width: 1440, height: 900 }) {
   return { context, close };
 }
 
-/** Open a file and keep what it complains about and asks for. */
-export async function open(context, file, hash = '') {
+/** A new page; what it complains about and asks for is kept. */
+export async function blank(context) {
   const page = await context.newPage();
   const troubles = [];
   const requests = [];
@@ -35,7 +35,13 @@ export async function open(context, file, hash = '') {
   page.on('pageerror', (e) => troubles.push(String(e)));
   page.on('dialog', (d) => (troubles.push(`dialog: ${d.message()}`), d.dismiss()));
   page.on('request', (r) => requests.push(r.url()));
+  return { page, troubles, requests };
+}
+
+export async function open(context, file, hash = '') {
+  const opened = await blank(context);
+  const { page } = opened;
   await page.goto(pathToFileURL(file).href + hash);
   await page.waitForSelector('header.top', { timeout: 60000 });
-  return { page, troubles, requests };
+  return opened;
 }

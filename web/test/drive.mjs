@@ -5,16 +5,13 @@
 // are those that the commands print.
 //   node drive.mjs PROGRAM SOURCE [FOLDER FOR PICTURES]
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { launch, open } from './chromium.mjs';
+import { clean, go, gpt, json, picture, run, settle, shot } from './driver.mjs';
 
-const [program, source, pictures] = process.argv.slice(2);
-const run = (...args) => execFileSync(program, args, { encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe'] });
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-page-'));
-if (pictures) mkdirSync(pictures, { recursive: true });
 
 const evil = '</script><img src=x onerror="document.title=\'owned\'"><script>alert(1)</script>';
 
@@ -34,16 +31,7 @@ function hostileTrace() {
 
 const { context, close } = await launch();
 const views = ['Overview', 'Timeline', 'Memory', 'Flame', 'Ops', 'Kernels', 'Phases', 'Device time'];
-const go = (page, name) => page.click(`nav button:text-is("${name}")`);
 const hash = (page) => page.evaluate(() => new URLSearchParams(location.hash.slice(1)).toString());
-const settle = (page) => page.waitForTimeout(250);
-const shot = async (page, name) => pictures && (await page.screenshot({ path: join(pictures, `${name}.png`) }));
-const picture = (page, where) => page.evaluate((w) => document.querySelector(`${w} canvas`).toDataURL(), where);
-
-function clean({ troubles, requests }, file) {
-  assert.deepEqual(troubles, [], 'the page complains');
-  assert.ok(requests.every((r) => r.startsWith('file://') && r.includes(file)), `the page asked for ${requests}`);
-}
 
 async function timeline(page) {
   await go(page, 'Timeline');
@@ -146,7 +134,7 @@ async function whole(name, file, word) {
   const { page } = opened;
   await settle(page);
   await shot(page, `${name}-overview`);
-  const mem = JSON.parse(run('memory', file, '--json'));
+  const mem = json('memory', file);
   const peak = Math.max(...mem.devices.map((d) => d.totals.peak_bytes));
   await timeline(page);
   await search(page, word);
@@ -175,13 +163,13 @@ async function whole(name, file, word) {
   await page.click('button[aria-label="Light or dark"]');
   await settle(page);
   await shot(page, `${name}-dark`);
-  clean(opened, name);
+  clean(opened);
   await page.close();
   // A link opens on what it was copied from.
   const again = await open(context, html, new URL(link).hash);
   await again.page.waitForSelector('.details');
   assert.ok((await again.page.textContent('.details h3')).includes(word));
-  clean(again, name);
+  clean(again);
   await again.page.close();
 }
 
@@ -200,12 +188,12 @@ async function hostile() {
   await go(page, 'Ops');
   assert.ok((await page.textContent('tbody')).includes(evil), 'the name is there, as text');
   assert.notEqual(await page.title(), 'owned');
-  clean(opened, 'hostile');
+  clean(opened);
   await page.close();
 }
 
 try {
-  await whole('gpt', join(source, 'tests/data/kineto_gpt_train.json.gz'), 'aten::mm');
+  await whole('gpt', gpt, 'aten::mm');
   await hostile();
   console.log('ok');
 } finally {

@@ -5,9 +5,8 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { drive, go, gpt, hash, picture, run, settle, shot } from './driver.mjs';
+import { cells, drive, go, gpt, hash, json, picture, settle, shot } from './driver.mjs';
 
-const json = (...args) => JSON.parse(run(...args, '--json'));
 const choose = async (page, label, text) => {
   await page.click(`.choice[aria-label="${label}"] button:text-is("${text}")`);
   await settle(page);
@@ -18,7 +17,6 @@ const tip = async (page, x, y) => {
   await settle(page);
   return page.textContent('.tip');
 };
-const table = (page, label, n = 1e9) => page.locator(`table[aria-label="${label}"] tbody tr:not(.pad)`).evaluateAll((rows, k) => rows.slice(0, k).map((r) => [...r.cells].map((c) => c.textContent)), n);
 
 /** Totals by function of a tree from the command line, a function in itself once. */
 function functions(root) {
@@ -113,7 +111,7 @@ async function search(page) {
 async function sandwich(page) {
   const want = functions(json('flame', gpt, '--kind', 'cpu', '--merge-steps'));
   await choose(page, 'Show', 'Sandwich');
-  const rows = await table(page, 'functions', 12);
+  const rows = await cells(page, 'functions', 12);
   assert.ok(rows.length > 5);
   for (const name of ['aten::mm', 'aten::to', 'cudaLaunchKernel']) {
     await page.fill('input[aria-label="Filter functions"]', name);
@@ -138,7 +136,7 @@ async function ops(page) {
   await go(page, 'Ops');
   await page.fill('input[aria-label="Filter ops"]', 'aten::addmm');
   await settle(page);
-  const [row] = await table(page, 'ops', 1);
+  const [row] = await cells(page, 'ops', 1);
   const op = (want.ops ?? want.rows ?? want).find((o) => (o.name ?? o.op) === 'aten::addmm');
   assert.equal(Number(row[1].replaceAll(',', '')), op.count, 'count as the command says');
   await page.click('table[aria-label="ops"] tbody tr');
@@ -147,11 +145,11 @@ async function ops(page) {
   assert.equal(await page.inputValue('input[aria-label="Search frames"]'), 'aten::addmm');
   await go(page, 'Ops');
   await choose(page, 'Shape', 'Tree');
-  const closed = (await table(page, 'op tree')).length;
+  const closed = (await cells(page, 'op tree')).length;
   await page.click('button:text-is("Hot path")');
   await settle(page);
   assert.ok((await page.locator('tr.hot').count()) >= 2, 'the heaviest path is marked');
-  assert.ok((await table(page, 'op tree')).length > closed, 'and open');
+  assert.ok((await cells(page, 'op tree')).length > closed, 'and open');
   await shot(page, 'ops-tree');
   await page.fill('input[aria-label="Filter op tree"]', 'aten::copy_');
   await settle(page);
@@ -165,7 +163,7 @@ async function kernels(page) {
   const want = json('kernels', gpt);
   await go(page, 'Kernels');
   await settle(page);
-  const rows = await table(page, 'kernels', 5);
+  const rows = await cells(page, 'kernels', 5);
   want.kernels.slice(0, 5).forEach((k, i) => {
     assert.equal(rows[i][0], k.name);
     assert.equal(Number(rows[i][2].replaceAll(',', '')), k.count);
@@ -183,7 +181,7 @@ async function deviceTime(page) {
   assert.match(parts, /compute [\d.]+ %/);
   await page.click('.choice button:text-is("The path")');
   await settle(page);
-  const [edge] = await table(page, 'critical path', 1);
+  const [edge] = await cells(page, 'critical path', 1);
   const timed = want.path.filter((e) => e.time_ns > 0);
   const shown = await page.textContent('.tablebar:has(input[aria-label="Filter critical path"])');
   assert.match(shown, /shorter edges/, 'what is left out is said');
@@ -196,7 +194,7 @@ async function deviceTime(page) {
   const hta = json('hta', gpt);
   await go(page, 'Device time');
   await settle(page);
-  const calls = await table(page, 'launch calls');
+  const calls = await cells(page, 'launch calls');
   assert.deepEqual(calls.map((r) => [r[0], Number(r[1].replaceAll(',', ''))]), [...hta.launch_calls].sort((a, b) => b.cpu_sum_ns - a.cpu_sum_ns).map((c) => [c.name, c.launches]));
 }
 

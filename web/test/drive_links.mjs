@@ -4,26 +4,13 @@
 // alone; modules as the command has them; a table behind every picture.
 //   node drive_links.mjs PROGRAM SOURCE [FOLDER FOR PICTURES]
 import assert from 'node:assert/strict';
-import { data, drive, go, gpt, hash, run, settle, shot } from './driver.mjs';
+import { cells, data, drive, go, gpt, hash, json, settle, shot, soon } from './driver.mjs';
 
 const stacks = data('kineto_gpt_train_stack.json.gz');
 const snapshot = data('torchsnap/snapshot_gpt_train.pickle.gz');
-const json = (...args) => JSON.parse(run(...args, '--json'));
-const rowsOf = (page, label) => page.locator(`table[aria-label="${label}"] tbody tr:not(.pad)`).evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
 const press = async (page, key, times = 1) => {
   for (let i = 0; i < times; i++) await page.keyboard.press(key);
 };
-/** Pages answer a moment later, on a busy machine much later. */
-async function soon(check) {
-  for (const end = Date.now() + 10000; ; ) {
-    try {
-      return await check();
-    } catch (e) {
-      if (Date.now() > end) throw e;
-      await new Promise((done) => setTimeout(done, 100));
-    }
-  }
-}
 
 /** A span: its details, its frame, its row, its time in the memory view. */
 async function span(page) {
@@ -93,7 +80,7 @@ async function blocks(page) {
   assert.equal(after.get('t0'), before.get('t0'));
   await page.click('summary:text-is("Blocks as a table")');
   const rows = await soon(async () => {
-    const list = await rowsOf(page, 'blocks');
+    const list = await cells(page, 'blocks');
     assert.ok(list.length > 5);
     return list;
   });
@@ -109,7 +96,7 @@ async function modules(page) {
   await go(page, 'Ops');
   await page.click('.choice[aria-label="Shape"] button:text-is("Modules")');
   const rows = await soon(async () => {
-    const list = await rowsOf(page, 'modules');
+    const list = await cells(page, 'modules');
     assert.ok(list.length > 5);
     return list;
   });
@@ -120,7 +107,7 @@ async function modules(page) {
   await go(page, 'Memory');
   await page.click('.choice[aria-label="Show"] button:text-is("Module")');
   await soon(async () => {
-    const groups = await rowsOf(page, 'groups alive');
+    const groups = await cells(page, 'groups alive');
     const counts = Object.fromEntries(groups.map((r) => [r[0], Number(r[3].replaceAll(',', ''))]));
     for (const g of peak.groups.slice(0, 8)) assert.equal(counts[g.key], g.count, g.key);
   });

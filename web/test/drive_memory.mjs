@@ -5,62 +5,42 @@
 //   node drive_memory.mjs PROGRAM SOURCE [FOLDER FOR PICTURES]
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { launch, open } from './chromium.mjs';
+import { cells, data, go, hash as address, json, run, settle, soon } from './driver.mjs';
 
-const [program, source, pictures] = process.argv.slice(2);
+const [program, , pictures] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-memory-'));
-const run = (...args) => execFileSync(program, args, { encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe'] });
-const json = (...args) => JSON.parse(run(...args, '--json'));
-if (pictures) mkdirSync(pictures, { recursive: true });
-
 const { context, close } = await launch();
 const shot = async (page, name) => pictures && (await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true }));
-const settle = (page) => page.waitForTimeout(250);
-const hash = async (page, key) => {
-  await settle(page);
-  return page.evaluate((k) => new URLSearchParams(location.hash.slice(1)).get(k), key);
-};
-/** Pages draw and write their address a moment later, on a busy machine much later: ask until it is so. */
-async function eventually(check) {
-  for (const end = Date.now() + 10000; ; ) {
-    try {
-      return await check();
-    } catch (e) {
-      if (Date.now() > end) throw e;
-      await new Promise((done) => setTimeout(done, 100));
-    }
-  }
-}
+const hash = async (page, key) => (await address(page)).get(key);
 /** Click and wait until the address names another moment. */
 async function clickMoment(page, x, y) {
   const before = await hash(page, 'at');
   await page.mouse.click(x, y);
-  return eventually(async () => {
+  return soon(async () => {
     const at = await hash(page, 'at');
     assert.notEqual(at, before, 'a click chooses a moment');
     return at;
   });
 }
-const go = (page, name) => page.click(`nav button:text-is("${name}")`);
 const choose = (page, label, text) => page.click(`.choice[aria-label="${label}"] button:text-is("${text}")`);
 const alive = (page) => page.locator('#alive').evaluate((e) => ({ bytes: Number(e.dataset.bytes), count: Number(e.dataset.count) }));
-const cells = (page, label, n) => page.locator(`table[aria-label="${label}"] tbody tr:not(.pad)`).evaluateAll((rows, k) => rows.slice(0, k).map((r) => [...r.cells].map((c) => c.textContent)), n);
 
 /** Moments all over the chart: what is alive there, by the page and by `tidemark peak`. */
 async function moments(page, file) {
   const peak = json('peak', file);
   await page.click('button:text-is("Go to the peak")');
-  await eventually(async () => assert.deepEqual(await alive(page), { bytes: peak.peak_bytes, count: peak.alive_count }, 'alive at the peak'));
+  await soon(async () => assert.deepEqual(await alive(page), { bytes: peak.peak_bytes, count: peak.alive_count }, 'alive at the peak'));
   const box = await page.locator('.chart.memory canvas').boundingBox();
   for (const part of [0.12, 0.5, 0.83, 0.97]) {
     const at = await clickMoment(page, box.x + 80 + (box.width - 80) * part, box.y + 200);
     const want = json('peak', file, '--at', `${at}ns`, '--group-by', 'role');
-    await eventually(async () => assert.deepEqual(await alive(page), { bytes: want.alive_bytes, count: want.alive_count }, `alive at ${at}`));
+    await soon(async () => assert.deepEqual(await alive(page), { bytes: want.alive_bytes, count: want.alive_count }, `alive at ${at}`));
     await choose(page, 'Show', 'Role');
-    await eventually(async () => {
+    await soon(async () => {
       const rows = await cells(page, 'groups alive', 20);
       assert.deepEqual(rows.map((r) => r[0]).sort(), want.groups.map((g) => g.key).sort(), 'roles');
       assert.deepEqual(rows.map((r) => Number(r[3].replaceAll(',', ''))).sort(), want.groups.map((g) => g.count).sort(), 'counts of roles');
@@ -82,12 +62,12 @@ async function map(page, file, name) {
   await page.waitForSelector('.chart.blocks canvas');
   await page.click('button:text-is("Go to the peak")');
   const peak = totals(json('allocator', file, '--at', 'peak', '--no-advice'));
-  await eventually(async () => assert.deepEqual(await shown(page), peak, 'the map at the peak'));
+  await soon(async () => assert.deepEqual(await shown(page), peak, 'the map at the peak'));
   const box = await page.locator('.chart.memory canvas').boundingBox();
   for (const part of [0.3, 0.9]) {
     const at = await clickMoment(page, box.x + 80 + (box.width - 80) * part, box.y + 200);
     const want = totals(json('allocator', file, '--at', `${at}ns`, '--no-advice'));
-    await eventually(async () => assert.deepEqual(await shown(page), want, `the map at ${at}`));
+    await soon(async () => assert.deepEqual(await shown(page), want, `the map at ${at}`));
   }
   await shot(page, `${name}-map`);
   const canvas = page.locator('.chart.blocks canvas');
@@ -100,11 +80,11 @@ async function map(page, file, name) {
   assert.ok(found !== null, 'a click on a block chooses an allocation');
   assert.match(await page.textContent('#chosen'), /Address0x[0-9a-f]+/);
   await canvas.hover({ position: { x: 31, y: 10 } });
-  await eventually(async () => assert.match(await page.textContent('.tip', { timeout: 1000 }), /segment 0x[0-9a-f]+: /));
+  await soon(async () => assert.match(await page.textContent('.tip', { timeout: 1000 }), /segment 0x[0-9a-f]+: /));
   await choose(page, 'Layout', 'A row a segment');
   await settle(page);
   await page.click('summary:text-is("Segments as a table")');
-  await eventually(async () => assert.ok((await cells(page, 'segments', 1))[0][0].startsWith('0x')));
+  await soon(async () => assert.ok((await cells(page, 'segments', 1))[0][0].startsWith('0x')));
   await page.click('#chosen button:text-is("Close")');
 }
 
@@ -116,7 +96,7 @@ async function layers(page) {
   const x = await page.evaluate(() => Number(new URLSearchParams(location.hash.slice(1)).get('at')));
   assert.ok(x >= 0);
   await page.mouse.move(box.x + box.width - 20, box.y + box.height - 6);
-  await eventually(async () => assert.match(await page.textContent('.tip', { timeout: 1000 }), /live in all/));
+  await soon(async () => assert.match(await page.textContent('.tip', { timeout: 1000 }), /live in all/));
   const sums = [];
   for (const b of await page.locator('.layers button').all()) {
     await b.click();
@@ -128,7 +108,7 @@ async function layers(page) {
   }
   assert.equal(sums.reduce((a, b) => a + b, 0), (await alive(page)).bytes, 'layers add up');
   await choose(page, 'Below', 'Chart as a table');
-  await eventually(async () => assert.equal((await cells(page, 'live memory over time', 5)).length, 5));
+  await soon(async () => assert.equal((await cells(page, 'live memory over time', 5)).length, 5));
   await choose(page, 'Below', 'What is alive');
 }
 
@@ -144,7 +124,7 @@ async function phases(page, file, name) {
     if (options.length) await list.selectOption({ label: text });
     else if (text) await choose(page, 'Memory', text);
     await settle(page);
-    await eventually(async () => {
+    await soon(async () => {
       const tops = await page.locator('.bars').evaluate((e) => JSON.parse(e.dataset.tops));
       const same = want[0].memory.some((_, k) => tops.every((v, n) => v === want[n].memory[k].highest_bytes));
       assert.ok(tops.length === want.length && same, `bars of ${text || 'all'}: ${tops}`);
@@ -152,12 +132,12 @@ async function phases(page, file, name) {
   }
   await page.fill('input[type="number"]', '0.5');
   await page.keyboard.press('Enter');
-  await eventually(async () => assert.match(await page.textContent('.bars'), / %/, 'percent of the limit that was given'));
+  await soon(async () => assert.match(await page.textContent('.bars'), / %/, 'percent of the limit that was given'));
   assert.ok((await cells(page, 'phases', 3)).length > 0);
   await shot(page, `${name}-phases`);
   await page.click('.bars .name >> nth=0');
   await page.waitForSelector('.chart.memory canvas');
-  await eventually(async () => assert.ok((await hash(page, 'at')) !== null));
+  await soon(async () => assert.ok((await hash(page, 'at')) !== null));
 }
 
 /** As pages write it. */
@@ -198,13 +178,13 @@ async function overview(page, file, name) {
   await ooms(page, file);
   await first.click();
   await page.waitForSelector('#alive', { state: 'attached' });
-  await eventually(async () => assert.deepEqual(await alive(page), { bytes: want.groups[0].bytes, count: want.groups[0].count }, `alive of ${role}`));
+  await soon(async () => assert.deepEqual(await alive(page), { bytes: want.groups[0].bytes, count: want.groups[0].count }, `alive of ${role}`));
   await go(page, 'Overview');
-  await eventually(async () => assert.equal(await page.locator('.card:not(:disabled)').count(), want.devices.length, 'a card for every device with memory'));
+  await soon(async () => assert.equal(await page.locator('.card:not(:disabled)').count(), want.devices.length, 'a card for every device with memory'));
   const found = page.locator('.findings button');
   if (await found.count()) {
     await found.last().click();
-    await eventually(async () => assert.equal(await page.locator('.card').count(), 0, 'a finding leads somewhere'));
+    await soon(async () => assert.equal(await page.locator('.card').count(), 0, 'a finding leads somewhere'));
     await go(page, 'Overview');
   }
 }
@@ -233,7 +213,7 @@ async function limits(file, want) {
   await ooms(page, file);
   assert.match(await page.textContent('.card small'), want ? /% of all there was, \S+ GiB\)/ : /size is not recorded/);
   await go(page, 'Phases');
-  await eventually(async () => assert.match(await page.textContent('.bars + p'), want ? new RegExp(`limit of ${size(want)}`) : /does not say how much/));
+  await soon(async () => assert.match(await page.textContent('.bars + p'), want ? new RegExp(`limit of ${size(want)}`) : /does not say how much/));
   assert.deepEqual(troubles, []);
   await page.close();
 }
@@ -252,9 +232,9 @@ async function banks(file) {
   await page.goto(`${page.url().split('#')[0]}#view=memory&by=pool&dev=1&at=${1e15}`);
   await page.reload();
   await page.waitForSelector('#alive', { state: 'attached' });
-  await eventually(async () => assert.deepEqual(await alive(page), { bytes: sums.alive_bytes, count: sums.alive_count }));
+  await soon(async () => assert.deepEqual(await alive(page), { bytes: sums.alive_bytes, count: sums.alive_count }));
   await choose(page, 'Show', 'Pool');
-  const rows = await eventually(async () => {
+  const rows = await soon(async () => {
     const list = await cells(page, 'groups alive', 30);
     assert.ok(list.length);
     return list;
@@ -272,14 +252,14 @@ async function banks(file) {
 async function reserved(page, file) {
   const { device } = json('peak', file);
   const all = json('memory', file).devices;
-  const said = (want) => eventually(async () => assert.match(await page.locator('.bar .soft').first().textContent(), want));
+  const said = (want) => soon(async () => assert.match(await page.locator('.bar .soft').first().textContent(), want));
   const box = await page.locator('.chart.memory canvas').boundingBox();
   for (const d of [...all.filter((x) => x.device !== device), all.find((x) => x.device === device)]) {
     const t = d.totals;
     if (all.length > 1) await choose(page, 'Device', d.device);
     await said(t.reserved_source === 'samples' ? / · line: \S+ \S+ reserved at most \(sampled\)$/ : t.reserved_source ? / · line: \S+ \S+ reserved at most$/ : d.device === 'cpu' ? /^[^·]*$/ : / · reserved unknown$/);
     await page.mouse.move(box.x + box.width * 0.6, box.y + 200);
-    await eventually(async () => assert.equal(/ of \S+ \S+ reserved/.test(await page.locator('.tip').textContent()), t.reserved_source !== null, `${d.device} under the pointer`));
+    await soon(async () => assert.equal(/ of \S+ \S+ reserved/.test(await page.locator('.tip').textContent()), t.reserved_source !== null, `${d.device} under the pointer`));
   }
 }
 
@@ -306,7 +286,6 @@ async function whole(name, file, hasMap) {
 }
 
 try {
-  const data = (f) => join(source, 'tests/data', f);
   await whole('snapshot', data('torchsnap/snapshot_gpt_train.pickle.gz'), true);
   await whole('oom', data('torchsnap/snapshot_oom.pickle.gz'), true);
   await limits(data('torchsnap/snapshot_oom.pickle.gz'), json('oom', data('torchsnap/snapshot_oom.pickle.gz')).ooms[0].capacity_bytes);

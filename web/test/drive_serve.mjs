@@ -10,7 +10,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { launch, open } from './chromium.mjs';
+import { blank, launch, open } from './chromium.mjs';
 
 const [program, source, writer, pictures] = process.argv.slice(2);
 if (pictures) mkdirSync(pictures, { recursive: true });
@@ -63,13 +63,7 @@ function recorder(path) {
 const { context, close } = await launch();
 
 async function visit(url, act) {
-  const page = await context.newPage();
-  const troubles = [];
-  const requests = [];
-  page.on('console', (m) => ['error', 'warning'].includes(m.type()) && troubles.push(m.text()));
-  page.on('pageerror', (e) => troubles.push(String(e)));
-  page.on('dialog', (d) => (troubles.push(`dialog: ${d.message()}`), d.dismiss()));
-  page.on('request', (r) => requests.push(r.url()));
+  const { page, troubles, requests } = await blank(context);
   await page.goto(url);
   await act(page);
   assert.deepEqual(troubles, [], 'the page complains');

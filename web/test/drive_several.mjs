@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { data, drive, go, gpt, hash, picture, run, settle, shot } from './driver.mjs';
+import { cells, data, drive, go, gpt, hash, json, picture, run, settle, shot } from './driver.mjs';
 
 /** A rank's trace: ops, kernels, and an all-reduce for which rank 2 comes late. */
 function rankTrace(rank, slow = 1, more = []) {
@@ -25,7 +25,6 @@ function rankTrace(rank, slow = 1, more = []) {
   return JSON.stringify({ schemaVersion: 1, distributedInfo: { rank, world_size: 3, backend: 'nccl' }, deviceProperties: [{ id: 0, name: 'GPU', totalGlobalMem: 1 << 30 }], traceEvents: [...e, ...more] });
 }
 
-const table = (page, label) => page.locator(`table[aria-label="${label}"] tbody tr:not(.pad)`).evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)));
 const number = (s) => Number(s.replaceAll(',', ''));
 
 async function ranks(folder, visit) {
@@ -34,13 +33,13 @@ async function ranks(folder, visit) {
   for (let r = 0; r < 3; r++) writeFileSync(join(job, `rank-${r}.json`), rankTrace(r));
   const html = join(folder, 'job.html');
   run('report', job, '-o', html);
-  const want = JSON.parse(run('hta', job, '--json'));
+  const want = json('hta', job);
   await visit(html, '', async (page) => {
     assert.deepEqual(await page.locator('select[aria-label="Trace"] option').allTextContents(), ['rank 0', 'rank 1', 'rank 2']);
     await go(page, 'Device time');
     await settle(page);
     assert.equal(await page.locator('.ranks >> nth=0 >> css=> div').count(), 3, 'a bar for each rank');
-    const late = await table(page, 'stragglers');
+    const late = await cells(page, 'stragglers');
     assert.deepEqual(late.map((r) => r.slice(0, 3).map(number)), want.stragglers.map((s) => [s.rank, s.collectives, s.last]));
     assert.equal(number(late[0][0]), 2, 'rank 2 comes late');
     await shot(page, 'ranks');
@@ -56,10 +55,10 @@ async function ranks(folder, visit) {
     assert.notEqual(await timeline(), first, 'the views show the other rank');
     await go(page, 'Kernels');
     await settle(page);
-    const all = await table(page, 'kernels');
+    const all = await cells(page, 'kernels');
     await page.click('.choice[aria-label="Ranks"] button:text-is("This rank")');
     await settle(page);
-    const one = await table(page, 'kernels');
+    const one = await cells(page, 'kernels');
     assert.equal(number(all[0][2]), 3 * number(one[0][2]), 'kernels of all ranks, or of one');
     const link = page.url();
     await page.selectOption('select[aria-label="Trace"]', '0');
@@ -80,7 +79,7 @@ async function bounded(folder, visit) {
     assert.match(await page.textContent('.losses'), /only the device time is here: 2\./);
     const options = page.locator('select[aria-label="Trace"] option');
     assert.deepEqual(await options.evaluateAll((list) => list.map((o) => o.disabled)), [false, true, true]);
-    assert.equal((await table(page, 'ranks')).length, 3, 'device time of all');
+    assert.equal((await cells(page, 'ranks')).length, 3, 'device time of all');
   });
 }
 
@@ -111,16 +110,16 @@ async function twoRuns(folder, visit) {
   writeFileSync(b, rankTrace(0, 2, [{ ph: 'X', cat: 'cpu_op', name: 'aten::extra', pid: 1, tid: 1, ts: 960, dur: 25 }]));
   const html = join(folder, 'two.html');
   run('report', a, b, '-o', html);
-  const want = JSON.parse(run('diff', a, b, '--json'));
+  const want = json('diff', a, b);
   await visit(html, '', async (page) => {
     assert.equal((await hash(page)).get('view'), 'diff', 'it opens on the comparison');
-    const rows = await table(page, 'changes of ops');
+    const rows = await cells(page, 'changes of ops');
     assert.deepEqual(rows.map((r) => [r[0], r[1]]), want.ops.map((o) => [o.name, o.status]));
     assert.ok(rows.some((r) => r[0] === 'aten::extra' && r[1] === 'added'));
     for (const [title, key] of [['Kernels', 'kernels'], ['Peak by op', 'by_op'], ['Peak by role', 'by_role']]) {
       await page.click(`.choice[aria-label="Table"] button:text-is("${title}")`);
       await settle(page);
-      assert.equal((await table(page, `changes of ${key}`)).length, want[key].length, title);
+      assert.equal((await cells(page, `changes of ${key}`)).length, want[key].length, title);
     }
     const peak = await page.textContent('.figure:has-text("Peak memory")');
     assert.ok(peak.includes('+100.0 %'), peak);
@@ -147,7 +146,7 @@ async function twoRuns(folder, visit) {
     await page.selectOption('select[aria-label="Trace"]', '1');
     await go(page, 'Ops');
     await settle(page);
-    assert.ok((await table(page, 'ops')).some((r) => r[0] === 'aten::extra'), 'the views of B');
+    assert.ok((await cells(page, 'ops')).some((r) => r[0] === 'aten::extra'), 'the views of B');
   });
 }
 
@@ -160,13 +159,13 @@ async function twoJobs(folder, visit) {
   });
   writeFileSync(join(b, 'rank-7.json'), rankTrace(7));
   run('report', a, b, '-o', join(folder, 'jobs.html'));
-  const want = JSON.parse(run('diff', a, b, '--json'));
+  const want = json('diff', a, b);
   await visit(join(folder, 'jobs.html'), '#view=diff', async (page) => {
-    const rows = await table(page, 'ranks');
+    const rows = await cells(page, 'ranks');
     assert.deepEqual(rows.map((r) => Number(r[0])), [1, 0, 2], 'the worst first');
     assert.equal(rows.length, want.ranks.length);
     assert.ok(rows[0][3].startsWith('+') && rows[1][3] === '0 ns', rows[0][3]);
-    assert.ok((await table(page, 'changes of ops')).some((r) => r[0] === 'aten::extra' && r[1] === 'added'), 'rank 1 in full');
+    assert.ok((await cells(page, 'changes of ops')).some((r) => r[0] === 'aten::extra' && r[1] === 'added'), 'rank 1 in full');
     await shot(page, 'jobs');
     await go(page, 'Overview');
     const text = await page.textContent('main');
@@ -185,7 +184,7 @@ async function poor(folder, visit) {
   await visit(join(folder, 'poor.html'), '#view=diff', async (page) => {
     assert.deepEqual(await page.locator('.choice[aria-label="Table"] button').allTextContents(), ['Ops']);
     assert.deepEqual(await page.locator('.choice[aria-label="What"] button').allTextContents(), ['CPU time']);
-    assert.equal((await table(page, 'changes of ops'))[0][3], '+33.3 %', 'a change has its sign');
+    assert.equal((await cells(page, 'changes of ops'))[0][3], '+33.3 %', 'a change has its sign');
   });
 }
 

@@ -15,9 +15,12 @@ if (pictures) mkdirSync(pictures, { recursive: true });
 export const data = (name) => join(source, 'tests/data', name);
 export const gpt = data('kineto_gpt_train.json.gz');
 export const run = (...args) => execFileSync(program, args, { encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe'] });
+export const json = (...args) => JSON.parse(run(...args, '--json'));
 export const go = (page, name) => page.click(`nav button:text-is("${name}")`);
 export const settle = (page) => page.waitForTimeout(250);
 export const shot = async (page, name) => pictures && (await page.screenshot({ path: join(pictures, `${name}.png`) }));
+/** Texts of the first n rows of a table. */
+export const cells = (page, label, n = 1e9) => page.locator(`table[aria-label="${label}"] tbody tr:not(.pad)`).evaluateAll((rows, k) => rows.slice(0, k).map((r) => [...r.cells].map((c) => c.textContent)), n);
 /** A short text that differs when the picture does. */
 export const picture = async (page, where) =>
   createHash('sha1').update(await page.evaluate((w) => document.querySelector(`${w} canvas`).toDataURL(), where)).digest('hex');
@@ -25,6 +28,18 @@ export const picture = async (page, where) =>
 export async function hash(page) {
   await settle(page);
   return new URLSearchParams(await page.evaluate(() => location.hash.slice(1)));
+}
+
+/** Pages draw and write their address a moment later, on a busy machine much later: ask until it is so. */
+export async function soon(check) {
+  for (const end = Date.now() + 10000; ; ) {
+    try {
+      return await check();
+    } catch (e) {
+      if (Date.now() > end) throw e;
+      await new Promise((done) => setTimeout(done, 100));
+    }
+  }
 }
 
 /** No error, no warning, no dialog, no request but for the page itself. */
