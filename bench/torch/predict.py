@@ -133,7 +133,7 @@ def train(case: str, batch: int) -> None:
     optimizer = {"sgd": lambda p: torch.optim.SGD(p, lr=0.01), "momentum": lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9),
                  "adamw": lambda p: torch.optim.AdamW(p, lr=0.001)}[what[1]](model.parameters())
     made = samples(torch, shape, vocab)
-    rows = 300 if "ragged" in what else 256
+    rows = 768 if "workers" in what else 300 if "ragged" in what else 256  # at 128, workers still have all they prefetch
 
     def fixed():
         for _ in range(4):
@@ -197,11 +197,12 @@ def main() -> None:
         train(a.train, a.batch)
         return
     os.makedirs(a.out, exist_ok=True)
-    print(f"{'training':30} {'how':>9}" + "".join(f" {'real ' + str(n):>12} {'off':>9}" for n in TOLD))
+    print(f"{'training':30} {'by':>7} {'same':>8} {'for each':>9} {'more':>6} {'alone':>6}" + "".join(f" {'real ' + str(n):>12} {'off':>9}" for n in TOLD))
     for case in a.only.split(";") if a.only else CASES:
         told, real = ask(a, case)
+        rest = told["allocations"]
         peaks = {r["size"]: r["peak_bytes"] for r in told["sizes"]}
-        print(f"{case:30} {told['sizes'][-1]['by']:>9}"
+        print(f"{case:30} {told['sizes'][-1]['by']:>7} {rest['same']:8,} {rest['for_each']:9,} {rest['more_in_one']:6,} {rest['in_one_alone']:6,}"
               + "".join(f" {real[n]:12,} {'0' if peaks[n] == real[n] else f'{100 * (peaks[n] / real[n] - 1):+.3f}%':>9}" for n in TOLD), flush=True)
 
 
