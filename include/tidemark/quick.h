@@ -60,6 +60,7 @@ typedef struct tide_quick {
 	tide_ring_slot *slots;
 	uint64_t mask;
 	TIDE_ATOMIC(uint64_t) * published; /* the ring's head, that the writer thread looks at */
+	void *kept; /* by the hook of ops, for the thread; who has the thread's place next keeps it */
 	uint64_t skipped; /* slots of earlier rings, and 2 for each begin and end that was lost:
 			   * what tokens are unlike by */
 	uint32_t open[TIDE_DEPTH_MAX + 1]; /* 0: another thread has ended it */
@@ -107,18 +108,23 @@ static inline bool tide__takes_part(const tide_quick *t)
 }
 
 /* Enter with room for one slot and a clock that can be read in line (else there is no known room);
- * NULL: not so, nothing changed. */
-static inline tide_quick *tide__quick(void)
+ * false: not so, nothing changed. */
+TIDE_INLINE bool tide__enter(tide_quick *t)
 {
-	tide_quick *t = tide__self;
-	if (!TIDE_LIKELY(t && !atomic_load_explicit(&t->busy, memory_order_relaxed)))
-		return NULL;
+	if (!TIDE_LIKELY(!atomic_load_explicit(&t->busy, memory_order_relaxed)))
+		return false;
 	atomic_store_explicit(&t->busy, 1, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst); /* stop's membarrier does the rest */
 	if (TIDE_LIKELY(tide__takes_part(t) && t->head < TIDE_GET(t->room)))
-		return t;
+		return true;
 	atomic_store_explicit(&t->busy, 0, memory_order_relaxed);
-	return NULL;
+	return false;
+}
+
+static inline tide_quick *tide__quick(void)
+{
+	tide_quick *t = tide__self;
+	return TIDE_LIKELY(t && tide__enter(t)) ? t : NULL;
 }
 
 static inline void tide__leave(tide_quick *t)
@@ -252,19 +258,18 @@ TIDE_COLD void tide__begin_long(const void *op, tide_name name, uint64_t arg, ti
 		TIDE_SET(tide__self->open[token & 0xfff], tide__known_by(op));
 }
 
-/* tide_op_begin_full. */
-TIDE_INLINE void tide__begin(const void *op, tide_name name, uint64_t arg, tide_stack stack, uint32_t origin)
+/* tide_op_begin_full, of who knows what tide__self is. What of it says nothing the writer thread leaves
+ * out. */
+TIDE_INLINE void tide__begin(tide_quick *t, const void *op, tide_name name, uint64_t arg, tide_stack stack,
+			     uint32_t origin)
 {
-	uint64_t from = stack | (uint64_t)origin << 32;
-	uint32_t full = (arg | from) != 0; /* in arithmetic: no branch could foresee it */
-	uint32_t type = TIDE_SLOT_BEGIN + full * (TIDE_SLOT_BEGIN_FULL - TIDE_SLOT_BEGIN);
-	tide_quick *t = tide__quick();
-	if (TIDE_LIKELY(t != NULL)) {
+	if (TIDE_LIKELY(tide__enter(t))) {
 		uint32_t depth = TIDE_GET(t->depth);
 		if (TIDE_LIKELY(depth < TIDE_DEPTH_MAX)) {
 			TIDE_SET(t->open[depth], tide__known_by(op));
 			TIDE_SET(t->depth, depth + 1);
-			tide__store(t, tide__counter(), type, 0, depth, arg, from, name);
+			tide__store(t, tide__counter(), TIDE_SLOT_BEGIN_FULL, 0, depth, arg,
+				    stack | (uint64_t)origin << 32, name);
 			tide__leave(t);
 			return;
 		}

@@ -230,6 +230,29 @@ static inline void put_depth(struct memory *m, tide_encoder *e, uint32_t depth, 
 	e->depth = depth;
 }
 
+/* BEGIN_FULL in the shortest form that says all: whoever stores one has no time to choose. Where an
+ * op comes from is said of its number; without one it is nothing. */
+static inline uint32_t shortest(const tide_ring_slot *s, uint64_t *from)
+{
+	*from = s->addr ? s->size : s->size & 0xffffffff;
+	return *from ? TIDE_REC_BEGIN_FULL : s->addr ? TIDE_REC_BEGIN_ARG : TIDE_REC_BEGIN;
+}
+
+static inline void put_begin(struct memory *m, const tide_ring_slot *s, uint32_t type)
+{
+	uint64_t from = 0;
+	if (type == TIDE_REC_BEGIN_FULL)
+		type = shortest(s, &from);
+	put_tag(m, (uint8_t)type, s->ticks);
+	put_v(m, s->stack);
+	if (type != TIDE_REC_BEGIN)
+		put_v(m, s->addr);
+	if (type == TIDE_REC_BEGIN_FULL) {
+		put_v(m, from & 0xffffffff);
+		put_v(m, from >> 32);
+	}
+}
+
 /* One event; q is its slot number. */
 static inline void put_event(struct memory *m, tide_encoder *e, const tide_ring_slot *s,
 			     const tide_ring_slot *slots, uint64_t mask, uint64_t q)
@@ -263,14 +286,7 @@ static inline void put_event(struct memory *m, tide_encoder *e, const tide_ring_
 	case TIDE_REC_BEGIN:
 	case TIDE_REC_BEGIN_ARG:
 	case TIDE_REC_BEGIN_FULL:
-		put_tag(m, (uint8_t)type, s->ticks);
-		put_v(m, s->stack);
-		if (type != TIDE_REC_BEGIN)
-			put_v(m, s->addr);
-		if (type == TIDE_REC_BEGIN_FULL) {
-			put_v(m, s->size & 0xffffffff);
-			put_v(m, s->size >> 32);
-		}
+		put_begin(m, s, type);
 		e->depth++;
 		break;
 	case TIDE_REC_END:

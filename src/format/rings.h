@@ -86,7 +86,8 @@ _Static_assert(sizeof(tide_ring_slot) == 32, "ring slot");
  *   LANE         a lane, b tid (64 bits)
  *   BEGIN        c name; depth: before it
  *   BEGIN_ARG    c name, a arg; depth: before it
- *   BEGIN_FULL   c name, a arg, b: bits 0..31 stack, 32..63 origin; depth: before it
+ *   BEGIN_FULL   c name, a arg, b: bits 0..31 stack, 32..63 origin, nothing if arg is 0; depth: before
+ *                it; becomes the shortest record that says it
  *   END          depth: after it (ops deeper than this end)
  *   ALLOC        a addr, b size + stream
  *   ALLOC_STACK  a addr, b size + stream, c stack

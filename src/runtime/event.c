@@ -181,9 +181,7 @@ tide_op tide_op_begin_arg(tide_name name, uint64_t arg)
 
 tide_op tide_op_begin_full(tide_name name, uint64_t arg, tide_stack stack, uint32_t origin)
 {
-	uint64_t from = stack | (uint64_t)origin << 32;
-	uint32_t type = from ? TIDE_REC_BEGIN_FULL : arg ? TIDE_REC_BEGIN_ARG : TIDE_REC_BEGIN;
-	return begin(type, name, arg, from);
+	return begin(TIDE_REC_BEGIN_FULL, name, arg, stack | (uint64_t)origin << 32);
 }
 
 static __attribute__((noinline)) void end_long_way(tide_op op)

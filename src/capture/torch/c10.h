@@ -40,11 +40,15 @@ static inline void *tide__c10(int which)
 }
 
 /* POSIX lets dlsym's pointer be a function's; ISO C has no cast for it. */
-#define TIDE_C10(type, which)        \
-	((union {                    \
-		 void *p;            \
-		 type *f;            \
-	 }){ .p = tide__c10(which) } \
+#define TIDE_AS_FUNCTION(type, pointer) \
+	((union {                       \
+		 void *p;               \
+		 type *f;               \
+	 }){ .p = (pointer) }           \
 		 .f)
+#define TIDE_C10(type, which) TIDE_AS_FUNCTION(type, tide__c10(which))
+/* If it was found before, else NULL. */
+#define TIDE_C10_KNOWN(type, which) \
+	TIDE_AS_FUNCTION(type, atomic_load_explicit(&tide__c10_found[which], memory_order_acquire))
 
 #endif

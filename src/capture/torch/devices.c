@@ -231,6 +231,17 @@ void tide_torch_peak(unsigned type, unsigned index, uint64_t most)
 	sample(PEAK, type, index, most);
 }
 
+/* ---- all of them ---- */
+
+void tide__devices_unusual(void)
+{
+	for (unsigned i = 0; i < TIDE_C10_TYPES * TIDE_C10_INDEXES; i++) {
+		tide_c10_device *d = &tide__c10_devices[i / TIDE_C10_INDEXES][i % TIDE_C10_INDEXES];
+		if (atomic_load(&d->usual))
+			atomic_store(&d->usual, 0);
+	}
+}
+
 void tide__devices_anew(void)
 {
 	for (unsigned i = 0; i < TIDE_C10_TYPES * TIDE_C10_INDEXES; i++) {

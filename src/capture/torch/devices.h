@@ -47,6 +47,7 @@ TIDE_API void tide_torch_streams_by(tide_torch_stream_fn *f);
 enum { TIDE_C10_TYPES = 32, TIDE_C10_INDEXES = 128, TIDE_C10_STREAMS = 8 };
 typedef struct tide_c10_device {
 	_Atomic(uint32_t) pool;	    /* + 1; 0 = not opened yet */
+	_Atomic(uint32_t) usual;    /* the same, once nothing else is to be asked about a report */
 	_Atomic(bool) reported;	    /* something was */
 	_Atomic(uint64_t) reserved; /* last total told + 1; 0 = none yet */
 	struct {
@@ -56,6 +57,9 @@ typedef struct tide_c10_device {
 } __attribute__((aligned(64))) tide_c10_device;
 extern tide_c10_device tide__c10_devices[TIDE_C10_TYPES][TIDE_C10_INDEXES]
 	__attribute__((visibility("hidden")));
+
+/* Every device's next report is looked at as if it were the first. */
+void tide__devices_unusual(void);
 
 /* Another recording: what allocators hold is to be told again. */
 void tide__devices_anew(void);

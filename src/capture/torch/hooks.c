@@ -48,7 +48,9 @@ static _Atomic(bool) describes; /* ops do, what they return */
 
 void tide_torch_describes(bool on)
 {
-	atomic_store_explicit(&describes, on, memory_order_relaxed);
+	atomic_store(&describes, on);
+	if (on)
+		tide__devices_unusual();
 }
 
 static void remember(tide_pool pool, void *p)
@@ -154,7 +156,18 @@ static inline void note_reserved(tide_c10_device *d, uint64_t total, bool with_b
 		tide__device_reserved(d, total);
 }
 
-static inline void record_report(void *p, int64_t size, size_t total_reserved, c10_device d)
+/* From now on there is nothing to ask: it is decided whether there is a recording, the device has
+ * reported before, and nobody describes what is allocated. */
+static void make_usual(tide_c10_device *d, tide_pool pool)
+{
+	if (atomic_load(&describes) || pool > 4095)
+		return;
+	atomic_store(&d->usual, (uint32_t)pool + 1);
+	if (atomic_load(&describes)) /* since just now */
+		atomic_store(&d->usual, 0);
+}
+
+static void record_report(void *p, int64_t size, size_t total_reserved, c10_device d)
 {
 	bool cpu = (d & 255) == 0;
 	if (!p || !tide__torch_recording() || (cpu && size > 0 && p == just_allocated))
@@ -171,15 +184,54 @@ static inline void record_report(void *p, int64_t size, size_t total_reserved, c
 		     alloc && !cpu ? tide__device_stream(at) : 0);
 	if (cpu)
 		just_freed = size < 0 ? p : NULL;
+	else
+		make_usual(at, pool);
 }
 
-static TIDE_HOT void report(void *p, int64_t size, size_t allocated, size_t total_reserved,
-			    c10_device d)
+static __attribute__((noinline)) void report_otherwise(void *p, int64_t size, size_t allocated,
+						       size_t total_reserved, c10_device d)
 {
 	record_report(p, size, total_reserved, d);
 	report_fn *f = TIDE_C10(report_fn, TIDE_C10_REPORT);
 	if (f)
 		f(p, size, allocated, total_reserved, d);
+}
+
+static void report_alloc(void *p, int64_t size, size_t allocated, size_t total_reserved,
+			 c10_device d);
+
+/* Nearly always: a device's block, in segments that it had before. A free is in these lines, an
+ * allocation in those after them, nothing else in either. */
+static TIDE_HOT void report(void *p, int64_t size, size_t allocated, size_t total_reserved,
+			    c10_device d)
+{
+	tide_c10_device *at = device_of(d);
+	uint32_t usual = atomic_load_explicit(&at->usual, memory_order_relaxed);
+	uint64_t reserved = atomic_load_explicit(&at->reserved, memory_order_relaxed);
+	report_fn *f = TIDE_C10_KNOWN(report_fn, TIDE_C10_REPORT);
+	tide_quick *t = tide__self;
+	if (!TIDE_LIKELY(p && usual && reserved == total_reserved + 1 && f && t)) {
+		report_otherwise(p, size, allocated, total_reserved, d);
+	} else if (size >= 0) {
+		report_alloc(p, size, allocated, total_reserved, d);
+	} else if (!TIDE_LIKELY(tide__enter(t))) {
+		report_otherwise(p, size, allocated, total_reserved, d);
+	} else {
+		tide__store(t, tide__counter(), TIDE_SLOT_FREE, usual - 1, TIDE_GET(t->depth),
+			    (uintptr_t)p, 0, 0);
+		tide__leave(t);
+		f(p, size, allocated, total_reserved, d);
+	}
+}
+
+static TIDE_HOT __attribute__((noinline)) void report_alloc(void *p, int64_t size, size_t allocated,
+							    size_t total_reserved, c10_device d)
+{
+	tide_c10_device *at = device_of(d);
+	report_fn *f = TIDE_C10_KNOWN(report_fn, TIDE_C10_REPORT);
+	tide__memory(true, tide__device_pool(at), (uintptr_t)p, (uint64_t)size,
+		     tide__device_stream(at));
+	f(p, size, allocated, total_reserved, d);
 }
 
 HOOK void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *p, int64_t n, size_t a,

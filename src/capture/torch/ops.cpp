@@ -23,8 +23,6 @@
 #include <variant>
 #include <vector>
 
-#include <pthread.h>
-
 #include <tidemark/quick.h>
 
 namespace {
@@ -53,13 +51,7 @@ struct Host {
 #define COLD	  __attribute__((noinline, cold))
 enum { SHAPES = 1, STACKS = 2, EMPTY = 4 };
 
-// ---- what a thread keeps: little of it in thread-local storage, of which a library loaded late gets little ----
-
-#define OWN static thread_local __attribute__((tls_model("initial-exec")))
-OWN struct {
-	struct Names *names;
-	bool ended; // the thread is on its way out: keep nothing more
-} own;
+// ---- names: what a thread keeps, where it has what it needs to store an event ----
 
 /* Names of ops by the address of their schema, which stays where it is until the dispatcher tells that the op goes: nothing of
  * it is looked at. In a table of few lines, which are asked for often enough to stay near; a line for each name would be far
@@ -69,6 +61,9 @@ enum { ROWS = 64, SETS = 64, WAYS = 4, TEXT = 120 };
 struct alignas(64) Row {
 	enum { N = 8, ID_BITS = 16 };
 	std::atomic<uint64_t> at[N]; // schema << ID_BITS | name; 0 = free
+
+	static INLINE bool is(uint64_t entry, const void *schema) { return entry >> ID_BITS == reinterpret_cast<uintptr_t>(schema); }
+	static INLINE tide_name name(uint64_t entry) { return static_cast<uint16_t>(entry); }
 };
 struct alignas(64) Said {
 	tide_name name = 0;
@@ -91,22 +86,26 @@ struct Names {
 	Row rows[ROWS] = {};
 	Said said[SETS][WAYS];
 	unsigned turn = 0; // who goes next where all four of a set are taken
-	std::atomic<bool> taken{true}; // by a thread; those of threads that ended serve others
 	Names *next = nullptr;
 
 	static uint64_t hash(const void *schema) { return reinterpret_cast<uintptr_t>(schema) * UINT64_C(0x9e3779b97f4a7c15); }
 	Row &row(const void *schema) { return rows[hash(schema) >> 58]; }
 	/* Where it is in its row if no other is there. */
 	static unsigned column(const void *schema) { return hash(schema) >> 55 & (Row::N - 1); }
+	INLINE std::atomic<uint64_t> &place(const void *schema) { return row(schema).at[column(schema)]; }
 };
-std::atomic<Names *> every{nullptr}; // all there ever were: no lock, which a fork could leave locked
+std::atomic<Names *> every{nullptr}; // all there are: no lock, which a fork could leave locked
 
-Names *take_names()
+/* A thread's, which stay with its place in the recorder and serve whoever has that next. NULL: there is no memory. */
+INLINE Names *names_of(const tide_quick *t)
 {
-	for (Names *n = every.load(); n; n = n->next)
-		if (!n->taken.exchange(true))
-			return n;
+	return static_cast<Names *>(t->kept);
+}
+
+Names *make_names(tide_quick *t)
+{
 	auto n = new (std::nothrow) Names;
+	t->kept = n;
 	if (!n)
 		return nullptr;
 	n->next = every.load();
@@ -119,7 +118,7 @@ Names *take_names()
 INLINE tide_name named(const std::atomic<uint64_t> &entry, const void *schema)
 {
 	uint64_t e = entry.load(std::memory_order_relaxed);
-	return e >> Row::ID_BITS == reinterpret_cast<uintptr_t>(schema) ? static_cast<uint16_t>(e) : 0;
+	return Row::is(e, schema) ? Row::name(e) : 0;
 }
 
 /* An op that goes takes its schema along: the dispatcher tells before it frees it. No op is called while it goes. */
@@ -134,33 +133,8 @@ struct Listener : c10::OpRegistrationListener {
 	}
 };
 
-/* Not a thread_local with a destructor: where there is no memory to register that, the C library ends the program. */
-pthread_key_t leaving;
-
-void thread_ends(void *names)
-{
-	own.ended = true;
-	own.names = nullptr;
-	static_cast<Names *>(names)->taken.store(false);
-}
-const bool has_leaving = pthread_key_create(&leaving, thread_ends) == 0;
-
-/* Without names of its own a thread asks the recorder for each. */
-COLD void thread_begins()
-{
-	host.begins(); // under `tidemark run` with the first op: it is in the recording, and so is what it allocates
-	Names *names = has_leaving ? take_names() : nullptr;
-	if (names && pthread_setspecific(leaving, names) != 0) {
-		names->taken.store(false);
-		names = nullptr;
-	}
-	own.names = names;
-}
-
-// ---- names ----
-
 /* Longer ones are asked of the recorder each time. */
-COLD tide_name learn(Said *set, std::string_view text)
+COLD tide_name learn(Names &names, Said *set, std::string_view text)
 {
 	tide_name name = tide_intern(text.data());
 	if (!name || text.size() > TEXT)
@@ -168,25 +142,21 @@ COLD tide_name learn(Said *set, std::string_view text)
 	unsigned i = 0;
 	while (i < WAYS && set[i].name)
 		i++;
-	Said &s = set[i < WAYS ? i : own.names->turn++ % WAYS];
+	Said &s = set[i < WAYS ? i : names.turn++ % WAYS];
 	s.name = name;
 	s.n = static_cast<uint32_t>(text.size());
 	std::memcpy(s.text, text.data(), s.n);
 	return name;
 }
 
-__attribute__((hot, noinline)) tide_name by_text(const char *said)
+__attribute__((hot)) tide_name by_text(Names &names, const char *said)
 {
-	if (!TIDE_LIKELY(own.names != nullptr) && !own.ended)
-		thread_begins();
-	if (!own.names)
-		return tide_intern(said);
 	std::string_view text(said);
-	Said *set = own.names->said[hash_of(text) % SETS];
+	Said *set = names.said[hash_of(text) % SETS];
 	for (unsigned i = 0; i < WAYS; i++)
 		if (set[i].n == text.size() && set[i].name && !std::memcmp(set[i].text, said, set[i].n))
 			return set[i].name;
-	return learn(set, text);
+	return learn(names, set, text);
 }
 
 /* The schema that a RecordFunction was given, if this torch's keeps it as we know it (tidemark_build.py has looked): to ask for
@@ -225,9 +195,9 @@ bool registered(const at::RecordFunction &fn, const void *schema)
 }
 
 /* Where it belongs, if that is free or all of its row are taken, else anywhere in the row. */
-void keep(const void *schema, tide_name name)
+void keep(Names &names, const void *schema, tide_name name)
 {
-	Row &row = own.names->row(schema);
+	Row &row = names.row(schema);
 	auto at = reinterpret_cast<uintptr_t>(schema);
 	unsigned column = Names::column(schema), i = 0;
 	if (!name || name >> Row::ID_BITS || at >> (64 - Row::ID_BITS))
@@ -238,55 +208,96 @@ void keep(const void *schema, tide_name name)
 }
 
 /* The first time, or the first since others took its place. A schema that is no registered op's may go without a word. */
-COLD tide_name by_schema(const void *schema, const at::RecordFunction &fn)
+COLD tide_name by_schema(Names &names, const void *schema, const at::RecordFunction &fn)
 {
-	tide_name name = by_text(fn.name());
-	if (own.names && registered(fn, schema))
-		keep(schema, name);
+	tide_name name = by_text(names, fn.name());
+	if (registered(fn, schema))
+		keep(names, schema, name);
 	return name;
 }
 
-tide_name in_row(const void *schema, const at::RecordFunction &fn);
-
-INLINE tide_name name_of(const at::RecordFunction &fn)
+/* Where it is in its row, another being in its place; or it has none. */
+INLINE tide_name name_of(Names &names, const at::RecordFunction &fn)
 {
 	const void *schema = schema_of(fn);
 	if (!schema)
-		return by_text(fn.name());
-	if (!TIDE_LIKELY(own.names != nullptr))
-		return by_schema(schema, fn);
-	tide_name name = named(own.names->row(schema).at[Names::column(schema)], schema);
-	return TIDE_LIKELY(name) ? name : in_row(schema, fn);
+		return by_text(names, fn.name());
+	for (auto &entry : names.row(schema).at)
+		if (tide_name name = named(entry, schema))
+			return name;
+	return by_schema(names, schema, fn);
 }
 
 // ---- begin and end ----
 
-/* The op's number and whose it is: its own thread's, or for a backward op the forward's. In arithmetic: which it is no
- * branch could foresee. */
-INLINE uint64_t number_of(const at::RecordFunction &fn, uint32_t *origin)
+/* Whose the op's number is: its own thread's, or for a backward op the forward's. In arithmetic: which it is no branch could
+ * foresee. */
+INLINE uint32_t origin_of(const at::RecordFunction &fn)
 {
-	uint64_t number = static_cast<uint64_t>(fn.seqNr()) + 1; // 0: it has none
 	uint64_t backward = fn.scope() == at::RecordScope::BACKWARD_FUNCTION;
 	uint64_t thread = fn.threadId() ^ ((fn.threadId() ^ fn.forwardThreadId()) & -backward);
-	*origin = static_cast<uint32_t>((thread << 1 | backward) & -static_cast<uint64_t>(number != 0));
-	return number;
+	return static_cast<uint32_t>(thread << 1 | backward);
 }
 
-/* No context is kept: an op is known by its RecordFunction, which stays where it is. Its name first: that begins a recording. */
-template <bool stacks>
-INLINE std::unique_ptr<at::ObserverContext> begun(const at::RecordFunction &fn)
+INLINE uint64_t number_of(const at::RecordFunction &fn)
 {
-	uint32_t origin;
-	tide_name name = name_of(fn);
-	tide_stack stack = stacks ? host.stack(&fn) : 0;
-	uint64_t number = number_of(fn, &origin);
-	tide__begin(&fn, name, number, stack, origin);
+	return static_cast<uint64_t>(fn.seqNr()) + 1; // 0: it has none
+}
+
+/* No context is kept: an op is known by its RecordFunction, which stays where it is. */
+template <bool stacks>
+INLINE void store(tide_quick *t, const at::RecordFunction &fn, tide_name name)
+{
+	tide__begin(t, &fn, name, number_of(fn), stacks ? host.stack(&fn) : 0, origin_of(fn));
+}
+
+using Context = std::unique_ptr<at::ObserverContext>; // none
+
+/* A thread's first op: under `tidemark run` it begins the recording, which it is in, and so is what it allocates. Or there is
+ * no memory for names. */
+template <bool stacks>
+COLD Context begun_first(const at::RecordFunction &fn)
+{
+	host.begins();
+	tide_quick *t = tide__self;
+	Names *names = t && !t->kept ? make_names(t) : nullptr;
+	tide_name name = names ? name_of(*names, fn) : tide_intern(fn.name());
+	tide__begin_long(&fn, name, number_of(fn), stacks ? host.stack(&fn) : 0, origin_of(fn));
 	return nullptr;
 }
 
-HOT_FIRST std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction &fn)
+template <bool stacks>
+INLINE Context begun_otherwise(const at::RecordFunction &fn)
 {
-	return begun<false>(fn);
+	tide_quick *t = tide__self;
+	if (!TIDE_LIKELY(t && t->kept))
+		return begun_first<stacks>(fn);
+	store<stacks>(t, fn, name_of(*names_of(t), fn));
+	return nullptr;
+}
+
+/* Nearly always: an op of the dispatcher's whose name is in its place. Nothing else is in these lines. */
+template <bool stacks>
+INLINE Context begun(const at::RecordFunction &fn, Context (*otherwise)(const at::RecordFunction &))
+{
+	const void *schema = schema_of(fn);
+	tide_quick *t = tide__self;
+	if (TIDE_LIKELY(schema && t && t->kept)) {
+		uint64_t entry = names_of(t)->place(schema).load(std::memory_order_relaxed);
+		if (TIDE_LIKELY(Row::is(entry, schema))) {
+			store<stacks>(t, fn, Row::name(entry));
+			return nullptr;
+		}
+	}
+	return otherwise(fn);
+}
+
+Context begin_otherwise(const at::RecordFunction &fn);
+Context begin_otherwise_with_stack(const at::RecordFunction &fn);
+
+HOT_FIRST Context begin(const at::RecordFunction &fn)
+{
+	return begun<false>(fn, begin_otherwise);
 }
 
 HOT void end(const at::RecordFunction &fn, at::ObserverContext *)
@@ -294,24 +305,25 @@ HOT void end(const at::RecordFunction &fn, at::ObserverContext *)
 	tide__end(&fn);
 }
 
-/* Where it is in its row, another being in its place. */
-HOT __attribute__((noinline)) tide_name in_row(const void *schema, const at::RecordFunction &fn)
+HOT __attribute__((noinline)) Context begin_otherwise(const at::RecordFunction &fn)
 {
-	for (auto &entry : own.names->row(schema).at)
-		if (tide_name name = named(entry, schema))
-			return name;
-	return by_schema(schema, fn);
+	return begun_otherwise<false>(fn);
 }
 
-HOT std::unique_ptr<at::ObserverContext> begin_with_stack(const at::RecordFunction &fn)
+HOT Context begin_with_stack(const at::RecordFunction &fn)
 {
-	return begun<true>(fn);
+	return begun<true>(fn, begin_otherwise_with_stack);
 }
 
 HOT void end_with_stack(const at::RecordFunction &fn, at::ObserverContext *)
 {
 	host.stack_end(&fn);
 	tide__end(&fn);
+}
+
+HOT __attribute__((noinline)) Context begin_otherwise_with_stack(const at::RecordFunction &fn)
+{
+	return begun_otherwise<true>(fn);
 }
 
 // ---- shapes, on demand: what an op returns, if its memory was just taken ----
@@ -452,7 +464,7 @@ bool current_stream(unsigned type, unsigned index, int64_t *number)
 
 std::atomic<at::CallbackHandle> handle{0};
 
-std::unique_ptr<at::ObserverContext> begin_nothing(const at::RecordFunction &) { return nullptr; }
+Context begin_nothing(const at::RecordFunction &) { return nullptr; }
 void end_nothing(const at::RecordFunction &, at::ObserverContext *) {}
 
 at::RecordFunctionCallback callback(int want)

@@ -103,7 +103,10 @@ static void end_on_another(void *op)
 
 static void begin(const void *op, const char *name)
 {
-	tide__begin(op, tide_intern(name), 0, 0, 0);
+	if (tide__self)
+		tide__begin(tide__self, op, tide_intern(name), 0, 0, 0);
+	else
+		tide__begin_long(op, tide_intern(name), 0, 0, 0);
 }
 
 static void ended_elsewhere_is_ended(void **state)
@@ -192,9 +195,9 @@ static void *hand_over(void *which)
 	uint64_t a = 0, b = 0;
 	for (size_t i = 0; i < ROUNDS; i++) {
 		uint64_t *given = malloc(sizeof *given);
-		tide__begin(&a, TIDE_NAME("a"), 0, 0, 0);
-		tide__begin(given, TIDE_NAME("given"), 0, 0, 0);
-		tide__begin(&b, TIDE_NAME("b"), 0, 0, 0);
+		begin(&a, "a");
+		begin(given, "given");
+		begin(&b, "b");
 		uint64_t *old = atomic_exchange(&handed[i % THREADS], given);
 		if (old)
 			tide__end(old);
