@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "capture/torch/c10.h"
+#include "capture/torch/devices.h"
 #include "capture/torch/hooks.h"
 #include "capture/torch/start.h"
 
@@ -231,6 +232,7 @@ int tide_torch_detach(void)
 	forget();
 	if (!preloaded)
 		tide__torch_rest(true);
+	tide__devices_unusual();
 	pthread_mutex_unlock(&lock);
 	return n;
 }

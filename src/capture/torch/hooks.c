@@ -156,14 +156,18 @@ static inline void note_reserved(tide_c10_device *d, uint64_t total, bool with_b
 		tide__device_reserved(d, total);
 }
 
-/* From now on there is nothing to ask: it is decided whether there is a recording, the device has
- * reported before, and nobody describes what is allocated. */
+/* As long as hooks record, and nobody describes what is allocated, there is nothing else to ask. */
+static bool all_is_usual(void)
+{
+	return !atomic_load(&describes) && atomic_load(&tide__torch_state) == TIDE_TORCH_DECIDED;
+}
+
 static void make_usual(tide_c10_device *d, tide_pool pool)
 {
-	if (atomic_load(&describes) || pool > 4095)
+	if (pool > 4095 || !all_is_usual())
 		return;
 	atomic_store(&d->usual, (uint32_t)pool + 1);
-	if (atomic_load(&describes)) /* since just now */
+	if (!all_is_usual()) /* any more, since just now */
 		atomic_store(&d->usual, 0);
 }
 
