@@ -188,6 +188,23 @@ static int no_window(const tide_args *a, const char *file, const tide_model *m,
 			       *list ? " (annotations it has: " : "", list, *list ? ")" : "");
 }
 
+/* Text, under the file's name where it is one of several; or a value into j. */
+static void show(const struct view *v, tide_json *j, bool alone, bool first)
+{
+	const tide_args *a = v->a;
+	if (j) {
+		put_json(j, v);
+		return;
+	}
+	if (!alone) {
+		fputs(first ? "" : "\n", a->out);
+		tide__put_text(a, v->v.file);
+		fputc('\n', a->out);
+	}
+	print_text(v);
+	tide__cli_losses(a, v->v.m);
+}
+
 /* One trace: text, or a value into j. Exit status; 2 where it has not what was asked for, which one
  * of several traces shows all the same. */
 static int one(const tide_args *a, const char *file, tide_critpath_options o, tide_json *j,
@@ -220,19 +237,8 @@ static int one(const tide_args *a, const char *file, tide_critpath_options o, ti
 			o.data_loading);
 	struct view v = { a, { file, m, &c, o.annotation, compat ? 1000 : 1, 0 }, o.first, o.last };
 	v.v.top = tide__cli_top(&a->opt[O_TOP], j);
-	if (missing && alone)
-		; /* said */
-	else if (j)
-		put_json(j, &v);
-	else {
-		if (!alone) {
-			fputs(first ? "" : "\n", a->out);
-			tide__put_text(a, file);
-			fputc('\n', a->out);
-		}
-		print_text(&v);
-		tide__cli_losses(a, m);
-	}
+	if (!missing || !alone)
+		show(&v, j, alone, first);
 	tide__critpath_free(&c);
 	tide__model_free(m);
 	return rc;

@@ -245,6 +245,22 @@ static bool writable(const char *file, tide_error *err)
 	return false;
 }
 
+/* The program, as `child`, whose signals are watched from its first moment on; false: fork failed.
+ */
+static bool start(const tide_args *a, const tide_config *c, char *library, const char *file,
+		  const char *id, int told)
+{
+	sigset_t before;
+	hold_signals(&before);
+	child = fork();
+	if (child > 0)
+		watch_signals();
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (child == 0)
+		become(a, c, library, file, id, told);
+	return child > 0;
+}
+
 static int run(const tide_args *a)
 {
 	static tide_config c;
@@ -267,18 +283,10 @@ static int run(const tide_args *a)
 	int told[2] = { -1, -1 };
 	if (pipe2(told, O_CLOEXEC) < 0)
 		told[0] = told[1] = -1; /* one line may be said too much */
-	sigset_t before;
-	hold_signals(&before);
-	child = fork();
-	if (child > 0)
-		watch_signals();
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (child < 0) {
+	if (!start(a, &c, library, file, id, told[1])) {
 		tide__fail_errno(&err, "fork");
 		return tide__cli_fail(NULL, &err);
 	}
-	if (child == 0)
-		become(a, &c, library, file, id, told[1]);
 	close(told[1]);
 	pid_t pid = child;
 	int status = wait_for(pid);

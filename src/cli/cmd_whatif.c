@@ -204,35 +204,13 @@ static tide_grid *results(const struct answer *x)
 
 /* ---- text ---- */
 
-static void print_check(const tide_args *a, const struct answer *x)
+/* Does replaying the recorded settings take what the recording took? */
+static void print_agreement(const tide_args *a, const struct answer *x)
 {
 	const tide_sim_result *c = &x->sweep.recorded;
-	char text[400], n[32], t[32];
+	char n[32], t[32];
 
-	tide__sim_describe(&x->q->recorded, text, sizeof text);
-	fprintf(a->out, "recorded settings: %s%s\n", text,
-		x->q->settings_known ? "" : " (assumed: the trace does not say)");
-	if (!x->q->n) {
-		fputs("the trace has no requests: each row only places what is alive, in address "
-		      "order\n",
-		      a->out);
-		return;
-	}
-	if (!x->sweep.recorded_known) {
-		fputs("the trace has no segments: the simulator cannot be checked against it\n",
-		      a->out);
-		if (x->reserved != TIDE_RESERVED_NONE)
-			fprintf(a->out, "recorded: %s reserved at most (sampled)\n",
-				tide__fmt_bytes(n, sizeof n, (double)x->reserved));
-		return;
-	}
 	tide__fmt_count(n, sizeof n, (int64_t)c->checked);
-	if (c->followed)
-		fprintf(a->out,
-			"note: %" PRIu64
-			" segments were given back for a reason the trace does not tell; "
-			"the check follows the recording there\n",
-			c->followed);
 	if (!c->diverged && !x->q->n_taken)
 		fputs("check: no segments were taken or given back, and replaying takes and gives "
 		      "back none\n",
@@ -252,6 +230,37 @@ static void print_check(const tide_args *a, const struct answer *x)
 					       (double)req_time(x->m, &x->q->r[c->diverged_req]))
 				: "the end",
 			c->why);
+}
+
+static void print_check(const tide_args *a, const struct answer *x)
+{
+	uint64_t followed = x->sweep.recorded.followed;
+	char text[400], n[32];
+
+	tide__sim_describe(&x->q->recorded, text, sizeof text);
+	fprintf(a->out, "recorded settings: %s%s\n", text,
+		x->q->settings_known ? "" : " (assumed: the trace does not say)");
+	if (!x->q->n) {
+		fputs("the trace has no requests: each row only places what is alive, in address "
+		      "order\n",
+		      a->out);
+		return;
+	}
+	if (!x->sweep.recorded_known) {
+		fputs("the trace has no segments: the simulator cannot be checked against it\n",
+		      a->out);
+		if (x->reserved != TIDE_RESERVED_NONE)
+			fprintf(a->out, "recorded: %s reserved at most (sampled)\n",
+				tide__fmt_bytes(n, sizeof n, (double)x->reserved));
+		return;
+	}
+	if (followed)
+		fprintf(a->out,
+			"note: %" PRIu64
+			" segments were given back for a reason the trace does not tell; "
+			"the check follows the recording there\n",
+			followed);
+	print_agreement(a, x);
 }
 
 /* Where replays run out, each place once: how many of them, the first with its name. */

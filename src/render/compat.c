@@ -318,6 +318,33 @@ static void json_losses(tide_json *j, const tide_compat_job *job)
 	tide__json_object_end(j);
 }
 
+static void json_ranks(tide_json *j, const tide_compat_job *job)
+{
+	tide__json_karray(j, "ranks");
+	for (size_t i = 0; i < job->n; i++) {
+		if (job->v[i].failed)
+			continue;
+		tide__json_object(j);
+		rank_fields(j, &job->v[i]);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
+static void json_failed(tide_json *j, const tide_compat_job *job)
+{
+	tide__json_karray(j, "failed");
+	for (size_t i = 0; i < job->n; i++) {
+		if (!job->v[i].failed)
+			continue;
+		tide__json_object(j);
+		tide__json_kstr(j, "trace", job->v[i].path);
+		tide__json_kstr(j, "why", job->v[i].failed);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
 void tide__compat_json(const tide_compat_job *job, FILE *out)
 {
 	tide_json j;
@@ -325,15 +352,7 @@ void tide__compat_json(const tide_compat_job *job, FILE *out)
 	tide__json_object(&j);
 	tide__json_kstr(&j, "rules",
 			"Holistic Trace Analysis 0.6.1: see docs/analyses/hta-compat.md");
-	tide__json_karray(&j, "ranks");
-	for (size_t i = 0; i < job->n; i++) {
-		if (job->v[i].failed)
-			continue;
-		tide__json_object(&j);
-		rank_fields(&j, &job->v[i]);
-		tide__json_object_end(&j);
-	}
-	tide__json_array_end(&j);
+	json_ranks(&j, job);
 	tide__json_karray(&j, "kernels");
 	for (size_t i = 0; i < job->n; i++)
 		for (size_t k = 0; k < job->v[i].t.n_kernels; k++)
@@ -341,15 +360,7 @@ void tide__compat_json(const tide_compat_job *job, FILE *out)
 	tide__json_array_end(&j);
 	tide__json_karray(&j, "recommendations");
 	tide__json_array_end(&j);
-	tide__json_karray(&j, "failed");
-	for (size_t i = 0; i < job->n; i++)
-		if (job->v[i].failed) {
-			tide__json_object(&j);
-			tide__json_kstr(&j, "trace", job->v[i].path);
-			tide__json_kstr(&j, "why", job->v[i].failed);
-			tide__json_object_end(&j);
-		}
-	tide__json_array_end(&j);
+	json_failed(&j, job);
 	json_losses(&j, job);
 	tide__json_kobject(&j, "hta");
 	hta_temporal(&j, job);

@@ -136,6 +136,15 @@ static tide_code blocks(reader *r, tide_pv v, tide_snap_segment *g, const char *
 	return TIDE_OK;
 }
 
+static uint8_t segment_kind(reader *r, tide_pv v, bool host)
+{
+	tide_pv type = get(r, v, K_segment_type);
+	return host					? TIDE_SEGMENT_HOST
+	       : type == tide__pv(TIDE_PV_KEY, K_small) ? TIDE_SEGMENT_SMALL
+	       : type == tide__pv(TIDE_PV_KEY, K_large) ? TIDE_SEGMENT_LARGE
+							: TIDE_SEGMENT_UNKNOWN;
+}
+
 static const char *segment(reader *r, tide_pv v, bool host, tide_snap_segment *g)
 {
 	static const uint8_t known[] = { K_device,
@@ -169,14 +178,8 @@ static const char *segment(reader *r, tide_pv v, bool host, tide_snap_segment *g
 	(void)tide__snap_stack(get(r, v, K_frames), &g->stack);
 	g->has_frames = g->stack != 0;
 	g->device = host ? TIDE_SNAP_HOST : (uint32_t)device;
-	tide_pv type = get(r, v, K_segment_type);
-	g->kind = host					   ? TIDE_SEGMENT_HOST
-		  : type == tide__pv(TIDE_PV_KEY, K_small) ? TIDE_SEGMENT_SMALL
-		  : type == tide__pv(TIDE_PV_KEY, K_large) ? TIDE_SEGMENT_LARGE
-							   : TIDE_SEGMENT_UNKNOWN;
-	if (get(r, v, K_is_expandable) == tide__pv(TIDE_PV_CONST, 2)) {
-		g->expandable = true;
-	}
+	g->kind = segment_kind(r, v, host);
+	g->expandable = get(r, v, K_is_expandable) == tide__pv(TIDE_PV_CONST, 2);
 	count_unknown(r, v, known);
 	return NULL;
 }
