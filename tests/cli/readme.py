@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
 """Every command that the README shows under "What to ask" works as written, no document tells an option that a command
-does not have, and no document or comment names a file that is not there: readme.py TIDEMARK SAMPLE SOURCE.
+does not have, no document or comment names a file that is not there, and docs/README.md has every document: readme.py TIDEMARK SAMPLE SOURCE.
 
 FILE, TRACE, SNAPSHOT, A and B become small inputs; what is in square brackets is tried too. `serve` only has to begin."""
 import re
@@ -82,6 +82,9 @@ def wrong_files(source: Path) -> list:
                 seen += 1
                 if not any(p.exists() for p in places):
                     wrong.append(f"{'/'.join(part)}: there is no {name}")
+    index = (source / "docs/README.md").read_text(encoding="utf-8")
+    pages = [f"{p.parent.name}/{p.name}" for p in source.glob("docs/*/*.md")]
+    wrong += [f"docs/README.md: {page} is not in it" for page in pages if f"]({page})" not in index]
     return wrong if seen > 200 else [*wrong, f"only {seen} names of files found"]
 
 
