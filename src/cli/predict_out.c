@@ -25,15 +25,22 @@ static const tide_grid_col cols[] = {
 };
 enum { LIVE_COLS = 7 };
 
-static void op_cell(tide_grid *g, tide_predict_answer *x, size_t line)
+/* The ops around the peak's allocation; in text the innermost two. */
+static void op_cell(tide_grid *g, tide_predict_answer *x, size_t line, bool text)
 {
 	char buf[1024];
 	const tide_model *m = tide__predict_last(x)->m;
 	uint32_t node = tide__paths_span(&x->paths, m, m->allocs.span[x->live.v[line].at[1].row]);
-	if (node && node != TIDE_NO_PATH)
-		tide__grid_text(g, tide__paths_text(&x->paths, m, node, buf, sizeof buf));
-	else
+	if (!node || node == TIDE_NO_PATH) {
 		tide__grid_none(g);
+		return;
+	}
+	char *path = tide__paths_text(&x->paths, m, node, buf, sizeof buf), *from = NULL;
+	for (char *at = path, *inner = NULL; text && (at = strchr(at, '/')); at++) {
+		from = inner; /* behind the last slash but one */
+		inner = at + 1;
+	}
+	tide__grid_text(g, from ? from : path);
 }
 
 /* `text`: without columns of which nothing is known, and what repeats the peak. */
@@ -51,7 +58,7 @@ static tide_grid *table(tide_predict_answer *x, bool text)
 		off ? tide__grid_int(g, (int64_t)(r->run->without - r->run->peak))
 		    : tide__grid_none(g);
 		tide__grid_text(g, tide__line_text(x->live.v[r->line].kind));
-		op_cell(g, x, r->line);
+		op_cell(g, x, r->line, text);
 		if (!whole)
 			continue;
 		tide__grid_maybe(g, r->reserved);
