@@ -171,7 +171,8 @@ TIDE_API void tide_oom(tide_pool pool, uint64_t size, int64_t free_bytes);
 /* ---- moments and numbers ----------------------------------------------------------------- */
 
 enum { TIDE_PHASE = 1, TIDE_CHECKPOINT, TIDE_STEP };
-/** A named moment. TIDE_PHASE ends a phase: everything since the previous one is called `name`. */
+/** A named moment. TIDE_PHASE ends a phase: everything since the previous one is called `name`.
+ *  TIDE_STEP: step `value` begins (docs/analyses/leaks.md says when it is taken for an end). */
 TIDE_API void tide_mark(int kind, tide_name name, int64_t value);
 /** A counter's value from now on. */
 TIDE_API void tide_counter(tide_name counter, double value);

@@ -161,11 +161,13 @@ class Model:
         if self.stepper is None or self.stepper() is None:
             self.stepper = weakref.ref(optimizer)
         if self.stepper() is optimizer:
+            self.steps = max(self.steps, 0)  # no model's run was seen
             self.next_step()
 
     def next_step(self) -> None:
+        """Under a name of its own (analyze/stepmarks.h): the program may say later where its steps are, at the end of each."""
         self.steps += 1
-        self.capture.tide_mark(STEP, self.intern("step"), self.steps)
+        self.capture.tide_mark(STEP, self.intern("optimizer.step"), self.steps)
 
     def own(self, optimizer: Any) -> int:
         """The number of an optimizer that has made a step; C is told which tensors are its own, where that has changed."""

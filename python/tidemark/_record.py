@@ -377,7 +377,7 @@ def phase(name: str) -> None:
 
 
 def step(number: int, name: str = "step") -> None:
-    """Step `number` begins. Optimizers then mark none."""
+    """Once a turn of the loop: step `number` begins; or, called at the end of each as torch.profiler's, it has ended. Optimizers then mark none."""
     global _stepped
     _stepped = True
     _native.mark(_native.STEP, _text(name), number)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/stepmarks.h"
 #include "base/mem.h"
 #include "model/strings.h"
 
@@ -23,11 +24,14 @@ static bool add(tide_beats *s, size_t *cap, int64_t t)
 
 static bool from_marks(const tide_model *m, tide_beats *s, size_t *cap)
 {
-	for (size_t i = 1; i < m->marks.n; i++)
-		if (m->marks.kind[i] == TIDE_MARK_STEP && !add(s, cap, m->marks.t[i]))
-			return false;
+	tide_step_marks k;
+	bool ok = tide__step_marks(m, &k) == TIDE_OK;
+	for (size_t i = 0; ok && i < k.n - k.early; i++)
+		ok = add(s, cap, k.v[i].t);
+	s->unlike = k.early && k.n > 2; /* of one mark alone, that one is the step */
+	tide__step_marks_free(&k);
 	s->source = TIDE_BEATS_MARKS;
-	return true;
+	return ok;
 }
 
 static bool is_user(uint8_t cat)

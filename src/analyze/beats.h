@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The steps of a run, from the best source the trace has: step marks, else ProfilerStep ranges,
- * else a range or annotation that comes back at least three times and never overlaps itself. Each
- * step ends where the next begins; the last range ends with the trace. What follows the last mark
- * is no step: a program that has done its last one frees everything there. */
+/* The steps of a run, from the best source the trace has: step marks (stepmarks.h), else
+ * ProfilerStep ranges, else a range or annotation that comes back at least three times and never
+ * overlaps itself. Each step ends where the next begins; the last range ends with the trace. What
+ * follows the last mark is no step: a program that has done its last one frees everything there. */
 #ifndef TIDE_ANALYZE_BEATS_H
 #define TIDE_ANALYZE_BEATS_H
 
@@ -20,6 +20,7 @@ typedef enum tide_beat_source {
 typedef struct tide_beats {
 	int64_t *t; /* owned: n + 1 boundaries, ascending; step i is [t[i], t[i + 1]) */
 	size_t n;
+	size_t unlike; /* there is one more, of which is not known what it leaves behind */
 	tide_beat_source source;
 	tide_str name;
 } tide_beats;

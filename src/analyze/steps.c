@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/stepmarks.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/strings.h"
@@ -111,15 +112,14 @@ static void tidy(tide_steps *s)
 
 static bool from_marks(const tide_model *m, tide_steps *s, size_t *cap)
 {
-	for (size_t i = 1; i < m->marks.n; i++) {
-		if (m->marks.kind[i] != TIDE_MARK_STEP)
-			continue;
-		if (s->n)
-			s->v[s->n - 1].t1 = m->marks.t[i];
-		if (!push(s, cap, (tide_step){ m->marks.value[i], m->marks.t[i], m->t_end }))
-			return false;
+	tide_step_marks k;
+	bool ok = tide__step_marks(m, &k) == TIDE_OK;
+	for (size_t i = 0, n = k.n - k.ended; ok && i < n; i++) {
+		int64_t end = i + 1 < k.n ? k.v[i + 1].t : m->t_end;
+		ok = push(s, cap, (tide_step){ k.v[i].number, k.v[i].t, end });
 	}
-	return true;
+	tide__step_marks_free(&k);
+	return ok;
 }
 
 tide_code tide__steps_find(const tide_model *m, tide_steps *out, tide_error *err)

@@ -4,7 +4,8 @@
  *
  * A step is a ProfilerStep#N annotation on the host (category user_annotation, or op in old files;
  * the copies that profilers put on the device side are not steps), from its earliest start to its
- * latest end. A trace without them may have step marks: a step then lasts until the next mark.
+ * latest end. A trace without them may have step marks (stepmarks.h): a step then lasts until the
+ * next mark.
  * Device work belongs to the step its launch began in: launch.t0 in [step.t0, step.t1). */
 #ifndef TIDE_ANALYZE_STEPS_H
 #define TIDE_ANALYZE_STEPS_H

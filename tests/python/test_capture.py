@@ -383,6 +383,29 @@ class Models(unittest.TestCase):
         c = tidemark.open(path("es.tide")).native.column
         self.assertEqual([v for k, v in zip(c("marks", "kind"), c("marks", "value")) if k == 3], [10, 11, 12, 13])
 
+    def test_steps_are_said_at_the_beginning_or_at_the_end(self):
+        """As many as there are turns, whatever the habit, and under their numbers."""
+        for habit in "nothing", "begin", "end":
+            file = path(f"{habit}.tide")
+            with self.subTest(habit=habit), tidemark.record(file):
+                net = nn.Linear(4, 4)
+                optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+                for i in range(5):
+                    if habit == "begin":
+                        tidemark.step(i)
+                    optimizer.zero_grad()
+                    net(torch.ones(2, 4)).sum().backward()
+                    optimizer.step()
+                    if habit == "end":
+                        tidemark.step(i)
+                del net, optimizer
+            if habit == "nothing" and not hasattr(torch, "accelerator"):  # no hooks of optimizers
+                continue
+            with self.subTest(habit=habit):
+                self.assertEqual(tidemark.open(file).leaks()["steps"], 4 if habit == "begin" else 5)  # how the last one ended is not said
+                none = subprocess.run([sys.executable, "-m", "tidemark", "hta", file, "--steps", "99"], capture_output=True, text=True, check=False)
+                self.assertIn("it has 0..4", none.stderr)
+
 
 class Shapes(unittest.TestCase):
     def test_of_what_ops_return(self):

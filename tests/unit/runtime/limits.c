@@ -3,25 +3,20 @@
 /* A process whose address space is limited (ulimit -v) keeps most of what it has left: the recorder
  * takes a small share of it, and counts what it has no room for. Each case in a child of its own,
  * since a limit cannot be taken back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <inttypes.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include <tidemark/record.h>
+
+#include "testing.h"
 
 enum { MIB = 1 << 20, THREADS = 24, STACK = 128 << 10 };
 
