@@ -62,9 +62,10 @@ def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int =
     """Start recording into `path`; where another process is recording into that, into NAME.PID.tide, and stderr says so.
     Where torch is attached, what is alive of it is recorded too. as_child: into NAME.PID.tide, of the family of `path`. Raises Error (code 8) when a recording is already in progress."""
     global _count, _stepped, _base, _follows, _implied
-    capture = _capture()
+    capture, held = _capture(), None
     if capture is not None and capture.attached():
         ring_bytes, full_wait_us = ring_bytes or TORCH["ring_bytes"], full_wait_us or TORCH["full_wait_us"]
+        held = capture.hold()
     into = _native.start(path, ring_bytes=ring_bytes, max_ring_bytes=max_ring_bytes, full_wait_us=full_wait_us,
                          follow_fork=follow_fork, as_child=as_child)
     asked = os.fsdecode(path)
@@ -81,7 +82,7 @@ def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int =
     if "asyncio" in sys.modules:
         tasks().on()
     _stepped = False
-    if capture is not None and capture.attached():
+    if held is not None:
         capture._attach_again()
 
 

@@ -34,6 +34,7 @@ DTYPES = {
     "complex128": 17,
 }
 PARAMETER, GRADIENT, OPTIMIZER, BUFFER = 1, 2, 3, 7
+Place = tuple[str, int, int]  # device type, device index, address
 
 
 def _load() -> Any:
@@ -219,7 +220,7 @@ def _blocks(segments: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
             at += block["size"]
 
 
-def _held(torch: Any, told: dict[str, list[dict[str, Any]]], places: Iterable[tuple[str, int, int]]) -> dict[tuple[str, int], int]:
+def _held(torch: Any, told: dict[str, list[dict[str, Any]]], places: Iterable[Place]) -> dict[tuple[str, int], int]:
     """What allocators have taken from their devices: the segments of those that tell them; of an accelerator that has tensors, what
     torch says. Of one that is not in use nothing is asked: that would start it."""
     held: dict[tuple[str, int], int] = {}
@@ -235,9 +236,9 @@ def _held(torch: Any, told: dict[str, list[dict[str, Any]]], places: Iterable[tu
     return held
 
 
-def _alive(found: list[Any], told: dict[str, list[dict[str, Any]]]) -> dict[tuple[str, int, int], int]:
+def _alive(found: list[Any], told: dict[str, list[dict[str, Any]]]) -> dict[Place, int]:
     """Bytes of what is alive now, each storage once, by device and address."""
-    out: dict[tuple[str, int, int], int] = {}
+    out: dict[Place, int] = {}
     for kind, segments in told.items():
         out.update({(kind, device, at): size for device, at, size in _blocks(segments)})
     for t in found:
@@ -247,34 +248,67 @@ def _alive(found: list[Any], told: dict[str, list[dict[str, Any]]]) -> dict[tupl
     return out
 
 
-def _recorded() -> dict[tuple[str, int, int], int]:
-    """The same, as the recording in progress has it."""
+def _recorded() -> tuple[dict[Place, int], dict[Place, int]]:
+    """The same, as the recording in progress has it; and when memory was last given out at each place."""
     from ._profile import device_names
 
-    t = _native.Trace(str(_record.path_now()))
-    devices = [name.partition(":") for name in device_names(t)]
-    pools = [devices[d] if t.text(n) in ("heap", "DRAM") else None for d, n in zip(t.view("pools", "device"), t.view("pools", "name"))]
-    out: dict[tuple[str, int, int], int] = {}
-    for pool, at, size, died in zip(*(t.view("allocs", c) for c in ("pool", "addr", "size", "died"))):
-        device = pools[pool] if pool else None
-        if device and died == 2**63 - 1:
-            out[device[0], int(device[2] or 0), at] = size
-    return out
+    alive: dict[Place, int] = {}
+    given: dict[Place, int] = {}
+    with contextlib.suppress(_native.Error):  # moved or removed meanwhile
+        t = _native.Trace(str(_record.path_now()))
+        devices = [name.partition(":") for name in device_names(t)]
+        pools = [devices[d] if t.text(n) in ("heap", "DRAM") else None for d, n in zip(t.view("pools", "device"), t.view("pools", "name"))]
+        for pool, at, size, born, died in zip(*(t.view("allocs", c) for c in ("pool", "addr", "size", "born", "died"))):
+            device = pools[pool] if pool else None
+            if device:
+                place = device[0], int(device[2] or 0), at
+                given[place] = max(born, given.get(place, -1))
+                if died == 2**63 - 1:
+                    alive[place] = size
+    return alive, given
 
 
-def _adopt(torch: Any, known: dict[tuple[str, int, int], int]) -> None:
-    """Record what is alive already, so that its free is understood, and that what is `known` and no longer there is gone."""
-    found = tensors(torch)
-    told = {kind: segments for kind in ("cuda", "xpu") if (segments := _told(torch, kind)) is not None}
-    now = _alive(found, told)
+def _segments(torch: Any) -> dict[str, list[dict[str, Any]]]:
+    return {kind: segments for kind in ("cuda", "xpu") if (segments := _told(torch, kind)) is not None}
+
+
+def hold() -> list[Any]:
+    """What is alive, to be kept until it is recorded: so nothing of it ends before that, unseen or unknown."""
+    import torch
+
+    with contextlib.suppress(Exception):
+        with unseen(), contextlib.suppress(LookupError):
+            _deleters()  # makes tensors of its own, which need not be in the recording
+        return tensors(torch)
+    return []
+
+
+def _settle(torch: Any, found: list[Any]) -> int:
+    """Before the hooks are there again: what the recording has and is gone, ends. Returns the last time that the recording has."""
+    now = _alive(found, _segments(torch))
+    known, given = _recorded()
     for (kind, index, at), size in known.items():
         if now.get((kind, index, at)) != size:
             _native.free(pool_of(kind, index), at)
-    for (kind, index, at), size in now.items():
+    return max(given.values(), default=-1)
+
+
+def _adopt(torch: Any, since: int) -> None:
+    """Record what is alive already, so that its free is understood. The hooks are there: other threads' memory comes and goes, and is
+    recorded, meanwhile. So what the recording has is not from before, nor is what is where it has something given out after `since`.
+    Tensors that were found stay, held here; of what allocators tell, only what they tell twice."""
+    found = tensors(torch)
+    told = _segments(torch)
+    now = _alive(found, told)
+    known, given = _recorded()
+    still = _alive([], _segments(torch)) if told else {}
+    for place, size in now.items():
+        kind, index, at = place
         pool = pool_of(kind, index)
-        if pool:  # else nobody would tell of its end
-            _hook.devices(torch).adopted(kind, at, pool)
-        if pool and known.get((kind, index, at)) != size:
+        if not pool:  # nobody would tell of its end
+            continue
+        _hook.devices(torch).adopted(kind, at, pool)
+        if place not in known and given.get(place, -1) <= since and (kind not in told or still.get(place) == size):
             _native.alloc(pool, at, size)
     for (kind, index), total in _held(torch, told, now).items():
         _load().tide_torch_reserved(_type_of(kind), index, total)
@@ -354,20 +388,20 @@ def _attach(ops: bool, shapes: bool, stacks: bool | int, modules: bool) -> int:
     devices = _hook.devices(torch, _interval())
     recording = (_record.path_now(), _record._count) if _native.recording() else None
     fresh = recording and _adopted != recording
+    gap = recording and not fresh and not _attached and _record._count  # where `tidemark run` records there was none
     if fresh:
         _adopted = recording
         _hook.forget_rank()
         devices.again()
     devices.prepare()
-    if fresh:
-        with contextlib.suppress(_native.Error):  # moved or removed meanwhile
-            _adopt(torch, _recorded() if _attached else {})
-    elif recording and not _attached and _record._count:  # where `tidemark run` records there was no gap
-        with contextlib.suppress(_native.Error):  # moved or removed meanwhile
-            _adopt(torch, _recorded())
+    held = hold() if (fresh or gap) and not _attached else []  # a recording that begins while attached has seen to it
+    since = _settle(torch, held) if gap else -1
     slots = library.tide_torch_attach()
     if slots <= 0:
         raise RuntimeError("tidemark: libc10.so is not loaded, or does not export its allocation functions")
+    if fresh or gap:
+        _adopt(torch, since)
+    del held
     devices.begin(slots)
     _attached, _asked = True, {"ops": ops, "shapes": shapes, "stacks": stacks, "modules": modules}
     _spawned.on()

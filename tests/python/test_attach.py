@@ -421,7 +421,7 @@ class Attach(unittest.TestCase):
         tidemark.torch._load()
         tidemark.start(path("held.tide"))
         try:
-            tidemark.torch._adopt(fake, {})
+            tidemark.torch._adopt(fake, -1)
             now = {d["device"]: d["totals"] for d in tidemark.live().devices}
             self.assertEqual((now["cuda:0"]["reserved_bytes"], now["cuda:0"]["live_bytes"]), (22 << 20, 512))
             p = Profile(path("held.tide"))
@@ -510,6 +510,39 @@ class Attach(unittest.TestCase):
             self.assertIn(gone, sizes)
             self.assertNotIn(gone, alive)
         self.assertEqual(sizes.count(70), 1)  # what stayed is the allocation that it was
+
+    def test_memory_that_comes_and_goes_while_attaching(self):
+        """As other threads' may, before and after we look for what is alive: all of it is known, whenever it ends."""
+        look = tidemark.torch.tensors
+        for name in "attach", "start", "again":
+            kept = [torch.empty(1000 + i, dtype=torch.uint8) for i in range(40)]
+
+            def meanwhile(module):
+                found = look(module)
+                del kept[::5]
+                kept.extend(torch.empty(2000 + i, dtype=torch.uint8) for i in range(7))
+                return found
+
+            if name == "start":
+                tidemark.torch.attach(ops=False)
+            with mock.patch.object(tidemark.torch, "tensors", meanwhile):
+                tidemark.start(path(f"{name}.tide"))
+                tidemark.torch.attach(ops=False)
+                if name == "again":
+                    tidemark.torch.detach()
+                    del kept[::7]
+                    kept.extend(torch.empty(3000 + i, dtype=torch.uint8) for i in range(7))
+                    tidemark.torch.attach(ops=False)
+            kept.clear()
+            tidemark.torch.detach()
+            tidemark.stop()
+            with self.subTest(name):
+                t = tidemark.open(path(f"{name}.tide"))
+                self.assertEqual(t.memory()["losses"], {})
+                sizes, died = t.native.column("allocs", "size"), t.native.column("allocs", "died")
+                ours = [d for s, d in zip(sizes, died) if s in range(1000, 1040) or s in range(2000, 2007) or s in range(3000, 3007)]
+                self.assertGreater(len(ours), 40)
+                self.assertNotIn(2**63 - 1, ours)
 
     def test_balance_over_threads(self):
         def work():
