@@ -5,8 +5,10 @@
 The recorder keeps one stack of open ops a thread, which is what a thread is. So an op inside a running event loop is recorded in
 parts: it is open while its task runs, ends where the task is suspended and goes on, as a part that is not counted again, where that
 runs on. Which ops are open around a piece of code is a variable of its context: a task that was made inside an op is inside it, and an
-op ends by what it is, not by what was begun last. Turns are seen where asyncio's own loops take them (Handle._run); in other loops
-(uvloop) at the next op that begins or ends. What else is open at the end of a turn (a record_function over an `await`) is ended.
+op ends by what it is, not by what was begun last. Turns are seen where asyncio's own loops take them (Handle._run), in other loops
+(uvloop) where one is asked for (call_soon), and where a task takes its first one as soon as it is made (create_task with an eager
+factory); in a loop whose class cannot be changed at the next op that begins or ends. What else is open at the end of a turn (a
+record_function over an `await`) is ended.
 
 Everything runs on the thread of the loop, with the GIL, and never raises into the program.
 """
@@ -101,6 +103,8 @@ _numbers = itertools.count(1)
 _handle: Any = None  # asyncio's Handle
 _own: Any = None  # its _run as it was found
 _seen = False  # turns are: it is ours
+_kinds: set[Any] = set()  # classes of loops that were looked at
+_changed: list[tuple[Any, str, Any, Any]] = []  # class, method, ours, its own before (None: inherited)
 
 
 def _here() -> Here:
@@ -133,6 +137,10 @@ def enter(name: str, flags: int = 0) -> Scope | int:
         return 0
     if not _seen:
         on()
+    loop = _record.running_loop()
+    if type(loop) not in _kinds:
+        _watch(type(loop))
+        _end_turn(loop)
     here, outer = _here(), _live(_now.get())
     while outer is not None and outer.parent is not None and not outer.parent.open:  # tasks that make tasks: no endless line behind
         outer.parent = outer.parent.parent
@@ -156,19 +164,18 @@ def one_of(scopes: list[Any], last: Scope) -> Scope:
 
 # ---- turns ----
 
-def _run(self: Any) -> Any:
-    """Handle._run: a step of a task, or a callback."""
+def _turn(scope: Scope | None, first: bool, call: Any, *args: Any) -> Any:
+    """What is open in it is what `scope` says, if that says anything; what it leaves open is ended. first: of a task that is made in another's turn."""
     here, depth = _here(), _native.depth()
-    if not here.turns and here.parts:  # of a turn whose end was not seen
+    if not (here.turns or first) and here.parts:  # of a turn whose end was not seen
         here.cut(0)
         depth = _native.depth()
     base, here.base = here.base, len(here.parts)
     here.turns += 1
     try:
-        scope = self._context.get(_now)
         if scope is not None:
             here.turn_to(scope)
-        return _own(self)
+        return call(*args)
     finally:
         here.turns -= 1
         if here.parts:
@@ -177,17 +184,76 @@ def _run(self: Any) -> Any:
         _native.end_above(depth)
 
 
+def _run(self: Any) -> Any:
+    """Handle._run: a step of a task, or a callback."""
+    return _turn(self._context.get(_now), False, _own, self)
+
+
+def _inside(call: Any, *args: Any) -> Any:
+    """The same, where its context is the current one already."""
+    return _turn(_now.get(), False, call, *args)
+
+
+def _call_soon(found: Any) -> Any:
+    def call_soon(self: Any, callback: Any, *args: Any, **kw: Any) -> Any:
+        return found(self, _inside, callback, *args, **kw)
+
+    return call_soon
+
+
+def _create_task(found: Any) -> Any:
+    def create_task(self: Any, coro: Any, **kw: Any) -> Any:
+        return _turn(None, True, lambda: found(self, coro, **kw))
+
+    return create_task
+
+
+def _watch(kind: Any) -> None:
+    """Turns of loops of this class."""
+    _kinds.add(kind)
+    asyncios = issubclass(kind, sys.modules["asyncio.base_events"].BaseEventLoop)  # type: ignore[attr-defined]
+    for name, make in ("create_task", _create_task), *(() if asyncios else (("call_soon", _call_soon),)):
+        found = getattr(kind, name, None)
+        if found is None or any(found is ours for _, _, ours, _ in _changed):
+            continue
+        ours, before = make(found), vars(kind).get(name)
+        try:
+            setattr(kind, name, ours)
+        except TypeError:  # a class of C
+            continue
+        _changed.append((kind, name, ours, before))
+
+
+def _unwatch() -> None:
+    for kind, name, ours, before in _changed:
+        if vars(kind).get(name) is not ours:  # another has wrapped it
+            continue
+        if before is None:
+            delattr(kind, name)
+        else:
+            setattr(kind, name, before)
+    _changed.clear()
+
+
+def _end_turn(loop: Any) -> None:
+    """Its turn in progress is not seen: the next one ends that, before the loop waits for anything."""
+    loop.call_soon(int, context=Context())
+
+
 def on() -> None:
     """Turns of asyncio's loops are seen from now on, where it has been imported."""
     global _handle, _own, _seen
     events: Any = sys.modules.get("asyncio.events")
-    if _seen or not hasattr(events, "_get_running_loop"):  # half imported, by another thread
+    base: Any = getattr(sys.modules.get("asyncio.base_events"), "BaseEventLoop", None)
+    if _seen or base is None or not hasattr(events, "_get_running_loop"):  # half imported, by another thread
         return
     _handle, _own, _seen = events.Handle, events.Handle._run, True
     _handle._run = _run
+    for kind in {base, getattr(sys.modules.get("uvloop"), "Loop", base)} | _kinds:
+        _watch(kind)
     loop = events._get_running_loop()
-    if loop is not None:  # its turn in progress is not seen: the next one ends that, before the loop waits for anything
-        loop.call_soon(int, context=Context())
+    if loop is not None:
+        _end_turn(loop)
 
 
 def off() -> None:
@@ -195,3 +261,4 @@ def off() -> None:
     if _seen and getattr(_handle, "_run", None) is _run:  # not where another has wrapped it; nor at Python's end, where all is None
         _handle._run = _own
         _seen = False
+        _unwatch()

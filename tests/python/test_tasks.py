@@ -2,10 +2,12 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """Ops of tasks that take turns on one thread: each is its task's, whatever the others do."""
 import asyncio
+import collections
 import contextvars
 import importlib.util
 import os
 import random
+import sys
 import tempfile
 import threading
 import unittest
@@ -45,6 +47,41 @@ def op_path(spans: dict, at: int) -> str:
         up.insert(0, spans["name"][at])
         at = spans["parent"][at]
     return "/".join(up)
+
+
+class Own:
+    """A loop that takes its turns itself."""
+
+    def __init__(self) -> None:
+        self.ready: collections.deque = collections.deque()
+        self.get_debug = self.is_closed = lambda: False
+
+    def call_soon(self, callback, *args, context=None):
+        self.ready.append((context or contextvars.copy_context(), callback, args))
+
+    def create_task(self, coro, **kw):
+        return asyncio.Task(coro, loop=self, **kw)
+
+    def create_future(self):
+        return asyncio.Future(loop=self)
+
+    def run(self, coro) -> None:
+        task = self.create_task(coro)
+        asyncio._set_running_loop(self)
+        try:
+            while self.ready:
+                context, callback, args = self.ready.popleft()
+                context.run(callback, *args)
+        finally:
+            asyncio._set_running_loop(None)
+        task.result()
+
+
+def at_once(loop, coro, **kw):
+    """What asyncio.eager_task_factory does, which is new in 3.12; of tasks that first wait by sleep(0)."""
+    context = contextvars.copy_context()
+    context.run(coro.send, None)
+    return asyncio.Task(coro, loop=loop, context=context)
 
 
 class Tasks(unittest.TestCase):
@@ -312,6 +349,63 @@ class Tasks(unittest.TestCase):
             finally:
                 asyncio._set_running_loop(None)
         self.check("other.tide", work, {"a": 1, "b": 1, "c": 1, "inside": 3})
+
+    def take_turns(self, name: str, run, factory=None) -> None:
+        """Two tasks, one inside of ops and one of none, in a loop of any kind."""
+        work = Work()
+
+        async def one(n: str) -> None:
+            with tidemark.op(n):
+                work.here("all", n)
+                await asyncio.sleep(0)
+                work.here("all", n)
+                with tidemark.op("inside"):
+                    await asyncio.sleep(0)
+                    work.here("all", n, "inside")
+
+        async def none() -> None:
+            for _ in range(4):
+                await asyncio.sleep(0)
+                work.here()
+
+        async def whole() -> None:
+            if factory is not None:
+                asyncio.get_running_loop().set_task_factory(factory)
+            bare = asyncio.get_running_loop().create_task(none())
+            with tidemark.op("all"):
+                tasks = []
+                for n in "ab":
+                    tasks.append(asyncio.get_running_loop().create_task(one(n)))
+                    work.here("all")  # not in what a task that began at once has open
+                for t in tasks:
+                    await t
+                work.here("all")
+            await bare
+            if factory is not None:
+                asyncio.get_running_loop().set_task_factory(None)  # the end makes tasks, too
+
+        for i in range(2):  # the second recording finds the loop's class as it was
+            work = Work()
+            with tidemark.record(path(f"{name}{i}.tide"), torch=False):
+                run(whole())
+            self.check(f"{name}{i}.tide", work, {"all": 1, "a": 1, "b": 1, "inside": 2})
+
+    def test_turns_of_other_loops(self):
+        before = dict(vars(Own))
+        self.take_turns("own", lambda coro: Own().run(coro))
+        self.assertEqual(dict(vars(Own)), before)
+        if importlib.util.find_spec("uvloop"):
+            import uvloop
+
+            before = dict(vars(uvloop.Loop))
+            self.take_turns("uvloop", lambda coro: uvloop.new_event_loop().run_until_complete(coro))
+            self.assertEqual(dict(vars(uvloop.Loop)), before)
+
+    @unittest.skipUnless(sys.version_info >= (3, 11), "tasks have no context of their own")
+    def test_tasks_that_begin_at_once(self):
+        before = asyncio.BaseEventLoop.create_task
+        self.take_turns("eager", asyncio.run, getattr(asyncio, "eager_task_factory", at_once))
+        self.assertIs(asyncio.BaseEventLoop.create_task, before)
 
     @unittest.skipUnless(TORCH, "no torch")
     def test_of_pytorch(self):
