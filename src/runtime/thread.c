@@ -160,6 +160,11 @@ static void attach(tide_thread *t)
 	put_lane(t, lane);
 }
 
+static void add(uint64_t *word)
+{
+	atomic_fetch_add_explicit((_Atomic uint64_t *)word, 1, memory_order_relaxed);
+}
+
 static tide_thread *join_locked(void)
 {
 	tide__follow();
@@ -168,8 +173,10 @@ static tide_thread *join_locked(void)
 		return NULL;
 	tide_thread *t = tide__thread(tide__self);
 	if (!t) {
-		if (!tide__thread_init() || !(t = descriptor()))
+		if (!tide__thread_init() || !(t = descriptor())) {
+			add(&tide__rec.space.head->lost_other);
 			return NULL;
+		}
 		t->tid = (uint64_t)syscall(SYS_gettid);
 		tide__self = &t->quick;
 		pthread_setspecific(key, t);
@@ -218,11 +225,6 @@ static void leave(void *thread)
 }
 
 /* ---- losses -------------------------------------------------------------------------------- */
-
-static void add(uint64_t *word)
-{
-	atomic_fetch_add_explicit((_Atomic uint64_t *)word, 1, memory_order_relaxed);
-}
 
 void tide__count_signal(tide_thread *t)
 {

@@ -50,6 +50,16 @@ PROGRAMS = {
                  "want = m(x)\nmade = torch.compile(m, fullgraph=True)\n"
                  f"with tidemark.record({path('tc.tide')!r}, stacks=True):\n  got = made(x)\n  got.sum().backward()\n  got = made(x)\n"
                  "print(torch.allclose(want, got))"),
+    "keys": ("import ctypes, torch, tidemark, threading\n"
+             f"tidemark.record({path('keys.tide')!r}, stacks=False).__enter__()\ntorch.ones(3)\n"
+             "c = ctypes.CDLL(None); c.pthread_getspecific.restype = ctypes.c_void_p; key, last = ctypes.c_uint(), 0\n"
+             "while c.pthread_key_create(ctypes.byref(key), None) == 0: last = key.value\n"
+             "def work():\n  before = [c.pthread_getspecific(i) for i in range(last + 1)]\n"
+             "  c.pthread_setspecific(last, ctypes.c_void_p(5))\n"
+             "  tidemark.torch.attach(stacks=True); torch.ones(3) + 1\n"
+             "  after = [c.pthread_getspecific(i) for i in range(last + 1)]\n"
+             "  print(sum(a != b for a, b in zip(before[:1], after)), after[last])\n"
+             "t = threading.Thread(target=work); t.start(); t.join()\n"),
     "forked": ("import os, torch, tidemark\n"
                f"tidemark.record({path('fk.tide')!r}, stacks=True).__enter__()\n"
                "torch.ones(10)\npid = os.fork()\n"
@@ -508,6 +518,12 @@ class NoHarm(unittest.TestCase):
                 done = run(str(ring))
                 self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
                 self.assertTrue(tidemark.open(path("little.tide")).ops(flat=True)["ops"])
+
+    def test_no_keys_of_threads_left(self):
+        """A program has 1,024 of them, which others may have taken: theirs keep what they are given."""
+        rc, out, err = end_of("keys")
+        self.assertEqual((rc, out.split()), (0, ["0", "5"]), err)
+        self.assertTrue(tidemark.open(path("keys.tide")).ops(flat=True)["ops"])
 
     def test_compiled_code(self):
         if not COMPILES:

@@ -36,6 +36,7 @@ struct own { /* a thread's */
 
 static __thread __attribute__((tls_model("initial-exec"))) struct own *self;
 static pthread_key_t key;
+static bool have_key; /* else `key` is somebody else's */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic unsigned every = 1;
 
@@ -49,7 +50,7 @@ static void forget(void *p)
 
 static void make_key(void)
 {
-	(void)pthread_key_create(&key, forget);
+	have_key = pthread_key_create(&key, forget) == 0;
 }
 
 static struct own *own(void)
@@ -57,7 +58,7 @@ static struct own *own(void)
 	if (__builtin_expect(self != NULL, 1))
 		return self;
 	pthread_once(&once, make_key);
-	struct own *o = calloc(1, sizeof *o);
+	struct own *o = have_key ? calloc(1, sizeof *o) : NULL;
 	if (o && pthread_setspecific(key, o) != 0) {
 		free(o);
 		o = NULL;

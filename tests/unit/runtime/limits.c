@@ -72,6 +72,16 @@ static void *records(void *unused)
 	return unused;
 }
 
+static void *records_later(void *unused)
+{
+	tide_name work = TIDE_NAME("work");
+	pthread_barrier_wait(&all); /* it has begun */
+	pthread_barrier_wait(&all);
+	for (int i = 0; i < 3; i++)
+		tide_mark(TIDE_CHECKPOINT, work, i);
+	return unused;
+}
+
 static int threads_and_rings(void)
 {
 	pthread_t t[THREADS];
@@ -131,6 +141,30 @@ static int nothing_left(void)
 static void a_process_with_nothing_left_is_left_alone(void **state)
 {
 	assert_int_equal(child(nothing_left), 0);
+}
+
+/* Not even for the thread's own few pages. */
+static int nothing_at_all(void)
+{
+	pthread_t t;
+	tide_stats s;
+	if (!start(16 * MIB))
+		return 1;
+	tide_op_end(tide_op_begin(TIDE_NAME("work")));
+	pthread_barrier_init(&all, NULL, 2);
+	if (pthread_create(&t, NULL, records_later, NULL) != 0)
+		return 2;
+	pthread_barrier_wait(&all);
+	leave_only(0);
+	pthread_barrier_wait(&all);
+	pthread_join(t, NULL);
+	tide_stats_get(&s);
+	return s.events == 2 && s.lost_other == 3 ? 0 : 3;
+}
+
+static void events_of_a_thread_that_cannot_join(void **state)
+{
+	assert_int_equal(child(nothing_at_all), 0);
 }
 
 /* Definitions want room for 256 MiB of texts, rings theirs: a limit from before is heeded, too. */
@@ -208,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_threads_leave_the_program_its_room),
 		cmocka_unit_test(a_process_with_nothing_left_is_left_alone),
+		cmocka_unit_test(events_of_a_thread_that_cannot_join),
 		cmocka_unit_test(a_limit_from_before_the_start),
 		cmocka_unit_test(no_limit),
 		cmocka_unit_test(a_containers_memory),
