@@ -5,7 +5,7 @@ ln -s /dev/null null
 for c in pack recover; do
 	for out in pipe null; do tidemark $c train.tide -o $out; echo "$? $(stat -c '%N %F' $out)"; done
 done
-for out in pipe null; do timeout -k 1 20 tidemark run -o $out -- true 2>&1 | sed "s|$PWD/||"; done
+mkdir folder; for out in pipe null folder nowhere/x.tide; do timeout -k 1 20 tidemark run -o $out -- true 2>&1 | sed "s|$PWD/||"; done
 echo old > to/page.html; chmod 640 to/page.html; ln -s to/page.html link.html
 tidemark ops train.tide -o link.html; tidemark gantt train.tide -o link.html >/dev/null
 stat -c '%N %F' link.html; stat -c '%a %F' to/page.html; head -c 15 to/page.html; echo

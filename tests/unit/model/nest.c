@@ -86,6 +86,33 @@ static void test_random(void **state)
 	}
 }
 
+/* Of two that begin and end together the one further left is outside, whichever came first. */
+static void test_same_times(void **state)
+{
+	static const uint8_t order[][2] = {
+		{ TIDE_CAT_USER, TIDE_CAT_PYTHON },	{ TIDE_CAT_PYTHON, TIDE_CAT_OP },
+		{ TIDE_CAT_OP, TIDE_CAT_RUNTIME },	{ TIDE_CAT_RUNTIME, TIDE_CAT_DRIVER },
+		{ TIDE_CAT_DRIVER, TIDE_CAT_OTHER },	{ TIDE_CAT_GPU_USER, TIDE_CAT_KERNEL },
+		{ TIDE_CAT_GPU_USER, TIDE_CAT_MEMCPY },
+	};
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+		for (int swapped = 0; swapped < 2; swapped++) {
+			tide_model *m = tide__model_new();
+			assert_true(tide__push(&m->lanes, &tide_lanes_desc));
+			for (int k = 0; k < 2; k++) {
+				uint32_t r = tide__push(&m->spans, &tide_spans_desc);
+				m->spans.lane[r].i = 1;
+				m->spans.t1[r] = 10;
+				m->spans.cat[r] = order[i][k ^ swapped];
+			}
+			assert_true(tide__nest(m, NULL, 0, NULL, 0));
+			if (m->spans.cat[1] != order[i][0] || m->spans.parent[2].i != 1)
+				fail_msg("%s is not outside %s", tide__cat_text(order[i][0]),
+					 tide__cat_text(order[i][1]));
+			tide__model_free(m);
+		}
+}
+
 static void test_exhaustion(void **state)
 {
 	for (uint64_t i = 1;; i++) {
@@ -103,6 +130,7 @@ static void test_exhaustion(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_random),
+					    cmocka_unit_test(test_same_times),
 					    cmocka_unit_test(test_exhaustion) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
