@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
 """Traces of several ranks in one file: every span of every rank is in it once, at its time on the wall clock, in a process
-of that rank, and links stay within a rank. With TIDEMARK set."""
+of that rank (or, where no rank is told, of the how manieth trace), and links stay within a rank. With TIDEMARK set."""
 import collections
 import json
 import os
@@ -30,8 +30,8 @@ def rank_events(r):
     return events
 
 
-def spans_of(trace, rank):
-    return [(f"rank {rank}", e["name"], trace["baseTimeNanoseconds"] + 1000 * e["ts"], 1000 * e["dur"])
+def spans_of(trace, owner):
+    return [(owner, e["name"], trace["baseTimeNanoseconds"] + 1000 * e["ts"], 1000 * e["dur"])
             for e in trace["traceEvents"] if e["ph"] == "X"]
 
 
@@ -73,9 +73,11 @@ def main():
             d, want, files = Path(folder), [], []
             for rank in range(r.randint(2, 5)):
                 trace = {"baseTimeNanoseconds": BASE + r.randint(-10**9, 10**9), "distributedInfo": {"rank": rank}, "traceEvents": rank_events(r)}
+                if seed % 4 == 3:
+                    del trace["distributedInfo"]
                 files.append(str(d / f"r{rank}.json"))
                 Path(files[-1]).write_text(json.dumps(trace))
-                want += spans_of(trace, rank)
+                want += spans_of(trace, f"trace {rank + 1}" if seed % 4 == 3 else f"rank {rank}")
             bad = d / "bad.json"
             bad.write_text("{}")
             assert export([*files, str(bad)], str(d / "all.json"))[0] == 0, "one bad trace stops the rest"

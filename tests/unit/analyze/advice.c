@@ -70,6 +70,16 @@ static void set_rate(tide_hta_job *job, int64_t v)
 	job->sum->h.kernel_time = 100 * WINDOW; /* 100 ms */
 	job->sum->h.launches = (uint64_t)v;
 }
+static void set_few_launches(tide_hta_job *job, int64_t v)
+{
+	job->sum->h.kernel_time = 1000000; /* 1 ms */
+	job->sum->h.launches = (uint64_t)v;
+}
+static void set_no_time(tide_hta_job *job, int64_t v)
+{
+	job->sum->h.kernel_time = 0;
+	job->sum->h.launches = (uint64_t)v;
+}
 static void set_short(tide_hta_job *job, int64_t v)
 {
 	job->sum->h.launches = 1000;
@@ -125,6 +135,8 @@ static void test_thresholds(void **state)
 		{ "small_kernels", set_long_kernels, 10001, 0, NULL },
 		{ "dominating_kernel", set_top, 500, 501, "Tensor Cores" },
 		{ "launch_rate", set_rate, 10000, 10100, "101.0 launches/ms" },
+		{ "launch_rate", set_few_launches, 1000, 1001, "1001.0 launches/ms" },
+		{ "launch_rate", set_no_time, 10000, 0, NULL },
 		{ "short_kernels", set_short, 250, 260, "[short kernels 26.0% > 25%]" },
 		{ "short_kernels", set_few_short, 99, 0, NULL },
 		{ "sync", set_sync, 50, 60, "12.0% > 10%" },
