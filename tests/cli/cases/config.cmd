@@ -6,3 +6,7 @@ tidemark config update -b b --backend-output-dir /tmp/x | sed "s|$PWD|.|"
 cat tidemark.toml
 TIDEMARK_CAPTURE_STACKS=yes tidemark config show --config tidemark.toml --backend-capture-shapes true
 TIDEMARK_BACKEND=b tidemark config show --config tidemark.toml --json
+# where there is no file from here upwards: the user's
+mv tidemark.toml kept.toml; mkdir -p .config/tidemark xdg/tidemark
+printf '[[backend]]\ninterval = 7\n' > xdg/tidemark/tidemark.toml; printf '[[backend]]\ninterval = 8\n' > .config/tidemark/tidemark.toml
+for x in '' $PWD/xdg; do XDG_CONFIG_HOME=$x tidemark config show | grep '^interval' | sed "s|$PWD|.|"; done

@@ -60,6 +60,22 @@ static void joined(const tide_model *m, const tide_sequences *q, const tide_sequ
 	}
 }
 
+/* The more frequent first, then by their names, the first that differs. */
+static bool in_order(const tide_model *m, const tide_sequences *q, const tide_sequence *x,
+		     const tide_sequence *y)
+{
+	if (x->count != y->count)
+		return x->count > y->count;
+	for (size_t i = 0;; i++) {
+		if (i == x->length || i == y->length)
+			return x->length < y->length;
+		int c = strcmp(tide__text(m, q->names[x->first + i], NULL),
+			       tide__text(m, q->names[y->first + i], NULL));
+		if (c)
+			return c < 0;
+	}
+}
+
 static void compare(const tide_model *m, const char *op, size_t least, int64_t from, int64_t to)
 {
 	tide_sequences q;
@@ -67,6 +83,8 @@ static void compare(const tide_model *m, const char *op, size_t least, int64_t f
 	unsigned shallow = UINT32_MAX;
 	uint64_t ops = 0;
 	assert_int_equal(tide__sequences(m, op, least, from, to, &q, &err), TIDE_OK);
+	for (size_t i = 1; i < q.n; i++)
+		assert_true(in_order(m, &q, &q.v[i - 1], &q.v[i]));
 	for (uint32_t s = 1; s < m->spans.n; s++)
 		if (counts(m, s, op, from, to) && depth_of(m, s) < shallow)
 			shallow = depth_of(m, s);

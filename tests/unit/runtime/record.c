@@ -88,6 +88,7 @@ static seen read_back(void)
 		fail_msg("%s", err.text);
 	for (tide_chunk c; tide__reader_next(r, &c, &err) == TIDE_OK && c.head.type;) {
 		assert_int_equal(tide__reader_payload(r, &c, &p, &err), TIDE_OK);
+		assert_true(sizeof c.head + c.head.stored <= 256 << 10); /* the writer's room */
 		s.records += c.head.type == TIDE_CHUNK_DEFS ? c.head.count : 0;
 		if (c.head.type != TIDE_CHUNK_EVENTS)
 			continue;
@@ -259,6 +260,11 @@ static void ids_end_at_their_limit(void **state)
 	for (int64_t i = 0; (s = tide_stream_open(d, i, NULL)) != 0; stream = s, i++)
 		assert_true(i <= UINT16_MAX);
 	assert_int_equal(stream, UINT16_MAX);
+	start(0, 0); /* all of them are more than the writer writes at once */
+	stop();
+	seen all = read_back();
+	assert_true(all.records >= 4095 + UINT16_MAX);
+	seen_free(&all);
 }
 
 static void every_recording_has_all_definitions(void **state)
