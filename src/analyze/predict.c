@@ -82,18 +82,33 @@ static void find_near(const tide_held *one, const tide_held *other, size_t sort,
 	}
 }
 
-/* What `h[me]` alone does at a place. */
+/* What only the larger recording does at a place: from the other's highest around it. */
+static void draw_larger(tide_lines *l, const tide_spot *around, const tide_held *b,
+			const struct tide_sort *s)
+{
+	add(l, *around, spots_from(b, s, 0), TIDE_LINE_AROUND, false);
+	of_spots(l, s->first, s->count);
+}
+
+/* What only the smaller one does: the larger did not need it, so it does not grow with the size. */
+static void draw_smaller(tide_lines *l, const tide_spot *around, const tide_held *a,
+			 const struct tide_sort *s)
+{
+	tide_spot mine = spots_from(a, s, 0), other = *around;
+	mine.least = mine.most;
+	other.most = other.most < mine.most ? other.most : mine.most;
+	other.least = other.most;
+	add(l, mine, other, TIDE_LINE_AROUND, false);
+}
+
 static void draw_alone(tide_lines *l, const tide_held *const h[2], size_t me, size_t sort,
 		       const struct tide_sort *s, uint32_t near)
 {
 	const tide_place *p = &h[!me]->places[near];
-	tide_spot mine = spots_from(h[me], s, 0), other = p->sort[sort].all;
-	if (!other.row) /* no such stretches at all */
-		other = tide__spot_both(&p->sort[0].all, &p->sort[1].all);
-	me ? add(l, other, mine, TIDE_LINE_AROUND, false)
-	   : add(l, mine, other, TIDE_LINE_AROUND, false);
-	if (me)
-		of_spots(l, s->first, s->count);
+	tide_spot around = p->sort[sort].all;
+	if (!near) /* nothing in common: all there is */
+		around = tide__spot_both(&p->sort[0].all, &p->sort[1].all);
+	(me ? draw_larger : draw_smaller)(l, &around, h[me], s);
 	l->moments[TIDE_LINE_AROUND] += s->times;
 }
 

@@ -6,11 +6,11 @@
  * Each spot (held.h) that both recordings have gives a line through what the two held there, and
  * the peak at a size is the highest of these lines there. It is no line itself: which moment is the
  * highest changes with the size. Allocations that one recording makes more often than the other at
- * a place (one for each sample) are one spot together: the highest of them. What only one recording
- * does is compared with the highest of the nearest place around it that both have, in the end with
- * the peak. So every moment of both is under some line, and at the two sizes the prediction is what
- * was recorded. Integers throughout; a prediction is rounded up. Definitions for readers:
- * docs/analyses/predict.md. */
+ * a place (one for each sample) are one spot together: the highest of them. What only the larger
+ * recording does is compared with the highest of the nearest place around it that both have, in the
+ * end with the peak; what only the smaller does, does not grow. So every moment of both is under
+ * some line, and at the two sizes the prediction is what was recorded. Integers throughout; a
+ * prediction is rounded up. Definitions for readers: docs/analyses/predict.md. */
 #ifndef TIDE_ANALYZE_PREDICT_H
 #define TIDE_ANALYZE_PREDICT_H
 

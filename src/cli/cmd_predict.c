@@ -100,6 +100,8 @@ static bool tell_parts(tide_predict_answer *x, tide_error *err)
 	x->whole = x->rows[x->n_rows - 1];
 	if (size && size != TIDE_MOST_SIZE && !tell_row(x, size, &x->whole))
 		return false;
+	if (x->live.v[x->whole.line].kind == TIDE_LINE_AROUND)
+		return true; /* what was alive at two different moments has no lines */
 	return tide__parts(m, device, &x->live, x->whole.line, x->whole.size, TIDE_BY_ROLE,
 			   &x->roles, err) == TIDE_OK &&
 	       tide__parts(m, device, &x->live, x->whole.line, x->whole.size, TIDE_BY_MODULE,

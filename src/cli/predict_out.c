@@ -204,9 +204,9 @@ static void print_why(const tide_args *a, const tide_predict_answer *x)
 				? "The peak at %s is among allocations that one recording makes "
 				  "more "
 				  "often than the other: a line through the highest of each.\n"
-				: "The peak at %s is at an allocation that only one recording "
-				  "makes: "
-				  "the other's highest around it stands for it.\n",
+				: "The peak at %s is at an allocation that only the larger "
+				  "recording "
+				  "makes: a line from the other's highest around it.\n",
 			count(b, r->size));
 		return; /* one is enough */
 	}
@@ -230,6 +230,8 @@ static void print_parts(const tide_args *a, tide_predict_answer *x)
 {
 	enum { TOP = 12 };
 	char b[2][32];
+	if (!x->roles.n) /* the two moments are not the same */
+		return;
 	fprintf(a->out, "\nalive at the peak of %s (%s), and how much more for each\n\n",
 		count(b[0], x->whole.size),
 		tide__fmt_bytes(b[1], sizeof b[1], (double)x->whole.peak));
@@ -256,6 +258,11 @@ void tide__predict_text(const tide_args *a, tide_predict_answer *x)
 			      : "Reserved: the peak, and what was kept beyond it on a line.\n",
 		      a->out);
 	print_why(a, x);
+	if (!x->live.moments[TIDE_LINE_MOMENT])
+		fputs("The recordings have nothing in common: are both of this program, and of "
+		      "memory "
+		      "and ops?\n",
+		      a->out);
 	print_off(a, x);
 	if (!x->capacity)
 		fputs("What fits is found with --capacity.\n", a->out);
