@@ -53,12 +53,6 @@ static bool name_counters(struct sources *x)
 	return ok;
 }
 
-/* Whole and exact as a double. */
-static bool is_bytes(double v)
-{
-	return v >= 0 && v <= 9007199254740992.0 && (double)(uint64_t)v == v;
-}
-
 /* ---- what decides ---- */
 
 /* A device's counter is the first that has samples, all of them numbers of bytes. */
@@ -66,7 +60,7 @@ static void choose_counters(struct sources *x)
 {
 	const tide_model *m = x->m;
 	for (size_t i = 0; i < m->samples.n; i++)
-		if (!is_bytes(m->samples.value[i]))
+		if (!tide__is_bytes(m->samples.value[i]))
 			x->device[m->samples.counter[i].i] = 0;
 	for (size_t i = 0; i < m->samples.n; i++) {
 		uint32_t c = m->samples.counter[i].i, d = x->device[c];

@@ -49,4 +49,10 @@ uint64_t tide__reserved_at(const tide_reserved *r, uint32_t device, uint64_t cut
 /* "segments", "samples"; NULL for unknown. */
 const char *tide__reserved_text(unsigned source);
 
+/* A sample's value that is a number of bytes: whole, and exact as a double. */
+static inline bool tide__is_bytes(double v)
+{
+	return v >= 0 && v <= 9007199254740992.0 && (double)(uint64_t)v == v;
+}
+
 #endif

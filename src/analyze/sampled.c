@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "analyze/reserved.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/strings.h"
@@ -20,12 +21,6 @@ static uint32_t counter_of(const tide_model *m, uint32_t d, const char *what)
 		if (m->counters.name[c].i == name)
 			return c;
 	return 0;
-}
-
-/* Whole and exact as a double. */
-static bool is_bytes(double v)
-{
-	return v >= 0 && v <= 9007199254740992.0 && (double)(uint64_t)v == v;
 }
 
 /* By counter: the device it is of, 0 = of none, or not believed; and room to work */
@@ -49,7 +44,7 @@ static void choose(const tide_model *m, struct counters *k)
 	}
 	for (size_t i = 0; i < m->samples.n; i++) {
 		uint32_t c = m->samples.counter[i].i;
-		if (!is_bytes(m->samples.value[i]) || m->samples.t[i] < k->last[c])
+		if (!tide__is_bytes(m->samples.value[i]) || m->samples.t[i] < k->last[c])
 			k->device[c] = k->peak[c] = 0;
 		k->last[c] = m->samples.t[i];
 	}

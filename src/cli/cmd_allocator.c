@@ -318,14 +318,6 @@ static void print_text(const tide_args *a, const struct answer *x)
 
 /* ---- JSON ---- */
 
-static void json_known(tide_json *j, const char *key, bool known, uint64_t v)
-{
-	if (known)
-		tide__json_kuint(j, key, v);
-	else
-		tide__json_knull(j, key);
-}
-
 static void json_totals(tide_json *j, const struct answer *x)
 {
 	const tide_state_totals *t = &x->state.total;
@@ -340,13 +332,13 @@ static void json_totals(tide_json *j, const struct answer *x)
 	tide__json_kuint(j, "requested_bytes", t->requested);
 	tide__json_kuint(j, "rounding_waste_bytes", t->waste);
 	tide__json_kmaybe(j, "free_bytes", k ? t->free : unused(x));
-	json_known(j, "cached_free_bytes", k, t->cached);
-	json_known(j, "inactive_split_bytes", k, t->inactive_split);
-	json_known(j, "expandable_free_bytes", k, t->expandable_free);
-	json_known(j, "largest_free_block_bytes", k, t->largest_free);
-	json_known(j, "segments_count", k, t->n_segments);
-	json_known(j, "free_blocks_count", k, t->n_free);
-	json_known(j, "loose_bytes", k, t->loose);
+	tide__json_kuint_if(j, "cached_free_bytes", k, t->cached);
+	tide__json_kuint_if(j, "inactive_split_bytes", k, t->inactive_split);
+	tide__json_kuint_if(j, "expandable_free_bytes", k, t->expandable_free);
+	tide__json_kuint_if(j, "largest_free_block_bytes", k, t->largest_free);
+	tide__json_kuint_if(j, "segments_count", k, t->n_segments);
+	tide__json_kuint_if(j, "free_blocks_count", k, t->n_free);
+	tide__json_kuint_if(j, "loose_bytes", k, t->loose);
 	if (k)
 		tide__json_kfixed(j, "fragmentation_index", tide__fragmentation(t), 6);
 	else

@@ -108,9 +108,7 @@ static void json_events(tide_json *j, const struct view *v)
 static void path_json(tide_json *j, const tide_critview *v)
 {
 	tide_grid *g = tide__critview_edges(v);
-	tide__json_key(j, "path");
-	tide__grid_json(g, j);
-	tide__grid_free(g);
+	tide__grid_member(g, j, "path");
 }
 
 static void put_json(tide_json *j, const struct view *v)

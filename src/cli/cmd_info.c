@@ -184,13 +184,6 @@ static int print_text(const tide_args *a, const tide_model *m)
 	return tide__cli_done(a);
 }
 
-static void json_grid(tide_json *j, const char *key, tide_grid *g)
-{
-	tide__json_key(j, key);
-	tide__grid_json(g, j);
-	tide__grid_free(g);
-}
-
 static void json_facts(tide_json *j, const tide_model *m)
 {
 	tide__json_kobject(j, "facts");
@@ -218,10 +211,10 @@ static int print_json(const tide_args *a, const tide_model *m)
 	tide__json_kint(&j, "duration_ns", m->t_end);
 	tide__start_json(&j, m);
 	tide__json_kuint(&j, "model_bytes", tide__model_bytes(m));
-	json_grid(&j, "processes", processes(m));
-	json_grid(&j, "devices", devices(m));
-	json_grid(&j, "pools", pools(m));
-	json_grid(&j, "lanes", lanes(m));
+	tide__grid_member(processes(m), &j, "processes");
+	tide__grid_member(devices(m), &j, "devices");
+	tide__grid_member(pools(m), &j, "pools");
+	tide__grid_member(lanes(m), &j, "lanes");
 	tide__json_kobject(&j, "tables");
 	for (size_t i = 0; i < n; i++)
 		tide__json_kuint(&j, t[i].name, t[i].n);

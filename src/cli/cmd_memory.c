@@ -291,13 +291,10 @@ static void json_sampled(tide_json *j, const struct answer *x, uint32_t d)
 	tide__json_object(j);
 	tide__json_kmaybe(j, "allocated_bytes", s->bytes);
 	tide__json_kmaybe(j, "peak_bytes", s->peak);
-	tide__json_key(j, "peak_time_ns");
-	s->peak == TIDE_SAMPLED_NONE ? tide__json_null(j) : tide__json_int(j, s->peak_t);
+	tide__json_kint_if(j, "peak_time_ns", s->peak != TIDE_SAMPLED_NONE, s->peak_t);
 	tide__json_kmaybe(j, "own_peak_bytes", s->own_peak);
-	tide__json_key(j, "own_peak_since_ns");
-	s->own_peak == TIDE_SAMPLED_NONE ? tide__json_null(j) : tide__json_int(j, s->own_since);
-	tide__json_key(j, "own_peak_told_ns");
-	s->own_peak == TIDE_SAMPLED_NONE ? tide__json_null(j) : tide__json_int(j, s->own_told);
+	tide__json_kint_if(j, "own_peak_since_ns", s->own_peak != TIDE_SAMPLED_NONE, s->own_since);
+	tide__json_kint_if(j, "own_peak_told_ns", s->own_peak != TIDE_SAMPLED_NONE, s->own_told);
 	tide__json_kuint(j, "samples", s->n);
 	json_series(j, "series_bytes", x->sampled.series + d * x->sampled.buckets,
 		    x->sampled.buckets);
@@ -352,9 +349,7 @@ static int print_json(const tide_args *a, struct answer *x)
 			json_device(&j, x, d);
 	tide__json_array_end(&j);
 	tide_grid *g = largest(x);
-	tide__json_key(&j, "largest");
-	tide__grid_json(g, &j);
-	tide__grid_free(g);
+	tide__grid_member(g, &j, "largest");
 	tide__losses_json(&j, x->m);
 	tide__json_object_end(&j);
 	return tide__cli_json_end(a, &j);

@@ -266,14 +266,6 @@ static void print_one(const struct answer *x, const struct trial *tried, const t
 
 /* ---- JSON ---- */
 
-static void json_known(tide_json *j, const char *key, bool known, uint64_t v)
-{
-	if (known)
-		tide__json_kuint(j, key, v);
-	else
-		tide__json_knull(j, key);
-}
-
 /* `tried` NULL: not explained in full. */
 static void json_one(const struct answer *x, const struct trial *tried, const tide_oom *o)
 {
@@ -287,21 +279,22 @@ static void json_one(const struct answer *x, const struct trial *tried, const ti
 	tide__json_kint(j, "time_ns", o->t);
 	tide__json_kuint(j, "requested_bytes", o->asked);
 	tide__json_kuint(j, "segment_bytes", o->needed);
-	json_known(j, "device_free_bytes", o->device_free >= 0, (uint64_t)o->device_free);
+	tide__json_kuint_if(j, "device_free_bytes", o->device_free >= 0, (uint64_t)o->device_free);
 	tide__json_kmaybe(j, "reserved_bytes", o->reserved);
 	tide__json_kstr(j, "reserved_source", tide__reserved_text(o->source));
 	tide__json_kuint(j, "allocated_bytes", o->at.allocated);
 	tide__json_kuint(j, "active_bytes", o->at.active);
 	tide__json_kmaybe(j, "reserved_unallocated_bytes", o->unallocated);
-	json_known(j, "free_bytes", o->reserved != TIDE_RESERVED_NONE, o->at.free);
-	json_known(j, "largest_free_block_bytes", k, o->at.largest_free);
-	json_known(j, "inactive_split_bytes", k, o->at.inactive_split);
-	json_known(j, "cached_free_bytes", k, o->at.cached);
-	json_known(j, "capacity_bytes", o->capacity != 0, o->capacity);
+	tide__json_kuint_if(j, "free_bytes", o->reserved != TIDE_RESERVED_NONE, o->at.free);
+	tide__json_kuint_if(j, "largest_free_block_bytes", k, o->at.largest_free);
+	tide__json_kuint_if(j, "inactive_split_bytes", k, o->at.inactive_split);
+	tide__json_kuint_if(j, "cached_free_bytes", k, o->at.cached);
+	tide__json_kuint_if(j, "capacity_bytes", o->capacity != 0, o->capacity);
 	tide__json_kstr(j, "cause", causes[o->cause]);
-	json_known(j, "limit_below_bytes", o->cause == TIDE_OOM_LIMITED, o->below);
-	json_known(j, "missing_bytes", o->cause == TIDE_OOM_FULL || o->cause == TIDE_OOM_FRAGMENTED,
-		   o->missing);
+	tide__json_kuint_if(j, "limit_below_bytes", o->cause == TIDE_OOM_LIMITED, o->below);
+	tide__json_kuint_if(j, "missing_bytes",
+			    o->cause == TIDE_OOM_FULL || o->cause == TIDE_OOM_FRAGMENTED,
+			    o->missing);
 	if (tried) {
 		tide__stack_json(j, "stack", x->m, x->m->marks.stack[o->mark]);
 		tide__grid_member(rooms(x, o), j, "holders");

@@ -343,9 +343,7 @@ static void json_groups(tide_json *j, const struct answer *x, size_t top)
 		tide__grid_uint(g, x->groups.rows[i].count);
 		saving_cell(g, x, i);
 	}
-	tide__json_key(j, "groups");
-	tide__grid_json(g, j);
-	tide__grid_free(g);
+	tide__grid_member(g, j, "groups");
 }
 
 static void json_devices(tide_json *j, const struct answer *x)
@@ -381,9 +379,7 @@ static int print_json(const tide_args *a, const struct answer *x)
 	json_groups(&j, x, top ? top : SIZE_MAX);
 	if (x->roles.role) {
 		tide_grid *g = evidence(x);
-		tide__json_key(&j, "evidence");
-		tide__grid_json(g, &j);
-		tide__grid_free(g);
+		tide__grid_member(g, &j, "evidence");
 	}
 	json_devices(&j, x);
 	tide__start_json(&j, x->m);

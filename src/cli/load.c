@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/now.h"
 #include "cli/cli.h"
 
 /* ---- progress ---- */
@@ -20,18 +20,11 @@ struct progress {
 	bool shown;
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static void on_progress(void *user, uint64_t done, uint64_t total)
 {
 	struct progress *p = user;
 	char name[64], bytes[32];
-	int64_t now = now_ms();
+	int64_t now = tide__now_ms();
 	if (now < p->next_ms)
 		return;
 	p->next_ms = now + 100;
@@ -100,7 +93,7 @@ tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_model *m = tide__cli_model(file, what);
-	struct progress p = { .file = file, .next_ms = now_ms() + 1000 };
+	struct progress p = { .file = file, .next_ms = tide__now_ms() + 1000 };
 	tide_load_options opt = { .what = what, .user = &p };
 	char path[512];
 	bool piped = tide__cli_is_pipe(file);

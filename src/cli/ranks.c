@@ -10,11 +10,11 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "cli/family.h"
 #include "cli/spread.h"
 #include "format/rings.h"
@@ -230,17 +230,10 @@ typedef struct progress {
 	bool shown;
 } progress;
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static void on_progress(void *user, uint64_t done, uint64_t total)
 {
 	progress *p = user;
-	int64_t now = now_ms();
+	int64_t now = tide__now_ms();
 	if (!p->next || now < p->next)
 		return;
 	p->next = now + 100;
@@ -304,7 +297,7 @@ static tide_code run_here(const tide_rank_files *f, const tide_ranks_work *w, ti
 			  tide_error *err)
 {
 	bool show = tide__cli_errors() == stderr && isatty(STDERR_FILENO);
-	progress p = { .n = f->n, .next = show ? now_ms() + 1000 : 0 };
+	progress p = { .n = f->n, .next = show ? tide__now_ms() + 1000 : 0 };
 	tide_code rc = TIDE_OK;
 	for (size_t i = 0; rc == TIDE_OK && i < f->n; i++) {
 		tide_hta *h;

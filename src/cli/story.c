@@ -95,10 +95,3 @@ void tide__grid_out(tide_grid *g, const tide_args *a, int indent)
 	tide__grid_print(g, a->out, &a->style, indent);
 	tide__grid_free(g);
 }
-
-void tide__grid_member(tide_grid *g, tide_json *j, const char *key)
-{
-	tide__json_key(j, key);
-	tide__grid_json(g, j);
-	tide__grid_free(g);
-}

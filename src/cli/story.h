@@ -22,6 +22,5 @@ bool tide__story_device(const tide_args *a, const tide_value *v, const tide_mode
 
 /* A grid that is printed or becomes a JSON member, then freed. */
 void tide__grid_out(tide_grid *g, const tide_args *a, int indent);
-void tide__grid_member(tide_grid *g, tide_json *j, const char *key);
 
 #endif

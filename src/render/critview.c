@@ -125,13 +125,6 @@ tide_grid *tide__critview_edges(const tide_critview *v)
 
 /* ---- JSON ---- */
 
-static void json_grid(tide_json *j, const char *key, tide_grid *g)
-{
-	tide__json_key(j, key);
-	tide__grid_json(g, j);
-	tide__grid_free(g);
-}
-
 static void json_types(tide_json *j, const tide_critview *v)
 {
 	tide__json_kobject(j, "edge_types");
@@ -158,8 +151,8 @@ void tide__critview_json(tide_json *j, const tide_critview *v)
 	tide__json_kuint(j, "edges", v->c->edges);
 	tide__json_kuint(j, "path_nodes", v->c->path_nodes);
 	json_types(j, v);
-	json_grid(j, "bound_by", tide__critview_bounds(v));
-	json_grid(j, "top", tide__critview_top(v));
+	tide__grid_member(tide__critview_bounds(v), j, "bound_by");
+	tide__grid_member(tide__critview_top(v), j, "top");
 }
 
 /* ---- running it ---- */

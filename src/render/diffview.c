@@ -74,14 +74,6 @@ tide_grid *tide__diff_metrics(const tide_diff *d)
 	return NULL;
 }
 
-static void value_json(tide_json *j, const char *key, uint64_t v, bool known)
-{
-	if (known)
-		tide__json_kuint(j, key, v);
-	else
-		tide__json_knull(j, key);
-}
-
 void tide__diff_metrics_json(const tide_diff *d, tide_json *j)
 {
 	static const char *const units[] = { "count", "ns", "bytes" };
@@ -90,8 +82,8 @@ void tide__diff_metrics_json(const tide_diff *d, tide_json *j)
 		bool both = d->known[k][0] && d->known[k][1];
 		tide__json_kobject(j, tide__metrics[k].key);
 		tide__json_kstr(j, "unit", units[tide__metrics[k].unit]);
-		value_json(j, "a", d->metric[k][0], d->known[k][0]);
-		value_json(j, "b", d->metric[k][1], d->known[k][1]);
+		tide__json_kuint_if(j, "a", d->known[k][0], d->metric[k][0]);
+		tide__json_kuint_if(j, "b", d->known[k][1], d->metric[k][1]);
 		if (both) {
 			tide__json_kint(j, "delta", (int64_t)(d->metric[k][1] - d->metric[k][0]));
 			tide__json_kfixed(j, "pct",
@@ -233,9 +225,7 @@ bool tide__diff_json(const tide_diff *d, size_t top, tide_json *j)
 		tide_grid *g = tide__diff_rows(d, (tide_diff_kind)k, top, false);
 		if (!g)
 			return false;
-		tide__json_key(j, tide__diff_kind_key((tide_diff_kind)k));
-		tide__grid_json(g, j);
-		tide__grid_free(g);
+		tide__grid_member(g, j, tide__diff_kind_key((tide_diff_kind)k));
 	}
 	return true;
 }

@@ -442,3 +442,10 @@ void tide__grid_json(const tide_grid *g, tide_json *j)
 		tide__grid_json_row(g, r, j);
 	tide__json_array_end(j);
 }
+
+void tide__grid_member(tide_grid *g, tide_json *j, const char *key)
+{
+	tide__json_key(j, key);
+	tide__grid_json(g, j);
+	tide__grid_free(g);
+}

@@ -75,6 +75,8 @@ void tide__grid_maybe(tide_grid *g, uint64_t v); /* UINT64_MAX = unknown */
  * counted there, too; in JSON they are added to j->cut. */
 void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, int indent);
 void tide__grid_json(const tide_grid *g, tide_json *j);			/* [ {..}, .. ] */
+/* As the member `key`; the grid is freed. */
+void tide__grid_member(tide_grid *g, tide_json *j, const char *key);
 void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j); /* one {..} */
 
 /* The same formats for single values; all return `buf`. */

@@ -328,6 +328,18 @@ void tide__json_kmaybe(tide_json *j, const char *key, uint64_t v)
 	tide__json_maybe(j, v);
 }
 
+void tide__json_kint_if(tide_json *j, const char *key, bool known, int64_t v)
+{
+	tide__json_key(j, key);
+	known ? tide__json_int(j, v) : tide__json_null(j);
+}
+
+void tide__json_kuint_if(tide_json *j, const char *key, bool known, uint64_t v)
+{
+	tide__json_key(j, key);
+	known ? tide__json_uint(j, v) : tide__json_null(j);
+}
+
 void tide__json_kstrn(tide_json *j, const char *key, const char *s, size_t n)
 {
 	tide__json_key(j, key);

@@ -61,6 +61,8 @@ void tide__json_kmilli(tide_json *j, const char *key, int64_t v);
 void tide__json_kbool(tide_json *j, const char *key, bool v);
 void tide__json_knull(tide_json *j, const char *key);
 void tide__json_kmaybe(tide_json *j, const char *key, uint64_t v);
+void tide__json_kint_if(tide_json *j, const char *key, bool known, int64_t v); /* else null */
+void tide__json_kuint_if(tide_json *j, const char *key, bool known, uint64_t v);
 void tide__json_kstrn(tide_json *j, const char *key, const char *s, size_t n);
 void tide__json_karray(tide_json *j, const char *key);
 void tide__json_kobject(tide_json *j, const char *key);

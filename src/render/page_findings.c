@@ -28,8 +28,7 @@ static void open_finding(tide_json *j, const struct finding *f)
 	tide__json_kstr(j, "what", f->what);
 	tide__json_kstr(j, "text", f->text);
 	tide__json_kstr(j, "view", f->view);
-	tide__json_key(j, "t");
-	f->t >= 0 ? tide__json_int(j, f->t) : tide__json_null(j);
+	tide__json_kint_if(j, "t", f->t >= 0, f->t);
 }
 
 static void put(tide_json *j, const struct finding *f)

@@ -131,10 +131,8 @@ static void put_cause(tide_json *j, const tide_lod *x, uint32_t span)
 static void put_note(tide_json *j, const tide_lod *x, const tide_span_note *n, uint32_t span)
 {
 	tide__json_kint(j, "self_ns", n->self);
-	tide__json_key(j, "allocated_bytes");
-	n->memory ? tide__json_uint(j, n->allocated) : tide__json_null(j);
-	tide__json_key(j, "freed_bytes");
-	n->memory ? tide__json_uint(j, n->freed) : tide__json_null(j);
+	tide__json_kuint_if(j, "allocated_bytes", n->memory, n->allocated);
+	tide__json_kuint_if(j, "freed_bytes", n->memory, n->freed);
 	tide__json_kuint(j, "links_in_all", n->all_links);
 	tide__json_karray(j, "links");
 	for (size_t i = 0; i < n->n_links; i++) {

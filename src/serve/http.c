@@ -9,11 +9,11 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/now.h"
 
 enum {
 	MOST_CONNECTIONS = 512,
@@ -25,13 +25,6 @@ enum {
 };
 
 #define NO_CONTENT_POLICY "default-src 'none'; frame-ancestors 'none'"
-
-int64_t tide__http_now(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* ---- replies ---- */
 
@@ -312,7 +305,7 @@ static void mark(tide_server *s, struct MHD_Connection *c, bool busy, bool forev
 	pthread_mutex_lock(&s->lock);
 	k->busy = busy;
 	k->forever = forever;
-	k->since_ms = tide__http_now();
+	k->since_ms = tide__now_ms();
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -378,7 +371,7 @@ static void on_connection(void *cls, struct MHD_Connection *c, void **context,
 		if (!k)
 			return;
 		k->fd = i ? i->connect_fd : -1;
-		k->since_ms = tide__http_now();
+		k->since_ms = tide__now_ms();
 		pthread_mutex_lock(&s->lock);
 		k->prev = &s->conns;
 		k->next = s->conns.next;

@@ -60,7 +60,5 @@ void tide__http_wake(tide_server *s, bool beat);
 /* Close connections that take too long to ask. */
 void tide__http_reap(tide_server *s, int64_t now_ms);
 
-/* Milliseconds of CLOCK_MONOTONIC. */
-int64_t tide__http_now(void);
 
 #endif

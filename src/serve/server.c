@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "render/page.h"
 #include "serve/http.h"
 #include "serve/room.h"
@@ -62,7 +63,7 @@ static void *watch(void *arg)
 	for (unsigned i = 1; !atomic_load(&s->stop); i++) {
 		nanosleep(&tick, NULL);
 		tide__store_poll(s->store, i % LIST_TICKS == 0);
-		tide__http_reap(s, tide__http_now());
+		tide__http_reap(s, tide__now_ms());
 		if (i % BEAT_TICKS == 0)
 			tide__http_wake(s, true);
 	}

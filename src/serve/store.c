@@ -16,19 +16,13 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/now.h"
 
 enum {
 	AGAIN_MS = 400,	  /* least time between two readings of a file that changes */
 	AGAIN_TIMES = 3,  /* and at least so many times as long as one takes */
 	SETTLE_MS = 1500, /* a file of another format that just changed may be half written */
 };
-
-int64_t tide__store_now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* ---- the list ---- */
 
@@ -319,7 +313,7 @@ static void read_again(tide_store *s, struct rec *x, int64_t now)
 void tide__store_poll(tide_store *s, bool list)
 {
 	struct listing l = { .s = s };
-	int64_t now = tide__store_now_ms();
+	int64_t now = tide__now_ms();
 	if (list && s->opt.list(s->opt.list_user, on_path, &l) && forget_unlisted(s))
 		l.changed = true;
 	pthread_mutex_lock(&s->lock);

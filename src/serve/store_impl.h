@@ -45,7 +45,6 @@ struct tide_store {
 	tide_slow *slow; /* owned */
 };
 
-int64_t tide__store_now_ms(void);
 int64_t tide__store_mtime(const struct stat *st); /* ns */
 /* Size and time of the file as they are by now, and whether they changed since it was read. Lock
  * held. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/now.h"
 #include "format/tide.h"
 #include "import/import.h"
 #include "serve/room.h"
@@ -190,9 +191,9 @@ static void read_one(tide_store *s, struct rec *x)
 	x->busy = true; /* it is not forgotten meanwhile */
 	read_early(s, x);
 	pthread_mutex_unlock(&s->lock);
-	int64_t began = tide__store_now_ms();
+	int64_t began = tide__now_ms();
 	tide_loaded *l = read_file(x, generation, 0, &err);
-	int64_t ended = tide__store_now_ms();
+	int64_t ended = tide__now_ms();
 	pthread_mutex_lock(&s->lock);
 	x->busy = false;
 	x->read_ms = ended;

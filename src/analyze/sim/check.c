@@ -276,11 +276,6 @@ static bool goes(const tide_sim *s, const struct script *d, size_t i, size_t j, 
 	return ok;
 }
 
-static bool wants_memory(const tide_requests *q, size_t i)
-{
-	return i < q->n && (q->r[i].kind == TIDE_REQ_ALLOC || q->r[i].kind == TIDE_REQ_OOM);
-}
-
 /* What happened at request j: the likeliest story that goes as recorded, else the likeliest. */
 static enum story choose(tide_sim *s, struct script *d, size_t i, size_t j)
 {
@@ -291,7 +286,7 @@ static enum story choose(tide_sim *s, struct script *d, size_t i, size_t j)
 
 	if (d->at == q->n_taken || q->taken[d->at].req != j || !q->taken[d->at].freed)
 		return PLAIN;
-	if (!wants_memory(q, j))
+	if (!tide__wants_memory(q, j))
 		return EMPTIED;
 	order = q->r[j].kind == TIDE_REQ_ALLOC && device_had(s, q, &q->r[j]) ? had : had_not;
 	for (size_t k = 0; !d->out->diverged && k < 4; k++) {
@@ -322,7 +317,7 @@ static size_t run_end(const tide_sim *s, struct script *d, size_t i)
 	while (waits_now(s, q, j))
 		j++;
 	d->run = j;
-	return wants_memory(q, j) && d->at < q->n_taken && q->taken[d->at].req == j ? j : i;
+	return tide__wants_memory(q, j) && d->at < q->n_taken && q->taken[d->at].req == j ? j : i;
 }
 
 static tide_code check_all(tide_sim *s, struct script *d)

@@ -358,7 +358,7 @@ static void fill_block_homes(struct build *b)
 	}
 }
 
-static bool wants_memory(const tide_requests *q, size_t i)
+bool tide__wants_memory(const tide_requests *q, size_t i)
 {
 	return i < q->n && (q->r[i].kind == TIDE_REQ_ALLOC || q->r[i].kind == TIDE_REQ_OOM);
 }
@@ -382,7 +382,7 @@ static size_t end_of_run(const tide_requests *q, struct run *run, size_t i,
 
 static bool wants_none(const tide_requests *q, size_t i)
 {
-	return !wants_memory(q, i);
+	return !tide__wants_memory(q, i);
 }
 
 static bool is_waited(const tide_requests *q, size_t i)
@@ -396,7 +396,7 @@ static size_t past_waited(const tide_requests *q, struct run *run, size_t row, s
 {
 	size_t j = end_of_run(q, run, i, is_waited);
 
-	if (j == i || !wants_memory(q, j))
+	if (j == i || !tide__wants_memory(q, j))
 		return i;
 	bool more = row + 1 < q->n_taken && q->taken[row + 1].req == j;
 
@@ -433,7 +433,7 @@ static bool find_done(struct build *b)
 	for (size_t i = 0; q->done && i < q->n_taken; i++) {
 		const tide_taken *t = &q->taken[i];
 		bool own = q->recorded.max_split_size != TIDE_SIM_NO_SPLIT_MAX &&
-			   wants_memory(q, t->req) &&
+			   tide__wants_memory(q, t->req) &&
 			   (q->r[t->req].pool == t->pool || q->r[t->req].kind == TIDE_REQ_OOM);
 
 		if (!t->freed || !t->pool || own || b->done[t->pool])

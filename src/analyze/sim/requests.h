@@ -80,6 +80,8 @@ typedef struct tide_requests {
 tide_code tide__requests_new(const tide_model *m, tide_device_id device, tide_requests **out,
 			     tide_error *err);
 void tide__requests_free(tide_requests *q);
+/* Does request i ask for memory, whether or not it got any? */
+bool tide__wants_memory(const tide_requests *q, size_t i);
 
 /* Settings as the trace's facts give them; false when it says nothing (defaults then). */
 bool tide__sim_recorded(const tide_model *m, tide_sim_config *c);

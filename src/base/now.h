@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Milliseconds on the clock that nobody sets: for progress and patience, never for figures. */
+#ifndef TIDE_BASE_NOW_H
+#define TIDE_BASE_NOW_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline int64_t tide__now_ms(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+#endif
