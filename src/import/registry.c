@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,6 +110,61 @@ static const struct lookalike {
 #undef M
 };
 
+/* What torch.profiler's export_memory_timeline writes: sums by category, or changes of them that do
+ * not say which allocation ends. Neither has allocations to read, and a trace that does is written
+ * beside it. */
+#define INSTEAD                                                                                   \
+	"; read the profiler's trace (export_chrome_trace, with profile_memory=True) or torch's " \
+	"memory snapshot instead"
+
+static const char *skip(const char *s, const char *end, const char *set)
+{
+	while (s < end && *s && strchr(set, *s))
+		s++;
+	return s;
+}
+
+/* "[[1, 2, ...": no trace begins so. A row of the raw points has four numbers. */
+static const char *timeline_json(const char *s, const char *end)
+{
+	static const char blank[] = " \t\r\n";
+	s = skip(s, end, blank);
+	if (s == end || *s != '[')
+		return NULL;
+	s = skip(s + 1, end, blank);
+	if (s == end || *s != '[')
+		return NULL;
+	const char *first = skip(s + 1, end, blank), *to = skip(first, end, "-0123456789, \t\r\n");
+	size_t commas = 0;
+	for (const char *c = first; c < to; c++)
+		commas += *c == ',';
+	if (first == to || (to < end && *to != ']'))
+		return NULL;
+	return commas == 3 && to < end
+		       ? "raw points of torch.profiler's export_memory_timeline: they do not say "
+			 "which allocation is freed" INSTEAD
+		       : "plot points of torch.profiler's export_memory_timeline: sums, not "
+			 "allocations" INSTEAD;
+}
+
+static const char *web_page(const char *s, const char *end)
+{
+	static const char title[] = "<title>GPU Memory Timeline HTML</title>";
+	s = skip(s, end, " \t\r\n");
+	if (end - s < 9 || (strncasecmp(s, "<html", 5) && strncasecmp(s, "<!doctype", 9)))
+		return NULL;
+	size_t n = end - s < 4096 ? (size_t)(end - s) : 4096;
+	return memmem(s, n, title, sizeof title - 1)
+		       ? "a picture by torch.profiler's export_memory_timeline" INSTEAD
+		       : "a web page, not a trace: read what it was made of";
+}
+
+static const char *not_a_trace(const uint8_t *head, size_t n)
+{
+	const char *s = (const char *)head, *why = timeline_json(s, s + n);
+	return why ? why : web_page(s, s + n);
+}
+
 static tide_code unknown_format(const uint8_t *head, size_t n, tide_error *err)
 {
 	for (size_t i = 0; i < sizeof lookalikes / sizeof *lookalikes; i++)
@@ -145,6 +201,9 @@ static tide_code sniff_fd(int fd, uint8_t *buf, const tide_importer **imp, tide_
 			return rc;
 		head = buf + STORED;
 	}
+	const char *why = not_a_trace(head, n < HEAD ? n : HEAD);
+	if (why)
+		return tide__fail(err, TIDE_EFORMAT, 0, "%s", why);
 	*imp = choose(head, n < HEAD ? n : HEAD);
 	return *imp ? TIDE_OK : unknown_format(head, n, err);
 }
