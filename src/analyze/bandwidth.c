@@ -79,7 +79,7 @@ static int64_t bytes_of(const tide_hta_input *in, const keys *k, size_t row)
 		v = tide__attr_number(in->m, launch, k->bytes);
 	if (v < 0)
 		v = tide__attr_number(in->m, launch, k->size);
-	return v;
+	return v < TIDE_ABSURD_BYTES ? v : -1;
 }
 
 static int64_t rate_of(int64_t bytes, int64_t ns)
@@ -97,7 +97,7 @@ static bool take(const tide_hta_input *in, tide_hta *h, const keys *k, tide_map 
 	tide_hta_copy *c = &h->copies.v[kind - 1];
 	int64_t a = tide__row_t0(in, row), b = tide__row_t1(in, row), bytes = bytes_of(in, k, row);
 	tide__stat_add(&c->dur, b - a);
-	if (bytes < 0)
+	if (bytes < 0 || c->bytes >= INT64_MAX - TIDE_ABSURD_BYTES)
 		return true;
 	c->sized++;
 	c->bytes += (uint64_t)bytes;

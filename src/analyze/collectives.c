@@ -73,7 +73,7 @@ static facts read_facts(const tide_hta_input *in, tide_hta *h, const keys *k, si
 	int64_t n = f.kind ? tide__attr_number(m, at, f.kind->out ? k->out : k->in) : -1;
 	unsigned each =
 		tide__collective_dtype_bytes(tide__text(m, tide__attr_text(m, at, k->dtype), NULL));
-	if (n >= 0 && each && n <= INT64_MAX / 16)
+	if (n >= 0 && each && n < TIDE_ABSURD_BYTES / 16)
 		f.bytes = n * each;
 	return f;
 }
@@ -136,7 +136,8 @@ static void measure(tide_hta_collective *c, const facts *f, int64_t ns)
 	tide__stat_add(&c->dur, ns);
 	if (f->size > 0)
 		c->size = (uint64_t)f->size;
-	if (f->bytes < 0)
+	if (f->bytes < 0 || c->bus_bytes >= INT64_MAX - 2 * TIDE_ABSURD_BYTES ||
+	    c->bytes >= INT64_MAX - TIDE_ABSURD_BYTES)
 		return;
 	c->sized++;
 	c->sized_ns = tide__add_sat(c->sized_ns, ns);

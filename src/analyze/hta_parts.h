@@ -9,6 +9,10 @@
 #include "analyze/hta.h"
 #include "analyze/running.h"
 
+/* Nothing moves so many bytes at once: such a figure is unknown. Sums that would reach 2^63 leave the
+ * rest unknown, too. */
+#define TIDE_ABSURD_BYTES (INT64_C(1) << 48)
+
 /* A runtime or driver call and the device rows it started; several rows = a graph launch. */
 typedef struct tide_launch {
 	uint32_t span;

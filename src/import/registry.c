@@ -224,13 +224,50 @@ static tide_code sniff_path(const char *path, const tide_importer **imp, tide_er
  * would keep them busy for minutes. */
 enum { MOST_DEVICES = 4096 };
 
+/* Figures are sums of sizes and of durations. All of a trace together stay below 2^63 (8 EiB, 292
+ * years), so no sum that is made of some of them wraps. */
+static bool adds_up(uint64_t *sum, uint64_t v)
+{
+	*sum += v < INT64_MAX - *sum ? v : INT64_MAX - *sum;
+	return *sum < INT64_MAX;
+}
+
+static bool sizes_add_up(const uint64_t *size, size_t n)
+{
+	uint64_t sum = 0;
+	bool ok = true;
+	for (size_t i = 1; i < n && ok; i++)
+		ok = adds_up(&sum, size[i]);
+	return ok;
+}
+
+static bool times_add_up(const tide_spans *s, int64_t t_end)
+{
+	uint64_t sum = 0;
+	bool ok = true;
+	for (size_t i = 1; i < s->n && ok; i++) {
+		int64_t t1 = s->t1[i] == TIDE_T_NEVER ? t_end : s->t1[i];
+		ok = t1 <= s->t0[i] || adds_up(&sum, (uint64_t)t1 - (uint64_t)s->t0[i]);
+	}
+	return ok;
+}
+
 static tide_code sane(const tide_model *m, tide_error *err)
 {
-	if (m->devices.n - 1 <= MOST_DEVICES)
-		return TIDE_OK;
-	return tide__fail(err, TIDE_ELIMIT, TIDE_NO_OFFSET,
-			  "it names %zu devices: more than %d are not read", m->devices.n - 1,
-			  MOST_DEVICES);
+	if (m->devices.n - 1 > MOST_DEVICES)
+		return tide__fail(err, TIDE_ELIMIT, TIDE_NO_OFFSET,
+				  "it names %zu devices: more than %d are not read",
+				  m->devices.n - 1, MOST_DEVICES);
+	if (!sizes_add_up(m->allocs.size, m->allocs.n) ||
+	    !sizes_add_up(m->segments.size, m->segments.n))
+		return tide__fail(err, TIDE_ELIMIT, TIDE_NO_OFFSET,
+				  "its allocations are 2^63 bytes or more in all: no sum of them "
+				  "would be true");
+	if (!times_add_up(&m->spans, m->t_end))
+		return tide__fail(err, TIDE_ELIMIT, TIDE_NO_OFFSET,
+				  "its spans take 2^63 ns or more in all: no sum of them would be "
+				  "true");
+	return TIDE_OK;
 }
 
 tide_code tide__load(const char *path, const tide_load_options *opt, tide_model **out,

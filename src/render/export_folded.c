@@ -11,13 +11,12 @@
 #include "base/utf8.h"
 #include "render/export.h"
 #include "render/flameview.h"
+#include "render/format.h"
 
-/* Would a terminal obey it? C1 controls are c2 80 to c2 9f. */
+/* Would a terminal obey it? */
 static bool is_control(const char *s, size_t len)
 {
-	unsigned char c = (unsigned char)s[0];
-	return c < ' ' || c == 0x7f || (len == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0) ||
-	       (!len && c < 0xa0);
+	return len ? tide__unseen(s, len) : (unsigned char)s[0] < 0xa0;
 }
 
 /* A path as UTF-8: a bad byte 0xNN becomes U+00NN. */

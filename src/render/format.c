@@ -121,6 +121,12 @@ static bool turns(uint32_t c)
 	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f);
 }
 
+bool tide__unseen(const char *s, size_t len)
+{
+	uint32_t c = code_point(s, len);
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || turns(c);
+}
+
 /* What a terminal should get for the character at s: its bytes and columns. C0, DEL, C1 controls,
  * marks of direction, invisible ones and bad bytes become \xNN (bytewise). Returns the input bytes
  * used. */
@@ -128,8 +134,7 @@ static size_t glyph(const char *s, size_t n, char out[8], int *width)
 {
 	size_t len = tide__utf8_len(s, n);
 	uint32_t c = len ? code_point(s, len) : 0;
-	bool bad = !len || c < 0x20 || (c >= 0x7f && c < 0xa0) || turns(c);
-	if (bad) {
+	if (!len || tide__unseen(s, len)) {
 		snprintf(out, 8, "\\x%02x", (uint8_t)s[0]);
 		*width = 4;
 		return 1;

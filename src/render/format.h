@@ -16,4 +16,8 @@ void tide__put_name(FILE *out, const char *s, size_t len, int width, bool ascii)
  * lines begin at `indent`. A newline follows. Hostile bytes come out as tide__fmt_name has them. */
 void tide__put_words(FILE *out, const char *s, int col, int indent, int width);
 
+/* Is the valid character at s, `len` bytes, one that nobody sees but a terminal obeys: a control, a
+ * mark of direction, an invisible one? */
+bool tide__unseen(const char *s, size_t len);
+
 #endif

@@ -31,8 +31,9 @@ static uint64_t size(void)
 
 static void definitions(tidefile *f)
 {
-	static const char *const names[] = { "a",    "b/c", "\xff\x1b[2J", "",
-					     "DRAM", "CB",  "L1",	   "PHASE" };
+	static const char *const names[] = {
+		"a", "</script><b>\xe2\x80\xae", "\xff\x1b[2J", "", "DRAM", "CB", "L1", "PHASE"
+	};
 	bytes r = { 0 };
 	tidefile_start(f, TIDE_CLOCK_NS, 0);
 	for (size_t i = 0; i < 8; i++)
@@ -53,7 +54,9 @@ static void event(tidefile *f, unsigned ring, uint64_t t)
 	uint64_t shape[] = { number(9), number(9), number(9) };
 	unsigned pool = (unsigned)(rnd(4) ? 1 + rnd(2) : number(7)) & 0xfff;
 	uint64_t addr = rnd(12) << 16;
-	switch (rnd(12)) {
+	static const double values[] = { 0,	 -0.0,	 1e308,	    -1e308,
+					 1e-320, 9.3e18, 1.0 / 0.0, 0.0 / 0.0 };
+	switch (rnd(14)) {
 	case 0:
 	case 1:
 		ev_begin(f, ring, t, (uint32_t)number(10));
@@ -84,6 +87,12 @@ static void event(tidefile *f, unsigned ring, uint64_t t)
 	case 10:
 		ev_mark(f, ring, t, (unsigned)rnd(8), (uint32_t)number(10), (int64_t)number(100));
 		break;
+	case 11:
+		ev_sample(f, ring, t, (uint32_t)number(10), values[rnd(8)]);
+		break;
+	case 12:
+		ev_note(f, ring, t, (uint32_t)number(10), "x\x1b]0;y\x07\xc2\x9b 1=2\n<img src=x>");
+		break;
 	default:
 		ev_oom(f, ring, t, pool, size(), (int64_t)number(100));
 	}
@@ -100,7 +109,7 @@ int main(int argc, char **argv)
 		ev_lane(&f, ring, 0, ring, 100 + ring);
 	uint64_t t = 0;
 	for (uint64_t i = 0, n = 50 + rnd(400); i < n; i++) {
-		t += rnd(3) ? rnd(50) : 0;
+		t += !rnd(3) ? 0 : rnd(60) ? rnd(50) : U(1) << rnd(56); /* now and then years */
 		event(&f, 1 + (unsigned)rnd(3), t);
 	}
 	tidefile_end(&f);

@@ -12,15 +12,27 @@ import sys
 import tempfile
 
 COMMANDS = ["info", "memory", "phases", "peak", "ops", "ops --flat", "dump"]
+# Each recording is asked a few of these: all of them in turn.
+MORE = """modules; allocator; allocator --json; leaks --every 5%; leaks --json --every 5%; oom; oom --json; whatif --capacity 1GiB; whatif --capacity 1GiB --json
+hta; hta --json; kernels --json; timeline; timeline --json; gantt -o -; flame; flame --json; flame --kind memory; flame --kind memory --json; flame --hot
+diff FILE; diff FILE --json; report -o -; peak -g stack --json; peak -g tensor; memory --at 50% --json; export --to chrome; export --to speedscope; export --to folded
+export --to folded --kind memory; export --to perfetto; export --to pprof; export --to snapshot"""
+MORE = [line.strip() for line in re.split("[;\n]", MORE)]
+BINARY = ("export --to perfetto", "export --to pprof", "export --to snapshot")
 CONTROL = re.compile(rb"[\x00-\x09\x0b-\x1f\x7f]")
 
 
 def run(tidemark: str, line: str, file: str) -> bytes:
-    done = subprocess.run([tidemark, *line.split(), file], capture_output=True, timeout=60)
+    words = [file if w == "FILE" else w for w in line.split()]
+    done = subprocess.run([tidemark, *words, file], capture_output=True, timeout=60)
     if done.returncode not in (0, 1) or b"Sanitizer" in done.stderr or b"runtime error" in done.stderr:
         raise AssertionError(f"{line}: status {done.returncode}\n{done.stderr.decode(errors='replace')}")
-    if CONTROL.search(done.stdout):
+    if line not in BINARY and CONTROL.search(done.stdout):
         raise AssertionError(f"{line}: control characters")
+    if "-o -" in line and b"<img" in done.stdout:
+        raise AssertionError(f"{line}: markup of a name")
+    if not done.returncode and ("--json" in line or "chrome" in line or "speedscope" in line) and "dump" not in line:
+        json.loads(done.stdout)
     return done.stdout
 
 
@@ -52,6 +64,8 @@ def main() -> int:
             try:
                 for command in COMMANDS:
                     run(tidemark, command, file)
+                for k in range(6):
+                    run(tidemark, MORE[(6 * seed + k) % len(MORE)], file)
                 for line in run(tidemark, "dump --json", file).splitlines():
                     json.loads(line)
                 agree(tidemark, file)
