@@ -31,14 +31,8 @@ static bool by_optimizer(const tide_model *m, size_t mark)
 
 static bool push(tide_step_marks *s, size_t *cap, int64_t t, int64_t number)
 {
-	if (s->n == *cap) {
-		size_t more = *cap ? *cap * 2 : 64;
-		tide_step_mark *v = tide__realloc(s->v, more, sizeof *v);
-		if (!v)
-			return false;
-		s->v = v;
-		*cap = more;
-	}
+	if (!TIDE_ROOM(s->v, *cap, s->n + 1))
+		return false;
 	s->v[s->n++] = (tide_step_mark){ t, number };
 	return true;
 }

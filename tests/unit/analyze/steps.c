@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Which names are steps, and from when to when each goes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "analyze/steps.h"
 #include "some_model.h"
+#include "testing.h"
 
 static void expect(tide_model *m, const tide_step *want, size_t n)
 {

@@ -2,18 +2,13 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The checker that every other test relies on can fail: a sound model, one thing broken in it, and
  * the invariant that must be named. Bounds are tried on both sides. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "../analyze/some_model.h"
 #include "base/mem.h"
 #include "model/strings.h"
+#include "testing.h"
 
 static void add_move(tide_model *m, uint8_t kind, uint32_t row)
 {
