@@ -211,7 +211,7 @@ def _create_task(found: Any) -> Any:
 def _watch(kind: Any) -> None:
     """Turns of loops of this class."""
     _kinds.add(kind)
-    asyncios = issubclass(kind, sys.modules["asyncio.base_events"].BaseEventLoop)  # type: ignore[attr-defined]
+    asyncios = issubclass(kind, sys.modules["asyncio.base_events"].BaseEventLoop)
     for name, make in ("create_task", _create_task), *(() if asyncios else (("call_soon", _call_soon),)):
         found = getattr(kind, name, None)
         if found is None or any(found is ours for _, _, ours, _ in _changed):
