@@ -266,6 +266,28 @@ static void check_kernel(uint32_t seed, tide_model **m, size_t n, const tide_hta
 	}
 }
 
+/* Lengths and differences on both sides of every power of 2: percentiles come out of packed bytes.
+ */
+static void test_long_kernels(void **state)
+{
+	for (unsigned bit = 5; bit < 45; bit++)
+		for (int64_t d = (INT64_C(1) << bit) - 1; d <= (INT64_C(1) << bit) + 1; d++) {
+			tide_model *m = some_machine();
+			tide_hta_job *job = tide__hta_job_new();
+			tide_error err;
+			some_span(m, 3, TIDE_CAT_KERNEL, "k", 0, d);
+			some_span(m, 3, TIDE_CAT_KERNEL, "k", d, 3 * d);
+			some_span(m, 3, TIDE_CAT_KERNEL, "k", 3 * d, 7 * d);
+			assert_int_equal(tide__hta_job_add(job, "a", analyze(m, NULL), &err),
+					 TIDE_OK);
+			assert_int_equal(tide__hta_job_finish(job, &err), TIDE_OK);
+			assert_int_equal(job->sum->kernels.n, 1);
+			check_kernel(bit, &m, 1, job->sum, &job->sum->kernels.v[0]);
+			tide__hta_job_free(job);
+			tide__model_free(m);
+		}
+}
+
 /* Three ranks put together = one pass over all three; and the same through bytes, in any order. */
 static void test_job(void **state)
 {
@@ -815,6 +837,7 @@ int main(void)
 		cmocka_unit_test(test_idle_host_active),
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_job),
+		cmocka_unit_test(test_long_kernels),
 		cmocka_unit_test(test_attribution),
 		cmocka_unit_test(test_annotations),
 		cmocka_unit_test(test_empty),
