@@ -62,6 +62,19 @@ class Recording(unittest.TestCase):
         self.assertEqual(t.native.column("allocs", "size"), [0, 100, 50, 20])
         self.assertEqual(len(t["allocs"]), 3)
 
+    def test_tensors(self):
+        shapes = [(), (7,), (3, 5, 2), tuple(range(1, 19))]
+        with tidemark.record(path("tensors.tide"), torch=False):
+            pool = heap()
+            for i, shape in enumerate(shapes):
+                native.alloc(pool, 0x1000 * (i + 1), 64)
+                native.tensor(pool, 0x1000 * (i + 1), shape, 1, 2, 1, f"t{i}")
+        t = tidemark.open(path("tensors.tide")).native
+        alloc, dims, ndim, name, dtype, role = (t.column("tensors", c)[1:] for c in ("alloc", "dims", "ndim", "name", "dtype", "role"))
+        self.assertEqual([t.dims(d, n) for d, n in zip(dims, ndim)], [list(s[:16]) for s in shapes])  # no more than 16
+        self.assertEqual((alloc, name), ([1, 2, 3, 4], ["t0", "t1", "t2", "t3"]))
+        self.assertEqual((set(dtype), set(role)), ({1}, {2}))
+
     def test_a_recording_read_while_it_grows_has_all_its_names(self):
         file, done = path("grows.tide"), threading.Event()
 
