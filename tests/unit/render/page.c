@@ -96,11 +96,11 @@ static void memory_fails(void **state)
 
 static void empty_model(void **state)
 {
-	tide_model *m = tide__model_new();
 	tide_code rc;
 	size_t n;
 	if (!tide__page_built())
 		skip();
+	tide_model *m = tide__model_new();
 	free(page(m, &n, &rc));
 	assert_int_equal(rc, TIDE_OK);
 	tide__model_free(m);
