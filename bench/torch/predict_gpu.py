@@ -26,7 +26,7 @@ def train(a) -> None:
     from torch.nn import functional as F
 
     import tidemark
-    from gpt_step import GPT
+    from gpt import GPT
     cuda = torch.cuda.is_available()
     device = "cuda" if cuda else "cpu"
     what = a.train.split("+")
