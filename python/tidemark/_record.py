@@ -82,7 +82,7 @@ def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int =
     if "asyncio" in sys.modules:
         tasks().on()
     _stepped = False
-    if held is not None:
+    if capture is not None and held is not None:
         capture._attach_again()
 
 

@@ -65,7 +65,9 @@ static bool look_at_ranges(const tide_model *m, optimizer *o)
 	static const char name[] = "Optimizer.step#";
 	enum { UNKNOWN, IS, IS_NOT };
 	uint8_t *known = tide__calloc((size_t)tide__strings_count(m->strings) + 1, 1);
-	for (size_t i = 1; known && i < m->spans.n; i++) {
+	if (!known)
+		return false;
+	for (size_t i = 1; i < m->spans.n; i++) {
 		uint8_t *k = &known[m->spans.name[i].i];
 		if (*k == UNKNOWN)
 			*k = strncmp(tide__text(m, m->spans.name[i], NULL), name, sizeof name - 1)
@@ -75,7 +77,7 @@ static bool look_at_ranges(const tide_model *m, optimizer *o)
 			made(o, m->spans.t0[i], m->spans.t1[i]);
 	}
 	tide__free(known);
-	return known;
+	return true;
 }
 
 /* Marks at the end of turns: where a step begins that has the number of the next mark. */
