@@ -133,10 +133,11 @@ static int parse(const tide_args *a, size_t i, tide_predict_run *r)
 	const char *text = a->files[i];
 	r->size = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
 	if (!r->size || r->size > TIDE_MOST_SIZE || *end != '=' || !end[1])
-		return tide__cli_usage(a,
-				       "'%.200s': write the size of the work before its recording, "
-				       "e.g. 8=a.tide 16=b.tide",
-				       text);
+		return tide__cli_usage(
+			a,
+			"'%.200s': write the size of the work, 1 to 1000000000, before "
+			"its recording, e.g. 8=a.tide 16=b.tide",
+			text);
 	r->file = end + 1;
 	return 0;
 }
@@ -146,6 +147,8 @@ static int parse_all(const tide_args *a, tide_predict_answer *x)
 	int rc = 0;
 	for (size_t i = 0; i < x->n && !rc; i++)
 		rc = parse(a, i, &x->v[i]);
+	if (!rc && a->opt[O_CAPACITY].set && !a->opt[O_CAPACITY].num)
+		rc = tide__cli_usage(a, "--capacity: nothing fits in 0 bytes");
 	if (!rc)
 		qsort(x->v, x->n, sizeof *x->v, by_size); /* its first member */
 	for (size_t i = 1; i < x->n && !rc; i++)
@@ -201,6 +204,21 @@ static int load_all(const tide_args *a, tide_predict_answer *x, tide_error *err)
 	x->capacity = a->opt[O_CAPACITY].set ? (uint64_t)a->opt[O_CAPACITY].num
 					     : z->m->devices.capacity[device];
 	return rc;
+}
+
+/* More work takes no less memory; a little less is chance (a worker process that is late). */
+static int check_growth(const tide_args *a, const tide_predict_answer *x)
+{
+	for (size_t i = 1; i < x->n; i++) {
+		const tide_predict_run *less = &x->v[i - 1], *more = &x->v[i];
+		if (more->peak < less->peak - less->peak / 16)
+			return tide__cli_usage(a,
+					       "%" PRIu64 "=%.200s holds less than %" PRIu64
+					       "=%.200s: are the sizes swapped, or is it another "
+					       "program?",
+					       more->size, more->file, less->size, less->file);
+	}
+	return 0;
 }
 
 /* What was reserved beyond the peak comes on top; it is not taken to shrink as the work grows. */
@@ -269,6 +287,8 @@ static int run(const tide_args *a)
 	int rc = ok ? parse_all(a, &x) : tide__cli_fail(NULL, &err);
 	if (!rc)
 		rc = load_all(a, &x, &err);
+	if (!rc)
+		rc = check_growth(a, &x);
 	if (!rc && !(draw_lines(&x, &err) && leave_out(&x, &err) && tell_rows(&a->opt[O_AT], &x) &&
 		     tell_parts(&x, &err)))
 		rc = tide__cli_fail(NULL, &err);

@@ -149,7 +149,12 @@ static void print_joined(const tide_args *a, const tide_predict_answer *x)
 			count(b, n[TIDE_LINE_GROUP] - x->live.per_size));
 	if (n[TIDE_LINE_AROUND])
 		fprintf(a->out, "; %s only one of the two makes", count(b, n[TIDE_LINE_AROUND]));
-	fputs("\n\n", a->out);
+	fputs("\n", a->out);
+	if (n[TIDE_LINE_AROUND] > n[TIDE_LINE_MOMENT] + n[TIDE_LINE_GROUP])
+		fputs("Few are the same: if it is another program, or another kind of recording, "
+		      "this tells nothing.\n",
+		      a->out);
+	fputs("\n", a->out);
 }
 
 /* How far off: what recordings that were left out tell, else that there are none. */

@@ -36,3 +36,4 @@ echo "== three"; tidemark predict 2=s2.json 10=s10.json 40=s40.json --at 400; ti
 echo "== nothing in common"; sed 's/"train"/"other"/' 64.json > other.json; tidemark predict 1=1.json 64=other.json --at 128
 echo "== wrong"; tidemark predict 1.json 2=x; tidemark predict 1=1.json; tidemark predict 0=1.json 2=x; tidemark predict 1=1.json 1=8.json
 tidemark predict 1=1.json 2=none.json; echo $?; tidemark predict 1=1.json 8=8.json --device cuda:1; echo $?; tidemark predict 1=1.json 8=8.json --at 0
+tidemark predict 1=64.json 64=1.json; echo $?; tidemark predict 1=1.json 8=8.json --capacity 0; echo $?
