@@ -106,7 +106,9 @@ static bool own(const tide_model *m, tide_step_marks *s, size_t *cap)
 	s->early = o.last_begun >= last;
 	if (s->early)
 		return push(s, cap, o.last, s->v[s->n - 1].number);
-	return o.first > first || shift(s, cap, o.first_run < first ? o.first_run : 0);
+	if (o.first > first && o.first_run > first)
+		return true;
+	return shift(s, cap, o.first_run < first ? o.first_run : 0);
 }
 
 tide_code tide__step_marks(const tide_model *m, tide_step_marks *out)

@@ -10,8 +10,9 @@
  * end. Which, the optimizer tells (by its marks, or ranges called Optimizer.step#...):
  *   - it made a step after the last mark: marks are beginnings, and the last turn ends where the
  *     optimizer's last step does;
- *   - else, before the first mark: marks are ends. The first turn begins with the model's first
- *     run, else with the trace; each stretch has the number of the mark at its end.
+ *   - else it made one, or a model ran (an optimizer need not step in every turn), before the first
+ *     mark: marks are ends. The first turn begins with the model's first run, else with the trace;
+ *     each stretch has the number of the mark at its end.
  * Without an optimizer marks are beginnings, and where the last turn ends is not known. */
 #ifndef TIDE_ANALYZE_STEPMARKS_H
 #define TIDE_ANALYZE_STEPMARKS_H
