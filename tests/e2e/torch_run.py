@@ -138,10 +138,11 @@ def survives_kill(folder: str) -> None:
 
 
 def interrupted(folder: str) -> None:
-    """Ctrl-C: the terminal sends it to both; the recording is whole, also that of a child process."""
+    """Ctrl-C: the terminal sends it to both; the recording is whole, also that of a child process. Sleeps are short: Python sleeps through a
+    signal that comes just before."""
     out = os.path.join(folder, "interrupted.tide")
     script = ("import os, time, torch\nkeep = [torch.ones(1000) for _ in range(50)]\npid = os.fork()\nmore = torch.ones(77)\n"
-              "print('ready', flush=True)\ntime.sleep(60)")
+              "print('ready', flush=True)\nfor _ in range(600): time.sleep(0.1)")
     with subprocess.Popen([TIDEMARK, "run", "-o", out, "--", PYTHON, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           start_new_session=True) as p:
         p.stdout.readline()
@@ -153,7 +154,7 @@ def interrupted(folder: str) -> None:
     check(peak["alive_count"] >= 50 and not peak["losses"], f"after Ctrl-C: {peak['alive_count']} tensors alive, {peak['losses']}, {said[-300:]}")
     check("(tidemark oom, if memory ran out)" in said, f"after Ctrl-C: a program that failed may have run out of memory: {said[-300:]}")
     check(not os.path.exists(out + "-rings"), "after Ctrl-C the ring file is left")
-    alone = "import time, torch\ntorch.ones(1)\ntry:\n print('ready', flush=True)\n time.sleep(60)\nexcept KeyboardInterrupt:\n print('ended')"
+    alone = "import time, torch\ntorch.ones(1)\ntry:\n print('ready', flush=True)\n for _ in range(600): time.sleep(0.1)\nexcept KeyboardInterrupt:\n print('ended')"
     with subprocess.Popen([TIDEMARK, "run", "-o", out, "--", PYTHON, "-c", alone], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
         p.stdout.readline()
         p.send_signal(signal.SIGINT)  # to it alone: as a supervisor does
