@@ -67,22 +67,16 @@ static tide_grid *table(tide_predict_answer *x, bool text)
 	return g;
 }
 
-static const tide_grid_col role_cols[] = {
-	{ "role", "Role", TIDE_CELL_TEXT, 0 },
-	{ "bytes", "Bytes", TIDE_CELL_BYTES, 0 },
-	{ "part_pct", "Part", TIDE_CELL_PCT, 0 },
-	{ "each_bytes", "Each", TIDE_CELL_DELTA, 0 },
-	{ "smallest_bytes", NULL, TIDE_CELL_BYTES, 0 },
-	{ "largest_bytes", NULL, TIDE_CELL_BYTES, 0 },
-};
-static const tide_grid_col module_cols[] = {
-	{ "module", "Module", TIDE_CELL_TEXT, 0 },
-	{ "bytes", "Bytes", TIDE_CELL_BYTES, 0 },
-	{ "part_pct", "Part", TIDE_CELL_PCT, 0 },
-	{ "each_bytes", "Each", TIDE_CELL_DELTA, 0 },
-	{ "smallest_bytes", NULL, TIDE_CELL_BYTES, 0 },
-	{ "largest_bytes", NULL, TIDE_CELL_BYTES, 0 },
-};
+#define PART_COLS(key, title)                                                                \
+	{                                                                                    \
+		{ key, title, TIDE_CELL_TEXT, 0 }, { "bytes", "Bytes", TIDE_CELL_BYTES, 0 }, \
+			{ "part_pct", "Part", TIDE_CELL_PCT, 0 },                            \
+			{ "each_bytes", "Each", TIDE_CELL_DELTA, 0 },                        \
+			{ "smallest_bytes", NULL, TIDE_CELL_BYTES, 0 },                      \
+			{ "largest_bytes", NULL, TIDE_CELL_BYTES, 0 },                       \
+	}
+static const tide_grid_col role_cols[] = PART_COLS("role", "Role");
+static const tide_grid_col module_cols[] = PART_COLS("module", "Module");
 
 static const char *part_name(const tide_predict_answer *x, const tide_part *p, bool module)
 {
