@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "analyze/groups.h"
-#include "analyze/optree.h"
-#include "analyze/phases.h"
-#include "analyze/usage.h"
+#include "analyze/memory/groups.h"
+#include "analyze/ops/op_tree.h"
+#include "analyze/memory/phases.h"
+#include "analyze/memory/usage.h"
 
 static uint64_t seed = 1;
 

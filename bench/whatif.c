@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "analyze/groups.h"
-#include "analyze/roles.h"
-#include "analyze/sim/sweep.h"
-#include "analyze/usage.h"
+#include "analyze/memory/groups.h"
+#include "analyze/memory/roles.h"
+#include "analyze/allocator/sim/sweep.h"
+#include "analyze/memory/usage.h"
 #include "import/import.h"
 
 static double now(void)

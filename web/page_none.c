@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Stands in for the front end where node was not there to build it. */
-#include "render/page_parts.h"
+#include "render/page/page_parts.h"
 
 const unsigned char tide__page_shell[1] = { 0 };
 const size_t tide__page_shell_size = 0;

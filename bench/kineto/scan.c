@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "import/kineto/kin.h"
+#include "import/kineto/kineto_impl.h"
 
 static double now(void)
 {

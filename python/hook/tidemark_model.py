@@ -165,7 +165,7 @@ class Model:
             self.next_step()
 
     def next_step(self) -> None:
-        """Under a name of its own (analyze/stepmarks.h): the program may say later where its steps are, at the end of each."""
+        """Under a name of its own (analyze/common/step_marks.h): the program may say later where its steps are, at the end of each."""
         self.steps += 1
         self.capture.tide_mark(STEP, self.intern("optimizer.step"), self.steps)
 

@@ -15,7 +15,7 @@
 #include "base/utf8.h"
 #include "model/model.h"
 #include "model/strings.h"
-#include "model/words.h"
+#include "model/kind_names.h"
 #include "native.h"
 
 /* ---- the interface, as its specification lays it out ---- */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Reserved bytes of every device over time, for what Python works out itself: the same log that the
- * program's own views read (analyze/reserved.h), so that they cannot disagree. */
+ * program's own views read (analyze/memory/reserved.h), so that they cannot disagree. */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030a0000
 #endif
 #include <Python.h>
 
-#include "analyze/reserved.h"
+#include "analyze/memory/reserved.h"
 #include "reserved.h"
 
 static PyObject *sources_of(const tide_reserved *r, size_t devices)

@@ -19,9 +19,9 @@
 #include "cli/options.h"
 #include "cli/outfile.h"
 #include "cli/page.h"
-#include "cli/spread.h"
+#include "cli/job/distribute.h"
 #include "cli/wrap.h"
-#include "render/format.h"
+#include "render/text/format.h"
 
 #ifndef TIDE_VERSION
 #define TIDE_VERSION "unknown"

@@ -26,8 +26,8 @@
 #include <stdio.h>
 
 #include "import/import.h"
-#include "render/grid.h"
-#include "render/losses.h"
+#include "render/text/grid.h"
+#include "render/text/losses.h"
 
 typedef enum tide_opt_kind {
 	TIDE_OPT_FLAG,	/* no value */
@@ -145,7 +145,7 @@ static inline void tide__cli_losses(const tide_args *a, const tide_model *m)
 }
 /* Flush `out`; 0, or 1 with a message when writing failed. Every run() ends with it. */
 int tide__cli_done(const tide_args *a);
-/* A note that so many long texts were cut (render/longtext.h); none for 0. */
+/* A note that so many long texts were cut (render/text/long_text.h); none for 0. */
 void tide__cli_cut(uint64_t texts);
 /* The end of a JSON report: tide__json_end, tide__cli_cut and tide__cli_done; 1 with a message when
  * it is not whole. */

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "render/diffview.h"
+#include "render/report/diff.h"
 
 int tide__diff_checks_parse(const tide_args *a, const tide_value *v, tide_diff_checks *c)
 {

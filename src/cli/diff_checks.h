@@ -4,7 +4,7 @@
 #ifndef TIDE_CLI_DIFF_CHECKS_H
 #define TIDE_CLI_DIFF_CHECKS_H
 
-#include "analyze/failif.h"
+#include "analyze/compare/thresholds.h"
 #include "cli/cli.h"
 
 typedef struct tide_diff_checks {

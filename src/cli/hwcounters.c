@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "cli/hwcounters.h"
 
-#include "analyze/hwcounters.h"
+#include "analyze/device/hw_counters.h"
 
 enum { DEEP = 64 };
 

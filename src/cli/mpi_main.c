@@ -4,14 +4,14 @@
  *
  *     mpirun -n 8 tidemark-mpi hta DIR
  *
- * Process 0 runs the command and is the only one that prints; the others wait for work (spread.h).
+ * Process 0 runs the command and is the only one that prints; the others wait for work (distribute.h).
  * A command that has none to spread runs in process 0 alone. Messages over 1 GiB go in pieces,
  * because MPI counts in int. */
 #include <mpi.h>
 #include <time.h>
 
 #include "cli/cli.h"
-#include "cli/spread.h"
+#include "cli/job/distribute.h"
 
 enum { PIECE = 1 << 30, TAG = 1 };
 

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "render/critview.h"
-#include "render/losses.h"
-#include "render/page.h"
+#include "render/report/critical_path.h"
+#include "render/text/losses.h"
+#include "render/page/page.h"
 
 enum {
 	SHAPES_UP_TO = 64 << 20, /* bytes of input whose ops' shapes go into the page */

@@ -4,7 +4,7 @@
 #ifndef TIDE_CLI_PAGE_H
 #define TIDE_CLI_PAGE_H
 
-#include "analyze/hta_job.h"
+#include "analyze/device/hta_job.h"
 #include "cli/cli.h"
 
 /* Does -o name a page, and does the command know one? --json always means JSON. */

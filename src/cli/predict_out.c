@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/names.h"
-#include "cli/story.h"
-#include "render/labels.h"
+#include "cli/select_names.h"
+#include "cli/select_memory.h"
+#include "render/text/labels.h"
 
 /* ---- tables ---- */
 

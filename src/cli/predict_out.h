@@ -4,9 +4,9 @@
 #ifndef TIDE_CLI_PREDICT_OUT_H
 #define TIDE_CLI_PREDICT_OUT_H
 
-#include "analyze/parts.h"
-#include "analyze/paths.h"
-#include "analyze/resized.h"
+#include "analyze/predict/predicted_breakdown.h"
+#include "analyze/common/paths.h"
+#include "analyze/predict/predicted_reserved.h"
 #include "cli/cli.h"
 
 typedef struct tide_predict_run { /* a recording */

@@ -8,7 +8,7 @@
 
 #include "format/rewrite.h"
 #include "import/tide/unpack.h"
-#include "render/json.h"
+#include "render/text/json.h"
 
 /* Its length without an ending, if it has it. */
 static size_t without(const char *name, size_t n, const char *ending)

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "analyze/sequences.h"
+#include "analyze/device/sequences.h"
 
 static void print_json(const tide_args *a, const tide_model *m, const tide_sequences *s,
 		       const char *op, size_t top)

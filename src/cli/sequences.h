@@ -4,7 +4,7 @@
 #ifndef TIDE_CLI_SEQUENCES_H
 #define TIDE_CLI_SEQUENCES_H
 
-#include "analyze/steps.h"
+#include "analyze/common/steps.h"
 #include "cli/cli.h"
 
 /* Of the first file. Exit status. top 0 = all. */

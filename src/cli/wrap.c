@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "render/format.h"
+#include "render/text/format.h"
 
 struct wrap {
 	FILE *to;

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Lines broken between words where the terminal ends, for all that commands print.
  *
- * Tables shorten their texts themselves (render/grid.h); what is still too long, sentences above
+ * Tables shorten their texts themselves (render/text/grid.h); what is still too long, sentences above
  * all, is broken here, in one place. A line that fits passes through untouched. */
 #ifndef TIDE_CLI_WRAP_H
 #define TIDE_CLI_WRAP_H

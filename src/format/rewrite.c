@@ -19,8 +19,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "format/encode.h"
-#include "format/ends.h"
-#include "format/events.h"
+#include "format/ring_ends.h"
+#include "format/decode.h"
 #include "format/read.h"
 #include "format/written.h"
 

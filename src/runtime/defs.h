@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/space.h"
+#include "runtime/ring_file.h"
 
 enum { TIDE_DEFS_MAX = 256 << 20 };
 

@@ -27,7 +27,7 @@
 #include "runtime/clock.h"
 #include "runtime/guard.h"
 #include "runtime/sink.h"
-#include "runtime/space.h"
+#include "runtime/ring_file.h"
 
 /* A traced thread. Private memory, never freed; used again after the thread has ended. tide__self
  * points to its beginning. */

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "runtime/clock.h"
-#include "runtime/space.h"
+#include "runtime/ring_file.h"
 
 enum {
 	RETRY_NS = 50000000

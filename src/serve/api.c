@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "analyze/stacks.h"
-#include "analyze/usage.h"
+#include "analyze/common/stacks.h"
+#include "analyze/memory/usage.h"
 #include "base/error.h"
-#include "render/page_parts.h"
+#include "render/page/page_parts.h"
 
 const char tide__api_none[] = "there is no recording in what this server was told to serve";
 

@@ -4,8 +4,8 @@
 #ifndef TIDE_SERVE_API_H
 #define TIDE_SERVE_API_H
 
-#include "render/json.h"
-#include "serve/answer.h"
+#include "render/text/json.h"
+#include "serve/routes.h"
 
 /* {"has_real_data": real, "trace_file": name or null, ... */
 void tide__api_begin(tide_json *j, tide_ask *a, const tide_loaded *l, bool real);

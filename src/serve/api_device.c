@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* /api/profiler/kernels, hta and compile: figures of the holistic analysis (`tidemark hta`). */
-#include "analyze/advice.h"
+#include "analyze/device/advice.h"
 #include "base/error.h"
-#include "render/hta.h"
-#include "render/losses.h"
+#include "render/report/hta.h"
+#include "render/text/losses.h"
 #include "serve/api.h"
 
 static const char no_device[] = "the trace has no device work";

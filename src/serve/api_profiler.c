@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/cover.h"
-#include "analyze/flame.h"
-#include "analyze/timeline.h"
-#include "analyze/usage.h"
+#include "analyze/common/interval_set.h"
+#include "analyze/ops/flame.h"
+#include "analyze/timeline/timeline.h"
+#include "analyze/memory/usage.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "render/flameview.h"
-#include "render/losses.h"
-#include "render/page_parts.h"
-#include "render/timelineview.h"
+#include "render/report/flame.h"
+#include "render/text/losses.h"
+#include "render/page/page_parts.h"
+#include "render/report/timeline.h"
 #include "serve/api.h"
 
 /* ---- flame ---- */

@@ -3,16 +3,16 @@
 /* /api/recordings, what was alive in one of them, and /api/diff of two. */
 #include <string.h>
 
-#include "analyze/alive.h"
-#include "analyze/diff.h"
-#include "analyze/paths.h"
-#include "analyze/roles.h"
-#include "analyze/usage.h"
+#include "analyze/memory/live_set.h"
+#include "analyze/compare/diff.h"
+#include "analyze/common/paths.h"
+#include "analyze/memory/roles.h"
+#include "analyze/memory/usage.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "render/diffview.h"
-#include "render/losses.h"
-#include "render/page_parts.h"
+#include "render/report/diff.h"
+#include "render/text/losses.h"
+#include "render/page/page_parts.h"
 #include "serve/api.h"
 
 /* ---- the list ---- */

@@ -6,14 +6,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyze/search.h"
-#include "analyze/spannote.h"
-#include "analyze/sums.h"
+#include "analyze/timeline/search.h"
+#include "analyze/timeline/span_details.h"
+#include "analyze/timeline/window_sums.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "import/kineto/kineto.h"
 #include "import/source.h"
-#include "render/timelineview.h"
+#include "render/report/timeline.h"
 #include "serve/api.h"
 
 enum { MOST_AROUND = 64, MOST_LINKS = 200, MOST_SOURCE = 8192 };

@@ -2,11 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A window of time at the zoom asked: spans in pieces of at least a pixel, memory per pixel. The
  * size of the answer follows pixels and rows, never the length of the recording. */
-#include "analyze/curve.h"
-#include "analyze/lod.h"
+#include "analyze/memory/curve.h"
+#include "analyze/timeline/level_of_detail.h"
 #include "base/error.h"
-#include "render/page_parts.h"
-#include "render/timelineview.h"
+#include "render/page/page_parts.h"
+#include "render/report/timeline.h"
 #include "serve/api.h"
 
 /* ---- spans ---- */

@@ -11,7 +11,7 @@
 #include <xxhash.h>
 
 #include "base/mem.h"
-#include "serve/answer.h"
+#include "serve/routes.h"
 
 enum { MOST_ENTRIES = 4096, ENTRY_COST = 256 };
 

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "render/export.h"
-#include "render/page_parts.h"
+#include "render/export/export.h"
+#include "render/page/page_parts.h"
 #include "serve/api.h"
 
 #define BYTES "application/octet-stream"

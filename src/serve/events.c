@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/alive.h"
-#include "analyze/optree.h"
-#include "analyze/usage.h"
+#include "analyze/memory/live_set.h"
+#include "analyze/ops/op_tree.h"
+#include "analyze/memory/usage.h"
 #include "base/mem.h"
-#include "render/page_parts.h"
+#include "render/page/page_parts.h"
 #include "serve/api.h"
 
 enum { KEPT = 64, TOP_OPS = 12 };

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "serve/answer.h"
+#include "serve/routes.h"
 
 struct tide_workers;
 

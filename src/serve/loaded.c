@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "render/losses.h"
+#include "render/text/losses.h"
 
 enum { LOD_BYTES = 12 }; /* a span, in levels of detail */
 

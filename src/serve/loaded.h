@@ -11,9 +11,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "analyze/hta_job.h"
-#include "analyze/lod.h"
-#include "render/page.h"
+#include "analyze/device/hta_job.h"
+#include "analyze/timeline/level_of_detail.h"
+#include "render/page/page.h"
 
 /* Somebody who waits for a recording. `ready` is called once, from another thread. */
 typedef struct tide_waiter {
@@ -33,7 +33,7 @@ typedef struct tide_loaded {
 	bool job_made, lod_made;
 	tide_hta_job *job; /* owned; NULL = no device rows */
 	tide_lod lod;
-	/* its critical path: the section of a page; slow.c's, under its lock */
+	/* its critical path: the section of a page; critical_path_job.c's, under its lock */
 	char *critical; /* owned, malloc's; NULL = not found yet */
 	size_t n_critical;
 } tide_loaded;

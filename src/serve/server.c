@@ -12,9 +12,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/now.h"
-#include "render/page.h"
+#include "render/page/page.h"
 #include "serve/http.h"
-#include "serve/room.h"
+#include "serve/memory_limit.h"
 
 enum {
 	TICK_MS = 250,

@@ -11,7 +11,7 @@
 #ifndef TIDE_SERVE_STORE_H
 #define TIDE_SERVE_STORE_H
 
-#include "serve/slow.h"
+#include "serve/critical_path_job.h"
 
 typedef struct tide_store tide_store;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/failif.h"
+#include "analyze/compare/thresholds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

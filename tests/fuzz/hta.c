@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/hta_job.h"
+#include "analyze/device/hta_job.h"
 #include "base/mem.h"
 #include "import/kineto/kineto.h"
 #include "import/source.h"
-#include "render/hta.h"
+#include "render/report/hta.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

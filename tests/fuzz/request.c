@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "serve/answer.h"
+#include "serve/routes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "import/tracker/trk.h"
+#include "import/tracker/tracker_impl.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/blocks.h"
-#include "analyze/culprits.h"
-#include "analyze/fragment.h"
-#include "analyze/leaks.h"
-#include "analyze/oom.h"
-#include "analyze/sim/replay.h"
-#include "analyze/usage.h"
+#include "analyze/allocator/allocator_state.h"
+#include "analyze/memory/peak_savings.h"
+#include "analyze/allocator/fragmentation.h"
+#include "analyze/memory/leaks.h"
+#include "analyze/allocator/oom.h"
+#include "analyze/allocator/sim/replay.h"
+#include "analyze/memory/usage.h"
 #include "base/mem.h"
 #include "moves.h"
 #include "testing.h"

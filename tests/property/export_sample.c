@@ -4,10 +4,10 @@
  * check_exports.py to compare.   export_sample DIR SEED SPANS ALLOCS */
 #include <inttypes.h>
 
-#include "../unit/analyze/some_model.h"
-#include "analyze/cover.h"
-#include "render/export.h"
-#include "render/json.h"
+#include "some_model.h"
+#include "analyze/common/interval_set.h"
+#include "render/export/export.h"
+#include "render/text/json.h"
 
 static FILE *open_in(const char *dir, const char *name)
 {

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* usage, alive, groups, phases and the op tree against slow, obvious recomputation on random
  * models: every figure is summed again from a prefix of the moves, with no state carried along. */
-#include "analyze/groups.h"
-#include "analyze/optree.h"
-#include "analyze/phases.h"
-#include "analyze/usage.h"
+#include "analyze/memory/groups.h"
+#include "analyze/ops/op_tree.h"
+#include "analyze/memory/phases.h"
+#include "analyze/memory/usage.h"
 #include "base/mem.h"
 #include "memory_model.h"
 #include "testing.h"

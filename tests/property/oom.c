@@ -7,8 +7,8 @@
  * against looking at every block for every group. */
 #include <string.h>
 
-#include "analyze/fragment.h"
-#include "analyze/oom.h"
+#include "analyze/allocator/fragmentation.h"
+#include "analyze/allocator/oom.h"
 #include "base/mem.h"
 #include "moves.h"
 #include "testing.h"

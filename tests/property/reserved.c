@@ -5,10 +5,10 @@
  * order. Every analysis that tells reserved bytes is asked, so that none can say something else. */
 #include <math.h>
 
-#include "analyze/curve.h"
-#include "analyze/fragment.h"
-#include "analyze/oom.h"
-#include "analyze/usage.h"
+#include "analyze/memory/curve.h"
+#include "analyze/allocator/fragmentation.h"
+#include "analyze/allocator/oom.h"
+#include "analyze/memory/usage.h"
 #include "base/mem.h"
 #include "memory_model.h"
 #include "testing.h"

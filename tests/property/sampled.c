@@ -5,8 +5,8 @@
  * And no figure that is counted changes by them. */
 #include <math.h>
 
-#include "analyze/sampled.h"
-#include "analyze/usage.h"
+#include "analyze/memory/sampled.h"
+#include "analyze/memory/usage.h"
 #include "base/mem.h"
 #include "memory_model.h"
 #include "testing.h"

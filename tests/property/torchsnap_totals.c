@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "../unit/import/snaptotals.h"
+#include "snaptotals.h"
 #include "import/import.h"
 
 static void device(const tide_model *m, int64_t index)

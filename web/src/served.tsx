@@ -15,11 +15,11 @@ import { run, show, slot } from './main';
 import { openInPerfetto } from './perfetto';
 import { Panel, useData } from './ui/parts';
 import { dark, extend, keepTheme, theme } from './state';
-import { asked, Path } from './views/critical';
-import { FarTimeline } from './views/far';
-import { FarMemory, thinned } from './views/far_memory';
-import { forPhases } from './views/phases';
-import { Recordings, status } from './views/recordings';
+import { asked, Path } from './views/device/critical';
+import { FarTimeline } from './views/timeline/remote_timeline';
+import { FarMemory, thinned } from './views/memory/remote_memory';
+import { forPhases } from './views/memory/phases';
+import { Recordings, status } from './views/dashboard/recordings';
 import { registry, type ViewRow } from './views/registry';
 
 // Spans: more are not sent whole. /r/ID?pieces shows any recording that way.

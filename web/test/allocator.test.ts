@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { address, type Allocator, readAllocator, stateAt } from '../src/data/allocator';
 import { ASKED, type Cut, cutAt, type Memory, peakOf } from '../src/data/memory';
-import { columns, known } from '../src/views/memory_over';
-import { layout, step } from '../src/views/memory_map';
+import { columns, known } from '../src/views/memory/allocator_over_time';
+import { layout, step } from '../src/views/memory/map';
 import { random, someMemory } from './some';
 
 interface Event {

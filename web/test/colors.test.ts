@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { boundColors, catColor, causeColors, groups, palette, typeColors } from '../src/draw/colors';
-import { changeColors } from '../src/views/flame_draw';
+import { changeColors } from '../src/views/flame/draw';
 import { inkOn, luminance } from '../src/draw/pixels';
 
 const contrast = (a: number, b: number): number => {

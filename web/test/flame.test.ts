@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { changeOf, functions, isMixed, isPython, layOut, matched, nameOf, nodeAt, pathOf, pythonOnly, sandwich, type Tree } from '../src/data/flame';
 import { childrenOf, hotPath, matching, type OpTree, sameRows, visible } from '../src/data/optree';
-import { boxAt, boxes, brief } from '../src/views/flame_draw';
-import { step } from '../src/views/flame';
+import { boxAt, boxes, brief } from '../src/views/flame/draw';
+import { step } from '../src/views/flame/flame';
 
 let seed = 11;
 const random = (n: number) => (seed = (seed * 48271) % 2147483647) % n;

@@ -3,7 +3,7 @@
 import { describe, expect, it, vi } from 'vitest';
 
 vi.stubGlobal('location', { hash: '' });
-const { flipClosed, flipHidden, layout, moveTrack, readArrangement, rowAt, writeArrangement } = await import('../src/views/lanes');
+const { flipClosed, flipHidden, layout, moveTrack, readArrangement, rowAt, writeArrangement } = await import('../src/views/timeline/lanes');
 import type { Spans } from '../src/data/spans';
 
 const spans = { tracks: [3, 1, 2].map((n) => ({ rows: Array.from({ length: n }, () => ({ first: 0, end: 0 })) })) } as unknown as Spans;

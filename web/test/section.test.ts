@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { decode, open } from '../src/data/section';
 
-/** The writer of src/render/page_box.c, as plainly as it can be said. */
+/** The writer of src/render/page/page_box.c, as plainly as it can be said. */
 function encode(enc: string, values: bigint[]): number[] {
   const out: number[] = [];
   let last = 0n;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/sort.h"
+#include "analyze/common/sort.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/mem.h"

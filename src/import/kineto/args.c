@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "import/kineto/event.h"
-#include "import/kineto/value.h"
+#include "import/json/value.h"
 
 static bool add_attr(kin_parser *c, kin_text *key, bool coll, kin_slice v)
 {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "import/kineto/kin.h"
-#include "import/kineto/words.h"
+#include "import/kineto/kineto_impl.h"
+#include "import/kineto/keywords.h"
 
 /* Model string of a text; false on exhaustion. */
 static bool intern(kin_build *b, kin_text *t, uint32_t *id)
@@ -336,7 +336,7 @@ static bool add_half(kin_build *b, const kin_row *r)
 	return h->lane && intern(b, r->name, &h->name);
 }
 
-/* A track of another thread (render/export_chrome_who.c): what comes on it is that thread's. */
+/* A track of another thread (render/export/chrome_memory_owner.c): what comes on it is that thread's. */
 static bool add_track(kin_build *b, const kin_row *r)
 {
 	kin_lane of = { .kind = TIDE_LANE_THREAD, .a = r->lane->a, .b = { .num = (int64_t)r->id } };

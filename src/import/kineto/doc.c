@@ -8,7 +8,7 @@
  * start of an event after another one. Commas between items are not insisted on. */
 #include <string.h>
 
-#include "import/kineto/kin.h"
+#include "import/kineto/kineto_impl.h"
 
 enum {
 	META_MAX = 8 << 20,    /* larger top-level values are counted, not kept */

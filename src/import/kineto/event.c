@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "import/kineto/shape.h"
-#include "import/kineto/value.h"
+#include "import/json/value.h"
 
 /* ---- members ---- */
 

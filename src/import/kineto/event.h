@@ -4,9 +4,9 @@
 #ifndef TIDE_IMPORT_KINETO_EVENT_H
 #define TIDE_IMPORT_KINETO_EVENT_H
 
-#include "import/kineto/kin.h"
-#include "import/kineto/number.h"
-#include "import/kineto/words.h"
+#include "import/kineto/kineto_impl.h"
+#include "import/json/number.h"
+#include "import/kineto/keywords.h"
 
 typedef struct kin_event {
 	size_t at;   /* its `{` */

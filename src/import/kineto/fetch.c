@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "import/kineto/kin.h"
+#include "import/kineto/kineto_impl.h"
 #include "import/kineto/kineto.h"
 #include "import/source.h"
 

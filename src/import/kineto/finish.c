@@ -6,10 +6,10 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "import/kineto/kin.h"
-#include "import/kineto/words.h"
-#include "model/nest.h"
-#include "model/order.h"
+#include "import/kineto/kineto_impl.h"
+#include "import/kineto/keywords.h"
+#include "model/span_parents.h"
+#include "model/mergesort.h"
 
 /* ---- spans written as two events ---- */
 

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "import/kineto/kin.h"
-#include "model/nest.h"
-#include "model/order.h"
+#include "import/kineto/kineto_impl.h"
+#include "model/span_parents.h"
+#include "model/mergesort.h"
 
 /* id number -> span: an array while ids are dense, a map otherwise. */
 typedef struct index {

@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "import/kineto/blocks.h"
-#include "import/kineto/kin.h"
+#include "import/json/blocks.h"
+#include "import/kineto/kineto_impl.h"
 #include "import/kineto/kineto.h"
 #include "import/source.h"
 

@@ -17,9 +17,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "import/kineto/kin.h"
+#include "import/kineto/kineto_impl.h"
 #include "import/kineto/live.h"
-#include "model/order.h"
+#include "model/mergesort.h"
 
 typedef struct pool {
 	int32_t type, device;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "import/kineto/kin.h"
-#include "import/kineto/number.h"
+#include "import/kineto/kineto_impl.h"
+#include "import/json/number.h"
 
 typedef struct reading { /* one top-level value being read again */
 	kin_build *b;

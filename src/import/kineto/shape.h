@@ -10,7 +10,7 @@
 #define TIDE_IMPORT_KINETO_SHAPE_H
 
 #include "import/kineto/event.h"
-#include "import/kineto/value.h"
+#include "import/json/value.h"
 
 static inline unsigned kin_shape_slot(const char *b, size_t p)
 {

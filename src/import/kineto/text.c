@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/seed.h"
-#include "import/kineto/kin.h"
+#include "import/kineto/kineto_impl.h"
 
 /* ---- arena ---- */
 

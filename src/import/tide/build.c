@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "format/varint.h"
 #include "import/tide/build_rows.h"
-#include "model/nest.h"
+#include "model/span_parents.h"
 
 bool tide__build_init(tide_build *b, tide_model *m, tide_defs *defs)
 {

@@ -9,7 +9,7 @@
 #define TIDE_IMPORT_TIDE_BUILD_H
 
 #include "import/tide/defs.h"
-#include "import/tide/join.h"
+#include "import/tide/forward_backward.h"
 #include "import/tide/live.h"
 #include "import/tide/merge.h"
 

@@ -10,7 +10,7 @@
 #define TIDE_IMPORT_TIDE_MERGE_H
 
 #include "base/map.h"
-#include "format/events.h"
+#include "format/decode.h"
 #include "format/read.h"
 
 typedef struct tide_ring {

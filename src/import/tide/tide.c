@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "format/ends.h"
+#include "format/ring_ends.h"
 #include "format/read.h"
 #include "import/import.h"
 #include "import/tide/build.h"

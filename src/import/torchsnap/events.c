@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "import/torchsnap/gets.h"
-#include "import/torchsnap/pickle_vm.h"
+#include "import/torchsnap/pickle/memo_run.h"
+#include "import/torchsnap/pickle/pickle_vm.h"
 #include "import/torchsnap/reader.h"
 
 /* ---- events ---- */

@@ -3,7 +3,7 @@
 /* The importer of torch memory snapshots: input, sniffing, and its steps.
  *
  *     pickle.c    bytes -> values; frames, stacks and events are compacted on the way
- *     crew.c      the same for long lists of events, by threads
+ *     parallel_decode.c      the same for long lists of events, by threads
  *     walk.c      what is left -> plain arrays
  *     replay.c    plain arrays -> model
  *
@@ -20,7 +20,7 @@
 #include "base/mem.h"
 #include "import/source.h"
 #include "import/torchsnap/load.h"
-#include "import/torchsnap/replay.h"
+#include "import/torchsnap/replay/replay.h"
 
 enum { STRETCH = 1 << 20 };
 

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "import/torchsnap/reader.h"
-#include "import/torchsnap/replay.h"
+#include "import/torchsnap/replay/replay.h"
 
 enum { MOST_LANES = 64 };
 

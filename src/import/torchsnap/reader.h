@@ -6,7 +6,7 @@
 #define TIDE_IMPORT_TORCHSNAP_READER_H
 
 #include "import/torchsnap/keywords.h"
-#include "import/torchsnap/pickle.h"
+#include "import/torchsnap/pickle/pickle.h"
 #include "import/torchsnap/snapshot.h"
 
 enum { MADE_FRAME = 1, MADE_STACK, MADE_EVENT };
@@ -72,7 +72,7 @@ tide_pv tide__snap_nomem(tide_snap_reader *r);
 tide_pv tide__snap_make_event(tide_snap_reader *r, tide_pickle *p, const tide_pv *kv, size_t n);
 const uint8_t *tide__snap_flat_event(void *user, tide_pickle *p, const uint8_t *at, tide_pv *made);
 
-/* crew.c: the pickle's FRAME opcodes are where stretches begin and end. */
+/* parallel_decode.c: the pickle's FRAME opcodes are where stretches begin and end. */
 const uint8_t *tide__crew_frame(void *user, tide_pickle *p, const uint8_t *op);
 void tide__crew_end(tide_snap_reader *r);
 

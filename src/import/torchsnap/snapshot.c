@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "import/torchsnap/huge.h"
+#include "import/torchsnap/pickle/huge_pages.h"
 #include "import/torchsnap/reader.h"
 
 const char *const tide__snap_action_text[TIDE_SNAP_N_ACTIONS] = {

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "import/tracker/trk.h"
-#include "model/nest.h"
+#include "import/tracker/tracker_impl.h"
+#include "model/span_parents.h"
 
 enum { LANES_SEARCHED = 16 };
 

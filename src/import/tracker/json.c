@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "import/kineto/value.h"
-#include "import/tracker/trk.h"
+#include "import/json/value.h"
+#include "import/tracker/tracker_impl.h"
 
 __extension__ typedef __int128 wide;
 

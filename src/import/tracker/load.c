@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "import/source.h"
-#include "import/tracker/trk.h"
+#include "import/tracker/tracker_impl.h"
 
 #define BYTES_MOST ((size_t)1 << 31)
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "import/tracker/trk.h"
+#include "import/tracker/tracker_impl.h"
 
 enum { SHAPE_MOST = 1000, LANES_MOST = 4096 };
 #define MB INT64_C(1048576)

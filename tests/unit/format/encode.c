@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "format/encode.h"
-#include "format/events.h"
+#include "format/decode.h"
 #include "format/read.h"
 #include "format/varint.h"
 #include "testing.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../analyze/some_model.h"
+#include "some_model.h"
 #include "base/mem.h"
 #include "model/strings.h"
 #include "testing.h"

@@ -12,7 +12,7 @@
 
 #include <tidemark/record.h>
 
-#include "format/events.h"
+#include "format/decode.h"
 #include "format/read.h"
 #include "format/rewrite.h"
 #include "format/schema.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/answer.h"
+#include "serve/routes.h"
 #include "serve/listen.h"
 #include "serve/request.h"
 #include "testing.h"

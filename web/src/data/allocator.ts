@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The allocator's segments and blocks at a moment, and its totals over time. The definitions are those
-// of docs/analyses/allocator.md; src/analyze/blocks.c is the same in C.
+// of docs/analyses/allocator.md; src/analyze/allocator/allocator_state.c is the same in C.
 import { ASKED, type Cut, type Memory } from './memory';
 import { has, load, type Section, snake } from './section';
 

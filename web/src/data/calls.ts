@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// Call stacks of a section (src/render/page_stacks.h): a tree of frames.
+// Call stacks of a section (src/render/page/page_stacks.h): a tree of frames.
 import { lazy, type Section, snake } from './section';
 
 export interface Calls {

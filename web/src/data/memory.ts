@@ -12,7 +12,7 @@ export interface MemoryJson {
   tensors: string[];
   names: string[];
   modules: boolean;
-  // Of a recording that is too large to be sent (src/analyze/thin.h): exact at the highest moment of so many stretches,
+  // Of a recording that is too large to be sent (src/analyze/memory/downsample_allocs.h): exact at the highest moment of so many stretches,
   // and so many allocations left out that live between those only.
   stretches?: number;
   left_out?: number;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-// A window of the timeline in pieces of at least a pixel, made in C (src/analyze/lod.c): drawn as spans are,
+// A window of the timeline in pieces of at least a pixel, made in C (src/analyze/timeline/level_of_detail.c): drawn as spans are,
 // because a row of pieces is as disjoint and as ordered as a row of spans.
 import { open, gunzip, type Section } from './section';
 import { readRows, type Spans, type SpansJson } from './spans';

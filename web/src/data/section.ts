@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Sections of the page: gzip of (two lengths, list of columns, JSON value, bytes of the columns).
-// docs/formats/page.md has the layout; src/render/page_box.c writes it.
+// docs/formats/page.md has the layout; src/render/page/page_box.c writes it.
 import { source } from './source';
 
 export interface Column {

@@ -5,15 +5,15 @@
 import type { ComponentChildren } from 'preact';
 import { getMemory, getSpans, type Main } from '../data/page';
 import { has, hasShared } from '../data/section';
-import { Compare } from './diff';
-import { Flame } from './flame';
-import { HtaView } from './hta';
-import { Kernels } from './kernels';
-import { MemoryView } from './memory';
-import { Overview } from './overview';
-import { Ops } from './ops';
-import { Phases } from './phases';
-import { Timeline } from './timeline';
+import { Compare } from './compare/diff';
+import { Flame } from './flame/flame';
+import { HtaView } from './device/hta';
+import { Kernels } from './device/kernels';
+import { MemoryView } from './memory/memory_view';
+import { Overview } from './overview/overview';
+import { Ops } from './ops/ops';
+import { Phases } from './memory/phases';
+import { Timeline } from './timeline/timeline';
 
 export interface ViewRow {
   key: string; // in the address of the page

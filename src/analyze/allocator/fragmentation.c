@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The totals of an allocator (free_blocks.h) after every move, kept at even distances. */
+#include "analyze/allocator/fragmentation.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+struct sweep {
+	uint32_t device;
+	tide_gap_rows rows;
+	tide_gaps g;
+	tide_reserved r;
+	size_t step; /* steps of it taken so far */
+};
+
+static void apply(struct sweep *s, size_t i)
+{
+	if (s->device == TIDE_ANY || tide__gaps_device(s->g.m, i) == s->device)
+		tide__gaps_apply(&s->g, i);
+}
+
+/* ---- samples ----------------------------------------------------------------------------- */
+
+/* Reserved bytes of a device without segments: as sampled until t. */
+static void sampled_to(struct sweep *s, int64_t t)
+{
+	if (s->device == TIDE_ANY || s->r.devices[s->device] != TIDE_RESERVED_SAMPLES)
+		return;
+	for (; s->step < s->r.n && s->r.steps[s->step].t <= t; s->step++)
+		if (s->r.steps[s->step].device == s->device)
+			s->g.now.reserved = s->r.steps[s->step].bytes;
+}
+
+/* ---- points ------------------------------------------------------------------------------ */
+
+static void note(struct sweep *s, tide_fragments *out, uint64_t cut, int64_t t)
+{
+	tide_fragment_point *p = &s->g.now;
+
+	p->cut = cut;
+	p->t = t;
+	p->largest_free = tide__gaps_largest(&s->g);
+	if (p->reserved != TIDE_RESERVED_NONE && p->reserved > p->active &&
+	    p->reserved - p->active > out->worst.reserved - out->worst.active)
+		out->worst = *p;
+}
+
+static int64_t end_of_stretch(int64_t t_end, size_t i, size_t points)
+{
+	return (int64_t)((double)t_end * (double)(i + 1) / (double)points);
+}
+
+static void sweep_all(struct sweep *s, tide_fragments *out, size_t points)
+{
+	const tide_model *m = s->g.m;
+	size_t next = 0;
+
+	for (size_t i = 0; i < m->moves.n && !s->g.failed; i++) {
+		int64_t t = tide__move_time(m, i);
+
+		while (next + 1 < points && t > end_of_stretch(m->t_end, next, points)) {
+			sampled_to(s, end_of_stretch(m->t_end, next, points));
+			out->p[next] = s->g.now;
+			out->p[next].t = end_of_stretch(m->t_end, next, points);
+			next++;
+		}
+		sampled_to(s, t);
+		apply(s, i);
+		note(s, out, i + 1, t);
+	}
+	for (; next < points; next++) {
+		int64_t t = next + 1 == points ? m->t_end : end_of_stretch(m->t_end, next, points);
+		sampled_to(s, t);
+		out->p[next] = s->g.now;
+		out->p[next].t = t;
+	}
+	out->n = points;
+}
+
+/* Move at which stretch i of `points` ends: without overflow, the last one at the end. */
+static size_t last_move(size_t moves, size_t i, size_t points)
+{
+	return moves / points * (i + 1) + moves % points * (i + 1) / points;
+}
+
+/* Never between a segment's going and the parts of it that stay: that is one act. */
+static void sweep_by_moves(struct sweep *s, tide_fragments *out, size_t points)
+{
+	const tide_model *m = s->g.m;
+
+	for (size_t i = 0; i < m->moves.n && !s->g.failed; i++) {
+		sampled_to(s, tide__move_time(m, i));
+		apply(s, i);
+		note(s, out, i + 1, tide__move_time(m, i));
+		if (i + 1 >= last_move(m->moves.n, out->n, points) && !s->g.kept)
+			out->p[out->n++] = s->g.now;
+	}
+}
+
+typedef void sweeper(struct sweep *s, tide_fragments *out, size_t points);
+
+static tide_code fragments(const tide_model *m, uint32_t device, size_t points, sweeper *go,
+			   tide_fragments *out, tide_error *err)
+{
+	struct sweep s = { .device = device };
+
+	memset(out, 0, sizeof *out);
+	if (!points)
+		points = 1;
+	out->p = tide__calloc(points, sizeof *out->p);
+	bool ok = tide__gap_rows_init(&s.rows, m) && out->p &&
+		  tide__reserved(m, &s.r, NULL) == TIDE_OK;
+	for (size_t d = 0; ok && d < m->devices.n; d++)
+		if (s.rows.has[d] && (device == TIDE_ANY || d == device))
+			out->source = TIDE_RESERVED_SEGMENTS;
+	out->known = out->source == TIDE_RESERVED_SEGMENTS;
+	s.g = tide__gaps_begin(m, &s.rows, out->known);
+	if (ok && device != TIDE_ANY && s.r.devices[device] == TIDE_RESERVED_SAMPLES) {
+		out->source = TIDE_RESERVED_SAMPLES;
+		s.g.now.reserved = TIDE_RESERVED_NONE;
+	}
+	if (ok)
+		go(&s, out, points);
+	ok = ok && !s.g.failed;
+	out->loose = s.g.n_loose;
+	tide__reserved_free(&s.r);
+	tide__gap_rows_free(&s.rows);
+	tide__gaps_free(&s.g);
+	if (!ok)
+		tide__fragments_free(out);
+	return ok ? TIDE_OK : tide__nomem(err);
+}
+
+tide_code tide__fragments(const tide_model *m, uint32_t device, size_t points, tide_fragments *out,
+			  tide_error *err)
+{
+	return fragments(m, device, points, sweep_all, out, err);
+}
+
+tide_code tide__fragments_by_moves(const tide_model *m, uint32_t device, size_t points,
+				   tide_fragments *out, tide_error *err)
+{
+	size_t most = points < m->moves.n ? points : m->moves.n;
+
+	return fragments(m, device, most, sweep_by_moves, out, err);
+}
+
+void tide__fragments_free(tide_fragments *f)
+{
+	tide__free(f->p);
+	memset(f, 0, sizeof *f);
+}

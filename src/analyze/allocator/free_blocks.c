@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Free blocks followed move by move. A free block of a plain segment never joins one of another
+ * segment, though they may touch; stretches of an expandable segment (same pool, same stream) do
+ * join. */
+#include "analyze/allocator/free_blocks.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+
+#define EXPANDABLE                                                                        \
+	0x80000000u /* gap value: first segment row of its pool and stream with this bit; \
+		     * else segment row */
+
+static void add_gap(tide_gaps *s, uint64_t addr, uint64_t size, uint32_t owner)
+{
+	if (size && (!tide__ord_add(&s->by_addr, addr, size, owner) ||
+		     !tide__ord_add(&s->by_size, size, addr, owner)))
+		s->failed = true;
+}
+
+static void del_gap(tide_gaps *s, uint64_t addr, uint64_t size)
+{
+	tide__ord_del(&s->by_addr, addr, size);
+	tide__ord_del(&s->by_size, size, addr);
+}
+
+/* The free block around [addr, addr + size), NULL if there is none. */
+static const tide_ord *gap_around(const tide_gaps *s, uint64_t addr, uint64_t size)
+{
+	const tide_ord *g =
+		tide__ord_before(&s->by_addr, tide__ord_lower(&s->by_addr, addr, UINT64_MAX));
+
+	if (!g || size > g->minor || addr - g->major > g->minor - size)
+		return NULL;
+	return g;
+}
+
+/* A gap appears; it joins neighbours of the same owner. */
+static void open_gap(tide_gaps *s, uint64_t addr, uint64_t size, uint32_t owner)
+{
+	const tide_ord *g = tide__ord_before(&s->by_addr, tide__ord_lower(&s->by_addr, addr, 0));
+
+	if (g && g->value == owner && g->major + g->minor == addr) {
+		tide_ord was = *g;
+
+		del_gap(s, was.major, was.minor);
+		addr = was.major;
+		size += was.minor;
+	}
+	g = tide__ord_at(&s->by_addr, tide__ord_lower(&s->by_addr, addr + size, 0));
+	if (g && g->value == owner && g->major == addr + size) {
+		tide_ord was = *g;
+
+		del_gap(s, was.major, was.minor);
+		size += was.minor;
+	}
+	add_gap(s, addr, size, owner);
+}
+
+/* Part of a gap is taken. */
+static void close_gap(tide_gaps *s, const tide_ord *g, uint64_t addr, uint64_t size)
+{
+	tide_ord was = *g;
+
+	del_gap(s, was.major, was.minor);
+	add_gap(s, was.major, addr - was.major, was.value);
+	add_gap(s, addr + size, was.major + was.minor - addr - size, was.value);
+}
+
+/* ---- moves ------------------------------------------------------------------------------- */
+
+static bool plain(uint32_t owner)
+{
+	return !(owner & EXPANDABLE);
+}
+
+/* Free bytes of a plain segment change their class when its first block is used or its last freed.
+ */
+static void use_plain(tide_gaps *s, uint32_t segment, uint64_t before, uint64_t after)
+{
+	uint64_t size = s->m->segments.size[segment];
+
+	if (before)
+		s->now.inactive_split -= size - before;
+	else
+		s->now.cached -= size;
+	if (after)
+		s->now.inactive_split += size - after;
+	else
+		s->now.cached += size;
+	s->rows->used[segment] = after;
+}
+
+/* Does anything of a set overlap [addr, addr + size)? None of the set overlap each other. */
+static bool meets(const tide_ordset *set, uint64_t addr, uint64_t size)
+{
+	tide_ord_pos p = tide__ord_lower(set, addr, 0);
+	const tide_ord *e = tide__ord_at(set, p), *b = tide__ord_before(set, p);
+
+	return (e && e->major - addr < size) || (b && addr - b->major < b->minor);
+}
+
+/* Something that must not overlap what is there joins a set of such. */
+static void hold(tide_gaps *s, tide_ordset *set, uint64_t addr, uint64_t size)
+{
+	if (s->odd)
+		return;
+	if (!size || size > UINT64_MAX - addr || meets(&s->segments, addr, size) ||
+	    meets(&s->loose, addr, size))
+		s->odd = true;
+	else if (!tide__ord_add(set, addr, size, 1))
+		s->failed = true;
+}
+
+static void take(tide_gaps *s, uint32_t a)
+{
+	uint64_t addr = s->m->allocs.addr[a], size = s->m->allocs.size[a];
+	const tide_ord *g = size ? gap_around(s, addr, size) : NULL;
+
+	s->now.active += size;
+	s->now.allocated += size;
+	s->now.requested += s->m->allocs.requested[a];
+	if (!g) {
+		s->n_loose += size;
+		if (size && s->has) /* it may be beside all segments */
+			hold(s, &s->loose, addr, size);
+		return;
+	}
+	uint32_t owner = g->value;
+
+	close_gap(s, g, addr, size);
+	s->rows->home[a] = owner + 1;
+	if (plain(owner))
+		use_plain(s, owner, s->rows->used[owner], s->rows->used[owner] + size);
+	else
+		s->now.expandable_free -= size;
+}
+
+static void ask(tide_gaps *s, uint32_t a)
+{
+	if (!s->rows->asked[a])
+		s->now.allocated -= s->m->allocs.size[a];
+	s->rows->asked[a] = 1;
+}
+
+static void drop(tide_gaps *s, uint32_t a)
+{
+	uint64_t addr = s->m->allocs.addr[a], size = s->m->allocs.size[a];
+
+	ask(s, a);
+	s->now.active -= size;
+	s->now.requested -= s->m->allocs.requested[a];
+	if (!s->rows->home[a]) {
+		tide__ord_del(&s->loose, addr, size);
+		return;
+	}
+	uint32_t owner = s->rows->home[a] - 1;
+
+	open_gap(s, addr, size, owner);
+	if (plain(owner))
+		use_plain(s, owner, s->rows->used[owner], s->rows->used[owner] - size);
+	else
+		s->now.expandable_free += size;
+}
+
+static bool is_part(const tide_model *m, size_t i, uint64_t addr, uint64_t end)
+{
+	uint32_t row = m->moves.row[i];
+
+	return m->moves.kind[i] == TIDE_MOVE_SEG_ALLOC &&
+	       m->segments.flags[row] & TIDE_SEGMENT_PART && m->segments.addr[row] >= addr &&
+	       m->segments.addr[row] + m->segments.size[row] <= end;
+}
+
+static void take_segment(tide_gaps *s, uint32_t row)
+{
+	uint64_t size = s->m->segments.size[row];
+
+	hold(s, &s->segments, s->m->segments.addr[row], size);
+	if (s->kept) { /* a part that stayed: it was never given back */
+		s->kept--;
+		return;
+	}
+	s->now.reserved += size;
+	if (plain(s->rows->owner[row]))
+		s->now.cached += size;
+	else
+		s->now.expandable_free += size;
+	open_gap(s, s->m->segments.addr[row], size, s->rows->owner[row]);
+}
+
+/* What goes with move i: the segment less the parts of it that the next moves take again. */
+static void drop_segment(tide_gaps *s, uint32_t row, size_t i)
+{
+	const tide_model *m = s->m;
+	uint64_t addr = m->segments.addr[row], end = addr + m->segments.size[row];
+
+	tide__ord_del(&s->segments, addr, end - addr);
+	for (i++; i < m->moves.n && is_part(m, i, addr, end); i++) {
+		uint32_t part = m->moves.row[i];
+
+		if (m->segments.addr[part] == addr)
+			addr += m->segments.size[part];
+		else
+			end = m->segments.addr[part];
+		s->kept++;
+	}
+	const tide_ord *g = end > addr ? gap_around(s, addr, end - addr) : NULL;
+
+	if ((end > addr && !g) || (s->kept && plain(s->rows->owner[row])))
+		s->odd = true; /* in use; or a part of what goes as a whole */
+	s->now.reserved -= end - addr;
+	if (!plain(s->rows->owner[row]))
+		s->now.expandable_free -= end - addr;
+	else if (s->rows->used[row])
+		s->now.inactive_split -= end - addr - s->rows->used[row];
+	else
+		s->now.cached -= end - addr;
+	if (g)
+		close_gap(s, g, addr, end - addr);
+}
+
+uint32_t tide__gaps_device(const tide_model *m, size_t i)
+{
+	uint32_t row = m->moves.row[i], kind = m->moves.kind[i];
+
+	if (kind == TIDE_MOVE_FREE_ASKED)
+		row = m->pendings.alloc[row].i;
+	return m->pools
+		.device[kind >= TIDE_MOVE_SEG_ALLOC ? m->segments.pool[row].i
+						    : m->allocs.pool[row].i]
+		.i;
+}
+
+void tide__gaps_apply(tide_gaps *s, size_t i)
+{
+	uint32_t row = s->m->moves.row[i];
+
+	switch (s->m->moves.kind[i]) {
+	case TIDE_MOVE_ALLOC:
+		take(s, row);
+		break;
+	case TIDE_MOVE_FREE:
+		drop(s, row);
+		break;
+	case TIDE_MOVE_FREE_ASKED:
+		ask(s, s->m->pendings.alloc[row].i);
+		break;
+	case TIDE_MOVE_SEG_ALLOC:
+		take_segment(s, row);
+		break;
+	default:
+		drop_segment(s, row, i);
+	}
+	s->now.odd = s->odd;
+}
+
+uint64_t tide__gaps_largest(const tide_gaps *s)
+{
+	const tide_ord *l = tide__ord_last(&s->by_size);
+
+	return l ? l->major : 0;
+}
+
+void tide__gaps_free(tide_gaps *s)
+{
+	tide__ord_free(&s->by_addr);
+	tide__ord_free(&s->by_size);
+	tide__ord_free(&s->segments);
+	tide__ord_free(&s->loose);
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+static bool find_owners(tide_gap_rows *r, const tide_model *m)
+{
+	const tide_segments *g = &m->segments;
+	tide_map first = { 0 };
+	bool ok = true;
+
+	for (uint32_t row = 1; ok && row < g->n; row++) {
+		uint64_t key = (uint64_t)g->pool[row].i << 32 | g->stream[row].i;
+
+		r->has[m->pools.device[g->pool[row].i].i] = 1;
+		r->owner[row] = row;
+		if (g->kind[row] != TIDE_SEGMENT_EXPANDABLE)
+			continue;
+		if (!tide__map_get(&first, key))
+			ok = tide__map_put(&first, key, row);
+		r->owner[row] = EXPANDABLE | tide__map_get(&first, key);
+	}
+	tide__map_free(&first);
+	return ok;
+}
+
+bool tide__gap_rows_init(tide_gap_rows *r, const tide_model *m)
+{
+	r->used = tide__calloc(m->segments.n + 1, sizeof *r->used);
+	r->owner = tide__calloc(m->segments.n + 1, sizeof *r->owner);
+	r->home = tide__calloc(m->allocs.n + 1, sizeof *r->home);
+	r->asked = tide__calloc(m->allocs.n + 1, 1);
+	r->has = tide__calloc(m->devices.n + 1, 1);
+	return r->used && r->owner && r->home && r->asked && r->has && find_owners(r, m);
+}
+
+void tide__gap_rows_free(tide_gap_rows *r)
+{
+	tide__free(r->used);
+	tide__free(r->owner);
+	tide__free(r->home);
+	tide__free(r->asked);
+	tide__free(r->has);
+	*r = (tide_gap_rows){ 0 };
+}

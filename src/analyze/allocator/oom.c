@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Out of memory: the allocator's state at the event, and the same state with one group's blocks
+ * counted as free. */
+#include "analyze/allocator/oom.h"
+
+#include <string.h>
+
+#include "analyze/allocator/sim/config.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+static bool is_oom(const tide_model *m, uint32_t device, size_t i)
+{
+	return m->marks.kind[i] == TIDE_MARK_OOM &&
+	       (device == TIDE_ANY || m->pools.device[m->marks.pool[i].i].i == device);
+}
+
+tide_code tide__oom_marks(const tide_model *m, uint32_t device, uint32_t **rows, size_t *n,
+			  tide_error *err)
+{
+	*n = 0;
+	for (size_t i = 1; i < m->marks.n; i++)
+		*n += is_oom(m, device, i);
+	*rows = tide__alloc(*n, sizeof **rows);
+	if (!*rows)
+		return tide__nomem(err);
+	*n = 0;
+	for (size_t i = 1; i < m->marks.n; i++)
+		if (is_oom(m, device, i))
+			(*rows)[(*n)++] = (uint32_t)i;
+	return TIDE_OK;
+}
+
+/* ---- room -------------------------------------------------------------------------------- */
+
+/* What is there whatever is freed: segments that are free already, and the largest free block. */
+static tide_oom_room as_it_was(const tide_state *s)
+{
+	tide_oom_room r = { .largest = s->total.largest_free };
+
+	for (size_t g = 0; g < s->n_segments; g++)
+		r.released += s->segments[g].n_used ? 0 : s->segments[g].size;
+	return r;
+}
+
+/* The blocks of the first n groups, group after group, in address order. */
+struct sorted {
+	uint32_t *block;
+	size_t *end;	   /* per group: where its blocks end and the next one's begin */
+	uint32_t *group;   /* of every block; n for free ones and those of other groups */
+	uint32_t *segment; /* of every block */
+};
+
+static void find_homes(const tide_state *s, const uint32_t *of, size_t n, struct sorted *out)
+{
+	for (size_t g = 0; g < s->n_segments; g++)
+		for (size_t i = s->segments[g].first; i < s->segments[g].first + s->segments[g].n;
+		     i++) {
+			uint32_t k = of[s->blocks[i].alloc];
+
+			out->segment[i] = (uint32_t)g;
+			out->group[i] = k ? k - 1 : (uint32_t)n;
+			if (k)
+				out->end[k]++;
+		}
+}
+
+static bool sort_blocks(const tide_model *m, const tide_state *s, const tide_alive *a,
+			tide_groups *groups, size_t n, struct sorted *out)
+{
+	uint32_t *of = tide__calloc(m->allocs.n + 1, sizeof *of); /* alloc -> group + 1 */
+
+	if (!of || !out->block || !out->end || !out->group || !out->segment) {
+		tide__free(of);
+		return false;
+	}
+	for (size_t i = 0; i < a->n; i++) {
+		size_t k = tide__groups_find(groups, tide__groups_key(groups, m, a->rows[i]));
+
+		of[a->rows[i]] = k < n ? (uint32_t)k + 1 : 0;
+	}
+	find_homes(s, of, n, out);
+	for (size_t k = 0; k < n; k++)
+		out->end[k + 1] += out->end[k]; /* now where group k + 1 begins ... */
+	for (size_t i = 0; i < s->n_blocks; i++)
+		if (out->group[i] < n)
+			out->block[out->end[out->group[i]]++] = (uint32_t)i; /* ... and ends */
+	tide__free(of);
+	return true;
+}
+
+/* Free bytes in one piece around block i, had its group been free; *last is its last block. Free
+ * blocks never touch, so this takes as many steps as it passes blocks of the group, or twice that.
+ */
+static uint64_t piece(const tide_state *s, const struct sorted *x, size_t i, size_t *last)
+{
+	const tide_state_segment *g = &s->segments[x->segment[i]];
+	uint32_t k = x->group[i];
+	uint64_t size = i > g->first && !s->blocks[i - 1].alloc ? s->blocks[i - 1].size : 0;
+
+	for (; i < g->first + g->n && (!s->blocks[i].alloc || x->group[i] == k); i++)
+		size += s->blocks[i].size;
+	*last = i - 1;
+	return size;
+}
+
+static void try_group(const tide_state *s, const struct sorted *x, size_t k, tide_oom_room *r)
+{
+	size_t seen = 0, last = 0, begin = k ? x->end[k - 1] : 0;
+
+	for (size_t i = begin; i < x->end[k]; i++) {
+		size_t b = x->block[i];
+		bool first = i == begin;
+
+		seen = first || x->segment[b] != x->segment[x->block[i - 1]] ? 1 : seen + 1;
+		if (seen == s->segments[x->segment[b]].n_used)
+			r->released += s->segments[x->segment[b]].size;
+		if (!first && b <= last)
+			continue;
+		uint64_t size = piece(s, x, b, &last);
+
+		if (size > r->largest)
+			r->largest = size;
+	}
+}
+
+static void judge_room(const tide_oom *o, tide_oom_room *r)
+{
+	uint64_t left =
+		o->cause == TIDE_OOM_LIMITED || o->device_free < 0 ? 0 : (uint64_t)o->device_free;
+	r->enough =
+		r->largest >= o->asked || (o->device_free >= 0 && r->released + left >= o->needed);
+}
+
+/* O(blocks), however many groups. */
+static tide_code try_rooms(const tide_model *m, const tide_state *s, const tide_alive *a,
+			   size_t top, tide_oom *o, tide_error *err)
+{
+	tide_oom_room base = as_it_was(s);
+	size_t n = o->n_room = o->groups.n < top ? o->groups.n : top;
+	struct sorted x = { .block = tide__alloc(s->n_blocks, sizeof *x.block),
+			    .end = tide__calloc(n + 1, sizeof *x.end),
+			    .group = tide__alloc(s->n_blocks, sizeof *x.group),
+			    .segment = tide__alloc(s->n_blocks, sizeof *x.segment) };
+	o->room = tide__calloc(n, sizeof *o->room);
+	bool ok = o->room && sort_blocks(m, s, a, &o->groups, n, &x);
+
+	for (size_t k = 0; ok && k < n; k++) {
+		o->room[k] = base;
+		o->room[k].row = k;
+		try_group(s, &x, k, &o->room[k]);
+		judge_room(o, &o->room[k]);
+	}
+	tide__free(x.block);
+	tide__free(x.end);
+	tide__free(x.group);
+	tide__free(x.segment);
+	return ok ? TIDE_OK : tide__nomem(err);
+}
+
+/* ---- the event --------------------------------------------------------------------------- */
+
+void tide__oom_begin(const tide_model *m, uint32_t mark, tide_oom *out)
+{
+	memset(out, 0, sizeof *out);
+	out->mark = mark;
+	out->t = m->marks.t[mark];
+	out->asked = m->marks.value[mark] > 0 ? (uint64_t)m->marks.value[mark] : 0;
+	out->needed = tide__sim_segment(out->asked);
+	out->device_free = m->marks.extra[mark];
+}
+
+void tide__oom_judge(tide_oom *o)
+{
+	bool known = o->reserved != TIDE_RESERVED_NONE;
+
+	o->unallocated = !known				 ? TIDE_RESERVED_NONE
+			 : o->reserved > o->at.allocated ? o->reserved - o->at.allocated
+							 : 0;
+	if (known && !o->segments_known) /* sampled */
+		o->at.free = o->reserved > o->at.active ? o->reserved - o->at.active : 0;
+	if (!known || o->device_free < 0)
+		return;
+	if ((uint64_t)o->device_free >= o->needed) {
+		o->cause = TIDE_OOM_LIMITED;
+		o->below = o->reserved + o->needed;
+		return;
+	}
+	o->capacity = o->reserved + (uint64_t)o->device_free;
+	if (!o->segments_known)
+		return; /* which of the reserved bytes were free is not known */
+	uint64_t free = (uint64_t)o->device_free + o->at.free;
+
+	o->cause = free >= o->asked ? TIDE_OOM_FRAGMENTED : TIDE_OOM_FULL;
+	o->missing = free >= o->asked ? 0 : o->asked - free;
+}
+
+/* Of an event that names no device: of all, where there are segments. */
+static tide_code find_reserved(const tide_model *m, uint32_t device, tide_oom *o, tide_error *err)
+{
+	tide_reserved r;
+
+	if (device == TIDE_ANY) {
+		o->source = o->segments_known ? TIDE_RESERVED_SEGMENTS : TIDE_RESERVED_UNKNOWN;
+		o->reserved = o->segments_known ? o->at.reserved : TIDE_RESERVED_NONE;
+		return TIDE_OK;
+	}
+	tide_code rc = tide__reserved(m, &r, err);
+
+	if (rc != TIDE_OK)
+		return rc;
+	o->source = r.devices[device];
+	o->reserved = tide__reserved_at(&r, device, m->marks.move[o->mark], o->t);
+	tide__reserved_free(&r);
+	return TIDE_OK;
+}
+
+tide_code tide__oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t top, tide_oom *out,
+		    tide_error *err)
+{
+	uint32_t pool = m->marks.pool[mark].i;
+	uint32_t device = pool ? m->pools.device[pool].i : TIDE_ANY;
+	tide_alive a = { 0 };
+	tide_state s;
+
+	tide__oom_begin(m, mark, out);
+	tide_code rc = tide__state_at(m, m->marks.move[mark], device, &s, err);
+
+	if (rc != TIDE_OK)
+		return rc;
+	out->at = s.total;
+	out->segments_known = s.known;
+	rc = find_reserved(m, device, out, err);
+	tide__oom_judge(out);
+	if (rc == TIDE_OK)
+		rc = tide__alive_at(m, m->marks.move[mark], device, TIDE_ANY, &a, err);
+	if (rc == TIDE_OK)
+		rc = tide__groups(m, &a, by, &out->groups, err);
+	if (rc == TIDE_OK)
+		rc = try_rooms(m, &s, &a, top, out, err);
+	tide__alive_free(&a);
+	tide__state_free(&s);
+	return rc;
+}
+
+void tide__oom_free(tide_oom *o)
+{
+	tide__groups_free(&o->groups);
+	tide__free(o->room);
+	memset(o, 0, sizeof *o);
+}

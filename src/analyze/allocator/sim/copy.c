@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A copy of a simulator, to try something on. */
+#include "analyze/allocator/sim/impl.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+size_t tide__sim_bytes(const tide_sim *s)
+{
+	return s->n_blocks * sizeof *s->blocks + s->n_ids * sizeof *s->of +
+	       s->n_bins * sizeof(tide_ord_chunk) + tide__map_bytes(&s->bin_of);
+}
+
+static void *duplicate(const void *p, size_t n, size_t size)
+{
+	void *q = tide__alloc(n, size);
+
+	if (q && n && p)
+		memcpy(q, p, n * size);
+	return q;
+}
+
+static bool copy_set(tide_ordset *to, const tide_ordset *from)
+{
+	tide_ordset empty = { 0 };
+
+	*to = empty;
+	if (!from->n_chunks)
+		return true;
+	to->first = duplicate(from->first, from->n_chunks, sizeof *to->first);
+	to->chunk = tide__calloc(from->n_chunks, sizeof(*to->chunk));
+	if (!to->first || !to->chunk)
+		return false;
+	to->cap = from->n_chunks;
+	to->n = from->n;
+	for (size_t i = 0; i < from->n_chunks; i++, to->n_chunks++)
+		if (!(to->chunk[i] = duplicate(from->chunk[i], 1, sizeof **to->chunk)))
+			return false;
+	return true;
+}
+
+static bool copy_bins(tide_sim *c, const tide_sim *s)
+{
+	bool ok = true;
+
+	c->bins = tide__calloc(s->n_bins + 1, sizeof *c->bins);
+	if (!c->bins)
+		return false;
+	c->cap_bins = s->n_bins + 1;
+	for (; c->n_bins < s->n_bins; c->n_bins++) {
+		bin *b = &c->bins[c->n_bins];
+
+		b->stream = s->bins[c->n_bins].stream;
+		b->bpool = s->bins[c->n_bins].bpool;
+		ok &= copy_set(&b->free, &s->bins[c->n_bins].free);
+		ok &= copy_set(&b->unmapped, &s->bins[c->n_bins].unmapped);
+	}
+	return ok;
+}
+
+static bool copy_pools(tide_sim *c, const tide_sim *s)
+{
+	bool ok = true;
+
+	c->bpools = tide__calloc(2 * (size_t)s->n_pools, sizeof *c->bpools);
+	c->done = duplicate(s->done, s->n_pools, 1);
+	if (!c->bpools || !c->done)
+		return false;
+	c->n_pools = s->n_pools;
+	for (uint32_t p = 0; p < 2 * s->n_pools; p++) {
+		c->bpools[p] = s->bpools[p];
+		c->bpools[p].cap = s->bpools[p].n;
+		c->bpools[p].bins = duplicate(s->bpools[p].bins, s->bpools[p].n, sizeof(uint32_t));
+		ok &= c->bpools[p].bins != NULL;
+	}
+	return ok;
+}
+
+tide_sim *tide__sim_copy(const tide_sim *s, const tide_sim_device *d)
+{
+	tide_sim *c = tide__calloc(1, sizeof *c);
+
+	if (!c)
+		return NULL;
+	c->c = s->c;
+	c->d = *d;
+	c->st = s->st;
+	c->failed = s->failed;
+	c->released = s->released;
+	c->spare = s->spare;
+	c->n_blocks = c->cap_blocks = s->n_blocks;
+	c->blocks = duplicate(s->blocks, s->n_blocks, sizeof *c->blocks);
+	c->n_ids = s->n_ids;
+	c->of = duplicate(s->of, s->n_ids, sizeof *c->of);
+	c->n_ranges = c->cap_ranges = s->n_ranges;
+	c->ranges = duplicate(s->ranges, s->n_ranges, sizeof *c->ranges);
+	c->n_pending = c->cap_pending = s->n_pending;
+	c->pending = duplicate(s->pending, s->n_pending, sizeof *c->pending);
+	if (!c->blocks || !c->of || !c->ranges || !c->pending || !copy_pools(c, s) ||
+	    !copy_bins(c, s) || !tide__map_copy(&c->bin_of, &s->bin_of)) {
+		tide__sim_free_all(c);
+		return NULL;
+	}
+	return c;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Two arrays of bounds; every question is one walk or one binary search over them. */
+#include "analyze/common/interval_set.h"
+
+#include "base/mem.h"
+
+const uint8_t tide__sides[TIDE_CAT_OTHER + 1] = {
+	[TIDE_CAT_UNKNOWN] = TIDE_SIDE_CPU,   [TIDE_CAT_OP] = TIDE_SIDE_CPU,
+	[TIDE_CAT_USER] = TIDE_SIDE_NONE,     [TIDE_CAT_PYTHON] = TIDE_SIDE_CPU,
+	[TIDE_CAT_RUNTIME] = TIDE_SIDE_CPU,   [TIDE_CAT_DRIVER] = TIDE_SIDE_CPU,
+	[TIDE_CAT_KERNEL] = TIDE_SIDE_GPU,    [TIDE_CAT_MEMCPY] = TIDE_SIDE_GPU,
+	[TIDE_CAT_MEMSET] = TIDE_SIDE_GPU,    [TIDE_CAT_MTIA] = TIDE_SIDE_GPU,
+	[TIDE_CAT_GPU_USER] = TIDE_SIDE_NONE, [TIDE_CAT_SYNC] = TIDE_SIDE_NONE,
+	[TIDE_CAT_OVERHEAD] = TIDE_SIDE_NONE, [TIDE_CAT_COUNTERS] = TIDE_SIDE_NONE,
+	[TIDE_CAT_OTHER] = TIDE_SIDE_CPU,
+};
+
+static bool grow(tide_cover *c)
+{
+	size_t cap = c->cap; /* of both */
+	return TIDE_ROOM(c->t0, cap, c->n + 1) && TIDE_ROOM(c->t1, c->cap, c->n + 1);
+}
+
+bool tide__cover_push(tide_cover *c, int64_t t0, int64_t t1)
+{
+	if (c->n == c->cap && !grow(c))
+		return false;
+	c->t0[c->n] = t0;
+	c->t1[c->n++] = t1;
+	return true;
+}
+
+void tide__cover_free(tide_cover *c)
+{
+	tide__free(c->t0);
+	tide__free(c->t1);
+	*c = (tide_cover){ 0 };
+}
+
+int64_t tide__cover_ns(const tide_cover *c)
+{
+	int64_t sum = 0;
+	for (size_t i = 0; i < c->n; i++)
+		sum += c->t1[i] - c->t0[i];
+	return sum;
+}
+
+static int64_t common(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
+{
+	int64_t t0 = a0 > b0 ? a0 : b0, t1 = a1 < b1 ? a1 : b1;
+	return t1 > t0 ? t1 - t0 : 0;
+}
+
+int64_t tide__cover_both_ns(const tide_cover *a, const tide_cover *b)
+{
+	int64_t sum = 0;
+	for (size_t i = 0, k = 0; i < a->n && k < b->n;) {
+		sum += common(a->t0[i], a->t1[i], b->t0[k], b->t1[k]);
+		if (a->t1[i] < b->t1[k])
+			i++;
+		else
+			k++;
+	}
+	return sum;
+}
+
+/* First piece that ends after t. */
+static size_t ends_after(const tide_cover *c, int64_t t)
+{
+	size_t lo = 0, hi = c->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (c->t1[mid] <= t)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+int64_t tide__cover_inside_ns(const tide_cover *c, int64_t t0, int64_t t1)
+{
+	int64_t sum = 0;
+	for (size_t i = ends_after(c, t0); i < c->n && c->t0[i] < t1; i++)
+		sum += common(c->t0[i], c->t1[i], t0, t1);
+	return sum;
+}
+
+int64_t *tide__cover_sums(const tide_cover *c)
+{
+	int64_t *sums = tide__calloc(c->n + 1, sizeof *sums);
+	for (size_t i = 0; sums && i < c->n; i++)
+		sums[i + 1] = sums[i] + c->t1[i] - c->t0[i];
+	return sums;
+}
+
+int64_t tide__cover_before_ns(const tide_cover *c, const int64_t *sums, int64_t t)
+{
+	size_t i = ends_after(c, t);
+	return sums[i] + (i < c->n && c->t0[i] < t ? t - c->t0[i] : 0);
+}
+
+int64_t tide__cover_with_ns(const tide_cover *a, const tide_cover *b, const int64_t *sums)
+{
+	int64_t sum = 0;
+	if (a->n >= b->n / 16)
+		return tide__cover_both_ns(a, b);
+	for (size_t i = 0; i < a->n; i++)
+		sum += tide__cover_before_ns(b, sums, a->t1[i]) -
+		       tide__cover_before_ns(b, sums, a->t0[i]);
+	return sum;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Which side of the machine a span works for, and the stretches of time that spans cover.
+ *
+ * A cover is a union of intervals, kept as sorted, disjoint, non-touching pieces. Spans of a model
+ * are sorted by start, so a cover grows at its end and costs O(1) a span. Exact in ns. */
+#ifndef TIDE_ANALYZE_COMMON_INTERVAL_SET_H
+#define TIDE_ANALYZE_COMMON_INTERVAL_SET_H
+
+#include "model/model.h"
+
+/* The side of a span, by its category alone, never by its name:
+ *   GPU    kernels, copies, fills: work that runs on a device
+ *   CPU    ops, Python functions, runtime and driver calls, and whatever else ran on a host lane
+ *   NONE   not work: user ranges, sync rows, the profiler's own overhead, counter ranges */
+typedef enum tide_side { TIDE_SIDE_NONE, TIDE_SIDE_CPU, TIDE_SIDE_GPU } tide_side;
+extern const uint8_t tide__sides[]; /* by category; CPU is none on a stream */
+static inline tide_side tide__side(const tide_model *m, size_t span)
+{
+	unsigned cat = m->spans.cat[span];
+	tide_side side = cat <= TIDE_CAT_OTHER ? (tide_side)tide__sides[cat] : TIDE_SIDE_CPU;
+	bool stream = m->lanes.kind[m->spans.lane[span].i] == TIDE_LANE_STREAM;
+	return side == TIDE_SIDE_CPU && stream ? TIDE_SIDE_NONE : side;
+}
+
+/* End of a span, at most the trace's end; never before its start. */
+static inline int64_t tide__span_end(const tide_model *m, size_t span)
+{
+	int64_t t1 = m->spans.t1[span], t0 = m->spans.t0[span];
+	if (t1 == TIDE_T_NEVER)
+		t1 = m->t_end;
+	return t1 < t0 ? t0 : t1;
+}
+
+typedef struct tide_cover {
+	int64_t *t0, *t1; /* owned: piece i is [t0[i], t1[i]) */
+	size_t n, cap;
+} tide_cover;
+
+/* Add [t0, t1); t0 must not be less than that of the call before. False on exhaustion. */
+static inline bool tide__cover_add(tide_cover *c, int64_t t0, int64_t t1);
+void tide__cover_free(tide_cover *c);
+
+/* Length of the union; of the intersection of two unions; of what lies inside [t0, t1). */
+int64_t tide__cover_ns(const tide_cover *c);
+int64_t tide__cover_both_ns(const tide_cover *a, const tide_cover *b);
+int64_t tide__cover_inside_ns(const tide_cover *c, int64_t t0, int64_t t1);
+/* For many questions: sums[i] is the length of pieces [0, i), n + 1 of them (tide__free; NULL on
+ * exhaustion), and of what lies before t they tell in O(log n). */
+int64_t *tide__cover_sums(const tide_cover *c);
+int64_t tide__cover_before_ns(const tide_cover *c, const int64_t *sums, int64_t t);
+/* The intersection of one of many with b, whose sums these are: O(a log b) where a is small, so that
+ * asking for all of many costs what they have together. */
+int64_t tide__cover_with_ns(const tide_cover *a, const tide_cover *b, const int64_t *sums);
+
+bool tide__cover_push(tide_cover *c, int64_t t0, int64_t t1); /* a piece of its own */
+static inline bool tide__cover_add(tide_cover *c, int64_t t0, int64_t t1)
+{
+	if (t1 <= t0)
+		return true;
+	if (!c->n || t0 > c->t1[c->n - 1])
+		return tide__cover_push(c, t0, t1);
+	if (t1 > c->t1[c->n - 1])
+		c->t1[c->n - 1] = t1;
+	return true;
+}
+
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Op paths: the names from the outermost span to one span, "train/forward/matmul", as nodes of a
+ * tree. Spans with equal paths share a node, whatever their lane. Node 0 is the root: no op. */
+#ifndef TIDE_ANALYZE_COMMON_PATHS_H
+#define TIDE_ANALYZE_COMMON_PATHS_H
+
+#include "model/model.h"
+
+typedef struct tide_paths {
+	size_t n, cap;
+	uint32_t *parent; /* a smaller node */
+	tide_str *name;
+	tide_map nodes; /* (parent, name) -> node */
+	tide_map spans; /* span -> node + 1, for tide__paths_span; or, after tide__paths_all: */
+	uint32_t *of_span;
+} tide_paths;
+
+#define TIDE_NO_PATH UINT32_MAX /* out of memory */
+
+/* False on exhaustion. Release with tide__paths_free in any case. */
+bool tide__paths_init(tide_paths *p);
+void tide__paths_free(tide_paths *p);
+/* Most spans of the model will be asked for: an array finds them faster than a map. False on
+ * exhaustion. */
+bool tide__paths_all(tide_paths *p, const tide_model *m);
+/* Node of `name` below `parent`, added if new. */
+uint32_t tide__paths_child(tide_paths *p, uint32_t parent, tide_str name);
+/* Node of a span, 0 for none. Amortized O(1): climbs only to the nearest span it has seen. */
+uint32_t tide__paths_span(tide_paths *p, const tide_model *m, tide_span_id span);
+/* "a/b/c" into buf (n bytes), NUL-terminated; a path that does not fit keeps its inner end behind
+ * "...". "" for the root. Returns buf. */
+char *tide__paths_text(const tide_paths *p, const tide_model *m, uint32_t node, char *buf,
+		       size_t n);
+
+#endif

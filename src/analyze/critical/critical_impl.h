@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Private to the critical path: what its three files share. */
+#ifndef TIDE_ANALYZE_CRITICAL_CRITICAL_IMPL_H
+#define TIDE_ANALYZE_CRITICAL_CRITICAL_IMPL_H
+
+#include "analyze/critical/critical_graph.h"
+#include "analyze/critical/critical_path.h"
+#include "analyze/common/sort.h"
+
+typedef struct crit_node {
+	int64_t t;
+	uint32_t row; /* of the frame */
+	bool start;
+} crit_node;
+
+typedef struct crit {
+	const tide_model *m;
+	const tide_compat_frame *f;
+	bool *in;	       /* row is in the window */
+	uint32_t *begin, *end; /* per row: node + 1, 0 = none */
+	crit_node *nodes;      /* sorted by time, then event */
+	size_t n_nodes;
+	int64_t *queue;	  /* per row: queue length after it, INT64_MIN = none */
+	int64_t *pending; /* per device row: the same after its launch, on its stream */
+	uint8_t *names;	  /* per text: what critical_cpu.c knows of it, 0 = not looked at */
+	tide_cg g;
+	const char *why; /* set when the graph cannot be trusted */
+} crit;
+
+static inline const char *crit_name(const crit *c, size_t row)
+{
+	return tide__text(c->m, c->m->spans.name[c->f->span[row].i], NULL);
+}
+
+static inline unsigned crit_cat(const crit *c, size_t row)
+{
+	return c->m->spans.cat[c->f->span[row].i];
+}
+
+/* Rows or nodes in order of time, as room for n of them to sort; ids keep their order within a
+ * moment. NULL on exhaustion. */
+tide_keyed *tide__crit_room(size_t n);
+static inline void crit_put(tide_keyed *k, int64_t t, uint64_t id)
+{
+	*k = (tide_keyed){ (uint64_t)t ^ UINT64_C(1) << 63, id };
+}
+/* Sort what was put into tide__crit_room(n), the first n of it. */
+void tide__crit_sort(tide_keyed *k, size_t n);
+
+/* Edge between two nodes, charged to row `owner` (-1 = nobody). False on exhaustion. */
+bool tide__crit_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
+		     int64_t parent);
+
+bool tide__crit_cpu(crit *c); /* critical_cpu.c: runtime lock and call stacks */
+bool tide__crit_gpu(crit *c); /* critical_gpu.c: kernels, launches, synchronisation */
+/* critical_queue.c: fill c->queue */
+bool tide__crit_queue(crit *c);
+/* A call that puts work on a stream, with a GPU row to show for it. */
+bool tide__crit_is_launch(const crit *c, size_t row);
+/* Times are exact and rules ours, not HTA's. */
+static inline bool crit_exact(const crit *c)
+{
+	return c->f->unit > 1;
+}
+/* critical_wait.c, exact frames: waiting that no synchronisation row tells of. False on
+ * exhaustion. */
+bool tide__crit_waits(crit *c);
+
+#endif

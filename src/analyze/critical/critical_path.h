@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The critical path of a step: the chain of work and waiting that decided how long it took.
+ *
+ * A graph of moments: every CPU op, runtime call and GPU row launched in the window has a begin and
+ * an end. Edges (tide_cp_edge) carry time: along a call stack and through a kernel; from a launch
+ * to its kernel when the queue was empty; from one kernel to the next on its stream otherwise; and
+ * nothing along dependencies and synchronisation. The longest path is the critical path.
+ * docs/analyses/critical-path.md has every rule. Pure; O(rows log rows). */
+#ifndef TIDE_ANALYZE_CRITICAL_CRITICAL_PATH_H
+#define TIDE_ANALYZE_CRITICAL_CRITICAL_PATH_H
+
+#include "analyze/compat/frame.h"
+
+#define TIDE_CP_EDGES(X)		       /* name, text */                                \
+	X(OPERATOR, "operator")		       /* through an op or a kernel */                 \
+	X(DEPENDENCY, "dependency")	       /* one op after another: 0 */                   \
+	X(LAUNCH_DELAY, "kernel_launch_delay") /* from the launch to the kernel's start */     \
+	X(KERNEL_DELAY, "kernel_kernel_delay") /* from one kernel's end to the next's start */ \
+	X(SYNC, "sync_dependency")	       /* synchronisation: 0 */
+typedef enum tide_cp_edge_type {
+#define X(name, text) TIDE_CP_##name,
+	TIDE_CP_EDGES(X)
+#undef X
+		TIDE_CP_EDGE_TYPES
+} tide_cp_edge_type;
+const char *tide__cp_edge_text(tide_cp_edge_type t);
+
+#define TIDE_CP_BOUNDS(X)                           \
+	X(NONE, "")                                 \
+	X(CPU, "cpu_bound")                         \
+	X(DATA, "data_loading")                     \
+	X(COMPUTE, "gpu_compute_bound")             \
+	X(COMM, "gpu_communication_bound")          \
+	X(KERNEL_GAP, "gpu_kernel_kernel_overhead") \
+	X(LAUNCH, "gpu_kernel_launch_overhead")
+typedef enum tide_cp_bound {
+#define X(name, text) TIDE_CP_BOUND_##name,
+	TIDE_CP_BOUNDS(X)
+#undef X
+		TIDE_CP_BOUND_COUNT
+} tide_cp_bound;
+const char *tide__cp_bound_text(tide_cp_bound b);
+
+typedef struct tide_cp_step { /* one edge of the path, in order */
+	tide_cp_edge_type type;
+	tide_cp_bound bound;
+	int64_t weight;	   /* the frame's unit */
+	tide_span_id span; /* what the time is charged to; none for dependencies */
+	int64_t t0, t1;	   /* from when to when */
+} tide_cp_step;
+
+typedef struct tide_critpath {
+	bool found;	     /* false: see why */
+	const char *why;     /* static text */
+	int64_t matches;     /* rows whose name contains the annotation */
+	int64_t start, end;  /* window */
+	size_t nodes, edges; /* of the whole graph */
+	uint64_t edge_count[TIDE_CP_EDGE_TYPES];
+	size_t path_nodes;
+	int64_t length; /* sum of the path's weights */
+	int64_t by_type[TIDE_CP_EDGE_TYPES];
+	int64_t by_bound[TIDE_CP_BOUND_COUNT];
+	tide_cp_step *path; /* owned */
+	size_t n_path;
+	int64_t *events; /* owned; event numbers on the path, rising */
+	size_t n_events;
+} tide_critpath;
+
+typedef struct tide_critpath_options {
+	const char
+		*annotation; /* rows whose name contains it make the window; "" = the whole trace */
+	int64_t first, last; /* which instances of it, counted from 0 */
+	const char *data_loading; /* names that contain it are data loading; NULL = none */
+} tide_critpath_options;
+
+/* f: tide__compat_frame_build (compatible, µs) or tide__compat_frame_exact (ns). */
+tide_code tide__critpath(const tide_model *m, const tide_compat_frame *f,
+			 const tide_critpath_options *opt, tide_critpath *out, tide_error *err);
+void tide__critpath_free(tide_critpath *c);
+
+#endif

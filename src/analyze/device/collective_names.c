@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "analyze/device/collective_names.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "analyze/common/statistics.h"
+
+bool tide__comm_name(const char *name)
+{
+	return !strncmp(name, "nccl", 4) || !strncmp(name, "rccl", 4) ||
+	       !strncmp(name, "hccl", 4) || strstr(name, "ncclKernel") ||
+	       strstr(name, "ncclDevKernel") || strstr(name, "rcclGenericKernel");
+}
+
+static const char *const custom[] = {
+	"multimem_all_reduce", /* symmetric memory */
+	"multimem_one_shot_all_reduce",
+	"multimem_all_gather",
+	"one_shot_all_reduce",
+	"two_shot_all_reduce",
+	"cross_device_reduce", /* custom all-reduce of inference servers */
+	"custom_all_reduce",
+	"quick_all_reduce",
+	"oneShotAllReduce", /* fused all-reduce of inference compilers */
+	"twoShotAllReduce",
+	"allreduce_fusion_kernel",
+	"lamportAllReduce",
+	"userbuffers_", /* overlapped GEMM + collective */
+	"nvshmem",
+	"rocshmem",
+	"mscclpp",
+	NULL,
+};
+
+bool tide__custom_collective(const char *name, const char *const *extra, size_t n_extra)
+{
+	for (const char *const *p = custom; *p; p++)
+		if (strstr(name, *p))
+			return true;
+	for (size_t i = 0; i < n_extra; i++)
+		if (extra[i][0] && strstr(name, extra[i]))
+			return true;
+	return false;
+}
+
+/* First match wins: longer and more special names stand before those they contain. */
+static const tide_collective_kind kinds[] = {
+	{ "reducescatter", false, 1 }, { "allreduce", false, 2 }, { "allgather", true, 1 },
+	{ "alltoall", false, 1 },      { "broadcast", false, 0 }, { "bcast", false, 0 },
+	{ "reduce", false, 0 },	       { "gather", true, 1 },	  { "scatter", false, 1 },
+	{ "send", false, 0 },	       { "recv", true, 0 },
+};
+
+const tide_collective_kind *tide__collective_kind(const char *name)
+{
+	char plain[64];
+	size_t n = 0;
+	for (const char *p = name; *p && n < sizeof plain - 1; p++)
+		if (isalpha((unsigned char)*p))
+			plain[n++] = (char)tolower((unsigned char)*p);
+	plain[n] = 0;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (strstr(plain, kinds[i].name))
+			return &kinds[i];
+	return NULL;
+}
+
+uint64_t tide__bus_bytes(const tide_collective_kind *k, uint64_t bytes, uint64_t n)
+{
+	if (!k || !k->num || !n)
+		return bytes;
+	tide_u128 v = (tide_u128)bytes * k->num * (n - 1) / n;
+	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
+}
+
+unsigned tide__collective_dtype_bytes(const char *dtype)
+{
+	static const struct {
+		const char *name;
+		unsigned bytes;
+	} rows[] = {
+		{ "Float", 4 },
+		{ "BFloat16", 2 },
+		{ "Half", 2 },
+		{ "Double", 8 },
+		{ "Long", 8 },
+		{ "Int", 4 },
+		{ "Short", 2 },
+		{ "Char", 1 },
+		{ "Byte", 1 },
+		{ "Bool", 1 },
+		{ "UInt16", 2 },
+		{ "UInt32", 4 },
+		{ "UInt64", 8 },
+		{ "Float8_e4m3fn", 1 },
+		{ "Float8_e5m2", 1 },
+		{ "Float8_e4m3fnuz", 1 },
+		{ "Float8_e5m2fnuz", 1 },
+		{ "ComplexHalf", 4 },
+		{ "ComplexFloat", 8 },
+		{ "ComplexDouble", 16 },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (!strcmp(rows[i].name, dtype))
+			return rows[i].bytes;
+	return 0;
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The device work of a trace: which rows, of which type, on which stream, in which step.
+ *
+ * A device row is a span of category kernel, memcpy, memset or mtia and nothing else, whatever its
+ * arguments say. Every analysis of device time starts from this index, so that none of them can
+ * count a different set. Types (docs/analyses/breakdown.md):
+ *
+ *   memory   memcpy and memset rows
+ *   comm     kernels whose name starts with nccl, rccl or hccl, or contains ncclKernel,
+ *            ncclDevKernel or rcclGenericKernel, or that carry the argument "Collective name"
+ *   compute  every other kernel, custom collectives included (they are counted apart)
+ *   other    MTIA bookkeeping rows only */
+#ifndef TIDE_ANALYZE_DEVICE_GPU_ROWS_H
+#define TIDE_ANALYZE_DEVICE_GPU_ROWS_H
+
+#include "analyze/common/steps.h"
+
+enum { TIDE_GPU_COMPUTE, TIDE_GPU_COMM, TIDE_GPU_MEMORY, TIDE_GPU_OTHER, TIDE_GPU_TYPES };
+/* "compute", "communication", "memory", "other". */
+extern const char *const tide__gpu_type_text[TIDE_GPU_TYPES];
+
+typedef struct tide_gpu_stream {
+	int64_t device, number; /* as in the trace; device -1 = unknown */
+	unsigned kind;		/* TIDE_DEVICE_*: of cuda:0 and tt:0 each has its streams */
+	tide_str name;		/* of a device of another kind: npu:0 and ipu:0 are two */
+	tide_device_id row;	/* one that it is; none = unknown */
+} tide_gpu_stream;
+
+typedef struct tide_gpu_rows {
+	size_t n;
+	uint32_t *span;		  /* owned; span ids, sorted by (t0, t1, id) */
+	uint8_t *type;		  /* owned; TIDE_GPU_* */
+	uint8_t *custom;	  /* owned; 1 = a custom collective that counts as compute */
+	uint32_t *stream;	  /* owned; index into streams */
+	uint32_t *step;		  /* owned; index of the step its launch began in + 1, 0 = none */
+	tide_gpu_stream *streams; /* owned; sorted by (device, kind, name, number) */
+	size_t n_streams;
+	size_t left_out; /* device rows of the trace that are not in the window */
+} tide_gpu_rows;
+
+/* Index the device rows in the window. `extra` adds n_extra name parts to the list of custom
+ * collectives (collective_names.h); may be NULL. O(spans + attrs + strings). */
+tide_code tide__gpu_rows(const tide_model *m, const tide_steps *steps, const tide_span_window *w,
+			 const char *const *extra, size_t n_extra, tide_gpu_rows *out,
+			 tide_error *err);
+void tide__gpu_rows_free(tide_gpu_rows *r);
+
+#endif

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The end of a job: percentiles from the kept durations, every table in its order, and notes on
+ * what is missing. All orders are total (figures first, then texts), so equal input gives equal
+ * bytes. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/device/hta_job.h"
+#include "analyze/common/sort.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+/* ---- percentiles ---- */
+
+/* Durations of a chunk; their number (at most `room`). */
+static size_t decode(const tide_hta *sum, const tide_hta_chunk *c, uint64_t *out, size_t room)
+{
+	const uint8_t *p = sum->bytes.v + c->at, *end = p + c->bytes;
+	uint64_t last = 0;
+	size_t n = 0;
+	while (p < end && n < room) {
+		uint64_t v = 0;
+		unsigned shift = 0;
+		do {
+			v |= (uint64_t)(*p & 127) << shift;
+			shift += 7;
+		} while (*p++ & 128 && p < end && shift < 64);
+		last += v;
+		out[n++] = last;
+	}
+	return n;
+}
+
+static void kernel_percentiles(const tide_hta *sum, tide_hta_kernel *k, uint64_t *v,
+			       uint64_t *scratch)
+{
+	size_t n = 0, chunks = 0;
+	if (!k->chunk || k->chunk == UINT64_MAX)
+		return;
+	for (uint64_t at = k->chunk; at; at = sum->chunks.v[at - 1].next, chunks++)
+		n += decode(sum, &sum->chunks.v[at - 1], v + n, (size_t)k->dur.n - n);
+	if (n != k->dur.n)
+		return;
+	if (chunks > 1)
+		tide__sort_u64(v, n, scratch);
+	for (int p = 0; p < TIDE_PCTS; p++)
+		k->pct[p] = (int64_t)v[tide__nearest_rank(n, tide__pcts[p])];
+	k->pct_known = 1;
+}
+
+static bool percentiles(tide_hta *sum)
+{
+	size_t most = 0;
+	for (size_t i = 0; i < sum->kernels.n; i++)
+		if (sum->kernels.v[i].dur.n > most && sum->kernels.v[i].chunk != UINT64_MAX)
+			most = (size_t)sum->kernels.v[i].dur.n;
+	uint64_t *v = tide__alloc(most, sizeof *v), *scratch = tide__alloc(most, sizeof *v);
+	if (v && scratch)
+		for (size_t i = 0; i < sum->kernels.n; i++)
+			kernel_percentiles(sum, &sum->kernels.v[i], v, scratch);
+	bool ok = v && scratch;
+	tide__free(v);
+	tide__free(scratch);
+	tide__free(sum->bytes.v);
+	tide__free(sum->chunks.v);
+	sum->bytes.v = NULL;
+	sum->chunks.v = NULL;
+	sum->bytes.n = sum->bytes.cap = sum->chunks.n = sum->chunks.cap = 0;
+	return ok;
+}
+
+/* ---- orders ---- */
+
+static int more_first(const tide_stat *a, const tide_stat *b)
+{
+	for (int i = 1; i >= 0; i--)
+		if (a->sum[i] != b->sum[i])
+			return a->sum[i] > b->sum[i] ? -1 : 1;
+	return a->n > b->n ? -1 : a->n < b->n;
+}
+
+static int by_text(const tide_hta *h, tide_str a, tide_str b)
+{
+	size_t n, m;
+	const char *x = tide__hta_str(h, a, &n), *y = tide__hta_str(h, b, &m);
+	int c = memcmp(x, y, n < m ? n : m);
+	return c ? c : n < m ? -1 : n > m;
+}
+
+#define ORDER(name, type, ...)                                            \
+	static int name(const void *a, const void *b, void *user)         \
+	{                                                                 \
+		const type *x = a, *y = b;                                \
+		const tide_hta *h = user;                                 \
+		int c = 0;                                                \
+		const int by[] = { __VA_ARGS__ };                         \
+		for (size_t i = 0; !c && i < sizeof by / sizeof *by; i++) \
+			c = by[i];                                        \
+		return c;                                                 \
+	}
+#define BY(field) (x->field > y->field) - (x->field < y->field)
+ORDER(kernel_order, tide_hta_kernel, more_first(&x->dur, &y->dur), by_text(h, x->name, y->name),
+      BY(type))
+ORDER(api_order, tide_hta_api, more_first(&x->cpu, &y->cpu), by_text(h, x->name, y->name))
+ORDER(op_order, tide_hta_op, more_first(&x->dur, &y->dur), BY(why), by_text(h, x->name, y->name))
+ORDER(pair_order, tide_hta_op_kernel, BY(why), by_text(h, x->op, y->op),
+      more_first(&x->dur, &y->dur), by_text(h, x->kernel, y->kernel), BY(type))
+ORDER(note_order, tide_hta_annotation, BY(gpu), more_first(&x->dur, &y->dur),
+      by_text(h, x->name, y->name))
+ORDER(coll_order, tide_hta_collective, more_first(&x->dur, &y->dur), by_text(h, x->name, y->name),
+      by_text(h, x->group, y->group), by_text(h, x->desc, y->desc))
+ORDER(copy_order, tide_hta_copy, more_first(&x->dur, &y->dur), by_text(h, x->kind, y->kind),
+      BY(set))
+ORDER(loss_order, tide_hta_loss, by_text(h, x->key, y->key), by_text(h, x->text, y->text))
+
+#define SORT(h, member, order, texts)                                                       \
+	do {                                                                                \
+		if ((h)->member.n)                                                          \
+			qsort_r((h)->member.v, (h)->member.n, sizeof *(h)->member.v, order, \
+				texts);                                                     \
+	} while (0)
+
+static int rank_order(const void *a, const void *b)
+{
+	const tide_hta_rank *x = a, *y = b;
+	int64_t r = x->h->h.rank, s = y->h->h.rank;
+	if (r != s)
+		return r < 0 ? 1 : s < 0 ? -1 : r < s ? -1 : 1;
+	return strverscmp(x->trace, y->trace);
+}
+
+static int failed_order(const void *a, const void *b)
+{
+	return strverscmp(((const tide_hta_failed *)a)->trace, ((const tide_hta_failed *)b)->trace);
+}
+
+static void sort_all(tide_hta_job *job)
+{
+	tide_hta *s = job->sum;
+	SORT(s, kernels, kernel_order, s);
+	SORT(s, apis, api_order, s);
+	SORT(s, ops, op_order, s);
+	SORT(s, op_kernels, pair_order, s);
+	SORT(s, annotations, note_order, s);
+	SORT(s, collectives, coll_order, s);
+	SORT(s, copies, copy_order, s);
+	SORT(s, losses, loss_order, s);
+	for (size_t i = 0; i < job->n_ranks; i++) {
+		tide_hta *h = job->ranks[i].h;
+		SORT(h, collectives, coll_order, s);
+		SORT(h, copies, copy_order, s);
+		SORT(h, losses, loss_order, s);
+	}
+	if (job->n_ranks)
+		qsort(job->ranks, job->n_ranks, sizeof *job->ranks, rank_order);
+	if (job->n_failed)
+		qsort(job->failed, job->n_failed, sizeof *job->failed, failed_order);
+}
+
+/* ---- notes ---- */
+
+static bool note_duplicates(tide_hta_job *job)
+{
+	for (size_t i = 1; i < job->n_ranks; i++) {
+		const tide_hta_rank *a = &job->ranks[i - 1], *b = &job->ranks[i];
+		if (a->h->h.rank >= 0 && a->h->h.rank == b->h->h.rank &&
+		    !tide__hta_job_note(job, "rank %" PRId64 " is there twice: %s and %s",
+					a->h->h.rank, a->trace, b->trace))
+			return false;
+	}
+	return true;
+}
+
+/* Missing ranks are told only where several of a known world are there: one file of a big job is
+ * no incomplete job. */
+static bool note_missing(tide_hta_job *job)
+{
+	int64_t next = 0, missing = 0, listed = 0, world = job->sum->h.world;
+	char list[200] = "";
+	size_t at = 0;
+	if (job->n_ranks + job->n_failed < 2 || world <= 0)
+		return true;
+	for (size_t i = 0; i <= job->n_ranks; i++) {
+		int64_t rank = i < job->n_ranks ? job->ranks[i].h->h.rank : world;
+		if (rank < 0 || rank > world)
+			rank = world;
+		for (; next < rank; next++, missing++) {
+			if (at < sizeof list - 24) {
+				at += (size_t)snprintf(list + at, sizeof list - at, " %" PRId64,
+						       next);
+				listed++;
+			} else if (missing > 1000) {
+				missing += rank - next - 1;
+				next = rank - 1;
+			}
+		}
+		if (next == rank)
+			next++;
+	}
+	if (!missing)
+		return true;
+	return tide__hta_job_note(job, "%" PRId64 " of %" PRId64 " ranks are missing:%s%s", missing,
+				  world, list, missing > listed ? " ..." : "");
+}
+
+static bool note_empty(tide_hta_job *job)
+{
+	size_t empty = 0, first = 0;
+	for (size_t i = job->n_ranks; i--;)
+		if (!job->ranks[i].h->h.rows) {
+			empty++;
+			first = i;
+		}
+	if (!empty)
+		return true;
+	if (empty == 1)
+		return tide__hta_job_note(job, "no device rows%s in %s",
+					  job->ranks[first].h->h.left_out ? " in the window" : "",
+					  job->ranks[first].trace);
+	return tide__hta_job_note(job, "no device rows in %zu traces, the first is %s", empty,
+				  job->ranks[first].trace);
+}
+
+static bool write_notes(tide_hta_job *job)
+{
+	if (job->kept_too_many &&
+	    !tide__hta_job_note(job, "more durations than are kept for percentiles: those of some "
+				     "kernels are unknown"))
+		return false;
+	return note_duplicates(job) && note_missing(job) && note_empty(job);
+}
+
+tide_code tide__hta_job_finish(tide_hta_job *job, tide_error *err)
+{
+	if (!percentiles(job->sum))
+		return tide__nomem(err);
+	sort_all(job);
+	return write_notes(job) ? TIDE_OK : tide__nomem(err);
+}

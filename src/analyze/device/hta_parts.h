@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The parts of the holistic analysis, one a file. Each reads the same input and fills its own part
+ * of the result; false = out of memory. None depends on another having run. */
+#ifndef TIDE_ANALYZE_DEVICE_HTA_PARTS_H
+#define TIDE_ANALYZE_DEVICE_HTA_PARTS_H
+
+#include "analyze/common/interval_set.h"
+#include "analyze/device/hta.h"
+#include "analyze/common/union_length.h"
+
+/* Nothing moves so many bytes at once: such a figure is unknown. Sums that would reach 2^63 leave the
+ * rest unknown, too. */
+#define TIDE_ABSURD_BYTES (INT64_C(1) << 48)
+
+/* A runtime or driver call and the device rows it started; several rows = a graph launch. */
+typedef struct tide_launch {
+	uint32_t span;
+	uint32_t rows;
+	uint32_t first; /* its row that starts first: an index of rows */
+	int64_t gpu;	/* sum of the rows' durations */
+} tide_launch;
+
+typedef struct tide_hta_input {
+	const tide_model *m;
+	const tide_steps *steps;
+	const tide_span_window *window;
+	const tide_gpu_rows *rows;
+	tide_hta_options opt;	     /* with defaults filled in */
+	const tide_cover *types;     /* TIDE_GPU_TYPES unions, by type (breakdown.h) */
+	const tide_launch *launches; /* sorted by span (launches.c) */
+	size_t n_launches;
+} tide_hta_input;
+
+/* The launches of the rows, sorted by span; tide__free. NULL on exhaustion. */
+tide_launch *tide__launches(const tide_model *m, const tide_gpu_rows *rows, size_t *n);
+
+bool tide__part_breakdown(const tide_hta_input *in, tide_hta *h);   /* breakdown.c */
+bool tide__part_kernels(const tide_hta_input *in, tide_hta *h);	    /* kernels.c */
+bool tide__part_idle(const tide_hta_input *in, tide_hta *h);	    /* idle.c: makes the streams */
+bool tide__part_idle_cause(const tide_hta_input *in, tide_hta *h);  /* idle_cause.c */
+bool tide__part_launch(const tide_hta_input *in, tide_hta *h);	    /* launches.c */
+bool tide__part_queue(const tide_hta_input *in, tide_hta *h);	    /* queues.c: after idle */
+bool tide__part_bandwidth(const tide_hta_input *in, tide_hta *h);   /* bandwidth.c */
+bool tide__part_annotations(const tide_hta_input *in, tide_hta *h); /* annotations.c */
+bool tide__part_attribution(const tide_hta_input *in, tide_hta *h); /* attribution.c */
+bool tide__part_collectives(const tide_hta_input *in, tide_hta *h); /* collectives.c */
+bool tide__part_comms(const tide_hta_input *in, tide_hta *h);	    /* communication_rows.c */
+bool tide__part_steps(const tide_hta_input *in, tide_hta *h);	    /* step_table.c */
+
+static inline int64_t tide__row_t0(const tide_hta_input *in, size_t row)
+{
+	return in->m->spans.t0[in->rows->span[row]];
+}
+
+static inline int64_t tide__row_t1(const tide_hta_input *in, size_t row)
+{
+	return tide__span_end(in->m, in->rows->span[row]);
+}
+
+static inline int64_t tide__row_dur(const tide_hta_input *in, size_t row)
+{
+	return tide__row_t1(in, row) - tide__row_t0(in, row);
+}
+
+/* The launch of a row: a span id, 0 = not in the trace. */
+static inline uint32_t tide__row_launch(const tide_hta_input *in, size_t row)
+{
+	return in->m->spans.cause[in->rows->span[row]].i;
+}
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "analyze/device/stragglers.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+struct seen {
+	uint32_t name, ordinal;
+	int64_t step, dur;
+	size_t rank; /* index in the job */
+};
+
+static int by_collective(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+	if (x->step != y->step)
+		return x->step < y->step ? -1 : 1;
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	if (x->ordinal != y->ordinal)
+		return x->ordinal < y->ordinal ? -1 : 1;
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static bool same(const struct seen *a, const struct seen *b)
+{
+	return a->step == b->step && a->name == b->name && a->ordinal == b->ordinal;
+}
+
+static struct seen *collect(const tide_hta_job *job, size_t *n)
+{
+	size_t all = 0;
+	for (size_t r = 0; r < job->n_ranks; r++)
+		all += job->ranks[r].h->comms.n;
+	struct seen *s = tide__alloc(all, sizeof *s);
+	*n = 0;
+	for (size_t r = 0; s && r < job->n_ranks; r++)
+		for (size_t i = 0; i < job->ranks[r].h->comms.n; i++) {
+			const tide_hta_comm *c = &job->ranks[r].h->comms.v[i];
+			s[(*n)++] = (struct seen){ c->name.i, c->ordinal, c->step, c->dur, r };
+		}
+	if (s)
+		qsort(s, *n, sizeof *s, by_collective);
+	return s;
+}
+
+/* One collective as n ranks saw it. */
+static void judge(tide_stragglers *out, const struct seen *s, size_t n)
+{
+	int64_t longest = s[0].dur, shortest = s[0].dur;
+	for (size_t i = 1; i < n; i++) {
+		longest = s[i].dur > longest ? s[i].dur : longest;
+		shortest = s[i].dur < shortest ? s[i].dur : shortest;
+	}
+	for (size_t i = 0; i < n; i++) {
+		tide_straggler *t = &out->v[s[i].rank];
+		int64_t late = longest - s[i].dur;
+		t->collectives++;
+		t->last += s[i].dur == shortest && shortest < longest;
+		t->late_ns = tide__add_sat(t->late_ns, late);
+		if (late > t->worst_ns) {
+			t->worst_ns = late;
+			t->worst_step = s[i].step;
+		}
+	}
+	out->matched++;
+}
+
+static int by_lateness(const void *a, const void *b)
+{
+	const tide_straggler *x = a, *y = b;
+	if (x->late_ns != y->late_ns)
+		return x->late_ns > y->late_ns ? -1 : 1;
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+tide_code tide__stragglers(const tide_hta_job *job, tide_stragglers *out, tide_error *err)
+{
+	size_t n;
+	struct seen *s = collect(job, &n);
+	*out = (tide_stragglers){ tide__calloc(job->n_ranks, sizeof *out->v), job->n_ranks, 0, 0 };
+	if (!s || !out->v) {
+		tide__free(s);
+		tide__stragglers_free(out);
+		return tide__nomem(err);
+	}
+	for (size_t r = 0; r < out->n; r++)
+		out->v[r] = (tide_straggler){ .rank = job->ranks[r].h->h.rank, .worst_step = -1 };
+	for (size_t i = 0, j; i < n; i = j) {
+		for (j = i + 1; j < n && same(&s[i], &s[j]); j++)
+			;
+		if (j - i > 1)
+			judge(out, s + i, j - i);
+		else
+			out->alone++;
+	}
+	qsort(out->v, out->n, sizeof *out->v, by_lateness);
+	tide__free(s);
+	return TIDE_OK;
+}
+
+void tide__stragglers_free(tide_stragglers *s)
+{
+	tide__free(s->v);
+	*s = (tide_stragglers){ 0 };
+}

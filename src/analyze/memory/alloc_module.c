@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Spans name a module from the outermost one's class on (GPT.blocks.3.up), labels a tensor from
+ * inside it (blocks.3.up.weight): what comes after the class is the same. */
+#include "analyze/memory/alloc_module.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/strings.h"
+
+struct book {
+	const tide_model *m;
+	tide_strings *paths; /* of modules, from inside the outermost */
+	tide_str *name;	     /* per path: its module; none = several have it */
+	size_t cap;
+};
+
+/* The path's row, made if need be; 0 = no memory. */
+static uint32_t path_row(struct book *b, const char *path, size_t n)
+{
+	uint32_t row = tide__strings_add(b->paths, path, n);
+	return TIDE_ROOM(b->name, b->cap, (size_t)row + 1) ? row : 0;
+}
+
+static bool note_module(struct book *b, tide_str name)
+{
+	const char *text = tide__module_text(b->m, name), *dot = strchr(text, '.');
+	const char *path = dot ? dot : "."; /* never empty: the row of "" is 0 */
+	uint32_t before = tide__strings_count(b->paths);
+	uint32_t row = path_row(b, path, strlen(path));
+	if (!row)
+		return false;
+	if (row > before)
+		b->name[row] = name;
+	else if (b->name[row].i != name.i)
+		b->name[row] = (tide_str){ 0 };
+	return true;
+}
+
+static bool note_modules(struct book *b, const tide_modules *modules)
+{
+	bool *seen = tide__calloc((size_t)tide__strings_count(b->m->strings) + 1, sizeof *seen);
+	bool ok = seen;
+	for (size_t i = 1; ok && i < b->m->spans.n; i++) {
+		tide_str name = modules->of[i];
+		if (!name.i || seen[name.i])
+			continue;
+		seen[name.i] = true;
+		ok = note_module(b, name);
+	}
+	tide__free(seen);
+	return ok;
+}
+
+/* Length of `name` without its last part; 0 if it has one part only. */
+static size_t without_last(const char *name, size_t n)
+{
+	while (n && name[n - 1] != '.')
+		n--;
+	return n ? n - 1 : 0;
+}
+
+/* The module whose part a labelled tensor is. */
+static tide_str owner(const struct book *b, size_t t)
+{
+	static const uint8_t parts[] = { /* of the name that are not the module's */
+					 [TIDE_ROLE_PARAMETER] = 1,
+					 [TIDE_ROLE_BUFFER] = 1,
+					 [TIDE_ROLE_GRADIENT] = 2,
+					 [TIDE_ROLE_OPTIMIZER] = 2
+	};
+	size_t n;
+	const char *name = tide__text(b->m, b->m->tensors.name[t], &n);
+	uint8_t role = b->m->tensors.role[t];
+	char path[1024] = ".";
+	if (!n || n >= sizeof path - 1 || role >= sizeof parts || !parts[role])
+		return (tide_str){ 0 };
+	for (uint8_t i = 0; i < parts[role]; i++)
+		n = without_last(name, n);
+	memcpy(path + 1, name, n);
+	uint32_t row = tide__strings_find(b->paths, path, n + 1);
+	return row ? b->name[row] : (tide_str){ 0 };
+}
+
+tide_str *tide__owners(const tide_model *m, const tide_modules *modules)
+{
+	struct book b = { .m = m, .paths = tide__strings_new() };
+	tide_str *out = tide__calloc(m->allocs.n + 1, sizeof *out);
+	bool ok = out && b.paths && (!modules->any || note_modules(&b, modules));
+	for (size_t i = 1; ok && i < m->allocs.n; i++)
+		out[i] = modules->of[m->allocs.span[i].i];
+	for (size_t t = 1; ok && modules->any && t < m->tensors.n; t++) {
+		tide_str name = owner(&b, t);
+		if (name.i)
+			out[m->tensors.alloc[t].i] = name;
+	}
+	tide__strings_free(b.paths);
+	tide__free(b.name);
+	if (!ok) {
+		tide__free(out);
+		return NULL;
+	}
+	return out;
+}

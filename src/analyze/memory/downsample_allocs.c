@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Two passes over the moves for each try: one finds the cuts, one who lives through any. */
+#include "analyze/memory/downsample_allocs.h"
+
+#include <stdlib.h>
+
+#include "analyze/memory/usage.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+__extension__ typedef unsigned __int128 wide; /* stretches × ns does not fit 64 bits */
+
+struct top {
+	uint64_t live, high;
+	uint64_t cut;  /* moves up to the highest moment of the stretch at hand */
+	uint64_t ever; /* highest of all, and its cut */
+	uint64_t ever_cut;
+	bool seen; /* the stretch has a moment */
+};
+
+struct sweep {
+	const tide_model *m;
+	int64_t from, to;
+	uint32_t px;
+	const tide_phases
+		*phases;  /* stretches are the first px of these; NULL = parts of the window */
+	uint64_t at;	  /* one more cut */
+	struct top *tops; /* owned; per device and all together, or per scope */
+	size_t n_tops;
+	uint32_t *gap; /* owned; per alloc: cuts before it was made */
+	tide_thin *out;
+	size_t cap;
+};
+
+/* 0 = before the window, 1 .. px = its stretches, px + 1 = after it. `last`: that of the move
+ * before. */
+static uint32_t stretch_of(const struct sweep *x, size_t i, uint32_t last)
+{
+	if (x->phases) {
+		while (last < x->px && i >= x->phases->phases[last].move1)
+			last++;
+		return last;
+	}
+	int64_t t = tide__move_time(x->m, i);
+	if (t < x->from)
+		return 0;
+	if (t >= x->to)
+		return x->px + 1;
+	return 1 + (uint32_t)((wide)(uint64_t)(t - x->from) * x->px / (uint64_t)(x->to - x->from));
+}
+
+static bool add_cut(struct sweep *x, uint64_t cut)
+{
+	tide_thin *o = x->out;
+	if (!TIDE_ROOM(o->cuts, x->cap, o->n_cuts + 1))
+		return false;
+	o->cuts[o->n_cuts++] = cut;
+	return true;
+}
+
+/* The stretch is over: its highest moments are cuts. What held when it ended holds when the next
+ * begins. */
+static bool close_stretch(struct sweep *x, uint64_t moves)
+{
+	for (size_t d = 0; d < x->n_tops; d++) {
+		struct top *t = &x->tops[d];
+		if (t->seen && !add_cut(x, t->cut))
+			return false;
+		t->seen = false;
+		t->high = t->live;
+		t->cut = moves;
+	}
+	return true;
+}
+
+static void change(struct top *t, int64_t bytes, uint64_t moves)
+{
+	t->live += (uint64_t)bytes;
+	t->seen = true;
+	if (t->live > t->high) {
+		t->high = t->live;
+		t->cut = moves;
+	}
+	if (t->live > t->ever) {
+		t->ever = t->live;
+		t->ever_cut = moves;
+	}
+}
+
+static void move(struct sweep *x, uint32_t pool, int64_t bytes, uint64_t moves)
+{
+	if (!x->phases) {
+		change(&x->tops[x->n_tops - 1], bytes, moves);
+		change(&x->tops[x->m->pools.device[pool].i], bytes, moves);
+		return;
+	}
+	for (int k = 0; k < TIDE_SCOPES_A_POOL; k++)
+		change(&x->tops[x->phases->of[pool][k] - 1], bytes, moves);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static bool find_cuts(struct sweep *x)
+{
+	const tide_model *m = x->m;
+	uint32_t at = 0;
+	bool made, ok = true;
+	for (size_t d = 0; d < x->n_tops; d++)
+		x->tops[d] = (struct top){ 0 };
+	x->out->n_cuts = 0;
+	for (size_t i = 0; ok && i < m->moves.n; i++) {
+		uint32_t row = tide__move_life(m, i, &made);
+		if (!row)
+			continue;
+		uint32_t now = stretch_of(x, i, at);
+		if (now != at)
+			ok = close_stretch(x, i) &&
+			     (now == at + 1 || add_cut(x, i)); /* held between */
+		at = now;
+		int64_t bytes = (int64_t)m->allocs.size[row];
+		move(x, m->allocs.pool[row].i, made ? bytes : -bytes, i + 1);
+	}
+	ok = ok && close_stretch(x, m->moves.n) && add_cut(x, m->moves.n) && add_cut(x, x->at);
+	for (size_t d = 0; ok && d < x->n_tops; d++)
+		ok = add_cut(x, x->tops[d].ever_cut);
+	if (!ok)
+		return false;
+	qsort(x->out->cuts, x->out->n_cuts, sizeof *x->out->cuts, by_number);
+	size_t n = 0;
+	for (size_t i = 0; i < x->out->n_cuts; i++)
+		if (!n || x->out->cuts[n - 1] != x->out->cuts[i])
+			x->out->cuts[n++] = x->out->cuts[i];
+	x->out->n_cuts = n;
+	return true;
+}
+
+/* Who is made, ended and let go by streams between the same two cuts is dropped. */
+static void find_kept(struct sweep *x)
+{
+	const tide_model *m = x->m;
+	tide_thin *o = x->out;
+	uint32_t gap = 0;
+	bool made;
+	o->kept = 0;
+	for (size_t i = 0; i < m->moves.n; i++) {
+		while (gap < o->n_cuts && o->cuts[gap] <= i)
+			gap++;
+		uint32_t row = tide__move_life(m, i, &made);
+		if (!row && m->moves.kind[i] == TIDE_MOVE_FREE && o->drop[m->moves.row[i]] &&
+		    x->gap[m->moves.row[i]] != gap) { /* a stream held it over a cut */
+			o->drop[m->moves.row[i]] = 0;
+			o->kept++;
+		}
+		if (!row)
+			continue;
+		if (made) {
+			x->gap[row] = gap;
+			o->drop[row] = 0;
+			o->kept++;
+		} else if (x->gap[row] == gap && m->allocs.died[row] != TIDE_T_NEVER) {
+			o->drop[row] = 1;
+			o->kept--;
+		}
+	}
+}
+
+static tide_code thin(struct sweep *x, uint64_t most, tide_error *err)
+{
+	const tide_model *m = x->m;
+	tide_thin *out = x->out;
+	*out = (tide_thin){ 0 };
+	x->tops = tide__calloc(x->n_tops, sizeof *x->tops);
+	x->gap = tide__alloc(m->allocs.n, sizeof *x->gap);
+	out->drop = tide__calloc(m->allocs.n, 1);
+	bool ok = x->tops && x->gap && out->drop;
+	while (ok && (ok = find_cuts(x))) {
+		find_kept(x);
+		out->px = x->px;
+		if (out->kept <= most || x->px <= 1)
+			break;
+		x->px /= 2;
+	}
+	tide__free(x->tops);
+	tide__free(x->gap);
+	if (ok)
+		return TIDE_OK;
+	tide__thin_free(out);
+	return tide__nomem(err);
+}
+
+tide_code tide__thin(const tide_model *m, int64_t from, int64_t to, uint32_t px, int64_t at,
+		     uint64_t most, tide_thin *out, tide_error *err)
+{
+	struct sweep x = { .m = m,
+			   .from = from,
+			   .to = to,
+			   .px = px,
+			   .at = at < 0 ? 0 : tide__cut_at(m, at),
+			   .n_tops = m->devices.n + 1,
+			   .out = out };
+	return thin(&x, most, err);
+}
+
+tide_code tide__thin_phases(const tide_model *m, const tide_phases *p, uint64_t most,
+			    tide_thin *out, tide_error *err)
+{
+	struct sweep x = { .m = m,
+			   .phases = p,
+			   .px = p->n < UINT32_MAX ? (uint32_t)p->n : UINT32_MAX,
+			   .n_tops = p->n_scopes,
+			   .out = out };
+	return thin(&x, most, err);
+}
+
+void tide__thin_free(tide_thin *t)
+{
+	tide__free(t->drop);
+	tide__free(t->cuts);
+	*t = (tide_thin){ 0 };
+}

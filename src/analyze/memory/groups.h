@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A set of allocations, grouped by what they have in common. The groups partition the set: counts,
+ * bytes and requested bytes add up to those of the set. Definitions: docs/analyses/peak.md. */
+#ifndef TIDE_ANALYZE_MEMORY_GROUPS_H
+#define TIDE_ANALYZE_MEMORY_GROUPS_H
+
+#include "analyze/memory/live_set.h"
+#include "analyze/memory/alloc_module.h"
+#include "analyze/common/paths.h"
+#include "analyze/memory/roles.h"
+#include "model/strings.h"
+
+#define TIDE_GROUP_BYS(X)                                                                    \
+	X(OP, "op")	    /* op path of the allocating span */                             \
+	X(STACK, "stack")   /* whole call stack */                                           \
+	X(TENSOR, "tensor") /* what it holds: name, type, shape */                           \
+	X(ROLE, "role")	    /* parameter, gradient, activation ... */                        \
+	X(POOL, "pool")                                                                      \
+	X(STREAM, "stream")                                                                  \
+	X(SIZE, "size")	    /* size class: from one power of two to the next */              \
+	X(FRAME, "frame")   /* the frame that names the stack: stacks.h, tide__stack_face */ \
+	X(MODULE, "module") /* the module it belongs to: alloc_module.h */
+
+typedef enum tide_group_by {
+#define X(name, text) TIDE_BY_##name,
+	TIDE_GROUP_BYS(X)
+#undef X
+} tide_group_by;
+
+/* The key, by op, stack, frame or module, of what existed before the recording and of which nothing
+ * of the kind is known. */
+#define TIDE_GROUP_BEFORE (UINT64_MAX - 1)
+
+typedef struct tide_group {
+	uint64_t key; /* meaning depends on `by`; render/text/labels.h names it */
+	uint64_t bytes, requested, count;
+} tide_group;
+
+typedef struct tide_groups {
+	tide_group_by by;
+	tide_group *rows; /* by bytes, descending; equals in the order of first appearance */
+	size_t n, cap;
+	tide_map index;	      /* key -> row + 1 */
+	tide_paths paths;     /* of TIDE_BY_OP */
+	tide_strings *labels; /* of TIDE_BY_TENSOR */
+	tide_str *owner;      /* of TIDE_BY_MODULE: per alloc */
+	tide_frame_id *faces; /* of TIDE_BY_FRAME: per stack */
+	tide_map tensors;     /* of TIDE_BY_TENSOR: alloc -> its last tensor row */
+	const uint8_t *roles; /* of TIDE_BY_ROLE: role per alloc row; borrowed, or those of: */
+	tide_roles own;
+} tide_groups;
+
+/* Release with tide__groups_free in any case. O(n log groups); TENSOR also O(tensors), ROLE what
+ * roles.h takes. */
+tide_code tide__groups(const tide_model *m, const tide_alive *set, tide_group_by by,
+		       tide_groups *out, tide_error *err);
+/* The same with roles that are known already; `roles` is borrowed until tide__groups_free. */
+tide_code tide__groups_in_roles(const tide_model *m, const tide_alive *set, tide_group_by by,
+				const uint8_t *roles, tide_groups *out, tide_error *err);
+void tide__groups_free(tide_groups *g);
+
+/* Key of any allocation under the grouping (for TENSOR only of those in the set);
+ * UINT64_MAX on exhaustion. */
+uint64_t tide__groups_key(tide_groups *g, const tide_model *m, uint32_t row);
+/* Row of a key, SIZE_MAX if no allocation of the set had it. */
+size_t tide__groups_find(const tide_groups *g, uint64_t key);
+
+/* "weights float32[64, 32]" into buf; its length. A long name is cut at half of n, and dimensions
+ * that do not fit are left out. */
+enum { TIDE_TENSOR_TEXT = 1024 };
+size_t tide__tensor_text(const tide_model *m, uint32_t tensor, char *buf, size_t n);
+
+/* What tells most about who made a trace's allocations: call stacks if any has one, else ops if any
+ * has one, else roles if any is told, else sizes. */
+tide_group_by tide__groups_telling(const tide_model *m);
+
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Growth over steps. Groups change rarely against the number of steps, so each keeps its sums and
+ * catches up on the steps that passed when it next changes: O(1) a move, whatever n is. */
+#include "analyze/memory/leaks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+struct line {		     /* one group's sums so far */
+	uint64_t now, count; /* live bytes, allocations */
+	uint64_t seen;	     /* y at the last step's end that was accounted */
+	uint32_t step;	     /* ... which was this one: ends 1 .. step are in the sums */
+	uint32_t up, down, alloc;
+	uint64_t first, middle, first_count;
+	tide_i128 sum_y, sum_sy;
+	uint64_t key;
+};
+
+struct lines {
+	struct line *v;
+	size_t n, cap;
+	tide_map index; /* key + 1 -> line + 1 */
+};
+
+static struct line *line_of(struct lines *l, uint64_t key)
+{
+	uint32_t at = tide__map_get(&l->index, key);
+
+	if (at)
+		return &l->v[at - 1];
+	if (!TIDE_ROOM(l->v, l->cap, l->n + 1))
+		return NULL;
+	if (!tide__map_put(&l->index, key, (uint32_t)l->n + 1))
+		return NULL;
+	l->v[l->n] = (struct line){ .key = key };
+	return &l->v[l->n++];
+}
+
+/* Steps step + 1 .. to have ended with the present value. */
+static void catch_up(struct line *l, uint32_t to, uint32_t half)
+{
+	if (l->step >= to)
+		return;
+	if (l->step < half && half <= to)
+		l->middle = l->now;
+	tide_i128 k = to - l->step, from = l->step + 1;
+
+	if (l->step == 0) {
+		l->first = l->now;
+		l->first_count = l->count;
+	} else {
+		l->up += l->now > l->seen;
+		l->down += l->now < l->seen;
+	}
+	l->sum_y += k * l->now;
+	l->sum_sy += (from + to) * k / 2 * l->now;
+	l->seen = l->now;
+	l->step = to;
+}
+
+static void change(struct line *l, uint32_t ended, uint32_t half, const tide_allocs *t, uint32_t a,
+		   bool born, int64_t end)
+{
+	catch_up(l, ended, half);
+	l->now = born ? l->now + t->size[a] : l->now - t->size[a];
+	l->count = born ? l->count + 1 : l->count - 1;
+	if (born && t->died[a] >= end)
+		l->alloc = a;
+}
+
+static bool here(const tide_model *m, uint32_t device, uint32_t a)
+{
+	return device == TIDE_ANY || m->pools.device[m->allocs.pool[a].i].i == device;
+}
+
+static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct lines *l,
+		  struct line *all)
+{
+	uint32_t ended = 0, n = (uint32_t)out->beats.n, half = (n + 1) / 2;
+	int64_t end = out->beats.t[n];
+
+	for (size_t i = 0; i < m->moves.n; i++) {
+		bool born;
+		uint32_t a = tide__move_life(m, i, &born);
+
+		if (!a || !here(m, device, a))
+			continue;
+		int64_t t = tide__move_time(m, i);
+
+		while (ended < n && t >= out->beats.t[ended + 1])
+			ended++;
+		if (ended == n)
+			break;
+		uint64_t key = tide__groups_key(&out->groups, m, a);
+		struct line *g = key == UINT64_MAX ? NULL : line_of(l, key);
+
+		if (!g)
+			return false;
+		change(g, ended, half, &m->allocs, a, born, end);
+		change(all, ended, half, &m->allocs, a, born, end);
+	}
+	for (size_t i = 0; i < l->n; i++)
+		catch_up(&l->v[i], n, half);
+	catch_up(all, n, half);
+	return true;
+}
+
+static tide_leak finish(const struct line *l, const tide_leaks *out)
+{
+	tide_i128 n = (tide_i128)out->beats.n, sum_s = n * (n + 1) / 2;
+	tide_leak k = { .key = l->key,
+			.first = l->first,
+			.middle = l->middle,
+			.last = l->seen,
+			.first_count = l->first_count,
+			.last_count = l->count,
+			.up = l->up,
+			.down = l->down,
+			.alloc = l->alloc };
+
+	k.slope_num = n * l->sum_sy - sum_s * l->sum_y;
+	k.slope = (double)k.slope_num / (double)out->slope_den;
+	k.growing = k.slope_num > 0 && k.first < k.middle && k.middle < k.last && k.up > k.down;
+	k.steady = k.growing && !k.down;
+	return k;
+}
+
+static int by_slope(const void *a, const void *b)
+{
+	const tide_leak *x = a, *y = b;
+
+	if (x->slope_num != y->slope_num)
+		return x->slope_num > y->slope_num ? -1 : 1;
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+static tide_code collect(const struct lines *l, const struct line *all, tide_leaks *out,
+			 tide_error *err)
+{
+	tide_i128 n = (tide_i128)out->beats.n;
+
+	out->slope_den =
+		n * (n * (n + 1) * (2 * n + 1) / 6) - (n * (n + 1) / 2) * (n * (n + 1) / 2);
+	out->total = finish(all, out);
+	out->v = tide__alloc(l->n, sizeof *out->v);
+	if (!out->v)
+		return tide__nomem(err);
+	for (size_t i = 0; i < l->n; i++) {
+		tide_leak k = finish(&l->v[i], out);
+
+		if (k.growing)
+			out->v[out->n++] = k;
+	}
+	if (out->n)
+		qsort(out->v, out->n, sizeof *out->v, by_slope);
+	return TIDE_OK;
+}
+
+tide_code tide__leaks(const tide_model *m, uint32_t device, tide_group_by by, int64_t every_ns,
+		      tide_leaks *out, tide_error *err)
+{
+	static const tide_alive none = { 0 };
+	struct lines l = { 0 };
+	struct line all = { 0 };
+	tide_code rc;
+
+	memset(out, 0, sizeof *out);
+	rc = tide__beats(m, every_ns, &out->beats);
+	if (rc != TIDE_OK)
+		return tide__nomem(err);
+	rc = tide__groups(m, &none, by, &out->groups, err);
+	out->known = out->beats.n >= 3;
+	if (rc != TIDE_OK || !out->known)
+		return rc;
+	rc = sweep(m, device, out, &l, &all) ? collect(&l, &all, out, err) : tide__nomem(err);
+	tide__free(l.v);
+	tide__map_free(&l.index);
+	return rc;
+}
+
+void tide__leaks_free(tide_leaks *l)
+{
+	tide__beats_free(&l->beats);
+	tide__groups_free(&l->groups);
+	tide__free(l->v);
+	memset(l, 0, sizeof *l);
+}
+
+tide_code tide__leak_series(const tide_model *m, uint32_t device, tide_leaks *l, uint64_t key,
+			    uint64_t *out, tide_error *err)
+{
+	uint64_t now = 0;
+	size_t ended = 0;
+
+	for (size_t i = 0; i < m->moves.n; i++) {
+		bool born;
+		uint32_t a = tide__move_life(m, i, &born);
+
+		if (!a || !here(m, device, a))
+			continue;
+		int64_t t = tide__move_time(m, i);
+		uint64_t k = tide__groups_key(&l->groups, m, a);
+
+		if (k == UINT64_MAX)
+			return tide__nomem(err);
+		for (; ended < l->beats.n && t >= l->beats.t[ended + 1]; ended++)
+			out[ended] = now;
+		if (k == key)
+			now = born ? now + m->allocs.size[a] : now - m->allocs.size[a];
+	}
+	for (; ended < l->beats.n; ended++)
+		out[ended] = now;
+	return TIDE_OK;
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "analyze/memory/live_set.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+static bool wanted(const tide_model *m, uint32_t row, uint32_t device, uint32_t pool)
+{
+	uint32_t p = m->allocs.pool[row].i;
+	return (pool == TIDE_ANY || p == pool) &&
+	       (device == TIDE_ANY || m->pools.device[p].i == device);
+}
+
+/* One bit per alloc: set by its ALLOC, cleared by its end. */
+static size_t mark(const tide_model *m, uint64_t cut, uint64_t *bits)
+{
+	size_t n = 0;
+	for (uint64_t i = 0; i < cut; i++) {
+		bool made;
+		uint32_t row = tide__move_life(m, i, &made);
+		if (made) {
+			bits[row / 64] |= (uint64_t)1 << row % 64;
+			n++;
+		} else if (row) {
+			bits[row / 64] &= ~((uint64_t)1 << row % 64);
+			n--;
+		}
+	}
+	return n;
+}
+
+tide_code tide__alive_at(const tide_model *m, uint64_t cut, uint32_t device, uint32_t pool,
+			 tide_alive *out, tide_error *err)
+{
+	size_t words = m->allocs.n / 64 + 1;
+	uint64_t *bits = tide__calloc(words, sizeof *bits);
+	*out = (tide_alive){ 0 };
+	if (!bits)
+		return tide__nomem(err);
+	size_t n = mark(m, cut < m->moves.n ? cut : m->moves.n, bits);
+	out->rows = tide__alloc(n, sizeof *out->rows);
+	for (size_t w = 0; out->rows && w < words; w++)
+		for (uint64_t b = bits[w]; b; b &= b - 1) {
+			uint32_t row = (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(b);
+			if (wanted(m, row, device, pool))
+				out->rows[out->n++] = row;
+		}
+	tide__free(bits);
+	return out->rows ? TIDE_OK : tide__nomem(err);
+}
+
+void tide__alive_free(tide_alive *a)
+{
+	tide__free(a->rows);
+	*a = (tide_alive){ 0 };
+}
+
+/* ---- largest ---- */
+
+static bool less(const tide_model *m, uint32_t a, uint32_t b)
+{
+	uint64_t x = m->allocs.size[a], y = m->allocs.size[b];
+	return x < y || (x == y && a > b);
+}
+
+/* Restore the heap (smallest on top) from the top down. */
+static void sift(const tide_model *m, uint32_t *h, size_t n, size_t i)
+{
+	for (;;) {
+		size_t k = 2 * i + 1;
+		if (k + 1 < n && less(m, h[k + 1], h[k]))
+			k++;
+		if (k >= n || !less(m, h[k], h[i]))
+			return;
+		uint32_t t = h[i];
+		h[i] = h[k];
+		h[k] = t;
+		i = k;
+	}
+}
+
+static void rise(const tide_model *m, uint32_t *h, size_t i)
+{
+	while (i && less(m, h[i], h[(i - 1) / 2])) {
+		uint32_t t = h[i];
+		h[i] = h[(i - 1) / 2];
+		h[(i - 1) / 2] = t;
+		i = (i - 1) / 2;
+	}
+}
+
+static void offer(const tide_model *m, tide_alive *out, size_t top, uint32_t row)
+{
+	if (out->n < top) {
+		out->rows[out->n++] = row;
+		rise(m, out->rows, out->n - 1);
+	} else if (top && less(m, out->rows[0], row)) {
+		out->rows[0] = row;
+		sift(m, out->rows, top, 0);
+	}
+}
+
+tide_code tide__largest(const tide_model *m, const tide_alive *in, uint32_t device, size_t top,
+			tide_alive *out, tide_error *err)
+{
+	size_t n = in ? in->n : m->allocs.n - 1;
+	if (top > n)
+		top = n;
+	*out = (tide_alive){ .rows = tide__alloc(top, sizeof *out->rows) };
+	if (!out->rows)
+		return tide__nomem(err);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t row = in ? in->rows[i] : (uint32_t)i + 1;
+		if (wanted(m, row, device, TIDE_ANY))
+			offer(m, out, top, row);
+	}
+	for (size_t k = out->n; k > 1; k--) { /* the heap becomes a list, largest first */
+		uint32_t t = out->rows[0];
+		out->rows[0] = out->rows[k - 1];
+		out->rows[k - 1] = t;
+		sift(m, out->rows, k - 1, 0);
+	}
+	return TIDE_OK;
+}

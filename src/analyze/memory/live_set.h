@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Which allocations are alive at a cut (see usage.h), and which were largest. */
+#ifndef TIDE_ANALYZE_MEMORY_LIVE_SET_H
+#define TIDE_ANALYZE_MEMORY_LIVE_SET_H
+
+#include "model/model.h"
+
+#define TIDE_ANY UINT32_MAX /* no restriction to a device or pool; 0 is the "none" row */
+
+typedef struct tide_alive {
+	uint32_t *rows; /* rows of allocs, ascending */
+	size_t n;
+} tide_alive;
+
+/* Everything alive after moves [0, cut) on `device` and `pool` (TIDE_ANY = all).
+ * O(cut + allocs) time; one bit per alloc of scratch. Release with tide__alive_free. */
+tide_code tide__alive_at(const tide_model *m, uint64_t cut, uint32_t device, uint32_t pool,
+			 tide_alive *out, tide_error *err);
+void tide__alive_free(tide_alive *a);
+
+/* The `top` largest of `in` (NULL = of all allocs on `device`), by size, then by row.
+ * O(n log top). */
+tide_code tide__largest(const tide_model *m, const tide_alive *in, uint32_t device, size_t top,
+			tide_alive *out, tide_error *err);
+
+#endif

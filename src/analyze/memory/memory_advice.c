@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Advice, one function a kind; each looks at its evidence and may add one line. */
+#include "analyze/memory/memory_advice.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/allocator/allocator_state.h"
+#include "analyze/memory/roles.h"
+#include "analyze/memory/usage.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+#define MIB   (1024.0 * 1024.0)
+#define LEAST (16ull << 20) /* bytes below which nothing is said */
+
+struct evidence {
+	const tide_model *m;
+	uint32_t device;
+	const tide_requests *q;
+	const tide_sweep *sweep;
+	tide_usage usage;
+	tide_alive alive; /* at the peak */
+	tide_state peak;  /* the allocator at the peak */
+	tide_roles roles;
+	tide_memadvices *out;
+};
+
+__attribute__((format(printf, 4, 5))) static void say(struct evidence *e, const char *kind,
+						      uint64_t bytes, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (e->out->n == TIDE_MEMADVICE_MAX)
+		return;
+	tide_memadvice *a = &e->out->v[e->out->n++];
+
+	a->kind = kind;
+	a->bytes = bytes;
+	va_start(ap, fmt);
+	vsnprintf(a->text, sizeof a->text, fmt, ap);
+	va_end(ap);
+}
+
+/* A size as commands and pages write it; steps may be small, all else has 1 MiB or more. */
+typedef struct {
+	char text[24];
+} size_text;
+
+static size_text size(double bytes)
+{
+	size_text out;
+	bool large = bytes >= 1024 * MIB, small = bytes < MIB;
+
+	snprintf(out.text, sizeof out.text, "%.2f %s",
+		 bytes / MIB / (large ? 1024 : 1) * (small ? 1024 : 1),
+		 large	 ? "GiB"
+		 : small ? "KiB"
+			 : "MiB");
+	return out;
+}
+
+/* ---- settings ---- */
+
+/* What other settings are to be compared with: the recorded ones, older blocks placed alike. */
+static const tide_sim_result *baseline(const struct evidence *e)
+{
+	for (size_t i = 0; i < e->sweep->n; i++)
+		if (e->sweep->v[i].same_settings && (!e->q->n_before || e->sweep->v[i].anew))
+			return &e->sweep->v[i];
+	return NULL;
+}
+
+/* Does the simulator under the recorded settings reserve what was reserved, within a tenth? If not
+ * (the trace contradicts itself, or lacks much), what it says of other settings is no evidence. */
+static bool like_recorded(const struct evidence *e, const tide_sim_result *base)
+{
+	uint64_t was = e->usage.devices[e->device].reserved_peak, is = base->st.reserved_peak;
+
+	return was == TIDE_RESERVED_NONE || !was || (is >= was - was / 10 && is <= was + was / 10);
+}
+
+static void advise_setting(struct evidence *e)
+{
+	char text[300];
+	const tide_sim_result *base = e->sweep ? baseline(e) : NULL;
+
+	if (!base || !e->sweep->n || base->out || !like_recorded(e, base))
+		return;
+	const tide_sim_result *best = &e->sweep->v[0];
+	uint64_t saved = base->st.reserved_peak > best->st.reserved_peak
+				 ? base->st.reserved_peak - best->st.reserved_peak
+				 : 0;
+
+	if (best->same_settings || best->out || saved < LEAST ||
+	    saved < base->st.reserved_peak / 100)
+		return;
+	tide__sim_describe(&best->config, text, sizeof text);
+	say(e, "setting", saved,
+	    "PYTORCH_CUDA_ALLOC_CONF=%s would have reserved %s at the highest instead of %s "
+	    "(replayed in a simulator%s)",
+	    text, size((double)best->st.reserved_peak).text,
+	    size((double)base->st.reserved_peak).text,
+	    e->sweep->recorded_known && !e->sweep->recorded.diverged
+		    ? " that reproduces the recorded segments"
+		    : "");
+}
+
+static void advise_retries(struct evidence *e)
+{
+	if (!e->sweep || !e->sweep->recorded_known || e->sweep->recorded.diverged ||
+	    !e->sweep->recorded.st.retries)
+		return;
+	say(e, "retries", e->sweep->recorded.st.reserved_peak,
+	    "%llu %s refused by the device until the cache was released; each such release waits "
+	    "for all streams: leave more room, or reserve less",
+	    (unsigned long long)e->sweep->recorded.st.retries,
+	    e->sweep->recorded.st.retries == 1 ? "request was" : "requests were");
+}
+
+static void advise_empty_cache(struct evidence *e)
+{
+	if (!e->q || e->q->n_empty < 3)
+		return;
+	say(e, "empty_cache", 0,
+	    "the cache was emptied %zu times: segments given back are taken again at the cost of a "
+	    "synchronizing call each; do so only when another program needs the memory",
+	    e->q->n_empty);
+}
+
+/* ---- the peak ---- */
+
+static uint64_t role_bytes(const struct evidence *e, uint8_t role, size_t *count)
+{
+	uint64_t sum = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < e->alive.n; i++)
+		if (e->roles.role[e->alive.rows[i]] == role) {
+			sum += e->m->allocs.size[e->alive.rows[i]];
+			++*count;
+		}
+	return sum;
+}
+
+static const struct {
+	uint8_t role;
+	const char *kind, *what, *text;
+} role_advice[] = {
+	{ TIDE_ROLE_ACTIVATION, "activations", "activations",
+	  "keep fewer for the backward pass: recompute parts of the forward pass (checkpointing), "
+	  "smaller "
+	  "batches, or offloading" },
+	{ TIDE_ROLE_OPTIMIZER, "optimizer", "optimizer state",
+	  "optimizer state can be sharded over ranks, kept in fewer bits, or offloaded" },
+	{ TIDE_ROLE_GRADIENT, "gradients", "gradients",
+	  "gradients can be sharded, or freed as they are applied (an optimizer step in the "
+	  "backward pass)" },
+};
+
+/* Live bytes at the peak; what a stream still holds back is nobody's. */
+static uint64_t peak_of(const struct evidence *e)
+{
+	return e->device < e->usage.n_devices ? e->usage.devices[e->device].peak : 0;
+}
+
+static void advise_roles(struct evidence *e)
+{
+	uint64_t peak = peak_of(e);
+
+	for (size_t i = 0; i < sizeof role_advice / sizeof *role_advice; i++) {
+		size_t n;
+		uint64_t bytes = role_bytes(e, role_advice[i].role, &n);
+
+		if (bytes < LEAST || bytes < peak * 3 / 10)
+			continue;
+		say(e, role_advice[i].kind, bytes,
+		    "%zu allocations that hold %s are %s of the %s at the peak (%.0f %%): %s", n,
+		    role_advice[i].what, size((double)bytes).text, size((double)peak).text,
+		    100.0 * (double)bytes / (double)peak, role_advice[i].text);
+	}
+}
+
+static void advise_waste(struct evidence *e)
+{
+	const tide_state_totals *t = &e->peak.total;
+
+	if (t->waste >= LEAST && t->waste >= t->active * 3 / 100)
+		say(e, "waste", t->waste,
+		    "blocks are %s larger than what was asked for at the peak (%.1f %%): "
+		    "rounding, and "
+		    "rests too small to split off",
+		    size((double)t->waste).text, 100.0 * (double)t->waste / (double)t->active);
+	if (e->peak.known && t->inactive_split >= LEAST && t->inactive_split >= t->reserved / 10)
+		say(e, "fragmentation", t->inactive_split,
+		    "%s of the %s reserved (%.0f %%) lie free between blocks in use at the "
+		    "peak, the largest piece %s: they serve no larger request and cannot go back "
+		    "to the device",
+		    size((double)t->inactive_split).text, size((double)t->reserved).text,
+		    100.0 * (double)t->inactive_split / (double)t->reserved,
+		    size((double)t->largest_free).text);
+}
+
+/* ---- growth ---- */
+
+static tide_code advise_leaks(struct evidence *e, tide_error *err)
+{
+	tide_leaks l;
+	tide_group_by by = tide__groups_telling(e->m);
+	const char *what = by == TIDE_BY_STACK ? "call stack" : by == TIDE_BY_OP ? "op" : "group";
+	tide_code rc = tide__leaks(e->m, e->device, by, 0, &l, err);
+	bool grows = rc == TIDE_OK && l.known && l.n && l.total.growing;
+	uint64_t more = grows && l.total.last > l.total.first ? l.total.last - l.total.first : 0;
+
+	if (more >= MIB && (l.total.slope >= MIB || more >= peak_of(e) / 10))
+		say(e, "growth", more,
+		    "memory grows by %s a step over %zu steps; %zu %s%s all along: see `tidemark "
+		    "leaks`",
+		    size(l.total.slope).text, l.beats.n, l.n, what, l.n == 1 ? " grows" : "s grow");
+	tide__leaks_free(&l);
+	return rc;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const tide_memadvice *x = a, *y = b;
+
+	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
+}
+
+static tide_code gather(struct evidence *e, tide_error *err)
+{
+	tide_code rc = tide__usage(e->m, UINT64_MAX, 0, &e->usage, err);
+	uint64_t cut = 0;
+
+	if (rc == TIDE_OK) {
+		cut = e->device < e->usage.n_devices ? e->usage.devices[e->device].peak_cut : 0;
+		rc = tide__alive_at(e->m, cut, e->device, TIDE_ANY, &e->alive, err);
+	}
+	if (rc == TIDE_OK)
+		rc = tide__state_at(e->m, cut, e->device, &e->peak, err);
+	if (rc == TIDE_OK && tide__roles(e->m, &e->roles) != TIDE_OK)
+		rc = tide__nomem(err);
+	return rc;
+}
+
+tide_code tide__memadvice(const tide_model *m, uint32_t device, const tide_requests *q,
+			  const tide_sweep *sweep, tide_memadvices *out, tide_error *err)
+{
+	struct evidence e = { .m = m, .device = device, .q = q, .sweep = sweep, .out = out };
+
+	memset(out, 0, sizeof *out);
+	tide_code rc = gather(&e, err);
+
+	if (rc == TIDE_OK) {
+		advise_setting(&e);
+		advise_retries(&e);
+		advise_empty_cache(&e);
+		advise_roles(&e);
+		advise_waste(&e);
+		rc = advise_leaks(&e, err);
+	}
+	if (out->n)
+		qsort(out->v, out->n, sizeof *out->v, by_bytes);
+	tide__usage_free(&e.usage);
+	tide__alive_free(&e.alive);
+	tide__state_free(&e.peak);
+	tide__roles_free(&e.roles);
+	return rc;
+}
+
+tide_code tide__memadvice_full(const tide_model *m, uint32_t device, tide_memadvices *out,
+			       tide_error *err)
+{
+	tide_sim_config tries[32];
+	size_t n = 0;
+	tide_requests *q = NULL;
+	tide_sweep sweep = { 0 };
+	tide_code rc = tide__requests_new(m, (tide_device_id){ device }, &q, err);
+
+	if (rc == TIDE_OK && m->devices.kind[device] != TIDE_DEVICE_CUDA && !q->reserved_max) {
+		tide__requests_free(q); /* no caching allocator to speak of */
+		q = NULL;
+	}
+	if (q) {
+		tries[n++] = q->recorded;
+		for (size_t i = 0; tide__sim_standard[i] && n < 32; i++) {
+			tries[n] = tide__sim_defaults();
+			tide__sim_parse(&tries[n], tide__sim_standard[i], NULL);
+			if (!tide__sim_same(&tries[n], &q->recorded) &&
+			    (q->limit || !(tries[n].gc_threshold > 0)))
+				n++;
+		}
+		rc = tide__sim_sweep(q, tries, n, 0, &sweep, err);
+	}
+	if (rc == TIDE_OK || rc == TIDE_ENOTFOUND || rc == TIDE_ELIMIT)
+		rc = tide__memadvice(m, device, q, q ? &sweep : NULL, out, err);
+	tide__sweep_free(&sweep);
+	tide__requests_free(q);
+	return rc;
+}

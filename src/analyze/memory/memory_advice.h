@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Recommendations about memory. Each one rests on numbers of this trace and says them; where there
+ * is no evidence there is no advice. Thresholds: docs/analyses/allocator.md. */
+#ifndef TIDE_ANALYZE_MEMORY_MEMORY_ADVICE_H
+#define TIDE_ANALYZE_MEMORY_MEMORY_ADVICE_H
+
+#include "analyze/memory/leaks.h"
+#include "analyze/allocator/sim/sweep.h"
+
+typedef struct tide_memadvice {
+	const char *kind; /* "setting", "activations", ...: static text */
+	char text[360];	  /* one line: what to do and the evidence */
+	uint64_t bytes;	  /* what it is about: bytes saved, held or lost */
+} tide_memadvice;
+
+enum { TIDE_MEMADVICE_MAX = 12 };
+
+typedef struct tide_memadvices {
+	tide_memadvice v[TIDE_MEMADVICE_MAX]; /* by bytes, descending */
+	size_t n;
+} tide_memadvices;
+
+/* `sweep` and `q` as from tide__sim_sweep over the standard settings, or NULL both: no advice on
+ * settings then. O(moves). */
+tide_code tide__memadvice(const tide_model *m, uint32_t device, const tide_requests *q,
+			  const tide_sweep *sweep, tide_memadvices *out, tide_error *err);
+
+/* Run the standard sweep first. TIDE_OK with less advice when the trace cannot be replayed. */
+tide_code tide__memadvice_full(const tide_model *m, uint32_t device, tide_memadvices *out,
+			       tide_error *err);
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Savings by one sweep that follows the live bytes and, beside them, those of each group. */
+#include "analyze/memory/peak_savings.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#define NO_GROUP UINT32_MAX
+
+struct sweep {
+	uint32_t *group; /* per alloc: index below `n`, or NO_GROUP; NO_GROUP - 1 = other device */
+	uint64_t *held;	 /* per group: live bytes now */
+	uint64_t *high;	 /* per group: highest live bytes without it */
+	uint64_t *cut;
+	size_t n;
+};
+
+#define ELSEWHERE (NO_GROUP - 1)
+
+static bool assign(const tide_model *m, uint32_t device, tide_groups *g, struct sweep *s)
+{
+	enum {
+		SLOTS = 1024
+	}; /* keys come again and again: what was found last is looked at first */
+	struct {
+		uint64_t key;
+		uint32_t group;
+	} found[SLOTS];
+
+	for (uint64_t i = 0; i < SLOTS; i++) {
+		found[i].key = i + 1; /* which belongs in another slot: not there */
+		found[i].group = NO_GROUP;
+	}
+	for (uint32_t a = 1; a < m->allocs.n; a++) {
+		if (device != TIDE_ANY && m->pools.device[m->allocs.pool[a].i].i != device) {
+			s->group[a] = ELSEWHERE;
+			continue;
+		}
+		uint64_t key = tide__groups_key(g, m, a), slot = key % SLOTS;
+
+		if (key == UINT64_MAX)
+			return false;
+		if (found[slot].key != key) {
+			size_t row = tide__groups_find(g, key);
+			found[slot].key = key;
+			found[slot].group = row < s->n ? (uint32_t)row : NO_GROUP;
+		}
+		s->group[a] = found[slot].group;
+	}
+	return true;
+}
+
+/* The live bytes are `live` after move i: is that higher than before for any group? Returns the
+ * lowest of the highs: less than that is higher for none. */
+static uint64_t raise(struct sweep *s, uint64_t live, size_t i)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (size_t k = 0; k < s->n; k++) {
+		if (live - s->held[k] > s->high[k]) {
+			s->high[k] = live - s->held[k];
+			s->cut[k] = i + 1;
+		}
+		least = s->high[k] < least ? s->high[k] : least;
+	}
+	return least;
+}
+
+static void sweep_all(const tide_model *m, struct sweep *s, uint64_t *peak)
+{
+	uint64_t live = 0, least = 0;
+
+	for (size_t i = 0; i < m->moves.n; i++) {
+		bool born;
+		uint32_t a = tide__move_life(m, i, &born), g = s->group[a];
+		uint64_t size = m->allocs.size[a];
+
+		if (!a || g == ELSEWHERE)
+			continue;
+		if (!born) {
+			live -= size;
+			if (g != NO_GROUP)
+				s->held[g] -= size;
+			continue; /* nothing can be higher now */
+		}
+		live += size;
+		if (g != NO_GROUP)
+			s->held[g] += size;
+		if (live > *peak)
+			*peak = live;
+		if (live > least)
+			least = raise(s, live, i);
+	}
+}
+
+tide_code tide__culprits(const tide_model *m, uint32_t device, tide_groups *g, size_t top,
+			 tide_culprit **out, size_t *n, tide_error *err)
+{
+	struct sweep s = { .n = g->n < top ? g->n : top };
+	uint64_t peak = 0;
+	bool ok;
+
+	*out = tide__calloc(s.n, sizeof **out);
+	*n = 0;
+	s.group = tide__calloc(m->allocs.n + 1, sizeof *s.group);
+	s.held = tide__calloc(s.n, sizeof *s.held);
+	s.high = tide__calloc(s.n, sizeof *s.high);
+	s.cut = tide__calloc(s.n, sizeof *s.cut);
+	ok = *out && s.group && s.held && s.high && s.cut && assign(m, device, g, &s);
+	if (ok) {
+		sweep_all(m, &s, &peak);
+		for (size_t i = 0; i < s.n; i++)
+			(*out)[i] = (tide_culprit){ i, s.high[i], peak - s.high[i], s.cut[i] };
+		*n = s.n;
+	} else {
+		tide__free(*out);
+		*out = NULL;
+	}
+	tide__free(s.group);
+	tide__free(s.held);
+	tide__free(s.high);
+	tide__free(s.cut);
+	return ok ? TIDE_OK : tide__nomem(err);
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* One sweep over the moves. Each pool belongs to three scopes (itself, its device's part, that
+ * device's L1 or the total), so a move costs three updates. */
+#include "analyze/memory/phases.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { MAX_LEVELS = 1 << 24 }; /* phases × scopes: about 1.4 GB of results */
+
+struct sweep {
+	const tide_model *m;
+	tide_phases *p;
+	uint64_t *start; /* scope -> use at the phase's start */
+};
+
+bool tide__pool_is_l1(const tide_model *m, uint32_t pool)
+{
+	return m->pools.kind[pool] == TIDE_POOL_L1 || m->pools.kind[pool] == TIDE_POOL_L1_SMALL;
+}
+
+static bool is_cb(const tide_model *m, uint32_t pool)
+{
+	const char *name = tide__text(m, m->pools.name[pool], NULL);
+	return !strcmp(name, "CB") || !strcmp(name, "L1_CB");
+}
+
+/* ---- phases ---- */
+
+static void cut_phases(const tide_model *m, tide_phases *p)
+{
+	uint64_t from = 0;
+	int64_t t0 = 0;
+	for (uint32_t k = 1; k < m->marks.n; k++) {
+		if (m->marks.kind[k] != TIDE_MARK_PHASE)
+			continue;
+		p->phases[p->n++] = (tide_phase){ k, t0, m->marks.t[k], from, m->marks.move[k] };
+		from = m->marks.move[k];
+		t0 = m->marks.t[k];
+	}
+	if (from < m->moves.n || !p->n)
+		p->phases[p->n++] = (tide_phase){ 0, t0, m->t_end, from, m->moves.n };
+}
+
+/* ---- scopes ---- */
+
+struct parts { /* of one device: how many pools, then scope + 1 */
+	uint32_t of[TIDE_SCOPE_TOTAL];
+};
+
+/* The scope of `kind` that pool k belongs to beside its own. */
+static tide_scope_kind part_of(const tide_model *m, uint32_t k)
+{
+	return !tide__pool_is_l1(m, k) ? TIDE_SCOPE_MAIN
+	       : is_cb(m, k)	       ? TIDE_SCOPE_L1_CB
+				       : TIDE_SCOPE_L1_BUFFER;
+}
+
+/* Is it the only main memory of its device? */
+static bool sole_pool(const tide_model *m, uint32_t pool)
+{
+	if (part_of(m, pool) != TIDE_SCOPE_MAIN)
+		return false;
+	for (uint32_t k = 1; k < m->pools.n; k++)
+		if (k != pool && m->pools.device[k].i == m->pools.device[pool].i &&
+		    part_of(m, k) == TIDE_SCOPE_MAIN)
+			return false;
+	return true;
+}
+
+bool tide__scope_has(const tide_model *m, const tide_scope *s, uint32_t pool)
+{
+	if (s->kind == TIDE_SCOPE_POOL)
+		return pool == s->pool;
+	if (s->kind != TIDE_SCOPE_TOTAL && m->pools.device[pool].i != s->device)
+		return false;
+	tide_scope_kind part = part_of(m, pool);
+	if (s->kind == TIDE_SCOPE_TOTAL)
+		return part == TIDE_SCOPE_MAIN;
+	return part == s->kind || (s->kind == TIDE_SCOPE_L1 && part != TIDE_SCOPE_MAIN);
+}
+
+/* A device's own figure counts for its main memory; otherwise all pools must have one. */
+uint64_t tide__scope_limit(const tide_model *m, const tide_scope *s)
+{
+	uint64_t sum = 0;
+	if (s->kind == TIDE_SCOPE_TOTAL)
+		return 0;
+	if (s->kind == TIDE_SCOPE_MAIN && m->devices.capacity[s->device])
+		return m->devices.capacity[s->device];
+	for (uint32_t k = 1; k < m->pools.n; k++) {
+		if (!tide__scope_has(m, s, k))
+			continue;
+		uint64_t more = m->pools.capacity[k];
+		if (!more && s->pools == 1 && s->kind == TIDE_SCOPE_POOL)
+			more = sole_pool(m, k) ? m->devices.capacity[m->pools.device[k].i] : 0;
+		if (!more || sum + more < sum)
+			return 0;
+		sum += more;
+	}
+	return sum;
+}
+
+static uint32_t add_scope(tide_phases *p, tide_scope_kind kind, uint32_t device, uint32_t pool,
+			  uint32_t pools)
+{
+	p->scopes[p->n_scopes++] = (tide_scope){ kind, device, pool, pools };
+	return (uint32_t)p->n_scopes;
+}
+
+static void touched_pools(const tide_model *m, bool *touched)
+{
+	for (uint32_t i = 1; i < m->allocs.n; i++)
+		touched[m->allocs.pool[i].i] = true;
+}
+
+/* Pools first, then device by device, then the total: the order of the report. */
+static void make_scopes(struct sweep *s, const bool *touched, struct parts *parts)
+{
+	const tide_model *m = s->m;
+	uint32_t main = 0;
+	for (uint32_t k = 0; k < m->pools.n; k++) {
+		uint32_t d = m->pools.device[k].i;
+		if (!touched[k])
+			continue;
+		s->p->of[k][0] = add_scope(s->p, TIDE_SCOPE_POOL, d, k, 1);
+		parts[d].of[part_of(m, k)]++;
+		parts[d].of[TIDE_SCOPE_L1] += tide__pool_is_l1(m, k);
+		main += !tide__pool_is_l1(m, k);
+	}
+	for (uint32_t d = 0; d < m->devices.n; d++)
+		for (int kind = TIDE_SCOPE_MAIN; kind <= TIDE_SCOPE_L1; kind++)
+			if (parts[d].of[kind])
+				parts[d].of[kind] = add_scope(s->p, (tide_scope_kind)kind, d, 0,
+							      parts[d].of[kind]);
+	uint32_t total = main ? add_scope(s->p, TIDE_SCOPE_TOTAL, 0, 0, main) : 0;
+	for (uint32_t k = 0; k < m->pools.n; k++) {
+		const uint32_t *of = parts[m->pools.device[k].i].of;
+		if (!touched[k])
+			continue;
+		s->p->of[k][1] = of[part_of(m, k)];
+		s->p->of[k][2] = tide__pool_is_l1(m, k) ? of[TIDE_SCOPE_L1] : total;
+	}
+}
+
+/* ---- the sweep ---- */
+
+static void one(struct sweep *s, tide_phase_level *l, uint32_t scope, uint32_t row, unsigned kind)
+{
+	uint64_t size = s->m->allocs.size[row];
+	if (kind == TIDE_MOVE_FREE) {
+		l->frees++;
+		l->free_bytes += size;
+		l->current -= size;
+		return;
+	}
+	l->allocs++;
+	l->alloc_bytes += size;
+	l->current += size;
+	if (s->m->allocs.flags[row] & TIDE_ALLOC_BEFORE)
+		l->before_bytes += size;
+	if (l->current > l->top) {
+		l->top = l->current;
+		l->segment_peak = l->top - s->start[scope];
+	}
+}
+
+static void run_phase(struct sweep *s, size_t n)
+{
+	const tide_model *m = s->m;
+	const tide_phase *ph = &s->p->phases[n];
+	tide_phase_level *l = s->p->levels + n * s->p->n_scopes;
+	for (size_t k = 0; k < s->p->n_scopes; k++) {
+		s->start[k] = n ? l[k - s->p->n_scopes].current : 0;
+		l[k].current = l[k].top = s->start[k];
+	}
+	for (uint64_t i = ph->move0; i < ph->move1; i++) {
+		bool born;
+		uint32_t row = tide__move_life(m, i, &born);
+		if (!row)
+			continue;
+		const uint32_t *of = s->p->of[m->allocs.pool[row].i];
+		for (int k = 0; k < TIDE_SCOPES_A_POOL; k++)
+			one(s, &l[of[k] - 1], of[k] - 1, row,
+			    born ? TIDE_MOVE_ALLOC : TIDE_MOVE_FREE);
+	}
+	for (size_t k = 0; k < s->p->n_scopes; k++) {
+		uint64_t before = n ? l[k - s->p->n_scopes].peak : 0;
+		l[k].change = (int64_t)(l[k].alloc_bytes - l[k].free_bytes);
+		l[k].peak = l[k].top > before ? l[k].top : before;
+	}
+}
+
+static tide_code run(struct sweep *s, tide_error *err)
+{
+	tide_phases *p = s->p;
+	if (p->n_scopes && p->n > MAX_LEVELS / p->n_scopes)
+		return tide__fail(err, TIDE_ELIMIT, TIDE_NO_OFFSET,
+				  "%zu phases of %zu pools and devices are too many to tabulate",
+				  p->n, p->n_scopes);
+	p->levels = tide__calloc(p->n, p->n_scopes * sizeof *p->levels);
+	s->start = tide__calloc(p->n_scopes, sizeof *s->start);
+	if (!p->levels || !s->start)
+		return tide__nomem(err);
+	for (size_t n = 0; n < p->n; n++)
+		run_phase(s, n);
+	return TIDE_OK;
+}
+
+tide_code tide__phases(const tide_model *m, tide_phases *out, tide_error *err)
+{
+	*out = (tide_phases){ 0 };
+	struct sweep s = { .m = m, .p = out };
+	bool *touched = tide__calloc(m->pools.n, sizeof *touched);
+	struct parts *parts = tide__calloc(m->devices.n, sizeof *parts);
+	out->phases = tide__calloc(m->marks.n + 1, sizeof *out->phases);
+	out->scopes = tide__calloc(m->pools.n * 4 + 1, sizeof *out->scopes);
+	out->of = tide__calloc(m->pools.n, sizeof *out->of);
+	tide_code rc = TIDE_OK;
+	if (touched && parts && out->phases && out->scopes && out->of) {
+		cut_phases(m, out);
+		touched_pools(m, touched);
+		make_scopes(&s, touched, parts);
+		rc = run(&s, err);
+	} else {
+		rc = tide__nomem(err);
+	}
+	tide__free(touched);
+	tide__free(parts);
+	tide__free(s.start);
+	return rc;
+}
+
+void tide__phases_free(tide_phases *p)
+{
+	tide__free(p->phases);
+	tide__free(p->scopes);
+	tide__free(p->levels);
+	tide__free(p->of);
+	*p = (tide_phases){ 0 };
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Memory phase by phase.
+ *
+ * A PHASE mark ends a phase: the moves since the previous one (or the trace's start) are called by
+ * its name. What follows the last mark is the tail, a phase without a name; a trace without marks
+ * is one such phase. Figures are kept for scopes: each pool, the main memory of each device, its L1
+ * circular buffers, its other L1 buffers, its L1 in all, and all main memory together.
+ *
+ * For a scope and phases N = 0, 1, ... (current[-1] = peak[-1] = 0), exactly, in bytes:
+ *     change[N]  = allocs[N] - frees[N]
+ *     current[N] = current[N-1] + change[N]
+ *     peak[N]    = max(peak[N-1], current[N-1] + segment_peak[N])
+ * Definitions for readers: docs/analyses/phases.md. */
+#ifndef TIDE_ANALYZE_MEMORY_PHASES_H
+#define TIDE_ANALYZE_MEMORY_PHASES_H
+
+#include "model/model.h"
+
+typedef enum tide_scope_kind {
+	TIDE_SCOPE_POOL,      /* one pool */
+	TIDE_SCOPE_MAIN,      /* a device's pools that are not L1 */
+	TIDE_SCOPE_L1_CB,     /* a device's L1 circular buffers: L1 pools named "CB" or "L1_CB" */
+	TIDE_SCOPE_L1_BUFFER, /* its other L1 pools */
+	TIDE_SCOPE_L1,	      /* all of its L1 */
+	TIDE_SCOPE_TOTAL,     /* main memory of all devices */
+} tide_scope_kind;
+
+typedef struct tide_scope {
+	tide_scope_kind kind;
+	uint32_t device, pool; /* 0 where it does not apply */
+	uint32_t pools;	       /* how many pools are in it */
+} tide_scope;
+
+enum { TIDE_SCOPES_A_POOL = 3 }; /* itself, its device's part, that device's L1 or the total */
+
+typedef struct tide_phase_level { /* one scope in one phase */
+	uint64_t alloc_bytes, free_bytes;
+	uint64_t allocs, frees;
+	uint64_t before_bytes; /* part of alloc_bytes that existed before the recording */
+	uint64_t segment_peak; /* highest use above the phase's start; >= 0 */
+	int64_t change;
+	uint64_t peak;	  /* highest use since the trace's start */
+	uint64_t current; /* in use at the phase's end */
+	uint64_t top;	  /* highest use within the phase, what it began with included */
+} tide_phase_level;
+
+typedef struct tide_phase {
+	uint32_t mark; /* that ends it; 0 = the tail */
+	int64_t t0, t1;
+	uint64_t move0, move1; /* its moves: [move0, move1) */
+} tide_phase;
+
+typedef struct tide_phases {
+	size_t n, n_scopes;
+	tide_phase *phases;
+	tide_scope *scopes;		    /* pools in order of id, then devices, then the total */
+	tide_phase_level *levels;	    /* [phase * n_scopes + scope] */
+	uint32_t (*of)[TIDE_SCOPES_A_POOL]; /* by pool: the scopes it counts in + 1; 0 = no moves */
+} tide_phases;
+
+/* Only pools that moves touch have scopes. The tail is there when anything happened after the last
+ * mark or when there is no mark. O(moves + phases × scopes). Release with tide__phases_free. */
+tide_code tide__phases(const tide_model *m, tide_phases *out, tide_error *err);
+void tide__phases_free(tide_phases *p);
+
+/* Is what happens in `pool` counted in scope `s`? */
+bool tide__scope_has(const tide_model *m, const tide_scope *s, uint32_t pool);
+/* Bytes there are of what a scope counts; 0 = unknown, as it is when only a part of it is known. */
+uint64_t tide__scope_limit(const tide_model *m, const tide_scope *s);
+
+/* On-chip memory, counted apart from main memory. */
+bool tide__pool_is_l1(const tide_model *m, uint32_t pool);
+
+#endif

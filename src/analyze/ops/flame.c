@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Filling the tree from a model: three ways to find a path and a weight, one tree.
+ *
+ * Paths are found lazily and remembered per span and per stack, so that a GPU graph only holds host
+ * spans that launched something. All chains run towards smaller rows (S1, stacks.parent), which is
+ * why they end on any input. */
+#include "analyze/ops/flame.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/memory/live_set.h"
+#include "analyze/common/interval_set.h"
+#include "analyze/common/lane_name.h"
+#include "analyze/memory/usage.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+typedef struct builder {
+	const tide_model *m;
+	const tide_flame_options *opt;
+	tide_flame *f;
+	uint32_t *names;    /* per text of the model: text of the flame; 0 = not yet */
+	uint32_t *frames;   /* per frame of the model: the same */
+	uint32_t *of_span;  /* per span: node of its path + 1; 0 = not yet */
+	uint32_t *of_stack; /* per stack: node of its path; 0 = not yet */
+	uint32_t *of_lane;  /* per lane: its node */
+	uint32_t *todo;	    /* chain being resolved, outermost last */
+	size_t n_todo, cap_todo;
+	tide_order_path *order; /* per lane, when the order of time is kept */
+	size_t long_bytes;	/* of long texts in frames' names so far */
+	bool failed;
+} builder;
+
+/* Weight for a node, next in time on its lane (0 where lanes are one). */
+static void weigh(builder *b, uint32_t lane, uint32_t node, uint64_t self, uint64_t count)
+{
+	b->f->nodes.self[node] += self;
+	b->f->nodes.count[node] += count;
+	if (b->order && !tide__flame_order_add(b->f, &b->order[lane], node, self, count))
+		b->failed = true;
+}
+
+/* ---- names ---- */
+
+static uint32_t text(builder *b, const char *s)
+{
+	return tide__flame_text(b->f, s, strlen(s));
+}
+
+static bool is_step(const char *s, size_t n)
+{
+	static const char step[] = "ProfilerStep#";
+	return n > sizeof step - 1 && !memcmp(s, step, sizeof step - 1);
+}
+
+static uint32_t span_name(builder *b, tide_str id)
+{
+	size_t n;
+	if (b->names[id.i])
+		return b->names[id.i];
+	const char *s = tide__text(b->m, id, &n);
+	b->names[id.i] = b->opt->merge_steps && is_step(s, n) ? text(b, "ProfilerStep#*")
+							      : tide__flame_text(b->f, s, n);
+	return b->names[id.i];
+}
+
+/* A text of a frame's name; returns its end. Frames may share one text that is as long as a book,
+ * and each has a name of its own (its line): such texts are whole only until they have taken
+ * WHOLE bytes; then they are cut, and the number of the text keeps names apart. */
+enum { LONG = 512, CUT = 200, WHOLE = 16 << 20 };
+static char *put_part(builder *b, char *to, tide_str id)
+{
+	size_t n;
+	const char *s = tide__text(b->m, id, &n);
+	if (n > LONG && (b->long_bytes += n) > WHOLE) {
+		for (n = CUT; n > CUT - 4 && ((unsigned char)s[n] & 0xc0) == 0x80;)
+			n--; /* not inside a character */
+		memcpy(to, s, n);
+		return to + n + sprintf(to + n, "... #%" PRIu32, id.i);
+	}
+	memcpy(to, s, n);
+	return to + n;
+}
+
+/* "function (file:line)", as far as known. */
+static uint32_t frame_name(builder *b, tide_frame_id id)
+{
+	const tide_model *m = b->m;
+	tide_str fn = m->frames.function[id.i], src = m->frames.file[id.i];
+	size_t nf, ns;
+	if (b->frames[id.i])
+		return b->frames[id.i];
+	tide__text(m, fn, &nf);
+	tide__text(m, src, &ns);
+	char *s = tide__alloc(nf + ns + 16, 1), *p = s;
+	if (!s)
+		return 0;
+	p = put_part(b, p, fn);
+	if (ns) {
+		p = put_part(b, p + sprintf(p, " ("), src);
+		if (m->frames.line[id.i] && !b->opt->no_lines)
+			p += snprintf(p, 12, ":%" PRIu32, m->frames.line[id.i]);
+		*p++ = ')';
+	}
+	b->frames[id.i] = tide__flame_text(b->f, s, (size_t)(p - s));
+	tide__free(s);
+	return b->frames[id.i];
+}
+
+/* ---- paths ---- */
+
+static bool todo_push(builder *b, uint32_t row)
+{
+	if (!TIDE_ROOM(b->todo, b->cap_todo, b->n_todo + 1))
+		return false;
+	b->todo[b->n_todo++] = row;
+	return true;
+}
+
+static bool lane_node(builder *b, tide_lane_id lane, uint32_t *node)
+{
+	char s[200];
+	*node = b->of_lane[lane.i];
+	if (*node || b->opt->merge || b->opt->kind != TIDE_FLAME_CPU)
+		return true;
+	size_t before = b->f->nodes.n;
+	tide__lane_name(b->m, lane, s, sizeof s - 40);
+	*node = tide__flame_child(b->f, 0, text(b, s), TIDE_NODE_LANE);
+	if (*node && *node < before) { /* another lane has it: one of another process */
+		size_t n = strlen(s);
+		snprintf(s + n, sizeof s - n, " of process %" PRId64,
+			 b->m->processes.pid[b->m->lanes.process[lane.i].i]);
+		*node = tide__flame_child(b->f, 0, text(b, s), TIDE_NODE_LANE);
+	}
+	return (b->of_lane[lane.i] = *node) != 0;
+}
+
+/* Does this span stand in paths? What is neither work nor a user's range is left out. */
+static bool visible(const builder *b, uint32_t span)
+{
+	return b->m->spans.cat[span] == TIDE_CAT_USER || tide__side(b->m, span) != TIDE_SIDE_NONE;
+}
+
+static uint32_t child_of(builder *b, uint32_t node, uint32_t span)
+{
+	const tide_spans *s = &b->m->spans;
+	unsigned type = tide__cat_is_gpu(s->cat[span]) ? TIDE_NODE_KERNEL : TIDE_NODE_SPAN;
+	return tide__flame_child(b->f, node, span_name(b, s->name[span]), type);
+}
+
+/* Node of the path down to `span`; parents first. */
+static bool span_path(builder *b, uint32_t span, uint32_t *node)
+{
+	const tide_spans *s = &b->m->spans;
+	uint32_t up = span;
+	b->n_todo = 0;
+	for (; up && !b->of_span[up]; up = s->parent[up].i)
+		if (!todo_push(b, up))
+			return false;
+	if (up)
+		*node = b->of_span[up] - 1;
+	else if (!lane_node(b, s->lane[span], node))
+		return false;
+	while (b->n_todo) {
+		uint32_t row = b->todo[--b->n_todo];
+		if (visible(b, row) && !(*node = child_of(b, *node, row)))
+			return false;
+		b->of_span[row] = *node + 1;
+	}
+	return true;
+}
+
+static bool stack_path(builder *b, uint32_t stack, uint32_t *node)
+{
+	const tide_stacks *s = &b->m->stacks;
+	uint32_t up = stack;
+	b->n_todo = 0;
+	for (; up && !b->of_stack[up]; up = s->parent[up].i)
+		if (!todo_push(b, up))
+			return false;
+	*node = b->of_stack[up];
+	while (b->n_todo) {
+		uint32_t row = b->todo[--b->n_todo];
+		tide_frame_id frame = s->frame[row];
+		*node = tide__flame_child(b->f, *node, frame_name(b, frame), TIDE_NODE_FRAME);
+		if (!*node)
+			return false;
+		b->f->nodes.frame[*node] = frame;
+		b->of_stack[row] = *node;
+	}
+	return true;
+}
+
+static bool note_path(builder *b, const char *s, uint32_t *node)
+{
+	*node = tide__flame_child(b->f, 0, text(b, s), TIDE_NODE_NOTE);
+	return *node != 0;
+}
+
+/* ---- CPU: who owns each moment of a lane ---- */
+
+typedef struct owners {
+	uint32_t *top;	 /* per lane: open span begun last */
+	uint32_t *below; /* per span: the one under it */
+	int64_t *now;	 /* per lane: everything before is given away */
+} owners;
+
+/* Give the time of `lane` up to `to` to the spans open in it. A span is popped once. */
+static void advance(builder *b, owners *o, uint32_t lane, int64_t to)
+{
+	while (o->top[lane] && o->now[lane] < to) {
+		uint32_t span = o->top[lane];
+		int64_t end = tide__span_end(b->m, span), stop = end < to ? end : to;
+		if (stop > o->now[lane]) {
+			weigh(b, lane, b->of_span[span] - 1, (uint64_t)(stop - o->now[lane]), 0);
+			o->now[lane] = stop;
+		}
+		if (end <= o->now[lane])
+			o->top[lane] = o->below[span];
+	}
+	if (o->now[lane] < to)
+		o->now[lane] = to;
+}
+
+static bool cpu_span(const builder *b, uint32_t i)
+{
+	return b->m->spans.cat[i] == TIDE_CAT_USER || tide__side(b->m, i) == TIDE_SIDE_CPU;
+}
+
+static bool cpu_walk(builder *b, owners *o)
+{
+	const tide_spans *s = &b->m->spans;
+	for (uint32_t i = 1; i < s->n; i++) {
+		uint32_t node, lane = s->lane[i].i, around = b->of_span[s->parent[i].i];
+		if (!cpu_span(b, i))
+			continue;
+		if (around) /* as mostly: the way down to it is known */
+			b->of_span[i] = (node = child_of(b, around - 1, i)) + 1;
+		else if (!span_path(b, i, &node))
+			return false;
+		if (!node)
+			return false;
+		advance(b, o, lane, s->t0[i]);
+		weigh(b, lane, node, 0, 1);
+		o->below[i] = o->top[lane];
+		o->top[lane] = i;
+	}
+	for (uint32_t lane = 0; lane < b->m->lanes.n; lane++)
+		advance(b, o, lane, INT64_MAX);
+	return true;
+}
+
+static bool build_cpu(builder *b)
+{
+	owners o = { tide__calloc(b->m->lanes.n, sizeof *o.top),
+		     tide__calloc(b->m->spans.n, sizeof *o.below),
+		     tide__calloc(b->m->lanes.n, sizeof *o.now) };
+	bool ok = o.top && o.below && o.now;
+	for (size_t i = 0; ok && i < b->m->lanes.n; i++)
+		o.now[i] = INT64_MIN;
+	ok = ok && cpu_walk(b, &o);
+	tide__free(o.top);
+	tide__free(o.below);
+	tide__free(o.now);
+	return ok;
+}
+
+/* ---- GPU ---- */
+
+static bool build_gpu(builder *b)
+{
+	const tide_spans *s = &b->m->spans;
+	for (uint32_t i = 1; i < s->n; i++) {
+		uint32_t node, cause = s->cause[i].i;
+		if (tide__side(b->m, i) != TIDE_SIDE_GPU)
+			continue;
+		bool ok = cause ? span_path(b, cause, &node)
+				: note_path(b, "[launch not recorded]", &node);
+		if (ok)
+			node = tide__flame_child(b->f, node, span_name(b, s->name[i]),
+						 TIDE_NODE_KERNEL);
+		if (!ok || !node)
+			return false;
+		weigh(b, 0, node, (uint64_t)(tide__span_end(b->m, i) - s->t0[i]), 1);
+	}
+	return true;
+}
+
+/* ---- memory: peak and live set are those of analyze/memory/usage.h and live_set.h ---- */
+
+static tide_device_id device_of(const tide_model *m, size_t alloc)
+{
+	return m->pools.device[m->allocs.pool[alloc].i];
+}
+
+static bool any_stack(const tide_model *m)
+{
+	for (size_t i = 1; i < m->allocs.n; i++)
+		if (m->allocs.stack[i].i)
+			return true;
+	return false;
+}
+
+static bool alloc_path(builder *b, uint32_t a, bool by_stack, uint32_t *node)
+{
+	const tide_allocs *t = &b->m->allocs;
+	if (by_stack && t->stack[a].i)
+		return stack_path(b, t->stack[a].i, node);
+	if (!by_stack && t->span[a].i)
+		return span_path(b, t->span[a].i, node);
+	if (t->flags[a] & TIDE_ALLOC_BEFORE)
+		return note_path(b, "[before the recording]", node);
+	return note_path(b, by_stack ? "[no stack recorded]" : "[outside any op]", node);
+}
+
+static bool weigh_allocs(builder *b, const uint8_t *alive)
+{
+	const tide_model *m = b->m;
+	bool by_stack = b->opt->by == TIDE_FLAME_BY_STACK ||
+			(b->opt->by == TIDE_FLAME_BY_AUTO && any_stack(m));
+	for (uint32_t i = 1; i < m->allocs.n; i++) {
+		uint32_t node;
+		if (device_of(m, i).i != b->f->device.i || (!alive[i] && !b->opt->allocated))
+			continue;
+		if (!alloc_path(b, i, by_stack, &node))
+			return false;
+		weigh(b, 0, node, m->allocs.size[i], 1);
+		b->f->nodes.peak_bytes[node] += alive[i] ? m->allocs.size[i] : 0;
+		b->f->nodes.peak_count[node] += alive[i];
+	}
+	return true;
+}
+
+/* Bit per alloc: alive at the peak of the device that the graph is about. */
+static bool find_peak(builder *b, uint8_t *alive)
+{
+	tide_usage u = { 0 };
+	tide_alive a = { 0 };
+	bool ok = tide__usage(b->m, UINT64_MAX, 0, &u, NULL) == TIDE_OK;
+	uint32_t d = b->opt->device ? b->opt->device : ok ? tide__usage_highest(&u) : 0;
+	if (ok && d < u.n_devices) {
+		b->f->device.i = d;
+		b->f->peak_ns = u.devices[d].peak_t;
+		ok = tide__alive_at(b->m, u.devices[d].peak_cut, d, TIDE_ANY, &a, NULL) == TIDE_OK;
+	}
+	for (size_t i = 0; ok && i < a.n; i++)
+		alive[a.rows[i]] = 1;
+	tide__alive_free(&a);
+	tide__usage_free(&u);
+	return ok;
+}
+
+static bool build_memory(builder *b)
+{
+	uint8_t *alive = tide__calloc(b->m->allocs.n, 1);
+	b->f->bytes = true;
+	bool ok = alive && find_peak(b, alive) && weigh_allocs(b, alive);
+	tide__free(alive);
+	return ok;
+}
+
+/* ---- all of it ---- */
+
+static const struct {
+	bool (*build)(builder *b);
+	const char *root;
+} kinds[] = {
+	[TIDE_FLAME_CPU] = { build_cpu, "CPU" },
+	[TIDE_FLAME_GPU] = { build_gpu, "GPU" },
+	[TIDE_FLAME_MEMORY] = { build_memory, "memory" },
+};
+
+static bool begin(builder *b)
+{
+	const tide_model *m = b->m;
+	b->f = tide__flame_new(kinds[b->opt->kind].root);
+	b->names = tide__calloc((size_t)tide__strings_count(m->strings) + 1, sizeof *b->names);
+	b->frames = tide__calloc(m->frames.n, sizeof *b->frames);
+	b->of_span = tide__calloc(m->spans.n, sizeof *b->of_span);
+	b->of_stack = tide__calloc(m->stacks.n, sizeof *b->of_stack);
+	b->of_lane = tide__calloc(m->lanes.n, sizeof *b->of_lane);
+	if (b->f)
+		b->f->kind = b->opt->kind;
+	if (b->opt->ordered && !(b->order = tide__calloc(m->lanes.n, sizeof *b->order)))
+		return false;
+	return b->f && b->names && b->frames && b->of_span && b->of_stack && b->of_lane;
+}
+
+static void end(builder *b)
+{
+	tide__free(b->names);
+	tide__free(b->frames);
+	tide__free(b->of_span);
+	tide__free(b->of_stack);
+	tide__free(b->of_lane);
+	tide__free(b->todo);
+	for (size_t i = 0; b->order && i < b->m->lanes.n; i++)
+		tide__free(b->order[i].levels);
+	tide__free(b->order);
+}
+
+tide_code tide__flame(const tide_model *m, const tide_flame_options *opt, tide_flame **out,
+		      tide_error *err)
+{
+	static const tide_flame_options plain;
+	builder b = { .m = m, .opt = opt ? opt : &plain };
+	bool ok = begin(&b) && kinds[b.opt->kind].build(&b) && !b.failed && tide__flame_finish(b.f);
+	end(&b);
+	*out = ok ? b.f : NULL;
+	if (ok && (b.opt->min_value || b.opt->small_ppm || b.opt->max_depth)) {
+		*out = tide__flame_fold(b.f, b.opt);
+		ok = *out != NULL;
+		tide__flame_free(b.f);
+	} else if (!ok) {
+		tide__flame_free(b.f);
+	}
+	return ok ? TIDE_OK : tide__nomem(err);
+}
+
+tide_flame_kind tide__flame_mostly(const tide_model *m)
+{
+	bool cpu = false;
+	for (size_t i = 1; i < m->spans.n; i++) {
+		tide_side side = tide__side(m, i);
+		if (side == TIDE_SIDE_GPU)
+			return TIDE_FLAME_GPU;
+		cpu |= side == TIDE_SIDE_CPU;
+	}
+	return cpu || m->allocs.n <= 1 ? TIDE_FLAME_CPU : TIDE_FLAME_MEMORY;
+}

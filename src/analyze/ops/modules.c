@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Two passes over the spans: forwards for "part of which module" (a parent and a forward op come
+ * before what asks for them), backwards for sums (a span's own are complete before they go to its
+ * parent, and to the forward op of which it is the backward). */
+#include "analyze/ops/modules.h"
+
+#include <string.h>
+
+#include "analyze/common/interval_set.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/strings.h"
+
+static const char PREFIX[] = "nn.Module: ";
+
+static bool begins(const tide_model *m, tide_str s, const char *prefix)
+{
+	return !strncmp(tide__text(m, s, NULL), prefix, strlen(prefix));
+}
+
+const char *tide__module_text(const tide_model *m, tide_str name)
+{
+	const char *text = tide__text(m, name, NULL);
+	return begins(m, name, PREFIX) ? text + strlen(PREFIX) : text;
+}
+
+/* Names repeat: is each one a module's? 1 no, 2 yes. */
+static bool is_module(const tide_model *m, uint8_t *known, tide_str name)
+{
+	if (!known[name.i])
+		known[name.i] = begins(m, name, PREFIX) ? 2 : 1;
+	return known[name.i] == 2;
+}
+
+/* Is there a module at all? Most traces have none, and then nothing is left to do. */
+static bool any_module(const tide_model *m)
+{
+	for (uint32_t i = 1; i <= tide__strings_count(m->strings); i++)
+		if (begins(m, (tide_str){ i }, PREFIX))
+			return true;
+	return false;
+}
+
+struct sums { /* of a span and all that is nested in it */
+	uint64_t bytes, back_bytes, back_ops;
+	int64_t back_ns;
+};
+
+struct work {
+	const tide_model *m;
+	uint8_t *names;	   /* per name: is_module */
+	uint32_t *forward; /* per span: the op of which it is the backward; 0 = none */
+	struct sums *of;   /* per span; NULL = not asked for */
+};
+
+static bool alloc_work(struct work *w, bool sums)
+{
+	const tide_spans *s = &w->m->spans;
+	w->names = tide__calloc((size_t)tide__strings_count(w->m->strings) + 1, 1);
+	w->forward = tide__calloc(s->n + 1, sizeof *w->forward);
+	w->of = sums ? tide__calloc(s->n + 1, sizeof *w->of) : NULL;
+	return w->names && w->forward && (w->of || !sums);
+}
+
+static void free_work(struct work *w)
+{
+	tide__free(w->names);
+	tide__free(w->forward);
+	tide__free(w->of);
+}
+
+/* The engine's span runs one node, so it is the backward of the same op. */
+static void find_forwards(struct work *w)
+{
+	const tide_model *m = w->m;
+	const tide_flows *f = &m->flows;
+	for (size_t i = 0; i < f->n; i++) {
+		uint32_t to = f->to[i].i, around = m->spans.parent[to].i;
+		if (f->kind[i] != TIDE_FLOW_FWD_BWD || f->from[i].i >= to)
+			continue;
+		if (around > f->from[i].i && begins(m, m->spans.name[around], "autograd::engine::"))
+			to = around;
+		w->forward[to] = f->from[i].i;
+	}
+}
+
+static void find_modules(struct work *w, tide_str *of)
+{
+	const tide_spans *s = &w->m->spans;
+	for (uint32_t i = 1; i < s->n; i++) {
+		uint32_t from = w->forward[i] ? w->forward[i] : s->parent[i].i;
+		of[i] = is_module(w->m, w->names, s->name[i]) ? s->name[i] : of[from];
+	}
+}
+
+static int64_t length(const tide_model *m, uint32_t i)
+{
+	return tide__span_end(m, i) - m->spans.t0[i];
+}
+
+static void add_up(struct work *w)
+{
+	const tide_model *m = w->m;
+	for (size_t i = 1; i < m->allocs.n; i++)
+		w->of[m->allocs.span[i].i].bytes += m->allocs.size[i];
+	for (uint32_t i = (uint32_t)m->spans.n; i-- > 1;) {
+		const struct sums *s = &w->of[i];
+		struct sums *f = &w->of[w->forward[i]], *p = &w->of[m->spans.parent[i].i];
+		if (w->forward[i]) {
+			f->back_ns += length(m, i);
+			f->back_bytes += s->bytes;
+			f->back_ops++;
+		}
+		p->bytes += s->bytes;
+		p->back_ns += s->back_ns;
+		p->back_bytes += s->back_bytes;
+		p->back_ops += s->back_ops;
+	}
+}
+
+static tide_module_row *row_of(tide_modules *x, tide_str name)
+{
+	uint32_t at = tide__map_get(&x->index, name.i);
+	if (at)
+		return &x->rows[at - 1];
+	if (!TIDE_ROOM(x->rows, x->cap, x->n + 1))
+		return NULL;
+	if (!tide__map_put(&x->index, name.i, (uint32_t)x->n + 1))
+		return NULL;
+	x->rows[x->n] = (tide_module_row){ .name = name };
+	return &x->rows[x->n++];
+}
+
+static bool fill_rows(const struct work *w, tide_modules *x)
+{
+	const tide_spans *s = &w->m->spans;
+	for (uint32_t i = 1; i < s->n; i++) {
+		if (!is_module(w->m, w->names, s->name[i]))
+			continue;
+		tide_module_row *r = row_of(x, s->name[i]);
+		if (!r)
+			return false;
+		r->calls++;
+		if (x->of[s->parent[i].i].i == s->name[i].i)
+			continue; /* it calls itself */
+		r->forward_ns += length(w->m, i);
+		r->forward_bytes += w->of[i].bytes;
+		r->backward_ns += w->of[i].back_ns;
+		r->backward_bytes += w->of[i].back_bytes;
+		r->backward_ops += w->of[i].back_ops;
+	}
+	return true;
+}
+
+static tide_code solve(const tide_model *m, tide_modules *out, bool sums, tide_error *err)
+{
+	struct work w = { .m = m };
+	memset(out, 0, sizeof *out);
+	out->of = tide__calloc(m->spans.n + 1, sizeof *out->of);
+	out->any = any_module(m);
+	if (out->of && !out->any)
+		return TIDE_OK;
+	bool ok = out->of && alloc_work(&w, sums);
+	if (ok) {
+		find_forwards(&w);
+		find_modules(&w, out->of);
+	}
+	if (ok && sums) {
+		add_up(&w);
+		ok = fill_rows(&w, out);
+	}
+	free_work(&w);
+	return ok ? TIDE_OK : tide__nomem(err);
+}
+
+tide_code tide__modules(const tide_model *m, tide_modules *out, tide_error *err)
+{
+	return solve(m, out, true, err);
+}
+
+tide_code tide__modules_of(const tide_model *m, tide_modules *out, tide_error *err)
+{
+	return solve(m, out, false, err);
+}
+
+void tide__modules_free(tide_modules *x)
+{
+	tide__free(x->rows);
+	tide__free(x->of);
+	tide__map_free(&x->index);
+	memset(x, 0, sizeof *x);
+}

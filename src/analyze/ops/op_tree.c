@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Three linear passes: spans (nodes, counts, times), moves (self sums, transient peaks), nodes from
+ * the innermost outwards (sums of what is nested).
+ *
+ * Transient peaks without times: the moves of one thread come in order, so the spans they belong to
+ * open and close like a stack. Each lane keeps its running balance and the chain of spans around
+ * its last move. A span's peak is the highest balance while it was on the chain minus the balance
+ * when it came onto it; leaving the chain it hands its highest balance on to the span around it. A
+ * span comes onto the chain once, so this is linear too. */
+#include "analyze/ops/op_tree.h"
+
+#include "analyze/common/interval_set.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+struct link {		      /* a span on a lane's chain */
+	uint32_t span, below; /* the link of the span around it, 0 = none */
+	int64_t base, top;    /* balance when it came on; the highest since */
+};
+
+struct build {
+	const tide_model *m;
+	const tide_optree_options *opt;
+	tide_optree *t;
+	size_t cap;	  /* of t->rows */
+	uint32_t *nodes;  /* span -> node + 1; 0 = left out */
+	uint32_t *heads;  /* lane -> innermost link of its chain */
+	int64_t *balance; /* lane -> running balance */
+	struct link *links;
+	size_t n_links, cap_links;
+	uint32_t unused; /* list of links free for use, by `below` */
+};
+
+/* ---- spans ---- */
+
+static bool room_for(struct build *b, uint32_t node)
+{
+	size_t had = b->cap;
+	if (!TIDE_ROOM(b->t->rows, b->cap, (size_t)node + 1))
+		return false;
+	for (size_t i = had; i < b->cap; i++)
+		b->t->rows[i] = (tide_op_row){ 0 };
+	return true;
+}
+
+static int64_t wall(const tide_model *m, uint32_t s)
+{
+	return tide__span_end(m, s) - m->spans.t0[s];
+}
+
+/* Waiting for a device and its counters are told of the device, not by a thread. */
+static bool wanted(const struct build *b, uint32_t s)
+{
+	unsigned cat = b->m->spans.cat[s];
+	return b->opt->streams || (b->m->lanes.kind[b->m->spans.lane[s].i] != TIDE_LANE_STREAM &&
+				   cat != TIDE_CAT_SYNC && cat != TIDE_CAT_COUNTERS);
+}
+
+static bool one_span(struct build *b, uint32_t s)
+{
+	const tide_model *m = b->m;
+	uint32_t up = b->nodes[m->spans.parent[s].i];
+	uint32_t node = tide__paths_child(&b->t->paths, up ? up - 1 : 0, m->spans.name[s]);
+	if (node == TIDE_NO_PATH || !room_for(b, node))
+		return false;
+	b->nodes[s] = node + 1;
+	tide_op_row *r = &b->t->rows[node];
+	int64_t ns = wall(m, s);
+	r->count += !(m->spans.flags[s] & TIDE_SPAN_AGAIN);
+	r->open += m->spans.t1[s] == TIDE_T_NEVER || m->spans.flags[s] & TIDE_SPAN_OPEN;
+	r->all.ns += ns;
+	r->self.ns += ns;
+	if (up)
+		b->t->rows[up - 1].self.ns -= ns;
+	return true;
+}
+
+static bool all_spans(struct build *b)
+{
+	if (!room_for(b, 0))
+		return false;
+	for (uint32_t s = 1; s < b->m->spans.n; s++)
+		if (wanted(b, s) && !one_span(b, s))
+			return false;
+	b->t->n = b->t->paths.n;
+	return true;
+}
+
+/* ---- chains ---- */
+
+static uint32_t push(struct build *b, uint32_t span, uint32_t below, int64_t balance)
+{
+	uint32_t at = b->unused;
+	if (at) {
+		b->unused = b->links[at].below;
+	} else {
+		b->n_links += !b->n_links; /* link 0 = none */
+		if (b->n_links >= UINT32_MAX || !TIDE_ROOM(b->links, b->cap_links, b->n_links + 1))
+			return 0;
+		at = (uint32_t)b->n_links++;
+	}
+	b->links[at] = (struct link){ span, below, balance, balance };
+	return at;
+}
+
+/* The innermost span of the chain is over: note its peak, hand its highest balance outwards. */
+static uint32_t pop(struct build *b, uint32_t at)
+{
+	struct link *l = &b->links[at];
+	uint32_t below = l->below;
+	tide_op_row *r = &b->t->rows[b->nodes[l->span] - 1];
+	if ((uint64_t)(l->top - l->base) > r->peak)
+		r->peak = (uint64_t)(l->top - l->base);
+	if (below && l->top > b->links[below].top)
+		b->links[below].top = l->top;
+	l->below = b->unused;
+	b->unused = at;
+	return below;
+}
+
+/* Make the lane's chain end in `span`: drop what is not around it, add what is. Ids grow inwards,
+ * so whatever on the chain is greater than an ancestor that is not on it cannot be around the span.
+ */
+static bool enter(struct build *b, uint32_t lane, uint32_t span)
+{
+	uint32_t head = b->heads[lane], s = span, fresh = 0;
+	for (; s; s = b->m->spans.parent[s].i) {
+		while (head && b->links[head].span > s)
+			head = pop(b, head);
+		if (head && b->links[head].span == s)
+			break;
+		uint32_t at =
+			push(b, s, fresh, b->balance[lane]); /* innermost last: turned below */
+		if (!at)
+			return false;
+		fresh = at;
+	}
+	if (!s)
+		while (head)
+			head = pop(b, head);
+	while (fresh) {
+		uint32_t next = b->links[fresh].below;
+		b->links[fresh].below = head;
+		head = fresh;
+		fresh = next;
+	}
+	b->heads[lane] = head;
+	return true;
+}
+
+/* ---- moves ---- */
+
+static void count(tide_op_sums *s, uint64_t size, bool freed)
+{
+	s->allocs += !freed;
+	s->frees += freed;
+	s->alloc_bytes += freed ? 0 : size;
+	s->free_bytes += freed ? size : 0;
+}
+
+static bool one_move(struct build *b, uint32_t row, bool freed)
+{
+	const tide_model *m = b->m;
+	uint32_t span = freed ? m->allocs.free_span[row].i : m->allocs.span[row].i;
+	uint32_t node = b->nodes[span];
+	uint64_t size = m->allocs.size[row];
+	count(&b->t->rows[node ? node - 1 : 0].self, size, freed);
+	if (!node)
+		return true;
+	uint32_t lane = m->spans.lane[span].i;
+	uint32_t head = b->heads[lane];
+	if (!(head && b->links[head].span == span) && !enter(b, lane, span))
+		return false;
+	b->balance[lane] += freed ? -(int64_t)size : (int64_t)size;
+	struct link *l = &b->links[b->heads[lane]];
+	if (b->balance[lane] > l->top)
+		l->top = b->balance[lane];
+	return true;
+}
+
+static bool all_moves(struct build *b)
+{
+	const tide_model *m = b->m;
+	for (size_t i = 0; i < m->moves.n; i++) {
+		bool born;
+		uint32_t row = tide__move_life(m, i, &born);
+		if (!row)
+			continue;
+		if (b->opt->device != TIDE_ANY &&
+		    m->pools.device[m->allocs.pool[row].i].i != b->opt->device)
+			continue;
+		if (!one_move(b, row, !born))
+			return false;
+	}
+	for (size_t lane = 0; lane < m->lanes.n; lane++)
+		while (b->heads[lane])
+			b->heads[lane] = pop(b, b->heads[lane]);
+	return true;
+}
+
+/* ---- nodes ---- */
+
+static void add(tide_op_sums *to, const tide_op_sums *s)
+{
+	to->allocs += s->allocs;
+	to->frees += s->frees;
+	to->alloc_bytes += s->alloc_bytes;
+	to->free_bytes += s->free_bytes;
+}
+
+/* Parents are smaller than their children: from the last node down every sum is complete when it is
+ * handed on. Walking down also leaves each list of children in ascending order. */
+static void sum_up(tide_optree *t)
+{
+	for (uint32_t n = (uint32_t)t->n; n-- > 0;) {
+		tide_op_row *r = &t->rows[n];
+		add(&r->all, &r->self);
+		if (!n)
+			break;
+		uint32_t up = t->paths.parent[n];
+		add(&t->rows[up].all, &r->all);
+		if (!up)
+			t->rows[0].all.ns += r->all.ns;
+		t->next[n] = t->first[up];
+		t->first[up] = n;
+	}
+}
+
+tide_code tide__optree(const tide_model *m, const tide_optree_options *opt, tide_optree *out,
+		       tide_error *err)
+{
+	struct build b = { .m = m, .opt = opt, .t = out };
+	*out = (tide_optree){ 0 };
+	b.nodes = tide__calloc(m->spans.n, sizeof *b.nodes);
+	b.heads = tide__calloc(m->lanes.n, sizeof *b.heads);
+	b.balance = tide__calloc(m->lanes.n, sizeof *b.balance);
+	bool ok = tide__paths_init(&out->paths) && b.nodes && b.heads && b.balance &&
+		  all_spans(&b) && all_moves(&b);
+	if (ok) {
+		out->first = tide__calloc(out->n, sizeof *out->first);
+		out->next = tide__calloc(out->n, sizeof *out->next);
+		ok = out->first && out->next;
+	}
+	if (ok)
+		sum_up(out);
+	tide__free(b.nodes);
+	tide__free(b.heads);
+	tide__free(b.balance);
+	tide__free(b.links);
+	return ok ? TIDE_OK : tide__nomem(err);
+}
+
+void tide__optree_free(tide_optree *t)
+{
+	tide__paths_free(&t->paths);
+	tide__free(t->rows);
+	tide__free(t->first);
+	tide__free(t->next);
+	*t = (tide_optree){ 0 };
+}

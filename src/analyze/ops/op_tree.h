@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The op tree: what ran inside what, how often, how long, and what it did to memory.
+ *
+ * Spans with the same op path (analyze/common/paths.h) share a node. Every figure exists twice: `self` is
+ * what happened in the op itself, `all` adds everything nested in it. Node 0 is the root; its self
+ * holds what happened outside any op, its `all` is the whole trace.
+ *
+ * Transient peak of a span: the most that its running balance (bytes allocated minus bytes freed,
+ * inside it, on its thread) ever reached; of a node: the highest of its spans.
+ * Definitions for readers: docs/analyses/ops.md. */
+#ifndef TIDE_ANALYZE_OPS_OP_TREE_H
+#define TIDE_ANALYZE_OPS_OP_TREE_H
+
+#include "analyze/memory/live_set.h"
+#include "analyze/common/paths.h"
+
+typedef struct tide_op_sums {
+	uint64_t allocs, frees;
+	uint64_t alloc_bytes, free_bytes; /* delta = alloc_bytes - free_bytes */
+	int64_t ns;			  /* self time, or wall time */
+} tide_op_sums;
+
+typedef struct tide_op_row {
+	uint64_t count; /* spans */
+	uint64_t open;	/* of them: never ended */
+	tide_op_sums self, all;
+	uint64_t peak; /* highest transient peak of a span */
+} tide_op_row;
+
+typedef struct tide_optree {
+	tide_paths paths;  /* nodes: name and parent; a parent is always a smaller node */
+	tide_op_row *rows; /* by node */
+	size_t n;	   /* nodes, the root included */
+	/* children of a node, in order of first appearance: for (c = first[n]; c; c = next[c]) */
+	uint32_t *first, *next;
+} tide_optree;
+
+typedef struct tide_optree_options {
+	uint32_t device; /* count only memory of this device; TIDE_ANY = all */
+	bool streams;	 /* rows of devices too (kernels, copies, waits), not only those of threads */
+} tide_optree_options;
+
+/* O(spans + moves) time; 4 bytes per span of scratch. Release with tide__optree_free. */
+tide_code tide__optree(const tide_model *m, const tide_optree_options *opt, tide_optree *out,
+		       tide_error *err);
+void tide__optree_free(tide_optree *t);
+
+/* The same by name alone, whatever is around: one row per name, in order of first appearance.
+ * A name nested in itself counts once in `all` (the outermost), always in count and self. */
+typedef struct tide_op_flat {
+	tide_str *names;
+	tide_op_row *rows;
+	size_t n;
+} tide_op_flat;
+tide_code tide__optree_flat(const tide_optree *t, tide_op_flat *out, tide_error *err);
+void tide__optree_flat_free(tide_op_flat *f);
+
+#endif

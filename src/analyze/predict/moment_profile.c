@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Three passes over the moves: which stretches train, how many spots a place has, and how high each
+ * was. Places are found by the hash of their names, so two runs agree on them. */
+#include "analyze/predict/moment_profile.h"
+
+#include <string.h>
+
+#include "analyze/common/step_boundaries.h"
+#include "analyze/ops/modules.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/strings.h"
+
+struct work {
+	const tide_model *m;
+	tide_held *out;
+	uint32_t device;
+	uint64_t *text;	    /* per text: its hash; 0 = not asked for yet */
+	uint32_t *of_span;  /* per span: its place */
+	uint32_t *of_stack; /* per stack: its place + 1; 0 = not asked for yet */
+	uint32_t *place;    /* per allocation */
+	uint32_t *stretch;  /* per allocation */
+	bool *trains;	    /* per stretch */
+	int64_t *cuts;	    /* owned; where stretches begin, ascending */
+	size_t n_cuts;
+	tide_modules modules;
+};
+
+/* ---- places ---- */
+
+/* Without the digits behind a '#': ProfilerStep#7 is what ProfilerStep#8 is. */
+static uint64_t hash_text(const char *s, size_t n)
+{
+	uint64_t h = UINT64_C(14695981039346656037);
+	bool number = false;
+	for (size_t i = 0; i < n; i++) {
+		number = s[i] == '#' || (number && s[i] >= '0' && s[i] <= '9');
+		if (!number || s[i] == '#')
+			h = (h ^ (uint8_t)s[i]) * UINT64_C(1099511628211);
+	}
+	return h | 1;
+}
+
+static uint64_t hash_of(struct work *w, tide_str name)
+{
+	if (!w->text[name.i]) {
+		size_t n;
+		const char *text = tide__text(w->m, name, &n);
+		w->text[name.i] = hash_text(text, n);
+	}
+	return w->text[name.i];
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* Spans and functions that a backward pass runs in. */
+static bool is_backward(const char *name)
+{
+	static const char *const starts[] = { "autograd::engine::", "torch::autograd::Engine::",
+					      "_engine_run_backward" };
+	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+		if (begins(name, starts[i]))
+			return true;
+	return !strcmp(name, "backward") || !strcmp(name, "backward_pass");
+}
+
+static uint32_t add_place(tide_held *h, uint64_t hash, uint32_t parent, bool backward)
+{
+	if (h->n_places + 1 >= UINT32_MAX || !TIDE_ROOM(h->places, h->cap_places, h->n_places + 1))
+		return UINT32_MAX;
+	uint32_t p = (uint32_t)h->n_places;
+	if (!tide__map_put(&h->by_hash, hash, p + 1))
+		return UINT32_MAX;
+	h->places[h->n_places++] =
+		(tide_place){ .hash = hash, .parent = parent, .backward = backward };
+	return p;
+}
+
+/* The place `name` inside `parent`; UINT32_MAX = no memory, also for that of such a parent. */
+static uint32_t inside(struct work *w, uint32_t parent, tide_str name)
+{
+	tide_held *h = w->out;
+	if (parent == UINT32_MAX)
+		return parent;
+	uint64_t hash = tide__mix(h->places[parent].hash + hash_of(w, name));
+	uint32_t found = tide__map_get(&h->by_hash, hash);
+	if (found)
+		return found - 1;
+	bool backward = h->places[parent].backward || is_backward(tide__text(w->m, name, NULL));
+	return add_place(h, hash, parent, backward);
+}
+
+static bool name_spans(struct work *w)
+{
+	const tide_spans *s = &w->m->spans;
+	for (size_t i = 1; i < s->n; i++) {
+		if (tide__cat_is_gpu(s->cat[i])) /* allocates nothing */
+			continue;
+		w->of_span[i] = inside(w, w->of_span[s->parent[i].i], s->name[i]);
+		if (w->of_span[i] == UINT32_MAX)
+			return false;
+	}
+	return true;
+}
+
+/* Functions from the outermost inwards; a parent's id is smaller, so all below `s` come first. */
+static uint32_t stack_place(struct work *w, uint32_t s)
+{
+	if (!s || w->of_stack[s])
+		return s ? w->of_stack[s] - 1 : 0;
+	uint32_t depth = 0, at = s;
+	for (; at && !w->of_stack[at]; at = w->m->stacks.parent[at].i)
+		depth++;
+	uint32_t *way = tide__alloc(depth, sizeof *way);
+	uint32_t place = !way ? UINT32_MAX : at ? w->of_stack[at] - 1 : 0;
+	at = s;
+	for (uint32_t k = 0; way && k < depth; k++, at = w->m->stacks.parent[at].i)
+		way[k] = at;
+	while (depth-- && place != UINT32_MAX) {
+		tide_frame_id f = w->m->stacks.frame[way[depth]];
+		place = inside(w, place, w->m->frames.function[f.i]);
+		if (place != UINT32_MAX)
+			w->of_stack[way[depth]] = place + 1;
+	}
+	tide__free(way);
+	return place;
+}
+
+static uint32_t alloc_place(struct work *w, uint32_t a)
+{
+	uint32_t span = w->m->allocs.span[a].i;
+	if (!span)
+		return stack_place(w, w->m->allocs.stack[a].i);
+	uint32_t p = w->of_span[span];
+	tide_str module = w->modules.any ? w->modules.of[span] : (tide_str){ 0 };
+	return module.i && w->out->places[p].backward ? inside(w, p, module) : p;
+}
+
+/* ---- stretches ---- */
+
+/* Calls of models: modules inside no other, and not run again by a backward pass. */
+static bool note_calls(struct work *w, const tide_beats *beats)
+{
+	const tide_model *m = w->m;
+	enum { MODULE = 1, BACKWARD = 2 };
+	uint8_t *in = tide__calloc(m->spans.n, sizeof *in);
+	size_t n = 0, k = 0;
+	w->cuts = tide__alloc(m->spans.n + beats->n, sizeof *w->cuts);
+	for (size_t i = 1; in && w->cuts && i < m->spans.n; i++) {
+		uint8_t around = in[m->spans.parent[i].i];
+		bool module = begins(tide__text(m, m->spans.name[i], NULL), "nn.Module: ");
+		in[i] = around | (module ? MODULE : 0) |
+			(w->out->places[w->of_span[i]].backward ? BACKWARD : 0);
+		if (!module || around)
+			continue;
+		while (k < beats->n && beats->t[k] <= m->spans.t0[i])
+			w->cuts[n++] = beats->t[k++];
+		w->cuts[n++] = m->spans.t0[i];
+	}
+	while (in && w->cuts && k < beats->n)
+		w->cuts[n++] = beats->t[k++];
+	bool ok = in && w->cuts;
+	tide__free(in);
+	w->n_cuts = n;
+	return ok;
+}
+
+static bool find_stretches(struct work *w)
+{
+	tide_beats beats = { 0 };
+	bool ok = tide__beats(w->m, 0, &beats) == TIDE_OK && note_calls(w, &beats);
+	tide__beats_free(&beats);
+	w->trains = ok ? tide__calloc(w->n_cuts + 1, sizeof *w->trains) : NULL;
+	w->out->stretches = w->n_cuts + 1;
+	return w->trains;
+}
+
+static bool of_device(const struct work *w, uint32_t a)
+{
+	return a && w->m->pools.device[w->m->allocs.pool[a].i].i == w->device;
+}
+
+static bool place_all(struct work *w)
+{
+	uint32_t at = 0;
+	for (size_t i = 0; i < w->m->moves.n; i++) {
+		uint32_t a = w->m->moves.row[i];
+		if (w->m->moves.kind[i] != TIDE_MOVE_ALLOC || !of_device(w, a))
+			continue;
+		while (at < w->n_cuts && w->cuts[at] <= w->m->allocs.born[a])
+			at++;
+		uint32_t p = alloc_place(w, a);
+		if (p == UINT32_MAX)
+			return false;
+		w->place[a] = p;
+		w->stretch[a] = at;
+		w->trains[at] |= w->out->places[p].backward;
+		w->out->moments++;
+	}
+	return true;
+}
+
+/* ---- spots ---- */
+
+static struct tide_sort *sort_of(struct work *w, uint32_t a)
+{
+	return &w->out->places[w->place[a]].sort[w->trains[w->stretch[a]]];
+}
+
+/* How many of the same sort and place come before it in its stretch: into spot_of. */
+static bool count_all(struct work *w)
+{
+	tide_held *h = w->out;
+	struct {
+		uint32_t stretch, n;
+	} *now = tide__calloc(h->n_places * TIDE_SORTS, sizeof *now);
+	for (size_t i = 0; now && i < w->m->moves.n; i++) {
+		uint32_t a = w->m->moves.row[i];
+		if (w->m->moves.kind[i] != TIDE_MOVE_ALLOC || !of_device(w, a))
+			continue;
+		size_t k = (size_t)w->place[a] * TIDE_SORTS + w->trains[w->stretch[a]];
+		if (now[k].stretch != w->stretch[a]) {
+			now[k].stretch = w->stretch[a];
+			now[k].n = 0;
+		}
+		h->spot_of[a] = now[k].n++;
+		struct tide_sort *s = sort_of(w, a);
+		s->count = now[k].n > s->count ? now[k].n : s->count;
+		s->times++;
+	}
+	bool ok = now;
+	tide__free(now);
+	return ok;
+}
+
+static bool reserve_spots(tide_held *h)
+{
+	for (size_t p = 0; p < h->n_places; p++)
+		for (size_t k = 0; k < TIDE_SORTS; k++) {
+			h->places[p].sort[k].first = h->n_spots;
+			h->n_spots += h->places[p].sort[k].count;
+		}
+	h->spots = tide__calloc(h->n_spots, sizeof *h->spots);
+	return h->spots;
+}
+
+tide_spot tide__spot_both(const tide_spot *a, const tide_spot *b)
+{
+	if (!a->row || !b->row)
+		return a->row ? *a : *b;
+	tide_spot s = b->most > a->most || (b->most == a->most && b->cut < a->cut) ? *b : *a;
+	s.least = a->least < b->least ? a->least : b->least;
+	s.bytes = a->bytes > b->bytes ? a->bytes : b->bytes;
+	return s;
+}
+
+static void measure_all(struct work *w)
+{
+	const tide_model *m = w->m;
+	tide_held *h = w->out;
+	uint64_t live = 0;
+	for (size_t i = 0; i < m->moves.n; i++) {
+		bool born;
+		uint32_t a = tide__move_life(m, i, &born);
+		if (!of_device(w, a))
+			continue;
+		uint64_t bytes = m->allocs.size[a];
+		live += born ? bytes : -bytes;
+		if (!born)
+			continue;
+		size_t k = sort_of(w, a)->first + h->spot_of[a];
+		uint64_t asked = m->allocs.requested[a] ? m->allocs.requested[a] : bytes;
+		tide_spot now = { live, live, asked, i + 1, a };
+		h->spots[k] = tide__spot_both(&h->spots[k], &now);
+		h->spot_of[a] = (uint32_t)k + 1;
+		h->peak = live > h->peak ? live : h->peak;
+	}
+}
+
+/* What a place and all inside it had: a place comes before those inside it. */
+static void sum_places(tide_held *h)
+{
+	for (size_t p = h->n_places; p--;)
+		for (size_t k = 0; k < TIDE_SORTS; k++) {
+			struct tide_sort *s = &h->places[p].sort[k],
+					 *up = &h->places[h->places[p].parent].sort[k];
+			for (size_t i = 0; i < s->count; i++)
+				s->all = tide__spot_both(&s->all, &h->spots[s->first + i]);
+			if (p)
+				up->all = tide__spot_both(&up->all, &s->all);
+		}
+}
+
+/* ---- all of it ---- */
+
+static bool prepare(struct work *w)
+{
+	const tide_model *m = w->m;
+	w->text = tide__calloc((size_t)tide__strings_count(m->strings) + 1, sizeof *w->text);
+	w->of_span = tide__calloc(m->spans.n, sizeof *w->of_span);
+	w->of_stack = tide__calloc(m->stacks.n, sizeof *w->of_stack);
+	w->place = tide__calloc(m->allocs.n, sizeof *w->place);
+	w->stretch = tide__calloc(m->allocs.n, sizeof *w->stretch);
+	w->out->spot_of = tide__calloc(m->allocs.n, sizeof *w->out->spot_of);
+	return w->text && w->of_span && w->of_stack && w->place && w->stretch && w->out->spot_of &&
+	       add_place(w->out, 1, 0, false) == 0;
+}
+
+static void release(struct work *w)
+{
+	tide__free(w->text);
+	tide__free(w->of_span);
+	tide__free(w->of_stack);
+	tide__free(w->place);
+	tide__free(w->stretch);
+	tide__free(w->trains);
+	tide__free(w->cuts);
+	tide__modules_free(&w->modules);
+}
+
+tide_code tide__held(const tide_model *m, uint32_t device, uint64_t size, tide_held *out,
+		     tide_error *err)
+{
+	struct work w = { .m = m, .out = out, .device = device };
+	*out = (tide_held){ .size = size };
+	bool ok = tide__modules_of(m, &w.modules, err) == TIDE_OK && prepare(&w) &&
+		  name_spans(&w) && find_stretches(&w) && place_all(&w) && count_all(&w) &&
+		  reserve_spots(out);
+	if (ok) {
+		measure_all(&w);
+		sum_places(out);
+	}
+	release(&w);
+	return ok ? TIDE_OK : tide__nomem(err);
+}
+
+void tide__held_free(tide_held *h)
+{
+	tide__free(h->places);
+	tide__map_free(&h->by_hash);
+	tide__free(h->spots);
+	tide__free(h->spot_of);
+	*h = (tide_held){ 0 };
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Lines through two recordings. */
+#include "analyze/predict/predict.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+__extension__ typedef __int128 wide;
+
+const char *tide__line_text(tide_line_kind k)
+{
+	static const char *const texts[] = {
+#define X(name, text) [TIDE_LINE_##name] = text,
+		TIDE_LINE_KINDS(X)
+#undef X
+	};
+	return texts[k];
+}
+
+/* ---- drawing ---- */
+
+static uint32_t same_place(const tide_held *h, uint64_t hash)
+{
+	return tide__map_get(&h->by_hash, hash); /* + 1 */
+}
+
+/* All spots of a place from `first` on, as one. */
+static tide_spot spots_from(const tide_held *h, const struct tide_sort *s, size_t first)
+{
+	tide_spot all = { 0 };
+	for (size_t i = first; i < s->count; i++)
+		all = tide__spot_both(&all, &h->spots[s->first + i]);
+	return all;
+}
+
+static void add(tide_lines *l, tide_spot a, tide_spot b, tide_line_kind kind, bool per_size)
+{
+	l->v[l->n++] = (tide_line){ .at = { a, b }, .kind = kind, .per_size = per_size };
+}
+
+/* The last line is of these of the larger recording. */
+static void of_spots(tide_lines *l, size_t first, size_t n)
+{
+	l->v[l->n - 1].spot = (uint32_t)first;
+	l->v[l->n - 1].n_spots = (uint32_t)n;
+}
+
+/* A place that both have, in stretches of one sort. Numbers of a whole recording that is one
+ * stretch count from its beginning: one may just go on for longer. */
+static void draw_same(tide_lines *l, const tide_held *const h[2],
+		      const struct tide_sort *const s[2])
+{
+	bool equal = s[0]->count == s[1]->count, whole = h[0]->stretches + h[1]->stretches == 2;
+	/* Exactly as the sizes: a place may also make some once for all samples. */
+	bool per_size = (wide)s[1]->count * h[0]->size == (wide)s[0]->count * h[1]->size;
+	size_t least = s[0]->count < s[1]->count ? s[0]->count : s[1]->count;
+	size_t pairs = equal || (whole && !per_size) ? least : 0;
+	for (size_t i = 0; i < pairs; i++) {
+		add(l, h[0]->spots[s[0]->first + i], h[1]->spots[s[1]->first + i], TIDE_LINE_MOMENT,
+		    false);
+		of_spots(l, s[1]->first + i, 1);
+	}
+	uint64_t all = s[0]->times + s[1]->times, paired = equal ? all : 2 * pairs;
+	l->moments[TIDE_LINE_MOMENT] += paired;
+	if (equal)
+		return;
+	add(l, spots_from(h[0], s[0], s[0]->count > pairs ? pairs : 0),
+	    spots_from(h[1], s[1], s[1]->count > pairs ? pairs : 0), TIDE_LINE_GROUP, per_size);
+	l->moments[TIDE_LINE_GROUP] += all - paired;
+	l->per_size += per_size ? all : 0;
+}
+
+/* Per place of `one`: the nearest around it, itself included, where `other` allocates in stretches
+ * of the sort too. The outermost place if none. */
+static void find_near(const tide_held *one, const tide_held *other, size_t sort, uint32_t *near)
+{
+	for (size_t p = 0; p < one->n_places; p++) { /* what is around it comes before it */
+		uint32_t q = same_place(other, one->places[p].hash);
+		bool has = q && other->places[q - 1].sort[sort].all.row;
+		near[p] = has ? q - 1 : p ? near[one->places[p].parent] : 0;
+	}
+}
+
+/* What only the larger recording does at a place: from the other's highest around it. */
+static void draw_larger(tide_lines *l, const tide_spot *around, const tide_held *b,
+			const struct tide_sort *s)
+{
+	add(l, *around, spots_from(b, s, 0), TIDE_LINE_AROUND, false);
+	of_spots(l, s->first, s->count);
+}
+
+/* What only the smaller one does: the larger did not need it, so it does not grow with the size. */
+static void draw_smaller(tide_lines *l, const tide_spot *around, const tide_held *a,
+			 const struct tide_sort *s)
+{
+	tide_spot mine = spots_from(a, s, 0), other = *around;
+	mine.least = mine.most;
+	other.most = other.most < mine.most ? other.most : mine.most;
+	other.least = other.most;
+	add(l, mine, other, TIDE_LINE_AROUND, false);
+}
+
+static void draw_alone(tide_lines *l, const tide_held *const h[2], size_t me, size_t sort,
+		       const struct tide_sort *s, uint32_t near)
+{
+	const tide_place *p = &h[!me]->places[near];
+	tide_spot around = p->sort[sort].all;
+	if (!near) /* nothing in common: all there is */
+		around = tide__spot_both(&p->sort[0].all, &p->sort[1].all);
+	(me ? draw_larger : draw_smaller)(l, &around, h[me], s);
+	l->moments[TIDE_LINE_AROUND] += s->times;
+}
+
+static void draw_all(tide_lines *l, const tide_held *const h[2], size_t me, size_t sort,
+		     uint32_t *near)
+{
+	find_near(h[me], h[!me], sort, near);
+	for (size_t p = 0; p < h[me]->n_places; p++) {
+		const struct tide_sort *s[2];
+		uint32_t q = same_place(h[!me], h[me]->places[p].hash);
+		s[me] = &h[me]->places[p].sort[sort];
+		s[!me] = q ? &h[!me]->places[q - 1].sort[sort] : NULL;
+		if (!s[me]->count)
+			continue;
+		if (!q || !s[!me]->count)
+			draw_alone(l, h, me, sort, s[me], near[p]);
+		else if (!me)
+			draw_same(l, h, s);
+	}
+}
+
+tide_code tide__lines(const tide_held *a, const tide_held *b, tide_lines *out, tide_error *err)
+{
+	const tide_held *h[2] = { a, b };
+	size_t places = a->n_places > b->n_places ? a->n_places : b->n_places;
+	uint32_t *near = tide__alloc(places, sizeof *near);
+	*out = (tide_lines){ .size = { a->size, b->size } };
+	out->v = tide__alloc(a->n_spots + b->n_spots, sizeof *out->v);
+	for (size_t sort = 0; near && out->v && sort < TIDE_SORTS; sort++)
+		for (size_t me = 0; me < 2; me++)
+			draw_all(out, h, me, sort, near);
+	bool ok = near && out->v;
+	tide__free(near);
+	return ok ? TIDE_OK : tide__nomem(err);
+}
+
+void tide__lines_free(tide_lines *l)
+{
+	tide__free(l->v);
+	*l = (tide_lines){ 0 };
+}
+
+/* ---- reading ---- */
+
+/* Rounded towards plus infinity; b > 0. */
+static wide up(wide a, wide b)
+{
+	return a / b + (a % b > 0);
+}
+
+static wide down(wide a, wide b)
+{
+	return a / b - (a % b < 0);
+}
+
+static wide on_line(const uint64_t at[2], wide a, wide b, uint64_t size)
+{
+	return a + up((b - a) * ((wide)size - (wide)at[0]), (wide)(at[1] - at[0]));
+}
+
+static wide height(const tide_lines *l, const tide_line *v, size_t side)
+{
+	return (wide)v->at[side].most + (wide)l->more[side];
+}
+
+static uint64_t bytes(wide v)
+{
+	return v < 0 ? 0 : v > (wide)UINT64_MAX ? UINT64_MAX : (uint64_t)v;
+}
+
+int64_t tide__on_line(const tide_lines *l, uint64_t a, uint64_t b, uint64_t size)
+{
+	wide v = on_line(l->size, (wide)a, (wide)b, size);
+	return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
+}
+
+uint64_t tide__predict(const tide_lines *l, uint64_t size, size_t *at)
+{
+	wide most = 0; /* no line counts below nothing */
+	size_t where = 0;
+	for (size_t k = 0; k < l->n; k++) {
+		wide v = on_line(l->size, height(l, &l->v[k], 0), height(l, &l->v[k], 1), size);
+		if (v > most) {
+			most = v;
+			where = k;
+		}
+	}
+	if (at)
+		*at = where;
+	return bytes(most);
+}
+
+/* The steepest that a moment of the line can be, away from both sizes; between them the line is
+ * above all of its moments. */
+static wide steepest(const tide_lines *l, const tide_line *v, uint64_t size)
+{
+	wide a = height(l, v, 0), b = height(l, v, 1);
+	if (v->kind != TIDE_LINE_MOMENT && size > l->size[1])
+		a = (wide)v->at[0].least + (wide)l->more[0];
+	if (v->kind != TIDE_LINE_MOMENT && size < l->size[0])
+		b = (wide)v->at[1].least + (wide)l->more[1];
+	return on_line(l->size, a, b, size);
+}
+
+uint64_t tide__predict_most(const tide_lines *l, uint64_t size)
+{
+	wide most = 0;
+	for (size_t k = 0; k < l->n; k++) {
+		wide v = steepest(l, &l->v[k], size);
+		most = v > most ? v : most;
+	}
+	return bytes(most);
+}
+
+uint64_t tide__predict_fits(const tide_lines *l, uint64_t capacity)
+{
+	wide most = TIDE_MOST_SIZE;
+	for (size_t k = 0; k < l->n; k++) {
+		wide a = height(l, &l->v[k], 0), by = height(l, &l->v[k], 1) - a;
+		if (by <= 0) /* falls or stays: decided below */
+			continue;
+		wide room = (wide)capacity - a;
+		wide size = (wide)l->size[0] + down(room * (wide)(l->size[1] - l->size[0]), by);
+		most = size < most ? size : most;
+	}
+	if (most < 1 || tide__predict(l, (uint64_t)most, NULL) > capacity)
+		return 0; /* a line that falls is lower the larger the size: none smaller fits */
+	return (uint64_t)most;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "analyze/timeline/span_details.h"
+
+#include "analyze/common/interval_set.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+/* As drawn: what crosses others in every track is cut short. */
+static int64_t length(const tide_model *m, const tide_rows *r, uint32_t span)
+{
+	int64_t cut = tide__track_end(&r->cuts, m, span), end = tide__span_end(m, span);
+	return (cut < end ? cut : end) - m->spans.t0[span];
+}
+
+/* Children come after their parent and begin before it ends (S1). */
+static int64_t self_of(const tide_model *m, const tide_rows *r, uint32_t span)
+{
+	int64_t end = tide__span_end(m, span), self = length(m, r, span);
+	for (uint32_t i = span + 1; i < m->spans.n && m->spans.t0[i] <= end; i++)
+		if (m->spans.parent[i].i == span)
+			self -= length(m, r, i);
+	return self;
+}
+
+struct inside {	     /* of spans [first, first + n): is it the first one, or nested in it? */
+	uint8_t *in; /* owned */
+	uint32_t first, n;
+};
+
+/* Parents have smaller numbers, and children begin before their parent ends. */
+static bool find_inside(const tide_model *m, uint32_t span, struct inside *x)
+{
+	const tide_spans *s = &m->spans;
+	int64_t end = tide__span_end(m, span);
+	*x = (struct inside){ .first = span, .n = 1 };
+	while (span + x->n < s->n && s->t0[span + x->n] <= end)
+		x->n++;
+	x->in = tide__alloc(x->n, 1);
+	for (uint32_t i = 0; x->in && i < x->n; i++) {
+		uint32_t up = s->parent[span + i].i;
+		x->in[i] = !i || (up >= span && x->in[up - span]);
+	}
+	return x->in;
+}
+
+static bool inside(const struct inside *x, uint32_t s)
+{
+	return s >= x->first && s - x->first < x->n && x->in[s - x->first];
+}
+
+/* An allocation's span is the innermost one at that moment, so only moves in its time count. False
+ * on exhaustion. */
+static bool memory_of(const tide_model *m, uint32_t span, tide_span_note *out)
+{
+	const tide_allocs *a = &m->allocs;
+	int64_t end = tide__span_end(m, span);
+	struct inside x;
+	out->memory = a->n > 1 && m->lanes.kind[m->spans.lane[span].i] == TIDE_LANE_THREAD;
+	if (!out->memory)
+		return true;
+	if (!find_inside(m, span, &x))
+		return false;
+	for (size_t i = tide__move_from(m, m->spans.t0[span]);
+	     i < m->moves.n && tide__move_time(m, i) <= end; i++) {
+		bool made;
+		uint32_t row = tide__move_life(m, i, &made);
+		if (row && inside(&x, made ? a->span[row].i : a->free_span[row].i))
+			*(made ? &out->allocated : &out->freed) += a->size[row];
+	}
+	tide__free(x.in);
+	return true;
+}
+
+static void add(tide_span_note *out, size_t most, tide_span_link l)
+{
+	if (out->all_links++ < most)
+		out->links[out->n_links++] = l;
+}
+
+static void links_of(const tide_model *m, uint32_t span, size_t most, tide_span_note *out)
+{
+	const tide_flows *f = &m->flows;
+	uint32_t cause = m->spans.cause[span].i;
+	if (cause)
+		add(out, most, (tide_span_link){ cause, span, TIDE_FLOW_LAUNCH });
+	for (uint32_t i = 1; i < m->spans.n; i++)
+		if (m->spans.cause[i].i == span)
+			add(out, most, (tide_span_link){ span, i, TIDE_FLOW_LAUNCH });
+	for (size_t i = 0; i < f->n; i++) {
+		uint32_t from = f->from[i].i, to = f->to[i].i;
+		bool launch = m->spans.cause[to].i == from; /* told already */
+		if (from && to && !launch && (from == span || to == span))
+			add(out, most, (tide_span_link){ from, to, f->kind[i] });
+	}
+}
+
+tide_code tide__span_note(const tide_model *m, const tide_rows *rows, uint32_t span, size_t most,
+			  tide_span_note *out, tide_error *err)
+{
+	*out = (tide_span_note){ 0 };
+	out->links = tide__alloc(most, sizeof *out->links);
+	if (!out->links)
+		return tide__nomem(err);
+	out->self = self_of(m, rows, span);
+	if (!memory_of(m, span, out)) {
+		tide__span_note_free(out);
+		return tide__nomem(err);
+	}
+	links_of(m, span, most, out);
+	return TIDE_OK;
+}
+
+void tide__span_note_free(tide_span_note *n)
+{
+	tide__free(n->links);
+	*n = (tide_span_note){ 0 };
+}

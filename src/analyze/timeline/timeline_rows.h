@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Spans in rows that never overlap themselves: what every picture of a timeline draws.
+ *
+ * A row is one level of nesting in one track (analyze/timeline/tracks.h), so within a row spans are disjoint
+ * and in order of time, and what a stretch of time shows is found by binary search. A span is known
+ * to viewers by its place in `order`. Host threads come before the rest, lanes in the order of the
+ * model, each with its tracks, each with its levels from the outside in. */
+#ifndef TIDE_ANALYZE_TIMELINE_TIMELINE_ROWS_H
+#define TIDE_ANALYZE_TIMELINE_TIMELINE_ROWS_H
+
+#include "analyze/timeline/tracks.h"
+
+typedef struct tide_row_track {
+	tide_lane_id lane;
+	uint32_t number; /* of the lane's tracks, 0 = its first */
+	uint32_t row;	 /* its first row */
+	uint32_t n_rows;
+} tide_row_track;
+
+typedef struct tide_rows {
+	uint32_t *order; /* owned; spans row by row, each row in order of time */
+	uint32_t n;	 /* spans */
+	uint32_t *first; /* owned; row r is order[first[r] .. first[r + 1]) */
+	uint32_t n_rows;
+	tide_row_track *tracks; /* owned */
+	uint32_t n_tracks;
+	tide_tracks cuts; /* what of the tracks tells where spans end */
+} tide_rows;
+
+/* TIDE_OK or TIDE_ENOMEM. O(spans × tracks of a lane). tide__rows_free accepts a zeroed one. */
+tide_code tide__rows(const tide_model *m, tide_rows *out, tide_error *err);
+void tide__rows_free(tide_rows *r);
+
+/* End of the span at a place, as drawn: spans that cross others in every track are cut short. */
+static inline int64_t tide__rows_end(const tide_rows *r, const tide_model *m, uint32_t place)
+{
+	uint32_t s = r->order[place];
+	int64_t t1 = tide__track_end(&r->cuts, m, s), most = tide__span_end(m, s);
+	return t1 < most ? t1 : most;
+}
+
+/* Place of a span: a search in the rows of its lane. */
+uint32_t tide__rows_place(const tide_rows *r, const tide_model *m, uint32_t span);
+/* Number of the track that holds a place, and the row in it. */
+uint32_t tide__rows_track(const tide_rows *r, uint32_t place, uint32_t *row);
+
+#endif

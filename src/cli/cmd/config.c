@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* config: what is set, and by whom; change the file and leave the rest of it as it is. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/select_names.h"
+#include "cli/outfile.h"
+#include "config/config.h"
+#include "config/toml.h"
+
+enum { O_JSON, O_CONFIG, O_BACKEND, O_FIRST };
+static const tide_option options[] = {
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_CONFIG] = { "config", 'c', TIDE_OPT_FILE, "FILE",
+		       "the file (default: TIDEMARK_CONFIG, else the nearest tidemark.toml)" },
+	[O_BACKEND] = { "backend", 'b', TIDE_OPT_TEXT, "NAME",
+			"the [[backend]] with this name (default: TIDEMARK_BACKEND, else the "
+			"first)" },
+#define X(key, flag, kind, def, help) \
+	[O_FIRST + TIDE_CONFIG_##key] = { "backend-" flag, 0, TIDE_OPT_TEXT, "VALUE", help },
+	TIDE_CONFIG_KEYS(X)
+#undef X
+};
+
+static const char *text_of(const tide_args *a, int option)
+{
+	return a->opt[option].set ? a->opt[option].text : NULL;
+}
+
+/* The values that flags give, on top of what was read. */
+static tide_code flags(const tide_args *a, tide_config *c, tide_error *err)
+{
+	for (unsigned k = 0; k < TIDE_CONFIG_N; k++) {
+		char who[80];
+		const tide_value *v = &a->opt[O_FIRST + k];
+		snprintf(who, sizeof who, "--%s", options[O_FIRST + k].name);
+		tide_code rc = v->set ? tide__config_set(c, (tide_config_key)k, v->text,
+							 TIDE_FROM_FLAG, who, err)
+				      : TIDE_OK;
+		if (rc != TIDE_OK)
+			return rc;
+	}
+	return TIDE_OK;
+}
+
+static int fail(const tide_args *a, const tide_config *c, const tide_error *err)
+{
+	if (err->code == TIDE_EUSAGE && !c->in_file)
+		return tide__cli_usage(a, "%s", err->text);
+	return tide__cli_fail(c->in_file ? c->file : NULL, err);
+}
+
+/* ---- show ---- */
+
+/* Where a value came from: default, FILE:LINE, $VARIABLE, --flag. */
+static void where(const tide_config *c, unsigned k, char *out, size_t n)
+{
+	const tide_config_value *v = &c->v[k];
+	switch (v->from) {
+	case TIDE_FROM_DEFAULT:
+		snprintf(out, n, "default");
+		break;
+	case TIDE_FROM_FILE:
+		snprintf(out, n, "%s:%u", c->file, v->line);
+		break;
+	case TIDE_FROM_ENV:
+		snprintf(out, n, "$%s", tide__config_env((tide_config_key)k));
+		break;
+	case TIDE_FROM_FLAG:
+		snprintf(out, n, "--%s", options[O_FIRST + k].name);
+		break;
+	}
+}
+
+static tide_grid *grid_of(const tide_config *c)
+{
+	static const tide_grid_col cols[] = {
+		{ "key", "Key", TIDE_CELL_TEXT },
+		{ "value", "Value", TIDE_CELL_TEXT },
+		{ "where", "From", TIDE_CELL_TEXT },
+	};
+	tide_grid *g = tide__grid_new(cols, 3);
+	for (unsigned k = 0; g && k < TIDE_CONFIG_N; k++) {
+		char from[TIDE_CONFIG_TEXT + 16];
+		where(c, k, from, sizeof from);
+		tide__grid_text(g, tide__config_name((tide_config_key)k));
+		tide__grid_text(g, c->v[k].text);
+		tide__grid_text(g, from);
+	}
+	return g;
+}
+
+/* true, 5.0, "profiles"; null = whoever records decides. */
+static void json_value(tide_json *j, tide_config_key k, const tide_config_value *v)
+{
+	switch (tide__config_kind(k)) {
+	case TIDE_CONFIG_SECONDS:
+		tide__json_double(j, v->number);
+		break;
+	case TIDE_CONFIG_PATH:
+		tide__json_str(j, v->text);
+		break;
+	default:
+		if (v->known)
+			tide__json_bool(j, v->flag);
+		else
+			tide__json_null(j);
+	}
+}
+
+static void json_values(tide_json *j, const tide_config *c)
+{
+	tide__json_array(j);
+	for (unsigned k = 0; k < TIDE_CONFIG_N; k++) {
+		char from[TIDE_CONFIG_TEXT + 16];
+		where(c, k, from, sizeof from);
+		tide__json_object(j);
+		tide__json_kstr(j, "key", tide__config_name((tide_config_key)k));
+		tide__json_key(j, "value");
+		json_value(j, (tide_config_key)k, &c->v[k]);
+		tide__json_kstr(j, "from", tide__config_from_text(c->v[k].from));
+		tide__json_kstr(j, "where", from);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
+static int show_json(const tide_args *a, const tide_config *c)
+{
+	tide_json j;
+	tide__json_begin(&j, a->out, true);
+	tide__json_object(&j);
+	tide__json_kstr(&j, "file", *c->file ? c->file : NULL);
+	tide__json_kstr(&j, "backend", *c->backend ? c->backend : NULL);
+	tide__json_key(&j, "values");
+	json_values(&j, c);
+	tide__json_object_end(&j);
+	return tide__cli_json_end(a, &j);
+}
+
+/* Names of files and backends are others' texts. */
+static void named(const tide_args *a, const char *what, const char *name)
+{
+	fputs(what, a->out);
+	tide__put_text(a, name);
+	fputc('\n', a->out);
+}
+
+static int show(const tide_args *a)
+{
+	static tide_config c;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_code rc = tide__config_load(text_of(a, O_CONFIG), text_of(a, O_BACKEND), &c, &err);
+	if (rc == TIDE_OK)
+		rc = flags(a, &c, &err);
+	if (rc != TIDE_OK)
+		return fail(a, &c, &err);
+	if (a->opt[O_JSON].set)
+		return show_json(a, &c);
+	tide_grid *g = grid_of(&c);
+	int end = 1;
+	if (g) {
+		named(a, "file: ", *c.file ? c.file : "none");
+		if (*c.backend)
+			named(a, "backend: ", c.backend);
+		tide__grid_print(g, a->out, &a->style, 0);
+		end = tide__cli_done(a);
+	}
+	tide__grid_free(g);
+	return end;
+}
+
+/* ---- update ---- */
+
+static tide_code slurp(const char *path, char **text, size_t *n, tide_error *err)
+{
+	FILE *f = fopen(path, "rb");
+	*n = 0;
+	*text = tide__alloc(TIDE_TOML_BYTES + 1, 1);
+	if (!*text) {
+		if (f)
+			fclose(f);
+		return tide__nomem(err);
+	}
+	if (!f)
+		return errno == ENOENT ? TIDE_OK : tide__fail_errno(err, "cannot open");
+	*n = fread(*text, 1, TIDE_TOML_BYTES + 1, f);
+	tide_code rc = ferror(f) ? tide__fail_errno(err, "cannot read") : TIDE_OK;
+	fclose(f);
+	return rc;
+}
+
+/* Whoever reads meanwhile sees the old or the new one. */
+static tide_code replace(const char *path, const char *text, size_t n, tide_error *err)
+{
+	tide_outfile o;
+	tide_code rc = tide__outfile_open(&o, path, err);
+	if (rc != TIDE_OK)
+		return rc;
+	if (fwrite(text, 1, n, o.f) != n || fflush(o.f) || (o.temp && fsync(fileno(o.f))))
+		rc = tide__fail_errno(err, "cannot write");
+	tide_code end = tide__outfile_close(&o, rc == TIDE_OK, err);
+	return rc == TIDE_OK ? end : rc;
+}
+
+/* One value after the other into *text; what comes out must be read back. */
+static tide_code change(const tide_args *a, const tide_config *c, char **text, size_t *n,
+			tide_error *err)
+{
+	static tide_config again;
+	const char *backend = text_of(a, O_BACKEND);
+	for (unsigned k = 0; k < TIDE_CONFIG_N; k++) {
+		char *next;
+		size_t n_next;
+		unsigned line;
+		if (c->v[k].from != TIDE_FROM_FLAG)
+			continue;
+		if (!strcmp(c->v[k].text, "auto"))
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "auto is what holds without a line: remove %s from the "
+					  "file",
+					  tide__config_name((tide_config_key)k));
+		tide_code rc = tide__config_edit(*text, *n, backend, (tide_config_key)k,
+						 c->v[k].text, &next, &n_next, &line, err);
+		if (rc != TIDE_OK)
+			return rc;
+		tide__free(*text);
+		*text = next;
+		*n = n_next;
+	}
+	tide__config_defaults(&again);
+	return tide__config_parse(*text, *n, "", backend, &again, err);
+}
+
+static int write_it(const tide_args *a, tide_config *c)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	char *text = NULL;
+	size_t n;
+	c->in_file = true;
+	tide_code rc = slurp(c->file, &text, &n, &err);
+	if (rc == TIDE_OK)
+		rc = change(a, c, &text, &n, &err);
+	if (rc == TIDE_OK)
+		rc = replace(c->file, text, n, &err);
+	tide__free(text);
+	if (rc != TIDE_OK)
+		return fail(a, c, &err);
+	for (unsigned k = 0; k < TIDE_CONFIG_N; k++)
+		if (c->v[k].from == TIDE_FROM_FLAG) {
+			fprintf(a->out, "%sUpdated backend %s = ", a->style.ascii ? "" : "✅ ",
+				tide__config_name((tide_config_key)k));
+			tide__put_text(a, c->v[k].text);
+			named(a, " in ", c->file);
+		}
+	return tide__cli_done(a);
+}
+
+static int update(const tide_args *a)
+{
+	static tide_config c;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	bool any = false;
+	tide__config_defaults(&c);
+	for (unsigned k = 0; k < TIDE_CONFIG_N; k++)
+		any |= a->opt[O_FIRST + k].set;
+	if (!any)
+		return tide__cli_usage(a, "which value? For example "
+					  "--backend-enable-memory-profiling true");
+	if (flags(a, &c, &err) != TIDE_OK)
+		return fail(a, &c, &err);
+	if (a->opt[O_CONFIG].set)
+		snprintf(c.file, sizeof c.file, "%s", a->opt[O_CONFIG].text);
+	else if (tide__config_find(c.file, sizeof c.file, &err) != TIDE_OK)
+		return fail(a, &c, &err);
+	if (!*c.file)
+		snprintf(c.file, sizeof c.file, "tidemark.toml");
+	return write_it(a, &c);
+}
+
+static int run(const tide_args *a)
+{
+	if (a->n_files == 0)
+		return tide__cli_usage(a, "show or update?");
+	if (!strcmp(a->files[0], "show"))
+		return show(a);
+	if (!strcmp(a->files[0], "update"))
+		return update(a);
+	return tide__cli_usage(a, "'%.40s' is neither show nor update", a->files[0]);
+}
+
+const tide_command tide__cmd_config = {
+	.name = "config",
+	.usage = "show|update [--backend-KEY VALUE]...",
+	.summary = "show settings and where each comes from, or change them",
+	.help = "Settings are in tidemark.toml, in a table [[backend]]. A value comes from, the "
+		"last one that has it: its default, the file, the environment (TIDEMARK_INTERVAL "
+		"for interval, and so on), a flag or an argument. The file is the one that "
+		"TIDEMARK_CONFIG names, else the nearest tidemark.toml from the working folder "
+		"upwards, else the one in ~/.config/tidemark. `update` changes the file's values "
+		"alone (comments and order stay) and makes ./tidemark.toml where there is none. "
+		"tidemark run and the Python package read the same settings.",
+	TIDE_COMMAND_OPTIONS(options),
+	.min_files = 0,
+	.max_files = 1,
+	.words = "show,update",
+	.run = run,
+};

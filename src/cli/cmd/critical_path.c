@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* critical-path: the chain of work that decided how long a step took, and what bounds it. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/select_names.h"
+#include "cli/job/ranks.h"
+#include "render/report/critical_path.h"
+#include "render/text/format.h"
+
+enum { O_ANNOTATION, O_INSTANCE, O_DATA, O_COMPAT, O_TOP, O_PATH, O_JSON, O_OUTPUT };
+static const tide_option options[] = {
+	[O_ANNOTATION] = { "annotation", 'a', TIDE_OPT_TEXT, "TEXT",
+			   "spans whose name contains TEXT make the window; '' = the whole trace "
+			   "(default ProfilerStep where there are steps, else the whole trace)" },
+	[O_INSTANCE] = { "instance", 'i', TIDE_OPT_TEXT, "N|A..B",
+			 "which occurrence of the annotation, counted from 0", .def = "0" },
+	[O_DATA] = { "data-loading", 0, TIDE_OPT_TEXT, "TEXT",
+		     "count spans whose name contains TEXT as data loading" },
+	[O_COMPAT] = { "hta-compat", 0, TIDE_OPT_FLAG, NULL,
+		       "Holistic Trace Analysis's own numbers (microseconds, its rounding)" },
+	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
+		    "rows to show, 0 = all; JSON has all unless given", .def = "15" },
+	[O_PATH] = { "path", 0, TIDE_OPT_FLAG, NULL, "list every edge of the path" },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
+};
+
+struct view {
+	const tide_args *a;
+	tide_critview v;
+	int64_t first, last; /* occurrences of the annotation */
+};
+
+/* ---- output ---- */
+
+static void print_grid(const struct view *v, tide_grid *g, const char *title)
+{
+	fprintf(v->a->out, "\n%s\n", title);
+	tide__grid_print(g, v->a->out, &v->a->style, 2);
+	tide__grid_free(g);
+}
+
+static void print_top(const struct view *v)
+{
+	tide_critview every = v->v;
+	every.top = 0;
+	tide_grid *all = tide__critview_top(&every);
+	size_t n = tide__grid_rows(all);
+	tide__grid_free(all);
+	print_grid(v, tide__critview_top(&v->v), "Where the time is");
+	if (v->v.top && n > v->v.top)
+		fprintf(v->a->out, "  %zu more row%s not shown (--top 0 shows all)\n", n - v->v.top,
+			n - v->v.top == 1 ? " is" : "s are");
+}
+
+static void print_text(const struct view *v)
+{
+	char window[32], length[32], rest[32], text[200];
+	FILE *out = v->a->out;
+	fprintf(out, "Critical path of %s", *v->v.annotation ? "\"" : "the whole trace");
+	tide__put_text(v->a, v->v.annotation);
+	fputs(*v->v.annotation ? "\"" : "", out);
+	if (*v->v.annotation && v->v.c->matches > 1 && v->first == v->last)
+		fprintf(out, ", number %" PRId64 " of 0 to %" PRId64 " (--instance)", v->first,
+			v->v.c->matches - 1);
+	fputc('\n', out);
+	if (!v->v.c->found) {
+		fprintf(out, "  none: %s\n", v->v.c->why ? v->v.c->why : "unknown");
+		return;
+	}
+	tide__fmt_ns(window, sizeof window, (double)((v->v.c->end - v->v.c->start) * v->v.ns));
+	tide__fmt_ns(length, sizeof length, (double)(v->v.c->length * v->v.ns));
+	tide__fmt_ns(rest, sizeof rest,
+		     (double)((v->v.c->end - v->v.c->start - v->v.c->length) * v->v.ns));
+	fprintf(out, "  window %s, path %s, %zu of %zu moments, %zu edges in all\n", window, length,
+		v->v.c->path_nodes, v->v.c->nodes, v->v.c->edges);
+	if (v->v.c->length > v->v.c->end - v->v.c->start)
+		fputs("  longer than the window: the device goes on with what was launched in it\n",
+		      out);
+	else if (v->v.c->length < v->v.c->end - v->v.c->start) {
+		snprintf(text, sizeof text,
+			 "the other %s: nothing was recorded on the chain (between outermost ops), "
+			 "or it "
+			 "waited for work from before the window",
+			 rest);
+		fputs("  ", out);
+		tide__put_words(out, text, 2, 2, v->a->style.width);
+	}
+	print_grid(v, tide__critview_bounds(&v->v), "What bounds it");
+	print_top(v);
+	if (v->a->opt[O_PATH].set)
+		print_grid(v, tide__critview_edges(&v->v), "Edge by edge");
+}
+
+static void json_events(tide_json *j, const struct view *v)
+{
+	tide__json_key(j, "path_events"); /* numbers of the events in the file, from 0 */
+	tide__json_array(j);
+	for (size_t i = 0; i < v->v.c->n_events; i++)
+		tide__json_int(j, v->v.c->events[i]);
+	tide__json_array_end(j);
+}
+
+static void path_json(tide_json *j, const tide_critview *v)
+{
+	tide_grid *g = tide__critview_edges(v);
+	tide__grid_member(g, j, "path");
+}
+
+static void put_json(tide_json *j, const struct view *v)
+{
+	tide__json_object(j);
+	tide__critview_json(j, &v->v);
+	json_events(j, v);
+	if (v->a->opt[O_PATH].set)
+		path_json(j, &v->v);
+	tide__losses_json(j, v->v.m);
+	tide__json_object_end(j);
+}
+
+/* ---- the command ---- */
+
+/* "3" or "3..5". */
+static bool parse_instance(const char *s, int64_t *first, int64_t *last)
+{
+	char *end;
+	*first = *last = strtoll(s, &end, 10);
+	if (end == s || *first < 0)
+		return false;
+	if (!strncmp(end, "..", 2)) {
+		s = end + 2;
+		*last = strtoll(s, &end, 10);
+		if (end == s)
+			return false;
+	}
+	return !*end && *last >= *first;
+}
+
+/* Has any span this in its name? */
+static bool any_named(const tide_model *m, const char *part)
+{
+	for (size_t i = 1; i < m->spans.n; i++)
+		if (strstr(tide__text(m, m->spans.name[i], NULL), part))
+			return true;
+	return false;
+}
+
+/* Names of the first few annotations, ", " between them. Returns buf. */
+static const char *annotations(const tide_model *m, char *buf, size_t n)
+{
+	enum { MOST = 4 };
+	tide_str seen[MOST + 1];
+	size_t k = 0, used = 0;
+	buf[0] = 0;
+	for (size_t i = 1; i < m->spans.n && k <= MOST; i++) {
+		size_t known = 0;
+		if (m->spans.cat[i] != TIDE_CAT_USER)
+			continue;
+		while (known < k && seen[known].i != m->spans.name[i].i)
+			known++;
+		if (known < k)
+			continue;
+		seen[k++] = m->spans.name[i];
+		used += (size_t)snprintf(buf + used, n - used, "%s%.60s", k > 1 ? ", " : "",
+					 k > MOST ? "..." : tide__text(m, m->spans.name[i], NULL));
+	}
+	return buf;
+}
+
+/* The window that was asked for is not in the trace. Returns 2. */
+static int no_window(const tide_args *a, const char *file, const tide_model *m,
+		     const tide_critpath_options *o, int64_t matches)
+{
+	char list[400];
+	if (matches)
+		return tide__cli_usage(a,
+				       "%s: '%.80s' is in the names of %" PRId64
+				       " spans: --instance wants 0 to %" PRId64,
+				       file, o->annotation, matches, matches - 1);
+	annotations(m, list, sizeof list);
+	return tide__cli_usage(a, "%s: no span has '%.80s' in its name%s%s%s", file, o->annotation,
+			       *list ? " (annotations it has: " : "", list, *list ? ")" : "");
+}
+
+/* Text, under the file's name where it is one of several; or a value into j. */
+static void show(const struct view *v, tide_json *j, bool alone, bool first)
+{
+	const tide_args *a = v->a;
+	if (j) {
+		put_json(j, v);
+		return;
+	}
+	if (!alone) {
+		fputs(first ? "" : "\n", a->out);
+		tide__put_text(a, v->v.file);
+		fputc('\n', a->out);
+	}
+	print_text(v);
+	tide__cli_losses(a, v->v.m);
+}
+
+/* One trace: text, or a value into j. Exit status; 2 where it has not what was asked for, which one
+ * of several traces shows all the same. */
+static int one(const tide_args *a, const char *file, tide_critpath_options o, tide_json *j,
+	       bool alone, bool first)
+{
+	tide_model *m = tide__cli_load(a, file, TIDE_WANT_SPANS | TIDE_WANT_RAW);
+	if (!m)
+		return 1;
+	o.annotation =
+		a->opt[O_ANNOTATION].set ? a->opt[O_ANNOTATION].text : tide__critview_window(m);
+	tide_critpath c;
+	tide_error err;
+	bool compat = a->opt[O_COMPAT].set;
+	int rc = 0;
+	if (o.first > 0 && !*o.annotation) { /* the whole trace is one window */
+		tide__model_free(m);
+		return tide__cli_usage(a, "%s: it has no steps: --instance needs --annotation",
+				       file);
+	}
+	if (tide__critview_run(m, compat, &o, &c, &err) != TIDE_OK) {
+		tide__model_free(m);
+		return tide__cli_fail(file, &err);
+	}
+	bool missing = *o.annotation && c.matches <= o.first;
+	if (missing)
+		rc = no_window(a, file, m, &o, c.matches);
+	else if (o.data_loading && !any_named(m, o.data_loading))
+		tide__cli_note(
+			"note: no span has '%.80s' in its name: nothing counts as data loading",
+			o.data_loading);
+	struct view v = { a, { file, m, &c, o.annotation, compat ? 1000 : 1, 0 }, o.first, o.last };
+	v.v.top = tide__cli_top(&a->opt[O_TOP], j);
+	if (!missing || !alone)
+		show(&v, j, alone, first);
+	tide__critpath_free(&c);
+	tide__model_free(m);
+	return rc;
+}
+
+/* Several traces: a rank that cannot be read, or has not what was asked for, is told and does not
+ * stop the rest. */
+static int several(const tide_args *a, const tide_rank_files *f, const tide_critpath_options *o,
+		   tide_json *j)
+{
+	size_t good = 0, without = 0;
+	if (j) {
+		tide__json_object(j);
+		tide__json_karray(j, "ranks");
+	}
+	for (size_t i = 0; i < f->n; i++) {
+		int rc = one(a, f->v[i].path, *o, j, false, !good && !without);
+		good += rc == 0;
+		without += rc == 2;
+	}
+	if (j) {
+		tide__json_array_end(j);
+		tide__json_object_end(j);
+	}
+	return good ? 0 : without == f->n ? 2 : 1;
+}
+
+static int run(const tide_args *a)
+{
+	tide_critpath_options o = { .data_loading = a->opt[O_DATA].text };
+	tide_rank_files f;
+	tide_error err;
+	tide_json json, *j = a->opt[O_JSON].set ? &json : NULL;
+	if (!parse_instance(a->opt[O_INSTANCE].text, &o.first, &o.last))
+		return tide__cli_usage(a, "--instance wants N or A..B, not '%s'",
+				       a->opt[O_INSTANCE].text);
+	if (a->n_files == 1 && !strcmp(a->files[0], "-")) {
+		if (j)
+			tide__json_begin(j, a->out, true);
+		int rc = one(a, "-", o, j, true, true);
+		if (j && !rc)
+			tide__json_end(j);
+		return rc ? rc : tide__cli_done(a);
+	}
+	if (tide__ranks_expand(a->files, a->n_files, &f, &err) != TIDE_OK)
+		return tide__cli_fail(NULL, &err);
+	if (j)
+		tide__json_begin(j, a->out, true);
+	int rc = f.n == 1 ? one(a, f.v[0].path, o, j, true, true) : several(a, &f, &o, j);
+	if (j && (!rc || f.n > 1))
+		tide__json_end(j);
+	tide__ranks_free(&f);
+	return rc ? rc : tide__cli_done(a);
+}
+
+const tide_command tide__cmd_critical_path = {
+	.name = "critical-path",
+	.usage = "TRACE... [--annotation TEXT] [--instance N]",
+	.summary = "find the chain of work that decided how long a step took",
+	.help = "Builds the graph of CPU ops, runtime calls and GPU work launched in one step, "
+		"with launches, "
+		"stream order and synchronisation as edges, and finds the longest path through it. "
+		"The table says "
+		"how much of the path is CPU, GPU compute, communication, launch overhead and gaps "
+		"between kernels.",
+	TIDE_COMMAND_OPTIONS(options),
+	.min_files = 1,
+	.max_files = SIZE_MAX,
+	.run = run,
+};

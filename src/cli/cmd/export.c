@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* export: a trace in the format of another tool. */
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "analyze/common/interval_set.h"
+#include "cli/cli.h"
+#include "cli/select_names.h"
+#include "cli/job/ranks.h"
+#include "render/export/export.h"
+
+enum { O_TO, O_OUTPUT, O_GZIP, O_KIND, O_BY, O_MERGE, O_DEVICE };
+static const tide_option options[] = {
+	[O_TO] = { "to", 't', TIDE_OPT_ENUM, "chrome,perfetto,pprof,speedscope,folded,snapshot",
+		   "which format (default: by the name of FILE)" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; .gz is gzipped" },
+	[O_GZIP] = { "gzip", 'z', TIDE_OPT_FLAG, NULL, "gzip whatever the name of FILE is" },
+	[O_KIND] = { "kind", 'k', TIDE_OPT_ENUM, "cpu,gpu,memory",
+		     "pprof, folded: what to weigh (default: cpu, else gpu, else memory)" },
+	[O_BY] = { "by", 0, TIDE_OPT_ENUM, "auto,stack,op", "memory: call stacks or op paths",
+		   .def = "auto" },
+	[O_MERGE] = { "merge", 'm', TIDE_OPT_FLAG, NULL,
+		      "pprof, folded: one tree for all threads" },
+	[O_DEVICE] = { "device", 'd', TIDE_OPT_TEXT, "DEVICE",
+		       "memory: whose (default: the highest peak)" },
+};
+
+static int list_formats(const tide_args *a)
+{
+	char list[300] = "";
+	for (const tide_exporter *const *e = tide__exporters; *e; e++)
+		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "",
+			 (*e)->name);
+	return tide__cli_usage(a, "choose a format with --to (%s)", list);
+}
+
+static const tide_exporter *format_of(const tide_args *a)
+{
+	if (a->opt[O_TO].set)
+		return tide__exporter_find(a->opt[O_TO].text);
+	return a->opt[O_OUTPUT].set ? tide__exporter_for(a->opt[O_OUTPUT].text) : NULL;
+}
+
+static bool wants_gzip(const tide_args *a)
+{
+	const char *path = a->opt[O_OUTPUT].set ? a->opt[O_OUTPUT].text : "";
+	size_t n = strlen(path);
+	return a->opt[O_GZIP].set || (n > 3 && !strcasecmp(path + n - 3, ".gz"));
+}
+
+/* Host time where there is host work, else device time, else memory where there is any. */
+static tide_flame_kind guess_kind(const tide_model *m)
+{
+	tide_flame_kind kind = m->allocs.n > 1 ? TIDE_FLAME_MEMORY : TIDE_FLAME_CPU;
+	for (size_t i = 1; i < m->spans.n; i++) {
+		tide_side side = tide__side(m, i);
+		if (side == TIDE_SIDE_CPU)
+			return TIDE_FLAME_CPU;
+		if (side == TIDE_SIDE_GPU)
+			kind = TIDE_FLAME_GPU;
+	}
+	return kind;
+}
+
+static void notes(const tide_export_stats *st)
+{
+	if (st->empty)
+		tide__cli_note(
+			"note: the trace has nothing of that kind: the file is empty (--kind)");
+	if (st->extra_tracks)
+		tide__cli_note(
+			"note: %llu tracks were added for spans that do not nest in their lane",
+			(unsigned long long)st->extra_tracks);
+	tide__cli_cut(st->cut_texts);
+	if (st->cut_spans)
+		tide__cli_note("note: %llu spans were cut short so that they nest",
+			       (unsigned long long)st->cut_spans);
+}
+
+static int write_out(const tide_args *a, const tide_exporter *e, const tide_model *m)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_export_stats st;
+	tide_export_options o = { 0 };
+	o.flame.merge = a->opt[O_MERGE].set;
+	o.flame.max_depth = TIDE_FLAME_DEEP;
+	o.flame.by = (tide_flame_by)a->opt[O_BY].num;
+	o.flame.kind = a->opt[O_KIND].set ? (tide_flame_kind)a->opt[O_KIND].num : guess_kind(m);
+	if (a->opt[O_DEVICE].set) {
+		o.flame.device = tide__device_find(m, a->opt[O_DEVICE].text);
+		if (!o.flame.device)
+			return tide__no_device(a, m, a->opt[O_DEVICE].text);
+	}
+	if (tide__export(e, m, &o, wants_gzip(a), a->out, &st, &err) != TIDE_OK)
+		return tide__cli_fail(tide__cli_output_name(a), &err);
+	notes(&st);
+	return tide__cli_done(a);
+}
+
+/* ---- several ranks ---- */
+
+struct ranks {
+	const tide_args *a;
+	tide_rank_files files;
+	tide_model *m; /* owned: the one being written */
+};
+
+static int64_t rank_of(const tide_model *m, const char *path)
+{
+	for (size_t p = 1; p < m->processes.n; p++)
+		if (m->processes.rank[p] >= 0)
+			return m->processes.rank[p];
+	return tide__rank_in_name(path);
+}
+
+static const tide_model *load_rank(void *user, size_t i, int64_t *rank)
+{
+	struct ranks *r = user;
+	tide__model_free(r->m);
+	r->m = tide__cli_load(r->a, r->files.v[i].path, 0);
+	if (r->m)
+		*rank = rank_of(r->m, r->files.v[i].path);
+	return r->m;
+}
+
+/* Those that cannot be read are told and left out. */
+static int write_ranks(const tide_args *a, const tide_exporter *e, struct ranks *r)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_export_ranks of = { r->files.n, load_rank, r };
+	tide_export_stats st;
+	if (!e->write_ranks)
+		return tide__cli_usage(a,
+				       "%s holds one trace, and there are %zu (chrome and perfetto "
+				       "hold several)",
+				       e->name, r->files.n);
+	if (tide__export_ranks(e, &of, wants_gzip(a), a->out, &st, &err) != TIDE_OK)
+		return tide__cli_fail(tide__cli_output_name(a), &err);
+	if (!st.traces)
+		return 1;
+	if (st.traces < r->files.n)
+		tide__cli_note("tidemark export: %zu of %zu traces could not be read",
+			       r->files.n - st.traces, r->files.n);
+	if (st.untimed)
+		tide__cli_note(
+			"note: %zu of %zu traces do not say when they began: they are put at the "
+			"first one's start",
+			st.untimed, st.traces);
+	notes(&st);
+	return tide__cli_done(a);
+}
+
+static int run(const tide_args *a)
+{
+	const tide_exporter *e = format_of(a);
+	if (!e)
+		return list_formats(a);
+	if ((e->binary || wants_gzip(a)) && isatty(fileno(a->out)))
+		return tide__cli_usage(a,
+				       "this would write binary data to the terminal: use -o FILE");
+	bool one = a->n_files == 1 && !strcmp(a->files[0], "-");
+	struct ranks r = { .a = a };
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	int rc = 1;
+	if (!one && tide__ranks_expand(a->files, a->n_files, &r.files, &err) != TIDE_OK)
+		return tide__cli_fail(NULL, &err);
+	if (one || r.files.n == 1) {
+		r.m = tide__cli_load(a, one ? "-" : r.files.v[0].path, 0);
+		if (r.m)
+			rc = write_out(a, e, r.m);
+	} else {
+		rc = write_ranks(a, e, &r);
+	}
+	tide__model_free(r.m);
+	tide__ranks_free(&r.files);
+	return rc;
+}
+
+const tide_command tide__cmd_export = {
+	.name = "export",
+	.usage = "TRACE... --to FORMAT [-o FILE]",
+	.summary = "write a trace in the format of another tool",
+	.help = "Formats: chrome (JSON as PyTorch's profiler writes it), perfetto (.pftrace), "
+		"pprof "
+		"(.pb.gz), speedscope (.speedscope.json), folded (stacks, one a line), "
+		"snapshot (torch's memory snapshot). Spans are "
+		"written strictly nested; what does not nest in its thread or stream goes to a "
+		"track "
+		"of its own. Several traces, or a folder of them, become one chrome or perfetto "
+		"file "
+		"with processes of their own. docs/guide/export.md says what each format keeps.",
+	TIDE_COMMAND_OPTIONS(options),
+	.min_files = 1,
+	.max_files = SIZE_MAX,
+	.raw = true,
+	.run = run,
+	.page = "",
+};

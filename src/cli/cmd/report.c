@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* report: everything about a trace, about all ranks of a job, or about two runs side by side, as
+ * one page that needs nothing but a browser. */
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/page.h"
+#include "cli/job/job_report.h"
+
+enum { O_DIFF, O_RANKS, O_DETAIL, O_OUTPUT };
+static const tide_option options[] = {
+	[O_DIFF] = { "diff", 0, TIDE_OPT_FLAG, NULL,
+		     "two files: compare them, whatever their ranks" },
+	[O_RANKS] = { "ranks", 0, TIDE_OPT_FLAG, NULL,
+		      "the files are ranks of one job, also when there are two" },
+	[O_DETAIL] = { "detail", 0, TIDE_OPT_INT, "N",
+		       "several traces: show them in detail up to N spans and allocations in all",
+		       .def = "3000000" },
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
+		       "write to FILE (needed on a terminal)" },
+};
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* Two files as they were named: A is the first, also when it sorts behind B. */
+static bool two_files(const tide_args *a)
+{
+	return a->n_files == 2 && !is_folder(a->files[0]) && !is_folder(a->files[1]) &&
+	       !strpbrk(a->files[0], "*?[") && !strpbrk(a->files[1], "*?[");
+}
+
+/* Two folders or patterns whose ranks meet are two jobs; *two says whether they were. */
+static int jobs(const tide_args *a, bool *two)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_rank_files f[2] = { 0 };
+	int rc = 0;
+	*two = a->n_files == 2 && !a->opt[O_RANKS].set;
+	for (int i = 0; i < 2 && *two && !rc; i++)
+		if (tide__ranks_expand_all(&a->files[i], 1, &f[i], &err) != TIDE_OK)
+			rc = tide__cli_fail(NULL, &err);
+	if (*two && !rc)
+		rc = tide__report_jobs(a, f, (uint64_t)a->opt[O_DETAIL].num, two);
+	tide__ranks_free(&f[0]);
+	tide__ranks_free(&f[1]);
+	return rc;
+}
+
+static int several(const tide_args *a)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_rank_files f;
+	if (tide__ranks_expand_all(a->files, a->n_files, &f, &err) != TIDE_OK)
+		return tide__cli_fail(NULL, &err);
+	int rc;
+	if (f.n == 1) {
+		tide_args one = *a;
+		one.files = &f.v[0].path;
+		one.n_files = 1;
+		rc = tide__cli_page(&one, NULL);
+	} else {
+		rc = tide__report_ranks(a, &f, (uint64_t)a->opt[O_DETAIL].num);
+	}
+	tide__ranks_free(&f);
+	return rc;
+}
+
+static int run(const tide_args *a)
+{
+	if (!a->opt[O_OUTPUT].set && isatty(STDOUT_FILENO))
+		return tide__cli_usage(a, "a page is nothing for a terminal: use -o report.html");
+	if (a->opt[O_DIFF].set && a->opt[O_RANKS].set)
+		return tide__cli_usage(a, "--diff and --ranks exclude each other");
+	if (a->opt[O_DIFF].set && !two_files(a))
+		return tide__cli_usage(a, "--diff compares two files: name two");
+	if (!tide__cli_page_built(a))
+		return 1;
+	if (a->n_files == 1 && !is_folder(a->files[0]) && !strpbrk(a->files[0], "*?["))
+		return tide__cli_page(a, NULL);
+	if (two_files(a) && !a->opt[O_RANKS].set)
+		return tide__report_two(a, a->opt[O_DIFF].set, (uint64_t)a->opt[O_DETAIL].num);
+	bool two;
+	int rc = jobs(a, &two);
+	return two ? rc : several(a);
+}
+
+const tide_command tide__cmd_report = {
+	.name = "report",
+	.usage = "TRACE... [--diff|--ranks] -o report.html",
+	.summary = "write one page with everything, to open in a browser",
+	.help = "The page holds the overview, timeline, memory, flame graphs, ops, kernels, phases "
+		"and the breakdown of device time. It is one file, works offline, fetches nothing, "
+		"and shows names from the trace as text alone. Every figure in it is the one that "
+		"the other commands print.\n"
+		"Several traces, a folder or a pattern are the ranks of one job: device time and "
+		"stragglers of all ranks, and the other views of each as far as --detail allows; "
+		"what "
+		"is left out is said. Two folders that have ranks in common are two jobs: every "
+		"rank "
+		"is compared, and the worst in full. Two files are two runs to "
+		"compare, unless their ranks differ "
+		"or one is a process that the other started, and they ran at the same time; "
+		"--diff and --ranks decide otherwise.",
+	TIDE_COMMAND_OPTIONS(options),
+	.min_files = 1,
+	.max_files = SIZE_MAX,
+	.raw = true,
+	.run = run,
+	.page = "",
+};

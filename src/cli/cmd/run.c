@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* run: start a program that uses PyTorch and record its tensors' memory and its ops.
+ *
+ * The program runs as a child with libtidemark-torch preloaded; this process waits, hands on
+ * signals, and ends as the program ended: same status, or by the same signal. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/run_recordings.h"
+#include "config/config.h"
+
+enum { O_OUTPUT, O_NO_OPS, O_NO_MODULES, O_STACKS, O_SHAPES };
+static const tide_option options[] = {
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
+		       "the recording (default run.tide in the configured folder)" },
+	[O_NO_OPS] = { "no-ops", 0, TIDE_OPT_FLAG, NULL, "record memory only" },
+	[O_NO_MODULES] = { "no-modules", 0, TIDE_OPT_FLAG, NULL,
+			   "no names of modules, labels of tensors, steps" },
+	[O_STACKS] = { "stacks", 0, TIDE_OPT_FLAG, NULL, "the Python stack of every op" },
+	[O_SHAPES] = { "shapes", 0, TIDE_OPT_FLAG, NULL,
+		       "shape, dtype and requires_grad of what ops return" },
+};
+
+/* ---- where our files are ---- */
+
+/* The first of "build tree beside the program" and "installed" that is there; an installed path
+ * that is relative (in a Python package) is seen from the program too. */
+static bool place(char *out, size_t n, const char *in_tree, const char *installed)
+{
+	char exe[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", exe, sizeof exe - 1);
+	if (len <= 0)
+		return false;
+	exe[len] = 0;
+	*strrchr(exe, '/') = 0;
+	if ((size_t)snprintf(out, n, "%s/%s", exe, in_tree) < n && access(out, R_OK) == 0)
+		return true;
+	bool whole = installed[0] == '/';
+	return (size_t)snprintf(out, n, "%s%s%s", whole ? "" : exe, whole ? "" : "/", installed) <
+		       n &&
+	       access(out, R_OK) == 0;
+}
+
+static void prepend(const char *name, const char *value, char between)
+{
+	const char *old = getenv(name);
+	char buf[2 * PATH_MAX];
+	if (old && *old &&
+	    (size_t)snprintf(buf, sizeof buf, "%s%c%s", value, between, old) < sizeof buf)
+		setenv(name, buf, 1);
+	else
+		setenv(name, value, 1);
+}
+
+/* Ops need the hook that Python reads at its start, and the sources it builds. */
+static void set_hook(const tide_args *a, const tide_config *c)
+{
+	char hook[PATH_MAX], source[PATH_MAX], include[PATH_MAX];
+	if (!place(hook, sizeof hook, TIDE_TREE "/python/hook", TIDE_DATADIR "/tidemark/hook") ||
+	    !place(source, sizeof source, TIDE_TREE "/src/capture/torch/ops.cpp",
+		   TIDE_DATADIR "/tidemark/ops.cpp") ||
+	    !place(include, sizeof include, TIDE_TREE "/include", TIDE_INCLUDEDIR)) {
+		fprintf(stderr,
+			"tidemark run: the op hook is not installed: ops are not recorded\n");
+		return;
+	}
+	setenv("TIDEMARK_OPS_SOURCE", source, 1);
+	bool stacks = a->opt[O_STACKS].set || c->v[TIDE_CONFIG_capture_stacks].flag;
+	bool shapes = a->opt[O_SHAPES].set || c->v[TIDE_CONFIG_capture_shapes].flag;
+	char capture[64];
+	snprintf(capture, sizeof capture, "%s%s%s", a->opt[O_NO_MODULES].set ? "" : "modules,",
+		 stacks ? "stacks," : "", shapes ? "shapes," : "");
+	setenv("TIDEMARK_CAPTURE", capture, 1);
+	setenv("TIDEMARK_INCLUDE", include, 1);
+	prepend("PYTHONPATH", hook, ':');
+}
+
+/* ---- settings ---- */
+
+/* What the file sets, as variables: the hook in the child reads those, and so does the package
+ * there, whatever its working folder. */
+static void hand_down(const tide_config *c)
+{
+	for (unsigned k = 0; k < TIDE_CONFIG_N; k++)
+		if (c->v[k].from == TIDE_FROM_FILE)
+			setenv(tide__config_env((tide_config_key)k), c->v[k].text, 1);
+}
+
+/* The whole path of the recording: -o, else run.tide in the configured folder. */
+static bool name_file(const tide_args *a, const tide_config *c, char *file, size_t n)
+{
+	char here[PATH_MAX] = "";
+	const char *folder = c->v[TIDE_CONFIG_output_dir].text;
+	bool own = a->opt[O_OUTPUT].set || c->v[TIDE_CONFIG_output_dir].from == TIDE_FROM_DEFAULT;
+	const char *name = a->opt[O_OUTPUT].set ? a->opt[O_OUTPUT].text : "run.tide";
+	if (!own)
+		mkdir(folder, 0777); /* what is wrong with it is seen when the file is opened */
+	if (*(own ? name : folder) != '/' && !getcwd(here, sizeof here))
+		return false;
+	return (size_t)snprintf(file, n, "%s%s%s%s%s", here, *here ? "/" : "", own ? "" : folder,
+				own ? "" : "/", name) < n;
+}
+
+/* ---- the child ---- */
+
+/* A script in this folder is not found in PATH; most often Python was meant to run it. */
+static void say_no_program(const char *name, int why)
+{
+	size_t n = strlen(name);
+	bool here = access(name, F_OK) == 0, script = n > 3 && !strcmp(name + n - 3, ".py");
+	fprintf(stderr, "tidemark run: %s: %s", name,
+		here && why == ENOENT ? "no such program in PATH" : strerror(why));
+	fprintf(stderr, here && script ? "; try: tidemark run -- python %s\n" : "\n", name);
+}
+
+/* Paths are parted there by colons, and by spaces: a folder that has one in its name is searched.
+ */
+static bool preload(char *library)
+{
+	char *slash = strrchr(library, '/');
+	if (!strpbrk(library, " :;")) {
+		prepend("LD_PRELOAD", library, ':');
+		return true;
+	}
+	*slash = 0;
+	if (strpbrk(library, ":;")) {
+		fprintf(stderr,
+			"tidemark run: %s: nothing in a folder of that name can be preloaded\n",
+			library);
+		return false;
+	}
+	prepend("LD_LIBRARY_PATH", library, ':');
+	prepend("LD_PRELOAD", slash + 1, ':');
+	return true;
+}
+
+/* `told` is closed by a program that starts; one that cannot is written into it. */
+static void become(const tide_args *a, const tide_config *c, char *library, const char *file,
+		   const char *id, int told)
+{
+	char pid[32];
+	snprintf(pid, sizeof pid, "%ld", (long)getpid());
+	setenv("TIDEMARK_RECORD", file, 1);
+	setenv("TIDEMARK_RECORD_PID", pid, 1);
+	setenv("TIDEMARK_RUN", id, 1);
+	hand_down(c);
+	if (preload(library) && !a->opt[O_NO_OPS].set && c->v[TIDE_CONFIG_capture_ops].flag)
+		set_hook(a, c);
+	execvp(a->files[0], a->files);
+	int why = errno;
+	say_no_program(a->files[0], why);
+	ssize_t sent = told < 0 ? 0 : write(told, "x", 1);
+	(void)sent; /* else it is said that nothing was recorded: true as well */
+	_exit(why == ENOENT ? 127 : 126);
+}
+
+static volatile pid_t child;
+
+/* What a terminal sends (Ctrl+C) goes to the child anyway; what others send us is handed on. */
+static void hand_on(int sig, siginfo_t *from, void *context)
+{
+	(void)context;
+	int saved = errno;
+	if (child > 0 && (from->si_code <= 0 || (sig != SIGINT && sig != SIGQUIT)))
+		kill(child, sig);
+	errno = saved;
+}
+
+static const int handed[] = {
+	SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGINT, SIGQUIT
+};
+
+static void watch_signals(void)
+{
+	struct sigaction on = { .sa_sigaction = hand_on, .sa_flags = SA_RESTART | SA_SIGINFO };
+	for (size_t i = 0; i < sizeof handed / sizeof *handed; i++)
+		sigaction(handed[i], &on, NULL);
+}
+
+/* One that comes before there is a child to hand it to waits. */
+static void hold_signals(sigset_t *before)
+{
+	sigset_t these;
+	sigemptyset(&these);
+	for (size_t i = 0; i < sizeof handed / sizeof *handed; i++)
+		sigaddset(&these, handed[i]);
+	sigprocmask(SIG_BLOCK, &these, before);
+}
+
+/* ---- its end ---- */
+
+static int wait_for(pid_t pid)
+{
+	int status = 0;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+/* End as the program ended. */
+static int same_end(int status)
+{
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	int sig = WTERMSIG(status);
+	prctl(PR_SET_DUMPABLE, 0); /* the core file is the program's, not ours */
+	signal(sig, SIG_DFL);
+	raise(sig);
+	return 128 + sig;
+}
+
+/* The recorder never fails its program, so that a path it cannot write is told before. */
+static bool writable(const char *file, tide_error *err)
+{
+	char probe[PATH_MAX + 32]; /* it is written under such a name first */
+	struct stat st;
+	int fd = -1;
+	bool was = stat(file, &st) == 0;
+	snprintf(probe, sizeof probe, "%s.%ld.new", file, (long)getpid());
+	if (was && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) { /* a pipe, /dev/null */
+		tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET, "not a regular file");
+		return false;
+	}
+	if (was && S_ISDIR(st.st_mode))
+		errno = EISDIR;
+	else if (!was || access(file, W_OK) == 0)
+		fd = open(probe, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd >= 0) {
+		close(fd);
+		unlink(probe);
+		return true;
+	}
+	tide__fail_errno(err, "cannot write");
+	return false;
+}
+
+/* The program, as `child`, whose signals are watched from its first moment on; false: fork failed.
+ */
+static bool start(const tide_args *a, const tide_config *c, char *library, const char *file,
+		  const char *id, int told)
+{
+	sigset_t before;
+	hold_signals(&before);
+	child = fork();
+	if (child > 0)
+		watch_signals();
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (child == 0)
+		become(a, c, library, file, id, told);
+	return child > 0;
+}
+
+static int run(const tide_args *a)
+{
+	static tide_config c;
+	char library[PATH_MAX], file[PATH_MAX];
+	char id[TIDE_RUN_ID];
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	if (tide__config_load(NULL, NULL, &c, &err) != TIDE_OK)
+		return tide__cli_fail(c.in_file ? c.file : NULL, &err);
+	if (!place(library, sizeof library, "capture/libtidemark-torch.so",
+		   TIDE_LIBDIR "/libtidemark-torch.so")) {
+		tide__fail(&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+			   "libtidemark-torch.so is not installed beside this program");
+		return tide__cli_fail(NULL, &err);
+	}
+	if (!name_file(a, &c, file, sizeof file))
+		return tide__cli_usage(a, "the path of the recording is too long");
+	if (!writable(file, &err))
+		return tide__cli_fail(file, &err);
+	tide__run_id(id);
+	int told[2] = { -1, -1 };
+	if (pipe2(told, O_CLOEXEC) < 0)
+		told[0] = told[1] = -1; /* one line may be said too much */
+	if (!start(a, &c, library, file, id, told[1])) {
+		tide__fail_errno(&err, "fork");
+		return tide__cli_fail(NULL, &err);
+	}
+	close(told[1]);
+	pid_t pid = child;
+	int status = wait_for(pid);
+	child = 0;		  /* its number may be another's from now on */
+	signal(SIGTERM, SIG_DFL); /* closing what it left may take a while */
+	signal(SIGHUP, SIG_DFL);
+	char x;
+	if (read(told[0], &x, 1) != 1)
+		tide__run_tell(file, id, pid, status != 0);
+	close(told[0]);
+	return same_end(status);
+}
+
+const tide_command tide__cmd_run = {
+	.name = "run",
+	.usage = "[-o FILE] [--] PROGRAM [ARGUMENT]...",
+	.summary = "run a PyTorch program and record its memory and ops",
+	.help = "The program is started with a small library preloaded that records every "
+		"allocation of PyTorch's "
+		"allocators (CPU, CUDA and others) and, through a hook built once for the "
+		"installed torch, every op. "
+		"Signals and the exit status pass through; what the program prints is its own. "
+		"Child processes that use "
+		"PyTorch record into NAME.PID.tide, and so does a program that this one replaces "
+		"itself "
+		"by. The recording survives kill -9, and is whole "
+		"after Ctrl-C. Settings "
+		"(tidemark config) say where recordings go and what is captured; options go first.",
+	TIDE_COMMAND_OPTIONS(options),
+	.min_files = 1,
+	.wants = "program",
+	.max_files = SIZE_MAX,
+	.rest = true,
+	.run = run,
+	.own_output = true,
+};

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* serve: the dashboard. Lists files, prints the address, waits for a signal. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/cli.h"
+#include "cli/job/ranks.h"
+#include "serve/listen.h"
+#include "serve/server.h"
+
+enum { O_PORT, O_BIND, O_TOKEN, O_HOST, O_MEMORY };
+static const tide_option options[] = {
+	[O_PORT] = { "port", 'p', TIDE_OPT_INT, "N", "port, 0 = any that is free", .def = "6970",
+		     .most = 65535 },
+	[O_BIND] = { "bind", 'b', TIDE_OPT_TEXT, "ADDR",
+		     "address to listen on (default 127.0.0.1: this machine alone); any other "
+		     "wants a token" },
+	[O_TOKEN] = { "token", 't', TIDE_OPT_TEXT, "TOKEN",
+		      "what clients must show (default: made up where one is needed)" },
+	[O_HOST] = { "host", 0, TIDE_OPT_TEXT, "NAME",
+		     "a name that clients may use for this machine, besides addresses" },
+	[O_MEMORY] = { "max-memory", 0, TIDE_OPT_BYTES, "BYTES",
+		       "what recordings may hold in memory together", .def = "4GiB" },
+};
+
+/* Is the file, wherever links lead, in the folder? What was named itself may be a link; what a
+ * folder holds may not lead out of it. */
+static bool inside(const char *folder, const char *path)
+{
+	char *in = realpath(folder, NULL), *real = realpath(path, NULL);
+	size_t n = in ? strlen(in) : 0;
+	bool ok =
+		in && real && !strncmp(real, in, n) && (real[n] == '/' || (n && in[n - 1] == '/'));
+	free(in);
+	free(real);
+	return ok;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* Every file of one argument. A folder without any, or a file that is not there yet, is no fault:
+ * recordings come while we serve. */
+static bool list_one(char *arg, bool (*add)(void *to, const char *path), void *to)
+{
+	tide_rank_files files;
+	tide_error err;
+	bool ok = true;
+	tide_code rc = tide__ranks_list(&arg, 1, &files, &err);
+	if (rc != TIDE_OK)
+		return rc == TIDE_ENOTFOUND;
+	bool folder = is_folder(arg);
+	for (size_t i = 0; ok && i < files.n; i++)
+		ok = (folder && !inside(arg, files.v[i].path)) || add(to, files.v[i].path);
+	tide__ranks_free(&files);
+	return ok;
+}
+
+static bool list(void *user, bool (*add)(void *to, const char *path), void *to)
+{
+	const tide_args *a = user;
+	static char here[] = ".";
+	bool ok = true;
+	if (!a->n_files)
+		return list_one(here, add, to);
+	for (size_t i = 0; ok && i < a->n_files; i++)
+		ok = list_one(a->files[i], add, to);
+	return ok;
+}
+
+/* Arguments that are nothing at all are told at once. */
+static int check_files(const tide_args *a)
+{
+	struct stat st;
+	for (size_t i = 0; i < a->n_files; i++)
+		if (stat(a->files[i], &st) && !strpbrk(a->files[i], "*?[")) {
+			tide__cli_note("tidemark serve: %s: no such file or folder", a->files[i]);
+			return 1;
+		}
+	return 0;
+}
+
+static int wait_for_end(tide_server *s, const sigset_t *ends)
+{
+	int sig;
+	char url[512];
+	printf("serving at %s\n", tide__server_url(s, url, sizeof url));
+	fflush(stdout);
+	while (sigwait(ends, &sig))
+		;
+	(void)tide__server_stop(s);
+	return 0;
+}
+
+static int run(const tide_args *a)
+{
+	const tide_value *v = a->opt;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_server *s;
+	sigset_t ends;
+	if (v[O_TOKEN].set && !tide__token_fine(v[O_TOKEN].text))
+		return tide__cli_usage(a, "--token wants %d to %d letters, digits, - or _",
+				       TIDE_TOKEN_LEAST, TIDE_TOKEN_MOST);
+	if (check_files(a))
+		return 1;
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	sigprocmask(SIG_BLOCK, &ends, NULL); /* for all threads: we wait for them */
+	signal(SIGPIPE, SIG_IGN);
+	tide_server_options opt = { .address = v[O_BIND].text,
+				    .port = (uint16_t)v[O_PORT].num,
+				    .token = v[O_TOKEN].text,
+				    .host = v[O_HOST].text,
+				    .max_bytes = (uint64_t)v[O_MEMORY].num,
+				    .list = list,
+				    .user = (void *)(uintptr_t)a };
+	tide_code rc = tide__server_start(&opt, &s, &err);
+	if (rc == TIDE_EUSAGE)
+		return tide__cli_usage(a, "%s", err.text);
+	return rc == TIDE_OK ? wait_for_end(s, &ends) : tide__cli_fail(NULL, &err);
+}
+
+const tide_command tide__cmd_serve = {
+	.name = "serve",
+	.usage = "[FILE|FOLDER]... [--port N] [--bind ADDR] [--token TOKEN]",
+	.summary = "show recordings in a browser, live ones as they grow",
+	.help = "Serves a page and a JSON API over the recordings named, those in the folders "
+		"named, or those below this folder. A recording is read when it is first asked "
+		"for, and again when its file changes; one that is still being written is "
+		"followed. Only this machine can connect unless --bind names another address; "
+		"then clients must show the token that is printed.",
+	TIDE_COMMAND_OPTIONS(options),
+	.min_files = 0,
+	.max_files = SIZE_MAX,
+	.run = run,
+};

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Two traces are in memory at a time: a rank's figures are kept, its models freed. A pair that
+ * cannot be read is told and does not stop the rest. */
+#include "cli/job/diff_ranks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/select_names.h"
+#include "render/report/diff.h"
+#include "render/text/losses.h"
+
+struct ranked {
+	int64_t rank;
+	const char *path; /* borrowed */
+};
+
+struct job {
+	const tide_args *a;
+	struct ranked *of[2]; /* owned; the files of A and B by rank */
+	size_t n_of[2];
+	const tide_diff_ranks *o;
+	tide_diff_checks *c;
+	tide_json *json;	   /* NULL = text */
+	tide_diff_rank *rows;	   /* owned */
+	size_t n, failed, without; /* pairs compared; that could not be read; without the device */
+	size_t lossy;		   /* traces that lost something */
+};
+
+/* ---- pairs ---- */
+
+static int by_rank(const void *pa, const void *pb)
+{
+	const struct ranked *a = pa, *b = pb;
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* The files in order of rank; NULL when one has none, or on exhaustion. */
+static struct ranked *order(const tide_rank_files *f)
+{
+	struct ranked *v = tide__alloc(f->n + 1, sizeof *v);
+	bool ok = v && f->n;
+	for (size_t i = 0; ok && i < f->n; i++) {
+		v[i] = (struct ranked){ tide__rank_of(f->v[i].path), f->v[i].path };
+		ok = v[i].rank >= 0;
+	}
+	if (ok)
+		qsort(v, f->n, sizeof *v, by_rank);
+	for (size_t i = 1; ok && i < f->n; i++)
+		ok = v[i].rank != v[i - 1].rank;
+	if (ok)
+		return v;
+	tide__free(v);
+	return NULL;
+}
+
+bool tide__diff_pairs(const tide_rank_files f[2])
+{
+	struct ranked *a = order(&f[0]), *b = a ? order(&f[1]) : NULL;
+	bool ok = b != NULL;
+	tide__free(a);
+	tide__free(b);
+	return ok;
+}
+
+static bool has(const struct job *j, int side, int64_t rank)
+{
+	return bsearch(&(struct ranked){ rank, NULL }, j->of[side], j->n_of[side], sizeof **j->of,
+		       by_rank) != NULL;
+}
+
+/* "note: only in A: rank 3, 5" */
+static void tell_alone(const struct job *j, int side)
+{
+	bool first = true;
+	for (size_t i = 0; i < j->n_of[side]; i++) {
+		if (has(j, !side, j->of[side][i].rank))
+			continue;
+		if (first)
+			fprintf(j->a->out, "note: only in %c: rank", "AB"[side]);
+		fprintf(j->a->out, "%s %" PRId64, first ? "" : ",", j->of[side][i].rank);
+		first = false;
+	}
+	fputs(first ? "" : "\n", j->a->out);
+}
+
+static void alone_json(const struct job *j, int side, const char *key)
+{
+	tide__json_karray(j->json, key);
+	for (size_t i = 0; i < j->n_of[side]; i++)
+		if (!has(j, !side, j->of[side][i].rank))
+			tide__json_int(j->json, j->of[side][i].rank);
+	tide__json_array_end(j->json);
+}
+
+/* ---- one pair ---- */
+
+static bool has_losses(const tide_model *m)
+{
+	char *text = tide__losses_text(m);
+	bool some = text && *text;
+	free(text);
+	return some;
+}
+
+static void pair_json(const struct job *j, int64_t rank, const char *const file[2],
+		      tide_model *const m[2], const tide_diff *d)
+{
+	tide__json_object(j->json);
+	tide__json_kint(j->json, "rank", rank);
+	tide__diff_side_json(j->json, "a", file[0], m[0], d->device[0]);
+	tide__diff_side_json(j->json, "b", file[1], m[1], d->device[1]);
+	tide__diff_metrics_json(d, j->json);
+	tide__diff_checks_json(j->json, j->c);
+	tide__json_object_end(j->json);
+}
+
+static void keep(struct job *j, int64_t rank, const char *const file[2], const tide_diff *d)
+{
+	tide_diff_rank *r = &j->rows[j->n++];
+	*r = (tide_diff_rank){ .rank = rank, .path = { file[0], file[1] } };
+	memcpy(r->metric, d->metric, sizeof r->metric);
+	memcpy(r->known, d->known, sizeof r->known);
+	for (size_t i = 0; i < j->c->n; i++) {
+		r->crossed += j->c->r[i].decided && j->c->r[i].crossed;
+		r->undecided += !j->c->r[i].decided;
+	}
+}
+
+static int compare(struct job *j, int64_t rank, const char *const file[2], tide_model *const m[2])
+{
+	tide_diff_options o = { .no_lines = j->o->no_lines };
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_diff d = { 0 };
+	char where[32];
+	for (int i = 0; i < 2 && j->o->device; i++) {
+		o.device[i] = tide__device_find(m[i], j->o->device);
+		if (!o.device[i])
+			return tide__no_device(j->a, m[i], j->o->device);
+	}
+	if (tide__diff(m[0], m[1], &o, &d, &err) != TIDE_OK)
+		return tide__cli_fail(NULL, &err);
+	tide__diff_checks_run(j->c, &d);
+	snprintf(where, sizeof where, "rank %" PRId64 ": ", rank);
+	tide__diff_checks_tell(j->c, where);
+	if (j->json)
+		pair_json(j, rank, file, m, &d);
+	keep(j, rank, file, &d);
+	j->lossy += has_losses(m[0]) + has_losses(m[1]);
+	tide__diff_free(&d);
+	return 0;
+}
+
+static void pair(struct job *j, int64_t rank, const char *const file[2])
+{
+	tide_model *m[2] = { tide__cli_load(j->a, file[0], 0), NULL };
+	m[1] = m[0] ? tide__cli_load(j->a, file[1], 0) : NULL;
+	int rc = m[1] ? compare(j, rank, file, m) : 1;
+	j->failed += rc == 1;
+	j->without += rc == 2;
+	tide__model_free(m[0]);
+	tide__model_free(m[1]);
+}
+
+/* ---- text ---- */
+
+/* How much a figure grew; what is not known did not. */
+static int64_t growth(const tide_diff_rank *r, tide_metric k)
+{
+	return r->known[k][0] && r->known[k][1] ? (int64_t)(r->metric[k][1] - r->metric[k][0]) : 0;
+}
+
+static int worst_first(const void *pa, const void *pb)
+{
+	static const tide_metric keys[] = { TIDE_METRIC_TIME, TIDE_METRIC_PEAK };
+	const tide_diff_rank *a = pa, *b = pb;
+	for (size_t i = 0; i < 2; i++)
+		if (growth(a, keys[i]) != growth(b, keys[i]))
+			return growth(a, keys[i]) > growth(b, keys[i]) ? -1 : 1;
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* A, B, change, percent of one figure. */
+static void figure_cells(tide_grid *g, const tide_diff_rank *r, tide_metric k)
+{
+	for (int i = 0; i < 2; i++)
+		if (r->known[k][i])
+			tide__grid_uint(g, r->metric[k][i]);
+		else
+			tide__grid_none(g);
+	bool both = r->known[k][0] && r->known[k][1];
+	if (both)
+		tide__grid_int(g, growth(r, k));
+	else
+		tide__grid_none(g);
+	tide__grid_real(g, both ? tide__change_pct(r->metric[k][0], r->metric[k][1]) : (double)NAN);
+}
+
+static tide_grid *table(const struct job *j)
+{
+	static const tide_grid_col cols[] = {
+		{ "rank", "Rank", TIDE_CELL_PLAIN },
+		{ "time_a", "Time A", TIDE_CELL_NS, 4 },
+		{ "time_b", "Time B", TIDE_CELL_NS, 3 },
+		{ "time", "Change", TIDE_CELL_DELTA_NS },
+		{ "time_pct", "%", TIDE_CELL_DELTA_PCT },
+		{ "peak_a", "Peak A", TIDE_CELL_BYTES, 2 },
+		{ "peak_b", "Peak B", TIDE_CELL_BYTES, 1 },
+		{ "peak", "Change", TIDE_CELL_DELTA },
+		{ "peak_pct", "%", TIDE_CELL_DELTA_PCT },
+		{ "checks", "Checks", TIDE_CELL_TEXT },
+	};
+	size_t top = j->o->top && j->o->top < j->n ? j->o->top : j->n;
+	tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols - !j->c->n);
+	for (size_t i = 0; i < top; i++) {
+		const tide_diff_rank *r = &j->rows[i];
+		tide__grid_int(g, r->rank);
+		figure_cells(g, r, TIDE_METRIC_TIME);
+		figure_cells(g, r, TIDE_METRIC_PEAK);
+		if (j->c->n)
+			tide__grid_text(g, r->crossed	  ? "CROSSED"
+					   : r->undecided ? "UNKNOWN"
+							  : "fine");
+	}
+	return g;
+}
+
+static void print_text(struct job *j)
+{
+	FILE *out = j->a->out;
+	qsort(j->rows, j->n, sizeof *j->rows, worst_first);
+	for (int i = 0; i < 2; i++) {
+		fprintf(out, "%c: ", "AB"[i]);
+		tide__put_text(j->a, j->a->files[i]);
+		fputc('\n', out);
+	}
+	fputc('\n', out);
+	tide__heading(j->a, "%zu rank%s, the worst first", j->n, j->n == 1 ? "" : "s");
+	tide_grid *g = table(j);
+	tide__grid_print(g, out, &j->a->style, 0);
+	tide__grid_free(g);
+	if (j->o->top && j->n > j->o->top)
+		fprintf(out, "%zu more ranks are not shown (--top 0 shows all)\n",
+			j->n - j->o->top);
+	fprintf(out, "\n--rank %" PRId64 " shows what changed in one of them\n", j->rows[0].rank);
+	tell_alone(j, 0);
+	tell_alone(j, 1);
+	if (j->failed)
+		fprintf(out, "note: ranks that could not be read and are not in this table: %zu\n",
+			j->failed);
+	if (j->lossy)
+		fprintf(out, "note: traces that lost something: %zu (--json and --rank say what)\n",
+			j->lossy);
+}
+
+/* ---- all ---- */
+
+/* Both are in order of rank: the next pair at or after (*i, *k). */
+static bool next_pair(const struct job *j, size_t *i, size_t *k)
+{
+	while (*i < j->n_of[0] && *k < j->n_of[1]) {
+		int64_t a = j->of[0][*i].rank, b = j->of[1][*k].rank;
+		if (a == b)
+			return true;
+		++*(a < b ? i : k);
+	}
+	return false;
+}
+
+static void pairs(struct job *j)
+{
+	if (j->json) {
+		tide__json_begin(j->json, j->a->out, true);
+		tide__json_object(j->json);
+		tide__json_karray(j->json, "ranks");
+	}
+	for (size_t i = 0, k = 0; next_pair(j, &i, &k); i++, k++)
+		pair(j, j->of[0][i].rank,
+		     (const char *const[2]){ j->of[0][i].path, j->of[1][k].path });
+	if (j->json) {
+		tide__json_array_end(j->json);
+		alone_json(j, 0, "only_a");
+		alone_json(j, 1, "only_b");
+		tide__json_object_end(j->json);
+	}
+}
+
+static int show(struct job *j)
+{
+	if (!j->n)
+		return j->failed ? 1 : 2;
+	if (j->json)
+		return tide__cli_json_end(j->a, j->json);
+	print_text(j);
+	return tide__cli_done(j->a);
+}
+
+static bool start(struct job *j, const tide_rank_files f[2])
+{
+	for (int i = 0; i < 2; i++) {
+		j->of[i] = order(&f[i]);
+		j->n_of[i] = f[i].n;
+	}
+	j->rows = tide__calloc(f[0].n + 1, sizeof *j->rows);
+	return j->of[0] && j->of[1] && j->rows;
+}
+
+int tide__diff_ranks_rows(const tide_args *a, const tide_rank_files f[2], tide_diff_rows *out)
+{
+	const tide_diff_ranks plain = { 0 };
+	tide_diff_checks none = { 0 };
+	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
+	struct job j = { .a = a, .o = &plain, .c = &none };
+	*out = (tide_diff_rows){ 0 };
+	int rc = start(&j, f) ? 0 : tide__cli_fail(NULL, &err);
+	if (!rc) {
+		pairs(&j);
+		qsort(j.rows, j.n, sizeof *j.rows, worst_first);
+		for (int s = 0; s < 2; s++)
+			for (size_t i = 0; i < j.n_of[s]; i++)
+				out->alone[s] += !has(&j, !s, j.of[s][i].rank);
+		out->v = j.rows;
+		out->n = j.n;
+		out->failed = j.failed;
+	} else {
+		tide__free(j.rows);
+	}
+	tide__free(j.of[0]);
+	tide__free(j.of[1]);
+	return rc || j.n || !j.failed ? rc : 1;
+}
+
+int tide__diff_ranks_run(const tide_args *a, const tide_rank_files f[2], const tide_diff_ranks *o,
+			 tide_diff_checks *c)
+{
+	tide_json json;
+	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
+	struct job j = { .a = a, .o = o, .c = c, .json = o->json ? &json : NULL };
+	int rc;
+	if (!start(&j, f)) {
+		rc = tide__cli_fail(NULL, &err);
+	} else if (!next_pair(&j, &(size_t){ 0 }, &(size_t){ 0 })) {
+		rc = tide__cli_usage(a, "no rank is in both %.200s and %.200s", a->files[0],
+				     a->files[1]);
+	} else {
+		pairs(&j);
+		c->undecided |=
+			c->n && (j.failed || j.without); /* what was not looked at is not passed */
+		rc = show(&j);
+	}
+	tide__free(j.of[0]);
+	tide__free(j.of[1]);
+	tide__free(j.rows);
+	return rc ? rc : tide__diff_checks_status(c);
+}

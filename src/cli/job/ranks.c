@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "cli/job/ranks.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/now.h"
+#include "cli/job/run_group.h"
+#include "cli/job/distribute.h"
+#include "format/rings.h"
+
+enum { MAX_DEPTH = 6 };
+
+/* ---- arguments to files ---- */
+
+static bool add_file(tide_rank_files *f, const char *path, uint64_t size)
+{
+	if (!TIDE_ROOM(f->v, f->cap, f->n + 1))
+		return false;
+	char *copy = tide__strndup(path, strlen(path));
+	if (!copy)
+		return false;
+	f->v[f->n++] = (tide_rank_file){ copy, size, f->named };
+	return true;
+}
+
+/* What a recorder keeps beside a recording that is being written is none itself. */
+static bool is_beside(const char *name)
+{
+	size_t n = strlen(name), tail = strlen(TIDE_RINGS_SUFFIX);
+	return n > tail && !strcmp(name + n - tail, TIDE_RINGS_SUFFIX);
+}
+
+static bool is_trace_name(const tide_rank_files *f, const char *name)
+{
+	if (is_beside(name))
+		return false;
+	return strstr(name, ".json") || strstr(name, ".tide") ||
+	       (f->snapshots && (strstr(name, ".pickle") || strstr(name, ".pkl")));
+}
+
+static bool add_folder(tide_rank_files *f, const char *path, int depth)
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+	bool ok = true;
+	if (!d)
+		return true; /* told as "no traces" when nothing else is found */
+	while (ok && (e = readdir(d))) {
+		struct stat st;
+		char *full = NULL;
+		if (e->d_name[0] == '.')
+			continue;
+		if (asprintf(&full, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/",
+			     e->d_name) < 0) {
+			ok = false;
+			break;
+		}
+		if (!lstat(full, &st) && S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
+			ok = add_folder(f, full, depth + 1);
+		else if (is_trace_name(f, e->d_name) && !stat(full, &st) && S_ISREG(st.st_mode))
+			ok = add_file(f, full, (uint64_t)st.st_size);
+		free(full);
+	}
+	closedir(d);
+	return ok;
+}
+
+static bool add_path(tide_rank_files *f, const char *path)
+{
+	struct stat st;
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		return add_folder(f, path, 1);
+	return add_file(f, path,
+			stat(path, &st) || !S_ISREG(st.st_mode) ? 0 : (uint64_t)st.st_size);
+}
+
+static tide_code add_pattern(tide_rank_files *f, const char *pattern, tide_error *err)
+{
+	glob_t g;
+	int rc = glob(pattern, GLOB_NOSORT, NULL, &g);
+	if (rc == GLOB_NOSPACE)
+		return tide__nomem(err);
+	if (rc)
+		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "%s: nothing matches",
+				  pattern);
+	bool ok = true;
+	for (size_t i = 0; ok && i < g.gl_pathc; i++)
+		ok = add_path(f, g.gl_pathv[i]);
+	globfree(&g);
+	return ok ? TIDE_OK : tide__nomem(err);
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const tide_rank_file *x = a, *y = b;
+	int c = strverscmp(x->path, y->path);
+	return c ? c : strcmp(x->path, y->path);
+}
+
+static void sort_unique(tide_rank_files *f)
+{
+	size_t n = 0;
+	if (f->n)
+		qsort(f->v, f->n, sizeof *f->v, by_path);
+	for (size_t i = 0; i < f->n; i++) {
+		if (n && !strcmp(f->v[n - 1].path, f->v[i].path)) {
+			f->v[n - 1].named |= f->v[i].named;
+			tide__free(f->v[i].path);
+		} else {
+			f->v[n++] = f->v[i];
+		}
+	}
+	f->n = n;
+}
+
+static tide_code expand(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
+{
+	tide_code rc = TIDE_OK;
+	for (size_t i = 0; rc == TIDE_OK && i < n; i++) {
+		struct stat st;
+		size_t before = out->n;
+		bool there = !stat(args[i], &st);
+		out->named = !(there ? S_ISDIR(st.st_mode) : strpbrk(args[i], "*?[") != NULL);
+		if (!there && !out->named)
+			rc = add_pattern(out, args[i], err);
+		else if (!add_path(out, args[i]))
+			rc = tide__nomem(err);
+		if (rc == TIDE_OK && out->n == before)
+			rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+					"%s: no traces in it (files with .json%s or .tide in their "
+					"names)",
+					args[i], out->snapshots ? ", .pickle" : "");
+	}
+	if (rc != TIDE_OK)
+		tide__ranks_free(out);
+	else
+		sort_unique(out);
+	return rc;
+}
+
+static tide_code of_one_run(tide_rank_files *out, tide_code rc, tide_error *err)
+{
+	if (rc != TIDE_OK || tide__families(out))
+		return rc;
+	tide__ranks_free(out);
+	return tide__nomem(err);
+}
+
+tide_code tide__ranks_expand(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
+{
+	*out = (tide_rank_files){ 0 };
+	return of_one_run(out, expand(args, n, out, err), err);
+}
+
+tide_code tide__ranks_expand_all(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
+{
+	return of_one_run(out, tide__ranks_list(args, n, out, err), err);
+}
+
+tide_code tide__ranks_list(char *const *args, size_t n, tide_rank_files *out, tide_error *err)
+{
+	*out = (tide_rank_files){ .snapshots = true };
+	return expand(args, n, out, err);
+}
+
+void tide__ranks_free(tide_rank_files *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		tide__free(f->v[i].path);
+	tide__free(f->v);
+	*f = (tide_rank_files){ 0 };
+}
+
+int64_t tide__rank_in_name(const char *path)
+{
+	const char *name = strrchr(path, '/'), *at, *found = NULL;
+	name = name ? name + 1 : path;
+	for (at = name; (at = strcasestr(at, "rank")); at += 4) {
+		const char *p = at + 4;
+		if (*p == '-' || *p == '_' || *p == '.')
+			p++;
+		if (*p >= '0' && *p <= '9')
+			found = p;
+	}
+	if (!found)
+		return -1;
+	int64_t v = 0;
+	for (; *found >= '0' && *found <= '9' && v < 100000000; found++)
+		v = v * 10 + (*found - '0');
+	return v;
+}
+
+/* What it says of itself is enough, in the first `most` bytes (0: wherever it stands). */
+static int64_t rank_inside(const char *path, uint64_t most)
+{
+	tide_load_options few = { .max_events = 1, .max_bytes = most, .what = TIDE_WANT_ARGS };
+	tide_model *m = NULL;
+	if (tide__load(path, &few, &m, NULL) != TIDE_OK)
+		return -1;
+	int64_t rank = m->processes.n > 1 ? m->processes.rank[1] : -1;
+	tide__model_free(m);
+	return rank;
+}
+
+int64_t tide__rank_of(const char *path)
+{
+	int64_t rank = tide__rank_in_name(path);
+	if (rank < 0)
+		rank = rank_inside(path, UINT64_C(1) << 20);
+	return rank < 0 ? rank_inside(path, 0) : rank;
+}
+
+/* ---- files to a job ---- */
+
+/* Progress on a terminal, when the work takes over a second. */
+typedef struct progress {
+	size_t at, n; /* trace at of n */
+	int64_t next; /* when to show the next line; 0 = never */
+	bool shown;
+} progress;
+
+static void on_progress(void *user, uint64_t done, uint64_t total)
+{
+	progress *p = user;
+	int64_t now = tide__now_ms();
+	if (!p->next || now < p->next)
+		return;
+	p->next = now + 100;
+	p->shown = true;
+	fprintf(stderr, "\rtrace %zu of %zu: %3.0f %%\033[K", p->at, p->n,
+		total ? 100.0 * (double)done / (double)total : 0.0);
+}
+
+static void hide(progress *p)
+{
+	if (p->shown)
+		fputs("\r\033[K", stderr);
+	p->shown = false;
+}
+
+static tide_code one(const char *path, const tide_ranks_work *w, progress *p, tide_hta **out,
+		     tide_error *err)
+{
+	tide_load_options load = { .threads = w->threads,
+				   .single = tide__spread, /* the other core is another process's */
+				   .what = TIDE_WANT_SPANS,
+				   .progress = p ? on_progress : NULL,
+				   .user = p };
+	tide_model *m = NULL;
+	char spooled[512];
+	int fd = -1;
+	*out = NULL;
+	*err = (tide_error){ .offset = TIDE_NO_OFFSET };
+	if (tide__cli_is_pipe(path) &&
+	    (fd = tide__cli_spool(path, spooled, sizeof spooled, err)) < 0)
+		return err->code;
+	tide_code rc = tide__load(fd < 0 ? path : spooled, &load, &m, err);
+	if (rc == TIDE_OK)
+		rc = tide__hta_analyze(m, &w->opt, out, err);
+	tide__model_free(m);
+	if (fd >= 0)
+		close(fd);
+	if (rc == TIDE_OK && (*out)->h.rank < 0 && tide__rank_in_name(path) >= 0) {
+		(*out)->h.rank = tide__rank_in_name(path);
+		(*out)->h.rank_from_name = 1;
+	}
+	return rc;
+}
+
+tide_code tide__ranks_one(const char *path, const tide_ranks_work *w, tide_hta **out,
+			  tide_error *err)
+{
+	return one(path, w, NULL, out, err);
+}
+
+tide_code tide__ranks_take(tide_hta_job *job, const char *path, tide_code rc, tide_hta *h,
+			   const tide_error *why, tide_error *err)
+{
+	if (rc == TIDE_OK)
+		return tide__hta_job_add(job, path, h, err);
+	tide__cli_fail(path, why);
+	return tide__hta_job_fail(job, path, why, err);
+}
+
+static tide_code run_here(const tide_rank_files *f, const tide_ranks_work *w, tide_hta_job *job,
+			  tide_error *err)
+{
+	bool show = tide__cli_errors() == stderr && isatty(STDERR_FILENO);
+	progress p = { .n = f->n, .next = show ? tide__now_ms() + 1000 : 0 };
+	tide_code rc = TIDE_OK;
+	for (size_t i = 0; rc == TIDE_OK && i < f->n; i++) {
+		tide_hta *h;
+		tide_error why;
+		p.at = i + 1;
+		tide_code got = one(f->v[i].path, w, &p, &h, &why);
+		hide(&p);
+		rc = tide__ranks_take(job, f->v[i].path, got, h, &why, err);
+	}
+	return rc;
+}
+
+/* Could every trace be read, and none had the steps that were asked for? */
+static bool none_has_it(const tide_hta_job *job)
+{
+	for (size_t i = 0; i < job->n_failed; i++)
+		if (job->failed[i].err.code != TIDE_ENOTFOUND)
+			return false;
+	return job->n_failed > 0;
+}
+
+/* A pattern that names no kernel is probably a mistake; the figures are true without it. */
+static void tell_unused(const tide_ranks_work *w, const tide_hta *sum)
+{
+	for (size_t p = 0; p < w->opt.n_custom; p++) {
+		bool used = false;
+		for (size_t i = 0; i < sum->kernels.n && !used; i++)
+			used = strstr(tide__hta_str(sum, sum->kernels.v[i].name, NULL),
+				      w->opt.custom[p]);
+		if (!used)
+			tide__cli_note(
+				"note: no kernel has '%.80s' in its name: nothing counts as a "
+				"custom "
+				"collective for it",
+				w->opt.custom[p]);
+	}
+}
+
+int tide__ranks_run(const tide_args *a, const tide_ranks_work *w, tide_hta_job **out)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_rank_files f;
+	*out = NULL;
+	if (tide__ranks_expand(a->files, a->n_files, &f, &err) != TIDE_OK)
+		return tide__cli_fail(NULL, &err);
+	tide_hta_job *job = tide__hta_job_new();
+	tide_code rc = job ? TIDE_OK : tide__nomem(&err);
+	if (rc == TIDE_OK)
+		rc = tide__spread ? tide__spread_run(&f, w, job, &err) : run_here(&f, w, job, &err);
+	if (rc == TIDE_OK)
+		rc = tide__hta_job_finish(job, &err);
+	tide__ranks_free(&f);
+	if (rc == TIDE_OK && job->n_ranks) {
+		tell_unused(w, job->sum);
+		*out = job;
+		return 0;
+	}
+	if (rc != TIDE_OK)
+		tide__cli_fail(NULL, &err);
+	int status = rc == TIDE_OK && none_has_it(job) ? 2 : 1;
+	tide__hta_job_free(job);
+	return status;
+}
+
+/* ---- options ---- */
+
+/* "A..B" or "A". */
+static bool parse_steps(const char *s, tide_window *w)
+{
+	char *end;
+	errno = 0;
+	w->kind = TIDE_WINDOW_STEPS;
+	w->first = w->last = strtoll(s, &end, 10);
+	if (end == s || errno)
+		return false;
+	if (*end) {
+		if (strncmp(end, "..", 2))
+			return false;
+		s = end + 2;
+		w->last = strtoll(s, &end, 10);
+	}
+	return end != s && !*end && !errno && w->first >= 0 && w->last >= w->first;
+}
+
+int tide__ranks_options(const tide_args *a, size_t first, tide_ranks_work *w, char *window,
+			size_t n_window)
+{
+	const tide_value *o = a->opt + first;
+	*w = (tide_ranks_work){ 0 };
+	snprintf(window, n_window, "all");
+	if (o[0].set && o[1].set)
+		return tide__cli_usage(a, "--drop-last-step and --steps exclude each other");
+	if (o[0].set) {
+		w->opt.window.kind = TIDE_WINDOW_DROP_LAST;
+		snprintf(window, n_window, "drop-last-step");
+	}
+	if (o[1].set) {
+		if (!parse_steps(o[1].text, &w->opt.window))
+			return tide__cli_usage(a, "--steps wants A..B, not '%s'", o[1].text);
+		snprintf(window, n_window, "steps %" PRId64 "..%" PRId64, w->opt.window.first,
+			 w->opt.window.last);
+	}
+	w->threads = w->opt.threads = o[2].set ? (unsigned)o[2].num : 0;
+	w->opt.custom = o[3].list;
+	w->opt.n_custom = o[3].n_list;
+	w->opt.kernel_wait_ns = o[4].num;
+	return 0;
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "cli/run_recordings.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "format/encode.h"
+#include "format/read.h"
+#include "format/rewrite.h"
+#include "format/rings.h"
+#include "format/tide.h"
+
+enum { LARGE = 256 << 20 };
+
+void tide__run_id(char id[TIDE_RUN_ID])
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	snprintf(id, TIDE_RUN_ID, "%jd.%ld", (intmax_t)now.tv_sec * 1000000000 + now.tv_nsec,
+		 (long)getpid());
+}
+
+/* ---- whose a file is ---- */
+
+/* The fact as it stands in the file. */
+static size_t encode(uint8_t *out, const char *id)
+{
+	static const char key[] = "process.run";
+	uint8_t *p = out;
+	*p++ = TIDE_REC_FACT_TEXT;
+	p = tide__put_s(p, key, sizeof key - 1);
+	return (size_t)(tide__put_s(p, id, strlen(id)) - out);
+}
+
+/* The process that recorded `path`; 0: it is no recording of this run. */
+static pid_t made_by(const char *path, const char *id)
+{
+	uint8_t fact[TIDE_RUN_ID + 32];
+	size_t n = encode(fact, id);
+	tide_reader *r = NULL;
+	tide_chunk c;
+	tide_payload bytes = { 0 };
+	pid_t pid = 0;
+	if (tide__reader_open(path, &r, NULL) != TIDE_OK)
+		return 0;
+	while (tide__reader_next(r, &c, NULL) == TIDE_OK && c.head.type &&
+	       c.head.type != TIDE_CHUNK_EVENTS) {
+		if (c.head.type != TIDE_CHUNK_FACTS)
+			continue;
+		if (tide__reader_payload(r, &c, &bytes, NULL) == TIDE_OK &&
+		    memmem(bytes.bytes, bytes.n, fact, n))
+			pid = (pid_t)tide__reader_head(r)->pid;
+		break;
+	}
+	tide__payload_free(&bytes);
+	tide__reader_close(r);
+	return pid;
+}
+
+/* "run.PID.tide" or "run.PID.2.tide" of "run.tide", as processes name theirs. */
+static bool is_childs(const char *name, const char *stem, size_t n)
+{
+	if (strncmp(name, stem, n) != 0)
+		return false;
+	name += n;
+	for (int numbers = 0; numbers < 3; numbers++) {
+		if (numbers && !strcmp(name, ".tide"))
+			return true;
+		size_t digits = *name == '.' ? strspn(name + 1, "0123456789") : 0;
+		if (!digits)
+			return false;
+		name += 1 + digits;
+	}
+	return false;
+}
+
+/* ---- closing ---- */
+
+/* A process that a signal ended (Ctrl-C, an abort, kill -9) has not closed its recording; nobody
+ * writes it any more, so it is closed here: one whole file without its ring file. */
+static void close_left(const char *file)
+{
+	char rings[PATH_MAX + sizeof TIDE_RINGS_SUFFIX];
+	struct stat st;
+	tide_rewrite w;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	snprintf(rings, sizeof rings, "%s" TIDE_RINGS_SUFFIX, file);
+	if (access(rings, F_OK) || stat(file, &st))
+		return;
+	if (st.st_size >= LARGE)
+		fprintf(stderr, "tidemark run: closing %s\n", file);
+	if (tide__recover(file, file, &w, &err) == TIDE_OK)
+		unlink(rings);
+	else
+		tide__cli_fail(file, &err); /* both files stay, and every command reads them */
+}
+
+/* ---- what there is ---- */
+
+typedef struct left {
+	const char *file, *id;
+	pid_t child;
+	bool failed;
+	char own[PATH_MAX];    /* the program's; "" = none */
+	char became[PATH_MAX]; /* of what it replaced itself by: one of them */
+	char other[PATH_MAX];  /* of a child process: one of them */
+	size_t n_became, n_other;
+} left;
+
+static void note(left *l, const char *path)
+{
+	pid_t pid = made_by(path, l->id);
+	if (!pid)
+		return;
+	if (pid == l->child || (kill(pid, 0) && errno == ESRCH))
+		close_left(path);
+	if (pid != l->child) {
+		if (!l->n_other++)
+			snprintf(l->other, sizeof l->other, "%s", path);
+	} else if (!*l->own) {
+		snprintf(l->own, sizeof l->own, "%s", path);
+	} else if (!l->n_became++) {
+		snprintf(l->became, sizeof l->became, "%s", path);
+	}
+}
+
+/* The file itself first, then its like beside it: NAME.PID.tide is the program's own where another
+ * run had the file at that moment. */
+static void look(left *l)
+{
+	const char *stem = strrchr(l->file, '/') + 1;
+	size_t n = strlen(stem);
+	char path[PATH_MAX], first[PATH_MAX];
+	if (n > 5 && !strcmp(stem + n - 5, ".tide"))
+		n -= 5;
+	note(l, l->file);
+	snprintf(first, sizeof first, "%.*s.%ld.tide", (int)(stem + n - l->file), l->file,
+		 (long)l->child);
+	if (!access(first, F_OK))
+		note(l, first);
+	snprintf(path, sizeof path, "%.*s", (int)(stem - l->file), l->file);
+	DIR *d = opendir(path);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		snprintf(path, sizeof path, "%.*s%s", (int)(stem - l->file), l->file, e->d_name);
+		if (is_childs(e->d_name, stem, n) && strcmp(path, first) != 0)
+			note(l, path);
+	}
+	if (d)
+		closedir(d);
+}
+
+/* ---- telling ---- */
+
+/* A path as a shell takes it. */
+static void put_quoted(const char *path, FILE *out)
+{
+	if (!path[strcspn(path, " \t\n\"'\\$`!*?[](){}<>|&;#~")]) {
+		fputs(path, out);
+		return;
+	}
+	fputc('\'', out);
+	for (const char *c = path; *c; c++)
+		if (*c == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*c, out);
+	fputc('\'', out);
+}
+
+static void tell_own(const left *l)
+{
+	struct stat st;
+	char size[32];
+	if (strcmp(l->own, l->file) != 0)
+		fprintf(stderr, "tidemark run: another process was recording into %s\n", l->file);
+	if (stat(l->own, &st))
+		return;
+	fprintf(stderr, "tidemark run: %s, %s; next: tidemark peak ", l->own,
+		tide__fmt_bytes(size, sizeof size, (double)st.st_size));
+	put_quoted(l->own, stderr);
+	fputs(l->failed ? " (tidemark oom, if memory ran out)\n" : "\n", stderr);
+}
+
+void tide__run_tell(const char *file, const char *id, pid_t child, bool failed)
+{
+	static left l; /* large */
+	l = (left){ .file = file, .id = id, .child = child, .failed = failed };
+	look(&l);
+	if (*l.own)
+		tell_own(&l);
+	if (l.n_became)
+		fprintf(stderr,
+			"tidemark run: the program replaced itself (exec); what it then was "
+			"recorded: %s%s\n",
+			l.became, l.n_became > 1 ? " and others beside it" : "");
+	if (l.n_other)
+		fprintf(stderr, "tidemark run: %zu child process%s recorded: %s%s\n", l.n_other,
+			l.n_other > 1 ? "es" : "", l.other,
+			l.n_other > 1 ? " and others beside it" : "");
+	if (!*l.own && !l.n_other)
+		fprintf(stderr,
+			"tidemark run: nothing was recorded into %s: the program did not use "
+			"PyTorch's allocators, recorded into a file of its own, or the file was "
+			"removed\n",
+			file);
+}

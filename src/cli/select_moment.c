@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "cli/select_moment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/memory/live_set.h"
+#include "cli/select_names.h"
+#include "cli/options.h"
+
+bool tide__cli_device(const tide_args *a, const tide_value *v, const tide_model *m, uint32_t *out)
+{
+	*out = TIDE_ANY;
+	if (!v->set)
+		return true;
+	*out = tide__device_find(m, v->text);
+	if (!*out)
+		tide__no_device(a, m, v->text);
+	return *out != 0;
+}
+
+/* "#1000": a number of moves, at most all. */
+static bool parse_cut(const char *text, size_t all, uint64_t *out)
+{
+	char *end;
+	if (*text < '0' || *text > '9')
+		return false;
+	*out = strtoull(text, &end, 10);
+	if (*out > all)
+		*out = all;
+	return !*end;
+}
+
+bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model *m,
+		      tide_moment *out)
+{
+	*out = (tide_moment){ .cut = UINT64_MAX, .t = m->t_end };
+	if (!v->set)
+		return true;
+	out->chosen = true;
+	out->at_peak = !strcmp(v->text, "peak");
+	if (out->at_peak)
+		return true;
+	if (v->text[0] == '#' && parse_cut(v->text + 1, m->moves.n, &out->cut)) {
+		out->t = out->cut ? tide__move_time(m, (size_t)out->cut - 1) : 0;
+		return true;
+	}
+	if (!tide__parse_time(v->text, m->t_end, &out->t)) {
+		tide__cli_usage(a,
+				"--at wants a time such as 1.5s, 200ms, 50%%, a number of moves "
+				"such as #1000, "
+				"or peak, not '%.60s'",
+				v->text);
+		return false;
+	}
+	if (out->t > m->t_end) {
+		char end[32];
+		out->t = m->t_end;
+		tide__cli_note("tidemark %s: --at %.60s is after the end: shown is %s",
+			       a->cmd->name, v->text,
+			       tide__fmt_ns(end, sizeof end, (double)m->t_end));
+	}
+	out->cut = tide__cut_at(m, out->t);
+	return true;
+}

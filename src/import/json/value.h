@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The inner loop's way through JSON: keys, values and whole numbers, without loops over bytes where
+ * the bit maps or eight bytes at a time will do. Everything here gives what value.c's plain
+ * functions give. */
+#ifndef TIDE_IMPORT_JSON_VALUE_H
+#define TIDE_IMPORT_JSON_VALUE_H
+
+#include <string.h>
+
+#include "import/kineto/kineto_impl.h"
+
+static inline uint64_t kin_load8(const char *p)
+{
+	uint64_t v;
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+static inline kin_slice kin_slice_of(size_t from, size_t to, char type)
+{
+	return (kin_slice){ (uint32_t)from, (uint32_t)(to - from), type };
+}
+
+/* The first byte at or after p that is not white space; mostly there is one space or none. */
+static inline size_t kin_gap(const char *b, size_t p)
+{
+	if (__builtin_expect(b[p] == ' ',
+			     1)) /* a branch: the next load need not wait for this one */
+		p++;
+	return __builtin_expect((unsigned char)b[p] > ' ', 1) ? p : kin_ws(b, p);
+}
+
+/* `"key" :` at p; position of the value, or KIN_FAIL. */
+static inline size_t kin_member_key(kin_parser *c, size_t p, kin_slice *key)
+{
+	const char *b = c->s.b;
+	if (__builtin_expect(b[p] != '"', 0))
+		return kin_fail(c, p);
+	size_t e = kin_quote(&c->s, p + 1);
+	if (__builtin_expect(e >= c->s.n, 0))
+		return kin_fail(c, e);
+	*key = kin_slice_of(p + 1, e, '"');
+	e++;
+	if (__builtin_expect(b[e] != ':', 0)) {
+		e = kin_ws(b, e);
+		if (b[e] != ':')
+			return kin_fail(c, e);
+	}
+	return kin_gap(b, e + 1);
+}
+
+/* After a value: the next key's quote, or the closing bracket; KIN_FAIL for anything else. */
+static inline size_t kin_next(kin_parser *c, size_t p)
+{
+	const char *b = c->s.b;
+	if (__builtin_expect(b[p] != ',', 0)) {
+		p = kin_ws(b, p);
+		if (b[p] == '}')
+			return p;
+		if (b[p] != ',')
+			return kin_fail(c, p);
+	}
+	p = kin_gap(b, p + 1);
+	return p;
+}
+
+/* A number or word: up to the comma or bracket after it, white space before that left out. A quote
+ * or an opening bracket in between is an error. */
+static inline size_t kin_scalar(kin_parser *c, size_t p, kin_slice *v)
+{
+	kin_scan *s = &c->s;
+	kin_reach(s, p);
+	uint64_t stop = kin_bits(s->commas, p) | kin_bits(s->closes, p);
+	uint64_t bad = kin_bits(s->quotes, p) | kin_bits(s->opens, p);
+	if (__builtin_expect(!stop || (bad & (stop ^ (stop - 1))), 0))
+		return tide__kin_scalar(c, p, v);
+	size_t e = p + (size_t)__builtin_ctzll(stop);
+	if (__builtin_expect(e == p || e >= s->n, 0))
+		return kin_fail(c, e);
+	while (kin_is_ws(s->b[e - 1]))
+		e--;
+	*v = kin_slice_of(p, e, '0');
+	return e;
+}
+
+/* A container: through the next 64 bytes here, further by the scanner. */
+static inline size_t kin_skip(kin_parser *c, size_t p, kin_slice *v)
+{
+	kin_scan *s = &c->s;
+	kin_reach(s, p);
+	uint64_t open = kin_bits(s->opens, p), close = kin_bits(s->closes, p), depth = 0;
+	for (uint64_t both = open | close; both && open & 1; both &= both - 1) {
+		uint64_t bit = both & -both;
+		depth += open & bit ? 1 : (uint64_t)-1;
+		if (depth == 0) {
+			size_t e = p + (size_t)__builtin_ctzll(bit) + 1;
+			*v = kin_slice_of(p, e, s->b[p]);
+			return e <= s->n ? e : kin_fail(c, e);
+		}
+	}
+	return tide__kin_container(c, p, v);
+}
+
+/* Any value at p (not white space); byte after it, or KIN_FAIL. */
+static inline size_t kin_value(kin_parser *c, size_t p, kin_slice *v)
+{
+	char ch = c->s.b[p];
+	if (ch == '"') {
+		size_t e = kin_quote(&c->s, p + 1);
+		if (__builtin_expect(e >= c->s.n, 0))
+			return kin_fail(c, e);
+		*v = kin_slice_of(p + 1, e, '"');
+		return e + 1;
+	}
+	return ch == '{' || ch == '[' ? kin_skip(c, p, v) : kin_scalar(c, p, v);
+}
+
+/* ---- whole numbers, eight digits at a time ---- */
+
+/* Eight digits as a number; *ok stays as it is if they are digits, else becomes 0. */
+static inline uint64_t kin_eight(uint64_t v, uint64_t *ok)
+{
+	uint64_t high = UINT64_C(0xf0f0f0f0f0f0f0f0), zero = UINT64_C(0x3030303030303030);
+	*ok &= -(uint64_t)((v & high) == zero &&
+			   ((v + UINT64_C(0x0606060606060606)) & high) == zero);
+	v -= zero;
+	v = v * 10 + (v >> 8);
+	return ((v & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x000f424000000064) +
+		(v >> 16 & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x0000271000000001)) >>
+	       32;
+}
+
+/* n digits at p, 1 <= n <= 16. False if they are not all digits. */
+static inline bool kin_digits(const char *p, size_t n, uint64_t *out)
+{
+	uint64_t ok = 1, low = 0, zero = UINT64_C(0x3030303030303030);
+	size_t head = n;
+	if (n > 8) {
+		low = kin_eight(kin_load8(p + n - 8), &ok);
+		head = n - 8;
+	}
+	uint64_t v = kin_load8(p) << (64 - 8 * head);
+	if (head < 8)
+		v |= zero >> (8 * head);
+	uint64_t high = kin_eight(v, &ok);
+	*out = n > 8 ? high * 100000000 + low : high;
+	return ok;
+}
+
+/* Microseconds as traces have them: whole, or with three decimals. False for anything else. */
+static inline bool kin_simple_ns(const char *t, size_t n, int64_t *ns)
+{
+	uint64_t whole, frac = 0;
+	size_t digits = n;
+	if (n > 4 && t[n - 4] == '.') {
+		digits = n - 4;
+		if (!kin_digits(t + n - 3, 3, &frac))
+			return false;
+	}
+	if (!n || digits > 16 || !kin_digits(t, digits, &whole) || whole > INT64_MAX / 1000 - 1)
+		return false;
+	*ns = (int64_t)(whole * 1000 + frac);
+	return true;
+}
+
+#endif

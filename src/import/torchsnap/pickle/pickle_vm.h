@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* What the halves of the pickle decoder share: the machine's state, and access to its containers.
+ *
+ *     pickle.c      the opcodes                       containers.c  dicts, lists, memo
+ *     literals.c    texts and numbers in the input    memo_list_cache.c        what snapshots are full of
+ *
+ * An object is one word: state in bits 0..1, payload above. A container costs a body only while it
+ * holds items; a made one (an event, a frame) is that word alone. */
+#ifndef TIDE_IMPORT_TORCHSNAP_PICKLE_PICKLE_VM_H
+#define TIDE_IMPORT_TORCHSNAP_PICKLE_PICKLE_VM_H
+
+#include "import/torchsnap/pickle/pickle.h"
+
+enum obj_state {
+	OBJ_EMPTY, /* payload: offset of its opcode */
+	OBJ_OPEN,  /* payload: index of its body */
+	OBJ_MADE,  /* payload: of the MADE value */
+};
+
+struct body {
+	union {
+		tide_pv in[2];	/* cap == 2; cap == 1: n made values, ids in a row from in[0] on */
+		tide_pv *items; /* cap > 2; owned */
+	};
+	uint64_t off;	 /* where the container began */
+	uint32_t n, cap; /* next free body while unused */
+};
+
+struct run { /* a list written as memo reads only, seen before */
+	uint64_t hash;
+	uint32_t off; /* of a copy of its bytes in run_bytes */
+	uint32_t len; /* 0 = free slot */
+	uint32_t gen;
+	tide_pv made;
+};
+enum { RUN_SLOTS = 1 << 14, RUN_BYTES = 4 << 20 };
+
+struct tide_pickle {
+	const uint8_t *data;
+	size_t n;
+	const uint8_t *p; /* next byte; cold opcodes move it, the hot loop keeps its own copy */
+	tide_pickle_client *client;
+	tide_error *err;
+	tide_code rc;
+
+	tide_pv *stack;
+	size_t sp, cap;
+	size_t *marks; /* stack heights */
+	size_t n_marks, cap_marks;
+	uint32_t *memo; /* packed values; 0 = not there */
+	tide_pv *wide;	/* values that do not pack */
+	size_t n_wide, cap_wide;
+	size_t n_memo, top_memo, cap_memo; /* entries there; highest index + 1; room */
+
+	uint64_t *objs;
+	size_t n_objs, cap_objs;
+	struct body *bodies;
+	size_t n_bodies, cap_bodies;
+	uint32_t free_body; /* index + 1 */
+
+	struct run *runs;   /* RUN_SLOTS, or NULL before the first */
+	uint8_t *run_bytes; /* RUN_BYTES, or as many as the input has */
+	size_t n_runs, n_run_bytes, cap_run_bytes;
+	uint16_t *run_after;   /* RUN_SLOTS: slot that followed two others */
+	uint32_t last_runs[2]; /* slots, the later one last */
+	uint32_t gen;	       /* a memo entry was replaced: runs of older generations are void */
+
+	uint8_t keys[256]; /* hash -> keyword + 1 */
+	uint8_t key_len[256];
+	char *scratch; /* decoded text */
+	size_t cap_scratch;
+	uint64_t trailing;
+};
+
+/* Record a failure and return false; the first one counts. `at` is an input position. */
+bool tide__pickle_fail(tide_pickle *p, tide_code code, const uint8_t *at, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+bool tide__pickle_nomem(tide_pickle *p);
+/* tide__pickle_room, exhaustion being the decoder's failure. */
+bool tide__pickle_grow(tide_pickle *p, void *vec, size_t *cap, size_t n, size_t size);
+
+/* ---- opcodes.c ---- */
+
+/* Run the opcode at `op`, its arguments at p->p. False: p->rc, or the client's failure, says why. */
+bool tide__pickle_cold(tide_pickle *p, const uint8_t *op);
+bool tide__pickle_no_memo(tide_pickle *p, const uint8_t *op, uint64_t index);
+bool tide__pickle_underflow(tide_pickle *p, const uint8_t *op, const char *name);
+/* Lowest stack height an opcode may reach: the topmost mark's. */
+static inline size_t tide__pickle_floor(const tide_pickle *p)
+{
+	return p->n_marks ? p->marks[p->n_marks - 1] : 0;
+}
+static inline bool tide__pickle_need(tide_pickle *p, size_t n, const uint8_t *op, const char *name)
+{
+	return p->sp - tide__pickle_floor(p) >= n || tide__pickle_underflow(p, op, name);
+}
+
+/* Memo entries are packed into 32 bits: a snapshot has three per event. Values with up to 28 bits
+ * of payload keep their form; made ones have tags of their own (11 + kind - 1, kinds 1 to 4); for
+ * the rest the payload is an index into `wide`. */
+enum { PACK_MADE = 11, PACK_WIDE = 15 };
+
+static inline tide_pv tide__pickle_memo_get(const struct tide_pickle *p, uint64_t i)
+{
+	if (i >= p->top_memo)
+		return TIDE_PV_NONE;
+	uint32_t x = p->memo[i], tag = x & 15;
+	if (tag < PACK_MADE)
+		return x;
+	if (tag < PACK_WIDE)
+		return tide__pv_made(tag - PACK_MADE + 1, x >> 4);
+	return p->wide[x >> 4];
+}
+/* The packed form of v; false when out of memory. */
+bool tide__pickle_pack(tide_pickle *p, tide_pv v, uint32_t *out);
+
+/* containers.c */
+tide_pv tide__pickle_new(tide_pickle *p, tide_pv_tag tag, const uint8_t *at); /* NONE on failure */
+/* Append n items (settled where possible) to the container; `at` for errors. */
+bool tide__pickle_append(tide_pickle *p, tide_pv list, tide_pv *items, size_t n, const uint8_t *at);
+bool tide__pickle_set(tide_pickle *p, tide_pv dict, tide_pv *items, size_t n, const uint8_t *at);
+/* Append n made values whose ids follow each other. */
+bool tide__pickle_append_row(tide_pickle *p, tide_pv list, tide_pv first, size_t n,
+			     const uint8_t *at);
+tide_pv tide__pickle_tuple(tide_pickle *p, tide_pv *items, size_t n, const uint8_t *at);
+/* Room for `cap` entries; it costs memory only once they are there. */
+bool tide__pickle_memo_room(tide_pickle *p, size_t cap);
+bool tide__pickle_memo_put(tide_pickle *p, uint64_t index, tide_pv v, const uint8_t *at);
+void tide__pickle_containers_free(tide_pickle *p);
+
+/* memo_list_cache.c: whole lists at once. `at` is the byte after `]`; returns the byte after the list, and its
+ * value in *made; or NULL, and nothing has happened: decode it opcode by opcode. */
+const uint8_t *tide__pickle_run(tide_pickle *p, const uint8_t *at, tide_pv *made);
+/* `]` and a memo opcode at *at, nothing appended: stands for v. False if it is something else. */
+bool tide__pickle_empty(tide_pickle *p, const uint8_t **at, tide_pv v, tide_pv *out);
+/* An optional memo opcode at *at, for v. False if it does not set the next entry: then it could not
+ * be undone by setting top_memo and n_memo back. */
+bool tide__pickle_memo_op(tide_pickle *p, const uint8_t **at, tide_pv v, const uint8_t *op);
+/* The list that the memo reads [at, last) make, where *last is their APPENDS; NONE if it is none.
+ */
+tide_pv tide__pickle_run_made(tide_pickle *p, const uint8_t *at, const uint8_t *last);
+void tide__pickle_fast_free(tide_pickle *p);
+
+/* literals.c */
+/* The keyword with this text as a value, or TEXT at `off`. */
+tide_pv tide__pickle_word(const tide_pickle *p, const uint8_t *text, size_t n, const uint8_t *op);
+void tide__pickle_keys_init(tide_pickle *p);
+/* A little-endian two's complement integer of n bytes: INT if it fits, else NUM at `op`. */
+tide_pv tide__pickle_long(const tide_pickle *p, const uint8_t *le, size_t n, const uint8_t *op);
+/* A decimal integer (an L at its end is fine); NONE if it is not one. */
+tide_pv tide__pickle_decimal(const tide_pickle *p, const uint8_t *text, size_t n,
+			     const uint8_t *op);
+
+static inline uint64_t tide__pickle_le(const uint8_t *at, size_t n)
+{
+	uint64_t v = 0;
+	for (size_t i = 0; i < n; i++)
+		v |= (uint64_t)at[i] << (8 * i);
+	return v;
+}
+static inline uint32_t tide__pickle_le32(const uint8_t *at)
+{
+	uint32_t v;
+	__builtin_memcpy(&v, at, 4);
+	return v; /* little-endian hosts only: src/format says so too */
+}
+
+#endif

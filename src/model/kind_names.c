@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Words of columns. */
+#include "model/kind_names.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "model/model.h"
+
+static const struct {
+	const char *table, *column;
+	tide_words words;
+} columns[] = {
+	{ "devices", "kind", tide__device_kind_text },
+	{ "pools", "kind", tide__pool_kind_text },
+	{ "lanes", "kind", tide__lane_kind_text },
+	{ "spans", "cat", tide__cat_text },
+	{ "allocs", "role", tide__role_text },
+	{ "segments", "kind", tide__segment_kind_text },
+	{ "moves", "kind", tide__move_kind_text },
+	{ "marks", "kind", tide__mark_kind_text },
+	{ "tensors", "dtype", tide__dtype_text },
+	{ "tensors", "role", tide__role_text },
+	{ "flows", "kind", tide__flow_kind_text },
+};
+
+tide_words tide__words_of(const char *table, const char *column)
+{
+	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+		if (!strcmp(columns[i].table, table) && !strcmp(columns[i].column, column))
+			return columns[i].words;
+	return NULL;
+}
+
+unsigned tide__words_count(tide_words words)
+{
+	unsigned n = 1;
+	while (strcmp(words(n), "unknown"))
+		n++;
+	return n;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "model/span_parents.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/mergesort.h"
+
+/* Of two spans with the same start and end, who is outside. */
+static unsigned outerness(unsigned cat)
+{
+	static const uint8_t of[] = {
+		[TIDE_CAT_GPU_USER] = 1, [TIDE_CAT_USER] = 1,	 [TIDE_CAT_PYTHON] = 2,
+		[TIDE_CAT_OP] = 3,	 [TIDE_CAT_RUNTIME] = 4, [TIDE_CAT_DRIVER] = 5
+	};
+	return cat < sizeof of && of[cat] ? of[cat] : 6;
+}
+
+static inline bool before(const void *ctx, uint32_t a, uint32_t b)
+{
+	const tide_spans *s = ctx;
+	if (s->t0[a] != s->t0[b])
+		return s->t0[a] < s->t0[b];
+	if (s->t1[a] != s->t1[b])
+		return s->t1[a] > s->t1[b];
+	return outerness(s->cat[a]) < outerness(s->cat[b]);
+}
+
+static bool permute_column(void *data, size_t size, const uint32_t *perm, size_t n)
+{
+	void *tmp = tide__alloc(n, size);
+	if (!tmp)
+		return false;
+	tide__column_permute(data, size, perm, 0, n, tmp);
+	tide__free(tmp);
+	return true;
+}
+
+/* Every column but parent, which is found anew, and those that are not there. */
+static bool permute_spans(tide_spans *s, const uint32_t *perm)
+{
+	bool ok = true;
+	for (size_t i = 0; ok && i < tide_spans_desc.n_columns; i++) {
+		const tide_column *c = &tide_spans_desc.columns[i];
+		void *col;
+		memcpy(&col, (char *)s + c->at, sizeof col);
+		if (col && col != (void *)s->parent)
+			ok = permute_column(col, c->size, perm, s->n);
+	}
+	return ok;
+}
+
+static void renumber(uint32_t *id, size_t n, size_t stride, const uint32_t *now, size_t rows)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t *p = (uint32_t *)(void *)((char *)id + i * stride);
+		*p = *p < rows ? now[*p] : 0;
+	}
+}
+
+#define RENUMBER(column) renumber(&(column)->i, N, sizeof *(column), now, rows)
+
+static void renumber_model(tide_model *m, const uint32_t *now)
+{
+	size_t rows = m->spans.n, N = rows;
+	if (m->spans.cause)
+		RENUMBER(m->spans.cause);
+	N = m->allocs.n;
+	if (N)
+		RENUMBER(m->allocs.span);
+	N = m->flows.n;
+	if (N) {
+		RENUMBER(m->flows.from);
+		RENUMBER(m->flows.to);
+	}
+	N = m->attrs.n;
+	if (N)
+		RENUMBER(m->attrs.span);
+}
+
+/* The last span begun on each lane; its ancestors are the ones still open around it. A span that
+ * ends after the one before it makes that one useless for all that follow: whatever starts later
+ * and lies inside the earlier one lies inside the later one too. So climbing never has to return,
+ * and the whole pass is linear. */
+static bool find_parents(tide_model *m)
+{
+	tide_spans *s = &m->spans;
+	if (!s->parent)
+		s->parent = tide__alloc(s->cap, sizeof *s->parent);
+	uint32_t *top = tide__calloc(m->lanes.n, sizeof *top);
+	if (!top || !s->parent) {
+		tide__free(top);
+		return false;
+	}
+	s->parent[0].i = 0;
+	for (uint32_t i = 1; i < s->n; i++) {
+		uint32_t *on = &top[s->lane[i].i], p = *on;
+		while (p && (s->t1[p] < s->t1[i] || (s->t1[p] == s->t0[i] && s->t0[p] < s->t0[i])))
+			p = s->parent[p].i;
+		s->parent[i].i = p;
+		*on = i;
+	}
+	tide__free(top);
+	return true;
+}
+
+static bool sort_spans(tide_model *m, const tide_nest_column *cols, size_t n_cols,
+		       const tide_nest_ref *refs, size_t n_refs)
+{
+	size_t n = m->spans.n;
+	uint32_t *perm = tide__alloc(n, sizeof *perm), *tmp = tide__alloc(n, sizeof *tmp);
+	bool ok = perm && tmp, sorted = true;
+	for (uint32_t i = 0; ok && i < n; i++) {
+		perm[i] = i;
+		sorted = sorted && (i < 2 || !before(&m->spans, i, i - 1));
+	}
+	if (!ok || sorted)
+		goto out;
+	tide__order(perm + 1, tmp, n - 1, before, &m->spans);
+	tide__free(tmp);
+	tmp = NULL;
+	ok = permute_spans(&m->spans, perm) &&
+	     (!m->span_src || permute_column(m->span_src, sizeof *m->span_src, perm, n)) &&
+	     (!m->span_raw || permute_column(m->span_raw, sizeof *m->span_raw, perm, n));
+	for (size_t i = 0; ok && i < n_cols; i++)
+		ok = permute_column(cols[i].data, cols[i].size, perm, n);
+	uint32_t *now = tmp = ok ? tide__alloc(n, sizeof *now) : NULL;
+	if (!now) {
+		ok = false;
+		goto out;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		now[perm[i]] = i;
+	renumber_model(m, now);
+	for (size_t i = 0; i < n_refs; i++)
+		renumber(refs[i].id, refs[i].n, refs[i].stride, now, n);
+out:
+	tide__free(perm);
+	tide__free(tmp);
+	return ok;
+}
+
+/* ---- flows and attrs ---- */
+
+static inline bool flow_before(const void *ctx, uint32_t a, uint32_t b)
+{
+	const tide_flows *f = ctx;
+	return f->from[a].i != f->from[b].i ? f->from[a].i < f->from[b].i : f->to[a].i < f->to[b].i;
+}
+
+static inline bool attr_before(const void *ctx, uint32_t a, uint32_t b)
+{
+	const tide_attrs *t = ctx;
+	return t->span[a].i != t->span[b].i ? t->span[a].i < t->span[b].i
+					    : t->key[a].i < t->key[b].i;
+}
+
+static uint32_t *identity(size_t n, uint32_t **tmp)
+{
+	uint32_t *perm = n < UINT32_MAX ? tide__alloc(n * 2, sizeof *perm) : NULL;
+	for (uint32_t i = 0; perm && i < n; i++)
+		perm[i] = i;
+	*tmp = perm ? perm + n : NULL;
+	return perm;
+}
+
+bool tide__sort_flows(tide_model *m)
+{
+	uint32_t *tmp, *perm = identity(m->flows.n, &tmp);
+	if (!perm)
+		return false;
+	tide__order(perm, tmp, m->flows.n, flow_before, &m->flows);
+	bool ok = tide__table_permute(&m->flows, &tide_flows_desc, perm, 0);
+	tide__free(perm);
+	return ok;
+}
+
+static bool sort_attrs(tide_model *m)
+{
+	uint32_t *tmp, *perm = identity(m->attrs.n, &tmp);
+	if (!perm)
+		return false;
+	tide__order(perm, tmp, m->attrs.n, attr_before, &m->attrs);
+	bool ok = tide__table_permute(&m->attrs, &tide_attrs_desc, perm, 0);
+	tide__free(perm);
+	return ok;
+}
+
+bool tide__nest(tide_model *m, const tide_nest_column *cols, size_t n_cols,
+		const tide_nest_ref *refs, size_t n_refs)
+{
+	return sort_spans(m, cols, n_cols, refs, n_refs) && find_parents(m) &&
+	       tide__sort_flows(m) && sort_attrs(m);
+}

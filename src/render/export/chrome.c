@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Chrome trace JSON in PyTorch's dialect: what its profiler writes, our importer reads back as the
+ * same spans, and Perfetto and chrome://tracing show.
+ *
+ * Spans are X events, strictly nested in each (pid, tid): what does not nest in its lane gets a tid
+ * of its own. ts is in us with three decimals, from baseTimeNanoseconds. Kernels are linked to
+ * their launches by `correlation` (the launch's row) and by ac2g flows; memory becomes [memory]
+ * instants and a counter per device. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "render/export/chrome.h"
+
+typedef struct property { /* one of deviceProperties */
+	int64_t id;
+	uint64_t capacity;
+	char name[96];
+	char device[32]; /* empty: cuda:id */
+} property;
+
+/* ---- spans ---- */
+
+/* Every span has its whole stack again, so deep ones are cut, and say so. */
+static void stack_arg(chrome *c, tide_stack_id stack)
+{
+	enum { MOST_FRAMES = 2048 };
+	const tide_model *m = c->m;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	if (!f)
+		return;
+	for (int k = 0; stack.i; stack = m->stacks.parent[stack.i]) { /* innermost first */
+		if (k++ == MOST_FRAMES) {
+			fputs("...(0): [more frames];", f);
+			break;
+		}
+		tide_frame_id fr = m->stacks.frame[stack.i];
+		fputs(tide__long_text(&c->longs, m, m->frames.file[fr.i], NULL), f);
+		fprintf(f, "(%" PRIu32 "): ", m->frames.line[fr.i]);
+		fprintf(f, "%s;", tide__long_text(&c->longs, m, m->frames.function[fr.i], NULL));
+	}
+	if (!fclose(f) && size)
+		tide__json_key(&c->j, "Call stack"), tide__json_strn(&c->j, text, size - 1);
+	free(text);
+}
+
+static bool own_arg(const char *key)
+{
+	static const char *const keys[] = { "correlation", "External id", "device",
+					    "stream",	   "Call stack",  TIDE_CHROME_RECORD };
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (!strcmp(keys[i], key))
+			return true;
+	return false;
+}
+
+static bool is_call(unsigned cat)
+{
+	return cat == TIDE_CAT_RUNTIME || cat == TIDE_CAT_DRIVER;
+}
+
+/* Calls and what they did on the device meet by the call's row, ops and what they started by the
+ * op's; a call or device row without the other has a number of its own, as PyTorch gives every one.
+ */
+static void links(chrome *c, uint32_t i)
+{
+	const tide_spans *s = &c->m->spans;
+	bool sync = s->cat[i] == TIDE_CAT_SYNC, gpu = tide__cat_is_gpu(s->cat[i]);
+	uint32_t cause = gpu || sync ? s->cause[i].i : 0, op = c->from[i];
+	if (is_call(s->cat[i]) || ((gpu || sync) && !cause))
+		tide__json_kuint(&c->j, "correlation", link_id(c, i));
+	else if (cause && is_call(s->cat[cause]))
+		tide__json_kuint(&c->j, "correlation", link_id(c, cause));
+	else if (cause && !op)
+		op = cause;
+	else if (c->causes[i])
+		op = i;
+	if (op)
+		tide__json_kuint(&c->j, sync ? TIDE_CHROME_RECORD : "External id", link_id(c, op));
+}
+
+/* Spans that began and ended as events of their own, in a group instead of on a thread. */
+static bool in_group(const tide_model *m, uint32_t i)
+{
+	uint32_t lane = m->spans.lane[i].i;
+	const char *group = tide__text(m, m->lanes.name[lane], NULL);
+	unsigned cat = m->spans.cat[i];
+	return m->lanes.kind[lane] == TIDE_LANE_OTHER && !m->lanes.device[lane].i && *group &&
+	       (cat == TIDE_CAT_OTHER || !strcmp(group, tide__kineto_cat(cat)));
+}
+
+static void pair(chrome *c, uint32_t i)
+{
+	const tide_spans *s = &c->m->spans;
+	for (int end = 0; end < 2; end++) {
+		begin_event(c, end ? "e" : "b", tide__chrome_pid(c, s->lane[i].i), 0);
+		kstr(c, "cat", c->m->lanes.name[s->lane[i].i]);
+		tide__json_kuint(&c->j, "id", link_id(c, i));
+		kstr(c, "name", s->name[i]);
+		ts(c, end ? tide__span_end(c->m, i) : s->t0[i]);
+		tide__json_object_end(&c->j);
+	}
+}
+
+/* `at` is a cursor into attrs, which are in order of span. */
+static void span(chrome *c, uint32_t i, size_t *at)
+{
+	const tide_model *m = c->m;
+	const tide_spans *s = &m->spans;
+	uint32_t k = c->nest.track[i], lane = s->lane[i].i;
+	if (in_group(m, i)) {
+		pair(c, i);
+		return;
+	}
+	begin_event(c, "X", c->pid[k], c->tid[k]);
+	tide__json_kstr(&c->j, "cat", tide__kineto_cat(s->cat[i]));
+	kstr(c, "name", s->name[i]);
+	ts(c, s->t0[i]);
+	tide__json_kmilli(&c->j, "dur", tide__track_end(&c->nest, m, i) - s->t0[i]);
+	begin_args(c);
+	if (tide__chrome_on_device(m, lane)) {
+		tide__json_kint(&c->j, "device", apart(c, c->device[m->lanes.device[lane].i]));
+		tide__json_kint(&c->j, "stream", m->lanes.number[lane]);
+	}
+	links(c, i);
+	if (s->stack[i].i)
+		stack_arg(c, s->stack[i]);
+	for (; *at < m->attrs.n && m->attrs.span[*at].i <= i; ++*at) {
+		const char *key = tide__text(m, m->attrs.key[*at], NULL);
+		if (m->attrs.span[*at].i < i || own_arg(key))
+			continue;
+		if (m->attrs.text[*at].i)
+			kstr(c, key, m->attrs.text[*at]);
+		else
+			tide__json_kint(&c->j, key, m->attrs.number[*at]);
+	}
+	end_args(c);
+}
+
+static void flow(chrome *c, const char *ph, const char *cat, uint64_t id, uint32_t i)
+{
+	uint32_t k = c->nest.track[i];
+	begin_event(c, ph, c->pid[k], c->tid[k]);
+	tide__json_kuint(&c->j, "id", link_id(c, id));
+	tide__json_kstr(&c->j, "cat", cat);
+	tide__json_kstr(&c->j, "name", cat);
+	ts(c, c->m->spans.t0[i]);
+	if (*ph == 'f')
+		tide__json_kstr(&c->j, "bp", "e");
+	tide__json_object_end(&c->j);
+}
+
+static void all_flows(chrome *c)
+{
+	const tide_model *m = c->m;
+	for (uint32_t i = 1; i < m->spans.n; i++) {
+		if (c->causes[i] & TIDE_CHROME_LAUNCHED)
+			flow(c, "s", "ac2g", i, i);
+		if (tide__cat_is_gpu(m->spans.cat[i]) && m->spans.cause[i].i)
+			flow(c, "f", "ac2g", m->spans.cause[i].i, i);
+	}
+	for (size_t k = 0; k < m->flows.n; k++) {
+		uint64_t id = m->spans.n + k;
+		const char *cat = m->flows.kind[k] == TIDE_FLOW_WAIT
+					  ? TIDE_CHROME_WAIT
+					  : tide__flow_kind_text(m->flows.kind[k]);
+		if (m->flows.kind[k] == TIDE_FLOW_LAUNCH)
+			continue; /* in the spans' arguments */
+		flow(c, "s", cat, id, m->flows.from[k].i);
+		flow(c, "f", cat, id, m->flows.to[k].i);
+	}
+}
+
+/* ---- the document ---- */
+
+static property property_of(const chrome *c, uint32_t d)
+{
+	const tide_devices *v = &c->m->devices;
+	property p = { .id = apart(c, c->device[d]), .capacity = v->capacity[d] };
+	snprintf(p.name, sizeof p.name, "%s", tide__text(c->m, v->name[d], NULL));
+	tide__chrome_device_name(c, d, p.device, sizeof p.device);
+	return p;
+}
+
+static void put_property(tide_json *j, const property *p)
+{
+	tide__json_object(j);
+	tide__json_kint(j, "id", p->id);
+	if (*p->name)
+		tide__json_kstr(j, "name", p->name);
+	if (p->capacity)
+		tide__json_kuint(j, "totalGlobalMem", p->capacity);
+	if (*p->device)
+		tide__json_kstr(j, "tidemark_device", p->device);
+	tide__json_object_end(j);
+}
+
+static void devices(chrome *c)
+{
+	const tide_model *m = c->m;
+	tide__json_karray(&c->j, "deviceProperties");
+	for (uint32_t d = 1; d < m->devices.n; d++) {
+		if (m->devices.kind[d] == TIDE_DEVICE_HOST)
+			continue;
+		property p = property_of(c, d);
+		put_property(&c->j, &p);
+	}
+	tide__json_array_end(&c->j);
+}
+
+static void put_fact(chrome *c, size_t i, const char *key)
+{
+	if (tide__fact_is_text(c->m, i))
+		kstr(c, key, c->m->facts.text[i]);
+	else
+		tide__json_kint(&c->j, key, c->m->facts.number[i]);
+}
+
+/* What the trace lost on its way here. */
+static void losses(chrome *c)
+{
+	const tide_model *m = c->m;
+	tide__json_kobject(&c->j, "tidemark");
+	tide__json_kuint(&c->j, "cut_spans", c->nest.n_cut);
+	for (size_t i = 0; i < m->facts.n; i++) {
+		const char *key = tide__text(m, m->facts.key[i], NULL);
+		if (!strncmp(key, "loss.", 5))
+			put_fact(c, i, key);
+	}
+	tide__json_object_end(&c->j);
+}
+
+/* What the trace said of itself: facts of a prefix, under their names without it. Lists came as
+ * text and are left out; so are those that this file says in another way. */
+static void facts(chrome *c, const char *prefix)
+{
+	static const char *const not [] = { "schemaVersion",	       "displayTimeUnit", "events",
+					    "baseTimeNanoseconds",     "ts0_ns",	  "rank",
+					    "frees_of_earlier_memory", "world_size",	  NULL };
+	const tide_model *m = c->m;
+	for (size_t i = 0; i < m->facts.n; i++) {
+		const char *key = tide__text(m, m->facts.key[i], NULL), *text, *const *k = not ;
+		text = tide__text(m, m->facts.text[i], NULL);
+		if (strncmp(key, prefix, strlen(prefix)) || *text == '[' || *text == '{')
+			continue;
+		key += strlen(prefix);
+		while (*k && strcmp(*k, key))
+			k++;
+		if (!*k)
+			put_fact(c, i, key);
+	}
+}
+
+static void head(chrome *c)
+{
+	const tide_model *m = c->m;
+	tide__json_kint(&c->j, "schemaVersion", 1);
+	tide__json_kstr(&c->j, "displayTimeUnit", "ns");
+	if (m->wall_known)
+		tide__json_kint(&c->j, "baseTimeNanoseconds", m->wall0_ns);
+	facts(c, "kineto.");
+	devices(c);
+	if (m->processes.n > 1 && m->processes.rank[1] >= 0) {
+		tide__json_kobject(&c->j, "distributedInfo");
+		tide__json_kint(&c->j, "rank", m->processes.rank[1]);
+		if (m->processes.world[1] > 0)
+			tide__json_kint(&c->j, "world_size", m->processes.world[1]);
+		facts(c, "distributed.");
+		tide__json_object_end(&c->j);
+	}
+	losses(c);
+}
+
+static bool prepare(chrome *c)
+{
+	const tide_model *m = c->m;
+	const tide_spans *s = &m->spans;
+	c->causes = tide__calloc(s->n, 1);
+	c->from = tide__calloc(s->n, sizeof *c->from);
+	if (!c->causes || !c->from || !tide__chrome_number(c))
+		return false;
+	for (uint32_t i = 1; i < s->n; i++)
+		if (tide__cat_is_gpu(s->cat[i]) && s->cause[i].i)
+			c->causes[s->cause[i].i] |= TIDE_CHROME_LAUNCHED;
+	for (size_t k = 0; k < m->flows.n; k++) {
+		uint32_t from = m->flows.from[k].i, to = m->flows.to[k].i;
+		unsigned kind = m->flows.kind[k];
+		if ((kind == TIDE_FLOW_LAUNCH && tide__cat_is_gpu(s->cat[to])) ||
+		    (kind == TIDE_FLOW_WAIT && s->cat[to] == TIDE_CAT_SYNC))
+			c->from[to] = from;
+		if (kind == TIDE_FLOW_LAUNCH)
+			c->causes[from] |= TIDE_CHROME_NAMED;
+	}
+	return true;
+}
+
+/* Everything that goes into traceEvents. */
+static bool events(chrome *c)
+{
+	size_t at = 0;
+	tide__chrome_meta(c);
+	for (uint32_t i = 1; i < c->m->spans.n; i++)
+		span(c, i, &at);
+	all_flows(c);
+	tide__chrome_marks(c);
+	return tide__chrome_samples(c) && tide__chrome_memory(c);
+}
+
+/* Count what had to be changed, and let go of what belongs to one trace. */
+static void finish(chrome *c, tide_export_stats *st)
+{
+	for (uint32_t k = 1; k < c->nest.n_tracks; k++)
+		st->extra_tracks += c->nest.tracks[k].number > 0;
+	st->cut_spans += c->nest.n_cut;
+	st->cut_texts = c->j.cut + c->longs.cut;
+	tide__long_free(&c->longs);
+	if (c->j.longs)
+		tide__long_free(c->j.longs);
+	tide__tracks_free(&c->nest);
+	tide__free(c->pid);
+	tide__free(c->tid);
+	tide__free(c->device);
+	tide__free(c->process);
+	tide__free(c->causes);
+	tide__free(c->from);
+	c->nest = (tide_tracks){ 0 };
+	c->pid = c->tid = c->device = c->process = NULL;
+	c->causes = NULL;
+	c->from = NULL;
+}
+
+static tide_code write(const tide_model *m, const tide_export_options *opt, FILE *out,
+		       tide_export_stats *st, tide_error *err)
+{
+	chrome c = { .m = m };
+	bool ok = tide__tracks(m, &c.nest, err) == TIDE_OK && prepare(&c);
+	tide__json_begin(&c.j, out, false);
+	tide__json_object(&c.j);
+	if (ok) {
+		head(&c);
+		tide__json_karray(&c.j, "traceEvents");
+		ok = events(&c);
+		tide__json_array_end(&c.j);
+	}
+	tide__json_object_end(&c.j);
+	bool wrote = tide__json_end(&c.j);
+	finish(&c, st);
+	return tide__export_end(!ok, !wrote, err);
+}
+
+/* ---- several ranks ---- */
+
+typedef struct device_list {
+	property *v; /* owned */
+	size_t n, cap;
+} device_list;
+
+static bool keep_devices(const chrome *c, device_list *l)
+{
+	const tide_model *m = c->m;
+	for (uint32_t d = 1; d < m->devices.n; d++) {
+		if (m->devices.kind[d] == TIDE_DEVICE_HOST)
+			continue;
+		if (!TIDE_ROOM(l->v, l->cap, l->n + 1))
+			return false;
+		l->v[l->n++] = property_of(c, d);
+	}
+	return true;
+}
+
+static void ranks_tail(tide_json *j, const device_list *l, const tide_export_stats *st)
+{
+	tide__json_karray(j, "deviceProperties");
+	for (size_t i = 0; i < l->n; i++)
+		put_property(j, &l->v[i]);
+	tide__json_array_end(j);
+	tide__json_kobject(j, "tidemark");
+	tide__json_kuint(j, "traces", st->traces);
+	tide__json_kuint(j, "cut_spans", st->cut_spans);
+	tide__json_object_end(j);
+}
+
+static bool rank_events(chrome *c, device_list *l, tide_export_stats *st, tide_error *err)
+{
+	bool ok = tide__tracks(c->m, &c->nest, err) == TIDE_OK && prepare(c) &&
+		  keep_devices(c, l) && events(c);
+	finish(c, st);
+	return ok;
+}
+
+static tide_code write_ranks(const tide_export_ranks *r, FILE *out, tide_export_stats *st,
+			     tide_error *err)
+{
+	tide_export_walk w = { .r = r };
+	chrome c = { 0 };
+	device_list l = { 0 };
+	bool ok = true;
+	tide__json_begin(&c.j, out, false);
+	tide__json_object(&c.j);
+	tide__json_kint(&c.j, "schemaVersion", 1);
+	tide__json_kstr(&c.j, "displayTimeUnit", "ns");
+	while (ok && (c.m = tide__export_next(&w))) {
+		if (w.done == 1) {
+			tide__json_kint(&c.j, "baseTimeNanoseconds", w.base);
+			tide__json_karray(&c.j, "traceEvents");
+		}
+		c.place = w.place;
+		ok = rank_events(&c, &l, st, err);
+	}
+	if (w.done)
+		tide__json_array_end(&c.j);
+	st->traces = w.done;
+	st->untimed = w.untimed;
+	ranks_tail(&c.j, &l, st);
+	tide__json_object_end(&c.j);
+	bool wrote = tide__json_end(&c.j);
+	tide__free(l.v);
+	return tide__export_end(!ok, !wrote, err);
+}
+
+const tide_exporter tide__export_chrome = {
+	.name = "chrome",
+	.what = "Chrome trace JSON as PyTorch's profiler writes it: Perfetto, chrome://tracing",
+	.suffixes = ".json,.trace",
+	.write = write,
+	.write_ranks = write_ranks,
+};

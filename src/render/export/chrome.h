@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Inside the Chrome exporter: the writer, pieces of events that its files share, and its part for
+ * memory (chrome_memory.c). */
+#ifndef TIDE_RENDER_EXPORT_CHROME_H
+#define TIDE_RENDER_EXPORT_CHROME_H
+
+#include "analyze/timeline/tracks.h"
+#include "render/export/export.h"
+#include "render/text/json.h"
+
+#define TIDE_CHROME_RECORD "wait_on_cuda_event_record_corr_id"
+#define TIDE_CHROME_WAIT   "event_wait" /* flows that repeat it for viewers; not read back */
+
+enum {
+	TIDE_CHROME_LAUNCHED = 1, /* started device work */
+	TIDE_CHROME_NAMED = 2
+}; /* a device row names it beside the call that started it */
+
+typedef struct chrome {
+	const tide_model *m;
+	tide_export_place place;
+	tide_json j;
+	tide_long longs; /* of call stacks; c->j knows those that stand alone */
+	tide_tracks nest;
+	int64_t *pid, *tid; /* owned; per track */
+	int64_t *device;    /* owned; per device: its number in this file */
+	int64_t *process;   /* owned; per process: the same */
+	uint8_t *causes;    /* owned; per span: TIDE_CHROME_LAUNCHED, NAMED */
+	uint32_t *from; /* owned; per span: the op that a device row names, the event record that
+			 * a sync row waits for; 0 = none */
+} chrome;
+
+static inline void kstr(chrome *c, const char *key, tide_str s)
+{
+	tide__json_ktext(&c->j, key, c->m, s);
+}
+
+/* Number of a process or device, ids of links, times: as they are in this file. */
+static inline int64_t apart(const chrome *c, int64_t number)
+{
+	return c->place.at ? (int64_t)((uint64_t)number + c->place.at * TIDE_EXPORT_STRIDE)
+			   : number;
+}
+
+static inline uint64_t link_id(const chrome *c, uint64_t id)
+{
+	return id + ((uint64_t)c->place.at << 32);
+}
+
+static inline void ts(chrome *c, int64_t t)
+{
+	tide__json_kmilli(&c->j, "ts", t + c->place.shift);
+}
+
+static inline void begin_event(chrome *c, const char *ph, int64_t pid, int64_t tid)
+{
+	tide__json_object(&c->j);
+	tide__json_kstr(&c->j, "ph", ph);
+	tide__json_kint(&c->j, "pid", apart(c, pid));
+	tide__json_kint(&c->j, "tid", tid);
+}
+
+static inline void begin_args(chrome *c)
+{
+	tide__json_key(&c->j, "args");
+	tide__json_object(&c->j);
+}
+
+static inline void end_args(chrome *c)
+{
+	tide__json_object_end(&c->j);
+	tide__json_object_end(&c->j);
+}
+
+/* Streams, and the rows that wait for them, are in a process made from their device. */
+static inline bool tide__chrome_on_device(const tide_model *m, uint32_t lane)
+{
+	unsigned kind = m->lanes.kind[lane];
+	return m->lanes.device[lane].i && (kind == TIDE_LANE_STREAM || kind == TIDE_LANE_OTHER);
+}
+
+static inline int64_t tide__chrome_pid(const chrome *c, uint32_t lane)
+{
+	const tide_lanes *l = &c->m->lanes;
+	return tide__chrome_on_device(c->m, lane) ? c->device[l->device[lane].i]
+						  : c->process[l->process[lane].i];
+}
+
+/* A lane's process and number; things of no lane belong to the first process. */
+static inline void begin_on(chrome *c, const char *ph, tide_lane_id lane)
+{
+	int64_t first = c->m->processes.n > 1 ? c->process[1] : 0;
+	if (lane.i)
+		begin_event(c, ph, tide__chrome_pid(c, lane.i), c->m->lanes.number[lane.i]);
+	else
+		begin_event(c, ph, first, first);
+}
+
+/* Numbers of processes, devices and tracks; the events that name them. False when memory ran out.
+ */
+bool tide__chrome_number(chrome *c);
+void tide__chrome_meta(chrome *c);
+/* "tt:0", where the device's number in the file and its kind in the file's eyes do not say so; else
+ * NULL. Returns buf. */
+char *tide__chrome_device_name(const chrome *c, uint32_t device, char *buf, size_t n);
+
+/* Moves with their totals; counters but for those that moves tell: false when memory ran out. */
+bool tide__chrome_memory(chrome *c);
+void tide__chrome_marks(chrome *c);
+bool tide__chrome_samples(chrome *c);
+
+#endif

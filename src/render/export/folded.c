@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Folded stacks: "a;b;c 123" a line, the value in ns or bytes. FlameGraph, speedscope and Perfetto
+ * read them. ";" in names becomes ":", line breaks and other control characters become spaces: it
+ * is text, and may be looked at in a terminal. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "render/export/export.h"
+#include "render/report/flame.h"
+#include "render/text/format.h"
+
+/* Would a terminal obey it? */
+static bool is_control(const char *s, size_t len)
+{
+	return len ? tide__unseen(s, len) : (unsigned char)s[0] < 0xa0;
+}
+
+/* A path as UTF-8: a bad byte 0xNN becomes U+00NN. */
+static void put(FILE *out, const char *s)
+{
+	size_t len, n = strlen(s);
+	for (const char *end = s + n; s < end; s += len ? len : 1) {
+		len = tide__utf8_len(s, (size_t)(end - s));
+		unsigned char c = (unsigned char)*s;
+		if (is_control(s, len))
+			fputc(' ', out);
+		else if (len)
+			fwrite(s, 1, len, out);
+		else
+			fprintf(out, "%c%c", 0xc0 | c >> 6, 0x80 | (c & 0x3f));
+	}
+}
+
+static tide_code write(const tide_model *m, const tide_export_options *opt, FILE *out,
+		       tide_export_stats *st, tide_error *err)
+{
+	tide_flame *f;
+	tide_long longs = { 0 };
+	tide_code rc = tide__flame(m, &opt->flame, &f, err);
+	for (uint32_t i = 0; rc == TIDE_OK && i < f->nodes.n; i++) {
+		if (!f->nodes.self[i])
+			continue;
+		char *path = i ? tide__flame_path(f, i, &longs) : tide__strndup("[outside]", 9);
+		if (!path) {
+			rc = tide__nomem(err);
+			break;
+		}
+		put(out, path);
+		fprintf(out, " %" PRIu64 "\n", f->nodes.self[i]);
+		tide__free(path);
+	}
+	if (rc == TIDE_OK) {
+		st->empty = !f->nodes.total[0];
+		rc = tide__export_end(false, ferror(out), err);
+	}
+	st->cut_texts = longs.cut;
+	tide__long_free(&longs);
+	tide__flame_free(f);
+	return rc;
+}
+
+const tide_exporter tide__export_folded = {
+	.name = "folded",
+	.what = "folded stacks, one path a line: FlameGraph, speedscope, Perfetto",
+	.suffixes = ".folded,.txt",
+	.write = write,
+};

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Inside the exporter of torch's memory snapshots: what its files share (snapshot.c: the
+ * state at the end, settings, the whole; snapshot_events.c: what happened). */
+#ifndef TIDE_RENDER_EXPORT_SNAPSHOT_WRITER_H
+#define TIDE_RENDER_EXPORT_SNAPSHOT_WRITER_H
+
+#include "model/model.h"
+#include "render/export/pickle_writer.h"
+
+/* clang-format off */
+#define WORDS(W)                                                                                   \
+	W(action) W(addr) W(size) W(stream) W(time_us) W(compile_context) W(user_metadata)         \
+	W(frames) W(alloc) W(free_requested) W(free_completed) W(segment_alloc) W(segment_free)    \
+	W(segment_map) W(segment_unmap) W(snapshot) W(oom) W(device_free) W(pool_id)               \
+	W(block_size) W(name) W(filename) W(line) W(device) W(address) W(total_size)               \
+	W(allocated_size) W(active_size) W(requested_size) W(segment_type) W(segment_pool_id)      \
+	W(is_expandable) W(blocks) W(state) W(large) W(small) W(inactive) W(active_allocated)      \
+	W(active_pending_free) W(stage) W(START) W(END)
+/* clang-format on */
+enum word {
+#define W(w) W_##w,
+	WORDS(W)
+#undef W
+		W_N
+};
+struct place {
+	uint64_t addr;
+	uint32_t device, row;
+};
+
+typedef struct shot {
+	const tide_model *m;
+	tide_pkl p;
+	uint32_t word[W_N]; /* memo entry + 1 */
+	uint32_t *text;	    /* owned, per text: memo entry + 1 */
+	uint32_t *frame;    /* owned, per frame: memo entry + 1 */
+	uint32_t *stack;    /* owned, per stack: memo entry + 1 */
+	uint32_t *number;   /* owned, per device row: its number in the snapshot */
+	uint32_t devices;   /* numbers in all */
+	uint8_t *asked;	    /* owned, per alloc: its free was asked for */
+	struct place *live; /* owned: allocs alive at the end, by device and address */
+	struct place *segs; /* owned: segments alive at the end, the same */
+	size_t n_live, n_segs;
+	struct of_device {		/* those of device d: rows[first[d] .. first[d + 1]) */
+		uint32_t *first, *rows; /* owned */
+	} moves, marks;
+	bool started;	     /* an event of this device was written */
+	bool host;	     /* pinned host memory is there: its number is `devices` */
+	bool exact;	     /* not torch's sizes: no rounding */
+	bool bare;	     /* no segments */
+	bool timed, private; /* times are known; there are private pools */
+} shot;
+
+/* Texts that come again and again: written once, then told by their number. */
+void tide__shot_word(shot *s, enum word w);
+void tide__shot_text(shot *s, tide_str t);
+void tide__shot_uint(shot *s, enum word key, uint64_t v);
+/* Key and list of frames; 0 = none. */
+void tide__shot_stack(shot *s, uint32_t stack);
+/* Number of a pool's device in the snapshot. */
+uint32_t tide__shot_device(const shot *s, tide_pool_id pool);
+/* A private pool's (a, b); (0, 0) for the others. */
+void tide__shot_pool_id(shot *s, tide_pool_id pool);
+void tide__shot_stream(shot *s, tide_lane_id lane);
+/* Key and microseconds, where times are known. */
+void tide__shot_time(shot *s, int64_t t);
+
+/* snapshot_events.c: find the moves and marks of each device; false: memory ran out. */
+bool tide__shot_sort(shot *s);
+/* The list of a device's events, by their order. */
+void tide__shot_events(shot *s, uint32_t device);
+/* The list of annotations, by time; false: memory ran out. */
+bool tide__shot_notes(shot *s);
+
+#endif

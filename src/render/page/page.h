@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A self-contained page of one trace: the shell built from web/ with sections of data pasted in.
+ *
+ * Everything that comes from the input is inside the sections, as base64: no byte of it is ever
+ * parsed as HTML. The shell allows its own script and style alone (Content-Security-Policy with
+ * hashes) and fetches nothing. Layout of the data: docs/formats/page.md. */
+#ifndef TIDE_RENDER_PAGE_PAGE_H
+#define TIDE_RENDER_PAGE_PAGE_H
+
+#include <stdio.h>
+
+#include "analyze/critical/critical_path.h"
+#include "analyze/device/hta_job.h"
+#include "analyze/memory/downsample_allocs.h"
+#include "analyze/timeline/level_of_detail.h"
+#include "model/model.h"
+
+typedef struct tide_page_options tide_page_options;
+struct tide_page_options {
+	const char *losses;		  /* lines of what was lost or repaired, "" = nothing */
+	const tide_hta_job *job;	  /* finished; NULL = no holistic analysis */
+	const tide_critpath *critical;	  /* NULL = none */
+	const tide_model *critical_model; /* what its spans are rows of */
+	const char *critical_why; /* why there is none; NULL = the page says nothing of it */
+	const tide_thin *thin;	  /* allocations that section "memory" leaves out; NULL = none */
+	const tide_phases *phases; /* with `thin`: moves of these are counted; may be NULL */
+	const char *only;	  /* the one view to write: "timeline" ...; NULL = all */
+	unsigned number; /* which of the page's traces: its sections are called NAME.number, 0: NAME
+			  */
+	const tide_lod *lod; /* of the model; NULL = made where it is needed */
+	/* Sets job and critical* of `opt`, beside the sections that need none of them; called once,
+	 * on any thread. NULL = they are set already. */
+	tide_code (*prepare)(void *user, tide_page_options *opt, tide_error *err);
+	void *user;
+};
+
+/* Was this library built with the front end? */
+bool tide__page_built(void);
+
+/* Does the page of view `only` (NULL = all) hold this section? */
+bool tide__page_has(const char *only, const char *section);
+
+/* Write the page. TIDE_OK, TIDE_ENOMEM, TIDE_EIO, TIDE_EUNSUPPORTED when it was not built. */
+tide_code tide__page(const tide_model *m, const tide_page_options *opt, FILE *out, tide_error *err);
+
+/* The same in pieces, for pages of several traces: begin, traces and what is about all of them in
+ * any order, end. */
+typedef struct tide_box tide_box;
+typedef bool tide_page_fill(tide_box *b, const void *what, tide_error *err);
+tide_code tide__page_begin(FILE *out, tide_error *err);
+tide_code tide__page_trace(const tide_model *m, const tide_page_options *opt, FILE *out,
+			   tide_error *err);
+tide_code tide__page_shared(const char *name, tide_page_fill *fill, const void *what, FILE *out,
+			    tide_error *err);
+tide_code tide__page_end(FILE *out, tide_error *err);
+
+/* Section "page" of a page of several traces. */
+typedef struct tide_page_list {
+	const char *kind; /* "ranks" or "diff" */
+	struct tide_page_entry {
+		char *title, *file; /* owned by the caller */
+		bool detail;	    /* has sections of its own */
+	} * v;
+	size_t n;
+	char **notes; /* what a reader must know */
+	size_t n_notes;
+} tide_page_list;
+tide_page_fill tide__page_contents; /* of a tide_page_list */
+/* Section "job": the document of `tidemark hta --json` of a tide_hta_job. */
+tide_page_fill tide__page_job;
+
+/* Sections "diff" and "diffflame": two traces compared; of two jobs the figures of all ranks besides,
+ * in the order to show them. */
+typedef struct tide_page_rank {
+	int64_t rank;
+	struct {
+		uint64_t v[2]; /* in A and B */
+		bool known[2];
+	} time, peak;
+} tide_page_rank;
+typedef struct tide_page_two {
+	const tide_model *m[2];
+	const char *file[2];
+	const tide_page_rank *ranks; /* borrowed; NULL = two traces */
+	size_t n_ranks;
+} tide_page_two;
+tide_page_fill tide__page_diff;
+tide_page_fill tide__page_diffflame;
+
+/* ---- for a server: the same page, its sections fetched one by one ---- */
+
+/* One section as a gzip member; nothing at all when the trace has nothing of it. TIDE_ENOTFOUND
+ * when there is no such section. */
+tide_code tide__page_section(const char *name, const tide_model *m, const tide_page_options *opt,
+			     FILE *out, tide_error *err);
+/* The server's shell with `data` (HTML) where sections go and without its Content-Security-Policy,
+ * which is copied to `csp` for the reply's header. */
+tide_code tide__page_shell_write(const char *data, FILE *out, char *csp, size_t n, tide_error *err);
+
+#endif

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The allocator section: where allocations and segments lie, so that the page can draw the state
+ * at any moment as docs/analyses/allocator.md defines it, and that state over time.
+ *
+ * Addresses are offsets from the lowest segment of their device: small, and exact as doubles even
+ * where addresses are not. Only traces with segments have them; others have an empty section. Kept
+ * apart from the memory section because most looks at a page never need it. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyze/allocator/fragmentation.h"
+#include "base/mem.h"
+#include "render/page/page_parts.h"
+
+enum { POINTS = 1024, MOST_DEVICES = 64 };
+#define FAR (INT64_C(1) << 52) /* offsets beyond this are not told apart */
+
+struct geometry {
+	const tide_model *m;
+	tide_box *b;
+	const uint8_t *drop; /* borrowed; may be NULL: as in the memory section */
+	uint64_t *base;	     /* device -> lowest address of its segments, UINT64_MAX = none */
+	bool *known;	     /* device -> its segments are all within FAR of the base */
+	uint32_t *place;     /* alloc, segment -> its number + 1, in order of the moves */
+	uint32_t *seg_place;
+	uint32_t n, n_segs; /* numbered so far */
+	uint64_t cut;	    /* moves of the memory section so far */
+	int addr, seg_t, seg_cut, seg_back, seg_addr, seg_size, seg_pool, seg_kind, seg_stream;
+	int hold_t, hold_cut, hold_row;
+	int frag[9];
+};
+
+static const char *const frag_names[] = { "frag_t",	    "frag_reserved",   "frag_active",
+					  "frag_allocated", "frag_requested",  "frag_cached",
+					  "frag_split",	    "frag_expandable", "frag_largest" };
+
+static uint32_t device_of(const struct geometry *x, tide_pool_id pool)
+{
+	return x->m->pools.device[pool.i].i;
+}
+
+static void find_bases(struct geometry *x)
+{
+	const tide_segments *s = &x->m->segments;
+	for (size_t d = 0; d < x->m->devices.n; d++)
+		x->base[d] = UINT64_MAX;
+	for (size_t i = 1; i < s->n; i++) {
+		uint64_t *base = &x->base[device_of(x, s->pool[i])];
+		x->known[device_of(x, s->pool[i])] = true;
+		if (s->addr[i] < *base)
+			*base = s->addr[i];
+	}
+	for (size_t i = 1; i < s->n; i++) {
+		uint32_t d = device_of(x, s->pool[i]);
+		uint64_t off = s->addr[i] - x->base[d];
+		if (off >= FAR || s->size[i] >= FAR)
+			x->known[d] = false;
+	}
+}
+
+/* An allocation's offset; where it cannot lie in any segment, a number that does not either. */
+static int64_t offset(const struct geometry *x, uint32_t device, uint64_t addr)
+{
+	if (!x->known[device])
+		return 0;
+	if (addr < x->base[device])
+		return -1;
+	return addr - x->base[device] > 2 * FAR ? 2 * FAR : (int64_t)(addr - x->base[device]);
+}
+
+/* ---- moves ---- */
+
+static void put_segment(struct geometry *x, uint32_t row, int64_t t, bool taken)
+{
+	const tide_segments *s = &x->m->segments;
+	tide__box_put(x->b, x->seg_t, t);
+	tide__box_put(x->b, x->seg_cut, (int64_t)x->cut);
+	tide__box_put(x->b, x->seg_back, taken ? 0 : (int64_t)x->n_segs + 1 - x->seg_place[row]);
+	if (!taken)
+		return;
+	tide__box_put(x->b, x->seg_addr, offset(x, device_of(x, s->pool[row]), s->addr[row]));
+	tide__box_put(x->b, x->seg_size, s->size[row] < FAR ? (int64_t)s->size[row] : 0);
+	tide__box_put(x->b, x->seg_pool, s->pool[row].i);
+	tide__box_put(x->b, x->seg_kind, s->kind[row]);
+	tide__box_put(x->b, x->seg_stream, x->m->lanes.number[s->stream[row].i]);
+	x->seg_place[row] = ++x->n_segs;
+}
+
+/* A block that its program gave back and a stream kept is free only now. */
+static void put_hold(struct geometry *x, uint32_t row, int64_t t)
+{
+	tide__box_put(x->b, x->hold_t, t);
+	tide__box_put(x->b, x->hold_cut, (int64_t)x->cut);
+	tide__box_put(x->b, x->hold_row, x->place[row] - 1);
+}
+
+/* Whose move it is; 0 = no allocation's. */
+static uint32_t alloc_of(const tide_model *m, size_t i)
+{
+	uint8_t kind = m->moves.kind[i];
+	bool direct = kind == TIDE_MOVE_ALLOC || kind == TIDE_MOVE_FREE;
+	return direct ? m->moves.row[i] : tide__move_ends(m, i);
+}
+
+static void put_moves(struct geometry *x)
+{
+	const tide_moves *v = &x->m->moves;
+	const tide_allocs *a = &x->m->allocs;
+	for (size_t i = 0; i < v->n; i++) {
+		uint32_t row = v->row[i];
+		int64_t t = tide__move_time(x->m, i);
+		if (v->kind[i] == TIDE_MOVE_SEG_ALLOC || v->kind[i] == TIDE_MOVE_SEG_FREE) {
+			put_segment(x, row, t, v->kind[i] == TIDE_MOVE_SEG_ALLOC);
+		} else if (x->drop && x->drop[alloc_of(x->m, i)]) {
+			continue;
+		} else if (v->kind[i] == TIDE_MOVE_ALLOC) {
+			tide__box_put(x->b, x->addr,
+				      offset(x, device_of(x, a->pool[row]), a->addr[row]));
+			x->place[row] = ++x->n;
+			x->cut++;
+		} else if (tide__move_ends(x->m, i)) {
+			x->cut++;
+		} else if (v->kind[i] == TIDE_MOVE_FREE) {
+			put_hold(x, row, t);
+		}
+	}
+}
+
+/* ---- over time ---- */
+
+static void put_point(struct geometry *x, const tide_fragment_point *p)
+{
+	enum { FREE = 5 }; /* from there on: what is free */
+	const uint64_t v[] = { (uint64_t)p->t,	  p->reserved,	      p->active,
+			       p->allocated,	  p->requested,	      p->cached,
+			       p->inactive_split, p->expandable_free, p->largest_free };
+	for (size_t i = 0; i < sizeof v / sizeof *v; i++)
+		tide__box_put(x->b, x->frag[i], i >= FREE && p->odd ? 0 : (int64_t)v[i]);
+}
+
+/* Points of one device; the first of them is where most was unused. "odd": the first of the others
+ * after the recording contradicted itself; what is free is not known from there on. */
+static bool over_time(struct geometry *x, uint32_t device, tide_error *err)
+{
+	tide_json *j = tide__box_json(x->b);
+	tide_fragments f = { 0 };
+	bool ok = tide__fragments_by_moves(x->m, device, POINTS, &f, err) == TIDE_OK;
+	tide__json_object(j);
+	tide__json_kuint(j, "device", device);
+	tide__json_kuint(j, "points", f.n);
+	tide__json_kuint(j, "moves", x->m->moves.n);
+	tide__json_kuint(j, "loose", f.loose);
+	size_t odd = 0;
+	while (odd < f.n && !f.p[odd].odd)
+		odd++;
+	tide__json_kmaybe(j, "odd", odd < f.n ? odd : UINT64_MAX);
+	tide__json_kbool(j, "worst_odd", f.worst.odd);
+	tide__json_object_end(j);
+	if (ok)
+		put_point(x, &f.worst);
+	for (size_t i = 0; i < f.n; i++)
+		put_point(x, &f.p[i]);
+	tide__fragments_free(&f);
+	return ok;
+}
+
+static bool all_over_time(struct geometry *x, tide_error *err)
+{
+	tide_json *j = tide__box_json(x->b);
+	bool ok = true;
+	tide__json_karray(j, "over");
+	for (uint32_t d = 1, n = 0; ok && d < x->m->devices.n && n < MOST_DEVICES; d++)
+		if (x->base[d] != UINT64_MAX) {
+			ok = over_time(x, d, err);
+			n++;
+		}
+	tide__json_array_end(j);
+	return ok;
+}
+
+/* ---- the section ---- */
+
+static bool setup(struct geometry *x)
+{
+	const struct {
+		int *at;
+		const char *name;
+		tide_col_enc enc;
+	} cols[] = {
+		{ &x->addr, "addr", TIDE_COL_DELTA },
+		{ &x->seg_t, "seg_t", TIDE_COL_DELTA },
+		{ &x->seg_cut, "seg_cut", TIDE_COL_DELTA },
+		{ &x->seg_back, "seg_back", TIDE_COL_UINT },
+		{ &x->seg_addr, "seg_addr", TIDE_COL_DELTA },
+		{ &x->seg_size, "seg_size", TIDE_COL_UINT },
+		{ &x->seg_pool, "seg_pool", TIDE_COL_UINT },
+		{ &x->seg_kind, "seg_kind", TIDE_COL_BYTE },
+		{ &x->seg_stream, "seg_stream", TIDE_COL_INT },
+		{ &x->hold_t, "hold_t", TIDE_COL_DELTA },
+		{ &x->hold_cut, "hold_cut", TIDE_COL_DELTA },
+		{ &x->hold_row, "hold_row", TIDE_COL_DELTA },
+	};
+	for (size_t i = 0; i < sizeof cols / sizeof *cols; i++)
+		*cols[i].at = tide__box_column(x->b, cols[i].name, cols[i].enc);
+	for (size_t i = 0; i < sizeof frag_names / sizeof *frag_names; i++)
+		x->frag[i] = tide__box_column(x->b, frag_names[i], TIDE_COL_DELTA);
+	x->base = tide__calloc(x->m->devices.n, sizeof *x->base);
+	x->known = tide__calloc(x->m->devices.n, sizeof *x->known);
+	x->place = tide__calloc(x->m->allocs.n, sizeof *x->place);
+	x->seg_place = tide__calloc(x->m->segments.n, sizeof *x->seg_place);
+	return x->base && x->known && x->place && x->seg_place;
+}
+
+static void bases_json(const struct geometry *x, tide_json *j)
+{
+	char hex[32];
+	tide__json_karray(j, "bases");
+	for (size_t d = 0; d < x->m->devices.n; d++) {
+		snprintf(hex, sizeof hex, "0x%" PRIx64, x->base[d]);
+		x->known[d] ? tide__json_str(j, hex) : tide__json_null(j);
+	}
+	tide__json_array_end(j);
+	tide__json_karray(j, "kinds");
+	for (unsigned k = 0; k <= TIDE_SEGMENT_HOST; k++)
+		tide__json_str(j, tide__segment_kind_text(k));
+	tide__json_array_end(j);
+}
+
+bool tide__page_allocator(tide_box *b, const tide_model *m, const tide_page_options *opt,
+			  tide_error *err)
+{
+	struct geometry x = { .m = m, .b = b, .drop = opt->thin ? opt->thin->drop : NULL };
+	if (m->segments.n <= 1)
+		return true;
+	bool ok = setup(&x);
+	if (ok) {
+		tide_json *j = tide__box_json(b);
+		find_bases(&x);
+		put_moves(&x);
+		tide__json_object(j);
+		bases_json(&x, j);
+		ok = all_over_time(&x, err);
+		tide__json_object_end(j);
+	}
+	tide__free(x.base);
+	tide__free(x.known);
+	tide__free(x.place);
+	tide__free(x.seg_place);
+	return ok;
+}

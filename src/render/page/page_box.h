@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* One section of a page: a JSON value and typed columns, compressed and written as text.
+ *
+ *     tide_box *b = tide__box_new("spans");
+ *     int dur = tide__box_column(b, "dur", TIDE_COL_UINT);
+ *     tide__box_put(b, dur, 1500);
+ *     tide__json_object(tide__box_json(b)); ...      // one JSON value
+ *     tide__box_write(b, out);  tide__box_free(b);
+ *
+ * The layout is docs/formats/page.md. Running out of memory is sticky and told by tide__box_write.
+ */
+#ifndef TIDE_RENDER_PAGE_PAGE_BOX_H
+#define TIDE_RENDER_PAGE_PAGE_BOX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "render/text/json.h"
+
+typedef enum tide_col_enc {
+	TIDE_COL_BYTE,	/* "b": one byte each */
+	TIDE_COL_UINT,	/* "u": unsigned varint */
+	TIDE_COL_INT,	/* "z": zigzag varint */
+	TIDE_COL_DELTA, /* "d": zigzag varint of the difference to the value before */
+} tide_col_enc;
+
+typedef struct tide_box tide_box;
+
+/* `name` is a static text of letters. NULL on exhaustion. */
+tide_box *tide__box_new(const char *name);
+void tide__box_free(tide_box *b); /* NULL is fine */
+
+/* Which of the page's traces it is of: "NAME.number"; 0, as it begins, is "NAME". */
+void tide__box_number(tide_box *b, unsigned number);
+
+/* A new column, at most 64; its `name` is a static text. */
+int tide__box_column(tide_box *b, const char *name, tide_col_enc enc);
+void tide__box_put(tide_box *b, int column, int64_t v);
+
+/* A new column with all its n values: `value` gives that of row i. It is a constant at every call
+ * and inlined, which for millions of rows is several times as fast as putting them one by one. */
+typedef int64_t tide_box_value(void *ctx, uint32_t i);
+static inline void tide__box_fill(tide_box *b, const char *name, tide_col_enc enc, uint32_t n,
+				  tide_box_value *value, void *ctx);
+
+/* Where to write the section's JSON value. */
+tide_json *tide__box_json(tide_box *b);
+/* The same without a writer: the stream itself, for JSON that comes whole. */
+FILE *tide__box_stream(tide_box *b);
+
+/* Has nothing been put in? Such a section is not written: the page then has no view of it. */
+bool tide__box_empty(tide_box *b);
+
+/* Anything that failed elsewhere while it was filled. */
+void tide__box_fail(tide_box *b);
+
+/* Write it alone: the gzip member that the page holds as base64. */
+bool tide__box_write_gzip(tide_box *b, FILE *out);
+/* Write it as one element of the page. False when memory or writing failed. */
+bool tide__box_write(tide_box *b, FILE *out);
+
+/* ---- how values become bytes ---- */
+
+enum { TIDE_BOX_MOST = 10, TIDE_BOX_ROWS = 1024 }; /* bytes of a value; values put at a time */
+
+static inline uint64_t tide__box_zigzag(int64_t v)
+{
+	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+}
+
+/* Write v at `at`, where TIDE_BOX_MOST bytes are free; the byte after it. `last` is the value
+ * before. */
+static inline uint8_t *tide__box_code(uint8_t *at, tide_col_enc enc, int64_t v, int64_t *last)
+{
+	if (enc == TIDE_COL_BYTE) {
+		*at = (uint8_t)v;
+		return at + 1;
+	}
+	uint64_t u = enc == TIDE_COL_UINT ? (uint64_t)v
+		     : enc == TIDE_COL_INT
+			     ? tide__box_zigzag(v)
+			     : tide__box_zigzag((int64_t)((uint64_t)v - (uint64_t)*last));
+	*last = v;
+	for (; u >= 0x80; u >>= 7)
+		*at++ = (uint8_t)(u | 0x80);
+	*at++ = (uint8_t)u;
+	return at;
+}
+
+/* Where the column's next bytes go, with room for n; NULL on exhaustion. */
+uint8_t *tide__box_room(tide_box *b, int column, size_t n);
+/* So many rows were written there, up to `end`. */
+void tide__box_took(tide_box *b, int column, const uint8_t *end, uint32_t rows);
+
+static inline __attribute__((always_inline)) void tide__box_fill(tide_box *b, const char *name,
+								 tide_col_enc enc, uint32_t n,
+								 tide_box_value *value, void *ctx)
+{
+	int column = tide__box_column(b, name, enc);
+	int64_t last = 0;
+	if (!tide__box_room(b, column, (size_t)n + n / 4)) /* most values are a byte */
+		return;
+	for (uint32_t i = 0, end; i < n; i = end) {
+		uint8_t *at = tide__box_room(b, column, (size_t)TIDE_BOX_ROWS * TIDE_BOX_MOST);
+		if (!at)
+			return;
+		end = n - i < TIDE_BOX_ROWS ? n : i + TIDE_BOX_ROWS;
+		for (uint32_t k = i; k < end; k++)
+			at = tide__box_code(at, enc, value(ctx, k), &last);
+		tide__box_took(b, column, at, end - i);
+	}
+}
+
+#endif

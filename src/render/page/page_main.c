@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The first section: enough for the overview and the minimap, small enough to be there at once.
+ * Curves are levels of detail computed here: the highest live bytes and the active part of each of
+ * BUCKETS equal stretches of time. */
+#include <string.h>
+
+#include "analyze/common/step_boundaries.h"
+#include "analyze/memory/sampled.h"
+#include "analyze/timeline/timeline.h"
+#include "analyze/memory/usage.h"
+#include "base/error.h"
+#include "render/page/page_parts.h"
+
+enum { BUCKETS = 1024, SMALL = 128, MOST_CURVES = 64, PPM = 1000000 };
+
+static void text_member(tide_json *j, const char *key, const tide_model *m, tide_str s)
+{
+	s.i ? tide__json_ktext(j, key, m, s) : tide__json_knull(j, key);
+}
+
+static void identity(tide_json *j, const tide_model *m)
+{
+	const char *slash = m->path ? strrchr(m->path, '/') : NULL;
+	tide__json_kstr(j, "file", slash ? slash + 1 : m->path);
+	tide__json_kstr(j, "format", m->format);
+	tide__json_kint(j, "t_end", m->t_end);
+	tide__json_kint_if(j, "wall0_ns", m->wall_known, m->wall0_ns);
+	tide__json_kuint(j, "spans", m->spans.n - 1);
+	tide__json_kuint(j, "allocs", m->allocs.n - 1);
+	tide__json_kuint(j, "moves", m->moves.n);
+	tide__json_karray(j, "processes");
+	for (size_t i = 1; i < m->processes.n && i <= 64; i++) {
+		tide__json_object(j);
+		tide__json_kint(j, "pid", m->processes.pid[i]);
+		tide__json_kint(j, "rank", m->processes.rank[i]);
+		text_member(j, "command", m, m->processes.command[i]);
+		text_member(j, "host", m, m->processes.host[i]);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
+/* What its own counter said, of a device without allocations; null: it has them. */
+static void sampled_json(tide_json *j, const tide_sampled_device *s)
+{
+	tide__json_key(j, "sampled");
+	if (!s->n) {
+		tide__json_null(j);
+		return;
+	}
+	tide__json_object(j);
+	tide__json_kuint(j, "peak", s->peak);
+	tide__json_kint(j, "peak_t", s->peak_t);
+	tide__json_kmaybe(j, "own_peak", s->own_peak);
+	tide__json_kint(j, "own_since", s->own_since);
+	tide__json_kint(j, "own_told", s->own_told);
+	tide__json_kuint(j, "last", s->bytes);
+	tide__json_kuint(j, "samples", s->n);
+	tide__json_object_end(j);
+}
+
+static void device_json(tide_json *j, const tide_model *m, uint32_t d, const tide_level *l,
+			const tide_sampled_device *s)
+{
+	char name[64];
+	tide__json_object(j);
+	tide__json_kstr(j, "device", tide__device_name(m, d, name, sizeof name));
+	text_member(j, "name", m, m->devices.name[d]);
+	tide__json_kuint(j, "capacity", m->devices.capacity[d]);
+	tide__json_kuint(j, "peak", l->peak);
+	tide__json_kint(j, "peak_t", l->peak_t);
+	tide__json_kuint(j, "peak_count", l->peak_count);
+	tide__json_kuint(j, "live", l->bytes);
+	tide__json_kuint(j, "count", l->count);
+	tide__json_kuint(j, "allocs", l->allocs);
+	tide__json_kmaybe(j, "reserved_peak", l->reserved_peak);
+	tide__json_kstr(j, "reserved_source", tide__reserved_text(l->source));
+	sampled_json(j, s);
+	tide__json_object_end(j);
+}
+
+/* The highest of each SMALL-th part of the stretches. */
+static void small_curve(tide_box *b, int col, const uint64_t *v)
+{
+	for (size_t i = 0; i < SMALL; i++) {
+		uint64_t most = 0;
+		for (size_t k = i * (BUCKETS / SMALL); k < (i + 1) * (BUCKETS / SMALL); k++)
+			most = v[k] > most && v[k] != TIDE_SAMPLED_NONE ? v[k] : most;
+		tide__box_put(b, col, (int64_t)most);
+	}
+}
+
+static bool memory(tide_box *b, const tide_model *m, uint32_t *highest, int64_t *peak_t,
+		   tide_error *err)
+{
+	tide_json *j = tide__box_json(b);
+	tide_usage u = { 0 };
+	tide_sampled s = { 0 };
+	int col = tide__box_column(b, "live", TIDE_COL_DELTA);
+	int each = tide__box_column(b, "each", TIDE_COL_DELTA);
+	bool ok = tide__usage(m, UINT64_MAX, BUCKETS, &u, err) == TIDE_OK &&
+		  tide__sampled(m, INT64_MAX, BUCKETS, &s, err) == TIDE_OK;
+	*highest = ok ? tide__usage_highest(&u) : 0;
+	*peak_t = *highest ? u.devices[*highest].peak_t : -1;
+	tide__json_kuint(j, "device", *highest);
+	tide__json_key(j, "devices"); /* row 0 is none */
+	tide__json_array(j);
+	for (uint32_t d = 0; ok && d < u.n_devices; d++)
+		device_json(j, m, d, &u.devices[d], &s.devices[d]);
+	tide__json_array_end(j);
+	for (size_t i = 0; ok && i < BUCKETS; i++)
+		tide__box_put(b, col, (int64_t)u.live_series[*highest * u.buckets + i]);
+	for (uint32_t d = 0; ok && d < u.n_devices && d < MOST_CURVES; d++)
+		small_curve(b, each, (s.devices[d].n ? s.series : u.live_series) + d * u.buckets);
+	if (ok && *highest)
+		ok = tide__page_why(j, m, *highest, u.devices[*highest].peak_cut, err);
+	tide__usage_free(&u);
+	tide__sampled_free(&s);
+	return ok;
+}
+
+/* Active millionths of each stretch. */
+static void activity(tide_box *b, const char *name, const tide_cover *c, int64_t t_end)
+{
+	int col = tide__box_column(b, name, TIDE_COL_DELTA);
+	size_t at = 0;
+	for (int64_t i = 0; i < BUCKETS; i++) {
+		double width = (double)t_end / BUCKETS;
+		int64_t t0 = (int64_t)(width * (double)i), t1 = (int64_t)(width * (double)(i + 1));
+		int64_t sum = 0;
+		while (at < c->n && c->t1[at] <= t0)
+			at++;
+		for (size_t k = at; k < c->n && c->t0[k] < t1; k++) {
+			int64_t from = c->t0[k] > t0 ? c->t0[k] : t0;
+			int64_t to = c->t1[k] < t1 ? c->t1[k] : t1;
+			sum += to - from;
+		}
+		double part = t1 > t0 ? (double)sum / (double)(t1 - t0) : 0;
+		tide__box_put(b, col, (int64_t)(part * PPM));
+	}
+}
+
+static bool time_sums(tide_box *b, const tide_model *m, tide_error *err)
+{
+	tide_json *j = tide__box_json(b);
+	tide_timeline t = { 0 };
+	bool ok = tide__timeline(m, NULL, &t, err) == TIDE_OK;
+	if (ok) {
+		tide__json_kint(j, "cpu_ns", t.cpu_ns);
+		tide__json_kint(j, "gpu_ns", t.gpu_ns);
+		tide__json_kint(j, "overlap_ns", t.overlap_ns);
+		tide__json_kint(j, "total_ns", t.total_ns);
+		activity(b, "cpu", &t.cpu, m->t_end);
+		activity(b, "gpu", &t.gpu, m->t_end);
+	}
+	tide__timeline_free(&t);
+	return ok;
+}
+
+static void marks(tide_json *j, const tide_model *m)
+{
+	tide__json_key(j, "marks"); /* phases are in the tables */
+	tide__json_array(j);
+	for (size_t i = 1; i < m->marks.n; i++) {
+		if (m->marks.kind[i] == TIDE_MARK_PHASE)
+			continue;
+		tide__json_object(j);
+		tide__json_kstr(j, "kind", tide__mark_kind_text(m->marks.kind[i]));
+		tide__json_kint(j, "t", m->marks.t[i]);
+		tide__json_kint(j, "value", m->marks.value[i]);
+		tide__json_kint(j, "extra", m->marks.extra[i]);
+		tide__json_kuint(j, "device", m->pools.device[m->marks.pool[i].i].i);
+		text_member(j, "name", m, m->marks.name[i]);
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
+/* How many there are, with the last one, which `tidemark leaks` may have to leave out. */
+static bool steps(tide_json *j, const tide_model *m, tide_error *err)
+{
+	tide_beats b;
+	bool ok = tide__beats(m, 0, &b) == TIDE_OK;
+	if (ok)
+		tide__json_kuint(j, "steps", b.n + b.unlike);
+	else
+		tide__nomem(err);
+	tide__beats_free(&b);
+	return ok;
+}
+
+bool tide__page_main(tide_box *b, const tide_model *m, const tide_page_options *opt,
+		     tide_error *err)
+{
+	tide_json *j = tide__box_json(b);
+	uint32_t device;
+	int64_t peak_t;
+	tide__json_object(j);
+	identity(j, m);
+	tide__json_key(j, "only");
+	opt->only ? tide__json_str(j, opt->only) : tide__json_null(j);
+	tide__json_kstr(j, "losses", opt->losses);
+	bool ok = memory(b, m, &device, &peak_t, err) && time_sums(b, m, err) &&
+		  tide__page_findings(j, m, opt, device, peak_t, err) && steps(j, m, err);
+	marks(j, m);
+	tide__json_object_end(j);
+	return ok;
+}

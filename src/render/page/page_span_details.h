@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* What the timeline tells about a span beside its place (page_span_details.c), as columns and members of
+ * the section that is being filled. */
+#ifndef TIDE_RENDER_PAGE_PAGE_SPAN_DETAILS_H
+#define TIDE_RENDER_PAGE_PAGE_SPAN_DETAILS_H
+
+#include "render/page/page_parts.h"
+
+/* order[0 .. n): spans as the page numbers them; place[span]: its number + 1. `names`: the texts of
+ * the section, borrowed. */
+void tide__page_notes(tide_box *b, const tide_model *m, const uint32_t *order,
+		      const uint32_t *place, uint32_t n, tide_page_names *names);
+
+#endif

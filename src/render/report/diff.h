@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A diff as text and JSON. */
+#ifndef TIDE_RENDER_REPORT_DIFF_H
+#define TIDE_RENDER_REPORT_DIFF_H
+
+#include "analyze/compare/diff.h"
+#include "render/text/grid.h"
+
+/* "12.34 MiB", "1.234 ms", "1,234"; with a sign for changes. Returns buf. */
+char *tide__unit_text(char *buf, size_t n, tide_unit unit, int64_t v, bool sign);
+/* b against a in percent of a; NaN (unknown) when a is 0. */
+double tide__change_pct(uint64_t a, uint64_t b);
+
+/* The figures, one row each: A, B, change. NULL on exhaustion. */
+tide_grid *tide__diff_metrics(const tide_diff *d);
+/* "metrics": {"peak": {"a", "b", "delta", "pct", "unit"}, ..}; unknown values are null. */
+void tide__diff_metrics_json(const tide_diff *d, tide_json *j);
+
+/* Member `key`: {"trace", "device", "losses"} of one of the two. */
+void tide__diff_side_json(tide_json *j, const char *key, const char *file, const tide_model *m,
+			  tide_device_id device);
+
+/* The first `top` rows (0 = all) that are not the same; `brief`: call stacks in one short line.
+ * NULL on exhaustion. */
+tide_grid *tide__diff_rows(const tide_diff *d, tide_diff_kind kind, size_t top, bool brief);
+
+/* Members "metrics", "speedup" and one table a kind, as in `tidemark diff --json`; the first `top`
+ * rows of each table (0 = all). False on exhaustion. */
+bool tide__diff_json(const tide_diff *d, size_t top, tide_json *j);
+
+#endif

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A flame graph as JSON, as an indented tree with bars, and as a list of hot paths. */
+#ifndef TIDE_RENDER_REPORT_FLAME_H
+#define TIDE_RENDER_REPORT_FLAME_H
+
+#include "analyze/ops/flame.h"
+#include "render/text/grid.h"
+
+/* Members of a node without the braces, children and all: {"name", "value", "self", "count",
+ * "children"} with value and self in us (3 decimals), then "value_ns", "self_ns"; or in bytes.
+ * The caller writes the braces, and may add members of its own to the root. */
+void tide__flame_json(const tide_flame *f, tide_json *j);
+
+/* The `top` nodes of largest total (0 = all) as a tree, and how many are not shown. A level of
+ * indent stands for a fork: chains without one run straight down, marked ›. False on exhaustion. */
+bool tide__flame_print(const tide_flame *f, FILE *out, const tide_style *style, size_t top);
+
+/* The `top` paths of largest self, as a grid of self, share, count, path. NULL on exhaustion. */
+tide_grid *tide__flame_hot(const tide_flame *f, size_t top);
+/* How many paths have a self: rows of the above with top = 0. */
+size_t tide__flame_paths(const tide_flame *f);
+
+/* "a;b;c" of a node; ";" inside a name becomes ":" and a line break a space, so that the text can
+ * be taken apart again. Owned by the caller (tide__free); NULL on exhaustion. */
+char *tide__flame_path(const tide_flame *f, uint32_t node, tide_long *longs);
+
+#endif

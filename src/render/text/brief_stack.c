@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A call stack in one short line, innermost frame first, for tables that people read: the innermost
+ * Python frame and the user's own frames around it; without Python the frame that names the stack
+ * (tide__stack_face). Two stacks may look the same in brief: JSON has them whole. */
+#include <string.h>
+
+#include "analyze/common/stacks.h"
+#include "render/text/labels.h"
+
+enum { MAX_FRAMES = 5 };
+
+static bool is_python(const tide_model *m, tide_frame_id f)
+{
+	size_t n;
+	const char *file = tide__text(m, m->frames.file[f.i], &n);
+	return n > 3 && !memcmp(file + n - 3, ".py", 3);
+}
+
+/* The innermost stack node with a Python frame, none = there is none. */
+static tide_stack_id innermost_python(const tide_model *m, tide_stack_id s)
+{
+	while (s.i && !is_python(m, m->stacks.frame[s.i]))
+		s = m->stacks.parent[s.i];
+	return s;
+}
+
+static void put_frame(const tide_model *m, tide_frame_id f, FILE *out)
+{
+	char text[1024];
+	fputs(tide__frame_text(m, f, text, sizeof text), out);
+}
+
+/* The stack of a forward op, for what its backward did (import/tide/forward_backward.h). */
+static bool is_backward(const tide_model *m, tide_stack_id s)
+{
+	tide_frame_id f = m->stacks.frame[s.i];
+	return !m->frames.file[f.i].i &&
+	       !strcmp(tide__text(m, m->frames.function[f.i], NULL), "[backward]");
+}
+
+void tide__stack_brief(const tide_model *m, tide_stack_id s, FILE *out)
+{
+	tide_stack_id at = innermost_python(m, s);
+	unsigned shown = 1;
+	if (!s.i) {
+		fputs("(no stack)", out);
+		return;
+	}
+	if (is_backward(m, s))
+		fputs("[backward] < ", out);
+	put_frame(m, at.i ? m->stacks.frame[at.i] : tide__stack_face(m, s), out);
+	while (at.i && (at = m->stacks.parent[at.i]).i) {
+		if (!tide__frame_is_user(m, m->stacks.frame[at.i]))
+			continue;
+		fputs(" < ", out);
+		if (shown++ == MAX_FRAMES) {
+			fputs("...", out);
+			return;
+		}
+		put_frame(m, m->stacks.frame[at.i], out);
+	}
+}
+
+/* ---- paths of a flame graph ---- */
+
+/* "function (file:line)" of a node, in its parts. */
+struct place {
+	const char *function, *file; /* not terminated */
+	size_t n_function, n_file;   /* without the line */
+	size_t n_line;		     /* bytes after the file, ":34" */
+};
+
+static struct place place_of(const tide_flame *f, uint32_t node)
+{
+	size_t n;
+	const char *s = tide__flame_name(f, node, &n), *at = NULL;
+	for (size_t i = 0; n && s[n - 1] == ')' && i + 1 < n; i++)
+		if (s[i] == ' ' && s[i + 1] == '(')
+			at = s + i; /* the last one */
+	if (!at)
+		return (struct place){ .function = s, .n_function = n };
+	struct place p = { s, at + 2, (size_t)(at - s), n - (size_t)(at - s) - 3, 0 };
+	size_t k = p.n_file;
+	while (k && p.file[k - 1] >= '0' && p.file[k - 1] <= '9')
+		k--;
+	if (k && p.file[k - 1] == ':') {
+		p.n_line = p.n_file - k + 1;
+		p.n_file = k - 1;
+	}
+	return p;
+}
+
+static bool place_is_python(const struct place *p)
+{
+	return p->n_file > 3 && !memcmp(p->file + p->n_file - 3, ".py", 3);
+}
+
+static bool place_is_user(const struct place *p)
+{
+	return place_is_python(p) && !memmem(p->file, p->n_file, "/torch/", 7) &&
+	       !memmem(p->file, p->n_file, "/lib/python", 11);
+}
+
+/* The beginning of what is too long for a line. */
+static void put_some(const char *s, size_t n, FILE *out)
+{
+	enum { MOST = 512 };
+	bool cut = n > MOST;
+	for (n = cut ? MOST : n; cut && n > MOST - 4 && ((unsigned char)s[n] & 0xc0) == 0x80;)
+		n--; /* not inside a character */
+	fwrite(s, 1, n, out);
+	fputs(cut ? "..." : "", out);
+}
+
+static void put_place(const struct place *p, FILE *out)
+{
+	size_t base = 0;
+	for (size_t i = 0; i + 1 < p->n_file; i++)
+		if (p->file[i] == '/' || p->file[i] == '\\')
+			base = i + 1;
+	put_some(p->function, p->n_function, out);
+	if (p->n_line) {
+		fputs(" (", out);
+		put_some(p->file + base, p->n_file - base, out);
+		fwrite(p->file + p->n_file, 1, p->n_line, out);
+		fputc(')', out);
+	}
+}
+
+/* The native function that names a path best, the innermost of those. */
+static void put_native(const tide_flame *f, uint32_t node, uint32_t root, FILE *out)
+{
+	struct place best = place_of(f, node);
+	int rank = tide__native_rank(best.function, best.n_function);
+	for (uint32_t i = node; i != root && i; i = f->nodes.parent[i]) {
+		struct place p = place_of(f, i);
+		int r = tide__native_rank(p.function, p.n_function);
+		if (r > rank) {
+			rank = r;
+			best = p;
+		}
+	}
+	put_some(best.function, tide__bare_name(best.function, best.n_function), out);
+}
+
+void tide__path_brief(const tide_flame *f, uint32_t node, uint32_t root, FILE *out)
+{
+	unsigned shown = 0;
+	bool python = false;
+	for (uint32_t i = node; i != root && i; i = f->nodes.parent[i]) {
+		struct place p = place_of(f, i);
+		if (!place_is_python(&p) || (shown && !place_is_user(&p)))
+			continue;
+		fputs(shown ? " < " : "", out);
+		if (shown++ == MAX_FRAMES) {
+			fputs("...", out);
+			return;
+		}
+		put_place(&p, out);
+		python = true;
+	}
+	if (!python && node != root)
+		put_native(f, node, root, out);
+}
+
+void tide__groups_brief(const tide_groups *g, const tide_model *m, size_t row, tide_long *longs,
+			FILE *out)
+{
+	bool before = g->rows[row].key == TIDE_GROUP_BEFORE;
+	uint32_t key = before ? 0 : (uint32_t)g->rows[row].key;
+	if (g->by == TIDE_BY_STACK && !before)
+		tide__stack_brief(m, (tide_stack_id){ key }, out);
+	else if (g->by == TIDE_BY_FRAME && key)
+		put_frame(m, (tide_frame_id){ key }, out);
+	else
+		tide__groups_label(g, m, row, longs, out);
+}

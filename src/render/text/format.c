@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Single values as people read them: sizes, times, counts, and names made safe for a terminal. */
+#include "render/text/format.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "render/text/grid.h"
+
+/* ---- numbers ---- */
+
+struct unit {
+	const char *name;
+	double size;
+	int decimals;
+};
+
+/* The largest unit that the value reaches; a value that would round up to 1000 (1024) of one unit
+ * is shown in the next. */
+static char *scaled(char *buf, size_t n, double v, const char *sign, const struct unit *u,
+		    size_t count)
+{
+	double a = fabs(v);
+	size_t k = 0;
+	while (k + 1 < count) {
+		double half = 0.5 * pow(10, -u[k].decimals) * u[k].size;
+		if (a < u[k + 1].size - half)
+			break;
+		k++;
+	}
+	snprintf(buf, n, "%s%.*f %s", v < 0 ? "-" : sign, u[k].decimals, a / u[k].size, u[k].name);
+	return buf;
+}
+
+static const struct unit byte_units[] = {
+	{ "B", 1, 0 },
+	{ "KiB", 1024, 2 },
+	{ "MiB", 1048576, 2 },
+	{ "GiB", 1073741824, 2 },
+	{ "TiB", 1099511627776, 2 },
+	{ "PiB", 1125899906842624, 2 },
+};
+static const struct unit time_units[] = {
+	{ "ns", 1, 0 },
+	{ "us", 1e3, 3 },
+	{ "ms", 1e6, 3 },
+	{ "s", 1e9, 3 },
+};
+
+char *tide__fmt_bytes(char *buf, size_t n, double bytes)
+{
+	return scaled(buf, n, bytes, "", byte_units, 6);
+}
+
+char *tide__fmt_delta(char *buf, size_t n, double bytes)
+{
+	return scaled(buf, n, bytes, bytes > 0 ? "+" : "", byte_units, 6);
+}
+
+char *tide__fmt_ns(char *buf, size_t n, double ns)
+{
+	return scaled(buf, n, ns, "", time_units, 4);
+}
+
+char *tide__fmt_count(char *buf, size_t n, int64_t v)
+{
+	char plain[32], grouped[48];
+	size_t k = 0;
+	snprintf(plain, sizeof plain, "%" PRIu64, v < 0 ? -(uint64_t)v : (uint64_t)v);
+	size_t len = strlen(plain);
+	if (v < 0)
+		grouped[k++] = '-';
+	for (size_t i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			grouped[k++] = ',';
+		grouped[k++] = plain[i];
+	}
+	grouped[k] = 0;
+	snprintf(buf, n, "%s", grouped);
+	return buf;
+}
+
+/* ---- names ---- */
+
+/* Columns a code point takes: 0 for combining marks, 2 for East Asian wide forms and pictures. */
+static int cp_width(uint32_t c)
+{
+	static const struct {
+		uint32_t lo, hi;
+		int w;
+	} ranges[] = {
+		{ 0x300, 0x36f, 0 },	 { 0x200b, 0x200f, 0 }, { 0x1100, 0x115f, 2 },
+		{ 0x2e80, 0x303e, 2 },	 { 0x3041, 0xa4cf, 2 }, { 0xac00, 0xd7a3, 2 },
+		{ 0xf900, 0xfaff, 2 },	 { 0xfe00, 0xfe0f, 0 }, { 0xfe30, 0xfe6f, 2 },
+		{ 0xff00, 0xff60, 2 },	 { 0xffe0, 0xffe6, 2 }, { 0x1f300, 0x1faff, 2 },
+		{ 0x20000, 0x3fffd, 2 },
+	};
+	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+		if (c >= ranges[i].lo && c <= ranges[i].hi)
+			return ranges[i].w;
+	return 1;
+}
+
+static uint32_t code_point(const char *s, size_t len)
+{
+	static const uint8_t mask[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t c = (uint8_t)s[0] & mask[len];
+	for (size_t i = 1; i < len; i++)
+		c = c << 6 | ((uint8_t)s[i] & 0x3f);
+	return c;
+}
+
+/* Characters that nobody sees but that turn, hide or join what is around them. (Joiners of letters
+ * and emoji are not among them.) */
+static bool turns(uint32_t c)
+{
+	return c == 0x61c || c == 0x200b || c == 0x200e || c == 0x200f || c == 0xfeff ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f);
+}
+
+bool tide__unseen(const char *s, size_t len)
+{
+	uint32_t c = code_point(s, len);
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || turns(c);
+}
+
+/* What a terminal should get for the character at s: its bytes and columns. C0, DEL, C1 controls,
+ * marks of direction, invisible ones and bad bytes become \xNN (bytewise). Returns the input bytes
+ * used. */
+static size_t glyph(const char *s, size_t n, char out[8], int *width)
+{
+	size_t len = tide__utf8_len(s, n);
+	uint32_t c = len ? code_point(s, len) : 0;
+	if (!len || tide__unseen(s, len)) {
+		snprintf(out, 8, "\\x%02x", (uint8_t)s[0]);
+		*width = 4;
+		return 1;
+	}
+	memcpy(out, s, len);
+	out[len] = 0;
+	*width = cp_width(c);
+	return len;
+}
+
+/* Bytes at s that are as they are, a column each: most of what is written is nothing else. */
+static size_t plain(const char *s, size_t n)
+{
+	size_t i = 0;
+	while (i < n && s[i] >= 0x20 && s[i] < 0x7f)
+		i++;
+	return i;
+}
+
+int tide__columns(const char *s, size_t n)
+{
+	char g[8];
+	int total = 0, w;
+	for (size_t i = 0; i < n;) {
+		size_t k = plain(s + i, n - i);
+		total += (int)k;
+		i += k;
+		if (i < n) {
+			i += glyph(s + i, n - i, g, &w);
+			total += w;
+		}
+	}
+	return total;
+}
+
+struct sink {
+	FILE *out;
+	char *buf;
+	size_t n, used;
+	bool full;
+};
+
+static void emit(struct sink *k, const char *g)
+{
+	size_t len = strlen(g);
+	if (k->out) {
+		fwrite(g, 1, len, k->out);
+	} else if (!k->full && len < k->n - k->used) {
+		memcpy(k->buf + k->used, g, len + 1);
+		k->used += len;
+	} else {
+		k->full = true; /* never half a character, nothing after a gap */
+	}
+}
+
+/* Glyphs of s in at most `width` columns: the start and the end with a mark between them. */
+static void fit(struct sink *k, const char *s, size_t n, int width, const char *mark)
+{
+	int total = width > 0 ? tide__columns(s, n) : 0, pos = 0, w;
+	bool cut = width > 0 && total > width, marked = false;
+	int room = width - (int)(*mark == '.' ? strlen(mark) : 1);
+	int tail = room > 0 ? room / 2 : 0, head = room - tail;
+	char g[8];
+	for (size_t i = 0; !cut && k->out && i < n;) { /* nothing is in the way */
+		size_t run = plain(s + i, n - i);
+		fwrite(s + i, 1, run, k->out);
+		i += run;
+		if (i < n) {
+			i += glyph(s + i, n - i, g, &w);
+			emit(k, g);
+		}
+	}
+	for (size_t i = 0; (cut || !k->out) && i < n && !k->full; pos += w) {
+		i += glyph(s + i, n - i, g, &w);
+		if (!cut || pos + w <= head || pos >= total - tail) {
+			emit(k, g);
+		} else if (!marked) {
+			emit(k, mark);
+			marked = true;
+		}
+	}
+}
+
+char *tide__fmt_name(char *buf, size_t n, const char *s, size_t len, int width)
+{
+	struct sink k = { .buf = buf, .n = n };
+	if (n)
+		buf[0] = 0;
+	if (n)
+		fit(&k, s, len, width, "…");
+	return buf;
+}
+
+void tide__put_name(FILE *out, const char *s, size_t len, int width, bool ascii)
+{
+	struct sink k = { .out = out };
+	fit(&k, s, len, width, ascii ? ".." : "…");
+}
+
+void tide__put_words(FILE *out, const char *s, int col, int indent, int width)
+{
+	bool begun = false;
+	for (;;) {
+		size_t n = strcspn(s, " ");
+		int w = tide__columns(s, n);
+		if (begun && width > 0 && col + 1 + w > width) {
+			fprintf(out, "\n%*s", indent, "");
+			col = indent;
+		} else if (begun) {
+			fputc(' ', out);
+			col++;
+		}
+		tide__put_name(out, s, n, 0, false);
+		col += w;
+		begun = true;
+		if (!s[n])
+			break;
+		s += n + 1;
+	}
+	fputc('\n', out);
+}

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Cells are kept as values, texts in one buffer; widths are known only when everything is in.
+ * When the table is too wide, columns that may go do so until texts have a readable width; then
+ * texts are shortened, the widest first. */
+#include "render/text/grid.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "render/text/format.h"
+
+enum kind { NONE, INT, UINT, REAL, TEXT };
+
+struct cell {
+	uint8_t kind;
+	uint32_t len; /* of a text */
+	union {
+		int64_t i;
+		uint64_t u;
+		double d;
+		size_t at; /* of a text in the buffer */
+	};
+};
+
+struct tide_grid {
+	const tide_grid_col *cols; /* borrowed */
+	size_t n_cols;
+	struct cell *cells; /* row by row */
+	size_t n, cap;
+	char *text;
+	size_t n_text, cap_text;
+	bool failed;
+	tide_long longs;
+};
+
+enum { GAP = 2, MIN_TEXT = 12, READABLE = 28, GONE = -1 };
+
+/* ---- filling ---- */
+
+tide_grid *tide__grid_new(const tide_grid_col *cols, size_t n)
+{
+	tide_grid *g = tide__calloc(1, sizeof *g);
+	if (g) {
+		g->cols = cols;
+		g->n_cols = n;
+	}
+	return g;
+}
+
+void tide__grid_free(tide_grid *g)
+{
+	if (!g)
+		return;
+	tide__free(g->cells);
+	tide__free(g->text);
+	tide__long_free(&g->longs);
+	tide__free(g);
+}
+
+bool tide__grid_failed(const tide_grid *g)
+{
+	return !g || g->failed;
+}
+
+size_t tide__grid_rows(const tide_grid *g)
+{
+	return g && g->n_cols ? g->n / g->n_cols : 0;
+}
+
+static void add(tide_grid *g, struct cell c)
+{
+	if (!g || g->failed)
+		return;
+	g->failed = !TIDE_ROOM(g->cells, g->cap, g->n + 1);
+	if (!g->failed)
+		g->cells[g->n++] = c;
+}
+
+void tide__grid_textn(tide_grid *g, const char *s, size_t n)
+{
+	if (n > UINT32_MAX)
+		n = UINT32_MAX;
+	if (!g || g->failed)
+		return;
+	g->failed = !TIDE_ROOM(g->text, g->cap_text, g->n_text + n + 1);
+	if (g->failed)
+		return;
+	memcpy(g->text + g->n_text, s, n);
+	add(g, (struct cell){ .kind = TEXT, .len = (uint32_t)n, .at = g->n_text });
+	g->n_text += n;
+}
+
+void tide__grid_text(tide_grid *g, const char *s)
+{
+	if (s)
+		tide__grid_textn(g, s, strlen(s));
+	else
+		tide__grid_none(g);
+}
+
+tide_long *tide__grid_longs(tide_grid *g)
+{
+	return &g->longs;
+}
+
+void tide__grid_name(tide_grid *g, const tide_strings *s, uint32_t id)
+{
+	size_t n = 0;
+	const char *text = g ? tide__long_get(&g->longs, s, id, &n) : NULL;
+	if (id)
+		tide__grid_textn(g, text, n);
+	else
+		tide__grid_none(g);
+}
+
+void tide__grid_int(tide_grid *g, int64_t v)
+{
+	add(g, (struct cell){ .kind = INT, .i = v });
+}
+
+void tide__grid_uint(tide_grid *g, uint64_t v)
+{
+	add(g, (struct cell){ .kind = UINT, .u = v });
+}
+
+void tide__grid_real(tide_grid *g, double v)
+{
+	add(g, isnan(v) ? (struct cell){ .kind = NONE } : (struct cell){ .kind = REAL, .d = v });
+}
+
+void tide__grid_none(tide_grid *g)
+{
+	add(g, (struct cell){ .kind = NONE });
+}
+
+void tide__grid_maybe(tide_grid *g, uint64_t v)
+{
+	v == UINT64_MAX ? tide__grid_none(g) : tide__grid_uint(g, v);
+}
+
+/* ---- text ---- */
+
+static double as_double(const struct cell *c)
+{
+	return c->kind == INT ? (double)c->i : c->kind == UINT ? (double)c->u : c->d;
+}
+
+/* A cell that is not a text. */
+static char *show(char *buf, size_t n, const struct cell *c, tide_cell type)
+{
+	double v = as_double(c);
+	switch (c->kind == NONE ? TIDE_CELL_TEXT : type) {
+	case TIDE_CELL_COUNT:
+		if (c->kind == UINT && c->u > INT64_MAX)
+			snprintf(buf, n, "%" PRIu64, c->u);
+		else
+			tide__fmt_count(buf, n, c->kind == REAL ? (int64_t)c->d : c->i);
+		return buf;
+	case TIDE_CELL_BYTES:
+		return tide__fmt_bytes(buf, n, v);
+	case TIDE_CELL_DELTA:
+		return tide__fmt_delta(buf, n, v);
+	case TIDE_CELL_NS:
+		return tide__fmt_ns(buf, n, v);
+	case TIDE_CELL_DELTA_NS:
+		tide__fmt_ns(buf + (v > 0), n - (v > 0), v);
+		if (v > 0)
+			*buf = '+';
+		return buf;
+	case TIDE_CELL_PCT:
+	case TIDE_CELL_DELTA_PCT:
+		snprintf(buf, n, type == TIDE_CELL_DELTA_PCT && v > 0 ? "+%.1f %%" : "%.1f %%", v);
+		return buf;
+	case TIDE_CELL_REAL:
+		snprintf(buf, n, "%.2f", v);
+		return buf;
+	case TIDE_CELL_PLAIN:
+		snprintf(buf, n, "%" PRId64, c->i);
+		return buf;
+	case TIDE_CELL_HEX:
+		snprintf(buf, n, "0x%" PRIx64, c->u);
+		return buf;
+	default:
+		snprintf(buf, n, "-");
+		return buf;
+	}
+}
+
+static int cell_width(const tide_grid *g, const struct cell *c, tide_cell type)
+{
+	char buf[400];
+	if (c->kind == TEXT)
+		return tide__columns(g->text + c->at, c->len);
+	return (int)strlen(show(buf, sizeof buf, c, type));
+}
+
+static bool is_text(const tide_grid *g, size_t k)
+{
+	return g->cols[k].type == TIDE_CELL_TEXT || g->cols[k].type == TIDE_CELL_BAR;
+}
+
+/* Columns without a title are for JSON only. */
+static void measure(const tide_grid *g, int *w)
+{
+	for (size_t k = 0; k < g->n_cols; k++)
+		w[k] = g->cols[k].title ? tide__columns(g->cols[k].title, strlen(g->cols[k].title))
+					: GONE;
+	for (size_t i = 0; i < g->n / g->n_cols * g->n_cols; i++) {
+		size_t k = i % g->n_cols;
+		int cw = w[k] == GONE ? GONE : cell_width(g, &g->cells[i], g->cols[k].type);
+		if (cw > w[k])
+			w[k] = cw;
+	}
+}
+
+/* Width of the table with texts of at most `text` columns. */
+static int total_width(const tide_grid *g, const int *w, int text)
+{
+	int total = -GAP;
+	for (size_t k = 0; k < g->n_cols; k++)
+		if (w[k] != GONE)
+			total += GAP +
+				 (g->cols[k].type == TIDE_CELL_TEXT && w[k] > text ? text : w[k]);
+	return total;
+}
+
+/* Leave columns out until the rest fits with readable texts; the last of equals goes first. */
+static void give_way(const tide_grid *g, int *w, int room)
+{
+	while (total_width(g, w, READABLE) > room) {
+		size_t best = g->n_cols;
+		for (size_t k = 0; k < g->n_cols; k++)
+			if (w[k] != GONE && g->cols[k].give &&
+			    (best == g->n_cols || g->cols[k].give >= g->cols[best].give))
+				best = k;
+		if (best == g->n_cols)
+			return;
+		w[best] = GONE;
+	}
+}
+
+/* Even with the shortest texts there is no room: numbers go, the last first, but not the last two
+ * columns. */
+static void drop(const tide_grid *g, int *w, int room)
+{
+	while (total_width(g, w, MIN_TEXT) > room) {
+		size_t last = g->n_cols, shown = 0;
+		for (size_t k = 0; k < g->n_cols; k++) {
+			shown += w[k] != GONE;
+			if (w[k] != GONE && g->cols[k].type != TIDE_CELL_TEXT)
+				last = k;
+		}
+		if (last == g->n_cols || shown <= 2)
+			return;
+		w[last] = GONE;
+	}
+}
+
+/* Take columns away from the widest text until the table fits or nothing more can give. */
+static void squeeze(const tide_grid *g, int *w, int room)
+{
+	for (int total = total_width(g, w, INT_MAX); total > room; total--) {
+		size_t best = g->n_cols;
+		for (size_t k = 0; k < g->n_cols; k++)
+			if (g->cols[k].type == TIDE_CELL_TEXT && w[k] > MIN_TEXT &&
+			    (best == g->n_cols || w[k] > w[best]))
+				best = k;
+		if (best == g->n_cols)
+			return;
+		w[best]--;
+	}
+}
+
+static void pad(FILE *out, int n)
+{
+	if (n > 0)
+		fprintf(out, "%*s", n, "");
+}
+
+/* Where nothing is shortened one text as long as a book would fill a book of blanks for every other
+ * row: then the column is kept narrow, and what is longer stands out of it. */
+static void keep_narrow(const tide_grid *g, int *w)
+{
+	enum { ENOUGH = 100, MOST_BLANKS = 1 << 20 };
+	for (size_t k = 0; k < g->n_cols; k++) {
+		int64_t blanks = 0;
+		for (size_t i = k; w[k] > ENOUGH && i < g->n; i += g->n_cols)
+			blanks += w[k] - cell_width(g, &g->cells[i], g->cols[k].type);
+		if (blanks > MOST_BLANKS)
+			w[k] = ENOUGH;
+	}
+}
+
+/* One cell; the last column's trailing blanks are left out. */
+static void put_cell(FILE *out, const char *s, size_t n, int w, bool left, bool last,
+		     const tide_style *st)
+{
+	int cw = tide__columns(s, n), in = 0;
+	bool cut = st->width && cw > w;
+	if (!left)
+		pad(out, w - cw);
+	for (; cut && in < w / 2 && (size_t)in < n && s[in] == ' '; in++)
+		fputc(' ', out); /* what is shortened is the name, not the room before it */
+	tide__put_name(out, s + in, n - (size_t)in, cut ? w - in : 0, st->ascii);
+	if (left && !last)
+		pad(out, w - cw);
+}
+
+static size_t last_shown(const tide_grid *g, const int *w)
+{
+	size_t last = 0;
+	for (size_t k = 0; k < g->n_cols; k++)
+		if (w[k] != GONE)
+			last = k;
+	return last;
+}
+
+static void print_head(const tide_grid *g, FILE *out, const tide_style *st, const int *w,
+		       int indent)
+{
+	size_t last = last_shown(g, w);
+	pad(out, indent);
+	fputs(st->color ? "\033[1m" : "", out);
+	for (size_t k = 0; k < g->n_cols; k++) {
+		const tide_grid_col *c = &g->cols[k];
+		if (w[k] == GONE)
+			continue;
+		put_cell(out, c->title, strlen(c->title), w[k], is_text(g, k), k == last, st);
+		pad(out, k == last ? 0 : GAP);
+	}
+	fputs(st->color ? "\033[0m\n" : "\n", out);
+}
+
+static void print_row(const tide_grid *g, const struct cell *row, FILE *out, const tide_style *st,
+		      const int *w, int indent)
+{
+	size_t last = last_shown(g, w);
+	char buf[400];
+	pad(out, indent);
+	for (size_t k = 0; k < g->n_cols; k++) {
+		const struct cell *c = &row[k];
+		if (w[k] == GONE)
+			continue;
+		const char *s = c->kind == TEXT ? g->text + c->at
+						: show(buf, sizeof buf, c, g->cols[k].type);
+		size_t n = c->kind == TEXT ? c->len : strlen(s);
+		put_cell(out, s, n, w[k], is_text(g, k), k == last, st);
+		pad(out, k == last ? 0 : GAP);
+	}
+	fputc('\n', out);
+}
+
+/* What a wider terminal would show. */
+static void print_gone(const tide_grid *g, FILE *out, const int *w, int indent)
+{
+	bool first = true;
+	for (size_t k = 0; k < g->n_cols; k++) {
+		if (w[k] != GONE || !g->cols[k].title)
+			continue;
+		if (first)
+			fprintf(out, "%*s(no room for: ", indent, "");
+		fprintf(out, "%s%s", first ? "" : ", ", g->cols[k].title);
+		first = false;
+	}
+	fputs(first ? "" : ")\n", out);
+}
+
+void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, int indent)
+{
+	int *w = g && !g->failed ? tide__alloc(g->n_cols, sizeof *w) : NULL;
+	if (!w) { /* never a table that silently lacks rows */
+		fprintf(out, "%*s(out of memory: a table is left out)\n", indent, "");
+		return;
+	}
+	measure(g, w);
+	if (style->width) {
+		give_way(g, w, style->width - indent);
+		drop(g, w, style->width - indent);
+		squeeze(g, w, style->width - indent);
+	} else {
+		keep_narrow(g, w);
+	}
+	print_head(g, out, style, w, indent);
+	for (size_t r = 0; r < tide__grid_rows(g); r++)
+		print_row(g, g->cells + r * g->n_cols, out, style, w, indent);
+	print_gone(g, out, w, indent);
+	if (g->longs.cut)
+		fprintf(out,
+			"%*s(%" PRIu64 " long texts are cut; each is whole where it first "
+			"stands)\n",
+			indent, "", g->longs.cut);
+	tide__free(w);
+}
+
+/* ---- JSON ---- */
+
+static void json_cell(const tide_grid *g, const struct cell *c, tide_cell type, tide_json *j)
+{
+	switch (c->kind) {
+	case INT:
+		tide__json_int(j, c->i);
+		break;
+	case UINT:
+		tide__json_uint(j, c->u);
+		break;
+	case REAL:
+		if (type == TIDE_CELL_PCT || type == TIDE_CELL_DELTA_PCT)
+			tide__json_fixed(j, c->d, 4);
+		else
+			tide__json_double(j, c->d);
+		break;
+	case TEXT:
+		tide__json_strn(j, g->text + c->at, c->len);
+		break;
+	default:
+		tide__json_null(j);
+	}
+}
+
+void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j)
+{
+	tide__json_object(j);
+	for (size_t k = 0; k < g->n_cols; k++) {
+		tide__json_key(j, g->cols[k].key);
+		json_cell(g, &g->cells[row * g->n_cols + k], g->cols[k].type, j);
+	}
+	tide__json_object_end(j);
+}
+
+void tide__grid_json(const tide_grid *g, tide_json *j)
+{
+	if (tide__grid_failed(g))
+		j->failed = true;
+	else
+		j->cut += g->longs.cut;
+	tide__json_array(j);
+	for (size_t r = 0; r < tide__grid_rows(g); r++)
+		tide__grid_json_row(g, r, j);
+	tide__json_array_end(j);
+}
+
+void tide__grid_member(tide_grid *g, tide_json *j, const char *key)
+{
+	tide__json_key(j, key);
+	tide__grid_json(g, j);
+	tide__grid_free(g);
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A grid of typed cells that comes out as an aligned text table or as a JSON array of objects:
+ * one definition of the columns, two emitters, so the two can never disagree.
+ *
+ *     static const tide_grid_col cols[] = {
+ *         { "name",   "Kernel", TIDE_CELL_TEXT },
+ *         { "sum_ns", "Total",  TIDE_CELL_NS },
+ *     };
+ *     tide_grid *g = tide__grid_new(cols, 2);
+ *     tide__grid_text(g, name, n); tide__grid_int(g, sum);      // row by row, left to right
+ *     tide__grid_print(g, out, &style);  or  tide__grid_json(g, &json);
+ */
+#ifndef TIDE_RENDER_TEXT_GRID_H
+#define TIDE_RENDER_TEXT_GRID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "render/text/json.h"
+
+typedef enum tide_cell {
+	TIDE_CELL_TEXT,	     /* left aligned; may be shortened on a terminal, never in JSON */
+	TIDE_CELL_COUNT,     /* plain integer, digits grouped by a thin comma in text: 1,234 */
+	TIDE_CELL_BYTES,     /* integer bytes; text 12.34 MiB */
+	TIDE_CELL_DELTA,     /* signed bytes; text +12.34 MiB */
+	TIDE_CELL_NS,	     /* integer ns; text 1.234 ms */
+	TIDE_CELL_DELTA_NS,  /* signed ns; text +1.234 ms */
+	TIDE_CELL_PCT,	     /* double; text 12.3 %, JSON 4 decimals */
+	TIDE_CELL_DELTA_PCT, /* the same of a change; text +12.3 % */
+	TIDE_CELL_REAL,	     /* double; text %.2f */
+	TIDE_CELL_HEX,	     /* address; text 0x7f.., JSON integer */
+	TIDE_CELL_PLAIN,     /* integer that is a name: pid, rank; no grouping */
+	TIDE_CELL_BAR,	     /* a drawing: as a text, but never shortened */
+} tide_cell;
+
+typedef struct tide_grid_col {
+	const char *key;   /* JSON member */
+	const char *title; /* text heading; NULL = JSON only */
+	tide_cell type;
+	uint8_t give; /* where the terminal is too narrow the highest go first; 0 = stays */
+} tide_grid_col;
+
+typedef struct tide_style {
+	bool color; /* ANSI colours: only when stdout is a terminal and NO_COLOR is unset */
+	int width;  /* columns to fit into; 0 = do not shorten */
+	bool ascii; /* no box-drawing or block characters */
+} tide_style;
+
+typedef struct tide_grid tide_grid;
+
+/* `cols` is borrowed until tide__grid_free. Running out of memory is sticky: tide__grid_failed. */
+tide_grid *tide__grid_new(const tide_grid_col *cols, size_t n);
+void tide__grid_free(tide_grid *g);
+bool tide__grid_failed(const tide_grid *g);
+size_t tide__grid_rows(const tide_grid *g);
+
+void tide__grid_text(tide_grid *g, const char *s); /* copied */
+void tide__grid_textn(tide_grid *g, const char *s, size_t n);
+/* What the grid remembers of long texts (long_text.h), for texts made of several. g may be failed,
+ * not NULL. */
+tide_long *tide__grid_longs(tide_grid *g);
+/* A text of a table by its id, for rows that may share it: long_text.h. 0: unknown. */
+void tide__grid_name(tide_grid *g, const tide_strings *s, uint32_t id);
+void tide__grid_int(tide_grid *g, int64_t v);
+void tide__grid_uint(tide_grid *g, uint64_t v);
+void tide__grid_real(tide_grid *g, double v);	 /* NaN = unknown: "-" / null */
+void tide__grid_none(tide_grid *g);		 /* unknown: "-" / null */
+void tide__grid_maybe(tide_grid *g, uint64_t v); /* UINT64_MAX = unknown */
+
+/* Where style->width has no room for all: columns that may go do so, as few as will do, then texts
+ * are shortened, and as a last resort further numbers go, from the right. Those that went are named
+ * in a line below the table. A number is never cut. Long texts that were (tide__grid_name) are
+ * counted there, too; in JSON they are added to j->cut. */
+void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, int indent);
+void tide__grid_json(const tide_grid *g, tide_json *j);			/* [ {..}, .. ] */
+/* As the member `key`; the grid is freed. */
+void tide__grid_member(tide_grid *g, tide_json *j, const char *key);
+void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j); /* one {..} */
+
+/* The same formats for single values; all return `buf`. */
+char *tide__fmt_bytes(char *buf, size_t n, double bytes); /* "12.34 MiB" */
+char *tide__fmt_delta(char *buf, size_t n, double bytes); /* "+12.34 MiB" */
+char *tide__fmt_ns(char *buf, size_t n, double ns);	  /* "1.234 ms" */
+char *tide__fmt_count(char *buf, size_t n, int64_t v);	  /* "1,234,567" */
+/* Copy `s` for a terminal: control bytes and invalid UTF-8 become \xNN; at most `width` columns,
+ * shortened in the middle with "…" (0 = as long as it is). Returns buf. */
+char *tide__fmt_name(char *buf, size_t n, const char *s, size_t len, int width);
+
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Long texts that many rows share. A small file can name one text of megabytes in a hundred
+ * thousand rows; an output that has no table of texts would write it out for each.
+ *
+ * A text of up to TIDE_LONG bytes is always whole, and so is every longer one where it first
+ * stands, and again until such repeats have taken TIDE_LONG_AGAIN bytes. From there on a repeat is
+ * its first bytes, its number in the table and its length, "abc... (text 7, 1048576 bytes)", which
+ * keeps different texts apart; the writer counts them and says so. What is written thus follows the
+ * rows and the texts of the input, not their product. */
+#ifndef TIDE_RENDER_TEXT_LONG_TEXT_H
+#define TIDE_RENDER_TEXT_LONG_TEXT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "model/model.h"
+#include "model/strings.h"
+
+enum { TIDE_LONG = 4096, TIDE_LONG_AGAIN = 16 << 20, TIDE_LONG_KEEP = 200 };
+
+typedef struct tide_long {	/* of one output; zeroed = nothing is written yet */
+	const tide_strings *of; /* the table whose ids it knows */
+	uint8_t *seen;		/* owned: a bit per text of it */
+	uint32_t n;		/* texts it has bits for */
+	bool brief;		/* set: no long text is ever whole */
+	uint64_t again;		/* bytes of long texts that were written more than once */
+	uint64_t cut;		/* texts that were cut */
+	char text[TIDE_LONG_KEEP + 60];
+} tide_long;
+
+/* Forget the table, and free; what was written counts on: for the table of the next trace. */
+void tide__long_free(tide_long *l);
+
+/* What to write for the text; *n (may be NULL) receives its length. Borrowed until the next call. A
+ * tide_long knows the first table it is asked for: long texts of another count as repeats. */
+const char *tide__long_get(tide_long *l, const tide_strings *s, uint32_t id, size_t *n);
+static inline const char *tide__long_text(tide_long *l, const tide_model *m, tide_str s, size_t *n)
+{
+	return tide__long_get(l, m->strings, s.i, n);
+}
+
+#endif

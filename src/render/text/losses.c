@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Sentences for what was lost. Keys without one come out as words, so that a new one is never
+ * hidden. */
+#include "render/text/losses.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/memory/sampled.h"
+#include "render/text/format.h"
+#include "render/text/labels.h"
+
+static const struct sentence {
+	const char *key;
+	const char *text; /* %s = the number or the text, %t = the text of row `why` in brackets */
+	bool place;	  /* a byte offset: digits not grouped */
+	const char *why;
+} sentences[] = {
+	{ "events", "events lost while recording: %s" },
+	{ "left_out_events",
+	  "only its beginning was read, for lack of memory: events that are not here: %s" },
+	{ "missing_events", "recorded events that are not in the file: %s" },
+	{ "missing_slots", "ring slots that are not in the file: %s" },
+	{ "truncated_at", "the file is cut off at byte %s%t: everything before it is here", true,
+	  "damage" },
+	{ "truncated_at_byte", "the file is cut off at byte %s: everything before it is here",
+	  true },
+	{ "truncated_traces", "traces that are cut off: %s" },
+	{ "corrupt_traces", "traces that are damaged: %s" },
+	{ "compressed_at_byte",
+	  "the compressed data cannot be read from byte %s on%t: everything before it is here",
+	  true, "compressed_input" },
+	{ "compressed_traces", "traces whose compressed data cannot be read to the end: %s" },
+	{ "corrupt_at", "the file is damaged at byte %s%t: everything before it is here", true,
+	  "damage" },
+	{ "not_closed", "the recording was not closed and there is no ring file beside it: its "
+			"last events are missing" },
+	{ "repeated_chunks", "chunks left out because they repeat others: %s" },
+	{ "unknown_chunks", "chunks of an unknown kind, skipped: %s" },
+	{ "unknown_records", "records of an unknown kind, skipped: %s" },
+	{ "unread_records", "records that could not be read: %s" },
+	{ "free_unknown", "frees of addresses where nothing was allocated, left out: %s" },
+	{ "free_twice", "frees of addresses that were freed already, left out: %s" },
+	{ "alloc_reused", "allocations at addresses still in use (a free is missing): %s" },
+	{ "alloc_overlaps", "allocations that overlap another live one: %s" },
+	{ "op_begin", "ops whose begin was lost: %s" },
+	{ "op_end", "ends without an op, left out: %s" },
+	{ "undefined_ids", "uses of names, pools, ... that are not defined: %s" },
+	{ "tensor_unknown", "tensors at addresses where nothing was allocated, left out: %s" },
+	{ "clock_uncalibrated", "the clock has no calibration points: times are estimates" },
+	{ "history_wrapped",
+	  "allocations and segments whose events the history no longer holds (it wrapped or was "
+	  "started anew): %s" },
+	{ "no_history",
+	  "the snapshot holds no history, only what was alive at its end: allocations "
+	  "whose past is not known: %s" },
+	{ "times_unknown", "events without a time: %s; their order is true, and what is shown as "
+			   "time only counts them, a nanosecond each" },
+	{ "geometry_mismatch", "blocks at the end that differ from the recorded ones: %s" },
+	{ "geometry_repairs", "events that contradict the allocator's rules: %s" },
+	{ "unknown_actions", "events of an unknown kind, skipped: %s" },
+	{ "trailing_bytes", "bytes after the end of the pickle, left out: %s" },
+	{ "annotations", "annotations that could not be placed: %s" },
+	{ "bad_records", "records without a usable time or size, left out: %s" },
+	{ "repeated_lifecycle_events",
+	  "events that repeat a tensor's birth or death, left out: %s" },
+	{ "operations_without_duration",
+	  "operations whose end is not told, drawn up to the next one: %s" },
+	{ "tensor_lifecycles_left_out", "tensors whose lives the profile leaves out: %s" },
+	{ "unreported_devices",
+	  "devices whose allocators report nothing to PyTorch's profiler, so that "
+	  "their allocations are not here: %s" },
+};
+
+/* Rows that another row tells too: where that one is, these have no note of their own. */
+static const struct {
+	const char *key, *by;
+} told[] = {
+	{ "damage", "truncated_at" },
+	{ "damage", "corrupt_at" },
+	{ "compressed_input", "compressed_at_byte" },
+	{ "truncated_at_byte", "compressed_at_byte" },
+	{ "truncated_at", "compressed_at_byte" },
+	{ "damage", "compressed_at_byte" },
+	{ "not_closed", "compressed_at_byte" },
+	{ "damage_traces", "truncated_traces" },
+	{ "damage_traces", "corrupt_traces" },
+	{ "compressed_input_traces", "compressed_traces" },
+};
+
+static const struct sentence *sentence_of(const char *key)
+{
+	for (size_t k = 0; k < sizeof sentences / sizeof *sentences; k++)
+		if (!strcmp(sentences[k].key, key))
+			return &sentences[k];
+	return NULL;
+}
+
+struct list {
+	tide_loss_at *at;
+	const void *user;
+	size_t n;
+};
+
+static bool find(const struct list *l, const char *key, tide_loss *out)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->at(l->user, i, out) && !strcmp(out->key, key))
+			return true;
+	return false;
+}
+
+static bool is_told(const struct list *l, const char *key)
+{
+	tide_loss by;
+	for (size_t k = 0; k < sizeof told / sizeof *told; k++)
+		if (!strcmp(told[k].key, key) && find(l, told[k].by, &by))
+			return true;
+	return false;
+}
+
+static void put_why(FILE *out, const struct list *l, const char *key)
+{
+	tide_loss why;
+	char buf[400];
+	if (key && find(l, key, &why) && why.n)
+		fprintf(out, " (%s)", tide__fmt_name(buf, sizeof buf, why.text, why.n, 0));
+}
+
+static void put_sentence(FILE *out, const struct list *l, const struct sentence *s,
+			 const tide_loss *x)
+{
+	char num[400];
+	if (x->n)
+		tide__fmt_name(num, sizeof num, x->text, x->n, 0);
+	else if (s->place)
+		snprintf(num, sizeof num, "%" PRId64, x->number);
+	else
+		tide__fmt_count(num, sizeof num, x->number);
+	for (const char *c = s->text; *c; c++) {
+		if (*c != '%')
+			fputc(*c, out);
+		else if (*++c == 's')
+			fputs(num, out);
+		else
+			put_why(out, l, s->why);
+	}
+}
+
+/* A key without a sentence comes out as words: "garbage bytes: 12". */
+static void put_words(FILE *out, const tide_loss *x)
+{
+	char buf[400];
+	tide__fmt_name(buf, sizeof buf, x->key, strlen(x->key), 0);
+	for (char *c = buf; *c; c++)
+		*c = *c == '_' ? ' ' : *c;
+	fprintf(out, "%s: ", buf);
+	if (x->n)
+		tide__fmt_name(buf, sizeof buf, x->text, x->n, 0);
+	else
+		tide__fmt_count(buf, sizeof buf, x->number);
+	fputs(buf, out);
+}
+
+static void put_loss(FILE *out, const tide_style *st, const struct list *l, const tide_loss *x)
+{
+	const struct sentence *s = sentence_of(x->key);
+	char *line = NULL;
+	size_t size;
+	FILE *f = open_memstream(&line, &size);
+	if (f) {
+		s ? put_sentence(f, l, s, x) : put_words(f, x);
+		fclose(f);
+	}
+	fputs(st->color ? "\033[33mnote: " : "note: ", out);
+	tide__put_words(out, line ? line : x->key, 6, 6, st->width);
+	fputs(st->color ? "\033[0m" : "", out);
+	free(line);
+}
+
+size_t tide__put_loss_list(FILE *out, const tide_style *style, tide_loss_at *at, const void *user,
+			   size_t n)
+{
+	const struct list l = { at, user, n };
+	size_t notes = 0;
+	tide_loss x;
+	for (size_t i = 0; i < n; i++)
+		if (at(user, i, &x) && !is_told(&l, x.key)) {
+			put_loss(out, style, &l, &x);
+			notes++;
+		}
+	return notes;
+}
+
+/* ---- all of a trace ---- */
+
+/* A fact whose key starts with "loss." and that says something. */
+static bool loss_at(const void *user, size_t i, tide_loss *out)
+{
+	const tide_model *m = user;
+	const char *key = tide__text(m, m->facts.key[i], NULL);
+	if (strncmp(key, "loss.", 5) || (!m->facts.text[i].i && !m->facts.number[i]))
+		return false;
+	*out = (tide_loss){ .key = key + 5, .number = m->facts.number[i] };
+	if (m->facts.text[i].i)
+		out->text = tide__text(m, m->facts.text[i], &out->n);
+	return true;
+}
+
+static bool any_loss(const tide_model *m)
+{
+	tide_loss x;
+	for (size_t i = 0; i < m->facts.n; i++)
+		if (loss_at(m, i, &x))
+			return true;
+	return false;
+}
+
+/* Events that were read from a ring file, -1 = there was none to read. */
+static int64_t from_rings(const tide_model *m)
+{
+	int64_t events = 0;
+	bool found = false;
+	for (size_t i = 0; i < m->facts.n; i++) {
+		const char *key = tide__text(m, m->facts.key[i], NULL);
+		found |= !strcmp(key, "recovered.from");
+		if (!strcmp(key, "recovered.events"))
+			events = m->facts.number[i];
+	}
+	return found ? events : -1;
+}
+
+static void put_from_rings(const tide_model *m, FILE *out, const tide_style *style)
+{
+	char num[32], text[200];
+	int64_t n = from_rings(m);
+	if (n < 0)
+		return;
+	snprintf(text, sizeof text,
+		 "the recording was not closed (its process was killed or is still running): %s "
+		 "events were read from its ring file",
+		 tide__fmt_count(num, sizeof num, n));
+	fputs("note: ", out);
+	tide__put_words(out, text, 6, 6, style->width);
+}
+
+static void sampled_text(const tide_sampled_device *x, const char *name, char *text, size_t size)
+{
+	char most[32], seen[32], t[96], n[32];
+	tide__fmt_bytes(most, sizeof most, (double)tide__sampled_most(x));
+	tide__fmt_bytes(seen, sizeof seen, (double)x->peak);
+	tide__fmt_count(n, sizeof n, (int64_t)x->n);
+	tide__sampled_when(x, t, sizeof t);
+	if (tide__sampled_by_own(x))
+		snprintf(text, size,
+			 "%s is sampled: %s at most, %s, and %s at most in %s samples; what else "
+			 "was "
+			 "between them is not known, and no other figure counts it",
+			 name, most, t, seen, n);
+	else
+		snprintf(
+			text, size,
+			"%s is sampled: %s at most, %s, in %s samples of its own counter; what was "
+			"between them is not known, and no other figure counts it",
+			name, most, t, n);
+}
+
+/* Devices without allocations whose own counters were read now and then. */
+static void put_sampled(const tide_model *m, FILE *out, const tide_style *style)
+{
+	tide_sampled s;
+	char text[400], name[64];
+	if (tide__sampled(m, INT64_MAX, 0, &s, NULL) != TIDE_OK)
+		return;
+	for (uint32_t d = 1; d < s.n_devices; d++) {
+		if (!s.devices[d].n)
+			continue;
+		tide__device_name(m, d, name, sizeof name);
+		sampled_text(&s.devices[d], name, text, sizeof text);
+		fputs("note: ", out);
+		tide__put_words(out, text, 6, 6, style->width);
+	}
+	tide__sampled_free(&s);
+}
+
+void tide__put_losses(const tide_model *m, FILE *out, const tide_style *style)
+{
+	if (any_loss(m) || from_rings(m) >= 0)
+		fputc('\n', out);
+	tide__put_loss_list(out, style, loss_at, m, m->facts.n);
+	put_sampled(m, out, style);
+	put_from_rings(m, out, style);
+}
+
+void tide__losses_json(tide_json *j, const tide_model *m)
+{
+	tide_loss x;
+	tide__json_kobject(j, "losses");
+	for (size_t i = 0; i < m->facts.n; i++) {
+		if (!loss_at(m, i, &x))
+			continue;
+		tide__json_key(j, x.key);
+		if (x.text)
+			tide__json_strn(j, x.text, x.n);
+		else
+			tide__json_int(j, x.number);
+	}
+	tide__json_object_end(j);
+	if (from_rings(m) >= 0)
+		tide__json_kint(j, "recovered_events", from_rings(m));
+}
+
+char *tide__losses_text(const tide_model *m)
+{
+	const tide_style plain = { 0 };
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+	if (!out)
+		return NULL;
+	tide__put_losses(m, out, &plain);
+	return fclose(out) ? NULL : text;
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "serve/routes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "render/text/json.h"
+
+#define JSON "application/json"
+
+static const tide_route routes[] = {
+	{ "api/profiler/flame",
+	  " recording kind min_duration_us max_depth small_kernel_threshold_pct merge by ",
+	  tide__api_flame, true },
+	{ "api/profiler/memory", " recording device points ", tide__api_memory, true },
+	{ "api/profiler/timeline", " recording from to limit min_duration_us ", tide__api_timeline,
+	  true },
+	{ "api/profiler/kernels", " recording limit ", tide__api_kernels, true },
+	{ "api/profiler/hta", " recording ", tide__api_hta, true },
+	{ "api/profiler/compile", " recording ", tide__api_compile, false },
+	{ "api/recordings", "", tide__api_recordings, false },
+	{ "api/recordings/ID", "", tide__api_recording, false },
+	{ "api/recordings/ID/alive", " at device limit ", tide__api_alive, true },
+	{ "api/recordings/ID/search", " q limit after skip ", tide__api_search, true },
+	{ "api/recordings/ID/span", " n name from to ", tide__api_span, true },
+	{ "api/recordings/ID/sums", " from to tracks limit ", tide__api_sums, true },
+	{ "api/recordings/ID/spans", " from to px ", tide__api_spans, true },
+	{ "api/recordings/ID/curve", " from to px device ", tide__api_curve, true },
+	{ "api/diff", " a b limit ", tide__api_diff, true },
+	{ "data/ID/pieces", " from to px g ", tide__data_pieces, true },
+	{ "data/ID/perfetto", " g ", tide__data_perfetto, false },
+	{ "pair/ID/ID/ID", " g ", tide__data_pair, true },
+	{ "data/ID/ID", " g all quick from to px at phases ", tide__data_section, true },
+};
+
+/* ---- routes ---- */
+
+static bool matches(const char *path, const tide_request *r)
+{
+	for (size_t i = 0; i < r->n_parts; i++) {
+		size_t n = strcspn(path, "/");
+		bool any = n == 2 && !strncmp(path, "ID", 2);
+		if (!n || (!any && (strlen(r->part[i]) != n || strncmp(path, r->part[i], n))))
+			return false;
+		path += n + (path[n] == '/');
+	}
+	return !*path;
+}
+
+static bool has_param(const char *params, const char *key)
+{
+	size_t n = strlen(key);
+	for (const char *p = params; (p = strstr(p, key)); p += n)
+		if (p > params && p[-1] == ' ' && p[n] == ' ')
+			return true;
+	return false;
+}
+
+const tide_route *tide__route_find(tide_request *r, unsigned *status)
+{
+	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+		const tide_route *t = &routes[i];
+		if (!matches(t->path, r))
+			continue;
+		for (size_t k = 0; k < r->n_pairs; k++)
+			if (strcmp(r->pair[k].key, "token") && strcmp(r->pair[k].key, "early") &&
+			    !has_param(t->params, r->pair[k].key)) {
+				r->wrong = "a parameter that this address does not have";
+				*status = 400;
+				return NULL;
+			}
+		return t;
+	}
+	*status = 404;
+	return NULL;
+}
+
+/* Ids of the recordings that a request is about; false when there are none. */
+static bool ids_of(tide_store *s, const tide_route *t, const tide_request *r,
+		   char id[TIDE_ASK_RECS][TIDE_REC_ID], size_t *n)
+{
+	const char *names[TIDE_ASK_RECS] = { NULL, NULL };
+	*n = 1;
+	if (!strcmp(r->part[0], "data"))
+		names[0] = r->part[1];
+	else if (!strcmp(r->part[0], "pair")) {
+		names[0] = r->part[1];
+		names[1] = r->part[2];
+		*n = 2;
+	} else if (!strcmp(r->part[1], "recordings"))
+		names[0] = r->part[2];
+	else if (!strcmp(r->part[1], "diff")) {
+		names[0] = tide__request_get(r, "a");
+		names[1] = tide__request_get(r, "b");
+		*n = 2;
+	} else {
+		names[0] = tide__request_get(r, "recording");
+		if (!names[0])
+			return tide__store_newest(s, id[0]);
+	}
+	for (size_t i = 0; i < *n; i++) {
+		if (!names[i] || strlen(names[i]) >= TIDE_REC_ID)
+			return false;
+		strcpy(id[i], names[i]);
+	}
+	return true;
+}
+
+bool tide__answer_key(const tide_route *t, tide_store *s, const tide_request *r, char *buf,
+		      size_t n)
+{
+	char id[TIDE_ASK_RECS][TIDE_REC_ID];
+	size_t n_ids, at = 0;
+	if (!t->kept || !ids_of(s, t, r, id, &n_ids))
+		return false;
+	for (size_t i = 0; i < n_ids; i++) {
+		uint64_t g = tide__store_generation(s, id[i], tide__request_get(r, "early"));
+		if (!g)
+			return false;
+		at += (size_t)snprintf(buf + at, n - at, "%" PRIu64 " ", g);
+	}
+	at += (size_t)snprintf(buf + at, n - at, "%s %s", t->path,
+			       r->n_parts > 2 ? r->part[r->n_parts - 1] : "");
+	for (size_t i = 0; i < r->n_pairs && at < n; i++)
+		if (strcmp(r->pair[i].key, "token") && strcmp(r->pair[i].key, "g"))
+			at += (size_t)snprintf(buf + at, n - at, "&%s=%zu:%s", r->pair[i].key,
+					       strlen(r->pair[i].value), r->pair[i].value);
+	return at < n;
+}
+
+/* ---- answers ---- */
+
+static tide_blob *blob(unsigned status, const char *type, char *bytes, size_t n)
+{
+	tide_blob *b = tide__calloc(1, sizeof *b);
+	if (!b) {
+		free(bytes);
+		return NULL;
+	}
+	atomic_init(&b->refs, 1);
+	b->status = status;
+	b->type = type;
+	b->bytes = bytes;
+	b->n = n;
+	return b;
+}
+
+tide_blob *tide__answer_error(unsigned status, const char *text)
+{
+	char *bytes = NULL;
+	size_t n = 0;
+	tide_json j;
+	FILE *out = open_memstream(&bytes, &n);
+	if (!out)
+		return NULL;
+	tide__json_begin(&j, out, false);
+	tide__json_object(&j);
+	tide__json_kstr(&j, "error", text);
+	tide__json_kbool(&j, "has_real_data", false);
+	tide__json_object_end(&j);
+	tide__json_end(&j);
+	if (fclose(out)) {
+		free(bytes);
+		return NULL;
+	}
+	return blob(status, JSON, bytes, n);
+}
+
+static unsigned status_of(tide_code rc)
+{
+	return rc == TIDE_EUSAGE ? 400 : rc == TIDE_ENOTFOUND ? 404 : rc == TIDE_ENOMEM ? 503 : 422;
+}
+
+void tide__held_drop(tide_held *h)
+{
+	for (size_t i = 0; i < h->n; i++)
+		tide__loaded_drop(h->l[i]);
+	h->n = 0;
+}
+
+bool tide__answer(const tide_route *t, tide_store *s, tide_request *r, tide_waiter *w,
+		  tide_held *held, tide_blob **out)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	char *bytes = NULL;
+	size_t n = 0;
+	tide_ask a = {
+		.store = s, .req = r, .waiter = w, .type = JSON, .status = 200, .held = held
+	};
+	a.out = open_memstream(&bytes, &n);
+	tide_code rc = a.out ? t->run(&a, &err) : TIDE_ENOMEM;
+	bool failed = a.out && fclose(a.out);
+	if (rc != TIDE_EBUSY)
+		tide__held_drop(held);
+	if (rc == TIDE_OK && !failed) {
+		*out = blob(a.status, a.type, bytes, n);
+		if (*out)
+			(*out)->name = a.name;
+		else
+			tide__free(a.name);
+		return true;
+	}
+	free(bytes);
+	tide__free(a.name);
+	if (rc == TIDE_EBUSY)
+		return false;
+	if (rc == TIDE_OK)
+		rc = TIDE_ENOMEM;
+	*out = tide__answer_error(status_of(rc), err.text[0] ? err.text : tide_code_text(rc));
+	return true;
+}
+
+/* ---- for handlers ---- */
+
+tide_code tide__ask_id(tide_ask *a, const char *id, tide_loaded **out, tide_error *err)
+{
+	tide_held *h = a->held;
+	for (size_t i = 0; i < h->n; i++)
+		if (!strcmp(h->id[i], id)) {
+			*out = h->l[i];
+			return TIDE_OK;
+		}
+	tide_code rc = tide__store_get(a->store, id, tide__request_get(a->req, "early"), a->waiter,
+				       out, err);
+	if (rc == TIDE_OK) {
+		strcpy(h->id[h->n], id); /* ids that the store knows fit */
+		h->l[h->n++] = *out;
+	}
+	return rc;
+}
+
+tide_code tide__ask_param(tide_ask *a, const char *key, tide_loaded **out, tide_error *err)
+{
+	char id[TIDE_REC_ID];
+	const char *name = tide__request_get(a->req, key);
+	*out = NULL;
+	if (name)
+		return tide__ask_id(a, name, out, err);
+	while (tide__store_newest(a->store, id)) { /* what cannot be read is passed over */
+		tide_code rc = tide__ask_id(a, id, out, err);
+		if (rc == TIDE_OK || rc == TIDE_EBUSY)
+			return rc;
+	}
+	return TIDE_OK; /* none at all: for the handler to say */
+}
+
+tide_code tide__ask_wrong(const tide_ask *a, tide_error *err)
+{
+	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s",
+			  a->req->wrong ? a->req->wrong : "a parameter is missing");
+}

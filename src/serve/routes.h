@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* From a request to the bytes of its answer: the table of routes, the handlers behind it, and the
+ * cache of answers. Knows nothing of sockets (http.c), so that tests and the fuzzer can ask too.
+ *
+ * A handler is a function from a request and the recordings it names to text. It runs on a worker
+ * thread; many run at once. Answers about recordings are kept as long as the recording has not
+ * changed and the cache has room, so the same question twice costs nothing. */
+#ifndef TIDE_SERVE_ROUTES_H
+#define TIDE_SERVE_ROUTES_H
+
+#include <stdio.h>
+
+#include "serve/request.h"
+#include "serve/store.h"
+
+/* Bytes of an answer, counted. */
+typedef struct tide_blob {
+	_Atomic uint32_t refs;
+	unsigned status;  /* of HTTP */
+	const char *type; /* static: Content-Type */
+	char *name;	  /* owned; a file's name for downloads; NULL = none */
+	char *bytes;	  /* owned, malloc's */
+	size_t n;
+} tide_blob;
+
+void tide__blob_drop(tide_blob *b); /* NULL is fine */
+
+typedef struct tide_cache tide_cache;
+/* `most`: bytes kept at most. NULL on exhaustion. */
+tide_cache *tide__cache_new(uint64_t most);
+void tide__cache_free(tide_cache *c);
+/* Held; NULL = not there. */
+tide_blob *tide__cache_get(tide_cache *c, const char *key);
+/* Keeps it if there is room for it; the oldest go. */
+void tide__cache_put(tide_cache *c, const char *key, tide_blob *b);
+
+enum { TIDE_ASK_RECS = 2 };
+
+/* Recordings that an answer uses; they stay while it waits for another. */
+typedef struct tide_held {
+	char id[TIDE_ASK_RECS][TIDE_REC_ID];
+	tide_loaded *l[TIDE_ASK_RECS];
+	size_t n;
+} tide_held;
+void tide__held_drop(tide_held *h);
+
+typedef struct tide_ask {
+	/* the question */
+	tide_store *store;
+	tide_request *req;
+	tide_waiter *waiter; /* to be called when a recording has been read */
+	/* the answer */
+	FILE *out;
+	const char *type;
+	unsigned status;
+	char *name;
+	tide_held *held;
+} tide_ask;
+
+typedef tide_code tide_handler(tide_ask *a, tide_error *err);
+
+typedef struct tide_route {
+	const char *path;   /* "api/recordings/ID/spans": ID matches any part */
+	const char *params; /* " from to px " those it may have; "" = none */
+	tide_handler *run;
+	bool kept; /* depends on nothing but the request and its recordings */
+} tide_route;
+
+/* The route of a request; NULL with *status 404, or 400 for a parameter that it does not have. */
+const tide_route *tide__route_find(tide_request *r, unsigned *status);
+
+/* Key of a kept answer: the request and the generations of its recordings. False when it is not to
+ * be kept, or a recording is not in memory. */
+bool tide__answer_key(const tide_route *t, tide_store *s, const tide_request *r, char *buf,
+		      size_t n);
+
+/* Run a handler; `held` is empty when it is first asked. False when the answer has to wait: then
+ * `w` is or was called, and whoever it wakes asks again; nothing of this call may be touched any
+ * more. True: *out is the answer, NULL when memory is out. */
+bool tide__answer(const tide_route *t, tide_store *s, tide_request *r, tide_waiter *w,
+		  tide_held *held, tide_blob **out);
+/* {"error": "...", "has_real_data": false}. NULL on exhaustion. */
+tide_blob *tide__answer_error(unsigned status, const char *text);
+
+/* ---- for handlers ---- */
+
+/* The recording with this id, or the one that parameter `key` names, else the newest. */
+tide_code tide__ask_id(tide_ask *a, const char *id, tide_loaded **out, tide_error *err);
+tide_code tide__ask_param(tide_ask *a, const char *key, tide_loaded **out, tide_error *err);
+/* TIDE_EUSAGE with the request's complaint. */
+tide_code tide__ask_wrong(const tide_ask *a, tide_error *err);
+
+/* The handlers, by file. */
+tide_handler tide__api_flame, tide__api_memory, tide__api_timeline; /* api_profiler.c */
+tide_handler tide__api_kernels, tide__api_hta, tide__api_compile;   /* api_device.c */
+tide_handler tide__api_recordings, tide__api_recording, tide__api_alive,
+	tide__api_diff;					       /* api_recordings.c */
+tide_handler tide__api_search, tide__api_span, tide__api_sums; /* api_spans.c */
+tide_handler tide__api_spans, tide__api_curve;		       /* api_window.c */
+tide_handler tide__data_section, tide__data_pieces, tide__data_perfetto,
+	tide__data_pair; /* data.c */
+
+#endif

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Growth over steps that are marked: what a program frees after its last step hides nothing. */
+#include "analyze/memory/leaks.h"
+#include "analyze/memory/memory_advice.h"
+#include "base/mem.h"
+#include "some_model.h"
+#include "testing.h"
+
+static void mark_step(tide_model *m, int64_t t)
+{
+	uint32_t k = tide__push(&m->marks, &tide_marks_desc);
+	m->marks.kind[k] = TIDE_MARK_STEP;
+	m->marks.t[k] = t;
+	m->marks.move[k] = m->moves.n;
+}
+
+/* Five steps that keep 100 bytes each; all of it is freed when the program ends, or with the very
+ * end of the last step: that step did not see it go. */
+static void freed_at(int64_t when)
+{
+	tide_model *m = some_machine();
+	uint32_t kept[5];
+	tide_leaks l;
+	(void)some_model; /* rows by hand are enough */
+
+	mark_step(m, 0);
+	for (int i = 0; i < 5; i++) {
+		kept[i] = some_alloc(m, 1, 100, i * 10 + 5);
+		mark_step(m, i * 10 + 10);
+	}
+	for (int i = 0; i < 5; i++)
+		some_free(m, kept[i], when);
+	m->t_end = 70;
+	assert_int_equal(tide__leaks(m, 1, TIDE_BY_STACK, 0, &l, NULL), TIDE_OK);
+	assert_true(l.known);
+	assert_int_equal(l.beats.n, 5);
+	assert_int_equal(l.n, 1);
+	assert_true(l.v[0].steady);
+	assert_true(l.v[0].slope == 100.0);
+	assert_int_equal(l.v[0].last, 500);
+	assert_int_equal(l.v[0].last_count, 5);
+	assert_int_equal(l.v[0].alloc, kept[4]);
+	tide__leaks_free(&l);
+	tide__model_free(m);
+}
+
+static void frees_at_the_end(void **state)
+{
+	freed_at(60);
+	freed_at(50);
+}
+
+/* Of two steps nothing can be said, of three it can. */
+static void few_steps(void **state)
+{
+	for (int steps = 0; steps <= 4; steps++) {
+		tide_model *m = some_machine();
+		tide_leaks l;
+
+		mark_step(m, 0);
+		for (int i = 0; i < steps; i++) {
+			some_alloc(m, 1, 100, i * 10 + 5);
+			mark_step(m, i * 10 + 10);
+		}
+		m->t_end = 70;
+		assert_int_equal(tide__leaks(m, 1, TIDE_BY_STACK, 0, &l, NULL), TIDE_OK);
+		assert_int_equal(l.known, steps >= 3);
+		tide__leaks_free(&l);
+		tide__model_free(m);
+	}
+}
+
+/* The same without marks, looked at in even distances: the end of the program is none of them. */
+static void even_distances_end_with_the_work(void **state)
+{
+	tide_model *m = some_machine();
+	uint32_t kept[10];
+	tide_leaks l;
+
+	for (int i = 0; i < 10; i++)
+		kept[i] = some_alloc(m, 1, 100, i * 10 + 5);
+	for (int i = 0; i < 10; i++)
+		some_free(m, kept[i], 150);
+	m->t_end = 200;
+	assert_int_equal(tide__leaks(m, 1, TIDE_BY_STACK, 20, &l, NULL), TIDE_OK);
+	assert_true(l.known);
+	assert_int_equal(l.beats.n, 5);
+	assert_int_equal(l.beats.t[5], 96);
+	assert_int_equal(l.n, 1);
+	assert_true(l.v[0].slope == 200.0);
+	assert_int_equal(l.v[0].last, 1000);
+	tide__leaks_free(&l);
+	tide__model_free(m);
+}
+
+/* A profiler's step that two threads tell is one step; those of the device side are none. */
+static void steps_once(void **state)
+{
+	tide_model *m = some_machine();
+	tide_beats b;
+	char name[32];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(name, sizeof name, "ProfilerStep#%d", i);
+		some_span(m, 1, TIDE_CAT_USER, name, i * 10, i * 10 + 9);
+		some_span(m, 2, TIDE_CAT_USER, name, i * 10 + 1, i * 10 + 8);
+		some_span(m, 3, TIDE_CAT_GPU_USER, name, i * 10 + 3, i * 10 + 9);
+	}
+	assert_int_equal(tide__beats(m, 0, &b), TIDE_OK);
+	assert_int_equal(b.source, TIDE_BEATS_PROFILER);
+	assert_int_equal(b.n, 4);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(b.t[i], i * 10);
+	tide__beats_free(&b);
+	tide__model_free(m);
+}
+
+/* What tells most, of what there is. */
+static void telling(void **state)
+{
+	tide_model *m = some_machine();
+	uint32_t a = some_alloc(m, 1, 512, 0);
+
+	assert_int_equal(tide__groups_telling(m), TIDE_BY_SIZE);
+	m->allocs.role[a] = TIDE_ROLE_PARAMETER;
+	assert_int_equal(tide__groups_telling(m), TIDE_BY_ROLE);
+	m->allocs.role[a] = TIDE_ROLE_UNKNOWN;
+	uint32_t t = tide__push(&m->tensors, &tide_tensors_desc);
+	m->tensors.alloc[t].i = a;
+	m->tensors.role[t] = TIDE_ROLE_PARAMETER;
+	assert_int_equal(tide__groups_telling(m), TIDE_BY_ROLE);
+	m->allocs.span[a].i = some_span(m, 1, TIDE_CAT_OP, "op", 0, 9);
+	assert_int_equal(tide__groups_telling(m), TIDE_BY_OP);
+	m->allocs.stack[a] = tide__stack(m, (tide_stack_id){ 0 },
+					 tide__frame(m, tide__str(m, "f"), (tide_str){ 0 }, 1));
+	assert_int_equal(tide__groups_telling(m), TIDE_BY_STACK);
+	tide__model_free(m);
+}
+
+/* Said where it is much: a MiB a step, or a tenth of the peak. */
+static void advice_on_growth(void **state)
+{
+	static const struct {
+		uint64_t each, before; /* bytes kept a step, held all the time */
+		const char *want;      /* NULL = nothing is said */
+	} rows[] = {
+		{ 3 << 20, 1ull << 30, "memory grows by 3.00 MiB a step over 30 steps; 1 group" },
+		{ 40 << 10, 0, "memory grows by 40.00 KiB a step over 30 steps; 1 group" },
+		{ 40 << 10, 1 << 30, NULL },
+		{ 100, 0, NULL },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tide_model *m = some_machine();
+		tide_memadvices *v = tide__calloc(1, sizeof *v);
+		const char *told = NULL;
+
+		if (rows[i].before)
+			some_alloc(m, 1, rows[i].before, 0);
+		mark_step(m, 1);
+		for (int k = 0; k < 30; k++) {
+			some_alloc(m, 1, rows[i].each, k * 10 + 5);
+			mark_step(m, k * 10 + 10);
+		}
+		m->t_end = 400;
+		assert_int_equal(tide__memadvice(m, 1, NULL, NULL, v, NULL), TIDE_OK);
+		for (size_t k = 0; k < v->n; k++)
+			if (!strcmp(v->v[k].kind, "growth"))
+				told = v->v[k].text;
+		if (rows[i].want)
+			assert_true(told && strstr(told, rows[i].want) == told);
+		else
+			assert_null(told);
+		tide__free(v);
+		tide__model_free(m);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(steps_once),
+		cmocka_unit_test(telling),
+		cmocka_unit_test(frees_at_the_end),
+		cmocka_unit_test(few_steps),
+		cmocka_unit_test(even_distances_end_with_the_work),
+		cmocka_unit_test(advice_on_growth),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

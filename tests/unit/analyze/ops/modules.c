@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Modules against their definition: for every module and every span or allocation the oracle
+ * climbs. */
+#include <string.h>
+
+#include "analyze/memory/groups.h"
+#include "analyze/ops/modules.h"
+#include "base/mem.h"
+#include "some_model.h"
+#include "testing.h"
+
+static bool named(const tide_model *m, uint32_t s, const char *prefix)
+{
+	return s && !strncmp(tide__text(m, m->spans.name[s], NULL), prefix, strlen(prefix));
+}
+
+static bool module(const tide_model *m, uint32_t s)
+{
+	return named(m, s, "nn.Module: ");
+}
+
+/* ---- the oracle ---- */
+
+/* The forward op of which span i, or the engine's span i around one, is the backward; the last
+ * flow. */
+static uint32_t forward(const tide_model *m, uint32_t i)
+{
+	uint32_t found = 0;
+	for (size_t k = 0; k < m->flows.n; k++) {
+		uint32_t from = m->flows.from[k].i, to = m->flows.to[k].i;
+		uint32_t around = m->spans.parent[to].i;
+		if (m->flows.kind[k] != TIDE_FLOW_FWD_BWD || from >= to)
+			continue;
+		bool engine = around > from && named(m, around, "autograd::engine::");
+		if (i == (engine ? around : to))
+			found = from;
+	}
+	return found;
+}
+
+static uint32_t innermost(const tide_model *m, uint32_t s)
+{
+	while (s && !module(m, s))
+		s = forward(m, s) ? forward(m, s) : m->spans.parent[s].i;
+	return s;
+}
+
+static bool within(const tide_model *m, uint32_t s, uint32_t outer)
+{
+	while (s && s != outer)
+		s = m->spans.parent[s].i;
+	return s;
+}
+
+static tide_module_row row_by_hand(const tide_model *m, tide_str name)
+{
+	tide_module_row r = { .name = name };
+	const tide_spans *s = &m->spans;
+	for (uint32_t i = 1; i < s->n; i++) {
+		if (s->name[i].i != name.i)
+			continue;
+		r.calls++;
+		uint32_t around = innermost(m, s->parent[i].i);
+		if (around && s->name[around].i == name.i)
+			continue;
+		r.forward_ns += s->t1[i] - s->t0[i];
+		for (uint32_t a = 1; a < m->allocs.n; a++)
+			if (within(m, m->allocs.span[a].i, i))
+				r.forward_bytes += m->allocs.size[a];
+		for (uint32_t b = 1; b < s->n; b++) {
+			if (!forward(m, b) || !within(m, forward(m, b), i))
+				continue;
+			r.backward_ops++;
+			r.backward_ns += s->t1[b] - s->t0[b];
+			for (uint32_t a = 1; a < m->allocs.n; a++)
+				if (within(m, m->allocs.span[a].i, b))
+					r.backward_bytes += m->allocs.size[a];
+		}
+	}
+	return r;
+}
+
+static void agree(const tide_model *m)
+{
+	tide_modules x;
+	assert_int_equal(tide__modules(m, &x, NULL), TIDE_OK);
+	for (uint32_t i = 1; i < m->spans.n; i++)
+		assert_int_equal(x.of[i].i, m->spans.name[innermost(m, i)].i);
+	for (size_t i = 0; i < x.n; i++) {
+		tide_module_row w = row_by_hand(m, x.rows[i].name);
+		const tide_module_row *r = &x.rows[i];
+		assert_int_equal(w.calls, r->calls);
+		assert_int_equal(w.forward_ns, r->forward_ns);
+		assert_int_equal(w.backward_ns, r->backward_ns);
+		assert_int_equal(w.forward_bytes, r->forward_bytes);
+		assert_int_equal(w.backward_bytes, r->backward_bytes);
+		assert_int_equal(w.backward_ops, r->backward_ops);
+	}
+	tide__modules_free(&x);
+}
+
+/* ---- models ---- */
+
+static void link_spans(tide_model *m, uint32_t from, uint32_t to)
+{
+	size_t row;
+	tide__table_push(&m->flows, &tide_flows_desc, &row);
+	m->flows.from[row].i = from;
+	m->flows.to[row].i = to;
+	m->flows.kind[row] = TIDE_FLOW_FWD_BWD;
+}
+
+static void in(tide_model *m, uint32_t span, uint64_t size)
+{
+	uint32_t row = some_alloc(m, 1, size, m->spans.t0[span]); /* first: the columns may move */
+	m->allocs.span[row].i = span;
+}
+
+static void by_hand(void **state)
+{
+	tide_model *m = some_machine();
+	uint32_t net = some_span(m, 1, TIDE_CAT_OP, "nn.Module: Net", 0, 100);
+	uint32_t up = some_span(m, 1, TIDE_CAT_OP, "nn.Module: Net.up", 10, 40);
+	uint32_t mm = some_span(m, 1, TIDE_CAT_OP, "aten::mm", 20, 30);
+	uint32_t engine = some_span(m, 2, TIDE_CAT_OP,
+				    "autograd::engine::evaluate_function: MmBackward0", 200, 260);
+	uint32_t back = some_span(m, 2, TIDE_CAT_OP, "MmBackward0", 210, 250);
+	link_spans(m, mm, back);
+	in(m, mm, 1000);
+	in(m, net, 1);
+	in(m, back, 500);
+	in(m, engine, 20);
+	tide_modules x;
+	assert_int_equal(tide__modules(m, &x, NULL), TIDE_OK);
+	assert_int_equal(x.n, 2);
+	assert_int_equal(x.of[engine].i, m->spans.name[up].i);
+	assert_string_equal(tide__module_text(m, x.rows[1].name), "Net.up");
+	assert_int_equal(x.rows[0].forward_bytes, 1001);
+	assert_int_equal(x.rows[1].forward_bytes, 1000);
+	assert_int_equal(x.rows[0].backward_bytes, 520);
+	assert_int_equal(x.rows[0].backward_ns, 60);
+	assert_int_equal(x.rows[1].backward_ops, 1);
+	tide__modules_free(&x);
+	tide_alive set;
+	tide_groups g;
+	assert_int_equal(tide__alive_at(m, m->moves.n, TIDE_ANY, TIDE_ANY, &set, NULL), TIDE_OK);
+	assert_int_equal(tide__groups(m, &set, TIDE_BY_MODULE, &g, NULL), TIDE_OK);
+	assert_int_equal(g.n, 2);
+	assert_int_equal(g.rows[0].bytes, 1520);
+	tide__groups_free(&g);
+	tide__alive_free(&set);
+	agree(m);
+	tide__model_free(m);
+}
+
+/* Labels say whose part a tensor is, wherever it was made. */
+static const struct {
+	const char *name;
+	uint8_t role;
+	const char *owner; /* "" = where it was made, outside any */
+} labelled[] = {
+	{ "up.weight", TIDE_ROLE_PARAMETER, "Net.up" },
+	{ "up.weight.grad", TIDE_ROLE_GRADIENT, "Net.up" },
+	{ "up.weight.exp_avg", TIDE_ROLE_OPTIMIZER, "Net.up" },
+	{ "blocks.3.up.running_mean", TIDE_ROLE_BUFFER, "Net.blocks.3.up" },
+	{ "nosuch.weight", TIDE_ROLE_PARAMETER, "" },
+	{ "up.weight", TIDE_ROLE_ACTIVATION, "" },
+	{ "both.weight", TIDE_ROLE_PARAMETER, "" }, /* two models have one */
+	{ "scale", TIDE_ROLE_PARAMETER, "" },	    /* and both are outermost */
+	{ "grad", TIDE_ROLE_GRADIENT, "" },
+	{ "", TIDE_ROLE_PARAMETER, "" },
+};
+
+static void by_label(void **state)
+{
+	static const char *const spans[] = {
+		"nn.Module: Net",      "nn.Module: Net.up", "nn.Module: Net.blocks.3.up",
+		"nn.Module: Net.both", "nn.Module: Other",  "nn.Module: Other.both"
+	};
+	enum { N = sizeof labelled / sizeof *labelled };
+	tide_model *m = some_machine();
+	for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
+		some_span(m, 1, TIDE_CAT_OP, spans[i], (int64_t)i * 10, (int64_t)i * 10 + 5);
+	uint32_t of[N];
+	for (size_t i = 0; i < N; i++) {
+		of[i] = some_alloc(m, 1, 8, 100);
+		uint32_t t = tide__push(&m->tensors, &tide_tensors_desc);
+		m->tensors.alloc[t].i = of[i];
+		m->tensors.name[t] = tide__str(m, labelled[i].name);
+		m->tensors.role[t] = labelled[i].role;
+	}
+	tide_modules x;
+	assert_int_equal(tide__modules_of(m, &x, NULL), TIDE_OK);
+	tide_str *owner = tide__owners(m, &x);
+	assert_non_null(owner);
+	for (size_t i = 0; i < N; i++) {
+		const char *got = tide__module_text(m, owner[of[i]]);
+		if (strcmp(got, labelled[i].owner))
+			fail_msg("%s: \"%s\", not \"%s\"", labelled[i].name, got,
+				 labelled[i].owner);
+	}
+	tide__free(owner);
+	tide__modules_free(&x);
+	tide__model_free(m);
+}
+
+static void at_random(void **state)
+{
+	static const char *const names[] = { "nn.Module: A",   "nn.Module: A.b",
+					     "nn.Module: A.c", "autograd::engine::x",
+					     "aten::mm",       "B0" };
+	for (uint32_t n = 1; n <= 150; n++) {
+		some_seed = n;
+		tide_model *m = some_model(n, 40, 0);
+		for (uint32_t i = 1; i < m->spans.n; i++)
+			m->spans.name[i] = tide__str(m, names[some_random(6)]);
+		for (int i = 0; i < 25; i++) {
+			uint32_t from = 1 + some_random((uint32_t)m->spans.n - 1);
+			uint32_t to = 1 + some_random((uint32_t)m->spans.n - 1);
+			if (from < to)
+				link_spans(m, from, to);
+			in(m, some_random((uint32_t)m->spans.n), some_random(1000));
+		}
+		agree(m);
+		tide__model_free(m);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(by_hand), cmocka_unit_test(by_label),
+					    cmocka_unit_test(at_random) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

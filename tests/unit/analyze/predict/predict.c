@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Predictions: made-up trainings (a loader that allocates for every sample, steps that depend on
+ * the batch, a smaller last batch, evaluation between epochs) are performed at other sizes too, and
+ * predicted to the byte; what fits is what trying every size finds; whatever two recordings are,
+ * the prediction at their sizes is what they held. */
+#include <string.h>
+
+#include "analyze/predict/predict.h"
+#include "analyze/predict/predicted_reserved.h"
+#include "some_training.h"
+#include "testing.h"
+
+static void held_at(uint64_t size, tide_held *h, uint64_t *peak)
+{
+	tide_model *m = perform(size, peak);
+	assert_int_equal(tide__held(m, 1, size, h, NULL), TIDE_OK);
+	assert_int_equal(h->peak, *peak);
+	tide__model_free(m);
+}
+
+static void trainings_are_predicted(void **state)
+{
+	unsigned groups = 0;
+	for (unsigned round = 0; round < 150; round++) {
+		tide_held a, b;
+		tide_lines l;
+		uint64_t peak;
+		seed = 88172645463325252u + round;
+		invent();
+		uint64_t x = 1 + below(20), y = x + 1 + below(40);
+		held_at(x, &a, &peak);
+		held_at(y, &b, &peak);
+		assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+		assert_int_equal(l.moments[TIDE_LINE_AROUND], 0);
+		for (uint64_t size = 1; size < 190; size += 1 + below(50)) {
+			tide__model_free(perform(size, &peak));
+			if (tide__predict(&l, size, NULL) != peak)
+				fail_msg("round %u, from %u and %u at %u: %lld, not %lld", round,
+					 (unsigned)x, (unsigned)y, (unsigned)size,
+					 (long long)tide__predict(&l, size, NULL), (long long)peak);
+			assert_true(tide__predict_most(&l, size) >= peak);
+		}
+		groups += l.per_size > 0;
+		tide__lines_free(&l);
+		tide__held_free(&a);
+		tide__held_free(&b);
+	}
+	assert_true(groups > 40); /* loaders were among them */
+}
+
+/* ---- reserved bytes ---- */
+
+/* Five steps whatever the size, in blocks of 512 bytes; large enough for both pools. */
+static tide_model *perform_large(uint64_t size)
+{
+	uint64_t peak;
+	program.rows = 5 * size;
+	tide_model *m = perform(size, &peak);
+	for (size_t i = 1; i < m->allocs.n; i++) {
+		m->allocs.requested[i] = 37 * m->allocs.size[i];
+		m->allocs.size[i] = (m->allocs.requested[i] + 511) / 512 * 512;
+	}
+	return m;
+}
+
+static tide_sim_stats simulate(uint64_t size, uint64_t capacity, bool *out)
+{
+	tide_model *m = perform_large(size);
+	tide_requests *q;
+	tide_sim_result got;
+	assert_int_equal(tide__requests_new(m, (tide_device_id){ 1 }, &q, NULL), TIDE_OK);
+	tide_sim_config c = tide__sim_defaults();
+	c.capacity = capacity;
+	assert_int_equal(tide__sim_run(q, &c, TIDE_BEFORE_AGAIN, &got), TIDE_OK);
+	*out = got.out;
+	tide__requests_free(q);
+	tide__model_free(m);
+	return got.st;
+}
+
+/* Requests of another size, simulated, are what the program at that size asks for, simulated. */
+static void reserved_bytes_are_those_of_the_program(void **state)
+{
+	for (unsigned round = 0; round < 40; round++) {
+		tide_held a, b;
+		tide_lines l;
+		tide_resized r;
+		tide_sim_result got;
+		bool out;
+		seed = 4242424242u + 77 * round;
+		invent();
+		program.loader = false;
+		uint64_t x = 2 + below(10), y = x + 1 + below(20);
+		tide_model *m = perform_large(x), *o = perform_large(y);
+		assert_int_equal(tide__held(m, 1, x, &a, NULL), TIDE_OK);
+		assert_int_equal(tide__held(o, 1, y, &b, NULL), TIDE_OK);
+		assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+		assert_int_equal(tide__resized(o, 1, &b, &l, &r, NULL), TIDE_OK);
+		for (uint64_t size = 1; size < 150; size += 1 + below(60)) {
+			tide_sim_stats want = simulate(size, 0, &out);
+			assert_int_equal(tide__resized_run(&r, size, 0, &got), TIDE_OK);
+			assert_int_equal(got.st.reserved_peak, want.reserved_peak);
+			assert_int_equal(got.st.allocated_peak, want.allocated_peak);
+		}
+		uint64_t fits, capacity = simulate(60, 0, &out).reserved_peak;
+		assert_int_equal(tide__resized_fits(&r, 1000, capacity, &fits), TIDE_OK);
+		simulate(fits, capacity, &out);
+		assert_false(out);
+		if (fits < 1000)
+			simulate(fits + 1, capacity, &out);
+		assert_true(out || fits == 1000);
+		tide__resized_free(&r);
+		tide__lines_free(&l);
+		tide__held_free(&a);
+		tide__held_free(&b);
+		tide__model_free(m);
+		tide__model_free(o);
+	}
+}
+
+/* ---- whatever the recordings are ---- */
+
+static void two_sizes_are_as_recorded(void **state)
+{
+	for (uint32_t round = 1; round < 200; round++) {
+		tide_held a, b;
+		tide_lines l;
+		tide_model *m = some_model(round, 40, 120), *o = some_model(round * 7 + 1, 40, 90);
+		uint64_t x = 1 + some_random(50), y = x + 1 + some_random(50), n = 0;
+		assert_int_equal(tide__held(m, 1, x, &a, NULL), TIDE_OK);
+		assert_int_equal(tide__held(o, 1, y, &b, NULL), TIDE_OK);
+		assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+		assert_int_equal(tide__predict(&l, x, NULL), a.peak);
+		assert_int_equal(tide__predict(&l, y, NULL), b.peak);
+		for (size_t k = 0; k < TIDE_LINE_KINDS_N; k++)
+			n += l.moments[k];
+		assert_int_equal(n, a.moments + b.moments);
+		for (uint64_t size = 1; size < 300; size += 13)
+			assert_true(tide__predict_most(&l, size) >= tide__predict(&l, size, NULL));
+		tide__lines_free(&l);
+		tide__held_free(&a);
+		tide__held_free(&b);
+		tide__model_free(m);
+		tide__model_free(o);
+	}
+}
+
+static void what_one_alone_does_is_told_from_around_it(void **state)
+{
+	tide_held a, b;
+	tide_lines l;
+	size_t at;
+	struct run r = { .m = some_machine() }, s = { .m = some_machine() };
+	drop(&r, make(&r, "conv", "direct", 100));
+	make(&r, NULL, "other", 150);
+	drop(&s, make(&s, "conv", "winograd", 300));
+	make(&s, NULL, "other", 150);
+	assert_int_equal(tide__held(r.m, 1, 1, &a, NULL), TIDE_OK);
+	assert_int_equal(tide__held(s.m, 1, 2, &b, NULL), TIDE_OK);
+	assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+	assert_int_equal(l.moments[TIDE_LINE_AROUND], 2);
+	assert_int_equal(l.moments[TIDE_LINE_MOMENT], 2);
+	assert_int_equal(tide__predict(&l, 3, &at), 500); /* conv to conv, whatever is in it */
+	assert_int_equal(l.v[at].kind, TIDE_LINE_AROUND);
+	tide__lines_free(&l);
+	tide__held_free(&a);
+	tide__held_free(&b);
+	tide__model_free(r.m);
+	tide__model_free(s.m);
+}
+
+/* ---- reading lines ---- */
+
+static tide_line line(uint64_t a, uint64_t b)
+{
+	return (tide_line){ .at = { { .most = a, .least = a, .row = 1 },
+				    { .most = b, .least = b, .row = 1 } } };
+}
+
+/* Against trying sizes one by one, on lines that rise, fall and stay. */
+static void what_fits_is_what_trying_finds(void **state)
+{
+	enum { STEPS = 6, TRIED = 400 };
+	for (unsigned round = 0; round < 2000; round++) {
+		tide_line v[STEPS];
+		seed = 1234567 + round;
+		tide_lines l = { .v = v, .n = 1 + below(STEPS) };
+		for (size_t i = 0; i < l.n; i++) {
+			uint64_t a = below(2000);
+			v[i] = line(a, below(4) ? a + below(300) : below(2000));
+		}
+		l.size[0] = 1 + below(20);
+		l.size[1] = l.size[0] + 1 + below(20);
+		l.more[0] = below(100);
+		l.more[1] = below(100);
+		uint64_t capacity = below(4000), fits = tide__predict_fits(&l, capacity);
+		uint64_t found = 0;
+		for (uint64_t size = 1; size <= TRIED; size++)
+			if (tide__predict(&l, size, NULL) <= capacity)
+				found = size;
+		if (fits > TRIED) {
+			assert_true(found == TRIED ||
+				    tide__predict(&l, TRIED, NULL) > capacity); /* falls */
+			assert_true(tide__predict(&l, fits, NULL) <= capacity);
+			assert_true(fits == TIDE_MOST_SIZE ||
+				    tide__predict(&l, fits + 1, NULL) > capacity);
+		} else if (fits != found) {
+			fail_msg("round %u: %u, not %u", round, (unsigned)fits, (unsigned)found);
+		}
+	}
+}
+
+static void rounded_up_and_never_below_nothing(void **state)
+{
+	tide_line v = line(100, 101);
+	tide_lines l = { .size = { 2, 5 }, .v = &v, .n = 1 };
+	size_t at = 9;
+	assert_int_equal(tide__predict(&l, 3, &at), 101);
+	assert_int_equal(at, 0);
+	l.more[1] = 7;
+	assert_int_equal(tide__predict(&l, 5, NULL), 108);
+	l.more[1] = 0;
+	assert_int_equal(tide__predict(&l, 2, NULL), 100);
+	assert_int_equal(tide__on_line(&l, 0, 3, 8), 6);
+	v = line(100, 10);
+	assert_int_equal(tide__predict(&l, 50, NULL), 0);
+	v = line(100, UINT64_MAX);
+	assert_int_equal(tide__predict(&l, TIDE_MOST_SIZE, NULL), UINT64_MAX);
+	v = line(100, 200);
+	v.kind = TIDE_LINE_GROUP;
+	v.at[0].least = 50;
+	v.at[1].least = 20;
+	assert_int_equal(tide__predict_most(&l, 8), 350); /* from 50 to 200, and on */
+	assert_int_equal(tide__predict_most(&l, 1), 127); /* from 20 to 100 */
+	assert_int_equal(tide__predict_most(&l, 3), tide__predict(&l, 3, NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(trainings_are_predicted),
+		cmocka_unit_test(reserved_bytes_are_those_of_the_program),
+		cmocka_unit_test(two_sizes_are_as_recorded),
+		cmocka_unit_test(what_one_alone_does_is_told_from_around_it),
+		cmocka_unit_test(what_fits_is_what_trying_finds),
+		cmocka_unit_test(rounded_up_and_never_below_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Words of columns: every column of kinds has them, and no two numbers share one. */
+#include <string.h>
+
+#include "model/model.h"
+#include "model/kind_names.h"
+#include "testing.h"
+
+static const tide_table_desc *const tables[] = {
+#define T(st, member, COLUMNS, none, doc) &st##_desc,
+	TIDE_TABLES(T)
+#undef T
+};
+
+/* Columns of kinds are the bytes whose comment names a list of words (flags are bits). */
+static bool has_kinds(const tide_column *c)
+{
+	return c->size == 1 && strcmp(c->name, "flags") && !strncmp(c->doc, "TIDE_", 5);
+}
+
+static void test_every_column_of_kinds(void **state)
+{
+	size_t found = 0;
+	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+		for (size_t k = 0; k < tables[t]->n_columns; k++) {
+			const tide_column *c = &tables[t]->columns[k];
+			tide_words words = tide__words_of(tables[t]->name, c->name);
+			if (!words != !has_kinds(c))
+				fail_msg("%s.%s", tables[t]->name, c->name);
+			found += words != NULL;
+		}
+	assert_int_equal(found, 11);
+	assert_null(tide__words_of("allocs", "nothing"));
+	assert_null(tide__words_of("nothing", "kind"));
+}
+
+static void test_no_word_twice(void **state)
+{
+	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+		for (size_t k = 0; k < tables[t]->n_columns; k++) {
+			tide_words words =
+				tide__words_of(tables[t]->name, tables[t]->columns[k].name);
+			unsigned n = words ? tide__words_count(words) : 0;
+			for (unsigned i = 0; i < n; i++)
+				for (unsigned j = 0; j < i; j++)
+					assert_string_not_equal(words(i), words(j));
+		}
+	assert_int_equal(tide__words_count(tide__role_text), TIDE_ROLE_WORKSPACE + 1);
+	assert_int_equal(tide__words_count(tide__move_kind_text), TIDE_MOVE_SEG_FREE + 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_column_of_kinds),
+		cmocka_unit_test(test_no_word_twice),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

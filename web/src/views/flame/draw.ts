@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// Pictures of flame trees: which boxes are in sight, and how they are drawn.
+import { changeOf, nameOf, type Sides, type Tree } from '../../data/flame';
+import { ink, nameColor } from '../../draw/colors';
+import { face, word } from '../../draw/marks';
+import { inkOn, Pixels, rgb, shade } from '../../draw/pixels';
+import { fit } from '../../draw/text';
+import type { Surface } from '../../ui/canvas';
+import { px } from '../../ui/scale';
+
+/** Height of a level. */
+export const rowHigh = (): number => px(19);
+
+export interface Box {
+  x0: number;
+  x1: number;
+  level: number; // 0 = the root
+  node: number;
+}
+
+/** Nodes to draw when `at` fills the width: its ancestors above it, what is below to its size. */
+export function boxes(t: Tree, at: number, width: number): Box[] {
+  const out: Box[] = [];
+  const scale = width / (t.total[at] || 1);
+  for (let p = at; p; p = t.parent[p]) out.push({ x0: 0, x1: width, level: t.depth[t.parent[p]], node: t.parent[p] });
+  out.reverse();
+  const todo = [at];
+  while (todo.length) {
+    const i = todo.pop()!;
+    const x0 = (t.x[i] - t.x[at]) * scale;
+    const x1 = x0 + t.total[i] * scale;
+    if (x1 - x0 < 0.4) continue; // and nothing below it is wider
+    out.push({ x0, x1, level: t.depth[i], node: i });
+    for (const c of t.kids[i]) todo.push(c);
+  }
+  return out;
+}
+
+export function boxAt(list: Box[], x: number, level: number): Box | undefined {
+  return list.find((b) => b.level === level && x >= b.x0 && x < Math.max(b.x1, b.x0 + 1));
+}
+
+export const changeColors = { grown: 0xd9773d, shrunk: 0x4a86c5, new: 0xb4431f, gone: 0x1d5a9c, same: 0x9aa4ad };
+
+/** The more a row changed, the stronger its colour. */
+function changeColor(s: Sides, i: number): number {
+  const what = changeOf(s, i);
+  if (what !== 'grown' && what !== 'shrunk') return changeColors[what];
+  const [a, b] = [s.total[0][i], s.total[1][i]];
+  return shade(changeColors[what], 0.72 * (1 - Math.min(1, (2 * Math.abs(b - a)) / Math.max(a, b))));
+}
+
+/** Long names of generated code without what only a compiler wants: `void`, namespaces, arguments; the
+ *  functor that tells one instance of a template from the next stays. */
+export function brief(name: string): string {
+  if (name.length > 4000) return name;
+  const functor = /[<,:( ](?!\w*kernel\b)(\w*(?:Functor|functor)\w*)/.exec(name)?.[1] ?? /[<, ](?:\w+::)*(\w+(?:Ops?|_kernel_cuda))\b/.exec(name)?.[1];
+  let s = name.replace(/^void /, '').replace(/\(anonymous namespace\)::/g, '');
+  for (let last = ''; last !== s; ) {
+    last = s;
+    s = s.replace(/<[^<>]*>/g, '');
+  }
+  s = s.replace(/(?<=\S)\(.*$/, '').replace(/ \(.*\/([^/]+)\)$/, ' ($1)').replace(/^(?:\w+::)+(?=\w{3,}$)/, '');
+  if (!s || (s.includes('<') && s.length < 12)) return name;
+  const tells = functor ?? (s.length < 9 ? /<(?:\w+::)*(\w{4,})/.exec(name)?.[1] : ''); // "Kernel" alone says nothing
+  return tells && name.includes('<') && !s.includes(tells) ? `${s} ‹${tells}›` : s;
+}
+
+export interface Look {
+  color: number;
+  up: boolean; // the root at the bottom
+  hit?: Uint8Array; // by name; others are dimmed
+  cursor?: number; // node with the frame
+}
+
+/** Levels of the picture that a height has room for. */
+const topOf = (l: Look, level: number, height: number) => (l.up ? height - (level + 1) * rowHigh() : level * rowHigh());
+export const levelAt = (up: boolean, y: number, height: number): number => Math.floor((up ? height - y : y) / rowHigh());
+
+export function drawFlame({ ctx, width, height }: Surface, t: Tree, list: Box[], look: Look): void {
+  const c = ink();
+  const row = rowHigh();
+  const p = new Pixels(width, height);
+  p.clear(c.back);
+  const dim = c.dark ? 0x2a3038 : 0xe4e8ec;
+  const colors = list.map((b) => (look.hit && !look.hit[t.name[b.node]] ? dim : t.sides ? changeColor(t.sides, b.node) : nameColor(nameOf(t, b.node), look.color)));
+  list.forEach((b, i) => {
+    const y = topOf(look, b.level, height);
+    const x0 = Math.round(b.x0);
+    const x1 = Math.max(x0 + 1, Math.round(b.x1) - (b.x1 - b.x0 > 3 ? 1 : 0));
+    p.rect(x0, y, x1, y + row - 1, rgb(colors[i]));
+  });
+  p.show(ctx);
+  face(ctx, 11.5);
+  list.forEach((b, i) => {
+    const room = b.x1 - b.x0 - 7;
+    if (room < 17) return;
+    const whole = nameOf(t, b.node);
+    let text = fit(ctx, whole, room);
+    if (text !== whole) text = fit(ctx, brief(whole), room);
+    if (text) word(ctx, colors[i] === dim ? c.soft : inkOn(colors[i]), text, b.x0 + 4, topOf(look, b.level, height) + row / 2);
+  });
+  const at = look.cursor === undefined ? undefined : list.find((b) => b.node === look.cursor);
+  if (at) {
+    ctx.strokeStyle = c.dark ? '#fff' : '#111';
+    ctx.lineWidth = 2;
+    ctx.strokeRect(Math.round(at.x0) + 1, topOf(look, at.level, height) + 1, Math.max(2, Math.round(at.x1 - at.x0) - 3), row - 3);
+  }
+}
