@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Peaks of real training runs on a GPU, to hold predictions against.
+
+    python predict_accuracy.py                      run every configuration, write $OUT/predict_measured.json
+    python predict_accuracy.py --half development   one half only (or held-out)
+    python predict_accuracy.py train gpt-s-f32      one configuration, as an ordinary training script
+
+`train` knows nothing of Tidemark: it is the script that `tidemark predict ... -- python predict_accuracy.py train NAME`
+runs unchanged. Each configuration runs in a process of its own. The development half also gets the allocator's history
+(sizes of allocations and frees, in order), from a second run, to look into where a prediction is off.
+"""
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
+
+# ---- models ----
+
+
+class Attention(nn.Module):
+    def __init__(self, width: int, heads: int, kv_heads: int | None = None, bias: bool = True) -> None:
+        super().__init__()
+        self.heads, self.kv, self.head = heads, kv_heads or heads, width // heads
+        self.q = nn.Linear(width, width, bias=bias)
+        self.k = nn.Linear(width, self.kv * self.head, bias=bias)
+        self.v = nn.Linear(width, self.kv * self.head, bias=bias)
+        self.o = nn.Linear(width, width, bias=bias)
+
+    def forward(self, x, causal=True, rope=None):
+        b, t, c = x.shape
+        q = self.q(x).view(b, t, self.heads, self.head).transpose(1, 2)
+        k = self.k(x).view(b, t, self.kv, self.head).transpose(1, 2)
+        v = self.v(x).view(b, t, self.kv, self.head).transpose(1, 2)
+        if rope is not None:
+            q, k = rotate(q, rope), rotate(k, rope)
+        if self.kv != self.heads:
+            k = k.repeat_interleave(self.heads // self.kv, 1)
+            v = v.repeat_interleave(self.heads // self.kv, 1)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        return self.o(y.transpose(1, 2).reshape(b, t, c))
+
+
+def rotate(x, rope):
+    cos, sin = rope
+    a, b = x.chunk(2, -1)
+    return x * cos.to(x.dtype) + torch.cat((-b, a), -1) * sin.to(x.dtype)
+
+
+class Block(nn.Module):
+    """GPT's."""
+
+    def __init__(self, width: int, heads: int, dropout: float = 0.0, causal: bool = True) -> None:
+        super().__init__()
+        self.n1, self.n2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention = Attention(width, heads)
+        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(dropout))
+        self.causal = causal
+
+    def forward(self, x):
+        x = x + self.attention(self.n1(x), self.causal)
+        return x + self.mlp(self.n2(x))
+
+
+class GPT(nn.Module):
+    def __init__(self, width: int, layers: int, heads: int, tokens: int, vocab: int = 50257, dropout: float = 0.0, ckpt: bool = False) -> None:
+        super().__init__()
+        self.tok, self.pos = nn.Embedding(vocab, width), nn.Embedding(tokens, width)
+        self.drop = nn.Dropout(dropout)
+        self.blocks = nn.ModuleList(Block(width, heads, dropout) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, vocab, bias=False)
+        self.head.weight = self.tok.weight
+        self.ckpt = ckpt
+
+    def forward(self, ids, targets):
+        x = self.drop(self.tok(ids) + self.pos(torch.arange(ids.shape[1], device=ids.device)))
+        for b in self.blocks:
+            x = checkpoint(b, x, use_reentrant=False) if self.ckpt else b(x)
+        logits = self.head(self.norm(x))
+        return F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        y = x.float()
+        return (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype) * self.weight
+
+
+class LlamaBlock(nn.Module):
+    def __init__(self, width: int, heads: int, kv: int, hidden: int) -> None:
+        super().__init__()
+        self.n1, self.n2 = RMSNorm(width), RMSNorm(width)
+        self.attention = Attention(width, heads, kv, bias=False)
+        self.gate, self.up = nn.Linear(width, hidden, bias=False), nn.Linear(width, hidden, bias=False)
+        self.down = nn.Linear(hidden, width, bias=False)
+
+    def forward(self, x, cos, sin):
+        x = x + self.attention(self.n1(x), True, (cos, sin))
+        y = self.n2(x)
+        return x + self.down(F.silu(self.gate(y)) * self.up(y))
+
+
+class Llama(nn.Module):
+    def __init__(self, width: int, layers: int, heads: int, kv: int, hidden: int, tokens: int, vocab: int = 32000, ckpt: bool = False) -> None:
+        super().__init__()
+        self.tok = nn.Embedding(vocab, width)
+        self.blocks = nn.ModuleList(LlamaBlock(width, heads, kv, hidden) for _ in range(layers))
+        self.norm = RMSNorm(width)
+        self.head = nn.Linear(width, vocab, bias=False)
+        angles = torch.outer(torch.arange(tokens).float(), 1e4 ** (-torch.arange(0, width // heads, 2).float() / (width // heads)))
+        angles = torch.cat((angles, angles), -1)
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+        self.ckpt = ckpt
+
+    def forward(self, ids, targets):
+        x = self.tok(ids)
+        for b in self.blocks:
+            x = checkpoint(b, x, self.cos, self.sin, use_reentrant=False) if self.ckpt else b(x, self.cos, self.sin)
+        logits = self.head(self.norm(x)).float()
+        return F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
+
+
+class ViT(nn.Module):
+    def __init__(self, width: int = 768, layers: int = 12, heads: int = 12, patch: int = 16, size: int = 224, ckpt: bool = False) -> None:
+        super().__init__()
+        self.patch = nn.Conv2d(3, width, patch, patch)
+        self.cls = nn.Parameter(torch.zeros(1, 1, width))
+        self.pos = nn.Parameter(torch.zeros(1, (size // patch) ** 2 + 1, width))
+        self.blocks = nn.ModuleList(Block(width, heads, 0.1, causal=False) for _ in range(layers))
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 1000)
+        self.ckpt = ckpt
+
+    def forward(self, images, targets):
+        x = self.patch(images).flatten(2).transpose(1, 2)
+        x = torch.cat((self.cls.expand(x.shape[0], -1, -1), x), 1) + self.pos
+        for b in self.blocks:
+            x = checkpoint(b, x, use_reentrant=False) if self.ckpt else b(x)
+        return F.cross_entropy(self.head(self.norm(x)[:, 0]), targets)
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, inner: int, outer: int, stride: int, into: int) -> None:
+        super().__init__()
+        self.c1, self.b1 = nn.Conv2d(into, inner, 1, bias=False), nn.BatchNorm2d(inner)
+        self.c2, self.b2 = nn.Conv2d(inner, inner, 3, stride, 1, bias=False), nn.BatchNorm2d(inner)
+        self.c3, self.b3 = nn.Conv2d(inner, outer, 1, bias=False), nn.BatchNorm2d(outer)
+        self.relu = nn.ReLU(inplace=True)
+        self.down = None
+        if stride != 1 or into != outer:
+            self.down = nn.Sequential(nn.Conv2d(into, outer, 1, stride, bias=False), nn.BatchNorm2d(outer))
+
+    def forward(self, x):
+        y = self.relu(self.b1(self.c1(x)))
+        y = self.relu(self.b2(self.c2(y)))
+        y = self.b3(self.c3(y))
+        y += x if self.down is None else self.down(x)
+        return self.relu(y)
+
+
+class ResNet(nn.Module):
+    def __init__(self, layers: tuple[int, ...] = (3, 4, 6, 3)) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1))
+        into, stages = 64, []
+        for i, n in enumerate(layers):
+            inner = 64 << i
+            stages.append(nn.Sequential(*[Bottleneck(inner, inner * 4, 2 if i and not k else 1, into if not k else inner * 4) for k in range(n)]))
+            into = inner * 4
+        self.stages = nn.Sequential(*stages)
+        self.head = nn.Linear(into, 1000)
+
+    def forward(self, images, targets):
+        x = self.stages(self.stem(images)).mean((2, 3))
+        return F.cross_entropy(self.head(x), targets)
+
+
+def double_conv(a: int, b: int) -> nn.Sequential:
+    return nn.Sequential(nn.Conv2d(a, b, 3, padding=1, bias=False), nn.BatchNorm2d(b), nn.ReLU(inplace=True),
+                         nn.Conv2d(b, b, 3, padding=1, bias=False), nn.BatchNorm2d(b), nn.ReLU(inplace=True))
+
+
+class UNet(nn.Module):
+    def __init__(self, base: int = 64, depth: int = 4) -> None:
+        super().__init__()
+        w = [base << i for i in range(depth + 1)]
+        self.into = double_conv(3, w[0])
+        self.down = nn.ModuleList(double_conv(w[i], w[i + 1]) for i in range(depth))
+        self.up = nn.ModuleList(nn.ConvTranspose2d(w[i + 1], w[i], 2, 2) for i in reversed(range(depth)))
+        self.join = nn.ModuleList(double_conv(2 * w[i], w[i]) for i in reversed(range(depth)))
+        self.head = nn.Conv2d(w[0], 2, 1)
+
+    def forward(self, images, targets):
+        x, skips = self.into(images), []
+        for d in self.down:
+            skips.append(x)
+            x = d(F.max_pool2d(x, 2))
+        for u, j in zip(self.up, self.join):
+            x = j(torch.cat((skips.pop(), u(x)), 1))
+        return F.cross_entropy(self.head(x), targets)
+
+
+class LSTM(nn.Module):
+    def __init__(self, width: int = 1024, layers: int = 2, vocab: int = 10000, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.tok = nn.Embedding(vocab, width)
+        self.rnn = nn.LSTM(width, width, layers, batch_first=True, dropout=dropout)
+        self.head = nn.Linear(width, vocab)
+
+    def forward(self, ids, targets):
+        y, _ = self.rnn(self.tok(ids))
+        logits = self.head(y)
+        return F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
+
+
+# ---- configurations ----
+
+GPT_S = dict(width=768, layers=12, heads=12, tokens=512)
+GPT_M = dict(width=1024, layers=24, heads=16, tokens=1024)
+GPT_L = dict(width=1280, layers=36, heads=20, tokens=1024)
+LLAMA_S = dict(width=1024, layers=12, heads=16, kv=16, hidden=2816, tokens=1024)
+LLAMA_M = dict(width=2048, layers=22, heads=32, kv=4, hidden=5632, tokens=1024)  # TinyLlama's 1.1 billion
+LLAMA_L = dict(width=2560, layers=32, heads=32, kv=8, hidden=6912, tokens=1024)
+
+# name: (half, model, its arguments, input, batch, options). Options: amp (f16 has a scaler), ckpt, opt, fused, foreach, accum, clip, set_none
+D, H = "development", "held-out"
+CONFIGS = {
+    "gpt-s-f32": (D, GPT, GPT_S, "text", 8, dict(opt="adamw")),
+    "gpt-s-bf16-fused": (D, GPT, GPT_S, "text", 16, dict(amp="bf16", opt="adamw", fused=True)),
+    "gpt-m-bf16-ckpt": (D, GPT, dict(GPT_M, ckpt=True), "text", 8, dict(amp="bf16", opt="adamw", ckpt=True)),
+    "llama-s-f32": (D, Llama, LLAMA_S, "text", 4, dict(opt="adamw")),
+    "llama-s-bf16": (D, Llama, LLAMA_S, "text", 16, dict(amp="bf16", opt="adamw")),
+    "llama-m-bf16-ckpt": (D, Llama, dict(LLAMA_M, ckpt=True), "text", 8, dict(amp="bf16", opt="adamw", fused=True, clip=True)),
+    "resnet50-f32-sgd": (D, ResNet, {}, "image", 32, dict(opt="sgd")),
+    "resnet50-bf16": (D, ResNet, {}, "image", 64, dict(amp="bf16", opt="sgd")),
+    "unet-f16": (D, UNet, {}, "mask", 4, dict(amp="f16", opt="adamw")),
+    "lstm-f32": (D, LSTM, {}, "short", 32, dict(opt="adamw")),
+    "vit-b-bf16": (D, ViT, {}, "image", 32, dict(amp="bf16", opt="adamw")),
+    "gpt-s-sgd-accum": (D, GPT, dict(GPT_S, dropout=0.1), "text", 8, dict(opt="sgd", accum=2)),
+    "gpt-s-bf16": (H, GPT, GPT_S, "text", 24, dict(amp="bf16", opt="adamw")),
+    "gpt-m-f32-fused": (H, GPT, dict(GPT_M, dropout=0.1), "text", 4, dict(opt="adamw", fused=True)),
+    "gpt-l-bf16": (H, GPT, GPT_L, "text", 4, dict(amp="bf16", opt="adamw")),
+    "llama-s-f32-ckpt": (H, Llama, dict(LLAMA_S, ckpt=True), "text", 8, dict(opt="adamw")),
+    "llama-m-bf16": (H, Llama, LLAMA_M, "text", 6, dict(amp="bf16", opt="adamw", fused=True)),
+    "llama-l-bf16-ckpt": (H, Llama, dict(LLAMA_L, ckpt=True), "text", 4, dict(amp="bf16", opt="adamw", clip=True)),
+    "resnet50-f32-adamw": (H, ResNet, {}, "image", 48, dict(opt="adamw")),
+    "resnet101-bf16-sgd": (H, ResNet, dict(layers=(3, 4, 23, 3)), "image", 48, dict(amp="bf16", opt="sgd")),
+    "unet-f32": (H, UNet, dict(base=48), "mask", 6, dict(opt="sgd")),
+    "lstm-bf16": (H, LSTM, dict(width=1536, layers=3), "short", 48, dict(amp="bf16", opt="adamw")),
+    "vit-b-f32-sgd": (H, ViT, {}, "image", 48, dict(opt="sgd")),
+    "vit-l-bf16-ckpt": (H, ViT, dict(width=1024, layers=24, heads=16, ckpt=True), "image", 64, dict(amp="bf16", opt="adamw", fused=True)),
+}
+
+
+def batch_of(kind: str, n: int, kw: dict, device: str):
+    if kind == "text":
+        ids = torch.randint(0, 32000, (n, kw["tokens"] + 1))
+        return ids[:, :-1].contiguous().to(device), ids[:, 1:].contiguous().to(device)
+    if kind == "short":
+        ids = torch.randint(0, 10000, (n, 129))
+        return ids[:, :-1].contiguous().to(device), ids[:, 1:].contiguous().to(device)
+    images = torch.randn(n, 3, 224, 224) if kind == "image" else torch.randn(n, 3, 256, 256)
+    targets = torch.randint(0, 1000, (n,)) if kind == "image" else torch.randint(0, 2, (n, 256, 256))
+    return images.to(device), targets.to(device)
+
+
+def train(name: str, steps: int = 3, batch: int = 0, report=None) -> None:
+    _, cls, kw, kind, n, o = CONFIGS[name]
+    device = "cuda"
+    torch.manual_seed(0)
+    model = cls(**kw).to(device)
+    params = list(model.parameters())
+    if o["opt"] == "sgd":
+        optimizer = torch.optim.SGD(params, lr=1e-3, momentum=0.9, fused=o.get("fused"))
+    else:
+        optimizer = torch.optim.AdamW(params, lr=1e-4, fused=o.get("fused"))
+    amp = {"bf16": torch.bfloat16, "f16": torch.float16}.get(o.get("amp", ""))
+    scaler = torch.amp.GradScaler("cuda", enabled=amp is torch.float16)
+    for _ in range(steps):
+        for _ in range(o.get("accum", 1)):
+            x, y = batch_of(kind, batch or n, kw, device)
+            with torch.autocast("cuda", dtype=amp or torch.bfloat16, enabled=amp is not None):
+                loss = model(x, y) / o.get("accum", 1)
+            scaler.scale(loss).backward()
+        if o.get("clip"):
+            scaler.unscale_(optimizer)
+            torch.nn.utils.clip_grad_norm_(params, 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+        optimizer.zero_grad()
+        if report:
+            report(loss)
+    if not report:
+        print(f"{name}: loss {loss.item():.3f}")
+
+
+# ---- measuring ----
+
+
+def history(name: str, path: str) -> None:
+    """Allocations and frees of one run in order: [action, size, number of the address]."""
+    torch.cuda.memory._record_memory_history(context=None, max_entries=2_000_000)
+    train(name, report=lambda loss: None)
+    torch.cuda.synchronize()
+    events = torch.cuda.memory._snapshot()["device_traces"][0]
+    base = min((e["addr"] for e in events), default=0)
+    with gzip.open(path, "wt") as f:
+        json.dump([[e["action"], e["size"], (e["addr"] - base) // 512] for e in events], f)
+
+
+def measure(name: str) -> dict:
+    after = []
+
+    def report(loss):
+        torch.cuda.synchronize()
+        after.append([torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved(), torch.cuda.memory_allocated()])
+
+    free, total = torch.cuda.mem_get_info()
+    train(name, report=report)
+    stats = torch.cuda.memory_stats()
+    half, cls, kw, kind, n, o = CONFIGS[name]
+    return {"name": name, "half": half, "batch": n, "options": o, "parameters": sum(p.numel() for p in cls(**kw).parameters()),
+            "peak_allocated": torch.cuda.max_memory_allocated(), "peak_reserved": torch.cuda.max_memory_reserved(),
+            "peak_requested": stats.get("requested_bytes.all.peak"), "peak_active": stats.get("active_bytes.all.peak"),
+            "after_step": after, "free_before": free, "total": total, "retries": stats.get("num_alloc_retries")}
+
+
+def one(args: list[str]) -> dict:
+    p = subprocess.run([sys.executable, os.path.abspath(__file__), *args], capture_output=True, text=True)
+    if p.returncode:
+        return {"name": args[1], "error": (p.stderr.strip().splitlines() or ["?"])[-1]}
+    return json.loads(p.stdout.strip().splitlines()[-1])
+
+
+def run_all(half: str | None, only: list[str], out: str) -> None:
+    names = [n for n, c in CONFIGS.items() if (not half or c[0] == half) and (not only or n in only)]
+    device = torch.cuda.get_device_properties(0)
+    result = {"torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(), "python": sys.version.split()[0],
+              "device": device.name, "total_memory": device.total_memory, "sm": f"{device.major}.{device.minor}",
+              "multi_processors": device.multi_processor_count, "configurations": []}
+    os.makedirs(out, exist_ok=True)
+    for name in names:
+        got = one(["measure", name])
+        if CONFIGS[name][0] == D and "error" not in got:
+            one(["history", name, os.path.join(out, f"history-{name}.json.gz")])
+        result["configurations"].append(got)
+        print(name, got.get("error") or f"allocated {got['peak_allocated'] / 2**20:.1f} MiB, reserved {got['peak_reserved'] / 2**20:.1f} MiB", flush=True)
+        with open(os.path.join(out, "predict_measured.json"), "w") as f:  # after each: what was measured is not lost
+            json.dump(result, f, indent=1)
+
+
+def main() -> None:
+    p = argparse.ArgumentParser()
+    p.add_argument("what", nargs="?", choices=("train", "measure", "history", "list"))
+    p.add_argument("name", nargs="?", choices=list(CONFIGS))
+    p.add_argument("path", nargs="?")
+    p.add_argument("--half", choices=(D, H))
+    p.add_argument("--only", action="append", default=[])
+    p.add_argument("--steps", type=int, default=3)
+    p.add_argument("--batch", type=int, default=0, help="instead of the configuration's")
+    p.add_argument("--out", default=os.environ.get("OUT", "."))
+    a = p.parse_args()
+    if a.what == "train":
+        train(a.name, a.steps, a.batch)
+    elif a.what == "measure":
+        print(json.dumps(measure(a.name)))
+    elif a.what == "history":
+        history(a.name, a.path)
+        print("{}")
+    elif a.what == "list":
+        print("\n".join(f"{c[0]:12} {n}" for n, c in CONFIGS.items()))
+    else:
+        run_all(a.half, a.only, a.out)
+
+
+if __name__ == "__main__":
+    main()
