@@ -26,8 +26,7 @@
 #include <stdio.h>
 
 #include "import/import.h"
-#include "render/text/grid.h"
-#include "render/text/losses.h"
+#include "render/text/out.h"
 
 typedef enum tide_opt_kind {
 	TIDE_OPT_FLAG,	/* no value */
@@ -78,9 +77,14 @@ typedef struct tide_args {
 	tide_value *opt; /* indexed like cmd->options */
 	char **files;	 /* what is left: positional arguments */
 	size_t n_files;
-	FILE *out;	   /* stdout, or the file of -o/--output */
+	union {
+		struct {
+			FILE *out;	  /* stdout, or the file of -o/--output */
+			tide_style style; /* for out */
+		};
+		tide_out to; /* the same two, for reports */
+	};
 	const char *named; /* what messages call it, where it is neither; else NULL */
-	tide_style style;  /* for out */
 } tide_args;
 
 typedef struct tide_command {

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/select_names.h"
-#include "cli/select_memory.h"
+#include "cli/select.h"
+#include "render/text/out.h"
 #include "render/text/labels.h"
 
 /* ---- tables ---- */
@@ -234,22 +234,22 @@ static void print_parts(const tide_args *a, tide_predict_answer *x)
 	fprintf(a->out, "\nalive at the peak of %s (%s), and how much more for each\n\n",
 		count(b[0], x->whole.size),
 		tide__fmt_bytes(b[1], sizeof b[1], (double)x->whole.peak));
-	tide__grid_out(parts_table(x, false, 0), a, 2);
+	tide__grid_out(parts_table(x, false, 0), &a->to, 2);
 	if (x->modules.n < 2) /* nothing but "outside" */
 		return;
 	fputc('\n', a->out);
-	tide__grid_out(parts_table(x, true, TOP), a, 2);
+	tide__grid_out(parts_table(x, true, TOP), &a->to, 2);
 }
 
 void tide__predict_text(const tide_args *a, tide_predict_answer *x)
 {
 	char name[64], b[2][32];
 	const tide_predict_run *z = tide__predict_last(x);
-	tide__heading(a, "%s: peak by size of the work, from %s and %s",
+	tide__heading(&a->to, "%s: peak by size of the work, from %s and %s",
 		      tide__device_name(z->m, z->device, name, sizeof name),
 		      count(b[0], x->v[0].size), count(b[1], z->size));
 	print_joined(a, x);
-	tide__grid_out(table(x, true), a, 2);
+	tide__grid_out(table(x, true), &a->to, 2);
 	fputc('\n', a->out);
 	if (x->kept)
 		fputs(x->kept == TIDE_KEPT_SIM

@@ -9,9 +9,8 @@
 #include "analyze/allocator/fragmentation.h"
 #include "analyze/memory/memory_advice.h"
 #include "base/mem.h"
-#include "cli/select_names.h"
-#include "cli/select_memory.h"
-#include "cli/select_moment.h"
+#include "cli/select.h"
+#include "render/text/out.h"
 #include "render/text/chart.h"
 #include "render/text/format.h"
 
@@ -280,7 +279,7 @@ static void print_map(const tide_args *a, const struct answer *x)
 	for (size_t i = 0; order && i < n && i < top; i++)
 		map_row(a, x, order[i], g);
 	fputs("\n", a->out);
-	tide__grid_out(g, a, 2);
+	tide__grid_out(g, &a->to, 2);
 	if (n > top)
 		fprintf(a->out, "  (%zu more segments; --map 0 draws all)\n", n - top);
 	tide__free(order);
@@ -291,7 +290,7 @@ static void print_advice(const tide_args *a, const struct answer *x)
 	if (!x->advice.n)
 		return;
 	fputs("\n", a->out);
-	tide__heading(a, "What would help");
+	tide__heading(&a->to, "What would help");
 	for (size_t i = 0; i < x->advice.n; i++) {
 		fputs("  - ", a->out);
 		tide__put_words(a->out, x->advice.v[i].text, 4, 4, a->style.width);
@@ -303,7 +302,7 @@ static void print_text(const tide_args *a, const struct answer *x)
 	char name[64], t[32];
 
 	tide__device_name(x->m, x->device, name, sizeof name);
-	tide__heading(a, "%s: the allocator at %s%s", name,
+	tide__heading(&a->to, "%s: the allocator at %s%s", name,
 		      tide__fmt_ns(t, sizeof t, (double)(x->at.chosen ? x->state.t : x->m->t_end)),
 		      x->at.at_peak  ? " (the peak)"
 		      : x->at.chosen ? ""
@@ -468,7 +467,7 @@ static int run(const tide_args *a)
 	if (!m)
 		return 1;
 	x.m = m;
-	if (tide__story_device(a, &a->opt[O_DEVICE], m, &x.device, &rc)) {
+	if (tide__cli_one_device(a, &a->opt[O_DEVICE], m, &x.device, &rc)) {
 		if (!tide__cli_moment(a, &a->opt[O_AT], m, &x.at)) {
 			rc = 2;
 		} else if (solve(a, &x, &err) == TIDE_OK) {

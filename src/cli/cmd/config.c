@@ -8,7 +8,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "cli/select_names.h"
+#include "cli/select.h"
+#include "render/text/out.h"
 #include "cli/outfile.h"
 #include "config/config.h"
 #include "config/toml.h"
@@ -147,7 +148,7 @@ static int show_json(const tide_args *a, const tide_config *c)
 static void named(const tide_args *a, const char *what, const char *name)
 {
 	fputs(what, a->out);
-	tide__put_text(a, name);
+	tide__put_text(&a->to, name);
 	fputc('\n', a->out);
 }
 
@@ -255,7 +256,7 @@ static int write_it(const tide_args *a, tide_config *c)
 		if (c->v[k].from == TIDE_FROM_FLAG) {
 			fprintf(a->out, "%sUpdated backend %s = ", a->style.ascii ? "" : "✅ ",
 				tide__config_name((tide_config_key)k));
-			tide__put_text(a, c->v[k].text);
+			tide__put_text(&a->to, c->v[k].text);
 			named(a, " in ", c->file);
 		}
 	return tide__cli_done(a);

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/select_names.h"
+#include "cli/select.h"
+#include "render/text/out.h"
 #include "cli/job/ranks.h"
 #include "render/report/critical_path.h"
 #include "render/text/format.h"
@@ -62,7 +63,7 @@ static void print_text(const struct view *v)
 	char window[32], length[32], rest[32], text[200];
 	FILE *out = v->a->out;
 	fprintf(out, "Critical path of %s", *v->v.annotation ? "\"" : "the whole trace");
-	tide__put_text(v->a, v->v.annotation);
+	tide__put_text(&v->a->to, v->v.annotation);
 	fputs(*v->v.annotation ? "\"" : "", out);
 	if (*v->v.annotation && v->v.c->matches > 1 && v->first == v->last)
 		fprintf(out, ", number %" PRId64 " of 0 to %" PRId64 " (--instance)", v->first,
@@ -196,7 +197,7 @@ static void show(const struct view *v, tide_json *j, bool alone, bool first)
 	}
 	if (!alone) {
 		fputs(first ? "" : "\n", a->out);
-		tide__put_text(a, v->v.file);
+		tide__put_text(&a->to, v->v.file);
 		fputc('\n', a->out);
 	}
 	print_text(v);

@@ -9,7 +9,8 @@
 #include "cli/diff_checks.h"
 #include "cli/diff_compat.h"
 #include "cli/job/diff_ranks.h"
-#include "cli/select_names.h"
+#include "cli/select.h"
+#include "render/text/out.h"
 #include "cli/job/ranks.h"
 #include "render/report/diff.h"
 
@@ -43,7 +44,7 @@ static bool table(const tide_args *a, const tide_diff *d, tide_diff_kind kind, c
 	if (!t->n)
 		return true;
 	fputc('\n', a->out);
-	tide__heading(a, "%s: %zu added, %zu removed, %zu changed, %zu the same", title,
+	tide__heading(&a->to, "%s: %zu added, %zu removed, %zu changed, %zu the same", title,
 		      t->by_status[TIDE_DIFF_ADDED], t->by_status[TIDE_DIFF_REMOVED],
 		      t->by_status[TIDE_DIFF_CHANGED], t->by_status[TIDE_DIFF_SAME]);
 	tide_grid *g = tide__diff_rows(d, kind, top, true);
@@ -69,9 +70,9 @@ static bool print_text(const tide_args *a, const tide_diff *d, const tide_diff_c
 	if (!g)
 		return false;
 	fputs("A: ", a->out);
-	tide__put_text(a, a->files[0]);
+	tide__put_text(&a->to, a->files[0]);
 	fputs("\nB: ", a->out);
-	tide__put_text(a, a->files[1]);
+	tide__put_text(&a->to, a->files[1]);
 	fputs("\n\n", a->out);
 	tide__grid_print(g, a->out, &a->style, 0);
 	tide__grid_free(g);
@@ -84,7 +85,7 @@ static bool print_text(const tide_args *a, const tide_diff *d, const tide_diff_c
 			!c->r[i].decided  ? "UNKNOWN"
 			: c->r[i].crossed ? "CROSSED"
 					  : "fine");
-		tide__put_text(a, c->text[i]);
+		tide__put_text(&a->to, c->text[i]);
 		fprintf(a->out, ": %s\n", text);
 	}
 	return true;

@@ -5,7 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/select_names.h"
+#include "cli/select.h"
+#include "render/text/out.h"
 #include "model/kind_names.h"
 #include "render/text/format.h"
 

@@ -7,7 +7,8 @@
 
 #include "analyze/common/interval_set.h"
 #include "cli/cli.h"
-#include "cli/select_names.h"
+#include "cli/select.h"
+#include "render/text/out.h"
 #include "cli/job/ranks.h"
 #include "render/export/export.h"
 

@@ -8,7 +8,8 @@
 #include "analyze/ops/flame.h"
 #include "cli/cli.h"
 #include "cli/decimal.h"
-#include "cli/select_names.h"
+#include "cli/select.h"
+#include "render/text/out.h"
 #include "cli/job/ranks.h"
 #include "render/report/flame.h"
 
@@ -140,15 +141,15 @@ static void heading(const tide_args *a, const tide_flame *f, const tide_model *m
 	char total[32], name[64], when[32];
 	tide__fmt_ns(total, sizeof total, (double)f->nodes.total[0]);
 	if (f->kind == TIDE_FLAME_CPU)
-		tide__heading(a, "CPU time by nesting, threads added: %s", total);
+		tide__heading(&a->to, "CPU time by nesting, threads added: %s", total);
 	else if (f->kind == TIDE_FLAME_GPU)
-		tide__heading(a, "GPU time by what launched it, streams added: %s", total);
+		tide__heading(&a->to, "GPU time by what launched it, streams added: %s", total);
 	else if (a->opt[O_ALLOCATED].set || !m)
-		tide__heading(a, "Bytes %s: %s",
+		tide__heading(&a->to, "Bytes %s: %s",
 			      a->opt[O_ALLOCATED].set ? "ever allocated" : "alive at the peak",
 			      tide__fmt_bytes(total, sizeof total, (double)f->nodes.total[0]));
 	else
-		tide__heading(a, "%s at its peak, at %s: %s alive",
+		tide__heading(&a->to, "%s at its peak, at %s: %s alive",
 			      tide__device_name(m, f->device.i, name, sizeof name),
 			      tide__fmt_ns(when, sizeof when, (double)f->peak_ns),
 			      tide__fmt_bytes(total, sizeof total, (double)f->nodes.total[0]));

@@ -7,10 +7,9 @@
 
 #include "analyze/memory/leaks.h"
 #include "base/mem.h"
-#include "cli/select_names.h"
+#include "cli/select.h"
+#include "render/text/out.h"
 #include "cli/options.h"
-#include "cli/select_memory.h"
-#include "cli/select_moment.h"
 
 enum { O_BY, O_EVERY, O_TOP, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
@@ -133,10 +132,10 @@ static void print_text(const tide_args *a, const struct answer *x)
 	if (l->beats.name.i)
 		snprintf(source, sizeof source, "%s: %s", tide__beat_source_text(l->beats.source),
 			 tide__text(x->m, l->beats.name, NULL));
-	tide__heading(a, "%s: %s%s a step over %zu steps", name, l->total.slope < 0 ? "-" : "+",
+	tide__heading(&a->to, "%s: %s%s a step over %zu steps", name, l->total.slope < 0 ? "-" : "+",
 		      tide__fmt_bytes(b, sizeof b, fabs(l->total.slope)), l->beats.n);
 	fputs("steps from ", a->out);
-	tide__put_text(a, source);
+	tide__put_text(&a->to, source);
 	fputs("\n\n", a->out);
 	if (!l->n) {
 		print_none(a, l);
@@ -145,7 +144,7 @@ static void print_text(const tide_args *a, const struct answer *x)
 
 		for (size_t i = 0; i < l->n && i < x->top; i++)
 			leak_row(g, x, &l->v[i], NULL);
-		tide__grid_out(g, a, 2);
+		tide__grid_out(g, &a->to, 2);
 		if (l->n > x->top)
 			fprintf(a->out, "  (%zu more)\n", l->n - x->top);
 	}
@@ -252,7 +251,7 @@ static int run(const tide_args *a)
 	if (!m)
 		return 1;
 	x.m = m;
-	if (tide__story_device(a, &a->opt[O_DEVICE], m, &x.device, &rc))
+	if (tide__cli_one_device(a, &a->opt[O_DEVICE], m, &x.device, &rc))
 		rc = answer(a, &x);
 	tide__leaks_free(&x.l);
 	tide__model_free(m);

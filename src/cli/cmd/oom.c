@@ -8,9 +8,8 @@
 #include "analyze/allocator/sim/sweep.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "cli/select_names.h"
-#include "cli/select_memory.h"
-#include "cli/select_moment.h"
+#include "cli/select.h"
+#include "render/text/out.h"
 #include "render/report/oom.h"
 
 enum { MOST_EVENTS = 64 }; /* of so many a replay says which it served */
@@ -237,7 +236,7 @@ static void print_settings(const tide_args *a, const struct trial *x, const tide
 		fprintf(a->out, "None of %zu other settings serves the request (replayed).\n",
 			others(x));
 	else
-		tide__grid_out(tries(x, o->mark), a, 2);
+		tide__grid_out(tries(x, o->mark), &a->to, 2);
 }
 
 static void print_one(const struct answer *x, const struct trial *tried, const tide_oom *o)
@@ -246,13 +245,13 @@ static void print_one(const struct answer *x, const struct trial *tried, const t
 	char name[64], t[32], b[32], line[600];
 
 	tide__device_name(x->m, device_of(x->m, o->mark), name, sizeof name);
-	tide__heading(a, "%s ran out of memory at %s: %s asked for", name,
+	tide__heading(&a->to, "%s ran out of memory at %s: %s asked for", name,
 		      tide__fmt_ns(t, sizeof t, (double)o->t),
 		      tide__fmt_bytes(b, sizeof b, (double)o->asked));
 	if (x->m->marks.stack[o->mark].i) {
 		fputs("by ", a->out);
 		tide__put_text(
-			a, tide__stack_line(x->m, x->m->marks.stack[o->mark], line, sizeof line));
+			&a->to, tide__stack_line(x->m, x->m->marks.stack[o->mark], line, sizeof line));
 		fputc('\n', a->out);
 	}
 	fputc('\n', a->out);
@@ -260,7 +259,7 @@ static void print_one(const struct answer *x, const struct trial *tried, const t
 	fputc('\n', a->out);
 	print_cause(a, o);
 	fputs("\nWhat held the memory, and what freeing it would have given:\n\n", a->out);
-	tide__grid_out(rooms(x, o), a, 2);
+	tide__grid_out(rooms(x, o), &a->to, 2);
 	print_settings(a, tried, o);
 }
 
@@ -337,7 +336,7 @@ static void print_rest(const struct answer *x)
 	tide_grid *g = tide__grid_new(rest_cols, sizeof rest_cols / sizeof *rest_cols);
 	char name[64];
 
-	tide__heading(x->a, "%zu %srequests failed", x->n - x->full, x->full ? "more " : "");
+	tide__heading(&x->a->to, "%zu %srequests failed", x->n - x->full, x->full ? "more " : "");
 	fputc('\n', x->a->out);
 	for (size_t i = 0; i < x->m->devices.n * N_CAUSES; i++) {
 		const struct rest *r = &x->rest[i];
@@ -353,7 +352,7 @@ static void print_rest(const struct answer *x)
 		tide__grid_int(g, r->first);
 		tide__grid_int(g, r->last);
 	}
-	tide__grid_out(g, x->a, 2);
+	tide__grid_out(g, &x->a->to, 2);
 	fprintf(x->a->out,
 		"\n--events N explains up to %d in full, --json has the figures of all.\n",
 		MOST_EVENTS);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "analyze/ops/op_tree.h"
-#include "cli/select_names.h"
-#include "cli/select_moment.h"
+#include "cli/select.h"
+#include "render/text/out.h"
 
 enum { O_FLAT, O_SORT, O_TOP, O_DEPTH, O_ALL, O_DEVICE, O_STREAMS, O_JSON, O_OUTPUT };
 static const tide_option options[] = {

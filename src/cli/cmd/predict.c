@@ -9,10 +9,9 @@
 #include "analyze/memory/usage.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "cli/select_names.h"
+#include "cli/select.h"
+#include "render/text/out.h"
 #include "cli/predict_out.h"
-#include "cli/select_memory.h"
-#include "cli/select_moment.h"
 
 enum { O_CAPACITY, O_AT, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
@@ -191,7 +190,7 @@ static int load_all(const tide_args *a, tide_predict_answer *x, tide_error *err)
 			return 1;
 	const tide_predict_run *z = tide__predict_last(x);
 	uint32_t device;
-	if (!tide__story_device(a, &a->opt[O_DEVICE], z->m, &device, &rc))
+	if (!tide__cli_one_device(a, &a->opt[O_DEVICE], z->m, &device, &rc))
 		return rc;
 	if (!device)
 		return nothing(z, err);

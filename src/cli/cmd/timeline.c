@@ -7,7 +7,8 @@
 #include "analyze/timeline/timeline.h"
 #include "cli/cli.h"
 #include "cli/decimal.h"
-#include "cli/select_names.h"
+#include "cli/select.h"
+#include "render/text/out.h"
 #include "cli/job/ranks.h"
 #include "render/report/timeline.h"
 
@@ -30,7 +31,7 @@ static int print_text(const tide_args *a, const char *file, const tide_model *m,
 {
 	char out[32], name[600];
 	if (list)
-		tide__heading(a, "%s", tide__fmt_name(name, sizeof name, file, strlen(file), 0));
+		tide__heading(&a->to, "%s", tide__fmt_name(name, sizeof name, file, strlen(file), 0));
 	if (!t->cpu_count && !t->gpu_count) {
 		fputs("the trace has no host spans and no device work\n", a->out);
 		return 0;

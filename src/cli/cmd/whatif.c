@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "analyze/allocator/sim/sweep.h"
-#include "cli/select_names.h"
-#include "cli/select_memory.h"
-#include "cli/select_moment.h"
+#include "cli/select.h"
+#include "render/text/out.h"
 
 enum { O_SET, O_CAPACITY, O_SWEEP, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
@@ -295,7 +294,7 @@ static void print_out(const tide_args *a, const struct answer *x, size_t first)
 		hi > lo ? tide__fmt_bytes(most, sizeof most, (double)hi) : "");
 	if (s.i) {
 		fputs("    ", a->out);
-		tide__put_text(a, tide__stack_line(x->m, s, line, sizeof line));
+		tide__put_text(&a->to, tide__stack_line(x->m, s, line, sizeof line));
 		fputc('\n', a->out);
 	}
 }
@@ -359,13 +358,13 @@ static void print_text(const tide_args *a, const struct answer *x)
 	char name[64], b[32], n[32];
 
 	tide__device_name(x->m, x->device, name, sizeof name);
-	tide__heading(a, "%s: %s requests replayed %s %s", name,
+	tide__heading(&a->to, "%s: %s requests replayed %s %s", name,
 		      tide__fmt_count(n, sizeof n, (int64_t)x->q->n), x->capacity ? "within" : "in",
 		      x->capacity ? tide__fmt_bytes(b, sizeof b, (double)x->capacity)
 				  : "memory without end");
 	print_check(a, x);
 	fputc('\n', a->out);
-	tide__grid_out(results(x), a, 2);
+	tide__grid_out(results(x), &a->to, 2);
 	fputc('\n', a->out);
 	print_verdict(a, x);
 	for (size_t i = 0; i < x->sweep.n; i++)
@@ -517,7 +516,7 @@ static int run(const tide_args *a)
 	if (!m)
 		return 1;
 	x.m = m;
-	if (tide__story_device(a, &a->opt[O_DEVICE], m, &x.device, &rc))
+	if (tide__cli_one_device(a, &a->opt[O_DEVICE], m, &x.device, &rc))
 		rc = answer(a, &x);
 	tide__sweep_free(&x.sweep);
 	tide__requests_free(x.q);

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/select_names.h"
+#include "cli/select.h"
+#include "render/text/out.h"
 #include "render/report/diff.h"
 #include "render/text/losses.h"
 
@@ -235,11 +236,11 @@ static void print_text(struct job *j)
 	qsort(j->rows, j->n, sizeof *j->rows, worst_first);
 	for (int i = 0; i < 2; i++) {
 		fprintf(out, "%c: ", "AB"[i]);
-		tide__put_text(j->a, j->a->files[i]);
+		tide__put_text(&j->a->to, j->a->files[i]);
 		fputc('\n', out);
 	}
 	fputc('\n', out);
-	tide__heading(j->a, "%zu rank%s, the worst first", j->n, j->n == 1 ? "" : "s");
+	tide__heading(&j->a->to, "%zu rank%s, the worst first", j->n, j->n == 1 ? "" : "s");
 	tide_grid *g = table(j);
 	tide__grid_print(g, out, &j->a->style, 0);
 	tide__grid_free(g);

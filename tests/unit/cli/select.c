@@ -3,7 +3,7 @@
 /* Names of devices and pools, times as text and back. */
 #include <string.h>
 
-#include "cli/select_names.h"
+#include "cli/select.h"
 #include "cli/options.h"
 #include "testing.h"
 

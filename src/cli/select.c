@@ -1,13 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "cli/select_moment.h"
+#include "cli/select.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/memory/live_set.h"
-#include "cli/select_names.h"
 #include "cli/options.h"
+#include "render/text/labels.h"
+
+uint32_t tide__device_find(const tide_model *m, const char *text)
+{
+	char name[64];
+	char *end;
+	for (uint32_t d = 1; d < m->devices.n; d++)
+		if (!strcmp(tide__device_name(m, d, name, sizeof name), text))
+			return d;
+	unsigned long v = strtoul(text, &end, 10);
+	return *text && !*end && v < m->devices.n ? (uint32_t)v : 0;
+}
+
+int tide__no_device(const tide_args *a, const tide_model *m, const char *text)
+{
+	char list[300] = "", name[64];
+	for (uint32_t d = 1; d < m->devices.n && strlen(list) < 200; d++) {
+		tide__device_name(m, d, name, sizeof name);
+		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", d > 1 ? ", " : "",
+			 name);
+	}
+	return tide__cli_usage(a, "the trace has no device '%.60s'%s%s%s", text,
+			       *list ? " (it has " : "", list, *list ? ")" : "");
+}
 
 bool tide__cli_device(const tide_args *a, const tide_value *v, const tide_model *m, uint32_t *out)
 {
@@ -18,6 +41,27 @@ bool tide__cli_device(const tide_args *a, const tide_value *v, const tide_model 
 	if (!*out)
 		tide__no_device(a, m, v->text);
 	return *out != 0;
+}
+
+bool tide__cli_one_device(const tide_args *a, const tide_value *v, const tide_model *m,
+			  uint32_t *out, int *rc)
+{
+	tide_usage u = { 0 };
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+
+	*rc = 2;
+	if (!tide__cli_device(a, v, m, out))
+		return false;
+	if (*out != UINT32_MAX)
+		return true;
+	if (tide__usage(m, UINT64_MAX, 0, &u, &err) != TIDE_OK) {
+		*rc = tide__cli_fail(a->files[0], &err);
+		tide__usage_free(&u);
+		return false;
+	}
+	*out = tide__usage_highest(&u);
+	tide__usage_free(&u);
+	return true;
 }
 
 /* "#1000": a number of moves, at most all. */

@@ -1,13 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "cli/select_memory.h"
+#include "render/text/out.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "analyze/common/stacks.h"
-#include "cli/select_names.h"
-#include "cli/select_moment.h"
-#include "render/text/labels.h"
+#include "render/text/format.h"
+
+void tide__heading(const tide_out *to, const char *fmt, ...)
+{
+	va_list ap;
+	fputs(to->style.color ? "\033[1m" : "", to->out);
+	va_start(ap, fmt);
+	vfprintf(to->out, fmt, ap);
+	va_end(ap);
+	fputs(to->style.color ? "\033[0m\n" : "\n", to->out);
+}
+
+void tide__put_text(const tide_out *to, const char *text)
+{
+	tide__put_name(to->out, text, strlen(text), 0, to->style.ascii);
+}
+
+void tide__put_model_losses(const tide_out *to, const tide_model *m)
+{
+	tide__put_losses(m, to->out, &to->style);
+}
+
+void tide__grid_out(tide_grid *g, const tide_out *to, int indent)
+{
+	tide__grid_print(g, to->out, &to->style, indent);
+	tide__grid_free(g);
+}
+
+const char *tide__wall_text(int64_t wall_ns, char *buf, size_t n)
+{
+	char day[40];
+	struct tm tm;
+	int64_t part = wall_ns % 1000000000;
+	time_t s = (time_t)(wall_ns / 1000000000 - (part < 0));
+	if (!gmtime_r(&s, &tm) || !strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S", &tm))
+		snprintf(buf, n, "%" PRId64 " ns", wall_ns);
+	else
+		snprintf(buf, n, "%s.%09" PRId64 " UTC", day, part < 0 ? part + 1000000000 : part);
+	return buf;
+}
+
+void tide__start_json(tide_json *j, const tide_model *m)
+{
+	if (m->wall_known)
+		tide__json_kint(j, "start_wall_ns", m->wall0_ns);
+	else
+		tide__json_knull(j, "start_wall_ns");
+}
+
+void tide__name_cell(tide_grid *g, const tide_model *m, tide_str s)
+{
+	tide__grid_name(g, m->strings, s.i);
+}
+
+void tide__known_cell(tide_grid *g, uint64_t v)
+{
+	if (v)
+		tide__grid_uint(g, v);
+	else
+		tide__grid_none(g);
+}
 
 char *tide__stack_line(const tide_model *m, tide_stack_id s, char *buf, size_t n)
 {
@@ -67,31 +129,4 @@ char *tide__group_line(const tide_groups *g, const tide_model *m, size_t row, ch
 	snprintf(buf, n, "%s", text ? text : "?");
 	free(text);
 	return buf;
-}
-
-bool tide__story_device(const tide_args *a, const tide_value *v, const tide_model *m, uint32_t *out,
-			int *rc)
-{
-	tide_usage u = { 0 };
-	tide_error err = { .offset = TIDE_NO_OFFSET };
-
-	*rc = 2;
-	if (!tide__cli_device(a, v, m, out))
-		return false;
-	if (*out != UINT32_MAX)
-		return true;
-	if (tide__usage(m, UINT64_MAX, 0, &u, &err) != TIDE_OK) {
-		*rc = tide__cli_fail(a->files[0], &err);
-		tide__usage_free(&u);
-		return false;
-	}
-	*out = tide__usage_highest(&u);
-	tide__usage_free(&u);
-	return true;
-}
-
-void tide__grid_out(tide_grid *g, const tide_args *a, int indent)
-{
-	tide__grid_print(g, a->out, &a->style, indent);
-	tide__grid_free(g);
 }

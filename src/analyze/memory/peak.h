@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* What was alive at the highest point of memory, in groups.
+ *
+ * Definitions: docs/analyses/peak.md. */
+#ifndef TIDE_ANALYZE_MEMORY_PEAK_H
+#define TIDE_ANALYZE_MEMORY_PEAK_H
+
+#include "analyze/memory/groups.h"
+#include "analyze/memory/moment.h"
+#include "analyze/memory/peak_savings.h"
+#include "analyze/memory/roles.h"
+#include "analyze/memory/usage.h"
+
+typedef struct tide_peak_query {
+	uint32_t device; /* TIDE_ANY = the device with the highest peak */
+	tide_moment at;	 /* chosen and not at_peak: that moment instead of the peak */
+	int by;		 /* tide_group_by, or TIDE_PEAK_BEST */
+} tide_peak_query;
+
+/* Groups by what is known of most bytes: op, else stack, else size. */
+#define TIDE_PEAK_BEST (-1)
+
+typedef struct tide_peak {
+	const tide_model *m; /* borrowed */
+	tide_usage usage;
+	uint32_t device;
+	tide_moment at;
+	uint64_t cut;
+	tide_alive alive;
+	tide_groups groups;
+	uint64_t bytes, requested; /* of everything alive */
+	uint64_t reserved;	   /* at that moment; TIDE_RESERVED_NONE = unknown */
+	tide_roles roles;	   /* when grouped by role */
+	tide_culprit *culprits;	   /* of the first n_culprits groups; NULL away from the peak */
+	size_t n_culprits;
+} tide_peak;
+
+/* O(memory events). `m` is borrowed until tide__peak_free, which is due in any case. */
+tide_code tide__peak_find(const tide_model *m, const tide_peak_query *q, tide_peak *out,
+			  tide_error *err);
+void tide__peak_free(tide_peak *x);
+
+#endif

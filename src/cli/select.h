@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* What --device and --at select, for all commands that have them. */
+#ifndef TIDE_CLI_SELECT_H
+#define TIDE_CLI_SELECT_H
+
+#include "analyze/memory/moment.h"
+#include "analyze/memory/usage.h"
+#include "cli/cli.h"
+
+#define TIDE_OPTION_DEVICE                                                              \
+	{                                                                               \
+		"device", 'd', TIDE_OPT_TEXT, "DEVICE", "only this device, e.g. cuda:0" \
+	}
+#define TIDE_OPTION_AT                                                                     \
+	{                                                                                  \
+		"at", 'a', TIDE_OPT_TEXT, "TIME",                                          \
+			"at a time (1.5s, 200ms, 50%), after N moves (#N), or at the peak" \
+	}
+
+/* Returns the row of the device called "cuda:0", "cpu" or by its row number; 0 if there is none. */
+uint32_t tide__device_find(const tide_model *m, const char *text);
+/* Prints a usage error that lists the devices there are. Returns 2. */
+int tide__no_device(const tide_args *a, const tide_model *m, const char *text);
+
+/* The device of --device: its row; TIDE_ANY when not given. False (after a message) when the trace
+ * has no such device. */
+bool tide__cli_device(const tide_args *a, const tide_value *v, const tide_model *m, uint32_t *out);
+/* The device of --device, else the one with the highest peak. False after a message; *rc is then
+ * the exit status: 2, or 1 if memory ran out. */
+bool tide__cli_one_device(const tide_args *a, const tide_value *v, const tide_model *m,
+			  uint32_t *out, int *rc);
+/* The moment of --at. False (after a message) when it is no time. */
+bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model *m,
+		      tide_moment *out);
+
+#endif
