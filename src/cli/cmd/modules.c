@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* modules: what each module of a model took in time and memory, forward and backward. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "analyze/ops/modules.h"
 #include "cli/cli.h"
+
+#include "base/error.h"
+#include "render/report/modules.h"
 
 enum { O_SORT, O_TOP, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
@@ -16,99 +15,22 @@ static const tide_option options[] = {
 	[O_JSON] = TIDE_OPTION_JSON,
 	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
 };
-enum sort { S_ORDER, S_FORWARD, S_BACKWARD, S_ALLOC, S_CALLS };
 
-static const tide_grid_col cols[] = {
-	{ "calls", "Calls", TIDE_CELL_COUNT },
-	{ "forward_ns", "Forward", TIDE_CELL_NS },
-	{ "backward_ns", "Backward", TIDE_CELL_NS },
-	{ "backward_ops", NULL, TIDE_CELL_COUNT },
-	{ "forward_alloc_bytes", "Fwd alloc", TIDE_CELL_BYTES },
-	{ "backward_alloc_bytes", "Bwd alloc", TIDE_CELL_BYTES },
-	{ "module", "Module", TIDE_CELL_TEXT },
-};
-enum { N_COLS = sizeof cols / sizeof *cols };
-
-static uint64_t key_of(const tide_module_row *r, enum sort s)
+static int show(const tide_args *a, const tide_model *m, const tide_modules *x)
 {
-	switch (s) {
-	case S_FORWARD:
-		return (uint64_t)r->forward_ns;
-	case S_BACKWARD:
-		return (uint64_t)r->backward_ns;
-	case S_ALLOC:
-		return r->forward_bytes + r->backward_bytes;
-	case S_CALLS:
-		return r->calls;
-	default:
-		return 0;
-	}
-}
-
-struct item {
-	uint64_t key;
-	size_t row;
-};
-
-static int compare(const void *a, const void *b)
-{
-	const struct item *x = a, *y = b;
-	if (x->key != y->key)
-		return x->key < y->key ? 1 : -1;
-	return x->row < y->row ? -1 : x->row > y->row;
-}
-
-static void put_row(tide_grid *g, const tide_model *m, const tide_module_row *r)
-{
-	tide__grid_uint(g, r->calls);
-	tide__grid_int(g, r->forward_ns);
-	tide__grid_int(g, r->backward_ns);
-	tide__grid_uint(g, r->backward_ops);
-	tide__grid_uint(g, r->forward_bytes);
-	tide__grid_uint(g, r->backward_bytes);
-	tide__grid_text(g, tide__module_text(m, r->name));
-}
-
-static tide_grid *rows(const tide_args *a, const tide_model *m, const tide_modules *x)
-{
-	size_t top = tide__cli_top(&a->opt[O_TOP], a->opt[O_JSON].set);
-	struct item *items = malloc((x->n + 1) * sizeof *items);
-	tide_grid *g = tide__grid_new(cols, N_COLS);
-	for (size_t i = 0; items && i < x->n; i++)
-		items[i] = (struct item){ key_of(&x->rows[i], (enum sort)a->opt[O_SORT].num), i };
-	if (items)
-		qsort(items, x->n, sizeof *items, compare);
-	for (size_t i = 0; items && i < x->n && (!top || i < top); i++)
-		put_row(g, m, &x->rows[items[i].row]);
-	if (!items) {
-		tide__grid_free(g);
-		g = NULL;
-	}
-	free(items);
-	return g;
-}
-
-static int print(const tide_args *a, const tide_model *m, const tide_modules *x, tide_grid *g)
-{
+	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
+	tide_modules_view v = { .sort = (tide_modules_sort)a->opt[O_SORT].num,
+				.top = tide__cli_top(&a->opt[O_TOP], a->opt[O_JSON].set) };
 	if (a->opt[O_JSON].set) {
 		tide_json j;
 		tide__json_begin(&j, a->out, true);
-		tide__json_object(&j);
-		tide__json_kuint(&j, "count", x->n);
-		tide__json_key(&j, "modules");
-		tide__grid_json(g, &j);
-		tide__losses_json(&j, m);
-		tide__json_object_end(&j);
-		return tide__cli_json_end(a, &j);
+		if (tide__modules_json(m, x, &v, &j) == TIDE_OK)
+			return tide__cli_json_end(a, &j);
+		tide__json_free(&j);
+	} else if (tide__modules_text(m, x, &v, &a->to) == TIDE_OK) {
+		return tide__cli_done(a);
 	}
-	if (!x->n)
-		fputs("The trace holds no modules.\n", a->out);
-	else
-		tide__grid_print(g, a->out, &a->style, 0);
-	if (x->n > tide__grid_rows(g))
-		fprintf(a->out, "(%zu more)\n", x->n - tide__grid_rows(g));
-	tide__cli_losses(a, m);
-	return tide__cli_done(a);
+	return tide__cli_fail(a->files[0], &err);
 }
 
 static int run(const tide_args *a)
@@ -119,12 +41,8 @@ static int run(const tide_args *a)
 				       TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_FLOWS);
 	if (!m)
 		return 1;
-	tide_code code = tide__modules(m, &x, &err);
-	tide_grid *g = code ? NULL : rows(a, m, &x);
-	if (!code && (!g || tide__grid_failed(g)))
-		err = (tide_error){ .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
-	int rc = g && !err.code ? print(a, m, &x, g) : tide__cli_fail(a->files[0], &err);
-	tide__grid_free(g);
+	int rc = tide__modules(m, &x, &err) == TIDE_OK ? show(a, m, &x)
+						       : tide__cli_fail(a->files[0], &err);
 	tide__modules_free(&x);
 	tide__model_free(m);
 	return rc;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "analyze/ops/ops.h"
+
+tide_code tide__ops_find(const tide_model *m, const tide_ops_query *q, tide_ops *x, tide_error *err)
+{
+	tide_optree_options opt = { .device = q->device, .streams = q->streams };
+	*x = (tide_ops){ .m = m, .device = q->device, .has_flat = q->flat };
+	tide_code rc = tide__optree(m, &opt, &x->tree, err);
+	if (rc == TIDE_OK && q->flat)
+		rc = tide__optree_flat(&x->tree, &x->flat, err);
+	return rc;
+}
+
+void tide__ops_free(tide_ops *x)
+{
+	tide__optree_flat_free(&x->flat);
+	tide__optree_free(&x->tree);
+}

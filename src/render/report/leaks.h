@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The leaks report: text and JSON. */
+#ifndef TIDE_RENDER_REPORT_LEAKS_H
+#define TIDE_RENDER_REPORT_LEAKS_H
+
+#include "analyze/memory/leaks.h"
+#include "render/text/out.h"
+
+typedef struct tide_leaks_view {
+	const tide_model *m;
+	uint32_t device;
+	tide_leaks *l; /* borrowed; naming a group may grow its index */
+	size_t top; /* rows to show; SIZE_MAX = all */
+} tide_leaks_view;
+
+void tide__leaks_text(const tide_leaks_view *x, const tide_out *to);
+void tide__leaks_json(const tide_leaks_view *x, tide_json *j);
+
+#endif
