@@ -2,29 +2,27 @@
 BUILD ?= build
 SHELL := /bin/bash
 
-.PHONY: all setup build demo pictures test bench check-all clean
+.PHONY: all build demo pictures test bench check-all clean
 all: build
 
-setup:
+# The program and the example, without tests; a build folder with tests is used as it is.
+build:
 	@tools/setup
-
-build: setup
-	@test -f $(BUILD)/build.ninja || { meson setup $(BUILD) . >/dev/null && echo "building in $(BUILD): some minutes, this first time"; }
-	@ninja -C $(BUILD) --quiet
+	@test -f $(BUILD)/build.ninja || { meson setup $(BUILD) . -Dtests=false >/dev/null && echo "building in $(BUILD)"; }
+	@ninja -C $(BUILD) --quiet src/tidemark examples/gpt
 
 demo: build
 	@tools/demo $(BUILD)
 
-# The pictures of docs/guide/pages.md, taken anew.
-pictures: build
-	@mkdir -p out && $(BUILD)/examples/gpt --steps 12 -o out/pictures.tide >/dev/null
-	@DEMO=out/pictures.tide node web/test/pictures.mjs $(BUILD)/src/tidemark . docs/guide/pictures
+test:
+	@tools/setup test
+	@tools/test $(BUILD)
 
-test: build
-	@tools/setup torch
-	@meson test -C $(BUILD) --print-errorlogs
-	@tools/skipped $(BUILD)
-	@tools/sanitize
+# Retakes the pictures of docs/guide/pages.md.
+pictures: build
+	@tools/setup test
+	@mkdir -p out && $(BUILD)/examples/gpt --steps 12 -o out/pictures.tide >/dev/null
+	@DEMO=out/pictures.tide .venv/bin/node web/test/pictures.mjs $(BUILD)/src/tidemark . docs/guide/pictures
 
 bench: build
 	@bench/run $(BUILD)

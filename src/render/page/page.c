@@ -11,9 +11,15 @@
 #include "render/export/export.h"
 #include "render/page/page_parts.h"
 
-bool tide__page_built(void)
+const char *tide__page_missing(void)
 {
-	return tide__page_shell_size > 0;
+	return tide__page_shell_size ? NULL : tide__page_shell_missing;
+}
+
+static tide_code no_pages(tide_error *err)
+{
+	return tide__fail(err, TIDE_EUNSUPPORTED, TIDE_NO_OFFSET, "this build has no pages: %s",
+			  tide__page_shell_missing);
 }
 
 tide_code tide__page_shared(const char *name, tide_page_fill *shared, const void *what, FILE *out,
@@ -41,9 +47,7 @@ tide_code tide__page_begin(FILE *out, tide_error *err)
 {
 	const char *mark = mark_in_shell();
 	if (!mark)
-		return tide__fail(
-			err, TIDE_EUNSUPPORTED, TIDE_NO_OFFSET,
-			"this build has no pages: node or the packages of web/ were not there");
+		return no_pages(err);
 	fwrite(tide__page_shell, 1, (size_t)(mark - (const char *)tide__page_shell), out);
 	return TIDE_OK;
 }
@@ -78,9 +82,7 @@ tide_code tide__page_shell_write(const char *data, FILE *out, char *csp, size_t 
 	const char *text = meta ? meta + sizeof CSP_META - 1 : NULL;
 	const char *close = text ? memchr(text, '"', (size_t)(end - text)) : NULL;
 	if (!mark || !close || mark < close || close[1] != '>' || (size_t)(close - text) >= n)
-		return tide__fail(
-			err, TIDE_EUNSUPPORTED, TIDE_NO_OFFSET,
-			"this build has no pages: node or the packages of web/ were not there");
+		return no_pages(err);
 	memcpy(csp, text, (size_t)(close - text));
 	csp[close - text] = 0;
 	fwrite(shell, 1, (size_t)(meta - shell), out);

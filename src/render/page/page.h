@@ -35,8 +35,8 @@ struct tide_page_options {
 	void *user;
 };
 
-/* Was this library built with the front end? */
-bool tide__page_built(void);
+/* Returns NULL if this library was built with the front end, else why not, as one sentence. */
+const char *tide__page_missing(void);
 
 /* Does the page of view `only` (NULL = all) hold this section? */
 bool tide__page_has(const char *only, const char *section);

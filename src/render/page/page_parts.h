@@ -16,6 +16,7 @@ extern const unsigned char tide__served_shell[]; /* the same with what only a se
 extern const size_t tide__served_shell_size;
 extern const size_t tide__page_shell_size;
 extern const size_t tide__page_code_size; /* of its scripts and style, unpacked */
+extern const char tide__page_shell_missing[];   /* why there is no shell; "" when there is one */
 #define TIDE_PAGE_MARK "<!--tide:data-->"
 
 typedef bool tide_page_part(tide_box *b, const tide_model *m, const tide_page_options *opt,

@@ -25,7 +25,7 @@ static char *page(const tide_model *m, size_t *n, tide_code *rc)
 
 static void code_is_small(void **state)
 {
-	if (!tide__page_built())
+	if (tide__page_missing())
 		skip();
 	assert_true(tide__page_shell_size < tide__page_code_size);
 	if (tide__page_code_size > MOST_CODE)
@@ -37,7 +37,7 @@ static void names_stay_packed(void **state)
 {
 	size_t n, again;
 	tide_code rc;
-	if (!tide__page_built())
+	if (tide__page_missing())
 		skip();
 	tide_model *m = some_model(11, 150, 50);
 	static const char evil[] = "</script><img src=x onerror=alert(1)>";
@@ -74,7 +74,7 @@ static void memory_fails(void **state)
 {
 	tide_code rc;
 	size_t n;
-	if (!tide__page_built())
+	if (tide__page_missing())
 		skip();
 	tide_model *m = some_model(5, 60, 30);
 	m->spans.stack[1] = m->allocs.stack[1];
@@ -98,7 +98,7 @@ static void empty_model(void **state)
 {
 	tide_code rc;
 	size_t n;
-	if (!tide__page_built())
+	if (tide__page_missing())
 		skip();
 	tide_model *m = tide__model_new();
 	free(page(m, &n, &rc));
@@ -110,7 +110,7 @@ static void disk_is_full(void **state)
 {
 	const tide_page_options opt = { .losses = "" };
 	FILE *f = fopen("/dev/full", "w");
-	if (!tide__page_built() || !f)
+	if (tide__page_missing() || !f)
 		skip();
 	tide_model *m = some_model(11, 150, 50);
 	setvbuf(f, NULL, _IONBF, 0);
@@ -155,7 +155,7 @@ static tide_code page_with(const tide_model *m, const char *only, int *calls,
 /* Once, whether one thread fills the sections or several; its failure is the page's. */
 static void prepared(void **state)
 {
-	if (!tide__page_built())
+	if (tide__page_missing())
 		skip();
 	for (int large = 0; large < 2; large++) {
 		tide_model *m = some_model(3, large ? 2000 : 200, large ? 5000 : 60);
@@ -176,7 +176,7 @@ static void prepared(void **state)
 static void threads_agree(void **state)
 {
 	tide_lod l = { 0 };
-	if (!tide__page_built())
+	if (tide__page_missing())
 		skip();
 	tide_model *m = some_model(8, 2000, 5000);
 	assert_int_equal(tide__lod_build(m, &l, NULL), TIDE_OK);
@@ -293,7 +293,7 @@ static void not_built(void **state)
 {
 	size_t n;
 	tide_code rc;
-	if (tide__page_built())
+	if (!tide__page_missing())
 		skip();
 	tide_model *m = some_model(11, 150, 50);
 	free(page(m, &n, &rc));
