@@ -392,6 +392,15 @@ static int64_t length(const tide_model *m, uint32_t s)
 	return (m->spans.t1[s] == TIDE_T_NEVER ? m->t_end : m->spans.t1[s]) - m->spans.t0[s];
 }
 
+static bool child_at(const tide_model *m, uint32_t s, int64_t t)
+{
+	for (uint32_t c = s + 1; c < m->spans.n; c++)
+		if (m->spans.parent[c].i == s && m->spans.t0[c] <= t &&
+		    t < m->spans.t0[c] + length(m, c))
+			return true;
+	return false;
+}
+
 /* What one span adds to its node. */
 static void span_sums(const tide_model *m, uint32_t s, uint32_t device, tide_op_row *r)
 {
@@ -413,10 +422,8 @@ static void span_sums(const tide_model *m, uint32_t s, uint32_t device, tide_op_
 	r->count++;
 	r->peak = (uint64_t)top > r->peak ? (uint64_t)top : r->peak;
 	r->all.ns += length(m, s);
-	r->self.ns += length(m, s);
-	for (uint32_t c = s + 1; c < m->spans.n; c++)
-		if (m->spans.parent[c].i == s)
-			r->self.ns -= length(m, c);
+	for (int64_t t = m->spans.t0[s]; t < m->spans.t0[s] + length(m, s); t++)
+		r->self.ns += !child_at(m, s, t);
 }
 
 static void check_row(const tide_op_row *got, const tide_op_row *want)

@@ -2,46 +2,18 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Op -> kernel attribution: device time by the innermost op around the launch call.
  *
- * The way is row -> launch (spans.cause) -> the launch's enclosing spans, innermost first, until an
- * op (ProfilerStep#N, an op in old files, is none). Rows launched outside any op, and rows whose
- * launch is not in the trace, are groups of their own: the table always adds up to all device
- * rows. Answers are remembered for every span walked over, so the whole is linear. */
-#include <string.h>
-
+ * The way is row -> launch (spans.cause) -> the op in which the launch began. Rows launched outside
+ * any op, and rows whose launch is not in the trace, are groups of their own: the table always adds
+ * up to all device rows. */
+#include "analyze/common/innermost_op.h"
 #include "analyze/device/hta_parts.h"
+#include "base/mem.h"
 
 enum { AN_OP, NO_OP, NO_LAUNCH };
 
-static bool is_op(const tide_model *m, uint32_t span)
-{
-	return m->spans.cat[span] == TIDE_CAT_OP &&
-	       strncmp(tide__text(m, m->spans.name[span], NULL), "ProfilerStep#", 13) != 0;
-}
-
-/* Innermost op around `span`, 0 = none. `known`: span -> op + 1. */
-static bool op_around(const tide_model *m, tide_map *known, uint32_t span, uint32_t *op)
-{
-	uint32_t at = span, found = 0;
-	for (; at; at = m->spans.parent[at].i) {
-		uint32_t k = tide__map_get(known, at);
-		if (k) {
-			found = k - 1;
-			break;
-		}
-		if (is_op(m, at)) {
-			found = at;
-			break;
-		}
-	}
-	*op = found;
-	for (uint32_t s = span; s != at; s = m->spans.parent[s].i)
-		if (!tide__map_put(known, s, found + 1))
-			return false;
-	return true;
-}
-
 typedef struct groups {
-	tide_map launch_op, ops, pairs;
+	uint32_t *op_of; /* per span: the op in which it began */
+	tide_map ops, pairs;
 } groups;
 
 static tide_hta_op *op_row(const tide_hta_input *in, tide_hta *h, groups *g, tide_str name,
@@ -81,9 +53,7 @@ static tide_hta_op_kernel *pair_row(const tide_hta_input *in, tide_hta *h, group
 
 static bool one_row(const tide_hta_input *in, tide_hta *h, groups *g, size_t row)
 {
-	uint32_t launch = tide__row_launch(in, row), op = 0, index;
-	if (launch && !op_around(in->m, &g->launch_op, launch, &op))
-		return false;
+	uint32_t launch = tide__row_launch(in, row), op = g->op_of[launch], index;
 	unsigned why = op ? AN_OP : launch ? NO_OP : NO_LAUNCH;
 	tide_str name = op ? in->m->spans.name[op] : (tide_str){ 0 };
 	tide_hta_op *o = op_row(in, h, g, name, why, &index);
@@ -99,11 +69,11 @@ static bool one_row(const tide_hta_input *in, tide_hta *h, groups *g, size_t row
 
 bool tide__part_attribution(const tide_hta_input *in, tide_hta *h)
 {
-	groups g = { 0 };
-	bool ok = true;
+	groups g = { .op_of = tide__innermost_ops(in->m) };
+	bool ok = g.op_of;
 	for (size_t i = 0; ok && i < in->rows->n; i++)
 		ok = one_row(in, h, &g, i);
-	tide__map_free(&g.launch_op);
+	tide__free(g.op_of);
 	tide__map_free(&g.ops);
 	tide__map_free(&g.pairs);
 	return ok;

@@ -11,6 +11,7 @@
 #include "analyze/ops/op_tree.h"
 
 #include "analyze/common/interval_set.h"
+#include "analyze/common/self_time.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -25,6 +26,7 @@ struct build {
 	tide_optree *t;
 	size_t cap;	  /* of t->rows */
 	uint32_t *nodes;  /* span -> node + 1; 0 = left out */
+	tide_children children;
 	uint32_t *heads;  /* lane -> innermost link of its chain */
 	int64_t *balance; /* lane -> running balance */
 	struct link *links;
@@ -66,13 +68,13 @@ static bool one_span(struct build *b, uint32_t s)
 		return false;
 	b->nodes[s] = node + 1;
 	tide_op_row *r = &b->t->rows[node];
-	int64_t ns = wall(m, s);
+	int64_t ns = wall(m, s), alone = tide__children_add(&b->children, m, s);
 	r->count += !(m->spans.flags[s] & TIDE_SPAN_AGAIN);
 	r->open += m->spans.t1[s] == TIDE_T_NEVER || m->spans.flags[s] & TIDE_SPAN_OPEN;
 	r->all.ns += ns;
 	r->self.ns += ns;
 	if (up)
-		b->t->rows[up - 1].self.ns -= ns;
+		b->t->rows[up - 1].self.ns -= tide__span_end(m, s) - alone;
 	return true;
 }
 
@@ -235,7 +237,7 @@ tide_code tide__optree(const tide_model *m, const tide_optree_options *opt, tide
 	b.nodes = tide__calloc(m->spans.n, sizeof *b.nodes);
 	b.heads = tide__calloc(m->lanes.n, sizeof *b.heads);
 	b.balance = tide__calloc(m->lanes.n, sizeof *b.balance);
-	bool ok = tide__paths_init(&out->paths) && b.nodes && b.heads && b.balance &&
+	bool ok = tide__paths_init(&out->paths) && tide__children_init(&b.children, m) && b.nodes && b.heads && b.balance &&
 		  all_spans(&b) && all_moves(&b);
 	if (ok) {
 		out->first = tide__calloc(out->n, sizeof *out->first);
@@ -244,6 +246,7 @@ tide_code tide__optree(const tide_model *m, const tide_optree_options *opt, tide
 	}
 	if (ok)
 		sum_up(out);
+	tide__children_free(&b.children);
 	tide__free(b.nodes);
 	tide__free(b.heads);
 	tide__free(b.balance);

@@ -13,14 +13,17 @@ static int64_t length(const tide_model *m, const tide_rows *r, uint32_t span)
 	return (cut < end ? cut : end) - m->spans.t0[span];
 }
 
-/* Children come after their parent and begin before it ends (S1). */
+/* Children come after their parent and begin before it ends (S1). Those that overlap count once. */
 static int64_t self_of(const tide_model *m, const tide_rows *r, uint32_t span)
 {
-	int64_t end = tide__span_end(m, span), self = length(m, r, span);
+	int64_t end = tide__span_end(m, span), self = length(m, r, span), covered = INT64_MIN;
 	for (uint32_t i = span + 1; i < m->spans.n && m->spans.t0[i] <= end; i++)
-		if (m->spans.parent[i].i == span)
-			self -= length(m, r, i);
-	return self;
+		if (m->spans.parent[i].i == span) {
+			int64_t t0 = m->spans.t0[i], t1 = t0 + length(m, r, i);
+			self -= t1 > covered ? t1 - (t0 > covered ? t0 : covered) : 0;
+			covered = t1 > covered ? t1 : covered;
+		}
+	return self > 0 ? self : 0; /* a span cut short may be shorter than what is in it */
 }
 
 struct inside {	     /* of spans [first, first + n): is it the first one, or nested in it? */

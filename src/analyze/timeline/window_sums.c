@@ -146,6 +146,8 @@ static void finish(tide_sums *o)
 	for (size_t i = 0; i < o->n; i++)
 		if (o->v[i].n) {
 			o->spans += o->v[i].n;
+			if (o->v[i].self < 0) /* spans inside it overlap each other */
+				o->v[i].self = 0;
 			o->self += o->v[i].self;
 			o->v[n++] = o->v[i];
 		}

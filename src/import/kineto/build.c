@@ -245,6 +245,8 @@ static bool add_span(kin_build *b, const kin_row *r, const kin_attr *a, const ti
 		return false;
 	if (r->flags & KIN_HAS_ID && !(b->link[i] = id_number(b, r->id)))
 		return false;
+	if (r->cat == TIDE_CAT_PYTHON) /* until spans are put in order: the caller's number */
+		b->m->spans.parent[i].i = r->flags & KIN_HAS_CALLER ? id_number(b, r->ext) : 0;
 	if (r->flags & (KIN_HAS_EXT | KIN_HAS_SEQ | KIN_HAS_REC)) {
 		uint64_t id = r->flags & KIN_HAS_SEQ ? r->ext : id_number(b, r->ext);
 		if (!(r->flags & KIN_HAS_SEQ && !(b->want & TIDE_WANT_FLOWS)) &&

@@ -28,7 +28,7 @@ static size_t args_value(kin_parser *c, kin_event *e, size_t p)
 {
 	kin_slice v;
 	bool known = e->ph && (e->has_cat || e->ph == 'M');
-	bool skip = e->ph == 'X' && (e->cat == TIDE_CAT_PYTHON || e->cat == TIDE_CAT_OVERHEAD);
+	bool skip = e->ph == 'X' && e->cat == TIDE_CAT_OVERHEAD;
 	if (c->s.b[p] != '{' || !known || skip) {
 		e->args = c->s.b[p] == '{' && !skip ? p : 0;
 		return tide__kin_value(c, p, &v);
@@ -209,6 +209,13 @@ static void set_ids(const kin_event *e, kin_row *r)
 				KIN_HAS_SEQ | (kin_has(e, KIN_KEY_FWD) && e->num[KIN_KEY_FWD] > 0
 						       ? KIN_IS_BWD
 						       : 0));
+		return;
+	}
+	if (e->cat == TIDE_CAT_PYTHON) {
+		if (kin_has(e, KIN_KEY_PY_ID) && e->num[KIN_KEY_PY_ID] >= 0)
+			set_id(r, (uint64_t)e->num[KIN_KEY_PY_ID]);
+		if (kin_has(e, KIN_KEY_PY_PARENT) && e->num[KIN_KEY_PY_PARENT] >= 0)
+			set_ext(r, (uint64_t)e->num[KIN_KEY_PY_PARENT], KIN_HAS_CALLER);
 		return;
 	}
 	bool gpu = tide__cat_is_gpu(e->cat);

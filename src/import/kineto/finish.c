@@ -248,6 +248,8 @@ tide_code tide__kin_finish(kin_build *b, tide_error *err)
 		shift_times(b);
 	if (!(b->want & TIDE_WANT_MEMORY))
 		tide__kin_kinds(b);
+	if (!(b->want & TIDE_WANT_RAW)) /* compatibility has the rows as they are written */
+		ok = ok && tide__kin_python_calls(b);
 	ok = ok && tide__kin_memory_begin(b, &memory) && nest(b) && tide__kin_link(b);
 	ok = tide__kin_memory_end(memory, ok) && finish_marks(m) &&
 	     sort_rows(&m->samples, &tide_samples_desc, m->samples.n, 0, order_samples) &&

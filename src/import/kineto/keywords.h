@@ -23,6 +23,8 @@
 	X(STREAM, "stream", KIN_BIT(SYNC))                                 \
 	X(SEQ, "Sequence number", 0)                                       \
 	X(FWD, "Fwd thread id", 0)                                         \
+	X(PY_ID, "Python id", 0)                                           \
+	X(PY_PARENT, "Python parent id", 0)                                \
 	X(BYTES, "bytes", KIN_COPY | KIN_BIT(RUNTIME))                     \
 	X(SIZE, "size", KIN_BIT(RUNTIME))                                  \
 	X(KIND, "kind", KIN_COPY | KIN_BIT(RUNTIME))                       \

@@ -7,7 +7,8 @@
  *   doc.c     walks a block: document, traceEvents, metadata; survives damage
  *   event.c   one event object -> one row;   args.c  its arguments
  *   build.c   rows -> model tables and scratch, in input order
- *   finish.c  lanes, time zero, facts;   link.c  launches, flows;   memory.c  allocations
+ *   finish.c  lanes, time zero, facts;   link.c  launches, flows;   memory.c  allocations;
+ *             python_calls.c  ends of Python calls
  *
  * A parser belongs to one thread; its texts and lanes never move, so rows point at them and the
  * one thread that builds the model keeps its own number in each (`global`, which no other thread
@@ -94,6 +95,7 @@ enum {			/* kin_row.flags */
        KIN_HAS_SEQ = 4, /* ext: Sequence number of an op; KIN_IS_BWD tells which side */
        KIN_IS_BWD = 8,
        KIN_HAS_REC = 16, /* ext: correlation of the event record that a sync row waits for */
+       KIN_HAS_CALLER = 32, /* id: Python id; ext: Python parent id */
 };
 
 typedef struct kin_row {
@@ -374,6 +376,8 @@ uint32_t tide__kin_counter_row(kin_build *b, uint32_t name, uint32_t unit, uint3
 
 /* Parts of finish, each false on exhaustion. */
 bool tide__kin_link(kin_build *b);
+/* Cut Python calls to the end of their callers; before spans are put in order. */
+bool tide__kin_python_calls(kin_build *b);
 /* Allocations are paired between the two, beside what is done meanwhile if b->threads allows; `out`
  * is NULL when there are none, or on exhaustion. Every begin is followed by an end, which frees it
  * and returns `good` unless it fails itself: false says that there are no spans to look at. */

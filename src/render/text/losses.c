@@ -45,6 +45,8 @@ static const struct sentence {
 	{ "free_twice", "frees of addresses that were freed already, left out: %s" },
 	{ "alloc_reused", "allocations at addresses still in use (a free is missing): %s" },
 	{ "alloc_overlaps", "allocations that overlap another live one: %s" },
+	{ "python_calls_cut",
+	  "Python calls that end after the call that made them, cut to its end: %s" },
 	{ "op_begin", "ops whose begin was lost: %s" },
 	{ "op_end", "ends without an op, left out: %s" },
 	{ "undefined_ids", "uses of names, pools, ... that are not defined: %s" },

@@ -156,5 +156,6 @@ export function sums(s: Spans, t0: number, t1: number, tracks: Iterable<number>)
         const p = parent[i];
         if (p >= 0 && (whole || shown(p))) rowOf(p).self -= d;
       }
+  for (const x of by.values()) x.self = Math.max(x.self, 0); // spans inside one overlap each other
   return [...by.values()].filter((x) => x.n).sort((a, b) => b.self - a.self);
 }

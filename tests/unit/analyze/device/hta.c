@@ -333,6 +333,18 @@ static void test_job(void **state)
 	}
 }
 
+/* Of the ops that run on a span's lane when it begins, the one that began last. */
+static uint32_t op_at(const tide_model *m, uint32_t span)
+{
+	const tide_spans *s = &m->spans;
+	int64_t t = s->t0[span];
+	for (uint32_t i = span; i-- > 1;)
+		if (s->lane[i].i == s->lane[span].i && s->cat[i] == TIDE_CAT_OP &&
+		    (s->t1[i] > t || (s->t1[i] == t && s->t0[i] == t)))
+			return i;
+	return 0;
+}
+
 /* Ops: every device row is in exactly one group, and in the right one. */
 static void test_attribution(void **state)
 {
@@ -346,10 +358,8 @@ static void test_attribution(void **state)
 			for (size_t i = 1; i < m->spans.n; i++) {
 				if (type_of(m, i) < 0)
 					continue;
-				uint32_t at = m->spans.cause[i].i, why = at ? 1 : 2;
-				while (at && m->spans.cat[at] != TIDE_CAT_OP)
-					at = m->spans.parent[at].i;
-				why = at ? 0 : why;
+				uint32_t launch = m->spans.cause[i].i, at = op_at(m, launch);
+				uint32_t why = at ? 0 : launch ? 1 : 2;
 				if (why != op->why || strcmp(tide__text(m, m->spans.name[at], NULL),
 							     tide__hta_str(h, op->name, NULL)))
 					continue;
