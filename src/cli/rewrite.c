@@ -53,12 +53,16 @@ static void report_json(const tide_args *a, const char *out, const tide_rewrite 
 		tide__json_kuint(&j, "damage_at", w->damage.offset);
 	else
 		tide__json_knull(&j, "damage_at");
+	tide__json_kuint(&j, "gaps", w->gaps.n);
+	tide__json_kuint(&j, "gap_bytes", w->gaps.bytes);
+	tide__json_kstr(&j, "head_damage", tide__head_damage(w->head));
 	tide__json_object_end(&j);
 	tide__json_end(&j);
 }
 
 static void report(const tide_args *a, const char *out, const tide_rewrite *w, bool json)
 {
+	char text[320];
 	if (json) {
 		report_json(a, out, w);
 		return;
@@ -69,6 +73,8 @@ static void report(const tide_args *a, const char *out, const tide_rewrite *w, b
 	fputc('\n', a->out);
 	if (w->closed)
 		fputs("the recording was closed: nothing had to be recovered\n", a->out);
+	else if (!w->cut_short)
+		fputs("the recording was closed, and damaged since\n", a->out);
 	else if (w->rings)
 		fprintf(a->out,
 			"the recording was not closed: %" PRIu64
@@ -78,6 +84,16 @@ static void report(const tide_args *a, const char *out, const tide_rewrite *w, b
 		fputs("the recording was not closed and there is no ring file beside it: its last "
 		      "events are missing\n",
 		      a->out);
+	const char *head = tide__head_damage(w->head);
+	if (head)
+		fprintf(a->out, "note: %s\n", head);
+	if (w->gaps.n) {
+		tide__gaps_text(&w->gaps, text, sizeof text);
+		fprintf(a->out,
+			"note: %s (byte %" PRIu64 "): %" PRIu64
+			" bytes were left out, everything before and after is there\n",
+			text, w->gaps.why.offset, w->gaps.bytes);
+	}
 	if (w->damage.code)
 		fprintf(a->out, "note: %s (byte %" PRIu64 "): everything before it is there\n",
 			w->damage.text, w->damage.offset);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,12 +19,16 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "format/resync.h"
+#include "format/schema.h"
 #include "format/varint.h"
 
 enum {
 	KEPT = 64, /* packed chunks held open: rings that take turns ask for the same few again */
 	KEPT_BYTES = 64 << 20, /* of them together, unless one alone has more */
-	AGAIN = 16, /* times what the file may expand to: so much is expanded again at most */
+	HEAD_SEARCH =
+		64 << 10, /* without its magic a file is ours if a chunk begins in these bytes */
+	AGAIN = 16,	  /* times what the file may expand to: so much is expanded again at most */
 };
 
 struct outer {	       /* a packed chunk, expanded */
@@ -48,6 +53,10 @@ struct tide_reader {
 	size_t inner;
 	uint64_t expanded, max_expanded;
 	uint64_t opened; /* bytes of packed chunks expanded, those dropped and wanted again too */
+	tide_head_state head_state;
+	tide_gaps gaps;
+	uint64_t found_for, found; /* damage at found_for: the next sound chunk is at `found` */
+	uint64_t budget;	   /* bytes that may still be read in vain for that */
 };
 
 /* Type of a chunk in words. */
@@ -118,6 +127,35 @@ static tide_code look_again(tide_reader *r, tide_error *err)
 	return TIDE_OK;
 }
 
+static uint64_t find_chunk(tide_reader *r, uint64_t from)
+{
+	return tide__find_chunk(r->fd, from, r->size, &r->budget);
+}
+
+/* The head's checksum does not hold. Takes its place if a sound chunk follows. */
+static tide_code mend_head(tide_reader *r, tide_error *err)
+{
+	tide_file_head *h = &r->head;
+	bool ours = !memcmp(h->magic, TIDE_FILE_MAGIC, sizeof h->magic);
+	if (tide__head_repair(h) >= 0) {
+		r->head_state = TIDE_HEAD_REPAIRED;
+		return TIDE_OK;
+	}
+	uint64_t at = find_chunk(r, 1);
+	if (!at || (!ours && at > HEAD_SEARCH))
+		return ours ? tide__fail(err, TIDE_ECORRUPT, offsetof(tide_file_head, checksum),
+					 "the head's checksum does not match")
+			    : tide__fail(err, TIDE_EFORMAT, 0, "not a .tide file");
+	*h = (tide_file_head){ .major = TIDE_FORMAT_MAJOR,
+			       .minor = TIDE_FORMAT_MINOR,
+			       .head_size = (uint32_t)(at < UINT32_MAX ? at : UINT32_MAX) };
+	memcpy(h->magic, TIDE_FILE_MAGIC, sizeof h->magic);
+	if (h->head_size < sizeof *h)
+		h->head_size = sizeof *h;
+	r->head_state = TIDE_HEAD_LOST;
+	return TIDE_OK;
+}
+
 static tide_code check_head(tide_reader *r, tide_error *err)
 {
 	tide_file_head *h = &r->head;
@@ -125,13 +163,13 @@ static tide_code check_head(tide_reader *r, tide_error *err)
 	tide_code rc = read_at(r, h, n, 0, err);
 	if (rc)
 		return rc;
-	if (n < 8 || memcmp(h->magic, TIDE_FILE_MAGIC, 8))
-		return tide__fail(err, TIDE_EFORMAT, 0, "not a .tide file");
+	bool ours = n >= sizeof h->magic && !memcmp(h->magic, TIDE_FILE_MAGIC, sizeof h->magic);
 	if (n < sizeof *h)
-		return tide__fail(err, TIDE_ETRUNC, r->size, "the file ends inside its head");
-	if (h->checksum != XXH3_64bits(h, offsetof(tide_file_head, checksum)))
-		return tide__fail(err, TIDE_ECORRUPT, offsetof(tide_file_head, checksum),
-				  "the head's checksum does not match");
+		return ours ? tide__fail(err, TIDE_ETRUNC, r->size, "the file ends inside its head")
+			    : tide__fail(err, TIDE_EFORMAT, 0, "not a .tide file");
+	if (!ours || h->checksum != XXH3_64bits(h, offsetof(tide_file_head, checksum)))
+		if ((rc = mend_head(r, err)))
+			return rc;
 	if (h->major != TIDE_FORMAT_MAJOR)
 		return tide__fail(err, TIDE_EFORMAT, offsetof(tide_file_head, major),
 				  "format version %u.%u; this program reads %u", h->major, h->minor,
@@ -141,6 +179,44 @@ static tide_code check_head(tide_reader *r, tide_error *err)
 				  "head of %u bytes is too small", h->head_size);
 	r->at = h->head_size;
 	return TIDE_OK;
+}
+
+/* The first calibration point of a chunk, as the head's. */
+static bool start_of(const tide_payload *p, tide_file_head *h)
+{
+	tide_schema own;
+	tide_field f[TIDE_FIELDS_MAX];
+	tide__schema_own(&own);
+	if (!p->n || p->bytes[0] != TIDE_REC_TICK ||
+	    !tide__fields_read(&own.types[TIDE_REC_TICK], 0, p->bytes + 1, p->bytes + p->n, f))
+		return false;
+	h->start_ticks = f[0].num;
+	h->start_mono_raw = (int64_t)f[1].num;
+	h->start_real = (int64_t)f[2].num;
+	h->clock = f[0].num == f[1].num ? TIDE_CLOCK_NS : TIDE_CLOCK_TSC;
+	return true;
+}
+
+/* A lost head's clock: from the first calibration point, else time counts from the first event. */
+static void lost_clock(tide_reader *r)
+{
+	tide_chunk c;
+	tide_payload p = { 0 };
+	bool known = false, events = false;
+	r->head.clock = TIDE_CLOCK_TSC;
+	while (!known && !tide__reader_next(r, &c, NULL) && c.head.type) {
+		if (c.head.type == TIDE_CHUNK_EVENTS && !events) {
+			r->head.start_ticks = c.head.ticks;
+			events = true;
+		}
+		if (c.head.type == TIDE_CHUNK_CLOCK && !tide__reader_payload(r, &c, &p, NULL))
+			known = start_of(&p, &r->head);
+	}
+	tide__payload_free(&p);
+	r->at = r->head.head_size;
+	r->state = TIDE_READER_OPEN;
+	r->outer_at = r->expanded = r->opened = 0;
+	r->gaps = (tide_gaps){ 0 };
 }
 
 tide_code tide__reader_open(const char *path, tide_reader **out, tide_error *err)
@@ -156,8 +232,13 @@ tide_code tide__reader_open(const char *path, tide_reader **out, tide_error *err
 		rc = tide__fail_errno(err, "cannot open");
 		goto fail;
 	}
-	if ((rc = look_again(r, err)) || (rc = check_head(r, err)))
+	if ((rc = look_again(r, err)))
 		goto fail;
+	r->budget = 16 * r->size + (64 << 20);
+	if ((rc = check_head(r, err)))
+		goto fail;
+	if (r->head_state == TIDE_HEAD_LOST)
+		lost_clock(r);
 	*out = r;
 	return TIDE_OK;
 fail:
@@ -187,6 +268,41 @@ const tide_file_head *tide__reader_head(const tide_reader *r)
 tide_reader_state tide__reader_state(const tide_reader *r)
 {
 	return r->state;
+}
+
+tide_head_state tide__reader_head_state(const tide_reader *r)
+{
+	return r->head_state;
+}
+
+const tide_gaps *tide__reader_gaps(const tide_reader *r)
+{
+	return &r->gaps;
+}
+
+bool tide__reader_schema_lost(const tide_reader *r)
+{
+	return (r->gaps.n && r->head.minor == TIDE_FORMAT_MINOR) || r->head_state == TIDE_HEAD_LOST;
+}
+
+void tide__gaps_text(const tide_gaps *g, char *out, size_t n)
+{
+	snprintf(out, n, "%s", g->why.text);
+	size_t used = strlen(out);
+	if (g->n > 1)
+		snprintf(out + used, n - used, "; the first of %llu places",
+			 (unsigned long long)g->n);
+}
+
+const char *tide__head_damage(tide_head_state s)
+{
+	static const char *const texts[] = {
+		[TIDE_HEAD_REPAIRED] = "a wrong byte of the file's head was corrected with its "
+				       "checksum",
+		[TIDE_HEAD_LOST] = "the file's head is damaged: the process, the ring file and the "
+				   "time before the first clock record are unknown",
+	};
+	return texts[s];
 }
 
 uint64_t tide__reader_size(const tide_reader *r)
@@ -220,11 +336,9 @@ static tide_code at_edge(tide_reader *r, tide_chunk *c, tide_error *err)
 static tide_code check_chunk(const tide_reader *r, const tide_chunk *c, tide_error *err)
 {
 	const tide_chunk_head *h = &c->head;
-	bool packed = h->flags & TIDE_CHUNK_ZSTD;
 	if (h->magic != TIDE_CHUNK_MAGIC)
 		return tide__fail(err, TIDE_ECORRUPT, c->at, "no chunk begins here");
-	if (h->raw > TIDE_CHUNK_RAW_MAX || (!packed && h->stored != h->raw) ||
-	    h->stored > ZSTD_COMPRESSBOUND(TIDE_CHUNK_RAW_MAX) || !h->type)
+	if (!tide__chunk_plausible(h))
 		return tide__fail(err, TIDE_ECORRUPT, c->at, "a chunk's head is damaged");
 	if (h->stored > r->size - c->at - sizeof *h)
 		return tide__fail(err, TIDE_ETRUNC, r->size,
@@ -422,18 +536,72 @@ void tide__reader_limit(tide_reader *r, uint64_t max_expanded)
 	r->max_expanded = max_expanded;
 }
 
+static void add_gap(tide_reader *r, uint64_t from, uint64_t to, const tide_error *why)
+{
+	if (!r->gaps.n++) {
+		r->gaps.why = *why;
+		r->gaps.why.code = TIDE_ECORRUPT;
+		r->gaps.why.offset = from;
+	}
+	r->gaps.bytes += to - from;
+}
+
+void tide__reader_unusable(tide_reader *r, const tide_chunk *c, const tide_error *why)
+{
+	add_gap(r, c->at, c->at + sizeof c->head + c->head.stored, why);
+	r->gaps.why.offset = r->gaps.n == 1 ? why->offset : r->gaps.why.offset;
+}
+
+/* Moves on to the next sound chunk. Returns false if there is none. The damaged place is read once
+ * more after a chunk was found behind it: a live recording's writer may have completed it by then. */
+static bool skip_damage(tide_reader *r, const tide_error *why)
+{
+	if (r->outer_at) { /* inside a packed chunk, and r->at is behind it */
+		add_gap(r, r->outer_at, r->at, why);
+		r->outer_at = 0;
+		return true;
+	}
+	if (r->found_for != r->at) {
+		r->found = find_chunk(r, r->at + 1);
+		r->found_for = r->found ? r->at : 0;
+		return r->found;
+	}
+	add_gap(r, r->at, r->found, why);
+	r->at = r->found;
+	r->found_for = 0;
+	return true;
+}
+
+static bool is_damage(tide_code rc)
+{
+	return rc == TIDE_ETRUNC || rc == TIDE_ECORRUPT;
+}
+
 tide_code tide__reader_next(tide_reader *r, tide_chunk *c, tide_error *err)
 {
+	tide_error e = { .offset = TIDE_NO_OFFSET };
 	memset(c, 0, sizeof *c);
 	if (r->state == TIDE_READER_CLOSED) {
 		c->at = r->at;
 		return TIDE_OK;
 	}
-	tide_code rc = look_again(r, err);
-	if (!rc)
-		rc = r->outer_at ? next_inner(r, c, err) : read_chunk(r, c, err);
+	tide_code rc = look_again(r, &e);
 	if (rc)
+		goto out;
+	do {
+		memset(c, 0, sizeof *c);
+		rc = r->outer_at ? next_inner(r, c, &e) : read_chunk(r, c, &e);
+		if (!rc && !c->head.type && r->at < r->size)
+			tide__fail(&e, TIDE_ECORRUPT, r->at, "a hole where a chunk should be");
+		else if (!is_damage(rc))
+			break;
+	} while (skip_damage(r, &e));
+out:
+	if (rc) {
 		r->state = TIDE_READER_DAMAGED;
+		if (err)
+			*err = e;
+	}
 	return rc;
 }
 

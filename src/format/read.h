@@ -8,13 +8,14 @@
  *     while ((rc = tide__reader_next(r, &c, err)) == TIDE_OK && c.head.type)
  *             ... tide__reader_payload(r, &c, &buf, err) ...
  *
- * Nothing is mapped: the file may grow, shrink or be damaged while it is read. The walk ends in one
+ * Nothing is mapped: the file may grow, shrink or be damaged while it is read. A damaged place is
+ * skipped if a sound chunk follows it; tide__reader_gaps counts such places. The walk ends in one
  * of three ways, which tide__reader_state tells apart:
  *   TIDE_READER_CLOSED   the END chunk was read: the recording is whole
  *   TIDE_READER_EDGE     the file ends, or preallocated room begins, where a chunk could follow:
  * the recording goes on, or its process was killed. Calling tide__reader_next later looks again:
  * that is how a live reader follows a recording. TIDE_READER_DAMAGED  tide__reader_next failed:
- * everything before that byte was delivered
+ * everything before that byte was delivered, and no sound chunk follows it
  *
  * Packed chunks are opened on the way: the chunks in them are delivered as if they stood in the
  * file.
@@ -47,6 +48,20 @@ typedef enum tide_reader_state {
 	TIDE_READER_DAMAGED,
 } tide_reader_state;
 
+/* Damaged places that were skipped because sound chunks follow. */
+typedef struct tide_gaps {
+	uint64_t n;	/* places */
+	uint64_t bytes; /* of the file, in all of them */
+	tide_error why; /* the first: what is wrong there, and its byte */
+} tide_gaps;
+
+typedef enum tide_head_state {
+	TIDE_HEAD_SOUND,
+	TIDE_HEAD_REPAIRED, /* one byte was wrong and was corrected with the checksum */
+	TIDE_HEAD_LOST,	    /* unreadable: the clock's start comes from the first clock record, the
+			     * recording id and the process are 0 */
+} tide_head_state;
+
 /* Payload bytes, TIDE_PAD zero bytes behind them. Zero-initialise; free with tide__payload_free;
  * may be used for one chunk after the other. */
 typedef struct tide_payload {
@@ -54,14 +69,27 @@ typedef struct tide_payload {
 	size_t n, cap;
 } tide_payload;
 
-/* Open `path` and check the file's head. TIDE_EIO; TIDE_EFORMAT (not a .tide file, another major
- * version); TIDE_ETRUNC (ends in the head); TIDE_ECORRUPT (the head's checksum); TIDE_ENOMEM. */
+/* Open `path` and check the file's head. A damaged head is repaired, or replaced where sound chunks
+ * follow (tide__reader_head_state). TIDE_EIO; TIDE_EFORMAT (not a .tide file, another major version);
+ * TIDE_ETRUNC (ends in the head); TIDE_ECORRUPT (damaged head, no chunk follows); TIDE_ENOMEM. */
 tide_code tide__reader_open(const char *path, tide_reader **out, tide_error *err);
 /* NULL is fine. */
 void tide__reader_close(tide_reader *r);
 
 const tide_file_head *tide__reader_head(const tide_reader *r);
 tide_reader_state tide__reader_state(const tide_reader *r);
+tide_head_state tide__reader_head_state(const tide_reader *r);
+/* The damaged places skipped so far; borrowed until the reader is closed. */
+const tide_gaps *tide__reader_gaps(const tide_reader *r);
+/* Returns true if the file's SCHEMA chunk is among the damage and this version's own schema stands in
+ * for it: the head names this minor version, or is lost too. */
+bool tide__reader_schema_lost(const tide_reader *r);
+/* What is wrong with the first gap and how many there are, in words. */
+void tide__gaps_text(const tide_gaps *g, char *out, size_t n);
+/* What happened to the head, in words; NULL if it is sound. */
+const char *tide__head_damage(tide_head_state s);
+/* Counts `c`, whose checksum held, among the gaps: its payload cannot be used, for the reason `why`. */
+void tide__reader_unusable(tide_reader *r, const tide_chunk *c, const tide_error *why);
 /* Bytes of the file as last seen, and where the next chunk would begin. */
 uint64_t tide__reader_size(const tide_reader *r);
 uint64_t tide__reader_at(const tide_reader *r);
@@ -70,10 +98,10 @@ uint64_t tide__reader_at(const tide_reader *r);
  * are dropped and expanded again as they are asked for, expand to many times this; 0 = no limit. */
 void tide__reader_limit(tide_reader *r, uint64_t max_expanded);
 
-/* The next chunk, its checksum verified; c->head.type is 0 at the end of the walk. TIDE_ETRUNC when
- * the file ends inside a chunk (offset: the file's end; c is that chunk, unverified, when its head
- * is there), TIDE_ECORRUPT when a head or checksum does not hold (offset: the chunk's start),
- * TIDE_EIO, TIDE_ENOMEM. */
+/* The next chunk, its checksum verified; c->head.type is 0 at the end of the walk. If no sound chunk
+ * follows the damage: TIDE_ETRUNC when the file ends inside a chunk (offset: the file's end; c is that
+ * chunk, unverified, when its head is there), TIDE_ECORRUPT when a head or checksum does not hold
+ * (offset: the chunk's start). TIDE_EIO, TIDE_ENOMEM. */
 tide_code tide__reader_next(tide_reader *r, tide_chunk *c, tide_error *err);
 
 /* The chunk's payload, decompressed. TIDE_ECORRUPT when it does not expand to head.raw bytes. */

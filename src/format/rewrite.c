@@ -52,6 +52,7 @@ struct walk {
 	tide_map lost_rows; /* ring -> index + 1 in lost */
 	uint64_t *lost;
 	size_t n_lost;
+	uint64_t total; /* events that the input's END chunk counts, where it has damage */
 };
 
 /* ---- output ---- */
@@ -165,6 +166,28 @@ static bool count_losses(struct walk *k)
 	return true;
 }
 
+static bool is_damage(tide_code rc)
+{
+	return rc == TIDE_ETRUNC || rc == TIDE_ECORRUPT;
+}
+
+/* Returns true if something of the file is damaged so far. */
+static bool has_gaps(const struct walk *k)
+{
+	return tide__reader_gaps(k->reader)->n ||
+	       tide__reader_head_state(k->reader) != TIDE_HEAD_SOUND;
+}
+
+/* The END chunk of a damaged file is written anew; its total tells how many events are missing. */
+static void read_total(struct walk *k)
+{
+	const tide_record_type *t = &k->schema.types[TIDE_REC_TOTAL];
+	tide_field f[TIDE_FIELDS_MAX];
+	if (k->buf.n && k->buf.bytes[0] == TIDE_REC_TOTAL && t->known &&
+	    tide__fields_read(t, 0, k->buf.bytes + 1, k->buf.bytes + k->buf.n, f))
+		k->total = f[0].num;
+}
+
 /* One chunk, from the file or the tail, with its payload in k->buf. */
 static tide_code pass(struct walk *k, const tide_chunk *c, tide_error *err)
 {
@@ -172,7 +195,11 @@ static tide_code pass(struct walk *k, const tide_chunk *c, tide_error *err)
 	tide_code rc = TIDE_OK;
 	if (h.type == TIDE_CHUNK_SCHEMA && !k->has_schema) {
 		rc = tide__schema_read(&k->schema, k->buf.bytes, k->buf.n, c->at, err);
-		k->has_schema = true;
+		k->has_schema = !rc;
+	}
+	if (h.type == TIDE_CHUNK_END && has_gaps(k)) {
+		read_total(k);
+		return TIDE_OK;
 	}
 	if (h.type == TIDE_CHUNK_EVENTS)
 		k->w->events += count_events(k, c);
@@ -185,16 +212,41 @@ static tide_code pass(struct walk *k, const tide_chunk *c, tide_error *err)
 	return put_chunk(&k->sink, &h, k->buf.bytes, err);
 }
 
+/* This version's schema in place of the one that is lost. */
+static tide_code own_schema(struct walk *k, const tide_chunk *c, tide_error *err)
+{
+	uint8_t buf[TIDE_SCHEMA_MAX];
+	uint32_t count;
+	if (!tide__reader_schema_lost(k->reader))
+		return tide__fail(err, TIDE_ECORRUPT, c->at, "the first chunk is not a schema");
+	tide__schema_own(&k->schema);
+	k->has_schema = true;
+	size_t n = tide__encode_schema(buf, &count);
+	return put_records(&k->sink, TIDE_CHUNK_SCHEMA, count, buf, n, err);
+}
+
+static tide_code take(struct walk *k, const tide_chunk *c, tide_error *err)
+{
+	tide_code rc = TIDE_OK;
+	if (!k->has_schema && c->head.type != TIDE_CHUNK_SCHEMA)
+		rc = own_schema(k, c, err);
+	if (!rc)
+		rc = tide__reader_payload(k->reader, c, &k->buf, err);
+	return rc ? rc : pass(k, c, err);
+}
+
 static tide_code walk_file(struct walk *k, tide_chunk *c, tide_error *err)
 {
 	tide_code rc;
 	while ((rc = tide__reader_next(k->reader, c, err)) == TIDE_OK && c->head.type) {
-		if (!k->has_schema && c->head.type != TIDE_CHUNK_SCHEMA)
-			return tide__fail(err, TIDE_ECORRUPT, c->at,
-					  "the first chunk is not a schema");
-		if ((rc = tide__reader_payload(k->reader, c, &k->buf, err)) ||
-		    (rc = pass(k, c, err)))
+		tide_error e = { .offset = TIDE_NO_OFFSET };
+		if (is_damage(rc = take(k, c, &e))) { /* it costs this chunk only */
+			tide__reader_unusable(k->reader, c, &e);
+		} else if (rc) {
+			if (err)
+				*err = e;
 			return rc;
+		}
 	}
 	return rc;
 }
@@ -262,6 +314,18 @@ static tide_code pass_damage(struct walk *k, tide_error *err)
 		p = put_text(p, "loss.damage", d->text);
 		n += 2;
 	}
+	const char *head = tide__head_damage(k->w->head);
+	if (head) {
+		p = put_text(p, "loss.head", head);
+		n++;
+	}
+	if (k->w->gaps.n) {
+		char text[320];
+		tide__gaps_text(&k->w->gaps, text, sizeof text);
+		p = put_text(p, "loss.gap_damage", text);
+		p = put_fact(p, "loss.gap_at", k->w->gaps.why.offset);
+		n += 2;
+	}
 	if (ends->code && !made_whole(k)) {
 		p = put_fact(p, "loss.compressed_at_byte", ends->offset);
 		p = put_text(p, "loss.compressed_input", ends->text);
@@ -270,10 +334,14 @@ static tide_code pass_damage(struct walk *k, tide_error *err)
 	const struct {
 		const char *key;
 		uint64_t n;
-	} counts[] = { { "loss.ring_slots", k->tail.missing },
+	} counts[] = { { "loss.gaps", k->w->gaps.n },
+		       { "loss.gap_bytes", k->w->gaps.bytes },
+		       { "loss.missing_events",
+			 k->total > k->w->events ? k->total - k->w->events : 0 },
+		       { "loss.ring_slots", k->tail.missing },
 		       { "loss.ring_damage", k->tail.bad },
 		       { "loss.definitions_bytes", k->tail.log_gap },
-		       { "loss.not_closed", !k->tail.found && !d->code } };
+		       { "loss.not_closed", k->w->cut_short && !k->tail.found && !d->code } };
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
 		if (counts[i].n) {
 			p = put_fact(p, counts[i].key, counts[i].n);
@@ -297,9 +365,20 @@ static tide_code pass_end(struct walk *k, tide_error *err)
 	return put_records(&k->sink, TIDE_CHUNK_END, 1, buf, (size_t)(p - buf), err);
 }
 
-static bool is_damage(tide_code rc)
+/* What the ring file has of a recording that was not closed; without one, the events before the cut. */
+static tide_code rest_of(struct walk *k, tide_chunk *cut, const tide_error *damage, tide_error *err)
 {
-	return rc == TIDE_ETRUNC || rc == TIDE_ECORRUPT;
+	k->w->damage = *damage;
+	tide_code rc =
+		tide__ends_tail(&k->ends, k->reader, &k->schema,
+				k->from->rings ? k->from->rings : k->from->path, &k->tail, err);
+	if (rc)
+		return rc;
+	k->w->rings = k->tail.found;
+	rc = k->tail.found ? pass_tail(k, err) : pass_cut(k, cut, err);
+	if (!rc && made_whole(k))
+		k->w->damage = (tide_error){ 0 };
+	return rc;
 }
 
 /* Everything the file and its ring file have, and an end. */
@@ -316,21 +395,16 @@ static tide_code walk_all(struct walk *k, tide_error *err)
 			*err = e;
 		return rc;
 	}
-	k->w->closed = !rc && tide__reader_state(k->reader) == TIDE_READER_CLOSED;
+	k->w->gaps = *tide__reader_gaps(k->reader);
+	k->w->head = tide__reader_head_state(k->reader);
+	k->w->cut_short = rc || tide__reader_state(k->reader) != TIDE_READER_CLOSED;
+	k->w->closed = !k->w->cut_short && !has_gaps(k);
 	if (k->w->closed)
 		return TIDE_OK;
-	k->w->damage = e;
-	rc = tide__ends_tail(&k->ends, k->reader, &k->schema,
-			     k->from->rings ? k->from->rings : k->from->path, &k->tail, err);
-	if (rc)
+	if (k->w->cut_short && (rc = rest_of(k, &c, &e, err)))
 		return rc;
-	k->w->rings = k->tail.found;
-	rc = k->tail.found ? pass_tail(k, err) : pass_cut(k, &c, err);
-	if (!rc && made_whole(k))
-		k->w->damage = (tide_error){ 0 };
-	if (!rc && !(rc = pass_damage(k, err)))
-		rc = pass_end(k, err);
-	return rc;
+	rc = pass_damage(k, err);
+	return rc ? rc : pass_end(k, err);
 }
 
 /* ---- the files ---- */

@@ -4,8 +4,8 @@
  *
  * Both take a file in any state: closed, packed, damaged, or left by a killed process together with
  * its ring file. What is written is closed and sound, holds every event that can be read, once, and
- * says as facts what could not ("loss.truncated_at" ...). A closed input keeps every chunk, byte
- * for byte. */
+ * says as facts what could not ("loss.truncated_at", "loss.gap_at" ...). A closed input without
+ * damage keeps every chunk, byte for byte. */
 #ifndef TIDE_FORMAT_REWRITE_H
 #define TIDE_FORMAT_REWRITE_H
 
@@ -13,6 +13,8 @@
 #include <stdint.h>
 
 #include <tidemark/error.h>
+
+#include "format/read.h"
 
 /* What is rewritten, where that is more than a path: a recording that was compressed as a whole and has
  * been expanded somewhere. */
@@ -27,10 +29,13 @@ typedef struct tide_rewrite {
 	uint64_t bytes_in, bytes_out;
 	uint64_t events;    /* in the file written */
 	uint64_t recovered; /* of these, from the ring file */
-	bool closed;	    /* the input was closed: nothing needed to be recovered */
+	bool closed;	    /* the input was closed and sound: nothing needed to be recovered */
+	bool cut_short;	    /* the input was not closed */
 	bool rings;	    /* it was not, and its ring file was there */
 	tide_error damage;  /* what ended the input early; code TIDE_OK if nothing did. Of a closed one:
 			     * nothing is missing */
+	tide_gaps gaps;	    /* damaged places between sound chunks, left out */
+	tide_head_state head;
 } tide_rewrite;
 
 /* Write a whole, unpacked file. TIDE_OK even when the input is damaged, as long as something can be

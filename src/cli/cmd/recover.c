@@ -20,9 +20,8 @@ const tide_command tide__cmd_recover = {
 	.summary = "write a whole file from what a killed process left",
 	.help = "Reads IN and, when its recording was not closed, the ring file IN-rings beside "
 		"it, and writes one "
-		"closed file with every event, each once. A damaged file gives everything before "
-		"the damage, "
-		"and says so as facts of the new file. A packed file is unpacked, and one that was "
+		"closed file with every event, each once. A damaged chunk is left out and reading "
+		"goes on at the next sound one; the new file tells the gap as facts. A packed file is unpacked, and one that was "
 		"compressed as a whole (gzip, zstd) expanded. Every command "
 		"reads such "
 		"files directly too; recover makes one file out of two. "

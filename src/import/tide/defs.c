@@ -30,13 +30,30 @@ void tide__defs_free(tide_defs *d)
 	memset(d, 0, sizeof *d);
 }
 
+/* Marks the ids before `id` as lost. Returns false if fewer bytes are lost than they took. */
+static bool pass_over(struct reading *r, tide_ids *ids, uint64_t id)
+{
+	uint64_t from = ids->n ? ids->n : 1;
+	if (id <= from || id - from > r->d->lost_bytes || id - from > TIDE_IDS_PASSED_MAX)
+		return false;
+	if (!TIDE_ROOM(ids->v, ids->cap, id + 1)) {
+		r->nomem = true;
+		return false;
+	}
+	for (uint64_t i = from; i < id; i++)
+		ids->v[i] = TIDE_ID_LOST;
+	ids->n = (size_t)id;
+	r->d->lost_bytes -= id - from;
+	return true;
+}
+
 /* Is `id` the next one of its kind? 1 yes, with room for it; 0 it is there already; -1 out of
  * order. */
 static int next_id(struct reading *r, tide_ids *ids, uint64_t id)
 {
 	if (id && id < ids->n)
 		return 0;
-	if (id != (ids->n ? ids->n : 1) || id >= UINT32_MAX)
+	if (id >= UINT32_MAX || (id != (ids->n ? ids->n : 1) && !pass_over(r, ids, id)))
 		return -1;
 	if (!TIDE_ROOM(ids->v, ids->cap, id + 1)) {
 		r->nomem = true;

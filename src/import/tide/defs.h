@@ -3,7 +3,8 @@
 /* Definitions, facts, clock points and losses of a .tide file, into the model's tables.
  *
  * Ids in the file are dense from 1 in each kind; here they become rows of the model. An id that was
- * never defined becomes none and is counted. */
+ * never defined becomes none and is counted. Where bytes of the definitions log are lost, ids are
+ * passed over: they count as not defined. */
 #ifndef TIDE_IMPORT_TIDE_DEFS_H
 #define TIDE_IMPORT_TIDE_DEFS_H
 
@@ -28,11 +29,15 @@ typedef struct tide_defs {
 	size_t n_lost, cap_lost;
 	tide_timebase clock;
 	int64_t mono0;	       /* MONOTONIC_RAW at t = 0 */
+	uint64_t lost_bytes;   /* of the definitions log: so many ids at most may be passed over */
 	uint64_t undefined;    /* uses of ids that were never defined */
 	uint64_t skipped;      /* records of unknown types */
 	uint64_t total_events; /* of the END chunk */
 	bool has_total;
 } tide_defs;
+
+enum { TIDE_IDS_PASSED_MAX = 1 << 22 }; /* in one step: bounds the memory of a hostile file */
+#define TIDE_ID_LOST UINT32_MAX		/* an id whose definition is lost */
 
 void tide__defs_free(tide_defs *d);
 
@@ -48,7 +53,7 @@ uint32_t tide__defs_lane(tide_defs *d, uint64_t lane, uint64_t tid);
 /* Row of an id, 0 and counted when it is not defined. */
 static inline uint32_t tide__ids_get(const tide_ids *ids, uint64_t id, uint64_t *undefined)
 {
-	if (id < ids->n)
+	if (id < ids->n && ids->v[id] != TIDE_ID_LOST)
 		return ids->v[id];
 	*undefined += id != 0;
 	return 0;

@@ -187,9 +187,17 @@ static tide_code refill(tide_merge *g, tide_ring *r, tide_error *err)
 		}
 		if (r->next == r->n_chunks)
 			return TIDE_OK;
-		tide_code rc = open_chunk(g, r, err);
-		if (rc)
+		tide_error e = { .offset = TIDE_NO_OFFSET };
+		tide_code rc = open_chunk(g, r, &e);
+		if (rc == TIDE_ECORRUPT || rc == TIDE_ETRUNC) { /* it costs this chunk only */
+			note_damage(g, rc, e.offset, e.text);
+			g->unread += r->batch->chunk.head.count;
+			close_batch(g, r);
+		} else if (rc) {
+			if (err)
+				*err = e;
 			return rc;
+		}
 	}
 	return TIDE_OK;
 }

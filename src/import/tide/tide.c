@@ -8,13 +8,15 @@
  * What is an error and what is a fact: a file that is not a .tide file, or in which no events chunk
  * can be reached, is an error with its byte. Anything that leaves events to show is a model with
  * facts: "loss.truncated_at" or "loss.corrupt_at" (the byte where reading stopped; everything
- * before it is in the model) and "loss.damage" (what was wrong there, in words). */
+ * before it is in the model) and "loss.damage" (what was wrong there, in words). A damaged place
+ * with sound chunks behind it is skipped: "loss.gap_at", "loss.gap_bytes", "loss.gaps". */
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "format/ring_ends.h"
 #include "format/read.h"
+#include "format/resync.h"
 #include "import/import.h"
 #include "import/tide/build.h"
 #include "import/tide/unpack.h"
@@ -42,7 +44,20 @@ struct load {
 
 static int sniff(const uint8_t *head, size_t n)
 {
-	return n >= 8 && !memcmp(head, TIDE_FILE_MAGIC, 8) ? 100 : 0;
+	static const uint32_t magic = TIDE_CHUNK_MAGIC;
+	tide_chunk_head c;
+	if (n >= 8 && !memcmp(head, TIDE_FILE_MAGIC, 8))
+		return 100;
+	for (const uint8_t *p = head,
+			   *end = head + n; /* its head is damaged: does a chunk follow? */
+	     (p = memmem(p, (size_t)(end - p), &magic, sizeof magic)) &&
+	     (size_t)(end - p) >= sizeof c;
+	     p++) {
+		memcpy(&c, p, sizeof c);
+		if (tide__chunk_plausible(&c) && c.type <= TIDE_CHUNK_PACKED && c.flags <= 1)
+			return 60;
+	}
+	return 0;
 }
 
 static bool fact_u64(tide_model *m, const char *key, uint64_t n)
@@ -66,9 +81,12 @@ static tide_code read_defs(struct load *l, const tide_chunk *c, tide_error *err)
 	bool packed = c->head.flags & TIDE_CHUNK_ZSTD || c->inner;
 	uint64_t at = packed ? c->at : c->at + sizeof c->head;
 	if (c->head.type == TIDE_CHUNK_SCHEMA) {
-		l->has_schema = true;
-		return tide__schema_read(&l->schema, l->buf.bytes, l->buf.n, at, err);
+		rc = tide__schema_read(&l->schema, l->buf.bytes, l->buf.n, at, err);
+		l->has_schema |= !rc;
+		return rc;
 	}
+	if (c->head.type == TIDE_CHUNK_DEFS && c->head.first > l->ends.defs)
+		l->defs.lost_bytes += c->head.first - l->ends.defs;
 	return tide__defs_read(&l->defs, &l->schema, l->buf.bytes, l->buf.n, at, packed, err);
 }
 
@@ -84,8 +102,13 @@ static bool fits(struct load *l, const tide_chunk *c)
 
 static tide_code take_chunk(struct load *l, const tide_chunk *c, tide_error *err)
 {
-	if (!l->has_schema && c->head.type != TIDE_CHUNK_SCHEMA)
-		return tide__fail(err, TIDE_ECORRUPT, c->at, "the first chunk is not a schema");
+	if (!l->has_schema && c->head.type != TIDE_CHUNK_SCHEMA) {
+		if (!tide__reader_schema_lost(l->reader))
+			return tide__fail(err, TIDE_ECORRUPT, c->at,
+					  "the first chunk is not a schema");
+		tide__schema_own(&l->schema);
+		l->has_schema = true;
+	}
 	switch (c->head.type) {
 	case TIDE_CHUNK_EVENTS:
 		l->n_chunks++;
@@ -114,6 +137,22 @@ static bool is_damage(tide_code rc)
 	return rc == TIDE_ETRUNC || rc == TIDE_ECORRUPT;
 }
 
+/* One chunk. If its payload cannot be used, it is a gap like any other. */
+static tide_code take_or_skip(struct load *l, const tide_chunk *c, tide_error *err)
+{
+	tide_error e = { .offset = TIDE_NO_OFFSET };
+	tide_code rc = take_chunk(l, c, &e);
+	if (is_damage(rc)) {
+		tide__reader_unusable(l->reader, c, &e);
+		if (c->head.type == TIDE_CHUNK_DEFS)
+			l->defs.lost_bytes += c->head.raw;
+		return TIDE_OK;
+	}
+	if (rc && err)
+		*err = e;
+	return rc;
+}
+
 /* All chunks up to the end or the damage, which is kept in l->damage. */
 static tide_code walk(struct load *l, tide_error *err)
 {
@@ -121,7 +160,7 @@ static tide_code walk(struct load *l, tide_error *err)
 	tide_code rc;
 	tide_error e = { 0 };
 	while ((rc = tide__reader_next(l->reader, &c, &e)) == TIDE_OK && c.head.type) {
-		rc = take_chunk(l, &c, &e);
+		rc = take_or_skip(l, &c, &e);
 		if (!rc && !tide__ends_add(&l->ends, &c))
 			rc = tide__nomem(&e);
 		if (rc)
@@ -132,7 +171,7 @@ static tide_code walk(struct load *l, tide_error *err)
 		if (l->n_chunks % 1024 == 1023)
 			progress(l, tide__reader_at(l->reader) / 4, tide__reader_size(l->reader));
 	}
-	if (is_damage(rc) && l->has_schema) {
+	if (is_damage(rc) && (l->has_schema || tide__reader_gaps(l->reader)->n)) {
 		l->damage = e;
 		if (rc == TIDE_ETRUNC)
 			l->cut = c;
@@ -173,12 +212,23 @@ static tide_code take_cut(struct load *l, tide_error *err)
 	return take_chunk(l, &l->cut, err);
 }
 
+/* An error if damage hides every event: a report of nothing would look like an answer. */
+static tide_code any_events(const struct load *l, tide_error *err)
+{
+	const tide_gaps *g = tide__reader_gaps(l->reader);
+	const tide_error *d = g->n ? &g->why : &l->damage;
+	if (l->n_chunks || !d->code)
+		return TIDE_OK;
+	return tide__fail(err, d->code, d->offset, "%s, before the first event%s", d->text,
+			  l->tail.found ? "" : ", and there is no ring file beside it");
+}
+
 /* Whatever the file's chunks do not hold; then: is there anything to show at all? */
 static tide_code read_rest(struct load *l, const char *path, tide_error *err)
 {
 	tide_code rc = TIDE_OK;
 	if (l->stopped || (tide__reader_state(l->reader) == TIDE_READER_CLOSED && !l->damage.code))
-		return TIDE_OK;
+		return any_events(l, err);
 	if (!l->has_schema)
 		tide__schema_own(&l->schema);
 	rc = tide__ends_tail(&l->ends, l->reader, &l->schema, path, &l->tail, err);
@@ -186,11 +236,7 @@ static tide_code read_rest(struct load *l, const char *path, tide_error *err)
 		return rc;
 	l->has_schema |= l->tail.found;
 	rc = l->tail.found ? take_tail(l, err) : take_cut(l, err);
-	if (!rc && l->damage.code && !l->n_chunks)
-		return tide__fail(err, l->damage.code, l->damage.offset,
-				  "%s, before the first event%s", l->damage.text,
-				  l->tail.found ? "" : ", and there is no ring file beside it");
-	return rc;
+	return rc ? rc : any_events(l, err);
 }
 
 /* ---- the events ---- */
@@ -263,6 +309,22 @@ static bool damage_facts(struct load *l)
 	       tide__fact_text(l->m, "loss.damage", d->text);
 }
 
+/* What was skipped between sound chunks, and what became of the head. */
+static bool gap_facts(struct load *l)
+{
+	const tide_gaps *g = tide__reader_gaps(l->reader);
+	char text[320];
+	const char *head = tide__head_damage(tide__reader_head_state(l->reader));
+	if (head && !tide__fact_text(l->m, "loss.head", head))
+		return false;
+	if (!g->n)
+		return true;
+	tide__gaps_text(g, text, sizeof text);
+	return fact_u64(l->m, "loss.gap_at", g->why.offset) &&
+	       fact_u64(l->m, "loss.gap_bytes", g->bytes) && fact_u64(l->m, "loss.gaps", g->n) &&
+	       tide__fact_text(l->m, "loss.gap_damage", text);
+}
+
 static bool tail_facts(struct load *l)
 {
 	if (l->salvaged.n && !fact_u64(l->m, "recovered.unverified_events", l->merge.unverified))
@@ -283,7 +345,7 @@ static bool facts(struct load *l)
 	bool closed = l->stopped || tide__reader_state(l->reader) == TIDE_READER_CLOSED;
 	bool short_count =
 		l->defs.has_total && !l->left_out && l->defs.total_events > l->build.events;
-	return loss_facts(l) && damage_facts(l) &&
+	return loss_facts(l) && damage_facts(l) && gap_facts(l) &&
 	       fact_some(m, "loss.unknown_chunks", l->unknown_chunks) &&
 	       fact_some(m, "loss.unknown_records", l->merge.skipped + l->defs.skipped) &&
 	       fact_some(m, "loss.unread_records", l->merge.unread) &&

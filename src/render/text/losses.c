@@ -35,6 +35,10 @@ static const struct sentence {
 	{ "compressed_traces", "traces whose compressed data cannot be read to the end: %s" },
 	{ "corrupt_at", "the file is damaged at byte %s%t: everything before it is here", true,
 	  "damage" },
+	{ "gap_at", "the file is damaged at byte %s%t: what comes before and after is here", true,
+	  "gap_damage" },
+	{ "gap_bytes", "damaged bytes that were skipped: %s" },
+	{ "head", "%s" },
 	{ "not_closed", "the recording was not closed and there is no ring file beside it: its "
 			"last events are missing" },
 	{ "repeated_chunks", "chunks left out because they repeat others: %s" },
@@ -82,6 +86,8 @@ static const struct {
 } told[] = {
 	{ "damage", "truncated_at" },
 	{ "damage", "corrupt_at" },
+	{ "gap_damage", "gap_at" },
+	{ "gaps", "gap_at" },
 	{ "compressed_input", "compressed_at_byte" },
 	{ "truncated_at_byte", "compressed_at_byte" },
 	{ "truncated_at", "compressed_at_byte" },
