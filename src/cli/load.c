@@ -46,7 +46,7 @@ bool tide__cli_is_pipe(const char *file)
 	return !strcmp(file, "-") || (!stat(file, &st) && S_ISFIFO(st.st_mode));
 }
 
-/* Importers map files, so a pipe is first copied into an unlinked temporary file. */
+/* Importers seek, so a pipe is first copied into an unlinked temporary file. */
 static int copy_pipe(int from, char *path, size_t n, tide_error *err)
 {
 	const char *dir = getenv("TMPDIR");

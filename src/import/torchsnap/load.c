@@ -7,12 +7,13 @@
  *     walk.c      what is left -> plain arrays
  *     replay.c    plain arrays -> model
  *
- * A plain file is mapped; gzip is expanded into memory, at most to what tide_load_options allows or
+ * A plain file is read into memory whole, never mapped: one that is cut while it is decoded would end
+ * the program. gzip is expanded into memory, at most to what tide_load_options allows or
  * to the default of import/source.h (256 times the compressed size, 1 GiB at least). */
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "base/mem.h"
 #include "import/source.h"
 #include "import/torchsnap/load.h"
+#include "import/torchsnap/pickle/huge_pages.h"
 #include "import/torchsnap/replay/replay.h"
 
 enum { STRETCH = 1 << 20 };
@@ -57,52 +59,97 @@ static tide_code load_stream(const char *path, const tide_load_options *opt, tid
 	return rc;
 }
 
-/* Map a plain regular file. *data stays NULL if it is something else: then it is streamed. */
-static tide_code map_file(const char *path, const uint8_t **data, size_t *n, tide_error *err)
+/* ---- a plain file: read whole, so that nobody can take it away while it is decoded ---- */
+
+struct whole {
+	uint8_t *data;
+	size_t n;
+};
+
+static void *give_back(void *arg)
+{
+	struct whole *w = arg;
+	tide__free(w->data);
+	return NULL;
+}
+
+static bool same(const struct stat *a, const struct stat *b)
+{
+	return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Read `n` bytes, or as many as there are: *got. */
+static tide_code read_bytes(int fd, uint8_t *to, size_t n, size_t *got, tide_error *err)
+{
+	*got = 0;
+	while (*got < n) {
+		ssize_t k = pread(fd, to + *got, n - *got, (off_t)*got);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return tide__fail_errno(err, "cannot read");
+		if (k == 0)
+			break;
+		*got += (size_t)k;
+	}
+	return TIDE_OK;
+}
+
+/* Once more where the file changed meanwhile: torch writes a dump into the file of the one before. */
+static tide_code read_whole(int fd, struct stat *st, struct whole *w, tide_error *err)
+{
+	enum { TRIES = 3 };
+	for (int i = 0; i < TRIES; i++) {
+		struct stat now;
+		size_t n = (size_t)st->st_size, got;
+		tide__free(w->data);
+		w->data = tide__alloc(n, 1);
+		if (!w->data)
+			return tide__nomem(err);
+		tide__huge(w->data, n);
+		tide_code rc = read_bytes(fd, w->data, n, &got, err);
+		if (rc)
+			return rc;
+		if (fstat(fd, &now))
+			return tide__fail_errno(err, "cannot read");
+		w->n = got;
+		if (got == n && same(st, &now))
+			return TIDE_OK;
+		*st = now;
+	}
+	return tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET,
+			  "it changes while it is read: try again when it has been written");
+}
+
+/* A plain regular file's bytes. w->data stays NULL if it is something else: then it is streamed. */
+static tide_code open_whole(const char *path, struct whole *w, tide_error *err)
 {
 	struct stat st;
 	uint8_t magic[4];
-	*data = NULL;
+	tide_code rc = TIDE_OK;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return tide__fail_errno(err, "cannot open");
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 4 &&
 	    pread(fd, magic, sizeof magic, 0) == sizeof magic &&
-	    !tide__is_packed(magic, sizeof magic)) {
-		void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (at != MAP_FAILED) {
-			(void)madvise(at, (size_t)st.st_size, MADV_SEQUENTIAL);
-			*data = at;
-			*n = (size_t)st.st_size;
-		}
-	}
+	    !tide__is_packed(magic, sizeof magic))
+		rc = read_whole(fd, &st, w, err);
 	close(fd);
-	return TIDE_OK;
+	return rc;
 }
 
-struct mapping {
-	const uint8_t *data;
-	size_t n;
-};
-
-static void *unmap(void *arg)
-{
-	struct mapping *m = arg;
-	munmap((void *)(uintptr_t)m->data, m->n);
-	return NULL;
-}
-
-/* Decode a mapped file; its pages are given back while its events are replayed. */
-static tide_code load_mapped(struct mapping map, const tide_load_options *opt, tide_model *m,
-			     tide_error *err)
+/* Decode it; its bytes are given back while its events are replayed. */
+static tide_code load_whole(struct whole *w, const tide_load_options *opt, tide_model *m,
+			    tide_error *err)
 {
 	tide_snap s = { 0 };
 	pthread_t thread;
-	tide_code rc = tide__snap_read(map.data, map.n, opt, STRETCH, &s, m, err);
-	bool threaded = map.n > (8u << 20) && opt->threads != 1 &&
-			!pthread_create(&thread, NULL, unmap, &map);
+	tide_code rc = tide__snap_read(w->data, w->n, opt, STRETCH, &s, m, err);
+	bool threaded = w->n > (8u << 20) && opt->threads != 1 &&
+			!pthread_create(&thread, NULL, give_back, w);
 	if (!threaded)
-		unmap(&map);
+		give_back(w);
 	if (!rc)
 		rc = tide__snap_replay(&s, opt->threads != 1, m, err);
 	tide__snap_free(&s);
@@ -114,11 +161,13 @@ static tide_code load_mapped(struct mapping map, const tide_load_options *opt, t
 static tide_code load(const char *path, const tide_load_options *opt, tide_model *m,
 		      tide_error *err)
 {
-	struct mapping map = { 0 };
-	tide_code rc = map_file(path, &map.data, &map.n, err);
-	if (rc)
+	struct whole w = { 0 };
+	tide_code rc = open_whole(path, &w, err);
+	if (rc) {
+		tide__free(w.data);
 		return rc;
-	return map.data ? load_mapped(map, opt, m, err) : load_stream(path, opt, m, err);
+	}
+	return w.data ? load_whole(&w, opt, m, err) : load_stream(path, opt, m, err);
 }
 
 static bool has(const uint8_t *head, size_t n, const char *word)

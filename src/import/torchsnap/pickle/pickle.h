@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A restricted pickle decoder: data only, protocols 0 to 5, nothing is ever run.
  *
- * The input lies in memory (mapped or gunzipped). A value is 8 bytes: small integers are held in
+ * The input lies in memory (read or gunzipped). A value is 8 bytes: small integers are held in
  * it, texts and large numbers stay in the input and the value is their offset, containers are an
  * index. Opcodes that name or call anything (GLOBAL, REDUCE, BUILD, ...) are an error that says
  * what they name. There is no recursion: depth costs what the input spends on it.

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Real snapshots: every number torch itself reported about them comes out of the model to the byte.
  */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,12 +149,77 @@ static void gzip_has_limits(void **state)
 	assert_null(m);
 }
 
+/* A plain snapshot: 8 MiB of small numbers that nobody asks for, and something after them. */
+static size_t make_long(char **out)
+{
+	enum { LONG = 8 << 20 };
+	static const char before[] = "\x80\x04}(\x8c\x08segments]\x8c\x01x](";
+	static const char after[] = "e\x8c\x0d"
+				    "device_traces]u.";
+	char *at = *out = malloc(sizeof before + LONG + sizeof after);
+	assert_non_null(at);
+	memcpy(at, before, sizeof before - 1);
+	at += sizeof before - 1;
+	for (size_t i = 0; i < LONG; i += 2, at += 2)
+		memcpy(at, "K\7", 2);
+	memcpy(at, after, sizeof after - 1);
+	return (size_t)(at - *out) + sizeof after - 1;
+}
+
+struct dump {
+	char path[32];
+	char *bytes;
+	size_t n;
+	atomic_int dumps;
+	atomic_bool enough;
+};
+
+/* As torch does it every few seconds: open the file anew, write all of it. */
+static void *dump_forever(void *arg)
+{
+	struct dump *d = arg;
+	while (!atomic_load(&d->enough)) {
+		FILE *f = fopen(d->path, "wb");
+		fwrite(d->bytes, 1, d->n, f);
+		fclose(f);
+		atomic_fetch_add(&d->dumps, 1);
+	}
+	return NULL;
+}
+
+static void rewritten_while_it_is_read(void **state)
+{
+	(void)state;
+	struct dump d = { .path = "/tmp/torchsnap-XXXXXX" };
+	pthread_t thread;
+	d.n = make_long(&d.bytes);
+	close(mkstemp(d.path));
+	assert_int_equal(pthread_create(&thread, NULL, dump_forever, &d), 0);
+	while (atomic_load(&d.dumps) < 60) { /* a mapped file raises SIGBUS within the first few */
+		tide_error err = { 0 };
+		tide_model *m = NULL;
+		tide_code rc = tide__load(d.path, NULL, &m, &err);
+		assert_true(rc == TIDE_OK || (!m && *err.text));
+		tide__model_free(m);
+	}
+	atomic_store(&d.enough, true);
+	pthread_join(thread, NULL);
+	tide_model *m = NULL;
+	tide_error err = { 0 };
+	if (tide__load(d.path, NULL, &m, &err))
+		fail_msg("%s", err.text);
+	tide__model_free(m);
+	unlink(d.path);
+	free(d.bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gpt_train_equals_torch),
 		cmocka_unit_test(oom_equals_torch),
 		cmocka_unit_test(gzip_has_limits),
+		cmocka_unit_test(rewritten_while_it_is_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
