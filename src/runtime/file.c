@@ -37,6 +37,11 @@ static bool is(const tide_file *f, int fd)
 	return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == f->dev && st.st_ino == f->ino;
 }
 
+bool tide__file_still(const tide_file *f)
+{
+	return is(f, f->fd);
+}
+
 bool tide__file_ours(tide_file *f)
 {
 	if (is(f, f->fd))

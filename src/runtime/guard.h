@@ -8,7 +8,7 @@
  * there too: one that another thread held at the moment of the fork is free in the child.
  *
  * Slow sections (start, stop, a thread's first event, a new name) hold the lock with all signals
- * blocked and cancellation off: no handler can run, jump out, or wait for the lock inside one. A
+ * but SIGBUS (torn.h) blocked and cancellation off: no handler can run, jump out, or wait for the lock inside one. A
  * call that arrives in a slow section of its own thread all the same is the recorder's own doing
  * (an interposed malloc, say) and is ignored. */
 #ifndef TIDE_RUNTIME_GUARD_H
@@ -33,6 +33,8 @@ typedef struct tide_slow {
  * (first call, or forked child) when needed. */
 bool tide__slow_enter(tide_slow *s);
 void tide__slow_leave(tide_slow *s);
+/* This thread is the recorder's own: whatever it does is never recorded. */
+void tide__slow_never(void);
 
 /* Give up the lock inside a slow section and take it again. */
 void tide__lock(void);

@@ -67,9 +67,12 @@ typedef struct tide_recorder {
 	tide_thread *free_threads;
 	pthread_t writer;
 	_Atomic uint32_t finish; /* 1: the writer is to write the rest and end */
+	bool opened;		 /* writer thread: both files are there */
 	_Atomic bool no_space;	 /* the file took no more in the writer's last round */
 	bool stuck;		 /* a thread stayed busy: mappings must stay */
 	bool complete;		 /* the writer wrote everything, END included */
+	bool removed, rings_there; /* as it found them when it closed them */
+	int close_error;	 /* 0, or why it could not close the file */
 	uint64_t log_written;	 /* bytes of the log that are in the file */
 	_Atomic uint64_t events; /* in the file */
 	tide_stats last;	 /* of the recording that ended last */

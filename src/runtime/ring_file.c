@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/errand.h"
 #include "runtime/guard.h"
 
 enum { LOG_BLOCK = 256 << 10 }; /* bytes of a LOG block, head page included */
@@ -46,8 +47,8 @@ static bool populate(void *at, size_t bytes)
 	return true;
 }
 
-/* Map `bytes` more at the end of the file; NULL leaves the file as it was. */
-static void *extend(tide_space *s, size_t bytes)
+/* Map `bytes` more at the end of the file; NULL leaves the file as it was. On the writer thread. */
+static void *extend_here(tide_space *s, size_t bytes)
 {
 	int e = tide__file_allocate(&s->file, s->size, bytes);
 	void *at = MAP_FAILED;
@@ -69,6 +70,30 @@ static void *extend(tide_space *s, size_t bytes)
 	}
 	s->size += bytes;
 	return at;
+}
+
+struct extension {
+	tide_space *space;
+	size_t bytes;
+	void *at;
+	int error;
+};
+
+static void run_extend(void *arg)
+{
+	struct extension *x = arg;
+	x->at = extend_here(x->space, x->bytes);
+	x->error = errno;
+}
+
+static void *extend(tide_space *s, size_t bytes)
+{
+	struct extension x = { s, bytes, NULL, EIO };
+	if (!tide__space_torn(s))
+		tide__errand(run_extend, &x);
+	if (!x.at)
+		errno = x.error;
+	return x.at;
 }
 
 static tide_block *add_block(tide_space *s, uint32_t type, size_t bytes)
@@ -106,7 +131,7 @@ tide_block *tide__space_ring(tide_space *s, size_t bytes)
 	tide_block *b = add_block(s, TIDE_BLOCK_RING, bytes + sizeof(tide_block_head));
 	if (!b)
 		return NULL;
-	b->at->slots = bytes / sizeof(tide_ring_slot);
+	b->at->slots = b->n_slots = bytes / sizeof(tide_ring_slot);
 	b->at->ring = b->encoder.ring = ++s->n_rings;
 	s->ring_total += bytes;
 	publish(b, &s->rings);
@@ -115,7 +140,7 @@ tide_block *tide__space_ring(tide_space *s, size_t bytes)
 
 void tide__space_punch(tide_space *s, tide_block *ring, uint64_t from, uint64_t to)
 {
-	uint64_t n = ring->at->slots, per = TIDE_PAGE / sizeof(tide_ring_slot);
+	uint64_t n = ring->n_slots, per = TIDE_PAGE / sizeof(tide_ring_slot);
 	if (from / n != to / n) /* up to the ring's end; the rest with the next stretch */
 		to = (from / n + 1) * n;
 	from = (from % n + per - 1) / per * per;
@@ -144,8 +169,9 @@ bool tide__log_reserve(tide_space *s, size_t n)
 		tide_block *b = add_block(s, TIDE_BLOCK_LOG, LOG_BLOCK);
 		if (!b)
 			return false;
-		b->at->first = s->log_capacity;
-		s->log_capacity += b->at->capacity;
+		b->at->first = b->first = s->log_capacity;
+		b->capacity = b->bytes - sizeof *b->at;
+		s->log_capacity += b->capacity;
 		publish(b, &s->logs);
 	}
 	return true;
@@ -155,14 +181,14 @@ bool tide__log_reserve(tide_space *s, size_t n)
 static void log_copy(const tide_space *s, uint64_t from, void *buf, size_t n, bool write)
 {
 	for (tide_block *b = atomic_load_explicit(&s->logs, memory_order_acquire); b; b = b->next) {
-		uint64_t lo = b->at->first, hi = lo + b->at->capacity;
+		uint64_t lo = b->first, hi = lo + b->capacity;
 		if (lo < from)
 			lo = from;
 		if (hi > from + n)
 			hi = from + n;
 		if (lo >= hi)
 			continue;
-		char *in_log = (char *)b->slots + (lo - b->at->first),
+		char *in_log = (char *)b->slots + (lo - b->first),
 		     *in_buf = (char *)buf + (lo - from);
 		memcpy(write ? in_log : in_buf, write ? in_buf : in_log, hi - lo);
 	}
@@ -228,7 +254,7 @@ static void recycle(_Atomic(tide_block *) *list)
 
 void tide__space_close(tide_space *s, bool keep_maps)
 {
-	if (s->file.fd < 0)
+	if (s->file.fd < 0 && !s->head)
 		return;
 	/* Forgotten first: a child forked meanwhile must not put pages of its own where something
 	 * else may lie by now. What of the mappings it inherits, nobody stores into any more. */
@@ -251,9 +277,40 @@ static void replace(void *at, size_t bytes)
 void tide__space_detach(tide_space *s)
 {
 	spare = NULL; /* another thread may have been changing the list when the child was made */
-	if (s->file.fd < 0)
+	if (s->file.fd < 0 && !s->head)
 		return;
 	each_mapping(s, replace);
-	tide__file_close(&s->file);
+	if (!tide__errand_private()) /* else nobody inherits it */
+		tide__file_close(&s->file);
 	*s = (tide_space){ .file.fd = -1 };
+}
+
+/* ---- a file that was cut ------------------------------------------------------------------- */
+
+bool tide__space_torn(const tide_space *s)
+{
+	return atomic_load_explicit(&s->torn, memory_order_acquire);
+}
+
+static bool tear(tide_space *s, void *from, size_t bytes, const void *at)
+{
+	if ((const char *)at < (char *)from || (const char *)at >= (char *)from + bytes)
+		return false;
+	atomic_store_explicit(&s->torn, true, memory_order_seq_cst); /* before anybody reads zeros */
+	replace(from, bytes);
+	return true;
+}
+
+bool tide__space_tear(tide_space *s, const void *at)
+{
+	if (s->head && tear(s, s->head, sizeof *s->head, at))
+		return true;
+	for (int ring = 0; ring < 2; ring++) {
+		tide_block *b =
+			atomic_load_explicit(ring ? &s->rings : &s->logs, memory_order_acquire);
+		for (; b; b = b->next)
+			if (tear(s, b->at, b->bytes, at))
+				return true;
+	}
+	return false;
 }

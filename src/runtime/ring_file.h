@@ -3,8 +3,9 @@
 /* The ring file: getting blocks of it that can be stored into without fear.
  *
  * A block's space is allocated on disk and its pages are faulted in before anybody sees it; a block
- * that cannot be had is refused (NULL), so a store into one never raises SIGBUS. Called with the
- * recorder's lock held, except tide__log_* reads by the writer thread.
+ * that cannot be had is refused (NULL), so a store into one raises SIGBUS only when somebody cuts the
+ * file (torn.h). Called with the recorder's lock held, except tide__log_* reads by the writer thread,
+ * which also does all that needs the file's descriptor (errand.h).
  *
  * Descriptors (tide_block) are private memory, never freed, used again by the next recording: a
  * pointer to one stays good for the process's life. */
@@ -33,6 +34,8 @@ typedef struct tide_block {
 	tide_shared *shared;	 /* its moving words */
 	tide_ring_slot *slots;	 /* RING: after the head page. LOG: the stream's bytes */
 	uint64_t offset, bytes;	 /* in the ring file; head page included */
+	uint64_t n_slots;	 /* RING: as in the head page, which somebody may cut away */
+	uint64_t first, capacity; /* LOG: bytes of the stream before it, and in it */
 	bool owned;		 /* RING: a thread records into it (under the lock) */
 	uint64_t goal;		 /* RING, writer thread: head as seen at the start of this round */
 	uint64_t flushed_ns;	 /*   "  : when it last wrote a chunk of it */
@@ -47,11 +50,13 @@ typedef struct tide_space {
 	uint32_t n_rings;
 	uint64_t ring_total; /* bytes of all rings */
 	uint64_t log_capacity;
+	_Atomic bool torn; /* somebody cut the file: what its mappings held is gone (torn.h) */
 } tide_space;
 
 /* Create `path` (which must not exist). 0 or an errno; then tide__space_close cleans up. */
 int tide__space_open(tide_space *s, const char *path, const uint8_t id[16]);
-/* Unmap (unless `keep_maps`: a thread may still be storing) and close. The file stays. */
+/* Unmap (unless `keep_maps`: a thread may still be storing) and, if it is open still, close. The file
+ * stays. */
 void tide__space_close(tide_space *s, bool keep_maps);
 /* In a forked child: put private memory in the place of every mapping, forget the rest. */
 void tide__space_detach(tide_space *s);
@@ -60,6 +65,11 @@ void tide__space_detach(tide_space *s);
 tide_block *tide__space_ring(tide_space *s, size_t bytes);
 /* Give a drained ring's disk space back (only when nobody can store into it any more). */
 void tide__space_punch(tide_space *s, tide_block *ring, uint64_t from, uint64_t to);
+
+/* The file was cut: if `at` lies in one of its mappings, private memory takes that mapping's place. Safe
+ * in a signal handler. */
+bool tide__space_tear(tide_space *s, const void *at);
+bool tide__space_torn(const tide_space *s);
 
 /* Make room for n more bytes of definitions; then append them. False: no space to be had. */
 bool tide__log_reserve(tide_space *s, size_t n);

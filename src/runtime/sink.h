@@ -24,6 +24,7 @@ typedef struct tide_sink {
 	_Atomic uint64_t at; /* bytes written: where the next chunk goes */
 	uint64_t allocated;  /* bytes the file has */
 	int error;	     /* errno of the last failure; 0 after a success */
+	bool misled;	     /* a chunk may have gone into a file of the program's */
 	uint64_t failed_ns;  /* when space was last refused (CLOCK_MONOTONIC); 0: it was not */
 } tide_sink;
 

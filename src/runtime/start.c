@@ -16,8 +16,10 @@
 #include "base/error.h"
 #include "format/written.h"
 #include "runtime/defs.h"
+#include "runtime/errand.h"
 #include "runtime/recorder.h"
 #include "runtime/limits.h"
+#include "runtime/torn.h"
 
 tide_recorder tide__rec = { .space = { .file.fd = -1 }, .sink = { .file.fd = -1 } };
 
@@ -49,7 +51,6 @@ static tide_code fill_options(tide_options *o, const tide_options *given, tide_e
 	}
 	o->ring_bytes = o->ring_bytes ? o->ring_bytes : (size_t)1 << 20;
 	bool given_most = o->max_ring_bytes != 0;
-	o->max_ring_bytes = given_most ? o->max_ring_bytes : most_rings();
 	o->tick_ms = o->tick_ms ? o->tick_ms : 1000;
 	if (o->ring_bytes & (o->ring_bytes - 1) || o->ring_bytes < 65536 ||
 	    o->ring_bytes > (size_t)1 << 30)
@@ -161,7 +162,7 @@ static tide_code launch_writer(tide_error *err)
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 256 << 10);
 	int e = pthread_create(&r->writer, &attr, tide__writer,
-			       NULL); /* inherits: all signals blocked */
+			       NULL); /* inherits: all signals but SIGBUS blocked */
 	pthread_attr_destroy(&attr);
 	if (e == 0)
 		return TIDE_OK;
@@ -174,7 +175,7 @@ static void join_writer(void)
 {
 	tide_recorder *r = &tide__rec;
 	atomic_store_explicit(&r->finish, 1, memory_order_release);
-	tide__wake(&r->finish);
+	tide__bell_ring();
 	pthread_join(r->writer, NULL);
 }
 
@@ -235,40 +236,74 @@ static void reset_counts(void)
 	tide_recorder *r = &tide__rec;
 	r->lanes = 0;
 	r->log_written = 0;
-	r->stuck = r->complete = false;
+	r->stuck = r->complete = r->opened = r->removed = r->rings_there = false;
+	r->close_error = 0;
 	atomic_store(&r->finish, 0);
 	atomic_store(&r->no_space, false);
 	atomic_store(&r->events, 0);
 }
 
-/* r->path and r->opt are set. */
-static tide_code start_locked(tide_error *err)
+struct opening {
+	bool follower; /* a child that follows its parent's recording */
+	tide_error *err;
+	tide_code rc;
+};
+
+/* Another name where another process records into that file: it is a rank of the same job. */
+static void choose_path(bool follower)
 {
 	tide_recorder *r = &tide__rec;
+	if (follower) {
+		child_path(r->path, r->base);
+	} else if (r->opt.as_child || tide__written_by(r->path)) {
+		tide__recording_id(r->path, r->first);
+		child_path(r->path, r->base);
+	}
+}
+
+/* All of a start that needs descriptors. On the writer thread. */
+static void open_files(void *arg)
+{
+	struct opening *o = arg;
+	tide_recorder *r = &tide__rec;
 	static char file[4096 + 32], rings[4096 + 48]; /* the stack may be small; lock held */
+	if (!r->opt.max_ring_bytes)
+		r->opt.max_ring_bytes = most_rings();
+	choose_path(o->follower);
 	snprintf(file, sizeof file, "%.4095s.%ld.new", r->path, (long)getpid());
 	snprintf(rings, sizeof rings, "%s%s", file, TIDE_RINGS_SUFFIX);
 	name_rings();
 	unlink(file); /* left by a start that was killed */
 	unlink(rings);
+	o->rc = make_files(file, rings, o->err);
+	if (o->rc == TIDE_OK) /* last: until now an older file is untouched */
+		o->rc = move_files(file, rings, o->err);
+	r->opened = o->rc == TIDE_OK;
+	if (r->opened)
+		return;
+	tide__space_close(&r->space, false);
+	tide__file_close(&r->sink.file);
+	unlink(file);
+	unlink(rings);
+}
+
+/* r->path and r->opt are set. */
+static tide_code start_locked(bool follower, tide_error *err)
+{
+	tide_recorder *r = &tide__rec;
+	struct opening o = { follower, err, TIDE_OK };
 	reset_counts();
 	family_since();
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-	tide_code rc = make_files(file, rings, err);
-	if (rc == TIDE_OK)
-		rc = launch_writer(err);
-	if (rc == TIDE_OK) {
-		rc = move_files(file, rings, err); /* last: until now an older file is untouched */
-		if (rc != TIDE_OK)
-			join_writer();
-	}
-	if (rc != TIDE_OK) {
-		tide__space_close(&r->space, false);
-		tide__file_close(&r->sink.file);
-		unlink(file);
-		unlink(rings);
+	tide_code rc = launch_writer(err);
+	if (rc != TIDE_OK)
 		return rc;
+	tide__errand(open_files, &o);
+	if (o.rc != TIDE_OK) {
+		join_writer();
+		return o.rc;
 	}
+	tide__torn_watch();
 	r->state = TIDE_RUNNING;
 	atomic_store_explicit(&tide__guard.generation, ++r->generations, memory_order_release);
 	return TIDE_OK;
@@ -294,14 +329,10 @@ tide_code tide_start(const char *path, const tide_options *opt, tide_error *err)
 		strcpy(r->path, wanted);
 		strcpy(r->base, wanted);
 		memset(r->first, 0, sizeof r->first);
-		if (o.as_child || tide__written_by(wanted)) { /* a rank of the same job */
-			tide__recording_id(wanted, r->first);
-			child_path(r->path, r->base);
-		}
 		follow = false; /* a child that starts its own recording follows no more */
 		atomic_store(&tide__guard.alive, TIDE_ALIVE);
 		late = false;
-		rc = start_locked(err);
+		rc = start_locked(false, err);
 		if (rc != TIDE_OK)
 			strcpy(r->path, before); /* still the last recording's */
 		else if (late)
@@ -327,12 +358,19 @@ bool tide_recording(void)
 	return atomic_load_explicit(&tide__guard.generation, memory_order_relaxed) != 0;
 }
 
+static void look_removed(void *out)
+{
+	*(bool *)out = tide__file_removed(&tide__rec.sink.file);
+}
+
 bool tide_recording_removed(void)
 {
 	tide_slow s;
+	bool removed = false;
 	if (!tide__slow_enter(&s))
 		return false;
-	bool removed = tide__rec.state == TIDE_RUNNING && tide__file_removed(&tide__rec.sink.file);
+	if (tide__rec.state == TIDE_RUNNING)
+		tide__errand(look_removed, &removed);
 	tide__slow_leave(&s);
 	return removed;
 }
@@ -387,20 +425,31 @@ static tide_code finish(tide_error *err)
 	tide__lock(); /* others may be asking for them */
 	r->last = now;
 	tide__unlock();
-	bool removed = tide__file_removed(&r->sink.file), rings = tide__file_there(&r->space.file);
-	int sink_error = r->sink.error, e = tide__sink_close(&r->sink);
+	bool torn = tide__space_torn(&r->space);
 	tide__space_close(&r->space, r->stuck);
-	if (rings && ((r->complete && e == 0) || removed)) /* else another's, of the same name */
-		unlink(r->rings_path);
-	if (removed)
+	if (r->rings_there && ((r->complete && !r->close_error) || r->removed))
+		unlink(r->rings_path); /* else another's, of the same name */
+	if (r->removed)
 		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
 				  "%s: removed or replaced while recording: the recording is lost",
 				  r->path);
-	if (r->complete && e == 0)
-		return TIDE_OK;
-	errno = e ? e : sink_error;
-	return tide__fail_errno(err, "%s: not completed; the rest is in %s", r->path,
-				r->rings_path);
+	if (!r->complete || r->close_error) {
+		errno = r->close_error ? r->close_error : r->sink.error;
+		return tide__fail_errno(err, "%s: not completed; the rest is in %s", r->path,
+					r->rings_path);
+	}
+	if (torn)
+		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
+				  "%s: its ring file was cut while recording: what was recorded before "
+				  "that is there, the rest is lost",
+				  r->path);
+	if (r->sink.misled)
+		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
+				  "%s: complete, but the program closed the recorder's descriptor while "
+				  "it wrote: part of the recording may also be in a file of the "
+				  "program's",
+				  r->path);
+	return TIDE_OK;
 }
 
 /* Lock held; given up while waiting. */
@@ -452,7 +501,11 @@ static void forget(void)
 	tide_recorder *r = &tide__rec;
 	follow = follow || (r->state == TIDE_RUNNING && r->opt.follow_fork);
 	tide__space_detach(&r->space);
-	tide__file_close(&r->sink.file);
+	if (!tide__errand_private()) /* else nobody inherits it */
+		tide__file_close(&r->sink.file);
+	r->sink.file.fd = -1;
+	tide__errand_forget();
+	r->opened = false;
 	r->state = TIDE_IDLE;
 	r->free_threads = NULL;
 	atomic_store(&r->threads, NULL);
@@ -485,8 +538,7 @@ void tide__follow(void)
 	if (atomic_load_explicit(&tide__guard.alive, memory_order_relaxed) != TIDE_FOLLOWER)
 		return;
 	follow = false;
-	child_path(tide__rec.path, tide__rec.base);
-	start_locked(NULL);
+	start_locked(true, NULL);
 	atomic_store(&tide__guard.alive,
 		     TIDE_ALIVE); /* until now other threads wait for the lock */
 }

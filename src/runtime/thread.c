@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/defs.h"
+#include "runtime/errand.h"
 #include "runtime/recorder.h"
 #include "runtime/limits.h"
 
@@ -56,8 +57,8 @@ static tide_block *free_ring(tide_space *s)
 	     b = b->next) {
 		uint64_t head = atomic_load_explicit(&b->shared->head, memory_order_relaxed);
 		uint64_t tail = atomic_load_explicit(&b->shared->tail, memory_order_relaxed);
-		if (!b->owned && head - tail <= b->at->slots / 2 &&
-		    (!found || b->at->slots > found->at->slots))
+		if (!b->owned && head - tail <= b->n_slots / 2 &&
+		    (!found || b->n_slots > found->n_slots))
 			found = b;
 	}
 	return found;
@@ -80,12 +81,22 @@ size_t tide__ring_size(void)
 	return bytes <= most ? bytes : 0;
 }
 
+/* On the writer thread. */
+static void new_ring(void *out)
+{
+	size_t bytes = tide__ring_size();
+	*(tide_block **)out = bytes ? tide__space_ring(&tide__rec.space, bytes) : NULL;
+}
+
 static tide_block *take_ring(void)
 {
 	tide_space *s = &tide__rec.space;
+	if (tide__space_torn(s))
+		return NULL;
 	tide_block *b = free_ring(s);
-	size_t bytes = b ? 0 : tide__ring_size();
-	return bytes ? tide__space_ring(s, bytes) : b;
+	if (!b)
+		tide__errand(new_ring, &b);
+	return b;
 }
 
 /* The thread's name as the kernel has it, as a definition. */
@@ -154,7 +165,7 @@ static void attach(tide_thread *t)
 	t->shared = b->shared;
 	t->quick.published = &b->shared->head;
 	t->quick.slots = b->slots;
-	t->quick.mask = b->at->slots - 1;
+	t->quick.mask = b->n_slots - 1;
 	t->quick.head = atomic_load_explicit(&b->shared->head, memory_order_relaxed);
 	look(t);
 	put_lane(t, lane);

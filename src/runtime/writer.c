@@ -5,10 +5,11 @@
  * A round: note every ring's head; write the definitions logged by then (so the file never uses an
  * id before it defines it); write each ring that has enough to say, or has waited long enough;
  * raise the ring's tail once its chunk is in the file. Rings survive a kill, so there is no hurry:
- * small chunks would only waste space. All signals are blocked in this thread. */
+ * small chunks would only waste space. All signals but SIGBUS are blocked in this thread. */
 #include <string.h>
 
 #include "runtime/defs.h"
+#include "runtime/errand.h"
 #include "runtime/recorder.h"
 
 enum {
@@ -77,7 +78,7 @@ static bool write_definitions(bool last)
 		tide__log_read(&r->space, r->log_written, payload, (size_t)n);
 		tide_chunk_head h = { .type = TIDE_CHUNK_DEFS, .first = r->log_written };
 		n = h.slots = whole_records(payload, (size_t)n, &h.count);
-		if (!n || !put_chunk(h, (size_t)n, last))
+		if (!n || tide__space_torn(&r->space) || !put_chunk(h, (size_t)n, last))
 			return false;
 		r->log_written += n;
 	}
@@ -149,8 +150,8 @@ static bool write_ring(tide_block *b, bool last)
 	tide_recorder *r = &tide__rec;
 	while (b->encoder.next < b->goal) {
 		tide_encoder trial = b->encoder;
-		size_t n = tide__encode_events(&trial, b->slots, b->at->slots - 1, b->goal, buffer);
-		if (!tide__sink_put(&r->sink, buffer, n, last))
+		size_t n = tide__encode_events(&trial, b->slots, b->n_slots - 1, b->goal, buffer);
+		if (tide__space_torn(&r->space) || !tide__sink_put(&r->sink, buffer, n, last))
 			return false;
 		atomic_fetch_add_explicit(&r->events, trial.events - b->encoder.events,
 					  memory_order_relaxed);
@@ -171,10 +172,12 @@ static bool round_trip(bool last, unsigned *moved)
 	uint64_t now = now_ns();
 	bool any = last;
 	*moved = 0;
+	if (tide__space_torn(&tide__rec.space)) /* zeros */
+		return true;
 	for (tide_block *b = rings; b; b = b->next) {
 		uint64_t head = atomic_load_explicit(&b->shared->head, memory_order_acquire);
-		uint64_t waiting = head - b->encoder.next, enough = b->at->slots / 4;
-		unsigned part = (unsigned)(waiting * 256 / b->at->slots);
+		uint64_t waiting = head - b->encoder.next, enough = b->n_slots / 4;
+		unsigned part = (unsigned)(waiting * 256 / b->n_slots);
 		*moved = part > *moved ? part : *moved;
 		if (enough > ENOUGH)
 			enough = ENOUGH;
@@ -226,12 +229,38 @@ static bool write_end(void)
 			 (size_t)(p - start), true);
 }
 
+/* What was in the rings when somebody cut their file, and all that came after it, is missing. */
+static bool write_torn(void)
+{
+	static const char key[] = "loss.rings_cut";
+	uint8_t *start = buffer + sizeof(tide_chunk_head), *p = start;
+	*p++ = TIDE_REC_FACT_NUM;
+	p = tide__put_s(p, key, sizeof key - 1);
+	p = tide__put_z(p, 1);
+	return put_chunk((tide_chunk_head){ .type = TIDE_CHUNK_FACTS, .count = 1 },
+			 (size_t)(p - start), true);
+}
+
 /* Everything that is left. On a full disk each chunk frees more of the ring file than the next one
  * needs, so this goes through as long as nobody else takes the space. */
 static bool finish(void)
 {
 	unsigned moved;
+	if (tide__space_torn(&tide__rec.space)) /* its counts are gone as well */
+		return write_clock(true) && write_torn() && write_end();
 	return round_trip(true, &moved) && write_clock(true) && write_losses(true) && write_end();
+}
+
+static void close_files(void)
+{
+	tide_recorder *r = &tide__rec;
+	r->removed = tide__file_removed(&r->sink.file);
+	r->rings_there = tide__file_there(&r->space.file);
+	int error = r->sink.error;
+	r->close_error = tide__sink_close(&r->sink);
+	r->sink.error = error;
+	tide__file_close(&r->space.file);
+	r->opened = false;
 }
 
 void *tide__writer(void *unused)
@@ -239,8 +268,15 @@ void *tide__writer(void *unused)
 	tide_recorder *r = &tide__rec;
 	uint64_t delay = DELAY_MIN_US;
 	pthread_setname_np(pthread_self(), "tidemark");
+	tide__errand_home();
 	while (!atomic_load_explicit(&r->finish, memory_order_acquire)) {
 		unsigned moved;
+		uint32_t seen = tide__bell();
+		tide__errand_look();
+		if (!r->opened) {
+			tide__bell_wait(seen, 0);
+			continue;
+		}
 		bool fine = round_trip(false, &moved);
 		atomic_store_explicit(&r->no_space, !fine, memory_order_relaxed);
 		if (now_ns() - tick_ns >= tick_after_ns) {
@@ -250,8 +286,11 @@ void *tide__writer(void *unused)
 		delay = moved >= 32 && fine ? DELAY_MIN_US : delay * 2;
 		if (delay > DELAY_MAX_US)
 			delay = DELAY_MAX_US;
-		tide__wait(&r->finish, 0, delay);
+		tide__bell_wait(seen, delay);
 	}
-	r->complete = finish();
+	if (r->opened) {
+		r->complete = finish();
+		close_files();
+	}
 	return unused;
 }

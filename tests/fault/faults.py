@@ -416,6 +416,31 @@ def close_fds():
 		check("events of all threads", len(got) == 6 and t.lost_total() == 0, t.lost)
 
 
+def close_race():
+	with folder() as d:
+		f = os.path.join(d, "t.tide")
+		run("closerace", f)
+		t = read(f)
+		got = numbers(t)
+		check("complete", t.clean and sum(map(len, got.values())) + t.lost_total() == 800000, t.lost_total())
+		check("no ring file is left", not os.path.exists(f + "-rings"))
+
+
+def cut_rings():
+	with folder() as d:
+		f, again = os.path.join(d, "t.tide"), os.path.join(d, "again.tide")
+		said = run("cutrings", f, again)
+		check("the stop tells", "ring file was cut" in said, said)
+		check("the next recording is whole", numbers(read(again)) == {"again": [1]})
+		t = read(f)
+		got = numbers(t)
+		check("what was written before is there", all(v == list(range(1, len(v) + 1)) for v in got.values()) and sum(map(len, got.values())) > 100, got)
+		tidemark = os.environ.get("TIDEMARK", "")
+		if os.access(tidemark, os.X_OK):
+			p = subprocess.run([tidemark, "info", f], capture_output=True, text=True, timeout=240)
+			check("info tells", "ring file was cut" in p.stdout, p.stdout, p.stderr)
+
+
 def system():
 	with folder() as d:
 		f = os.path.join(d, "t.tide")
@@ -504,6 +529,8 @@ TESTS = {
 	"full-wait": full_wait,
 	"full-disk-wait": full_disk_wait,
 	"close-fds": close_fds,
+	"close-race": close_race,
+	"cut-rings": cut_rings,
 	"system": system,
 	"heap": heap,
 	"dlopen": dlopen,

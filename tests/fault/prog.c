@@ -533,6 +533,75 @@ static int scene_closefd(char **v)
 	return 0;
 }
 
+/* Takes every number it does not know for a file of its own, again and again. */
+static void *close_forever(void *file)
+{
+	char other[4096];
+	snprintf(other, sizeof other, "%s.other", (char *)file);
+	int mine = open(other, O_RDWR | O_CREAT, 0666), high = fcntl(mine, F_DUPFD, 100);
+	while (!atomic_load_explicit(&stop_now, memory_order_relaxed)) {
+		for (int fd = 3; fd < 24; fd++)
+			dup2(high, fd);
+		syscall(SYS_close_range, 3, 99, 0);
+	}
+	return NULL;
+}
+
+/* closerace FILE: what closefd does, at every moment of the recording: new threads, new names, chunks, and
+ * the stop. Nothing of the recording may go into the program's files. */
+static int scene_closerace(char **v)
+{
+	char other[4096];
+	struct stat st;
+	pthread_t closer, t[2];
+	open_published(v[0]);
+	snprintf(other, sizeof other, "%s.other", v[0]);
+	start(v[0], 1 << 20);
+	CHECK(pthread_create(&closer, NULL, close_forever, v[0]) == 0);
+	limit_each = 20000;
+	pace_us = 100;
+	per_pace = 500;
+	for (int round = 0; round < 20; round++) {
+		for (int i = 0; i < 2; i++)
+			CHECK(pthread_create(&t[i], NULL, numbered_thread,
+					     (void *)(intptr_t)(2 * round + i)) == 0);
+		join_all(t, 2);
+	}
+	tide_error e = { 0 };
+	if (tide_stop(&e) != TIDE_OK)
+		fprintf(stderr, "stop: %s\n", e.text);
+	stop_now = 1;
+	pthread_join(closer, NULL);
+	CHECK(stat(other, &st) == 0 && st.st_size == 0);
+	return *e.text ? 1 : 0;
+}
+
+/* cutrings FILE: somebody cuts the ring file while threads record into it. They go on; the stop tells. */
+static int scene_cutrings(char **v)
+{
+	char rings[4096];
+	pthread_t t[2];
+	open_published(v[0]);
+	start(v[0], 1 << 20);
+	pace_us = 100;
+	per_pace = 100;
+	spawn(t, 2, numbered_thread);
+	usleep(300000); /* some chunks are in the file */
+	snprintf(rings, sizeof rings, "%s-rings", v[0]);
+	CHECK(truncate(rings, 0) == 0);
+	usleep(100000);
+	tide_intern("a name after that");
+	stop_now = 1;
+	join_all(t, 2);
+	tide_error e = { 0 };
+	CHECK(tide_stop(&e) == TIDE_EIO);
+	puts(e.text);
+	start(v[1], 1 << 20); /* and another recording is as good as ever */
+	tide_mark(TIDE_STEP, tide_intern("again"), 1);
+	CHECK(tide_stop(&e) == TIDE_OK);
+	return 0;
+}
+
 /* together FILE N: N processes that have nothing to do with each other start into one file at the
  * same moment; each says which file it got. */
 static int scene_together(char **v)
@@ -612,6 +681,7 @@ static const struct {
 	{ "signal", scene_signal, 2 },	     { "siglock", scene_siglock, 2 },
 	{ "wait", scene_wait, 2 },	     { "closefd", scene_closefd, 1 },
 	{ "system", scene_system, 1 },	     { "fullwait", scene_fullwait, 2 },
+	{ "closerace", scene_closerace, 1 }, { "cutrings", scene_cutrings, 2 },
 	{ "together", scene_together, 2 },   { "forkstop", scene_forkstop, 2 },
 };
 
@@ -622,7 +692,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "ThreadSanitizer knows no threads in a forked child\n");
 		return 77;
 	}
-	if (argc > 1 && !strcmp(argv[1], "closefd")) {
+	if (argc > 1 && !strncmp(argv[1], "close", 5)) {
 		fprintf(stderr,
 			"closing others' descriptors is a race, and the point of the test\n");
 		return 77;

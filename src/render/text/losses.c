@@ -19,6 +19,7 @@ static const struct sentence {
 	const char *why;
 } sentences[] = {
 	{ "events", "events lost while recording: %s" },
+	{ "rings_cut", "the ring file was cut while recording: what came after that is missing" },
 	{ "left_out_events",
 	  "only its beginning was read, for lack of memory: events that are not here: %s" },
 	{ "missing_events", "recorded events that are not in the file: %s" },
