@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """Builds ops.cpp against the torch that was imported: once per torch, kept in $XDG_CACHE_HOME/tidemark.
 
-Where that cannot be written it is kept among temporary files, in a folder of this user's alone.
+Where that cannot be written, or others may write, it is kept among temporary files, in a folder of this user's alone.
 """
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from typing import Any
 
 
@@ -27,50 +28,66 @@ def _aside() -> str:
     return os.path.join(tempfile.gettempdir(), f"tidemark-{os.getuid()}")
 
 
-def _ours(folder: str) -> bool:
-    """It is this user's alone: what is in there may be loaded."""
+def _safe(st: os.stat_result) -> bool:
+    """This user's or root's, and nobody else may write it."""
+    return st.st_uid in (0, os.getuid()) and not st.st_mode & 0o022
+
+
+class Folder:
+    """A folder to load from, held open: whoever may rename what lies above it cannot put another in its place. `name` is its path."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        if not _safe(os.fstat(self.fd)):
+            os.close(self.fd)
+            raise PermissionError(f"{name} is another's, or others may write there")
+
+    def path(self, file: str) -> str:
+        """Of a file in it, whatever its own path leads to by now; its plain path where there is no /proc."""
+        held = f"/proc/self/fd/{self.fd}"
+        return os.path.join(held if os.path.isdir(held) else self.name, file)
+
+    def found(self, stem: str) -> str | None:
+        """What was built for it before: stem-HASH.so of that very content. One that a crash cut short would end the program, one
+        that somebody else may have put or changed there would be theirs."""
+        for name in os.listdir(self.fd):
+            if not (name.startswith(stem + "-") and name.endswith(".so")):
+                continue
+            with contextlib.suppress(OSError):  # another process's, just renamed; a link
+                fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self.fd)
+                with open(fd, "rb") as f:
+                    st = os.fstat(fd)
+                    if stat.S_ISREG(st.st_mode) and _safe(st) and name == f"{stem}-{_digest(f.read())}.so":
+                        return self.path(name)
+        return None
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _folder(name: str, make: bool) -> Folder | None:
+    """The folder if what is in it may be loaded; made, for this user alone, if it is not there."""
     try:
-        st = os.lstat(folder)
+        if make:
+            os.makedirs(os.path.dirname(name), exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, 0o700)
+        return Folder(name)
     except OSError:
-        return False
-    return stat.S_ISDIR(st.st_mode) and st.st_uid == os.getuid() and not st.st_mode & 0o022
+        return None
 
 
-def _trusted(path: str) -> bool:
-    """This user's or root's, and not for everybody to write: a cache may lie where others write too ($XDG_CACHE_HOME on a scratch disk)."""
-    st = os.stat(path)
-    return st.st_uid in (0, os.getuid()) and not st.st_mode & 0o002
-
-
-def _found(folder: str, stem: str) -> str | None:
-    """What was built for it before: stem-SIZE.so of that very size. One that a crash cut short would end the program, one that
-    somebody else put there would be theirs."""
-    names: list[str] = []
-    with contextlib.suppress(OSError):
-        names = os.listdir(folder) if _trusted(folder) else []
-    for name in names:
-        path = os.path.join(folder, name)
-        with contextlib.suppress(OSError):  # another process's, just renamed
-            if name.startswith(stem) and name == f"{stem}-{os.path.getsize(path) or None}.so" and os.access(path, os.R_OK) and _trusted(path):
-                return path
-    return None
-
-
-def _part(stem: str) -> str:
-    """An empty file to build into, in the first folder that takes one."""
-    try:
-        os.makedirs(_cache(), exist_ok=True)
-        if not _trusted(_cache()):
-            raise PermissionError(f"{_cache()} is another's, or anybody may write there")
-        fd, part = tempfile.mkstemp(".part", stem, _cache())
-    except OSError as why:
-        with contextlib.suppress(OSError):
-            os.mkdir(_aside(), 0o700)
-        if not _ours(_aside()):
-            raise why
-        fd, part = tempfile.mkstemp(".part", stem, _aside())
-    os.close(fd)
-    return part
+def _place() -> Folder:
+    """The first folder that takes a file."""
+    for name in _cache(), _aside():
+        folder = _folder(name, make=True)
+        if folder and os.access(folder.path("."), os.W_OK) and os.fstat(folder.fd).st_uid == os.getuid():
+            return folder
+        if folder:
+            os.close(folder.fd)
+    raise PermissionError(f"{_cache()} cannot be written, or others may write there")
 
 
 def _compiler() -> list[str]:
@@ -82,32 +99,30 @@ def _compiler() -> list[str]:
     return words
 
 
-def _build(torch: Any, source: str, stem: str, say: Any) -> str:
-    """Compile ops.cpp beside its place and rename: two processes at once do no harm. Returns its path."""
+def _build(torch: Any, source: str, stem: str, folder: Folder, say: Any) -> str:
+    """Compile ops.cpp in a folder of its own and rename: two processes at once do no harm. Returns its path."""
     compiler = _compiler()
     root = os.path.dirname(torch.__file__)
     abi = int(torch._C._GLIBCXX_USE_CXX11_ABI)
-    part = _part(stem)
     say(f"building op recording for torch {torch.__version__} (once)")
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-    command = [
-        *compiler, f"-std={_standard(torch)}", "-O2", "-fPIC", "-fno-plt", "-shared", "-DNDEBUG", f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
-        "-fvisibility=hidden", f"-I{os.environ['TIDEMARK_INCLUDE']}", f"-I{root}/include",
-        f"-I{root}/include/torch/csrc/api/include", *_known(root), source, "-o", part,
-        f"-L{root}/lib", "-lc10", "-ltorch_cpu", f"-Wl,-rpath,{root}/lib",
-    ]
-    try:
+    with tempfile.TemporaryDirectory(prefix=stem, dir=folder.name) as private:  # 0700
+        part = os.path.join(private, "ops.so")
+        command = [
+            *compiler, f"-std={_standard(torch)}", "-O2", "-fPIC", "-fno-plt", "-shared", "-DNDEBUG", f"-D_GLIBCXX_USE_CXX11_ABI={abi}",
+            "-fvisibility=hidden", f"-I{os.environ['TIDEMARK_INCLUDE']}", f"-I{root}/include",
+            f"-I{root}/include/torch/csrc/api/include", *_known(root), source, "-o", part,
+            f"-L{root}/lib", "-lc10", "-ltorch_cpu", f"-Wl,-rpath,{root}/lib",
+        ]
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-        if done.returncode or not os.path.getsize(part):  # a program that ignores SIGCHLD is not told how it went
+        if done.returncode or not os.path.exists(part):  # a program that ignores SIGCHLD is not told how it went
             lines = [x for x in done.stderr.splitlines() if "error" in x] or done.stderr.splitlines()
             raise RuntimeError(f"{' '.join(compiler)} failed: {lines[0] if lines else done.returncode}")
-        target = os.path.join(os.path.dirname(part), f"{stem}-{os.path.getsize(part)}.so")
-        os.rename(part, target)
-        return target
-    except BaseException:  # Ctrl+C too
-        with contextlib.suppress(OSError):
-            os.unlink(part)
-        raise
+        os.chmod(part, 0o700)  # whatever the umask
+        with open(part, "rb") as f:
+            name = f"{stem}-{_digest(f.read())}.so"
+        os.rename(part, name, dst_dir_fd=folder.fd)
+    return folder.path(name)
 
 
 def _known(root: str) -> list[str]:
@@ -135,12 +150,24 @@ def _which(torch: Any) -> str:
     return f"{torch.__version__} {torch.__file__} {getattr(torch.version, 'git_version', None)} {size}"
 
 
-def library(torch: Any, source: str, say: Any) -> str:
-    """Path of what `source` becomes for this torch; built if it is not there, and said. Raises where it cannot be."""
+@contextlib.contextmanager
+def library(torch: Any, source: str, say: Any) -> Iterator[str]:
+    """Path of what `source` becomes for this torch, to be loaded within: built if it is not there, and said. Raises where it cannot be."""
     key = hashlib.sha256(_which(torch).encode())
     include = os.path.join(os.environ["TIDEMARK_INCLUDE"], "tidemark")
     for file in source, *(os.path.join(include, h) for h in ("record.h", "quick.h", "slot.h")):
         with open(file, "rb") as f:
             key.update(f.read())
     stem = f"ops-{torch.__version__}-{key.hexdigest()[:12]}"
-    return _found(_cache(), stem) or (_found(_aside(), stem) if _ours(_aside()) else None) or _build(torch, source, stem, say)
+    with contextlib.ExitStack() as held:
+        for name in _cache(), _aside():
+            folder = _folder(name, make=False)
+            if folder:
+                held.callback(os.close, folder.fd)
+                found = folder.found(stem)
+                if found:
+                    yield found
+                    return
+        folder = _place()
+        held.callback(os.close, folder.fd)
+        yield _build(torch, source, stem, folder, say)

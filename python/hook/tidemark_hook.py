@@ -40,7 +40,8 @@ def _load_ops(torch: Any) -> None:
     """Build ops.cpp if need be, load it, and tell it where the capture library's functions are."""
     global _library
     source = os.environ["TIDEMARK_OPS_SOURCE"]
-    library = ctypes.PyDLL(_beside("tidemark_build").library(torch, source, _say))
+    with _beside("tidemark_build").library(torch, source, _say) as path:
+        library = ctypes.PyDLL(path)
     library.tide_torch_label.argtypes = [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_int]
     library.tide_torch_label.restype = None
     library.tide_torch_labels.argtypes = [ctypes.c_uint64]

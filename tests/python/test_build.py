@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """Where the op hook is built and kept (needs torch): never a reason for a program to fail."""
 import glob
+import importlib.util
 import os
 import subprocess
 import sys
@@ -51,7 +52,7 @@ class Build(unittest.TestCase):
         nowhere = {"PATH": "/nonexistent", "CXX": "", "TMPDIR": self.folder}
         for path in library, os.path.dirname(library):
             mode = os.stat(path).st_mode
-            os.chmod(path, mode | 0o002)
+            os.chmod(path, mode | 0o020)
             self.assertEqual(self.run_with(**nowhere)[0], "False", path)
             os.chmod(path, mode)
         self.assertEqual(self.run_with(**nowhere), ("True", ""))
@@ -70,6 +71,74 @@ class Build(unittest.TestCase):
         self.assertEqual(self.run_with(XDG_CACHE_HOME="/proc/none", TMPDIR=self.folder)[0], "True")
         self.assertEqual(os.stat(aside).st_mode & 0o777, 0o700)
         self.assertEqual(self.run_with(XDG_CACHE_HOME="/proc/none", TMPDIR=self.folder, PATH="/nonexistent"), ("True", ""))
+
+
+class Cache(unittest.TestCase):
+    """What may be loaded from a cache that others can reach; no compiler, no torch."""
+
+    def setUp(self):
+        spec = importlib.util.spec_from_file_location("tidemark_build", os.path.join(os.environ["TIDE_SOURCE"], "python/hook/tidemark_build.py"))
+        self.build = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self.build)
+        self.folder = os.path.join(tempfile.mkdtemp(), "tidemark")
+        os.mkdir(self.folder, 0o700)
+        self.file = os.path.join(self.folder, f"ops-{self.build._digest(b'theirs')}.so")
+        with open(self.file, "wb") as f:
+            f.write(b"theirs")
+        os.chmod(self.file, 0o700)
+
+    def found(self, name=None):
+        folder = self.build._folder(name or self.folder, make=False)
+        return folder and folder.found("ops")
+
+    def test_as_it_should_be(self):
+        with open(self.found(), "rb") as f:
+            self.assertEqual(f.read(), b"theirs")
+
+    def test_a_group_that_may_write(self):
+        for path in self.file, self.folder:
+            for mode in 0o720, 0o702:
+                os.chmod(path, mode)
+                self.assertIsNone(self.found(), (path, oct(mode)))
+            os.chmod(path, 0o700)
+        self.assertIsNotNone(self.found())
+
+    def test_links(self):
+        link = self.folder + "-link"
+        os.symlink(self.folder, link)
+        self.assertIsNone(self.found(link))
+        os.rename(self.file, self.file + ".away")
+        os.symlink(self.file + ".away", self.file)
+        self.assertIsNone(self.found())
+
+    def test_content_that_changed(self):
+        with open(self.file, "wb") as f:
+            f.write(b"others")
+        self.assertIsNone(self.found())
+
+    def test_a_folder_that_is_replaced_after_the_look(self):
+        path = self.found()
+        os.rename(self.folder, self.folder + ".away")
+        os.mkdir(self.folder)
+        with open(self.file, "wb") as f:
+            f.write(b"planted")
+        with open(path, "rb") as f:
+            self.assertEqual(f.read(), b"theirs")
+
+    def test_another_user(self):
+        if os.getuid():
+            self.skipTest("needs root")
+        os.chown(self.file, 12345, 12345)
+        self.assertIsNone(self.found())
+
+    def test_made_for_this_user_alone(self):
+        umask = os.umask(0o002)  # a group of its own for each user, as Debian has it
+        try:
+            place = os.path.join(self.folder, "new", "tidemark")
+            self.build._folder(place, make=True)
+        finally:
+            os.umask(umask)
+        self.assertEqual(os.stat(place).st_mode & 0o777, 0o700)
 
 
 if __name__ == "__main__":
