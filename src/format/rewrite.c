@@ -22,6 +22,7 @@
 #include "format/ring_ends.h"
 #include "format/decode.h"
 #include "format/read.h"
+#include "format/newfile.h"
 #include "format/written.h"
 
 enum { GROUP = 1 << 20, LEVEL = 3, LEVEL_MAX = 19 };
@@ -458,9 +459,9 @@ static void free_walk(struct walk *k)
 }
 
 /* `out` as it was named, `place` what that leads to. */
-static tide_code into(struct walk *k, const char *out, const char *place, const char *part,
-		      tide_error *err)
+static tide_code into(struct walk *k, const char *out, const char *place, tide_error *err)
 {
+	tide_newfile f;
 	uint64_t pid = tide__written_by(out);
 	struct stat st;
 	if (pid) /* it would go on writing to a file that nobody finds any more */
@@ -470,16 +471,14 @@ static tide_code into(struct walk *k, const char *out, const char *place, const 
 	if (!stat(out, &st) && !S_ISREG(st.st_mode)) /* a folder, a pipe, /dev/null */
 		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
 				  "%s is no plain file: a recording is not written over it", out);
-	k->sink.fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (k->sink.fd < 0)
-		return tide__fail_errno(err, "cannot create %s", part);
-	tide_code rc = rewrite(k, err);
-	if (close(k->sink.fd) && !rc)
-		rc = tide__fail_errno(err, "cannot write %s", part);
-	if (!rc && rename(part, place))
-		rc = tide__fail_errno(err, "cannot rename to %s", out);
+	tide_code rc = tide__newfile_open(&f, place, err);
 	if (rc)
-		unlink(part);
+		return rc;
+	k->sink.fd = f.fd;
+	rc = rewrite(k, err);
+	if (!rc)
+		return tide__newfile_keep(&f, err);
+	tide__newfile_drop(&f);
 	return rc;
 }
 
@@ -504,23 +503,16 @@ tide_code tide__rewrite(const tide_rewrite_from *from, const char *out, int leve
 {
 	char real[PATH_MAX]; /* a link leads to it and stays one */
 	const char *place = realpath(out, real) ? real : out;
-	size_t n = strlen(place) + sizeof ".part";
 	memset(w, 0, sizeof *w);
 	struct walk *k = tide__calloc(1, sizeof *k);
-	char *part = tide__alloc(n, 1);
-	if (!k || !part) {
-		tide__free(k);
-		tide__free(part);
+	if (!k)
 		return tide__nomem(err);
-	}
-	snprintf(part, n, "%s.part", place);
 	k->from = from;
 	k->w = w;
 	k->sink.pack = level >= 0;
 	k->sink.level = level < 1 ? LEVEL : level > LEVEL_MAX ? LEVEL_MAX : level;
-	tide_code rc = into(k, out, place, part, err);
+	tide_code rc = into(k, out, place, err);
 	free_walk(k);
-	tide__free(part);
 	return tell_ends(from, rc, w, err);
 }
 

@@ -55,12 +55,11 @@ static bool place(char *out, size_t n, const char *in_tree, const char *installe
 static void prepend(const char *name, const char *value, char between)
 {
 	const char *old = getenv(name);
-	char buf[2 * PATH_MAX];
-	if (old && *old &&
-	    (size_t)snprintf(buf, sizeof buf, "%s%c%s", value, between, old) < sizeof buf)
-		setenv(name, buf, 1);
-	else
-		setenv(name, value, 1);
+	char *both = NULL;
+	if (old && *old && asprintf(&both, "%s%c%s", value, between, old) < 0)
+		return; /* as the program has it, rather than without that */
+	setenv(name, both ? both : value, 1);
+	free(both);
 }
 
 /* Ops need the hook that Python reads at its start, and the sources it builds. */
@@ -235,7 +234,7 @@ static bool writable(const char *file, tide_error *err)
 	if (was && S_ISDIR(st.st_mode))
 		errno = EISDIR;
 	else if (!was || access(file, W_OK) == 0)
-		fd = open(probe, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+		fd = open(probe, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (fd >= 0) {
 		close(fd);
 		unlink(probe);

@@ -3,10 +3,14 @@
 /* Packed chunks whose rings take turns: more of them than a reader holds open, so each is expanded
  * again and again. Every event is read, once, in its order; and a file that would be read for ever
  * is refused. */
+#include <glob.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "format/encode.h"
+#include "format/newfile.h"
+#include "format/rewrite.h"
 #include "import/import.h"
 #include "testing.h"
 #include "tidefile.h"
@@ -85,11 +89,63 @@ static void test_for_ever(void **state)
 	assert_true(err.offset > 128 && err.text[0]);
 }
 
+/* What is there of a path, at most `cap` bytes. */
+static size_t content(const char *name, char *out, size_t cap)
+{
+	FILE *f = fopen(name, "rb");
+	size_t n = f ? fread(out, 1, cap, f) : 0;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Files written on the way: a link planted under the name that once was used leads nowhere, nothing is
+ * left over, and of two that write to one place the later one is told. */
+static void test_planted_and_disturbed(void **state)
+{
+	char out[80], part[96], victim[80], got[16];
+	tide_rewrite w;
+	tide_error err = { 0 };
+	write_file();
+	snprintf(out, sizeof out, "%s.out", path);
+	snprintf(part, sizeof part, "%s.part", out);
+	snprintf(victim, sizeof victim, "%s.victim", path);
+	FILE *f = fopen(victim, "wb");
+	fputs("precious", f);
+	fclose(f);
+	assert_int_equal(symlink(victim, part), 0);
+	assert_int_equal(tide__pack(path, out, 0, &w, &err), TIDE_OK);
+	assert_int_equal(content(victim, got, sizeof got), 8);
+	assert_memory_equal(got, "precious", 8);
+	for (int gone = 0; gone < 2; gone++) {
+		tide_newfile first, second;
+		assert_int_equal(tide__newfile_open(&first, out, &err), TIDE_OK);
+		assert_int_equal(tide__newfile_open(&second, out, &err), TIDE_OK);
+		assert_int_equal(write(first.fd, "first", 5), 5);
+		assert_int_equal(write(second.fd, "second", 6), 6);
+		assert_int_equal(tide__newfile_keep(&second, &err), TIDE_OK);
+		assert_int_equal(tide__newfile_keep(&first, &err), TIDE_EBUSY);
+		assert_non_null(strstr(err.text, "another process wrote"));
+		assert_int_equal(content(out, got, sizeof got), 6);
+		assert_memory_equal(got, "second", 6);
+		if (!gone)
+			unlink(out);
+	}
+	char pattern[96];
+	glob_t left;
+	snprintf(pattern, sizeof pattern, "%s.*.part", out);
+	assert_int_equal(glob(pattern, 0, NULL, &left), GLOB_NOMATCH);
+	unlink(out);
+	unlink(part);
+	unlink(victim);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_taking_turns, teardown),
 		cmocka_unit_test_teardown(test_for_ever, teardown),
+		cmocka_unit_test_teardown(test_planted_and_disturbed, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

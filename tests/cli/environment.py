@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""`tidemark run` adds to variables of the environment, however long they are, and drops nothing of them.
+
+environment.py TIDEMARK"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+TIDEMARK = sys.argv[1]
+LONG = {
+    "PYTHONPATH": ":".join(f"/nonexistent/{i:04}" for i in range(3000)),
+    "LD_LIBRARY_PATH": ":".join(f"/nonexistent/{i:04}" for i in range(1500)),
+    "LD_PRELOAD": ":".join(["libm.so.6"] * 2000),
+}
+TELL = "import json, os; print(json.dumps(dict(os.environ)))"
+
+with tempfile.TemporaryDirectory() as folder:
+    for name, value in LONG.items():
+        done = subprocess.run([TIDEMARK, "run", "-o", f"{folder}/x.tide", "--", sys.executable, "-c", TELL], capture_output=True, text=True,
+            timeout=100, check=True, env={**os.environ, name: value})
+        seen = json.loads(done.stdout)[name]
+        assert len(value) > 8192 and seen.endswith(value), (name, len(value), len(seen))
+        assert name == "LD_LIBRARY_PATH" or len(seen) > len(value), name  # and ours comes before
+print("environment: nothing dropped")
