@@ -128,6 +128,8 @@ static bool take_ring(struct rings *r, const tide_block_head *b, uint64_t at)
 	r->last_ring = b->ring; /* rings are numbered in the order of their blocks */
 	tide_ring_end end = r->ends(r->user, b->ring);
 	uint64_t from = end.next > b->tail ? end.next : b->tail, to = b->head;
+	if (from > end.next && to >= end.next && to - end.next <= slots)
+		from = end.next; /* written since the file was read, or lost there; here still */
 	if (!add_loss(r, b->ring, b->lost_full, b->lost_signal, b->lost_other))
 		return false;
 	if (from >= to && b->tail <= end.next)
