@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "analyze/allocator/allocator.h"
+
+static tide_code find_cut(size_t buckets, tide_allocator *x, uint64_t *cut, tide_error *err)
+{
+	tide_code rc = tide__usage(x->m, UINT64_MAX, buckets, &x->usage, err);
+
+	if (rc == TIDE_OK)
+		*cut = x->at.at_peak ? x->usage.devices[x->device].peak_cut : x->at.cut;
+	return rc;
+}
+
+static tide_code find_reserved(tide_allocator *x, uint64_t cut, tide_error *err)
+{
+	tide_reserved r;
+	tide_code rc = tide__reserved(x->m, &r, err);
+
+	if (rc != TIDE_OK)
+		return rc;
+	int64_t t = !x->at.chosen   ? INT64_MAX
+		    : x->at.at_peak ? x->usage.devices[x->device].peak_t
+				    : x->at.t;
+	x->reserved = tide__reserved_at(&r, x->device, cut, t);
+	tide__reserved_free(&r);
+	return TIDE_OK;
+}
+
+tide_code tide__allocator_find(const tide_model *m, const tide_allocator_query *q,
+			       tide_allocator *x, tide_error *err)
+{
+	uint64_t cut;
+	*x = (tide_allocator){ .m = m, .device = q->device, .at = q->at };
+	tide_code rc = find_cut(q->buckets, x, &cut, err);
+
+	if (rc == TIDE_OK)
+		rc = find_reserved(x, cut, err);
+	if (rc == TIDE_OK)
+		rc = tide__state_at(x->m, cut, x->device, &x->state, err);
+	if (rc == TIDE_OK)
+		rc = tide__fragments(x->m, x->device, q->points, &x->over, err);
+	if (rc == TIDE_OK && q->advice)
+		rc = tide__memadvice_full(x->m, x->device, &x->advice, err);
+	return rc;
+}
+
+void tide__allocator_free(tide_allocator *x)
+{
+	tide__state_free(&x->state);
+	tide__fragments_free(&x->over);
+	tide__usage_free(&x->usage);
+}
+
+uint64_t tide__allocator_unused(const tide_allocator *x)
+{
+	uint64_t used = x->state.total.active;
+
+	if (x->reserved == TIDE_RESERVED_NONE)
+		return TIDE_RESERVED_NONE;
+	return x->reserved > used ? x->reserved - used : 0;
+}
