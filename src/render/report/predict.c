@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What predict found, as text and as JSON. */
-#include "cli/predict_out.h"
+#include "render/report/predict.h"
 
-#include <inttypes.h>
 #include <string.h>
-
-#include "cli/select.h"
-#include "render/text/out.h"
-#include "render/text/labels.h"
-
-/* ---- tables ---- */
 
 static const tide_grid_col cols[] = {
 	{ "size", "Size", TIDE_CELL_COUNT, 0 },
@@ -123,43 +115,41 @@ static tide_grid *parts_table(const tide_predict_answer *x, bool module, size_t 
 	return g;
 }
 
-/* ---- text ---- */
-
 static const char *count(char buf[static 32], uint64_t v)
 {
 	return tide__fmt_count(buf, 32, (int64_t)v);
 }
 
-static void print_joined(const tide_args *a, const tide_predict_answer *x)
+static void print_joined(const tide_out *to, const tide_predict_answer *x)
 {
 	char b[32];
 	const uint64_t *n = x->live.moments;
-	fprintf(a->out, "%s allocations are the same in both", count(b, n[TIDE_LINE_MOMENT]));
+	fprintf(to->out, "%s allocations are the same in both", count(b, n[TIDE_LINE_MOMENT]));
 	if (x->live.per_size)
-		fprintf(a->out, "; %s are made for each of the size, and count as one",
+		fprintf(to->out, "; %s are made for each of the size, and count as one",
 			count(b, x->live.per_size));
 	if (n[TIDE_LINE_GROUP] > x->live.per_size)
-		fprintf(a->out, "; %s are more in one than in the other, and count as one",
+		fprintf(to->out, "; %s are more in one than in the other, and count as one",
 			count(b, n[TIDE_LINE_GROUP] - x->live.per_size));
 	if (n[TIDE_LINE_AROUND])
-		fprintf(a->out, "; %s only one of the two makes", count(b, n[TIDE_LINE_AROUND]));
-	fputs("\n", a->out);
+		fprintf(to->out, "; %s only one of the two makes", count(b, n[TIDE_LINE_AROUND]));
+	fputs("\n", to->out);
 	if (n[TIDE_LINE_AROUND] > n[TIDE_LINE_MOMENT] + n[TIDE_LINE_GROUP])
 		fputs("Few are the same: if it is another program, or another kind of recording, "
 		      "this tells nothing.\n",
-		      a->out);
-	fputs("\n", a->out);
+		      to->out);
+	fputs("\n", to->out);
 }
 
 /* How far off: what recordings that were left out tell, else that there are none. */
-static void print_off(const tide_args *a, const tide_predict_answer *x)
+static void print_off(const tide_out *to, const tide_predict_answer *x)
 {
 	static const double SLIGHT = 0.1; /* percent: an allocator's rounding */
 	double most = 0;
 	bool over = false, under = false;
 	if (x->n < 3) {
 		fputs("A third recording, in between or beyond, would tell how far this is off.\n",
-		      a->out);
+		      to->out);
 		return;
 	}
 	for (size_t i = 0; i < x->n; i++) {
@@ -171,26 +161,26 @@ static void print_off(const tide_args *a, const tide_predict_answer *x)
 		under |= inner && off < 0;
 	}
 	if (most > 0)
-		fprintf(a->out, "Each recording as the others tell it: at most %.2f %% off.\n",
+		fprintf(to->out, "Each recording as the others tell it: at most %.2f %% off.\n",
 			most);
 	else
-		fputs("Each recording is as the others tell it, to the byte.\n", a->out);
+		fputs("Each recording is as the others tell it, to the byte.\n", to->out);
 	if (most < SLIGHT)
 		return;
 	if (over && !under)
 		fputs("Memory grows faster than evenly with the size: larger ones will take more "
 		      "than "
 		      "this.\n",
-		      a->out);
+		      to->out);
 	else if (under)
 		fputs("Memory does not grow evenly with the size: a library may choose otherwise "
 		      "for "
 		      "another, or the data differ.\n",
-		      a->out);
+		      to->out);
 }
 
 /* Why a peak is not told from one moment of both. */
-static void print_why(const tide_args *a, const tide_predict_answer *x)
+static void print_why(const tide_out *to, const tide_predict_answer *x)
 {
 	for (size_t i = x->n_rows; i--;) {
 		const tide_predict_row *r = &x->rows[i];
@@ -198,7 +188,7 @@ static void print_why(const tide_args *a, const tide_predict_answer *x)
 		char b[32];
 		if (r->run || k == TIDE_LINE_MOMENT)
 			continue;
-		fprintf(a->out,
+		fprintf(to->out,
 			k == TIDE_LINE_GROUP
 				? "The peak at %s is among allocations that one recording makes "
 				  "more "
@@ -211,70 +201,68 @@ static void print_why(const tide_args *a, const tide_predict_answer *x)
 	}
 }
 
-static void print_fit(const tide_args *a, const tide_predict_answer *x, uint64_t most,
+static void print_fit(const tide_out *to, const tide_predict_answer *x, uint64_t most,
 		      const char *what)
 {
 	char b[32];
-	fprintf(a->out, "%s by %s bytes: ", tide__fmt_bytes(b, sizeof b, (double)x->capacity),
+	fprintf(to->out, "%s by %s bytes: ", tide__fmt_bytes(b, sizeof b, (double)x->capacity),
 		what);
 	if (!most)
-		fputs("no size fits\n", a->out);
+		fputs("no size fits\n", to->out);
 	else if (most == TIDE_MOST_SIZE)
-		fputs("every size fits, they do not grow with it\n", a->out);
+		fputs("every size fits, they do not grow with it\n", to->out);
 	else
-		fprintf(a->out, "fits up to %s\n", count(b, most));
+		fprintf(to->out, "fits up to %s\n", count(b, most));
 }
 
-static void print_parts(const tide_args *a, tide_predict_answer *x)
+static void print_parts(const tide_out *to, tide_predict_answer *x)
 {
 	enum { TOP = 12 };
 	char b[2][32];
 	if (!x->roles.n) /* the two moments are not the same */
 		return;
-	fprintf(a->out, "\nalive at the peak of %s (%s), and how much more for each\n\n",
+	fprintf(to->out, "\nalive at the peak of %s (%s), and how much more for each\n\n",
 		count(b[0], x->whole.size),
 		tide__fmt_bytes(b[1], sizeof b[1], (double)x->whole.peak));
-	tide__grid_out(parts_table(x, false, 0), &a->to, 2);
+	tide__grid_out(parts_table(x, false, 0), to, 2);
 	if (x->modules.n < 2) /* nothing but "outside" */
 		return;
-	fputc('\n', a->out);
-	tide__grid_out(parts_table(x, true, TOP), &a->to, 2);
+	fputc('\n', to->out);
+	tide__grid_out(parts_table(x, true, TOP), to, 2);
 }
 
-void tide__predict_text(const tide_args *a, tide_predict_answer *x)
+void tide__predict_text(tide_predict_answer *x, const tide_out *to)
 {
 	char name[64], b[2][32];
 	const tide_predict_run *z = tide__predict_last(x);
-	tide__heading(&a->to, "%s: peak by size of the work, from %s and %s",
+	tide__heading(to, "%s: peak by size of the work, from %s and %s",
 		      tide__device_name(z->m, z->device, name, sizeof name),
 		      count(b[0], x->v[0].size), count(b[1], z->size));
-	print_joined(a, x);
-	tide__grid_out(table(x, true), &a->to, 2);
-	fputc('\n', a->out);
+	print_joined(to, x);
+	tide__grid_out(table(x, true), to, 2);
+	fputc('\n', to->out);
 	if (x->kept)
 		fputs(x->kept == TIDE_KEPT_SIM
 			      ? "Reserved: what PyTorch's allocator would, simulated.\n"
 			      : "Reserved: the peak, and what was kept beyond it on a line.\n",
-		      a->out);
-	print_why(a, x);
+		      to->out);
+	print_why(to, x);
 	if (!x->live.moments[TIDE_LINE_MOMENT])
 		fputs("The recordings have nothing in common: are both of this program, and of "
 		      "memory "
 		      "and ops?\n",
-		      a->out);
-	print_off(a, x);
+		      to->out);
+	print_off(to, x);
 	if (!x->capacity)
-		fputs("What fits is found with --capacity.\n", a->out);
+		fputs("What fits is found with --capacity.\n", to->out);
 	else
-		print_fit(a, x, x->fits, "live");
+		print_fit(to, x, x->fits, "live");
 	if (x->capacity && x->kept)
-		print_fit(a, x, x->fits_reserved, "reserved");
-	print_parts(a, x);
+		print_fit(to, x, x->fits_reserved, "reserved");
+	print_parts(to, x);
 	for (size_t i = 0; i < x->n; i++)
-		tide__cli_losses(a, x->v[i].m);
+		tide__put_model_losses(to, x->v[i].m);
 }
-
-/* ---- JSON ---- */
 
 static void json_fit(tide_json *j, const char *key, bool known, uint64_t most)
 {
@@ -314,25 +302,22 @@ static void json_parts(tide_json *j, const tide_predict_answer *x)
 	tide__json_object_end(j);
 }
 
-void tide__predict_json(const tide_args *a, tide_predict_answer *x)
+void tide__predict_json(tide_predict_answer *x, tide_json *j)
 {
 	char name[64];
-	tide_json j;
 	const tide_predict_run *z = tide__predict_last(x);
-	tide__json_begin(&j, a->out, true);
-	tide__json_object(&j);
-	tide__json_kstr(&j, "device", tide__device_name(z->m, z->device, name, sizeof name));
-	json_recordings(&j, x);
-	json_joined(&j, &x->live);
-	tide__grid_member(table(x, false), &j, "sizes");
-	x->capacity ? tide__json_kuint(&j, "capacity_bytes", x->capacity)
-		    : tide__json_knull(&j, "capacity_bytes");
-	json_fit(&j, "fits", x->capacity, x->fits);
-	json_fit(&j, "fits_reserved", x->capacity && x->kept, x->fits_reserved);
+	tide__json_object(j);
+	tide__json_kstr(j, "device", tide__device_name(z->m, z->device, name, sizeof name));
+	json_recordings(j, x);
+	json_joined(j, &x->live);
+	tide__grid_member(table(x, false), j, "sizes");
+	x->capacity ? tide__json_kuint(j, "capacity_bytes", x->capacity)
+		    : tide__json_knull(j, "capacity_bytes");
+	json_fit(j, "fits", x->capacity, x->fits);
+	json_fit(j, "fits_reserved", x->capacity && x->kept, x->fits_reserved);
 	static const char *const by[] = { NULL, "line", "simulator" };
-	by[x->kept] ? tide__json_kstr(&j, "reserved_by", by[x->kept])
-		    : tide__json_knull(&j, "reserved_by");
-	json_parts(&j, x);
-	tide__json_object_end(&j);
-	tide__json_end(&j);
+	by[x->kept] ? tide__json_kstr(j, "reserved_by", by[x->kept])
+		    : tide__json_knull(j, "reserved_by");
+	json_parts(j, x);
+	tide__json_object_end(j);
 }

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What predict found, and its two outputs. */
-#ifndef TIDE_CLI_PREDICT_OUT_H
-#define TIDE_CLI_PREDICT_OUT_H
+/* Memory at sizes of the work that were not recorded, from recordings at two or more that were.
+ *
+ * Definitions: docs/analyses/predict.md. */
+#ifndef TIDE_ANALYZE_PREDICT_PREDICTION_H
+#define TIDE_ANALYZE_PREDICT_PREDICTION_H
 
-#include "analyze/predict/predicted_breakdown.h"
 #include "analyze/common/paths.h"
+#include "analyze/predict/predicted_breakdown.h"
 #include "analyze/predict/predicted_reserved.h"
-#include "cli/cli.h"
 
 typedef struct tide_predict_run { /* a recording */
 	uint64_t size;		  /* first: they are sorted by it */
-	const char *file;
-	tide_model *m;
+	const char *file; /* what reports call it; borrowed */
+	tide_model *m; /* borrowed */
 	uint32_t device;
 	tide_held held;
 	uint64_t peak, reserved; /* UINT64_MAX = not known */
@@ -26,11 +27,10 @@ typedef struct tide_predict_row {
 	const tide_predict_run *run;
 } tide_predict_row;
 
-typedef enum tide_kept { /* how reserved bytes are told */
-			 TIDE_KEPT_UNKNOWN,
-			 TIDE_KEPT_LINE, /* the peak, and a line through what both recordings kept
-					    beyond it */
-			 TIDE_KEPT_SIM,	 /* the allocator, simulated */
+typedef enum tide_kept { /* how reserved bytes are predicted */
+	TIDE_KEPT_UNKNOWN,
+	TIDE_KEPT_LINE, /* the peak, and a line through what both recordings kept beyond it */
+	TIDE_KEPT_SIM,	/* the allocator, simulated */
 } tide_kept;
 
 typedef struct tide_predict_answer {
@@ -43,8 +43,7 @@ typedef struct tide_predict_answer {
 	uint64_t fits, fits_reserved; /* where it is */
 	tide_predict_row *rows;
 	size_t n_rows;
-	tide_predict_row
-		whole; /* what the parts are of: the largest that fits, else the last row */
+	tide_predict_row whole; /* what the parts are of: the largest that fits, else the last row */
 	tide_parts roles, modules;
 	tide_paths paths;
 } tide_predict_answer;
@@ -54,7 +53,13 @@ static inline const tide_predict_run *tide__predict_last(const tide_predict_answ
 	return &x->v[x->n - 1];
 }
 
-void tide__predict_text(const tide_args *a, tide_predict_answer *x);
-void tide__predict_json(const tide_args *a, tide_predict_answer *x);
+/* Measure a recording: x->v[i] has size, model and device. TIDE_ENOTFOUND if it has no
+ * allocations on that device. */
+tide_code tide__predict_measure(tide_predict_run *r, tide_error *err);
+/* Predict the n sizes of `at` and every recorded one. x->v holds measured recordings sorted by
+ * size, x->capacity is set. TIDE_OK or TIDE_ENOMEM. */
+tide_code tide__predict_find(tide_predict_answer *x, const uint64_t *at, size_t n, tide_error *err);
+/* Release what tide__predict_measure and tide__predict_find made; the models stay. */
+void tide__predict_free(tide_predict_answer *x);
 
 #endif
