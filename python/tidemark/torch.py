@@ -148,18 +148,20 @@ def _borrowed(tensor: Any) -> bool:
     """Memory of somebody else's (from_numpy, frombuffer; pinned by CUDA): PyTorch's CPU allocator will not tell of its end."""
     try:
         storage = _storage(tensor)
-        return not (_own(storage) or storage.is_shared()) or bool(tensor.is_pinned())
+        return not (_own(tensor, storage) or storage.is_shared())
     except Exception:  # a strange one
         return False
 
 
-def _own(storage: Any) -> bool:
-    """Is it memory of PyTorch's allocators? On the CPU its deleter says so; what torch.load() has read is as little resizable as
-    what is lent."""
+def _own(tensor: Any, storage: Any) -> bool:
+    """Is it memory of PyTorch's allocators? On the CPU its deleter says so, without a call that PyTorch dispatches: a profiler would
+    count that as the program's. Resizable is no sign: what torch.load() has read is as little resizable as what is lent."""
     if storage.device.type == "cpu":
         with contextlib.suppress(LookupError):
             word, own = _deleters()
             return _words(storage)[word] == own
+        if tensor.is_pinned():
+            return False
     return bool(storage.resizable()) if hasattr(storage, "resizable") else True
 
 
@@ -176,12 +178,18 @@ def _deleters() -> tuple[int, int]:
     """
     import torch
 
-    own, lent = [torch.empty(n, device="cpu") for n in (3, 70, 5000)], [torch.frombuffer(bytearray(n), dtype=torch.uint8) for n in (8, 99)]
-    mine, theirs = ([_words(_storage(t)) for t in ts] for ts in (own, lent))
-    found = [i for i, w in enumerate(mine[0]) if w > 4096 and all(m[i] == w for m in mine) and all(t[i] != w for t in theirs)]
-    if len(found) != 1 or not all(map(address, own)):  # fake ones
+    own = [_new_storage(torch, n) for n in (3, 70, 5000)]
+    lent = [_storage(torch.frombuffer(bytearray(n), dtype=torch.uint8)) for n in (8, 99)]
+    mine, theirs = ([_words(s) for s in storages] for storages in (own, lent))
+    found = [i for i, w in enumerate(mine[0]) if 4096 < w < 2**63 and all(m[i] == w for m in mine) and all(t[i] != w for t in theirs)]
+    if len(found) != 1 or not all(map(_data, own)):  # fake ones
         raise LookupError("this torch keeps its storages in an unknown way")
     return found[0], mine[0][found[0]]
+
+
+def _new_storage(torch: Any, n: int) -> Any:
+    """n bytes of the CPU allocator's; where torch has storages without types, no op makes them."""
+    return torch.UntypedStorage(n, device="cpu") if hasattr(torch, "UntypedStorage") else _storage(torch.empty(n, device="cpu"))
 
 
 _types: dict[str, int] = {}  # c10's numbers of device types

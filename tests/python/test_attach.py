@@ -673,6 +673,38 @@ class Attach(unittest.TestCase):
         self.assertEqual(tidemark.open(path("p.tide")).native.column("allocs", "size").count(361_200), 1)
         del x
 
+    @unittest.skipUnless(hasattr(torch, "UntypedStorage"), "torch 1.13 makes storages by ops only")
+    def test_no_profiler_sees_calls_of_ours(self):
+        from torch.profiler import ProfilerActivity, profile
+
+        model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+        optimizer = torch.optim.Adam(model.parameters())
+
+        def step():
+            model(torch.randn(4, 8)).mul(3).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+        def counts(record: bool) -> tuple[dict, dict]:
+            with profile(activities=[ProfilerActivity.CPU]) as p:
+                if record:
+                    with tidemark.record(path("own.tide")):
+                        step()
+                else:
+                    step()
+            every: dict = {}
+            for e in p.events():
+                every[e.name] = every.get(e.name, 0) + 1
+            return every, {e.key: e.count for e in p.key_averages()}
+
+        step()
+        bare, _ = counts(False)
+        seen, averages = counts(True)
+        self.assertEqual(seen, bare)
+        ours = {row["op"]: row["count"] for row in tidemark.open(path("own.tide")).ops(flat=True, top=10000)["ops"]}
+        self.assertEqual({k: n for k, n in ours.items() if k.startswith("aten::")},
+                         {k: n for k, n in averages.items() if k.startswith("aten::")})
+
     def test_results_unchanged(self):
         def train():
             torch.manual_seed(0)

@@ -44,7 +44,8 @@ static void enter(struct fold *x, uint32_t n)
 {
 	const tide_op_row *r = &x->t->rows[n];
 	tide_op_row *to = &x->f->rows[x->row[n]];
-	to->count += r->count;
+	to->count += r->count - r->redispatched;
+	to->redispatched += r->redispatched;
 	to->open += r->open;
 	add(&to->self, &r->self);
 	if (!x->open[x->row[n]]++)

@@ -78,6 +78,31 @@ static bool one_span(struct build *b, uint32_t s)
 	return true;
 }
 
+static bool is_op(const tide_model *m, uint32_t s)
+{
+	return m->spans.cat[s] == TIDE_CAT_OP && !(m->spans.flags[s] & TIDE_SPAN_AGAIN);
+}
+
+/* Counts ops that are the only span directly inside an op of the same name. */
+static bool count_redispatched(struct build *b)
+{
+	const tide_model *m = b->m;
+	uint8_t *inside = tide__calloc(m->spans.n, 1); /* per span: spans directly inside, at most 2 */
+	if (!inside)
+		return false;
+	for (uint32_t s = 1; s < m->spans.n; s++)
+		if (b->nodes[s])
+			inside[m->spans.parent[s].i] |= inside[m->spans.parent[s].i] ? 2 : 1;
+	for (uint32_t s = 1; s < m->spans.n; s++) {
+		uint32_t up = m->spans.parent[s].i;
+		if (b->nodes[s] && up && b->nodes[up] && inside[up] == 1 && is_op(m, s) &&
+		    is_op(m, up) && m->spans.name[s].i == m->spans.name[up].i)
+			b->t->rows[b->nodes[s] - 1].redispatched++;
+	}
+	tide__free(inside);
+	return true;
+}
+
 static bool all_spans(struct build *b)
 {
 	if (!room_for(b, 0))
@@ -86,7 +111,7 @@ static bool all_spans(struct build *b)
 		if (wanted(b, s) && !one_span(b, s))
 			return false;
 	b->t->n = b->t->paths.n;
-	return true;
+	return count_redispatched(b);
 }
 
 /* ---- chains ---- */

@@ -24,6 +24,8 @@ typedef struct tide_op_sums {
 typedef struct tide_op_row {
 	uint64_t count; /* spans */
 	uint64_t open;	/* of them: never ended */
+	uint64_t redispatched; /* of them: the only span directly inside one of the same name: PyTorch
+				* dispatched one call again, to another overload (mul.Scalar, mul.Tensor) */
 	tide_op_sums self, all;
 	uint64_t peak; /* highest transient peak of a span */
 } tide_op_row;
@@ -47,7 +49,8 @@ tide_code tide__optree(const tide_model *m, const tide_optree_options *opt, tide
 void tide__optree_free(tide_optree *t);
 
 /* The same by name alone, whatever is around: one row per name, in order of first appearance.
- * A name nested in itself counts once in `all` (the outermost), always in count and self. */
+ * A name nested in itself counts once in `all` (the outermost), always in self; in count unless it
+ * is the same call, dispatched again. */
 typedef struct tide_op_flat {
 	tide_str *names;
 	tide_op_row *rows;
