@@ -267,6 +267,10 @@ static int run(const tide_command *cmd, int argc, char **argv)
 	} else if (tide__cli_no_page(&a)) {
 		rc = tide__cli_usage(&a,
 				     "it writes text, not a page: `tidemark report` writes one");
+	} else if (tide__cli_bad_ending(&a)) {
+		rc = tide__cli_usage(&a, "--output: it writes no %.40s file; endings are .txt, .json%s%s%s",
+				     tide__cli_bad_ending(&a), cmd->page ? ", .html" : "",
+				     cmd->endings ? " and " : "", cmd->endings ? cmd->endings : "");
 	} else {
 		rc = open_output(&a, &o);
 		if (!rc)

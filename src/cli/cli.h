@@ -47,6 +47,7 @@ typedef struct tide_option {
 	bool many;	  /* may be given several times: every value is kept in opt.list */
 	int64_t least;	  /* of INT; 0 where nothing is said: no option takes less */
 	int64_t most;	  /* of INT; 0 = no limit */
+	const char *also; /* another long name that is understood, NULL = none */
 } tide_option;
 
 /* Those that nearly every command has. PAGE: as OUTPUT, where .html makes a page. */
@@ -108,6 +109,8 @@ typedef struct tide_command {
 	/* View that `-o x.html` writes as a page instead of run(); "" = run() writes one, NULL =
 	 * none: such a name is refused. */
 	const char *page;
+	/* Further endings that a name of --output may have: ".png,.svg"; NULL = none. */
+	const char *endings;
 } tide_command;
 
 #define TIDE_COMMAND_OPTIONS(table) .options = table, .n_options = sizeof(table) / sizeof *(table)

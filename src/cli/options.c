@@ -208,6 +208,15 @@ static tide_code take(struct parse *p, size_t k, const char *inl)
 	return store(p, k, inl);
 }
 
+/* Is the word, of n bytes, that name? "device_memory" is "device-memory". */
+static bool is_name(const char *name, const char *word, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (name[i] != (word[i] == '_' ? '-' : word[i]))
+			return false;
+	return !name[n];
+}
+
 static tide_code long_option(struct parse *p, const char *word)
 {
 	size_t n = strcspn(word, "=");
@@ -216,8 +225,8 @@ static tide_code long_option(struct parse *p, const char *word)
 		return TIDE_OK;
 	}
 	for (size_t k = 0; k < p->cmd->n_options; k++) {
-		const char *name = p->cmd->options[k].name;
-		if (strlen(name) == n && !memcmp(name, word, n))
+		const tide_option *o = &p->cmd->options[k];
+		if (is_name(o->name, word, n) || (o->also && is_name(o->also, word, n)))
 			return take(p, k, word[n] ? word + n + 1 : NULL);
 	}
 	char bare[64];

@@ -33,9 +33,41 @@ static bool page_named(const tide_args *a)
 	return n >= 5 && !strcasecmp(out->text + n - 5, ".html") && !value_of(a, "json");
 }
 
+/* Is `end` one of a comma-separated list? */
+static bool listed(const char *list, const char *end)
+{
+	size_t n = strlen(end);
+	for (const char *at = list; at && *at; at += *at == ',') {
+		size_t k = strcspn(at, ",");
+		if (k == n && !strncasecmp(at, end, n))
+			return true;
+		at += k;
+	}
+	return false;
+}
+
+const char *tide__cli_bad_ending(const tide_args *a)
+{
+	const tide_value *out = value_of(a, "output");
+	if (!out || a->cmd->own_output || a->cmd->raw)
+		return NULL;
+	const char *base = strrchr(out->text, '/'), *end = strrchr(base ? base : out->text, '.');
+	if (!end || !end[1] || end == out->text || end == base + 1 || !strncmp(out->text, "/dev/", 5) ||
+	    strspn(end + 1, "0123456789") == strlen(end + 1))
+		return NULL;
+	return listed(".txt,.text,.log,.out,.md,.json,.jsonl,.html", end) || listed(a->cmd->endings, end)
+		       ? NULL
+		       : end;
+}
+
 bool tide__cli_is_page(const tide_args *a)
 {
 	return a->cmd->page && *a->cmd->page && page_named(a);
+}
+
+bool tide__cli_named_page(const tide_args *a)
+{
+	return page_named(a);
 }
 
 bool tide__cli_no_page(const tide_args *a)

@@ -12,6 +12,12 @@ bool tide__cli_is_page(const tide_args *a);
 /* Does it name one although the command has none? */
 bool tide__cli_no_page(const tide_args *a);
 
+/* The ending of -o's name where the command writes no such file, else NULL. Names without an ending,
+ * with a numeric one and devices are fine, and so is every name where a command writes bytes. */
+const char *tide__cli_bad_ending(const tide_args *a);
+/* Does -o name a page? Whether the command has one does not matter. */
+bool tide__cli_named_page(const tide_args *a);
+
 /* Write the page of the trace in a->files[0]: of `view` alone, NULL = everything. */
 int tide__cli_page(const tide_args *a, const char *view);
 /* The same of a trace that is loaded. */

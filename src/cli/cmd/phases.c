@@ -3,16 +3,20 @@
 /* phases: memory phase by phase. */
 #include "cli/cli.h"
 
+#include "cli/page.h"
+#include "cli/phases_sizes.h"
 #include "cli/select.h"
 #include "render/report/phases.h"
 
-enum { O_DEVICE, O_TRACKER, O_JSON, O_OUTPUT };
+enum { O_DEVICE = TIDE_SIZES_OPTIONS_N, O_TRACKER, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
+	TIDE_SIZES_OPTIONS,
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_TRACKER] = { "tracker", 0, TIDE_OPT_FLAG, NULL,
-			"write MB for MiB, as memory trackers do: for what reads their logs" },
+			"write DRAM and L1 lines in MB, byte for byte as memory trackers do" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON, in bytes" },
-	[O_OUTPUT] = TIDE_OPTION_PAGE,
+	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
+		       "write to FILE; .html: a page, .png or .svg: stacked bars of the peak" },
 };
 
 static int show(const tide_args *a, const tide_model *m, const tide_phases *p,
@@ -24,16 +28,21 @@ static int show(const tide_args *a, const tide_model *m, const tide_phases *p,
 		tide__phases_json(m, p, v, &j);
 		return tide__cli_json_end(a, &j);
 	}
+	if (a->opt[O_TRACKER].set) { /* losses stay out of what other tools read */
+		tide__phases_tracker(m, p, v->device, a->out);
+		tide__put_losses(m, tide__cli_errors(), &(tide_style){ 0 });
+		return tide__cli_done(a);
+	}
 	uint64_t cut = tide__phases_text(m, p, v, &a->to);
 	int rc = tide__cli_done(a);
 	tide__cli_cut(cut);
 	return rc;
 }
 
-static int run(const tide_args *a)
+static int report_of(const tide_args *a)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	tide_phases_view v = { .tracker = a->opt[O_TRACKER].set };
+	tide_phases_view v = { 0 };
 	tide_phases p = { 0 };
 	int rc = 2;
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY);
@@ -47,18 +56,30 @@ static int run(const tide_args *a)
 	return rc;
 }
 
+static int run(const tide_args *a)
+{
+	if (tide__wants_sizes(a))
+		return tide__sizes_run(a, &a->opt[O_DEVICE], a->opt[O_JSON].set, &a->opt[O_OUTPUT]);
+	if (!a->n_files)
+		return tide__cli_usage(a, "which file?");
+	return tide__cli_named_page(a) ? tide__cli_page(a, "phases") : report_of(a);
+}
+
 const tide_command tide__cmd_phases = {
 	.name = "phases",
-	.usage = "FILE [--device DEVICE] [--json]",
+	.usage = "FILE... [--capacity SIZE] [--fail-if EXPR]... [--device DEVICE] [--json]",
 	.summary = "show memory phase by phase, between the marks a program set",
 	.help = "For every stretch between phase marks, per device and pool: allocations, "
 		"deallocations, "
 		"the highest use above the phase's start, the change, and the cumulative peak and "
 		"current "
-		"use, in MiB; JSON has exact bytes.",
+		"use, in MiB; JSON has exact bytes. Of a text log with memory summaries, of several "
+		"files, and with an option of sizes: model, optimizer state, gradients and "
+		"activations, measured and in theory, the parts of the peak, whether a device has "
+		"room for it, and what to do if not.",
 	TIDE_COMMAND_OPTIONS(options),
-	.min_files = 1,
-	.max_files = 1,
+	.max_files = SIZE_MAX,
 	.run = run,
-	.page = "phases",
+	.page = "",
+	.endings = ".png,.svg",
 };

@@ -15,7 +15,6 @@ struct report {
 	const tide_phases *p;
 	uint32_t device;   /* TIDE_ANY = all */
 	bool many_devices; /* lines name their device */
-	bool tracker;	   /* "MB", whatever the size */
 	tide_long longs;
 };
 
@@ -64,26 +63,24 @@ struct amount {
 	char text[32];
 };
 
-static struct amount change_of(const struct report *r, int64_t bytes)
+static struct amount change_of(int64_t bytes)
 {
 	struct amount t;
 	bool small = bytes && bytes > -SHOWN && bytes < SHOWN;
-	if (small && !r->tracker)
+	if (small)
 		tide__fmt_delta(t.text, sizeof t.text, (double)bytes);
 	else
-		snprintf(t.text, sizeof t.text, "%+.2f %s", (double)bytes / (1024 * 1024),
-			 r->tracker ? "MB" : "MiB");
+		snprintf(t.text, sizeof t.text, "%+.2f MiB", (double)bytes / (1024 * 1024));
 	return t;
 }
 
-static struct amount amount_of(const struct report *r, uint64_t bytes)
+static struct amount amount_of(uint64_t bytes)
 {
 	struct amount t;
-	if (bytes && bytes < SHOWN && !r->tracker)
+	if (bytes && bytes < SHOWN)
 		tide__fmt_bytes(t.text, sizeof t.text, (double)bytes);
 	else
-		snprintf(t.text, sizeof t.text, "%.2f %s", (double)bytes / (1024 * 1024),
-			 r->tracker ? "MB" : "MiB");
+		snprintf(t.text, sizeof t.text, "%.2f MiB", (double)bytes / (1024 * 1024));
 	return t;
 }
 
@@ -105,13 +102,13 @@ static void main_lines(const struct report *r, const tide_scope *s, const tide_p
 	char name[240];
 	label(r, s, name, sizeof name);
 	line(r, 2, "%s: Segment Peak %s, Allocations %s, Deallocations %s, Segment Change %s", name,
-	     amount_of(r, l->segment_peak).text, amount_of(r, l->alloc_bytes).text,
-	     amount_of(r, l->free_bytes).text, change_of(r, l->change).text);
+	     amount_of(l->segment_peak).text, amount_of(l->alloc_bytes).text,
+	     amount_of(l->free_bytes).text, change_of(l->change).text);
 	line(r, 2, "%s: Cumulative Peak %s, Cumulative Current %s", name,
-	     amount_of(r, l->peak).text, amount_of(r, l->current).text);
+	     amount_of(l->peak).text, amount_of(l->current).text);
 	if (l->before_bytes)
 		line(r, 2, "%s: %s of these allocations existed before the recording", name,
-		     amount_of(r, l->before_bytes).text);
+		     amount_of(l->before_bytes).text);
 }
 
 /* The three L1 figures of a device stand in neighbouring scopes, ending with TIDE_SCOPE_L1. */
@@ -131,8 +128,8 @@ static void l1_line(const struct report *r, size_t phase, size_t at)
 	}
 	tide__device_name(r->m, s->device, device, sizeof device);
 	line(r, 2, "%s%sL1: Peak CB %s, Peak Buffer %s, Peak Total %s",
-	     r->many_devices ? device : "", r->many_devices ? " " : "", amount_of(r, cb).text,
-	     amount_of(r, buffer).text, amount_of(r, l[at].top).text);
+	     r->many_devices ? device : "", r->many_devices ? " " : "", amount_of(cb).text,
+	     amount_of(buffer).text, amount_of(l[at].top).text);
 }
 
 /* A pool beside a device's first one that held nothing in this phase: its lines are left out. */
@@ -174,7 +171,7 @@ static void print_totals(const struct report *r)
 			continue;
 		label(r, &r->p->scopes[k], name, sizeof name);
 		line(r, 0, "Overall %s Peak: %s, Final %s Usage: %s", name,
-		     amount_of(r, l[k].peak).text, name, amount_of(r, l[k].current).text);
+		     amount_of(l[k].peak).text, name, amount_of(l[k].current).text);
 	}
 }
 
@@ -265,8 +262,7 @@ static struct report report_of(const tide_model *m, const tide_phases *p, const 
 				.m = m,
 				.p = p,
 				.device = v->device,
-				.many_devices = several_devices(p),
-				.tracker = v->tracker };
+				.many_devices = several_devices(p) };
 }
 
 uint64_t tide__phases_text(const tide_model *m, const tide_phases *p, const tide_phases_view *v,

@@ -12,7 +12,6 @@
 
 typedef struct tide_phases_view {
 	uint32_t device; /* TIDE_ANY = all */
-	bool tracker;	 /* write "MB" whatever the size, as memory trackers do */
 } tide_phases_view;
 
 /* Print the report. Returns how many long texts were cut. */
@@ -21,5 +20,9 @@ uint64_t tide__phases_text(const tide_model *m, const tide_phases *p, const tide
 /* Write it as one JSON object, in bytes. */
 void tide__phases_json(const tide_model *m, const tide_phases *p, const tide_phases_view *v,
 		       tide_json *j);
+
+/* Print it as memory trackers do: "DRAM" and "L1" lines in MB of 2^20 bytes for each accelerator, or
+ * for the host if there is none. What follows the last mark is left out. */
+void tide__phases_tracker(const tide_model *m, const tide_phases *p, uint32_t device, FILE *out);
 
 #endif

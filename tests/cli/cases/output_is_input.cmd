@@ -1,1 +1,1 @@
-cp train.tide x.tide; tidemark peak -o x.tide x.tide; echo $?; cmp train.tide x.tide; ls x*
+cp train.tide x.txt; tidemark peak -o x.txt x.txt; echo $?; cmp train.tide x.txt; ls x*

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Stacked bars of memory as a picture: PNG or SVG, drawn by cairo where the build has it.
+ *
+ * One bar a summary, side by side on one scale; parts bottom to top with their sizes, the total on
+ * top, the device's memory as a dashed red line. */
+#ifndef TIDE_RENDER_PICTURE_BARS_H
+#define TIDE_RENDER_PICTURE_BARS_H
+
+#include <stdio.h>
+
+#include "analyze/memory/training_sizes.h"
+
+typedef struct tide_bar {
+	const char *title; /* borrowed */
+	tide_training_sizes sizes;
+} tide_bar;
+
+/* Does this build draw pictures? */
+bool tide__bars_built(void);
+/* Write a picture of n bars to `out`. `title` may be NULL. TIDE_EIO when writing fails, TIDE_ENOMEM,
+ * TIDE_EUSAGE in a build without cairo, TIDE_ELIMIT past 200 bars. */
+tide_code tide__bars_draw(const tide_bar *bars, size_t n, const char *title, bool svg, FILE *out,
+			  tide_error *err);
+
+#endif

@@ -1,0 +1,2 @@
+d=$TIDE_SOURCE/tests/data/phaselog
+tidemark phases $d/both.log

@@ -1,0 +1,6 @@
+d=$TIDE_SOURCE/tests/data/phaselog
+tidemark phases $d/both.log phases.tide -o bars.svg --title 'Two modes'
+grep -c 'cccccc\|80%, 80%, 80%\|rgb(80' bars.svg > /dev/null; head -c 5 bars.svg; echo
+tidemark phases $d/both.log --visualize_peak | tail -2
+head -c 4 memory_peak_visualization.png | tail -c 3; echo
+tidemark phases $d/both.log -o bars.html; grep -c '<svg' bars.html
