@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* critical-path: the chain of work that decided how long a step took, and what bounds it. */
+#include "cli/cli.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/select.h"
-#include "render/text/out.h"
 #include "cli/job/ranks.h"
 #include "render/report/critical_path.h"
-#include "render/text/format.h"
 
 enum { O_ANNOTATION, O_INSTANCE, O_DATA, O_COMPAT, O_TOP, O_PATH, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
@@ -29,101 +27,6 @@ static const tide_option options[] = {
 	[O_JSON] = TIDE_OPTION_JSON,
 	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
 };
-
-struct view {
-	const tide_args *a;
-	tide_critview v;
-	int64_t first, last; /* occurrences of the annotation */
-};
-
-/* ---- output ---- */
-
-static void print_grid(const struct view *v, tide_grid *g, const char *title)
-{
-	fprintf(v->a->out, "\n%s\n", title);
-	tide__grid_print(g, v->a->out, &v->a->style, 2);
-	tide__grid_free(g);
-}
-
-static void print_top(const struct view *v)
-{
-	tide_critview every = v->v;
-	every.top = 0;
-	tide_grid *all = tide__critview_top(&every);
-	size_t n = tide__grid_rows(all);
-	tide__grid_free(all);
-	print_grid(v, tide__critview_top(&v->v), "Where the time is");
-	if (v->v.top && n > v->v.top)
-		fprintf(v->a->out, "  %zu more row%s not shown (--top 0 shows all)\n", n - v->v.top,
-			n - v->v.top == 1 ? " is" : "s are");
-}
-
-static void print_text(const struct view *v)
-{
-	char window[32], length[32], rest[32], text[200];
-	FILE *out = v->a->out;
-	fprintf(out, "Critical path of %s", *v->v.annotation ? "\"" : "the whole trace");
-	tide__put_text(&v->a->to, v->v.annotation);
-	fputs(*v->v.annotation ? "\"" : "", out);
-	if (*v->v.annotation && v->v.c->matches > 1 && v->first == v->last)
-		fprintf(out, ", number %" PRId64 " of 0 to %" PRId64 " (--instance)", v->first,
-			v->v.c->matches - 1);
-	fputc('\n', out);
-	if (!v->v.c->found) {
-		fprintf(out, "  none: %s\n", v->v.c->why ? v->v.c->why : "unknown");
-		return;
-	}
-	tide__fmt_ns(window, sizeof window, (double)((v->v.c->end - v->v.c->start) * v->v.ns));
-	tide__fmt_ns(length, sizeof length, (double)(v->v.c->length * v->v.ns));
-	tide__fmt_ns(rest, sizeof rest,
-		     (double)((v->v.c->end - v->v.c->start - v->v.c->length) * v->v.ns));
-	fprintf(out, "  window %s, path %s, %zu of %zu moments, %zu edges in all\n", window, length,
-		v->v.c->path_nodes, v->v.c->nodes, v->v.c->edges);
-	if (v->v.c->length > v->v.c->end - v->v.c->start)
-		fputs("  longer than the window: the device goes on with what was launched in it\n",
-		      out);
-	else if (v->v.c->length < v->v.c->end - v->v.c->start) {
-		snprintf(text, sizeof text,
-			 "the other %s: nothing was recorded on the chain (between outermost ops), "
-			 "or it "
-			 "waited for work from before the window",
-			 rest);
-		fputs("  ", out);
-		tide__put_words(out, text, 2, 2, v->a->style.width);
-	}
-	print_grid(v, tide__critview_bounds(&v->v), "What bounds it");
-	print_top(v);
-	if (v->a->opt[O_PATH].set)
-		print_grid(v, tide__critview_edges(&v->v), "Edge by edge");
-}
-
-static void json_events(tide_json *j, const struct view *v)
-{
-	tide__json_key(j, "path_events"); /* numbers of the events in the file, from 0 */
-	tide__json_array(j);
-	for (size_t i = 0; i < v->v.c->n_events; i++)
-		tide__json_int(j, v->v.c->events[i]);
-	tide__json_array_end(j);
-}
-
-static void path_json(tide_json *j, const tide_critview *v)
-{
-	tide_grid *g = tide__critview_edges(v);
-	tide__grid_member(g, j, "path");
-}
-
-static void put_json(tide_json *j, const struct view *v)
-{
-	tide__json_object(j);
-	tide__critview_json(j, &v->v);
-	json_events(j, v);
-	if (v->a->opt[O_PATH].set)
-		path_json(j, &v->v);
-	tide__losses_json(j, v->v.m);
-	tide__json_object_end(j);
-}
-
-/* ---- the command ---- */
 
 /* "3" or "3..5". */
 static bool parse_instance(const char *s, int64_t *first, int64_t *last)
@@ -188,20 +91,18 @@ static int no_window(const tide_args *a, const char *file, const tide_model *m,
 }
 
 /* Text, under the file's name where it is one of several; or a value into j. */
-static void show(const struct view *v, tide_json *j, bool alone, bool first)
+static void show(const tide_args *a, const tide_critview *v, tide_json *j, bool alone, bool first)
 {
-	const tide_args *a = v->a;
 	if (j) {
-		put_json(j, v);
+		tide__critview_report_json(v, j);
 		return;
 	}
 	if (!alone) {
 		fputs(first ? "" : "\n", a->out);
-		tide__put_text(&a->to, v->v.file);
+		tide__put_text(&a->to, v->file);
 		fputc('\n', a->out);
 	}
-	print_text(v);
-	tide__cli_losses(a, v->v.m);
+	tide__critview_text(v, &a->to);
 }
 
 /* One trace: text, or a value into j. Exit status; 2 where it has not what was asked for, which one
@@ -234,10 +135,17 @@ static int one(const tide_args *a, const char *file, tide_critpath_options o, ti
 		tide__cli_note(
 			"note: no span has '%.80s' in its name: nothing counts as data loading",
 			o.data_loading);
-	struct view v = { a, { file, m, &c, o.annotation, compat ? 1000 : 1, 0 }, o.first, o.last };
-	v.v.top = tide__cli_top(&a->opt[O_TOP], j);
+	tide_critview v = { file,
+			    m,
+			    &c,
+			    o.annotation,
+			    compat ? 1000 : 1,
+			    tide__cli_top(&a->opt[O_TOP], j),
+			    o.first,
+			    o.last,
+			    a->opt[O_PATH].set };
 	if (!missing || !alone)
-		show(&v, j, alone, first);
+		show(a, &v, j, alone, first);
 	tide__critpath_free(&c);
 	tide__model_free(m);
 	return rc;

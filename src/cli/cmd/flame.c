@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* flame: where the time or the memory went, as a tree of paths. */
-#include <inttypes.h>
+#include "cli/cli.h"
+
 #include <string.h>
 
-#include "analyze/common/interval_set.h"
-#include "analyze/ops/flame.h"
-#include "cli/cli.h"
 #include "cli/decimal.h"
-#include "cli/select.h"
-#include "render/text/out.h"
 #include "cli/job/ranks.h"
+#include "cli/select.h"
 #include "render/report/flame.h"
 
 enum {
@@ -102,92 +99,22 @@ static int build(const tide_args *a, const char *file, const tide_model *m,
 	return tide__flame(m, &o, f, &err) == TIDE_OK ? 0 : tide__cli_fail(file, &err);
 }
 
-static const char *what_is_missing(const tide_flame *f)
-{
-	static const char *const texts[] = { "the trace has no host spans",
-					     "the trace has no device work",
-					     "the trace has no allocations" };
-	return f->nodes.total[0] ? NULL : texts[f->kind];
-}
-
-static void print_json(const tide_args *a, const tide_flame *f, const tide_model *m)
-{
-	static const char *const kinds[] = { "cpu", "gpu", "memory" };
-	char name[64];
-	tide_json j;
-	tide__json_begin(&j, a->out, false);
-	tide__json_object(&j);
-	tide__json_kstr(&j, "kind", kinds[f->kind]);
-	tide__json_kstr(&j, "unit", f->bytes ? "bytes" : "us");
-	tide__json_kstr(&j, "trace_file", a->files[0]);
-	if (f->bytes && m && f->device.i) {
-		tide__json_kstr(&j, "device", tide__device_name(m, f->device.i, name, sizeof name));
-		tide__json_kint(&j, "peak_time_ns", f->peak_ns);
-	}
-	tide__json_kuint(&j, "folded_nodes", f->folded);
-	tide__json_kuint(&j, "cut_nodes", f->cut);
-	if (what_is_missing(f))
-		tide__json_kstr(&j, "message", what_is_missing(f));
-	if (m)
-		tide__losses_json(&j, m);
-	tide__flame_json(f, &j);
-	tide__json_object_end(&j);
-	tide__json_end(&j);
-	tide__cli_cut(j.cut);
-}
-
-static void heading(const tide_args *a, const tide_flame *f, const tide_model *m)
-{
-	char total[32], name[64], when[32];
-	tide__fmt_ns(total, sizeof total, (double)f->nodes.total[0]);
-	if (f->kind == TIDE_FLAME_CPU)
-		tide__heading(&a->to, "CPU time by nesting, threads added: %s", total);
-	else if (f->kind == TIDE_FLAME_GPU)
-		tide__heading(&a->to, "GPU time by what launched it, streams added: %s", total);
-	else if (a->opt[O_ALLOCATED].set || !m)
-		tide__heading(&a->to, "Bytes %s: %s",
-			      a->opt[O_ALLOCATED].set ? "ever allocated" : "alive at the peak",
-			      tide__fmt_bytes(total, sizeof total, (double)f->nodes.total[0]));
-	else
-		tide__heading(&a->to, "%s at its peak, at %s: %s alive",
-			      tide__device_name(m, f->device.i, name, sizeof name),
-			      tide__fmt_ns(when, sizeof when, (double)f->peak_ns),
-			      tide__fmt_bytes(total, sizeof total, (double)f->nodes.total[0]));
-}
-
-static bool print_text(const tide_args *a, const tide_flame *f, const tide_model *m)
-{
-	size_t top = (size_t)a->opt[O_TOP].num;
-	if (what_is_missing(f)) {
-		fprintf(a->out, "%s\n", what_is_missing(f));
-		return true;
-	}
-	heading(a, f, m);
-	if (!a->opt[O_HOT].set)
-		return tide__flame_print(f, a->out, &a->style, top);
-	tide_grid *g = tide__flame_hot(f, top);
-	if (g) {
-		size_t n = tide__flame_paths(f), shown = tide__grid_rows(g);
-		tide__grid_print(g, a->out, &a->style, 0);
-		if (shown < n)
-			fprintf(a->out, "%zu more paths are not shown (--top 0 shows all)\n",
-				n - shown);
-	}
-	tide__grid_free(g);
-	return g != NULL;
-}
-
 static int print(const tide_args *a, const tide_flame *f, const tide_model *m)
 {
+	tide_flame_view v = { .file = a->files[0],
+			      .top = (size_t)a->opt[O_TOP].num,
+			      .hot = a->opt[O_HOT].set,
+			      .allocated = a->opt[O_ALLOCATED].set };
 	if (a->opt[O_JSON].set) {
-		print_json(a, f, m);
-	} else if (!print_text(a, f, m)) {
-		tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
-		return tide__cli_fail(a->files[0], &err);
+		tide_json j;
+		tide__json_begin(&j, a->out, false);
+		tide__flame_report_json(f, m, &v, &j);
+		return tide__cli_json_end(a, &j);
 	}
-	if (m && !a->opt[O_JSON].set)
-		tide__cli_losses(a, m);
-	return tide__cli_done(a);
+	if (tide__flame_report_text(f, m, &v, &a->to))
+		return tide__cli_done(a);
+	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
+	return tide__cli_fail(a->files[0], &err);
 }
 
 /* What to load for the graph that was asked for. */

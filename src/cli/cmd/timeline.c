@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* timeline: CPU active, GPU active, both at once; per lane and stream. */
-#include <inttypes.h>
+#include "cli/cli.h"
+
 #include <string.h>
 
-#include "analyze/timeline/timeline.h"
-#include "cli/cli.h"
+#include "base/error.h"
 #include "cli/decimal.h"
-#include "cli/select.h"
-#include "render/text/out.h"
 #include "cli/job/ranks.h"
 #include "render/report/timeline.h"
 
@@ -26,69 +24,27 @@ static const tide_option options[] = {
 			   "leave out runtime and driver calls" },
 };
 
-static int print_text(const tide_args *a, const char *file, const tide_model *m,
-		      const tide_timeline *t, bool list)
-{
-	char out[32], name[600];
-	if (list)
-		tide__heading(&a->to, "%s", tide__fmt_name(name, sizeof name, file, strlen(file), 0));
-	if (!t->cpu_count && !t->gpu_count) {
-		fputs("the trace has no host spans and no device work\n", a->out);
-		return 0;
-	}
-	tide_grid *g = tide__timeline_lanes(m, t, (size_t)a->opt[O_TOP].num);
-	if (!g)
-		return 1;
-	tide__timeline_print(m, t, a->out, &a->style, (size_t)a->opt[O_TOP].num);
-	tide__grid_print(g, a->out, &a->style, 0);
-	tide__grid_free(g);
-	if (t->python_count)
-		fprintf(a->out,
-			"\n%s Python functions count as CPU work (--no-python leaves them out)\n",
-			tide__fmt_count(out, sizeof out, (int64_t)t->python_count));
-	if (t->left_out)
-		fprintf(a->out, "\n%s spans were left out by the options\n",
-			tide__fmt_count(out, sizeof out, (int64_t)t->left_out));
-	return 0;
-}
-
-static int print_json(tide_json *j, const tide_args *a, const char *file, const tide_model *m,
-		      const tide_timeline *t, const tide_timeline_options *o)
-{
-	tide_grid *g = tide__timeline_lanes(m, t, 0);
-	if (!g)
-		return 1;
-	tide__json_object(j);
-	tide__json_kstr(j, "trace", file);
-	tide__start_json(j, m);
-	tide__timeline_summary_json(t, j);
-	tide__json_key(j, "lanes");
-	tide__grid_json(g, j);
-	if (a->opt[O_EVENTS].set)
-		tide__timeline_events_json(m, o, j);
-	tide__losses_json(j, m);
-	tide__json_object_end(j);
-	tide__grid_free(g);
-	return 0;
-}
-
 static int one(const tide_args *a, const char *file, const tide_timeline_options *o, tide_json *j,
 	       bool list)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_timeline t = { 0 };
+	char name[600];
 	tide_model *m = tide__cli_load(a, file, TIDE_WANT_SPANS);
 	if (!m)
 		return 1;
 	tide_code code = tide__timeline(m, o, &t, &err);
-	int rc = code != TIDE_OK ? tide__cli_fail(file, &err)
-		 : j		 ? print_json(j, a, file, m, &t, o)
-				 : print_text(a, file, m, &t, list);
-	if (!rc && !j)
-		tide__cli_losses(a, m);
+	if (code == TIDE_OK && list && !j)
+		tide__heading(&a->to, "%s",
+			      tide__fmt_name(name, sizeof name, file, strlen(file), 0));
+	if (code == TIDE_OK)
+		code = j ? tide__timeline_json(m, &t, o, file, a->opt[O_EVENTS].set, j)
+			 : tide__timeline_text(m, &t, (size_t)a->opt[O_TOP].num, &a->to);
+	if (code == TIDE_ENOMEM)
+		tide__nomem(&err);
 	tide__timeline_free(&t);
 	tide__model_free(m);
-	return rc;
+	return code == TIDE_OK ? 0 : tide__cli_fail(file, &err);
 }
 
 static int read_options(const tide_args *a, tide_timeline_options *o)

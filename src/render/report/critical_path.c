@@ -2,11 +2,13 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "render/report/critical_path.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "render/text/format.h"
 
 static double pct(int64_t part, int64_t whole)
 {
@@ -181,4 +183,95 @@ tide_code tide__critview_run(const tide_model *m, bool compat, const tide_critpa
 	rc = tide__critpath(m, &f, o, c, err);
 	tide__compat_frame_free(&f);
 	return rc;
+}
+
+static void print_grid(const tide_out *to, tide_grid *g, const char *title)
+{
+	fprintf(to->out, "\n%s\n", title);
+	tide__grid_print(g, to->out, &to->style, 2);
+	tide__grid_free(g);
+}
+
+static void print_top(const tide_critview *v, const tide_out *to)
+{
+	tide_critview every = *v;
+	every.top = 0;
+	tide_grid *all = tide__critview_top(&every);
+	size_t n = tide__grid_rows(all);
+	tide__grid_free(all);
+	print_grid(to, tide__critview_top(v), "Where the time is");
+	if (v->top && n > v->top)
+		fprintf(to->out, "  %zu more row%s not shown (--top 0 shows all)\n", n - v->top,
+			n - v->top == 1 ? " is" : "s are");
+}
+
+static void print_text(const tide_critview *v, const tide_out *to)
+{
+	char window[32], length[32], rest[32], text[200];
+	FILE *out = to->out;
+	fprintf(out, "Critical path of %s", *v->annotation ? "\"" : "the whole trace");
+	tide__put_text(to, v->annotation);
+	fputs(*v->annotation ? "\"" : "", out);
+	if (*v->annotation && v->c->matches > 1 && v->first == v->last)
+		fprintf(out, ", number %" PRId64 " of 0 to %" PRId64 " (--instance)", v->first,
+			v->c->matches - 1);
+	fputc('\n', out);
+	if (!v->c->found) {
+		fprintf(out, "  none: %s\n", v->c->why ? v->c->why : "unknown");
+		return;
+	}
+	tide__fmt_ns(window, sizeof window, (double)((v->c->end - v->c->start) * v->ns));
+	tide__fmt_ns(length, sizeof length, (double)(v->c->length * v->ns));
+	tide__fmt_ns(rest, sizeof rest,
+		     (double)((v->c->end - v->c->start - v->c->length) * v->ns));
+	fprintf(out, "  window %s, path %s, %zu of %zu moments, %zu edges in all\n", window, length,
+		v->c->path_nodes, v->c->nodes, v->c->edges);
+	if (v->c->length > v->c->end - v->c->start)
+		fputs("  longer than the window: the device goes on with what was launched in it\n",
+		      out);
+	else if (v->c->length < v->c->end - v->c->start) {
+		snprintf(text, sizeof text,
+			 "the other %s: nothing was recorded on the chain (between outermost ops), "
+			 "or it "
+			 "waited for work from before the window",
+			 rest);
+		fputs("  ", out);
+		tide__put_words(out, text, 2, 2, to->style.width);
+	}
+	print_grid(to, tide__critview_bounds(v), "What bounds it");
+	print_top(v, to);
+	if (v->path)
+		print_grid(to, tide__critview_edges(v), "Edge by edge");
+}
+
+void tide__critview_text(const tide_critview *v, const tide_out *to)
+{
+	print_text(v, to);
+	tide__put_model_losses(to, v->m);
+}
+
+static void json_events(tide_json *j, const tide_critview *v)
+{
+	tide__json_key(j, "path_events"); /* numbers of the events in the file, from 0 */
+	tide__json_array(j);
+	for (size_t i = 0; i < v->c->n_events; i++)
+		tide__json_int(j, v->c->events[i]);
+	tide__json_array_end(j);
+}
+
+static void path_json(tide_json *j, const tide_critview *v)
+{
+	tide_grid *g = tide__critview_edges(v);
+	tide__grid_member(g, j, "path");
+}
+
+void tide__critview_report_json(const tide_critview *v, tide_json *j)
+{
+	tide__json_object(j);
+	tide__critview_json(j, v);
+	json_events(j, v);
+	if (v->path)
+		path_json(j, v);
+	tide__losses_json(j, v->m);
+	tide__json_object_end(j);
 }

@@ -5,7 +5,7 @@
 #define TIDE_RENDER_REPORT_CRITICAL_PATH_H
 
 #include "analyze/critical/critical_path.h"
-#include "render/text/grid.h"
+#include "render/text/out.h"
 
 typedef struct tide_critview {
 	const char *file;
@@ -14,6 +14,8 @@ typedef struct tide_critview {
 	const char *annotation; /* what made the window; "" = the whole trace */
 	int64_t ns;		/* ns in one unit of the frame */
 	size_t top;		/* rows of tide__critview_top, 0 = all */
+	int64_t first, last;	/* occurrences of the annotation that make the window */
+	bool path;		/* every edge of the path, too */
 } tide_critview;
 
 /* Tables: what bounds it, where its time is, edge by edge. The caller frees; NULL on exhaustion. */
@@ -28,5 +30,9 @@ const char *tide__critview_window(const tide_model *m);
 /* Frame and path in one. The model was loaded with TIDE_WANT_RAW. `out` as of tide__critpath. */
 tide_code tide__critview_run(const tide_model *m, bool compat, const tide_critpath_options *o,
 			     tide_critpath *out, tide_error *err);
+
+/* The whole report as text and as one JSON object. */
+void tide__critview_text(const tide_critview *v, const tide_out *to);
+void tide__critview_report_json(const tide_critview *v, tide_json *j);
 
 #endif

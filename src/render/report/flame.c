@@ -299,3 +299,85 @@ tide_grid *tide__flame_hot(const tide_flame *f, size_t top)
 	tide__grid_free(g);
 	return NULL;
 }
+
+static const char *what_is_missing(const tide_flame *f)
+{
+	static const char *const texts[] = { "the trace has no host spans",
+					     "the trace has no device work",
+					     "the trace has no allocations" };
+	return f->nodes.total[0] ? NULL : texts[f->kind];
+}
+
+static void heading(const tide_out *to, const tide_flame *f, const tide_model *m,
+		    const tide_flame_view *v)
+{
+	char total[32], name[64], when[32];
+	tide__fmt_ns(total, sizeof total, (double)f->nodes.total[0]);
+	if (f->kind == TIDE_FLAME_CPU)
+		tide__heading(to, "CPU time by nesting, threads added: %s", total);
+	else if (f->kind == TIDE_FLAME_GPU)
+		tide__heading(to, "GPU time by what launched it, streams added: %s", total);
+	else if (v->allocated || !m)
+		tide__heading(to, "Bytes %s: %s",
+			      v->allocated ? "ever allocated" : "alive at the peak",
+			      tide__fmt_bytes(total, sizeof total, (double)f->nodes.total[0]));
+	else
+		tide__heading(to, "%s at its peak, at %s: %s alive",
+			      tide__device_name(m, f->device.i, name, sizeof name),
+			      tide__fmt_ns(when, sizeof when, (double)f->peak_ns),
+			      tide__fmt_bytes(total, sizeof total, (double)f->nodes.total[0]));
+}
+
+static bool print_text(const tide_out *to, const tide_flame *f, const tide_model *m,
+		       const tide_flame_view *v)
+{
+	if (what_is_missing(f)) {
+		fprintf(to->out, "%s\n", what_is_missing(f));
+		return true;
+	}
+	heading(to, f, m, v);
+	if (!v->hot)
+		return tide__flame_print(f, to->out, &to->style, v->top);
+	tide_grid *g = tide__flame_hot(f, v->top);
+	if (g) {
+		size_t n = tide__flame_paths(f), shown = tide__grid_rows(g);
+		tide__grid_print(g, to->out, &to->style, 0);
+		if (shown < n)
+			fprintf(to->out, "%zu more paths are not shown (--top 0 shows all)\n",
+				n - shown);
+	}
+	tide__grid_free(g);
+	return g != NULL;
+}
+
+bool tide__flame_report_text(const tide_flame *f, const tide_model *m, const tide_flame_view *v,
+			     const tide_out *to)
+{
+	bool ok = print_text(to, f, m, v);
+	if (ok && m)
+		tide__put_model_losses(to, m);
+	return ok;
+}
+
+void tide__flame_report_json(const tide_flame *f, const tide_model *m, const tide_flame_view *v,
+			     tide_json *j)
+{
+	static const char *const kinds[] = { "cpu", "gpu", "memory" };
+	char name[64];
+	tide__json_object(j);
+	tide__json_kstr(j, "kind", kinds[f->kind]);
+	tide__json_kstr(j, "unit", f->bytes ? "bytes" : "us");
+	tide__json_kstr(j, "trace_file", v->file);
+	if (f->bytes && m && f->device.i) {
+		tide__json_kstr(j, "device", tide__device_name(m, f->device.i, name, sizeof name));
+		tide__json_kint(j, "peak_time_ns", f->peak_ns);
+	}
+	tide__json_kuint(j, "folded_nodes", f->folded);
+	tide__json_kuint(j, "cut_nodes", f->cut);
+	if (what_is_missing(f))
+		tide__json_kstr(j, "message", what_is_missing(f));
+	if (m)
+		tide__losses_json(j, m);
+	tide__flame_json(f, j);
+	tide__json_object_end(j);
+}

@@ -5,7 +5,7 @@
 #define TIDE_RENDER_REPORT_FLAME_H
 
 #include "analyze/ops/flame.h"
-#include "render/text/grid.h"
+#include "render/text/out.h"
 
 /* Members of a node without the braces, children and all: {"name", "value", "self", "count",
  * "children"} with value and self in us (3 decimals), then "value_ns", "self_ns"; or in bytes.
@@ -24,5 +24,19 @@ size_t tide__flame_paths(const tide_flame *f);
 /* "a;b;c" of a node; ";" inside a name becomes ":" and a line break a space, so that the text can
  * be taken apart again. Owned by the caller (tide__free); NULL on exhaustion. */
 char *tide__flame_path(const tide_flame *f, uint32_t node, tide_long *longs);
+
+typedef struct tide_flame_view {
+	const char *file; /* what JSON calls the trace */
+	size_t top;	  /* rows of text, 0 = all */
+	bool hot;	  /* text: the paths of largest self, not the tree */
+	bool allocated;	  /* memory: all bytes ever allocated, not those alive at the peak */
+} tide_flame_view;
+
+/* The whole report as text and as one JSON object. `m` may be NULL: a tree joined from several
+ * traces. False if memory ran out. */
+bool tide__flame_report_text(const tide_flame *f, const tide_model *m, const tide_flame_view *v,
+			     const tide_out *to);
+void tide__flame_report_json(const tide_flame *f, const tide_model *m, const tide_flame_view *v,
+			     tide_json *j);
 
 #endif

@@ -228,3 +228,48 @@ void tide__timeline_print(const tide_model *m, const tide_timeline *t, FILE *out
 			t->n_lanes - top);
 	fputc('\n', out);
 }
+
+tide_code tide__timeline_text(const tide_model *m, const tide_timeline *t, size_t top,
+			      const tide_out *to)
+{
+	char out[32];
+	if (!t->cpu_count && !t->gpu_count) {
+		fputs("the trace has no host spans and no device work\n", to->out);
+		tide__put_model_losses(to, m);
+		return TIDE_OK;
+	}
+	tide_grid *g = tide__timeline_lanes(m, t, top);
+	if (!g)
+		return TIDE_ENOMEM;
+	tide__timeline_print(m, t, to->out, &to->style, top);
+	tide__grid_print(g, to->out, &to->style, 0);
+	tide__grid_free(g);
+	if (t->python_count)
+		fprintf(to->out,
+			"\n%s Python functions count as CPU work (--no-python leaves them out)\n",
+			tide__fmt_count(out, sizeof out, (int64_t)t->python_count));
+	if (t->left_out)
+		fprintf(to->out, "\n%s spans were left out by the options\n",
+			tide__fmt_count(out, sizeof out, (int64_t)t->left_out));
+	tide__put_model_losses(to, m);
+	return TIDE_OK;
+}
+
+tide_code tide__timeline_json(const tide_model *m, const tide_timeline *t,
+			      const tide_timeline_options *o, const char *file, bool events,
+			      tide_json *j)
+{
+	tide_grid *g = tide__timeline_lanes(m, t, 0);
+	if (!g)
+		return TIDE_ENOMEM;
+	tide__json_object(j);
+	tide__json_kstr(j, "trace", file);
+	tide__start_json(j, m);
+	tide__timeline_summary_json(t, j);
+	tide__grid_member(g, j, "lanes");
+	if (events)
+		tide__timeline_events_json(m, o, j);
+	tide__losses_json(j, m);
+	tide__json_object_end(j);
+	return TIDE_OK;
+}

@@ -5,7 +5,7 @@
 #define TIDE_RENDER_REPORT_TIMELINE_H
 
 #include "analyze/timeline/timeline.h"
-#include "render/text/grid.h"
+#include "render/text/out.h"
 
 /* Name of a lane: "thread 1234 (main)", "stream 7 on cuda:0". Returns buf. */
 char *tide__lane_label(const tide_model *m, tide_lane_id lane, char *buf, size_t n);
@@ -23,5 +23,13 @@ void tide__timeline_events_json(const tide_model *m, const tide_timeline_options
  * as high as the part of it that was active. */
 void tide__timeline_print(const tide_model *m, const tide_timeline *t, FILE *out,
 			  const tide_style *style, size_t top);
+
+/* The whole report of one trace as text, `top` lanes at most (0 = all); as one JSON object, with
+ * every span if `events`. TIDE_OK or TIDE_ENOMEM. */
+tide_code tide__timeline_text(const tide_model *m, const tide_timeline *t, size_t top,
+			      const tide_out *to);
+tide_code tide__timeline_json(const tide_model *m, const tide_timeline *t,
+			      const tide_timeline_options *o, const char *file, bool events,
+			      tide_json *j);
 
 #endif
