@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* diff: what changed from one trace to another, and whether it changed too much. */
+#include "cli/cli.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "analyze/compare/diff.h"
-#include "cli/cli.h"
 #include "cli/diff_checks.h"
 #include "cli/diff_compat.h"
 #include "cli/job/diff_ranks.h"
-#include "cli/select.h"
-#include "render/text/out.h"
 #include "cli/job/ranks.h"
+#include "cli/select.h"
 #include "render/report/diff.h"
 
 enum { O_FAIL_IF, O_JSON, O_OUTPUT, O_TOP, O_NO_LINES, O_DEVICE, O_RANK, O_COMPAT, O_SIDE };
@@ -35,81 +35,19 @@ static const tide_option options[] = {
 		     .def = "all" },
 };
 
-/* ---- text ---- */
-
-static bool table(const tide_args *a, const tide_diff *d, tide_diff_kind kind, const char *title)
+static bool show(const tide_args *a, const tide_diff *d, tide_model *const *m,
+		 const tide_diff_checks *c)
 {
-	const tide_diff_table *t = &d->table[kind];
-	size_t top = (size_t)a->opt[O_TOP].num, differ = t->n - t->by_status[TIDE_DIFF_SAME];
-	if (!t->n)
-		return true;
-	fputc('\n', a->out);
-	tide__heading(&a->to, "%s: %zu added, %zu removed, %zu changed, %zu the same", title,
-		      t->by_status[TIDE_DIFF_ADDED], t->by_status[TIDE_DIFF_REMOVED],
-		      t->by_status[TIDE_DIFF_CHANGED], t->by_status[TIDE_DIFF_SAME]);
-	tide_grid *g = tide__diff_rows(d, kind, top, true);
-	if (!g)
-		return false;
-	if (differ)
-		tide__grid_print(g, a->out, &a->style, 0);
-	if (top && differ > top)
-		fprintf(a->out, "%zu more row%s not shown (--top 0 shows all)\n", differ - top,
-			differ - top == 1 ? " is" : "s are");
-	tide__grid_free(g);
-	return true;
-}
-
-static bool print_text(const tide_args *a, const tide_diff *d, const tide_diff_checks *c)
-{
-	static const char *const titles[] = { "Host spans by self time", "Device work by time",
-					      "Bytes at the peak by call stack",
-					      "Bytes at the peak by op",
-					      "Bytes at the peak by role" };
-	char text[256];
-	tide_grid *g = tide__diff_metrics(d);
-	if (!g)
-		return false;
-	fputs("A: ", a->out);
-	tide__put_text(&a->to, a->files[0]);
-	fputs("\nB: ", a->out);
-	tide__put_text(&a->to, a->files[1]);
-	fputs("\n\n", a->out);
-	tide__grid_print(g, a->out, &a->style, 0);
-	tide__grid_free(g);
-	for (unsigned k = 0; k < TIDE_N_DIFF_KINDS; k++)
-		if (!table(a, d, (tide_diff_kind)k, titles[k]))
-			return false;
-	for (size_t i = 0; i < c->n; i++) {
-		tide__diff_checks_figures(c, i, text, sizeof text);
-		fprintf(a->out, "%s%s: ", i ? "" : "\n",
-			!c->r[i].decided  ? "UNKNOWN"
-			: c->r[i].crossed ? "CROSSED"
-					  : "fine");
-		tide__put_text(&a->to, c->text[i]);
-		fprintf(a->out, ": %s\n", text);
-	}
-	return true;
-}
-
-/* ---- JSON ---- */
-
-static bool print_json(const tide_args *a, const tide_diff *d, tide_model *const *m,
-		       const tide_diff_checks *c)
-{
+	const char *const file[] = { a->files[0], a->files[1] };
+	const tide_model *const models[] = { m[0], m[1] };
+	if (!a->opt[O_JSON].set)
+		return tide__diff_report_text(d, c, file, (size_t)a->opt[O_TOP].num, &a->to);
 	tide_json j;
 	tide__json_begin(&j, a->out, true);
-	tide__json_object(&j);
-	tide__diff_side_json(&j, "a", a->files[0], m[0], d->device[0]);
-	tide__diff_side_json(&j, "b", a->files[1], m[1], d->device[1]);
-	if (!tide__diff_json(d, 0, &j))
-		return false;
-	tide__diff_checks_json(&j, c);
-	tide__json_object_end(&j);
+	bool ok = tide__diff_report_json(d, models, c, file, &j);
 	tide__json_end(&j);
-	return true;
+	return ok;
 }
-
-/* ---- the command ---- */
 
 static int find_devices(const tide_args *a, tide_model *const *m, tide_diff_options *o)
 {
@@ -132,7 +70,7 @@ static int compare(const tide_args *a, tide_model *const *m, tide_diff_checks *c
 	bool ok = tide__diff(m[0], m[1], &o, &d, &err) == TIDE_OK;
 	if (ok) {
 		tide__diff_checks_run(c, &d);
-		ok = a->opt[O_JSON].set ? print_json(a, &d, m, c) : print_text(a, &d, c);
+		ok = show(a, &d, m, c);
 	}
 	for (int i = 0; i < 2 && ok && !a->opt[O_JSON].set; i++)
 		tide__cli_losses(a, m[i]);
@@ -140,8 +78,8 @@ static int compare(const tide_args *a, tide_model *const *m, tide_diff_checks *c
 	if (!ok)
 		return tide__cli_fail(NULL, &err);
 	rc = tide__cli_done(a);
-	tide__diff_checks_tell(c, "");
-	return rc ? rc : tide__diff_checks_status(c);
+	tide__cli_checks_note(c, "");
+	return rc ? rc : tide__cli_checks_status(c);
 }
 
 static int run_two(const tide_args *a)
@@ -151,7 +89,7 @@ static int run_two(const tide_args *a)
 	if (a->opt[O_COMPAT].set)
 		return tide__cli_diff_compat(a, (int)a->opt[O_SIDE].num, a->opt[O_JSON].set,
 					     (size_t)a->opt[O_TOP].num);
-	int rc = tide__diff_checks_parse(a, &a->opt[O_FAIL_IF], &c);
+	int rc = tide__cli_checks(a, &a->opt[O_FAIL_IF], &c);
 	for (int i = 0; i < 2 && !rc; i++) {
 		m[i] = tide__cli_load(a, a->files[i], 0);
 		rc = m[i] ? 0 : 1;
@@ -200,7 +138,7 @@ static int run_ranks(const tide_args *a, const tide_rank_files f[2])
 				    .top = (size_t)a->opt[O_TOP].num,
 				    .device = a->opt[O_DEVICE].set ? a->opt[O_DEVICE].text : NULL };
 	tide_diff_checks c = { 0 };
-	int rc = tide__diff_checks_parse(a, &a->opt[O_FAIL_IF], &c);
+	int rc = tide__cli_checks(a, &a->opt[O_FAIL_IF], &c);
 	if (!rc)
 		rc = tide__diff_ranks_run(a, f, &o, &c);
 	tide__diff_checks_free(&c);

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* hta: where the device time of a trace, or of all ranks of a job, went. */
 #include "cli/cli.h"
-#include "cli/hta_compat.h"
+#include "cli/job/hta_compat.h"
 #include "cli/job/ranks.h"
 #include "render/report/hta.h"
 

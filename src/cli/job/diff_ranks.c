@@ -147,7 +147,7 @@ static int compare(struct job *j, int64_t rank, const char *const file[2], tide_
 		return tide__cli_fail(NULL, &err);
 	tide__diff_checks_run(j->c, &d);
 	snprintf(where, sizeof where, "rank %" PRId64 ": ", rank);
-	tide__diff_checks_tell(j->c, where);
+	tide__cli_checks_note(j->c, where);
 	if (j->json)
 		pair_json(j, rank, file, m, &d);
 	keep(j, rank, file, &d);
@@ -356,5 +356,5 @@ int tide__diff_ranks_run(const tide_args *a, const tide_rank_files f[2], const t
 	tide__free(j.of[0]);
 	tide__free(j.of[1]);
 	tide__free(j.rows);
-	return rc ? rc : tide__diff_checks_status(c);
+	return rc ? rc : tide__cli_checks_status(c);
 }

@@ -229,3 +229,111 @@ bool tide__diff_json(const tide_diff *d, size_t top, tide_json *j)
 	}
 	return true;
 }
+
+void tide__diff_checks_figures(const tide_diff_checks *c, size_t i, char *buf, size_t n)
+{
+	const tide_failif *f = &c->f[i];
+	const tide_fail_result *r = &c->r[i];
+	char a[64] = "unknown", b[64] = "unknown", pct[32] = "";
+	double change = tide__change_pct(r->a, r->b);
+	if (r->known[0])
+		tide__unit_text(a, sizeof a, f->unit, (int64_t)r->a, false);
+	if (r->known[1])
+		tide__unit_text(b, sizeof b, f->unit, (int64_t)r->b, false);
+	if (r->known[0] && r->known[1] && r->a)
+		snprintf(pct, sizeof pct, " (%+.4g %%)", change);
+	snprintf(buf, n, "A %s, B %s%s", a, b, pct);
+}
+
+void tide__diff_checks_json(tide_json *j, const tide_diff_checks *c)
+{
+	tide__json_karray(j, "fail_if");
+	for (size_t i = 0; i < c->n; i++) {
+		const tide_fail_result *r = &c->r[i];
+		tide__json_object(j);
+		tide__json_kstr(j, "expression", c->text[i]);
+		if (r->known[0])
+			tide__json_kuint(j, "a", r->a);
+		else
+			tide__json_knull(j, "a");
+		if (r->known[1])
+			tide__json_kuint(j, "b", r->b);
+		else
+			tide__json_knull(j, "b");
+		if (r->decided)
+			tide__json_kbool(j, "crossed", r->crossed);
+		else
+			tide__json_knull(j, "crossed");
+		tide__json_object_end(j);
+	}
+	tide__json_array_end(j);
+}
+
+static bool table(const tide_out *to, const tide_diff *d, tide_diff_kind kind,
+		  const char *title, size_t top)
+{
+	const tide_diff_table *t = &d->table[kind];
+	size_t differ = t->n - t->by_status[TIDE_DIFF_SAME];
+	if (!t->n)
+		return true;
+	fputc('\n', to->out);
+	tide__heading(to, "%s: %zu added, %zu removed, %zu changed, %zu the same", title,
+		      t->by_status[TIDE_DIFF_ADDED], t->by_status[TIDE_DIFF_REMOVED],
+		      t->by_status[TIDE_DIFF_CHANGED], t->by_status[TIDE_DIFF_SAME]);
+	tide_grid *g = tide__diff_rows(d, kind, top, true);
+	if (!g)
+		return false;
+	if (differ)
+		tide__grid_print(g, to->out, &to->style, 0);
+	if (top && differ > top)
+		fprintf(to->out, "%zu more row%s not shown (--top 0 shows all)\n", differ - top,
+			differ - top == 1 ? " is" : "s are");
+	tide__grid_free(g);
+	return true;
+}
+
+bool tide__diff_report_text(const tide_diff *d, const tide_diff_checks *c,
+			    const char *const file[2], size_t top, const tide_out *to)
+{
+	static const char *const titles[] = { "Host spans by self time", "Device work by time",
+					      "Bytes at the peak by call stack",
+					      "Bytes at the peak by op",
+					      "Bytes at the peak by role" };
+	char text[256];
+	tide_grid *g = tide__diff_metrics(d);
+	if (!g)
+		return false;
+	fputs("A: ", to->out);
+	tide__put_text(to, file[0]);
+	fputs("\nB: ", to->out);
+	tide__put_text(to, file[1]);
+	fputs("\n\n", to->out);
+	tide__grid_print(g, to->out, &to->style, 0);
+	tide__grid_free(g);
+	for (unsigned k = 0; k < TIDE_N_DIFF_KINDS; k++)
+		if (!table(to, d, (tide_diff_kind)k, titles[k], top))
+			return false;
+	for (size_t i = 0; i < c->n; i++) {
+		tide__diff_checks_figures(c, i, text, sizeof text);
+		fprintf(to->out, "%s%s: ", i ? "" : "\n",
+			!c->r[i].decided  ? "UNKNOWN"
+			: c->r[i].crossed ? "CROSSED"
+					  : "fine");
+		tide__put_text(to, c->text[i]);
+		fprintf(to->out, ": %s\n", text);
+	}
+	return true;
+}
+
+bool tide__diff_report_json(const tide_diff *d, const tide_model *const m[2],
+			    const tide_diff_checks *c, const char *const file[2], tide_json *j)
+{
+	tide__json_object(j);
+	tide__diff_side_json(j, "a", file[0], m[0], d->device[0]);
+	tide__diff_side_json(j, "b", file[1], m[1], d->device[1]);
+	if (!tide__diff_json(d, 0, j))
+		return false;
+	tide__diff_checks_json(j, c);
+	tide__json_object_end(j);
+	return true;
+}

@@ -5,7 +5,8 @@
 #define TIDE_RENDER_REPORT_DIFF_H
 
 #include "analyze/compare/diff.h"
-#include "render/text/grid.h"
+#include "analyze/compare/checks.h"
+#include "render/text/out.h"
 
 /* "12.34 MiB", "1.234 ms", "1,234"; with a sign for changes. Returns buf. */
 char *tide__unit_text(char *buf, size_t n, tide_unit unit, int64_t v, bool sign);
@@ -28,5 +29,17 @@ tide_grid *tide__diff_rows(const tide_diff *d, tide_diff_kind kind, size_t top, 
 /* Members "metrics", "speedup" and one table a kind, as in `tidemark diff --json`; the first `top`
  * rows of each table (0 = all). False on exhaustion. */
 bool tide__diff_json(const tide_diff *d, size_t top, tide_json *j);
+
+/* "A 5.34 GiB, B 5.60 GiB (+4.87 %)", unknown ones as such. */
+void tide__diff_checks_figures(const tide_diff_checks *c, size_t i, char *buf, size_t n);
+/* Member "fail_if". */
+void tide__diff_checks_json(tide_json *j, const tide_diff_checks *c);
+
+/* The whole report: `file` are the names of the two traces, `top` rows a table (0 = all). Both
+ * return false if memory ran out. */
+bool tide__diff_report_text(const tide_diff *d, const tide_diff_checks *c,
+			    const char *const file[2], size_t top, const tide_out *to);
+bool tide__diff_report_json(const tide_diff *d, const tide_model *const m[2],
+			    const tide_diff_checks *c, const char *const file[2], tide_json *j);
 
 #endif

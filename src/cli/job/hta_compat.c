@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "cli/hta_compat.h"
+#include "cli/job/hta_compat.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* `tidemark hta --hta-compat`: the files of a command by HTA's rules. */
-#ifndef TIDE_CLI_HTA_COMPAT_H
-#define TIDE_CLI_HTA_COMPAT_H
+#ifndef TIDE_CLI_JOB_HTA_COMPAT_H
+#define TIDE_CLI_JOB_HTA_COMPAT_H
 
 #include "cli/cli.h"
 
