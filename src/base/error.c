@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 const char *tide_code_text(tide_code code)
 {
 	static const char *const texts[] = {
@@ -57,5 +59,9 @@ tide_code tide__fail_errno(tide_error *err, const char *fmt, ...)
 
 tide_code tide__nomem(tide_error *err)
 {
+	if (tide__mem_refused())
+		return tide__fail(err, TIDE_ENOMEM, TIDE_NO_OFFSET,
+				  "it takes more memory than the limit of %llu MiB (--max-memory)",
+				  (unsigned long long)(tide__mem_budget_now() >> 20));
 	return tide__fail(err, TIDE_ENOMEM, TIDE_NO_OFFSET, "out of memory");
 }

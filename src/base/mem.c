@@ -16,12 +16,77 @@ void tide__mem_ask(int (*ok)(size_t bytes, int grows))
 	atomic_store(&large_ok, ok);
 }
 
-/* May this much more be taken? */
+/* ---- the budget ---- */
+
+enum { COUNTED = 1024 }; /* bytes of a block from which on it counts */
+
+static _Atomic int64_t live;
+static _Atomic uint64_t budget = UINT64_MAX;
+static _Atomic bool refused;
+
+void tide__mem_budget(uint64_t bytes)
+{
+	atomic_store(&budget, bytes);
+	tide__mem_forgive();
+}
+
+uint64_t tide__mem_budget_now(void)
+{
+	return atomic_load(&budget);
+}
+
+uint64_t tide__mem_live(void)
+{
+	int64_t n = atomic_load_explicit(&live, memory_order_relaxed);
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+bool tide__mem_refused(void)
+{
+	return atomic_load(&refused);
+}
+
+void tide__mem_forgive(void)
+{
+	atomic_store(&refused, false);
+}
+
+static bool affordable(size_t more)
+{
+	uint64_t most = atomic_load_explicit(&budget, memory_order_relaxed);
+	if (more < COUNTED || most == UINT64_MAX)
+		return true;
+	uint64_t now = tide__mem_live();
+	if (now <= most && more <= most - now)
+		return true;
+	atomic_store(&refused, true);
+	return false;
+}
+
+/* Asks the budget, then the callback, before a large allocation. */
 static int granted(size_t more, int grows)
 {
 	int (*ok)(size_t, int) = atomic_load_explicit(&large_ok, memory_order_relaxed);
-	return more < TIDE_MEM_LARGE || !ok || ok(more, grows);
+	return affordable(more) && (more < TIDE_MEM_LARGE || !ok || ok(more, grows));
 }
+
+/* What a block really has: the same when it comes and when it goes. */
+static void *came(void *p)
+{
+	size_t n = malloc_usable_size(p);
+	if (n >= COUNTED)
+		atomic_fetch_add_explicit(&live, (int64_t)n, memory_order_relaxed);
+	return p;
+}
+
+static void goes(void *p)
+{
+	size_t n = malloc_usable_size(p);
+	if (n >= COUNTED)
+		atomic_fetch_sub_explicit(&live, (int64_t)n, memory_order_relaxed);
+}
+
+/* ---- tests ---- */
 
 void tide__mem_fail_at(uint64_t n)
 {
@@ -52,26 +117,27 @@ void *tide__alloc(size_t n, size_t size)
 {
 	if (refuse(n, size) || !granted(n * size, 0))
 		return NULL;
-	return malloc(at_least_one(n * size));
+	return came(malloc(at_least_one(n * size)));
 }
 
 void *tide__calloc(size_t n, size_t size)
 {
 	if (refuse(n, size) || !granted(n * size, 0))
 		return NULL;
-	return calloc(n ? n : 1, size ? size : 1);
+	return came(calloc(n ? n : 1, size ? size : 1));
 }
 
 void *tide__realloc(void *p, size_t n, size_t size)
 {
 	if (refuse(n, size))
 		return NULL;
-	if (n * size >= TIDE_MEM_LARGE) {
-		size_t had = malloc_usable_size(p);
-		if (n * size > had && !granted(n * size - had, 1))
-			return NULL;
-	}
-	return realloc(p, at_least_one(n * size));
+	size_t had = malloc_usable_size(p);
+	if (n * size > had && !granted(n * size - had, 1))
+		return NULL;
+	goes(p);
+	void *q = realloc(p, at_least_one(n * size));
+	came(q ? q : p);
+	return q;
 }
 
 bool tide__grow(void *array, size_t *cap, size_t need, size_t size)
@@ -90,6 +156,7 @@ bool tide__grow(void *array, size_t *cap, size_t need, size_t size)
 
 void tide__free(void *p)
 {
+	goes(p);
 	free(p);
 }
 

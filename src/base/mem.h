@@ -39,6 +39,17 @@ char *tide__strndup(const char *s, size_t n);
 #define TIDE_MEM_LARGE ((size_t)16 << 20)
 void tide__mem_ask(int (*ok)(size_t bytes, int grows));
 
+/* The memory budget: an allocation that would take the library's memory over it fails, and tide__nomem
+ * says so. UINT64_MAX = none (the default). Blocks of less than 1 KiB do not count, nor does what is
+ * allocated elsewhere (buffers of stdio, zstd). */
+void tide__mem_budget(uint64_t bytes);
+uint64_t tide__mem_budget_now(void);
+/* Bytes that count, now. */
+uint64_t tide__mem_live(void);
+/* Whether the budget refused an allocation since tide__mem_budget or tide__mem_forgive. */
+bool tide__mem_refused(void);
+void tide__mem_forgive(void);
+
 /* Tests: make the n-th allocation from now fail (1 = the next one), 0 = never.
  * Thread-safe; counts over all threads. */
 void tide__mem_fail_at(uint64_t n);

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mem.h"
+#include "base/room.h"
 #include "base/nearest.h"
 #include "cli/options.h"
 #include "cli/outfile.h"
@@ -251,6 +253,13 @@ static int close_output(struct output *o, int rc)
 
 /* ---- main ---- */
 
+/* What the command may take in all. A server has a limit of its own, and answers many. */
+static void set_budget(const tide_args *a)
+{
+	const tide_value *v = &a->shared[TIDE_SHARED_MAX_MEMORY];
+	tide__mem_budget(v->given ? (uint64_t)v->num : tide__room_share());
+}
+
 static int run(const tide_command *cmd, int argc, char **argv)
 {
 	tide_args a = { .cmd = cmd, .out = stdout };
@@ -272,6 +281,7 @@ static int run(const tide_command *cmd, int argc, char **argv)
 				     tide__cli_bad_ending(&a), cmd->page ? ", .html" : "",
 				     cmd->endings ? " and " : "", cmd->endings ? cmd->endings : "");
 	} else {
+		set_budget(&a);
 		rc = open_output(&a, &o);
 		if (!rc)
 			rc = tide__cli_is_page(&a) ? tide__cli_page(&a, cmd->page) : cmd->run(&a);

@@ -73,9 +73,14 @@ static inline size_t tide__cli_top(const tide_value *top, bool json)
 	return json && !top->given ? 0 : (size_t)top->num;
 }
 
+/* Options of every command, unless it has one of that name itself; tide_args.shared has their values. */
+enum { TIDE_SHARED_MAX_MEMORY, TIDE_SHARED_N };
+extern const tide_option tide__shared_options[TIDE_SHARED_N];
+
 typedef struct tide_args {
 	const struct tide_command *cmd;
 	tide_value *opt; /* indexed like cmd->options */
+	tide_value shared[TIDE_SHARED_N];
 	char **files;	 /* what is left: positional arguments */
 	size_t n_files;
 	union {
@@ -117,6 +122,9 @@ typedef struct tide_command {
 
 /* NULL-terminated; the order is the order of help. */
 extern const tide_command *const tide__commands[];
+
+/* The options of a command, one after the other: its own, those it shares, --help; then NULL. */
+const tide_option *tide__command_option(const tide_command *c, size_t i);
 
 /* A command by its name, or NULL. */
 const tide_command *tide__command_find(const char *name);

@@ -95,7 +95,6 @@ static void usage_line(const tide_command *c, FILE *out, int width)
 
 void tide__help_command(const tide_command *c, FILE *out, int width)
 {
-	static const tide_option help = { "help", 'h', TIDE_OPT_FLAG, NULL, "print this help" };
 	width = fitting(width);
 	usage_line(c, out, width);
 	wrap(out, c->summary, 0, width);
@@ -104,9 +103,8 @@ void tide__help_command(const tide_command *c, FILE *out, int width)
 		wrap(out, c->help, 0, width);
 	}
 	fputs("\noptions:\n", out);
-	for (size_t i = 0; i < c->n_options; i++)
-		option_line(&c->options[i], out, width);
-	option_line(&help, out, width);
+	for (size_t i = 0; tide__command_option(c, i); i++)
+		option_line(tide__command_option(c, i), out, width);
 }
 
 void tide__help_program(FILE *out, int width)

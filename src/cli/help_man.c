@@ -75,6 +75,7 @@ void tide__help_man(const tide_command *c, FILE *out)
 	for (size_t i = 0; i < c->n_options; i++)
 		put_option(out, &c->options[i]);
 	fputs("*-h*, *--help*\n\tPrint a summary of the options.\n\n"
+	      "Options of every command are in *tidemark*(1).\n\n"
 	      "# EXIT STATUS\n\n0 on success, 1 when the input cannot be read, 2 for wrong "
 	      "usage.\n\n"
 	      "# SEE ALSO\n\n*tidemark*(1)\n",

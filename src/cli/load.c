@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/now.h"
 #include "cli/cli.h"
+#include "format/written.h"
 
 /* ---- progress ---- */
 
@@ -89,6 +91,21 @@ int tide__cli_spool(const char *file, char *path, size_t n, tide_error *err)
 	return fd;
 }
 
+/* The beginning of a recording that does not fit: as many events as do, the rest counted as a loss. */
+static tide_code load_beginning(const char *path, tide_load_options *opt, tide_model **m,
+				tide_error *err)
+{
+	enum { EVENT_BYTES = 256, LEAST_EVENTS = 1000, SMALLER = 8 };
+	tide_code rc = TIDE_ENOMEM;
+	uint64_t n = tide__mem_budget_now() / EVENT_BYTES;
+	for (; rc == TIDE_ENOMEM && n >= LEAST_EVENTS && tide__begun(path) != 0; n /= SMALLER) {
+		opt->max_events = n;
+		tide__mem_forgive();
+		rc = tide__load(path, opt, m, err);
+	}
+	return rc;
+}
+
 tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -112,6 +129,8 @@ tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 	if (tide__cli_errors() == stderr && isatty(STDERR_FILENO))
 		opt.progress = on_progress;
 	tide_code rc = tide__load(piped ? path : file, &opt, &m, &err);
+	if (rc == TIDE_ENOMEM && tide__mem_refused())
+		rc = load_beginning(piped ? path : file, &opt, &m, &err);
 	if (p.shown)
 		fputs("\r\033[K", stderr);
 	if (rc != TIDE_OK) { /* else a spooled input stays open: the model may read from it later */

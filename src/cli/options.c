@@ -156,9 +156,42 @@ static tide_code take_value(const tide_option *o, const char *text, tide_value *
 
 /* ---- the walk ---- */
 
+const tide_option tide__shared_options[TIDE_SHARED_N] = {
+	[TIDE_SHARED_MAX_MEMORY] = { "max-memory", 0, TIDE_OPT_BYTES, "BYTES",
+				     "memory it may take; without it 80 % of what is free" },
+};
+
+static bool has_own(const tide_command *c, const char *name)
+{
+	for (size_t k = 0; k < c->n_options; k++)
+		if (!strcmp(c->options[k].name, name))
+			return true;
+	return false;
+}
+
+const tide_option *tide__command_option(const tide_command *c, size_t i)
+{
+	static const tide_option help = { "help", 'h', TIDE_OPT_FLAG, NULL, "print this help" };
+	if (i < c->n_options)
+		return &c->options[i];
+	i -= c->n_options;
+	for (size_t k = 0; k < TIDE_SHARED_N; k++)
+		if (!has_own(c, tide__shared_options[k].name) && !i--)
+			return &tide__shared_options[k];
+	return i ? NULL : &help;
+}
+
 static const char *option_name(const void *user, size_t i)
 {
-	return ((const tide_command *)user)->options[i].name;
+	return tide__command_option(user, i)->name;
+}
+
+static size_t count_options(const tide_command *c)
+{
+	size_t n = 0;
+	while (tide__command_option(c, n))
+		n++;
+	return n;
 }
 
 struct parse {
@@ -170,10 +203,8 @@ struct parse {
 	bool help;
 };
 
-static tide_code store(struct parse *p, size_t k, const char *text)
+static tide_code store(struct parse *p, const tide_option *o, tide_value *v, const char *text)
 {
-	const tide_option *o = &p->cmd->options[k];
-	tide_value *v = &p->a->opt[k];
 	if (v->given && !o->many && o->kind != TIDE_OPT_FLAG)
 		return tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET, "--%s is given twice",
 				  o->name);
@@ -189,15 +220,14 @@ static tide_code store(struct parse *p, size_t k, const char *text)
 	return rc;
 }
 
-/* The value of option k: `inl` when it stands in the same word, else the next word. */
-static tide_code take(struct parse *p, size_t k, const char *inl)
+/* The value of an option: `inl` when it stands in the same word, else the next word. */
+static tide_code take_into(struct parse *p, const tide_option *o, tide_value *v, const char *inl)
 {
-	const tide_option *o = &p->cmd->options[k];
 	if (o->kind == TIDE_OPT_FLAG) {
 		if (inl)
 			return tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 					  "--%s takes no value", o->name);
-		return store(p, k, "");
+		return store(p, o, v, "");
 	}
 	if (!inl) {
 		if (p->at + 1 >= p->argc)
@@ -205,7 +235,12 @@ static tide_code take(struct parse *p, size_t k, const char *inl)
 					  "--%s wants a value (%s)", o->name, o->arg);
 		inl = p->argv[++p->at];
 	}
-	return store(p, k, inl);
+	return store(p, o, v, inl);
+}
+
+static tide_code take(struct parse *p, size_t k, const char *inl)
+{
+	return take_into(p, &p->cmd->options[k], &p->a->opt[k], inl);
 }
 
 /* Is the word, of n bytes, that name? "device_memory" is "device-memory". */
@@ -229,9 +264,14 @@ static tide_code long_option(struct parse *p, const char *word)
 		if (is_name(o->name, word, n) || (o->also && is_name(o->also, word, n)))
 			return take(p, k, word[n] ? word + n + 1 : NULL);
 	}
+	for (size_t k = 0; k < TIDE_SHARED_N; k++) {
+		const tide_option *o = &tide__shared_options[k];
+		if (strlen(o->name) == n && !memcmp(o->name, word, n))
+			return take_into(p, o, &p->a->shared[k], word[n] ? word + n + 1 : NULL);
+	}
 	char bare[64];
 	snprintf(bare, sizeof bare, "%.*s", (int)(n < 60 ? n : 60), word);
-	const char *near = tide__nearest(bare, option_name, p->cmd, p->cmd->n_options);
+	const char *near = tide__nearest(bare, option_name, p->cmd, count_options(p->cmd));
 	return tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET, "unknown option --%s%s%s%s", bare,
 			  near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "");
 }

@@ -14,7 +14,7 @@
 #include "base/now.h"
 #include "render/page/page.h"
 #include "serve/http.h"
-#include "serve/memory_limit.h"
+#include "base/room.h"
 
 enum {
 	TICK_MS = 250,

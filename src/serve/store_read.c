@@ -10,7 +10,7 @@
 #include "base/now.h"
 #include "format/tide.h"
 #include "import/import.h"
-#include "serve/memory_limit.h"
+#include "base/room.h"
 #include "serve/store_impl.h"
 
 enum {

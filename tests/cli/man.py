@@ -74,6 +74,15 @@ def main() -> int:
         for line in check(program, folder, name):
             failed += 1
             print(f"tidemark-{name}: {line}")
+    program_page, shared = (folder / "tidemark.1.scd").read_text(), set()
+    for name in names:  # what help shows of a command and its page leaves to the program's
+        told = set(re.findall(r"^  (?:-\w, |    )--([\w-]+)", tidemark(program, "help", name).split("options:\n", 1)[1], re.M))
+        own = {long[2:] for _, long in options(tidemark(program, "help", "--man", name))}
+        shared |= told - own
+    for name in sorted(shared):
+        if f"*--{name}*" not in program_page:
+            failed += 1
+            print(f"tidemark: not documented: --{name}, an option of every command")
     for file in folder.glob("tidemark-*.1.scd"):
         if file.name[9:-6] not in names:
             failed += 1

@@ -14,12 +14,9 @@
 	*c;                                            \
 	c++
 
-static const tide_option help_option = { "help", 'h', TIDE_OPT_FLAG, NULL, "print this help" };
-
-/* Options of a command; the one after the last is --help. */
 static const tide_option *option(const tide_command *c, size_t i)
 {
-	return i < c->n_options ? &c->options[i] : i == c->n_options ? &help_option : NULL;
+	return tide__command_option(c, i);
 }
 
 static void names(FILE *out)
@@ -64,7 +61,8 @@ static void reply_words(FILE *out, const char *list)
 /* case arms: what may follow an option that takes a value */
 static void bash_values(FILE *out, const tide_command *c)
 {
-	for (const tide_option *o = c->options; o < c->options + c->n_options; o++) {
+	const tide_option *o;
+	for (size_t i = 0; (o = option(c, i)); i++) {
 		if (o->kind == TIDE_OPT_FLAG)
 			continue;
 		fprintf(out, "\t%s:--%s", c->name, o->name);

@@ -2,6 +2,9 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Arrays that grow: what they held stays, room is what was asked for or more, and nothing changes
  * where there is no memory. */
+#include <string.h>
+
+#include "base/error.h"
 #include "base/mem.h"
 #include "testing.h"
 
@@ -56,12 +59,45 @@ static void stays_where_memory_is_out(void **state)
 	tide__free(v);
 }
 
+/* What is live counts to the byte that malloc has given, and comes back to where it was; the budget
+ * refuses what would go over it, and says so once. */
+static void keeps_a_budget(void **state)
+{
+	uint64_t before = tide__mem_live();
+	char *a = tide__alloc(1 << 20, 1), *b = tide__calloc(10, 1 << 20), *small = tide__alloc(100, 1);
+	uint64_t two = tide__mem_live() - before;
+	assert_in_range(two, 11 << 20, (11 << 20) + 8192);
+	tide__mem_budget(tide__mem_live() + (4 << 20));
+	assert_null(tide__alloc(5 << 20, 1));
+	assert_true(tide__mem_refused());
+	tide_error err = { 0 };
+	assert_int_equal(tide__nomem(&err), TIDE_ENOMEM);
+	assert_non_null(strstr(err.text, "--max-memory"));
+	tide__mem_forgive();
+	tide__nomem(&err);
+	assert_string_equal(err.text, "out of memory");
+	assert_null(tide__realloc(a, 6 << 20, 1));
+	a[(1 << 20) - 1] = 1; /* still there */
+	char *grown = tide__realloc(a, 4 << 20, 1);
+	assert_non_null(grown);
+	tide__free(b);
+	b = tide__alloc(8 << 20, 1); /* room again */
+	assert_non_null(b);
+	tide__mem_budget(UINT64_MAX);
+	assert_false(tide__mem_refused());
+	tide__free(grown);
+	tide__free(b);
+	tide__free(small);
+	assert_int_equal(tide__mem_live(), before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(grows),
 		cmocka_unit_test(asks_for_nothing_where_there_is_room),
 		cmocka_unit_test(stays_where_memory_is_out),
+		cmocka_unit_test(keeps_a_budget),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "base/room.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	SPARE_MB = 256, /* that stay free */
+	COLUMNS = 6, /* a table's other columns grow as this one does, before anybody is asked again
+		      */
+};
+
+/* The number in a file of one, or after a key at the start of a line. False when it is not there.
+ */
+static int number(const char *path, const char *key, uint64_t *out)
+{
+	char line[256];
+	int found = 0;
+	size_t n = strlen(key);
+	FILE *f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof line, f))
+		found = !strncmp(line, key, n) && sscanf(line + n, "%" SCNu64, out) == 1;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* What one group still allows; UINT64_MAX = no limit of its own. */
+static uint64_t group_room(const char *folder)
+{
+	static const char *const names[][2] = { { "memory.max", "memory.current" },
+						{ "memory.limit_in_bytes", "memory.usage_in_bytes" } };
+	uint64_t most, used, cache = 0;
+	char path[4200];
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "%s/%s", folder, names[i][0]);
+		if (!number(path, "", &most)) /* "max": none */
+			continue;
+		snprintf(path, sizeof path, "%s/%s", folder, names[i][1]);
+		if (!number(path, "", &used))
+			continue;
+		snprintf(path, sizeof path, "%s/memory.stat", folder);
+		(void)(number(path, "file ", &cache) || number(path, "cache ", &cache));
+		used -= cache < used ? cache : used; /* the kernel gives that back first */
+		return most - (used < most ? used : most);
+	}
+	return UINT64_MAX;
+}
+
+/* This process's group and all above it: "0::/a/b" in /proc/self/cgroup is /sys/fs/cgroup/a/b. */
+static uint64_t groups_room(const char *root, const char *key)
+{
+	char line[4096], folder[4096 + 64];
+	uint64_t room = group_room(root);
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	while (f && fgets(line, sizeof line, f)) {
+		char *path = strstr(line, key);
+		if (!path)
+			continue;
+		path += strlen(key);
+		path[strcspn(path, "\n")] = 0;
+		for (char *slash; *path && (slash = strrchr(path, '/')); *slash = 0) {
+			snprintf(folder, sizeof folder, "%s%s", root, path);
+			uint64_t here = group_room(folder);
+			room = here < room ? here : room;
+		}
+	}
+	if (f)
+		fclose(f);
+	return room;
+}
+
+uint64_t tide__room(void)
+{
+	uint64_t room = UINT64_MAX, v2 = groups_room("/sys/fs/cgroup", "0::"),
+		 v1 = groups_room("/sys/fs/cgroup/memory", ":memory:");
+	if (number("/proc/meminfo", "MemAvailable:", &room))
+		room *= 1024;
+	room = v2 < room ? v2 : room;
+	return v1 < room ? v1 : room;
+}
+
+uint64_t tide__room_share(void)
+{
+	uint64_t room = tide__room();
+	return room == UINT64_MAX ? room : room / 5 * 4;
+}
+
+int tide__room_for(size_t bytes, int grows)
+{
+	uint64_t room = tide__room(), spare = (uint64_t)SPARE_MB << 20;
+	return room == UINT64_MAX ||
+	       (room > spare && bytes <= (room - spare) / (grows ? COLUMNS : 1));
+}

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Small files that make large models: a command stops at --max-memory with one clear line, or answers from the beginning.
+
+bombs.py TIDEMARK WRITER: WRITER is bomb.c."""
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+
+TIDEMARK, WRITER = sys.argv[1:3]
+LIMIT = 128 << 20
+SLACK = 96 << 20  # what the program takes besides: itself, expanded input, buffers of output
+
+
+def ops(path):
+    subprocess.run([WRITER, "3000000", path + ".plain"], check=True, timeout=100)
+    subprocess.run([TIDEMARK, "pack", path + ".plain", "-o", path], check=True, capture_output=True, timeout=100)
+    os.unlink(path + ".plain")
+
+
+def event(i):
+    return {"action": "alloc", "addr": 4096 * i, "size": 512, "stream": 0, "time_us": i, "frames": []}
+
+
+def shared_list(path):
+    """One list of events that thousands of devices have."""
+    one = [event(i) for i in range(1000)]
+    with open(path, "wb") as f:
+        pickle.dump({"segments": [], "device_traces": [one] * 4000}, f, protocol=4)
+
+
+def shared_event(path):
+    """One event that a list names again and again: two bytes each."""
+    with open(path, "wb") as f:
+        pickle.dump({"segments": [], "device_traces": [[event(1)] * 3000000]}, f, protocol=4)
+
+
+def measured(*command):
+    """Exit status, standard output and error, and the most memory it had (bytes)."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        child = subprocess.Popen(command, stdout=out, stderr=err)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0), err.seek(0)
+        return child.returncode, out.read(), err.read(), used.ru_maxrss * 1024
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for make, commands, answered in (ops, ("ops", "info", "report"), True), (shared_list, ("peak",), False), (shared_event, ("peak",), False):
+        path = f"{folder}/{make.__name__}.trace"
+        make(path)
+        size = os.path.getsize(path)
+        for command in commands:
+            more = ["-o", f"{folder}/page.html"] if command == "report" else []
+            status, out, err, most = measured(TIDEMARK, command, path, f"--max-memory={LIMIT}", *more)
+            print(f"{make.__name__}: {size >> 10} KiB, {command}: {most >> 20} MiB, exit status {status}")
+            assert most < LIMIT + SLACK, (command, most >> 20)
+            if answered and status == 0 and command != "report":
+                assert "for lack of memory" in out, out
+            elif status:
+                assert status == 1 and len(err.splitlines()) == 1 and "more memory than the limit of 128 MiB (--max-memory)" in err, err
+            assert answered == (status == 0), (command, status, err)
+    for wrong in "--max-memory=lots", "--max-memory":
+        done = subprocess.run([TIDEMARK, "peak", path, wrong], capture_output=True, text=True, timeout=100, check=False)
+        assert done.returncode == 2 and "--max-memory wants a" in done.stderr, done.stderr
