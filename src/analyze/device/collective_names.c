@@ -47,10 +47,17 @@ bool tide__custom_collective(const char *name, const char *const *extra, size_t 
 
 /* First match wins: longer and more special names stand before those they contain. */
 static const tide_collective_kind kinds[] = {
-	{ "reducescatter", false, 1 }, { "allreduce", false, 2 }, { "allgather", true, 1 },
-	{ "alltoall", false, 1 },      { "broadcast", false, 0 }, { "bcast", false, 0 },
-	{ "reduce", false, 0 },	       { "gather", true, 1 },	  { "scatter", false, 1 },
-	{ "send", false, 0 },	       { "recv", true, 0 },
+	{ "reducescatter", false, 1, false },
+	{ "allreduce", false, 2, false },
+	{ "allgather", true, 1, false },
+	{ "alltoall", false, 1, false },
+	{ "broadcast", false, 0, false },
+	{ "bcast", false, 0, false },
+	{ "reduce", false, 0, false },
+	{ "gather", true, 1, false },
+	{ "scatter", false, 1, false },
+	{ "send", false, 0, true },
+	{ "recv", true, 0, true },
 };
 
 const tide_collective_kind *tide__collective_kind(const char *name)

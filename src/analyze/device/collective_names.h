@@ -21,6 +21,7 @@ typedef struct tide_collective_kind {
 	const char *name; /* contained in the collective's name, letters only, lower case */
 	bool out;	  /* message size is the output's, else the input's */
 	unsigned num;	  /* 2 all-reduce; 1 gather/scatter/all-to-all; 0 broadcast, reduce, send */
+	bool pair;	  /* between two ranks */
 } tide_collective_kind;
 /* NULL for a name that no row has: its bytes stay unknown. */
 const tide_collective_kind *tide__collective_kind(const char *name);

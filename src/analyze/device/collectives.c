@@ -2,49 +2,14 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Communication by process group and collective: time, overlap with compute, bus bandwidth.
  *
- * The arguments ("Collective name", "Process Group Name", ...) stand on the kernel (CUDA) or on an
- * op around its launch (ROCm). Without them the collective is read off the kernel's name and the
- * group is unknown. bytes = elements x element size (output for all-gather, else input); bus bytes
+ * Arguments and names are those of collective_args.h; without arguments the group is unknown. bytes = elements x element size (output for all-gather, else input); bus bytes
  * = bytes x 2(n-1)/n for all-reduce, (n-1)/n for all-gather, reduce-scatter and all-to-all, 1 for
  * the rest; bandwidths are bytes over the summed durations of the rows whose bytes are known. */
 #include <string.h>
 
 #include "analyze/common/span_args.h"
-#include "analyze/device/collective_names.h"
-#include "analyze/device/hta_parts.h"
+#include "analyze/device/collective_args.h"
 #include "base/mem.h"
-
-enum { MAX_UP = 64 }; /* spans around a launch looked at for the arguments */
-
-typedef struct keys {
-	tide_str name, group, desc, size, dtype, in, out;
-} keys;
-
-static keys find_keys(const tide_model *m)
-{
-	return (keys){
-		.name = tide__attr_key(m, "Collective name"),
-		.group = tide__attr_key(m, "Process Group Name"),
-		.desc = tide__attr_key(m, "Process Group Description"),
-		.size = tide__attr_key(m, "Group size"),
-		.dtype = tide__attr_key(m, "dtype"),
-		.in = tide__attr_key(m, "In msg nelems"),
-		.out = tide__attr_key(m, "Out msg nelems"),
-	};
-}
-
-/* The span that carries the row's collective arguments, 0 = none. */
-static uint32_t carrier(const tide_hta_input *in, const keys *k, size_t row)
-{
-	uint32_t span = in->rows->span[row];
-	if (tide__attr_text(in->m, span, k->name).i)
-		return span;
-	span = tide__row_launch(in, row);
-	for (int up = 0; span && up < MAX_UP; up++, span = in->m->spans.parent[span].i)
-		if (tide__attr_text(in->m, span, k->name).i)
-			return span;
-	return 0;
-}
 
 typedef struct facts {
 	tide_str group, desc, name; /* of the result */
@@ -52,14 +17,14 @@ typedef struct facts {
 	const tide_collective_kind *kind;
 } facts;
 
-static facts read_facts(const tide_hta_input *in, tide_hta *h, const keys *k, size_t row)
+static facts read_facts(const tide_hta_input *in, tide_hta *h, const tide_collective_keys *k,
+			size_t row)
 {
 	const tide_model *m = in->m;
-	uint32_t at = carrier(in, k, row);
+	uint32_t at = tide__collective_carrier(in, k, row);
 	facts f = { .size = -1, .bytes = -1 };
 	if (!at) {
-		f.kind = tide__collective_kind(
-			tide__text(m, m->spans.name[in->rows->span[row]], NULL));
+		f.kind = tide__collective_guess(in, row);
 		if (f.kind)
 			f.name = tide__hta_intern(h, f.kind->name, strlen(f.kind->name));
 		return f;
@@ -148,7 +113,7 @@ static void measure(tide_hta_collective *c, const facts *f, int64_t ns)
 
 bool tide__part_collectives(const tide_hta_input *in, tide_hta *h)
 {
-	keys k = find_keys(in->m);
+	tide_collective_keys k = tide__collective_keys(in->m);
 	groups g = { 0 };
 	int64_t *sums = tide__cover_sums(&in->types[TIDE_GPU_COMPUTE]);
 	bool ok = sums;

@@ -121,10 +121,13 @@ typedef struct tide_hta_collective {
 	uint64_t bytes, bus_bytes;
 } tide_hta_collective;
 
-typedef struct tide_hta_comm { /* one communication row, so that ranks can be compared */
-	tide_str name;
-	uint32_t ordinal;  /* how many of this name came before it in its step */
+typedef struct tide_hta_comm {	     /* one communication row, so that ranks can be compared */
+	tide_str name, group, ranks; /* kernel; process group and its ranks, none = unknown */
+	uint32_t ordinal;  /* how many of this name and group came before it in its step, or with
+			      its sequence number */
 	int64_t step, dur; /* step -1 = launched in none */
+	int64_t seq;	   /* number of the collective in its group, -1 = unknown */
+	int64_t size;	   /* ranks in the group, -1 = unknown */
 } tide_hta_comm;
 
 typedef struct tide_hta_copy {

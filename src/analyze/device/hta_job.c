@@ -210,6 +210,8 @@ static bool add_stream(tide_hta_job *job, const tide_hta *h, tide_hta_stream *s)
 static bool add_comm(tide_hta_job *job, const tide_hta *h, tide_hta_comm *c)
 {
 	c->name = move(job, h, c->name);
+	c->group = move(job, h, c->group);
+	c->ranks = move(job, h, c->ranks);
 	return true;
 }
 

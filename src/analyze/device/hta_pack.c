@@ -138,6 +138,9 @@ static bool is_sound(const tide_hta *h)
 	for (size_t i = 0; i < h->kernels.n; i++)
 		ok &= h->kernels.v[i].name.i <= texts && h->kernels.v[i].type < TIDE_GPU_TYPES &&
 		      h->kernels.v[i].chunk <= h->chunks.n;
+	for (size_t i = 0; i < h->comms.n; i++)
+		ok &= h->comms.v[i].name.i <= texts && h->comms.v[i].group.i <= texts &&
+		      h->comms.v[i].ranks.i <= texts;
 	for (size_t i = 0; i < h->op_kernels.n; i++)
 		ok &= h->op_kernels.v[i].type < TIDE_GPU_TYPES;
 	for (size_t i = 0; i < h->chunks.n; i++)

@@ -8,26 +8,39 @@
 #include "base/mem.h"
 
 struct seen {
-	uint32_t name, ordinal;
-	int64_t step, dur;
+	const tide_hta_comm *row;
 	size_t rank; /* index in the job */
 };
+
+#define ORDER(x, y)                                \
+	do {                                       \
+		if ((x) != (y))                    \
+			return (x) < (y) ? -1 : 1; \
+	} while (0)
+
+/* With a sequence number the step does not matter: ranks may begin to record in different steps. */
+static int same_collective(const tide_hta_comm *x, const tide_hta_comm *y)
+{
+	ORDER(x->group.i, y->group.i);
+	ORDER(x->ranks.i, y->ranks.i);
+	ORDER(x->name.i, y->name.i);
+	ORDER(x->seq, y->seq);
+	if (x->seq < 0)
+		ORDER(x->step, y->step);
+	ORDER(x->ordinal, y->ordinal);
+	return 0;
+}
 
 static int by_collective(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
-	if (x->step != y->step)
-		return x->step < y->step ? -1 : 1;
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	if (x->ordinal != y->ordinal)
-		return x->ordinal < y->ordinal ? -1 : 1;
-	return (x->rank > y->rank) - (x->rank < y->rank);
+	int rc = same_collective(x->row, y->row);
+	return rc ? rc : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
 static bool same(const struct seen *a, const struct seen *b)
 {
-	return a->step == b->step && a->name == b->name && a->ordinal == b->ordinal;
+	return !same_collective(a->row, b->row);
 }
 
 static struct seen *collect(const tide_hta_job *job, size_t *n)
@@ -38,32 +51,39 @@ static struct seen *collect(const tide_hta_job *job, size_t *n)
 	struct seen *s = tide__alloc(all, sizeof *s);
 	*n = 0;
 	for (size_t r = 0; s && r < job->n_ranks; r++)
-		for (size_t i = 0; i < job->ranks[r].h->comms.n; i++) {
-			const tide_hta_comm *c = &job->ranks[r].h->comms.v[i];
-			s[(*n)++] = (struct seen){ c->name.i, c->ordinal, c->step, c->dur, r };
-		}
+		for (size_t i = 0; i < job->ranks[r].h->comms.n; i++)
+			s[(*n)++] = (struct seen){ &job->ranks[r].h->comms.v[i], r };
 	if (s)
 		qsort(s, *n, sizeof *s, by_collective);
 	return s;
 }
 
+/* More ranks than the group has: several groups that the trace does not tell apart. */
+static bool too_many(const struct seen *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (s[i].row->size > 0 && (uint64_t)s[i].row->size < n)
+			return true;
+	return false;
+}
+
 /* One collective as n ranks saw it. */
 static void judge(tide_stragglers *out, const struct seen *s, size_t n)
 {
-	int64_t longest = s[0].dur, shortest = s[0].dur;
+	int64_t longest = s[0].row->dur, shortest = longest;
 	for (size_t i = 1; i < n; i++) {
-		longest = s[i].dur > longest ? s[i].dur : longest;
-		shortest = s[i].dur < shortest ? s[i].dur : shortest;
+		longest = s[i].row->dur > longest ? s[i].row->dur : longest;
+		shortest = s[i].row->dur < shortest ? s[i].row->dur : shortest;
 	}
 	for (size_t i = 0; i < n; i++) {
 		tide_straggler *t = &out->v[s[i].rank];
-		int64_t late = longest - s[i].dur;
+		int64_t late = longest - s[i].row->dur;
 		t->collectives++;
-		t->last += s[i].dur == shortest && shortest < longest;
+		t->last += s[i].row->dur == shortest && shortest < longest;
 		t->late_ns = tide__add_sat(t->late_ns, late);
 		if (late > t->worst_ns) {
 			t->worst_ns = late;
-			t->worst_step = s[i].step;
+			t->worst_step = s[i].row->step;
 		}
 	}
 	out->matched++;
@@ -92,10 +112,10 @@ tide_code tide__stragglers(const tide_hta_job *job, tide_stragglers *out, tide_e
 	for (size_t i = 0, j; i < n; i = j) {
 		for (j = i + 1; j < n && same(&s[i], &s[j]); j++)
 			;
-		if (j - i > 1)
+		if (j - i > 1 && !too_many(s + i, j - i))
 			judge(out, s + i, j - i);
 		else
-			out->alone++;
+			out->alone += j - i;
 	}
 	qsort(out->v, out->n, sizeof *out->v, by_lateness);
 	tide__free(s);

@@ -4,8 +4,9 @@
  *
  * A collective ends on all ranks at about the same time; the rank that came last spends the least
  * time in it. So for one collective, seen on two or more ranks, a rank is late by (longest duration
- * on any rank − its own duration). Durations need no common clock. Collectives are matched by name,
- * step and place in the step. Pure. */
+ * on any rank − its own duration). Durations need no common clock. Collectives are matched by
+ * kernel name, process group and its ranks, and by sequence number or else step and place in it.
+ * Pure. */
 #ifndef TIDE_ANALYZE_DEVICE_STRAGGLERS_H
 #define TIDE_ANALYZE_DEVICE_STRAGGLERS_H
 
@@ -24,7 +25,7 @@ typedef struct tide_stragglers {
 	tide_straggler *v; /* owned; latest first */
 	size_t n;
 	uint64_t matched; /* collectives seen on two or more ranks */
-	uint64_t alone;	  /* rows that no other rank has */
+	uint64_t alone;	  /* rows that no other rank has, or more ranks than their group has */
 } tide_stragglers;
 
 tide_code tide__stragglers(const tide_hta_job *job, tide_stragglers *out, tide_error *err);

@@ -53,6 +53,10 @@ def make(r, steps):
                     args = {"Collective name": name, "Process Group Name": str(group), "Group size": 2 + 2 * group,
                             "dtype": r.choice(list(DTYPE)), "In msg nelems": r.randint(1, 5000), "Out msg nelems": r.randint(1, 9000),
                             "Process Group Description": "pg"}
+                    if r.random() < 0.5:
+                        args["Process Group Ranks"] = r.choice(["[0, 1]", "[0, 1, 2]"])
+                    if r.random() < 0.5:
+                        args["Seq"] = r.randint(1, 3)
                 rows = [("kernel", COLL[name], args)]
             elif kind < 0.95:
                 call = "cudaMemcpyAsync"
@@ -203,19 +207,21 @@ class Rank:
 
 
 def stragglers(ranks):
-    seen = {}  # (name, step, place) -> [(rank, duration)]
+    seen = {}  # (name, group, its ranks, sequence number or step, place) -> [(rank, duration, group's size)]
     for number, rank in ranks.items():
         place = {}
         for e in sorted((e for e in rank.rows if e["type"] == "communication"), key=lambda e: e["ts"]):
-            key = e["name"], rank.step_of(e)
+            args = e["args"]
+            when = ("seq", args["Seq"]) if "Seq" in args else ("step", rank.step_of(e))
+            key = e["name"], args.get("Process Group Name"), args.get("Process Group Ranks"), when
             place[key] = place.get(key, -1) + 1
-            seen.setdefault(key + (place[key],), []).append((number, e["dur"] * US))
+            seen.setdefault(key + (place[key],), []).append((number, e["dur"] * US, args.get("Group size", math.inf)))
     out = {}
     for v in seen.values():
-        if len(v) < 2:
+        if not 2 <= len(v) <= min(size for _, _, size in v):
             continue
-        longest, shortest = max(d for _, d in v), min(d for _, d in v)
-        for number, d in v:
+        longest, shortest = max(d for _, d, _ in v), min(d for _, d, _ in v)
+        for number, d, _ in v:
             s = out.setdefault(number, {"collectives": 0, "last": 0, "late_ns": 0, "worst_ns": 0})
             s["collectives"] += 1
             s["late_ns"] += longest - d
