@@ -17,6 +17,7 @@ enum { /* what a name says, remembered per name */
        NAME_SEEN = 1,
        NAME_COMM = 2,
        NAME_CUSTOM = 4,
+       NAME_COPY = 8,
        MTIA_SHIFT = 4, /* TIDE_GPU_* of an mtia row of that name */
 };
 
@@ -41,6 +42,12 @@ static int mtia_type(const char *s)
 	return strstr(s, "dma") || strstr(s, "Sync") ? TIDE_GPU_OTHER : TIDE_GPU_COMPUTE;
 }
 
+/* Copies and fills that ROCm's runtime does with a kernel of its own. */
+static bool copies(const char *s)
+{
+	return starts(s, "__amd_rocclr_copy") || starts(s, "__amd_rocclr_fill");
+}
+
 typedef struct context {
 	const tide_model *m;
 	uint8_t *name;	     /* per string: NAME_* */
@@ -60,6 +67,8 @@ static uint8_t name_says(context *c, tide_str s)
 		v |= NAME_COMM;
 	if (tide__custom_collective(text, c->extra, c->n_extra))
 		v |= NAME_CUSTOM;
+	if (copies(text))
+		v |= NAME_COPY;
 	v |= (uint8_t)(mtia_type(text) << MTIA_SHIFT);
 	return c->name[s.i] = v;
 }
@@ -76,6 +85,8 @@ static int type_of(context *c, uint32_t span, bool *custom)
 		return name >> MTIA_SHIFT;
 	if (name & NAME_COMM || (c->collective && c->collective[span >> 3] >> (span & 7) & 1))
 		return TIDE_GPU_COMM;
+	if (name & NAME_COPY)
+		return TIDE_GPU_MEMORY;
 	*custom = name & NAME_CUSTOM;
 	return TIDE_GPU_COMPUTE;
 }

@@ -6,7 +6,8 @@
  * arguments say. Every analysis of device time starts from this index, so that none of them can
  * count a different set. Types (docs/analyses/breakdown.md):
  *
- *   memory   memcpy and memset rows
+ *   memory   memcpy and memset rows, and kernels whose name starts with __amd_rocclr_copy or
+ *            __amd_rocclr_fill: copies and fills that ROCm's runtime does with a kernel
  *   comm     kernels whose name starts with nccl, rccl or hccl, or contains ncclKernel,
  *            ncclDevKernel or rcclGenericKernel, or that carry the argument "Collective name"
  *   compute  every other kernel, custom collectives included (they are counted apart)
