@@ -212,6 +212,7 @@ struct state {
 	tide_map streams;    /* stream -> place in last + 1 */
 	tide_map sync;	     /* row of a kernel -> row + 1 of the kernel it must wait for */
 	struct waits waits;
+	crit_infer *infer; /* NULL: rows of the trace tell which kernels waited */
 };
 
 static struct last *last_on(struct state *s, int64_t stream)
@@ -271,8 +272,9 @@ static bool sync_row(crit *c, struct state *s, size_t row)
 	return context_sync(c, s, row, cpu);
 }
 
-/* What made a kernel start when it did: an empty queue (its launch) or the kernel before it. */
-static bool delay_edge(crit *c, struct state *s, size_t row, int64_t sync_end)
+/* What made a kernel start when it did: an empty queue (its launch) or the kernel before it.
+ * `held_by`: a row from before the window that it waited for, -1 = none. */
+static bool delay_edge(crit *c, struct state *s, size_t row, int64_t sync_end, int64_t held_by)
 {
 	const tide_compat_frame *f = c->f;
 	struct last *l = last_on(s, f->stream[row]);
@@ -289,7 +291,7 @@ static bool delay_edge(crit *c, struct state *s, size_t row, int64_t sync_end)
 			return true;
 		}
 		return tide__crit_edge(c, c->begin[call] - 1, start, TIDE_CP_LAUNCH_DELAY, false,
-				       -1);
+				       held_by);
 	}
 	if (l && c->nodes[start].t - last_t < KERNEL_GAP_US * f->unit &&
 	    (sync_end < 0 || c->nodes[sync_end].t < last_t))
@@ -316,11 +318,14 @@ static bool kernel_row(crit *c, struct state *s, size_t row)
 		return true;
 	uint32_t start = c->begin[row] - 1, end = c->end[row] - 1,
 		 source = tide__map_get(&s->sync, row);
+	if (!source)
+		source = (uint32_t)(tide__crit_inferred(c, s->infer, row) + 1);
 	int64_t sync_end = source && c->end[source - 1] ? (int64_t)c->end[source - 1] - 1 : -1;
+	int64_t held_by = source && sync_end < 0 ? (int64_t)source - 1 : -1;
 	bool ok = tide__crit_edge(c, start, end, TIDE_CP_OPERATOR, false, -1);
 	if (ok && sync_end >= 0)
 		ok = tide__crit_edge(c, (uint32_t)sync_end, start, TIDE_CP_SYNC, false, -1);
-	ok = ok && delay_edge(c, s, row, sync_end);
+	ok = ok && delay_edge(c, s, row, sync_end, held_by);
 	struct last *l = last_on(s, c->f->stream[row]);
 	if (!l) {
 		l = new_stream(c, s, row);
@@ -353,7 +358,8 @@ bool tide__crit_gpu(crit *c)
 	size_t n;
 	struct launch *l = launches(c, &n);
 	bool ok = l && find_previous(c, l, n, &s.waits) && find_next(c, l, n, &s.waits) &&
-		  walk(c, &s);
+		  tide__crit_infer_new(c, &s.infer) && walk(c, &s);
+	tide__crit_infer_free(s.infer);
 	tide__free(l);
 	tide__map_free(&s.sync);
 	tide__map_free(&s.streams);

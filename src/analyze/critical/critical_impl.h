@@ -63,6 +63,26 @@ static inline bool crit_exact(const crit *c)
 {
 	return c->f->unit > 1;
 }
+/* Ends of all device rows in order, in the window or not (critical_wait.c). */
+typedef struct crit_ended {
+	int64_t t;
+	uint32_t row;
+	int64_t call; /* row that launched it, -1 = not in the trace */
+} crit_ended;
+crit_ended *tide__crit_ends(const crit *c, size_t *n); /* tide__free; NULL on exhaustion */
+/* How many of them are at or before t. */
+size_t tide__crit_until(const crit_ended *e, size_t n, int64_t t);
+
+enum { CRIT_LATE_US = 100 }; /* a begin this long after its launch call is not the launch's doing */
+
+/* critical_infer.c, exact frames: waits of kernels for other streams. *out is NULL where rows of the
+ * trace tell them. False on exhaustion. */
+typedef struct crit_infer crit_infer;
+bool tide__crit_infer_new(const crit *c, crit_infer **out);
+void tide__crit_infer_free(crit_infer *x); /* NULL is fine */
+/* The device row that `row` waited for, -1 = none. x may be NULL. */
+int64_t tide__crit_inferred(const crit *c, const crit_infer *x, size_t row);
+
 /* critical_wait.c, exact frames: waiting that no synchronisation row tells of. False on
  * exhaustion. */
 bool tide__crit_waits(crit *c);

@@ -149,6 +149,8 @@ bool tide__crit_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type
 	if (weight < 0 && c->f->unit > 1)
 		weight = 0; /* the host's clock and the device's disagree */
 	tide_cg_edge *e = tide__cg_edge(&c->g, from, to, (uint8_t)type, weight);
+	if (e && type == TIDE_CP_LAUNCH_DELAY && crit_exact(c))
+		e->owner = parent; /* what it waited for, from before the window */
 	if (e && (type == TIDE_CP_OPERATOR || type == TIDE_CP_KERNEL_DELAY))
 		e->owner = owner(c, from, to, type, parent);
 	return e != NULL;
@@ -179,12 +181,24 @@ static bool communicates(const crit *c, size_t row, const char *name)
 	       (tide__comm_name(name) || (k.i && tide__attr_find(c->m, c->f->span[row], k) >= 0));
 }
 
+/* Exact frames: a begin long after the call is no overhead of launching. */
+static tide_cp_bound late_launch(const crit *c, const tide_cg_edge *e)
+{
+	size_t call = c->nodes[e->from].row;
+	int64_t after = c->nodes[e->to].t - c->f->ts[call] - c->f->dur[call];
+	if (e->owner >= 0)
+		return TIDE_CP_BOUND_BEFORE;
+	return after > CRIT_LATE_US * c->f->unit ? TIDE_CP_BOUND_QUEUED : TIDE_CP_BOUND_LAUNCH;
+}
+
 static tide_cp_bound bound_of(const crit *c, const tide_cg_edge *e, const char *data)
 {
 	static const tide_cp_bound fixed[TIDE_CP_EDGE_TYPES] = { [TIDE_CP_KERNEL_DELAY] =
 									 TIDE_CP_BOUND_KERNEL_GAP,
 								 [TIDE_CP_LAUNCH_DELAY] =
 									 TIDE_CP_BOUND_LAUNCH };
+	if (e->type == TIDE_CP_LAUNCH_DELAY && crit_exact(c))
+		return late_launch(c, e);
 	if (e->type != TIDE_CP_OPERATOR)
 		return fixed[e->type];
 	if (e->owner < 0)

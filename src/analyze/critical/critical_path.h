@@ -26,14 +26,16 @@ typedef enum tide_cp_edge_type {
 } tide_cp_edge_type;
 const char *tide__cp_edge_text(tide_cp_edge_type t);
 
-#define TIDE_CP_BOUNDS(X)                           \
-	X(NONE, "")                                 \
-	X(CPU, "cpu_bound")                         \
-	X(DATA, "data_loading")                     \
-	X(COMPUTE, "gpu_compute_bound")             \
-	X(COMM, "gpu_communication_bound")          \
-	X(KERNEL_GAP, "gpu_kernel_kernel_overhead") \
-	X(LAUNCH, "gpu_kernel_launch_overhead")
+#define TIDE_CP_BOUNDS(X)                                                             \
+	X(NONE, "")                                                                   \
+	X(CPU, "cpu_bound")                                                           \
+	X(DATA, "data_loading")                                                       \
+	X(COMPUTE, "gpu_compute_bound")                                               \
+	X(COMM, "gpu_communication_bound")                                            \
+	X(KERNEL_GAP, "gpu_kernel_kernel_overhead")                                   \
+	X(LAUNCH, "gpu_kernel_launch_overhead")                                       \
+	X(QUEUED, "gpu_queued_behind_earlier_work") /* began long after its launch */ \
+	X(BEFORE, "gpu_work_from_before_window")    /* waited for work launched earlier */
 typedef enum tide_cp_bound {
 #define X(name, text) TIDE_CP_BOUND_##name,
 	TIDE_CP_BOUNDS(X)

@@ -30,14 +30,7 @@ static bool synchronizes(const char *n)
 
 enum { BACK = 64 }; /* ends looked at; only where clocks disagree is it not the first */
 
-struct ended {
-	int64_t t;
-	uint32_t row;
-	int64_t call; /* row that launched it, -1 = not in the trace */
-};
-
-/* Ends of all device rows in order, in the window or not. */
-static struct ended *device_ends(const crit *c, size_t *n)
+crit_ended *tide__crit_ends(const crit *c, size_t *n)
 {
 	const tide_compat_frame *f = c->f;
 	tide_keyed *k = tide__crit_room(f->n);
@@ -47,19 +40,18 @@ static struct ended *device_ends(const crit *c, size_t *n)
 			crit_put(&k[(*n)++], f->ts[i] + f->dur[i], i);
 	if (k)
 		tide__crit_sort(k, *n);
-	struct ended *e = k ? tide__alloc(*n, sizeof *e) : NULL;
+	crit_ended *e = k ? tide__alloc(*n, sizeof *e) : NULL;
 	for (size_t i = 0; e && i < *n; i++) {
 		uint32_t row = (uint32_t)k[i].id;
-		e[i] = (struct ended){ f->ts[row] + f->dur[row], row,
-				       f->link[row] > 0 ? tide__compat_frame_row(f, f->link[row])
-							: -1 };
+		e[i] = (crit_ended){ f->ts[row] + f->dur[row], row,
+				     f->link[row] > 0 ? tide__compat_frame_row(f, f->link[row])
+						      : -1 };
 	}
 	tide__free(k);
 	return e;
 }
 
-/* How many of them are at or before t. */
-static size_t until(const struct ended *e, size_t n, int64_t t)
+size_t tide__crit_until(const crit_ended *e, size_t n, int64_t t)
 {
 	size_t lo = 0, hi = n;
 	while (lo < hi) {
@@ -80,10 +72,10 @@ static bool told(const crit *c, size_t row)
 }
 
 /* What the call waited for, NULL = nothing that is known. */
-static const struct ended *waited_for(const crit *c, uint32_t call, const struct ended *e, size_t n)
+static const crit_ended *waited_for(const crit *c, uint32_t call, const crit_ended *e, size_t n)
 {
 	int64_t t0 = c->f->ts[call];
-	size_t k = until(e, n, t0 + c->f->dur[call]);
+	size_t k = tide__crit_until(e, n, t0 + c->f->dur[call]);
 	for (size_t i = 0; i < BACK && k > i && e[k - 1 - i].t > t0; i++) {
 		int64_t by = e[k - 1 - i].call;
 		if (by < 0 || by == call || c->f->ts[by] < t0)
@@ -94,7 +86,7 @@ static const struct ended *waited_for(const crit *c, uint32_t call, const struct
 
 /* waits, per node: the end of a call that waited. For work from before the window there is nothing
  * to lead an edge from. */
-static bool find_waits(crit *c, const struct ended *e, size_t n, bool *waits)
+static bool find_waits(crit *c, const crit_ended *e, size_t n, bool *waits)
 {
 	bool ok = true;
 	for (uint32_t i = 0; i < c->f->n && ok; i++) {
@@ -102,7 +94,7 @@ static bool find_waits(crit *c, const struct ended *e, size_t n, bool *waits)
 		if (!c->end[i] || (cat != TIDE_CAT_RUNTIME && cat != TIDE_CAT_DRIVER) ||
 		    !synchronizes(crit_name(c, i)) || told(c, i))
 			continue;
-		const struct ended *w = waited_for(c, i, e, n);
+		const crit_ended *w = waited_for(c, i, e, n);
 		if (!w)
 			continue;
 		waits[c->end[i] - 1] = true;
@@ -129,7 +121,7 @@ static void clear_weights(crit *c, bool *waits)
 bool tide__crit_waits(crit *c)
 {
 	size_t n;
-	struct ended *e = device_ends(c, &n);
+	crit_ended *e = tide__crit_ends(c, &n);
 	bool *waits = tide__calloc(c->n_nodes, sizeof *waits);
 	bool ok = e && waits && find_waits(c, e, n, waits);
 	if (ok)

@@ -30,6 +30,7 @@ class Maker:
         self.r = random.Random(seed)
         self.events, self.corr, self.free = [], 0, {}
         self.records = []  # (correlation of a cudaEventRecord, device, stream)
+        self.silent = self.r.random() < 0.5  # no rows that tell of synchronisation
         self.devices = self.r.choice([[0], [0], [0, 1]])
         self.streams = self.r.choice([[7], [7, 20], [7, 20, 24]])
 
@@ -39,7 +40,7 @@ class Maker:
 
     def device_row(self, cat, name, device, stream, after, corr):
         r = self.r
-        ts = max(after + r.randint(-2, 6), self.free.get((device, stream), 0) + r.choice([0] * 12 + [1, 3] * 6 + [2000]))
+        ts = max(after + (r.randint(-2, 6) if r.random() < 0.8 else r.randint(20, 160)), self.free.get((device, stream), 0) + r.choice([0] * 12 + [1, 3] * 6 + [2000]))
         dur = r.randint(1, 30)
         self.free[device, stream] = ts + dur
         self.row(cat, name, ts, dur, stream, device=device, stream=stream, correlation=corr)
@@ -62,6 +63,8 @@ class Maker:
         elif kind < 0.78:
             self.row("cuda_runtime", "cudaEventRecord", ts, end - ts, tid, correlation=c)
             self.records.append((c, device, stream))
+        elif kind < 0.82 or (kind > 0.84 and self.silent):
+            self.row("cuda_runtime", r.choice(["cudaStreamWaitEvent", "hipStreamWaitEvent"]), ts, end - ts, tid, correlation=c)
         elif kind < 0.84:
             self.row("cuda_runtime", r.choice(["cudaHostAlloc", "cudaMalloc", "cudaEventQuery", "cudaMemcpy", "hipDeviceSynchronize",
                                                  "cudaStreamSynchronize"]), ts, end - ts, tid,
@@ -304,7 +307,28 @@ class Path:
             if source is not None and waiter is not None:
                 held[waiter["i"]] = source
 
+    def guess(self, x):
+        """The row of another stream that a kernel waited for, where no row of the trace tells."""
+        call = x["partner"]
+        if call is None or any(y["name"] == "Stream Wait Event" for y in self.rows):
+            return None
+        waits = [y for y in self.rows if y["name"].endswith("StreamWaitEvent") and y["tid"] == call["tid"] and y["t0"] < call["t0"]]
+        before = [y["partner"]["t0"] for y in self.rows if y["cat"] in DEVICE - {"cuda_sync"} and y["partner"] is not None and
+                  y["stream"] == x["stream"] and y["partner"]["tid"] == call["tid"] and y["partner"]["t0"] < call["t0"]]
+        if any(all(y["t0"] > t for t in before) for y in waits):
+            near = 10000
+        elif x["t0"] - call["t1"] >= 100000:
+            near = 5000
+        else:
+            return None
+        done = [y for y in self.rows if y["cat"] in DEVICE - {"cuda_sync"} and y["stream"] != x["stream"] and y["device"] == x["device"] and
+                y["t0"] < x["t0"] and call["t1"] < y["t1"] <= x["t0"] <= y["t1"] + near and
+                (y["partner"] is None or y["partner"]["t0"] < call["t0"])]
+        return max(done, key=lambda y: (y["t1"], y["i"])) if done else None
+
     def kernel(self, x, before, source):
+        if source is None:
+            source = self.guess(x)
         self.edge((x, "begin"), (x, "end"), "operator")
         if source is not None and not source["node"]:
             source = None
