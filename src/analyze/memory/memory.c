@@ -23,13 +23,15 @@ tide_code tide__memory_find(const tide_model *m, const tide_memory_query *q, tid
 	find_moment(x);
 	rc = tide__usage_at(x->m, x->at.cut, x->at.chosen ? x->at.t : INT64_MAX, 0, &x->usage, err);
 	if (rc == TIDE_OK)
-		rc = tide__sampled(x->m, x->at.chosen ? x->at.t : INT64_MAX, q->buckets, &x->sampled,
-				   err);
+		rc = tide__sampled(x->m, x->at.chosen ? x->at.t : INT64_MAX, q->buckets,
+				   &x->sampled, err);
+	if (rc == TIDE_OK)
+		rc = tide__relative(x->m, x->at.chosen ? x->at.t : INT64_MAX, &x->relative, err);
 	if (rc == TIDE_OK && x->at.chosen)
 		rc = tide__alive_at(x->m, x->at.cut, x->device, TIDE_ANY, &alive, err);
 	if (rc == TIDE_OK)
-		rc = tide__largest(x->m, x->at.chosen ? &alive : NULL, x->device, q->top, &x->largest,
-				   err);
+		rc = tide__largest(x->m, x->at.chosen ? &alive : NULL, x->device, q->top,
+				   &x->largest, err);
 	tide__alive_free(&alive);
 	return rc;
 }
@@ -39,6 +41,7 @@ void tide__memory_free(tide_memory *x)
 	tide__usage_free(&x->usage);
 	tide__usage_free(&x->whole);
 	tide__sampled_free(&x->sampled);
+	tide__relative_free(&x->relative);
 	tide__alive_free(&x->largest);
 }
 
@@ -46,5 +49,11 @@ bool tide__memory_has(const tide_memory *x, uint32_t d)
 {
 	const tide_level *l = &x->whole.devices[d];
 	return (x->device == TIDE_ANY || x->device == d) &&
-	       (l->allocs || l->source || x->sampled.devices[d].n);
+	       (l->allocs || l->source || x->sampled.devices[d].n || x->relative.devices[d].events);
+}
+
+bool tide__memory_counted(const tide_memory *x, uint32_t d)
+{
+	return !x->sampled.devices[d].n &&
+	       (x->whole.devices[d].allocs || !x->relative.devices[d].events);
 }

@@ -8,6 +8,7 @@
 
 #include "analyze/memory/live_set.h"
 #include "analyze/memory/moment.h"
+#include "analyze/memory/relative.h"
 #include "analyze/memory/sampled.h"
 #include "analyze/memory/usage.h"
 
@@ -19,20 +20,23 @@ typedef struct tide_memory_query {
 } tide_memory_query;
 
 typedef struct tide_memory {
-	const tide_model *m; /* borrowed */
-	uint32_t device;     /* TIDE_ANY = all */
-	tide_moment at;	     /* at_peak: cut and t are those of the peak */
-	tide_usage usage;    /* up to the moment */
-	tide_usage whole;    /* the whole trace, with the series */
-	tide_sampled sampled; /* devices that are known by samples alone; with the series */
-	tide_alive largest;   /* of those alive at the moment, if one was chosen */
+	const tide_model *m;	/* borrowed */
+	uint32_t device;	/* TIDE_ANY = all */
+	tide_moment at;		/* at_peak: cut and t are those of the peak */
+	tide_usage usage;	/* up to the moment */
+	tide_usage whole;	/* the whole trace, with the series */
+	tide_sampled sampled;	/* devices that are known by samples alone; with the series */
+	tide_relative relative; /* devices whose memory events have no addresses */
+	tide_alive largest;	/* of those alive at the moment, if one was chosen */
 } tide_memory;
 
 /* `m` is borrowed until tide__memory_free, which is due in any case. */
 tide_code tide__memory_find(const tide_model *m, const tide_memory_query *q, tide_memory *out,
 			    tide_error *err);
 void tide__memory_free(tide_memory *x);
-/* Whether there is anything to show of a device: allocations, segments or samples. */
+/* Whether there is anything to show of a device: allocations, segments, samples or sizes. */
 bool tide__memory_has(const tide_memory *x, uint32_t device);
+/* Whether its live bytes are known: false where it has but samples, or sizes without addresses. */
+bool tide__memory_counted(const tide_memory *x, uint32_t device);
 
 #endif

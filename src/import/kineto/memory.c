@@ -417,7 +417,7 @@ static bool texts(state *st)
 	st->reserved = tide__str(m, "Total Reserved");
 	st->heap = tide__str(m, "heap");
 	st->dram = tide__str(m, "DRAM");
-	st->since = tide__str(m, "Bytes since the trace's start");
+	st->since = tide__str(m, "Bytes since the trace's start"); /* analyze/memory/relative.h */
 	return st->bytes.i && st->total.i && st->reserved.i && st->heap.i && st->dram.i &&
 	       st->since.i;
 }

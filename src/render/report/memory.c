@@ -65,7 +65,7 @@ static void level_row(tide_grid *g, const char *name, size_t n, const char *kind
 static tide_grid *levels(struct view *x, uint32_t d, bool sum)
 {
 	const tide_model *m = x->r->m;
-	bool counted = !x->r->sampled.devices[d].n;
+	bool counted = tide__memory_counted(x->r, d);
 	bool apart = false; /* the device's reserved bytes are known, a pool's are not */
 	tide_grid *g = tide__grid_new(level_cols, sizeof level_cols / sizeof *level_cols);
 	for (uint32_t p = 0; p < m->pools.n; p++) {
@@ -80,7 +80,8 @@ static tide_grid *levels(struct view *x, uint32_t d, bool sum)
 			  m->pools.capacity[p], counted);
 	}
 	if (sum && (tide__grid_rows(g) > 1 || apart))
-		level_row(g, "all", 3, NULL, &x->r->usage.devices[d], m->devices.capacity[d], counted);
+		level_row(g, "all", 3, NULL, &x->r->usage.devices[d], m->devices.capacity[d],
+			  counted);
 	return g;
 }
 
@@ -135,6 +136,31 @@ static void print_sampled(const tide_out *to, const tide_sampled_device *s)
 		tide__fmt_count(n, sizeof n, (int64_t)s->n));
 }
 
+/* Sizes without addresses: what is known, and what is not. */
+static void print_relative(const tide_out *to, const tide_relative_device *r)
+{
+	char n[32], high[32], low[32], now[32], t[2][32], least[32], got[32], gave[32];
+	fprintf(to->out,
+		"  %s memory events with sizes but no addresses: allocated %s, freed %s. Relative to "
+		"the start of the trace:\n"
+		"  highest %s%s (%s), lowest %s%s (%s), now %s%s.\n",
+		tide__fmt_count(n, sizeof n, (int64_t)r->events),
+		tide__fmt_bytes(got, sizeof got, (double)r->allocated),
+		tide__fmt_bytes(gave, sizeof gave, (double)r->freed), r->high > 0 ? "+" : "",
+		tide__fmt_bytes(high, sizeof high, (double)r->high),
+		tide__fmt_ns(t[0], sizeof t[0], (double)r->high_t), r->low < 0 ? "-" : "",
+		tide__fmt_bytes(low, sizeof low, -(double)r->low),
+		tide__fmt_ns(t[1], sizeof t[1], (double)r->low_t),
+		r->now > 0   ? "+"
+		: r->now < 0 ? "-"
+			     : "",
+		tide__fmt_bytes(now, sizeof now, r->now < 0 ? -(double)r->now : (double)r->now));
+	fprintf(to->out,
+		"  Peak at least %s. Not known: bytes alive at the start, live bytes, which allocation a "
+		"free ends.\n",
+		tide__fmt_bytes(least, sizeof least, (double)tide__relative_least_peak(r)));
+}
+
 static void print_device(const tide_out *to, struct view *x, uint32_t d)
 {
 	const tide_model *m = x->r->m;
@@ -151,14 +177,20 @@ static void print_device(const tide_out *to, struct view *x, uint32_t d)
 			tide__fmt_bytes(bytes, sizeof bytes, (double)m->devices.capacity[d]));
 	fputs(to->style.color ? "\033[0m\n" : "\n", to->out);
 	tide_grid *g = levels(x, d, true);
-	tide__grid_print(g, to->out, &to->style, 2);
+	if (tide__grid_rows(g))
+		tide__grid_print(g, to->out, &to->style, 2);
 	tide__grid_free(g);
 	if (w->devices[d].source == TIDE_RESERVED_SAMPLES)
 		fputs("  Reserved is sampled: exact when told, not known in between.\n", to->out);
 	if (x->r->sampled.devices[d].n)
 		print_sampled(to, &x->r->sampled.devices[d]);
+	if (x->r->relative.devices[d].events)
+		print_relative(to, &x->r->relative.devices[d]);
 	fputc('\n', to->out);
-	tide_chart c = { .live = (x->r->sampled.devices[d].n ? x->r->sampled.series : w->live_series) +
+	if (!tide__memory_counted(x->r, d) && !x->r->sampled.devices[d].n)
+		return;
+	tide_chart c = { .live = (x->r->sampled.devices[d].n ? x->r->sampled.series
+							     : w->live_series) +
 				 d * w->buckets,
 			 .reserved = w->reserved_series + d * w->buckets,
 			 .n = w->buckets,
@@ -186,7 +218,7 @@ static void print_text(const tide_out *to, struct view *x)
 	if (x->r->largest.n) {
 		tide_grid *g = largest(x);
 		tide__heading(to, x->r->at.chosen ? "largest allocations alive then"
-					      : "largest allocations");
+						  : "largest allocations");
 		tide__grid_print(g, to->out, &to->style, 2);
 		tide__grid_free(g);
 	}
@@ -234,9 +266,28 @@ static void json_sampled(tide_json *j, struct view *x, uint32_t d)
 	tide__json_object_end(j);
 }
 
+static void json_relative(tide_json *j, const tide_relative_device *r)
+{
+	tide__json_key(j, "relative");
+	if (!r->events) {
+		tide__json_null(j);
+		return;
+	}
+	tide__json_object(j);
+	tide__json_kuint(j, "events", r->events);
+	tide__json_kint(j, "bytes", r->now);
+	tide__json_kint(j, "high_bytes", r->high);
+	tide__json_kint(j, "high_time_ns", r->high_t);
+	tide__json_kint(j, "low_bytes", r->low);
+	tide__json_kint(j, "low_time_ns", r->low_t);
+	tide__json_kuint(j, "least_peak_bytes", tide__relative_least_peak(r));
+	tide__json_kuint(j, "alloc_bytes", r->allocated);
+	tide__json_kuint(j, "free_bytes", r->freed);
+	tide__json_object_end(j);
+}
+
 static void json_device(tide_json *j, struct view *x, uint32_t d)
 {
-	const tide_sampled_device *s = &x->r->sampled.devices[d];
 	const tide_model *m = x->r->m;
 	const tide_level *l = &x->r->usage.devices[d];
 	const tide_usage *w = &x->r->whole;
@@ -249,7 +300,7 @@ static void json_device(tide_json *j, struct view *x, uint32_t d)
 	n ? tide__json_strn(j, model, n) : tide__json_null(j);
 	tide__json_key(j, "totals");
 	tide_grid *g = tide__grid_new(level_cols, sizeof level_cols / sizeof *level_cols);
-	level_row(g, "all", 3, NULL, l, m->devices.capacity[d], !s->n);
+	level_row(g, "all", 3, NULL, l, m->devices.capacity[d], tide__memory_counted(x->r, d));
 	if (tide__grid_rows(g))
 		tide__grid_json_row(g, 0, j);
 	else
@@ -260,8 +311,9 @@ static void json_device(tide_json *j, struct view *x, uint32_t d)
 	tide__grid_json(g, j);
 	tide__grid_free(g);
 	json_series(j, "live_series_bytes", w->live_series + d * w->buckets,
-		    s->n ? 0 : w->buckets); /* not known */
+		    tide__memory_counted(x->r, d) ? w->buckets : 0); /* not known */
 	json_sampled(j, x, d);
+	json_relative(j, &x->r->relative.devices[d]);
 	if (w->devices[d].source)
 		json_series(j, "reserved_series_bytes", w->reserved_series + d * w->buckets,
 			    w->buckets);

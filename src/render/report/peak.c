@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/memory/relative.h"
+#include "model/strings.h"
+
 const char *const tide__group_by_texts[] = {
 #define X(name, text) text,
 	TIDE_GROUP_BYS(X)
@@ -176,10 +179,20 @@ static void print_head(const tide_out *to, const tide_peak *x)
 	fputs("\n\n", to->out);
 }
 
+static void print_empty(const tide_out *to, const tide_peak *x)
+{
+	static const char name[] = TIDE_RELATIVE_COUNTER;
+	bool sizes = tide__strings_find(x->m->strings, name, sizeof name - 1);
+	fputs(sizes ? "The trace holds memory events with sizes but no addresses: what was alive at the "
+		      "peak is not known. `tidemark memory` shows the running sum.\n"
+		    : "The trace holds no allocations.\n",
+	      to->out);
+}
+
 void tide__peak_text(const tide_peak *x, size_t top, const tide_out *to)
 {
 	if (!x->usage.devices[x->device].allocs) {
-		fputs("The trace holds no allocations.\n", to->out);
+		print_empty(to, x);
 	} else {
 		print_head(to, x);
 		print_groups(to, x, top ? top : SIZE_MAX);

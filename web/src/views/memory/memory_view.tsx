@@ -138,7 +138,7 @@ export function MemoryOf({ main, m, map }: { main: Main; m: Memory; map?: Given 
     else if (e.key === ',') step(sc, -1);
     else if (e.key === 'Escape') moment.value = alloc.value = null;
   });
-  if (!sc || !main.device) return <p class="loading">This trace holds no memory events.</p>;
+  if (!sc || !main.device) return <p class="loading">This trace holds no allocations.</p>;
   const devices = inUse(main);
   const reservedText = dev || !sc.res.t.length ? held(main.devices[dev || main.device]) : 'reserved';
   const cut = momentOf(sc);

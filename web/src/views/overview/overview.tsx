@@ -249,7 +249,7 @@ export function Overview({ main }: { main: Main }) {
             <Figure label={main.now ? 'Alive now' : 'Still alive at the end'} value={bytes(d.live)} sub={`${plural(d.count, 'allocation')} not freed`} />
           </>
         ) : (
-          <Figure label="Peak memory" value="unknown" sub="no memory events recorded" />
+          <Figure label="Peak memory" value="unknown" sub="no allocations recorded" />
         )}
         {main.cpu_ns + main.gpu_ns > 0 && (
           <>
