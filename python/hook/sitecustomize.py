@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Read by every Python that `tidemark run` starts: waits for torch, then turns op recording on.
+"""Read by every Python that `tidemark run` starts: waits for torch, then turns op recording on. `tidemark compile --mode` uses it, too.
 
 Python reads only the first sitecustomize on its path, so the one that would have been read comes next.
 """
@@ -28,6 +28,11 @@ def _install() -> None:
             import tidemark_hook
 
             tidemark_hook.install()
+        if os.environ.get("TIDEMARK_COMPILE_MODE"):
+            import tidemark_compile
+            import tidemark_watch
+
+            tidemark_compile.install(tidemark_watch.Watch)
     except Exception as why:  # never fail somebody's program
         try:
             print(f"tidemark: ops are not recorded: {why}", file=sys.stderr)

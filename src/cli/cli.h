@@ -107,6 +107,9 @@ typedef struct tide_command {
 	int (*run)(const tide_args *a);
 	bool rest; /* from the first word that is no option on, all is another program's command
 		      line */
+	/* With `rest`: whether a word is a file to read after all, so that options may follow it. NULL =
+	 * never. */
+	bool (*is_input)(const char *word);
 	bool own_output; /* run() writes the file of --output itself: the framework leaves it alone
 			  */
 	bool raw; /* what it prints is for programs: never broken at the terminal's edge (nor is

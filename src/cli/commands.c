@@ -24,6 +24,7 @@
 	X(hta)           \
 	X(kernels)       \
 	X(critical_path) \
+	X(compile)       \
 	X(timeline)      \
 	X(gantt)         \
 	X(flame)         \

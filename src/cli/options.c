@@ -318,7 +318,7 @@ static tide_code walk(struct parse *p)
 		char *w = p->argv[p->at];
 		if (only_files || w[0] != '-' || !w[1]) {
 			p->a->files[p->a->n_files++] = w;
-			only_files |= p->cmd->rest;
+			only_files |= p->cmd->rest && !(p->cmd->is_input && p->cmd->is_input(w));
 		} else if (!strcmp(w, "--")) {
 			only_files = true;
 		} else {

@@ -44,6 +44,8 @@ typedef struct tide_importer {
 	int (*sniff)(const uint8_t *head, size_t n);
 	/* Fill an empty model. */
 	tide_code (*load)(const char *path, const tide_load_options *opt, tide_model *m, tide_error *err);
+	/* Whether a folder is an input of this format; NULL = folders never are. */
+	bool (*folder)(const char *path);
 } tide_importer;
 
 /* Load `path` (opt may be NULL = defaults). *out is NULL on failure; the error's text does not

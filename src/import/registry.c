@@ -21,7 +21,8 @@
 /* One row a format: declare its importer, name it below. */
 #define TIDE_IMPORTERS(X)    \
 	X(tide__import_tide) \
-	X(tide__import_kineto) X(tide__import_torchsnap) X(tide__import_tracker)
+	X(tide__import_kineto) X(tide__import_torchsnap) X(tide__import_tracker) \
+	X(tide__import_torchtrace)
 
 #define X(name) extern const tide_importer name;
 TIDE_IMPORTERS(X)
@@ -208,8 +209,22 @@ static tide_code sniff_fd(int fd, uint8_t *buf, const tide_importer **imp, tide_
 	return *imp ? TIDE_OK : unknown_format(head, n, err);
 }
 
+/* The importer that reads this folder; NULL: not a folder, or none does. */
+static const tide_importer *of_folder(const char *path)
+{
+	struct stat st;
+	if (stat(path, &st) || !S_ISDIR(st.st_mode))
+		return NULL;
+	for (size_t i = 0; importers[i]; i++)
+		if (importers[i]->folder && importers[i]->folder(path))
+			return importers[i];
+	return NULL;
+}
+
 static tide_code sniff_path(const char *path, const tide_importer **imp, tide_error *err)
 {
+	if ((*imp = of_folder(path)))
+		return TIDE_OK;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return tide__fail_errno(err, "cannot open");

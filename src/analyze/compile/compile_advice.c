@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* See compile_advice.h. One function a rule; a rule without evidence says nothing. */
+#include "analyze/compile/compile_advice.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct rules {
+	const tide_model *m;
+	const tide_compile_report *r;
+	tide_advice *out;
+	size_t n;
+} rules;
+
+static tide_advice *rule(rules *w, const char *id, const char *figure, double value,
+			 double threshold, int severity)
+{
+	tide_advice *a = &w->out[w->n++];
+	*a = (tide_advice){ .id = id, .figure = figure, .value = value, .threshold = threshold,
+			    .severity = severity };
+	return a;
+}
+
+static double seconds(int64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+static int cut(size_t n, size_t most)
+{
+	return (int)(n < most ? n : most);
+}
+
+static void failures(rules *w)
+{
+	if (!w->r->failed)
+		return;
+	tide_advice *a = rule(w, "compile_failed", "failed", (double)w->r->failed, 0,
+			      TIDE_ADVICE_HIGH);
+	const tide_compile_unit *u = w->r->units;
+	while (!u->fail_type.i)
+		u++;
+	snprintf(a->bottleneck, sizeof a->bottleneck, "%" PRIu64 " compiles failed", w->r->failed);
+	snprintf(a->text, sizeof a->text,
+		 "%" PRIu64 " compiles failed and their frames run eagerly. The first is %.80s: %.60s.",
+		 w->r->failed, tide__text(w->m, u->function, NULL),
+		 tide__text(w->m, u->fail_type, NULL));
+}
+
+static void breaks(rules *w)
+{
+	const tide_compile_report *r = w->r;
+	if (!r->graph_breaks)
+		return;
+	const tide_graph_break *b = &r->breaks[0];
+	int64_t cost = 0;
+	for (size_t i = 0; i < r->n_breaks; i++)
+		cost += r->breaks[i].retrace_ns;
+	bool high = r->total_ns > 0 && cost > r->total_ns / 5;
+	tide_advice *a = rule(w, "graph_breaks", "graph_breaks", (double)r->graph_breaks, 0,
+			      high ? TIDE_ADVICE_HIGH : TIDE_ADVICE_MEDIUM);
+	snprintf(a->bottleneck, sizeof a->bottleneck, "%" PRIu64 " graph breaks at %zu places",
+		 r->graph_breaks, r->n_breaks);
+	snprintf(a->text, sizeof a->text,
+		 "Found %" PRIu64 " graph breaks at %zu places, which took %.3f s of tracing again. "
+		 "Consider using fullgraph=True and fixing breaks for best performance. The costliest "
+		 "is at %.90s:%" PRId64 ": %.*s. %s.",
+		 r->graph_breaks, r->n_breaks, seconds(cost), tide__text(w->m, b->file, NULL), b->line,
+		 cut(b->reason.n, 80), b->reason.s, b->suggestion);
+}
+
+static void recompiles(rules *w)
+{
+	const tide_compile_report *r = w->r;
+	if (!r->n_recompiles)
+		return;
+	const tide_recompile *x = &r->recompiles[0];
+	const char *reason = tide__text(w->m, x->reason, NULL);
+	bool shape = strstr(reason, "size mismatch") || strstr(reason, "shape");
+	int64_t ns = 0;
+	for (size_t i = 0; i < r->n_recompiles; i++)
+		ns += r->recompiles[i].total_ns;
+	tide_advice *a = rule(w, "recompiles", "recompiles", (double)r->recompiled, 0,
+			      TIDE_ADVICE_MEDIUM);
+	snprintf(a->bottleneck, sizeof a->bottleneck, "%" PRIu64 " recompiles, %.3f s", r->recompiled,
+		 seconds(ns));
+	snprintf(a->text, sizeof a->text,
+		 "%" PRIu64 " recompiles took %.3f s. The costliest is of %.60s: %.160s. %s",
+		 r->recompiled, seconds(ns), tide__text(w->m, x->function, NULL), reason,
+		 shape ? "Pad inputs to a few sizes, or use torch._dynamo.mark_dynamic or dynamic=True."
+		       : "Keep what the guard checks constant between calls.");
+}
+
+static void cudagraphs(rules *w)
+{
+	if (!w->r->cudagraph_skips)
+		return;
+	const tide_compile_unit *u = w->r->units;
+	while (!u->cudagraph_skip.i)
+		u++;
+	tide_advice *a = rule(w, "cudagraph_skips", "cudagraph_skips",
+			      (double)w->r->cudagraph_skips, 0, TIDE_ADVICE_MEDIUM);
+	snprintf(a->bottleneck, sizeof a->bottleneck, "%" PRIu64 " graphs run without CUDA graphs",
+		 w->r->cudagraph_skips);
+	snprintf(a->text, sizeof a->text,
+		 "%" PRIu64 " compiled graphs run without CUDA graphs. The first reason: %.240s",
+		 w->r->cudagraph_skips, tide__text(w->m, u->cudagraph_skip, NULL));
+}
+
+static void slow(rules *w)
+{
+	const tide_compile_report *r = w->r;
+	if (r->total_ns <= INT64_C(30) * 1000000000)
+		return;
+	uint64_t hits = r->cache[TIDE_CACHE_FX][TIDE_CACHE_HIT],
+		 misses = r->cache[TIDE_CACHE_FX][TIDE_CACHE_MISS];
+	tide_advice *a = rule(w, "compile_time", "compile_s", seconds(r->total_ns), 30,
+			      TIDE_ADVICE_MEDIUM);
+	snprintf(a->bottleneck, sizeof a->bottleneck, "compiling took %.1f s", seconds(r->total_ns));
+	snprintf(a->text, sizeof a->text,
+		 "High compilation time (%.1f s; %" PRIu64 " graph cache hits, %" PRIu64
+		 " misses). Keep TORCHINDUCTOR_CACHE_DIR between runs, or save compiled models with "
+		 "torch.export.",
+		 seconds(r->total_ns), hits, misses);
+}
+
+static void fusion(rules *w)
+{
+	double f = tide__compile_fusion(w->r);
+	if (f <= 2)
+		return;
+	tide_advice *a = rule(w, "fusion", "fusion_ratio", f, 2, TIDE_ADVICE_INFO);
+	snprintf(a->text, sizeof a->text,
+		 "Good kernel fusion: %" PRId64 " ops → %" PRId64 " kernel calls (%.1fx reduction)",
+		 w->r->ops, w->r->launches + w->r->external, f);
+}
+
+static int by_severity(const void *a, const void *b)
+{
+	return ((const tide_advice *)b)->severity - ((const tide_advice *)a)->severity;
+}
+
+size_t tide__compile_advise(const tide_model *m, const tide_compile_report *r,
+			    tide_advice out[TIDE_COMPILE_ADVICE_MAX])
+{
+	static void (*const all[])(rules *) = { failures,   breaks, recompiles,
+						cudagraphs, slow,   fusion };
+	rules w = { m, r, out, 0 };
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		all[i](&w);
+	if (w.n)
+		qsort(out, w.n, sizeof *out, by_severity);
+	return w.n;
+}

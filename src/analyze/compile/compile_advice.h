@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Recommendations on torch.compile, each with its figure. Thresholds: docs/analyses/compile.md. */
+#ifndef TIDE_ANALYZE_COMPILE_COMPILE_ADVICE_H
+#define TIDE_ANALYZE_COMPILE_COMPILE_ADVICE_H
+
+#include "analyze/compile/compile_report.h"
+#include "analyze/device/advice.h"
+
+enum { TIDE_COMPILE_ADVICE_MAX = 8 };
+
+/* Most severe first; returns how many were put into out. */
+size_t tide__compile_advise(const tide_model *m, const tide_compile_report *r,
+			    tide_advice out[TIDE_COMPILE_ADVICE_MAX]);
+
+#endif

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Compile logs: the plain JSON reader, records, and every allocation failing in turn. */
+#include <string.h>
+
+#include "analyze/compile/compile_report.h"
+#include "base/mem.h"
+#include "import/torchtrace/torchtrace_impl.h"
+#include "testing.h"
+
+static void numbers(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t scale;
+		bool ok;
+		int64_t want;
+	} rows[] = {
+		{ "12", 1, true, 12 },
+		{ "-12.5", 10, true, -125 },
+		{ "1794709290481508.8", 1000, true, INT64_C(1794709290481508800) },
+		{ "1.5e3", 1, true, 1500 },
+		{ "25e-1", 1, true, 3 },
+		{ "0.0004", 1000, true, 0 },
+		{ "12.299701", 1000000, true, 12299701 },
+		{ "1e300", 1, false, 0 },
+		{ "99999999999999999999", 1, false, 0 },
+		{ "1.2.3", 1, false, 0 },
+		{ "x", 1, false, 0 },
+		{ "\"5\"", 1, false, 0 },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tide_plain v;
+		int64_t got = 0;
+		assert_true(tide__plain_parse(rows[i].text, strlen(rows[i].text), &v));
+		if (tide__plain_number(v, rows[i].scale, &got) != rows[i].ok ||
+		    got != rows[i].want)
+			fail_msg("%s: %lld", rows[i].text, (long long)got);
+	}
+}
+
+static void values(void **state)
+{
+	static const char *const bad[] = { "", "  ", "{", "[1,", "\"a", "{} x", "\"\\\"", ",", "[\"]" };
+	tide_plain v, key, x;
+	const char *text = " {\"a\\\"b\": [1, {\"c\": \"}\"}], \"d\": null}\t";
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		if (tide__plain_parse(bad[i], strlen(bad[i]), &v))
+			fail_msg("%s was read", bad[i]);
+	assert_true(tide__plain_parse(text, strlen(text), &v));
+	assert_true(tide__plain_get(v, "d", &x) && x.type == 'n');
+	assert_false(tide__plain_get(v, "c", &x) || x.type);
+	assert_true(tide__plain_get(v, "a\\\"b", &x) && x.type == '[');
+	tide_plain_walk w = tide__plain_walk(x);
+	assert_true(tide__plain_next(&w, &key, &x) && x.type == '0');
+	assert_true(tide__plain_next(&w, &key, &x) && x.type == '{');
+	assert_false(tide__plain_next(&w, &key, &x) || w.bad);
+	assert_true(tide__plain_parse("[1 2]", 5, &v));
+	w = tide__plain_walk(v);
+	assert_true(tide__plain_next(&w, &key, &x));
+	assert_false(tide__plain_next(&w, &key, &x));
+	assert_true(w.bad);
+}
+
+#define P "V0102 03:04:05.000001 4 a.py:1] "
+
+static const char log_text[] = P "{\"str\": [\"/m.py\", 0]}\n" P
+	"{\"dynamo_start\": {\"stack\": [{\"line\": 3, \"name\": \"f\", \"filename\": 0}]}, "
+	"\"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0}\n" P
+	"{\"chromium_event\": {}}\n\t{\"name\": \"compile_attempt_0\", \"ph\": \"B\", \"ts\": 10}\n" P
+	"{\"artifact\": {\"name\": \"dynamo_graph_break_reason\"}, \"frame_id\": 0, "
+	"\"frame_compile_id\": 0}\n\tGraph break in user code at /m.py:7\n\tGraph Break Reason: x\n"
+	"\t\n\tCall of numpy\n\t  Explanation: why\n\t  Hint: do that\n" P
+	"{\"chromium_event\": {}}\n\t{\"name\": \"compile_attempt_0\", \"ph\": \"E\", \"ts\": 25.5}\n"
+	"nonsense\n" P
+	"{\"compilation_metrics\": {\"co_name\": \"f\", \"co_filename\": \"/m.py\", "
+	"\"dynamo_cumulative_compile_time_us\": 20}, \"frame_id\": 0, \"frame_compile_id\": 0}\n";
+
+static tide_model *load(tide_error *err)
+{
+	tide_model *m = tide__model_new();
+	if (!m)
+		return NULL;
+	m->format = tide__strndup("torchtrace", 10);
+	if (!m->format ||
+	    tide__torchtrace_import(log_text, sizeof log_text - 1, NULL, m, err) != TIDE_OK) {
+		tide__model_free(m);
+		return NULL;
+	}
+	return m;
+}
+
+static void report(void **state)
+{
+	tide_error err = { 0 };
+	tide_compile_report r;
+	tide_model *m = load(&err);
+	(void)state;
+	assert_non_null(m);
+	assert_int_equal(tide__model_check(m, &err), TIDE_OK);
+	assert_int_equal(m->facts.number[tide__fact_find(m, "loss.bad_lines")], 1);
+	assert_int_equal(tide__compile_report(m, &r, &err), TIDE_OK);
+	assert_int_equal(r.n_units, 1);
+	assert_int_equal(r.units[0].total_ns, 20000);
+	assert_string_equal(tide__text(m, r.units[0].function, NULL), "f");
+	assert_int_equal(r.n_breaks, 1);
+	const tide_graph_break *b = &r.breaks[0];
+	assert_int_equal(b->line, 7);
+	assert_int_equal(b->retrace_ns, 15500);
+	assert_memory_equal(b->reason.s, "Call of numpy", b->reason.n);
+	assert_memory_equal(b->hint.s, "do that", b->hint.n);
+	assert_string_equal(b->suggestion, "Use PyTorch operations instead of NumPy");
+	tide__compile_report_free(&r);
+	tide__model_free(m);
+}
+
+static void out_of_memory(void **state)
+{
+	tide_error err = { 0 };
+	(void)state;
+	for (uint64_t n = 1; n < 10000; n++) {
+		tide_compile_report r = { 0 };
+		tide__mem_fail_at(n);
+		tide_model *m = load(&err);
+		bool whole = m && tide__compile_report(m, &r, &err) == TIDE_OK;
+		uint64_t made = tide__mem_count();
+		tide__mem_fail_at(0);
+		tide__compile_report_free(&r);
+		tide__model_free(m);
+		if (made < n) {
+			assert_true(whole);
+			return;
+		}
+		assert_false(whole);
+	}
+	fail_msg("it never had enough");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(values),
+		cmocka_unit_test(report),
+		cmocka_unit_test(out_of_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
