@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Two passes over the spans: forwards for "part of which module" (a parent and a forward op come
- * before what asks for them), backwards for sums (a span's own are complete before they go to its
- * parent, and to the forward op of which it is the backward). */
+/* Two passes over the spans: forwards for "part of which module" and "recomputed?" (a parent and a
+ * forward op come before what asks for them), backwards for sums (a span's own are complete before
+ * they go to its parent, and to the forward op of which it is the backward). */
 #include "analyze/ops/modules.h"
 
 #include <string.h>
@@ -45,13 +45,21 @@ static bool any_module(const tide_model *m)
 struct sums { /* of a span and all that is nested in it */
 	uint64_t bytes, back_bytes, back_ops;
 	int64_t back_ns;
+	int64_t in_ns; /* of a backward op: module calls in it, which run the forward again */
+	uint64_t in_bytes;
+	int64_t again_ns; /* of a forward span: module calls in it that were run again */
+	uint64_t again_bytes;
 };
+
+enum { FORWARD, IN_BACKWARD, AGAIN }; /* where a span runs; AGAIN: in a recomputed module call */
 
 struct work {
 	const tide_model *m;
 	uint8_t *names;	   /* per name: is_module */
 	uint32_t *forward; /* per span: the op of which it is the backward; 0 = none */
 	struct sums *of;   /* per span; NULL = not asked for */
+	uint8_t *where;	   /* per span: FORWARD ...; NULL = not asked for */
+	uint32_t *first; /* per outermost recomputed call: the call it repeats; 0 = not recorded */
 };
 
 static bool alloc_work(struct work *w, bool sums)
@@ -60,7 +68,9 @@ static bool alloc_work(struct work *w, bool sums)
 	w->names = tide__calloc((size_t)tide__strings_count(w->m->strings) + 1, 1);
 	w->forward = tide__calloc(s->n + 1, sizeof *w->forward);
 	w->of = sums ? tide__calloc(s->n + 1, sizeof *w->of) : NULL;
-	return w->names && w->forward && (w->of || !sums);
+	w->where = sums ? tide__calloc(s->n + 1, 1) : NULL;
+	w->first = sums ? tide__calloc(s->n + 1, sizeof *w->first) : NULL;
+	return w->names && w->forward && ((w->of && w->where && w->first) || !sums);
 }
 
 static void free_work(struct work *w)
@@ -68,6 +78,8 @@ static void free_work(struct work *w)
 	tide__free(w->names);
 	tide__free(w->forward);
 	tide__free(w->of);
+	tide__free(w->where);
+	tide__free(w->first);
 }
 
 /* The engine's span runs one node, so it is the backward of the same op. */
@@ -94,6 +106,39 @@ static void find_modules(struct work *w, tide_str *of)
 	}
 }
 
+static bool is_backward(const struct work *w, uint32_t i)
+{
+	return w->forward[i] || begins(w->m, w->m->spans.name[i], "autograd::engine::");
+}
+
+/* Checkpointed modules are called again while the backward runs. Such a call repeats the last one of
+ * its name that ran forward. False on exhaustion. */
+static bool find_again(struct work *w)
+{
+	const tide_spans *s = &w->m->spans;
+	tide_map last = { 0 }; /* name -> last call that ran forward */
+	bool ok = true;
+	for (uint32_t i = 1; ok && i < s->n; i++) {
+		uint8_t around = w->where[s->parent[i].i];
+		bool module = is_module(w->m, w->names, s->name[i]);
+		w->where[i] = is_backward(w, i)			? IN_BACKWARD
+			      : module && around == IN_BACKWARD ? AGAIN
+								: around;
+		if (module && w->where[i] == FORWARD)
+			ok = tide__map_put(&last, s->name[i].i, i);
+		else if (module && around == IN_BACKWARD)
+			w->first[i] = tide__map_get(&last, s->name[i].i);
+	}
+	tide__map_free(&last);
+	return ok;
+}
+
+/* An outermost recomputed call. */
+static bool begins_again(const struct work *w, uint32_t i)
+{
+	return w->where[i] == AGAIN && w->where[w->m->spans.parent[i].i] == IN_BACKWARD;
+}
+
 static int64_t length(const tide_model *m, uint32_t i)
 {
 	return tide__span_end(m, i) - m->spans.t0[i];
@@ -108,10 +153,20 @@ static void add_up(struct work *w)
 		const struct sums *s = &w->of[i];
 		struct sums *f = &w->of[w->forward[i]], *p = &w->of[m->spans.parent[i].i];
 		if (w->forward[i]) {
-			f->back_ns += length(m, i);
-			f->back_bytes += s->bytes;
+			f->back_ns += length(m, i) - s->in_ns;
+			f->back_bytes += s->bytes - s->in_bytes;
 			f->back_ops++;
 		}
+		bool again = begins_again(w, i);
+		if (again && w->first[i]) { /* a part of the modules around the call it repeats */
+			struct sums *up = &w->of[m->spans.parent[w->first[i]].i];
+			up->again_ns += length(m, i);
+			up->again_bytes += s->bytes;
+		}
+		p->in_ns += again ? length(m, i) : s->in_ns;
+		p->in_bytes += again ? s->bytes : s->in_bytes;
+		p->again_ns += s->again_ns;
+		p->again_bytes += s->again_bytes;
 		p->bytes += s->bytes;
 		p->back_ns += s->back_ns;
 		p->back_bytes += s->back_bytes;
@@ -141,11 +196,15 @@ static bool fill_rows(const struct work *w, tide_modules *x)
 		tide_module_row *r = row_of(x, s->name[i]);
 		if (!r)
 			return false;
-		r->calls++;
-		if (x->of[s->parent[i].i].i == s->name[i].i)
+		bool again = w->where[i] == AGAIN;
+		r->calls += !again;
+		r->again_calls += again;
+		if (!begins_again(w, i) && x->of[s->parent[i].i].i == s->name[i].i)
 			continue; /* it calls itself */
-		r->forward_ns += length(w->m, i);
-		r->forward_bytes += w->of[i].bytes;
+		*(again ? &r->again_ns : &r->forward_ns) += length(w->m, i);
+		*(again ? &r->again_bytes : &r->forward_bytes) += w->of[i].bytes;
+		r->again_ns += w->of[i].again_ns;
+		r->again_bytes += w->of[i].again_bytes;
 		r->backward_ns += w->of[i].back_ns;
 		r->backward_bytes += w->of[i].back_bytes;
 		r->backward_ops += w->of[i].back_ops;
@@ -166,7 +225,7 @@ static tide_code solve(const tide_model *m, tide_modules *out, bool sums, tide_e
 		find_forwards(&w);
 		find_modules(&w, out->of);
 	}
-	if (ok && sums) {
+	if (ok && sums && (ok = find_again(&w))) {
 		add_up(&w);
 		ok = fill_rows(&w, out);
 	}

@@ -4,7 +4,8 @@
  *
  * A module's calls are spans named "nn.Module: NAME". A backward op (the target of a FWD_BWD flow,
  * with the autograd engine's span around it) belongs where its forward op ran, so its time and
- * allocations count for the modules around that. Definitions: docs/analyses/modules.md. */
+ * allocations count for the modules around that. A call inside a backward op is recomputation
+ * (activation checkpointing) and counted apart, not in forward or backward. Definitions: docs/analyses/modules.md. */
 #ifndef TIDE_ANALYZE_OPS_MODULES_H
 #define TIDE_ANALYZE_OPS_MODULES_H
 
@@ -12,9 +13,9 @@
 
 typedef struct tide_module_row {
 	tide_str name; /* of the span, "nn.Module: " included */
-	uint64_t calls;
-	int64_t forward_ns, backward_ns;
-	uint64_t forward_bytes, backward_bytes; /* allocated */
+	uint64_t calls, again_calls; /* forward; recomputed while the backward runs */
+	int64_t forward_ns, backward_ns, again_ns;
+	uint64_t forward_bytes, backward_bytes, again_bytes; /* allocated */
 	uint64_t backward_ops;
 } tide_module_row;
 

@@ -73,6 +73,8 @@ static void module_row(tide_json *j, const tide_model *m, const tide_module_row 
 	tide__json_uint(j, r->forward_bytes);
 	tide__json_uint(j, r->backward_bytes);
 	tide__json_uint(j, r->backward_ops);
+	tide__json_int(j, r->again_ns);
+	tide__json_uint(j, r->again_bytes);
 	tide__json_array_end(j);
 }
 

@@ -5,16 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const tide_grid_col cols[] = {
-	{ "calls", "Calls", TIDE_CELL_COUNT },
-	{ "forward_ns", "Forward", TIDE_CELL_NS },
-	{ "backward_ns", "Backward", TIDE_CELL_NS },
-	{ "backward_ops", NULL, TIDE_CELL_COUNT },
-	{ "forward_alloc_bytes", "Fwd alloc", TIDE_CELL_BYTES },
-	{ "backward_alloc_bytes", "Bwd alloc", TIDE_CELL_BYTES },
-	{ "module", "Module", TIDE_CELL_TEXT },
-};
+#define COLS(time, bytes)                                                                          \
+	{ "calls", "Calls", TIDE_CELL_COUNT }, { "forward_ns", "Forward", TIDE_CELL_NS },          \
+		{ "backward_ns", "Backward", TIDE_CELL_NS },                                       \
+		{ "recompute_ns", time, TIDE_CELL_NS }, { "backward_ops", NULL, TIDE_CELL_COUNT }, \
+		{ "recompute_calls", NULL, TIDE_CELL_COUNT },                                      \
+		{ "forward_alloc_bytes", "Fwd alloc", TIDE_CELL_BYTES },                           \
+		{ "backward_alloc_bytes", "Bwd alloc", TIDE_CELL_BYTES },                          \
+		{ "recompute_alloc_bytes", bytes, TIDE_CELL_BYTES },                               \
+		{ "module", "Module", TIDE_CELL_TEXT },
+
+/* Most models recompute nothing: then the text has no columns for it. */
+static const tide_grid_col cols[] = { COLS(NULL, NULL) };
+static const tide_grid_col all_cols[] = { COLS("Recompute", "Recompute alloc") };
 enum { N_COLS = sizeof cols / sizeof *cols };
+
+static bool any_again(const tide_modules *x)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->rows[i].again_calls)
+			return true;
+	return false;
+}
 
 static uint64_t key_of(const tide_module_row *r, tide_modules_sort s)
 {
@@ -50,16 +62,19 @@ static void put_row(tide_grid *g, const tide_model *m, const tide_module_row *r)
 	tide__grid_uint(g, r->calls);
 	tide__grid_int(g, r->forward_ns);
 	tide__grid_int(g, r->backward_ns);
+	tide__grid_int(g, r->again_ns);
 	tide__grid_uint(g, r->backward_ops);
+	tide__grid_uint(g, r->again_calls);
 	tide__grid_uint(g, r->forward_bytes);
 	tide__grid_uint(g, r->backward_bytes);
+	tide__grid_uint(g, r->again_bytes);
 	tide__grid_text(g, tide__module_text(m, r->name));
 }
 
 static tide_grid *rows(const tide_model *m, const tide_modules *x, const tide_modules_view *v)
 {
 	struct item *items = malloc((x->n + 1) * sizeof *items);
-	tide_grid *g = tide__grid_new(cols, N_COLS);
+	tide_grid *g = tide__grid_new(any_again(x) ? all_cols : cols, N_COLS);
 	for (size_t i = 0; items && i < x->n; i++)
 		items[i] = (struct item){ key_of(&x->rows[i], v->sort), i };
 	if (items)

@@ -5,7 +5,7 @@
 import type { Section } from './section';
 
 /** Name, calls, forward and backward ns, forward and backward bytes, backward ops. */
-export type ModuleRow = [string, number, number, number, number, number, number];
+export type ModuleRow = [string, number, number, number, number, number, number, number, number];
 
 export interface OpsJson {
   ops: [string, number, number, number, number, number, number, number][];

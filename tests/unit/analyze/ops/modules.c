@@ -53,6 +53,63 @@ static bool within(const tide_model *m, uint32_t s, uint32_t outer)
 	return s;
 }
 
+/* 0 forward, 1 in a backward op, 2 in a module call that repeats a forward one. */
+static int where(const tide_model *m, uint32_t s)
+{
+	if (!s)
+		return 0;
+	if (forward(m, s) || named(m, s, "autograd::engine::"))
+		return 1;
+	int around = where(m, m->spans.parent[s].i);
+	return module(m, s) && around == 1 ? 2 : around;
+}
+
+static bool repeats(const tide_model *m, uint32_t s)
+{
+	return where(m, s) == 2 && where(m, m->spans.parent[s].i) == 1;
+}
+
+/* The call that a recomputed one repeats, 0 = not recorded. */
+static uint32_t repeated(const tide_model *m, uint32_t s)
+{
+	for (uint32_t i = s; i-- > 1;)
+		if (m->spans.name[i].i == m->spans.name[s].i && where(m, i) == 0)
+			return i;
+	return 0;
+}
+
+static uint64_t bytes_in(const tide_model *m, uint32_t s)
+{
+	uint64_t n = 0;
+	for (uint32_t a = 1; a < m->allocs.n; a++)
+		n += within(m, m->allocs.span[a].i, s) ? m->allocs.size[a] : 0;
+	return n;
+}
+
+/* Is c in b, and in no other recomputed call between them? */
+static bool right_in(const tide_model *m, uint32_t c, uint32_t b)
+{
+	if (!within(m, c, b))
+		return false;
+	for (uint32_t p = m->spans.parent[c].i; p && p != b; p = m->spans.parent[p].i)
+		if (repeats(m, p))
+			return false;
+	return !repeats(m, b);
+}
+
+static void add_backward(const tide_model *m, uint32_t b, tide_module_row *r)
+{
+	const tide_spans *s = &m->spans;
+	r->backward_ops++;
+	r->backward_ns += s->t1[b] - s->t0[b];
+	r->backward_bytes += bytes_in(m, b);
+	for (uint32_t c = 1; c < s->n; c++)
+		if (repeats(m, c) && right_in(m, c, b)) {
+			r->backward_ns -= s->t1[c] - s->t0[c];
+			r->backward_bytes -= bytes_in(m, c);
+		}
+}
+
 static tide_module_row row_by_hand(const tide_model *m, tide_str name)
 {
 	tide_module_row r = { .name = name };
@@ -60,23 +117,23 @@ static tide_module_row row_by_hand(const tide_model *m, tide_str name)
 	for (uint32_t i = 1; i < s->n; i++) {
 		if (s->name[i].i != name.i)
 			continue;
-		r.calls++;
+		bool again = where(m, i) == 2;
+		r.calls += !again;
+		r.again_calls += again;
 		uint32_t around = innermost(m, s->parent[i].i);
-		if (around && s->name[around].i == name.i)
+		if (!repeats(m, i) && around && s->name[around].i == name.i)
 			continue;
-		r.forward_ns += s->t1[i] - s->t0[i];
-		for (uint32_t a = 1; a < m->allocs.n; a++)
-			if (within(m, m->allocs.span[a].i, i))
-				r.forward_bytes += m->allocs.size[a];
-		for (uint32_t b = 1; b < s->n; b++) {
-			if (!forward(m, b) || !within(m, forward(m, b), i))
-				continue;
-			r.backward_ops++;
-			r.backward_ns += s->t1[b] - s->t0[b];
-			for (uint32_t a = 1; a < m->allocs.n; a++)
-				if (within(m, m->allocs.span[a].i, b))
-					r.backward_bytes += m->allocs.size[a];
-		}
+		*(again ? &r.again_ns : &r.forward_ns) += s->t1[i] - s->t0[i];
+		*(again ? &r.again_bytes : &r.forward_bytes) += bytes_in(m, i);
+		for (uint32_t b = 1; b < s->n; b++)
+			if (forward(m, b) && within(m, forward(m, b), i))
+				add_backward(m, b, &r);
+		for (uint32_t c = 1; c < s->n; c++)
+			if (repeats(m, c) && repeated(m, c) &&
+			    within(m, s->parent[repeated(m, c)].i, i)) {
+				r.again_ns += s->t1[c] - s->t0[c];
+				r.again_bytes += bytes_in(m, c);
+			}
 	}
 	return r;
 }
@@ -96,6 +153,9 @@ static void agree(const tide_model *m)
 		assert_int_equal(w.forward_bytes, r->forward_bytes);
 		assert_int_equal(w.backward_bytes, r->backward_bytes);
 		assert_int_equal(w.backward_ops, r->backward_ops);
+		assert_int_equal(w.again_calls, r->again_calls);
+		assert_int_equal(w.again_ns, r->again_ns);
+		assert_int_equal(w.again_bytes, r->again_bytes);
 	}
 	tide__modules_free(&x);
 }
@@ -150,6 +210,41 @@ static void by_hand(void **state)
 	assert_int_equal(g.rows[0].bytes, 1520);
 	tide__groups_free(&g);
 	tide__alive_free(&set);
+	agree(m);
+	tide__model_free(m);
+}
+
+/* Activation checkpointing: the forward of `Net.up` runs again inside the backward of an op of its
+ * own, as PyTorch's non-reentrant checkpoint has it. */
+static void recomputed(void **state)
+{
+	tide_model *m = some_machine();
+	some_span(m, 1, TIDE_CAT_OP, "nn.Module: Net", 0, 100);
+	some_span(m, 1, TIDE_CAT_OP, "nn.Module: Net.up", 10, 40);
+	uint32_t mm = some_span(m, 1, TIDE_CAT_OP, "aten::mm", 20, 30);
+	some_span(m, 2, TIDE_CAT_OP, "autograd::engine::evaluate_function: MmBackward0", 200, 300);
+	uint32_t up2 = some_span(m, 2, TIDE_CAT_OP, "nn.Module: Net.up", 205, 235);
+	uint32_t mm2 = some_span(m, 2, TIDE_CAT_OP, "aten::mm", 210, 220);
+	uint32_t back = some_span(m, 2, TIDE_CAT_OP, "MmBackward0", 240, 290);
+	link_spans(m, mm, back);
+	in(m, mm, 1000);
+	in(m, mm2, 1000);
+	in(m, up2, 24);
+	in(m, back, 500);
+	tide_modules x;
+	assert_int_equal(tide__modules(m, &x, NULL), TIDE_OK);
+	assert_int_equal(x.n, 2);
+	for (size_t i = 0; i < 2; i++) { /* the child sums to no more than its parent */
+		assert_int_equal(x.rows[i].calls, 1);
+		assert_int_equal(x.rows[i].again_calls, i);
+		assert_int_equal(x.rows[i].forward_ns, i ? 30 : 100);
+		assert_int_equal(x.rows[i].backward_ns, 70);
+		assert_int_equal(x.rows[i].again_ns, 30);
+		assert_int_equal(x.rows[i].forward_bytes, 1000);
+		assert_int_equal(x.rows[i].backward_bytes, 500);
+		assert_int_equal(x.rows[i].again_bytes, 1024);
+	}
+	tide__modules_free(&x);
 	agree(m);
 	tide__model_free(m);
 }
@@ -230,6 +325,7 @@ static void at_random(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(by_hand), cmocka_unit_test(by_label),
+					    cmocka_unit_test(recomputed),
 					    cmocka_unit_test(at_random) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

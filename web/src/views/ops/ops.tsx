@@ -136,7 +136,9 @@ function Tree({ t, onPick }: { t: OpTree; onPick: (name: string) => void }) {
 
 /** Modules as the model calls them. A backward op counts for those around its forward op. */
 function Modules({ rows, all, onPick, picked }: { rows: ModuleRow[]; all: number; onPick: (name: string) => void; picked: string }) {
-  const high = most(rows, (r) => r[2] + r[3]);
+  const time = (r: ModuleRow) => r[2] + r[3] + r[7];
+  const high = most(rows, time);
+  const again = rows.some((r) => r[7] > 0); // activation checkpointing
   const name = (r: ModuleRow) => `nn.Module: ${r[0]}`;
   return (
     <Table
@@ -149,9 +151,10 @@ function Modules({ rows, all, onPick, picked }: { rows: ModuleRow[]; all: number
       cols={[
         col('Module', (r: ModuleRow) => r[0], undefined, { wide: true }),
         col('Calls', (r: ModuleRow) => r[1], count),
-        col('Forward + backward', (r: ModuleRow) => r[2] + r[3], ns, { bar: (r) => (r[2] + r[3]) / high }),
+        col('Time', time, ns, { bar: (r) => time(r) / high }),
         col('Forward', (r: ModuleRow) => r[2], ns),
         col('Backward', (r: ModuleRow) => r[3], ns),
+        ...(again ? [col('Recompute', (r: ModuleRow) => r[7], ns), col('Recompute allocates', (r: ModuleRow) => r[8], bytes)] : []),
         col('Forward allocates', (r: ModuleRow) => r[4], bytes),
         col('Backward allocates', (r: ModuleRow) => r[5], bytes),
         col('Backward ops', (r: ModuleRow) => r[6], count),
