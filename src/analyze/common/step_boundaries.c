@@ -160,6 +160,10 @@ static bool from_distance(const tide_model *m, tide_beats *s, size_t *cap, int64
 	for (int64_t t = 0; t < end; t += every)
 		if (!add(s, cap, t))
 			return false;
+	if (s->n > 3) { /* a program makes its model in the first */
+		memmove(s->t, s->t + 1, (s->n - 1) * sizeof *s->t);
+		s->n--;
+	}
 	s->source = TIDE_BEATS_EVERY;
 	return true;
 }

@@ -25,7 +25,8 @@ typedef struct tide_beats {
 	tide_str name;
 } tide_beats;
 
-/* every_ns > 0: ignore the trace's own steps and cut at even distances, up to the last allocation.
+/* every_ns > 0: ignore the trace's own steps and cut at even distances, up to the last allocation;
+ * the first of more than three is left out, because a program makes its model there.
  * No steps is TIDE_OK, n = 0. */
 tide_code tide__beats(const tide_model *m, int64_t every_ns, tide_beats *out);
 void tide__beats_free(tide_beats *s);

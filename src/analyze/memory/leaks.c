@@ -12,6 +12,8 @@
 
 struct line {		     /* one group's sums so far */
 	uint64_t now, count; /* live bytes, allocations */
+	uint64_t least;	     /* the fewest bytes in interval `in`, for intervals */
+	uint32_t in;	     /* 0 = before the first */
 	uint64_t seen;	     /* y at the last step's end that was accounted */
 	uint32_t step;	     /* ... which was this one: ends 1 .. step are in the sums */
 	uint32_t up, down, alloc;
@@ -40,35 +42,54 @@ static struct line *line_of(struct lines *l, uint64_t key)
 	return &l->v[l->n++];
 }
 
-/* Steps step + 1 .. to have ended with the present value. */
-static void catch_up(struct line *l, uint32_t to, uint32_t half)
+/* Steps step + 1 .. to have y. */
+static void account(struct line *l, uint32_t to, uint32_t half, uint64_t y)
 {
 	if (l->step >= to)
 		return;
 	if (l->step < half && half <= to)
-		l->middle = l->now;
+		l->middle = y;
 	tide_i128 k = to - l->step, from = l->step + 1;
 
 	if (l->step == 0) {
-		l->first = l->now;
+		l->first = y;
 		l->first_count = l->count;
 	} else {
-		l->up += l->now > l->seen;
-		l->down += l->now < l->seen;
+		l->up += y > l->seen;
+		l->down += y < l->seen;
 	}
-	l->sum_y += k * l->now;
-	l->sum_sy += (from + to) * k / 2 * l->now;
-	l->seen = l->now;
+	l->sum_y += k * y;
+	l->sum_sy += (from + to) * k / 2 * y;
+	l->seen = y;
 	l->step = to;
 }
 
-static void change(struct line *l, uint32_t ended, uint32_t half, const tide_allocs *t, uint32_t a,
-		   bool born, int64_t end)
+/* Steps step + 1 .. to have ended. Of an interval in which the group changed, the least counts. */
+static void catch_up(struct line *l, uint32_t to, uint32_t half)
 {
-	catch_up(l, ended, half);
+	if (l->in && l->in == l->step + 1 && l->in <= to)
+		account(l, l->in, half, l->least);
+	account(l, to, half, l->now);
+}
+
+struct at { /* where in the run a move is */
+	uint32_t ended, half;
+	uint32_t in; /* of intervals the one it is in, 0 = before the first; of steps 0 */
+	int64_t end;
+};
+
+static void change(struct line *l, const struct at *at, const tide_allocs *t, uint32_t a, bool born)
+{
+	catch_up(l, at->ended, at->half);
+	if (l->in != at->in) {
+		l->in = at->in;
+		l->least = l->now;
+	}
 	l->now = born ? l->now + t->size[a] : l->now - t->size[a];
 	l->count = born ? l->count + 1 : l->count - 1;
-	if (born && t->died[a] >= end)
+	if (l->now < l->least)
+		l->least = l->now;
+	if (born && t->died[a] >= at->end)
 		l->alloc = a;
 }
 
@@ -80,8 +101,9 @@ static bool here(const tide_model *m, uint32_t device, uint32_t a)
 static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct lines *l,
 		  struct line *all)
 {
-	uint32_t ended = 0, n = (uint32_t)out->beats.n, half = (n + 1) / 2;
-	int64_t end = out->beats.t[n];
+	uint32_t n = (uint32_t)out->beats.n;
+	struct at at = { .half = (n + 1) / 2, .end = out->beats.t[n] };
+	bool least = out->beats.source == TIDE_BEATS_EVERY;
 
 	for (size_t i = 0; i < m->moves.n; i++) {
 		bool born;
@@ -91,21 +113,22 @@ static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct 
 			continue;
 		int64_t t = tide__move_time(m, i);
 
-		while (ended < n && t >= out->beats.t[ended + 1])
-			ended++;
-		if (ended == n)
+		while (at.ended < n && t >= out->beats.t[at.ended + 1])
+			at.ended++;
+		if (at.ended == n)
 			break;
+		at.in = least && t >= out->beats.t[0] ? at.ended + 1 : 0;
 		uint64_t key = tide__groups_key(&out->groups, m, a);
 		struct line *g = key == UINT64_MAX ? NULL : line_of(l, key);
 
 		if (!g)
 			return false;
-		change(g, ended, half, &m->allocs, a, born, end);
-		change(all, ended, half, &m->allocs, a, born, end);
+		change(g, &at, &m->allocs, a, born);
+		change(all, &at, &m->allocs, a, born);
 	}
 	for (size_t i = 0; i < l->n; i++)
-		catch_up(&l->v[i], n, half);
-	catch_up(all, n, half);
+		catch_up(&l->v[i], n, at.half);
+	catch_up(all, n, at.half);
 	return true;
 }
 
@@ -193,8 +216,9 @@ void tide__leaks_free(tide_leaks *l)
 tide_code tide__leak_series(const tide_model *m, uint32_t device, tide_leaks *l, uint64_t key,
 			    uint64_t *out, tide_error *err)
 {
-	uint64_t now = 0;
+	uint64_t now = 0, least = 0;
 	size_t ended = 0;
+	bool every = l->beats.source == TIDE_BEATS_EVERY;
 
 	for (size_t i = 0; i < m->moves.n; i++) {
 		bool born;
@@ -207,12 +231,15 @@ tide_code tide__leak_series(const tide_model *m, uint32_t device, tide_leaks *l,
 
 		if (k == UINT64_MAX)
 			return tide__nomem(err);
-		for (; ended < l->beats.n && t >= l->beats.t[ended + 1]; ended++)
-			out[ended] = now;
+		for (; ended < l->beats.n && t >= l->beats.t[ended + 1]; ended++, least = now)
+			out[ended] = every ? least : now;
+		if (t >= l->beats.t[l->beats.n])
+			break;
 		if (k == key)
 			now = born ? now + m->allocs.size[a] : now - m->allocs.size[a];
+		least = now < least || t < l->beats.t[0] ? now : least;
 	}
-	for (; ended < l->beats.n; ended++)
-		out[ended] = now;
+	for (; ended < l->beats.n; ended++, least = now)
+		out[ended] = every ? least : now;
 	return TIDE_OK;
 }

@@ -7,7 +7,9 @@
  * (n Σ s·y - Σ s Σ y) / (n Σ s² - (Σ s)²)   bytes per step. A group is growing when its slope is
  * positive, y(1) < y(h) < y(n) with h = (n + 1) / 2, and y rose more often than it fell; steady
  * when besides it never fell. What step 1 left behind is in y(1) already, so that weights and
- * optimizer state made in the first step are no leak. Needs three steps. */
+ * optimizer state made in the first step are no leak. Needs three steps. Where even distances stand
+ * for steps (every_ns), y(s) is the least of interval s: a single moment of it may be anywhere in the
+ * program's own rhythm. */
 #ifndef TIDE_ANALYZE_MEMORY_LEAKS_H
 #define TIDE_ANALYZE_MEMORY_LEAKS_H
 

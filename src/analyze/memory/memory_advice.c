@@ -11,6 +11,7 @@
 #include "analyze/allocator/allocator_state.h"
 #include "analyze/memory/roles.h"
 #include "analyze/memory/usage.h"
+#include "analyze/device/advice.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -39,10 +40,18 @@ __attribute__((format(printf, 4, 5))) static void say(struct evidence *e, const 
 	tide_memadvice *a = &e->out->v[e->out->n++];
 
 	a->kind = kind;
+	a->severity = TIDE_ADVICE_INFO;
 	a->bytes = bytes;
 	va_start(ap, fmt);
 	vsnprintf(a->text, sizeof a->text, fmt, ap);
 	va_end(ap);
+}
+
+/* Of what was said last. */
+static void raise_to(struct evidence *e, unsigned severity)
+{
+	if (e->out->n)
+		e->out->v[e->out->n - 1].severity = severity;
 }
 
 /* A size as commands and pages write it; steps may be small, all else has 1 MiB or more. */
@@ -204,6 +213,26 @@ static void advise_waste(struct evidence *e)
 		    size((double)t->largest_free).text);
 }
 
+/* ---- room on the device ---- */
+
+/* Near the end of a device's memory a longer sequence or a fragment more ends the run. */
+static void advise_capacity(struct evidence *e)
+{
+	uint64_t whole = e->device < e->m->devices.n ? e->m->devices.capacity[e->device] : 0;
+	uint64_t reserved = e->usage.devices[e->device].reserved_peak, peak = peak_of(e);
+	bool known = reserved != TIDE_RESERVED_NONE && reserved > peak;
+	uint64_t most = known ? reserved : peak;
+
+	if (!whole || most <= whole - whole / 5)
+		return;
+	say(e, "capacity", most,
+	    "%s of the device's %s (%.0f %%) were %s at the highest: %s are left for a longer "
+	    "sequence, a larger batch or fragmentation",
+	    size((double)most).text, size((double)whole).text, 100.0 * (double)most / (double)whole,
+	    known ? "reserved" : "allocated", size(most < whole ? (double)(whole - most) : 0).text);
+	raise_to(e, most > whole - whole / 20 ? TIDE_ADVICE_HIGH : TIDE_ADVICE_MEDIUM);
+}
+
 /* ---- growth ---- */
 
 static tide_code advise_leaks(struct evidence *e, tide_error *err)
@@ -220,6 +249,8 @@ static tide_code advise_leaks(struct evidence *e, tide_error *err)
 		    "memory grows by %s a step over %zu steps; %zu %s%s all along: see `tidemark "
 		    "leaks`",
 		    size(l.total.slope).text, l.beats.n, l.n, what, l.n == 1 ? " grows" : "s grow");
+	if (more >= MIB && more >= peak_of(e) / 10)
+		raise_to(e, more >= peak_of(e) / 2 ? TIDE_ADVICE_HIGH : TIDE_ADVICE_MEDIUM);
 	tide__leaks_free(&l);
 	return rc;
 }
@@ -228,6 +259,8 @@ static int by_bytes(const void *a, const void *b)
 {
 	const tide_memadvice *x = a, *y = b;
 
+	if (x->severity != y->severity)
+		return x->severity < y->severity ? 1 : -1;
 	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
 }
 
@@ -261,6 +294,7 @@ tide_code tide__memadvice(const tide_model *m, uint32_t device, const tide_reque
 		advise_empty_cache(&e);
 		advise_roles(&e);
 		advise_waste(&e);
+		advise_capacity(&e);
 		rc = advise_leaks(&e, err);
 	}
 	if (out->n)

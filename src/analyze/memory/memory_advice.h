@@ -10,6 +10,7 @@
 
 typedef struct tide_memadvice {
 	const char *kind; /* "setting", "activations", ...: static text */
+	unsigned severity; /* TIDE_ADVICE_INFO ... (analyze/device/advice.h) */
 	char text[360];	  /* one line: what to do and the evidence */
 	uint64_t bytes;	  /* what it is about: bytes saved, held or lost */
 } tide_memadvice;
@@ -17,7 +18,7 @@ typedef struct tide_memadvice {
 enum { TIDE_MEMADVICE_MAX = 12 };
 
 typedef struct tide_memadvices {
-	tide_memadvice v[TIDE_MEMADVICE_MAX]; /* by bytes, descending */
+	tide_memadvice v[TIDE_MEMADVICE_MAX]; /* by severity, then bytes, descending */
 	size_t n;
 } tide_memadvices;
 

@@ -5,16 +5,18 @@
  * tried as `tidemark allocator` does, unless there is so much to replay that a page would wait for
  * it: then `untried` says so. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/device/advice.h"
 #include "analyze/memory/memory_advice.h"
 #include "analyze/allocator/oom.h"
 #include "base/mem.h"
 #include "render/text/grid.h"
+#include "render/report/leaks.h"
 #include "render/report/oom.h"
 #include "render/page/page_parts.h"
 
-enum { MOST_OOMS = 4, MOST_HOLDERS = 6, MOST_REPLAYED = 50000 };
+enum { MOST_OOMS = 4, MOST_HOLDERS = 6, MOST_GROWING = 8, MOST_REPLAYED = 50000 };
 
 struct finding {
 	const char *severity, *what, *text, *view;
@@ -99,8 +101,13 @@ static bool memory_advice(tide_json *j, const tide_model *m, uint32_t device, in
 	bool ok =
 		v && (!device || (few ? tide__memadvice_full(m, device, v, err)
 				      : tide__memadvice(m, device, NULL, NULL, v, err)) == TIDE_OK);
-	for (size_t i = 0; ok && i < v->n; i++)
-		put(j, &(struct finding){ "info", v->v[i].kind, v->v[i].text, "memory", peak_t });
+	for (size_t i = 0; ok && i < v->n; i++) {
+		open_finding(j, &(struct finding){ tide__severity_text[v->v[i].severity],
+						   v->v[i].kind, v->v[i].text, "memory", peak_t });
+		if (!strcmp(v->v[i].kind, "growth"))
+			ok = tide__leaks_page(j, m, device, MOST_GROWING, err);
+		tide__json_object_end(j);
+	}
 	tide__free(v);
 	return ok;
 }

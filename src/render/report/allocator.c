@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/device/advice.h"
 #include "base/mem.h"
 #include "render/text/chart.h"
 #include "render/text/format.h"
@@ -342,6 +343,7 @@ static void json_advice(tide_json *j, const tide_allocator *x)
 	for (size_t i = 0; i < x->advice.n; i++) {
 		tide__json_object(j);
 		tide__json_kstr(j, "kind", x->advice.v[i].kind);
+		tide__json_kstr(j, "severity", tide__severity_text[x->advice.v[i].severity]);
 		tide__json_kstr(j, "text", x->advice.v[i].text);
 		tide__json_kuint(j, "bytes", x->advice.v[i].bytes);
 		tide__json_object_end(j);

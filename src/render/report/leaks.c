@@ -33,6 +33,23 @@ static const tide_grid_col cols[] = {
 	{ "key", "Made by", TIDE_CELL_TEXT },
 };
 
+/* Of even distances the least of each counts, and there are no steps to speak of. */
+static const tide_grid_col interval_cols[] = {
+	{ "slope_bytes_per_step", "Per interval", TIDE_CELL_BYTES },
+	{ "first_bytes", "Least in the first", TIDE_CELL_BYTES, 7 },
+	{ "last_bytes", "Least in the last", TIDE_CELL_BYTES },
+	{ "growth_bytes", "Growth", TIDE_CELL_DELTA },
+	{ "last_count", "Allocations", TIDE_CELL_COUNT },
+	{ "rose", "Rose", TIDE_CELL_COUNT, 8 },
+	{ "fell", "Fell", TIDE_CELL_COUNT, 8 },
+	{ "key", "Made by", TIDE_CELL_TEXT },
+};
+
+static bool intervals(const tide_leaks *l)
+{
+	return l->beats.source == TIDE_BEATS_EVERY;
+}
+
 static void leak_row(tide_grid *g, const tide_leaks_view *x, const tide_leak *k, const char *name)
 {
 	char text[600];
@@ -75,8 +92,12 @@ static void print_none(const tide_out *to, const tide_leaks *l)
 	char b[3][32];
 
 	fprintf(to->out,
-		"Nothing grows in both halves of the run, which is what is listed: the device "
-		"holds %s after step 1, %s after step %zu, %s after step %zu.\n",
+		intervals(l)
+			? "Nothing grows in both halves of the run, which is what is listed: the "
+			  "device holds at least %s in interval 1, %s in interval %zu, %s in "
+			  "interval %zu.\n"
+			: "Nothing grows in both halves of the run, which is what is listed: the "
+			  "device holds %s after step 1, %s after step %zu, %s after step %zu.\n",
 		tide__fmt_bytes(b[0], sizeof b[0], (double)t->first),
 		tide__fmt_bytes(b[1], sizeof b[1], (double)t->middle), half,
 		tide__fmt_bytes(b[2], sizeof b[2], (double)t->last), l->beats.n);
@@ -104,15 +125,18 @@ void tide__leaks_text(const tide_leaks_view *x, const tide_out *to)
 	if (l->beats.name.i)
 		snprintf(source, sizeof source, "%s: %s", tide__beat_source_text(l->beats.source),
 			 tide__text(x->m, l->beats.name, NULL));
-	tide__heading(to, "%s: %s%s a step over %zu steps", name, l->total.slope < 0 ? "-" : "+",
-		      tide__fmt_bytes(b, sizeof b, fabs(l->total.slope)), l->beats.n);
-	fputs("steps from ", to->out);
+	const char *unit = intervals(l) ? "interval" : "step";
+	tide__heading(to, "%s: %s%s %s %s over %zu %ss", name, l->total.slope < 0 ? "-" : "+",
+		      tide__fmt_bytes(b, sizeof b, fabs(l->total.slope)), intervals(l) ? "an" : "a",
+		      unit, l->beats.n, unit);
+	fprintf(to->out, "%ss from ", unit);
 	tide__put_text(to, source);
 	fputs("\n\n", to->out);
 	if (!l->n) {
 		print_none(to, l);
 	} else {
-		tide_grid *g = tide__grid_new(cols, sizeof cols / sizeof *cols);
+		tide_grid *g = tide__grid_new(intervals(l) ? interval_cols : cols,
+					      sizeof cols / sizeof *cols);
 
 		for (size_t i = 0; i < l->n && i < x->top; i++)
 			leak_row(g, x, &l->v[i], NULL);
@@ -188,4 +212,28 @@ void tide__leaks_json(const tide_leaks_view *x, tide_json *j)
 	tide__json_kuint(j, "growing_count", x->l->n);
 	tide__losses_json(j, x->m);
 	tide__json_object_end(j);
+}
+
+bool tide__leaks_page(tide_json *j, const tide_model *m, uint32_t device, size_t most,
+		      tide_error *err)
+{
+	tide_leaks l = { 0 };
+	char name[600];
+	bool ok = tide__leaks(m, device, tide__groups_telling(m), 0, &l, err) == TIDE_OK;
+	tide_leaks_view x = { m, device, &l, most };
+
+	tide__json_karray(j, "growing");
+	for (size_t i = 0; ok && i < l.n && i < most; i++) {
+		name_of(&x, &l.v[i], name, sizeof name);
+		tide__json_array(j);
+		tide__json_str(j, name);
+		tide__json_double(j, l.v[i].slope);
+		tide__json_uint(j, l.v[i].first);
+		tide__json_uint(j, l.v[i].last);
+		tide__json_uint(j, l.v[i].last_count);
+		tide__json_array_end(j);
+	}
+	tide__json_array_end(j);
+	tide__leaks_free(&l);
+	return ok;
 }

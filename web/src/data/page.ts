@@ -60,7 +60,7 @@ export interface MainJson {
   gpu_ns: number;
   overlap_ns: number;
   total_ns: number;
-  findings: { severity: string; what: string; text: string; view: string; t: number | null; oom?: Oom }[];
+  findings: { severity: string; what: string; text: string; view: string; t: number | null; oom?: Oom; growing?: [string, number, number, number, number][] }[]; // growing: (by, bytes a step, after the first step, after the last, allocations)
   untried: boolean; // too much to replay: settings of the allocator are not among the findings
   steps: number; // as `tidemark leaks` counts them
   marks: Mark[];

@@ -85,6 +85,7 @@ export const nameColor = (name: string, base: number): number => shade(base, (ha
 
 /** Live memory, wherever it is drawn. */
 export const MEMORY = ORANGE;
+export const GROWN = VERMILION;
 
 /** Threads, streams and the rest, told apart by the stripe before their names. */
 export const kindColor = (kind: string): number => (kind === 'thread' ? cats.op : kind === 'stream' ? cats.kernel : plain);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Growth over steps that are marked: what a program frees after its last step hides nothing. */
 #include "analyze/memory/leaks.h"
+#include "analyze/device/advice.h"
 #include "analyze/memory/memory_advice.h"
 #include "base/mem.h"
 #include "some_model.h"
@@ -85,11 +86,54 @@ static void even_distances_end_with_the_work(void **state)
 	m->t_end = 200;
 	assert_int_equal(tide__leaks(m, 1, TIDE_BY_STACK, 20, &l, NULL), TIDE_OK);
 	assert_true(l.known);
-	assert_int_equal(l.beats.n, 5);
-	assert_int_equal(l.beats.t[5], 96);
+	assert_int_equal(l.beats.n, 4);
+	assert_int_equal(l.beats.t[0], 20);
+	assert_int_equal(l.beats.t[4], 96);
 	assert_int_equal(l.n, 1);
 	assert_true(l.v[0].slope == 200.0);
-	assert_int_equal(l.v[0].last, 1000);
+	assert_int_equal(l.v[0].first, 200); /* when the interval began; it only grew from there */
+	assert_int_equal(l.v[0].last, 800);
+	tide__leaks_free(&l);
+	tide__model_free(m);
+}
+
+static uint64_t live_at(const tide_model *m, int64_t t)
+{
+	uint64_t live = 0;
+	for (uint32_t a = 1; a < m->allocs.n; a++)
+		if (m->allocs.born[a] <= t && t < m->allocs.died[a])
+			live += m->allocs.size[a];
+	return live;
+}
+
+/* Each token keeps 64 KiB and uses a scratch that is fifty times that, for as long as intervals
+ * are not in step with tokens their ends see it or not. */
+static void growth_under_a_rhythm(void **state)
+{
+	tide_model *m = some_machine();
+	tide_leaks l;
+	uint64_t y[40];
+	for (int i = 0; i < 100; i++) {
+		some_alloc(m, 1, 65536, i * 10);
+		uint32_t scratch = some_alloc(m, 1, 50 * 65536, i * 10 + 1);
+		some_free(m, scratch, i * 10 + (i % 3 ? 9 : 4));
+	}
+	m->t_end = 1000;
+	assert_int_equal(tide__leaks(m, 1, TIDE_BY_STACK, 37, &l, NULL), TIDE_OK);
+	assert_int_equal(l.n, 1);
+	assert_true(l.v[0].steady);
+	assert_true(l.total.slope > 3.6 * 65536 && l.total.slope < 3.8 * 65536);
+	assert_true(l.beats.n < 40);
+	assert_int_equal(tide__leak_series(m, 1, &l, l.v[0].key, y, NULL), TIDE_OK);
+	assert_int_equal(y[0], l.v[0].first);
+	assert_int_equal(y[(l.beats.n + 1) / 2 - 1], l.v[0].middle);
+	assert_int_equal(y[l.beats.n - 1], l.v[0].last);
+	for (size_t i = 0; i < l.beats.n; i++) { /* the least of each interval, moment by moment */
+		uint64_t want = live_at(m, l.beats.t[i] - 1);
+		for (int64_t t = l.beats.t[i]; t < l.beats.t[i + 1]; t++)
+			want = live_at(m, t) < want ? live_at(m, t) : want;
+		assert_int_equal(y[i], want);
+	}
 	tide__leaks_free(&l);
 	tide__model_free(m);
 }
@@ -144,11 +188,16 @@ static void advice_on_growth(void **state)
 	static const struct {
 		uint64_t each, before; /* bytes kept a step, held all the time */
 		const char *want;      /* NULL = nothing is said */
+		unsigned severity;
 	} rows[] = {
-		{ 3 << 20, 1ull << 30, "memory grows by 3.00 MiB a step over 30 steps; 1 group" },
-		{ 40 << 10, 0, "memory grows by 40.00 KiB a step over 30 steps; 1 group" },
-		{ 40 << 10, 1 << 30, NULL },
-		{ 100, 0, NULL },
+		{ 3 << 20, 1ull << 30, "memory grows by 3.00 MiB a step over 30 steps; 1 group",
+		  TIDE_ADVICE_INFO },
+		{ 8 << 20, 1ull << 30, "memory grows by 8.00 MiB a step over 30 steps; 1 group",
+		  TIDE_ADVICE_MEDIUM },
+		{ 40 << 10, 0, "memory grows by 40.00 KiB a step over 30 steps; 1 group",
+		  TIDE_ADVICE_HIGH }, /* it holds half of the peak */
+		{ 40 << 10, 1 << 30, NULL, 0 },
+		{ 100, 0, NULL, 0 },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		tide_model *m = some_machine();
@@ -165,12 +214,39 @@ static void advice_on_growth(void **state)
 		m->t_end = 400;
 		assert_int_equal(tide__memadvice(m, 1, NULL, NULL, v, NULL), TIDE_OK);
 		for (size_t k = 0; k < v->n; k++)
-			if (!strcmp(v->v[k].kind, "growth"))
+			if (!strcmp(v->v[k].kind, "growth")) {
 				told = v->v[k].text;
+				assert_int_equal(v->v[k].severity, rows[i].severity);
+			}
 		if (rows[i].want)
 			assert_true(told && strstr(told, rows[i].want) == told);
 		else
 			assert_null(told);
+		tide__free(v);
+		tide__model_free(m);
+	}
+}
+
+/* The device has 100 MiB: from 80 % on there is something to say. */
+static void advice_on_capacity(void **state)
+{
+	static const struct {
+		uint64_t mib;
+		int severity; /* -1 = nothing is said */
+	} rows[] = { { 80, -1 }, { 81, TIDE_ADVICE_MEDIUM }, { 96, TIDE_ADVICE_HIGH } };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tide_model *m = some_machine();
+		tide_memadvices *v = tide__calloc(1, sizeof *v);
+		int told = -1;
+
+		m->devices.capacity[1] = 100 << 20;
+		some_alloc(m, 1, rows[i].mib << 20, 5);
+		m->t_end = 10;
+		assert_int_equal(tide__memadvice(m, 1, NULL, NULL, v, NULL), TIDE_OK);
+		for (size_t k = 0; k < v->n; k++)
+			if (!strcmp(v->v[k].kind, "capacity"))
+				told = (int)v->v[k].severity;
+		assert_int_equal(told, rows[i].severity);
 		tide__free(v);
 		tide__model_free(m);
 	}
@@ -184,7 +260,9 @@ int main(void)
 		cmocka_unit_test(frees_at_the_end),
 		cmocka_unit_test(few_steps),
 		cmocka_unit_test(even_distances_end_with_the_work),
+		cmocka_unit_test(growth_under_a_rhythm),
 		cmocka_unit_test(advice_on_growth),
+		cmocka_unit_test(advice_on_capacity),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

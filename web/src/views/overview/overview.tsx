@@ -4,7 +4,7 @@
 import { bytes, count, held, host, ns, percent, plural } from '../../data/format';
 import { type Device, getTables, type Main, sizeOf } from '../../data/page';
 import { drawAxis } from '../../draw/axis';
-import { ink, MEMORY } from '../../draw/colors';
+import { GROWN, ink, MEMORY } from '../../draw/colors';
 import { box, face, word } from '../../draw/marks';
 import { css } from '../../draw/pixels';
 import { go, lookAll, moment } from '../../state';
@@ -144,6 +144,20 @@ function Findings({ main }: { main: Main }) {
             <div>
               {f.what && <strong>{f.what}</strong>}
               <p>{told(plain(f))}</p>
+              {f.growing && f.growing.length > 0 && (
+                <Bars
+                  full={Math.max(...f.growing.map((g) => g[3]))}
+                  rows={f.growing.map(([name, slope, first, last, n]) => ({
+                    name,
+                    parts: [
+                      { size: first, color: css(MEMORY), title: `${bytes(first)} after the first step` },
+                      { size: last - first, color: css(GROWN), title: `${bytes(last - first)} more after the last; ${plural(n, 'allocation')}` },
+                    ],
+                    value: `+${bytes(slope)} a step`,
+                  }))}
+                  onPick={() => toMemory(f.t, 'stack')}
+                />
+              )}
             </div>
             {!main.only && <button onClick={() => (f.view === 'memory' ? toMemory(f.t, ...(places[f.what] ?? [])) : go(f.view))}>Show</button>}
           </li>
