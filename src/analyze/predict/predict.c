@@ -3,6 +3,8 @@
 /* Lines through two recordings. */
 #include "analyze/predict/predict.h"
 
+#include <math.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -174,6 +176,27 @@ static wide height(const tide_lines *l, const tide_line *v, size_t side)
 	return (wide)v->at[side].most + (wide)l->more[side];
 }
 
+/* On the line, or where it is bent on its curve. */
+static wide on_curve(const tide_lines *l, const tide_line *v, uint64_t size)
+{
+	wide a = height(l, v, 0), b = height(l, v, 1), line = on_line(l->size, a, b, size);
+	if (!v->bent || size == l->size[0] || size == l->size[1])
+		return line;
+	wide mid = (wide)v->mid + on_line(l->size, (wide)l->more[0], (wide)l->more[1], l->mid);
+	wide off = mid - on_line(l->size, a, b, l->mid);
+	if (size == l->mid)
+		return mid;
+	if (off > 0) {
+		uint64_t low[2] = { l->size[0], l->mid }, high[2] = { l->mid, l->size[1] };
+		if (size < l->size[0] || size > l->size[1])
+			return line;
+		return size < l->mid ? on_line(low, a, mid, size) : on_line(high, mid, b, size);
+	}
+	long double x0 = (long double)l->size[0], x1 = (long double)l->mid,
+		    x2 = (long double)l->size[1], x = (long double)size;
+	return line + (wide)ceill((long double)off * (x - x0) * (x - x2) / ((x1 - x0) * (x1 - x2)));
+}
+
 static uint64_t bytes(wide v)
 {
 	return v < 0 ? 0 : v > (wide)UINT64_MAX ? UINT64_MAX : (uint64_t)v;
@@ -190,7 +213,7 @@ uint64_t tide__predict(const tide_lines *l, uint64_t size, size_t *at)
 	wide most = 0; /* no line counts below nothing */
 	size_t where = 0;
 	for (size_t k = 0; k < l->n; k++) {
-		wide v = on_line(l->size, height(l, &l->v[k], 0), height(l, &l->v[k], 1), size);
+		wide v = on_curve(l, &l->v[k], size);
 		if (v > most) {
 			most = v;
 			where = k;
@@ -206,6 +229,8 @@ uint64_t tide__predict(const tide_lines *l, uint64_t size, size_t *at)
 static wide steepest(const tide_lines *l, const tide_line *v, uint64_t size)
 {
 	wide a = height(l, v, 0), b = height(l, v, 1);
+	if (v->bent)
+		return on_curve(l, v, size);
 	if (v->kind != TIDE_LINE_MOMENT && size > l->size[1])
 		a = (wide)v->at[0].least + (wide)l->more[0];
 	if (v->kind != TIDE_LINE_MOMENT && size < l->size[0])
@@ -223,8 +248,28 @@ uint64_t tide__predict_most(const tide_lines *l, uint64_t size)
 	return bytes(most);
 }
 
+/* Curves grow ever faster, so sizes that fit have none that does not between them. */
+static uint64_t fits_under_curves(const tide_lines *l, uint64_t capacity)
+{
+	const uint64_t tries[] = { l->size[1], l->mid, l->size[0], 1 };
+	uint64_t fits = 0, not = (uint64_t)TIDE_MOST_SIZE + 1;
+	for (size_t i = 0; i < 4 && !fits; i++)
+		if (tide__predict(l, tries[i], NULL) <= capacity)
+			fits = tries[i];
+	while (fits && not -fits > 1) {
+		uint64_t half = fits + (not -fits) / 2;
+		if (tide__predict(l, half, NULL) <= capacity)
+			fits = half;
+		else
+			not = half;
+	}
+	return fits;
+}
+
 uint64_t tide__predict_fits(const tide_lines *l, uint64_t capacity)
 {
+	if (l->bent)
+		return fits_under_curves(l, capacity);
 	wide most = TIDE_MOST_SIZE;
 	for (size_t k = 0; k < l->n; k++) {
 		wide a = height(l, &l->v[k], 0), by = height(l, &l->v[k], 1) - a;
@@ -237,4 +282,41 @@ uint64_t tide__predict_fits(const tide_lines *l, uint64_t capacity)
 	if (most < 1 || tide__predict(l, (uint64_t)most, NULL) > capacity)
 		return 0; /* a line that falls is lower the larger the size: none smaller fits */
 	return (uint64_t)most;
+}
+
+/* ---- a recording in between ---- */
+
+enum { BEND_LEAST = 1000 }; /* a thousandth */
+
+static bool off_line(const tide_lines *l, const tide_line *v, uint64_t slack)
+{
+	wide off =
+		(wide)v->mid - on_line(l->size, (wide)v->at[0].most, (wide)v->at[1].most, l->mid);
+	off = off < 0 ? -off : off;
+	return off > (wide)slack && off > (wide)v->mid / BEND_LEAST;
+}
+
+tide_code tide__lines_bend(tide_lines *l, const tide_held *mid, const tide_held *b, uint64_t slack,
+			   tide_error *err)
+{
+	tide_lines c = { 0 };
+	tide_map at = { 0 }; /* spot of b + 1 -> line of c + 1 */
+	bool ok = tide__lines(mid, b, &c, err) == TIDE_OK;
+	for (size_t i = 0; ok && i < c.n; i++)
+		if (c.v[i].kind == TIDE_LINE_MOMENT)
+			ok = tide__map_put(&at, (uint64_t)c.v[i].spot + 1, (uint32_t)i + 1);
+	l->mid = ok ? mid->size : 0;
+	for (size_t i = 0; ok && i < l->n; i++) {
+		tide_line *v = &l->v[i];
+		uint32_t k =
+			v->kind == TIDE_LINE_MOMENT ? tide__map_get(&at, (uint64_t)v->spot + 1) : 0;
+		if (!k)
+			continue;
+		v->mid = c.v[k - 1].at[0].most;
+		v->bent = off_line(l, v, slack);
+		l->bent += v->bent;
+	}
+	tide__map_free(&at);
+	tide__lines_free(&c);
+	return ok ? TIDE_OK : tide__nomem(err);
 }

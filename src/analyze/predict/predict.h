@@ -35,6 +35,8 @@ typedef struct tide_line {
 	tide_spot at[2]; /* in the smaller and the larger recording */
 	tide_line_kind kind;
 	bool per_size;		/* GROUP: as many more as the size is larger */
+	bool bent;		/* MOMENT: `mid` is not on the line */
+	uint64_t mid;		/* what the recording in between held then */
 	uint32_t spot, n_spots; /* of the larger recording that it is of: the first, how many */
 } tide_line;
 
@@ -45,12 +47,22 @@ typedef struct tide_lines {
 	size_t n;
 	uint64_t moments[TIDE_LINE_KINDS_N]; /* of both recordings, by the kind they are under */
 	uint64_t per_size;		     /* of those in groups */
+	uint64_t mid;			     /* size of a recording in between; 0 = none */
+	uint64_t bent;			     /* lines that are bent */
 } tide_lines;
 
 /* a->size < b->size; each has a moment. O(places + spots). Release with tide__lines_free in any
  * case. */
 tide_code tide__lines(const tide_held *a, const tide_held *b, tide_lines *out, tide_error *err);
 void tide__lines_free(tide_lines *l);
+/* A third recording of a size in between: moments of all three that are more than BEND_LEAST of what
+ * was held, and more than `slack` bytes (what an allocator may round up), away from their line are
+ * bent. Above the line (growth that slows down) the three are joined by two lines, and the line through the
+ * outer two stands for what is beyond them; below it (growth that quickens, such as attention with
+ * the length of a sequence) the curve of second degree through the three is taken everywhere. `b` is
+ * the larger recording of the lines. TIDE_ENOMEM: the lines stay straight. */
+tide_code tide__lines_bend(tide_lines *l, const tide_held *mid, const tide_held *b, uint64_t slack,
+			   tide_error *err);
 
 /* Highest bytes at `size`. `at` (may be NULL): the first line that is as high. */
 uint64_t tide__predict(const tide_lines *l, uint64_t size, size_t *at);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "analyze/predict/prediction.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "analyze/memory/usage.h"
@@ -95,7 +96,7 @@ static bool tell_parts(tide_predict_answer *x, tide_error *err)
 	x->whole = x->rows[x->n_rows - 1];
 	if (size && size != TIDE_MOST_SIZE && !tell_row(x, size, &x->whole))
 		return false;
-	if (x->live.v[x->whole.line].kind == TIDE_LINE_AROUND)
+	if (x->live.v[x->whole.line].kind == TIDE_LINE_AROUND || x->live.v[x->whole.line].bent)
 		return true; /* what was alive at two different moments has no lines */
 	return tide__parts(m, device, &x->live, x->whole.line, x->whole.size, TIDE_BY_ROLE,
 			   &x->roles, err) == TIDE_OK &&
@@ -103,7 +104,40 @@ static bool tell_parts(tide_predict_answer *x, tide_error *err)
 			   &x->modules, err) == TIDE_OK;
 }
 
-/* Each recording as the outermost of the others tell it. */
+/* An allocator of a GPU may hand out a block that is up to this much larger. */
+static uint64_t slack_of(const tide_predict_run *r)
+{
+	unsigned kind = r->m->devices.kind[r->device];
+	return kind == TIDE_DEVICE_CUDA || kind == TIDE_DEVICE_HIP ? 2 << 20 : 0;
+}
+
+/* Of recordings a .. b but `without`: the one whose size is nearest to the middle of those two. */
+static const tide_predict_run *between(const tide_predict_answer *x, size_t a, size_t b,
+				       size_t without)
+{
+	const tide_predict_run *best = NULL;
+	double middle = ((double)x->v[a].size + (double)x->v[b].size) / 2, least = 0;
+	for (size_t i = a + 1; i < b; i++) {
+		double away = fabs((double)x->v[i].size - middle);
+		if (i == without || (best && away >= least))
+			continue;
+		best = &x->v[i];
+		least = away;
+	}
+	return best;
+}
+
+static tide_code lines_of(const tide_predict_answer *x, size_t a, size_t b, size_t without,
+			  tide_lines *out, tide_error *err)
+{
+	const tide_predict_run *mid = between(x, a, b, without);
+	tide_code rc = tide__lines(&x->v[a].held, &x->v[b].held, out, err);
+	if (rc == TIDE_OK && mid)
+		rc = tide__lines_bend(out, &mid->held, &x->v[b].held, slack_of(mid), err);
+	return rc;
+}
+
+/* Each recording as the outermost of the others tell it, with one between those where there is. */
 static bool leave_out(tide_predict_answer *x, tide_error *err)
 {
 	bool ok = true;
@@ -113,7 +147,7 @@ static bool leave_out(tide_predict_answer *x, tide_error *err)
 		x->v[i].without = UINT64_MAX;
 		if (a >= b)
 			continue;
-		ok = tide__lines(&x->v[a].held, &x->v[b].held, &l, err) == TIDE_OK;
+		ok = lines_of(x, a, b, i, &l, err) == TIDE_OK;
 		if (ok)
 			x->v[i].without = tide__predict(&l, x->v[i].size, NULL);
 		tide__lines_free(&l);
@@ -150,12 +184,12 @@ static bool sim_agrees(tide_predict_answer *x, bool *ok)
 
 static bool draw_lines(tide_predict_answer *x, tide_error *err)
 {
-	const tide_predict_run *a = &x->v[0], *b = tide__predict_last(x);
+	const tide_predict_run *b = tide__predict_last(x);
 	bool ok = true;
-	if (tide__lines(&a->held, &b->held, &x->live, err) != TIDE_OK)
+	if (lines_of(x, 0, x->n - 1, SIZE_MAX, &x->live, err) != TIDE_OK)
 		return false;
 	draw_reserved(x);
-	if (x->kept == TIDE_KEPT_UNKNOWN)
+	if (x->kept == TIDE_KEPT_UNKNOWN || x->live.bent) /* requests are resized on lines */
 		return true;
 	tide_code rc = tide__resized(b->m, b->device, &b->held, &x->live, &x->resized, err);
 	if (rc == TIDE_OK && sim_agrees(x, &ok))

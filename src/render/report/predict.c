@@ -160,11 +160,25 @@ static void print_off(const tide_out *to, const tide_predict_answer *x)
 		over |= inner && off > 0;
 		under |= inner && off < 0;
 	}
+	if (x->live.bent && x->n == 3) { /* no recording is left to check the curve with */
+		fprintf(to->out,
+			"Memory does not grow evenly with the size: the line through the outermost "
+			"recordings is up to %.2f %% off. Peaks are told by a curve of second degree "
+			"through all three; a fourth recording would tell how far that is off.\n",
+			most);
+		return;
+	}
 	if (most > 0)
 		fprintf(to->out, "Each recording as the others tell it: at most %.2f %% off.\n",
 			most);
 	else
 		fputs("Each recording is as the others tell it, to the byte.\n", to->out);
+	if (x->live.bent) {
+		fputs("Memory does not grow evenly with the size: peaks are told by a curve of second "
+		      "degree through three recordings.\n",
+		      to->out);
+		return;
+	}
 	if (most < SLIGHT)
 		return;
 	if (over && !under)

@@ -49,6 +49,94 @@ static void trainings_are_predicted(void **state)
 	assert_true(groups > 40); /* loaders were among them */
 }
 
+/* ---- growth that is not even ---- */
+
+/* Weights, activations that grow with the length n of a sequence, attention with its square; then an
+ * optimizer whose memory does not grow. */
+static uint64_t attention(uint64_t n, tide_held *h)
+{
+	tide_model *m = some_machine();
+	uint64_t weights = 5000000, each = 3000 * n, square = 16 * n * n, state = 2 * weights;
+	uint64_t forward = weights + each + square + each, step = weights + state + each;
+	some_alloc(m, 1, weights, 1);
+	uint32_t a = some_alloc(m, 1, each, 2);
+	uint32_t b = some_alloc(m, 1, square, 3);
+	uint32_t c = some_alloc(m, 1, each, 4);
+	some_free(m, b, 5);
+	some_free(m, c, 6);
+	some_alloc(m, 1, state, 7);
+	some_free(m, a, 8);
+	m->t_end = 10;
+	assert_int_equal(tide__held(m, 1, n, h, NULL), TIDE_OK);
+	tide__model_free(m);
+	return forward > step ? forward : step;
+}
+
+static void a_third_recording_bends_lines(void **state)
+{
+	tide_held a, b, c, x;
+	tide_lines l;
+	attention(256, &a);
+	attention(512, &c);
+	attention(1024, &b);
+	assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+	uint64_t straight = tide__predict(&l, 4096, NULL);
+	assert_int_equal(tide__lines_bend(&l, &c, &b, 0, NULL), TIDE_OK);
+	assert_true(l.bent > 0);
+	for (uint64_t n = 64; n <= 8192; n += 97) {
+		uint64_t want = attention(n, &x), got = tide__predict(&l, n, NULL);
+		tide__held_free(&x);
+		assert_true(got >= want && got <= want + 2); /* rounded up */
+		assert_true(tide__predict_most(&l, n) >= want);
+	}
+	assert_int_equal(tide__predict(&l, 256, NULL), attention(256, &x));
+	tide__held_free(&x);
+	assert_int_equal(tide__predict(&l, 512, NULL), attention(512, &x));
+	tide__held_free(&x);
+	assert_true(straight < attention(4096, &x) / 2); /* what a line says there */
+	tide__held_free(&x);
+	for (uint64_t cap = 20000000; cap < 3000000000; cap += 271828183) {
+		uint64_t fits = tide__predict_fits(&l, cap);
+		assert_true(fits && tide__predict(&l, fits, NULL) <= cap);
+		assert_true(tide__predict(&l, fits + 1, NULL) > cap);
+	}
+	assert_int_equal(tide__predict_fits(&l, 1000), 0);
+	tide__lines_free(&l);
+	tide__held_free(&a);
+	tide__held_free(&b);
+	tide__held_free(&c);
+}
+
+/* What is on the line but for rounding stays straight. */
+static void rounding_bends_nothing(void **state)
+{
+	tide_held a, b, c;
+	tide_lines l;
+	uint64_t peak;
+	seed = 4711;
+	invent();
+	held_at(8, &a, &peak);
+	held_at(16, &c, &peak);
+	held_at(32, &b, &peak);
+	assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+	assert_int_equal(tide__lines_bend(&l, &c, &b, 0, NULL), TIDE_OK);
+	assert_int_equal(l.bent, 0);
+	tide__lines_free(&l);
+	tide__held_free(&a);
+	tide__held_free(&b);
+	tide__held_free(&c);
+	attention(256, &a);
+	attention(512, &c);
+	attention(1024, &b);
+	assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+	assert_int_equal(tide__lines_bend(&l, &c, &b, 1 << 30, NULL), TIDE_OK);
+	assert_int_equal(l.bent, 0);
+	tide__lines_free(&l);
+	tide__held_free(&a);
+	tide__held_free(&b);
+	tide__held_free(&c);
+}
+
 /* ---- reserved bytes ---- */
 
 /* Five steps whatever the size, in blocks of 512 bytes; large enough for both pools. */
@@ -239,6 +327,8 @@ static void rounded_up_and_never_below_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_third_recording_bends_lines),
+		cmocka_unit_test(rounding_bends_nothing),
 		cmocka_unit_test(trainings_are_predicted),
 		cmocka_unit_test(reserved_bytes_are_those_of_the_program),
 		cmocka_unit_test(two_sizes_are_as_recorded),
