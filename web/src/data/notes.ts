@@ -54,7 +54,15 @@ export function makeNotes(s: Spans): Notes {
   const parent = parents(s);
   const self = new Float64Array(s.n);
   for (let i = 0; i < s.n; i++) self[i] = s.t1[i] - s.t0[i];
-  for (let i = 0; i < s.n; i++) if (parent[i] >= 0) self[parent[i]] -= s.t1[i] - s.t0[i];
+  // Children that overlap each other count once.
+  const covered = new Float64Array(s.n).fill(-Infinity);
+  const children = Array.from({ length: s.n }, (_, i) => i).filter((i) => parent[i] >= 0);
+  for (const i of children.sort((a, b) => s.t0[a] - s.t0[b])) {
+    const p = parent[i];
+    const end = Math.min(s.t1[i], s.t1[p]);
+    self[p] -= Math.max(0, end - Math.max(s.t0[i], s.t0[p], covered[p]));
+    covered[p] = Math.max(covered[p], end);
+  }
   const allocated = s.allocated.slice();
   const freed = s.freed.slice();
   for (const i of inwardsFirst(parent)) {

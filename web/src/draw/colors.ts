@@ -50,7 +50,7 @@ export const typeColors = texts({
   'compute + communication + memory': NIGHT,
 });
 /** What bounds a piece of the critical path. */
-export const boundColors = texts({ cpu_bound: BLUE, data_loading: ORANGE, gpu_compute_bound: GREEN, gpu_communication_bound: PURPLE, gpu_kernel_kernel_overhead: VERMILION, gpu_kernel_launch_overhead: SKY, gpu_queued_behind_earlier_work: YELLOW, gpu_work_from_before_window: GREY });
+export const boundColors = texts({ cpu_bound: BLUE, data_loading: ORANGE, gpu_compute_bound: GREEN, gpu_communication_bound: PURPLE, gpu_kernel_kernel_overhead: VERMILION, gpu_kernel_launch_overhead: SKY, gpu_queued_behind_earlier_work: YELLOW, gpu_work_from_before_window: NIGHT });
 /** What the host did while the device waited for it, in the order of the figures. */
 export const causeColors = [BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, NIGHT, STONE].map(css);
 
