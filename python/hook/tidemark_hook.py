@@ -238,7 +238,7 @@ def wants(text: str | None) -> dict[str, Any]:
     parts = [w.partition("=") for w in (text if text is not None else "modules").split(",") if w]
     words = {name: value for name, _, value in parts}
     every = int(words.get("stacks") or 1) if "stacks" in words else 0
-    return {"modules": "modules" in words, "stacks": every, "shapes": "shapes" in words}
+    return {"ops": "no-ops" not in words, "modules": "modules" in words, "stacks": every, "shapes": "shapes" in words}
 
 
 def _track() -> None:
@@ -264,6 +264,14 @@ def _imported() -> None:
         _say(f"ops are not recorded: {why}")
 
 
+def _heap_stacks() -> None:
+    """The host heap is recorded: its stacks are to go on with Python's frames, torch or not."""
+    if os.environ.get("TIDEMARK_HEAP") and getattr(sys, "_is_gil_enabled", lambda: True)():
+        _load_capture()
+        _stacks(1)
+
+
 def install() -> None:
+    _heap_stacks()
     _watch.Watch(_imported)
     _beside("tidemark_threads").on()

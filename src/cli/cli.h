@@ -29,7 +29,7 @@
 #include "render/text/out.h"
 
 typedef enum tide_opt_kind {
-	TIDE_OPT_FLAG,	/* no value */
+	TIDE_OPT_FLAG,	/* no value; with `arg`: may be followed by =VALUE, one of those */
 	TIDE_OPT_INT,	/* int64, decimal, from `least` to `most` */
 	TIDE_OPT_BYTES, /* 4096, 2GiB, 1.5 MB */
 	TIDE_OPT_TEXT,	/* any text */

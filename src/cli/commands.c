@@ -14,6 +14,7 @@
 	X(ops)           \
 	X(modules)       \
 	X(allocator)     \
+	X(heap)          \
 	X(leaks)         \
 	X(oom)           \
 	X(whatif)        \

@@ -13,6 +13,10 @@ static void spell(const tide_option *o, char *buf, size_t n)
 		snprintf(letter, sizeof letter, "-%c, ", o->letter);
 	const char *arg = o->kind == TIDE_OPT_FLAG || !o->arg ? "" : o->arg;
 	bool list = o->kind == TIDE_OPT_ENUM;
+	if (o->kind == TIDE_OPT_FLAG && o->arg) {
+		snprintf(buf, n, "  %s--%s[=%s]", letter, o->name, o->arg);
+		return;
+	}
 	snprintf(buf, n, "  %s--%s%s%s", letter, o->name, *arg ? list ? "=" : " " : "",
 		 list ? "WORD" : arg);
 }

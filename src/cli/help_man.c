@@ -43,6 +43,8 @@ static void put_option(FILE *out, const tide_option *o)
 	fprintf(out, "*--%s*", o->name);
 	if (o->kind == TIDE_OPT_ENUM)
 		fputs(" _WORD_", out);
+	else if (o->kind == TIDE_OPT_FLAG && o->arg)
+		fprintf(out, "[=_%s_]", o->arg);
 	else if (o->kind != TIDE_OPT_FLAG)
 		fprintf(out, " _%s_", strpbrk(o->arg, "_*\\") ? "VALUE" : o->arg);
 	fputs("\n\t", out);

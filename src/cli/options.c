@@ -224,6 +224,13 @@ static tide_code store(struct parse *p, const tide_option *o, tide_value *v, con
 static tide_code take_into(struct parse *p, const tide_option *o, tide_value *v, const char *inl)
 {
 	if (o->kind == TIDE_OPT_FLAG) {
+		if (inl && o->arg) {
+			p->a->opt[k].num = choice(o->arg, inl);
+			return p->a->opt[k].num >= 0 ? store(p, k, inl)
+						     : tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+								  "--%s wants =%s or nothing, not '%s'",
+								  o->name, o->arg, inl);
+		}
 		if (inl)
 			return tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 					  "--%s takes no value", o->name);

@@ -109,7 +109,9 @@ static tide_code rewrite(const char *in, const char *out, int level, tide_rewrit
 	tide_code rc = tide__unpack(in, &defaults, &u, err);
 	if (u.fd >= 0) { /* the ring file was not compressed with it */
 		snprintf(rings, sizeof rings, "%.*s", (int)plain_name(in), in);
-		from = (tide_rewrite_from){ u.path, rings, u.stored, u.ends };
+		from = (tide_rewrite_from){
+			.path = u.path, .rings = rings, .stored = u.stored, .ends = u.ends
+		};
 	}
 	if (!rc)
 		rc = tide__rewrite(&from, out, level, w, err);

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/symbolise.h"
+#include "render/report/heap.h"
 #include "format/encode.h"
 #include "format/read.h"
 #include "format/rewrite.h"
@@ -106,12 +108,20 @@ static void close_left(const char *file)
 		tide__cli_fail(file, &err); /* both files stay, and every command reads them */
 }
 
+/* Native frames are addresses until now. */
+static void name_frames(const char *file)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	if (tide__symbolise(file, &err) != TIDE_OK)
+		tide__cli_fail(file, &err); /* it stays as it was */
+}
+
 /* ---- what there is ---- */
 
 typedef struct left {
 	const char *file, *id;
 	pid_t child;
-	bool failed;
+	bool failed, heap;
 	char own[PATH_MAX];    /* the program's; "" = none */
 	char became[PATH_MAX]; /* of what it replaced itself by: one of them */
 	char other[PATH_MAX];  /* of a child process: one of them */
@@ -123,8 +133,10 @@ static void note(left *l, const char *path)
 	pid_t pid = made_by(path, l->id);
 	if (!pid)
 		return;
-	if (pid == l->child || (kill(pid, 0) && errno == ESRCH))
+	if (pid == l->child || (kill(pid, 0) && errno == ESRCH)) {
 		close_left(path);
+		name_frames(path);
+	}
 	if (pid != l->child) {
 		if (!l->n_other++)
 			snprintf(l->other, sizeof l->other, "%s", path);
@@ -178,6 +190,23 @@ static void put_quoted(const char *path, FILE *out)
 	fputc('\'', out);
 }
 
+/* One line of what the host heap did, if it was recorded. */
+static void tell_heap(const char *file)
+{
+	char line[256];
+	tide_heap h = { 0 };
+	tide_model *m = NULL;
+	struct stat st;
+	if (stat(file, &st) || st.st_size > LARGE ||
+	    tide__load(file, &(tide_load_options){ .what = TIDE_WANT_MEMORY }, &m, NULL) != TIDE_OK)
+		return;
+	if (tide__heap_report(m, &h, NULL) == TIDE_OK && h.pool)
+		fprintf(stderr, "tidemark run: %s; next: tidemark heap %s\n",
+			tide__heap_line(&h, line, sizeof line), file);
+	tide__heap_report_free(&h);
+	tide__model_free(m);
+}
+
 static void tell_own(const left *l)
 {
 	struct stat st;
@@ -190,12 +219,14 @@ static void tell_own(const left *l)
 		tide__fmt_bytes(size, sizeof size, (double)st.st_size));
 	put_quoted(l->own, stderr);
 	fputs(l->failed ? " (tidemark oom, if memory ran out)\n" : "\n", stderr);
+	if (l->heap)
+		tell_heap(l->own);
 }
 
-void tide__run_tell(const char *file, const char *id, pid_t child, bool failed)
+void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap)
 {
 	static left l; /* large */
-	l = (left){ .file = file, .id = id, .child = child, .failed = failed };
+	l = (left){ .file = file, .id = id, .child = child, .failed = failed, .heap = heap };
 	look(&l);
 	if (*l.own)
 		tell_own(&l);

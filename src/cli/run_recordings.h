@@ -18,7 +18,7 @@ void tide__run_id(char id[TIDE_RUN_ID]);
 
 /* The program, process `child` of run `id`, has ended: close what it and its children left open,
  * and say on stderr where their recordings are and what to ask next; `failed`: it may have run out
- * of memory. `file` is where it was to record: absolute. */
-void tide__run_tell(const char *file, const char *id, pid_t child, bool failed);
+ * of memory; `heap`: its heap was recorded. `file` is where it was to record: absolute. */
+void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap);
 
 #endif

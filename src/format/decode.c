@@ -156,6 +156,10 @@ static bool fill(tide_event *e, unsigned tag, const tide_field *f)
 		e->size = f[2].num;
 		e->bytes = f[2].bytes;
 		break;
+	case TIDE_REC_DEVICE_LOG:
+		e->size = f[1].num;
+		e->bytes = f[1].bytes;
+		break;
 	case TIDE_REC_OOM:
 		e->size = f[2].num;
 		e->addr = f[3].num;
@@ -186,7 +190,7 @@ static int decode_any(tide_cursor *c, tide_event *e)
 			   .pool = c->pool,
 			   .stream = c->stream,
 			   .tag = (uint8_t)tag };
-	bool wanted = t->known && tag <= TIDE_REC_BEGIN_FULL;
+	bool wanted = t->known && tag <= TIDE_REC_DEVICE_LOG;
 	if (wanted && !fill(e, tag, f)) {
 		c->bad = true;
 		return -1;

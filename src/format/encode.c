@@ -116,6 +116,7 @@ static uint64_t continuations(const tide_ring_slot *s)
 	case TIDE_REC_TENSOR:
 		return (s->size >> 24 & 0xff) <= 16 ? ((s->size >> 24 & 0xff) + 3) / 4 : UINT64_MAX;
 	case TIDE_REC_ANNOTATE:
+	case TIDE_REC_DEVICE_LOG:
 		return s->addr <= 4096 ? (s->addr + 31) / 32 : UINT64_MAX;
 	case TIDE_REC_LANE:
 	case TIDE_REC_BEGIN:
@@ -157,8 +158,9 @@ static void put_tensor(struct memory *m, const tide_ring_slot *s, const tide_rin
 static void put_annotation(struct memory *m, const tide_ring_slot *s, const tide_ring_slot *slots,
 			   uint64_t mask, uint64_t q)
 {
-	put_tag(m, TIDE_REC_ANNOTATE, s->ticks);
-	put_v(m, s->stack);
+	put_tag(m, (uint8_t)s->head, s->ticks);
+	if ((s->head & 0xff) == TIDE_REC_ANNOTATE)
+		put_v(m, s->stack);
 	put_v(m, s->addr);
 	for (uint64_t done = 0; done < s->addr; done += 32) {
 		size_t n = s->addr - done < 32 ? (size_t)(s->addr - done) : 32;
@@ -196,6 +198,7 @@ static void put_rare(struct memory *m, const tide_ring_slot *s, const tide_ring_
 		m->p = tide__put_z(m->p, (int64_t)s->addr);
 		break;
 	case TIDE_REC_ANNOTATE:
+	case TIDE_REC_DEVICE_LOG:
 		put_annotation(m, s, slots, mask, q);
 		break;
 	case TIDE_REC_OOM:

@@ -189,6 +189,15 @@ static void read_total(struct walk *k)
 		k->total = f[0].num;
 }
 
+/* What the caller adds. */
+static tide_code pass_more(struct walk *k, tide_error *err)
+{
+	const tide_rewrite_from *f = k->from;
+	if (!f->n_more)
+		return TIDE_OK;
+	return put_records(&k->sink, TIDE_CHUNK_FACTS, f->count_more, f->more, f->n_more, err);
+}
+
 /* One chunk, from the file or the tail, with its payload in k->buf. */
 static tide_code pass(struct walk *k, const tide_chunk *c, tide_error *err)
 {
@@ -206,6 +215,8 @@ static tide_code pass(struct walk *k, const tide_chunk *c, tide_error *err)
 		k->w->events += count_events(k, c);
 	if (rc || (h.type == TIDE_CHUNK_LOSS && !count_losses(k)) || !tide__ends_add(&k->ends, c))
 		return rc ? rc : tide__nomem(err);
+	if (h.type == TIDE_CHUNK_END && (rc = pass_more(k, err)))
+		return rc;
 	if (h.flags & TIDE_CHUNK_ZSTD) { /* as it was before it was compressed */
 		h.flags = 0;
 		tide__chunk_seal(&h, k->buf.bytes, (uint32_t)k->buf.n);
@@ -404,8 +415,9 @@ static tide_code walk_all(struct walk *k, tide_error *err)
 		return TIDE_OK;
 	if (k->w->cut_short && (rc = rest_of(k, &c, &e, err)))
 		return rc;
-	rc = pass_damage(k, err);
-	return rc ? rc : pass_end(k, err);
+	if ((rc = pass_damage(k, err)) || (rc = pass_more(k, err)))
+		return rc;
+	return pass_end(k, err);
 }
 
 /* ---- the files ---- */

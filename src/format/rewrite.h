@@ -10,6 +10,7 @@
 #define TIDE_FORMAT_REWRITE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tidemark/error.h>
@@ -23,6 +24,9 @@ typedef struct tide_rewrite_from {
 	const char *rings; /* its ring file is the one beside this; NULL = beside path */
 	uint64_t stored;   /* bytes it was expanded from; 0 = it was not */
 	tide_error ends;   /* why it could not be expanded further; code TIDE_OK = it is whole */
+	const uint8_t *more; /* records for the new file, before its end (any but events); may be NULL */
+	size_t n_more;
+	uint32_t count_more;
 } tide_rewrite_from;
 
 typedef struct tide_rewrite {

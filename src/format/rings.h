@@ -100,6 +100,7 @@ _Static_assert(sizeof(tide_ring_slot) == 32, "ring slot");
  *   SAMPLE       a bits of the double, c counter
  *   MARK         a value (int64), c name, b kind
  *   ANNOTATE     a length in bytes (<= 4096), c key; (a + 31) / 32 continuations with the text
+ *   DEVICE_LOG   a length in bytes (<= 4096); (a + 31) / 32 continuations with the records
  *   OOM          a free bytes (int64), b size
  *
  * Encoding slots as records: format/encode.h. */

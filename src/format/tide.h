@@ -22,7 +22,7 @@
 #define TIDE_RINGS_MAGIC "TIDERING"
 enum {
 	TIDE_FORMAT_MAJOR = 1, /* a reader refuses another major */
-	TIDE_FORMAT_MINOR = 1, /* and reads any minor: unknown chunks and records are skipped */
+	TIDE_FORMAT_MINOR = 2, /* and reads any minor: unknown chunks and records are skipped */
 };
 
 typedef struct tide_file_head { /* 128 bytes at offset 0 */
@@ -132,6 +132,7 @@ static inline bool tide__arg_goes_on(uint64_t arg)
 	R(BEGIN_ARG, 15, "begin_arg", "tvv", "dt,name,arg") /* BEGIN with a number */              \
 	R(DEPTH, 16, "depth", "tv", "dt,depth")		    /* so many ops are open now */         \
 	R(BEGIN_FULL, 17, "begin_full", "tvvvv", "dt,name,arg,stack,origin") /* with where it comes from */ \
+	R(DEVICE_LOG, 18, "device_log", "ts", "dt,records") /* format/device_log.h */              \
 	/* definitions: ids are dense from 1 in each kind, defined before use */                   \
 	R(NAME, 32, "name", "vs", "id,text")                                                       \
 	R(FRAME, 33, "frame", "vvvv", "id,function,file,line")                                     \
@@ -140,6 +141,9 @@ static inline bool tide__arg_goes_on(uint64_t arg)
 	R(POOL, 36, "pool", "vvvvvv", "id,device,kind,name,capacity,banks")                        \
 	R(STREAM, 37, "stream", "vvzv", "id,device,number,name")                                   \
 	R(THREAD, 38, "thread", "vvv", "lane,tid,name")                                            \
+	/* what a native frame's address means, found after the run; several of one frame: inlined \
+	 * functions, outermost first */                                                           \
+	R(SYMBOL, 39, "symbol", "vssv", "frame,function,file,line")                                \
 	/* the rest */                                                                             \
 	R(TICK, 48, "tick", "vvz", "ticks,mono_raw,real") /* absolute values */                    \
 	R(FACT_TEXT, 49, "fact_text", "ss", "key,text")                                            \

@@ -267,7 +267,7 @@ static tide_code sweep(const struct check *c, struct pool_live *pools)
 		uint32_t row = v->row[i];
 		bool nomem = false;
 		if (v->kind[i] > TIDE_MOVE_FREE || !a->size[row] ||
-		    a->flags[row] & TIDE_ALLOC_OVERLAPS)
+		    a->flags[row] & (TIDE_ALLOC_OVERLAPS | TIDE_ALLOC_SAMPLED))
 			continue;
 		struct pool_live *p = &pools[a->pool[row].i];
 		if (v->kind[i] == TIDE_MOVE_FREE) {

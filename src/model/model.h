@@ -24,7 +24,8 @@
  *   M2  every alloc has exactly one ALLOC move, and exactly one FREE move iff died != NEVER; its
  *       FREE comes after its ALLOC. The same for segments and SEG_ALLOC / SEG_FREE.
  *   M3  two allocs of one pool that are alive at once never overlap in address, unless one carries
- *       TIDE_ALLOC_OVERLAPS (the source contradicts itself; counted as a fact).
+ *       TIDE_ALLOC_OVERLAPS (the source contradicts itself; counted as a fact) or
+ *       TIDE_ALLOC_SAMPLED (its size is an estimate, not an extent).
  *   K1  marks are sorted by t; marks.move never decreases and is <= moves.n.
  *   T1  attrs are sorted by (span, key); flows by (from, to).
  *
@@ -233,6 +234,9 @@ enum { /* allocs.flags */
 	TIDE_ALLOC_VIRTUAL = 8,	 /* never really happened (prediction) */
 	TIDE_ALLOC_ASKED = 16,	 /* its free was asked for before a stream let go of it: exactly one
 				  * FREE_ASKED move, after which its program no longer counts it */
+	TIDE_ALLOC_SAMPLED = 32, /* stands for others too: size is what it stands for, at least its
+				  * own (docs/analyses/heap.md) */
+	TIDE_ALLOC_HANDED = 64,	 /* died because another pool counts the same bytes from then on */
 };
 enum { /* spans.flags */
 	TIDE_SPAN_OPEN = 1,    /* never ended; t1 is the trace's end */

@@ -93,6 +93,20 @@ static void rank(struct out *o)
 		}
 }
 
+/* How the host heap is recorded (capture/heap): the mean distance of samples in bytes, or "full". */
+static void heap(struct out *o)
+{
+	const char *how = getenv("TIDEMARK_HEAP");
+	char *end;
+	long long mean = how ? strtoll(how, &end, 10) : 0;
+	if (!how || !*how)
+		return;
+	if (mean > 0 && !*end)
+		number(o, "capture.heap", mean);
+	else
+		text(o, "capture.heap", "full", 4);
+}
+
 size_t tide__facts(uint8_t *out, size_t cap, uint32_t *count)
 {
 	struct out o = { out, out + cap, 0 };
@@ -107,6 +121,7 @@ size_t tide__facts(uint8_t *out, size_t cap, uint32_t *count)
 	   tide__rec.first); /* whose child it is, or beside which it began */
 	if (run)
 		text(&o, "process.run", run, strnlen(run, 64));
+	heap(&o);
 	if (uname(&u) == 0) {
 		text(&o, "host.name", u.nodename, strlen(u.nodename));
 		text(&o, "host.kernel", u.release, strlen(u.release));

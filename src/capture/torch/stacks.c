@@ -205,6 +205,13 @@ tide_stack tide_torch_stack(const void *op)
 	return walk(o);
 }
 
+tide_stack tide_torch_stack_now(void)
+{
+	uintptr_t instr;
+	struct own *o = tide__frames_top(&instr) ? own() : NULL;
+	return o ? walk(o) : 0;
+}
+
 void tide_torch_stack_end(const void *op)
 {
 	if (self && self->op == op)

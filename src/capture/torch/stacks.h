@@ -13,6 +13,8 @@
 /** The calling thread's stack for an op that starts now and is known by `op` while it is open. 0:
  * it has none, or the same as the op around it, or this one is left out by sampling. */
 TIDE_API tide_stack tide_torch_stack(const void *op);
+/** The calling thread's stack as it is now; 0: it has none. For the heap's hook, which finds it by name. */
+TIDE_API tide_stack tide_torch_stack_now(void);
 /** It has ended, on this thread. */
 TIDE_API void tide_torch_stack_end(const void *op);
 /** Only every n-th op that is not inside another gets its stack; 1 = all. */

@@ -6,35 +6,16 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <tidemark/record.h>
 
-#include "format/written.h"
+#include "capture/common/run_file.h"
 
 enum { NEW, STARTING, DECIDED = TIDE_TORCH_DECIDED, RESTING };
 _Atomic int tide__torch_state;
-
-/* NAME.tide for the process that was run, NAME.PID.tide for programs that it runs, or becomes. */
-static bool file_name(char *out, size_t n)
-{
-	const char *path = getenv("TIDEMARK_RECORD"), *pid = getenv("TIDEMARK_RECORD_PID");
-	const char *run = getenv("TIDEMARK_RUN");
-	int64_t since = run ? strtoll(run, NULL, 10) : 0;
-	if (!path || !*path || strlen(path) + 48 > n)
-		return false;
-	bool ours = !pid || strtol(pid, NULL, 10) == (long)getpid();
-	if (ours && !(since && tide__begun(path) >= since))
-		snprintf(out, n, "%s", path);
-	else
-		tide__childs_name(out, n, path, since);
-	return true;
-}
 
 static void start(void)
 {
@@ -43,7 +24,7 @@ static void start(void)
 	tide_options opt = TIDE_OPTIONS_INIT;
 	opt.ring_bytes = 4 << 20; /* ops come in bursts: more room, and rather wait than lose, as */
 	opt.full_wait_us = 1000;  /* tidemark.record() has it */
-	if (!tide_recording() && file_name(path, sizeof path))
+	if (!tide_recording() && tide__run_file(path, sizeof path))
 		tide_start(path, &opt, NULL); /* if it cannot, the program runs on without */
 	errno = saved;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* run: start a program that uses PyTorch and record its tensors' memory and its ops.
+/* run: start a program and record what it does with memory and time.
  *
- * The program runs as a child with libtidemark-torch preloaded; this process waits, hands on
- * signals, and ends as the program ended: same status, or by the same signal. */
+ * The program runs as a child with libtidemark-torch preloaded (PyTorch's allocators and ops), and
+ * libtidemark-heap if the host heap is asked for; this process waits, hands on signals, and ends
+ * as the program ended: same status, or by the same signal. */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,10 +22,15 @@
 #include "cli/run_recordings.h"
 #include "config/config.h"
 
-enum { O_OUTPUT, O_NO_OPS, O_NO_MODULES, O_STACKS, O_SHAPES };
+enum { O_OUTPUT, O_HEAP, O_RATE, O_NO_TORCH, O_NO_OPS, O_NO_MODULES, O_STACKS, O_SHAPES };
 static const tide_option options[] = {
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
 		       "the recording (default run.tide in the configured folder)" },
+	[O_HEAP] = { "heap", 0, TIDE_OPT_FLAG, "full",
+		     "the host heap (malloc, operator new): samples, or with =full every call" },
+	[O_RATE] = { "rate", 0, TIDE_OPT_BYTES, "BYTES", "mean distance of the host heap's samples",
+		     .def = "512KiB" },
+	[O_NO_TORCH] = { "no-torch", 0, TIDE_OPT_FLAG, NULL, "nothing of PyTorch's" },
 	[O_NO_OPS] = { "no-ops", 0, TIDE_OPT_FLAG, NULL, "record memory only" },
 	[O_NO_MODULES] = { "no-modules", 0, TIDE_OPT_FLAG, NULL,
 			   "no names of modules, labels of tensors, steps" },
@@ -62,8 +69,34 @@ static void prepend(const char *name, const char *value, char between)
 	free(both);
 }
 
+/* A library of ours, beside this program; false with `err` set when it is not installed. */
+static bool library(char *out, const char *name, tide_error *err)
+{
+	char in_tree[64], installed[PATH_MAX];
+	snprintf(in_tree, sizeof in_tree, "capture/%s", name);
+	snprintf(installed, sizeof installed, TIDE_LIBDIR "/%s", name);
+	if (place(out, PATH_MAX, in_tree, installed))
+		return true;
+	tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "%s is not installed beside this program",
+		   name);
+	return false;
+}
+
+/* What is preloaded, "" = not. */
+typedef struct libraries {
+	char torch[PATH_MAX], heap[PATH_MAX];
+} libraries;
+
+static bool find_libraries(const tide_args *a, libraries *l, tide_error *err)
+{
+	bool torch = !a->opt[O_NO_TORCH].set, heap = a->opt[O_HEAP].set;
+	*l->torch = *l->heap = 0;
+	return (!torch || library(l->torch, "libtidemark-torch.so", err)) &&
+	       (!heap || library(l->heap, "libtidemark-heap.so", err));
+}
+
 /* Ops need the hook that Python reads at its start, and the sources it builds. */
-static void set_hook(const tide_args *a, const tide_config *c)
+static void set_hook(const tide_args *a, const tide_config *c, bool ops)
 {
 	char hook[PATH_MAX], source[PATH_MAX], include[PATH_MAX];
 	if (!place(hook, sizeof hook, TIDE_TREE "/python/hook", TIDE_DATADIR "/tidemark/hook") ||
@@ -78,8 +111,9 @@ static void set_hook(const tide_args *a, const tide_config *c)
 	bool stacks = a->opt[O_STACKS].set || c->v[TIDE_CONFIG_capture_stacks].flag;
 	bool shapes = a->opt[O_SHAPES].set || c->v[TIDE_CONFIG_capture_shapes].flag;
 	char capture[64];
-	snprintf(capture, sizeof capture, "%s%s%s", a->opt[O_NO_MODULES].set ? "" : "modules,",
-		 stacks ? "stacks," : "", shapes ? "shapes," : "");
+	snprintf(capture, sizeof capture, "%s%s%s%s", ops ? "" : "no-ops,",
+		 a->opt[O_NO_MODULES].set || !ops ? "" : "modules,", stacks ? "stacks," : "",
+		 shapes ? "shapes," : "");
 	setenv("TIDEMARK_CAPTURE", capture, 1);
 	setenv("TIDEMARK_INCLUDE", include, 1);
 	prepend("PYTHONPATH", hook, ':');
@@ -144,8 +178,56 @@ static bool preload(char *library)
 	return true;
 }
 
+static void set_heap(const tide_args *a)
+{
+	char mean[32];
+	snprintf(mean, sizeof mean, "%lld", (long long)a->opt[O_RATE].num);
+	setenv("TIDEMARK_HEAP", a->opt[O_HEAP].num == 0 && *a->opt[O_HEAP].text ? "full" : mean, 1);
+}
+
+/* Is it an ELF file that no loader loads? Nothing can be preloaded into such a program. */
+static bool is_static(const char *path)
+{
+	Elf64_Ehdr h;
+	Elf64_Phdr p;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool elf = fd >= 0 && read(fd, &h, sizeof h) == sizeof h &&
+		   !memcmp(h.e_ident, ELFMAG, SELFMAG) && h.e_ident[EI_CLASS] == ELFCLASS64,
+	     loaded = !elf;
+	for (unsigned i = 0; elf && !loaded && i < h.e_phnum && i < 64; i++)
+		loaded = pread(fd, &p, sizeof p, (off_t)(h.e_phoff + i * sizeof p)) != sizeof p ||
+			 p.p_type == PT_INTERP;
+	if (fd >= 0)
+		close(fd);
+	return !loaded;
+}
+
+/* The file that execvp would run; false if there is none. */
+static bool in_path(const char *name, char *out, size_t n)
+{
+	const char *dirs = getenv("PATH");
+	if (strchr(name, '/'))
+		return (size_t)snprintf(out, n, "%s", name) < n;
+	for (const char *d = dirs ? dirs : ""; *d; d += strcspn(d, ":"), d += *d == ':') {
+		int k = (int)strcspn(d, ":");
+		if ((size_t)snprintf(out, n, "%.*s/%s", k, d, name) < n && !access(out, X_OK))
+			return true;
+	}
+	return false;
+}
+
+static void say_if_static(const char *name)
+{
+	char path[PATH_MAX];
+	if (in_path(name, path, sizeof path) && is_static(path))
+		fprintf(stderr,
+			"tidemark run: %s is statically linked: nothing can be recorded in it, only in "
+			"dynamically linked programs that it starts\n",
+			path);
+}
+
 /* `told` is closed by a program that starts; one that cannot is written into it. */
-static void become(const tide_args *a, const tide_config *c, char *library, const char *file,
+static void become(const tide_args *a, const tide_config *c, libraries *l, const char *file,
 		   const char *id, int told)
 {
 	char pid[32];
@@ -154,8 +236,14 @@ static void become(const tide_args *a, const tide_config *c, char *library, cons
 	setenv("TIDEMARK_RECORD_PID", pid, 1);
 	setenv("TIDEMARK_RUN", id, 1);
 	hand_down(c);
-	if (preload(library) && !a->opt[O_NO_OPS].set && c->v[TIDE_CONFIG_capture_ops].flag)
-		set_hook(a, c);
+	bool torch = *l->torch && preload(l->torch);
+	bool heap = *l->heap && preload(l->heap); /* the last preloaded comes first */
+	unsetenv("TIDEMARK_HEAP");
+	if (heap)
+		set_heap(a);
+	bool ops = !a->opt[O_NO_OPS].set && c->v[TIDE_CONFIG_capture_ops].flag;
+	if (torch && (ops || heap))
+		set_hook(a, c, ops);
 	execvp(a->files[0], a->files);
 	int why = errno;
 	say_no_program(a->files[0], why);
@@ -246,7 +334,7 @@ static bool writable(const char *file, tide_error *err)
 
 /* The program, as `child`, whose signals are watched from its first moment on; false: fork failed.
  */
-static bool start(const tide_args *a, const tide_config *c, char *library, const char *file,
+static bool start(const tide_args *a, const tide_config *c, libraries *l, const char *file,
 		  const char *id, int told)
 {
 	sigset_t before;
@@ -256,33 +344,35 @@ static bool start(const tide_args *a, const tide_config *c, char *library, const
 		watch_signals();
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (child == 0)
-		become(a, c, library, file, id, told);
+		become(a, c, l, file, id, told);
 	return child > 0;
 }
 
 static int run(const tide_args *a)
 {
 	static tide_config c;
-	char library[PATH_MAX], file[PATH_MAX];
+	static libraries l;
+	char file[PATH_MAX];
 	char id[TIDE_RUN_ID];
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	if (tide__config_load(NULL, NULL, &c, &err) != TIDE_OK)
 		return tide__cli_fail(c.in_file ? c.file : NULL, &err);
-	if (!place(library, sizeof library, "capture/libtidemark-torch.so",
-		   TIDE_LIBDIR "/libtidemark-torch.so")) {
-		tide__fail(&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-			   "libtidemark-torch.so is not installed beside this program");
+	if (!find_libraries(a, &l, &err))
 		return tide__cli_fail(NULL, &err);
-	}
+	if (a->opt[O_RATE].given && a->opt[O_RATE].num < 1)
+		return tide__cli_usage(a, "--rate wants a size of 1 byte or more");
+	if (!*l.torch && !*l.heap)
+		return tide__cli_usage(a, "nothing is left to record: --no-torch goes with --heap");
 	if (!name_file(a, &c, file, sizeof file))
 		return tide__cli_usage(a, "the path of the recording is too long");
 	if (!writable(file, &err))
 		return tide__cli_fail(file, &err);
+	say_if_static(a->files[0]);
 	tide__run_id(id);
 	int told[2] = { -1, -1 };
 	if (pipe2(told, O_CLOEXEC) < 0)
 		told[0] = told[1] = -1; /* one line may be said too much */
-	if (!start(a, &c, library, file, id, told[1])) {
+	if (!start(a, &c, &l, file, id, told[1])) {
 		tide__fail_errno(&err, "fork");
 		return tide__cli_fail(NULL, &err);
 	}
@@ -294,22 +384,24 @@ static int run(const tide_args *a)
 	signal(SIGHUP, SIG_DFL);
 	char x;
 	if (read(told[0], &x, 1) != 1)
-		tide__run_tell(file, id, pid, status != 0);
+		tide__run_tell(file, id, pid, status != 0, *l.heap != 0);
 	close(told[0]);
 	return same_end(status);
 }
 
 const tide_command tide__cmd_run = {
 	.name = "run",
-	.usage = "[-o FILE] [--] PROGRAM [ARGUMENT]...",
-	.summary = "run a PyTorch program and record its memory and ops",
-	.help = "The program is started with a small library preloaded that records every "
+	.usage = "[-o FILE] [--heap[=full]] [--] PROGRAM [ARGUMENT]...",
+	.summary = "run a program and record its memory and ops",
+	.help = "Works on any dynamically linked program. It is started with small libraries "
+		"preloaded: one records every "
 		"allocation of PyTorch's "
 		"allocators (CPU, CUDA and others) and, through a hook built once for the "
-		"installed torch, every op. "
+		"installed torch, every op; with --heap another records malloc and its family, with "
+		"native stacks, which get their names after the run. "
 		"Signals and the exit status pass through; what the program prints is its own. "
-		"Child processes that use "
-		"PyTorch record into NAME.PID.tide, and so does a program that this one replaces "
+		"Child processes "
+		"record into NAME.PID.tide, and so does a program that this one replaces "
 		"itself "
 		"by. The recording survives kill -9, and is whole "
 		"after Ctrl-C. Settings "

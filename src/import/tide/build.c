@@ -4,6 +4,7 @@
  * that the common cases are plain stores into columns. */
 #include "import/tide/build.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -144,6 +145,8 @@ static bool on_lane(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 	return r->lane || !e->name;
 }
 
+static tide_code make_room(tide_build *b, size_t n, tide_error *err);
+
 /* ---- allocations ---- */
 
 static inline void end_alloc(tide_build *b, uint32_t row, int64_t t, uint32_t span)
@@ -154,10 +157,39 @@ static inline void end_alloc(tide_build *b, uint32_t row, int64_t t, uint32_t sp
 	tide__build_move(b->m, row, TIDE_MOVE_FREE);
 }
 
+/* A sampled allocation stands for 1 / P of its kind, P = 1 - exp(-size / mean): sums of sizes are
+ * then unbiased. */
+static void estimate(tide_build *b, size_t i)
+{
+	tide_allocs *a = &b->m->allocs;
+	double own = (double)a->size[i], p = -expm1(-own / b->sample_mean);
+	double whole = p > 0 ? own / p : b->sample_mean;
+	a->size[i] = whole < 281474976710655.0 ? (uint64_t)(whole + 0.5) : UINT64_C(281474976710655);
+	a->requested[i] = a->size[i];
+	a->flags[i] |= TIDE_ALLOC_SAMPLED;
+}
+
+/* A block of the host heap that a framework's pool counts from now on (a CPU tensor) is no longer
+ * counted here. Its free, when it comes, ends nothing. */
+static bool hand_over(tide_build *b, const tide_event *e, int64_t t)
+{
+	uint32_t row = tide__live_find(&b->allocs, b->malloc_pool, e->addr);
+	if (!row || b->m->allocs.flags[row] & TIDE_ALLOC_HANDED)
+		return true;
+	b->m->allocs.flags[row] |= TIDE_ALLOC_HANDED;
+	end_alloc(b, row, t, 0);
+	return !make_room(b, 4, NULL);
+}
+
 static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 {
 	tide_allocs *a = &b->m->allocs;
 	tide_claim c;
+	uint32_t pool = tide__build_pool(b, e);
+	bool heap = b->malloc_pool && b->malloc_pool == pool;
+	if (b->malloc_pool && !heap &&
+	    b->m->devices.kind[b->m->pools.device[pool].i] == TIDE_DEVICE_HOST && !hand_over(b, e, t))
+		return false;
 	size_t i = a->n;
 	a->addr[i] = e->addr;
 	a->size[i] = e->size;
@@ -174,9 +206,12 @@ static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, in
 	a->stream[i] = (tide_lane_id){ tide__ids_get(&b->defs->streams, e->stream, &b->undefined) };
 	a->role[i] = 0;
 	a->flags[i] = 0;
-	if (!tide__live_put(&b->allocs, a->pool[i].i, e->addr, e->size, (uint32_t)i, &c))
+	if (heap && b->sample_mean > 0)
+		estimate(b, i);
+	uint64_t extent = a->flags[i] & TIDE_ALLOC_SAMPLED ? 0 : e->size;
+	if (!tide__live_put(&b->allocs, a->pool[i].i, e->addr, extent, (uint32_t)i, &c))
 		return false;
-	if (__builtin_expect(c.before, 0)) {
+	if (__builtin_expect(c.before && !(a->flags[c.before] & TIDE_ALLOC_HANDED), 0)) {
 		a->flags[c.before] |= TIDE_ALLOC_REUSED;
 		end_alloc(b, c.before, t, 0);
 		b->alloc_reused++;
@@ -193,6 +228,10 @@ static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, in
 /* Whether it was freed before or never allocated is found out at the end. */
 static bool stray_free(tide_build *b, const tide_event *e)
 {
+	if (b->malloc_pool && tide__build_pool(b, e) == b->malloc_pool) {
+		b->heap_older++; /* allocated before the recording, or by the parent */
+		return true;
+	}
 	if (!TIDE_ROOM(b->strays, b->cap_strays, b->n_strays + 1))
 		return false;
 	uint32_t pool = tide__ids_get(&b->defs->pools, e->pool, &b->undefined);
@@ -205,6 +244,8 @@ static inline bool on_free(tide_build *b, tide_ring *r, const tide_event *e, int
 	uint32_t row = tide__live_take(&b->allocs, tide__build_pool(b, e), e->addr);
 	if (__builtin_expect(!row, 0))
 		return stray_free(b, e);
+	if (__builtin_expect(b->m->allocs.flags[row] & TIDE_ALLOC_HANDED, 0))
+		return true;
 	end_alloc(b, row, t, r->top);
 	return true;
 }
@@ -346,6 +387,8 @@ static bool on_annotation(tide_build *b, const tide_ring *r, const tide_event *e
 		memcpy(id, e->bytes, 32);
 		return tide__fact_text(b->m, key, id);
 	}
+	if (!strcmp(key, "loss.own_allocator"))
+		return tide__fact_text(b->m, key, "the program has a malloc of its own");
 	if (!strcmp(key, "loss.unreported_devices"))
 		return unreported(b->m, key, e->bytes, (size_t)e->size);
 	uint32_t row = push_mark(b, r, TIDE_MARK_ANNOTATION, t);
@@ -445,6 +488,18 @@ static tide_code make_room(tide_build *b, size_t n, tide_error *err)
 	fault_in(&m->spans, &tide_spans_desc, &b->faulted_spans);
 	fault_in(&m->moves, &tide_moves_desc, &b->faulted_moves);
 	return TIDE_OK;
+}
+
+void tide__build_heap(tide_build *b)
+{
+	const tide_model *m = b->m;
+	int64_t fact = tide__fact_find(m, "capture.heap");
+	for (uint32_t i = 1; fact >= 0 && i < m->pools.n; i++)
+		if (!strcmp(tide__text(m, m->pools.name[i], NULL), "malloc") &&
+		    m->devices.kind[m->pools.device[i].i] == TIDE_DEVICE_HOST)
+			b->malloc_pool = i;
+	if (b->malloc_pool && !tide__fact_is_text(m, (size_t)fact) && m->facts.number[fact] > 0)
+		b->sample_mean = (double)m->facts.number[fact];
 }
 
 void tide__build_expect(tide_build *b, uint64_t events)

@@ -24,6 +24,7 @@
 	  "tensors at an address where nothing was allocated")                                  \
 	X(op_begin_lost, "loss.op_begin", "ops whose begin was lost")                           \
 	X(op_end_unmatched, "loss.op_end", "ends without an op")                                \
+	X(heap_older, "heap.older_frees", "frees of heap blocks that are older than the recording") \
 	X(undefined, "loss.undefined_ids", "uses of names, pools ... that are not defined")
 
 struct tide_stray { /* a free that matched nothing */
@@ -42,6 +43,8 @@ typedef struct tide_build {
 	struct tide_stray *strays;
 	size_t n_strays, cap_strays;
 	tide_str key_arg, key_sequence; /* "arg"; "sequence", 0 = not needed yet */
+	uint32_t malloc_pool;		/* row of the pool of the host heap; 0 = none */
+	double sample_mean;		/* bytes between its samples; 0 = it has every allocation */
 	uint64_t events;		/* LANE and DEPTH are not */
 	size_t faulted_allocs, faulted_spans, faulted_moves; /* rows whose pages are there */
 #define X(counter, fact, doc) uint64_t counter;
@@ -53,6 +56,8 @@ bool tide__build_init(tide_build *b, tide_model *m, tide_defs *defs);
 /* About so many events will come. Room made before they do is never moved; what stays empty costs
  * address space only, and tide__build_finish gives it back. */
 void tide__build_expect(tide_build *b, uint64_t events);
+/* The facts and definitions are read: which pool is the host heap's, and how it was sampled. */
+void tide__build_heap(tide_build *b);
 /* n events of one ring, in order. TIDE_ENOMEM, TIDE_ELIMIT (ids ran out). */
 tide_code tide__build_run(tide_build *b, tide_ring *r, const tide_event *ev, size_t n,
 			  tide_error *err);

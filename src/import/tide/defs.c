@@ -26,6 +26,7 @@ void tide__defs_free(tide_defs *d)
 	tide__map_free(&d->fact_rows);
 	tide__map_free(&d->lost_rows);
 	tide__free(d->lost);
+	tide__free(d->symbols);
 	tide__timebase_free(&d->clock);
 	memset(d, 0, sizeof *d);
 }
@@ -286,6 +287,21 @@ static bool read_lost(struct reading *r)
 	return true;
 }
 
+static bool read_symbol(struct reading *r)
+{
+	tide_defs *d = r->d;
+	const tide_field *f = r->f;
+	tide_str function = tide__strn(d->m, (const char *)f[1].bytes, (size_t)f[1].num);
+	tide_str file = tide__strn(d->m, (const char *)f[2].bytes, (size_t)f[2].num);
+	r->nomem = (f[1].num && !function.i) || (f[2].num && !file.i) ||
+		   !TIDE_ROOM(d->symbols, d->cap_symbols, d->n_symbols + 1);
+	if (r->nomem)
+		return false;
+	uint32_t line = f[3].num > UINT32_MAX ? 0 : (uint32_t)f[3].num;
+	d->symbols[d->n_symbols++] = (struct tide_symbol){ f[0].num, function, file, line };
+	return true;
+}
+
 static bool read_total(struct reading *r)
 {
 	r->d->total_events = r->f[0].num;
@@ -300,6 +316,7 @@ static bool (*const readers[TIDE_TAGS])(struct reading *r) = {
 	[TIDE_REC_THREAD] = read_thread,       [TIDE_REC_TICK] = read_tick,
 	[TIDE_REC_FACT_TEXT] = read_fact_text, [TIDE_REC_FACT_NUM] = read_fact_num,
 	[TIDE_REC_LOST] = read_lost,	       [TIDE_REC_TOTAL] = read_total,
+	[TIDE_REC_SYMBOL] = read_symbol,
 };
 
 tide_code tide__defs_read(tide_defs *d, const tide_schema *s, const uint8_t *p, size_t n,

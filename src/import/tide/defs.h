@@ -27,6 +27,12 @@ typedef struct tide_defs {
 		uint64_t full, signal, other;
 	} * lost;
 	size_t n_lost, cap_lost;
+	struct tide_symbol { /* of a native frame, in the order of the file */
+		uint64_t frame; /* the file's id */
+		tide_str function, file;
+		uint32_t line;
+	} * symbols;
+	size_t n_symbols, cap_symbols;
 	tide_timebase clock;
 	int64_t mono0;	       /* MONOTONIC_RAW at t = 0 */
 	uint64_t lost_bytes;   /* of the definitions log: so many ids at most may be passed over */

@@ -19,6 +19,7 @@
 #include "format/resync.h"
 #include "import/import.h"
 #include "import/tide/build.h"
+#include "import/tide/symbols.h"
 #include "import/tide/unpack.h"
 
 struct load {
@@ -266,6 +267,7 @@ static tide_code read_events(struct load *l, tide_error *err)
 	const tide_event *ev;
 	size_t n;
 	uint64_t chunks = 0, size = tide__reader_size(l->reader);
+	tide__build_heap(&l->build);
 	tide__build_expect(&l->build, tide__merge_records(&l->merge));
 	tide_code rc = tide__merge_start(&l->merge, err);
 	for (unsigned turn = 0; !rc; turn++) {
@@ -410,7 +412,8 @@ static tide_code load_all(struct load *l, const char *path, tide_error *err)
 {
 	tide_code rc;
 	if ((rc = prepare(l, err)) || (rc = walk(l, err)) || (rc = read_rest(l, path, err)) ||
-	    (rc = start_clock(l, err)) || (rc = read_events(l, err)))
+	    (rc = start_clock(l, err)) || (rc = tide__symbols_apply(&l->defs, err)) ||
+	    (rc = read_events(l, err)))
 		return rc;
 	return facts(l) && process_facts(l) ? TIDE_OK : tide__nomem(err);
 }

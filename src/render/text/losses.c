@@ -80,6 +80,7 @@ static const struct sentence {
 	{ "operations_without_duration",
 	  "operations whose end is not told, drawn up to the next one: %s" },
 	{ "tensor_lifecycles_left_out", "tensors whose lives the profile leaves out: %s" },
+	{ "own_allocator", "the host heap is not here: %s" },
 	{ "unreported_devices",
 	  "devices whose allocators report nothing to PyTorch's profiler, so that "
 	  "their allocations are not here: %s" },

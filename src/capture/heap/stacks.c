@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "capture/heap/stacks.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "capture/heap/cfi.h"
+
+enum { DEEPEST = 128, FIRST_SLOTS = 1 << 14, MOST_SLOTS = 1 << 22 };
+
+/* ---- Python -------------------------------------------------------------------------------- */
+
+typedef tide_stack py_fn(void);
+static struct {
+	_Atomic uint32_t tries; /* looks for the interpreter so far */
+	_Atomic uintptr_t loop, loop_end;
+	_Atomic(py_fn *) stack;
+} python;
+
+/* The interpreter may be loaded late (a program that embeds it): look now and then. */
+static void find_python(void)
+{
+	uint32_t n = atomic_fetch_add_explicit(&python.tries, 1, memory_order_relaxed);
+	if (n & (n - 1)) /* at the 1st, 2nd, 4th, 8th ... new stack */
+		return;
+	void *loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+	void *stack = dlsym(RTLD_DEFAULT, "tide_torch_stack_now");
+	uintptr_t start, end;
+	tide_module m;
+	py_fn *f;
+	memcpy(&f, &stack, sizeof f);
+	if (!loop || !stack || !tide__module_find((uintptr_t)loop, &m) ||
+	    !tide__cfi_function(&m, (uintptr_t)loop, &start, &end))
+		return;
+	atomic_store(&python.stack, f);
+	atomic_store(&python.loop_end, end);
+	atomic_store(&python.loop, start);
+}
+
+/* ---- known stacks -------------------------------------------------------------------------- */
+
+struct known {
+	_Atomic uint64_t key; /* 0 = free; stored last */
+	_Atomic uint32_t id;
+};
+struct table {
+	size_t mask;
+	_Atomic size_t n;
+	struct known at[];
+};
+
+static struct table *_Atomic table; /* an older one stays: threads may be reading it */
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+
+static struct table *make(size_t slots)
+{
+	struct table *t = mmap(NULL, sizeof *t + slots * sizeof t->at[0], PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (t == MAP_FAILED)
+		return NULL;
+	t->mask = slots - 1;
+	return t;
+}
+
+static void put(struct table *t, uint64_t key, uint32_t id)
+{
+	size_t i = key >> 20 & t->mask;
+	uint64_t have;
+	while ((have = atomic_load_explicit(&t->at[i].key, memory_order_relaxed)) && have != key)
+		i = (i + 1) & t->mask;
+	atomic_store_explicit(&t->at[i].id, id, memory_order_relaxed);
+	if (!have)
+		atomic_fetch_add_explicit(&t->n, 1, memory_order_relaxed);
+	atomic_store_explicit(&t->at[i].key, key, memory_order_release);
+}
+
+static struct table *grown(struct table *old)
+{
+	size_t slots = old ? (old->mask + 1) * 2 : FIRST_SLOTS;
+	struct table *t = slots <= MOST_SLOTS ? make(slots) : NULL;
+	for (size_t i = 0; t && old && i <= old->mask; i++) {
+		uint64_t key = atomic_load_explicit(&old->at[i].key, memory_order_relaxed);
+		if (key)
+			put(t, key, atomic_load_explicit(&old->at[i].id, memory_order_relaxed));
+	}
+	if (t)
+		atomic_store_explicit(&table, t, memory_order_release);
+	return t;
+}
+
+static tide_stack find(uint64_t key)
+{
+	struct table *t = atomic_load_explicit(&table, memory_order_acquire);
+	for (size_t i = t ? key >> 20 & t->mask : 0; t; i = (i + 1) & t->mask) {
+		uint64_t have = atomic_load_explicit(&t->at[i].key, memory_order_acquire);
+		if (have == key)
+			return atomic_load_explicit(&t->at[i].id, memory_order_relaxed);
+		if (!have)
+			break;
+	}
+	return 0;
+}
+
+static void remember(uint64_t key, tide_stack id)
+{
+	if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
+		return; /* somebody else is at it: the next time */
+	struct table *t = atomic_load(&table);
+	if (!t || (atomic_load(&t->n) + 1) * 2 > t->mask + 1)
+		t = grown(t);
+	if (t)
+		put(t, key, id);
+	atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+void tide__heap_stacks_forget(void)
+{
+	atomic_store(&table, NULL);
+	tide__unwind_forget();
+}
+
+/* ---- defining one -------------------------------------------------------------------------- */
+
+static const char *path_of(const tide_module *m)
+{
+	static char own[PATH_MAX];
+	static _Atomic int state; /* 0 not read, 1 somebody is at it, 2 read */
+	int none = 0;
+	if (m->path[0])
+		return m->path;
+	if (atomic_load(&state) == 2)
+		return own;
+	if (!atomic_compare_exchange_strong(&state, &none, 1))
+		return "";
+	ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
+	own[n > 0 ? n : 0] = 0;
+	atomic_store(&state, 2);
+	return own;
+}
+
+static tide_stack push(tide_stack parent, uintptr_t pc)
+{
+	char at[32];
+	tide_module m;
+	if (!tide__module_find(pc - 1, &m))
+		return tide_stack_push(parent, tide_name_static("[code made at run time]"), 0, 0);
+	snprintf(at, sizeof at, "0x%lx", (unsigned long)(pc - 1 - m.base));
+	return tide_stack_push(parent, tide_intern(at), tide_intern(path_of(&m)), 0);
+}
+
+static __attribute__((noinline)) tide_stack define(const uintptr_t *pc, size_t n, tide_stack outer,
+						   bool cut)
+{
+	tide_stack id = outer;
+	if (cut)
+		id = tide_stack_push(id, tide_name_static("[outer frames left out]"), 0, 0);
+	for (size_t i = n; i-- > 0;) {
+		tide_stack next = push(id, pc[i]);
+		if (!next)
+			return 0;
+		id = next;
+	}
+	return id;
+}
+
+tide_stack tide__heap_stack(tide_walk w, const tide_stack_bounds *b)
+{
+	uintptr_t pc[DEEPEST];
+	bool in_python;
+	uintptr_t loop = atomic_load_explicit(&python.loop, memory_order_acquire);
+	size_t n = tide__unwind(w, b, pc, DEEPEST, loop,
+				loop ? atomic_load_explicit(&python.loop_end, memory_order_relaxed)
+				     : 0,
+				&in_python);
+	tide_stack outer = in_python ? atomic_load(&python.stack)() : 0;
+	uint64_t key = (outer + 1) * UINT64_C(0xff51afd7ed558ccd);
+	for (size_t i = 0; i < n; i++)
+		key = (key ^ pc[i]) * UINT64_C(0x9e3779b97f4a7c15) ^ key >> 29;
+	key |= UINT64_C(1) << 63;
+	tide_stack id = find(key);
+	if (__builtin_expect(id != 0, 1))
+		return id;
+	if (!loop)
+		find_python();
+	id = define(pc, n, outer, n == DEEPEST && !in_python);
+	if (id)
+		remember(key, id);
+	return id;
+}

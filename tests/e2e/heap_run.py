@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""`tidemark run --heap` on programs that use the heap in every way, and on ones that other people wrote.
+
+heap_run.py PROGRAM: PROGRAM is heap_prog.c. Every program must end as it does without us, and what it did must be in the recording."""
+import json
+import math
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TIDEMARK = os.environ["TIDEMARK"]
+PROG = sys.argv[1] if len(sys.argv) > 1 else ""
+failed = 0
+
+
+def check(what: str, ok: bool, more: object = "") -> None:
+    global failed
+    if not ok:
+        failed += 1
+        print(f"FAILED {what}: {more}")
+
+
+def run(folder: str, *command: str, how: str = "--heap=full", **kw) -> subprocess.CompletedProcess:
+    return subprocess.run([TIDEMARK, "run", how, "-o", f"{folder}/r.tide", "--", *command], capture_output=True, timeout=120, **kw)
+
+
+def heap(file: str) -> dict:
+    return json.loads(subprocess.run([TIDEMARK, "heap", "--json", file], check=True, capture_output=True).stdout)
+
+
+def others(folder: str) -> list:
+    return sorted(str(p) for p in Path(folder).glob("r.*.tide"))
+
+
+def same_end(name: str, folder: str, *command: str, how: str = "--heap=full", **kw) -> bytes:
+    """It ends and prints as without us. Returns what it printed."""
+    bare = subprocess.run(command, capture_output=True, timeout=120, **kw)
+    ours = run(folder, *command, how=how, **kw)
+    check(f"{name}: exit status", bare.returncode == ours.returncode, (bare.returncode, ours.returncode, ours.stderr[-300:]))
+    return ours.stdout if ours.stdout == bare.stdout else b"differs: " + ours.stdout[:200]
+
+
+def stack_of(report: dict, function: str) -> dict:
+    found = [r for r in report["stacks"] if function in r["stack"]]
+    return found[0] if found else {}
+
+
+def ways(folder: str) -> None:
+    """heap_prog's."""
+    same_end("leak", folder, PROG, "leak")
+    r = heap(f"{folder}/r.tide")
+    row = stack_of(r, "leak_here")
+    check("leak: blocks", row.get("left_count") == 1000 and row.get("left_bytes") == 100000, row)
+    check("leak: named with its callers", "heap_prog.c:" in row.get("stack", "") and "leak" in row["stack"].split("<")[1], row)
+    check("leak: temporaries", r["temporary"] >= 5000 and stack_of(r, "temporaries").get("temporary") == 5000, r["temporary"])
+
+    same_end("family", folder, PROG, "family")
+    r = heap(f"{folder}/r.tide")
+    mine = [x for x in r["stacks"] if "family" in x["stack"]]
+    check("family: one block stays (the failed realloc's)", sum(x["left_count"] for x in mine) == 1, mine)
+    check("family: all calls, and the block that a failed realloc left", sum(x["count"] for x in mine) == 12, [x["count"] for x in mine])
+
+    same_end("threads", folder, PROG, "threads")
+    r = heap(f"{folder}/r.tide")
+    row = stack_of(r, "worker")
+    check("threads: all calls", sum(x["count"] for x in r["stacks"] if "worker" in x["stack"]) == 21000, row)
+    check("threads: freed by others", sum(x["left_count"] for x in r["stacks"] if "worker" in x["stack"]) == 0, row)
+
+    for f in others(folder):
+        os.unlink(f)
+    same_end("forks", folder, PROG, "forks")
+    left = [sum(x["left_count"] for x in heap(f)["stacks"] if "leak_here" in x["stack"]) for f in others(folder)]
+    check("forks: three children", left == [20, 20, 20], left)
+    for f in others(folder):
+        os.unlink(f)
+
+    same_end("execs", folder, PROG, "execs")
+    left = [stack_of(heap(f), "leak_here").get("left_count") for f in [f"{folder}/r.tide", *others(folder)]]
+    check("execs: before and after", sorted(left) == [5, 1000], left)
+
+    for name, want in ("signals", None), ("closes", 100), ("corrupts", 50), ("_exit", 30):
+        same_end(name, folder, PROG, name)
+        row = stack_of(heap(f"{folder}/r.tide"), "leak_here")
+        check(f"{name}: what it kept", want is None or row.get("left_count") == want, row)
+
+
+def sampled(folder: str) -> None:
+    """Estimates lie within five standard errors of the truth, and are not the truth by chance of sampling nothing."""
+    run(folder, PROG, "leak", how="--heap")
+    r = heap(f"{folder}/r.tide")
+    check("sampled: says so", r["sample_mean_bytes"] == 524288 and r["temporary"] is None, r)
+    subprocess.run([TIDEMARK, "run", "--heap", "--rate", "1KiB", "-o", f"{folder}/r.tide", "--", PROG, "leak"], check=True, capture_output=True)
+    r = heap(f"{folder}/r.tide")
+    row = stack_of(r, "leak_here")
+    check("sampled: bytes", abs(row.get("left_bytes", 0) - 100000) < 5 * r["left_error_bytes"] and 0 < r["left_error_bytes"] < 30000, (row, r["left_error_bytes"]))
+    check("sampled: count", abs(row.get("left_count", 0) - 1000) < 5 * r["left_error_bytes"] / 100, row)
+    p = 1 - math.exp(-100 / 1024)
+    check("sampled: samples", r["samples"] > 1000 * p / 3, r["samples"])
+
+
+def strangers(folder: str) -> None:
+    """Programs that other people wrote."""
+    script = "import json\ndef build():\n    return bytearray(5_000_000)\nx = build()\nprint(len(json.dumps(list(range(1000)))))\n"
+    Path(f"{folder}/job.py").write_text(script)
+    python = os.path.realpath(sys.executable)
+    check("python3: output", not same_end("python3", folder, python, f"{folder}/job.py").startswith(b"differs"))
+    r = heap(f"{folder}/r.tide")
+    check("python3: the line", any("build (job.py:3)" in x["stack"] and x["peak_bytes"] >= 5_000_000 for x in r["stacks"]), r["stacks"][:3])
+    Path(f"{folder}/a.c").write_text("int main(void) { return 0; }\n")
+    rows = [("git", "git", "--version"), ("gcc", "gcc", "-c", "-o", "/dev/null", f"{folder}/a.c"),
+            ("sqlite3", "sqlite3", ":memory:", "create table t(a); insert into t values(1); select sum(a) from t;"),
+            ("node", "node", "-e", "let a=[]; for (let i=0;i<1e5;i++) a.push({i}); console.log(a.length)"),
+            ("sh", "sh", "-c", "for i in 1 2 3; do echo $i; done | cat"), ("ls", "ls", "/")]
+    for name, *command in rows:
+        if not shutil.which(command[0]):
+            print(f"skipped: {name} is not installed")
+            continue
+        for how in "--heap=full", "--heap":
+            out = same_end(f"{name} {how}", folder, *command, how=how)
+            check(f"{name} {how}: output", not out.startswith(b"differs"), out)
+    static = f"{folder}/static"
+    if subprocess.run(["gcc", "-static", "-o", static, f"{folder}/a.c"], capture_output=True).returncode == 0:
+        done = run(folder, static)
+        check("static: runs, and one line says that nothing was recorded", done.returncode == 0 and b"statically linked" in done.stderr, done.stderr)
+
+
+def limits(folder: str) -> None:
+    def few() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
+        resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
+
+    bare = subprocess.run([PROG, "leak"], preexec_fn=few)
+    ours = run(folder, PROG, "leak", preexec_fn=few)
+    check("limits: exit status", bare.returncode == ours.returncode, ours.stderr)
+
+
+def killed(folder: str) -> None:
+    """Killing `tidemark run` ends neither program nor recording."""
+    Path(f"{folder}/slow.py").write_text("import time\nx = bytearray(3_000_000)\ntime.sleep(1.5)\ny = bytearray(4_000_000)\nprint('done', flush=True)\n")
+    python = os.path.realpath(sys.executable)
+    p = subprocess.Popen([TIDEMARK, "run", "--heap=full", "-o", f"{folder}/k.tide", "--", python, f"{folder}/slow.py"],
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    import time
+
+    time.sleep(0.8)
+    p.send_signal(signal.SIGKILL)
+    out = p.stdout.read()
+    check("killed: the program goes on", b"done" in out, out)
+    for _ in range(50):
+        if not Path(f"{folder}/k.tide-rings").exists():
+            break
+        time.sleep(0.1)
+    r = heap(f"{folder}/k.tide")
+    check("killed: the recording goes on", any(x["allocated_bytes"] >= 4_000_000 for x in r["stacks"]), r["peak_bytes"])
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        for part in ways, sampled, strangers, limits, killed:
+            part(folder)
+    print("failed" if failed else "all as without us")
+    return 1 if failed else 0
+
+
+sys.exit(main())
