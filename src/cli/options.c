@@ -225,9 +225,9 @@ static tide_code take_into(struct parse *p, const tide_option *o, tide_value *v,
 {
 	if (o->kind == TIDE_OPT_FLAG) {
 		if (inl && o->arg) {
-			p->a->opt[k].num = choice(o->arg, inl);
-			return p->a->opt[k].num >= 0 ? store(p, k, inl)
-						     : tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+			v->num = choice(o->arg, inl);
+			return v->num >= 0 ? store(p, o, v, inl)
+					   : tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 								  "--%s wants =%s or nothing, not '%s'",
 								  o->name, o->arg, inl);
 		}
