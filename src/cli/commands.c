@@ -26,12 +26,14 @@
 	X(kernels)       \
 	X(critical_path) \
 	X(compile)       \
+	X(advice)        \
 	X(timeline)      \
 	X(gantt)         \
 	X(flame)         \
 	X(diff)          \
 	X(export)        \
 	X(run)           \
+	X(profile)       \
 	X(config)        \
 	X(recover)       \
 	X(pack)          \

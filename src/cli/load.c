@@ -106,6 +106,12 @@ static tide_code load_beginning(const char *path, tide_load_options *opt, tide_m
 	return rc;
 }
 
+static bool is_script(const char *file)
+{
+	size_t n = strlen(file);
+	return n > 3 && !strcmp(file + n - 3, ".py") && access(file, F_OK) == 0;
+}
+
 tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
@@ -115,9 +121,15 @@ tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 	char path[512];
 	bool piped = tide__cli_is_pipe(file);
 	int fd = -1;
-	(void)a;
 	if (m)
 		return m;
+	if (is_script(file)) {
+		tide__fail(&err, TIDE_EFORMAT, TIDE_NO_OFFSET,
+			   "a Python script, not a trace; try: tidemark profile%s %s",
+			   !strcmp(a->cmd->name, "memory") ? " --memory" : "", file);
+		tide__cli_fail(file, &err);
+		return NULL;
+	}
 	if (piped) {
 		const char *from = file;
 		p.file = file = strcmp(file, "-") ? file : "standard input";

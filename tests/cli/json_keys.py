@@ -18,7 +18,7 @@ SNAPSHOT, OOM, TRACE, RECORDING, LOG = "snapshot", "oom", "trace", "recording", 
 REPORTS = [("info", RECORDING), ("info", TRACE), ("memory", SNAPSHOT), ("memory", RECORDING), ("peak", SNAPSHOT), ("phases", RECORDING),
            ("ops", RECORDING), ("modules", RECORDING), ("heap", RECORDING), ("allocator", SNAPSHOT), ("leaks", SNAPSHOT), ("oom", OOM), ("whatif", SNAPSHOT), ("whatif", OOM),
            ("hta", TRACE), ("kernels", TRACE), ("critical-path", TRACE), ("timeline", TRACE), ("flame", TRACE), ("predict", SNAPSHOT),
-           ("compile", LOG)]
+           ("compile", LOG), ("advice", TRACE), ("advice", SNAPSHOT)]
 
 
 def members(value, found: set) -> set:

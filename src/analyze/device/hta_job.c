@@ -112,6 +112,18 @@ static bool keep_chunk(tide_hta_job *job, const tide_hta *h, uint64_t chunk, tid
 	return true;
 }
 
+static void keep_launch(tide_hta_job *job, const tide_hta *h, const tide_hta_kernel *k,
+			tide_hta_kernel *row)
+{
+	row->launch_ns = k->launch_ns;
+	row->grid = move(job, h, k->grid);
+	row->block = move(job, h, k->block);
+	row->registers = k->registers;
+	row->shared = k->shared;
+	row->device = k->device;
+	row->stream = k->stream;
+}
+
 static bool add_kernel(tide_hta_job *job, const tide_hta *h, const tide_hta_kernel *k)
 {
 	tide_str name = move(job, h, k->name);
@@ -121,6 +133,8 @@ static bool add_kernel(tide_hta_job *job, const tide_hta *h, const tide_hta_kern
 		row->type = k->type;
 		row->custom = k->custom;
 	}
+	if (fresh || k->launch_ns > row->launch_ns)
+		keep_launch(job, h, k, row);
 	tide__stat_merge(&row->dur, &k->dur);
 	return keep_chunk(job, h, k->chunk, row);
 }

@@ -137,7 +137,8 @@ static bool is_sound(const tide_hta *h)
 		ok &= h->streams.v[i].kind.i <= texts;
 	for (size_t i = 0; i < h->kernels.n; i++)
 		ok &= h->kernels.v[i].name.i <= texts && h->kernels.v[i].type < TIDE_GPU_TYPES &&
-		      h->kernels.v[i].chunk <= h->chunks.n;
+		      h->kernels.v[i].chunk <= h->chunks.n && h->kernels.v[i].grid.i <= texts &&
+		      h->kernels.v[i].block.i <= texts;
 	for (size_t i = 0; i < h->comms.n; i++)
 		ok &= h->comms.v[i].name.i <= texts && h->comms.v[i].group.i <= texts &&
 		      h->comms.v[i].ranks.i <= texts;

@@ -6,13 +6,44 @@
  * that percentiles are exact nearest-rank ones even when many ranks are put together later. */
 #include "analyze/device/hta_parts.h"
 #include "analyze/common/sort.h"
+#include "analyze/common/span_args.h"
 #include "base/mem.h"
+
+/* Ids of the launch figures among the attributes' names; none where the trace has none. */
+typedef struct launch_keys {
+	tide_str grid, block, registers, shared;
+} launch_keys;
+
+static launch_keys find_keys(const tide_model *m)
+{
+	return (launch_keys){ tide__attr_key(m, "grid"), tide__attr_key(m, "block"),
+			      tide__attr_key(m, "registers per thread"),
+			      tide__attr_key(m, "shared memory") };
+}
+
+/* The figures of row i, if it is the longest launch of its kernel so far. */
+static void see_launch(const tide_hta_input *in, tide_hta *h, const launch_keys *k, size_t i,
+		       tide_hta_kernel *row)
+{
+	const tide_model *m = in->m;
+	uint32_t span = in->rows->span[i], lane = m->spans.lane[span].i;
+	if (row->launch_ns >= tide__row_dur(in, i))
+		return;
+	row->launch_ns = tide__row_dur(in, i);
+	row->device = m->lanes.device[lane].i ? m->devices.index[m->lanes.device[lane].i] : -1;
+	row->stream = m->lanes.number[lane];
+	row->grid = tide__hta_take(h, m, tide__attr_text(m, span, k->grid));
+	row->block = tide__hta_take(h, m, tide__attr_text(m, span, k->block));
+	row->registers = k->registers.i ? tide__attr_number(m, span, k->registers) : -1;
+	row->shared = k->shared.i ? tide__attr_number(m, span, k->shared) : -1;
+}
 
 /* Kernel index of each row into `group`, statistics into the table. */
 static bool group_rows(const tide_hta_input *in, tide_hta *h, uint32_t *group)
 {
 	tide_map seen = { 0 };
 	bool ok = true;
+	launch_keys keys = find_keys(in->m);
 	for (size_t i = 0; ok && i < in->rows->n; i++) {
 		tide_str name = in->m->spans.name[in->rows->span[i]];
 		uint64_t key = (uint64_t)name.i << 2 | in->rows->type[i];
@@ -25,10 +56,12 @@ static bool group_rows(const tide_hta_input *in, tide_hta *h, uint32_t *group)
 			row->name = tide__hta_take(h, in->m, name);
 			row->type = in->rows->type[i];
 			row->custom = in->rows->custom[i];
+			row->launch_ns = -1;
 			k = (uint32_t)h->kernels.n;
 		}
 		group[i] = k - 1;
 		tide__stat_add(&h->kernels.v[k - 1].dur, tide__row_dur(in, i));
+		see_launch(in, h, &keys, i, &h->kernels.v[k - 1]);
 	}
 	tide__map_free(&seen);
 	return ok;

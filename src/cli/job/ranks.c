@@ -254,7 +254,7 @@ static tide_code one(const char *path, const tide_ranks_work *w, progress *p, ti
 {
 	tide_load_options load = { .threads = w->threads,
 				   .single = tide__spread, /* the other core is another process's */
-				   .what = TIDE_WANT_SPANS,
+				   .what = TIDE_WANT_SPANS | w->want,
 				   .progress = p ? on_progress : NULL,
 				   .user = p };
 	tide_model *m = NULL;

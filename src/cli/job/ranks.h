@@ -45,6 +45,7 @@ int64_t tide__rank_of(const char *path);
 typedef struct tide_ranks_work {
 	tide_hta_options opt;
 	unsigned threads; /* for loading one file; 0 = one per core */
+	unsigned want;	  /* TIDE_WANT_* besides spans */
 } tide_ranks_work;
 
 /* Load, analyse, free one file. Prints nothing. */

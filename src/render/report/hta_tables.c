@@ -50,6 +50,33 @@ static int64_t all_time(const tide_hta *sum)
 
 #define COUNT_OF(a) (sizeof(a) / sizeof *(a))
 
+static void number_cell(tide_grid *g, int64_t v)
+{
+	if (v < 0)
+		tide__grid_none(g);
+	else
+		tide__grid_int(g, v);
+}
+
+static void text_cell(tide_grid *g, const tide_hta *sum, tide_str s)
+{
+	if (s.i)
+		tide__grid_name(g, sum->strings, s.i);
+	else
+		tide__grid_none(g);
+}
+
+/* Of the longest launch. */
+static void launch_cells(tide_grid *g, const tide_hta *sum, const tide_hta_kernel *k)
+{
+	number_cell(g, k->device);
+	number_cell(g, k->stream);
+	text_cell(g, sum, k->grid);
+	text_cell(g, sum, k->block);
+	number_cell(g, k->registers);
+	number_cell(g, k->shared);
+}
+
 tide_grid *tide__grid_kernels(const tide_hta *sum, size_t top)
 {
 	static const tide_grid_col cols[] = {
@@ -60,6 +87,12 @@ tide_grid *tide__grid_kernels(const tide_hta *sum, size_t top)
 		{ "p95_ns", NULL, TIDE_CELL_NS },
 		{ "p99_ns", "p99", TIDE_CELL_NS, 7 },
 		{ "custom_collective", NULL, TIDE_CELL_COUNT },
+		{ "device", NULL, TIDE_CELL_PLAIN },
+		{ "stream", NULL, TIDE_CELL_PLAIN },
+		{ "grid", NULL, TIDE_CELL_TEXT },
+		{ "block", NULL, TIDE_CELL_TEXT },
+		{ "registers_per_thread", NULL, TIDE_CELL_COUNT },
+		{ "shared_memory_bytes", NULL, TIDE_CELL_COUNT },
 		{ "type", "Type", TIDE_CELL_TEXT },
 		{ "name", "Kernel", TIDE_CELL_TEXT }, /* last: names are long */
 	};
@@ -72,6 +105,7 @@ tide_grid *tide__grid_kernels(const tide_hta *sum, size_t top)
 		for (int p = 0; p < TIDE_PCTS; p++)
 			k->pct_known ? tide__grid_int(g, k->pct[p]) : tide__grid_none(g);
 		tide__grid_uint(g, k->custom);
+		launch_cells(g, sum, k);
 		tide__grid_text(g, tide__gpu_type_text[k->type]);
 		name_cell(g, sum, k->name);
 	}

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""What the faces of the analyses share: a trace of whatever they are given, timing with synchronised devices, pages."""
+from __future__ import annotations
+
+import contextlib
+import gzip
+import html
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .._home import program
+from .._trace import Trace
+
+MB = 1024 * 1024
+
+
+_exported: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  # torch saves a trace once: kept as long as its profiler
+
+
+def _export(profiler: Any) -> str:
+    path = _exported.get(profiler)
+    if path is None:
+        folder = tempfile.mkdtemp(prefix="tidemark-")
+        weakref.finalize(profiler, shutil.rmtree, folder, ignore_errors=True)
+        path = os.path.join(folder, "trace.json")
+        profiler.export_chrome_trace(path)
+        _exported[profiler] = path
+    return path
+
+
+@contextlib.contextmanager
+def trace_of(source: Any) -> Iterator[str]:
+    """Path of a trace: of a path itself, of a Trace, of a torch.profiler object what it exports (until that is gone)."""
+    if isinstance(source, Trace):
+        yield source.path
+    elif isinstance(source, (str, os.PathLike)):
+        yield os.fspath(source)
+    elif hasattr(source, "export_chrome_trace"):
+        yield _export(source)
+    else:
+        raise TypeError(f"expected a path, a trace or a torch.profiler object, got {type(source).__name__}")
+
+
+def events_of(path: str) -> list[dict[str, Any]]:
+    """Complete events of a Chrome trace; an empty list for other formats."""
+    with open(path, "rb") as file:
+        head = file.read(2)
+    reading: Any = gzip.open if head == b"\x1f\x8b" else open
+    try:
+        with reading(path, "rt", encoding="utf-8", errors="replace") as file:
+            document = json.load(file)
+    except ValueError:
+        return []
+    rows = document.get("traceEvents") if isinstance(document, dict) else document
+    if not isinstance(rows, list):
+        raise ValueError(f"expected traceEvents list, got {type(rows).__name__}")
+    return [e for e in rows if isinstance(e, dict) and e.get("ph") == "X"]
+
+
+def write_page(command: str, path: str, out: str, *options: str) -> None:
+    """The program's own offline page."""
+    done = subprocess.run([program(), command, *options, "-o", out, "--", path], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().split("\n")[0] or f"tidemark {command} failed")
+
+
+def device(torch: Any) -> Any:
+    """torch.cuda where there is a device, else None."""
+    return torch.cuda if torch.cuda.is_available() else None
+
+
+def synchronize(torch: Any) -> None:
+    cuda = device(torch)
+    if cuda is not None:
+        cuda.synchronize()
+
+
+def timed(torch: Any, fn: Callable[[], Any], times: int) -> list[float]:
+    """Milliseconds of each call, the device's work included."""
+    spent = []
+    for _ in range(times):
+        synchronize(torch)
+        begin = time.perf_counter()
+        fn()
+        synchronize(torch)
+        spent.append((time.perf_counter() - begin) * 1000)
+    return spent
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    return {"mean": statistics.fmean(values), "median": statistics.median(values), "min": min(values), "max": max(values),
+            "std": statistics.stdev(values) if len(values) > 1 else 0.0, "n": len(values)}
+
+
+def report_page(title: str, rows: list[tuple[str, str]], tables: list[tuple[str, list[str], list[list[Any]]]], notes: list[str]) -> str:
+    """A small offline page of facts and tables; everything is escaped."""
+    def cell(v: Any) -> str:
+        return html.escape(f"{v:,.1f}" if isinstance(v, float) else "unknown" if v is None else str(v))
+
+    parts = [f"<!doctype html><html lang=en><meta charset=utf-8><title>{html.escape(title)}</title>",
+             "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1c2430;background:#fff}"
+             "table{border-collapse:collapse;margin:1rem 0}td,th{padding:.25rem .8rem;border-bottom:1px solid #d8dee8;text-align:left}"
+             ".green{color:#1a7f37}.amber{color:#9a6700}.red{color:#cf222e}@media(prefers-color-scheme:dark){body{color:#d8dee8;background:#12161c}}</style>",
+             f"<h1>{html.escape(title)}</h1><table>"]
+    parts += [f"<tr><th>{html.escape(k)}<td>{v}" for k, v in rows]
+    parts.append("</table>")
+    for name, heads, lines in tables:
+        parts.append(f"<h2>{html.escape(name)}</h2><table><tr>" + "".join(f"<th>{html.escape(h)}" for h in heads))
+        parts += ["<tr>" + "".join(f"<td>{cell(v)}" for v in line) for line in lines]
+        parts.append("</table>")
+    if notes:
+        parts.append("<h2>Recommendations</h2><ul>" + "".join(f"<li>{html.escape(n)}" for n in notes) + "</ul>")
+    return "\n".join(parts) + "</html>\n"

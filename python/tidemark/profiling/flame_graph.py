@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Flame graphs of profiler objects, traces, recordings and lists of kernels."""
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from .._native import Error
+from .._trace import ask
+from ._source import trace_of, write_page
+
+_KINDS = (  # first match
+    (("gemm", "matmul"), "Matrix Multiply"), (("conv",), "Convolution"), (("softmax",), "Softmax"), (("relu", "gelu", "silu"), "Activation"),
+    (("norm",), "Normalization"), (("attention",), "Attention"), (("elementwise", "pointwise"), "Elementwise"), (("reduce", "sum"), "Reduction"),
+    (("copy", "memcpy"), "Memory Copy"), (("fill", "zero"), "Memory Fill"),
+)
+
+
+def kernel_kind(name: str) -> str:
+    """Class of a kernel by its name."""
+    low = name.lower()
+    return next((kind for words, kind in _KINDS if any(w in low for w in words)), "Other")
+
+
+def short_kernel(name: str) -> str:
+    """What follows the last ::, at most 60 characters; "unknown" for none."""
+    name = name.rsplit("::", 1)[-1] or "unknown"
+    return name if len(name) <= 60 else name[:57] + "..."
+
+
+def short_frame(name: str) -> str:
+    """What follows the last /, at most 50 characters."""
+    name = name.rsplit("/", 1)[-1]
+    return name if len(name) <= 50 else name[:47] + "..."
+
+
+class FlameGraphGenerator:
+    """Trees of {name, value (µs), children}. A node's value is its own part plus its children's."""
+
+    def __init__(self, min_duration_us: float = 10.0, max_depth: int = 50, group_small_kernels: bool = True, small_kernel_threshold_pct: float = 1.0) -> None:
+        self.min_duration_us = min_duration_us
+        self.max_depth = max_depth
+        self.group_small_kernels = group_small_kernels
+        self.small_kernel_threshold_pct = small_kernel_threshold_pct
+
+    def _options(self, kind: str | None) -> dict[str, Any]:
+        return {"kind": kind, "max_depth": self.max_depth, "min_duration_us": self.min_duration_us,
+                "group_small": self.small_kernel_threshold_pct if self.group_small_kernels else None}
+
+    def _from(self, path: str, kind: str | None, root: str | None) -> dict[str, Any]:
+        tree = ask("flame", path, **self._options(kind))
+        flame = _node(tree)
+        if root:
+            flame["name"] = root
+        flame["kind"], flame["trace_path"] = tree.get("kind"), path
+        warnings = [f"{key}: {value}" for key, value in tree.get("losses", {}).items()]
+        if warnings:
+            flame["warnings"] = warnings
+        return flame
+
+    def from_profiler(self, prof: Any, root_name: str = "GPU Execution", kind: str | None = None) -> dict[str, Any]:
+        """Of a torch.profiler object: device work under the ops that launched it, or host time where there is none."""
+        with trace_of(prof) as path:
+            return self._from(path, kind, root_name)
+
+    def from_chrome_trace(self, path: str | os.PathLike[str], kind: str | None = None) -> dict[str, Any]:
+        """Of a trace, plain or gzip, or of a recording. What cannot be read is said in `error`, with no children."""
+        try:
+            return self._from(os.fspath(path), kind, None)
+        except Error as why:
+            return {"name": "GPU Execution", "value": 0, "children": [], "trace_path": os.fspath(path), "error": str(why)}
+
+    def from_kernel_list(self, kernels: list[dict[str, Any]], root_name: str = "GPU Kernels") -> dict[str, Any]:
+        """Of [{name, time_us}]: by class, then by name."""
+        total = sum(float(k["time_us"]) for k in kernels)
+        small = total * self.small_kernel_threshold_pct / 100 if self.group_small_kernels else 0.0
+        kinds: dict[str, dict[str, float]] = {}
+        for k in kernels:
+            names = kinds.setdefault(kernel_kind(k["name"]), {})
+            name = short_kernel(k["name"])
+            names[name] = names.get(name, 0.0) + float(k["time_us"])
+        children = []
+        for kind, names in kinds.items():
+            leaves = [{"name": n, "value": v, "children": []} for n, v in names.items() if v >= small and v >= self.min_duration_us]
+            rest = sum(names.values()) - sum(float(str(leaf["value"])) for leaf in leaves)
+            if rest > 1e-9:
+                leaves.append({"name": "[small kernels]", "value": rest, "children": []})
+            children.append({"name": kind, "value": sum(names.values()), "children": sorted(leaves, key=lambda n: -float(str(n["value"])))})
+        return {"name": root_name, "value": total, "children": sorted(children, key=lambda n: -float(str(n["value"])))}
+
+    def export(self, data: dict[str, Any], path: str | os.PathLike[str], format: str = "json") -> str:
+        """json: the tree; html: the program's page of the trace it came from, or of the tree."""
+        out = os.fspath(path)
+        if format == "json":
+            with open(out, "w", encoding="utf-8") as file:
+                json.dump(data, file, indent=2)
+        elif format == "html" and data.get("trace_path") and os.path.exists(data["trace_path"]):
+            write_page("flame", data["trace_path"], out)
+        elif format == "html":
+            import tempfile
+
+            with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
+                trace = os.path.join(folder, "flame.json")
+                with open(trace, "w", encoding="utf-8") as file:
+                    json.dump({"traceEvents": list(_events(data))}, file)
+                write_page("flame", trace, out, "--kind", "cpu")
+        else:
+            raise ValueError(f"format is 'json' or 'html', not {format!r}")
+        return out
+
+
+def _node(tree: dict[str, Any]) -> dict[str, Any]:
+    return {"name": tree["name"], "value": tree["value"], "self": tree.get("self", 0), "children": [_node(c) for c in tree.get("children", [])]}
+
+
+def _events(node: dict[str, Any], start: float = 0.0) -> Any:
+    """The tree as nested events of one thread, so that the page can draw it."""
+    yield {"ph": "X", "cat": "cpu_op", "name": node["name"], "ts": start, "dur": node["value"], "pid": 1, "tid": 1}
+    for child in node.get("children", []):
+        yield from _events(child, start)
+        start += child["value"]

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Where device time went: computing, communication, memory, idle; over wall intervals, by the engine."""
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+from .._trace import Trace, ask
+from ._source import report_page, synchronize, trace_of
+
+
+@dataclasses.dataclass
+class HTAReport:
+    """Percentages are of the device's window (first start to last end of its work); None: the trace has no device work."""
+
+    gpu_idle_time_pct: float | None = None
+    compute_time_pct: float | None = None
+    communication_time_pct: float | None = None
+    memory_time_pct: float | None = None
+    top_kernels: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    kernel_launch_stats: dict[str, Any] = dataclasses.field(default_factory=dict)
+    comm_breakdown: dict[str, Any] = dataclasses.field(default_factory=dict)
+    collective_ops: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    memory_bandwidth_gbps: float | None = None
+    memory_efficiency_pct: float | None = None  # share of copies that ran while something else did; None: no copies
+    recommendations: list[str] = dataclasses.field(default_factory=list)
+    bottlenecks: list[str] = dataclasses.field(default_factory=list)
+    raw_analysis: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def _sum(ranks: list[dict[str, Any]], key: str) -> int:
+    return sum(r[key] for r in ranks)
+
+
+def _copies(ranks: list[dict[str, Any]]) -> float | None:
+    """Mean bandwidth of all copies whose bytes are known."""
+    rows = [c for r in ranks for c in r.get("copies", []) if c.get("bytes") and c.get("sum_ns")]
+    return sum(c["bytes"] for c in rows) / sum(c["sum_ns"] for c in rows) if rows else None
+
+
+def plain(text: str) -> str:
+    """An evidence in brackets at the end stays; runs of blanks do not."""
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def report_of(path: str, trace: object = None) -> HTAReport:
+    raw = ask("hta", path, trace=trace)
+    ranks = [r for r in raw["ranks"] if r.get("kernel_time_ns")]
+    kernels = ask("kernels", path, trace=trace)
+    rows = kernels["kernels"]
+    report = HTAReport(raw_analysis=raw)
+    window = _sum(ranks, "kernel_time_ns")
+    if window:
+        report.gpu_idle_time_pct = 100 * _sum(ranks, "idle_ns") / window
+        report.compute_time_pct = 100 * _sum(ranks, "compute_ns") / window
+        report.communication_time_pct = 100 * _sum(ranks, "communication_ns") / window
+        report.memory_time_pct = 100 * _sum(ranks, "memory_ns") / window
+    report.top_kernels = [{"name": k["name"], "time_us": k["sum_ns"] / 1000, "duration_us": k["sum_ns"] / 1000, "count": k["count"], "pct": k["pct"]}
+                          for k in rows[:20]]
+    compute = [k for k in rows if k["type"] != "memory"]
+    launched = sum(k["count"] for k in compute)
+    report.kernel_launch_stats = {"total_kernels": launched, "unique_kernels": len(compute),
+                                  "avg_kernel_time_us": sum(k["sum_ns"] for k in compute) / launched / 1000 if launched else None}
+    overlap = _sum(ranks, "comm_comp_overlap_ns")
+    communication = _sum(ranks, "communication_ns")
+    report.comm_breakdown = {"communication_us": communication / 1000, "overlapped_us": overlap / 1000, "exposed_us": (communication - overlap) / 1000,
+                             "overlap_pct": 100 * overlap / communication if communication else None}
+    report.collective_ops = [c for r in ranks for c in r.get("collectives", [])]
+    report.memory_bandwidth_gbps = _copies(ranks)
+    report.recommendations = [plain(r["text"] if isinstance(r, dict) else r) for r in raw.get("recommendations", [])]
+    report.bottlenecks = [plain(b["text"] if isinstance(b, dict) else b) for b in raw.get("bottlenecks", [])]
+    return report
+
+
+class HTAAnalyzer:
+    def __init__(self, output_dir: str | os.PathLike[str] = "artifacts/runs/analysis/hta") -> None:
+        self.output_dir = os.fspath(output_dir)
+
+    def analyze_trace(self, trace: Any) -> HTAReport:
+        """A path (file, folder of ranks, recording), a Trace, or a torch.profiler object."""
+        with trace_of(trace) as path:
+            return report_of(path, trace.native.model() if isinstance(trace, Trace) else None)
+
+    def profile_and_analyze(self, fn: Callable[..., Any], *args: Any, name: str = "profile", warmup: int = 3, iterations: int = 10, **kwargs: Any) -> HTAReport:
+        """Profile `iterations` calls after `warmup` ones; the trace stays in output_dir as NAME.json."""
+        import torch
+        from torch.profiler import ProfilerActivity, profile
+
+        for _ in range(warmup):
+            fn(*args, **kwargs)
+        synchronize(torch)
+        activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if torch.cuda.is_available() else [])
+        with profile(activities=activities) as prof:
+            for _ in range(iterations):
+                fn(*args, **kwargs)
+            synchronize(torch)
+        os.makedirs(self.output_dir, exist_ok=True)
+        path = os.path.join(self.output_dir, f"{name}.json")
+        prof.export_chrome_trace(path)
+        return self.analyze_trace(path)
+
+    def export_report(self, report: HTAReport, path: str | os.PathLike[str], format: str = "json") -> str:
+        document = {
+            "temporal_breakdown": {"gpu_idle_pct": report.gpu_idle_time_pct, "compute_pct": report.compute_time_pct,
+                                   "communication_pct": report.communication_time_pct, "memory_pct": report.memory_time_pct},
+            "kernel_analysis": {"top_kernels": report.top_kernels[:10], "launch_stats": report.kernel_launch_stats},
+            "communication": {"breakdown": report.comm_breakdown, "collective_ops": report.collective_ops[:10]},
+            "memory": {"bandwidth_gbps": report.memory_bandwidth_gbps, "efficiency_pct": report.memory_efficiency_pct},
+            "recommendations": report.recommendations, "bottlenecks": report.bottlenecks,
+        }
+        if format not in ("json", "html"):
+            raise ValueError(f"format is 'json' or 'html', not {format!r}")
+        text = json.dumps(document, indent=2) if format == "json" else _page(report)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return os.fspath(path)
+
+
+def _doughnut(parts: list[tuple[str, float, str]]) -> str:
+    """Arcs of a circle, drawn without a script."""
+    at, arcs = 0.0, []
+    for name, pct, colour in parts:
+        arcs.append(f"<circle r=60 cx=80 cy=80 fill=none stroke='{colour}' stroke-width=30 pathLength=100 stroke-dasharray='{pct:.3f} {100 - pct:.3f}' "
+                    f"stroke-dashoffset='{-at:.3f}'><title>{html.escape(name)} {pct:.1f} %</title></circle>")
+        at += pct
+    legend = "".join(f"<br><span style='color:{c}'>■</span> {html.escape(n)} {p:.1f} %" for n, p, c in parts)
+    return f"<svg width=160 height=160 viewBox='0 0 160 160' role=img aria-label='device time'>{''.join(arcs)}</svg>{legend}"
+
+
+def _page(r: HTAReport) -> str:
+    rows: list[tuple[str, str]] = [("Device time", "unknown: the trace has no device work")]
+    if r.gpu_idle_time_pct is not None and r.compute_time_pct is not None and r.communication_time_pct is not None:
+        other = max(0.0, 100 - r.gpu_idle_time_pct - r.compute_time_pct - r.communication_time_pct)
+        rows = [("Device time", _doughnut([("Compute", r.compute_time_pct, "#2a7de1"), ("Idle", r.gpu_idle_time_pct, "#9aa7b8"),
+                                           ("Communication", r.communication_time_pct, "#e8833a"), ("Other", other, "#7a5cc2")]))]
+    top = [[k["name"], k["time_us"], k["count"]] for k in r.top_kernels[:10]]
+    return report_page("Device time", rows, [("Longest kernels", ["Kernel", "Time (us)", "Count"], top)], r.recommendations)

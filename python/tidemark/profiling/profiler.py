@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""One call that tells what is slow, what is big and what to do."""
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from .._trace import Trace
+from ._source import MB, device, synchronize, write_page
+from .flame_graph import FlameGraphGenerator, kernel_kind
+from .hta import report_of
+
+
+@dataclasses.dataclass
+class KernelInfo:
+    """All launches of one kernel. Grid, block, registers and shared memory are those of its longest launch; None: not recorded."""
+
+    name: str
+    duration_us: float  # of all launches, on the device
+    cuda_time_us: float
+    cpu_time_us: float  # host time of the calls that launched it
+    device_index: int | None = None
+    stream: int | None = None
+    grid: tuple[int, ...] | None = None
+    block: tuple[int, ...] | None = None
+    registers_per_thread: int | None = None
+    shared_memory_bytes: int | None = None
+    call_count: float = 1
+    kind: str = "Other"
+
+
+@dataclasses.dataclass
+class ProfileSession:
+    """Times in milliseconds, sizes in MiB. Of profile_function() everything is per iteration; `iterations` says of how many."""
+
+    name: str = ""
+    total_time_ms: float = 0.0
+    cuda_time_ms: float = 0.0  # the device was busy: a union of intervals
+    cpu_time_ms: float = 0.0  # the host was busy
+    peak_memory_mb: float | None = None
+    allocated_memory_mb: float | None = None
+    reserved_memory_mb: float | None = None
+    kernels: list[KernelInfo] = dataclasses.field(default_factory=list)
+    kernel_summary: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)
+    bottlenecks: list[str] = dataclasses.field(default_factory=list)
+    recommendations: list[str] = dataclasses.field(default_factory=list)
+    trace_path: Path | None = None
+    flame_graph_path: Path | None = None
+    memory_snapshot_path: Path | None = None
+    timeline_data: dict[str, Any] | None = None
+    flame_graph_data: dict[str, Any] | None = None
+    memory_timeline: list[dict[str, Any]] | None = None
+    device_name: str = "cpu"
+    timestamp: str = ""
+    iterations: int = 1
+    overhead_pct: float | None = None  # device idle while the host worked, of the device's window
+
+
+def _numbers(text: Any) -> tuple[int, ...] | None:
+    found = tuple(int(n) for n in re.findall(r"\d+", str(text))) if text else ()
+    return found or None
+
+
+class UnifiedProfiler:
+    def __init__(self, output_dir: str | os.PathLike[str] = "./profiles", enable_trace: bool = True, enable_memory: bool = True, enable_flame_graph: bool = True,
+                 warmup_iterations: int = 3, profile_iterations: int = 10, record_shapes: bool = True, with_stack: bool = True, with_flops: bool = True,
+                 with_modules: bool = True) -> None:
+        self.output_dir = Path(output_dir)
+        self.enable_trace = enable_trace
+        self.enable_memory = enable_memory
+        self.enable_flame_graph = enable_flame_graph
+        self.warmup_iterations = warmup_iterations
+        self.profile_iterations = profile_iterations
+        self._how = {"record_shapes": record_shapes, "with_stack": with_stack, "with_flops": with_flops, "with_modules": with_modules}
+
+    # ---- recording ----
+
+    @contextlib.contextmanager
+    def profile(self, name: str = "profile") -> Iterator[ProfileSession]:
+        """What happens in the context. The session is filled at its end, also after an exception."""
+        import torch
+        from torch.profiler import ProfilerActivity, profile
+
+        session = ProfileSession(name=name, timestamp=datetime.datetime.now().isoformat(timespec="seconds"))
+        cuda = device(torch)
+        activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if cuda else [])
+        if cuda:
+            cuda.synchronize()
+            cuda.reset_peak_memory_stats()
+            session.device_name = cuda.get_device_name()
+            if self.enable_memory:
+                cuda.memory._record_memory_history(max_entries=100_000)
+        prof = profile(activities=activities, profile_memory=self.enable_memory, **self._how)
+        begin = time.perf_counter()
+        prof.start()
+        try:
+            yield session
+        finally:
+            synchronize(torch)
+            session.total_time_ms = (time.perf_counter() - begin) * 1000
+            prof.stop()
+            self._fill(session, prof, cuda)
+
+    def profile_function(self, fn: Callable[..., Any], *args: Any, name: str = "function", warmup: int | None = None, iterations: int | None = None,
+                         **kwargs: Any) -> ProfileSession:
+        """Calls of fn after some that are not measured; every figure of the session is per call."""
+        warmup = self.warmup_iterations if warmup is None else warmup
+        n = self.profile_iterations if iterations is None else iterations
+        if n < 1 or warmup < 0:
+            raise ValueError("iterations is at least 1, warmup at least 0")
+        for _ in range(warmup):
+            fn(*args, **kwargs)
+        with self.profile(name) as session:
+            for _ in range(n):
+                fn(*args, **kwargs)
+        _per_call(session, n)
+        return session
+
+    # ---- what it was ----
+
+    def _path(self, session: ProfileSession, suffix: str) -> Path:
+        self.output_dir.mkdir(parents=True, exist_ok=True)
+        safe = re.sub(r"[^\w.-]+", "_", session.name) or "profile"
+        stamp = datetime.datetime.fromisoformat(session.timestamp).strftime("%Y%m%d_%H%M%S")
+        return self.output_dir / suffix.format(name=safe, stamp=stamp)
+
+    def _fill(self, session: ProfileSession, prof: Any, cuda: Any) -> None:
+        path = self._path(session, "{name}_{stamp}.json")
+        prof.export_chrome_trace(str(path))
+        trace = Trace(path)
+        session.timeline_data = trace.timeline()["summary"]
+        assert session.timeline_data is not None
+        session.cuda_time_ms, session.cpu_time_ms = session.timeline_data["gpu_time_ms"], session.timeline_data["cpu_time_ms"]
+        self._memory(session, trace, cuda)
+        self._kernels(session, trace)
+        if self.enable_flame_graph:
+            self._flame(session, path)
+        self._advise(session, trace, cuda)
+        if self.enable_trace:
+            session.trace_path = path
+        else:
+            path.unlink()
+
+    def _memory(self, session: ProfileSession, trace: Trace, cuda: Any) -> None:
+        if cuda:
+            session.peak_memory_mb = cuda.max_memory_allocated() / MB
+            session.allocated_memory_mb = cuda.memory_allocated() / MB
+            session.reserved_memory_mb = cuda.memory_reserved() / MB
+            if self.enable_memory:
+                session.memory_snapshot_path = self._path(session, "{name}_memory.pickle")
+                cuda.memory._dump_snapshot(str(session.memory_snapshot_path))
+                cuda.memory._record_memory_history(enabled=None)
+        if not self.enable_memory:
+            return
+        devices = [d for d in trace.memory()["devices"] if d["totals"]["allocs"]]
+        devices.sort(key=lambda d: d["device"] == "cpu")
+        if not devices:
+            return
+        totals, series = devices[0]["totals"], devices[0].get("live_series_bytes") or []
+        step = trace.native.end / 1e6 / max(len(series), 1)
+        session.memory_timeline = [{"time_ms": (i + 1) * step, "allocated_mb": b / MB} for i, b in enumerate(series)]
+        if not cuda:
+            session.peak_memory_mb, session.allocated_memory_mb = totals["peak_bytes"] / MB, totals["live_bytes"] / MB
+
+    def _kernels(self, session: ProfileSession, trace: Trace) -> None:
+        host = _launch_us(trace)
+        for k in trace.kernels()["kernels"]:
+            us = k["sum_ns"] / 1000
+            session.kernels.append(KernelInfo(k["name"], us, us, host.get(k["name"], 0.0), k.get("device"), k.get("stream"), _numbers(k.get("grid")),
+                                              _numbers(k.get("block")), k.get("registers_per_thread"), k.get("shared_memory_bytes"), k["count"],
+                                              kernel_kind(k["name"])))
+        session.kernel_summary = {k.name: {"total_us": k.cuda_time_us, "count": k.call_count, "avg_us": k.cuda_time_us / k.call_count}
+                                  for k in session.kernels[:20]}
+
+    def _flame(self, session: ProfileSession, path: Path) -> None:
+        session.flame_graph_data = FlameGraphGenerator().from_chrome_trace(path)
+        page = self._path(session, "{name}_{stamp}_flame.html")
+        with contextlib.suppress(RuntimeError):  # built without pages
+            write_page("flame", str(path), str(page))
+            session.flame_graph_path = page
+
+    def _advise(self, session: ProfileSession, trace: Trace, cuda: Any) -> None:
+        say, do = session.bottlenecks.append, session.recommendations.append
+        busy = sum(k.cuda_time_us for k in session.kernels)
+        if session.kernels and busy and session.kernels[0].cuda_time_us > 0.5 * busy:
+            top = session.kernels[0]
+            say(f"Single kernel dominates: {top.name} ({100 * top.cuda_time_us / busy:.1f}%)")
+            if top.kind in ("Matrix Multiply", "Convolution"):
+                do("Consider using torch.compile or Tensor Cores")
+            elif top.kind == "Elementwise":
+                do("Multiple elementwise ops - consider kernel fusion")
+        if cuda and session.peak_memory_mb is not None:
+            share = session.peak_memory_mb * MB / cuda.get_device_properties(cuda.current_device()).total_memory
+            if share > 0.8:
+                say(f"High memory usage: {100 * share:.1f}% of GPU memory")
+                do("Consider gradient checkpointing or mixed precision")
+        if not session.kernels:
+            return
+        report = report_of(trace.path, trace.native.model())
+        ranks = [r for r in report.raw_analysis["ranks"] if r.get("kernel_time_ns")]
+        window = sum(r["kernel_time_ns"] for r in ranks)
+        session.overhead_pct = 100 * sum(r["idle_host_active_ns"] for r in ranks) / window
+        if session.overhead_pct > 30:
+            say(f"CPU overhead: {session.overhead_pct:.1f}% of total time")
+            do("Consider CUDA Graphs or reducing Python overhead")
+        launches = sum(k.call_count for k in session.kernels)
+        rate = launches / (window / 1e6)
+        if launches > 1000 and rate > 100:
+            say(f"High kernel launch rate: {rate:.1f} launches/ms")
+            do("Consider CUDA Graphs or torch.compile for kernel fusion")
+        session.recommendations += [r for r in report.recommendations if r not in session.recommendations]
+
+    # ---- documents ----
+
+    def compare_sessions(self, baseline: ProfileSession, optimized: ProfileSession) -> dict[str, Any]:
+        """Positive differences: `optimized` takes less."""
+        a, b = ({k.name: k.cuda_time_us for k in s.kernels} for s in (baseline, optimized))
+        changes: list[dict[str, Any]] = []
+        for name in {**a, **b}:
+            if name not in b:
+                changes.append({"name": name, "status": "removed", "baseline_us": a[name]})
+            elif name not in a:
+                changes.append({"name": name, "status": "added", "optimized_us": b[name]})
+            elif abs(a[name] - b[name]) > 100:
+                changes.append({"name": name, "baseline_us": a[name], "optimized_us": b[name], "diff_us": a[name] - b[name]})
+        changes.sort(key=lambda c: -abs(c.get("baseline_us", 0) - c.get("optimized_us", 0)))
+        known = baseline.peak_memory_mb is not None and optimized.peak_memory_mb is not None
+        return {"speedup": baseline.total_time_ms / optimized.total_time_ms if optimized.total_time_ms else 0,
+                "timing_diff": {"total_ms": baseline.total_time_ms - optimized.total_time_ms, "cuda_ms": baseline.cuda_time_ms - optimized.cuda_time_ms,
+                                "cpu_ms": baseline.cpu_time_ms - optimized.cpu_time_ms},
+                "memory_diff": {"peak_mb": (baseline.peak_memory_mb or 0) - (optimized.peak_memory_mb or 0) if known else None},
+                "kernel_changes": changes[:20]}
+
+    def export_summary(self, session: ProfileSession, path: str | os.PathLike[str]) -> str:
+        document = {
+            "name": session.name, "iterations": session.iterations,
+            "timing": {"total_ms": session.total_time_ms, "cuda_ms": session.cuda_time_ms, "cpu_ms": session.cpu_time_ms},
+            "memory": {"peak_mb": session.peak_memory_mb, "allocated_mb": session.allocated_memory_mb, "reserved_mb": session.reserved_memory_mb},
+            "kernels": [{"name": k.name, "duration_us": k.duration_us, "call_count": k.call_count, "grid": k.grid, "block": k.block,
+                         "registers_per_thread": k.registers_per_thread, "shared_memory_bytes": k.shared_memory_bytes, "stream": k.stream}
+                        for k in session.kernels[:50]],
+            "kernel_summary": session.kernel_summary, "bottlenecks": session.bottlenecks, "recommendations": session.recommendations,
+            "device": session.device_name, "timestamp": session.timestamp,
+        }
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file, indent=2)
+        return os.fspath(path)
+
+
+def _launch_us(trace: Trace) -> dict[str, float]:
+    """Host time of launch calls, by the kernel they started."""
+    t = trace.native
+    t0, t1, cat, cause = (t.view("spans", c) for c in ("t0", "t1", "cat", "cause"))
+    names: list[str] | None = None
+    found: dict[str, float] = {}
+    for i in range(1, len(t0)):
+        if 6 <= cat[i] <= 9 and cause[i]:
+            names = names or t.column("spans", "name")
+            found[names[i]] = found.get(names[i], 0.0) + (t1[cause[i]] - t0[cause[i]]) / 1000
+    return found
+
+
+def _per_call(s: ProfileSession, n: int) -> None:
+    s.iterations = n
+    s.total_time_ms /= n
+    s.cuda_time_ms /= n
+    s.cpu_time_ms /= n
+    for k in s.kernels:
+        k.duration_us, k.cuda_time_us, k.cpu_time_us = k.duration_us / n, k.cuda_time_us / n, k.cpu_time_us / n
+        k.call_count = int(k.call_count) // n if k.call_count % n == 0 else k.call_count / n
+    for row in s.kernel_summary.values():
+        row["total_us"] /= n
+        row["count"] = row["count"] // n if row["count"] % n == 0 else row["count"] / n

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* See findings.h. Each area fills the list from its own analysis; the score is a sum over it. */
+#include "analyze/advice/findings.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "analyze/compile/compile_advice.h"
+#include "analyze/memory/memory_advice.h"
+#include "analyze/memory/usage.h"
+
+const char *const tide__area_text[TIDE_AREAS] = { "time", "memory", "allocator", "compile" };
+
+static tide_finding *add(tide_findings *f, tide_area area, const char *id, int severity)
+{
+	static const int points[] = { [TIDE_ADVICE_INFO] = 0, [TIDE_ADVICE_MEDIUM] = -8,
+				      [TIDE_ADVICE_HIGH] = -15 };
+	f->looked[area] = true;
+	if (f->n == TIDE_FINDINGS_MAX)
+		return NULL;
+	tide_finding *x = &f->v[f->n++];
+	*x = (tide_finding){ .area = area, .id = id, .severity = severity,
+			     .points = points[severity] };
+	return x;
+}
+
+static void add_advice(tide_findings *f, tide_area area, const tide_advice *a)
+{
+	tide_finding *x = add(f, area, a->id, a->severity);
+	if (!x)
+		return;
+	x->figure = a->figure;
+	x->value = a->value;
+	x->threshold = a->threshold;
+	snprintf(x->text, sizeof x->text, "%s", a->text);
+}
+
+/* ---- time ---- */
+
+static bool contains(const char *s, size_t n, const char *word)
+{
+	size_t k = strlen(word);
+	for (size_t i = 0; i + k <= n; i++)
+		if (!strncasecmp(s + i, word, k))
+			return true;
+	return false;
+}
+
+/* Kernels that are known to be good at what they do, once each. */
+static void good_kernels(tide_findings *f, const tide_hta *sum)
+{
+	static const struct {
+		const char *word, *id, *what;
+		int points;
+	} good[] = {
+		{ "flash", "flash_attention", "Flash attention is in use", 5 },
+		{ "fused", "fused_kernels", "Fused kernels are in use", 3 },
+		{ "cudnn", "cudnn", "cuDNN kernels are in use", 3 },
+	};
+	for (size_t g = 0; g < sizeof good / sizeof *good; g++)
+		for (size_t i = 0; i < sum->kernels.n; i++) {
+			size_t n;
+			const char *name = tide__hta_str(sum, sum->kernels.v[i].name, &n);
+			if (!contains(name, n, good[g].word))
+				continue;
+			tide_finding *x = add(f, TIDE_AREA_TIME, good[g].id, TIDE_ADVICE_INFO);
+			if (x) {
+				x->points = good[g].points;
+				snprintf(x->text, sizeof x->text, "%s: %.*s", good[g].what,
+					 (int)(n < 100 ? n : 100), name);
+			}
+			break;
+		}
+}
+
+static void time_area(tide_findings *f, const tide_hta_job *job)
+{
+	tide_advice v[TIDE_ADVICE_MAX];
+	if (!job)
+		return;
+	size_t n = tide__advise(job, v);
+	f->looked[TIDE_AREA_TIME] = true;
+	for (size_t i = 0; i < n; i++)
+		add_advice(f, TIDE_AREA_TIME, &v[i]);
+	good_kernels(f, job->sum);
+}
+
+/* ---- memory ---- */
+
+enum { FULL_PCT = 80, FULL_HIGH_PCT = 95 };
+
+static void nearly_full(tide_findings *f, const tide_model *m, uint32_t device, uint64_t peak)
+{
+	uint64_t capacity = m->devices.capacity[device];
+	double pct = capacity ? 100.0 * (double)peak / (double)capacity : 0;
+	if (pct <= FULL_PCT)
+		return;
+	tide_finding *x = add(f, TIDE_AREA_MEMORY, "memory_usage",
+			      pct > FULL_HIGH_PCT ? TIDE_ADVICE_HIGH : TIDE_ADVICE_MEDIUM);
+	if (!x)
+		return;
+	x->figure = "peak_pct";
+	x->value = pct;
+	x->threshold = FULL_PCT;
+	x->bytes = peak;
+	snprintf(x->text, sizeof x->text,
+		 "High memory usage: %.1f%% of %s:%" PRId64 " (peak %.2f of %.2f GiB). Consider gradient "
+		 "checkpointing or mixed precision.",
+		 pct, tide__device_kind_name(m, device), m->devices.index[device],
+		 (double)peak / (1 << 30), (double)capacity / (1 << 30));
+}
+
+/* Advice on less than a fifth of the peak is for information. */
+static int weight(uint64_t bytes, uint64_t peak)
+{
+	return bytes > peak / 5 ? TIDE_ADVICE_MEDIUM : TIDE_ADVICE_INFO;
+}
+
+static tide_code device_memory(tide_findings *f, const tide_model *m, uint32_t device, uint64_t peak,
+			       tide_error *err)
+{
+	tide_memadvices v = { .n = 0 };
+	tide_code rc = tide__memadvice_full(m, device, &v, err);
+	for (size_t i = 0; rc == TIDE_OK && i < v.n; i++) {
+		bool setting = !strcmp(v.v[i].kind, "setting") ||
+			       !strcmp(v.v[i].kind, "fragmentation");
+		tide_finding *x = add(f, setting ? TIDE_AREA_ALLOCATOR : TIDE_AREA_MEMORY,
+				      v.v[i].kind, weight(v.v[i].bytes, peak));
+		if (!x)
+			break;
+		x->bytes = v.v[i].bytes;
+		x->figure = "bytes";
+		x->value = (double)v.v[i].bytes;
+		snprintf(x->text, sizeof x->text, "%s", v.v[i].text);
+	}
+	return rc;
+}
+
+static tide_code memory_area(tide_findings *f, const tide_model *m, tide_error *err)
+{
+	tide_usage u;
+	tide_code rc = m->allocs.n > 1 ? tide__usage(m, UINT64_MAX, 0, &u, err) : TIDE_ENOTFOUND;
+	if (rc == TIDE_ENOTFOUND)
+		return TIDE_OK;
+	if (rc != TIDE_OK)
+		return rc;
+	for (uint32_t d = 1; d < m->devices.n && rc == TIDE_OK; d++) {
+		if (m->devices.kind[d] == TIDE_DEVICE_HOST || !u.devices[d].peak)
+			continue;
+		f->looked[TIDE_AREA_MEMORY] = f->looked[TIDE_AREA_ALLOCATOR] = true;
+		nearly_full(f, m, d, u.devices[d].peak);
+		rc = device_memory(f, m, d, u.devices[d].peak, err);
+	}
+	tide__usage_free(&u);
+	return rc;
+}
+
+/* ---- compile ---- */
+
+static tide_code compile_area(tide_findings *f, const tide_model *m, tide_error *err)
+{
+	tide_compile_report r;
+	tide_advice v[TIDE_COMPILE_ADVICE_MAX];
+	if (strcmp(m->format, "torchtrace"))
+		return TIDE_OK;
+	tide_code rc = tide__compile_report(m, &r, err);
+	if (rc != TIDE_OK)
+		return rc;
+	f->looked[TIDE_AREA_COMPILE] = true;
+	size_t n = tide__compile_advise(m, &r, v);
+	for (size_t i = 0; i < n; i++)
+		add_advice(f, TIDE_AREA_COMPILE, &v[i]);
+	tide__compile_report_free(&r);
+	return TIDE_OK;
+}
+
+/* ---- the score ---- */
+
+static int by_severity(const void *a, const void *b)
+{
+	const tide_finding *x = a, *y = b;
+	if (x->severity != y->severity)
+		return y->severity - x->severity;
+	if (x->area != y->area)
+		return (int)x->area - (int)y->area;
+	return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 : strcmp(x->id, y->id);
+}
+
+static void grade(tide_findings *f)
+{
+	static const struct {
+		int least;
+		char grade;
+	} grades[] = { { 90, 'A' }, { 75, 'B' }, { 60, 'C' }, { 40, 'D' }, { 0, 'F' } };
+	bool any = false;
+	int score = 100;
+	for (int a = 0; a < TIDE_AREAS; a++)
+		any |= f->looked[a];
+	for (size_t i = 0; i < f->n; i++)
+		score += f->v[i].points;
+	f->score = !any ? -1 : score < 0 ? 0 : score > 100 ? 100 : score;
+	for (size_t i = 0; any && !f->grade; i++)
+		f->grade = f->score >= grades[i].least ? grades[i].grade : 0;
+}
+
+tide_code tide__findings(const tide_model *m, const tide_hta_job *job, tide_findings *out,
+			 tide_error *err)
+{
+	*out = (tide_findings){ .n = 0 };
+	time_area(out, job);
+	tide_code rc = memory_area(out, m, err);
+	if (rc == TIDE_OK)
+		rc = compile_area(out, m, err);
+	if (out->n)
+		qsort(out->v, out->n, sizeof *out->v, by_severity);
+	grade(out);
+	return rc;
+}

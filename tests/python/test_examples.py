@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Every script of examples/python runs and says something. That of torch.compile is run where there is a compiler."""
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+EXAMPLES = pathlib.Path(os.environ.get("TIDE_SOURCE", pathlib.Path(__file__).resolve().parents[2])) / "examples/python"
+SAYS = {"unified_profiler.py": "8 rows against 64", "memory_profiler.py": "by role", "flame_graph.py": "Matrix Multiply", "timeline.py": "overlap",
+        "hta.py": "no device work", "torch_compile.py": "1 graph breaks"}
+
+
+@unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not there")
+class Examples(unittest.TestCase):
+    def test_all_are_here(self) -> None:
+        self.assertEqual({p.name for p in EXAMPLES.glob("*.py")}, set(SAYS))
+
+    def test_run(self) -> None:
+        for name, says in SAYS.items():
+            if name == "torch_compile.py" and not shutil.which("g++"):
+                continue
+            with self.subTest(name):
+                done = subprocess.run([sys.executable, str(EXAMPLES / name)], capture_output=True, text=True, timeout=600)
+                self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+                if name != "hta.py" or "no device work" in done.stdout:
+                    self.assertIn(says, done.stdout)

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""tidemark.profiling with a real torch: figures against torch's own."""
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ.get("TIDE_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+DATA = SOURCE / "tests/data"
+TRACE = DATA / "kineto_compiled_infer.json.gz"
+HAVE_TORCH = importlib.util.find_spec("torch") is not None
+MB = 1024 * 1024
+
+
+class Faces(unittest.TestCase):
+    """Without torch: analyses of kept traces."""
+
+    def setUp(self) -> None:
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def test_importing_is_quick(self) -> None:
+        code = "import tidemark.profiling as p, sys; p.__dir__(); assert 'torch' not in sys.modules and 'tidemark.profiling.memory' not in sys.modules"
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+    def test_flame(self) -> None:
+        from tidemark.profiling import FlameGraphGenerator
+
+        flame = FlameGraphGenerator(min_duration_us=0, group_small_kernels=False).from_chrome_trace(TRACE)
+        self.assertAlmostEqual(flame["value"], 18809.449)
+
+        def check(node: dict, depth: int = 1) -> int:
+            self.assertAlmostEqual(node["value"], node["self"] + sum(c["value"] for c in node["children"]), 3)
+            return max([depth, *(check(c, depth + 1) for c in node["children"])])
+
+        deepest = check(flame)
+        self.assertGreater(deepest, 3)
+        cut = FlameGraphGenerator(min_duration_us=0, max_depth=2, group_small_kernels=False).from_chrome_trace(TRACE)
+        self.assertLessEqual(check(cut), 3)
+        self.assertIn("error", FlameGraphGenerator().from_chrome_trace(os.path.join(self.folder, "none.json")))
+
+    def test_flame_of_kernels(self) -> None:
+        from tidemark.profiling import FlameGraphGenerator
+        from tidemark.profiling.flame_graph import kernel_kind, short_frame, short_kernel
+
+        rows = [{"name": "ns::sgemm_x", "time_us": 900}, {"name": "softmax", "time_us": 95}, {"name": "fill_zero", "time_us": 5}]
+        flame = FlameGraphGenerator(min_duration_us=0).from_kernel_list(rows)
+        self.assertEqual(flame["value"], 1000)
+        self.assertEqual([c["name"] for c in flame["children"]], ["Matrix Multiply", "Softmax", "Memory Fill"])
+        self.assertEqual(flame["children"][2]["children"][0]["name"], "[small kernels]")
+        page = FlameGraphGenerator().export(flame, os.path.join(self.folder, "f.json"))
+        self.assertEqual(json.loads(pathlib.Path(page).read_text())["value"], 1000)
+        self.assertEqual((short_kernel("a::" + "k" * 61), short_kernel("")), ("k" * 57 + "...", "unknown"))
+        self.assertEqual(short_frame("/a/" + "f" * 51), "f" * 47 + "...")
+        for name, kind in (("ampere_sgemm", "Matrix Multiply"), ("cudnn_conv", "Convolution"), ("gelu_kernel", "Activation"), ("layer_norm", "Normalization"),
+                           ("vectorized_elementwise", "Elementwise"), ("reduce_kernel", "Reduction"), ("Memcpy DtoH", "Memory Copy"), ("foo", "Other")):
+            self.assertEqual(kernel_kind(name), kind)
+
+    def test_timeline(self) -> None:
+        from tidemark.profiling import TimelineGenerator
+        from tidemark.profiling.timeline import union_us
+
+        self.assertEqual(union_us([(0, 100), (50, 150), (200, 250)]), 200)
+        maker = TimelineGenerator(min_duration_us=0)
+        data = maker.from_chrome_trace(TRACE)
+        gpu = [(e.start_us, e.end_us) for e in data.gpu_events]
+        self.assertEqual(len(gpu), 306)
+        self.assertAlmostEqual(union_us(gpu), data.gpu_active_time_us, 3)
+        cpu = [(e.start_us, e.end_us) for e in data.cpu_events]
+        self.assertAlmostEqual(union_us(cpu), data.cpu_active_time_us, 3)
+        both = union_us(gpu) + union_us(cpu) - union_us(gpu + cpu)
+        self.assertAlmostEqual(both, data.overlap_time_us, 2)
+        self.assertEqual(list(data.streams), [7])
+        without = TimelineGenerator(min_duration_us=0, include_cuda_runtime=False).from_chrome_trace(TRACE)
+        self.assertFalse([e for e in without.events if e.event_type == "cuda_runtime"])
+        path = maker.export_chrome_trace(data, os.path.join(self.folder, "t.json"))
+        again = maker.from_chrome_trace(path)
+        self.assertAlmostEqual(again.gpu_active_time_us, data.gpu_active_time_us, 1)
+        shown = maker.export_visualization_data(data)
+        self.assertEqual(set(shown["summary"]), {"total_time_ms", "cpu_time_ms", "gpu_time_ms", "overlap_ms"})
+        self.assertLessEqual(len(shown["cpu_timeline"]), 500)
+
+    def test_hta(self) -> None:
+        from tidemark.profiling import HTAAnalyzer
+
+        analyzer = HTAAnalyzer(self.folder)
+        report = analyzer.analyze_trace(str(TRACE))
+        self.assertAlmostEqual(report.gpu_idle_time_pct, 34.9467, 3)
+        self.assertAlmostEqual(report.compute_time_pct, 65.0347, 3)
+        self.assertAlmostEqual(report.top_kernels[0]["time_us"], 10418.821)
+        self.assertTrue(all(isinstance(r, str) for r in report.recommendations) and report.recommendations)
+        self.assertEqual(report.kernel_launch_stats["total_kernels"], 303)
+        document = json.loads(pathlib.Path(analyzer.export_report(report, os.path.join(self.folder, "h.json"))).read_text())
+        self.assertEqual(set(document["temporal_breakdown"]), {"gpu_idle_pct", "compute_pct", "communication_pct", "memory_pct"})
+        page = pathlib.Path(analyzer.export_report(report, os.path.join(self.folder, "h.html"), format="html")).read_text()
+        self.assertIn("<svg", page)
+        self.assertNotIn("<script", page)
+
+
+@unittest.skipUnless(HAVE_TORCH, "torch is not there")
+class WithTorch(unittest.TestCase):
+    def setUp(self) -> None:
+        import torch
+
+        self.torch = torch
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 8))
+        self.x = torch.randn(32, 64)
+
+    def test_session(self) -> None:
+        from tidemark.profiling import UnifiedProfiler
+
+        profiler = UnifiedProfiler(self.folder, with_stack=False)
+        with profiler.profile("a step/1") as session:
+            self.model(self.x).sum().backward()
+        self.assertGreater(session.total_time_ms, 0)
+        self.assertLessEqual(session.cpu_time_ms, session.total_time_ms + 1)
+        self.assertEqual(session.trace_path.parent, pathlib.Path(self.folder))
+        self.assertTrue(json.loads(session.trace_path.read_text())["traceEvents"])
+        self.assertGreater(session.peak_memory_mb, 0)
+        self.assertGreater(session.flame_graph_data["value"], 0)
+        self.assertTrue(session.memory_timeline)
+        if not self.torch.cuda.is_available():
+            self.assertEqual((session.kernels, session.cuda_time_ms), ([], 0))
+        document = json.loads(pathlib.Path(profiler.export_summary(session, os.path.join(self.folder, "s.json"))).read_text())
+        self.assertEqual(set(document["timing"]), {"total_ms", "cuda_ms", "cpu_ms"})
+
+    def test_peak_is_torchs(self) -> None:
+        """The peak of the host's allocator, against the bytes of the tensors that were made."""
+        from tidemark.profiling import UnifiedProfiler
+
+        with UnifiedProfiler(self.folder, with_stack=False, enable_flame_graph=False).profile("peak") as session:
+            kept = self.torch.empty(8 * MB, dtype=self.torch.uint8)
+            self.torch.empty(4 * MB, dtype=self.torch.uint8)
+            del kept
+        if not self.torch.cuda.is_available():
+            self.assertAlmostEqual(session.peak_memory_mb, 12, 1)
+
+    def test_exception(self) -> None:
+        from tidemark.profiling import UnifiedProfiler
+
+        with self.assertRaises(ZeroDivisionError), UnifiedProfiler(self.folder, with_stack=False).profile("bad") as session:
+            self.model(self.x)
+            1 / 0
+        self.assertGreater(session.total_time_ms, 0)
+
+    def test_function_and_comparison(self) -> None:
+        from tidemark.profiling import UnifiedProfiler
+
+        profiler = UnifiedProfiler(self.folder, with_stack=False, enable_flame_graph=False)
+        calls = []
+        one = profiler.profile_function(lambda x: calls.append(1) or self.model(x), self.x, warmup=2, iterations=4)
+        self.assertEqual((len(calls), one.iterations), (6, 4))
+        got = profiler.compare_sessions(one, one)
+        self.assertEqual((got["speedup"], got["timing_diff"]["total_ms"], got["kernel_changes"]), (1, 0, []))
+        with self.assertRaises(ValueError):
+            profiler.profile_function(self.model, self.x, iterations=0)
+
+    def test_comparison_of_kernels(self) -> None:
+        from tidemark.profiling import KernelInfo, ProfileSession, UnifiedProfiler
+
+        a = ProfileSession(total_time_ms=2, kernels=[KernelInfo("x", 500, 500, 1), KernelInfo("gone", 50, 50, 1), KernelInfo("same", 10, 10, 1)])
+        b = ProfileSession(total_time_ms=1, kernels=[KernelInfo("x", 100, 100, 1), KernelInfo("new", 5000, 5000, 1), KernelInfo("same", 60, 60, 1)])
+        got = UnifiedProfiler(self.folder).compare_sessions(a, b)
+        self.assertEqual(got["speedup"], 2)
+        self.assertEqual([c["name"] for c in got["kernel_changes"]], ["new", "x", "gone"])
+        self.assertIsNone(got["memory_diff"]["peak_mb"])
+
+    def test_memory(self) -> None:
+        from tidemark.profiling import MemoryProfiler
+        import time
+
+        profiler = MemoryProfiler(sample_interval_ms=1.0, device="cpu")
+        with profiler.track("outer"):
+            with profiler.track("inner"):
+                a = self.torch.empty(8 * MB, dtype=self.torch.uint8)
+                for _ in range(3):
+                    self.torch.empty(16 * MB, dtype=self.torch.uint8)  # gone again at once: no sample may see it
+                time.sleep(0.05)
+            del a
+        points = profiler.get_timeline()
+        self.assertGreater(len(points), 5)
+        self.assertEqual([p["time_ms"] for p in points], sorted(p["time_ms"] for p in points))
+        peak = profiler.get_peak_analysis()
+        self.assertAlmostEqual(peak["peak_allocated_mb"] - peak["current_allocated_mb"], 24, 0)
+        self.assertAlmostEqual(max(p["peak_mb"] for p in points), peak["peak_allocated_mb"], 3)
+        self.assertAlmostEqual(sum(peak["breakdown"].values()), peak["peak_allocated_mb"], 3)
+        marks = profiler.markers()
+        self.assertLessEqual(marks["outer"]["start_ms"], marks["inner"]["start_ms"])
+        self.assertLessEqual(marks["inner"]["end_ms"], marks["outer"]["end_ms"])
+        self.assertGreater(marks["inner"]["end_ms"] - marks["inner"]["start_ms"], 45)
+        snapshot = profiler.get_memory_snapshot()
+        self.assertEqual(set(snapshot["allocations_by_size"]), {"< 1KB", "1KB - 1MB", "1MB - 100MB", "> 100MB"})
+        document = json.loads(pathlib.Path(profiler.export(os.path.join(self.folder, "m.json"))).read_text())
+        self.assertEqual(set(document), {"timeline", "peak_analysis", "markers"})
+        profiler.reset()
+        self.assertEqual((profiler.get_timeline(), profiler.get_peak_analysis()), ([], {}))
+
+    def test_profile_memory(self) -> None:
+        from tidemark.profiling import profile_memory
+
+        result, told = profile_memory(lambda n: self.torch.ones(n).sum().item(), 1000, warmup=1, iterations=2)
+        self.assertEqual(result, 1000)
+        self.assertEqual(set(told), {"timeline", "peak"})
+
+    def test_from_profiler(self) -> None:
+        from tidemark.profiling import FlameGraphGenerator, HTAAnalyzer, TimelineGenerator
+
+        with self.torch.profiler.profile() as prof:
+            self.model(self.x)
+        wall = sum(e.self_cpu_time_total for e in prof.key_averages())
+        flame = FlameGraphGenerator(min_duration_us=0, group_small_kernels=False).from_profiler(prof, kind="cpu")
+        self.assertEqual(flame["name"], "GPU Execution")
+        self.assertAlmostEqual(flame["value"], wall, delta=0.02 * wall + 5)
+        data = TimelineGenerator().from_profiler(prof)
+        self.assertGreater(data.cpu_active_time_us, 0)
+        self.assertIn("aten::linear", {e.name for e in data.events})
+        report = HTAAnalyzer(self.folder).profile_and_analyze(self.model, self.x, warmup=1, iterations=2)
+        if not self.torch.cuda.is_available():
+            self.assertIsNone(report.gpu_idle_time_pct)
+
+
+@unittest.skipUnless(HAVE_TORCH and shutil.which("g++"), "torch or g++ is not there")
+class Compile(unittest.TestCase):
+    def test_compile(self) -> None:
+        import torch
+        from tidemark.profiling import TorchCompileAnalyzer
+
+        def f(x: "torch.Tensor") -> "torch.Tensor":
+            y = (x * 2 + 1).relu()
+            print("", end="")
+            return (y - 3).sum()
+
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        analyzer = TorchCompileAnalyzer(output_dir=folder)
+        report = analyzer.analyze(f, {"x": torch.randn(64, 64)}, warmup=1, iterations=3)
+        torch._dynamo.reset()
+        explained = torch._dynamo.explain(f)(torch.randn(64, 64))
+        self.assertEqual(report.total_graph_breaks, explained.graph_break_count)
+        b = report.graph_breaks[0]
+        self.assertEqual((pathlib.Path(b.location).name, b.suggestion), ("test_profiling.py", "Move print/logging outside the compiled function"))
+        self.assertEqual(report.fused_kernels, 2)
+        self.assertGreater(report.fusion_ratio, 1)
+        self.assertGreater(report.compile_time_ms, 0)
+        self.assertEqual(report.timing["eager_ms"]["n"], 3)
+        self.assertAlmostEqual(report.speedup, report.eager_time_ms / report.compiled_time_ms)
+        self.assertIsNotNone(report.peak_memory_mb)
+        page = pathlib.Path(analyzer.export_report(report, os.path.join(folder, "c.html"), format="html")).read_text()
+        self.assertIn("Graph breaks", page)
+        bad = TorchCompileAnalyzer(output_dir=folder).compare_modes(f, torch.randn(4), modes=["no-such-mode"], warmup=0, iterations=1)
+        self.assertTrue(bad["no-such-mode"].recommendations[0].startswith("Mode failed: "))
