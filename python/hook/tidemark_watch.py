@@ -8,18 +8,32 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.util
+import os
 import sys
 from _thread import _local
 from typing import Any
 
 
-def say(text: str) -> None:
-    """One line on stderr. A stderr that is closed or full (a log on a full disk) must not fail the program."""
+def put(stream: Any, text: str) -> None:
+    """Writes a line to sys.stdout or sys.stderr and never raises: the stream may be None, closed, or a log on a full disk.
+
+    Python's own streams are written past their buffer. A line that cannot be written would stay there, and the interpreter, which
+    flushes it at its end, would exit with status 120."""
     try:
-        if sys.stderr is not None:
-            print(f"tidemark: {text}", file=sys.stderr, flush=True)
+        if stream is None:
+            return
+        if stream is sys.__stderr__ or stream is sys.__stdout__:
+            stream.flush()
+            os.write(stream.fileno(), f"{text}\n".encode(stream.encoding, "replace"))
+        else:
+            print(text, file=stream, flush=True)
     except Exception:
         return
+
+
+def say(text: str) -> None:
+    """One line on stderr."""
+    put(sys.stderr, f"tidemark: {text}")
 
 
 class _Loader(importlib.abc.Loader):

@@ -27,7 +27,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from . import _native, _profile, _record, _tasks
+from . import _home, _native, _profile, _record, _tasks
 from ._config import config
 from ._home import say
 from ._signals import Afterwards
@@ -44,15 +44,8 @@ _aside = False  # `tidemark run` started it: what the program prints is its own,
 
 def _say(*lines: str) -> None:
     """Never raises: stdout may be closed, know no emoji, or be in the middle of a print when a signal comes."""
-    out = sys.stderr if _aside else sys.stdout
     for line in lines:
-        try:
-            try:
-                print(line, flush=True, file=out)
-            except UnicodeEncodeError:
-                print(line.encode("ascii", "replace").decode(), flush=True, file=out)
-        except Exception:
-            return
+        _home.hook("tidemark_watch").put(sys.stderr if _aside else sys.stdout, line)
 
 
 def _first_line(why: Exception) -> str:

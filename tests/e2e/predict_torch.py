@@ -11,6 +11,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.environ["TIDE_SOURCE"], "tests", "support"))
+from torch_python import lacks_torch  # noqa: E402
+
 TIDEMARK, SOURCE = os.environ["TIDEMARK"], os.environ["TIDE_SOURCE"]
 PYTHON = os.environ.get("TIDE_TORCH_PYTHON") or os.path.join(SOURCE, ".venv", "bin", "python")
 os.environ["XDG_CACHE_HOME"] = os.path.join(os.environ["TIDE_BUILD"], "cache")
@@ -56,9 +59,8 @@ def check(case: str) -> list[str]:
 
 
 def main() -> int:
-    found = os.path.exists(PYTHON) and subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode == 0
-    if not found:
-        print("skipped: no Python with torch (tools/setup test makes one)")
+    if why := lacks_torch(PYTHON):
+        print(f"skipped: {why}")
         return 77
     wrong = [w for case in CASES for w in check(case)]
     print(*wrong or [f"{len(CASES)} trainings told to the byte"], sep="\n")

@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """`tidemark run` on real PyTorch: results unchanged, every tensor counted once, ops named, ends passed through.
 
-Skips where no Python with torch is found (TIDE_TORCH_PYTHON, or .venv of the checkout, made by tools/setup test).
+The Python is TIDE_TORCH_PYTHON, else .venv of the checkout (tools/setup test); with --system the system's, for which Debian has an old torch.
 """
 import json
 import os
@@ -12,6 +12,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import lru_cache
+
+sys.path.insert(0, os.path.join(os.environ["TIDE_SOURCE"], "tests", "support"))
+from torch_python import lacks_torch  # noqa: E402
 
 TIDEMARK = os.environ["TIDEMARK"]
 PYTHON = os.environ.get("TIDE_TORCH_PYTHON") or os.path.join(os.environ["TIDE_SOURCE"], ".venv", "bin", "python")
@@ -65,9 +69,15 @@ def ask(*args: str) -> dict:
     return json.loads(subprocess.run([TIDEMARK, *args, "--json"], check=True, capture_output=True, timeout=60).stdout)
 
 
+@lru_cache
+def unrecorded() -> str:
+    """What the training prints on its own."""
+    return subprocess.run([PYTHON, "-W", "ignore", "-c", TRAIN], capture_output=True, text=True, timeout=300, check=True).stdout
+
+
 def training(folder: str) -> None:
     out = os.path.join(folder, "train.tide")
-    bare = subprocess.run([PYTHON, "-W", "ignore", "-c", TRAIN], capture_output=True, text=True, timeout=300, check=True).stdout
+    bare = unrecorded()
     done = run(TRAIN, out)
     check(done.returncode == 0, f"training: exit status {done.returncode}: {done.stderr[-300:]}")
     check("next: tidemark peak " in done.stderr and "tidemark oom" not in done.stderr, f"training: what to ask next: {done.stderr[-300:]}")
@@ -84,7 +94,7 @@ def training(folder: str) -> None:
 def where_it_comes_from(folder: str) -> None:
     """Stacks, modules, backward joined to forward, from outside and in every torch."""
     out = os.path.join(folder, "whence.tide")
-    bare = subprocess.run([PYTHON, "-W", "ignore", "-c", TRAIN], capture_output=True, text=True, timeout=300, check=True).stdout
+    bare = unrecorded()
     done = run(TRAIN, out, "--stacks", "--shapes")
     check(done.stdout == bare, f"whence: results changed: {done.stdout!r} is not {bare!r} {done.stderr[-300:]}")
     rows = {m["module"]: m for m in ask("modules", out)["modules"]}
@@ -258,25 +268,16 @@ def wrong_programs(folder: str) -> None:
     check(done.stderr.rstrip().endswith(" one.tide'") and "it'\\''s one" in done.stderr, f"a path to paste: {done.stderr!r}")
 
 
-def others() -> list[str]:
-    """Further Pythons with a torch of their own: the system's, where its package is installed."""
-    system = "/usr/bin/python3"
-    if not os.path.exists(system) or os.path.realpath(system) == os.path.realpath(PYTHON):
-        return []
-    return [system] if subprocess.run([system, "-c", "import torch"], capture_output=True, check=False).returncode == 0 else []
-
-
 def main() -> int:
     global PYTHON
-    found = subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode == 0 if os.path.exists(PYTHON) else False
-    if not found:
-        print("skipped: no Python with torch (tools/setup test makes one)")
+    if "--system" in sys.argv:
+        PYTHON = "/usr/bin/python3"
+    if why := lacks_torch(PYTHON):
+        print(f"skipped: {why}")
         return 77
-    for python in [PYTHON, *others()]:
-        PYTHON = python
-        with tempfile.TemporaryDirectory() as folder:
-            for test in (training, where_it_comes_from, views, profiler_keeps_its_events, ends, survives_kill, interrupted, forked, together, replaced, ranks, wrong_programs):
-                test(folder)
+    with tempfile.TemporaryDirectory() as folder:
+        for test in (training, where_it_comes_from, views, profiler_keeps_its_events, ends, survives_kill, interrupted, forked, together, replaced, ranks, wrong_programs):
+            test(folder)
     print("\n".join(faults) if faults else "tidemark run agrees with torch")
     return bool(faults)
 

@@ -15,6 +15,9 @@ import pathlib
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from torch_python import lacks_torch  # noqa: E402
+
 SOURCE = pathlib.Path(os.environ["TIDE_SOURCE"])
 BUILD = pathlib.Path(os.environ["TIDE_BUILD"])
 SITE = BUILD / "python-site"
@@ -92,8 +95,8 @@ def main() -> int:
     python = SYSTEM if "--system" in sys.argv else python
     env = {**os.environ, "PYTHONPATH": str(SITE), "XDG_CACHE_HOME": str(BUILD / "cache"), "PYTHONWARNINGS": "ignore"}
     needs = "needs torch" in test.read_text(encoding="utf-8")
-    if needs and subprocess.run([python, "-c", "import torch"], capture_output=True, env=env, check=False).returncode:
-        print(f"skipped: {python} has no torch (tools/setup test installs it)")
+    if needs and (why := lacks_torch(python)):
+        print(f"skipped: {why}")
         return 77
     return subprocess.run([python, "-c", RUN, str(test)], env=env, cwd=BUILD, timeout=400, check=False).returncode
 

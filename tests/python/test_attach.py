@@ -267,7 +267,7 @@ class Attach(unittest.TestCase):
     def test_a_full_stderr_fails_nothing(self):
         """A log on a full disk: what we say there is lost, and torch is imported."""
         code = "import torch, tidemark\nwith tidemark.record('full.tide'):\n    torch.ones(9)\nprint('fine')"
-        env = {**os.environ, "CXX": "no-such-compiler", "XDG_CACHE_HOME": FOLDER}
+        env = {**os.environ, "CXX": "no-such-compiler", "XDG_CACHE_HOME": FOLDER, "PYTHONUNBUFFERED": ""}  # what stays in a buffer fails the exit
         for command in ([sys.executable, "-c", code], [_home.program(), "run", "-o", path("full_run.tide"), "--", sys.executable, "-c", code]):
             with open("/dev/full", "w", encoding="utf-8") as full:
                 done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, timeout=200, check=False, cwd=FOLDER, env=env, text=True)
