@@ -67,7 +67,7 @@ def main():
     a = p.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         trace = a.trace or grown(f"{folder}/big.json", 1000)
-        s = subprocess.Popen([f"{a.build}/src/tidemark", "serve", trace, "--port", "0"], stdout=subprocess.PIPE, text=True)
+        s = subprocess.Popen([f"{a.build}/src/tidemark", "serve", trace, "--no-token", "--port", "0"], stdout=subprocess.PIPE, text=True)
         try:
             url = s.stdout.readline().split()[-1]
             measure(a, s.pid, url, trace)

@@ -14,6 +14,7 @@
 #include "base/now.h"
 #include "render/page/page.h"
 #include "serve/http.h"
+#include "serve/token_file.h"
 #include "base/room.h"
 
 enum {
@@ -92,13 +93,17 @@ static void make_shell(tide_server *s)
 		 "; connect-src 'self'; frame-ancestors 'none'");
 }
 
-static tide_code make_token(tide_server *s, const char *given, tide_error *err)
+static tide_code make_token(tide_server *s, const tide_server_options *opt, tide_error *err)
 {
 	snprintf(s->cookie, sizeof s->cookie, "tidemark_%u", s->listener.port);
-	if (given)
-		snprintf(s->token, sizeof s->token, "%s", given);
-	else if (!s->listener.loopback && !tide__token_make(s->token))
-		return tide__fail_errno(err, "cannot make a token");
+	if (opt->token)
+		snprintf(s->token, sizeof s->token, "%s", opt->token);
+	else if (!opt->no_token)
+		return tide__token_kept(s->token, err);
+	else if (!s->listener.loopback)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+				  "--no-token is for 127.0.0.1 and ::1: from elsewhere anybody could "
+				  "read the recordings");
 	return TIDE_OK;
 }
 
@@ -137,7 +142,7 @@ tide_code tide__server_start(const tide_server_options *opt, tide_server **out, 
 	s->conns.next = s->conns.prev = &s->conns;
 	tide_code rc = tide__listen(opt->address, opt->port, &s->listener, err);
 	if (rc == TIDE_OK)
-		rc = make_token(s, opt->token, err);
+		rc = make_token(s, opt, err);
 	if (rc == TIDE_OK && !make_parts(s, opt))
 		rc = tide__nomem(err);
 	if (rc != TIDE_OK) {

@@ -6,8 +6,8 @@
  * that watches files. A question that takes long never keeps others waiting: its connection is set
  * aside until a worker has the answer.
  *
- * Who may ask: on a loopback address anybody on this machine; on any other only who shows the
- * token. Always: GET and HEAD alone, a Host that no DNS name can lead to (so that no web page can
+ * Who may ask: who shows the token, for other users of this machine reach its loopback address too.
+ * Always: GET and HEAD alone, a Host that no DNS name can lead to (so that no web page can
  * reach us under a name of its own), and an Origin of our own where there is one. Bounded: the size
  * of a request (16 KiB), the number of connections (512), the time to send a request (15 s), to
  * take an answer (30 s without progress), and questions that wait (1024). */
@@ -21,7 +21,8 @@ typedef struct tide_server tide_server;
 typedef struct tide_server_options {
 	const char *address; /* numeric, or "localhost"; NULL = 127.0.0.1 */
 	uint16_t port;	     /* 0 = any that is free */
-	const char *token;   /* NULL = made up where one is needed */
+	const char *token;   /* NULL = the user's, which is kept (token_file.h) */
+	bool no_token;	     /* anybody on this machine may ask; for loopback addresses alone */
 	const char *host;    /* a further name that clients may use for us; NULL = none */
 	uint64_t max_bytes;  /* that recordings may hold in memory together */
 	bool (*list)(void *user, bool (*add)(void *to, const char *path), void *to);

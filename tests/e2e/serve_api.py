@@ -4,6 +4,7 @@
 made up, and nobody is answered who may not ask."""
 import gzip
 import json
+import os
 import pathlib
 import struct
 import subprocess
@@ -254,6 +255,37 @@ def strangers(server):
         assert "Access-Control-Allow-Origin" not in headers and "Server" not in headers
 
 
+def the_users_token(folder):
+    """Without options: another user of this machine is not answered; the token is this user's, in a file of its own, and stays."""
+    state = folder / "state"
+    with Server(DATA, token=True, state=str(state)) as s:
+        file = state / "tidemark" / "serve-token"
+        first = s.token
+        assert first and file.read_text().strip() == first
+        assert file.stat().st_mode & 0o777 == 0o600 and file.parent.stat().st_mode & 0o777 == 0o700
+        for path in "/", "/api/recordings", "/api/events":
+            assert s.ask(path)[0] == 401, path
+        s.json("/api/recordings", headers={"Authorization": f"Bearer {s.token}"})
+        assert s.ask(f"/?token={s.token}")[0] == 303
+    with Server(DATA, token=True, state=str(state)) as s:
+        assert s.token == first, "kept over a restart"
+    file.chmod(0o644)
+    for why in "others can read", "not a token", "cannot read the token":
+        bad = subprocess.run([TIDEMARK, "serve", DATA, "--port", "0"], capture_output=True, text=True, timeout=60, env={**os.environ, "XDG_STATE_HOME": str(state)})
+        assert bad.returncode == 1 and why in bad.stderr and str(file) in bad.stderr, bad.stderr
+        if why == "others can read":
+            file.write_text("short")
+            file.chmod(0o600)
+        else:
+            file.unlink()
+            file.symlink_to("/etc/hostname")
+    with Server(DATA, token=True, state="/proc/none") as s:  # nowhere to keep it: one for this run
+        assert len(s.token) == 32 and s.ask("/")[0] == 401
+    for args, why in (["--no-token", "--bind", "0.0.0.0"], "--no-token is for"), (["--no-token", "--token", "x" * 20], "exclude"):
+        bad = subprocess.run([TIDEMARK, "serve", "--port", "0", *args], capture_output=True, text=True, timeout=60)
+        assert bad.returncode == 2 and why in bad.stderr, bad.stderr
+
+
 def tokens():
     with Server(DATA, "--bind", "0.0.0.0") as s:
         assert s.token and len(s.token) == 32
@@ -385,6 +417,7 @@ def main():
         wrong(s, rid)
         strangers(s)
         taken_port(s)
+    the_users_token(pathlib.Path(tempfile.mkdtemp()))
     tokens()
     with tempfile.TemporaryDirectory() as folder:
         nothing_to_serve(pathlib.Path(folder))

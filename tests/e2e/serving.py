@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
 """A dashboard server for tests: started on a free port, asked, ended; and a small checker of JSON schemas."""
+import atexit
 import http.client
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.parse
 
 TIDEMARK = os.environ["TIDEMARK"]
 SOURCE = pathlib.Path(os.environ["TIDE_SOURCE"])
+STATE = tempfile.mkdtemp(prefix="tidemark-state-")
+atexit.register(shutil.rmtree, STATE, ignore_errors=True)
 
 
 def skip_unless_built():
@@ -23,8 +28,10 @@ def skip_unless_built():
 
 
 class Server:
-    def __init__(self, *args):
-        self.process = subprocess.Popen([TIDEMARK, "serve", *map(str, args), "--port", "0"],
+    def __init__(self, *args, token=False, state=None):
+        """Without a token unless asked for one; `state` is the folder the user's is kept in."""
+        free = [] if token or {"--token", "--bind"} & set(map(str, args)) else ["--no-token"]
+        self.process = subprocess.Popen([TIDEMARK, "serve", *map(str, args), *free, "--port", "0"], env={**os.environ, "XDG_STATE_HOME": state or STATE},
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         assert line.startswith("serving at http://"), (line, self.process.stderr.read())

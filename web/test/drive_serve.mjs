@@ -32,7 +32,7 @@ function lines(process) {
 const children = []; // ended with the test, whatever happens
 
 async function server(...files) {
-  const child = spawn(program, ['serve', ...files, '--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, ['serve', ...files, '--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, XDG_STATE_HOME: folder } });
   children.push(child);
   let err = '';
   child.stderr.on('data', (d) => (err += d));
@@ -366,7 +366,15 @@ try {
   writeFileSync(join(folder, 'broken.json'), '{broken');
   const w = recorder(join(folder, 'live.tide'));
   await w.tell('step 10');
-  const s = await server(folder);
+  const mine = await server(folder); // as users start it: the address that is printed opens it, its plain one does not
+  assert.match(mine.url, /\/\?token=[0-9a-f]{32}$/);
+  assert.equal((await fetch(new URL('/', mine.url))).status, 401);
+  await visit(mine.url, async (page) => {
+    await page.getByText('gpt.json.gz').first().waitFor();
+    assert.equal(new URL(page.url()).search, '', 'the address loses the token');
+  });
+  await mine.end();
+  const s = await server(folder, '--no-token');
   const recs = (await (await fetch(`${s.url}api/recordings`)).json()).recordings;
   const at = (name) => `${s.url}r/${recs.find((r) => r.name === name).id}`;
   const html = join(folder, 'report.html');

@@ -11,15 +11,16 @@
 #include "serve/listen.h"
 #include "serve/server.h"
 
-enum { O_PORT, O_BIND, O_TOKEN, O_HOST, O_MEMORY };
+enum { O_PORT, O_BIND, O_TOKEN, O_NO_TOKEN, O_HOST, O_MEMORY };
 static const tide_option options[] = {
 	[O_PORT] = { "port", 'p', TIDE_OPT_INT, "N", "port, 0 = any that is free", .def = "6970",
 		     .most = 65535 },
 	[O_BIND] = { "bind", 'b', TIDE_OPT_TEXT, "ADDR",
-		     "address to listen on (default 127.0.0.1: this machine alone); any other "
-		     "wants a token" },
+		     "address to listen on (default 127.0.0.1: this machine alone)" },
 	[O_TOKEN] = { "token", 't', TIDE_OPT_TEXT, "TOKEN",
-		      "what clients must show (default: made up where one is needed)" },
+		      "what clients must show; without it one is made and kept for this user" },
+	[O_NO_TOKEN] = { "no-token", 0, TIDE_OPT_FLAG, NULL,
+			 "clients show nothing: every user of this machine can read the recordings" },
 	[O_HOST] = { "host", 0, TIDE_OPT_TEXT, "NAME",
 		     "a name that clients may use for this machine, besides addresses" },
 	[O_MEMORY] = { "max-memory", 0, TIDE_OPT_BYTES, "BYTES",
@@ -107,6 +108,8 @@ static int run(const tide_args *a)
 	if (v[O_TOKEN].set && !tide__token_fine(v[O_TOKEN].text))
 		return tide__cli_usage(a, "--token wants %d to %d letters, digits, - or _",
 				       TIDE_TOKEN_LEAST, TIDE_TOKEN_MOST);
+	if (v[O_TOKEN].set && v[O_NO_TOKEN].set)
+		return tide__cli_usage(a, "--token and --no-token exclude each other");
 	if (check_files(a))
 		return 1;
 	sigemptyset(&ends);
@@ -118,6 +121,7 @@ static int run(const tide_args *a)
 	tide_server_options opt = { .address = v[O_BIND].text,
 				    .port = (uint16_t)v[O_PORT].num,
 				    .token = v[O_TOKEN].text,
+				    .no_token = v[O_NO_TOKEN].set,
 				    .host = v[O_HOST].text,
 				    .max_bytes = (uint64_t)v[O_MEMORY].num,
 				    .list = list,
@@ -130,13 +134,14 @@ static int run(const tide_args *a)
 
 const tide_command tide__cmd_serve = {
 	.name = "serve",
-	.usage = "[FILE|FOLDER]... [--port N] [--bind ADDR] [--token TOKEN]",
+	.usage = "[FILE|FOLDER]... [--port N] [--bind ADDR] [--token TOKEN|--no-token]",
 	.summary = "show recordings in a browser, live ones as they grow",
 	.help = "Serves a page and a JSON API over the recordings named, those in the folders "
 		"named, or those below this folder. A recording is read when it is first asked "
 		"for, and again when its file changes; one that is still being written is "
-		"followed. Only this machine can connect unless --bind names another address; "
-		"then clients must show the token that is printed.",
+		"followed. Only this machine can connect unless --bind names another address. "
+		"Clients must show the token in the address that is printed; it is kept for this user, so "
+		"that the address is good after a restart.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 0,
 	.max_files = SIZE_MAX,
