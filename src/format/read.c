@@ -18,6 +18,7 @@
 #include <xxhash.h>
 
 #include "base/error.h"
+#include "base/input.h"
 #include "base/mem.h"
 #include "format/resync.h"
 #include "format/schema.h"
@@ -227,7 +228,7 @@ tide_code tide__reader_open(const char *path, tide_reader **out, tide_error *err
 	if (!r)
 		return tide__nomem(err);
 	r->ahead_at = UINT64_MAX;
-	r->fd = open(path, O_RDONLY | O_CLOEXEC);
+	r->fd = tide__input_open(path, 0);
 	if (r->fd < 0) {
 		rc = tide__fail_errno(err, "cannot open");
 		goto fail;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/input.h"
 #include "base/mem.h"
 #include "format/encode.h"
 #include "format/rings.h"
@@ -292,7 +293,7 @@ tide_code tide__rings_tail(const char *tide_path, const uint8_t recording[16],
 	if (!path)
 		return tide__nomem(err);
 	snprintf(path, n, "%s%s", tide_path, TIDE_RINGS_SUFFIX);
-	r.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	r.fd = tide__input_open(path, O_NONBLOCK);
 	tide__free(path);
 	if (r.fd < 0)
 		return TIDE_OK;

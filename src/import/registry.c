@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/input.h"
 #include "base/mem.h"
 #include "import/source.h"
 
@@ -225,7 +226,7 @@ static tide_code sniff_path(const char *path, const tide_importer **imp, tide_er
 {
 	if ((*imp = of_folder(path)))
 		return TIDE_OK;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = tide__input_open(path, O_NONBLOCK);
 	if (fd < 0)
 		return tide__fail_errno(err, "cannot open");
 	uint8_t *buf = tide__alloc(1, STORED + HEAD);

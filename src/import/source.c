@@ -13,6 +13,7 @@
 #include <zstd_errors.h>
 
 #include "base/error.h"
+#include "base/input.h"
 #include "base/mem.h"
 
 enum { IN_BYTES = 1 << 18 };
@@ -144,7 +145,7 @@ tide_code tide__source_open(const char *path, uint64_t max_expanded, tide_source
 {
 	struct stat st;
 	*out = NULL;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = tide__input_open(path, 0);
 	if (fd < 0)
 		return tide__fail_errno(err, "open");
 	if (fstat(fd, &st) < 0) {

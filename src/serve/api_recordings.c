@@ -55,15 +55,25 @@ tide_code tide__api_recordings(tide_ask *a, tide_error *err)
 {
 	size_t n;
 	tide_json j;
+	int64_t limit = INT64_MAX, from = 0;
+	const char *ids = tide__request_get(a->req, "ids");
+	if (!tide__request_int(a->req, "limit", 1, INT64_MAX, &limit) ||
+	    !tide__request_int(a->req, "offset", 0, INT64_MAX, &from))
+		return tide__ask_wrong(a, err);
 	tide_rec *r = tide__store_list(a->store, &n);
 	if (!r)
 		return tide__nomem(err);
 	tide__json_begin(&j, a->out, false);
 	tide__json_object(&j);
 	tide__json_kbool(&j, "has_real_data", n > 0);
+	tide__json_kuint(&j, "total", n);
 	tide__json_karray(&j, "recordings");
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = (size_t)from; i < n && limit > 0; i++) {
+		if (ids && !strstr(ids, r[i].id)) /* 16 digits each: none is part of another */
+			continue;
 		put_rec(&j, &r[i]);
+		limit--;
+	}
 	tide__json_array_end(&j);
 	tide__store_list_free(r, n);
 	return tide__api_end(&j, n ? NULL : tide__api_none, err);

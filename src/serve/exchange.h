@@ -47,7 +47,8 @@ bool tide__workers_start(tide_workers *w, tide_store *store, tide_cache *cache,
 			 void (*done)(tide_exchange *x));
 /* False when too many wait already. Else done() is called once, sooner or later. */
 bool tide__workers_give(tide_workers *w, tide_exchange *x);
-/* All that wait get 503; then the threads end. */
-void tide__workers_stop(tide_workers *w);
+/* All that wait get 503; then the threads end. False: one of them is at an answer that takes longer than
+ * 2 seconds, and everything must stay as it is. */
+bool tide__workers_stop(tide_workers *w);
 
 #endif

@@ -17,6 +17,7 @@
 
 enum {
 	MOST_CONNECTIONS = 512,
+	CROWDED = 448,	       /* from here on who waits longest without asking must go */
 	MOST_CLIENTS = 256,    /* that take events */
 	REQUEST_BYTES = 16384, /* request line and headers */
 	STALL_S = 30,	       /* without a byte, either way */
@@ -359,6 +360,23 @@ static void on_completed(void *cls, struct MHD_Connection *c, void **state,
 	*state = NULL;
 }
 
+/* Too many are here: the one that has waited longest without a request makes room. Lock held. */
+static void make_room(tide_server *s)
+{
+	tide_conn *oldest = NULL;
+	size_t n = 0;
+	for (tide_conn *k = s->conns.next; k != &s->conns; k = k->next) {
+		n++;
+		if (!k->busy && !k->gone && k->fd >= 0 &&
+		    (!oldest || k->since_ms <= oldest->since_ms))
+			oldest = k; /* newest first: of equal ones the one that came first */
+	}
+	if (n <= CROWDED || !oldest)
+		return;
+	oldest->gone = true;
+	shutdown(oldest->fd, SHUT_RDWR);
+}
+
 static void on_connection(void *cls, struct MHD_Connection *c, void **context,
 			  enum MHD_ConnectionNotificationCode what)
 {
@@ -376,6 +394,7 @@ static void on_connection(void *cls, struct MHD_Connection *c, void **context,
 		k->prev = &s->conns;
 		k->next = s->conns.next;
 		k->next->prev = k->prev->next = k;
+		make_room(s);
 		pthread_mutex_unlock(&s->lock);
 	} else if (k) {
 		pthread_mutex_lock(&s->lock);

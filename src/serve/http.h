@@ -29,6 +29,7 @@ typedef struct tide_conn {
 	int64_t since_ms; /* when it began to wait for a request, or the request came */
 	bool busy;	  /* a request is being answered */
 	bool forever;	  /* it takes events */
+	bool gone;	  /* told to go: there was no room */
 } tide_conn;
 
 struct tide_server {

@@ -22,7 +22,7 @@ static const tide_route routes[] = {
 	{ "api/profiler/kernels", " recording limit ", tide__api_kernels, true },
 	{ "api/profiler/hta", " recording ", tide__api_hta, true },
 	{ "api/profiler/compile", " recording ", tide__api_compile, false },
-	{ "api/recordings", "", tide__api_recordings, false },
+	{ "api/recordings", " limit offset ids ", tide__api_recordings, false },
 	{ "api/recordings/ID", "", tide__api_recording, false },
 	{ "api/recordings/ID/alive", " at device limit ", tide__api_alive, true },
 	{ "api/recordings/ID/search", " q limit after skip ", tide__api_search, true },
@@ -137,8 +137,9 @@ bool tide__answer_key(const tide_route *t, tide_store *s, const tide_request *r,
 static tide_blob *blob(unsigned status, const char *type, char *bytes, size_t n)
 {
 	tide_blob *b = tide__calloc(1, sizeof *b);
-	if (!b) {
+	if (!b || !tide__mem_take(n)) { /* until the last client has taken it */
 		free(bytes);
+		tide__free(b);
 		return NULL;
 	}
 	atomic_init(&b->refs, 1);
@@ -198,10 +199,13 @@ bool tide__answer(const tide_route *t, tide_store *s, tide_request *r, tide_wait
 		tide__held_drop(held);
 	if (rc == TIDE_OK && !failed) {
 		*out = blob(a.status, a.type, bytes, n);
-		if (*out)
+		if (*out) {
 			(*out)->name = a.name;
-		else
-			tide__free(a.name);
+			return true;
+		}
+		tide__free(a.name);
+		*out = tide__answer_error(503, "answers that others have not taken yet fill the "
+					       "server's memory (--max-memory): ask again");
 		return true;
 	}
 	free(bytes);

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/input.h"
 #include "base/mem.h"
 #include "base/now.h"
 #include "render/page/page.h"
@@ -19,9 +20,11 @@
 
 enum {
 	TICK_MS = 250,
-	LIST_TICKS = 8,	 /* the list of files is made again */
+	LIST_MS = 2000,	 /* the list of files is made again, and takes at most a */
+	LIST_SHARE = 50, /* fiftieth of a core, however many there are */
 	BEAT_TICKS = 60, /* listeners get a sign of life */
-	CACHE_BYTES = 256 << 20,
+	CACHE_BYTES = 256 << 20, /* of answers; an eighth of the limit where that is less */
+	OWN_BYTES = 32 << 20,	 /* that the server has besides recordings and answers */
 };
 
 /* ---- what happened ---- */
@@ -61,10 +64,16 @@ static void *watch(void *arg)
 {
 	tide_server *s = arg;
 	const struct timespec tick = { .tv_nsec = TICK_MS * 1000000L };
+	int64_t list_ms = tide__now_ms() + LIST_MS;
 	for (unsigned i = 1; !atomic_load(&s->stop); i++) {
 		nanosleep(&tick, NULL);
-		tide__store_poll(s->store, i % LIST_TICKS == 0);
-		tide__http_reap(s, tide__now_ms());
+		int64_t began = tide__now_ms();
+		bool list = began >= list_ms;
+		tide__store_poll(s->store, list);
+		int64_t now = tide__now_ms(), pause = (now - began) * LIST_SHARE;
+		if (list)
+			list_ms = now + (pause > LIST_MS ? pause : LIST_MS);
+		tide__http_reap(s, now);
 		if (i % BEAT_TICKS == 0)
 			tide__http_wake(s, true);
 	}
@@ -115,7 +124,7 @@ static bool make_parts(tide_server *s, const tide_server_options *opt)
 					   .user = s,
 					   .max_bytes = opt->max_bytes };
 	s->events = tide__events_new();
-	s->cache = tide__cache_new(CACHE_BYTES);
+	s->cache = tide__cache_new(opt->max_bytes / 8 < CACHE_BYTES ? opt->max_bytes / 8 : CACHE_BYTES);
 	s->host = opt->host ? tide__strndup(opt->host, strlen(opt->host)) : NULL;
 	s->store = s->events && s->cache ? tide__store_new(&store) : NULL;
 	return s->store && (s->host || !opt->host);
@@ -149,7 +158,10 @@ tide_code tide__server_start(const tide_server_options *opt, tide_server **out, 
 		free_parts(s);
 		return rc;
 	}
+	if (opt->max_bytes < UINT64_MAX - OWN_BYTES)
+		tide__mem_budget(opt->max_bytes + OWN_BYTES);
 	tide__mem_ask(tide__room_for);
+	tide__input_no_links();
 	make_shell(s);
 	tide__store_poll(s->store, true);
 	if (!tide__workers_start(&s->workers, s->store, s->cache, NULL))
@@ -178,7 +190,8 @@ bool tide__server_stop(tide_server *s)
 	atomic_store(&s->stop, true);
 	pthread_join(s->watcher, NULL);
 	tide__store_stop(s->store);
-	tide__workers_stop(&s->workers);
+	if (!tide__workers_stop(&s->workers))
+		return false;
 	tide__http_stop(s);
 	if (!tide__store_free(s->store))
 		return false;

@@ -24,7 +24,7 @@ typedef struct tide_server_options {
 	const char *token;   /* NULL = the user's, which is kept (token_file.h) */
 	bool no_token;	     /* anybody on this machine may ask; for loopback addresses alone */
 	const char *host;    /* a further name that clients may use for us; NULL = none */
-	uint64_t max_bytes;  /* that recordings may hold in memory together */
+	uint64_t max_bytes;  /* that recordings and answers may hold in memory together */
 	bool (*list)(void *user, bool (*add)(void *to, const char *path), void *to);
 	void *user;
 } tide_server_options;
@@ -34,8 +34,8 @@ typedef struct tide_server_options {
 tide_code tide__server_start(const tide_server_options *opt, tide_server **out, tide_error *err);
 /* "http://127.0.0.1:6970/", with the token where one is needed. Returns buf. */
 char *tide__server_url(const tide_server *s, char *buf, size_t n);
-/* Ends connections and threads. False when a recording is still being read: then memory is left
- * alone, and the program should end. */
+/* Ends connections and threads. False when a recording is still being read, or an answer still being made,
+ * after 2 seconds: then memory is left alone, and the program should end. */
 bool tide__server_stop(tide_server *s);
 
 #endif

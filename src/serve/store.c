@@ -319,7 +319,8 @@ void tide__store_poll(tide_store *s, bool list)
 	pthread_mutex_lock(&s->lock);
 	for (size_t i = 0; i < s->n; i++) {
 		struct rec *x = s->recs[i];
-		tide__store_look_at(x);
+		if (list || x->now || x->following || x->busy || x->wanted)
+			tide__store_look_at(x);
 		l.changed |= follow(x, now);
 		l.changed |= list && see_writer(x);
 		read_again(s, x, now);

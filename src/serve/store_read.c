@@ -7,8 +7,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/input.h"
+#include "base/mem.h"
 #include "base/now.h"
 #include "format/tide.h"
+#include "format/written.h"
 #include "import/import.h"
 #include "base/room.h"
 #include "serve/store_impl.h"
@@ -29,10 +32,21 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 	atomic_store_explicit(&x->total, total, memory_order_relaxed);
 }
 
-/* Keep the sum of all readings below the limit, the one used last excepted. Lock held. */
+static void put_away(struct rec *x)
+{
+	tide__loaded_drop(x->now);
+	x->now = NULL;
+	x->r.generation = x->r.bytes = 0;
+	if (x->r.state == TIDE_REC_READY)
+		x->r.state = TIDE_REC_IDLE;
+}
+
+/* Keep the sum of all readings below the limit, and what they and answers really take below three quarters
+ * of the budget; the one used last stays. Lock held. */
 static void evict(tide_store *s)
 {
 	for (;;) {
+		bool tight = tide__mem_live() > tide__mem_budget_now() / 4 * 3;
 		uint64_t sum = 0;
 		struct rec *oldest = NULL;
 		for (size_t i = 0; i < s->n; i++) {
@@ -43,14 +57,19 @@ static void evict(tide_store *s)
 			if (x->used != s->clock && (!oldest || x->used < oldest->used))
 				oldest = x;
 		}
-		if (sum <= s->opt.max_bytes || !oldest)
+		if ((sum <= s->opt.max_bytes && !tight) || !oldest)
 			return;
-		tide__loaded_drop(oldest->now);
-		oldest->now = NULL;
-		oldest->r.generation = oldest->r.bytes = 0;
-		if (oldest->r.state == TIDE_REC_READY)
-			oldest->r.state = TIDE_REC_IDLE;
+		put_away(oldest);
 	}
+}
+
+/* Make room for one that does not fit beside the others. Lock held. */
+static void evict_others(tide_store *s, const struct rec *stays)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->recs[i] != stays && s->recs[i]->now && !s->recs[i]->busy)
+			put_away(s->recs[i]);
+	tide__mem_forgive();
 }
 
 static bool not_closed(const tide_model *m)
@@ -121,7 +140,12 @@ static tide_loaded *read_file(struct rec *x, uint64_t generation, uint64_t max_b
 		   (small ? TIDE_WANT_SHAPES : TIDE_WANT_ARGS);
 	on_progress(x, 0, 0);
 	tide_code rc = tide__load(path, &opt, &m, err);
-	if (rc == TIDE_ENOMEM)
+	for (int i = 0; rc == TIDE_ENOMEM && tide__mem_refused() && i < 3 && tide__begun(path); i++) {
+		opt.max_events /= 8; /* events that take more than EVENT_BYTES: fewer of them */
+		tide__mem_forgive();
+		rc = tide__load(path, &opt, &m, err);
+	}
+	if (rc == TIDE_ENOMEM && !tide__mem_refused())
 		tide__fail(err, rc, TIDE_NO_OFFSET,
 			   "it takes more memory than there is (%" PRIu64 " MiB are free)",
 			   tide__room() >> 20);
@@ -142,7 +166,8 @@ static tide_loaded *read_file(struct rec *x, uint64_t generation, uint64_t max_b
 static uint64_t beginning_of(const char *path)
 {
 	char head[64];
-	FILE *f = fopen(path, "re");
+	int fd = tide__input_open(path, 0);
+	FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
 	size_t n = f ? fread(head, 1, sizeof head, f) : 0;
 	if (f)
 		fclose(f);
@@ -193,6 +218,12 @@ static void read_one(tide_store *s, struct rec *x)
 	pthread_mutex_unlock(&s->lock);
 	int64_t began = tide__now_ms();
 	tide_loaded *l = read_file(x, generation, 0, &err);
+	if (!l && err.code == TIDE_ENOMEM && tide__mem_refused()) {
+		pthread_mutex_lock(&s->lock);
+		evict_others(s, x);
+		pthread_mutex_unlock(&s->lock);
+		l = read_file(x, generation, 0, &err);
+	}
 	int64_t ended = tide__now_ms();
 	pthread_mutex_lock(&s->lock);
 	x->busy = false;

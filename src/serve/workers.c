@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Threads that make answers. A question about a recording that is not in memory yet leaves the
  * thread and comes back to the queue when it is (its waiter). */
+#include <time.h>
 #include <unistd.h>
 
 #include "serve/exchange.h"
@@ -111,14 +112,19 @@ bool tide__workers_give(tide_workers *w, tide_exchange *x)
 	return room;
 }
 
-void tide__workers_stop(tide_workers *w)
+bool tide__workers_stop(tide_workers *w)
 {
+	struct timespec until;
 	pthread_mutex_lock(&w->lock);
 	w->stop = true;
 	pthread_cond_broadcast(&w->work);
 	pthread_mutex_unlock(&w->lock);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 2;
 	for (size_t i = 0; i < w->n; i++)
-		pthread_join(w->thread[i], NULL);
+		if (pthread_timedjoin_np(w->thread[i], NULL, &until))
+			return false;
 	pthread_cond_destroy(&w->work);
 	pthread_mutex_destroy(&w->lock);
+	return true;
 }

@@ -217,7 +217,7 @@ function follow(): void {
   let next: Recording | null = null;
   listen(async (r) => {
     if (!r) {
-      const { recordings } = await askJson<{ recordings: Recording[] }>('/api/recordings');
+      const { recordings } = await askJson<{ recordings: Recording[] }>(`/api/recordings?ids=${ids.join(',')}`);
       gone.value = recs.value.filter((k) => !recordings.some((x) => x.id === k.id)).map((k) => k.name).join(' and ');
       return;
     }

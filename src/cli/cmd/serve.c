@@ -6,12 +6,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/job/ranks.h"
 #include "serve/listen.h"
 #include "serve/server.h"
 
-enum { O_PORT, O_BIND, O_TOKEN, O_NO_TOKEN, O_HOST, O_MEMORY };
+enum { O_PORT, O_BIND, O_TOKEN, O_NO_TOKEN, O_HOST };
 static const tide_option options[] = {
 	[O_PORT] = { "port", 'p', TIDE_OPT_INT, "N", "port, 0 = any that is free", .def = "6970",
 		     .most = 65535 },
@@ -23,8 +24,6 @@ static const tide_option options[] = {
 			 "clients show nothing: every user of this machine can read the recordings" },
 	[O_HOST] = { "host", 0, TIDE_OPT_TEXT, "NAME",
 		     "a name that clients may use for this machine, besides addresses" },
-	[O_MEMORY] = { "max-memory", 0, TIDE_OPT_BYTES, "BYTES",
-		       "what recordings may hold in memory together", .def = "4GiB" },
 };
 
 /* Is the file, wherever links lead, in the folder? What was named itself may be a link; what a
@@ -123,7 +122,7 @@ static int run(const tide_args *a)
 				    .token = v[O_TOKEN].text,
 				    .no_token = v[O_NO_TOKEN].set,
 				    .host = v[O_HOST].text,
-				    .max_bytes = (uint64_t)v[O_MEMORY].num,
+				    .max_bytes = tide__mem_budget_now(),
 				    .list = list,
 				    .user = (void *)(uintptr_t)a };
 	tide_code rc = tide__server_start(&opt, &s, &err);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/input.h"
 #include "base/mem.h"
 #include "format/tide.h"
 #include "import/source.h"
@@ -76,7 +77,7 @@ static tide_code copy(tide_source *s, uint8_t *buf, const tide_load_options *opt
 static bool is_plain(const char *path)
 {
 	uint8_t head[4];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = tide__input_open(path, 0);
 	bool packed = fd >= 0 && pread(fd, head, sizeof head, 0) == sizeof head &&
 		      tide__is_packed(head, sizeof head);
 	if (fd >= 0)

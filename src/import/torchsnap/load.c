@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/input.h"
 #include "base/mem.h"
 #include "import/source.h"
 #include "import/torchsnap/load.h"
@@ -128,7 +129,7 @@ static tide_code open_whole(const char *path, struct whole *w, tide_error *err)
 	struct stat st;
 	uint8_t magic[4];
 	tide_code rc = TIDE_OK;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = tide__input_open(path, 0);
 	if (fd < 0)
 		return tide__fail_errno(err, "cannot open");
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 4 &&

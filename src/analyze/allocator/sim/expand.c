@@ -43,6 +43,7 @@ static void put_unmapped(tide_sim *s, uint32_t i)
 	k->requested = 0;
 	if (!tide__ord_add(&s->bins[k->bin].unmapped, k->addr, 0, i))
 		s->failed = true;
+	tide__sim_room_grew(s, i);
 }
 
 static bool idle(const tide_sim *s, uint32_t i)
@@ -50,27 +51,66 @@ static bool idle(const tide_sim *s, uint32_t i)
 	return i && (s->blocks[i].state == BLOCK_FREE || s->blocks[i].state == BLOCK_UNMAPPED);
 }
 
-static bool has_room(const tide_sim *s, uint32_t i, uint64_t size)
+/* Bytes of the idle blocks from i on; `size` or more is enough. */
+static uint64_t room_from(const tide_sim *s, uint32_t i, uint64_t size)
 {
 	uint64_t bytes = 0;
 
 	for (; bytes < size && idle(s, i); i = s->blocks[i].next)
 		bytes += s->blocks[i].size;
-	return bytes >= size;
+	return bytes;
+}
+
+/* The run that an unmapped block belongs to begins with it or with the free block before it. */
+static uint32_t run_at(const tide_sim *s, uint32_t i)
+{
+	uint32_t before = s->blocks[i].prev;
+
+	return idle(s, before) ? before : i;
+}
+
+/* The first unmapped block of the chunk whose run has room; 0 = none, and the most there is is noted, so
+ * that the chunk is passed over until something in it becomes idle. */
+static uint32_t search_chunk(const tide_sim *s, tide_ord_chunk *c, uint64_t size)
+{
+	uint64_t most = 0;
+
+	for (uint32_t k = 0; k < c->n; k++) {
+		uint32_t i = run_at(s, c->e[k].value);
+		uint64_t room = room_from(s, i, size);
+
+		if (room >= size)
+			return i;
+		most = room > most ? room : most;
+	}
+	c->most = most;
+	return 0;
+}
+
+void tide__sim_room_grew(tide_sim *s, uint32_t i)
+{
+	uint32_t first = i;
+
+	if (!s->blocks[i].range)
+		return;
+	while (idle(s, s->blocks[first].prev)) /* whose run it is now part of */
+		first = s->blocks[first].prev;
+	if (s->blocks[first].state != BLOCK_UNMAPPED)
+		first = s->blocks[first].next;
+	if (first && s->blocks[first].state == BLOCK_UNMAPPED)
+		tide__ord_touch(&s->bins[s->blocks[first].bin].unmapped, s->blocks[first].addr, 0);
 }
 
 /* The lowest run of free and unmapped blocks with room; a new range when there is none. */
 static uint32_t find_room(tide_sim *s, uint32_t b, uint64_t size)
 {
 	const tide_ordset *set = &s->bins[b].unmapped;
-	tide_ord_pos p = tide__ord_first(set);
 
-	for (const tide_ord *e; (e = tide__ord_at(set, p)); p = tide__ord_next(set, p)) {
-		uint32_t i = e->value, before = s->blocks[i].prev;
+	for (size_t k = 0; set->n && k < set->n_chunks; k++) {
+		tide_ord_chunk *c = set->chunk[k];
+		uint32_t i = c->most >= size ? search_chunk(s, c, size) : 0;
 
-		if (idle(s, before))
-			i = before;
-		if (has_room(s, i, size))
+		if (i)
 			return i;
 	}
 	if (range_size(s, page_of(s, b)) < size)

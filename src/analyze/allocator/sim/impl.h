@@ -101,6 +101,8 @@ void tide__sim_collect_garbage(tide_sim *s);
 uint32_t tide__sim_expand(tide_sim *s, uint32_t b, uint64_t size);
 /* Give back every whole page of the free blocks of a pool's half. */
 void tide__sim_unmap_pool(tide_sim *s, bpool *p);
+/* A block of an expandable segment became free or unmapped: the run it is part of has more room. */
+void tide__sim_room_grew(tide_sim *s, uint32_t i);
 /* seed.c needs the range that a stretch belongs to. */
 uint32_t tide__sim_new_range(tide_sim *s, uint32_t b, uint64_t addr);
 

@@ -64,6 +64,7 @@ static bool insert_chunk(tide_ordset *s, size_t at)
 	if (!c)
 		return false;
 	c->n = 0;
+	c->most = TIDE_ORD_UNKNOWN;
 	memmove(s->first + at + 1, s->first + at, (s->n_chunks - at) * sizeof *s->first);
 	memmove(s->chunk + at + 1, s->chunk + at, (s->n_chunks - at) * sizeof(tide_ord_chunk *));
 	s->chunk[at] = c;
@@ -104,6 +105,7 @@ bool tide__ord_add(tide_ordset *s, uint64_t major, uint64_t minor, uint32_t valu
 	memmove(c->e + i + 1, c->e + i, (c->n - i) * sizeof *c->e);
 	c->e[i] = (tide_ord){ major, minor, value };
 	c->n++;
+	c->most = TIDE_ORD_UNKNOWN;
 	s->n++;
 	if (i == 0)
 		set_first(s, at);
@@ -135,6 +137,12 @@ bool tide__ord_del(tide_ordset *s, uint64_t major, uint64_t minor)
 	memmove(s->first + at, s->first + at + 1, (s->n_chunks - at) * sizeof *s->first);
 	memmove(s->chunk + at, s->chunk + at + 1, (s->n_chunks - at) * sizeof(tide_ord_chunk *));
 	return true;
+}
+
+void tide__ord_touch(tide_ordset *s, uint64_t major, uint64_t minor)
+{
+	if (s->n)
+		s->chunk[find_chunk(s, major, minor)]->most = TIDE_ORD_UNKNOWN;
 }
 
 tide_ord_pos tide__ord_first(const tide_ordset *s)

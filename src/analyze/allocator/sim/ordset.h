@@ -25,8 +25,11 @@ typedef struct tide_ord_key {
 	uint64_t major, minor;
 } tide_ord_key;
 
+#define TIDE_ORD_UNKNOWN UINT64_MAX
+
 typedef struct tide_ord_chunk {
 	uint32_t n;
+	uint64_t most; /* the owner's: no entry has more than this; UNKNOWN after an addition */
 	tide_ord e[TIDE_ORD_CHUNK];
 } tide_ord_chunk;
 
@@ -49,6 +52,9 @@ bool tide__ord_del(tide_ordset *s, uint64_t major, uint64_t minor);
 /* Position of the first entry >= key; past the end if there is none. */
 tide_ord_pos tide__ord_lower(const tide_ordset *s, uint64_t major, uint64_t minor);
 tide_ord_pos tide__ord_first(const tide_ordset *s);
+/* Something about the entry with this key, or the one before it, changed: its chunk's `most` is not known
+ * any more. */
+void tide__ord_touch(tide_ordset *s, uint64_t major, uint64_t minor);
 /* The entry at a position, NULL past the end. Borrowed until the set changes. */
 const tide_ord *tide__ord_at(const tide_ordset *s, tide_ord_pos p);
 tide_ord_pos tide__ord_next(const tide_ordset *s, tide_ord_pos p);

@@ -84,6 +84,7 @@ void tide__sim_put_free(tide_sim *s, uint32_t i)
 	k->gc_base = pool_of(s, k->bin)->searches;
 	if (!tide__ord_add(&s->bins[k->bin].free, k->size, k->addr, i))
 		s->failed = true;
+	tide__sim_room_grew(s, i);
 }
 
 void tide__sim_take_free(tide_sim *s, uint32_t i)

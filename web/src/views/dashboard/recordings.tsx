@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The recordings that a server has, as it tells of them. One of them is opened, or two are chosen to be compared.
-import { useEffect, useState } from '../../hooks';
+import { useEffect, useRef, useState } from '../../hooks';
 import { bytes, plural } from '../../data/format';
 import { askJson, listen, type Recording } from '../../data/live';
 import { col, Table } from '../../ui/table';
@@ -33,16 +33,22 @@ function useNarrow(): boolean {
   return is;
 }
 
+const PAGE = 500; // recordings listed at once
+
 /** The list, newest first, as long as the page lives. */
-function useList(): { list: Recording[] | undefined; away: string } {
+function useList(most: number): { list: Recording[] | undefined; total: number; away: string } {
   const [list, set] = useState<Recording[]>();
+  const [total, setTotal] = useState(0);
+  const want = useRef(most);
+  const again = useRef(() => {});
   const [away, setAway] = useState('');
   useEffect(() => {
     let last = 0;
     const read = () =>
-      askJson<{ recordings: Recording[] }>('/api/recordings').then(
+      askJson<{ total: number; recordings: Recording[] }>(`/api/recordings?limit=${want.current}`).then(
         (v) => {
           set(v.recordings);
+          setTotal(v.total);
           setAway('');
           clearTimeout(last);
           const moving = v.recordings.some((r) => r.state === 'loading') ? 300 : v.recordings.some((r) => r.writer === 'running') ? 2000 : 0;
@@ -52,12 +58,19 @@ function useList(): { list: Recording[] | undefined; away: string } {
       );
     void read();
     listen(() => void read());
+    again.current = () => void read();
   }, []);
-  return { list, away };
+  useEffect(() => {
+    if (want.current === most) return;
+    want.current = most;
+    again.current();
+  }, [most]);
+  return { list, total, away };
 }
 
 export function Recordings() {
-  const { list, away } = useList();
+  const [most, setMost] = useState(PAGE);
+  const { list, total, away } = useList(most);
   const small = useNarrow();
   const [two, setTwo] = useState<string[] | null>(null); // ids that were chosen to be compared; null = rows open
   if (!list) return <p class="loading">{away || 'Asking…'}</p>;
@@ -85,7 +98,7 @@ export function Recordings() {
   return (
     <section class="panel recordings">
       <header>
-        <h2>{plural(list.length, 'recording')}{live > 0 && <>, <span class="live running">{live} live</span></>}</h2>
+        <h2>{plural(total, 'recording')}{live > 0 && <>, <span class="live running">{live} live</span></>}</h2>
         {away && <span class="error">{away}</span>}
         {list.length > 1 && (
           <span class="actions">
@@ -102,6 +115,11 @@ export function Recordings() {
         </p>
       )}
       <Table label="recordings" rows={list} sort={small ? undefined : 'Changed'} height={600} onPick={pick} picked={(r) => !!two?.includes(r.id)} cols={cols} />
+      {total > list.length && (
+        <p class="soft">
+          The newest {list.length} of {total} are listed. <button onClick={() => setMost(most + PAGE)}>Show more</button>
+        </p>
+      )}
     </section>
   );
 }
