@@ -537,8 +537,8 @@ void tide__follow(void)
 {
 	if (atomic_load_explicit(&tide__guard.alive, memory_order_relaxed) != TIDE_FOLLOWER)
 		return;
-	follow = false;
 	start_locked(true, NULL);
+	follow = false; /* not before: a child that another thread forks meanwhile follows as well */
 	atomic_store(&tide__guard.alive,
 		     TIDE_ALIVE); /* until now other threads wait for the lock */
 }

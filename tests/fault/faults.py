@@ -296,6 +296,14 @@ def fork_storm():
 			check("each name once", len(ids) == len(set(ids)))
 
 
+def fork_start():
+	with folder() as d:
+		n = 60
+		run("forkstart", os.path.join(d, "s.tide"), n)
+		got = Counter(name for x in os.listdir(d) if x.endswith(".tide") for name in numbers(read(os.path.join(d, x))))
+		check("one recording a process", got == {"parent": 1, "child": n, "grandchild": n}, got)
+
+
 def fork_stop():
 	with folder() as d:
 		run("forkstop", os.path.join(d, "s.tide"), int(os.environ.get("TIDE_FORKS", "400")))
@@ -520,6 +528,7 @@ TESTS = {
 	"fork": fork_,
 	"fork-storm": fork_storm,
 	"fork-stop": fork_stop,
+	"fork-start": fork_start,
 	"short-threads": short_threads,
 	"start-twice": twice,
 	"start-together": together,

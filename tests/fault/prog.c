@@ -322,6 +322,44 @@ static void *restart_forever(void *arg)
 	return NULL;
 }
 
+static pthread_barrier_t both;
+
+static void *first_mark(void *unused)
+{
+	pthread_barrier_wait(&both);
+	tide_mark(TIDE_STEP, tide_intern("child"), 1);
+	return unused;
+}
+
+/* forkstart FILE N: a child forks at the moment its own recording starts. Each of both has one. */
+static int scene_forkstart(char **v)
+{
+	start(v[0], 65536);
+	tide_mark(TIDE_STEP, tide_intern("parent"), 1);
+	for (int i = 0; i < atoi(v[1]); i++) {
+		pid_t pid = fork();
+		if (pid == 0) {
+			pthread_t t;
+			pthread_barrier_init(&both, NULL, 2);
+			pthread_create(&t, NULL, first_mark, NULL);
+			pthread_barrier_wait(&both);
+			for (int spin = 0; spin < i * 2000; spin++)
+				__asm__ volatile("" ::: "memory");
+			pid_t next = fork();
+			if (next == 0) {
+				tide_mark(TIDE_STEP, tide_intern("grandchild"), 1);
+				_exit(tide_stop(NULL) == TIDE_OK ? 0 : 1);
+			}
+			pthread_join(t, NULL);
+			wait_for(next);
+			_exit(tide_stop(NULL) == TIDE_OK ? 0 : 1);
+		}
+		wait_for(pid);
+	}
+	CHECK(tide_stop(NULL) == TIDE_OK);
+	return 0;
+}
+
 /* forkstop FILE N: fork while a recording stops and gives its places in memory to others: the
  * child's memory is whole. */
 static int scene_forkstop(char **v)
@@ -683,6 +721,7 @@ static const struct {
 	{ "system", scene_system, 1 },	     { "fullwait", scene_fullwait, 2 },
 	{ "closerace", scene_closerace, 1 }, { "cutrings", scene_cutrings, 2 },
 	{ "together", scene_together, 2 },   { "forkstop", scene_forkstop, 2 },
+	{ "forkstart", scene_forkstart, 2 },
 };
 
 int main(int argc, char **argv)
