@@ -70,19 +70,6 @@ static int granted(size_t more, int grows)
 	return affordable(more) && (more < TIDE_MEM_LARGE || !ok || ok(more, grows));
 }
 
-bool tide__mem_take(size_t bytes)
-{
-	if (!affordable(bytes))
-		return false;
-	atomic_fetch_add_explicit(&live, (int64_t)bytes, memory_order_relaxed);
-	return true;
-}
-
-void tide__mem_give(size_t bytes)
-{
-	atomic_fetch_sub_explicit(&live, (int64_t)bytes, memory_order_relaxed);
-}
-
 /* What a block really has: the same when it comes and when it goes. */
 static void *came(void *p)
 {

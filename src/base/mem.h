@@ -44,10 +44,6 @@ void tide__mem_ask(int (*ok)(size_t bytes, int grows));
  * allocated elsewhere (buffers of stdio, zstd). */
 void tide__mem_budget(uint64_t bytes);
 uint64_t tide__mem_budget_now(void);
-/* Bytes that were allocated elsewhere and are to count as well, such as answers made by open_memstream.
- * False: they would go over the budget, and do not count. */
-bool tide__mem_take(size_t bytes);
-void tide__mem_give(size_t bytes);
 /* Bytes that count, now. */
 uint64_t tide__mem_live(void);
 /* Whether the budget refused an allocation since tide__mem_budget or tide__mem_forgive. */

@@ -8,6 +8,7 @@
 
 #include "format/rewrite.h"
 #include "import/tide/unpack.h"
+#include "render/text/format.h"
 #include "render/text/json.h"
 
 /* Its length without an ending, if it has it. */
@@ -67,7 +68,8 @@ static void report(const tide_args *a, const char *out, const tide_rewrite *w, b
 		report_json(a, out, w);
 		return;
 	}
-	fprintf(a->out, "%s: %" PRIu64 " events, %" PRIu64 " bytes", out, w->events, w->bytes_out);
+	tide__put_name(a->out, out, strlen(out), 0, false);
+	fprintf(a->out, ": %" PRIu64 " events, %" PRIu64 " bytes", w->events, w->bytes_out);
 	if (w->events)
 		fprintf(a->out, ", %.2f bytes an event", (double)w->bytes_out / (double)w->events);
 	fputc('\n', a->out);

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/symbolise.h"
 #include "render/report/heap.h"
@@ -22,6 +23,7 @@
 #include "format/rewrite.h"
 #include "format/rings.h"
 #include "format/tide.h"
+#include "render/text/format.h"
 
 enum { LARGE = 256 << 20 };
 
@@ -101,7 +103,7 @@ static void close_left(const char *file)
 	if (access(rings, F_OK) || stat(file, &st))
 		return;
 	if (st.st_size >= LARGE)
-		fprintf(stderr, "tidemark run: closing %s\n", file);
+		tide__cli_note("tidemark run: closing %s", file);
 	if (tide__recover(file, file, &w, &err) == TIDE_OK)
 		unlink(rings);
 	else
@@ -174,19 +176,35 @@ static void look(left *l)
 
 /* ---- telling ---- */
 
-/* A path as a shell takes it. */
+/* Bytes of the character at s that a terminal may get as it is; 0: it must be escaped. */
+static size_t visible(const char *s)
+{
+	size_t len = tide__utf8_len(s, strlen(s));
+	return len && !tide__unseen(s, len) ? len : 0;
+}
+
+/* A path as a shell takes it, with nothing in it that a terminal would obey. */
 static void put_quoted(const char *path, FILE *out)
 {
-	if (!path[strcspn(path, " \t\n\"'\\$`!*?[](){}<>|&;#~")]) {
+	bool hidden = false;
+	for (const char *c = path; *c && !hidden; c += visible(c) ? visible(c) : 1)
+		hidden = !visible(c);
+	if (!hidden && !path[strcspn(path, " \t\n\"'\\$`!*?[](){}<>|&;#~")]) {
 		fputs(path, out);
 		return;
 	}
-	fputc('\'', out);
-	for (const char *c = path; *c; c++)
-		if (*c == '\'')
+	fputs(hidden ? "$'" : "'", out);
+	for (const char *c = path; *c; c++) {
+		if (hidden && (!visible(c) || *c == '\\' || *c == '\''))
+			fprintf(out, "\\x%02x", (unsigned char)*c);
+		else if (*c == '\'')
 			fputs("'\\''", out);
-		else
+		else if (visible(c) > 1) {
+			fwrite(c, 1, visible(c), out);
+			c += visible(c) - 1;
+		} else
 			fputc(*c, out);
+	}
 	fputc('\'', out);
 }
 
@@ -212,10 +230,12 @@ static void tell_own(const left *l)
 	struct stat st;
 	char size[32];
 	if (strcmp(l->own, l->file) != 0)
-		fprintf(stderr, "tidemark run: another process was recording into %s\n", l->file);
+		tide__cli_note("tidemark run: another process was recording into %s", l->file);
 	if (stat(l->own, &st))
 		return;
-	fprintf(stderr, "tidemark run: %s, %s; next: tidemark peak ", l->own,
+	fputs("tidemark run: ", stderr);
+	tide__put_name(stderr, l->own, strlen(l->own), 0, false);
+	fprintf(stderr, ", %s; next: tidemark peak ",
 		tide__fmt_bytes(size, sizeof size, (double)st.st_size));
 	put_quoted(l->own, stderr);
 	fputs(l->failed ? " (tidemark oom, if memory ran out)\n" : "\n", stderr);
@@ -231,18 +251,16 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 	if (*l.own)
 		tell_own(&l);
 	if (l.n_became)
-		fprintf(stderr,
-			"tidemark run: the program replaced itself (exec); what it then was "
-			"recorded: %s%s\n",
+		tide__cli_note("tidemark run: the program replaced itself (exec); what it then was "
+			       "recorded: %s%s",
 			l.became, l.n_became > 1 ? " and others beside it" : "");
 	if (l.n_other)
-		fprintf(stderr, "tidemark run: %zu child process%s recorded: %s%s\n", l.n_other,
+		tide__cli_note("tidemark run: %zu child process%s recorded: %s%s", l.n_other,
 			l.n_other > 1 ? "es" : "", l.other,
 			l.n_other > 1 ? " and others beside it" : "");
 	if (!*l.own && !l.n_other)
-		fprintf(stderr,
-			"tidemark run: nothing was recorded into %s: the program did not use "
+		tide__cli_note("tidemark run: nothing was recorded into %s: the program did not use "
 			"PyTorch's allocators, recorded into a file of its own, or the file was "
-			"removed\n",
+			"removed",
 			file);
 }

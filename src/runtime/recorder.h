@@ -72,6 +72,7 @@ typedef struct tide_recorder {
 	bool stuck;		 /* a thread stayed busy: mappings must stay */
 	bool complete;		 /* the writer wrote everything, END included */
 	bool removed, rings_there; /* as it found them when it closed them */
+	bool rings_left;	 /* the ring file has a name, but not the one we know */
 	int close_error;	 /* 0, or why it could not close the file */
 	uint64_t log_written;	 /* bytes of the log that are in the file */
 	_Atomic uint64_t events; /* in the file */

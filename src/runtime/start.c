@@ -73,7 +73,11 @@ static tide_code absolute(char out[4096], const char *path, tide_error *err)
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "no path given");
 	if (path[0] != '/') {
 		if (!getcwd(out, 4096))
-			return tide__fail_errno(err, "%s: working directory", path);
+			return tide__fail_errno(err,
+						errno == ENOENT ? "%s: the working directory was "
+								  "removed: use an absolute path"
+								: "%s: working directory",
+						path);
 		n = strlen(out);
 		out[n++] = '/';
 	}
@@ -236,7 +240,7 @@ static void reset_counts(void)
 	tide_recorder *r = &tide__rec;
 	r->lanes = 0;
 	r->log_written = 0;
-	r->stuck = r->complete = r->opened = r->removed = r->rings_there = false;
+	r->stuck = r->complete = r->opened = r->removed = r->rings_there = r->rings_left = false;
 	r->close_error = 0;
 	atomic_store(&r->finish, 0);
 	atomic_store(&r->no_space, false);
@@ -443,6 +447,11 @@ static tide_code finish(tide_error *err)
 				  "%s: its ring file was cut while recording: what was recorded before "
 				  "that is there, the rest is lost",
 				  r->path);
+	if (r->rings_left)
+		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
+				  "%s: complete, but no longer at that path (its folder was moved, or the "
+				  "program changed its root): remove its ring file %s where it is now",
+				  r->path, strrchr(r->rings_path, '/') + 1);
 	if (r->sink.misled)
 		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
 				  "%s: complete, but the program closed the recorder's descriptor while "

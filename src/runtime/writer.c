@@ -256,6 +256,8 @@ static void close_files(void)
 	tide_recorder *r = &tide__rec;
 	r->removed = tide__file_removed(&r->sink.file);
 	r->rings_there = tide__file_there(&r->space.file);
+	r->rings_left = !r->rings_there && tide__file_still(&r->space.file) &&
+			!tide__file_removed(&r->space.file);
 	int error = r->sink.error;
 	r->close_error = tide__sink_close(&r->sink);
 	r->sink.error = error;

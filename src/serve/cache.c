@@ -43,8 +43,7 @@ void tide__blob_drop(tide_blob *b)
 {
 	if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	free(b->bytes);
-	tide__mem_give(b->n);
+	tide__free(b->bytes);
 	tide__free(b->name);
 	tide__free(b);
 }

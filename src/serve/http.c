@@ -158,6 +158,45 @@ void tide__http_wake(tide_server *s, bool beat)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* ---- bytes as they come ---- */
+
+/* libmicrohttpd takes a bare LF for the end of a line and stops reading a header at a NUL, where a proxy in
+ * front of us may not: two readers, two requests. It cannot be told not to (0.9.75), and what it hands on no
+ * longer shows either. So its recv is this one, which looks. Only its one thread calls it. */
+enum { MOST_FDS = 65536, AFTER_CR = 1, AMBIGUOUS = 2 };
+static uint8_t seen_of[MOST_FDS]; /* by descriptor, from accept on */
+
+static void look_at(int fd, const uint8_t *p, size_t n)
+{
+	uint8_t *seen = fd >= 0 && fd < MOST_FDS ? &seen_of[fd] : NULL;
+	for (size_t i = 0; seen && i < n; i++) {
+		if (!p[i] || (p[i] == '\n' && !(*seen & AFTER_CR)))
+			*seen |= AMBIGUOUS;
+		*seen = (uint8_t)((*seen & AMBIGUOUS) | (p[i] == '\r' ? AFTER_CR : 0));
+	}
+}
+
+__attribute__((visibility("default"))) ssize_t recv(int fd, void *buf, size_t n, int flags)
+{
+	ssize_t got = recvfrom(fd, buf, n, flags, NULL, NULL);
+	if (got > 0)
+		look_at(fd, buf, (size_t)got);
+	return got;
+}
+
+static int fd_of(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *i =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	return i ? i->connect_fd : -1;
+}
+
+static bool ambiguous(struct MHD_Connection *c)
+{
+	int fd = fd_of(c);
+	return fd < 0 || fd >= MOST_FDS || (seen_of[fd] & AMBIGUOUS);
+}
+
 /* ---- who may ask ---- */
 
 static const char *sent(struct MHD_Connection *c, const char *name)
@@ -183,10 +222,21 @@ static bool foreign(struct MHD_Connection *c)
 	       !(mode && !strcmp(mode, "navigate"));
 }
 
-static enum MHD_Result count_host(void *cls, enum MHD_ValueKind kind, const char *key,
-				  const char *value)
+struct heads {
+	unsigned hosts, lengths;
+	bool body;
+};
+
+static enum MHD_Result see_head(void *cls, enum MHD_ValueKind kind, const char *key, size_t n_key,
+				const char *value, size_t n_value)
 {
-	*(unsigned *)cls += !strcasecmp(key, "Host");
+	struct heads *h = cls;
+	h->hosts += !strcasecmp(key, "Host");
+	if (!strcasecmp(key, "Content-Length")) {
+		h->lengths++;
+		h->body |= n_value != 1 || *value != '0'; /* "00", "+0", "0, 0": who knows */
+	}
+	h->body |= !strcasecmp(key, "Transfer-Encoding");
 	return MHD_YES;
 }
 
@@ -195,17 +245,19 @@ static unsigned may_ask(const tide_server *s, struct MHD_Connection *c, const ch
 			const char **why)
 {
 	const char *host = sent(c, "Host"), *origin = sent(c, "Origin");
-	const char *length = sent(c, "Content-Length");
-	unsigned hosts = 0;
+	struct heads h = { 0 };
 	*why = "only GET and HEAD are answered here";
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return 405;
+	MHD_get_connection_values_n(c, MHD_HEADER_KIND, see_head, &h);
 	*why = "a request here has no body";
-	if ((length && strcmp(length, "0")) || sent(c, "Transfer-Encoding"))
+	if (h.body || h.lengths > 1)
+		return 400;
+	*why = "lines of a request end with CR and LF, and hold no NUL";
+	if (ambiguous(c))
 		return 400;
 	*why = "a request has one Host";
-	MHD_get_connection_values(c, MHD_HEADER_KIND, count_host, &hosts);
-	if (hosts > 1)
+	if (h.hosts > 1)
 		return 400;
 	*why = "this name is not one of this server's (use localhost or an address)";
 	if (!tide__host_allowed(host, s->host))
@@ -383,12 +435,12 @@ static void on_connection(void *cls, struct MHD_Connection *c, void **context,
 	tide_server *s = cls;
 	tide_conn *k = *context;
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-		const union MHD_ConnectionInfo *i =
-			MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
 		*context = k = tide__calloc(1, sizeof *k);
 		if (!k)
 			return;
-		k->fd = i ? i->connect_fd : -1;
+		k->fd = fd_of(c);
+		if (k->fd >= 0 && k->fd < MOST_FDS)
+			seen_of[k->fd] = 0;
 		k->since_ms = tide__now_ms();
 		pthread_mutex_lock(&s->lock);
 		k->prev = &s->conns;

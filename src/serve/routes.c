@@ -134,12 +134,33 @@ bool tide__answer_key(const tide_route *t, tide_store *s, const tide_request *r,
 
 /* ---- answers ---- */
 
+/* Text that is being made: it counts as it grows, and until the last client has taken it. */
+struct growing {
+	char *bytes;
+	size_t n, cap;
+};
+
+static ssize_t grow(void *cookie, const char *p, size_t n)
+{
+	struct growing *g = cookie;
+	if (!TIDE_ROOM(g->bytes, g->cap, g->n + n))
+		return 0;
+	memcpy(g->bytes + g->n, p, n);
+	g->n += n;
+	return (ssize_t)n;
+}
+
+static FILE *grow_open(struct growing *g)
+{
+	*g = (struct growing){ 0 };
+	return fopencookie(g, "w", (cookie_io_functions_t){ .write = grow });
+}
+
 static tide_blob *blob(unsigned status, const char *type, char *bytes, size_t n)
 {
 	tide_blob *b = tide__calloc(1, sizeof *b);
-	if (!b || !tide__mem_take(n)) { /* until the last client has taken it */
-		free(bytes);
-		tide__free(b);
+	if (!b) {
+		tide__free(bytes);
 		return NULL;
 	}
 	atomic_init(&b->refs, 1);
@@ -152,10 +173,9 @@ static tide_blob *blob(unsigned status, const char *type, char *bytes, size_t n)
 
 tide_blob *tide__answer_error(unsigned status, const char *text)
 {
-	char *bytes = NULL;
-	size_t n = 0;
+	struct growing g;
 	tide_json j;
-	FILE *out = open_memstream(&bytes, &n);
+	FILE *out = grow_open(&g);
 	if (!out)
 		return NULL;
 	tide__json_begin(&j, out, false);
@@ -165,10 +185,10 @@ tide_blob *tide__answer_error(unsigned status, const char *text)
 	tide__json_object_end(&j);
 	tide__json_end(&j);
 	if (fclose(out)) {
-		free(bytes);
+		tide__free(g.bytes);
 		return NULL;
 	}
-	return blob(status, JSON, bytes, n);
+	return blob(status, JSON, g.bytes, g.n);
 }
 
 static unsigned status_of(tide_code rc)
@@ -187,31 +207,33 @@ bool tide__answer(const tide_route *t, tide_store *s, tide_request *r, tide_wait
 		  tide_held *held, tide_blob **out)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	char *bytes = NULL;
-	size_t n = 0;
+	struct growing g;
 	tide_ask a = {
 		.store = s, .req = r, .waiter = w, .type = JSON, .status = 200, .held = held
 	};
-	a.out = open_memstream(&bytes, &n);
+	a.out = grow_open(&g);
 	tide_code rc = a.out ? t->run(&a, &err) : TIDE_ENOMEM;
 	bool failed = a.out && fclose(a.out);
 	if (rc != TIDE_EBUSY)
 		tide__held_drop(held);
 	if (rc == TIDE_OK && !failed) {
-		*out = blob(a.status, a.type, bytes, n);
+		*out = blob(a.status, a.type, g.bytes, g.n);
 		if (*out) {
 			(*out)->name = a.name;
 			return true;
 		}
 		tide__free(a.name);
-		*out = tide__answer_error(503, "answers that others have not taken yet fill the "
-					       "server's memory (--max-memory): ask again");
+		*out = NULL;
 		return true;
 	}
-	free(bytes);
+	tide__free(g.bytes);
 	tide__free(a.name);
 	if (rc == TIDE_EBUSY)
 		return false;
+	if (rc == TIDE_OK && tide__mem_refused())
+		tide__fail(&err, TIDE_ENOMEM, TIDE_NO_OFFSET,
+			   "recordings, and answers that others have not taken yet, fill the server's memory "
+			   "(--max-memory): ask again");
 	if (rc == TIDE_OK)
 		rc = TIDE_ENOMEM;
 	*out = tide__answer_error(status_of(rc), err.text[0] ? err.text : tide_code_text(rc));

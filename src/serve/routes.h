@@ -20,7 +20,7 @@ typedef struct tide_blob {
 	unsigned status;  /* of HTTP */
 	const char *type; /* static: Content-Type */
 	char *name;	  /* owned; a file's name for downloads; NULL = none */
-	char *bytes;	  /* owned, malloc's */
+	char *bytes;	  /* owned */
 	size_t n;
 } tide_blob;
 

@@ -25,4 +25,12 @@ with tempfile.TemporaryDirectory() as folder:
         seen = json.loads(done.stdout)[name]
         assert len(value) > 8192 and seen.endswith(value), (name, len(value), len(seen))
         assert name == "LD_LIBRARY_PATH" or len(seen) > len(value), name  # and ours comes before
+    gone = f"{folder}/gone"
+    os.mkdir(gone)
+    done = subprocess.run(["sh", "-c", f'cd "{gone}" && rmdir "{gone}" && exec "{os.path.abspath(TIDEMARK)}" run -- true'], capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 2 and "working directory was removed" in done.stderr, done.stderr
+    odd = f"{folder}/a\x9b\u202e\x1b[31mb.tide"  # what a terminal would obey stays out of messages
+    for command in ["run", "-o", odd, "--", "true"], ["peak", odd], ["run", "--", odd]:
+        done = subprocess.run([TIDEMARK, *command], capture_output=True, text=True, timeout=100, check=False)
+        assert not any(c in done.stdout + done.stderr for c in "\x9b\u202e\x1b"), (command, done.stderr)
 print("environment: nothing dropped")

@@ -82,6 +82,22 @@ def rubbish(server):
     still_there(server)
 
 
+def refused(server):
+    """Requests that two readers could take for different ones are not answered."""
+    line = HEAD.format("/api/recordings").encode()
+    for head in (b"Content-Length: 0\r\nContent-Length: 0\r\n", b"Content-Length: 0\r\nContent-Length: 5\r\n", b"Content-Length: 00\r\n",
+                 b"Content-Length: +0\r\n", b"Content-Length: 0, 0\r\n", b"Content-Length: 0x0\r\n", b"Transfer-Encoding: identity\r\n", b"X: a\0b\r\n"):
+        out = exchange(server, line + head + b"\r\n", 3)
+        assert b" 200 " not in out.split(b"\r\n")[0], (head, out[:80])
+    for host in b"localhost\0.evil.example", b"\0", b"localhost\0":
+        out = exchange(server, b"GET /api/recordings HTTP/1.1\r\nHost: " + host + b"\r\n\r\n", 3)
+        assert b" 200 " not in out.split(b"\r\n")[0], (host, out[:80])
+    for lines in line.replace(b"\r\n", b"\n") + b"\n", line + b"X: y\n\r\n", line + b"\n":
+        out = exchange(server, lines, 3)
+        assert b" 200 " not in out.split(b"\r\n")[0], (lines, out[:80])
+    still_there(server)
+
+
 def pipelined(server, n=200):
     """Many requests at once on one connection, the last one rubbish: answered in order, then closed."""
     one = HEAD.format("/api/recordings").encode() + b"\r\n"
@@ -159,6 +175,7 @@ def main():
         wait_for("quiet", lambda: s.fds() < 40)
         rss, fds = s.rss(), s.fds()
         rubbish(s)
+        refused(s)
         pipelined(s)
         gone_while_waiting(s, rid)
         opened_and_dropped(s)

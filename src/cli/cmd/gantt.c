@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/outfile.h"
 #include "cli/page.h"
+#include "render/text/format.h"
 #include "render/page/page.h"
 
 enum { O_OUTPUT };
@@ -79,9 +80,12 @@ static int tell(const tide_args *a, const tide_model *m, const char *page)
 	char *whole = realpath(page, NULL);
 	fprintf(a->out, "Loaded %zu operations\nTimeline span: %.2f ms\n", m->spans.n - 1,
 		(double)(last - first) / 1e6);
-	fprintf(a->out, "Assigned %u concurrent execution lanes\nVisualization saved to: %s\n",
-		lanes, page);
-	fprintf(a->out, "Open in browser: file://%s\n", whole ? whole : page);
+	const char *place = whole ? whole : page;
+	fprintf(a->out, "Assigned %u concurrent execution lanes\nVisualization saved to: ", lanes);
+	tide__put_name(a->out, page, strlen(page), 0, false);
+	fputs("\nOpen in browser: file://", a->out);
+	tide__put_name(a->out, place, strlen(place), 0, false);
+	fputc('\n', a->out);
 	free(whole);
 	tide__cli_losses(a, m);
 	return tide__cli_done(a);

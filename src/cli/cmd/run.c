@@ -139,6 +139,7 @@ static bool name_file(const tide_args *a, const tide_config *c, char *file, size
 	const char *name = a->opt[O_OUTPUT].set ? a->opt[O_OUTPUT].text : "run.tide";
 	if (!own)
 		mkdir(folder, 0777); /* what is wrong with it is seen when the file is opened */
+	errno = 0;
 	if (*(own ? name : folder) != '/' && !getcwd(here, sizeof here))
 		return false;
 	return (size_t)snprintf(file, n, "%s%s%s%s%s", here, *here ? "/" : "", own ? "" : folder,
@@ -152,9 +153,11 @@ static void say_no_program(const char *name, int why)
 {
 	size_t n = strlen(name);
 	bool here = access(name, F_OK) == 0, script = n > 3 && !strcmp(name + n - 3, ".py");
-	fprintf(stderr, "tidemark run: %s: %s", name,
-		here && why == ENOENT ? "no such program in PATH" : strerror(why));
-	fprintf(stderr, here && script ? "; try: tidemark run -- python %s\n" : "\n", name);
+	const char *text = here && why == ENOENT ? "no such program in PATH" : strerror(why);
+	if (here && script)
+		tide__cli_note("tidemark run: %s: %s; try: tidemark run -- python %s", name, text, name);
+	else
+		tide__cli_note("tidemark run: %s: %s", name, text);
 }
 
 /* Paths are parted there by colons, and by spaces: a folder that has one in its name is searched.
@@ -364,7 +367,9 @@ static int run(const tide_args *a)
 	if (!*l.torch && !*l.heap)
 		return tide__cli_usage(a, "nothing is left to record: --no-torch goes with --heap");
 	if (!name_file(a, &c, file, sizeof file))
-		return tide__cli_usage(a, "the path of the recording is too long");
+		return tide__cli_usage(a, errno == ENOENT
+						  ? "the working directory was removed: change to another"
+						  : "the path of the recording is too long");
 	if (!writable(file, &err))
 		return tide__cli_fail(file, &err);
 	say_if_static(a->files[0]);

@@ -104,7 +104,7 @@ static int cp_width(uint32_t c)
 	return 1;
 }
 
-static uint32_t code_point(const char *s, size_t len)
+uint32_t tide__code_point(const char *s, size_t len)
 {
 	static const uint8_t mask[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
 	uint32_t c = (uint8_t)s[0] & mask[len];
@@ -123,7 +123,7 @@ static bool turns(uint32_t c)
 
 bool tide__unseen(const char *s, size_t len)
 {
-	uint32_t c = code_point(s, len);
+	uint32_t c = tide__code_point(s, len);
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || turns(c);
 }
 
@@ -133,7 +133,7 @@ bool tide__unseen(const char *s, size_t len)
 static size_t glyph(const char *s, size_t n, char out[8], int *width)
 {
 	size_t len = tide__utf8_len(s, n);
-	uint32_t c = len ? code_point(s, len) : 0;
+	uint32_t c = len ? tide__code_point(s, len) : 0;
 	if (!len || tide__unseen(s, len)) {
 		snprintf(out, 8, "\\x%02x", (uint8_t)s[0]);
 		*width = 4;

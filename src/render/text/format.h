@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Terminal columns of a text as tide__fmt_name would show it unshortened. */
@@ -19,5 +20,7 @@ void tide__put_words(FILE *out, const char *s, int col, int indent, int width);
 /* Is the valid character at s, `len` bytes, one that nobody sees but a terminal obeys: a control, a
  * mark of direction, an invisible one? */
 bool tide__unseen(const char *s, size_t len);
+/* The code point of the valid character at s. */
+uint32_t tide__code_point(const char *s, size_t len);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "render/text/format.h"
 
 enum { MAX_DEPTH = sizeof(((tide_json *)0)->first) * 8 - 1 };
 
@@ -128,6 +129,21 @@ static void escape(tide_json *j, unsigned char c)
 	put(j, b, 6);
 }
 
+/* C1 controls and marks of direction, which a terminal obeys and nobody sees, as well; bytes that are no
+ * character one by one. Returns the input bytes used. */
+static size_t escape_at(tide_json *j, const char *s, size_t n)
+{
+	size_t len = tide__utf8_len(s, n);
+	if (len < 2) {
+		escape(j, (unsigned char)*s);
+		return 1;
+	}
+	char b[8];
+	snprintf(b, sizeof b, "\\u%04x", (unsigned)tide__code_point(s, len) & 0xffff);
+	put(j, b, 6);
+	return len;
+}
+
 static bool plain(unsigned char c)
 {
 	return c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
@@ -140,13 +156,14 @@ static void quoted(tide_json *j, const char *s, size_t n)
 		size_t k = i; /* a run that needs no escape */
 		while (k < n) {
 			size_t len = tide__utf8_len(s + k, n - k);
-			if (!len || (len == 1 && !plain((unsigned char)s[k])))
+			if (!len || (len == 1 ? !plain((unsigned char)s[k])
+					      : tide__unseen(s + k, len)))
 				break;
 			k += len;
 		}
 		put(j, s + i, k - i);
 		if (k < n)
-			escape(j, (unsigned char)s[k++]);
+			k += escape_at(j, s + k, n - k);
 		i = k;
 	}
 	put(j, "\"", 1);

@@ -502,6 +502,31 @@ static void out_of_range_is_counted(void **state)
 
 /* ---- the file goes away -------------------------------------------------------------------- */
 
+/* A relative path in a folder that is gone, and a folder that moves while it is recorded into. */
+static void folders_that_go(void **state)
+{
+	char folder[64], moved[64], file[80], rings[96], here[4096];
+	tide_error err = { 0 };
+	snprintf(folder, sizeof folder, "/tmp/tide-folder-%d", (int)getpid());
+	snprintf(moved, sizeof moved, "%s-moved", folder);
+	snprintf(file, sizeof file, "%s/a.tide", folder);
+	snprintf(rings, sizeof rings, "%s/a.tide-rings", moved);
+	assert_non_null(getcwd(here, sizeof here));
+	assert_true(!mkdir(folder, 0777) && !chdir(folder) && !rmdir(folder));
+	assert_int_equal(tide_start("a.tide", NULL, &err), TIDE_EIO);
+	assert_non_null(strstr(err.text, "working directory was removed"));
+	assert_true(!chdir(here) && !mkdir(folder, 0777));
+	assert_int_equal(tide_start(file, NULL, &err), TIDE_OK);
+	tide_mark(TIDE_STEP, TIDE_NAME("one"), 1);
+	assert_int_equal(rename(folder, moved), 0);
+	assert_int_equal(tide_stop(&err), TIDE_EIO);
+	assert_non_null(strstr(err.text, "no longer at that path"));
+	assert_non_null(strstr(err.text, "a.tide-rings"));
+	assert_int_equal(unlink(rings), 0); /* it did stay behind */
+	snprintf(file, sizeof file, "%s/a.tide", moved);
+	assert_true(!unlink(file) && !rmdir(moved));
+}
+
 static void removed_is_told(void **state)
 {
 	tide_error err = { 0 };
@@ -804,6 +829,7 @@ int main(void)
 		T(tokens_are_unlike),
 		T(out_of_range_is_counted),
 		T(removed_is_told),
+		T(folders_that_go),
 		T(closed_streams_are_left_alone),
 		T(too_many_threads),
 		T(many_threads_at_once),

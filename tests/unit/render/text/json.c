@@ -59,6 +59,19 @@ static void texts(void **state)
 		   "\"nul\":\"a\\u0000b\"}");
 }
 
+/* What a terminal obeys and nobody sees is escaped too; letters are not. */
+static void unseen(void **state)
+{
+	tide_json j = begin();
+	tide__json_array(&j);
+	tide__json_str(&j, "\xc2\x9b"
+			   "2J \xe2\x80\xae evil \xe2\x81\xa6 \xd8\x9c \xef\xbb\xbf \x7f");
+	tide__json_str(&j, "\xc3\xa9\xe2\x80\x93\xf0\x9f\x8c\x8a");
+	tide__json_array_end(&j);
+	expect(&j, "[\"\\u009b2J \\u202e evil \\u2066 \\u061c \\ufeff \\u007f\","
+		   "\"\xc3\xa9\xe2\x80\x93\xf0\x9f\x8c\x8a\"]");
+}
+
 static void deep(void **state)
 {
 	tide_json j = begin();
@@ -84,7 +97,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers),
-		cmocka_unit_test(texts),
+		cmocka_unit_test(texts), cmocka_unit_test(unseen),
 		cmocka_unit_test(deep),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
