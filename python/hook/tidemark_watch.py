@@ -22,7 +22,7 @@ def put(stream: Any, text: str) -> None:
     try:
         if stream is None:
             return
-        if stream is sys.__stderr__ or stream is sys.__stdout__:
+        if any(stream is own for own in (sys.__stderr__, sys.__stdout__)):
             stream.flush()
             os.write(stream.fileno(), f"{text}\n".encode(stream.encoding, "replace"))
         else:
