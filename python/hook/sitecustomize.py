@@ -24,6 +24,15 @@ def _next_sitecustomize() -> None:
 
 def _install() -> None:
     try:
+        if os.environ.get("TIDEMARK_PREDICT"):
+            import tidemark_predict
+
+            tidemark_predict.install()
+            return
+    except Exception as why:
+        print(f"tidemark predict: {why}", file=sys.stderr)
+        os._exit(2)
+    try:
         if os.environ.get("TIDEMARK_RECORD"):
             import tidemark_hook
 

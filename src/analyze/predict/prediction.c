@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyze/memory/usage.h"
+#include "analyze/predict/virtual_run.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -189,10 +190,11 @@ static bool draw_lines(tide_predict_answer *x, tide_error *err)
 	if (lines_of(x, 0, x->n - 1, SIZE_MAX, &x->live, err) != TIDE_OK)
 		return false;
 	draw_reserved(x);
-	if (x->kept == TIDE_KEPT_UNKNOWN || x->live.bent) /* requests are resized on lines */
+	bool predicted = tide__is_predicted(b->m); /* no allocator ran: only the simulator can tell */
+	if ((x->kept == TIDE_KEPT_UNKNOWN && !predicted) || x->live.bent) /* requests are resized on lines */
 		return true;
 	tide_code rc = tide__resized(b->m, b->device, &b->held, &x->live, &x->resized, err);
-	if (rc == TIDE_OK && sim_agrees(x, &ok))
+	if (rc == TIDE_OK && (predicted || sim_agrees(x, &ok)))
 		x->kept = TIDE_KEPT_SIM;
 	return ok && rc != TIDE_ENOMEM;
 }

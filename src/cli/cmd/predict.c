@@ -10,17 +10,30 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "cli/predict_program.h"
 #include "cli/select.h"
 #include "render/report/predict.h"
 
-enum { O_CAPACITY, O_AT, O_DEVICE, O_JSON, O_OUTPUT };
+enum { O_CAPACITY, O_AT, O_LIKE, O_WORLD, O_STEPS, O_CONF, O_KEEP, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_CAPACITY] = { "capacity", 'c', TIDE_OPT_BYTES, "SIZE",
 			 "find the largest size that fits, e.g. 40GiB (default: the device's "
 			 "memory, where the recording tells it)" },
 	[O_AT] = { "at", 'a', TIDE_OPT_INT, "N",
-		   "predict this size (default: two and four times the largest)", .many = true,
+		   "predict this size (default: two and four times the largest); of a program: run it "
+		   "with {} replaced by N",
+		   .many = true,
 		   .least = 1, .most = TIDE_MOST_SIZE },
+	[O_LIKE] = { "like", 'l', TIDE_OPT_TEXT, "NAME",
+		     "of a program: the device to run it for, e.g. h200, a100, rtx4090" },
+	[O_WORLD] = { "world", 'w', TIDE_OPT_INT, "N", "of a program: as one of so many ranks", .least = 1,
+		      .most = 100000 },
+	[O_STEPS] = { "steps", 0, TIDE_OPT_INT, "N", "of a program: end it after so many optimizer steps (0: never)",
+		      .def = "2", .most = 1000000 },
+	[O_CONF] = { "alloc-conf", 0, TIDE_OPT_TEXT, "TEXT",
+		     "of a program: PYTORCH_CUDA_ALLOC_CONF to simulate (default: the variable)" },
+	[O_KEEP] = { "keep", 'k', TIDE_OPT_FILE, "FILE",
+		     "of a program: keep the predicted recording; a folder with several sizes" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_JSON] = TIDE_OPTION_JSON,
 	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
@@ -146,7 +159,7 @@ static int answer(const tide_args *a, tide_predict_answer *x)
 	return ok ? show(a, x) : tide__cli_fail(NULL, &err);
 }
 
-static int run(const tide_args *a)
+static int run_recordings(const tide_args *a)
 {
 	tide_error err = { .code = TIDE_ENOMEM, .offset = TIDE_NO_OFFSET };
 	tide_predict_answer x = { .n = a->n_files };
@@ -165,11 +178,47 @@ static int run(const tide_args *a)
 	return rc;
 }
 
+/* Sizes that a program was run at, as recordings. */
+static int of_runs(const tide_args *a, char **files, size_t n, uint64_t capacity)
+{
+	tide_args b = *a;
+	tide_value none = { 0 }, room = { .set = capacity != 0, .num = (int64_t)capacity };
+	tide_value *opt = tide__calloc(a->cmd->n_options, sizeof *opt);
+	if (!opt)
+		return 1;
+	memcpy(opt, a->opt, a->cmd->n_options * sizeof *opt);
+	opt[O_AT] = none;
+	opt[O_CAPACITY] = room;
+	b.opt = opt;
+	b.files = files;
+	b.n_files = n;
+	int rc = run_recordings(&b);
+	tide__free(opt);
+	return rc;
+}
+
+static int run(const tide_args *a)
+{
+	const tide_predict_program p = { .like = &a->opt[O_LIKE],   .capacity = &a->opt[O_CAPACITY],
+					 .at = &a->opt[O_AT],	    .world = &a->opt[O_WORLD],
+					 .steps = &a->opt[O_STEPS], .keep = &a->opt[O_KEEP],
+					 .conf = &a->opt[O_CONF],   .json = a->opt[O_JSON].set };
+	if (tide__predict_is_program(a))
+		return tide__predict_program(a, &p, of_runs);
+	if (a->n_files < 2)
+		return tide__cli_usage(a, "more files are needed: two recordings as N=FILE, or -- and a program");
+	return run_recordings(a);
+}
+
 const tide_command tide__cmd_predict = {
 	.name = "predict",
-	.usage = "N=FILE N=FILE... [--capacity SIZE] [--at N]... [--json]",
-	.summary = "predict the peak of another batch size, and the largest that fits",
-	.help = "N is the size of the work that FILE is a recording of: its batch, or the length "
+	.usage = "N=FILE N=FILE... [--capacity SIZE] [--at N]... | --like NAME [--at N]... -- PROGRAM [ARGUMENT]...",
+	.summary = "predict the memory of a program without a GPU, or of another batch size",
+	.help = "A program (a PyTorch script) runs on devices that are not there: nothing is computed, "
+		"no device memory is taken, and what it would take is recorded and put through the "
+		"caching allocator's simulator. With {} among its arguments it runs once per --at N, and "
+		"those runs are recordings as below.\n\n"
+		"Of recordings, N is the size of the work that FILE is a recording of: its batch, or the length "
 		"of its sequences. Allocations of the smallest and the largest recording are "
 		"joined by what made them: op, module, call stack, and which of several in a step. "
 		"Each such moment has a line of its own through the two, and the highest line at a "
@@ -179,7 +228,8 @@ const tide_command tide__cmd_predict = {
 		"from what it held. Below: the largest size that fits, and what is alive at its "
 		"peak by role and module, with what each of them takes for one more of the size.",
 	TIDE_COMMAND_OPTIONS(options),
-	.min_files = 2,
+	.min_files = 1,
+	.wants = "recording or program",
 	.max_files = SIZE_MAX,
 	.run = run,
 };

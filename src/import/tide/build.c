@@ -389,6 +389,12 @@ static bool on_annotation(tide_build *b, const tide_ring *r, const tide_event *e
 	}
 	if (!strcmp(key, "loss.own_allocator"))
 		return tide__fact_text(b->m, key, "the program has a malloc of its own");
+	if (!strncmp(key, "predicted.", 10) && strcmp(key, "predicted.unknown") != 0) {
+		char text[256]; /* a prediction says what it is of; several unknowns stay annotations */
+		snprintf(text, sizeof text, "%.*s", (int)(e->size < 255 ? e->size : 255),
+			 (const char *)e->bytes);
+		return tide__fact_text(b->m, key, text);
+	}
 	if (!strcmp(key, "loss.unreported_devices"))
 		return unreported(b->m, key, e->bytes, (size_t)e->size);
 	uint32_t row = push_mark(b, r, TIDE_MARK_ANNOTATION, t);

@@ -390,6 +390,9 @@ static bool process_facts(struct load *l)
 		p->rank[1] = f->number[at];
 	if ((at = tide__fact_find(l->m, "process.world_size")) >= 0)
 		p->world[1] = f->number[at];
+	if (tide__fact_find(l->m, "predicted.device") >= 0) /* nothing of it was ever allocated */
+		for (uint32_t i = 1; i < l->m->allocs.n; i++)
+			l->m->allocs.flags[i] |= TIDE_ALLOC_VIRTUAL;
 	return true;
 }
 

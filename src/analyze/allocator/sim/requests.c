@@ -118,8 +118,6 @@ static bool add_alloc(struct build *b, size_t move, uint32_t a)
 	b->q->moves++;
 	if (t->flags[a] & TIDE_ALLOC_BEFORE)
 		return push_block(b, a);
-	if (t->flags[a] & TIDE_ALLOC_VIRTUAL)
-		return true;
 	b->last_stream = b->stream_of[t->stream[a].i];
 	return push(b, (tide_request){ t->requested[a] ? t->requested[a] : t->size[a], a,
 				       b->stream_of[t->stream[a].i], (uint32_t)move,

@@ -1,0 +1,720 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Runs a training script without a GPU and records what its device memory would be.
+
+Read by Python under `tidemark predict -- PROGRAM`. torch gets CUDA devices that are not there (fake_cuda.cpp), every tensor is
+fake (FakeTensorMode: shapes without data), and a dispatch mode records the storages that ops make and drop as allocations of
+a virtual device, in the order a GPU would see them. What libraries allocate beside tensors is added by
+tidemark_workspaces.py. Nothing is computed: numbers that the script reads from a tensor (.item(), .numpy()) are 0.
+"""
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import importlib.util
+import os
+import sys
+import types
+import weakref
+from typing import Any
+
+PHASE, STEP = 1, 3
+PARAMETER, GRADIENT, OPTIMIZER, ACTIVATION, INPUT, TEMPORARY, BUFFER, WORKSPACE = 1, 2, 3, 4, 5, 6, 7, 9
+DTYPES = {"float32": 1, "float16": 2, "bfloat16": 3, "float64": 4, "int8": 5, "int16": 6, "int32": 7, "int64": 8, "uint8": 9, "bool": 13}
+
+
+class TensorInfo(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_uint32), ("dtype", ctypes.c_uint8), ("role", ctypes.c_uint8), ("requires_grad", ctypes.c_uint8),
+                ("ndim", ctypes.c_uint8), ("shape", ctypes.POINTER(ctypes.c_uint64))]
+
+
+class Options(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("ring_bytes", ctypes.c_size_t), ("max_ring_bytes", ctypes.c_size_t),
+                ("full_wait_us", ctypes.c_uint32), ("tick_ms", ctypes.c_uint32), ("follow_fork", ctypes.c_bool), ("as_child", ctypes.c_bool)]
+
+
+def _beside(name: str) -> Any:
+    spec: Any = importlib.util.spec_from_file_location(name, os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(Exception):
+        print(f"tidemark predict: {text}", file=sys.stderr, flush=True)
+
+
+class Stop(SystemExit):
+    """Enough steps: ends the script as sys.exit() would, its finally blocks and exit functions included."""
+
+
+class Device:
+    """What the program is told of the device, from the device table: TIDEMARK_PREDICT_DEVICE has name=value pairs."""
+
+    def __init__(self, text: str) -> None:
+        self.pairs: dict[str, str] = dict(p.split("=", 1) for p in text.split(";") if "=" in p)
+        self.name: str = self.pairs.get("name", "predicted device")
+        self.capacity: int = int(self.pairs.get("capacity", 0)) or 1 << 46
+        self.major, self.minor = (int(x) for x in self.pairs.get("capability", "9.0").split("."))
+        self.processors: int = int(self.pairs.get("processors", 132))
+        self.count: int = int(self.pairs.get("count", 1))
+
+    def properties(self) -> Any:
+        return types.SimpleNamespace(name=self.name, major=self.major, minor=self.minor, total_memory=self.capacity, warp_size=32,
+                                     multi_processor_count=self.processors, is_integrated=0, is_multi_gpu_board=0, gcnArchName="",
+                                     max_threads_per_multi_processor=2048, max_threads_per_block=1024, regs_per_multiprocessor=65536,
+                                     shared_memory_per_block=49152, shared_memory_per_block_optin=232448, L2_cache_size=62914560)
+
+
+class Recorder:
+    """record.h through ctypes: one pool per virtual device; addresses are numbers that never come again."""
+
+    def __init__(self, library: str, path: str, device: Device) -> None:
+        c: Any = ctypes.CDLL(library)
+        for f in "tide_intern", "tide_op_begin":
+            getattr(c, f).restype = ctypes.c_uint32
+        for f in "tide_device_open", "tide_pool_open":
+            getattr(c, f).restype = ctypes.c_uint16
+        c.tide_intern.argtypes = [ctypes.c_char_p]
+        c.tide_op_begin.argtypes = c.tide_op_end.argtypes = [ctypes.c_uint32]
+        c.tide_device_open.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint64]
+        c.tide_pool_open.argtypes = [ctypes.c_uint16, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint64]
+        c.tide_alloc_full.argtypes = [ctypes.c_uint16, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64]
+        c.tide_free.argtypes = [ctypes.c_uint16, ctypes.c_uint64]
+        c.tide_mark.argtypes = [ctypes.c_int, ctypes.c_uint32, ctypes.c_int64]
+        c.tide_annotate.argtypes = [ctypes.c_uint32, ctypes.c_char_p]
+        c.tide_tensor.argtypes = [ctypes.c_uint16, ctypes.c_uint64, ctypes.POINTER(TensorInfo)]
+        self.c = c
+        self.names: dict[str, int] = {}
+        options = Options(ctypes.sizeof(Options), 8 << 20, 0, 1_000_000, 0, False, False)
+        if c.tide_start(os.fsencode(path), ctypes.byref(options), None):
+            raise RuntimeError(f"cannot write {path}")
+        self.pools: list[int] = []
+        for i in range(device.count):
+            d = c.tide_device_open(2, i, device.name.encode(), device.capacity)
+            self.pools.append(c.tide_pool_open(d, 1, b"DRAM", device.capacity))
+        self.next: int = 1 << 32
+
+    def intern(self, text: str) -> int:
+        known = self.names.get(text)
+        if known is None:
+            known = self.names[text] = self.c.tide_intern(text.encode(errors="replace"))
+        return known
+
+    def alloc(self, index: int, size: int) -> int:
+        """The address of a new block, rounded as the caching allocator rounds."""
+        block = (size + 511) // 512 * 512
+        addr = self.next
+        self.next += block
+        self.c.tide_alloc_full(self.pools[index], addr, block, 0, 0, size)
+        return addr
+
+    def free(self, index: int, addr: int) -> None:
+        self.c.tide_free(self.pools[index], addr)
+
+    def label(self, index: int, addr: int, role: int, name: str | None = None, tensor: Any = None) -> None:
+        info = TensorInfo(self.intern(name) if name else 0, 0, role, 2, 0, None)
+        if tensor is not None and tensor.dim() <= 16:
+            shape = (ctypes.c_uint64 * max(tensor.dim(), 1))(*[int(s) for s in tensor.shape])
+            info.dtype = DTYPES.get(str(tensor.dtype).rpartition(".")[2], 0)
+            info.ndim = tensor.dim() if info.dtype else 0
+            info.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_uint64))
+        self.c.tide_tensor(self.pools[index], addr, ctypes.byref(info))
+
+    def mark(self, kind: int, name: str, value: int = 0) -> None:
+        self.c.tide_mark(kind, self.intern(name), value)
+
+    def note(self, key: str, text: str) -> None:
+        self.c.tide_annotate(self.intern(key), text.encode(errors="replace")[:4000])
+
+
+class Meter:
+    """Storages of virtual devices that are alive, and what became of them. Called with the GIL held."""
+
+    def __init__(self, torch: Any, device: Device, recorder: Recorder) -> None:
+        self.torch = torch
+        self.device = device
+        self.recorder = recorder
+        self.live: dict[int, list[Any]] = {}  # storage -> [index, address, bytes, role]
+        self.allocated: list[int] = [0] * device.count
+        self.peak: list[int] = [0] * device.count
+        self.read: int = 0  # values the script asked for, that do not exist
+        self.bounds: dict[str, int] = {}  # ops whose result has a size that depends on data
+        self.closed = False
+        self.role_now = 0  # of what is made from now on; 0 = not known yet
+
+    def see(self, tensor: Any) -> None:
+        """A tensor that an op returned: its storage may be new."""
+        if tensor.device.type != "cuda":
+            return
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        known = self.live.get(key)
+        size = storage.nbytes()
+        if known is not None:
+            if known[2] == size:
+                return
+            self.drop(key)
+        if not size:
+            return
+        index = tensor.device.index or 0
+        if index >= len(self.allocated):
+            raise RuntimeError(f"CUDA error: invalid device ordinal (the prediction has {len(self.allocated)})")
+        addr = self.take(index, size)
+        self.live[key] = [index, addr, size, 0]
+        if self.role_now:
+            self.recorder.label(index, addr, self.role_now)  # a better one may come
+        if known is None:
+            weakref.finalize(storage, self.drop, key).atexit = False
+
+    def take(self, index: int, size: int) -> int:
+        self.allocated[index] += (size + 511) // 512 * 512
+        self.peak[index] = max(self.peak[index], self.allocated[index])
+        return self.recorder.alloc(index, size)
+
+    def give(self, index: int, addr: int, size: int) -> None:
+        self.allocated[index] -= (size + 511) // 512 * 512
+        self.recorder.free(index, addr)
+
+    def drop(self, key: int) -> None:
+        row = self.live.pop(key, None)
+        if row is not None and not self.closed:
+            self.give(row[0], row[1], row[2])
+
+    def label(self, tensor: Any, role: int, name: str | None = None) -> None:
+        row = self.live.get(tensor.untyped_storage()._cdata) if tensor.device.type == "cuda" else None
+        if row is not None and row[3] != role:
+            row[3] = role
+            self.recorder.label(row[0], row[1], role, name, tensor)
+
+    def unlabelled(self, role: int) -> None:
+        """Everything alive that has no role gets one."""
+        for row in self.live.values():
+            if not row[3]:
+                row[3] = role
+                self.recorder.label(row[0], row[1], role)
+
+
+def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
+    from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensor, FakeTensorMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    aten = torch.ops.aten
+    Tensor = torch.Tensor
+
+    def tensors(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            for v in value:
+                yield from tensors(v)
+
+    def forget_constants(args: Any) -> None:
+        for a in tensors(args):
+            if isinstance(a, FakeTensor):
+                a.constant = None
+
+    def upper_bound(func: Any, args: Any, kwargs: Any) -> Any:
+        """The largest result that an op with a data-dependent size can have."""
+        meter.bounds[str(func)] = meter.bounds.get(str(func), 0) + 1
+        name = func._schema.name
+        if name in ("aten::nonzero", "aten::argwhere"):
+            return args[0].new_empty((args[0].numel(), args[0].dim()), dtype=torch.int64)
+        if name == "aten::masked_select":
+            return args[0].new_empty((args[0].numel(),))
+        if name == "aten::index":
+            index: list[Any] = []
+            for i in args[1]:
+                if isinstance(i, Tensor) and i.dtype in (torch.bool, torch.uint8):
+                    index += [i.new_empty((i.numel(),), dtype=torch.int64) for _ in range(i.dim())]
+                else:
+                    index.append(i)
+            return func(args[0], index)
+        if name in ("aten::_unique2", "aten::unique_dim", "aten::unique_consecutive"):
+            n = args[0].numel()
+            return args[0].new_empty((n,)), args[0].new_empty((n,), dtype=torch.int64), args[0].new_empty((n,), dtype=torch.int64)
+        if name == "aten::repeat_interleave":
+            raise RuntimeError(f"{func}: the size of its result depends on data; a prediction cannot know it")
+        raise RuntimeError(f"{func}: the size of its result depends on data; a prediction cannot know it")
+
+    added, added_in_place = aten.add.Tensor, aten.add_.Tensor
+
+    def _alone(args: Any) -> bool:
+        a, b = args
+        return (isinstance(a, Tensor) and isinstance(b, Tensor) and a.shape == b.shape and a.dtype == b.dtype and a.device.type == "cuda"
+                and torch._C._storage_Use_Count(a.untyped_storage()._cdata) <= 2)  # the fake tensor and its wrapper
+
+    begin, end = meter.recorder.c.tide_op_begin, meter.recorder.c.tide_op_end
+    names: dict[Any, int] = {}
+
+    def name_of(func: Any) -> int:
+        n = names.get(func)
+        if n is None:
+            n = names[func] = meter.recorder.intern(func._schema.name)
+        return n
+
+    class MeterMode(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types_: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kwargs = kwargs or {}
+            if kwargs.get("device") is not None or func is aten.copy_.default:
+                forget_constants(args)
+            if func is added and not kwargs and _by_engine() and _alone(args):
+                func = added_in_place  # gradients that meet are summed in place where nobody else holds the first
+            hold = spaces.before(func, args, kwargs)
+            token = begin(name_of(func))
+            try:
+                out = func(*args, **kwargs)
+            except DataDependentOutputException:
+                meter.read += 1
+                end(token)
+                return _stand_in(args[0])
+            except DynamicOutputShapeException:
+                out = upper_bound(func, args, kwargs)
+            for t in tensors(out):
+                meter.see(t)
+            spaces.after(func, args, kwargs, out, hold)
+            end(token)
+            return out
+
+        @classmethod
+        def is_infra_mode(cls) -> bool:
+            return True
+
+    def _stand_in(tensor: Any) -> Any:
+        kind = getattr(tensor, "dtype", torch.float32)
+        return False if kind == torch.bool else 0j if kind.is_complex else 0.0 if kind.is_floating_point else 0
+
+    foreach: Any = importlib.import_module("torch.utils._foreach_utils")
+    optimizer: Any = importlib.import_module("torch.optim.optimizer")
+    for types_ in getattr(foreach, "_foreach_supported_types", None), getattr(optimizer, "_foreach_supported_types", None):
+        if isinstance(types_, list) and FakeTensor not in types_:
+            types_.append(FakeTensor)
+    for place in FakeTensorMode, FakeTensor, MeterMode:
+        _plain(place.__torch_dispatch__)
+    return FakeTensorMode(allow_non_fake_inputs=True), MeterMode()
+
+
+def _by_engine() -> bool:
+    """Was the op called by the autograd engine itself, not by Python code (a recomputed forward pass, say)?"""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.endswith(("torch/_compile.py", "torch/_dynamo/eval_frame.py")):
+        frame = frame.f_back
+    return frame is None or frame.f_code.co_name == "_engine_run_backward"
+
+
+def _plain(function: Any) -> None:
+    """A function that keeps the compiler out: it is out already, and need not be imported to be told so."""
+    function = getattr(function, "__func__", function)
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+        function.__dynamo_disable = function
+
+
+# ---- what torch.cuda answers ----
+
+
+class Stream:
+    """Work that never runs has no order."""
+
+    def __init__(self, device: Any = None, priority: int = 0, **kw: Any) -> None:
+        self.device, self.priority, self.stream_id, self.device_index, self.cuda_stream = device, priority, 0, 0, 0
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *why: object) -> None:
+        pass
+
+    def query(self) -> bool:
+        return True
+
+    def record_event(self, event: Any = None) -> Any:
+        return event or Event()
+
+    def wait_stream(self, other: Any) -> None:
+        pass
+
+    def wait_event(self, event: Any) -> None:
+        pass
+
+    def synchronize(self) -> None:
+        pass
+
+
+class Event:
+    def __init__(self, *args: Any, **kw: Any) -> None:
+        pass
+
+    def record(self, stream: Any = None) -> None:
+        pass
+
+    def wait(self, stream: Any = None) -> None:
+        pass
+
+    def query(self) -> bool:
+        return True
+
+    def elapsed_time(self, end: Any) -> float:
+        return 0.0
+
+    def synchronize(self) -> None:
+        pass
+
+
+def _patch_cuda(torch: Any, device: Device, meter: Meter) -> None:
+    cuda = torch.cuda
+    current = [0]
+
+    def index(d: Any = None) -> int:
+        if d is None:
+            return current[0]
+        if isinstance(d, int):
+            return d
+        i = torch.device(d).index
+        return current[0] if i is None else i
+
+    def set_device(d: Any) -> None:
+        current[0] = index(d)
+
+    def allocated(d: Any = None) -> int:
+        return meter.allocated[index(d)]
+
+    def highest(d: Any = None) -> int:
+        return meter.peak[index(d)]
+
+    def reset(d: Any = None) -> None:
+        meter.peak[index(d)] = meter.allocated[index(d)]
+
+    def stats(d: Any = None) -> dict[str, int]:
+        now, most = allocated(d), highest(d)
+        out = {f"{kind}_bytes.all.{what}": value for kind in ("allocated", "reserved", "active", "requested")
+               for what, value in (("current", now), ("peak", most), ("allocated", most), ("freed", most - now))}
+        return {**out, "num_alloc_retries": 0, "num_ooms": 0}
+
+    def nothing(*args: Any, **kw: Any) -> None:
+        return None
+
+    def seeds(*args: Any, **kw: Any) -> Any:
+        return torch.zeros(16, dtype=torch.uint8)
+
+    answers: dict[str, Any] = {
+        "is_available": lambda: True, "device_count": lambda: device.count, "current_device": lambda: current[0], "set_device": set_device,
+        "get_device_name": lambda d=None: device.name, "get_device_capability": lambda d=None: (device.major, device.minor),
+        "get_device_properties": lambda d=None: device.properties(), "is_bf16_supported": lambda *a, **k: device.major >= 8,
+        "is_initialized": lambda: True, "init": nothing, "_lazy_init": nothing, "_lazy_call": lambda f, **k: None, "synchronize": nothing,
+        "empty_cache": nothing, "ipc_collect": nothing, "memory_allocated": allocated, "max_memory_allocated": highest,
+        "memory_reserved": allocated, "max_memory_reserved": highest, "reset_peak_memory_stats": reset, "reset_max_memory_allocated": reset,
+        "mem_get_info": lambda d=None: (device.capacity - allocated(d), device.capacity), "memory_stats": stats,
+        "manual_seed": nothing, "manual_seed_all": nothing, "seed": nothing, "seed_all": nothing, "initial_seed": lambda: 0,
+        "get_rng_state": seeds, "set_rng_state": nothing, "get_rng_state_all": lambda: [seeds()], "set_rng_state_all": nothing,
+        "is_current_stream_capturing": lambda: False, "current_stream": lambda d=None: Stream(d), "default_stream": lambda d=None: Stream(d),
+        "set_stream": nothing, "stream": lambda s: contextlib.nullcontext(s), "Stream": Stream, "Event": Event,
+        "get_arch_list": lambda: [f"sm_{device.major}{device.minor}"], "set_per_process_memory_fraction": nothing, "utilization": lambda d=None: 0,
+        "_is_compiled": lambda: True, "memory_summary": lambda *a, **k: "",
+    }
+    for name, value in answers.items():
+        setattr(cuda, name, value)
+    for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "reset_peak_memory_stats", "empty_cache",
+                 "mem_get_info", "memory_stats"):
+        if hasattr(cuda.memory, name):
+            setattr(cuda.memory, name, answers[name])
+    for name in ("get_rng_state", "set_rng_state", "manual_seed", "manual_seed_all"):
+        setattr(cuda.random, name, answers[name])
+    for name in ("range_push", "range_pop", "mark"):
+        setattr(cuda.nvtx, name, nothing)
+    torch.version.cuda = "12.8"
+    torch.backends.cuda.is_built = lambda: True
+    torch.backends.cudnn.is_available = lambda: True
+    torch.backends.cudnn.version = lambda: 91900
+    torch._C._cuda_getDeviceCount = lambda: device.count
+    torch._C._cuda_isCurrentStreamCapturing = lambda: False
+    if hasattr(torch, "accelerator"):
+        torch.accelerator.is_available = lambda: True
+        torch.accelerator.device_count = lambda: device.count
+        torch.accelerator.synchronize = nothing
+
+
+def _patch_tensors(torch: Any, meter: Meter) -> None:
+    """Numbers that do not exist, and what the fake mode refuses although it changes no memory."""
+    import copyreg
+
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    def swap(a: Any, b: Any) -> None:
+        """torch.utils.swap_tensors, weak references or not: a module's move keeps its parameters' identity, tied ones included."""
+        a.__class__, b.__class__ = b.__class__, a.__class__
+        a.__dict__, b.__dict__ = b.__dict__, a.__dict__
+        for name in copyreg._slotnames(a.__class__):  # type: ignore[attr-defined]
+            if hasattr(a, name) and hasattr(b, name):
+                va, vb = getattr(a, name), getattr(b, name)
+                setattr(a, name, vb)
+                setattr(b, name, va)
+        torch._C._swap_tensor_impl(a, b)
+
+    torch.utils.swap_tensors = swap
+    Tensor = torch.Tensor
+    real_numpy, real_tolist = Tensor.numpy, Tensor.tolist
+
+    def numpy(self: Any, *args: Any, **kw: Any) -> Any:
+        if not isinstance(self, FakeTensor):
+            return real_numpy(self, *args, **kw)
+        import numpy as np
+
+        meter.read += 1
+        kind = str(self.dtype).rpartition(".")[2]
+        return np.zeros(tuple(self.shape), dtype="float32" if kind == "bfloat16" else kind)
+
+    def tolist(self: Any) -> Any:
+        return numpy(self).tolist() if isinstance(self, FakeTensor) else real_tolist(self)
+
+    def pin(self: Any, *args: Any, **kw: Any) -> Any:
+        return self
+
+    Tensor.numpy, Tensor.tolist, Tensor.pin_memory = numpy, tolist, pin
+    Tensor.__array__ = lambda self, dtype=None: numpy(self) if dtype is None else numpy(self).astype(dtype)
+    Tensor.record_stream = lambda self, stream: None
+    real_resize = torch.UntypedStorage.resize_
+
+    def resize(self: Any, size: int) -> Any:
+        out = real_resize(self, size)
+        row = meter.live.get(self._cdata)
+        if row is not None and row[2] != size:  # FSDP frees and refills its buffers so
+            meter.give(row[0], row[1], row[2])
+            del meter.live[self._cdata]
+            if size:
+                meter.live[self._cdata] = [row[0], meter.take(row[0], size), size, row[3]]
+        return out
+
+    torch.UntypedStorage.resize_ = resize
+    data: Any = importlib.import_module("torch.utils.data")
+    make = data.DataLoader.__init__
+
+    def loader(self: Any, *args: Any, **kw: Any) -> None:
+        """Without workers: a process of its own has no fake tensors. Data of any number of workers look alike."""
+        args = args[:5] + (0,) + args[6:] if len(args) > 5 else args
+        for name in "num_workers", "prefetch_factor", "persistent_workers", "pin_memory", "timeout", "multiprocessing_context":
+            kw.pop(name, None)
+        make(self, *args, **kw)
+
+    data.DataLoader.__init__ = loader
+
+
+# ---- modules, backward passes, optimizers ----
+
+
+class Watch:
+    """Ops, roles and phases: MODEL_CREATION, OPTIMIZER_CREATION, FORWARD_PASS, BACKWARD_PASS, OPTIMIZER_STEP."""
+
+    def __init__(self, torch: Any, meter: Meter, steps: int) -> None:
+        self.torch, self.meter, self.recorder = torch, meter, meter.recorder
+        self.limit = steps
+        self.steps = 0
+        self.forwards = self.backwards = 0
+        self.depth = 0
+        self.names: dict[int, str] = {}
+        self.roots: dict[int, Any] = {}
+        self.open: list[tuple[int, int]] = []
+        self.stepper: Any = None
+        self.phase = "MODEL_CREATION"
+
+    def end(self, phase: str) -> None:
+        """A phase of that name ends here."""
+        self.recorder.mark(PHASE, phase)
+
+    def install(self) -> None:
+        torch = self.torch
+        modules: Any = importlib.import_module("torch.nn.modules.module")
+        modules.register_module_forward_pre_hook(self.enter)
+        modules.register_module_forward_hook(self.leave, always_call=True)
+        inner = torch.autograd.backward
+        gradients = torch.autograd.grad
+
+        def backward(*args: Any, **kw: Any) -> Any:
+            return self.around(inner, args, kw)
+
+        def grad(*args: Any, **kw: Any) -> Any:
+            return self.around(gradients, args, kw)
+
+        torch.autograd.backward = backward
+        torch.autograd.grad = grad
+        optimizer: Any = importlib.import_module("torch.optim.optimizer")
+        optimizer.register_optimizer_step_pre_hook(self.before_step)
+        optimizer.register_optimizer_step_post_hook(self.after_step)
+        make = torch.optim.Optimizer.__init__
+
+        def init(this: Any, *args: Any, **kw: Any) -> None:
+            make(this, *args, **kw)
+            if self.phase == "MODEL_CREATION":
+                self.end("MODEL_CREATION")
+                self.phase = "OPTIMIZER_CREATION"
+
+        torch.optim.Optimizer.__init__ = init
+
+    def path(self, module: Any) -> str:
+        name = self.names.get(id(module))
+        if name is None:
+            root = type(module).__name__
+            for path, m in module.named_modules():
+                self.names[id(m)] = f"nn.Module: {root}.{path}" if path else f"nn.Module: {root}"
+            self.roots[id(module)] = module
+            for n, p in module.named_parameters():
+                self.meter.label(p, PARAMETER, n)
+            for n, b in module.named_buffers():
+                self.meter.label(b, BUFFER, n)
+            name = self.names[id(module)]
+        return name
+
+    def enter(self, module: Any, args: Any) -> None:
+        if not self.depth and not self.backwards and self.phase != "TRAINING":
+            self.end(self.phase)
+            self.phase = "TRAINING"
+            self.recorder.mark(STEP, "step", self.steps)
+        if not self.depth:
+            self.meter.unlabelled(INPUT)
+        self.depth += 1
+        self.forwards += 1
+        self.open.append((id(module), self.recorder.c.tide_op_begin(self.recorder.intern(self.path(module)))))
+
+    def leave(self, module: Any, args: Any, out: Any) -> None:
+        while self.open:
+            key, token = self.open.pop()
+            self.depth -= 1
+            self.recorder.c.tide_op_end(token)
+            if key == id(module):
+                break
+
+    def around(self, function: Any, args: Any, kw: Any) -> Any:
+        outer = self.backwards == 0
+        if outer:
+            if self.phase == "TRAINING":
+                self.end("FORWARD_PASS")
+            self.meter.unlabelled(ACTIVATION)
+            self.meter.role_now = TEMPORARY
+        self.backwards += 1
+        token = self.recorder.c.tide_op_begin(self.recorder.intern("backward"))
+        try:
+            return function(*args, **kw)
+        finally:
+            self.recorder.c.tide_op_end(token)
+            self.backwards -= 1
+            if outer:
+                self.meter.role_now = 0
+                for root in list(self.roots.values()):
+                    for n, p in root.named_parameters():
+                        if p.grad is not None:
+                            self.meter.label(p.grad, GRADIENT, n + ".grad")
+                self.end("BACKWARD_PASS")
+
+    def before_step(self, optimizer: Any, args: Any, kw: Any) -> None:
+        self.open.append((id(optimizer), self.recorder.c.tide_op_begin(self.recorder.intern(f"Optimizer.step#{type(optimizer).__name__}.step"))))
+
+    def after_step(self, optimizer: Any, args: Any, kw: Any) -> None:
+        while self.open:
+            key, token = self.open.pop()
+            self.recorder.c.tide_op_end(token)
+            if key == id(optimizer):
+                break
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                self.meter.label(p, PARAMETER)
+        for state in optimizer.state.values():
+            for name, value in state.items() if isinstance(state, dict) else ():
+                if isinstance(value, self.torch.Tensor):
+                    self.meter.label(value, OPTIMIZER, name)
+        self.end("OPTIMIZER_STEP")
+        if self.stepper is None:
+            self.stepper = weakref.ref(optimizer)
+        if self.stepper() is optimizer:
+            self.steps += 1
+            self.recorder.mark(STEP, "step", self.steps)
+            if self.limit and self.steps >= self.limit:
+                raise Stop(0)
+
+
+# ---- the start ----
+
+
+def _torch_place() -> Any:
+    """The torch that will be imported, as far as its files tell."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or not spec.origin:
+        return None
+    told: dict[str, Any] = {}
+    with open(os.path.join(os.path.dirname(spec.origin), "version.py"), encoding="utf-8") as f:
+        exec(f.read(), told)  # noqa: S102: torch's own file, which the import runs too
+    version = [int(x) for x in told["__version__"].split("+")[0].split(".")[:2]]
+    return types.SimpleNamespace(__file__=spec.origin, __version__=told["__version__"], cuda=told.get("cuda"),
+                                 version=types.SimpleNamespace(git_version=told.get("git_version")),
+                                 _C=types.SimpleNamespace(_GLIBCXX_USE_CXX11_ABI=version >= [2, 6]))
+
+
+def _imported() -> None:
+    import torch
+
+    device = Device(os.environ.get("TIDEMARK_PREDICT_DEVICE", ""))
+    _fake.tide_fake_devices(device.count)
+    recorder = Recorder(os.environ["TIDEMARK_PREDICT_LIBRARY"], os.environ["TIDEMARK_PREDICT"], device)
+    meter = Meter(torch, device, recorder)
+    recorder.note("predicted.device", device.name)
+    recorder.note("predicted.torch", torch.__version__)
+    recorder.note("predicted.settings", os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""))
+    rules = _beside("tidemark_workspaces")
+    spaces = rules.Workspaces(torch, meter, device)
+    chosen = rules.attention(torch, device)
+    torch._VF.lstm = rules.lstm(torch, meter)
+    torch._C._nn.scaled_dot_product_attention = torch.nn.functional.scaled_dot_product_attention = chosen
+    torch._C._cuda_getCurrentRawStream = lambda i: 0  # asked for by imports of the fake mode, which look at torch.cuda as it was
+    fake, mode = _fake_mode(torch, meter, spaces)
+    _patch_cuda(torch, device, meter)
+    _patch_tensors(torch, meter)
+    watch = Watch(torch, meter, int(os.environ.get("TIDEMARK_PREDICT_STEPS", "2")))
+    watch.install()
+    if "TIDEMARK_PREDICT_WORLD" in os.environ:
+        _beside("tidemark_world").install(torch, int(os.environ["TIDEMARK_PREDICT_WORLD"]))
+    compiled = torch.compile
+
+    def compile_(model: Any = None, **kw: Any) -> Any:
+        """Runs eagerly, and says so: what a compiler fuses is not known without it."""
+        if not getattr(compile_, "said", False):
+            compile_.said = True  # type: ignore[attr-defined]
+            recorder.note("predicted.eager", "torch.compile was left out: the program ran eagerly")
+        return model if model is not None else (lambda m: m)
+
+    torch.compile = compile_
+    torch.nn.Module.compile = lambda self, *a, **k: None
+    del compiled
+    _plain(importlib.import_module("torch.utils.checkpoint").checkpoint)
+    fake.__enter__()
+    mode.__enter__()
+
+    def finish() -> None:
+        recorder.note("predicted.steps", str(watch.steps))
+        recorder.note("predicted.forwards", str(watch.forwards))
+        recorder.note("predicted.values_read", str(meter.read))
+        recorder.note("predicted.cudnn", str(spaces.cudnn))
+        for what, text in spaces.unknown.items():
+            recorder.note("predicted.unknown", f"{what}: {text}")
+        for op, n in meter.bounds.items():
+            recorder.note("predicted.unknown", f"{op}: its size depends on data; the largest it can be was taken, {n} times")
+        meter.closed = True
+        recorder.c.tide_stop(None)
+
+    atexit.register(finish)
+
+
+_fake: Any = None
+
+
+def install() -> None:
+    global _fake
+    place = _torch_place()
+    if place is None:
+        return  # a Python without torch: nothing to predict, which the command says
+    if place.cuda:
+        _say(f"torch {place.__version__} is built for CUDA {place.cuda}; a prediction needs a build without CUDA (torch+cpu) of the same version")
+        os._exit(2)
+    with _beside("tidemark_build").library(place, os.environ["TIDEMARK_PREDICT_SOURCE"], _say) as path:
+        _fake = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+    _beside("tidemark_watch").Watch(_imported)

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""`tidemark predict -- PROGRAM`: unchanged training scripts on devices that are not there.
+
+Two configurations of bench/torch/predict_accuracy.py are held against what an H200 measured (torch 2.11); a small script
+against figures that follow from its shapes; awkward scripts against the messages they get.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(os.environ["TIDE_SOURCE"])
+TIDEMARK = os.environ["TIDEMARK"]
+PYTHON = ROOT / ".venv" / "bin" / "python"
+MIB = 1 << 20
+MEASURED = {"lstm-f32": (1185.9, 1594.0)}  # MiB allocated and reserved, tests/data is the H200's
+
+MLP = """
+import sys, torch, torch.nn as nn
+n = int(sys.argv[1])
+model = nn.Sequential(nn.Linear(1024, 4096), nn.ReLU(), nn.Linear(4096, 1024))
+model[2].weight.requires_grad_(True)
+model = model.to("cuda")
+assert torch.cuda.is_available() and torch.cuda.get_device_capability() == (9, 0)
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler("cuda")
+data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(4 * n, 1024)), batch_size=n, num_workers=2, pin_memory=True)
+for (x,) in data:
+    with torch.autocast("cuda"):
+        loss = model(x.to("cuda", non_blocking=True)).float().pow(2).mean()
+    scaler.scale(loss).backward()
+    scaler.unscale_(opt)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    scaler.step(opt)
+    scaler.update()
+    opt.zero_grad()
+    print("loss", loss.item())
+print("never reached: it ends after two steps")
+"""
+PLAIN = """
+import sys, torch, torch.nn as nn
+n = int(sys.argv[1])
+w = nn.Parameter(torch.zeros(1024, 1024, device="cuda"))
+opt = torch.optim.SGD([w], lr=0.1, foreach=False)
+for _ in range(2):
+    x = torch.zeros(n, 1024, device="cuda")
+    (x @ w).sum().backward()
+    opt.step()
+    opt.zero_grad()
+"""
+
+
+def predict(*args: object, script: str | None = None, folder: Path, fails: bool = False) -> tuple[dict, str]:
+    command = [TIDEMARK, "predict", "--json", *map(str, args)]
+    if script is not None:
+        path = folder / "script.py"
+        path.write_text(script)
+        command = [c if c != "SCRIPT" else str(path) for c in command]
+    p = subprocess.run(command, capture_output=True, text=True, timeout=500, env={**os.environ, "TMPDIR": str(folder)})
+    assert (p.returncode != 0) == fails, (p.returncode, p.stdout, p.stderr)
+    return json.loads(p.stdout) if p.stdout.strip() else {}, p.stderr
+
+
+def check_exact(folder: Path) -> None:
+    """Figures that follow from shapes: weights, gradients, one activation, the two workspaces."""
+    d, _ = predict("--like", "h200", "--", PYTHON, "SCRIPT", 4096, script=PLAIN, folder=folder)
+    weight, batch, out = 4 * MIB, 16 * MIB, 16 * MIB
+    phases = {p["phase"]: p for p in d["phases"]}
+    assert phases["MODEL_CREATION"]["segment_change_bytes"] == weight, phases
+    assert d["steps"] == 2 and d["fits"] is True and not d["unknown"], d
+    # at the peak: weight, input, result (kept alive by the sum until it is spent), its gradient's expansion costs nothing, workspaces of two threads
+    roles = {r["role"]: r["bytes"] for r in d["roles"]}
+    assert roles["parameter"] == weight and roles["workspace"] == 64 * MIB, roles
+    assert roles["activation"] >= batch, roles  # no module ran: the input counts among what the backward pass needs
+    assert d["peak_allocated_bytes"] >= weight + batch + out, d
+    assert d["peak_reserved_bytes"] % (2 * MIB) == 0 and d["peak_reserved_bytes"] >= d["peak_allocated_bytes"], d
+
+
+def check_script(folder: Path) -> None:
+    """autocast, a scaler, clipping, workers and pinned memory; it reads a value, which is 0."""
+    d, err = predict("--like", "h200", "--capacity", "70MiB", "--", PYTHON, "SCRIPT", 256, script=MLP, folder=folder)
+    names = [p["phase"] for p in d["phases"]]
+    assert names[:5] == ["MODEL_CREATION", "OPTIMIZER_CREATION", "FORWARD_PASS", "BACKWARD_PASS", "OPTIMIZER_STEP"], names
+    assert d["values_read"] >= 1 and "loss 0.0" in err and "never reached" not in err, err
+    assert d["fits"] is False and d["runs_out_in"], d
+
+
+def check_sizes(folder: Path) -> None:
+    d, _ = predict("--like", "h200", "--at", 512, "--at", 1024, "--at", 2048, "--", PYTHON, "SCRIPT", "{}", script=PLAIN, folder=folder)
+    row = next(r for r in d["sizes"] if r["size"] == 1024)  # told from the two others
+    assert abs(row["off_bytes"]) <= row["recorded_bytes"] * 0.02, d["sizes"]
+    assert d["fits"] > 2048 if isinstance(d.get("fits"), int) else True, d
+
+
+def check_messages(folder: Path) -> None:
+    rows = {
+        "import sys": "put no tensor on a CUDA device",
+        "import torch; x = torch.ones(9, device='cuda'); x[x > 0]; raise ValueError('mine')": "ValueError: mine",
+    }
+    for script, message in rows.items():
+        d, err = predict("--like", "h200", "--", PYTHON, "SCRIPT", script=script, folder=folder, fails=True)
+        assert message in err, (script, err)
+    assert any("depends on data" in u for u in d["unknown"]), d
+    for args, message in ((("--like", "none", "--", "true"), "no device 'none'"), (("--at", "4", "--", "true"), "write {}"),
+                          (("--like", "h200", "--", "no-such-program"), "No such file")):
+        _, err = predict(*args, folder=folder, fails=True)
+        assert message in err, (args, err)
+
+
+def check_measured(folder: Path) -> None:
+    for name, (allocated, reserved) in MEASURED.items():
+        d, _ = predict("--like", "h200", "--steps", 0, "--", PYTHON, ROOT / "bench/torch/predict_accuracy.py", "train", name, folder=folder)
+        got = d["peak_allocated_bytes"] / MIB, d["peak_reserved_bytes"] / MIB
+        assert abs(got[0] / allocated - 1) < 0.01 and abs(got[1] / reserved - 1) < 0.03, (name, got, allocated, reserved)
+
+
+def main() -> int:
+    if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode:
+        print("SKIP: no PyTorch in .venv (tools/setup test)")
+        return 77
+    for check in check_exact, check_script, check_sizes, check_messages, check_measured:
+        with tempfile.TemporaryDirectory() as folder:
+            check(Path(folder))
+            print("ok", check.__name__, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
