@@ -17,6 +17,7 @@ MAY = {  # folder of src/ -> folders it may include besides itself
     "analyze": {"base", "model"},
     "render": {"base", "model", "analyze"},
     "serve": {"base", "format", "model", "import", "analyze", "render"},
+    "usage": {"base", "model", "import", "analyze", "render"},
     "cli": {"base", "config", "format", "model", "import", "analyze", "render", "serve"},
 }
 # What runs inside other people's processes may use nothing but libc, its own headers and xxHash.

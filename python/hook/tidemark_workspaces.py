@@ -145,6 +145,10 @@ class Workspaces:
         self.passing(index, 4 * q.numel() + 4 * q.shape[0] * q.shape[1] * q.shape[2])
 
     def convolution(self, func: Any, args: Any, kwargs: Any, out: Any, index: int) -> None:
+        backward = func._schema.name == "aten::convolution_backward"
+        weight, stride = (args[2], args[4]) if backward else (args[1], args[3] if len(args) > 3 else [1])
+        if all(k <= s for k, s in zip(weight.shape[2:], list(stride) * 3)):
+            return  # windows that do not overlap (a vision transformer's patches): a matrix product
         self.cudnn = int(self.device.pairs.get("cudnn", 184 << 20))
         self.unknown["cuDNN workspaces of convolutions"] = "cuDNN chooses algorithms on the device; reserved bytes are a range"
 

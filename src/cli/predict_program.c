@@ -30,12 +30,21 @@ struct program {
 	bool several; /* arguments have {} */
 };
 
+/* One recording that was kept of an earlier prediction. */
+static bool is_kept(const tide_args *a)
+{
+	size_t n = strlen(a->files[0]);
+	return a->n_files == 1 && n > 5 && !strcmp(a->files[0] + n - 5, ".tide");
+}
+
 bool tide__predict_is_program(const tide_args *a)
 {
 	if (!a->n_files)
 		return false;
 	const char *s = a->files[0], *eq = strchr(s, '=');
-	return !eq || eq == s || strspn(s, "0123456789") != (size_t)(eq - s);
+	if (eq && eq != s && strspn(s, "0123456789") == (size_t)(eq - s))
+		return false;
+	return is_kept(a) || access(s, F_OK) || !access(s, X_OK); /* else a recording without its size */
 }
 
 /* ---- before ---- */
@@ -262,8 +271,7 @@ int tide__predict_program(const tide_args *a, const tide_predict_program *p,
 		rc = find_device(&g);
 	if (rc)
 		return rc;
-	size_t n = strlen(a->files[0]);
-	if (a->n_files == 1 && n > 5 && !strcmp(a->files[0] + n - 5, ".tide")) /* kept of an earlier one */
+	if (is_kept(a))
 		return show(&g, a->files[0]);
 	for (size_t i = 0; i < a->n_files; i++)
 		g.several |= strstr(a->files[i], "{}") != NULL;

@@ -23,7 +23,7 @@
 #define TIDE_IMPORTERS(X)    \
 	X(tide__import_tide) \
 	X(tide__import_kineto) X(tide__import_torchsnap) X(tide__import_tracker) \
-	X(tide__import_torchtrace)
+	X(tide__import_torchtrace) X(tide__import_ttgraph)
 
 #define X(name) extern const tide_importer name;
 TIDE_IMPORTERS(X)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""A memory usage tracker: memory between snapshots, printed as trackers print it.
+
+    guard = tidemark.MemoryUsageTracker.begin_capture()
+    ...
+    tidemark.MemoryUsageTracker.snapshot("MODEL_CREATION")
+    tidemark.MemoryUsageTracker.end_capture("ITERATION_COMPLETE")
+    tidemark.MemoryUsageTracker.print_memory_usage()
+    guard.release()
+
+A capture is a recording (of PyTorch's memory too, where torch can be imported): where one is in progress its phases go into that, else one
+is made among temporary files, and clear() removes it.
+"""
+from __future__ import annotations
+
+import contextlib
+import enum
+import os
+import sys
+import tempfile
+from typing import Any
+
+from . import _native, _record
+
+
+class RunMode(enum.Enum):
+    """NO_DISPATCH: nothing runs (under `tidemark predict`, or with memory recorded by hand); what is recorded was never allocated."""
+
+    NORMAL = 0
+    NO_DISPATCH = 1
+
+
+class Guard:
+    """Ends the capture and forgets it when it goes, unless release() was called."""
+
+    def __init__(self) -> None:
+        self._held = True
+
+    def release(self) -> None:
+        self._held = False
+
+    def __enter__(self) -> Guard:
+        return self
+
+    def __exit__(self, *why: object) -> None:
+        self.__del__()
+
+    def __del__(self) -> None:
+        if self._held:
+            self._held = False
+            with contextlib.suppress(Exception):
+                MemoryUsageTracker.clear()
+
+
+class MemoryUsageTracker:
+    _active = False
+    _path: str | None = None
+    _own = _temporary = _attached = False
+
+    @classmethod
+    def begin_capture(cls, mode: RunMode = RunMode.NORMAL, path: str | os.PathLike[str] | None = None) -> Guard:
+        if cls._active:
+            raise RuntimeError("MemoryUsageTracker: Capture already active")
+        cls.clear()
+        cls._own = not _record.running()
+        cls._temporary = cls._own and path is None
+        if cls._own:
+            if path is None:
+                fd, name = tempfile.mkstemp(".tide", "tidemark-usage-")
+                os.close(fd)
+                path = name
+            _record.start(path, **_record.TORCH)
+        else:
+            _record.phase("(before the capture)")
+        cls._path = _record.path_now()
+        cls._attached = cls._attach()
+        if mode is RunMode.NO_DISPATCH:
+            _native.annotate("predicted.device", "NO_DISPATCH")
+        cls._active = True
+        return Guard()
+
+    @staticmethod
+    def _attach() -> bool:
+        """PyTorch's memory, where the program has imported it and nobody records it yet."""
+        if "torch" not in sys.modules:
+            return False
+        from . import torch as capture
+
+        if capture.attached():
+            return False
+        capture.attach(ops=False)
+        return True
+
+    @classmethod
+    def snapshot(cls, name: str) -> None:
+        if not cls._active:
+            raise RuntimeError("MemoryUsageTracker: snapshot without an active capture")
+        _record.phase(name)
+
+    @classmethod
+    def end_capture(cls, name: str = "END_TRACE") -> None:
+        if not cls._active:
+            return
+        cls.snapshot(name)
+        cls._active = False
+        if cls._attached:
+            from . import torch as capture
+
+            capture.detach()
+        if cls._own:
+            _record.stop()
+
+    @classmethod
+    def print_memory_usage(cls, file: Any = None) -> None:
+        if cls._path is None:
+            print("WARNING: No traces captured", file=file)
+            return
+        from ._ask import ask
+
+        status, out, complaints = ask(["phases", "--tracker", "--", cls._path], None)
+        if status:
+            raise _native.Error(complaints.decode(errors="replace").strip().split("\n")[0])
+        print(out.decode(errors="replace"), end="", file=file, flush=True)
+
+    @classmethod
+    def clear(cls) -> None:
+        cls.end_capture()
+        if cls._temporary and cls._path:
+            with contextlib.suppress(OSError):
+                os.unlink(cls._path)
+        cls._path = None
+        cls._own = cls._temporary = cls._attached = False
+
+    @classmethod
+    def get_memory_usage_all(cls) -> list[tuple[str, dict[str, int]]]:
+        """(name, figures in bytes) of every snapshot, in order; names may repeat."""
+        if cls._path is None:
+            return []
+        from ._trace import ask
+
+        out = []
+        for p in ask("phases", cls._path)["phases"]:
+            if p["name"] is not None:
+                rows = [m for m in p["memory"] if m["scope"] == "device"]
+                best = next((m for m in rows if m["device"] != "cpu"), rows[0] if rows else {})
+                out.append((p["name"], {k: v for k, v in best.items() if k.endswith("_bytes")}))
+        return out
+
+    @classmethod
+    def get_memory_usage(cls, name: str) -> dict[str, int]:
+        """Figures of the one snapshot of that name."""
+        found = [figures for n, figures in cls.get_memory_usage_all() if n == name]
+        if not found:
+            raise KeyError(f"no snapshot '{name}'")
+        if len(found) > 1:
+            raise ValueError(f"the name '{name}' is ambiguous: {len(found)} snapshots have it; ask for all")
+        return found[0]
+
+    get_dram_usage = get_l1_usage = get_memory_usage
+    get_dram_usage_all = get_l1_usage_all = get_memory_usage_all
