@@ -16,9 +16,10 @@ MAY = {  # folder of src/ -> folders it may include besides itself
     "import": {"base", "format", "model"},
     "analyze": {"base", "model"},
     "render": {"base", "model", "analyze"},
-    "serve": {"base", "format", "model", "import", "analyze", "render"},
+    "api": {"base", "model", "import", "analyze", "render"},
+    "serve": {"base", "format", "model", "import", "analyze", "render", "api"},
     "usage": {"base", "model", "import", "analyze", "render"},
-    "cli": {"base", "config", "format", "model", "import", "analyze", "render", "serve"},
+    "cli": {"base", "config", "format", "model", "import", "analyze", "render", "api", "serve"},
 }
 # What runs inside other people's processes may use nothing but libc, its own headers and xxHash.
 INJECTED = {"base", "runtime", "capture"}

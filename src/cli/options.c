@@ -66,37 +66,6 @@ bool tide__parse_bytes(const char *text, int64_t *out)
 	return true;
 }
 
-bool tide__parse_time(const char *text, int64_t end, int64_t *out)
-{
-	static const struct {
-		const char *name;
-		double ns;
-	} units[] = { { "", 1 }, { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
-	char *rest;
-	if (!isdigit((unsigned char)*text))
-		return false;
-	errno = 0;
-	long long whole = strtoll(text, &rest, 10);
-	bool exact = !errno && *rest != '.'; /* whole numbers stay exact */
-	if (strpbrk(text, "eExXpP"))
-		return false; /* strtod would read more than decimals */
-	double v = strtod(text, &rest);
-	while (*rest == ' ')
-		rest++;
-	double scale = !strcmp(rest, "%") ? (double)end / 100 : 0;
-	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-		if (!strcmp(rest, units[i].name))
-			scale = units[i].ns;
-	if (exact && scale == 1) {
-		*out = whole;
-		return true;
-	}
-	if (scale == 0 || v * scale >= 9.2e18)
-		return !strcmp(rest, "%") && end == 0 ? (*out = 0, true) : false;
-	*out = (int64_t)(v * scale + 0.5);
-	return true;
-}
-
 /* Index of the choice among a comma-separated list, or -1. */
 static int choice(const char *choices, const char *text)
 {

@@ -8,6 +8,7 @@
 #ifndef TIDE_CLI_OPTIONS_H
 #define TIDE_CLI_OPTIONS_H
 
+#include "api/select.h"
 #include "cli/cli.h"
 
 /* Fill a->opt and a->files from argv[0..argc) (the words after the command's name); texts are
@@ -19,7 +20,5 @@ void tide__options_free(tide_args *a);
 
 /* "4096", "2GiB", "1.5 MB": units are powers of 1024, as everywhere in Tidemark. */
 bool tide__parse_bytes(const char *text, int64_t *out);
-/* A time from the trace's start: "1.5s", "200 ms", "10us", "123ns", "123" (ns), "50%" of `end`. */
-bool tide__parse_time(const char *text, int64_t end, int64_t *out);
 
 #endif

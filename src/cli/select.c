@@ -9,17 +9,6 @@
 #include "cli/options.h"
 #include "render/text/labels.h"
 
-uint32_t tide__device_find(const tide_model *m, const char *text)
-{
-	char name[64];
-	char *end;
-	for (uint32_t d = 1; d < m->devices.n; d++)
-		if (!strcmp(tide__device_name(m, d, name, sizeof name), text))
-			return d;
-	unsigned long v = strtoul(text, &end, 10);
-	return *text && !*end && v < m->devices.n ? (uint32_t)v : 0;
-}
-
 int tide__no_device(const tide_args *a, const tide_model *m, const char *text)
 {
 	char list[300] = "", name[64];
@@ -64,18 +53,6 @@ bool tide__cli_one_device(const tide_args *a, const tide_value *v, const tide_mo
 	return true;
 }
 
-/* "#1000": a number of moves, at most all. */
-static bool parse_cut(const char *text, size_t all, uint64_t *out)
-{
-	char *end;
-	if (*text < '0' || *text > '9')
-		return false;
-	*out = strtoull(text, &end, 10);
-	if (*out > all)
-		*out = all;
-	return !*end;
-}
-
 bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model *m,
 		      tide_moment *out)
 {
@@ -86,7 +63,7 @@ bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model 
 	out->at_peak = !strcmp(v->text, "peak");
 	if (out->at_peak)
 		return true;
-	if (v->text[0] == '#' && parse_cut(v->text + 1, m->moves.n, &out->cut)) {
+	if (v->text[0] == '#' && tide__parse_cut(v->text + 1, m->moves.n, &out->cut)) {
 		out->t = out->cut ? tide__move_time(m, (size_t)out->cut - 1) : 0;
 		return true;
 	}

@@ -6,6 +6,7 @@
 
 #include "analyze/memory/moment.h"
 #include "analyze/memory/usage.h"
+#include "api/select.h"
 #include "cli/cli.h"
 
 #define TIDE_OPTION_DEVICE                                                              \
@@ -18,8 +19,6 @@
 			"at a time (1.5s, 200ms, 50%), after N moves (#N), or at the peak" \
 	}
 
-/* Returns the row of the device called "cuda:0", "cpu" or by its row number; 0 if there is none. */
-uint32_t tide__device_find(const tide_model *m, const char *text);
 /* Prints a usage error that lists the devices there are. Returns 2. */
 int tide__no_device(const tide_args *a, const tide_model *m, const char *text);
 

@@ -31,6 +31,10 @@ typedef struct tide_hta_view {
 	const char *window; /* what was asked: "all", "drop-last-step", "steps 3..5" */
 } tide_hta_view;
 
+/* The report as one JSON object; of kernels, too. */
+void tide__hta_put_json(const tide_hta_job *job, const tide_hta_view *view, tide_json *j);
+void tide__kernels_put_json(const tide_hta_job *job, const tide_hta_view *view, int by,
+			    tide_json *j);
 /* The JSON document of `tidemark hta --json`. False when writing failed. */
 bool tide__hta_json(const tide_hta_job *job, const tide_hta_view *view, FILE *out);
 /* The report of `tidemark hta`. */

@@ -289,52 +289,63 @@ static void put_summary(tide_json *j, const tide_hta_job *job)
 	tide__json_object_end(j);
 }
 
-bool tide__hta_json(const tide_hta_job *job, const tide_hta_view *view, FILE *out)
+void tide__hta_put_json(const tide_hta_job *job, const tide_hta_view *view, tide_json *j)
 {
 	const tide_hta *s = job->sum;
+	tide__json_object(j);
+	tide__json_kstr(j, "window", view->window);
+	tide__json_karray(j, "ranks");
+	for (size_t i = 0; i < job->n_ranks; i++)
+		put_rank(j, job, &job->ranks[i]);
+	tide__json_array_end(j);
+	put_summary(j, job);
+	put_grid(j, "kernels", tide__grid_kernels(s, view->top));
+	put_grid(j, "kernel_types", tide__grid_types(s));
+	put_grid(j, "ops", tide__grid_ops(s, view->top));
+	put_grid(j, "launch_calls", tide__grid_apis(s, 0));
+	put_grid(j, "annotations", tide__grid_annotations(s, view->top));
+	put_grid(j, "collectives", tide__grid_collectives(s, s, 0));
+	put_grid(j, "stragglers", tide__grid_stragglers(job));
+	put_grid(j, "copies", tide__grid_copies(s, s));
+	put_all_advice(j, job);
+	put_troubles(job, j);
+	tide__json_object_end(j);
+}
+
+void tide__kernels_put_json(const tide_hta_job *job, const tide_hta_view *view, int by,
+			    tide_json *j)
+{
+	const tide_hta *s = job->sum;
+	tide__json_object(j);
+	tide__json_kstr(j, "window", view->window);
+	tide__json_kuint(j, "ranks", job->n_ranks);
+	tide__json_kuint(j, "rows", s->h.rows);
+	tide__json_kuint(j, "names", s->kernels.n);
+	put_grid(j, "by_type", tide__grid_types(s));
+	if (by == TIDE_KERNELS_BY_NAME)
+		put_grid(j, "kernels", tide__grid_kernels(s, view->top));
+	if (by == TIDE_KERNELS_BY_OP) {
+		put_grid(j, "ops", tide__grid_ops(s, view->top));
+		put_grid(j, "op_kernels", tide__grid_op_kernels(s, view->top, 0));
+	}
+	if (by == TIDE_KERNELS_BY_STREAM)
+		put_grid(j, "streams", tide__grid_streams(job, view->top));
+	put_troubles(job, j);
+	tide__json_object_end(j);
+}
+
+bool tide__hta_json(const tide_hta_job *job, const tide_hta_view *view, FILE *out)
+{
 	tide_json j;
 	tide__json_begin(&j, out, true);
-	tide__json_object(&j);
-	tide__json_kstr(&j, "window", view->window);
-	tide__json_karray(&j, "ranks");
-	for (size_t i = 0; i < job->n_ranks; i++)
-		put_rank(&j, job, &job->ranks[i]);
-	tide__json_array_end(&j);
-	put_summary(&j, job);
-	put_grid(&j, "kernels", tide__grid_kernels(s, view->top));
-	put_grid(&j, "kernel_types", tide__grid_types(s));
-	put_grid(&j, "ops", tide__grid_ops(s, view->top));
-	put_grid(&j, "launch_calls", tide__grid_apis(s, 0));
-	put_grid(&j, "annotations", tide__grid_annotations(s, view->top));
-	put_grid(&j, "collectives", tide__grid_collectives(s, s, 0));
-	put_grid(&j, "stragglers", tide__grid_stragglers(job));
-	put_grid(&j, "copies", tide__grid_copies(s, s));
-	put_all_advice(&j, job);
-	put_troubles(job, &j);
-	tide__json_object_end(&j);
+	tide__hta_put_json(job, view, &j);
 	return tide__json_end(&j);
 }
 
 bool tide__kernels_json(const tide_hta_job *job, const tide_hta_view *view, int by, FILE *out)
 {
-	const tide_hta *s = job->sum;
 	tide_json j;
 	tide__json_begin(&j, out, true);
-	tide__json_object(&j);
-	tide__json_kstr(&j, "window", view->window);
-	tide__json_kuint(&j, "ranks", job->n_ranks);
-	tide__json_kuint(&j, "rows", s->h.rows);
-	tide__json_kuint(&j, "names", s->kernels.n);
-	put_grid(&j, "by_type", tide__grid_types(s));
-	if (by == TIDE_KERNELS_BY_NAME)
-		put_grid(&j, "kernels", tide__grid_kernels(s, view->top));
-	if (by == TIDE_KERNELS_BY_OP) {
-		put_grid(&j, "ops", tide__grid_ops(s, view->top));
-		put_grid(&j, "op_kernels", tide__grid_op_kernels(s, view->top, 0));
-	}
-	if (by == TIDE_KERNELS_BY_STREAM)
-		put_grid(&j, "streams", tide__grid_streams(job, view->top));
-	put_troubles(job, &j);
-	tide__json_object_end(&j);
+	tide__kernels_put_json(job, view, by, &j);
 	return tide__json_end(&j);
 }

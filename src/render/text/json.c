@@ -23,6 +23,16 @@ static void put(tide_json *j, const char *s, size_t n)
 		j->failed = true;
 }
 
+/* Hand a piece to the sink. False if there is none: the caller writes it. */
+static bool sunk(tide_json *j, tide_json_item item)
+{
+	if (!j->sink)
+		return false;
+	if (!j->failed && !j->sink(j->user, &item))
+		j->failed = true;
+	return true;
+}
+
 static void newline(tide_json *j)
 {
 	if (!j->indent)
@@ -50,8 +60,10 @@ static void lead(tide_json *j)
 
 static void open_(tide_json *j, const char *c)
 {
-	lead(j);
-	put(j, c, 1);
+	if (!sunk(j, (tide_json_item){ *c == '{' ? TIDE_JSON_OPEN_OBJECT : TIDE_JSON_OPEN_ARRAY })) {
+		lead(j);
+		put(j, c, 1);
+	}
 	if (j->depth == MAX_DEPTH) {
 		j->failed = true;
 		return;
@@ -68,6 +80,8 @@ static void close_(tide_json *j, const char *c)
 	}
 	bool empty = j->first[j->depth / 64] & bit_of(j->depth);
 	j->depth--;
+	if (sunk(j, (tide_json_item){ TIDE_JSON_CLOSE }))
+		return;
 	if (!empty)
 		newline(j);
 	put(j, c, 1);
@@ -76,6 +90,11 @@ static void close_(tide_json *j, const char *c)
 void tide__json_begin(tide_json *j, FILE *out, bool indent)
 {
 	*j = (tide_json){ .out = out, .indent = indent };
+}
+
+void tide__json_begin_sink(tide_json *j, tide_json_sink *sink, void *user)
+{
+	*j = (tide_json){ .sink = sink, .user = user };
 }
 
 void tide__json_free(tide_json *j)
@@ -88,7 +107,8 @@ void tide__json_free(tide_json *j)
 
 bool tide__json_end(tide_json *j)
 {
-	put(j, "\n", 1);
+	if (!j->sink)
+		put(j, "\n", 1);
 	tide__json_free(j);
 	return !j->failed && !j->depth;
 }
@@ -171,6 +191,8 @@ static void quoted(tide_json *j, const char *s, size_t n)
 
 void tide__json_key(tide_json *j, const char *key)
 {
+	if (sunk(j, (tide_json_item){ TIDE_JSON_KEY, .text = key, .n = strlen(key) }))
+		return;
 	lead(j);
 	quoted(j, key, strlen(key));
 	put(j, j->indent ? ": " : ":", j->indent ? 2 : 1);
@@ -179,6 +201,8 @@ void tide__json_key(tide_json *j, const char *key)
 
 void tide__json_strn(tide_json *j, const char *s, size_t n)
 {
+	if (sunk(j, (tide_json_item){ TIDE_JSON_TEXT, .text = s, .n = n }))
+		return;
 	lead(j);
 	quoted(j, s, n);
 }
@@ -232,12 +256,17 @@ static void number(tide_json *j, char *at, char *end, bool minus)
 void tide__json_int(tide_json *j, int64_t v)
 {
 	char b[24], *end = b + sizeof b;
+	if (sunk(j, (tide_json_item){ v < 0 ? TIDE_JSON_INT : TIDE_JSON_UINT, .i = v,
+				      .u = (uint64_t)v }))
+		return;
 	number(j, digits(end, v < 0 ? -(uint64_t)v : (uint64_t)v, 1), end, v < 0);
 }
 
 void tide__json_uint(tide_json *j, uint64_t v)
 {
 	char b[24], *end = b + sizeof b;
+	if (sunk(j, (tide_json_item){ TIDE_JSON_UINT, .u = v }))
+		return;
 	number(j, digits(end, v, 1), end, false);
 }
 
@@ -245,6 +274,8 @@ void tide__json_milli(tide_json *j, int64_t v)
 {
 	char b[24], *end = b + sizeof b;
 	uint64_t u = v < 0 ? -(uint64_t)v : (uint64_t)v;
+	if (sunk(j, (tide_json_item){ TIDE_JSON_REAL, .d = (double)v / 1000 }))
+		return;
 	char *at = digits(end, u % 1000, 3);
 	*--at = '.';
 	number(j, digits(at, u / 1000, 1), end, v < 0);
@@ -258,7 +289,8 @@ void tide__json_fixed(tide_json *j, double v, int decimals)
 		return;
 	}
 	snprintf(b, sizeof b, "%.*f", decimals, v);
-	word(j, b);
+	if (!sunk(j, (tide_json_item){ TIDE_JSON_REAL, .d = strtod(b, NULL) }))
+		word(j, b);
 }
 
 void tide__json_double(tide_json *j, double v)
@@ -268,6 +300,8 @@ void tide__json_double(tide_json *j, double v)
 		tide__json_null(j);
 		return;
 	}
+	if (sunk(j, (tide_json_item){ TIDE_JSON_REAL, .d = v }))
+		return;
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(b, sizeof b, "%.*g", digits, v);
 		if (strtod(b, NULL) == v)
@@ -278,12 +312,14 @@ void tide__json_double(tide_json *j, double v)
 
 void tide__json_bool(tide_json *j, bool v)
 {
-	word(j, v ? "true" : "false");
+	if (!sunk(j, (tide_json_item){ TIDE_JSON_BOOL, .u = v }))
+		word(j, v ? "true" : "false");
 }
 
 void tide__json_null(tide_json *j)
 {
-	word(j, "null");
+	if (!sunk(j, (tide_json_item){ TIDE_JSON_NULL }))
+		word(j, "null");
 }
 
 void tide__json_kstr(tide_json *j, const char *key, const char *s)

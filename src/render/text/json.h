@@ -15,8 +15,33 @@
 
 #include "render/text/long_text.h"
 
+/* One piece of a document, for a receiver other than a file. */
+typedef struct tide_json_item {
+	enum {
+		TIDE_JSON_OPEN_OBJECT,
+		TIDE_JSON_OPEN_ARRAY,
+		TIDE_JSON_CLOSE,
+		TIDE_JSON_KEY,	/* text */
+		TIDE_JSON_TEXT, /* text, any bytes */
+		TIDE_JSON_INT,	/* negative: i */
+		TIDE_JSON_UINT, /* u */
+		TIDE_JSON_REAL, /* d */
+		TIDE_JSON_BOOL, /* u: 0 or 1 */
+		TIDE_JSON_NULL
+	} kind;
+	const char *text; /* borrowed for the call */
+	size_t n;
+	int64_t i;
+	uint64_t u;
+	double d;
+} tide_json_item;
+/* Returns false to make the document fail. */
+typedef bool tide_json_sink(void *user, const tide_json_item *item);
+
 typedef struct tide_json {
-	FILE *out;
+	FILE *out; /* NULL with a sink */
+	tide_json_sink *sink;
+	void *user;
 	unsigned depth;
 	uint64_t first[32]; /* bit per depth (at most 2047): nothing written there yet */
 	bool keyed;	    /* a key was just written */
@@ -27,6 +52,8 @@ typedef struct tide_json {
 } tide_json;
 
 void tide__json_begin(tide_json *j, FILE *out, bool indent);
+/* The same document, piece by piece into `sink`. */
+void tide__json_begin_sink(tide_json *j, tide_json_sink *sink, void *user);
 /* Final newline; false if anything failed (write error, unbalanced). j->cut stays. */
 bool tide__json_end(tide_json *j);
 /* Free what it owns, of a document that has no end of its own. */

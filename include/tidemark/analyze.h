@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Reports on a trace: what `tidemark peak`, `ops`, `hta` … print, as functions.
+ *
+ * Link with libtidemark (pkg-config tidemark). Easiest first:
+ *
+ *     #include <tidemark/analyze.h>
+ *
+ *     tide_trace *t;
+ *     tide_report *r;
+ *     tide_error err;
+ *     if (tide_trace_open("run.tide", &t, &err))
+ *             return fprintf(stderr, "%s\n", err.text), 1;
+ *     if (tide_peak_find(t, NULL, &r, &err))           // NULL: the default options
+ *             return fprintf(stderr, "%s\n", err.text), 1;
+ *     tide_report_print(r, stdout, NULL);              // as the program prints it
+ *     tide_report_free(r);
+ *     tide_trace_close(t);
+ *
+ * Every report works the same way:
+ *
+ *     1. Fill an options struct. Start from its _INIT; every member has a default.
+ *     2. tide_NAME_find() finds the figures and returns a tide_report.
+ *     3. Print it (tide_report_print), write it as JSON (tide_report_json), or read single figures
+ *        (tide_report_root and the tide_node_* functions). All three show the same figures.
+ *     4. tide_report_free().
+ *
+ *     tide_peak_options o = TIDE_PEAK_OPTIONS_INIT;
+ *     o.group_by = "module";
+ *     tide_peak_find(t, &o, &r, &err);
+ *     const tide_node *groups = tide_node_get(tide_report_root(r), "groups");
+ *     for (size_t i = 0; i < tide_node_count(groups); i++) {
+ *             const tide_node *g = tide_node_at(groups, i);
+ *             printf("%12" PRIu64 "  %s\n", tide_node_uint(tide_node_get(g, "bytes"), 0),
+ *                    tide_node_text(tide_node_get(g, "key"), NULL));
+ *     }
+ *
+ * Members of the nodes are those of `tidemark NAME --json`; docs/analyses/json.md defines each.
+ *
+ * Ownership  A report borrows its traces: free it before they are closed. Nodes and texts are
+ *            borrowed from their report until tide_report_free.
+ * Threads    Any number of threads may find reports on one trace at the same time. One report is
+ *            for one thread at a time.
+ * Errors     Every find function returns TIDE_OK and sets *out, or returns a code, sets *out to NULL
+ *            and fills *err (may be NULL): TIDE_EUSAGE (an option is wrong; err->text names it),
+ *            TIDE_ENOTFOUND (the trace lacks what was asked for), TIDE_ENOMEM. A trace that simply
+ *            holds nothing of the kind gives an empty report, not an error. */
+#ifndef TIDEMARK_ANALYZE_H
+#define TIDEMARK_ANALYZE_H
+
+#include <stdio.h>
+
+#include <tidemark/trace.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- a report ---------------------------------------------------------------------------- */
+
+typedef struct tide_report tide_report;
+
+typedef struct tide_print_options {
+	size_t struct_size;
+	int width;  /* columns to fit into; 0 = do not shorten */
+	bool color; /* ANSI colours */
+	bool ascii; /* no box-drawing or block characters */
+} tide_print_options;
+#define TIDE_PRINT_OPTIONS_INIT { sizeof(tide_print_options), 0, false, false }
+
+/** Print the report as text. `o` may be NULL. @return TIDE_OK, TIDE_EIO or TIDE_ENOMEM. */
+TIDE_API tide_code tide_report_print(tide_report *r, FILE *out, const tide_print_options *o);
+/** Write the report as one JSON document. @return TIDE_OK, TIDE_EIO or TIDE_ENOMEM. */
+TIDE_API tide_code tide_report_json(tide_report *r, FILE *out);
+/** Name of the report: "peak", "ops" … Static text. */
+TIDE_API const char *tide_report_name(const tide_report *r);
+/** NULL is fine. */
+TIDE_API void tide_report_free(tide_report *r);
+
+/* ---- its figures ------------------------------------------------------------------------- */
+
+typedef struct tide_node tide_node;
+
+typedef enum tide_node_kind {
+	TIDE_NODE_NULL, /* unknown */
+	TIDE_NODE_BOOL,
+	TIDE_NODE_INT,	 /* negative integer */
+	TIDE_NODE_UINT, /* integer from 0 */
+	TIDE_NODE_REAL,
+	TIDE_NODE_TEXT, /* valid UTF-8 */
+	TIDE_NODE_ARRAY,
+	TIDE_NODE_OBJECT
+} tide_node_kind;
+
+/** The whole report as a tree of nodes, made on the first call. NULL if memory ran out. */
+TIDE_API const tide_node *tide_report_root(tide_report *r);
+
+/* All of these accept NULL: it is TIDE_NODE_NULL, so lookups can be chained. */
+
+TIDE_API tide_node_kind tide_node_type(const tide_node *v);
+/** Elements of an array or members of an object, else 0. */
+TIDE_API size_t tide_node_count(const tide_node *v);
+/** The i-th element or member; NULL if there is none. */
+TIDE_API const tide_node *tide_node_at(const tide_node *v, size_t i);
+/** Name of the i-th member of an object; NULL if there is none. */
+TIDE_API const char *tide_node_key(const tide_node *v, size_t i);
+/** A member by name; NULL if there is none. O(members). */
+TIDE_API const tide_node *tide_node_get(const tide_node *v, const char *key);
+/** The number, or `otherwise` if it is none or does not fit. */
+TIDE_API int64_t tide_node_int(const tide_node *v, int64_t otherwise);
+TIDE_API uint64_t tide_node_uint(const tide_node *v, uint64_t otherwise);
+TIDE_API double tide_node_real(const tide_node *v, double otherwise);
+TIDE_API bool tide_node_bool(const tide_node *v, bool otherwise);
+/** The text, NUL-terminated; NULL if it is none. @param n receives its length; may be NULL. */
+TIDE_API const char *tide_node_text(const tide_node *v, size_t *n);
+
+/* ---- the reports ------------------------------------------------------------------------- *
+ * `device` is a name such as "cuda:0"; `at` a time such as "1.5s", "200ms", "50%", a number of
+ * memory events such as "#1000", or "peak". Texts are borrowed for the call only. `top` = rows to
+ * keep, 0 = all. NULL options = all defaults. */
+
+/** What the trace is and holds: format, processes, devices, pools, lanes, facts. */
+typedef struct tide_info_options {
+	size_t struct_size;
+	const char *file; /* what the report calls the trace; NULL = the path it was opened by */
+} tide_info_options;
+#define TIDE_INFO_OPTIONS_INIT { sizeof(tide_info_options), NULL }
+TIDE_API tide_code tide_info_find(const tide_trace *t, const tide_info_options *o,
+				  tide_report **out, tide_error *err);
+
+/** Memory in use over time, per device and pool, and the largest allocations. */
+typedef struct tide_memory_options {
+	size_t struct_size;
+	const char *device; /* NULL = all */
+	const char *at;	    /* NULL = the end of the trace */
+	size_t top;	    /* largest allocations */
+	size_t buckets;	    /* points over time */
+} tide_memory_options;
+#define TIDE_MEMORY_OPTIONS_INIT { sizeof(tide_memory_options), NULL, NULL, 10, 200 }
+TIDE_API tide_code tide_memory_find(const tide_trace *t, const tide_memory_options *o,
+				    tide_report **out, tide_error *err);
+
+/** What was alive at the highest point of memory, in groups that add up to it. */
+typedef struct tide_peak_options {
+	size_t struct_size;
+	const char *device;   /* NULL = the one with the highest peak */
+	const char *at;	      /* NULL = the peak */
+	const char *group_by; /* op stack tensor role pool stream size frame module; NULL = best */
+	size_t top;	      /* groups */
+} tide_peak_options;
+#define TIDE_PEAK_OPTIONS_INIT { sizeof(tide_peak_options), NULL, NULL, NULL, 0 }
+TIDE_API tide_code tide_peak_find(const tide_trace *t, const tide_peak_options *o,
+				  tide_report **out, tide_error *err);
+
+/** Memory phase by phase, between the marks a program set. */
+typedef struct tide_phases_options {
+	size_t struct_size;
+	const char *device; /* NULL = all */
+} tide_phases_options;
+#define TIDE_PHASES_OPTIONS_INIT { sizeof(tide_phases_options), NULL }
+TIDE_API tide_code tide_phases_find(const tide_trace *t, const tide_phases_options *o,
+				    tide_report **out, tide_error *err);
+
+/** What ran, how long, and what it did to memory. */
+typedef struct tide_ops_options {
+	size_t struct_size;
+	const char *device; /* memory of this one; NULL = all */
+	bool flat;	    /* one row per name instead of a tree */
+	bool streams;	    /* also rows of devices */
+	const char *sort;   /* order wall self count alloc free change peak name; NULL = order, flat: wall */
+	size_t top;	    /* rows below each op, or in all if flat */
+	size_t depth;	    /* levels; 0 = all */
+} tide_ops_options;
+#define TIDE_OPS_OPTIONS_INIT { sizeof(tide_ops_options), NULL, false, false, NULL, 0, 0 }
+TIDE_API tide_code tide_ops_find(const tide_trace *t, const tide_ops_options *o, tide_report **out,
+				 tide_error *err);
+
+/** What each module of a model took, forward and backward. */
+typedef struct tide_modules_options {
+	size_t struct_size;
+	const char *sort; /* order forward backward alloc calls; NULL = order */
+	size_t top;
+} tide_modules_options;
+#define TIDE_MODULES_OPTIONS_INIT { sizeof(tide_modules_options), NULL, 0 }
+TIDE_API tide_code tide_modules_find(const tide_trace *t, const tide_modules_options *o,
+				     tide_report **out, tide_error *err);
+
+/** What holds more memory after every step. */
+typedef struct tide_leaks_options {
+	size_t struct_size;
+	const char *device;   /* NULL = the one with the highest peak */
+	const char *group_by; /* op stack role pool stream size frame; NULL = best */
+	const char *every;    /* look at even distances such as "500ms" or "5%"; NULL = steps */
+	size_t top;
+} tide_leaks_options;
+#define TIDE_LEAKS_OPTIONS_INIT { sizeof(tide_leaks_options), NULL, NULL, NULL, 0 }
+TIDE_API tide_code tide_leaks_find(const tide_trace *t, const tide_leaks_options *o,
+				   tide_report **out, tide_error *err);
+
+/** Segments and blocks of a caching allocator, and how fragmented they are. */
+typedef struct tide_allocator_options {
+	size_t struct_size;
+	const char *device; /* NULL = the one with the highest peak */
+	const char *at;	    /* NULL = the end of the trace */
+	size_t buckets;	    /* points over time */
+	bool no_advice;	    /* do not replay the trace for advice */
+} tide_allocator_options;
+#define TIDE_ALLOCATOR_OPTIONS_INIT { sizeof(tide_allocator_options), NULL, NULL, 200, false }
+TIDE_API tide_code tide_allocator_find(const tide_trace *t, const tide_allocator_options *o,
+				       tide_report **out, tide_error *err);
+
+/** Why allocations failed, and what would have made room. */
+typedef struct tide_oom_options {
+	size_t struct_size;
+	const char *device;   /* NULL = all */
+	const char *group_by; /* as in leaks */
+	size_t top;	      /* groups to try as room */
+	size_t events;	      /* events to explain in full, at most 64 */
+} tide_oom_options;
+#define TIDE_OOM_OPTIONS_INIT { sizeof(tide_oom_options), NULL, NULL, 10, 10 }
+TIDE_API tide_code tide_oom_find(const tide_trace *t, const tide_oom_options *o, tide_report **out,
+				 tide_error *err);
+
+/** The recorded requests under other allocator settings or on a smaller device. */
+typedef struct tide_whatif_options {
+	size_t struct_size;
+	const char *device;	/* NULL = the one with the highest peak */
+	uint64_t capacity;	/* bytes the allocator can have; 0 = what the trace tells */
+	const char *const *set; /* "NAME=VALUE", all together one try */
+	size_t n_set;
+	bool sweep; /* also try the standard settings; always without `set` */
+} tide_whatif_options;
+#define TIDE_WHATIF_OPTIONS_INIT { sizeof(tide_whatif_options), NULL, 0, NULL, 0, false }
+TIDE_API tide_code tide_whatif_find(const tide_trace *t, const tide_whatif_options *o,
+				    tide_report **out, tide_error *err);
+
+/** When CPU and GPU were active, and how much at once. */
+typedef struct tide_timeline_report_options {
+	size_t struct_size;
+	int64_t min_duration_ns; /* leave out shorter spans */
+	bool no_python, no_runtime;
+	bool events; /* in nodes and JSON: every span, too */
+	size_t top;  /* lanes in text */
+} tide_timeline_report_options;
+#define TIDE_TIMELINE_REPORT_OPTIONS_INIT \
+	{ sizeof(tide_timeline_report_options), 0, false, false, false, 0 }
+TIDE_API tide_code tide_timeline_find(const tide_trace *t, const tide_timeline_report_options *o,
+				      tide_report **out, tide_error *err);
+
+/** Where time or memory went, as a tree of paths. */
+typedef struct tide_flame_report_options {
+	size_t struct_size;
+	const char *kind;   /* cpu gpu memory; NULL = gpu if there is device work, else cpu, else memory */
+	const char *by;	    /* memory: auto stack op; NULL = auto */
+	const char *device; /* memory: NULL = the one with the highest peak */
+	bool merge;	    /* cpu: one tree for all threads */
+	bool merge_steps;   /* all ProfilerStep#N are one */
+	bool allocated;	    /* memory: all bytes ever allocated, not those alive at the peak */
+	uint64_t min_value; /* fold what is less, in ns or bytes */
+	size_t max_depth;   /* 1 to 1000; 0 = 200 */
+	size_t top;	    /* rows of text */
+} tide_flame_report_options;
+#define TIDE_FLAME_REPORT_OPTIONS_INIT \
+	{ sizeof(tide_flame_report_options), NULL, NULL, NULL, false, false, false, 0, 0, 40 }
+TIDE_API tide_code tide_flame_find(const tide_trace *t, const tide_flame_report_options *o,
+				   tide_report **out, tide_error *err);
+
+/** The chain of work that decided how long a step took. */
+typedef struct tide_critical_path_options {
+	size_t struct_size;
+	const char *annotation; /* spans whose name contains it make the window; "" = the whole trace,
+				   NULL = ProfilerStep if there are steps */
+	int64_t first, last;	/* which occurrences of it, counted from 0 */
+	const char *data_loading; /* spans whose name contains it are data loading */
+	bool path;		  /* every edge of the path, too */
+	size_t top;
+} tide_critical_path_options;
+#define TIDE_CRITICAL_PATH_OPTIONS_INIT \
+	{ sizeof(tide_critical_path_options), NULL, 0, 0, NULL, false, 0 }
+TIDE_API tide_code tide_critical_path_find(const tide_trace *t, const tide_critical_path_options *o,
+					   tide_report **out, tide_error *err);
+
+/** Device time of one trace, or of all ranks of a job: compute, communication, copies, idle. */
+typedef struct tide_hta_report_options {
+	size_t struct_size;
+	bool drop_last_step;
+	const char *steps;	   /* "3..5" or "3"; NULL = all */
+	int64_t kernel_wait_ns;	   /* gaps below are kernel_wait */
+	int64_t short_cutoff_ns;   /* launch calls above are outliers */
+	int64_t delay_cutoff_ns;   /* launch delays above are outliers */
+	size_t top;		   /* rows of long tables */
+	const char *const *file;   /* names of the traces; NULL = the paths they were opened by */
+} tide_hta_report_options;
+#define TIDE_HTA_REPORT_OPTIONS_INIT \
+	{ sizeof(tide_hta_report_options), false, NULL, 30000, 50000, 100000, 0, NULL }
+TIDE_API tide_code tide_hta_find(const tide_trace *const *traces, size_t n,
+				 const tide_hta_report_options *o, tide_report **out,
+				 tide_error *err);
+
+/** Kernels, copies and fills with their statistics. `by`: name type op stream; NULL = name. */
+TIDE_API tide_code tide_kernels_find(const tide_trace *const *traces, size_t n, const char *by,
+				     const tide_hta_report_options *o, tide_report **out,
+				     tide_error *err);
+
+/** Peaks at sizes of the work that were not recorded, from traces at two sizes or more. */
+typedef struct tide_predict_options {
+	size_t struct_size;
+	const char *device;  /* NULL = the one with the highest peak in the largest trace */
+	uint64_t capacity;   /* find the largest size that fits; 0 = the device's memory if known */
+	const uint64_t *at;  /* sizes to predict; NULL = two and four times the largest */
+	size_t n_at;
+} tide_predict_options;
+#define TIDE_PREDICT_OPTIONS_INIT { sizeof(tide_predict_options), NULL, 0, NULL, 0 }
+/** `size[i]` is the size of the work (batch, sequence length) that traces[i] recorded. */
+TIDE_API tide_code tide_predict_find(const tide_trace *const *traces, const uint64_t *size, size_t n,
+				     const tide_predict_options *o, tide_report **out,
+				     tide_error *err);
+
+/** What changed from trace `a` to trace `b`. */
+typedef struct tide_diff_report_options {
+	size_t struct_size;
+	const char *device;	    /* memory of this one; NULL = the highest peak of each */
+	bool no_lines;		    /* match call stacks by function and file */
+	const char *const *fail_if; /* conditions such as "peak>+2%": member "fail_if" */
+	size_t n_fail_if;
+	size_t top; /* rows per table in text */
+	const char *file[2];
+} tide_diff_report_options;
+#define TIDE_DIFF_REPORT_OPTIONS_INIT \
+	{ sizeof(tide_diff_report_options), NULL, false, NULL, 0, 10, { NULL, NULL } }
+TIDE_API tide_code tide_diff_find(const tide_trace *a, const tide_trace *b,
+				  const tide_diff_report_options *o, tide_report **out,
+				  tide_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* analyze.h: reports on several traces: hta, kernels, predict, diff. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/report.h"
+#include "api/select.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "render/report/diff.h"
+#include "render/report/hta.h"
+#include "render/report/predict.h"
+
+/* ---- hta, kernels ---- */
+
+struct hta {
+	tide_hta_job *job;
+	tide_hta_view view;
+	char window[80];
+	int by; /* of kernels */
+};
+
+static tide_code hta_text(void *result, const tide_out *to)
+{
+	struct hta *x = result;
+	tide__hta_text(x->job, &x->view, to->out, &to->style);
+	return TIDE_OK;
+}
+
+static tide_code hta_json(void *result, tide_json *j)
+{
+	struct hta *x = result;
+	tide__hta_put_json(x->job, &x->view, j);
+	return TIDE_OK;
+}
+
+static tide_code kernels_text(void *result, const tide_out *to)
+{
+	struct hta *x = result;
+	tide__kernels_text(x->job, &x->view, x->by, to->out, &to->style);
+	return TIDE_OK;
+}
+
+static tide_code kernels_json(void *result, tide_json *j)
+{
+	struct hta *x = result;
+	tide__kernels_put_json(x->job, &x->view, x->by, j);
+	return TIDE_OK;
+}
+
+static void hta_free(void *result)
+{
+	tide__hta_job_free(((struct hta *)result)->job);
+}
+
+/* "3..5" or "3" */
+static bool parse_steps(const char *s, tide_window *w)
+{
+	char *end;
+	*w = (tide_window){ .kind = TIDE_WINDOW_STEPS };
+	w->first = w->last = strtoll(s, &end, 10);
+	if (end != s && !strncmp(end, "..", 2)) {
+		s = end + 2;
+		w->last = strtoll(s, &end, 10);
+	}
+	return end != s && !*end && w->first >= 0 && w->last >= w->first;
+}
+
+static tide_code hta_window(const tide_hta_report_options *o, struct hta *x, tide_window *w,
+			    tide_error *err)
+{
+	*w = (tide_window){ 0 };
+	snprintf(x->window, sizeof x->window, "all");
+	x->view = (tide_hta_view){ .top = o->top, .window = x->window };
+	if (o->steps && !parse_steps(o->steps, w))
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "steps: '%.60s' is not A..B",
+				  o->steps);
+	if (o->steps)
+		snprintf(x->window, sizeof x->window, "steps %" PRId64 "..%" PRId64, w->first,
+			 w->last);
+	if (!o->drop_last_step)
+		return TIDE_OK;
+	if (o->steps)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+				  "drop_last_step and steps exclude each other");
+	w->kind = TIDE_WINDOW_DROP_LAST;
+	snprintf(x->window, sizeof x->window, "drop-last-step");
+	return TIDE_OK;
+}
+
+static tide_code hta_job(const tide_trace *const *traces, size_t n,
+			 const tide_hta_report_options *o, struct hta *x, tide_error *err)
+{
+	tide_hta_options h = { .kernel_wait_ns = o->kernel_wait_ns,
+			       .short_ns = o->short_cutoff_ns,
+			       .delay_ns = o->delay_cutoff_ns };
+	tide_code rc = hta_window(o, x, &h.window, err);
+	if (rc != TIDE_OK)
+		return rc;
+	if (!(x->job = tide__hta_job_new()))
+		return tide__nomem(err);
+	for (size_t i = 0; i < n && rc == TIDE_OK; i++) {
+		const tide_model *m = tide__model_of(traces[i]);
+		tide_hta *one = NULL;
+		rc = tide__hta_analyze(m, &h, &one, err);
+		if (rc == TIDE_OK)
+			rc = tide__hta_job_add(x->job, o->file ? o->file[i] : m->path, one, err);
+	}
+	return rc == TIDE_OK ? tide__hta_job_finish(x->job, err) : rc;
+}
+
+static tide_code hta_find(const tide_report_type *type, const tide_trace *const *traces, size_t n,
+			  int by, const tide_hta_report_options *given, tide_report **out,
+			  tide_error *err)
+{
+	tide_hta_report_options o = TIDE_HTA_REPORT_OPTIONS_INIT;
+	tide_report *r = tide__report_new(type);
+	tide__options_take(&o, sizeof o, given);
+	tide_code rc = TIDE_ENOMEM;
+	if (r) {
+		((struct hta *)r->result)->by = by;
+		rc = hta_job(traces, n, &o, (struct hta *)r->result, err);
+	}
+	return tide__report_done(r, rc, out, err);
+}
+
+tide_code tide_hta_find(const tide_trace *const *traces, size_t n, const tide_hta_report_options *o,
+			tide_report **out, tide_error *err)
+{
+	static const tide_report_type type = { "hta", sizeof(struct hta), hta_text, hta_json,
+					       hta_free };
+	return hta_find(&type, traces, n, 0, o, out, err);
+}
+
+tide_code tide_kernels_find(const tide_trace *const *traces, size_t n, const char *by,
+			    const tide_hta_report_options *o, tide_report **out, tide_error *err)
+{
+	static const tide_report_type type = { "kernels", sizeof(struct hta), kernels_text,
+					       kernels_json, hta_free };
+	static const char *const bys[] = { "name", "type", "op", "stream", NULL };
+	int which;
+	*out = NULL;
+	tide_code rc = tide__take_word("by", by, bys, 0, &which, err);
+	return rc == TIDE_OK ? hta_find(&type, traces, n, which, o, out, err) : rc;
+}
+
+/* ---- predict ---- */
+
+static tide_code predict_text(void *result, const tide_out *to)
+{
+	tide__predict_text(result, to);
+	return TIDE_OK;
+}
+
+static tide_code predict_json(void *result, tide_json *j)
+{
+	tide__predict_json(result, j);
+	return TIDE_OK;
+}
+
+static void predict_free(void *result)
+{
+	tide_predict_answer *x = result;
+	tide__predict_free(x);
+	tide__free(x->v);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const tide_predict_run *x = a, *y = b;
+	return (x->size > y->size) - (x->size < y->size);
+}
+
+static tide_code take_runs(const tide_trace *const *traces, const uint64_t *size, size_t n,
+			   tide_predict_answer *x, tide_error *err)
+{
+	if (n < 2)
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "predict needs two traces");
+	if (!(x->v = tide__calloc(n, sizeof *x->v)))
+		return tide__nomem(err);
+	x->n = n;
+	for (size_t i = 0; i < n; i++) {
+		const tide_model *m = tide__model_of(traces[i]);
+		x->v[i] = (tide_predict_run){ .size = size[i], .file = m->path,
+					      .m = (tide_model *)(uintptr_t)m }; /* only read */
+		if (!size[i] || size[i] > TIDE_MOST_SIZE)
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "size: 1 to 1000000000");
+	}
+	qsort(x->v, n, sizeof *x->v, by_size);
+	for (size_t i = 1; i < n; i++)
+		if (x->v[i].size == x->v[i - 1].size)
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "there are two traces of size %" PRIu64, x->v[i].size);
+	return TIDE_OK;
+}
+
+static tide_code measure(const tide_predict_options *o, tide_predict_answer *x, tide_error *err)
+{
+	const tide_model *last = tide__predict_last(x)->m;
+	uint32_t device;
+	char name[64];
+	tide_code rc = tide__take_one_device(last, o->device, &device, err);
+	if (rc != TIDE_OK)
+		return rc;
+	tide__device_name(last, device, name, sizeof name);
+	x->capacity = o->capacity ? o->capacity : last->devices.capacity[device];
+	for (size_t i = 0; i < x->n && rc == TIDE_OK; i++) {
+		rc = tide__take_device(x->v[i].m, name, &x->v[i].device, err);
+		if (rc == TIDE_OK)
+			rc = tide__predict_measure(&x->v[i], err);
+	}
+	return rc;
+}
+
+tide_code tide_predict_find(const tide_trace *const *traces, const uint64_t *size, size_t n,
+			    const tide_predict_options *given, tide_report **out, tide_error *err)
+{
+	static const tide_report_type type = { "predict", sizeof(tide_predict_answer), predict_text,
+					       predict_json, predict_free };
+	tide_predict_options o = TIDE_PREDICT_OPTIONS_INIT;
+	tide_report *r = tide__report_new(&type);
+	tide_error own;
+	err = err ? err : &own;
+	tide__options_take(&o, sizeof o, given);
+	tide_code rc = TIDE_ENOMEM;
+	if (r) {
+		tide_predict_answer *x = (tide_predict_answer *)r->result;
+		rc = take_runs(traces, size, n, x, err);
+		if (rc == TIDE_OK)
+			rc = measure(&o, x, err);
+		if (rc == TIDE_OK) {
+			uint64_t most = tide__predict_last(x)->size, at[] = { most * 2, most * 4 };
+			rc = tide__predict_find(x, o.at ? o.at : at, o.at ? o.n_at : 2, err);
+		}
+	}
+	return tide__report_done(r, rc, out, err);
+}
+
+/* ---- diff ---- */
+
+struct diff {
+	const tide_model *m[2];
+	const char *file[2];
+	tide_diff d;
+	tide_diff_checks c;
+	size_t top;
+};
+
+static tide_code diff_text(void *result, const tide_out *to)
+{
+	struct diff *x = result;
+	return tide__diff_report_text(&x->d, &x->c, x->file, x->top, to) ? TIDE_OK : TIDE_ENOMEM;
+}
+
+static tide_code diff_json(void *result, tide_json *j)
+{
+	struct diff *x = result;
+	return tide__diff_report_json(&x->d, x->m, &x->c, x->file, j) ? TIDE_OK : TIDE_ENOMEM;
+}
+
+static void diff_free(void *result)
+{
+	struct diff *x = result;
+	tide__diff_free(&x->d);
+	tide__diff_checks_free(&x->c);
+}
+
+static tide_code find_diff(const tide_diff_report_options *o, struct diff *x, tide_error *err)
+{
+	tide_diff_options d = { .no_lines = o->no_lines };
+	size_t bad;
+	tide_code rc = tide__diff_checks_parse(o->fail_if, o->n_fail_if, &x->c, &bad, err);
+	for (int i = 0; i < 2 && rc == TIDE_OK && o->device; i++)
+		rc = tide__take_device(x->m[i], o->device, &d.device[i], err);
+	if (rc == TIDE_OK)
+		rc = tide__diff(x->m[0], x->m[1], &d, &x->d, err);
+	if (rc == TIDE_OK)
+		tide__diff_checks_run(&x->c, &x->d);
+	return rc;
+}
+
+tide_code tide_diff_find(const tide_trace *a, const tide_trace *b,
+			 const tide_diff_report_options *given, tide_report **out, tide_error *err)
+{
+	static const tide_report_type type = { "diff", sizeof(struct diff), diff_text, diff_json,
+					       diff_free };
+	tide_diff_report_options o = TIDE_DIFF_REPORT_OPTIONS_INIT;
+	tide_report *r = tide__report_new(&type);
+	tide__options_take(&o, sizeof o, given);
+	tide_code rc = TIDE_ENOMEM;
+	if (r) {
+		struct diff *x = (struct diff *)r->result;
+		x->m[0] = tide__model_of(a);
+		x->m[1] = tide__model_of(b);
+		for (int i = 0; i < 2; i++)
+			x->file[i] = o.file[i] ? o.file[i] : x->m[i]->path;
+		x->top = o.top;
+		rc = find_diff(&o, x, err);
+	}
+	return tide__report_done(r, rc, out, err);
+}

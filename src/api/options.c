@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Option texts of analyze.h, read. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyze/memory/live_set.h"
+#include "analyze/memory/usage.h"
+#include "api/report.h"
+#include "api/select.h"
+#include "base/error.h"
+
+tide_code tide__take_device(const tide_model *m, const char *text, uint32_t *out, tide_error *err)
+{
+	*out = text ? tide__device_find(m, text) : TIDE_ANY;
+	return *out ? TIDE_OK
+		    : tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+				 "the trace has no device '%.60s'", text);
+}
+
+tide_code tide__take_one_device(const tide_model *m, const char *text, uint32_t *out,
+				tide_error *err)
+{
+	tide_usage u = { 0 };
+	tide_code rc = tide__take_device(m, text, out, err);
+	if (rc != TIDE_OK || text)
+		return rc;
+	rc = tide__usage(m, UINT64_MAX, 0, &u, err);
+	if (rc == TIDE_OK)
+		*out = tide__usage_highest(&u);
+	tide__usage_free(&u);
+	return rc;
+}
+
+tide_code tide__take_moment(const tide_model *m, const char *text, tide_moment *out,
+			    tide_error *err)
+{
+	*out = (tide_moment){ .chosen = text, .cut = UINT64_MAX, .t = m->t_end };
+	if (!text)
+		return TIDE_OK;
+	out->at_peak = !strcmp(text, "peak");
+	if (out->at_peak)
+		return TIDE_OK;
+	if (*text == '#' && tide__parse_cut(text + 1, m->moves.n, &out->cut)) {
+		out->t = out->cut ? tide__move_time(m, (size_t)out->cut - 1) : 0;
+		return TIDE_OK;
+	}
+	if (!tide__parse_time(text, m->t_end, &out->t))
+		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+				  "at: '%.60s' is no time such as 1.5s, 200ms, 50%%, #1000 or peak",
+				  text);
+	if (out->t > m->t_end)
+		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+				  "at: %.60s is after the end of the trace, %" PRId64 " ns", text,
+				  m->t_end);
+	out->cut = tide__cut_at(m, out->t);
+	return TIDE_OK;
+}
+
+tide_code tide__take_word(const char *option, const char *text, const char *const *words,
+			  int otherwise, int *out, tide_error *err)
+{
+	*out = otherwise;
+	if (!text)
+		return TIDE_OK;
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(words[i], text)) {
+			*out = i;
+			return TIDE_OK;
+		}
+	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s: '%.60s' is not one of its words",
+			  option, text);
+}
