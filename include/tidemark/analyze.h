@@ -193,7 +193,7 @@ typedef struct tide_leaks_options {
 	const char *every;    /* look at even distances such as "500ms" or "5%"; NULL = steps */
 	size_t top;
 } tide_leaks_options;
-#define TIDE_LEAKS_OPTIONS_INIT { sizeof(tide_leaks_options), NULL, NULL, NULL, 0 }
+#define TIDE_LEAKS_OPTIONS_INIT { sizeof(tide_leaks_options), NULL, NULL, NULL, 20 }
 TIDE_API tide_code tide_leaks_find(const tide_trace *t, const tide_leaks_options *o,
 				   tide_report **out, tide_error *err);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* tidemark._ask: the program's analyses in this process.
+/* tidemark._ask: commands of the program in this process, for those that are no report of the
+ * library (tidemark._reports).
  *
- * A module of its own, loaded by the first question: it brings the whole program along, which
- * recording does not need. A trace comes from tidemark._native as a capsule: both are built from
+ * A module of its own, loaded by the first such command: it brings the whole program along. A trace comes from tidemark._native as a capsule: both are built from
  * the same sources, and a model is plain memory. */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
@@ -14,7 +14,6 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
-#include "reserved.h"
 
 struct question {
 	char **argv;
@@ -102,8 +101,6 @@ static PyObject *ask(PyObject *self, PyObject *args)
 
 static PyMethodDef methods[] = {
 	{ "ask", ask, METH_VARARGS, "ask(words, trace) -> (status, output, complaints)" },
-	{ "reserved", tide__py_reserved, METH_O,
-	  "reserved(trace) -> ([source of a device's row], [(time, row, bytes from then on)])" },
 	{ NULL },
 };
 static struct PyModuleDef definition = {

@@ -71,10 +71,10 @@ class Live:
         self.seconds: float = 0.0
         self.devices: list[dict[str, Any]] = []
         if self.path:
-            from ._trace import ask
+            from ._trace import Trace
 
             try:
-                found = ask("memory", self.path)
+                found = Trace(self.path).memory()
                 self.devices, self.seconds = found["devices"], found["duration_ns"] / 1e9
             except _native.Error:  # moved or removed meanwhile: the recorder's own numbers are left
                 pass

@@ -242,7 +242,7 @@ class Profile:
 
     def _reserved(self, t: Any) -> None:
         """What allocators have taken from each device, over time: as every view of the program tells it."""
-        from ._ask import reserved
+        from ._reports import reserved
 
         names = device_names(t)
         sources, steps = reserved(t.model())

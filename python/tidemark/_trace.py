@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Reading: analyses as dicts (what the program prints with --json) and tables as Arrow streams."""
+"""Reading: reports as dicts (what the program prints with --json) and tables as Arrow streams."""
 from __future__ import annotations
 
 import json
@@ -27,18 +27,34 @@ def _words(options: dict[str, Any]) -> list[str]:
     return words
 
 
-def ask(command: str, *files: str, trace: object = None, **options: Any) -> dict[str, Any]:
+def report(name: str, traces: list[Any], options: dict[str, Any]) -> dict[str, Any]:
+    """A report of the library on open traces; what it does not have goes to the command of that name."""
+    from ._reports import find
+
+    if options.get("output") is not None or options.get("json") is not None:
+        raise _native.Error(f"{name}: --output and --json are for the program itself")
+    natives = [(size, t.native.model()) for size, t in traces] if name == "predict" else [t.native.model() for t in traces]
+    found = find(name, natives, options, _native.Error)
+    if found is NotImplemented:
+        files = [f"{size}={t.path}" for size, t in traces] if name == "predict" else [t.path for t in traces]
+        first = traces[0][1] if name == "predict" else traces[0]
+        return command(name, *files, trace=first.native.model(), **options)
+    answer: dict[str, Any] = found
+    return answer
+
+
+def command(name: str, *files: str, trace: object = None, **options: Any) -> dict[str, Any]:
     """One command of the program, in this process, as a dict. What it complains of is raised as Error."""
     from ._ask import ask as native
 
-    status, out, complaints = native([command, *_words(options), "--json", "--", *files], trace)
+    status, out, complaints = native([name, *_words(options), "--json", "--", *files], trace)
     if status not in (0, 3):
         line = complaints.decode(errors="replace").strip().split("\n")[0]
-        raise _native.Error(line or f"tidemark {command}: there is no such analysis")
+        raise _native.Error(line or f"tidemark {name}: there is no such analysis")
     try:
         answer: dict[str, Any] = json.loads(out)
     except ValueError:
-        raise _native.Error(f"tidemark {command}: its --json is many lines, no one answer; ask the program") from None
+        raise _native.Error(f"tidemark {name}: its --json is many lines, no one answer; ask the program") from None
     return answer
 
 
@@ -67,7 +83,7 @@ class Table:
 
 
 class Trace:
-    """A trace of any format Tidemark reads. Analyses are the program's, run in this process on what is loaded; they are its --json."""
+    """A trace of any format Tidemark reads. Reports are the library's, found in this process on what is loaded; their members are those of the program's --json."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path: str = os.fspath(path)
@@ -91,8 +107,8 @@ class Trace:
         return f"<{self.format} trace {self.path}: {self.native.end / 1e9:.3f} s>"
 
     def ask(self, command: str, **options: Any) -> dict[str, Any]:
-        """Any command with --json: trace.ask("leaks"), trace.ask("memory", at="peak")."""
-        return ask(command, self.path, trace=self.native.model(), **options)
+        """Any report by its name: trace.ask("leaks"), trace.ask("memory", at="peak")."""
+        return report(command, [self], options)
 
     def info(self, **options: Any) -> dict[str, Any]:
         """What the trace holds."""
@@ -156,16 +172,15 @@ class Trace:
 
     def diff(self, other: Trace | str | os.PathLike[str], **options: Any) -> dict[str, Any]:
         """What `other` (a trace, or its path) changed against this one: diff("after.tide", fail_if="peak>+2%")."""
-        return ask("diff", self.path, _path(other), trace=self.native.model(), **options)
+        return report("diff", [self, _trace(other)], options)
 
     def predict(self, size: int, others: Mapping[int, Trace | str | os.PathLike[str]], **options: Any) -> dict[str, Any]:
         """Peaks of other sizes of the work, from this trace of `size` and those of others: predict(8, {32: "b32.tide"}, capacity="40GiB")."""
-        files = [f"{n}={_path(t)}" for n, t in [(size, self), *others.items()]]
-        return ask("predict", *files, trace=self.native.model(), **options)
+        return report("predict", [(size, self), *((n, _trace(t)) for n, t in others.items())], options)
 
 
-def _path(trace: Trace | str | os.PathLike[str]) -> str:
-    return trace.path if isinstance(trace, Trace) else os.fspath(trace)
+def _trace(trace: Trace | str | os.PathLike[str]) -> Trace:
+    return trace if isinstance(trace, Trace) else Trace(trace)
 
 
 def open(path: str | os.PathLike[str]) -> Trace:

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Option texts of analyze.h, read. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/memory/live_set.h"
@@ -68,6 +69,10 @@ tide_code tide__take_word(const char *option, const char *text, const char *cons
 			*out = i;
 			return TIDE_OK;
 		}
-	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s: '%.60s' is not one of its words",
-			  option, text);
+	char list[160] = "";
+	for (int i = 0; words[i]; i++)
+		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "",
+			 words[i]);
+	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s wants one of %s, not '%.60s'",
+			  option, list, text);
 }

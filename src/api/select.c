@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "render/text/labels.h"
 
@@ -60,4 +61,45 @@ bool tide__parse_cut(const char *text, size_t all, uint64_t *out)
 	if (*out > all)
 		*out = all;
 	return !*end;
+}
+
+__extension__ typedef unsigned __int128 wide;
+
+/* Shift of a unit, or -1: B, K, KB, KiB, M ... in any case. */
+static int unit_shift(const char *u)
+{
+	static const char prefixes[] = "kmgtp";
+	if (!*u || !strcasecmp(u, "b"))
+		return 0;
+	const char *p = strchr(prefixes, tolower((unsigned char)*u));
+	if (!p || (u[1] && strcasecmp(u + 1, "b") && strcasecmp(u + 1, "ib")))
+		return -1;
+	return 10 * (int)(p - prefixes + 1);
+}
+
+bool tide__parse_bytes(const char *text, int64_t *out)
+{
+	const char *s = text;
+	wide whole = 0, part = 0, scale = 1;
+	for (; isdigit((unsigned char)*s); s++)
+		if ((whole = whole * 10 + (unsigned)(*s - '0')) > INT64_MAX)
+			return false;
+	if (s == text)
+		return false;
+	if (*s == '.')
+		for (s++; isdigit((unsigned char)*s); s++)
+			if (scale < 1000000000000) {
+				part = part * 10 + (unsigned)(*s - '0');
+				scale *= 10;
+			}
+	while (*s == ' ')
+		s++;
+	int shift = unit_shift(s);
+	if (shift < 0)
+		return false;
+	wide v = (whole << shift) + (part << shift) / scale;
+	if (v > INT64_MAX)
+		return false;
+	*out = (int64_t)v;
+	return true;
 }

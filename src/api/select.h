@@ -13,5 +13,8 @@ uint32_t tide__device_find(const tide_model *m, const char *text);
 bool tide__parse_time(const char *text, int64_t end, int64_t *out);
 /* Parses a number of memory events, at most `all`. Returns false if it is none. */
 bool tide__parse_cut(const char *text, size_t all, uint64_t *out);
+/* Parses an amount of memory: "4096", "2GiB", "1.5 MB". Units are powers of 1024, as everywhere in
+ * Tidemark. Returns false if it is none. */
+bool tide__parse_bytes(const char *text, int64_t *out);
 
 #endif

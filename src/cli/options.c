@@ -12,8 +12,6 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 
-__extension__ typedef unsigned __int128 wide;
-
 /* ---- values ---- */
 
 static bool parse_int(const char *text, int64_t *out)
@@ -24,45 +22,6 @@ static bool parse_int(const char *text, int64_t *out)
 	if (end == text || *end || errno || isspace((unsigned char)*text))
 		return false;
 	*out = v;
-	return true;
-}
-
-/* Shift of a unit, or -1: B, K, KB, KiB, M ... in any case. */
-static int unit_shift(const char *u)
-{
-	static const char prefixes[] = "kmgtp";
-	if (!*u || !strcasecmp(u, "b"))
-		return 0;
-	const char *p = strchr(prefixes, tolower((unsigned char)*u));
-	if (!p || (u[1] && strcasecmp(u + 1, "b") && strcasecmp(u + 1, "ib")))
-		return -1;
-	return 10 * (int)(p - prefixes + 1);
-}
-
-bool tide__parse_bytes(const char *text, int64_t *out)
-{
-	const char *s = text;
-	wide whole = 0, part = 0, scale = 1;
-	for (; isdigit((unsigned char)*s); s++)
-		if ((whole = whole * 10 + (unsigned)(*s - '0')) > INT64_MAX)
-			return false;
-	if (s == text)
-		return false;
-	if (*s == '.')
-		for (s++; isdigit((unsigned char)*s); s++)
-			if (scale < 1000000000000) {
-				part = part * 10 + (unsigned)(*s - '0');
-				scale *= 10;
-			}
-	while (*s == ' ')
-		s++;
-	int shift = unit_shift(s);
-	if (shift < 0)
-		return false;
-	wide v = (whole << shift) + (part << shift) / scale;
-	if (v > INT64_MAX)
-		return false;
-	*out = (int64_t)v;
 	return true;
 }
 

@@ -18,7 +18,5 @@ tide_code tide__options_parse(const tide_command *cmd, int argc, char **argv, ti
 			      bool *help, tide_error *err);
 void tide__options_free(tide_args *a);
 
-/* "4096", "2GiB", "1.5 MB": units are powers of 1024, as everywhere in Tidemark. */
-bool tide__parse_bytes(const char *text, int64_t *out);
 
 #endif

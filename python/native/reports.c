@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* tidemark._reports: every report of tidemark/analyze.h as dicts and lists.
+ *
+ *     find("peak", [trace capsule], {"group_by": "op"}) -> dict, or NotImplemented for an option that
+ *     the library's report does not have
+ *
+ * A module of its own, loaded by the first report. A report is found without the GIL, turned into
+ * Python objects and freed in one call, so nothing outlives its trace. */
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030a0000
+#endif
+#include <Python.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tidemark/analyze.h>
+
+#include "api/select.h"
+#include "reserved.h"
+
+/* ---- options ---- */
+
+typedef enum kind { TEXT, FLAG, SIZE, NS, MICROSECONDS, BYTES, TEXTS, NUMBERS } kind;
+
+struct field {
+	const char *name;
+	kind kind;
+	size_t at; /* in the options struct */
+	size_t n;  /* TEXTS, NUMBERS: where the count is */
+};
+
+/* All options structs together: each report uses one. */
+union options {
+	tide_info_options info;
+	tide_memory_options memory;
+	tide_peak_options peak;
+	tide_phases_options phases;
+	tide_ops_options ops;
+	tide_modules_options modules;
+	tide_leaks_options leaks;
+	tide_allocator_options allocator;
+	tide_oom_options oom;
+	tide_whatif_options whatif;
+	tide_timeline_report_options timeline;
+	tide_flame_report_options flame;
+	tide_critical_path_options critical;
+	tide_hta_report_options hta;
+	tide_predict_options predict;
+	tide_diff_report_options diff;
+};
+
+struct call {
+	const struct report *type;
+	union options o;
+	const char *by;	  /* kernels */
+	uint64_t *sizes;  /* predict: owned */
+	const tide_trace **traces; /* owned; borrowed traces */
+	size_t n;
+	PyObject *keep; /* owned list: objects that hold the texts above */
+	void **arrays;	/* owned: of TEXTS and NUMBERS */
+	size_t n_arrays;
+	tide_report *report;
+	tide_error err;
+	tide_code rc;
+};
+
+struct report {
+	const char *name;
+	struct field fields[12];
+	tide_code (*find)(struct call *c);
+	size_t size;
+	union options defaults;
+	bool many; /* takes any number of traces */
+};
+
+#define F(st, member, kind_) { #member, kind_, offsetof(st, member), 0 }
+
+static tide_code find_info(struct call *c)
+{
+	return tide_info_find(c->traces[0], &c->o.info, &c->report, &c->err);
+}
+static tide_code find_memory(struct call *c)
+{
+	return tide_memory_find(c->traces[0], &c->o.memory, &c->report, &c->err);
+}
+static tide_code find_peak(struct call *c)
+{
+	return tide_peak_find(c->traces[0], &c->o.peak, &c->report, &c->err);
+}
+static tide_code find_phases(struct call *c)
+{
+	return tide_phases_find(c->traces[0], &c->o.phases, &c->report, &c->err);
+}
+static tide_code find_ops(struct call *c)
+{
+	return tide_ops_find(c->traces[0], &c->o.ops, &c->report, &c->err);
+}
+static tide_code find_modules(struct call *c)
+{
+	return tide_modules_find(c->traces[0], &c->o.modules, &c->report, &c->err);
+}
+static tide_code find_leaks(struct call *c)
+{
+	return tide_leaks_find(c->traces[0], &c->o.leaks, &c->report, &c->err);
+}
+static tide_code find_allocator(struct call *c)
+{
+	return tide_allocator_find(c->traces[0], &c->o.allocator, &c->report, &c->err);
+}
+static tide_code find_oom(struct call *c)
+{
+	return tide_oom_find(c->traces[0], &c->o.oom, &c->report, &c->err);
+}
+static tide_code find_whatif(struct call *c)
+{
+	return tide_whatif_find(c->traces[0], &c->o.whatif, &c->report, &c->err);
+}
+static tide_code find_timeline(struct call *c)
+{
+	return tide_timeline_find(c->traces[0], &c->o.timeline, &c->report, &c->err);
+}
+static tide_code find_flame(struct call *c)
+{
+	return tide_flame_find(c->traces[0], &c->o.flame, &c->report, &c->err);
+}
+static tide_code find_critical(struct call *c)
+{
+	return tide_critical_path_find(c->traces[0], &c->o.critical, &c->report, &c->err);
+}
+static tide_code find_hta(struct call *c)
+{
+	return tide_hta_find(c->traces, c->n, &c->o.hta, &c->report, &c->err);
+}
+static tide_code find_kernels(struct call *c)
+{
+	return tide_kernels_find(c->traces, c->n, c->by, &c->o.hta, &c->report, &c->err);
+}
+static tide_code find_predict(struct call *c)
+{
+	return tide_predict_find(c->traces, c->sizes, c->n, &c->o.predict, &c->report, &c->err);
+}
+static tide_code find_diff(struct call *c)
+{
+	return tide_diff_find(c->traces[0], c->traces[1], &c->o.diff, &c->report, &c->err);
+}
+
+#define HTA_FIELDS                                                                             \
+	F(tide_hta_report_options, drop_last_step, FLAG), F(tide_hta_report_options, steps, TEXT), \
+		{ "kernel_wait", NS, offsetof(tide_hta_report_options, kernel_wait_ns), 0 },       \
+		{ "short_cutoff", NS, offsetof(tide_hta_report_options, short_cutoff_ns), 0 },     \
+		{ "delay_cutoff", NS, offsetof(tide_hta_report_options, delay_cutoff_ns), 0 },     \
+		F(tide_hta_report_options, top, SIZE)
+
+/* clang-format off */
+static const struct report reports[] = {
+	{ "info", { { 0 } }, find_info, sizeof(tide_info_options), { .info = TIDE_INFO_OPTIONS_INIT } },
+	{ "memory", { F(tide_memory_options, device, TEXT), F(tide_memory_options, at, TEXT), F(tide_memory_options, top, SIZE),
+		      F(tide_memory_options, buckets, SIZE) },
+	  find_memory, sizeof(tide_memory_options), { .memory = TIDE_MEMORY_OPTIONS_INIT } },
+	{ "peak", { F(tide_peak_options, device, TEXT), F(tide_peak_options, at, TEXT), F(tide_peak_options, group_by, TEXT),
+		    F(tide_peak_options, top, SIZE) },
+	  find_peak, sizeof(tide_peak_options), { .peak = TIDE_PEAK_OPTIONS_INIT } },
+	{ "phases", { F(tide_phases_options, device, TEXT) }, find_phases, sizeof(tide_phases_options), { .phases = TIDE_PHASES_OPTIONS_INIT } },
+	{ "ops", { F(tide_ops_options, device, TEXT), F(tide_ops_options, flat, FLAG), F(tide_ops_options, streams, FLAG),
+		   F(tide_ops_options, sort, TEXT), F(tide_ops_options, top, SIZE), F(tide_ops_options, depth, SIZE) },
+	  find_ops, sizeof(tide_ops_options), { .ops = TIDE_OPS_OPTIONS_INIT } },
+	{ "modules", { F(tide_modules_options, sort, TEXT), F(tide_modules_options, top, SIZE) }, find_modules, sizeof(tide_modules_options),
+	  { .modules = TIDE_MODULES_OPTIONS_INIT } },
+	{ "leaks", { F(tide_leaks_options, device, TEXT), F(tide_leaks_options, group_by, TEXT), F(tide_leaks_options, every, TEXT),
+		     F(tide_leaks_options, top, SIZE) },
+	  find_leaks, sizeof(tide_leaks_options), { .leaks = TIDE_LEAKS_OPTIONS_INIT } },
+	{ "allocator", { F(tide_allocator_options, device, TEXT), F(tide_allocator_options, at, TEXT), F(tide_allocator_options, buckets, SIZE),
+			 F(tide_allocator_options, no_advice, FLAG) },
+	  find_allocator, sizeof(tide_allocator_options), { .allocator = TIDE_ALLOCATOR_OPTIONS_INIT } },
+	{ "oom", { F(tide_oom_options, device, TEXT), F(tide_oom_options, group_by, TEXT), F(tide_oom_options, top, SIZE),
+		   F(tide_oom_options, events, SIZE) },
+	  find_oom, sizeof(tide_oom_options), { .oom = TIDE_OOM_OPTIONS_INIT } },
+	{ "whatif", { F(tide_whatif_options, device, TEXT), F(tide_whatif_options, capacity, BYTES), F(tide_whatif_options, sweep, FLAG),
+		      { "set", TEXTS, offsetof(tide_whatif_options, set), offsetof(tide_whatif_options, n_set) } },
+	  find_whatif, sizeof(tide_whatif_options), { .whatif = TIDE_WHATIF_OPTIONS_INIT } },
+	{ "timeline", { { "min_duration_us", MICROSECONDS, offsetof(tide_timeline_report_options, min_duration_ns), 0 },
+			F(tide_timeline_report_options, no_python, FLAG), F(tide_timeline_report_options, no_runtime, FLAG),
+			F(tide_timeline_report_options, events, FLAG), F(tide_timeline_report_options, top, SIZE) },
+	  find_timeline, sizeof(tide_timeline_report_options), { .timeline = TIDE_TIMELINE_REPORT_OPTIONS_INIT } },
+	{ "flame", { F(tide_flame_report_options, kind, TEXT), F(tide_flame_report_options, by, TEXT), F(tide_flame_report_options, device, TEXT),
+		     F(tide_flame_report_options, merge, FLAG), F(tide_flame_report_options, merge_steps, FLAG),
+		     F(tide_flame_report_options, allocated, FLAG), F(tide_flame_report_options, max_depth, SIZE),
+		     F(tide_flame_report_options, top, SIZE) },
+	  find_flame, sizeof(tide_flame_report_options), { .flame = TIDE_FLAME_REPORT_OPTIONS_INIT } },
+	{ "critical-path", { F(tide_critical_path_options, annotation, TEXT), F(tide_critical_path_options, data_loading, TEXT),
+			     F(tide_critical_path_options, path, FLAG), F(tide_critical_path_options, top, SIZE) },
+	  find_critical, sizeof(tide_critical_path_options), { .critical = TIDE_CRITICAL_PATH_OPTIONS_INIT } },
+	{ "hta", { HTA_FIELDS }, find_hta, sizeof(tide_hta_report_options), { .hta = TIDE_HTA_REPORT_OPTIONS_INIT }, true },
+	{ "kernels", { HTA_FIELDS }, find_kernels, sizeof(tide_hta_report_options), { .hta = TIDE_HTA_REPORT_OPTIONS_INIT }, true },
+	{ "predict", { F(tide_predict_options, device, TEXT), F(tide_predict_options, capacity, BYTES),
+		       { "at", NUMBERS, offsetof(tide_predict_options, at), offsetof(tide_predict_options, n_at) } },
+	  find_predict, sizeof(tide_predict_options), { .predict = TIDE_PREDICT_OPTIONS_INIT }, true },
+	{ "diff", { F(tide_diff_report_options, device, TEXT), F(tide_diff_report_options, no_lines, FLAG), F(tide_diff_report_options, top, SIZE),
+		    { "fail_if", TEXTS, offsetof(tide_diff_report_options, fail_if), offsetof(tide_diff_report_options, n_fail_if) } },
+	  find_diff, sizeof(tide_diff_report_options), { .diff = TIDE_DIFF_REPORT_OPTIONS_INIT }, true },
+};
+/* clang-format on */
+
+static const struct report *report_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
+		if (!strcmp(reports[i].name, name))
+			return &reports[i];
+	return NULL;
+}
+
+/* The text of str(value), kept alive by the call; NULL with an exception. */
+static const char *text_of(struct call *c, PyObject *value)
+{
+	PyObject *s = PyObject_Str(value), *bytes = s ? PyUnicode_AsUTF8String(s) : NULL;
+	Py_XDECREF(s);
+	const char *text = bytes && !PyList_Append(c->keep, bytes) ? PyBytes_AsString(bytes) : NULL;
+	Py_XDECREF(bytes);
+	return text;
+}
+
+static void *array_of(struct call *c, Py_ssize_t n, size_t size)
+{
+	void **v = realloc(c->arrays, (c->n_arrays + 1) * sizeof *v);
+	if (v)
+		c->arrays = v;
+	void *array = v ? calloc((size_t)n + 1, size) : NULL;
+	if (array)
+		c->arrays[c->n_arrays++] = array;
+	else
+		PyErr_NoMemory();
+	return array;
+}
+
+/* A list or tuple, or one value. */
+static int take_list(struct call *c, const struct field *f, PyObject *value, char *o)
+{
+	bool list = PyList_Check(value) || PyTuple_Check(value);
+	Py_ssize_t n = list ? PySequence_Size(value) : 1;
+	void *v = array_of(c, n, f->kind == TEXTS ? sizeof(char *) : sizeof(uint64_t));
+	for (Py_ssize_t i = 0; v && i < n; i++) {
+		PyObject *one = list ? PySequence_GetItem(value, i) : Py_NewRef(value);
+		if (one && f->kind == TEXTS)
+			((const char **)v)[i] = text_of(c, one);
+		else if (one)
+			((uint64_t *)v)[i] = PyLong_AsUnsignedLongLong(one);
+		Py_XDECREF(one);
+		if (PyErr_Occurred())
+			return -1;
+	}
+	if (!v)
+		return -1;
+	size_t count = (size_t)n;
+	memcpy(o + f->at, &v, sizeof v);
+	memcpy(o + f->n, &count, sizeof count);
+	return 0;
+}
+
+static int take_bytes(struct call *c, PyObject *value, uint64_t *out)
+{
+	int64_t v = 0;
+	if (PyLong_Check(value)) {
+		*out = PyLong_AsUnsignedLongLong(value);
+		return PyErr_Occurred() ? -1 : 0;
+	}
+	const char *text = text_of(c, value);
+	if (!text)
+		return -1;
+	if (!tide__parse_bytes(text, &v))
+		return PyErr_Format(PyExc_ValueError, "'%s' is no size such as 40GiB", text), -1;
+	*out = (uint64_t)v;
+	return 0;
+}
+
+static int take(struct call *c, const struct field *f, PyObject *value)
+{
+	char *o = (char *)&c->o + f->at;
+	switch (f->kind) {
+	case TEXT: {
+		const char *text = text_of(c, value);
+		memcpy(o, &text, sizeof text);
+		return text ? 0 : -1;
+	}
+	case FLAG:
+		*(bool *)o = PyObject_IsTrue(value) == 1;
+		break;
+	case SIZE:
+		*(size_t *)o = PyLong_AsSize_t(value);
+		break;
+	case NS:
+		*(int64_t *)o = PyLong_AsLongLong(value);
+		break;
+	case MICROSECONDS:
+		*(int64_t *)o = (int64_t)(PyFloat_AsDouble(value) * 1000 + 0.5);
+		break;
+	case BYTES:
+		return take_bytes(c, value, (uint64_t *)o);
+	default:
+		return take_list(c, f, value, (char *)&c->o);
+	}
+	return PyErr_Occurred() ? -1 : 0;
+}
+
+static const struct field *field_named(const struct report *r, const char *name)
+{
+	for (const struct field *f = r->fields; f < r->fields + 12 && f->name; f++)
+		if (!strcmp(f->name, name))
+			return f;
+	return NULL;
+}
+
+/* 0, -1 with an exception, 1 for an option that is not there. */
+static int take_options(struct call *c, PyObject *options)
+{
+	Py_ssize_t at = 0;
+	PyObject *key, *value;
+	c->o = c->type->defaults;
+	while (PyDict_Next(options, &at, &key, &value)) {
+		if (value == Py_None)
+			continue;
+		const char *name = text_of(c, key);
+		if (!name)
+			return -1;
+		if (c->type->find == find_kernels && !strcmp(name, "by")) {
+			if (!(c->by = text_of(c, value)))
+				return -1;
+			continue;
+		}
+		const struct field *f = field_named(c->type, name);
+		if (!f)
+			return 1;
+		if (take(c, f, value))
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- traces ---- */
+
+/* Capsules, or for predict pairs of a size and a capsule. */
+static int take_traces(struct call *c, PyObject *list)
+{
+	c->n = (size_t)PyList_Size(list);
+	c->traces = calloc(c->n + 1, sizeof *c->traces);
+	c->sizes = calloc(c->n + 1, sizeof *c->sizes);
+	if (!c->traces || !c->sizes)
+		return PyErr_NoMemory(), -1;
+	for (size_t i = 0; i < c->n; i++) {
+		PyObject *one = PyList_GetItem(list, (Py_ssize_t)i);
+		if (PyTuple_Check(one)) {
+			c->sizes[i] = PyLong_AsUnsignedLongLong(PyTuple_GetItem(one, 0));
+			one = PyTuple_GetItem(one, 1);
+		}
+		if (PyErr_Occurred() || !(c->traces[i] = PyCapsule_GetPointer(one, "tide_model")))
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- nodes ---- */
+
+static PyObject *object_of(const tide_node *v);
+
+static PyObject *dict_of(const tide_node *v)
+{
+	PyObject *out = PyDict_New();
+	for (size_t i = 0; out && i < tide_node_count(v); i++) {
+		PyObject *one = object_of(tide_node_at(v, i));
+		if (!one || PyDict_SetItemString(out, tide_node_key(v, i), one))
+			Py_CLEAR(out);
+		Py_XDECREF(one);
+	}
+	return out;
+}
+
+static PyObject *list_of(const tide_node *v)
+{
+	PyObject *out = PyList_New((Py_ssize_t)tide_node_count(v));
+	for (size_t i = 0; out && i < tide_node_count(v); i++) {
+		PyObject *one = object_of(tide_node_at(v, i));
+		if (!one || PyList_SetItem(out, (Py_ssize_t)i, one))
+			Py_CLEAR(out);
+	}
+	return out;
+}
+
+static PyObject *object_of(const tide_node *v)
+{
+	const char *text;
+	size_t n;
+	if (Py_EnterRecursiveCall(" in a report"))
+		return NULL;
+	PyObject *out = NULL;
+	switch (tide_node_type(v)) {
+	case TIDE_NODE_NULL:
+		out = Py_NewRef(Py_None);
+		break;
+	case TIDE_NODE_BOOL:
+		out = PyBool_FromLong(tide_node_bool(v, false));
+		break;
+	case TIDE_NODE_INT:
+		out = PyLong_FromLongLong(tide_node_int(v, 0));
+		break;
+	case TIDE_NODE_UINT:
+		out = PyLong_FromUnsignedLongLong(tide_node_uint(v, 0));
+		break;
+	case TIDE_NODE_REAL:
+		out = PyFloat_FromDouble(tide_node_real(v, 0));
+		break;
+	case TIDE_NODE_TEXT:
+		text = tide_node_text(v, &n);
+		out = PyUnicode_DecodeUTF8(text, (Py_ssize_t)n, "replace");
+		break;
+	case TIDE_NODE_ARRAY:
+		out = list_of(v);
+		break;
+	case TIDE_NODE_OBJECT:
+		out = dict_of(v);
+		break;
+	}
+	Py_LeaveRecursiveCall();
+	return out;
+}
+
+/* ---- the call ---- */
+
+static void forget(void *call)
+{
+	struct call *c = call;
+	tide_report_free(c->report);
+	for (size_t i = 0; i < c->n_arrays; i++)
+		free(c->arrays[i]);
+	free(c->arrays);
+	free(c->traces);
+	free(c->sizes);
+}
+
+/* Without the GIL. Before 3.14 Python ends a daemon thread by pthread_exit where it wants the GIL
+ * back after the program has ended: what the call holds is given back on the way. */
+static const tide_node *find_aside(struct call *c)
+{
+	const tide_node *root = NULL;
+	pthread_cleanup_push(forget, c);
+	Py_BEGIN_ALLOW_THREADS c->rc = c->type->find(c);
+	if (c->rc == TIDE_OK && !(root = tide_report_root(c->report)))
+		c->rc = TIDE_ENOMEM;
+	Py_END_ALLOW_THREADS pthread_cleanup_pop(0);
+	return root;
+}
+
+static PyObject *answer(struct call *c, PyObject *error)
+{
+	const tide_node *root = find_aside(c);
+	if (root)
+		return object_of(root);
+	if (c->rc == TIDE_ENOMEM)
+		return PyErr_NoMemory();
+	PyErr_Format(error, "%s: %s", c->type->name,
+		     *c->err.text ? c->err.text : tide_code_text(c->rc));
+	return NULL;
+}
+
+/* find(name, traces, options, error class) -> dict or NotImplemented */
+static PyObject *find(PyObject *self, PyObject *args)
+{
+	struct call c = { 0 };
+	const char *name;
+	PyObject *traces, *options, *error, *out = NULL;
+	if (!PyArg_ParseTuple(args, "sOOO", &name, &traces, &options, &error))
+		return NULL;
+	c.type = report_named(name);
+	if (!c.type || !PyList_Check(traces) || !PyDict_Check(options))
+		return Py_NewRef(Py_NotImplemented);
+	c.keep = PyList_New(0);
+	int known = c.keep ? take_options(&c, options) : -1;
+	if (known == 1)
+		out = Py_NewRef(Py_NotImplemented);
+	else if (!known && !take_traces(&c, traces))
+		out = answer(&c, error);
+	forget(&c);
+	Py_XDECREF(c.keep);
+	return out;
+}
+
+static PyMethodDef methods[] = {
+	{ "find", find, METH_VARARGS,
+	  "find(name, traces, options, error) -> the report as a dict, or NotImplemented" },
+	{ "reserved", tide__py_reserved, METH_O,
+	  "reserved(trace) -> ([source of a device's row], [(time, row, bytes from then on)])" },
+	{ NULL },
+};
+static struct PyModuleDef definition = {
+	PyModuleDef_HEAD_INIT,
+	.m_name = "tidemark._reports",
+	.m_doc = "Reports of the library as Python objects.",
+	.m_size = -1,
+	.m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit__reports(void);
+PyMODINIT_FUNC PyInit__reports(void)
+{
+	return PyModule_Create(&definition);
+}

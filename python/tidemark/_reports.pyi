@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+from typing import Any
+
+def find(name: str, traces: list[Any], options: dict[str, Any], error: type[Exception], /) -> Any: ...
+def reserved(trace: object, /) -> tuple[list[str | None], list[tuple[int, int, int]]]: ...

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""An installed copy, as its users see it: headers, pkg-config, the example compiled as C and C++, and the symbols that are exported."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+source, build = pathlib.Path(os.environ["TIDE_SOURCE"]), os.environ["TIDE_BUILD"]
+trace = source / "tests/data/kineto_gpt_train.json.gz"
+
+
+def run(*words, **more):
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, **more)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, words))}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def exported(library: pathlib.Path) -> dict[str, str]:
+    """Name -> version of everything a library defines for others."""
+    rows = re.findall(r"^\S+ [A-Zi] (\S+?)@@(\S+)$", run("nm", "-D", "--defined-only", library), re.M)
+    return {name: version for name, version in rows if name != version}
+
+
+def declared(header: str) -> set[str]:
+    text = re.sub(r"/\*.*?\*/", "", (source / "include/tidemark" / header).read_text(), flags=re.S)
+    return set(re.findall(r"TIDE_API[^;]*?\b(tide_\w+)\(", text))
+
+
+def symbols(root: pathlib.Path) -> None:
+    (library,) = root.rglob("libtidemark.so.*.*")
+    found = exported(library)
+    public = {n for n, v in found.items() if v == "TIDEMARK_0"}
+    headers = declared("trace.h") | declared("analyze.h") | declared("error.h") | declared("usage.h" if (source / "include/tidemark/usage.h").exists() else "error.h")
+    assert public == headers, f"exported, in no header: {sorted(public - headers)}; in a header, not exported: {sorted(headers - public)}"
+    odd = {n for n, v in found.items() if v != "TIDEMARK_0" and not (v == "TIDEMARK_PRIVATE" and n.startswith("tide__"))}
+    assert not odd, f"exported by accident: {sorted(odd)}"
+    print(f"{len(public)} public symbols, {len(found) - len(public)} private ones")
+
+
+def example(root: pathlib.Path, compiler: str, flags: list[str], to: pathlib.Path) -> str:
+    program = to / f"report_{compiler}"
+    run(compiler, *flags, source / "examples/report.c", *packaged(root, "--cflags", "--libs"), "-o", program)
+    return run(program, trace, env=dict(os.environ, LD_LIBRARY_PATH=str(next(root.rglob("libtidemark.so")).parent)))
+
+
+def packaged(root: pathlib.Path, *words: str) -> list[str]:
+    env = dict(os.environ, PKG_CONFIG_LIBDIR=str(next(root.rglob("tidemark.pc")).parent), PKG_CONFIG_SYSROOT_DIR=str(root))
+    return run("pkg-config", *words, "tidemark", env=env).split()
+
+
+def wanted() -> str:
+    """What the program says."""
+    program = os.environ["TIDEMARK"]
+    peak = json.loads(run(program, "peak", trace, "--group-by", "module", "--json"))
+    sums = json.loads(run(program, "hta", trace, "--json"))["summary"]
+    rows = [f"{g['bytes']:12d}  {g['key']}" for g in peak["groups"]]
+    return "\n".join([f"peak {peak['peak_bytes']} bytes", *rows, f"idle {sums['idle_ns']} ns of {sums['kernel_time_ns']} ns", ""])
+
+
+with tempfile.TemporaryDirectory() as folder:
+    root = pathlib.Path(folder) / "root"
+    run("meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", root)
+    symbols(root)
+    for compiler, flags in (("cc", ["-std=c11", "-Wall", "-Werror"]), ("c++", ["-x", "c++", "-std=c++17", "-Wall", "-Werror"])):
+        got = example(root, compiler, flags, pathlib.Path(folder))
+        assert got == wanted(), f"{compiler}:\n{got}\nwanted:\n{wanted()}"
+        print(f"examples/report.c compiled by {compiler} says what the program says")
