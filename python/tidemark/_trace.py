@@ -170,6 +170,10 @@ class Trace:
         """Merged stacks."""
         return self.ask("flame", **options)
 
+    def compile(self, **options: Any) -> dict[str, Any]:
+        """What torch.compile did: graph breaks, recompiles, time by stage."""
+        return self.ask("compile", **options)
+
     def diff(self, other: Trace | str | os.PathLike[str], **options: Any) -> dict[str, Any]:
         """What `other` (a trace, or its path) changed against this one: diff("after.tide", fail_if="peak>+2%")."""
         return report("diff", [self, _trace(other)], options)
