@@ -332,6 +332,9 @@ TIDE_INLINE void tide__end(const void *op)
 	tide__end_long(op);
 }
 
+/* What a device did, told afterwards: n (at most 4096) bytes of records (src/format/device_log.h). */
+void tide__device_log(const void *bytes, uint32_t n) TIDE_QUICK_API;
+
 static const uint64_t TIDE_SIZE_MAX = (UINT64_C(1) << 48) - 1;
 
 TIDE_COLD void tide__memory_long(bool alloc, tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream)

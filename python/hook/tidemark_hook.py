@@ -199,7 +199,7 @@ def _stacks(every: int) -> bool:
     return True
 
 
-def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, shapes: bool = False) -> bool:
+def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, shapes: bool = False, light: bool = False) -> bool:
     """Record what is asked for from now on; False: ops are not to be had, one line has said why."""
     global _model
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
@@ -207,6 +207,8 @@ def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, s
             _say("modules and Python stacks are not recorded: a Python without the GIL is not supported")
         modules, stacks = False, 0
     _load_capture()
+    if light and _stacks(1):  # every allocation with its Python stack, no ops
+        _capture.tide_torch_alloc_stacks(ctypes.c_bool(True))
     if _library is None and ops:
         try:
             _load_ops(torch)
@@ -226,6 +228,7 @@ def off() -> None:
     if _library is not None:
         _library.tide_torch_ops_off()
     if _capture is not None:
+        _capture.tide_torch_alloc_stacks(ctypes.c_bool(False))
         _capture.tide_torch_frames_on(False)
     if _model is not None:
         _model.off()
@@ -238,7 +241,7 @@ def wants(text: str | None) -> dict[str, Any]:
     parts = [w.partition("=") for w in (text if text is not None else "modules").split(",") if w]
     words = {name: value for name, _, value in parts}
     every = int(words.get("stacks") or 1) if "stacks" in words else 0
-    return {"ops": "no-ops" not in words, "modules": "modules" in words, "stacks": every, "shapes": "shapes" in words}
+    return {"ops": "no-ops" not in words, "modules": "modules" in words, "stacks": every, "shapes": "shapes" in words, "light": "light" in words}
 
 
 def _track() -> None:

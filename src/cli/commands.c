@@ -15,6 +15,7 @@
 	X(modules)       \
 	X(allocator)     \
 	X(heap)          \
+	X(device)        \
 	X(leaks)         \
 	X(oom)           \
 	X(whatif)        \
@@ -34,6 +35,7 @@
 	X(export)        \
 	X(run)           \
 	X(profile)       \
+	X(ctl)           \
 	X(config)        \
 	X(recover)       \
 	X(pack)          \

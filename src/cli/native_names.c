@@ -116,7 +116,12 @@ static size_t scopes_at(tide_native *n, GElf_Addr addr, struct found *f)
 {
 	Dwarf_Addr bias;
 	Dwarf_Die *cu = dwfl_module_addrdie(n->module, addr, &bias), *scopes = NULL;
-	int count = cu ? dwarf_getscopes(cu, addr - bias, &scopes) : 0;
+	Dwarf_Die *lexical =
+		NULL; /* innermost first, but behind an inlined function as it was written */
+	int count = cu ? dwarf_getscopes(cu, addr - bias, &lexical) : 0;
+	if (count > 0) /* as it was compiled: the functions that it was inlined in */
+		count = dwarf_getscopes_die(&lexical[0], &scopes);
+	free(lexical);
 	int line = 0;
 	Dwfl_Line *at = dwfl_module_getsrc(n->module, addr);
 	const char *file = at ? dwfl_lineinfo(at, NULL, &line, NULL, NULL, NULL) : NULL;

@@ -45,10 +45,18 @@ typedef struct tide_rings_head { /* 4096 bytes at offset 0 */
 	uint64_t log_used;    /* bytes of the definitions log that count */
 	uint64_t lost_other;  /* events of threads that have no ring */
 	uint64_t lost_signal; /*   "  */
-	uint64_t reserved1[5];
-	uint8_t pad[4096 - 128];
+	/* written by others, to switch a recording (`tidemark ctl`): text and command first, then the
+	 * sequence number; the recorder answers with that number once it is done */
+	uint64_t control_seq;
+	uint64_t control;      /* TIDE_CONTROL_* */
+	uint64_t control_done; /* written by the recorder */
+	uint64_t reserved1[2];
+	char control_text[192]; /* TIDE_CONTROL_MARK: the mark's name */
+	uint8_t pad[4096 - 320];
 } tide_rings_head;
 _Static_assert(sizeof(tide_rings_head) == 4096, "rings head");
+
+enum { TIDE_CONTROL_OFF = 1, TIDE_CONTROL_ON, TIDE_CONTROL_MARK };
 
 #define TIDE_BLOCK_MAGIC 0x4b434c42u /* "BLCK" */
 enum { TIDE_BLOCK_RING = 1, TIDE_BLOCK_LOG = 2 };

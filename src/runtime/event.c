@@ -289,6 +289,12 @@ static void long_event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b, uin
 	leave(t);
 }
 
+void tide__device_log(const void *bytes, uint32_t n)
+{
+	if (n && n <= 4096)
+		long_event(TIDE_REC_DEVICE_LOG, 0, n, 0, 0, bytes, n);
+}
+
 void tide_tensor(tide_pool pool, uint64_t addr, const tide_tensor_info *i)
 {
 	if (!i)

@@ -103,6 +103,16 @@ bool tide__write_opening(void);
 size_t tide__facts(uint8_t *out, size_t cap, uint32_t *count);
 void tide__hex(char out[33], const uint8_t id[16]);
 
+/* control.c: do what somebody asked for through the ring file; called by the writer thread. */
+void tide__control_init(void); /* lock held */
+void tide__control_look(void);
+/* Recording is switched off for a while: threads keep their rings, and store nothing. */
+extern _Atomic bool tide__paused __attribute__((visibility("hidden")));
+/* The generation's number is marked while that is so, so that no thread takes part. */
+#define TIDE_PAUSED_BIT (UINT64_C(1) << 63)
+/* writer.c: an annotation that the writer itself makes. */
+void tide__write_note(uint32_t key, const char *text);
+
 /* start.c */
 void tide__stats_now(tide_stats *out);
 

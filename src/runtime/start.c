@@ -309,6 +309,7 @@ static tide_code start_locked(bool follower, tide_error *err)
 	}
 	tide__torn_watch();
 	r->state = TIDE_RUNNING;
+	tide__control_init();
 	atomic_store_explicit(&tide__guard.generation, ++r->generations, memory_order_release);
 	return TIDE_OK;
 }

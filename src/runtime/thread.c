@@ -203,6 +203,9 @@ static tide_thread *join_locked(void)
 tide_thread *tide__join(void)
 {
 	tide_guard *g = &tide__guard;
+	if (atomic_load_explicit(&tide__paused, memory_order_relaxed) &&
+	    atomic_load_explicit(&g->generation, memory_order_relaxed))
+		return NULL; /* in a forked child the page is wiped: it starts anew */
 	if (!atomic_load_explicit(&g->generation, memory_order_relaxed) &&
 	    atomic_load_explicit(&g->alive, memory_order_relaxed) == TIDE_ALIVE)
 		return NULL;
@@ -222,7 +225,8 @@ static void leave(void *thread)
 	if (!tide__slow_enter(&s))
 		return;
 	if (&t->quick == tide__self) { /* not so in a forked child, where t was the parent's */
-		uint64_t now = atomic_load_explicit(&tide__guard.generation, memory_order_relaxed);
+		uint64_t now = atomic_load_explicit(&tide__guard.generation, memory_order_relaxed) &
+			       ~TIDE_PAUSED_BIT;
 		if (t->ring && t->quick.generation && t->quick.generation == now)
 			t->ring->owned = false;
 		t->ring = NULL;

@@ -198,6 +198,35 @@ static bool round_trip(bool last, unsigned *moved)
 	return true;
 }
 
+/* ---- notes --------------------------------------------------------------------------------- */
+
+/* The writer has no ring: its notes are chunks of a ring that nobody else uses. */
+enum { NOTE_SLOTS = 8, NOTE_RING = 0x7ffffffe };
+static tide_encoder note_encoder;
+
+void tide__write_note(uint32_t key, const char *text)
+{
+	tide_ring_slot slots[NOTE_SLOTS];
+	size_t n = strnlen(text, (NOTE_SLOTS - 1) * sizeof *slots);
+	uint64_t q = note_encoder.next, more = (n + sizeof *slots - 1) / sizeof *slots;
+	note_encoder.ring = NOTE_RING;
+	memset(slots, 0, sizeof slots);
+	slots[q % NOTE_SLOTS] = (tide_ring_slot){ tide__ticks(), n, 0, key, TIDE_REC_ANNOTATE };
+	for (uint64_t i = 0; i < more; i++) {
+		size_t part = n - i * sizeof *slots;
+		memcpy(&slots[(q + 1 + i) % NOTE_SLOTS], text + i * sizeof *slots,
+		       part < sizeof *slots ? part : sizeof *slots);
+	}
+	tide_encoder trial = note_encoder;
+	if (!write_definitions(false))
+		return;
+	size_t bytes = tide__encode_events(&trial, slots, NOTE_SLOTS - 1, q + 1 + more, buffer);
+	if (!tide__sink_put(&tide__rec.sink, buffer, bytes, false))
+		return;
+	atomic_fetch_add_explicit(&tide__rec.events, 1, memory_order_relaxed);
+	note_encoder = trial;
+}
+
 /* ---- the beginning, the thread, the end ---------------------------------------------------- */
 
 bool tide__write_opening(void)
@@ -207,6 +236,7 @@ bool tide__write_opening(void)
 	if (!buffer)
 		return false;
 	lost_sum = 0;
+	memset(&note_encoder, 0, sizeof note_encoder);
 	tick_after_ns = 250000;
 	tide_chunk_head h = { .type = TIDE_CHUNK_SCHEMA };
 	size_t n = tide__encode_schema(buffer + sizeof h, &h.count);
@@ -279,6 +309,7 @@ void *tide__writer(void *unused)
 			tide__bell_wait(seen, 0);
 			continue;
 		}
+		tide__control_look();
 		bool fine = round_trip(false, &moved);
 		atomic_store_explicit(&r->no_space, !fine, memory_order_relaxed);
 		if (now_ns() - tick_ns >= tick_after_ns) {

@@ -16,7 +16,7 @@ NAMED = {"facts", "losses", "metrics", "tables", "edge_types", "path_by_type_ns"
 
 SNAPSHOT, OOM, TRACE, RECORDING, LOG = "snapshot", "oom", "trace", "recording", "log"
 REPORTS = [("info", RECORDING), ("info", TRACE), ("memory", SNAPSHOT), ("memory", RECORDING), ("peak", SNAPSHOT), ("phases", RECORDING),
-           ("ops", RECORDING), ("modules", RECORDING), ("heap", RECORDING), ("allocator", SNAPSHOT), ("leaks", SNAPSHOT), ("oom", OOM), ("whatif", SNAPSHOT), ("whatif", OOM),
+           ("ops", RECORDING), ("modules", RECORDING), ("heap", RECORDING), ("device", RECORDING), ("allocator", SNAPSHOT), ("leaks", SNAPSHOT), ("oom", OOM), ("whatif", SNAPSHOT), ("whatif", OOM),
            ("hta", TRACE), ("kernels", TRACE), ("critical-path", TRACE), ("timeline", TRACE), ("flame", TRACE), ("predict", SNAPSHOT),
            ("compile", LOG), ("advice", TRACE), ("advice", SNAPSHOT)]
 

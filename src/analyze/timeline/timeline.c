@@ -124,6 +124,8 @@ tide_code tide__timeline(const tide_model *m, const tide_timeline_options *opt, 
 	tide_timeline_lane *slots = tide__calloc(n, sizeof *slots);
 
 	*out = (tide_timeline){ 0 };
+	for (size_t i = 1; i < m->spans.n && !out->gpu_known; i++)
+		out->gpu_known = tide__cat_is_gpu(m->spans.cat[i]);
 	bool ok = slots && walk(m, opt ? opt : &none, out, slots) && keep(out, slots, n) &&
 		  sum_up(out);
 	for (size_t i = 0; slots && i < n; i++)

@@ -34,6 +34,7 @@ typedef struct tide_timeline {
 	int64_t t0, t1; /* both 0 when nothing counts */
 	int64_t total_ns, cpu_ns, gpu_ns, overlap_ns;
 	uint64_t cpu_count, gpu_count;
+	bool gpu_known; /* the trace holds work on a device; else its time is unknown, not 0 */
 	uint64_t python_count;	   /* of cpu_count: Python functions */
 	uint64_t left_out;	   /* CPU and GPU spans the options left out */
 	uint64_t not_work;	   /* spans of neither side */

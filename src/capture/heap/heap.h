@@ -52,6 +52,7 @@ typedef struct tide_heap_thread {
 	bool inside;  /* of the recorder: calls pass */
 	uint64_t random;
 	tide_stack_bounds bounds;
+	tide_walks *walks; /* full mode; owned by the thread */
 } tide_heap_thread;
 extern __thread tide_heap_thread tide__heap_self
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,16 @@ static int64_t draw(tide_heap_thread *t)
 	return x < 1e15 ? (int64_t)x : (int64_t)1e15;
 }
 
+/* Walks are kept where every allocation is walked; the thread's end gives them back. */
+static pthread_key_t walks_key;
+static bool has_key;
+
+static void drop_walks(void *w)
+{
+	SELF->walks = NULL;
+	tide__walks_free(w);
+}
+
 /* ---- start --------------------------------------------------------------------------------- */
 
 static double rate_of(const char *text)
@@ -100,7 +111,8 @@ static void start(void)
 		return;
 	}
 	mean = want == SAMPLED ? rate_of(what) : 0;
-	pool = tide_pool_open(tide_device_open(TIDE_ON_HOST, 0, "cpu", 0), TIDE_MEM_HEAP, "malloc",
+	has_key = pthread_key_create(&walks_key, drop_walks) == 0;
+	pool = tide_pool_open(tide_device_open(TIDE_ON_HOST, 0, NULL, 0), TIDE_MEM_HEAP, "malloc",
 			      0);
 	tide__tracked_all(want == FULL);
 	atomic_store(&page.ready, 1);
@@ -190,6 +202,17 @@ static inline uint64_t ticks_now(void)
 	return tide__counter() & (keep | ~(uint64_t)COARSE);
 }
 
+static void know_walks(tide_heap_thread *t)
+{
+	if (atomic_load(&mode) != FULL || !has_key)
+		return;
+	t->walks = tide__walks_new();
+	if (t->walks && pthread_setspecific(walks_key, t->walks) != 0) {
+		tide__walks_free(t->walks);
+		t->walks = NULL;
+	}
+}
+
 static void meet(tide_heap_thread *t)
 {
 	tide_heap_thread *none = NULL;
@@ -227,10 +250,11 @@ static inline void record(tide_heap_thread *t, const void *p, size_t n, tide_wal
 	if (__builtin_expect(!t->bounds.high, 0)) {
 		tide__stack_bounds(&t->bounds);
 		meet(t);
+		know_walks(t);
 	}
 	if (p &&
 	    (atomic_load_explicit(&mode, memory_order_relaxed) == FULL || tide__tracked_add(p)))
-		put_alloc(p, n, tide__heap_stack(w, &t->bounds));
+		put_alloc(p, n, tide__heap_stack(w, &t->bounds, t->walks));
 	errno = saved;
 }
 

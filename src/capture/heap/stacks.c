@@ -160,35 +160,37 @@ static __attribute__((noinline)) tide_stack define(const uintptr_t *pc, size_t n
 	tide_stack id = outer;
 	if (cut)
 		id = tide_stack_push(id, tide_name_static("[outer frames left out]"), 0, 0);
-	for (size_t i = n; i-- > 0;) {
-		tide_stack next = push(id, pc[i]);
-		if (!next)
-			return 0;
+	for (size_t i = n; i-- > 0;) { /* most of it is known from other stacks */
+		uint64_t key = ((uint64_t)id << 1 | 1) * UINT64_C(0xc2b2ae3d27d4eb4f) ^
+			       pc[i] * UINT64_C(0x9e3779b97f4a7c15);
+		key = (key ^ key >> 31) | UINT64_C(1) << 63;
+		tide_stack next = find(key);
+		if (!next) {
+			next = push(id, pc[i]);
+			if (!next)
+				return 0;
+			remember(key, next);
+		}
 		id = next;
 	}
 	return id;
 }
 
-tide_stack tide__heap_stack(tide_walk w, const tide_stack_bounds *b)
+tide_stack tide__heap_stack(tide_walk w, const tide_stack_bounds *b, tide_walks *known)
 {
-	uintptr_t pc[DEEPEST];
-	bool in_python;
+	uintptr_t room[DEEPEST];
 	uintptr_t loop = atomic_load_explicit(&python.loop, memory_order_acquire);
-	size_t n = tide__unwind(w, b, pc, DEEPEST, loop,
-				loop ? atomic_load_explicit(&python.loop_end, memory_order_relaxed)
-				     : 0,
-				&in_python);
-	tide_stack outer = in_python ? atomic_load(&python.stack)() : 0;
-	uint64_t key = (outer + 1) * UINT64_C(0xff51afd7ed558ccd);
-	for (size_t i = 0; i < n; i++)
-		key = (key ^ pc[i]) * UINT64_C(0x9e3779b97f4a7c15) ^ key >> 29;
+	uintptr_t end = loop ? atomic_load_explicit(&python.loop_end, memory_order_relaxed) : 0;
+	tide_walked r = tide__unwind(w, b, known, room, DEEPEST, loop, end);
+	tide_stack outer = r.stopped ? atomic_load(&python.stack)() : 0;
+	uint64_t key = r.hash ^ (outer + 1) * UINT64_C(0xff51afd7ed558ccd);
 	key |= UINT64_C(1) << 63;
 	tide_stack id = find(key);
 	if (__builtin_expect(id != 0, 1))
 		return id;
 	if (!loop)
 		find_python();
-	id = define(pc, n, outer, n == DEEPEST && !in_python);
+	id = define(r.pc, r.n, outer, r.n == DEEPEST && !r.stopped);
 	if (id)
 		remember(key, id);
 	return id;

@@ -17,7 +17,7 @@
 #include "capture/heap/unwind.h"
 
 /* The id of the stack that starts at `w`; 0 if it cannot be had. */
-tide_stack tide__heap_stack(tide_walk w, const tide_stack_bounds *b);
+tide_stack tide__heap_stack(tide_walk w, const tide_stack_bounds *b, tide_walks *known);
 
 /* Code was unmapped: addresses may mean something else from now on. */
 void tide__heap_stacks_forget(void);

@@ -47,6 +47,7 @@ struct slot {
 
 static struct slot *_Atomic rows; /* SLOTS of them; pages come as they are touched */
 static _Atomic uint32_t n_rows;
+static _Atomic uint64_t generation = 1; /* of rows: grows when code is unmapped */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
 static inline uint64_t mix(uint64_t pc)
@@ -161,6 +162,7 @@ void tide__unwind_forget(void)
 			atomic_store_explicit(&t[i].pc, 0, memory_order_release);
 		}
 	atomic_store(&n_rows, 0);
+	atomic_fetch_add(&generation, 1);
 	unlock();
 }
 
@@ -171,36 +173,86 @@ static inline bool inside(const tide_stack_bounds *b, uintptr_t at)
 	return at >= b->low && at < b->high - 8 && at % 8 == 0;
 }
 
-static inline uintptr_t word_at(uintptr_t at)
+/* ---- walks that are known ---- */
+
+enum { WALKS = 32, FRAMES = 30, LOADS = 60 };
+
+struct known_walk {
+	tide_walk from;
+	uintptr_t stop;
+	uint64_t generation; /* 0 = empty */
+	uint32_t n, n_loads;
+	bool stopped;
+	uint64_t hash;
+	uintptr_t pc[FRAMES];
+	struct {
+		uintptr_t at, value;
+	} load[LOADS];
+};
+struct tide_walks {
+	struct known_walk at[WALKS];
+	struct known_walk *open; /* being filled; NULL: it grew too long */
+};
+
+tide_walks *tide__walks_new(void)
 {
-	return *(const volatile uintptr_t *)at;
+	void *p = mmap(NULL, sizeof(tide_walks), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void tide__walks_free(tide_walks *w)
+{
+	if (w)
+		munmap(w, sizeof *w);
+}
+
+static inline bool still(const struct known_walk *k)
+{
+	for (uint32_t i = 0; i < k->n_loads; i++)
+		if (*(const volatile uintptr_t *)k->load[i].at != k->load[i].value)
+			return false;
+	return true;
+}
+
+static inline uintptr_t word_at(tide_walks *known, uintptr_t at)
+{
+	uintptr_t v = *(const volatile uintptr_t *)at;
+	struct known_walk *k = known ? known->open : NULL;
+	if (k && k->n_loads < LOADS) {
+		k->load[k->n_loads].at = at;
+		k->load[k->n_loads++].value = v;
+	} else if (k) {
+		known->open = NULL;
+	}
+	return v;
 }
 
 /* The registers that a signal interrupted (ucontext_t of x86-64 Linux). */
-static bool leave_signal(tide_walk *w, const tide_stack_bounds *b)
+static bool leave_signal(tide_walk *w, const tide_stack_bounds *b, tide_walks *k)
 {
 	enum { REGS = 40, RBP = 10, RSP = 15, RIP = 16 };
 	uintptr_t at = w->sp + REGS;
 	if (!inside(b, at) || !inside(b, at + 8 * RIP))
 		return false;
-	w->fp = word_at(at + 8 * RBP);
-	w->pc = word_at(at + 8 * RIP) + 1; /* behind the instruction, as a return address is */
-	w->sp = word_at(at + 8 * RSP);
+	w->fp = word_at(k, at + 8 * RBP);
+	w->pc = word_at(k, at + 8 * RIP) + 1; /* behind the instruction, as a return address is */
+	w->sp = word_at(k, at + 8 * RSP);
 	return true;
 }
 
-static inline bool by_frame_pointer(tide_walk *w, const tide_stack_bounds *b)
+static inline bool by_frame_pointer(tide_walk *w, const tide_stack_bounds *b, tide_walks *k)
 {
 	uintptr_t fp = w->fp;
 	if (fp < w->sp || !inside(b, fp) || !inside(b, fp + 8))
 		return false;
-	w->fp = word_at(fp);
-	w->pc = word_at(fp + 8);
+	w->fp = word_at(k, fp);
+	w->pc = word_at(k, fp + 8);
 	w->sp = fp + 16;
 	return true;
 }
 
-static inline bool leave(tide_walk *w, const tide_stack_bounds *b, struct slot *t)
+static inline bool leave(tide_walk *w, const tide_stack_bounds *b, struct slot *t, tide_walks *k)
 {
 #if defined(__x86_64__)
 	tide_cfi c = row_of(t, w->pc);
@@ -215,12 +267,12 @@ static inline bool leave(tide_walk *w, const tide_stack_bounds *b, struct slot *
 	case TIDE_CFI_DEREF:
 		if (!inside(b, w->fp + (uintptr_t)(intptr_t)c.cfa))
 			return false;
-		cfa = word_at(w->fp + (uintptr_t)(intptr_t)c.cfa);
+		cfa = word_at(k, w->fp + (uintptr_t)(intptr_t)c.cfa);
 		break;
 	case TIDE_CFI_SIGNAL:
-		return leave_signal(w, b);
+		return leave_signal(w, b, k);
 	case TIDE_CFI_NONE:
-		return by_frame_pointer(w, b);
+		return by_frame_pointer(w, b, k);
 	default:
 		return false;
 	}
@@ -230,32 +282,72 @@ static inline bool leave(tide_walk *w, const tide_stack_bounds *b, struct slot *
 	if (c.fp_saved) {
 		if (!inside(b, saved))
 			return false;
-		w->fp = word_at(saved);
+		w->fp = word_at(k, saved);
 	}
-	w->pc = word_at(cfa - 8);
+	w->pc = word_at(k, cfa - 8);
 	w->sp = cfa;
 	return true;
 #else
 	(void)t;
-	return by_frame_pointer(w, b);
+	return by_frame_pointer(w, b, k);
 #endif
 }
 
-size_t tide__unwind(tide_walk w, const tide_stack_bounds *b, uintptr_t *out, size_t max,
-		    uintptr_t stop, uintptr_t stop_end, bool *stopped)
+static inline uint64_t add_hash(uint64_t h, uintptr_t pc)
+{
+	return (h ^ pc) * UINT64_C(0x9e3779b97f4a7c15) ^ h >> 29;
+}
+
+/* The place of a walk among the thread's, emptied and open for filling unless it is known. */
+static inline struct known_walk *place_of(tide_walks *known, const tide_walk *w)
+{
+	return &known->at[mix(w->pc ^ w->sp << 4) >> 59];
+}
+
+static void keep_walk(struct known_walk *k, const tide_walk *from, uintptr_t stop, uint64_t now,
+		      const tide_walked *r)
+{
+	if (r->n > FRAMES)
+		return;
+	for (size_t i = 0; i < r->n; i++)
+		k->pc[i] = r->pc[i];
+	k->from = *from;
+	k->stop = stop;
+	k->n = (uint32_t)r->n;
+	k->stopped = r->stopped;
+	k->hash = r->hash;
+	k->generation = now;
+}
+
+tide_walked tide__unwind(tide_walk w, const tide_stack_bounds *b, tide_walks *known,
+			 uintptr_t *room, size_t max, uintptr_t stop, uintptr_t stop_end)
 {
 	struct slot *t = table();
+	tide_walk from = w;
 	bool own = inside(b, w.sp);
-	size_t n = 0;
-	*stopped = false;
-	while (n < max && w.pc > 4096) {
+	uint64_t now = atomic_load_explicit(&generation, memory_order_acquire);
+	struct known_walk *k = known && own ? place_of(known, &w) : NULL;
+	if (k && k->generation == now && k->from.pc == w.pc && k->from.sp == w.sp &&
+	    k->from.fp == w.fp && k->stop == stop && still(k))
+		return (tide_walked){ k->pc, k->n, k->stopped, k->hash };
+	tide_walked r = { room, 0, false, 1 };
+	if (known)
+		known->open = k;
+	if (k) {
+		k->generation = 0;
+		k->n_loads = 0;
+	}
+	while (r.n < max && w.pc > 4096) {
 		if (w.pc >= stop && w.pc < stop_end) {
-			*stopped = true;
+			r.stopped = true;
 			break;
 		}
-		out[n++] = w.pc;
-		if (!own || !leave(&w, b, t))
+		room[r.n++] = w.pc;
+		r.hash = add_hash(r.hash, w.pc);
+		if (!own || !leave(&w, b, t, known))
 			break;
 	}
-	return n;
+	if (known && known->open)
+		keep_walk(known->open, &from, stop, now, &r);
+	return r;
 }

@@ -32,10 +32,24 @@ typedef struct tide_walk {
 		      (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), \
 		      *(uintptr_t *)__builtin_frame_address(0) })
 
-/* Return addresses from `w` outwards, innermost first, at most `max`; returns how many. A walk ends
- * in front of the function that lies at [stop, stop_end) (0: none), and *stopped says so. */
-size_t tide__unwind(tide_walk w, const tide_stack_bounds *b, uintptr_t *out, size_t max,
-		    uintptr_t stop, uintptr_t stop_end, bool *stopped);
+typedef struct tide_walked {
+	const uintptr_t
+		*pc; /* return addresses, innermost first; borrowed until the thread's next walk */
+	size_t n;
+	bool stopped;  /* it ended in front of the function it was to stop at */
+	uint64_t hash; /* of all of them */
+} tide_walked;
+
+/* A thread's latest walks. A walk depends on nothing but where it starts and the words that it loads:
+ * if those are what they were, so is the result, and looking costs a fifth of walking again. */
+typedef struct tide_walks tide_walks;
+tide_walks *tide__walks_new(void); /* mapped; NULL: none, and every walk is done anew */
+void tide__walks_free(tide_walks *w);
+
+/* Walk from `w` outwards, into `room` (of `max`) unless `known` (may be NULL) has it. The walk ends in front
+ * of the function that lies at [stop, stop_end) (0: none). */
+tide_walked tide__unwind(tide_walk w, const tide_stack_bounds *b, tide_walks *known,
+			 uintptr_t *room, size_t max, uintptr_t stop, uintptr_t stop_end);
 
 /* Code was unmapped: forget all rows. */
 void tide__unwind_forget(void);

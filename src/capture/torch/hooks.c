@@ -10,6 +10,7 @@
 
 #include "capture/torch/c10.h"
 #include "capture/torch/devices.h"
+#include "capture/torch/stacks.h"
 #include "capture/torch/start.h"
 
 /* ---- what c10's functions are ---- */
@@ -45,6 +46,22 @@ static __thread __attribute__((tls_model("initial-exec"))) struct {
 static __thread __attribute__((tls_model("initial-exec"))) unsigned n_fresh;
 
 static _Atomic(bool) describes; /* ops do, what they return */
+static _Atomic(bool) light;	/* every allocation with its Python stack, no ops */
+
+void tide_torch_alloc_stacks(bool on)
+{
+	atomic_store(&light, on);
+	if (on)
+		tide__devices_unusual();
+}
+
+static inline void put_alloc(tide_pool pool, void *p, uint64_t n, tide_stream stream)
+{
+	if (TIDE_LIKELY(!atomic_load_explicit(&light, memory_order_relaxed)))
+		tide__memory(true, pool, (uintptr_t)p, n, stream);
+	else
+		tide_alloc_full(pool, (uintptr_t)p, n, stream, tide_torch_stack_now(), 0);
+}
 
 void tide_torch_describes(bool on)
 {
@@ -116,7 +133,7 @@ static TIDE_HOT void *allocate(size_t n)
 	if (p && tide__torch_recording()) {
 		tide_pool pool = tide__device_pool(tide__device(0, 0));
 		keep_in_mind(pool, p);
-		tide__memory(true, pool, (uintptr_t)p, n, 0);
+		put_alloc(pool, p, n, 0);
 		just_allocated = p;
 	}
 	return p;
@@ -159,7 +176,7 @@ static inline void note_reserved(tide_c10_device *d, uint64_t total, bool with_b
 /* As long as hooks record, and nobody describes what is allocated, there is nothing else to ask. */
 static bool all_is_usual(void)
 {
-	return !atomic_load(&describes) && atomic_load(&tide__torch_state) == TIDE_TORCH_DECIDED;
+	return !atomic_load(&describes) && !atomic_load(&light) && atomic_load(&tide__torch_state) == TIDE_TORCH_DECIDED;
 }
 
 static void make_usual(tide_c10_device *d, tide_pool pool)
@@ -184,8 +201,10 @@ static void record_report(void *p, int64_t size, size_t total_reserved, c10_devi
 	bool alloc = size >= 0;
 	if (alloc)
 		keep_in_mind(pool, p);
-	tide__memory(alloc, pool, (uintptr_t)p, alloc ? (uint64_t)size : 0,
-		     alloc && !cpu ? tide__device_stream(at) : 0);
+	if (alloc)
+		put_alloc(pool, p, (uint64_t)size, cpu ? 0 : tide__device_stream(at));
+	else
+		tide__memory(false, pool, (uintptr_t)p, 0, 0);
 	if (cpu)
 		just_freed = size < 0 ? p : NULL;
 	else

@@ -27,6 +27,10 @@
  * tide_torch_fresh. */
 TIDE_API void tide_torch_describes(bool on);
 
+/** Every allocation gets the Python stack of its thread from now on, or no more: for recordings
+ * without ops. Frames must have been learnt (frames.h). */
+TIDE_API void tide_torch_alloc_stacks(bool on);
+
 /** Is the tensor at `addr`, with a shape (any hash of it) and grad as given, to be described? So it
  * is when its memory is one of this thread's latest allocations and nobody has done so: then its
  * pool. */

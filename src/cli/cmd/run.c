@@ -9,20 +9,38 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "cli/cli.h"
+#include "cli/control.h"
+#include "cli/options.h"
 #include "cli/run_recordings.h"
 #include "config/config.h"
+#include "format/rings.h"
 
-enum { O_OUTPUT, O_HEAP, O_RATE, O_NO_TORCH, O_NO_OPS, O_NO_MODULES, O_STACKS, O_SHAPES };
+enum {
+	O_OUTPUT,
+	O_HEAP,
+	O_RATE,
+	O_GPU,
+	O_DURATION,
+	O_LIGHT,
+	O_NO_TORCH,
+	O_NO_OPS,
+	O_NO_MODULES,
+	O_STACKS,
+	O_SHAPES
+};
 static const tide_option options[] = {
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
 		       "the recording (default run.tide in the configured folder)" },
@@ -30,6 +48,12 @@ static const tide_option options[] = {
 		     "the host heap (malloc, operator new): samples, or with =full every call" },
 	[O_RATE] = { "rate", 0, TIDE_OPT_BYTES, "BYTES", "mean distance of the host heap's samples",
 		     .def = "512KiB" },
+	[O_GPU] = { "gpu", 0, TIDE_OPT_FLAG, NULL,
+		    "CUDA: kernels, copies, device memory, NVTX ranges (CUPTI, NVML)" },
+	[O_DURATION] = { "duration", 0, TIDE_OPT_TEXT, "TIME",
+			 "switch recording off after so long (30s, 500ms); the program runs on" },
+	[O_LIGHT] = { "light", 0, TIDE_OPT_FLAG, NULL,
+		      "always-on: PyTorch's allocations with their Python stack, no ops" },
 	[O_NO_TORCH] = { "no-torch", 0, TIDE_OPT_FLAG, NULL, "nothing of PyTorch's" },
 	[O_NO_OPS] = { "no-ops", 0, TIDE_OPT_FLAG, NULL, "record memory only" },
 	[O_NO_MODULES] = { "no-modules", 0, TIDE_OPT_FLAG, NULL,
@@ -84,15 +108,16 @@ static bool library(char *out, const char *name, tide_error *err)
 
 /* What is preloaded, "" = not. */
 typedef struct libraries {
-	char torch[PATH_MAX], heap[PATH_MAX];
+	char torch[PATH_MAX], heap[PATH_MAX], gpu[PATH_MAX];
 } libraries;
 
 static bool find_libraries(const tide_args *a, libraries *l, tide_error *err)
 {
 	bool torch = !a->opt[O_NO_TORCH].set, heap = a->opt[O_HEAP].set;
-	*l->torch = *l->heap = 0;
+	*l->torch = *l->heap = *l->gpu = 0;
 	return (!torch || library(l->torch, "libtidemark-torch.so", err)) &&
-	       (!heap || library(l->heap, "libtidemark-heap.so", err));
+	       (!heap || library(l->heap, "libtidemark-heap.so", err)) &&
+	       (!a->opt[O_GPU].set || library(l->gpu, "libtidemark-inject.so", err));
 }
 
 /* Ops need the hook that Python reads at its start, and the sources it builds. */
@@ -111,7 +136,8 @@ static void set_hook(const tide_args *a, const tide_config *c, bool ops)
 	bool stacks = a->opt[O_STACKS].set || c->v[TIDE_CONFIG_capture_stacks].flag;
 	bool shapes = a->opt[O_SHAPES].set || c->v[TIDE_CONFIG_capture_shapes].flag;
 	char capture[64];
-	snprintf(capture, sizeof capture, "%s%s%s%s", ops ? "" : "no-ops,",
+	snprintf(capture, sizeof capture, "%s%s%s%s%s", ops ? "" : "no-ops,",
+		 a->opt[O_LIGHT].set ? "light," : "",
 		 a->opt[O_NO_MODULES].set || !ops ? "" : "modules,", stacks ? "stacks," : "",
 		 shapes ? "shapes," : "");
 	setenv("TIDEMARK_CAPTURE", capture, 1);
@@ -188,6 +214,17 @@ static void set_heap(const tide_args *a)
 	setenv("TIDEMARK_HEAP", a->opt[O_HEAP].num == 0 && *a->opt[O_HEAP].text ? "full" : mean, 1);
 }
 
+/* The CUDA driver loads the library when it starts, and so does NVTX; it is preloaded besides, to see
+ * when another profiler takes CUPTI over. */
+static void set_gpu(char *path)
+{
+	setenv("CUDA_INJECTION64_PATH", path, 1);
+	setenv("NVTX_INJECTION64_PATH", path, 1);
+	setenv("TIDEMARK_GPU", "kernels,memory,calls,nvml,source",
+	       0); /* who sets it knows better */
+	preload(path);
+}
+
 /* Is it an ELF file that no loader loads? Nothing can be preloaded into such a program. */
 static bool is_static(const char *path)
 {
@@ -242,10 +279,15 @@ static void become(const tide_args *a, const tide_config *c, libraries *l, const
 	bool torch = *l->torch && preload(l->torch);
 	bool heap = *l->heap && preload(l->heap); /* the last preloaded comes first */
 	unsetenv("TIDEMARK_HEAP");
+	if (*l->gpu)
+		set_gpu(l->gpu);
+	else
+		unsetenv("TIDEMARK_GPU");
 	if (heap)
 		set_heap(a);
-	bool ops = !a->opt[O_NO_OPS].set && c->v[TIDE_CONFIG_capture_ops].flag;
-	if (torch && (ops || heap))
+	bool light = a->opt[O_LIGHT].set;
+	bool ops = !light && !a->opt[O_NO_OPS].set && c->v[TIDE_CONFIG_capture_ops].flag;
+	if (torch && (ops || heap || light))
 		set_hook(a, c, ops);
 	execvp(a->files[0], a->files);
 	int why = errno;
@@ -290,11 +332,55 @@ static void hold_signals(sigset_t *before)
 
 /* ---- its end ---- */
 
-static int wait_for(pid_t pid)
+static int64_t now_ms(void)
 {
-	int status = 0;
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* One line on a terminal that is rewritten every second, and gone at the end. */
+static void show_status(const char *file, int64_t ms, bool off)
+{
+	struct stat st;
+	char size[32], name[64];
+	const char *base = strrchr(file, '/');
+	bool there = stat(file, &st) == 0;
+	tide__fmt_name(name, sizeof name, base ? base + 1 : file, strlen(base ? base + 1 : file),
+		       40);
+	fprintf(stderr, "\r\033[2m%s %lld s, %s %s\033[0m\033[K", off ? "recorded" : "recording",
+		(long long)(ms / 1000), name,
+		there ? tide__fmt_bytes(size, sizeof size, (double)st.st_blocks * 512)
+		      : "not begun");
+}
+
+/* Wait for the program; meanwhile show where it is, and end the recording after `limit_ms` (< 0: never). */
+static int wait_for(pid_t pid, const char *file, int64_t limit_ms)
+{
+	int status = 0, fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	bool shows = isatty(STDERR_FILENO), shown = false, off = limit_ms < 0;
+	int64_t start = now_ms();
+	while (fd >= 0 && (shows || !off)) {
+		struct pollfd p = { fd, POLLIN, 0 };
+		int64_t ms = now_ms() - start, left = off ? 1000 : limit_ms - ms;
+		if (poll(&p, 1, left > 1000 ? 1000 : left < 0 ? 0 : (int)left) > 0)
+			break;
+		ms = now_ms() - start;
+		if (!off && ms >= limit_ms) {
+			off = true;
+			tide__control_send(pid, TIDE_CONTROL_OFF, NULL, NULL);
+		}
+		if (shows && ms >= 1000) {
+			show_status(file, ms, limit_ms >= 0 && off);
+			shown = true;
+		}
+	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	if (shown)
+		fputs("\r\033[K", stderr);
+	if (fd >= 0)
+		close(fd);
 	return status;
 }
 
@@ -357,6 +443,7 @@ static int run(const tide_args *a)
 	static libraries l;
 	char file[PATH_MAX];
 	char id[TIDE_RUN_ID];
+	int64_t limit_ns = -1;
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	if (tide__config_load(NULL, NULL, &c, &err) != TIDE_OK)
 		return tide__cli_fail(c.in_file ? c.file : NULL, &err);
@@ -364,14 +451,19 @@ static int run(const tide_args *a)
 		return tide__cli_fail(NULL, &err);
 	if (a->opt[O_RATE].given && a->opt[O_RATE].num < 1)
 		return tide__cli_usage(a, "--rate wants a size of 1 byte or more");
-	if (!*l.torch && !*l.heap)
-		return tide__cli_usage(a, "nothing is left to record: --no-torch goes with --heap");
+	if (!*l.torch && !*l.heap && !*l.gpu)
+		return tide__cli_usage(
+			a, "nothing is left to record: --no-torch goes with --heap or --gpu");
 	if (!name_file(a, &c, file, sizeof file))
 		return tide__cli_usage(a, errno == ENOENT
 						  ? "the working directory was removed: change to another"
 						  : "the path of the recording is too long");
 	if (!writable(file, &err))
 		return tide__cli_fail(file, &err);
+	if (a->opt[O_DURATION].set && !tide__parse_time(a->opt[O_DURATION].text, 0, &limit_ns))
+		return tide__cli_usage(a, "--duration wants a time such as 30s or 500ms, not '%s'",
+				       a->opt[O_DURATION].text);
+	int64_t limit_ms = limit_ns < 0 ? -1 : limit_ns / 1000000;
 	say_if_static(a->files[0]);
 	tide__run_id(id);
 	int told[2] = { -1, -1 };
@@ -383,7 +475,7 @@ static int run(const tide_args *a)
 	}
 	close(told[1]);
 	pid_t pid = child;
-	int status = wait_for(pid);
+	int status = wait_for(pid, file, limit_ms);
 	child = 0;		  /* its number may be another's from now on */
 	signal(SIGTERM, SIG_DFL); /* closing what it left may take a while */
 	signal(SIGHUP, SIG_DFL);
@@ -396,14 +488,15 @@ static int run(const tide_args *a)
 
 const tide_command tide__cmd_run = {
 	.name = "run",
-	.usage = "[-o FILE] [--heap[=full]] [--] PROGRAM [ARGUMENT]...",
+	.usage = "[-o FILE] [--heap[=full]] [--gpu] [--] PROGRAM [ARGUMENT]...",
 	.summary = "run a program and record its memory and ops",
 	.help = "Works on any dynamically linked program. It is started with small libraries "
 		"preloaded: one records every "
 		"allocation of PyTorch's "
 		"allocators (CPU, CUDA and others) and, through a hook built once for the "
 		"installed torch, every op; with --heap another records malloc and its family, with "
-		"native stacks, which get their names after the run. "
+		"native stacks, which get their names after the run; with --gpu the CUDA driver loads one "
+		"that records kernels, copies and device memory through CUPTI. "
 		"Signals and the exit status pass through; what the program prints is its own. "
 		"Child processes "
 		"record into NAME.PID.tide, and so does a program that this one replaces "

@@ -32,6 +32,7 @@ void tide__build_free(tide_build *b)
 	tide__map_free(&b->tensors);
 	tide__map_free(&b->counters);
 	tide__join_free(&b->joins);
+	tide__device_rows_free(&b->device);
 	tide__free(b->strays);
 	memset(b, 0, sizeof *b);
 }
@@ -375,6 +376,21 @@ static bool unreported(tide_model *m, const char *key, const uint8_t *text, size
 	return tide__fact_text(m, key, all);
 }
 
+/* `tidemark ctl`: a mark, or recording was switched off or on. */
+static bool on_control(tide_build *b, const tide_ring *r, const tide_event *e, int64_t t)
+{
+	bool mark = e->size >= 5 && !memcmp(e->bytes, "mark ", 5);
+	bool off = e->size == 3 && !memcmp(e->bytes, "off", 3);
+	if (off && !tide__fact_add(b->m, "loss.paused", 1))
+		return false;
+	uint32_t row = push_mark(b, r, mark ? TIDE_MARK_CHECKPOINT : TIDE_MARK_ANNOTATION, t);
+	if (!row)
+		return false;
+	b->m->marks.name[row] = mark ? tide__strn(b->m, (const char *)e->bytes + 5, (size_t)e->size - 5)
+				     : tide__str(b->m, off ? "recording off" : "recording on");
+	return true;
+}
+
 static bool on_annotation(tide_build *b, const tide_ring *r, const tide_event *e, int64_t t)
 {
 	tide_str name = { tide__ids_get(&b->defs->names, e->name, &b->undefined) };
@@ -387,16 +403,22 @@ static bool on_annotation(tide_build *b, const tide_ring *r, const tide_event *e
 		memcpy(id, e->bytes, 32);
 		return tide__fact_text(b->m, key, id);
 	}
-	if (!strcmp(key, "loss.own_allocator"))
-		return tide__fact_text(b->m, key, "the program has a malloc of its own");
 	if (!strncmp(key, "predicted.", 10) && strcmp(key, "predicted.unknown") != 0) {
 		char text[256]; /* a prediction says what it is of; several unknowns stay annotations */
 		snprintf(text, sizeof text, "%.*s", (int)(e->size < 255 ? e->size : 255),
 			 (const char *)e->bytes);
 		return tide__fact_text(b->m, key, text);
 	}
+	if (!strcmp(key, "tidemark.control"))
+		return on_control(b, r, e, t);
 	if (!strcmp(key, "loss.unreported_devices"))
 		return unreported(b->m, key, e->bytes, (size_t)e->size);
+	if (!strncmp(key, "loss.", 5) || !strncmp(key, "gpu.", 4)) {
+		char text[256];
+		snprintf(text, sizeof text, "%.*s", (int)(e->size < 255 ? e->size : 255),
+			 (const char *)e->bytes);
+		return tide__fact_text(b->m, key, text);
+	}
 	uint32_t row = push_mark(b, r, TIDE_MARK_ANNOTATION, t);
 	if (!row)
 		return false;
@@ -440,6 +462,8 @@ static bool on_rare(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 		return on_annotation(b, r, e, t);
 	case TIDE_REC_OOM:
 		return on_oom(b, r, e, t);
+	case TIDE_REC_DEVICE_LOG:
+		return tide__device_rows_add(&b->device, e->bytes, (size_t)e->size);
 	default:
 		return true;
 	}
@@ -613,6 +637,8 @@ tide_code tide__build_finish(tide_build *b, tide_merge *g, tide_error *err)
 		}
 		r->n_open = 0;
 	}
+	if (!tide__device_rows_finish(&b->device, b->defs))
+		return tide__nomem(err);
 	tide__table_shrink(&b->m->allocs, &tide_allocs_desc);
 	tide__table_shrink(&b->m->moves, &tide_moves_desc);
 	tide__table_shrink(s, &tide_spans_desc);

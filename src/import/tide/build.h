@@ -9,6 +9,7 @@
 #define TIDE_IMPORT_TIDE_BUILD_H
 
 #include "import/tide/defs.h"
+#include "import/tide/device_rows.h"
 #include "import/tide/forward_backward.h"
 #include "import/tide/live.h"
 #include "import/tide/merge.h"
@@ -40,6 +41,7 @@ typedef struct tide_build {
 	tide_map tensors;  /* alloc -> tensor */
 	tide_map counters; /* name -> counter */
 	tide_joins joins;
+	tide_device_rows device;
 	struct tide_stray *strays;
 	size_t n_strays, cap_strays;
 	tide_str key_arg, key_sequence; /* "arg"; "sequence", 0 = not needed yet */

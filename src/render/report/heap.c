@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/common/stacks.h"
 #include "base/mem.h"
@@ -50,6 +51,23 @@ static int compare(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
+/* Does a program start there? Nobody looks for a leak in libc's start code. */
+static bool is_start(const tide_model *m, tide_frame_id f)
+{
+	static const char *const names[] = { "__libc_start_call_main",
+					     "__libc_start_main_impl",
+					     "__libc_start_main",
+					     "_start",
+					     "start_thread",
+					     "clone3",
+					     "clone" };
+	const char *name = tide__text(m, m->frames.function[f.i], NULL);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
 /* "leaf (a.c:4) < caller (a.c:9) < main (a.c:20)": the innermost frames, and under Python the one
  * that names the stack. */
 static void put_stack(tide_grid *g, const tide_model *m, tide_stack_id s)
@@ -61,6 +79,8 @@ static void put_stack(tide_grid *g, const tide_model *m, tide_stack_id s)
 	bool seen = false, python = tide__frame_is_user(m, (tide_frame_id){ face });
 	for (int k = 0; i && k < (python ? 2 : SHOWN); k++, i = m->stacks.parent[i].i) {
 		tide_frame_id f = m->stacks.frame[i];
+		if (k && is_start(m, f))
+			break;
 		seen |= f.i == face;
 		n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", k ? " < " : "",
 				      tide__frame_text(m, f, one, sizeof one));

@@ -213,13 +213,18 @@ void tide__timeline_print(const tide_model *m, const tide_timeline *t, FILE *out
 	fprintf(out, "%-12s %14s  from the first work to the end of the last\n", "Total",
 		tide__fmt_ns(label, sizeof label, (double)t->total_ns));
 	figure(out, "CPU active", t->cpu_ns, t->total_ns, "total");
-	figure(out, "GPU active", t->gpu_ns, t->total_ns, "total");
-	figure(out, "Overlap", t->overlap_ns, t->gpu_ns, "GPU active");
+	if (t->gpu_known) {
+		figure(out, "GPU active", t->gpu_ns, t->total_ns, "total");
+		figure(out, "Overlap", t->overlap_ns, t->gpu_ns, "GPU active");
+	} else {
+		fprintf(out, "%-12s %14s  no kernels were recorded\n", "GPU active", "unknown");
+	}
 	figure(out, "Neither", t->total_ns - t->cpu_ns - t->gpu_ns + t->overlap_ns, t->total_ns,
 	       "total");
 	fputc('\n', out);
 	strip(out, style, t, &t->cpu, "CPU");
-	strip(out, style, t, &t->gpu, "GPU");
+	if (t->gpu_known)
+		strip(out, style, t, &t->gpu, "GPU");
 	for (size_t i = 0; i < t->n_lanes && (!top || i < top); i++)
 		strip(out, style, t, &t->lanes[i].cover,
 		      tide__lane_label(m, t->lanes[i].lane, label, sizeof label));

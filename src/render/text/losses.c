@@ -80,6 +80,11 @@ static const struct sentence {
 	{ "operations_without_duration",
 	  "operations whose end is not told, drawn up to the next one: %s" },
 	{ "tensor_lifecycles_left_out", "tensors whose lives the profile leaves out: %s" },
+	{ "no_cupti", "nothing of the GPU is here: %s" },
+	{ "gpu_aside", "%s" },
+	{ "device_records", "records of the GPU that CUPTI dropped: %s" },
+	{ "device_log", "pieces of what the GPU did that could not be read: %s" },
+	{ "paused", "recording was switched off for a while (tidemark ctl), so often: %s" },
 	{ "own_allocator", "the host heap is not here: %s" },
 	{ "unreported_devices",
 	  "devices whose allocators report nothing to PyTorch's profiler, so that "

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""The host heap beside heaptrack and memray: seconds a program takes, and bytes of file.
+
+    bench/heap/heap.py BUILD [--python PYTHON] [ROUNDS]
+
+Each program prints its own CPU seconds (all threads of the process, so our writer thread counts) and wall seconds; rounds take turns, the
+least of each counts. memray runs with native stacks. Instructions (callgrind) of the sampled mode: last rows."""
+import argparse
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+JSON = r"""
+import json, time
+c, w = time.process_time(), time.perf_counter()
+rows = [{"id": i, "name": f"row {i}", "values": list(range(20))} for i in range(20000)]
+for _ in range(4):
+    text = json.dumps(rows)
+    back = json.loads(text)
+print(f"{time.process_time() - c:.4f} {time.perf_counter() - w:.4f}")
+"""
+IMPORTS = r"""
+import time
+c, w = time.process_time(), time.perf_counter()
+import asyncio, email.mime.multipart, http.client, json, logging.config, multiprocessing.pool, sqlite3, unittest.mock, urllib.request, xml.etree.ElementTree
+import numpy
+print(f"{time.process_time() - c:.4f} {time.perf_counter() - w:.4f}")
+"""
+
+
+def last_pair(text: str) -> tuple:
+    for line in reversed(text.splitlines()):
+        parts = line.split()
+        if len(parts) == 2:
+            try:
+                return float(parts[0]), float(parts[1])
+            except ValueError:
+                pass
+    return float("nan"), float("nan")
+
+
+def size(pattern: str) -> int:
+    return sum(os.path.getsize(f) for f in glob.glob(pattern))
+
+
+def main() -> int:
+    p = argparse.ArgumentParser()
+    p.add_argument("build")
+    p.add_argument("rounds", nargs="?", type=int, default=3)
+    p.add_argument("--python", default=os.path.realpath(sys.executable))
+    a = p.parse_args()
+    tidemark = os.path.join(a.build, "src", "tidemark")
+    with tempfile.TemporaryDirectory() as d:
+        pairs = f"{d}/pairs"
+        subprocess.run(["gcc", "-O1", "-g", "-fno-builtin", "-o", pairs, os.path.join(os.path.dirname(__file__), "pairs.c")], check=True)
+        for name, text in ("json.py", JSON), ("imports.py", IMPORTS):
+            with open(f"{d}/x{name}", "w") as f:
+                f.write(text)
+        programs = {"pairs (5 M, random sizes)": [pairs, "5000000", "4"], "JSON in Python": [a.python, f"{d}/xjson.py"],
+                    "Python imports": [a.python, f"{d}/ximports.py"]}
+        tools = {"bare": [], "tidemark --heap": [tidemark, "run", "--heap", "--no-torch", "-o", f"{d}/s.tide", "--"],
+                 "tidemark --heap=full": [tidemark, "run", "--heap=full", "--no-torch", "-o", f"{d}/f.tide", "--"]}
+        if shutil.which("heaptrack"):
+            tools["heaptrack"] = ["heaptrack", "-r", "-o", f"{d}/ht"]
+        files = {"tidemark --heap": f"{d}/s.tide", "tidemark --heap=full": f"{d}/f.tide", "heaptrack": f"{d}/ht*", "memray, native": f"{d}/m.bin"}
+        for program, command in programs.items():
+            here = dict(tools)
+            if command[0] == a.python:
+                here["memray, native"] = [a.python, "-m", "memray", "run", "-q", "-f", "--native", "--trace-python-allocators", "-o", f"{d}/m.bin"]
+            cpu, wall, bytes_ = {}, {}, {}
+            for _ in range(a.rounds):
+                for tool, before in here.items():
+                    for f in glob.glob(files.get(tool, "/nowhere")):
+                        os.unlink(f)
+                    rest = command[1:] if tool.startswith("memray") else command
+                    done = subprocess.run([*before, *rest], capture_output=True, text=True, check=False)
+                    c, w = last_pair(done.stdout)
+                    cpu[tool], wall[tool] = min(c, cpu.get(tool, c)), min(w, wall.get(tool, w))
+                    bytes_[tool] = size(files[tool]) if tool in files else 0
+            print(f"\n| {program} | CPU s | wall s | slowdown (CPU) | file |\n|---|---|---|---|---|")
+            for tool in here:
+                print(f"| {tool} | {cpu[tool]:.3f} | {wall[tool]:.3f} | +{cpu[tool] - cpu['bare']:.3f} s | {bytes_[tool] / 1e6:.3f} MB |", flush=True)
+            ours = cpu["tidemark --heap=full"] - cpu["bare"]
+            for tool in "heaptrack", "memray, native":
+                if tool in here and ours > 0:
+                    print(f"{tool}: {(cpu[tool] - cpu['bare']) / ours:.1f} times the slowdown of --heap=full, {bytes_[tool] / max(bytes_['tidemark --heap=full'], 1):.1f} times the file")
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "analyze/memory/device_ledger.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { USED, TOTAL, PROCESS, OTHERS, N_SERIES };
+static const char *const series_names[] = { "used_bytes", "total_bytes", "process_bytes",
+					    "others_bytes" };
+
+struct work {
+	const tide_model *m;
+	tide_ledger *l;
+	uint32_t cuda; /* pool of what CUPTI told; 0 = none */
+	uint32_t counters[N_SERIES];
+	bool named; /* some of it is known to be the framework's, by its library */
+};
+
+/* ---- what there is ---- */
+
+static uint32_t find_counter(const tide_model *m, int64_t index, const char *what)
+{
+	char name[64];
+	snprintf(name, sizeof name, "nvml.cuda:%lld.%s", (long long)index, what);
+	for (uint32_t i = 1; i < m->counters.n; i++)
+		if (!strcmp(tide__text(m, m->counters.name[i], NULL), name))
+			return i;
+	return 0;
+}
+
+static bool is_framework(const tide_model *m, tide_stack_id stack)
+{
+	const char *library = tide__text(m, m->frames.file[m->stacks.frame[stack.i].i], NULL);
+	return strstr(library, "libc10_cuda") || strstr(library, "libtorch");
+}
+
+static void look(struct work *w)
+{
+	const tide_model *m = w->m;
+	uint32_t d = w->l->device;
+	for (int i = 0; i < N_SERIES; i++)
+		w->counters[i] = find_counter(m, m->devices.index[d], series_names[i]);
+	for (uint32_t i = 1; i < m->pools.n; i++)
+		if (m->pools.device[i].i == d &&
+		    !strcmp(tide__text(m, m->pools.name[i], NULL), "cuda"))
+			w->cuda = i;
+	for (size_t i = 1; i < m->segments.n; i++)
+		w->named |=
+			m->segments.pool[i].i == w->cuda && is_framework(m, m->segments.stack[i]);
+}
+
+/* ---- moments ---- */
+
+static bool add_moment(tide_ledger *l, size_t *cap, int64_t t)
+{
+	if (!TIDE_ROOM(l->at, *cap, l->n + 1))
+		return false;
+	l->at[l->n++] = (tide_ledger_at){ t,
+					  TIDE_LEDGER_UNKNOWN,
+					  TIDE_LEDGER_UNKNOWN,
+					  0,
+					  TIDE_LEDGER_UNKNOWN,
+					  TIDE_LEDGER_UNKNOWN,
+					  TIDE_LEDGER_UNKNOWN,
+					  0,
+					  TIDE_LEDGER_UNKNOWN,
+					  INT64_MIN };
+	return true;
+}
+
+static bool find_moments(struct work *w)
+{
+	const tide_samples *s = &w->m->samples;
+	size_t cap = 0;
+	for (size_t i = 0; i < s->n; i++)
+		if (w->counters[USED] && s->counter[i].i == w->counters[USED] &&
+		    !add_moment(w->l, &cap, s->t[i]))
+			return false;
+	return w->l->n || add_moment(w->l, &cap, w->m->t_end);
+}
+
+/* The value of a series at each moment: its first sample at or after it within the same look. */
+static void fill_series(struct work *w, int series, size_t offset)
+{
+	const tide_samples *s = &w->m->samples;
+	size_t k = 0;
+	for (size_t i = 0; i < s->n && w->counters[series]; i++) {
+		if (s->counter[i].i != w->counters[series] || s->value[i] < 0)
+			continue;
+		while (k + 1 < w->l->n && w->l->at[k + 1].t <= s->t[i])
+			k++;
+		uint64_t v = (uint64_t)s->value[i];
+		memcpy((char *)&w->l->at[k] + offset, &v, sizeof v);
+	}
+}
+
+/* ---- what was recorded ---- */
+
+struct sums {
+	uint64_t live;	    /* allocations of the framework's pools */
+	uint64_t framework; /* segments that it took */
+	uint64_t other;	    /* everything else that CUPTI told of this device */
+};
+
+static void apply(const struct work *w, size_t i, struct sums *x)
+{
+	const tide_model *m = w->m;
+	uint32_t row = m->moves.row[i];
+	bool segment =
+		m->moves.kind[i] == TIDE_MOVE_SEG_ALLOC || m->moves.kind[i] == TIDE_MOVE_SEG_FREE;
+	bool more = m->moves.kind[i] == TIDE_MOVE_ALLOC || m->moves.kind[i] == TIDE_MOVE_SEG_ALLOC;
+	if (m->moves.kind[i] == TIDE_MOVE_FREE_ASKED)
+		return;
+	uint32_t pool = segment ? m->segments.pool[row].i : m->allocs.pool[row].i;
+	uint64_t size = segment ? m->segments.size[row] : m->allocs.size[row];
+	if (m->pools.device[pool].i != w->l->device)
+		return;
+	uint64_t *sum = pool != w->cuda ? segment ? NULL : &x->live
+			: segment && is_framework(m, m->segments.stack[row]) ? &x->framework
+									     : &x->other;
+	if (sum)
+		*sum = more ? *sum + size : *sum >= size ? *sum - size : 0;
+}
+
+static void fill_recorded(struct work *w)
+{
+	struct sums x = { 0, 0, 0 };
+	size_t move = 0;
+	for (size_t k = 0; k < w->l->n; k++) {
+		tide_ledger_at *a = &w->l->at[k];
+		for (; move < w->m->moves.n && tide__move_time(w->m, move) <= a->t; move++)
+			apply(w, move, &x);
+		a->live = x.live;
+		if (w->cuda) {
+			a->other = x.other;
+			if (w->named)
+				a->cached = x.framework > x.live ? x.framework - x.live : 0;
+		}
+	}
+}
+
+/* ---- the rest ---- */
+
+static uint64_t known(uint64_t v)
+{
+	return v == TIDE_LEDGER_UNKNOWN ? 0 : v;
+}
+
+static uint64_t explained(const tide_ledger_at *a)
+{
+	return a->live + known(a->cached) + known(a->other);
+}
+
+/* Of this process: what NVML counts for it, else what others do not hold. */
+static uint64_t of_process(const tide_ledger_at *a, uint64_t told)
+{
+	if (told != TIDE_LEDGER_UNKNOWN)
+		return told;
+	return a->used != TIDE_LEDGER_UNKNOWN && a->others != TIDE_LEDGER_UNKNOWN &&
+			       a->used >= a->others
+		       ? a->used - a->others
+		       : TIDE_LEDGER_UNKNOWN;
+}
+
+static void explain(struct work *w, const uint64_t *process)
+{
+	tide_ledger *l = w->l;
+	uint64_t least = TIDE_LEDGER_UNKNOWN;
+	int64_t own = tide__fact_find(w->m, "gpu.profiler_bytes");
+	uint64_t profiler =
+		own >= 0 && w->m->facts.number[own] > 0 ? (uint64_t)w->m->facts.number[own] : 0;
+	for (size_t k = 0; k < l->n; k++) {
+		uint64_t p = of_process(&l->at[k], process[k]), e = explained(&l->at[k]) + profiler;
+		bool begun = explained(&l->at[k]) > 0; /* before that there may be no context */
+		if (begun && p != TIDE_LEDGER_UNKNOWN && p >= e && p - e < least)
+			least = p - e;
+	}
+	for (size_t k = 0; k < l->n; k++) {
+		tide_ledger_at *a = &l->at[k];
+		a->profiler = profiler;
+		a->context = least;
+		if (a->used != TIDE_LEDGER_UNKNOWN)
+			a->unexplained =
+				(int64_t)a->used - (int64_t)(explained(a) + profiler +
+							     known(a->context) + known(a->others));
+		if (a->used != TIDE_LEDGER_UNKNOWN && a->used > known(l->at[l->highest].used))
+			l->highest = k;
+	}
+	if (l->n && l->at[l->highest].used == TIDE_LEDGER_UNKNOWN)
+		l->highest = l->n - 1;
+}
+
+/* ---- who holds the other memory ---- */
+
+static int by_bytes(const void *a, const void *b)
+{
+	const tide_ledger_source *x = a, *y = b;
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return (x->library.i > y->library.i) - (x->library.i < y->library.i);
+}
+
+static bool add_source(tide_ledger *l, size_t *cap, tide_str library, uint64_t bytes)
+{
+	size_t i = 0;
+	while (i < l->n_sources && l->sources[i].library.i != library.i)
+		i++;
+	if (i == l->n_sources) {
+		if (!TIDE_ROOM(l->sources, *cap, l->n_sources + 1))
+			return false;
+		l->sources[l->n_sources++] = (tide_ledger_source){ library, 0, 0 };
+	}
+	l->sources[i].bytes += bytes;
+	l->sources[i].count++;
+	return true;
+}
+
+static bool find_sources(struct work *w)
+{
+	const tide_model *m = w->m;
+	int64_t t = w->l->at[w->l->highest].t;
+	size_t cap = 0;
+	for (size_t i = 1; i < m->segments.n && w->cuda; i++) {
+		tide_stack_id s = m->segments.stack[i];
+		if (m->segments.pool[i].i == w->cuda && m->segments.born[i] <= t &&
+		    m->segments.died[i] > t && !is_framework(m, s) &&
+		    !add_source(w->l, &cap, m->frames.file[m->stacks.frame[s.i].i],
+				m->segments.size[i]))
+			return false;
+	}
+	for (size_t i = 1; i < m->allocs.n && w->cuda; i++) {
+		tide_stack_id s = m->allocs.stack[i];
+		if (m->allocs.pool[i].i == w->cuda && m->allocs.born[i] <= t &&
+		    m->allocs.died[i] > t &&
+		    !add_source(w->l, &cap, m->frames.file[m->stacks.frame[s.i].i],
+				m->allocs.size[i]))
+			return false;
+	}
+	if (w->l->n_sources)
+		qsort(w->l->sources, w->l->n_sources, sizeof *w->l->sources, by_bytes);
+	return true;
+}
+
+static bool fill(const tide_model *m, tide_ledger *l)
+{
+	struct work w = { .m = m, .l = l };
+	look(&w);
+	if (!find_moments(&w))
+		return false;
+	uint64_t *process = tide__alloc(l->n, sizeof *process);
+	if (!process)
+		return false;
+	fill_series(&w, PROCESS, offsetof(tide_ledger_at, used)); /* kept aside, then replaced */
+	for (size_t k = 0; k < l->n; k++) {
+		process[k] = l->at[k].used;
+		l->at[k].used = TIDE_LEDGER_UNKNOWN;
+	}
+	fill_series(&w, USED, offsetof(tide_ledger_at, used));
+	fill_series(&w, TOTAL, offsetof(tide_ledger_at, total));
+	fill_series(&w, OTHERS, offsetof(tide_ledger_at, others));
+	fill_recorded(&w);
+	explain(&w, process);
+	tide__free(process);
+	return find_sources(&w);
+}
+
+tide_code tide__ledgers(const tide_model *m, tide_ledgers *out, tide_error *err)
+{
+	size_t cap = 0;
+	memset(out, 0, sizeof *out);
+	for (uint32_t d = 1; d < m->devices.n; d++) {
+		if (m->devices.kind[d] != TIDE_DEVICE_CUDA)
+			continue;
+		if (!TIDE_ROOM(out->v, cap, out->n + 1))
+			return tide__nomem(err);
+		out->v[out->n] = (tide_ledger){ .device = d };
+		if (!fill(m, &out->v[out->n++]))
+			return tide__nomem(err);
+	}
+	return TIDE_OK;
+}
+
+void tide__ledgers_free(tide_ledgers *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		tide__free(l->v[i].at);
+		tide__free(l->v[i].sources);
+	}
+	tide__free(l->v);
+	memset(l, 0, sizeof *l);
+}

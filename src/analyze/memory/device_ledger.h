@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Where a device's memory is: what NVML counts, explained by what was recorded. Definitions:
+ * docs/analyses/device.md. */
+#ifndef TIDE_ANALYZE_MEMORY_DEVICE_LEDGER_H
+#define TIDE_ANALYZE_MEMORY_DEVICE_LEDGER_H
+
+#include "model/model.h"
+
+#define TIDE_LEDGER_UNKNOWN UINT64_MAX
+
+typedef struct tide_ledger_at { /* bytes at one moment; TIDE_LEDGER_UNKNOWN where nobody tells */
+	int64_t t;
+	uint64_t total, used;  /* NVML, the whole device */
+	uint64_t live, cached; /* of the framework's allocator: in use, held back */
+	uint64_t other;	       /* other device memory of this process, recorded by CUPTI */
+	uint64_t context; /* the CUDA context, kernels' code: what is there besides, all the time */
+	uint64_t profiler;   /* CUPTI's own buffers */
+	uint64_t others;     /* other processes */
+	int64_t unexplained; /* used less all of the above; INT64_MIN = unknown */
+} tide_ledger_at;
+
+typedef struct tide_ledger_source { /* who holds `other` at the highest moment */
+	tide_str library;	    /* none = unknown */
+	uint64_t bytes, count;
+} tide_ledger_source;
+
+typedef struct tide_ledger {
+	uint32_t device;    /* row */
+	tide_ledger_at *at; /* one per NVML sample; without NVML one, at the end */
+	size_t n, highest;  /* index of the moment of most used */
+	tide_ledger_source *sources;
+	size_t n_sources;
+} tide_ledger;
+
+typedef struct tide_ledgers {
+	tide_ledger *v; /* per CUDA device */
+	size_t n;
+} tide_ledgers;
+
+/* Release with tide__ledgers_free in any case. */
+tide_code tide__ledgers(const tide_model *m, tide_ledgers *out, tide_error *err);
+void tide__ledgers_free(tide_ledgers *l);
+
+#endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* What we use of CUPTI, NVML and the CUDA driver, declared here: none of them is needed to build, all
+ * are found at run time (dlopen).
+ *
+ * Activity records grow at their end from version to version; the fields below have kept their places
+ * from CUDA 11.2 to 13.0. tests/unit/capture/cupti_abi.c compares them with the toolkit's headers
+ * where those are installed. */
+#ifndef TIDE_CAPTURE_CUDA_CUPTI_ABI_H
+#define TIDE_CAPTURE_CUDA_CUPTI_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { /* activity kinds */
+	CUPTI_MEMCPY = 1,
+	CUPTI_MEMSET = 2,
+	CUPTI_DRIVER = 4,
+	CUPTI_RUNTIME = 5,
+	CUPTI_KERNEL = 10,
+	CUPTI_OVERHEAD = 17,
+	CUPTI_MEMCPY_PEER = 22,
+	CUPTI_SYNC = 38,
+	CUPTI_MEMORY = 49,
+};
+enum { CUPTI_OK = 0, CUPTI_NO_MORE = 12 };
+enum { CUPTI_ATTR_DEVICE_BUFFER_SIZE = 0, CUPTI_ATTR_ZEROED = 5 };
+enum { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2 };
+
+typedef struct cupti_kernel {
+	uint32_t kind;
+	uint8_t cache, shared_config;
+	uint16_t registers;
+	uint32_t pad0[2];
+	uint64_t start, end, completed;
+	uint32_t device, context, stream;
+	int32_t grid[3], block[3];
+	int32_t shared_static, shared_dynamic;
+	uint32_t local_thread, local_total;
+	uint32_t correlation;
+	int64_t grid_id;
+	const char *name;
+	void *reserved0;
+	uint64_t queued, submitted;
+	uint8_t launch, pad1[7];
+	uint64_t node; /* of a graph; 0 = none */
+} cupti_kernel;
+
+typedef struct cupti_memcpy {
+	uint32_t kind;
+	uint8_t copy, source, target, flags;
+	uint64_t bytes, start, end;
+	uint32_t device, context, stream, correlation;
+	uint32_t runtime_correlation, pad;
+	void *reserved0;
+	uint64_t node;
+} cupti_memcpy;
+
+typedef struct cupti_memcpy_peer {
+	uint32_t kind;
+	uint8_t copy, source, target, flags;
+	uint64_t bytes, start, end;
+	uint32_t device, context, stream;
+	uint32_t source_device, source_context, target_device, target_context;
+	uint32_t correlation;
+	void *reserved0;
+	uint64_t node;
+} cupti_memcpy_peer;
+
+typedef struct cupti_memset {
+	uint32_t kind, value;
+	uint64_t bytes, start, end;
+	uint32_t device, context, stream, correlation;
+	uint16_t flags, memory;
+	uint32_t pad;
+	void *reserved0;
+	uint64_t node;
+} cupti_memset;
+
+typedef struct cupti_api {
+	uint32_t kind, id;
+	uint64_t start, end;
+	uint32_t pid, tid, correlation, result;
+} cupti_api;
+
+typedef struct cupti_sync {
+	uint32_t kind, type;
+	uint64_t start, end;
+	uint32_t correlation, context, stream, event;
+} cupti_sync;
+
+typedef struct cupti_overhead {
+	uint32_t kind, overhead, object;
+	uint32_t object_id[3];
+	uint64_t start, end;
+} cupti_overhead;
+
+typedef struct cupti_memory {
+	uint32_t kind, operation, memory, correlation; /* operation: 1 allocation, 2 release */
+	uint64_t address, bytes, timestamp, pc;
+	uint32_t pid, device, context, stream;
+	const char *name;
+	uint32_t async, pad;
+	uint64_t pool[4];
+	uint8_t pad1[8];
+	const char *source; /* CUDA 12.0: the library that asked */
+} cupti_memory;
+
+typedef void cupti_request_fn(uint8_t **buffer, size_t *size, size_t *most);
+typedef void cupti_complete_fn(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+
+typedef struct cupti_api_table { /* functions of libcupti */
+	int (*register_callbacks)(cupti_request_fn *, cupti_complete_fn *);
+	int (*enable)(int kind);
+	int (*enable_runtime)(uint32_t id, uint8_t on);
+	int (*enable_driver)(uint32_t id, uint8_t on);
+	int (*enable_source)(uint8_t on);
+	int (*set_attribute)(int attr, size_t *size, void *value);
+	int (*get_attribute)(int attr, size_t *size, void *value);
+	int (*flush_all)(uint32_t forced);
+	int (*flush_period)(uint32_t ms);
+	int (*next)(uint8_t *buffer, size_t valid, void **record);
+	int (*dropped)(void *context, uint32_t stream, size_t *n);
+	int (*callback_name)(int domain, uint32_t id, const char **name);
+	int (*version)(uint32_t *version);
+} cupti_api_table;
+
+/* NVML */
+typedef struct nvml_memory {
+	uint64_t total, free, used;
+} nvml_memory;
+typedef struct nvml_process { /* v2 and v3 */
+	uint32_t pid;
+	uint64_t used;
+	uint32_t instance, compute_instance;
+} nvml_process;
+
+#endif

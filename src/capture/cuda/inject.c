@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "capture/cuda/inject.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "capture/common/run_file.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+cupti_api_table tide__cupti;
+static void *library; /* libcupti */
+static _Atomic bool started, aside;
+
+/* ---- buffers ------------------------------------------------------------------------------- */
+
+/* CUPTI asks for buffers and hands them back full; a few are kept. Zeroed ones spare it the work. */
+enum { BUFFER = 1 << 20, KEPT = 16, ALIGNED = 8 };
+static uint8_t *kept[KEPT];
+static int n_kept;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void give_buffer(uint8_t **buffer, size_t *size, size_t *most)
+{
+	uint8_t *p = NULL;
+	pthread_mutex_lock(&lock);
+	if (n_kept)
+		p = kept[--n_kept];
+	pthread_mutex_unlock(&lock);
+	if (!p) {
+		void *m = mmap(NULL, BUFFER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			       -1, 0);
+		p = m == MAP_FAILED ? NULL : m;
+	}
+	*buffer = p;
+	*size = p ? BUFFER : 0;
+	*most = 0;
+}
+
+static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+	size_t dropped = 0;
+	int saved = errno;
+	if (valid && atomic_load(&started))
+		tide__cupti_records(buffer, valid);
+	if (tide__cupti.dropped && tide__cupti.dropped(context, stream, &dropped) == CUPTI_OK &&
+	    dropped)
+		tide__cupti_dropped(dropped);
+	memset(buffer, 0, valid < size ? valid : size);
+	pthread_mutex_lock(&lock);
+	bool keep = n_kept < KEPT;
+	if (keep)
+		kept[n_kept++] = buffer;
+	pthread_mutex_unlock(&lock);
+	if (!keep)
+		munmap(buffer, BUFFER);
+	errno = saved;
+}
+
+/* ---- CUPTI --------------------------------------------------------------------------------- */
+
+static int find_loaded(struct dl_phdr_info *i, size_t n, void *out)
+{
+	(void)n;
+	const char *name = i->dlpi_name ? strrchr(i->dlpi_name, '/') : NULL;
+	if (!name || strncmp(name, "/libcupti.so", 12) != 0)
+		return 0;
+	snprintf(out, PATH_MAX, "%s", i->dlpi_name);
+	return 1;
+}
+
+/* The one that is loaded already (torch's own), else the first of the usual places. */
+static void *open_cupti(void)
+{
+	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so",
+					     "/usr/local/cuda/lib64/libcupti.so",
+					     "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so" };
+	char path[PATH_MAX] = "";
+	const char *chosen = getenv("TIDEMARK_CUPTI");
+	void *h = chosen && *chosen ? dlopen(chosen, RTLD_NOW | RTLD_LOCAL) : NULL;
+	if (!h && dl_iterate_phdr(find_loaded, path))
+		h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	for (size_t i = 0; !h && i < sizeof names / sizeof *names; i++)
+		h = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	return h;
+}
+
+static bool find_functions(void *h)
+{
+	cupti_api_table *c = &tide__cupti;
+	const struct {
+		const char *name;
+		void *at;
+		bool needed;
+	} all[] = {
+		{ "cuptiActivityRegisterCallbacks", &c->register_callbacks, true },
+		{ "cuptiActivityEnable", &c->enable, true },
+		{ "cuptiActivityGetNextRecord", &c->next, true },
+		{ "cuptiActivityFlushAll", &c->flush_all, true },
+		{ "cuptiActivityEnableRuntimeApi", &c->enable_runtime, false },
+		{ "cuptiActivityEnableDriverApi", &c->enable_driver, false },
+		{ "cuptiActivityEnableAllocationSource", &c->enable_source, false },
+		{ "cuptiActivitySetAttribute", &c->set_attribute, false },
+		{ "cuptiActivityGetAttribute", &c->get_attribute, false },
+		{ "cuptiActivityFlushPeriod", &c->flush_period, false },
+		{ "cuptiActivityGetNumDroppedRecords", &c->dropped, false },
+		{ "cuptiGetCallbackName", &c->callback_name, false },
+		{ "cuptiGetVersion", &c->version, false },
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		void *p = dlsym(h, all[i].name);
+		memcpy(all[i].at, &p, sizeof p);
+		if (!p && all[i].needed)
+			return false;
+	}
+	return true;
+}
+
+/* Calls that start work on a device, wait for it or take memory: by CUPTI's numbers, which never
+ * change their meaning. All calls would cost more than the kernels do. */
+static void enable_calls(void)
+{
+	static const uint16_t runtime[] = { 13,	 20,  22,  26,	27,  31,  32,  41,  44,	 49,  51,
+					    131, 137, 144, 145, 147, 160, 161, 165, 206, 211, 213,
+					    214, 215, 225, 233, 235, 239, 242, 247, 269, 270, 311,
+					    312, 373, 374, 375, 376, 430, 431, 482, 483, 509, 510 };
+	static const uint16_t driver[] = { 307, 442, 514, 515, 652, 653 };
+	for (size_t i = 0; tide__cupti.enable_runtime && i < sizeof runtime / sizeof *runtime; i++)
+		tide__cupti.enable_runtime(runtime[i], 1);
+	for (size_t i = 0; tide__cupti.enable_driver && i < sizeof driver / sizeof *driver; i++)
+		tide__cupti.enable_driver(driver[i], 1);
+}
+
+/* A note in the recording; "loss." keys are shown by every report. */
+static void note(const char *key, const char *text)
+{
+	tide_annotate(tide_intern(key), text);
+}
+
+static bool enable(unsigned want)
+{
+	uint8_t yes = 1;
+	size_t one = sizeof yes;
+	if (tide__cupti.set_attribute)
+		tide__cupti.set_attribute(CUPTI_ATTR_ZEROED, &one, &yes);
+	if (tide__cupti.register_callbacks(give_buffer, take_buffer) != CUPTI_OK)
+		return false;
+	int rc = CUPTI_OK;
+	if (want & TIDE_GPU_KERNELS) {
+		rc = tide__cupti.enable(CUPTI_KERNEL);
+		tide__cupti.enable(CUPTI_MEMCPY);
+		tide__cupti.enable(CUPTI_MEMCPY_PEER);
+		tide__cupti.enable(CUPTI_MEMSET);
+	}
+	if (want & TIDE_GPU_CALLS)
+		enable_calls();
+	if (want & TIDE_GPU_MEMORY) {
+		tide__cupti.enable(CUPTI_MEMORY);
+		if (want & TIDE_GPU_SOURCE && tide__cupti.enable_source)
+			tide__cupti.enable_source(1);
+	}
+	if (tide__cupti.flush_period)
+		tide__cupti.flush_period(500);
+	return rc == CUPTI_OK;
+}
+
+/* ---- somebody else wants CUPTI ------------------------------------------------------------- */
+
+typedef int register_fn(cupti_request_fn *, cupti_complete_fn *);
+
+/* In place of CUPTI's, for those who link it (torch.profiler): activity buffers are the process's, so
+ * theirs replace ours. What we have is written first. */
+EXPORT int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete);
+int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete)
+{
+	register_fn *real = NULL;
+	void *h = library ? library : open_cupti();
+	void *p = h ? dlsym(h, "cuptiActivityRegisterCallbacks") : NULL;
+	memcpy(&real, &p, sizeof real);
+	if (atomic_load(&started) && !atomic_exchange(&aside, true)) {
+		tide__cupti.flush_all(0);
+		note("loss.gpu_aside",
+		     "another profiler took CUPTI over: kernels and device memory from then on are its");
+	}
+	return real ? real(request, complete) : 999; /* CUPTI_ERROR_UNKNOWN */
+}
+
+/* ---- start and end ------------------------------------------------------------------------- */
+
+bool tide__gpu_start(void)
+{
+	static char path[PATH_MAX];
+	static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+	tide_options opt = TIDE_OPTIONS_INIT;
+	int saved = errno;
+	opt.ring_bytes = 4 << 20;
+	opt.full_wait_us = 1000000; /* of CUPTI's own thread */
+	pthread_mutex_lock(&once);
+	if (!tide_recording() && tide__run_file(path, sizeof path))
+		tide_start(path, &opt, NULL);
+	pthread_mutex_unlock(&once);
+	errno = saved;
+	return tide_recording();
+}
+
+unsigned tide__gpu_wanted(void)
+{
+	static const struct {
+		const char *name;
+		unsigned bit;
+	} words[] = { { "kernels", TIDE_GPU_KERNELS },
+		      { "memory", TIDE_GPU_MEMORY },
+		      { "calls", TIDE_GPU_CALLS },
+		      { "nvml", TIDE_GPU_NVML },
+		      { "source", TIDE_GPU_SOURCE } };
+	const char *text = getenv("TIDEMARK_GPU");
+	unsigned bits = 0;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		bits |= text && strstr(text, words[i].name) ? words[i].bit : 0;
+	return bits;
+}
+
+static void finish(void)
+{
+	if (!atomic_load(&started))
+		return;
+	if (!atomic_load(&aside))
+		tide__cupti.flush_all(1);
+	atomic_store(&started, false);
+}
+
+/* Device memory that CUPTI's own buffers take, as far as it tells. */
+static void tell_own(void)
+{
+	size_t bytes = 0, n = sizeof bytes;
+	tide_device_log l = { .n = 0 };
+	if (!tide__cupti.get_attribute ||
+	    tide__cupti.get_attribute(CUPTI_ATTR_DEVICE_BUFFER_SIZE, &n, &bytes) != CUPTI_OK)
+		return;
+	uint64_t v[] = { 0, bytes };
+	tide__log_put(&l, TIDE_DEVICE_REC_OWN, 0, v, 2);
+	tide__log_flush(&l);
+}
+
+/* Called by the CUDA driver while it initialises; 1 = fine. */
+EXPORT int InitializeInjection(void);
+int InitializeInjection(void)
+{
+	char version[32];
+	uint32_t number = 0;
+	unsigned want = tide__gpu_wanted();
+	if (atomic_load(&started) || !want || !tide__gpu_start())
+		return 1;
+	library = open_cupti();
+	if (!library || !find_functions(library)) {
+		note("loss.no_cupti",
+		     "libcupti was not found: kernels and device memory are not recorded");
+		return 1;
+	}
+	atomic_store(&started, true);
+	if (!enable(want)) {
+		atomic_store(&started, false);
+		note("loss.no_cupti", "CUPTI refused: another profiler may hold it");
+		return 1;
+	}
+	if (tide__cupti.version && tide__cupti.version(&number) == CUPTI_OK) {
+		snprintf(version, sizeof version, "%u", number);
+		note("gpu.cupti_version", version);
+	}
+	tell_own();
+	atexit(finish);
+	if (want & TIDE_GPU_NVML)
+		tide__nvml_start(1000);
+	return 1;
+}

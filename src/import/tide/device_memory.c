@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "import/tide/device_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "format/device_log.h"
+
+struct late { /* a move that is to be merged in */
+	int64_t t;
+	uint32_t row;
+	uint8_t kind;
+};
+
+struct put {
+	tide_model *m;
+	tide_defs *defs;
+	tide_map live; /* address -> row + 1, with the table in its top bit */
+	struct late *late;
+	size_t n_late;
+	uint64_t unknown; /* frees of what was not allocated */
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct tide_device_memory *x = a, *y = b;
+	if (x->t != y->t)
+		return x->t < y->t ? -1 : 1;
+	return (int)y->free - (int)x->free; /* a free and the next allocation may share a tick */
+}
+
+/* ---- pools ---- */
+
+static uint32_t host_row(tide_model *m)
+{
+	for (uint32_t i = 1; i < m->devices.n; i++)
+		if (m->devices.kind[i] == TIDE_DEVICE_HOST)
+			return i;
+	uint32_t row = tide__push(&m->devices, &tide_devices_desc);
+	if (row)
+		m->devices.kind[row] = TIDE_DEVICE_HOST;
+	return row;
+}
+
+static uint32_t pool_row(tide_model *m, const struct tide_device_memory *v)
+{
+	bool pinned = v->memory == TIDE_DEVICE_MEMORY_PINNED;
+	const char *name = pinned				     ? "pinned"
+			   : v->memory == TIDE_DEVICE_MEMORY_MANAGED ? "managed"
+								     : "cuda";
+	uint32_t device = pinned ? host_row(m) : tide__device_row(m, v->device);
+	for (uint32_t i = 1; i < m->pools.n; i++)
+		if (m->pools.device[i].i == device &&
+		    !strcmp(tide__text(m, m->pools.name[i], NULL), name))
+			return i;
+	uint32_t row = device ? tide__push(&m->pools, &tide_pools_desc) : 0;
+	if (row) {
+		m->pools.device[row] = (tide_device_id){ device };
+		m->pools.name[row] = tide__str(m, name);
+		m->pools.kind[row] = pinned ? TIDE_POOL_PINNED : TIDE_POOL_DRAM;
+	}
+	return row;
+}
+
+/* Does a framework's pool of the same device have allocations? */
+static bool has_framework(const tide_model *m, uint32_t pool)
+{
+	for (size_t i = 1; i < m->allocs.n; i++) {
+		uint32_t p = m->allocs.pool[i].i;
+		if (p != pool && m->pools.device[p].i == m->pools.device[pool].i)
+			return true;
+	}
+	return false;
+}
+
+/* ---- rows ---- */
+
+static tide_stack_id source_stack(struct put *p, uint32_t name)
+{
+	tide_str s = { tide__ids_get(&p->defs->names, name, &p->defs->undefined) };
+	tide_frame_id f = s.i ? tide__frame(p->m, tide__str(p->m, "[device memory]"), s, 0)
+			      : (tide_frame_id){ 0 };
+	return f.i ? tide__stack(p->m, (tide_stack_id){ 0 }, f) : (tide_stack_id){ 0 };
+}
+
+static void add_late(struct put *p, int64_t t, uint32_t row, unsigned kind)
+{
+	p->late[p->n_late++] = (struct late){ t, row, (uint8_t)kind };
+}
+
+static bool take(struct put *p, const struct tide_device_memory *v, uint32_t pool, bool segment,
+		 int64_t t)
+{
+	tide_model *m = p->m;
+	tide_stack_id stack = source_stack(p, v->source);
+	uint32_t row = segment ? tide__push(&m->segments, &tide_segments_desc)
+			       : tide__push(&m->allocs, &tide_allocs_desc);
+	if (!row || row >> 31 || !tide__map_put(&p->live, v->addr, row | (uint32_t)segment << 31))
+		return false;
+	if (segment) {
+		m->segments.addr[row] = v->addr;
+		m->segments.size[row] = v->bytes;
+		m->segments.born[row] = t;
+		m->segments.died[row] = TIDE_T_NEVER;
+		m->segments.pool[row] = (tide_pool_id){ pool };
+		m->segments.stack[row] = stack;
+	} else {
+		m->allocs.addr[row] = v->addr;
+		m->allocs.size[row] = m->allocs.requested[row] = v->bytes;
+		m->allocs.born[row] = t;
+		m->allocs.died[row] = TIDE_T_NEVER;
+		m->allocs.pool[row] = (tide_pool_id){ pool };
+		m->allocs.stack[row] = stack;
+	}
+	add_late(p, t, row, segment ? TIDE_MOVE_SEG_ALLOC : TIDE_MOVE_ALLOC);
+	return true;
+}
+
+static bool give(struct put *p, uint64_t addr, int64_t t)
+{
+	uint32_t found = tide__map_del(&p->live, addr), row = found & 0x7fffffff;
+	bool segment = found >> 31;
+	if (!found) {
+		p->unknown++;
+		return true;
+	}
+	if (segment)
+		p->m->segments.died[row] = t;
+	else
+		p->m->allocs.died[row] = t;
+	add_late(p, t, row, segment ? TIDE_MOVE_SEG_FREE : TIDE_MOVE_FREE);
+	return true;
+}
+
+/* ---- moves ---- */
+
+/* Two lists in order of time become one; marks keep their place among the old moves. */
+static bool merge(struct put *p)
+{
+	tide_model *m = p->m;
+	size_t n = m->moves.n, i = 0, k = 0, mark = 1;
+	tide_moves old = { 0 };
+	if (!p->n_late)
+		return true;
+	old.row = tide__alloc(n + 1, sizeof *old.row);
+	old.kind = tide__alloc(n + 1, sizeof *old.kind);
+	int64_t *when = tide__alloc(n + 1, sizeof *when);
+	bool ok = old.row && old.kind && when &&
+		  tide__table_reserve(&m->moves, &tide_moves_desc, p->n_late);
+	for (size_t j = 0; ok && j < n; j++) {
+		old.row[j] = m->moves.row[j];
+		old.kind[j] = m->moves.kind[j];
+		when[j] = tide__move_time(m, j);
+	}
+	m->moves.n = ok ? 0 : n;
+	while (ok && (i < n || k < p->n_late)) {
+		bool late = i == n || (k < p->n_late && p->late[k].t < when[i]);
+		for (; !late && mark < m->marks.n && m->marks.move[mark] <= i; mark++)
+			m->marks.move[mark] = m->moves.n;
+		size_t at = m->moves.n++;
+		m->moves.row[at] = late ? p->late[k].row : old.row[i];
+		m->moves.kind[at] = late ? p->late[k].kind : old.kind[i];
+		*(late ? &k : &i) += 1;
+	}
+	for (; ok && mark < m->marks.n; mark++)
+		m->marks.move[mark] = m->moves.n;
+	tide__free(old.row);
+	tide__free(old.kind);
+	tide__free(when);
+	return ok;
+}
+
+bool tide__device_memory_put(tide_model *m, tide_defs *defs, struct tide_device_memory *v, size_t n)
+{
+	struct put p = { .m = m, .defs = defs };
+	tide_map framework = { 0 }; /* pool -> 1 no, 2 yes */
+	if (!n)
+		return true;
+	p.late = tide__alloc(2 * n, sizeof *p.late);
+	bool ok = p.late != NULL;
+	if (ok)
+		qsort(v, n, sizeof *v, by_time);
+	for (size_t i = 0; ok && i < n; i++) {
+		int64_t t = tide__real_to_t(m, v[i].t);
+		uint32_t pool = v[i].free ? 1 : pool_row(m, &v[i]),
+			 known = tide__map_get(&framework, pool);
+		if (!known && !v[i].free) {
+			known = has_framework(m, pool) ? 2 : 1;
+			ok = pool && tide__map_put(&framework, pool, known);
+		}
+		if (t > m->t_end)
+			m->t_end = t;
+		if (!ok)
+			break;
+		if (!v[i].free && tide__map_get(&p.live, v[i].addr))
+			give(&p, v[i].addr, t); /* its free was not told */
+		ok = v[i].free ? give(&p, v[i].addr, t) : take(&p, &v[i], pool, known == 2, t);
+	}
+	ok = ok && merge(&p) &&
+	     (!p.unknown || tide__fact_add(m, "gpu.older_frees", (int64_t)p.unknown));
+	tide__map_free(&p.live);
+	tide__map_free(&framework);
+	tide__free(p.late);
+	return ok;
+}

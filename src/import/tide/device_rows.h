@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* What devices did (device_log events), into the model: kernels, copies and fills on streams, the calls
+ * that launched them on threads, ranges of the program's own, and memory that was taken from devices.
+ *
+ * Drivers tell all of it later, in pieces and out of order. So it is collected while events are read,
+ * and put in its place at the end: spans are sorted again, memory moves are merged by time.
+ *
+ * Memory of a device on which a framework's own pool is recorded (PyTorch) becomes segments: what the
+ * framework took from the device, and what others did. Without such a pool it becomes
+ * allocations of the pool "cuda". No byte is counted twice either way. */
+#ifndef TIDE_IMPORT_TIDE_DEVICE_ROWS_H
+#define TIDE_IMPORT_TIDE_DEVICE_ROWS_H
+
+#include "format/device_log.h"
+#include "import/tide/defs.h"
+
+typedef struct tide_device_rows {
+	struct tide_device_span *spans;
+	size_t n_spans, cap_spans;
+	struct tide_device_memory *memory;
+	size_t n_memory, cap_memory;
+	uint64_t lost;	    /* records that were dropped before we had them */
+	uint64_t malformed; /* events that could not be read to their end */
+	uint64_t own_bytes; /* device memory of the profiler itself */
+} tide_device_rows;
+
+void tide__device_rows_free(tide_device_rows *d);
+
+/* The records of one event. False on exhaustion. */
+bool tide__device_rows_add(tide_device_rows *d, const uint8_t *bytes, size_t n);
+
+/* All events are read, and every span has its end: put everything into the model. False on exhaustion. */
+bool tide__device_rows_finish(tide_device_rows *d, tide_defs *defs);
+
+#endif

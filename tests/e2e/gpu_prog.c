@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Does what the CUDA driver and NVTX do with an injected library, on a stand-in for CUPTI: 100 kernels on
+ * two streams, launched by 100 calls inside two NVTX ranges, a copy, and device memory. */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void *find(void *h, const char *name)
+{
+	void *p = h ? dlsym(h, name) : NULL;
+	if (!p) {
+		fprintf(stderr, "no %s: %s\n", name, dlerror());
+		exit(9);
+	}
+	return p;
+}
+
+/* ---- NVTX's side ---- */
+
+static int (*push)(const char *);
+static int (*pop)(void);
+static void *none;
+static void **core[16] = { &none, &none, &none, &none, &none, &none, &none, &none,
+			   &none, NULL,	 &none, NULL,  &none, &none, &none, &none };
+
+static int functions(int module, void ****table, unsigned *n)
+{
+	*table = core;
+	*n = module == 1 ? 16 : 0;
+	return module == 1;
+}
+
+static const void *export_table(uint32_t id)
+{
+	static struct {
+		size_t size;
+		int (*functions)(int, void ****, unsigned *);
+	} t = { sizeof t, functions };
+	return id == 1 ? &t : NULL;
+}
+
+int main(void)
+{
+	const char *path = getenv("CUDA_INJECTION64_PATH"), *fake = getenv("TIDEMARK_CUPTI");
+	if (!path || !fake)
+		return 8;
+	void *lib = dlopen(path, RTLD_NOW), *cupti = dlopen(fake, RTLD_NOW);
+	int (*init)(void) = NULL, (*nvtx)(const void *(*)(uint32_t)) = NULL;
+	void (*kernel)(const char *, uint64_t, uint64_t, uint32_t, uint32_t) = NULL;
+	void (*copy)(uint64_t, uint64_t, uint64_t, uint32_t, uint32_t) = NULL;
+	void (*launch)(uint32_t, uint64_t, uint64_t, uint32_t) = NULL;
+	void (*memory)(bool, uint64_t, uint64_t, uint64_t) = NULL;
+	void *p;
+#define GET(at, h, name) (p = find(h, name), memcpy(&at, &p, sizeof p))
+	GET(init, lib, "InitializeInjection");
+	GET(nvtx, lib, "InitializeInjectionNvtx2");
+	GET(kernel, cupti, "fake_kernel");
+	GET(copy, cupti, "fake_copy");
+	GET(launch, cupti, "fake_launch");
+	GET(memory, cupti, "fake_memory");
+	core[9] = (void **)&push;
+	core[11] = (void **)&pop;
+	if (init() != 1 || nvtx(export_table) != 1)
+		return 7;
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	uint64_t t = now();
+	memory(true, 0x7f0000000000, 1 << 20, t);
+	memory(true, 0x7f0000200000, 3 << 20, t + 10);
+	push("step");
+	for (uint32_t i = 1; i <= 100; i++) {
+		uint64_t begin = now();
+		usleep(100);
+		launch(tid, begin, begin + 5000, i);
+		kernel(i % 2 ? "_Z3addPfS_i" : "gemm", begin + 10000, begin + 40000, 7 + i % 2, i);
+	}
+	pop();
+	uint64_t begin = now();
+	usleep(200);
+	launch(tid, begin, begin + 4000, 101);
+	copy(1 << 20, begin + 10000, begin + 60000, 7, 101);
+	memory(false, 0x7f0000200000, 3 << 20, now());
+	memory(true, 0x7f0000200000, 2 << 20, now());
+	return 0;
+}

@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""`tidemark run --gpu` on a real device: checked against torch.profiler and torch's own counters, and its cost.
+
+    tests/gpu/inject_pack                 # once, where the project is built: what is needed, in build-inject/
+    python3 tests/gpu/inject.py [PART...] # on the machine with the device
+
+Prints one line a check and, at the end, the figures as JSON (also to $OUT/inject.json). Exit status 1 when a check failed, 77 without a
+device. Parts: kernels memory profiler graphs nvtx cost steps."""
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+HOME = os.environ.get("TIDE_INJECT") or next(
+    (p for p in (os.path.join(ROOT, "build-inject"), os.path.join(ROOT, "build")) if os.path.exists(os.path.join(p, "src", "tidemark"))), "")
+TIDEMARK = os.path.join(HOME, "src", "tidemark")
+figures: dict = {}
+failed = 0
+
+WORK = r'''
+import ctypes, json, os, sys, time
+import torch
+what, out = sys.argv[1], sys.argv[2]
+arg = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+dev = "cuda"
+
+def model(width=512, layers=4):
+    torch.manual_seed(0)
+    return torch.nn.Sequential(*[m for _ in range(layers) for m in (torch.nn.Linear(width, width), torch.nn.GELU(), torch.nn.LayerNorm(width))]).to(dev)
+
+def train(steps, batch=64, width=512):
+    net = model(width)
+    opt = torch.optim.AdamW(net.parameters(), lr=1e-3, fused=False, foreach=False)
+    x = torch.randn(batch, width, device=dev)
+    for _ in range(steps):
+        loss = net(x).square().mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    torch.cuda.synchronize()
+
+def count(prof):
+    rows = {}
+    for e in prof.events():
+        if e.device_type == torch.autograd.DeviceType.CUDA and not e.is_user_annotation and not e.name.startswith(("ProfilerStep", "Activity Buffer")):
+            rows[e.name] = rows.get(e.name, 0) + 1
+    return rows
+
+result = {}
+if what == "train":
+    train(arg or 5)
+elif what == "train_profiled":
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]) as p:
+        train(arg or 5)
+    result = {"kernels": count(p)}
+elif what == "profile_twice":
+    train(2)
+    for k in range(2):
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]) as p:
+            train(3)
+        result[f"profile{k}"] = sum(count(p).values())
+elif what == "launches":
+    x = torch.zeros(16, device=dev)
+    for _ in range(2000):
+        x.add_(1)
+    torch.cuda.synchronize()
+    best = []
+    for _ in range(7):
+        t = time.perf_counter()
+        for _ in range(arg):
+            x.add_(1)
+        torch.cuda.synchronize()
+        best.append((time.perf_counter() - t) / arg * 1e6)
+    result = {"us_per_launch": min(best), "all": best}
+elif what == "launches_profiled":
+    x = torch.zeros(16, device=dev)
+    for _ in range(2000):
+        x.add_(1)
+    torch.cuda.synchronize()
+    best = []
+    for _ in range(3):
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]):
+            t = time.perf_counter()
+            for _ in range(arg):
+                x.add_(1)
+            torch.cuda.synchronize()
+            best.append((time.perf_counter() - t) / arg * 1e6)
+    result = {"us_per_launch": min(best), "all": best}
+elif what in ("steps", "steps_profiled"):
+    net = model(512, 12)
+    opt = torch.optim.AdamW(net.parameters(), lr=1e-3, fused=False, foreach=False)
+    x = torch.randn(arg, 512, device=dev)
+    def step():
+        loss = net(x).square().mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    for _ in range(10):
+        step()
+    torch.cuda.synchronize()
+    import contextlib
+    times = []
+    for _ in range(3):
+        ctx = torch.profiler.profile() if what == "steps_profiled" else contextlib.nullcontext()
+        with ctx:
+            for _ in range(20):
+                t = time.perf_counter()
+                step()
+                torch.cuda.synchronize()
+                times.append((time.perf_counter() - t) * 1e3)
+    times.sort()
+    result = {"ms_median": times[len(times) // 2], "ms_min": times[0]}
+elif what == "memory":
+    x = torch.empty(300 << 20, dtype=torch.uint8, device=dev)
+    rt = None
+    for name in ("libcudart.so.13", "libcudart.so.12", "libcudart.so"):
+        try:
+            rt = ctypes.CDLL(name)
+            break
+        except OSError:
+            pass
+    raw = ctypes.c_void_p()
+    if rt is not None:
+        result["cudaMalloc"] = rt.cudaMalloc(ctypes.byref(raw), ctypes.c_size_t(123 << 20))
+    pinned = torch.empty(50 << 20, dtype=torch.uint8, pin_memory=True)
+    cu = ctypes.CDLL("libcuda.so.1")
+    prop = (ctypes.c_uint32 * 8)(1, 0, 1, 0, 0, 0, 0, 0)  # pinned memory of device 0
+    handle, at, size = ctypes.c_uint64(), ctypes.c_uint64(), 64 << 20
+    result["cuMemCreate"] = cu.cuMemCreate(ctypes.byref(handle), ctypes.c_size_t(size), prop, ctypes.c_uint64(0))
+    if not result["cuMemCreate"]:
+        result["reserve"] = cu.cuMemAddressReserve(ctypes.byref(at), ctypes.c_size_t(size), ctypes.c_size_t(0), ctypes.c_uint64(0), ctypes.c_uint64(0))
+        result["map"] = cu.cuMemMap(at, ctypes.c_size_t(size), ctypes.c_size_t(0), handle, ctypes.c_uint64(0))
+    torch.cuda.synchronize()
+    time.sleep(2.5)
+    result["allocated"] = torch.cuda.memory_allocated()
+    result["reserved"] = torch.cuda.memory_reserved()
+    free, total = torch.cuda.mem_get_info()
+    result["used"] = total - free
+    result["total"] = total
+elif what == "graphs":
+    x = torch.zeros(1000, device=dev)
+    s = torch.cuda.Stream()
+    with torch.cuda.stream(s):
+        for _ in range(3):
+            y = (x * 2 + 1).relu()
+    torch.cuda.synchronize()
+    g = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(g):
+        y = (x * 2 + 1).relu()
+    for _ in range(50):
+        g.replay()
+    torch.cuda.synchronize()
+elif what == "nvtx":
+    x = torch.zeros(1000, device=dev)
+    for i in range(5):
+        torch.cuda.nvtx.range_push("outer")
+        torch.cuda.nvtx.range_push(f"inner{i}")
+        x.add_(1)
+        torch.cuda.nvtx.range_pop()
+        torch.cuda.nvtx.range_pop()
+    torch.cuda.nvtx.mark("here")
+    torch.cuda.synchronize()
+elif what == "bare_used":
+    x = torch.zeros(16, device=dev)
+    for _ in range(1000):
+        x.add_(1)
+    torch.cuda.synchronize()
+    free, total = torch.cuda.mem_get_info()
+    result["used"] = total - free
+json.dump(result, open(out, "w"))
+'''
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+    if os.environ.get("OUT"):
+        with open(os.path.join(os.environ["OUT"], "checks.txt"), "a") as f:
+            f.write(text + "\n")
+
+
+def check(what: str, ok: bool, more: object = "") -> None:
+    global failed
+    failed += not ok
+    say(("ok     " if ok else "FAILED ") + what + (f": {str(more)[:600]}" if more != "" else ""))
+
+
+def environment(gpu: str = "") -> dict:
+    env = {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(filter(None, [os.environ.get("LD_LIBRARY_PATH"), os.path.join(HOME, "lib")])),
+           "PYTHONWARNINGS": "ignore"}
+    env.pop("TIDEMARK_GPU", None)
+    if gpu:
+        env["TIDEMARK_GPU"] = gpu
+    return env
+
+
+def work(folder: str, what: str, *args: str, run: tuple = (), gpu: str = "") -> dict:
+    """Run WORK bare, or under `tidemark run` with these options; what it found out."""
+    script, out = f"{folder}/work.py", f"{folder}/out.json"
+    with open(script, "w") as f:
+        f.write(WORK)
+    if os.path.exists(out):
+        os.unlink(out)
+    command = [sys.executable, script, what, out, *args]
+    if run:
+        command = [TIDEMARK, "run", "-o", f"{folder}/g.tide", *run, "--", *command]
+    done = subprocess.run(command, env=environment(gpu), capture_output=True, text=True, timeout=280)
+    if done.returncode or not os.path.exists(out):
+        check(f"{what} runs {' '.join(run)}", False, (done.returncode, done.stdout[-500:], done.stderr[-1500:]))
+        return {}
+    return {**json.load(open(out)), "stderr": done.stderr[-800:]}
+
+
+def ask(folder: str, *args: str) -> dict:
+    done = subprocess.run([TIDEMARK, *args, f"{folder}/g.tide", "--json"], env=environment(), capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        check(" ".join(args), False, done.stderr[-500:])
+        return {}
+    return json.loads(done.stdout)
+
+
+RUN = ("--gpu", "--no-ops")
+
+
+def kernels(folder: str) -> None:
+    theirs = work(folder, "train_profiled").get("kernels", {})
+    work(folder, "train", run=RUN)
+    report = ask(folder, "kernels")
+    ours = {r["name"]: r["count"] for r in report.get("kernels", [])}
+    a, b = collections.Counter(theirs), collections.Counter(ours)
+    missing, extra = a - b, b - a
+    figures["kernels"] = {"torch_profiler": sum(a.values()), "tidemark": sum(b.values()), "missing": sum(missing.values()), "extra": sum(extra.values())}
+    check("kernels and copies as torch.profiler counts them", sum(a.values()) > 100 and sum(missing.values()) <= 0.01 * sum(a.values()),
+          {**figures["kernels"], "missing_names": list(missing.items())[:3], "extra_names": list(extra.items())[:3]})
+    info = json.dumps(ask(folder, "info"))
+    check("nothing was dropped", "device_records" not in info and "no_cupti" not in info, report.get("losses"))
+    hta = ask(folder, "hta")
+    check("hta reads it", bool(hta))
+    flame = json.dumps(ask(folder, "flame", "--kind", "gpu"))
+    check("kernels hang under their launches", "cudaLaunchKernel" in flame, flame[:300])
+
+
+def memory(folder: str) -> None:
+    got = work(folder, "memory", run=RUN)
+    if not got:
+        return
+    text = json.dumps(ask(folder, "memory"))
+    say(subprocess.run([TIDEMARK, "device", f"{folder}/g.tide"], env=environment(), capture_output=True, text=True).stdout)
+    figures["memory"] = {k: got.get(k) for k in ("allocated", "reserved", "used", "total", "cudaMalloc", "cuMemCreate", "map")}
+    check("memory report", bool(text))
+    done = subprocess.run([TIDEMARK, "device", f"{folder}/g.tide", "--json"], env=environment(), capture_output=True, text=True)
+    if done.returncode == 0:
+        ledger = json.loads(done.stdout)
+        figures["ledger"] = ledger.get("devices", ledger)
+        d = (ledger.get("devices") or [{}])[0]
+        check("torch's reserved bytes are in the ledger", abs((d.get("torch_live_bytes") or 0) + (d.get("torch_cached_bytes") or 0) - got["reserved"]) < 4 << 20, d)
+        check("123 MiB of cudaMalloc and 64 MiB of cuMemCreate are others'", (d.get("other_bytes") or 0) >= (180 << 20), d)
+        check("NVML's total is there", (d.get("nvml_used_bytes") or 0) > 400 << 20, d)
+    else:
+        say(f"note: no `tidemark device` in this build: {done.stderr[-200:]}")
+
+
+def profiler(folder: str) -> None:
+    got = work(folder, "profile_twice", run=RUN)
+    figures["torch_profiler_under_injection"] = {k: got.get(k) for k in ("profile0", "profile1")}
+    check("torch.profiler's first profile under us has kernels", (got.get("profile0") or 0) > 50, got)
+    check("and the second one", (got.get("profile1") or 0) > 50, got)
+    info = json.dumps(ask(folder, "info"))
+    check("the recording says that we stepped aside", "gpu_aside" in info)
+    check("and has what came before", sum(r["count"] for r in ask(folder, "kernels").get("kernels", [])) > 50)
+
+
+def graphs(folder: str) -> None:
+    work(folder, "graphs", run=RUN)
+    rows = {r["name"]: r["count"] for r in ask(folder, "kernels").get("kernels", [])}
+    n = sum(v for v in rows.values())
+    figures["graphs"] = rows
+    check("50 replays are kernels, not one block", n >= 150, rows)
+
+
+def nvtx(folder: str) -> None:
+    work(folder, "nvtx", run=RUN)
+    text = subprocess.run([TIDEMARK, "ops", f"{folder}/g.tide", "--flat", "--json"], env=environment(), capture_output=True, text=True).stdout
+    check("NVTX ranges are spans", "outer" in text and "inner3" in text, text[:300])
+
+
+def in_turns(folder: str, rounds: int, figure: str, variants: dict) -> dict:
+    """Each variant once a round; the median of its rounds, and all of them."""
+    got: dict = {name: [] for name in variants}
+    for _ in range(rounds):
+        for name, (what, args, kw) in variants.items():
+            value = work(folder, what, *args, **kw).get(figure)
+            if value:
+                got[name].append(round(value, 4))
+    medians = {name: sorted(v)[len(v) // 2] for name, v in got.items() if v}
+    say(f"       {figure}: {medians}  all: {got}")
+    return {"median": medians, "all": got}
+
+
+def cost(folder: str) -> None:
+    n = ("20000",)
+    rows = in_turns(folder, 5, "us_per_launch", {
+        "bare": ("launches", n, {}),
+        "kernels+memory": ("launches", n, {"run": RUN, "gpu": "kernels,memory"}),
+        "kernels+memory+calls": ("launches", n, {"run": RUN, "gpu": "kernels,memory,calls"}),
+        "torch.profiler": ("launches_profiled", n, {})})
+    figures["us_per_launch"] = rows
+    bare = rows["median"].get("bare", 0)
+    figures["added_us_per_launch"] = {k: round(v - bare, 3) for k, v in rows["median"].items()}
+    check("cost was measured", len(rows["median"]) == 4, figures["added_us_per_launch"])
+    bare_used, ours_used = work(folder, "bare_used").get("used"), work(folder, "bare_used", run=RUN).get("used")
+    if bare_used and ours_used:
+        figures["profiler_device_bytes"] = ours_used - bare_used
+
+
+def steps(folder: str) -> None:
+    rows = in_turns(folder, 5, "ms_median", {
+        "bare": ("steps", ("8",), {}), "--light": ("steps", ("8",), {"run": ("--light",)}), "--no-ops": ("steps", ("8",), {"run": ("--no-ops",)}),
+        "--gpu --no-ops": ("steps", ("8",), {"run": RUN}), "torch.profiler": ("steps_profiled", ("8",), {})})
+    large = in_turns(folder, 2, "ms_median", {
+        "bare": ("steps", ("65536",), {}), "--light": ("steps", ("65536",), {"run": ("--light",)}), "--gpu --no-ops": ("steps", ("65536",), {"run": RUN})})
+    figures["ms_per_step"] = {"launch-bound": rows, "GPU-bound": large}
+    check("steps were measured", len(rows["median"]) == 5 and len(large["median"]) == 3)
+
+
+PARTS = {"kernels": kernels, "memory": memory, "profiler": profiler, "graphs": graphs, "nvtx": nvtx, "cost": cost, "steps": steps}
+
+
+def main() -> int:
+    try:
+        import torch
+    except ImportError:
+        print("no PyTorch")
+        return 77
+    if not torch.cuda.is_available() or not HOME:
+        print("no CUDA device" if HOME else "nothing is built: tests/gpu/inject_pack")
+        return 77
+    print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, {TIDEMARK}", flush=True)
+    wanted = sys.argv[1:] or list(PARTS)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in wanted:
+            try:
+                PARTS[name](folder)
+            except Exception as why:  # the next part says more
+                check(name, False, repr(why))
+    text = json.dumps(figures, indent=1)
+    print(text)
+    if os.environ.get("OUT"):
+        with open(os.path.join(os.environ["OUT"], "inject.json"), "w") as f:
+            f.write(text)
+    return 1 if failed else 0
+
+
+sys.exit(main())

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Our declarations of CUPTI's records against the toolkit's, where that is installed: compiling is the
+ * test. */
+#include <cupti.h>
+
+#include "capture/cuda/cupti_abi.h"
+
+#define SAME(ours, a, theirs, b)                                                                   \
+	_Static_assert(offsetof(ours, a) == offsetof(theirs, b) &&                                 \
+			       sizeof(((ours *)0)->a) == sizeof(((theirs *)0)->b),                 \
+		       #ours "." #a)
+
+SAME(cupti_kernel, registers, CUpti_ActivityKernel10, registersPerThread);
+SAME(cupti_kernel, start, CUpti_ActivityKernel10, start);
+SAME(cupti_kernel, end, CUpti_ActivityKernel10, end);
+SAME(cupti_kernel, device, CUpti_ActivityKernel10, deviceId);
+SAME(cupti_kernel, stream, CUpti_ActivityKernel10, streamId);
+SAME(cupti_kernel, shared_dynamic, CUpti_ActivityKernel10, dynamicSharedMemory);
+SAME(cupti_kernel, correlation, CUpti_ActivityKernel10, correlationId);
+SAME(cupti_kernel, name, CUpti_ActivityKernel10, name);
+SAME(cupti_kernel, node, CUpti_ActivityKernel10, graphNodeId);
+SAME(cupti_memcpy, bytes, CUpti_ActivityMemcpy6, bytes);
+SAME(cupti_memcpy, correlation, CUpti_ActivityMemcpy6, correlationId);
+SAME(cupti_memcpy, node, CUpti_ActivityMemcpy6, graphNodeId);
+SAME(cupti_memcpy_peer, correlation, CUpti_ActivityMemcpyPtoP4, correlationId);
+SAME(cupti_memcpy_peer, node, CUpti_ActivityMemcpyPtoP4, graphNodeId);
+SAME(cupti_memset, correlation, CUpti_ActivityMemset4, correlationId);
+SAME(cupti_memset, node, CUpti_ActivityMemset4, graphNodeId);
+SAME(cupti_api, tid, CUpti_ActivityAPI, threadId);
+SAME(cupti_api, correlation, CUpti_ActivityAPI, correlationId);
+SAME(cupti_sync, stream, CUpti_ActivitySynchronization2, streamId);
+SAME(cupti_overhead, start, CUpti_ActivityOverhead3, start);
+SAME(cupti_memory, address, CUpti_ActivityMemory4, address);
+SAME(cupti_memory, timestamp, CUpti_ActivityMemory4, timestamp);
+SAME(cupti_memory, stream, CUpti_ActivityMemory4, streamId);
+SAME(cupti_memory, async, CUpti_ActivityMemory4, isAsync);
+SAME(cupti_memory, source, CUpti_ActivityMemory4, source);
+
+int main(void)
+{
+	return 0;
+}
