@@ -161,9 +161,39 @@ def killed(folder: str) -> None:
     check("killed: the recording goes on", any(x["allocated_bytes"] >= 4_000_000 for x in r["stacks"]), r["peak_bytes"])
 
 
+def switched(folder: str) -> None:
+    """`tidemark ctl` marks and pauses a recording; --duration ends one."""
+    import re
+    import time
+
+    Path(f"{folder}/ticks.py").write_text("import time\nkept = []\nfor i in range(60):\n    kept.append(bytearray(1_000_000))\n    time.sleep(0.05)\n")
+    python = os.path.realpath(sys.executable)
+    p = subprocess.Popen([TIDEMARK, "run", "--heap=full", "-o", f"{folder}/c.tide", "--", python, f"{folder}/ticks.py"], stderr=subprocess.DEVNULL)
+    child = ""
+    for _ in range(100):
+        time.sleep(0.05)
+        child = subprocess.run(["pgrep", "-P", str(p.pid)], capture_output=True, text=True).stdout.strip()
+        if child and Path(f"{folder}/c.tide-rings").exists():
+            break
+    time.sleep(0.5)
+    for words in (["mark", "warm"], ["off"], ["on"]):
+        done = subprocess.run([TIDEMARK, "ctl", child, *words], capture_output=True, text=True)
+        check(f"ctl {words}", done.returncode == 0, done.stderr)
+        time.sleep(0.6)
+    p.wait()
+    text = subprocess.run([TIDEMARK, "dump", f"{folder}/c.tide"], capture_output=True, text=True).stdout
+    check("ctl: the mark, off and on are in it", all(w in text for w in ('name="warm"', "recording off", "recording on")))
+    seen = sum(x["count"] for x in heap(f"{folder}/c.tide")["stacks"] if "ticks.py:4" in x["stack"])
+    check("ctl: nothing was recorded while it was off", 10 <= seen <= 55, seen)
+    check("ctl: of no recording", subprocess.run([TIDEMARK, "ctl", str(os.getpid()), "off"], capture_output=True).returncode == 1)
+    done = subprocess.run([TIDEMARK, "run", "--heap=full", "--duration", "1s", "-o", f"{folder}/d.tide", "--", python, f"{folder}/ticks.py"], capture_output=True, text=True)
+    seen = sum(x["count"] for x in heap(f"{folder}/d.tide")["stacks"] if "ticks.py:4" in x["stack"])
+    check("--duration", done.returncode == 0 and seen < 50, (seen, re.sub(r"\s+", " ", done.stderr)))
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        for part in ways, sampled, strangers, limits, killed:
+        for part in ways, sampled, strangers, limits, killed, switched:
             part(folder)
     print("failed" if failed else "all as without us")
     return 1 if failed else 0

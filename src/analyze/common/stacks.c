@@ -45,7 +45,8 @@ static int frame_rank(const tide_model *m, tide_frame_id f)
 		const char *function = tide__text(m, m->frames.function[f.i], &n);
 		return tide__native_rank(function, n);
 	}
-	if (strstr(file, "/torch/") || strstr(file, "\\torch\\") || strstr(file, "/lib/python"))
+	if (strstr(file, "/torch/") || strstr(file, "\\torch\\") || strstr(file, "/lib/python") ||
+	    strstr(file, "/hook/tidemark_")) /* our own, around an import */
 		return FACE_PYTHON;
 	return FACE_USER;
 }
