@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # tools/setup installs one in .venv where the system's is too old
 MESON = $$([ -x .venv/bin/meson ] && echo .venv/bin/meson || echo meson)
 
-.PHONY: all build demo pictures test wheel deb bench check-all clean
+.PHONY: all build demo pictures test wheel deb bench sbom check-all clean
 all: build
 
 # The program and the example, without tests; a build folder with tests is used as it is.
@@ -38,6 +38,11 @@ pictures: build
 
 bench: build
 	@bench/run $(BUILD)
+
+# What the wheel is made of besides our own code, as CycloneDX: out/tidemark.cdx.json.
+sbom:
+	@tools/setup
+	@mkdir -p out && .venv/bin/python tools/sbom out/tidemark.cdx.json
 
 check-all: test
 	@tools/check-all

@@ -286,6 +286,26 @@ static tide_code sane(const tide_model *m, tide_error *err)
 	return TIDE_OK;
 }
 
+static bool has_losses(const tide_model *m)
+{
+	for (size_t i = 0; i < m->facts.n; i++)
+		if (!strncmp(tide__text(m, m->facts.key[i], NULL), "loss.", 5))
+			return true;
+	return false;
+}
+
+/* Repairs of damaged input may have missed something: a model that breaks a rule is handed to nobody. */
+static tide_code sound(const tide_model *m, tide_error *err)
+{
+	tide_error why = { .offset = TIDE_NO_OFFSET };
+	tide_code rc = has_losses(m) ? tide__model_check(m, &why) : TIDE_OK;
+	if (rc == TIDE_OK)
+		return TIDE_OK;
+	if (rc == TIDE_ENOMEM)
+		return tide__nomem(err);
+	return tide__fail(err, TIDE_ECORRUPT, TIDE_NO_OFFSET, "damaged beyond repair: %s", why.text);
+}
+
 tide_code tide__load(const char *path, const tide_load_options *opt, tide_model **out,
 		     tide_error *err)
 {
@@ -303,6 +323,7 @@ tide_code tide__load(const char *path, const tide_load_options *opt, tide_model 
 	rc = m->path && m->format ? imp->load(path, opt ? opt : &defaults, m, err)
 				  : tide__nomem(err);
 	rc = rc ? rc : sane(m, err);
+	rc = rc ? rc : sound(m, err);
 	if (rc)
 		tide__model_free(m);
 	else

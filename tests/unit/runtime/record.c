@@ -505,7 +505,7 @@ static void out_of_range_is_counted(void **state)
 /* A relative path in a folder that is gone, and a folder that moves while it is recorded into. */
 static void folders_that_go(void **state)
 {
-	char folder[64], moved[64], file[80], rings[96], here[4096];
+	char folder[64], moved[80], file[96], rings[112], here[4096];
 	tide_error err = { 0 };
 	snprintf(folder, sizeof folder, "/tmp/tide-folder-%d", (int)getpid());
 	snprintf(moved, sizeof moved, "%s-moved", folder);

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Any file that some reader accepts, and then everything that can be asked of it: analyses, renderers and
+ * exporters meet what readers let through. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "everything.h"
+#include "import/import.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static char path[64];
+	tide_model *m;
+	tide_error err = { 0 };
+	tide_load_options opt = { .max_expanded = 1 << 20, .threads = 1, .single = true };
+	if (!*path) {
+		snprintf(path, sizeof path, "/dev/shm/tide-fuzz-any-%d", (int)getpid());
+		tide__mem_budget(256 << 20);
+	}
+	FILE *f = fopen(path, "wb");
+	if (!f || fwrite(data, 1, size, f) != size || fclose(f))
+		abort();
+	tide__mem_forgive();
+	if (tide__load(path, &opt, &m, &err) == TIDE_OK) {
+		if (tide__model_check(m, &err)) {
+			fprintf(stderr, "%s\n", err.text);
+			abort();
+		}
+		ask_everything(m);
+		tide__model_free(m);
+	}
+	unlink(path);
+	return 0;
+}
