@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* /api/profiler/kernels, hta and compile: figures of the holistic analysis (`tidemark hta`). */
+/* /api/profiler/kernels and hta: figures of the holistic analysis (`tidemark hta`). */
 #include "analyze/device/advice.h"
 #include "base/error.h"
 #include "render/report/hta.h"
@@ -160,25 +160,4 @@ tide_code tide__api_hta(tide_ask *a, tide_error *err)
 	put_texts(&j, "recommendations", advice, n, true);
 	put_texts(&j, "bottlenecks", advice, n, false);
 	return tide__api_end(&j, message(l, job), err);
-}
-
-/* ---- compile ---- */
-
-/* Nothing that is read here records torch.compile yet: it says so, and invents no number. */
-tide_code tide__api_compile(tide_ask *a, tide_error *err)
-{
-	static const char *const numbers[] = { "speedup", "compile_time_ms", "graph_breaks",
-					       "fusion_ratio", "mode_comparison" };
-	static const char *const lists[] = { "recommendations", "graph_breaks_list",
-					     "compile_benchmarks" };
-	tide_json j;
-	tide__api_begin(&j, a, NULL, false);
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		tide__json_knull(&j, numbers[i]);
-	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-		tide__json_karray(&j, lists[i]);
-		tide__json_array_end(&j);
-	}
-	return tide__api_end(
-		&j, "no recording format that is read here holds torch.compile's events", err);
 }

@@ -241,13 +241,17 @@ static enum MHD_Result see_head(void *cls, enum MHD_ValueKind kind, const char *
 }
 
 /* 0, or the status to refuse with and why. */
-static unsigned may_ask(const tide_server *s, struct MHD_Connection *c, const char *method,
-			const char **why)
+static unsigned may_ask(const tide_server *s, struct MHD_Connection *c, const tide_request *r,
+			const char *method, const char **why)
 {
 	const char *host = sent(c, "Host"), *origin = sent(c, "Origin");
 	struct heads h = { 0 };
+	bool writes = tide__route_writes(r);
+	*why = "a note is written by POST";
+	if (writes && strcmp(method, "POST"))
+		return 400;
 	*why = "only GET and HEAD are answered here";
-	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
+	if (!writes && strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return 405;
 	MHD_get_connection_values_n(c, MHD_HEADER_KIND, see_head, &h);
 	*why = "a request here has no body";
@@ -385,7 +389,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const cha
 	case TIDE_PHASE_HEAD:
 		x->phase = TIDE_PHASE_ASK;
 		mark(s, c, true, !strcmp(x->req.part[1], "events"));
-		status = may_ask(s, c, method, &why);
+		status = may_ask(s, c, &x->req, method, &why);
 		return status ? refuse(c, status, why) : MHD_YES;
 	case TIDE_PHASE_ASK:
 		x->phase = TIDE_PHASE_WAIT;

@@ -41,6 +41,7 @@ struct tide_server {
 	size_t n_shell;
 	char csp[1024]; /* of the page */
 	tide_store *store;
+	struct tide_run_index *index; /* owned */
 	tide_cache *cache;
 	tide_events *events;
 	tide_workers workers;

@@ -21,7 +21,13 @@ static const tide_route routes[] = {
 	  true },
 	{ "api/profiler/kernels", " recording limit ", tide__api_kernels, true },
 	{ "api/profiler/hta", " recording ", tide__api_hta, true },
-	{ "api/profiler/compile", " recording ", tide__api_compile, false },
+	{ "api/profiler/compile", " recording ", tide__api_compile, true },
+	{ "api/profiler/torch", " recording ", tide__api_torch, true },
+	{ "api/profiler/roofline", " recording ", tide__api_roofline, true },
+	{ "api/profiler/bottlenecks", " recording ", tide__api_bottlenecks, true },
+	{ "api/profiler/optimization-score", " recording ", tide__api_score, true },
+	{ "api/runs", " peak_pct step_pct limit ", tide__api_runs, false },
+	{ "api/runs/ID/note", " tags note ", tide__api_run_note, false },
 	{ "api/recordings", " limit offset ids ", tide__api_recordings, false },
 	{ "api/recordings/ID", "", tide__api_recording, false },
 	{ "api/recordings/ID/alive", " at device limit ", tide__api_alive, true },
@@ -60,8 +66,21 @@ static bool has_param(const char *params, const char *key)
 	return false;
 }
 
+/* /api/profile/... is another name of /api/profiler/... */
+static void rename_alias(tide_request *r)
+{
+	if (r->n_parts == 3 && !strcmp(r->part[0], "api") && !strcmp(r->part[1], "profile"))
+		strcpy(r->part[1], "profiler");
+}
+
+bool tide__route_writes(const tide_request *r)
+{
+	return matches("api/runs/ID/note", r);
+}
+
 const tide_route *tide__route_find(tide_request *r, unsigned *status)
 {
+	rename_alias(r);
 	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
 		const tide_route *t = &routes[i];
 		if (!matches(t->path, r))

@@ -70,6 +70,9 @@ typedef struct tide_route {
 /* The route of a request; NULL with *status 404, or 400 for a parameter that it does not have. */
 const tide_route *tide__route_find(tide_request *r, unsigned *status);
 
+/* Whether a request changes something: it must be a POST. */
+bool tide__route_writes(const tide_request *r);
+
 /* Key of a kept answer: the request and the generations of its recordings. False when it is not to
  * be kept, or a recording is not in memory. */
 bool tide__answer_key(const tide_route *t, tide_store *s, const tide_request *r, char *buf,
@@ -93,7 +96,10 @@ tide_code tide__ask_wrong(const tide_ask *a, tide_error *err);
 
 /* The handlers, by file. */
 tide_handler tide__api_flame, tide__api_memory, tide__api_timeline; /* api_profiler.c */
-tide_handler tide__api_kernels, tide__api_hta, tide__api_compile;   /* api_device.c */
+tide_handler tide__api_kernels, tide__api_hta;			    /* api_device.c */
+tide_handler tide__api_compile, tide__api_torch, tide__api_roofline, tide__api_bottlenecks,
+	tide__api_score;			   /* api_findings.c */
+tide_handler tide__api_runs, tide__api_run_note; /* api_runs.c */
 tide_handler tide__api_recordings, tide__api_recording, tide__api_alive,
 	tide__api_diff;					       /* api_recordings.c */
 tide_handler tide__api_search, tide__api_span, tide__api_sums; /* api_spans.c */

@@ -15,6 +15,7 @@
 #include "base/now.h"
 #include "render/page/page.h"
 #include "serve/http.h"
+#include "serve/run_file.h"
 #include "serve/token_file.h"
 #include "base/room.h"
 
@@ -58,6 +59,12 @@ static void on_change(void *user, const char *id)
 		tide__events_put(s->events, "recordings", "{}");
 	if (!atomic_load(&s->stop))
 		tide__http_wake(s, false);
+}
+
+/* Figures came in: pages ask for the list again. */
+static void on_index(void *user)
+{
+	on_change(user, NULL);
 }
 
 static void *watch(void *arg)
@@ -164,7 +171,10 @@ tide_code tide__server_start(const tide_server_options *opt, tide_server **out, 
 	tide__input_no_links();
 	make_shell(s);
 	tide__store_poll(s->store, true);
-	if (!tide__workers_start(&s->workers, s->store, s->cache, NULL))
+	s->index = tide__run_index_new(s->store, tide__run_file, on_index, s);
+	if (!s->index)
+		rc = tide__nomem(err);
+	else if (!tide__workers_start(&s->workers, s->store, s->cache, NULL))
 		rc = tide__nomem(err);
 	if (rc == TIDE_OK)
 		rc = tide__http_start(s, err);
@@ -193,6 +203,7 @@ bool tide__server_stop(tide_server *s)
 	if (!tide__workers_stop(&s->workers))
 		return false;
 	tide__http_stop(s);
+	tide__run_index_free(s->index);
 	if (!tide__store_free(s->store))
 		return false;
 	free_parts(s);

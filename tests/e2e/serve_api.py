@@ -44,7 +44,7 @@ def every_answer(server, rid):
     for kind in ("cpu", "gpu", "memory"):
         check(server, "/api/profiler/flame", f"{q}&kind={kind}")
     check(server, "/api/profiler/flame", f"{q}&min_duration_us=10.5&max_depth=3&small_kernel_threshold_pct=1&merge=1")
-    for name in ("memory", "timeline", "kernels", "hta", "compile"):
+    for name in ("memory", "timeline", "kernels", "hta", "compile", "torch", "roofline", "bottlenecks", "optimization-score"):
         check(server, f"/api/profiler/{name}", q)
         check(server, f"/api/profiler/{name}")
     check(server, "/api/profiler/timeline", f"{q}&limit=5&min_duration_us=2&from=1000&to=5000000")
@@ -315,7 +315,8 @@ def taken_port(server):
 def nothing_to_serve(folder):
     with Server(folder) as s:
         assert check(s, "/api/recordings")["has_real_data"] is False
-        for name in ("flame", "memory", "timeline", "kernels", "hta", "compile"):
+        assert check(s, "/api/runs")["runs"] == []
+        for name in ("flame", "memory", "timeline", "kernels", "hta", "compile", "torch", "roofline", "bottlenecks", "optimization-score"):
             v = check(s, f"/api/profiler/{name}")
             assert v["has_real_data"] is False and v["message"]
             numbers = [x for k, x in v.items() if isinstance(x, (int, float)) and not isinstance(x, bool)]
@@ -380,6 +381,48 @@ def files_change(folder):
         wait_for("a file gone", lambda: s.ask(f"/api/recordings/{rid}")[0] == 404)
 
 
+def run_trace(path, start_us, peak, step_us):
+    """Two steps of train.py that allocate `peak` bytes on a device."""
+    memory = {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 7, "tid": 7, "s": "t"}
+    args = {"Device Type": 1, "Device Id": 0, "Addr": 4096, "Total Reserved": peak}
+    events = [{"ph": "M", "name": "process_name", "pid": 7, "tid": 0, "args": {"name": "python3 /home/ml/train.py --lr 1"}}]
+    events += [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i}", "pid": 7, "tid": 7, "ts": start_us + i * step_us, "dur": step_us} for i in (0, 1)]
+    events.append(memory | {"ts": start_us + 5, "args": args | {"Bytes": peak, "Total Allocated": peak}})
+    events.append(memory | {"ts": start_us + 50, "args": args | {"Bytes": -peak, "Total Allocated": 0}})
+    path.write_text(json.dumps({"traceEvents": events, "deviceProperties": [{"id": 0, "name": "Some GPU", "totalGlobalMem": 1 << 34}]}))
+
+
+def runs(folder):
+    """The table of runs: figures of each, held against the run before; tags and notes outlive the server."""
+    mib = 1 << 20
+    for i, (peak, step) in enumerate([(100, 1000), (102, 1000), (120, 1300)]):
+        run_trace(folder / f"r{i}.json", 1_700_000_000_000_000 + i * 1_000_000, peak * mib, step)
+    (folder / "bad.json").write_text("{bad")
+    with Server(folder) as s:
+        ready = lambda: (lambda v: v if not v["pending"] else None)(check(s, "/api/runs"))
+        v = wait_for("the index", ready)
+        rows = {r["name"]: r for r in v["runs"]}
+        assert [r["name"] for r in v["runs"] if r["program"]] == ["r2.json", "r1.json", "r0.json"], "newest first"
+        last = rows["r2.json"]
+        assert (last["program"], last["device"], last["peak_bytes"], last["step_ns"]) == ("train.py", "Some GPU", 120 * mib, 1_300_000), last
+        assert last["before"] == rows["r1.json"]["id"] and last["peak_change_pct"] == 17.65 and last["step_change_pct"] == 30.0
+        assert [rows[f"r{i}.json"]["regression"] for i in range(3)] == [False, False, True]
+        assert len(last["spark"]) == 48 and rows["bad.json"]["unreadable"] and rows["bad.json"]["peak_bytes"] is None
+        assert not any(r["regression"] for r in check(s, "/api/runs", "peak_pct=20&step_pct=40")["runs"])
+        assert s.ask(f"/api/runs/{last['id']}/note?tags=x")[0] == 400, "only a POST writes"
+        answer = s.ask(f"/api/runs/{last['id']}/note?tags=slow,fp8&note=a%20note", method="POST")
+        assert answer[0] == 200 and json.loads(answer[2])["kept"] is True, answer
+        assert s.ask("/api/runs/0123456789abcdef/note?tags=x", method="POST")[0] == 404
+        assert s.ask(f"/api/runs/{last['id']}/note?tags=" + "x" * 300, method="POST")[0] == 400
+        assert s.ask(f"/api/runs/{last['id']}/note?tags=y", headers={"Origin": "http://elsewhere.example"}, method="POST")[0] == 403
+        assert s.json("/api/profile/hta") == s.json("/api/profiler/hta"), "the other name"
+    with Server(folder) as s:
+        last = next(r for r in check(s, "/api/runs")["runs"] if r["name"] == "r2.json")
+        assert (last["tags"], last["note"]) == (["slow", "fp8"], "a note")
+        assert last["indexed"], "figures are kept with the file's identity"
+    asked.add("/api/runs/{id}/note")
+
+
 def memory_is_bounded():
     """With room for one recording at most, all of them can be asked for, again and again."""
     with Server(DATA, "--max-memory", "1MiB") as s:
@@ -427,6 +470,8 @@ def main():
         links_lead_nowhere(pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         torn(pathlib.Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        runs(pathlib.Path(folder))
     memory_is_bounded()
     assert asked == set(DOC["paths"]), f"never asked: {set(DOC['paths']) - asked}"
 

@@ -84,6 +84,27 @@ async function list(page) {
   assert.match(page.url(), /\/r\/[0-9a-f]{16}/);
 }
 
+/** Figures, tags and a note of a run; two that are ticked. */
+async function runs(page) {
+  const row = 'tr:has-text("gpt.json.gz")';
+  await page.waitForSelector(`${row} svg.spark`, { timeout: 60000 }); // once the index has read it
+  const cells = await page.locator(`${row} td`).allInnerTexts();
+  await shot(page, 'runs_first');
+  assert.ok(cells.some((c) => /5\.342 GiB/.test(c)), `its peak: ${cells.join(' | ')}`);
+  assert.ok(cells.some((c) => c.includes('NVIDIA H200')), 'its device');
+  await page.click(`${row} button.tags`);
+  await page.fill('form.notes input >> nth=0', 'baseline, <b>bold</b>');
+  await page.fill('form.notes input >> nth=1', 'a note');
+  await page.click('form.notes button:text-is("Keep")');
+  await page.waitForSelector(`${row} .tag:text-is("baseline")`);
+  assert.equal(await page.locator(`${row} b`).count(), 0, 'a tag is text');
+  await shot(page, 'runs');
+  for (const name of ['gpt.json.gz', 'stack.json.gz']) await page.check(`input[aria-label="compare ${name}"]`);
+  await page.click('button:text-is("Compare")');
+  await page.waitForSelector('nav');
+  assert.match(page.url(), /\/diff\/[0-9a-f]{16}\/[0-9a-f]{16}/);
+}
+
 /** Two of the list, compared as the page of two files compares them. */
 async function compare(page, files) {
   const html = join(folder, 'diff.html');
@@ -383,6 +404,7 @@ try {
     await list(page);
     await sameAsReport(page, html);
   });
+  await visit(s.url, runs);
   await visit(s.url, (page) => compare(page, ['gpt.json.gz', 'stack.json.gz'].map((n) => join(folder, n))));
   await visit(s.url, phone);
   await visit(`${at('gpt.json.gz')}?pieces#view=timeline`, pieces);

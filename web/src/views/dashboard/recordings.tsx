@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The recordings that a server has, as it tells of them. One of them is opened, or two are chosen to be compared.
 import { useEffect, useRef, useState } from '../../hooks';
-import { bytes, plural } from '../../data/format';
+import { bytes, ns, plural } from '../../data/format';
 import { askJson, listen, type Recording } from '../../data/live';
 import { col, Table } from '../../ui/table';
+import { Figure, limit, Notes, type Run, type Runs, Spark, Trends } from './runs';
 
 /** How it is doing, in words. */
 export function status(r: Recording): string {
@@ -17,7 +18,9 @@ export function status(r: Recording): string {
 /** The same in one word, where there is little room. */
 const word = (r: Recording): string => status(r).split(/[:,]/)[0].replace('its program was ', '');
 
-const when = (r: Recording): string => new Date(r.modified_ns / 1e6).toLocaleString();
+/** When it began, or where that is not known when its file was last written. */
+const began = (r: Run): number => r.start_ns ?? r.modified_ns;
+const when = (r: Run): string => new Date(began(r) / 1e6).toLocaleString();
 const folder = (r: Recording): string => r.path.slice(0, -r.name.length - 1);
 
 const narrow = matchMedia('(max-width: 760px)');
@@ -36,22 +39,20 @@ function useNarrow(): boolean {
 const PAGE = 500; // recordings listed at once
 
 /** The list, newest first, as long as the page lives. */
-function useList(most: number): { list: Recording[] | undefined; total: number; away: string } {
-  const [list, set] = useState<Recording[]>();
-  const [total, setTotal] = useState(0);
+function useList(most: number): { all: Runs | undefined; away: string; again: () => void } {
+  const [all, set] = useState<Runs>();
   const want = useRef(most);
   const again = useRef(() => {});
   const [away, setAway] = useState('');
   useEffect(() => {
     let last = 0;
     const read = () =>
-      askJson<{ total: number; recordings: Recording[] }>(`/api/recordings?limit=${want.current}`).then(
+      askJson<Runs>(`/api/runs?limit=${want.current}`).then(
         (v) => {
-          set(v.recordings);
-          setTotal(v.total);
+          set(v);
           setAway('');
           clearTimeout(last);
-          const moving = v.recordings.some((r) => r.state === 'loading') ? 300 : v.recordings.some((r) => r.writer === 'running') ? 2000 : 0;
+          const moving = v.runs.some((r) => r.state === 'loading') ? 300 : v.pending || v.runs.some((r) => r.writer === 'running') ? 2000 : 0;
           if (moving) last = window.setTimeout(read, moving);
         },
         (e: Error) => setAway(e.message),
@@ -65,47 +66,95 @@ function useList(most: number): { list: Recording[] | undefined; total: number; 
     want.current = most;
     again.current();
   }, [most]);
-  return { list, total, away };
+  return { all, away, again: () => again.current() };
 }
+
+const known = (v: number | null): number => v ?? -1;
+const or = (f: (v: number) => string) => (v: number): string => (v < 0 ? '–' : f(v));
+const percent = or((v) => `${v.toFixed(1)} %`);
+
+/** Columns of figures; they need the room of a desk. */
+const figures = (all: Runs, edit: (r: Run) => void) => [
+  col<Run>('Program', (r) => r.program ?? '–'),
+  col<Run>('Kind', (r) => r.format ?? '–'),
+  col<Run>('Device', (r) => r.device ?? '–'),
+  col<Run>('Memory', (r) => known(r.peak_bytes), undefined, { show: (r) => <Spark of={r.spark} />, text: () => '' }),
+  col<Run>('Peak', (r) => known(r.peak_bytes), or(bytes), {
+    show: (r) => <Figure text={or(bytes)(known(r.peak_bytes))} change={r.peak_change_pct} bad={(r.peak_change_pct ?? 0) > limit(all.fail_if, 'peak')} />,
+  }),
+  col<Run>('Step', (r) => known(r.step_ns), or(ns), {
+    show: (r) => <Figure text={or(ns)(known(r.step_ns))} change={r.step_change_pct} bad={(r.step_change_pct ?? 0) > limit(all.fail_if, 'step')} />,
+  }),
+  col<Run>('GPU busy', (r) => known(r.gpu_busy_pct), percent),
+  col<Run>('Losses', (r) => known(r.losses), or((v) => (v ? String(v) : '0'))),
+  col<Run>('Tags', (r) => [...r.tags, r.note ?? ''].join(' '), undefined, {
+    show: (r) => (
+      <button class="tags" title={r.note ?? 'Tags and a note'} tabIndex={-1} onClick={(e) => { e.stopPropagation(); edit(r); }}>
+        {r.tags.length ? r.tags.map((t) => <span class="tag">{t}</span>) : '+'}{r.note && ' ✎'}
+      </button>
+    ),
+  }),
+];
 
 export function Recordings() {
   const [most, setMost] = useState(PAGE);
-  const { list, total, away } = useList(most);
+  const { all, away, again } = useList(most);
   const small = useNarrow();
   const [two, setTwo] = useState<string[] | null>(null); // ids that were chosen to be compared; null = rows open
-  if (!list) return <p class="loading">{away || 'Asking…'}</p>;
-  if (!list.length) return <p class="loading">There is no recording in what this server was told to serve. New ones appear here as they come.</p>;
-  const pick = (r: Recording) => {
-    if (!two) return location.assign(`/r/${r.id}`);
-    setTwo(two.includes(r.id) ? two.filter((k) => k !== r.id) : [...two, r.id].slice(-2));
-  };
-  const name = (k: number) => list.find((r) => r.id === two?.[k])?.name;
+  const [program, setProgram] = useState('');
+  const [editing, setEditing] = useState<string | null>(null);
+  if (!all) return <p class="loading">{away || 'Asking…'}</p>;
+  if (!all.runs.length) return <p class="loading">There is no recording in what this server was told to serve. New ones appear here as they come.</p>;
+  const programs = [...new Set(all.runs.map((r) => r.program).filter((p): p is string => !!p))].sort();
+  const list = program ? all.runs.filter((r) => r.program === program) : all.runs;
+  const worse = list.filter((r) => r.regression).length;
+  const tick = (id: string) => setTwo((two ?? []).includes(id) ? (two ?? []).filter((k) => k !== id) : [...(two ?? []), id].slice(-2));
+  const pick = (r: Run) => (two ? tick(r.id) : location.assign(`/r/${r.id}`));
+  const name = (k: number) => all.runs.find((r) => r.id === two?.[k])?.name;
   const folders = new Set(list.map(folder)).size > 1;
   const cols = [
     // A link, so that it can be opened beside the list and its address copied.
-    col<Recording>('Name', (r) => r.name, undefined, { wide: true, show: two ? undefined : (r) => <a href={`/r/${r.id}`} tabIndex={-1} onClick={(e) => e.stopPropagation()}>{r.name}</a> }),
-    col<Recording>('State', small ? word : status),
-    col<Recording>('Size', (r) => r.size_bytes, bytes),
+    col<Run>('Name', (r) => r.name, undefined, {
+      wide: true,
+      show: (r) => (
+        <>
+          {!small && <input type="checkbox" aria-label={`compare ${r.name}`} tabIndex={-1} checked={!!two?.includes(r.id)} onClick={(e) => { e.stopPropagation(); tick(r.id); }} />}{' '}
+          {two ? r.name : <a href={`/r/${r.id}`} tabIndex={-1} onClick={(e) => e.stopPropagation()}>{r.name}</a>}
+        </>
+      ),
+    }),
+    col<Run>('State', small ? word : status),
+    ...(small ? [] : figures(all, (r) => setEditing(r.id))),
+    col<Run>('Size', (r) => r.size_bytes, bytes),
     ...(small
       ? []
       : [
-          col<Recording>('In memory', (r) => r.memory_bytes, (v) => (v ? bytes(v) : '–')),
-          { key: 'Changed', title: 'Changed', value: (r: Recording) => r.modified_ns, text: when },
-          ...(folders ? [col<Recording>('Folder', folder)] : []),
+          { key: 'When', title: 'When', value: began, text: when },
+          ...(folders ? [col<Run>('Folder', folder)] : []),
         ]),
   ];
   const live = list.filter((r) => r.writer === 'running').length;
+  const edited = all.runs.find((r) => r.id === editing);
   return (
     <section class="panel recordings">
       <header>
-        <h2>{plural(total, 'recording')}{live > 0 && <>, <span class="live running">{live} live</span></>}</h2>
+        <h2>{plural(program ? list.length : all.count, 'recording')}{live > 0 && <>, <span class="live running">{live} live</span></>}{worse > 0 && <>, <span class="worse">{worse} worse than the run before</span></>}</h2>
+        {all.pending > 0 && <span class="soft" role="status">{plural(all.pending, 'recording')} still to be looked at</span>}
         {away && <span class="error">{away}</span>}
-        {list.length > 1 && (
-          <span class="actions">
-            {two && <button disabled={two.length < 2} onClick={() => location.assign(`/diff/${two[0]}/${two[1]}`)}>Compare</button>}
-            <button aria-pressed={!!two} onClick={() => setTwo(two ? null : [])}>{two ? 'Cancel' : 'Compare two…'}</button>
-          </span>
-        )}
+        <span class="actions">
+          {!small && programs.length > 0 && (
+            <select aria-label="Program" value={program} onChange={(e) => setProgram((e.target as HTMLSelectElement).value)}>
+              <option value="">All programs</option>
+              {programs.map((p) => <option value={p}>{p}</option>)}
+            </select>
+          )}
+          {all.runs.length > 1 && (
+            <>
+              {two && <button disabled={two.length < 2} onClick={() => location.assign(`/diff/${two[0]}/${two[1]}`)}>Compare</button>}
+              <button aria-pressed={!!two} onClick={() => setTwo(two ? null : [])}>{two ? 'Cancel' : 'Compare two…'}</button>
+            </>
+          )}
+        </span>
       </header>
       {two && (
         <p class="soft" role="status">
@@ -114,10 +163,12 @@ export function Recordings() {
           {two.length > 1 && <> <b class="mark-b">B</b> {name(1)}</>}
         </p>
       )}
-      <Table label="recordings" rows={list} sort={small ? undefined : 'Changed'} height={600} onPick={pick} picked={(r) => !!two?.includes(r.id)} cols={cols} />
-      {total > list.length && (
+      {edited && <Notes run={edited} done={() => { setEditing(null); again(); }} />}
+      {program && <Trends runs={list} all={all} />}
+      <Table label="recordings" rows={list} sort={small ? undefined : 'When'} height={600} onPick={pick} picked={(r) => !!two?.includes(r.id)} cols={cols} />
+      {all.count > all.runs.length && (
         <p class="soft">
-          The newest {list.length} of {total} are listed. <button onClick={() => setMost(most + PAGE)}>Show more</button>
+          The newest {all.runs.length} of {all.count} are listed. <button onClick={() => setMost(most + PAGE)}>Show more</button>
         </p>
       )}
     </section>

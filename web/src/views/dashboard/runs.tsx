@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// What a run is in the list: figures, a line of memory, tags and a note; and how its program did over its runs.
+import { useState } from '../../hooks';
+import { bytes, ns } from '../../data/format';
+import { type Recording } from '../../data/live';
+
+/** As /api/runs tells. null = not known. */
+export interface Run extends Recording {
+  indexed: boolean;
+  format: string | null;
+  program: string | null;
+  device: string | null;
+  start_ns: number | null;
+  duration_ns: number | null;
+  peak_bytes: number | null;
+  capacity_bytes: number | null;
+  step_ns: number | null;
+  gpu_busy_pct: number | null;
+  losses: number | null;
+  spark: string | null;
+  before: string | null;
+  peak_change_pct: number | null;
+  step_change_pct: number | null;
+  regression: boolean;
+  tags: string[];
+  note: string | null;
+}
+
+export interface Runs {
+  count: number;
+  pending: number;
+  notes_file: string | null;
+  fail_if: string[];
+  runs: Run[];
+}
+
+const LEVELS = '0123456789abcdefghijklmnopqrstuv';
+const W = 96;
+const H = 20;
+
+/** Memory over time: one point a character. */
+export function Spark({ of }: { of: string | null }) {
+  if (!of) return <span class="soft">–</span>;
+  const x = (i: number) => ((i * W) / Math.max(of.length - 1, 1)).toFixed(1);
+  const line = [...of].map((c, i) => `${x(i)},${(H - 1 - (LEVELS.indexOf(c) / 31) * (H - 2)).toFixed(1)}`).join(' ');
+  return (
+    <svg class="spark" width={W} height={H} viewBox={`0 0 ${W} ${H}`} role="img" aria-label="memory over time">
+      <polygon points={`0,${H} ${line} ${W},${H}`} />
+      <polyline points={line} />
+    </svg>
+  );
+}
+
+export const signed = (pct: number): string => `${pct > 0 ? '+' : ''}${pct.toFixed(1)} %`;
+
+/** A figure and its change against the run before. */
+export function Figure({ text, change, bad }: { text: string; change: number | null; bad: boolean }) {
+  return (
+    <>
+      {text}
+      {change !== null && Math.abs(change) >= 0.1 && <small class={bad ? 'worse' : 'soft'}> {signed(change)}</small>}
+    </>
+  );
+}
+
+/** Limits of the server, by what they are on: peak>+5% -> 5. */
+export function limit(fail_if: string[], what: string): number {
+  const found = fail_if.find((f) => f.startsWith(what));
+  return found ? parseFloat(found.slice(found.indexOf('+'))) : Infinity;
+}
+
+/** One figure over the runs of a program, oldest first; those that got worse are marked. */
+function Trend({ title, runs, value, text, change, most }: { title: string; runs: Run[]; value: (r: Run) => number | null; text: (v: number) => string; change: (r: Run) => number | null; most: number }) {
+  const known = runs.filter((r) => value(r) !== null);
+  if (known.length < 2) return null;
+  const w = 460;
+  const h = 90;
+  const top = Math.max(...known.map((r) => value(r)!), 1);
+  const x = (i: number) => 8 + (i * (w - 16)) / (known.length - 1);
+  const y = (r: Run) => h - 8 - (value(r)! / top) * (h - 26);
+  return (
+    <figure class="trend">
+      <figcaption>
+        {title} over {known.length} runs, now {text(value(known[known.length - 1])!)}
+      </figcaption>
+      <svg width={w} height={h} viewBox={`0 0 ${w} ${h}`} role="img" aria-label={`${title} over runs`}>
+        <polyline points={known.map((r, i) => `${x(i).toFixed(1)},${y(r).toFixed(1)}`).join(' ')} />
+        {known.map((r, i) => {
+          const c = change(r);
+          const worse = c !== null && c > most;
+          return (
+            <a href={`/r/${r.id}`}>
+              <circle cx={x(i)} cy={y(r)} r={worse ? 5 : 3} class={worse ? 'worse' : ''}>
+                <title>{`${r.name}: ${text(value(r)!)}${c === null ? '' : `, ${signed(c)} against the run before`}`}</title>
+              </circle>
+            </a>
+          );
+        })}
+      </svg>
+    </figure>
+  );
+}
+
+/** Runs of one program on one device. */
+export function Trends({ runs, all }: { runs: Run[]; all: Runs }) {
+  const oldest = [...runs].reverse();
+  return (
+    <div class="trends">
+      <Trend title="Peak" runs={oldest} value={(r) => r.peak_bytes} text={bytes} change={(r) => r.peak_change_pct} most={limit(all.fail_if, 'peak')} />
+      <Trend title="Step time" runs={oldest} value={(r) => r.step_ns} text={ns} change={(r) => r.step_change_pct} most={limit(all.fail_if, 'step')} />
+    </div>
+  );
+}
+
+/** Tags and note of a run, to be changed. */
+export function Notes({ run, done }: { run: Run; done: () => void }) {
+  const [tags, setTags] = useState(run.tags.join(', '));
+  const [note, setNote] = useState(run.note ?? '');
+  const [said, setSaid] = useState('');
+  const write = async (e: Event) => {
+    e.preventDefault();
+    const list = tags.split(',').map((t) => t.trim()).filter(Boolean).join(',');
+    const answer = await fetch(`/api/runs/${run.id}/note?tags=${encodeURIComponent(list)}&note=${encodeURIComponent(note)}`, { method: 'POST' });
+    const told = (await answer.json()) as { kept?: boolean; message?: string; error?: string };
+    if (answer.ok && told.kept) return done();
+    setSaid(told.message ?? told.error ?? 'it could not be kept');
+  };
+  return (
+    <form class="notes" onSubmit={(e) => void write(e)}>
+      <b>{run.name}</b>
+      <label>Tags <input value={tags} maxLength={255} placeholder="baseline, fp8" onInput={(e) => setTags((e.target as HTMLInputElement).value)} /></label>
+      <label>Note <input class="wide" value={note} maxLength={500} onInput={(e) => setNote((e.target as HTMLInputElement).value)} /></label>
+      <button type="submit">Keep</button>
+      <button type="button" onClick={done}>Close</button>
+      <span class="error" role="status">{said}</span>
+    </form>
+  );
+}
