@@ -156,7 +156,8 @@ static void put_all(tide_ask *a, tide_run_index *index, item *v, size_t n, size_
 	size_t known = 0;
 	char text[64];
 	for (size_t i = 0; i < n; i++)
-		known += (v[i].run->known && !v[i].run->stale) || v[i].run->failed;
+		known += v[i].run->failed || (v[i].run->known && (!v[i].run->stale ||
+								    v[i].r->writer == TIDE_WRITER_RUNNING));
 	tide__json_begin(j, a->out, false);
 	tide__json_object(j);
 	tide__json_kbool(j, "has_real_data", n > 0);

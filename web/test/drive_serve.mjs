@@ -72,6 +72,22 @@ async function visit(url, act) {
   await page.close();
 }
 
+/** Two steps of train.py, `peak` bytes on a device. */
+function trained(i, peak, step) {
+  const ts = 1.7e15 + i * 1e6;
+  const memory = { ph: 'i', cat: 'cpu_instant_event', name: '[memory]', pid: 7, tid: 7, s: 't' };
+  const args = { 'Device Type': 1, 'Device Id': 0, Addr: 4096, 'Total Reserved': peak };
+  return {
+    deviceProperties: [{ id: 0, name: 'Some GPU', totalGlobalMem: 2 ** 34 }],
+    traceEvents: [
+      { ph: 'M', name: 'process_name', pid: 7, tid: 0, args: { name: 'python3 train.py' } },
+      ...[0, 1].map((k) => ({ ph: 'X', cat: 'user_annotation', name: `ProfilerStep#${k}`, pid: 7, tid: 7, ts: ts + k * step, dur: step })),
+      { ...memory, ts: ts + 5, args: { ...args, Bytes: peak, 'Total Allocated': peak } },
+      { ...memory, ts: ts + 50, args: { ...args, Bytes: -peak, 'Total Allocated': 0 } },
+    ],
+  };
+}
+
 async function list(page) {
   await page.waitForSelector('table');
   const rows = await page.locator('tbody tr').allTextContents();
@@ -103,6 +119,18 @@ async function runs(page) {
   await page.click('button:text-is("Compare")');
   await page.waitForSelector('nav');
   assert.match(page.url(), /\/diff\/[0-9a-f]{16}\/[0-9a-f]{16}/);
+}
+
+/** One figure over the runs of a program; a run that got worse is marked. */
+async function trends(page) {
+  await page.waitForSelector('tr:has-text("run2.json") svg.spark', { timeout: 60000 });
+  assert.match(await page.locator('tr:has-text("run2.json")').innerText(), /\+17\.6 %/);
+  await page.selectOption('select[aria-label="Program"]', 'train.py');
+  await page.waitForSelector('.trend');
+  assert.deepEqual(await page.locator('.trend').evaluateAll((l) => l.map((e) => [e.querySelectorAll('circle').length, e.querySelectorAll('circle.worse').length])), [[3, 1], [3, 1]]);
+  assert.equal(await page.locator('tbody tr').count(), 3);
+  assert.match(await page.locator('h2').innerText(), /1 worse than the run before/);
+  await shot(page, 'trends');
 }
 
 /** Two of the list, compared as the page of two files compares them. */
@@ -385,6 +413,7 @@ try {
   writeFileSync(join(folder, 'evil.json'), JSON.stringify({ traceEvents: [event, { ph: 'M', name: 'thread_name', pid: 1, tid: 1, args: { name: evil } }] }));
   copyFileSync(join(source, 'tests/data/snapshots/streams.pickle.gz'), join(folder, 'streams.pickle.gz'));
   writeFileSync(join(folder, 'broken.json'), '{broken');
+  for (const [i, peak, step] of [[0, 100, 1000], [1, 102, 1000], [2, 120, 1300]]) writeFileSync(join(folder, `run${i}.json`), JSON.stringify(trained(i, peak * 2 ** 20, step)));
   const w = recorder(join(folder, 'live.tide'));
   await w.tell('step 10');
   const mine = await server(folder); // as users start it: the address that is printed opens it, its plain one does not
@@ -405,6 +434,7 @@ try {
     await sameAsReport(page, html);
   });
   await visit(s.url, runs);
+  await visit(s.url, trends);
   await visit(s.url, (page) => compare(page, ['gpt.json.gz', 'stack.json.gz'].map((n) => join(folder, n))));
   await visit(s.url, phone);
   await visit(`${at('gpt.json.gz')}?pieces#view=timeline`, pieces);
