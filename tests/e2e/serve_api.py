@@ -93,6 +93,7 @@ def section(server, path):
 def areas(server, rid, spans, found):
     """Sums over an area, and matches one by one."""
     end = spans["to_ns"]
+    whole = check(server, "/api/recordings/{id}/sums", "limit=20000", id=rid)
     assert whole["spans"] == sum(s["count"] for s in whole["sums"]) <= spans["spans"]
     assert whole["self_ns"] == sum(s["self_ns"] for s in whole["sums"])
     assert whole["names"] == len(whole["sums"])
@@ -100,6 +101,7 @@ def areas(server, rid, spans, found):
     if not spans["cut"]:
         assert whole["self_ns"] == covered, "the selfs are the time covered by the outermost"
     n = len(spans["tracks"])
+    each = [check(server, "/api/recordings/{id}/sums", f"tracks={t}&limit=20000", id=rid)["spans"] for t in range(n)]
     assert sum(each) == whole["spans"]
     assert check(server, "/api/recordings/{id}/sums", f"tracks=0-{n - 1}&limit=1", id=rid)["spans"] == whole["spans"]
     halves = [check(server, "/api/recordings/{id}/sums", q, id=rid)["self_ns"] for q in (f"to={end // 2}", f"from={end // 2}")]
