@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # tools/setup installs one in .venv where the system's is too old
 MESON = $$([ -x .venv/bin/meson ] && echo .venv/bin/meson || echo meson)
 
-.PHONY: all build demo pictures test wheel deb bench sbom check-all clean
+.PHONY: all build demo pictures test wheel deb bench sbom check-all clean docs
 all: build
 
 # The program and the example, without tests; a build folder with tests is used as it is.
@@ -35,6 +35,11 @@ pictures: build
 	@tools/setup test
 	@mkdir -p out && $(BUILD)/examples/gpt --steps 12 -o out/pictures.tide >/dev/null
 	@DEMO=out/pictures.tide .venv/bin/node web/test/pictures.mjs $(BUILD)/src/tidemark . docs/guide/pictures
+
+# docs/ as a site in out/site, link-checked.
+docs:
+	@test -x .venv/bin/mkdocs || { test -d .venv || python3 -m venv .venv; .venv/bin/pip install -q --disable-pip-version-check mkdocs-material; }
+	@.venv/bin/mkdocs build --quiet --strict && echo "Open out/site/index.html in a browser."
 
 bench: build
 	@bench/run $(BUILD)

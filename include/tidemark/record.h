@@ -147,8 +147,8 @@ TIDE_API void tide_segment_free(tide_pool pool, uint64_t addr, uint64_t size);
 
 typedef struct tide_tensor_info {
 	tide_name name;		/* 0 = none */
-	uint8_t dtype;		/* TIDE_DTYPE numbers of docs/formats/tide.md; 0 = unknown */
-	uint8_t role;		/* tide_role; 0 = unknown */
+	uint8_t dtype;		/* TIDE_F32 …, below; 0 = unknown */
+	uint8_t role;		/* TIDE_AS_PARAMETER …, below; 0 = unknown */
 	uint8_t requires_grad;	/* 0 no, 1 yes, 2 unknown */
 	uint8_t ndim;		/* at most 16 */
 	const uint64_t *shape;	/* ndim numbers, borrowed for the call */

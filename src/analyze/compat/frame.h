@@ -4,8 +4,9 @@
  *
  * HTA keeps one flat table of rows in microseconds and decides by a row's `stream` argument, not by
  * its category, what ran on the GPU; it rounds times inwards and drops the last profiler step. To
- * print its numbers we need its table. Everything here is deliberately HTA's rule, right or wrong;
- * the exact analyses never use it. docs/analyses/hta-compat.md lists the differences.
+ * print its numbers we need its table. Frames in µs follow HTA's rules, right or wrong;
+ * docs/analyses/hta-compat.md lists the differences. Frames in ns keep exact times and every step:
+ * the critical path is found on those.
  *
  * The model must have been loaded with TIDE_WANT_RAW: span_raw has correlation, stream and event
  * number of every span. Sizes: one row a span, 60 bytes. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Private to the critical path: what its three files share. */
+/* Private to the critical path: what the files of this folder share. */
 #ifndef TIDE_ANALYZE_CRITICAL_CRITICAL_IMPL_H
 #define TIDE_ANALYZE_CRITICAL_CRITICAL_IMPL_H
 

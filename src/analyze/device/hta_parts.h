@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The parts of the holistic analysis, one a file. Each reads the same input and fills its own part
- * of the result; false = out of memory. None depends on another having run. */
+/* The parts of the device-time analysis, one per file. Each reads the same input and fills its own
+ * part of the result. Returns false if memory ran out. Order matters once: queues come after idle,
+ * which makes the table of streams. */
 #ifndef TIDE_ANALYZE_DEVICE_HTA_PARTS_H
 #define TIDE_ANALYZE_DEVICE_HTA_PARTS_H
 
