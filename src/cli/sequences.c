@@ -17,7 +17,7 @@ int tide__cli_sequences(const tide_args *a, const char *op, const tide_window *w
 		return 1;
 	tide_steps steps = { 0 };
 	tide_span_window w = { .all = true };
-	tide_code rc = tide__steps_find(m, &steps, &err);
+	tide_code rc = tide__steps_said(m, &steps, &err);
 	if (rc == TIDE_OK)
 		rc = tide__window_of(&steps, window, &w, &err);
 	tide__steps_free(&steps);

@@ -110,36 +110,142 @@ static void tidy(tide_steps *s)
 	qsort(s->v, n, sizeof *s->v, by_start);
 }
 
+static bool from_profiler(const tide_model *m, tide_steps *s, size_t *cap)
+{
+	uint32_t *slot = NULL;
+	bool ok = name_slots(m, s, cap, &slot);
+	if (ok && slot)
+		widen(m, s, slot);
+	tide__free(slot);
+	if (ok)
+		tidy(s);
+	s->source = TIDE_STEPS_PROFILER;
+	return ok;
+}
+
+/* The last mark is the end of the step before it, or nothing says where its own ends. A second
+ * mark of one moment is another sign of the same step. */
 static bool from_marks(const tide_model *m, tide_steps *s, size_t *cap)
 {
 	tide_step_marks k;
 	bool ok = tide__step_marks(m, &k) == TIDE_OK;
-	for (size_t i = 0, n = k.n - k.ended; ok && i < n; i++) {
-		int64_t end = i + 1 < k.n ? k.v[i + 1].t : m->t_end;
-		ok = push(s, cap, (tide_step){ k.v[i].number, k.v[i].t, end });
+	for (size_t i = 0; ok && i < k.n; i++) {
+		if (s->n && s->v[s->n - 1].t0 >= k.v[i].t)
+			continue;
+		if (s->n)
+			s->v[s->n - 1].t1 = k.v[i].t;
+		ok = push(s, cap, (tide_step){ k.v[i].number, k.v[i].t, m->t_end });
 	}
+	s->n -= s->n > 1;
+	s->early = k.early && s->n > 1; /* of one mark alone, that one is the step */
+	s->source = TIDE_STEPS_MARKS;
 	tide__step_marks_free(&k);
+	return ok;
+}
+
+/* ---- a range that comes back ------------------------------------------------------------- */
+
+struct named {
+	int64_t t0, t1;
+	uint32_t name;
+};
+
+static int by_name_time(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	return (x->t0 > y->t0) - (x->t0 < y->t0);
+}
+
+/* User ranges that lie in no other one. Parents come before their children: what is in a range is
+ * known when it is looked at. */
+static struct named *outer_ranges(const tide_model *m, size_t *n)
+{
+	const tide_spans *s = &m->spans;
+	uint8_t *in = tide__calloc(s->n, 1);
+	struct named *r;
+
+	*n = 0;
+	for (size_t i = 1; in && i < s->n; i++) {
+		uint32_t up = s->parent[i].i;
+
+		in[i] = up && (in[up] || s->cat[up] == TIDE_CAT_USER);
+		*n += s->cat[i] == TIDE_CAT_USER && !in[i];
+	}
+	r = in ? tide__alloc(*n, sizeof *r) : NULL;
+	*n = 0;
+	for (size_t i = 1; r && i < s->n; i++)
+		if (s->cat[i] == TIDE_CAT_USER && !in[i])
+			r[(*n)++] = (struct named){ s->t0[i], s->t1[i], s->name[i].i };
+	tide__free(in);
+	return r;
+}
+
+/* The name whose ranges repeat at least 3 times without overlap; of several the one that begins
+ * first: steps are cut at their beginning. */
+static const struct named *best_name(const struct named *r, size_t n, size_t *count)
+{
+	const struct named *best = NULL;
+
+	*count = 0;
+	for (size_t i = 0, j; i < n; i = j) {
+		bool apart = true;
+
+		for (j = i + 1; j < n && r[j].name == r[i].name; j++)
+			apart &= r[j].t0 >= r[j - 1].t1;
+		if (j - i >= 3 && apart && (!best || r[i].t0 < best->t0)) {
+			best = &r[i];
+			*count = j - i;
+		}
+	}
+	return best;
+}
+
+static bool from_ranges(const tide_model *m, tide_steps *s, size_t *cap)
+{
+	size_t n, count;
+	struct named *r = outer_ranges(m, &n);
+	bool ok = r != NULL;
+
+	if (ok && n) {
+		qsort(r, n, sizeof *r, by_name_time);
+		const struct named *b = best_name(r, n, &count);
+
+		for (size_t i = 0; b && ok && i < count; i++) {
+			int64_t end = i + 1 < count ? b[i + 1].t0 : m->t_end;
+			ok = push(s, cap, (tide_step){ (int64_t)i, b[i].t0, end });
+		}
+		if (b)
+			s->name.i = b->name;
+	}
+	tide__free(r);
+	s->source = TIDE_STEPS_RANGES;
 	return ok;
 }
 
 tide_code tide__steps_find(const tide_model *m, tide_steps *out, tide_error *err)
 {
 	size_t cap = 0;
-	uint32_t *slot = NULL;
 	*out = (tide_steps){ 0 };
-	bool ok = name_slots(m, out, &cap, &slot);
-	if (ok && slot)
-		widen(m, out, slot);
-	tide__free(slot);
-	if (ok) {
-		tidy(out);
-		if (!out->n)
-			ok = from_marks(m, out, &cap);
+	bool ok = from_marks(m, out, &cap) && (out->n || from_profiler(m, out, &cap)) &&
+		  (out->n || from_ranges(m, out, &cap));
+	if (!ok) {
+		tide__steps_free(out);
+		return tide__nomem(err);
 	}
-	if (ok)
-		return TIDE_OK;
-	tide__steps_free(out);
-	return tide__nomem(err);
+	if (!out->n)
+		out->source = TIDE_STEPS_NONE;
+	return TIDE_OK;
+}
+
+tide_code tide__steps_said(const tide_model *m, tide_steps *out, tide_error *err)
+{
+	tide_code rc = tide__steps_find(m, out, err);
+	if (out->source == TIDE_STEPS_RANGES)
+		tide__steps_free(out);
+	return rc;
 }
 
 void tide__steps_free(tide_steps *s)

@@ -205,7 +205,7 @@ tide_code tide__hta_analyze(const tide_model *m, const tide_hta_options *opt, ti
 	if (!h)
 		return tide__nomem(err);
 	identify(m, &h->h);
-	tide_code rc = tide__steps_find(m, &steps, err);
+	tide_code rc = tide__steps_said(m, &steps, err);
 	if (rc == TIDE_OK)
 		rc = tide__window_of(&steps, &in.opt.window, &window, err);
 	if (rc == TIDE_OK)

@@ -103,7 +103,7 @@ static bool sweep(const tide_model *m, uint32_t device, tide_leaks *out, struct 
 {
 	uint32_t n = (uint32_t)out->beats.n;
 	struct at at = { .half = (n + 1) / 2, .end = out->beats.t[n] };
-	bool least = out->beats.source == TIDE_BEATS_EVERY;
+	bool least = out->beats.source == TIDE_STEPS_EVERY;
 
 	for (size_t i = 0; i < m->moves.n; i++) {
 		bool born;
@@ -218,7 +218,7 @@ tide_code tide__leak_series(const tide_model *m, uint32_t device, tide_leaks *l,
 {
 	uint64_t now = 0, least = 0;
 	size_t ended = 0;
-	bool every = l->beats.source == TIDE_BEATS_EVERY;
+	bool every = l->beats.source == TIDE_STEPS_EVERY;
 
 	for (size_t i = 0; i < m->moves.n; i++) {
 		bool born;

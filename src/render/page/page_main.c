@@ -177,16 +177,13 @@ static void marks(tide_json *j, const tide_model *m)
 	tide__json_array_end(j);
 }
 
-/* How many there are, with the last one, which `tidemark leaks` may have to leave out. */
 static bool steps(tide_json *j, const tide_model *m, tide_error *err)
 {
-	tide_beats b;
-	bool ok = tide__beats(m, 0, &b) == TIDE_OK;
+	tide_steps s;
+	bool ok = tide__steps_find(m, &s, err) == TIDE_OK;
 	if (ok)
-		tide__json_kuint(j, "steps", b.n + b.unlike);
-	else
-		tide__nomem(err);
-	tide__beats_free(&b);
+		tide__json_kuint(j, "steps", s.n);
+	tide__steps_free(&s);
 	return ok;
 }
 

@@ -47,7 +47,7 @@ static const tide_grid_col interval_cols[] = {
 
 static bool intervals(const tide_leaks *l)
 {
-	return l->beats.source == TIDE_BEATS_EVERY;
+	return l->beats.source == TIDE_STEPS_EVERY;
 }
 
 static void leak_row(tide_grid *g, const tide_leaks_view *x, const tide_leak *k, const char *name)

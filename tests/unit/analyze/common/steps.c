@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Which names are steps, and from when to when each goes. */
+#include <stdio.h>
+
+#include "analyze/common/step_boundaries.h"
 #include "analyze/common/steps.h"
 #include "some_model.h"
 #include "testing.h"
@@ -39,7 +42,7 @@ static void by_name(void **state)
 	       4);
 }
 
-/* A mark ends the step before it; the last one goes on to the end. */
+/* A mark ends the step before it; nothing says where the last one's would end. */
 static void by_mark(void **state)
 {
 	static const uint8_t kinds[] = { TIDE_MARK_PHASE, TIDE_MARK_STEP, TIDE_MARK_CHECKPOINT,
@@ -52,7 +55,67 @@ static void by_mark(void **state)
 		m->marks.value[k] = 100 + (int64_t)i;
 	}
 	m->t_end = 70;
-	expect(m, (const tide_step[]){ { 101, 10, 30 }, { 103, 30, 40 }, { 104, 40, 70 } }, 3);
+	expect(m, (const tide_step[]){ { 101, 10, 30 }, { 103, 30, 40 } }, 2);
+}
+
+static void mark(tide_model *m, int64_t t, int64_t value)
+{
+	uint32_t k = tide__push(&m->marks, &tide_marks_desc);
+	m->marks.kind[k] = TIDE_MARK_STEP;
+	m->marks.t[k] = t;
+	m->marks.value[k] = value;
+}
+
+static void ranges(tide_model *m, const char *name, int n)
+{
+	for (int i = 0; i < n; i++) {
+		char text[32];
+		snprintf(text, sizeof text, name, i);
+		some_span(m, 1, TIDE_CAT_USER, text, i * 10, i * 10 + 8);
+	}
+}
+
+/* One definition: device analyses, leaks and the page's card count the same steps, whatever a trace
+ * has of marks, ProfilerStep ranges and ranges that come back. */
+static void one_definition(void **state)
+{
+	static const struct {
+		const char *name, *ranges;
+		int n_ranges, n_marks;
+		size_t steps;
+		tide_step_source source;
+	} rows[] = {
+		{ "nothing", "x%d", 0, 0, 0, TIDE_STEPS_NONE },
+		{ "marks and profiler's steps", "ProfilerStep#%d", 3, 6, 5, TIDE_STEPS_MARKS },
+		{ "profiler's steps", "ProfilerStep#%d", 4, 0, 4, TIDE_STEPS_PROFILER },
+		{ "what is not a number is no step", "ProfilerStep#x%d", 4, 0, 0, TIDE_STEPS_NONE },
+		{ "a range that comes back", "turn", 4, 0, 4, TIDE_STEPS_RANGES },
+		{ "too rarely", "turn", 2, 0, 0, TIDE_STEPS_NONE },
+		{ "marks", "x%d", 2, 3, 2, TIDE_STEPS_MARKS },
+		{ "one mark", "x%d", 2, 1, 1, TIDE_STEPS_MARKS },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		tide_model *m = some_machine();
+		tide_steps s;
+		tide_beats b;
+		ranges(m, rows[i].ranges, rows[i].n_ranges);
+		for (int k = 0; k < rows[i].n_marks; k++)
+			mark(m, k * 7, k);
+		m->t_end = 100;
+		assert_int_equal(tide__steps_find(m, &s, NULL), TIDE_OK);
+		assert_int_equal(tide__beats(m, 0, &b), TIDE_OK);
+		if (s.n != rows[i].steps || s.source != rows[i].source)
+			fail_msg("%s: %zu steps", rows[i].name, s.n);
+		if (b.n + b.unlike != s.n || b.source != s.source)
+			fail_msg("%s: leaks sees %zu", rows[i].name, b.n + b.unlike);
+		for (size_t k = 0; k < b.n; k++) {
+			assert_int_equal(b.t[k], s.v[k].t0);
+			assert_true(b.t[k + 1] >= s.v[k].t1);
+		}
+		tide__steps_free(&s);
+		tide__beats_free(&b);
+		tide__model_free(m);
+	}
 }
 
 static void none(void **state)
@@ -65,6 +128,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_name),
 		cmocka_unit_test(by_mark),
+		cmocka_unit_test(one_definition),
 		cmocka_unit_test(none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
