@@ -232,7 +232,7 @@ static tide_code ops(differ *d, int side)
 	tide_code rc = tide__flame(d->m[side], &o, &f, d->err);
 	if (rc == TIDE_OK && !add_ops(d, side, f))
 		rc = tide__nomem(d->err);
-	tide__flame_free(f);
+	d->out->host[side] = f;
 	return rc;
 }
 
@@ -419,5 +419,7 @@ void tide__diff_free(tide_diff *d)
 	for (unsigned k = 0; k < TIDE_N_DIFF_KINDS; k++)
 		tide__free(d->table[k].rows);
 	tide__flame_free(d->tree);
+	tide__flame_free(d->host[0]);
+	tide__flame_free(d->host[1]);
 	*d = (tide_diff){ 0 };
 }

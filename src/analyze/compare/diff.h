@@ -85,6 +85,7 @@ typedef struct tide_diff {
 	bool known[TIDE_N_METRICS][2]; /* false: that trace does not say */
 	tide_diff_table table[TIDE_N_DIFF_KINDS];
 	tide_flame *tree; /* owned: names and paths; below the root one branch a kind */
+	tide_flame *host[2]; /* owned: host spans of each by path, threads as one */
 	tide_device_id device[2];
 } tide_diff;
 

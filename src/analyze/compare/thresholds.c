@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/error.h"
 #include "base/nearest.h"
 #include "model/kind_names.h"
@@ -270,6 +271,26 @@ static void add_matching(const tide_failif *f, const tide_diff *d, column c, tid
 	}
 }
 
+/* Time of host spans that match and lie in no other that does: `aten::*` must not count an op again
+ * in the ones around it. A node comes after the one around it. */
+static uint64_t outermost_time(const tide_failif *f, const tide_flame *tree, bool *matched)
+{
+	const tide_nodes *t = &tree->nodes;
+	uint8_t *in = tide__calloc(t->n, 1); /* matches, or lies in one that does */
+	uint64_t sum = 0;
+	for (uint32_t i = 1; in && i < t->n; i++) {
+		size_t n;
+		const char *name = tide__flame_name(tree, i, &n);
+		bool hit = tide__glob(f->pattern, f->n_pattern, name, n);
+		if (hit && !in[t->parent[i]])
+			sum += t->total[i];
+		in[i] = hit || in[t->parent[i]];
+		*matched |= hit;
+	}
+	tide__free(in);
+	return sum;
+}
+
 /* Which columns a function adds up, and which metric tells whether a trace has them at all. */
 static const struct {
 	column columns[2];
@@ -315,6 +336,10 @@ tide_fail_result tide__failif_check(const tide_failif *f, const tide_diff *d)
 		r.matched = true;
 		r.a = d->metric[f->metric][0];
 		r.b = d->metric[f->metric][1];
+	} else if (f->function == TIDE_FAIL_OP_TIME && d->host[0] && d->host[1]) {
+		known = sums[f->function].known;
+		r.a = outermost_time(f, d->host[0], &r.matched);
+		r.b = outermost_time(f, d->host[1], &r.matched);
 	} else {
 		known = sums[f->function].known;
 		for (size_t i = 0; i < sums[f->function].n; i++)

@@ -66,11 +66,12 @@ static int tell(const tide_args *a, const tide_model *m, const char *page)
 	tide_rows rows = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	int64_t first = INT64_MAX, last = 0;
-	uint32_t lanes = 0;
+	uint32_t levels = 0;
 	if (tide__rows(m, &rows, &err) != TIDE_OK)
 		return tide__cli_fail(a->files[0], &err);
+	uint32_t lanes = rows.n_tracks;
 	for (uint32_t k = 0; k < rows.n_tracks; k++)
-		lanes += rows.tracks[k].n_rows;
+		levels = rows.tracks[k].n_rows > levels ? rows.tracks[k].n_rows : levels;
 	tide__rows_free(&rows);
 	for (size_t i = 1; i < m->spans.n; i++) {
 		int64_t t1 = m->spans.t1[i] == TIDE_T_NEVER ? m->t_end : m->spans.t1[i];
@@ -81,7 +82,10 @@ static int tell(const tide_args *a, const tide_model *m, const char *page)
 	fprintf(a->out, "Loaded %zu operations\nTimeline span: %.2f ms\n", m->spans.n - 1,
 		(double)(last - first) / 1e6);
 	const char *place = whole ? whole : page;
-	fprintf(a->out, "Assigned %u concurrent execution lanes\nVisualization saved to: ", lanes);
+	fprintf(a->out,
+		"Assigned %u concurrent execution lanes, operations nested up to %u deep\n"
+		"Visualization saved to: ",
+		lanes, levels);
 	tide__put_name(a->out, page, strlen(page), 0, false);
 	fputs("\nOpen in browser: file://", a->out);
 	tide__put_name(a->out, place, strlen(place), 0, false);

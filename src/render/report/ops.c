@@ -96,6 +96,18 @@ static void figures(tide_grid *g, const tide_op_row *r)
 	tide__grid_uint(g, r->peak);
 }
 
+static void self_figures(tide_grid *g, const tide_op_row *r)
+{
+	tide__grid_uint(g, r->count);
+	tide__grid_uint(g, r->open);
+	tide__grid_none(g);
+	tide__grid_int(g, r->self.ns);
+	for (int k = 0; k < 5; k++)
+		tide__grid_none(g);
+	tide__grid_int(g, (int64_t)(r->self.alloc_bytes - r->self.free_bytes));
+	tide__grid_uint(g, r->peak);
+}
+
 /* How far a level's names move in. A terminal has little room: less from the ninth level on, and
  * none from the seventeenth, where the level's number stands before the name. */
 static int indent_of(const struct report *r, size_t depth, char *level, size_t n)
@@ -152,10 +164,15 @@ static void fold(tide_op_row *to, const tide_op_row *r)
 		to->peak = r->peak;
 }
 
-static void more_row(struct report *r, const tide_op_row *rest, size_t left, size_t depth)
+/* nested: rows may lie in each other or in those shown, so that only Count and Self add up. */
+static void more_row(struct report *r, const tide_op_row *rest, size_t left, size_t depth,
+		     bool nested)
 {
 	char text[160], level[32];
-	figures(r->g, rest);
+	if (nested)
+		self_figures(r->g, rest);
+	else
+		figures(r->g, rest);
 	int pad = indent_of(r, depth, level, sizeof level);
 	snprintf(text, sizeof text, "%*s%s(%zu more)", pad, "", level, left);
 	tide__grid_text(r->g, text);
@@ -264,7 +281,7 @@ static void more_nodes(struct report *r, const struct level *l, size_t depth)
 	tide_op_row rest = { 0 };
 	for (size_t i = l->at; i < l->n; i++)
 		fold(&rest, &r->x->tree.rows[l->items[i].at]);
-	more_row(r, &rest, l->n - l->at, depth);
+	more_row(r, &rest, l->n - l->at, depth, false);
 }
 
 /* Depth first, without recursion: input decides how deep it goes. */
@@ -323,7 +340,7 @@ static bool flat_rows(struct report *r)
 			tide__grid_none(r->g);
 	}
 	if (n > r->top && r->to)
-		more_row(r, &rest, n - r->top, 0);
+		more_row(r, &rest, n - r->top, 0, true);
 	free(items);
 	return true;
 }

@@ -67,9 +67,17 @@ function hash(s: string): number {
 export const modules: Record<string, number> = { Linear: 0x4caf50, RMSNorm: 0x2196f3, SiLU: 0xff9800, Embedding: 0x9c27b0, other: 0x757575 };
 const moduleOf = (name: string): string => Object.keys(modules).find((k) => name.includes(k)) ?? 'other';
 
+/** A recorded module is known by its path, not its type: one colour a name of a part (`blocks.3.up`: up), numbers apart. */
+function ganttColor(name: string): number {
+  const type = moduleOf(name);
+  if (type !== 'other' || !name.startsWith('nn.Module: ')) return modules[type];
+  const part = name.slice(11).split('.').filter((p) => !/^\d+$/.test(p)).pop() ?? name;
+  return groups[Math.floor(hash(part) * (groups.length - 1))];
+}
+
 export function palette(catNames: string[], names: string[], gantt = false): (cat: number, name: number) => number {
   const kept = new Map<number, number>();
-  if (gantt) return (_, name) => modules[moduleOf(names[name] ?? '')];
+  if (gantt) return (_, name) => ganttColor(names[name] ?? '');
   return (cat, name) => {
     const key = name * 32 + cat;
     let c = kept.get(key);

@@ -150,6 +150,33 @@ static void known_case(void **state)
 	tide__model_free(b);
 }
 
+/* Ops inside others that match are not counted again. */
+static void nested_op_time(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t want;
+	} rows[] = { { "op_time(aten::*)>1ns", 130 },
+		     { "op_time(*)>1ns", 250 },
+		     { "op_time(aten::addmm)>1ns", 80 },
+		     { "op_time(*mm)>1ns", 80 } };
+	tide_model *m = some_machine();
+	tide_diff d;
+	tide_failif f;
+	some_span(m, 1, TIDE_CAT_PYTHON, "main", 0, 250);
+	some_span(m, 1, TIDE_CAT_OP, "aten::linear", 0, 100);
+	some_span(m, 1, TIDE_CAT_OP, "aten::addmm", 10, 60);
+	some_span(m, 1, TIDE_CAT_OP, "aten::mm", 20, 30);
+	some_span(m, 1, TIDE_CAT_OP, "aten::addmm", 200, 230);
+	assert_int_equal(tide__diff(m, m, NULL, &d, NULL), TIDE_OK);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		assert_int_equal(tide__failif_parse(rows[i].text, &f, NULL), TIDE_OK);
+		assert_int_equal(tide__failif_check(&f, &d).b, rows[i].want);
+	}
+	tide__diff_free(&d);
+	tide__model_free(m);
+}
+
 /* Objects that differ by their address alone are one name, also inside each other. */
 static void nested_addresses(void **state)
 {
@@ -205,6 +232,7 @@ int main(void)
 		cmocka_unit_test(against_oracle), cmocka_unit_test(same_trace_is_the_same),
 		cmocka_unit_test(known_case),	  cmocka_unit_test(what_is_missing_is_unknown),
 		cmocka_unit_test(no_memory),	  cmocka_unit_test(nested_addresses),
+		cmocka_unit_test(nested_op_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
