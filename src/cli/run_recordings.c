@@ -16,6 +16,7 @@
 
 #include "base/utf8.h"
 #include "cli/cli.h"
+#include "cli/job/ranks.h"
 #include "cli/symbolise.h"
 #include "render/report/heap.h"
 #include "format/encode.h"
@@ -128,7 +129,20 @@ typedef struct left {
 	char became[PATH_MAX]; /* of what it replaced itself by: one of them */
 	char other[PATH_MAX];  /* of a child process: one of them */
 	size_t n_became, n_other;
+	size_t n_ranks; /* of those that say theirs: how many, the lowest and the highest */
+	int64_t low, high;
 } left;
+
+/* Processes that torchrun and its like started know their rank. */
+static void note_rank(left *l, const char *path)
+{
+	int64_t rank = tide__rank_of(path);
+	if (rank < 0)
+		return;
+	l->low = !l->n_ranks || rank < l->low ? rank : l->low;
+	l->high = !l->n_ranks || rank > l->high ? rank : l->high;
+	l->n_ranks++;
+}
 
 static void note(left *l, const char *path)
 {
@@ -140,6 +154,7 @@ static void note(left *l, const char *path)
 		name_frames(path);
 	}
 	if (pid != l->child) {
+		note_rank(l, path);
 		if (!l->n_other++)
 			snprintf(l->other, sizeof l->other, "%s", path);
 	} else if (!*l->own) {
@@ -243,6 +258,29 @@ static void tell_own(const left *l)
 		tell_heap(l->own);
 }
 
+/* "run.tide" -> "run.*.tide": all recordings of a run but the program's own. */
+static void tell_group(const left *l)
+{
+	size_t n = strlen(l->file);
+	char ranks[64] = "", pattern[PATH_MAX + 8];
+	if (n > 5 && !strcmp(l->file + n - 5, ".tide"))
+		n -= 5;
+	if (l->n_ranks > 1)
+		snprintf(ranks, sizeof ranks, ", ranks %" PRId64 " to %" PRId64, l->low, l->high);
+	else if (l->n_ranks)
+		snprintf(ranks, sizeof ranks, ", rank %" PRId64, l->low);
+	snprintf(pattern, sizeof pattern, "%.*s.*.tide", (int)n, l->file);
+	fprintf(stderr, "tidemark run: %zu child process%s recorded%s: ", l->n_other,
+		l->n_other > 1 ? "es" : "", ranks);
+	tide__put_name(stderr, l->other, strlen(l->other), 0, false);
+	if (l->n_other > 1) {
+		fputs(" and others beside it", stderr);
+		fputs("; all of them: tidemark peak ", stderr);
+		put_quoted(pattern, stderr);
+	}
+	fputc('\n', stderr);
+}
+
 void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap)
 {
 	static left l; /* large */
@@ -255,9 +293,7 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 			       "recorded: %s%s",
 			l.became, l.n_became > 1 ? " and others beside it" : "");
 	if (l.n_other)
-		tide__cli_note("tidemark run: %zu child process%s recorded: %s%s", l.n_other,
-			l.n_other > 1 ? "es" : "", l.other,
-			l.n_other > 1 ? " and others beside it" : "");
+		tell_group(&l);
 	if (!*l.own && !l.n_other)
 		tide__cli_note("tidemark run: nothing was recorded into %s: the program did not use "
 			"PyTorch's allocators, recorded into a file of its own, or the file was "

@@ -3,6 +3,7 @@
 /* info: what a trace is and holds. */
 #include "cli/cli.h"
 
+#include "cli/job/each_rank.h"
 #include "render/report/info.h"
 
 enum { O_JSON, O_OUTPUT };
@@ -25,6 +26,8 @@ static int show(const tide_args *a, const tide_model *m)
 
 static int run(const tide_args *a)
 {
+	if (tide__cli_many(a))
+		return tide__cli_each_rank(a, NULL, a->opt[O_JSON].set);
 	tide_model *m = tide__cli_load(a, a->files[0], 0);
 	if (!m)
 		return 1;
@@ -35,13 +38,13 @@ static int run(const tide_args *a)
 
 const tide_command tide__cmd_info = {
 	.name = "info",
-	.usage = "FILE [--json]",
+	.usage = "FILE... [--json]",
 	.summary = "say what a trace is and what it holds",
 	.help = "Format, duration, start, processes, devices, pools, lanes, rows of every table, "
 		"facts "
 		"and losses.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
-	.max_files = 1,
+	.max_files = SIZE_MAX,
 	.run = run,
 };

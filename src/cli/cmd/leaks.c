@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 #include "cli/options.h"
+#include "cli/job/each_rank.h"
 #include "cli/select.h"
 #include "render/report/leaks.h"
 
@@ -57,6 +58,8 @@ static int run(const tide_args *a)
 {
 	uint32_t device;
 	int rc;
+	if (tide__cli_many(a))
+		return tide__cli_each_rank(a, &a->opt[O_DEVICE], a->opt[O_JSON].set);
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
 	if (!m)
 		return 1;
@@ -68,7 +71,7 @@ static int run(const tide_args *a)
 
 const tide_command tide__cmd_leaks = {
 	.name = "leaks",
-	.usage = "FILE [--every TIME] [--group-by WORD] [--device DEVICE] [--json]",
+	.usage = "FILE... [--every TIME] [--group-by WORD] [--device DEVICE] [--json]",
 	.summary = "show what holds more memory after every step",
 	.help = "Takes the live bytes of every call stack at the end of each step, fits a line "
 		"through them "
@@ -79,6 +82,6 @@ const tide_command tide__cmd_leaks = {
 		"the first step leaves behind is no growth.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
-	.max_files = 1,
+	.max_files = SIZE_MAX,
 	.run = run,
 };

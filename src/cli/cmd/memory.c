@@ -3,6 +3,7 @@
 /* memory: use over time per device and pool, peaks, largest allocations. */
 #include "cli/cli.h"
 
+#include "cli/job/each_rank.h"
 #include "cli/select.h"
 #include "render/report/memory.h"
 
@@ -40,6 +41,8 @@ static int run(const tide_args *a)
 	tide_memory x = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	int rc = 2;
+	if (tide__cli_many(a))
+		return tide__cli_each_rank(a, &a->opt[O_DEVICE], a->opt[O_JSON].set);
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
 	if (!m)
 		return 1;
@@ -57,13 +60,13 @@ static int run(const tide_args *a)
 
 const tide_command tide__cmd_memory = {
 	.name = "memory",
-	.usage = "FILE [--at TIME] [--device DEVICE] [--json]",
+	.usage = "FILE... [--at TIME] [--device DEVICE] [--json]",
 	.summary = "show memory in use over time, per device and pool",
 	.help = "Live and reserved bytes, peaks, a chart of the use over time, and the largest "
 		"allocations. Figures are those at the end of the trace, or at the time of --at.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
-	.max_files = 1,
+	.max_files = SIZE_MAX,
 	.run = run,
 	.page = "memory",
 };

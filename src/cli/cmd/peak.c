@@ -3,6 +3,7 @@
 /* peak: what was alive at the highest point, and in what groups. */
 #include "cli/cli.h"
 
+#include "cli/job/each_rank.h"
 #include "cli/select.h"
 #include "render/report/peak.h"
 
@@ -40,6 +41,8 @@ static int run(const tide_args *a)
 	tide_peak x = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	int rc = 2;
+	if (tide__cli_many(a))
+		return tide__cli_each_rank(a, &a->opt[O_DEVICE], a->opt[O_JSON].set);
 	tide_model *m = tide__cli_load(a, a->files[0],
 				       TIDE_WANT_MEMORY | TIDE_WANT_SPANS | TIDE_WANT_FLOWS);
 	if (!m)
@@ -56,7 +59,7 @@ static int run(const tide_args *a)
 
 const tide_command tide__cmd_peak = {
 	.name = "peak",
-	.usage = "FILE [--group-by WORD] [--device DEVICE] [--at TIME] [--json]",
+	.usage = "FILE... [--group-by WORD] [--device DEVICE] [--at TIME] [--json]",
 	.summary = "show what was alive at the highest point of memory",
 	.help = "Takes the device with the highest peak unless --device names one, and shows "
 		"everything "
@@ -65,7 +68,7 @@ const tide_command tide__cmd_peak = {
 		"without that group.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
-	.max_files = 1,
+	.max_files = SIZE_MAX,
 	.run = run,
 	.page = "memory",
 };

@@ -11,6 +11,7 @@
 #include "cli/job/diff_ranks.h"
 #include "cli/page.h"
 #include "cli/job/distribute.h"
+#include "cli/job/each_rank.h"
 #include "render/page/page.h"
 
 enum { MOST_NOTES = 8, MOST_FAILED = 4 };
@@ -189,6 +190,8 @@ int tide__report_ranks(const tide_args *a, const tide_rank_files *f, uint64_t de
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	struct report r;
 	tide_code rc = begin(&r, a, "ranks", detail, &err);
+	tide_rank_files shown = *f; /* its list is put in order: a page opens on its first trace */
+	tide__ranks_in_order(&shown);
 	for (size_t i = 0; rc == TIDE_OK && i < f->n; i++)
 		rc = add_file(&r, f->v[i].path, &err);
 	bool none = rc == TIDE_OK && !r.list.n; /* every failure was told */

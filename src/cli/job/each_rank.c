@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+#include "cli/job/each_rank.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analyze/memory/leaks.h"
+#include "analyze/memory/usage.h"
+#include "base/error.h"
+#include "cli/job/ranks.h"
+#include "cli/select.h"
+#include "import/import.h"
+
+/* ---- the order ---- */
+
+struct place {
+	int64_t rank; /* INT64_MAX = none */
+	size_t at;
+	tide_rank_file file;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+void tide__ranks_in_order(tide_rank_files *f)
+{
+	struct place *v = malloc((f->n + 1) * sizeof *v);
+	for (size_t i = 0; v && i < f->n; i++) {
+		int64_t rank = tide__rank_of(f->v[i].path);
+		v[i] = (struct place){ rank < 0 ? INT64_MAX : rank, i, f->v[i] };
+	}
+	if (v)
+		qsort(v, f->n, sizeof *v, by_rank);
+	for (size_t i = 0; v && i < f->n; i++)
+		f->v[i] = v[i].file;
+	free(v);
+}
+
+bool tide__cli_many(const tide_args *a)
+{
+	struct stat st;
+	if (a->n_files != 1)
+		return true;
+	if (stat(a->files[0], &st))
+		return strpbrk(a->files[0], "*?[") != NULL;
+	return S_ISDIR(st.st_mode);
+}
+
+/* ---- rows ---- */
+
+#define FIRST                                      \
+	{ "rank", "Rank", TIDE_CELL_PLAIN },       \
+	{                                          \
+		"device", "Device", TIDE_CELL_TEXT \
+	}
+#define LAST                                     \
+	{                                        \
+		"trace", "Trace", TIDE_CELL_TEXT \
+	}
+
+static const tide_grid_col peak_cols[] = {
+	FIRST,
+	{ "peak_bytes", "Peak", TIDE_CELL_BYTES },
+	{ "peak_time_ns", "At", TIDE_CELL_NS },
+	{ "peak_count", "Allocations", TIDE_CELL_COUNT },
+	{ "reserved_bytes_at_peak", "Reserved", TIDE_CELL_BYTES },
+	{ "capacity_bytes", "Of", TIDE_CELL_BYTES },
+	LAST,
+};
+
+static const tide_grid_col memory_cols[] = {
+	FIRST,
+	{ "live_bytes", "Live", TIDE_CELL_BYTES },
+	{ "peak_bytes", "Peak", TIDE_CELL_BYTES },
+	{ "peak_time_ns", "At", TIDE_CELL_NS },
+	{ "reserved_peak_bytes", "Reserved peak", TIDE_CELL_BYTES },
+	{ "allocs", "Allocs", TIDE_CELL_COUNT },
+	{ "frees", "Frees", TIDE_CELL_COUNT },
+	LAST,
+};
+
+static const tide_grid_col leak_cols[] = {
+	FIRST,
+	{ "slope_bytes_per_step", "Per step", TIDE_CELL_DELTA },
+	{ "steps", "Steps", TIDE_CELL_COUNT },
+	{ "first_bytes", "After step 1", TIDE_CELL_BYTES },
+	{ "last_bytes", "After the last", TIDE_CELL_BYTES },
+	{ "growing", "Groups that grow", TIDE_CELL_COUNT },
+	LAST,
+};
+
+static const tide_grid_col info_cols[] = {
+	{ "rank", "Rank", TIDE_CELL_PLAIN },	   { "pid", "Pid", TIDE_CELL_PLAIN },
+	{ "format", "Format", TIDE_CELL_TEXT },	   { "duration_ns", "Duration", TIDE_CELL_NS },
+	{ "spans", "Spans", TIDE_CELL_COUNT },	   { "allocs", "Allocations", TIDE_CELL_COUNT },
+	{ "devices", "Devices", TIDE_CELL_COUNT }, LAST,
+};
+
+struct one {
+	const tide_model *m;
+	const char *path;
+	uint32_t device; /* 0 = it has no allocations */
+	tide_grid *g;
+	tide_error *err;
+};
+
+static int64_t rank_of(const struct one *x)
+{
+	const tide_processes *p = &x->m->processes;
+	int64_t rank = p->n > 1 ? p->rank[1] : -1;
+	return rank >= 0 ? rank : tide__rank_of(x->path);
+}
+
+static void number(tide_grid *g, int64_t v)
+{
+	v < 0 ? tide__grid_none(g) : tide__grid_int(g, v);
+}
+
+static void first_cells(const struct one *x)
+{
+	char name[64];
+	number(x->g, rank_of(x));
+	if (x->device)
+		tide__grid_text(x->g, tide__device_name(x->m, x->device, name, sizeof name));
+	else
+		tide__grid_none(x->g);
+}
+
+static void unknown(const struct one *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		tide__grid_none(x->g);
+}
+
+static tide_code peak_row(const struct one *x)
+{
+	tide_usage u;
+	tide_code rc = tide__usage(x->m, UINT64_MAX, 0, &u, x->err);
+	if (rc != TIDE_OK)
+		return rc;
+	const tide_level *l = &u.devices[x->device];
+	first_cells(x);
+	if (x->device) {
+		tide__grid_uint(x->g, l->peak);
+		tide__grid_int(x->g, l->peak_t);
+		tide__grid_uint(x->g, l->peak_count);
+		tide__grid_maybe(x->g, l->peak_reserved);
+		tide__grid_maybe(x->g, x->m->devices.capacity[x->device]
+					       ? x->m->devices.capacity[x->device]
+					       : UINT64_MAX);
+	} else {
+		unknown(x, 5);
+	}
+	tide__usage_free(&u);
+	return TIDE_OK;
+}
+
+static tide_code memory_row(const struct one *x)
+{
+	tide_usage u;
+	tide_code rc = tide__usage(x->m, UINT64_MAX, 0, &u, x->err);
+	if (rc != TIDE_OK)
+		return rc;
+	const tide_level *l = &u.devices[x->device];
+	first_cells(x);
+	if (x->device) {
+		tide__grid_uint(x->g, l->bytes);
+		tide__grid_uint(x->g, l->peak);
+		tide__grid_int(x->g, l->peak_t);
+		tide__grid_maybe(x->g, l->reserved_peak);
+		tide__grid_uint(x->g, l->allocs);
+		tide__grid_uint(x->g, l->frees);
+	} else {
+		unknown(x, 6);
+	}
+	tide__usage_free(&u);
+	return TIDE_OK;
+}
+
+static tide_code leak_row(const struct one *x)
+{
+	tide_leaks l = { 0 };
+	tide_code rc = TIDE_OK;
+	if (x->device)
+		rc = tide__leaks(x->m, x->device, tide__groups_telling(x->m), 0, &l, x->err);
+	if (rc == TIDE_OK) {
+		first_cells(x);
+		if (l.known)
+			tide__grid_int(x->g,
+				       (int64_t)(l.total.slope + (l.total.slope < 0 ? -0.5 : 0.5)));
+		else
+			tide__grid_none(x->g);
+		tide__grid_uint(x->g, l.beats.n);
+		tide__grid_maybe(x->g, l.known ? l.total.first : UINT64_MAX);
+		tide__grid_maybe(x->g, l.known ? l.total.last : UINT64_MAX);
+		tide__grid_maybe(x->g, l.known ? l.n : UINT64_MAX);
+	}
+	tide__leaks_free(&l);
+	return rc;
+}
+
+static tide_code info_row(const struct one *x)
+{
+	const tide_model *m = x->m;
+	number(x->g, rank_of(x));
+	number(x->g, m->processes.n > 1 ? m->processes.pid[1] : -1);
+	m->format ? tide__grid_text(x->g, m->format) : tide__grid_none(x->g);
+	tide__grid_int(x->g, m->t_end);
+	tide__grid_uint(x->g, m->spans.n - 1);
+	tide__grid_uint(x->g, m->allocs.n - 1);
+	tide__grid_uint(x->g, m->devices.n - 1);
+	return TIDE_OK;
+}
+
+static const struct kind {
+	const char *command;
+	const tide_grid_col *cols;
+	size_t n;
+	unsigned want;
+	tide_code (*row)(const struct one *x);
+} kinds[] = {
+	{ "peak", peak_cols, sizeof peak_cols / sizeof *peak_cols, TIDE_WANT_MEMORY, peak_row },
+	{ "memory", memory_cols, sizeof memory_cols / sizeof *memory_cols, TIDE_WANT_MEMORY,
+	  memory_row },
+	{ "leaks", leak_cols, sizeof leak_cols / sizeof *leak_cols,
+	  TIDE_WANT_MEMORY | TIDE_WANT_SPANS, leak_row },
+	{ "info", info_cols, sizeof info_cols / sizeof *info_cols, 0, info_row },
+};
+
+static const struct kind *kind_of(const tide_args *a)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (!strcmp(kinds[i].command, a->cmd->name))
+			return &kinds[i];
+	return NULL;
+}
+
+/* The device that is asked for, else the one with the highest peak. */
+static tide_code find_device(struct one *x, const tide_value *v)
+{
+	tide_usage u;
+	if (v && v->set) {
+		x->device = tide__device_find(x->m, v->text);
+		return TIDE_OK;
+	}
+	tide_code rc = tide__usage(x->m, UINT64_MAX, 0, &u, x->err);
+	if (rc == TIDE_OK) {
+		x->device = tide__usage_highest(&u);
+		if (x->device < u.n_devices && !u.devices[x->device].allocs)
+			x->device = 0;
+		tide__usage_free(&u);
+	}
+	return rc;
+}
+
+static tide_code measure(const tide_args *a, const struct kind *k, const char *path,
+			 const tide_value *device, tide_grid *g, tide_error *err)
+{
+	tide_load_options opt = { .what = k->want };
+	tide_model *m = NULL;
+	struct one x = { .path = path, .g = g, .err = err };
+	(void)a;
+	tide_code rc = tide__load(path, &opt, &m, err);
+	x.m = m;
+	if (rc == TIDE_OK && k->row != info_row)
+		rc = find_device(&x, device);
+	if (rc == TIDE_OK)
+		rc = k->row(&x);
+	if (rc == TIDE_OK)
+		tide__grid_text(g, path);
+	tide__model_free(m);
+	return rc;
+}
+
+/* Takes g. */
+static int print(const tide_args *a, tide_grid *g, bool json)
+{
+	if (!json) {
+		tide__grid_out(g, &a->to, 0);
+		return tide__cli_done(a);
+	}
+	tide_json j;
+	tide__json_begin(&j, a->out, true);
+	tide__json_object(&j);
+	tide__grid_member(g, &j, "ranks");
+	tide__json_object_end(&j);
+	return tide__cli_json_end(a, &j);
+}
+
+/* An option that was given and says nothing about a row a trace. */
+static const char *for_one(const tide_args *a)
+{
+	static const char *const fine[] = { "device", "json", "output" };
+	for (size_t i = 0; i < a->cmd->n_options; i++) {
+		bool ok = !a->opt[i].given;
+		for (size_t k = 0; k < sizeof fine / sizeof *fine; k++)
+			ok |= !strcmp(a->cmd->options[i].name, fine[k]);
+		if (!ok)
+			return a->cmd->options[i].name;
+	}
+	return NULL;
+}
+
+int tide__cli_each_rank(const tide_args *a, const tide_value *device, bool json)
+{
+	tide_rank_files f = { 0 };
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	const struct kind *k = kind_of(a);
+	const char *alone = for_one(a);
+	if (alone)
+		return tide__cli_usage(a, "--%s is for one trace, not for several", alone);
+	if (tide__ranks_expand(a->files, a->n_files, &f, &err) != TIDE_OK)
+		return tide__cli_fail(NULL, &err);
+	tide__ranks_in_order(&f);
+	tide_grid *g = tide__grid_new(k->cols, k->n);
+	int rc = 0;
+	for (size_t i = 0; i < f.n; i++) {
+		err = (tide_error){ .offset = TIDE_NO_OFFSET };
+		if (measure(a, k, f.v[i].path, device, g, &err) != TIDE_OK)
+			rc = tide__cli_fail(f.v[i].path, &err);
+	}
+	if (tide__grid_rows(g)) {
+		int shown = print(a, g, json);
+		rc = rc ? rc : shown;
+	} else {
+		tide__grid_free(g);
+	}
+	tide__ranks_free(&f);
+	return rc;
+}
