@@ -46,11 +46,17 @@ void tide__ranks_in_order(tide_rank_files *f)
 bool tide__cli_many(const tide_args *a)
 {
 	struct stat st;
+	tide_rank_files f = { 0 };
+	tide_error err;
 	if (a->n_files != 1)
 		return true;
 	if (stat(a->files[0], &st))
 		return strpbrk(a->files[0], "*?[") != NULL;
-	return S_ISDIR(st.st_mode);
+	if (!S_ISDIR(st.st_mode))
+		return false;
+	bool any = tide__ranks_list(a->files, 1, &f, &err) == TIDE_OK && f.n;
+	tide__ranks_free(&f);
+	return any; /* else it is a trace itself, or nothing: its reader says which */
 }
 
 /* ---- rows ---- */

@@ -9,7 +9,8 @@
 
 #include "cli/cli.h"
 
-/* Is there more than one trace: several arguments, a folder, or a pattern that is no file? */
+/* Is there more than one trace: several arguments, a folder with traces in it, or a pattern that is
+ * no file? */
 bool tide__cli_many(const tide_args *a);
 
 /* Rows of the command's own name. `device` may be NULL: the one with the highest peak. Exit status: 0,
