@@ -283,6 +283,7 @@ static int run(const tide_command *cmd, int argc, char **argv)
 	} else {
 		set_budget(&a);
 		rc = open_output(&a, &o);
+		a.style.full_names = a.shared[TIDE_SHARED_FULL_NAMES].set;
 		if (!rc)
 			rc = tide__cli_is_page(&a) ? tide__cli_page(&a, cmd->page) : cmd->run(&a);
 		rc = close_output(&o, rc);

@@ -87,6 +87,8 @@ static tide_code take_value(const tide_option *o, const char *text, tide_value *
 const tide_option tide__shared_options[TIDE_SHARED_N] = {
 	[TIDE_SHARED_MAX_MEMORY] = { "max-memory", 0, TIDE_OPT_BYTES, "BYTES",
 				     "memory it may take; without it 80 % of what is free" },
+	[TIDE_SHARED_FULL_NAMES] = { "full-names", 0, TIDE_OPT_FLAG, NULL,
+				     "print kernels' names whole, not shortened" },
 };
 
 static bool has_own(const tide_command *c, const char *name)

@@ -83,7 +83,7 @@ static struct top *collect(const tide_critview *v, size_t *n)
 tide_grid *tide__critview_top(const tide_critview *v)
 {
 	static const tide_grid_col cols[] = {
-		{ "name", "On the path", TIDE_CELL_TEXT }, { "bound", "Bound by", TIDE_CELL_TEXT },
+		{ "name", "On the path", TIDE_CELL_KERNEL }, { "bound", "Bound by", TIDE_CELL_TEXT },
 		{ "edges", "Edges", TIDE_CELL_COUNT, 5 },  { "time_ns", "Time", TIDE_CELL_NS },
 		{ "pct", "Share", TIDE_CELL_PCT },
 	};

@@ -117,7 +117,7 @@ void tide__diff_side_json(tide_json *j, const char *key, const char *file, const
 			{ "a", "A " VALUE, CELL, 2 }, { "b", "B " VALUE, CELL, 2 },                \
 			{ "count_a", "A count", TIDE_CELL_COUNT, 8 },                              \
 			{ "count_b", "B count", TIDE_CELL_COUNT, 8 },                              \
-			{ "status", "Status", TIDE_CELL_TEXT, 4 }, { KEY, TITLE, TIDE_CELL_TEXT }, \
+			{ "status", "Status", TIDE_CELL_TEXT, 4 }, { KEY, TITLE, TIDE_CELL_KERNEL }, \
 			{ "total_a", NULL, TIDE_CELL_COUNT },                                      \
 			{ "total_b", NULL, TIDE_CELL_COUNT },                                      \
 	}

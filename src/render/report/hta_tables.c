@@ -94,7 +94,7 @@ tide_grid *tide__grid_kernels(const tide_hta *sum, size_t top)
 		{ "registers_per_thread", NULL, TIDE_CELL_COUNT },
 		{ "shared_memory_bytes", NULL, TIDE_CELL_COUNT },
 		{ "type", "Type", TIDE_CELL_TEXT },
-		{ "name", "Kernel", TIDE_CELL_TEXT }, /* last: names are long */
+		{ "name", "Kernel", TIDE_CELL_KERNEL }, /* last: names are long */
 	};
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
 	int64_t all = all_time(sum);
@@ -194,7 +194,7 @@ tide_grid *tide__grid_op_kernels(const tide_hta *sum, size_t top, size_t each)
 		STAT_COLS(0),
 		{ "type", "Type", TIDE_CELL_TEXT },
 		{ "op", "Op", TIDE_CELL_TEXT },
-		{ "kernel", "Kernel", TIDE_CELL_TEXT },
+		{ "kernel", "Kernel", TIDE_CELL_KERNEL },
 	};
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
 	tide_map shown = { 0 };

@@ -78,7 +78,7 @@ void tide__hwcounters_text(const tide_model *m, const tide_hwcounters *h, size_t
 		{ "duration_ns", "Duration", TIDE_CELL_NS },
 		{ "counters", "Counters", TIDE_CELL_COUNT },
 		{ "op", "Op", TIDE_CELL_TEXT },
-		{ "name", "Kernel", TIDE_CELL_TEXT },
+		{ "name", "Kernel", TIDE_CELL_KERNEL },
 	};
 	tide_grid *g = tide__grid_new(cols, 4);
 	for (size_t i = 0; i < h->n && (!top || i < top); i++) {

@@ -10,8 +10,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "render/text/format.h"
+#include "render/text/kernel_name.h"
 
 enum kind { NONE, INT, UINT, REAL, TEXT };
 
@@ -200,7 +202,13 @@ static int cell_width(const tide_grid *g, const struct cell *c, tide_cell type)
 
 static bool is_text(const tide_grid *g, size_t k)
 {
-	return g->cols[k].type == TIDE_CELL_TEXT || g->cols[k].type == TIDE_CELL_BAR;
+	return g->cols[k].type == TIDE_CELL_TEXT || g->cols[k].type == TIDE_CELL_BAR ||
+	       g->cols[k].type == TIDE_CELL_KERNEL;
+}
+
+static bool may_shorten(const tide_grid *g, size_t k)
+{
+	return g->cols[k].type == TIDE_CELL_TEXT || g->cols[k].type == TIDE_CELL_KERNEL;
 }
 
 /* Columns without a title are for JSON only. */
@@ -223,8 +231,7 @@ static int total_width(const tide_grid *g, const int *w, int text)
 	int total = -GAP;
 	for (size_t k = 0; k < g->n_cols; k++)
 		if (w[k] != GONE)
-			total += GAP +
-				 (g->cols[k].type == TIDE_CELL_TEXT && w[k] > text ? text : w[k]);
+			total += GAP + (may_shorten(g, k) && w[k] > text ? text : w[k]);
 	return total;
 }
 
@@ -251,7 +258,7 @@ static void drop(const tide_grid *g, int *w, int room)
 		size_t last = g->n_cols, shown = 0;
 		for (size_t k = 0; k < g->n_cols; k++) {
 			shown += w[k] != GONE;
-			if (w[k] != GONE && g->cols[k].type != TIDE_CELL_TEXT)
+			if (w[k] != GONE && !may_shorten(g, k))
 				last = k;
 		}
 		if (last == g->n_cols || shown <= 2)
@@ -266,7 +273,7 @@ static void squeeze(const tide_grid *g, int *w, int room)
 	for (int total = total_width(g, w, INT_MAX); total > room; total--) {
 		size_t best = g->n_cols;
 		for (size_t k = 0; k < g->n_cols; k++)
-			if (g->cols[k].type == TIDE_CELL_TEXT && w[k] > MIN_TEXT &&
+			if (may_shorten(g, k) && w[k] > MIN_TEXT &&
 			    (best == g->n_cols || w[k] > w[best]))
 				best = k;
 		if (best == g->n_cols)
@@ -369,7 +376,120 @@ static void print_gone(const tide_grid *g, FILE *out, const int *w, int indent)
 	fputs(first ? "" : ")\n", out);
 }
 
+/* ---- kernels' names ---- */
+
+struct shorts {
+	char (*name)[TIDE_KERNEL_NAME + 8]; /* per row */
+	tide_map first; /* hash of a short name -> row + 1 of the first that has it */
+};
+
+static const char *cell_text(const tide_grid *g, size_t row, size_t k, size_t *n)
+{
+	const struct cell *c = &g->cells[row * g->n_cols + k];
+	*n = c->kind == TEXT ? c->len : 0;
+	return c->kind == TEXT ? g->text + c->at : "";
+}
+
+static uint64_t hash_of(const char *s)
+{
+	uint64_t h = 0;
+	for (; *s; s++)
+		h = tide__mix(h ^ (unsigned char)*s);
+	return h + !h;
+}
+
+static bool same_text(const tide_grid *g, size_t a, size_t b, size_t k)
+{
+	size_t n[2];
+	const char *x = cell_text(g, a, k, &n[0]), *y = cell_text(g, b, k, &n[1]);
+	return n[0] == n[1] && !memcmp(x, y, n[0]);
+}
+
+/* Short names of a column; where two names shorten alike, each with its tag. */
+static bool shorten(const tide_grid *g, size_t k, struct shorts *s)
+{
+	size_t rows = tide__grid_rows(g), n;
+	tide_map twice = { 0 }; /* short names of several names */
+	bool ok = (s->name = tide__calloc(rows + 1, sizeof *s->name)) != NULL;
+	for (size_t r = 0; ok && r < rows; r++) {
+		const char *text = cell_text(g, r, k, &n);
+		tide__kernel_short(text, n, s->name[r]);
+		uint64_t h = hash_of(s->name[r]);
+		uint32_t was = tide__map_get(&s->first, h);
+		if (!was)
+			ok = tide__map_put(&s->first, h, (uint32_t)r + 1);
+		else if (!same_text(g, r, was - 1, k))
+			ok = tide__map_put(&twice, h, 1);
+	}
+	for (size_t r = 0; ok && r < rows; r++) {
+		const char *text = cell_text(g, r, k, &n);
+		if (!tide__map_get(&twice, hash_of(s->name[r])))
+			continue;
+		size_t at = strlen(s->name[r]);
+		s->name[r][at++] = ' ';
+		tide__kernel_tag(text, n, s->name[r] + at);
+	}
+	tide__map_free(&s->first);
+	tide__map_free(&twice);
+	return ok;
+}
+
+/* A copy of the grid with short names; NULL = there is nothing to shorten, or no memory for it: then
+ * names are whole. Owned by the caller. */
+static tide_grid *with_short_names(const tide_grid *g)
+{
+	size_t rows = tide__grid_rows(g);
+	tide_grid *c = NULL;
+	for (size_t k = 0; k < g->n_cols; k++) {
+		struct shorts s = { 0 };
+		if (g->cols[k].type != TIDE_CELL_KERNEL || !shorten(g, k, &s)) {
+			tide__free(s.name);
+			continue;
+		}
+		if (!c && (c = tide__grid_new(g->cols, g->n_cols))) {
+			c->cells = tide__alloc(g->n, sizeof *c->cells);
+			c->text = tide__alloc(g->n_text + 1, 1);
+			c->cap = c->n = c->cells ? g->n : 0;
+			c->cap_text = c->n_text = c->text ? g->n_text : 0;
+			c->failed = !c->cells || !c->text;
+			if (!c->failed) {
+				memcpy(c->cells, g->cells, g->n * sizeof *c->cells);
+				memcpy(c->text, g->text, g->n_text);
+			}
+		}
+		for (size_t r = 0; c && !c->failed && r < rows; r++) {
+			struct cell *at = &c->cells[r * c->n_cols + k];
+			size_t n = strlen(s.name[r]);
+			if (at->kind != TEXT)
+				continue;
+			if (!TIDE_ROOM(c->text, c->cap_text, c->n_text + n)) {
+				c->failed = true;
+				break;
+			}
+			memcpy(c->text + c->n_text, s.name[r], n);
+			at->at = c->n_text;
+			at->len = (uint32_t)n;
+			c->n_text += n;
+		}
+		tide__free(s.name);
+	}
+	if (c && c->failed) {
+		tide__grid_free(c);
+		c = NULL;
+	}
+	return c;
+}
+
+static void print_grid(const tide_grid *g, FILE *out, const tide_style *style, int indent);
+
 void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, int indent)
+{
+	tide_grid *c = g && !g->failed && !style->full_names ? with_short_names(g) : NULL;
+	print_grid(c ? c : g, out, style, indent);
+	tide__grid_free(c);
+}
+
+static void print_grid(const tide_grid *g, FILE *out, const tide_style *style, int indent)
 {
 	int *w = g && !g->failed ? tide__alloc(g->n_cols, sizeof *w) : NULL;
 	if (!w) { /* never a table that silently lacks rows */

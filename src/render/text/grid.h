@@ -32,6 +32,7 @@ typedef enum tide_cell {
 	TIDE_CELL_REAL,	     /* double; text %.2f */
 	TIDE_CELL_HEX,	     /* address; text 0x7f.., JSON integer */
 	TIDE_CELL_PLAIN,     /* integer that is a name: pid, rank; no grouping */
+	TIDE_CELL_KERNEL,    /* text: a kernel's name, shortened (kernel_name.h), JSON whole */
 	TIDE_CELL_BAR,	     /* a drawing: as a text, but never shortened */
 } tide_cell;
 
@@ -46,6 +47,7 @@ typedef struct tide_style {
 	bool color; /* ANSI colours: only when stdout is a terminal and NO_COLOR is unset */
 	int width;  /* columns to fit into; 0 = do not shorten */
 	bool ascii; /* no box-drawing or block characters */
+	bool full_names; /* kernels' names are whole */
 } tide_style;
 
 typedef struct tide_grid tide_grid;
