@@ -23,7 +23,7 @@ def _words(options: dict[str, Any]) -> list[str]:
         elif isinstance(value, (list, tuple)):
             words += [w for one in value for w in (name, str(one))]
         elif value is not None and value is not False:
-            words += [name, str(value)]
+            words += [name, f"{value}B" if name == "--capacity" and isinstance(value, int) else str(value)]
     return words
 
 

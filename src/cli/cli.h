@@ -47,6 +47,7 @@ typedef struct tide_option {
 	bool many;	  /* may be given several times: every value is kept in opt.list */
 	int64_t least;	  /* of INT; 0 where nothing is said: no option takes less */
 	int64_t most;	  /* of INT; 0 = no limit */
+	bool unit;	  /* of BYTES: a bare number is an error: 80 is not meant as 80 bytes */
 	const char *also; /* another long name that is understood, NULL = none */
 } tide_option;
 

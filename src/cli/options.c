@@ -65,6 +65,10 @@ static tide_code take_value(const tide_option *o, const char *text, tide_value *
 					  "--%s wants a whole number, not '%s'", o->name, text);
 		return in_range(o, text, v->num, err);
 	case TIDE_OPT_BYTES:
+		if (o->unit && *text && !text[strspn(text, "0123456789.")])
+			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+					  "--%s wants a unit: %.40sGiB, or %.40sB for bytes", o->name,
+					  text, text);
 		if (!tide__parse_bytes(text, &v->num))
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 					  "--%s wants a size such as 4096 or 2GiB, not '%s'",

@@ -77,10 +77,9 @@ bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model 
 	}
 	if (out->t > m->t_end) {
 		char end[32];
-		out->t = m->t_end;
-		tide__cli_note("tidemark %s: --at %.60s is after the end: shown is %s",
-			       a->cmd->name, v->text,
-			       tide__fmt_ns(end, sizeof end, (double)m->t_end));
+		tide__cli_usage(a, "--at %.60s is after the end of the trace, %s", v->text,
+				tide__fmt_ns(end, sizeof end, (double)m->t_end));
+		return false;
 	}
 	out->cut = tide__cut_at(m, out->t);
 	return true;

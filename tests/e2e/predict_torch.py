@@ -41,7 +41,7 @@ def check(case: str) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         files = record(folder, case)
         real = ask("peak", files[64])["peak_bytes"]
-        told = ask("predict", f"8={files[8]}", f"32={files[32]}", "--at", "64", "--capacity", str(real))
+        told = ask("predict", f"8={files[8]}", f"32={files[32]}", "--at", "64", "--capacity", f"{real}B")
         three = ask("predict", *(f"{n}={f}" for n, f in files.items()))
     row = told["sizes"][-1]
     parts = {by: sum(p["bytes"] for p in told["peak_at"][by]) for by in ("roles", "modules")}

@@ -22,7 +22,7 @@ static tide_group_by default_by(const tide_peak *x)
 	}
 	if (!any)
 		return TIDE_BY_SIZE;
-	return op < x->bytes / 2 && stack > op ? TIDE_BY_STACK : op ? TIDE_BY_OP : TIDE_BY_STACK;
+	return stack >= x->bytes / 2 + x->bytes % 2 || !op ? TIDE_BY_STACK : TIDE_BY_OP;
 }
 
 static tide_code find_reserved(tide_peak *x, tide_error *err)

@@ -11,8 +11,8 @@ enum { O_BY, O_DEVICE, O_AT, O_TOP, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_BY] = { "group-by", 'g', TIDE_OPT_ENUM,
 		   "op,stack,tensor,role,pool,stream,size,frame,module",
-		   "what to group by (default: op, or stack where that is known of more; size "
-		   "where neither is)" },
+		   "what to group by (default: stack where that is known of half of the bytes, "
+		   "else op; size where neither is)" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_AT] = TIDE_OPTION_AT,
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",

@@ -18,7 +18,7 @@ enum { O_CAPACITY, O_AT, O_LIKE, O_WORLD, O_STEPS, O_CONF, O_KEEP, O_DEVICE, O_J
 static const tide_option options[] = {
 	[O_CAPACITY] = { "capacity", 'c', TIDE_OPT_BYTES, "SIZE",
 			 "find the largest size that fits, e.g. 40GiB (default: the device's "
-			 "memory, where the recording tells it)" },
+			 "memory, where the recording tells it)", .unit = true },
 	[O_AT] = { "at", 'a', TIDE_OPT_INT, "N",
 		   "predict this size (default: two and four times the largest); of a program: run it "
 		   "with {} replaced by N",

@@ -160,7 +160,7 @@ void tide__info_text(const tide_model *m, const char *file, const tide_out *to)
 		tide__fmt_ns(buf, sizeof buf, (double)m->t_end));
 	fprintf(to->out, "started   %s\n",
 		m->wall_known ? tide__wall_text(m->wall0_ns, buf, sizeof buf) : "unknown");
-	fprintf(to->out, "model     %s in memory\n",
+	fprintf(to->out, "loaded    %s of Tidemark's own memory\n",
 		tide__fmt_bytes(buf, sizeof buf, (double)tide__model_bytes(m)));
 	section(to, "processes", processes(m));
 	section(to, "devices", devices(m));

@@ -235,9 +235,22 @@ static int total_width(const tide_grid *g, const int *w, int text)
 	return total;
 }
 
-/* Leave columns out until the rest fits with readable texts; the last of equals goes first. */
+/* Nothing is known in any of its rows. */
+static bool is_empty(const tide_grid *g, size_t k)
+{
+	for (size_t i = k; i < g->n; i += g->n_cols)
+		if (g->cells[i].kind != NONE)
+			return false;
+	return g->n > 0;
+}
+
+/* Leave columns out until the rest fits with readable texts: those that say nothing first, of the
+ * others the last of equals. */
 static void give_way(const tide_grid *g, int *w, int room)
 {
+	for (size_t k = g->n_cols; k-- > 0 && total_width(g, w, READABLE) > room;)
+		if (w[k] != GONE && is_empty(g, k))
+			w[k] = GONE;
 	while (total_width(g, w, READABLE) > room) {
 		size_t best = g->n_cols;
 		for (size_t k = 0; k < g->n_cols; k++)

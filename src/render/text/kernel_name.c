@@ -86,6 +86,9 @@ static const char *const fillers[] = {
 	"policy_hub",
 	"cute",
 	"tuple",
+	"gpu_kernel_impl_nocast",
+	"gpu_kernel_impl",
+	"pytorch_flash",
 	"C",
 	"cudnnKernelDataType_t",
 };
@@ -290,13 +293,16 @@ static size_t plain(const char *s, size_t n, struct text *t)
 			n -= k;
 		}
 	}
-	const char *stage = memmem(s, n, "_stage", 6), *tile = memmem(s, n, "_tilesize", 9);
-	if (!tile || !stage || stage < tile) {
+	const char *tile = memmem(s, n, "_tilesize", 9);
+	if (!tile) {
 		put(t, s, n);
 		return t->n;
 	}
-	put(t, s, (size_t)(tile - s) + 1);
-	put(t, tile + 9, (size_t)(stage - tile) - 9);
+	size_t from = (size_t)(tile - s) + 9, to = from;
+	while (to < n && s[to] != '_')
+		to++;
+	put(t, s, from - 8);
+	put(t, s + from, to - from);
 	return t->n;
 }
 

@@ -27,7 +27,7 @@ for n in 1 8 64; do trace $n - > $n.json; done
 trace 80 end > 80.json
 trace 90 begin > 90.json
 for n in 2 10 40; do trace $n samples > s$n.json; done
-tidemark predict 8=8.json 1=1.json 64=64.json --at 20 --at 21 --capacity 10000
+tidemark predict 8=8.json 1=1.json 64=64.json --at 20 --at 21 --capacity 10000B
 echo "== JSON"; tidemark predict 1=1.json 64=64.json --at 30 --capacity 4KiB --json
 echo "== another end"; tidemark predict 1=1.json 80=80.json --at 160
 echo "== another order"; tidemark predict 1=1.json 90=90.json --at 160
@@ -36,4 +36,4 @@ echo "== three"; tidemark predict 2=s2.json 10=s10.json 40=s40.json --at 400; ti
 echo "== nothing in common"; sed 's/"train"/"other"/' 64.json > other.json; tidemark predict 1=1.json 64=other.json --at 128
 echo "== wrong"; tidemark predict 1.json 2=x; tidemark predict 1=1.json; tidemark predict 0=1.json 2=x; tidemark predict 1=1.json 1=8.json
 tidemark predict 1=1.json 2=none.json; echo $?; tidemark predict 1=1.json 8=8.json --device cuda:1; echo $?; tidemark predict 1=1.json 8=8.json --at 0
-tidemark predict 1=64.json 64=1.json; echo $?; tidemark predict 1=1.json 8=8.json --capacity 0; echo $?
+tidemark predict 1=64.json 64=1.json; echo $?; tidemark predict 1=1.json 8=8.json --capacity 0B; echo $?

@@ -45,6 +45,13 @@ static const struct {
 	{ "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_"
 	  "alignc4_execute_kernel__5x_cublas",
 	  "gemm_f32f32_f32f32_f32_tn_n_128x128x8" },
+	{ "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_"
+	  "k_off_kernel__5x_cublas",
+	  "gemm_bf16bf16_bf16f32_f32_tn_n_128x128x64" },
+	{ "void " NS "elementwise_kernel<128, 4, " NS "gpu_kernel_impl_nocast<" NS
+	  "BinaryFunctor<float, float, float, " NS
+	  "binary_internal::DivFunctor<float> > >(at::TensorIteratorBase&)::{lambda(int)#1}>(int)",
+	  "elementwise<Div, float>" },
 	{ "Cijk_Ailk_Bljk_HHS_BH_Bias_HA_S_SAV_UserArgs_MT256x256x64_MI16x16x1_SN_LDSB0_AFC1",
 	  "Cijk_Ailk_Bljk_HHS_BH MT256x256x64" },
 	{ "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
