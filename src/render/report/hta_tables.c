@@ -5,6 +5,7 @@
 
 #include "analyze/device/stragglers.h"
 #include "render/report/hta.h"
+#include "render/text/kernel_name.h"
 
 static void name_cell(tide_grid *g, const tide_hta *texts, tide_str s)
 {
@@ -66,6 +67,14 @@ static void text_cell(tide_grid *g, const tide_hta *sum, tide_str s)
 		tide__grid_none(g);
 }
 
+static void short_cell(tide_grid *g, const tide_hta *sum, tide_str s)
+{
+	char brief[TIDE_KERNEL_NAME];
+	size_t n;
+	const char *name = tide__hta_str(sum, s, &n);
+	tide__grid_textn(g, brief, tide__kernel_short(name, n, brief));
+}
+
 /* Of the longest launch. */
 static void launch_cells(tide_grid *g, const tide_hta *sum, const tide_hta_kernel *k)
 {
@@ -93,6 +102,7 @@ tide_grid *tide__grid_kernels(const tide_hta *sum, size_t top)
 		{ "block", NULL, TIDE_CELL_TEXT },
 		{ "registers_per_thread", NULL, TIDE_CELL_COUNT },
 		{ "shared_memory_bytes", NULL, TIDE_CELL_COUNT },
+		{ "short_name", NULL, TIDE_CELL_TEXT },
 		{ "type", "Type", TIDE_CELL_TEXT },
 		{ "name", "Kernel", TIDE_CELL_KERNEL }, /* last: names are long */
 	};
@@ -106,6 +116,7 @@ tide_grid *tide__grid_kernels(const tide_hta *sum, size_t top)
 			k->pct_known ? tide__grid_int(g, k->pct[p]) : tide__grid_none(g);
 		tide__grid_uint(g, k->custom);
 		launch_cells(g, sum, k);
+		short_cell(g, sum, k->name);
 		tide__grid_text(g, tide__gpu_type_text[k->type]);
 		name_cell(g, sum, k->name);
 	}

@@ -12,6 +12,9 @@ export interface Bar {
 }
 
 /** `full` is the length of a whole row; `limit` a line across all of them. A pick without a part is of the row. */
+/** A long name by both its ends: modules and paths differ in their last parts. */
+export const middle = (name: string, most = 46): string => (name.length <= most ? name : `${name.slice(0, most / 2 - 6)}…${name.slice(-(most / 2 + 5))}`);
+
 export function Bars({ rows, full, limit, onPick, ...rest }: { rows: readonly Bar[]; full: number; limit?: number; onPick: (row: number, part?: number) => void } & Record<`data-${string}`, string>) {
   const pct = (v: number) => `${(100 * v) / full}%`;
   return (
@@ -20,7 +23,7 @@ export function Bars({ rows, full, limit, onPick, ...rest }: { rows: readonly Ba
         let at = 0;
         return (
           <div key={n} class={r.over ? 'row over' : 'row'} role="listitem">
-            <button class="name" title={r.title ?? r.name} onClick={() => onPick(n)}>{r.name}</button>
+            <button class="name" title={r.title ?? r.name} onClick={() => onPick(n)}>{middle(r.name)}</button>
             <svg width="100%" role="img" aria-label={`${r.name}: ${r.value} ${r.more ?? ''}`}>
               {r.parts.map((p, i) => {
                 at += p.size;

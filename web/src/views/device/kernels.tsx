@@ -76,6 +76,7 @@ function Body({ h }: { h: NonNullable<Hta> }) {
   const [name, setName] = useState('');
   const kernels = h.kernels as Rec[];
   const types = h.kernel_types as Rec[];
+  const brief = briefNames(kernels);
   const top = kernels.slice(0, MOST);
   const rest = kernels.slice(MOST).reduce<Rec>((a, r) => ({ ...a, sum_ns: num(a, 'sum_ns') + num(r, 'sum_ns'), pct: num(a, 'pct') + num(r, 'pct'), count: num(a, 'count') + num(r, 'count') }), { name: `all others, ${kernels.length - MOST} names`, type: 'other' });
   const pick = (r: Rec) => setName(String(r.name));
@@ -83,7 +84,7 @@ function Body({ h }: { h: NonNullable<Hta> }) {
     <>
       <div class="two">
         <Panel title="Time by name">
-          <Shares label="Time by name" rows={kernels.length > MOST ? [...top, rest] : top} name={(r) => String(r.name)} onPick={pick} />
+          <Shares label="Time by name" rows={kernels.length > MOST ? [...top, rest] : top} name={(r) => brief.get(String(r.name)) ?? String(r.name)} onPick={pick} />
         </Panel>
         <Panel title="Time by type">
           <Shares label="Time by type" rows={types} name={(r) => String(r.type)} />
@@ -94,13 +95,28 @@ function Body({ h }: { h: NonNullable<Hta> }) {
         <Spread rows={top} />
       </Panel>
       <Panel title="Kernels, copies and fills" extra={name ? <Follow name={name} /> : <span class="soft hint">A click on a row takes it to the timeline or the flame graph</span>}>
-        <Records label="kernels" rows={kernels} sort="sum_ns" height={560} onPick={pick} picked={(r) => r.name === name} keys={`name,type,${STATS}`} />
+        <Records label="kernels" rows={kernels} sort="sum_ns" height={560} onPick={pick} picked={(r) => r.name === name} keys={`name,type,${STATS}`} text={(key, v) => (key === 'name' ? brief.get(String(v)) : undefined)} />
       </Panel>
       <Panel title="Device time by op">
         <Records label="device time by op" rows={h.ops as Rec[]} sort="sum_ns" height={420} keys={`op,${PLAIN}`} />
       </Panel>
     </>
   );
+}
+
+/** Names as people read them; those that shorten alike are numbered. Tooltips have them whole. */
+function briefNames(rows: Rec[]): Map<string, string> {
+  const all = new Map<string, number>();
+  const out = new Map<string, string>();
+  for (const r of rows) {
+    const name = String(r.name);
+    if (out.has(name)) continue;
+    const short = String(r.short_name ?? name);
+    const n = (all.get(short) ?? 0) + 1;
+    all.set(short, n);
+    out.set(name, n > 1 ? `${short} (${n})` : short);
+  }
+  return out;
 }
 
 export function Kernels() {
