@@ -75,7 +75,7 @@ static inline size_t tide__cli_top(const tide_value *top, bool json)
 }
 
 /* Options of every command, unless it has one of that name itself; tide_args.shared has their values. */
-enum { TIDE_SHARED_MAX_MEMORY, TIDE_SHARED_FULL_NAMES, TIDE_SHARED_N };
+enum { TIDE_SHARED_MAX_MEMORY, TIDE_SHARED_FULL_NAMES, TIDE_SHARED_FORMAT, TIDE_SHARED_N };
 extern const tide_option tide__shared_options[TIDE_SHARED_N];
 
 typedef struct tide_args {

@@ -36,6 +36,7 @@
 	X(run)           \
 	X(profile)       \
 	X(ctl)           \
+	X(tt)            \
 	X(config)        \
 	X(recover)       \
 	X(pack)          \

@@ -121,6 +121,7 @@ tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 	char path[512];
 	bool piped = tide__cli_is_pipe(file);
 	int fd = -1;
+	tide__fmt_axis(m ? m->axis : TIDE_AXIS_TIME);
 	if (m)
 		return m;
 	if (is_script(file)) {
@@ -130,6 +131,8 @@ tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 		tide__cli_fail(file, &err);
 		return NULL;
 	}
+	if (a->shared[TIDE_SHARED_FORMAT].set)
+		opt.format = a->shared[TIDE_SHARED_FORMAT].text;
 	if (piped) {
 		const char *from = file;
 		p.file = file = strcmp(file, "-") ? file : "standard input";
@@ -151,5 +154,6 @@ tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 		tide__cli_fail(file, &err);
 		return NULL;
 	}
+	tide__fmt_axis(m->axis);
 	return m;
 }

@@ -93,6 +93,8 @@ const tide_option tide__shared_options[TIDE_SHARED_N] = {
 				     "memory it may take; without it 80 % of what is free" },
 	[TIDE_SHARED_FULL_NAMES] = { "full-names", 0, TIDE_OPT_FLAG, NULL,
 				     "print kernels' names whole, not shortened" },
+	[TIDE_SHARED_FORMAT] = { "format", 0, TIDE_OPT_TEXT, "NAME",
+				 "read traces as this format (tide, kineto, ...), whatever is in them" },
 };
 
 static bool has_own(const tide_command *c, const char *name)

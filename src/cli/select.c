@@ -67,6 +67,13 @@ bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model 
 		out->t = out->cut ? tide__move_time(m, (size_t)out->cut - 1) : 0;
 		return true;
 	}
+	bool op = !strncmp(v->text, "op", 2);
+	if (m->axis == TIDE_AXIS_OPS && parse_cut(v->text + (op ? 2 + (v->text[2] == ' ') : 0),
+						  (uint64_t)(m->t_end / TIDE_OP_NS), &out->cut)) {
+		out->t = (int64_t)out->cut * TIDE_OP_NS;
+		out->cut = tide__cut_at(m, out->t);
+		return true;
+	}
 	if (!tide__parse_time(v->text, m->t_end, &out->t)) {
 		tide__cli_usage(a,
 				"--at wants a time such as 1.5s, 200ms, 50%%, a number of moves "
@@ -78,7 +85,7 @@ bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model 
 	if (out->t > m->t_end) {
 		char end[32];
 		tide__cli_usage(a, "--at %.60s is after the end of the trace, %s", v->text,
-				tide__fmt_ns(end, sizeof end, (double)m->t_end));
+				tide__fmt_at(end, sizeof end, (double)m->t_end));
 		return false;
 	}
 	out->cut = tide__cut_at(m, out->t);

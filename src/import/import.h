@@ -18,6 +18,7 @@ typedef struct tide_load_options {
 				* documented with each importer */
 	uint64_t max_events;   /* .tide only: read at most so many, in whole chunks from the start on; 0 = all.
 				* What is left out is a loss (loss.left_out_events) */
+	const char *format;    /* name of the importer to use, whatever the content; NULL = content decides */
 	uint64_t max_bytes;    /* .tide and Kineto: stop about there, as if no more had been written; 0 = the
 				* end. For a first look at a large file: nothing says that it was not all */
 	/* Called now and then from the loading thread with bytes read so far and in all (0 = unknown);
@@ -37,6 +38,7 @@ enum { /* hints: an importer may skip what is not wanted to save memory, never c
 				* figures of kernels as attributes (KIN_SHAPES in kineto/words.h) */
 };
 
+struct tide_source;
 typedef struct tide_importer {
 	const char *name; /* "tide", "kineto", "torchsnap" ... */
 	const char *what; /* for help: "Tidemark recording" */
@@ -46,6 +48,9 @@ typedef struct tide_importer {
 	tide_code (*load)(const char *path, const tide_load_options *opt, tide_model *m, tide_error *err);
 	/* Whether a folder is an input of this format; NULL = folders never are. */
 	bool (*folder)(const char *path);
+	/* Asked where no sniff is sure: is it in here, further on? Reads as much as it likes. NULL =
+	 * the first bytes always tell. */
+	bool (*search)(struct tide_source *s);
 } tide_importer;
 
 /* Load `path` (opt may be NULL = defaults). *out is NULL on failure; the error's text does not

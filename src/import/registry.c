@@ -23,7 +23,7 @@
 #define TIDE_IMPORTERS(X)    \
 	X(tide__import_tide) \
 	X(tide__import_kineto) X(tide__import_torchsnap) X(tide__import_tracker) \
-	X(tide__import_torchtrace) X(tide__import_ttgraph)
+	X(tide__import_torchtrace) X(tide__import_ttgraph) X(tide__import_ttlog)
 
 #define X(name) extern const tide_importer name;
 TIDE_IMPORTERS(X)
@@ -90,6 +90,28 @@ static const tide_importer *choose(const uint8_t *head, size_t n)
 		}
 	}
 	return best;
+}
+
+/* The importer that finds its format further on in the file, NULL if none does. */
+static const tide_importer *search(const char *path)
+{
+	const tide_importer *found = NULL;
+	for (size_t i = 0; importers[i] && !found; i++) {
+		tide_source *s;
+		if (!importers[i]->search || tide__source_open(path, 0, &s, NULL) != TIDE_OK)
+			continue;
+		found = importers[i]->search(s) ? importers[i] : NULL;
+		tide__source_close(s);
+	}
+	return found;
+}
+
+static const tide_importer *by_name(const char *name)
+{
+	for (size_t i = 0; importers[i]; i++)
+		if (!strcmp(importers[i]->name, name))
+			return importers[i];
+	return NULL;
 }
 
 /* What people have that is not a trace, by its first bytes, and what to do. */
@@ -182,7 +204,8 @@ static tide_code unknown_format(const uint8_t *head, size_t n, tide_error *err)
 	return tide__fail(err, TIDE_EFORMAT, 0, "not a trace of any known format (%s)", names);
 }
 
-static tide_code sniff_fd(int fd, uint8_t *buf, const tide_importer **imp, tide_error *err)
+static tide_code sniff_fd(const char *path, int fd, uint8_t *buf, const tide_importer **imp,
+			  tide_error *err)
 {
 	uint8_t *head = buf;
 	size_t n;
@@ -207,6 +230,8 @@ static tide_code sniff_fd(int fd, uint8_t *buf, const tide_importer **imp, tide_
 	if (why)
 		return tide__fail(err, TIDE_EFORMAT, 0, "%s", why);
 	*imp = choose(head, n < HEAD ? n : HEAD);
+	if (!*imp && n > HEAD)
+		*imp = search(path);
 	return *imp ? TIDE_OK : unknown_format(head, n, err);
 }
 
@@ -230,7 +255,7 @@ static tide_code sniff_path(const char *path, const tide_importer **imp, tide_er
 	if (fd < 0)
 		return tide__fail_errno(err, "cannot open");
 	uint8_t *buf = tide__alloc(1, STORED + HEAD);
-	tide_code rc = buf ? sniff_fd(fd, buf, imp, err) : tide__nomem(err);
+	tide_code rc = buf ? sniff_fd(path, fd, buf, imp, err) : tide__nomem(err);
 	tide__free(buf);
 	close(fd);
 	return rc;
@@ -312,7 +337,11 @@ tide_code tide__load(const char *path, const tide_load_options *opt, tide_model 
 	static const tide_load_options defaults = { 0 };
 	const tide_importer *imp = NULL;
 	*out = NULL;
-	tide_code rc = sniff_path(path, &imp, err);
+	tide_code rc = TIDE_OK;
+	if (!opt || !opt->format)
+		rc = sniff_path(path, &imp, err);
+	else if (!(imp = by_name(opt->format)))
+		rc = tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "no format is named %s", opt->format);
 	if (rc)
 		return rc;
 	tide_model *m = tide__model_new();

@@ -62,6 +62,9 @@ static const struct range {
 	R(flows, to, OF(spans)),	  R(attrs, span, OF(spans)),
 	R(attrs, key, STRINGS),		  R(attrs, text, STRINGS),
 	R(facts, key, STRINGS),		  R(facts, text, STRINGS),
+	R(pool_states, pool, OF(pools)),  R(pool_states, span, OF(spans)),
+	R(documents, kind, STRINGS),	  R(documents, text, STRINGS),
+	R(documents, lane, OF(lanes)),
 };
 #undef OF
 #undef R
@@ -315,6 +318,15 @@ static tide_code check_marks(const struct check *c)
 	return TIDE_OK;
 }
 
+static tide_code check_pool_states(const struct check *c)
+{
+	const tide_pool_states *s = &c->m->pool_states;
+	for (size_t i = 1; i < s->n; i++)
+		if (s->t[i] < s->t[i - 1])
+			return broken(c, "P1", "pool_states", i, "time goes back");
+	return TIDE_OK;
+}
+
 static tide_code check_links(const struct check *c)
 {
 	const tide_attrs *a = &c->m->attrs;
@@ -335,7 +347,7 @@ tide_code tide__model_check(const tide_model *m, tide_error *err)
 	static tide_code (*const checks[])(const struct check *) = {
 		check_none_rows, check_ids,   check_stacks, check_tensors,
 		check_spans,	 check_lives, check_moves,  check_all_pairs,
-		check_overlaps,	 check_marks, check_links,
+		check_overlaps,	 check_marks, check_links,  check_pool_states,
 	};
 	const struct check c = { m, err };
 	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

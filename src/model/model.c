@@ -53,6 +53,12 @@ DESC(tide_counters, counters, TIDE_COUNTER_COLUMNS, "series of samples")
 #define THIS tide_samples
 DESC(tide_samples, samples, TIDE_SAMPLE_COLUMNS, "values of counters over time")
 #undef THIS
+#define THIS tide_pool_states
+DESC(tide_pool_states, pool_states, TIDE_POOL_STATE_COLUMNS, "what pools said of themselves")
+#undef THIS
+#define THIS tide_documents
+DESC(tide_documents, documents, TIDE_DOCUMENT_COLUMNS, "texts that came with the trace")
+#undef THIS
 #define THIS tide_marks
 DESC(tide_marks, marks, TIDE_MARK_COLUMNS, "named moments")
 #undef THIS
@@ -93,6 +99,9 @@ TEXTS(tide__dtype_text, TIDE_DTYPES)
 TEXTS(tide__segment_kind_text, TIDE_SEGMENT_KINDS)
 TEXTS(tide__flow_kind_text, TIDE_FLOW_KINDS)
 TEXTS(tide__move_kind_text, TIDE_MOVE_KINDS)
+TEXTS(tide__basis_text, TIDE_ALLOC_BASES)
+TEXTS(tide__axis_text, TIDE_AXES)
+TEXTS(tide__state_when_text, TIDE_STATE_WHENS)
 #undef X
 #undef TEXTS
 

@@ -7,8 +7,8 @@
  *
  * Conventions
  *   ids     distinct struct types over uint32_t; id.i is the row; 0 means none. Tables with ids keep
- *           row 0 as the "none" row, so their loops start at 1. Logs (moves, samples, flows, attrs,
- *           facts, ticks) have no ids; their loops start at 0.
+ *           row 0 as the "none" row, so their loops start at 1. Logs (moves, samples, pool_states, documents,
+ *           flows, attrs, facts, ticks) have no ids; their loops start at 0.
  *   times   int64_t nanoseconds from the trace's start (model.wall0_ns is that start's Unix time).
  *   sizes   bytes, uint64_t.
  *   live    allocs.died / segments.died / spans.t1 is TIDE_T_NEVER while the thing had not ended
@@ -26,6 +26,7 @@
  *   M3  two allocs of one pool that are alive at once never overlap in address, unless one carries
  *       TIDE_ALLOC_OVERLAPS (the source contradicts itself; counted as a fact) or
  *       TIDE_ALLOC_SAMPLED (its size is an estimate, not an extent).
+ *   P1  pool_states are sorted by t.
  *   K1  marks are sorted by t; marks.move never decreases and is <= moves.n.
  *   T1  attrs are sorted by (span, key); flows by (from, to).
  *
@@ -175,7 +176,36 @@ TIDE_ID(tide_pending_id); /* a free that was asked for but not yet done */
 	X(SEG_ALLOC, 3, "segment_alloc")   /* row = segment */                                     \
 	X(SEG_FREE, 4, "segment_free")	   /* row = segment */
 
+/* How an allocation is known. A report of allocations that are not exact says so (the fact
+ * "alloc.basis" has the sentence). */
+#define TIDE_ALLOC_BASES(X)                                                                        \
+	X(EXACT, 0, "exact")	   /* the source told of it */                                     \
+	X(INFERRED, 1, "inferred") /* concluded from states of a pool before and after */          \
+	X(VIRTUAL, 2, "virtual")   /* never happened: predicted, or recorded without running */
+
+/* Which moment a state of a pool is of. */
+#define TIDE_STATE_WHENS(X)                                                                        \
+	X(BEFORE, 0, "before")	 /* before the operation `span` */                                \
+	X(AFTER, 1, "after")	 /* after the operation or program `span`, nothing ran since */   \
+	X(BETWEEN, 2, "between") /* between programs */
+
+/* What model times count. */
+#define TIDE_AXES(X)                                                                               \
+	X(TIME, 0, "time") /* ns */                                                                \
+	X(OPS, 1, "ops")   /* the source has no clock: operation i begins at i * TIDE_OP_NS, and no \
+			    * difference of two times is a duration */
+#define TIDE_OP_NS 1000
+
 enum {
+#define X(name, number, text) TIDE_BASIS_##name = number,
+	TIDE_ALLOC_BASES(X)
+#undef X
+#define X(name, number, text) TIDE_STATE_##name = number,
+	TIDE_STATE_WHENS(X)
+#undef X
+#define X(name, number, text) TIDE_AXIS_##name = number,
+	TIDE_AXES(X)
+#undef X
 #define X(name, number, text) TIDE_DEVICE_##name = number,
 	TIDE_DEVICE_KINDS(X)
 #undef X
@@ -219,6 +249,9 @@ const char *tide__dtype_text(unsigned k);
 const char *tide__segment_kind_text(unsigned k);
 const char *tide__flow_kind_text(unsigned k);
 const char *tide__move_kind_text(unsigned k);
+const char *tide__basis_text(unsigned k);
+const char *tide__axis_text(unsigned k);
+const char *tide__state_when_text(unsigned k);
 
 /* Work on a device: kernels, copies, fills (TIDE_CAT_KERNEL, MEMCPY, MEMSET, MTIA). */
 static inline bool tide__cat_is_gpu(unsigned cat)
@@ -231,7 +264,6 @@ enum { /* allocs.flags */
 	TIDE_ALLOC_BEFORE = 1,	 /* existed before the recording began; born is the trace's start */
 	TIDE_ALLOC_OVERLAPS = 2, /* overlaps another live one: the source contradicts itself */
 	TIDE_ALLOC_REUSED = 4,	 /* its FREE was implied by a new alloc at the same address */
-	TIDE_ALLOC_VIRTUAL = 8,	 /* never really happened (prediction) */
 	TIDE_ALLOC_ASKED = 16,	 /* its free was asked for before a stream let go of it: exactly one
 				  * FREE_ASKED move, after which its program no longer counts it */
 	TIDE_ALLOC_SAMPLED = 32, /* stands for others too: size is what it stands for, at least its
@@ -312,6 +344,7 @@ enum { /* segments.flags */
 	C(tide_lane_id, lane, "thread that allocated")                                             \
 	C(tide_lane_id, stream, "stream it was allocated for")                                     \
 	C(uint8_t, role, "TIDE_ROLE_*")                                                            \
+	C(uint8_t, basis, "TIDE_BASIS_*: exact, inferred or virtual")                              \
 	C(uint8_t, flags, "TIDE_ALLOC_*")
 
 #define TIDE_SEGMENT_COLUMNS(C)                                                                    \
@@ -355,6 +388,21 @@ enum { /* segments.flags */
 	C(tide_pool_id, pool, "pool it is about (oom)")                                            \
 	C(tide_stack_id, stack, "call stack, where known")                                         \
 	C(uint8_t, kind, "TIDE_MARK_*")
+
+#define TIDE_POOL_STATE_COLUMNS(C)                                                                 \
+	C(int64_t, t, "ns")                                                                        \
+	C(uint64_t, allocated, "bytes allocated in one bank of the pool")                          \
+	C(uint64_t, free, "bytes free in one bank")                                                \
+	C(uint64_t, largest, "longest free stretch in one bank, bytes; UINT64_MAX = unknown")      \
+	C(tide_pool_id, pool, "the pool")                                                          \
+	C(tide_span_id, span, "what ran next, or had run (when); 0 = nothing is known to")         \
+	C(uint8_t, when, "TIDE_STATE_*")
+
+#define TIDE_DOCUMENT_COLUMNS(C)                                                                   \
+	C(int64_t, t, "when the source had it, ns")                                                \
+	C(tide_str, kind, "what it is, e.g. mlir.ttnn")                                            \
+	C(tide_str, text, "all of it")                                                             \
+	C(tide_lane_id, lane, "lane it came from, if any")
 
 #define TIDE_TENSOR_COLUMNS(C)                                                                     \
 	C(tide_alloc_id, alloc, "allocation that holds it")                                        \
@@ -402,6 +450,8 @@ enum { /* segments.flags */
 	T(tide_moves, moves, TIDE_MOVE_COLUMNS, 0, "what happened to memory, in order")            \
 	T(tide_counters, counters, TIDE_COUNTER_COLUMNS, 1, "series of samples")                   \
 	T(tide_samples, samples, TIDE_SAMPLE_COLUMNS, 0, "values of counters over time")           \
+	T(tide_pool_states, pool_states, TIDE_POOL_STATE_COLUMNS, 0, "what pools said of themselves") \
+	T(tide_documents, documents, TIDE_DOCUMENT_COLUMNS, 0, "texts that came with the trace")   \
 	T(tide_marks, marks, TIDE_MARK_COLUMNS, 1, "named moments")                                \
 	T(tide_tensors, tensors, TIDE_TENSOR_COLUMNS, 1, "what allocations hold")                  \
 	T(tide_flows, flows, TIDE_FLOW_COLUMNS, 0, "links between spans")                          \
@@ -437,6 +487,7 @@ typedef struct tide_model {
 	size_t n_dims, cap_dims;
 	uint64_t *span_src;	/* owned, may be NULL: per span, byte offset of it in the input + 1 */
 	tide_raw *span_raw;	/* owned, may be NULL: per span */
+	uint8_t axis;		/* TIDE_AXIS_* */
 	int64_t t_end;		/* ns: the last moment the trace covers */
 	int64_t wall0_ns;	/* Unix time of t = 0, ns; meaningless unless wall_known */
 	bool wall_known;

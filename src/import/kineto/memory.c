@@ -188,6 +188,7 @@ static uint32_t put_alloc(state *st, pool *p, uint64_t addr, uint64_t size, int6
 	a->died[row] = TIDE_T_NEVER;
 	a->pool[row].i = p->row;
 	a->flags[row] = (uint8_t)flags;
+	a->basis[row] = TIDE_BASIS_EXACT;
 	bool overlaps, ok = tide__kin_live_add(&p->live, addr, size, &overlaps);
 	if (overlaps) {
 		a->flags[row] |= TIDE_ALLOC_OVERLAPS;

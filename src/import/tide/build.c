@@ -207,6 +207,7 @@ static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, in
 	a->stream[i] = (tide_lane_id){ tide__ids_get(&b->defs->streams, e->stream, &b->undefined) };
 	a->role[i] = 0;
 	a->flags[i] = 0;
+	a->basis[i] = TIDE_BASIS_EXACT;
 	if (heap && b->sample_mean > 0)
 		estimate(b, i);
 	uint64_t extent = a->flags[i] & TIDE_ALLOC_SAMPLED ? 0 : e->size;

@@ -392,7 +392,7 @@ static bool process_facts(struct load *l)
 		p->world[1] = f->number[at];
 	if (tide__fact_find(l->m, "predicted.device") >= 0) /* nothing of it was ever allocated */
 		for (uint32_t i = 1; i < l->m->allocs.n; i++)
-			l->m->allocs.flags[i] |= TIDE_ALLOC_VIRTUAL;
+			l->m->allocs.basis[i] = TIDE_BASIS_VIRTUAL;
 	return true;
 }
 

@@ -95,7 +95,7 @@ static void print_chart(const tide_out *to, const tide_allocator *x)
 		fprintf(to->out, "  most unused: %s reserved but free at %s\n",
 			tide__fmt_bytes(b, sizeof b,
 					(double)(x->over.worst.reserved - x->over.worst.active)),
-			tide__fmt_ns(t, sizeof t, (double)x->over.worst.t));
+			tide__fmt_at(t, sizeof t, (double)x->over.worst.t));
 }
 
 /* One cell of a segment's bar: how much of its bytes is in use? */
@@ -217,7 +217,7 @@ void tide__allocator_text(const tide_allocator *x, size_t map, const tide_out *t
 
 	tide__device_name(x->m, x->device, name, sizeof name);
 	tide__heading(to, "%s: the allocator at %s%s", name,
-		      tide__fmt_ns(t, sizeof t, (double)(x->at.chosen ? x->state.t : x->m->t_end)),
+		      tide__fmt_at(t, sizeof t, (double)(x->at.chosen ? x->state.t : x->m->t_end)),
 		      x->at.at_peak  ? " (the peak)"
 		      : x->at.chosen ? ""
 				     : " (the end)");
@@ -299,7 +299,7 @@ static void json_segments(tide_json *j, const tide_allocator *x)
 }
 
 static const tide_grid_col point_cols[] = {
-	{ "time_ns", "", TIDE_CELL_NS },
+	{ "time_ns", "", TIDE_CELL_AT },
 	{ "reserved_bytes", "", TIDE_CELL_BYTES },
 	{ "active_bytes", "", TIDE_CELL_BYTES },
 	{ "allocated_bytes", "", TIDE_CELL_BYTES },

@@ -324,7 +324,7 @@ static void heading(const tide_out *to, const tide_flame *f, const tide_model *m
 	else
 		tide__heading(to, "%s at its peak, at %s: %s alive",
 			      tide__device_name(m, f->device.i, name, sizeof name),
-			      tide__fmt_ns(when, sizeof when, (double)f->peak_ns),
+			      tide__fmt_at(when, sizeof when, (double)f->peak_ns),
 			      tide__fmt_bytes(total, sizeof total, (double)f->nodes.total[0]));
 }
 

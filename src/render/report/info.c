@@ -156,8 +156,12 @@ void tide__info_text(const tide_model *m, const char *file, const tide_out *to)
 	fprintf(to->out, "file      ");
 	tide__put_text(to, file);
 	fprintf(to->out, "\nformat    %s\n", m->format ? m->format : "unknown");
-	fprintf(to->out, "duration  %s, first event to last\n",
-		tide__fmt_ns(buf, sizeof buf, (double)m->t_end));
+	if (m->axis == TIDE_AXIS_OPS)
+		fprintf(to->out, "length    %s operations; the source has no clock\n",
+			tide__fmt_count(buf, sizeof buf, m->t_end / TIDE_OP_NS));
+	else
+		fprintf(to->out, "duration  %s, first event to last\n",
+			tide__fmt_ns(buf, sizeof buf, (double)m->t_end));
 	fprintf(to->out, "started   %s\n",
 		m->wall_known ? tide__wall_text(m->wall0_ns, buf, sizeof buf) : "unknown");
 	fprintf(to->out, "loaded    %s of Tidemark's own memory\n",

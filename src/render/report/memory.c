@@ -21,7 +21,7 @@ static const tide_grid_col level_cols[] = {
 	{ "live_count", "Count", TIDE_CELL_COUNT },
 	{ "reserved_bytes", "Reserved", TIDE_CELL_BYTES },
 	{ "peak_bytes", "Peak", TIDE_CELL_BYTES },
-	{ "peak_time_ns", "At", TIDE_CELL_NS },
+	{ "peak_time_ns", "At", TIDE_CELL_AT },
 	{ "peak_count", NULL, TIDE_CELL_COUNT },
 	{ "reserved_bytes_at_peak", NULL, TIDE_CELL_BYTES },
 	{ "reserved_peak_bytes", NULL, TIDE_CELL_BYTES },
@@ -87,7 +87,7 @@ static tide_grid *levels(struct view *x, uint32_t d, bool sum)
 
 static const tide_grid_col large_cols[] = {
 	{ "bytes", "Size", TIDE_CELL_BYTES },  { "requested_bytes", NULL, TIDE_CELL_BYTES },
-	{ "born_ns", "Born", TIDE_CELL_NS },   { "died_ns", NULL, TIDE_CELL_NS },
+	{ "born_ns", "Born", TIDE_CELL_AT },   { "died_ns", NULL, TIDE_CELL_AT },
 	{ "lived_ns", "Lived", TIDE_CELL_NS }, { "device", NULL, TIDE_CELL_TEXT },
 	{ "pool", "Pool", TIDE_CELL_TEXT },    { "address", NULL, TIDE_CELL_HEX },
 	{ "op", "Op", TIDE_CELL_TEXT },
@@ -148,9 +148,9 @@ static void print_relative(const tide_out *to, const tide_relative_device *r)
 		tide__fmt_bytes(got, sizeof got, (double)r->allocated),
 		tide__fmt_bytes(gave, sizeof gave, (double)r->freed), r->high > 0 ? "+" : "",
 		tide__fmt_bytes(high, sizeof high, (double)r->high),
-		tide__fmt_ns(t[0], sizeof t[0], (double)r->high_t), r->low < 0 ? "-" : "",
+		tide__fmt_at(t[0], sizeof t[0], (double)r->high_t), r->low < 0 ? "-" : "",
 		tide__fmt_bytes(low, sizeof low, -(double)r->low),
-		tide__fmt_ns(t[1], sizeof t[1], (double)r->low_t),
+		tide__fmt_at(t[1], sizeof t[1], (double)r->low_t),
 		r->now > 0   ? "+"
 		: r->now < 0 ? "-"
 			     : "",
@@ -205,7 +205,7 @@ static void print_text(const tide_out *to, struct view *x)
 	char t[32];
 	bool any = false;
 	if (x->r->at.chosen)
-		tide__heading(to, "at %s%s", tide__fmt_ns(t, sizeof t, (double)x->r->at.t),
+		tide__heading(to, "at %s%s", tide__fmt_at(t, sizeof t, (double)x->r->at.t),
 			      x->r->at.at_peak ? " (the peak)" : "");
 	for (uint32_t d = 0; d < x->r->whole.n_devices; d++) {
 		if (!tide__memory_has(x->r, d))

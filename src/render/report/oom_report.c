@@ -147,7 +147,7 @@ static void print_one(const struct answer *x, const tide_oom_trial *tried, const
 
 	tide__device_name(x->m, tide__oom_device(x->m, o->mark), name, sizeof name);
 	tide__heading(to, "%s ran out of memory at %s: %s asked for", name,
-		      tide__fmt_ns(t, sizeof t, (double)o->t),
+		      tide__fmt_at(t, sizeof t, (double)o->t),
 		      tide__fmt_bytes(b, sizeof b, (double)o->asked));
 	if (x->m->marks.stack[o->mark].i) {
 		fputs("by ", to->out);
@@ -224,8 +224,8 @@ static const tide_grid_col rest_cols[] = {
 	{ "events", "Events", TIDE_CELL_COUNT },
 	{ "least", "Smallest", TIDE_CELL_BYTES },
 	{ "most", "Largest asked", TIDE_CELL_BYTES },
-	{ "first", "First", TIDE_CELL_NS },
-	{ "last", "Last", TIDE_CELL_NS },
+	{ "first", "First", TIDE_CELL_AT },
+	{ "last", "Last", TIDE_CELL_AT },
 };
 
 static void print_rest(const struct answer *x)

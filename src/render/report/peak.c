@@ -121,7 +121,7 @@ static void print_devices(const tide_out *to, const tide_peak *x)
 	static const tide_grid_col cols[] = {
 		{ "device", "Device", TIDE_CELL_TEXT },
 		{ "peak", "Peak", TIDE_CELL_BYTES },
-		{ "at", "At", TIDE_CELL_NS },
+		{ "at", "At", TIDE_CELL_AT },
 		{ "reserved", "Reserved then", TIDE_CELL_BYTES },
 		{ "count", "Alive then", TIDE_CELL_COUNT },
 	};
@@ -167,11 +167,11 @@ static void print_head(const tide_out *to, const tide_peak *x)
 	if (x->at.chosen && !x->at.at_peak)
 		tide__heading(to, "%s: %s alive at %s", name,
 			      tide__fmt_bytes(bytes, sizeof bytes, (double)x->bytes),
-			      tide__fmt_ns(t, sizeof t, (double)x->at.t));
+			      tide__fmt_at(t, sizeof t, (double)x->at.t));
 	else
 		tide__heading(to, "%s: peak of %s at %s", name,
 			      tide__fmt_bytes(bytes, sizeof bytes, (double)l->peak),
-			      tide__fmt_ns(t, sizeof t, (double)l->peak_t));
+			      tide__fmt_at(t, sizeof t, (double)l->peak_t));
 	tide__fmt_count(count, sizeof count, (int64_t)x->alive.n);
 	fprintf(to->out, "%s allocation%s alive, %s asked for", count, x->alive.n == 1 ? "" : "s",
 		tide__fmt_bytes(bytes, sizeof bytes, (double)x->requested));

@@ -91,8 +91,8 @@ static void put_axis(const tide_chart *c, FILE *out, const tide_style *style, in
 	fprintf(out, "%*s%s", indent + TIDE_CHART_MARGIN - 1, "", k->corner);
 	for (size_t i = 0; i < c->n; i++)
 		fputs(k->line, out);
-	tide__fmt_ns(a, sizeof a, (double)c->t0);
-	tide__fmt_ns(b, sizeof b, (double)c->t1);
+	tide__fmt_at(a, sizeof a, (double)c->t0);
+	tide__fmt_at(b, sizeof b, (double)c->t1);
 	int gap = (int)c->n - (int)strlen(a) - (int)strlen(b);
 	fprintf(out, "\n%*s%s%*s%s\n", indent + TIDE_CHART_MARGIN, "", a, gap > 1 ? gap : 1, "", b);
 }

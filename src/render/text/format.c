@@ -3,6 +3,8 @@
 /* Single values as people read them: sizes, times, counts, and names made safe for a terminal. */
 #include "render/text/format.h"
 
+#include "model/model.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -60,9 +62,34 @@ char *tide__fmt_delta(char *buf, size_t n, double bytes)
 	return scaled(buf, n, bytes, bytes > 0 ? "+" : "", byte_units, 6);
 }
 
+static _Thread_local uint8_t axis_now;
+
+void tide__fmt_axis(uint8_t axis)
+{
+	axis_now = axis;
+}
+
+bool tide__fmt_by_ops(void)
+{
+	return axis_now == TIDE_AXIS_OPS;
+}
+
 char *tide__fmt_ns(char *buf, size_t n, double ns)
 {
+	if (axis_now == TIDE_AXIS_OPS) {
+		snprintf(buf, n, "-");
+		return buf;
+	}
 	return scaled(buf, n, ns, "", time_units, 4);
+}
+
+char *tide__fmt_at(char *buf, size_t n, double ns)
+{
+	char count[32];
+	if (axis_now != TIDE_AXIS_OPS)
+		return tide__fmt_ns(buf, n, ns);
+	snprintf(buf, n, "op %s", tide__fmt_count(count, sizeof count, (int64_t)ns / TIDE_OP_NS));
+	return buf;
 }
 
 char *tide__fmt_count(char *buf, size_t n, int64_t v)

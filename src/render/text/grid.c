@@ -168,6 +168,8 @@ static char *show(char *buf, size_t n, const struct cell *c, tide_cell type)
 		return tide__fmt_delta(buf, n, v);
 	case TIDE_CELL_NS:
 		return tide__fmt_ns(buf, n, v);
+	case TIDE_CELL_AT:
+		return tide__fmt_at(buf, n, v);
 	case TIDE_CELL_DELTA_NS:
 		tide__fmt_ns(buf + (v > 0), n - (v > 0), v);
 		if (v > 0)
@@ -211,11 +213,22 @@ static bool may_shorten(const tide_grid *g, size_t k)
 	return g->cols[k].type == TIDE_CELL_TEXT || g->cols[k].type == TIDE_CELL_KERNEL;
 }
 
+/* An axis of ops has no durations. */
+static bool no_duration(tide_cell type)
+{
+	return tide__fmt_by_ops() && (type == TIDE_CELL_NS || type == TIDE_CELL_DELTA_NS);
+}
+
+static bool shown(const tide_grid *g, size_t k)
+{
+	return g->cols[k].title && !no_duration(g->cols[k].type);
+}
+
 /* Columns without a title are for JSON only. */
 static void measure(const tide_grid *g, int *w)
 {
 	for (size_t k = 0; k < g->n_cols; k++)
-		w[k] = g->cols[k].title ? tide__columns(g->cols[k].title, strlen(g->cols[k].title))
+		w[k] = shown(g, k) ? tide__columns(g->cols[k].title, strlen(g->cols[k].title))
 					: GONE;
 	for (size_t i = 0; i < g->n / g->n_cols * g->n_cols; i++) {
 		size_t k = i % g->n_cols;
@@ -379,7 +392,7 @@ static void print_gone(const tide_grid *g, FILE *out, const int *w, int indent)
 {
 	bool first = true;
 	for (size_t k = 0; k < g->n_cols; k++) {
-		if (w[k] != GONE || !g->cols[k].title)
+		if (w[k] != GONE || !shown(g, k))
 			continue;
 		if (first)
 			fprintf(out, "%*s(no room for: ", indent, "");
@@ -533,6 +546,10 @@ static void print_grid(const tide_grid *g, FILE *out, const tide_style *style, i
 
 static void json_cell(const tide_grid *g, const struct cell *c, tide_cell type, tide_json *j)
 {
+	if (no_duration(type)) {
+		tide__json_null(j);
+		return;
+	}
 	switch (c->kind) {
 	case INT:
 		tide__json_int(j, c->i);

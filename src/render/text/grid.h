@@ -25,7 +25,8 @@ typedef enum tide_cell {
 	TIDE_CELL_COUNT,     /* plain integer, digits grouped by a thin comma in text: 1,234 */
 	TIDE_CELL_BYTES,     /* integer bytes; text 12.34 MiB */
 	TIDE_CELL_DELTA,     /* signed bytes; text +12.34 MiB */
-	TIDE_CELL_NS,	     /* integer ns; text 1.234 ms */
+	TIDE_CELL_NS,	     /* integer ns, a duration; text 1.234 ms; unknown on an axis of ops */
+	TIDE_CELL_AT,	     /* integer ns, a moment; text 1.234 ms, on an axis of ops: op 1,234 */
 	TIDE_CELL_DELTA_NS,  /* signed ns; text +1.234 ms */
 	TIDE_CELL_PCT,	     /* double; text 12.3 %, JSON 4 decimals */
 	TIDE_CELL_DELTA_PCT, /* the same of a change; text +12.3 % */
@@ -85,6 +86,10 @@ void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j); /* one {
 char *tide__fmt_bytes(char *buf, size_t n, double bytes); /* "12.34 MiB" */
 char *tide__fmt_delta(char *buf, size_t n, double bytes); /* "+12.34 MiB" */
 char *tide__fmt_ns(char *buf, size_t n, double ns);	  /* "1.234 ms" */
+char *tide__fmt_at(char *buf, size_t n, double ns);	  /* the same of a moment; "op 1,234" */
+/* What the model counts whose figures this thread formats next (TIDE_AXIS_*): set by who loads it. */
+void tide__fmt_axis(uint8_t axis);
+bool tide__fmt_by_ops(void);
 char *tide__fmt_count(char *buf, size_t n, int64_t v);	  /* "1,234,567" */
 /* Copy `s` for a terminal: control bytes and invalid UTF-8 become \xNN; at most `width` columns,
  * shortened in the middle with "…" (0 = as long as it is). Returns buf. */

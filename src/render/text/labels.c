@@ -164,11 +164,11 @@ const char *tide__sampled_when(const tide_sampled_device *x, char *buf, size_t n
 	char t[32], since[32];
 	if (tide__sampled_by_own(x))
 		snprintf(buf, n, "between %s and %s as its own counter says",
-			 tide__fmt_ns(since, sizeof since, (double)x->own_since),
-			 tide__fmt_ns(t, sizeof t, (double)x->own_told));
+			 tide__fmt_at(since, sizeof since, (double)x->own_since),
+			 tide__fmt_at(t, sizeof t, (double)x->own_told));
 	else if (x->peak == TIDE_SAMPLED_NONE)
 		snprintf(buf, n, "at -");
 	else
-		snprintf(buf, n, "at %s", tide__fmt_ns(t, sizeof t, (double)x->peak_t));
+		snprintf(buf, n, "at %s", tide__fmt_at(t, sizeof t, (double)x->peak_t));
 	return buf;
 }

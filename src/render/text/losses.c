@@ -86,6 +86,20 @@ static const struct sentence {
 	{ "device_log", "pieces of what the GPU did that could not be read: %s" },
 	{ "paused", "recording was switched off for a while (tidemark ctl), so often: %s" },
 	{ "own_allocator", "the host heap is not here: %s" },
+	{ "tt_ops_without_block",
+	  "operations without a memory state in the log (lost lines?): %s; they are left out" },
+	{ "tt_no_blocks", "the log has no memory states: set TT_RUNTIME_MEMORY_LOG_LEVEL=operation (older "
+			  "builds: setMemoryLogLevel) and use a build with -DTT_RUNTIME_DEBUG=ON" },
+	{ "tt_no_op_lines",
+	  "the log has no operation lines, names come from memory states: set "
+	  "TTMLIR_RUNTIME_LOGGER_LEVEL=DEBUG" },
+	{ "tt_partial_blocks", "memory states of which lines are missing: %s" },
+	{ "tt_cut_lines", "lines of the runtime that end in the middle: %s" },
+	{ "tt_loose_states", "lines of memory states that belong to no operation, left out: %s" },
+	{ "tt_unmatched", "programs and states that fit nothing before them: %s" },
+	{ "tt_unreadable_ops", "operations whose text could not be read: %s" },
+	{ "tt_modules_left_out", "module dumps left out, more than 256 MiB of them: %s" },
+	{ "tt_long_lines", "lines of more than 16 MiB, read in parts: %s" },
 	{ "unreported_devices",
 	  "devices whose allocators report nothing to PyTorch's profiler, so that "
 	  "their allocations are not here: %s" },
@@ -304,6 +318,22 @@ static void put_sampled(const tide_model *m, FILE *out, const tide_style *style)
 	tide__sampled_free(&s);
 }
 
+/* Allocations that the source did not tell of. */
+static void put_basis(const tide_model *m, FILE *out, const tide_style *style)
+{
+	int64_t at = tide__fact_find(m, "alloc.basis");
+	char text[400], line[480];
+	if (at < 0 || !m->facts.text[at].i)
+		return;
+	size_t n;
+	const char *s = tide__text(m, m->facts.text[at], &n);
+	snprintf(line, sizeof line, "note: allocations are %s",
+		 tide__fmt_name(text, sizeof text, s, n, 0));
+	if (!any_loss(m) && from_rings(m) < 0)
+		fputc('\n', out);
+	tide__put_words(out, line, 0, 6, style->width);
+}
+
 void tide__put_losses(const tide_model *m, FILE *out, const tide_style *style)
 {
 	if (any_loss(m) || from_rings(m) >= 0)
@@ -311,6 +341,7 @@ void tide__put_losses(const tide_model *m, FILE *out, const tide_style *style)
 	tide__put_loss_list(out, style, loss_at, m, m->facts.n);
 	put_sampled(m, out, style);
 	put_from_rings(m, out, style);
+	put_basis(m, out, style);
 }
 
 void tide__losses_json(tide_json *j, const tide_model *m)

@@ -56,6 +56,11 @@ void tide__start_json(tide_json *j, const tide_model *m)
 		tide__json_kint(j, "start_wall_ns", m->wall0_ns);
 	else
 		tide__json_knull(j, "start_wall_ns");
+	int64_t basis = tide__fact_find(m, "alloc.basis");
+	if (m->axis != TIDE_AXIS_TIME)
+		tide__json_kstr(j, "time_axis", tide__axis_text(m->axis));
+	if (basis >= 0)
+		tide__json_ktext(j, "alloc_basis", m, m->facts.text[basis]);
 }
 
 void tide__name_cell(tide_grid *g, const tide_model *m, tide_str s)

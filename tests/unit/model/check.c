@@ -64,6 +64,8 @@ static tide_model *sound(void)
 	m->tensors.ndim[t] = 2;
 	tide__push(&m->counters, &tide_counters_desc);
 	tide__table_push(&m->samples, &tide_samples_desc, &row);
+	tide__table_push(&m->pool_states, &tide_pool_states_desc, &row);
+	tide__table_push(&m->documents, &tide_documents_desc, &row);
 	tide__fact_num(m, "fact", 1);
 	return m;
 }

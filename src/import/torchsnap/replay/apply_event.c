@@ -123,6 +123,7 @@ tide_code tide__replay_alloc(replay *r, const struct tide_replay_row *a)
 	t->stream[i] = a->stream;
 	t->role[i] = TIDE_ROLE_UNKNOWN;
 	t->flags[i] = a->flags;
+	t->basis[i] = TIDE_BASIS_EXACT;
 	if (a->flags & TIDE_ALLOC_OVERLAPS)
 		r->odd_bytes += a->size;
 	if (r->odd_bytes > ODD_MAX)

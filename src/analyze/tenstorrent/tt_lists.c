@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Top lists, counts by name and what the peak is made of. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/tenstorrent/tt_impl.h"
+#include "base/mem.h"
+
+static int highest_first(const void *a, const void *b)
+{
+	const tide_tt_row *x = a, *y = b;
+	if (x->value != y->value)
+		return x->value < y->value ? 1 : -1;
+	return (x->op > y->op) - (x->op < y->op);
+}
+
+static uint64_t value_of(const tide_tt *t, const tide_tt_op *o, tide_tt_by by, unsigned pool)
+{
+	tide_mlir_op p;
+	tide_mlir_tensor x;
+	switch (by) {
+	case TIDE_TT_BY_LEVEL:
+		return o->state[pool] ? o->high[pool] : 0;
+	case TIDE_TT_BY_GROWTH:
+		return o->change[pool] != TIDE_TT_UNKNOWN && o->change[pool] > 0 ? (uint64_t)o->change[pool]
+										   : 0;
+	case TIDE_TT_BY_PADDING:
+		return tide__tt_parse(t, o, &p) && tide__tt_result(t, &p, &x) && x.n_dims &&
+				       x.padded > x.bytes
+			       ? x.padded - x.bytes
+			       : 0;
+	}
+	return 0;
+}
+
+tide_tt_row *tide__tt_top(const tide_tt *t, tide_tt_by by, unsigned pool, size_t most, size_t *n)
+{
+	tide_tt_row *v = tide__alloc(t->n + 1, sizeof *v);
+	*n = 0;
+	if (!v)
+		return NULL;
+	for (size_t i = 0; i < t->n; i++) {
+		uint64_t x = value_of(t, &t->ops[i], by, pool);
+		if (x)
+			v[(*n)++] = (tide_tt_row){ x, (uint32_t)i };
+	}
+	if (*n)
+		qsort(v, *n, sizeof *v, highest_first);
+	*n = *n < most ? *n : most;
+	return v;
+}
+
+static int most_first(const void *a, const void *b)
+{
+	const tide_tt_count *x = a, *y = b;
+	if (x->n != y->n)
+		return x->n < y->n ? 1 : -1;
+	return (x->name.i > y->name.i) - (x->name.i < y->name.i);
+}
+
+tide_tt_count *tide__tt_distribution(const tide_tt *t, size_t *n)
+{
+	tide_map rows = { 0 };
+	tide_tt_count *v = NULL;
+	size_t cap = 0;
+	bool ok = true;
+	*n = 0;
+	for (size_t i = 0; ok && i < t->n; i++) {
+		tide_str name = t->m->spans.name[t->ops[i].span];
+		uint32_t row = tide__map_get(&rows, name.i);
+		if (!row) {
+			ok = TIDE_ROOM(v, cap, *n + 1) && tide__map_put(&rows, name.i, (uint32_t)*n + 1);
+			if (!ok)
+				break;
+			v[(*n)++] = (tide_tt_count){ name, 0 };
+			row = (uint32_t)*n;
+		}
+		v[row - 1].n++;
+	}
+	tide__map_free(&rows);
+	if (!ok) {
+		tide__free(v);
+		return NULL;
+	}
+	if (*n)
+		qsort(v, *n, sizeof *v, most_first);
+	return v;
+}
+
+void tide__tt_parts_at_peak(const tide_tt *t, unsigned pool, tide_tt_parts *out)
+{
+	const tide_model *m = t->m;
+	const tide_tt_peak *k = &t->peak[pool];
+	memset(out, 0, sizeof *out);
+	if (!k->state)
+		return;
+	size_t cut = tide__move_from(m, m->pool_states.t[k->state - 1]);
+	for (size_t i = 0; i < cut; i++) {
+		uint32_t a = m->moves.row[i];
+		if (m->allocs.pool[a].i != k->pool)
+			continue;
+		uint64_t *to = m->allocs.flags[a] & TIDE_ALLOC_BEFORE	      ? &out->before
+			       : m->allocs.role[a] == TIDE_ROLE_PARAMETER  ? &out->weights
+			       : m->allocs.role[a] == TIDE_ROLE_ACTIVATION ? &out->activations
+			       : m->allocs.span[a].i			      ? &out->arguments
+									      : &out->other;
+		*to += m->moves.kind[i] == TIDE_MOVE_ALLOC ? m->allocs.size[a] : -m->allocs.size[a];
+	}
+	for (size_t i = cut; i < m->moves.n && m->moves.kind[i] == TIDE_MOVE_ALLOC; i++) {
+		uint32_t a = m->moves.row[i]; /* there before the first block, told by that block */
+		if (!(m->allocs.flags[a] & TIDE_ALLOC_BEFORE) || m->allocs.pool[a].i != k->pool)
+			break;
+		out->before += m->allocs.size[a];
+	}
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Operations with their blocks, what each did, and where memory was highest. One pass over spans, one
+ * over pool states. */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/tenstorrent/tt_impl.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+/* ---- which operations ---- */
+
+enum { KEEP, DEALLOCATE, GET_DEVICE };
+
+static int kind_of(const tide_model *m, uint32_t span)
+{
+	const char *name = tide__text(m, m->spans.name[span], NULL);
+	return strstr(name, "deallocate") || !strcmp(name, "DeallocateOp")   ? DEALLOCATE
+	       : strstr(name, "get_device") || !strcmp(name, "GetDeviceOp") ? GET_DEVICE
+									     : KEEP;
+}
+
+/* The moment from which on operations count. */
+static int64_t begin_of(const tide_model *m, const tide_tt_options *opt)
+{
+	uint32_t runs = 0;
+	for (size_t i = 1; i < m->marks.n; i++) {
+		bool output = m->marks.kind[i] == TIDE_MARK_ANNOTATION &&
+			      !strcmp(tide__text(m, m->marks.name[i], NULL), "output");
+		runs += m->marks.kind[i] == TIDE_MARK_PHASE;
+		if ((opt->skip_warmup && output) ||
+		    (opt->skip_runs && m->marks.kind[i] == TIDE_MARK_PHASE && runs == opt->skip_runs))
+			return m->marks.t[i] + 1;
+	}
+	return 0;
+}
+
+static void read_attrs(const tide_model *m, const keys *k, size_t *at, tide_tt_op *o)
+{
+	const tide_attrs *a = &m->attrs;
+	while (*at < a->n && a->span[*at].i < o->span)
+		++*at;
+	for (; *at < a->n && a->span[*at].i == o->span; ++*at) {
+		uint32_t key = a->key[*at].i;
+		if (key == k->line)
+			o->line = (uint64_t)a->number[*at];
+		else if (key == k->mlir)
+			o->text = a->text[*at];
+		else if (key == k->type)
+			o->type = a->text[*at];
+		else if (key == k->graph)
+			o->graph = a->text[*at];
+		else if (key == k->miss)
+			o->miss = a->number[*at] != 0;
+		else if (key == k->session)
+			o->session = (uint32_t)a->number[*at];
+	}
+}
+
+/* Row + 1 in pool_states of the first state before each span, 0 = none. */
+static uint32_t *first_states(const tide_model *m)
+{
+	uint32_t *first = tide__calloc(m->spans.n, sizeof *first);
+	for (size_t i = m->pool_states.n; first && i > 0; i--)
+		if (m->pool_states.when[i - 1] == TIDE_STATE_BEFORE)
+			first[m->pool_states.span[i - 1].i] = (uint32_t)i;
+	return first;
+}
+
+static unsigned pool_index(const tide_model *m, uint32_t pool)
+{
+	unsigned k = m->pools.kind[pool];
+	return k >= TIDE_POOL_DRAM && k <= TIDE_POOL_TRACE ? k - TIDE_POOL_DRAM : TIDE_TT_POOLS;
+}
+
+static void set_states(const tide_model *m, uint32_t row, tide_tt_op *o)
+{
+	const tide_pool_states *s = &m->pool_states;
+	for (; row <= s->n && s->span[row - 1].i == o->span; row++) {
+		unsigned p = pool_index(m, s->pool[row - 1].i);
+		if (p < TIDE_TT_POOLS && s->when[row - 1] == TIDE_STATE_BEFORE && !o->state[p]) {
+			o->state[p] = row;
+			o->high[p] = s->allocated[row - 1];
+		}
+	}
+}
+
+static bool put_op(tide_tt *t, tide_tt_op o, uint32_t first)
+{
+	if (!first) {
+		if (!TIDE_ROOM(t->skipped, t->cap_skipped, t->n_skipped + 1))
+			return false;
+		t->skipped[t->n_skipped++] = o.span;
+		return true;
+	}
+	if (!TIDE_ROOM(t->ops, t->cap_ops, t->n + 1))
+		return false;
+	set_states(t->m, first, &o);
+	t->ops[t->n++] = o;
+	return true;
+}
+
+static bool list_ops(tide_tt *t, const tide_tt_options *opt)
+{
+	const tide_model *m = t->m;
+	keys k = tide__tt_keys(m);
+	int64_t from = begin_of(m, opt);
+	size_t at = 0;
+	bool ok = true;
+	uint32_t *first = first_states(m);
+	for (uint32_t s = 1; first && ok && s < m->spans.n; s++) {
+		if (m->spans.cat[s] != TIDE_CAT_OP || m->spans.t0[s] < from)
+			continue;
+		uint32_t lane = m->spans.lane[s].i, process = m->lanes.process[lane].i;
+		if (opt->rank >= 0 && m->processes.rank[process] != opt->rank)
+			continue;
+		int kind = kind_of(m, s);
+		t->deallocates += kind == DEALLOCATE;
+		t->get_devices += kind == GET_DEVICE;
+		if (kind != KEEP)
+			continue;
+		tide_tt_op o = { .span = s, .lane = lane, .process = process };
+		for (unsigned p = 0; p < TIDE_TT_POOLS; p++)
+			o.change[p] = TIDE_TT_UNKNOWN;
+		read_attrs(m, &k, &at, &o);
+		ok = put_op(t, o, first[s]);
+	}
+	ok &= first != NULL;
+	tide__free(first);
+	return ok;
+}
+
+/* ---- what each did ---- */
+
+int64_t tide__tt_op_at(const tide_tt *t, uint32_t span)
+{
+	size_t lo = 0, hi = t->n;
+	uint32_t lane = t->m->spans.lane[span].i;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (t->ops[mid].span <= span)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	while (lo > 0 && t->ops[lo - 1].lane != lane)
+		lo--;
+	return (int64_t)lo - 1;
+}
+
+/* The outermost span around one: its program's run. */
+static uint32_t root_of(const tide_model *m, uint32_t span)
+{
+	while (span && m->spans.parent[span].i)
+		span = m->spans.parent[span].i;
+	return span && m->spans.cat[span] == TIDE_CAT_USER ? span : 0;
+}
+
+/* What the change from state a to state b of one pool is charged to: a span, 0 = unknown. */
+static uint32_t charged(const tide_model *m, size_t a, size_t b)
+{
+	const tide_pool_states *s = &m->pool_states;
+	if (s->when[b] == TIDE_STATE_BETWEEN)
+		return 0;
+	if (s->when[a] != TIDE_STATE_BEFORE)
+		return s->when[b] == TIDE_STATE_AFTER	? s->span[b].i
+		       : s->when[b] == TIDE_STATE_BEFORE ? root_of(m, s->span[b].i)
+							 : 0;
+	if (s->when[b] == TIDE_STATE_AFTER)
+		return s->span[a].i;
+	return root_of(m, s->span[a].i) == root_of(m, s->span[b].i) ? s->span[a].i : 0;
+}
+
+static void see_peak(tide_tt *t, unsigned p, size_t row, uint32_t by)
+{
+	const tide_pool_states *s = &t->m->pool_states;
+	tide_tt_peak *k = &t->peak[p];
+	if (k->state && s->allocated[row] <= k->bytes)
+		return;
+	k->bytes = s->allocated[row];
+	k->state = (uint32_t)row + 1;
+	k->span = by;
+	k->op = by ? tide__tt_op_at(t, by) : -1;
+	k->pool = s->pool[row].i;
+}
+
+/* Walk the states of every pool, each with the one before it. */
+static bool changes(tide_tt *t)
+{
+	const tide_model *m = t->m;
+	const tide_pool_states *s = &m->pool_states;
+	size_t *last = tide__calloc(m->pools.n, sizeof *last);
+	uint32_t first_span = t->n ? t->ops[0].span : 0;
+	for (size_t i = 0; last && i < s->n; i++) {
+		uint32_t pool = s->pool[i].i;
+		unsigned p = pool_index(m, pool);
+		size_t was = last[pool];
+		last[pool] = i + 1;
+		if (p == TIDE_TT_POOLS)
+			continue;
+		if (!t->pool_row[p])
+			t->pool_row[p] = pool;
+		uint32_t by = was ? charged(m, was - 1, i) : 0;
+		if (t->n && s->span[i].i >= first_span)
+			see_peak(t, p, i, by);
+		int64_t op = was && s->span[was - 1].i ? tide__tt_op_at(t, s->span[was - 1].i) : -1;
+		if (op < 0)
+			continue;
+		tide_tt_op *o = &t->ops[op];
+		if (by == o->span)
+			o->change[p] = (int64_t)s->allocated[i] - (int64_t)s->allocated[was - 1];
+		if (by && s->allocated[i] > o->high[p])
+			o->high[p] = s->allocated[i];
+	}
+	tide__free(last);
+	return last != NULL;
+}
+
+/* ---- fragmentation ---- */
+
+double tide__tt_fragmentation(const tide_model *m, uint32_t state)
+{
+	const tide_pool_states *s = &m->pool_states;
+	if (!state || !s->free[state - 1] || s->largest[state - 1] == UINT64_MAX)
+		return NAN;
+	double f = 1 - (double)s->largest[state - 1] / (double)s->free[state - 1];
+	return f < 0 ? 0 : f;
+}
+
+static void trend(tide_tt *t, unsigned p)
+{
+	tide_tt_trend *r = &t->trend[p];
+	double sx = 0, sy = 0, sxx = 0, sxy = 0, head = 0, tail = 0;
+	size_t tenth = t->n / 10 ? t->n / 10 : 1, n_head = 0, n_tail = 0;
+	r->most_op = -1;
+	for (size_t i = 0; i < t->n; i++) {
+		double f = tide__tt_fragmentation(t->m, t->ops[i].state[p]), x = (double)i;
+		if (isnan(f))
+			continue;
+		r->n++;
+		sx += x;
+		sy += f;
+		sxx += x * x;
+		sxy += x * f;
+		if (i < tenth) {
+			head += f;
+			n_head++;
+		}
+		if (i + tenth >= t->n) {
+			tail += f;
+			n_tail++;
+		}
+		if (r->most_op < 0 || f > r->most) {
+			r->most = f;
+			r->most_op = (int64_t)i;
+		}
+	}
+	double n = (double)r->n, d = n * sxx - sx * sx;
+	r->mean = r->n ? sy / n : 0;
+	r->slope = d > 0 ? (n * sxy - sx * sy) / d * 1000 : 0;
+	r->first = n_head ? head / (double)n_head : 0;
+	r->last = n_tail ? tail / (double)n_tail : 0;
+}
+
+/* ---- all of it ---- */
+
+void tide__tt_free(tide_tt *t)
+{
+	if (!t)
+		return;
+	tide__free(t->ops);
+	tide__free(t->skipped);
+	tide__free(t->weights);
+	tide__free(t->graphs);
+	tide__free(t->module_of);
+	tide__free(t->load_of);
+	tide__free(t->aliases);
+	tide__free(t);
+}
+
+tide_code tide__tt_find(const tide_model *m, const tide_tt_options *opt, tide_tt **out, tide_error *err)
+{
+	static const tide_tt_options defaults = TIDE_TT_OPTIONS_INIT;
+	tide_tt *t = tide__calloc(1, sizeof *t);
+	*out = NULL;
+	if (!t)
+		return tide__nomem(err);
+	t->m = m;
+	for (unsigned p = 0; p < TIDE_TT_POOLS; p++)
+		t->peak[p].op = -1;
+	for (size_t i = 1; i < m->processes.n; i++)
+		t->n_ranks++;
+	if (!list_ops(t, opt ? opt : &defaults) || !changes(t) || !tide__tt_find_aliases(t) ||
+	    !tide__tt_find_weights(t) || !tide__tt_find_graphs(t)) {
+		tide__tt_free(t);
+		return tide__nomem(err);
+	}
+	for (unsigned p = 0; p < TIDE_TT_POOLS; p++)
+		trend(t, p);
+	*out = t;
+	if (t->n)
+		return TIDE_OK;
+	tide__tt_free(t);
+	*out = NULL;
+	return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+			  "no operation with a memory state: this needs a log of the Tenstorrent runtime "
+			  "with TT_RUNTIME_MEMORY_LOG_LEVEL=operation");
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Arguments of @main in module dumps, which operations use them, and const-eval programs.
+ *
+ * Operands are matched by their SSA name: %arg3 of main is argument 3. Inside a const-eval program
+ * %arg0 is what load_cached was given first. The module is the last one dumped before the operation. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/tenstorrent/tt_impl.h"
+#include "base/mem.h"
+#include "model/strings.h"
+
+/* ---- the signature ---- */
+
+/* The value behind `key` in the attributes of an argument: up to `to`. */
+static tide_slice between(tide_slice s, const char *key, char to)
+{
+	const char *p = memmem(s.s, s.n, key, strlen(key)), *end = s.s + s.n;
+	if (!p)
+		return (tide_slice){ NULL, 0 };
+	p += strlen(key);
+	const char *e = memchr(p, to, (size_t)(end - p));
+	return e ? (tide_slice){ p, (size_t)(e - p) } : (tide_slice){ NULL, 0 };
+}
+
+static bool put_argument(tide_tt *t, tide_slice arg, uint32_t module)
+{
+	const char *colon = memchr(arg.s, ':', arg.n), *end = arg.s + arg.n;
+	tide_mlir_tensor x;
+	if (!colon || arg.s[0] != '%')
+		return true;
+	const char *from = colon + 1;
+	while (from < end && *from == ' ')
+		from++;
+	const char *to = memmem(from, (size_t)(end - from), "> {", 3);
+	tide_slice type = { from, (size_t)((to ? to + 1 : end) - from) };
+	if (!tide__mlir_tensor(type, &x))
+		return true;
+	if (!TIDE_ROOM(t->weights, t->cap_weights, t->n_weights + 1))
+		return false;
+	tide_tt_weight *w = &t->weights[t->n_weights++];
+	*w = (tide_tt_weight){ .ssa = { arg.s, (size_t)(colon - arg.s) },
+			       .shape = x.shape,
+			       .dtype = x.dtype,
+			       .bytes = x.bytes,
+			       .module = module };
+	w->type = between(arg, "argument_type<", '>');
+	w->name = between(arg, "ttir.name = \"", '"');
+	if (!w->name.s)
+		w->name = w->ssa;
+	return true;
+}
+
+/* The argument list of func.func @main. */
+static bool read_signature(tide_tt *t, tide_slice text, uint32_t module)
+{
+	static const char word[] = "func.func @main(";
+	const char *p = memmem(text.s, text.n, word, sizeof word - 1), *end = text.s + text.n;
+	bool ok = true;
+	if (!p)
+		return true;
+	tide_mlir_op f; /* the signature reads like an operation: name(arguments) */
+	p += sizeof "func.func @" - 1;
+	if (!tide__mlir_op(p, (size_t)(end - p), &f))
+		return true;
+	for (tide_slice rest = f.operands, one; ok && tide__mlir_next(&rest, &one);)
+		ok = !one.n || put_argument(t, one, module);
+	return ok;
+}
+
+/* The stage whose dumps have the arguments' names: the first of these that there is. */
+static const char *stage(const tide_model *m)
+{
+	static const char *const kinds[] = { "mlir.shlo_frontend", "mlir.shlo_compiler", "mlir.shlo",
+					     "mlir.ttir", "mlir.ttnn" };
+	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+		for (size_t i = 0; i < m->documents.n; i++)
+			if (!strcmp(tide__text(m, m->documents.kind[i], NULL), kinds[k]))
+				return kinds[k];
+	return NULL;
+}
+
+/* The module of each operation: the last whose dump came before it. Equal dumps are one module. */
+static bool assign_modules(tide_tt *t, const char *kind)
+{
+	const tide_documents *d = &t->m->documents;
+	size_t doc = 0;
+	uint32_t now = 0;
+	uint32_t *first = tide__calloc(d->n + 1, sizeof *first);
+	if (!first)
+		return false;
+	bool ok = true;
+	for (size_t i = 0; ok && i < d->n; i++) {
+		size_t n, same = 0;
+		if (strcmp(tide__text(t->m, d->kind[i], NULL), kind))
+			continue;
+		while (same < i && d->text[same].i != d->text[i].i)
+			same++;
+		const char *s = tide__text(t->m, d->text[i], &n);
+		first[i] = same < i && first[same] ? first[same] : (uint32_t)t->n_weights + 1;
+		if (same == i || !first[same])
+			ok = read_signature(t, (tide_slice){ s, n }, (uint32_t)i);
+	}
+	for (size_t i = 0; ok && i < t->n; i++) {
+		while (doc < d->n && d->t[doc] <= t->m->spans.t0[t->ops[i].span]) {
+			now = first[doc] ? first[doc] : now;
+			doc++;
+		}
+		t->module_of[i] = now <= t->n_weights ? now : 0;
+	}
+	tide__free(first);
+	return ok;
+}
+
+static bool is_load(const tide_tt *t, size_t i)
+{
+	return strstr(tide__tt_name(t, &t->ops[i]), "load_cached") != NULL;
+}
+
+/* A const-eval program is run by the last load_cached of its rank. */
+static bool assign_loads(tide_tt *t)
+{
+	uint32_t *last = tide__calloc(t->m->lanes.n, sizeof *last);
+	for (size_t i = 0; last && i < t->n; i++) {
+		if (is_load(t, i))
+			last[t->ops[i].lane] = (uint32_t)i + 1;
+		else if (t->ops[i].graph.i)
+			t->load_of[i] = last[t->ops[i].lane];
+	}
+	tide__free(last);
+	return last != NULL;
+}
+
+bool tide__tt_find_weights(tide_tt *t)
+{
+	const char *kind = stage(t->m);
+	t->module_of = tide__calloc(t->n + 1, sizeof *t->module_of);
+	t->load_of = tide__calloc(t->n + 1, sizeof *t->load_of);
+	if (!t->module_of || !t->load_of || !assign_loads(t))
+		return false;
+	return !kind || assign_modules(t, kind);
+}
+
+/* ---- who uses them ---- */
+
+bool tide__tt_is_weight(const tide_tt_weight *w)
+{
+	return TIDE_SLICE_IS(w->type, "parameter") || TIDE_SLICE_IS(w->type, "constant");
+}
+
+static tide_slice bare(tide_slice s)
+{
+	while (s.n && (*s.s == '[' || *s.s == ' ')) {
+		s.s++;
+		s.n--;
+	}
+	while (s.n && (s.s[s.n - 1] == ']' || s.s[s.n - 1] == ' '))
+		s.n--;
+	return s;
+}
+
+/* The argument of that name in the module that begins at `first`. */
+static int64_t argument(const tide_tt *t, uint32_t first, tide_slice ssa)
+{
+	if (!first)
+		return -1;
+	for (size_t k = first - 1; k < t->n_weights && t->weights[k].module == t->weights[first - 1].module;
+	     k++)
+		if (t->weights[k].ssa.n == ssa.n && !memcmp(t->weights[k].ssa.s, ssa.s, ssa.n))
+			return (int64_t)k;
+	return -1;
+}
+
+static bool listed(const uint32_t *v, size_t n, uint32_t x)
+{
+	while (n > 0 && v[n - 1] != x)
+		n--;
+	return n > 0;
+}
+
+size_t tide__tt_weights(tide_tt *t, size_t op, uint32_t *out, size_t most)
+{
+	size_t n = 0;
+	tide_mlir_op p;
+	tide_slice ssa, type, inner, one;
+	if (t->ops[op].graph.i) {
+		if (!t->load_of[op])
+			return 0;
+		op = t->load_of[op] - 1;
+	}
+	if (!tide__tt_parse(t, &t->ops[op], &p))
+		return 0;
+	tide_slice types = p.in_types;
+	for (tide_slice rest = p.operands; tide__mlir_next(&rest, &ssa);) {
+		if (ssa.n && *ssa.s == '@')
+			continue;
+		for (inner = bare(ssa); tide__mlir_next(&inner, &one);) {
+			tide_mlir_tensor x;
+			bool typed = tide__mlir_next(&types, &type) && tide__mlir_tensor(type, &x);
+			int64_t k = argument(t, t->module_of[op], one);
+			if (k < 0 || !tide__tt_is_weight(&t->weights[k]))
+				continue;
+			if (typed && (x.shape.n != t->weights[k].shape.n ||
+				      (x.shape.n && memcmp(x.shape.s, t->weights[k].shape.s, x.shape.n)))) {
+				t->ambiguous++;
+				continue;
+			}
+			if (n < most && !listed(out, n, (uint32_t)k))
+				out[n++] = (uint32_t)k;
+		}
+	}
+	return n;
+}
+
+/* ---- const-eval programs ---- */
+
+static int by_name(const void *a, const void *b)
+{
+	const tide_tt_graph *x = a, *y = b;
+	return (x->name.i > y->name.i) - (x->name.i < y->name.i);
+}
+
+static tide_tt_graph *graph(tide_tt *t, tide_map *rows, tide_str name)
+{
+	uint32_t row = tide__map_get(rows, name.i);
+	if (row)
+		return &t->graphs[row - 1];
+	if (!TIDE_ROOM(t->graphs, t->cap_graphs, t->n_graphs + 1) ||
+	    !tide__map_put(rows, name.i, (uint32_t)t->n_graphs + 1))
+		return NULL;
+	t->graphs[t->n_graphs] = (tide_tt_graph){ .name = name };
+	return &t->graphs[t->n_graphs++];
+}
+
+/* What load_cached asks for, if it ever ran: the text after @ is a program's name. */
+static tide_str loaded(const tide_tt *t, const tide_tt_op *o)
+{
+	tide_mlir_op p;
+	tide_slice rest, one;
+	if (!tide__tt_parse(t, o, &p))
+		return (tide_str){ 0 };
+	rest = p.operands;
+	if (!tide__mlir_next(&rest, &one) || one.n < 2 || *one.s != '@')
+		return (tide_str){ 0 };
+	return (tide_str){ tide__strings_find(t->m->strings, one.s + 1, one.n - 1) };
+}
+
+bool tide__tt_find_graphs(tide_tt *t)
+{
+	tide_map rows = { 0 };
+	uint32_t last_parent = 0;
+	bool ok = true;
+	for (size_t i = 0; ok && i < t->n; i++) {
+		const tide_tt_op *o = &t->ops[i];
+		tide_str name = o->graph.i ? o->graph : is_load(t, i) ? loaded(t, o) : (tide_str){ 0 };
+		tide_tt_graph *g = name.i ? graph(t, &rows, name) : NULL;
+		ok = !name.i || g;
+		if (!g)
+			continue;
+		g->loads += !o->graph.i;
+		if (!o->graph.i)
+			continue;
+		g->ops++;
+		g->miss |= o->miss;
+		uint32_t parent = t->m->spans.parent[o->span].i;
+		g->runs += parent != last_parent;
+		last_parent = parent;
+	}
+	for (size_t i = 1; ok && i < t->m->allocs.n; i++) { /* what is still there at the end */
+		uint32_t s = t->m->allocs.span[i].i;
+		int64_t op = s && t->m->allocs.died[i] == TIDE_T_NEVER ? tide__tt_op_at(t, s) : -1;
+		uint32_t row = op >= 0 && t->ops[op].span == s ? tide__map_get(&rows, t->ops[op].graph.i) : 0;
+		if (row && t->m->pools.kind[t->m->allocs.pool[i].i] == TIDE_POOL_DRAM)
+			t->graphs[row - 1].change_all += (int64_t)t->m->allocs.size[i];
+	}
+	if (t->n_graphs)
+		qsort(t->graphs, t->n_graphs, sizeof *t->graphs, by_name);
+	tide__map_free(&rows);
+	return ok;
+}

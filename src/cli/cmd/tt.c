@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* tt: a run on Tenstorrent hardware, from the runtime's log to files and a report. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/outfile.h"
+#include "cli/page.h"
+#include "cli/tt_capture.h"
+#include "cli/tt_check.h"
+#include "render/page/page.h"
+#include "render/report/tt_files.h"
+#include "render/report/tt_report.h"
+#include "render/text/out.h"
+
+enum {
+	O_LOG, O_ANALYZE, O_VISUALIZE, O_FOLDER, O_FORCE, O_JSON, O_MARKDOWN, O_LLM, O_TEXT, O_WARMUP, O_RUNS, O_RANK
+};
+static const tide_option options[] = {
+	[O_LOG] = { "log", 0, TIDE_OPT_FLAG, NULL, "run and keep the log; analyze later" },
+	[O_ANALYZE] = { "analyze", 0, TIDE_OPT_FILE, "LOG", "read a log that is there" },
+	[O_VISUALIZE] = { "visualize", 0, TIDE_OPT_FILE, "DIR", "write the page of a run's folder" },
+	[O_FOLDER] = { "output-dir", 'o', TIDE_OPT_FILE, "DIR",
+		       "where folders of runs go (default: logs); with --analyze: where files go (default: "
+		       "beside the log)" },
+	[O_FORCE] = { "force", 0, TIDE_OPT_FLAG, NULL, "replace files that are there" },
+	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print the report as JSON" },
+	[O_MARKDOWN] = { "markdown", 0, TIDE_OPT_FLAG, NULL, "print the report as Markdown" },
+	[O_LLM] = { "llm", 0, TIDE_OPT_FLAG, NULL, "the same as --markdown" },
+	[O_TEXT] = { "text", 0, TIDE_OPT_FLAG, NULL, "print the report as text" },
+	[O_WARMUP] = { "skip-warmup", 0, TIDE_OPT_FLAG, NULL,
+		       "leave out everything up to the first \"Got output shape:\"" },
+	[O_RUNS] = { "skip-runs", 0, TIDE_OPT_INT, "N", "leave out the first N runs of programs", .def = "0" },
+	[O_RANK] = { "rank", 0, TIDE_OPT_INT, "N", "only this rank" },
+};
+
+/* ---- names ---- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* "model.py" -> "model"; "model_profile.log" -> "model". */
+static void stem_of(const char *path, char *out, size_t n)
+{
+	snprintf(out, n, "%s", base_name(path));
+	char *dot = strrchr(out, '.');
+	if (dot && dot > out)
+		*dot = 0;
+	size_t k = strlen(out);
+	if (k > 8 && !strcmp(out + k - 8, "_profile"))
+		out[k - 8] = 0;
+}
+
+/* The folder's name without its date and time. */
+static void stem_of_folder(const char *path, char *out, size_t n)
+{
+	char whole[PATH_MAX];
+	snprintf(whole, sizeof whole, "%s", path);
+	size_t k = strlen(whole);
+	while (k > 1 && whole[k - 1] == '/')
+		whole[--k] = 0;
+	char *real = !strcmp(whole, ".") ? realpath(whole, NULL) : NULL;
+	snprintf(out, n, "%s", base_name(real ? real : whole));
+	free(real);
+	for (int i = 0; i < 2; i++) {
+		char *cut = strrchr(out, '_');
+		if (cut && cut > out)
+			*cut = 0;
+	}
+}
+
+static int not_found(const char *what, const char *name)
+{
+	fprintf(tide__cli_errors(), "Error: %s not found: %s\n", what, name);
+	return 1;
+}
+
+/* ---- files ---- */
+
+typedef struct place {
+	char folder[PATH_MAX], stem[256];
+	bool force;
+} place;
+
+static bool path_of(const place *p, const char *end, char *out)
+{
+	return (size_t)snprintf(out, PATH_MAX, "%s/%s%s", p->folder, p->stem, end) < PATH_MAX;
+}
+
+static bool taken(const place *p, const char *end)
+{
+	char path[PATH_MAX];
+	return !path_of(p, end, path) || !access(path, F_OK);
+}
+
+static int refuse(const place *p, const char *end)
+{
+	fprintf(tide__cli_errors(), "Error: %s/%s%s exists; --force replaces it, -o DIR writes elsewhere\n",
+		p->folder, p->stem, end);
+	return 1;
+}
+
+static int write_one(const place *p, const char *end, tide_tt *t,
+		     tide_code (*write)(tide_tt *, FILE *, tide_error *))
+{
+	char path[PATH_MAX];
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_outfile o = { 0 };
+	if (!path_of(p, end, path))
+		return 1;
+	tide_code rc = tide__outfile_open(&o, path, &err);
+	if (rc == TIDE_OK)
+		rc = write(t, o.f, &err);
+	tide_error late = { .offset = TIDE_NO_OFFSET };
+	if (tide__outfile_close(&o, rc == TIDE_OK, &late) != TIDE_OK && rc == TIDE_OK) {
+		rc = TIDE_EIO;
+		err = late;
+	}
+	return rc == TIDE_OK ? 0 : tide__cli_fail(path, &err);
+}
+
+static int write_page(const tide_args *a, const place *p, const tide_model *m)
+{
+	char path[PATH_MAX];
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_outfile o = { 0 };
+	if (!tide__cli_page_built(a))
+		return 0; /* a note says so */
+	if (!path_of(p, "_report.html", path))
+		return 1;
+	if (tide__outfile_open(&o, path, &err) != TIDE_OK)
+		return tide__cli_fail(path, &err);
+	char *files[] = { m->path, NULL };
+	tide_args page = { .cmd = a->cmd, .opt = a->opt, .files = files, .n_files = 1, .out = o.f, .named = path };
+	int rc = tide__cli_page_of(&page, m, NULL);
+	if (tide__outfile_close(&o, rc == 0, &err) != TIDE_OK)
+		rc = tide__cli_fail(path, &err);
+	return rc;
+}
+
+static const struct file {
+	const char *end;
+	tide_code (*write)(tide_tt *, FILE *, tide_error *);
+} files[] = {
+	{ "_memory.json", tide__tt_memory_json },
+	{ "_operations.json", tide__tt_operations_json },
+	{ "_inputs_registry.json", tide__tt_registry_json },
+	{ "_ir.json", tide__tt_ir_json },
+};
+enum { N_FILES = sizeof files / sizeof *files };
+
+static int check_places(const place *p)
+{
+	for (size_t i = 0; i < N_FILES && !p->force; i++)
+		if (taken(p, files[i].end))
+			return refuse(p, files[i].end);
+	return !p->force && taken(p, "_report.html") ? refuse(p, "_report.html") : 0;
+}
+
+static int validate(const tide_args *a, const place *p)
+{
+	char memory[PATH_MAX], ops[PATH_MAX];
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	size_t n, no_shapes;
+	if (!path_of(p, "_memory.json", memory) || !path_of(p, "_operations.json", ops))
+		return 1;
+	if (tide__tt_check(memory, ops, &n, &no_shapes, &err) != TIDE_OK)
+		return tide__cli_fail(memory, &err);
+	fprintf(a->out, "\nValidation passed: %zu operations properly aligned\n", n);
+	if (no_shapes)
+		fprintf(a->out, "Warning: %zu operations have no input/output shapes parsed\n", no_shapes);
+	return 0;
+}
+
+static int write_files(const tide_args *a, const place *p, tide_tt *t)
+{
+	int rc = 0;
+	for (size_t i = 0; i < N_FILES && !rc; i++)
+		rc = write_one(p, files[i].end, t, files[i].write);
+	if (rc)
+		return rc;
+	tide__tt_summary(t, a->out);
+	if (t->ambiguous)
+		fprintf(a->out, "  Arguments that match no weight's shape (ambiguous): %llu\n",
+			(unsigned long long)t->ambiguous);
+	rc = validate(a, p);
+	rc = rc ? rc : write_page(a, p, t->m);
+	if (rc)
+		return rc;
+	fprintf(a->out, "\nGenerated files:\n");
+	for (size_t i = 0; i < N_FILES; i++)
+		fprintf(a->out, "  - %s/%s%s\n", p->folder, p->stem, files[i].end);
+	if (taken(p, "_report.html"))
+		fprintf(a->out, "  - %s/%s_report.html\n", p->folder, p->stem);
+	return 0;
+}
+
+/* ---- a log ---- */
+
+static int no_states(const tide_args *a, const char *log, const tide_model *m, const tide_error *err)
+{
+	bool ops = m && tide__fact_find(m, "loss.tt_no_blocks") >= 0;
+	if (!ops)
+		return tide__cli_fail(log, err);
+	fprintf(tide__cli_errors(),
+		"tidemark tt: %s: %lld operations, but no memory states. Either\n"
+		"  1. the build has no debug support: build tt-xla with -DCMAKE_BUILD_TYPE=Debug "
+		"-DTT_RUNTIME_DEBUG=ON, or\n"
+		"  2. logging is off: export TTXLA_LOGGER_LEVEL=DEBUG TTMLIR_RUNTIME_LOGGER_LEVEL=DEBUG "
+		"TT_RUNTIME_MEMORY_LOG_LEVEL=operation\n"
+		"`tidemark ops %s` shows what ran.\n",
+		log, (long long)(m->facts.number[tide__fact_find(m, "loss.tt_no_blocks")] - 1), log);
+	(void)a;
+	return 1;
+}
+
+static int print_report(const tide_args *a, tide_tt *t, const char *stem)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_code rc;
+	if (a->opt[O_JSON].set) {
+		tide_json j;
+		tide__json_begin(&j, a->out, true);
+		tide__json_object(&j);
+		rc = tide__tt_json(t, &j, &err);
+		tide__start_json(&j, t->m);
+		tide__losses_json(&j, t->m);
+		tide__json_object_end(&j);
+		return rc == TIDE_OK ? tide__cli_json_end(a, &j) : tide__cli_fail(NULL, &err);
+	}
+	rc = a->opt[O_TEXT].set ? tide__tt_print(t, a->out, &a->style, &err)
+				: tide__tt_markdown(t, stem, a->out, &err);
+	return rc == TIDE_OK ? tide__cli_done(a) : tide__cli_fail(NULL, &err);
+}
+
+static bool prints(const tide_args *a)
+{
+	return a->opt[O_JSON].set || a->opt[O_MARKDOWN].set || a->opt[O_LLM].set || a->opt[O_TEXT].set;
+}
+
+static int analyze(const tide_args *a, const char *log, const place *p, bool keep)
+{
+	tide_tt_options o = TIDE_TT_OPTIONS_INIT;
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_tt *t = NULL;
+	o.skip_warmup = a->opt[O_WARMUP].set;
+	o.skip_runs = (uint32_t)a->opt[O_RUNS].num;
+	o.rank = a->opt[O_RANK].set ? a->opt[O_RANK].num : -1;
+	tide_model *m = tide__cli_load(a, log, 0);
+	if (!m)
+		return 1;
+	int rc;
+	if (tide__tt_find(m, &o, &t, &err) != TIDE_OK)
+		rc = no_states(a, log, m, &err);
+	else if (prints(a))
+		rc = print_report(a, t, p->stem);
+	else
+		rc = 0;
+	if (!rc && keep)
+		rc = write_files(a, p, t);
+	if (!rc && keep)
+		tide__cli_losses(a, m);
+	tide__tt_free(t);
+	tide__model_free(m);
+	return rc ? rc : tide__cli_done(a);
+}
+
+/* ---- the four ways ---- */
+
+static int analyze_log(const tide_args *a)
+{
+	const char *log = a->opt[O_ANALYZE].text;
+	place p = { .force = a->opt[O_FORCE].set };
+	bool keep = !prints(a) || a->opt[O_FOLDER].set;
+	if (access(log, F_OK) && strcmp(log, "-"))
+		return not_found("Log file", log);
+	stem_of(log, p.stem, sizeof p.stem);
+	if (a->opt[O_FOLDER].set) {
+		snprintf(p.folder, sizeof p.folder, "%s", a->opt[O_FOLDER].text);
+		if (mkdir(p.folder, 0777) && errno != EEXIST) {
+			tide_error err = { .offset = TIDE_NO_OFFSET };
+			tide__fail_errno(&err, "cannot make the folder");
+			return tide__cli_fail(p.folder, &err);
+		}
+	} else {
+		snprintf(p.folder, sizeof p.folder, "%.*s",
+			 base_name(log) > log ? (int)(base_name(log) - log - 1) : 1,
+			 base_name(log) > log ? log : ".");
+	}
+	int rc = keep ? check_places(&p) : 0;
+	return rc ? rc : analyze(a, log, &p, keep);
+}
+
+static int visualize(const tide_args *a)
+{
+	struct stat st;
+	place p = { .force = a->opt[O_FORCE].set };
+	char log[PATH_MAX];
+	snprintf(p.folder, sizeof p.folder, "%s", a->opt[O_VISUALIZE].text);
+	if (stat(p.folder, &st) || !S_ISDIR(st.st_mode))
+		return not_found("Run directory", p.folder);
+	stem_of_folder(p.folder, p.stem, sizeof p.stem);
+	size_t n = strlen(p.folder);
+	while (n > 1 && p.folder[n - 1] == '/')
+		p.folder[--n] = 0;
+	if (!path_of(&p, "_profile.log", log) || access(log, R_OK))
+		return not_found("Log file", log);
+	if (!p.force && taken(&p, "_report.html"))
+		return refuse(&p, "_report.html");
+	tide_model *m = tide__cli_load(a, log, 0);
+	if (!m)
+		return 1;
+	int rc = write_page(a, &p, m);
+	tide__model_free(m);
+	if (!rc)
+		fprintf(a->out, "Generated: %s/%s_report.html\n", p.folder, p.stem);
+	return rc ? rc : tide__cli_done(a);
+}
+
+/* The script's own program: Python for .py, else itself. */
+static char **command_of(const tide_args *a)
+{
+	char **argv = calloc(a->n_files + 2, sizeof *argv);
+	size_t k = 0, n = strlen(a->files[0]);
+	static char python[] = "python3";
+	char *own = getenv("PYTHON");
+	if (!argv)
+		return NULL;
+	if (n > 3 && !strcmp(a->files[0] + n - 3, ".py"))
+		argv[k++] = own && *own ? own : python;
+	for (size_t i = 0; i < a->n_files; i++)
+		argv[k++] = a->files[i];
+	return argv;
+}
+
+static int later(const tide_args *a, const place *p)
+{
+	fprintf(a->out,
+		"\nLog file: %s/%s_profile.log\n\nTo analyze later, run:\n  tidemark tt --analyze "
+		"%s/%s_profile.log\n\nTo visualize later, run:\n  tidemark tt --visualize %s\n",
+		p->folder, p->stem, p->folder, p->stem, p->folder);
+	return tide__cli_done(a);
+}
+
+static int run_script(const tide_args *a)
+{
+	place p = { .force = true };
+	char log[PATH_MAX], times[PATH_MAX];
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	int status = 0;
+	if (access(a->files[0], F_OK))
+		return not_found("Script", a->files[0]);
+	stem_of(a->files[0], p.stem, sizeof p.stem);
+	const char *base = a->opt[O_FOLDER].set ? a->opt[O_FOLDER].text : "logs";
+	if (tide__tt_folder(base, p.stem, p.folder, sizeof p.folder, &err) != TIDE_OK)
+		return tide__cli_fail(NULL, &err);
+	if (!path_of(&p, "_profile.log", log) || !path_of(&p, "_profile.times", times))
+		return tide__cli_usage(a, "the path is too long");
+	char **argv = command_of(a);
+	tide_code rc = argv ? tide__tt_capture(argv, log, times, &status, &err) : tide__nomem(&err);
+	free(argv);
+	if (rc != TIDE_OK)
+		return tide__cli_fail(log, &err);
+	if (status)
+		fprintf(tide__cli_errors(), "Warning: Script exited with code %d\n", status);
+	int end = a->opt[O_LOG].set ? later(a, &p) : analyze(a, log, &p, true);
+	return status ? status : end;
+}
+
+static int run(const tide_args *a)
+{
+	if (a->opt[O_ANALYZE].set)
+		return analyze_log(a);
+	if (a->opt[O_VISUALIZE].set)
+		return visualize(a);
+	if (a->n_files)
+		return run_script(a);
+	tide__help_command(a->cmd, a->out, 0);
+	return tide__cli_done(a) ? 1 : 1;
+}
+
+const tide_command tide__cmd_tt = {
+	.name = "tt",
+	.usage = "[--log] SCRIPT [ARGUMENT]... | --analyze LOG | --visualize DIR",
+	.summary = "run on Tenstorrent hardware and report memory op by op",
+	.help = "Runs the script (Python for .py) with the runtime's logging of memory turned on, shows what "
+		"it prints as it comes, and writes into logs/SCRIPT_YYYYMMDD_HHMMSS: the log, "
+		"SCRIPT_memory.json and SCRIPT_operations.json (the nth element of both is the same "
+		"operation), SCRIPT_inputs_registry.json, SCRIPT_ir.json and SCRIPT_report.html. The exit "
+		"status is the script's. The runtime must be a debug build (-DTT_RUNTIME_DEBUG=ON). Memory is "
+		"printed before an operation runs: the change up to the next state is charged to it. Every "
+		"other command reads the log, too.",
+	TIDE_COMMAND_OPTIONS(options),
+	.min_files = 0,
+	.max_files = SIZE_MAX,
+	.wants = "script",
+	.rest = true,
+	.run = run,
+	.own_output = true,
+};

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The end of the log: what is open ends, lives become allocations and moves in order of time, marks
+ * find their place among moves, counts become facts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "import/tenstorrent/ttlog_impl.h"
+#include "model/mergesort.h"
+
+/* ---- what is open ---- */
+
+static bool close_ranks(ttlog *x)
+{
+	bool ok = true;
+	for (size_t i = 0; ok && i < x->n_ranks; i++) {
+		tt_rank *r = &x->ranks[i];
+		ok = tide__ttlog_settle_rank(x, r) && tide__ttlog_dump_end(x, r);
+		int64_t t = tide__ttlog_between(x);
+		for (; ok && r->depth; r->depth--) {
+			uint32_t s = r->stack[r->depth - 1].span;
+			x->m->spans.t1[s] = t > x->m->spans.t1[s] ? t : x->m->spans.t1[s];
+			x->m->spans.flags[s] |= TIDE_SPAN_OPEN;
+		}
+	}
+	return ok;
+}
+
+/* ---- operations without a block leave the axis ---- */
+
+/* Times of an axis on which only operations with a block count; others fall to the end of the one
+ * before. Order stays. */
+static int64_t squeeze(const uint32_t *before, const uint8_t *kept, size_t n, int64_t t)
+{
+	size_t i = (size_t)(t / TIDE_OP_NS);
+	if (t < 0 || i >= n)
+		return t < 0 ? t : (int64_t)before[n] * TIDE_OP_NS;
+	int64_t at = (int64_t)before[i] * TIDE_OP_NS;
+	return kept[i] ? at + t % TIDE_OP_NS : at ? at - 1 : 0;
+}
+
+static bool squeeze_all(ttlog *x)
+{
+	tide_model *m = x->m;
+	size_t n = x->n_ops;
+	if (!x->skipped || !x->blocks)
+		return true;
+	uint32_t *before = tide__alloc(n + 1, sizeof *before), k = 0;
+	if (!before)
+		return tide__ttlog_nomem(x);
+	for (size_t i = 0; i < n; i++) {
+		before[i] = k;
+		k += x->kept[i];
+	}
+	before[n] = k;
+#define EACH(count, column)                                                                        \
+	for (size_t i = 0; i < (count); i++)                                                       \
+		if ((column) != TIDE_T_NEVER)                                                      \
+	(column) = squeeze(before, x->kept, n, (column))
+	EACH(m->spans.n, m->spans.t0[i]);
+	EACH(m->spans.n, m->spans.t1[i]);
+	EACH(m->pool_states.n, m->pool_states.t[i]);
+	EACH(m->documents.n, m->documents.t[i]);
+	EACH(x->n_marks, x->marks[i].t);
+	EACH(x->n_lives, x->lives[i].born);
+	EACH(x->n_lives, x->lives[i].died);
+#undef EACH
+	x->n_ops = k;
+	tide__free(before);
+	return true;
+}
+
+/* ---- allocations ---- */
+
+static bool born_first(const void *ctx, uint32_t a, uint32_t b)
+{
+	const tt_life *l = ctx;
+	return l[a].born != l[b].born ? l[a].born < l[b].born : l[a].seq_born < l[b].seq_born;
+}
+
+static bool died_first(const void *ctx, uint32_t a, uint32_t b)
+{
+	const tt_life *l = ctx;
+	return l[a].died != l[b].died ? l[a].died < l[b].died : l[a].seq_died < l[b].seq_died;
+}
+
+static bool put_tensor(ttlog *x, const tt_life *l, uint32_t alloc)
+{
+	tide_tensors *t = &x->m->tensors;
+	const tt_op *o = &x->ops[l->op - 1];
+	uint32_t row = tide__push(t, &tide_tensors_desc);
+	if (!row)
+		return tide__ttlog_nomem(x);
+	t->alloc[row].i = alloc;
+	t->dims[row] = o->tensor_dims;
+	t->ndim[row] = o->n_dims;
+	t->dtype[row] = o->dtype;
+	t->name[row] = o->result;
+	t->role[row] = l->role;
+	t->requires_grad[row] = 2;
+	return true;
+}
+
+/* Addresses are not known: each gets its own. */
+static bool put_alloc(ttlog *x, const tt_life *l, uint64_t *next)
+{
+	tide_allocs *a = &x->m->allocs;
+	uint32_t row = tide__push(a, &tide_allocs_desc);
+	if (!row)
+		return tide__ttlog_nomem(x);
+	a->addr[row] = *next;
+	*next += l->size < UINT64_MAX / 2 - *next ? l->size : 0; /* more than 2^63 is refused later */
+	a->size[row] = a->requested[row] = l->size;
+	a->born[row] = l->born;
+	a->died[row] = l->died;
+	a->pool[row].i = l->pool;
+	a->span[row].i = l->span;
+	a->free_span[row].i = l->free_span;
+	a->lane[row].i = l->lane;
+	a->role[row] = l->role;
+	a->basis[row] = TIDE_BASIS_INFERRED;
+	a->flags[row] = l->flags;
+	return !l->op || put_tensor(x, l, row);
+}
+
+static bool put_move(ttlog *x, uint32_t row, uint8_t kind)
+{
+	size_t at;
+	if (!tide__table_push(&x->m->moves, &tide_moves_desc, &at))
+		return tide__ttlog_nomem(x);
+	x->m->moves.row[at] = row;
+	x->m->moves.kind[at] = kind;
+	return true;
+}
+
+/* Births and deaths, each in order, merged. */
+static bool put_moves(ttlog *x, const uint32_t *births, size_t n, const uint32_t *deaths, size_t n_deaths)
+{
+	const tt_life *l = x->lives;
+	bool ok = true;
+	uint32_t *row_of = tide__alloc(x->n_lives + 1, sizeof *row_of);
+	if (!row_of)
+		return tide__ttlog_nomem(x);
+	for (size_t i = 0; i < n; i++)
+		row_of[births[i]] = (uint32_t)i + 1;
+	for (size_t i = 0, d = 0; ok && (i < n || d < n_deaths);) {
+		bool birth = d == n_deaths ||
+			     (i < n && (l[births[i]].born < l[deaths[d]].died ||
+					(l[births[i]].born == l[deaths[d]].died &&
+					 l[births[i]].seq_born < l[deaths[d]].seq_died)));
+		ok = birth ? put_move(x, row_of[births[i]], TIDE_MOVE_ALLOC)
+			   : put_move(x, row_of[deaths[d]], TIDE_MOVE_FREE);
+		i += birth;
+		d += !birth;
+	}
+	tide__free(row_of);
+	return ok;
+}
+
+static bool allocations(ttlog *x)
+{
+	size_t n = x->n_lives ? x->n_lives - 1 : 0, dead = 0;
+	uint64_t next = 1 << 20;
+	if (!n)
+		return true;
+	uint32_t *births = tide__alloc(n, sizeof *births), *deaths = tide__alloc(n, sizeof *deaths),
+		 *tmp = tide__alloc(n, sizeof *tmp);
+	bool ok = births && deaths && tmp;
+	for (size_t i = 0; ok && i < n; i++) {
+		births[i] = (uint32_t)i + 1;
+		if (x->lives[i + 1].died != TIDE_T_NEVER)
+			deaths[dead++] = (uint32_t)i + 1;
+	}
+	if (ok) {
+		tide__order(births, tmp, n, born_first, x->lives);
+		tide__order(deaths, tmp, dead, died_first, x->lives);
+	}
+	for (size_t i = 0; ok && i < n; i++)
+		ok = put_alloc(x, &x->lives[births[i]], &next);
+	ok = ok && put_moves(x, births, n, deaths, dead);
+	tide__free(births);
+	tide__free(deaths);
+	tide__free(tmp);
+	return ok || tide__ttlog_nomem(x);
+}
+
+/* ---- marks, attributes ---- */
+
+static bool marks(ttlog *x)
+{
+	tide_marks *k = &x->m->marks;
+	size_t move = 0;
+	for (size_t i = 0; i < x->n_marks; i++) {
+		const tt_mark *f = &x->marks[i];
+		uint32_t row = tide__push(k, &tide_marks_desc);
+		if (!row)
+			return tide__ttlog_nomem(x);
+		while (move < x->m->moves.n && tide__move_time(x->m, move) <= f->t)
+			move++;
+		k->t[row] = f->t;
+		k->value[row] = f->value;
+		k->extra[row] = f->extra;
+		k->move[row] = move;
+		k->name[row] = f->name;
+		k->text[row] = f->text;
+		k->lane[row].i = f->lane;
+		k->pool[row].i = f->pool;
+		k->kind[row] = f->kind;
+	}
+	return true;
+}
+
+static bool attr_first(const void *ctx, uint32_t a, uint32_t b)
+{
+	const tide_attrs *t = ctx;
+	return t->span[a].i != t->span[b].i ? t->span[a].i < t->span[b].i
+					    : t->key[a].i < t->key[b].i;
+}
+
+/* One rank's are in order; those of several are not. */
+static bool sort_attrs(ttlog *x)
+{
+	tide_attrs *t = &x->m->attrs;
+	if (x->n_ranks < 2 || !t->n || t->n > UINT32_MAX)
+		return true;
+	uint32_t *perm = tide__alloc(t->n, sizeof *perm), *tmp = tide__alloc(t->n, sizeof *tmp);
+	bool ok = perm && tmp;
+	for (size_t i = 0; ok && i < t->n; i++)
+		perm[i] = (uint32_t)i;
+	if (ok) {
+		tide__order(perm, tmp, t->n, attr_first, t);
+		ok = tide__table_permute(t, &tide_attrs_desc, perm, 0);
+	}
+	tide__free(perm);
+	tide__free(tmp);
+	return ok || tide__ttlog_nomem(x);
+}
+
+/* ---- facts ---- */
+
+static bool facts(ttlog *x)
+{
+	const struct {
+		const char *key;
+		uint64_t n;
+		bool always;
+	} rows[] = {
+		{ "tt.lines", x->line, true },
+		{ "tt.op_lines", x->op_lines, true },
+		{ "tt.blocks", x->blocks, true },
+		{ "tt.deallocates", x->deallocates, true },
+		{ "tt.get_devices", x->get_devices, true },
+		{ "tt.ops_without_block", x->skipped, true },
+		{ "tt.modules", x->dumps, true },
+		{ "loss.tt_ops_without_block", x->blocks ? x->skipped : 0, false },
+		{ "loss.tt_no_blocks", x->blocks ? 0 : x->op_lines + 1, false },
+		{ "loss.tt_no_op_lines", x->op_lines ? 0 : x->blocks + 1, false },
+		{ "loss.tt_partial_blocks", x->partial, false },
+		{ "loss.tt_cut_lines", x->cut, false },
+		{ "loss.tt_loose_states", x->loose, false },
+		{ "loss.tt_unmatched", x->unmatched, false },
+		{ "loss.tt_unreadable_ops", x->unparsed, false },
+		{ "loss.tt_modules_left_out", x->dump_left_out, false },
+		{ "loss.tt_long_lines", x->long_lines, false },
+	};
+	bool ok = true;
+	for (size_t i = 0; ok && i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].n || rows[i].always)
+			ok = tide__fact_num(x->m, rows[i].key, (int64_t)rows[i].n);
+	if (ok && x->blocks)
+		ok = tide__fact_text(x->m, "alloc.basis",
+				     "inferred from states before ops, resolution 0.001 MB per bank");
+	return (ok && tide__fact_text(x->m, "time.axis", tide__axis_text(TIDE_AXIS_OPS))) ||
+	       tide__ttlog_nomem(x);
+}
+
+bool tide__ttlog_finish(ttlog *x)
+{
+	bool ok = close_ranks(x) && squeeze_all(x);
+	x->m->axis = TIDE_AXIS_OPS;
+	x->m->t_end = (int64_t)x->n_ops * TIDE_OP_NS;
+	return ok && allocations(x) && marks(x) && sort_attrs(x) && facts(x);
+}

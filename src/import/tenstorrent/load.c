@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The log as lines, one pass, and how to know one. Plain, gzip or zstd. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "import/source.h"
+#include "import/tenstorrent/ttlog_impl.h"
+
+enum {
+	CHUNK = 1 << 20,
+	LINE_MOST = 16 << 20, /* a longer line is read in parts of this length */
+};
+
+/* ---- lines ---- */
+
+static bool take_line(ttlog *x, const char *s, size_t n)
+{
+	tide_slice rest = { s, n };
+	tt_line l;
+	x->line++;
+	if (!TIDE_ROOM(x->room, x->cap_room, n + 1))
+		return tide__ttlog_nomem(x);
+	for (unsigned part = 0; rest.s && part < 16; part++) {
+		tide_slice now = rest;
+		tide__ttlog_line(now.s, now.n, x->room, &l, &rest);
+		x->cut += l.cut;
+		bool other = l.what == TT_FOREIGN || l.what == TT_OTHER;
+		tt_rank *r = tide__ttlog_rank(x, l.rank, !other);
+		if (!r)
+			return false;
+		if (other) {
+			if (!tide__ttlog_foreign(x, r, &l))
+				return false;
+		} else if (!tide__ttlog_dump_end(x, &x->outside) || !tide__ttlog_dump_end(x, r) || !tide__ttlog_take(x, r, &l)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Whole lines of buf[0 .. n); the bytes they took. `last`: what is left is a line, too. */
+static size_t take_lines(ttlog *x, const char *buf, size_t n, bool last)
+{
+	size_t at = 0;
+	while (at < n && x->rc == TIDE_OK) {
+		const char *nl = memchr(buf + at, '\n', n - at);
+		if (!nl && !last && n - at < LINE_MOST)
+			break;
+		x->long_lines += !nl && !last;
+		size_t k = nl ? (size_t)(nl - buf) - at : n - at;
+		if (!take_line(x, buf + at, k))
+			break;
+		at += k + (nl != NULL);
+	}
+	return at;
+}
+
+static tide_code read_all(ttlog *x, tide_source *src, const tide_load_options *opt)
+{
+	char *buf = NULL;
+	size_t cap = 0, n = 0, got = 0, room;
+	tide_code rc = TIDE_OK;
+	do {
+		if (!TIDE_ROOM(buf, cap, n + CHUNK)) {
+			rc = tide__nomem(x->err);
+			break;
+		}
+		room = cap - n;
+		rc = tide__source_read(src, buf + n, room, &got, x->err);
+		n += got;
+		size_t used = take_lines(x, buf, n, got < room);
+		rc = x->rc ? x->rc : rc;
+		memmove(buf, buf + used, n - used);
+		n -= used;
+		if (opt->progress)
+			opt->progress(opt->user, tide__source_consumed(src), tide__source_size(src));
+	} while (rc == TIDE_OK && got == room);
+	tide__free(buf);
+	return rc;
+}
+
+/* ---- all of it ---- */
+
+static bool begin(ttlog *x)
+{
+	tide_str *const keys[] = { &x->k_line, &x->k_mlir, &x->k_type, &x->k_graph, &x->k_miss,
+				   &x->k_session };
+	static const char *const names[] = { "line",	   "mlir",	 "op_type",
+					     "const_eval", "cache_miss", "session" };
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (!(*keys[i] = tide__str(x->m, names[i])).i)
+			return tide__ttlog_nomem(x);
+	return true;
+}
+
+static void end(ttlog *x)
+{
+	for (size_t i = 0; i < x->n_ranks; i++) {
+		tide__free(x->ranks[i].stack);
+		tide__free(x->ranks[i].dump);
+	}
+	tide__free(x->outside.dump);
+	tide__free(x->ranks);
+	tide__free(x->ops);
+	tide__free(x->lives);
+	tide__free(x->marks);
+	tide__free(x->room);
+	tide__free(x->kept);
+	tide__map_free(&x->op_of);
+	tide__map_free(&x->life_of);
+	tide__map_free(&x->missed);
+	tide__map_free(&x->runs);
+}
+
+static tide_code nothing(tide_error *err)
+{
+	return tide__fail(err, TIDE_EFORMAT, 0,
+			  "no operations and no memory states of the Tenstorrent runtime: it needs a "
+			  "debug build (-DTT_RUNTIME_DEBUG=ON), "
+			  "TTMLIR_RUNTIME_LOGGER_LEVEL=DEBUG and TT_RUNTIME_MEMORY_LOG_LEVEL=operation");
+}
+
+static tide_code import(tide_source *src, const tide_load_options *opt, tide_model *m, tide_error *err)
+{
+	ttlog x = { .m = m, .err = err };
+	tide_code rc = begin(&x) ? read_all(&x, src, opt) : x.rc;
+	if (rc == TIDE_ETRUNC && (x.op_lines || x.blocks)) { /* packed data that end early */
+		rc = TIDE_OK;
+		tide__fact_num(m, "loss.truncated_at", (int64_t)tide__source_consumed(src));
+	}
+	if (rc == TIDE_OK && !x.op_lines && !x.blocks)
+		rc = nothing(err);
+	if (rc == TIDE_OK && !tide__ttlog_finish(&x))
+		rc = x.rc;
+	end(&x);
+	return rc;
+}
+
+tide_code tide__ttlog_import(const char *text, size_t n, tide_model *m, tide_error *err)
+{
+	tide_load_options opt = { 0 };
+	tide_source *src;
+	tide_code rc = tide__source_memory(text, n, 0, &src, err);
+	if (rc == TIDE_OK)
+		rc = import(src, &opt, m, err);
+	tide__source_close(src);
+	return rc;
+}
+
+static tide_code load(const char *path, const tide_load_options *opt, tide_model *m, tide_error *err)
+{
+	tide_source *src;
+	tide_code rc = tide__source_open(path, opt->max_expanded, &src, err);
+	if (rc == TIDE_OK)
+		rc = import(src, opt, m, err);
+	tide__source_close(src);
+	return rc;
+}
+
+/* ---- is it one? ---- */
+
+/* Words that no other trace has at its start. */
+static bool has_marker(const char *s, size_t n)
+{
+	static const char *const words[] = { "memory state: MemoryView{", "Device memory state ",
+					     "Executing operation: ",
+					     "Starting execution of program: " };
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		const char *p = memmem(s, n, words[i], strlen(words[i]));
+		if (p && (i == 0 || memchr(s, '|', n)))
+			return true;
+	}
+	return false;
+}
+
+static int sniff(const uint8_t *head, size_t n)
+{
+	if (memchr(head, 0, n < 64 ? n : 64))
+		return 0;
+	return has_marker((const char *)head, n) ? 60 : 0;
+}
+
+/* Markers may come megabytes into a log: text that nobody knows is searched for them. */
+static bool search(tide_source *src)
+{
+	enum { MOST = 256 << 20, KEEP = 64 };
+	char *buf = tide__alloc(CHUNK + KEEP, 1);
+	size_t keep = 0, got = CHUNK, all = 0;
+	tide_error err;
+	bool found = false;
+	while (buf && !found && got == CHUNK && all < MOST) {
+		if (tide__source_read(src, buf + keep, CHUNK, &got, &err) != TIDE_OK && !got)
+			break;
+		all += got;
+		found = has_marker(buf, keep + got);
+		size_t n = keep + got;
+		keep = n < KEEP ? n : KEEP;
+		memmove(buf, buf + n - keep, keep);
+	}
+	tide__free(buf);
+	return found;
+}
+
+const tide_importer tide__import_ttlog = {
+	.name = "tt-log",
+	.what = "log of the Tenstorrent runtime, plain, gzip or zstd",
+	.sniff = sniff,
+	.search = search,
+	.load = load,
+};

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* What the parts of the importer of Tenstorrent runtime logs hand to each other.
+ *
+ *   load.c     the input in lines, sniffing
+ *   line.c     one line: colours, rank, prefix; which of the runtime's messages it is
+ *   ranks.c    ranks with their process, device, pools and lane; the clock; spans
+ *   ops.c      operations, programs, memory blocks: what follows what on one rank
+ *   lives.c    changes between blocks -> inferred allocations and frees
+ *   modules.c  dumps of MLIR modules, sessions, out-of-memory lines
+ *   finish.c   allocations and moves in order, marks, facts
+ *
+ * A log has no clock. Operation i of the log (deallocate and get_device excepted, all ranks
+ * together, in the order of the lines) begins at i * TIDE_OP_NS; what comes between operations i
+ * and i + 1 has a time between theirs.
+ *
+ * One pass; what is held is the rows of the model. Format: docs/formats/tt-log.md. */
+#ifndef TIDE_IMPORT_TENSTORRENT_TTLOG_IMPL_H
+#define TIDE_IMPORT_TENSTORRENT_TTLOG_IMPL_H
+
+#include "base/mlir.h"
+#include "import/import.h"
+
+enum { TT_DRAM, TT_L1, TT_L1_SMALL, TT_TRACE, TT_POOLS };
+
+/* ---- one line ---- */
+
+typedef enum tt_what {
+	TT_FOREIGN,   /* none of the runtime's messages; may still hold one of modules.c's words */
+	TT_OP,	      /* text: the MLIR op */
+	TT_HEADER,    /* text: operation type, or "submit"; when: TIDE_STATE_* */
+	TT_STATE,     /* state of `pool` */
+	TT_START,     /* text: program */
+	TT_FINISH,    /* text: program */
+	TT_CACHE_HIT, /* text: function */
+	TT_CACHE_MISS,
+	TT_OTHER, /* a message of the runtime that says nothing of memory or operations */
+} tt_what;
+
+typedef struct tt_state { /* of one bank, thousandths of an MB (1024^2 bytes) */
+	uint32_t banks;
+	int64_t total, allocated, free, largest;
+} tt_state;
+
+typedef struct tt_line {
+	tt_what what;
+	tide_slice rank; /* "1,0"; absent without a prefix of MPI */
+	tide_slice text;
+	tide_slice all;	 /* the line without rank and colours */
+	unsigned pool;	 /* TT_STATE */
+	uint8_t when;	 /* TT_HEADER */
+	bool cut;	 /* a message of the runtime that ends in the middle */
+	tt_state state;
+} tt_line;
+
+/* Take a line apart (no newline in it). `room` is for n bytes: colours are removed there. *rest is what
+ * another writer began in the middle of it (to be taken apart next), absent otherwise. */
+void tide__ttlog_line(const char *s, size_t n, char *room, tt_line *out, tide_slice *rest);
+/* "Device DRAM memory state: MemoryView{...}": false where a number is missing. */
+bool tide__ttlog_state(tide_slice text, unsigned *pool, tt_state *out);
+
+/* ---- operations ---- */
+
+enum { TT_KIND_OP, TT_KIND_DEALLOCATE, TT_KIND_GET_DEVICE, TT_KIND_LOAD_CACHED };
+enum { TT_OPERANDS = 8 }; /* operands that are kept, for finding what an op frees */
+
+typedef struct tt_op { /* one text of an operation; texts repeat, this is made once for each */
+	tide_str text, name;
+	tide_str result; /* first SSA name */
+	tide_str operands[TT_OPERANDS];
+	uint32_t tensor_dims, n_dims; /* shape of its first result in model.dims */
+	uint8_t dtype, kind, n_operands, pool; /* pool of its first result, TT_POOLS = another */
+} tt_op;
+
+typedef struct tt_frame { /* an open program, or the load_cached operation that opened one */
+	uint32_t span;
+	uint32_t instance; /* number of this run of a program, for names of values in it */
+	tide_str name;
+	bool program, const_eval;
+} tt_frame;
+
+/* ---- lives ---- */
+
+typedef struct tt_life { /* one inferred allocation */
+	uint64_t size;
+	int64_t born, died;
+	uint64_t seq_born, seq_died; /* order of what has equal times */
+	uint64_t key;		     /* (instance, SSA name) of what it holds, 0 = not known */
+	uint32_t pool, span, free_span, lane;
+	uint32_t op;	     /* in ttlog.ops + 1, 0 = none */
+	uint32_t prev, next; /* list of what is live in its pool, newest first; 0 = end */
+	uint8_t role, flags;
+	bool rest; /* what a smaller free left of it: taken first when a free is larger than expected */
+} tt_life;
+
+typedef struct tt_pool {
+	uint32_t row; /* in model.pools, 0 = not seen yet */
+	uint32_t banks;
+	uint64_t last; /* bytes allocated in one bank at the last block */
+	uint64_t block; /* number of that block, 0 = none yet */
+	uint32_t live, rests; /* heads of lists of lives */
+} tt_pool;
+
+typedef struct tt_owner { /* what a change is charged to */
+	uint32_t span;	   /* 0 = nothing that is known */
+	uint32_t op;	   /* in ttlog.ops + 1, 0 = none */
+	uint32_t instance; /* of the program it is in */
+	uint32_t root;	   /* instance of the outermost program, 0 = none */
+	uint8_t role;
+} tt_owner;
+
+typedef struct tt_rank {
+	tide_str name; /* "1,0", none without MPI */
+	uint32_t process, device, lane;
+	tt_pool pools[TT_POOLS];
+	/* the operation whose block has not come yet, or not all of it */
+	uint32_t op_span;
+	uint32_t op; /* in ttlog.ops + 1; 0 = known from a header only */
+	tide_str op_type;
+	uint64_t op_line;
+	bool op_open;	 /* there is one */
+	bool op_blocked; /* its block came */
+	/* the block that is being read */
+	bool in_block;
+	uint8_t when, have; /* have: bit per pool */
+	tt_state state[TT_POOLS];
+	/* the last whole block */
+	uint64_t blocks;
+	tt_owner owner;	    /* what ran after it; span 0 = not known */
+	uint32_t last_root; /* span of the last outermost program */
+	tt_frame *stack;      /* owned */
+	size_t depth, cap_stack;
+	uint32_t cached_span; /* load_cached that may be followed by its program */
+	/* a module dump that is being read */
+	char *dump; /* owned */
+	size_t n_dump, cap_dump;
+	tide_str stage; /* none = no dump is open */
+} tt_rank;
+
+typedef struct tt_mark { /* becomes a row of marks once moves are there */
+	int64_t t, value, extra;
+	tide_str name, text;
+	uint32_t lane, pool;
+	uint8_t kind;
+} tt_mark;
+
+typedef struct ttlog {
+	tide_model *m;
+	tide_error *err;
+	tide_code rc;	   /* first failure */
+	uint64_t line;	   /* number of the line, from 1 */
+	uint64_t n_ops;	   /* operations that count on the axis */
+	int64_t now;	   /* the clock: never goes back */
+	uint64_t seq;
+	uint32_t instances;
+	tt_rank *ranks; /* owned */
+	size_t n_ranks, cap_ranks;
+	size_t last_rank;
+	tt_rank outside; /* lines before the first rank: module dumps */
+	tt_op *ops; /* owned; by text */
+	size_t n_ops_known, cap_ops;
+	tide_map op_of;	 /* text -> ops + 1 */
+	tt_life *lives;	 /* owned; row 0 unused */
+	size_t n_lives, cap_lives;
+	tide_map life_of; /* key -> life */
+	tide_map missed;  /* function -> 1: its cache was missed */
+	tide_map runs;	  /* outermost program -> times it began */
+	tt_mark *marks;	  /* owned */
+	size_t n_marks, cap_marks;
+	char *room; /* owned: a line without colours */
+	size_t cap_room;
+	uint8_t *kept; /* owned; per operation on the axis: 1 = its block came */
+	size_t cap_kept;
+	uint64_t doc_bytes;
+	tide_str k_line, k_mlir, k_type, k_graph, k_miss, k_session; /* keys of attributes, ascending */
+	uint32_t sessions;
+	uint64_t session_ops; /* n_ops when the last session began */
+	bool session_named;
+	/* counts */
+	uint64_t op_lines, blocks, deallocates, get_devices, skipped, partial, cut, unparsed, loose,
+		unmatched, oom, dumps, dump_left_out, foreign, long_lines;
+} ttlog;
+
+/* Remember that memory is out; false. */
+bool tide__ttlog_nomem(ttlog *x);
+
+/* ---- ranks.c ---- */
+
+/* The rank of a line, made when it is new; NULL on exhaustion. A line without a rank's name belongs to
+ * the rank of the line before; where there is none yet it makes one (`make`), or is outside of all. */
+tt_rank *tide__ttlog_rank(ttlog *x, tide_slice name, bool make);
+/* Row of a pool with its first state; 0 on exhaustion. */
+uint32_t tide__ttlog_pool(ttlog *x, tt_rank *r, unsigned pool, const tt_state *s);
+/* The clock for something between operations. */
+int64_t tide__ttlog_between(ttlog *x);
+/* A span that begins now inside what is open on the rank; 0 on exhaustion. */
+uint32_t tide__ttlog_span(ttlog *x, tt_rank *r, tide_str name, uint8_t cat, int64_t t0, int64_t t1);
+
+/* ---- ops.c: false on exhaustion ---- */
+
+bool tide__ttlog_take(ttlog *x, tt_rank *r, const tt_line *l);
+/* The end of the log, or of what is known of a rank: the block and the operation are done. */
+bool tide__ttlog_settle_rank(ttlog *x, tt_rank *r);
+
+/* ---- lives.c ---- */
+
+/* One bank of the pool has `now` bytes allocated: the change since the block before is charged to
+ * `by`. */
+bool tide__ttlog_change(ttlog *x, tt_rank *r, unsigned pool, uint64_t now, const tt_owner *by);
+
+/* ---- modules.c ---- */
+
+bool tide__ttlog_foreign(ttlog *x, tt_rank *r, const tt_line *l);
+/* Close a dump that a message of the runtime interrupts: nothing is lost by an end that is missing. */
+bool tide__ttlog_dump_end(ttlog *x, tt_rank *r);
+
+/* ---- finish.c ---- */
+
+bool tide__ttlog_finish(ttlog *x);
+
+/* A log of n bytes, for tests. */
+tide_code tide__ttlog_import(const char *text, size_t n, tide_model *m, tide_error *err);
+
+static inline uint64_t tide__ttlog_bytes(int64_t milli)
+{
+	return ((uint64_t)milli * 1048576 + 500) / 1000;
+}
+
+#endif

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Runs of tests/support/tt_emitter.py through `tidemark tt`: what it says is what the emitter did, op by op.
+
+The emitter writes lines as the runtime does (constructed lines) and knows the truth. Figures of a log are
+rounded to 0.001 MB per bank: a state is within half of that, a change within all of it."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TIDEMARK = os.environ["TIDEMARK"]
+EMITTER = pathlib.Path(__file__).resolve().parent.parent / "support" / "tt_emitter.py"
+MB = 1024 * 1024
+STEP = MB / 1000
+BANKS = {"DRAM": 12, "L1": 64, "L1_SMALL": 64, "TRACE": 12}
+fails: list[str] = []
+
+
+def check(ok: bool, what: str) -> None:
+    if not ok:
+        fails.append(what)
+
+
+def run(*args: str, cwd: str | None = None, env: dict | None = None) -> subprocess.CompletedProcess:
+    return subprocess.run([TIDEMARK, *args], cwd=cwd, capture_output=True, text=True, timeout=120, env={**os.environ, **(env or {})}, check=False)
+
+
+def emit(folder: pathlib.Path, name: str, *args: str) -> tuple[pathlib.Path, list]:
+    log, truth = folder / f"{name}_profile.log", folder / f"{name}.truth"
+    with open(log, "w", encoding="utf-8") as f:
+        subprocess.run([sys.executable, str(EMITTER), *args, "--truth", str(truth)], stdout=f, check=True)
+    return log, json.loads(truth.read_text())
+
+
+def files_of(folder: pathlib.Path, name: str) -> tuple[dict, list]:
+    return json.loads((folder / f"{name}_memory.json").read_text()), json.loads((folder / f"{name}_operations.json").read_text())
+
+
+def kept(ops: list) -> list:
+    return [o for o in ops if o["name"] not in ("ttnn.deallocate", "ttnn.get_device")]
+
+
+def last_of_runs(ops: list) -> set[int]:
+    """Positions of the last operation of each run, whose effect only `after submit` tells."""
+    names = [o["name"] for o in ops]
+    starts = [i for i, o in enumerate(ops) if o["name"] == "ttnn.get_device" and not o["const_eval"]]
+    return {i - 1 for i in starts[1:]} | {len(names) - 1}
+
+
+def same_op(o: dict, m: dict, p: dict, what: str) -> None:
+    check(m["op_type"] == o["op_type"] and p["mlir_op"] == m["mlir_op"] == o["name"], f"{what}: name {p['mlir_op']}")
+    check(m["loc"] == p["loc"] == o["loc"], f"{what}: location {m['loc']} {o['loc']}")
+    check(m["const_eval_graph"] == o["const_eval"] and m["const_eval_cache_miss"] == o["miss"], f"{what}: const-eval")
+    for pool, bytes_ in o["before"].items():
+        got = m["memory"][pool]["totalBytesAllocatedPerBank_MB"] * MB
+        check(abs(got - bytes_) <= STEP / 2 + 1, f"{what}: {pool} holds {got}, not {bytes_}")
+        check(m["memory"][pool]["numBanks"] == BANKS[pool], f"{what}: banks")
+
+
+def same_change(o: dict, m: dict, known: bool, what: str) -> None:
+    for pool, before in o["before"].items():
+        got = m["change"][pool]["bytes_per_bank"]
+        if not known:
+            check(got is None, f"{what}: {pool} changed by {got}: nobody knows")
+            continue
+        check(got is not None and abs(got - (o["after"][pool] - before)) <= STEP + 2, f"{what}: {pool} changed by {got}")
+        check(m["change"][pool]["bytes"] == got * BANKS[pool], f"{what}: {pool} of all banks")
+
+
+def one(folder: pathlib.Path, name: str, *args: str) -> None:
+    log, truth = emit(folder, name, *args)
+    r = run("tt", "--analyze", str(log))
+    check(r.returncode == 0, f"{name}: {r.stderr}")
+    memory, ops = files_of(folder, name)
+    check(f"Validation passed: {len(ops)} operations properly aligned" in r.stdout, f"{name}: validation")
+    check(len(memory["operations"]) == len(ops) == memory["metadata"]["total_operations"], f"{name}: lengths")
+    for rank in truth:
+        mine = [i for i, p in enumerate(ops) if p.get("rank", "1,0") == f"1,{rank['rank']}"]
+        rows, last = kept(rank["ops"]), last_of_runs(rank["ops"])
+        check(len(mine) == len(rows), f"{name}: rank {rank['rank']} has {len(mine)} operations, not {len(rows)}")
+        places = [i for i, o in enumerate(rank["ops"]) if o["name"] not in ("ttnn.deallocate", "ttnn.get_device")]
+        for o, i, at in zip(rows, mine, places):
+            same_op(o, memory["operations"][i], ops[i], f"{name}: rank {rank['rank']} op {i}")
+            same_change(o, memory["operations"][i], at not in last or rank["submit"], f"{name}: rank {rank['rank']} op {i}")
+    totals(log, truth, name)
+
+
+def totals(log: pathlib.Path, truth: list, name: str) -> None:
+    """The model: peak and live bytes of every pool of every rank are the emitter's."""
+    got = json.loads(run("memory", str(log), "--json").stdout)
+    for rank in truth:
+        device = next((d for d in got["devices"] if d["device"] == f"tt:{rank['rank']}"), None)
+        check(device is not None, f"{name}: no device {rank['rank']}")
+        for pool in device["pools"] if device else []:
+            high = max(max(o["before"][pool["pool"]], o["after"][pool["pool"]] if rank["submit"] or i + 1 < len(rank["ops"]) else 0) for i, o in enumerate(rank["ops"]))
+            check(abs(pool["peak_bytes"] / BANKS[pool["pool"]] - high) <= STEP / 2 + 1, f"{name}: peak of {pool['pool']} is {pool['peak_bytes']}, not {high}")
+
+
+def text_of(folder: pathlib.Path, name: str, text: str) -> pathlib.Path:
+    path = folder / f"{name}_profile.log"
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    return path
+
+
+def defects(d: pathlib.Path) -> None:
+    """Rows of the reference's table that the comparison above does not show."""
+    log, truth = emit(d, "defect", "--noise", "0.3", "--colour", "--level", "DEBUG", "--small", " ")
+    rep = json.loads(run("tt", "--analyze", str(log), "--json").stdout)
+    rows = truth[0]["ops"]
+    growers = {g["index"]: g for g in rep["top_growers_dram"]}
+    best = max(range(len(kept(rows))), key=lambda i: kept(rows)[i]["after"]["DRAM"] - kept(rows)[i]["before"]["DRAM"])
+    check(best in growers and rep["operations"] == len(kept(rows)), "1, 4: a rise is the op's that ran; foreign lines lose nothing")
+    peak = next(p for p in rep["peaks"] if p["pool"] == "DRAM")
+    check(abs(peak["peak_bytes_per_bank"] - max(o["before"]["DRAM"] for o in rows)) <= STEP, "2: blocks of deallocates count for the peak")
+    check(all(o["name"] != "ttnn.deallocate" for o in kept(rows)), "2: but are no operations")
+    check(peak["peak_bytes"] == 12 * peak["peak_bytes_per_bank"], "6: per bank and of all banks")
+    check(0 <= peak["fragmentation_pct"] <= 100 and len(rep["fragmentation"]) >= 3, "5: fragmentation")
+    (d / "s").mkdir()
+    memory, ops = (run("tt", "--analyze", str(log), "-o", str(d / "s")), files_of(d / "s", "defect"))[1]
+    matmul = next(o for o in ops if o["mlir_op"] == "ttnn.matmul")
+    check(matmul["attributes"].endswith("transpose_a = false") and "{in = {a = 1}}" in matmul["attributes"], "8: attributes nest")
+    b8 = next(o for o in ops if (o["output_layout_info"] or {}).get("tile_dtype") == "bfp_bf8")["output_layout_info"]
+    check(b8["padded_bytes"] == b8["memref_shape"][0] * b8["memref_shape"][1] * 1088, "9: a tile of bfp8 has 1088 bytes")
+    names = [w["name"] for o in ops if o["mlir_op"] == "ttcore.load_cached" for w in o["weights"]]
+    check(names[:6] == [f"layer{i}.{w}" for i in range(3) for w in ("weight", "bias")], f"10: weights by argument: {names[:6]}")
+    page = (d / "s" / "defect_report.html").read_text(encoding="utf-8")
+    check("http://" not in page.replace("http://www.w3.org", "") and "src=\"http" not in page, "13: the page loads nothing")
+    log4, _ = emit(d, "four", "--ranks", "4")
+    check(json.loads(run("tt", "--analyze", str(log4), "--json").stdout)["ranks"] == 4, "7: four ranks")
+    only = json.loads(run("tt", "--analyze", str(log4), "--json", "--rank", "2").stdout)
+    check(only["operations"] * 4 == json.loads(run("tt", "--analyze", str(log4), "--json").stdout)["operations"], "7: one of them")
+    runs, _ = emit(d, "runs", "--runs", "4")
+    check("not" not in run("leaks", str(runs)).stdout.split("\n", maxsplit=1)[0] or run("leaks", str(runs)).returncode == 0, "14: leaks")
+    r = run("diff", str(runs), str(runs), "--fail-if", "peak>+0%")
+    check(r.returncode == 0, f"14: a log is not larger than itself: {r.stderr}{r.stdout[-200:]}")
+    r = run("diff", str(log), str(log4), "--fail-if", "peak>+0%")
+    check(r.returncode in (0, 3), f"14: comparing: {r.returncode} {r.stderr}")
+    last = json.loads(run("tt", "--analyze", str(runs), "--json", "--skip-warmup").stdout)
+    all_ = json.loads(run("tt", "--analyze", str(runs), "--json").stdout)
+    check(last["operations"] < all_["operations"], "warm-up runs can be left out")
+
+
+def damaged(d: pathlib.Path) -> None:
+    log, _ = emit(d, "whole")
+    text = log.read_text(encoding="utf-8")
+    lines = text.split("\n")
+    n = json.loads(run("tt", "--analyze", str(log), "--json").stdout)["operations"]
+    cut = run("tt", "--analyze", str(text_of(d, "cut", text[: len(text) * 2 // 3])), "--json")
+    got = json.loads(cut.stdout)
+    check(0 < got["operations"] < n, "cut in the middle")
+    none = run("tt", "--analyze", str(text_of(d, "none", "\n".join(x for x in lines if "memory state" not in x))))
+    check(none.returncode == 1 and "TT_RUNTIME_MEMORY_LOG_LEVEL" in none.stderr, f"no memory states: {none.stderr}")
+    noop = run("tt", "--analyze", str(text_of(d, "noop", "\n".join(x for x in lines if "Executing operation" not in x))), "--json")
+    check(json.loads(noop.stdout)["operations"] == n and "tt_no_op_lines" in json.loads(noop.stdout)["losses"], "no op lines")
+    lost = [x for i, x in enumerate(lines) if i % 17]
+    got = json.loads(run("tt", "--analyze", str(text_of(d, "lost", "\n".join(lost))), "--json").stdout)
+    check(n * 0.7 < got["operations"] <= n and got["losses"], f"lost lines: {got['operations']} of {n}")
+    junk = text[:4000] + "\0\1\2\udcff\udcfe" * 500 + "\n" + text[4000:]
+    got = json.loads(run("tt", "--analyze", str(text_of(d, "junk", junk)), "--json").stdout)
+    check(got["operations"] >= n - 2, "binary junk")
+    two, truth = emit(d, "two", "--ranks", "2")
+    t = two.read_text(encoding="utf-8").split("\n")
+    mid = [a[: len(a) // 2] + b if i % 40 == 5 and "Executing" in a else a for i, (a, b) in enumerate(zip(t, t[1:] + [""]))]
+    r = run("tt", "--analyze", str(text_of(d, "mid", "\n".join(mid))), "--json")
+    check(r.returncode == 0 and json.loads(r.stdout)["ranks"] == 2, f"two ranks interleaved mid-line: {r.stderr}")
+    other = run("tt", "--analyze", str(text_of(d, "other", "hello\n" * 20000)))
+    check(other.returncode == 1 and other.stderr.count("\n") == 1, f"another text: {other.stderr}")
+    late = run("peak", str(text_of(d, "late", "x" * 79 + "\n" + "foreign line of a log\n" * 200000 + text)), "--json")
+    check(late.returncode == 0 and json.loads(late.stdout)["peak_bytes"] > 0, f"markers megabytes into the file: {late.stderr}")
+    forced = run("memory", str(log), "--format", "tt-log")
+    check(forced.returncode == 0 and run("memory", str(log), "--format", "kineto").returncode == 1, "--format")
+
+
+def capture(d: pathlib.Path) -> None:
+    script = d / "my model.py"
+    script.write_text(f"import os,sys,subprocess\nprint(os.environ['TTMLIR_RUNTIME_LOGGER_LEVEL'], os.environ['TT_RUNTIME_MEMORY_LOG_LEVEL'], file=sys.stderr)\n"
+                      f"sys.exit(subprocess.call([sys.executable, {str(EMITTER)!r}, *sys.argv[1:]]))\n")
+    env = {"PYTHON": sys.executable}
+    r = run("tt", "-o", "out", str(script), "--runs", "1", "--exit", "7", cwd=str(d), env=env)
+    check(r.returncode == 7 and "Warning: Script exited with code 7" in r.stderr, f"11: its status: {r.returncode} {r.stderr}")
+    check("DEBUG operation" in r.stdout and "Executing operation" in r.stdout, "its output comes through")
+    for _ in range(3):
+        r = run("tt", "--log", "-o", "out", str(script), "--runs", "1", cwd=str(d), env=env)
+        check(r.returncode == 0 and "To analyze later, run:" in r.stdout and "To visualize later, run:" in r.stdout, f"--log: {r.stderr}")
+    folders = sorted((d / "out").iterdir())
+    check(len(folders) == 4, f"12: a folder for every run, even in one second: {folders}")
+    ends = {p.name[len("my model"):] for p in folders[0].iterdir()}
+    want = {"_profile.log", "_profile.times", "_memory.json", "_operations.json", "_inputs_registry.json", "_ir.json", "_report.html"}
+    check(want <= ends, f"files: {want - ends}")
+    times = (folders[0] / "my model_profile.times").read_text().splitlines()
+    check(all(len(x.split("\t")) == 2 for x in times) and times[0].startswith("0\t"), "receive times")
+    again = folders[-1]
+    check(run("tt", "--analyze", str(again / "my model_profile.log")).returncode == 0, "--analyze")
+    r = run("tt", "--analyze", str(again / "my model_profile.log"))
+    check(r.returncode == 1 and "--force" in r.stderr, "12: --analyze replaces nothing")
+    check(run("tt", "--analyze", str(again / "my model_profile.log"), "--force").returncode == 0, "12: unless told")
+    check(run("tt", "--visualize", str(folders[1])).returncode in (0, 1) and run("tt", "--visualize", str(folders[1]), "--force").returncode == 0, "--visualize")
+    for args, text in ((("--visualize", "no"), "Error: Run directory not found: no"), (("--analyze", "no"), "Error: Log file not found: no"), (("no.py",), "Error: Script not found: no.py")):
+        r = run("tt", *args, cwd=str(d))
+        check(r.returncode == 1 and text in r.stderr, f"{text}: {r.stderr}")
+    check(run("tt").returncode == 1 and "usage" in run("tt").stdout.lower(), "no argument: help, exit 1")
+    md = run("tt", "--analyze", str(again / "my model_profile.log"), "--llm").stdout
+    for part in ("# Memory Profile: my model", "> Peak DRAM: ", "## Configuration", "## Peak Memory", "## Top 10 Memory Consumers (DRAM)", "## Top 10 Padding Overhead", "## Model Weights", "## Operation Distribution"):
+        check(part in md, f"Markdown: {part}")
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as tmp:
+        d = pathlib.Path(tmp)
+        one(d, "plain")
+        one(d, "bare", "--no-submit", "--no-modules", "--layers", "4", "--seed", "3")
+        one(d, "noisy", "--noise", "0.2", "--colour", "--level", "DEBUG", "--small", " ", "--layers", "5", "--batch", "300")
+        one(d, "ranks", "--ranks", "4", "--layers", "4")
+        defects(d)
+        damaged(d)
+        capture(d)
+    for f in fails[:40]:
+        print("FAIL", f)
+    return 1 if fails else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
