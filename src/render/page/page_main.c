@@ -25,6 +25,7 @@ static void identity(tide_json *j, const tide_model *m)
 	tide__json_kstr(j, "file", slash ? slash + 1 : m->path);
 	tide__json_kstr(j, "format", m->format);
 	tide__json_kint(j, "t_end", m->t_end);
+	tide__json_kstr(j, "axis", tide__axis_text(m->axis));
 	tide__json_kint_if(j, "wall0_ns", m->wall_known, m->wall0_ns);
 	tide__json_kuint(j, "spans", m->spans.n - 1);
 	tide__json_kuint(j, "allocs", m->allocs.n - 1);

@@ -30,6 +30,7 @@ tide_page_part tide__page_flame;     /* page_flame.c: four trees, also in order 
 tide_page_part tide__page_critical;  /* page_critical.c: the critical path */
 tide_page_part tide__page_ops;	     /* page_ops.c: ops by name and as a tree */
 tide_page_part tide__page_tables;    /* page_tables.c: phases */
+tide_page_part tide__page_tt;	     /* page_tt.c: a Tenstorrent run, operation by operation */
 tide_page_part tide__page_hta;	     /* page_tables.c: the document of `tidemark hta --json` */
 
 /* Member "cats" of sections about spans. */

@@ -19,7 +19,10 @@ export const host = (d: { device: string }): boolean => /^cpu/.test(d.device);
 export const held = (d: { device: string; reserved_peak: number | null; reserved_source: string | null }): string =>
   d.reserved_peak === null ? (host(d) ? '' : 'reserved unknown') : `${bytes(d.reserved_peak)} reserved at most${d.reserved_source === 'samples' ? ' (sampled)' : ''}`;
 export const delta = (v: number): string => (v > 0 ? '+' : '') + bytes(v);
+/** The trace that is shown counts operations, not time: moments are their numbers. */
+export const axis = { ops: false };
 export const ns = (v: number): string => {
+  if (axis.ops) return `op ${count(Math.floor(v / 1000))}`;
   if (Math.abs(v) >= 60e9) return `${(v / 1e9).toFixed(2)} s`;
   return scale(v, ['ns', 'µs', 'ms', 's'], 1000);
 };

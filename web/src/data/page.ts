@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // Everything the page holds, read once and kept. Sections that a view does not need yet stay packed.
+import { axis } from './format';
 import { signal } from '../signals';
 import { type DiffFlameJson, type FlameJson, loadFlame } from './flame';
 import { type Allocator, loadAllocator } from './allocator';
@@ -48,6 +49,7 @@ export interface MainJson {
   only: string | null; // the one view that the page is for
   format: string;
   t_end: number;
+  axis: string; // "time", or "ops": the source has no clock, a time is 1000 × the number of an operation
   wall0_ns: number | null;
   spans: number;
   allocs: number;
@@ -159,7 +161,7 @@ export const forget = (): void => {
 };
 
 /** Made once for each trace of the page. */
-const once = <T>(make: () => Promise<T>): Getter<T> => {
+export const once = <T>(make: () => Promise<T>): Getter<T> => {
   const kept = new Map<number, Promise<T>>();
   const given = new Map<number, T>();
   const get = () => {
@@ -192,6 +194,7 @@ const single = <T>(make: () => Promise<T>) => {
 
 async function readMain(): Promise<Main> {
   const s = await load<MainJson>('main');
+  axis.ops = s.json.axis === 'ops';
   return { ...s.json, curve: s.column('live'), each: s.column('each'), cpu: s.column('cpu'), gpu: s.column('gpu') };
 }
 

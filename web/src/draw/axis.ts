@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // The axis of time: round steps, labels, grid lines.
+import { axis } from '../data/format';
 import { px } from '../ui/scale';
 import type { Ink } from './colors';
 import { face, upright, word } from './marks';
@@ -10,6 +11,7 @@ export const unit = { ms: false };
 
 /** A tick's label: as many digits as the step needs. */
 export function tickLabel(t: number, step: number, most: number): string {
+  if (axis.ops) return `op ${(t / 1000).toFixed(step < 1000 ? 1 : 0)}`;
   const [one, name] = !unit.ms && most >= 1e9 && step >= 1e6 ? [1e9, 's'] : unit.ms || (most >= 1e6 && step >= 1) ? [1e6, 'ms'] : most >= 1e3 ? [1e3, '\u00b5s'] : [1, 'ns'];
   const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / one) - 1e-9)));
   return `${(t / one).toFixed(digits)} ${name}`;

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Logs of the Tenstorrent runtime: time and memory of `tidemark info`, linear in the log, beside the original parser.
+
+    bench/tt/run.py build/src/tidemark [--mb 64,256,1024] [--original FOLDER] [--original-mb 4]
+
+The log is that of tests/support/tt_emitter.py, many runs of one program, repeated up to the size that is wanted. FOLDER holds
+the package memory_profiler of vkovinicTT/tt-swiss. CPU seconds count: the machine may be busy."""
+import argparse
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ORIGINAL = """
+import sys; sys.path.insert(0, sys.argv[1])
+from memory_profiler.parser import parse_log_file
+parse_log_file(sys.argv[2], '/dev/null', '/dev/null', '/dev/null', '/dev/null')
+"""
+
+
+def generate(path: pathlib.Path, mb: int) -> None:
+    one = subprocess.run([sys.executable, str(ROOT / "tests/support/tt_emitter.py"), "--layers", "40", "--runs", "8", "--colour", "--no-modules"], capture_output=True, check=True).stdout
+    with open(path, "wb") as f:
+        n = 0
+        while n < mb << 20:
+            n += f.write(one)
+
+
+def measure(args: list[str]) -> tuple[float, float, float]:
+    """CPU seconds, wall seconds, MiB at most."""
+    begun = time.monotonic()
+    p = subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = __import__("os").wait4(p.pid, 0)
+    if status:
+        sys.exit(f"{args}: status {status}")
+    return used.ru_utime + used.ru_stime, time.monotonic() - begun, used.ru_maxrss / 1024
+
+
+def main() -> None:
+    p = argparse.ArgumentParser()
+    p.add_argument("program")
+    p.add_argument("--mb", default="64,256")
+    p.add_argument("--original")
+    p.add_argument("--original-mb", type=int, default=4)
+    a = p.parse_args()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    print("| log | CPU | MB/s of CPU | memory |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as tmp:
+        log = pathlib.Path(tmp) / "run.log"
+        for mb in map(int, a.mb.split(",")):
+            generate(log, mb)
+            cpu, _, rss = measure([a.program, "info", str(log)])
+            print(f"| {mb} MB | {cpu:.2f} s | {log.stat().st_size / 1e6 / cpu:.0f} | {rss:.0f} MiB |", flush=True)
+        if a.original:
+            generate(log, a.original_mb)
+            cpu, _, rss = measure([sys.executable, "-c", ORIGINAL, a.original, str(log)])
+            mine, _, own = measure([a.program, "tt", "--analyze", str(log), "--json"])
+            print(f"| {a.original_mb} MB, original | {cpu:.2f} s | {log.stat().st_size / 1e6 / cpu:.1f} | {rss:.0f} MiB |")
+            print(f"| {a.original_mb} MB, `tt --json` | {mine:.2f} s | {log.stat().st_size / 1e6 / mine:.0f} | {own:.0f} MiB |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+// A Tenstorrent run: memory over operations, what each did, and its text. The axis counts operations;
+// no duration is known.
+import { useMemo, useState } from '../../hooks';
+import { byKey, bytes, count, delta, percent } from '../../data/format';
+import { changeOf, getTt, type Row, type Tt } from '../../data/tt';
+import { ink } from '../../draw/colors';
+import { css } from '../../draw/pixels';
+import { keep } from '../../state';
+import { Canvas, type Surface } from '../../ui/canvas';
+import { Choice, Facts, Figure, Legend, Loading, Panel, useData } from '../../ui/parts';
+import { col, type Col, Table } from '../../ui/table';
+
+const poolKey = keep('pool');
+const opKey = keep('op');
+const HEIGHT = 220;
+const LEFT = 78;
+const BLUE = '#0072b2';
+const RED = '#d55e00';
+const GREEN = '#009e73';
+
+const poolOf = (t: Tt): number => {
+  const i = t.json.pools.findIndex((p) => p.name === poolKey.value);
+  return i < 0 ? 0 : i;
+};
+const picked = (): number => (opKey.value === '' ? -1 : Number(opKey.value));
+const pick = (i: number): void => {
+  opKey.value = String(i);
+};
+
+/** The highest of a column over each pixel: no operation is lost by drawing fewer. */
+function perPixel(v: Float64Array, width: number): Float64Array {
+  const out = new Float64Array(width);
+  for (let i = 0; i < v.length; i++) {
+    const from = Math.floor((i * width) / v.length);
+    const to = Math.max(from + 1, Math.ceil(((i + 1) * width) / v.length));
+    for (let x = from; x < to && x < width; x++) if (v[i] > out[x]) out[x] = v[i];
+  }
+  return out;
+}
+
+function label(ctx: CanvasRenderingContext2D, text: string, x: number, y: number, color: string): void {
+  ctx.fillStyle = color;
+  ctx.font = '11px system-ui, sans-serif';
+  ctx.fillText(text, x, y);
+}
+
+/** Two series as areas, a dashed line at the capacity, marks of const-eval operations and of the chosen one. */
+function drawMemory(s: Surface, t: Tt, pool: number, scale: boolean): void {
+  const { ctx, width, height } = s;
+  const room = Math.max(1, width - LEFT);
+  const low = height - 22;
+  const capacity = t.json.pools[pool].capacity;
+  const high = perPixel(t.high[pool], room);
+  const before = perPixel(t.before[pool], room);
+  let top = 1;
+  for (const v of high) if (v > top) top = v;
+  if (scale && capacity) top = Math.max(top, capacity);
+  const y = (v: number) => low - (v / (top * 1.05)) * (low - 8);
+  const pen = ink();
+  ctx.fillStyle = css(pen.back);
+  ctx.fillRect(0, 0, width, height);
+  for (let x = 0; x < room; x++) {
+    ctx.fillStyle = '#e69f00';
+    ctx.fillRect(LEFT + x, y(high[x]), 1, low - y(high[x]));
+    ctx.fillStyle = BLUE;
+    ctx.fillRect(LEFT + x, y(before[x]), 1, low - y(before[x]));
+  }
+  ctx.fillStyle = RED;
+  for (let i = 0; i < t.n; i++) if (t.graph[i]) ctx.fillRect(LEFT + (i / t.n) * room, low + 2, Math.max(1, room / t.n), 3);
+  for (const o of t.json.out_of_memory) {
+    const at = LEFT + (((o.index as number) + 1) / t.n) * room;
+    ctx.fillStyle = RED;
+    ctx.fillRect(at, 4, 2, low - 4);
+    label(ctx, 'out of memory', Math.min(at + 4, width - 80), 14, RED);
+  }
+  if (capacity && capacity <= top * 1.05) {
+    ctx.setLineDash([5, 4]);
+    ctx.strokeStyle = RED;
+    ctx.beginPath();
+    ctx.moveTo(LEFT, y(capacity));
+    ctx.lineTo(width, y(capacity));
+    ctx.stroke();
+    ctx.setLineDash([]);
+    label(ctx, `capacity ${bytes(capacity)}`, LEFT + 4, y(capacity) + 12, RED);
+  }
+  if (picked() >= 0) {
+    ctx.fillStyle = GREEN;
+    ctx.fillRect(LEFT + ((picked() + 0.5) / t.n) * room, 4, 1.5, low - 4);
+  }
+  label(ctx, bytes(top), 4, y(top) + 4, pen.text);
+  label(ctx, '0 B', 4, low, pen.text);
+  label(ctx, 'op 0', LEFT, height - 4, pen.text);
+  label(ctx, `op ${count(t.n)}`, width - 60, height - 4, pen.text);
+}
+
+function drawFragments(s: Surface, t: Tt, pool: number): void {
+  const { ctx, width, height } = s;
+  const room = Math.max(1, width - LEFT);
+  const v = perPixel(t.fragm[pool].map((x) => Math.max(0, x - 1) / 100), room);
+  const pen = ink();
+  let top = 1;
+  for (const x of v) if (x > top) top = x;
+  ctx.fillStyle = css(pen.back);
+  ctx.fillRect(0, 0, width, height);
+  ctx.fillStyle = BLUE;
+  for (let x = 0; x < room; x++) ctx.fillRect(LEFT + x, height - 4 - (v[x] / top) * (height - 12), 1, (v[x] / top) * (height - 12));
+  label(ctx, percent(top), 4, 14, pen.text);
+  label(ctx, '0 %', 4, height - 4, pen.text);
+}
+
+function toOp(e: MouseEvent, n: number): number {
+  const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
+  const x = (e.clientX - box.left - LEFT) / Math.max(1, box.width - LEFT);
+  return Math.max(0, Math.min(n - 1, Math.floor(x * n)));
+}
+
+/** Lines of the module around an operation's own. */
+function IrLines({ t, at }: { t: Tt; at: number }) {
+  const lines = useMemo(() => t.json.ir.split('\n'), [t]);
+  const from = Math.max(0, at - 6);
+  return (
+    <pre class="ir" aria-label="The operation in the ttnn module">
+      {lines.slice(from, at + 5).map((l, i) => (
+        <div key={from + i} class={from + i + 1 === at ? 'here' : ''}>
+          {String(from + i + 1).padStart(6)} {l.length > 400 ? `${l.slice(0, 400)}…` : l}
+        </div>
+      ))}
+    </pre>
+  );
+}
+
+function Details({ t, i }: { t: Tt; i: number }) {
+  const text = t.json.names[t.text[i]] ?? '';
+  const rows = t.json.pools.flatMap((p, k): (readonly [string, string])[] => {
+    const did = changeOf(t.change[k][i]);
+    if (!p.banks || (!t.before[k][i] && !t.high[k][i] && !did)) return [];
+    return [[p.name, `${bytes(t.before[k][i])} per bank before it; it changed ${did === null ? 'by an unknown amount' : `by ${delta(did)} per bank, ${delta(did * p.banks)} in all`}`]];
+  });
+  return (
+    <Panel title={`op ${count(i)}: ${t.json.names[t.name[i]] ?? ''}`}>
+      <Facts rows={[...rows, t.graph[i] > 0 && ['const-eval program', t.json.names[t.graph[i]]], ['line of the log', count(t.line[i])], t.rank[i] >= 0 && ['rank', String(t.rank[i])]]} />
+      {text ? <pre class="ir">{text}</pre> : t.json.texts_left_out && <p>Texts of operations are left out of a page this large; NAME_operations.json has them.</p>}
+      {t.ir[i] > 0 && t.json.ir && <IrLines t={t} at={t.ir[i]} />}
+    </Panel>
+  );
+}
+
+const titles: Record<string, string> = { peak_bytes_per_bank: 'Peak/bank', peak_bytes: 'All banks', capacity_bytes_per_bank: 'Capacity/bank', used_pct: 'Used', fragmentation_pct: 'Fragmentation', index: 'Op#', op: 'Operation', loc: 'Location', input_shapes: 'Inputs', output_shapes: 'Output', bytes_per_bank: 'Per bank', padding_bytes: 'Padding', overhead_pct: 'Overhead', slope_pct_per_1000_ops: 'Per 1000 ops', log_line: 'Line' };
+const title = (key: string): string => titles[key] ?? (key.charAt(0).toUpperCase() + key.slice(1)).replace(/_(bytes|pct)$/, '').replace(/_/g, ' ');
+
+/** A table of the report as it comes; a click on a row chooses its operation. */
+function Report({ name, rows, drop = [] }: { name: string; rows: readonly Row[]; drop?: readonly string[] }) {
+  if (!rows.length) return null;
+  const keys = Object.keys(rows[0]).filter((k) => !drop.includes(k));
+  const cols = keys.map((k): Col<Row> => ({ key: k, title: title(k), value: (r) => r[k] ?? '', text: (r) => byKey(k, r[k]), wide: k === keys[keys.length - 1] }));
+  const first = typeof rows[0][keys[0]] === 'number' ? keys[0] : undefined;
+  return (
+    <Panel title={name}>
+      <Table cols={cols} rows={rows} sort={first} label={name} onPick={(r) => typeof r.index === 'number' && pick(r.index)} compact />
+    </Panel>
+  );
+}
+
+function Ops({ t, pool }: { t: Tt; pool: number }) {
+  const rows = useMemo(() => Array.from({ length: t.n }, (_, i) => i), [t]);
+  const name = (i: number) => t.json.names[t.name[i]] ?? '';
+  const loc = (i: number) => /loc\("([^"]*)"/.exec(t.json.names[t.text[i]] ?? '')?.[1] ?? '';
+  const cols: Col<number>[] = [
+    col('Op#', (i) => i, count),
+    col('Before', (i) => t.before[pool][i], bytes),
+    col('Change', (i) => changeOf(t.change[pool][i]) ?? 0, undefined, { text: (i) => ((d) => (d === null ? '–' : delta(d)))(changeOf(t.change[pool][i])) }),
+    col('Operation', name),
+    col('Location', loc, undefined, { wide: true }),
+    ...(t.json.ranks > 1 ? [col<number>('Rank', (i) => t.rank[i], count)] : []),
+  ];
+  return (
+    <Panel title={`Operations (${t.json.pools[pool].name}, per bank)`}>
+      <Table cols={cols} rows={rows} sort="Op#" ascending label="Operations" onPick={pick} picked={(i) => i === picked()} height={420} />
+    </Panel>
+  );
+}
+
+export function Tenstorrent() {
+  const t = useData(getTt);
+  const [scaled, setScaled] = useState(false);
+  if (!t) return <Loading />;
+  const pool = poolOf(t);
+  const at = picked();
+  const shown = t.json.pools.filter((p) => p.banks > 0);
+  const peak = (name: string) => t.json.peaks.find((p) => p.pool === name);
+  return (
+    <div class="tenstorrent">
+      <div class="figures">
+        {shown.map((p) => (
+          <Figure key={p.name} label={`${p.name} peak`} value={`${bytes((peak(p.name)?.peak_bytes_per_bank as number) ?? 0)}/bank`} sub={`${bytes((peak(p.name)?.peak_bytes as number) ?? 0)} in ${count(p.banks)} banks`} />
+        ))}
+        <Figure label="Operations" value={count(t.n)} sub={t.json.ranks > 1 ? `${t.json.ranks} ranks` : 'deallocates not counted'} />
+        <Figure label="Tile padding" value={percent(t.json.peak_padding_overhead_pct)} sub="of live tensors in DRAM, at most" />
+      </div>
+      <Panel
+        title="Memory over operations, per bank"
+        extra={
+          <>
+            <Choice label="Pool" value={t.json.pools[pool].name} options={shown.map((p) => [p.name, p.name] as const)} onPick={(v) => (poolKey.value = v)} />
+            <Choice label="Scale" value={scaled ? 'capacity' : 'use'} options={[['use', 'scale to use'], ['capacity', 'scale to capacity']]} onPick={(v) => setScaled(v === 'capacity')} />
+          </>
+        }
+      >
+        <div style={{ height: `${HEIGHT}px` }}>
+          <Canvas label={`${t.json.pools[pool].name} allocated over operations`} height={HEIGHT} draw={(s) => drawMemory(s, t, poolOf(t), scaled)} onClick={(e: MouseEvent) => pick(toOp(e, t.n))} />
+        </div>
+        <Legend items={[{ color: BLUE, text: 'allocated before the operation' }, { color: '#e69f00', text: 'highest until the next one' }, { color: RED, text: 'const-eval operations, capacity, out of memory' }, { color: GREEN, text: 'chosen: click a point' }]} />
+      </Panel>
+      {at >= 0 && at < t.n && <Details t={t} i={at} />}
+      <Panel title="Fragmentation over operations: 1 − largest contiguous free / free">
+        <div style={{ height: '90px' }}>
+          <Canvas label="Fragmentation over operations" height={90} draw={(s) => drawFragments(s, t, poolOf(t))} onClick={(e: MouseEvent) => pick(toOp(e, t.n))} />
+        </div>
+      </Panel>
+      <Report name="Peaks, charged to the operation that ran before the state" rows={t.json.peaks} drop={['device', 'attributes', 'log_line']} />
+      <Report name="Weights and activations: DRAM at its peak" rows={t.json.dram_at_peak} />
+      <Report name="Top growers, DRAM" rows={t.json.top_growers_dram} />
+      <Report name="Top growers, L1" rows={t.json.top_growers_l1} />
+      <Report name="Top consumers, DRAM: allocated after the operation" rows={t.json.top_consumers_dram} />
+      <Report name="Fragmentation" rows={t.json.fragmentation} />
+      <Report name="Tile padding" rows={t.json.padding} />
+      <Report name="Const-eval" rows={t.json.const_eval} />
+      <Report name="Out of memory" rows={t.json.out_of_memory} />
+      <Report name="Model weights" rows={t.json.weights} />
+      <Report name="Operations without a memory state, left out" rows={t.json.skipped} />
+      <Ops t={t} pool={pool} />
+    </div>
+  );
+}
