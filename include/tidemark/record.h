@@ -164,6 +164,9 @@ enum {
 /** What the allocation alive at `addr` in `pool` holds. The last description counts; what it leaves unknown (name, role,
  *  requires_grad; dtype and shape together) stays as it was. */
 TIDE_API void tide_tensor(tide_pool pool, uint64_t addr, const tide_tensor_info *info);
+/** What a part of that allocation holds, beginning `offset` bytes in: one of several tensors that share it (a bucket of
+ *  gradients, flattened parameters). The last description of an offset counts, as above. */
+TIDE_API void tide_tensor_view(tide_pool pool, uint64_t addr, uint64_t offset, const tide_tensor_info *info);
 
 /** An allocation failed: `size` bytes asked for (below 2^63), `free_bytes` left (-1 = unknown). */
 TIDE_API void tide_oom(tide_pool pool, uint64_t size, int64_t free_bytes);

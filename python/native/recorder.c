@@ -279,21 +279,26 @@ static int dims_of(PyObject *shape, uint64_t *dims, uint8_t *ndim)
 static PyObject *tensor(PyObject *self, PyObject *args, PyObject *kw)
 {
 	static char *words[] = { "pool", "addr",	  "shape", "dtype",
-				 "role", "requires_grad", "name",  NULL };
+				 "role", "requires_grad", "name",  "offset", NULL };
 	tide_tensor_info info = { .requires_grad = 2 };
 	uint64_t dims[16];
 	unsigned short in;
 	unsigned long long addr;
+	long long offset = -1;
 	PyObject *shape = NULL, *name = NULL;
-	if (!PyArg_ParseTupleAndKeywords(args, kw, "HK|ObbbO", words, &in, &addr, &shape,
-					 &info.dtype, &info.role, &info.requires_grad, &name))
+	if (!PyArg_ParseTupleAndKeywords(args, kw, "HK|ObbbOL", words, &in, &addr, &shape,
+					 &info.dtype, &info.role, &info.requires_grad, &name,
+					 &offset))
 		return NULL;
 	if (shape && shape != Py_None && dims_of(shape, dims, &info.ndim))
 		return NULL;
 	if (name && name != Py_None && name_of(name, &info.name))
 		return NULL;
 	info.shape = dims;
-	tide_tensor(in, addr, &info);
+	if (offset < 0)
+		tide_tensor(in, addr, &info);
+	else
+		tide_tensor_view(in, addr, (uint64_t)offset, &info);
 	Py_RETURN_NONE;
 }
 
@@ -364,7 +369,7 @@ PyMethodDef tide__recorder_methods[] = {
 	{ "alloc", CALL(alloc), METH_FASTCALL, "alloc(pool, addr, size, stream=0)" },
 	{ "free", CALL(free_), METH_FASTCALL, "free(pool, addr)" },
 	{ "tensor", CALL(tensor), METH_VARARGS | METH_KEYWORDS,
-	  "tensor(pool, addr, shape=None, dtype=0, role=0, requires_grad=2, name=None)" },
+	  "tensor(pool, addr, shape=None, dtype=0, role=0, requires_grad=2, name=None, offset=-1)" },
 	{ "mark", mark, METH_VARARGS, "mark(kind, name, value=0)" },
 	{ "counter", counter, METH_VARARGS, "counter(name, value)" },
 	{ "annotate", annotate, METH_VARARGS, "annotate(key, text)" },

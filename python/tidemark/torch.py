@@ -460,8 +460,10 @@ def _describe(tensor: Any, name: str | None = None, role: int = 0) -> None:
     place = _place(tensor)
     pool = pool_of(place[0], place[1]) if place and place[2] and not (place[0] == "cpu" and _borrowed(tensor)) else 0
     if place and pool:
+        bytes_each = tensor.element_size()
+        whole = tensor.numel() * bytes_each >= place[3]  # else one of several that share the storage
         _native.tensor(pool, place[2], tuple(tensor.shape), DTYPES.get(str(tensor.dtype)[6:], 0), role,
-                       int(tensor.requires_grad), name)
+                       int(tensor.requires_grad), name, -1 if whole else tensor.storage_offset() * bytes_each)
 
 
 def label(model: Any = None, optimizer: Any = None) -> None:

@@ -142,6 +142,7 @@ static bool fill(tide_event *e, unsigned tag, const tide_field *f)
 		e->size = f[2].num;
 		break;
 	case TIDE_REC_TENSOR:
+	case TIDE_REC_VIEW:
 		name = f[3].num;
 		if (!fill_tensor(e, f, &kind))
 			return false;
@@ -190,7 +191,7 @@ static int decode_any(tide_cursor *c, tide_event *e)
 			   .pool = c->pool,
 			   .stream = c->stream,
 			   .tag = (uint8_t)tag };
-	bool wanted = t->known && tag <= TIDE_REC_DEVICE_LOG;
+	bool wanted = t->known && tag <= TIDE_REC_VIEW;
 	if (wanted && !fill(e, tag, f)) {
 		c->bad = true;
 		return -1;

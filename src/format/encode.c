@@ -115,6 +115,8 @@ static uint64_t continuations(const tide_ring_slot *s)
 		return 1;
 	case TIDE_REC_TENSOR:
 		return (s->size >> 24 & 0xff) <= 16 ? ((s->size >> 24 & 0xff) + 3) / 4 : UINT64_MAX;
+	case TIDE_REC_VIEW:
+		return (s->size >> 24 & 0xff) <= 16 ? ((s->size >> 24 & 0xff) + 4) / 4 : UINT64_MAX;
 	case TIDE_REC_ANNOTATE:
 	case TIDE_REC_DEVICE_LOG:
 		return s->addr <= 4096 ? (s->addr + 31) / 32 : UINT64_MAX;
@@ -136,10 +138,20 @@ static uint64_t continuations(const tide_ring_slot *s)
 	return UINT64_MAX;
 }
 
+/* The i-th u64 of the continuation slots of slot q. */
+static uint64_t word_of(const tide_ring_slot *slots, uint64_t mask, uint64_t q, unsigned i)
+{
+	uint64_t four[4];
+	memcpy(four, &slots[(q + 1 + i / 4) & mask], sizeof four);
+	return four[i % 4];
+}
+
+/* TENSOR, and VIEW: the same with an offset, which is the first word of its slots and its last field. */
 static void put_tensor(struct memory *m, const tide_ring_slot *s, const tide_ring_slot *slots,
 		       uint64_t mask, uint64_t q)
 {
-	uint8_t *tag = put_tag(m, TIDE_REC_TENSOR, s->ticks);
+	bool view = (s->head & 0xff) == TIDE_REC_VIEW;
+	uint8_t *tag = put_tag(m, (uint8_t)s->head, s->ticks);
 	put_addr(m, tag, s->addr);
 	put_pool(m, tag, s->head >> 8 & 0xfff);
 	put_v(m, s->stack);
@@ -148,11 +160,10 @@ static void put_tensor(struct memory *m, const tide_ring_slot *s, const tide_rin
 	put_v(m, s->size >> 16 & 0xff);
 	unsigned ndim = s->size >> 24 & 0xff;
 	put_v(m, ndim);
-	for (unsigned i = 0; i < ndim; i++) {
-		uint64_t four[4];
-		memcpy(four, &slots[(q + 1 + i / 4) & mask], sizeof four);
-		put_v(m, four[i % 4]);
-	}
+	for (unsigned i = 0; i < ndim; i++)
+		put_v(m, word_of(slots, mask, q, i + view));
+	if (view)
+		put_v(m, word_of(slots, mask, q, 0));
 }
 
 static void put_annotation(struct memory *m, const tide_ring_slot *s, const tide_ring_slot *slots,
@@ -183,6 +194,7 @@ static void put_rare(struct memory *m, const tide_ring_slot *s, const tide_ring_
 		put_pool(m, tag, pool);
 		break;
 	case TIDE_REC_TENSOR:
+	case TIDE_REC_VIEW:
 		put_tensor(m, s, slots, mask, q);
 		break;
 	case TIDE_REC_SAMPLE:

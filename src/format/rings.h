@@ -105,6 +105,7 @@ _Static_assert(sizeof(tide_ring_slot) == 32, "ring slot");
  *   SEG_FREE     a addr, b size
  *   TENSOR       a addr, c name, b: bits 0..7 dtype, 8..15 role, 16..23 requires_grad, 24..31 ndim;
  *                (ndim + 3) / 4 continuations, each four u64 of the shape
+ *   VIEW         as TENSOR; (ndim + 4) / 4 continuations of u64: the offset in bytes, then the shape
  *   SAMPLE       a bits of the double, c counter
  *   MARK         a value (int64), c name, b kind
  *   ANNOTATE     a length in bytes (<= 4096), c key; (a + 31) / 32 continuations with the text

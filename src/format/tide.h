@@ -133,6 +133,8 @@ static inline bool tide__arg_goes_on(uint64_t arg)
 	R(DEPTH, 16, "depth", "tv", "dt,depth")		    /* so many ops are open now */         \
 	R(BEGIN_FULL, 17, "begin_full", "tvvvv", "dt,name,arg,stack,origin") /* with where it comes from */ \
 	R(DEVICE_LOG, 18, "device_log", "ts", "dt,records") /* format/device_log.h */              \
+	R(VIEW, 19, "view", "txpvvvvav", "dt,addr,pool,name,dtype,role,grad,shape,offset") /* a part of the \
+		allocation at addr, `offset` bytes in */                                           \
 	/* definitions: ids are dense from 1 in each kind, defined before use */                   \
 	R(NAME, 32, "name", "vs", "id,text")                                                       \
 	R(FRAME, 33, "frame", "vvvv", "id,function,file,line")                                     \

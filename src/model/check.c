@@ -58,7 +58,8 @@ static const struct range {
 	R(marks, name, STRINGS),	  R(marks, text, STRINGS),
 	R(marks, lane, OF(lanes)),	  R(marks, pool, OF(pools)),
 	R(marks, stack, OF(stacks)),	  R(tensors, alloc, OF(allocs)),
-	R(tensors, name, STRINGS),	  R(flows, from, OF(spans)),
+	R(tensors, name, STRINGS),	  R(views, alloc, OF(allocs)),
+	R(views, name, STRINGS),	  R(flows, from, OF(spans)),
 	R(flows, to, OF(spans)),	  R(attrs, span, OF(spans)),
 	R(attrs, key, STRINGS),		  R(attrs, text, STRINGS),
 	R(facts, key, STRINGS),		  R(facts, text, STRINGS),
@@ -131,6 +132,20 @@ static tide_code check_tensors(const struct check *c)
 		if (t->ndim[i] &&
 		    (t->dims[i] > c->m->n_dims || t->ndim[i] > c->m->n_dims - t->dims[i]))
 			return broken(c, "ids", "tensors", i, "dimensions are out of range");
+	return TIDE_OK;
+}
+
+static tide_code check_views(const struct check *c)
+{
+	const tide_views *v = &c->m->views;
+	for (size_t i = 1; i < v->n; i++) {
+		uint64_t size = c->m->allocs.size[v->alloc[i].i];
+		if (!v->alloc[i].i || v->offset[i] > size || v->bytes[i] > size - v->offset[i])
+			return broken(c, "V1", "views", i, "it is outside its allocation");
+		if (v->ndim[i] &&
+		    (v->dims[i] > c->m->n_dims || v->ndim[i] > c->m->n_dims - v->dims[i]))
+			return broken(c, "ids", "views", i, "dimensions are out of range");
+	}
 	return TIDE_OK;
 }
 
@@ -345,7 +360,7 @@ static tide_code check_links(const struct check *c)
 tide_code tide__model_check(const tide_model *m, tide_error *err)
 {
 	static tide_code (*const checks[])(const struct check *) = {
-		check_none_rows, check_ids,   check_stacks, check_tensors,
+		check_none_rows, check_ids,   check_stacks, check_tensors, check_views,
 		check_spans,	 check_lives, check_moves,  check_all_pairs,
 		check_overlaps,	 check_marks, check_links,  check_pool_states,
 	};

@@ -24,6 +24,8 @@ static const struct {
 	{ "marks", "kind", tide__mark_kind_text },
 	{ "tensors", "dtype", tide__dtype_text },
 	{ "tensors", "role", tide__role_text },
+	{ "views", "dtype", tide__dtype_text },
+	{ "views", "role", tide__role_text },
 	{ "flows", "kind", tide__flow_kind_text },
 };
 

@@ -65,6 +65,9 @@ DESC(tide_marks, marks, TIDE_MARK_COLUMNS, "named moments")
 #define THIS tide_tensors
 DESC(tide_tensors, tensors, TIDE_TENSOR_COLUMNS, "what allocations hold")
 #undef THIS
+#define THIS tide_views
+DESC(tide_views, views, TIDE_VIEW_COLUMNS, "tensors that share an allocation")
+#undef THIS
 #define THIS tide_flows
 DESC(tide_flows, flows, TIDE_FLOW_COLUMNS, "links between spans")
 #undef THIS
@@ -104,6 +107,19 @@ TEXTS(tide__axis_text, TIDE_AXES)
 TEXTS(tide__state_when_text, TIDE_STATE_WHENS)
 #undef X
 #undef TEXTS
+
+unsigned tide__dtype_bytes(unsigned k)
+{
+	static const uint8_t bytes[] = {
+		[TIDE_DTYPE_F32] = 4, [TIDE_DTYPE_F16] = 2,    [TIDE_DTYPE_BF16] = 2,
+		[TIDE_DTYPE_F64] = 8, [TIDE_DTYPE_I8] = 1,     [TIDE_DTYPE_I16] = 2,
+		[TIDE_DTYPE_I32] = 4, [TIDE_DTYPE_I64] = 8,    [TIDE_DTYPE_U8] = 1,
+		[TIDE_DTYPE_U16] = 2, [TIDE_DTYPE_U32] = 4,    [TIDE_DTYPE_U64] = 8,
+		[TIDE_DTYPE_BOOL] = 1, [TIDE_DTYPE_F8E4M3] = 1, [TIDE_DTYPE_F8E5M2] = 1,
+		[TIDE_DTYPE_C64] = 8, [TIDE_DTYPE_C128] = 16,
+	};
+	return k < sizeof bytes ? bytes[k] : 0;
+}
 
 const char *tide__device_kind_name(const tide_model *m, uint32_t d)
 {

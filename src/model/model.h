@@ -246,6 +246,8 @@ const char *tide__cat_text(unsigned k);
 const char *tide__mark_kind_text(unsigned k);
 const char *tide__role_text(unsigned k);
 const char *tide__dtype_text(unsigned k);
+/* Bytes of an element; 0 for an unknown type and for types whose elements share bytes. */
+unsigned tide__dtype_bytes(unsigned k);
 const char *tide__segment_kind_text(unsigned k);
 const char *tide__flow_kind_text(unsigned k);
 const char *tide__move_kind_text(unsigned k);
@@ -413,6 +415,17 @@ enum { /* segments.flags */
 	C(uint8_t, role, "TIDE_ROLE_*")                                                            \
 	C(uint8_t, requires_grad, "0 no, 1 yes, 2 unknown")
 
+#define TIDE_VIEW_COLUMNS(C)                                                                       \
+	C(tide_alloc_id, alloc, "allocation that it is a part of")                                 \
+	C(uint64_t, offset, "bytes from the allocation's beginning")                               \
+	C(uint64_t, bytes, "bytes; offset + bytes <= the allocation's size")                       \
+	C(uint64_t, dims, "first of its dimensions in model.dims")                                 \
+	C(uint32_t, ndim, "number of dimensions")                                                  \
+	C(tide_str, name, "name, e.g. a parameter's path")                                         \
+	C(uint8_t, dtype, "TIDE_DTYPE_*")                                                          \
+	C(uint8_t, role, "TIDE_ROLE_*")                                                            \
+	C(uint8_t, requires_grad, "0 no, 1 yes, 2 unknown")
+
 #define TIDE_FLOW_COLUMNS(C)                                                                       \
 	C(tide_span_id, from, "earlier span")                                                      \
 	C(tide_span_id, to, "later span")                                                          \
@@ -454,6 +467,7 @@ enum { /* segments.flags */
 	T(tide_documents, documents, TIDE_DOCUMENT_COLUMNS, 0, "texts that came with the trace")   \
 	T(tide_marks, marks, TIDE_MARK_COLUMNS, 1, "named moments")                                \
 	T(tide_tensors, tensors, TIDE_TENSOR_COLUMNS, 1, "what allocations hold")                  \
+	T(tide_views, views, TIDE_VIEW_COLUMNS, 1, "tensors that share an allocation")             \
 	T(tide_flows, flows, TIDE_FLOW_COLUMNS, 0, "links between spans")                          \
 	T(tide_attrs, attrs, TIDE_ATTR_COLUMNS, 0, "arguments of spans that analyses need")        \
 	T(tide_facts, facts, TIDE_FACT_COLUMNS, 0, "facts of the whole trace")                     \

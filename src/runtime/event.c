@@ -295,19 +295,37 @@ void tide__device_log(const void *bytes, uint32_t n)
 		long_event(TIDE_REC_DEVICE_LOG, 0, n, 0, 0, bytes, n);
 }
 
-void tide_tensor(tide_pool pool, uint64_t addr, const tide_tensor_info *i)
+static bool tensor_in_range(tide_pool pool, const tide_tensor_info *i)
 {
-	if (!i)
-		return;
 	if (i->ndim > 16 || (i->ndim && !i->shape)) {
 		out_of_range();
-		return;
+		return false;
 	}
-	if (!in_range(pool, 0))
+	return in_range(pool, 0);
+}
+
+static uint64_t tensor_bits(const tide_tensor_info *i)
+{
+	return i->dtype | (uint64_t)i->role << 8 | (uint64_t)i->requires_grad << 16 |
+	       (uint64_t)i->ndim << 24;
+}
+
+void tide_tensor(tide_pool pool, uint64_t addr, const tide_tensor_info *i)
+{
+	if (i && tensor_in_range(pool, i))
+		long_event(TIDE_REC_TENSOR, pool, addr, tensor_bits(i), i->name, i->shape,
+			   i->ndim * sizeof *i->shape);
+}
+
+void tide_tensor_view(tide_pool pool, uint64_t addr, uint64_t offset, const tide_tensor_info *i)
+{
+	uint64_t words[17] = { offset };
+	if (!i || !tensor_in_range(pool, i))
 		return;
-	uint64_t b = i->dtype | (uint64_t)i->role << 8 | (uint64_t)i->requires_grad << 16 |
-		     (uint64_t)i->ndim << 24;
-	long_event(TIDE_REC_TENSOR, pool, addr, b, i->name, i->shape, i->ndim * sizeof *i->shape);
+	for (unsigned k = 0; k < i->ndim; k++)
+		words[1 + k] = i->shape[k];
+	long_event(TIDE_REC_VIEW, pool, addr, tensor_bits(i), i->name, words,
+		   (1u + i->ndim) * sizeof *words);
 }
 
 /* ---- moments and numbers ------------------------------------------------------------------- */

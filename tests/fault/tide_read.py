@@ -290,6 +290,12 @@ class Tide:
 			n = 1 + (ndim + 3) // 4
 			words = struct.unpack("<%dQ" % (4 * (n - 1)), b"".join(raw(i) for i in range(1, n)))
 			f.update(addr=a, pool=pool, name=c, dtype=b & 0xFF, role=b >> 8 & 0xFF, grad=b >> 16 & 0xFF, shape=list(words[:ndim]))
+		elif name == "view":
+			ndim = b >> 24 & 0xFF
+			n = 1 + (ndim + 4) // 4
+			words = struct.unpack("<%dQ" % (4 * (n - 1)), b"".join(raw(i) for i in range(1, n)))
+			f.update(addr=a, pool=pool, name=c, dtype=b & 0xFF, role=b >> 8 & 0xFF, grad=b >> 16 & 0xFF, shape=list(words[1:1 + ndim]),
+			         offset=words[0])
 		elif name == "sample":
 			f.update(counter=c, value=struct.unpack("<d", struct.pack("<Q", a))[0])
 		elif name == "mark":

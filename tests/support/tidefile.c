@@ -263,6 +263,20 @@ void ev_tensor(tidefile *f, unsigned ring, uint64_t ticks, unsigned pool, uint64
 		more_add(f, ring, shape + i, (ndim - i < 4 ? ndim - i : 4) * sizeof *shape);
 }
 
+void ev_view(tidefile *f, unsigned ring, uint64_t ticks, unsigned pool, uint64_t addr, uint64_t offset,
+	     uint32_t name, unsigned dtype, unsigned role, unsigned ndim, const uint64_t *shape)
+{
+	uint64_t words[17] = { offset };
+	tide_ring_slot *s = slot_add(f, ring, ticks, TIDE_REC_VIEW, pool);
+	s->addr = addr;
+	s->stack = name;
+	s->size = dtype | role << 8 | 1u << 16 | U(ndim) << 24;
+	for (unsigned i = 0; i < ndim; i++)
+		words[1 + i] = shape[i];
+	for (unsigned i = 0; i < ndim + 1; i += 4)
+		more_add(f, ring, words + i, (ndim + 1 - i < 4 ? ndim + 1 - i : 4) * sizeof *words);
+}
+
 void ev_sample(tidefile *f, unsigned ring, uint64_t ticks, uint32_t counter, double value)
 {
 	tide_ring_slot *s = slot_add(f, ring, ticks, TIDE_REC_SAMPLE, 0);

@@ -61,8 +61,8 @@ static size_t without_last(const char *name, size_t n)
 	return n ? n - 1 : 0;
 }
 
-/* The module whose part a labelled tensor is. */
-static tide_str owner(const struct book *b, size_t t)
+/* The module whose part a tensor with this label is. */
+static tide_str owner(const struct book *b, tide_str label, uint8_t role)
 {
 	static const uint8_t parts[] = { /* of the name that are not the module's */
 					 [TIDE_ROLE_PARAMETER] = 1,
@@ -71,8 +71,7 @@ static tide_str owner(const struct book *b, size_t t)
 					 [TIDE_ROLE_OPTIMIZER] = 2
 	};
 	size_t n;
-	const char *name = tide__text(b->m, b->m->tensors.name[t], &n);
-	uint8_t role = b->m->tensors.role[t];
+	const char *name = tide__text(b->m, label, &n);
 	char path[1024] = ".";
 	if (!n || n >= sizeof path - 1 || role >= sizeof parts || !parts[role])
 		return (tide_str){ 0 };
@@ -83,23 +82,40 @@ static tide_str owner(const struct book *b, size_t t)
 	return row ? b->name[row] : (tide_str){ 0 };
 }
 
-tide_str *tide__owners(const tide_model *m, const tide_modules *modules)
+static void find_owners(const struct book *b, tide_owners *out)
+{
+	const tide_tensors *t = &b->m->tensors;
+	const tide_views *v = &b->m->views;
+	for (size_t i = 1; i < t->n; i++) {
+		tide_str name = owner(b, t->name[i], t->role[i]);
+		if (name.i)
+			out->alloc[t->alloc[i].i] = name;
+	}
+	for (size_t i = 1; i < v->n; i++)
+		out->view[i] = owner(b, v->name[i], v->role[i]);
+}
+
+bool tide__owners(const tide_model *m, const tide_modules *modules, tide_owners *out)
 {
 	struct book b = { .m = m, .paths = tide__strings_new() };
-	tide_str *out = tide__calloc(m->allocs.n + 1, sizeof *out);
-	bool ok = out && b.paths && (!modules->any || note_modules(&b, modules));
+	out->alloc = tide__calloc(m->allocs.n + 1, sizeof *out->alloc);
+	out->view = tide__calloc(m->views.n + 1, sizeof *out->view);
+	bool ok =
+		out->alloc && out->view && b.paths && (!modules->any || note_modules(&b, modules));
 	for (size_t i = 1; ok && i < m->allocs.n; i++)
-		out[i] = modules->of[m->allocs.span[i].i];
-	for (size_t t = 1; ok && modules->any && t < m->tensors.n; t++) {
-		tide_str name = owner(&b, t);
-		if (name.i)
-			out[m->tensors.alloc[t].i] = name;
-	}
+		out->alloc[i] = modules->of[m->allocs.span[i].i];
+	if (ok && modules->any)
+		find_owners(&b, out);
 	tide__strings_free(b.paths);
 	tide__free(b.name);
-	if (!ok) {
-		tide__free(out);
-		return NULL;
-	}
-	return out;
+	if (!ok)
+		tide__owners_free(out);
+	return ok;
+}
+
+void tide__owners_free(tide_owners *o)
+{
+	tide__free(o->alloc);
+	tide__free(o->view);
+	*o = (tide_owners){ 0 };
 }

@@ -8,8 +8,13 @@
 
 #include "analyze/ops/modules.h"
 
-/* Per allocation the name of its module's spans, none where it has none; tide__free it.
- * O(spans + allocs + tensors). NULL: no memory. */
-tide_str *tide__owners(const tide_model *m, const tide_modules *modules);
+typedef struct tide_owners { /* names of modules' spans, none where there is none */
+	tide_str *alloc;     /* owned; per allocation */
+	tide_str *view;	     /* owned; per view of an allocation that several tensors share */
+} tide_owners;
+
+/* O(spans + allocs + tensors + views). Returns false if memory ran out. */
+bool tide__owners(const tide_model *m, const tide_modules *modules, tide_owners *out);
+void tide__owners_free(tide_owners *o);
 
 #endif

@@ -35,28 +35,43 @@ static uint64_t key_stack(tide_groups *g, const tide_model *m, uint32_t row)
 	return made_by(m, row, m->allocs.stack[row].i);
 }
 
-size_t tide__tensor_text(const tide_model *m, uint32_t t, char *buf, size_t n)
+size_t tide__shape_text(const tide_model *m, tide_str name, unsigned dtype, uint64_t dims,
+			uint32_t ndim, char *buf, size_t n)
 {
 	size_t len, at;
-	const char *name = tide__text(m, m->tensors.name[t], &len);
+	const char *text = tide__text(m, name, &len);
 	at = len < n / 2 ? len : n / 2;
-	memcpy(buf, name, at);
-	at += (size_t)snprintf(buf + at, n - at, "%s%s[", at ? " " : "",
-			       tide__dtype_text(m->tensors.dtype[t]));
-	for (uint32_t k = 0; k < m->tensors.ndim[t] && at + 32 < n; k++)
+	memcpy(buf, text, at);
+	at += (size_t)snprintf(buf + at, n - at, "%s%s[", at ? " " : "", tide__dtype_text(dtype));
+	for (uint32_t k = 0; k < ndim && at + 32 < n; k++)
 		at += (size_t)snprintf(buf + at, n - at, "%s%" PRIu64, k ? ", " : "",
-				       m->dims[m->tensors.dims[t] + k]);
+				       m->dims[dims + k]);
 	return at + (size_t)snprintf(buf + at, n - at, "]");
+}
+
+size_t tide__tensor_text(const tide_model *m, uint32_t t, char *buf, size_t n)
+{
+	const tide_tensors *x = &m->tensors;
+	return tide__shape_text(m, x->name[t], x->dtype[t], x->dims[t], x->ndim[t], buf, n);
 }
 
 static uint64_t key_tensor(tide_groups *g, const tide_model *m, uint32_t row)
 {
 	char buf[TIDE_TENSOR_TEXT];
 	uint32_t t = tide__map_get(&g->tensors, row);
-	if (!t)
+	static const char rest[] = "(rest of ";
+	size_t n = tide__storage_text(&g->parts, m, row, buf + sizeof rest - 1,
+				      sizeof buf - sizeof rest);
+	if (!t && !n)
 		return 0;
-	uint32_t label =
-		tide__strings_add(g->labels, buf, tide__tensor_text(m, t, buf, sizeof buf));
+	if (n) { /* the views have rows of their own */
+		memcpy(buf, rest, sizeof rest - 1);
+		n += sizeof rest - 1;
+		buf[n++] = ')';
+	} else {
+		n = tide__tensor_text(m, t, buf, sizeof buf);
+	}
+	uint32_t label = tide__strings_add(g->labels, buf, n);
 	return label ? label : NO_KEY;
 }
 
@@ -89,7 +104,7 @@ static uint64_t key_frame(tide_groups *g, const tide_model *m, uint32_t row)
 
 static uint64_t key_module(tide_groups *g, const tide_model *m, uint32_t row)
 {
-	return made_by(m, row, g->owner[row].i);
+	return made_by(m, row, g->owners.alloc[row].i);
 }
 
 static uint64_t (*const keys[])(tide_groups *g, const tide_model *m, uint32_t row) = {
@@ -97,6 +112,38 @@ static uint64_t (*const keys[])(tide_groups *g, const tide_model *m, uint32_t ro
 	[TIDE_BY_ROLE] = key_role, [TIDE_BY_POOL] = key_pool,	[TIDE_BY_STREAM] = key_stream,
 	[TIDE_BY_SIZE] = key_size, [TIDE_BY_FRAME] = key_frame, [TIDE_BY_MODULE] = key_module,
 };
+
+/* ---- keys of views ---- */
+
+static uint64_t view_tensor(tide_groups *g, const tide_model *m, uint32_t view)
+{
+	char buf[TIDE_TENSOR_TEXT];
+	uint32_t label =
+		tide__strings_add(g->labels, buf, tide__view_text(m, view, buf, sizeof buf));
+	return label ? label : NO_KEY;
+}
+
+static uint64_t view_role(tide_groups *g, const tide_model *m, uint32_t view)
+{
+	return m->views.role[view] ? m->views.role[view] : g->roles[m->views.alloc[view].i];
+}
+
+static uint64_t view_module(tide_groups *g, const tide_model *m, uint32_t view)
+{
+	tide_str name = g->owners.view[view];
+	return name.i ? name.i : key_module(g, m, m->views.alloc[view].i);
+}
+
+/* The key of a part; NULL: such a grouping splits nothing. */
+static uint64_t (*const view_keys[])(tide_groups *g, const tide_model *m, uint32_t view) = {
+	[TIDE_BY_TENSOR] = view_tensor,
+	[TIDE_BY_ROLE] = view_role,
+	[TIDE_BY_MODULE] = view_module,
+};
+static bool splits(tide_group_by by)
+{
+	return (size_t)by < sizeof view_keys / sizeof *view_keys && view_keys[by];
+}
 
 /* ---- grouping ---- */
 
@@ -129,18 +176,43 @@ static tide_group *group_of(tide_groups *g, uint64_t key)
 	return &g->rows[g->n++];
 }
 
+static bool add(tide_groups *g, uint64_t key, uint64_t bytes, uint64_t requested)
+{
+	tide_group *r = key == NO_KEY ? NULL : group_of(g, key);
+	if (!r)
+		return false;
+	r->bytes += bytes;
+	r->requested += requested;
+	r->count++;
+	return true;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Its views by themselves, then the rest of it, if there is one. */
+static bool collect_one(tide_groups *g, const tide_model *m, uint32_t row)
+{
+	uint64_t left = m->allocs.size[row], asked = m->allocs.requested[row];
+	size_t n;
+	const tide_view_part *v = tide__view_parts_of(&g->parts, m, row, &n);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t want = least(v[i].bytes, asked);
+		if (v[i].bytes && !add(g, view_keys[g->by](g, m, v[i].view), v[i].bytes, want))
+			return false;
+		left -= v[i].bytes;
+		asked -= want;
+	}
+	return (n && !left) || add(g, keys[g->by](g, m, row), left, asked);
+}
+
 static bool collect(tide_groups *g, const tide_model *m, const tide_alive *set)
 {
-	for (size_t i = 0; i < set->n; i++) {
-		uint32_t row = set->rows[i];
-		uint64_t key = keys[g->by](g, m, row);
-		tide_group *r = key == NO_KEY ? NULL : group_of(g, key);
-		if (!r)
+	for (size_t i = 0; i < set->n; i++)
+		if (!collect_one(g, m, set->rows[i]))
 			return false;
-		r->bytes += m->allocs.size[row];
-		r->requested += m->allocs.requested[row];
-		r->count++;
-	}
 	return true;
 }
 
@@ -185,6 +257,11 @@ uint64_t tide__groups_key(tide_groups *g, const tide_model *m, uint32_t row)
 	return keys[g->by](g, m, row);
 }
 
+uint64_t tide__groups_view_key(tide_groups *g, const tide_model *m, uint32_t view)
+{
+	return view_keys[g->by](g, m, view);
+}
+
 size_t tide__groups_find(const tide_groups *g, uint64_t key)
 {
 	uint32_t at = tide__map_get(&g->index, key);
@@ -195,9 +272,9 @@ static bool find_owners(tide_groups *g, const tide_model *m, tide_error *err)
 {
 	tide_modules modules;
 	bool ok = tide__modules_of(m, &modules, err) == TIDE_OK;
-	g->owner = ok ? tide__owners(m, &modules) : NULL;
+	ok = ok && tide__owners(m, &modules, &g->owners);
 	tide__modules_free(&modules);
-	return g->owner;
+	return ok;
 }
 
 tide_code tide__groups_in_roles(const tide_model *m, const tide_alive *set, tide_group_by by,
@@ -208,6 +285,8 @@ tide_code tide__groups_in_roles(const tide_model *m, const tide_alive *set, tide
 	bool ok = by != TIDE_BY_OP || tide__paths_init(&out->paths);
 	if (ok && by == TIDE_BY_TENSOR)
 		ok = (out->labels = tide__strings_new()) != NULL;
+	if (ok && splits(by))
+		ok = tide__view_parts(m, &out->parts);
 	if (ok && by == TIDE_BY_MODULE)
 		ok = find_owners(out, m, err);
 	if (ok && by == TIDE_BY_ROLE && !roles) {
@@ -227,7 +306,8 @@ void tide__groups_free(tide_groups *g)
 	tide__map_free(&g->tensors);
 	tide__paths_free(&g->paths);
 	tide__strings_free(g->labels);
-	tide__free(g->owner);
+	tide__owners_free(&g->owners);
+	tide__view_parts_free(&g->parts);
 	tide__free(g->faces);
 	tide__roles_free(&g->own);
 	*g = (tide_groups){ 0 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A set of allocations, grouped by what they have in common. The groups partition the set: counts,
- * bytes and requested bytes add up to those of the set. Definitions: docs/analyses/peak.md. */
+ * bytes and requested bytes add up to those of the set. By tensor, role and module, an allocation that
+ * several tensors share is split by view (view_parts.h); each part counts as one, so that counts may be
+ * more than the set has. Definitions: docs/analyses/peak.md. */
 #ifndef TIDE_ANALYZE_MEMORY_GROUPS_H
 #define TIDE_ANALYZE_MEMORY_GROUPS_H
 
@@ -9,6 +11,7 @@
 #include "analyze/memory/alloc_module.h"
 #include "analyze/common/paths.h"
 #include "analyze/memory/roles.h"
+#include "analyze/memory/view_parts.h"
 #include "model/strings.h"
 
 #define TIDE_GROUP_BYS(X)                                                                    \
@@ -44,7 +47,8 @@ typedef struct tide_groups {
 	tide_map index;	      /* key -> row + 1 */
 	tide_paths paths;     /* of TIDE_BY_OP */
 	tide_strings *labels; /* of TIDE_BY_TENSOR */
-	tide_str *owner;      /* of TIDE_BY_MODULE: per alloc */
+	tide_owners owners;   /* of TIDE_BY_MODULE */
+	tide_view_parts parts; /* of TENSOR, ROLE and MODULE */
 	tide_frame_id *faces; /* of TIDE_BY_FRAME: per stack */
 	tide_map tensors;     /* of TIDE_BY_TENSOR: alloc -> its last tensor row */
 	const uint8_t *roles; /* of TIDE_BY_ROLE: role per alloc row; borrowed, or those of: */
@@ -63,6 +67,8 @@ void tide__groups_free(tide_groups *g);
 /* Key of any allocation under the grouping (for TENSOR only of those in the set);
  * UINT64_MAX on exhaustion. */
 uint64_t tide__groups_key(tide_groups *g, const tide_model *m, uint32_t row);
+/* The same of a part of an allocation that several tensors share (g->parts). */
+uint64_t tide__groups_view_key(tide_groups *g, const tide_model *m, uint32_t view);
 /* Row of a key, SIZE_MAX if no allocation of the set had it. */
 size_t tide__groups_find(const tide_groups *g, uint64_t key);
 
@@ -70,6 +76,8 @@ size_t tide__groups_find(const tide_groups *g, uint64_t key);
  * that do not fit are left out. */
 enum { TIDE_TENSOR_TEXT = 1024 };
 size_t tide__tensor_text(const tide_model *m, uint32_t tensor, char *buf, size_t n);
+size_t tide__shape_text(const tide_model *m, tide_str name, unsigned dtype, uint64_t dims,
+			uint32_t ndim, char *buf, size_t n);
 
 /* What tells most about who made a trace's allocations: call stacks if any has one, else ops if any
  * has one, else roles if any is told, else sizes. */

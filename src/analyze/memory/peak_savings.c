@@ -14,9 +14,23 @@ struct sweep {
 	uint64_t *high;	 /* per group: highest live bytes without it */
 	uint64_t *cut;
 	size_t n;
+	const tide_view_parts *parts; /* allocations that are split, borrowed */
+	uint32_t *part;		      /* per part: its group */
 };
 
 #define ELSEWHERE (NO_GROUP - 1)
+
+static bool assign_parts(const tide_model *m, tide_groups *g, struct sweep *s)
+{
+	for (size_t i = 0; i < g->parts.n; i++) {
+		uint64_t key = tide__groups_view_key(g, m, g->parts.v[i].view);
+		size_t row = key == UINT64_MAX ? SIZE_MAX : tide__groups_find(g, key);
+		if (key == UINT64_MAX)
+			return false;
+		s->part[i] = row < s->n ? (uint32_t)row : NO_GROUP;
+	}
+	return true;
+}
 
 static bool assign(const tide_model *m, uint32_t device, tide_groups *g, struct sweep *s)
 {
@@ -67,6 +81,25 @@ static uint64_t raise(struct sweep *s, uint64_t live, size_t i)
 	return least;
 }
 
+static void hold(struct sweep *s, uint32_t group, uint64_t bytes, bool born)
+{
+	if (group != NO_GROUP)
+		s->held[group] += born ? bytes : -bytes;
+}
+
+/* The allocation is in its group from now on, or no longer; its views in theirs. */
+static void hold_all(const tide_model *m, struct sweep *s, uint32_t a, bool born)
+{
+	uint64_t rest = m->allocs.size[a];
+	size_t n;
+	const tide_view_part *v = tide__view_parts_of(s->parts, m, a, &n);
+	for (size_t i = 0; i < n; i++) {
+		hold(s, s->part[(size_t)(v - s->parts->v) + i], v[i].bytes, born);
+		rest -= v[i].bytes;
+	}
+	hold(s, s->group[a], rest, born);
+}
+
 static void sweep_all(const tide_model *m, struct sweep *s, uint64_t *peak)
 {
 	uint64_t live = 0, least = 0;
@@ -80,13 +113,11 @@ static void sweep_all(const tide_model *m, struct sweep *s, uint64_t *peak)
 			continue;
 		if (!born) {
 			live -= size;
-			if (g != NO_GROUP)
-				s->held[g] -= size;
+			hold_all(m, s, a, false);
 			continue; /* nothing can be higher now */
 		}
 		live += size;
-		if (g != NO_GROUP)
-			s->held[g] += size;
+		hold_all(m, s, a, true);
 		if (live > *peak)
 			*peak = live;
 		if (live > least)
@@ -97,7 +128,7 @@ static void sweep_all(const tide_model *m, struct sweep *s, uint64_t *peak)
 tide_code tide__culprits(const tide_model *m, uint32_t device, tide_groups *g, size_t top,
 			 tide_culprit **out, size_t *n, tide_error *err)
 {
-	struct sweep s = { .n = g->n < top ? g->n : top };
+	struct sweep s = { .n = g->n < top ? g->n : top, .parts = &g->parts };
 	uint64_t peak = 0;
 	bool ok;
 
@@ -107,7 +138,9 @@ tide_code tide__culprits(const tide_model *m, uint32_t device, tide_groups *g, s
 	s.held = tide__calloc(s.n, sizeof *s.held);
 	s.high = tide__calloc(s.n, sizeof *s.high);
 	s.cut = tide__calloc(s.n, sizeof *s.cut);
-	ok = *out && s.group && s.held && s.high && s.cut && assign(m, device, g, &s);
+	s.part = tide__calloc(g->parts.n + 1, sizeof *s.part);
+	ok = *out && s.group && s.held && s.high && s.cut && s.part && assign(m, device, g, &s) &&
+	     assign_parts(m, g, &s);
 	if (ok) {
 		sweep_all(m, &s, &peak);
 		for (size_t i = 0; i < s.n; i++)
@@ -121,5 +154,6 @@ tide_code tide__culprits(const tide_model *m, uint32_t device, tide_groups *g, s
 	tide__free(s.held);
 	tide__free(s.high);
 	tide__free(s.cut);
+	tide__free(s.part);
 	return ok ? TIDE_OK : tide__nomem(err);
 }

@@ -424,8 +424,13 @@ void say(const at::Tensor &t, uint64_t addr, tide_name name, uint8_t role)
 	shape.info.name = name;
 	shape.info.role = role;
 	tide_pool pool = host.pool(static_cast<unsigned>(t.device().type()), static_cast<unsigned>(t.device().index()) & 255u);
-	if (pool) // else its device's allocations are not recorded
+	if (!pool) // its device's allocations are not recorded
+		return;
+	uint64_t bytes = static_cast<uint64_t>(t.numel()) * t.element_size();
+	if (bytes >= t.storage().nbytes())
 		tide_tensor(pool, addr, &shape.info);
+	else // one of several that share the storage: a bucket of gradients, flattened parameters
+		tide_tensor_view(pool, addr, static_cast<uint64_t>(t.storage_offset()) * t.element_size(), &shape.info);
 }
 
 /* False: the tensor is no more. With `grad`, its gradient too: only in the step of the optimizer that has it. Another thread

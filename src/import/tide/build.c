@@ -13,6 +13,7 @@
 #include "format/varint.h"
 #include "import/tide/build_rows.h"
 #include "model/span_parents.h"
+#include "model/strings.h"
 
 bool tide__build_init(tide_build *b, tide_model *m, tide_defs *defs)
 {
@@ -30,6 +31,7 @@ void tide__build_free(tide_build *b)
 	tide__live_free(&b->allocs);
 	tide__live_free(&b->segments);
 	tide__map_free(&b->tensors);
+	tide__strings_free(b->view_keys);
 	tide__map_free(&b->counters);
 	tide__join_free(&b->joins);
 	tide__device_rows_free(&b->device);
@@ -455,6 +457,8 @@ static bool on_rare(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
 		return tide__build_segment_free(b, e, t);
 	case TIDE_REC_TENSOR:
 		return on_tensor(b, e);
+	case TIDE_REC_VIEW:
+		return tide__build_view(b, e);
 	case TIDE_REC_SAMPLE:
 		return on_sample(b, e, t);
 	case TIDE_REC_MARK:
@@ -644,7 +648,8 @@ tide_code tide__build_finish(tide_build *b, tide_merge *g, tide_error *err)
 	tide__table_shrink(&b->m->moves, &tide_moves_desc);
 	tide__table_shrink(s, &tide_spans_desc);
 	b->undefined += b->defs->undefined;
-	return (!b->m->flows.n || tide__sort_flows(b->m)) && sort_strays(b) && count_facts(b)
+	return (!b->m->flows.n || tide__sort_flows(b->m)) && sort_strays(b) && count_facts(b) &&
+			       tide__build_view_roles(b)
 		       ? TIDE_OK
 		       : tide__nomem(err);
 }

@@ -23,6 +23,7 @@
 	X(seg_reused, "loss.segment_reused", "segments at an address that was still in use")    \
 	X(tensor_unknown, "loss.tensor_unknown",                                                \
 	  "tensors at an address where nothing was allocated")                                  \
+	X(view_outside, "loss.view_outside", "views that reach beyond their allocation")        \
 	X(op_begin_lost, "loss.op_begin", "ops whose begin was lost")                           \
 	X(op_end_unmatched, "loss.op_end", "ends without an op")                                \
 	X(heap_older, "heap.older_frees", "frees of heap blocks that are older than the recording") \
@@ -39,6 +40,7 @@ typedef struct tide_build {
 	tide_defs *defs; /* borrowed */
 	tide_live allocs, segments;
 	tide_map tensors;  /* alloc -> tensor */
+	tide_strings *view_keys; /* (alloc, offset) -> row of views; NULL before the first */
 	tide_map counters; /* name -> counter */
 	tide_joins joins;
 	tide_device_rows device;

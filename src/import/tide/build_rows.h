@@ -24,4 +24,9 @@ static inline void tide__build_move(tide_model *m, uint32_t row, uint8_t kind)
 bool tide__build_segment_alloc(tide_build *b, const tide_event *e, int64_t t);
 bool tide__build_segment_free(tide_build *b, const tide_event *e, int64_t t);
 
+/* views.c: false when memory ran out. */
+bool tide__build_view(tide_build *b, const tide_event *e);
+/* Gives allocations without a role of their own that of most bytes of their views. */
+bool tide__build_view_roles(tide_build *b);
+
 #endif

@@ -28,7 +28,8 @@ struct memory {
 	tide_paths paths;
 	tide_roles roles;
 	tide_modules modules;
-	tide_str *owner; /* per alloc: its module */
+	tide_owners owners; /* modules of allocations */
+	tide_view_parts parts;
 	bool any_module;
 	uint32_t *place;      /* alloc -> its number + 1, in order of the moves */
 	uint32_t *tensor;     /* alloc -> its last tensor row */
@@ -51,13 +52,16 @@ static uint32_t face_of(struct memory *x, tide_stack_id s)
 
 /* ---- tensors ---- */
 
-/* "weights float32[64, 32]"; its number, 0 = none. */
-static uint32_t tensor_of(struct memory *x, uint32_t row)
+/* "weights float32[64, 32]", or what it holds where several tensors share it; its number, 0 = none. */
+static uint32_t tensor_of(struct memory *x, uint32_t alloc)
 {
 	char buf[TIDE_TENSOR_TEXT];
-	if (!row)
+	uint32_t row = x->tensor[alloc];
+	size_t at = tide__storage_text(&x->parts, x->m, alloc, buf, sizeof buf);
+	if (!row && !at)
 		return 0;
-	size_t at = tide__tensor_text(x->m, row, buf, sizeof buf);
+	if (!at)
+		at = tide__tensor_text(x->m, row, buf, sizeof buf);
 	uint32_t id = tide__strings_add(x->labels, buf, at);
 	if (!id)
 		tide__box_fail(x->b);
@@ -81,10 +85,10 @@ static void put_alloc(struct memory *x, uint32_t row)
 	tide__box_put(x->b, x->op, node);
 	tide__box_put(x->b, x->call, tide__page_stack(&x->stacks, a->stack[row]));
 	tide__box_put(x->b, x->face, face_of(x, a->stack[row]));
-	tide__box_put(x->b, x->what, tensor_of(x, x->tensor[row]));
+	tide__box_put(x->b, x->what, tensor_of(x, row));
 	tide__box_put(x->b, x->flags, a->flags[row]);
 	if (x->any_module)
-		tide__box_put(x->b, x->module, tide__page_name(&x->names, x->b, x->owner[row]));
+		tide__box_put(x->b, x->module, tide__page_name(&x->names, x->b, x->owners.alloc[row]));
 	x->place[row] = ++x->n;
 }
 
@@ -225,11 +229,11 @@ static bool setup(struct memory *x)
 	x->tensor = tide__calloc(x->m->allocs.n, sizeof *x->tensor);
 	x->faces = tide__stack_faces(x->m);
 	x->labels = tide__strings_new();
-	x->owner = tide__owners(x->m, &x->modules);
 	return tide__page_stacks_init(&x->stacks, x->m, x->b, &x->names) &&
 	       tide__page_names_init(&x->names, x->m) && tide__paths_init(&x->paths) &&
 	       tide__paths_all(&x->paths, x->m) && x->place && x->tensor && x->faces && x->labels &&
-	       x->owner && tide__roles(x->m, &x->roles) == TIDE_OK;
+	       tide__owners(x->m, &x->modules, &x->owners) && tide__view_parts(x->m, &x->parts) &&
+	       tide__roles(x->m, &x->roles) == TIDE_OK;
 }
 
 bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options *opt,
@@ -262,7 +266,8 @@ bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options
 	tide__paths_free(&x.paths);
 	tide__roles_free(&x.roles);
 	tide__modules_free(&x.modules);
-	tide__free(x.owner);
+	tide__owners_free(&x.owners);
+	tide__view_parts_free(&x.parts);
 	tide__strings_free(x.labels);
 	tide__free(x.place);
 	tide__free(x.tensor);

@@ -56,6 +56,7 @@ static const struct sentence {
 	{ "op_end", "ends without an op, left out: %s" },
 	{ "undefined_ids", "uses of names, pools, ... that are not defined: %s" },
 	{ "tensor_unknown", "tensors at addresses where nothing was allocated, left out: %s" },
+	{ "view_outside", "views that reach beyond their allocation, left out: %s" },
 	{ "clock_uncalibrated", "the clock has no calibration points: times are estimates" },
 	{ "history_wrapped",
 	  "allocations and segments whose events the history no longer holds (it wrapped or was "

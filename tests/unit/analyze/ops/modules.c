@@ -287,7 +287,9 @@ static void by_label(void **state)
 	}
 	tide_modules x;
 	assert_int_equal(tide__modules_of(m, &x, NULL), TIDE_OK);
-	tide_str *owner = tide__owners(m, &x);
+	tide_owners owners;
+	assert_true(tide__owners(m, &x, &owners));
+	tide_str *owner = owners.alloc;
 	assert_non_null(owner);
 	for (size_t i = 0; i < N; i++) {
 		const char *got = tide__module_text(m, owner[of[i]]);
@@ -295,7 +297,7 @@ static void by_label(void **state)
 			fail_msg("%s: \"%s\", not \"%s\"", labelled[i].name, got,
 				 labelled[i].owner);
 	}
-	tide__free(owner);
+	tide__owners_free(&owners);
 	tide__modules_free(&x);
 	tide__model_free(m);
 }
