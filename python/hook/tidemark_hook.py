@@ -42,8 +42,10 @@ def _load_ops(torch: Any) -> None:
     source = os.environ["TIDEMARK_OPS_SOURCE"]
     with _beside("tidemark_build").library(torch, source, _say) as path:
         library = ctypes.PyDLL(path)
-    library.tide_torch_label.argtypes = [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_int]
+    library.tide_torch_label.argtypes = [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_int, ctypes.c_bool]
     library.tide_torch_label.restype = None
+    library.tide_torch_say.argtypes = [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_int]
+    library.tide_torch_say.restype = None
     library.tide_torch_labels.argtypes = [ctypes.c_uint64]
     library.tide_torch_owner.argtypes = [ctypes.c_uint64, ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t]
     library.tide_torch_owner.restype = None
@@ -64,7 +66,7 @@ def _load_capture(path: str | None = None) -> None:
         if path is None:
             raise
         c = ctypes.PyDLL(path)
-    c.tide_torch_modules_on.argtypes = [ctypes.py_object] * 2
+    c.tide_torch_modules_on.argtypes = [ctypes.py_object] * 3
     c.tide_torch_module_name.argtypes = [ctypes.c_size_t, ctypes.c_uint32]
     c.tide_torch_module_name.restype = None
     c.tide_intern.argtypes = [ctypes.c_char_p]
@@ -104,6 +106,8 @@ def _at_exit() -> None:
 def before_end() -> None:
     """The recording ends: what is still to be said of the process and its devices."""
     learn_rank()
+    if _model is not None:
+        _model.last()
     look(last=True)
 
 

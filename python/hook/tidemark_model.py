@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """What a model is, for the recording: names of modules, roles of tensors, steps.
 
-Works at first sight of a module (its names, its parameters and buffers) and after an optimizer's step (the state it has
-made, the gradients there are); between the two it costs one C call a module. Never raises into the program.
+Works at first sight of a module (its names, its parameters and buffers), after an optimizer's step (the state it has
+made, the gradients there are) and now and then when a model runs (what moved or was replaced since); otherwise it costs one C call
+a module. Never raises into the program.
 """
 from __future__ import annotations
 
@@ -13,12 +14,25 @@ import importlib
 import itertools
 import sys
 import threading
+import time
 import weakref
 from typing import Any
 
-PARAMETER, OPTIMIZER, BUFFER = 1, 3, 7
+PARAMETER, GRADIENT, OPTIMIZER, BUFFER = 1, 2, 3, 7
 STEP = 3
 ROOM = 1000
+SHARE = 50  # looking at a model's tensors again takes at most 1/SHARE of the time
+
+
+def inner(tensor: Any) -> list[Any]:
+    """The tensors that hold the memory of a wrapper (a DTensor's local shard); of a plain one, itself."""
+    flatten = getattr(tensor, "__tensor_flatten__", None)
+    if flatten is None:
+        return [tensor]
+    try:
+        return [t for name in flatten()[0] for t in inner(getattr(tensor, name)) if hasattr(t, "_cdata")]
+    except Exception:  # a wrapper that does not tell
+        return [tensor]
 
 
 def unseen(torch: Any) -> Any:
@@ -46,7 +60,9 @@ class Model:
         self.turn: Any = threading.RLock()  # labels: several threads may train, each its own model
         self.refs: dict[int, weakref.ref[Any]] = {}  # modules that have a name
         self.types: dict[str, str] = {}  # their classes, by the names of their ops
-        self.roots: list[weakref.ref[Any]] = []  # modules that were not known as part of another
+        self.roots: list[tuple[weakref.ref[Any], str]] = []  # modules that are no part of another, and what they are called
+        self.several: bool = False  # more than one of them has tensors: labels say whose they are
+        self.due: float = 0.0  # when a model's tensors may be looked at again
         self.names: dict[int, str] = {}  # of tensors that have a label, by their address
         self.room: int = ROOM  # for both, before what is no more is looked for
         self.states: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # optimizer -> size of its state when last looked at
@@ -57,13 +73,14 @@ class Model:
         self.stepper: weakref.ref[Any] | None = None  # the optimizer whose steps are the steps
         self.hook: Any = None
         self.namer: Any = self.name
+        self.runner: Any = self.run
 
     # ---- modules ----
 
     def name(self, module: Any) -> None:
         """A module that C does not know runs: name it and everything inside it."""
         try:
-            root = type(module).__name__
+            root = self.enter(module)
             for path, m in module.named_modules():
                 key = id(m)
                 if key not in self.refs:
@@ -73,8 +90,12 @@ class Model:
                 self.capture.tide_torch_module_name(key, self.intern(text))
             with self.turn, unseen(self.torch):
                 self.tidy()
-                self.roots.append(weakref.ref(module))
-                self.label(module)
+                several = sum(self.has_tensors(r()) for r, _ in self.roots) > 1
+                if several != self.several:
+                    self.several = several
+                    self.relabel()
+                else:
+                    self.label(module, root)
             self.learn_rank()
             if self.steps < 0:
                 self.steps = 0 if self.stepped() else -1
@@ -82,6 +103,46 @@ class Model:
                     self.next_step()
         except Exception as why:
             self.say(f"a module has no name: {why}")
+
+    def enter(self, module: Any) -> str:
+        """A model is called by its class, the second of the same class with #2. It takes the place of its parts, which ran before it."""
+        parts = {id(m) for m in module.modules()}
+        self.roots = [(r, n) for r, n in self.roots if r() is not None and id(r()) not in parts]
+        taken, kind = {n for _, n in self.roots}, type(module).__name__
+        name = next(n for n in itertools.chain([kind], (f"{kind}#{i}" for i in itertools.count(2))) if n not in taken)
+        self.roots.append((weakref.ref(module), name))
+        return name
+
+    @staticmethod
+    def has_tensors(module: Any) -> bool:
+        return module is not None and next(itertools.chain(module.parameters(), module.buffers()), None) is not None
+
+    def run(self, module: Any) -> None:
+        """A model begins to run, and it is some time ago that it was looked at: what was moved, converted or replaced has its name again."""
+        now = time.monotonic()
+        if now < self.due or self.compiling():
+            return
+        try:
+            with self.turn, unseen(self.torch):
+                self.refresh(module)
+        except Exception as why:
+            self.say(f"labels are not up to date: {why}")
+        after = time.monotonic()
+        self.due = after + max(0.1, SHARE * (after - now))
+
+    def last(self) -> None:
+        """The recording ends: labels of all models are brought up to date."""
+        with contextlib.suppress(Exception), self.turn, unseen(self.torch):
+            self.refresh()
+
+    def refresh(self, module: Any = None) -> None:
+        if not self.ops:
+            return
+        if self.ops.tide_torch_labels(0):  # some tensors are no more
+            self.relabel()
+        for root, name in self.roots:
+            if module is None or root() is module:
+                self.label(root(), name)
 
     def _forgetter(self, key: int) -> Any:
         return lambda _: self.forget(key)
@@ -95,29 +156,33 @@ class Model:
         """Every now and then: a program may make modules as it goes, and have no optimizer."""
         if len(self.roots) + len(self.names) < self.room:
             return
-        self.roots = [r for r in self.roots if r() is not None]
+        self.roots = [(r, n) for r, n in self.roots if r() is not None]
         if self.ops and self.ops.tide_torch_labels(0):
             self.relabel()
         self.room = ROOM + 2 * (len(self.roots) + len(self.names))
 
-    def label(self, module: Any) -> None:
-        if not self.ops:
+    def label(self, module: Any, root: str) -> None:
+        if not self.ops or module is None:
             return
+        front = f"{root}." if self.several else ""
         for name, p in module.named_parameters():
-            self.watch(p, name, PARAMETER)
+            self.watch(p, front + name, PARAMETER)
         for name, b in module.named_buffers():
-            self.watch(b, name, BUFFER)
+            self.watch(b, front + name, BUFFER)
 
     def watch(self, tensor: Any, name: str, role: int) -> None:
+        """The newest owner's name counts: a part that ran alone is called as its parent calls it once that runs."""
         key = tensor._cdata
-        if key in self.names:
+        known = self.names.get(key)
+        if known == name:
             return
-        if self.devices is not None:
-            self.devices.seen(tensor)
         self.names[key] = name
         self.labelled += 1
         grad = self.intern(name + ".grad") if role == PARAMETER else 0
-        self.ops.tide_torch_label(key, self.intern(name), grad, role)
+        for t in inner(tensor):
+            if self.devices is not None:
+                self.devices.seen(t)
+            self.ops.tide_torch_label(t._cdata, self.intern(name), grad, role, known is not None)
 
     def intern(self, text: str) -> int:
         return int(self.capture.tide_intern(text.encode("utf-8", "replace")))
@@ -145,6 +210,14 @@ class Model:
             self.relabel()
         if self.states.get(optimizer) != len(optimizer.state):
             self.label_state(optimizer)
+        self.label_wrapped(optimizer)
+
+    def label_wrapped(self, optimizer: Any) -> None:
+        """Gradients of parameters that are wrappers (shards of FSDP2): C sees the shard, which has none."""
+        for p in (p for g in optimizer.param_groups for p in g["params"] if hasattr(p, "__tensor_flatten__") and p.grad is not None):
+            name = self.names.get(p._cdata)
+            for t in inner(p.grad) if name else ():
+                self.ops.tide_torch_say(t._cdata, self.intern(f"{name}.grad"), GRADIENT)
 
     def compiling(self) -> bool:
         compiler = getattr(self.torch, "compiler", None)
@@ -195,7 +268,7 @@ class Model:
 
     def on(self, ops: Any) -> None:
         self.ops = ops
-        why = self.capture.tide_torch_modules_on(self.torch.nn.Module.__call__, self.namer)
+        why = self.capture.tide_torch_modules_on(self.torch.nn.Module.__call__, self.namer, self.runner)
         if why:
             self.say(f"modules are not recorded: this Python calls functions in an unknown way (question {why})")
         optimizers = importlib.import_module("torch.optim.optimizer")
@@ -212,11 +285,9 @@ class Model:
     def relabel(self) -> None:
         with self.turn, unseen(self.torch):
             self.clear()
-            self.roots = [r for r in self.roots if r() is not None]
-            for root in self.roots:
-                module = root()
-                if module is not None:
-                    self.label(module)
+            self.roots = [(r, n) for r, n in self.roots if r() is not None]
+            for root, name in self.roots:
+                self.label(root(), name)
             for optimizer in list(self.states):
                 self.label_state(optimizer)
 

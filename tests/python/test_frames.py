@@ -99,7 +99,7 @@ if __name__ == "__main__" and len(sys.argv) == 4 and sys.argv[1] == "--call":  #
     ctypes.CDLL(os.path.join(libraries, "libtidemark-rt.so.0"), mode=ctypes.RTLD_GLOBAL)
     c = ctypes.PyDLL(os.path.join(libraries, "libtidemark-torch.so"))
     c.tide_start.argtypes, c.tide_stop.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p], [ctypes.c_void_p]
-    c.tide_torch_modules_on.argtypes = [ctypes.py_object] * 2
+    c.tide_torch_modules_on.argtypes = [ctypes.py_object] * 3
     c.tide_torch_module_name.argtypes = [ctypes.c_size_t, ctypes.c_uint32]
 
     class Module:
@@ -115,7 +115,7 @@ if __name__ == "__main__" and len(sys.argv) == 4 and sys.argv[1] == "--call":  #
     assert c.tide_start(out.encode(), None, None) == 0
     model = Module(Module())
     for _ in range(3):  # off leaves no trace of on
-        if why := c.tide_torch_modules_on(Module.__call__, namer):
+        if why := c.tide_torch_modules_on(Module.__call__, namer, lambda module: None):
             sys.exit(f"question {why}")
         assert model(1, a=2) == ((1,), {"a": 2})
         c.tide_torch_modules_off()

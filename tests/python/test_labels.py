@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
 """What tensors are called (needs torch): storages that several share, labels that move with their owner, two models of one class."""
+import gc
 import os
 import socket
 import tempfile
@@ -75,6 +76,112 @@ class Shared(unittest.TestCase):
         tensors = groups(t, "tensor")
         self.assertEqual([v for k, v in tensors.items() if k.startswith("0.weight ")], [16 * 32 * 4])
         self.assertEqual([v for k, v in tensors.items() if "rest of flattened parameters, 4 tensors" in k], [40])
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a = nn.Linear(64, 64)
+        self.b = nn.Linear(64, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.b(self.a(x))
+
+
+A, B = (64 * 64 + 64) * 4, (64 * 8 + 8) * 4  # bytes of the parameters
+
+
+class Newest(unittest.TestCase):
+    """Labels follow the storage and the newest owner."""
+
+    def recorded(self, run) -> tidemark.Trace:
+        gc.collect()  # models of other tests are gone
+        with tidemark.record(path("newest.tide")):
+            kept = run()
+        del kept
+        return tidemark.open(path("newest.tide"))
+
+    def test_a_part_that_ran_before_its_parent_belongs_to_it(self):
+        def run():
+            model = Net()
+            model.a(torch.randn(2, 64))
+            model(torch.randn(2, 64))
+            return model
+
+        t = self.recorded(run)
+        self.assertEqual(groups(t, "module"), {"Net.a": A, "Net.b": B})
+        self.assertIn("a.weight float32[64, 64]", groups(t, "tensor"))
+
+    def test_a_model_that_is_converted_keeps_its_labels(self):
+        for convert, factor in ((lambda m: m.half(), 0.5), (lambda m: m.to(torch.float64), 2.0)):
+            def run(convert=convert):
+                model = Net()
+                model(torch.randn(2, 64))
+                return convert(model)
+
+            t = self.recorded(run)
+            self.assertEqual(groups(t, "role"), {"parameter": (A + B) * factor})
+            self.assertEqual(groups(t, "module"), {"Net.a": A * factor, "Net.b": B * factor})
+
+    @unittest.skipUnless(NEW, "load_state_dict(assign=True) came with torch 2.1")
+    def test_parameters_that_are_replaced_have_labels(self):
+        def run():
+            model = Net()
+            old = list(model.parameters())
+            model(torch.randn(2, 64))
+            model.load_state_dict({k: v.clone() for k, v in model.state_dict().items()}, assign=True)
+            with torch.no_grad():
+                model(torch.randn(2, 64))
+            return model, old
+
+        t = self.recorded(run)
+        self.assertEqual(groups(t, "role"), {"parameter": 2 * (A + B)})
+
+    def test_two_models_of_one_class_have_names_of_their_own(self):
+        def run():
+            g, d = nn.Sequential(nn.Linear(16, 64)), nn.Sequential(nn.Linear(64, 32))
+            with torch.no_grad():
+                d(g(torch.randn(2, 16)))
+            return g, d
+
+        t = self.recorded(run)
+        found = {k: v for k, v in groups(t, "module").items() if k.startswith("Sequential")}
+        self.assertEqual(found, {"Sequential.0": (16 * 64 + 64) * 4, "Sequential#2.0": (64 * 32 + 32) * 4})
+        self.assertIn("Sequential#2.0.weight float32[32, 64]", groups(t, "tensor"))
+
+    def test_models_of_two_classes_are_told_apart(self):
+        def run():
+            m, n = Net(), nn.ModuleDict({"a": nn.Linear(64, 64)})
+            n.forward = lambda x: n.a(x)
+            with torch.no_grad():
+                n(m.a(m(torch.randn(2, 64))[:, :1].expand(2, 64)))
+            return m, n
+
+        self.assertEqual(groups(self.recorded(run), "module"), {"Net.a": A, "Net.b": B, "ModuleDict.a": A})
+
+    @unittest.skipUnless(NEW and torch.distributed.is_available(), "needs torch.distributed of torch 2")
+    def test_shards_of_fsdp2(self):
+        try:
+            from torch.distributed.device_mesh import init_device_mesh
+            from torch.distributed.fsdp import fully_shard
+        except ImportError:
+            self.skipTest("this torch has no fully_shard")
+
+        def run():
+            model = Net()
+            fully_shard(model, mesh=init_device_mesh("cpu", (1,)))
+            optimizer = torch.optim.Adam(model.parameters())
+            for _ in range(2):
+                model(torch.randn(2, 64)).sum().backward()
+                optimizer.step()
+            return model, optimizer
+
+        with one_process():
+            t = self.recorded(run)
+        roles = groups(t, "role")
+        self.assertEqual((roles["parameter"], roles["gradient"]), (A + B, A + B))
+        self.assertGreaterEqual(roles["optimizer"], 2 * (A + B))
+        self.assertLess(roles.get("unknown", 0), 64)  # a seed of the process's
 
 
 if __name__ == "__main__":

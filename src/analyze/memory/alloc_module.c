@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Spans name a module from the outermost one's class on (GPT.blocks.3.up), labels a tensor from
- * inside it (blocks.3.up.weight): what comes after the class is the same. */
+ * inside it (blocks.3.up.weight): what comes after the class is the same. Where a program has several
+ * models, labels begin as the spans do (GPT.blocks.3.up.weight). */
 #include "analyze/memory/alloc_module.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@
 
 struct book {
 	const tide_model *m;
-	tide_strings *paths; /* of modules, from inside the outermost */
+	tide_strings *paths; /* of modules: whole, and from inside the outermost (these begin with a dot) */
 	tide_str *name;	     /* per path: its module; none = several have it */
 	size_t cap;
 };
@@ -35,7 +36,10 @@ static bool note_module(struct book *b, tide_str name)
 		b->name[row] = name;
 	else if (b->name[row].i != name.i)
 		b->name[row] = (tide_str){ 0 };
-	return true;
+	row = path_row(b, text, strlen(text));
+	if (row && *text != '.')
+		b->name[row] = name;
+	return row;
 }
 
 static bool note_modules(struct book *b, const tide_modules *modules)
@@ -78,7 +82,9 @@ static tide_str owner(const struct book *b, tide_str label, uint8_t role)
 	for (uint8_t i = 0; i < parts[role]; i++)
 		n = without_last(name, n);
 	memcpy(path + 1, name, n);
-	uint32_t row = tide__strings_find(b->paths, path, n + 1);
+	uint32_t row = *name == '.' ? 0 : tide__strings_find(b->paths, name, n);
+	if (!row)
+		row = tide__strings_find(b->paths, path, n + 1);
 	return row ? b->name[row] : (tide_str){ 0 };
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct py py; /* PyObject */
@@ -104,8 +105,30 @@ static tide_name find(const py *module)
 
 /* ---- the call ---- */
 
-static py *namer, *function;
+static py *namer, *runner_of_models, *function;
+static __thread unsigned inside; /* modules that run on this thread */
 static vectorcall **place, *original;
+
+/* A model begins to run: its labels may be out of date. Asked at most every 100 ms; races between threads
+ * only ask once more. False as in learn(). */
+static __attribute__((noinline)) bool begins(py *module)
+{
+	static _Atomic int64_t due;
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	if (ms < due)
+		return true;
+	due = ms + 100;
+	py *none = api.call_one(runner_of_models, module, NULL);
+	if (none)
+		api.drop(none);
+	else if (!api.raised(*api.exception))
+		return false;
+	else
+		api.clear();
+	return true;
+}
 
 /* Ask; a module that stays without a name is asked about again at its next call. False: something
  * is raised that is no error of ours (Ctrl+C came meanwhile). */
@@ -127,10 +150,12 @@ static py *call(py *f, py *const *args, size_t n, py *keywords)
 	if (!has_self || !tide__torch_recording() || !tide_recording())
 		return original(f, args, n, keywords);
 	tide_name name = find(args[0]);
-	if (!name && !learn(args[0]))
+	if (!name ? !learn(args[0]) : !inside && !begins(args[0]))
 		return NULL;
 	tide_op op = tide_op_begin(name ? name : find(args[0]));
+	inside++;
 	py *result = original(f, args, n, keywords);
+	inside--;
 	tide_op_end(op);
 	return result;
 }
@@ -157,7 +182,7 @@ static vectorcall **find_place(py *f, vectorcall *now)
 	return found;
 }
 
-int tide_torch_modules_on(void *f, void *ask)
+int tide_torch_modules_on(void *f, void *ask, void *run)
 {
 	if (function)
 		return function == f ? 0 : 4;
@@ -174,6 +199,9 @@ int tide_torch_modules_on(void *f, void *ask)
 	if (namer != ask)
 		api.keep(ask);
 	namer = ask;
+	if (runner_of_models != run)
+		api.keep(run);
+	runner_of_models = run;
 	function = f;
 	__atomic_store_n(place, call, __ATOMIC_RELEASE);
 	bool ours = !api.of || api.of(f) == call;

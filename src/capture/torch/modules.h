@@ -17,9 +17,10 @@
 #include <tidemark/record.h>
 
 /** Record calls of the Python function `function`, whose first argument is a module; namer(module)
- * is asked about one that has no name yet, and calls tide_torch_module_name. A reference to namer
- * is kept for good. @return 0, or the number of the step that this Python has no answer for. */
-TIDE_API int tide_torch_modules_on(void *function, void *namer);
+ * is asked about one that has no name yet, and calls tide_torch_module_name. runner(module) is called
+ * where one that has a name begins to run inside no other, at most every 100 ms. References to both
+ * are kept for good. @return 0, or the number of the step that this Python has no answer for. */
+TIDE_API int tide_torch_modules_on(void *function, void *namer, void *runner);
 /** Put back what was there. */
 TIDE_API void tide_torch_modules_off(void);
 /** The module at `address` has this name. 0 takes it out of the table (it is no more). */

@@ -517,9 +517,27 @@ extern "C" TIDE_API void tide_torch_ops_on(int want)
 		host.streams_by(&current_stream);
 }
 
-/* Tensor `impl` (Tensor._cdata) is called `name`; its gradients, unless 0, `grad_name`. GIL held. */
-extern "C" TIDE_API void tide_torch_label(void *impl, tide_name name, tide_name grad_name, int role)
+/* Tensor `impl` (Tensor._cdata) holds `name`, as it is now: said once, not kept. GIL held. */
+extern "C" TIDE_API void tide_torch_say(void *impl, tide_name name, int role)
 {
+	try {
+		at::Tensor t(Strong::reclaim_copy(static_cast<Impl *>(impl)));
+		if (uint64_t addr = address_of(t))
+			say(t, addr, name, static_cast<uint8_t>(role));
+	} catch (...) { // no shape of numbers
+	}
+}
+
+/* Tensor `impl` (Tensor._cdata) is called `name`; its gradients, unless 0, `grad_name`. `again`: it has another name, which
+ * ends. GIL held. */
+extern "C" TIDE_API void tide_torch_label(void *impl, tide_name name, tide_name grad_name, int role, bool again)
+{
+	for (size_t i = 0; again && i < labels.size(); i++) {
+		if (labels[i].tensor._unsafe_get_target() != impl)
+			continue;
+		labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(i));
+		break;
+	}
 	Label l{ Weak(Strong::reclaim_copy(static_cast<Impl *>(impl))), name, grad_name, static_cast<uint8_t>(role) };
 	try {
 		if (refresh(l, false))
