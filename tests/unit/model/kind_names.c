@@ -30,7 +30,7 @@ static void test_every_column_of_kinds(void **state)
 				fail_msg("%s.%s", tables[t]->name, c->name);
 			found += words != NULL;
 		}
-	assert_int_equal(found, 13);
+	assert_int_equal(found, 15);
 	assert_null(tide__words_of("allocs", "nothing"));
 	assert_null(tide__words_of("nothing", "kind"));
 }
