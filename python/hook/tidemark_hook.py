@@ -203,6 +203,13 @@ def _stacks(every: int) -> bool:
     return True
 
 
+def _phases_of(torch: Any) -> Any:
+    def mark(name: str) -> None:
+        _capture.tide_mark(1, _capture.tide_intern(name.encode()), 0)
+
+    return _beside("tidemark_phases").Phases(torch, mark)
+
+
 def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, shapes: bool = False, light: bool = False) -> bool:
     """Record what is asked for from now on; False: ops are not to be had, one line has said why."""
     global _model
@@ -222,7 +229,7 @@ def on(torch: Any, *, ops: bool = True, modules: bool = True, stacks: int = 0, s
         want = (SHAPES if shapes else 0) | (STACKS if stacks and _stacks(stacks) else 0)
         _library.tide_torch_ops_on(want)
     if modules:
-        _model = _model or _beside("tidemark_model").Model(torch, _capture, _say, learn_rank, devices(torch))
+        _model = _model or _beside("tidemark_model").Model(torch, _capture, _say, learn_rank, devices(torch), _phases_of(torch))
         _model.on(_library)
     return _library is not None or not ops
 

@@ -48,9 +48,9 @@ def unseen(torch: Any) -> Any:
 class Model:
     """torch: the module; capture: libtidemark-torch; ops: the library built from ops.cpp, or None: then nothing is labelled.
     Both are called with the GIL held. say: one line to the user. learn_rank: asked where a model runs for the first time and after steps, until it knows.
-    devices: whom to tell of tensors and steps (tidemark_devices.Devices)."""
+    devices: whom to tell of tensors and steps (tidemark_devices.Devices). phases: whom to tell of models and steps (tidemark_phases.Phases)."""
 
-    def __init__(self, torch: Any, capture: Any, say: Any, learn_rank: Any = bool, devices: Any = None) -> None:
+    def __init__(self, torch: Any, capture: Any, say: Any, learn_rank: Any = bool, devices: Any = None, phases: Any = None) -> None:
         self.torch: Any = torch
         self.capture: Any = capture
         self.say: Any = say
@@ -72,6 +72,7 @@ class Model:
         self.steps: int = -1  # before the first forward
         self.stepper: weakref.ref[Any] | None = None  # the optimizer whose steps are the steps
         self.hook: Any = None
+        self.phases: Any = phases
         self.namer: Any = self.name
         self.runner: Any = self.run
 
@@ -97,6 +98,8 @@ class Model:
                 else:
                     self.label(module, root)
             self.learn_rank()
+            if self.phases is not None:
+                self.phases.model_runs()
             if self.steps < 0:
                 self.steps = 0 if self.stepped() else -1
                 if self.steps < 0:
@@ -194,6 +197,8 @@ class Model:
             return
         try:
             self.learn_rank()
+            if self.phases is not None:
+                self.phases.stepped()
             self.mark_step(optimizer)
             if self.devices is not None:
                 self.devices.look()
@@ -271,6 +276,8 @@ class Model:
         why = self.capture.tide_torch_modules_on(self.torch.nn.Module.__call__, self.namer, self.runner)
         if why:
             self.say(f"modules are not recorded: this Python calls functions in an unknown way (question {why})")
+        if self.phases is not None:
+            self.phases.on()
         optimizers = importlib.import_module("torch.optim.optimizer")
         register = getattr(optimizers, "register_optimizer_step_post_hook", None)  # since 2.0
         if register and self.hook is None:
@@ -280,6 +287,8 @@ class Model:
     def again(self) -> None:
         """Another recording has begun: say everything once more."""
         self.steps = -1
+        if self.phases is not None:
+            self.phases.again()
         self.relabel()
 
     def relabel(self) -> None:
@@ -302,6 +311,8 @@ class Model:
 
     def off(self) -> None:
         self.capture.tide_torch_modules_off()
+        if self.phases is not None:
+            self.phases.off()
         if self.hook is not None:
             self.hook.remove()
             self.hook = None

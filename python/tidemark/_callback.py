@@ -77,6 +77,7 @@ class Callback:
         self._step = None
         self._record = _record.record(path, torch=True, **self._options)
         self._record.__enter__()
+        _record._phased = True  # epochs and evaluations are its phases
         try:
             self._label(model, optimizers)
         except Exception as why:  # optimizers and tensors of a kind of their own: the training goes on

@@ -26,6 +26,7 @@ _turn = RLock()  # record() of several threads: one begins or ends at a time
 _threads: Any = None  # tidemark_threads
 _tasks: Any = None  # tidemark._tasks
 _stepped = False  # the program says where its steps are
+_phased = False  # the program sets phases: its training loop gets none by itself (hook/tidemark_phases.py)
 _base, _follows = "", False  # the file that was asked for; do children record too?
 _implied = False  # this process records because the one that started it does: a record() of its own takes over
 ALREADY = 8  # Error's code: a recording is in progress
@@ -61,7 +62,7 @@ def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int =
           follow_fork: bool = True, as_child: bool = False) -> None:
     """Start recording into `path`; where another process is recording into that, into NAME.PID.tide, and stderr says so.
     Where torch is attached, what is alive of it is recorded too. as_child: into NAME.PID.tide, of the family of `path`. Raises Error (code 8) when a recording is already in progress."""
-    global _count, _stepped, _base, _follows, _implied
+    global _count, _stepped, _phased, _base, _follows, _implied
     capture, held = _capture(), None
     if capture is not None and capture.attached():
         ring_bytes, full_wait_us = ring_bytes or TORCH["ring_bytes"], full_wait_us or TORCH["full_wait_us"]
@@ -81,7 +82,7 @@ def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int =
     _count += 1
     if "asyncio" in sys.modules:
         tasks().on()
-    _stepped = False
+    _stepped = _phased = False
     if capture is not None and held is not None:
         capture._attach_again()
 
@@ -374,6 +375,8 @@ def _text(name: str) -> str:
 
 def phase(name: str) -> None:
     """A phase ends: everything since the previous one is called `name`."""
+    global _phased
+    _phased = True
     _native.mark(_native.PHASE, _text(name))
 
 

@@ -73,6 +73,7 @@ class MemoryUsageTracker:
             _record.start(path, **_record.TORCH)
         else:
             _record.phase("(before the capture)")
+        _record._phased = True  # snapshots are its phases
         cls._path = _record.path_now()
         cls._attached = cls._attach()
         if mode is RunMode.NO_DISPATCH:

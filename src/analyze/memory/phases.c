@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+enum { MAX_DEPTH = 4096 }; /* spans around an annotation that are looked at */
 enum { MAX_LEVELS = 1 << 24 }; /* phases × scopes: about 1.4 GB of results */
 
 struct sweep {
@@ -37,12 +38,60 @@ static void cut_phases(const tide_model *m, tide_phases *p)
 	for (uint32_t k = 1; k < m->marks.n; k++) {
 		if (m->marks.kind[k] != TIDE_MARK_PHASE)
 			continue;
-		p->phases[p->n++] = (tide_phase){ k, t0, m->marks.t[k], from, m->marks.move[k] };
+		p->phases[p->n++] = (tide_phase){ k, m->marks.name[k], t0, m->marks.t[k], from, m->marks.move[k] };
 		from = m->marks.move[k];
 		t0 = m->marks.t[k];
 	}
 	if (from < m->moves.n || !p->n)
-		p->phases[p->n++] = (tide_phase){ 0, t0, m->t_end, from, m->moves.n };
+		p->phases[p->n++] = (tide_phase){ 0, { 0 }, t0, m->t_end, from, m->moves.n };
+}
+
+/* Recordings have one category for all ops: a range that the program named is an outermost one that
+ * is neither an op of the framework ("aten::mm"), nor a module, nor an optimizer's step. */
+static bool is_named_range(const tide_model *m, uint32_t s)
+{
+	const char *name = tide__text(m, m->spans.name[s], NULL);
+	return m->spans.cat[s] == TIDE_CAT_OP && !m->spans.parent[s].i && *name && m->format &&
+	       !strcmp(m->format, "tide") && !strstr(name, "::") && strncmp(name, "nn.Module: ", 11) != 0 &&
+	       strncmp(name, "Optimizer.", 10) != 0;
+}
+
+static bool is_annotation(const tide_model *m, uint32_t s)
+{
+	if (m->spans.cat[s] != TIDE_CAT_USER)
+		return is_named_range(m, s);
+	unsigned depth = 0;
+	for (uint32_t up = m->spans.parent[s].i; up; up = m->spans.parent[up].i)
+		if (m->spans.cat[up] == TIDE_CAT_USER || ++depth > MAX_DEPTH)
+			return false;
+	return true;
+}
+
+/* A phase of moves up to `to`, and before it one without a name where anything happened. */
+static void cut_until(const tide_model *m, tide_phases *p, uint64_t *from, int64_t *t, int64_t t1, tide_str name)
+{
+	uint64_t to = t1 >= m->t_end ? m->moves.n : tide__move_from(m, t1);
+	if (to < *from)
+		to = *from;
+	if (name.i || to > *from)
+		p->phases[p->n++] = (tide_phase){ 0, name, *t, t1, *from, to };
+	*from = to;
+	*t = t1;
+}
+
+static void cut_annotations(const tide_model *m, tide_phases *p)
+{
+	uint64_t from = 0;
+	int64_t t = 0;
+	for (uint32_t s = 1; s < m->spans.n; s++) {
+		if (!is_annotation(m, s) || m->spans.t1[s] <= t)
+			continue;
+		if (m->spans.t0[s] > t)
+			cut_until(m, p, &from, &t, m->spans.t0[s], (tide_str){ 0 });
+		cut_until(m, p, &from, &t, m->spans.t1[s], m->spans.name[s]);
+	}
+	if (from < m->moves.n)
+		cut_until(m, p, &from, &t, m->t_end, (tide_str){ 0 });
 }
 
 /* ---- scopes ---- */
@@ -210,18 +259,21 @@ static tide_code run(struct sweep *s, tide_error *err)
 	return TIDE_OK;
 }
 
-tide_code tide__phases(const tide_model *m, tide_phases *out, tide_error *err)
+static tide_code find(const tide_model *m, bool annotations, tide_phases *out, tide_error *err)
 {
 	*out = (tide_phases){ 0 };
 	struct sweep s = { .m = m, .p = out };
 	bool *touched = tide__calloc(m->pools.n, sizeof *touched);
 	struct parts *parts = tide__calloc(m->devices.n, sizeof *parts);
-	out->phases = tide__calloc(m->marks.n + 1, sizeof *out->phases);
+	size_t most = annotations ? 1 : m->marks.n + 1;
+	for (uint32_t k = 1; annotations && k < m->spans.n; k++)
+		most += is_annotation(m, k) ? 2 : 0;
+	out->phases = tide__calloc(most, sizeof *out->phases);
 	out->scopes = tide__calloc(m->pools.n * 4 + 1, sizeof *out->scopes);
 	out->of = tide__calloc(m->pools.n, sizeof *out->of);
 	tide_code rc = TIDE_OK;
 	if (touched && parts && out->phases && out->scopes && out->of) {
-		cut_phases(m, out);
+		annotations ? cut_annotations(m, out) : cut_phases(m, out);
 		touched_pools(m, touched);
 		make_scopes(&s, touched, parts);
 		rc = run(&s, err);
@@ -232,6 +284,23 @@ tide_code tide__phases(const tide_model *m, tide_phases *out, tide_error *err)
 	tide__free(parts);
 	tide__free(s.start);
 	return rc;
+}
+
+tide_code tide__phases(const tide_model *m, tide_phases *out, tide_error *err)
+{
+	return find(m, false, out, err);
+}
+
+tide_code tide__phases_by_annotation(const tide_model *m, tide_phases *out, tide_error *err)
+{
+	uint32_t s = 1;
+	*out = (tide_phases){ 0 };
+	while (s < m->spans.n && !is_annotation(m, s))
+		s++;
+	if (s >= m->spans.n)
+		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+				  "no annotations: ranges of record_function or NVTX are phases by annotation");
+	return find(m, true, out, err);
 }
 
 void tide__phases_free(tide_phases *p)

@@ -46,7 +46,8 @@ typedef struct tide_phase_level { /* one scope in one phase */
 } tide_phase_level;
 
 typedef struct tide_phase {
-	uint32_t mark; /* that ends it; 0 = the tail */
+	uint32_t mark; /* that ends it; 0 = the tail, or a phase by annotation */
+	tide_str name; /* none = the tail, or between annotations */
 	int64_t t0, t1;
 	uint64_t move0, move1; /* its moves: [move0, move1) */
 } tide_phase;
@@ -62,6 +63,11 @@ typedef struct tide_phases {
 /* Only pools that moves touch have scopes. The tail is there when anything happened after the last
  * mark or when there is no mark. O(moves + phases × scopes). Release with tide__phases_free. */
 tide_code tide__phases(const tide_model *m, tide_phases *out, tide_error *err);
+/* The same with the user's ranges (record_function, NVTX: spans of category user_annotation that are
+ * in no other such span) as phases, in order of their starts; what happens between them is a phase
+ * without a name. Of ranges that overlap on several threads the earlier one has the moment.
+ * TIDE_ENOTFOUND if there is none. */
+tide_code tide__phases_by_annotation(const tide_model *m, tide_phases *out, tide_error *err);
 void tide__phases_free(tide_phases *p);
 
 /* Is what happens in `pool` counted in scope `s`? */

@@ -80,7 +80,7 @@ static bool add_rows(const tide_model *m, const tide_phases *p, size_t scope, ti
 	for (size_t n = 0; n < p->n; n++) {
 		const tide_phase_level *l = &p->levels[n * p->n_scopes + scope];
 		size_t len = 0;
-		const char *name = p->phases[n].mark ? tide__text(m, m->marks.name[p->phases[n].mark], &len) : "";
+		const char *name = tide__text(m, p->phases[n].name, &len);
 		tide_phase_row *r = tide__phase_row_add(s, name, len);
 		if (!r)
 			return false;

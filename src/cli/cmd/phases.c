@@ -8,10 +8,12 @@
 #include "cli/select.h"
 #include "render/report/phases.h"
 
-enum { O_DEVICE = TIDE_SIZES_OPTIONS_N, O_TRACKER, O_JSON, O_OUTPUT };
+enum { O_DEVICE = TIDE_SIZES_OPTIONS_N, O_BY, O_TRACKER, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	TIDE_SIZES_OPTIONS,
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
+	[O_BY] = { "by", 'b', TIDE_OPT_ENUM, "mark,annotation",
+		   "what phases are: marks, or ranges of record_function and NVTX", .def = "mark" },
 	[O_TRACKER] = { "tracker", 0, TIDE_OPT_FLAG, NULL,
 			"write DRAM and L1 lines in MB, byte for byte as memory trackers do" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON, in bytes" },
@@ -45,11 +47,11 @@ static int report_of(const tide_args *a)
 	tide_phases_view v = { 0 };
 	tide_phases p = { 0 };
 	int rc = 2;
-	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY);
+	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY | (a->opt[O_BY].num ? TIDE_WANT_SPANS : 0));
 	if (!m)
 		return 1;
 	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &v.device))
-		rc = tide__phases(m, &p, &err) == TIDE_OK ? show(a, m, &p, &v)
+		rc = (a->opt[O_BY].num ? tide__phases_by_annotation : tide__phases)(m, &p, &err) == TIDE_OK ? show(a, m, &p, &v)
 							  : tide__cli_fail(a->files[0], &err);
 	tide__phases_free(&p);
 	tide__model_free(m);

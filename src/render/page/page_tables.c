@@ -55,9 +55,9 @@ static uint64_t lives(const tide_model *m, uint64_t from, uint64_t to)
 
 static void phase_json(tide_json *j, const tide_model *m, const tide_phases *p, size_t i)
 {
-	uint32_t mark = p->phases[i].mark;
+	tide_str name = p->phases[i].name;
 	tide__json_object(j);
-	mark ? tide__json_ktext(j, "name", m, m->marks.name[mark]) : tide__json_knull(j, "name");
+	name.i ? tide__json_ktext(j, "name", m, name) : tide__json_knull(j, "name");
 	tide__json_kint(j, "t0", p->phases[i].t0);
 	tide__json_kint(j, "t1", p->phases[i].t1);
 	tide__json_kuint(j, "moves", lives(m, p->phases[i].move0, p->phases[i].move1));

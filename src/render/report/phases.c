@@ -142,12 +142,12 @@ static bool idle(const struct report *r, size_t k, const tide_phase_level *l)
 
 static void print_phase(struct report *r, size_t n)
 {
-	uint32_t mark = r->p->phases[n].mark;
+	tide_str name = r->p->phases[n].name;
 	fputs(r->to->style.color ? "\033[1m--- " : "--- ", r->to->out);
-	if (mark)
-		tide__put_text(r->to, tide__long_text(&r->longs, r->m, r->m->marks.name[mark], NULL));
+	if (name.i)
+		tide__put_text(r->to, tide__long_text(&r->longs, r->m, name, NULL));
 	else
-		fputs(n ? "(after the last phase)" : "(whole trace)", r->to->out);
+		fputs(n + 1 < r->p->n ? "(between)" : n ? "(after the last phase)" : "(whole trace)", r->to->out);
 	fputs(r->to->style.color ? " ---\033[0m\n" : " ---\n", r->to->out);
 	for (size_t k = 0; k < r->p->n_scopes; k++) {
 		const tide_scope *s = &r->p->scopes[k];
@@ -220,8 +220,8 @@ static void json_phase(tide_json *j, const struct report *r, size_t n)
 {
 	const tide_phase *p = &r->p->phases[n];
 	tide__json_object(j);
-	if (p->mark)
-		tide__json_ktext(j, "name", r->m, r->m->marks.name[p->mark]);
+	if (p->name.i)
+		tide__json_ktext(j, "name", r->m, p->name);
 	else
 		tide__json_knull(j, "name");
 	tide__json_kint(j, "start_ns", p->t0);

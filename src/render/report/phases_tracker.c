@@ -76,10 +76,10 @@ static void one_memory(const struct text *t, size_t n, size_t k)
 static void put_phase(const struct text *t, size_t n, uint32_t device)
 {
 	size_t len = 0;
-	uint32_t mark = t->p->phases[n].mark;
-	const char *name = mark ? tide__text(t->m, t->m->marks.name[mark], &len) : "END_TRACE";
+	tide_str id = t->p->phases[n].name;
+	const char *name = id.i ? tide__text(t->m, id, &len) : n + 1 < t->p->n ? "(between)" : "END_TRACE";
 	fputs("--- ", t->out);
-	tide__put_name(t->out, name, mark ? len : strlen(name), 0, false);
+	tide__put_name(t->out, name, id.i ? len : strlen(name), 0, false);
 	fputs(" ---\n", t->out);
 	for (size_t k = 0; k < t->p->n_scopes; k++)
 		if (is_shown(t->m, t->p, device, k))
@@ -93,7 +93,7 @@ void tide__phases_tracker(const tide_model *m, const tide_phases *p, uint32_t de
 	for (size_t k = 0; k < p->n_scopes; k++)
 		shown += is_shown(m, p, device, k);
 	t.many = shown > 1;
-	while (end > 1 && !p->phases[end - 1].mark) /* what follows the last snapshot is not captured */
+	while (end > 1 && !p->phases[end - 1].name.i) /* what follows the last snapshot is not captured */
 		end--;
 	if (!shown || !end) {
 		fputs("WARNING: No traces captured\n", out);

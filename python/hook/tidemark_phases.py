@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Phases of a training loop, without a line of code: marks where an optimizer is made, a model first runs, a backward pass begins and
+ends, an optimizer has stepped. For the first few steps only: thousands of equal phases tell nobody anything. A program that
+sets phases of its own (tidemark.phase) gets none from here on. Never raises into the program."""
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+PHASE = 1
+STEPS = 3
+
+
+class Phases:
+    """mark: called with a name; it ends a phase."""
+
+    def __init__(self, torch: Any, mark: Any) -> None:
+        self.torch = torch
+        self.mark = mark
+        self.before = "MODEL_CREATION"  # what ends next, before the first step
+        self.steps = self.depth = 0
+        self.inner: Any = None
+        self.make: Any = None
+
+    @staticmethod
+    def own() -> bool:
+        """The program sets phases itself."""
+        return bool(getattr(sys.modules.get("tidemark._record"), "_phased", False))
+
+    def done(self) -> bool:
+        return self.steps >= STEPS or self.own()
+
+    def end(self, name: str) -> None:
+        if not self.done():
+            self.mark(name)
+
+    def optimizer_made(self) -> None:
+        if self.before == "MODEL_CREATION":
+            self.end("MODEL_CREATION")
+            self.before = "OPTIMIZER_CREATION"
+
+    def model_runs(self) -> None:
+        """A model that was not seen before runs."""
+        if self.before:
+            self.end(self.before)
+            self.before = ""
+
+    def stepped(self) -> None:
+        if not self.before:
+            self.end("OPTIMIZER_STEP")
+            self.steps += 1
+
+    def backward(self, *args: Any, **kw: Any) -> Any:
+        outer = self.depth == 0 and not self.before
+        if outer:
+            self.end("FORWARD_PASS")
+        self.depth += 1
+        try:
+            return self.inner(*args, **kw)
+        finally:
+            self.depth -= 1
+            if outer:
+                self.end("BACKWARD_PASS")
+                if self.done():
+                    self.off()
+
+    def on(self) -> None:
+        if self.inner is not None or self.own():
+            return
+        autograd, optimizer = self.torch.autograd, self.torch.optim.Optimizer
+        self.inner, self.make = autograd.backward, optimizer.__init__
+        phases, make = self, optimizer.__init__
+
+        def backward(*args: Any, **kw: Any) -> Any:
+            return phases.backward(*args, **kw)
+
+        def init(this: Any, *args: Any, **kw: Any) -> None:
+            make(this, *args, **kw)
+            phases.optimizer_made()
+
+        backward.__doc__, init.__doc__ = autograd.backward.__doc__, make.__doc__
+        backward.__wrapped__, init.__wrapped__ = autograd.backward, make  # type: ignore[attr-defined]
+        autograd.backward, optimizer.__init__ = backward, init
+
+    def again(self) -> None:
+        """Another recording: its first steps are marked again."""
+        self.steps = 0
+        self.on()
+
+    def off(self) -> None:
+        """PyTorch as it was, unless somebody has wrapped what we wrapped."""
+        if self.inner is None:
+            return
+        autograd, optimizer = self.torch.autograd, self.torch.optim.Optimizer
+        if getattr(autograd.backward, "__wrapped__", None) is self.inner:
+            autograd.backward = self.inner
+        if getattr(optimizer.__init__, "__wrapped__", None) is self.make:
+            optimizer.__init__ = self.make
+        self.inner = self.inner if autograd.backward is not self.inner else None
