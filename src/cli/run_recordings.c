@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -281,6 +282,23 @@ static void tell_group(const left *l)
 	fputc('\n', stderr);
 }
 
+/* Returns true, and says so, if the file's folder has too little room for a recording. */
+static bool tell_space(const char *file)
+{
+	enum { NEEDS = 512 << 10 }; /* less is too little even for the smallest ring */
+	char folder[PATH_MAX];
+	struct statvfs v;
+	snprintf(folder, sizeof folder, "%s", file);
+	char *end = strrchr(folder, '/');
+	strcpy(end ? end + (end == folder) : folder, end ? "" : ".");
+	if (statvfs(*folder ? folder : "/", &v) != 0 || (uint64_t)v.f_bavail * v.f_frsize >= NEEDS)
+		return false;
+	tide__cli_note("tidemark run: nothing was recorded into %s: no space: %llu KiB are free, a "
+		       "recording needs at least 512",
+		       file, (unsigned long long)v.f_bavail * v.f_frsize >> 10);
+	return true;
+}
+
 void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, bool heap)
 {
 	static left l; /* large */
@@ -294,6 +312,8 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 			l.became, l.n_became > 1 ? " and others beside it" : "");
 	if (l.n_other)
 		tell_group(&l);
+	if (!*l.own && !l.n_other && tell_space(file))
+		return;
 	if (!*l.own && !l.n_other)
 		tide__cli_note("tidemark run: nothing was recorded into %s: the program did not use "
 			"PyTorch's allocators, recorded into a file of its own, or the file was "

@@ -95,6 +95,9 @@ void tide__count_signal(tide_thread *t);
 bool tide__thread_init(void);
 /* Bytes of the next ring; 0: there is no room for one. */
 size_t tide__ring_size(void);
+/* A new ring of that size or, where the disk has no room for it, of the largest half of it that fits;
+ * NULL with errno. On the writer thread. */
+tide_block *tide__ring_that_fits(void);
 
 /* writer.c: the writer thread's body, and what start writes before it. */
 void *tide__writer(void *unused);

@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -127,6 +128,20 @@ static void fill_head(tide_file_head *h, const uint8_t id[16])
 	h->checksum = tide__file_head_sum(h);
 }
 
+/* What it takes and what there is. */
+static tide_code no_space(tide_error *err)
+{
+	tide_recorder *r = &tide__rec;
+	static char folder[4096]; /* the stack may be small; lock held */
+	struct statvfs v;
+	snprintf(folder, sizeof folder, "%.4095s", r->path);
+	strrchr(folder, '/')[1] = 0;
+	uint64_t left = statvfs(folder, &v) == 0 ? (uint64_t)v.f_bavail * v.f_frsize : 0;
+	return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
+			  "%s: no space: a recording needs 1 MiB and %zu KiB a thread, %llu KiB are free",
+			  r->path, r->opt.ring_bytes >> 10, (unsigned long long)(left >> 10));
+}
+
 /* Both files under names of their own, complete as far as a start goes. */
 static tide_code make_files(const char *file, const char *rings, tide_error *err)
 {
@@ -145,9 +160,8 @@ static tide_code make_files(const char *file, const char *rings, tide_error *err
 	int e = tide__sink_open(&r->sink, file, &head);
 	if (e == 0)
 		e = tide__space_open(&r->space, rings, id);
-	size_t ring = tide__ring_size(); /* the first thread's */
-	if (e == 0 && (!ring || !tide__space_ring(&r->space, ring)))
-		e = ring ? errno : ENOMEM;
+	if (e == 0 && !tide__ring_that_fits()) /* the first thread's */
+		e = errno;
 	if (e == 0 && !(tide__defs_replay(&r->space) && tide__write_opening()))
 		e = r->sink.error ? r->sink.error : ENOSPC;
 	if (e == 0) {
@@ -156,7 +170,7 @@ static tide_code make_files(const char *file, const char *rings, tide_error *err
 		return TIDE_OK;
 	}
 	errno = e;
-	return tide__fail_errno(err, "%s: cannot record", r->path);
+	return e == ENOSPC ? no_space(err) : tide__fail_errno(err, "%s: cannot record", r->path);
 }
 
 static tide_code launch_writer(tide_error *err)

@@ -5,6 +5,7 @@
  * A ring is handed on as soon as its thread has ended, drained or not: slot numbers go on, and a
  * LANE slot says whose events follow. So ten thousand threads that live one after the other use one
  * ring, and there are never more rings than threads alive at once. */
+#include <errno.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -81,11 +82,21 @@ size_t tide__ring_size(void)
 	return bytes <= most ? bytes : 0;
 }
 
+tide_block *tide__ring_that_fits(void)
+{
+	enum { LEAST = 65536 };
+	size_t bytes = tide__ring_size();
+	tide_block *b = NULL;
+	errno = ENOMEM;
+	while (bytes >= LEAST && !(b = tide__space_ring(&tide__rec.space, bytes)) && errno == ENOSPC)
+		bytes /= 2;
+	return b;
+}
+
 /* On the writer thread. */
 static void new_ring(void *out)
 {
-	size_t bytes = tide__ring_size();
-	*(tide_block **)out = bytes ? tide__space_ring(&tide__rec.space, bytes) : NULL;
+	*(tide_block **)out = tide__ring_that_fits();
 }
 
 static tide_block *take_ring(void)

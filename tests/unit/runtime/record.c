@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <tidemark/record.h>
@@ -809,11 +812,54 @@ static void whatever_is_recorded_comes_back(void **state)
 	free(text);
 }
 
+/* In a file system of so many KiB: 0 recorded, 1 "no space" told, 2 something else, 77 none to be had. */
+static int record_in(const char *kib)
+{
+	char dir[] = "/tmp/tide-small-XXXXXX", options[32], file[64];
+	tide_error err = { 0 };
+	tide_options o = TIDE_OPTIONS_INIT;
+	o.ring_bytes = 4 << 20;
+	snprintf(options, sizeof options, "size=%sk", kib);
+	if (!mkdtemp(dir) || unshare(CLONE_NEWNS) != 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mount("tmpfs", dir, "tmpfs", 0, options) != 0)
+		return 77;
+	snprintf(file, sizeof file, "%s/x.tide", dir);
+	tide_code rc = tide_start(file, &o, &err);
+	if (rc == TIDE_OK) {
+		tide_mark(1, 0, 7);
+		return tide_stop(NULL) == TIDE_OK ? 0 : 2;
+	}
+	return strstr(err.text, "no space") && strstr(err.text, "KiB are free") ? 1 : 2;
+}
+
+static void little_space(void **state)
+{
+	static const struct {
+		const char *kib;
+		int want;
+	} rows[] = { { "1500", 0 }, { "100", 1 } };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		int status = 0;
+		pid_t pid = fork();
+		if (!pid)
+			_exit(record_in(rows[i].kib));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		if (WEXITSTATUS(status) == 77) {
+			print_message("skipped: no file system of its own for this user\n");
+			return;
+		}
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != rows[i].want)
+			fail_msg("%s KiB: status %x", rows[i].kib, (unsigned)status);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 		T(bad_starts),
+		T(little_space),
 		T(failed_start_forgets_nothing),
 		T(silent_when_not_recording),
 		T(errno_is_left_alone),
