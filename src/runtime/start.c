@@ -328,6 +328,22 @@ static tide_code start_locked(bool follower, tide_error *err)
 	return TIDE_OK;
 }
 
+/* A link leads to the file and stays one, even where that file is not there yet. */
+static void follow_links(char path[4096])
+{
+	static char to[4096], whole[8192]; /* the stack may be small; lock held */
+	for (int i = 0; i < 40; i++) {
+		ssize_t n = readlink(path, to, sizeof to - 1);
+		if (n <= 0)
+			return;
+		to[n] = 0;
+		int folder = *to == '/' ? 0 : (int)(strrchr(path, '/') + 1 - path);
+		if (snprintf(whole, sizeof whole, "%.*s%s", folder, path, to) >= 4096)
+			return;
+		strcpy(path, whole);
+	}
+}
+
 tide_code tide_start(const char *path, const tide_options *opt, tide_error *err)
 {
 	tide_recorder *r = &tide__rec;
@@ -344,6 +360,7 @@ tide_code tide_start(const char *path, const tide_options *opt, tide_error *err)
 	else if ((rc = fill_options(&o, opt, err)) == TIDE_OK &&
 		 (rc = absolute(wanted, path, err)) == TIDE_OK) {
 		r->opt = o;
+		follow_links(wanted);
 		strcpy(before, r->path);
 		strcpy(r->path, wanted);
 		strcpy(r->base, wanted);

@@ -812,6 +812,35 @@ static void whatever_is_recorded_comes_back(void **state)
 	free(text);
 }
 
+/* A link that names the recording is followed and stays a link, even to a file that is not there yet. */
+static void links_are_followed(void **state)
+{
+	char link[80], link2[80], to[96];
+	struct stat st;
+	snprintf(link, sizeof link, "%s.link", path);
+	snprintf(link2, sizeof link2, "%s.link2", path);
+	unlink(link);
+	unlink(link2);
+	assert_int_equal(symlink(strrchr(path, '/') + 1, link), 0); /* relative */
+	assert_int_equal(symlink(link, link2), 0);
+	for (int there = 0; there < 2; there++) {
+		if (!there)
+			unlink(path);
+		assert_int_equal(tide_start(link2, NULL, NULL), TIDE_OK);
+		assert_int_equal(tide_stop(NULL), TIDE_OK);
+		assert_int_equal(lstat(link2, &st), 0);
+		assert_true(S_ISLNK(st.st_mode));
+		assert_int_equal(lstat(link, &st), 0);
+		assert_true(S_ISLNK(st.st_mode));
+		assert_int_equal(lstat(path, &st), 0);
+		assert_true(S_ISREG(st.st_mode) && st.st_size > 0);
+		snprintf(to, sizeof to, "%s-rings", link2);
+		assert_int_not_equal(access(to, F_OK), 0);
+	}
+	unlink(link);
+	unlink(link2);
+}
+
 /* In a file system of so many KiB: 0 recorded, 1 "no space" told, 2 something else, 77 none to be had. */
 static int record_in(const char *kib)
 {
@@ -859,6 +888,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 		T(bad_starts),
+		T(links_are_followed),
 		T(little_space),
 		T(failed_start_forgets_nothing),
 		T(silent_when_not_recording),
