@@ -170,6 +170,18 @@ class Trace:
         """Merged stacks."""
         return self.ask("flame", **options)
 
+    def heap(self, **options: Any) -> dict[str, Any]:
+        """The host heap: high-water mark, blocks that were not freed, temporary allocations."""
+        return self.ask("heap", **options)
+
+    def device(self, **options: Any) -> dict[str, Any]:
+        """Who holds a GPU's memory: PyTorch, other allocations, context, other processes."""
+        return self.ask("device", **options)
+
+    def advice(self, **options: Any) -> dict[str, Any]:
+        """Every recommendation with its evidence, and a score."""
+        return self.ask("advice", **options)
+
     def compile(self, **options: Any) -> dict[str, Any]:
         """What torch.compile did: graph breaks, recompiles, time by stage."""
         return self.ask("compile", **options)
