@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from typing import TYPE_CHECKING, Any
 
-from . import _native
+from . import _home, _native
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,6 +106,27 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"<{self.format} trace {self.path}: {self.native.end / 1e9:.3f} s>"
+
+    def __enter__(self) -> Trace:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        """A trace is memory alone: it goes with its last reference."""
+
+    def report(self, output: str | os.PathLike[str]) -> str:
+        """Write the report page (`tidemark report`). Returns its path."""
+        return self._write("report", output)
+
+    def export(self, output: str | os.PathLike[str]) -> str:
+        """Write the trace for another tool (`tidemark export`); the ending chooses: .pftrace, .json.gz, .pb.gz, .speedscope.json, .folded, .pickle."""
+        return self._write("export", output)
+
+    def _write(self, command: str, output: str | os.PathLike[str]) -> str:
+        done = subprocess.run([_home.program(), command, "-o", os.fspath(output), "--", self.path], capture_output=True, text=True, errors="replace",
+                              check=False)
+        if done.returncode:
+            raise _native.Error((done.stderr.strip().split("\n") or [""])[0] or f"tidemark {command}: exit status {done.returncode}")
+        return os.fspath(output)
 
     def ask(self, command: str, **options: Any) -> dict[str, Any]:
         """Any report by its name: trace.ask("leaks"), trace.ask("memory", at="peak")."""

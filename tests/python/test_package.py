@@ -618,6 +618,21 @@ class Reading(unittest.TestCase):
         self.assertEqual((found["allocations"]["in_one_alone"], found["fits"]), (0, None))  # every size fits
         self.assertRaisesRegex(tidemark.Error, "many lines", t.ask, "dump")
 
+    def test_a_trace_writes_pages_and_exports(self):
+        with tidemark.record(path("w.tide"), torch=False):
+            native.alloc(heap(), 0x1000, 100)
+        with tidemark.open(path("w.tide")) as t:
+            self.assertEqual(t.export(path("w.json.gz")), path("w.json.gz"))
+            self.assertGreater(os.path.getsize(path("w.json.gz")), 20)
+            with self.assertRaisesRegex(tidemark.Error, "tidemark"):
+                t.export(path("w.nonsense"))
+            try:
+                t.report(path("w.html"))
+            except tidemark.Error as why:  # a build without Node.js
+                self.assertIn("no pages", str(why))
+            else:
+                self.assertGreater(os.path.getsize(path("w.html")), 10_000)
+
     def test_unknown_option_is_the_programs_line(self):
         with tidemark.record(path("o.tide"), torch=False):
             pass
