@@ -694,6 +694,29 @@ static uint64_t held_before(const tide_model *m, uint32_t stack, int64_t t)
 	return live;
 }
 
+/* The least that a stack held in [from, to), what it held at the beginning included. */
+static uint64_t least_held(const tide_model *m, uint32_t stack, int64_t from, int64_t to)
+{
+	uint64_t least = held_before(m, stack, from);
+
+	for (size_t i = 0; i < m->moves.n; i++) {
+		int64_t t = tide__move_time(m, i);
+		uint64_t live = 0;
+
+		if (t < from || t >= to)
+			continue;
+		for (size_t k = 0; k <= i; k++) {
+			bool born = m->moves.kind[k] == TIDE_MOVE_ALLOC;
+			uint32_t r = born ? m->moves.row[k] : ended(m, k);
+
+			if (r && (!stack || m->allocs.stack[r].i == stack))
+				live = born ? live + m->allocs.size[r] : live - m->allocs.size[r];
+		}
+		least = live < least ? live : least;
+	}
+	return least;
+}
+
 static void check_growth(const tide_model *m, uint32_t seed, tide_leaks *l, uint32_t stack)
 {
 	size_t n = l->beats.n, rose = 0, fell = 0;
@@ -703,7 +726,9 @@ static void check_growth(const tide_model *m, uint32_t seed, tide_leaks *l, uint
 	const tide_leak *found = stack ? NULL : &l->total;
 
 	for (size_t i = 0; i < n; i++) {
-		y[i] = held_before(m, stack, l->beats.t[i + 1]);
+		y[i] = l->beats.source == TIDE_STEPS_EVERY
+			       ? least_held(m, stack, l->beats.t[i], l->beats.t[i + 1])
+			       : held_before(m, stack, l->beats.t[i + 1]);
 		mean_y += (double)y[i] / (double)n;
 		rose += i && y[i] > y[i - 1];
 		fell += i && y[i] < y[i - 1];

@@ -23,9 +23,10 @@ def build(source: pathlib.Path, *command: str) -> ctypes.CDLL:
     target = os.path.join(os.environ.get("XDG_CACHE_HOME", tempfile.gettempdir()), f"{source.stem}-{key}.so")
     if not os.path.exists(target):
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        subprocess.run([*command, "-fPIC", "-shared", str(source), "-o", target + ".part", f"-L{ROOT}/lib", "-lc10", "-ltorch_cpu",
+        part = f"{target}.{os.getpid()}"  # tests that run at the same time build it at the same time
+        subprocess.run([*command, "-fPIC", "-shared", str(source), "-o", part, f"-L{ROOT}/lib", "-lc10", "-ltorch_cpu",
                         f"-Wl,-rpath,{ROOT}/lib"], check=True)
-        os.rename(target + ".part", target)
+        os.rename(part, target)
     return ctypes.CDLL(target)
 
 

@@ -165,7 +165,7 @@ async function kernels(page) {
   await settle(page);
   const rows = await cells(page, 'kernels', 5);
   want.kernels.slice(0, 5).forEach((k, i) => {
-    assert.equal(rows[i][0], k.name);
+    assert.ok(rows[i][0].startsWith(k.short_name), `${rows[i][0]} is short for ${k.name}`); // those that shorten alike are numbered
     assert.equal(Number(rows[i][2].replaceAll(',', '')), k.count);
   });
   assert.equal(await page.locator('.spread svg').count(), Math.min(14, want.kernels.length));
