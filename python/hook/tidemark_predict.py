@@ -664,7 +664,7 @@ def _imported() -> None:
     spaces = rules.Workspaces(torch, meter, device)
     chosen = rules.attention(torch, device)
     torch._VF.lstm = rules.lstm(torch, meter)
-    torch._C._nn.scaled_dot_product_attention = torch.nn.functional.scaled_dot_product_attention = chosen
+    getattr(torch._C, "_nn").scaled_dot_product_attention = torch.nn.functional.scaled_dot_product_attention = chosen
     torch._C._cuda_getCurrentRawStream = lambda i: 0  # asked for by imports of the fake mode, which look at torch.cuda as it was
     fake, mode = _fake_mode(torch, meter, spaces)
     _patch_cuda(torch, device, meter)

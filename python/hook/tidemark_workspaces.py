@@ -95,7 +95,7 @@ class Workspaces:
         rule = self.rules.get(func._schema.name)
         if rule is None:
             return
-        first = out[0] if isinstance(out, (tuple, list)) and out else out
+        first: Any = out[0] if isinstance(out, (tuple, list)) and out else out
         if first is None:
             first = next((t for t in out if t is not None), None)
         if first is not None and first.device.type == "cuda":

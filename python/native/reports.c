@@ -460,10 +460,7 @@ static PyObject *answer(struct call *c, PyObject *error)
 	if (c->rc == TIDE_ENOMEM)
 		return PyErr_NoMemory();
 	const char *why = *c->err.text ? c->err.text : tide_code_text(c->rc);
-	if (c->rc == TIDE_EUSAGE)
-		PyErr_Format(error, "tidemark %s: %s", c->type->name, why);
-	else
-		PyErr_Format(error, "tidemark: %s: %s", ((const tide_model *)c->traces[0])->path, why);
+	PyErr_Format(error, "tidemark: %s: %s", ((const tide_model *)c->traces[0])->path, why);
 	return NULL;
 }
 

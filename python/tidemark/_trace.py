@@ -39,12 +39,12 @@ def report(name: str, traces: list[Any], options: dict[str, Any]) -> dict[str, A
     if found is NotImplemented:
         files = [f"{size}={t.path}" for size, t in traces] if name == "predict" else [t.path for t in traces]
         first = traces[0][1] if name == "predict" else traces[0]
-        return command(name, *files, trace=first.native.model(), **options)
+        return ask(name, *files, trace=first.native.model(), **options)
     answer: dict[str, Any] = found
     return answer
 
 
-def command(name: str, *files: str, trace: object = None, **options: Any) -> dict[str, Any]:
+def ask(name: str, *files: str, trace: object = None, **options: Any) -> dict[str, Any]:
     """One command of the program, in this process, as a dict. What it complains of is raised as Error."""
     from ._ask import ask as native
 

@@ -38,7 +38,7 @@ class MemorySnapshot:
 
 
 def _breakdown(groups: list[dict[str, Any]]) -> dict[str, float]:
-    parts = dict.fromkeys(("activations_mb", "weights_mb", "gradients_mb", "optimizer_mb", "other_mb"), 0.0)
+    parts: dict[str, float] = dict.fromkeys(("activations_mb", "weights_mb", "gradients_mb", "optimizer_mb", "other_mb"), 0.0)
     for g in groups:
         parts[_ROLES.get(g["key"], "other_mb")] += g["bytes"] / MB
     return parts
@@ -170,7 +170,7 @@ class MemoryProfiler:
         return rows
 
     def _reserved(self, trace: Trace, name: str) -> list[tuple[int, int]]:
-        from .._ask import reserved
+        from .._reports import reserved
 
         names, samples = reserved(trace.native.model())
         return [(t, b) for t, d, b in samples if names[d] == name]

@@ -80,7 +80,7 @@ class UnifiedProfiler:
         self.enable_flame_graph = enable_flame_graph
         self.warmup_iterations = warmup_iterations
         self.profile_iterations = profile_iterations
-        self._how = {"record_shapes": record_shapes, "with_stack": with_stack, "with_flops": with_flops, "with_modules": with_modules}
+        self._how: dict[str, Any] = {"record_shapes": record_shapes, "with_stack": with_stack, "with_flops": with_flops, "with_modules": with_modules}
 
     # ---- recording ----
 

@@ -167,7 +167,7 @@ class TorchCompileAnalyzer:
                     os.unlink(os.path.join(folder, old))
             stack.enter_context(_fresh(torch))
             with _log(folder):
-                how = {"mode": mode} if self.backend == "inductor" else {}
+                how: dict[str, Any] = {"mode": mode} if self.backend == "inductor" else {}
                 compiled = _call(torch.compile(model, backend=self.backend, **how), inputs)
                 first = timed(torch, compiled, 1)[0]
                 for _ in range(warmup):

@@ -10,10 +10,13 @@
  * span comes onto the chain once, so this is linear too. */
 #include "analyze/ops/op_tree.h"
 
+#include <string.h>
+
 #include "analyze/common/interval_set.h"
 #include "analyze/common/self_time.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "model/strings.h"
 
 struct link {		      /* a span on a lane's chain */
 	uint32_t span, below; /* the link of the span around it, 0 = none */
@@ -83,7 +86,13 @@ static bool is_op(const tide_model *m, uint32_t s)
 	return m->spans.cat[s] == TIDE_CAT_OP && !(m->spans.flags[s] & TIDE_SPAN_AGAIN);
 }
 
-/* Counts ops that are the only span directly inside an op of the same name. */
+/* A registered operator: "aten::mul". A program's own ranges may nest under one name and are two. */
+static bool is_dispatched(const tide_model *m, uint32_t s)
+{
+	return is_op(m, s) && strstr(tide__text(m, m->spans.name[s], NULL), "::");
+}
+
+/* Counts operators that are the only span directly inside one of the same name. */
 static bool count_redispatched(struct build *b)
 {
 	const tide_model *m = b->m;
@@ -95,8 +104,8 @@ static bool count_redispatched(struct build *b)
 			inside[m->spans.parent[s].i] |= inside[m->spans.parent[s].i] ? 2 : 1;
 	for (uint32_t s = 1; s < m->spans.n; s++) {
 		uint32_t up = m->spans.parent[s].i;
-		if (b->nodes[s] && up && b->nodes[up] && inside[up] == 1 && is_op(m, s) &&
-		    is_op(m, up) && m->spans.name[s].i == m->spans.name[up].i)
+		if (b->nodes[s] && up && b->nodes[up] && inside[up] == 1 &&
+		    m->spans.name[s].i == m->spans.name[up].i && is_op(m, up) && is_dispatched(m, s))
 			b->t->rows[b->nodes[s] - 1].redispatched++;
 	}
 	tide__free(inside);

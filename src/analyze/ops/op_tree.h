@@ -24,7 +24,7 @@ typedef struct tide_op_sums {
 typedef struct tide_op_row {
 	uint64_t count; /* spans */
 	uint64_t open;	/* of them: never ended */
-	uint64_t redispatched; /* of them: the only span directly inside one of the same name: PyTorch
+	uint64_t redispatched; /* operators ("aten::mul") that are the only span directly inside one of the same name: PyTorch
 				* dispatched one call again, to another overload (mul.Scalar, mul.Tensor) */
 	tide_op_sums self, all;
 	uint64_t peak; /* highest transient peak of a span */
