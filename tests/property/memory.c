@@ -446,14 +446,15 @@ static bool outermost_of_name(const tide_model *m, uint32_t s)
 	return true;
 }
 
-/* The slow way: is it the only span directly inside a span of its name? */
+/* The slow way: is it an operator, and the only span directly inside a span of its name? */
 static bool same_call(const tide_model *m, uint32_t s)
 {
 	uint32_t up = m->spans.parent[s].i, inside = 0;
 	for (uint32_t k = 1; k < m->spans.n; k++)
 		inside += m->spans.parent[k].i == up;
 	return up && inside == 1 && m->spans.name[s].i == m->spans.name[up].i &&
-	       m->spans.cat[s] == TIDE_CAT_OP && m->spans.cat[up] == TIDE_CAT_OP;
+	       m->spans.cat[s] == TIDE_CAT_OP && m->spans.cat[up] == TIDE_CAT_OP &&
+	       strstr(tide__text(m, m->spans.name[s], NULL), "::");
 }
 
 static void check_flat(const tide_model *m, const tide_optree *t, uint32_t device)

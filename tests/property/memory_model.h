@@ -76,7 +76,8 @@ static uint32_t mm_top(const struct mm *x, uint32_t thread)
 static void mm_begin(struct mm *x, uint32_t thread)
 {
 	tide_model *m = x->m;
-	char name[2] = { (char)('a' + mm_random(x, 4)), 0 };
+	static const char *const names[] = { "aten::a", "aten::b", "c", "d" };
+	const char *name = names[mm_random(x, 4)];
 	if (x->depth[thread] == MM_DEPTH)
 		return;
 	uint32_t s = tide__push(&m->spans, &tide_spans_desc);

@@ -45,7 +45,9 @@ struct member {
 
 struct tide_crew {
 	tide_snap_reader *r;
-	tide_pickle *p;
+	tide_pickle *p;	     /* the loading thread's alone: it is freed first where the pickle is bad */
+	const uint8_t *data; /* the input, which all threads read */
+	size_t n;
 	uint32_t gen;	/* of the memo: entries were replaced if it changes, and all is off */
 	size_t scanned; /* memo entries that were looked at for words */
 	unsigned same[2];
@@ -70,7 +72,7 @@ typedef struct tide_crew crew;
 /* The frame after the one at `at`; NULL if there is none. */
 static const uint8_t *hop(const crew *c, const uint8_t *at)
 {
-	const uint8_t *end = c->p->data + c->p->n;
+	const uint8_t *end = c->data + c->n;
 	uint64_t left = (uint64_t)(end - at), n;
 	if (left < FRAME_HEAD)
 		return NULL;
@@ -92,7 +94,7 @@ static struct job *take(crew *c, size_t by)
 	while (at && (size_t)(at - j->s.from) < c->r->stretch)
 		at = hop(c, at);
 	c->next = at;
-	j->stop = at ? at : c->p->data + c->p->n;
+	j->stop = at ? at : c->data + c->n;
 	j->by = by;
 	j->state = JOB_BUSY;
 	return j;
@@ -343,6 +345,8 @@ static crew *begin(tide_snap_reader *r, tide_pickle *p, const uint8_t *op)
 		return NULL;
 	c->r = r;
 	c->p = p;
+	c->data = p->data;
+	c->n = p->n;
 	c->gen = p->gen;
 	c->next = op;
 	pthread_mutex_init(&c->lock, NULL);

@@ -59,7 +59,10 @@ static bytes sample(void)
 		tidefile_flush(&f, 1);
 	}
 	tidefile_end(&f);
-	return f.b;
+	bytes whole = f.b;
+	f.b = (bytes){ 0 };
+	tidefile_free(&f);
+	return whole;
 }
 
 static size_t chunks_of(const bytes *b, size_t *at)
