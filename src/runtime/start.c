@@ -297,8 +297,10 @@ static void open_files(void *arg)
 	if (o->rc == TIDE_OK) /* last: until now an older file is untouched */
 		o->rc = move_files(file, rings, o->err);
 	r->opened = o->rc == TIDE_OK;
-	if (r->opened)
+	if (r->opened) {
+		tide__control_init(); /* here: what it sets is the writer thread's */
 		return;
+	}
 	tide__space_close(&r->space, false);
 	tide__file_close(&r->sink.file);
 	unlink(file);
@@ -323,7 +325,6 @@ static tide_code start_locked(bool follower, tide_error *err)
 	}
 	tide__torn_watch();
 	r->state = TIDE_RUNNING;
-	tide__control_init();
 	atomic_store_explicit(&tide__guard.generation, ++r->generations, memory_order_release);
 	return TIDE_OK;
 }
