@@ -137,9 +137,13 @@ static tide_code no_space(tide_error *err)
 	snprintf(folder, sizeof folder, "%.4095s", r->path);
 	strrchr(folder, '/')[1] = 0;
 	uint64_t left = statvfs(folder, &v) == 0 ? (uint64_t)v.f_bavail * v.f_frsize : 0;
-	return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
+	tide_code rc =
+		tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
 			  "%s: no space: a recording needs 1 MiB and %zu KiB a thread, %llu KiB are free",
 			  r->path, r->opt.ring_bytes >> 10, (unsigned long long)(left >> 10));
+	if (err)
+		err->sys_errno = ENOSPC;
+	return rc;
 }
 
 /* Both files under names of their own, complete as far as a start goes. */

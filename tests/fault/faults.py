@@ -233,7 +233,7 @@ def shm_64mb():
 				check("later threads have smaller rings", t.total["rings"] > 64)
 			else:
 				check("more threads than rings", 0 < t.lost_total() and t.total["rings"] < 24)
-	with tmpfs("512k") as d:
+	with tmpfs("128k") as d:  # not even the smallest rings
 		print(run("nostart", os.path.join(d, "f.tide")).strip())
 		check("nothing left", os.listdir(d) == [], os.listdir(d))
 
