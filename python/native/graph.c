@@ -50,7 +50,7 @@ int graph_push(struct stack *s, uint32_t at)
 
 static int more_slots(uint32_t **slots, size_t *n)
 {
-	size_t more = *n ? *n * 2 : 256;
+	size_t more = *n ? *n * 2 : 64;
 	uint32_t *new = calloc(more, sizeof *new);
 	if (!new) {
 		PyErr_NoMemory();
@@ -192,6 +192,11 @@ static int shape_of(struct graph *g, PyObject *type, uint32_t *shape)
 
 static int shape_of_device(struct graph *g, PyObject *device, uint32_t *shape)
 {
+	for (uint32_t i = 0; i < g->n_shapes; i++)
+		if (g->shapes[i].type == device) {
+			*shape = i;
+			return 0;
+		}
 	for (uint32_t i = 0; i < g->n_shapes; i++)
 		if (g->shapes[i].kind == BUFFER && PyUnicode_Compare(g->shapes[i].type, device) == 0) {
 			*shape = i;
@@ -337,9 +342,9 @@ static size_t array_bytes(const struct array_interface *a)
 }
 
 /* The base that has the memory, NULL if the array has it itself. A new reference. */
-static PyObject *base_of(PyObject *array)
+static PyObject *base_of(struct graph *g, PyObject *array)
 {
-	PyObject *base = PyObject_GetAttrString(array, "base");
+	PyObject *base = PyObject_GetAttr(array, g->base);
 	if (base == Py_None)
 		Py_CLEAR(base);
 	return base;
@@ -364,15 +369,13 @@ static int base_has_bytes(struct graph *g, PyObject *base)
 
 static int push_array_memory(struct graph *g, PyObject *array, const struct array_interface *a)
 {
-	PyObject *base = base_of(array);
+	PyObject *base = base_of(g, array);
 	if (!base && PyErr_Occurred())
 		return problem(g, (PyObject *)Py_TYPE(array), "its base cannot be read");
 	int has = base ? base_has_bytes(g, base) : 0;
 	int bad = has < 0 || (base && push_object(g, base));
 	if (!bad && !has) {
-		PyObject *cpu = PyUnicode_FromString("cpu");
-		bad = !cpu || push_buffer(g, a->data, array_bytes(a), cpu);
-		Py_XDECREF(cpu);
+		bad = push_buffer(g, a->data, array_bytes(a), g->cpu);
 		if (!bad && a->typekind == 'O')
 			bad = push_object_items(g, array);
 	}
@@ -382,7 +385,7 @@ static int push_array_memory(struct graph *g, PyObject *array, const struct arra
 
 static int push_array(struct graph *g, PyObject *array)
 {
-	PyObject *capsule = PyObject_GetAttrString(array, "__array_struct__");
+	PyObject *capsule = PyObject_GetAttr(array, g->array_struct);
 	const struct array_interface *a = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
 	int bad = a && a->two == 2 ? push_array_memory(g, array, a) : problem(g, (PyObject *)Py_TYPE(array), "__array_struct__ cannot be read");
 	Py_XDECREF(capsule);
@@ -433,10 +436,10 @@ int graph_expand(struct graph *g, uint32_t at)
 /* ---- sizes ---- */
 
 /* Bytes of the array without the elements it owns. */
-static size_t without_elements(PyObject *array, size_t bytes)
+static size_t without_elements(struct graph *g, PyObject *array, size_t bytes)
 {
-	PyObject *base = base_of(array);
-	PyObject *capsule = base ? NULL : PyObject_GetAttrString(array, "__array_struct__");
+	PyObject *base = base_of(g, array);
+	PyObject *capsule = base ? NULL : PyObject_GetAttr(array, g->array_struct);
 	const struct array_interface *a = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
 	size_t elements = a ? array_bytes(a) : 0;
 	Py_XDECREF(base);
@@ -470,7 +473,7 @@ int graph_measure(struct graph *g, uint32_t at)
 		if (g->shapes[shape].fixed == -2)
 			g->shapes[shape].fixed = (Py_ssize_t)bytes;
 		if (g->shapes[shape].kind == NDARRAY)
-			bytes = without_elements(o, bytes);
+			bytes = without_elements(g, o, bytes);
 	}
 	g->nodes[at].bytes = bytes;
 	return 0;
@@ -488,7 +491,10 @@ int graph_init(struct graph *g, PyObject *classify)
 	g->problems = PyList_New(0);
 	Py_INCREF(classify);
 	g->classify = classify;
-	if (!g->getsizeof || !g->plain_sizeof || !g->problems)
+	g->base = PyUnicode_InternFromString("base");
+	g->array_struct = PyUnicode_InternFromString("__array_struct__");
+	g->cpu = PyUnicode_InternFromString("cpu");
+	if (!g->getsizeof || !g->plain_sizeof || !g->problems || !g->base || !g->array_struct || !g->cpu)
 		return -1;
 	return more_slots(&g->shape_slots, &g->n_shape_slots);
 }
@@ -512,4 +518,7 @@ void graph_free(struct graph *g)
 	Py_XDECREF(g->getsizeof);
 	Py_XDECREF(g->plain_sizeof);
 	Py_XDECREF(g->problems);
+	Py_XDECREF(g->base);
+	Py_XDECREF(g->array_struct);
+	Py_XDECREF(g->cpu);
 }

@@ -73,6 +73,14 @@ static void add_up(struct walk *w)
 
 /* ---- pass 2 ---- */
 
+static size_t total(const struct walk *w)
+{
+	size_t bytes = 0;
+	for (size_t i = 0; i < w->g.n_shapes; i++)
+		bytes += w->g.shapes[i].bytes;
+	return bytes;
+}
+
 static int walk_shared(struct walk *w, size_t *bytes)
 {
 	uint32_t at, walk = ++w->g.walks;
@@ -152,8 +160,8 @@ static int put(PyObject *list, size_t n)
 
 static int sum_owner(struct walk *w, uint32_t owner)
 {
-	size_t own = 0, shared = 0;
-	if (w->roots[owner] != NOTHING && (own_part(w, owner, &own) || shared_part(w, &shared)))
+	size_t own = w->n_roots == 1 ? total(w) : 0, shared = 0;
+	if (w->n_roots > 1 && w->roots[owner] != NOTHING && (own_part(w, owner, &own) || shared_part(w, &shared)))
 		return -1;
 	w->duplicated += own + shared;
 	return put(w->exclusive, own) || put(w->reachable, own + shared) ? -1 : 0;
@@ -176,14 +184,6 @@ static PyObject *table(const struct walk *w, int buffers)
 	return list;
 }
 
-static size_t total(const struct walk *w)
-{
-	size_t bytes = 0;
-	for (size_t i = 0; i < w->g.n_shapes; i++)
-		bytes += w->g.shapes[i].bytes;
-	return bytes;
-}
-
 static PyObject *answer(struct walk *w)
 {
 	PyObject *types = table(w, 0), *devices = types ? table(w, 1) : NULL, *all = NULL;
@@ -200,8 +200,8 @@ static int take_roots(struct walk *w, PyObject *owners)
 {
 	w->n_roots = (size_t)PyList_Size(owners);
 	w->roots = malloc((w->n_roots + 1) * sizeof *w->roots);
-	w->memos = calloc(MEMOS, sizeof *w->memos);
-	if (!w->roots || !w->memos || w->n_roots >= SHARED / 2) {
+	w->memos = w->n_roots > 1 ? calloc(MEMOS, sizeof *w->memos) : NULL;
+	if (!w->roots || (w->n_roots > 1 && !w->memos) || w->n_roots >= SHARED / 2) {
 		PyErr_NoMemory();
 		return -1;
 	}

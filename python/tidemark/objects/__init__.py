@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""What arrays with metadata cost, and what they share.
+
+    >>> from tidemark import objects
+    >>> print(objects.memory_report([x, y]))
+
+Works on NumPy arrays, torch tensors, dimtensor, pint and astropy quantities, pandas and polars frames, dataclasses and every class that
+is registered. None of these packages is needed. docs/guide/objects.md defines the figures.
+"""
+from __future__ import annotations
+
+from ._advice import of_gpu as gpu_recommendations
+from ._kinds import register
+from ._profiler import Allocation, MemoryProfiler, ProfileStats
+from ._report import memory_report
+from ._stats import (ComparisonStats, GPUMemoryStats, MemoryStats, SharedMetadataReport, analyze_shared_metadata, compare_to_baseline,
+                     get_overhead_ratio, gpu_memory_stats, memory_stats, metadata_overhead, without_uncertainty)
+from ._walk import Footprint, Owner, footprint
+
+calculate_metadata_size = metadata_overhead
+memory_overhead = compare_to_baseline
+
+
+class MemoryStatsMixin:
+    """Gives a class .memory_stats(); the class is registered or a dataclass."""
+    __slots__ = ()
+
+    def memory_stats(self) -> MemoryStats:
+        return memory_stats(self)
+
+
+__all__ = ["Allocation", "ComparisonStats", "Footprint", "GPUMemoryStats", "MemoryProfiler", "MemoryStats", "MemoryStatsMixin", "Owner", "ProfileStats",
+           "SharedMetadataReport", "analyze_shared_metadata", "calculate_metadata_size", "compare_to_baseline", "footprint", "get_overhead_ratio",
+           "gpu_memory_stats", "gpu_recommendations", "memory_overhead", "memory_report", "memory_stats", "metadata_overhead", "register", "without_uncertainty"]

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Figures of single arrays and of sets of arrays."""
+from __future__ import annotations
+
+import gc
+import math
+import sys
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import _advice, _kinds, _walk
+
+
+@dataclass
+class MemoryStats:
+    data_bytes: int
+    metadata_bytes: int
+    uncertainty_bytes: int
+    total_bytes: int
+    overhead_ratio: float  # metadata / data, inf without data
+    shared_metadata: bool | None  # None: not known, the object was looked at alone
+    device: str
+
+
+@dataclass
+class ComparisonStats:
+    baseline_bytes: int
+    dimtensor_bytes: int
+    overhead_bytes: int
+    overhead_percent: float  # of the data; inf without data
+
+
+@dataclass
+class SharedMetadataReport:
+    num_arrays: int
+    unique_units: int
+    unique_dimensions: int
+    total_metadata_bytes: int
+    shared_savings_bytes: int  # what would vanish if equal objects were one
+    recommendations: list[str] = field(default_factory=list)
+
+    @property
+    def sharing_potential(self) -> int:
+        return self.shared_savings_bytes
+
+
+@dataclass
+class GPUMemoryStats:
+    device: str
+    allocated_bytes: int
+    reserved_bytes: int
+    peak_bytes: int
+    dimtensor_estimate: int  # storages of the wrapped tensors alive on the device, each once
+
+
+def shallow(obj: Any) -> int:
+    try:
+        return sys.getsizeof(obj)
+    except Exception as e:
+        warnings.warn(f"__sizeof__ of {type(obj).__name__} failed, basic size taken: {e!r}", RuntimeWarning, stacklevel=3)
+        return int(type(obj).__basicsize__)
+
+
+def _metadata_bytes(obj: Any, p: _kinds.Parts) -> int:
+    if p.kind.plain:
+        return 0
+    own = 0 if in_(p.data, obj) else shallow(obj)
+    return own + (_walk.total(p.metadata) if p.metadata else 0)
+
+
+def memory_stats(obj: Any, among: Iterable[Any] | None = None) -> MemoryStats:
+    """Bytes of one object. With `among` (the arrays it lives with) it is known whether its metadata is shared."""
+    p = _kinds.parts(obj)
+    sizes = [_kinds.array_size(a) for a in p.data]
+    data = sum(n for n, _ in sizes)
+    metadata = _metadata_bytes(obj, p)
+    uncertainty = sum(_kinds.array_size(a)[0] for a in p.uncertainty)
+    devices = sorted({d for _, d in sizes}) or ["cpu"]
+    return MemoryStats(data, metadata, uncertainty, data + metadata + uncertainty, metadata / data if data else math.inf,
+                       None if among is None else _is_shared(obj, p, among), ", ".join(devices))
+
+
+def _is_shared(obj: Any, p: _kinds.Parts, among: Iterable[Any]) -> bool:
+    mine = {id(m) for m in p.metadata}
+    return any(id(m) in mine for other in among if other is not obj for m in _kinds.parts(other).metadata)
+
+
+def metadata_overhead(obj: Any) -> int:
+    """Bytes that are no data: the wrapper, its metadata and its uncertainty."""
+    s = memory_stats(obj)
+    return s.metadata_bytes + s.uncertainty_bytes
+
+
+def get_overhead_ratio(obj: Any) -> float:
+    return memory_stats(obj).overhead_ratio
+
+
+def compare_to_baseline(obj: Any) -> ComparisonStats:
+    """Against the plain array. With uncertainty, `without_uncertainty` gives the other side."""
+    s = memory_stats(obj)
+    more = s.metadata_bytes + s.uncertainty_bytes
+    return ComparisonStats(s.data_bytes, s.total_bytes, more, more / s.data_bytes * 100 if s.data_bytes else math.inf)
+
+
+def without_uncertainty(obj: Any) -> ComparisonStats:
+    """The comparison as it would be with uncertainty=None."""
+    s = memory_stats(obj)
+    return ComparisonStats(s.data_bytes, s.data_bytes + s.metadata_bytes, s.metadata_bytes, s.metadata_bytes / s.data_bytes * 100 if s.data_bytes else math.inf)
+
+
+def first_of_equals(objects: list[Any]) -> list[Any]:
+    """Of objects that are equal the first. One that cannot be hashed or compared equals itself only."""
+    seen: dict[Any, Any] = {}
+    alone = []
+    for o in objects:
+        try:
+            seen.setdefault((type(o), o), o)
+        except Exception:
+            alone.append(o)
+    return [*seen.values(), *alone]
+
+
+def unique(objects: Iterable[Any]) -> list[Any]:
+    return list({id(o): o for o in objects}.values())
+
+
+def analyze_shared_metadata(arrays: Iterable[Any]) -> SharedMetadataReport:
+    """Which metadata objects the arrays share by identity, and what making equal ones one would save."""
+    every = list(arrays)
+    found = [_kinds.parts(a) for a in every]
+    units = unique(m for p in found for m in p.metadata)
+    kept = first_of_equals(units)
+    dimensions = unique(d for u in units if (d := getattr(u, "dimension", None)) is not None)
+    kept_dimensions = unique(d for u in kept if (d := getattr(u, "dimension", None)) is not None)
+    now = _walk.total(units)
+    saved = now - _walk.total(kept) + _walk.total(kept_dimensions) - _walk.total(first_of_equals(kept_dimensions))
+    wrappers = sum(shallow(a) for a, p in zip(every, found) if not p.kind.plain and not in_(p.data, a))
+    report = SharedMetadataReport(len(every), len(units), len(dimensions), now + wrappers, saved)
+    report.recommendations = _advice.of_set(report, every, found, dimensions)
+    return report
+
+
+def in_(objects: list[Any], obj: Any) -> bool:
+    return any(o is obj for o in objects)
+
+
+def _live_wrappers() -> list[Any]:
+    known = {}
+    found = []
+    for o in gc.get_objects():
+        t = type(o)
+        if t not in known:
+            kind = _kinds.kind_of(t)
+            known[t] = kind is not None and not kind.plain and kind is not _kinds._DATACLASS
+        if known[t]:
+            found.append(o)
+    return found
+
+
+def gpu_memory_stats(device: int | str = 0, arrays: Iterable[Any] | None = None) -> GPUMemoryStats:
+    """PyTorch's counters for a device, and the storages of `arrays` (left out: of every wrapped tensor that is alive) there."""
+    try:
+        import torch
+    except ImportError:
+        raise RuntimeError("PyTorch not available. Install with: pip install torch") from None
+    if not torch.cuda.is_available():
+        raise RuntimeError("CUDA not available")
+    name = f"cuda:{device}" if isinstance(device, int) else f"cuda:{torch.cuda.current_device()}" if device == "cuda" else device
+    held = _walk.footprint(_live_wrappers() if arrays is None else arrays).by_device.get(name, 0)
+    return GPUMemoryStats(name, int(torch.cuda.memory_allocated(name)), int(torch.cuda.memory_reserved(name)), int(torch.cuda.max_memory_allocated(name)), held)
