@@ -272,10 +272,21 @@ static int found(PyObject *o, void *graph)
 	return 0;
 }
 
+/* Keys too: dict's tp_traverse leaves out strings. */
+static int find_keys(struct graph *g, PyObject *dict)
+{
+	PyObject *key, *value;
+	Py_ssize_t at = 0;
+	while (PyDict_Next(dict, &at, &key, &value))
+		if (found(key, g))
+			return -1;
+	return 0;
+}
+
 /* Gathers first and makes nodes afterwards: no Python code may run inside tp_traverse. */
 static int push_traversed(struct graph *g, PyObject *o, traverseproc traverse)
 {
-	int bad = traverse(o, found, g);
+	int bad = traverse(o, found, g) || (PyDict_Check(o) && find_keys(g, o));
 	for (size_t i = 0; i < g->n_found; i++) {
 		bad = bad || push_object(g, g->found[i]);
 		Py_DECREF(g->found[i]);
@@ -453,7 +464,8 @@ static int asked_size(struct graph *g, PyObject *o, Py_ssize_t basic, size_t *by
 	PyObject *n = PyObject_CallFunctionObjArgs(g->getsizeof, o, NULL);
 	Py_ssize_t size = n ? PyLong_AsSsize_t(n) : -1;
 	Py_XDECREF(n);
-	int plausible = size >= basic && (size_t)size <= MOST_BYTES;
+	int lies = size < basic && PyType_GetFlags(Py_TYPE(o)) & Py_TPFLAGS_HEAPTYPE; // a compact str is below its basic size
+	int plausible = size >= 0 && !lies && (size_t)size <= MOST_BYTES;
 	*bytes = (size_t)(plausible ? size : basic);
 	if (plausible)
 		return 0;

@@ -19,7 +19,7 @@ class Allocation(NamedTuple):
     file: str
     line: int
     bytes: int
-    count: int
+    blocks: int
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {size(self.bytes)}"
@@ -51,6 +51,7 @@ class MemoryProfiler:
         self._base = 0
         self._peak_before = 0
         self._highest = 0
+        self._marked = 0
         self._before: tracemalloc.Snapshot | None = None
         self._devices_before: dict[str, int] = {}
         self._stats = ProfileStats(0, 0)

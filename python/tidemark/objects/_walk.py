@@ -42,9 +42,14 @@ def _polars_series(series: Any) -> tuple[int, int, str]:
     return (address, series.estimated_size(), "cpu")
 
 
+def _mapped(area: Any) -> list[Any]:
+    return [(id(area), len(area), "cpu")]
+
+
 _RESOLVERS: dict[tuple[str, str], Resolver | str] = {
     ("numpy", "ndarray"): "ndarray",
     ("torch", "Tensor"): _storage,
+    ("mmap", "mmap"): _mapped,
     ("pyarrow.lib", "Array"): _arrow,
     ("pyarrow.lib", "ChunkedArray"): _arrow,
     ("polars.dataframe.frame", "DataFrame"): _polars,
