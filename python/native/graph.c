@@ -378,11 +378,21 @@ static int base_has_bytes(struct graph *g, PyObject *base)
 	return yes;
 }
 
-static int push_array_memory(struct graph *g, PyObject *array, const struct array_interface *a)
+/* __sizeof__ of an array that owns its elements has them; they are the buffer's. */
+static void take_elements(struct node *n, size_t elements)
 {
+	if (n->child == FRESH && elements <= n->bytes)
+		n->bytes -= elements;
+}
+
+static int push_array_memory(struct graph *g, uint32_t at, const struct array_interface *a)
+{
+	PyObject *array = g->nodes[at].key;
 	PyObject *base = base_of(g, array);
 	if (!base && PyErr_Occurred())
 		return problem(g, (PyObject *)Py_TYPE(array), "its base cannot be read");
+	if (!base)
+		take_elements(&g->nodes[at], array_bytes(a));
 	int has = base ? base_has_bytes(g, base) : 0;
 	int bad = has < 0 || (base && push_object(g, base));
 	if (!bad && !has) {
@@ -394,13 +404,27 @@ static int push_array_memory(struct graph *g, PyObject *array, const struct arra
 	return bad ? -1 : 0;
 }
 
-static int push_array(struct graph *g, PyObject *array)
+static int push_array(struct graph *g, uint32_t at)
 {
+	PyObject *array = g->nodes[at].key;
 	PyObject *capsule = PyObject_GetAttr(array, g->array_struct);
 	const struct array_interface *a = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
-	int bad = a && a->two == 2 ? push_array_memory(g, array, a) : problem(g, (PyObject *)Py_TYPE(array), "__array_struct__ cannot be read");
+	int bad = a && a->two == 2 ? push_array_memory(g, at, a) : problem(g, (PyObject *)Py_TYPE(array), "__array_struct__ cannot be read");
 	Py_XDECREF(capsule);
 	return bad;
+}
+
+/* An array that has no attributes of its own mostly leads to one node, which is remembered. */
+static int expand_array(struct graph *g, uint32_t at, int plain)
+{
+	uint32_t child = g->nodes[at].child;
+	if (child && child != FRESH)
+		return graph_push(&g->stack, child - 1);
+	size_t before = g->stack.n;
+	if (push_array(g, at))
+		return -1;
+	g->nodes[at].child = plain && g->stack.n == before + 1 ? g->stack.at[before] + 1 : 0;
+	return 0;
 }
 
 /* One (address, bytes, device) of a resolver. */
@@ -440,24 +464,11 @@ int graph_expand(struct graph *g, uint32_t at)
 	if (s.traverse && push_traversed(g, o, s.traverse))
 		return -1;
 	if (s.kind == NDARRAY)
-		return push_array(g, o);
+		return expand_array(g, at, !s.traverse);
 	return s.kind == RESOLVED ? push_resolved(g, o, s.resolver) : 0;
 }
 
 /* ---- sizes ---- */
-
-/* Bytes of the array without the elements it owns. */
-static size_t without_elements(struct graph *g, PyObject *array, size_t bytes)
-{
-	PyObject *base = base_of(g, array);
-	PyObject *capsule = base ? NULL : PyObject_GetAttr(array, g->array_struct);
-	const struct array_interface *a = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
-	size_t elements = a ? array_bytes(a) : 0;
-	Py_XDECREF(base);
-	Py_XDECREF(capsule);
-	PyErr_Clear();
-	return elements <= bytes ? bytes - elements : bytes;
-}
 
 static int asked_size(struct graph *g, PyObject *o, Py_ssize_t basic, size_t *bytes)
 {
@@ -485,7 +496,7 @@ int graph_measure(struct graph *g, uint32_t at)
 		if (g->shapes[shape].fixed == -2)
 			g->shapes[shape].fixed = (Py_ssize_t)bytes;
 		if (g->shapes[shape].kind == NDARRAY)
-			bytes = without_elements(g, o, bytes);
+			g->nodes[at].child = FRESH;
 	}
 	g->nodes[at].bytes = bytes;
 	return 0;

@@ -18,6 +18,7 @@
 
 #define NOBODY UINT32_MAX       // node.owner: no owner has reached it yet
 #define SHARED (UINT32_MAX - 1) // node.owner: two or more owners reach it
+#define FRESH UINT32_MAX        // node.child
 #define NOTHING UINT32_MAX      // no node: a singleton, or an object of a type that is left out
 
 enum kind { PLAIN, LEFT_OUT, NDARRAY, RESOLVED, BUFFER };
@@ -39,6 +40,7 @@ struct node {
 	uint32_t shape; // index into shapes
 	uint32_t owner; // index of the only owner that reaches it, NOBODY or SHARED
 	uint32_t seen;  // number of the walk that came here last
+	uint32_t child; // index + 1 of the only node that an ndarray refers to, 0: not known, FRESH: its elements are still in bytes
 };
 
 struct stack {
