@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""tidemark.objects beside pympler's asizeof, on the same objects in the same process: bench/objects.py [ARRAYS]
+
+Each object holds an array of 3 numbers; all share a unit. Times are CPU seconds of this process, so a busy machine counts little.
+"""
+import resource
+import sys
+import time
+from fractions import Fraction
+
+import numpy as np
+from tidemark import objects
+
+
+class Unit:
+    __slots__ = ("dimension", "symbol")
+
+    def __init__(self) -> None:
+        self.symbol, self.dimension = "m", tuple(Fraction(n, 1) for n in range(7))
+
+
+class Array:
+    __slots__ = ("data", "unit")
+
+    def __init__(self, unit: Unit) -> None:
+        self.data, self.unit = np.zeros(3), unit
+
+
+objects.register(Array, data="data", metadata="unit")
+
+
+def timed(what, arrays, call):
+    before, high = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = call(arrays)
+    took = time.process_time() - before
+    more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - high
+    print(f"{what:34} {len(arrays):>9,} arrays {took:8.3f} s  +{more / 1024:.0f} MiB  {found:,} bytes")
+    return took
+
+
+def main() -> None:
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    unit = Unit()
+    many = [Array(unit) for _ in range(n)]
+    timed("footprint, one owner per array", many, lambda a: objects.footprint(a).total_if_shared)
+    few = many[:100_000]
+    mine = timed("footprint, one owner per array", few, lambda a: objects.footprint(a).total_if_shared)
+    one = timed("footprint, one owner", few, lambda a: objects.footprint([a]).total_if_shared)
+    try:
+        from pympler import asizeof
+    except ImportError:
+        print("pympler is not there")
+    else:
+        theirs = timed("pympler asizeof", few, asizeof.asizeof)
+        print(f"pympler takes {theirs / mine:.1f} times as long as footprint with owners, {theirs / one:.1f} times as long as with one")
+    for what, obj in (("ndarray", many[0].data), ("Array", many[0])):
+        before = time.process_time()
+        for _ in range(20_000):
+            objects.memory_stats(obj)
+        print(f"memory_stats({what}): {(time.process_time() - before) / 20_000 * 1e6:.1f} us")
+
+
+if __name__ == "__main__":
+    main()
