@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define MOST_PROBLEMS 100
+#define KNOWN 256
 #define MOST_BYTES ((size_t)1 << 48) // more than an address space holds: __sizeof__ lies
 
 /* What __array_struct__ holds: version 2 of NumPy's array interface, a stable layout. */
@@ -119,8 +120,8 @@ static int add_shape(struct graph *g, PyObject *type)
 /* Whether every instance has the same size: no items, and object.__sizeof__. */
 static int is_fixed(struct graph *g, PyObject *type)
 {
-	PyObject *method = PyObject_GetAttrString(type, "__sizeof__");
-	PyObject *item = PyObject_GetAttrString(type, "__itemsize__");
+	PyObject *method = PyObject_GetAttr(type, g->sizeof_name);
+	PyObject *item = method == g->plain_sizeof ? PyObject_GetAttr(type, g->itemsize) : NULL;
 	int yes = method && item && method == g->plain_sizeof && PyLong_Check(item) && PyLong_AsLong(item) == 0;
 	Py_XDECREF(method);
 	Py_XDECREF(item);
@@ -137,9 +138,53 @@ static Py_ssize_t basic_size(PyObject *type)
 	return bytes > 0 ? bytes : 0;
 }
 
+/* What classify said of a type, kept between walks. A weak reference tells a type from a later one at the same address. */
+static struct known {
+	PyObject *type, *alive, *classify, *answer; // the first one is not held
+	Py_ssize_t basic;
+} known[KNOWN];
+
+static struct known *known_of(PyObject *type)
+{
+	return &known[hash(type) % KNOWN];
+}
+
+static void remember(struct graph *g, const struct shape *s, PyObject *answer)
+{
+	struct known *k = known_of(s->type), old = *k;
+	PyObject *alive = PyWeakref_NewRef(s->type, NULL);
+	if (!alive) {
+		PyErr_Clear();
+		return;
+	}
+	Py_INCREF(g->classify);
+	Py_INCREF(answer);
+	*k = (struct known){.type = s->type, .alive = alive, .classify = g->classify, .answer = answer, .basic = s->basic};
+	Py_XDECREF(old.alive);
+	Py_XDECREF(old.classify);
+	Py_XDECREF(old.answer);
+}
+
+/* What classify says, a new reference. */
+static PyObject *answer_for(struct graph *g, struct shape *s)
+{
+	const struct known *k = known_of(s->type);
+	if (k->type == s->type && k->classify == g->classify && PyWeakref_GetObject(k->alive) == s->type) {
+		s->basic = k->basic;
+		Py_INCREF(k->answer);
+		return k->answer;
+	}
+	PyObject *answer = PyObject_CallFunctionObjArgs(g->classify, s->type, NULL);
+	if (answer) {
+		s->basic = basic_size(s->type);
+		remember(g, s, answer);
+	}
+	return answer;
+}
+
 static int classify(struct graph *g, struct shape *s)
 {
-	PyObject *answer = PyObject_CallFunctionObjArgs(g->classify, s->type, NULL);
+	PyObject *answer = answer_for(g, s);
 	if (!answer)
 		return -1;
 	PyTypeObject *type = (PyTypeObject *)s->type;
@@ -152,7 +197,6 @@ static int classify(struct graph *g, struct shape *s)
 	if (PyType_GetFlags(type) & Py_TPFLAGS_HAVE_GC)
 		s->traverse = (traverseproc)PyType_GetSlot(type, Py_tp_traverse);
 	PyErr_Clear(); // before 3.10 PyType_GetSlot refused static types
-	s->basic = basic_size(s->type);
 	s->fixed = s->kind != NDARRAY && is_fixed(g, s->type) ? -2 : -1;
 	return 0;
 }
@@ -517,7 +561,9 @@ int graph_init(struct graph *g, PyObject *classify)
 	g->base = PyUnicode_InternFromString("base");
 	g->array_struct = PyUnicode_InternFromString("__array_struct__");
 	g->cpu = PyUnicode_InternFromString("cpu");
-	if (!g->getsizeof || !g->plain_sizeof || !g->problems || !g->base || !g->array_struct || !g->cpu)
+	g->sizeof_name = PyUnicode_InternFromString("__sizeof__");
+	g->itemsize = PyUnicode_InternFromString("__itemsize__");
+	if (!g->getsizeof || !g->plain_sizeof || !g->problems || !g->sizeof_name || !g->itemsize || !g->base || !g->array_struct || !g->cpu)
 		return -1;
 	return more_slots(&g->shape_slots, &g->n_shape_slots);
 }
@@ -544,4 +590,6 @@ void graph_free(struct graph *g)
 	Py_XDECREF(g->base);
 	Py_XDECREF(g->array_struct);
 	Py_XDECREF(g->cpu);
+	Py_XDECREF(g->sizeof_name);
+	Py_XDECREF(g->itemsize);
 }

@@ -59,7 +59,7 @@ struct graph {
 	uint32_t walks;
 	size_t left_out;
 	PyObject *classify, *getsizeof, *plain_sizeof, *problems;
-	PyObject *base, *array_struct, *cpu; // names
+	PyObject *base, *array_struct, *cpu, *sizeof_name, *itemsize; // names
 };
 
 /* `classify(type)` returns None (plain), False (leave objects of it out), "ndarray", or a resolver: resolver(object) returns a

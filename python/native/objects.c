@@ -255,7 +255,7 @@ static PyMethodDef methods[] = {
 	{NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "tidemark._objects", .m_size = 0, .m_methods = methods};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "tidemark._objects", .m_size = -1, .m_methods = methods};
 
 PyMODINIT_FUNC PyInit__objects(void)
 {
