@@ -409,6 +409,30 @@ class Advice(unittest.TestCase):
         self.assertEqual(objects.gpu_recommendations(full, 100)[:2], ["GPU memory 86% full, consider cpu offloading", "Peak memory exceeded allocation by 120 bytes"])
         self.assertEqual(objects.gpu_recommendations(objects.GPUMemoryStats("cuda:0", 80, 84, 81, 0), 100), [])
 
+    @needs("torch")
+    def test_gpu_stats_of_a_device_that_is_pretended(self):
+        from unittest import mock
+
+        import torch
+        held = Wrapped(torch.zeros(10), unit())
+        with mock.patch.multiple("torch.cuda", is_available=lambda: True, current_device=lambda: 1, memory_allocated=lambda d: 100,
+                                 memory_reserved=lambda d: 200, max_memory_allocated=lambda d: 300):
+            self.assertEqual(objects.gpu_memory_stats(), objects.GPUMemoryStats("cuda:0", 100, 200, 300, 0))
+            self.assertEqual(objects.gpu_memory_stats("cuda").device, "cuda:1")
+            self.assertGreaterEqual(objects.gpu_memory_stats("cpu").dimtensor_estimate, 40)  # found among all objects
+            self.assertEqual(objects.gpu_memory_stats("cpu", [held, held]).dimtensor_estimate, 40)
+
+    def test_wrapper_whose_sizeof_fails(self):
+        class Bad(Wrapped):
+            def __sizeof__(self):
+                raise RuntimeError("no")
+
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            self.assertEqual(objects.memory_stats(Bad(b"abc", None)).metadata_bytes, Bad.__basicsize__)
+            self.assertIn("Problems:", objects.memory_report([Bad(b"abc", None)]))
+        self.assertIn("__sizeof__ of Bad failed", str(told[0].message))
+
     def test_sizes(self):
         self.assertEqual([_advice.size(n) for n in (0, 1023, 1024, 1024**2, 1024**3)], ["0 bytes", "1023 bytes", "1.0 KB", "1.0 MB", "1.00 GB"])
 
@@ -474,6 +498,9 @@ class Packages(unittest.TestCase):
         frame = polars.DataFrame({"a": list(range(100)), "b": [0.5] * 100})
         self.assertEqual(objects.memory_stats(frame).data_bytes, 1600)
         self.assertEqual(objects.footprint([frame, frame.clone()]).by_device, {"cpu": 1600})
+        text = polars.DataFrame({"t": ["a long enough text"] * 100})
+        self.assertEqual(objects.footprint([text]).by_device, {"cpu": text.estimated_size()})
+        self.assertEqual(objects.footprint([text, polars.Series([None, 1])]).by_device["cpu"], text.estimated_size() + polars.Series([None, 1]).estimated_size())
 
     def test_without_packages(self):
         code = ("import sys\nfor m in ('numpy', 'torch', 'pandas', 'polars'): sys.modules[m] = None\n"

@@ -30,16 +30,16 @@ def _arrow(array: Any) -> list[Any]:
 
 
 def _polars(frame: Any) -> list[Any]:
+    """Columns of numbers by address, which clones share. Other columns (text, nulls, chunks) are one buffer of this frame alone."""
     columns = frame.get_columns() if hasattr(frame, "get_columns") else [frame]
-    return [_polars_series(column) for column in columns]
-
-
-def _polars_series(series: Any) -> tuple[int, int, str]:
-    try:  # numbers: one buffer, whose address clones of the series share
-        address = series._get_buffer_info()[0]
-    except Exception:  # text, nested and chunked columns have several
-        address = id(series)
-    return (address, series.estimated_size(), "cpu")
+    found, others = [], 0
+    for column in columns:
+        try:
+            address = column.to_numpy(allow_copy=False).__array_interface__["data"][0]
+            found.append((address, column.estimated_size(), "cpu"))
+        except Exception:  # it would have to be copied
+            others += column.estimated_size()
+    return [*found, (id(frame), others, "cpu")]
 
 
 def _mapped(area: Any) -> list[Any]:
