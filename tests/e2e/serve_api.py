@@ -419,7 +419,8 @@ def runs(folder):
         assert s.ask(f"/api/runs/{last['id']}/note?tags=y", headers={"Origin": "http://elsewhere.example"}, method="POST")[0] == 403
         assert s.json("/api/profile/hta") == s.json("/api/profiler/hta"), "the other name"
     with Server(folder) as s:
-        last = next(r for r in check(s, "/api/runs")["runs"] if r["name"] == "r2.json")
+        tagged = lambda: next((r for r in check(s, "/api/runs")["runs"] if r["name"] == "r2.json" and r["tags"]), None)
+        last = wait_for("what was kept", tagged)  # the file is opened beside the first answers
         assert (last["tags"], last["note"]) == (["slow", "fp8"], "a note")
         assert last["indexed"], "figures are kept with the file's identity"
     asked.add("/api/runs/{id}/note")
