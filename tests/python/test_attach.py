@@ -702,7 +702,7 @@ class Attach(unittest.TestCase):
         seen, averages = counts(True)
         self.assertEqual(seen, bare)
         if torch.__version__.startswith("1."):
-            return  # beside its profiler the first ops of the step are missing from our recording
+            self.skipTest("counts are not compared: beside the profiler of torch 1 the first ops of a step are missing from our recording")
         ours = {row["op"]: row["count"] for row in tidemark.open(path("own.tide")).ops(flat=True, top=10000)["ops"]}
         self.assertEqual({k: n for k, n in ours.items() if k.startswith("aten::")},
                          {k: n for k, n in averages.items() if k.startswith("aten::")})
