@@ -112,7 +112,7 @@ int main(int argc, char **argv)
 	tide_model *m = build(events, live);
 	tide_optree_options opt = { .device = TIDE_ANY };
 	tide_usage u;
-	tide_alive alive;
+	tide_live_set alive;
 	tide_groups g;
 	tide_phases p;
 	tide_optree t;
@@ -120,28 +120,28 @@ int main(int argc, char **argv)
 	       (unsigned long long)events, live, m->spans.n - 1, m->allocs.n - 1,
 	       (double)tide__model_bytes(m) / (double)events);
 	double t0 = now();
-	if (tide__usage(m, UINT64_MAX, 0, &u, NULL))
+	if (tide__find_usage(m, UINT64_MAX, 0, &u, NULL))
 		return 1;
 	report("usage", t0, events);
 	t0 = now();
-	if (tide__alive_at(m, u.devices[1].peak_cut, 1, TIDE_ANY, &alive, NULL))
+	if (tide__live_set_at(m, u.devices[1].peak_cut, 1, TIDE_ANY, &alive, NULL))
 		return 1;
 	report("alive at the peak", t0, events);
 	t0 = now();
-	if (tide__groups(m, &alive, TIDE_BY_OP, &g, NULL))
+	if (tide__find_groups(m, &alive, TIDE_BY_OP, &g, NULL))
 		return 1;
 	report("groups by op", t0, events);
 	t0 = now();
-	if (tide__phases(m, &p, NULL))
+	if (tide__find_phases(m, &p, NULL))
 		return 1;
 	report("phases", t0, events);
 	t0 = now();
-	if (tide__optree(m, &opt, &t, NULL))
+	if (tide__find_op_tree(m, &opt, &t, NULL))
 		return 1;
 	report("op tree", t0, events);
 	printf("  %zu alive at the peak in %zu groups, %zu paths\n", alive.n, g.n, t.n);
 	tide__usage_free(&u);
-	tide__alive_free(&alive);
+	tide__live_set_free(&alive);
 	tide__groups_free(&g);
 	tide__phases_free(&p);
 	tide__optree_free(&t);

@@ -67,17 +67,17 @@ static void run(const tide_model *m, const tide_requests *q, const char *setting
 static double query(const tide_model *m, uint32_t device, uint64_t cut, tide_group_by by,
 		    const uint8_t *roles)
 {
-	tide_alive a;
+	tide_live_set a;
 	tide_groups g;
 	tide_error err;
 	double t = now();
 
-	if (tide__alive_at(m, cut, device, TIDE_ANY, &a, &err) != TIDE_OK ||
+	if (tide__live_set_at(m, cut, device, TIDE_ANY, &a, &err) != TIDE_OK ||
 	    tide__groups_in_roles(m, &a, by, roles, &g, &err) != TIDE_OK)
 		exit(1);
 	t = now() - t;
 	tide__groups_free(&g);
-	tide__alive_free(&a);
+	tide__live_set_free(&a);
 	return t;
 }
 
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 	if (tide__load(argv[1], NULL, &m, &err) != TIDE_OK)
 		return fail(argv[1], &err);
 	printf("%-40s %8.1f ms\n", "load", (now() - t) * 1e3);
-	if (tide__usage(m, UINT64_MAX, 0, &u, &err) != TIDE_OK)
+	if (tide__find_usage(m, UINT64_MAX, 0, &u, &err) != TIDE_OK)
 		return fail("usage", &err);
 	uint32_t device = tide__usage_highest(&u);
 
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
 		run(m, q, settings[i], rounds);
 	t = now();
-	if (tide__roles(m, &roles) != TIDE_OK)
+	if (tide__find_roles(m, &roles) != TIDE_OK)
 		return 1;
 	printf("%-40s %8.1f ms\n", "roles (once)", (now() - t) * 1e3);
 	queries(m, device, roles.role);

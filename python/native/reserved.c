@@ -42,7 +42,7 @@ PyObject *tide__py_reserved(PyObject *self, PyObject *trace)
 	if (!m)
 		return NULL;
 	PyThreadState *state = PyEval_SaveThread();
-	tide_code rc = tide__reserved(m, &r, NULL);
+	tide_code rc = tide__find_reserved(m, &r, NULL);
 	PyEval_RestoreThread(state);
 	if (rc != TIDE_OK)
 		return PyErr_NoMemory();

@@ -276,7 +276,7 @@ static tide_code find_diff(const tide_diff_report_options *o, struct diff *x, ti
 	for (int i = 0; i < 2 && rc == TIDE_OK && o->device; i++)
 		rc = tide__take_device(x->m[i], o->device, &d.device[i], err);
 	if (rc == TIDE_OK)
-		rc = tide__diff(x->m[0], x->m[1], &d, &x->d, err);
+		rc = tide__find_diff(x->m[0], x->m[1], &d, &x->d, err);
 	if (rc == TIDE_OK)
 		tide__diff_checks_run(&x->c, &x->d);
 	return rc;

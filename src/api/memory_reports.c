@@ -194,7 +194,7 @@ tide_code tide_phases_find(const tide_trace *t, const tide_phases_options *given
 		struct phases *x = (struct phases *)r->result;
 		x->m = m;
 		x->v.device = device;
-		rc = tide__phases(m, &x->p, err);
+		rc = tide__find_phases(m, &x->p, err);
 	}
 	return tide__report_done(r, rc, out, err);
 }
@@ -292,7 +292,7 @@ tide_code tide_modules_find(const tide_trace *t, const tide_modules_options *giv
 		struct modules *x = (struct modules *)r->result;
 		x->m = m;
 		x->v = (tide_modules_view){ .sort = (tide_modules_sort)sort, .top = o.top };
-		rc = tide__modules(m, &x->x, err);
+		rc = tide__find_modules(m, &x->x, err);
 	}
 	return tide__report_done(r, rc, out, err);
 }
@@ -353,7 +353,7 @@ tide_code tide_leaks_find(const tide_trace *t, const tide_leaks_options *given, 
 		x->v = (tide_leaks_view){
 			.m = m, .device = device, .l = &x->l, .top = all_if_0(o.top)
 		};
-		rc = tide__leaks(m, device, (tide_group_by)by, every, &x->l, err);
+		rc = tide__find_leaks(m, device, (tide_group_by)by, every, &x->l, err);
 	}
 	return tide__report_done(r, rc, out, err);
 }

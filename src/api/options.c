@@ -26,7 +26,7 @@ tide_code tide__take_one_device(const tide_model *m, const char *text, uint32_t 
 	tide_code rc = tide__take_device(m, text, out, err);
 	if (rc != TIDE_OK || text)
 		return rc;
-	rc = tide__usage(m, UINT64_MAX, 0, &u, err);
+	rc = tide__find_usage(m, UINT64_MAX, 0, &u, err);
 	if (rc == TIDE_OK)
 		*out = tide__usage_highest(&u);
 	tide__usage_free(&u);

@@ -55,7 +55,7 @@ tide_code tide_timeline_find(const tide_trace *t, const tide_timeline_report_opt
 						.no_runtime = o.no_runtime };
 		x->events = o.events;
 		x->top = o.top;
-		rc = tide__timeline(x->m, &x->o, &x->t, err);
+		rc = tide__find_timeline(x->m, &x->o, &x->t, err);
 	}
 	return tide__report_done(r, rc, out, err);
 }
@@ -128,7 +128,7 @@ tide_code tide_flame_find(const tide_trace *t, const tide_flame_report_options *
 		struct flame *x = (struct flame *)r->result;
 		x->m = m;
 		x->v = (tide_flame_view){ .file = m->path, .top = o.top, .allocated = o.allocated };
-		rc = tide__flame(m, &f, &x->f, err);
+		rc = tide__find_flame(m, &f, &x->f, err);
 	}
 	return tide__report_done(r, rc, out, err);
 }
@@ -137,27 +137,27 @@ tide_code tide_flame_find(const tide_trace *t, const tide_flame_report_options *
 
 struct critical {
 	tide_model *own; /* the trace once more, with what only this report needs; else NULL */
-	tide_critpath c;
-	tide_critview v;
+	tide_critical_path c;
+	tide_critical_view v;
 	char annotation[256], data_loading[256];
 };
 
 static tide_code critical_text(void *result, const tide_out *to)
 {
-	tide__critview_text(&((struct critical *)result)->v, to);
+	tide__critical_view_text(&((struct critical *)result)->v, to);
 	return TIDE_OK;
 }
 
 static tide_code critical_json(void *result, tide_json *j)
 {
-	tide__critview_report_json(&((struct critical *)result)->v, j);
+	tide__critical_view_report_json(&((struct critical *)result)->v, j);
 	return TIDE_OK;
 }
 
 static void critical_free(void *result)
 {
 	struct critical *x = result;
-	tide__critpath_free(&x->c);
+	tide__critical_path_free(&x->c);
 	tide__model_free(x->own);
 }
 
@@ -178,19 +178,19 @@ static tide_code find_path(const tide_model *m, const tide_critical_path_options
 		return rc;
 	const tide_model *use = x->own ? x->own : m;
 	snprintf(x->annotation, sizeof x->annotation, "%s",
-		 o->annotation ? o->annotation : tide__critview_window(use));
+		 o->annotation ? o->annotation : tide__critical_view_window(use));
 	if (o->data_loading)
 		snprintf(x->data_loading, sizeof x->data_loading, "%s", o->data_loading);
-	tide_critpath_options c = { .annotation = x->annotation,
+	tide_critical_search_options c = { .annotation = x->annotation,
 				    .first = o->first,
 				    .last = o->last,
 				    .data_loading = o->data_loading ? x->data_loading : NULL };
-	rc = tide__critview_run(use, false, &c, &x->c, err);
+	rc = tide__critical_view_run(use, false, &c, &x->c, err);
 	if (rc == TIDE_OK && *x->annotation && x->c.matches <= o->first)
 		rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 				"%" PRId64 " spans have '%.80s' in their name", x->c.matches,
 				x->annotation);
-	x->v = (tide_critview){ .file = m->path,
+	x->v = (tide_critical_view){ .file = m->path,
 				.m = use,
 				.c = &x->c,
 				.annotation = x->annotation,

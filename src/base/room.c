@@ -72,7 +72,7 @@ static uint64_t groups_room(const char *root, const char *key)
 	return room;
 }
 
-uint64_t tide__room(void)
+uint64_t tide__memory_limit(void)
 {
 	uint64_t room = UINT64_MAX, v2 = groups_room("/sys/fs/cgroup", "0::"),
 		 v1 = groups_room("/sys/fs/cgroup/memory", ":memory:");
@@ -82,15 +82,15 @@ uint64_t tide__room(void)
 	return v1 < room ? v1 : room;
 }
 
-uint64_t tide__room_share(void)
+uint64_t tide__memory_limit_share(void)
 {
-	uint64_t room = tide__room();
+	uint64_t room = tide__memory_limit();
 	return room == UINT64_MAX ? room : room / 5 * 4;
 }
 
-int tide__room_for(size_t bytes, int grows)
+int tide__memory_limit_for(size_t bytes, int grows)
 {
-	uint64_t room = tide__room(), spare = (uint64_t)SPARE_MB << 20;
+	uint64_t room = tide__memory_limit(), spare = (uint64_t)SPARE_MB << 20;
 	return room == UINT64_MAX ||
 	       (room > spare && bytes <= (room - spare) / (grows ? COLUMNS : 1));
 }

@@ -181,7 +181,7 @@ static bool wants_ascii(void)
 static tide_style style_of(FILE *out)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-	bool tty = !tide__spread && isatty(fileno(out)); /* mpirun shows a terminal of its own */
+	bool tty = !tide__distribute && isatty(fileno(out)); /* mpirun shows a terminal of its own */
 	return (tide_style){
 		.color = tty && !(no_color && *no_color) && !(term && !strcmp(term, "dumb")),
 		.width = width_of(fileno(out), tty),
@@ -257,7 +257,7 @@ static int close_output(struct output *o, int rc)
 static void set_budget(const tide_args *a)
 {
 	const tide_value *v = &a->shared[TIDE_SHARED_MAX_MEMORY];
-	tide__mem_budget(v->given ? (uint64_t)v->num : tide__room_share());
+	tide__mem_budget(v->given ? (uint64_t)v->num : tide__memory_limit_share());
 }
 
 static int run(const tide_command *cmd, int argc, char **argv)

@@ -34,7 +34,7 @@ int tide__cli_diff_compat(const tide_args *a, int device, bool json, size_t top)
 	if (!rc) {
 		const tide_model *const models[] = { m[0], m[1] };
 		const tide_compat_frame *const frames[] = { &f[0], &f[1] };
-		if (tide__opdiff(models, frames, device, &d, &err) != TIDE_OK) {
+		if (tide__find_op_diff(models, frames, device, &d, &err) != TIDE_OK) {
 			rc = tide__cli_fail(NULL, &err);
 		} else {
 			show(a, &d, json, top);

@@ -14,7 +14,7 @@ int tide__cli_hwcounters(const tide_args *a, size_t top, bool json)
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_SPANS);
 	if (!m)
 		return 1;
-	if (tide__hwcounters(m, &h, &err) != TIDE_OK) {
+	if (tide__find_counters(m, &h, &err) != TIDE_OK) {
 		tide__model_free(m);
 		return tide__cli_fail(a->files[0], &err);
 	}

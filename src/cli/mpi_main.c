@@ -62,17 +62,17 @@ static void receive(int from, void *p, size_t n)
 
 int main(int argc, char **argv)
 {
-	tide_spread s = { .share = share, .send = send, .receive = receive };
+	tide_distribute s = { .share = share, .send = send, .receive = receive };
 	int rc = 0, threads;
 	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &threads);
 	MPI_Comm_rank(MPI_COMM_WORLD, &s.me);
 	MPI_Comm_size(MPI_COMM_WORLD, &s.n);
-	tide__spread = &s;
+	tide__distribute = &s;
 	if (s.me == 0) {
 		rc = tide__cli_main(argc, argv);
-		tide__spread_end();
+		tide__distribute_end();
 	} else {
-		tide__spread_worker();
+		tide__distribute_worker();
 	}
 	share(&rc, sizeof rc); /* mpirun wants one answer from all */
 	MPI_Finalize();

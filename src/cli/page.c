@@ -83,7 +83,7 @@ enum { MOST_CRITICAL = 800000 };
 struct critical {
 	const tide_model *of; /* what its spans are rows of */
 	tide_model *m;	      /* owned: a load of its own, where the page's has no raw numbers */
-	tide_critpath path;
+	tide_critical_path path;
 	bool there;
 	char why[120]; /* where it is not */
 };
@@ -92,7 +92,7 @@ struct critical {
 static tide_code find_path(const char *file, struct critical *c, tide_error *err)
 {
 	const tide_load_options load = { .what = TIDE_WANT_SPANS | TIDE_WANT_RAW };
-	tide_critpath_options o = { 0 };
+	tide_critical_search_options o = { 0 };
 	if (!c->of->span_raw && !strcmp(c->of->format, "kineto")) {
 		if (!strcmp(file, "-"))
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
@@ -102,8 +102,8 @@ static tide_code find_path(const char *file, struct critical *c, tide_error *err
 			return rc;
 		c->of = c->m;
 	}
-	o.annotation = tide__critview_window(c->of);
-	return tide__critview_run(c->of, false, &o, &c->path, err);
+	o.annotation = tide__critical_view_window(c->of);
+	return tide__critical_view_run(c->of, false, &o, &c->path, err);
 }
 
 static void find_critical(const char *file, const tide_model *m, struct critical *c)
@@ -125,7 +125,7 @@ static void find_critical(const char *file, const tide_model *m, struct critical
 static void free_critical(struct critical *c)
 {
 	if (c->there)
-		tide__critpath_free(&c->path);
+		tide__critical_path_free(&c->path);
 	tide__model_free(c->m);
 }
 

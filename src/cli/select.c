@@ -43,7 +43,7 @@ bool tide__cli_one_device(const tide_args *a, const tide_value *v, const tide_mo
 		return false;
 	if (*out != UINT32_MAX)
 		return true;
-	if (tide__usage(m, UINT64_MAX, 0, &u, &err) != TIDE_OK) {
+	if (tide__find_usage(m, UINT64_MAX, 0, &u, &err) != TIDE_OK) {
 		*rc = tide__cli_fail(a->files[0], &err);
 		tide__usage_free(&u);
 		return false;

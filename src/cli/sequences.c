@@ -22,7 +22,7 @@ int tide__cli_sequences(const tide_args *a, const char *op, const tide_window *w
 		rc = tide__window_of(&steps, window, &w, &err);
 	tide__steps_free(&steps);
 	if (rc == TIDE_OK)
-		rc = tide__sequences(m, op, min_kernels, w.all ? INT64_MIN : w.from,
+		rc = tide__find_sequences(m, op, min_kernels, w.all ? INT64_MIN : w.from,
 				     w.all ? INT64_MAX : w.to, &s, &err);
 	if (rc != TIDE_OK) {
 		tide__model_free(m);

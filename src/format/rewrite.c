@@ -44,7 +44,7 @@ struct walk {
 	tide_reader *reader;
 	tide_schema schema;
 	bool has_schema;
-	tide_ends ends;
+	tide_ring_ends ends;
 	tide_tail tail;
 	tide_payload buf;
 	struct sink sink;
@@ -213,7 +213,7 @@ static tide_code pass(struct walk *k, const tide_chunk *c, tide_error *err)
 	}
 	if (h.type == TIDE_CHUNK_EVENTS)
 		k->w->events += count_events(k, c);
-	if (rc || (h.type == TIDE_CHUNK_LOSS && !count_losses(k)) || !tide__ends_add(&k->ends, c))
+	if (rc || (h.type == TIDE_CHUNK_LOSS && !count_losses(k)) || !tide__ring_ends_add(&k->ends, c))
 		return rc ? rc : tide__nomem(err);
 	if (h.type == TIDE_CHUNK_END && (rc = pass_more(k, err)))
 		return rc;
@@ -333,7 +333,7 @@ static tide_code pass_damage(struct walk *k, tide_error *err)
 	}
 	if (k->w->gaps.n) {
 		char text[320];
-		tide__gaps_text(&k->w->gaps, text, sizeof text);
+		tide__free_blocks_text(&k->w->gaps, text, sizeof text);
 		p = put_text(p, "loss.gap_damage", text);
 		p = put_fact(p, "loss.gap_at", k->w->gaps.why.offset);
 		n += 2;
@@ -382,7 +382,7 @@ static tide_code rest_of(struct walk *k, tide_chunk *cut, const tide_error *dama
 {
 	k->w->damage = *damage;
 	tide_code rc =
-		tide__ends_tail(&k->ends, k->reader, &k->schema,
+		tide__ring_ends_tail(&k->ends, k->reader, &k->schema,
 				k->from->rings ? k->from->rings : k->from->path, &k->tail, err);
 	if (rc)
 		return rc;
@@ -459,7 +459,7 @@ static tide_code rewrite(struct walk *k, tide_error *err)
 static void free_walk(struct walk *k)
 {
 	tide__reader_close(k->reader);
-	tide__ends_free(&k->ends);
+	tide__ring_ends_free(&k->ends);
 	tide__tail_free(&k->tail);
 	tide__payload_free(&k->buf);
 	tide__map_free(&k->lost_rows);

@@ -38,7 +38,7 @@ typedef struct tide_rewrite {
 	bool rings;	    /* it was not, and its ring file was there */
 	tide_error damage;  /* what ended the input early; code TIDE_OK if nothing did. Of a closed one:
 			     * nothing is missing */
-	tide_gaps gaps;	    /* damaged places between sound chunks, left out */
+	tide_free_blocks gaps;	    /* damaged places between sound chunks, left out */
 	tide_head_state head;
 } tide_rewrite;
 

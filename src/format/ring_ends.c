@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "format/decode.h"
 
-bool tide__ends_add(tide_ends *e, const tide_chunk *c)
+bool tide__ring_ends_add(tide_ring_ends *e, const tide_chunk *c)
 {
 	uint64_t end = c->head.first + c->head.slots;
 	if (c->head.type == TIDE_CHUNK_DEFS && end > e->defs)
@@ -32,15 +32,15 @@ bool tide__ends_add(tide_ends *e, const tide_chunk *c)
 	return true;
 }
 
-void tide__ends_free(tide_ends *e)
+void tide__ring_ends_free(tide_ring_ends *e)
 {
 	tide__map_free(&e->rows);
 	tide__free(e->last);
-	*e = (tide_ends){ 0 };
+	*e = (tide_ring_ends){ 0 };
 }
 
 struct asking {
-	const tide_ends *e;
+	const tide_ring_ends *e;
 	tide_reader *r;
 	const tide_schema *schema;
 	tide_payload buf;
@@ -94,7 +94,7 @@ static tide_ring_end end_of(void *user, uint32_t ring)
 	return end;
 }
 
-tide_code tide__ends_tail(const tide_ends *e, tide_reader *r, const tide_schema *schema,
+tide_code tide__ring_ends_tail(const tide_ring_ends *e, tide_reader *r, const tide_schema *schema,
 			  const char *path, tide_tail *tail, tide_error *err)
 {
 	struct asking a = { .e = e, .r = r, .schema = schema };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Where a file's chunks leave each ring and the definitions log: what a ring file continues.
- * Zero-initialise; free with tide__ends_free. */
+ * Zero-initialise; free with tide__ring_ends_free. */
 #ifndef TIDE_FORMAT_RING_ENDS_H
 #define TIDE_FORMAT_RING_ENDS_H
 
@@ -10,19 +10,19 @@
 #include "format/rings_read.h"
 #include "format/schema.h"
 
-typedef struct tide_ends {
+typedef struct tide_ring_ends {
 	tide_map rows;	  /* ring -> index + 1 in last */
 	tide_chunk *last; /* the last chunk of each ring */
 	size_t n, cap;
 	uint64_t defs; /* bytes of the definitions log in the file */
-} tide_ends;
+} tide_ring_ends;
 
 /* A chunk of the file, in order. False on exhaustion. */
-bool tide__ends_add(tide_ends *e, const tide_chunk *c);
+bool tide__ring_ends_add(tide_ring_ends *e, const tide_chunk *c);
 
-/* tide__rings_tail for a file that was walked to its end with tide__ends_add. */
-tide_code tide__ends_tail(const tide_ends *e, tide_reader *r, const tide_schema *schema,
+/* tide__rings_tail for a file that was walked to its end with tide__ring_ends_add. */
+tide_code tide__ring_ends_tail(const tide_ring_ends *e, tide_reader *r, const tide_schema *schema,
 			  const char *path, tide_tail *tail, tide_error *err);
-void tide__ends_free(tide_ends *e);
+void tide__ring_ends_free(tide_ring_ends *e);
 
 #endif

@@ -105,8 +105,8 @@ static bool find_parents(tide_model *m)
 	return true;
 }
 
-static bool sort_spans(tide_model *m, const tide_nest_column *cols, size_t n_cols,
-		       const tide_nest_ref *refs, size_t n_refs)
+static bool sort_spans(tide_model *m, const tide_parent_column *cols, size_t n_cols,
+		       const tide_parent_ref *refs, size_t n_refs)
 {
 	size_t n = m->spans.n;
 	uint32_t *perm = tide__alloc(n, sizeof *perm), *tmp = tide__alloc(n, sizeof *tmp);
@@ -117,7 +117,7 @@ static bool sort_spans(tide_model *m, const tide_nest_column *cols, size_t n_col
 	}
 	if (!ok || sorted)
 		goto out;
-	tide__order(perm + 1, tmp, n - 1, before, &m->spans);
+	tide__mergesort(perm + 1, tmp, n - 1, before, &m->spans);
 	tide__free(tmp);
 	tmp = NULL;
 	ok = permute_spans(&m->spans, perm) &&
@@ -170,7 +170,7 @@ bool tide__sort_flows(tide_model *m)
 	uint32_t *tmp, *perm = identity(m->flows.n, &tmp);
 	if (!perm)
 		return false;
-	tide__order(perm, tmp, m->flows.n, flow_before, &m->flows);
+	tide__mergesort(perm, tmp, m->flows.n, flow_before, &m->flows);
 	bool ok = tide__table_permute(&m->flows, &tide_flows_desc, perm, 0);
 	tide__free(perm);
 	return ok;
@@ -181,14 +181,14 @@ static bool sort_attrs(tide_model *m)
 	uint32_t *tmp, *perm = identity(m->attrs.n, &tmp);
 	if (!perm)
 		return false;
-	tide__order(perm, tmp, m->attrs.n, attr_before, &m->attrs);
+	tide__mergesort(perm, tmp, m->attrs.n, attr_before, &m->attrs);
 	bool ok = tide__table_permute(&m->attrs, &tide_attrs_desc, perm, 0);
 	tide__free(perm);
 	return ok;
 }
 
-bool tide__nest(tide_model *m, const tide_nest_column *cols, size_t n_cols,
-		const tide_nest_ref *refs, size_t n_refs)
+bool tide__find_span_parents(tide_model *m, const tide_parent_column *cols, size_t n_cols,
+		const tide_parent_ref *refs, size_t n_refs)
 {
 	return sort_spans(m, cols, n_cols, refs, n_refs) && find_parents(m) &&
 	       tide__sort_flows(m) && sort_attrs(m);

@@ -161,7 +161,7 @@ static bool open_text(void)
 
 /* Append the record to `text` and to the log. 0: no room. */
 static uint32_t append(uint32_t tag, uint32_t id, const void *head, size_t n_head, const void *tail,
-		       size_t n_tail, tide_space *log)
+		       size_t n_tail, tide_ring_file *log)
 {
 	uint64_t at = atomic_load_explicit(&used, memory_order_relaxed);
 	size_t most = 1 + 5 + n_head + n_tail;
@@ -182,7 +182,7 @@ static uint32_t append(uint32_t tag, uint32_t id, const void *head, size_t n_hea
 }
 
 uint32_t tide__define(uint32_t tag, const void *head, size_t n_head, const void *tail,
-		      size_t n_tail, uint32_t max, tide_space *log)
+		      size_t n_tail, uint32_t max, tide_ring_file *log)
 {
 	if (!open_text() || !grow())
 		return 0;
@@ -200,7 +200,7 @@ uint32_t tide__define(uint32_t tag, const void *head, size_t n_head, const void 
 	return ++*n;
 }
 
-bool tide__defs_replay(tide_space *log)
+bool tide__defs_replay(tide_ring_file *log)
 {
 	size_t n = (size_t)atomic_load_explicit(&used, memory_order_relaxed);
 	if (!n)

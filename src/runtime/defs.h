@@ -28,7 +28,7 @@ enum { TIDE_DEFS_MAX = 256 << 20 };
  * `n_tail` more. `log` is the recording's, or NULL. 0: no memory, no space in the log, or the id
  * would exceed `max`. */
 uint32_t tide__define(uint32_t tag, const void *head, size_t n_head, const void *tail,
-		      size_t n_tail, uint32_t max, tide_space *log);
+		      size_t n_tail, uint32_t max, tide_ring_file *log);
 
 /* Lock-free: id of a static text that was seen before, else 0. */
 uint32_t tide__static_find(const char *text);
@@ -36,7 +36,7 @@ uint32_t tide__static_find(const char *text);
 void tide__static_add(const char *text, uint32_t id);
 
 /* Copy all definitions into a new recording's log. */
-bool tide__defs_replay(tide_space *log);
+bool tide__defs_replay(tide_ring_file *log);
 /* In a forked child: make the tables anew. */
 void tide__defs_rebuild(void);
 /* Bytes held. */

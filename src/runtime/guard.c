@@ -50,7 +50,7 @@ void tide__unlock(void)
 		tide__wake(&tide__guard.lock);
 }
 
-bool tide__slow_enter(tide_slow *s)
+bool tide__critical_path_job_enter(tide_critical_path_job *s)
 {
 	if (inside)
 		return false;
@@ -67,7 +67,7 @@ bool tide__slow_enter(tide_slow *s)
 	return true;
 }
 
-void tide__slow_leave(tide_slow *s)
+void tide__critical_path_job_leave(tide_critical_path_job *s)
 {
 	tide__unlock();
 	inside = 0;
@@ -76,7 +76,7 @@ void tide__slow_leave(tide_slow *s)
 	errno = s->saved_errno;
 }
 
-void tide__slow_never(void)
+void tide__critical_path_job_never(void)
 {
 	inside = 1;
 }

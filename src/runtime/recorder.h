@@ -61,7 +61,7 @@ typedef struct tide_recorder {
 	uint8_t first[16];	    /* of the one that its family began with; 0: it does */
 	uint64_t generations;	    /* recordings started so far */
 	uint32_t lanes;		    /* threads seen in this recording */
-	tide_space space;
+	tide_ring_file space;
 	tide_sink sink;
 	_Atomic(tide_thread *) threads; /* all descriptors; grows only */
 	tide_thread *free_threads;
@@ -87,7 +87,7 @@ void tide__follow(void);
 
 /* thread.c: the calling thread takes part from now on: busy is set and its thread returned, or NULL
  * when there is nothing to record. */
-tide_thread *tide__join(void);
+tide_thread *tide__find_forward_backward(void);
 /* The slow side of a full ring: room for n slots after all, or false and the loss is counted. */
 bool tide__make_room(tide_thread *t, uint64_t n);
 /* A signal handler found its thread recording. */

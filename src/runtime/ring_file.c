@@ -48,7 +48,7 @@ static bool populate(void *at, size_t bytes)
 }
 
 /* Map `bytes` more at the end of the file; NULL leaves the file as it was. On the writer thread. */
-static void *extend_here(tide_space *s, size_t bytes)
+static void *extend_here(tide_ring_file *s, size_t bytes)
 {
 	int e = tide__file_allocate(&s->file, s->size, bytes);
 	void *at = MAP_FAILED;
@@ -73,7 +73,7 @@ static void *extend_here(tide_space *s, size_t bytes)
 }
 
 struct extension {
-	tide_space *space;
+	tide_ring_file *space;
 	size_t bytes;
 	void *at;
 	int error;
@@ -86,17 +86,17 @@ static void run_extend(void *arg)
 	x->error = errno;
 }
 
-static void *extend(tide_space *s, size_t bytes)
+static void *extend(tide_ring_file *s, size_t bytes)
 {
 	struct extension x = { s, bytes, NULL, EIO };
-	if (!tide__space_torn(s))
+	if (!tide__ring_file_torn(s))
 		tide__errand(run_extend, &x);
 	if (!x.at)
 		errno = x.error;
 	return x.at;
 }
 
-static tide_block *add_block(tide_space *s, uint32_t type, size_t bytes)
+static tide_block *add_block(tide_ring_file *s, uint32_t type, size_t bytes)
 {
 	tide_block *b = descriptor();
 	if (!b)
@@ -126,7 +126,7 @@ static void publish(tide_block *b, _Atomic(tide_block *) *list)
 	atomic_store_explicit(list, b, memory_order_release);
 }
 
-tide_block *tide__space_ring(tide_space *s, size_t bytes)
+tide_block *tide__ring_file_ring(tide_ring_file *s, size_t bytes)
 {
 	tide_block *b = add_block(s, TIDE_BLOCK_RING, bytes + sizeof(tide_block_head));
 	if (!b)
@@ -138,7 +138,7 @@ tide_block *tide__space_ring(tide_space *s, size_t bytes)
 	return b;
 }
 
-void tide__space_punch(tide_space *s, tide_block *ring, uint64_t from, uint64_t to)
+void tide__ring_file_punch(tide_ring_file *s, tide_block *ring, uint64_t from, uint64_t to)
 {
 	uint64_t n = ring->n_slots, per = TIDE_PAGE / sizeof(tide_ring_slot);
 	if (from / n != to / n) /* up to the ring's end; the rest with the next stretch */
@@ -153,17 +153,17 @@ void tide__space_punch(tide_space *s, tide_block *ring, uint64_t from, uint64_t 
 
 /* ---- the definitions log ------------------------------------------------------------------- */
 
-static _Atomic uint64_t *log_word(const tide_space *s)
+static _Atomic uint64_t *log_word(const tide_ring_file *s)
 {
 	return (_Atomic uint64_t *)&s->head->log_used;
 }
 
-uint64_t tide__log_used(const tide_space *s)
+uint64_t tide__log_used(const tide_ring_file *s)
 {
 	return atomic_load_explicit(log_word(s), memory_order_acquire);
 }
 
-bool tide__log_reserve(tide_space *s, size_t n)
+bool tide__log_reserve(tide_ring_file *s, size_t n)
 {
 	while (s->log_capacity - tide__log_used(s) < n) {
 		tide_block *b = add_block(s, TIDE_BLOCK_LOG, LOG_BLOCK);
@@ -178,7 +178,7 @@ bool tide__log_reserve(tide_space *s, size_t n)
 }
 
 /* Walk the stretch [from, from + n) of the log, block by block (newest first: the usual one). */
-static void log_copy(const tide_space *s, uint64_t from, void *buf, size_t n, bool write)
+static void log_copy(const tide_ring_file *s, uint64_t from, void *buf, size_t n, bool write)
 {
 	for (tide_block *b = atomic_load_explicit(&s->logs, memory_order_acquire); b; b = b->next) {
 		uint64_t lo = b->first, hi = lo + b->capacity;
@@ -194,23 +194,23 @@ static void log_copy(const tide_space *s, uint64_t from, void *buf, size_t n, bo
 	}
 }
 
-void tide__log_append(tide_space *s, const void *bytes, size_t n)
+void tide__log_append(tide_ring_file *s, const void *bytes, size_t n)
 {
 	uint64_t used = tide__log_used(s);
 	log_copy(s, used, (void *)(uintptr_t)bytes, n, true);
 	atomic_store_explicit(log_word(s), used + n, memory_order_release);
 }
 
-void tide__log_read(const tide_space *s, uint64_t from, void *out, size_t n)
+void tide__log_read(const tide_ring_file *s, uint64_t from, void *out, size_t n)
 {
 	log_copy(s, from, out, n, false);
 }
 
 /* ---- open and close ------------------------------------------------------------------------ */
 
-int tide__space_open(tide_space *s, const char *path, const uint8_t id[16])
+int tide__ring_file_open(tide_ring_file *s, const char *path, const uint8_t id[16])
 {
-	*s = (tide_space){ 0 };
+	*s = (tide_ring_file){ 0 };
 	if (!tide__file_create(&s->file, path))
 		return errno;
 	s->head = extend(s, sizeof *s->head);
@@ -226,7 +226,7 @@ int tide__space_open(tide_space *s, const char *path, const uint8_t id[16])
 }
 
 /* Apply `done` to every mapping. */
-static void each_mapping(tide_space *s, void (*done)(void *, size_t))
+static void each_mapping(tide_ring_file *s, void (*done)(void *, size_t))
 {
 	for (int ring = 0; ring < 2; ring++) {
 		tide_block *b =
@@ -252,15 +252,15 @@ static void recycle(_Atomic(tide_block *) *list)
 	}
 }
 
-void tide__space_close(tide_space *s, bool keep_maps)
+void tide__ring_file_close(tide_ring_file *s, bool keep_maps)
 {
 	if (s->file.fd < 0 && !s->head)
 		return;
 	/* Forgotten first: a child forked meanwhile must not put pages of its own where something
 	 * else may lie by now. What of the mappings it inherits, nobody stores into any more. */
-	static tide_space old; /* one recording ends at a time */
+	static tide_ring_file old; /* one recording ends at a time */
 	old = *s;
-	*s = (tide_space){ .file.fd = -1 };
+	*s = (tide_ring_file){ .file.fd = -1 };
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!keep_maps)
 		each_mapping(&old, unmap);
@@ -274,7 +274,7 @@ static void replace(void *at, size_t bytes)
 	mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-void tide__space_detach(tide_space *s)
+void tide__ring_file_detach(tide_ring_file *s)
 {
 	spare = NULL; /* another thread may have been changing the list when the child was made */
 	if (s->file.fd < 0 && !s->head)
@@ -282,17 +282,17 @@ void tide__space_detach(tide_space *s)
 	each_mapping(s, replace);
 	if (!tide__errand_private()) /* else nobody inherits it */
 		tide__file_close(&s->file);
-	*s = (tide_space){ .file.fd = -1 };
+	*s = (tide_ring_file){ .file.fd = -1 };
 }
 
 /* ---- a file that was cut ------------------------------------------------------------------- */
 
-bool tide__space_torn(const tide_space *s)
+bool tide__ring_file_torn(const tide_ring_file *s)
 {
 	return atomic_load_explicit(&s->torn, memory_order_acquire);
 }
 
-static bool tear(tide_space *s, void *from, size_t bytes, const void *at)
+static bool tear(tide_ring_file *s, void *from, size_t bytes, const void *at)
 {
 	if ((const char *)at < (char *)from || (const char *)at >= (char *)from + bytes)
 		return false;
@@ -301,7 +301,7 @@ static bool tear(tide_space *s, void *from, size_t bytes, const void *at)
 	return true;
 }
 
-bool tide__space_tear(tide_space *s, const void *at)
+bool tide__ring_file_tear(tide_ring_file *s, const void *at)
 {
 	if (s->head && tear(s, s->head, sizeof *s->head, at))
 		return true;

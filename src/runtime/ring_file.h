@@ -42,7 +42,7 @@ typedef struct tide_block {
 	tide_encoder encoder;	 /*   "  */
 } tide_block;
 
-typedef struct tide_space {
+typedef struct tide_ring_file {
 	tide_file file;			   /* fd -1: closed */
 	uint64_t size;			   /* bytes of the ring file */
 	tide_rings_head *head;		   /* its first page, mapped */
@@ -51,31 +51,31 @@ typedef struct tide_space {
 	uint64_t ring_total; /* bytes of all rings */
 	uint64_t log_capacity;
 	_Atomic bool torn; /* somebody cut the file: what its mappings held is gone (torn.h) */
-} tide_space;
+} tide_ring_file;
 
-/* Create `path` (which must not exist). 0 or an errno; then tide__space_close cleans up. */
-int tide__space_open(tide_space *s, const char *path, const uint8_t id[16]);
+/* Create `path` (which must not exist). 0 or an errno; then tide__ring_file_close cleans up. */
+int tide__ring_file_open(tide_ring_file *s, const char *path, const uint8_t id[16]);
 /* Unmap (unless `keep_maps`: a thread may still be storing) and, if it is open still, close. The file
  * stays. */
-void tide__space_close(tide_space *s, bool keep_maps);
+void tide__ring_file_close(tide_ring_file *s, bool keep_maps);
 /* In a forked child: put private memory in the place of every mapping, forget the rest. */
-void tide__space_detach(tide_space *s);
+void tide__ring_file_detach(tide_ring_file *s);
 
 /* A new ring of `bytes` (a power of two) or NULL. Published at once. */
-tide_block *tide__space_ring(tide_space *s, size_t bytes);
+tide_block *tide__ring_file_ring(tide_ring_file *s, size_t bytes);
 /* Give a drained ring's disk space back (only when nobody can store into it any more). */
-void tide__space_punch(tide_space *s, tide_block *ring, uint64_t from, uint64_t to);
+void tide__ring_file_punch(tide_ring_file *s, tide_block *ring, uint64_t from, uint64_t to);
 
 /* The file was cut: if `at` lies in one of its mappings, private memory takes that mapping's place. Safe
  * in a signal handler. */
-bool tide__space_tear(tide_space *s, const void *at);
-bool tide__space_torn(const tide_space *s);
+bool tide__ring_file_tear(tide_ring_file *s, const void *at);
+bool tide__ring_file_torn(const tide_ring_file *s);
 
 /* Make room for n more bytes of definitions; then append them. False: no space to be had. */
-bool tide__log_reserve(tide_space *s, size_t n);
-void tide__log_append(tide_space *s, const void *bytes, size_t n);
+bool tide__log_reserve(tide_ring_file *s, size_t n);
+void tide__log_append(tide_ring_file *s, const void *bytes, size_t n);
 /* Bytes of the log that count, and a copy of some of them. */
-uint64_t tide__log_used(const tide_space *s);
-void tide__log_read(const tide_space *s, uint64_t from, void *out, size_t n);
+uint64_t tide__log_used(const tide_ring_file *s);
+void tide__log_read(const tide_ring_file *s, uint64_t from, void *out, size_t n);
 
 #endif

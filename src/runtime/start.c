@@ -163,7 +163,7 @@ static tide_code make_files(const char *file, const char *rings, tide_error *err
 	fill_head(&head, id);
 	int e = tide__sink_open(&r->sink, file, &head);
 	if (e == 0)
-		e = tide__space_open(&r->space, rings, id);
+		e = tide__ring_file_open(&r->space, rings, id);
 	if (e == 0 && !tide__ring_that_fits()) /* the first thread's */
 		e = errno;
 	if (e == 0 && !(tide__defs_replay(&r->space) && tide__write_opening()))
@@ -305,7 +305,7 @@ static void open_files(void *arg)
 		tide__control_init(); /* here: what it sets is the writer thread's */
 		return;
 	}
-	tide__space_close(&r->space, false);
+	tide__ring_file_close(&r->space, false);
 	tide__file_close(&r->sink.file);
 	unlink(file);
 	unlink(rings);
@@ -352,9 +352,9 @@ static void follow_links(char path[4096])
 tide_code tide_start(const char *path, const tide_options *opt, tide_error *err)
 {
 	tide_recorder *r = &tide__rec;
-	tide_slow s;
+	tide_critical_path_job s;
 	char first[33] = "";
-	if (!tide__slow_enter(&s))
+	if (!tide__critical_path_job_enter(&s))
 		return tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET, "inside the recorder");
 	static char wanted[4096], before[4096]; /* the stack may be small; lock held */
 	tide_code rc;
@@ -379,7 +379,7 @@ tide_code tide_start(const char *path, const tide_options *opt, tide_error *err)
 		else if (late)
 			tide__hex(first, r->first);
 	}
-	tide__slow_leave(&s);
+	tide__critical_path_job_leave(&s);
 	if (*first)
 		tide_annotate(tide_intern("recording.first"), first);
 	return rc;
@@ -391,11 +391,11 @@ bool tide_recording(void)
 		return true;
 	if (atomic_load_explicit(&tide__guard.alive, memory_order_relaxed) == TIDE_ALIVE)
 		return false;
-	tide_slow s;
-	if (!tide__slow_enter(&s))
+	tide_critical_path_job s;
+	if (!tide__critical_path_job_enter(&s))
 		return false;
 	tide__follow();
-	tide__slow_leave(&s);
+	tide__critical_path_job_leave(&s);
 	return atomic_load_explicit(&tide__guard.generation, memory_order_relaxed) != 0;
 }
 
@@ -406,30 +406,30 @@ static void look_removed(void *out)
 
 bool tide_recording_removed(void)
 {
-	tide_slow s;
+	tide_critical_path_job s;
 	bool removed = false;
-	if (!tide__slow_enter(&s))
+	if (!tide__critical_path_job_enter(&s))
 		return false;
 	if (tide__rec.state == TIDE_RUNNING)
 		tide__errand(look_removed, &removed);
-	tide__slow_leave(&s);
+	tide__critical_path_job_leave(&s);
 	return removed;
 }
 
 size_t tide_recording_path(char *out, size_t n)
 {
-	tide_slow s;
+	tide_critical_path_job s;
 	size_t len = 0;
 	if (out && n)
 		*out = 0;
-	if (!tide__slow_enter(&s))
+	if (!tide__critical_path_job_enter(&s))
 		return 0;
 	tide__follow();
 	if (tide__rec.generations) {
 		len = strlen(tide__rec.path);
 		snprintf(out, n, "%s", tide__rec.path);
 	}
-	tide__slow_leave(&s);
+	tide__critical_path_job_leave(&s);
 	return len;
 }
 
@@ -466,8 +466,8 @@ static tide_code finish(tide_error *err)
 	tide__lock(); /* others may be asking for them */
 	r->last = now;
 	tide__unlock();
-	bool torn = tide__space_torn(&r->space);
-	tide__space_close(&r->space, r->stuck);
+	bool torn = tide__ring_file_torn(&r->space);
+	tide__ring_file_close(&r->space, r->stuck);
 	if (r->rings_there && ((r->complete && !r->close_error) || r->removed))
 		unlink(r->rings_path); /* else another's, of the same name */
 	if (r->removed)
@@ -522,11 +522,11 @@ static tide_code stop_locked(tide_error *err)
 
 tide_code tide_stop(tide_error *err)
 {
-	tide_slow s;
-	if (!tide__slow_enter(&s))
+	tide_critical_path_job s;
+	if (!tide__critical_path_job_enter(&s))
 		return TIDE_OK;
 	tide_code rc = stop_locked(err);
-	tide__slow_leave(&s);
+	tide__critical_path_job_leave(&s);
 	return rc;
 }
 
@@ -538,7 +538,7 @@ static void forked(void)
 	atomic_store(&tide__guard.generation, 0); /* wiped by the kernel, where it can */
 	atomic_store(&tide__guard.alive, 0);
 	atomic_store(&tide__guard.lock, 0);
-	tide__space_detach(&tide__rec.space);
+	tide__ring_file_detach(&tide__rec.space);
 }
 
 /* In a forked child: nothing of the parent's recording is ours. */
@@ -546,7 +546,7 @@ static void forget(void)
 {
 	tide_recorder *r = &tide__rec;
 	follow = follow || (r->state == TIDE_RUNNING && r->opt.follow_fork);
-	tide__space_detach(&r->space);
+	tide__ring_file_detach(&r->space);
 	if (!tide__errand_private()) /* else nobody inherits it */
 		tide__file_close(&r->sink.file);
 	r->sink.file.fd = -1;
@@ -591,9 +591,9 @@ void tide__follow(void)
 
 __attribute__((constructor)) static void load(void)
 {
-	tide_slow s;
-	if (tide__slow_enter(&s))
-		tide__slow_leave(&s);
+	tide_critical_path_job s;
+	if (tide__critical_path_job_enter(&s))
+		tide__critical_path_job_leave(&s);
 }
 
 __attribute__((destructor)) static void unload(void)
@@ -628,15 +628,15 @@ void tide__stats_now(tide_stats *out)
 
 void tide_stats_get(tide_stats *out)
 {
-	tide_slow s;
+	tide_critical_path_job s;
 	if (!out)
 		return;
 	*out = (tide_stats){ 0 };
-	if (!tide__slow_enter(&s))
+	if (!tide__critical_path_job_enter(&s))
 		return;
 	if (tide__rec.state == TIDE_RUNNING)
 		tide__stats_now(out);
 	else
 		*out = tide__rec.last;
-	tide__slow_leave(&s);
+	tide__critical_path_job_leave(&s);
 }

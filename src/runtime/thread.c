@@ -51,7 +51,7 @@ static tide_thread *descriptor(void)
 
 /* The largest ring whose thread has ended, with half of it empty; the emptiest such one would be no
  * better. */
-static tide_block *free_ring(tide_space *s)
+static tide_block *free_ring(tide_ring_file *s)
 {
 	tide_block *found = NULL;
 	for (tide_block *b = atomic_load_explicit(&s->rings, memory_order_relaxed); b;
@@ -88,7 +88,7 @@ tide_block *tide__ring_that_fits(void)
 	size_t bytes = tide__ring_size();
 	tide_block *b = NULL;
 	errno = ENOMEM;
-	while (bytes >= LEAST && !(b = tide__space_ring(&tide__rec.space, bytes)) && errno == ENOSPC)
+	while (bytes >= LEAST && !(b = tide__ring_file_ring(&tide__rec.space, bytes)) && errno == ENOSPC)
 		bytes /= 2;
 	return b;
 }
@@ -101,8 +101,8 @@ static void new_ring(void *out)
 
 static tide_block *take_ring(void)
 {
-	tide_space *s = &tide__rec.space;
-	if (tide__space_torn(s))
+	tide_ring_file *s = &tide__rec.space;
+	if (tide__ring_file_torn(s))
 		return NULL;
 	tide_block *b = free_ring(s);
 	if (!b)
@@ -211,7 +211,7 @@ static tide_thread *join_locked(void)
 	return t;
 }
 
-tide_thread *tide__join(void)
+tide_thread *tide__find_forward_backward(void)
 {
 	tide_guard *g = &tide__guard;
 	if (atomic_load_explicit(&tide__paused, memory_order_relaxed) &&
@@ -220,11 +220,11 @@ tide_thread *tide__join(void)
 	if (!atomic_load_explicit(&g->generation, memory_order_relaxed) &&
 	    atomic_load_explicit(&g->alive, memory_order_relaxed) == TIDE_ALIVE)
 		return NULL;
-	tide_slow s;
-	if (!tide__slow_enter(&s))
+	tide_critical_path_job s;
+	if (!tide__critical_path_job_enter(&s))
 		return NULL;
 	tide_thread *t = join_locked();
-	tide__slow_leave(&s);
+	tide__critical_path_job_leave(&s);
 	return t;
 }
 
@@ -232,8 +232,8 @@ tide_thread *tide__join(void)
 static void leave(void *thread)
 {
 	tide_thread *t = thread;
-	tide_slow s;
-	if (!tide__slow_enter(&s))
+	tide_critical_path_job s;
+	if (!tide__critical_path_job_enter(&s))
 		return;
 	if (&t->quick == tide__self) { /* not so in a forked child, where t was the parent's */
 		uint64_t now = atomic_load_explicit(&tide__guard.generation, memory_order_relaxed) &
@@ -247,7 +247,7 @@ static void leave(void *thread)
 		tide__rec.free_threads = t;
 		tide__self = NULL;
 	}
-	tide__slow_leave(&s);
+	tide__critical_path_job_leave(&s);
 }
 
 /* ---- losses -------------------------------------------------------------------------------- */
@@ -268,13 +268,13 @@ static bool ask_again(tide_thread *t)
 {
 	if (++t->denied % 256)
 		return false;
-	tide_slow s;
-	if (!tide__slow_enter(&s))
+	tide_critical_path_job s;
+	if (!tide__critical_path_job_enter(&s))
 		return false;
 	if (t->quick.generation ==
 	    atomic_load_explicit(&tide__guard.generation, memory_order_relaxed))
 		attach(t);
-	tide__slow_leave(&s);
+	tide__critical_path_job_leave(&s);
 	return t->shared != NULL;
 }
 

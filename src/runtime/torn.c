@@ -27,7 +27,7 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 static void on_bus(int sig, siginfo_t *info, void *context)
 {
 	int saved = errno;
-	if (info->si_code <= 0 || !tide__space_tear(&tide__rec.space, info->si_addr))
+	if (info->si_code <= 0 || !tide__ring_file_tear(&tide__rec.space, info->si_addr))
 		pass_on(sig, info, context);
 	errno = saved;
 }

@@ -78,7 +78,7 @@ static bool write_definitions(bool last)
 		tide__log_read(&r->space, r->log_written, payload, (size_t)n);
 		tide_chunk_head h = { .type = TIDE_CHUNK_DEFS, .first = r->log_written };
 		n = h.slots = whole_records(payload, (size_t)n, &h.count);
-		if (!n || tide__space_torn(&r->space) || !put_chunk(h, (size_t)n, last))
+		if (!n || tide__ring_file_torn(&r->space) || !put_chunk(h, (size_t)n, last))
 			return false;
 		r->log_written += n;
 	}
@@ -107,7 +107,7 @@ static uint8_t *put_lost(uint8_t *p, uint32_t ring, uint64_t full, uint64_t sig,
 
 static uint64_t total_lost(void)
 {
-	const tide_space *s = &tide__rec.space;
+	const tide_ring_file *s = &tide__rec.space;
 	uint64_t sum = get(&s->head->lost_signal) + get(&s->head->lost_other);
 	for (tide_block *b = atomic_load_explicit(&s->rings, memory_order_acquire); b; b = b->next)
 		sum += get(&b->at->lost_full) + get(&b->at->lost_signal) + get(&b->at->lost_other);
@@ -151,7 +151,7 @@ static bool write_ring(tide_block *b, bool last)
 	while (b->encoder.next < b->goal) {
 		tide_encoder trial = b->encoder;
 		size_t n = tide__encode_events(&trial, b->slots, b->n_slots - 1, b->goal, buffer);
-		if (tide__space_torn(&r->space) || !tide__sink_put(&r->sink, buffer, n, last))
+		if (tide__ring_file_torn(&r->space) || !tide__sink_put(&r->sink, buffer, n, last))
 			return false;
 		atomic_fetch_add_explicit(&r->events, trial.events - b->encoder.events,
 					  memory_order_relaxed);
@@ -160,7 +160,7 @@ static bool write_ring(tide_block *b, bool last)
 		atomic_store_explicit(&b->shared->tail, trial.next, memory_order_release);
 		if (last && r->sink.failed_ns &&
 		    !r->stuck) /* disk full: what is written needs no second place */
-			tide__space_punch(&r->space, b, from, trial.next);
+			tide__ring_file_punch(&r->space, b, from, trial.next);
 	}
 	return true;
 }
@@ -172,7 +172,7 @@ static bool round_trip(bool last, unsigned *moved)
 	uint64_t now = now_ns();
 	bool any = last;
 	*moved = 0;
-	if (tide__space_torn(&tide__rec.space)) /* zeros */
+	if (tide__ring_file_torn(&tide__rec.space)) /* zeros */
 		return true;
 	for (tide_block *b = rings; b; b = b->next) {
 		uint64_t head = atomic_load_explicit(&b->shared->head, memory_order_acquire);
@@ -276,7 +276,7 @@ static bool write_torn(void)
 static bool finish(void)
 {
 	unsigned moved;
-	if (tide__space_torn(&tide__rec.space)) /* its counts are gone as well */
+	if (tide__ring_file_torn(&tide__rec.space)) /* its counts are gone as well */
 		return write_clock(true) && write_torn() && write_end();
 	return round_trip(true, &moved) && write_clock(true) && write_losses(true) && write_end();
 }

@@ -53,7 +53,7 @@ bool tide__api_device(tide_ask *a, const tide_loaded *l, uint32_t *out, tide_err
 	char buf[64];
 	tide_usage u;
 	if (!name) {
-		if (tide__usage(l->m, UINT64_MAX, 0, &u, err) != TIDE_OK)
+		if (tide__find_usage(l->m, UINT64_MAX, 0, &u, err) != TIDE_OK)
 			return false;
 		*out = tide__usage_highest(&u);
 		tide__usage_free(&u);

@@ -111,9 +111,9 @@ static tide_code top_ops(tide_json *j, const tide_model *m, tide_error *err)
 {
 	tide_optree t;
 	tide_op_flat f = { 0 };
-	tide_code rc = tide__optree(m, &(tide_optree_options){ .device = TIDE_ANY }, &t, err);
+	tide_code rc = tide__find_op_tree(m, &(tide_optree_options){ .device = TIDE_ANY }, &t, err);
 	if (rc == TIDE_OK)
-		rc = tide__optree_flat(&t, &f, err);
+		rc = tide__find_op_table(&t, &f, err);
 	top *v = rc == TIDE_OK ? tide__calloc(f.n + 1, sizeof *v) : NULL;
 	if (rc == TIDE_OK && !v)
 		rc = tide__nomem(err);
@@ -209,7 +209,7 @@ static tide_code find(tide_ask *a, job *w, tide_error *err)
 	if (rc == TIDE_OK && w->l)
 		rc = tide__loaded_job(w->l, &w->job, err);
 	if (rc == TIDE_OK && w->l)
-		rc = tide__findings(w->l->m, w->job, &w->f, err);
+		rc = tide__collect_findings(w->l->m, w->job, &w->f, err);
 	return rc;
 }
 

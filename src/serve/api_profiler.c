@@ -68,7 +68,7 @@ static tide_code flame_of(tide_ask *a, const tide_loaded *l, tide_error *err)
 	bool fold;
 	if (!flame_options(a, l->m, &o, &fold))
 		return tide__ask_wrong(a, err);
-	tide_code rc = tide__flame(l->m, &o, &whole, err);
+	tide_code rc = tide__find_flame(l->m, &o, &whole, err);
 	if (rc == TIDE_OK && fold) {
 		o.min_value = whole->nodes.total[0] / FOLD;
 		f = tide__flame_fold(whole, &o);
@@ -144,7 +144,7 @@ static tide_code memory_of(tide_ask *a, const tide_loaded *l, tide_error *err)
 	tide_json j;
 	if (!tide__request_int(a->req, "points", 1, 20000, &n) || !tide__api_device(a, l, &d, err))
 		return tide__ask_wrong(a, err);
-	tide_code rc = tide__usage(l->m, UINT64_MAX, (size_t)n, &u, err);
+	tide_code rc = tide__find_usage(l->m, UINT64_MAX, (size_t)n, &u, err);
 	if (rc != TIDE_OK)
 		return rc;
 	bool real = u.devices[d].allocs;
@@ -278,7 +278,7 @@ static tide_code timeline_of(tide_ask *a, const tide_loaded *l, tide_error *err)
 	if (!tide__api_window(a, l, &w) || !tide__request_int(a->req, "limit", 0, 100000, &limit) ||
 	    !tide__request_decimal(a->req, "min_duration_us", 3, INT64_MAX, &o.min_ns))
 		return tide__ask_wrong(a, err);
-	tide_code rc = tide__timeline(l->m, &o, &t, err);
+	tide_code rc = tide__find_timeline(l->m, &o, &t, err);
 	if (rc != TIDE_OK)
 		return rc;
 	side[0].v = tide__alloc((size_t)limit, sizeof *side[0].v);

@@ -141,7 +141,7 @@ static bool moment(tide_ask *a, const tide_model *m, uint32_t device, uint64_t *
 		return true;
 	}
 	tide_usage u;
-	if (tide__usage(m, UINT64_MAX, 0, &u, err) != TIDE_OK)
+	if (tide__find_usage(m, UINT64_MAX, 0, &u, err) != TIDE_OK)
 		return false;
 	*cut = u.devices[device].peak_cut;
 	*t = u.devices[device].peak_t;
@@ -153,14 +153,14 @@ static tide_code put_alive(tide_ask *a, tide_loaded *l, uint32_t device, uint64_
 			   size_t limit, tide_error *err)
 {
 	struct alive x = { .m = l->m };
-	tide_alive all = { 0 }, top = { 0 };
+	tide_live_set all = { 0 }, top = { 0 };
 	char name[64];
 	uint64_t bytes = 0;
-	tide_code rc = tide__alive_at(l->m, cut, device, TIDE_ANY, &all, err);
+	tide_code rc = tide__live_set_at(l->m, cut, device, TIDE_ANY, &all, err);
 	if (rc == TIDE_OK)
 		rc = tide__largest(l->m, &all, device, limit, &top, err);
 	if (rc == TIDE_OK &&
-	    (!tide__paths_init(&x.paths) || tide__roles(l->m, &x.roles) != TIDE_OK))
+	    (!tide__paths_init(&x.paths) || tide__find_roles(l->m, &x.roles) != TIDE_OK))
 		rc = tide__nomem(err);
 	if (rc == TIDE_OK) {
 		for (size_t i = 0; i < all.n; i++)
@@ -180,8 +180,8 @@ static tide_code put_alive(tide_ask *a, tide_loaded *l, uint32_t device, uint64_
 		rc = tide__api_end(&x.j, l->m->allocs.n > 1 ? NULL : "the trace has no allocations",
 				   err);
 	}
-	tide__alive_free(&all);
-	tide__alive_free(&top);
+	tide__live_set_free(&all);
+	tide__live_set_free(&top);
 	tide__paths_free(&x.paths);
 	tide__roles_free(&x.roles);
 	return rc;
@@ -236,7 +236,7 @@ tide_code tide__api_diff(tide_ask *a, tide_error *err)
 		if (rc != TIDE_OK)
 			return rc;
 	}
-	tide_code rc = tide__diff(l[0]->m, l[1]->m, NULL, &d, err);
+	tide_code rc = tide__find_diff(l[0]->m, l[1]->m, NULL, &d, err);
 	if (rc != TIDE_OK)
 		return rc;
 	tide__json_begin(&j, a->out, false);

@@ -28,12 +28,12 @@ static void span_members(tide_json *j, const tide_lod *x, uint32_t place)
 {
 	const tide_model *m = x->m;
 	uint32_t s = x->rows.order[place], row;
-	uint32_t track = tide__rows_track(&x->rows, place, &row);
+	uint32_t track = tide__timeline_rows_track(&x->rows, place, &row);
 	tide__json_kuint(j, "n", place);
 	tide__api_name(j, "name", m, m->spans.name[s]);
 	tide__json_kstr(j, "cat", tide__cat_text(m->spans.cat[s]));
 	tide__json_kint(j, "t0_ns", m->spans.t0[s]);
-	tide__json_kint(j, "t1_ns", tide__rows_end(&x->rows, m, place));
+	tide__json_kint(j, "t1_ns", tide__timeline_rows_end(&x->rows, m, place));
 	tide__json_kuint(j, "track", track);
 	tide__json_kuint(j, "row", row);
 }
@@ -47,7 +47,7 @@ static void put_place(tide_json *j, const tide_lod *x, uint32_t place)
 
 static void put_span(tide_json *j, const tide_lod *x, uint32_t span)
 {
-	put_place(j, x, tide__rows_place(&x->rows, x->m, span));
+	put_place(j, x, tide__timeline_rows_place(&x->rows, x->m, span));
 }
 
 /* ---- by name ---- */
@@ -123,7 +123,7 @@ static void put_cause(tide_json *j, const tide_lod *x, uint32_t span)
 		return;
 	}
 	tide__json_object(j);
-	span_members(j, x, tide__rows_place(&x->rows, x->m, cause));
+	span_members(j, x, tide__timeline_rows_place(&x->rows, x->m, cause));
 	put_around(j, "parents", x, cause);
 	tide__json_object_end(j);
 }
@@ -282,9 +282,9 @@ static void put_sum(tide_json *j, const tide_lod *x, const tide_sum *s)
 static tide_code put_sums(tide_ask *a, tide_loaded *l, const tide_lod *x, const tide_api_window *w,
 			  const bool *on, uint64_t tracks, size_t limit, tide_error *err)
 {
-	tide_sums s;
+	tide_window_sums s;
 	tide_json j;
-	tide_code rc = tide__sums(x, w->from, w->to, on, &s, err);
+	tide_code rc = tide__find_window_sums(x, w->from, w->to, on, &s, err);
 	if (rc != TIDE_OK)
 		return rc;
 	tide__api_begin(&j, a, l, s.spans > 0);
@@ -299,7 +299,7 @@ static tide_code put_sums(tide_ask *a, tide_loaded *l, const tide_lod *x, const 
 		put_sum(&j, x, &s.v[i]);
 	tide__json_array_end(&j);
 	rc = tide__api_end(&j, s.spans ? NULL : "there is nothing in this area", err);
-	tide__sums_free(&s);
+	tide__window_sums_free(&s);
 	return rc;
 }
 

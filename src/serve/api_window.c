@@ -11,7 +11,7 @@
 
 /* ---- spans ---- */
 
-static void put_piece(tide_json *j, const tide_lod *x, const tide_piece *p)
+static void put_piece(tide_json *j, const tide_lod *x, const tide_page_window *p)
 {
 	uint32_t s = x->rows.order[p->place];
 	tide__json_object(j);
@@ -25,7 +25,7 @@ static void put_piece(tide_json *j, const tide_lod *x, const tide_piece *p)
 	tide__json_object_end(j);
 }
 
-static void put_track(tide_json *j, const tide_lod *x, const tide_pieces *p,
+static void put_track(tide_json *j, const tide_lod *x, const tide_page_windows *p,
 		      const tide_row_track *t)
 {
 	char label[400];
@@ -48,7 +48,7 @@ tide_code tide__api_spans(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	const tide_lod *x;
-	tide_pieces p;
+	tide_page_windows p;
 	tide_api_window w;
 	tide_json j;
 	tide_code rc = tide__ask_id(a, a->req->part[2], &l, err);
@@ -70,7 +70,7 @@ tide_code tide__api_spans(tide_ask *a, tide_error *err)
 	for (uint32_t t = 0; t < x->rows.n_tracks; t++)
 		put_track(&j, x, &p, &x->rows.tracks[t]);
 	tide__json_array_end(&j);
-	tide__pieces_free(&p);
+	tide__page_windows_free(&p);
 	return tide__api_end(&j, x->rows.n ? NULL : "the trace has no spans", err);
 }
 
@@ -97,7 +97,7 @@ tide_code tide__api_curve(tide_ask *a, tide_error *err)
 		return rc;
 	if (!tide__api_window(a, l, &w) || !tide__api_device(a, l, &device, err))
 		return tide__ask_wrong(a, err);
-	rc = tide__curve(l->m, device, w.from, w.to, (uint32_t)w.px, &c, err);
+	rc = tide__find_curve(l->m, device, w.from, w.to, (uint32_t)w.px, &c, err);
 	if (rc != TIDE_OK)
 		return rc;
 	tide__api_begin(&j, a, l, l->m->allocs.n > 1);

@@ -22,7 +22,7 @@ struct job {
 	tide_waiter *waiters;
 };
 
-struct tide_slow {
+struct tide_critical_path_job {
 	pthread_mutex_t lock; /* for all below, and for critical of readings */
 	pthread_cond_t work;
 	pthread_t thread;
@@ -35,7 +35,7 @@ struct tide_slow {
 
 struct critical {
 	tide_model *m; /* owned: what the path's spans are rows of */
-	tide_critpath path;
+	tide_critical_path path;
 	char why[256]; /* why there is none; "" = there is */
 };
 
@@ -44,7 +44,7 @@ struct critical {
 static void find(const tide_loaded *l, uint64_t max_bytes, struct critical *c)
 {
 	const tide_load_options load = { .what = TIDE_WANT_SPANS | TIDE_WANT_RAW };
-	tide_critpath_options o = { 0 };
+	tide_critical_search_options o = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	uint64_t needs = (uint64_t)l->m->spans.n * SPAN_BYTES;
 	if (needs > max_bytes) {
@@ -57,8 +57,8 @@ static void find(const tide_loaded *l, uint64_t max_bytes, struct critical *c)
 	}
 	tide_code rc = tide__load(l->m->path, &load, &c->m, &err);
 	if (rc == TIDE_OK) {
-		o.annotation = tide__critview_window(c->m);
-		rc = tide__critview_run(c->m, false, &o, &c->path, &err);
+		o.annotation = tide__critical_view_window(c->m);
+		rc = tide__critical_view_run(c->m, false, &o, &c->path, &err);
 	}
 	if (rc != TIDE_OK)
 		snprintf(c->why, sizeof c->why, "%s", err.text[0] ? err.text : tide_code_text(rc));
@@ -82,7 +82,7 @@ static char *make(const tide_loaded *l, uint64_t max_bytes, size_t *n)
 		bytes = NULL;
 	}
 	if (found)
-		tide__critpath_free(&c.path);
+		tide__critical_path_free(&c.path);
 	tide__model_free(c.m);
 	malloc_trim(0); /* it was much */
 	return bytes;
@@ -97,7 +97,7 @@ static void wake(tide_waiter *w)
 }
 
 /* The first job, lock held on entry and on return. */
-static void do_first(tide_slow *s)
+static void do_first(tide_critical_path_job *s)
 {
 	struct job *k = s->first;
 	pthread_mutex_unlock(&s->lock);
@@ -117,7 +117,7 @@ static void do_first(tide_slow *s)
 
 static void *run(void *arg)
 {
-	tide_slow *s = arg;
+	tide_critical_path_job *s = arg;
 	pthread_mutex_lock(&s->lock);
 	while (!s->stop) {
 		if (s->first)
@@ -131,7 +131,7 @@ static void *run(void *arg)
 
 /* ---- asking ---- */
 
-static struct job *job_of(tide_slow *s, tide_loaded *l)
+static struct job *job_of(tide_critical_path_job *s, tide_loaded *l)
 {
 	struct job **at = &s->first;
 	while (*at && (*at)->l != l)
@@ -144,7 +144,7 @@ static struct job *job_of(tide_slow *s, tide_loaded *l)
 	return *at;
 }
 
-tide_code tide__slow_critical(tide_slow *s, tide_loaded *l, bool all, tide_waiter *w,
+tide_code tide__critical_path_job_run(tide_critical_path_job *s, tide_loaded *l, bool all, tide_waiter *w,
 			      const char **out, size_t *n)
 {
 	tide_code rc = TIDE_OK;
@@ -170,9 +170,9 @@ tide_code tide__slow_critical(tide_slow *s, tide_loaded *l, bool all, tide_waite
 
 /* ---- begin and end ---- */
 
-tide_slow *tide__slow_new(uint64_t max_bytes)
+tide_critical_path_job *tide__critical_path_job_new(uint64_t max_bytes)
 {
-	tide_slow *s = tide__calloc(1, sizeof *s);
+	tide_critical_path_job *s = tide__calloc(1, sizeof *s);
 	if (!s)
 		return NULL;
 	s->max_bytes = max_bytes;
@@ -184,7 +184,7 @@ tide_slow *tide__slow_new(uint64_t max_bytes)
 	return NULL;
 }
 
-void tide__slow_stop(tide_slow *s)
+void tide__critical_path_job_stop(tide_critical_path_job *s)
 {
 	tide_waiter *waiters = NULL;
 	pthread_mutex_lock(&s->lock);
@@ -201,7 +201,7 @@ void tide__slow_stop(tide_slow *s)
 	wake(waiters);
 }
 
-bool tide__slow_free(tide_slow *s)
+bool tide__critical_path_job_free(tide_critical_path_job *s)
 {
 	struct timespec until;
 	if (!s)

@@ -8,22 +8,22 @@
 
 #include "serve/loaded.h"
 
-typedef struct tide_slow tide_slow;
+typedef struct tide_critical_path_job tide_critical_path_job;
 
 /* `max_bytes`: what finding one may take at most. NULL on exhaustion. */
-tide_slow *tide__slow_new(uint64_t max_bytes);
+tide_critical_path_job *tide__critical_path_job_new(uint64_t max_bytes);
 /* Nobody waits any more: all who do are called. */
-void tide__slow_stop(tide_slow *s);
+void tide__critical_path_job_stop(tide_critical_path_job *s);
 /* After that: waits for the thread, but not longer than a second or two. False when it is still at
  * work; then nothing was freed, and the program should end. NULL is fine. */
-bool tide__slow_free(tide_slow *s);
+bool tide__critical_path_job_free(tide_critical_path_job *s);
 
 /* The section "critical" of a reading, as a page holds it: TIDE_OK with *out, which l keeps; it
  * says why where there is no path. TIDE_EBUSY: it is being found, and `w` will be called. Of more
  * than TIDE_CRITICAL_MANY spans it is only found when `all` says so: TIDE_OK with *out NULL else.
  */
 enum { TIDE_CRITICAL_MANY = 400000 };
-tide_code tide__slow_critical(tide_slow *s, tide_loaded *l, bool all, tide_waiter *w,
+tide_code tide__critical_path_job_run(tide_critical_path_job *s, tide_loaded *l, bool all, tide_waiter *w,
 			      const char **out, size_t *n);
 
 #endif

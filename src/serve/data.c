@@ -24,7 +24,7 @@ static tide_code critical(tide_ask *a, tide_loaded *l, bool *given, tide_error *
 	if (!tide__request_int(a->req, "all", 0, 1, &all))
 		return tide__ask_wrong(a, err);
 	tide_code rc =
-		tide__slow_critical(tide__store_slow(a->store), l, all, a->waiter, &bytes, &n);
+		tide__critical_path_job_run(tide__store_slow(a->store), l, all, a->waiter, &bytes, &n);
 	*given = rc == TIDE_OK && bytes;
 	if (*given)
 		fwrite(bytes, 1, n, a->out);
@@ -37,23 +37,23 @@ static tide_code thinned(tide_ask *a, tide_loaded *l, const char *name, tide_pag
 			 tide_error *err)
 {
 	tide_api_window w;
-	tide_thin thin = { 0 };
+	tide_downsampled_allocs thin = { 0 };
 	tide_phases phases = { 0 };
 	int64_t at = -1, by_phase = 0;
 	if (!tide__api_window(a, l, &w) ||
 	    !tide__request_int(a->req, "at", 0, INT64_MAX / 4, &at) ||
 	    !tide__request_int(a->req, "phases", 0, 1, &by_phase))
 		return tide__ask_wrong(a, err);
-	tide_code rc = by_phase ? tide__phases(l->m, &phases, err)
-				: tide__thin(l->m, w.from, w.to, (uint32_t)w.px, at, MOST_ALLOCS,
+	tide_code rc = by_phase ? tide__find_phases(l->m, &phases, err)
+				: tide__downsample_allocs(l->m, w.from, w.to, (uint32_t)w.px, at, MOST_ALLOCS,
 					     &thin, err);
 	if (rc == TIDE_OK && by_phase)
-		rc = tide__thin_phases(l->m, &phases, MOST_ALLOCS, &thin, err);
+		rc = tide__downsample_phases(l->m, &phases, MOST_ALLOCS, &thin, err);
 	opt->thin = &thin;
 	opt->phases = by_phase ? &phases : NULL;
 	if (rc == TIDE_OK)
 		rc = tide__page_section(name, l->m, opt, a->out, err);
-	tide__thin_free(&thin);
+	tide__downsampled_allocs_free(&thin);
 	tide__phases_free(&phases);
 	return rc;
 }

@@ -153,10 +153,10 @@ static void put_figures(tide_json *j, const tide_model *m)
 	tide__json_kint(j, "t_end_ns", m->t_end);
 	tide__json_kuint(j, "spans", m->spans.n - 1);
 	tide__json_kuint(j, "allocations", m->allocs.n - 1);
-	if (tide__usage(m, UINT64_MAX, 0, &u, NULL) == TIDE_OK)
+	if (tide__find_usage(m, UINT64_MAX, 0, &u, NULL) == TIDE_OK)
 		put_devices(j, m, &u);
-	if (tide__optree(m, &opt, &tree, NULL) == TIDE_OK &&
-	    tide__optree_flat(&tree, &flat, NULL) == TIDE_OK)
+	if (tide__find_op_tree(m, &opt, &tree, NULL) == TIDE_OK &&
+	    tide__find_op_table(&tree, &flat, NULL) == TIDE_OK)
 		put_ops(j, m, &flat);
 	tide__optree_flat_free(&flat);
 	tide__optree_free(&tree);

@@ -338,7 +338,7 @@ tide_store *tide__store_new(const tide_store_options *opt)
 	if (!s)
 		return NULL;
 	s->opt = *opt;
-	s->slow = tide__slow_new(opt->max_bytes);
+	s->slow = tide__critical_path_job_new(opt->max_bytes);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->work, NULL);
 	if (s->slow && !pthread_create(&s->thread[0], NULL, tide__store_reader, s)) {
@@ -347,14 +347,14 @@ tide_store *tide__store_new(const tide_store_options *opt)
 		tide__store_stop(s);
 		pthread_join(s->thread[0], NULL);
 	} else if (s->slow) {
-		tide__slow_stop(s->slow);
+		tide__critical_path_job_stop(s->slow);
 	}
-	(void)tide__slow_free(s->slow);
+	(void)tide__critical_path_job_free(s->slow);
 	tide__free(s);
 	return NULL;
 }
 
-tide_slow *tide__store_slow(tide_store *s)
+tide_critical_path_job *tide__store_slow(tide_store *s)
 {
 	return s->slow;
 }
@@ -374,7 +374,7 @@ void tide__store_stop(tide_store *s)
 	pthread_cond_broadcast(&s->work);
 	pthread_mutex_unlock(&s->lock);
 	tide__store_wake(waiters);
-	tide__slow_stop(s->slow);
+	tide__critical_path_job_stop(s->slow);
 }
 
 bool tide__store_free(tide_store *s)
@@ -385,7 +385,7 @@ bool tide__store_free(tide_store *s)
 	for (int i = 0; i < 2; i++)
 		if (pthread_timedjoin_np(s->thread[i], NULL, &until))
 			return false;
-	if (!tide__slow_free(s->slow))
+	if (!tide__critical_path_job_free(s->slow))
 		return false;
 	for (size_t i = 0; i < s->n; i++)
 		free_rec(s->recs[i]);

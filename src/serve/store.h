@@ -78,7 +78,7 @@ tide_code tide__store_get(tide_store *s, const char *id, bool early, tide_waiter
 /* The same if it is in memory; does not count as asking for it. TIDE_ENOTFOUND. */
 tide_code tide__store_peek(tide_store *s, const char *id, tide_loaded **out, tide_error *err);
 /* Who finds what takes long. Borrowed. */
-tide_slow *tide__store_slow(tide_store *s);
+tide_critical_path_job *tide__store_slow(tide_store *s);
 /* Generation of what tide__store_get would give, 0 = nothing yet. Counts as asking for it. */
 uint64_t tide__store_generation(tide_store *s, const char *id, bool early);
 /* Id of the newest recording that did not fail to be read; false when there is none. */

@@ -42,7 +42,7 @@ struct tide_store {
 	size_t n, cap;
 	uint64_t clock, generation;
 	bool stop;
-	tide_slow *slow; /* owned */
+	tide_critical_path_job *slow; /* owned */
 };
 
 int64_t tide__store_mtime(const struct stat *st); /* ns */

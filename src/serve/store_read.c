@@ -119,7 +119,7 @@ static tide_waiter *settle(tide_store *s, struct rec *x, tide_loaded *l, const t
  * room too. */
 static uint64_t most_events(uint64_t max_bytes)
 {
-	uint64_t room = tide__room() / 2;
+	uint64_t room = tide__memory_limit() / 2;
 	return (room < max_bytes ? room : max_bytes) / EVENT_BYTES + LEAST_EVENTS;
 }
 
@@ -148,7 +148,7 @@ static tide_loaded *read_file(struct rec *x, uint64_t generation, uint64_t max_b
 	if (rc == TIDE_ENOMEM && !tide__mem_refused())
 		tide__fail(err, rc, TIDE_NO_OFFSET,
 			   "it takes more memory than there is (%" PRIu64 " MiB are free)",
-			   tide__room() >> 20);
+			   tide__memory_limit() >> 20);
 	if (rc != TIDE_OK)
 		return NULL;
 	tide_loaded *l = tide__loaded_new(m, generation);

@@ -107,7 +107,7 @@ static tide_code read_capture(tide_error *err)
 	if (it.m || !it.captured)
 		return TIDE_OK;
 	tide_code rc = tide__load(it.path, NULL, &it.m, err);
-	if (rc == TIDE_OK && (rc = tide__phases(it.m, &it.p, err)) != TIDE_OK)
+	if (rc == TIDE_OK && (rc = tide__find_phases(it.m, &it.p, err)) != TIDE_OK)
 		forget_read();
 	return rc;
 }

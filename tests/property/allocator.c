@@ -506,7 +506,7 @@ static void test_state(void **state)
 	}
 }
 
-static void check_point(const tide_model *m, uint32_t seed, const tide_fragment_point *p)
+static void check_point(const tide_model *m, uint32_t seed, const tide_fragmentation_point *p)
 {
 	tide_state s;
 	tide_error err;
@@ -529,24 +529,24 @@ static void test_usage(void **state)
 	for (uint32_t seed = 0; seed < ROUNDS; seed++) {
 		struct world w;
 		tide_usage u;
-		tide_alive a;
+		tide_live_set a;
 		tide_error err;
 		uint64_t sum = 0;
 
 		record(&w, seed);
 		const tide_sim_stats *st = tide__sim_stats(w.s);
 
-		assert_int_equal(tide__usage(w.m, UINT64_MAX, 0, &u, &err), TIDE_OK);
+		assert_int_equal(tide__find_usage(w.m, UINT64_MAX, 0, &u, &err), TIDE_OK);
 		same(seed, 0, "peak", u.devices[1].peak, st->allocated_peak);
 		same(seed, 0, "live", u.devices[1].bytes, st->allocated);
 		same(seed, 0, "reserved", u.devices[1].reserved, st->reserved);
 		same(seed, 0, "reserved peak", u.devices[1].reserved_peak, st->reserved_peak);
-		assert_int_equal(tide__alive_at(w.m, u.devices[1].peak_cut, 1, TIDE_ANY, &a, &err),
+		assert_int_equal(tide__live_set_at(w.m, u.devices[1].peak_cut, 1, TIDE_ANY, &a, &err),
 				 TIDE_OK);
 		for (size_t i = 0; i < a.n; i++)
 			sum += w.m->allocs.size[a.rows[i]];
 		same(seed, 0, "alive at the peak", sum, st->allocated_peak);
-		tide__alive_free(&a);
+		tide__live_set_free(&a);
 		tide__usage_free(&u);
 		forget(&w);
 	}
@@ -557,10 +557,10 @@ static void check_by_moves(const tide_model *m, uint32_t seed, size_t points)
 {
 	size_t want = points < m->moves.n ? points : m->moves.n;
 	uint64_t last = 0;
-	tide_fragments f;
+	tide_fragmentation f;
 	tide_error err;
 
-	assert_int_equal(tide__fragments_by_moves(m, 1, points, &f, &err), TIDE_OK);
+	assert_int_equal(tide__fragmentation_by_moves(m, 1, points, &f, &err), TIDE_OK);
 	assert_true(f.n <= want && f.n >= want / 2); /* none inside a partial free */
 	for (size_t i = 0; i < f.n; i++) {
 		check_point(m, seed, &f.p[i]);
@@ -570,25 +570,25 @@ static void check_by_moves(const tide_model *m, uint32_t seed, size_t points)
 	}
 	check_point(m, seed, &f.worst);
 	same(seed, 0, "moves at the end", last, m->moves.n);
-	tide__fragments_free(&f);
+	tide__fragmentation_free(&f);
 }
 
 static void test_over_time(void **state)
 {
 	for (uint32_t seed = 0; seed < ROUNDS; seed++) {
 		struct world w;
-		tide_fragments f;
+		tide_fragmentation f;
 		tide_error err;
 
 		record(&w, seed);
-		assert_int_equal(tide__fragments(w.m, 1, 25, &f, &err), TIDE_OK);
+		assert_int_equal(tide__find_fragmentation(w.m, 1, 25, &f, &err), TIDE_OK);
 		assert_int_equal(f.n, 25);
 		same(seed, 0, "loose", f.loose, 0);
 		for (size_t i = 0; i < f.n; i++)
 			check_point(w.m, seed, &f.p[i]);
 		check_point(w.m, seed, &f.worst);
 		same(seed, 0, "moves at the end", f.p[24].cut, w.m->moves.n);
-		tide__fragments_free(&f);
+		tide__fragmentation_free(&f);
 		check_by_moves(w.m, seed, 1 + seed % 40);
 		check_by_moves(w.m, seed, SIZE_MAX);
 		forget(&w);
@@ -599,7 +599,7 @@ static void test_over_time(void **state)
 static void test_touching_streams(void **state)
 {
 	struct world w = { .m = tide__model_new() };
-	tide_fragments f;
+	tide_fragmentation f;
 	tide_error err;
 
 	tide__push(&w.m->devices, &tide_devices_desc);
@@ -609,10 +609,10 @@ static void test_touching_streams(void **state)
 		w.lane[i] = tide__push(&w.m->lanes, &tide_lanes_desc);
 	for (uint32_t i = 0; i < 4; i++)
 		write_segment(&w, (tide_sim_where){ 0, i / 2, false }, (1 + i) * MIB, MIB, true);
-	assert_int_equal(tide__fragments(w.m, 1, 1, &f, &err), TIDE_OK);
+	assert_int_equal(tide__find_fragmentation(w.m, 1, 1, &f, &err), TIDE_OK);
 	same(0, 0, "largest free block", f.p[0].largest_free, 2 * MIB);
 	check_point(w.m, 0, &f.worst);
-	tide__fragments_free(&f);
+	tide__fragmentation_free(&f);
 	tide__model_free(w.m);
 }
 
@@ -651,7 +651,7 @@ static void test_culprits(void **state)
 {
 	for (uint32_t seed = 0; seed < ROUNDS; seed++) {
 		struct world w;
-		tide_alive a;
+		tide_live_set a;
 		tide_groups g;
 		tide_culprit *c;
 		tide_error err;
@@ -660,9 +660,9 @@ static void test_culprits(void **state)
 
 		record(&w, seed);
 		peak = peak_without(w.m, 0, &cut);
-		assert_int_equal(tide__alive_at(w.m, cut, 1, TIDE_ANY, &a, &err), TIDE_OK);
-		assert_int_equal(tide__groups(w.m, &a, TIDE_BY_STACK, &g, &err), TIDE_OK);
-		assert_int_equal(tide__culprits(w.m, 1, &g, 3, &c, &n, &err), TIDE_OK);
+		assert_int_equal(tide__live_set_at(w.m, cut, 1, TIDE_ANY, &a, &err), TIDE_OK);
+		assert_int_equal(tide__find_groups(w.m, &a, TIDE_BY_STACK, &g, &err), TIDE_OK);
+		assert_int_equal(tide__find_peak_savings(w.m, 1, &g, 3, &c, &n, &err), TIDE_OK);
 		assert_int_equal(n, g.n < 3 ? g.n : 3);
 		for (size_t i = 0; i < n; i++) {
 			uint64_t without = peak_without(w.m, (uint32_t)g.rows[i].key, &cut);
@@ -673,7 +673,7 @@ static void test_culprits(void **state)
 		}
 		tide__free(c);
 		tide__groups_free(&g);
-		tide__alive_free(&a);
+		tide__live_set_free(&a);
 		forget(&w);
 	}
 }
@@ -770,7 +770,7 @@ static void test_leaks(void **state)
 
 		record(&w, seed);
 		for (int64_t every = 0; every < 100; every += 29) {
-			assert_int_equal(tide__leaks(w.m, 1, TIDE_BY_STACK, every, &l, &err),
+			assert_int_equal(tide__find_leaks(w.m, 1, TIDE_BY_STACK, every, &l, &err),
 					 TIDE_OK);
 			assert_int_equal(l.known, l.beats.n >= 3);
 			for (uint32_t k = 0; l.known && k <= STACKS; k++)
@@ -825,7 +825,7 @@ static void test_oom(void **state)
 		for (size_t i = 0; i < n && i < 2; i++, seen++) {
 			tide_oom o;
 
-			assert_int_equal(tide__oom(w.m, rows[i], TIDE_BY_STACK, 2, &o, &err),
+			assert_int_equal(tide__find_oom(w.m, rows[i], TIDE_BY_STACK, 2, &o, &err),
 					 TIDE_OK);
 			same(seed, i, "capacity", o.capacity, w.c.capacity);
 			assert_int_equal(o.cause == TIDE_OOM_FULL,

@@ -117,7 +117,7 @@ static void truth_totals(const tide_model *m, tide_json *j)
 	for (unsigned kind = 0; kind < 3; kind++) {
 		tide_flame *f;
 		tide_flame_options o = { .kind = (tide_flame_kind)kind };
-		tide__flame(m, &o, &f, NULL);
+		tide__find_flame(m, &o, &f, NULL);
 		tide__json_kuint(j, kinds[kind], f->nodes.total[0]);
 		tide__flame_free(f);
 	}

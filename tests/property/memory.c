@@ -152,7 +152,7 @@ static void usage(void **state)
 		uint64_t want = cut < m->moves.n ? cut : m->moves.n;
 		tide_usage u;
 		assert_int_equal(
-			tide__usage(m, cut, cut == UINT64_MAX ? 1 + seed % 9 : 0, &u, NULL),
+			tide__find_usage(m, cut, cut == UINT64_MAX ? 1 + seed % 9 : 0, &u, NULL),
 			TIDE_OK);
 		for (uint32_t p = 0; p < m->pools.n; p++)
 			check_level(m, &u.pools[p], want, p, TIDE_ANY);
@@ -188,15 +188,15 @@ static void alive_and_groups(void **state)
 		uint64_t cut = seed % 2 ? m->moves.n : seed % (m->moves.n + 1);
 		uint32_t device = seed % 4 ? TIDE_ANY : 1;
 		struct sum want = at_cut(m, cut, TIDE_ANY, device);
-		tide_alive alive;
-		assert_int_equal(tide__alive_at(m, cut, device, TIDE_ANY, &alive, NULL), TIDE_OK);
+		tide_live_set alive;
+		assert_int_equal(tide__live_set_at(m, cut, device, TIDE_ANY, &alive, NULL), TIDE_OK);
 		assert_int_equal(alive.n, want.count);
 		for (size_t i = 1; i < alive.n; i++)
 			assert_true(alive.rows[i - 1] < alive.rows[i]);
 		for (int by = TIDE_BY_OP; by <= TIDE_BY_FRAME; by++) {
 			tide_groups g;
 			struct sum got = { 0 };
-			assert_int_equal(tide__groups(m, &alive, (tide_group_by)by, &g, NULL),
+			assert_int_equal(tide__find_groups(m, &alive, (tide_group_by)by, &g, NULL),
 					 TIDE_OK);
 			for (size_t i = 0; i < g.n; i++) {
 				got.bytes += g.rows[i].bytes;
@@ -212,7 +212,7 @@ static void alive_and_groups(void **state)
 			assert_int_equal(got.count, want.count);
 			tide__groups_free(&g);
 		}
-		tide__alive_free(&alive);
+		tide__live_set_free(&alive);
 		tide__model_free(m);
 	}
 }
@@ -223,7 +223,7 @@ static void largest(void **state)
 		tide_model *m = memory_model(seed, 100);
 		uint32_t device = seed % 2 ? TIDE_ANY : 2;
 		size_t top = seed % 12;
-		tide_alive l;
+		tide_live_set l;
 		assert_int_equal(tide__largest(m, NULL, device, top, &l, NULL), TIDE_OK);
 		bool *taken = calloc(m->allocs.n, 1);
 		for (size_t i = 0; i < l.n; i++) { /* each is the best of what is left */
@@ -237,7 +237,7 @@ static void largest(void **state)
 			taken[best] = true;
 		}
 		free(taken);
-		tide__alive_free(&l);
+		tide__live_set_free(&l);
 		tide__model_free(m);
 	}
 }
@@ -343,7 +343,7 @@ static void phases(void **state)
 		tide_model *m = memory_model(seed, 10 + seed * 5);
 		tide_phases p;
 		uint64_t next = 0;
-		assert_int_equal(tide__phases(m, &p, NULL), TIDE_OK);
+		assert_int_equal(tide__find_phases(m, &p, NULL), TIDE_OK);
 		for (size_t n = 0; n < p.n; n++) { /* together they are the whole log */
 			assert_int_equal(p.phases[n].move0, next);
 			next = p.phases[n].move1;
@@ -460,7 +460,7 @@ static bool same_call(const tide_model *m, uint32_t s)
 static void check_flat(const tide_model *m, const tide_optree *t, uint32_t device)
 {
 	tide_op_flat f;
-	assert_int_equal(tide__optree_flat(t, &f, NULL), TIDE_OK);
+	assert_int_equal(tide__find_op_table(t, &f, NULL), TIDE_OK);
 	uint64_t spans = 0;
 	for (size_t i = 0; i < f.n; i++) {
 		tide_op_row want = { 0 };
@@ -495,7 +495,7 @@ static void optree(void **state)
 		struct sum end = at_cut(m, m->moves.n, TIDE_ANY, opt.device);
 		tide_optree t;
 		int64_t selves = 0, ns = 0;
-		assert_int_equal(tide__optree(m, &opt, &t, NULL), TIDE_OK);
+		assert_int_equal(tide__find_op_tree(m, &opt, &t, NULL), TIDE_OK);
 		for (uint32_t n = 0; n < t.n; n++) {
 			tide_op_row want = { 0 };
 			selves += (int64_t)(t.rows[n].self.alloc_bytes - t.rows[n].self.free_bytes);
@@ -522,27 +522,27 @@ static void optree(void **state)
 static tide_code everything(const tide_model *m)
 {
 	tide_usage u;
-	tide_alive a = { 0 };
+	tide_live_set a = { 0 };
 	tide_groups g = { 0 };
 	tide_phases p = { 0 };
 	tide_optree t = { 0 };
 	tide_op_flat f = { 0 };
 	tide_optree_options opt = { .device = TIDE_ANY };
-	tide_code rc = tide__usage(m, UINT64_MAX, 4, &u, NULL);
+	tide_code rc = tide__find_usage(m, UINT64_MAX, 4, &u, NULL);
 	if (rc == TIDE_OK)
-		rc = tide__alive_at(m, m->moves.n, TIDE_ANY, TIDE_ANY, &a, NULL);
+		rc = tide__live_set_at(m, m->moves.n, TIDE_ANY, TIDE_ANY, &a, NULL);
 	for (int by = TIDE_BY_OP; by <= TIDE_BY_FRAME && rc == TIDE_OK; by++) {
 		tide__groups_free(&g);
-		rc = tide__groups(m, &a, (tide_group_by)by, &g, NULL);
+		rc = tide__find_groups(m, &a, (tide_group_by)by, &g, NULL);
 	}
 	if (rc == TIDE_OK)
-		rc = tide__phases(m, &p, NULL);
+		rc = tide__find_phases(m, &p, NULL);
 	if (rc == TIDE_OK)
-		rc = tide__optree(m, &opt, &t, NULL);
+		rc = tide__find_op_tree(m, &opt, &t, NULL);
 	if (rc == TIDE_OK)
-		rc = tide__optree_flat(&t, &f, NULL);
+		rc = tide__find_op_table(&t, &f, NULL);
 	tide__usage_free(&u);
-	tide__alive_free(&a);
+	tide__live_set_free(&a);
 	tide__groups_free(&g);
 	tide__phases_free(&p);
 	tide__optree_free(&t);

@@ -209,7 +209,7 @@ static void record(struct world *w, uint32_t seed)
 /* ---- whose memory would have made room ---- */
 
 /* Is block b in use by something else than stack `key`? A free that waits keeps its block. */
-static bool stays(const tide_model *m, const tide_alive *a, const tide_state_block *b, uint64_t key)
+static bool stays(const tide_model *m, const tide_live_set *a, const tide_state_block *b, uint64_t key)
 {
 	bool alive = false;
 	for (size_t i = 0; i < a->n; i++)
@@ -217,7 +217,7 @@ static bool stays(const tide_model *m, const tide_alive *a, const tide_state_blo
 	return b->alloc && !(alive && m->allocs.stack[b->alloc].i == key);
 }
 
-static void check_room(const tide_model *m, const tide_state *s, const tide_alive *a,
+static void check_room(const tide_model *m, const tide_state *s, const tide_live_set *a,
 		       const tide_oom *o, const tide_oom_room *r, uint32_t seed)
 {
 	uint64_t released = 0, largest = 0;
@@ -245,14 +245,14 @@ static void check_rooms(const tide_model *m, const tide_oom *o, uint32_t seed)
 	uint32_t pool = m->marks.pool[o->mark].i,
 		 device = pool ? m->pools.device[pool].i : TIDE_ANY;
 	tide_state s;
-	tide_alive a;
+	tide_live_set a;
 	assert_int_equal(tide__state_at(m, cut, device, &s, NULL), TIDE_OK);
-	assert_int_equal(tide__alive_at(m, cut, device, TIDE_ANY, &a, NULL), TIDE_OK);
+	assert_int_equal(tide__live_set_at(m, cut, device, TIDE_ANY, &a, NULL), TIDE_OK);
 	assert_int_equal(o->n_room, o->groups.n);
 	for (size_t i = 0; i < o->n_room; i++)
 		check_room(m, &s, &a, o, &o->room[i], seed);
 	tide__state_free(&s);
-	tide__alive_free(&a);
+	tide__live_set_free(&a);
 }
 
 /* ---- the same as one by one ---- */
@@ -287,7 +287,7 @@ static bool check_one(void *user, const tide_oom *got)
 {
 	struct check *c = user;
 	tide_oom want;
-	assert_int_equal(tide__oom(c->m, got->mark, TIDE_BY_STACK, 9, &want, NULL), TIDE_OK);
+	assert_int_equal(tide__find_oom(c->m, got->mark, TIDE_BY_STACK, 9, &want, NULL), TIDE_OK);
 	check_rooms(c->m, &want, c->seed);
 	same(c, "mark", got->mark, c->marks[c->n]);
 	same(c, "time", (uint64_t)got->t, (uint64_t)want.t);
@@ -326,7 +326,7 @@ static void test_sweep(void **state)
 			size_t n;
 			assert_int_equal(tide__oom_marks(w.m, device, &marks, &n, NULL), TIDE_OK);
 			struct check c = { w.m, marks, .seed = seed, .odd = w.odd };
-			assert_int_equal(tide__ooms(w.m, device, check_one, &c, NULL), TIDE_OK);
+			assert_int_equal(tide__find_ooms(w.m, device, check_one, &c, NULL), TIDE_OK);
 			assert_int_equal(c.n, n);
 			known += c.known;
 			unknown += c.unknown;
@@ -342,10 +342,10 @@ static void test_sweep(void **state)
 static void check_over_time(const tide_model *m, uint32_t seed, size_t *known, size_t *odd)
 {
 	struct check c = { m, .seed = seed };
-	tide_fragments f;
-	assert_int_equal(tide__fragments_by_moves(m, 1, SIZE_MAX, &f, NULL), TIDE_OK);
+	tide_fragmentation f;
+	assert_int_equal(tide__fragmentation_by_moves(m, 1, SIZE_MAX, &f, NULL), TIDE_OK);
 	for (; c.n < f.n; c.n++) {
-		const tide_fragment_point *p = &f.p[c.n];
+		const tide_fragmentation_point *p = &f.p[c.n];
 		tide_state s;
 		assert_int_equal(tide__state_at(m, p->cut, 1, &s, NULL), TIDE_OK);
 		same(&c, "active", p->active, s.total.active);
@@ -360,7 +360,7 @@ static void check_over_time(const tide_model *m, uint32_t seed, size_t *known, s
 		*odd += p->odd;
 		tide__state_free(&s);
 	}
-	tide__fragments_free(&f);
+	tide__fragmentation_free(&f);
 }
 
 static void test_over_time(void **state)
@@ -396,7 +396,7 @@ static void test_work(void **state)
 		for (int i = 0; i < (many ? 1000 : 1); i++, events++)
 			fail_request(&w, 1);
 		tide__mem_fail_at(0);
-		assert_int_equal(tide__ooms(w.m, TIDE_ANY, count, &n, NULL), TIDE_OK);
+		assert_int_equal(tide__find_ooms(w.m, TIDE_ANY, count, &n, NULL), TIDE_OK);
 		work[many] = tide__mem_count();
 		assert_int_equal(n, events);
 		tide__model_free(w.m);
@@ -414,7 +414,7 @@ static void test_stop(void **state)
 	struct world w;
 	size_t n = 0;
 	record(&w, 4);
-	assert_int_equal(tide__ooms(w.m, TIDE_ANY, stop, &n, NULL), TIDE_OK);
+	assert_int_equal(tide__find_ooms(w.m, TIDE_ANY, stop, &n, NULL), TIDE_OK);
 	assert_int_equal(n, 2);
 	tide__model_free(w.m);
 }
@@ -429,7 +429,7 @@ static void test_exhaustion(void **state)
 	for (;; failures++) {
 		size_t n = 0;
 		tide__mem_fail_at(failures + 1);
-		tide_code rc = tide__ooms(w.m, TIDE_ANY, count, &n, &err);
+		tide_code rc = tide__find_ooms(w.m, TIDE_ANY, count, &n, &err);
 		bool all = tide__mem_count() <= failures;
 		tide__mem_fail_at(0);
 		if (all) {

@@ -218,7 +218,7 @@ static void check_usage(const tide_model *m, const struct steps *s, uint32_t d, 
 	uint64_t cut = seed % (m->moves.n + 1);
 	int64_t t = (int64_t)(seed % ((uint64_t)m->t_end + 2));
 	tide_usage u;
-	assert_int_equal(tide__usage(m, UINT64_MAX, buckets, &u, NULL), TIDE_OK);
+	assert_int_equal(tide__find_usage(m, UINT64_MAX, buckets, &u, NULL), TIDE_OK);
 	check_level(m, s, &u.devices[d], m->moves.n, INT64_MAX);
 	for (size_t b = 0; b < buckets; b++) {
 		double n = (double)m->t_end + 1, width = n / (double)buckets;
@@ -239,7 +239,7 @@ static void check_usage(const tide_model *m, const struct steps *s, uint32_t d, 
 				 only ? u.devices[d].reserved_peak : TIDE_RESERVED_NONE);
 	}
 	tide__usage_free(&u);
-	assert_int_equal(tide__usage(m, cut, 0, &u, NULL), TIDE_OK);
+	assert_int_equal(tide__find_usage(m, cut, 0, &u, NULL), TIDE_OK);
 	int64_t then = cut >= m->moves.n ? INT64_MAX
 		       : cut		 ? tide__move_time(m, cut - 1)
 					 : INT64_MIN;
@@ -258,7 +258,7 @@ static void check_curve(const tide_model *m, const struct steps *s, uint32_t d, 
 	int64_t to = from + 1 + mm_random(&x, (uint32_t)m->t_end + 1);
 	uint32_t px = 1 + mm_random(&x, 12);
 	tide_curve c;
-	assert_int_equal(tide__curve(m, d, from, to, px, &c, NULL), TIDE_OK);
+	assert_int_equal(tide__find_curve(m, d, from, to, px, &c, NULL), TIDE_OK);
 	assert_int_equal(c.source, s->source);
 	for (uint32_t k = 0; k < px; k++) {
 		uint64_t carried = start_of(s), most = TIDE_RESERVED_NONE;
@@ -293,8 +293,8 @@ static void check_fragments(const tide_model *m, const struct steps *s, uint32_t
 {
 	size_t points = 1 + seed % 7;
 	uint64_t most = 0;
-	tide_fragments f;
-	assert_int_equal(tide__fragments(m, d, points, &f, NULL), TIDE_OK);
+	tide_fragmentation f;
+	assert_int_equal(tide__find_fragmentation(m, d, points, &f, NULL), TIDE_OK);
 	assert_int_equal(f.source, s->source);
 	assert_int_equal(f.known, s->source == TIDE_RESERVED_SEGMENTS);
 	for (size_t i = 0; s->source && i < points; i++)
@@ -307,7 +307,7 @@ static void check_fragments(const tide_model *m, const struct steps *s, uint32_t
 	}
 	if (s->source == TIDE_RESERVED_SAMPLES)
 		assert_int_equal(f.worst.reserved - f.worst.active, most);
-	tide__fragments_free(&f);
+	tide__fragmentation_free(&f);
 }
 
 static bool note(void *user, const tide_oom *o)
@@ -331,7 +331,7 @@ static void check_oom(tide_model *m, const struct steps *s, uint32_t d, uint32_t
 	m->marks.pool[k].i = pool;
 	m->marks.value[k] = 1 << 20;
 	m->marks.extra[k] = seed % 2 ? -1 : 1000;
-	assert_int_equal(tide__oom(m, k, TIDE_BY_OP, 3, &o, NULL), TIDE_OK);
+	assert_int_equal(tide__find_oom(m, k, TIDE_BY_OP, 3, &o, NULL), TIDE_OK);
 	uint64_t want = held(s, m->marks.move[k], m->marks.t[k]);
 	assert_int_equal(o.source, s->source);
 	assert_int_equal(o.reserved, want);
@@ -346,7 +346,7 @@ static void check_oom(tide_model *m, const struct steps *s, uint32_t d, uint32_t
 	else
 		assert_int_equal(o.cause, TIDE_OOM_UNKNOWN);
 	tide__oom_free(&o);
-	assert_int_equal(tide__ooms(m, d, note, &o, NULL), TIDE_OK); /* and so does the sweep */
+	assert_int_equal(tide__find_ooms(m, d, note, &o, NULL), TIDE_OK); /* and so does the sweep */
 	assert_int_equal(o.mark, k);
 	assert_int_equal(o.source, s->source);
 	assert_int_equal(o.reserved, want);
@@ -355,7 +355,7 @@ static void check_oom(tide_model *m, const struct steps *s, uint32_t d, uint32_t
 static void check_log(const tide_model *m)
 {
 	tide_reserved r;
-	assert_int_equal(tide__reserved(m, &r, NULL), TIDE_OK);
+	assert_int_equal(tide__find_reserved(m, &r, NULL), TIDE_OK);
 	for (size_t i = 1; i < r.n; i++) {
 		assert_true(r.steps[i - 1].t <= r.steps[i].t);
 		assert_true(r.steps[i - 1].move <= r.steps[i].move);
@@ -402,7 +402,7 @@ static void no_memory(void **state)
 	while (rc != TIDE_OK) {
 		tide_reserved r;
 		tide__mem_fail_at(++n);
-		rc = tide__reserved(m, &r, NULL);
+		rc = tide__find_reserved(m, &r, NULL);
 		tide__mem_fail_at(0);
 		assert_true(rc == TIDE_OK || rc == TIDE_ENOMEM);
 		tide__reserved_free(&r);

@@ -143,9 +143,9 @@ static void check_apart(tide_model *m)
 {
 	tide_usage with = { 0 }, without = { 0 };
 	size_t n = m->samples.n;
-	assert_int_equal(tide__usage(m, UINT64_MAX, 5, &with, NULL), TIDE_OK);
+	assert_int_equal(tide__find_usage(m, UINT64_MAX, 5, &with, NULL), TIDE_OK);
 	m->samples.n = 0;
-	assert_int_equal(tide__usage(m, UINT64_MAX, 5, &without, NULL), TIDE_OK);
+	assert_int_equal(tide__find_usage(m, UINT64_MAX, 5, &without, NULL), TIDE_OK);
 	m->samples.n = n;
 	assert_memory_equal(with.devices, without.devices, with.n_devices * sizeof *with.devices);
 	assert_memory_equal(with.live_series, without.live_series,
@@ -163,7 +163,7 @@ static void samples(void **state)
 		size_t any = 0;
 		int64_t t = mm_random(&x, 3) ? (int64_t)mm_random(&x, (uint32_t)m->t_end + 2)
 					     : INT64_MAX;
-		assert_int_equal(tide__sampled(m, t, 1 + seed % 40, &s, NULL), TIDE_OK);
+		assert_int_equal(tide__find_sampled(m, t, 1 + seed % 40, &s, NULL), TIDE_OK);
 		for (uint32_t d = 1; d < sizeof names / sizeof *names; d++) {
 			check_device(m, &s, d, t);
 			check_own(m, &s.devices[d], d, t);

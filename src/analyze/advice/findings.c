@@ -123,8 +123,8 @@ static int weight(uint64_t bytes, uint64_t peak)
 static tide_code device_memory(tide_findings *f, const tide_model *m, uint32_t device, uint64_t peak,
 			       tide_error *err)
 {
-	tide_memadvices v = { .n = 0 };
-	tide_code rc = tide__memadvice_full(m, device, &v, err);
+	tide_memory_advices v = { .n = 0 };
+	tide_code rc = tide__find_full_device(m, device, &v, err);
 	for (size_t i = 0; rc == TIDE_OK && i < v.n; i++) {
 		bool setting = !strcmp(v.v[i].kind, "setting") ||
 			       !strcmp(v.v[i].kind, "fragmentation");
@@ -143,7 +143,7 @@ static tide_code device_memory(tide_findings *f, const tide_model *m, uint32_t d
 static tide_code memory_area(tide_findings *f, const tide_model *m, tide_error *err)
 {
 	tide_usage u;
-	tide_code rc = m->allocs.n > 1 ? tide__usage(m, UINT64_MAX, 0, &u, err) : TIDE_ENOTFOUND;
+	tide_code rc = m->allocs.n > 1 ? tide__find_usage(m, UINT64_MAX, 0, &u, err) : TIDE_ENOTFOUND;
 	if (rc == TIDE_ENOTFOUND)
 		return TIDE_OK;
 	if (rc != TIDE_OK)
@@ -207,7 +207,7 @@ static void grade(tide_findings *f)
 		f->grade = f->score >= grades[i].least ? grades[i].grade : 0;
 }
 
-tide_code tide__findings(const tide_model *m, const tide_hta_job *job, tide_findings *out,
+tide_code tide__collect_findings(const tide_model *m, const tide_hta_job *job, tide_findings *out,
 			 tide_error *err)
 {
 	*out = (tide_findings){ .n = 0 };

@@ -39,7 +39,7 @@ typedef struct tide_findings {
 } tide_findings;
 
 /* `job`: the holistic analysis of m, NULL = no device work. O(spans + moves). */
-tide_code tide__findings(const tide_model *m, const tide_hta_job *job, tide_findings *out,
+tide_code tide__collect_findings(const tide_model *m, const tide_hta_job *job, tide_findings *out,
 			 tide_error *err);
 
 #endif

@@ -4,7 +4,7 @@
 
 static tide_code find_cut(size_t buckets, tide_allocator *x, uint64_t *cut, tide_error *err)
 {
-	tide_code rc = tide__usage(x->m, UINT64_MAX, buckets, &x->usage, err);
+	tide_code rc = tide__find_usage(x->m, UINT64_MAX, buckets, &x->usage, err);
 
 	if (rc == TIDE_OK)
 		*cut = x->at.at_peak ? x->usage.devices[x->device].peak_cut : x->at.cut;
@@ -14,7 +14,7 @@ static tide_code find_cut(size_t buckets, tide_allocator *x, uint64_t *cut, tide
 static tide_code find_reserved(tide_allocator *x, uint64_t cut, tide_error *err)
 {
 	tide_reserved r;
-	tide_code rc = tide__reserved(x->m, &r, err);
+	tide_code rc = tide__find_reserved(x->m, &r, err);
 
 	if (rc != TIDE_OK)
 		return rc;
@@ -38,16 +38,16 @@ tide_code tide__allocator_find(const tide_model *m, const tide_allocator_query *
 	if (rc == TIDE_OK)
 		rc = tide__state_at(x->m, cut, x->device, &x->state, err);
 	if (rc == TIDE_OK)
-		rc = tide__fragments(x->m, x->device, q->points, &x->over, err);
+		rc = tide__find_fragmentation(x->m, x->device, q->points, &x->over, err);
 	if (rc == TIDE_OK && q->advice)
-		rc = tide__memadvice_full(x->m, x->device, &x->advice, err);
+		rc = tide__find_full_device(x->m, x->device, &x->advice, err);
 	return rc;
 }
 
 void tide__allocator_free(tide_allocator *x)
 {
 	tide__state_free(&x->state);
-	tide__fragments_free(&x->over);
+	tide__fragmentation_free(&x->over);
 	tide__usage_free(&x->usage);
 }
 

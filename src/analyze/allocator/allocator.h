@@ -26,9 +26,9 @@ typedef struct tide_allocator {
 	tide_moment at;
 	tide_state state;
 	uint64_t reserved; /* at the moment; TIDE_RESERVED_NONE = unknown */
-	tide_fragments over;
+	tide_fragmentation over;
 	tide_usage usage; /* its series are the chart's */
-	tide_memadvices advice;
+	tide_memory_advices advice;
 } tide_allocator;
 
 /* `m` is borrowed until tide__allocator_free, which is due in any case. */

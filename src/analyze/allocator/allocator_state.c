@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-double tide__fragmentation(const tide_state_totals *t)
+double tide__fragmentation_ratio(const tide_state_totals *t)
 {
 	return t->free ? 1.0 - (double)t->largest_free / (double)t->free : 0.0;
 }
@@ -103,7 +103,7 @@ static int by_used_addr(const void *a, const void *b)
 	return (x->alloc > y->alloc) - (x->alloc < y->alloc);
 }
 
-static struct used *sorted_used(const tide_model *m, const tide_alive *a)
+static struct used *sorted_used(const tide_model *m, const tide_live_set *a)
 {
 	struct used *u = tide__alloc(a->n, sizeof *u);
 
@@ -167,7 +167,7 @@ static void add_totals(const tide_model *m, tide_state *s, const tide_state_segm
 		s->total.cached += free;
 }
 
-static bool cut_all(const tide_model *m, const tide_alive *a, tide_state *s)
+static bool cut_all(const tide_model *m, const tide_live_set *a, tide_state *s)
 {
 	struct used *u = sorted_used(m, a);
 	size_t i = 0;
@@ -188,7 +188,7 @@ static bool cut_all(const tide_model *m, const tide_alive *a, tide_state *s)
 }
 
 /* Bytes of blocks in use; those whose free was asked for before the cut are not allocated. */
-static bool sum_active(const tide_model *m, const tide_alive *a, tide_state *s)
+static bool sum_active(const tide_model *m, const tide_live_set *a, tide_state *s)
 {
 	uint8_t *asked = m->pendings.n > 1 ? tide__calloc(m->allocs.n + 1, 1) : NULL;
 
@@ -214,12 +214,12 @@ static bool sum_active(const tide_model *m, const tide_alive *a, tide_state *s)
 
 /* Blocks in use at the cut: made, and not yet free; a free that waits for a stream changes nothing.
  */
-static bool active_at(const tide_model *m, uint64_t cut, uint32_t device, tide_alive *out)
+static bool active_at(const tide_model *m, uint64_t cut, uint32_t device, tide_live_set *out)
 {
 	uint8_t *live = tide__calloc(m->allocs.n + 1, 1);
 	size_t n = 0;
 
-	*out = (tide_alive){ 0 };
+	*out = (tide_live_set){ 0 };
 	if (!live)
 		return false;
 	for (uint64_t i = 0; i < cut; i++)
@@ -241,7 +241,7 @@ static bool active_at(const tide_model *m, uint64_t cut, uint32_t device, tide_a
 tide_code tide__state_at(const tide_model *m, uint64_t cut, uint32_t device, tide_state *out,
 			 tide_error *err)
 {
-	tide_alive a;
+	tide_live_set a;
 	tide_code rc = TIDE_OK;
 
 	memset(out, 0, sizeof *out);
@@ -255,7 +255,7 @@ tide_code tide__state_at(const tide_model *m, uint64_t cut, uint32_t device, tid
 		out->total.n_segments = out->n_segments;
 		out->total.n_blocks = out->n_blocks;
 	}
-	tide__alive_free(&a);
+	tide__live_set_free(&a);
 	return rc;
 }
 

@@ -58,6 +58,6 @@ tide_code tide__state_at(const tide_model *m, uint64_t cut, uint32_t device, tid
 void tide__state_free(tide_state *s);
 
 /* 1 - largest_free / free: 0 = all free bytes in one block (or none free), towards 1 = crumbs. */
-double tide__fragmentation(const tide_state_totals *t);
+double tide__fragmentation_ratio(const tide_state_totals *t);
 
 #endif

@@ -11,15 +11,15 @@
 struct sweep {
 	uint32_t device;
 	tide_gap_rows rows;
-	tide_gaps g;
+	tide_free_blocks g;
 	tide_reserved r;
 	size_t step; /* steps of it taken so far */
 };
 
 static void apply(struct sweep *s, size_t i)
 {
-	if (s->device == TIDE_ANY || tide__gaps_device(s->g.m, i) == s->device)
-		tide__gaps_apply(&s->g, i);
+	if (s->device == TIDE_ANY || tide__free_blocks_device(s->g.m, i) == s->device)
+		tide__free_blocks_apply(&s->g, i);
 }
 
 /* ---- samples ----------------------------------------------------------------------------- */
@@ -36,13 +36,13 @@ static void sampled_to(struct sweep *s, int64_t t)
 
 /* ---- points ------------------------------------------------------------------------------ */
 
-static void note(struct sweep *s, tide_fragments *out, uint64_t cut, int64_t t)
+static void note(struct sweep *s, tide_fragmentation *out, uint64_t cut, int64_t t)
 {
-	tide_fragment_point *p = &s->g.now;
+	tide_fragmentation_point *p = &s->g.now;
 
 	p->cut = cut;
 	p->t = t;
-	p->largest_free = tide__gaps_largest(&s->g);
+	p->largest_free = tide__free_blocks_largest(&s->g);
 	if (p->reserved != TIDE_RESERVED_NONE && p->reserved > p->active &&
 	    p->reserved - p->active > out->worst.reserved - out->worst.active)
 		out->worst = *p;
@@ -53,7 +53,7 @@ static int64_t end_of_stretch(int64_t t_end, size_t i, size_t points)
 	return (int64_t)((double)t_end * (double)(i + 1) / (double)points);
 }
 
-static void sweep_all(struct sweep *s, tide_fragments *out, size_t points)
+static void sweep_all(struct sweep *s, tide_fragmentation *out, size_t points)
 {
 	const tide_model *m = s->g.m;
 	size_t next = 0;
@@ -87,7 +87,7 @@ static size_t last_move(size_t moves, size_t i, size_t points)
 }
 
 /* Never between a segment's going and the parts of it that stay: that is one act. */
-static void sweep_by_moves(struct sweep *s, tide_fragments *out, size_t points)
+static void sweep_by_moves(struct sweep *s, tide_fragmentation *out, size_t points)
 {
 	const tide_model *m = s->g.m;
 
@@ -100,10 +100,10 @@ static void sweep_by_moves(struct sweep *s, tide_fragments *out, size_t points)
 	}
 }
 
-typedef void sweeper(struct sweep *s, tide_fragments *out, size_t points);
+typedef void sweeper(struct sweep *s, tide_fragmentation *out, size_t points);
 
 static tide_code fragments(const tide_model *m, uint32_t device, size_t points, sweeper *go,
-			   tide_fragments *out, tide_error *err)
+			   tide_fragmentation *out, tide_error *err)
 {
 	struct sweep s = { .device = device };
 
@@ -112,12 +112,12 @@ static tide_code fragments(const tide_model *m, uint32_t device, size_t points, 
 		points = 1;
 	out->p = tide__calloc(points, sizeof *out->p);
 	bool ok = tide__gap_rows_init(&s.rows, m) && out->p &&
-		  tide__reserved(m, &s.r, NULL) == TIDE_OK;
+		  tide__find_reserved(m, &s.r, NULL) == TIDE_OK;
 	for (size_t d = 0; ok && d < m->devices.n; d++)
 		if (s.rows.has[d] && (device == TIDE_ANY || d == device))
 			out->source = TIDE_RESERVED_SEGMENTS;
 	out->known = out->source == TIDE_RESERVED_SEGMENTS;
-	s.g = tide__gaps_begin(m, &s.rows, out->known);
+	s.g = tide__free_blocks_begin(m, &s.rows, out->known);
 	if (ok && device != TIDE_ANY && s.r.devices[device] == TIDE_RESERVED_SAMPLES) {
 		out->source = TIDE_RESERVED_SAMPLES;
 		s.g.now.reserved = TIDE_RESERVED_NONE;
@@ -128,27 +128,27 @@ static tide_code fragments(const tide_model *m, uint32_t device, size_t points, 
 	out->loose = s.g.n_loose;
 	tide__reserved_free(&s.r);
 	tide__gap_rows_free(&s.rows);
-	tide__gaps_free(&s.g);
+	tide__free_blocks_free(&s.g);
 	if (!ok)
-		tide__fragments_free(out);
+		tide__fragmentation_free(out);
 	return ok ? TIDE_OK : tide__nomem(err);
 }
 
-tide_code tide__fragments(const tide_model *m, uint32_t device, size_t points, tide_fragments *out,
+tide_code tide__find_fragmentation(const tide_model *m, uint32_t device, size_t points, tide_fragmentation *out,
 			  tide_error *err)
 {
 	return fragments(m, device, points, sweep_all, out, err);
 }
 
-tide_code tide__fragments_by_moves(const tide_model *m, uint32_t device, size_t points,
-				   tide_fragments *out, tide_error *err)
+tide_code tide__fragmentation_by_moves(const tide_model *m, uint32_t device, size_t points,
+				   tide_fragmentation *out, tide_error *err)
 {
 	size_t most = points < m->moves.n ? points : m->moves.n;
 
 	return fragments(m, device, most, sweep_by_moves, out, err);
 }
 
-void tide__fragments_free(tide_fragments *f)
+void tide__fragmentation_free(tide_fragmentation *f)
 {
 	tide__free(f->p);
 	memset(f, 0, sizeof *f);

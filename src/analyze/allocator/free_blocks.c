@@ -12,21 +12,21 @@
 	0x80000000u /* gap value: first segment row of its pool and stream with this bit; \
 		     * else segment row */
 
-static void add_gap(tide_gaps *s, uint64_t addr, uint64_t size, uint32_t owner)
+static void add_gap(tide_free_blocks *s, uint64_t addr, uint64_t size, uint32_t owner)
 {
 	if (size && (!tide__ord_add(&s->by_addr, addr, size, owner) ||
 		     !tide__ord_add(&s->by_size, size, addr, owner)))
 		s->failed = true;
 }
 
-static void del_gap(tide_gaps *s, uint64_t addr, uint64_t size)
+static void del_gap(tide_free_blocks *s, uint64_t addr, uint64_t size)
 {
 	tide__ord_del(&s->by_addr, addr, size);
 	tide__ord_del(&s->by_size, size, addr);
 }
 
 /* The free block around [addr, addr + size), NULL if there is none. */
-static const tide_ord *gap_around(const tide_gaps *s, uint64_t addr, uint64_t size)
+static const tide_ord *gap_around(const tide_free_blocks *s, uint64_t addr, uint64_t size)
 {
 	const tide_ord *g =
 		tide__ord_before(&s->by_addr, tide__ord_lower(&s->by_addr, addr, UINT64_MAX));
@@ -37,7 +37,7 @@ static const tide_ord *gap_around(const tide_gaps *s, uint64_t addr, uint64_t si
 }
 
 /* A gap appears; it joins neighbours of the same owner. */
-static void open_gap(tide_gaps *s, uint64_t addr, uint64_t size, uint32_t owner)
+static void open_gap(tide_free_blocks *s, uint64_t addr, uint64_t size, uint32_t owner)
 {
 	const tide_ord *g = tide__ord_before(&s->by_addr, tide__ord_lower(&s->by_addr, addr, 0));
 
@@ -59,7 +59,7 @@ static void open_gap(tide_gaps *s, uint64_t addr, uint64_t size, uint32_t owner)
 }
 
 /* Part of a gap is taken. */
-static void close_gap(tide_gaps *s, const tide_ord *g, uint64_t addr, uint64_t size)
+static void close_gap(tide_free_blocks *s, const tide_ord *g, uint64_t addr, uint64_t size)
 {
 	tide_ord was = *g;
 
@@ -77,7 +77,7 @@ static bool plain(uint32_t owner)
 
 /* Free bytes of a plain segment change their class when its first block is used or its last freed.
  */
-static void use_plain(tide_gaps *s, uint32_t segment, uint64_t before, uint64_t after)
+static void use_plain(tide_free_blocks *s, uint32_t segment, uint64_t before, uint64_t after)
 {
 	uint64_t size = s->m->segments.size[segment];
 
@@ -102,7 +102,7 @@ static bool meets(const tide_ordset *set, uint64_t addr, uint64_t size)
 }
 
 /* Something that must not overlap what is there joins a set of such. */
-static void hold(tide_gaps *s, tide_ordset *set, uint64_t addr, uint64_t size)
+static void hold(tide_free_blocks *s, tide_ordset *set, uint64_t addr, uint64_t size)
 {
 	if (s->odd)
 		return;
@@ -113,7 +113,7 @@ static void hold(tide_gaps *s, tide_ordset *set, uint64_t addr, uint64_t size)
 		s->failed = true;
 }
 
-static void take(tide_gaps *s, uint32_t a)
+static void take(tide_free_blocks *s, uint32_t a)
 {
 	uint64_t addr = s->m->allocs.addr[a], size = s->m->allocs.size[a];
 	const tide_ord *g = size ? gap_around(s, addr, size) : NULL;
@@ -137,14 +137,14 @@ static void take(tide_gaps *s, uint32_t a)
 		s->now.expandable_free -= size;
 }
 
-static void ask(tide_gaps *s, uint32_t a)
+static void ask(tide_free_blocks *s, uint32_t a)
 {
 	if (!s->rows->asked[a])
 		s->now.allocated -= s->m->allocs.size[a];
 	s->rows->asked[a] = 1;
 }
 
-static void drop(tide_gaps *s, uint32_t a)
+static void drop(tide_free_blocks *s, uint32_t a)
 {
 	uint64_t addr = s->m->allocs.addr[a], size = s->m->allocs.size[a];
 
@@ -173,7 +173,7 @@ static bool is_part(const tide_model *m, size_t i, uint64_t addr, uint64_t end)
 	       m->segments.addr[row] + m->segments.size[row] <= end;
 }
 
-static void take_segment(tide_gaps *s, uint32_t row)
+static void take_segment(tide_free_blocks *s, uint32_t row)
 {
 	uint64_t size = s->m->segments.size[row];
 
@@ -191,7 +191,7 @@ static void take_segment(tide_gaps *s, uint32_t row)
 }
 
 /* What goes with move i: the segment less the parts of it that the next moves take again. */
-static void drop_segment(tide_gaps *s, uint32_t row, size_t i)
+static void drop_segment(tide_free_blocks *s, uint32_t row, size_t i)
 {
 	const tide_model *m = s->m;
 	uint64_t addr = m->segments.addr[row], end = addr + m->segments.size[row];
@@ -221,7 +221,7 @@ static void drop_segment(tide_gaps *s, uint32_t row, size_t i)
 		close_gap(s, g, addr, end - addr);
 }
 
-uint32_t tide__gaps_device(const tide_model *m, size_t i)
+uint32_t tide__free_blocks_device(const tide_model *m, size_t i)
 {
 	uint32_t row = m->moves.row[i], kind = m->moves.kind[i];
 
@@ -233,7 +233,7 @@ uint32_t tide__gaps_device(const tide_model *m, size_t i)
 		.i;
 }
 
-void tide__gaps_apply(tide_gaps *s, size_t i)
+void tide__free_blocks_apply(tide_free_blocks *s, size_t i)
 {
 	uint32_t row = s->m->moves.row[i];
 
@@ -256,14 +256,14 @@ void tide__gaps_apply(tide_gaps *s, size_t i)
 	s->now.odd = s->odd;
 }
 
-uint64_t tide__gaps_largest(const tide_gaps *s)
+uint64_t tide__free_blocks_largest(const tide_free_blocks *s)
 {
 	const tide_ord *l = tide__ord_last(&s->by_size);
 
 	return l ? l->major : 0;
 }
 
-void tide__gaps_free(tide_gaps *s)
+void tide__free_blocks_free(tide_free_blocks *s)
 {
 	tide__ord_free(&s->by_addr);
 	tide__ord_free(&s->by_size);

@@ -66,7 +66,7 @@ static void find_homes(const tide_state *s, const uint32_t *of, size_t n, struct
 		}
 }
 
-static bool sort_blocks(const tide_model *m, const tide_state *s, const tide_alive *a,
+static bool sort_blocks(const tide_model *m, const tide_state *s, const tide_live_set *a,
 			tide_groups *groups, size_t n, struct sorted *out)
 {
 	uint32_t *of = tide__calloc(m->allocs.n + 1, sizeof *of); /* alloc -> group + 1 */
@@ -134,7 +134,7 @@ static void judge_room(const tide_oom *o, tide_oom_room *r)
 }
 
 /* O(blocks), however many groups. */
-static tide_code try_rooms(const tide_model *m, const tide_state *s, const tide_alive *a,
+static tide_code try_rooms(const tide_model *m, const tide_state *s, const tide_live_set *a,
 			   size_t top, tide_oom *o, tide_error *err)
 {
 	tide_oom_room base = as_it_was(s);
@@ -206,7 +206,7 @@ static tide_code find_reserved(const tide_model *m, uint32_t device, tide_oom *o
 		o->reserved = o->segments_known ? o->at.reserved : TIDE_RESERVED_NONE;
 		return TIDE_OK;
 	}
-	tide_code rc = tide__reserved(m, &r, err);
+	tide_code rc = tide__find_reserved(m, &r, err);
 
 	if (rc != TIDE_OK)
 		return rc;
@@ -216,12 +216,12 @@ static tide_code find_reserved(const tide_model *m, uint32_t device, tide_oom *o
 	return TIDE_OK;
 }
 
-tide_code tide__oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t top, tide_oom *out,
+tide_code tide__find_oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t top, tide_oom *out,
 		    tide_error *err)
 {
 	uint32_t pool = m->marks.pool[mark].i;
 	uint32_t device = pool ? m->pools.device[pool].i : TIDE_ANY;
-	tide_alive a = { 0 };
+	tide_live_set a = { 0 };
 	tide_state s;
 
 	tide__oom_begin(m, mark, out);
@@ -234,12 +234,12 @@ tide_code tide__oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t
 	rc = find_reserved(m, device, out, err);
 	tide__oom_judge(out);
 	if (rc == TIDE_OK)
-		rc = tide__alive_at(m, m->marks.move[mark], device, TIDE_ANY, &a, err);
+		rc = tide__live_set_at(m, m->marks.move[mark], device, TIDE_ANY, &a, err);
 	if (rc == TIDE_OK)
-		rc = tide__groups(m, &a, by, &out->groups, err);
+		rc = tide__find_groups(m, &a, by, &out->groups, err);
 	if (rc == TIDE_OK)
 		rc = try_rooms(m, &s, &a, top, out, err);
-	tide__alive_free(&a);
+	tide__live_set_free(&a);
 	tide__state_free(&s);
 	return rc;
 }

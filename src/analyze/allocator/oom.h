@@ -39,7 +39,7 @@ typedef struct tide_oom {
 	uint64_t below;	      /* LIMITED: the limit is less than this, reserved + needed */
 	uint64_t missing;     /* FULL: bytes short even if all free bytes were one block */
 	tide_oom_cause cause;
-	tide_groups groups;  /* of what was alive, by stack (or `by`); of tide__oom only */
+	tide_groups groups;  /* of what was alive, by stack (or `by`); of tide__find_oom only */
 	tide_oom_room *room; /* owned; the largest groups, in their order */
 	size_t n_room;
 	bool segments_known; /* and which of their bytes were free */
@@ -50,18 +50,18 @@ tide_code tide__oom_marks(const tide_model *m, uint32_t device, uint32_t **rows,
 			  tide_error *err);
 
 /* Explain one. `top` groups are tried as room. Release with tide__oom_free in any case.
- * O(moves + allocs + what tide__groups takes): for the few that are shown in full. */
-tide_code tide__oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t top, tide_oom *out,
+ * O(moves + allocs + what tide__find_groups takes): for the few that are shown in full. */
+tide_code tide__find_oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t top, tide_oom *out,
 		    tide_error *err);
 void tide__oom_free(tide_oom *o);
 
 /* All of a device (TIDE_ANY = all), in time order, without groups: `fn` is called for each and
  * stops it by returning false. One sweep over the moves (free_blocks.h): O(events + moves log free),
- * whatever the events. The figures are those of tide__oom, but where the recording contradicts
+ * whatever the events. The figures are those of tide__find_oom, but where the recording contradicts
  * itself about what lies where: there segments_known is false. `at` has no loose bytes and no
  * counts. */
 typedef bool tide_oom_fn(void *user, const tide_oom *o);
-tide_code tide__ooms(const tide_model *m, uint32_t device, tide_oom_fn *fn, void *user,
+tide_code tide__find_ooms(const tide_model *m, uint32_t device, tide_oom_fn *fn, void *user,
 		     tide_error *err);
 
 /* Parts of the above: what the mark itself says; and what follows from `at` and `reserved`. */

@@ -13,11 +13,11 @@
 struct sweep {
 	const tide_model *m;
 	tide_gap_rows rows;
-	tide_gaps *gaps; /* those followed */
+	tide_free_blocks *gaps; /* those followed */
 	uint32_t *which; /* per device: its place in `gaps` + 1 */
 	size_t n_gaps;
 	tide_gap_rows all_rows; /* of: */
-	tide_gaps all;		/* every device as one, for events that name none; m = NULL: none */
+	tide_free_blocks all;		/* every device as one, for events that name none; m = NULL: none */
 	size_t move;
 	tide_reserved r;
 	size_t taken, sampled; /* steps of it so far: by move, by time */
@@ -39,7 +39,7 @@ static bool follow_all(struct sweep *x)
 		return true;
 	for (size_t d = 0; d < x->m->devices.n; d++)
 		has |= x->rows.has[d];
-	x->all = tide__gaps_begin(x->m, &x->all_rows, has);
+	x->all = tide__free_blocks_begin(x->m, &x->all_rows, has);
 	return tide__gap_rows_init(&x->all_rows, x->m);
 }
 
@@ -51,7 +51,7 @@ static bool follow(struct sweep *x, const uint32_t *marks, size_t n)
 		if (d == TIDE_ANY) {
 			ok = follow_all(x);
 		} else if (!x->which[d]) {
-			x->gaps[x->n_gaps] = tide__gaps_begin(x->m, &x->rows, x->rows.has[d]);
+			x->gaps[x->n_gaps] = tide__free_blocks_begin(x->m, &x->rows, x->rows.has[d]);
 			x->which[d] = (uint32_t)++x->n_gaps;
 		}
 	}
@@ -64,11 +64,11 @@ static bool move_to(struct sweep *x, uint64_t cut)
 {
 	bool ok = true;
 	for (; ok && x->move < cut; x->move++) {
-		uint32_t at = x->which[tide__gaps_device(x->m, x->move)];
+		uint32_t at = x->which[tide__free_blocks_device(x->m, x->move)];
 		if (at)
-			tide__gaps_apply(&x->gaps[at - 1], x->move);
+			tide__free_blocks_apply(&x->gaps[at - 1], x->move);
 		if (x->all.m)
-			tide__gaps_apply(&x->all, x->move);
+			tide__free_blocks_apply(&x->all, x->move);
 		ok = !x->all.failed && !(at && x->gaps[at - 1].failed);
 	}
 	return ok;
@@ -91,9 +91,9 @@ static void reserve_to(struct sweep *x, uint64_t cut, int64_t t)
 	}
 }
 
-static void state_of(const tide_gaps *g, tide_oom *o)
+static void state_of(const tide_free_blocks *g, tide_oom *o)
 {
-	const tide_fragment_point *p = &g->now;
+	const tide_fragmentation_point *p = &g->now;
 	o->at = (tide_state_totals){ .reserved = p->reserved,
 				     .active = p->active,
 				     .allocated = p->allocated,
@@ -107,7 +107,7 @@ static void state_of(const tide_gaps *g, tide_oom *o)
 	o->at.inactive_split = p->inactive_split;
 	o->at.expandable_free = p->expandable_free;
 	o->at.free = p->cached + p->inactive_split + p->expandable_free;
-	o->at.largest_free = tide__gaps_largest(g);
+	o->at.largest_free = tide__free_blocks_largest(g);
 }
 
 static void explain(struct sweep *x, uint32_t mark, tide_oom *o)
@@ -134,7 +134,7 @@ static bool begin(struct sweep *x, const uint32_t *marks, size_t n)
 	x->which = tide__calloc(devices, sizeof *x->which);
 	x->held = tide__alloc(devices, sizeof *x->held);
 	if (!x->gaps || !x->which || !x->held || !tide__gap_rows_init(&x->rows, x->m) ||
-	    tide__reserved(x->m, &x->r, NULL) != TIDE_OK)
+	    tide__find_reserved(x->m, &x->r, NULL) != TIDE_OK)
 		return false;
 	for (size_t d = 0; d < devices; d++)
 		x->held[d] = x->r.devices[d] == TIDE_RESERVED_SEGMENTS ? 0 : TIDE_RESERVED_NONE;
@@ -144,8 +144,8 @@ static bool begin(struct sweep *x, const uint32_t *marks, size_t n)
 static void end(struct sweep *x)
 {
 	for (size_t i = 0; i < x->n_gaps; i++)
-		tide__gaps_free(&x->gaps[i]);
-	tide__gaps_free(&x->all);
+		tide__free_blocks_free(&x->gaps[i]);
+	tide__free_blocks_free(&x->all);
 	tide__gap_rows_free(&x->rows);
 	tide__gap_rows_free(&x->all_rows);
 	tide__reserved_free(&x->r);
@@ -154,7 +154,7 @@ static void end(struct sweep *x)
 	tide__free(x->held);
 }
 
-tide_code tide__ooms(const tide_model *m, uint32_t device, tide_oom_fn *fn, void *user,
+tide_code tide__find_ooms(const tide_model *m, uint32_t device, tide_oom_fn *fn, void *user,
 		     tide_error *err)
 {
 	struct sweep x = { .m = m };

@@ -55,7 +55,7 @@ static tide_code add_tries(const tide_whatif_query *q, tide_whatif *x, tide_erro
 static tide_code find_reserved(tide_whatif *x, tide_error *err)
 {
 	tide_usage u;
-	tide_code rc = tide__usage(x->m, UINT64_MAX, 0, &u, err);
+	tide_code rc = tide__find_usage(x->m, UINT64_MAX, 0, &u, err);
 
 	if (rc != TIDE_OK)
 		return rc;

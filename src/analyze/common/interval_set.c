@@ -16,13 +16,13 @@ const uint8_t tide__sides[TIDE_CAT_OTHER + 1] = {
 	[TIDE_CAT_OTHER] = TIDE_SIDE_CPU,
 };
 
-static bool grow(tide_cover *c)
+static bool grow(tide_interval_set *c)
 {
 	size_t cap = c->cap; /* of both */
 	return TIDE_ROOM(c->t0, cap, c->n + 1) && TIDE_ROOM(c->t1, c->cap, c->n + 1);
 }
 
-bool tide__cover_push(tide_cover *c, int64_t t0, int64_t t1)
+bool tide__interval_set_push(tide_interval_set *c, int64_t t0, int64_t t1)
 {
 	if (c->n == c->cap && !grow(c))
 		return false;
@@ -31,14 +31,14 @@ bool tide__cover_push(tide_cover *c, int64_t t0, int64_t t1)
 	return true;
 }
 
-void tide__cover_free(tide_cover *c)
+void tide__interval_set_free(tide_interval_set *c)
 {
 	tide__free(c->t0);
 	tide__free(c->t1);
-	*c = (tide_cover){ 0 };
+	*c = (tide_interval_set){ 0 };
 }
 
-int64_t tide__cover_ns(const tide_cover *c)
+int64_t tide__interval_set_ns(const tide_interval_set *c)
 {
 	int64_t sum = 0;
 	for (size_t i = 0; i < c->n; i++)
@@ -52,7 +52,7 @@ static int64_t common(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
 	return t1 > t0 ? t1 - t0 : 0;
 }
 
-int64_t tide__cover_both_ns(const tide_cover *a, const tide_cover *b)
+int64_t tide__interval_set_both_ns(const tide_interval_set *a, const tide_interval_set *b)
 {
 	int64_t sum = 0;
 	for (size_t i = 0, k = 0; i < a->n && k < b->n;) {
@@ -66,7 +66,7 @@ int64_t tide__cover_both_ns(const tide_cover *a, const tide_cover *b)
 }
 
 /* First piece that ends after t. */
-static size_t ends_after(const tide_cover *c, int64_t t)
+static size_t ends_after(const tide_interval_set *c, int64_t t)
 {
 	size_t lo = 0, hi = c->n;
 	while (lo < hi) {
@@ -79,7 +79,7 @@ static size_t ends_after(const tide_cover *c, int64_t t)
 	return lo;
 }
 
-int64_t tide__cover_inside_ns(const tide_cover *c, int64_t t0, int64_t t1)
+int64_t tide__interval_set_inside_ns(const tide_interval_set *c, int64_t t0, int64_t t1)
 {
 	int64_t sum = 0;
 	for (size_t i = ends_after(c, t0); i < c->n && c->t0[i] < t1; i++)
@@ -87,7 +87,7 @@ int64_t tide__cover_inside_ns(const tide_cover *c, int64_t t0, int64_t t1)
 	return sum;
 }
 
-int64_t *tide__cover_sums(const tide_cover *c)
+int64_t *tide__interval_set_sums(const tide_interval_set *c)
 {
 	int64_t *sums = tide__calloc(c->n + 1, sizeof *sums);
 	for (size_t i = 0; sums && i < c->n; i++)
@@ -95,19 +95,19 @@ int64_t *tide__cover_sums(const tide_cover *c)
 	return sums;
 }
 
-int64_t tide__cover_before_ns(const tide_cover *c, const int64_t *sums, int64_t t)
+int64_t tide__interval_set_before_ns(const tide_interval_set *c, const int64_t *sums, int64_t t)
 {
 	size_t i = ends_after(c, t);
 	return sums[i] + (i < c->n && c->t0[i] < t ? t - c->t0[i] : 0);
 }
 
-int64_t tide__cover_with_ns(const tide_cover *a, const tide_cover *b, const int64_t *sums)
+int64_t tide__interval_set_with_ns(const tide_interval_set *a, const tide_interval_set *b, const int64_t *sums)
 {
 	int64_t sum = 0;
 	if (a->n >= b->n / 16)
-		return tide__cover_both_ns(a, b);
+		return tide__interval_set_both_ns(a, b);
 	for (size_t i = 0; i < a->n; i++)
-		sum += tide__cover_before_ns(b, sums, a->t1[i]) -
-		       tide__cover_before_ns(b, sums, a->t0[i]);
+		sum += tide__interval_set_before_ns(b, sums, a->t1[i]) -
+		       tide__interval_set_before_ns(b, sums, a->t0[i]);
 	return sum;
 }

@@ -32,34 +32,34 @@ static inline int64_t tide__span_end(const tide_model *m, size_t span)
 	return t1 < t0 ? t0 : t1;
 }
 
-typedef struct tide_cover {
+typedef struct tide_interval_set {
 	int64_t *t0, *t1; /* owned: piece i is [t0[i], t1[i]) */
 	size_t n, cap;
-} tide_cover;
+} tide_interval_set;
 
 /* Add [t0, t1); t0 must not be less than that of the call before. False on exhaustion. */
-static inline bool tide__cover_add(tide_cover *c, int64_t t0, int64_t t1);
-void tide__cover_free(tide_cover *c);
+static inline bool tide__interval_set_add(tide_interval_set *c, int64_t t0, int64_t t1);
+void tide__interval_set_free(tide_interval_set *c);
 
 /* Length of the union; of the intersection of two unions; of what lies inside [t0, t1). */
-int64_t tide__cover_ns(const tide_cover *c);
-int64_t tide__cover_both_ns(const tide_cover *a, const tide_cover *b);
-int64_t tide__cover_inside_ns(const tide_cover *c, int64_t t0, int64_t t1);
+int64_t tide__interval_set_ns(const tide_interval_set *c);
+int64_t tide__interval_set_both_ns(const tide_interval_set *a, const tide_interval_set *b);
+int64_t tide__interval_set_inside_ns(const tide_interval_set *c, int64_t t0, int64_t t1);
 /* For many questions: sums[i] is the length of pieces [0, i), n + 1 of them (tide__free; NULL on
  * exhaustion), and of what lies before t they tell in O(log n). */
-int64_t *tide__cover_sums(const tide_cover *c);
-int64_t tide__cover_before_ns(const tide_cover *c, const int64_t *sums, int64_t t);
+int64_t *tide__interval_set_sums(const tide_interval_set *c);
+int64_t tide__interval_set_before_ns(const tide_interval_set *c, const int64_t *sums, int64_t t);
 /* The intersection of one of many with b, whose sums these are: O(a log b) where a is small, so that
  * asking for all of many costs what they have together. */
-int64_t tide__cover_with_ns(const tide_cover *a, const tide_cover *b, const int64_t *sums);
+int64_t tide__interval_set_with_ns(const tide_interval_set *a, const tide_interval_set *b, const int64_t *sums);
 
-bool tide__cover_push(tide_cover *c, int64_t t0, int64_t t1); /* a piece of its own */
-static inline bool tide__cover_add(tide_cover *c, int64_t t0, int64_t t1)
+bool tide__interval_set_push(tide_interval_set *c, int64_t t0, int64_t t1); /* a piece of its own */
+static inline bool tide__interval_set_add(tide_interval_set *c, int64_t t0, int64_t t1)
 {
 	if (t1 <= t0)
 		return true;
 	if (!c->n || t0 > c->t1[c->n - 1])
-		return tide__cover_push(c, t0, t1);
+		return tide__interval_set_push(c, t0, t1);
 	if (t1 > c->t1[c->n - 1])
 		c->t1[c->n - 1] = t1;
 	return true;

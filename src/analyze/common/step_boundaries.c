@@ -9,7 +9,7 @@
 
 #define MAX_BEATS 1000000u
 
-static bool add(tide_beats *s, size_t *cap, int64_t t)
+static bool add(tide_step_boundaries *s, size_t *cap, int64_t t)
 {
 	if (s->n && s->t[s->n - 1] >= t)
 		return true; /* a second sign of the same step */
@@ -28,7 +28,7 @@ static int64_t last_alloc(const tide_model *m)
 	return 0;
 }
 
-static bool from_distance(const tide_model *m, tide_beats *s, size_t *cap, int64_t every,
+static bool from_distance(const tide_model *m, tide_step_boundaries *s, size_t *cap, int64_t every,
 			  int64_t end)
 {
 	if (end / every > MAX_BEATS)
@@ -45,7 +45,7 @@ static bool from_distance(const tide_model *m, tide_beats *s, size_t *cap, int64
 }
 
 /* Each ends where the next begins: what is between two ranges belongs to the one before. */
-static bool from_steps(const tide_model *m, tide_beats *s, size_t *cap)
+static bool from_steps(const tide_model *m, tide_step_boundaries *s, size_t *cap)
 {
 	tide_steps k;
 	bool ok = tide__steps_find(m, &k, NULL) == TIDE_OK;
@@ -65,7 +65,7 @@ static bool from_steps(const tide_model *m, tide_beats *s, size_t *cap)
 	return ok;
 }
 
-tide_code tide__beats(const tide_model *m, int64_t every_ns, tide_beats *out)
+tide_code tide__find_step_boundaries(const tide_model *m, int64_t every_ns, tide_step_boundaries *out)
 {
 	size_t cap = 0;
 	int64_t end = every_ns > 0 ? last_alloc(m) : 0;
@@ -75,7 +75,7 @@ tide_code tide__beats(const tide_model *m, int64_t every_ns, tide_beats *out)
 	bool ok = every_ns > 0 ? from_distance(m, out, &cap, every_ns, end)
 			       : from_steps(m, out, &cap);
 	if (!ok) {
-		tide__beats_free(out);
+		tide__step_boundaries_free(out);
 		return TIDE_ENOMEM;
 	}
 	if (!out->n)
@@ -87,7 +87,7 @@ tide_code tide__beats(const tide_model *m, int64_t every_ns, tide_beats *out)
 	return TIDE_OK;
 }
 
-void tide__beats_free(tide_beats *s)
+void tide__step_boundaries_free(tide_step_boundaries *s)
 {
 	tide__free(s->t);
 	memset(s, 0, sizeof *s);

@@ -123,7 +123,7 @@ static void metric(differ *d, tide_metric k, int side, uint64_t v, bool known)
 static tide_code time_metrics(differ *d, int side)
 {
 	tide_timeline t;
-	tide_code rc = tide__timeline(d->m[side], NULL, &t, d->err);
+	tide_code rc = tide__find_timeline(d->m[side], NULL, &t, d->err);
 	if (rc != TIDE_OK)
 		return rc;
 	uint64_t sum = 0;
@@ -229,7 +229,7 @@ static tide_code ops(differ *d, int side)
 {
 	tide_flame *f;
 	tide_flame_options o = { .kind = TIDE_FLAME_CPU, .merge = true };
-	tide_code rc = tide__flame(d->m[side], &o, &f, d->err);
+	tide_code rc = tide__find_flame(d->m[side], &o, &f, d->err);
 	if (rc == TIDE_OK && !add_ops(d, side, f))
 		rc = tide__nomem(d->err);
 	d->out->host[side] = f;
@@ -297,18 +297,18 @@ static tide_code paths(differ *d, int side, tide_diff_kind kind, tide_flame_by b
 				 .no_lines = d->opt->no_lines,
 				 .max_depth = TIDE_FLAME_DEEP,
 				 .device = d->out->device[side].i };
-	tide_code rc = tide__flame(d->m[side], &o, &f, d->err);
+	tide_code rc = tide__find_flame(d->m[side], &o, &f, d->err);
 	if (rc == TIDE_OK && !add_paths(d, side, kind, f))
 		rc = tide__nomem(d->err);
 	tide__flame_free(f);
 	return rc;
 }
 
-static tide_code roles(differ *d, int side, const tide_alive *alive)
+static tide_code roles(differ *d, int side, const tide_live_set *alive)
 {
 	tide_groups g = { 0 };
 	tide_roles r0 = { 0 };
-	if (tide__roles(d->m[side], &r0) != TIDE_OK)
+	if (tide__find_roles(d->m[side], &r0) != TIDE_OK)
 		return tide__nomem(d->err);
 	tide_code rc = tide__groups_in_roles(d->m[side], alive, TIDE_BY_ROLE, r0.role, &g, d->err);
 	for (size_t i = 0; rc == TIDE_OK && i < g.n; i++) {
@@ -329,18 +329,18 @@ static tide_code roles(differ *d, int side, const tide_alive *alive)
 static tide_code memory(differ *d, int side)
 {
 	tide_usage u = { 0 };
-	tide_alive alive = { 0 };
+	tide_live_set alive = { 0 };
 	const tide_model *m = d->m[side];
 	if (m->allocs.n <= 1)
 		return TIDE_OK;
-	tide_code rc = tide__usage(m, UINT64_MAX, 0, &u, d->err);
+	tide_code rc = tide__find_usage(m, UINT64_MAX, 0, &u, d->err);
 	uint32_t dev = d->opt->device[side];
 	if (rc == TIDE_OK && !dev)
 		dev = tide__usage_highest(&u);
 	if (rc == TIDE_OK && dev < u.n_devices) {
 		d->out->device[side].i = dev;
 		memory_metrics(d, side, &u.devices[dev]);
-		rc = tide__alive_at(m, u.devices[dev].peak_cut, dev, TIDE_ANY, &alive, d->err);
+		rc = tide__live_set_at(m, u.devices[dev].peak_cut, dev, TIDE_ANY, &alive, d->err);
 		if (rc == TIDE_OK)
 			rc = roles(d, side, &alive);
 		if (rc == TIDE_OK)
@@ -348,7 +348,7 @@ static tide_code memory(differ *d, int side)
 		if (rc == TIDE_OK)
 			rc = paths(d, side, TIDE_DIFF_OP_PATH, TIDE_FLAME_BY_OP);
 	}
-	tide__alive_free(&alive);
+	tide__live_set_free(&alive);
 	tide__usage_free(&u);
 	return rc;
 }
@@ -395,7 +395,7 @@ static tide_code begin(differ *d)
 	return ok ? TIDE_OK : tide__nomem(d->err);
 }
 
-tide_code tide__diff(const tide_model *a, const tide_model *b, const tide_diff_options *opt,
+tide_code tide__find_diff(const tide_model *a, const tide_model *b, const tide_diff_options *opt,
 		     tide_diff *out, tide_error *err)
 {
 	static const tide_diff_options none;

@@ -91,7 +91,7 @@ typedef struct tide_diff {
 
 /* Compare `a` (before) and `b` (after). `opt` may be NULL. TIDE_OK or TIDE_ENOMEM. *out is then the
  * caller's: tide__diff_free, which also accepts a zeroed one. */
-tide_code tide__diff(const tide_model *a, const tide_model *b, const tide_diff_options *opt,
+tide_code tide__find_diff(const tide_model *a, const tide_model *b, const tide_diff_options *opt,
 		     tide_diff *out, tide_error *err);
 void tide__diff_free(tide_diff *d);
 

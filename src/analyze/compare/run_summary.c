@@ -75,7 +75,7 @@ static tide_code memory(const tide_model *m, tide_run_summary *out, tide_error *
 	uint32_t best = 0;
 	if (m->allocs.n < 2)
 		return TIDE_OK;
-	tide_code rc = tide__usage(m, UINT64_MAX, TIDE_RUN_SPARK, &u, err);
+	tide_code rc = tide__find_usage(m, UINT64_MAX, TIDE_RUN_SPARK, &u, err);
 	for (uint32_t d = 1; rc == TIDE_OK && d < m->devices.n; d++)
 		best = better(m, &u, d, best) ? d : best;
 	if (rc == TIDE_OK && best) {

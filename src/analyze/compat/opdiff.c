@@ -86,7 +86,7 @@ static void count(tide_opdiff *d)
 	}
 }
 
-tide_code tide__opdiff(const tide_model *const m[2], const tide_compat_frame *const f[2],
+tide_code tide__find_op_diff(const tide_model *const m[2], const tide_compat_frame *const f[2],
 		       int device, tide_opdiff *out, tide_error *err)
 {
 	size_t cap = 0;

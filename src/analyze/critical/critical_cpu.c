@@ -61,11 +61,11 @@ static bool lock_edges(crit *c)
 		while (!node->start && n && ok) {
 			uint32_t s = open[--n];
 			bool same = c->nodes[s].row == node->row;
-			ok = tide__crit_edge(c, s, i, same ? TIDE_CP_OPERATOR : TIDE_CP_DEPENDENCY,
+			ok = tide__critical_edge(c, s, i, same ? TIDE_CP_OPERATOR : TIDE_CP_DEPENDENCY,
 					     false, node->row);
 		}
 		if (!node->start && last >= 0 && !c->nodes[last].start && ok)
-			ok = tide__crit_edge(c, (uint32_t)last, i, TIDE_CP_DEPENDENCY, false, -1);
+			ok = tide__critical_edge(c, (uint32_t)last, i, TIDE_CP_DEPENDENCY, false, -1);
 		last = i;
 	}
 	tide__free(open);
@@ -122,7 +122,7 @@ static bool visit(crit *c, struct walk *w, uint32_t row, bool start, int64_t par
 	bool ok = true;
 	if (w->last >= 0 && !share_lock(c, (uint32_t)w->last, node)) {
 		tide_cp_edge_type type = start && !w->depth ? TIDE_CP_DEPENDENCY : TIDE_CP_OPERATOR;
-		ok = tide__crit_edge(c, (uint32_t)w->last, node, type,
+		ok = tide__critical_edge(c, (uint32_t)w->last, node, type,
 				     !start && !crit_exact(c) && is(c, row, BLOCKS), w->parent);
 	}
 	w->last = node;
@@ -215,7 +215,7 @@ static uint32_t *ranks(const crit *c)
 static tide_keyed *cpu_rows(const crit *c, size_t *n)
 {
 	uint32_t *rank = ranks(c);
-	tide_keyed *k = rank ? tide__crit_room(c->f->n) : NULL;
+	tide_keyed *k = rank ? tide__critical_reserve(c->f->n) : NULL;
 	*n = 0;
 	for (uint32_t i = 0; k && i < c->f->n; i++) {
 		tide_lane_id lane = c->m->spans.lane[c->f->span[i].i];
@@ -240,7 +240,7 @@ static struct moment moment_of(const crit *c, uint32_t row, bool start)
 static struct moment *moments(const crit *c, const tide_keyed *k, size_t n)
 {
 	struct moment *v = tide__alloc(2 * n, sizeof *v);
-	tide_keyed *s = v && crit_exact(c) ? tide__crit_room(2 * n) : NULL;
+	tide_keyed *s = v && crit_exact(c) ? tide__critical_reserve(2 * n) : NULL;
 	for (size_t i = 0; v && i < 2 * n; i++)
 		v[i] = moment_of(c, (uint32_t)k[i / 2].id, !(i % 2));
 	if (v && !crit_exact(c))
@@ -248,7 +248,7 @@ static struct moment *moments(const crit *c, const tide_keyed *k, size_t n)
 	for (size_t i = 0; s && i < 2 * n; i++)
 		crit_put(&s[i], v[i].t, (uint64_t)v[i].row << 1 | v[i].start);
 	if (s)
-		tide__crit_sort(s, 2 * n);
+		tide__critical_sort(s, 2 * n);
 	for (size_t i = 0, j; s && i < 2 * n; i = j) {
 		for (j = i; j < 2 * n && s[j].key == s[i].key; j++)
 			v[j] = moment_of(c, (uint32_t)(s[j].id >> 1), s[j].id & 1);
@@ -295,7 +295,7 @@ static bool stack_edges(crit *c)
 	return ok;
 }
 
-bool tide__crit_cpu(crit *c)
+bool tide__critical_cpu(crit *c)
 {
 	return lock_edges(c) && stack_edges(c);
 }

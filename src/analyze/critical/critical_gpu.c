@@ -86,7 +86,7 @@ static struct launch *launches(const crit *c, size_t *n)
 	struct launch *l = tide__alloc(c->f->n, sizeof *l);
 	*n = 0;
 	for (uint32_t i = 0; l && i < c->f->n; i++) {
-		int64_t k = tide__crit_is_launch(c, i) ? linked_row(c, i) : -1;
+		int64_t k = tide__critical_is_launch(c, i) ? linked_row(c, i) : -1;
 		if (k >= 0 && c->f->stream[k] != -1 && c->f->link[k] > 0)
 			l[(*n)++] = (struct launch){ c->f->ts[i], c->f->stream[k], i,
 						     gpu_of(c, (size_t)k),
@@ -175,7 +175,7 @@ static bool find_next(const crit *c, struct launch *l, size_t n, struct waits *w
 /* Of synchronisation the end counts. */
 static tide_keyed *gpu_rows(const crit *c, size_t *n)
 {
-	tide_keyed *r = tide__crit_room(c->f->n);
+	tide_keyed *r = tide__critical_reserve(c->f->n);
 	*n = 0;
 	for (uint32_t i = 0; r && i < c->f->n; i++) {
 		const char *name = crit_name(c, i);
@@ -187,7 +187,7 @@ static tide_keyed *gpu_rows(const crit *c, size_t *n)
 		crit_put(&r[(*n)++], c->f->ts[i] + (at_end ? c->f->dur[i] : 0), i);
 	}
 	if (r)
-		tide__crit_sort(r, *n);
+		tide__critical_sort(r, *n);
 	return r;
 }
 
@@ -225,7 +225,7 @@ static bool wait_for(crit *c, uint32_t gpu_node, int64_t cpu_row)
 {
 	if (cpu_row < 0 || !c->end[cpu_row])
 		return true;
-	return tide__crit_edge(c, gpu_node, c->end[cpu_row] - 1, TIDE_CP_SYNC, false, -1);
+	return tide__critical_edge(c, gpu_node, c->end[cpu_row] - 1, TIDE_CP_SYNC, false, -1);
 }
 
 static bool event_sync(crit *c, struct state *s, size_t row, bool stream_wait)
@@ -290,12 +290,12 @@ static bool delay_edge(crit *c, struct state *s, size_t row, int64_t sync_end, i
 			c->why = "a kernel's launch is not in the window";
 			return true;
 		}
-		return tide__crit_edge(c, c->begin[call] - 1, start, TIDE_CP_LAUNCH_DELAY, false,
+		return tide__critical_edge(c, c->begin[call] - 1, start, TIDE_CP_LAUNCH_DELAY, false,
 				       held_by);
 	}
 	if (l && c->nodes[start].t - last_t < KERNEL_GAP_US * f->unit &&
 	    (sync_end < 0 || c->nodes[sync_end].t < last_t))
-		return tide__crit_edge(c, l->node, start, TIDE_CP_KERNEL_DELAY, false, -1);
+		return tide__critical_edge(c, l->node, start, TIDE_CP_KERNEL_DELAY, false, -1);
 	return true;
 }
 
@@ -319,12 +319,12 @@ static bool kernel_row(crit *c, struct state *s, size_t row)
 	uint32_t start = c->begin[row] - 1, end = c->end[row] - 1,
 		 source = tide__map_get(&s->sync, row);
 	if (!source)
-		source = (uint32_t)(tide__crit_inferred(c, s->infer, row) + 1);
+		source = (uint32_t)(tide__critical_inferred(c, s->infer, row) + 1);
 	int64_t sync_end = source && c->end[source - 1] ? (int64_t)c->end[source - 1] - 1 : -1;
 	int64_t held_by = source && sync_end < 0 ? (int64_t)source - 1 : -1;
-	bool ok = tide__crit_edge(c, start, end, TIDE_CP_OPERATOR, false, -1);
+	bool ok = tide__critical_edge(c, start, end, TIDE_CP_OPERATOR, false, -1);
 	if (ok && sync_end >= 0)
-		ok = tide__crit_edge(c, (uint32_t)sync_end, start, TIDE_CP_SYNC, false, -1);
+		ok = tide__critical_edge(c, (uint32_t)sync_end, start, TIDE_CP_SYNC, false, -1);
 	ok = ok && delay_edge(c, s, row, sync_end, held_by);
 	struct last *l = last_on(s, c->f->stream[row]);
 	if (!l) {
@@ -352,14 +352,14 @@ static bool walk(crit *c, struct state *s)
 	return ok;
 }
 
-bool tide__crit_gpu(crit *c)
+bool tide__critical_gpu(crit *c)
 {
 	struct state s = { 0 };
 	size_t n;
 	struct launch *l = launches(c, &n);
 	bool ok = l && find_previous(c, l, n, &s.waits) && find_next(c, l, n, &s.waits) &&
-		  tide__crit_infer_new(c, &s.infer) && walk(c, &s);
-	tide__crit_infer_free(s.infer);
+		  tide__critical_infer_new(c, &s.infer) && walk(c, &s);
+	tide__critical_infer_free(s.infer);
 	tide__free(l);
 	tide__map_free(&s.sync);
 	tide__map_free(&s.streams);

@@ -40,24 +40,24 @@ static inline unsigned crit_cat(const crit *c, size_t row)
 
 /* Rows or nodes in order of time, as room for n of them to sort; ids keep their order within a
  * moment. NULL on exhaustion. */
-tide_keyed *tide__crit_room(size_t n);
+tide_keyed *tide__critical_reserve(size_t n);
 static inline void crit_put(tide_keyed *k, int64_t t, uint64_t id)
 {
 	*k = (tide_keyed){ (uint64_t)t ^ UINT64_C(1) << 63, id };
 }
-/* Sort what was put into tide__crit_room(n), the first n of it. */
-void tide__crit_sort(tide_keyed *k, size_t n);
+/* Sort what was put into tide__critical_reserve(n), the first n of it. */
+void tide__critical_sort(tide_keyed *k, size_t n);
 
 /* Edge between two nodes, charged to row `owner` (-1 = nobody). False on exhaustion. */
-bool tide__crit_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
+bool tide__critical_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
 		     int64_t parent);
 
-bool tide__crit_cpu(crit *c); /* critical_cpu.c: runtime lock and call stacks */
-bool tide__crit_gpu(crit *c); /* critical_gpu.c: kernels, launches, synchronisation */
+bool tide__critical_cpu(crit *c); /* critical_cpu.c: runtime lock and call stacks */
+bool tide__critical_gpu(crit *c); /* critical_gpu.c: kernels, launches, synchronisation */
 /* critical_queue.c: fill c->queue */
-bool tide__crit_queue(crit *c);
+bool tide__critical_queue(crit *c);
 /* A call that puts work on a stream, with a GPU row to show for it. */
-bool tide__crit_is_launch(const crit *c, size_t row);
+bool tide__critical_is_launch(const crit *c, size_t row);
 /* Times are exact and rules ours, not HTA's. */
 static inline bool crit_exact(const crit *c)
 {
@@ -69,22 +69,22 @@ typedef struct crit_ended {
 	uint32_t row;
 	int64_t call; /* row that launched it, -1 = not in the trace */
 } crit_ended;
-crit_ended *tide__crit_ends(const crit *c, size_t *n); /* tide__free; NULL on exhaustion */
+crit_ended *tide__critical_ends(const crit *c, size_t *n); /* tide__free; NULL on exhaustion */
 /* How many of them are at or before t. */
-size_t tide__crit_until(const crit_ended *e, size_t n, int64_t t);
+size_t tide__critical_until(const crit_ended *e, size_t n, int64_t t);
 
 enum { CRIT_LATE_US = 100 }; /* a begin this long after its launch call is not the launch's doing */
 
 /* critical_infer.c, exact frames: waits of kernels for other streams. *out is NULL where rows of the
  * trace tell them. False on exhaustion. */
 typedef struct crit_infer crit_infer;
-bool tide__crit_infer_new(const crit *c, crit_infer **out);
-void tide__crit_infer_free(crit_infer *x); /* NULL is fine */
+bool tide__critical_infer_new(const crit *c, crit_infer **out);
+void tide__critical_infer_free(crit_infer *x); /* NULL is fine */
 /* The device row that `row` waited for, -1 = none. x may be NULL. */
-int64_t tide__crit_inferred(const crit *c, const crit_infer *x, size_t row);
+int64_t tide__critical_inferred(const crit *c, const crit_infer *x, size_t row);
 
 /* critical_wait.c, exact frames: waiting that no synchronisation row tells of. False on
  * exhaustion. */
-bool tide__crit_waits(crit *c);
+bool tide__critical_waits(crit *c);
 
 #endif

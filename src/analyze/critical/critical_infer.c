@@ -86,7 +86,7 @@ static void find_calls(const crit *c, crit_infer *x)
 		qsort(x->launches, x->n_launches, sizeof *x->launches, by_place);
 }
 
-bool tide__crit_infer_new(const crit *c, crit_infer **out)
+bool tide__critical_infer_new(const crit *c, crit_infer **out)
 {
 	*out = NULL;
 	if (!crit_exact(c) || any_wait_row(c))
@@ -94,11 +94,11 @@ bool tide__crit_infer_new(const crit *c, crit_infer **out)
 	crit_infer *x = tide__calloc(1, sizeof *x);
 	if (!x)
 		return false;
-	x->ends = tide__crit_ends(c, &x->n_ends);
+	x->ends = tide__critical_ends(c, &x->n_ends);
 	x->launches = tide__alloc(c->f->n, sizeof *x->launches);
 	x->waits = tide__alloc(c->f->n, sizeof *x->waits);
 	if (!x->ends || !x->launches || !x->waits) {
-		tide__crit_infer_free(x);
+		tide__critical_infer_free(x);
 		return false;
 	}
 	find_calls(c, x);
@@ -106,7 +106,7 @@ bool tide__crit_infer_new(const crit *c, crit_infer **out)
 	return true;
 }
 
-void tide__crit_infer_free(crit_infer *x)
+void tide__critical_infer_free(crit_infer *x)
 {
 	if (!x)
 		return;
@@ -147,7 +147,7 @@ static bool same_gpu(const crit *c, size_t a, size_t b)
 	       m->lanes.device[m->spans.lane[c->f->span[b].i].i].i;
 }
 
-int64_t tide__crit_inferred(const crit *c, const crit_infer *x, size_t row)
+int64_t tide__critical_inferred(const crit *c, const crit_infer *x, size_t row)
 {
 	const tide_compat_frame *f = c->f;
 	int64_t call = launched_by(c, row), t = f->ts[row];
@@ -157,7 +157,7 @@ int64_t tide__crit_inferred(const crit *c, const crit_infer *x, size_t row)
 	int64_t near = made_wait(c, x, row, (size_t)call)    ? NEAR_WAIT_US
 		       : t - ready >= CRIT_LATE_US * f->unit ? NEAR_ALONE_US
 							     : -1;
-	size_t k = tide__crit_until(x->ends, x->n_ends, t);
+	size_t k = tide__critical_until(x->ends, x->n_ends, t);
 	for (size_t i = 0; i < BACK && k > i && near >= 0; i++) {
 		const crit_ended *e = &x->ends[k - 1 - i];
 		if (t - e->t > near * f->unit || e->t <= ready)

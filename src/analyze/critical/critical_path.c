@@ -32,7 +32,7 @@ const char *tide__cp_bound_text(tide_cp_bound b)
 
 /* ---- the window ---- */
 
-static bool window(const crit *c, const tide_critpath_options *opt, tide_critpath *out)
+static bool window(const crit *c, const tide_critical_search_options *opt, tide_critical_path *out)
 {
 	int64_t seen = 0, start = INT64_MAX, end = INT64_MIN;
 	for (size_t i = 0; i < c->f->n; i++) {
@@ -53,7 +53,7 @@ static bool window(const crit *c, const tide_critpath_options *opt, tide_critpat
 }
 
 /* CPU rows that start in the window, and the GPU rows that they launched. */
-static void clip(crit *c, const tide_critpath *w)
+static void clip(crit *c, const tide_critical_path *w)
 {
 	const tide_compat_frame *f = c->f;
 	for (size_t i = 0; i < f->n; i++)
@@ -72,12 +72,12 @@ static void clip(crit *c, const tide_critpath *w)
 
 /* ---- nodes ---- */
 
-tide_keyed *tide__crit_room(size_t n)
+tide_keyed *tide__critical_reserve(size_t n)
 {
 	return n <= SIZE_MAX / 2 ? tide__alloc(2 * n, sizeof(tide_keyed)) : NULL;
 }
 
-void tide__crit_sort(tide_keyed *k, size_t n)
+void tide__critical_sort(tide_keyed *k, size_t n)
 {
 	uint64_t least = UINT64_MAX;
 	for (size_t i = 0; i < n; i++)
@@ -102,7 +102,7 @@ static bool wants_nodes(const crit *c, size_t i, const char *data)
 static bool make_nodes(crit *c, const char *data)
 {
 	const tide_compat_frame *f = c->f;
-	tide_keyed *s = tide__crit_room(2 * f->n);
+	tide_keyed *s = tide__critical_reserve(2 * f->n);
 	size_t n = 0;
 	for (uint32_t i = 0, j; s && i < f->n; i = j) {
 		for (j = i; j < f->n && f->event[j] == f->event[i]; j++)
@@ -114,7 +114,7 @@ static bool make_nodes(crit *c, const char *data)
 	}
 	c->nodes = s ? tide__alloc(n, sizeof *c->nodes) : NULL;
 	if (c->nodes)
-		tide__crit_sort(s, n);
+		tide__critical_sort(s, n);
 	for (size_t i = 0; c->nodes && i < n; i++) {
 		uint32_t row = (uint32_t)(s[i].id >> 1);
 		bool start = s[i].id & 1;
@@ -137,7 +137,7 @@ static int64_t owner(const crit *c, uint32_t from, uint32_t to, tide_cp_edge_typ
 	return c->nodes[to].start ? parent : (int64_t)c->nodes[to].row;
 }
 
-bool tide__crit_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
+bool tide__critical_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
 		     int64_t parent)
 {
 	if (from == to) {
@@ -210,7 +210,7 @@ static tide_cp_bound bound_of(const crit *c, const tide_cg_edge *e, const char *
 }
 
 /* Rows are in order of events, so those on the path only need to be marked. */
-static bool path_events(const crit *c, const uint32_t *path, size_t n, tide_critpath *out)
+static bool path_events(const crit *c, const uint32_t *path, size_t n, tide_critical_path *out)
 {
 	bool *on = tide__calloc(c->f->n, sizeof *on);
 	size_t rows = 0;
@@ -229,7 +229,7 @@ static bool path_events(const crit *c, const uint32_t *path, size_t n, tide_crit
 }
 
 static bool report(const crit *c, const uint32_t *path, size_t n, const char *data,
-		   tide_critpath *out)
+		   tide_critical_path *out)
 {
 	out->path = tide__calloc(n + 1, sizeof *out->path);
 	if (!out->path || !path_events(c, path, n, out))
@@ -256,7 +256,7 @@ static bool report(const crit *c, const uint32_t *path, size_t n, const char *da
 	return true;
 }
 
-static bool solve(crit *c, const char *data, tide_critpath *out)
+static bool solve(crit *c, const char *data, tide_critical_path *out)
 {
 	out->nodes = c->g.n_ranked;
 	out->edges = c->g.n_edges;
@@ -291,19 +291,19 @@ static bool make_room(crit *c)
 	return c->in && c->begin && c->end && c->names && c->queue && c->pending;
 }
 
-tide_code tide__critpath(const tide_model *m, const tide_compat_frame *f,
-			 const tide_critpath_options *opt, tide_critpath *out, tide_error *err)
+tide_code tide__find_critical_path(const tide_model *m, const tide_compat_frame *f,
+			 const tide_critical_search_options *opt, tide_critical_path *out, tide_error *err)
 {
 	crit c = { .m = m, .f = f };
-	*out = (tide_critpath){ 0 };
+	*out = (tide_critical_path){ 0 };
 	bool ok = make_room(&c);
 	if (ok && !window(&c, opt, out)) {
 		out->why = "no such annotation in the trace";
 	} else if (ok) {
 		clip(&c, out);
-		ok = make_nodes(&c, opt->data_loading) && tide__crit_queue(&c) &&
-		     tide__crit_cpu(&c) && tide__crit_gpu(&c) &&
-		     (!crit_exact(&c) || tide__crit_waits(&c)) && solve(&c, opt->data_loading, out);
+		ok = make_nodes(&c, opt->data_loading) && tide__critical_queue(&c) &&
+		     tide__critical_cpu(&c) && tide__critical_gpu(&c) &&
+		     (!crit_exact(&c) || tide__critical_waits(&c)) && solve(&c, opt->data_loading, out);
 	}
 	tide__free(c.in);
 	tide__free(c.begin);
@@ -315,13 +315,13 @@ tide_code tide__critpath(const tide_model *m, const tide_compat_frame *f,
 	tide__cg_free(&c.g);
 	if (ok)
 		return TIDE_OK;
-	tide__critpath_free(out);
+	tide__critical_path_free(out);
 	return tide__nomem(err);
 }
 
-void tide__critpath_free(tide_critpath *c)
+void tide__critical_path_free(tide_critical_path *c)
 {
 	tide__free(c->path);
 	tide__free(c->events);
-	*c = (tide_critpath){ 0 };
+	*c = (tide_critical_path){ 0 };
 }

@@ -52,7 +52,7 @@ typedef struct tide_cp_step { /* one edge of the path, in order */
 	int64_t t0, t1;	   /* from when to when */
 } tide_cp_step;
 
-typedef struct tide_critpath {
+typedef struct tide_critical_path {
 	bool found;	     /* false: see why */
 	const char *why;     /* static text */
 	int64_t matches;     /* rows whose name contains the annotation */
@@ -67,18 +67,18 @@ typedef struct tide_critpath {
 	size_t n_path;
 	int64_t *events; /* owned; event numbers on the path, rising */
 	size_t n_events;
-} tide_critpath;
+} tide_critical_path;
 
-typedef struct tide_critpath_options {
+typedef struct tide_critical_search_options {
 	const char
 		*annotation; /* rows whose name contains it make the window; "" = the whole trace */
 	int64_t first, last; /* which instances of it, counted from 0 */
 	const char *data_loading; /* names that contain it are data loading; NULL = none */
-} tide_critpath_options;
+} tide_critical_search_options;
 
 /* f: tide__compat_frame_build (compatible, µs) or tide__compat_frame_exact (ns). */
-tide_code tide__critpath(const tide_model *m, const tide_compat_frame *f,
-			 const tide_critpath_options *opt, tide_critpath *out, tide_error *err);
-void tide__critpath_free(tide_critpath *c);
+tide_code tide__find_critical_path(const tide_model *m, const tide_compat_frame *f,
+			 const tide_critical_search_options *opt, tide_critical_path *out, tide_error *err);
+void tide__critical_path_free(tide_critical_path *c);
 
 #endif

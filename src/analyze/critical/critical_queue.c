@@ -6,7 +6,7 @@
 #include "analyze/critical/critical_impl.h"
 #include "base/mem.h"
 
-bool tide__crit_is_launch(const crit *c, size_t row)
+bool tide__critical_is_launch(const crit *c, size_t row)
 {
 	if (c->f->link[row] <= 0)
 		return false;
@@ -77,14 +77,14 @@ static size_t points(const crit *c, const tide_map *launch, const tide_map *firs
 	return n;
 }
 
-bool tide__crit_queue(crit *c)
+bool tide__critical_queue(crit *c)
 {
 	const tide_compat_frame *f = c->f;
 	struct point *p = tide__alloc(2 * f->n, sizeof *p);
 	tide_map launch = { 0 }, first = { 0 };
 	bool ok = p != NULL;
 	for (size_t i = 0; i < f->n && ok; i++)
-		if (tide__crit_is_launch(c, i))
+		if (tide__critical_is_launch(c, i))
 			ok = tide__map_put(&launch, (uint64_t)f->corr[i], (uint32_t)i + 1);
 	ok = ok && (!crit_exact(c) || find_first(c, &launch, &first));
 	size_t n = ok ? points(c, &launch, &first, p) : 0;

@@ -30,16 +30,16 @@ static bool synchronizes(const char *n)
 
 enum { BACK = 64 }; /* ends looked at; only where clocks disagree is it not the first */
 
-crit_ended *tide__crit_ends(const crit *c, size_t *n)
+crit_ended *tide__critical_ends(const crit *c, size_t *n)
 {
 	const tide_compat_frame *f = c->f;
-	tide_keyed *k = tide__crit_room(f->n);
+	tide_keyed *k = tide__critical_reserve(f->n);
 	*n = 0;
 	for (uint32_t i = 0; k && i < f->n; i++)
 		if (tide__cat_is_gpu(crit_cat(c, i)))
 			crit_put(&k[(*n)++], f->ts[i] + f->dur[i], i);
 	if (k)
-		tide__crit_sort(k, *n);
+		tide__critical_sort(k, *n);
 	crit_ended *e = k ? tide__alloc(*n, sizeof *e) : NULL;
 	for (size_t i = 0; e && i < *n; i++) {
 		uint32_t row = (uint32_t)k[i].id;
@@ -51,7 +51,7 @@ crit_ended *tide__crit_ends(const crit *c, size_t *n)
 	return e;
 }
 
-size_t tide__crit_until(const crit_ended *e, size_t n, int64_t t)
+size_t tide__critical_until(const crit_ended *e, size_t n, int64_t t)
 {
 	size_t lo = 0, hi = n;
 	while (lo < hi) {
@@ -75,7 +75,7 @@ static bool told(const crit *c, size_t row)
 static const crit_ended *waited_for(const crit *c, uint32_t call, const crit_ended *e, size_t n)
 {
 	int64_t t0 = c->f->ts[call];
-	size_t k = tide__crit_until(e, n, t0 + c->f->dur[call]);
+	size_t k = tide__critical_until(e, n, t0 + c->f->dur[call]);
 	for (size_t i = 0; i < BACK && k > i && e[k - 1 - i].t > t0; i++) {
 		int64_t by = e[k - 1 - i].call;
 		if (by < 0 || by == call || c->f->ts[by] < t0)
@@ -99,7 +99,7 @@ static bool find_waits(crit *c, const crit_ended *e, size_t n, bool *waits)
 			continue;
 		waits[c->end[i] - 1] = true;
 		if (c->end[w->row])
-			ok = tide__crit_edge(c, c->end[w->row] - 1, c->end[i] - 1, TIDE_CP_SYNC,
+			ok = tide__critical_edge(c, c->end[w->row] - 1, c->end[i] - 1, TIDE_CP_SYNC,
 					     false, -1);
 	}
 	return ok;
@@ -118,10 +118,10 @@ static void clear_weights(crit *c, bool *waits)
 	}
 }
 
-bool tide__crit_waits(crit *c)
+bool tide__critical_waits(crit *c)
 {
 	size_t n;
-	crit_ended *e = tide__crit_ends(c, &n);
+	crit_ended *e = tide__critical_ends(c, &n);
 	bool *waits = tide__calloc(c->n_nodes, sizeof *waits);
 	bool ok = e && waits && find_waits(c, e, n, waits);
 	if (ok)

@@ -181,14 +181,14 @@ static void one_kind(tide_hta *h, uint32_t kind, const copy *list, size_t n, edg
 
 static bool unions(const tide_hta_input *in, tide_hta *h, tide_map *names)
 {
-	tide_running *u = tide__calloc(h->copies.n, sizeof *u);
+	tide_union_length *u = tide__calloc(h->copies.n, sizeof *u);
 	if (!u)
 		return false;
 	for (size_t i = 0; i < in->rows->n; i++) {
 		if (in->rows->type[i] != TIDE_GPU_MEMORY)
 			continue;
 		uint32_t k = kind_of(in, h, names, in->rows->span[i]);
-		tide__running_add(&u[k - 1], tide__row_t0(in, i), tide__row_t1(in, i));
+		tide__union_length_add(&u[k - 1], tide__row_t0(in, i), tide__row_t1(in, i));
 	}
 	for (size_t k = 0; k < h->copies.n; k++)
 		h->copies.v[k].busy = u[k].length;

@@ -8,11 +8,11 @@
 #include "analyze/device/breakdown.h"
 #include "analyze/device/hta_parts.h"
 
-bool tide__gpu_unions(const tide_model *m, const tide_gpu_rows *rows, tide_cover *types)
+bool tide__gpu_unions(const tide_model *m, const tide_gpu_rows *rows, tide_interval_set *types)
 {
 	for (size_t i = 0; i < rows->n; i++) {
 		uint32_t s = rows->span[i];
-		if (!tide__cover_add(&types[rows->type[i]], m->spans.t0[s], tide__span_end(m, s)))
+		if (!tide__interval_set_add(&types[rows->type[i]], m->spans.t0[s], tide__span_end(m, s)))
 			return false;
 	}
 	return true;
@@ -20,14 +20,14 @@ bool tide__gpu_unions(const tide_model *m, const tide_gpu_rows *rows, tide_cover
 
 /* The next moment after which list `l` changes: the end of the running interval or the next start.
  */
-static int64_t edge(const tide_cover *l, size_t at, bool on)
+static int64_t edge(const tide_interval_set *l, size_t at, bool on)
 {
 	return on ? l->t1[at] : at < l->n ? l->t0[at] : INT64_MAX;
 }
 
 /* Time during which exactly the lists in the mask run, for each of the 2^k masks of k <= 8 lists;
  * out[0] is the time between first start and last end when none runs. O(k x pieces). */
-static void cover_sets(const tide_cover *lists, unsigned k, int64_t *out)
+static void cover_sets(const tide_interval_set *lists, unsigned k, int64_t *out)
 {
 	size_t at[8] = { 0 };
 	unsigned mask = 0;
@@ -65,11 +65,11 @@ static bool is_host_work(unsigned cat)
 
 /* Part of the device's idle time during which the host was seen to work: the union of host work
  * inside [first, end], less what of it ran beside the device. */
-static bool idle_host_active(const tide_hta_input *in, const tide_cover *device, int64_t first,
+static bool idle_host_active(const tide_hta_input *in, const tide_interval_set *device, int64_t first,
 			     int64_t end, int64_t *out)
 {
 	const tide_spans *sp = &in->m->spans;
-	tide_cover host = { 0 };
+	tide_interval_set host = { 0 };
 	bool ok = true;
 	for (size_t i = 1; ok && i < sp->n && sp->t0[i] < end; i++) {
 		if (!is_host_work(sp->cat[i]))
@@ -78,15 +78,15 @@ static bool idle_host_active(const tide_hta_input *in, const tide_cover *device,
 		a = a < first ? first : a;
 		b = b > end ? end : b;
 		if (b > a)
-			ok = tide__cover_add(&host, a, b);
+			ok = tide__interval_set_add(&host, a, b);
 	}
-	*out = tide__cover_ns(&host) - tide__cover_both_ns(&host, device);
-	tide__cover_free(&host);
+	*out = tide__interval_set_ns(&host) - tide__interval_set_both_ns(&host, device);
+	tide__interval_set_free(&host);
 	return ok;
 }
 
-static bool count_rows(const tide_hta_input *in, tide_hta_head *h, tide_cover *all,
-		       tide_running *sum, tide_running *custom)
+static bool count_rows(const tide_hta_input *in, tide_hta_head *h, tide_interval_set *all,
+		       tide_union_length *sum, tide_union_length *custom)
 {
 	for (size_t i = 0; i < in->rows->n; i++) {
 		int64_t a = tide__row_t0(in, i), b = tide__row_t1(in, i);
@@ -94,35 +94,35 @@ static bool count_rows(const tide_hta_input *in, tide_hta_head *h, tide_cover *a
 		h->rows_of[type]++;
 		h->sum_of[type] = tide__add_sat(h->sum_of[type], b - a);
 		h->linked += tide__row_launch(in, i) != 0;
-		tide__running_add(sum, a, b);
-		if (!tide__cover_add(all, a, b))
+		tide__union_length_add(sum, a, b);
+		if (!tide__interval_set_add(all, a, b))
 			return false;
 		if (in->rows->custom[i]) {
 			h->custom_rows++;
-			tide__running_add(custom, a, b);
+			tide__union_length_add(custom, a, b);
 		}
 	}
 	return true;
 }
 
-static void fill_head(const tide_hta_input *in, const tide_running *sum, tide_hta_head *h)
+static void fill_head(const tide_hta_input *in, const tide_union_length *sum, tide_hta_head *h)
 {
 	h->first = sum->first;
 	h->kernel_time = sum->end - sum->first;
 	h->busy = sum->length;
 	h->idle = h->kernel_time - h->busy;
 	for (int t = 0; t < TIDE_GPU_TYPES; t++)
-		h->type_ns[t] = tide__cover_ns(&in->types[t]);
+		h->type_ns[t] = tide__interval_set_ns(&in->types[t]);
 	h->non_compute = h->busy - h->type_ns[TIDE_GPU_COMPUTE];
-	h->overlap = tide__cover_both_ns(&in->types[TIDE_GPU_COMM], &in->types[TIDE_GPU_COMPUTE]);
+	h->overlap = tide__interval_set_both_ns(&in->types[TIDE_GPU_COMM], &in->types[TIDE_GPU_COMPUTE]);
 	cover_sets(in->types, TIDE_GPU_TYPES, h->set_ns);
 	h->set_ns[0] = h->idle; /* also what lies between it and a row of no length at an end */
 }
 
 bool tide__part_breakdown(const tide_hta_input *in, tide_hta *r)
 {
-	tide_cover all = { 0 };
-	tide_running sum = { 0 }, custom = { 0 };
+	tide_interval_set all = { 0 };
+	tide_union_length sum = { 0 }, custom = { 0 };
 	r->h.rows = in->rows->n;
 	r->h.left_out = in->rows->left_out;
 	bool ok = count_rows(in, &r->h, &all, &sum, &custom);
@@ -131,6 +131,6 @@ bool tide__part_breakdown(const tide_hta_input *in, tide_hta *r)
 		r->h.custom_ns = custom.length;
 		ok = idle_host_active(in, &all, sum.first, sum.end, &r->h.idle_host_active);
 	}
-	tide__cover_free(&all);
+	tide__interval_set_free(&all);
 	return ok;
 }

@@ -9,6 +9,6 @@
 #include "analyze/device/gpu_rows.h"
 
 /* types[TIDE_GPU_TYPES], zeroed by the caller; free each. False on exhaustion. */
-bool tide__gpu_unions(const tide_model *m, const tide_gpu_rows *rows, tide_cover *types);
+bool tide__gpu_unions(const tide_model *m, const tide_gpu_rows *rows, tide_interval_set *types);
 
 #endif

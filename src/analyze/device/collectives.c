@@ -44,14 +44,14 @@ static facts read_facts(const tide_hta_input *in, tide_hta *h, const tide_collec
 }
 
 static void extend(const tide_hta_input *in, const int64_t *sums, tide_hta_collective *c,
-		   tide_running *u, int64_t a, int64_t b)
+		   tide_union_length *u, int64_t a, int64_t b)
 {
-	const tide_cover *compute = &in->types[TIDE_GPU_COMPUTE];
+	const tide_interval_set *compute = &in->types[TIDE_GPU_COMPUTE];
 	int64_t from = u->any && a < u->end ? u->end : a; /* what the row adds to the union */
-	tide__running_add(u, a, b);
+	tide__union_length_add(u, a, b);
 	if (b > from)
-		c->overlap += tide__cover_before_ns(compute, sums, b) -
-			      tide__cover_before_ns(compute, sums, from);
+		c->overlap += tide__interval_set_before_ns(compute, sums, b) -
+			      tide__interval_set_before_ns(compute, sums, from);
 	c->busy = u->length;
 }
 
@@ -59,7 +59,7 @@ typedef struct groups {
 	tide_map places; /* (group, desc) -> number from 1 */
 	tide_map rows;	 /* (place, name) -> row + 1 */
 	uint32_t n_places;
-	tide_running *v; /* per row */
+	tide_union_length *v; /* per row */
 	size_t cap;
 } groups;
 
@@ -115,7 +115,7 @@ bool tide__part_collectives(const tide_hta_input *in, tide_hta *h)
 {
 	tide_collective_keys k = tide__collective_keys(in->m);
 	groups g = { 0 };
-	int64_t *sums = tide__cover_sums(&in->types[TIDE_GPU_COMPUTE]);
+	int64_t *sums = tide__interval_set_sums(&in->types[TIDE_GPU_COMPUTE]);
 	bool ok = sums;
 	for (size_t i = 0; ok && i < in->rows->n; i++) {
 		if (in->rows->type[i] != TIDE_GPU_COMM)

@@ -170,13 +170,13 @@ static bool run_parts(tide_hta_input *in, tide_hta *h)
 
 static tide_code analyze_rows(tide_hta_input *in, tide_hta *h, tide_error *err)
 {
-	tide_cover types[TIDE_GPU_TYPES] = { { 0 } };
-	tide_launch *launches = tide__launches(in->m, in->rows, &in->n_launches);
+	tide_interval_set types[TIDE_GPU_TYPES] = { { 0 } };
+	tide_launch *launches = tide__find_launches(in->m, in->rows, &in->n_launches);
 	in->launches = launches;
 	in->types = types;
 	bool ok = launches && tide__gpu_unions(in->m, in->rows, types) && run_parts(in, h);
 	for (int t = 0; t < TIDE_GPU_TYPES; t++)
-		tide__cover_free(&types[t]);
+		tide__interval_set_free(&types[t]);
 	tide__free(launches);
 	return ok ? TIDE_OK : tide__nomem(err);
 }

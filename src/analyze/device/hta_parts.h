@@ -28,13 +28,13 @@ typedef struct tide_hta_input {
 	const tide_span_window *window;
 	const tide_gpu_rows *rows;
 	tide_hta_options opt;	     /* with defaults filled in */
-	const tide_cover *types;     /* TIDE_GPU_TYPES unions, by type (breakdown.h) */
+	const tide_interval_set *types;     /* TIDE_GPU_TYPES unions, by type (breakdown.h) */
 	const tide_launch *launches; /* sorted by span (launches.c) */
 	size_t n_launches;
 } tide_hta_input;
 
 /* The launches of the rows, sorted by span; tide__free. NULL on exhaustion. */
-tide_launch *tide__launches(const tide_model *m, const tide_gpu_rows *rows, size_t *n);
+tide_launch *tide__find_launches(const tide_model *m, const tide_gpu_rows *rows, size_t *n);
 
 bool tide__part_breakdown(const tide_hta_input *in, tide_hta *h);   /* breakdown.c */
 bool tide__part_kernels(const tide_hta_input *in, tide_hta *h);	    /* kernels.c */

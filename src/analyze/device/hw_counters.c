@@ -14,7 +14,7 @@ static bool is_launch(const tide_model *m, uint32_t s)
 }
 
 /* Spans are sorted by start: both lists come out in order of time. */
-tide_code tide__hwcounters(const tide_model *m, tide_hwcounters *out, tide_error *err)
+tide_code tide__find_counters(const tide_model *m, tide_hwcounters *out, tide_error *err)
 {
 	*out = (tide_hwcounters){ tide__calloc(m->spans.n, sizeof *out->v), 0, 0 };
 	if (!out->v)

@@ -21,7 +21,7 @@ typedef struct tide_hwcounters {
 	size_t launches; /* kernel launches in the trace */
 } tide_hwcounters;
 
-tide_code tide__hwcounters(const tide_model *m, tide_hwcounters *out, tide_error *err);
+tide_code tide__find_counters(const tide_model *m, tide_hwcounters *out, tide_error *err);
 void tide__hwcounters_free(tide_hwcounters *h);
 
 #endif

@@ -31,7 +31,7 @@ static void gap(const tide_hta_input *in, tide_hta_stream *s, size_t row, int64_
 
 bool tide__part_idle(const tide_hta_input *in, tide_hta *h)
 {
-	tide_running *u = tide__calloc(in->rows->n_streams, sizeof *u);
+	tide_union_length *u = tide__calloc(in->rows->n_streams, sizeof *u);
 	if (!u)
 		return false;
 	for (size_t i = 0; i < in->rows->n_streams; i++) {
@@ -44,14 +44,14 @@ bool tide__part_idle(const tide_hta_input *in, tide_hta *h)
 		s->number = in->rows->streams[i].number;
 	}
 	for (size_t i = 0; i < in->rows->n; i++) {
-		tide_running *r = &u[in->rows->stream[i]];
+		tide_union_length *r = &u[in->rows->stream[i]];
 		tide_hta_stream *s = &h->streams.v[in->rows->stream[i]];
 		int64_t a = tide__row_t0(in, i), b = tide__row_t1(in, i);
 		if (r->any && a > r->end)
 			gap(in, s, i, r->end);
 		else if (r->any && a < r->end)
 			s->overlapping++;
-		tide__running_add(r, a, b);
+		tide__union_length_add(r, a, b);
 		tide__stat_add(&s->dur, b - a);
 		s->rows++;
 	}

@@ -123,13 +123,13 @@ static int by_lane(const void *a, const void *b)
 static void collect(sweep *s)
 {
 	const tide_hta_input *in = s->in;
-	tide_running *u = tide__calloc(in->rows->n_streams, sizeof *u);
+	tide_union_length *u = tide__calloc(in->rows->n_streams, sizeof *u);
 	if (!u) {
 		s->points = NULL;
 		return;
 	}
 	for (size_t i = 0; i < in->rows->n; i++) {
-		tide_running *r = &u[in->rows->stream[i]];
+		tide_union_length *r = &u[in->rows->stream[i]];
 		uint32_t launch = tide__row_launch(in, i);
 		int64_t a = tide__row_t0(in, i), called = in->m->spans.t0[launch];
 		if (r->any && a > r->end && launch && called > r->end) {
@@ -141,7 +141,7 @@ static void collect(sweep *s)
 			s->out[TIDE_CAUSE_LAUNCH] =
 				tide__add_sat(s->out[TIDE_CAUSE_LAUNCH], a - called);
 		}
-		tide__running_add(r, a, tide__row_t1(in, i));
+		tide__union_length_add(r, a, tide__row_t1(in, i));
 	}
 	tide__free(u);
 }

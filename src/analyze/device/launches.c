@@ -31,7 +31,7 @@ static void fold(const tide_model *m, const tide_gpu_rows *rows, const uint64_t 
 	*n_out = k;
 }
 
-tide_launch *tide__launches(const tide_model *m, const tide_gpu_rows *rows, size_t *n_out)
+tide_launch *tide__find_launches(const tide_model *m, const tide_gpu_rows *rows, size_t *n_out)
 {
 	uint64_t *key = tide__alloc(rows->n, sizeof *key), *scratch;
 	scratch = tide__alloc(rows->n, sizeof *scratch);

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 
 typedef struct sums {
-	tide_running all, type[TIDE_GPU_TYPES];
+	tide_union_length all, type[TIDE_GPU_TYPES];
 	uint64_t rows;
 } sums;
 
@@ -35,8 +35,8 @@ bool tide__part_steps(const tide_hta_input *in, tide_hta *h)
 			continue;
 		sums *at = &s[in->rows->step[i] - 1];
 		int64_t a = tide__row_t0(in, i), b = tide__row_t1(in, i);
-		tide__running_add(&at->all, a, b);
-		tide__running_add(&at->type[in->rows->type[i]], a, b);
+		tide__union_length_add(&at->all, a, b);
+		tide__union_length_add(&at->type[in->rows->type[i]], a, b);
 		at->rows++;
 	}
 	for (size_t i = 0; ok && i < steps->n; i++)

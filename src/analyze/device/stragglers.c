@@ -97,7 +97,7 @@ static int by_lateness(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-tide_code tide__stragglers(const tide_hta_job *job, tide_stragglers *out, tide_error *err)
+tide_code tide__find_stragglers(const tide_hta_job *job, tide_stragglers *out, tide_error *err)
 {
 	size_t n;
 	struct seen *s = collect(job, &n);

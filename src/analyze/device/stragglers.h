@@ -28,7 +28,7 @@ typedef struct tide_stragglers {
 	uint64_t alone;	  /* rows that no other rank has, or more ranks than their group has */
 } tide_stragglers;
 
-tide_code tide__stragglers(const tide_hta_job *job, tide_stragglers *out, tide_error *err);
+tide_code tide__find_stragglers(const tide_hta_job *job, tide_stragglers *out, tide_error *err);
 void tide__stragglers_free(tide_stragglers *s);
 
 #endif

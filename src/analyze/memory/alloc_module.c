@@ -88,7 +88,7 @@ static tide_str owner(const struct book *b, tide_str label, uint8_t role)
 	return row ? b->name[row] : (tide_str){ 0 };
 }
 
-static void find_owners(const struct book *b, tide_owners *out)
+static void find_owners(const struct book *b, tide_alloc_modules *out)
 {
 	const tide_tensors *t = &b->m->tensors;
 	const tide_views *v = &b->m->views;
@@ -101,7 +101,7 @@ static void find_owners(const struct book *b, tide_owners *out)
 		out->view[i] = owner(b, v->name[i], v->role[i]);
 }
 
-bool tide__owners(const tide_model *m, const tide_modules *modules, tide_owners *out)
+bool tide__find_alloc_modules(const tide_model *m, const tide_modules *modules, tide_alloc_modules *out)
 {
 	struct book b = { .m = m, .paths = tide__strings_new() };
 	out->alloc = tide__calloc(m->allocs.n + 1, sizeof *out->alloc);
@@ -115,13 +115,13 @@ bool tide__owners(const tide_model *m, const tide_modules *modules, tide_owners 
 	tide__strings_free(b.paths);
 	tide__free(b.name);
 	if (!ok)
-		tide__owners_free(out);
+		tide__alloc_modules_free(out);
 	return ok;
 }
 
-void tide__owners_free(tide_owners *o)
+void tide__alloc_modules_free(tide_alloc_modules *o)
 {
 	tide__free(o->alloc);
 	tide__free(o->view);
-	*o = (tide_owners){ 0 };
+	*o = (tide_alloc_modules){ 0 };
 }

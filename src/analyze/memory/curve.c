@@ -92,12 +92,12 @@ static bool make(tide_curve *c, uint32_t px)
 	return c->live && c->reserved;
 }
 
-tide_code tide__curve(const tide_model *m, uint32_t device, int64_t from, int64_t to, uint32_t px,
+tide_code tide__find_curve(const tide_model *m, uint32_t device, int64_t from, int64_t to, uint32_t px,
 		      tide_curve *out, tide_error *err)
 {
 	struct sweep s = { .c = out, .from = from, .to = to };
 	*out = (tide_curve){ 0 };
-	if (!make(out, px) || tide__reserved(m, &s.r, NULL) != TIDE_OK) {
+	if (!make(out, px) || tide__find_reserved(m, &s.r, NULL) != TIDE_OK) {
 		tide__curve_free(out);
 		return tide__nomem(err);
 	}

@@ -269,7 +269,7 @@ static bool fill(const tide_model *m, tide_ledger *l)
 	return find_sources(&w);
 }
 
-tide_code tide__ledgers(const tide_model *m, tide_ledgers *out, tide_error *err)
+tide_code tide__find_ledgers(const tide_model *m, tide_ledgers *out, tide_error *err)
 {
 	size_t cap = 0;
 	memset(out, 0, sizeof *out);

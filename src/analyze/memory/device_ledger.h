@@ -39,7 +39,7 @@ typedef struct tide_ledgers {
 } tide_ledgers;
 
 /* Release with tide__ledgers_free in any case. */
-tide_code tide__ledgers(const tide_model *m, tide_ledgers *out, tide_error *err);
+tide_code tide__find_ledgers(const tide_model *m, tide_ledgers *out, tide_error *err);
 void tide__ledgers_free(tide_ledgers *l);
 
 #endif

@@ -29,7 +29,7 @@ struct sweep {
 	struct top *tops; /* owned; per device and all together, or per scope */
 	size_t n_tops;
 	uint32_t *gap; /* owned; per alloc: cuts before it was made */
-	tide_thin *out;
+	tide_downsampled_allocs *out;
 	size_t cap;
 };
 
@@ -52,7 +52,7 @@ static uint32_t stretch_of(const struct sweep *x, size_t i, uint32_t last)
 
 static bool add_cut(struct sweep *x, uint64_t cut)
 {
-	tide_thin *o = x->out;
+	tide_downsampled_allocs *o = x->out;
 	if (!TIDE_ROOM(o->cuts, x->cap, o->n_cuts + 1))
 		return false;
 	o->cuts[o->n_cuts++] = cut;
@@ -143,7 +143,7 @@ static bool find_cuts(struct sweep *x)
 static void find_kept(struct sweep *x)
 {
 	const tide_model *m = x->m;
-	tide_thin *o = x->out;
+	tide_downsampled_allocs *o = x->out;
 	uint32_t gap = 0;
 	bool made;
 	o->kept = 0;
@@ -172,8 +172,8 @@ static void find_kept(struct sweep *x)
 static tide_code thin(struct sweep *x, uint64_t most, tide_error *err)
 {
 	const tide_model *m = x->m;
-	tide_thin *out = x->out;
-	*out = (tide_thin){ 0 };
+	tide_downsampled_allocs *out = x->out;
+	*out = (tide_downsampled_allocs){ 0 };
 	x->tops = tide__calloc(x->n_tops, sizeof *x->tops);
 	x->gap = tide__alloc(m->allocs.n, sizeof *x->gap);
 	out->drop = tide__calloc(m->allocs.n, 1);
@@ -189,12 +189,12 @@ static tide_code thin(struct sweep *x, uint64_t most, tide_error *err)
 	tide__free(x->gap);
 	if (ok)
 		return TIDE_OK;
-	tide__thin_free(out);
+	tide__downsampled_allocs_free(out);
 	return tide__nomem(err);
 }
 
-tide_code tide__thin(const tide_model *m, int64_t from, int64_t to, uint32_t px, int64_t at,
-		     uint64_t most, tide_thin *out, tide_error *err)
+tide_code tide__downsample_allocs(const tide_model *m, int64_t from, int64_t to, uint32_t px, int64_t at,
+		     uint64_t most, tide_downsampled_allocs *out, tide_error *err)
 {
 	struct sweep x = { .m = m,
 			   .from = from,
@@ -206,8 +206,8 @@ tide_code tide__thin(const tide_model *m, int64_t from, int64_t to, uint32_t px,
 	return thin(&x, most, err);
 }
 
-tide_code tide__thin_phases(const tide_model *m, const tide_phases *p, uint64_t most,
-			    tide_thin *out, tide_error *err)
+tide_code tide__downsample_phases(const tide_model *m, const tide_phases *p, uint64_t most,
+			    tide_downsampled_allocs *out, tide_error *err)
 {
 	struct sweep x = { .m = m,
 			   .phases = p,
@@ -217,9 +217,9 @@ tide_code tide__thin_phases(const tide_model *m, const tide_phases *p, uint64_t 
 	return thin(&x, most, err);
 }
 
-void tide__thin_free(tide_thin *t)
+void tide__downsampled_allocs_free(tide_downsampled_allocs *t)
 {
 	tide__free(t->drop);
 	tide__free(t->cuts);
-	*t = (tide_thin){ 0 };
+	*t = (tide_downsampled_allocs){ 0 };
 }

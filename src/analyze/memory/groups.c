@@ -148,7 +148,7 @@ static bool splits(tide_group_by by)
 /* ---- grouping ---- */
 
 /* alloc -> last tensor, for the allocations of the set only. */
-static bool index_tensors(tide_groups *g, const tide_model *m, const tide_alive *set)
+static bool index_tensors(tide_groups *g, const tide_model *m, const tide_live_set *set)
 {
 	tide_map in = { 0 };
 	bool ok = true;
@@ -208,7 +208,7 @@ static bool collect_one(tide_groups *g, const tide_model *m, uint32_t row)
 	return (n && !left) || add(g, keys[g->by](g, m, row), left, asked);
 }
 
-static bool collect(tide_groups *g, const tide_model *m, const tide_alive *set)
+static bool collect(tide_groups *g, const tide_model *m, const tide_live_set *set)
 {
 	for (size_t i = 0; i < set->n; i++)
 		if (!collect_one(g, m, set->rows[i]))
@@ -246,7 +246,7 @@ static bool sort(tide_groups *g)
 	return ok;
 }
 
-tide_code tide__groups(const tide_model *m, const tide_alive *set, tide_group_by by,
+tide_code tide__find_groups(const tide_model *m, const tide_live_set *set, tide_group_by by,
 		       tide_groups *out, tide_error *err)
 {
 	return tide__groups_in_roles(m, set, by, NULL, out, err);
@@ -272,12 +272,12 @@ static bool find_owners(tide_groups *g, const tide_model *m, tide_error *err)
 {
 	tide_modules modules;
 	bool ok = tide__modules_of(m, &modules, err) == TIDE_OK;
-	ok = ok && tide__owners(m, &modules, &g->owners);
+	ok = ok && tide__find_alloc_modules(m, &modules, &g->owners);
 	tide__modules_free(&modules);
 	return ok;
 }
 
-tide_code tide__groups_in_roles(const tide_model *m, const tide_alive *set, tide_group_by by,
+tide_code tide__groups_in_roles(const tide_model *m, const tide_live_set *set, tide_group_by by,
 				const uint8_t *roles, tide_groups *out, tide_error *err)
 {
 	*out = (tide_groups){ .by = by, .roles = roles };
@@ -290,7 +290,7 @@ tide_code tide__groups_in_roles(const tide_model *m, const tide_alive *set, tide
 	if (ok && by == TIDE_BY_MODULE)
 		ok = find_owners(out, m, err);
 	if (ok && by == TIDE_BY_ROLE && !roles) {
-		ok = tide__roles(m, &out->own) == TIDE_OK;
+		ok = tide__find_roles(m, &out->own) == TIDE_OK;
 		out->roles = out->own.role;
 	}
 	if (ok && by == TIDE_BY_FRAME)
@@ -306,7 +306,7 @@ void tide__groups_free(tide_groups *g)
 	tide__map_free(&g->tensors);
 	tide__paths_free(&g->paths);
 	tide__strings_free(g->labels);
-	tide__owners_free(&g->owners);
+	tide__alloc_modules_free(&g->owners);
 	tide__view_parts_free(&g->parts);
 	tide__free(g->faces);
 	tide__roles_free(&g->own);

@@ -183,19 +183,19 @@ static tide_code collect(const struct lines *l, const struct line *all, tide_lea
 	return TIDE_OK;
 }
 
-tide_code tide__leaks(const tide_model *m, uint32_t device, tide_group_by by, int64_t every_ns,
+tide_code tide__find_leaks(const tide_model *m, uint32_t device, tide_group_by by, int64_t every_ns,
 		      tide_leaks *out, tide_error *err)
 {
-	static const tide_alive none = { 0 };
+	static const tide_live_set none = { 0 };
 	struct lines l = { 0 };
 	struct line all = { 0 };
 	tide_code rc;
 
 	memset(out, 0, sizeof *out);
-	rc = tide__beats(m, every_ns, &out->beats);
+	rc = tide__find_step_boundaries(m, every_ns, &out->beats);
 	if (rc != TIDE_OK)
 		return tide__nomem(err);
-	rc = tide__groups(m, &none, by, &out->groups, err);
+	rc = tide__find_groups(m, &none, by, &out->groups, err);
 	out->known = out->beats.n >= 3;
 	if (rc != TIDE_OK || !out->known)
 		return rc;
@@ -207,7 +207,7 @@ tide_code tide__leaks(const tide_model *m, uint32_t device, tide_group_by by, in
 
 void tide__leaks_free(tide_leaks *l)
 {
-	tide__beats_free(&l->beats);
+	tide__step_boundaries_free(&l->beats);
 	tide__groups_free(&l->groups);
 	tide__free(l->v);
 	memset(l, 0, sizeof *l);

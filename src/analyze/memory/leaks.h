@@ -30,7 +30,7 @@ typedef struct tide_leak {
 } tide_leak;
 
 typedef struct tide_leaks {
-	tide_beats beats;
+	tide_step_boundaries beats;
 	tide_leak *v; /* owned; growing groups only, steepest first */
 	size_t n;
 	tide_leak total; /* the whole device */
@@ -40,7 +40,7 @@ typedef struct tide_leaks {
 } tide_leaks;
 
 /* `every_ns` as in step_boundaries.h. Release with tide__leaks_free in any case. */
-tide_code tide__leaks(const tide_model *m, uint32_t device, tide_group_by by, int64_t every_ns,
+tide_code tide__find_leaks(const tide_model *m, uint32_t device, tide_group_by by, int64_t every_ns,
 		      tide_leaks *out, tide_error *err);
 void tide__leaks_free(tide_leaks *l);
 

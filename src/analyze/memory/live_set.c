@@ -32,12 +32,12 @@ static size_t mark(const tide_model *m, uint64_t cut, uint64_t *bits)
 	return n;
 }
 
-tide_code tide__alive_at(const tide_model *m, uint64_t cut, uint32_t device, uint32_t pool,
-			 tide_alive *out, tide_error *err)
+tide_code tide__live_set_at(const tide_model *m, uint64_t cut, uint32_t device, uint32_t pool,
+			 tide_live_set *out, tide_error *err)
 {
 	size_t words = m->allocs.n / 64 + 1;
 	uint64_t *bits = tide__calloc(words, sizeof *bits);
-	*out = (tide_alive){ 0 };
+	*out = (tide_live_set){ 0 };
 	if (!bits)
 		return tide__nomem(err);
 	size_t n = mark(m, cut < m->moves.n ? cut : m->moves.n, bits);
@@ -52,10 +52,10 @@ tide_code tide__alive_at(const tide_model *m, uint64_t cut, uint32_t device, uin
 	return out->rows ? TIDE_OK : tide__nomem(err);
 }
 
-void tide__alive_free(tide_alive *a)
+void tide__live_set_free(tide_live_set *a)
 {
 	tide__free(a->rows);
-	*a = (tide_alive){ 0 };
+	*a = (tide_live_set){ 0 };
 }
 
 /* ---- largest ---- */
@@ -92,7 +92,7 @@ static void rise(const tide_model *m, uint32_t *h, size_t i)
 	}
 }
 
-static void offer(const tide_model *m, tide_alive *out, size_t top, uint32_t row)
+static void offer(const tide_model *m, tide_live_set *out, size_t top, uint32_t row)
 {
 	if (out->n < top) {
 		out->rows[out->n++] = row;
@@ -103,13 +103,13 @@ static void offer(const tide_model *m, tide_alive *out, size_t top, uint32_t row
 	}
 }
 
-tide_code tide__largest(const tide_model *m, const tide_alive *in, uint32_t device, size_t top,
-			tide_alive *out, tide_error *err)
+tide_code tide__largest(const tide_model *m, const tide_live_set *in, uint32_t device, size_t top,
+			tide_live_set *out, tide_error *err)
 {
 	size_t n = in ? in->n : m->allocs.n - 1;
 	if (top > n)
 		top = n;
-	*out = (tide_alive){ .rows = tide__alloc(top, sizeof *out->rows) };
+	*out = (tide_live_set){ .rows = tide__alloc(top, sizeof *out->rows) };
 	if (!out->rows)
 		return tide__nomem(err);
 	for (size_t i = 0; i < n; i++) {

@@ -8,20 +8,20 @@
 
 #define TIDE_ANY UINT32_MAX /* no restriction to a device or pool; 0 is the "none" row */
 
-typedef struct tide_alive {
+typedef struct tide_live_set {
 	uint32_t *rows; /* rows of allocs, ascending */
 	size_t n;
-} tide_alive;
+} tide_live_set;
 
 /* Everything alive after moves [0, cut) on `device` and `pool` (TIDE_ANY = all).
- * O(cut + allocs) time; one bit per alloc of scratch. Release with tide__alive_free. */
-tide_code tide__alive_at(const tide_model *m, uint64_t cut, uint32_t device, uint32_t pool,
-			 tide_alive *out, tide_error *err);
-void tide__alive_free(tide_alive *a);
+ * O(cut + allocs) time; one bit per alloc of scratch. Release with tide__live_set_free. */
+tide_code tide__live_set_at(const tide_model *m, uint64_t cut, uint32_t device, uint32_t pool,
+			 tide_live_set *out, tide_error *err);
+void tide__live_set_free(tide_live_set *a);
 
 /* The `top` largest of `in` (NULL = of all allocs on `device`), by size, then by row.
  * O(n log top). */
-tide_code tide__largest(const tide_model *m, const tide_alive *in, uint32_t device, size_t top,
-			tide_alive *out, tide_error *err);
+tide_code tide__largest(const tide_model *m, const tide_live_set *in, uint32_t device, size_t top,
+			tide_live_set *out, tide_error *err);
 
 #endif

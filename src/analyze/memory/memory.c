@@ -16,23 +16,23 @@ tide_code tide__memory_find(const tide_model *m, const tide_memory_query *q, tid
 			    tide_error *err)
 {
 	*x = (tide_memory){ .m = m, .device = q->device, .at = q->at };
-	tide_alive alive = { 0 };
-	tide_code rc = tide__usage(x->m, UINT64_MAX, q->buckets, &x->whole, err);
+	tide_live_set alive = { 0 };
+	tide_code rc = tide__find_usage(x->m, UINT64_MAX, q->buckets, &x->whole, err);
 	if (rc != TIDE_OK)
 		return rc;
 	find_moment(x);
 	rc = tide__usage_at(x->m, x->at.cut, x->at.chosen ? x->at.t : INT64_MAX, 0, &x->usage, err);
 	if (rc == TIDE_OK)
-		rc = tide__sampled(x->m, x->at.chosen ? x->at.t : INT64_MAX, q->buckets,
+		rc = tide__find_sampled(x->m, x->at.chosen ? x->at.t : INT64_MAX, q->buckets,
 				   &x->sampled, err);
 	if (rc == TIDE_OK)
 		rc = tide__relative(x->m, x->at.chosen ? x->at.t : INT64_MAX, &x->relative, err);
 	if (rc == TIDE_OK && x->at.chosen)
-		rc = tide__alive_at(x->m, x->at.cut, x->device, TIDE_ANY, &alive, err);
+		rc = tide__live_set_at(x->m, x->at.cut, x->device, TIDE_ANY, &alive, err);
 	if (rc == TIDE_OK)
 		rc = tide__largest(x->m, x->at.chosen ? &alive : NULL, x->device, q->top,
 				   &x->largest, err);
-	tide__alive_free(&alive);
+	tide__live_set_free(&alive);
 	return rc;
 }
 
@@ -42,7 +42,7 @@ void tide__memory_free(tide_memory *x)
 	tide__usage_free(&x->whole);
 	tide__sampled_free(&x->sampled);
 	tide__relative_free(&x->relative);
-	tide__alive_free(&x->largest);
+	tide__live_set_free(&x->largest);
 }
 
 bool tide__memory_has(const tide_memory *x, uint32_t d)

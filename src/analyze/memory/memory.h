@@ -27,7 +27,7 @@ typedef struct tide_memory {
 	tide_usage whole;	/* the whole trace, with the series */
 	tide_sampled sampled;	/* devices that are known by samples alone; with the series */
 	tide_relative relative; /* devices whose memory events have no addresses */
-	tide_alive largest;	/* of those alive at the moment, if one was chosen */
+	tide_live_set largest;	/* of those alive at the moment, if one was chosen */
 } tide_memory;
 
 /* `m` is borrowed until tide__memory_free, which is due in any case. */

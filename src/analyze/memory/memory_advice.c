@@ -24,10 +24,10 @@ struct evidence {
 	const tide_requests *q;
 	const tide_sweep *sweep;
 	tide_usage usage;
-	tide_alive alive; /* at the peak */
+	tide_live_set alive; /* at the peak */
 	tide_state peak;  /* the allocator at the peak */
 	tide_roles roles;
-	tide_memadvices *out;
+	tide_memory_advices *out;
 };
 
 __attribute__((format(printf, 4, 5))) static void say(struct evidence *e, const char *kind,
@@ -37,7 +37,7 @@ __attribute__((format(printf, 4, 5))) static void say(struct evidence *e, const 
 
 	if (e->out->n == TIDE_MEMADVICE_MAX)
 		return;
-	tide_memadvice *a = &e->out->v[e->out->n++];
+	tide_memory_advice *a = &e->out->v[e->out->n++];
 
 	a->kind = kind;
 	a->severity = TIDE_ADVICE_INFO;
@@ -240,7 +240,7 @@ static tide_code advise_leaks(struct evidence *e, tide_error *err)
 	tide_leaks l;
 	tide_group_by by = tide__groups_telling(e->m);
 	const char *what = by == TIDE_BY_STACK ? "call stack" : by == TIDE_BY_OP ? "op" : "group";
-	tide_code rc = tide__leaks(e->m, e->device, by, 0, &l, err);
+	tide_code rc = tide__find_leaks(e->m, e->device, by, 0, &l, err);
 	bool grows = rc == TIDE_OK && l.known && l.n && l.total.growing;
 	uint64_t more = grows && l.total.last > l.total.first ? l.total.last - l.total.first : 0;
 
@@ -257,7 +257,7 @@ static tide_code advise_leaks(struct evidence *e, tide_error *err)
 
 static int by_bytes(const void *a, const void *b)
 {
-	const tide_memadvice *x = a, *y = b;
+	const tide_memory_advice *x = a, *y = b;
 
 	if (x->severity != y->severity)
 		return x->severity < y->severity ? 1 : -1;
@@ -266,22 +266,22 @@ static int by_bytes(const void *a, const void *b)
 
 static tide_code gather(struct evidence *e, tide_error *err)
 {
-	tide_code rc = tide__usage(e->m, UINT64_MAX, 0, &e->usage, err);
+	tide_code rc = tide__find_usage(e->m, UINT64_MAX, 0, &e->usage, err);
 	uint64_t cut = 0;
 
 	if (rc == TIDE_OK) {
 		cut = e->device < e->usage.n_devices ? e->usage.devices[e->device].peak_cut : 0;
-		rc = tide__alive_at(e->m, cut, e->device, TIDE_ANY, &e->alive, err);
+		rc = tide__live_set_at(e->m, cut, e->device, TIDE_ANY, &e->alive, err);
 	}
 	if (rc == TIDE_OK)
 		rc = tide__state_at(e->m, cut, e->device, &e->peak, err);
-	if (rc == TIDE_OK && tide__roles(e->m, &e->roles) != TIDE_OK)
+	if (rc == TIDE_OK && tide__find_roles(e->m, &e->roles) != TIDE_OK)
 		rc = tide__nomem(err);
 	return rc;
 }
 
-tide_code tide__memadvice(const tide_model *m, uint32_t device, const tide_requests *q,
-			  const tide_sweep *sweep, tide_memadvices *out, tide_error *err)
+tide_code tide__find_memory_advice(const tide_model *m, uint32_t device, const tide_requests *q,
+			  const tide_sweep *sweep, tide_memory_advices *out, tide_error *err)
 {
 	struct evidence e = { .m = m, .device = device, .q = q, .sweep = sweep, .out = out };
 
@@ -300,13 +300,13 @@ tide_code tide__memadvice(const tide_model *m, uint32_t device, const tide_reque
 	if (out->n)
 		qsort(out->v, out->n, sizeof *out->v, by_bytes);
 	tide__usage_free(&e.usage);
-	tide__alive_free(&e.alive);
+	tide__live_set_free(&e.alive);
 	tide__state_free(&e.peak);
 	tide__roles_free(&e.roles);
 	return rc;
 }
 
-tide_code tide__memadvice_full(const tide_model *m, uint32_t device, tide_memadvices *out,
+tide_code tide__find_full_device(const tide_model *m, uint32_t device, tide_memory_advices *out,
 			       tide_error *err)
 {
 	tide_sim_config tries[32];
@@ -331,7 +331,7 @@ tide_code tide__memadvice_full(const tide_model *m, uint32_t device, tide_memadv
 		rc = tide__sim_sweep(q, tries, n, 0, &sweep, err);
 	}
 	if (rc == TIDE_OK || rc == TIDE_ENOTFOUND || rc == TIDE_ELIMIT)
-		rc = tide__memadvice(m, device, q, q ? &sweep : NULL, out, err);
+		rc = tide__find_memory_advice(m, device, q, q ? &sweep : NULL, out, err);
 	tide__sweep_free(&sweep);
 	tide__requests_free(q);
 	return rc;

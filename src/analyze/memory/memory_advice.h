@@ -8,27 +8,27 @@
 #include "analyze/memory/leaks.h"
 #include "analyze/allocator/sim/sweep.h"
 
-typedef struct tide_memadvice {
+typedef struct tide_memory_advice {
 	const char *kind; /* "setting", "activations", ...: static text */
 	unsigned severity; /* TIDE_ADVICE_INFO ... (analyze/device/advice.h) */
 	char text[360];	  /* one line: what to do and the evidence */
 	uint64_t bytes;	  /* what it is about: bytes saved, held or lost */
-} tide_memadvice;
+} tide_memory_advice;
 
 enum { TIDE_MEMADVICE_MAX = 12 };
 
-typedef struct tide_memadvices {
-	tide_memadvice v[TIDE_MEMADVICE_MAX]; /* by severity, then bytes, descending */
+typedef struct tide_memory_advices {
+	tide_memory_advice v[TIDE_MEMADVICE_MAX]; /* by severity, then bytes, descending */
 	size_t n;
-} tide_memadvices;
+} tide_memory_advices;
 
 /* `sweep` and `q` as from tide__sim_sweep over the standard settings, or NULL both: no advice on
  * settings then. O(moves). */
-tide_code tide__memadvice(const tide_model *m, uint32_t device, const tide_requests *q,
-			  const tide_sweep *sweep, tide_memadvices *out, tide_error *err);
+tide_code tide__find_memory_advice(const tide_model *m, uint32_t device, const tide_requests *q,
+			  const tide_sweep *sweep, tide_memory_advices *out, tide_error *err);
 
 /* Run the standard sweep first. TIDE_OK with less advice when the trace cannot be replayed. */
-tide_code tide__memadvice_full(const tide_model *m, uint32_t device, tide_memadvices *out,
+tide_code tide__find_full_device(const tide_model *m, uint32_t device, tide_memory_advices *out,
 			       tide_error *err);
 
 #endif

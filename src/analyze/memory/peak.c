@@ -31,7 +31,7 @@ static tide_code find_reserved(tide_peak *x, tide_error *err)
 	x->reserved = x->usage.devices[x->device].peak_reserved;
 	if (!x->at.chosen || x->at.at_peak)
 		return TIDE_OK;
-	tide_code rc = tide__reserved(x->m, &r, err);
+	tide_code rc = tide__find_reserved(x->m, &r, err);
 	if (rc != TIDE_OK)
 		return rc;
 	x->reserved = tide__reserved_at(&r, x->device, x->cut, x->at.t);
@@ -44,7 +44,7 @@ tide_code tide__peak_find(const tide_model *m, const tide_peak_query *q, tide_pe
 {
 	const tide_level *l;
 	*x = (tide_peak){ .m = m, .device = q->device, .at = q->at };
-	tide_code rc = tide__usage(x->m, UINT64_MAX, 0, &x->usage, err);
+	tide_code rc = tide__find_usage(x->m, UINT64_MAX, 0, &x->usage, err);
 	if (rc != TIDE_OK)
 		return rc;
 	if (x->device == TIDE_ANY)
@@ -54,7 +54,7 @@ tide_code tide__peak_find(const tide_model *m, const tide_peak_query *q, tide_pe
 	rc = find_reserved(x, err);
 	if (rc != TIDE_OK)
 		return rc;
-	rc = tide__alive_at(x->m, x->cut, x->device, TIDE_ANY, &x->alive, err);
+	rc = tide__live_set_at(x->m, x->cut, x->device, TIDE_ANY, &x->alive, err);
 	if (rc != TIDE_OK)
 		return rc;
 	for (size_t i = 0; i < x->alive.n; i++) {
@@ -62,11 +62,11 @@ tide_code tide__peak_find(const tide_model *m, const tide_peak_query *q, tide_pe
 		x->requested += x->m->allocs.requested[x->alive.rows[i]];
 	}
 	tide_group_by by = q->by == TIDE_PEAK_BEST ? default_by(x) : (tide_group_by)q->by;
-	if (by == TIDE_BY_ROLE && tide__roles(x->m, &x->roles) != TIDE_OK)
+	if (by == TIDE_BY_ROLE && tide__find_roles(x->m, &x->roles) != TIDE_OK)
 		return tide__nomem(err);
 	rc = tide__groups_in_roles(x->m, &x->alive, by, x->roles.role, &x->groups, err);
 	if (rc == TIDE_OK && by != TIDE_BY_TENSOR && !(x->at.chosen && !x->at.at_peak))
-		rc = tide__culprits(x->m, x->device, &x->groups, CULPRITS, &x->culprits,
+		rc = tide__find_peak_savings(x->m, x->device, &x->groups, CULPRITS, &x->culprits,
 				    &x->n_culprits, err);
 	return rc;
 }
@@ -74,7 +74,7 @@ tide_code tide__peak_find(const tide_model *m, const tide_peak_query *q, tide_pe
 void tide__peak_free(tide_peak *x)
 {
 	tide__usage_free(&x->usage);
-	tide__alive_free(&x->alive);
+	tide__live_set_free(&x->alive);
 	tide__groups_free(&x->groups);
 	tide__roles_free(&x->roles);
 	tide__free(x->culprits);

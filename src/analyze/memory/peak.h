@@ -27,7 +27,7 @@ typedef struct tide_peak {
 	uint32_t device;
 	tide_moment at;
 	uint64_t cut;
-	tide_alive alive;
+	tide_live_set alive;
 	tide_groups groups;
 	uint64_t bytes, requested; /* of everything alive */
 	uint64_t reserved;	   /* at that moment; TIDE_RESERVED_NONE = unknown */

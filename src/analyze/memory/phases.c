@@ -286,7 +286,7 @@ static tide_code find(const tide_model *m, bool annotations, tide_phases *out, t
 	return rc;
 }
 
-tide_code tide__phases(const tide_model *m, tide_phases *out, tide_error *err)
+tide_code tide__find_phases(const tide_model *m, tide_phases *out, tide_error *err)
 {
 	return find(m, false, out, err);
 }

@@ -62,7 +62,7 @@ typedef struct tide_phases {
 
 /* Only pools that moves touch have scopes. The tail is there when anything happened after the last
  * mark or when there is no mark. O(moves + phases × scopes). Release with tide__phases_free. */
-tide_code tide__phases(const tide_model *m, tide_phases *out, tide_error *err);
+tide_code tide__find_phases(const tide_model *m, tide_phases *out, tide_error *err);
 /* The same with the user's ranges (record_function, NVTX: spans of category user_annotation that are
  * in no other such span) as phases, in order of their starts; what happens between them is a phase
  * without a name. Of ranges that overlap on several threads the earlier one has the moment.

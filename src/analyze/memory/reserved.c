@@ -201,7 +201,7 @@ static bool find_steps(struct sources *x)
 	return true;
 }
 
-tide_code tide__reserved(const tide_model *m, tide_reserved *out, tide_error *err)
+tide_code tide__find_reserved(const tide_model *m, tide_reserved *out, tide_error *err)
 {
 	struct sources x = { .m = m, .r = out };
 	*out = (tide_reserved){ .devices = tide__calloc(m->devices.n, 1),

@@ -39,7 +39,7 @@ typedef struct tide_reserved {
 
 /* O(counters + samples × log moves), and O(moves) where there are segments. Release with
  * tide__reserved_free (also after failure). */
-tide_code tide__reserved(const tide_model *m, tide_reserved *out, tide_error *err);
+tide_code tide__find_reserved(const tide_model *m, tide_reserved *out, tide_error *err);
 void tide__reserved_free(tide_reserved *r);
 
 /* A device's reserved bytes at a moment: after moves [0, cut), at time t. TIDE_RESERVED_NONE where

@@ -276,7 +276,7 @@ static void judge_all(const struct work *w, tide_roles *out)
 	}
 }
 
-tide_code tide__roles(const tide_model *m, tide_roles *out)
+tide_code tide__find_roles(const tide_model *m, tide_roles *out)
 {
 	struct work w = { .m = m };
 	bool ok;

@@ -43,7 +43,7 @@ typedef struct tide_roles {
 } tide_roles;
 
 /* O(allocs + moves + stacks + spans). */
-tide_code tide__roles(const tide_model *m, tide_roles *out);
+tide_code tide__find_roles(const tide_model *m, tide_roles *out);
 void tide__roles_free(tide_roles *r);
 const char *tide__rule_text(tide_role_rule r);
 

@@ -179,7 +179,7 @@ static bool solve(const tide_model *m, int64_t t, tide_sampled *s, struct counte
 	return !s->buckets || !s->any || draw_all(m, s, k->device);
 }
 
-tide_code tide__sampled(const tide_model *m, int64_t t, size_t buckets, tide_sampled *out,
+tide_code tide__find_sampled(const tide_model *m, int64_t t, size_t buckets, tide_sampled *out,
 			tide_error *err)
 {
 	*out = (tide_sampled){ .n_devices = m->devices.n, .buckets = buckets };

@@ -98,7 +98,7 @@ static tide_code add_summary(const tide_model *m, uint32_t device, const char *t
 {
 	tide_phases p = { 0 };
 	tide_phase_summary *s = NULL;
-	tide_code rc = tide__phases(m, &p, err);
+	tide_code rc = tide__find_phases(m, &p, err);
 	size_t k = 0;
 	while (k < p.n_scopes && !(p.scopes[k].kind == TIDE_SCOPE_MAIN && p.scopes[k].device == device))
 		k++;
@@ -142,7 +142,7 @@ static void by_role(const struct held *h, bool theory, tide_training_sizes *t)
 static tide_code reserved_peak(const tide_model *m, uint32_t device, tide_training_sizes *t, tide_error *err)
 {
 	tide_usage u = { 0 };
-	tide_code rc = tide__usage(m, UINT64_MAX, 0, &u, err);
+	tide_code rc = tide__find_usage(m, UINT64_MAX, 0, &u, err);
 	if (rc == TIDE_OK && u.devices[device].reserved_peak != TIDE_RESERVED_NONE)
 		t->reserved = some((int64_t)u.devices[device].reserved_peak);
 	tide__usage_free(&u);
@@ -158,7 +158,7 @@ tide_code tide__training_recorded(const tide_model *m, uint32_t device, const ch
 	tide_code rc = add_summary(m, device, title, all, err);
 	if (rc == TIDE_OK)
 		rc = tide__training_sizes(&all->v[all->n - 1], o, out, err);
-	if (rc == TIDE_OK && (rc = tide__roles(m, &roles)) != TIDE_OK)
+	if (rc == TIDE_OK && (rc = tide__find_roles(m, &roles)) != TIDE_OK)
 		rc = tide__nomem(err);
 	if (rc == TIDE_OK) {
 		sweep(m, &roles, device, &h);

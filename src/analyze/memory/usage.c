@@ -195,7 +195,7 @@ tide_code tide__usage_at(const tide_model *m, uint64_t cut, int64_t t, size_t bu
 {
 	struct sweep s = { .m = m, .u = out, .until = bucket_end(m, 0, buckets ? buckets : 1) };
 	*out = (tide_usage){ .cut = cut < m->moves.n ? cut : m->moves.n };
-	if (!make(out, m, buckets) || tide__reserved(m, &s.r, NULL) != TIDE_OK) {
+	if (!make(out, m, buckets) || tide__find_reserved(m, &s.r, NULL) != TIDE_OK) {
 		tide__usage_free(out);
 		return tide__nomem(err);
 	}
@@ -207,7 +207,7 @@ tide_code tide__usage_at(const tide_model *m, uint64_t cut, int64_t t, size_t bu
 	return TIDE_OK;
 }
 
-tide_code tide__usage(const tide_model *m, uint64_t cut, size_t buckets, tide_usage *out,
+tide_code tide__find_usage(const tide_model *m, uint64_t cut, size_t buckets, tide_usage *out,
 		      tide_error *err)
 {
 	int64_t t = cut >= m->moves.n ? INT64_MAX : cut ? tide__move_time(m, cut - 1) : INT64_MIN;

@@ -338,17 +338,17 @@ static bool weigh_allocs(builder *b, const uint8_t *alive)
 static bool find_peak(builder *b, uint8_t *alive)
 {
 	tide_usage u = { 0 };
-	tide_alive a = { 0 };
-	bool ok = tide__usage(b->m, UINT64_MAX, 0, &u, NULL) == TIDE_OK;
+	tide_live_set a = { 0 };
+	bool ok = tide__find_usage(b->m, UINT64_MAX, 0, &u, NULL) == TIDE_OK;
 	uint32_t d = b->opt->device ? b->opt->device : ok ? tide__usage_highest(&u) : 0;
 	if (ok && d < u.n_devices) {
 		b->f->device.i = d;
 		b->f->peak_ns = u.devices[d].peak_t;
-		ok = tide__alive_at(b->m, u.devices[d].peak_cut, d, TIDE_ANY, &a, NULL) == TIDE_OK;
+		ok = tide__live_set_at(b->m, u.devices[d].peak_cut, d, TIDE_ANY, &a, NULL) == TIDE_OK;
 	}
 	for (size_t i = 0; ok && i < a.n; i++)
 		alive[a.rows[i]] = 1;
-	tide__alive_free(&a);
+	tide__live_set_free(&a);
 	tide__usage_free(&u);
 	return ok;
 }
@@ -402,7 +402,7 @@ static void end(builder *b)
 	tide__free(b->order);
 }
 
-tide_code tide__flame(const tide_model *m, const tide_flame_options *opt, tide_flame **out,
+tide_code tide__find_flame(const tide_model *m, const tide_flame_options *opt, tide_flame **out,
 		      tide_error *err)
 {
 	static const tide_flame_options plain;

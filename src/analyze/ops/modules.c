@@ -233,7 +233,7 @@ static tide_code solve(const tide_model *m, tide_modules *out, bool sums, tide_e
 	return ok ? TIDE_OK : tide__nomem(err);
 }
 
-tide_code tide__modules(const tide_model *m, tide_modules *out, tide_error *err)
+tide_code tide__find_modules(const tide_model *m, tide_modules *out, tide_error *err)
 {
 	return solve(m, out, true, err);
 }

@@ -28,7 +28,7 @@ typedef struct tide_modules {
 } tide_modules;
 
 /* O(spans + allocs + flows). Release with tide__modules_free in any case. */
-tide_code tide__modules(const tide_model *m, tide_modules *out, tide_error *err);
+tide_code tide__find_modules(const tide_model *m, tide_modules *out, tide_error *err);
 /* Only `of`. */
 tide_code tide__modules_of(const tide_model *m, tide_modules *out, tide_error *err);
 void tide__modules_free(tide_modules *x);

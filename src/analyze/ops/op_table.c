@@ -73,7 +73,7 @@ static void walk(struct fold *x)
 	}
 }
 
-tide_code tide__optree_flat(const tide_optree *t, tide_op_flat *out, tide_error *err)
+tide_code tide__find_op_table(const tide_optree *t, tide_op_flat *out, tide_error *err)
 {
 	struct fold x = { .t = t, .f = out };
 	*out = (tide_op_flat){ 0 };

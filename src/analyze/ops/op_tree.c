@@ -263,7 +263,7 @@ static void sum_up(tide_optree *t)
 	}
 }
 
-tide_code tide__optree(const tide_model *m, const tide_optree_options *opt, tide_optree *out,
+tide_code tide__find_op_tree(const tide_model *m, const tide_optree_options *opt, tide_optree *out,
 		       tide_error *err)
 {
 	struct build b = { .m = m, .opt = opt, .t = out };

@@ -44,7 +44,7 @@ typedef struct tide_optree_options {
 } tide_optree_options;
 
 /* O(spans + moves) time; 4 bytes per span of scratch. Release with tide__optree_free. */
-tide_code tide__optree(const tide_model *m, const tide_optree_options *opt, tide_optree *out,
+tide_code tide__find_op_tree(const tide_model *m, const tide_optree_options *opt, tide_optree *out,
 		       tide_error *err);
 void tide__optree_free(tide_optree *t);
 
@@ -56,7 +56,7 @@ typedef struct tide_op_flat {
 	tide_op_row *rows;
 	size_t n;
 } tide_op_flat;
-tide_code tide__optree_flat(const tide_optree *t, tide_op_flat *out, tide_error *err);
+tide_code tide__find_op_table(const tide_optree *t, tide_op_flat *out, tide_error *err);
 void tide__optree_flat_free(tide_op_flat *f);
 
 #endif

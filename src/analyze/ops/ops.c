@@ -6,9 +6,9 @@ tide_code tide__ops_find(const tide_model *m, const tide_ops_query *q, tide_ops 
 {
 	tide_optree_options opt = { .device = q->device, .streams = q->streams };
 	*x = (tide_ops){ .m = m, .device = q->device, .has_flat = q->flat };
-	tide_code rc = tide__optree(m, &opt, &x->tree, err);
+	tide_code rc = tide__find_op_tree(m, &opt, &x->tree, err);
 	if (rc == TIDE_OK && q->flat)
-		rc = tide__optree_flat(&x->tree, &x->flat, err);
+		rc = tide__find_op_table(&x->tree, &x->flat, err);
 	return rc;
 }
 

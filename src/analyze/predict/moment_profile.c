@@ -14,7 +14,7 @@
 
 struct work {
 	const tide_model *m;
-	tide_held *out;
+	tide_moment_profile *out;
 	uint32_t device;
 	uint64_t *text;	    /* per text: its hash; 0 = not asked for yet */
 	uint32_t *of_span;  /* per span: its place */
@@ -68,7 +68,7 @@ static bool is_backward(const char *name)
 	return !strcmp(name, "backward") || !strcmp(name, "backward_pass");
 }
 
-static uint32_t add_place(tide_held *h, uint64_t hash, uint32_t parent, bool backward)
+static uint32_t add_place(tide_moment_profile *h, uint64_t hash, uint32_t parent, bool backward)
 {
 	if (h->n_places + 1 >= UINT32_MAX || !TIDE_ROOM(h->places, h->cap_places, h->n_places + 1))
 		return UINT32_MAX;
@@ -83,7 +83,7 @@ static uint32_t add_place(tide_held *h, uint64_t hash, uint32_t parent, bool bac
 /* The place `name` inside `parent`; UINT32_MAX = no memory, also for that of such a parent. */
 static uint32_t inside(struct work *w, uint32_t parent, tide_str name)
 {
-	tide_held *h = w->out;
+	tide_moment_profile *h = w->out;
 	if (parent == UINT32_MAX)
 		return parent;
 	uint64_t hash = tide__mix(h->places[parent].hash + hash_of(w, name));
@@ -143,7 +143,7 @@ static uint32_t alloc_place(struct work *w, uint32_t a)
 /* ---- stretches ---- */
 
 /* Calls of models: modules inside no other, and not run again by a backward pass. */
-static bool note_calls(struct work *w, const tide_beats *beats)
+static bool note_calls(struct work *w, const tide_step_boundaries *beats)
 {
 	const tide_model *m = w->m;
 	enum { MODULE = 1, BACKWARD = 2 };
@@ -171,9 +171,9 @@ static bool note_calls(struct work *w, const tide_beats *beats)
 
 static bool find_stretches(struct work *w)
 {
-	tide_beats beats = { 0 };
-	bool ok = tide__beats(w->m, 0, &beats) == TIDE_OK && note_calls(w, &beats);
-	tide__beats_free(&beats);
+	tide_step_boundaries beats = { 0 };
+	bool ok = tide__find_step_boundaries(w->m, 0, &beats) == TIDE_OK && note_calls(w, &beats);
+	tide__step_boundaries_free(&beats);
 	w->trains = ok ? tide__calloc(w->n_cuts + 1, sizeof *w->trains) : NULL;
 	w->out->stretches = w->n_cuts + 1;
 	return w->trains;
@@ -214,7 +214,7 @@ static struct tide_sort *sort_of(struct work *w, uint32_t a)
 /* How many of the same sort and place come before it in its stretch: into spot_of. */
 static bool count_all(struct work *w)
 {
-	tide_held *h = w->out;
+	tide_moment_profile *h = w->out;
 	struct {
 		uint32_t stretch, n;
 	} *now = tide__calloc(h->n_places * TIDE_SORTS, sizeof *now);
@@ -237,7 +237,7 @@ static bool count_all(struct work *w)
 	return ok;
 }
 
-static bool reserve_spots(tide_held *h)
+static bool reserve_spots(tide_moment_profile *h)
 {
 	for (size_t p = 0; p < h->n_places; p++)
 		for (size_t k = 0; k < TIDE_SORTS; k++) {
@@ -261,7 +261,7 @@ tide_spot tide__spot_both(const tide_spot *a, const tide_spot *b)
 static void measure_all(struct work *w)
 {
 	const tide_model *m = w->m;
-	tide_held *h = w->out;
+	tide_moment_profile *h = w->out;
 	uint64_t live = 0;
 	for (size_t i = 0; i < m->moves.n; i++) {
 		bool born;
@@ -282,7 +282,7 @@ static void measure_all(struct work *w)
 }
 
 /* What a place and all inside it had: a place comes before those inside it. */
-static void sum_places(tide_held *h)
+static void sum_places(tide_moment_profile *h)
 {
 	for (size_t p = h->n_places; p--;)
 		for (size_t k = 0; k < TIDE_SORTS; k++) {
@@ -322,11 +322,11 @@ static void release(struct work *w)
 	tide__modules_free(&w->modules);
 }
 
-tide_code tide__held(const tide_model *m, uint32_t device, uint64_t size, tide_held *out,
+tide_code tide__find_moment_profile(const tide_model *m, uint32_t device, uint64_t size, tide_moment_profile *out,
 		     tide_error *err)
 {
 	struct work w = { .m = m, .out = out, .device = device };
-	*out = (tide_held){ .size = size };
+	*out = (tide_moment_profile){ .size = size };
 	bool ok = tide__modules_of(m, &w.modules, err) == TIDE_OK && prepare(&w) &&
 		  name_spans(&w) && find_stretches(&w) && place_all(&w) && count_all(&w) &&
 		  reserve_spots(out);
@@ -338,11 +338,11 @@ tide_code tide__held(const tide_model *m, uint32_t device, uint64_t size, tide_h
 	return ok ? TIDE_OK : tide__nomem(err);
 }
 
-void tide__held_free(tide_held *h)
+void tide__moment_profile_free(tide_moment_profile *h)
 {
 	tide__free(h->places);
 	tide__map_free(&h->by_hash);
 	tide__free(h->spots);
 	tide__free(h->spot_of);
-	*h = (tide_held){ 0 };
+	*h = (tide_moment_profile){ 0 };
 }

@@ -37,7 +37,7 @@ typedef struct tide_place {
 	} sort[TIDE_SORTS];
 } tide_place;
 
-typedef struct tide_held {
+typedef struct tide_moment_profile {
 	uint64_t size; /* of the work */
 	uint64_t peak;
 	tide_place *places; /* owned; [0] is around all others */
@@ -47,12 +47,12 @@ typedef struct tide_held {
 	size_t n_spots;
 	size_t moments, stretches;
 	uint32_t *spot_of; /* owned; per allocation its spot + 1; 0 = not of this device */
-} tide_held;
+} tide_moment_profile;
 
-/* O(spans + moves). Release with tide__held_free in any case. */
-tide_code tide__held(const tide_model *m, uint32_t device, uint64_t size, tide_held *out,
+/* O(spans + moves). Release with tide__moment_profile_free in any case. */
+tide_code tide__find_moment_profile(const tide_model *m, uint32_t device, uint64_t size, tide_moment_profile *out,
 		     tide_error *err);
-void tide__held_free(tide_held *h);
+void tide__moment_profile_free(tide_moment_profile *h);
 
 /* A spot that stands for moments of both. */
 tide_spot tide__spot_both(const tide_spot *a, const tide_spot *b);

@@ -22,13 +22,13 @@ const char *tide__line_text(tide_line_kind k)
 
 /* ---- drawing ---- */
 
-static uint32_t same_place(const tide_held *h, uint64_t hash)
+static uint32_t same_place(const tide_moment_profile *h, uint64_t hash)
 {
 	return tide__map_get(&h->by_hash, hash); /* + 1 */
 }
 
 /* All spots of a place from `first` on, as one. */
-static tide_spot spots_from(const tide_held *h, const struct tide_sort *s, size_t first)
+static tide_spot spots_from(const tide_moment_profile *h, const struct tide_sort *s, size_t first)
 {
 	tide_spot all = { 0 };
 	for (size_t i = first; i < s->count; i++)
@@ -50,7 +50,7 @@ static void of_spots(tide_lines *l, size_t first, size_t n)
 
 /* A place that both have, in stretches of one sort. Numbers of a whole recording that is one
  * stretch count from its beginning: one may just go on for longer. */
-static void draw_same(tide_lines *l, const tide_held *const h[2],
+static void draw_same(tide_lines *l, const tide_moment_profile *const h[2],
 		      const struct tide_sort *const s[2])
 {
 	bool equal = s[0]->count == s[1]->count, whole = h[0]->stretches + h[1]->stretches == 2;
@@ -75,7 +75,7 @@ static void draw_same(tide_lines *l, const tide_held *const h[2],
 
 /* Per place of `one`: the nearest around it, itself included, where `other` allocates in stretches
  * of the sort too. The outermost place if none. */
-static void find_near(const tide_held *one, const tide_held *other, size_t sort, uint32_t *near)
+static void find_near(const tide_moment_profile *one, const tide_moment_profile *other, size_t sort, uint32_t *near)
 {
 	for (size_t p = 0; p < one->n_places; p++) { /* what is around it comes before it */
 		uint32_t q = same_place(other, one->places[p].hash);
@@ -85,7 +85,7 @@ static void find_near(const tide_held *one, const tide_held *other, size_t sort,
 }
 
 /* What only the larger recording does at a place: from the other's highest around it. */
-static void draw_larger(tide_lines *l, const tide_spot *around, const tide_held *b,
+static void draw_larger(tide_lines *l, const tide_spot *around, const tide_moment_profile *b,
 			const struct tide_sort *s)
 {
 	add(l, *around, spots_from(b, s, 0), TIDE_LINE_AROUND, false);
@@ -93,7 +93,7 @@ static void draw_larger(tide_lines *l, const tide_spot *around, const tide_held 
 }
 
 /* What only the smaller one does: the larger did not need it, so it does not grow with the size. */
-static void draw_smaller(tide_lines *l, const tide_spot *around, const tide_held *a,
+static void draw_smaller(tide_lines *l, const tide_spot *around, const tide_moment_profile *a,
 			 const struct tide_sort *s)
 {
 	tide_spot mine = spots_from(a, s, 0), other = *around;
@@ -103,7 +103,7 @@ static void draw_smaller(tide_lines *l, const tide_spot *around, const tide_held
 	add(l, mine, other, TIDE_LINE_AROUND, false);
 }
 
-static void draw_alone(tide_lines *l, const tide_held *const h[2], size_t me, size_t sort,
+static void draw_alone(tide_lines *l, const tide_moment_profile *const h[2], size_t me, size_t sort,
 		       const struct tide_sort *s, uint32_t near)
 {
 	const tide_place *p = &h[!me]->places[near];
@@ -114,7 +114,7 @@ static void draw_alone(tide_lines *l, const tide_held *const h[2], size_t me, si
 	l->moments[TIDE_LINE_AROUND] += s->times;
 }
 
-static void draw_all(tide_lines *l, const tide_held *const h[2], size_t me, size_t sort,
+static void draw_all(tide_lines *l, const tide_moment_profile *const h[2], size_t me, size_t sort,
 		     uint32_t *near)
 {
 	find_near(h[me], h[!me], sort, near);
@@ -132,9 +132,9 @@ static void draw_all(tide_lines *l, const tide_held *const h[2], size_t me, size
 	}
 }
 
-tide_code tide__lines(const tide_held *a, const tide_held *b, tide_lines *out, tide_error *err)
+tide_code tide__find_lines(const tide_moment_profile *a, const tide_moment_profile *b, tide_lines *out, tide_error *err)
 {
-	const tide_held *h[2] = { a, b };
+	const tide_moment_profile *h[2] = { a, b };
 	size_t places = a->n_places > b->n_places ? a->n_places : b->n_places;
 	uint32_t *near = tide__alloc(places, sizeof *near);
 	*out = (tide_lines){ .size = { a->size, b->size } };
@@ -296,12 +296,12 @@ static bool off_line(const tide_lines *l, const tide_line *v, uint64_t slack)
 	return off > (wide)slack && off > (wide)v->mid / BEND_LEAST;
 }
 
-tide_code tide__lines_bend(tide_lines *l, const tide_held *mid, const tide_held *b, uint64_t slack,
+tide_code tide__lines_bend(tide_lines *l, const tide_moment_profile *mid, const tide_moment_profile *b, uint64_t slack,
 			   tide_error *err)
 {
 	tide_lines c = { 0 };
 	tide_map at = { 0 }; /* spot of b + 1 -> line of c + 1 */
-	bool ok = tide__lines(mid, b, &c, err) == TIDE_OK;
+	bool ok = tide__find_lines(mid, b, &c, err) == TIDE_OK;
 	for (size_t i = 0; ok && i < c.n; i++)
 		if (c.v[i].kind == TIDE_LINE_MOMENT)
 			ok = tide__map_put(&at, (uint64_t)c.v[i].spot + 1, (uint32_t)i + 1);

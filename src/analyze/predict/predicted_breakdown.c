@@ -19,7 +19,7 @@ static uint64_t same_key(const tide_model *const m[2], tide_group_by by, uint64_
 	return found ? found : UINT64_MAX;
 }
 
-static void join(tide_parts *p, const tide_model *const m[2], const tide_groups g[2])
+static void join(tide_predicted_breakdown *p, const tide_model *const m[2], const tide_groups g[2])
 {
 	for (size_t i = 0; i < g[1].n; i++)
 		p->v[p->n++] = (tide_part){ g[1].rows[i].key, 1, { 0, g[1].rows[i].bytes }, 0 };
@@ -35,7 +35,7 @@ static void join(tide_parts *p, const tide_model *const m[2], const tide_groups 
 }
 
 /* A part is what the sum rises by with it: so they add up, though each is rounded. */
-static void tell(tide_parts *p, const tide_lines *l, uint64_t size)
+static void tell(tide_predicted_breakdown *p, const tide_lines *l, uint64_t size)
 {
 	uint64_t sum[2] = { 0 };
 	for (size_t i = 0; i < p->n; i++) {
@@ -57,19 +57,19 @@ static int by_bytes(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-tide_code tide__parts(const tide_model *const m[2], const uint32_t device[2], const tide_lines *l,
-		      size_t line, uint64_t size, tide_group_by by, tide_parts *out,
+tide_code tide__find_predicted_breakdown(const tide_model *const m[2], const uint32_t device[2], const tide_lines *l,
+		      size_t line, uint64_t size, tide_group_by by, tide_predicted_breakdown *out,
 		      tide_error *err)
 {
 	tide_groups g[2] = { 0 };
 	tide_code rc = TIDE_OK;
-	*out = (tide_parts){ 0 };
+	*out = (tide_predicted_breakdown){ 0 };
 	for (size_t i = 0; i < 2 && rc == TIDE_OK; i++) {
-		tide_alive alive = { 0 };
-		rc = tide__alive_at(m[i], l->v[line].at[i].cut, device[i], TIDE_ANY, &alive, err);
+		tide_live_set alive = { 0 };
+		rc = tide__live_set_at(m[i], l->v[line].at[i].cut, device[i], TIDE_ANY, &alive, err);
 		if (rc == TIDE_OK)
-			rc = tide__groups(m[i], &alive, by, &g[i], err);
-		tide__alive_free(&alive);
+			rc = tide__find_groups(m[i], &alive, by, &g[i], err);
+		tide__live_set_free(&alive);
 	}
 	out->v = rc == TIDE_OK ? tide__alloc(g[0].n + g[1].n, sizeof *out->v) : NULL;
 	if (out->v) {
@@ -82,8 +82,8 @@ tide_code tide__parts(const tide_model *const m[2], const uint32_t device[2], co
 	return rc == TIDE_OK && !out->v ? tide__nomem(err) : rc;
 }
 
-void tide__parts_free(tide_parts *p)
+void tide__predicted_breakdown_free(tide_predicted_breakdown *p)
 {
 	tide__free(p->v);
-	*p = (tide_parts){ 0 };
+	*p = (tide_predicted_breakdown){ 0 };
 }

@@ -14,7 +14,7 @@ __extension__ typedef unsigned __int128 wide;
 
 /* A request's bytes in the smaller recording, in proportion where it was not the largest of its
  * spot. */
-static uint64_t in_smaller(const tide_held *b, const uint64_t *spots, const tide_request *r,
+static uint64_t in_smaller(const tide_moment_profile *b, const uint64_t *spots, const tide_request *r,
 			   const uint64_t size[2])
 {
 	size_t k = b->spot_of[r->id] - 1;
@@ -26,7 +26,7 @@ static uint64_t in_smaller(const tide_held *b, const uint64_t *spots, const tide
 	return (uint64_t)((wide)spots[k] * r->size / largest);
 }
 
-static tide_code measure(const tide_held *b, const uint64_t *spots, tide_resized *out,
+static tide_code measure(const tide_moment_profile *b, const uint64_t *spots, tide_predicted_reserved *out,
 			 tide_error *err)
 {
 	for (size_t i = 0; i < out->q->n; i++) {
@@ -42,11 +42,11 @@ static tide_code measure(const tide_held *b, const uint64_t *spots, tide_resized
 	return TIDE_OK;
 }
 
-tide_code tide__resized(const tide_model *m, uint32_t device, const tide_held *b,
-			const tide_lines *l, tide_resized *out, tide_error *err)
+tide_code tide__find_predicted_reserved(const tide_model *m, uint32_t device, const tide_moment_profile *b,
+			const tide_lines *l, tide_predicted_reserved *out, tide_error *err)
 {
 	uint8_t kind = m->devices.kind[device];
-	*out = (tide_resized){ .size = { l->size[0], l->size[1] } };
+	*out = (tide_predicted_reserved){ .size = { l->size[0], l->size[1] } };
 	if (kind != TIDE_DEVICE_CUDA && kind != TIDE_DEVICE_HIP)
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 				  "its allocator is not simulated");
@@ -72,12 +72,12 @@ tide_code tide__resized(const tide_model *m, uint32_t device, const tide_held *b
 	return rc;
 }
 
-void tide__resized_free(tide_resized *r)
+void tide__predicted_reserved_free(tide_predicted_reserved *r)
 {
 	tide__requests_free(r->q);
 	tide__free(r->was);
 	tide__free(r->from);
-	*r = (tide_resized){ 0 };
+	*r = (tide_predicted_reserved){ 0 };
 }
 
 /* What an allocator may give more than was asked for: it rounds up, and leaves the rest of a large
@@ -95,7 +95,7 @@ static bool within(wide x, wide y, wide by)
 
 /* Where only what was given is known, what was asked for is less. An allocation that stays, or that
  * grows in proportion, but for that, is taken to do so exactly, by what is less. */
-static uint64_t resized(const tide_resized *r, size_t i, uint64_t size)
+static uint64_t resized(const tide_predicted_reserved *r, size_t i, uint64_t size)
 {
 	uint64_t a = r->from[i], b = r->was[i], least = a < b ? a : b;
 	wide v = (wide)a * size / r->size[0], w = (wide)b * size / r->size[1];
@@ -112,7 +112,7 @@ static uint64_t resized(const tide_resized *r, size_t i, uint64_t size)
 	return on < 1 ? 1 : (uint64_t)on;
 }
 
-tide_code tide__resized_run(tide_resized *r, uint64_t size, uint64_t capacity, tide_sim_result *out)
+tide_code tide__predicted_reserved_run(tide_predicted_reserved *r, uint64_t size, uint64_t capacity, tide_sim_result *out)
 {
 	tide_sim_config c = r->q->recorded;
 	c.capacity = capacity;
@@ -122,13 +122,13 @@ tide_code tide__resized_run(tide_resized *r, uint64_t size, uint64_t capacity, t
 	return tide__sim_run(r->q, &c, TIDE_BEFORE_AGAIN, out);
 }
 
-tide_code tide__resized_fits(tide_resized *r, uint64_t most, uint64_t capacity, uint64_t *out)
+tide_code tide__predicted_reserved_fits(tide_predicted_reserved *r, uint64_t most, uint64_t capacity, uint64_t *out)
 {
 	uint64_t fits = 0;
 	while (fits < most) {
 		uint64_t size = most - (most - fits) / 2; /* above `fits` */
 		tide_sim_result got;
-		tide_code rc = tide__resized_run(r, size, capacity, &got);
+		tide_code rc = tide__predicted_reserved_run(r, size, capacity, &got);
 		if (rc != TIDE_OK)
 			return rc;
 		if (got.out)

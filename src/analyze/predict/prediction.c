@@ -15,9 +15,9 @@ static const double SIM_OFF = 0.05; /* that a simulator may be off where it was 
 tide_code tide__predict_measure(tide_predict_run *r, tide_error *err)
 {
 	tide_usage u = { 0 };
-	tide_code rc = tide__usage(r->m, UINT64_MAX, 0, &u, err);
+	tide_code rc = tide__find_usage(r->m, UINT64_MAX, 0, &u, err);
 	if (rc == TIDE_OK)
-		rc = tide__held(r->m, r->device, r->size, &r->held, err);
+		rc = tide__find_moment_profile(r->m, r->device, r->size, &r->held, err);
 	if (rc == TIDE_OK) {
 		r->peak = u.devices[r->device].peak;
 		r->reserved = u.devices[r->device].reserved_peak;
@@ -47,7 +47,7 @@ static bool tell_row(tide_predict_answer *x, uint64_t size, tide_predict_row *ou
 	if (x->kept == TIDE_KEPT_LINE)
 		r.reserved = tide__predict(&x->reserved, size, NULL);
 	if (x->kept == TIDE_KEPT_SIM) {
-		if (tide__resized_run(&x->resized, size, 0, &sim) != TIDE_OK)
+		if (tide__predicted_reserved_run(&x->resized, size, 0, &sim) != TIDE_OK)
 			return false;
 		r.reserved = sim.st.reserved_peak;
 	}
@@ -82,7 +82,7 @@ static bool tell_fits(tide_predict_answer *x)
 		x->fits_reserved = tide__predict_fits(&x->reserved, x->capacity);
 	if (x->kept != TIDE_KEPT_SIM || x->fits == TIDE_MOST_SIZE) /* what does not grow */
 		return true;
-	return tide__resized_fits(&x->resized, x->fits, x->capacity, &x->fits_reserved) == TIDE_OK;
+	return tide__predicted_reserved_fits(&x->resized, x->fits, x->capacity, &x->fits_reserved) == TIDE_OK;
 }
 
 /* What the peak of the largest size that fits, or else of the largest asked for, is made of. */
@@ -99,9 +99,9 @@ static bool tell_parts(tide_predict_answer *x, tide_error *err)
 		return false;
 	if (x->live.v[x->whole.line].kind == TIDE_LINE_AROUND || x->live.v[x->whole.line].bent)
 		return true; /* what was alive at two different moments has no lines */
-	return tide__parts(m, device, &x->live, x->whole.line, x->whole.size, TIDE_BY_ROLE,
+	return tide__find_predicted_breakdown(m, device, &x->live, x->whole.line, x->whole.size, TIDE_BY_ROLE,
 			   &x->roles, err) == TIDE_OK &&
-	       tide__parts(m, device, &x->live, x->whole.line, x->whole.size, TIDE_BY_MODULE,
+	       tide__find_predicted_breakdown(m, device, &x->live, x->whole.line, x->whole.size, TIDE_BY_MODULE,
 			   &x->modules, err) == TIDE_OK;
 }
 
@@ -132,7 +132,7 @@ static tide_code lines_of(const tide_predict_answer *x, size_t a, size_t b, size
 			  tide_lines *out, tide_error *err)
 {
 	const tide_predict_run *mid = between(x, a, b, without);
-	tide_code rc = tide__lines(&x->v[a].held, &x->v[b].held, out, err);
+	tide_code rc = tide__find_lines(&x->v[a].held, &x->v[b].held, out, err);
 	if (rc == TIDE_OK && mid)
 		rc = tide__lines_bend(out, &mid->held, &x->v[b].held, slack_of(mid), err);
 	return rc;
@@ -175,7 +175,7 @@ static bool sim_agrees(tide_predict_answer *x, bool *ok)
 	const tide_predict_run *both[] = { &x->v[0], tide__predict_last(x) };
 	for (size_t i = 0; i < 2; i++) {
 		tide_sim_result sim;
-		*ok = tide__resized_run(&x->resized, both[i]->size, 0, &sim) == TIDE_OK;
+		*ok = tide__predicted_reserved_run(&x->resized, both[i]->size, 0, &sim) == TIDE_OK;
 		double was = (double)both[i]->reserved, off = (double)sim.st.reserved_peak - was;
 		if (!*ok || (off < 0 ? -off : off) > SIM_OFF * was)
 			return false;
@@ -193,7 +193,7 @@ static bool draw_lines(tide_predict_answer *x, tide_error *err)
 	bool predicted = tide__is_predicted(b->m); /* no allocator ran: only the simulator can tell */
 	if ((x->kept == TIDE_KEPT_UNKNOWN && !predicted) || x->live.bent) /* requests are resized on lines */
 		return true;
-	tide_code rc = tide__resized(b->m, b->device, &b->held, &x->live, &x->resized, err);
+	tide_code rc = tide__find_predicted_reserved(b->m, b->device, &b->held, &x->live, &x->resized, err);
 	if (rc == TIDE_OK && (predicted || sim_agrees(x, &ok)))
 		x->kept = TIDE_KEPT_SIM;
 	return ok && rc != TIDE_ENOMEM;
@@ -210,11 +210,11 @@ tide_code tide__predict_find(tide_predict_answer *x, const uint64_t *at, size_t 
 void tide__predict_free(tide_predict_answer *x)
 {
 	for (size_t i = 0; i < x->n && x->v; i++)
-		tide__held_free(&x->v[i].held);
-	tide__resized_free(&x->resized);
+		tide__moment_profile_free(&x->v[i].held);
+	tide__predicted_reserved_free(&x->resized);
 	tide__lines_free(&x->live);
 	tide__paths_free(&x->paths);
-	tide__parts_free(&x->roles);
-	tide__parts_free(&x->modules);
+	tide__predicted_breakdown_free(&x->roles);
+	tide__predicted_breakdown_free(&x->modules);
 	tide__free(x->rows);
 }

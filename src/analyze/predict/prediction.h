@@ -15,7 +15,7 @@ typedef struct tide_predict_run { /* a recording */
 	const char *file; /* what reports call it; borrowed */
 	tide_model *m; /* borrowed */
 	uint32_t device;
-	tide_held held;
+	tide_moment_profile held;
 	uint64_t peak, reserved; /* UINT64_MAX = not known */
 	uint64_t without; /* its peak as the others tell it; UINT64_MAX = there are too few */
 } tide_predict_run;
@@ -38,13 +38,13 @@ typedef struct tide_predict_answer {
 	size_t n;
 	tide_lines live, reserved; /* the latter borrows the former's, for TIDE_KEPT_LINE: */
 	tide_kept kept;
-	tide_resized resized;	      /* for TIDE_KEPT_SIM */
+	tide_predicted_reserved resized;	      /* for TIDE_KEPT_SIM */
 	uint64_t capacity;	      /* 0 = not known */
 	uint64_t fits, fits_reserved; /* where it is */
 	tide_predict_row *rows;
 	size_t n_rows;
 	tide_predict_row whole; /* what the parts are of: the largest that fits, else the last row */
-	tide_parts roles, modules;
+	tide_predicted_breakdown roles, modules;
 	tide_paths paths;
 } tide_predict_answer;
 

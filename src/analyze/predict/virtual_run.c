@@ -47,13 +47,13 @@ static tide_code simulate(const tide_model *m, const tide_sim_config *settings, 
 static tide_code at_peak(const tide_model *m, tide_virtual_run *r, tide_error *err)
 {
 	tide_usage u = { 0 };
-	tide_code rc = tide__usage(m, UINT64_MAX, 0, &u, err);
+	tide_code rc = tide__find_usage(m, UINT64_MAX, 0, &u, err);
 	if (rc == TIDE_OK)
-		rc = tide__alive_at(m, u.devices[r->device].peak_cut, r->device, TIDE_ANY, &r->live, err);
+		rc = tide__live_set_at(m, u.devices[r->device].peak_cut, r->device, TIDE_ANY, &r->live, err);
 	if (rc == TIDE_OK)
-		rc = tide__groups(m, &r->live, TIDE_BY_ROLE, &r->roles, err);
+		rc = tide__find_groups(m, &r->live, TIDE_BY_ROLE, &r->roles, err);
 	if (rc == TIDE_OK)
-		rc = tide__groups(m, &r->live, TIDE_BY_MODULE, &r->modules, err);
+		rc = tide__find_groups(m, &r->live, TIDE_BY_MODULE, &r->modules, err);
 	tide__usage_free(&u);
 	return rc;
 }
@@ -62,7 +62,7 @@ tide_code tide__virtual_run(const tide_model *m, uint32_t device, uint64_t capac
 			    const tide_sim_config *settings, tide_virtual_run *out, tide_error *err)
 {
 	*out = (tide_virtual_run){ .device = device, .capacity = capacity };
-	tide_code rc = tide__phases(m, &out->phases, err);
+	tide_code rc = tide__find_phases(m, &out->phases, err);
 	if (rc == TIDE_OK)
 		rc = simulate(m, settings, out, err);
 	if (rc == TIDE_OK)
@@ -79,7 +79,7 @@ tide_code tide__virtual_run(const tide_model *m, uint32_t device, uint64_t capac
 void tide__virtual_run_free(tide_virtual_run *r)
 {
 	tide__phases_free(&r->phases);
-	tide__alive_free(&r->live);
+	tide__live_set_free(&r->live);
 	tide__groups_free(&r->roles);
 	tide__groups_free(&r->modules);
 	*r = (tide_virtual_run){ 0 };

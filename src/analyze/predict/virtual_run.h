@@ -26,7 +26,7 @@ typedef struct tide_virtual_run {
 	uint64_t out_move;     /* ... which is this move */
 	uint64_t out_reserved; /* bytes reserved then */
 	tide_phases phases;
-	tide_alive live; /* at the peak of live bytes */
+	tide_live_set live; /* at the peak of live bytes */
 	tide_groups roles, modules;
 } tide_virtual_run;
 

@@ -28,7 +28,7 @@ static int64_t end_of(const tide_lod *l, uint32_t place)
 tide_code tide__lod_build(const tide_model *m, tide_lod *out, tide_error *err)
 {
 	*out = (tide_lod){ .m = m };
-	tide_code rc = tide__rows(m, &out->rows, err);
+	tide_code rc = tide__find_timeline_rows(m, &out->rows, err);
 	if (rc != TIDE_OK)
 		return rc;
 	uint32_t n = out->rows.n;
@@ -40,7 +40,7 @@ tide_code tide__lod_build(const tide_model *m, tide_lod *out, tide_error *err)
 	}
 	out->busy[0] = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t len = (uint64_t)(tide__rows_end(&out->rows, m, i) - start_of(out, i));
+		uint64_t len = (uint64_t)(tide__timeline_rows_end(&out->rows, m, i) - start_of(out, i));
 		uint32_t *best = &out->longest[i / BLOCK];
 		out->busy[i + 1] = out->busy[i] + len;
 		if (i % BLOCK == 0 || len > tide__lod_length(out, *best))
@@ -51,7 +51,7 @@ tide_code tide__lod_build(const tide_model *m, tide_lod *out, tide_error *err)
 
 void tide__lod_free(tide_lod *l)
 {
-	tide__rows_free(&l->rows);
+	tide__timeline_rows_free(&l->rows);
 	tide__free(l->busy);
 	tide__free(l->longest);
 	*l = (tide_lod){ 0 };
@@ -78,7 +78,7 @@ struct window {
 	int64_t from;
 	uint64_t width; /* ns */
 	uint32_t px;
-	tide_pieces *out;
+	tide_page_windows *out;
 };
 
 /* First place of [lo, hi) that begins at or after t: 1, 2, 4 ... ahead, then by halves. */
@@ -101,7 +101,7 @@ static uint32_t begin_from(const tide_lod *l, uint32_t lo, uint32_t hi, int64_t 
 	return lo;
 }
 
-static bool put(tide_pieces *p, tide_piece piece)
+static bool put(tide_page_windows *p, tide_page_window piece)
 {
 	if (!TIDE_ROOM(p->v, p->cap, p->n + 1))
 		return false;
@@ -113,7 +113,7 @@ static bool put(tide_pieces *p, tide_piece piece)
 static bool put_range(const struct window *w, uint32_t i, uint32_t j)
 {
 	const tide_lod *l = w->l;
-	return i == j || put(w->out, (tide_piece){ .t0 = start_of(l, i),
+	return i == j || put(w->out, (tide_page_window){ .t0 = start_of(l, i),
 						   .t1 = end_of(l, j - 1),
 						   .busy = l->busy[j] - l->busy[i],
 						   .count = j - i,
@@ -151,9 +151,9 @@ static bool row(const struct window *w, uint32_t i, uint32_t end)
 }
 
 tide_code tide__lod_visible(const tide_lod *l, int64_t from, int64_t to, uint32_t px,
-			    tide_pieces *out, tide_error *err)
+			    tide_page_windows *out, tide_error *err)
 {
-	*out = (tide_pieces){ 0 };
+	*out = (tide_page_windows){ 0 };
 	struct window w = { l, from, (uint64_t)to - (uint64_t)from, px, out };
 	out->first = tide__alloc((size_t)l->rows.n_rows + 1, sizeof *out->first);
 	bool ok = out->first != NULL;
@@ -162,16 +162,16 @@ tide_code tide__lod_visible(const tide_lod *l, int64_t from, int64_t to, uint32_
 		ok = row(&w, l->rows.first[r], l->rows.first[r + 1]);
 	}
 	if (!ok) {
-		tide__pieces_free(out);
+		tide__page_windows_free(out);
 		return tide__nomem(err);
 	}
 	out->first[l->rows.n_rows] = out->n;
 	return TIDE_OK;
 }
 
-void tide__pieces_free(tide_pieces *p)
+void tide__page_windows_free(tide_page_windows *p)
 {
 	tide__free(p->v);
 	tide__free(p->first);
-	*p = (tide_pieces){ 0 };
+	*p = (tide_page_windows){ 0 };
 }

@@ -18,29 +18,29 @@
 
 typedef struct tide_lod {
 	const tide_model *m; /* borrowed until tide__lod_free */
-	tide_rows rows;
+	tide_timeline_rows rows;
 	uint64_t *busy;	   /* owned; busy[i]: lengths of the spans at places [0, i) */
 	uint32_t *longest; /* owned; per block of places: its longest span's place */
 } tide_lod;
 
-typedef struct tide_piece {
+typedef struct tide_page_window {
 	int64_t t0, t1;
 	uint64_t busy;	/* lengths added up */
 	uint32_t count; /* spans in it */
 	uint32_t place; /* of the longest: rows.order[place] */
-} tide_piece;
+} tide_page_window;
 
-typedef struct tide_pieces {
-	tide_piece *v; /* owned; row by row, in order of time */
+typedef struct tide_page_windows {
+	tide_page_window *v; /* owned; row by row, in order of time */
 	size_t n, cap;
 	size_t *first; /* owned; row r is v[first[r] .. first[r + 1]) */
-} tide_pieces;
+} tide_page_windows;
 
 /* The index: O(spans), 12 bytes a span. TIDE_OK or TIDE_ENOMEM. */
 tide_code tide__lod_build(const tide_model *m, tide_lod *out, tide_error *err);
 void tide__lod_free(tide_lod *l); /* a zeroed one is fine */
 
-/* Length of the span at a place, as drawn (tide__rows_end). */
+/* Length of the span at a place, as drawn (tide__timeline_rows_end). */
 static inline uint64_t tide__lod_length(const tide_lod *l, uint32_t place)
 {
 	return l->busy[place + 1] - l->busy[place];
@@ -48,7 +48,7 @@ static inline uint64_t tide__lod_length(const tide_lod *l, uint32_t place)
 
 /* from < to, px >= 1. O(rows + pieces × log spans). Many threads may ask one index at once. */
 tide_code tide__lod_visible(const tide_lod *l, int64_t from, int64_t to, uint32_t px,
-			    tide_pieces *out, tide_error *err);
-void tide__pieces_free(tide_pieces *p);
+			    tide_page_windows *out, tide_error *err);
+void tide__page_windows_free(tide_page_windows *p);
 
 #endif

@@ -40,7 +40,7 @@ static bool hit(const tide_model *m, uint8_t *seen, tide_str s, const char *text
 }
 
 /* Turn span numbers into places. */
-static bool to_places(const tide_rows *rows, tide_found *f)
+static bool to_places(const tide_timeline_rows *rows, tide_found *f)
 {
 	tide_map at = { 0 };
 	bool ok = true;
@@ -55,7 +55,7 @@ static bool to_places(const tide_rows *rows, tide_found *f)
 	return ok;
 }
 
-tide_code tide__search(const tide_model *m, const tide_rows *rows, const char *text, int64_t from,
+tide_code tide__search(const tide_model *m, const tide_timeline_rows *rows, const char *text, int64_t from,
 		       uint64_t skip, size_t most, tide_found *out, tide_error *err)
 {
 	size_t len = strlen(text);
@@ -80,7 +80,7 @@ tide_code tide__search(const tide_model *m, const tide_rows *rows, const char *t
 	return tide__nomem(err);
 }
 
-uint32_t tide__search_around(const tide_model *m, const tide_rows *rows, const char *name,
+uint32_t tide__search_around(const tide_model *m, const tide_timeline_rows *rows, const char *name,
 			     int64_t t0, int64_t t1)
 {
 	tide_str text = { tide__strings_find(m->strings, name, strlen(name)) };
@@ -91,7 +91,7 @@ uint32_t tide__search_around(const tide_model *m, const tide_rows *rows, const c
 		    (!best || end - m->spans.t0[s] < tide__span_end(m, best) - m->spans.t0[best]))
 			best = s;
 	}
-	return best ? tide__rows_place(rows, m, best) : UINT32_MAX;
+	return best ? tide__timeline_rows_place(rows, m, best) : UINT32_MAX;
 }
 
 void tide__found_free(tide_found *f)

@@ -7,14 +7,14 @@
 #include "base/mem.h"
 
 /* As drawn: what crosses others in every track is cut short. */
-static int64_t length(const tide_model *m, const tide_rows *r, uint32_t span)
+static int64_t length(const tide_model *m, const tide_timeline_rows *r, uint32_t span)
 {
 	int64_t cut = tide__track_end(&r->cuts, m, span), end = tide__span_end(m, span);
 	return (cut < end ? cut : end) - m->spans.t0[span];
 }
 
 /* Children come after their parent and begin before it ends (S1). Those that overlap count once. */
-static int64_t self_of(const tide_model *m, const tide_rows *r, uint32_t span)
+static int64_t self_of(const tide_model *m, const tide_timeline_rows *r, uint32_t span)
 {
 	int64_t end = tide__span_end(m, span), self = length(m, r, span), covered = INT64_MIN;
 	for (uint32_t i = span + 1; i < m->spans.n && m->spans.t0[i] <= end; i++)
@@ -98,7 +98,7 @@ static void links_of(const tide_model *m, uint32_t span, size_t most, tide_span_
 	}
 }
 
-tide_code tide__span_note(const tide_model *m, const tide_rows *rows, uint32_t span, size_t most,
+tide_code tide__span_note(const tide_model *m, const tide_timeline_rows *rows, uint32_t span, size_t most,
 			  tide_span_note *out, tide_error *err)
 {
 	*out = (tide_span_note){ 0 };

@@ -59,8 +59,8 @@ static bool count(const tide_model *m, size_t i, tide_side side, tide_timeline *
 		t->cpu_count++;
 	else
 		t->gpu_count++;
-	return tide__cover_add(&l->cover, t0, t1) &&
-	       tide__cover_add(side == TIDE_SIDE_CPU ? &t->cpu : &t->gpu, t0, t1);
+	return tide__interval_set_add(&l->cover, t0, t1) &&
+	       tide__interval_set_add(side == TIDE_SIDE_CPU ? &t->cpu : &t->gpu, t0, t1);
 }
 
 static bool walk(const tide_model *m, const tide_timeline_options *opt, tide_timeline *t,
@@ -91,24 +91,24 @@ static bool keep(tide_timeline *t, tide_timeline_lane *slots, size_t n)
 		for (size_t i = gpu; i < n; i += 2)
 			if (slots[i].count) {
 				t->lanes[t->n_lanes++] = slots[i];
-				slots[i].cover = (tide_cover){ 0 };
+				slots[i].cover = (tide_interval_set){ 0 };
 			}
 	return true;
 }
 
 static bool sum_up(tide_timeline *t)
 {
-	int64_t *cpu = tide__cover_sums(&t->cpu), *gpu = tide__cover_sums(&t->gpu);
+	int64_t *cpu = tide__interval_set_sums(&t->cpu), *gpu = tide__interval_set_sums(&t->gpu);
 	t->total_ns = t->t1 - t->t0;
-	t->cpu_ns = tide__cover_ns(&t->cpu);
-	t->gpu_ns = tide__cover_ns(&t->gpu);
-	t->overlap_ns = tide__cover_both_ns(&t->cpu, &t->gpu);
+	t->cpu_ns = tide__interval_set_ns(&t->cpu);
+	t->gpu_ns = tide__interval_set_ns(&t->gpu);
+	t->overlap_ns = tide__interval_set_both_ns(&t->cpu, &t->gpu);
 	for (size_t i = 0; cpu && gpu && i < t->n_lanes; i++) {
 		tide_timeline_lane *l = &t->lanes[i];
-		l->active_ns = tide__cover_ns(&l->cover);
+		l->active_ns = tide__interval_set_ns(&l->cover);
 		l->overlap_ns = l->side == TIDE_SIDE_CPU
-					? tide__cover_with_ns(&l->cover, &t->gpu, gpu)
-					: tide__cover_with_ns(&l->cover, &t->cpu, cpu);
+					? tide__interval_set_with_ns(&l->cover, &t->gpu, gpu)
+					: tide__interval_set_with_ns(&l->cover, &t->cpu, cpu);
 	}
 	bool ok = cpu && gpu;
 	tide__free(cpu);
@@ -116,7 +116,7 @@ static bool sum_up(tide_timeline *t)
 	return ok;
 }
 
-tide_code tide__timeline(const tide_model *m, const tide_timeline_options *opt, tide_timeline *out,
+tide_code tide__find_timeline(const tide_model *m, const tide_timeline_options *opt, tide_timeline *out,
 			 tide_error *err)
 {
 	static const tide_timeline_options none;
@@ -129,7 +129,7 @@ tide_code tide__timeline(const tide_model *m, const tide_timeline_options *opt, 
 	bool ok = slots && walk(m, opt ? opt : &none, out, slots) && keep(out, slots, n) &&
 		  sum_up(out);
 	for (size_t i = 0; slots && i < n; i++)
-		tide__cover_free(&slots[i].cover);
+		tide__interval_set_free(&slots[i].cover);
 	tide__free(slots);
 	if (!ok) {
 		tide__timeline_free(out);
@@ -141,9 +141,9 @@ tide_code tide__timeline(const tide_model *m, const tide_timeline_options *opt, 
 void tide__timeline_free(tide_timeline *t)
 {
 	for (size_t i = 0; i < t->n_lanes; i++)
-		tide__cover_free(&t->lanes[i].cover);
+		tide__interval_set_free(&t->lanes[i].cover);
 	tide__free(t->lanes);
-	tide__cover_free(&t->cpu);
-	tide__cover_free(&t->gpu);
+	tide__interval_set_free(&t->cpu);
+	tide__interval_set_free(&t->gpu);
 	*t = (tide_timeline){ 0 };
 }

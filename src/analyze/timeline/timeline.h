@@ -27,7 +27,7 @@ typedef struct tide_timeline_lane {
 	int64_t sum_ns;	    /* their durations added up: nested and concurrent ones count again */
 	int64_t overlap_ns; /* of active: while the other side was active too */
 	int64_t t0, t1;	    /* first start, last end */
-	tide_cover cover;   /* owned */
+	tide_interval_set cover;   /* owned */
 } tide_timeline_lane;
 
 typedef struct tide_timeline {
@@ -40,7 +40,7 @@ typedef struct tide_timeline {
 	uint64_t not_work;	   /* spans of neither side */
 	tide_timeline_lane *lanes; /* owned: those with a count; CPU first, then in model order */
 	size_t n_lanes;
-	tide_cover cpu, gpu; /* owned */
+	tide_interval_set cpu, gpu; /* owned */
 } tide_timeline;
 
 /* Does this span count under these options? */
@@ -48,7 +48,7 @@ bool tide__timeline_counts(const tide_model *m, size_t span, const tide_timeline
 
 /* `opt` may be NULL. TIDE_OK or TIDE_ENOMEM. O(spans). *out is then the caller's:
  * tide__timeline_free, which also accepts a zeroed one. */
-tide_code tide__timeline(const tide_model *m, const tide_timeline_options *opt, tide_timeline *out,
+tide_code tide__find_timeline(const tide_model *m, const tide_timeline_options *opt, tide_timeline *out,
 			 tide_error *err);
 void tide__timeline_free(tide_timeline *t);
 

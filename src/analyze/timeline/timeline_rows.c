@@ -11,7 +11,7 @@
 struct lay {
 	const tide_model *m;
 	tide_tracks all;
-	tide_rows *out;
+	tide_timeline_rows *out;
 	uint32_t *count; /* spans per level of the track at hand */
 	size_t cap_rows;
 };
@@ -24,7 +24,7 @@ static bool room(struct lay *x, uint32_t rows)
 /* Spans of a track level by level; each level keeps the order of time. */
 static void spread(struct lay *x, const tide_track *t, uint32_t levels)
 {
-	tide_rows *out = x->out;
+	tide_timeline_rows *out = x->out;
 	const uint32_t *in = x->all.order + t->first, *level = x->all.level;
 	for (uint32_t k = 0; k < levels; k++) {
 		out->first[out->n_rows++] = out->n + x->count[k];
@@ -94,11 +94,11 @@ static bool setup(struct lay *x)
 	return true;
 }
 
-tide_code tide__rows(const tide_model *m, tide_rows *out, tide_error *err)
+tide_code tide__find_timeline_rows(const tide_model *m, tide_timeline_rows *out, tide_error *err)
 {
 	struct lay x = { .m = m, .out = out };
-	*out = (tide_rows){ 0 };
-	tide_code rc = tide__tracks(m, &x.all, err);
+	*out = (tide_timeline_rows){ 0 };
+	tide_code rc = tide__find_tracks(m, &x.all, err);
 	if (rc != TIDE_OK)
 		return rc;
 	bool ok = setup(&x) && lay_all(&x);
@@ -110,22 +110,22 @@ tide_code tide__rows(const tide_model *m, tide_rows *out, tide_error *err)
 	out->cuts = x.all;
 	if (ok)
 		return TIDE_OK;
-	tide__rows_free(out);
+	tide__timeline_rows_free(out);
 	return tide__nomem(err);
 }
 
-void tide__rows_free(tide_rows *r)
+void tide__timeline_rows_free(tide_timeline_rows *r)
 {
 	tide__free(r->order);
 	tide__free(r->first);
 	tide__free(r->tracks);
 	tide__tracks_free(&r->cuts);
-	*r = (tide_rows){ 0 };
+	*r = (tide_timeline_rows){ 0 };
 }
 
 /* Last i of [0, n) with key(i) <= v; keys ascend and key(0) <= v. */
-static uint32_t last_at_most(uint32_t n, uint32_t v, uint32_t (*key)(const tide_rows *, uint32_t),
-			     const tide_rows *r)
+static uint32_t last_at_most(uint32_t n, uint32_t v, uint32_t (*key)(const tide_timeline_rows *, uint32_t),
+			     const tide_timeline_rows *r)
 {
 	uint32_t lo = 0, hi = n;
 	while (hi - lo > 1) {
@@ -138,17 +138,17 @@ static uint32_t last_at_most(uint32_t n, uint32_t v, uint32_t (*key)(const tide_
 	return lo;
 }
 
-static uint32_t row_key(const tide_rows *r, uint32_t i)
+static uint32_t row_key(const tide_timeline_rows *r, uint32_t i)
 {
 	return r->first[i];
 }
 
-static uint32_t track_key(const tide_rows *r, uint32_t i)
+static uint32_t track_key(const tide_timeline_rows *r, uint32_t i)
 {
 	return r->tracks[i].row;
 }
 
-uint32_t tide__rows_track(const tide_rows *r, uint32_t place, uint32_t *row)
+uint32_t tide__timeline_rows_track(const tide_timeline_rows *r, uint32_t place, uint32_t *row)
 {
 	uint32_t all = last_at_most(r->n_rows, place, row_key, r); /* no row is empty */
 	uint32_t track = last_at_most(r->n_tracks, all, track_key, r);
@@ -157,7 +157,7 @@ uint32_t tide__rows_track(const tide_rows *r, uint32_t place, uint32_t *row)
 }
 
 /* The span in one row, UINT32_MAX if it is not there. */
-static uint32_t in_row(const tide_rows *r, const tide_model *m, uint32_t row, uint32_t span)
+static uint32_t in_row(const tide_timeline_rows *r, const tide_model *m, uint32_t row, uint32_t span)
 {
 	uint32_t lo = r->first[row], hi = r->first[row + 1], end = hi;
 	while (lo < hi) {
@@ -173,7 +173,7 @@ static uint32_t in_row(const tide_rows *r, const tide_model *m, uint32_t row, ui
 	return UINT32_MAX;
 }
 
-uint32_t tide__rows_place(const tide_rows *r, const tide_model *m, uint32_t span)
+uint32_t tide__timeline_rows_place(const tide_timeline_rows *r, const tide_model *m, uint32_t span)
 {
 	uint32_t place = UINT32_MAX;
 	for (uint32_t t = 0; t < r->n_tracks && place == UINT32_MAX; t++) {

@@ -18,7 +18,7 @@ typedef struct tide_row_track {
 	uint32_t n_rows;
 } tide_row_track;
 
-typedef struct tide_rows {
+typedef struct tide_timeline_rows {
 	uint32_t *order; /* owned; spans row by row, each row in order of time */
 	uint32_t n;	 /* spans */
 	uint32_t *first; /* owned; row r is order[first[r] .. first[r + 1]) */
@@ -26,14 +26,14 @@ typedef struct tide_rows {
 	tide_row_track *tracks; /* owned */
 	uint32_t n_tracks;
 	tide_tracks cuts; /* what of the tracks tells where spans end */
-} tide_rows;
+} tide_timeline_rows;
 
-/* TIDE_OK or TIDE_ENOMEM. O(spans × tracks of a lane). tide__rows_free accepts a zeroed one. */
-tide_code tide__rows(const tide_model *m, tide_rows *out, tide_error *err);
-void tide__rows_free(tide_rows *r);
+/* TIDE_OK or TIDE_ENOMEM. O(spans × tracks of a lane). tide__timeline_rows_free accepts a zeroed one. */
+tide_code tide__find_timeline_rows(const tide_model *m, tide_timeline_rows *out, tide_error *err);
+void tide__timeline_rows_free(tide_timeline_rows *r);
 
 /* End of the span at a place, as drawn: spans that cross others in every track are cut short. */
-static inline int64_t tide__rows_end(const tide_rows *r, const tide_model *m, uint32_t place)
+static inline int64_t tide__timeline_rows_end(const tide_timeline_rows *r, const tide_model *m, uint32_t place)
 {
 	uint32_t s = r->order[place];
 	int64_t t1 = tide__track_end(&r->cuts, m, s), most = tide__span_end(m, s);
@@ -41,8 +41,8 @@ static inline int64_t tide__rows_end(const tide_rows *r, const tide_model *m, ui
 }
 
 /* Place of a span: a search in the rows of its lane. */
-uint32_t tide__rows_place(const tide_rows *r, const tide_model *m, uint32_t span);
+uint32_t tide__timeline_rows_place(const tide_timeline_rows *r, const tide_model *m, uint32_t span);
 /* Number of the track that holds a place, and the row in it. */
-uint32_t tide__rows_track(const tide_rows *r, uint32_t place, uint32_t *row);
+uint32_t tide__timeline_rows_track(const tide_timeline_rows *r, uint32_t place, uint32_t *row);
 
 #endif

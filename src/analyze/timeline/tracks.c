@@ -150,7 +150,7 @@ static void put_in_order(const tide_model *m, tide_tracks *t)
 	}
 }
 
-tide_code tide__tracks(const tide_model *m, tide_tracks *out, tide_error *err)
+tide_code tide__find_tracks(const tide_model *m, tide_tracks *out, tide_error *err)
 {
 	nester s = { .m = m, .t = out };
 	*out = (tide_tracks){ .n_tracks = 1, .cap_tracks = 16 };

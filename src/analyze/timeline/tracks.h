@@ -35,7 +35,7 @@ typedef struct tide_tracks {
 } tide_tracks;
 
 /* TIDE_OK or TIDE_ENOMEM. *out is then the caller's: tide__tracks_free (accepts a zeroed one). */
-tide_code tide__tracks(const tide_model *m, tide_tracks *out, tide_error *err);
+tide_code tide__find_tracks(const tide_model *m, tide_tracks *out, tide_error *err);
 void tide__tracks_free(tide_tracks *t);
 
 /* End of a span in its track. */

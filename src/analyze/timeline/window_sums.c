@@ -16,7 +16,7 @@ struct sweep {
 	int64_t from, to;
 	uint32_t *first; /* by name: its first row of `out` + 1; those of other categories follow */
 	uint32_t *track; /* per span: its track; made when a lane is in the area in part only */
-	tide_sums *out;
+	tide_window_sums *out;
 };
 
 static int64_t start_of(const tide_lod *l, uint32_t place)
@@ -32,7 +32,7 @@ static int64_t end_of(const tide_lod *l, uint32_t place)
 /* The row of a span's name and category; NULL on exhaustion. */
 static tide_sum *row_of(struct sweep *x, uint32_t span)
 {
-	tide_sums *o = x->out;
+	tide_window_sums *o = x->out;
 	tide_str name = x->l->m->spans.name[span];
 	uint8_t cat = x->l->m->spans.cat[span];
 	for (uint32_t i = x->first[name.i]; i; i = o->v[i - 1].next)
@@ -54,7 +54,7 @@ static bool parent_on(const struct sweep *x, uint32_t parent, bool whole_lane)
 
 static bool find_tracks(struct sweep *x)
 {
-	const tide_rows *r = &x->l->rows;
+	const tide_timeline_rows *r = &x->l->rows;
 	x->track = tide__calloc(x->l->m->spans.n, sizeof *x->track);
 	for (uint32_t t = 0; x->track && t < r->n_tracks; t++) {
 		uint32_t end = r->first[r->tracks[t].row + r->tracks[t].n_rows];
@@ -103,7 +103,7 @@ static uint32_t ends_after(const tide_lod *l, uint32_t lo, uint32_t hi, int64_t 
 /* Are all tracks of its lane in the area? Tracks of a lane stand together. */
 static bool whole_lane(const struct sweep *x, uint32_t track)
 {
-	const tide_rows *r = &x->l->rows;
+	const tide_timeline_rows *r = &x->l->rows;
 	uint32_t lane = r->tracks[track].lane.i;
 	for (uint32_t t = track; t < r->n_tracks && r->tracks[t].lane.i == lane; t++)
 		if (!x->on[t])
@@ -116,7 +116,7 @@ static bool whole_lane(const struct sweep *x, uint32_t track)
 
 static bool sweep_track(struct sweep *x, uint32_t track)
 {
-	const tide_rows *r = &x->l->rows;
+	const tide_timeline_rows *r = &x->l->rows;
 	bool whole = whole_lane(x, track);
 	if (!whole && !x->track && !find_tracks(x))
 		return false;
@@ -140,7 +140,7 @@ static int most_self_first(const void *a, const void *b)
 }
 
 /* Rows that nothing in the window has are only the parents of what is there: dropped. */
-static void finish(tide_sums *o)
+static void finish(tide_window_sums *o)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < o->n; i++)
@@ -156,10 +156,10 @@ static void finish(tide_sums *o)
 		qsort(o->v, n, sizeof *o->v, most_self_first);
 }
 
-tide_code tide__sums(const tide_lod *l, int64_t from, int64_t to, const bool *on, tide_sums *out,
+tide_code tide__find_window_sums(const tide_lod *l, int64_t from, int64_t to, const bool *on, tide_window_sums *out,
 		     tide_error *err)
 {
-	*out = (tide_sums){ 0 };
+	*out = (tide_window_sums){ 0 };
 	struct sweep x = { .l = l, .on = on, .from = from, .to = to, .out = out };
 	x.first = tide__calloc((size_t)tide__strings_count(l->m->strings) + 1, sizeof *x.first);
 	bool ok = x.first;
@@ -171,12 +171,12 @@ tide_code tide__sums(const tide_lod *l, int64_t from, int64_t to, const bool *on
 		finish(out);
 		return TIDE_OK;
 	}
-	tide__sums_free(out);
+	tide__window_sums_free(out);
 	return tide__nomem(err);
 }
 
-void tide__sums_free(tide_sums *s)
+void tide__window_sums_free(tide_window_sums *s)
 {
 	tide__free(s->v);
-	*s = (tide_sums){ 0 };
+	*s = (tide_window_sums){ 0 };
 }

@@ -20,17 +20,17 @@ typedef struct tide_sum {
 	uint32_t next;	 /* for building */
 } tide_sum;
 
-typedef struct tide_sums {
+typedef struct tide_window_sums {
 	tide_sum *v; /* owned; most self first */
 	size_t n, cap;
 	uint64_t spans;
 	int64_t self; /* of all */
-} tide_sums;
+} tide_window_sums;
 
 /* on[t]: is track t of l->rows in the area? from < to. O(spans in the window + names).
  * TIDE_OK or TIDE_ENOMEM. */
-tide_code tide__sums(const tide_lod *l, int64_t from, int64_t to, const bool *on, tide_sums *out,
+tide_code tide__find_window_sums(const tide_lod *l, int64_t from, int64_t to, const bool *on, tide_window_sums *out,
 		     tide_error *err);
-void tide__sums_free(tide_sums *s); /* a zeroed one is fine */
+void tide__window_sums_free(tide_window_sums *s); /* a zeroed one is fine */
 
 #endif

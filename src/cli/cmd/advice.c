@@ -37,7 +37,7 @@ static int run(const tide_args *a)
 		return 1;
 	tide_code rc = tide__hta_one(m, a->files[0], &job, &err);
 	if (rc == TIDE_OK)
-		rc = tide__findings(m, job, &f, &err);
+		rc = tide__collect_findings(m, job, &f, &err);
 	int status = rc == TIDE_OK ? print(a, m, &f) : tide__cli_fail(a->files[0], &err);
 	tide__hta_job_free(job);
 	tide__model_free(m);

@@ -77,7 +77,7 @@ static const char *annotations(const tide_model *m, char *buf, size_t n)
 
 /* The window that was asked for is not in the trace. Returns 2. */
 static int no_window(const tide_args *a, const char *file, const tide_model *m,
-		     const tide_critpath_options *o, int64_t matches)
+		     const tide_critical_search_options *o, int64_t matches)
 {
 	char list[400];
 	if (matches)
@@ -91,10 +91,10 @@ static int no_window(const tide_args *a, const char *file, const tide_model *m,
 }
 
 /* Text, under the file's name where it is one of several; or a value into j. */
-static void show(const tide_args *a, const tide_critview *v, tide_json *j, bool alone, bool first)
+static void show(const tide_args *a, const tide_critical_view *v, tide_json *j, bool alone, bool first)
 {
 	if (j) {
-		tide__critview_report_json(v, j);
+		tide__critical_view_report_json(v, j);
 		return;
 	}
 	if (!alone) {
@@ -102,20 +102,20 @@ static void show(const tide_args *a, const tide_critview *v, tide_json *j, bool 
 		tide__put_text(&a->to, v->file);
 		fputc('\n', a->out);
 	}
-	tide__critview_text(v, &a->to);
+	tide__critical_view_text(v, &a->to);
 }
 
 /* One trace: text, or a value into j. Exit status; 2 where it has not what was asked for, which one
  * of several traces shows all the same. */
-static int one(const tide_args *a, const char *file, tide_critpath_options o, tide_json *j,
+static int one(const tide_args *a, const char *file, tide_critical_search_options o, tide_json *j,
 	       bool alone, bool first)
 {
 	tide_model *m = tide__cli_load(a, file, TIDE_WANT_SPANS | TIDE_WANT_RAW);
 	if (!m)
 		return 1;
 	o.annotation =
-		a->opt[O_ANNOTATION].set ? a->opt[O_ANNOTATION].text : tide__critview_window(m);
-	tide_critpath c;
+		a->opt[O_ANNOTATION].set ? a->opt[O_ANNOTATION].text : tide__critical_view_window(m);
+	tide_critical_path c;
 	tide_error err;
 	bool compat = a->opt[O_COMPAT].set;
 	int rc = 0;
@@ -124,7 +124,7 @@ static int one(const tide_args *a, const char *file, tide_critpath_options o, ti
 		return tide__cli_usage(a, "%s: it has no steps: --instance needs --annotation",
 				       file);
 	}
-	if (tide__critview_run(m, compat, &o, &c, &err) != TIDE_OK) {
+	if (tide__critical_view_run(m, compat, &o, &c, &err) != TIDE_OK) {
 		tide__model_free(m);
 		return tide__cli_fail(file, &err);
 	}
@@ -135,7 +135,7 @@ static int one(const tide_args *a, const char *file, tide_critpath_options o, ti
 		tide__cli_note(
 			"note: no span has '%.80s' in its name: nothing counts as data loading",
 			o.data_loading);
-	tide_critview v = { file,
+	tide_critical_view v = { file,
 			    m,
 			    &c,
 			    o.annotation,
@@ -146,14 +146,14 @@ static int one(const tide_args *a, const char *file, tide_critpath_options o, ti
 			    a->opt[O_PATH].set };
 	if (!missing || !alone)
 		show(a, &v, j, alone, first);
-	tide__critpath_free(&c);
+	tide__critical_path_free(&c);
 	tide__model_free(m);
 	return rc;
 }
 
 /* Several traces: a rank that cannot be read, or has not what was asked for, is told and does not
  * stop the rest. */
-static int several(const tide_args *a, const tide_rank_files *f, const tide_critpath_options *o,
+static int several(const tide_args *a, const tide_rank_files *f, const tide_critical_search_options *o,
 		   tide_json *j)
 {
 	size_t good = 0, without = 0;
@@ -175,7 +175,7 @@ static int several(const tide_args *a, const tide_rank_files *f, const tide_crit
 
 static int run(const tide_args *a)
 {
-	tide_critpath_options o = { .data_loading = a->opt[O_DATA].text };
+	tide_critical_search_options o = { .data_loading = a->opt[O_DATA].text };
 	tide_rank_files f;
 	tide_error err;
 	tide_json json, *j = a->opt[O_JSON].set ? &json : NULL;

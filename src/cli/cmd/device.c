@@ -20,7 +20,7 @@ static int one(const tide_args *a, const char *file, tide_json *j)
 	const char *name = a->n_files > 1 ? file : NULL;
 	if (!m)
 		return 1;
-	tide_code rc = tide__ledgers(m, &l, &err);
+	tide_code rc = tide__find_ledgers(m, &l, &err);
 	if (rc == TIDE_OK)
 		rc = j ? tide__device_json(m, &l, name, j) : tide__device_text(m, &l, name, &a->to);
 	tide__ledgers_free(&l);

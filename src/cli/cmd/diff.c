@@ -67,7 +67,7 @@ static int compare(const tide_args *a, tide_model *const *m, tide_diff_checks *c
 	int rc = find_devices(a, m, &o);
 	if (rc)
 		return rc;
-	bool ok = tide__diff(m[0], m[1], &o, &d, &err) == TIDE_OK;
+	bool ok = tide__find_diff(m[0], m[1], &o, &d, &err) == TIDE_OK;
 	if (ok) {
 		tide__diff_checks_run(c, &d);
 		ok = show(a, &d, m, c);

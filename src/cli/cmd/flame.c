@@ -96,7 +96,7 @@ static int build(const tide_args *a, const char *file, const tide_model *m,
 		if (!o.device)
 			return tide__no_device(a, m, a->opt[O_DEVICE].text);
 	}
-	return tide__flame(m, &o, f, &err) == TIDE_OK ? 0 : tide__cli_fail(file, &err);
+	return tide__find_flame(m, &o, f, &err) == TIDE_OK ? 0 : tide__cli_fail(file, &err);
 }
 
 static int print(const tide_args *a, const tide_flame *f, const tide_model *m)

@@ -63,16 +63,16 @@ static int write_page(const tide_args *a, const tide_model *m, const char *page)
 /* What is on the page, in four lines. */
 static int tell(const tide_args *a, const tide_model *m, const char *page)
 {
-	tide_rows rows = { 0 };
+	tide_timeline_rows rows = { 0 };
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	int64_t first = INT64_MAX, last = 0;
 	uint32_t levels = 0;
-	if (tide__rows(m, &rows, &err) != TIDE_OK)
+	if (tide__find_timeline_rows(m, &rows, &err) != TIDE_OK)
 		return tide__cli_fail(a->files[0], &err);
 	uint32_t lanes = rows.n_tracks;
 	for (uint32_t k = 0; k < rows.n_tracks; k++)
 		levels = rows.tracks[k].n_rows > levels ? rows.tracks[k].n_rows : levels;
-	tide__rows_free(&rows);
+	tide__timeline_rows_free(&rows);
 	for (size_t i = 1; i < m->spans.n; i++) {
 		int64_t t1 = m->spans.t1[i] == TIDE_T_NEVER ? m->t_end : m->spans.t1[i];
 		first = m->spans.t0[i] < first ? m->spans.t0[i] : first;

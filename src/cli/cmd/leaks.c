@@ -47,7 +47,7 @@ static int answer(const tide_args *a, const tide_model *m, uint32_t device)
 	tide_group_by by = a->opt[O_BY].set ? choices[a->opt[O_BY].num] : tide__groups_telling(m);
 	tide_leaks_view v = { m, device, &l,
 			      a->opt[O_TOP].num > 0 ? (size_t)a->opt[O_TOP].num : SIZE_MAX };
-	int rc = tide__leaks(m, device, by, every, &l, &err) == TIDE_OK
+	int rc = tide__find_leaks(m, device, by, every, &l, &err) == TIDE_OK
 			 ? show(a, &v)
 			 : tide__cli_fail(a->files[0], &err);
 	tide__leaks_free(&l);

@@ -41,7 +41,7 @@ static int run(const tide_args *a)
 				       TIDE_WANT_SPANS | TIDE_WANT_MEMORY | TIDE_WANT_FLOWS);
 	if (!m)
 		return 1;
-	int rc = tide__modules(m, &x, &err) == TIDE_OK ? show(a, m, &x)
+	int rc = tide__find_modules(m, &x, &err) == TIDE_OK ? show(a, m, &x)
 						       : tide__cli_fail(a->files[0], &err);
 	tide__modules_free(&x);
 	tide__model_free(m);

@@ -51,7 +51,7 @@ static int report_of(const tide_args *a)
 	if (!m)
 		return 1;
 	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &v.device))
-		rc = (a->opt[O_BY].num ? tide__phases_by_annotation : tide__phases)(m, &p, &err) == TIDE_OK ? show(a, m, &p, &v)
+		rc = (a->opt[O_BY].num ? tide__phases_by_annotation : tide__find_phases)(m, &p, &err) == TIDE_OK ? show(a, m, &p, &v)
 							  : tide__cli_fail(a->files[0], &err);
 	tide__phases_free(&p);
 	tide__model_free(m);

@@ -33,7 +33,7 @@ static int one(const tide_args *a, const char *file, const tide_timeline_options
 	tide_model *m = tide__cli_load(a, file, TIDE_WANT_SPANS);
 	if (!m)
 		return 1;
-	tide_code code = tide__timeline(m, o, &t, &err);
+	tide_code code = tide__find_timeline(m, o, &t, &err);
 	if (code == TIDE_OK && list && !j)
 		tide__heading(&a->to, "%s",
 			      tide__fmt_name(name, sizeof name, file, strlen(file), 0));

@@ -143,7 +143,7 @@ static int compare(struct job *j, int64_t rank, const char *const file[2], tide_
 		if (!o.device[i])
 			return tide__no_device(j->a, m[i], j->o->device);
 	}
-	if (tide__diff(m[0], m[1], &o, &d, &err) != TIDE_OK)
+	if (tide__find_diff(m[0], m[1], &o, &d, &err) != TIDE_OK)
 		return tide__cli_fail(NULL, &err);
 	tide__diff_checks_run(j->c, &d);
 	snprintf(where, sizeof where, "rank %" PRId64 ": ", rank);

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-const tide_spread *tide__spread;
+const tide_distribute *tide__distribute;
 static bool order_sent; /* process 0: the workers have their work */
 
 /* ---- who does what ---- */
@@ -30,7 +30,7 @@ static int largest_first(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-bool tide__spread_assign(const uint64_t *size, size_t n, int processes, int *owner)
+bool tide__distribute_assign(const uint64_t *size, size_t n, int processes, int *owner)
 {
 	share *s = tide__alloc(n, sizeof *s);
 	uint64_t *load = tide__calloc((size_t)processes, sizeof *load);
@@ -181,7 +181,7 @@ static int *assign(const tide_rank_files *f)
 	int *owner = tide__alloc(f->n, sizeof *owner);
 	for (size_t i = 0; size && i < f->n; i++)
 		size[i] = f->v[i].size;
-	if (size && owner && !tide__spread_assign(size, f->n, tide__spread->n, owner)) {
+	if (size && owner && !tide__distribute_assign(size, f->n, tide__distribute->n, owner)) {
 		tide__free(owner);
 		owner = NULL;
 	}
@@ -194,7 +194,7 @@ static done *do_share(const tide_rank_files *f, const tide_ranks_work *w, const 
 {
 	done *d = tide__calloc(f->n + 1, sizeof *d);
 	for (size_t i = 0; d && i < f->n; i++)
-		if (owner[i] == tide__spread->me)
+		if (owner[i] == tide__distribute->me)
 			do_one(f->v[i].path, w, &d[i]);
 	return d;
 }
@@ -212,15 +212,15 @@ static tide_code take(const tide_rank_file *file, done *d, tide_hta_job *job, ti
 
 static void receive(int from, done *d)
 {
-	tide__spread->receive(from, &d->o, sizeof d->o);
+	tide__distribute->receive(from, &d->o, sizeof d->o);
 	d->bytes = tide__alloc((size_t)d->o.n, 1);
 	if (!d->bytes)
 		abort(); /* the sender waits: nothing else ends the job */
 	if (d->o.n)
-		tide__spread->receive(from, d->bytes, (size_t)d->o.n);
+		tide__distribute->receive(from, d->bytes, (size_t)d->o.n);
 }
 
-tide_code tide__spread_run(const tide_rank_files *f, const tide_ranks_work *w, tide_hta_job *job,
+tide_code tide__distribute_run(const tide_rank_files *f, const tide_ranks_work *w, tide_hta_job *job,
 			   tide_error *err)
 {
 	buffer b = { 0 };
@@ -232,8 +232,8 @@ tide_code tide__spread_run(const tide_rank_files *f, const tide_ranks_work *w, t
 		return tide__nomem(err);
 	}
 	uint64_t n = b.n;
-	tide__spread->share(&n, sizeof n);
-	tide__spread->share(b.p, b.n);
+	tide__distribute->share(&n, sizeof n);
+	tide__distribute->share(b.p, b.n);
 	order_sent = true;
 	tide__free(b.p);
 	done *d = do_share(f, w, owner);
@@ -253,11 +253,11 @@ tide_code tide__spread_run(const tide_rank_files *f, const tide_ranks_work *w, t
 	return rc;
 }
 
-void tide__spread_end(void)
+void tide__distribute_end(void)
 {
 	uint64_t none = 0;
 	if (!order_sent)
-		tide__spread->share(&none, sizeof none);
+		tide__distribute->share(&none, sizeof none);
 }
 
 static void work(order *o)
@@ -267,29 +267,29 @@ static void work(order *o)
 	if (!d)
 		abort(); /* process 0 waits for results: end the job loudly */
 	for (size_t i = 0; i < o->files.n; i++) {
-		if (owner[i] != tide__spread->me)
+		if (owner[i] != tide__distribute->me)
 			continue;
-		tide__spread->send(&d[i].o, sizeof d[i].o);
+		tide__distribute->send(&d[i].o, sizeof d[i].o);
 		if (d[i].o.n)
-			tide__spread->send(d[i].bytes, (size_t)d[i].o.n);
+			tide__distribute->send(d[i].bytes, (size_t)d[i].o.n);
 		tide__free(d[i].bytes);
 	}
 	tide__free(d);
 	tide__free(owner);
 }
 
-void tide__spread_worker(void)
+void tide__distribute_worker(void)
 {
 	buffer b = { 0 };
 	order o;
 	uint64_t n = 0;
-	tide__spread->share(&n, sizeof n);
+	tide__distribute->share(&n, sizeof n);
 	if (!n)
 		return;
 	b.p = tide__alloc((size_t)n, 1);
 	if (!b.p)
 		abort();
-	tide__spread->share(b.p, (size_t)n);
+	tide__distribute->share(b.p, (size_t)n);
 	b.n = b.cap = (size_t)n;
 	if (!unpack_order(&b, &o))
 		abort();

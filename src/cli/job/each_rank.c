@@ -148,7 +148,7 @@ static void unknown(const struct one *x, size_t n)
 static tide_code peak_row(const struct one *x)
 {
 	tide_usage u;
-	tide_code rc = tide__usage(x->m, UINT64_MAX, 0, &u, x->err);
+	tide_code rc = tide__find_usage(x->m, UINT64_MAX, 0, &u, x->err);
 	if (rc != TIDE_OK)
 		return rc;
 	const tide_level *l = &u.devices[x->device];
@@ -171,7 +171,7 @@ static tide_code peak_row(const struct one *x)
 static tide_code memory_row(const struct one *x)
 {
 	tide_usage u;
-	tide_code rc = tide__usage(x->m, UINT64_MAX, 0, &u, x->err);
+	tide_code rc = tide__find_usage(x->m, UINT64_MAX, 0, &u, x->err);
 	if (rc != TIDE_OK)
 		return rc;
 	const tide_level *l = &u.devices[x->device];
@@ -195,7 +195,7 @@ static tide_code leak_row(const struct one *x)
 	tide_leaks l = { 0 };
 	tide_code rc = TIDE_OK;
 	if (x->device)
-		rc = tide__leaks(x->m, x->device, tide__groups_telling(x->m), 0, &l, x->err);
+		rc = tide__find_leaks(x->m, x->device, tide__groups_telling(x->m), 0, &l, x->err);
 	if (rc == TIDE_OK) {
 		first_cells(x);
 		if (l.known)
@@ -256,7 +256,7 @@ static tide_code find_device(struct one *x, const tide_value *v)
 		x->device = tide__device_find(x->m, v->text);
 		return TIDE_OK;
 	}
-	tide_code rc = tide__usage(x->m, UINT64_MAX, 0, &u, x->err);
+	tide_code rc = tide__find_usage(x->m, UINT64_MAX, 0, &u, x->err);
 	if (rc == TIDE_OK) {
 		x->device = tide__usage_highest(&u);
 		if (x->device < u.n_devices && !u.devices[x->device].allocs)

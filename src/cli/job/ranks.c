@@ -151,7 +151,7 @@ static tide_code expand(char *const *args, size_t n, tide_rank_files *out, tide_
 
 static tide_code of_one_run(tide_rank_files *out, tide_code rc, tide_error *err)
 {
-	if (rc != TIDE_OK || tide__families(out))
+	if (rc != TIDE_OK || tide__find_families(out))
 		return rc;
 	tide__ranks_free(out);
 	return tide__nomem(err);
@@ -253,7 +253,7 @@ static tide_code one(const char *path, const tide_ranks_work *w, progress *p, ti
 		     tide_error *err)
 {
 	tide_load_options load = { .threads = w->threads,
-				   .single = tide__spread, /* the other core is another process's */
+				   .single = tide__distribute, /* the other core is another process's */
 				   .what = TIDE_WANT_SPANS | w->want,
 				   .progress = p ? on_progress : NULL,
 				   .user = p };
@@ -346,7 +346,7 @@ int tide__ranks_run(const tide_args *a, const tide_ranks_work *w, tide_hta_job *
 	tide_hta_job *job = tide__hta_job_new();
 	tide_code rc = job ? TIDE_OK : tide__nomem(&err);
 	if (rc == TIDE_OK)
-		rc = tide__spread ? tide__spread_run(&f, w, job, &err) : run_here(&f, w, job, &err);
+		rc = tide__distribute ? tide__distribute_run(&f, w, job, &err) : run_here(&f, w, job, &err);
 	if (rc == TIDE_OK)
 		rc = tide__hta_job_finish(job, &err);
 	tide__ranks_free(&f);

@@ -202,7 +202,7 @@ static void drop(tide_rank_files *f, const member *v, size_t n)
 	f->n = kept;
 }
 
-bool tide__families(tide_rank_files *f)
+bool tide__find_families(tide_rank_files *f)
 {
 	if (f->n < 2 || !may_have_any(f))
 		return true;

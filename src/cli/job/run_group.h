@@ -15,6 +15,6 @@
 
 /* Leave out of the (sorted) list what is of an earlier run; one line on stderr for each family says
  * what. What the user named itself stays, and the line says so. False: out of memory. */
-bool tide__families(tide_rank_files *f);
+bool tide__find_families(tide_rank_files *f);
 
 #endif

@@ -78,7 +78,7 @@ static void fill(kin_reader *r, kin_block_in *k)
 		r->damage = rc;
 		r->why = k->why;
 	}
-	cut = k->last ? 0 : tide__kin_last_event(k->text, k->n);
+	cut = k->last ? 0 : tide__kineto_last_event(k->text, k->n);
 	if (cut) {
 		if (!room(&r->tail, &r->cap_tail, k->n - cut)) {
 			k->failed = TIDE_ENOMEM;
@@ -98,13 +98,13 @@ static void fill(kin_reader *r, kin_block_in *k)
 static void parse(kin_parser *c, kin_block_in *k)
 {
 	kin_doc d = { .state = KIN_SOME_EVENTS, .limit = KIN_ITEM_MAX };
-	tide__kin_out_clear(&k->out);
+	tide__kineto_out_clear(&k->out);
 	if (k->failed != TIDE_OK || !k->base)
 		return; /* the first block begins with the document's head: not for us */
 	c->out = &k->out;
 	c->base = k->base;
-	if (tide__kin_scan_text(&c->s, k->text, k->n))
-		k->parsed = tide__kin_doc(c, &d, 0, false);
+	if (tide__kineto_scan_text(&c->s, k->text, k->n))
+		k->parsed = tide__kineto_doc(c, &d, 0, false);
 	else
 		c->why = KIN_NOMEM;
 	k->seeking = d.seeking;
@@ -242,7 +242,7 @@ static bool make_parsers(kin_reader *r, unsigned threads, unsigned want)
 	return true;
 }
 
-tide_code tide__kin_blocks(kin_reader *r, unsigned threads, bool ahead, unsigned want,
+tide_code tide__kineto_blocks(kin_reader *r, unsigned threads, bool ahead, unsigned want,
 			   kin_take *take, void *user, tide_error *err)
 {
 	unsigned all = threads + ahead;
@@ -261,16 +261,16 @@ tide_code tide__kin_blocks(kin_reader *r, unsigned threads, bool ahead, unsigned
 	pthread_mutex_destroy(&g.lock);
 	for (size_t i = 0; i < g.n; i++) {
 		tide__free(g.blocks[i].text);
-		tide__kin_out_fini(&g.blocks[i].out);
+		tide__kineto_out_fini(&g.blocks[i].out);
 	}
 	tide__free(g.blocks);
 	return rc;
 }
 
-void tide__kin_reader_fini(kin_reader *r)
+void tide__kineto_reader_fini(kin_reader *r)
 {
 	for (unsigned i = 0; i < r->n_parsers; i++)
-		tide__kin_parser_fini(&r->parsers[i]);
+		tide__kineto_parser_fini(&r->parsers[i]);
 	tide__free(r->parsers);
 	tide__free(r->tail);
 	r->parsers = NULL;

@@ -36,7 +36,7 @@ typedef struct kin_reader {
 	char *tail; /* owned: bytes after the last cut */
 	size_t n_tail, cap_tail;
 	uint64_t base;	     /* offset of the next block */
-	kin_parser *parsers; /* owned: rows point into them until tide__kin_reader_fini */
+	kin_parser *parsers; /* owned: rows point into them until tide__kineto_reader_fini */
 	unsigned n_parsers;
 } kin_reader;
 
@@ -44,8 +44,8 @@ typedef tide_code kin_take(void *user, kin_block_in *k, tide_error *err);
 
 /* Give every block to `take`, in order; stops at the first that it refuses. `threads` parse, the
  * caller's among them: 1 without `ahead` starts none. */
-tide_code tide__kin_blocks(kin_reader *r, unsigned threads, bool ahead, unsigned want,
+tide_code tide__kineto_blocks(kin_reader *r, unsigned threads, bool ahead, unsigned want,
 			   kin_take *take, void *user, tide_error *err);
-void tide__kin_reader_fini(kin_reader *r);
+void tide__kineto_reader_fini(kin_reader *r);
 
 #endif

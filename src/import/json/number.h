@@ -17,9 +17,9 @@ typedef enum kin_num {
 
 /* Decimal microseconds (sign, digits, fraction, exponent) to nanoseconds, rounded half to even
  * where the text has more than three decimals. */
-kin_num tide__kin_ns(const char *s, size_t n, int64_t *ns);
+kin_num tide__kineto_ns(const char *s, size_t n, int64_t *ns);
 /* Whole number: sign, digits, or 0x and hex digits; not with a fraction or exponent. Magnitudes over
  * 63 bits wrap as two's complement only when unsigned. */
-kin_num tide__kin_i64(const char *s, size_t n, int64_t *v);
+kin_num tide__kineto_i64(const char *s, size_t n, int64_t *v);
 
 #endif

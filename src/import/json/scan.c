@@ -153,7 +153,7 @@ MAKE_WINDOW(window_avx512, AVX512, classify_avx512, prefix_clmul512)
 
 static _Atomic bool portable_only;
 
-void tide__kin_scan_portable(bool on)
+void tide__kineto_scan_portable(bool on)
 {
 	atomic_store(&portable_only, on);
 }
@@ -175,7 +175,7 @@ static void window(kin_scan *s, const char *p, size_t from, size_t to)
 	window_plain(s, p, from, to);
 }
 
-bool tide__kin_scan_more(kin_scan *s)
+bool tide__kineto_scan_more(kin_scan *s)
 {
 	if (s->words >= s->total)
 		return false;
@@ -197,7 +197,7 @@ bool tide__kin_scan_more(kin_scan *s)
 	return true;
 }
 
-void tide__kin_scan_restart(kin_scan *s, size_t p)
+void tide__kineto_scan_restart(kin_scan *s, size_t p)
 {
 	s->words = p >> 6;
 	s->keep = ~UINT64_C(0) << (p & 63);
@@ -205,11 +205,11 @@ void tide__kin_scan_restart(kin_scan *s, size_t p)
 	s->escaped = 0;
 }
 
-bool tide__kin_scan_text(kin_scan *s, const char *text, size_t n)
+bool tide__kineto_scan_text(kin_scan *s, const char *text, size_t n)
 {
 	size_t total = n / 64 + 1;
 	if (total > s->cap) {
-		tide__kin_scan_fini(s);
+		tide__kineto_scan_fini(s);
 		size_t room = total + 1;
 		s->quotes = tide__alloc(room * 4, sizeof *s->quotes);
 		if (!s->quotes)
@@ -224,22 +224,22 @@ bool tide__kin_scan_text(kin_scan *s, const char *text, size_t n)
 	s->b = text;
 	s->n = n;
 	s->total = total;
-	tide__kin_scan_restart(s, 0);
+	tide__kineto_scan_restart(s, 0);
 	return true;
 }
 
-void tide__kin_scan_fini(kin_scan *s)
+void tide__kineto_scan_fini(kin_scan *s)
 {
 	tide__free(s->quotes);
 	*s = (kin_scan){ 0 };
 }
 
-size_t tide__kin_far_quote(kin_scan *s, size_t p)
+size_t tide__kineto_far_quote(kin_scan *s, size_t p)
 {
 	size_t i = p >> 6;
 	uint64_t from = ~UINT64_C(0) << (p & 63);
 	for (; i << 6 < s->n; i++, from = ~UINT64_C(0)) {
-		if (i >= s->words && !tide__kin_scan_more(s))
+		if (i >= s->words && !tide__kineto_scan_more(s))
 			break;
 		if (s->quotes[i] & from)
 			return (i << 6) + (size_t)__builtin_ctzll(s->quotes[i] & from);
@@ -257,13 +257,13 @@ static unsigned ones(uint64_t x)
 
 /* Depth is counted a word at a time; bits are looked at one by one only in a word that could bring
  * it to zero. */
-size_t tide__kin_scan_skip(kin_scan *s, size_t p)
+size_t tide__kineto_scan_skip(kin_scan *s, size_t p)
 {
 	uint64_t from = ~UINT64_C(0) << (p & 63), depth = 0;
 	if (!kin_is_open(s, p))
 		return SIZE_MAX;
 	for (size_t i = p >> 6; i << 6 < s->n; i++, from = ~UINT64_C(0)) {
-		if (i >= s->words && !tide__kin_scan_more(s))
+		if (i >= s->words && !tide__kineto_scan_more(s))
 			break;
 		uint64_t open = s->opens[i] & from, close = s->closes[i] & from;
 		if (!(open | close))

@@ -35,23 +35,23 @@ typedef struct kin_scan {
 } kin_scan;
 
 /* Look at a new text. False when memory is exhausted. */
-bool tide__kin_scan_text(kin_scan *s, const char *text, size_t n);
-void tide__kin_scan_fini(kin_scan *s);
+bool tide__kineto_scan_text(kin_scan *s, const char *text, size_t n);
+void tide__kineto_scan_fini(kin_scan *s);
 /* Forget the bit maps from byte p on: p is outside any string. */
-void tide__kin_scan_restart(kin_scan *s, size_t p);
+void tide__kineto_scan_restart(kin_scan *s, size_t p);
 /* Make the next window; false when there is no more text. */
-bool tide__kin_scan_more(kin_scan *s);
+bool tide__kineto_scan_more(kin_scan *s);
 /* End of the container that opens at p: the byte after its closing bracket; SIZE_MAX if the text
  * ends first or no container opens at p. */
-size_t tide__kin_scan_skip(kin_scan *s, size_t p);
+size_t tide__kineto_scan_skip(kin_scan *s, size_t p);
 /* Tests: use the portable code only (the vector code must give the same maps). */
-void tide__kin_scan_portable(bool on);
+void tide__kineto_scan_portable(bool on);
 
 /* Have the maps cover the 64 bytes from p on, as far as there is text. */
 static inline void kin_reach(kin_scan *s, size_t p)
 {
 	while (__builtin_expect((p >> 6) + 1 >= s->words, 0))
-		if (!tide__kin_scan_more(s))
+		if (!tide__kineto_scan_more(s))
 			return;
 }
 
@@ -61,7 +61,7 @@ static inline uint64_t kin_bits(const uint64_t *map, size_t p)
 	return map[p >> 6] >> (p & 63) | (map[(p >> 6) + 1] << 1) << (63 - (p & 63));
 }
 
-size_t tide__kin_far_quote(kin_scan *s, size_t p);
+size_t tide__kineto_far_quote(kin_scan *s, size_t p);
 
 /* The first quote that opens or closes a string at or after p, or s->n. */
 static inline size_t kin_quote(kin_scan *s, size_t p)
@@ -69,7 +69,7 @@ static inline size_t kin_quote(kin_scan *s, size_t p)
 	kin_reach(s, p);
 	uint64_t w = kin_bits(s->quotes, p);
 	return __builtin_expect(w != 0, 1) ? p + (size_t)__builtin_ctzll(w)
-					   : tide__kin_far_quote(s, p);
+					   : tide__kineto_far_quote(s, p);
 }
 
 /* Whether the bracket at p opens something outside a string, as far as the maps know. */

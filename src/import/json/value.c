@@ -9,7 +9,7 @@
 #include "import/json/number.h"
 #include "import/json/value.h"
 
-size_t tide__kin_scalar(kin_parser *c, size_t p, kin_slice *v)
+size_t tide__kineto_scalar(kin_parser *c, size_t p, kin_slice *v)
 {
 	const char *b = c->s.b;
 	size_t e = p;
@@ -23,26 +23,26 @@ size_t tide__kin_scalar(kin_parser *c, size_t p, kin_slice *v)
 	return e;
 }
 
-size_t tide__kin_container(kin_parser *c, size_t p, kin_slice *v)
+size_t tide__kineto_container(kin_parser *c, size_t p, kin_slice *v)
 {
-	size_t e = tide__kin_scan_skip(&c->s, p);
+	size_t e = tide__kineto_scan_skip(&c->s, p);
 	if (e == SIZE_MAX || e > c->s.n)
 		return kin_fail(c, kin_is_open(&c->s, p) ? c->s.n : p);
 	*v = kin_slice_of(p, e, c->s.b[p]);
 	return e;
 }
 
-size_t tide__kin_value(kin_parser *c, size_t p, kin_slice *v)
+size_t tide__kineto_value(kin_parser *c, size_t p, kin_slice *v)
 {
 	return kin_value(c, p, v);
 }
 
-size_t tide__kin_key(kin_parser *c, size_t p, kin_slice *key)
+size_t tide__kineto_key(kin_parser *c, size_t p, kin_slice *key)
 {
 	return kin_member_key(c, p, key);
 }
 
-size_t tide__kin_object(kin_parser *c, size_t p, kin_member *member, void *user)
+size_t tide__kineto_object(kin_parser *c, size_t p, kin_member *member, void *user)
 {
 	const char *b = c->s.b;
 	if (b[p] != '{')
@@ -61,11 +61,11 @@ size_t tide__kin_object(kin_parser *c, size_t p, kin_member *member, void *user)
 	return p + 1;
 }
 
-kin_text *tide__kin_slice_text(kin_parser *c, kin_slice v)
+kin_text *tide__kineto_slice_text(kin_parser *c, kin_slice v)
 {
 	const char *s = c->s.b + v.at;
 	if (v.type != '"' || !c->s.slashes || !memchr(s, '\\', v.n))
-		return tide__kin_text(&c->texts, s, v.n);
+		return tide__kineto_text(&c->texts, s, v.n);
 	if (v.n > c->room) {
 		char *big = tide__realloc(c->scratch, v.n, 1);
 		if (!big)
@@ -73,11 +73,11 @@ kin_text *tide__kin_slice_text(kin_parser *c, kin_slice v)
 		c->scratch = big;
 		c->room = v.n;
 	}
-	size_t n = tide__kin_unescape(s, v.n, c->scratch);
-	return tide__kin_text(&c->texts, c->scratch, n);
+	size_t n = tide__kineto_unescape(s, v.n, c->scratch);
+	return tide__kineto_text(&c->texts, c->scratch, n);
 }
 
-bool tide__kin_slice_val(kin_parser *c, kin_slice v, kin_val *out)
+bool tide__kineto_slice_val(kin_parser *c, kin_slice v, kin_val *out)
 {
 	uint64_t n;
 	*out = (kin_val){ 0 };
@@ -85,24 +85,24 @@ bool tide__kin_slice_val(kin_parser *c, kin_slice v, kin_val *out)
 		out->num = (int64_t)n;
 		return true;
 	}
-	if (tide__kin_i64(c->s.b + v.at, v.n, &out->num) == KIN_NUM_OK)
+	if (tide__kineto_i64(c->s.b + v.at, v.n, &out->num) == KIN_NUM_OK)
 		return true;
 	out->num = 0;
-	out->text = tide__kin_slice_text(c, v);
+	out->text = tide__kineto_slice_text(c, v);
 	return out->text != NULL;
 }
 
-void tide__kin_parser_fini(kin_parser *p)
+void tide__kineto_parser_fini(kin_parser *p)
 {
-	tide__kin_scan_fini(&p->s);
-	tide__kin_texts_fini(&p->texts);
-	tide__kin_lanes_fini(&p->lanes);
+	tide__kineto_scan_fini(&p->s);
+	tide__kineto_texts_fini(&p->texts);
+	tide__kineto_lanes_fini(&p->lanes);
 	tide__free(p->scratch);
 }
 
 /* ---- vectors ---- */
 
-void tide__kin_out_clear(kin_out *o)
+void tide__kineto_out_clear(kin_out *o)
 {
 	o->n_rows = o->n_attrs = o->n_mems = o->n_raws = o->n_metas = 0;
 	o->events = 0;
@@ -110,7 +110,7 @@ void tide__kin_out_clear(kin_out *o)
 	memset(o->loss, 0, sizeof o->loss);
 }
 
-void tide__kin_out_fini(kin_out *o)
+void tide__kineto_out_fini(kin_out *o)
 {
 	tide__free(o->rows);
 	tide__free(o->attrs);

@@ -15,10 +15,10 @@ static bool add_attr(kin_parser *c, kin_text *key, bool coll, kin_slice v)
 	if (!a)
 		return kin_oom(c);
 	*a = (kin_attr){ .key = key, .coll = coll };
-	if (v.type != '"' && tide__kin_i64(c->s.b + v.at, v.n, &a->number) == KIN_NUM_OK)
+	if (v.type != '"' && tide__kineto_i64(c->s.b + v.at, v.n, &a->number) == KIN_NUM_OK)
 		return true;
 	a->number = 0;
-	a->text = tide__kin_slice_text(c, v);
+	a->text = tide__kineto_slice_text(c, v);
 	if (!a->text)
 		return kin_oom(c);
 	return true;
@@ -39,7 +39,7 @@ static bool add_sample(kin_parser *c, kin_slice key, kin_slice v)
 	kin_attr *a = KIN_PUSH(c->out, attrs);
 	if (!a)
 		return kin_oom(c);
-	*a = (kin_attr){ .key = tide__kin_slice_text(c, key) };
+	*a = (kin_attr){ .key = tide__kineto_slice_text(c, key) };
 	memcpy(&a->number, &d, sizeof d);
 	return a->key || kin_oom(c);
 }
@@ -54,7 +54,7 @@ static inline void take_number(kin_parser *c, kin_event *e, kin_key k, const kin
 		e->has |= UINT64_C(1) << k;
 		return;
 	}
-	kin_num rc = tide__kin_i64(c->s.b + v->at, v->n, &n);
+	kin_num rc = tide__kineto_i64(c->s.b + v->at, v->n, &n);
 	if (rc == KIN_NUM_RANGE)
 		c->out->loss[KIN_LOSS_BIG_NUMBER]++;
 	if (rc != KIN_NUM_OK)
@@ -72,17 +72,17 @@ static bool take_shape(kin_parser *c, const kin_event *e, unsigned k, const kin_
 	char many[40];
 	if (!(c->want & TIDE_WANT_SHAPES) || e->ph != 'X')
 		return true;
-	const char *text = tide__kin_key_text((kin_key)k, &cats);
+	const char *text = tide__kineto_key_text((kin_key)k, &cats);
 	if (!(e->cat < 31 && cats >> e->cat & 1))
 		return true;
-	kin_text *key = tide__kin_text(&c->texts, text, strlen(text));
+	kin_text *key = tide__kineto_text(&c->texts, text, strlen(text));
 	if (v->n <= SHAPE_MOST)
 		return add_attr(c, key, false, *v);
 	kin_attr *a = key ? KIN_PUSH(c->out, attrs) : NULL;
 	if (!a)
 		return kin_oom(c);
 	int n = snprintf(many, sizeof many, "(%u bytes)", (unsigned)v->n);
-	*a = (kin_attr){ .key = key, .text = tide__kin_text(&c->texts, many, (size_t)n) };
+	*a = (kin_attr){ .key = key, .text = tide__kineto_text(&c->texts, many, (size_t)n) };
 	return a->text || kin_oom(c);
 }
 
@@ -90,7 +90,7 @@ static inline bool take(kin_parser *c, kin_event *e, const kin_slice *key, const
 {
 	if (e->counter_args)
 		return e->ph == 'C' ? add_sample(c, *key, *v)
-				    : add_attr(c, tide__kin_slice_text(c, *key), false, *v);
+				    : add_attr(c, tide__kineto_slice_text(c, *key), false, *v);
 	kin_key k = (kin_key)kin_word_find(c->keys, c->s.b + key->at, key->n);
 	if (k == KIN_KEY_NONE)
 		return true;
@@ -98,11 +98,11 @@ static inline bool take(kin_parser *c, kin_event *e, const kin_slice *key, const
 		return take_shape(c, e, k, v);
 	if (k == KIN_KEY_NAME || k == KIN_KEY_LABELS) {
 		if (e->ph == 'M' && v->type == '"')
-			e->label = tide__kin_slice_text(c, *v);
+			e->label = tide__kineto_slice_text(c, *v);
 		return e->ph != 'M' || v->type != '"' || e->label || kin_oom(c);
 	}
 	uint32_t cats;
-	const char *text = tide__kin_key_text(k, &cats);
+	const char *text = tide__kineto_key_text(k, &cats);
 	bool handle = k == KIN_KEY_STREAM && v->n > 1 &&
 		      c->s.b[v->at + 1] == 'x'; /* "0x7f..": no number */
 	if (!(cats & KIN_COLL) && !handle)
@@ -114,7 +114,7 @@ static inline bool take(kin_parser *c, kin_event *e, const kin_slice *key, const
 				      : e->cat < 31 && cats >> e->cat & 1;
 	if (e->ph != 'X' || !wanted)
 		return true;
-	return add_attr(c, tide__kin_text(&c->texts, text, key->n), cats & KIN_COLL, *v);
+	return add_attr(c, tide__kineto_text(&c->texts, text, key->n), cats & KIN_COLL, *v);
 }
 
 /* Without a collective's name, what looked like its arguments was something else. */
@@ -127,12 +127,12 @@ static void drop_coll(kin_out *o, size_t from)
 	o->n_attrs = n;
 }
 
-size_t tide__kin_args(kin_parser *c, kin_event *e, size_t p)
+size_t tide__kineto_read_args(kin_parser *c, kin_event *e, size_t p)
 {
 	e->counter_args = e->ph == 'C' || (e->ph == 'X' && e->cat == TIDE_CAT_COUNTERS);
 	const char *b = c->s.b;
 	if (!c->keys)
-		c->keys = tide__kin_key_words();
+		c->keys = tide__kineto_key_words();
 	for (p = kin_ws(b, p + 1); b[p] != '}';) {
 		kin_slice key, value;
 		p = kin_member_key(c, p, &key);

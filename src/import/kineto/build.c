@@ -70,7 +70,7 @@ static uint32_t process_row(kin_build *b, kin_val pid)
 	return row;
 }
 
-uint32_t tide__kin_device_row(kin_build *b, unsigned kind, int64_t index)
+uint32_t tide__kineto_device_row(kin_build *b, unsigned kind, int64_t index)
 {
 	uint64_t key = tide__mix((uint64_t)index) ^ kind;
 	uint32_t row = tide__map_get(&b->device_of, key);
@@ -84,7 +84,7 @@ uint32_t tide__kin_device_row(kin_build *b, unsigned kind, int64_t index)
 	return row;
 }
 
-uint32_t tide__kin_counter_row(kin_build *b, uint32_t name, uint32_t unit, uint32_t device)
+uint32_t tide__kineto_counter_row(kin_build *b, uint32_t name, uint32_t unit, uint32_t device)
 {
 	uint64_t key = (uint64_t)device << 32 | name;
 	uint32_t row = tide__map_get(&b->counter_of, key);
@@ -121,7 +121,7 @@ static bool fill_lane(kin_build *b, const kin_lane *l, uint32_t row)
 	t->name[row].i = text;
 	if (stream)
 		t->device[row].i =
-			tide__kin_device_row(b, TIDE_DEVICE_CUDA, l->a.text ? -1 : l->a.num);
+			tide__kineto_device_row(b, TIDE_DEVICE_CUDA, l->a.text ? -1 : l->a.num);
 	else
 		t->process[row].i = process_row(b, l->a);
 	return stream ? t->device[row].i : t->process[row].i;
@@ -300,7 +300,7 @@ static bool add_counter(kin_build *b, const kin_row *r, const kin_attr *a)
 			memcpy(text + n + 1, a[i].key->s, k);
 			name = tide__strn(b->m, text, n + 1 + k).i;
 		}
-		uint32_t counter = name ? tide__kin_counter_row(b, name, 0, 0) : 0;
+		uint32_t counter = name ? tide__kineto_counter_row(b, name, 0, 0) : 0;
 		if (!counter || !tide__table_push(&b->m->samples, &tide_samples_desc, &row))
 			return false;
 		b->m->samples.t[row] = r->ts;
@@ -387,7 +387,7 @@ static bool add_row(kin_build *b, const kin_row *r, const kin_attr *a, const kin
 	return true;
 }
 
-bool tide__kin_add(kin_build *b, const kin_out *o)
+bool tide__kineto_add(kin_build *b, const kin_out *o)
 {
 	const kin_attr *a = o->attrs;
 	const kin_mem *mem = o->mems;
@@ -411,14 +411,14 @@ bool tide__kin_add(kin_build *b, const kin_out *o)
 		*m = o->metas[i];
 	}
 	for (unsigned i = 0; i < o->seen.n; i++)
-		tide__kin_saw(&b->seen, o->seen.at[i].type, o->seen.at[i].device);
+		tide__kineto_saw(&b->seen, o->seen.at[i].type, o->seen.at[i].device);
 	for (int i = 0; i < KIN_N_LOSS; i++)
 		b->loss[i] += o->loss[i];
 	b->events += o->events;
 	return true;
 }
 
-void tide__kin_build_fini(kin_build *b)
+void tide__kineto_build_fini(kin_build *b)
 {
 	tide__free(b->link);
 	tide__free(b->refs);

@@ -52,7 +52,7 @@ static size_t next_event(const char *b, size_t n, size_t p)
 	return n;
 }
 
-size_t tide__kin_last_event(const char *b, size_t n)
+size_t tide__kineto_last_event(const char *b, size_t n)
 {
 	for (size_t p = n; p > 0;) {
 		const char *q = memrchr(b, '{', p);
@@ -101,7 +101,7 @@ static size_t start(kin_parser *c, kin_doc *d, size_t p, bool final)
 	int lone = b[p] == '{' ? lone_event(b, n, p) : 0;
 	if (lone < 0 && !final)
 		return p;
-	tide__kin_scan_restart(&c->s, p);
+	tide__kineto_scan_restart(&c->s, p);
 	d->state = b[p] == '{' && lone <= 0 ? KIN_TOP : KIN_ARRAY;
 	d->documents++;
 	return p + (lone <= 0);
@@ -111,7 +111,7 @@ static size_t top_member(kin_parser *c, kin_doc *d, size_t p)
 {
 	kin_slice key, value;
 	const char *b = c->s.b;
-	p = tide__kin_key(c, p, &key);
+	p = tide__kineto_key(c, p, &key);
 	if (p == KIN_FAIL)
 		return p;
 	if (key.n == 11 && !memcmp(b + key.at, "traceEvents", 11) && b[p] == '[') {
@@ -119,7 +119,7 @@ static size_t top_member(kin_parser *c, kin_doc *d, size_t p)
 		d->listed = true;
 		return p + 1;
 	}
-	p = tide__kin_value(c, p, &value);
+	p = tide__kineto_value(c, p, &value);
 	if (p == KIN_FAIL)
 		return p;
 	if (value.n > META_MAX) {
@@ -129,8 +129,8 @@ static size_t top_member(kin_parser *c, kin_doc *d, size_t p)
 	kin_meta *m = KIN_PUSH(c->out, metas);
 	if (!m)
 		return kin_nomem(c);
-	m->key = tide__kin_slice_text(c, key);
-	m->raw = tide__kin_text(&c->texts, b + value.at - (value.type == '"'),
+	m->key = tide__kineto_slice_text(c, key);
+	m->raw = tide__kineto_text(&c->texts, b + value.at - (value.type == '"'),
 				value.n + (value.type == '"' ? 2 : 0));
 	return m->key && m->raw ? p : kin_nomem(c);
 }
@@ -146,7 +146,7 @@ static size_t item(kin_parser *c, kin_doc *d, size_t p, bool *stop)
 		return p + 1;
 	}
 	if (b[p] == '{')
-		return tide__kin_event(c, p);
+		return tide__kineto_event(c, p);
 	if (b[p] == ']') {
 		*stop = d->state == KIN_SOME_EVENTS;
 		if (!*stop)
@@ -154,7 +154,7 @@ static size_t item(kin_parser *c, kin_doc *d, size_t p, bool *stop)
 		return p + !*stop;
 	}
 	kin_slice v;
-	p = b[p] == '}' || b[p] == ':' ? kin_fail(c, p) : tide__kin_value(c, p, &v);
+	p = b[p] == '}' || b[p] == ':' ? kin_fail(c, p) : tide__kineto_value(c, p, &v);
 	if (p != KIN_FAIL)
 		c->out->loss[KIN_LOSS_NOT_OBJECT]++;
 	return p;
@@ -168,7 +168,7 @@ static size_t seek(kin_parser *c, kin_doc *d, size_t p)
 	if (q < n) {
 		d->seeking = false;
 		if (!kin_is_open(&c->s, q))
-			tide__kin_scan_restart(&c->s, q);
+			tide__kineto_scan_restart(&c->s, q);
 		return q;
 	}
 	while (q > p && (kin_is_ws(b[q - 1]) || b[q - 1] == ',' || b[q - 1] == '{'))
@@ -187,7 +187,7 @@ static void drop(kin_parser *c, kin_doc *d)
 	d->seeking = true;
 }
 
-size_t tide__kin_doc(kin_parser *c, kin_doc *d, size_t p, bool final)
+size_t tide__kineto_doc(kin_parser *c, kin_doc *d, size_t p, bool final)
 {
 	const char *b = c->s.b;
 	size_t n = c->s.n;

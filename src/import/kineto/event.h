@@ -34,6 +34,6 @@ static inline bool kin_has(const kin_event *e, kin_key k)
 }
 
 /* Read the arguments at p into e; byte after them, or KIN_FAIL. ph and cat must be known. */
-size_t tide__kin_args(kin_parser *c, kin_event *e, size_t p);
+size_t tide__kineto_read_args(kin_parser *c, kin_event *e, size_t p);
 
 #endif

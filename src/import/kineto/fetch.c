@@ -53,12 +53,12 @@ static tide_code read_event(tide_source *s, char **text, kin_slice *args, tide_e
 		end = damage != TIDE_OK || got < STEP;
 		n += got;
 		memset(*text + n, 0, KIN_PAD);
-		if (!tide__kin_scan_text(&c.s, *text, n)) {
+		if (!tide__kineto_scan_text(&c.s, *text, n)) {
 			rc = tide__nomem(err);
 			break;
 		}
 		*args = (kin_slice){ 0 };
-		size_t p = tide__kin_object(&c, 0, find_args, args);
+		size_t p = tide__kineto_object(&c, 0, find_args, args);
 		if (p != KIN_FAIL) {
 			if (!args->type)
 				*args = (kin_slice){ 0, (uint32_t)p, '{' };
@@ -69,7 +69,7 @@ static tide_code read_event(tide_source *s, char **text, kin_slice *args, tide_e
 			break;
 		}
 	}
-	tide__kin_parser_fini(&c);
+	tide__kineto_parser_fini(&c);
 	return rc;
 }
 

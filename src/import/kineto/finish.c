@@ -39,7 +39,7 @@ static bool put_pair(kin_build *b, const kin_half *h, int64_t t1, unsigned flags
 		      .cat = h->cat == KIN_CAT_SKIP ? TIDE_CAT_OTHER : h->cat };
 	kin_out o = { .rows = &r, .n_rows = 1 };
 	size_t before = s->n;
-	if (!tide__kin_add(b, &o))
+	if (!tide__kineto_add(b, &o))
 		return false;
 	if (s->n > before) {
 		s->name[before].i = h->name;
@@ -116,7 +116,7 @@ static bool pair_halves(kin_build *b)
 	for (uint32_t i = 0; ok && i < n; i++)
 		order[i] = i;
 	if (ok)
-		tide__order(order, order + n, n, half_before, b->halves);
+		tide__mergesort(order, order + n, n, half_before, b->halves);
 	ok = ok && pair_all(&p, order, closed);
 	ok = ok &&
 	     (!p.unopened || tide__fact_add(b->m, "loss.ends_without_begin", (int64_t)p.unopened));
@@ -156,8 +156,8 @@ static void shift_times(kin_build *b)
 static bool nest(kin_build *b)
 {
 	tide_spans *s = &b->m->spans;
-	const tide_nest_column link = { b->link, sizeof *b->link };
-	const tide_nest_ref refs = { b->n_refs ? &b->refs->span : NULL, b->n_refs,
+	const tide_parent_column link = { b->link, sizeof *b->link };
+	const tide_parent_ref refs = { b->n_refs ? &b->refs->span : NULL, b->n_refs,
 				     sizeof *b->refs };
 	tide__free(s->parent);
 	tide__free(s->cause);
@@ -165,7 +165,7 @@ static bool nest(kin_build *b)
 	s->parent = NULL;
 	s->cause = NULL;
 	s->stack = NULL;
-	if (!tide__nest(b->m, &link, b->link ? 1 : 0, &refs, 1))
+	if (!tide__find_span_parents(b->m, &link, b->link ? 1 : 0, &refs, 1))
 		return false;
 	s->cause = tide__calloc(s->cap, sizeof *s->cause);
 	s->stack = tide__calloc(s->cap, sizeof *s->stack);
@@ -200,12 +200,12 @@ static bool sort_rows(void *table, const tide_table_desc *d, size_t n, size_t fi
 
 static void order_marks(uint32_t *v, uint32_t *tmp, size_t n, const void *t)
 {
-	tide__order(v, tmp, n, mark_before, t);
+	tide__mergesort(v, tmp, n, mark_before, t);
 }
 
 static void order_samples(uint32_t *v, uint32_t *tmp, size_t n, const void *t)
 {
-	tide__order(v, tmp, n, sample_before, t);
+	tide__mergesort(v, tmp, n, sample_before, t);
 }
 
 /* Marks in time order, each with the number of moves up to its moment. */
@@ -239,7 +239,7 @@ static bool put_losses(kin_build *b)
 	return ok;
 }
 
-tide_code tide__kin_finish(kin_build *b, tide_error *err)
+tide_code tide__kineto_finish(kin_build *b, tide_error *err)
 {
 	tide_model *m = b->m;
 	kin_memory *memory = NULL;
@@ -247,12 +247,12 @@ tide_code tide__kin_finish(kin_build *b, tide_error *err)
 	if (ok)
 		shift_times(b);
 	if (!(b->want & TIDE_WANT_MEMORY))
-		tide__kin_kinds(b);
+		tide__kineto_kinds(b);
 	if (!(b->want & TIDE_WANT_RAW)) /* compatibility has the rows as they are written */
-		ok = ok && tide__kin_python_calls(b);
-	ok = ok && tide__kin_memory_begin(b, &memory) && nest(b) && tide__kin_link(b);
-	ok = tide__kin_memory_end(memory, ok) && finish_marks(m) &&
+		ok = ok && tide__kineto_python_calls(b);
+	ok = ok && tide__kineto_memory_begin(b, &memory) && nest(b) && tide__kineto_link(b);
+	ok = tide__kineto_memory_end(memory, ok) && finish_marks(m) &&
 	     sort_rows(&m->samples, &tide_samples_desc, m->samples.n, 0, order_samples) &&
-	     tide__kin_metas(b) && tide__kin_names(b) && put_losses(b);
+	     tide__kineto_metas(b) && tide__kineto_names(b) && put_losses(b);
 	return ok ? TIDE_OK : tide__nomem(err);
 }

@@ -46,19 +46,19 @@ static void make(void)
 		put(&cat_words, cats[i].text, cats[i].value);
 }
 
-const kin_words *tide__kin_key_words(void)
+const kin_words *tide__kineto_key_words(void)
 {
 	pthread_once(&once, make);
 	return &key_words;
 }
 
-const kin_words *tide__kin_cat_words(void)
+const kin_words *tide__kineto_cat_words(void)
 {
 	pthread_once(&once, make);
 	return &cat_words;
 }
 
-const char *tide__kin_key_text(kin_key k, uint32_t *where)
+const char *tide__kineto_key_text(kin_key k, uint32_t *where)
 {
 	*where = keys[k].value;
 	return keys[k].text;

@@ -126,8 +126,8 @@ typedef struct kin_words {
 } kin_words;
 
 /* The tables; made by the first caller, the same for all. */
-const kin_words *tide__kin_key_words(void);
-const kin_words *tide__kin_cat_words(void);
+const kin_words *tide__kineto_key_words(void);
+const kin_words *tide__kineto_cat_words(void);
 
 static inline unsigned kin_word_slot(const char *s, size_t n)
 {
@@ -153,6 +153,6 @@ static inline unsigned kin_word_find(const kin_words *w, const char *s, size_t n
 }
 
 /* Its name, and the categories where it becomes an attribute. */
-const char *tide__kin_key_text(kin_key k, uint32_t *cats);
+const char *tide__kineto_key_text(kin_key k, uint32_t *cats);
 
 #endif

@@ -42,11 +42,11 @@ typedef struct kin_texts {
 } kin_texts;
 
 /* The one entry for these bytes; NULL on exhaustion. */
-kin_text *tide__kin_text(kin_texts *t, const char *s, size_t n);
-void tide__kin_texts_fini(kin_texts *t);
+kin_text *tide__kineto_text(kin_texts *t, const char *s, size_t n);
+void tide__kineto_texts_fini(kin_texts *t);
 /* Undo JSON escapes of s[0..n) into out (room for n bytes); the new length. Surrogate pairs become
  * one character, a lone one three bytes that are not UTF-8; unknown escapes stay as they are. */
-size_t tide__kin_unescape(const char *s, size_t n, char *out);
+size_t tide__kineto_unescape(const char *s, size_t n, char *out);
 
 typedef struct kin_val { /* a pid, tid or id: a number, or a text that is none */
 	int64_t num;
@@ -67,8 +67,8 @@ typedef struct kin_lanes {
 	kin_lane *last[8]; /* by kind */
 } kin_lanes;
 
-kin_lane *tide__kin_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, kin_val b);
-void tide__kin_lanes_fini(kin_lanes *l);
+kin_lane *tide__kineto_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, kin_val b);
+void tide__kineto_lanes_fini(kin_lanes *l);
 
 /* ---- what a parsed block holds ---- */
 
@@ -179,8 +179,8 @@ typedef struct kin_out {
 	uint64_t events; /* event objects seen, kept or not */
 } kin_out;
 
-void tide__kin_out_clear(kin_out *o);
-void tide__kin_out_fini(kin_out *o);
+void tide__kineto_out_clear(kin_out *o);
+void tide__kineto_out_fini(kin_out *o);
 /* One more element, not initialised; NULL on exhaustion. */
 #define KIN_PUSH(o, name)                                                                          \
 	(TIDE_ROOM((o)->name, (o)->cap_##name, (o)->n_##name + 1) ? &(o)->name[(o)->n_##name++] : NULL)
@@ -222,7 +222,7 @@ typedef struct kin_parser {
 	size_t room;
 } kin_parser;
 
-void tide__kin_parser_fini(kin_parser *p);
+void tide__kineto_parser_fini(kin_parser *p);
 
 #define KIN_FAIL SIZE_MAX
 
@@ -248,22 +248,22 @@ static inline bool kin_oom(kin_parser *c)
 
 /* Read the value at p (not white space); byte after it, or KIN_FAIL. value.h has the inline ones.
  */
-size_t tide__kin_value(kin_parser *c, size_t p, kin_slice *v);
-size_t tide__kin_scalar(kin_parser *c, size_t p, kin_slice *v);
-size_t tide__kin_container(kin_parser *c, size_t p, kin_slice *v);
+size_t tide__kineto_value(kin_parser *c, size_t p, kin_slice *v);
+size_t tide__kineto_scalar(kin_parser *c, size_t p, kin_slice *v);
+size_t tide__kineto_container(kin_parser *c, size_t p, kin_slice *v);
 /* Read `"key" :` at p (a quote); position of the value. */
-size_t tide__kin_key(kin_parser *c, size_t p, kin_slice *key);
+size_t tide__kineto_key(kin_parser *c, size_t p, kin_slice *key);
 /* The text of a string slice, escapes undone; of anything else, as it stands. NULL: exhaustion. */
-kin_text *tide__kin_slice_text(kin_parser *c, kin_slice v);
+kin_text *tide__kineto_slice_text(kin_parser *c, kin_slice v);
 /* A number, or the number that a string spells, else the text. False on exhaustion. */
-bool tide__kin_slice_val(kin_parser *c, kin_slice v, kin_val *out);
+bool tide__kineto_slice_val(kin_parser *c, kin_slice v, kin_val *out);
 /* Byte after an object whose members are given to `member` in turn; KIN_FAIL if it is damaged or
  * member returned false (which then set c->why). */
 typedef bool kin_member(kin_parser *c, void *user, kin_slice key, kin_slice value);
-size_t tide__kin_object(kin_parser *c, size_t p, kin_member *member, void *user);
+size_t tide__kineto_object(kin_parser *c, size_t p, kin_member *member, void *user);
 
 /* Parse the event object at p; byte after it. Adds at most one row to c->out. */
-size_t tide__kin_event(kin_parser *c, size_t p);
+size_t tide__kineto_event(kin_parser *c, size_t p);
 
 /* ---- documents ---- */
 
@@ -290,10 +290,10 @@ typedef struct kin_doc {
  * beginning of an item (or a bracket that only the caller can judge) and needs more, unless
  * c->why is KIN_NOMEM or d->again is set. Damaged events are skipped and counted. `final`: nothing
  * more will come. */
-size_t tide__kin_doc(kin_parser *c, kin_doc *d, size_t p, bool final);
+size_t tide__kineto_doc(kin_parser *c, kin_doc *d, size_t p, bool final);
 
 /* The last place that looks like the start of an event after another, or 0. */
-size_t tide__kin_last_event(const char *b, size_t n);
+size_t tide__kineto_last_event(const char *b, size_t n);
 
 /* ---- the builder ---- */
 
@@ -365,29 +365,29 @@ typedef struct kin_build {
 } kin_build;
 
 /* Add everything a block holds, in order. False on exhaustion. */
-bool tide__kin_add(kin_build *b, const kin_out *o);
+bool tide__kineto_add(kin_build *b, const kin_out *o);
 /* After the last block: sort, link, pair, name. */
-tide_code tide__kin_finish(kin_build *b, tide_error *err);
-void tide__kin_build_fini(kin_build *b);
+tide_code tide__kineto_finish(kin_build *b, tide_error *err);
+void tide__kineto_build_fini(kin_build *b);
 
 /* Model rows, made when first asked for; 0 on exhaustion. */
-uint32_t tide__kin_device_row(kin_build *b, unsigned kind, int64_t index);
-uint32_t tide__kin_counter_row(kin_build *b, uint32_t name, uint32_t unit, uint32_t device);
+uint32_t tide__kineto_device_row(kin_build *b, unsigned kind, int64_t index);
+uint32_t tide__kineto_counter_row(kin_build *b, uint32_t name, uint32_t unit, uint32_t device);
 
 /* Parts of finish, each false on exhaustion. */
-bool tide__kin_link(kin_build *b);
+bool tide__kineto_link(kin_build *b);
 /* Cut Python calls to the end of their callers; before spans are put in order. */
-bool tide__kin_python_calls(kin_build *b);
+bool tide__kineto_python_calls(kin_build *b);
 /* Allocations are paired between the two, beside what is done meanwhile if b->threads allows; `out`
  * is NULL when there are none, or on exhaustion. Every begin is followed by an end, which frees it
  * and returns `good` unless it fails itself: false says that there are no spans to look at. */
 typedef struct kin_memory kin_memory;
-bool tide__kin_memory_begin(kin_build *b, kin_memory **out);
-bool tide__kin_memory_end(kin_memory *k, bool good);
+bool tide__kineto_memory_begin(kin_build *b, kin_memory **out);
+bool tide__kineto_memory_end(kin_memory *k, bool good);
 /* What devices are, where memory is not wanted. */
-void tide__kin_saw(kin_seen *s, int32_t type, int32_t device);
-void tide__kin_kinds(kin_build *b);
-bool tide__kin_metas(kin_build *b);
-bool tide__kin_names(kin_build *b);
+void tide__kineto_saw(kin_seen *s, int32_t type, int32_t device);
+void tide__kineto_kinds(kin_build *b);
+bool tide__kineto_metas(kin_build *b);
+bool tide__kineto_names(kin_build *b);
 
 #endif

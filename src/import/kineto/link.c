@@ -174,7 +174,7 @@ static bool link_flow_events(kin_build *b)
 	for (uint32_t i = 0; ok && i < n; i++)
 		order[i] = i;
 	if (ok) {
-		tide__order(order, order + n, n, flow_before, b->flows);
+		tide__mergesort(order, order + n, n, flow_before, b->flows);
 		ok = sweep_flows(b, order, last, &from);
 	}
 	tide__free(order);
@@ -207,7 +207,7 @@ static bool link_sequences(kin_build *b)
 	for (uint32_t i = 0; ok && i < n; i++)
 		order[i] = i;
 	if (ok)
-		tide__order(order, order + n, n, ref_before, b->refs);
+		tide__mergesort(order, order + n, n, ref_before, b->refs);
 	for (size_t i = 0; ok && i < n; i++) {
 		const kin_ref *r = &b->refs[order[i]];
 		if (!(r->what & KIN_HAS_SEQ))
@@ -231,7 +231,7 @@ static bool have_fwd_bwd(const kin_build *b)
 	return false;
 }
 
-bool tide__kin_link(kin_build *b)
+bool tide__kineto_link(kin_build *b)
 {
 	index_t launches, ops = { 0 };
 	bool ok = index_init(&launches, b) && fill(b, &launches, is_launch);

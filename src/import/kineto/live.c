@@ -54,7 +54,7 @@ static void insert(kin_live *l, uint32_t i)
 	*less = *more = 0;
 }
 
-bool tide__kin_live_add(kin_live *l, uint64_t addr, uint64_t size, bool *overlaps)
+bool tide__kineto_live_add(kin_live *l, uint64_t addr, uint64_t size, bool *overlaps)
 {
 	*overlaps = true;
 	if (addr > UINT64_MAX - size)
@@ -74,7 +74,7 @@ bool tide__kin_live_add(kin_live *l, uint64_t addr, uint64_t size, bool *overlap
 	return true;
 }
 
-void tide__kin_live_del(kin_live *l, uint64_t addr)
+void tide__kineto_live_del(kin_live *l, uint64_t addr)
 {
 	kin_live_node *v = l->nodes;
 	uint32_t *at = &l->root;
@@ -95,7 +95,7 @@ void tide__kin_live_del(kin_live *l, uint64_t addr)
 	l->free = i;
 }
 
-void tide__kin_live_fini(kin_live *l)
+void tide__kineto_live_fini(kin_live *l)
 {
 	tide__free(l->nodes);
 	*l = (kin_live){ 0 };

@@ -40,12 +40,12 @@ static tide_code step(loader *l, bool final, tide_error *err)
 	kin_parser *c = &l->parser;
 	size_t p = 0;
 	c->base = l->base;
-	if (!tide__kin_scan_text(&c->s, l->text, l->n))
+	if (!tide__kineto_scan_text(&c->s, l->text, l->n))
 		return tide__nomem(err);
 	do {
-		tide__kin_out_clear(&l->out);
-		p = tide__kin_doc(c, &l->doc, p, final);
-		if (c->why == KIN_NOMEM || !tide__kin_add(&l->build, &l->out))
+		tide__kineto_out_clear(&l->out);
+		p = tide__kineto_doc(c, &l->doc, p, final);
+		if (c->why == KIN_NOMEM || !tide__kineto_add(&l->build, &l->out))
 			return tide__nomem(err);
 		l->build.part = l->doc.documents;
 	} while (l->doc.again);
@@ -79,7 +79,7 @@ static tide_code take(loader *l, kin_block_in *k, tide_error *err)
 			       ? tide__nomem(err)
 			       : tide__fail(err, k->failed, k->base, "%s", k->why.text);
 	if (clean) {
-		if (!tide__kin_add(&l->build, &k->out))
+		if (!tide__kineto_add(&l->build, &k->out))
 			return tide__nomem(err);
 		from = k->parsed;
 		l->doc.seeking = k->seeking;
@@ -167,18 +167,18 @@ static tide_code run(loader *l, tide_error *err)
 	unsigned threads = choose_threads(l);
 	bool ahead = threads == 1 && reads_ahead(l);
 	tide_code rc =
-		tide__kin_blocks(&l->reader, threads, ahead, l->build.want, take_block, l, err);
+		tide__kineto_blocks(&l->reader, threads, ahead, l->build.want, take_block, l, err);
 	if (rc == TIDE_OK)
 		rc = check_found(l, err);
 	if (rc == TIDE_OK && !note_end(l))
 		rc = tide__nomem(err);
-	tide__kin_out_fini(&l->out); /* the model needs the room from here on */
+	tide__kineto_out_fini(&l->out); /* the model needs the room from here on */
 	tide__free(l->text);
 	l->text = NULL;
 	l->build.threads = threads;
 	if (rc == TIDE_OK)
-		rc = tide__kin_finish(&l->build, err);
-	tide__kin_reader_fini(&l->reader);
+		rc = tide__kineto_finish(&l->build, err);
+	tide__kineto_reader_fini(&l->reader);
 	return rc;
 }
 
@@ -198,8 +198,8 @@ tide_code tide__kineto_load(tide_source *src, const tide_load_options *opt, size
 		     .doc = { .limit = KIN_ITEM_MAX } };
 	l.parser = (kin_parser){ .out = &l.out, .want = want };
 	tide_code rc = run(&l, err);
-	tide__kin_build_fini(&l.build);
-	tide__kin_parser_fini(&l.parser);
+	tide__kineto_build_fini(&l.build);
+	tide__kineto_parser_fini(&l.parser);
 	return rc;
 }
 

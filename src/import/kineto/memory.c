@@ -64,14 +64,14 @@ static uint32_t device_row(state *st, unsigned kind, int64_t number)
 	kin_build *b = st->b;
 	if (kind == TIDE_DEVICE_HOST || kind == TIDE_DEVICE_CUDA ||
 	    tide__map_get(&st->cuda, tide__mix((uint64_t)number)))
-		return tide__kin_device_row(b, kind, kind == TIDE_DEVICE_HOST ? 0 : number);
-	uint32_t row = tide__kin_device_row(b, TIDE_DEVICE_CUDA, number);
+		return tide__kineto_device_row(b, kind, kind == TIDE_DEVICE_HOST ? 0 : number);
+	uint32_t row = tide__kineto_device_row(b, TIDE_DEVICE_CUDA, number);
 	if (row)
 		b->m->devices.kind[row] = (uint8_t)kind;
 	return row;
 }
 
-void tide__kin_saw(kin_seen *s, int32_t type, int32_t device)
+void tide__kineto_saw(kin_seen *s, int32_t type, int32_t device)
 {
 	for (unsigned i = 0; i < s->n; i++)
 		if (s->at[i].type == type && s->at[i].device == device)
@@ -91,7 +91,7 @@ static bool saw_cuda(const kin_seen *s, int32_t device)
 }
 
 /* As device_row has it, for devices that are there. */
-void tide__kin_kinds(kin_build *b)
+void tide__kineto_kinds(kin_build *b)
 {
 	for (unsigned i = 0; i < b->seen.n; i++) {
 		int32_t device = b->seen.at[i].device;
@@ -129,8 +129,8 @@ static bool pool_init(state *st, pool *p)
 	m->pools.device[p->row].i = device;
 	m->pools.name[p->row] = host ? st->heap : st->dram;
 	m->pools.kind[p->row] = host ? TIDE_POOL_HEAP : TIDE_POOL_DRAM;
-	p->total = tide__kin_counter_row(st->b, st->total.i, st->bytes.i, device);
-	p->reserved = tide__kin_counter_row(st->b, st->reserved.i, st->bytes.i, device);
+	p->total = tide__kineto_counter_row(st->b, st->total.i, st->bytes.i, device);
+	p->reserved = tide__kineto_counter_row(st->b, st->reserved.i, st->bytes.i, device);
 	p->last_total = p->last_reserved = -1;
 	return p->total && p->reserved;
 }
@@ -189,7 +189,7 @@ static uint32_t put_alloc(state *st, pool *p, uint64_t addr, uint64_t size, int6
 	a->pool[row].i = p->row;
 	a->flags[row] = (uint8_t)flags;
 	a->basis[row] = TIDE_BASIS_EXACT;
-	bool overlaps, ok = tide__kin_live_add(&p->live, addr, size, &overlaps);
+	bool overlaps, ok = tide__kineto_live_add(&p->live, addr, size, &overlaps);
 	if (overlaps) {
 		a->flags[row] |= TIDE_ALLOC_OVERLAPS;
 		st->overlaps++;
@@ -205,7 +205,7 @@ static bool end_alloc(state *st, pool *p, uint32_t row, int64_t t, unsigned flag
 	a->flags[row] |= (uint8_t)flags;
 	tide__map_del(&p->at, a->addr[row]);
 	if (!(a->flags[row] & TIDE_ALLOC_OVERLAPS))
-		tide__kin_live_del(&p->live, a->addr[row]);
+		tide__kineto_live_del(&p->live, a->addr[row]);
 	return move(st, row, TIDE_MOVE_FREE);
 }
 
@@ -246,7 +246,7 @@ static bool do_free(state *st, pool *p, const kin_move *v)
 static bool no_address(state *st, pool *p, const kin_move *v)
 {
 	uint32_t device = st->b->m->pools.device[p->row].i;
-	uint32_t counter = tide__kin_counter_row(st->b, st->since.i, 0, device);
+	uint32_t counter = tide__kineto_counter_row(st->b, st->since.i, 0, device);
 	tide_samples *s = &st->b->m->samples;
 	size_t row;
 	if (!counter || !tide__table_push(s, &tide_samples_desc, &row))
@@ -363,7 +363,7 @@ static void *pair(void *user)
 	for (uint32_t i = 0; st->order && i < n; i++)
 		st->order[i] = i;
 	if (st->order)
-		tide__order(st->order, st->order + n, n, earlier, st->b->moves);
+		tide__mergesort(st->order, st->order + n, n, earlier, st->b->moves);
 	/* About as many allocations as frees; growing by halves would copy them several times. */
 	st->ok = st->order && find_cuda(st) &&
 		 tide__table_reserve(&st->allocs, &tide_allocs_desc, n / 2 + n / 16) &&
@@ -423,7 +423,7 @@ static bool texts(state *st)
 	       st->since.i;
 }
 
-bool tide__kin_memory_begin(kin_build *b, kin_memory **out)
+bool tide__kineto_memory_begin(kin_build *b, kin_memory **out)
 {
 	state *st = *out = b->n_moves ? tide__calloc(1, sizeof *st) : NULL;
 	if (!st)
@@ -440,7 +440,7 @@ bool tide__kin_memory_begin(kin_build *b, kin_memory **out)
 	return true;
 }
 
-bool tide__kin_memory_end(kin_memory *st, bool good)
+bool tide__kineto_memory_end(kin_memory *st, bool good)
 {
 	if (!st)
 		return good;
@@ -452,7 +452,7 @@ bool tide__kin_memory_end(kin_memory *st, bool good)
 	bool ok = good && st->ok && find_spans(st->b->m) && tell(st);
 	for (size_t i = 0; i < st->n_pools; i++) {
 		tide__map_free(&st->pools[i].at);
-		tide__kin_live_fini(&st->pools[i].live);
+		tide__kineto_live_fini(&st->pools[i].live);
 	}
 	tide__free(st->pools);
 	tide__map_free(&st->pool_of);

@@ -34,9 +34,9 @@ static bool fact(reading *r, kin_parser *c, kin_slice key, kin_slice v)
 		r->b->loss[KIN_LOSS_META]++;
 		return true;
 	}
-	if (v.type != '"' && tide__kin_i64(c->s.b + v.at, v.n, &n) == KIN_NUM_OK)
+	if (v.type != '"' && tide__kineto_i64(c->s.b + v.at, v.n, &n) == KIN_NUM_OK)
 		return tide__fact_num(r->b->m, text, n) || kin_oom(c);
-	kin_text *t = tide__kin_slice_text(c, v);
+	kin_text *t = tide__kineto_slice_text(c, v);
 	if (!t)
 		return kin_oom(c);
 	return tide__fact_text(r->b->m, text, t->s) || kin_oom(c);
@@ -50,7 +50,7 @@ static bool is(kin_parser *c, kin_slice v, const char *text)
 static int64_t whole(kin_parser *c, kin_slice v, int64_t none)
 {
 	int64_t n;
-	return tide__kin_i64(c->s.b + v.at, v.n, &n) == KIN_NUM_OK ? n : none;
+	return tide__kineto_i64(c->s.b + v.at, v.n, &n) == KIN_NUM_OK ? n : none;
 }
 
 static bool device_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
@@ -60,9 +60,9 @@ static bool device_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
 		r->id = whole(c, v, -1);
 	else if (is(c, key, "totalGlobalMem"))
 		r->memory = whole(c, v, 0);
-	else if (is(c, key, "name") && !(r->name = tide__kin_slice_text(c, v)))
+	else if (is(c, key, "name") && !(r->name = tide__kineto_slice_text(c, v)))
 		return kin_oom(c);
-	else if (is(c, key, "tidemark_device") && !(r->device = tide__kin_slice_text(c, v)))
+	else if (is(c, key, "tidemark_device") && !(r->device = tide__kineto_slice_text(c, v)))
 		return kin_oom(c);
 	return true;
 }
@@ -77,7 +77,7 @@ static void call_device(tide_devices *d, uint32_t row, const char *text)
 	};
 	const char *colon = strchr(text, ':');
 	int64_t number;
-	if (!colon || tide__kin_i64(colon + 1, strlen(colon + 1), &number) != KIN_NUM_OK)
+	if (!colon || tide__kineto_i64(colon + 1, strlen(colon + 1), &number) != KIN_NUM_OK)
 		return;
 	for (uint8_t k = TIDE_DEVICE_CUDA; k < sizeof kinds / sizeof *kinds; k++)
 		if (!strncmp(text, kinds[k], (size_t)(colon - text)) && !kinds[k][colon - text]) {
@@ -89,7 +89,7 @@ static void call_device(tide_devices *d, uint32_t row, const char *text)
 static bool put_device(reading *r)
 {
 	tide_devices *d = &r->b->m->devices;
-	uint32_t row = tide__kin_device_row(r->b, TIDE_DEVICE_CUDA, r->id);
+	uint32_t row = tide__kineto_device_row(r->b, TIDE_DEVICE_CUDA, r->id);
 	if (!row)
 		return false;
 	d->capacity[row] = r->memory > 0 ? (uint64_t)r->memory : 0;
@@ -107,7 +107,7 @@ static size_t read_devices(kin_parser *c, reading *r, size_t p)
 		r->id = -1;
 		r->memory = 0;
 		r->name = r->device = NULL;
-		p = tide__kin_object(c, p, device_member, r);
+		p = tide__kineto_object(c, p, device_member, r);
 		if (p == KIN_FAIL)
 			return p;
 		if (r->id >= 0 && !put_device(r))
@@ -144,12 +144,12 @@ static bool top_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
 		return read_devices(c, r, v.at) != KIN_FAIL || c->why != KIN_NOMEM;
 	if (is(c, key, "distributedInfo") && v.type == '{') {
 		r->prefix = "distributed.";
-		return tide__kin_object(c, v.at, distributed_member, r) != KIN_FAIL ||
+		return tide__kineto_object(c, v.at, distributed_member, r) != KIN_FAIL ||
 		       c->why != KIN_NOMEM;
 	}
 	if (is(c, key, "tidemark") && v.type == '{') {
 		r->prefix = "";
-		return tide__kin_object(c, v.at, loss_member, r) != KIN_FAIL || c->why != KIN_NOMEM;
+		return tide__kineto_object(c, v.at, loss_member, r) != KIN_FAIL || c->why != KIN_NOMEM;
 	}
 	if (is(c, key, "baseTimeNanoseconds") && v.type == '0')
 		r->base = whole(c, v, 0);
@@ -177,8 +177,8 @@ static bool read_meta(reading *r, kin_parser *c, const kin_meta *m)
 	p += m->raw->len;
 	*p++ = '}';
 	c->why = KIN_OK;
-	bool ok = tide__kin_scan_text(&c->s, text, (size_t)(p - text));
-	if (ok && tide__kin_object(c, 0, top_member, r) == KIN_FAIL)
+	bool ok = tide__kineto_scan_text(&c->s, text, (size_t)(p - text));
+	if (ok && tide__kineto_object(c, 0, top_member, r) == KIN_FAIL)
 		ok = c->why != KIN_NOMEM;
 	tide__free(text);
 	return ok;
@@ -216,7 +216,7 @@ static void set_device_kind(tide_model *m, bool hip)
 			m->devices.kind[i] = hip ? TIDE_DEVICE_HIP : TIDE_DEVICE_MTIA;
 }
 
-bool tide__kin_metas(kin_build *b)
+bool tide__kineto_metas(kin_build *b)
 {
 	kin_out none = { 0 };
 	kin_parser c = { .out = &none, .want = b->want };
@@ -225,8 +225,8 @@ bool tide__kin_metas(kin_build *b)
 	bool ok = true;
 	for (size_t i = 0; ok && i < b->n_metas; i++)
 		ok = read_meta(&r, &c, &b->metas[i]);
-	tide__kin_parser_fini(&c);
-	tide__kin_out_fini(&none);
+	tide__kineto_parser_fini(&c);
+	tide__kineto_out_fini(&none);
 	set_wall(b, r.base);
 	set_device_kind(m, r.hip);
 	for (size_t i = 1; i < m->processes.n; i++) {
@@ -240,7 +240,7 @@ bool tide__kin_metas(kin_build *b)
 }
 
 /* The last name given to a thread wins: it is the more specific one. */
-bool tide__kin_names(kin_build *b)
+bool tide__kineto_names(kin_build *b)
 {
 	tide_model *m = b->m;
 	for (size_t i = 0; i < b->n_names; i++) {

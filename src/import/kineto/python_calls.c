@@ -77,7 +77,7 @@ static void cut_all(calls *c)
 	}
 }
 
-bool tide__kin_python_calls(kin_build *b)
+bool tide__kineto_python_calls(kin_build *b)
 {
 	const tide_spans *s = &b->m->spans;
 	calls c = { .b = b };
@@ -94,7 +94,7 @@ bool tide__kin_python_calls(kin_build *b)
 		if (s->cat[i] == TIDE_CAT_PYTHON && b->link[i])
 			c.row[n++] = i;
 	if (ok) {
-		tide__order(c.row, c.todo, n, id_before, b->link);
+		tide__mergesort(c.row, c.todo, n, id_before, b->link);
 		cut_all(&c);
 	}
 	ok = ok && (!c.cut || tide__fact_add(b->m, "loss.python_calls_cut", (int64_t)c.cut));

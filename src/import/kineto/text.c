@@ -78,7 +78,7 @@ static bool texts_grow(kin_texts *t)
 	return true;
 }
 
-kin_text *tide__kin_text(kin_texts *t, const char *s, size_t n)
+kin_text *tide__kineto_text(kin_texts *t, const char *s, size_t n)
 {
 	if (n >= UINT32_MAX || ((!t->slots || t->n >= t->mask / 2) && !texts_grow(t)))
 		return NULL;
@@ -100,7 +100,7 @@ kin_text *tide__kin_text(kin_texts *t, const char *s, size_t n)
 	return e;
 }
 
-void tide__kin_texts_fini(kin_texts *t)
+void tide__kineto_texts_fini(kin_texts *t)
 {
 	arena_fini(&t->arena);
 	tide__free(t->slots);
@@ -150,7 +150,7 @@ static bool lanes_grow(kin_lanes *l)
 	return true;
 }
 
-kin_lane *tide__kin_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, kin_val b)
+kin_lane *tide__kineto_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, kin_val b)
 {
 	if (l->last[kind & 7] && is_lane(l->last[kind & 7], kind, cat, a, b))
 		return l->last[kind & 7];
@@ -169,7 +169,7 @@ kin_lane *tide__kin_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, k
 	return l->last[kind & 7] = e;
 }
 
-void tide__kin_lanes_fini(kin_lanes *l)
+void tide__kineto_lanes_fini(kin_lanes *l)
 {
 	arena_fini(&l->arena);
 	tide__free(l->slots);
@@ -233,7 +233,7 @@ static size_t put_u(const char *s, size_t n, char **o)
 	return 4;
 }
 
-size_t tide__kin_unescape(const char *s, size_t n, char *out)
+size_t tide__kineto_unescape(const char *s, size_t n, char *out)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 	char *o = out;

@@ -173,8 +173,8 @@ static bool allocations(ttlog *x)
 			deaths[dead++] = (uint32_t)i + 1;
 	}
 	if (ok) {
-		tide__order(births, tmp, n, born_first, x->lives);
-		tide__order(deaths, tmp, dead, died_first, x->lives);
+		tide__mergesort(births, tmp, n, born_first, x->lives);
+		tide__mergesort(deaths, tmp, dead, died_first, x->lives);
 	}
 	for (size_t i = 0; ok && i < n; i++)
 		ok = put_alloc(x, &x->lives[births[i]], &next);
@@ -229,7 +229,7 @@ static bool sort_attrs(ttlog *x)
 	for (size_t i = 0; ok && i < t->n; i++)
 		perm[i] = (uint32_t)i;
 	if (ok) {
-		tide__order(perm, tmp, t->n, attr_first, t);
+		tide__mergesort(perm, tmp, t->n, attr_first, t);
 		ok = tide__table_permute(t, &tide_attrs_desc, perm, 0);
 	}
 	tide__free(perm);

@@ -33,7 +33,7 @@ void tide__build_free(tide_build *b)
 	tide__map_free(&b->tensors);
 	tide__strings_free(b->view_keys);
 	tide__map_free(&b->counters);
-	tide__join_free(&b->joins);
+	tide__forward_backward_free(&b->joins);
 	tide__device_rows_free(&b->device);
 	tide__free(b->strays);
 	memset(b, 0, sizeof *b);
@@ -105,7 +105,7 @@ static bool begin_more(tide_build *b, const tide_ring *r, const tide_event *e)
 	if (stack)
 		b->m->spans.stack[r->top] =
 			(tide_stack_id){ tide__ids_get(&b->defs->stacks, stack, &b->undefined) };
-	return tide__join_begin(&b->joins, b->m, r->top, e->size, (uint32_t)(e->requested >> 32));
+	return tide__forward_backward_begin(&b->joins, b->m, r->top, e->size, (uint32_t)(e->requested >> 32));
 }
 
 static bool on_begin(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)

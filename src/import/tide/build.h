@@ -42,7 +42,7 @@ typedef struct tide_build {
 	tide_map tensors;  /* alloc -> tensor */
 	tide_strings *view_keys; /* (alloc, offset) -> row of views; NULL before the first */
 	tide_map counters; /* name -> counter */
-	tide_joins joins;
+	tide_forward_backward joins;
 	tide_device_rows device;
 	struct tide_stray *strays;
 	size_t n_strays, cap_strays;

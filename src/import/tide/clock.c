@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 
-static bool push(tide_timebase *tb, tide_stretch s)
+static bool push(tide_timebase *tb, tide_event_slice s)
 {
 	if (!TIDE_ROOM(tb->s, tb->cap, tb->n + 1))
 		return false;
@@ -28,7 +28,7 @@ bool tide__timebase_add(tide_timebase *tb, uint64_t ticks, int64_t ns)
 		tb->dropped++;
 		return true;
 	}
-	if (!push(tb, (tide_stretch){ .k0 = tb->last_k, .dk = dk, .n0 = tb->last_n, .dn = dn }))
+	if (!push(tb, (tide_event_slice){ .k0 = tb->last_k, .dk = dk, .n0 = tb->last_n, .dn = dn }))
 		return false;
 	tb->last_k = ticks;
 	tb->last_n = ns;
@@ -39,7 +39,7 @@ bool tide__timebase_close(tide_timebase *tb, uint64_t dk, uint64_t dn)
 {
 	tb->at = 0;
 	return tb->n ||
-	       push(tb, (tide_stretch){ .k0 = tb->last_k, .dk = dk, .n0 = tb->last_n, .dn = dn });
+	       push(tb, (tide_event_slice){ .k0 = tb->last_k, .dk = dk, .n0 = tb->last_n, .dn = dn });
 }
 
 void tide__timebase_free(tide_timebase *tb)
@@ -65,7 +65,7 @@ static size_t find(const tide_timebase *tb, uint64_t ticks)
 int64_t tide__timebase_slow(tide_timebase *tb, uint64_t ticks)
 {
 	tb->at = find(tb, ticks);
-	const tide_stretch *s = &tb->s[tb->at];
+	const tide_event_slice *s = &tb->s[tb->at];
 	bool back = ticks < s->k0;
 	uint64_t d = back ? s->k0 - ticks : ticks - s->k0;
 	tide_u128 q = (tide_u128)d * s->dn;

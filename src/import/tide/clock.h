@@ -14,15 +14,15 @@
 
 __extension__ typedef unsigned __int128 tide_u128;
 
-typedef struct tide_stretch { /* between two calibration points */
+typedef struct tide_event_slice { /* between two calibration points */
 	uint64_t k0, dk;      /* ticks: first, distance (> 0) */
 	int64_t n0;	      /* ns at k0 */
 	uint64_t dn;	      /* ns that dk ticks take */
 	uint64_t scale;	      /* floor(dn * 2^48 / dk) */
-} tide_stretch;
+} tide_event_slice;
 
 typedef struct tide_timebase {
-	tide_stretch *s;
+	tide_event_slice *s;
 	size_t n, cap;
 	size_t at;	  /* stretch of the last reading: readings come nearly in order */
 	uint64_t dropped; /* points that go backwards or run more than 65,535 times too fast */
@@ -44,7 +44,7 @@ int64_t tide__timebase_slow(tide_timebase *tb, uint64_t ticks);
 
 static inline int64_t tide__timebase_ns(tide_timebase *tb, uint64_t ticks)
 {
-	const tide_stretch *s = &tb->s[tb->at];
+	const tide_event_slice *s = &tb->s[tb->at];
 	uint64_t d = ticks - s->k0;
 	if (__builtin_expect(d >= s->dk || d >> 48, 0)) /* before or behind this stretch */
 		return tide__timebase_slow(tb, ticks);

@@ -332,10 +332,10 @@ static bool put_spans(struct finish *f)
 		return true;
 	if (!put_raw(f, first))
 		return false;
-	tide_nest_ref freed = { .id = &f->m->allocs.free_span->i,
+	tide_parent_ref freed = { .id = &f->m->allocs.free_span->i,
 				.n = f->m->allocs.n,
 				.stride = sizeof *f->m->allocs.free_span };
-	return tide__nest(f->m, NULL, 0, &freed, f->m->allocs.n ? 1 : 0);
+	return tide__find_span_parents(f->m, NULL, 0, &freed, f->m->allocs.n ? 1 : 0);
 }
 
 static bool facts(const tide_device_rows *d, tide_model *m)

@@ -11,7 +11,7 @@ static bool is_engine(const tide_model *m, uint32_t span)
 	       !strncmp(tide__text(m, m->spans.name[span], NULL), prefix, sizeof prefix - 1);
 }
 
-static bool link_ops(tide_joins *j, tide_model *m, uint32_t from, uint32_t to)
+static bool link_ops(tide_forward_backward *j, tide_model *m, uint32_t from, uint32_t to)
 {
 	tide_spans *s = &m->spans;
 	size_t row;
@@ -31,7 +31,7 @@ static bool link_ops(tide_joins *j, tide_model *m, uint32_t from, uint32_t to)
 	return j->backward.i && stack.i;
 }
 
-bool tide__join_begin(tide_joins *j, tide_model *m, uint32_t i, uint64_t arg, uint32_t origin)
+bool tide__forward_backward_begin(tide_forward_backward *j, tide_model *m, uint32_t i, uint64_t arg, uint32_t origin)
 {
 	if (!origin || !arg || arg >> 33)
 		return true;
@@ -42,7 +42,7 @@ bool tide__join_begin(tide_joins *j, tide_model *m, uint32_t i, uint64_t arg, ui
 	return !from || link_ops(j, m, from, i);
 }
 
-void tide__join_free(tide_joins *j)
+void tide__forward_backward_free(tide_forward_backward *j)
 {
 	tide__map_free(&j->forward);
 }

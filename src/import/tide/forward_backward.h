@@ -11,14 +11,14 @@
 
 #include "model/model.h"
 
-typedef struct tide_joins {	/* zero-initialise */
+typedef struct tide_forward_backward {	/* zero-initialise */
 	tide_map forward;	/* key of (thread, number) -> span */
 	tide_frame_id backward; /* "[backward]" */
-} tide_joins;
+} tide_forward_backward;
 
 /* Span `i` began with number `arg` and `origin` (record.h, tide_op_begin_full). False on
  * exhaustion. */
-bool tide__join_begin(tide_joins *j, tide_model *m, uint32_t i, uint64_t arg, uint32_t origin);
-void tide__join_free(tide_joins *j);
+bool tide__forward_backward_begin(tide_forward_backward *j, tide_model *m, uint32_t i, uint64_t arg, uint32_t origin);
+void tide__forward_backward_free(tide_forward_backward *j);
 
 #endif

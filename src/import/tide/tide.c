@@ -35,7 +35,7 @@ struct load {
 	tide_error damage; /* what ended the walk; code TIDE_OK if nothing did */
 	tide_chunk cut;	   /* the chunk that the file's end cuts off; type 0 if there is none */
 	tide_payload salvaged;
-	tide_ends ends;
+	tide_ring_ends ends;
 	tide_tail tail;
 	uint64_t unknown_chunks;
 	uint64_t n_chunks;	  /* EVENTS */
@@ -162,7 +162,7 @@ static tide_code walk(struct load *l, tide_error *err)
 	tide_error e = { 0 };
 	while ((rc = tide__reader_next(l->reader, &c, &e)) == TIDE_OK && c.head.type) {
 		rc = take_or_skip(l, &c, &e);
-		if (!rc && !tide__ends_add(&l->ends, &c))
+		if (!rc && !tide__ring_ends_add(&l->ends, &c))
 			rc = tide__nomem(&e);
 		if (rc)
 			break;
@@ -216,7 +216,7 @@ static tide_code take_cut(struct load *l, tide_error *err)
 /* An error if damage hides every event: a report of nothing would look like an answer. */
 static tide_code any_events(const struct load *l, tide_error *err)
 {
-	const tide_gaps *g = tide__reader_gaps(l->reader);
+	const tide_free_blocks *g = tide__reader_gaps(l->reader);
 	const tide_error *d = g->n ? &g->why : &l->damage;
 	if (l->n_chunks || !d->code)
 		return TIDE_OK;
@@ -232,7 +232,7 @@ static tide_code read_rest(struct load *l, const char *path, tide_error *err)
 		return any_events(l, err);
 	if (!l->has_schema)
 		tide__schema_own(&l->schema);
-	rc = tide__ends_tail(&l->ends, l->reader, &l->schema, path, &l->tail, err);
+	rc = tide__ring_ends_tail(&l->ends, l->reader, &l->schema, path, &l->tail, err);
 	if (rc)
 		return rc;
 	l->has_schema |= l->tail.found;
@@ -314,14 +314,14 @@ static bool damage_facts(struct load *l)
 /* What was skipped between sound chunks, and what became of the head. */
 static bool gap_facts(struct load *l)
 {
-	const tide_gaps *g = tide__reader_gaps(l->reader);
+	const tide_free_blocks *g = tide__reader_gaps(l->reader);
 	char text[320];
 	const char *head = tide__head_damage(tide__reader_head_state(l->reader));
 	if (head && !tide__fact_text(l->m, "loss.head", head))
 		return false;
 	if (!g->n)
 		return true;
-	tide__gaps_text(g, text, sizeof text);
+	tide__free_blocks_text(g, text, sizeof text);
 	return fact_u64(l->m, "loss.gap_at", g->why.offset) &&
 	       fact_u64(l->m, "loss.gap_bytes", g->bytes) && fact_u64(l->m, "loss.gaps", g->n) &&
 	       tide__fact_text(l->m, "loss.gap_damage", text);
@@ -456,7 +456,7 @@ static tide_code load(const char *path, const tide_load_options *opt, tide_model
 	tide__defs_free(&l->defs);
 	tide__payload_free(&l->buf);
 	tide__payload_free(&l->salvaged);
-	tide__ends_free(&l->ends);
+	tide__ring_ends_free(&l->ends);
 	tide__tail_free(&l->tail);
 	tide__reader_close(l->reader);
 	tide__free(l);

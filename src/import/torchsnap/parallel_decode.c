@@ -28,7 +28,7 @@ enum {
 enum job_state { JOB_FREE, JOB_BUSY, JOB_DONE };
 
 struct job {
-	tide_stretch s;
+	tide_event_slice s;
 	const uint8_t *stop;
 	enum job_state state;
 	bool failed; /* out of memory */
@@ -36,14 +36,14 @@ struct job {
 };
 
 struct member {
-	struct tide_crew *crew;
+	struct tide_parallel_decode *crew;
 	tide_decoder d;
 	uint32_t *stacks; /* per run: stack id + 1, 0 = not looked up yet; the loading thread's */
 	pthread_t thread;
 	bool started;
 };
 
-struct tide_crew {
+struct tide_parallel_decode {
 	tide_snap_reader *r;
 	tide_pickle *p;	     /* the loading thread's alone: it is freed first where the pickle is bad */
 	const uint8_t *data; /* the input, which all threads read */
@@ -65,7 +65,7 @@ struct tide_crew {
 	size_t n_jobs;
 	uint64_t front, head; /* stretches [front, head) are taken and not in place yet */
 };
-typedef struct tide_crew crew;
+typedef struct tide_parallel_decode crew;
 
 /* ---- stretches ---- */
 
@@ -109,7 +109,7 @@ static bool work_once(crew *c, struct member *m)
 	if (m->d.view.version != c->view.version)
 		m->d.view = c->view;
 	pthread_mutex_unlock(&c->lock);
-	j->failed = !tide__stretch_read(&m->d, &j->s, j->stop);
+	j->failed = !tide__event_slice_read(&m->d, &j->s, j->stop);
 	pthread_mutex_lock(&c->lock);
 	j->state = JOB_DONE;
 	pthread_cond_broadcast(&c->changed);
@@ -184,7 +184,7 @@ static bool stack_of(crew *c, struct member *m, uint32_t run, uint32_t *stack)
 	if (!run)
 		return true;
 	if (!m->stacks[run - 1]) {
-		const tide_stretch_run *r = &m->d.runs[run - 1];
+		const tide_event_slice_run *r = &m->d.runs[run - 1];
 		const uint8_t *at = c->p->data + r->off;
 		tide_pv made = tide__pickle_run_made(c->p, at, at + r->len - 1);
 		uint32_t id;
@@ -213,7 +213,7 @@ static bool event_stack(crew *c, struct member *m, size_t own, uint32_t *stack)
 }
 
 /* Room for what a stretch adds, in numbers that pack. */
-static bool room(crew *c, const tide_stretch *s)
+static bool room(crew *c, const tide_event_slice *s)
 {
 	tide_snap *snap = c->r->s;
 	tide_pickle *p = c->p;
@@ -231,7 +231,7 @@ static bool room(crew *c, const tide_stretch *s)
 }
 
 /* Memo entries and events of a stretch, behind those there are; nothing counts yet. */
-static bool copy(crew *c, struct member *m, const tide_stretch *s)
+static bool copy(crew *c, struct member *m, const tide_event_slice *s)
 {
 	enum { STACK = PACK_MADE + MADE_STACK - 1, EVENT = PACK_MADE + MADE_EVENT - 1 };
 	tide_pickle *p = c->p;
@@ -258,7 +258,7 @@ static bool copy(crew *c, struct member *m, const tide_stretch *s)
 
 /* Events of a stretch, the first of which is `first`: those that met their APPENDS go into the list
  * with what waited for it, the others wait on the stack. */
-static bool enlist(tide_pickle *p, tide_pv list, size_t mark, const tide_stretch *s, tide_pv first)
+static bool enlist(tide_pickle *p, tide_pv list, size_t mark, const tide_event_slice *s, tide_pv first)
 {
 	if (s->appends) {
 		if (!tide__pickle_append(p, list, p->stack + mark, p->sp - mark, s->from) ||
@@ -278,7 +278,7 @@ static bool enlist(tide_pickle *p, tide_pv list, size_t mark, const tide_stretch
 static bool put_in_place(crew *c, struct job *j)
 {
 	tide_pickle *p = c->p;
-	const tide_stretch *s = &j->s;
+	const tide_event_slice *s = &j->s;
 	size_t mark;
 	tide_pv list = list_of(p, &mark);
 	if (j->failed)
@@ -363,7 +363,7 @@ static crew *begin(tide_snap_reader *r, tide_pickle *p, const uint8_t *op)
 		c->members[i].started =
 			!pthread_create(&c->members[i].thread, NULL, work, &c->members[i]);
 	if (!c->n_members) {
-		tide__crew_end(r);
+		tide__parallel_decode_end(r);
 		return NULL;
 	}
 	return c;
@@ -385,11 +385,11 @@ static void stop(crew *c)
 		c->members[i].stacks = NULL;
 	}
 	for (size_t i = 0; i < MOST_JOBS; i++)
-		tide__stretch_free(&c->jobs[i].s);
+		tide__event_slice_free(&c->jobs[i].s);
 	c->over = true;
 }
 
-void tide__crew_end(tide_snap_reader *r)
+void tide__parallel_decode_end(tide_snap_reader *r)
 {
 	crew *c = r->crew;
 	if (!c)
@@ -409,7 +409,7 @@ static bool wanted(const tide_snap_reader *r, const tide_pickle *p, const uint8_
 	       r->shape_gen == p->gen && list_of(p, &mark);
 }
 
-const uint8_t *tide__crew_frame(void *user, tide_pickle *p, const uint8_t *op)
+const uint8_t *tide__parallel_decode_frame(void *user, tide_pickle *p, const uint8_t *op)
 {
 	tide_snap_reader *r = user;
 	const uint8_t *at = op;

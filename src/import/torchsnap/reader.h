@@ -34,7 +34,7 @@ typedef struct tide_snap_reader {
 	uint32_t shape_gen;
 	tide_pv empty;		/* an empty text seen before */
 	struct tide_pickle *p;	/* while walking */
-	struct tide_crew *crew; /* owned; who decodes stretches of events, once there are some */
+	struct tide_parallel_decode *crew; /* owned; who decodes stretches of events, once there are some */
 	size_t stretch;		/* bytes of a stretch; 0 = all in turn */
 	bool no_crew;		/* there cannot be one */
 } tide_snap_reader;
@@ -73,8 +73,8 @@ tide_pv tide__snap_make_event(tide_snap_reader *r, tide_pickle *p, const tide_pv
 const uint8_t *tide__snap_flat_event(void *user, tide_pickle *p, const uint8_t *at, tide_pv *made);
 
 /* parallel_decode.c: the pickle's FRAME opcodes are where stretches begin and end. */
-const uint8_t *tide__crew_frame(void *user, tide_pickle *p, const uint8_t *op);
-void tide__crew_end(tide_snap_reader *r);
+const uint8_t *tide__parallel_decode_frame(void *user, tide_pickle *p, const uint8_t *op);
+void tide__parallel_decode_end(tide_snap_reader *r);
 
 /* walk.c */
 tide_code tide__snap_walk(tide_snap_reader *r, tide_pickle *p, tide_pv root);

@@ -222,7 +222,7 @@ tide_code tide__snap_read(const uint8_t *data, size_t n, const tide_load_options
 					 .make_dict = make_dict,
 					 .make_list = make_list,
 					 .flat = tide__snap_flat_event,
-					 .frame = stretch ? tide__crew_frame : NULL,
+					 .frame = stretch ? tide__parallel_decode_frame : NULL,
 					 .progress = opt && opt->progress ? progress : NULL };
 	tide_pickle *p;
 	tide_pv root;
@@ -235,7 +235,7 @@ tide_code tide__snap_read(const uint8_t *data, size_t n, const tide_load_options
 		return tide__nomem(err);
 	tide__huge(s->events.v, s->events.cap * sizeof *s->events.v);
 	tide_code rc = tide__pickle_load(data, n, &r.client, &p, &root, err);
-	tide__crew_end(&r);
+	tide__parallel_decode_end(&r);
 	tide__free(r.frames);
 	tide__free(r.nodes);
 	if (rc)

@@ -108,7 +108,7 @@ static tide_code finish(tt *t)
 	if (t->rc != TIDE_OK)
 		return t->rc;
 	shift(t);
-	if (m->spans.n > 1 && !tide__nest(m, NULL, 0, NULL, 0))
+	if (m->spans.n > 1 && !tide__find_span_parents(m, NULL, 0, NULL, 0))
 		tide__tt_nomem(t);
 	(void)(t->rc == TIDE_OK && loss(t, "loss.bad_lines", t->bad_lines) &&
 	       loss(t, "loss.bad_payloads", t->bad_payloads) &&

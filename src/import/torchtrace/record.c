@@ -58,7 +58,7 @@ bool tide__tt_attr_string(tt *t, uint32_t span, const char *key, tide_plain v, s
 		return true;
 	if (!room(t, v.n))
 		return false;
-	size_t n = tide__kin_unescape(v.at, v.n, t->scratch);
+	size_t n = tide__kineto_unescape(v.at, v.n, t->scratch);
 	return tide__tt_attr_text(t, span, key, t->scratch, n < most ? n : most);
 }
 
@@ -240,7 +240,7 @@ static bool intern(tt *t, tt_record *r, tide_plain pair)
 	}
 	if (!room(t, text.n))
 		return false;
-	tide_str s = tide__strn(t->m, t->scratch, tide__kin_unescape(text.at, text.n, t->scratch));
+	tide_str s = tide__strn(t->m, t->scratch, tide__kineto_unescape(text.at, text.n, t->scratch));
 	return (s.i && tide__map_put(&t->strs, (uint64_t)number + 1, s.i)) || tide__tt_nomem(t);
 }
 

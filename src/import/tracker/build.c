@@ -61,7 +61,7 @@ static bool close_spans(trk *t)
 	tide_model *m = t->m;
 	int64_t *next = tide__alloc(m->lanes.n, sizeof *next);
 	if (!next)
-		return tide__trk_nomem(t);
+		return tide__tracker_nomem(t);
 	for (size_t i = 0; i < m->lanes.n; i++)
 		next[i] = -1;
 	for (size_t i = m->spans.n - 1; i >= 1; i--) {
@@ -78,12 +78,12 @@ static bool close_spans(trk *t)
 /* In order first, then the ends that only the order tells, then nested. */
 static bool nest(trk *t)
 {
-	tide_nest_column open = { t->open, 1 };
+	tide_parent_column open = { t->open, 1 };
 	if (t->m->spans.n < 2)
 		return true;
-	if (t->without_end && (!tide__nest(t->m, &open, 1, NULL, 0) || !close_spans(t)))
-		return tide__trk_nomem(t);
-	return tide__nest(t->m, NULL, 0, NULL, 0) || tide__trk_nomem(t);
+	if (t->without_end && (!tide__find_span_parents(t->m, &open, 1, NULL, 0) || !close_spans(t)))
+		return tide__tracker_nomem(t);
+	return tide__find_span_parents(t->m, NULL, 0, NULL, 0) || tide__tracker_nomem(t);
 }
 
 /* ---- memory ---- */
@@ -120,14 +120,14 @@ static uint32_t pool_of(trk *t, tide_str device)
 	row = tide__push(&m->pools, &tide_pools_desc);
 	if (!d || !row || !tide__map_put(&t->pools, (uint64_t)device.i + 1, row) ||
 	    !name_device(m, d, device)) {
-		tide__trk_nomem(t);
+		tide__tracker_nomem(t);
 		return 0;
 	}
 	bool host = m->devices.kind[d] == TIDE_DEVICE_HOST;
 	m->pools.device[row].i = d;
 	m->pools.kind[row] = host ? TIDE_POOL_HEAP : TIDE_POOL_DRAM;
 	m->pools.name[row] = tide__str(m, host ? "heap" : "DRAM");
-	return m->pools.name[row].i || tide__trk_nomem(t) ? row : 0;
+	return m->pools.name[row].i || tide__tracker_nomem(t) ? row : 0;
 }
 
 /* The innermost span named `op` on one of the first lanes that ran at `at`, 0 = none. */
@@ -169,7 +169,7 @@ static bool put_alloc(trk *t, const trk_life *l, uint32_t span, uint64_t *next)
 		return true;
 	}
 	if (!(row = tide__push(&m->allocs, &tide_allocs_desc)))
-		return tide__trk_nomem(t);
+		return tide__tracker_nomem(t);
 	m->allocs.addr[row] = *next;
 	*next += take ? take : 512;
 	m->allocs.size[row] = m->allocs.requested[row] = l->size;
@@ -191,7 +191,7 @@ static bool allocations(trk *t)
 	uint64_t next = 1 << 20;
 	bool ok = last != NULL;
 	if (!ok)
-		return tide__trk_nomem(t);
+		return tide__tracker_nomem(t);
 	if (t->n_lives)
 		qsort(t->lives, t->n_lives, sizeof *t->lives, by_birth);
 	for (size_t i = 0; ok && i < t->n_lives; i++) {
@@ -239,7 +239,7 @@ static bool moves(trk *t)
 		}
 	}
 	tide__free(v);
-	return ok || tide__trk_nomem(t);
+	return ok || tide__tracker_nomem(t);
 }
 
 /* ---- snapshots ---- */
@@ -258,13 +258,13 @@ static uint32_t counter_of(trk *t, tide_map *known, tide_str device)
 		return row;
 	row = pool ? tide__push(&m->counters, &tide_counters_desc) : 0;
 	if (!row || !tide__map_put(known, device.i, row)) {
-		tide__trk_nomem(t);
+		tide__tracker_nomem(t);
 		return 0;
 	}
 	m->counters.name[row] = tide__str(m, "snapshot total");
 	m->counters.unit[row] = tide__str(m, "bytes");
 	m->counters.device[row] = m->pools.device[pool];
-	return (m->counters.name[row].i && m->counters.unit[row].i) || tide__trk_nomem(t) ? row : 0;
+	return (m->counters.name[row].i && m->counters.unit[row].i) || tide__tracker_nomem(t) ? row : 0;
 }
 
 static bool put_totals(trk *t, const trk_snap *s, tide_map *known)
@@ -273,7 +273,7 @@ static bool put_totals(trk *t, const trk_snap *s, tide_map *known)
 	for (size_t i = s->first; i < s->first + s->n; i++) {
 		uint32_t c = counter_of(t, known, t->totals[i].device);
 		if (!c || !tide__table_push(&t->m->samples, &tide_samples_desc, &row))
-			return tide__trk_nomem(t);
+			return tide__tracker_nomem(t);
 		t->m->samples.t[row] = s->t;
 		t->m->samples.value[row] = (double)t->totals[i].bytes;
 		t->m->samples.counter[row].i = c;
@@ -295,7 +295,7 @@ static bool marks(trk *t)
 		while (move < m->moves.n && tide__move_time(m, move) <= s->t)
 			move++;
 		if (!row) {
-			ok = tide__trk_nomem(t);
+			ok = tide__tracker_nomem(t);
 			break;
 		}
 		m->marks.t[row] = s->t;
@@ -334,12 +334,12 @@ static bool losses(trk *t)
 	uint64_t n[] = { t->bad, t->repeated, t->without_end };
 	for (size_t i = 0; i < 3; i++)
 		if (n[i] && !tide__fact_num(t->m, keys[i], (int64_t)n[i]))
-			return tide__trk_nomem(t);
+			return tide__tracker_nomem(t);
 	return tide__fact_text(t->m, "tracker.addresses", "made up: a profile has none") ||
-	       tide__trk_nomem(t);
+	       tide__tracker_nomem(t);
 }
 
-bool tide__trk_build(trk *t)
+bool tide__tracker_build(trk *t)
 {
 	shift(t);
 	bool ok = nest(t) && allocations(t) && moves(t) && marks(t) && losses(t);

@@ -20,25 +20,25 @@ static bool fail(trk *t, size_t p)
 	return false;
 }
 
-bool tide__trk_bad(trk *t, size_t p)
+bool tide__tracker_bad(trk *t, size_t p)
 {
 	kin_fail(&t->c, p);
 	return fail(t, p);
 }
 
-bool tide__trk_nomem(trk *t)
+bool tide__tracker_nomem(trk *t)
 {
 	t->c.why = KIN_NOMEM;
 	return fail(t, 0);
 }
 
-trk_walk tide__trk_walk(const trk *t, kin_slice v)
+trk_walk tide__tracker_walk(const trk *t, kin_slice v)
 {
 	bool any = v.type == '{' || v.type == '[';
 	return (trk_walk){ .p = any ? (size_t)v.at + 1 : SIZE_MAX, .object = v.type == '{' };
 }
 
-bool tide__trk_next(trk *t, trk_walk *w, kin_slice *key, kin_slice *value)
+bool tide__tracker_next(trk *t, trk_walk *w, kin_slice *key, kin_slice *value)
 {
 	const char *b = t->c.s.b;
 	if (w->p == SIZE_MAX || t->rc != TIDE_OK)
@@ -48,7 +48,7 @@ bool tide__trk_next(trk *t, trk_walk *w, kin_slice *key, kin_slice *value)
 		return false;
 	if (w->begun) {
 		if (b[p] != ',')
-			return tide__trk_bad(t, p);
+			return tide__tracker_bad(t, p);
 		p = kin_ws(b, p + 1);
 	}
 	w->begun = true;
@@ -62,19 +62,19 @@ bool tide__trk_next(trk *t, trk_walk *w, kin_slice *key, kin_slice *value)
 	return true;
 }
 
-bool tide__trk_is(const trk *t, kin_slice s, const char *text)
+bool tide__tracker_is(const trk *t, kin_slice s, const char *text)
 {
 	return strlen(text) == s.n && !memcmp(t->c.s.b + s.at, text, s.n);
 }
 
-bool tide__trk_fields(trk *t, kin_slice object, const char *const *names, size_t n, kin_slice *out)
+bool tide__tracker_fields(trk *t, kin_slice object, const char *const *names, size_t n, kin_slice *out)
 {
 	kin_slice key, value;
-	trk_walk w = tide__trk_walk(t, object);
+	trk_walk w = tide__tracker_walk(t, object);
 	memset(out, 0, n * sizeof *out);
-	while (tide__trk_next(t, &w, &key, &value))
+	while (tide__tracker_next(t, &w, &key, &value))
 		for (size_t i = 0; w.object && i < n; i++)
-			if (tide__trk_is(t, key, names[i]))
+			if (tide__tracker_is(t, key, names[i]))
 				out[i] = value;
 	return t->rc == TIDE_OK;
 }
@@ -117,7 +117,7 @@ static bool decimal(const char *s, size_t n, wide *digits, int *scale)
 	return seen && i == n;
 }
 
-bool tide__trk_number(const trk *t, kin_slice v, int64_t scale, int64_t *out)
+bool tide__tracker_number(const trk *t, kin_slice v, int64_t scale, int64_t *out)
 {
 	wide d;
 	int ten;
@@ -171,7 +171,7 @@ static bool zone_at(const char *s, size_t n, int64_t *east)
 	return true;
 }
 
-bool tide__trk_iso(const trk *t, kin_slice v, int64_t *ns, bool *zoned)
+bool tide__tracker_iso(const trk *t, kin_slice v, int64_t *ns, bool *zoned)
 {
 	static const struct {
 		size_t at, n;
@@ -203,22 +203,22 @@ bool tide__trk_iso(const trk *t, kin_slice v, int64_t *ns, bool *zoned)
 	return true;
 }
 
-tide_str tide__trk_str(trk *t, kin_slice v)
+tide_str tide__tracker_str(trk *t, kin_slice v)
 {
 	tide_str none = { 0 };
 	if (v.type != '"' || !v.n)
 		return none;
-	const kin_text *text = tide__kin_slice_text(&t->c, v);
+	const kin_text *text = tide__kineto_slice_text(&t->c, v);
 	tide_str s = text ? tide__strn(t->m, text->s, text->len) : none;
 	if (!s.i && (!text || text->len))
-		tide__trk_nomem(t);
+		tide__tracker_nomem(t);
 	return s;
 }
 
-tide_str tide__trk_raw(trk *t, kin_slice v)
+tide_str tide__tracker_raw(trk *t, kin_slice v)
 {
 	tide_str s = v.n ? tide__strn(t->m, t->c.s.b + v.at, v.n) : (tide_str){ 0 };
 	if (!s.i && v.n)
-		tide__trk_nomem(t);
+		tide__tracker_nomem(t);
 	return s;
 }

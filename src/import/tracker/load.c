@@ -17,12 +17,12 @@ static tide_code run(trk *t, const char *text, size_t n)
 	tide_model *m = t->m;
 	uint32_t process = tide__push(&m->processes, &tide_processes_desc);
 	uint8_t *none = KIN_PUSH(t, open); /* of the none row */
-	if (!process || !none || !tide__kin_scan_text(&t->c.s, text, n))
+	if (!process || !none || !tide__kineto_scan_text(&t->c.s, text, n))
 		return tide__nomem(t->err);
 	*none = 0;
 	m->processes.pid[process] = m->processes.parent_pid[process] = -1;
 	m->processes.rank[process] = m->processes.world[process] = -1;
-	(void)(tide__trk_read(t) && tide__trk_build(t));
+	(void)(tide__tracker_read(t) && tide__tracker_build(t));
 	if (t->rc == TIDE_OK && m->spans.n < 2 && m->allocs.n < 2 && m->marks.n < 2)
 		return tide__fail(t->err, TIDE_EFORMAT, 0,
 				  "a profile without operations, tensors or snapshots");
@@ -37,7 +37,7 @@ tide_code tide__tracker_import(const char *text, size_t n, tide_model *m, tide_e
 	t->m = m;
 	t->err = err;
 	tide_code rc = run(t, text, n);
-	tide__kin_parser_fini(&t->c);
+	tide__kineto_parser_fini(&t->c);
 	tide__map_free(&t->lanes);
 	tide__map_free(&t->devices);
 	tide__map_free(&t->pools);

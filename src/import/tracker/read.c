@@ -16,9 +16,9 @@ enum { SHAPE_MOST = 1000, LANES_MOST = 4096 };
 static bool moment(const trk *t, kin_slice ns, kin_slice iso, int64_t *out)
 {
 	bool zoned;
-	if (tide__trk_number(t, ns, 1, out))
+	if (tide__tracker_number(t, ns, 1, out))
 		return *out >= 0 && *out < INT64_MAX / 2;
-	if (!tide__trk_iso(t, iso, out, &zoned))
+	if (!tide__tracker_iso(t, iso, out, &zoned))
 		return false;
 	*out += zoned ? 0 : t->zone;
 	return true;
@@ -31,13 +31,13 @@ static bool learn_zone(trk *t, kin_slice list, const char *ns_name)
 	kin_slice v[2], key, first;
 	int64_t ns, iso;
 	bool zoned;
-	trk_walk w = tide__trk_walk(t, list);
-	if (!tide__trk_next(t, &w, &key, &first) || !tide__trk_fields(t, first, names, 2, v))
+	trk_walk w = tide__tracker_walk(t, list);
+	if (!tide__tracker_next(t, &w, &key, &first) || !tide__tracker_fields(t, first, names, 2, v))
 		return t->rc == TIDE_OK;
-	if (!tide__trk_number(t, v[0], 1, &ns) || ns < 0 || ns >= INT64_MAX / 2)
+	if (!tide__tracker_number(t, v[0], 1, &ns) || ns < 0 || ns >= INT64_MAX / 2)
 		return true;
 	t->unix_time = true;
-	if (tide__trk_iso(t, v[1], &iso, &zoned) && !zoned)
+	if (tide__tracker_iso(t, v[1], &iso, &zoned) && !zoned)
 		t->zone =
 			(ns - iso + (ns > iso ? 500000000 : -500000000)) / 1000000000 * 1000000000;
 	return true;
@@ -49,7 +49,7 @@ static uint32_t new_lane(trk *t, int64_t number)
 {
 	uint32_t row = tide__push(&t->m->lanes, &tide_lanes_desc);
 	if (!row) {
-		tide__trk_nomem(t);
+		tide__tracker_nomem(t);
 		return 0;
 	}
 	t->m->lanes.process[row].i = 1;
@@ -62,14 +62,14 @@ static uint32_t new_lane(trk *t, int64_t number)
 static uint32_t lane(trk *t, kin_slice thread)
 {
 	int64_t number;
-	if (!tide__trk_number(t, thread, 1, &number) || t->m->lanes.n > LANES_MOST) {
+	if (!tide__tracker_number(t, thread, 1, &number) || t->m->lanes.n > LANES_MOST) {
 		if (!t->lane_of_none)
 			t->lane_of_none = new_lane(t, 0);
 		return t->lane_of_none;
 	}
 	uint32_t row = tide__map_get(&t->lanes, (uint64_t)number);
 	if (!row && (row = new_lane(t, number)) && !tide__map_put(&t->lanes, (uint64_t)number, row))
-		tide__trk_nomem(t);
+		tide__tracker_nomem(t);
 	return row;
 }
 
@@ -78,7 +78,7 @@ static void attr(trk *t, uint32_t span, const char *key, tide_str text, int64_t 
 	size_t row;
 	tide_str k = tide__str(t->m, key);
 	if (!k.i || !tide__table_push(&t->m->attrs, &tide_attrs_desc, &row)) {
-		tide__trk_nomem(t);
+		tide__tracker_nomem(t);
 		return;
 	}
 	t->m->attrs.span[row].i = span;
@@ -90,15 +90,15 @@ static void attr(trk *t, uint32_t span, const char *key, tide_str text, int64_t 
 static void attr_text(trk *t, uint32_t span, const char *key, kin_slice v)
 {
 	if (v.type == '"' && v.n)
-		attr(t, span, key, tide__trk_str(t, v), 0);
+		attr(t, span, key, tide__tracker_str(t, v), 0);
 	else if ((v.type == '[' || v.type == '{') && v.n > 2 && v.n <= SHAPE_MOST)
-		attr(t, span, key, tide__trk_raw(t, v), 0);
+		attr(t, span, key, tide__tracker_raw(t, v), 0);
 }
 
 static void attr_number(trk *t, uint32_t span, const char *key, kin_slice v, int64_t scale)
 {
 	int64_t n;
-	if (tide__trk_number(t, v, scale, &n))
+	if (tide__tracker_number(t, v, scale, &n))
 		attr(t, span, key, (tide_str){ 0 }, n);
 }
 
@@ -111,12 +111,12 @@ static uint32_t put_span(trk *t, kin_slice start_ns, kin_slice timestamp, kin_sl
 		t->bad++;
 		return 0;
 	}
-	bool known = tide__trk_number(t, duration, 1000, &took) && took >= 0 &&
+	bool known = tide__tracker_number(t, duration, 1000, &took) && took >= 0 &&
 		     took < INT64_MAX / 2 - t0;
 	uint32_t in = lane(t, thread), row = in ? tide__push(&t->m->spans, &tide_spans_desc) : 0;
 	uint8_t *open = row ? KIN_PUSH(t, open) : NULL;
 	if (!open) {
-		tide__trk_nomem(t);
+		tide__tracker_nomem(t);
 		return 0;
 	}
 	*open = !known;
@@ -137,10 +137,10 @@ static void log_entry(trk *t, kin_slice entry)
 					      "module_type",  "memory_delta_mb", "input_shapes",
 					      "output_shape", "num_inputs",	 "num_outputs" };
 	kin_slice v[N];
-	if (!tide__trk_fields(t, entry, names, N, v))
+	if (!tide__tracker_fields(t, entry, names, N, v))
 		return;
 	uint32_t row = put_span(t, v[START], v[STAMP], v[TOOK], v[THREAD],
-				tide__trk_str(t, v[NAME]), TIDE_CAT_OP);
+				tide__tracker_str(t, v[NAME]), TIDE_CAT_OP);
 	if (!row)
 		return;
 	attr_number(t, row, "operation_id", v[ID], 1);
@@ -161,7 +161,7 @@ static void operation_run(trk *t, kin_slice run, tide_str name)
 					      "post_total_mb",	   "peak_total_mb",
 					      "tensors_allocated", "tensors_deallocated" };
 	kin_slice v[N];
-	if (!tide__trk_fields(t, run, names, N, v))
+	if (!tide__tracker_fields(t, run, names, N, v))
 		return;
 	uint32_t row = put_span(t, v[START], v[STAMP], v[TOOK], v[THREAD], name, TIDE_CAT_USER);
 	if (!row)
@@ -181,12 +181,12 @@ static void learn_devices(trk *t, kin_slice tensors, tide_str device)
 	static const char *const names[] = { "tensor_id" };
 	kin_slice none, one, id;
 	kin_val v;
-	trk_walk w = tide__trk_walk(t, tensors);
-	while (device.i && tide__trk_next(t, &w, &none, &one))
-		if (tide__trk_fields(t, one, names, 1, &id) && id.type == '0' &&
-		    tide__kin_slice_val(&t->c, id, &v) && !v.text &&
+	trk_walk w = tide__tracker_walk(t, tensors);
+	while (device.i && tide__tracker_next(t, &w, &none, &one))
+		if (tide__tracker_fields(t, one, names, 1, &id) && id.type == '0' &&
+		    tide__kineto_slice_val(&t->c, id, &v) && !v.text &&
 		    !tide__map_put(&t->devices, (uint64_t)v.num, device.i))
-			tide__trk_nomem(t);
+			tide__tracker_nomem(t);
 }
 
 static void snapshot(trk *t, kin_slice snap)
@@ -197,7 +197,7 @@ static void snapshot(trk *t, kin_slice snap)
 	static const char *const parts[] = { "total_bytes", "total_mb", "tensors" };
 	kin_slice v[N], key, one, p[3];
 	int64_t at, bytes;
-	if (!tide__trk_fields(t, snap, names, N, v))
+	if (!tide__tracker_fields(t, snap, names, N, v))
 		return;
 	if (!moment(t, v[TIME], v[STAMP], &at)) {
 		t->bad++;
@@ -205,23 +205,23 @@ static void snapshot(trk *t, kin_slice snap)
 	}
 	trk_snap *s = KIN_PUSH(t, snaps);
 	if (!s) {
-		tide__trk_nomem(t);
+		tide__tracker_nomem(t);
 		return;
 	}
-	*s = (trk_snap){ .t = at, .name = tide__trk_str(t, v[NAME]), .first = t->n_totals };
-	trk_walk w = tide__trk_walk(t, v[DEVICES]);
-	while (w.object && tide__trk_next(t, &w, &key, &one)) {
-		tide_str device = tide__trk_str(t, key);
-		if (!device.i || !tide__trk_fields(t, one, parts, 3, p))
+	*s = (trk_snap){ .t = at, .name = tide__tracker_str(t, v[NAME]), .first = t->n_totals };
+	trk_walk w = tide__tracker_walk(t, v[DEVICES]);
+	while (w.object && tide__tracker_next(t, &w, &key, &one)) {
+		tide_str device = tide__tracker_str(t, key);
+		if (!device.i || !tide__tracker_fields(t, one, parts, 3, p))
 			continue;
 		learn_devices(t, p[2], device);
-		if ((!tide__trk_number(t, p[0], 1, &bytes) &&
-		     !tide__trk_number(t, p[1], MB, &bytes)) ||
+		if ((!tide__tracker_number(t, p[0], 1, &bytes) &&
+		     !tide__tracker_number(t, p[1], MB, &bytes)) ||
 		    bytes < 0)
 			continue;
 		trk_total *x = KIN_PUSH(t, totals);
 		if (!x) {
-			tide__trk_nomem(t);
+			tide__tracker_nomem(t);
 			return;
 		}
 		*x = (trk_total){ device, (uint64_t)bytes };
@@ -233,10 +233,10 @@ static void snapshot(trk *t, kin_slice snap)
 
 static uint8_t role_of(const trk *t, kin_slice purpose)
 {
-	if (purpose.type == '"' && tide__trk_is(t, purpose, "weight"))
+	if (purpose.type == '"' && tide__tracker_is(t, purpose, "weight"))
 		return TIDE_ROLE_PARAMETER;
 	for (uint8_t r = TIDE_ROLE_PARAMETER; r <= TIDE_ROLE_WORKSPACE; r++)
-		if (purpose.type == '"' && tide__trk_is(t, purpose, tide__role_text(r)))
+		if (purpose.type == '"' && tide__tracker_is(t, purpose, tide__role_text(r)))
 			return r;
 	return TIDE_ROLE_UNKNOWN;
 }
@@ -248,7 +248,7 @@ static uint8_t dtype_of(const trk *t, kin_slice v)
 		v.n -= 6;
 	}
 	for (uint8_t d = 1; d <= TIDE_DTYPE_BFP4; d++)
-		if (v.type == '"' && tide__trk_is(t, v, tide__dtype_text(d)))
+		if (v.type == '"' && tide__tracker_is(t, v, tide__dtype_text(d)))
 			return d;
 	return TIDE_DTYPE_UNKNOWN;
 }
@@ -257,7 +257,7 @@ static bool put_dim(trk *t, int64_t d)
 {
 	tide_model *m = t->m;
 	if (!TIDE_ROOM(m->dims, m->cap_dims, m->n_dims + 1))
-		return tide__trk_nomem(t);
+		return tide__tracker_nomem(t);
 	m->dims[m->n_dims++] = (uint64_t)d;
 	return true;
 }
@@ -271,19 +271,19 @@ static uint32_t put_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slice g
 		return 0;
 	uint32_t row = tide__push(&m->tensors, &tide_tensors_desc);
 	if (!row) {
-		tide__trk_nomem(t);
+		tide__tracker_nomem(t);
 		return 0;
 	}
 	m->tensors.dims[row] = m->n_dims;
 	m->tensors.dtype[row] = dtype_of(t, dtype);
 	m->tensors.role[row] = role;
 	m->tensors.requires_grad[row] = grad.type != '0'		 ? 2
-					: tide__trk_is(t, grad, "true")	 ? 1
-					: tide__trk_is(t, grad, "false") ? 0
+					: tide__tracker_is(t, grad, "true")	 ? 1
+					: tide__tracker_is(t, grad, "false") ? 0
 									 : 2;
-	trk_walk w = tide__trk_walk(t, shape);
-	while (m->tensors.ndim[row] < 64 && tide__trk_next(t, &w, &none, &one))
-		if (tide__trk_number(t, one, 1, &d) && d >= 0 && put_dim(t, d))
+	trk_walk w = tide__tracker_walk(t, shape);
+	while (m->tensors.ndim[row] < 64 && tide__tracker_next(t, &w, &none, &one))
+		if (tide__tracker_number(t, one, 1, &d) && d >= 0 && put_dim(t, d))
 			m->tensors.ndim[row]++;
 	return row;
 }
@@ -292,8 +292,8 @@ static uint32_t put_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slice g
 static tide_str device_of(trk *t, kin_slice id, kin_slice said)
 {
 	kin_val v;
-	tide_str device = tide__trk_str(t, said);
-	if (!device.i && tide__kin_slice_val(&t->c, id, &v) && !v.text)
+	tide_str device = tide__tracker_str(t, said);
+	if (!device.i && tide__kineto_slice_val(&t->c, id, &v) && !v.text)
 		device.i = tide__map_get(&t->devices, (uint64_t)v.num);
 	return device;
 }
@@ -306,10 +306,10 @@ static void lives_of(trk *t, kin_slice events, trk_life like)
 	kin_slice none, one, v[N];
 	int64_t at;
 	bool alive = false;
-	trk_walk w = tide__trk_walk(t, events);
-	while (tide__trk_next(t, &w, &none, &one) && tide__trk_fields(t, one, names, N, v)) {
-		bool born = v[KIND].type && tide__trk_is(t, v[KIND], "allocated");
-		bool died = v[KIND].type && tide__trk_is(t, v[KIND], "deallocated");
+	trk_walk w = tide__tracker_walk(t, events);
+	while (tide__tracker_next(t, &w, &none, &one) && tide__tracker_fields(t, one, names, N, v)) {
+		bool born = v[KIND].type && tide__tracker_is(t, v[KIND], "allocated");
+		bool died = v[KIND].type && tide__tracker_is(t, v[KIND], "deallocated");
 		if (!born && !died)
 			continue;
 		if (!moment(t, v[TIME], v[STAMP], &at)) {
@@ -327,13 +327,13 @@ static void lives_of(trk *t, kin_slice events, trk_life like)
 		}
 		trk_life *l = KIN_PUSH(t, lives);
 		if (!l) {
-			tide__trk_nomem(t);
+			tide__tracker_nomem(t);
 			return;
 		}
 		*l = like;
 		l->born = at;
 		l->died = TIDE_T_NEVER;
-		l->op = tide__trk_str(t, v[OP]);
+		l->op = tide__tracker_str(t, v[OP]);
 	}
 }
 
@@ -344,10 +344,10 @@ static void lifecycle(trk *t, kin_slice id, kin_slice life)
 					      "dtype",	    "requires_grad", "purpose", "events" };
 	kin_slice v[N];
 	int64_t bytes;
-	if (!tide__trk_fields(t, life, names, N, v))
+	if (!tide__tracker_fields(t, life, names, N, v))
 		return;
-	if ((!tide__trk_number(t, v[BYTES], 1, &bytes) &&
-	     !tide__trk_number(t, v[SIZE], MB, &bytes)) ||
+	if ((!tide__tracker_number(t, v[BYTES], 1, &bytes) &&
+	     !tide__tracker_number(t, v[SIZE], MB, &bytes)) ||
 	    bytes < 0) {
 		t->bad++;
 		return;
@@ -370,53 +370,53 @@ static void metadata(trk *t, kin_slice v)
 	kin_slice f[N];
 	int64_t n;
 	char text[64];
-	if (!tide__trk_fields(t, v, names, N, f))
+	if (!tide__tracker_fields(t, v, names, N, f))
 		return;
 	if (f[0].type == '"' && f[0].n < sizeof text) {
 		snprintf(text, sizeof text, "%.*s", (int)f[0].n, t->c.s.b + f[0].at);
 		if (!tide__fact_text(t->m, "tracker.generated_at", text))
-			tide__trk_nomem(t);
+			tide__tracker_nomem(t);
 	}
 	for (int i = FIRST; i < N; i++) {
 		snprintf(text, sizeof text, "loss.%s", names[i]);
-		if (tide__trk_number(t, f[i], 1, &n) && n > 0 && !tide__fact_num(t->m, text, n))
-			tide__trk_nomem(t);
+		if (tide__tracker_number(t, f[i], 1, &n) && n > 0 && !tide__fact_num(t->m, text, n))
+			tide__tracker_nomem(t);
 	}
 }
 
 static void each(trk *t, kin_slice list, void (*take)(trk *, kin_slice))
 {
 	kin_slice none, one;
-	trk_walk w = tide__trk_walk(t, list);
-	while (!w.object && tide__trk_next(t, &w, &none, &one))
+	trk_walk w = tide__tracker_walk(t, list);
+	while (!w.object && tide__tracker_next(t, &w, &none, &one))
 		take(t, one);
 }
 
 static void operations(trk *t, kin_slice all)
 {
 	kin_slice key, runs, none, one;
-	trk_walk w = tide__trk_walk(t, all);
-	while (w.object && tide__trk_next(t, &w, &key, &runs)) {
-		tide_str name = tide__trk_str(t, key);
-		trk_walk in = tide__trk_walk(t, runs);
-		while (!in.object && tide__trk_next(t, &in, &none, &one))
+	trk_walk w = tide__tracker_walk(t, all);
+	while (w.object && tide__tracker_next(t, &w, &key, &runs)) {
+		tide_str name = tide__tracker_str(t, key);
+		trk_walk in = tide__tracker_walk(t, runs);
+		while (!in.object && tide__tracker_next(t, &in, &none, &one))
 			operation_run(t, one, name);
 	}
 }
 
-bool tide__trk_read(trk *t)
+bool tide__tracker_read(trk *t)
 {
 	enum { META, SNAPS, OPS, LOG, LIVES, N };
 	static const char *const names[N] = { "metadata", "snapshots", "operation_allocations",
 					      "operation_log", "tensor_lifecycle" };
 	kin_slice v[N], key, one;
-	size_t p = kin_ws(t->c.s.b, 0), e = tide__kin_value(&t->c, p, &one);
+	size_t p = kin_ws(t->c.s.b, 0), e = tide__kineto_value(&t->c, p, &one);
 	char first = t->c.s.b[p];
 	if (first != '{' && first != '[')
-		return tide__trk_bad(t, p);
+		return tide__tracker_bad(t, p);
 	if (e == KIN_FAIL) /* the walk says where it is damaged */
 		one = (kin_slice){ (uint32_t)p, 1, first };
-	if (!tide__trk_fields(t, one, names, N, v))
+	if (!tide__tracker_fields(t, one, names, N, v))
 		return false;
 	metadata(t, v[META]);
 	if (!learn_zone(t, v[LOG], "start_ns") || !learn_zone(t, v[SNAPS], "time_ns"))
@@ -424,8 +424,8 @@ bool tide__trk_read(trk *t)
 	each(t, v[LOG], log_entry);
 	operations(t, v[OPS]);
 	each(t, v[SNAPS], snapshot);
-	trk_walk w = tide__trk_walk(t, v[LIVES]);
-	while (w.object && tide__trk_next(t, &w, &key, &one))
+	trk_walk w = tide__tracker_walk(t, v[LIVES]);
+	while (w.object && tide__tracker_next(t, &w, &key, &one))
 		lifecycle(t, key, one);
 	return t->rc == TIDE_OK;
 }

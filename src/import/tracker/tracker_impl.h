@@ -60,29 +60,29 @@ typedef struct trk_walk {
 } trk_walk;
 
 /* Members of an object, elements of an array; nothing for anything else. */
-trk_walk tide__trk_walk(const trk *t, kin_slice v);
+trk_walk tide__tracker_walk(const trk *t, kin_slice v);
 /* The next one; false at the end or after a failure (t->rc). */
-bool tide__trk_next(trk *t, trk_walk *w, kin_slice *key, kin_slice *value);
+bool tide__tracker_next(trk *t, trk_walk *w, kin_slice *key, kin_slice *value);
 /* The members of an object that are named, in out[0 .. n); type 0 = not there. */
-bool tide__trk_fields(trk *t, kin_slice object, const char *const *names, size_t n, kin_slice *out);
-bool tide__trk_is(const trk *t, kin_slice s, const char *text);
+bool tide__tracker_fields(trk *t, kin_slice object, const char *const *names, size_t n, kin_slice *out);
+bool tide__tracker_is(const trk *t, kin_slice s, const char *text);
 
 /* A number times `scale`, rounded; false: none, or it does not fit. */
-bool tide__trk_number(const trk *t, kin_slice v, int64_t scale, int64_t *out);
+bool tide__tracker_number(const trk *t, kin_slice v, int64_t scale, int64_t *out);
 /* "2025-01-13T10:29:45.123456", with or without a zone; *zoned tells. Ns since 1970 as if in UTC. */
-bool tide__trk_iso(const trk *t, kin_slice v, int64_t *ns, bool *zoned);
+bool tide__tracker_iso(const trk *t, kin_slice v, int64_t *ns, bool *zoned);
 /* A text, interned; 0 for null and what is no text. */
-tide_str tide__trk_str(trk *t, kin_slice v);
+tide_str tide__tracker_str(trk *t, kin_slice v);
 /* Any value's JSON, interned. */
-tide_str tide__trk_raw(trk *t, kin_slice v);
+tide_str tide__tracker_raw(trk *t, kin_slice v);
 /* Damaged at byte p; out of memory: remembered, false. */
-bool tide__trk_bad(trk *t, size_t p);
-bool tide__trk_nomem(trk *t);
+bool tide__tracker_bad(trk *t, size_t p);
+bool tide__tracker_nomem(trk *t);
 
 /* ---- read.c, build.c, load.c ---- */
 
-bool tide__trk_read(trk *t);
-bool tide__trk_build(trk *t);
+bool tide__tracker_read(trk *t);
+bool tide__tracker_build(trk *t);
 /* A whole document of n bytes, with KIN_PAD zeros after it. */
 tide_code tide__tracker_import(const char *text, size_t n, tide_model *m, tide_error *err);
 

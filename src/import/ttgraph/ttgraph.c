@@ -54,12 +54,12 @@ static bool number(struct graph *g, kin_slice v, int64_t *out)
 {
 	if (v.type == '"')
 		v.type = '0';
-	return v.n && tide__trk_number(&g->t, v, 1, out);
+	return v.n && tide__tracker_number(&g->t, v, 1, out);
 }
 
 static bool is_true(struct graph *g, kin_slice v)
 {
-	return v.type && (tide__trk_is(&g->t, v, "1") || tide__trk_is(&g->t, v, "true"));
+	return v.type && (tide__tracker_is(&g->t, v, "1") || tide__tracker_is(&g->t, v, "true"));
 }
 
 /* ---- devices ---- */
@@ -73,7 +73,7 @@ static struct device *device_of(struct graph *g, int64_t id)
 		return &g->devices[DEVICES - 1];
 	uint32_t row = tide__push(&g->t.m->devices, &tide_devices_desc);
 	if (!row) {
-		tide__trk_nomem(&g->t);
+		tide__tracker_nomem(&g->t);
 		return NULL;
 	}
 	g->t.m->devices.kind[row] = TIDE_DEVICE_TT;
@@ -89,7 +89,7 @@ static uint32_t pool_of(struct graph *g, struct device *d, int memory)
 		return d->pool[memory];
 	uint32_t row = tide__push(&m->pools, &tide_pools_desc);
 	if (!row) {
-		tide__trk_nomem(&g->t);
+		tide__tracker_nomem(&g->t);
 		return 0;
 	}
 	m->pools.device[row].i = d->row;
@@ -105,12 +105,12 @@ static void describe_device(struct graph *g, kin_slice one)
 	static const char *const names[N] = { "device_id", "arch", "num_dram_channels", "dram_size_per_channel" };
 	kin_slice v[N];
 	int64_t id, channels, size;
-	if (!tide__trk_fields(&g->t, one, names, N, v) || !number(g, v[ID], &id))
+	if (!tide__tracker_fields(&g->t, one, names, N, v) || !number(g, v[ID], &id))
 		return;
 	struct device *d = device_of(g, id);
 	if (!d)
 		return;
-	g->t.m->devices.name[d->row] = tide__trk_str(&g->t, v[ARCH]);
+	g->t.m->devices.name[d->row] = tide__tracker_str(&g->t, v[ARCH]);
 	if (number(g, v[CHANNELS], &channels) && number(g, v[SIZE], &size) && channels > 0 && size > 0 &&
 	    size < INT64_MAX / channels)
 		g->t.m->devices.capacity[d->row] = (uint64_t)(channels * size);
@@ -122,7 +122,7 @@ static void move(struct graph *g, uint32_t row, uint8_t kind)
 {
 	size_t at;
 	if (!tide__table_push(&g->t.m->moves, &tide_moves_desc, &at)) {
-		tide__trk_nomem(&g->t);
+		tide__tracker_nomem(&g->t);
 		return;
 	}
 	g->t.m->moves.row[at] = row;
@@ -139,7 +139,7 @@ static uint32_t take(struct graph *g, struct device *d, int memory, int64_t size
 		return 0;
 	}
 	if (!pool || !(row = tide__push(&m->allocs, &tide_allocs_desc))) {
-		tide__trk_nomem(&g->t);
+		tide__tracker_nomem(&g->t);
 		return 0;
 	}
 	m->allocs.addr[row] = g->next;
@@ -175,7 +175,7 @@ static int memory_of(struct graph *g, const kin_slice *v)
 	if (number(g, v[P_KIND], &kind) && kind >= 0 && kind <= TRACE)
 		return (int)kind;
 	for (int i = 0; i < CB; i++)
-		if (v[P_TYPE].type && tide__trk_is(&g->t, v[P_TYPE], memories[i].name))
+		if (v[P_TYPE].type && tide__tracker_is(&g->t, v[P_TYPE], memories[i].name))
 			return i;
 	return DRAM;
 }
@@ -196,7 +196,7 @@ static void buffer_allocate(struct graph *g, const kin_slice *v, int64_t link)
 	struct device *d = device_of(g, id);
 	uint32_t row = d ? take(g, d, memory, size) : 0;
 	if (row && link >= 0 && !tide__map_put(&g->buffers, (uint64_t)link + 1, row))
-		tide__trk_nomem(&g->t);
+		tide__tracker_nomem(&g->t);
 }
 
 static void buffer_deallocate(struct graph *g, int64_t link)
@@ -273,13 +273,13 @@ static void function_start(struct graph *g, const kin_slice *v)
 	}
 	uint32_t row = tide__push(&m->spans, &tide_spans_desc);
 	if (!row) {
-		tide__trk_nomem(&g->t);
+		tide__tracker_nomem(&g->t);
 		return;
 	}
 	m->spans.t0[row] = g->now;
 	m->spans.t1[row] = TIDE_T_NEVER;
 	m->spans.lane[row].i = g->lane;
-	m->spans.name[row] = tide__trk_str(&g->t, v[P_NAME]);
+	m->spans.name[row] = tide__tracker_str(&g->t, v[P_NAME]);
 	m->spans.cat[row] = TIDE_CAT_OP;
 	g->stack[g->depth++] = row;
 }
@@ -319,7 +319,7 @@ static void tensor(struct graph *g, const kin_slice *v, int64_t counter)
 		return;
 	uint32_t row = tide__push(&m->tensors, &tide_tensors_desc);
 	if (!row) {
-		tide__trk_nomem(&g->t);
+		tide__tracker_nomem(&g->t);
 		return;
 	}
 	m->tensors.alloc[row].i = alloc;
@@ -335,7 +335,7 @@ static void tensor(struct graph *g, const kin_slice *v, int64_t counter)
 		for (; s < end && *s >= '0' && *s <= '9' && d < UINT64_C(1) << 40; s++)
 			d = d * 10 + (uint64_t)(*s - '0');
 		if (!TIDE_ROOM(m->dims, m->cap_dims, m->n_dims + 1)) {
-			tide__trk_nomem(&g->t);
+			tide__tracker_nomem(&g->t);
 			return;
 		}
 		m->dims[m->n_dims++] = d;
@@ -349,10 +349,10 @@ static void buffer(struct graph *g, kin_slice connections, int64_t counter)
 	kin_slice none, one;
 	int64_t to;
 	uint32_t row = tide__map_get(&g->buffers, (uint64_t)counter + 1);
-	trk_walk w = tide__trk_walk(&g->t, connections);
-	while (row && tide__trk_next(&g->t, &w, &none, &one))
+	trk_walk w = tide__tracker_walk(&g->t, connections);
+	while (row && tide__tracker_next(&g->t, &w, &none, &one))
 		if (number(g, one, &to) && to >= 0 && !tide__map_put(&g->linked, (uint64_t)to + 1, row))
-			tide__trk_nomem(&g->t);
+			tide__tracker_nomem(&g->t);
 }
 
 /* ---- nodes ---- */
@@ -361,8 +361,8 @@ static int64_t first_of(struct graph *g, kin_slice connections)
 {
 	kin_slice none, one;
 	int64_t v;
-	trk_walk w = tide__trk_walk(&g->t, connections);
-	return tide__trk_next(&g->t, &w, &none, &one) && number(g, one, &v) && v >= 0 ? v : -1;
+	trk_walk w = tide__tracker_walk(&g->t, connections);
+	return tide__tracker_next(&g->t, &w, &none, &one) && number(g, one, &v) && v >= 0 ? v : -1;
 }
 
 static void node(struct graph *g, kin_slice one)
@@ -371,14 +371,14 @@ static void node(struct graph *g, kin_slice one)
 	static const char *const names[N] = { "counter", "node_type", "params", "connections" };
 	kin_slice v[N], p[P_N];
 	int64_t counter;
-	if (!tide__trk_fields(&g->t, one, names, N, v) || !tide__trk_fields(&g->t, v[PARAMS], params, P_N, p))
+	if (!tide__tracker_fields(&g->t, one, names, N, v) || !tide__tracker_fields(&g->t, v[PARAMS], params, P_N, p))
 		return;
 	g->now += NS;
 	if (!number(g, v[COUNTER], &counter) || counter < 0) {
 		g->bad++;
 		return;
 	}
-#define IS(text) tide__trk_is(&g->t, v[TYPE], text)
+#define IS(text) tide__tracker_is(&g->t, v[TYPE], text)
 	if (IS("buffer_allocate"))
 		buffer_allocate(g, p, first_of(g, v[LINKS]));
 	else if (IS("buffer_deallocate"))
@@ -398,8 +398,8 @@ static void node(struct graph *g, kin_slice one)
 static bool linked(struct graph *g, kin_slice one, const char *type, kin_slice *v, int64_t *counter)
 {
 	static const char *const names[] = { "counter", "node_type", "params", "connections" };
-	return tide__trk_fields(&g->t, one, names, 4, v) && number(g, v[0], counter) && *counter >= 0 &&
-	       tide__trk_is(&g->t, v[1], type);
+	return tide__tracker_fields(&g->t, one, names, 4, v) && number(g, v[0], counter) && *counter >= 0 &&
+	       tide__tracker_is(&g->t, v[1], type);
 }
 
 static void link_buffer(struct graph *g, kin_slice one)
@@ -414,15 +414,15 @@ static void describe_tensor(struct graph *g, kin_slice one)
 {
 	kin_slice v[4], p[P_N];
 	int64_t counter;
-	if (linked(g, one, "tensor", v, &counter) && tide__trk_fields(&g->t, v[2], params, P_N, p))
+	if (linked(g, one, "tensor", v, &counter) && tide__tracker_fields(&g->t, v[2], params, P_N, p))
 		tensor(g, p, counter);
 }
 
 static void each(struct graph *g, kin_slice list, void (*take_one)(struct graph *, kin_slice))
 {
 	kin_slice none, one;
-	trk_walk w = tide__trk_walk(&g->t, list);
-	while (tide__trk_next(&g->t, &w, &none, &one) && g->t.rc == TIDE_OK)
+	trk_walk w = tide__tracker_walk(&g->t, list);
+	while (tide__tracker_next(&g->t, &w, &none, &one) && g->t.rc == TIDE_OK)
 		take_one(g, one);
 }
 
@@ -434,15 +434,15 @@ static bool read_document(struct graph *g)
 	static const char *const names[N] = { "graph", "devices" };
 	trk *t = &g->t;
 	kin_slice v[N], top;
-	size_t p = kin_ws(t->c.s.b, 0), e = tide__kin_value(&t->c, p, &top);
+	size_t p = kin_ws(t->c.s.b, 0), e = tide__kineto_value(&t->c, p, &top);
 	char first = t->c.s.b[p];
 	if (first != '{' && first != '[')
-		return tide__trk_bad(t, p);
+		return tide__tracker_bad(t, p);
 	if (e == KIN_FAIL) /* the walk says where it is damaged */
 		top = (kin_slice){ (uint32_t)p, 1, first };
 	v[GRAPH] = top;
 	if (first == '{') {
-		if (!tide__trk_fields(t, top, names, N, v))
+		if (!tide__tracker_fields(t, top, names, N, v))
 			return false;
 		each(g, v[DEVICES_OF], describe_device);
 	}
@@ -485,7 +485,7 @@ static bool finish(struct graph *g)
 		m->spans.t1[row] = m->t_end;
 		m->spans.flags[row] |= TIDE_SPAN_OPEN;
 	}
-	return m->spans.n < 2 || tide__nest(m, NULL, 0, NULL, 0);
+	return m->spans.n < 2 || tide__find_span_parents(m, NULL, 0, NULL, 0);
 }
 
 static tide_code run(struct graph *g, const char *text, size_t n)
@@ -494,7 +494,7 @@ static tide_code run(struct graph *g, const char *text, size_t n)
 	uint32_t process = tide__push(&m->processes, &tide_processes_desc);
 	g->lane = tide__push(&m->lanes, &tide_lanes_desc);
 	g->devices = tide__calloc(DEVICES, sizeof *g->devices);
-	if (!process || !g->lane || !g->devices || !tide__kin_scan_text(&g->t.c.s, text, n))
+	if (!process || !g->lane || !g->devices || !tide__kineto_scan_text(&g->t.c.s, text, n))
 		return tide__nomem(g->t.err);
 	m->processes.pid[process] = m->processes.parent_pid[process] = -1;
 	m->processes.rank[process] = m->processes.world[process] = -1;
@@ -518,7 +518,7 @@ tide_code tide__ttgraph_import(const char *text, size_t n, tide_model *m, tide_e
 	g->t.m = m;
 	g->t.err = err;
 	tide_code rc = run(g, text, n);
-	tide__kin_parser_fini(&g->t.c);
+	tide__kineto_parser_fini(&g->t.c);
 	tide__map_free(&g->buffers);
 	tide__map_free(&g->linked);
 	tide__free(g->devices);

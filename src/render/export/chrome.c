@@ -338,7 +338,7 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 		       tide_export_stats *st, tide_error *err)
 {
 	chrome c = { .m = m };
-	bool ok = tide__tracks(m, &c.nest, err) == TIDE_OK && prepare(&c);
+	bool ok = tide__find_tracks(m, &c.nest, err) == TIDE_OK && prepare(&c);
 	tide__json_begin(&c.j, out, false);
 	tide__json_object(&c.j);
 	if (ok) {
@@ -387,7 +387,7 @@ static void ranks_tail(tide_json *j, const device_list *l, const tide_export_sta
 
 static bool rank_events(chrome *c, device_list *l, tide_export_stats *st, tide_error *err)
 {
-	bool ok = tide__tracks(c->m, &c->nest, err) == TIDE_OK && prepare(c) &&
+	bool ok = tide__find_tracks(c->m, &c->nest, err) == TIDE_OK && prepare(c) &&
 		  keep_devices(c, l) && events(c);
 	finish(c, st);
 	return ok;

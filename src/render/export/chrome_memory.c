@@ -139,7 +139,7 @@ bool tide__chrome_memory(chrome *c)
 	uint64_t *used = tide__calloc(m->devices.n, sizeof *used);
 	uint64_t *reserved = tide__calloc(m->devices.n, sizeof *reserved);
 	sweep w = { .last = tide__calloc(m->lanes.n, sizeof *w.last), .next = 1 };
-	bool ok = used && reserved && w.last && tide__reserved(m, &r, NULL) == TIDE_OK;
+	bool ok = used && reserved && w.last && tide__find_reserved(m, &r, NULL) == TIDE_OK;
 	for (size_t d = 0; ok && d < m->devices.n; d++)
 		if (r.devices[d] != TIDE_RESERVED_SEGMENTS &&
 		    m->devices.kind[d] != TIDE_DEVICE_HOST)

@@ -40,7 +40,7 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 {
 	tide_flame *f;
 	tide_long longs = { 0 };
-	tide_code rc = tide__flame(m, &opt->flame, &f, err);
+	tide_code rc = tide__find_flame(m, &opt->flame, &f, err);
 	for (uint32_t i = 0; rc == TIDE_OK && i < f->nodes.n; i++) {
 		if (!f->nodes.self[i])
 			continue;

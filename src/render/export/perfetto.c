@@ -413,7 +413,7 @@ static bool memory(perfetto *f)
 	const tide_model *m = f->m;
 	tide_reserved r = { 0 };
 	uint64_t *used = tide__calloc(m->devices.n, sizeof *used);
-	bool ok = used && tide__reserved(m, &r, NULL) == TIDE_OK;
+	bool ok = used && tide__find_reserved(m, &r, NULL) == TIDE_OK;
 	size_t k = 0;
 	for (size_t i = 0; ok && i < m->moves.n; i++) {
 		bool add;
@@ -508,7 +508,7 @@ static bool spans(perfetto *f, tide_export_stats *st)
 /* One trace; false on exhaustion. */
 static bool trace(perfetto *f, tide_export_stats *st, tide_error *err)
 {
-	bool ok = tide__tracks(f->m, &f->nest, err) == TIDE_OK && prepare(f);
+	bool ok = tide__find_tracks(f->m, &f->nest, err) == TIDE_OK && prepare(f);
 	if (ok) {
 		first_packet(f);
 		process_tracks(f);

@@ -196,7 +196,7 @@ static tide_code write(const tide_model *m, const tide_export_options *opt, FILE
 	tide_flame_options o = opt->flame;
 	pprof w = { .m = m, .out = out };
 	o.allocated = true; /* self is all bytes, peak_bytes those alive at the peak */
-	tide_code rc = tide__flame(m, &o, &w.f, err);
+	tide_code rc = tide__find_flame(m, &o, &w.f, err);
 	if (rc == TIDE_OK) {
 		bool ok = body(&w), bad = ferror(out);
 		st->empty = !w.f->nodes.total[0];

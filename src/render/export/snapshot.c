@@ -23,14 +23,14 @@ static void put_block(shot *s, uint64_t addr, uint64_t size, uint32_t alloc)
 {
 	const tide_allocs *a = &s->m->allocs;
 	tide__pkl_dict(&s->p);
-	tide__shot_uint(s, W_address, addr);
-	tide__shot_uint(s, W_size, size);
-	tide__shot_uint(s, W_requested_size, alloc ? a->requested[alloc] : 0);
-	tide__shot_word(s, W_state);
-	tide__shot_word(s, !alloc	     ? W_inactive
+	tide__snapshot_uint(s, W_address, addr);
+	tide__snapshot_uint(s, W_size, size);
+	tide__snapshot_uint(s, W_requested_size, alloc ? a->requested[alloc] : 0);
+	tide__snapshot_word(s, W_state);
+	tide__snapshot_word(s, !alloc	     ? W_inactive
 			   : s->asked[alloc] ? W_active_pending_free
 					     : W_active_allocated);
-	tide__shot_stack(s, alloc ? a->stack[alloc].i : 0);
+	tide__snapshot_stack(s, alloc ? a->stack[alloc].i : 0);
 	tide__pkl_dict_end(&s->p);
 }
 
@@ -46,23 +46,23 @@ static void put_segment(shot *s, uint32_t device, uint64_t addr, uint64_t size, 
 		asked += a->requested[s->live[i].row];
 	}
 	tide__pkl_dict(&s->p);
-	tide__shot_uint(s, W_device, device);
-	tide__shot_uint(s, W_address, addr);
-	tide__shot_uint(s, W_total_size, size);
-	tide__shot_uint(s, W_allocated_size, used - waiting);
-	tide__shot_uint(s, W_active_size, used);
-	tide__shot_uint(s, W_requested_size, asked);
-	tide__shot_stream(s, stream);
-	tide__shot_word(s, W_segment_type);
+	tide__snapshot_uint(s, W_device, device);
+	tide__snapshot_uint(s, W_address, addr);
+	tide__snapshot_uint(s, W_total_size, size);
+	tide__snapshot_uint(s, W_allocated_size, used - waiting);
+	tide__snapshot_uint(s, W_active_size, used);
+	tide__snapshot_uint(s, W_requested_size, asked);
+	tide__snapshot_stream(s, stream);
+	tide__snapshot_word(s, W_segment_type);
 	bool small = kind == TIDE_SEGMENT_SMALL ||
 		     (kind == TIDE_SEGMENT_EXPANDABLE && size % (UINT64_C(20) << 20));
-	tide__shot_word(s, small ? W_small : W_large);
-	tide__shot_word(s, W_segment_pool_id);
-	tide__shot_pool_id(s, pool);
-	tide__shot_word(s, W_is_expandable);
+	tide__snapshot_word(s, small ? W_small : W_large);
+	tide__snapshot_word(s, W_segment_pool_id);
+	tide__snapshot_pool_id(s, pool);
+	tide__snapshot_word(s, W_is_expandable);
 	tide__pkl_bool(&s->p, kind == TIDE_SEGMENT_EXPANDABLE);
-	tide__shot_stack(s, stack);
-	tide__shot_word(s, W_blocks);
+	tide__snapshot_stack(s, stack);
+	tide__snapshot_word(s, W_blocks);
 	tide__pkl_list(&s->p);
 	for (size_t i = from; i < to; i++) {
 		uint32_t alloc = s->live[i].row;
@@ -256,12 +256,12 @@ static bool prepare(shot *s)
 		    !(m->allocs.flags[i] & TIDE_ALLOC_OVERLAPS) && m->allocs.size[i])
 			s->live[s->n_live++] =
 				(struct place){ m->allocs.addr[i],
-						tide__shot_device(s, m->allocs.pool[i]), i };
+						tide__snapshot_device(s, m->allocs.pool[i]), i };
 	for (uint32_t i = 1; i < m->segments.n; i++)
 		if (m->segments.died[i] == TIDE_T_NEVER)
 			s->segs[s->n_segs++] =
 				(struct place){ m->segments.addr[i],
-						tide__shot_device(s, m->segments.pool[i]), i };
+						tide__snapshot_device(s, m->segments.pool[i]), i };
 	for (uint32_t i = 1; i < m->pools.n; i++)
 		s->private |= m->pools.kind[i] == TIDE_POOL_PRIVATE;
 	s->bare = m->segments.n <= 1;
@@ -270,7 +270,7 @@ static bool prepare(shot *s)
 	s->timed = tide__fact_find(m, "loss.times_unknown") < 0;
 	qsort(s->live, s->n_live, sizeof *s->live, by_place);
 	qsort(s->segs, s->n_segs, sizeof *s->segs, by_place);
-	return tide__shot_sort(s);
+	return tide__snapshot_sort(s);
 }
 
 static tide_code write_snapshot(const tide_model *m, const tide_export_options *opt, FILE *out,
@@ -286,14 +286,14 @@ static tide_code write_snapshot(const tide_model *m, const tide_export_options *
 		put_key(&s, "device_traces");
 		tide__pkl_list(&s.p);
 		for (uint32_t d = 0; d < s.devices; d++)
-			tide__shot_events(&s, d);
+			tide__snapshot_events(&s, d);
 		tide__pkl_list_end(&s.p);
 		put_key(&s, "segments");
 		put_segments(&s, 0, s.devices);
 		if (s.host) {
 			put_key(&s, "host_traces");
 			tide__pkl_list(&s.p);
-			tide__shot_events(&s, s.devices);
+			tide__snapshot_events(&s, s.devices);
 			tide__pkl_list_end(&s.p);
 			put_key(&s, "host_segments");
 			put_segments(&s, s.devices, s.devices + 1);
@@ -301,7 +301,7 @@ static tide_code write_snapshot(const tide_model *m, const tide_export_options *
 		put_key(&s, "allocator_settings");
 		put_settings(&s);
 		put_key(&s, "external_annotations");
-		ok = tide__shot_notes(&s);
+		ok = tide__snapshot_notes(&s);
 		tide__pkl_dict_end(&s.p);
 		tide__pkl_end(&s.p);
 	}

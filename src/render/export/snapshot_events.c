@@ -22,23 +22,23 @@ static void put_event(shot *s, const struct event *e)
 {
 	s->started = true;
 	tide__pkl_dict(&s->p);
-	tide__shot_word(s, W_action);
-	tide__shot_word(s, e->action);
-	tide__shot_uint(s, e->action == W_oom ? W_device_free : W_addr, e->addr);
-	tide__shot_uint(s, W_size, e->size);
-	tide__shot_stream(s, e->stream);
-	tide__shot_time(s, e->t);
-	tide__shot_word(s, W_compile_context);
+	tide__snapshot_word(s, W_action);
+	tide__snapshot_word(s, e->action);
+	tide__snapshot_uint(s, e->action == W_oom ? W_device_free : W_addr, e->addr);
+	tide__snapshot_uint(s, W_size, e->size);
+	tide__snapshot_stream(s, e->stream);
+	tide__snapshot_time(s, e->t);
+	tide__snapshot_word(s, W_compile_context);
 	tide__pkl_text(&s->p, "N/A", 3);
-	tide__shot_word(s, W_user_metadata);
-	tide__shot_text(s, e->metadata);
+	tide__snapshot_word(s, W_user_metadata);
+	tide__snapshot_text(s, e->metadata);
 	if (s->private) {
-		tide__shot_word(s, W_pool_id);
-		tide__shot_pool_id(s, e->pool);
+		tide__snapshot_word(s, W_pool_id);
+		tide__snapshot_pool_id(s, e->pool);
 	}
 	if (e->block)
-		tide__shot_uint(s, W_block_size, e->block);
-	tide__shot_stack(s, e->stack);
+		tide__snapshot_uint(s, W_block_size, e->block);
+	tide__snapshot_stack(s, e->stack);
 	tide__pkl_dict_end(&s->p);
 }
 
@@ -157,7 +157,7 @@ static tide_pool_id move_pool(const tide_model *m, size_t i)
 
 static uint32_t device_of_move(const shot *s, size_t i)
 {
-	return tide__shot_device(s, move_pool(s->m, i));
+	return tide__snapshot_device(s, move_pool(s->m, i));
 }
 
 enum { NO_DEVICE = UINT32_MAX };
@@ -166,7 +166,7 @@ static uint32_t device_of_mark(const shot *s, size_t i)
 {
 	const tide_marks *k = &s->m->marks;
 	if (k->kind[i] == TIDE_MARK_OOM)
-		return k->pool[i].i ? tide__shot_device(s, k->pool[i]) : 0;
+		return k->pool[i].i ? tide__snapshot_device(s, k->pool[i]) : 0;
 	return k->kind[i] == TIDE_MARK_SNAPSHOT ? 0 : NO_DEVICE;
 }
 
@@ -190,7 +190,7 @@ static bool sort_rows(const shot *s, size_t from, size_t n,
 	return true;
 }
 
-bool tide__shot_sort(shot *s)
+bool tide__snapshot_sort(shot *s)
 {
 	return s->m->moves.n < UINT32_MAX &&
 	       sort_rows(s, 0, s->m->moves.n, device_of_move, &s->moves) &&
@@ -198,7 +198,7 @@ bool tide__shot_sort(shot *s)
 }
 
 /* A mark stands before the move that it was set before. */
-void tide__shot_events(shot *s, uint32_t device)
+void tide__snapshot_events(shot *s, uint32_t device)
 {
 	uint32_t mark = s->marks.first[device], move = s->moves.first[device];
 	s->started = false;
@@ -247,7 +247,7 @@ static size_t ends_of(const shot *s, uint32_t span, struct note *out)
 	return m->spans.flags[span] & TIDE_SPAN_OPEN ? 1 : 2;
 }
 
-bool tide__shot_notes(shot *s)
+bool tide__snapshot_notes(shot *s)
 {
 	const tide_model *m = s->m;
 	struct note *notes = tide__alloc(m->spans.n * 2, sizeof *notes);
@@ -262,12 +262,12 @@ bool tide__shot_notes(shot *s)
 	for (size_t i = 0; i < n; i++) {
 		tide_device_id d = m->lanes.device[m->spans.lane[notes[i].span].i];
 		tide__pkl_dict(&s->p);
-		tide__shot_word(s, W_stage);
-		tide__shot_word(s, notes[i].end ? W_END : W_START);
-		tide__shot_word(s, W_name);
-		tide__shot_text(s, m->spans.name[notes[i].span]);
-		tide__shot_uint(s, W_device, s->number[d.i] < s->devices ? s->number[d.i] : 0);
-		tide__shot_time(s, notes[i].t);
+		tide__snapshot_word(s, W_stage);
+		tide__snapshot_word(s, notes[i].end ? W_END : W_START);
+		tide__snapshot_word(s, W_name);
+		tide__snapshot_text(s, m->spans.name[notes[i].span]);
+		tide__snapshot_uint(s, W_device, s->number[d.i] < s->devices ? s->number[d.i] : 0);
+		tide__snapshot_time(s, notes[i].t);
 		tide__pkl_dict_end(&s->p);
 	}
 	tide__pkl_list_end(&s->p);

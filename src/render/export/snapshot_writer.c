@@ -13,7 +13,7 @@ static const char *const words[W_N] = {
 #undef W
 };
 
-void tide__shot_word(shot *s, enum word w)
+void tide__snapshot_word(shot *s, enum word w)
 {
 	if (s->word[w]) {
 		tide__pkl_get(&s->p, s->word[w] - 1);
@@ -23,7 +23,7 @@ void tide__shot_word(shot *s, enum word w)
 	s->word[w] = tide__pkl_memo(&s->p) + 1;
 }
 
-void tide__shot_text(shot *s, tide_str t)
+void tide__snapshot_text(shot *s, tide_str t)
 {
 	size_t n;
 	const char *text = tide__text(s->m, t, &n);
@@ -36,9 +36,9 @@ void tide__shot_text(shot *s, tide_str t)
 		s->text[t.i] = tide__pkl_memo(&s->p) + 1;
 }
 
-void tide__shot_uint(shot *s, enum word key, uint64_t v)
+void tide__snapshot_uint(shot *s, enum word key, uint64_t v)
 {
-	tide__shot_word(s, key);
+	tide__snapshot_word(s, key);
 	tide__pkl_uint(&s->p, v);
 }
 
@@ -51,11 +51,11 @@ static void put_frame(shot *s, uint32_t f)
 		return;
 	}
 	tide__pkl_dict(&s->p);
-	tide__shot_word(s, W_name);
-	tide__shot_text(s, s->m->frames.function[f]);
-	tide__shot_word(s, W_filename);
-	tide__shot_text(s, s->m->frames.file[f]);
-	tide__shot_uint(s, W_line, s->m->frames.line[f]);
+	tide__snapshot_word(s, W_name);
+	tide__snapshot_text(s, s->m->frames.function[f]);
+	tide__snapshot_word(s, W_filename);
+	tide__snapshot_text(s, s->m->frames.file[f]);
+	tide__snapshot_uint(s, W_line, s->m->frames.line[f]);
 	tide__pkl_dict_end(&s->p);
 	s->frame[f] = tide__pkl_memo(&s->p) + 1;
 }
@@ -67,17 +67,17 @@ static void put_more(shot *s)
 {
 	static const char name[] = "[more frames]";
 	tide__pkl_dict(&s->p);
-	tide__shot_word(s, W_name);
+	tide__snapshot_word(s, W_name);
 	tide__pkl_text(&s->p, name, sizeof name - 1);
-	tide__shot_word(s, W_filename);
+	tide__snapshot_word(s, W_filename);
 	tide__pkl_text(&s->p, "", 0);
-	tide__shot_uint(s, W_line, 0);
+	tide__snapshot_uint(s, W_line, 0);
 	tide__pkl_dict_end(&s->p);
 }
 
-void tide__shot_stack(shot *s, uint32_t stack)
+void tide__snapshot_stack(shot *s, uint32_t stack)
 {
-	tide__shot_word(s, W_frames);
+	tide__snapshot_word(s, W_frames);
 	if (!stack) {
 		tide__pkl_empty_list(&s->p);
 		return;
@@ -98,13 +98,13 @@ void tide__shot_stack(shot *s, uint32_t stack)
 
 /* ---- pools, streams, times ---- */
 
-uint32_t tide__shot_device(const shot *s, tide_pool_id pool)
+uint32_t tide__snapshot_device(const shot *s, tide_pool_id pool)
 {
 	return s->number[s->m->pools.device[pool.i].i];
 }
 
 /* A private pool's (a, b); (0, 0) for the others. */
-void tide__shot_pool_id(shot *s, tide_pool_id pool)
+void tide__snapshot_pool_id(shot *s, tide_pool_id pool)
 {
 	unsigned a = 0, b = 0;
 	if (s->m->pools.kind[pool.i] == TIDE_POOL_PRIVATE &&
@@ -116,17 +116,17 @@ void tide__shot_pool_id(shot *s, tide_pool_id pool)
 	tide__pkl_pair(&s->p, a, b);
 }
 
-void tide__shot_stream(shot *s, tide_lane_id lane)
+void tide__snapshot_stream(shot *s, tide_lane_id lane)
 {
-	tide__shot_word(s, W_stream);
+	tide__snapshot_word(s, W_stream);
 	tide__pkl_int(&s->p, lane.i ? s->m->lanes.number[lane.i] : 0);
 }
 
-void tide__shot_time(shot *s, int64_t t)
+void tide__snapshot_time(shot *s, int64_t t)
 {
 	if (!s->timed)
 		return;
 	int64_t ns = s->m->wall_known ? s->m->wall0_ns + t : t;
-	tide__shot_word(s, W_time_us);
+	tide__snapshot_word(s, W_time_us);
 	tide__pkl_int(&s->p, ns >= 0 ? ns / 1000 : -((-ns + 999) / 1000));
 }

@@ -53,24 +53,24 @@ typedef struct shot {
 } shot;
 
 /* Texts that come again and again: written once, then told by their number. */
-void tide__shot_word(shot *s, enum word w);
-void tide__shot_text(shot *s, tide_str t);
-void tide__shot_uint(shot *s, enum word key, uint64_t v);
+void tide__snapshot_word(shot *s, enum word w);
+void tide__snapshot_text(shot *s, tide_str t);
+void tide__snapshot_uint(shot *s, enum word key, uint64_t v);
 /* Key and list of frames; 0 = none. */
-void tide__shot_stack(shot *s, uint32_t stack);
+void tide__snapshot_stack(shot *s, uint32_t stack);
 /* Number of a pool's device in the snapshot. */
-uint32_t tide__shot_device(const shot *s, tide_pool_id pool);
+uint32_t tide__snapshot_device(const shot *s, tide_pool_id pool);
 /* A private pool's (a, b); (0, 0) for the others. */
-void tide__shot_pool_id(shot *s, tide_pool_id pool);
-void tide__shot_stream(shot *s, tide_lane_id lane);
+void tide__snapshot_pool_id(shot *s, tide_pool_id pool);
+void tide__snapshot_stream(shot *s, tide_lane_id lane);
 /* Key and microseconds, where times are known. */
-void tide__shot_time(shot *s, int64_t t);
+void tide__snapshot_time(shot *s, int64_t t);
 
 /* snapshot_events.c: find the moves and marks of each device; false: memory ran out. */
-bool tide__shot_sort(shot *s);
+bool tide__snapshot_sort(shot *s);
 /* The list of a device's events, by their order. */
-void tide__shot_events(shot *s, uint32_t device);
+void tide__snapshot_events(shot *s, uint32_t device);
 /* The list of annotations, by time; false: memory ran out. */
-bool tide__shot_notes(shot *s);
+bool tide__snapshot_notes(shot *s);
 
 #endif

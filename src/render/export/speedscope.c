@@ -194,7 +194,7 @@ static bool flame(const tide_model *m, const tide_export_options *opt, tide_flam
 {
 	tide_flame_options o = opt->flame;
 	o.kind = kind;
-	if (tide__flame(m, &o, f, err) != TIDE_OK)
+	if (tide__find_flame(m, &o, f, err) != TIDE_OK)
 		return false;
 	if (!(*f)->nodes.total[0]) {
 		tide__flame_free(*f);
@@ -207,7 +207,7 @@ static bool prepare(speedscope *w, const tide_export_options *opt, tide_error *e
 {
 	size_t texts = (size_t)tide__strings_count(w->m->strings) + 1;
 	w->frame = tide__calloc(texts, sizeof *w->frame);
-	return w->frame && tide__tracks(w->m, &w->nest, err) == TIDE_OK &&
+	return w->frame && tide__find_tracks(w->m, &w->nest, err) == TIDE_OK &&
 	       flame(w->m, opt, TIDE_FLAME_GPU, &w->gpu, err) &&
 	       flame(w->m, opt, TIDE_FLAME_MEMORY, &w->memory, err);
 }

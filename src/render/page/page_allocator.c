@@ -129,7 +129,7 @@ static void put_moves(struct geometry *x)
 
 /* ---- over time ---- */
 
-static void put_point(struct geometry *x, const tide_fragment_point *p)
+static void put_point(struct geometry *x, const tide_fragmentation_point *p)
 {
 	enum { FREE = 5 }; /* from there on: what is free */
 	const uint64_t v[] = { (uint64_t)p->t,	  p->reserved,	      p->active,
@@ -144,8 +144,8 @@ static void put_point(struct geometry *x, const tide_fragment_point *p)
 static bool over_time(struct geometry *x, uint32_t device, tide_error *err)
 {
 	tide_json *j = tide__box_json(x->b);
-	tide_fragments f = { 0 };
-	bool ok = tide__fragments_by_moves(x->m, device, POINTS, &f, err) == TIDE_OK;
+	tide_fragmentation f = { 0 };
+	bool ok = tide__fragmentation_by_moves(x->m, device, POINTS, &f, err) == TIDE_OK;
 	tide__json_object(j);
 	tide__json_kuint(j, "device", device);
 	tide__json_kuint(j, "points", f.n);
@@ -161,7 +161,7 @@ static bool over_time(struct geometry *x, uint32_t device, tide_error *err)
 		put_point(x, &f.worst);
 	for (size_t i = 0; i < f.n; i++)
 		put_point(x, &f.p[i]);
-	tide__fragments_free(&f);
+	tide__fragmentation_free(&f);
 	return ok;
 }
 

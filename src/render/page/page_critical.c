@@ -31,7 +31,7 @@ static int longest_first(const void *a, const void *b)
 
 /* Weight from which on edges are shown: of the MOST_EDGES-th longest, at least 1; -1 on exhaustion.
  * `equals`: how many of exactly that weight there is room for, beside all longer ones. */
-static int64_t least_shown(const tide_critpath *c, size_t *equals)
+static int64_t least_shown(const tide_critical_path *c, size_t *equals)
 {
 	int64_t *w = tide__alloc(c->n_path, sizeof *w), least = 1;
 	*equals = MOST_EDGES;
@@ -54,7 +54,7 @@ struct left_out {
 	int64_t time;
 };
 
-static struct left_out edges(tide_box *b, const tide_critview *v, int64_t least, size_t equals,
+static struct left_out edges(tide_box *b, const tide_critical_view *v, int64_t least, size_t equals,
 			     tide_page_names *names)
 {
 	struct left_out out = { 0 };
@@ -80,7 +80,7 @@ static struct left_out edges(tide_box *b, const tide_critview *v, int64_t least,
 	return out;
 }
 
-static bool path(tide_box *b, const tide_critview *v, tide_json *j)
+static bool path(tide_box *b, const tide_critical_view *v, tide_json *j)
 {
 	tide_page_names names = { 0 };
 	size_t equals;
@@ -99,20 +99,20 @@ static bool path(tide_box *b, const tide_critview *v, tide_json *j)
 bool tide__page_critical(tide_box *b, const tide_model *m, const tide_page_options *opt,
 			 tide_error *err)
 {
-	static const tide_critpath none = { .why = "unknown" };
+	static const tide_critical_path none = { .why = "unknown" };
 	tide_json *j = tide__box_json(b);
-	tide_critpath skipped = none;
+	tide_critical_path skipped = none;
 	if (!opt->critical && !opt->critical_why)
 		return true;
 	skipped.why = opt->critical_why;
-	tide_critview v = { "",
+	tide_critical_view v = { "",
 			    opt->critical ? opt->critical_model : m,
 			    opt->critical ? opt->critical : &skipped,
-			    opt->critical ? tide__critview_window(opt->critical_model) : "",
+			    opt->critical ? tide__critical_view_window(opt->critical_model) : "",
 			    1,
 			    TOP };
 	tide__json_object(j);
-	tide__critview_json(j, &v);
+	tide__critical_view_json(j, &v);
 	bool ok = path(b, &v, j);
 	enum_texts(j);
 	tide__json_object_end(j);

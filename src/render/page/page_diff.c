@@ -82,7 +82,7 @@ bool tide__page_diff(tide_box *b, const void *what, tide_error *err)
 	const tide_page_two *two = what;
 	tide_json *j = tide__box_json(b);
 	tide_diff d = { 0 };
-	if (tide__diff(two->m[0], two->m[1], NULL, &d, err) != TIDE_OK)
+	if (tide__find_diff(two->m[0], two->m[1], NULL, &d, err) != TIDE_OK)
 		return false;
 	tide__json_object(j);
 	tide__diff_side_json(j, "a", two->file[0], two->m[0], d.device[0]);
@@ -156,8 +156,8 @@ static bool one_tree(tide_box *b, const tide_page_two *two, const struct tree *t
 	};
 	tide_flame *f[2] = { NULL, NULL };
 	tide_flame_pair p = { 0 };
-	bool ok = tide__flame(two->m[0], &opt, &f[0], err) == TIDE_OK &&
-		  tide__flame(two->m[1], &opt, &f[1], err) == TIDE_OK;
+	bool ok = tide__find_flame(two->m[0], &opt, &f[0], err) == TIDE_OK &&
+		  tide__find_flame(two->m[1], &opt, &f[1], err) == TIDE_OK;
 	bool any = ok && (f[0]->nodes.total[0] || f[1]->nodes.total[0]);
 	ok = ok && (!any || tide__flame_pair(f[0], f[1], FOLD, DEEP, &p));
 	if (ok && any) {

@@ -65,7 +65,7 @@ static bool ooms(tide_json *j, const tide_model *m, tide_error *err)
 	bool ok = tide__oom_marks(m, TIDE_ANY, &rows, &n, err) == TIDE_OK;
 	for (size_t i = 0; ok && i < n && i < MOST_OOMS; i++) {
 		tide_oom o = { 0 };
-		ok = tide__oom(m, rows[i], tide__groups_telling(m), MOST_HOLDERS, &o, err) ==
+		ok = tide__find_oom(m, rows[i], tide__groups_telling(m), MOST_HOLDERS, &o, err) ==
 			     TIDE_OK &&
 		     put_oom(j, m, &o);
 		tide__oom_free(&o);
@@ -96,11 +96,11 @@ static bool time_advice(tide_json *j, const tide_page_options *opt)
 static bool memory_advice(tide_json *j, const tide_model *m, uint32_t device, int64_t peak_t,
 			  tide_error *err)
 {
-	tide_memadvices *v = tide__calloc(1, sizeof *v);
+	tide_memory_advices *v = tide__calloc(1, sizeof *v);
 	bool few = m->moves.n <= MOST_REPLAYED;
 	bool ok =
-		v && (!device || (few ? tide__memadvice_full(m, device, v, err)
-				      : tide__memadvice(m, device, NULL, NULL, v, err)) == TIDE_OK);
+		v && (!device || (few ? tide__find_full_device(m, device, v, err)
+				      : tide__find_memory_advice(m, device, NULL, NULL, v, err)) == TIDE_OK);
 	for (size_t i = 0; ok && i < v->n; i++) {
 		open_finding(j, &(struct finding){ tide__severity_text[v->v[i].severity],
 						   v->v[i].kind, v->v[i].text, "memory", peak_t });

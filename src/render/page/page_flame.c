@@ -131,7 +131,7 @@ static bool one_tree(tide_box *b, const tide_model *m, const struct tree *t, tid
 		.kind = t->kind, .merge_steps = true, .allocated = t->allocated, .ordered = true
 	};
 	tide_flame *whole = NULL;
-	if (tide__flame(m, &opt, &whole, err) != TIDE_OK)
+	if (tide__find_flame(m, &opt, &whole, err) != TIDE_OK)
 		return false;
 	tide__json_kobject(j, t->key);
 	bool ok = put_both(b, t, whole, j);

@@ -100,8 +100,8 @@ static bool memory(tide_box *b, const tide_model *m, uint32_t *highest, int64_t 
 	tide_sampled s = { 0 };
 	int col = tide__box_column(b, "live", TIDE_COL_DELTA);
 	int each = tide__box_column(b, "each", TIDE_COL_DELTA);
-	bool ok = tide__usage(m, UINT64_MAX, BUCKETS, &u, err) == TIDE_OK &&
-		  tide__sampled(m, INT64_MAX, BUCKETS, &s, err) == TIDE_OK;
+	bool ok = tide__find_usage(m, UINT64_MAX, BUCKETS, &u, err) == TIDE_OK &&
+		  tide__find_sampled(m, INT64_MAX, BUCKETS, &s, err) == TIDE_OK;
 	*highest = ok ? tide__usage_highest(&u) : 0;
 	*peak_t = *highest ? u.devices[*highest].peak_t : -1;
 	tide__json_kuint(j, "device", *highest);
@@ -122,7 +122,7 @@ static bool memory(tide_box *b, const tide_model *m, uint32_t *highest, int64_t 
 }
 
 /* Active millionths of each stretch. */
-static void activity(tide_box *b, const char *name, const tide_cover *c, int64_t t_end)
+static void activity(tide_box *b, const char *name, const tide_interval_set *c, int64_t t_end)
 {
 	int col = tide__box_column(b, name, TIDE_COL_DELTA);
 	size_t at = 0;
@@ -146,7 +146,7 @@ static bool time_sums(tide_box *b, const tide_model *m, tide_error *err)
 {
 	tide_json *j = tide__box_json(b);
 	tide_timeline t = { 0 };
-	bool ok = tide__timeline(m, NULL, &t, err) == TIDE_OK;
+	bool ok = tide__find_timeline(m, NULL, &t, err) == TIDE_OK;
 	if (ok) {
 		tide__json_kint(j, "cpu_ns", t.cpu_ns);
 		tide__json_kint(j, "gpu_ns", t.gpu_ns);

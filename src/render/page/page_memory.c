@@ -28,7 +28,7 @@ struct memory {
 	tide_paths paths;
 	tide_roles roles;
 	tide_modules modules;
-	tide_owners owners; /* modules of allocations */
+	tide_alloc_modules owners; /* modules of allocations */
 	tide_view_parts parts;
 	bool any_module;
 	uint32_t *place;      /* alloc -> its number + 1, in order of the moves */
@@ -98,7 +98,7 @@ static bool put_reserved(struct memory *x, tide_error *err)
 {
 	tide_reserved r;
 	uint32_t *first = tide__calloc(x->m->devices.n, sizeof *first);
-	if (!first || tide__reserved(x->m, &r, err) != TIDE_OK) {
+	if (!first || tide__find_reserved(x->m, &r, err) != TIDE_OK) {
 		tide__free(first);
 		return false;
 	}
@@ -232,8 +232,8 @@ static bool setup(struct memory *x)
 	return tide__page_stacks_init(&x->stacks, x->m, x->b, &x->names) &&
 	       tide__page_names_init(&x->names, x->m) && tide__paths_init(&x->paths) &&
 	       tide__paths_all(&x->paths, x->m) && x->place && x->tensor && x->faces && x->labels &&
-	       tide__owners(x->m, &x->modules, &x->owners) && tide__view_parts(x->m, &x->parts) &&
-	       tide__roles(x->m, &x->roles) == TIDE_OK;
+	       tide__find_alloc_modules(x->m, &x->modules, &x->owners) && tide__view_parts(x->m, &x->parts) &&
+	       tide__find_roles(x->m, &x->roles) == TIDE_OK;
 }
 
 bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options *opt,
@@ -266,7 +266,7 @@ bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options
 	tide__paths_free(&x.paths);
 	tide__roles_free(&x.roles);
 	tide__modules_free(&x.modules);
-	tide__owners_free(&x.owners);
+	tide__alloc_modules_free(&x.owners);
 	tide__view_parts_free(&x.parts);
 	tide__strings_free(x.labels);
 	tide__free(x.place);

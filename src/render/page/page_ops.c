@@ -81,7 +81,7 @@ static void module_row(tide_json *j, const tide_model *m, const tide_module_row 
 static bool modules(tide_json *j, const tide_model *m, tide_error *err)
 {
 	tide_modules x = { 0 };
-	bool ok = tide__modules(m, &x, err) == TIDE_OK;
+	bool ok = tide__find_modules(m, &x, err) == TIDE_OK;
 	tide__json_kuint(j, "modules_in_all", x.n);
 	tide__json_karray(j, "modules");
 	for (size_t i = 0; ok && i < x.n && i < MOST_OPS; i++)
@@ -226,8 +226,8 @@ bool tide__page_ops(tide_box *b, const tide_model *m, const tide_page_options *o
 	tide_optree t = { 0 };
 	tide_op_flat flat = { 0 };
 	tide__json_object(j);
-	bool ok = tide__optree(m, &all, &t, err) == TIDE_OK &&
-		  tide__optree_flat(&t, &flat, err) == TIDE_OK && by_name(j, m, &flat) &&
+	bool ok = tide__find_op_tree(m, &all, &t, err) == TIDE_OK &&
+		  tide__find_op_table(&t, &flat, err) == TIDE_OK && by_name(j, m, &flat) &&
 		  modules(j, m, err) && tree(b, m, &t, j);
 	tide__json_object_end(j);
 	tide__optree_flat_free(&flat);

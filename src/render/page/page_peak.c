@@ -44,11 +44,11 @@ static bool group_json(tide_json *j, const tide_model *m, const tide_groups *g, 
 bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t cut,
 		    tide_error *err)
 {
-	tide_alive set = { 0 };
+	tide_live_set set = { 0 };
 	tide_roles roles = { 0 };
 	tide_long longs = { 0 };
-	bool ok = tide__alive_at(m, cut, device, TIDE_ANY, &set, err) == TIDE_OK &&
-		  tide__roles(m, &roles) == TIDE_OK;
+	bool ok = tide__live_set_at(m, cut, device, TIDE_ANY, &set, err) == TIDE_OK &&
+		  tide__find_roles(m, &roles) == TIDE_OK;
 	tide__json_kobject(j, "why");
 	for (size_t k = 0; ok && k < sizeof kinds / sizeof *kinds; k++) {
 		tide_groups g = { 0 };
@@ -61,7 +61,7 @@ bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t
 	}
 	tide__json_object_end(j);
 	tide__long_free(&longs);
-	tide__alive_free(&set);
+	tide__live_set_free(&set);
 	tide__roles_free(&roles);
 	return ok;
 }

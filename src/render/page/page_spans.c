@@ -15,14 +15,14 @@ struct spans {
 	const tide_model *m;
 	tide_box *b;
 	const tide_lod *lod;
-	const tide_rows *rows; /* its */
+	const tide_timeline_rows *rows; /* its */
 	tide_page_names names;
 	uint32_t *place;     /* span -> its number + 1 */
 	uint32_t track, row; /* where `up` is; its values are asked for in order */
 	uint32_t above;	     /* place in the row above, at most */
 };
 
-static void track(const tide_model *m, const tide_rows *r, const tide_row_track *t, tide_json *j)
+static void track(const tide_model *m, const tide_timeline_rows *r, const tide_row_track *t, tide_json *j)
 {
 	char label[400];
 	tide__json_object(j);
@@ -38,7 +38,7 @@ static void track(const tide_model *m, const tide_rows *r, const tide_row_track 
 }
 
 /* Member "tracks", with the spans in each row. */
-static void put_tracks(const tide_model *m, const tide_rows *r, tide_json *j)
+static void put_tracks(const tide_model *m, const tide_timeline_rows *r, tide_json *j)
 {
 	tide__json_karray(j, "tracks");
 	for (uint32_t k = 0; k < r->n_tracks; k++)

@@ -71,7 +71,7 @@ static void phase_json(tide_json *j, const tide_model *m, const tide_phases *p, 
 static bool phases(tide_json *j, const tide_model *m, tide_error *err)
 {
 	tide_phases p = { 0 };
-	bool ok = tide__phases(m, &p, err) == TIDE_OK;
+	bool ok = tide__find_phases(m, &p, err) == TIDE_OK;
 	tide__json_karray(j, "scopes");
 	for (size_t k = 0; ok && k < p.n_scopes; k++)
 		scope_json(j, m, &p.scopes[k]);

@@ -77,7 +77,7 @@ static void print_totals(const tide_out *to, const tide_allocator *x)
 	if (t->loose)
 		put_line(to, "in no known segment", t->loose, "");
 	fprintf(to->out, "  %-24s %12.3f  1 - largest / free\n", "fragmentation index",
-		tide__fragmentation(t));
+		tide__fragmentation_ratio(t));
 }
 
 static void print_chart(const tide_out *to, const tide_allocator *x)
@@ -251,7 +251,7 @@ static void json_totals(tide_json *j, const tide_allocator *x)
 	tide__json_kuint_if(j, "free_blocks_count", k, t->n_free);
 	tide__json_kuint_if(j, "loose_bytes", k, t->loose);
 	if (k)
-		tide__json_kfixed(j, "fragmentation_index", tide__fragmentation(t), 6);
+		tide__json_kfixed(j, "fragmentation_index", tide__fragmentation_ratio(t), 6);
 	else
 		tide__json_knull(j, "fragmentation_index");
 }
@@ -310,7 +310,7 @@ static const tide_grid_col point_cols[] = {
 	{ "largest_free_block_bytes", "", TIDE_CELL_BYTES },
 };
 
-static void point_row(tide_grid *g, const tide_fragment_point *p, const tide_fragments *f)
+static void point_row(tide_grid *g, const tide_fragmentation_point *p, const tide_fragmentation *f)
 {
 	const uint64_t held[] = { p->cached, p->inactive_split, p->expandable_free,
 				  p->largest_free };

@@ -17,7 +17,7 @@ static double pct(int64_t part, int64_t whole)
 
 /* ---- grids ---- */
 
-tide_grid *tide__critview_bounds(const tide_critview *v)
+tide_grid *tide__critical_view_bounds(const tide_critical_view *v)
 {
 	static const tide_grid_col cols[] = {
 		{ "bound", "Bound by", TIDE_CELL_TEXT },
@@ -53,7 +53,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Time on the path by (name, bound). */
-static struct top *collect(const tide_critview *v, size_t *n)
+static struct top *collect(const tide_critical_view *v, size_t *n)
 {
 	struct top *t = tide__calloc(v->c->n_path + 1, sizeof *t);
 	tide_map at = { 0 };
@@ -80,7 +80,7 @@ static struct top *collect(const tide_critview *v, size_t *n)
 	return t;
 }
 
-tide_grid *tide__critview_top(const tide_critview *v)
+tide_grid *tide__critical_view_top(const tide_critical_view *v)
 {
 	static const tide_grid_col cols[] = {
 		{ "name", "On the path", TIDE_CELL_KERNEL }, { "bound", "Bound by", TIDE_CELL_TEXT },
@@ -103,7 +103,7 @@ tide_grid *tide__critview_top(const tide_critview *v)
 	return g;
 }
 
-tide_grid *tide__critview_edges(const tide_critview *v)
+tide_grid *tide__critical_view_edges(const tide_critical_view *v)
 {
 	static const tide_grid_col cols[] = {
 		{ "start_ns", "At", TIDE_CELL_NS },	  { "time_ns", "Time", TIDE_CELL_NS },
@@ -127,7 +127,7 @@ tide_grid *tide__critview_edges(const tide_critview *v)
 
 /* ---- JSON ---- */
 
-static void json_types(tide_json *j, const tide_critview *v)
+static void json_types(tide_json *j, const tide_critical_view *v)
 {
 	tide__json_kobject(j, "edge_types");
 	for (int t = 0; t < TIDE_CP_EDGE_TYPES; t++)
@@ -140,7 +140,7 @@ static void json_types(tide_json *j, const tide_critview *v)
 	tide__json_object_end(j);
 }
 
-void tide__critview_json(tide_json *j, const tide_critview *v)
+void tide__critical_view_json(tide_json *j, const tide_critical_view *v)
 {
 	tide__json_kstr(j, "trace", v->file);
 	tide__json_kstr(j, "annotation", v->annotation);
@@ -153,8 +153,8 @@ void tide__critview_json(tide_json *j, const tide_critview *v)
 	tide__json_kuint(j, "edges", v->c->edges);
 	tide__json_kuint(j, "path_nodes", v->c->path_nodes);
 	json_types(j, v);
-	tide__grid_member(tide__critview_bounds(v), j, "bound_by");
-	tide__grid_member(tide__critview_top(v), j, "top");
+	tide__grid_member(tide__critical_view_bounds(v), j, "bound_by");
+	tide__grid_member(tide__critical_view_top(v), j, "top");
 }
 
 /* ---- running it ---- */
@@ -167,20 +167,20 @@ static bool has_steps(const tide_model *m)
 	return false;
 }
 
-const char *tide__critview_window(const tide_model *m)
+const char *tide__critical_view_window(const tide_model *m)
 {
 	return has_steps(m) ? "ProfilerStep" : "";
 }
 
-tide_code tide__critview_run(const tide_model *m, bool compat, const tide_critpath_options *o,
-			     tide_critpath *c, tide_error *err)
+tide_code tide__critical_view_run(const tide_model *m, bool compat, const tide_critical_search_options *o,
+			     tide_critical_path *c, tide_error *err)
 {
 	tide_compat_frame f;
 	tide_code rc = compat ? tide__compat_frame_build(m, false, &f, err)
 			      : tide__compat_frame_exact(m, &f, err);
 	if (rc != TIDE_OK)
 		return rc;
-	rc = tide__critpath(m, &f, o, c, err);
+	rc = tide__find_critical_path(m, &f, o, c, err);
 	tide__compat_frame_free(&f);
 	return rc;
 }
@@ -192,20 +192,20 @@ static void print_grid(const tide_out *to, tide_grid *g, const char *title)
 	tide__grid_free(g);
 }
 
-static void print_top(const tide_critview *v, const tide_out *to)
+static void print_top(const tide_critical_view *v, const tide_out *to)
 {
-	tide_critview every = *v;
+	tide_critical_view every = *v;
 	every.top = 0;
-	tide_grid *all = tide__critview_top(&every);
+	tide_grid *all = tide__critical_view_top(&every);
 	size_t n = tide__grid_rows(all);
 	tide__grid_free(all);
-	print_grid(to, tide__critview_top(v), "Where the time is");
+	print_grid(to, tide__critical_view_top(v), "Where the time is");
 	if (v->top && n > v->top)
 		fprintf(to->out, "  %zu more row%s not shown (--top 0 shows all)\n", n - v->top,
 			n - v->top == 1 ? " is" : "s are");
 }
 
-static void print_text(const tide_critview *v, const tide_out *to)
+static void print_text(const tide_critical_view *v, const tide_out *to)
 {
 	char window[32], length[32], rest[32], text[200];
 	FILE *out = to->out;
@@ -238,19 +238,19 @@ static void print_text(const tide_critview *v, const tide_out *to)
 		fputs("  ", out);
 		tide__put_words(out, text, 2, 2, to->style.width);
 	}
-	print_grid(to, tide__critview_bounds(v), "What bounds it");
+	print_grid(to, tide__critical_view_bounds(v), "What bounds it");
 	print_top(v, to);
 	if (v->path)
-		print_grid(to, tide__critview_edges(v), "Edge by edge");
+		print_grid(to, tide__critical_view_edges(v), "Edge by edge");
 }
 
-void tide__critview_text(const tide_critview *v, const tide_out *to)
+void tide__critical_view_text(const tide_critical_view *v, const tide_out *to)
 {
 	print_text(v, to);
 	tide__put_model_losses(to, v->m);
 }
 
-static void json_events(tide_json *j, const tide_critview *v)
+static void json_events(tide_json *j, const tide_critical_view *v)
 {
 	tide__json_key(j, "path_events"); /* numbers of the events in the file, from 0 */
 	tide__json_array(j);
@@ -259,16 +259,16 @@ static void json_events(tide_json *j, const tide_critview *v)
 	tide__json_array_end(j);
 }
 
-static void path_json(tide_json *j, const tide_critview *v)
+static void path_json(tide_json *j, const tide_critical_view *v)
 {
-	tide_grid *g = tide__critview_edges(v);
+	tide_grid *g = tide__critical_view_edges(v);
 	tide__grid_member(g, j, "path");
 }
 
-void tide__critview_report_json(const tide_critview *v, tide_json *j)
+void tide__critical_view_report_json(const tide_critical_view *v, tide_json *j)
 {
 	tide__json_object(j);
-	tide__critview_json(j, v);
+	tide__critical_view_json(j, v);
 	json_events(j, v);
 	if (v->path)
 		path_json(j, v);

@@ -7,32 +7,32 @@
 #include "analyze/critical/critical_path.h"
 #include "render/text/out.h"
 
-typedef struct tide_critview {
+typedef struct tide_critical_view {
 	const char *file;
 	const tide_model *m;
-	const tide_critpath *c;
+	const tide_critical_path *c;
 	const char *annotation; /* what made the window; "" = the whole trace */
 	int64_t ns;		/* ns in one unit of the frame */
-	size_t top;		/* rows of tide__critview_top, 0 = all */
+	size_t top;		/* rows of tide__critical_view_top, 0 = all */
 	int64_t first, last;	/* occurrences of the annotation that make the window */
 	bool path;		/* every edge of the path, too */
-} tide_critview;
+} tide_critical_view;
 
 /* Tables: what bounds it, where its time is, edge by edge. The caller frees; NULL on exhaustion. */
-tide_grid *tide__critview_bounds(const tide_critview *v);
-tide_grid *tide__critview_top(const tide_critview *v);
-tide_grid *tide__critview_edges(const tide_critview *v);
+tide_grid *tide__critical_view_bounds(const tide_critical_view *v);
+tide_grid *tide__critical_view_top(const tide_critical_view *v);
+tide_grid *tide__critical_view_edges(const tide_critical_view *v);
 /* Members of an open object: everything but the path itself. */
-void tide__critview_json(tide_json *j, const tide_critview *v);
+void tide__critical_view_json(tide_json *j, const tide_critical_view *v);
 
 /* The annotation that makes the window when nobody says: steps where there are any. Static text. */
-const char *tide__critview_window(const tide_model *m);
-/* Frame and path in one. The model was loaded with TIDE_WANT_RAW. `out` as of tide__critpath. */
-tide_code tide__critview_run(const tide_model *m, bool compat, const tide_critpath_options *o,
-			     tide_critpath *out, tide_error *err);
+const char *tide__critical_view_window(const tide_model *m);
+/* Frame and path in one. The model was loaded with TIDE_WANT_RAW. `out` as of tide__find_critical_path. */
+tide_code tide__critical_view_run(const tide_model *m, bool compat, const tide_critical_search_options *o,
+			     tide_critical_path *out, tide_error *err);
 
 /* The whole report as text and as one JSON object. */
-void tide__critview_text(const tide_critview *v, const tide_out *to);
-void tide__critview_report_json(const tide_critview *v, tide_json *j);
+void tide__critical_view_text(const tide_critical_view *v, const tide_out *to);
+void tide__critical_view_report_json(const tide_critical_view *v, tide_json *j);
 
 #endif

@@ -464,7 +464,7 @@ tide_grid *tide__grid_stragglers(const tide_hta_job *job)
 	};
 	tide_grid *g = tide__grid_new(cols, COUNT_OF(cols));
 	tide_stragglers s;
-	if (job->n_ranks < 2 || tide__stragglers(job, &s, NULL) != TIDE_OK)
+	if (job->n_ranks < 2 || tide__find_stragglers(job, &s, NULL) != TIDE_OK)
 		return g;
 	for (size_t i = 0; s.matched && i < s.n; i++) {
 		known_cell(g, s.v[i].rank);

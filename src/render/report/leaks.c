@@ -219,7 +219,7 @@ bool tide__leaks_page(tide_json *j, const tide_model *m, uint32_t device, size_t
 {
 	tide_leaks l = { 0 };
 	char name[600];
-	bool ok = tide__leaks(m, device, tide__groups_telling(m), 0, &l, err) == TIDE_OK;
+	bool ok = tide__find_leaks(m, device, tide__groups_telling(m), 0, &l, err) == TIDE_OK;
 	tide_leaks_view x = { m, device, &l, most };
 
 	tide__json_karray(j, "growing");

@@ -260,7 +260,7 @@ static bool in_full(struct answer *x, uint32_t mark)
 	tide_oom o = { 0 };
 	const tide_oom_trial *tried = NULL;
 
-	x->rc = tide__oom(x->m, mark, x->q->by, x->q->top, &o, &x->err);
+	x->rc = tide__find_oom(x->m, mark, x->q->by, x->q->top, &o, &x->err);
 	if (x->rc == TIDE_OK)
 		tried = tide__oom_trial(&x->trials, x->m, mark, &x->err);
 	if (x->rc == TIDE_OK && !tried)
@@ -294,7 +294,7 @@ static bool each(void *user, const tide_oom *o)
 
 static tide_code all(struct answer *x)
 {
-	tide_code rc = tide__ooms(x->m, x->q->device, each, x, &x->err);
+	tide_code rc = tide__find_ooms(x->m, x->q->device, each, x, &x->err);
 
 	return x->rc != TIDE_OK ? x->rc : rc;
 }

@@ -91,7 +91,7 @@ static int64_t each(const tide_lines *l, const tide_part *p)
 /* At most `top` rows, 0 = all; what is left out is one more. */
 static tide_grid *parts_table(const tide_predict_answer *x, bool module, size_t top)
 {
-	const tide_parts *p = module ? &x->modules : &x->roles;
+	const tide_predicted_breakdown *p = module ? &x->modules : &x->roles;
 	tide_grid *g = tide__grid_new(module ? module_cols : role_cols, 6);
 	tide_part rest = { 0 };
 	for (size_t i = 0; i < p->n + 1; i++) {

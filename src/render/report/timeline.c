@@ -175,7 +175,7 @@ void tide__timeline_events_json(const tide_model *m, const tide_timeline_options
 
 enum { LABEL = 24 };
 
-static void strip(FILE *out, const tide_style *style, const tide_timeline *t, const tide_cover *c,
+static void strip(FILE *out, const tide_style *style, const tide_timeline *t, const tide_interval_set *c,
 		  const char *label)
 {
 	static const char *const high[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
@@ -187,7 +187,7 @@ static void strip(FILE *out, const tide_style *style, const tide_timeline *t, co
 	for (int i = 0; i < cells; i++) {
 		int64_t a = t->t0 + (int64_t)((double)t->total_ns * i / cells);
 		int64_t b = t->t0 + (int64_t)((double)t->total_ns * (i + 1) / cells);
-		int64_t busy = tide__cover_inside_ns(c, a, b);
+		int64_t busy = tide__interval_set_inside_ns(c, a, b);
 		int k = busy <= 0 || b <= a ? 0 : 1 + (int)(7.0 * (double)busy / (double)(b - a));
 		if (style->ascii)
 			fputc(low[k], out);

@@ -306,7 +306,7 @@ static void put_sampled(const tide_model *m, FILE *out, const tide_style *style)
 {
 	tide_sampled s;
 	char text[400], name[64];
-	if (tide__sampled(m, INT64_MAX, 0, &s, NULL) != TIDE_OK)
+	if (tide__find_sampled(m, INT64_MAX, 0, &s, NULL) != TIDE_OK)
 		return;
 	for (uint32_t d = 1; d < s.n_devices; d++) {
 		if (!s.devices[d].n)

@@ -67,9 +67,9 @@ static void test_random(void **state)
 		tide_error err = { 0 };
 		for (uint32_t i = 0; i <= n; i++)
 			column[i] = ref[i] = i;
-		tide_nest_column c = { column, sizeof *column };
-		tide_nest_ref r = { ref, n + 1, sizeof *ref };
-		assert_true(tide__nest(m, &c, 1, &r, 1));
+		tide_parent_column c = { column, sizeof *column };
+		tide_parent_ref r = { ref, n + 1, sizeof *ref };
+		assert_true(tide__find_span_parents(m, &c, 1, &r, 1));
 		for (uint32_t i = 1; i <= n; i++) {
 			uint32_t old = column[i];
 			assert_int_equal(m->spans.name[i].i, was->spans.name[old].i);
@@ -105,7 +105,7 @@ static void test_same_times(void **state)
 				m->spans.t1[r] = 10;
 				m->spans.cat[r] = order[i][k ^ swapped];
 			}
-			assert_true(tide__nest(m, NULL, 0, NULL, 0));
+			assert_true(tide__find_span_parents(m, NULL, 0, NULL, 0));
 			if (m->spans.cat[1] != order[i][0] || m->spans.parent[2].i != 1)
 				fail_msg("%s is not outside %s", tide__cat_text(order[i][0]),
 					 tide__cat_text(order[i][1]));
@@ -118,7 +118,7 @@ static void test_exhaustion(void **state)
 	for (uint64_t i = 1;; i++) {
 		tide_model *m = random_model(7, 40);
 		tide__mem_fail_at(i);
-		bool ok = tide__nest(m, NULL, 0, NULL, 0), reached = tide__mem_count() >= i;
+		bool ok = tide__find_span_parents(m, NULL, 0, NULL, 0), reached = tide__mem_count() >= i;
 		tide__mem_fail_at(0);
 		tide__model_free(m);
 		assert_int_equal(ok, !reached);

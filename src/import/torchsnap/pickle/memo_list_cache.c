@@ -132,7 +132,7 @@ static tide_pv find_run(tide_pickle *p, const uint8_t *at, const uint8_t *end, u
 tide_pv tide__pickle_run_made(tide_pickle *p, const uint8_t *at, const uint8_t *last)
 {
 	uint64_t hash;
-	if (!runs_init(p) || tide__gets_end(at, p->data + p->n, &hash, &(uint64_t){ 0 }) != last ||
+	if (!runs_init(p) || tide__memo_run_end(at, p->data + p->n, &hash, &(uint64_t){ 0 }) != last ||
 	    at == last)
 		return TIDE_PV_NONE;
 	return find_run(p, at, last, hash);
@@ -153,7 +153,7 @@ const uint8_t *tide__pickle_run(tide_pickle *p, const uint8_t *at, tide_pv *made
 		at += guess->len;
 	} else {
 		uint64_t hash;
-		const uint8_t *last = tide__gets_end(at, end, &hash, &(uint64_t){ 0 });
+		const uint8_t *last = tide__memo_run_end(at, end, &hash, &(uint64_t){ 0 });
 		if (*last != 'e' || last == at)
 			return NULL;
 		*made = find_run(p, at, last, hash);

@@ -252,7 +252,7 @@ static bool old_segments(const ranges *r, tide_baseline *b)
 	return true;
 }
 
-bool tide__baseline(const tide_snap *s, const tide_snap_trace *t, tide_snap_own own,
+bool tide__find_baseline(const tide_snap *s, const tide_snap_trace *t, tide_snap_own own,
 		    bool segment_events, tide_baseline *b)
 {
 	tide_map live = { 0 }, asked = { 0 };

@@ -97,7 +97,7 @@ void tide__decoder_free(tide_decoder *d)
 static const uint8_t *run_end(const uint8_t *at, const uint8_t *end, uint64_t *hash)
 {
 	uint64_t n;
-	at = tide__gets_end(at, end, hash, &n);
+	at = tide__memo_run_end(at, end, hash, &n);
 	return *at == 'e' && n && n <= MOST_READS ? at : NULL;
 }
 
@@ -133,7 +133,7 @@ static const uint8_t *other_run(tide_decoder *d, const uint8_t *p, uint32_t *run
 	if (d->n_runs >= TIDE_RUNS - 1 || len > d->cap_bytes - d->n_bytes)
 		return NULL; /* too many different ones: not the usual form */
 	*run = (uint32_t)d->n_runs++;
-	d->runs[*run] = (tide_stretch_run){ (uint64_t)(p - d->data), len, (uint32_t)d->n_bytes };
+	d->runs[*run] = (tide_event_slice_run){ (uint64_t)(p - d->data), len, (uint32_t)d->n_bytes };
 	d->slots[i] = (struct tide_run_slot){ hash, *run + 1 };
 	memcpy(d->bytes + d->n_bytes, p, len);
 	d->n_bytes += len;
@@ -146,7 +146,7 @@ static inline const uint8_t *try_run(tide_decoder *d, const uint8_t *p, uint32_t
 {
 	if (run >= d->n_runs)
 		return NULL;
-	const tide_stretch_run *r = &d->runs[run];
+	const tide_event_slice_run *r = &d->runs[run];
 	if (r->len > (size_t)(d->data + d->n - p) || memcmp(d->bytes + r->at, p, r->len) != 0)
 		return NULL;
 	remember(d, run);
@@ -198,7 +198,7 @@ static inline const uint8_t *read_int(const uint8_t *p, uint64_t *out)
 	}
 }
 
-static inline const uint8_t *memoize(tide_stretch *s, const uint8_t *p, uint32_t packed)
+static inline const uint8_t *memoize(tide_event_slice *s, const uint8_t *p, uint32_t packed)
 {
 	if (*p != MEMOIZE)
 		return p;
@@ -211,7 +211,7 @@ static uint32_t packed_made(unsigned kind, uint32_t id)
 	return id << 4 | (PACK_MADE + kind - 1);
 }
 
-static inline const uint8_t *read_frames(tide_decoder *d, tide_stretch *s, const uint8_t *p,
+static inline const uint8_t *read_frames(tide_decoder *d, tide_event_slice *s, const uint8_t *p,
 					 uint32_t *stack)
 {
 	if (*p != ']') {
@@ -237,7 +237,7 @@ static inline const uint8_t *read_frames(tide_decoder *d, tide_stretch *s, const
 }
 
 /* Only the absence of a context, of metadata, of a pool: others are left to the machine. */
-static inline const uint8_t *read_no_context(tide_decoder *d, tide_stretch *s, const uint8_t *p)
+static inline const uint8_t *read_no_context(tide_decoder *d, tide_event_slice *s, const uint8_t *p)
 {
 	const uint64_t text = 0x412f4e038c; /* SHORT_BINUNICODE 3 N/A */
 	uint32_t packed;
@@ -247,7 +247,7 @@ static inline const uint8_t *read_no_context(tide_decoder *d, tide_stretch *s, c
 	return is_word(packed, K_no_context) ? p : NULL;
 }
 
-static inline const uint8_t *read_default_pool(tide_decoder *d, tide_stretch *s, const uint8_t *p)
+static inline const uint8_t *read_default_pool(tide_decoder *d, tide_event_slice *s, const uint8_t *p)
 {
 	uint32_t packed;
 	if ((tide__load8(p) & 0xffffffffff) == 0x86004b004b) /* BININT1 0 BININT1 0 TUPLE2 */
@@ -283,7 +283,7 @@ static const uint8_t *learn_key(tide_view *v, const uint8_t *p, size_t i)
 	return after;
 }
 
-static inline const uint8_t *read_value(tide_decoder *d, tide_stretch *s, unsigned key,
+static inline const uint8_t *read_value(tide_decoder *d, tide_event_slice *s, unsigned key,
 					const uint8_t *p, tide_snap_event *e, unsigned *have)
 {
 	uint64_t x;
@@ -323,7 +323,7 @@ static inline const uint8_t *read_value(tide_decoder *d, tide_stretch *s, unsign
 }
 
 /* The event whose dict begins at p; NULL if it is not of the usual form. */
-static const uint8_t *read_event(tide_decoder *d, tide_stretch *s, const uint8_t *p)
+static const uint8_t *read_event(tide_decoder *d, tide_event_slice *s, const uint8_t *p)
 {
 	const uint8_t *end = d->data + d->n;
 	tide_snap_event e = { .time_us = TIDE_SNAP_NO_TIME };
@@ -354,7 +354,7 @@ static const uint8_t *read_event(tide_decoder *d, tide_stretch *s, const uint8_t
 
 /* ---- stretches ---- */
 
-static bool room(tide_stretch *s)
+static bool room(tide_event_slice *s)
 {
 	return TIDE_ROOM(s->events, s->cap, s->n + 1) &&
 	       TIDE_ROOM(s->memo, s->cap_memo, s->n_memo + TIDE_SNAP_SHAPE + 1);
@@ -366,7 +366,7 @@ static bool whole_frame(const tide_decoder *d, const uint8_t *p)
 	return tide__load8(p + 1) <= (uint64_t)(d->data + d->n - p - 9);
 }
 
-bool tide__stretch_read(tide_decoder *d, tide_stretch *s, const uint8_t *stop)
+bool tide__event_slice_read(tide_decoder *d, tide_event_slice *s, const uint8_t *stop)
 {
 	const uint8_t *p = s->from, *end = d->data + d->n;
 	s->n = s->n_memo = s->appended = 0;
@@ -399,9 +399,9 @@ bool tide__stretch_read(tide_decoder *d, tide_stretch *s, const uint8_t *stop)
 	return true;
 }
 
-void tide__stretch_free(tide_stretch *s)
+void tide__event_slice_free(tide_event_slice *s)
 {
 	tide__free(s->events);
 	tide__free(s->memo);
-	*s = (tide_stretch){ 0 };
+	*s = (tide_event_slice){ 0 };
 }

@@ -32,17 +32,17 @@ bool tide__view_add(tide_view *v, uint32_t index, uint32_t packed);
 /* Lists of memo reads met so far by one decoder: run i is bytes [off, off + len) of the input, its
  * APPENDS included. Entries are written once, so others may read those they were told of. */
 enum { TIDE_RUNS = 1 << 15 };
-typedef struct tide_stretch_run {
+typedef struct tide_event_slice_run {
 	uint64_t off;
 	uint32_t len;
 	uint32_t at; /* of the decoder's copy of its bytes */
-} tide_stretch_run;
+} tide_event_slice_run;
 
 typedef struct tide_decoder {
 	const uint8_t *data;
 	size_t n;
 	tide_view view;
-	tide_stretch_run *runs; /* TIDE_RUNS; owned */
+	tide_event_slice_run *runs; /* TIDE_RUNS; owned */
 	size_t n_runs;
 	struct tide_run_slot *slots; /* hash -> run */
 	uint8_t *bytes;		     /* a copy of the bytes of all runs */
@@ -59,7 +59,7 @@ void tide__decoder_free(tide_decoder *d);
 /* Where the frames of an event are: in `stack` of its row. */
 enum { TIDE_STRETCH_MEMO = (int)0x80000000 }; /* set: a memo entry; else a run + 1, 0 = no frames */
 
-typedef struct tide_stretch {
+typedef struct tide_event_slice {
 	const uint8_t *from, *to; /* decoded: [from, to) */
 	tide_snap_event *events;  /* owned */
 	size_t n, cap;
@@ -67,11 +67,11 @@ typedef struct tide_stretch {
 	bool appends;	 /* it has one */
 	uint32_t *memo;	 /* owned; entries it makes, packed; events by place, stacks by run + 1 */
 	size_t n_memo, cap_memo;
-} tide_stretch;
+} tide_event_slice;
 
 /* Decode events from s->from on to `stop` or as far as they have the usual form. What stops it is
  * left to the machine. False when out of memory. */
-bool tide__stretch_read(tide_decoder *d, tide_stretch *s, const uint8_t *stop);
-void tide__stretch_free(tide_stretch *s);
+bool tide__event_slice_read(tide_decoder *d, tide_event_slice *s, const uint8_t *stop);
+void tide__event_slice_free(tide_event_slice *s);
 
 #endif

@@ -241,7 +241,7 @@ static bool prepare(replay *r)
 		seg |= r->actions[a] != 0;
 	for (size_t i = 0; i < r->n; i++) {
 		device *d = &r->devices[i];
-		if (!tide__baseline(r->s, &d->trace, d->own, seg, &d->base))
+		if (!tide__find_baseline(r->s, &d->trace, d->own, seg, &d->base))
 			return false;
 		if (d->trace.n)
 			r->heap[r->n_heap++] = (uint32_t)i;

@@ -89,7 +89,7 @@ static void test_edges(void **state)
 		tide_model *m = make(rows[i].asked, rows[i].device_free);
 		tide_oom o;
 
-		assert_int_equal(tide__oom(m, 1, TIDE_BY_STACK, 5, &o, NULL), TIDE_OK);
+		assert_int_equal(tide__find_oom(m, 1, TIDE_BY_STACK, 5, &o, NULL), TIDE_OK);
 		assert_int_equal(o.n_room, 2);
 		if (o.cause != rows[i].cause || o.missing != rows[i].missing ||
 		    o.room[0].enough != rows[i].large_is_enough ||

@@ -63,7 +63,7 @@ static void deep(void **state)
 		tide__table_push(&m->moves, &tide_moves_desc, &at);
 		m->moves.row[at] = a;
 	}
-	assert_int_equal(tide__optree(m, &opt, &t, NULL), TIDE_OK);
+	assert_int_equal(tide__find_op_tree(m, &opt, &t, NULL), TIDE_OK);
 	assert_int_equal(t.n, DEPTH + 1);
 	assert_int_equal(t.rows[1].all.alloc_bytes, DEPTH);
 	assert_int_equal(t.rows[1].peak, DEPTH);
@@ -71,7 +71,7 @@ static void deep(void **state)
 	tide__paths_text(&t.paths, m, DEPTH, buf, sizeof buf);
 	assert_memory_equal(buf, ".../f/f/", 8);
 	assert_true(strlen(buf) > 4000 && strlen(buf) < sizeof buf);
-	assert_int_equal(tide__optree_flat(&t, &f, NULL), TIDE_OK);
+	assert_int_equal(tide__find_op_table(&t, &f, NULL), TIDE_OK);
 	assert_int_equal(f.n, 1);
 	assert_int_equal(f.rows[0].count, DEPTH);
 	assert_int_equal(f.rows[0].all.alloc_bytes, DEPTH);

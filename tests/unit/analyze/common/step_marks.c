@@ -66,7 +66,7 @@ static void habits(void **state)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		tide_model *m = made_of(rows[i].what);
 		tide_steps s;
-		tide_beats b;
+		tide_step_boundaries b;
 		char got[256] = "";
 		assert_int_equal(tide__steps_find(m, &s, NULL), TIDE_OK);
 		for (size_t k = 0; k < s.n; k++)
@@ -75,10 +75,10 @@ static void habits(void **state)
 				 s.v[k].t0, s.v[k].t1);
 		if (strcmp(got, rows[i].steps))
 			fail_msg("%s: %s, not %s", rows[i].name, got, rows[i].steps);
-		assert_int_equal(tide__beats(m, 0, &b), TIDE_OK);
+		assert_int_equal(tide__find_step_boundaries(m, 0, &b), TIDE_OK);
 		if (b.n != rows[i].beats || b.unlike != rows[i].unlike)
 			fail_msg("%s: %zu + %zu steps", rows[i].name, b.n, b.unlike);
-		tide__beats_free(&b);
+		tide__step_boundaries_free(&b);
 		tide__steps_free(&s);
 		tide__model_free(m);
 	}

@@ -97,13 +97,13 @@ static void one_definition(void **state)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		tide_model *m = some_machine();
 		tide_steps s;
-		tide_beats b;
+		tide_step_boundaries b;
 		ranges(m, rows[i].ranges, rows[i].n_ranges);
 		for (int k = 0; k < rows[i].n_marks; k++)
 			mark(m, k * 7, k);
 		m->t_end = 100;
 		assert_int_equal(tide__steps_find(m, &s, NULL), TIDE_OK);
-		assert_int_equal(tide__beats(m, 0, &b), TIDE_OK);
+		assert_int_equal(tide__find_step_boundaries(m, 0, &b), TIDE_OK);
 		if (s.n != rows[i].steps || s.source != rows[i].source)
 			fail_msg("%s: %zu steps", rows[i].name, s.n);
 		if (b.n + b.unlike != s.n || b.source != s.source)
@@ -113,7 +113,7 @@ static void one_definition(void **state)
 			assert_true(b.t[k + 1] >= s.v[k].t1);
 		}
 		tide__steps_free(&s);
-		tide__beats_free(&b);
+		tide__step_boundaries_free(&b);
 		tide__model_free(m);
 	}
 }

@@ -59,7 +59,7 @@ static void against_oracle(void **state)
 		const tide_model *m[2] = { a, b };
 		tide_diff d;
 		uint64_t count[2], value[2];
-		assert_int_equal(tide__diff(a, b, NULL, &d, NULL), TIDE_OK);
+		assert_int_equal(tide__find_diff(a, b, NULL, &d, NULL), TIDE_OK);
 		for (unsigned k = 0; k < TIDE_N_DIFF_KINDS; k++)
 			check_order(&d.table[k]);
 		for (size_t i = 0; i < d.table[TIDE_DIFF_KERNEL].n; i++) {
@@ -83,7 +83,7 @@ static void against_oracle(void **state)
 		sums(&d.table[TIDE_DIFF_OP], count, value);
 		for (int s = 0; s < 2; s++) {
 			tide_flame *f;
-			assert_int_equal(tide__flame(m[s], NULL, &f, NULL), TIDE_OK);
+			assert_int_equal(tide__find_flame(m[s], NULL, &f, NULL), TIDE_OK);
 			assert_int_equal(value[s], f->nodes.total[0]);
 			tide__flame_free(f);
 		}
@@ -97,7 +97,7 @@ static void same_trace_is_the_same(void **state)
 {
 	tide_model *m = some_model(9, 100, 60);
 	tide_diff d;
-	assert_int_equal(tide__diff(m, m, NULL, &d, NULL), TIDE_OK);
+	assert_int_equal(tide__find_diff(m, m, NULL, &d, NULL), TIDE_OK);
 	for (unsigned k = 0; k < TIDE_N_DIFF_KINDS; k++)
 		assert_int_equal(d.table[k].by_status[TIDE_DIFF_SAME], d.table[k].n);
 	for (unsigned k = 0; k < TIDE_N_METRICS; k++)
@@ -120,7 +120,7 @@ static void known_case(void **state)
 	some_span(b, 3, TIDE_CAT_KERNEL, "new", 20, 27);
 	some_alloc(a, 1, 1000, 5);
 	some_alloc(b, 1, 1021, 5);
-	assert_int_equal(tide__diff(a, b, NULL, &d, NULL), TIDE_OK);
+	assert_int_equal(tide__find_diff(a, b, NULL, &d, NULL), TIDE_OK);
 	const tide_diff_row *r = row(&d, TIDE_DIFF_OP, "linear");
 	assert_int_equal(r->total[0], 100);
 	assert_int_equal(r->value[0], 100);
@@ -168,7 +168,7 @@ static void nested_op_time(void **state)
 	some_span(m, 1, TIDE_CAT_OP, "aten::addmm", 10, 60);
 	some_span(m, 1, TIDE_CAT_OP, "aten::mm", 20, 30);
 	some_span(m, 1, TIDE_CAT_OP, "aten::addmm", 200, 230);
-	assert_int_equal(tide__diff(m, m, NULL, &d, NULL), TIDE_OK);
+	assert_int_equal(tide__find_diff(m, m, NULL, &d, NULL), TIDE_OK);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		assert_int_equal(tide__failif_parse(rows[i].text, &f, NULL), TIDE_OK);
 		assert_int_equal(tide__failif_check(&f, &d).b, rows[i].want);
@@ -184,7 +184,7 @@ static void nested_addresses(void **state)
 	tide_diff d;
 	some_span(m, 1, TIDE_CAT_PYTHON, "<f at 0x7fe708f28800>", 0, 100);
 	some_span(m, 1, TIDE_CAT_PYTHON, "<f at 0x7fe708f28900>", 10, 30);
-	assert_int_equal(tide__diff(m, m, NULL, &d, NULL), TIDE_OK);
+	assert_int_equal(tide__find_diff(m, m, NULL, &d, NULL), TIDE_OK);
 	const tide_diff_row *r = row(&d, TIDE_DIFF_OP, "<f at 0x*>");
 	assert_int_equal(r->count[0], 2);
 	assert_int_equal(r->value[0], 100);
@@ -197,7 +197,7 @@ static void what_is_missing_is_unknown(void **state)
 {
 	tide_model *a = tide__model_new(), *b = some_model(3, 30, 20);
 	tide_diff d;
-	assert_int_equal(tide__diff(a, b, NULL, &d, NULL), TIDE_OK);
+	assert_int_equal(tide__find_diff(a, b, NULL, &d, NULL), TIDE_OK);
 	for (unsigned k = 0; k < TIDE_N_METRICS; k++)
 		assert_false(d.known[k][0]);
 	assert_true(d.known[TIDE_METRIC_PEAK][1]);
@@ -213,7 +213,7 @@ static void no_memory(void **state)
 	for (uint64_t n = 1;; n++) {
 		tide_diff d;
 		tide__mem_fail_at(n);
-		tide_code rc = tide__diff(a, b, NULL, &d, NULL);
+		tide_code rc = tide__find_diff(a, b, NULL, &d, NULL);
 		tide__mem_fail_at(0);
 		if (rc == TIDE_OK) {
 			assert_true(n > 20);

@@ -108,14 +108,14 @@ static tide_model *play(const struct event *e)
 
 static void test_rows(void **state)
 {
-	const tide_critpath_options all = { .annotation = "" };
+	const tide_critical_search_options all = { .annotation = "" };
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		tide_model *m = play(rows[i].events);
 		tide_compat_frame f;
-		tide_critpath c;
+		tide_critical_path c;
 		tide_error err;
 		assert_int_equal(tide__compat_frame_exact(m, &f, &err), TIDE_OK);
-		assert_int_equal(tide__critpath(m, &f, &all, &c, &err), TIDE_OK);
+		assert_int_equal(tide__find_critical_path(m, &f, &all, &c, &err), TIDE_OK);
 		if (!c.found || c.length != rows[i].length)
 			fail_msg("%s: %lld, not %lld (%s)", rows[i].name, (long long)c.length,
 				 (long long)rows[i].length, c.why ? c.why : "found");
@@ -124,7 +124,7 @@ static void test_rows(void **state)
 				fail_msg("%s: %llu edges of type %s", rows[i].name,
 					 (unsigned long long)c.edge_count[t],
 					 tide__cp_edge_text((tide_cp_edge_type)t));
-		tide__critpath_free(&c);
+		tide__critical_path_free(&c);
 		tide__compat_frame_free(&f);
 		tide__model_free(m);
 	}

@@ -82,7 +82,7 @@ static void compare(const tide_model *m, const char *op, size_t least, int64_t f
 	tide_error err;
 	unsigned shallow = UINT32_MAX;
 	uint64_t ops = 0;
-	assert_int_equal(tide__sequences(m, op, least, from, to, &q, &err), TIDE_OK);
+	assert_int_equal(tide__find_sequences(m, op, least, from, to, &q, &err), TIDE_OK);
 	for (size_t i = 1; i < q.n; i++)
 		assert_true(in_order(m, &q, &q.v[i - 1], &q.v[i]));
 	for (uint32_t s = 1; s < m->spans.n; s++)

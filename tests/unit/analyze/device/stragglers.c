@@ -84,7 +84,7 @@ static void the_shortest_came_last(void **state)
 	add_rank(job, 0, a, 3);
 	add_rank(job, 1, b, 4);
 	assert_int_equal(tide__hta_job_finish(job, &err), TIDE_OK);
-	assert_int_equal(tide__stragglers(job, &s, &err), TIDE_OK);
+	assert_int_equal(tide__find_stragglers(job, &s, &err), TIDE_OK);
 	assert_int_equal(s.matched, 3);
 	assert_int_equal(s.alone, 1); /* rank 1's row in step 2 */
 	assert_int_equal(s.v[0].rank, 1);
@@ -158,7 +158,7 @@ static void groups_are_apart(void **state)
 		for (int64_t r = 0; r < 4; r++)
 			add_rank(job, r, &cases[k].of[r], 1);
 		assert_int_equal(tide__hta_job_finish(job, &err), TIDE_OK);
-		assert_int_equal(tide__stragglers(job, &s, &err), TIDE_OK);
+		assert_int_equal(tide__find_stragglers(job, &s, &err), TIDE_OK);
 		if (s.matched != cases[k].matched)
 			fail_msg("%s: %d matched", cases[k].name, (int)s.matched);
 		for (int64_t r = 0; r < 4; r++)

@@ -33,7 +33,7 @@ static void freed_at(int64_t when)
 	for (int i = 0; i < 5; i++)
 		some_free(m, kept[i], when);
 	m->t_end = 70;
-	assert_int_equal(tide__leaks(m, 1, TIDE_BY_STACK, 0, &l, NULL), TIDE_OK);
+	assert_int_equal(tide__find_leaks(m, 1, TIDE_BY_STACK, 0, &l, NULL), TIDE_OK);
 	assert_true(l.known);
 	assert_int_equal(l.beats.n, 5);
 	assert_int_equal(l.n, 1);
@@ -65,7 +65,7 @@ static void few_steps(void **state)
 			mark_step(m, i * 10 + 10);
 		}
 		m->t_end = 70;
-		assert_int_equal(tide__leaks(m, 1, TIDE_BY_STACK, 0, &l, NULL), TIDE_OK);
+		assert_int_equal(tide__find_leaks(m, 1, TIDE_BY_STACK, 0, &l, NULL), TIDE_OK);
 		assert_int_equal(l.known, steps >= 3);
 		tide__leaks_free(&l);
 		tide__model_free(m);
@@ -84,7 +84,7 @@ static void even_distances_end_with_the_work(void **state)
 	for (int i = 0; i < 10; i++)
 		some_free(m, kept[i], 150);
 	m->t_end = 200;
-	assert_int_equal(tide__leaks(m, 1, TIDE_BY_STACK, 20, &l, NULL), TIDE_OK);
+	assert_int_equal(tide__find_leaks(m, 1, TIDE_BY_STACK, 20, &l, NULL), TIDE_OK);
 	assert_true(l.known);
 	assert_int_equal(l.beats.n, 4);
 	assert_int_equal(l.beats.t[0], 20);
@@ -119,7 +119,7 @@ static void growth_under_a_rhythm(void **state)
 		some_free(m, scratch, i * 10 + (i % 3 ? 9 : 4));
 	}
 	m->t_end = 1000;
-	assert_int_equal(tide__leaks(m, 1, TIDE_BY_STACK, 37, &l, NULL), TIDE_OK);
+	assert_int_equal(tide__find_leaks(m, 1, TIDE_BY_STACK, 37, &l, NULL), TIDE_OK);
 	assert_int_equal(l.n, 1);
 	assert_true(l.v[0].steady);
 	assert_true(l.total.slope > 3.6 * 65536 && l.total.slope < 3.8 * 65536);
@@ -142,7 +142,7 @@ static void growth_under_a_rhythm(void **state)
 static void steps_once(void **state)
 {
 	tide_model *m = some_machine();
-	tide_beats b;
+	tide_step_boundaries b;
 	char name[32];
 
 	for (int i = 0; i < 4; i++) {
@@ -151,12 +151,12 @@ static void steps_once(void **state)
 		some_span(m, 2, TIDE_CAT_USER, name, i * 10 + 1, i * 10 + 8);
 		some_span(m, 3, TIDE_CAT_GPU_USER, name, i * 10 + 3, i * 10 + 9);
 	}
-	assert_int_equal(tide__beats(m, 0, &b), TIDE_OK);
+	assert_int_equal(tide__find_step_boundaries(m, 0, &b), TIDE_OK);
 	assert_int_equal(b.source, TIDE_STEPS_PROFILER);
 	assert_int_equal(b.n, 4);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(b.t[i], i * 10);
-	tide__beats_free(&b);
+	tide__step_boundaries_free(&b);
 	tide__model_free(m);
 }
 
@@ -201,7 +201,7 @@ static void advice_on_growth(void **state)
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		tide_model *m = some_machine();
-		tide_memadvices *v = tide__calloc(1, sizeof *v);
+		tide_memory_advices *v = tide__calloc(1, sizeof *v);
 		const char *told = NULL;
 
 		if (rows[i].before)
@@ -212,7 +212,7 @@ static void advice_on_growth(void **state)
 			mark_step(m, k * 10 + 10);
 		}
 		m->t_end = 400;
-		assert_int_equal(tide__memadvice(m, 1, NULL, NULL, v, NULL), TIDE_OK);
+		assert_int_equal(tide__find_memory_advice(m, 1, NULL, NULL, v, NULL), TIDE_OK);
 		for (size_t k = 0; k < v->n; k++)
 			if (!strcmp(v->v[k].kind, "growth")) {
 				told = v->v[k].text;
@@ -236,13 +236,13 @@ static void advice_on_capacity(void **state)
 	} rows[] = { { 80, -1 }, { 81, TIDE_ADVICE_MEDIUM }, { 96, TIDE_ADVICE_HIGH } };
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		tide_model *m = some_machine();
-		tide_memadvices *v = tide__calloc(1, sizeof *v);
+		tide_memory_advices *v = tide__calloc(1, sizeof *v);
 		int told = -1;
 
 		m->devices.capacity[1] = 100 << 20;
 		some_alloc(m, 1, rows[i].mib << 20, 5);
 		m->t_end = 10;
-		assert_int_equal(tide__memadvice(m, 1, NULL, NULL, v, NULL), TIDE_OK);
+		assert_int_equal(tide__find_memory_advice(m, 1, NULL, NULL, v, NULL), TIDE_OK);
 		for (size_t k = 0; k < v->n; k++)
 			if (!strcmp(v->v[k].kind, "capacity"))
 				told = (int)v->v[k].severity;

@@ -131,7 +131,7 @@ static void test_rows(void **state)
 		char got[64] = "";
 		uint64_t count = 0;
 
-		assert_int_equal(tide__roles(m, &r), TIDE_OK);
+		assert_int_equal(tide__find_roles(m, &r), TIDE_OK);
 		for (uint32_t a = 1; a < m->allocs.n; a++)
 			got[a - 1] = letters[r.role[a]];
 		for (size_t k = 0; k < TIDE_RULES_N; k++)
@@ -148,13 +148,13 @@ static void test_rows(void **state)
 /* Whoever groups by role gets what the rules say. */
 static void test_groups(void **state)
 {
-	static const tide_alive none = { 0 };
+	static const tide_live_set none = { 0 };
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		tide_model *m = play(rows[i].script);
 		tide_groups g;
 
-		assert_int_equal(tide__groups(m, &none, TIDE_BY_ROLE, &g, NULL), TIDE_OK);
+		assert_int_equal(tide__find_groups(m, &none, TIDE_BY_ROLE, &g, NULL), TIDE_OK);
 		for (uint32_t a = 1; a < m->allocs.n; a++)
 			if (letters[tide__groups_key(&g, m, a)] != rows[i].roles[a - 1])
 				fail_msg("%s: allocation %u", rows[i].name, a);
@@ -176,7 +176,7 @@ static void test_labels(void **state)
 		m->tensors.role[t] = i ? TIDE_ROLE_KV_CACHE : TIDE_ROLE_BUFFER;
 	}
 	m->allocs.role[2] = TIDE_ROLE_PARAMETER;
-	assert_int_equal(tide__roles(m, &r), TIDE_OK);
+	assert_int_equal(tide__find_roles(m, &r), TIDE_OK);
 	assert_int_equal(r.role[1], TIDE_ROLE_KV_CACHE);
 	assert_int_equal(r.role[2], TIDE_ROLE_PARAMETER);
 	assert_int_equal(r.count[TIDE_RULE_LABEL], 2);

@@ -35,7 +35,7 @@ static void like_the_op_tree(void **state)
 		random_frees(m);
 		own_names(m);
 		assert_true(tide__span_memory(m, &s));
-		assert_int_equal(tide__optree(m, &opt, &t, NULL), TIDE_OK);
+		assert_int_equal(tide__find_op_tree(m, &opt, &t, NULL), TIDE_OK);
 		struct tide_span_bytes *all = calloc(m->spans.n, sizeof *all);
 		for (uint32_t i = (uint32_t)m->spans.n; i-- > 0;) {
 			struct tide_span_bytes own = tide__span_bytes(&s, i);

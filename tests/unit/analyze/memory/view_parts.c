@@ -36,10 +36,10 @@ static tide_model *load(tidefile *f)
 /* Bytes of the role; 0 without a group of it. */
 static uint64_t bytes_of(const tide_model *m, tide_group_by by, uint64_t key)
 {
-	tide_alive a;
+	tide_live_set a;
 	tide_groups g;
-	assert_int_equal(tide__alive_at(m, m->moves.n, TIDE_ANY, TIDE_ANY, &a, NULL), TIDE_OK);
-	assert_int_equal(tide__groups(m, &a, by, &g, NULL), TIDE_OK);
+	assert_int_equal(tide__live_set_at(m, m->moves.n, TIDE_ANY, TIDE_ANY, &a, NULL), TIDE_OK);
+	assert_int_equal(tide__find_groups(m, &a, by, &g, NULL), TIDE_OK);
 	uint64_t sum = 0, want = 0;
 	for (size_t i = 0; i < g.n; i++)
 		sum += g.rows[i].bytes;
@@ -49,7 +49,7 @@ static uint64_t bytes_of(const tide_model *m, tide_group_by by, uint64_t key)
 	size_t at = tide__groups_find(&g, key);
 	uint64_t found = at == SIZE_MAX ? 0 : g.rows[at].bytes;
 	tide__groups_free(&g);
-	tide__alive_free(&a);
+	tide__live_set_free(&a);
 	return found;
 }
 

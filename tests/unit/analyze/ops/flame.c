@@ -212,7 +212,7 @@ static void cpu_against_oracle(void **state)
 			tide_flame *f;
 			tide_flame_options o = { .kind = TIDE_FLAME_CPU, .merge = merge };
 			want.n = 0;
-			assert_int_equal(tide__flame(m, &o, &f, NULL), TIDE_OK);
+			assert_int_equal(tide__find_flame(m, &o, &f, NULL), TIDE_OK);
 			oracle_cpu(m, !merge, &want);
 			compare(f, &want, seed);
 			tide__flame_free(f);
@@ -229,7 +229,7 @@ static void gpu_against_oracle(void **state)
 		tide_flame *f;
 		tide_flame_options o = { .kind = TIDE_FLAME_GPU };
 		want.n = 0;
-		assert_int_equal(tide__flame(m, &o, &f, NULL), TIDE_OK);
+		assert_int_equal(tide__find_flame(m, &o, &f, NULL), TIDE_OK);
 		oracle_gpu(m, &want);
 		/* kernels right below the root happen when an invisible span launched them */
 		compare(f, &want, seed);
@@ -251,7 +251,7 @@ static void memory_against_oracle(void **state)
 								: TIDE_FLAME_BY_OP };
 			want.n = 0;
 			uint64_t peak = oracle_peak(m, alive);
-			assert_int_equal(tide__flame(m, &o, &f, NULL), TIDE_OK);
+			assert_int_equal(tide__find_flame(m, &o, &f, NULL), TIDE_OK);
 			assert_int_equal(f->nodes.total[0], peak);
 			oracle_memory(m, by_stack, alive, &want);
 			/* an invisible span at the top gives the root itself weight */
@@ -274,11 +274,11 @@ static void folding_keeps_the_total(void **state)
 		for (unsigned kind = 0; kind < 2; kind++) {
 			tide_flame *all, *f;
 			tide_flame_options o = { .kind = (tide_flame_kind)kind };
-			assert_int_equal(tide__flame(m, &o, &all, NULL), TIDE_OK);
+			assert_int_equal(tide__find_flame(m, &o, &all, NULL), TIDE_OK);
 			o.min_value = some_random(20);
 			o.max_depth = 1 + some_random(4);
 			o.small_ppm = some_random(200000);
-			assert_int_equal(tide__flame(m, &o, &f, NULL), TIDE_OK);
+			assert_int_equal(tide__find_flame(m, &o, &f, NULL), TIDE_OK);
 			check_tree(f);
 			assert_int_equal(f->nodes.total[0], all->nodes.total[0]);
 			for (uint32_t i = 1; i < f->nodes.n; i++) {
@@ -307,7 +307,7 @@ static void small_kernels(void **state)
 		m->spans.cause[k].i = op;
 	}
 	tide_flame_options o = { .kind = TIDE_FLAME_GPU, .small_ppm = 50000 };
-	assert_int_equal(tide__flame(m, &o, &f, NULL), TIDE_OK);
+	assert_int_equal(tide__find_flame(m, &o, &f, NULL), TIDE_OK);
 	assert_int_equal(f->nodes.total[0], 1000);
 	uint32_t mm = f->nodes.child[0], k0 = f->nodes.child[mm];
 	uint32_t k1 = f->nodes.next[k0], small = f->nodes.next[k1];
@@ -328,7 +328,7 @@ static void steps_merge(void **state)
 	some_span(m, 1, TIDE_CAT_USER, "ProfilerStep#1", 0, 10);
 	some_span(m, 1, TIDE_CAT_USER, "ProfilerStep#2", 10, 30);
 	tide_flame_options o = { .merge_steps = true, .merge = true };
-	assert_int_equal(tide__flame(m, &o, &f, NULL), TIDE_OK);
+	assert_int_equal(tide__find_flame(m, &o, &f, NULL), TIDE_OK);
 	assert_int_equal(f->nodes.n, 2);
 	assert_int_equal(f->nodes.total[1], 30);
 	assert_string_equal(tide__flame_name(f, 1, NULL), "ProfilerStep#*");
@@ -352,7 +352,7 @@ static void deep_chain(void **state)
 	}
 	m->t_end = 2 * DEEP;
 	tide_flame_options o = { .max_depth = 100 };
-	assert_int_equal(tide__flame(m, &o, &f, NULL), TIDE_OK);
+	assert_int_equal(tide__find_flame(m, &o, &f, NULL), TIDE_OK);
 	assert_int_equal(f->nodes.n, 101);
 	assert_int_equal(f->nodes.total[0], 2 * DEEP - 1);
 	tide__flame_free(f);
@@ -367,7 +367,7 @@ static void no_memory(void **state)
 			tide_flame *f;
 			tide_flame_options o = { .kind = (tide_flame_kind)kind, .min_value = 3 };
 			tide__mem_fail_at(n);
-			tide_code rc = tide__flame(m, &o, &f, NULL);
+			tide_code rc = tide__find_flame(m, &o, &f, NULL);
 			tide__mem_fail_at(0);
 			if (rc == TIDE_OK) {
 				assert_true(n > 5);
@@ -498,7 +498,7 @@ static void order_of_time(void **state)
 	for (uint32_t seed = 1; seed < 40; seed++) {
 		tide_model *m = some_model(seed, 60, 20);
 		tide_flame *f;
-		assert_int_equal(tide__flame(m, &opt, &f, NULL), TIDE_OK);
+		assert_int_equal(tide__find_flame(m, &opt, &f, NULL), TIDE_OK);
 		if (f->order.n)
 			check_order(f, &f->order);
 		for (uint32_t lane = 1; lane <= SOME_THREADS; lane++) {
@@ -525,7 +525,7 @@ static void order_folds(void **state)
 							 .ordered = true };
 			tide_flame_order o;
 			tide_flame *f;
-			assert_int_equal(tide__flame(m, &opt, &f, NULL), TIDE_OK);
+			assert_int_equal(tide__find_flame(m, &opt, &f, NULL), TIDE_OK);
 			uint64_t min = f->nodes.total[0] / (1 + seed % 30);
 			assert_true(tide__flame_order_fold(&f->order, min, &o));
 			if (o.n)
@@ -644,7 +644,7 @@ static void same_number(void **state)
 	m->lanes.process[lane].i = p;
 	some_span(m, 1, TIDE_CAT_OP, "a", 0, 9);
 	some_span(m, lane, TIDE_CAT_OP, "b", 1, 3);
-	assert_int_equal(tide__flame(m, NULL, &f, NULL), TIDE_OK);
+	assert_int_equal(tide__find_flame(m, NULL, &f, NULL), TIDE_OK);
 	size_t n;
 	uint32_t first = f->nodes.child[0], second = f->nodes.next[first];
 	assert_int_equal(f->nodes.total[first], 9);
@@ -672,7 +672,7 @@ static void shared_long_texts(void **state)
 		m->allocs.stack[a] =
 			tide__stack(m, (tide_stack_id){ 0 }, tide__frame(m, fn, file, i));
 	}
-	assert_int_equal(tide__flame(m, &o, &f, NULL), TIDE_OK);
+	assert_int_equal(tide__find_flame(m, &o, &f, NULL), TIDE_OK);
 	assert_int_equal(f->nodes.n, FRAMES + 1);
 	for (uint32_t i = 1; i <= tide__strings_count(f->strings); i++) {
 		size_t n;

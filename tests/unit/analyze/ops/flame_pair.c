@@ -38,7 +38,7 @@ static void both_weights(void **state)
 			tide_flame *f[2];
 			tide_flame_pair p;
 			for (int s = 0; s < 2; s++)
-				assert_int_equal(tide__flame(m[s], &opt, &f[s], NULL), TIDE_OK);
+				assert_int_equal(tide__find_flame(m[s], &opt, &f[s], NULL), TIDE_OK);
 			assert_true(tide__flame_pair(f[0], f[1], 0, 0, &p));
 			assert_int_equal(p.folded, 0);
 			for (uint32_t i = 0; i < p.tree->nodes.n; i++) {
@@ -63,7 +63,7 @@ static void folding(void **state)
 		tide_flame *f[2];
 		tide_flame_pair p;
 		for (int s = 0; s < 2; s++)
-			assert_int_equal(tide__flame(m[s], &opt, &f[s], NULL), TIDE_OK);
+			assert_int_equal(tide__find_flame(m[s], &opt, &f[s], NULL), TIDE_OK);
 		assert_true(tide__flame_pair(f[0], f[1], 1 + seed % 20, seed % 5, &p));
 		for (int s = 0; s < 2; s++) {
 			uint64_t sum = 0, count = 0, want = 0;
@@ -89,7 +89,7 @@ static void no_memory(void **state)
 	tide_model *m = some_model(3, 40, 10);
 	tide_flame *f;
 	tide_flame_pair p;
-	assert_int_equal(tide__flame(m, &opt, &f, NULL), TIDE_OK);
+	assert_int_equal(tide__find_flame(m, &opt, &f, NULL), TIDE_OK);
 	for (uint64_t at = 1;; at++) {
 		tide__mem_fail_at(at);
 		bool ok = tide__flame_pair(f, f, 100, 0, &p);

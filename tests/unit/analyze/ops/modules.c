@@ -141,7 +141,7 @@ static tide_module_row row_by_hand(const tide_model *m, tide_str name)
 static void agree(const tide_model *m)
 {
 	tide_modules x;
-	assert_int_equal(tide__modules(m, &x, NULL), TIDE_OK);
+	assert_int_equal(tide__find_modules(m, &x, NULL), TIDE_OK);
 	for (uint32_t i = 1; i < m->spans.n; i++)
 		assert_int_equal(x.of[i].i, m->spans.name[innermost(m, i)].i);
 	for (size_t i = 0; i < x.n; i++) {
@@ -192,7 +192,7 @@ static void by_hand(void **state)
 	in(m, back, 500);
 	in(m, engine, 20);
 	tide_modules x;
-	assert_int_equal(tide__modules(m, &x, NULL), TIDE_OK);
+	assert_int_equal(tide__find_modules(m, &x, NULL), TIDE_OK);
 	assert_int_equal(x.n, 2);
 	assert_int_equal(x.of[engine].i, m->spans.name[up].i);
 	assert_string_equal(tide__module_text(m, x.rows[1].name), "Net.up");
@@ -202,14 +202,14 @@ static void by_hand(void **state)
 	assert_int_equal(x.rows[0].backward_ns, 60);
 	assert_int_equal(x.rows[1].backward_ops, 1);
 	tide__modules_free(&x);
-	tide_alive set;
+	tide_live_set set;
 	tide_groups g;
-	assert_int_equal(tide__alive_at(m, m->moves.n, TIDE_ANY, TIDE_ANY, &set, NULL), TIDE_OK);
-	assert_int_equal(tide__groups(m, &set, TIDE_BY_MODULE, &g, NULL), TIDE_OK);
+	assert_int_equal(tide__live_set_at(m, m->moves.n, TIDE_ANY, TIDE_ANY, &set, NULL), TIDE_OK);
+	assert_int_equal(tide__find_groups(m, &set, TIDE_BY_MODULE, &g, NULL), TIDE_OK);
 	assert_int_equal(g.n, 2);
 	assert_int_equal(g.rows[0].bytes, 1520);
 	tide__groups_free(&g);
-	tide__alive_free(&set);
+	tide__live_set_free(&set);
 	agree(m);
 	tide__model_free(m);
 }
@@ -232,7 +232,7 @@ static void recomputed(void **state)
 	in(m, up2, 24);
 	in(m, back, 500);
 	tide_modules x;
-	assert_int_equal(tide__modules(m, &x, NULL), TIDE_OK);
+	assert_int_equal(tide__find_modules(m, &x, NULL), TIDE_OK);
 	assert_int_equal(x.n, 2);
 	for (size_t i = 0; i < 2; i++) { /* the child sums to no more than its parent */
 		assert_int_equal(x.rows[i].calls, 1);
@@ -287,8 +287,8 @@ static void by_label(void **state)
 	}
 	tide_modules x;
 	assert_int_equal(tide__modules_of(m, &x, NULL), TIDE_OK);
-	tide_owners owners;
-	assert_true(tide__owners(m, &x, &owners));
+	tide_alloc_modules owners;
+	assert_true(tide__find_alloc_modules(m, &x, &owners));
 	tide_str *owner = owners.alloc;
 	assert_non_null(owner);
 	for (size_t i = 0; i < N; i++) {
@@ -297,7 +297,7 @@ static void by_label(void **state)
 			fail_msg("%s: \"%s\", not \"%s\"", labelled[i].name, got,
 				 labelled[i].owner);
 	}
-	tide__owners_free(&owners);
+	tide__alloc_modules_free(&owners);
 	tide__modules_free(&x);
 	tide__model_free(m);
 }

@@ -11,10 +11,10 @@
 #include "some_training.h"
 #include "testing.h"
 
-static void held_at(uint64_t size, tide_held *h, uint64_t *peak)
+static void held_at(uint64_t size, tide_moment_profile *h, uint64_t *peak)
 {
 	tide_model *m = perform(size, peak);
-	assert_int_equal(tide__held(m, 1, size, h, NULL), TIDE_OK);
+	assert_int_equal(tide__find_moment_profile(m, 1, size, h, NULL), TIDE_OK);
 	assert_int_equal(h->peak, *peak);
 	tide__model_free(m);
 }
@@ -23,7 +23,7 @@ static void trainings_are_predicted(void **state)
 {
 	unsigned groups = 0;
 	for (unsigned round = 0; round < 150; round++) {
-		tide_held a, b;
+		tide_moment_profile a, b;
 		tide_lines l;
 		uint64_t peak;
 		seed = 88172645463325252u + round;
@@ -31,7 +31,7 @@ static void trainings_are_predicted(void **state)
 		uint64_t x = 1 + below(20), y = x + 1 + below(40);
 		held_at(x, &a, &peak);
 		held_at(y, &b, &peak);
-		assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+		assert_int_equal(tide__find_lines(&a, &b, &l, NULL), TIDE_OK);
 		assert_int_equal(l.moments[TIDE_LINE_AROUND], 0);
 		for (uint64_t size = 1; size < 190; size += 1 + below(50)) {
 			tide__model_free(perform(size, &peak));
@@ -43,8 +43,8 @@ static void trainings_are_predicted(void **state)
 		}
 		groups += l.per_size > 0;
 		tide__lines_free(&l);
-		tide__held_free(&a);
-		tide__held_free(&b);
+		tide__moment_profile_free(&a);
+		tide__moment_profile_free(&b);
 	}
 	assert_true(groups > 40); /* loaders were among them */
 }
@@ -53,7 +53,7 @@ static void trainings_are_predicted(void **state)
 
 /* Weights, activations that grow with the length n of a sequence, attention with its square; then an
  * optimizer whose memory does not grow. */
-static uint64_t attention(uint64_t n, tide_held *h)
+static uint64_t attention(uint64_t n, tide_moment_profile *h)
 {
 	tide_model *m = some_machine();
 	uint64_t weights = 5000000, each = 3000 * n, square = 16 * n * n, state = 2 * weights;
@@ -67,34 +67,34 @@ static uint64_t attention(uint64_t n, tide_held *h)
 	some_alloc(m, 1, state, 7);
 	some_free(m, a, 8);
 	m->t_end = 10;
-	assert_int_equal(tide__held(m, 1, n, h, NULL), TIDE_OK);
+	assert_int_equal(tide__find_moment_profile(m, 1, n, h, NULL), TIDE_OK);
 	tide__model_free(m);
 	return forward > step ? forward : step;
 }
 
 static void a_third_recording_bends_lines(void **state)
 {
-	tide_held a, b, c, x;
+	tide_moment_profile a, b, c, x;
 	tide_lines l;
 	attention(256, &a);
 	attention(512, &c);
 	attention(1024, &b);
-	assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+	assert_int_equal(tide__find_lines(&a, &b, &l, NULL), TIDE_OK);
 	uint64_t straight = tide__predict(&l, 4096, NULL);
 	assert_int_equal(tide__lines_bend(&l, &c, &b, 0, NULL), TIDE_OK);
 	assert_true(l.bent > 0);
 	for (uint64_t n = 64; n <= 8192; n += 97) {
 		uint64_t want = attention(n, &x), got = tide__predict(&l, n, NULL);
-		tide__held_free(&x);
+		tide__moment_profile_free(&x);
 		assert_true(got >= want && got <= want + 2); /* rounded up */
 		assert_true(tide__predict_most(&l, n) >= want);
 	}
 	assert_int_equal(tide__predict(&l, 256, NULL), attention(256, &x));
-	tide__held_free(&x);
+	tide__moment_profile_free(&x);
 	assert_int_equal(tide__predict(&l, 512, NULL), attention(512, &x));
-	tide__held_free(&x);
+	tide__moment_profile_free(&x);
 	assert_true(straight < attention(4096, &x) / 2); /* what a line says there */
-	tide__held_free(&x);
+	tide__moment_profile_free(&x);
 	for (uint64_t cap = 20000000; cap < 3000000000; cap += 271828183) {
 		uint64_t fits = tide__predict_fits(&l, cap);
 		assert_true(fits && tide__predict(&l, fits, NULL) <= cap);
@@ -102,15 +102,15 @@ static void a_third_recording_bends_lines(void **state)
 	}
 	assert_int_equal(tide__predict_fits(&l, 1000), 0);
 	tide__lines_free(&l);
-	tide__held_free(&a);
-	tide__held_free(&b);
-	tide__held_free(&c);
+	tide__moment_profile_free(&a);
+	tide__moment_profile_free(&b);
+	tide__moment_profile_free(&c);
 }
 
 /* What is on the line but for rounding stays straight. */
 static void rounding_bends_nothing(void **state)
 {
-	tide_held a, b, c;
+	tide_moment_profile a, b, c;
 	tide_lines l;
 	uint64_t peak;
 	seed = 4711;
@@ -118,23 +118,23 @@ static void rounding_bends_nothing(void **state)
 	held_at(8, &a, &peak);
 	held_at(16, &c, &peak);
 	held_at(32, &b, &peak);
-	assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+	assert_int_equal(tide__find_lines(&a, &b, &l, NULL), TIDE_OK);
 	assert_int_equal(tide__lines_bend(&l, &c, &b, 0, NULL), TIDE_OK);
 	assert_int_equal(l.bent, 0);
 	tide__lines_free(&l);
-	tide__held_free(&a);
-	tide__held_free(&b);
-	tide__held_free(&c);
+	tide__moment_profile_free(&a);
+	tide__moment_profile_free(&b);
+	tide__moment_profile_free(&c);
 	attention(256, &a);
 	attention(512, &c);
 	attention(1024, &b);
-	assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+	assert_int_equal(tide__find_lines(&a, &b, &l, NULL), TIDE_OK);
 	assert_int_equal(tide__lines_bend(&l, &c, &b, 1 << 30, NULL), TIDE_OK);
 	assert_int_equal(l.bent, 0);
 	tide__lines_free(&l);
-	tide__held_free(&a);
-	tide__held_free(&b);
-	tide__held_free(&c);
+	tide__moment_profile_free(&a);
+	tide__moment_profile_free(&b);
+	tide__moment_profile_free(&c);
 }
 
 /* ---- reserved bytes ---- */
@@ -171,9 +171,9 @@ static tide_sim_stats simulate(uint64_t size, uint64_t capacity, bool *out)
 static void reserved_bytes_are_those_of_the_program(void **state)
 {
 	for (unsigned round = 0; round < 40; round++) {
-		tide_held a, b;
+		tide_moment_profile a, b;
 		tide_lines l;
-		tide_resized r;
+		tide_predicted_reserved r;
 		tide_sim_result got;
 		bool out;
 		seed = 4242424242u + 77 * round;
@@ -181,27 +181,27 @@ static void reserved_bytes_are_those_of_the_program(void **state)
 		program.loader = false;
 		uint64_t x = 2 + below(10), y = x + 1 + below(20);
 		tide_model *m = perform_large(x), *o = perform_large(y);
-		assert_int_equal(tide__held(m, 1, x, &a, NULL), TIDE_OK);
-		assert_int_equal(tide__held(o, 1, y, &b, NULL), TIDE_OK);
-		assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
-		assert_int_equal(tide__resized(o, 1, &b, &l, &r, NULL), TIDE_OK);
+		assert_int_equal(tide__find_moment_profile(m, 1, x, &a, NULL), TIDE_OK);
+		assert_int_equal(tide__find_moment_profile(o, 1, y, &b, NULL), TIDE_OK);
+		assert_int_equal(tide__find_lines(&a, &b, &l, NULL), TIDE_OK);
+		assert_int_equal(tide__find_predicted_reserved(o, 1, &b, &l, &r, NULL), TIDE_OK);
 		for (uint64_t size = 1; size < 150; size += 1 + below(60)) {
 			tide_sim_stats want = simulate(size, 0, &out);
-			assert_int_equal(tide__resized_run(&r, size, 0, &got), TIDE_OK);
+			assert_int_equal(tide__predicted_reserved_run(&r, size, 0, &got), TIDE_OK);
 			assert_int_equal(got.st.reserved_peak, want.reserved_peak);
 			assert_int_equal(got.st.allocated_peak, want.allocated_peak);
 		}
 		uint64_t fits, capacity = simulate(60, 0, &out).reserved_peak;
-		assert_int_equal(tide__resized_fits(&r, 1000, capacity, &fits), TIDE_OK);
+		assert_int_equal(tide__predicted_reserved_fits(&r, 1000, capacity, &fits), TIDE_OK);
 		simulate(fits, capacity, &out);
 		assert_false(out);
 		if (fits < 1000)
 			simulate(fits + 1, capacity, &out);
 		assert_true(out || fits == 1000);
-		tide__resized_free(&r);
+		tide__predicted_reserved_free(&r);
 		tide__lines_free(&l);
-		tide__held_free(&a);
-		tide__held_free(&b);
+		tide__moment_profile_free(&a);
+		tide__moment_profile_free(&b);
 		tide__model_free(m);
 		tide__model_free(o);
 	}
@@ -212,13 +212,13 @@ static void reserved_bytes_are_those_of_the_program(void **state)
 static void two_sizes_are_as_recorded(void **state)
 {
 	for (uint32_t round = 1; round < 200; round++) {
-		tide_held a, b;
+		tide_moment_profile a, b;
 		tide_lines l;
 		tide_model *m = some_model(round, 40, 120), *o = some_model(round * 7 + 1, 40, 90);
 		uint64_t x = 1 + some_random(50), y = x + 1 + some_random(50), n = 0;
-		assert_int_equal(tide__held(m, 1, x, &a, NULL), TIDE_OK);
-		assert_int_equal(tide__held(o, 1, y, &b, NULL), TIDE_OK);
-		assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+		assert_int_equal(tide__find_moment_profile(m, 1, x, &a, NULL), TIDE_OK);
+		assert_int_equal(tide__find_moment_profile(o, 1, y, &b, NULL), TIDE_OK);
+		assert_int_equal(tide__find_lines(&a, &b, &l, NULL), TIDE_OK);
 		assert_int_equal(tide__predict(&l, x, NULL), a.peak);
 		assert_int_equal(tide__predict(&l, y, NULL), b.peak);
 		for (size_t k = 0; k < TIDE_LINE_KINDS_N; k++)
@@ -227,8 +227,8 @@ static void two_sizes_are_as_recorded(void **state)
 		for (uint64_t size = 1; size < 300; size += 13)
 			assert_true(tide__predict_most(&l, size) >= tide__predict(&l, size, NULL));
 		tide__lines_free(&l);
-		tide__held_free(&a);
-		tide__held_free(&b);
+		tide__moment_profile_free(&a);
+		tide__moment_profile_free(&b);
 		tide__model_free(m);
 		tide__model_free(o);
 	}
@@ -236,7 +236,7 @@ static void two_sizes_are_as_recorded(void **state)
 
 static void what_one_alone_does_is_told_from_around_it(void **state)
 {
-	tide_held a, b;
+	tide_moment_profile a, b;
 	tide_lines l;
 	size_t at;
 	struct run r = { .m = some_machine() }, s = { .m = some_machine() };
@@ -244,16 +244,16 @@ static void what_one_alone_does_is_told_from_around_it(void **state)
 	make(&r, NULL, "other", 150);
 	drop(&s, make(&s, "conv", "winograd", 300));
 	make(&s, NULL, "other", 150);
-	assert_int_equal(tide__held(r.m, 1, 1, &a, NULL), TIDE_OK);
-	assert_int_equal(tide__held(s.m, 1, 2, &b, NULL), TIDE_OK);
-	assert_int_equal(tide__lines(&a, &b, &l, NULL), TIDE_OK);
+	assert_int_equal(tide__find_moment_profile(r.m, 1, 1, &a, NULL), TIDE_OK);
+	assert_int_equal(tide__find_moment_profile(s.m, 1, 2, &b, NULL), TIDE_OK);
+	assert_int_equal(tide__find_lines(&a, &b, &l, NULL), TIDE_OK);
 	assert_int_equal(l.moments[TIDE_LINE_AROUND], 2);
 	assert_int_equal(l.moments[TIDE_LINE_MOMENT], 2);
 	assert_int_equal(tide__predict(&l, 3, &at), 500); /* conv to conv, whatever is in it */
 	assert_int_equal(l.v[at].kind, TIDE_LINE_AROUND);
 	tide__lines_free(&l);
-	tide__held_free(&a);
-	tide__held_free(&b);
+	tide__moment_profile_free(&a);
+	tide__moment_profile_free(&b);
 	tide__model_free(r.m);
 	tide__model_free(s.m);
 }

@@ -9,7 +9,7 @@
 
 struct pair {
 	tide_model *m[2];
-	tide_held held[2];
+	tide_moment_profile held[2];
 	tide_lines l;
 };
 
@@ -25,16 +25,16 @@ static void record(struct pair *p, unsigned round)
 		tide_allocs *a = &p->m[i]->allocs;
 		for (size_t k = 1; k < a->n; k++) /* labels that both agree on */
 			a->role[k] = k == 1 ? TIDE_ROLE_PARAMETER : TIDE_ROLE_ACTIVATION;
-		assert_int_equal(tide__held(p->m[i], 1, i ? y : x, &p->held[i], NULL), TIDE_OK);
+		assert_int_equal(tide__find_moment_profile(p->m[i], 1, i ? y : x, &p->held[i], NULL), TIDE_OK);
 	}
-	assert_int_equal(tide__lines(&p->held[0], &p->held[1], &p->l, NULL), TIDE_OK);
+	assert_int_equal(tide__find_lines(&p->held[0], &p->held[1], &p->l, NULL), TIDE_OK);
 }
 
 static void forget(struct pair *p)
 {
 	tide__lines_free(&p->l);
 	for (size_t i = 0; i < 2; i++) {
-		tide__held_free(&p->held[i]);
+		tide__moment_profile_free(&p->held[i]);
 		tide__model_free(p->m[i]);
 	}
 }
@@ -57,12 +57,12 @@ static void parts_are_what_is_alive(void **state)
 	static const uint32_t device[2] = { 1, 1 };
 	for (unsigned round = 0; round < 60; round++) {
 		struct pair p;
-		tide_parts parts;
+		tide_predicted_breakdown parts;
 		size_t at;
 		record(&p, round);
 		uint64_t size = 1 + below(300), peak = tide__predict(&p.l, size, &at);
 		const tide_model *const m[2] = { p.m[0], p.m[1] };
-		assert_int_equal(tide__parts(m, device, &p.l, at, size, TIDE_BY_ROLE, &parts, NULL),
+		assert_int_equal(tide__find_predicted_breakdown(m, device, &p.l, at, size, TIDE_BY_ROLE, &parts, NULL),
 				 TIDE_OK);
 		assert_int_equal(parts.bytes, peak);
 		int64_t sum = 0;
@@ -74,12 +74,12 @@ static void parts_are_what_is_alive(void **state)
 						 count(m[k], p.l.v[at].at[k].cut, parts.v[i].key));
 		}
 		assert_int_equal(sum, peak);
-		tide__parts_free(&parts);
+		tide__predicted_breakdown_free(&parts);
 		assert_int_equal(
-			tide__parts(m, device, &p.l, at, size, TIDE_BY_MODULE, &parts, NULL),
+			tide__find_predicted_breakdown(m, device, &p.l, at, size, TIDE_BY_MODULE, &parts, NULL),
 			TIDE_OK);
 		assert_int_equal(parts.bytes, peak);
-		tide__parts_free(&parts);
+		tide__predicted_breakdown_free(&parts);
 		forget(&p);
 	}
 }
@@ -89,26 +89,26 @@ static tide_code everything(const struct pair *p)
 {
 	static const uint32_t device[2] = { 1, 1 };
 	const tide_model *const m[2] = { p->m[0], p->m[1] };
-	tide_held a = { 0 }, b = { 0 };
+	tide_moment_profile a = { 0 }, b = { 0 };
 	tide_lines l = { 0 };
-	tide_parts parts = { 0 };
-	tide_resized r = { 0 };
+	tide_predicted_breakdown parts = { 0 };
+	tide_predicted_reserved r = { 0 };
 	tide_sim_result sim;
 	uint64_t fits;
-	tide_code rc = tide__held(m[0], 1, p->l.size[0], &a, NULL);
-	rc = rc == TIDE_OK ? tide__held(m[1], 1, p->l.size[1], &b, NULL) : rc;
-	rc = rc == TIDE_OK ? tide__lines(&a, &b, &l, NULL) : rc;
-	rc = rc == TIDE_OK ? tide__parts(m, device, &l, 0, 70, TIDE_BY_MODULE, &parts, NULL) : rc;
-	rc = rc == TIDE_OK ? tide__resized(m[1], 1, &b, &l, &r, NULL) : rc;
+	tide_code rc = tide__find_moment_profile(m[0], 1, p->l.size[0], &a, NULL);
+	rc = rc == TIDE_OK ? tide__find_moment_profile(m[1], 1, p->l.size[1], &b, NULL) : rc;
+	rc = rc == TIDE_OK ? tide__find_lines(&a, &b, &l, NULL) : rc;
+	rc = rc == TIDE_OK ? tide__find_predicted_breakdown(m, device, &l, 0, 70, TIDE_BY_MODULE, &parts, NULL) : rc;
+	rc = rc == TIDE_OK ? tide__find_predicted_reserved(m[1], 1, &b, &l, &r, NULL) : rc;
 	if (rc == TIDE_OK)
-		rc = tide__resized_run(&r, 70, 0, &sim);
+		rc = tide__predicted_reserved_run(&r, 70, 0, &sim);
 	if (rc == TIDE_OK)
-		rc = tide__resized_fits(&r, 90, 1 << 22, &fits);
-	tide__resized_free(&r);
-	tide__parts_free(&parts);
+		rc = tide__predicted_reserved_fits(&r, 90, 1 << 22, &fits);
+	tide__predicted_reserved_free(&r);
+	tide__predicted_breakdown_free(&parts);
 	tide__lines_free(&l);
-	tide__held_free(&a);
-	tide__held_free(&b);
+	tide__moment_profile_free(&a);
+	tide__moment_profile_free(&b);
 	return rc == TIDE_ENOTFOUND ? TIDE_OK : rc;
 }
 

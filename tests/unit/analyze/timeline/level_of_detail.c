@@ -21,17 +21,17 @@ static void rows_are_disjoint_and_whole(void **state)
 {
 	for (uint32_t seed = 1; seed <= 60; seed++) {
 		tide_model *m = some_model(seed, 3 * seed, 0);
-		tide_rows r;
+		tide_timeline_rows r;
 		uint8_t *seen = calloc(m->spans.n, 1);
-		assert_int_equal(tide__rows(m, &r, NULL), TIDE_OK);
+		assert_int_equal(tide__find_timeline_rows(m, &r, NULL), TIDE_OK);
 		assert_int_equal(r.n, m->spans.n - 1);
 		for (uint32_t k = 0; k < r.n_rows; k++)
 			for (uint32_t i = r.first[k]; i < r.first[k + 1]; i++) {
 				assert_false(seen[r.order[i]]++);
-				assert_int_equal(tide__rows_place(&r, m, r.order[i]), i);
+				assert_int_equal(tide__timeline_rows_place(&r, m, r.order[i]), i);
 				if (i > r.first[k])
 					assert_true(m->spans.t0[r.order[i]] >=
-						    tide__rows_end(&r, m, i - 1));
+						    tide__timeline_rows_end(&r, m, i - 1));
 			}
 		for (uint32_t t = 0; t < r.n_tracks; t++)
 			for (uint32_t k = 0; k < r.tracks[t].n_rows; k++) {
@@ -40,12 +40,12 @@ static void rows_are_disjoint_and_whole(void **state)
 					uint32_t level;
 					assert_int_equal(m->spans.lane[r.order[i]].i,
 							 r.tracks[t].lane.i);
-					assert_int_equal(tide__rows_track(&r, i, &level), t);
+					assert_int_equal(tide__timeline_rows_track(&r, i, &level), t);
 					assert_int_equal(level, k);
 				}
 			}
 		free(seen);
-		tide__rows_free(&r);
+		tide__timeline_rows_free(&r);
 		tide__model_free(m);
 	}
 }
@@ -59,23 +59,23 @@ static int64_t pixel(int64_t t, int64_t from, int64_t to, uint32_t px)
 
 /* The definition in lod.h, spelt out. Returns the number of pieces of the row. */
 static size_t expect(const tide_lod *l, uint32_t row, int64_t from, int64_t to, uint32_t px,
-		     tide_piece *out)
+		     tide_page_window *out)
 {
 	const tide_model *m = l->m;
 	size_t n = 0;
 	int64_t open = -1; /* pixel of the merged piece that is being made */
 	for (uint32_t i = l->rows.first[row]; i < l->rows.first[row + 1]; i++) {
-		int64_t t0 = m->spans.t0[l->rows.order[i]], t1 = tide__rows_end(&l->rows, m, i);
+		int64_t t0 = m->spans.t0[l->rows.order[i]], t1 = tide__timeline_rows_end(&l->rows, m, i);
 		uint64_t len = (uint64_t)(t1 - t0);
 		if (t0 >= to || (t1 <= from && t0 < from))
 			continue;
 		bool own = t0 < from || (wide)len * px >= to - from;
 		int64_t at = own ? -1 : pixel(t0, from, to, px);
 		if (own || at != open) {
-			out[n++] = (tide_piece){ t0, t1, len, 1, i };
+			out[n++] = (tide_page_window){ t0, t1, len, 1, i };
 		} else {
-			tide_piece *p = &out[n - 1];
-			if (len > (uint64_t)(tide__rows_end(&l->rows, m, p->place) -
+			tide_page_window *p = &out[n - 1];
+			if (len > (uint64_t)(tide__timeline_rows_end(&l->rows, m, p->place) -
 					     m->spans.t0[l->rows.order[p->place]]))
 				p->place = i;
 			p->t1 = t1;
@@ -89,15 +89,15 @@ static size_t expect(const tide_lod *l, uint32_t row, int64_t from, int64_t to, 
 
 static void compare(const tide_lod *l, int64_t from, int64_t to, uint32_t px)
 {
-	tide_pieces p;
-	tide_piece *want = calloc(l->rows.n + 1, sizeof *want);
+	tide_page_windows p;
+	tide_page_window *want = calloc(l->rows.n + 1, sizeof *want);
 	assert_int_equal(tide__lod_visible(l, from, to, px, &p, NULL), TIDE_OK);
 	for (uint32_t r = 0; r < l->rows.n_rows; r++) {
 		size_t n = expect(l, r, from, to, px, want), got = p.first[r + 1] - p.first[r];
 		assert_int_equal(got, n);
 		assert_true(n <= 2 * (size_t)px + 1);
 		for (size_t i = 0; i < n; i++) {
-			const tide_piece *a = &p.v[p.first[r] + i], *b = &want[i];
+			const tide_page_window *a = &p.v[p.first[r] + i], *b = &want[i];
 			assert_int_equal(a->t0, b->t0);
 			assert_int_equal(a->t1, b->t1);
 			assert_int_equal(a->busy, b->busy);
@@ -106,7 +106,7 @@ static void compare(const tide_lod *l, int64_t from, int64_t to, uint32_t px)
 		}
 	}
 	free(want);
-	tide__pieces_free(&p);
+	tide__page_windows_free(&p);
 }
 
 static void pieces_are_as_defined(void **state)
@@ -154,11 +154,11 @@ static void nothing_to_see(void **state)
 {
 	tide_model *m = some_machine();
 	tide_lod l;
-	tide_pieces p;
+	tide_page_windows p;
 	assert_int_equal(tide__lod_build(m, &l, NULL), TIDE_OK);
 	assert_int_equal(tide__lod_visible(&l, 0, 100, 10, &p, NULL), TIDE_OK);
 	assert_int_equal(p.n, 0);
-	tide__pieces_free(&p);
+	tide__page_windows_free(&p);
 	tide__lod_free(&l);
 	tide__model_free(m);
 }
@@ -170,8 +170,8 @@ static void search_is_as_defined(void **state)
 	static const char *const texts[] = { "OP", "op1", "ker", "_", "nothing has this", "2" };
 	for (uint32_t seed = 1; seed <= 30; seed++) {
 		tide_model *m = some_model(seed, 4 * seed, 0);
-		tide_rows r;
-		assert_int_equal(tide__rows(m, &r, NULL), TIDE_OK);
+		tide_timeline_rows r;
+		assert_int_equal(tide__find_timeline_rows(m, &r, NULL), TIDE_OK);
 		for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
 			int64_t from = some_random(SOME_END);
 			size_t most = some_random(20), n = 0;
@@ -193,7 +193,7 @@ static void search_is_as_defined(void **state)
 			assert_int_equal(f.n, n);
 			tide__found_free(&f);
 		}
-		tide__rows_free(&r);
+		tide__timeline_rows_free(&r);
 		tide__model_free(m);
 	}
 }
@@ -202,8 +202,8 @@ static void around_is_as_defined(void **state)
 {
 	for (uint32_t seed = 1; seed <= 40; seed++) {
 		tide_model *m = some_model(seed, 60, 0);
-		tide_rows r;
-		assert_int_equal(tide__rows(m, &r, NULL), TIDE_OK);
+		tide_timeline_rows r;
+		assert_int_equal(tide__find_timeline_rows(m, &r, NULL), TIDE_OK);
 		for (int k = 0; k < 60; k++) {
 			int64_t t0 = some_random(SOME_END), t1 = t0 + some_random(10);
 			tide_str name = m->spans.name[1 + some_random(60)];
@@ -219,7 +219,7 @@ static void around_is_as_defined(void **state)
 			assert_int_equal(place == UINT32_MAX ? 0 : r.order[place], best);
 		}
 		assert_int_equal(tide__search_around(m, &r, "nothing has this", 1, 2), UINT32_MAX);
-		tide__rows_free(&r);
+		tide__timeline_rows_free(&r);
 		tide__model_free(m);
 	}
 }
@@ -229,7 +229,7 @@ static void around_is_as_defined(void **state)
 /* Part of the span at a place that is inside the window; -1 = it is not seen. */
 static int64_t part(const tide_lod *l, uint32_t i, int64_t from, int64_t to)
 {
-	int64_t t0 = l->m->spans.t0[l->rows.order[i]], t1 = tide__rows_end(&l->rows, l->m, i);
+	int64_t t0 = l->m->spans.t0[l->rows.order[i]], t1 = tide__timeline_rows_end(&l->rows, l->m, i);
 	if (t1 <= from || t0 >= to)
 		return -1;
 	return (t1 < to ? t1 : to) - (t0 > from ? t0 : from);
@@ -238,7 +238,7 @@ static int64_t part(const tide_lod *l, uint32_t i, int64_t from, int64_t to)
 static bool on_track(const tide_lod *l, uint32_t place, const bool *on)
 {
 	uint32_t row;
-	return on[tide__rows_track(&l->rows, place, &row)];
+	return on[tide__timeline_rows_track(&l->rows, place, &row)];
 }
 
 /* One row of the table, span by span. */
@@ -259,7 +259,7 @@ static void check_sum(const tide_lod *l, const tide_sum *r, int64_t from, int64_
 			want.longest = d > want.longest ? d : want.longest;
 		}
 		if (p && v->name[p].i == r->name.i && v->cat[p] == r->cat &&
-		    on_track(l, tide__rows_place(&l->rows, l->m, p), on))
+		    on_track(l, tide__timeline_rows_place(&l->rows, l->m, p), on))
 			want.self -= d;
 	}
 	assert_int_equal(r->n, want.n);
@@ -280,10 +280,10 @@ static void sums_are_as_defined(void **state)
 		for (int k = 0; k < 8; k++) {
 			int64_t from = some_random(SOME_END), to = from + 1 + some_random(SOME_END);
 			uint64_t spans = 0, seen = 0;
-			tide_sums s;
+			tide_window_sums s;
 			for (uint32_t t = 0; t < l.rows.n_tracks; t++)
 				on[t] = k == 0 || some_random(3);
-			assert_int_equal(tide__sums(&l, from, to, on, &s, NULL), TIDE_OK);
+			assert_int_equal(tide__find_window_sums(&l, from, to, on, &s, NULL), TIDE_OK);
 			for (size_t i = 0; i < s.n; i++) {
 				check_sum(&l, &s.v[i], from, to, on);
 				assert_true(!i || s.v[i - 1].self >= s.v[i].self);
@@ -293,7 +293,7 @@ static void sums_are_as_defined(void **state)
 				seen += part(&l, i, from, to) >= 0 && on_track(&l, i, on);
 			assert_int_equal(spans, seen);
 			assert_int_equal(s.spans, seen);
-			tide__sums_free(&s);
+			tide__window_sums_free(&s);
 		}
 		tide__lod_free(&l);
 		tide__model_free(m);
@@ -320,20 +320,20 @@ static bool nested(const tide_model *m, uint32_t s, uint32_t in)
 	return s && (s == in || nested(m, m->spans.parent[s].i, in));
 }
 
-static bool child_at(const tide_model *m, const tide_rows *r, uint32_t s, int64_t t)
+static bool child_at(const tide_model *m, const tide_timeline_rows *r, uint32_t s, int64_t t)
 {
 	for (uint32_t i = s + 1; i < m->spans.n && m->spans.t0[i] <= t; i++)
 		if (m->spans.parent[i].i == s &&
-		    t < tide__rows_end(r, m, tide__rows_place(r, m, i)))
+		    t < tide__timeline_rows_end(r, m, tide__timeline_rows_place(r, m, i)))
 			return true;
 	return false;
 }
 
-static void check_note(const tide_model *m, const tide_rows *r, uint32_t s)
+static void check_note(const tide_model *m, const tide_timeline_rows *r, uint32_t s)
 {
 	tide_span_note n;
-	uint32_t place = tide__rows_place(r, m, s);
-	int64_t end = tide__rows_end(r, m, place), self = 0;
+	uint32_t place = tide__timeline_rows_place(r, m, s);
+	int64_t end = tide__timeline_rows_end(r, m, place), self = 0;
 	uint64_t got = 0, gave = 0, links = 0;
 	assert_int_equal(tide__span_note(m, r, s, 3, &n, NULL), TIDE_OK);
 	for (int64_t t = m->spans.t0[s]; t < end; t++) /* each ns that no child has */
@@ -360,12 +360,12 @@ static void notes_are_as_defined(void **state)
 {
 	for (uint32_t seed = 1; seed <= 30; seed++) {
 		tide_model *m = some_model(seed, 60, 200);
-		tide_rows r;
+		tide_timeline_rows r;
 		true_spans(m);
-		assert_int_equal(tide__rows(m, &r, NULL), TIDE_OK);
+		assert_int_equal(tide__find_timeline_rows(m, &r, NULL), TIDE_OK);
 		for (uint32_t s = 1; s < m->spans.n; s++)
 			check_note(m, &r, s);
-		tide__rows_free(&r);
+		tide__timeline_rows_free(&r);
 		tide__model_free(m);
 	}
 }
@@ -404,7 +404,7 @@ static void curve_is_as_defined(void **state)
 					want[x] = live;
 			}
 			tide_curve c;
-			assert_int_equal(tide__curve(m, 1, from, to, px, &c, NULL), TIDE_OK);
+			assert_int_equal(tide__find_curve(m, 1, from, to, px, &c, NULL), TIDE_OK);
 			assert_int_equal(c.source, TIDE_RESERVED_UNKNOWN);
 			for (uint32_t x = 0; x < px; x++)
 				assert_int_equal(c.live[x], want[x]);
@@ -432,7 +432,7 @@ static uint64_t live_after(const tide_model *m, size_t cut, uint32_t device, con
 	return live;
 }
 
-static void check_thin(const tide_model *m, const tide_thin *t, int64_t from, int64_t to)
+static void check_thin(const tide_model *m, const tide_downsampled_allocs *t, int64_t from, int64_t to)
 {
 	uint64_t kept = 0, most[2] = { 0 };
 	for (uint32_t a = 1; a < m->allocs.n; a++)
@@ -477,17 +477,17 @@ static void thin_keeps_the_peaks(void **state)
 		for (int k = 0; k < 6; k++) {
 			int64_t from = some_random(SOME_END), to = from + 1 + some_random(SOME_END);
 			uint64_t most = k % 2 ? 5 + some_random(60) : UINT64_MAX;
-			tide_thin t;
+			tide_downsampled_allocs t;
 			int64_t at = some_random(SOME_END);
 			uint64_t cut = tide__cut_at(m, at);
 			assert_int_equal(
-				tide__thin(m, from, to, 1 + some_random(40), at, most, &t, NULL),
+				tide__downsample_allocs(m, from, to, 1 + some_random(40), at, most, &t, NULL),
 				TIDE_OK);
 			assert_int_equal(live_after(m, cut, 0, NULL),
 					 live_after(m, cut, 0, t.drop));
 			assert_true(t.kept <= most || t.px == 1);
 			check_thin(m, &t, from, to);
-			tide__thin_free(&t);
+			tide__downsampled_allocs_free(&t);
 		}
 		tide__model_free(m);
 	}
@@ -516,9 +516,9 @@ static void thin_keeps_what_streams_hold(void **state)
 				some_free(m, held[n % 8], t);
 			held[n++ % 8] = a;
 		}
-		tide_thin th;
+		tide_downsampled_allocs th;
 		size_t seen = 0, left = 0;
-		assert_int_equal(tide__thin(m, 0, 300, 6, some_random(300), UINT64_MAX, &th, NULL),
+		assert_int_equal(tide__downsample_allocs(m, 0, 300, 6, some_random(300), UINT64_MAX, &th, NULL),
 				 TIDE_OK);
 		for (uint32_t a = 1; a < m->allocs.n;
 		     a++) { /* by definition: any cut in its life? */
@@ -540,7 +540,7 @@ static void thin_keeps_what_streams_hold(void **state)
 			left += th.drop[a];
 		}
 		assert_true(seen > 0 && left > 0);
-		tide__thin_free(&th);
+		tide__downsampled_allocs_free(&th);
 		tide__model_free(m);
 	}
 }
@@ -550,15 +550,15 @@ static void thin_keeps_the_peaks_of_phases(void **state)
 	for (uint32_t seed = 1; seed <= 25; seed++) {
 		tide_model *m = some_model(seed, 10, 40 + 4 * seed);
 		tide_phases p;
-		tide_thin t;
+		tide_downsampled_allocs t;
 		for (uint64_t move = 0; move <= m->moves.n; move += 1 + some_random(40)) {
 			uint32_t k = tide__push(&m->marks, &tide_marks_desc);
 			m->marks.kind[k] = TIDE_MARK_PHASE;
 			m->marks.move[k] = move;
 			m->marks.t[k] = move ? tide__move_time(m, move - 1) : 0;
 		}
-		assert_int_equal(tide__phases(m, &p, NULL), TIDE_OK);
-		assert_int_equal(tide__thin_phases(m, &p, seed % 2 ? 20 : UINT64_MAX, &t, NULL),
+		assert_int_equal(tide__find_phases(m, &p, NULL), TIDE_OK);
+		assert_int_equal(tide__downsample_phases(m, &p, seed % 2 ? 20 : UINT64_MAX, &t, NULL),
 				 TIDE_OK);
 		assert_true(t.px <= p.n && (seed % 2 || t.px == p.n));
 		for (uint32_t n = 0; n < t.px; n++) {
@@ -570,7 +570,7 @@ static void thin_keeps_the_peaks_of_phases(void **state)
 			for (size_t s = 0; s < p.n_scopes; s++) /* one pool: all scopes are alike */
 				assert_int_equal(p.levels[n * p.n_scopes + s].top, top);
 		}
-		tide__thin_free(&t);
+		tide__downsampled_allocs_free(&t);
 		tide__phases_free(&p);
 		tide__model_free(m);
 	}
@@ -581,8 +581,8 @@ static void no_memory(void **state)
 	tide_model *m = some_model(3, 120, 0);
 	for (uint64_t n = 1;; n++) {
 		tide_lod l;
-		tide_pieces p = { 0 };
-		tide_sums sums = { 0 };
+		tide_page_windows p = { 0 };
+		tide_window_sums sums = { 0 };
 		tide_span_note note = { 0 };
 		const bool on[64] = { true, true, true };
 		tide__mem_fail_at(n);
@@ -590,13 +590,13 @@ static void no_memory(void **state)
 		if (rc == TIDE_OK)
 			rc = tide__lod_visible(&l, 0, 100, 50, &p, NULL);
 		if (rc == TIDE_OK)
-			rc = tide__sums(&l, 0, 100, on, &sums, NULL);
+			rc = tide__find_window_sums(&l, 0, 100, on, &sums, NULL);
 		if (rc == TIDE_OK)
 			rc = tide__span_note(m, &l.rows, 5, 3, &note, NULL);
 		tide__mem_fail_at(0);
-		tide__sums_free(&sums);
+		tide__window_sums_free(&sums);
 		tide__span_note_free(&note);
-		tide__pieces_free(&p);
+		tide__page_windows_free(&p);
 		tide__lod_free(&l);
 		if (rc == TIDE_OK) {
 			assert_true(n > 8);

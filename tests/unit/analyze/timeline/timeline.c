@@ -59,7 +59,7 @@ static void known(void **state)
 		for (size_t k = 0; k < 4 && rows[i].s[k].lane; k++)
 			some_span(m, rows[i].s[k].lane, rows[i].s[k].cat, "x", rows[i].s[k].t0,
 				  rows[i].s[k].t1);
-		assert_int_equal(tide__timeline(m, NULL, &t, NULL), TIDE_OK);
+		assert_int_equal(tide__find_timeline(m, NULL, &t, NULL), TIDE_OK);
 		if (t.total_ns != rows[i].total || t.cpu_ns != rows[i].cpu ||
 		    t.gpu_ns != rows[i].gpu || t.overlap_ns != rows[i].overlap)
 			fail_msg("%s: total %lld cpu %lld gpu %lld overlap %lld", rows[i].name,
@@ -86,7 +86,7 @@ static void against_oracle(void **state)
 		tide_model *m = some_model(seed, seed, 0);
 		tide_timeline t;
 		int64_t cpu = 0, gpu = 0, both = 0;
-		assert_int_equal(tide__timeline(m, NULL, &t, NULL), TIDE_OK);
+		assert_int_equal(tide__find_timeline(m, NULL, &t, NULL), TIDE_OK);
 		for (int64_t ns = 0; ns < m->t_end; ns++) {
 			bool c = active_at(m, TIDE_SIDE_CPU, 0, ns);
 			bool g = active_at(m, TIDE_SIDE_GPU, 0, ns);
@@ -109,7 +109,7 @@ static void against_oracle(void **state)
 			}
 			assert_int_equal(t.lanes[l].active_ns, active);
 			assert_int_equal(t.lanes[l].overlap_ns, shared);
-			assert_int_equal(tide__cover_inside_ns(&t.lanes[l].cover, 0, m->t_end),
+			assert_int_equal(tide__interval_set_inside_ns(&t.lanes[l].cover, 0, m->t_end),
 					 active);
 		}
 		tide__timeline_free(&t);
@@ -123,26 +123,26 @@ static void few_and_many(void **state)
 	static const size_t sizes[] = { 0, 1, 2, 7, 40, 900 };
 	uint64_t rng = 88172645463325252u;
 	for (size_t round = 0; round < 36 * 20; round++) {
-		tide_cover c[2] = { { 0 }, { 0 } };
+		tide_interval_set c[2] = { { 0 }, { 0 } };
 		for (size_t k = 0; k < 2; k++) {
 			int64_t t = 0, n = (int64_t)sizes[k ? round / 6 % 6 : round % 6];
 			for (int64_t i = 0; i < n; i++) {
 				rng ^= rng << 13, rng ^= rng >> 7, rng ^= rng << 17;
 				t += 1 + (int64_t)(rng >> 40) % (2000 / n);
 				int64_t end = t + 1 + (int64_t)(rng >> 20) % (1 + 2000 / n);
-				assert_true(tide__cover_add(&c[k], t, end));
+				assert_true(tide__interval_set_add(&c[k], t, end));
 				t = end;
 			}
 		}
-		int64_t *sums = tide__cover_sums(&c[1]), want = tide__cover_both_ns(&c[0], &c[1]);
-		assert_int_equal(tide__cover_with_ns(&c[0], &c[1], sums), want);
+		int64_t *sums = tide__interval_set_sums(&c[1]), want = tide__interval_set_both_ns(&c[0], &c[1]);
+		assert_int_equal(tide__interval_set_with_ns(&c[0], &c[1], sums), want);
 		int64_t slow = 0;
 		for (size_t i = 0; i < c[0].n; i++)
-			slow += tide__cover_inside_ns(&c[1], c[0].t0[i], c[0].t1[i]);
+			slow += tide__interval_set_inside_ns(&c[1], c[0].t0[i], c[0].t1[i]);
 		assert_int_equal(slow, want);
 		tide__free(sums);
-		tide__cover_free(&c[0]);
-		tide__cover_free(&c[1]);
+		tide__interval_set_free(&c[0]);
+		tide__interval_set_free(&c[1]);
 	}
 }
 
@@ -155,12 +155,12 @@ static void options(void **state)
 	some_span(m, 1, TIDE_CAT_RUNTIME, "launch", 50, 60);
 	some_span(m, 3, TIDE_CAT_KERNEL, "k", 70, 73);
 	tide_timeline_options o = { .no_python = true };
-	assert_int_equal(tide__timeline(m, &o, &t, NULL), TIDE_OK);
+	assert_int_equal(tide__find_timeline(m, &o, &t, NULL), TIDE_OK);
 	assert_int_equal(t.cpu_ns, 40);
 	assert_int_equal(t.left_out, 1);
 	tide__timeline_free(&t);
 	o = (tide_timeline_options){ .no_python = true, .no_runtime = true, .min_ns = 5 };
-	assert_int_equal(tide__timeline(m, &o, &t, NULL), TIDE_OK);
+	assert_int_equal(tide__find_timeline(m, &o, &t, NULL), TIDE_OK);
 	assert_int_equal(t.cpu_ns, 30);
 	assert_int_equal(t.gpu_ns, 0);
 	assert_int_equal(t.left_out, 3);
@@ -175,7 +175,7 @@ static void no_memory(void **state)
 		tide_timeline t;
 		tide_error err;
 		tide__mem_fail_at(n);
-		tide_code rc = tide__timeline(m, NULL, &t, &err);
+		tide_code rc = tide__find_timeline(m, NULL, &t, &err);
 		tide__mem_fail_at(0);
 		if (rc == TIDE_OK) {
 			assert_true(n > 3);

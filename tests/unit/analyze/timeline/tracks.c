@@ -24,7 +24,7 @@ static void random_models(void **state)
 	for (uint32_t seed = 1; seed <= 60; seed++) {
 		tide_model *m = some_model(seed, 3 * seed, 0);
 		tide_tracks t;
-		assert_int_equal(tide__tracks(m, &t, NULL), TIDE_OK);
+		assert_int_equal(tide__find_tracks(m, &t, NULL), TIDE_OK);
 		assert_int_equal(t.n_cut, 0);
 		check(m, &t);
 		for (uint32_t k = 1; k < t.n_tracks; k++)
@@ -43,7 +43,7 @@ static void proper_nesting_needs_one_track(void **state)
 	some_span(m, 1, TIDE_CAT_OP, "c", 10, 50);
 	some_span(m, 1, TIDE_CAT_OP, "d", 50, 50);
 	some_span(m, 1, TIDE_CAT_OP, "e", 50, 100);
-	assert_int_equal(tide__tracks(m, &t, NULL), TIDE_OK);
+	assert_int_equal(tide__find_tracks(m, &t, NULL), TIDE_OK);
 	assert_int_equal(t.n_tracks, 2);
 	tide__tracks_free(&t);
 	tide__model_free(m);
@@ -56,7 +56,7 @@ static void the_longer_stays(void **state)
 	uint32_t enter = some_span(m, 1, TIDE_CAT_PYTHON, "__enter__", 0, 10);
 	uint32_t range = some_span(m, 1, TIDE_CAT_USER, "forward", 5, 100);
 	uint32_t op = some_span(m, 1, TIDE_CAT_OP, "mm", 20, 30);
-	assert_int_equal(tide__tracks(m, &t, NULL), TIDE_OK);
+	assert_int_equal(tide__find_tracks(m, &t, NULL), TIDE_OK);
 	assert_int_equal(t.tracks[t.track[enter]].number, 1);
 	assert_int_equal(t.tracks[t.track[range]].number, 0);
 	assert_int_equal(t.track[op], t.track[range]);
@@ -76,7 +76,7 @@ static void stagger_is_bounded(void **state)
 		m->spans.t1[s] = i + N;
 	}
 	m->t_end = 2 * N;
-	assert_int_equal(tide__tracks(m, &t, NULL), TIDE_OK);
+	assert_int_equal(tide__find_tracks(m, &t, NULL), TIDE_OK);
 	assert_int_equal(t.n_tracks - 1, TIDE_TRACKS_MAX);
 	assert_int_equal(t.n_cut, N - TIDE_TRACKS_MAX);
 	check(m, &t);
@@ -90,7 +90,7 @@ static void no_memory(void **state)
 	for (uint64_t n = 1;; n++) {
 		tide_tracks t;
 		tide__mem_fail_at(n);
-		tide_code rc = tide__tracks(m, &t, NULL);
+		tide_code rc = tide__find_tracks(m, &t, NULL);
 		tide__mem_fail_at(0);
 		if (rc == TIDE_OK) {
 			assert_true(n > 5);

@@ -38,16 +38,16 @@ static void test_assign(void **state)
 	const int want[] = { 0, 0, 1, 1, 0, 1 }; /* 9+4+1 = 14 on 0; 5+5+0 on 1 */
 	int owner[6];
 	uint64_t load[2] = { 0 };
-	assert_true(tide__spread_assign(size, 6, 2, owner));
+	assert_true(tide__distribute_assign(size, 6, 2, owner));
 	for (int i = 0; i < 6; i++)
 		load[owner[i]] += size[i];
 	assert_true(load[0] + load[1] == 24 && load[0] <= 14 && load[1] <= 14);
 	assert_int_equal(owner[1], want[1]);
 	assert_int_equal(owner[2], want[2]);
-	assert_true(tide__spread_assign(size, 6, 1, owner));
+	assert_true(tide__distribute_assign(size, 6, 1, owner));
 	for (int i = 0; i < 6; i++)
 		assert_int_equal(owner[i], 0);
-	assert_true(tide__spread_assign(size, 0, 3, owner));
+	assert_true(tide__distribute_assign(size, 0, 3, owner));
 }
 
 static void touch(const char *dir, const char *name)

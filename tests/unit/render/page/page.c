@@ -269,7 +269,7 @@ static void longest_edges(void **state)
 	tide_cp_step *path = calloc(N, sizeof *path);
 	for (int i = 0; i < N; i++)
 		path[i] = (tide_cp_step){ .weight = i == N - 1 ? 1000 : 1, .t0 = i, .t1 = i + 1 };
-	tide_critpath c = { .found = true, .path = path, .n_path = N };
+	tide_critical_path c = { .found = true, .path = path, .n_path = N };
 	tide_page_options opt = { .critical = &c, .critical_model = m };
 	tide_box *b = tide__box_new("critical");
 	char *text = NULL, want[64];

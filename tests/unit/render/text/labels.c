@@ -29,9 +29,9 @@ static char *text_of(const tide_groups *g, const tide_model *m, size_t row, bool
 static void check(tide_model *m, tide_group_by by, const char *want, const char *brief)
 {
 	uint32_t row = 1;
-	tide_alive set = { &row, 1 };
+	tide_live_set set = { &row, 1 };
 	tide_groups g;
-	assert_int_equal(tide__groups(m, &set, by, &g, NULL), TIDE_OK);
+	assert_int_equal(tide__find_groups(m, &set, by, &g, NULL), TIDE_OK);
 	assert_int_equal(g.n, 1);
 	char *s = text_of(&g, m, 0, false);
 	assert_string_equal(s, want);
@@ -117,8 +117,8 @@ static void stacks(void **state)
 	m->allocs.stack[1] = s;
 	tide_groups g;
 	uint32_t row = 1;
-	tide_alive set = { &row, 1 };
-	assert_int_equal(tide__groups(m, &set, TIDE_BY_STACK, &g, NULL), TIDE_OK);
+	tide_live_set set = { &row, 1 };
+	assert_int_equal(tide__find_groups(m, &set, TIDE_BY_STACK, &g, NULL), TIDE_OK);
 	char *text = text_of(&g, m, 0, false);
 	assert_memory_equal(text, "... > deep", 10);
 	free(text);
