@@ -10,13 +10,15 @@
 #include <lttng/tracepoint.h>
 #include <stdint.h>
 
-LTTNG_UST_TRACEPOINT_EVENT(tide_bench, alloc,
-	LTTNG_UST_TP_ARGS(uint64_t, addr, uint64_t, size, uint32_t, op, uint16_t, pool, uint16_t, stream),
+LTTNG_UST_TRACEPOINT_EVENT(
+	tide_bench, alloc,
+	LTTNG_UST_TP_ARGS(uint64_t, addr, uint64_t, size, uint32_t, op, uint16_t, pool, uint16_t,
+			  stream),
 	LTTNG_UST_TP_FIELDS(
 		lttng_ust_field_integer_hex(uint64_t, addr, addr)
-		lttng_ust_field_integer(uint64_t, size, size)
-		lttng_ust_field_integer(uint32_t, op, op)
-		lttng_ust_field_integer(uint16_t, pool, pool)
-		lttng_ust_field_integer(uint16_t, stream, stream)))
+			lttng_ust_field_integer(uint64_t, size, size)
+				lttng_ust_field_integer(uint32_t, op, op)
+					lttng_ust_field_integer(uint16_t, pool, pool)
+						lttng_ust_field_integer(uint16_t, stream, stream)))
 #endif
 #include <lttng/tracepoint-event.h>

@@ -52,6 +52,7 @@ int main(int argc, char **argv)
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
 	clock_gettime(CLOCK_MONOTONIC, &wall1);
 	printf("%.4f %.4f\n", (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9,
-	       (double)(wall1.tv_sec - wall0.tv_sec) + (double)(wall1.tv_nsec - wall0.tv_nsec) / 1e9);
+	       (double)(wall1.tv_sec - wall0.tv_sec) +
+		       (double)(wall1.tv_nsec - wall0.tv_nsec) / 1e9);
 	return 0;
 }

@@ -158,8 +158,9 @@ int main(int argc, char **argv)
 		double s = now() - t0;
 		best = s < best ? s : best;
 	}
-	printf("simdjson %.6f s %zu bytes %.0f MB/s %zu events %zu spans %zu names dur %llu links %llu (%s)\n", best,
-	       text.size(), double(text.size()) / best / 1e6, events, spans, n_names, (unsigned long long)dur,
-	       (unsigned long long)links, get_active_implementation()->name().c_str());
+	printf("simdjson %.6f s %zu bytes %.0f MB/s %zu events %zu spans %zu names dur %llu links %llu (%s)\n",
+	       best, text.size(), double(text.size()) / best / 1e6, events, spans, n_names,
+	       (unsigned long long)dur, (unsigned long long)links,
+	       get_active_implementation()->name().c_str());
 	return 0;
 }

@@ -9,10 +9,10 @@
 
 #define BENCH extern "C" __attribute__((visibility("default")))
 
-namespace {
+namespace
+{
 
-template <typename Work>
-double ns_a_call(int n, Work work)
+template <typename Work> double ns_a_call(int n, Work work)
 {
 	auto start = std::chrono::steady_clock::now();
 	for (int i = 0; i < n; i++)
@@ -39,8 +39,7 @@ at::Tensor &four(int cuda)
 	return x[cuda];
 }
 
-template <typename Each>
-void ten(const at::Tensor &x, Each each)
+template <typename Each> void ten(const at::Tensor &x, Each each)
 {
 	each([&] { x.view({ 4 }); });
 	each([&] { x.unsqueeze(0); });

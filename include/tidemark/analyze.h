@@ -66,7 +66,10 @@ typedef struct tide_print_options {
 	bool color; /* ANSI colours */
 	bool ascii; /* no box-drawing or block characters */
 } tide_print_options;
-#define TIDE_PRINT_OPTIONS_INIT { sizeof(tide_print_options), 0, false, false }
+#define TIDE_PRINT_OPTIONS_INIT                             \
+	{                                                   \
+		sizeof(tide_print_options), 0, false, false \
+	}
 
 /** Print the report as text. `o` may be NULL. @return TIDE_OK, TIDE_EIO or TIDE_ENOMEM. */
 TIDE_API tide_code tide_report_print(tide_report *r, FILE *out, const tide_print_options *o);
@@ -84,7 +87,7 @@ typedef struct tide_node tide_node;
 typedef enum tide_node_kind {
 	TIDE_NODE_NULL, /* unknown */
 	TIDE_NODE_BOOL,
-	TIDE_NODE_INT,	 /* negative integer */
+	TIDE_NODE_INT,	/* negative integer */
 	TIDE_NODE_UINT, /* integer from 0 */
 	TIDE_NODE_REAL,
 	TIDE_NODE_TEXT, /* valid UTF-8 */
@@ -124,7 +127,10 @@ typedef struct tide_info_options {
 	size_t struct_size;
 	const char *file; /* what the report calls the trace; NULL = the path it was opened by */
 } tide_info_options;
-#define TIDE_INFO_OPTIONS_INIT { sizeof(tide_info_options), NULL }
+#define TIDE_INFO_OPTIONS_INIT                  \
+	{                                       \
+		sizeof(tide_info_options), NULL \
+	}
 TIDE_API tide_code tide_info_find(const tide_trace *t, const tide_info_options *o,
 				  tide_report **out, tide_error *err);
 
@@ -136,7 +142,10 @@ typedef struct tide_memory_options {
 	size_t top;	    /* largest allocations */
 	size_t buckets;	    /* points over time */
 } tide_memory_options;
-#define TIDE_MEMORY_OPTIONS_INIT { sizeof(tide_memory_options), NULL, NULL, 10, 200 }
+#define TIDE_MEMORY_OPTIONS_INIT                                 \
+	{                                                        \
+		sizeof(tide_memory_options), NULL, NULL, 10, 200 \
+	}
 TIDE_API tide_code tide_memory_find(const tide_trace *t, const tide_memory_options *o,
 				    tide_report **out, tide_error *err);
 
@@ -148,7 +157,10 @@ typedef struct tide_peak_options {
 	const char *group_by; /* op stack tensor role pool stream size frame module; NULL = best */
 	size_t top;	      /* groups */
 } tide_peak_options;
-#define TIDE_PEAK_OPTIONS_INIT { sizeof(tide_peak_options), NULL, NULL, NULL, 0 }
+#define TIDE_PEAK_OPTIONS_INIT                                 \
+	{                                                      \
+		sizeof(tide_peak_options), NULL, NULL, NULL, 0 \
+	}
 TIDE_API tide_code tide_peak_find(const tide_trace *t, const tide_peak_options *o,
 				  tide_report **out, tide_error *err);
 
@@ -157,7 +169,10 @@ typedef struct tide_phases_options {
 	size_t struct_size;
 	const char *device; /* NULL = all */
 } tide_phases_options;
-#define TIDE_PHASES_OPTIONS_INIT { sizeof(tide_phases_options), NULL }
+#define TIDE_PHASES_OPTIONS_INIT                  \
+	{                                         \
+		sizeof(tide_phases_options), NULL \
+	}
 TIDE_API tide_code tide_phases_find(const tide_trace *t, const tide_phases_options *o,
 				    tide_report **out, tide_error *err);
 
@@ -167,11 +182,15 @@ typedef struct tide_ops_options {
 	const char *device; /* memory of this one; NULL = all */
 	bool flat;	    /* one row per name instead of a tree */
 	bool streams;	    /* also rows of devices */
-	const char *sort;   /* order wall self count alloc free change peak name; NULL = order, flat: wall */
-	size_t top;	    /* rows below each op, or in all if flat */
-	size_t depth;	    /* levels; 0 = all */
+	/* order wall self count alloc free change peak name; NULL = order, flat: wall */
+	const char *sort;
+	size_t top;   /* rows below each op, or in all if flat */
+	size_t depth; /* levels; 0 = all */
 } tide_ops_options;
-#define TIDE_OPS_OPTIONS_INIT { sizeof(tide_ops_options), NULL, false, false, NULL, 0, 0 }
+#define TIDE_OPS_OPTIONS_INIT                                            \
+	{                                                                \
+		sizeof(tide_ops_options), NULL, false, false, NULL, 0, 0 \
+	}
 TIDE_API tide_code tide_ops_find(const tide_trace *t, const tide_ops_options *o, tide_report **out,
 				 tide_error *err);
 
@@ -181,7 +200,10 @@ typedef struct tide_modules_options {
 	const char *sort; /* order forward backward alloc calls; NULL = order */
 	size_t top;
 } tide_modules_options;
-#define TIDE_MODULES_OPTIONS_INIT { sizeof(tide_modules_options), NULL, 0 }
+#define TIDE_MODULES_OPTIONS_INIT                     \
+	{                                             \
+		sizeof(tide_modules_options), NULL, 0 \
+	}
 TIDE_API tide_code tide_modules_find(const tide_trace *t, const tide_modules_options *o,
 				     tide_report **out, tide_error *err);
 
@@ -193,7 +215,10 @@ typedef struct tide_leaks_options {
 	const char *every;    /* look at even distances such as "500ms" or "5%"; NULL = steps */
 	size_t top;
 } tide_leaks_options;
-#define TIDE_LEAKS_OPTIONS_INIT { sizeof(tide_leaks_options), NULL, NULL, NULL, 20 }
+#define TIDE_LEAKS_OPTIONS_INIT                                  \
+	{                                                        \
+		sizeof(tide_leaks_options), NULL, NULL, NULL, 20 \
+	}
 TIDE_API tide_code tide_leaks_find(const tide_trace *t, const tide_leaks_options *o,
 				   tide_report **out, tide_error *err);
 
@@ -205,7 +230,10 @@ typedef struct tide_allocator_options {
 	size_t buckets;	    /* points over time */
 	bool no_advice;	    /* do not replay the trace for advice */
 } tide_allocator_options;
-#define TIDE_ALLOCATOR_OPTIONS_INIT { sizeof(tide_allocator_options), NULL, NULL, 200, false }
+#define TIDE_ALLOCATOR_OPTIONS_INIT                                    \
+	{                                                              \
+		sizeof(tide_allocator_options), NULL, NULL, 200, false \
+	}
 TIDE_API tide_code tide_allocator_find(const tide_trace *t, const tide_allocator_options *o,
 				       tide_report **out, tide_error *err);
 
@@ -217,7 +245,10 @@ typedef struct tide_oom_options {
 	size_t top;	      /* groups to try as room */
 	size_t events;	      /* events to explain in full, at most 64 */
 } tide_oom_options;
-#define TIDE_OOM_OPTIONS_INIT { sizeof(tide_oom_options), NULL, NULL, 10, 10 }
+#define TIDE_OOM_OPTIONS_INIT                                \
+	{                                                    \
+		sizeof(tide_oom_options), NULL, NULL, 10, 10 \
+	}
 TIDE_API tide_code tide_oom_find(const tide_trace *t, const tide_oom_options *o, tide_report **out,
 				 tide_error *err);
 
@@ -230,7 +261,10 @@ typedef struct tide_whatif_options {
 	size_t n_set;
 	bool sweep; /* also try the standard settings; always without `set` */
 } tide_whatif_options;
-#define TIDE_WHATIF_OPTIONS_INIT { sizeof(tide_whatif_options), NULL, 0, NULL, 0, false }
+#define TIDE_WHATIF_OPTIONS_INIT                                     \
+	{                                                            \
+		sizeof(tide_whatif_options), NULL, 0, NULL, 0, false \
+	}
 TIDE_API tide_code tide_whatif_find(const tide_trace *t, const tide_whatif_options *o,
 				    tide_report **out, tide_error *err);
 
@@ -242,15 +276,18 @@ typedef struct tide_timeline_report_options {
 	bool events; /* in nodes and JSON: every span, too */
 	size_t top;  /* lanes in text */
 } tide_timeline_report_options;
-#define TIDE_TIMELINE_REPORT_OPTIONS_INIT \
-	{ sizeof(tide_timeline_report_options), 0, false, false, false, 0 }
+#define TIDE_TIMELINE_REPORT_OPTIONS_INIT                                       \
+	{                                                                       \
+		sizeof(tide_timeline_report_options), 0, false, false, false, 0 \
+	}
 TIDE_API tide_code tide_timeline_find(const tide_trace *t, const tide_timeline_report_options *o,
 				      tide_report **out, tide_error *err);
 
 /** Where time or memory went, as a tree of paths. */
 typedef struct tide_flame_report_options {
 	size_t struct_size;
-	const char *kind;   /* cpu gpu memory; NULL = gpu if there is device work, else cpu, else memory */
+	/* cpu gpu memory; NULL = gpu if there is device work, else cpu, else memory */
+	const char *kind;
 	const char *by;	    /* memory: auto stack op; NULL = auto */
 	const char *device; /* memory: NULL = the one with the highest peak */
 	bool merge;	    /* cpu: one tree for all threads */
@@ -260,23 +297,28 @@ typedef struct tide_flame_report_options {
 	size_t max_depth;   /* 1 to 1000; 0 = 200 */
 	size_t top;	    /* rows of text */
 } tide_flame_report_options;
-#define TIDE_FLAME_REPORT_OPTIONS_INIT \
-	{ sizeof(tide_flame_report_options), NULL, NULL, NULL, false, false, false, 0, 0, 40 }
+#define TIDE_FLAME_REPORT_OPTIONS_INIT                                                             \
+	{                                                                                          \
+		sizeof(tide_flame_report_options), NULL, NULL, NULL, false, false, false, 0, 0, 40 \
+	}
 TIDE_API tide_code tide_flame_find(const tide_trace *t, const tide_flame_report_options *o,
 				   tide_report **out, tide_error *err);
 
 /** The chain of work that decided how long a step took. */
 typedef struct tide_critical_path_options {
 	size_t struct_size;
-	const char *annotation; /* spans whose name contains it make the window; "" = the whole trace,
+	const char
+		*annotation; /* spans whose name contains it make the window; "" = the whole trace,
 				   NULL = ProfilerStep if there are steps */
-	int64_t first, last;	/* which occurrences of it, counted from 0 */
+	int64_t first, last; /* which occurrences of it, counted from 0 */
 	const char *data_loading; /* spans whose name contains it are data loading */
 	bool path;		  /* every edge of the path, too */
 	size_t top;
 } tide_critical_path_options;
-#define TIDE_CRITICAL_PATH_OPTIONS_INIT \
-	{ sizeof(tide_critical_path_options), NULL, 0, 0, NULL, false, 0 }
+#define TIDE_CRITICAL_PATH_OPTIONS_INIT                                        \
+	{                                                                      \
+		sizeof(tide_critical_path_options), NULL, 0, 0, NULL, false, 0 \
+	}
 TIDE_API tide_code tide_critical_path_find(const tide_trace *t, const tide_critical_path_options *o,
 					   tide_report **out, tide_error *err);
 
@@ -284,15 +326,17 @@ TIDE_API tide_code tide_critical_path_find(const tide_trace *t, const tide_criti
 typedef struct tide_hta_report_options {
 	size_t struct_size;
 	bool drop_last_step;
-	const char *steps;	   /* "3..5" or "3"; NULL = all */
-	int64_t kernel_wait_ns;	   /* gaps below are kernel_wait */
-	int64_t short_cutoff_ns;   /* launch calls above are outliers */
-	int64_t delay_cutoff_ns;   /* launch delays above are outliers */
-	size_t top;		   /* rows of long tables */
-	const char *const *file;   /* names of the traces; NULL = the paths they were opened by */
+	const char *steps;	 /* "3..5" or "3"; NULL = all */
+	int64_t kernel_wait_ns;	 /* gaps below are kernel_wait */
+	int64_t short_cutoff_ns; /* launch calls above are outliers */
+	int64_t delay_cutoff_ns; /* launch delays above are outliers */
+	size_t top;		 /* rows of long tables */
+	const char *const *file; /* names of the traces; NULL = the paths they were opened by */
 } tide_hta_report_options;
-#define TIDE_HTA_REPORT_OPTIONS_INIT \
-	{ sizeof(tide_hta_report_options), false, NULL, 30000, 50000, 100000, 0, NULL }
+#define TIDE_HTA_REPORT_OPTIONS_INIT                                                        \
+	{                                                                                   \
+		sizeof(tide_hta_report_options), false, NULL, 30000, 50000, 100000, 0, NULL \
+	}
 TIDE_API tide_code tide_hta_find(const tide_trace *const *traces, size_t n,
 				 const tide_hta_report_options *o, tide_report **out,
 				 tide_error *err);
@@ -305,15 +349,18 @@ TIDE_API tide_code tide_kernels_find(const tide_trace *const *traces, size_t n, 
 /** Peaks at sizes of the work that were not recorded, from traces at two sizes or more. */
 typedef struct tide_predict_options {
 	size_t struct_size;
-	const char *device;  /* NULL = the one with the highest peak in the largest trace */
-	uint64_t capacity;   /* find the largest size that fits; 0 = the device's memory if known */
-	const uint64_t *at;  /* sizes to predict; NULL = two and four times the largest */
+	const char *device; /* NULL = the one with the highest peak in the largest trace */
+	uint64_t capacity;  /* find the largest size that fits; 0 = the device's memory if known */
+	const uint64_t *at; /* sizes to predict; NULL = two and four times the largest */
 	size_t n_at;
 } tide_predict_options;
-#define TIDE_PREDICT_OPTIONS_INIT { sizeof(tide_predict_options), NULL, 0, NULL, 0 }
+#define TIDE_PREDICT_OPTIONS_INIT                              \
+	{                                                      \
+		sizeof(tide_predict_options), NULL, 0, NULL, 0 \
+	}
 /** `size[i]` is the size of the work (batch, sequence length) that traces[i] recorded. */
-TIDE_API tide_code tide_predict_find(const tide_trace *const *traces, const uint64_t *size, size_t n,
-				     const tide_predict_options *o, tide_report **out,
+TIDE_API tide_code tide_predict_find(const tide_trace *const *traces, const uint64_t *size,
+				     size_t n, const tide_predict_options *o, tide_report **out,
 				     tide_error *err);
 
 /** What changed from trace `a` to trace `b`. */
@@ -326,8 +373,13 @@ typedef struct tide_diff_report_options {
 	size_t top; /* rows per table in text */
 	const char *file[2];
 } tide_diff_report_options;
-#define TIDE_DIFF_REPORT_OPTIONS_INIT \
-	{ sizeof(tide_diff_report_options), NULL, false, NULL, 0, 10, { NULL, NULL } }
+#define TIDE_DIFF_REPORT_OPTIONS_INIT                                       \
+	{                                                                   \
+		sizeof(tide_diff_report_options), NULL, false, NULL, 0, 10, \
+		{                                                           \
+			NULL, NULL                                          \
+		}                                                           \
+	}
 TIDE_API tide_code tide_diff_find(const tide_trace *a, const tide_trace *b,
 				  const tide_diff_report_options *o, tide_report **out,
 				  tide_error *err);

@@ -16,17 +16,17 @@ extern "C" {
 
 #define TIDE_API __attribute__((visibility("default")))
 
-#define TIDE_CODES(X)                                                                              \
-	X(OK, 0, "ok")                                                                             \
-	X(ENOMEM, 1, "out of memory")                                                              \
-	X(EIO, 2, "input/output error")                                                            \
-	X(EFORMAT, 3, "not an input this version can read")                                        \
-	X(ETRUNC, 4, "input ends in the middle of a record")                                       \
-	X(ECORRUPT, 5, "input is damaged")                                                         \
-	X(ELIMIT, 6, "a limit was reached")                                                        \
-	X(EUSAGE, 7, "wrong usage")                                                                \
-	X(EBUSY, 8, "already recording")                                                           \
-	X(ENOTFOUND, 9, "not found")                                                               \
+#define TIDE_CODES(X)                                        \
+	X(OK, 0, "ok")                                       \
+	X(ENOMEM, 1, "out of memory")                        \
+	X(EIO, 2, "input/output error")                      \
+	X(EFORMAT, 3, "not an input this version can read")  \
+	X(ETRUNC, 4, "input ends in the middle of a record") \
+	X(ECORRUPT, 5, "input is damaged")                   \
+	X(ELIMIT, 6, "a limit was reached")                  \
+	X(EUSAGE, 7, "wrong usage")                          \
+	X(EBUSY, 8, "already recording")                     \
+	X(ENOTFOUND, 9, "not found")                         \
 	X(EUNSUPPORTED, 10, "not supported here")
 
 typedef enum tide_code {
@@ -36,10 +36,10 @@ typedef enum tide_code {
 } tide_code;
 
 typedef struct tide_error {
-	tide_code code;	     /* TIDE_OK when nothing went wrong */
-	int sys_errno;	     /* errno of the failing call, else 0 */
-	uint64_t offset;     /* byte in the input where it was noticed, or TIDE_NO_OFFSET */
-	char text[240];	     /* one line, no newline, always terminated */
+	tide_code code;	 /* TIDE_OK when nothing went wrong */
+	int sys_errno;	 /* errno of the failing call, else 0 */
+	uint64_t offset; /* byte in the input where it was noticed, or TIDE_NO_OFFSET */
+	char text[240];	 /* one line, no newline, always terminated */
 } tide_error;
 
 #define TIDE_NO_OFFSET UINT64_MAX

@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 #define TIDE_LIKELY(x) __builtin_expect(!!(x), 1)
-#define TIDE_INLINE static inline __attribute__((always_inline))
+#define TIDE_INLINE    static inline __attribute__((always_inline))
 #ifdef TIDE_IN_RECORDER /* reached from there without a detour, seen from outside all the same */
 #define TIDE_QUICK_API __attribute__((visibility("protected")))
 #else
@@ -84,7 +84,7 @@ extern tide_guard tide__guard TIDE_QUICK_API;
 /* depth, room and open: their thread loads and stores them as any other word. Another thread looks at
  * them, and changes the last two, only where it ends an op of this one (tide__end_elsewhere), which is
  * seen sooner or later. */
-#define TIDE_GET(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
+#define TIDE_GET(word)	      __atomic_load_n(&(word), __ATOMIC_RELAXED)
 #define TIDE_SET(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
 
 /* The CPU's counter, whether it is the clock or not. */
@@ -241,7 +241,8 @@ static inline void tide__store_end(tide_quick *t, uint64_t ticks, uint32_t depth
 
 /* ---- tide_op_begin_full, tide_op_end, tide_alloc, tide_free, in line -------------------------- */
 
-#define TIDE_COLD static __attribute__((noinline, cold, unused)) /* out of the way of what is in line */
+#define TIDE_COLD \
+	static __attribute__((noinline, cold, unused)) /* out of the way of what is in line */
 
 /* An op of a hook is known by the address of what stands for it while it is open, so that there is no
  * token to keep: nearly always it is the innermost one that ends. The word lacks the bit that tokens
@@ -252,7 +253,8 @@ static inline uint32_t tide__known_by(const void *op)
 	return word + (word & ~UINT32_C(0xfff));
 }
 
-TIDE_COLD void tide__begin_long(const void *op, tide_name name, uint64_t arg, tide_stack stack, uint32_t origin)
+TIDE_COLD void tide__begin_long(const void *op, tide_name name, uint64_t arg, tide_stack stack,
+				uint32_t origin)
 {
 	tide_op token = tide_op_begin_full(name, arg, stack, origin);
 	if (token)
@@ -261,8 +263,8 @@ TIDE_COLD void tide__begin_long(const void *op, tide_name name, uint64_t arg, ti
 
 /* tide_op_begin_full, of who knows what tide__self is. What of it says nothing the writer thread leaves
  * out. */
-TIDE_INLINE void tide__begin(tide_quick *t, const void *op, tide_name name, uint64_t arg, tide_stack stack,
-			     uint32_t origin)
+TIDE_INLINE void tide__begin(tide_quick *t, const void *op, tide_name name, uint64_t arg,
+			     tide_stack stack, uint32_t origin)
 {
 	if (TIDE_LIKELY(tide__enter(t))) {
 		uint32_t depth = TIDE_GET(t->depth);
@@ -337,7 +339,8 @@ void tide__device_log(const void *bytes, uint32_t n) TIDE_QUICK_API;
 
 static const uint64_t TIDE_SIZE_MAX = (UINT64_C(1) << 48) - 1;
 
-TIDE_COLD void tide__memory_long(bool alloc, tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream)
+TIDE_COLD void tide__memory_long(bool alloc, tide_pool pool, uint64_t addr, uint64_t size,
+				 tide_stream stream)
 {
 	if (alloc)
 		tide_alloc(pool, addr, size, stream);
@@ -346,11 +349,13 @@ TIDE_COLD void tide__memory_long(bool alloc, tide_pool pool, uint64_t addr, uint
 }
 
 /* tide_alloc, or tide_free (size and stream 0): the same code for both, for who has both in one place. */
-static inline void tide__memory(bool alloc, tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream)
+static inline void tide__memory(bool alloc, tide_pool pool, uint64_t addr, uint64_t size,
+				tide_stream stream)
 {
 	bool fits = pool <= 4095 && size <= TIDE_SIZE_MAX;
 	uint32_t type = TIDE_SLOT_FREE - alloc;
-	if (!TIDE_LIKELY(fits && tide__quick_event(type, pool, addr, size | (uint64_t)stream << 48, 0)))
+	if (!TIDE_LIKELY(fits &&
+			 tide__quick_event(type, pool, addr, size | (uint64_t)stream << 48, 0)))
 		tide__memory_long(alloc, pool, addr, size, stream);
 }
 

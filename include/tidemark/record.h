@@ -42,27 +42,28 @@ extern "C" {
 #endif
 
 /* Ids; 0 = none, and always accepted: an event about nothing in particular. */
-typedef uint32_t tide_name;    /* an interned text */
-typedef uint32_t tide_stack;   /* an interned call stack */
-typedef uint16_t tide_device;  /* the host or an accelerator */
-typedef uint16_t tide_pool;    /* a memory pool of a device; at most 4095 */
-typedef uint16_t tide_stream;  /* a device queue */
-typedef uint32_t tide_op;      /* returned by tide_op_begin, taken by tide_op_end */
+typedef uint32_t tide_name;   /* an interned text */
+typedef uint32_t tide_stack;  /* an interned call stack */
+typedef uint16_t tide_device; /* the host or an accelerator */
+typedef uint16_t tide_pool;   /* a memory pool of a device; at most 4095 */
+typedef uint16_t tide_stream; /* a device queue */
+typedef uint32_t tide_op;     /* returned by tide_op_begin, taken by tide_op_end */
 
 /* ---- start and stop ---------------------------------------------------------------------- */
 
 typedef struct tide_options {
-	size_t size;		/* sizeof(tide_options): set by TIDE_OPTIONS_INIT */
-	size_t ring_bytes;	/* per thread (from the 33rd on less); a power of two; default 1 MiB, 64 KiB .. 1 GiB */
-	size_t max_ring_bytes;	/* all threads together; default 1 GiB, in a container an eighth of its memory if that is less; beyond it threads count losses */
-	uint32_t full_wait_us;	/* wait at most this long for room in a full ring; default 0: count a loss */
-	uint32_t tick_ms;	/* distance of clock calibration points; default 1000 */
-	bool follow_fork;	/* forked children record into NAME.PID.tide; default true */
-	bool as_child;		/* into NAME.PID.tide, as one of the process that records NAME.tide, or did; default false */
+	size_t size; /* sizeof(tide_options): set by TIDE_OPTIONS_INIT */
+	size_t ring_bytes; /* per thread (from the 33rd on less); a power of two; default 1 MiB, 64 KiB .. 1 GiB */
+	size_t max_ring_bytes; /* all threads together; default 1 GiB, in a container an eighth of its memory if that is less; beyond it threads count losses */
+	/* wait at most this long for room in a full ring; default 0: count a loss */
+	uint32_t full_wait_us;
+	uint32_t tick_ms; /* distance of clock calibration points; default 1000 */
+	bool follow_fork; /* forked children record into NAME.PID.tide; default true */
+	bool as_child; /* into NAME.PID.tide, as one of the process that records NAME.tide, or did; default false */
 } tide_options;
-#define TIDE_OPTIONS_INIT                                                                          \
-	{                                                                                          \
-		sizeof(tide_options), 0, 0, 0, 0, true, false                                      \
+#define TIDE_OPTIONS_INIT                                     \
+	{                                                     \
+		sizeof(tide_options), 0, 0, 0, 0, true, false \
 	}
 
 /** Start recording into `path` (created or replaced; while recording, PATH-rings stands beside it).
@@ -102,7 +103,8 @@ TIDE_API tide_name tide_name_static(const char *text);
 TIDE_API tide_name tide_intern(const char *text);
 
 /** Call stacks, built from the outermost frame inwards; equal arguments give equal ids. Takes a lock. */
-TIDE_API tide_stack tide_stack_push(tide_stack parent, tide_name function, tide_name file, uint32_t line);
+TIDE_API tide_stack tide_stack_push(tide_stack parent, tide_name function, tide_name file,
+				    uint32_t line);
 
 /* ---- ops: what is going on --------------------------------------------------------------- */
 
@@ -113,7 +115,8 @@ TIDE_API tide_op tide_op_begin_arg(tide_name name, uint64_t arg);
 /** The same (arg 0: none) with its call stack (0: that of the op around it) and with where it comes from: origin is
  *  0, or thread << 1 for an op whose arg is a number of `thread`, or thread << 1 | 1 for an op that
  *  undoes (runs backward) the last op that `thread` began under that number. */
-TIDE_API tide_op tide_op_begin_full(tide_name name, uint64_t arg, tide_stack stack, uint32_t origin);
+TIDE_API tide_op tide_op_begin_full(tide_name name, uint64_t arg, tide_stack stack,
+				    uint32_t origin);
 /** It ends, and with it everything begun inside it that is still open: leaving a scope by an
  *  exception or longjmp needs nothing but the end of an outer op. Ending an op twice is ignored. */
 TIDE_API void tide_op_end(tide_op op);
@@ -121,52 +124,93 @@ TIDE_API void tide_op_end(tide_op op);
 /* ---- memory ------------------------------------------------------------------------------ */
 
 enum { /* device kinds */
-	TIDE_ON_HOST = 1, TIDE_ON_CUDA, TIDE_ON_HIP, TIDE_ON_MPS, TIDE_ON_XPU, TIDE_ON_MTIA, TIDE_ON_TT, TIDE_ON_OTHER
+       TIDE_ON_HOST = 1,
+       TIDE_ON_CUDA,
+       TIDE_ON_HIP,
+       TIDE_ON_MPS,
+       TIDE_ON_XPU,
+       TIDE_ON_MTIA,
+       TIDE_ON_TT,
+       TIDE_ON_OTHER
 };
 enum { /* pool kinds */
-	TIDE_MEM_DRAM = 1, TIDE_MEM_L1, TIDE_MEM_L1_SMALL, TIDE_MEM_TRACE, TIDE_MEM_HEAP, TIDE_MEM_PINNED, TIDE_MEM_PRIVATE
+       TIDE_MEM_DRAM = 1,
+       TIDE_MEM_L1,
+       TIDE_MEM_L1_SMALL,
+       TIDE_MEM_TRACE,
+       TIDE_MEM_HEAP,
+       TIDE_MEM_PINNED,
+       TIDE_MEM_PRIVATE
 };
 
 /** A device, a pool of it, a stream of it. Equal arguments give equal ids; capacity 0 = unknown.
  *  Take a lock: call once and keep the id. */
 TIDE_API tide_device tide_device_open(int kind, int index, const char *name, uint64_t capacity);
-TIDE_API tide_pool tide_pool_open(tide_device device, int kind, const char *name, uint64_t capacity);
+TIDE_API tide_pool tide_pool_open(tide_device device, int kind, const char *name,
+				  uint64_t capacity);
 TIDE_API tide_stream tide_stream_open(tide_device device, int64_t number, const char *name);
 
 /** `size` bytes (below 2^48) at `addr` were taken from `pool`, inside the op that is open. */
 TIDE_API void tide_alloc(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream);
 /** The same with the call stack and with what the program asked for (0 = same as size). */
-TIDE_API void tide_alloc_full(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream, tide_stack stack, uint64_t requested);
+TIDE_API void tide_alloc_full(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream,
+			      tide_stack stack, uint64_t requested);
 /** They were given back. Any thread may free. Call before the memory can be reused. */
 TIDE_API void tide_free(tide_pool pool, uint64_t addr);
 
 /** An allocator took a stretch from the device, or gave (part of) one back. kind: 0 unknown, 1 small,
  *  2 large, 3 mapped part of an expandable segment, 4 host. */
-TIDE_API void tide_segment_alloc(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream, int kind);
+TIDE_API void tide_segment_alloc(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream,
+				 int kind);
 TIDE_API void tide_segment_free(tide_pool pool, uint64_t addr, uint64_t size);
 
 typedef struct tide_tensor_info {
-	tide_name name;		/* 0 = none */
-	uint8_t dtype;		/* TIDE_F32 …, below; 0 = unknown */
-	uint8_t role;		/* TIDE_AS_PARAMETER …, below; 0 = unknown */
-	uint8_t requires_grad;	/* 0 no, 1 yes, 2 unknown */
-	uint8_t ndim;		/* at most 16 */
-	const uint64_t *shape;	/* ndim numbers, borrowed for the call */
+	tide_name name;	       /* 0 = none */
+	uint8_t dtype;	       /* TIDE_F32 …, below; 0 = unknown */
+	uint8_t role;	       /* TIDE_AS_PARAMETER …, below; 0 = unknown */
+	uint8_t requires_grad; /* 0 no, 1 yes, 2 unknown */
+	uint8_t ndim;	       /* at most 16 */
+	const uint64_t *shape; /* ndim numbers, borrowed for the call */
 } tide_tensor_info;
 enum {
-	TIDE_AS_PARAMETER = 1, TIDE_AS_GRADIENT, TIDE_AS_OPTIMIZER, TIDE_AS_ACTIVATION, TIDE_AS_INPUT,
-	TIDE_AS_TEMPORARY, TIDE_AS_BUFFER, TIDE_AS_KV_CACHE, TIDE_AS_WORKSPACE
+	TIDE_AS_PARAMETER = 1,
+	TIDE_AS_GRADIENT,
+	TIDE_AS_OPTIMIZER,
+	TIDE_AS_ACTIVATION,
+	TIDE_AS_INPUT,
+	TIDE_AS_TEMPORARY,
+	TIDE_AS_BUFFER,
+	TIDE_AS_KV_CACHE,
+	TIDE_AS_WORKSPACE
 };
 enum {
-	TIDE_F32 = 1, TIDE_F16, TIDE_BF16, TIDE_F64, TIDE_I8, TIDE_I16, TIDE_I32, TIDE_I64, TIDE_U8,
-	TIDE_U16, TIDE_U32, TIDE_U64, TIDE_BOOL, TIDE_F8E4M3, TIDE_F8E5M2, TIDE_C64, TIDE_C128, TIDE_BFP8, TIDE_BFP4
+	TIDE_F32 = 1,
+	TIDE_F16,
+	TIDE_BF16,
+	TIDE_F64,
+	TIDE_I8,
+	TIDE_I16,
+	TIDE_I32,
+	TIDE_I64,
+	TIDE_U8,
+	TIDE_U16,
+	TIDE_U32,
+	TIDE_U64,
+	TIDE_BOOL,
+	TIDE_F8E4M3,
+	TIDE_F8E5M2,
+	TIDE_C64,
+	TIDE_C128,
+	TIDE_BFP8,
+	TIDE_BFP4
 };
 /** What the allocation alive at `addr` in `pool` holds. The last description counts; what it leaves unknown (name, role,
  *  requires_grad; dtype and shape together) stays as it was. */
 TIDE_API void tide_tensor(tide_pool pool, uint64_t addr, const tide_tensor_info *info);
 /** What a part of that allocation holds, beginning `offset` bytes in: one of several tensors that share it (a bucket of
  *  gradients, flattened parameters). The last description of an offset counts, as above. */
-TIDE_API void tide_tensor_view(tide_pool pool, uint64_t addr, uint64_t offset, const tide_tensor_info *info);
+TIDE_API void tide_tensor_view(tide_pool pool, uint64_t addr, uint64_t offset,
+			       const tide_tensor_info *info);
 
 /** An allocation failed: `size` bytes asked for (below 2^63), `free_bytes` left (-1 = unknown). */
 TIDE_API void tide_oom(tide_pool pool, uint64_t size, int64_t free_bytes);
@@ -185,14 +229,15 @@ TIDE_API void tide_annotate(tide_name key, const char *text);
 /* ---- how the recorder itself is doing ---------------------------------------------------- */
 
 typedef struct tide_stats {
-	uint64_t events;	/* recorded by all threads of this recording */
-	uint64_t lost_full;	/* dropped: ring full */
-	uint64_t lost_signal;	/* dropped: a signal handler recorded while its thread was recording */
-	uint64_t lost_other;	/* dropped: no ring to be had, a value out of range */
-	uint64_t written;	/* bytes in the file so far */
-	uint64_t memory;	/* bytes of rings and tables the recorder holds */
-	uint32_t threads;	/* seen so far */
-	uint32_t rings;		/* made so far (finished threads' rings are used again) */
+	uint64_t events;    /* recorded by all threads of this recording */
+	uint64_t lost_full; /* dropped: ring full */
+	/* dropped: a signal handler recorded while its thread was recording */
+	uint64_t lost_signal;
+	uint64_t lost_other; /* dropped: no ring to be had, a value out of range */
+	uint64_t written;    /* bytes in the file so far */
+	uint64_t memory;     /* bytes of rings and tables the recorder holds */
+	uint32_t threads;    /* seen so far */
+	uint32_t rings;	     /* made so far (finished threads' rings are used again) */
 } tide_stats;
 /** Numbers of the recording in progress, or of the last one. */
 TIDE_API void tide_stats_get(tide_stats *out);

@@ -21,10 +21,12 @@
 
 #include <tidemark/record.h>
 
-namespace tidemark {
+namespace tidemark
+{
 
 /** A recording that lasts as long as this object. One at a time: a second one is inert. */
-class recording {
+class recording
+{
 public:
 	/** Failure is quiet: ok() tells. */
 	explicit recording(const std::string &path, const tide_options *options = nullptr) noexcept
@@ -33,20 +35,30 @@ public:
 		started_ = tide_start(path.c_str(), options, &error_) == TIDE_OK;
 	}
 	/** The same, throwing std::runtime_error on failure. */
-	struct or_throw {};
+	struct or_throw {
+	};
 	recording(const std::string &path, or_throw, const tide_options *options = nullptr)
-		: recording(path, options)
+	    : recording(path, options)
 	{
 		if (!started_)
 			throw std::runtime_error(error_.text);
 	}
-	~recording() { stop(); }
+	~recording()
+	{
+		stop();
+	}
 	recording(const recording &) = delete;
 	recording &operator=(const recording &) = delete;
 
-	bool ok() const noexcept { return started_; }
+	bool ok() const noexcept
+	{
+		return started_;
+	}
 	/** Why it did not start, or did not end well. */
-	const tide_error &error() const noexcept { return error_; }
+	const tide_error &error() const noexcept
+	{
+		return error_;
+	}
 	/** End it before the scope does. */
 	tide_code stop() noexcept
 	{
@@ -62,14 +74,28 @@ private:
 };
 
 /** An op that lasts as long as this object. */
-class op {
+class op
+{
 public:
-	explicit op(tide_name name) noexcept : token_(tide_op_begin(name)) {}
-	op(tide_name name, uint64_t arg) noexcept : token_(tide_op_begin_arg(name, arg)) {}
+	explicit op(tide_name name) noexcept : token_(tide_op_begin(name))
+	{
+	}
+	op(tide_name name, uint64_t arg) noexcept : token_(tide_op_begin_arg(name, arg))
+	{
+	}
 	/** A text of any lifetime: copied, which takes a lock. */
-	explicit op(const std::string &name) noexcept : token_(tide_op_begin(tide_intern(name.c_str()))) {}
-	~op() { end(); }
-	op(op &&other) noexcept : token_(other.token_) { other.token_ = 0; }
+	explicit op(const std::string &name) noexcept
+	    : token_(tide_op_begin(tide_intern(name.c_str())))
+	{
+	}
+	~op()
+	{
+		end();
+	}
+	op(op &&other) noexcept : token_(other.token_)
+	{
+		other.token_ = 0;
+	}
 	op(const op &) = delete;
 	op &operator=(const op &) = delete;
 
@@ -85,35 +111,44 @@ private:
 };
 
 /** Ids that are opened once and kept. */
-class device {
+class device
+{
 public:
 	device(int kind, int index, const char *name = nullptr, uint64_t capacity = 0) noexcept
-		: id_(tide_device_open(kind, index, name, capacity))
+	    : id_(tide_device_open(kind, index, name, capacity))
 	{
 	}
-	operator tide_device() const noexcept { return id_; }
+	operator tide_device() const noexcept
+	{
+		return id_;
+	}
 
 private:
 	tide_device id_;
 };
 
-class pool {
+class pool
+{
 public:
 	pool(tide_device on, int kind, const char *name = nullptr, uint64_t capacity = 0) noexcept
-		: id_(tide_pool_open(on, kind, name, capacity))
+	    : id_(tide_pool_open(on, kind, name, capacity))
 	{
 	}
-	operator tide_pool() const noexcept { return id_; }
+	operator tide_pool() const noexcept
+	{
+		return id_;
+	}
 
 private:
 	tide_pool id_;
 };
 
 /** Memory that is given back when this object ends. */
-class block {
+class block
+{
 public:
 	block(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream = 0) noexcept
-		: addr_(addr), pool_(pool), live_(true)
+	    : addr_(addr), pool_(pool), live_(true)
 	{
 		tide_alloc(pool, addr, size, stream);
 	}
@@ -138,8 +173,9 @@ private:
 } // namespace tidemark
 
 #define TIDEMARK_JOIN2(a, b) a##b
-#define TIDEMARK_JOIN(a, b) TIDEMARK_JOIN2(a, b)
+#define TIDEMARK_JOIN(a, b)  TIDEMARK_JOIN2(a, b)
 /** An op named by a literal, until the end of the enclosing block. */
-#define TIDEMARK_OP(literal) ::tidemark::op TIDEMARK_JOIN(tidemark_op_, __LINE__)(TIDE_NAME(literal))
+#define TIDEMARK_OP(literal) \
+	::tidemark::op TIDEMARK_JOIN(tidemark_op_, __LINE__)(TIDE_NAME(literal))
 
 #endif

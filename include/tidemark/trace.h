@@ -77,7 +77,13 @@ TIDE_API const char *tide_trace_text(const tide_trace *t, uint32_t id, size_t *n
 /* ---- tables and columns ------------------------------------------------------------------ */
 
 typedef enum tide_type {
-	TIDE_TYPE_U8, TIDE_TYPE_U16, TIDE_TYPE_U32, TIDE_TYPE_U64, TIDE_TYPE_I64, TIDE_TYPE_F64, TIDE_TYPE_ID
+	TIDE_TYPE_U8,
+	TIDE_TYPE_U16,
+	TIDE_TYPE_U32,
+	TIDE_TYPE_U64,
+	TIDE_TYPE_I64,
+	TIDE_TYPE_F64,
+	TIDE_TYPE_ID
 } tide_type;
 
 typedef struct tide_table_view {
@@ -89,11 +95,12 @@ typedef struct tide_table_view {
 
 typedef struct tide_column_view {
 	const char *name, *doc; /* "born", "ns" */
-	const char *refers;	/* TIDE_TYPE_ID: the table its ids are rows of, or "strings"; else NULL */
+	const char
+		*refers; /* TIDE_TYPE_ID: the table its ids are rows of, or "strings"; else NULL */
 	tide_type type;
-	size_t size;		/* bytes per element */
-	size_t rows, first;	/* as in the table */
-	const void *data;	/* rows elements */
+	size_t size;	    /* bytes per element */
+	size_t rows, first; /* as in the table */
+	const void *data;   /* rows elements */
 } tide_column_view;
 
 /** Number of tables; they are the same in every trace. */
@@ -103,7 +110,8 @@ TIDE_API bool tide_trace_table_at(const tide_trace *t, size_t i, tide_table_view
 /** A table by name. @return TIDE_OK or TIDE_ENOTFOUND. */
 TIDE_API tide_code tide_trace_table(const tide_trace *t, const char *name, tide_table_view *out);
 /** The i-th column of a table. @return false when there is none. */
-TIDE_API bool tide_trace_column_at(const tide_trace *t, const char *table, size_t i, tide_column_view *out);
+TIDE_API bool tide_trace_column_at(const tide_trace *t, const char *table, size_t i,
+				   tide_column_view *out);
 /** A column by name. @return TIDE_OK or TIDE_ENOTFOUND; on failure *out is all zero. */
 TIDE_API tide_code tide_trace_column(const tide_trace *t, const char *table, const char *column,
 				     tide_column_view *out);

@@ -31,7 +31,8 @@ extern "C" {
 
 typedef enum tide_usage_mode {
 	TIDE_USAGE_NORMAL = 0,
-	TIDE_USAGE_NO_DISPATCH = 1, /* nothing runs: what is recorded was never allocated (a prediction) */
+	TIDE_USAGE_NO_DISPATCH =
+		1, /* nothing runs: what is recorded was never allocated (a prediction) */
 } tide_usage_mode;
 
 /* Begin a capture. `path` is the recording; NULL = among temporary files.

@@ -24,13 +24,17 @@
 #include <tidemark/record.h>
 #include <tidemark/usage.h>
 
-namespace tidemark {
+namespace tidemark
+{
 
 /** What happens while this object lives is called `name`: a snapshot of a capture in progress, or the
  *  end of a phase in a recording. */
-class phase {
+class phase
+{
 public:
-	explicit phase(std::string name) : name_(std::move(name)) {}
+	explicit phase(std::string name) : name_(std::move(name))
+	{
+	}
 	~phase()
 	{
 		if (!name_.empty())
@@ -39,19 +43,24 @@ public:
 	phase(const phase &) = delete;
 	phase &operator=(const phase &) = delete;
 	/** It ends without a name. */
-	void release() noexcept { name_.clear(); }
+	void release() noexcept
+	{
+		name_.clear();
+	}
 
 private:
 	std::string name_;
 };
 
-class MemoryUsageTracker {
+class MemoryUsageTracker
+{
 public:
 	enum RunMode { NORMAL = TIDE_USAGE_NORMAL, NO_DISPATCH = TIDE_USAGE_NO_DISPATCH };
 	using Usage = tide_usage_figures;
 
 	/** Ends the capture and forgets it when it goes. */
-	class guard {
+	class guard
+	{
 	public:
 		guard() = default;
 		~guard()
@@ -59,11 +68,17 @@ public:
 			if (held_)
 				clear();
 		}
-		guard(guard &&other) noexcept : held_(other.held_) { other.held_ = false; }
+		guard(guard &&other) noexcept : held_(other.held_)
+		{
+			other.held_ = false;
+		}
 		guard(const guard &) = delete;
 		guard &operator=(const guard &) = delete;
 		/** Leave it to somebody else. */
-		void release() noexcept { held_ = false; }
+		void release() noexcept
+		{
+			held_ = false;
+		}
 
 	private:
 		bool held_ = true;
@@ -90,7 +105,10 @@ public:
 		tide_error e = tide_error();
 		check(tide_usage_print(out, &e), e);
 	}
-	static void clear() noexcept { tide_usage_clear(); }
+	static void clear() noexcept
+	{
+		tide_usage_clear();
+	}
 
 	/** Figures of the one snapshot of that name. */
 	static Usage get_memory_usage(const std::string &name)
@@ -113,10 +131,22 @@ public:
 		}
 		return all;
 	}
-	static Usage get_dram_usage(const std::string &name) { return get_memory_usage(name); }
-	static Usage get_l1_usage(const std::string &name) { return get_memory_usage(name); }
-	static std::vector<std::pair<std::string, Usage>> get_dram_usage_all() { return get_memory_usage_all(); }
-	static std::vector<std::pair<std::string, Usage>> get_l1_usage_all() { return get_memory_usage_all(); }
+	static Usage get_dram_usage(const std::string &name)
+	{
+		return get_memory_usage(name);
+	}
+	static Usage get_l1_usage(const std::string &name)
+	{
+		return get_memory_usage(name);
+	}
+	static std::vector<std::pair<std::string, Usage>> get_dram_usage_all()
+	{
+		return get_memory_usage_all();
+	}
+	static std::vector<std::pair<std::string, Usage>> get_l1_usage_all()
+	{
+		return get_memory_usage_all();
+	}
 
 private:
 	static void check(tide_code code, const tide_error &e)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #define MOST_PROBLEMS 100
-#define KNOWN 256
-#define MOST_BYTES ((size_t)1 << 48) // more than an address space holds: __sizeof__ lies
+#define KNOWN	      256
+#define MOST_BYTES    ((size_t)1 << 48) // more than an address space holds: __sizeof__ lies
 
 /* What __array_struct__ holds: version 2 of NumPy's array interface, a stable layout. */
 struct array_interface {
@@ -99,7 +99,7 @@ static uint32_t *slot_of(struct graph *g, const void *key, uint32_t buffer)
 
 static int add_node(struct graph *g, void *key, uint32_t shape, uint32_t *slot)
 {
-	g->nodes[g->n] = (struct node){.key = key, .shape = shape, .owner = NOBODY};
+	g->nodes[g->n] = (struct node){ .key = key, .shape = shape, .owner = NOBODY };
 	*slot = (uint32_t)++g->n;
 	return 0;
 }
@@ -113,7 +113,7 @@ static int add_shape(struct graph *g, PyObject *type)
 		g->shapes = more;
 	}
 	Py_INCREF(type);
-	g->shapes[g->n_shapes++] = (struct shape){.type = type, .fixed = -1};
+	g->shapes[g->n_shapes++] = (struct shape){ .type = type, .fixed = -1 };
 	return 0;
 }
 
@@ -122,7 +122,8 @@ static int is_fixed(struct graph *g, PyObject *type)
 {
 	PyObject *method = PyObject_GetAttr(type, g->sizeof_name);
 	PyObject *item = method == g->plain_sizeof ? PyObject_GetAttr(type, g->itemsize) : NULL;
-	int yes = method && item && method == g->plain_sizeof && PyLong_Check(item) && PyLong_AsLong(item) == 0;
+	int yes = method && item && method == g->plain_sizeof && PyLong_Check(item) &&
+		  PyLong_AsLong(item) == 0;
 	Py_XDECREF(method);
 	Py_XDECREF(item);
 	PyErr_Clear();
@@ -159,7 +160,11 @@ static void remember(struct graph *g, const struct shape *s, PyObject *answer)
 	}
 	Py_INCREF(g->classify);
 	Py_INCREF(answer);
-	*k = (struct known){.type = s->type, .alive = alive, .classify = g->classify, .answer = answer, .basic = s->basic};
+	*k = (struct known){ .type = s->type,
+			     .alive = alive,
+			     .classify = g->classify,
+			     .answer = answer,
+			     .basic = s->basic };
 	Py_XDECREF(old.alive);
 	Py_XDECREF(old.classify);
 	Py_XDECREF(old.answer);
@@ -169,7 +174,8 @@ static void remember(struct graph *g, const struct shape *s, PyObject *answer)
 static PyObject *answer_for(struct graph *g, struct shape *s)
 {
 	const struct known *k = known_of(s->type);
-	if (k->type == s->type && k->classify == g->classify && PyWeakref_GetObject(k->alive) == s->type) {
+	if (k->type == s->type && k->classify == g->classify &&
+	    PyWeakref_GetObject(k->alive) == s->type) {
 		s->basic = k->basic;
 		Py_INCREF(k->answer);
 		return k->answer;
@@ -188,7 +194,10 @@ static int classify(struct graph *g, struct shape *s)
 	if (!answer)
 		return -1;
 	PyTypeObject *type = (PyTypeObject *)s->type;
-	s->kind = answer == Py_None ? PLAIN : answer == Py_False ? LEFT_OUT : PyUnicode_Check(answer) ? NDARRAY : RESOLVED;
+	s->kind = answer == Py_None	    ? PLAIN
+		  : answer == Py_False	    ? LEFT_OUT
+		  : PyUnicode_Check(answer) ? NDARRAY
+					    : RESOLVED;
 	if (s->kind == RESOLVED) {
 		Py_INCREF(answer);
 		s->resolver = answer;
@@ -228,7 +237,9 @@ static int shape_of(struct graph *g, PyObject *type, uint32_t *shape)
 			return -1;
 		fill_shape_slots(g);
 	}
-	struct shape mine = g->shapes[*shape]; // classify runs Python, and may not keep a pointer into the table
+	struct shape mine =
+		g->shapes
+			[*shape]; // classify runs Python, and may not keep a pointer into the table
 	int bad = classify(g, &mine);
 	g->shapes[*shape] = mine;
 	return bad;
@@ -242,7 +253,8 @@ static int shape_of_device(struct graph *g, PyObject *device, uint32_t *shape)
 			return 0;
 		}
 	for (uint32_t i = 0; i < g->n_shapes; i++)
-		if (g->shapes[i].kind == BUFFER && PyUnicode_Compare(g->shapes[i].type, device) == 0) {
+		if (g->shapes[i].kind == BUFFER &&
+		    PyUnicode_Compare(g->shapes[i].type, device) == 0) {
 			*shape = i;
 			return 0;
 		}
@@ -257,7 +269,8 @@ int graph_node(struct graph *g, PyObject *o, uint32_t *at)
 {
 	uint32_t shape;
 	*at = NOTHING;
-	if (o == Py_None || o == Py_True || o == Py_False || o == Py_Ellipsis || o == Py_NotImplemented || PyType_Check(o))
+	if (o == Py_None || o == Py_True || o == Py_False || o == Py_Ellipsis ||
+	    o == Py_NotImplemented || PyType_Check(o))
 		return 0;
 	if (room_for_node(g))
 		return -1;
@@ -353,13 +366,16 @@ static int problem(struct graph *g, PyObject *type, const char *what)
 {
 	PyObject *kind = NULL, *value = NULL, *traceback = NULL;
 	if (PyErr_Occurred()) {
-		if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError))
+		if (!PyErr_ExceptionMatches(PyExc_Exception) ||
+		    PyErr_ExceptionMatches(PyExc_MemoryError))
 			return -1;
 		PyErr_Fetch(&kind, &value, &traceback);
 		PyErr_NormalizeException(&kind, &value, &traceback);
 	}
 	PyObject *name = PyObject_GetAttrString(type, "__name__");
-	PyObject *text = !name ? NULL : value ? PyUnicode_FromFormat("%U: %s: %R", name, what, value) : PyUnicode_FromFormat("%U: %s", name, what);
+	PyObject *text = !name	 ? NULL
+			 : value ? PyUnicode_FromFormat("%U: %s: %R", name, what, value)
+				 : PyUnicode_FromFormat("%U: %s", name, what);
 	if (!text) { // __repr__ of the exception fails too
 		PyErr_Clear();
 		text = PyUnicode_FromFormat("%s", what);
@@ -381,7 +397,9 @@ static int push_object_items(struct graph *g, PyObject *array)
 {
 	PyObject *flat = PyObject_CallMethod(array, "ravel", NULL);
 	PyObject *list = flat ? PyObject_CallMethod(flat, "tolist", NULL) : NULL;
-	int bad = !list ? problem(g, (PyObject *)Py_TYPE(array), "its items cannot be read") : PyList_Check(list) ? push_items(g, list) : 0;
+	int bad = !list ? problem(g, (PyObject *)Py_TYPE(array), "its items cannot be read")
+		  : PyList_Check(list) ? push_items(g, list)
+				       : 0;
 	Py_XDECREF(list);
 	Py_XDECREF(flat);
 	return bad;
@@ -453,7 +471,9 @@ static int push_array(struct graph *g, uint32_t at)
 	PyObject *array = g->nodes[at].key;
 	PyObject *capsule = PyObject_GetAttr(array, g->array_struct);
 	const struct array_interface *a = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
-	int bad = a && a->two == 2 ? push_array_memory(g, at, a) : problem(g, (PyObject *)Py_TYPE(array), "__array_struct__ cannot be read");
+	int bad = a && a->two == 2 ? push_array_memory(g, at, a)
+				   : problem(g, (PyObject *)Py_TYPE(array),
+					     "__array_struct__ cannot be read");
 	Py_XDECREF(capsule);
 	return bad;
 }
@@ -485,7 +505,8 @@ static int push_told(struct graph *g, PyObject *item, PyObject *type)
 
 static int push_resolved(struct graph *g, PyObject *o, PyObject *resolver)
 {
-	PyObject *type = (PyObject *)Py_TYPE(o), *list = PyObject_CallFunctionObjArgs(resolver, o, NULL);
+	PyObject *type = (PyObject *)Py_TYPE(o),
+		 *list = PyObject_CallFunctionObjArgs(resolver, o, NULL);
 	if (!list)
 		return problem(g, type, "its buffers cannot be found");
 	int bad = 0;
@@ -519,12 +540,16 @@ static int asked_size(struct graph *g, PyObject *o, Py_ssize_t basic, size_t *by
 	PyObject *n = PyObject_CallFunctionObjArgs(g->getsizeof, o, NULL);
 	Py_ssize_t size = n ? PyLong_AsSsize_t(n) : -1;
 	Py_XDECREF(n);
-	int lies = size < basic && PyType_GetFlags(Py_TYPE(o)) & Py_TPFLAGS_HEAPTYPE; // a compact str is below its basic size
+	int lies = size < basic &&
+		   PyType_GetFlags(Py_TYPE(o)) &
+			   Py_TPFLAGS_HEAPTYPE; // a compact str is below its basic size
 	int plausible = size >= 0 && !lies && (size_t)size <= MOST_BYTES;
 	*bytes = (size_t)(plausible ? size : basic);
 	if (plausible)
 		return 0;
-	return problem(g, (PyObject *)Py_TYPE(o), size < 0 ? "__sizeof__ failed, basic size taken" : "__sizeof__ is not plausible, basic size taken");
+	return problem(g, (PyObject *)Py_TYPE(o),
+		       size < 0 ? "__sizeof__ failed, basic size taken"
+				: "__sizeof__ is not plausible, basic size taken");
 }
 
 int graph_measure(struct graph *g, uint32_t at)
@@ -563,7 +588,8 @@ int graph_init(struct graph *g, PyObject *classify)
 	g->cpu = PyUnicode_InternFromString("cpu");
 	g->sizeof_name = PyUnicode_InternFromString("__sizeof__");
 	g->itemsize = PyUnicode_InternFromString("__itemsize__");
-	if (!g->getsizeof || !g->plain_sizeof || !g->problems || !g->sizeof_name || !g->itemsize || !g->base || !g->array_struct || !g->cpu)
+	if (!g->getsizeof || !g->plain_sizeof || !g->problems || !g->sizeof_name || !g->itemsize ||
+	    !g->base || !g->array_struct || !g->cpu)
 		return -1;
 	return more_slots(&g->shape_slots, &g->n_shape_slots);
 }

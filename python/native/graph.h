@@ -16,16 +16,16 @@
 #include <Python.h>
 #include <stdint.h>
 
-#define NOBODY UINT32_MAX       // node.owner: no owner has reached it yet
-#define SHARED (UINT32_MAX - 1) // node.owner: two or more owners reach it
-#define FRESH UINT32_MAX        // node.child
-#define NOTHING UINT32_MAX      // no node: a singleton, or an object of a type that is left out
+#define NOBODY	UINT32_MAX	 // node.owner: no owner has reached it yet
+#define SHARED	(UINT32_MAX - 1) // node.owner: two or more owners reach it
+#define FRESH	UINT32_MAX	 // node.child
+#define NOTHING UINT32_MAX	 // no node: a singleton, or an object of a type that is left out
 
 enum kind { PLAIN, LEFT_OUT, NDARRAY, RESOLVED, BUFFER };
 
 /* One type of the graph, or one device that has buffers. */
 struct shape {
-	PyObject *type;     // held; of a buffer the name of its device
+	PyObject *type;	    // held; of a buffer the name of its device
 	PyObject *resolver; // held; RESOLVED only
 	traverseproc traverse;
 	Py_ssize_t basic; // tp_basicsize
@@ -39,8 +39,9 @@ struct node {
 	size_t bytes;
 	uint32_t shape; // index into shapes
 	uint32_t owner; // index of the only owner that reaches it, NOBODY or SHARED
-	uint32_t seen;  // number of the walk that came here last
-	uint32_t child; // index + 1 of the only node that an ndarray refers to, 0: not known, FRESH: its elements are still in bytes
+	uint32_t seen;	// number of the walk that came here last
+	uint32_t
+		child; // index + 1 of the only node that an ndarray refers to, 0: not known, FRESH: its elements are still in bytes
 };
 
 struct stack {

@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-#define MEMOS 1024
-#define MEMO_ENTRIES 4
+#define MEMOS	      1024
+#define MEMO_ENTRIES  4
 #define SIGNALS_EVERY 65536
 
 struct memo {
@@ -161,7 +161,8 @@ static int put(PyObject *list, size_t n)
 static int sum_owner(struct walk *w, uint32_t owner)
 {
 	size_t own = w->n_roots == 1 ? total(w) : 0, shared = 0;
-	if (w->n_roots > 1 && w->roots[owner] != NOTHING && (own_part(w, owner, &own) || shared_part(w, &shared)))
+	if (w->n_roots > 1 && w->roots[owner] != NOTHING &&
+	    (own_part(w, owner, &own) || shared_part(w, &shared)))
 		return -1;
 	w->duplicated += own + shared;
 	return put(w->exclusive, own) || put(w->reachable, own + shared) ? -1 : 0;
@@ -176,7 +177,8 @@ static PyObject *table(const struct walk *w, int buffers)
 		const struct shape *s = &w->g.shapes[i];
 		if (!s->count || (s->kind == BUFFER) != buffers)
 			continue;
-		PyObject *row = Py_BuildValue("(Onn)", s->type, (Py_ssize_t)s->count, (Py_ssize_t)s->bytes);
+		PyObject *row =
+			Py_BuildValue("(Onn)", s->type, (Py_ssize_t)s->count, (Py_ssize_t)s->bytes);
 		if (!row || PyList_Append(list, row))
 			Py_CLEAR(list);
 		Py_XDECREF(row);
@@ -188,9 +190,13 @@ static PyObject *answer(struct walk *w)
 {
 	PyObject *types = table(w, 0), *devices = types ? table(w, 1) : NULL, *all = NULL;
 	if (devices)
-		all = Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:O,s:O,s:O,s:n}", "nodes", (Py_ssize_t)w->g.n, "shared_nodes", (Py_ssize_t)w->n_shared, "shared_bytes",
-			(Py_ssize_t)w->shared_bytes, "total", (Py_ssize_t)total(w), "duplicated", (Py_ssize_t)w->duplicated, "exclusive", w->exclusive, "reachable", w->reachable,
-			"types", types, "buffers", devices, "problems", w->g.problems, "left_out", (Py_ssize_t)w->g.left_out);
+		all = Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:O,s:O,s:O,s:n}", "nodes",
+				    (Py_ssize_t)w->g.n, "shared_nodes", (Py_ssize_t)w->n_shared,
+				    "shared_bytes", (Py_ssize_t)w->shared_bytes, "total",
+				    (Py_ssize_t)total(w), "duplicated", (Py_ssize_t)w->duplicated,
+				    "exclusive", w->exclusive, "reachable", w->reachable, "types",
+				    types, "buffers", devices, "problems", w->g.problems,
+				    "left_out", (Py_ssize_t)w->g.left_out);
 	Py_XDECREF(types);
 	Py_XDECREF(devices);
 	return all;
@@ -206,7 +212,8 @@ static int take_roots(struct walk *w, PyObject *owners)
 		return -1;
 	}
 	for (size_t i = 0; i < w->n_roots; i++) {
-		PyObject *owner = PyList_GetItem(owners, (Py_ssize_t)i); // classify may have shortened the list
+		PyObject *owner = PyList_GetItem(
+			owners, (Py_ssize_t)i); // classify may have shortened the list
 		if (!owner || graph_node(&w->g, owner, &w->roots[i]))
 			return -1;
 	}
@@ -235,7 +242,7 @@ static PyObject *walk(PyObject *self, PyObject *args)
 	PyObject *owners, *classify, *all = NULL;
 	if (!PyArg_ParseTuple(args, "O!O:walk", &PyList_Type, &owners, &classify))
 		return NULL;
-	struct walk w = {0};
+	struct walk w = { 0 };
 	if (!run(&w, owners, classify))
 		all = answer(&w);
 	PyObject *kind, *value, *traceback; // objects freed here may run code
@@ -251,11 +258,13 @@ static PyObject *walk(PyObject *self, PyObject *args)
 }
 
 static PyMethodDef methods[] = {
-	{"walk", walk, METH_VARARGS, "walk(owners, classify): bytes of what the owners reach, each object and buffer once. A dict; see tidemark.objects."},
-	{NULL, NULL, 0, NULL},
+	{ "walk", walk, METH_VARARGS,
+	  "walk(owners, classify): bytes of what the owners reach, each object and buffer once. A dict; see tidemark.objects." },
+	{ NULL, NULL, 0, NULL },
 };
 
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "tidemark._objects", .m_size = -1, .m_methods = methods};
+static struct PyModuleDef module = { PyModuleDef_HEAD_INIT, .m_name = "tidemark._objects",
+				     .m_size = -1, .m_methods = methods };
 
 PyMODINIT_FUNC PyInit__objects(void)
 {

@@ -278,8 +278,8 @@ static int dims_of(PyObject *shape, uint64_t *dims, uint8_t *ndim)
 
 static PyObject *tensor(PyObject *self, PyObject *args, PyObject *kw)
 {
-	static char *words[] = { "pool", "addr",	  "shape", "dtype",
-				 "role", "requires_grad", "name",  "offset", NULL };
+	static char *words[] = { "pool",	  "addr", "shape",  "dtype", "role",
+				 "requires_grad", "name", "offset", NULL };
 	tide_tensor_info info = { .requires_grad = 2 };
 	uint64_t dims[16];
 	unsigned short in;

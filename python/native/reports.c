@@ -56,8 +56,8 @@ union options {
 struct call {
 	const struct report *type;
 	union options o;
-	const char *by;	  /* kernels */
-	uint64_t *sizes;  /* predict: owned */
+	const char *by;		   /* kernels */
+	uint64_t *sizes;	   /* predict: owned */
 	const tide_trace **traces; /* owned; borrowed traces */
 	size_t n;
 	PyObject *keep; /* owned list: objects that hold the texts above */
@@ -77,7 +77,10 @@ struct report {
 	bool many; /* takes any number of traces */
 };
 
-#define F(st, member, kind_) { #member, kind_, offsetof(st, member), 0 }
+#define F(st, member, kind_)                            \
+	{                                               \
+#member, kind_, offsetof(st, member), 0 \
+	}
 
 static tide_code find_info(struct call *c)
 {
@@ -148,7 +151,7 @@ static tide_code find_diff(struct call *c)
 	return tide_diff_find(c->traces[0], c->traces[1], &c->o.diff, &c->report, &c->err);
 }
 
-#define HTA_FIELDS                                                                             \
+#define HTA_FIELDS                                                                                 \
 	F(tide_hta_report_options, drop_last_step, FLAG), F(tide_hta_report_options, steps, TEXT), \
 		{ "kernel_wait", NS, offsetof(tide_hta_report_options, kernel_wait_ns), 0 },       \
 		{ "short_cutoff", NS, offsetof(tide_hta_report_options, short_cutoff_ns), 0 },     \

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from . import _implied, _tasks
+from . import _module_profile, _tasks
 from ._snapshots import HUGE, evenly, snapshots
 from ._trace import Trace
 
@@ -189,7 +189,7 @@ class Profile:
                 self.modules[number & 0x7FFF_FFFF] = span
         self.tracked = {self.name(s) for s in (*self.operations, *self.modules.values())}
         if not (self.operations and self.modules):
-            calls, leaves = _implied.modules(t, self.text)
+            calls, leaves = _module_profile.modules(t, self.text)
             self.operations = self.operations or calls
             self.modules = self.modules or dict(enumerate(leaves, 1))
         chosen, first = set(self.operations), {s: parts[0] for parts in self._parts.values() for s in parts}
@@ -209,7 +209,7 @@ class Profile:
         return self._parts.get(operation) or [operation]
 
     def name(self, span: int) -> str:
-        return self.text(self._name[span]).removeprefix(_implied.PREFIX)
+        return self.text(self._name[span]).removeprefix(_module_profile.PREFIX)
 
     def thread(self, span: int) -> int:
         return int(self._thread[self._lane[span]])
@@ -411,8 +411,8 @@ class Profile:
         name, start, end = self.text(self._name[s]), self.t0[s], self.until(s)
         kind: str | None
         kind, _, path = name.partition(".")
-        if name.startswith(_implied.PREFIX):
-            name, kind, path = _implied.entry(name, self.types)
+        if name.startswith(_module_profile.PREFIX):
+            name, kind, path = _module_profile.entry(name, self.types)
         delta = self.bytes[bisect.bisect_right(self.times, end)] - self.bytes[bisect.bisect_left(self.times, start)]
         inputs, outputs = (e["in"], e["out"]) if e else ([], [])
         return {
@@ -476,7 +476,7 @@ def document(p: Profile, pytorch_operations: list[dict[str, Any]], known: Mappin
     names = {n: every[n] for n in chosen}
     shots = snapshots(p)
     source = "torch.profiler" if pytorch_operations else "recording"
-    pytorch_operations = pytorch_operations or _implied.ops(p.whole, p.devices, p.tracked)
+    pytorch_operations = pytorch_operations or _module_profile.ops(p.whole, p.devices, p.tracked)
     lives, omitted = p.lives(log)
     return {
         "metadata": {

@@ -28,7 +28,7 @@ _tasks: Any = None  # tidemark._tasks
 _stepped = False  # the program says where its steps are
 _phased = False  # the program sets phases: its training loop gets none by itself (hook/tidemark_phases.py)
 _base, _follows = "", False  # the file that was asked for; do children record too?
-_implied = False  # this process records because the one that started it does: a record() of its own takes over
+_started_by_parent = False  # this process records because the one that started it does: a record() of its own takes over
 ALREADY = 8  # Error's code: a recording is in progress
 START = ("ring_bytes", "max_ring_bytes", "full_wait_us", "follow_fork")  # options of start()
 COROUTINE, GENERATOR, STREAM = 0x80, 0x20, 0x200  # of a function's code; STREAM: an asynchronous generator
@@ -62,7 +62,7 @@ def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int =
           follow_fork: bool = True, as_child: bool = False) -> None:
     """Start recording into `path`; where another process is recording into that, into NAME.PID.tide, and stderr says so.
     Where torch is attached, what is alive of it is recorded too. as_child: into NAME.PID.tide, of the family of `path`. Raises Error (code 8) when a recording is already in progress."""
-    global _count, _stepped, _phased, _base, _follows, _implied
+    global _count, _stepped, _phased, _base, _follows, _started_by_parent
     capture, held = _capture(), None
     if capture is not None and capture.attached():
         ring_bytes, full_wait_us = ring_bytes or TORCH["ring_bytes"], full_wait_us or TORCH["full_wait_us"]
@@ -70,7 +70,7 @@ def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int =
     into = _native.start(path, ring_bytes=ring_bytes, max_ring_bytes=max_ring_bytes, full_wait_us=full_wait_us,
                          follow_fork=follow_fork, as_child=as_child)
     asked = os.fsdecode(path)
-    _base, _follows, _implied = os.path.join(os.path.dirname(into), os.path.basename(asked)), follow_fork, as_child
+    _base, _follows, _started_by_parent = os.path.join(os.path.dirname(into), os.path.basename(asked)), follow_fork, as_child
     if not as_child and f".{os.getpid()}." in os.path.basename(into) and os.path.basename(into) != os.path.basename(asked):
         _say(f"another process is recording into {asked}: this one records into {into}")
     if not _count:
@@ -212,7 +212,7 @@ class record:  # noqa: N801: reads as a verb
 
     def __enter__(self) -> record:
         with _turn:
-            if _implied and running():
+            if _started_by_parent and running():
                 stop()
             if running():
                 self._tell()

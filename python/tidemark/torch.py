@@ -19,7 +19,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from . import _config, _home, _native, _record, _spawned
+from . import _config, _home, _native, _record, _child_processes
 
 _hook: Any = None  # tidemark_hook: loads the capture library, builds and loads the C++ side
 _attached = False
@@ -412,7 +412,7 @@ def _attach(ops: bool, shapes: bool, stacks: bool | int, modules: bool) -> int:
     del held
     devices.begin(slots)
     _attached, _asked = True, {"ops": ops, "shapes": shapes, "stacks": stacks, "modules": modules}
-    _spawned.on()
+    _child_processes.on()
     _record.tasks().on()
     wants_ops = ops or shapes or bool(stacks)
     if wants_ops:
@@ -437,7 +437,7 @@ def detach() -> int:
         if not _attached:
             return 0
         _hook.off()
-        _spawned.off()
+        _child_processes.off()
         _attached = False
         return int(_load().tide_torch_detach())
 

@@ -31,7 +31,7 @@ from . import _home, _native, _profile, _record, _tasks
 from ._config import config
 from ._home import say
 from ._signals import Afterwards
-from ._tell import Teller
+from ._checkpoint_printer import CheckpointPrinter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,7 +177,7 @@ class MemoryTracker:
     def _begin(self) -> None:
         self.recording = _record.path_now()
         assert self.recording
-        self._teller = Teller(self.recording, _say)
+        self._teller = CheckpointPrinter(self.recording, _say)
         from . import torch as capture
 
         settings = config()

@@ -183,7 +183,8 @@ static tide_code take_runs(const tide_trace *const *traces, const uint64_t *size
 	x->n = n;
 	for (size_t i = 0; i < n; i++) {
 		const tide_model *m = tide__model_of(traces[i]);
-		x->v[i] = (tide_predict_run){ .size = size[i], .file = m->path,
+		x->v[i] = (tide_predict_run){ .size = size[i],
+					      .file = m->path,
 					      .m = (tide_model *)(uintptr_t)m }; /* only read */
 		if (!size[i] || size[i] > TIDE_MOST_SIZE)
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,

@@ -280,8 +280,9 @@ tide_code tide_modules_find(const tide_trace *t, const tide_modules_options *giv
 {
 	static const tide_report_type type = { "modules", sizeof(struct modules), modules_text,
 					       modules_json, modules_free };
-	static const char *const sorts[] = { "order", "forward", "backward",
-					     "alloc", "calls",	 NULL };
+	static const char *const sorts[] = {
+		"order", "forward", "backward", "alloc", "calls", NULL
+	};
 	tide_modules_options o = TIDE_MODULES_OPTIONS_INIT;
 	const tide_model *m = tide__model_of(t);
 	tide_report *r = tide__report_new(&type);
@@ -333,8 +334,8 @@ static tide_code take_every(const tide_model *m, const char *text, int64_t *out,
 tide_code tide_leaks_find(const tide_trace *t, const tide_leaks_options *given, tide_report **out,
 			  tide_error *err)
 {
-	static const tide_report_type type = { "leaks", sizeof(struct leaks), leaks_text, leaks_json,
-					       leaks_free };
+	static const tide_report_type type = { "leaks", sizeof(struct leaks), leaks_text,
+					       leaks_json, leaks_free };
 	tide_leaks_options o = TIDE_LEAKS_OPTIONS_INIT;
 	const tide_model *m = tide__model_of(t);
 	tide_report *r = tide__report_new(&type);

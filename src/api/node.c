@@ -13,10 +13,14 @@
 static tide_node_kind kind_of(const tide_json_item *item)
 {
 	static const tide_node_kind kinds[] = {
-		[TIDE_JSON_OPEN_OBJECT] = TIDE_NODE_OBJECT, [TIDE_JSON_OPEN_ARRAY] = TIDE_NODE_ARRAY,
-		[TIDE_JSON_TEXT] = TIDE_NODE_TEXT,	     [TIDE_JSON_INT] = TIDE_NODE_INT,
-		[TIDE_JSON_UINT] = TIDE_NODE_UINT,	     [TIDE_JSON_REAL] = TIDE_NODE_REAL,
-		[TIDE_JSON_BOOL] = TIDE_NODE_BOOL,	     [TIDE_JSON_NULL] = TIDE_NODE_NULL,
+		[TIDE_JSON_OPEN_OBJECT] = TIDE_NODE_OBJECT,
+		[TIDE_JSON_OPEN_ARRAY] = TIDE_NODE_ARRAY,
+		[TIDE_JSON_TEXT] = TIDE_NODE_TEXT,
+		[TIDE_JSON_INT] = TIDE_NODE_INT,
+		[TIDE_JSON_UINT] = TIDE_NODE_UINT,
+		[TIDE_JSON_REAL] = TIDE_NODE_REAL,
+		[TIDE_JSON_BOOL] = TIDE_NODE_BOOL,
+		[TIDE_JSON_NULL] = TIDE_NODE_NULL,
 	};
 	return kinds[item->kind];
 }
@@ -167,9 +171,9 @@ const tide_node *tide_node_get(const tide_node *v, const char *key)
 int64_t tide_node_int(const tide_node *v, int64_t otherwise)
 {
 	tide_node_kind k = tide_node_type(v);
-	return k == TIDE_NODE_INT ? v->i
+	return k == TIDE_NODE_INT			  ? v->i
 	       : k == TIDE_NODE_UINT && v->u <= INT64_MAX ? (int64_t)v->u
-							   : otherwise;
+							  : otherwise;
 }
 
 uint64_t tide_node_uint(const tide_node *v, uint64_t otherwise)
@@ -183,7 +187,7 @@ double tide_node_real(const tide_node *v, double otherwise)
 	return k == TIDE_NODE_REAL   ? v->d
 	       : k == TIDE_NODE_INT  ? (double)v->i
 	       : k == TIDE_NODE_UINT ? (double)v->u
-				      : otherwise;
+				     : otherwise;
 }
 
 bool tide_node_bool(const tide_node *v, bool otherwise)

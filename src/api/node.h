@@ -33,7 +33,7 @@ typedef struct tide_node_builder {
 	tide_node root;
 	tide_node **open; /* owned; containers that are open, outermost first */
 	size_t n, cap;
-	char *key;	/* owned; of the value to come */
+	char *key; /* owned; of the value to come */
 	bool has_root;
 } tide_node_builder;
 

@@ -92,8 +92,8 @@ static tide_code flame_options(const tide_model *m, const tide_flame_report_opti
 	static const char *const kinds[] = { "cpu", "gpu", "memory", NULL };
 	static const char *const bys[] = { "auto", "stack", "op", NULL };
 	int kind, by;
-	tide_code rc = tide__take_word("kind", o->kind, kinds, (int)tide__flame_mostly(m), &kind,
-				       err);
+	tide_code rc =
+		tide__take_word("kind", o->kind, kinds, (int)tide__flame_mostly(m), &kind, err);
 	if (rc == TIDE_OK)
 		rc = tide__take_word("by", o->by, bys, 0, &by, err);
 	if (rc == TIDE_OK && o->device)
@@ -116,8 +116,8 @@ static tide_code flame_options(const tide_model *m, const tide_flame_report_opti
 tide_code tide_flame_find(const tide_trace *t, const tide_flame_report_options *given,
 			  tide_report **out, tide_error *err)
 {
-	static const tide_report_type type = { "flame", sizeof(struct flame), flame_text, flame_json,
-					       flame_free };
+	static const tide_report_type type = { "flame", sizeof(struct flame), flame_text,
+					       flame_json, flame_free };
 	tide_flame_report_options o = TIDE_FLAME_REPORT_OPTIONS_INIT;
 	const tide_model *m = tide__model_of(t);
 	tide_report *r = tide__report_new(&type);
@@ -182,23 +182,24 @@ static tide_code find_path(const tide_model *m, const tide_critical_path_options
 	if (o->data_loading)
 		snprintf(x->data_loading, sizeof x->data_loading, "%s", o->data_loading);
 	tide_critical_search_options c = { .annotation = x->annotation,
-				    .first = o->first,
-				    .last = o->last,
-				    .data_loading = o->data_loading ? x->data_loading : NULL };
+					   .first = o->first,
+					   .last = o->last,
+					   .data_loading =
+						   o->data_loading ? x->data_loading : NULL };
 	rc = tide__critical_view_run(use, false, &c, &x->c, err);
 	if (rc == TIDE_OK && *x->annotation && x->c.matches <= o->first)
 		rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
 				"%" PRId64 " spans have '%.80s' in their name", x->c.matches,
 				x->annotation);
 	x->v = (tide_critical_view){ .file = m->path,
-				.m = use,
-				.c = &x->c,
-				.annotation = x->annotation,
-				.ns = 1,
-				.top = o->top,
-				.first = o->first,
-				.last = o->last,
-				.path = o->path };
+				     .m = use,
+				     .c = &x->c,
+				     .annotation = x->annotation,
+				     .ns = 1,
+				     .top = o->top,
+				     .first = o->first,
+				     .last = o->last,
+				     .path = o->path };
 	return rc;
 }
 

@@ -11,7 +11,8 @@ tide_code tide__fail(tide_error *err, tide_code code, uint64_t offset, const cha
 	__attribute__((format(printf, 4, 5)));
 
 /* The same for a failed system call: appends strerror(errno) and keeps errno in sys_errno. */
-tide_code tide__fail_errno(tide_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+tide_code tide__fail_errno(tide_error *err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Out of memory, with nothing allocated to say so. */
 tide_code tide__nomem(tide_error *err);

@@ -320,8 +320,8 @@ static void memref(tide_mlir_tensor *t, tide_slice layout)
 		return;
 	p += sizeof word - 1;
 	t->n_tiles = dims(&p, end, t->tiles);
-	const char *in = p < end && *p == '!' ? memmem(p, (size_t)(end - p < 24 ? end - p : 24), tile,
-						       sizeof tile - 1)
+	const char *in = p < end && *p == '!' ? memmem(p, (size_t)(end - p < 24 ? end - p : 24),
+						       tile, sizeof tile - 1)
 					      : NULL;
 	if (!in)
 		return;

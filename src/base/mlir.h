@@ -52,14 +52,14 @@ typedef struct tide_mlir_tensor {
 	tide_slice layout; /* what follows the comma, an alias (#ttnn_layout3) or inline */
 	unsigned n_dims;
 	uint64_t dims[TIDE_MLIR_DIMS];
-	bool tiled;		       /* the layout says memref<..x!tile<HxW, T>> */
-	unsigned n_tiles;	       /* dimensions of the memref, counted in tiles */
+	bool tiled;	  /* the layout says memref<..x!tile<HxW, T>> */
+	unsigned n_tiles; /* dimensions of the memref, counted in tiles */
 	uint64_t tiles[TIDE_MLIR_DIMS];
 	uint64_t tile_h, tile_w;
 	tide_slice tile_dtype;
 	tide_slice buffer; /* "dram", "l1", "system_memory" */
 	uint64_t bytes;	   /* elements × size of dtype; UINT64_MAX where it does not fit */
-	uint64_t padded;   /* tiles × bytes of a tile of its own dtype; bytes where it is not tiled */
+	uint64_t padded; /* tiles × bytes of a tile of its own dtype; bytes where it is not tiled */
 } tide_mlir_tensor;
 
 /* A type as tide__mlir_next gives it. False: not a tensor with a shape or an element type. */

@@ -31,7 +31,8 @@ static int number(const char *path, const char *key, uint64_t *out)
 static uint64_t group_room(const char *folder)
 {
 	static const char *const names[][2] = { { "memory.max", "memory.current" },
-						{ "memory.limit_in_bytes", "memory.usage_in_bytes" } };
+						{ "memory.limit_in_bytes",
+						  "memory.usage_in_bytes" } };
 	uint64_t most, used, cache = 0;
 	char path[4200];
 	for (size_t i = 0; i < 2; i++) {

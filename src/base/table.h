@@ -26,9 +26,9 @@ typedef enum tide_col_type {
 typedef struct tide_column {
 	const char *name;
 	const char *doc;
-	uint16_t at;   /* offset of the column's pointer in the table struct */
-	uint8_t size;  /* bytes per element */
-	uint8_t type;  /* tide_col_type */
+	uint16_t at;  /* offset of the column's pointer in the table struct */
+	uint8_t size; /* bytes per element */
+	uint8_t type; /* tide_col_type */
 } tide_column;
 
 typedef struct tide_table_desc {
@@ -38,14 +38,14 @@ typedef struct tide_table_desc {
 	size_t n_columns;
 } tide_table_desc;
 
-#define TIDE__COL_TYPE(type)                                                                       \
-	_Generic((type){ 0 }, uint8_t                                                              \
-		 : TIDE_COL_U8, uint16_t                                                           \
-		 : TIDE_COL_U16, uint32_t                                                          \
-		 : TIDE_COL_U32, uint64_t                                                          \
-		 : TIDE_COL_U64, int64_t                                                           \
-		 : TIDE_COL_I64, double                                                            \
-		 : TIDE_COL_F64, default                                                           \
+#define TIDE__COL_TYPE(type)              \
+	_Generic((type){ 0 }, uint8_t     \
+		 : TIDE_COL_U8, uint16_t  \
+		 : TIDE_COL_U16, uint32_t \
+		 : TIDE_COL_U32, uint64_t \
+		 : TIDE_COL_U64, int64_t  \
+		 : TIDE_COL_I64, double   \
+		 : TIDE_COL_F64, default  \
 		 : TIDE_COL_ID)
 
 /* Make room for `extra` more rows (cap grows by half). False on exhaustion; the table stays as it was. */

@@ -19,7 +19,8 @@
 
 bool tide__hook_folder(char *out, size_t n)
 {
-	static const char *const places[] = { TIDE_TREE "/python/hook", TIDE_DATADIR "/tidemark/hook" };
+	static const char *const places[] = { TIDE_TREE "/python/hook",
+					      TIDE_DATADIR "/tidemark/hook" };
 	char exe[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", exe, sizeof exe - 1);
 	if (len <= 0)
@@ -28,7 +29,8 @@ bool tide__hook_folder(char *out, size_t n)
 	*strrchr(exe, '/') = 0;
 	for (size_t i = 0; i < 2; i++) {
 		bool whole = places[i][0] == '/';
-		int used = snprintf(out, n, "%s%s%s", whole ? "" : exe, whole ? "" : "/", places[i]);
+		int used =
+			snprintf(out, n, "%s%s%s", whole ? "" : exe, whole ? "" : "/", places[i]);
 		if (used > 0 && (size_t)used < n && access(out, R_OK) == 0)
 			return true;
 	}
@@ -100,7 +102,8 @@ static void watch_signals(struct sigaction old[4], bool on)
 {
 	static const int sigs[4] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
 	for (size_t i = 0; i < 4; i++) {
-		struct sigaction act = { .sa_handler = i < 2 ? hand_on : keep, .sa_flags = SA_RESTART };
+		struct sigaction act = { .sa_handler = i < 2 ? hand_on : keep,
+					 .sa_flags = SA_RESTART };
 		if (on)
 			sigaction(sigs[i], &act, &old[i]);
 		else

@@ -9,13 +9,13 @@
 #include <stdint.h>
 
 typedef struct tide_child {
-	char **argv;		 /* NULL-terminated, borrowed. A first word that is a .py file is run by Python */
-	const char *const *env;	 /* name, value, name, value, ..., NULL: set in the child */
-	const char *hook;	 /* folder put first in PYTHONPATH; NULL = none */
-	int64_t limit_s;	 /* ended by SIGTERM, then SIGKILL, after so many seconds; 0 = never */
+	char **argv; /* NULL-terminated, borrowed. A first word that is a .py file is run by Python */
+	const char *const *env; /* name, value, name, value, ..., NULL: set in the child */
+	const char *hook;	/* folder put first in PYTHONPATH; NULL = none */
+	int64_t limit_s; /* ended by SIGTERM, then SIGKILL, after so many seconds; 0 = never */
 	/* results */
-	int status;		 /* as an exit status: the program's own, 128 + signal, 126 or 127 */
-	bool started;		 /* false: it is not there or cannot be run; a line was printed */
+	int status;   /* as an exit status: the program's own, 128 + signal, 126 or 127 */
+	bool started; /* false: it is not there or cannot be run; a line was printed */
 	bool timed_out;
 	int64_t wall_ns;
 } tide_child;

@@ -181,7 +181,8 @@ static bool wants_ascii(void)
 static tide_style style_of(FILE *out)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-	bool tty = !tide__distribute && isatty(fileno(out)); /* mpirun shows a terminal of its own */
+	bool tty =
+		!tide__distribute && isatty(fileno(out)); /* mpirun shows a terminal of its own */
 	return (tide_style){
 		.color = tty && !(no_color && *no_color) && !(term && !strcmp(term, "dumb")),
 		.width = width_of(fileno(out), tty),
@@ -277,9 +278,10 @@ static int run(const tide_command *cmd, int argc, char **argv)
 		rc = tide__cli_usage(&a,
 				     "it writes text, not a page: `tidemark report` writes one");
 	} else if (tide__cli_bad_ending(&a)) {
-		rc = tide__cli_usage(&a, "--output: it writes no %.40s file; endings are .txt, .json%s%s%s",
-				     tide__cli_bad_ending(&a), cmd->page ? ", .html" : "",
-				     cmd->endings ? " and " : "", cmd->endings ? cmd->endings : "");
+		rc = tide__cli_usage(
+			&a, "--output: it writes no %.40s file; endings are .txt, .json%s%s%s",
+			tide__cli_bad_ending(&a), cmd->page ? ", .html" : "",
+			cmd->endings ? " and " : "", cmd->endings ? cmd->endings : "");
 	} else {
 		set_budget(&a);
 		rc = open_output(&a, &o);

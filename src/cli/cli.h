@@ -82,7 +82,7 @@ typedef struct tide_args {
 	const struct tide_command *cmd;
 	tide_value *opt; /* indexed like cmd->options */
 	tide_value shared[TIDE_SHARED_N];
-	char **files;	 /* what is left: positional arguments */
+	char **files; /* what is left: positional arguments */
 	size_t n_files;
 	union {
 		struct {

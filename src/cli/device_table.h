@@ -16,6 +16,7 @@ typedef struct tide_device_row {
 
 /* Find a row by its name, in any case of letters. TIDE_ENOTFOUND with the names there are;
  * TIDE_EFORMAT, with file and line, where a row is none. */
-tide_code tide__device_table_find(const char *shipped, const char *key, tide_device_row *out, tide_error *err);
+tide_code tide__device_table_find(const char *shipped, const char *key, tide_device_row *out,
+				  tide_error *err);
 
 #endif

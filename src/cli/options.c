@@ -67,8 +67,8 @@ static tide_code take_value(const tide_option *o, const char *text, tide_value *
 	case TIDE_OPT_BYTES:
 		if (o->unit && *text && !text[strspn(text, "0123456789.")])
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-					  "--%s wants a unit: %.40sGiB, or %.40sB for bytes", o->name,
-					  text, text);
+					  "--%s wants a unit: %.40sGiB, or %.40sB for bytes",
+					  o->name, text, text);
 		if (!tide__parse_bytes(text, &v->num))
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
 					  "--%s wants a size such as 4096 or 2GiB, not '%s'",
@@ -164,8 +164,8 @@ static tide_code take_into(struct parse *p, const tide_option *o, tide_value *v,
 			v->num = choice(o->arg, inl);
 			return v->num >= 0 ? store(p, o, v, inl)
 					   : tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-								  "--%s wants =%s or nothing, not '%s'",
-								  o->name, o->arg, inl);
+							"--%s wants =%s or nothing, not '%s'",
+							o->name, o->arg, inl);
 		}
 		if (inl)
 			return tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET,

@@ -18,5 +18,4 @@ tide_code tide__options_parse(const tide_command *cmd, int argc, char **argv, ti
 			      bool *help, tide_error *err);
 void tide__options_free(tide_args *a);
 
-
 #endif

@@ -52,10 +52,11 @@ const char *tide__cli_bad_ending(const tide_args *a)
 	if (!out || a->cmd->own_output || a->cmd->raw)
 		return NULL;
 	const char *base = strrchr(out->text, '/'), *end = strrchr(base ? base : out->text, '.');
-	if (!end || !end[1] || end == out->text || end == base + 1 || !strncmp(out->text, "/dev/", 5) ||
-	    strspn(end + 1, "0123456789") == strlen(end + 1))
+	if (!end || !end[1] || end == out->text || end == base + 1 ||
+	    !strncmp(out->text, "/dev/", 5) || strspn(end + 1, "0123456789") == strlen(end + 1))
 		return NULL;
-	return listed(".txt,.text,.log,.out,.md,.json,.jsonl,.html", end) || listed(a->cmd->endings, end)
+	return listed(".txt,.text,.log,.out,.md,.json,.jsonl,.html", end) ||
+			       listed(a->cmd->endings, end)
 		       ? NULL
 		       : end;
 }

@@ -18,7 +18,7 @@
 #include "render/report/training_sizes.h"
 
 #define DEFAULT_CAPACITY (UINT64_C(12) << 30)
-#define DEFAULT_PICTURE "memory_peak_visualization.png"
+#define DEFAULT_PICTURE	 "memory_peak_visualization.png"
 
 struct input { /* one file */
 	const char *file;
@@ -61,14 +61,16 @@ bool tide__wants_sizes(const tide_args *a)
 			return true;
 	if (a->n_files > 1 || ends(output_of(a), ".png") || ends(output_of(a), ".svg"))
 		return true;
-	return a->n_files == 1 && !tide__cli_is_pipe(a->files[0]) && tide__phaselog_is_text(a->files[0]);
+	return a->n_files == 1 && !tide__cli_is_pipe(a->files[0]) &&
+	       tide__phaselog_is_text(a->files[0]);
 }
 
 static const struct {
 	const char *name;
 	int bits;
-} dtypes[] = { { "f32", 32 }, { "float32", 32 }, { "f16", 16 },	 { "float16", 16 }, { "bf16", 16 }, { "bfloat16", 16 },
-	       { "fp8", 8 },  { "f8", 8 },	 { "int8", 8 },	 { "bfp8", 8 },	    { "bfp4", 4 },  { "int4", 4 } };
+} dtypes[] = { { "f32", 32 },  { "float32", 32 },  { "f16", 16 }, { "float16", 16 },
+	       { "bf16", 16 }, { "bfloat16", 16 }, { "fp8", 8 },  { "f8", 8 },
+	       { "int8", 8 },  { "bfp8", 8 },	   { "bfp4", 4 }, { "int4", 4 } };
 
 /* "32,8,128,4096,bf16": bytes of keys and values; -1 = not such a text. */
 static int64_t kv_bytes(const char *text)
@@ -106,11 +108,15 @@ static int read_options(struct work *w)
 	if (v[TIDE_SIZES_EACH].set) {
 		w->o.bytes_per_param = strtod(v[TIDE_SIZES_EACH].text, &end);
 		if (*end || !(w->o.bytes_per_param > 0 && w->o.bytes_per_param <= 64))
-			return tide__cli_usage(w->a, "--bytes-per-param wants a number above 0, at most 64, not '%.80s'",
-					       v[TIDE_SIZES_EACH].text);
+			return tide__cli_usage(
+				w->a,
+				"--bytes-per-param wants a number above 0, at most 64, not '%.80s'",
+				v[TIDE_SIZES_EACH].text);
 	}
 	if (v[TIDE_SIZES_KV].set && (w->kv = kv_bytes(v[TIDE_SIZES_KV].text)) < 0)
-		return tide__cli_usage(w->a, "--kv wants layers,heads,head_dim,tokens,dtype, e.g. 32,8,128,4096,bf16");
+		return tide__cli_usage(
+			w->a,
+			"--kv wants layers,heads,head_dim,tokens,dtype, e.g. 32,8,128,4096,bf16");
 	return 0;
 }
 
@@ -124,8 +130,12 @@ static const char *title_of(const struct input *in, size_t k, char *buf, size_t 
 	bool several = false;
 	for (size_t i = 0; i < in->all.n; i++)
 		several |= strcmp(in->all.v[i].scope, s->scope) != 0;
-	snprintf(buf, n, "%s%s%s%s%s%s", *s->title ? s->title : base ? base + 1 : in->file, *s->rank ? " " : "",
-		 s->rank, several ? " (" : "", several ? s->scope : "", several ? ")" : "");
+	snprintf(buf, n, "%s%s%s%s%s%s",
+		 *s->title ? s->title
+		 : base	   ? base + 1
+			   : in->file,
+		 *s->rank ? " " : "", s->rank, several ? " (" : "", several ? s->scope : "",
+		 several ? ")" : "");
 	if (!*s->title && in->log && in->all.n > 1)
 		snprintf(buf + strlen(buf), n - strlen(buf), " #%zu", k + 1);
 	return buf;
@@ -144,15 +154,17 @@ static int size_log(struct work *w, struct input *in)
 		tide_sizes_options o = w->o;
 		o.capacity = o.capacity ? o.capacity : s->capacity ? s->capacity : DEFAULT_CAPACITY;
 		if (!s->whole) {
-			tide__fail(&err, TIDE_ETRUNC, s->at, "a memory summary ends before its totals; it is left out");
+			tide__fail(&err, TIDE_ETRUNC, s->at,
+				   "a memory summary ends before its totals; it is left out");
 			w->rc = tide__cli_fail(in->file, &err);
 		} else if (tide__training_sizes(s, &o, &in->sizes[kept], &err) != TIDE_OK) {
 			w->rc = tide__cli_fail(in->file, &err);
 		} else {
 			int64_t off = tide__phase_summary_off(s, &row);
 			if (off > (1 << 20) / 50 + 1)
-				tide__cli_note("note: %s: figures of phase %.80s contradict each other by %.2f MB", in->file,
-					       s->rows[row].name, (double)off / (1 << 20));
+				tide__cli_note(
+					"note: %s: figures of phase %.80s contradict each other by %.2f MB",
+					in->file, s->rows[row].name, (double)off / (1 << 20));
 			tide_phase_summary swap = in->all.v[kept];
 			in->all.v[kept++] = *s;
 			if (kept <= k)
@@ -193,9 +205,10 @@ static int load_trace(struct work *w, struct input *in)
 	in->sizes = tide__calloc(1, sizeof *in->sizes);
 	if (tide__cli_one_device(w->a, w->device, m, &device, &rc)) {
 		const char *base = strrchr(in->file, '/');
-		tide_code code = in->sizes ? tide__training_recorded(m, device, base ? base + 1 : in->file, &o, &in->all,
-								     in->sizes, &err)
-					   : TIDE_ENOMEM;
+		tide_code code =
+			in->sizes ? tide__training_recorded(m, device, base ? base + 1 : in->file,
+							    &o, &in->all, in->sizes, &err)
+				  : TIDE_ENOMEM;
 		err.code = code;
 		rc = code == TIDE_OK ? 0 : tide__cli_fail(in->file, &err);
 	}
@@ -225,12 +238,14 @@ static int load_inputs(struct work *w)
 
 /* ---- output ---- */
 
-static tide_sizes_report report_of(const struct work *w, const struct input *in, size_t k, char *title, size_t n)
+static tide_sizes_report report_of(const struct work *w, const struct input *in, size_t k,
+				   char *title, size_t n)
 {
 	return (tide_sizes_report){ .title = title_of(in, k, title, n),
 				    .s = &in->all.v[k],
 				    .t = &in->sizes[k],
-				    .bytes_per_param = w->o.bytes_per_param > 0 ? w->o.bytes_per_param : 2,
+				    .bytes_per_param =
+					    w->o.bytes_per_param > 0 ? w->o.bytes_per_param : 2,
 				    .typed = w->o.bytes_per_param > 0,
 				    .kv_expected = w->kv };
 }
@@ -277,7 +292,8 @@ static tide_code draw(const struct work *w, bool svg, FILE *out, tide_error *err
 	tide_code rc = bars && titles ? TIDE_OK : tide__nomem(err);
 	for (size_t i = 0; i < w->n && rc == TIDE_OK; i++)
 		for (size_t k = 0; k < usable(&w->in[i]); k++, n++)
-			bars[n] = (tide_bar){ title_of(&w->in[i], k, titles[n], sizeof titles[n]), w->in[i].sizes[k] };
+			bars[n] = (tide_bar){ title_of(&w->in[i], k, titles[n], sizeof titles[n]),
+					      w->in[i].sizes[k] };
 	if (rc == TIDE_OK)
 		rc = tide__bars_draw(bars, n, w->a->opt[TIDE_SIZES_TITLE].text, svg, out, err);
 	tide__free(bars);
@@ -301,7 +317,9 @@ static tide_code draw_page(const struct work *w, FILE *out, tide_error *err)
 	tide_code rc = draw(w, true, out, err);
 	fputs("<pre>", out);
 	for (size_t i = 0; i < n; i++)
-		text[i] == '<' ? fputs("&lt;", out) : text[i] == '&' ? fputs("&amp;", out) : fputc(text[i], out);
+		text[i] == '<'	 ? fputs("&lt;", out)
+		: text[i] == '&' ? fputs("&amp;", out)
+				 : fputc(text[i], out);
 	fputs("</pre></body></html>\n", out);
 	free(text);
 	return rc;
@@ -351,7 +369,8 @@ static int show(const struct work *w, bool json, const tide_value *output)
 /* ---- thresholds ---- */
 
 /* The figure of that name; false = there is no such name. */
-static bool figure(const tide_training_sizes *t, const char *name, size_t n, tide_maybe_bytes *out, bool *pct)
+static bool figure(const tide_training_sizes *t, const char *name, size_t n, tide_maybe_bytes *out,
+		   bool *pct)
 {
 	*pct = false;
 	for (int p = 0; p < TIDE_PARTS_N; p++)
@@ -366,8 +385,10 @@ static bool figure(const tide_training_sizes *t, const char *name, size_t n, tid
 		*out = t->reserved;
 	} else if (n == 5 && !strncmp(name, "usage", n)) {
 		*pct = true;
-		*out = (tide_maybe_bytes){ t->capacity != 0,
-					   t->capacity ? (int64_t)((double)t->peak * 1e4 / (double)t->capacity) : 0 };
+		*out = (tide_maybe_bytes){
+			t->capacity != 0,
+			t->capacity ? (int64_t)((double)t->peak * 1e4 / (double)t->capacity) : 0
+		};
 	} else {
 		return false;
 	}
@@ -375,7 +396,8 @@ static bool figure(const tide_training_sizes *t, const char *name, size_t n, tid
 }
 
 /* "peak>12GiB" of one summary: 0 fine, 3 crossed, 1 unknown, 2 wrong. */
-static int check_one(const struct work *w, const char *text, const tide_training_sizes *t, const char *title)
+static int check_one(const struct work *w, const char *text, const tide_training_sizes *t,
+		     const char *title)
 {
 	size_t n = strcspn(text, " <>=");
 	const char *op = text + n + strspn(text + n, " "), *limit = op + strspn(op, "<>=");
@@ -385,26 +407,31 @@ static int check_one(const struct work *w, const char *text, const tide_training
 	char *end = NULL;
 	limit += strspn(limit, " ");
 	if (limit == op || op[0] == '=' || !figure(t, text, n, &v, &pct))
-		return tide__cli_usage(w->a, "--fail-if '%.100s': write e.g. 'peak>12GiB', 'usage>90%%' or "
-					     "'activations>4GiB' (peak, reserved, usage, model, optimizer, gradients, "
-					     "activations, other)",
-				       text);
+		return tide__cli_usage(
+			w->a,
+			"--fail-if '%.100s': write e.g. 'peak>12GiB', 'usage>90%%' or "
+			"'activations>4GiB' (peak, reserved, usage, model, optimizer, gradients, "
+			"activations, other)",
+			text);
 	if (pct) {
 		double p = strtod(limit, &end);
 		most = (int64_t)(p * 100);
 		if (end == limit || (*end && strcmp(end, "%")))
-			return tide__cli_usage(w->a, "--fail-if '%.100s': usage wants a percentage", text);
+			return tide__cli_usage(w->a, "--fail-if '%.100s': usage wants a percentage",
+					       text);
 	} else if (!tide__parse_bytes(limit, &most)) {
 		return tide__cli_usage(w->a, "--fail-if '%.100s': '%.60s' is no size", text, limit);
 	}
 	if (!v.known) {
-		tide__cli_note("tidemark phases: --fail-if '%.100s': UNKNOWN for %.100s", text, title);
+		tide__cli_note("tidemark phases: --fail-if '%.100s': UNKNOWN for %.100s", text,
+			       title);
 		return 1;
 	}
 	bool crossed = less ? v.bytes < most : v.bytes > most;
 	crossed |= equal && v.bytes == most;
 	if (crossed)
-		tide__cli_note("tidemark phases: --fail-if '%.100s': CROSSED by %.100s", text, title);
+		tide__cli_note("tidemark phases: --fail-if '%.100s': CROSSED by %.100s", text,
+			       title);
 	return crossed ? 3 : 0;
 }
 
@@ -425,7 +452,8 @@ static int check_all(const struct work *w)
 	return worst;
 }
 
-int tide__sizes_run(const tide_args *a, const tide_value *device, bool json, const tide_value *output)
+int tide__sizes_run(const tide_args *a, const tide_value *device, bool json,
+		    const tide_value *output)
 {
 	struct work w = { .a = a, .device = device };
 	int rc = read_options(&w);

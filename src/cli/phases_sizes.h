@@ -51,6 +51,7 @@ enum {
 
 /* Is the analysis of sizes asked for? Any of its options, several files, a picture, or a log. */
 bool tide__wants_sizes(const tide_args *a);
-int tide__sizes_run(const tide_args *a, const tide_value *device, bool json, const tide_value *output);
+int tide__sizes_run(const tide_args *a, const tide_value *device, bool json,
+		    const tide_value *output);
 
 #endif

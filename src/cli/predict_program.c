@@ -23,7 +23,8 @@ struct program {
 	const tide_args *a;
 	const tide_predict_program *p;
 	tide_device_row device;
-	uint64_t room; /* bytes the allocator can take: the device's less its context; 0 = unknown */
+	/* bytes the allocator can take: the device's less its context; 0 = unknown */
+	uint64_t room;
 	tide_sim_config settings;
 	char folder[PATH_MAX]; /* of recordings */
 	char hook[PATH_MAX];
@@ -44,7 +45,8 @@ bool tide__predict_is_program(const tide_args *a)
 	const char *s = a->files[0], *eq = strchr(s, '=');
 	if (eq && eq != s && strspn(s, "0123456789") == (size_t)(eq - s))
 		return false;
-	return is_kept(a) || access(s, F_OK) || !access(s, X_OK); /* else a recording without its size */
+	return is_kept(a) || access(s, F_OK) ||
+	       !access(s, X_OK); /* else a recording without its size */
 }
 
 /* ---- before ---- */
@@ -55,7 +57,9 @@ static int find_device(struct program *g)
 	char table[PATH_MAX + 16];
 	const tide_predict_program *p = g->p;
 	snprintf(table, sizeof table, "%s/devices.txt", g->hook);
-	g->device = (tide_device_row){ .capability = "9.0", .name = "a GPU like H100", .cublas = -1, .processors = 132 };
+	g->device = (tide_device_row){
+		.capability = "9.0", .name = "a GPU like H100", .cublas = -1, .processors = 132
+	};
 	if (p->like->set) {
 		tide_code rc = tide__device_table_find(table, p->like->text, &g->device, &err);
 		if (rc == TIDE_EUSAGE)
@@ -67,7 +71,9 @@ static int find_device(struct program *g)
 		g->device.capacity = p->capacity->num;
 		g->device.context = 0; /* what the user says is what there is */
 	}
-	g->room = g->device.capacity > g->device.context ? (uint64_t)(g->device.capacity - g->device.context) : 0;
+	g->room = g->device.capacity > g->device.context
+			  ? (uint64_t)(g->device.capacity - g->device.context)
+			  : 0;
 	g->settings = tide__sim_defaults();
 	const char *conf = p->conf->set ? p->conf->text : getenv("PYTORCH_CUDA_ALLOC_CONF");
 	if (conf && *conf && tide__sim_parse(&g->settings, conf, &err) != TIDE_OK)
@@ -78,25 +84,28 @@ static int find_device(struct program *g)
 static int find_places(struct program *g, char *library, char *source, char *include)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	if (tide__place(g->hook, PATH_MAX, TIDE_TREE "/python/hook", TIDE_DATADIR "/tidemark/hook") &&
+	if (tide__place(g->hook, PATH_MAX, TIDE_TREE "/python/hook",
+			TIDE_DATADIR "/tidemark/hook") &&
 	    tide__place(source, PATH_MAX, TIDE_TREE "/src/capture/torch/fake_cuda.cpp",
 			TIDE_DATADIR "/tidemark/fake_cuda.cpp") &&
 	    tide__place(include, PATH_MAX, TIDE_TREE "/include", TIDE_INCLUDEDIR) &&
-	    (tide__place(library, PATH_MAX, "libtidemark-rt.so.0", TIDE_LIBDIR "/libtidemark-rt.so.0")))
+	    (tide__place(library, PATH_MAX, "libtidemark-rt.so.0",
+			 TIDE_LIBDIR "/libtidemark-rt.so.0")))
 		return 0;
-	tide__fail(&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "the hook of Python is not installed beside this program");
+	tide__fail(&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+		   "the hook of Python is not installed beside this program");
 	return tide__cli_fail(NULL, &err);
 }
 
 /* ---- the child ---- */
 
-static void set_environment(const struct program *g, const char *file, const char *library, const char *source,
-			    const char *include)
+static void set_environment(const struct program *g, const char *file, const char *library,
+			    const char *source, const char *include)
 {
 	char text[512], number[32];
 	const tide_device_row *d = &g->device;
-	int n = snprintf(text, sizeof text, "name=%s;capability=%s;processors=%" PRId64, d->name, d->capability,
-			 d->processors);
+	int n = snprintf(text, sizeof text, "name=%s;capability=%s;processors=%" PRId64, d->name,
+			 d->capability, d->processors);
 	if (d->capacity)
 		n += snprintf(text + n, sizeof text - (size_t)n, ";capacity=%" PRId64, d->capacity);
 	if (d->cublas >= 0)
@@ -122,8 +131,8 @@ static char **arguments(const struct program *g, uint64_t size)
 	for (size_t i = 0; argv && i < g->a->n_files; i++) {
 		char *at = g->several ? strstr(g->a->files[i], "{}") : NULL;
 		argv[i] = g->a->files[i];
-		if (at && asprintf(&argv[i], "%.*s%" PRIu64 "%s", (int)(at - g->a->files[i]), g->a->files[i], size,
-				   at + 2) < 0)
+		if (at && asprintf(&argv[i], "%.*s%" PRIu64 "%s", (int)(at - g->a->files[i]),
+				   g->a->files[i], size, at + 2) < 0)
 			return NULL;
 	}
 	return argv;
@@ -156,10 +165,12 @@ static int run_once(const struct program *g, uint64_t size, const char *file)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return 2;
 	if (WIFSIGNALED(status))
-		tide__fail(&err, TIDE_EIO, TIDE_NO_OFFSET, "the program was ended by signal %d", WTERMSIG(status));
+		tide__fail(&err, TIDE_EIO, TIDE_NO_OFFSET, "the program was ended by signal %d",
+			   WTERMSIG(status));
 	else
 		tide__fail(&err, TIDE_EIO, TIDE_NO_OFFSET,
-			   "the program failed (exit status %d); what it recorded before is read", WEXITSTATUS(status));
+			   "the program failed (exit status %d); what it recorded before is read",
+			   WEXITSTATUS(status));
 	tide__cli_fail(g->a->files[0], &err);
 	return 1;
 }
@@ -169,8 +180,9 @@ static int run_once(const struct program *g, uint64_t size, const char *file)
 static int no_recording(const struct program *g)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	tide__fail(&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-		   "it put no tensor on a CUDA device: is torch imported, and the device \"cuda\"?");
+	tide__fail(
+		&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+		"it put no tensor on a CUDA device: is torch imported, and the device \"cuda\"?");
 	return tide__cli_fail(g->a->files[0], &err);
 }
 
@@ -184,7 +196,9 @@ static int show(const struct program *g, const char *file)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_virtual_run r = { 0 };
-	tide_model *m = access(file, R_OK) ? NULL : tide__cli_load(g->a, file, TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
+	tide_model *m = access(file, R_OK)
+				? NULL
+				: tide__cli_load(g->a, file, TIDE_WANT_MEMORY | TIDE_WANT_SPANS);
 	uint32_t device = m && tide__is_predicted(m) ? tide__device_find(m, "cuda:0") : 0;
 	int rc;
 	if (!m)
@@ -211,17 +225,20 @@ static int show(const struct program *g, const char *file)
 	return rc;
 }
 
-static int run_sizes(struct program *g, int (*recorded)(const tide_args *, char **, size_t, uint64_t))
+static int run_sizes(struct program *g,
+		     int (*recorded)(const tide_args *, char **, size_t, uint64_t))
 {
 	const tide_value *at = g->p->at;
 	char *files[MOST_SIZES] = { 0 };
 	size_t n = at->set ? at->n_list : 0;
 	int rc = 0;
 	if (n < 2 || n > MOST_SIZES)
-		return tide__cli_usage(g->a, "{} stands for a size: give two to 16 of them, e.g. --at 4 --at 8");
+		return tide__cli_usage(
+			g->a, "{} stands for a size: give two to 16 of them, e.g. --at 4 --at 8");
 	for (size_t i = 0; i < n && !rc; i++) {
 		uint64_t size = strtoull(at->list[i], NULL, 10);
-		if (asprintf(&files[i], "%" PRIu64 "=%s/%" PRIu64 ".tide", size, g->folder, size) < 0)
+		if (asprintf(&files[i], "%" PRIu64 "=%s/%" PRIu64 ".tide", size, g->folder, size) <
+		    0)
 			return 1;
 		rc = run_once(g, size, strchr(files[i], '=') + 1);
 	}
@@ -256,7 +273,8 @@ static bool make_folder(struct program *g)
 		snprintf(g->folder, sizeof g->folder, "%s", g->p->keep->text);
 		return !mkdir(g->folder, 0777) || errno == EEXIST;
 	}
-	snprintf(g->folder, sizeof g->folder, "%s/tidemark-predict-XXXXXX", dir && *dir ? dir : "/tmp");
+	snprintf(g->folder, sizeof g->folder, "%s/tidemark-predict-XXXXXX",
+		 dir && *dir ? dir : "/tmp");
 	return mkdtemp(g->folder) != NULL;
 }
 
@@ -276,7 +294,8 @@ int tide__predict_program(const tide_args *a, const tide_predict_program *p,
 	for (size_t i = 0; i < a->n_files; i++)
 		g.several |= strstr(a->files[i], "{}") != NULL;
 	if (p->at->set && !g.several)
-		return tide__cli_usage(a, "--at: write {} among the program's arguments, where the size goes");
+		return tide__cli_usage(
+			a, "--at: write {} among the program's arguments, where the size goes");
 	if (!make_folder(&g)) {
 		tide__fail_errno(&err, "cannot make a folder for recordings");
 		return tide__cli_fail(g.folder, &err);

@@ -17,6 +17,7 @@ bool tide__predict_is_program(const tide_args *a);
 /* Run it. `recorded` is called with N=FILE texts where several sizes ran: what `predict` does with
  * recordings. */
 int tide__predict_program(const tide_args *a, const tide_predict_program *p,
-			  int (*recorded)(const tide_args *a, char **files, size_t n, uint64_t capacity));
+			  int (*recorded)(const tide_args *a, char **files, size_t n,
+					  uint64_t capacity));
 
 #endif

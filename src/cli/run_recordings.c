@@ -309,13 +309,14 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 	if (l.n_became)
 		tide__cli_note("tidemark run: the program replaced itself (exec); what it then was "
 			       "recorded: %s%s",
-			l.became, l.n_became > 1 ? " and others beside it" : "");
+			       l.became, l.n_became > 1 ? " and others beside it" : "");
 	if (l.n_other)
 		tell_group(&l);
 	if (!*l.own && !l.n_other && tell_space(file))
 		return;
 	if (!*l.own && !l.n_other)
-		tide__cli_note("tidemark run: nothing was recorded into %s: the program did not use "
+		tide__cli_note(
+			"tidemark run: nothing was recorded into %s: the program did not use "
 			"PyTorch's allocators, recorded into a file of its own, or the file was "
 			"removed",
 			file);

@@ -68,8 +68,9 @@ bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model 
 		return true;
 	}
 	bool op = !strncmp(v->text, "op", 2);
-	if (m->axis == TIDE_AXIS_OPS && tide__parse_cut(v->text + (op ? 2 + (v->text[2] == ' ') : 0),
-						  (uint64_t)(m->t_end / TIDE_OP_NS), &out->cut)) {
+	if (m->axis == TIDE_AXIS_OPS &&
+	    tide__parse_cut(v->text + (op ? 2 + (v->text[2] == ' ') : 0),
+			    (uint64_t)(m->t_end / TIDE_OP_NS), &out->cut)) {
 		out->t = (int64_t)out->cut * TIDE_OP_NS;
 		out->cut = tide__cut_at(m, out->t);
 		return true;

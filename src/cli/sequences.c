@@ -23,7 +23,7 @@ int tide__cli_sequences(const tide_args *a, const char *op, const tide_window *w
 	tide__steps_free(&steps);
 	if (rc == TIDE_OK)
 		rc = tide__find_sequences(m, op, min_kernels, w.all ? INT64_MIN : w.from,
-				     w.all ? INT64_MAX : w.to, &s, &err);
+					  w.all ? INT64_MAX : w.to, &s, &err);
 	if (rc != TIDE_OK) {
 		tide__model_free(m);
 		return tide__cli_fail(a->files[0], &err);

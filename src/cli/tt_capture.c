@@ -52,7 +52,8 @@ tide_code tide__tt_folder(const char *base, const char *name, char *out, size_t 
 		if (errno != EEXIST)
 			return tide__fail_errno(err, "cannot make the folder %s", out);
 	}
-	return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET, "every name of a folder is taken in %s", base);
+	return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET, "every name of a folder is taken in %s",
+			  base);
 }
 
 /* ---- the program ---- */
@@ -155,7 +156,8 @@ static tide_code pass_all(copy *c, int *status, tide_error *err)
 	return rc;
 }
 
-tide_code tide__tt_capture(char **argv, const char *log, const char *times, int *status, tide_error *err)
+tide_code tide__tt_capture(char **argv, const char *log, const char *times, int *status,
+			   tide_error *err)
 {
 	int ends[2] = { -1, -1 }, how = 0;
 	copy c = { .log = open(log, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) };

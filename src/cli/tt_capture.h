@@ -16,6 +16,7 @@ tide_code tide__tt_folder(const char *base, const char *name, char *out, size_t 
 /* Run argv with the runtime's logging on. What it prints (both streams) goes to standard output as it
  * comes and into `log`; `times` gets a line "byte<TAB>Unix ns" for every piece received. *status is
  * the exit status, 128 + the signal's number where one ended it. Signals are handed on. */
-tide_code tide__tt_capture(char **argv, const char *log, const char *times, int *status, tide_error *err);
+tide_code tide__tt_capture(char **argv, const char *log, const char *times, int *status,
+			   tide_error *err);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct side {
 	FILE *f;
 	char *line;
 	size_t cap;
-	int indent; /* of an operation's members */
+	int indent;	   /* of an operation's members */
 	char *index, *loc; /* owned: as written */
 	bool shapes;
 } side;
@@ -82,20 +82,24 @@ static void done(side *s)
 tide_code tide__tt_check(const char *memory, const char *operations, size_t *n, size_t *no_shapes,
 			 tide_error *err)
 {
-	side m = { .f = fopen(memory, "re"), .indent = 6 }, o = { .f = fopen(operations, "re"), .indent = 4 };
+	side m = { .f = fopen(memory, "re"), .indent = 6 },
+	     o = { .f = fopen(operations, "re"), .indent = 4 };
 	tide_code rc = m.f && o.f ? TIDE_OK : tide__fail_errno(err, "cannot read it back");
 	*n = *no_shapes = 0;
 	while (rc == TIDE_OK) {
 		bool a = next(&m), b = next(&o);
 		if (a != b)
 			rc = tide__fail(err, TIDE_ECORRUPT, TIDE_NO_OFFSET,
-					"Mismatched lengths - one file ends after %zu operations", *n);
+					"Mismatched lengths - one file ends after %zu operations",
+					*n);
 		if (rc != TIDE_OK || !a)
 			break;
 		if (!same(m.index, o.index))
-			rc = tide__fail(err, TIDE_ECORRUPT, TIDE_NO_OFFSET, "Index mismatch at position %zu", *n);
+			rc = tide__fail(err, TIDE_ECORRUPT, TIDE_NO_OFFSET,
+					"Index mismatch at position %zu", *n);
 		else if (!same(m.loc, o.loc))
-			rc = tide__fail(err, TIDE_ECORRUPT, TIDE_NO_OFFSET, "Location mismatch at index %zu", *n);
+			rc = tide__fail(err, TIDE_ECORRUPT, TIDE_NO_OFFSET,
+					"Location mismatch at index %zu", *n);
 		*no_shapes += !o.shapes;
 		++*n;
 	}

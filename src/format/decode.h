@@ -29,9 +29,9 @@ typedef struct tide_event {
 	uint32_t name;	 /* or: stack (ALLOC), counter (SAMPLE), key (ANNOTATE), lane (LANE) */
 	uint16_t pool;	 /* file's pool id */
 	uint16_t stream; /* TENSOR, VIEW: dtype | role << 8 */
-	uint8_t tag;	 /* TIDE_REC_*; ALLOC_STACK and ALLOC_FULL are ALLOC, BEGIN_ARG and BEGIN_FULL
+	uint8_t tag; /* TIDE_REC_*; ALLOC_STACK and ALLOC_FULL are ALLOC, BEGIN_ARG and BEGIN_FULL
 			  * are BEGIN */
-	uint8_t kind;	 /* SEG_ALLOC, MARK; TENSOR, VIEW: requires_grad; BEGIN: 1 = it has an arg, 2 = and
+	uint8_t kind; /* SEG_ALLOC, MARK; TENSOR, VIEW: requires_grad; BEGIN: 1 = it has an arg, 2 = and
 			  * a stack and an origin */
 } tide_event;
 

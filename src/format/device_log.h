@@ -15,8 +15,9 @@
 
 /* kind, number, fields after the time */
 #define TIDE_DEVICE_RECORDS(R)                                                                     \
-	R(KERNEL, 1, "duration,device,stream,correlation,name,node,grid_x,grid_y,grid_z,"          \
-		     "block_x,block_y,block_z,registers,shared")                                   \
+	R(KERNEL, 1,                                                                               \
+	  "duration,device,stream,correlation,name,node,grid_x,grid_y,grid_z,"                     \
+	  "block_x,block_y,block_z,registers,shared")                                              \
 	R(COPY, 2, "duration,device,stream,correlation,bytes,copy,source,target,node")             \
 	R(FILL, 3, "duration,device,stream,correlation,bytes,value,node")                          \
 	R(CALL, 4, "duration,tid,correlation,name,driver")                                         \
@@ -25,25 +26,25 @@
 	R(FREE, 7, "device,memory,address,bytes,correlation")                                      \
 	R(RANGE, 8, "duration,tid,name,domain") /* a user's, on a thread */                        \
 	R(MARK, 9, "tid,name,domain")                                                              \
-	R(LOST, 10, "records")		      /* dropped before we had them */                     \
+	R(LOST, 10, "records")				 /* dropped before we had them */          \
 	R(OVERHEAD, 11, "duration,tid,kind,correlation") /* the profiler's own */                  \
-	R(OWN, 12, "device,bytes")	      /* device memory that the profiler itself holds */   \
-	R(STREAM, 13, "device,stream,name")   /* a stream got a name */                            \
+	R(OWN, 12, "device,bytes")	    /* device memory that the profiler itself holds */     \
+	R(STREAM, 13, "device,stream,name") /* a stream got a name */                              \
 	R(GRAPH, 14, "duration,device,stream,correlation,graph") /* a launched graph as a whole */ \
-	R(NAME_TID, 15, "tid,name")	      /* a thread got a name */
+	R(NAME_TID, 15, "tid,name")				 /* a thread got a name */
 enum {
 #define R(name, number, fields) TIDE_DEVICE_REC_##name = number,
 	TIDE_DEVICE_RECORDS(R)
 #undef R
-	TIDE_DEVICE_FIELDS = 16,
+		TIDE_DEVICE_FIELDS = 16,
 	TIDE_DEVICE_RECORD_MAX = 2 + 10 + 10 * TIDE_DEVICE_FIELDS, /* bytes of a record */
 };
 
 enum { /* memory: where an allocation lies */
-	TIDE_DEVICE_MEMORY_DEVICE = 1,
-	TIDE_DEVICE_MEMORY_PINNED,
-	TIDE_DEVICE_MEMORY_MANAGED,
-	TIDE_DEVICE_MEMORY_POOL, /* of a stream-ordered pool */
+       TIDE_DEVICE_MEMORY_DEVICE = 1,
+       TIDE_DEVICE_MEMORY_PINNED,
+       TIDE_DEVICE_MEMORY_MANAGED,
+       TIDE_DEVICE_MEMORY_POOL, /* of a stream-ordered pool */
 };
 
 /* ---- writing (libc only) ---- */
@@ -56,7 +57,8 @@ typedef struct tide_device_log {
 
 /* Append a record with `n` fields (at most TIDE_DEVICE_FIELDS); false: it does not fit, write the
  * log out first. */
-bool tide__device_log_put(tide_device_log *l, unsigned kind, int64_t t, const uint64_t *v, size_t n);
+bool tide__device_log_put(tide_device_log *l, unsigned kind, int64_t t, const uint64_t *v,
+			  size_t n);
 
 /* ---- reading ---- */
 

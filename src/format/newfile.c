@@ -17,8 +17,8 @@ enum { NAMES = 100 };
 static int open_unnamed(const char *place)
 {
 	const char *slash = strrchr(place, '/');
-	char *folder = slash ? tide__strndup(place, (size_t)(slash - place) + 1)
-			     : tide__strndup(".", 1);
+	char *folder =
+		slash ? tide__strndup(place, (size_t)(slash - place) + 1) : tide__strndup(".", 1);
 	int fd = folder ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
 	tide__free(folder);
 	return fd;

@@ -213,7 +213,8 @@ static tide_code pass(struct walk *k, const tide_chunk *c, tide_error *err)
 	}
 	if (h.type == TIDE_CHUNK_EVENTS)
 		k->w->events += count_events(k, c);
-	if (rc || (h.type == TIDE_CHUNK_LOSS && !count_losses(k)) || !tide__ring_ends_add(&k->ends, c))
+	if (rc || (h.type == TIDE_CHUNK_LOSS && !count_losses(k)) ||
+	    !tide__ring_ends_add(&k->ends, c))
 		return rc ? rc : tide__nomem(err);
 	if (h.type == TIDE_CHUNK_END && (rc = pass_more(k, err)))
 		return rc;
@@ -381,9 +382,9 @@ static tide_code pass_end(struct walk *k, tide_error *err)
 static tide_code rest_of(struct walk *k, tide_chunk *cut, const tide_error *damage, tide_error *err)
 {
 	k->w->damage = *damage;
-	tide_code rc =
-		tide__ring_ends_tail(&k->ends, k->reader, &k->schema,
-				k->from->rings ? k->from->rings : k->from->path, &k->tail, err);
+	tide_code rc = tide__ring_ends_tail(&k->ends, k->reader, &k->schema,
+					    k->from->rings ? k->from->rings : k->from->path,
+					    &k->tail, err);
 	if (rc)
 		return rc;
 	k->w->rings = k->tail.found;

@@ -24,7 +24,8 @@ typedef struct tide_rewrite_from {
 	const char *rings; /* its ring file is the one beside this; NULL = beside path */
 	uint64_t stored;   /* bytes it was expanded from; 0 = it was not */
 	tide_error ends;   /* why it could not be expanded further; code TIDE_OK = it is whole */
-	const uint8_t *more; /* records for the new file, before its end (any but events); may be NULL */
+	const uint8_t
+		*more; /* records for the new file, before its end (any but events); may be NULL */
 	size_t n_more;
 	uint32_t count_more;
 } tide_rewrite_from;
@@ -36,9 +37,10 @@ typedef struct tide_rewrite {
 	bool closed;	    /* the input was closed and sound: nothing needed to be recovered */
 	bool cut_short;	    /* the input was not closed */
 	bool rings;	    /* it was not, and its ring file was there */
-	tide_error damage;  /* what ended the input early; code TIDE_OK if nothing did. Of a closed one:
+	/* what ended the input early; code TIDE_OK if nothing did. Of a closed one:
 			     * nothing is missing */
-	tide_free_blocks gaps;	    /* damaged places between sound chunks, left out */
+	tide_error damage;
+	tide_free_blocks gaps; /* damaged places between sound chunks, left out */
 	tide_head_state head;
 } tide_rewrite;
 

@@ -95,7 +95,7 @@ static tide_ring_end end_of(void *user, uint32_t ring)
 }
 
 tide_code tide__ring_ends_tail(const tide_ring_ends *e, tide_reader *r, const tide_schema *schema,
-			  const char *path, tide_tail *tail, tide_error *err)
+			       const char *path, tide_tail *tail, tide_error *err)
 {
 	struct asking a = { .e = e, .r = r, .schema = schema };
 	tide_code rc = tide__rings_tail(path, tide__reader_head(r)->recording, schema, end_of, &a,

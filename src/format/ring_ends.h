@@ -22,7 +22,7 @@ bool tide__ring_ends_add(tide_ring_ends *e, const tide_chunk *c);
 
 /* tide__rings_tail for a file that was walked to its end with tide__ring_ends_add. */
 tide_code tide__ring_ends_tail(const tide_ring_ends *e, tide_reader *r, const tide_schema *schema,
-			  const char *path, tide_tail *tail, tide_error *err);
+			       const char *path, tide_tail *tail, tide_error *err);
 void tide__ring_ends_free(tide_ring_ends *e);
 
 #endif

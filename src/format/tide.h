@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TIDE_FILE_MAGIC "TIDEMARK" /* 8 bytes, no NUL */
+#define TIDE_FILE_MAGIC	 "TIDEMARK" /* 8 bytes, no NUL */
 #define TIDE_RINGS_MAGIC "TIDERING"
 enum {
 	TIDE_FORMAT_MAJOR = 1, /* a reader refuses another major */
@@ -28,8 +28,8 @@ enum {
 typedef struct tide_file_head { /* 128 bytes at offset 0 */
 	char magic[8];
 	uint16_t major, minor;
-	uint32_t head_size;	/* bytes to skip to the first chunk; >= 128 */
-	uint8_t recording[16];	/* random id, also in the ring file */
+	uint32_t head_size;    /* bytes to skip to the first chunk; >= 128 */
+	uint8_t recording[16]; /* random id, also in the ring file */
 	uint64_t pid;
 	uint64_t start_ticks;	/* clock at t = 0 */
 	int64_t start_mono_raw; /* ns at t = 0 */
@@ -37,48 +37,53 @@ typedef struct tide_file_head { /* 128 bytes at offset 0 */
 	uint32_t clock;		/* TIDE_CLOCK_* */
 	uint32_t flags;		/* TIDE_FILE_* */
 	uint8_t reserved[48];
-	uint64_t checksum;	/* XXH3-64 of the bytes before it */
+	uint64_t checksum; /* XXH3-64 of the bytes before it */
 } tide_file_head;
 _Static_assert(sizeof(tide_file_head) == 128, "file head");
 
-enum { TIDE_CLOCK_NS = 0 /* ticks are CLOCK_MONOTONIC_RAW ns */, TIDE_CLOCK_TSC = 1, TIDE_CLOCK_CNTVCT = 2 };
+enum {
+	TIDE_CLOCK_NS = 0 /* ticks are CLOCK_MONOTONIC_RAW ns */,
+	TIDE_CLOCK_TSC = 1,
+	TIDE_CLOCK_CNTVCT = 2
+};
 enum { TIDE_FILE_PACKED = 1 /* rewritten by `tidemark pack` */, TIDE_FILE_RECOVERED = 2 };
 
 typedef struct tide_chunk_head { /* 64 bytes */
-	uint32_t magic;	   /* TIDE_CHUNK_MAGIC */
-	uint16_t type;	   /* TIDE_CHUNK_* */
-	uint16_t flags;	   /* TIDE_CHUNK_ZSTD */
-	uint32_t stored;   /* payload bytes that follow */
-	uint32_t raw;	   /* payload bytes after decompression; <= TIDE_CHUNK_RAW_MAX */
-	uint32_t ring;	   /* EVENTS: ring number, from 1 */
-	uint32_t lane;	   /* EVENTS: lane (thread) current before the first record; 0 = none yet */
-	uint64_t first;	   /* EVENTS: first ring slot number held. DEFS: first byte of the log held */
-	uint64_t slots;	   /* EVENTS: ring slots held; first + slots is that ring's next chunk's first.
+	uint32_t magic;		 /* TIDE_CHUNK_MAGIC */
+	uint16_t type;		 /* TIDE_CHUNK_* */
+	uint16_t flags;		 /* TIDE_CHUNK_ZSTD */
+	uint32_t stored;	 /* payload bytes that follow */
+	uint32_t raw;		 /* payload bytes after decompression; <= TIDE_CHUNK_RAW_MAX */
+	uint32_t ring;		 /* EVENTS: ring number, from 1 */
+	uint32_t lane;	/* EVENTS: lane (thread) current before the first record; 0 = none yet */
+	uint64_t first; /* EVENTS: first ring slot number held. DEFS: first byte of the log held */
+	uint64_t slots; /* EVENTS: ring slots held; first + slots is that ring's next chunk's first.
 			    * DEFS: bytes of the log held (= raw) */
-	uint32_t count;	   /* records in the payload */
-	uint32_t depth;	   /* EVENTS: ops open before the first record */
-	uint64_t ticks;	   /* EVENTS: clock that the first record's delta counts from */
-	uint64_t checksum; /* XXH3-64 of the payload, seeded by XXH3-64 (seed 0) of the 56 bytes above */
+	uint32_t count; /* records in the payload */
+	uint32_t depth; /* EVENTS: ops open before the first record */
+	uint64_t ticks; /* EVENTS: clock that the first record's delta counts from */
+	/* XXH3-64 of the payload, seeded by XXH3-64 (seed 0) of the 56 bytes above */
+	uint64_t checksum;
 } tide_chunk_head;
 _Static_assert(sizeof(tide_chunk_head) == 64, "chunk head");
 
-#define TIDE_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
+#define TIDE_CHUNK_MAGIC   0x4b4e4843u /* "CHNK" */
 #define TIDE_CHUNK_RAW_MAX (64u << 20)
 
-#define TIDE_CHUNKS(X) /* name, number, text */                                                    \
-	X(SCHEMA, 1, "schema") /* record types; first chunk of every file */                       \
-	X(DEFS, 2, "definitions") /* names, frames, stacks, devices, pools, streams, lanes */      \
-	X(EVENTS, 3, "events")	  /* what one ring recorded */                                     \
-	X(CLOCK, 4, "clock")	  /* (ticks, MONOTONIC_RAW, REALTIME) triples */                   \
-	X(FACTS, 5, "facts")	  /* settings of the process and the recording */                  \
-	X(LOSS, 6, "loss")	  /* per ring, events lost so far */                               \
-	X(END, 7, "end")	  /* clean end: totals */                                          \
+#define TIDE_CHUNKS(X)		  /* name, number, text */                                    \
+	X(SCHEMA, 1, "schema")	  /* record types; first chunk of every file */               \
+	X(DEFS, 2, "definitions") /* names, frames, stacks, devices, pools, streams, lanes */ \
+	X(EVENTS, 3, "events")	  /* what one ring recorded */                                \
+	X(CLOCK, 4, "clock")	  /* (ticks, MONOTONIC_RAW, REALTIME) triples */              \
+	X(FACTS, 5, "facts")	  /* settings of the process and the recording */             \
+	X(LOSS, 6, "loss")	  /* per ring, events lost so far */                          \
+	X(END, 7, "end")	  /* clean end: totals */                                     \
 	X(PACKED, 8, "packed")	  /* whole chunks, one after the other, usually as one zstd frame */
 enum {
 #define X(name, number, text) TIDE_CHUNK_##name = number,
 	TIDE_CHUNKS(X)
 #undef X
-	TIDE_CHUNK_ZSTD = 1, /* flags: payload is one zstd frame */
+		TIDE_CHUNK_ZSTD = 1, /* flags: payload is one zstd frame */
 };
 
 /* ---- records ------------------------------------------------------------------------------
@@ -107,50 +112,53 @@ enum {
  *
  * The SCHEMA payload: per record type one tag byte, then text, wire types and field names, each s. */
 enum { TIDE_TAG_POOL = 0x80, TIDE_TAG_RECENT = 0x40, TIDE_TAG_MASK = 0x3f };
-#define TIDE_ARG_TASK UINT64_C(0x7469646540000000) /* + the op's number below 2^29: its first part */
-#define TIDE_ARG_AGAIN UINT64_C(0x20000000)	   /* in it: not the first */
+#define TIDE_ARG_TASK \
+	UINT64_C(0x7469646540000000)	    /* + the op's number below 2^29: its first part */
+#define TIDE_ARG_AGAIN UINT64_C(0x20000000) /* in it: not the first */
 static inline bool tide__arg_goes_on(uint64_t arg)
 {
 	return arg >> 29 == (TIDE_ARG_TASK | TIDE_ARG_AGAIN) >> 29;
 }
-#define TIDE_RECORDS(R) /* name, tag, text, wire types, field names */                             \
-	/* events: what a thread did */                                                            \
-	R(LANE, 1, "lane", "tvv", "dt,lane,tid")	/* events of this thread follow; depth is 0 */ \
-	R(BEGIN, 2, "begin", "tv", "dt,name")		/* an op begins inside the open one */     \
-	R(END, 3, "end", "t", "dt")			/* the innermost op ends */                \
-	R(ALLOC, 4, "alloc", "txvpq", "dt,addr,size,pool,stream")                                  \
-	R(FREE, 5, "free", "txp", "dt,addr,pool")                                                  \
-	R(SEG_ALLOC, 6, "segment_alloc", "txvpqv", "dt,addr,size,pool,stream,kind")                \
-	R(SEG_FREE, 7, "segment_free", "txvp", "dt,addr,size,pool")                                \
-	R(TENSOR, 8, "tensor", "txpvvvva", "dt,addr,pool,name,dtype,role,grad,shape")              \
-	R(SAMPLE, 9, "sample", "tvd", "dt,counter,value")                                          \
-	R(MARK, 10, "mark", "tvvz", "dt,kind,name,value")                                          \
-	R(ANNOTATE, 11, "annotation", "tvs", "dt,key,text")                                        \
-	R(OOM, 12, "oom", "tpvz", "dt,pool,size,free")                                             \
-	R(ALLOC_FULL, 13, "alloc_full", "txvpqvv", "dt,addr,size,pool,stream,stack,requested")     \
-	R(ALLOC_STACK, 14, "alloc_stack", "txvpqv", "dt,addr,size,pool,stream,stack")              \
-	R(BEGIN_ARG, 15, "begin_arg", "tvv", "dt,name,arg") /* BEGIN with a number */              \
-	R(DEPTH, 16, "depth", "tv", "dt,depth")		    /* so many ops are open now */         \
-	R(BEGIN_FULL, 17, "begin_full", "tvvvv", "dt,name,arg,stack,origin") /* with where it comes from */ \
-	R(DEVICE_LOG, 18, "device_log", "ts", "dt,records") /* format/device_log.h */              \
-	R(VIEW, 19, "view", "txpvvvvav", "dt,addr,pool,name,dtype,role,grad,shape,offset") /* a part of the \
-		allocation at addr, `offset` bytes in */                                           \
-	/* definitions: ids are dense from 1 in each kind, defined before use */                   \
-	R(NAME, 32, "name", "vs", "id,text")                                                       \
-	R(FRAME, 33, "frame", "vvvv", "id,function,file,line")                                     \
-	R(STACK, 34, "stack", "vvv", "id,parent,frame")                                            \
-	R(DEVICE, 35, "device", "vvzvv", "id,kind,index,name,capacity")                            \
-	R(POOL, 36, "pool", "vvvvvv", "id,device,kind,name,capacity,banks")                        \
-	R(STREAM, 37, "stream", "vvzv", "id,device,number,name")                                   \
-	R(THREAD, 38, "thread", "vvv", "lane,tid,name")                                            \
+#define TIDE_RECORDS(R) /* name, tag, text, wire types, field names */                               \
+	/* events: what a thread did */                                                              \
+	R(LANE, 1, "lane", "tvv", "dt,lane,tid") /* events of this thread follow; depth is 0 */      \
+	R(BEGIN, 2, "begin", "tv", "dt,name")	 /* an op begins inside the open one */              \
+	R(END, 3, "end", "t", "dt")		 /* the innermost op ends */                         \
+	R(ALLOC, 4, "alloc", "txvpq", "dt,addr,size,pool,stream")                                    \
+	R(FREE, 5, "free", "txp", "dt,addr,pool")                                                    \
+	R(SEG_ALLOC, 6, "segment_alloc", "txvpqv", "dt,addr,size,pool,stream,kind")                  \
+	R(SEG_FREE, 7, "segment_free", "txvp", "dt,addr,size,pool")                                  \
+	R(TENSOR, 8, "tensor", "txpvvvva", "dt,addr,pool,name,dtype,role,grad,shape")                \
+	R(SAMPLE, 9, "sample", "tvd", "dt,counter,value")                                            \
+	R(MARK, 10, "mark", "tvvz", "dt,kind,name,value")                                            \
+	R(ANNOTATE, 11, "annotation", "tvs", "dt,key,text")                                          \
+	R(OOM, 12, "oom", "tpvz", "dt,pool,size,free")                                               \
+	R(ALLOC_FULL, 13, "alloc_full", "txvpqvv", "dt,addr,size,pool,stream,stack,requested")       \
+	R(ALLOC_STACK, 14, "alloc_stack", "txvpqv", "dt,addr,size,pool,stream,stack")                \
+	R(BEGIN_ARG, 15, "begin_arg", "tvv", "dt,name,arg") /* BEGIN with a number */                \
+	R(DEPTH, 16, "depth", "tv", "dt,depth")		    /* so many ops are open now */           \
+	R(BEGIN_FULL, 17, "begin_full", "tvvvv",                                                     \
+	  "dt,name,arg,stack,origin")			    /* with where it comes from */           \
+	R(DEVICE_LOG, 18, "device_log", "ts", "dt,records") /* format/device_log.h */                \
+	R(VIEW, 19, "view", "txpvvvvav",                                                             \
+	  "dt,addr,pool,name,dtype,role,grad,shape,offset") /* a part of the \
+		allocation at addr, `offset` bytes in */                       \
+	/* definitions: ids are dense from 1 in each kind, defined before use */                     \
+	R(NAME, 32, "name", "vs", "id,text")                                                         \
+	R(FRAME, 33, "frame", "vvvv", "id,function,file,line")                                       \
+	R(STACK, 34, "stack", "vvv", "id,parent,frame")                                              \
+	R(DEVICE, 35, "device", "vvzvv", "id,kind,index,name,capacity")                              \
+	R(POOL, 36, "pool", "vvvvvv", "id,device,kind,name,capacity,banks")                          \
+	R(STREAM, 37, "stream", "vvzv", "id,device,number,name")                                     \
+	R(THREAD, 38, "thread", "vvv", "lane,tid,name")                                              \
 	/* what a native frame's address means, found after the run; several of one frame: inlined \
-	 * functions, outermost first */                                                           \
-	R(SYMBOL, 39, "symbol", "vssv", "frame,function,file,line")                                \
-	/* the rest */                                                                             \
-	R(TICK, 48, "tick", "vvz", "ticks,mono_raw,real") /* absolute values */                    \
-	R(FACT_TEXT, 49, "fact_text", "ss", "key,text")                                            \
-	R(FACT_NUM, 50, "fact_number", "sz", "key,number")                                         \
-	R(LOST, 51, "lost", "vvvv", "ring,full,signal,other")                                      \
+	 * functions, outermost first */ \
+	R(SYMBOL, 39, "symbol", "vssv", "frame,function,file,line")                                  \
+	/* the rest */                                                                               \
+	R(TICK, 48, "tick", "vvz", "ticks,mono_raw,real") /* absolute values */                      \
+	R(FACT_TEXT, 49, "fact_text", "ss", "key,text")                                              \
+	R(FACT_NUM, 50, "fact_number", "sz", "key,number")                                           \
+	R(LOST, 51, "lost", "vvvv", "ring,full,signal,other")                                        \
 	R(TOTAL, 52, "total", "vvv", "events,lost,rings")
 enum {
 #define R(name, tag, text, wire, fields) TIDE_REC_##name = tag,

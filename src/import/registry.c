@@ -20,9 +20,11 @@
 #include "import/source.h"
 
 /* One row a format: declare its importer, name it below. */
-#define TIDE_IMPORTERS(X)    \
-	X(tide__import_tide) \
-	X(tide__import_kineto) X(tide__import_torchsnap) X(tide__import_tracker) \
+#define TIDE_IMPORTERS(X)         \
+	X(tide__import_tide)      \
+	X(tide__import_kineto)    \
+	X(tide__import_torchsnap) \
+	X(tide__import_tracker)   \
 	X(tide__import_torchtrace) X(tide__import_ttgraph) X(tide__import_ttlog)
 
 #define X(name) extern const tide_importer name;
@@ -328,7 +330,8 @@ static tide_code sound(const tide_model *m, tide_error *err)
 		return TIDE_OK;
 	if (rc == TIDE_ENOMEM)
 		return tide__nomem(err);
-	return tide__fail(err, TIDE_ECORRUPT, TIDE_NO_OFFSET, "damaged beyond repair: %s", why.text);
+	return tide__fail(err, TIDE_ECORRUPT, TIDE_NO_OFFSET, "damaged beyond repair: %s",
+			  why.text);
 }
 
 tide_code tide__load(const char *path, const tide_load_options *opt, tide_model **out,
@@ -341,7 +344,8 @@ tide_code tide__load(const char *path, const tide_load_options *opt, tide_model 
 	if (!opt || !opt->format)
 		rc = sniff_path(path, &imp, err);
 	else if (!(imp = by_name(opt->format)))
-		rc = tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "no format is named %s", opt->format);
+		rc = tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "no format is named %s",
+				opt->format);
 	if (rc)
 		return rc;
 	tide_model *m = tide__model_new();

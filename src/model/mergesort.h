@@ -44,8 +44,8 @@ static inline __attribute__((always_inline)) void tide__merge(uint32_t *v, uint3
 	memcpy(v + o, tmp + i, (n - i) * sizeof *tmp);
 }
 
-static inline __attribute__((always_inline)) void tide__mergesort(uint32_t *v, uint32_t *tmp, size_t n,
-							      tide_less *less, const void *ctx)
+static inline __attribute__((always_inline)) void
+tide__mergesort(uint32_t *v, uint32_t *tmp, size_t n, tide_less *less, const void *ctx)
 {
 	size_t at[96], end[96],
 		depth = 0; /* runs not yet merged; each at least as long as the next */

@@ -111,12 +111,12 @@ TEXTS(tide__state_when_text, TIDE_STATE_WHENS)
 unsigned tide__dtype_bytes(unsigned k)
 {
 	static const uint8_t bytes[] = {
-		[TIDE_DTYPE_F32] = 4, [TIDE_DTYPE_F16] = 2,    [TIDE_DTYPE_BF16] = 2,
-		[TIDE_DTYPE_F64] = 8, [TIDE_DTYPE_I8] = 1,     [TIDE_DTYPE_I16] = 2,
-		[TIDE_DTYPE_I32] = 4, [TIDE_DTYPE_I64] = 8,    [TIDE_DTYPE_U8] = 1,
-		[TIDE_DTYPE_U16] = 2, [TIDE_DTYPE_U32] = 4,    [TIDE_DTYPE_U64] = 8,
+		[TIDE_DTYPE_F32] = 4,  [TIDE_DTYPE_F16] = 2,	[TIDE_DTYPE_BF16] = 2,
+		[TIDE_DTYPE_F64] = 8,  [TIDE_DTYPE_I8] = 1,	[TIDE_DTYPE_I16] = 2,
+		[TIDE_DTYPE_I32] = 4,  [TIDE_DTYPE_I64] = 8,	[TIDE_DTYPE_U8] = 1,
+		[TIDE_DTYPE_U16] = 2,  [TIDE_DTYPE_U32] = 4,	[TIDE_DTYPE_U64] = 8,
 		[TIDE_DTYPE_BOOL] = 1, [TIDE_DTYPE_F8E4M3] = 1, [TIDE_DTYPE_F8E5M2] = 1,
-		[TIDE_DTYPE_C64] = 8, [TIDE_DTYPE_C128] = 16,
+		[TIDE_DTYPE_C64] = 8,  [TIDE_DTYPE_C128] = 16,
 	};
 	return k < sizeof bytes ? bytes[k] : 0;
 }

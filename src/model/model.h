@@ -46,9 +46,9 @@
 
 #define TIDE_T_NEVER INT64_MAX
 
-#define TIDE_ID(name)                                                                              \
-	typedef struct name {                                                                      \
-		uint32_t i;                                                                        \
+#define TIDE_ID(name)         \
+	typedef struct name { \
+		uint32_t i;   \
 	} name
 TIDE_ID(tide_str);	  /* an interned text */
 TIDE_ID(tide_frame_id);	  /* a code location */
@@ -67,132 +67,133 @@ TIDE_ID(tide_pending_id); /* a free that was asked for but not yet done */
 
 /* ---- kinds ------------------------------------------------------------------------------- */
 
-#define TIDE_DEVICE_KINDS(X) /* number, name in files and JSON */                                  \
-	X(UNKNOWN, 0, "unknown")                                                                   \
-	X(HOST, 1, "cpu")                                                                          \
-	X(CUDA, 2, "cuda")                                                                         \
-	X(HIP, 3, "hip")                                                                           \
-	X(MPS, 4, "mps")                                                                           \
-	X(XPU, 5, "xpu")                                                                           \
-	X(MTIA, 6, "mtia")                                                                         \
-	X(TT, 7, "tt")                                                                             \
+#define TIDE_DEVICE_KINDS(X) /* number, name in files and JSON */ \
+	X(UNKNOWN, 0, "unknown")                                  \
+	X(HOST, 1, "cpu")                                         \
+	X(CUDA, 2, "cuda")                                        \
+	X(HIP, 3, "hip")                                          \
+	X(MPS, 4, "mps")                                          \
+	X(XPU, 5, "xpu")                                          \
+	X(MTIA, 6, "mtia")                                        \
+	X(TT, 7, "tt")                                            \
 	X(OTHER, 8, "other")
 
-#define TIDE_POOL_KINDS(X)                                                                         \
-	X(UNKNOWN, 0, "unknown")                                                                   \
-	X(DRAM, 1, "DRAM")     /* an accelerator's main memory */                                  \
-	X(L1, 2, "L1")	       /* on-chip, per core */                                             \
-	X(L1_SMALL, 3, "L1_SMALL")                                                                 \
-	X(TRACE, 4, "TRACE")                                                                       \
-	X(HEAP, 5, "heap")     /* host heap */                                                     \
-	X(PINNED, 6, "pinned") /* page-locked host memory */                                       \
+#define TIDE_POOL_KINDS(X)                                     \
+	X(UNKNOWN, 0, "unknown")                               \
+	X(DRAM, 1, "DRAM") /* an accelerator's main memory */  \
+	X(L1, 2, "L1")	   /* on-chip, per core */             \
+	X(L1_SMALL, 3, "L1_SMALL")                             \
+	X(TRACE, 4, "TRACE")                                   \
+	X(HEAP, 5, "heap")	 /* host heap */               \
+	X(PINNED, 6, "pinned")	 /* page-locked host memory */ \
 	X(PRIVATE, 7, "private") /* a CUDA-graph or user pool */
 
-#define TIDE_LANE_KINDS(X)                                                                         \
-	X(UNKNOWN, 0, "unknown")                                                                   \
-	X(THREAD, 1, "thread")                                                                     \
-	X(STREAM, 2, "stream")	/* a device queue */                                               \
-	X(COMM, 3, "communicator")                                                                 \
+#define TIDE_LANE_KINDS(X)                          \
+	X(UNKNOWN, 0, "unknown")                    \
+	X(THREAD, 1, "thread")                      \
+	X(STREAM, 2, "stream") /* a device queue */ \
+	X(COMM, 3, "communicator")                  \
 	X(OTHER, 4, "other")
 
-#define TIDE_SPAN_CATS(X) /* G = work that runs on a device */                                     \
-	X(UNKNOWN, 0, "unknown")                                                                   \
-	X(OP, 1, "op")		      /* framework or recorded op */                               \
-	X(USER, 2, "user_annotation") /* range named by the user, on the host */                   \
-	X(PYTHON, 3, "python_function")                                                            \
-	X(RUNTIME, 4, "runtime")      /* CUDA/HIP runtime call */                                  \
-	X(DRIVER, 5, "driver")	      /* driver call */                                            \
-	X(KERNEL, 6, "kernel")	      /* G */                                                      \
-	X(MEMCPY, 7, "memcpy")	      /* G */                                                      \
-	X(MEMSET, 8, "memset")	      /* G */                                                      \
-	X(MTIA, 9, "mtia")	      /* G: mtia_ccp_events */                                     \
-	X(GPU_USER, 10, "gpu_user_annotation") /* a user range as seen on a stream: not work */    \
-	X(SYNC, 11, "sync")	      /* cuda_sync rows: not work */                               \
-	X(OVERHEAD, 12, "overhead")   /* the profiler's own */                                     \
-	X(COUNTERS, 13, "profiler_range") /* cuda_profiler_range */                                \
+#define TIDE_SPAN_CATS(X) /* G = work that runs on a device */                                  \
+	X(UNKNOWN, 0, "unknown")                                                                \
+	X(OP, 1, "op")		      /* framework or recorded op */                            \
+	X(USER, 2, "user_annotation") /* range named by the user, on the host */                \
+	X(PYTHON, 3, "python_function")                                                         \
+	X(RUNTIME, 4, "runtime")	       /* CUDA/HIP runtime call */                      \
+	X(DRIVER, 5, "driver")		       /* driver call */                                \
+	X(KERNEL, 6, "kernel")		       /* G */                                          \
+	X(MEMCPY, 7, "memcpy")		       /* G */                                          \
+	X(MEMSET, 8, "memset")		       /* G */                                          \
+	X(MTIA, 9, "mtia")		       /* G: mtia_ccp_events */                         \
+	X(GPU_USER, 10, "gpu_user_annotation") /* a user range as seen on a stream: not work */ \
+	X(SYNC, 11, "sync")		       /* cuda_sync rows: not work */                   \
+	X(OVERHEAD, 12, "overhead")	       /* the profiler's own */                         \
+	X(COUNTERS, 13, "profiler_range")      /* cuda_profiler_range */                        \
 	X(OTHER, 14, "other")
 
-#define TIDE_MARK_KINDS(X)                                                                         \
-	X(UNKNOWN, 0, "unknown")                                                                   \
-	X(PHASE, 1, "phase")	       /* ends a phase: everything since the previous one is `name` */ \
-	X(CHECKPOINT, 2, "checkpoint") /* a named look at memory */                                \
-	X(STEP, 3, "step")	       /* a training step begins; value = its number */            \
-	X(OOM, 4, "oom")	       /* value = bytes asked for, extra = bytes free or -1 */     \
-	X(ANNOTATION, 5, "annotation") /* free text */                                             \
+#define TIDE_MARK_KINDS(X)                                                                     \
+	X(UNKNOWN, 0, "unknown")                                                               \
+	X(PHASE, 1, "phase") /* ends a phase: everything since the previous one is `name` */   \
+	X(CHECKPOINT, 2, "checkpoint") /* a named look at memory */                            \
+	X(STEP, 3, "step")	       /* a training step begins; value = its number */        \
+	X(OOM, 4, "oom")	       /* value = bytes asked for, extra = bytes free or -1 */ \
+	X(ANNOTATION, 5, "annotation") /* free text */                                         \
 	X(SNAPSHOT, 6, "snapshot")
 
-#define TIDE_ROLES(X)                                                                              \
-	X(UNKNOWN, 0, "unknown")                                                                   \
-	X(PARAMETER, 1, "parameter")                                                               \
-	X(GRADIENT, 2, "gradient")                                                                 \
-	X(OPTIMIZER, 3, "optimizer")                                                               \
-	X(ACTIVATION, 4, "activation")                                                             \
-	X(INPUT, 5, "input")                                                                       \
-	X(TEMPORARY, 6, "temporary")                                                               \
-	X(BUFFER, 7, "buffer")                                                                     \
-	X(KV_CACHE, 8, "kv_cache")                                                                 \
+#define TIDE_ROLES(X)                  \
+	X(UNKNOWN, 0, "unknown")       \
+	X(PARAMETER, 1, "parameter")   \
+	X(GRADIENT, 2, "gradient")     \
+	X(OPTIMIZER, 3, "optimizer")   \
+	X(ACTIVATION, 4, "activation") \
+	X(INPUT, 5, "input")           \
+	X(TEMPORARY, 6, "temporary")   \
+	X(BUFFER, 7, "buffer")         \
+	X(KV_CACHE, 8, "kv_cache")     \
 	X(WORKSPACE, 9, "workspace")
 
-#define TIDE_DTYPES(X)                                                                             \
-	X(UNKNOWN, 0, "unknown")                                                                   \
-	X(F32, 1, "float32")                                                                       \
-	X(F16, 2, "float16")                                                                       \
-	X(BF16, 3, "bfloat16")                                                                     \
-	X(F64, 4, "float64")                                                                       \
-	X(I8, 5, "int8")                                                                           \
-	X(I16, 6, "int16")                                                                         \
-	X(I32, 7, "int32")                                                                         \
-	X(I64, 8, "int64")                                                                         \
-	X(U8, 9, "uint8")                                                                          \
-	X(U16, 10, "uint16")                                                                       \
-	X(U32, 11, "uint32")                                                                       \
-	X(U64, 12, "uint64")                                                                       \
-	X(BOOL, 13, "bool")                                                                        \
-	X(F8E4M3, 14, "float8_e4m3")                                                               \
-	X(F8E5M2, 15, "float8_e5m2")                                                               \
-	X(C64, 16, "complex64")                                                                    \
-	X(C128, 17, "complex128")                                                                  \
-	X(BFP8, 18, "bfp8")                                                                        \
+#define TIDE_DTYPES(X)               \
+	X(UNKNOWN, 0, "unknown")     \
+	X(F32, 1, "float32")         \
+	X(F16, 2, "float16")         \
+	X(BF16, 3, "bfloat16")       \
+	X(F64, 4, "float64")         \
+	X(I8, 5, "int8")             \
+	X(I16, 6, "int16")           \
+	X(I32, 7, "int32")           \
+	X(I64, 8, "int64")           \
+	X(U8, 9, "uint8")            \
+	X(U16, 10, "uint16")         \
+	X(U32, 11, "uint32")         \
+	X(U64, 12, "uint64")         \
+	X(BOOL, 13, "bool")          \
+	X(F8E4M3, 14, "float8_e4m3") \
+	X(F8E5M2, 15, "float8_e5m2") \
+	X(C64, 16, "complex64")      \
+	X(C128, 17, "complex128")    \
+	X(BFP8, 18, "bfp8")          \
 	X(BFP4, 19, "bfp4")
 
-#define TIDE_SEGMENT_KINDS(X)                                                                      \
-	X(UNKNOWN, 0, "unknown")                                                                   \
-	X(SMALL, 1, "small")                                                                       \
-	X(LARGE, 2, "large")                                                                       \
-	X(EXPANDABLE, 3, "expandable") /* one mapped stretch of an expandable segment */           \
+#define TIDE_SEGMENT_KINDS(X)                                                            \
+	X(UNKNOWN, 0, "unknown")                                                         \
+	X(SMALL, 1, "small")                                                             \
+	X(LARGE, 2, "large")                                                             \
+	X(EXPANDABLE, 3, "expandable") /* one mapped stretch of an expandable segment */ \
 	X(HOST, 4, "host")
 
-#define TIDE_FLOW_KINDS(X)                                                                         \
-	X(UNKNOWN, 0, "unknown")                                                                   \
-	X(LAUNCH, 1, "launch")	 /* runtime call -> device work (also spans.cause) */              \
-	X(FWD_BWD, 2, "fwdbwd")	 /* forward op -> backward op */                                   \
-	X(WAIT, 3, "wait")	 /* event record -> wait */                                        \
+#define TIDE_FLOW_KINDS(X)                                                           \
+	X(UNKNOWN, 0, "unknown")                                                     \
+	X(LAUNCH, 1, "launch")	/* runtime call -> device work (also spans.cause) */ \
+	X(FWD_BWD, 2, "fwdbwd") /* forward op -> backward op */                      \
+	X(WAIT, 3, "wait")	/* event record -> wait */                           \
 	X(OTHER, 4, "other")
 
-#define TIDE_MOVE_KINDS(X)                                                                         \
-	X(ALLOC, 0, "alloc")		   /* row = alloc */                                       \
-	X(FREE, 1, "free")		   /* row = alloc: its bytes are free again */             \
-	X(FREE_ASKED, 2, "free_requested") /* row = pending: asked for, still held by a stream */  \
-	X(SEG_ALLOC, 3, "segment_alloc")   /* row = segment */                                     \
+#define TIDE_MOVE_KINDS(X)                                                                        \
+	X(ALLOC, 0, "alloc")		   /* row = alloc */                                      \
+	X(FREE, 1, "free")		   /* row = alloc: its bytes are free again */            \
+	X(FREE_ASKED, 2, "free_requested") /* row = pending: asked for, still held by a stream */ \
+	X(SEG_ALLOC, 3, "segment_alloc")   /* row = segment */                                    \
 	X(SEG_FREE, 4, "segment_free")	   /* row = segment */
 
 /* How an allocation is known. A report of allocations that are not exact says so (the fact
  * "alloc.basis" has the sentence). */
-#define TIDE_ALLOC_BASES(X)                                                                        \
-	X(EXACT, 0, "exact")	   /* the source told of it */                                     \
-	X(INFERRED, 1, "inferred") /* concluded from states of a pool before and after */          \
+#define TIDE_ALLOC_BASES(X)                                                               \
+	X(EXACT, 0, "exact")	   /* the source told of it */                            \
+	X(INFERRED, 1, "inferred") /* concluded from states of a pool before and after */ \
 	X(VIRTUAL, 2, "virtual")   /* never happened: predicted, or recorded without running */
 
 /* Which moment a state of a pool is of. */
-#define TIDE_STATE_WHENS(X)                                                                        \
-	X(BEFORE, 0, "before")	 /* before the operation `span` */                                \
-	X(AFTER, 1, "after")	 /* after the operation or program `span`, nothing ran since */   \
+#define TIDE_STATE_WHENS(X)                                                                     \
+	X(BEFORE, 0, "before")	 /* before the operation `span` */                              \
+	X(AFTER, 1, "after")	 /* after the operation or program `span`, nothing ran since */ \
 	X(BETWEEN, 2, "between") /* between programs */
 
 /* What model times count. */
-#define TIDE_AXES(X)                                                                               \
-	X(TIME, 0, "time") /* ns */                                                                \
-	X(OPS, 1, "ops")   /* the source has no clock: operation i begins at i * TIDE_OP_NS, and no \
+#define TIDE_AXES(X)                \
+	X(TIME, 0, "time") /* ns */ \
+	X(OPS, 1,                   \
+	  "ops") /* the source has no clock: operation i begins at i * TIDE_OP_NS, and no \
 			    * difference of two times is a duration */
 #define TIDE_OP_NS 1000
 
@@ -201,40 +202,43 @@ enum {
 	TIDE_ALLOC_BASES(X)
 #undef X
 #define X(name, number, text) TIDE_STATE_##name = number,
-	TIDE_STATE_WHENS(X)
+		TIDE_STATE_WHENS(X)
 #undef X
 #define X(name, number, text) TIDE_AXIS_##name = number,
-	TIDE_AXES(X)
+			TIDE_AXES(X)
 #undef X
 #define X(name, number, text) TIDE_DEVICE_##name = number,
-	TIDE_DEVICE_KINDS(X)
+				TIDE_DEVICE_KINDS(X)
 #undef X
 #define X(name, number, text) TIDE_POOL_##name = number,
-	TIDE_POOL_KINDS(X)
+					TIDE_POOL_KINDS(X)
 #undef X
 #define X(name, number, text) TIDE_LANE_##name = number,
-	TIDE_LANE_KINDS(X)
+						TIDE_LANE_KINDS(X)
 #undef X
 #define X(name, number, text) TIDE_CAT_##name = number,
-	TIDE_SPAN_CATS(X)
+							TIDE_SPAN_CATS(X)
 #undef X
 #define X(name, number, text) TIDE_MARK_##name = number,
-	TIDE_MARK_KINDS(X)
+								TIDE_MARK_KINDS(X)
 #undef X
 #define X(name, number, text) TIDE_ROLE_##name = number,
-	TIDE_ROLES(X)
+									TIDE_ROLES(X)
 #undef X
 #define X(name, number, text) TIDE_DTYPE_##name = number,
-	TIDE_DTYPES(X)
+										TIDE_DTYPES(X)
 #undef X
 #define X(name, number, text) TIDE_SEGMENT_##name = number,
-	TIDE_SEGMENT_KINDS(X)
+											TIDE_SEGMENT_KINDS(
+												X)
 #undef X
 #define X(name, number, text) TIDE_FLOW_##name = number,
-	TIDE_FLOW_KINDS(X)
+												TIDE_FLOW_KINDS(
+													X)
 #undef X
 #define X(name, number, text) TIDE_MOVE_##name = number,
-	TIDE_MOVE_KINDS(X)
+													TIDE_MOVE_KINDS(
+														X)
 #undef X
 };
 
@@ -262,223 +266,224 @@ static inline bool tide__cat_is_gpu(unsigned cat)
 	       cat == TIDE_CAT_MTIA;
 }
 
-enum { /* allocs.flags */
-	TIDE_ALLOC_BEFORE = 1,	 /* existed before the recording began; born is the trace's start */
-	TIDE_ALLOC_OVERLAPS = 2, /* overlaps another live one: the source contradicts itself */
-	TIDE_ALLOC_REUSED = 4,	 /* its FREE was implied by a new alloc at the same address */
-	TIDE_ALLOC_ASKED = 16,	 /* its free was asked for before a stream let go of it: exactly one
+enum {				/* allocs.flags */
+       TIDE_ALLOC_BEFORE = 1,	/* existed before the recording began; born is the trace's start */
+       TIDE_ALLOC_OVERLAPS = 2, /* overlaps another live one: the source contradicts itself */
+       TIDE_ALLOC_REUSED = 4,	/* its FREE was implied by a new alloc at the same address */
+       TIDE_ALLOC_ASKED = 16,	/* its free was asked for before a stream let go of it: exactly one
 				  * FREE_ASKED move, after which its program no longer counts it */
-	TIDE_ALLOC_SAMPLED = 32, /* stands for others too: size is what it stands for, at least its
+       TIDE_ALLOC_SAMPLED = 32, /* stands for others too: size is what it stands for, at least its
 				  * own (docs/analyses/heap.md) */
-	TIDE_ALLOC_HANDED = 64,	 /* died because another pool counts the same bytes from then on */
+       TIDE_ALLOC_HANDED = 64,	/* died because another pool counts the same bytes from then on */
 };
-enum { /* spans.flags */
-	TIDE_SPAN_OPEN = 1,    /* never ended; t1 is the trace's end */
-	TIDE_SPAN_LOST = 2,    /* its begin was lost; t0 is the first thing seen inside it */
-	TIDE_SPAN_UNWOUND = 4, /* ended by its parent's end (exception, longjmp, thread exit) */
-	TIDE_SPAN_AGAIN = 8,   /* goes on with one that ended before: not a run of its own */
+enum {			      /* spans.flags */
+       TIDE_SPAN_OPEN = 1,    /* never ended; t1 is the trace's end */
+       TIDE_SPAN_LOST = 2,    /* its begin was lost; t0 is the first thing seen inside it */
+       TIDE_SPAN_UNWOUND = 4, /* ended by its parent's end (exception, longjmp, thread exit) */
+       TIDE_SPAN_AGAIN = 8,   /* goes on with one that ended before: not a run of its own */
 };
-enum { /* segments.flags */
-	TIDE_SEGMENT_BEFORE = 1, /* existed before the recording began */
-	TIDE_SEGMENT_PART = 2,	 /* what a partial free left of another one; born when that happened */
+enum {				/* segments.flags */
+       TIDE_SEGMENT_BEFORE = 1, /* existed before the recording began */
+       TIDE_SEGMENT_PART = 2, /* what a partial free left of another one; born when that happened */
 };
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-#define TIDE_FRAME_COLUMNS(C)                                                                      \
-	C(tide_str, function, "function name")                                                     \
-	C(tide_str, file, "source file")                                                           \
+#define TIDE_FRAME_COLUMNS(C)                  \
+	C(tide_str, function, "function name") \
+	C(tide_str, file, "source file")       \
 	C(uint32_t, line, "line in it, 0 = unknown")
 
-#define TIDE_STACK_COLUMNS(C)                                                                      \
-	C(tide_frame_id, frame, "innermost frame of this stack")                                   \
+#define TIDE_STACK_COLUMNS(C)                                    \
+	C(tide_frame_id, frame, "innermost frame of this stack") \
 	C(tide_stack_id, parent, "the rest of it, towards the outermost; always a smaller id")
 
-#define TIDE_PROCESS_COLUMNS(C)                                                                    \
-	C(int64_t, pid, "process id")                                                              \
-	C(int64_t, parent_pid, "process id of the parent, -1 = unknown")                           \
-	C(int64_t, rank, "rank in a distributed job, -1 = none")                                   \
-	C(int64_t, world, "number of ranks, -1 = unknown")                                         \
-	C(tide_str, command, "command line or process name")                                       \
+#define TIDE_PROCESS_COLUMNS(C)                                          \
+	C(int64_t, pid, "process id")                                    \
+	C(int64_t, parent_pid, "process id of the parent, -1 = unknown") \
+	C(int64_t, rank, "rank in a distributed job, -1 = none")         \
+	C(int64_t, world, "number of ranks, -1 = unknown")               \
+	C(tide_str, command, "command line or process name")             \
 	C(tide_str, host, "host name")
 
-#define TIDE_DEVICE_COLUMNS(C)                                                                     \
-	C(int64_t, index, "number of the device among its kind")                                   \
-	C(uint64_t, capacity, "bytes of memory, 0 = unknown")                                      \
-	C(tide_str, name, "model name, e.g. NVIDIA H200")                                          \
+#define TIDE_DEVICE_COLUMNS(C)                                   \
+	C(int64_t, index, "number of the device among its kind") \
+	C(uint64_t, capacity, "bytes of memory, 0 = unknown")    \
+	C(tide_str, name, "model name, e.g. NVIDIA H200")        \
 	C(uint8_t, kind, "TIDE_DEVICE_*")
 
-#define TIDE_POOL_COLUMNS(C)                                                                       \
-	C(tide_device_id, device, "the device it belongs to")                                      \
-	C(uint64_t, capacity, "bytes, 0 = unknown")                                                \
-	C(uint32_t, banks, "banks the capacity is spread over, 0 = unknown")                       \
-	C(tide_str, name, "name, e.g. DRAM, or the id of a private pool")                          \
+#define TIDE_POOL_COLUMNS(C)                                                 \
+	C(tide_device_id, device, "the device it belongs to")                \
+	C(uint64_t, capacity, "bytes, 0 = unknown")                          \
+	C(uint32_t, banks, "banks the capacity is spread over, 0 = unknown") \
+	C(tide_str, name, "name, e.g. DRAM, or the id of a private pool")    \
 	C(uint8_t, kind, "TIDE_POOL_*")
 
-#define TIDE_LANE_COLUMNS(C)                                                                       \
-	C(tide_process_id, process, "process it belongs to")                                       \
-	C(tide_device_id, device, "device, for a stream")                                          \
-	C(int64_t, number, "thread id or stream number as the source gives it")                    \
-	C(tide_str, name, "name")                                                                  \
+#define TIDE_LANE_COLUMNS(C)                                                    \
+	C(tide_process_id, process, "process it belongs to")                    \
+	C(tide_device_id, device, "device, for a stream")                       \
+	C(int64_t, number, "thread id or stream number as the source gives it") \
+	C(tide_str, name, "name")                                               \
 	C(uint8_t, kind, "TIDE_LANE_*")
 
-#define TIDE_SPAN_COLUMNS(C)                                                                       \
-	C(int64_t, t0, "start, ns")                                                                \
-	C(int64_t, t1, "end, ns")                                                                  \
-	C(tide_lane_id, lane, "where it ran")                                                      \
-	C(tide_str, name, "its name")                                                              \
-	C(tide_span_id, parent, "innermost span around it on the same lane")                       \
-	C(tide_span_id, cause, "span that started it from another lane: a kernel's launch")        \
-	C(tide_stack_id, stack, "call stack at its start")                                         \
-	C(uint8_t, cat, "TIDE_CAT_*")                                                              \
+#define TIDE_SPAN_COLUMNS(C)                                                                \
+	C(int64_t, t0, "start, ns")                                                         \
+	C(int64_t, t1, "end, ns")                                                           \
+	C(tide_lane_id, lane, "where it ran")                                               \
+	C(tide_str, name, "its name")                                                       \
+	C(tide_span_id, parent, "innermost span around it on the same lane")                \
+	C(tide_span_id, cause, "span that started it from another lane: a kernel's launch") \
+	C(tide_stack_id, stack, "call stack at its start")                                  \
+	C(uint8_t, cat, "TIDE_CAT_*")                                                       \
 	C(uint8_t, flags, "TIDE_SPAN_*")
 
-#define TIDE_ALLOC_COLUMNS(C)                                                                      \
-	C(uint64_t, addr, "address on its device")                                                 \
-	C(uint64_t, size, "bytes it takes from the pool (block size)")                             \
-	C(uint64_t, requested, "bytes the program asked for; <= size")                             \
-	C(int64_t, born, "ns")                                                                     \
-	C(int64_t, died, "ns; TIDE_T_NEVER while live at the end")                                 \
-	C(tide_pool_id, pool, "pool it came from")                                                 \
-	C(tide_span_id, span, "innermost span on the allocating thread")                           \
-	C(tide_span_id, free_span, "innermost span on the thread that freed it, if known")         \
-	C(tide_stack_id, stack, "call stack that allocated")                                       \
-	C(tide_lane_id, lane, "thread that allocated")                                             \
-	C(tide_lane_id, stream, "stream it was allocated for")                                     \
-	C(uint8_t, role, "TIDE_ROLE_*")                                                            \
-	C(uint8_t, basis, "TIDE_BASIS_*: exact, inferred or virtual")                              \
+#define TIDE_ALLOC_COLUMNS(C)                                                              \
+	C(uint64_t, addr, "address on its device")                                         \
+	C(uint64_t, size, "bytes it takes from the pool (block size)")                     \
+	C(uint64_t, requested, "bytes the program asked for; <= size")                     \
+	C(int64_t, born, "ns")                                                             \
+	C(int64_t, died, "ns; TIDE_T_NEVER while live at the end")                         \
+	C(tide_pool_id, pool, "pool it came from")                                         \
+	C(tide_span_id, span, "innermost span on the allocating thread")                   \
+	C(tide_span_id, free_span, "innermost span on the thread that freed it, if known") \
+	C(tide_stack_id, stack, "call stack that allocated")                               \
+	C(tide_lane_id, lane, "thread that allocated")                                     \
+	C(tide_lane_id, stream, "stream it was allocated for")                             \
+	C(uint8_t, role, "TIDE_ROLE_*")                                                    \
+	C(uint8_t, basis, "TIDE_BASIS_*: exact, inferred or virtual")                      \
 	C(uint8_t, flags, "TIDE_ALLOC_*")
 
-#define TIDE_SEGMENT_COLUMNS(C)                                                                    \
-	C(uint64_t, addr, "address on its device")                                                 \
-	C(uint64_t, size, "bytes")                                                                 \
-	C(int64_t, born, "ns")                                                                     \
-	C(int64_t, died, "ns; TIDE_T_NEVER while live at the end")                                 \
-	C(tide_pool_id, pool, "pool it serves")                                                    \
-	C(tide_stack_id, stack, "call stack that needed it")                                       \
-	C(tide_lane_id, stream, "stream it serves")                                                \
-	C(uint8_t, kind, "TIDE_SEGMENT_*")                                                         \
+#define TIDE_SEGMENT_COLUMNS(C)                                    \
+	C(uint64_t, addr, "address on its device")                 \
+	C(uint64_t, size, "bytes")                                 \
+	C(int64_t, born, "ns")                                     \
+	C(int64_t, died, "ns; TIDE_T_NEVER while live at the end") \
+	C(tide_pool_id, pool, "pool it serves")                    \
+	C(tide_stack_id, stack, "call stack that needed it")       \
+	C(tide_lane_id, stream, "stream it serves")                \
+	C(uint8_t, kind, "TIDE_SEGMENT_*")                         \
 	C(uint8_t, flags, "TIDE_SEGMENT_*")
 
-#define TIDE_PENDING_COLUMNS(C)                                                                    \
-	C(tide_alloc_id, alloc, "allocation whose free was asked for")                             \
+#define TIDE_PENDING_COLUMNS(C)                                        \
+	C(tide_alloc_id, alloc, "allocation whose free was asked for") \
 	C(int64_t, t, "when, ns")
 
-#define TIDE_MOVE_COLUMNS(C)                                                                       \
-	C(uint32_t, row, "row in allocs, pendings or segments, as kind says")                      \
+#define TIDE_MOVE_COLUMNS(C)                                                  \
+	C(uint32_t, row, "row in allocs, pendings or segments, as kind says") \
 	C(uint8_t, kind, "TIDE_MOVE_*")
 
-#define TIDE_COUNTER_COLUMNS(C)                                                                    \
-	C(tide_str, name, "what is counted")                                                       \
-	C(tide_str, unit, "unit, e.g. bytes; none = plain number")                                 \
-	C(tide_lane_id, lane, "lane it belongs to, if any")                                        \
+#define TIDE_COUNTER_COLUMNS(C)                                    \
+	C(tide_str, name, "what is counted")                       \
+	C(tide_str, unit, "unit, e.g. bytes; none = plain number") \
+	C(tide_lane_id, lane, "lane it belongs to, if any")        \
 	C(tide_device_id, device, "device it belongs to, if any")
 
-#define TIDE_SAMPLE_COLUMNS(C)                                                                     \
-	C(int64_t, t, "ns")                                                                        \
-	C(double, value, "value from then on")                                                     \
+#define TIDE_SAMPLE_COLUMNS(C)                 \
+	C(int64_t, t, "ns")                    \
+	C(double, value, "value from then on") \
 	C(tide_counter_id, counter, "series")
 
-#define TIDE_MARK_COLUMNS(C)                                                                       \
-	C(int64_t, t, "ns")                                                                        \
-	C(int64_t, value, "step number; bytes asked for (oom)")                                    \
-	C(int64_t, extra, "bytes free (oom), -1 = unknown")                                        \
-	C(uint64_t, move, "number of moves that happened before it")                               \
-	C(tide_str, name, "name")                                                                  \
-	C(tide_str, text, "text of an annotation")                                                 \
-	C(tide_lane_id, lane, "thread that set it")                                                \
-	C(tide_pool_id, pool, "pool it is about (oom)")                                            \
-	C(tide_stack_id, stack, "call stack, where known")                                         \
+#define TIDE_MARK_COLUMNS(C)                                         \
+	C(int64_t, t, "ns")                                          \
+	C(int64_t, value, "step number; bytes asked for (oom)")      \
+	C(int64_t, extra, "bytes free (oom), -1 = unknown")          \
+	C(uint64_t, move, "number of moves that happened before it") \
+	C(tide_str, name, "name")                                    \
+	C(tide_str, text, "text of an annotation")                   \
+	C(tide_lane_id, lane, "thread that set it")                  \
+	C(tide_pool_id, pool, "pool it is about (oom)")              \
+	C(tide_stack_id, stack, "call stack, where known")           \
 	C(uint8_t, kind, "TIDE_MARK_*")
 
-#define TIDE_POOL_STATE_COLUMNS(C)                                                                 \
-	C(int64_t, t, "ns")                                                                        \
-	C(uint64_t, allocated, "bytes allocated in one bank of the pool")                          \
-	C(uint64_t, free, "bytes free in one bank")                                                \
-	C(uint64_t, largest, "longest free stretch in one bank, bytes; UINT64_MAX = unknown")      \
-	C(tide_pool_id, pool, "the pool")                                                          \
-	C(tide_span_id, span, "what ran next, or had run (when); 0 = nothing is known to")         \
+#define TIDE_POOL_STATE_COLUMNS(C)                                                            \
+	C(int64_t, t, "ns")                                                                   \
+	C(uint64_t, allocated, "bytes allocated in one bank of the pool")                     \
+	C(uint64_t, free, "bytes free in one bank")                                           \
+	C(uint64_t, largest, "longest free stretch in one bank, bytes; UINT64_MAX = unknown") \
+	C(tide_pool_id, pool, "the pool")                                                     \
+	C(tide_span_id, span, "what ran next, or had run (when); 0 = nothing is known to")    \
 	C(uint8_t, when, "TIDE_STATE_*")
 
-#define TIDE_DOCUMENT_COLUMNS(C)                                                                   \
-	C(int64_t, t, "when the source had it, ns")                                                \
-	C(tide_str, kind, "what it is, e.g. mlir.ttnn")                                            \
-	C(tide_str, text, "all of it")                                                             \
+#define TIDE_DOCUMENT_COLUMNS(C)                        \
+	C(int64_t, t, "when the source had it, ns")     \
+	C(tide_str, kind, "what it is, e.g. mlir.ttnn") \
+	C(tide_str, text, "all of it")                  \
 	C(tide_lane_id, lane, "lane it came from, if any")
 
-#define TIDE_TENSOR_COLUMNS(C)                                                                     \
-	C(tide_alloc_id, alloc, "allocation that holds it")                                        \
-	C(uint64_t, dims, "first of its dimensions in model.dims")                                 \
-	C(uint32_t, ndim, "number of dimensions")                                                  \
-	C(tide_str, name, "name, e.g. a parameter's path")                                         \
-	C(uint8_t, dtype, "TIDE_DTYPE_*")                                                          \
-	C(uint8_t, role, "TIDE_ROLE_*")                                                            \
+#define TIDE_TENSOR_COLUMNS(C)                                     \
+	C(tide_alloc_id, alloc, "allocation that holds it")        \
+	C(uint64_t, dims, "first of its dimensions in model.dims") \
+	C(uint32_t, ndim, "number of dimensions")                  \
+	C(tide_str, name, "name, e.g. a parameter's path")         \
+	C(uint8_t, dtype, "TIDE_DTYPE_*")                          \
+	C(uint8_t, role, "TIDE_ROLE_*")                            \
 	C(uint8_t, requires_grad, "0 no, 1 yes, 2 unknown")
 
-#define TIDE_VIEW_COLUMNS(C)                                                                       \
-	C(tide_alloc_id, alloc, "allocation that it is a part of")                                 \
-	C(uint64_t, offset, "bytes from the allocation's beginning")                               \
-	C(uint64_t, bytes, "bytes; offset + bytes <= the allocation's size")                       \
-	C(uint64_t, dims, "first of its dimensions in model.dims")                                 \
-	C(uint32_t, ndim, "number of dimensions")                                                  \
-	C(tide_str, name, "name, e.g. a parameter's path")                                         \
-	C(uint8_t, dtype, "TIDE_DTYPE_*")                                                          \
-	C(uint8_t, role, "TIDE_ROLE_*")                                                            \
+#define TIDE_VIEW_COLUMNS(C)                                                 \
+	C(tide_alloc_id, alloc, "allocation that it is a part of")           \
+	C(uint64_t, offset, "bytes from the allocation's beginning")         \
+	C(uint64_t, bytes, "bytes; offset + bytes <= the allocation's size") \
+	C(uint64_t, dims, "first of its dimensions in model.dims")           \
+	C(uint32_t, ndim, "number of dimensions")                            \
+	C(tide_str, name, "name, e.g. a parameter's path")                   \
+	C(uint8_t, dtype, "TIDE_DTYPE_*")                                    \
+	C(uint8_t, role, "TIDE_ROLE_*")                                      \
 	C(uint8_t, requires_grad, "0 no, 1 yes, 2 unknown")
 
-#define TIDE_FLOW_COLUMNS(C)                                                                       \
-	C(tide_span_id, from, "earlier span")                                                      \
-	C(tide_span_id, to, "later span")                                                          \
+#define TIDE_FLOW_COLUMNS(C)                  \
+	C(tide_span_id, from, "earlier span") \
+	C(tide_span_id, to, "later span")     \
 	C(uint8_t, kind, "TIDE_FLOW_*")
 
-#define TIDE_ATTR_COLUMNS(C)                                                                       \
-	C(tide_span_id, span, "span it describes")                                                 \
-	C(tide_str, key, "argument name as the source spells it")                                  \
-	C(tide_str, text, "value, when it is a text; none = number, or empty: TIDE_FACT_EMPTY")    \
+#define TIDE_ATTR_COLUMNS(C)                                                                    \
+	C(tide_span_id, span, "span it describes")                                              \
+	C(tide_str, key, "argument name as the source spells it")                               \
+	C(tide_str, text, "value, when it is a text; none = number, or empty: TIDE_FACT_EMPTY") \
 	C(int64_t, number, "value, when it is a number")
 
-#define TIDE_FACT_COLUMNS(C)                                                                       \
-	C(tide_str, key, "e.g. loss.events, torch.version")                                        \
-	C(tide_str, text, "value, when it is a text; none = number")                               \
+#define TIDE_FACT_COLUMNS(C)                                         \
+	C(tide_str, key, "e.g. loss.events, torch.version")          \
+	C(tide_str, text, "value, when it is a text; none = number") \
 	C(int64_t, number, "value, when it is a number")
 
-#define TIDE_TICK_COLUMNS(C)                                                                       \
-	C(uint64_t, ticks, "raw clock (TSC) reading")                                              \
-	C(int64_t, mono_raw, "CLOCK_MONOTONIC_RAW at the same moment, ns")                         \
-	C(int64_t, real, "CLOCK_REALTIME at the same moment, ns")                                  \
+#define TIDE_TICK_COLUMNS(C)                                               \
+	C(uint64_t, ticks, "raw clock (TSC) reading")                      \
+	C(int64_t, mono_raw, "CLOCK_MONOTONIC_RAW at the same moment, ns") \
+	C(int64_t, real, "CLOCK_REALTIME at the same moment, ns")          \
 	C(int64_t, t, "the same moment on the trace's time axis, ns")
 
 /* struct name, member, COLUMNS, has a none row, what it is */
-#define TIDE_TABLES(T)                                                                             \
-	T(tide_frames, frames, TIDE_FRAME_COLUMNS, 1, "code locations")                            \
-	T(tide_stacks, stacks, TIDE_STACK_COLUMNS, 1, "nodes of the stack tree")                   \
-	T(tide_processes, processes, TIDE_PROCESS_COLUMNS, 1, "traced processes")                  \
-	T(tide_devices, devices, TIDE_DEVICE_COLUMNS, 1, "the host and accelerators")              \
-	T(tide_pools, pools, TIDE_POOL_COLUMNS, 1, "memory pools")                                 \
-	T(tide_lanes, lanes, TIDE_LANE_COLUMNS, 1, "threads, streams, communicators")              \
-	T(tide_spans, spans, TIDE_SPAN_COLUMNS, 1, "what took time")                               \
-	T(tide_allocs, allocs, TIDE_ALLOC_COLUMNS, 1, "allocations")                               \
-	T(tide_segments, segments, TIDE_SEGMENT_COLUMNS, 1, "stretches taken from devices")        \
-	T(tide_pendings, pendings, TIDE_PENDING_COLUMNS, 1, "frees asked for but delayed")         \
-	T(tide_moves, moves, TIDE_MOVE_COLUMNS, 0, "what happened to memory, in order")            \
-	T(tide_counters, counters, TIDE_COUNTER_COLUMNS, 1, "series of samples")                   \
-	T(tide_samples, samples, TIDE_SAMPLE_COLUMNS, 0, "values of counters over time")           \
-	T(tide_pool_states, pool_states, TIDE_POOL_STATE_COLUMNS, 0, "what pools said of themselves") \
-	T(tide_documents, documents, TIDE_DOCUMENT_COLUMNS, 0, "texts that came with the trace")   \
-	T(tide_marks, marks, TIDE_MARK_COLUMNS, 1, "named moments")                                \
-	T(tide_tensors, tensors, TIDE_TENSOR_COLUMNS, 1, "what allocations hold")                  \
-	T(tide_views, views, TIDE_VIEW_COLUMNS, 1, "tensors that share an allocation")             \
-	T(tide_flows, flows, TIDE_FLOW_COLUMNS, 0, "links between spans")                          \
-	T(tide_attrs, attrs, TIDE_ATTR_COLUMNS, 0, "arguments of spans that analyses need")        \
-	T(tide_facts, facts, TIDE_FACT_COLUMNS, 0, "facts of the whole trace")                     \
+#define TIDE_TABLES(T)                                                                           \
+	T(tide_frames, frames, TIDE_FRAME_COLUMNS, 1, "code locations")                          \
+	T(tide_stacks, stacks, TIDE_STACK_COLUMNS, 1, "nodes of the stack tree")                 \
+	T(tide_processes, processes, TIDE_PROCESS_COLUMNS, 1, "traced processes")                \
+	T(tide_devices, devices, TIDE_DEVICE_COLUMNS, 1, "the host and accelerators")            \
+	T(tide_pools, pools, TIDE_POOL_COLUMNS, 1, "memory pools")                               \
+	T(tide_lanes, lanes, TIDE_LANE_COLUMNS, 1, "threads, streams, communicators")            \
+	T(tide_spans, spans, TIDE_SPAN_COLUMNS, 1, "what took time")                             \
+	T(tide_allocs, allocs, TIDE_ALLOC_COLUMNS, 1, "allocations")                             \
+	T(tide_segments, segments, TIDE_SEGMENT_COLUMNS, 1, "stretches taken from devices")      \
+	T(tide_pendings, pendings, TIDE_PENDING_COLUMNS, 1, "frees asked for but delayed")       \
+	T(tide_moves, moves, TIDE_MOVE_COLUMNS, 0, "what happened to memory, in order")          \
+	T(tide_counters, counters, TIDE_COUNTER_COLUMNS, 1, "series of samples")                 \
+	T(tide_samples, samples, TIDE_SAMPLE_COLUMNS, 0, "values of counters over time")         \
+	T(tide_pool_states, pool_states, TIDE_POOL_STATE_COLUMNS, 0,                             \
+	  "what pools said of themselves")                                                       \
+	T(tide_documents, documents, TIDE_DOCUMENT_COLUMNS, 0, "texts that came with the trace") \
+	T(tide_marks, marks, TIDE_MARK_COLUMNS, 1, "named moments")                              \
+	T(tide_tensors, tensors, TIDE_TENSOR_COLUMNS, 1, "what allocations hold")                \
+	T(tide_views, views, TIDE_VIEW_COLUMNS, 1, "tensors that share an allocation")           \
+	T(tide_flows, flows, TIDE_FLOW_COLUMNS, 0, "links between spans")                        \
+	T(tide_attrs, attrs, TIDE_ATTR_COLUMNS, 0, "arguments of spans that analyses need")      \
+	T(tide_facts, facts, TIDE_FACT_COLUMNS, 0, "facts of the whole trace")                   \
 	T(tide_ticks, ticks, TIDE_TICK_COLUMNS, 0, "clock calibration points")
 
 #define C(type, name, doc) type *name;
-#define T(st, member, COLUMNS, none, doc)                                                          \
-	typedef struct st {                                                                        \
-		size_t n, cap;                                                                     \
-		COLUMNS(C)                                                                         \
-	} st;                                                                                      \
+#define T(st, member, COLUMNS, none, doc) \
+	typedef struct st {               \
+		size_t n, cap;            \
+		COLUMNS(C)                \
+	} st;                             \
 	extern const tide_table_desc st##_desc;
 TIDE_TABLES(T)
 #undef T
@@ -487,7 +492,7 @@ TIDE_TABLES(T)
 typedef struct tide_strings tide_strings; /* model/strings.h */
 
 typedef struct tide_raw { /* what the input calls a span; -1 = it does not say */
-	int64_t event; /* its number in the input, from 0 */
+	int64_t event;	  /* its number in the input, from 0 */
 	int64_t corr, stream;
 } tide_raw;
 
@@ -495,19 +500,19 @@ typedef struct tide_model {
 #define T(st, member, COLUMNS, none, doc) st member;
 	TIDE_TABLES(T)
 #undef T
-	tide_strings *strings;	/* owned */
+	tide_strings *strings;				/* owned */
 	tide_map frame_files, frame_lines, stack_nodes; /* interning of frames and stacks */
-	uint64_t *dims;		/* owned; dimensions of all tensors */
+	uint64_t *dims;					/* owned; dimensions of all tensors */
 	size_t n_dims, cap_dims;
-	uint64_t *span_src;	/* owned, may be NULL: per span, byte offset of it in the input + 1 */
-	tide_raw *span_raw;	/* owned, may be NULL: per span */
-	uint8_t axis;		/* TIDE_AXIS_* */
-	int64_t t_end;		/* ns: the last moment the trace covers */
-	int64_t wall0_ns;	/* Unix time of t = 0, ns; meaningless unless wall_known */
+	uint64_t *span_src; /* owned, may be NULL: per span, byte offset of it in the input + 1 */
+	tide_raw *span_raw; /* owned, may be NULL: per span */
+	uint8_t axis;	    /* TIDE_AXIS_* */
+	int64_t t_end;	    /* ns: the last moment the trace covers */
+	int64_t wall0_ns;   /* Unix time of t = 0, ns; meaningless unless wall_known */
 	bool wall_known;
-	char *path;		/* owned; the file it came from */
-	char *format;		/* owned; importer's name: "tide", "kineto", "torchsnap" ... */
-	_Atomic uint32_t held;	/* tide__model_hold less tide__model_free */
+	char *path;	       /* owned; the file it came from */
+	char *format;	       /* owned; importer's name: "tide", "kineto", "torchsnap" ... */
+	_Atomic uint32_t held; /* tide__model_hold less tide__model_free */
 } tide_model;
 
 /* A new, empty model with its none rows, or NULL. */

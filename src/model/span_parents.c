@@ -188,7 +188,7 @@ static bool sort_attrs(tide_model *m)
 }
 
 bool tide__find_span_parents(tide_model *m, const tide_parent_column *cols, size_t n_cols,
-		const tide_parent_ref *refs, size_t n_refs)
+			     const tide_parent_ref *refs, size_t n_refs)
 {
 	return sort_spans(m, cols, n_cols, refs, n_refs) && find_parents(m) &&
 	       tide__sort_flows(m) && sort_attrs(m);

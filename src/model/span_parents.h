@@ -17,8 +17,9 @@ typedef struct tide_parent_column { /* one more column of the caller's, row for 
 	size_t size; /* bytes per element */
 } tide_parent_column;
 
-typedef struct tide_parent_ref { /* row numbers of spans that the caller keeps: renumbered in place */
-	uint32_t *id;	       /* the first */
+typedef struct
+	tide_parent_ref { /* row numbers of spans that the caller keeps: renumbered in place */
+	uint32_t *id;	  /* the first */
 	size_t n;
 	size_t stride; /* bytes from one to the next */
 } tide_parent_ref;
@@ -29,7 +30,7 @@ typedef struct tide_parent_ref { /* row numbers of spans that the caller keeps: 
  * memory is exhausted: the model must then be thrown away. O(n log runs), 12 bytes of scratch a
  * span. */
 bool tide__find_span_parents(tide_model *m, const tide_parent_column *cols, size_t n_cols,
-		const tide_parent_ref *refs, size_t n_refs);
+			     const tide_parent_ref *refs, size_t n_refs);
 
 /* Only the sorting of flows, for who adds some afterwards. */
 bool tide__sort_flows(tide_model *m);

@@ -16,7 +16,7 @@ static struct {
 	void (*what)(void *);
 	void *arg;
 	_Atomic uint32_t state; /* NONE ... */
-} errand; /* one at a time: slow sections hold the lock */
+} errand;			/* one at a time: slow sections hold the lock */
 
 static _Atomic uint32_t bell;
 static _Atomic bool own_table;
@@ -34,7 +34,7 @@ static bool take_table(void)
 	if (unshare(CLONE_FILES) != 0) /* kernels before 5.9 come here */
 		return false;
 	int most = getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_max < MOST ? (int)lim.rlim_max
-									     : MOST;
+									      : MOST;
 	for (int fd = 0; fd < most; fd++)
 		close(fd);
 	return true;

@@ -66,17 +66,17 @@ typedef struct tide_recorder {
 	_Atomic(tide_thread *) threads; /* all descriptors; grows only */
 	tide_thread *free_threads;
 	pthread_t writer;
-	_Atomic uint32_t finish; /* 1: the writer is to write the rest and end */
-	bool opened;		 /* writer thread: both files are there */
-	_Atomic bool no_space;	 /* the file took no more in the writer's last round */
-	bool stuck;		 /* a thread stayed busy: mappings must stay */
-	bool complete;		 /* the writer wrote everything, END included */
+	_Atomic uint32_t finish;   /* 1: the writer is to write the rest and end */
+	bool opened;		   /* writer thread: both files are there */
+	_Atomic bool no_space;	   /* the file took no more in the writer's last round */
+	bool stuck;		   /* a thread stayed busy: mappings must stay */
+	bool complete;		   /* the writer wrote everything, END included */
 	bool removed, rings_there; /* as it found them when it closed them */
-	bool rings_left;	 /* the ring file has a name, but not the one we know */
-	int close_error;	 /* 0, or why it could not close the file */
-	uint64_t log_written;	 /* bytes of the log that are in the file */
-	_Atomic uint64_t events; /* in the file */
-	tide_stats last;	 /* of the recording that ended last */
+	bool rings_left;	   /* the ring file has a name, but not the one we know */
+	int close_error;	   /* 0, or why it could not close the file */
+	uint64_t log_written;	   /* bytes of the log that are in the file */
+	_Atomic uint64_t events;   /* in the file */
+	tide_stats last;	   /* of the recording that ended last */
 } tide_recorder;
 extern tide_recorder tide__rec __attribute__((visibility("hidden")));
 

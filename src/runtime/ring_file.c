@@ -296,7 +296,8 @@ static bool tear(tide_ring_file *s, void *from, size_t bytes, const void *at)
 {
 	if ((const char *)at < (char *)from || (const char *)at >= (char *)from + bytes)
 		return false;
-	atomic_store_explicit(&s->torn, true, memory_order_seq_cst); /* before anybody reads zeros */
+	atomic_store_explicit(&s->torn, true,
+			      memory_order_seq_cst); /* before anybody reads zeros */
 	replace(from, bytes);
 	return true;
 }

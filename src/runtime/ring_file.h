@@ -29,17 +29,17 @@ typedef struct tide_shared {
 #define TIDE_SHARED(block_head) ((tide_shared *)(void *)&(block_head)->head)
 
 typedef struct tide_block {
-	struct tide_block *next; /* in its list; set before the block is published */
-	tide_block_head *at;	 /* the mapping */
-	tide_shared *shared;	 /* its moving words */
-	tide_ring_slot *slots;	 /* RING: after the head page. LOG: the stream's bytes */
-	uint64_t offset, bytes;	 /* in the ring file; head page included */
-	uint64_t n_slots;	 /* RING: as in the head page, which somebody may cut away */
+	struct tide_block *next;  /* in its list; set before the block is published */
+	tide_block_head *at;	  /* the mapping */
+	tide_shared *shared;	  /* its moving words */
+	tide_ring_slot *slots;	  /* RING: after the head page. LOG: the stream's bytes */
+	uint64_t offset, bytes;	  /* in the ring file; head page included */
+	uint64_t n_slots;	  /* RING: as in the head page, which somebody may cut away */
 	uint64_t first, capacity; /* LOG: bytes of the stream before it, and in it */
-	bool owned;		 /* RING: a thread records into it (under the lock) */
-	uint64_t goal;		 /* RING, writer thread: head as seen at the start of this round */
-	uint64_t flushed_ns;	 /*   "  : when it last wrote a chunk of it */
-	tide_encoder encoder;	 /*   "  */
+	bool owned;		  /* RING: a thread records into it (under the lock) */
+	uint64_t goal;		  /* RING, writer thread: head as seen at the start of this round */
+	uint64_t flushed_ns;	  /*   "  : when it last wrote a chunk of it */
+	tide_encoder encoder;	  /*   "  */
 } tide_block;
 
 typedef struct tide_ring_file {

@@ -137,10 +137,10 @@ static tide_code no_space(tide_error *err)
 	snprintf(folder, sizeof folder, "%.4095s", r->path);
 	strrchr(folder, '/')[1] = 0;
 	uint64_t left = statvfs(folder, &v) == 0 ? (uint64_t)v.f_bavail * v.f_frsize : 0;
-	tide_code rc =
-		tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
-			  "%s: no space: a recording needs 1 MiB and %zu KiB a thread, %llu KiB are free",
-			  r->path, r->opt.ring_bytes >> 10, (unsigned long long)(left >> 10));
+	tide_code rc = tide__fail(
+		err, TIDE_EIO, TIDE_NO_OFFSET,
+		"%s: no space: a recording needs 1 MiB and %zu KiB a thread, %llu KiB are free",
+		r->path, r->opt.ring_bytes >> 10, (unsigned long long)(left >> 10));
 	if (err)
 		err->sys_errno = ENOSPC;
 	return rc;
@@ -480,21 +480,24 @@ static tide_code finish(tide_error *err)
 					r->rings_path);
 	}
 	if (torn)
-		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
-				  "%s: its ring file was cut while recording: what was recorded before "
-				  "that is there, the rest is lost",
-				  r->path);
+		return tide__fail(
+			err, TIDE_EIO, TIDE_NO_OFFSET,
+			"%s: its ring file was cut while recording: what was recorded before "
+			"that is there, the rest is lost",
+			r->path);
 	if (r->rings_left)
-		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
-				  "%s: complete, but no longer at that path (its folder was moved, or the "
-				  "program changed its root): remove its ring file %s where it is now",
-				  r->path, strrchr(r->rings_path, '/') + 1);
+		return tide__fail(
+			err, TIDE_EIO, TIDE_NO_OFFSET,
+			"%s: complete, but no longer at that path (its folder was moved, or the "
+			"program changed its root): remove its ring file %s where it is now",
+			r->path, strrchr(r->rings_path, '/') + 1);
 	if (r->sink.misled)
-		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
-				  "%s: complete, but the program closed the recorder's descriptor while "
-				  "it wrote: part of the recording may also be in a file of the "
-				  "program's",
-				  r->path);
+		return tide__fail(
+			err, TIDE_EIO, TIDE_NO_OFFSET,
+			"%s: complete, but the program closed the recorder's descriptor while "
+			"it wrote: part of the recording may also be in a file of the "
+			"program's",
+			r->path);
 	return TIDE_OK;
 }
 
@@ -584,7 +587,8 @@ void tide__follow(void)
 	if (atomic_load_explicit(&tide__guard.alive, memory_order_relaxed) != TIDE_FOLLOWER)
 		return;
 	start_locked(true, NULL);
-	follow = false; /* not before: a child that another thread forks meanwhile follows as well */
+	follow =
+		false; /* not before: a child that another thread forks meanwhile follows as well */
 	atomic_store(&tide__guard.alive,
 		     TIDE_ALIVE); /* until now other threads wait for the lock */
 }

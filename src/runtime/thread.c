@@ -88,7 +88,8 @@ tide_block *tide__ring_that_fits(void)
 	size_t bytes = tide__ring_size();
 	tide_block *b = NULL;
 	errno = ENOMEM;
-	while (bytes >= LEAST && !(b = tide__ring_file_ring(&tide__rec.space, bytes)) && errno == ENOSPC)
+	while (bytes >= LEAST && !(b = tide__ring_file_ring(&tide__rec.space, bytes)) &&
+	       errno == ENOSPC)
 		bytes /= 2;
 	return b;
 }

@@ -34,7 +34,8 @@ static void on_bus(int sig, siginfo_t *info, void *context)
 
 void tide__torn_watch(void)
 {
-	struct sigaction now, mine = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	struct sigaction now,
+		mine = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_ONSTACK };
 	if (sigaction(SIGBUS, NULL, &now) != 0 ||
 	    ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_bus))
 		return;

@@ -161,7 +161,10 @@ tide_code tide__api_torch(tide_ask *a, tide_error *err)
 					 l->m->facts.text[i]);
 	tide__json_object_end(&j);
 	tide__json_kstr(&j, "trace_path", l ? tide__loaded_name(l) : NULL);
-	tide_code end = tide__api_end(&j, real ? NULL : l ? "the recording has no ops" : tide__api_none,
+	tide_code end = tide__api_end(&j,
+				      real ? NULL
+				      : l  ? "the recording has no ops"
+					   : tide__api_none,
 				      err);
 	return rc == TIDE_OK ? end : rc;
 }

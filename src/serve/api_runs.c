@@ -141,7 +141,8 @@ static void put_item(tide_json *j, const item *x, const double limit[2])
 	tide__json_kstr(j, "before", x->before ? x->before->r->id : NULL);
 	bool peak = put_change(j, "peak_change_pct", b ? b->peak_bytes : -1, k ? s->peak_bytes : -1,
 			       limit[0]);
-	bool step = put_change(j, "step_change_pct", b ? b->step_ns : -1, k ? s->step_ns : -1, limit[1]);
+	bool step = put_change(j, "step_change_pct", b ? b->step_ns : -1, k ? s->step_ns : -1,
+			       limit[1]);
 	tide__json_kbool(j, "regression", peak || step);
 	put_tags(j, u->tags);
 	tide__json_kstr(j, "note", u->note[0] ? u->note : NULL);
@@ -156,8 +157,9 @@ static void put_all(tide_ask *a, tide_run_index *index, item *v, size_t n, size_
 	size_t known = 0;
 	char text[64];
 	for (size_t i = 0; i < n; i++)
-		known += v[i].run->failed || (v[i].run->known && (!v[i].run->stale ||
-								    v[i].r->writer == TIDE_WRITER_RUNNING));
+		known += v[i].run->failed ||
+			 (v[i].run->known &&
+			  (!v[i].run->stale || v[i].r->writer == TIDE_WRITER_RUNNING));
 	tide__json_begin(j, a->out, false);
 	tide__json_object(j);
 	tide__json_kbool(j, "has_real_data", n > 0);
@@ -213,12 +215,13 @@ tide_code tide__api_runs(tide_ask *a, tide_error *err)
 	    !tide__request_int(a->req, "limit", 1, INT64_MAX, &most))
 		return tide__ask_wrong(a, err);
 	if (!index)
-		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "this server keeps no index");
+		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+				  "this server keeps no index");
 	tide_rec *r = tide__store_list(a->store, &n);
 	if (!r)
 		return tide__nomem(err);
-	tide_code rc = list(a, index, r, n, (size_t)most, (const double[2]){ (double)peak / 100, (double)step / 100 },
-			    err);
+	tide_code rc = list(a, index, r, n, (size_t)most,
+			    (const double[2]){ (double)peak / 100, (double)step / 100 }, err);
 	tide__store_list_free(r, n);
 	return rc;
 }
@@ -234,7 +237,8 @@ tide_code tide__api_run_note(tide_ask *a, tide_error *err)
 	tide_code rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no such recording");
 	for (size_t i = 0; r && i < n; i++)
 		if (!strcmp(r[i].id, a->req->part[2]))
-			rc = tide__run_index_write(index, r[i].path, tide__request_get(a->req, "tags"),
+			rc = tide__run_index_write(index, r[i].path,
+						   tide__request_get(a->req, "tags"),
 						   tide__request_get(a->req, "note"), err);
 	if (r)
 		tide__store_list_free(r, n);

@@ -144,8 +144,8 @@ static struct job *job_of(tide_critical_path_job *s, tide_loaded *l)
 	return *at;
 }
 
-tide_code tide__critical_path_job_run(tide_critical_path_job *s, tide_loaded *l, bool all, tide_waiter *w,
-			      const char **out, size_t *n)
+tide_code tide__critical_path_job_run(tide_critical_path_job *s, tide_loaded *l, bool all,
+				      tide_waiter *w, const char **out, size_t *n)
 {
 	tide_code rc = TIDE_OK;
 	*n = 0;

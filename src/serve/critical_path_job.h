@@ -23,7 +23,7 @@ bool tide__critical_path_job_free(tide_critical_path_job *s);
  * than TIDE_CRITICAL_MANY spans it is only found when `all` says so: TIDE_OK with *out NULL else.
  */
 enum { TIDE_CRITICAL_MANY = 400000 };
-tide_code tide__critical_path_job_run(tide_critical_path_job *s, tide_loaded *l, bool all, tide_waiter *w,
-			      const char **out, size_t *n);
+tide_code tide__critical_path_job_run(tide_critical_path_job *s, tide_loaded *l, bool all,
+				      tide_waiter *w, const char **out, size_t *n);
 
 #endif

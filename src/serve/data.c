@@ -23,8 +23,8 @@ static tide_code critical(tide_ask *a, tide_loaded *l, bool *given, tide_error *
 	int64_t all = 0;
 	if (!tide__request_int(a->req, "all", 0, 1, &all))
 		return tide__ask_wrong(a, err);
-	tide_code rc =
-		tide__critical_path_job_run(tide__store_slow(a->store), l, all, a->waiter, &bytes, &n);
+	tide_code rc = tide__critical_path_job_run(tide__store_slow(a->store), l, all, a->waiter,
+						   &bytes, &n);
 	*given = rc == TIDE_OK && bytes;
 	if (*given)
 		fwrite(bytes, 1, n, a->out);
@@ -45,8 +45,8 @@ static tide_code thinned(tide_ask *a, tide_loaded *l, const char *name, tide_pag
 	    !tide__request_int(a->req, "phases", 0, 1, &by_phase))
 		return tide__ask_wrong(a, err);
 	tide_code rc = by_phase ? tide__find_phases(l->m, &phases, err)
-				: tide__downsample_allocs(l->m, w.from, w.to, (uint32_t)w.px, at, MOST_ALLOCS,
-					     &thin, err);
+				: tide__downsample_allocs(l->m, w.from, w.to, (uint32_t)w.px, at,
+							  MOST_ALLOCS, &thin, err);
 	if (rc == TIDE_OK && by_phase)
 		rc = tide__downsample_phases(l->m, &phases, MOST_ALLOCS, &thin, err);
 	opt->thin = &thin;

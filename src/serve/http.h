@@ -62,5 +62,4 @@ void tide__http_wake(tide_server *s, bool beat);
 /* Close connections that take too long to ask. */
 void tide__http_reap(tide_server *s, int64_t now_ms);
 
-
 #endif

@@ -250,9 +250,10 @@ bool tide__answer(const tide_route *t, tide_store *s, tide_request *r, tide_wait
 	if (rc == TIDE_EBUSY)
 		return false;
 	if (rc == TIDE_OK && tide__mem_refused())
-		tide__fail(&err, TIDE_ENOMEM, TIDE_NO_OFFSET,
-			   "recordings, and answers that others have not taken yet, fill the server's memory "
-			   "(--max-memory): ask again");
+		tide__fail(
+			&err, TIDE_ENOMEM, TIDE_NO_OFFSET,
+			"recordings, and answers that others have not taken yet, fill the server's memory "
+			"(--max-memory): ask again");
 	if (rc == TIDE_OK)
 		rc = TIDE_ENOMEM;
 	*out = tide__answer_error(status_of(rc), err.text[0] ? err.text : tide_code_text(rc));

@@ -98,7 +98,7 @@ tide_code tide__ask_wrong(const tide_ask *a, tide_error *err);
 tide_handler tide__api_flame, tide__api_memory, tide__api_timeline; /* api_profiler.c */
 tide_handler tide__api_kernels, tide__api_hta;			    /* api_device.c */
 tide_handler tide__api_compile, tide__api_torch, tide__api_roofline, tide__api_bottlenecks,
-	tide__api_score;			   /* api_findings.c */
+	tide__api_score;			 /* api_findings.c */
 tide_handler tide__api_runs, tide__api_run_note; /* api_runs.c */
 tide_handler tide__api_recordings, tide__api_recording, tide__api_alive,
 	tide__api_diff;					       /* api_recordings.c */

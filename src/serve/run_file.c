@@ -24,9 +24,10 @@ static bool run(sqlite3 *db, const char *sql)
 static bool make_tables(sqlite3 *db)
 {
 	return run(db, "PRAGMA journal_mode=TRUNCATE") && run(db, "PRAGMA synchronous=OFF") &&
-	       run(db, "CREATE TABLE IF NOT EXISTS runs (path TEXT PRIMARY KEY, size INTEGER, "
-		       "mtime_ns INTEGER, version INTEGER, figures BLOB, tags TEXT NOT NULL DEFAULT '', "
-		       "note TEXT NOT NULL DEFAULT '')");
+	       run(db,
+		   "CREATE TABLE IF NOT EXISTS runs (path TEXT PRIMARY KEY, size INTEGER, "
+		   "mtime_ns INTEGER, version INTEGER, figures BLOB, tags TEXT NOT NULL DEFAULT '', "
+		   "note TEXT NOT NULL DEFAULT '')");
 }
 
 static void copy(char *to, size_t room, sqlite3_stmt *s, int column)
@@ -37,7 +38,8 @@ static void copy(char *to, size_t room, sqlite3_stmt *s, int column)
 
 static bool read_rows(sqlite3 *db, bool (*take)(void *user, const tide_run_row *r), void *user)
 {
-	static const char sql[] = "SELECT path, size, mtime_ns, version, figures, tags, note FROM runs";
+	static const char sql[] =
+		"SELECT path, size, mtime_ns, version, figures, tags, note FROM runs";
 	sqlite3_stmt *s = NULL;
 	bool ok = sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK;
 	int rc = SQLITE_DONE;
@@ -80,9 +82,11 @@ static tide_run_file *open_file(const char *path, bool (*take)(void *user, const
 	tide_run_file *f = tide__calloc(1, sizeof *f);
 	if (!f)
 		return NULL;
-	if (sqlite3_open_v2(path, &f->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW,
+	if (sqlite3_open_v2(path, &f->db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW,
 			    NULL) == SQLITE_OK &&
-	    !sqlite3_busy_timeout(f->db, 2000) && make_tables(f->db) && read_rows(f->db, take, user) &&
+	    !sqlite3_busy_timeout(f->db, 2000) && make_tables(f->db) &&
+	    read_rows(f->db, take, user) &&
 	    sqlite3_prepare_v2(f->db, sql, -1, &f->put, NULL) == SQLITE_OK)
 		return f;
 	close_file(f);

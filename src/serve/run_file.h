@@ -8,7 +8,7 @@
 #include "serve/run_index.h"
 
 typedef struct tide_run_row {
-	const char *path; /* borrowed */
+	const char *path;	/* borrowed */
 	int64_t size, mtime_ns; /* of the file; size -1 = no figures */
 	tide_run_summary s;
 	char tags[TIDE_RUN_TAGS], note[TIDE_RUN_NOTE];

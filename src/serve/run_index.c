@@ -35,9 +35,9 @@ struct tide_run_index {
 	bool stop, started, opened;
 	row **rows; /* owned */
 	size_t n, cap;
-	tide_map by_path; /* hash of a path -> row + 1 */
-	tide_run_file *file; /* owned; NULL = none */
-	char *file_name; /* owned */
+	tide_map by_path;     /* hash of a path -> row + 1 */
+	tide_run_file *file;  /* owned; NULL = none */
+	char *file_name;      /* owned */
 	tide_run_index *next; /* in the list of all */
 };
 
@@ -110,8 +110,8 @@ static char *common_folder(const tide_rec *r, size_t n)
 		size_t own = slash ? (size_t)(slash - r[i].path) : 0;
 		if (i == 0)
 			len = own;
-		while (len && (own < len || strncmp(r[i].path, r[0].path, len) ||
-			       (r[i].path[len] != '/')))
+		while (len &&
+		       (own < len || strncmp(r[i].path, r[0].path, len) || (r[i].path[len] != '/')))
 			len--;
 	}
 	if (n && !len) { /* nothing in common: beside the first */
@@ -150,10 +150,10 @@ static bool next_of(tide_run_index *x, const tide_rec *r, size_t n, size_t *at)
 {
 	for (size_t i = 0; i < n; i++) {
 		const row *k = find(x, r[i].path, false);
-		bool same = k && k->tried_size == (int64_t)r[i].size &&
-			    k->tried_mtime == r[i].mtime_ns;
-		bool soon = k && r[i].writer == TIDE_WRITER_RUNNING &&
-			    now_ms() - k->read_ms < LIVE_MS;
+		bool same =
+			k && k->tried_size == (int64_t)r[i].size && k->tried_mtime == r[i].mtime_ns;
+		bool soon =
+			k && r[i].writer == TIDE_WRITER_RUNNING && now_ms() - k->read_ms < LIVE_MS;
 		if (!same && !soon) {
 			*at = i;
 			return true;
@@ -358,8 +358,9 @@ tide_code tide__run_index_write(tide_run_index *x, const char *path, const char 
 				const char *note, tide_error *err)
 {
 	if ((tags && !is_text(tags, TIDE_RUN_TAGS)) || (note && !is_text(note, TIDE_RUN_NOTE)))
-		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-				  "tags have at most 255 bytes and a note 511, without control characters");
+		return tide__fail(
+			err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+			"tags have at most 255 bytes and a note 511, without control characters");
 	pthread_mutex_lock(&x->lock);
 	row *k = find(x, path, true);
 	bool kept = false;

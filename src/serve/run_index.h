@@ -18,9 +18,9 @@ typedef struct tide_run_index tide_run_index;
 enum { TIDE_RUN_TAGS = 256, TIDE_RUN_NOTE = 512 };
 
 typedef struct tide_run {
-	bool known;	/* there are figures of the file as it is */
-	bool stale;	/* of the file as it was */
-	bool failed;	/* it cannot be read */
+	bool known;  /* there are figures of the file as it is */
+	bool stale;  /* of the file as it was */
+	bool failed; /* it cannot be read */
 	tide_run_summary s;
 	const char *tags, *note; /* borrowed until the runs are given back; "" = none */
 } tide_run;

@@ -21,9 +21,9 @@
 
 enum {
 	TICK_MS = 250,
-	LIST_MS = 2000,	 /* the list of files is made again, and takes at most a */
-	LIST_SHARE = 50, /* fiftieth of a core, however many there are */
-	BEAT_TICKS = 60, /* listeners get a sign of life */
+	LIST_MS = 2000,		 /* the list of files is made again, and takes at most a */
+	LIST_SHARE = 50,	 /* fiftieth of a core, however many there are */
+	BEAT_TICKS = 60,	 /* listeners get a sign of life */
 	CACHE_BYTES = 256 << 20, /* of answers; an eighth of the limit where that is less */
 	OWN_BYTES = 32 << 20,	 /* that the server has besides recordings and answers */
 };
@@ -117,9 +117,10 @@ static tide_code make_token(tide_server *s, const tide_server_options *opt, tide
 	else if (!opt->no_token)
 		return tide__token_kept(s->token, err);
 	else if (!s->listener.loopback)
-		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-				  "--no-token is for 127.0.0.1 and ::1: from elsewhere anybody could "
-				  "read the recordings");
+		return tide__fail(
+			err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+			"--no-token is for 127.0.0.1 and ::1: from elsewhere anybody could "
+			"read the recordings");
 	return TIDE_OK;
 }
 
@@ -131,7 +132,8 @@ static bool make_parts(tide_server *s, const tide_server_options *opt)
 					   .user = s,
 					   .max_bytes = opt->max_bytes };
 	s->events = tide__events_new();
-	s->cache = tide__cache_new(opt->max_bytes / 8 < CACHE_BYTES ? opt->max_bytes / 8 : CACHE_BYTES);
+	s->cache = tide__cache_new(opt->max_bytes / 8 < CACHE_BYTES ? opt->max_bytes / 8
+								    : CACHE_BYTES);
 	s->host = opt->host ? tide__strndup(opt->host, strlen(opt->host)) : NULL;
 	s->store = s->events && s->cache ? tide__store_new(&store) : NULL;
 	return s->store && (s->host || !opt->host);

@@ -140,7 +140,8 @@ static tide_loaded *read_file(struct rec *x, uint64_t generation, uint64_t max_b
 		   (small ? TIDE_WANT_SHAPES : TIDE_WANT_ARGS);
 	on_progress(x, 0, 0);
 	tide_code rc = tide__load(path, &opt, &m, err);
-	for (int i = 0; rc == TIDE_ENOMEM && tide__mem_refused() && i < 3 && tide__begun(path); i++) {
+	for (int i = 0; rc == TIDE_ENOMEM && tide__mem_refused() && i < 3 && tide__begun(path);
+	     i++) {
 		opt.max_events /= 8; /* events that take more than EVENT_BYTES: fewer of them */
 		tide__mem_forgive();
 		rc = tide__load(path, &opt, &m, err);

@@ -58,9 +58,10 @@ static tide_code read_token(const char *path, char token[TIDE_TOKEN_MOST + 1], t
 	token[n > 0 ? n : 0] = 0;
 	token[strcspn(token, "\n")] = 0;
 	if (!mine)
-		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
-				  "%s: others can read or write it: remove it, and a new token is made",
-				  path);
+		return tide__fail(
+			err, TIDE_EIO, TIDE_NO_OFFSET,
+			"%s: others can read or write it: remove it, and a new token is made",
+			path);
 	if (!tide__token_fine(token))
 		return tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET,
 				  "%s: not a token: remove it, and a new one is made", path);

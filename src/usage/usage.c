@@ -19,12 +19,12 @@
 
 static struct {
 	char path[4096];
-	bool active;   /* between begin and end */
-	bool captured; /* there is something to print */
-	bool own;      /* the recording is ours: stopped by the end ... */
+	bool active;	/* between begin and end */
+	bool captured;	/* there is something to print */
+	bool own;	/* the recording is ours: stopped by the end ... */
 	bool temporary; /* ... and removed by clear */
 	uint64_t first; /* phase marks of a recording in progress that came before */
-	tide_model *m; /* owned: the capture as read; NULL = not read yet */
+	tide_model *m;	/* owned: the capture as read; NULL = not read yet */
 	tide_phases p;
 } it;
 
@@ -52,7 +52,8 @@ tide_code tide_usage_begin(tide_usage_mode mode, const char *path, tide_error *e
 	tide_options o = TIDE_OPTIONS_INIT;
 	tide_code rc = TIDE_OK;
 	if (it.active)
-		return tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET, "MemoryUsageTracker: Capture already active");
+		return tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET,
+				  "MemoryUsageTracker: Capture already active");
 	tide_usage_clear();
 	o.full_wait_us = 100000;
 	it.own = !tide_recording_path(it.path, sizeof it.path) || !tide_recording();
@@ -157,8 +158,12 @@ static void fill(size_t phase, tide_usage_figures *out)
 	if (k == it.p.n_scopes)
 		return;
 	const tide_phase_level *l = &it.p.levels[phase * it.p.n_scopes + k];
-	*out = (tide_usage_figures){ (int64_t)l->segment_peak, (int64_t)l->alloc_bytes, (int64_t)l->free_bytes,
-				     l->change,		       (int64_t)l->peak,	(int64_t)l->current,
+	*out = (tide_usage_figures){ (int64_t)l->segment_peak,
+				     (int64_t)l->alloc_bytes,
+				     (int64_t)l->free_bytes,
+				     l->change,
+				     (int64_t)l->peak,
+				     (int64_t)l->current,
 				     l1_top(phase, TIDE_SCOPE_L1_CB, device),
 				     l1_top(phase, TIDE_SCOPE_L1_BUFFER, device),
 				     l1_top(phase, TIDE_SCOPE_L1, device) };
@@ -194,8 +199,10 @@ tide_code tide_usage_get(const char *name, tide_usage_figures *out, tide_error *
 	if (!many)
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no snapshot '%.80s'", name);
 	if (many > 1)
-		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-				  "the name '%.80s' is ambiguous: %zu snapshots have it; ask for all", name, many);
+		return tide__fail(
+			err, TIDE_EUSAGE, TIDE_NO_OFFSET,
+			"the name '%.80s' is ambiguous: %zu snapshots have it; ask for all", name,
+			many);
 	fill(found, out);
 	return TIDE_OK;
 }

@@ -737,7 +737,8 @@ int main(int argc, char **argv)
 {
 #ifdef __SANITIZE_THREAD__
 	if (argc > 1 && !strcmp(argv[1], "cutrings")) {
-		fprintf(stderr, "pages that go away under threads are a race, and the point of the test\n");
+		fprintf(stderr,
+			"pages that go away under threads are a race, and the point of the test\n");
 		return 77;
 	}
 	if (argc > 1 && !strncmp(argv[1], "fork", 4)) {

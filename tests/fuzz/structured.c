@@ -63,7 +63,8 @@ static void put(tidefile *f, const uint8_t *d, uint64_t *ticks)
 		ev_mark(f, ring, *ticks, d[2] % 8, d[3], (int64_t)amount(d[5]));
 		break;
 	case 12:
-		ev_alloc_full(f, ring, *ticks, pool, addr, amount(d[5]), d[2] % 3, d[2], amount(d[2]));
+		ev_alloc_full(f, ring, *ticks, pool, addr, amount(d[5]), d[2] % 3, d[2],
+			      amount(d[2]));
 		break;
 	case 13:
 		ev_begin_full(f, ring, *ticks, d[2], d[3], d[4], d[5]);
@@ -100,7 +101,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	tidefile_free(&f);
 	tide__mem_forgive();
 	tide_code rc = tide__load(path, NULL, &m, &err);
-	if (rc && rc != TIDE_ELIMIT && rc != TIDE_ENOMEM) { /* sums over 2^63 are refused, nothing else is */
+	if (rc && rc != TIDE_ELIMIT &&
+	    rc != TIDE_ENOMEM) { /* sums over 2^63 are refused, nothing else is */
 		fprintf(stderr, "%s\n", err.text);
 		abort();
 	}

@@ -541,8 +541,9 @@ static void test_usage(void **state)
 		same(seed, 0, "live", u.devices[1].bytes, st->allocated);
 		same(seed, 0, "reserved", u.devices[1].reserved, st->reserved);
 		same(seed, 0, "reserved peak", u.devices[1].reserved_peak, st->reserved_peak);
-		assert_int_equal(tide__live_set_at(w.m, u.devices[1].peak_cut, 1, TIDE_ANY, &a, &err),
-				 TIDE_OK);
+		assert_int_equal(
+			tide__live_set_at(w.m, u.devices[1].peak_cut, 1, TIDE_ANY, &a, &err),
+			TIDE_OK);
 		for (size_t i = 0; i < a.n; i++)
 			sum += w.m->allocs.size[a.rows[i]];
 		same(seed, 0, "alive at the peak", sum, st->allocated_peak);

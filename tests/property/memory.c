@@ -189,7 +189,8 @@ static void alive_and_groups(void **state)
 		uint32_t device = seed % 4 ? TIDE_ANY : 1;
 		struct sum want = at_cut(m, cut, TIDE_ANY, device);
 		tide_live_set alive;
-		assert_int_equal(tide__live_set_at(m, cut, device, TIDE_ANY, &alive, NULL), TIDE_OK);
+		assert_int_equal(tide__live_set_at(m, cut, device, TIDE_ANY, &alive, NULL),
+				 TIDE_OK);
 		assert_int_equal(alive.n, want.count);
 		for (size_t i = 1; i < alive.n; i++)
 			assert_true(alive.rows[i - 1] < alive.rows[i]);

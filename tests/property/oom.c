@@ -209,7 +209,8 @@ static void record(struct world *w, uint32_t seed)
 /* ---- whose memory would have made room ---- */
 
 /* Is block b in use by something else than stack `key`? A free that waits keeps its block. */
-static bool stays(const tide_model *m, const tide_live_set *a, const tide_state_block *b, uint64_t key)
+static bool stays(const tide_model *m, const tide_live_set *a, const tide_state_block *b,
+		  uint64_t key)
 {
 	bool alive = false;
 	for (size_t i = 0; i < a->n; i++)
@@ -326,7 +327,8 @@ static void test_sweep(void **state)
 			size_t n;
 			assert_int_equal(tide__oom_marks(w.m, device, &marks, &n, NULL), TIDE_OK);
 			struct check c = { w.m, marks, .seed = seed, .odd = w.odd };
-			assert_int_equal(tide__find_ooms(w.m, device, check_one, &c, NULL), TIDE_OK);
+			assert_int_equal(tide__find_ooms(w.m, device, check_one, &c, NULL),
+					 TIDE_OK);
 			assert_int_equal(c.n, n);
 			known += c.known;
 			unknown += c.unknown;

@@ -346,7 +346,8 @@ static void check_oom(tide_model *m, const struct steps *s, uint32_t d, uint32_t
 	else
 		assert_int_equal(o.cause, TIDE_OOM_UNKNOWN);
 	tide__oom_free(&o);
-	assert_int_equal(tide__find_ooms(m, d, note, &o, NULL), TIDE_OK); /* and so does the sweep */
+	assert_int_equal(tide__find_ooms(m, d, note, &o, NULL),
+			 TIDE_OK); /* and so does the sweep */
 	assert_int_equal(o.mark, k);
 	assert_int_equal(o.source, s->source);
 	assert_int_equal(o.reserved, want);

@@ -19,7 +19,8 @@
 #include <mutex>
 #include <unordered_map>
 
-namespace {
+namespace
+{
 
 constexpr auto TYPE = c10::DeviceType::PrivateUse1;
 enum { DEVICES = 2, ROUND = 256, SEGMENT = 1 << 20, CAPACITY = 64 << 20 };
@@ -33,7 +34,8 @@ void (*tell_oom)(int64_t, size_t, size_t, unsigned) = nullptr;
 
 unsigned number(c10::Device d)
 {
-	return static_cast<uint8_t>(d.type()) | static_cast<unsigned>(static_cast<uint8_t>(d.index())) << 8;
+	return static_cast<uint8_t>(d.type()) |
+	       static_cast<unsigned>(static_cast<uint8_t>(d.index())) << 8;
 }
 
 struct Allocator final : c10::DeviceAllocator {
@@ -41,7 +43,10 @@ struct Allocator final : c10::DeviceAllocator {
 	std::unordered_map<void *, std::pair<c10::DeviceIndex, size_t>> live;
 	int64_t allocated[DEVICES] = {}, reserved[DEVICES] = {}, peak[DEVICES] = {};
 
-	static size_t segments(int64_t bytes) { return (static_cast<size_t>(bytes) + SEGMENT - 1) / SEGMENT * SEGMENT; }
+	static size_t segments(int64_t bytes)
+	{
+		return (static_cast<size_t>(bytes) + SEGMENT - 1) / SEGMENT * SEGMENT;
+	}
 
 	c10::DataPtr allocate(size_t n) override
 	{
@@ -62,23 +67,35 @@ struct Allocator final : c10::DeviceAllocator {
 		live[p] = { device.index(), n };
 		all += n;
 		peak[device.index()] = std::max(peak[device.index()], all);
-		reserved[device.index()] = std::max<int64_t>(reserved[device.index()], segments(all));
+		reserved[device.index()] =
+			std::max<int64_t>(reserved[device.index()], segments(all));
 		if (tell)
 			tell(p, n, all, reserved[device.index()], number(device));
 		return p;
 	}
 	static void give(void *p);
-	c10::DeleterFnPtr raw_deleter() const override { return &give; }
-	void copy_data(void *to, const void *from, std::size_t n) const override { std::memcpy(to, from, n); }
+	c10::DeleterFnPtr raw_deleter() const override
+	{
+		return &give;
+	}
+	void copy_data(void *to, const void *from, std::size_t n) const override
+	{
+		std::memcpy(to, from, n);
+	}
 
-	bool initialized() override { return true; }
+	bool initialized() override
+	{
+		return true;
+	}
 	void emptyCache(c10::MempoolId_t) override
 	{
 		std::lock_guard<std::mutex> guard(lock);
 		for (int i = 0; i < DEVICES; i++)
 			reserved[i] = segments(allocated[i]);
 	}
-	void recordStream(const c10::DataPtr &, c10::Stream) override {}
+	void recordStream(const c10::DataPtr &, c10::Stream) override
+	{
+	}
 	c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex i) override
 	{
 		std::lock_guard<std::mutex> guard(lock);
@@ -88,7 +105,9 @@ struct Allocator final : c10::DeviceAllocator {
 		s.reserved_bytes[0].current = reserved[i];
 		return s;
 	}
-	void resetAccumulatedStats(c10::DeviceIndex) override {}
+	void resetAccumulatedStats(c10::DeviceIndex) override
+	{
+	}
 	void resetPeakStats(c10::DeviceIndex i) override
 	{
 		std::lock_guard<std::mutex> guard(lock);
@@ -108,24 +127,37 @@ void Allocator::give(void *p)
 	allocator.live.erase(at);
 	allocator.allocated[device] -= n;
 	if (tell)
-		tell(p, -static_cast<int64_t>(n), allocator.allocated[device], allocator.reserved[device], number(c10::Device(TYPE, device)));
+		tell(p, -static_cast<int64_t>(n), allocator.allocated[device],
+		     allocator.reserved[device], number(c10::Device(TYPE, device)));
 	std::free(p);
 }
 
 // ---- the device ----
 
 struct Guard final : c10::impl::DeviceGuardImplInterface {
-	c10::DeviceType type() const override { return TYPE; }
+	c10::DeviceType type() const override
+	{
+		return TYPE;
+	}
 	c10::Device exchangeDevice(c10::Device d) const override
 	{
 		c10::Device old = getDevice();
 		current = d.index();
 		return old;
 	}
-	c10::Device getDevice() const override { return { TYPE, current }; }
-	void setDevice(c10::Device d) const override { current = d.index(); }
-	void uncheckedSetDevice(c10::Device d) const noexcept override { current = d.index(); }
-	c10::Stream getStream(c10::Device d) const override 
+	c10::Device getDevice() const override
+	{
+		return { TYPE, current };
+	}
+	void setDevice(c10::Device d) const override
+	{
+		current = d.index();
+	}
+	void uncheckedSetDevice(c10::Device d) const noexcept override
+	{
+		current = d.index();
+	}
+	c10::Stream getStream(c10::Device d) const override
 	{
 		return c10::Stream(c10::Stream::UNSAFE, d, streams[d.index()]);
 	}
@@ -135,41 +167,68 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 		streams[s.device_index()] = s.id();
 		return old;
 	}
-	c10::DeviceIndex deviceCount() const noexcept override { return DEVICES; }
+	c10::DeviceIndex deviceCount() const noexcept override
+	{
+		return DEVICES;
+	}
 };
 C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard)
 
 struct Hooks final : at::PrivateUse1HooksInterface {
-	bool isBuilt() const override { return true; }
-	bool isAvailable() const override { return true; }
-	bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
-	c10::DeviceIndex deviceCount() const override { return DEVICES; }
-	c10::DeviceIndex getCurrentDevice() const override { return current; }
-	void setCurrentDevice(c10::DeviceIndex i) const override { current = i; }
+	bool isBuilt() const override
+	{
+		return true;
+	}
+	bool isAvailable() const override
+	{
+		return true;
+	}
+	bool hasPrimaryContext(c10::DeviceIndex) const override
+	{
+		return true;
+	}
+	c10::DeviceIndex deviceCount() const override
+	{
+		return DEVICES;
+	}
+	c10::DeviceIndex getCurrentDevice() const override
+	{
+		return current;
+	}
+	void setCurrentDevice(c10::DeviceIndex i) const override
+	{
+		current = i;
+	}
 };
 
 // ---- ops ----
 
-at::Tensor empty(at::IntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<at::Layout>, std::optional<at::Device> device,
-		 std::optional<bool>, std::optional<at::MemoryFormat> format)
+at::Tensor empty(at::IntArrayRef size, std::optional<at::ScalarType> dtype,
+		 std::optional<at::Layout>, std::optional<at::Device> device, std::optional<bool>,
+		 std::optional<at::MemoryFormat> format)
 {
 	c10::OptionalDeviceGuard on(device && device->has_index() ? device : std::nullopt);
-	return at::detail::empty_generic(size, &allocator, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), c10::dtype_or_default(dtype),
-					 format);
+	return at::detail::empty_generic(size, &allocator,
+					 c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+					 c10::dtype_or_default(dtype), format);
 }
 
-at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride, std::optional<at::ScalarType> dtype, std::optional<at::Layout>,
+at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride,
+			 std::optional<at::ScalarType> dtype, std::optional<at::Layout>,
 			 std::optional<at::Device> device, std::optional<bool>)
 {
 	c10::OptionalDeviceGuard on(device && device->has_index() ? device : std::nullopt);
-	return at::detail::empty_strided_generic(size, stride, &allocator, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+	return at::detail::empty_strided_generic(size, stride, &allocator,
+						 c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
 						 c10::dtype_or_default(dtype));
 }
 
 /* The same memory as a tensor of the CPU. */
 at::Tensor host(const at::Tensor &t)
 {
-	return t.is_cpu() ? t : at::from_blob(t.data_ptr(), t.sizes(), t.strides(), t.options().device(at::kCPU));
+	return t.is_cpu() ? t
+			  : at::from_blob(t.data_ptr(), t.sizes(), t.strides(),
+					  t.options().device(at::kCPU));
 }
 
 at::Tensor copy_from(const at::Tensor &from, const at::Tensor &to, bool)
@@ -178,7 +237,10 @@ at::Tensor copy_from(const at::Tensor &from, const at::Tensor &to, bool)
 	return to;
 }
 
-void on_the_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) { at::native::cpu_fallback(op, stack); }
+void on_the_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack)
+{
+	at::native::cpu_fallback(op, stack);
+}
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 {
@@ -187,17 +249,26 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 	m.impl("as_strided", &at::native::as_strided_tensorimpl);
 	m.impl("view", &at::native::view);
 	m.impl("_copy_from", &copy_from);
-	m.impl("_copy_from_and_resize", [](const at::Tensor &from, const at::Tensor &to) { return copy_from(from, to, false); });
+	m.impl("_copy_from_and_resize", [](const at::Tensor &from, const at::Tensor &to) {
+		return copy_from(from, to, false);
+	});
 }
-TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&on_the_cpu>()); }
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m)
+{
+	m.fallback(torch::CppFunction::makeFromBoxedFunction<&on_the_cpu>());
+}
 
 bool hooked = (at::RegisterPrivateUse1HooksInterface(new Hooks), true);
 
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) void use_stream(int device, int stream) { streams[device] = stream; }
+extern "C" __attribute__((visibility("default"))) void use_stream(int device, int stream)
+{
+	streams[device] = stream;
+}
 
-extern "C" __attribute__((visibility("default"))) void tell_by(decltype(tell) usage, decltype(tell_oom) oom)
+extern "C" __attribute__((visibility("default"))) void tell_by(decltype(tell) usage,
+							       decltype(tell_oom) oom)
 {
 	tell = usage;
 	tell_oom = oom;

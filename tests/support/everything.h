@@ -20,9 +20,11 @@ static void ask_one(tide_model *m, FILE *null, const char *command, const char *
 
 static void ask_everything(tide_model *m)
 {
-	static const char *const commands[] = { "info",	 "peak",   "memory",  "ops",	      "modules",  "allocator",
-						"leaks", "oom",	   "phases",  "timeline",     "hta",	  "kernels",
-						"flame", "whatif", "predict", "critical-path" };
+	static const char *const commands[] = {
+		"info",	 "peak",   "memory",  "ops",	      "modules", "allocator",
+		"leaks", "oom",	   "phases",  "timeline",     "hta",	 "kernels",
+		"flame", "whatif", "predict", "critical-path"
+	};
 	static FILE *null;
 	tide_error err = { 0 };
 	if (!null && !(null = fopen("/dev/null", "w")))

@@ -263,8 +263,9 @@ void ev_tensor(tidefile *f, unsigned ring, uint64_t ticks, unsigned pool, uint64
 		more_add(f, ring, shape + i, (ndim - i < 4 ? ndim - i : 4) * sizeof *shape);
 }
 
-void ev_view(tidefile *f, unsigned ring, uint64_t ticks, unsigned pool, uint64_t addr, uint64_t offset,
-	     uint32_t name, unsigned dtype, unsigned role, unsigned ndim, const uint64_t *shape)
+void ev_view(tidefile *f, unsigned ring, uint64_t ticks, unsigned pool, uint64_t addr,
+	     uint64_t offset, uint32_t name, unsigned dtype, unsigned role, unsigned ndim,
+	     const uint64_t *shape)
 {
 	uint64_t words[17] = { offset };
 	tide_ring_slot *s = slot_add(f, ring, ticks, TIDE_REC_VIEW, pool);

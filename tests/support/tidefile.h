@@ -65,8 +65,9 @@ void ev_seg(tidefile *f, unsigned ring, uint64_t ticks, unsigned pool, uint64_t 
 	    int free_it);
 void ev_tensor(tidefile *f, unsigned ring, uint64_t ticks, unsigned pool, uint64_t addr,
 	       uint32_t name, unsigned dtype, unsigned role, unsigned ndim, const uint64_t *shape);
-void ev_view(tidefile *f, unsigned ring, uint64_t ticks, unsigned pool, uint64_t addr, uint64_t offset,
-	     uint32_t name, unsigned dtype, unsigned role, unsigned ndim, const uint64_t *shape);
+void ev_view(tidefile *f, unsigned ring, uint64_t ticks, unsigned pool, uint64_t addr,
+	     uint64_t offset, uint32_t name, unsigned dtype, unsigned role, unsigned ndim,
+	     const uint64_t *shape);
 void ev_sample(tidefile *f, unsigned ring, uint64_t ticks, uint32_t counter, double value);
 void ev_mark(tidefile *f, unsigned ring, uint64_t ticks, unsigned kind, uint32_t name,
 	     int64_t value);

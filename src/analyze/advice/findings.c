@@ -17,14 +17,16 @@ const char *const tide__area_text[TIDE_AREAS] = { "time", "memory", "allocator",
 
 static tide_finding *add(tide_findings *f, tide_area area, const char *id, int severity)
 {
-	static const int points[] = { [TIDE_ADVICE_INFO] = 0, [TIDE_ADVICE_MEDIUM] = -8,
-				      [TIDE_ADVICE_HIGH] = -15 };
+	static const int points[] = {
+		[TIDE_ADVICE_INFO] = 0, [TIDE_ADVICE_MEDIUM] = -8, [TIDE_ADVICE_HIGH] = -15
+	};
 	f->looked[area] = true;
 	if (f->n == TIDE_FINDINGS_MAX)
 		return NULL;
 	tide_finding *x = &f->v[f->n++];
-	*x = (tide_finding){ .area = area, .id = id, .severity = severity,
-			     .points = points[severity] };
+	*x = (tide_finding){
+		.area = area, .id = id, .severity = severity, .points = points[severity]
+	};
 	return x;
 }
 
@@ -108,7 +110,8 @@ static void nearly_full(tide_findings *f, const tide_model *m, uint32_t device, 
 	x->threshold = FULL_PCT;
 	x->bytes = peak;
 	snprintf(x->text, sizeof x->text,
-		 "High memory usage: %.1f%% of %s:%" PRId64 " (peak %.2f of %.2f GiB). Consider gradient "
+		 "High memory usage: %.1f%% of %s:%" PRId64
+		 " (peak %.2f of %.2f GiB). Consider gradient "
 		 "checkpointing or mixed precision.",
 		 pct, tide__device_kind_name(m, device), m->devices.index[device],
 		 (double)peak / (1 << 30), (double)capacity / (1 << 30));
@@ -120,14 +123,14 @@ static int weight(uint64_t bytes, uint64_t peak)
 	return bytes > peak / 5 ? TIDE_ADVICE_MEDIUM : TIDE_ADVICE_INFO;
 }
 
-static tide_code device_memory(tide_findings *f, const tide_model *m, uint32_t device, uint64_t peak,
-			       tide_error *err)
+static tide_code device_memory(tide_findings *f, const tide_model *m, uint32_t device,
+			       uint64_t peak, tide_error *err)
 {
 	tide_memory_advices v = { .n = 0 };
 	tide_code rc = tide__find_full_device(m, device, &v, err);
 	for (size_t i = 0; rc == TIDE_OK && i < v.n; i++) {
-		bool setting = !strcmp(v.v[i].kind, "setting") ||
-			       !strcmp(v.v[i].kind, "fragmentation");
+		bool setting =
+			!strcmp(v.v[i].kind, "setting") || !strcmp(v.v[i].kind, "fragmentation");
 		tide_finding *x = add(f, setting ? TIDE_AREA_ALLOCATOR : TIDE_AREA_MEMORY,
 				      v.v[i].kind, weight(v.v[i].bytes, peak));
 		if (!x)
@@ -143,7 +146,8 @@ static tide_code device_memory(tide_findings *f, const tide_model *m, uint32_t d
 static tide_code memory_area(tide_findings *f, const tide_model *m, tide_error *err)
 {
 	tide_usage u;
-	tide_code rc = m->allocs.n > 1 ? tide__find_usage(m, UINT64_MAX, 0, &u, err) : TIDE_ENOTFOUND;
+	tide_code rc =
+		m->allocs.n > 1 ? tide__find_usage(m, UINT64_MAX, 0, &u, err) : TIDE_ENOTFOUND;
 	if (rc == TIDE_ENOTFOUND)
 		return TIDE_OK;
 	if (rc != TIDE_OK)
@@ -208,7 +212,7 @@ static void grade(tide_findings *f)
 }
 
 tide_code tide__collect_findings(const tide_model *m, const tide_hta_job *job, tide_findings *out,
-			 tide_error *err)
+				 tide_error *err)
 {
 	*out = (tide_findings){ .n = 0 };
 	time_area(out, job);

@@ -22,8 +22,8 @@ typedef struct tide_finding {
 	const char *id;	    /* static text */
 	const char *figure; /* static text; NULL = none */
 	double value, threshold;
-	int severity; /* TIDE_ADVICE_* */
-	int points;   /* what it changes the score by */
+	int severity;	/* TIDE_ADVICE_* */
+	int points;	/* what it changes the score by */
 	uint64_t bytes; /* it is about; 0 = none */
 	char text[480];
 } tide_finding;
@@ -40,6 +40,6 @@ typedef struct tide_findings {
 
 /* `job`: the holistic analysis of m, NULL = no device work. O(spans + moves). */
 tide_code tide__collect_findings(const tide_model *m, const tide_hta_job *job, tide_findings *out,
-			 tide_error *err);
+				 tide_error *err);
 
 #endif

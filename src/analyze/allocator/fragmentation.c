@@ -134,14 +134,14 @@ static tide_code fragments(const tide_model *m, uint32_t device, size_t points, 
 	return ok ? TIDE_OK : tide__nomem(err);
 }
 
-tide_code tide__find_fragmentation(const tide_model *m, uint32_t device, size_t points, tide_fragmentation *out,
-			  tide_error *err)
+tide_code tide__find_fragmentation(const tide_model *m, uint32_t device, size_t points,
+				   tide_fragmentation *out, tide_error *err)
 {
 	return fragments(m, device, points, sweep_all, out, err);
 }
 
 tide_code tide__fragmentation_by_moves(const tide_model *m, uint32_t device, size_t points,
-				   tide_fragmentation *out, tide_error *err)
+				       tide_fragmentation *out, tide_error *err)
 {
 	size_t most = points < m->moves.n ? points : m->moves.n;
 

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-#define EXPANDABLE                                                                        \
+#define EXPANDABLE \
 	0x80000000u /* gap value: first segment row of its pool and stream with this bit; \
 		     * else segment row */
 

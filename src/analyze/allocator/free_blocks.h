@@ -35,7 +35,7 @@ typedef struct tide_free_blocks {
 	tide_gap_rows *rows;	      /* borrowed */
 	tide_ordset by_addr, by_size; /* free blocks: (address, size), (size, address) -> owner */
 	tide_ordset segments, loose;  /* alive: (address, size). Loose: in use in no segment */
-	tide_fragmentation_point now;      /* but for largest_free, t and cut */
+	tide_fragmentation_point now; /* but for largest_free, t and cut */
 	uint64_t n_loose;	      /* bytes that went into no known free block, ever */
 	size_t kept;	  /* parts of a segment just dropped that the next moves take again */
 	bool has;	  /* segments, at any time */
@@ -47,7 +47,8 @@ bool tide__gap_rows_init(tide_gap_rows *r, const tide_model *m);
 void tide__gap_rows_free(tide_gap_rows *r);
 
 /* An allocator before the first move. `has`: it will have segments. */
-static inline tide_free_blocks tide__free_blocks_begin(const tide_model *m, tide_gap_rows *rows, bool has)
+static inline tide_free_blocks tide__free_blocks_begin(const tide_model *m, tide_gap_rows *rows,
+						       bool has)
 {
 	return (tide_free_blocks){ .m = m, .rows = rows, .has = has };
 }

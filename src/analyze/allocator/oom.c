@@ -216,8 +216,8 @@ static tide_code find_reserved(const tide_model *m, uint32_t device, tide_oom *o
 	return TIDE_OK;
 }
 
-tide_code tide__find_oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t top, tide_oom *out,
-		    tide_error *err)
+tide_code tide__find_oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t top,
+			 tide_oom *out, tide_error *err)
 {
 	uint32_t pool = m->marks.pool[mark].i;
 	uint32_t device = pool ? m->pools.device[pool].i : TIDE_ANY;

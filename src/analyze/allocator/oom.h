@@ -51,8 +51,8 @@ tide_code tide__oom_marks(const tide_model *m, uint32_t device, uint32_t **rows,
 
 /* Explain one. `top` groups are tried as room. Release with tide__oom_free in any case.
  * O(moves + allocs + what tide__find_groups takes): for the few that are shown in full. */
-tide_code tide__find_oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t top, tide_oom *out,
-		    tide_error *err);
+tide_code tide__find_oom(const tide_model *m, uint32_t mark, tide_group_by by, size_t top,
+			 tide_oom *out, tide_error *err);
 void tide__oom_free(tide_oom *o);
 
 /* All of a device (TIDE_ANY = all), in time order, without groups: `fn` is called for each and
@@ -62,7 +62,7 @@ void tide__oom_free(tide_oom *o);
  * counts. */
 typedef bool tide_oom_fn(void *user, const tide_oom *o);
 tide_code tide__find_ooms(const tide_model *m, uint32_t device, tide_oom_fn *fn, void *user,
-		     tide_error *err);
+			  tide_error *err);
 
 /* Parts of the above: what the mark itself says; and what follows from `at` and `reserved`. */
 void tide__oom_begin(const tide_model *m, uint32_t mark, tide_oom *out);

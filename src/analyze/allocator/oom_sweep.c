@@ -14,10 +14,10 @@ struct sweep {
 	const tide_model *m;
 	tide_gap_rows rows;
 	tide_free_blocks *gaps; /* those followed */
-	uint32_t *which; /* per device: its place in `gaps` + 1 */
+	uint32_t *which;	/* per device: its place in `gaps` + 1 */
 	size_t n_gaps;
 	tide_gap_rows all_rows; /* of: */
-	tide_free_blocks all;		/* every device as one, for events that name none; m = NULL: none */
+	tide_free_blocks all;	/* every device as one, for events that name none; m = NULL: none */
 	size_t move;
 	tide_reserved r;
 	size_t taken, sampled; /* steps of it so far: by move, by time */
@@ -51,7 +51,8 @@ static bool follow(struct sweep *x, const uint32_t *marks, size_t n)
 		if (d == TIDE_ANY) {
 			ok = follow_all(x);
 		} else if (!x->which[d]) {
-			x->gaps[x->n_gaps] = tide__free_blocks_begin(x->m, &x->rows, x->rows.has[d]);
+			x->gaps[x->n_gaps] =
+				tide__free_blocks_begin(x->m, &x->rows, x->rows.has[d]);
 			x->which[d] = (uint32_t)++x->n_gaps;
 		}
 	}
@@ -155,7 +156,7 @@ static void end(struct sweep *x)
 }
 
 tide_code tide__find_ooms(const tide_model *m, uint32_t device, tide_oom_fn *fn, void *user,
-		     tide_error *err)
+			  tide_error *err)
 {
 	struct sweep x = { .m = m };
 	uint32_t *marks;

@@ -13,8 +13,8 @@ enum { TIDE_WHATIF_TRIES = 64 };
 
 typedef struct tide_whatif_query {
 	uint32_t device;
-	uint64_t capacity;	   /* 0 = what the trace tells */
-	const char *const *set;	   /* "NAME=VALUE": all together make one try; borrowed */
+	uint64_t capacity;	/* 0 = what the trace tells */
+	const char *const *set; /* "NAME=VALUE": all together make one try; borrowed */
 	size_t n_set;
 	bool standard; /* also try the standard settings */
 } tide_whatif_query;

@@ -101,7 +101,8 @@ int64_t tide__interval_set_before_ns(const tide_interval_set *c, const int64_t *
 	return sums[i] + (i < c->n && c->t0[i] < t ? t - c->t0[i] : 0);
 }
 
-int64_t tide__interval_set_with_ns(const tide_interval_set *a, const tide_interval_set *b, const int64_t *sums)
+int64_t tide__interval_set_with_ns(const tide_interval_set *a, const tide_interval_set *b,
+				   const int64_t *sums)
 {
 	int64_t sum = 0;
 	if (a->n >= b->n / 16)

@@ -51,7 +51,8 @@ int64_t *tide__interval_set_sums(const tide_interval_set *c);
 int64_t tide__interval_set_before_ns(const tide_interval_set *c, const int64_t *sums, int64_t t);
 /* The intersection of one of many with b, whose sums these are: O(a log b) where a is small, so that
  * asking for all of many costs what they have together. */
-int64_t tide__interval_set_with_ns(const tide_interval_set *a, const tide_interval_set *b, const int64_t *sums);
+int64_t tide__interval_set_with_ns(const tide_interval_set *a, const tide_interval_set *b,
+				   const int64_t *sums);
 
 bool tide__interval_set_push(tide_interval_set *c, int64_t t0, int64_t t1); /* a piece of its own */
 static inline bool tide__interval_set_add(tide_interval_set *c, int64_t t0, int64_t t1)

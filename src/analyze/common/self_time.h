@@ -12,7 +12,8 @@
 #include "base/mem.h"
 
 typedef struct tide_children {
-	uint32_t *last; /* owned; per span: of its children so far the one that ends last, 0 = none */
+	/* owned; per span: of its children so far the one that ends last, 0 = none */
+	uint32_t *last;
 } tide_children;
 
 /* False on exhaustion. tide__children_free accepts a zeroed one. */

@@ -65,7 +65,8 @@ static bool from_steps(const tide_model *m, tide_step_boundaries *s, size_t *cap
 	return ok;
 }
 
-tide_code tide__find_step_boundaries(const tide_model *m, int64_t every_ns, tide_step_boundaries *out)
+tide_code tide__find_step_boundaries(const tide_model *m, int64_t every_ns,
+				     tide_step_boundaries *out)
 {
 	size_t cap = 0;
 	int64_t end = every_ns > 0 ? last_alloc(m) : 0;

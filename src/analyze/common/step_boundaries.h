@@ -19,7 +19,8 @@ typedef struct tide_step_boundaries {
 /* every_ns > 0: ignore the trace's own steps and cut at even distances, up to the last allocation;
  * the first of more than three is left out, because a program makes its model there.
  * No steps is TIDE_OK, n = 0. */
-tide_code tide__find_step_boundaries(const tide_model *m, int64_t every_ns, tide_step_boundaries *out);
+tide_code tide__find_step_boundaries(const tide_model *m, int64_t every_ns,
+				     tide_step_boundaries *out);
 void tide__step_boundaries_free(tide_step_boundaries *s);
 const char *tide__beat_source_text(tide_step_source s);
 

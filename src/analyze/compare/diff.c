@@ -396,7 +396,7 @@ static tide_code begin(differ *d)
 }
 
 tide_code tide__find_diff(const tide_model *a, const tide_model *b, const tide_diff_options *opt,
-		     tide_diff *out, tide_error *err)
+			  tide_diff *out, tide_error *err)
 {
 	static const tide_diff_options none;
 	static tide_code (*const steps[])(differ *, int) = { time_metrics, ops, kernels, memory };

@@ -84,7 +84,7 @@ typedef struct tide_diff {
 	uint64_t metric[TIDE_N_METRICS][2];
 	bool known[TIDE_N_METRICS][2]; /* false: that trace does not say */
 	tide_diff_table table[TIDE_N_DIFF_KINDS];
-	tide_flame *tree; /* owned: names and paths; below the root one branch a kind */
+	tide_flame *tree;    /* owned: names and paths; below the root one branch a kind */
 	tide_flame *host[2]; /* owned: host spans of each by path, threads as one */
 	tide_device_id device[2];
 } tide_diff;
@@ -92,7 +92,7 @@ typedef struct tide_diff {
 /* Compare `a` (before) and `b` (after). `opt` may be NULL. TIDE_OK or TIDE_ENOMEM. *out is then the
  * caller's: tide__diff_free, which also accepts a zeroed one. */
 tide_code tide__find_diff(const tide_model *a, const tide_model *b, const tide_diff_options *opt,
-		     tide_diff *out, tide_error *err);
+			  tide_diff *out, tide_error *err);
 void tide__diff_free(tide_diff *d);
 
 /* A name among a tree's texts; 0 on exhaustion. Addresses ("<method of object at 0x7fe708f28800>")

@@ -82,7 +82,8 @@ static tide_code memory(const tide_model *m, tide_run_summary *out, tide_error *
 		out->peak_bytes = (int64_t)u.devices[best].peak;
 		if (m->devices.capacity[best])
 			out->capacity_bytes = (int64_t)m->devices.capacity[best];
-		snprintf(out->device, sizeof out->device, "%s", tide__text(m, m->devices.name[best], NULL));
+		snprintf(out->device, sizeof out->device, "%s",
+			 tide__text(m, m->devices.name[best], NULL));
 		if (!out->device[0])
 			snprintf(out->device, sizeof out->device, "%s:%" PRId64,
 				 tide__device_kind_name(m, best), m->devices.index[best]);
@@ -124,8 +125,8 @@ static tide_code device_time(const tide_model *m, tide_run_summary *out, tide_er
 	tide_hta_job *job = NULL;
 	tide_code rc = tide__hta_one(m, m->path ? m->path : "", &job, err);
 	if (rc == TIDE_OK && job && job->sum->h.kernel_time > 0)
-		out->busy_ppm = (int64_t)((double)job->sum->h.busy /
-					  (double)job->sum->h.kernel_time * 1e6);
+		out->busy_ppm =
+			(int64_t)((double)job->sum->h.busy / (double)job->sum->h.kernel_time * 1e6);
 	tide__hta_job_free(job);
 	return rc;
 }

@@ -20,8 +20,8 @@ typedef struct tide_run_summary { /* -1 = not known */
 	int64_t steps;
 	int64_t busy_ppm; /* device busy, millionths of its window */
 	int64_t rank;
-	int64_t compile_ns, graph_breaks; /* of a compile log */
-	uint64_t losses;		  /* facts of the kind loss.* */
+	int64_t compile_ns, graph_breaks;	/* of a compile log */
+	uint64_t losses;			/* facts of the kind loss.* */
 	uint8_t n_spark, spark[TIDE_RUN_SPARK]; /* memory over time, 0 .. 31 of its highest */
 } tide_run_summary;
 

@@ -87,7 +87,7 @@ static void count(tide_opdiff *d)
 }
 
 tide_code tide__find_op_diff(const tide_model *const m[2], const tide_compat_frame *const f[2],
-		       int device, tide_opdiff *out, tide_error *err)
+			     int device, tide_opdiff *out, tide_error *err)
 {
 	size_t cap = 0;
 	tide_strings *names = tide__strings_new();

@@ -22,7 +22,7 @@ typedef struct tide_opdiff {
 } tide_opdiff;
 
 tide_code tide__find_op_diff(const tide_model *const m[2], const tide_compat_frame *const f[2],
-		       int device, tide_opdiff *out, tide_error *err);
+			     int device, tide_opdiff *out, tide_error *err);
 void tide__opdiff_free(tide_opdiff *d);
 
 #endif

@@ -23,7 +23,8 @@ typedef struct tide_compat_name { /* durations under one name */
 	double mean, std; /* std 0 for a single one, as HTA fills it */
 } tide_compat_name;
 
-typedef struct tide_compat_idle { /* one stream; a class that has no row is absent from HTA's table */
+typedef struct
+	tide_compat_idle { /* one stream; a class that has no row is absent from HTA's table */
 	int64_t stream;
 	bool has[3];	 /* host_wait, kernel_wait, other */
 	int64_t time[3]; /* µs; may be negative, as in HTA */
@@ -65,8 +66,8 @@ typedef struct tide_compat_tables {
 	tide_compat_launches launches;
 } tide_compat_tables;
 
-tide_code tide__compat_tables(const tide_model *m, const tide_compat_frame *f, tide_compat_tables *out,
-			   tide_error *err);
+tide_code tide__compat_tables(const tide_model *m, const tide_compat_frame *f,
+			      tide_compat_tables *out, tide_error *err);
 void tide__compat_tables_free(tide_compat_tables *t);
 
 /* Text of a set of types as HTA writes it: "COMPUTATION overlapping COMMUNICATION". */

@@ -19,7 +19,10 @@ static tide_advice *rule(rules *w, const char *id, const char *figure, double va
 			 double threshold, int severity)
 {
 	tide_advice *a = &w->out[w->n++];
-	*a = (tide_advice){ .id = id, .figure = figure, .value = value, .threshold = threshold,
+	*a = (tide_advice){ .id = id,
+			    .figure = figure,
+			    .value = value,
+			    .threshold = threshold,
 			    .severity = severity };
 	return a;
 }
@@ -38,14 +41,15 @@ static void failures(rules *w)
 {
 	if (!w->r->failed)
 		return;
-	tide_advice *a = rule(w, "compile_failed", "failed", (double)w->r->failed, 0,
-			      TIDE_ADVICE_HIGH);
+	tide_advice *a =
+		rule(w, "compile_failed", "failed", (double)w->r->failed, 0, TIDE_ADVICE_HIGH);
 	const tide_compile_unit *u = w->r->units;
 	while (!u->fail_type.i)
 		u++;
 	snprintf(a->bottleneck, sizeof a->bottleneck, "%" PRIu64 " compiles failed", w->r->failed);
 	snprintf(a->text, sizeof a->text,
-		 "%" PRIu64 " compiles failed and their frames run eagerly. The first is %.80s: %.60s.",
+		 "%" PRIu64
+		 " compiles failed and their frames run eagerly. The first is %.80s: %.60s.",
 		 w->r->failed, tide__text(w->m, u->function, NULL),
 		 tide__text(w->m, u->fail_type, NULL));
 }
@@ -64,12 +68,13 @@ static void breaks(rules *w)
 			      high ? TIDE_ADVICE_HIGH : TIDE_ADVICE_MEDIUM);
 	snprintf(a->bottleneck, sizeof a->bottleneck, "%" PRIu64 " graph breaks at %zu places",
 		 r->graph_breaks, r->n_breaks);
-	snprintf(a->text, sizeof a->text,
-		 "Found %" PRIu64 " graph breaks at %zu places, which took %.3f s of tracing again. "
-		 "Consider using fullgraph=True and fixing breaks for best performance. The costliest "
-		 "is at %.90s:%" PRId64 ": %.*s. %s.",
-		 r->graph_breaks, r->n_breaks, seconds(cost), tide__text(w->m, b->file, NULL), b->line,
-		 cut(b->reason.n, 80), b->reason.s, b->suggestion);
+	snprintf(
+		a->text, sizeof a->text,
+		"Found %" PRIu64 " graph breaks at %zu places, which took %.3f s of tracing again. "
+		"Consider using fullgraph=True and fixing breaks for best performance. The costliest "
+		"is at %.90s:%" PRId64 ": %.*s. %s.",
+		r->graph_breaks, r->n_breaks, seconds(cost), tide__text(w->m, b->file, NULL),
+		b->line, cut(b->reason.n, 80), b->reason.s, b->suggestion);
 }
 
 static void recompiles(rules *w)
@@ -83,15 +88,16 @@ static void recompiles(rules *w)
 	int64_t ns = 0;
 	for (size_t i = 0; i < r->n_recompiles; i++)
 		ns += r->recompiles[i].total_ns;
-	tide_advice *a = rule(w, "recompiles", "recompiles", (double)r->recompiled, 0,
-			      TIDE_ADVICE_MEDIUM);
-	snprintf(a->bottleneck, sizeof a->bottleneck, "%" PRIu64 " recompiles, %.3f s", r->recompiled,
-		 seconds(ns));
-	snprintf(a->text, sizeof a->text,
-		 "%" PRIu64 " recompiles took %.3f s. The costliest is of %.60s: %.160s. %s",
-		 r->recompiled, seconds(ns), tide__text(w->m, x->function, NULL), reason,
-		 shape ? "Pad inputs to a few sizes, or use torch._dynamo.mark_dynamic or dynamic=True."
-		       : "Keep what the guard checks constant between calls.");
+	tide_advice *a =
+		rule(w, "recompiles", "recompiles", (double)r->recompiled, 0, TIDE_ADVICE_MEDIUM);
+	snprintf(a->bottleneck, sizeof a->bottleneck, "%" PRIu64 " recompiles, %.3f s",
+		 r->recompiled, seconds(ns));
+	snprintf(
+		a->text, sizeof a->text,
+		"%" PRIu64 " recompiles took %.3f s. The costliest is of %.60s: %.160s. %s",
+		r->recompiled, seconds(ns), tide__text(w->m, x->function, NULL), reason,
+		shape ? "Pad inputs to a few sizes, or use torch._dynamo.mark_dynamic or dynamic=True."
+		      : "Keep what the guard checks constant between calls.");
 }
 
 static void cudagraphs(rules *w)
@@ -117,14 +123,16 @@ static void slow(rules *w)
 		return;
 	uint64_t hits = r->cache[TIDE_CACHE_FX][TIDE_CACHE_HIT],
 		 misses = r->cache[TIDE_CACHE_FX][TIDE_CACHE_MISS];
-	tide_advice *a = rule(w, "compile_time", "compile_s", seconds(r->total_ns), 30,
-			      TIDE_ADVICE_MEDIUM);
-	snprintf(a->bottleneck, sizeof a->bottleneck, "compiling took %.1f s", seconds(r->total_ns));
-	snprintf(a->text, sizeof a->text,
-		 "High compilation time (%.1f s; %" PRIu64 " graph cache hits, %" PRIu64
-		 " misses). Keep TORCHINDUCTOR_CACHE_DIR between runs, or save compiled models with "
-		 "torch.export.",
-		 seconds(r->total_ns), hits, misses);
+	tide_advice *a =
+		rule(w, "compile_time", "compile_s", seconds(r->total_ns), 30, TIDE_ADVICE_MEDIUM);
+	snprintf(a->bottleneck, sizeof a->bottleneck, "compiling took %.1f s",
+		 seconds(r->total_ns));
+	snprintf(
+		a->text, sizeof a->text,
+		"High compilation time (%.1f s; %" PRIu64 " graph cache hits, %" PRIu64
+		" misses). Keep TORCHINDUCTOR_CACHE_DIR between runs, or save compiled models with "
+		"torch.export.",
+		seconds(r->total_ns), hits, misses);
 }
 
 static void fusion(rules *w)

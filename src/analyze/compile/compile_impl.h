@@ -6,11 +6,33 @@
 
 #include "analyze/compile/compile_report.h"
 
-#define TIDE_COMPILE_KEYS(X)                                                                       \
-	X(compile_id) X(function) X(file) X(line) X(direction) X(total_us) X(backward_us)          \
-	X(backend_us) X(inductor_us) X(codegen_us) X(triton_us) X(autotune_us) X(guards)           \
-	X(graph_ops) X(restarts) X(ops) X(kernels) X(launches) X(external) X(fail_type)            \
-	X(fail_reason) X(recompile_reason) X(cudagraph_skip_reason) X(reason) X(cache) X(state)
+#define TIDE_COMPILE_KEYS(X)     \
+	X(compile_id)            \
+	X(function)              \
+	X(file)                  \
+	X(line)                  \
+	X(direction)             \
+	X(total_us)              \
+	X(backward_us)           \
+	X(backend_us)            \
+	X(inductor_us)           \
+	X(codegen_us)            \
+	X(triton_us)             \
+	X(autotune_us)           \
+	X(guards)                \
+	X(graph_ops)             \
+	X(restarts)              \
+	X(ops)                   \
+	X(kernels)               \
+	X(launches)              \
+	X(external)              \
+	X(fail_type)             \
+	X(fail_reason)           \
+	X(recompile_reason)      \
+	X(cudagraph_skip_reason) \
+	X(reason)                \
+	X(cache)                 \
+	X(state)
 
 typedef struct tide_compile_keys { /* ids of attribute names */
 #define X(name) tide_str name;

@@ -51,12 +51,24 @@ static tide_compile_unit *unit_of(work *w, uint32_t span)
 	    !tide__map_put(&w->unit_of, key, (uint32_t)w->r->n_units + 1))
 		return NULL;
 	tide_compile_unit *u = &w->r->units[w->r->n_units++];
-	*u = (tide_compile_unit){ .process = process, .id = id, .line = at ? before.line : -1,
-				  .function = before.function, .file = before.file, .total_ns = -1,
-				  .backend_ns = -1, .inductor_ns = -1, .codegen_ns = -1,
-				  .triton_ns = -1, .autotune_ns = -1, .guards = -1,
-				  .graph_ops = -1, .restarts = -1, .ops = -1, .kernels = -1,
-				  .launches = -1, .external = -1 };
+	*u = (tide_compile_unit){ .process = process,
+				  .id = id,
+				  .line = at ? before.line : -1,
+				  .function = before.function,
+				  .file = before.file,
+				  .total_ns = -1,
+				  .backend_ns = -1,
+				  .inductor_ns = -1,
+				  .codegen_ns = -1,
+				  .triton_ns = -1,
+				  .autotune_ns = -1,
+				  .guards = -1,
+				  .graph_ops = -1,
+				  .restarts = -1,
+				  .ops = -1,
+				  .kernels = -1,
+				  .launches = -1,
+				  .external = -1 };
 	return u;
 }
 
@@ -80,8 +92,8 @@ static bool close_unit(work *w, uint32_t span)
 	if (!u)
 		return false;
 	u->finished = true;
-	u->backward = !strcmp(tide__text(m, tide__attr_text(m, span, k->direction), NULL),
-			      "backward");
+	u->backward =
+		!strcmp(tide__text(m, tide__attr_text(m, span, k->direction), NULL), "backward");
 	tide_str function = tide__attr_text(m, span, k->function);
 	if (function.i) { /* metrics of a backward graph do not name it: as the compile before */
 		u->function = function;
@@ -155,7 +167,8 @@ static bool add_cache(work *w, uint32_t span)
 	tide_str state = tide__attr_text(w->m, span, w->k.state);
 	const char *cache = tide__text(w->m, tide__attr_text(w->m, span, w->k.cache), NULL);
 	size_t c = word_of(cache, tide__cache_text, TIDE_CACHES),
-	       s = word_of(tide__text(w->m, state, NULL), tide__cache_state_text, TIDE_CACHE_STATES);
+	       s = word_of(tide__text(w->m, state, NULL), tide__cache_state_text,
+			   TIDE_CACHE_STATES);
 	tide_compile_unit *u = unit_of(w, span);
 	if (!u || c == TIDE_CACHES || s == TIDE_CACHE_STATES)
 		return u;
@@ -173,9 +186,9 @@ static const struct {
 	const char *name;
 	bool (*add)(work *w, uint32_t span);
 } notes[] = {
-	{ "dynamo_start", add_start },	   { "compile", close_unit },
-	{ "output_code", add_code },	   { "post_grad_graph", add_graph },
-	{ "recompile", add_recompile },	   { "graph_break", add_break },
+	{ "dynamo_start", add_start },	{ "compile", close_unit },
+	{ "output_code", add_code },	{ "post_grad_graph", add_graph },
+	{ "recompile", add_recompile }, { "graph_break", add_break },
 	{ "cache", add_cache },
 };
 
@@ -248,8 +261,8 @@ static bool sum_recompile(tide_compile_report *r, const tide_compile_unit *u)
 	if (!TIDE_ROOM(r->recompiles, r->cap_recompiles, r->n_recompiles + 1))
 		return false;
 	r->recompiles[r->n_recompiles++] = (tide_recompile){
-		u->function, u->file, u->recompile_reason, u->line, 1,
-		u->total_ns > 0 ? u->total_ns : 0,
+		u->function, u->file, u->recompile_reason,
+		u->line,     1,	      u->total_ns > 0 ? u->total_ns : 0,
 	};
 	return true;
 }
@@ -309,8 +322,9 @@ tide_code tide__compile_report(const tide_model *m, tide_compile_report *out, ti
 	work w = { .m = m, .r = out };
 	*out = (tide_compile_report){ 0 };
 	if (strcmp(m->format, "torchtrace"))
-		return tide__fail(err, TIDE_EFORMAT, TIDE_NO_OFFSET,
-				  "not a compile log; TORCH_TRACE=FOLDER makes the program write one");
+		return tide__fail(
+			err, TIDE_EFORMAT, TIDE_NO_OFFSET,
+			"not a compile log; TORCH_TRACE=FOLDER makes the program write one");
 	find_keys(m, &w.k);
 	w.inside = tide__calloc(m->spans.n, sizeof *w.inside);
 	bool ok = w.inside && walk(&w) && sum(out);

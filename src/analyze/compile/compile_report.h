@@ -16,10 +16,10 @@ typedef struct tide_slice { /* borrowed from the model; not terminated */
 /* One compile of a frame, or of a backward graph: every record between its first and its metrics. */
 typedef struct tide_compile_unit {
 	uint32_t process;
-	tide_str id;	     /* "0/1": frame, then how many times it was compiled before */
+	tide_str id; /* "0/1": frame, then how many times it was compiled before */
 	tide_str function, file;
 	int64_t line;
-	bool finished;	     /* its metrics are there */
+	bool finished; /* its metrics are there */
 	bool backward;
 	int64_t total_ns;    /* wall time of the compile */
 	int64_t backend_ns;  /* of that: after tracing */
@@ -28,12 +28,13 @@ typedef struct tide_compile_unit {
 	int64_t triton_ns;   /* in worker processes: not a part of the above */
 	int64_t autotune_ns;
 	int64_t guards, graph_ops, restarts, breaks;
-	int64_t ops;	     /* operators of the graphs that went into code generation */
-	int64_t kernels;     /* kernels generated */
-	int64_t launches;    /* calls of them in one run of the generated code */
-	int64_t external;    /* calls of library kernels in it */
+	int64_t ops;	  /* operators of the graphs that went into code generation */
+	int64_t kernels;  /* kernels generated */
+	int64_t launches; /* calls of them in one run of the generated code */
+	int64_t external; /* calls of library kernels in it */
 	tide_str fail_type, fail_reason, recompile_reason, cudagraph_skip;
-	tide_str fx_cache, autograd_cache; /* "hit", "miss", "bypass", "disabled"; none = not said */
+	tide_str fx_cache,
+		autograd_cache; /* "hit", "miss", "bypass", "disabled"; none = not said */
 } tide_compile_unit;
 
 /* Graph breaks of one place for one reason. */
@@ -75,10 +76,11 @@ typedef struct tide_compile_report {
 	tide_compile_stage *stages; /* owned, by self time, descending */
 	size_t n_stages, cap_stages;
 	uint64_t cache[TIDE_CACHES][TIDE_CACHE_STATES];
-	uint64_t graph_breaks;	      /* occurrences: the sum over breaks */
+	uint64_t graph_breaks; /* occurrences: the sum over breaks */
 	uint64_t recompiled, failed, unfinished, cudagraph_skips, graphs;
-	int64_t total_ns;	      /* of finished compiles */
-	int64_t ops, kernels, launches, external; /* of all generated code; -1 = no code in the log */
+	int64_t total_ns; /* of finished compiles */
+	int64_t ops, kernels, launches,
+		external; /* of all generated code; -1 = no code in the log */
 } tide_compile_report;
 
 /* TIDE_ENOMEM, or TIDE_EFORMAT for a trace without compile records. *out is then empty.

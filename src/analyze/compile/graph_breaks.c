@@ -121,10 +121,9 @@ bool tide__break_add(const tide_model *m, const tide_compile_keys *k, uint32_t s
 	b.explanation = after(text, "\n  Explanation: ");
 	b.hint = after(text, "\n  Hint: ");
 	const char *more = memmem(text.s, text.n, "\n  Developer debug context", 26);
-	b.suggestion = tide__break_suggestion(
-		(tide_slice){ b.reason.s, (size_t)((more && more > b.reason.s ? more
-									: b.reason.s + b.reason.n) -
-						   b.reason.s) });
+	b.suggestion = tide__break_suggestion((tide_slice){
+		b.reason.s, (size_t)((more && more > b.reason.s ? more : b.reason.s + b.reason.n) -
+				     b.reason.s) });
 	b.file = tide__attr_text(m, span, k->file);
 	b.id = tide__attr_text(m, span, k->compile_id);
 	b.line = tide__attr_number(m, span, k->line);

@@ -290,8 +290,8 @@ static bool delay_edge(crit *c, struct state *s, size_t row, int64_t sync_end, i
 			c->why = "a kernel's launch is not in the window";
 			return true;
 		}
-		return tide__critical_edge(c, c->begin[call] - 1, start, TIDE_CP_LAUNCH_DELAY, false,
-				       held_by);
+		return tide__critical_edge(c, c->begin[call] - 1, start, TIDE_CP_LAUNCH_DELAY,
+					   false, held_by);
 	}
 	if (l && c->nodes[start].t - last_t < KERNEL_GAP_US * f->unit &&
 	    (sync_end < 0 || c->nodes[sync_end].t < last_t))

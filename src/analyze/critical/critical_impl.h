@@ -50,7 +50,7 @@ void tide__critical_sort(tide_keyed *k, size_t n);
 
 /* Edge between two nodes, charged to row `owner` (-1 = nobody). False on exhaustion. */
 bool tide__critical_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
-		     int64_t parent);
+			 int64_t parent);
 
 bool tide__critical_cpu(crit *c); /* critical_cpu.c: runtime lock and call stacks */
 bool tide__critical_gpu(crit *c); /* critical_gpu.c: kernels, launches, synchronisation */

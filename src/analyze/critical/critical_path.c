@@ -138,7 +138,7 @@ static int64_t owner(const crit *c, uint32_t from, uint32_t to, tide_cp_edge_typ
 }
 
 bool tide__critical_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
-		     int64_t parent)
+			 int64_t parent)
 {
 	if (from == to) {
 		c->why = "an edge leads from a moment to itself";
@@ -292,7 +292,8 @@ static bool make_room(crit *c)
 }
 
 tide_code tide__find_critical_path(const tide_model *m, const tide_compat_frame *f,
-			 const tide_critical_search_options *opt, tide_critical_path *out, tide_error *err)
+				   const tide_critical_search_options *opt, tide_critical_path *out,
+				   tide_error *err)
 {
 	crit c = { .m = m, .f = f };
 	*out = (tide_critical_path){ 0 };
@@ -303,7 +304,8 @@ tide_code tide__find_critical_path(const tide_model *m, const tide_compat_frame 
 		clip(&c, out);
 		ok = make_nodes(&c, opt->data_loading) && tide__critical_queue(&c) &&
 		     tide__critical_cpu(&c) && tide__critical_gpu(&c) &&
-		     (!crit_exact(&c) || tide__critical_waits(&c)) && solve(&c, opt->data_loading, out);
+		     (!crit_exact(&c) || tide__critical_waits(&c)) &&
+		     solve(&c, opt->data_loading, out);
 	}
 	tide__free(c.in);
 	tide__free(c.begin);

@@ -78,7 +78,8 @@ typedef struct tide_critical_search_options {
 
 /* f: tide__compat_frame_build (compatible, µs) or tide__compat_frame_exact (ns). */
 tide_code tide__find_critical_path(const tide_model *m, const tide_compat_frame *f,
-			 const tide_critical_search_options *opt, tide_critical_path *out, tide_error *err);
+				   const tide_critical_search_options *opt, tide_critical_path *out,
+				   tide_error *err);
 void tide__critical_path_free(tide_critical_path *c);
 
 #endif

@@ -100,7 +100,7 @@ static bool find_waits(crit *c, const crit_ended *e, size_t n, bool *waits)
 		waits[c->end[i] - 1] = true;
 		if (c->end[w->row])
 			ok = tide__critical_edge(c, c->end[w->row] - 1, c->end[i] - 1, TIDE_CP_SYNC,
-					     false, -1);
+						 false, -1);
 	}
 	return ok;
 }

@@ -12,7 +12,8 @@ bool tide__gpu_unions(const tide_model *m, const tide_gpu_rows *rows, tide_inter
 {
 	for (size_t i = 0; i < rows->n; i++) {
 		uint32_t s = rows->span[i];
-		if (!tide__interval_set_add(&types[rows->type[i]], m->spans.t0[s], tide__span_end(m, s)))
+		if (!tide__interval_set_add(&types[rows->type[i]], m->spans.t0[s],
+					    tide__span_end(m, s)))
 			return false;
 	}
 	return true;
@@ -65,8 +66,8 @@ static bool is_host_work(unsigned cat)
 
 /* Part of the device's idle time during which the host was seen to work: the union of host work
  * inside [first, end], less what of it ran beside the device. */
-static bool idle_host_active(const tide_hta_input *in, const tide_interval_set *device, int64_t first,
-			     int64_t end, int64_t *out)
+static bool idle_host_active(const tide_hta_input *in, const tide_interval_set *device,
+			     int64_t first, int64_t end, int64_t *out)
 {
 	const tide_spans *sp = &in->m->spans;
 	tide_interval_set host = { 0 };
@@ -114,7 +115,8 @@ static void fill_head(const tide_hta_input *in, const tide_union_length *sum, ti
 	for (int t = 0; t < TIDE_GPU_TYPES; t++)
 		h->type_ns[t] = tide__interval_set_ns(&in->types[t]);
 	h->non_compute = h->busy - h->type_ns[TIDE_GPU_COMPUTE];
-	h->overlap = tide__interval_set_both_ns(&in->types[TIDE_GPU_COMM], &in->types[TIDE_GPU_COMPUTE]);
+	h->overlap =
+		tide__interval_set_both_ns(&in->types[TIDE_GPU_COMM], &in->types[TIDE_GPU_COMPUTE]);
 	cover_sets(in->types, TIDE_GPU_TYPES, h->set_ns);
 	h->set_ns[0] = h->idle; /* also what lies between it and a row of no length at an end */
 }

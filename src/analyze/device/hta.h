@@ -70,7 +70,7 @@ typedef struct tide_hta_kernel {
 	uint64_t chunk; /* first of its duration chunks + 1; 0 = none kept */
 	/* Of its longest launch; none, -1 = not recorded, or not asked for (TIDE_WANT_SHAPES). */
 	int64_t launch_ns;
-	tide_str grid, block; /* as the trace writes them: "[8, 1, 1]" */
+	tide_str grid, block;	   /* as the trace writes them: "[8, 1, 1]" */
 	int64_t registers, shared; /* registers a thread, bytes of shared memory */
 	int64_t device, stream;
 } tide_hta_kernel;

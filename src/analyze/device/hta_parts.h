@@ -27,9 +27,9 @@ typedef struct tide_hta_input {
 	const tide_steps *steps;
 	const tide_span_window *window;
 	const tide_gpu_rows *rows;
-	tide_hta_options opt;	     /* with defaults filled in */
-	const tide_interval_set *types;     /* TIDE_GPU_TYPES unions, by type (breakdown.h) */
-	const tide_launch *launches; /* sorted by span (launches.c) */
+	tide_hta_options opt;		/* with defaults filled in */
+	const tide_interval_set *types; /* TIDE_GPU_TYPES unions, by type (breakdown.h) */
+	const tide_launch *launches;	/* sorted by span (launches.c) */
 	size_t n_launches;
 } tide_hta_input;
 

@@ -182,8 +182,8 @@ static bool collect(struct build *b, const struct row *r, size_t n, size_t min_k
 	return ok;
 }
 
-tide_code tide__find_sequences(const tide_model *m, const char *op, size_t min_kernels, int64_t from,
-			  int64_t to, tide_sequences *out, tide_error *err)
+tide_code tide__find_sequences(const tide_model *m, const char *op, size_t min_kernels,
+			       int64_t from, int64_t to, tide_sequences *out, tide_error *err)
 {
 	*out = (tide_sequences){ 0 };
 	struct build b = { .m = m, .out = out };

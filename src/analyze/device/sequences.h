@@ -28,8 +28,8 @@ typedef struct tide_sequences {
 } tide_sequences;
 
 /* Ops that begin in [from, to) only: INT64_MIN, INT64_MAX for all. */
-tide_code tide__find_sequences(const tide_model *m, const char *op, size_t min_kernels, int64_t from,
-			  int64_t to, tide_sequences *out, tide_error *err);
+tide_code tide__find_sequences(const tide_model *m, const char *op, size_t min_kernels,
+			       int64_t from, int64_t to, tide_sequences *out, tide_error *err);
 void tide__sequences_free(tide_sequences *s);
 
 #endif

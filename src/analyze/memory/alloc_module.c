@@ -12,8 +12,9 @@
 
 struct book {
 	const tide_model *m;
-	tide_strings *paths; /* of modules: whole, and from inside the outermost (these begin with a dot) */
-	tide_str *name;	     /* per path: its module; none = several have it */
+	/* of modules: whole, and from inside the outermost (these begin with a dot) */
+	tide_strings *paths;
+	tide_str *name; /* per path: its module; none = several have it */
 	size_t cap;
 };
 
@@ -101,7 +102,8 @@ static void find_owners(const struct book *b, tide_alloc_modules *out)
 		out->view[i] = owner(b, v->name[i], v->role[i]);
 }
 
-bool tide__find_alloc_modules(const tide_model *m, const tide_modules *modules, tide_alloc_modules *out)
+bool tide__find_alloc_modules(const tide_model *m, const tide_modules *modules,
+			      tide_alloc_modules *out)
 {
 	struct book b = { .m = m, .paths = tide__strings_new() };
 	out->alloc = tide__calloc(m->allocs.n + 1, sizeof *out->alloc);

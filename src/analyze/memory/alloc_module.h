@@ -9,12 +9,13 @@
 #include "analyze/ops/modules.h"
 
 typedef struct tide_alloc_modules { /* names of modules' spans, none where there is none */
-	tide_str *alloc;     /* owned; per allocation */
-	tide_str *view;	     /* owned; per view of an allocation that several tensors share */
+	tide_str *alloc;	    /* owned; per allocation */
+	tide_str *view; /* owned; per view of an allocation that several tensors share */
 } tide_alloc_modules;
 
 /* O(spans + allocs + tensors + views). Returns false if memory ran out. */
-bool tide__find_alloc_modules(const tide_model *m, const tide_modules *modules, tide_alloc_modules *out);
+bool tide__find_alloc_modules(const tide_model *m, const tide_modules *modules,
+			      tide_alloc_modules *out);
 void tide__alloc_modules_free(tide_alloc_modules *o);
 
 #endif

@@ -92,8 +92,8 @@ static bool make(tide_curve *c, uint32_t px)
 	return c->live && c->reserved;
 }
 
-tide_code tide__find_curve(const tide_model *m, uint32_t device, int64_t from, int64_t to, uint32_t px,
-		      tide_curve *out, tide_error *err)
+tide_code tide__find_curve(const tide_model *m, uint32_t device, int64_t from, int64_t to,
+			   uint32_t px, tide_curve *out, tide_error *err)
 {
 	struct sweep s = { .c = out, .from = from, .to = to };
 	*out = (tide_curve){ 0 };

@@ -193,8 +193,9 @@ static tide_code thin(struct sweep *x, uint64_t most, tide_error *err)
 	return tide__nomem(err);
 }
 
-tide_code tide__downsample_allocs(const tide_model *m, int64_t from, int64_t to, uint32_t px, int64_t at,
-		     uint64_t most, tide_downsampled_allocs *out, tide_error *err)
+tide_code tide__downsample_allocs(const tide_model *m, int64_t from, int64_t to, uint32_t px,
+				  int64_t at, uint64_t most, tide_downsampled_allocs *out,
+				  tide_error *err)
 {
 	struct sweep x = { .m = m,
 			   .from = from,
@@ -207,7 +208,7 @@ tide_code tide__downsample_allocs(const tide_model *m, int64_t from, int64_t to,
 }
 
 tide_code tide__downsample_phases(const tide_model *m, const tide_phases *p, uint64_t most,
-			    tide_downsampled_allocs *out, tide_error *err)
+				  tide_downsampled_allocs *out, tide_error *err)
 {
 	struct sweep x = { .m = m,
 			   .phases = p,

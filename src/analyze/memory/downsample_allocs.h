@@ -27,12 +27,13 @@ typedef struct tide_downsampled_allocs {
 /* 0 <= from < to, px >= 1; `at` is one more moment to be exact at (all moves up to it), -1 = none.
  * With half as many stretches again and again until at most `most` allocations are kept, or there
  * is one stretch. O(moves × log px). TIDE_OK or TIDE_ENOMEM. */
-tide_code tide__downsample_allocs(const tide_model *m, int64_t from, int64_t to, uint32_t px, int64_t at,
-		     uint64_t most, tide_downsampled_allocs *out, tide_error *err);
+tide_code tide__downsample_allocs(const tide_model *m, int64_t from, int64_t to, uint32_t px,
+				  int64_t at, uint64_t most, tide_downsampled_allocs *out,
+				  tide_error *err);
 /* The same with the highest moments of every scope in the first phases as cuts: out->px is how many
  * phases. */
 tide_code tide__downsample_phases(const tide_model *m, const tide_phases *p, uint64_t most,
-			    tide_downsampled_allocs *out, tide_error *err);
+				  tide_downsampled_allocs *out, tide_error *err);
 void tide__downsampled_allocs_free(tide_downsampled_allocs *t); /* a zeroed one is fine */
 
 #endif

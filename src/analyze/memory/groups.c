@@ -247,7 +247,7 @@ static bool sort(tide_groups *g)
 }
 
 tide_code tide__find_groups(const tide_model *m, const tide_live_set *set, tide_group_by by,
-		       tide_groups *out, tide_error *err)
+			    tide_groups *out, tide_error *err)
 {
 	return tide__groups_in_roles(m, set, by, NULL, out, err);
 }

@@ -44,21 +44,21 @@ typedef struct tide_groups {
 	tide_group_by by;
 	tide_group *rows; /* by bytes, descending; equals in the order of first appearance */
 	size_t n, cap;
-	tide_map index;	      /* key -> row + 1 */
-	tide_paths paths;     /* of TIDE_BY_OP */
-	tide_strings *labels; /* of TIDE_BY_TENSOR */
-	tide_alloc_modules owners;   /* of TIDE_BY_MODULE */
-	tide_view_parts parts; /* of TENSOR, ROLE and MODULE */
-	tide_frame_id *faces; /* of TIDE_BY_FRAME: per stack */
-	tide_map tensors;     /* of TIDE_BY_TENSOR: alloc -> its last tensor row */
-	const uint8_t *roles; /* of TIDE_BY_ROLE: role per alloc row; borrowed, or those of: */
+	tide_map index;		   /* key -> row + 1 */
+	tide_paths paths;	   /* of TIDE_BY_OP */
+	tide_strings *labels;	   /* of TIDE_BY_TENSOR */
+	tide_alloc_modules owners; /* of TIDE_BY_MODULE */
+	tide_view_parts parts;	   /* of TENSOR, ROLE and MODULE */
+	tide_frame_id *faces;	   /* of TIDE_BY_FRAME: per stack */
+	tide_map tensors;	   /* of TIDE_BY_TENSOR: alloc -> its last tensor row */
+	const uint8_t *roles;	   /* of TIDE_BY_ROLE: role per alloc row; borrowed, or those of: */
 	tide_roles own;
 } tide_groups;
 
 /* Release with tide__groups_free in any case. O(n log groups); TENSOR also O(tensors), ROLE what
  * roles.h takes. */
 tide_code tide__find_groups(const tide_model *m, const tide_live_set *set, tide_group_by by,
-		       tide_groups *out, tide_error *err);
+			    tide_groups *out, tide_error *err);
 /* The same with roles that are known already; `roles` is borrowed until tide__groups_free. */
 tide_code tide__groups_in_roles(const tide_model *m, const tide_live_set *set, tide_group_by by,
 				const uint8_t *roles, tide_groups *out, tide_error *err);

@@ -184,7 +184,7 @@ static tide_code collect(const struct lines *l, const struct line *all, tide_lea
 }
 
 tide_code tide__find_leaks(const tide_model *m, uint32_t device, tide_group_by by, int64_t every_ns,
-		      tide_leaks *out, tide_error *err)
+			   tide_leaks *out, tide_error *err)
 {
 	static const tide_live_set none = { 0 };
 	struct lines l = { 0 };

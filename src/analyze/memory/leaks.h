@@ -41,7 +41,7 @@ typedef struct tide_leaks {
 
 /* `every_ns` as in step_boundaries.h. Release with tide__leaks_free in any case. */
 tide_code tide__find_leaks(const tide_model *m, uint32_t device, tide_group_by by, int64_t every_ns,
-		      tide_leaks *out, tide_error *err);
+			   tide_leaks *out, tide_error *err);
 void tide__leaks_free(tide_leaks *l);
 
 /* y(1) .. y(n) of one key into out[n]. O(moves). */

@@ -33,7 +33,7 @@ static size_t mark(const tide_model *m, uint64_t cut, uint64_t *bits)
 }
 
 tide_code tide__live_set_at(const tide_model *m, uint64_t cut, uint32_t device, uint32_t pool,
-			 tide_live_set *out, tide_error *err)
+			    tide_live_set *out, tide_error *err)
 {
 	size_t words = m->allocs.n / 64 + 1;
 	uint64_t *bits = tide__calloc(words, sizeof *bits);

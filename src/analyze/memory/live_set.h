@@ -16,7 +16,7 @@ typedef struct tide_live_set {
 /* Everything alive after moves [0, cut) on `device` and `pool` (TIDE_ANY = all).
  * O(cut + allocs) time; one bit per alloc of scratch. Release with tide__live_set_free. */
 tide_code tide__live_set_at(const tide_model *m, uint64_t cut, uint32_t device, uint32_t pool,
-			 tide_live_set *out, tide_error *err);
+			    tide_live_set *out, tide_error *err);
 void tide__live_set_free(tide_live_set *a);
 
 /* The `top` largest of `in` (NULL = of all allocs on `device`), by size, then by row.

@@ -24,7 +24,7 @@ tide_code tide__memory_find(const tide_model *m, const tide_memory_query *q, tid
 	rc = tide__usage_at(x->m, x->at.cut, x->at.chosen ? x->at.t : INT64_MAX, 0, &x->usage, err);
 	if (rc == TIDE_OK)
 		rc = tide__find_sampled(x->m, x->at.chosen ? x->at.t : INT64_MAX, q->buckets,
-				   &x->sampled, err);
+					&x->sampled, err);
 	if (rc == TIDE_OK)
 		rc = tide__relative(x->m, x->at.chosen ? x->at.t : INT64_MAX, &x->relative, err);
 	if (rc == TIDE_OK && x->at.chosen)

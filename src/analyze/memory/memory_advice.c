@@ -25,7 +25,7 @@ struct evidence {
 	const tide_sweep *sweep;
 	tide_usage usage;
 	tide_live_set alive; /* at the peak */
-	tide_state peak;  /* the allocator at the peak */
+	tide_state peak;     /* the allocator at the peak */
 	tide_roles roles;
 	tide_memory_advices *out;
 };
@@ -281,7 +281,8 @@ static tide_code gather(struct evidence *e, tide_error *err)
 }
 
 tide_code tide__find_memory_advice(const tide_model *m, uint32_t device, const tide_requests *q,
-			  const tide_sweep *sweep, tide_memory_advices *out, tide_error *err)
+				   const tide_sweep *sweep, tide_memory_advices *out,
+				   tide_error *err)
 {
 	struct evidence e = { .m = m, .device = device, .q = q, .sweep = sweep, .out = out };
 
@@ -307,7 +308,7 @@ tide_code tide__find_memory_advice(const tide_model *m, uint32_t device, const t
 }
 
 tide_code tide__find_full_device(const tide_model *m, uint32_t device, tide_memory_advices *out,
-			       tide_error *err)
+				 tide_error *err)
 {
 	tide_sim_config tries[32];
 	size_t n = 0;

@@ -9,10 +9,10 @@
 #include "analyze/allocator/sim/sweep.h"
 
 typedef struct tide_memory_advice {
-	const char *kind; /* "setting", "activations", ...: static text */
+	const char *kind;  /* "setting", "activations", ...: static text */
 	unsigned severity; /* TIDE_ADVICE_INFO ... (analyze/device/advice.h) */
-	char text[360];	  /* one line: what to do and the evidence */
-	uint64_t bytes;	  /* what it is about: bytes saved, held or lost */
+	char text[360];	   /* one line: what to do and the evidence */
+	uint64_t bytes;	   /* what it is about: bytes saved, held or lost */
 } tide_memory_advice;
 
 enum { TIDE_MEMADVICE_MAX = 12 };
@@ -25,10 +25,11 @@ typedef struct tide_memory_advices {
 /* `sweep` and `q` as from tide__sim_sweep over the standard settings, or NULL both: no advice on
  * settings then. O(moves). */
 tide_code tide__find_memory_advice(const tide_model *m, uint32_t device, const tide_requests *q,
-			  const tide_sweep *sweep, tide_memory_advices *out, tide_error *err);
+				   const tide_sweep *sweep, tide_memory_advices *out,
+				   tide_error *err);
 
 /* Run the standard sweep first. TIDE_OK with less advice when the trace cannot be replayed. */
 tide_code tide__find_full_device(const tide_model *m, uint32_t device, tide_memory_advices *out,
-			       tide_error *err);
+				 tide_error *err);
 
 #endif

@@ -67,7 +67,7 @@ tide_code tide__peak_find(const tide_model *m, const tide_peak_query *q, tide_pe
 	rc = tide__groups_in_roles(x->m, &x->alive, by, x->roles.role, &x->groups, err);
 	if (rc == TIDE_OK && by != TIDE_BY_TENSOR && !(x->at.chosen && !x->at.at_peak))
 		rc = tide__find_peak_savings(x->m, x->device, &x->groups, CULPRITS, &x->culprits,
-				    &x->n_culprits, err);
+					     &x->n_culprits, err);
 	return rc;
 }
 

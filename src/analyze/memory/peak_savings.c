@@ -126,7 +126,7 @@ static void sweep_all(const tide_model *m, struct sweep *s, uint64_t *peak)
 }
 
 tide_code tide__find_peak_savings(const tide_model *m, uint32_t device, tide_groups *g, size_t top,
-			 tide_culprit **out, size_t *n, tide_error *err)
+				  tide_culprit **out, size_t *n, tide_error *err)
 {
 	struct sweep s = { .n = g->n < top ? g->n : top, .parts = &g->parts };
 	uint64_t peak = 0;

@@ -21,6 +21,6 @@ typedef struct tide_culprit {
  * *out has one element per row, in their order; owned: tide__free. At most moves × top steps;
  * far fewer where the live bytes are not near the peak all the time. */
 tide_code tide__find_peak_savings(const tide_model *m, uint32_t device, tide_groups *g, size_t top,
-			 tide_culprit **out, size_t *n, tide_error *err);
+				  tide_culprit **out, size_t *n, tide_error *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { MAX_DEPTH = 4096 }; /* spans around an annotation that are looked at */
+enum { MAX_DEPTH = 4096 };     /* spans around an annotation that are looked at */
 enum { MAX_LEVELS = 1 << 24 }; /* phases × scopes: about 1.4 GB of results */
 
 struct sweep {
@@ -38,7 +38,8 @@ static void cut_phases(const tide_model *m, tide_phases *p)
 	for (uint32_t k = 1; k < m->marks.n; k++) {
 		if (m->marks.kind[k] != TIDE_MARK_PHASE)
 			continue;
-		p->phases[p->n++] = (tide_phase){ k, m->marks.name[k], t0, m->marks.t[k], from, m->marks.move[k] };
+		p->phases[p->n++] = (tide_phase){ k,	m->marks.name[k], t0, m->marks.t[k],
+						  from, m->marks.move[k] };
 		from = m->marks.move[k];
 		t0 = m->marks.t[k];
 	}
@@ -52,8 +53,8 @@ static bool is_named_range(const tide_model *m, uint32_t s)
 {
 	const char *name = tide__text(m, m->spans.name[s], NULL);
 	return m->spans.cat[s] == TIDE_CAT_OP && !m->spans.parent[s].i && *name && m->format &&
-	       !strcmp(m->format, "tide") && !strstr(name, "::") && strncmp(name, "nn.Module: ", 11) != 0 &&
-	       strncmp(name, "Optimizer.", 10) != 0;
+	       !strcmp(m->format, "tide") && !strstr(name, "::") &&
+	       strncmp(name, "nn.Module: ", 11) != 0 && strncmp(name, "Optimizer.", 10) != 0;
 }
 
 static bool is_annotation(const tide_model *m, uint32_t s)
@@ -68,7 +69,8 @@ static bool is_annotation(const tide_model *m, uint32_t s)
 }
 
 /* A phase of moves up to `to`, and before it one without a name where anything happened. */
-static void cut_until(const tide_model *m, tide_phases *p, uint64_t *from, int64_t *t, int64_t t1, tide_str name)
+static void cut_until(const tide_model *m, tide_phases *p, uint64_t *from, int64_t *t, int64_t t1,
+		      tide_str name)
 {
 	uint64_t to = t1 >= m->t_end ? m->moves.n : tide__move_from(m, t1);
 	if (to < *from)
@@ -298,8 +300,9 @@ tide_code tide__phases_by_annotation(const tide_model *m, tide_phases *out, tide
 	while (s < m->spans.n && !is_annotation(m, s))
 		s++;
 	if (s >= m->spans.n)
-		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-				  "no annotations: ranges of record_function or NVTX are phases by annotation");
+		return tide__fail(
+			err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+			"no annotations: ranges of record_function or NVTX are phases by annotation");
 	return find(m, true, out, err);
 }
 

@@ -180,7 +180,7 @@ static bool solve(const tide_model *m, int64_t t, tide_sampled *s, struct counte
 }
 
 tide_code tide__find_sampled(const tide_model *m, int64_t t, size_t buckets, tide_sampled *out,
-			tide_error *err)
+			     tide_error *err)
 {
 	*out = (tide_sampled){ .n_devices = m->devices.n, .buckets = buckets };
 	out->devices = tide__calloc(m->devices.n, sizeof *out->devices);

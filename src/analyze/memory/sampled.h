@@ -52,7 +52,7 @@ typedef struct tide_sampled {
 /* At time t (INT64_MAX: the end); the series is of the whole trace. O(counters × devices + samples
  * + devices × buckets). Release with tide__sampled_free (also after failure). */
 tide_code tide__find_sampled(const tide_model *m, int64_t t, size_t buckets, tide_sampled *out,
-			tide_error *err);
+			     tide_error *err);
 void tide__sampled_free(tide_sampled *s);
 
 #endif

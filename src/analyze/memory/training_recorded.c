@@ -100,11 +100,14 @@ static tide_code add_summary(const tide_model *m, uint32_t device, const char *t
 	tide_phase_summary *s = NULL;
 	tide_code rc = tide__find_phases(m, &p, err);
 	size_t k = 0;
-	while (k < p.n_scopes && !(p.scopes[k].kind == TIDE_SCOPE_MAIN && p.scopes[k].device == device))
+	while (k < p.n_scopes &&
+	       !(p.scopes[k].kind == TIDE_SCOPE_MAIN && p.scopes[k].device == device))
 		k++;
 	if (rc == TIDE_OK && k == p.n_scopes)
-		rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no allocations on that device");
-	if (rc == TIDE_OK && (!(s = tide__phase_summary_add(all, title, "DRAM", "")) || !add_rows(m, &p, k, s)))
+		rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+				"no allocations on that device");
+	if (rc == TIDE_OK &&
+	    (!(s = tide__phase_summary_add(all, title, "DRAM", "")) || !add_rows(m, &p, k, s)))
 		rc = tide__nomem(err);
 	if (s && rc == TIDE_OK) {
 		s->capacity = m->devices.capacity[device];
@@ -126,20 +129,24 @@ static void by_role(const struct held *h, bool theory, tide_training_sizes *t)
 	static const uint8_t roles[TIDE_PARTS_N] = { [TIDE_PART_MODEL] = TIDE_ROLE_PARAMETER,
 						     [TIDE_PART_GRADIENTS] = TIDE_ROLE_GRADIENT,
 						     [TIDE_PART_OPTIMIZER] = TIDE_ROLE_OPTIMIZER,
-						     [TIDE_PART_ACTIVATIONS] = TIDE_ROLE_ACTIVATION };
+						     [TIDE_PART_ACTIVATIONS] =
+							     TIDE_ROLE_ACTIVATION };
 	int64_t sum = 0;
 	t->from_roles = true;
 	for (int p = TIDE_PART_MODEL; p < TIDE_PARTS_N; p++) {
-		bool named = theory && t->expected[p].known && (p == TIDE_PART_MODEL || p == TIDE_PART_OPTIMIZER);
+		bool named = theory && t->expected[p].known &&
+			     (p == TIDE_PART_MODEL || p == TIDE_PART_OPTIMIZER);
 		t->actual[p] = some(h->most[roles[p]]);
-		t->part[p] = named ? t->expected[p] : (tide_maybe_bytes){ true, h->at_peak[roles[p]] };
+		t->part[p] =
+			named ? t->expected[p] : (tide_maybe_bytes){ true, h->at_peak[roles[p]] };
 		sum += t->part[p].bytes;
 	}
 	t->part[TIDE_PART_OTHER] = (tide_maybe_bytes){ true, t->peak - sum };
 	t->kv = some(h->most[TIDE_ROLE_KV_CACHE]);
 }
 
-static tide_code reserved_peak(const tide_model *m, uint32_t device, tide_training_sizes *t, tide_error *err)
+static tide_code reserved_peak(const tide_model *m, uint32_t device, tide_training_sizes *t,
+			       tide_error *err)
 {
 	tide_usage u = { 0 };
 	tide_code rc = tide__find_usage(m, UINT64_MAX, 0, &u, err);
@@ -162,7 +169,8 @@ tide_code tide__training_recorded(const tide_model *m, uint32_t device, const ch
 		rc = tide__nomem(err);
 	if (rc == TIDE_OK) {
 		sweep(m, &roles, device, &h);
-		by_role(&h, !o->actual && (o->model || o->optimizer || o->bytes_per_param > 0), out);
+		by_role(&h, !o->actual && (o->model || o->optimizer || o->bytes_per_param > 0),
+			out);
 		rc = reserved_peak(m, device, out, err);
 	}
 	tide__roles_free(&roles);

@@ -93,7 +93,8 @@ static size_t peak_row(const tide_phase_summary *s, int64_t peak)
 	for (size_t i = 0; i < s->n; i++) {
 		if (tide__phase_figure(&s->rows[i], TIDE_FIGURE_PEAK, &v) && v >= peak - rounding)
 			return i;
-		if (tide__phase_figure(&s->rows[i], TIDE_FIGURE_SEGMENT_PEAK, &seg) && was + seg >= peak - rounding)
+		if (tide__phase_figure(&s->rows[i], TIDE_FIGURE_SEGMENT_PEAK, &seg) &&
+		    was + seg >= peak - rounding)
 			return i;
 		tide__phase_figure(&s->rows[i], TIDE_FIGURE_CURRENT, &was);
 	}
@@ -105,10 +106,13 @@ static void actual_sizes(const tide_phase_summary *s, tide_training_sizes *t)
 	tide_maybe_bytes end = figure(s, first_of(s, "BACKWARD_PASS"), TIDE_FIGURE_CURRENT);
 	tide_maybe_bytes before = figure(s, first_of(s, "OPTIMIZER_CREATION"), TIDE_FIGURE_CURRENT);
 	t->actual[TIDE_PART_MODEL] = figure(s, first_of(s, "MODEL_CREATION"), TIDE_FIGURE_CHANGE);
-	t->actual[TIDE_PART_OPTIMIZER] = figure(s, first_of(s, "OPTIMIZER_CREATION"), TIDE_FIGURE_CHANGE);
-	t->actual[TIDE_PART_ACTIVATIONS] = figure(s, first_of(s, "FORWARD_PASS"), TIDE_FIGURE_CHANGE);
+	t->actual[TIDE_PART_OPTIMIZER] =
+		figure(s, first_of(s, "OPTIMIZER_CREATION"), TIDE_FIGURE_CHANGE);
+	t->actual[TIDE_PART_ACTIVATIONS] =
+		figure(s, first_of(s, "FORWARD_PASS"), TIDE_FIGURE_CHANGE);
 	if (end.known && before.known)
-		t->actual[TIDE_PART_GRADIENTS] = (tide_maybe_bytes){ true, end.bytes - before.bytes };
+		t->actual[TIDE_PART_GRADIENTS] =
+			(tide_maybe_bytes){ true, end.bytes - before.bytes };
 	for (size_t i = 0; i < s->n; i++)
 		if (is_phase(&s->rows[i], "KV_CACHE") || is_phase(&s->rows[i], "KV_CACHE_CREATION"))
 			t->kv = figure(s, i, TIDE_FIGURE_CHANGE);
@@ -128,7 +132,8 @@ static void expected_sizes(const tide_sizes_options *o, tide_training_sizes *t)
 	e[TIDE_PART_MODEL] = given(o->model);
 	if (!o->model && t->parameters) {
 		double bytes = (double)t->parameters * each;
-		e[TIDE_PART_MODEL] = (tide_maybe_bytes){ true, bytes < 9e18 ? (int64_t)(bytes + 0.5) : INT64_MAX / 4 };
+		e[TIDE_PART_MODEL] = (tide_maybe_bytes){ true, bytes < 9e18 ? (int64_t)(bytes + 0.5)
+									    : INT64_MAX / 4 };
 		t->model_from_parameters = true;
 	}
 	int64_t model = e[TIDE_PART_MODEL].bytes;
@@ -160,10 +165,13 @@ static void rest(tide_training_sizes *t)
 
 /* In a backward pass activations are what its forward pass left, and its own peak comes on top. In
  * a forward pass there are no gradients yet, and its peak is activations. */
-static void parts_at_peak(const tide_phase_summary *s, size_t row, bool actual, tide_training_sizes *t)
+static void parts_at_peak(const tide_phase_summary *s, size_t row, bool actual,
+			  tide_training_sizes *t)
 {
 	bool forward = row < s->n && is_phase(&s->rows[row], "FORWARD_PASS");
-	size_t backward = row < s->n && is_phase(&s->rows[row], "BACKWARD_PASS") ? row : first_of(s, "BACKWARD_PASS");
+	size_t backward = row < s->n && is_phase(&s->rows[row], "BACKWARD_PASS")
+				  ? row
+				  : first_of(s, "BACKWARD_PASS");
 	size_t fed = last_before(s, "FORWARD_PASS", backward);
 	t->part[TIDE_PART_MODEL] = shown(t, TIDE_PART_MODEL, actual);
 	t->part[TIDE_PART_OPTIMIZER] = shown(t, TIDE_PART_OPTIMIZER, actual);
@@ -171,7 +179,8 @@ static void parts_at_peak(const tide_phase_summary *s, size_t row, bool actual, 
 		t->part[TIDE_PART_ACTIVATIONS] = figure(s, row, TIDE_FIGURE_SEGMENT_PEAK);
 	} else {
 		t->part[TIDE_PART_GRADIENTS] = figure(s, backward, TIDE_FIGURE_SEGMENT_PEAK);
-		t->part[TIDE_PART_ACTIVATIONS] = figure(s, fed < backward ? fed : s->n, TIDE_FIGURE_CHANGE);
+		t->part[TIDE_PART_ACTIVATIONS] =
+			figure(s, fed < backward ? fed : s->n, TIDE_FIGURE_CHANGE);
 	}
 	rest(t);
 }
@@ -203,25 +212,30 @@ size_t tide__training_advice(const tide_training_sizes *t, tide_sentence *out, s
 	size_t n = 0;
 	if (!t->capacity || (double)t->peak <= 0.9 * (double)t->capacity)
 		return 0;
-	int64_t act = t->part[TIDE_PART_ACTIVATIONS].known ? t->part[TIDE_PART_ACTIVATIONS].bytes : 0;
+	int64_t act =
+		t->part[TIDE_PART_ACTIVATIONS].known ? t->part[TIDE_PART_ACTIVATIONS].bytes : 0;
 	int64_t rest = t->peak - act, left = (int64_t)t->capacity - rest;
 	double share = t->peak > 0 ? 100.0 * (double)act / (double)t->peak : 0;
 	if (n < room && act > 0)
-		snprintf(out[n++].text, sizeof out->text,
-			 "Enable gradient checkpointing (recompute activations): activations are %.2f MB, "
-			 "%.1f%% of the peak.",
-			 mib(act), share);
+		snprintf(
+			out[n++].text, sizeof out->text,
+			"Enable gradient checkpointing (recompute activations): activations are %.2f MB, "
+			"%.1f%% of the peak.",
+			mib(act), share);
 	if (n < room && act > 0 && left > 0 && t->peak > (int64_t)t->capacity)
-		snprintf(out[n++].text, sizeof out->text,
-			 "Reduce the batch size: activations shrink with it; about %.0f%% of this batch fits.",
-			 100.0 * (double)left / (double)act);
+		snprintf(
+			out[n++].text, sizeof out->text,
+			"Reduce the batch size: activations shrink with it; about %.0f%% of this batch fits.",
+			100.0 * (double)left / (double)act);
 	if (n < room && left > 0 && act > 0)
-		snprintf(out[n++].text, sizeof out->text,
-			 "Use gradient accumulation: smaller batches per iteration give the same batch per step.");
+		snprintf(
+			out[n++].text, sizeof out->text,
+			"Use gradient accumulation: smaller batches per iteration give the same batch per step.");
 	if (n < room && left <= 0)
-		snprintf(out[n++].text, sizeof out->text,
-			 "Without any activations %.2f MB are needed, more than the device has: shard or offload "
-			 "the model and the optimizer state, or use a larger device.",
-			 mib(rest));
+		snprintf(
+			out[n++].text, sizeof out->text,
+			"Without any activations %.2f MB are needed, more than the device has: shard or offload "
+			"the model and the optimizer state, or use a larger device.",
+			mib(rest));
 	return n;
 }

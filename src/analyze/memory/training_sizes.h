@@ -14,12 +14,12 @@
 #include "model/phase_summary.h"
 
 typedef enum tide_training_part { /* bottom to top in the picture */
-	TIDE_PART_OTHER,
-	TIDE_PART_MODEL,
-	TIDE_PART_GRADIENTS,
-	TIDE_PART_OPTIMIZER,
-	TIDE_PART_ACTIVATIONS,
-	TIDE_PARTS_N
+				  TIDE_PART_OTHER,
+				  TIDE_PART_MODEL,
+				  TIDE_PART_GRADIENTS,
+				  TIDE_PART_OPTIMIZER,
+				  TIDE_PART_ACTIVATIONS,
+				  TIDE_PARTS_N
 } tide_training_part;
 
 typedef struct tide_maybe_bytes {
@@ -28,11 +28,11 @@ typedef struct tide_maybe_bytes {
 } tide_maybe_bytes;
 
 typedef struct tide_sizes_options {
-	uint64_t capacity;			 /* 0 = the summary's, else unknown */
-	uint64_t model, optimizer, gradients;	 /* theoretical, 0 = from the parameters */
-	uint64_t parameters;			 /* 0 = the summary's */
-	double bytes_per_param;			 /* 0 = 2 (bf16) */
-	bool actual;				 /* parts show measured model and optimizer sizes */
+	uint64_t capacity;		      /* 0 = the summary's, else unknown */
+	uint64_t model, optimizer, gradients; /* theoretical, 0 = from the parameters */
+	uint64_t parameters;		      /* 0 = the summary's */
+	double bytes_per_param;		      /* 0 = 2 (bf16) */
+	bool actual;			      /* parts show measured model and optimizer sizes */
 } tide_sizes_options;
 
 typedef struct tide_training_sizes {
@@ -43,8 +43,9 @@ typedef struct tide_training_sizes {
 	tide_maybe_bytes reserved;		 /* peak of what the allocator held */
 	int64_t peak;
 	uint64_t capacity, parameters;
-	const char *peak_phase; /* borrowed from the summary: the phase that holds the peak; NULL = unknown */
-	bool from_roles;	/* a recording's: parts are those alive at its peak */
+	/* borrowed from the summary: the phase that holds the peak; NULL = unknown */
+	const char *peak_phase;
+	bool from_roles;	    /* a recording's: parts are those alive at its peak */
 	bool model_from_parameters; /* expected sizes were made from the parameter count */
 } tide_training_sizes;
 

@@ -208,7 +208,7 @@ tide_code tide__usage_at(const tide_model *m, uint64_t cut, int64_t t, size_t bu
 }
 
 tide_code tide__find_usage(const tide_model *m, uint64_t cut, size_t buckets, tide_usage *out,
-		      tide_error *err)
+			   tide_error *err)
 {
 	int64_t t = cut >= m->moves.n ? INT64_MAX : cut ? tide__move_time(m, cut - 1) : INT64_MIN;
 	return tide__usage_at(m, cut, t, buckets, out, err);

@@ -42,7 +42,7 @@ typedef struct tide_usage {
 /* Sweep moves [0, cut), `cut` UINT64_MAX = all. O(moves + buckets × devices) time,
  * O(pools + devices × (1 + buckets)) memory. Release with tide__usage_free (also after failure). */
 tide_code tide__find_usage(const tide_model *m, uint64_t cut, size_t buckets, tide_usage *out,
-		      tide_error *err);
+			   tide_error *err);
 /* The same at time t, for what is sampled: reserved bytes are those at t, which may be later than
  * the last of the moves. tide__find_usage takes that one's time, and after all moves the trace's end. */
 tide_code tide__usage_at(const tide_model *m, uint64_t cut, int64_t t, size_t buckets,

@@ -344,7 +344,8 @@ static bool find_peak(builder *b, uint8_t *alive)
 	if (ok && d < u.n_devices) {
 		b->f->device.i = d;
 		b->f->peak_ns = u.devices[d].peak_t;
-		ok = tide__live_set_at(b->m, u.devices[d].peak_cut, d, TIDE_ANY, &a, NULL) == TIDE_OK;
+		ok = tide__live_set_at(b->m, u.devices[d].peak_cut, d, TIDE_ANY, &a, NULL) ==
+		     TIDE_OK;
 	}
 	for (size_t i = 0; ok && i < a.n; i++)
 		alive[a.rows[i]] = 1;
@@ -403,7 +404,7 @@ static void end(builder *b)
 }
 
 tide_code tide__find_flame(const tide_model *m, const tide_flame_options *opt, tide_flame **out,
-		      tide_error *err)
+			   tide_error *err)
 {
 	static const tide_flame_options plain;
 	builder b = { .m = m, .opt = opt ? opt : &plain };

@@ -112,7 +112,7 @@ typedef struct tide_flame {
 /* Build it. `opt` may be NULL: CPU, nothing folded. TIDE_OK or TIDE_ENOMEM. O(spans + allocs).
  * *out is then the caller's: tide__flame_free, which also accepts NULL. */
 tide_code tide__find_flame(const tide_model *m, const tide_flame_options *opt, tide_flame **out,
-		      tide_error *err);
+			   tide_error *err);
 void tide__flame_free(tide_flame *f);
 
 /* Text of a node, any bytes. Borrowed until the flame's end. */

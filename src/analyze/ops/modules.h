@@ -12,7 +12,7 @@
 #include "model/model.h"
 
 typedef struct tide_module_row {
-	tide_str name; /* of the span, "nn.Module: " included */
+	tide_str name;		     /* of the span, "nn.Module: " included */
 	uint64_t calls, again_calls; /* forward; recomputed while the backward runs */
 	int64_t forward_ns, backward_ns, again_ns;
 	uint64_t forward_bytes, backward_bytes, again_bytes; /* allocated */

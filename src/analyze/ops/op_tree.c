@@ -27,8 +27,8 @@ struct build {
 	const tide_model *m;
 	const tide_optree_options *opt;
 	tide_optree *t;
-	size_t cap;	  /* of t->rows */
-	uint32_t *nodes;  /* span -> node + 1; 0 = left out */
+	size_t cap;	 /* of t->rows */
+	uint32_t *nodes; /* span -> node + 1; 0 = left out */
 	tide_children children;
 	uint32_t *heads;  /* lane -> innermost link of its chain */
 	int64_t *balance; /* lane -> running balance */
@@ -96,7 +96,8 @@ static bool is_dispatched(const tide_model *m, uint32_t s)
 static bool count_redispatched(struct build *b)
 {
 	const tide_model *m = b->m;
-	uint8_t *inside = tide__calloc(m->spans.n, 1); /* per span: spans directly inside, at most 2 */
+	uint8_t *inside =
+		tide__calloc(m->spans.n, 1); /* per span: spans directly inside, at most 2 */
 	if (!inside)
 		return false;
 	for (uint32_t s = 1; s < m->spans.n; s++)
@@ -105,7 +106,8 @@ static bool count_redispatched(struct build *b)
 	for (uint32_t s = 1; s < m->spans.n; s++) {
 		uint32_t up = m->spans.parent[s].i;
 		if (b->nodes[s] && up && b->nodes[up] && inside[up] == 1 &&
-		    m->spans.name[s].i == m->spans.name[up].i && is_op(m, up) && is_dispatched(m, s))
+		    m->spans.name[s].i == m->spans.name[up].i && is_op(m, up) &&
+		    is_dispatched(m, s))
 			b->t->rows[b->nodes[s] - 1].redispatched++;
 	}
 	tide__free(inside);
@@ -264,15 +266,15 @@ static void sum_up(tide_optree *t)
 }
 
 tide_code tide__find_op_tree(const tide_model *m, const tide_optree_options *opt, tide_optree *out,
-		       tide_error *err)
+			     tide_error *err)
 {
 	struct build b = { .m = m, .opt = opt, .t = out };
 	*out = (tide_optree){ 0 };
 	b.nodes = tide__calloc(m->spans.n, sizeof *b.nodes);
 	b.heads = tide__calloc(m->lanes.n, sizeof *b.heads);
 	b.balance = tide__calloc(m->lanes.n, sizeof *b.balance);
-	bool ok = tide__paths_init(&out->paths) && tide__children_init(&b.children, m) && b.nodes && b.heads && b.balance &&
-		  all_spans(&b) && all_moves(&b);
+	bool ok = tide__paths_init(&out->paths) && tide__children_init(&b.children, m) && b.nodes &&
+		  b.heads && b.balance && all_spans(&b) && all_moves(&b);
 	if (ok) {
 		out->first = tide__calloc(out->n, sizeof *out->first);
 		out->next = tide__calloc(out->n, sizeof *out->next);

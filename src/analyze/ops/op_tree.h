@@ -24,8 +24,9 @@ typedef struct tide_op_sums {
 typedef struct tide_op_row {
 	uint64_t count; /* spans */
 	uint64_t open;	/* of them: never ended */
-	uint64_t redispatched; /* operators ("aten::mul") that are the only span directly inside one of the same name: PyTorch
+	/* operators ("aten::mul") that are the only span directly inside one of the same name: PyTorch
 				* dispatched one call again, to another overload (mul.Scalar, mul.Tensor) */
+	uint64_t redispatched;
 	tide_op_sums self, all;
 	uint64_t peak; /* highest transient peak of a span */
 } tide_op_row;
@@ -40,12 +41,12 @@ typedef struct tide_optree {
 
 typedef struct tide_optree_options {
 	uint32_t device; /* count only memory of this device; TIDE_ANY = all */
-	bool streams;	 /* rows of devices too (kernels, copies, waits), not only those of threads */
+	bool streams; /* rows of devices too (kernels, copies, waits), not only those of threads */
 } tide_optree_options;
 
 /* O(spans + moves) time; 4 bytes per span of scratch. Release with tide__optree_free. */
 tide_code tide__find_op_tree(const tide_model *m, const tide_optree_options *opt, tide_optree *out,
-		       tide_error *err);
+			     tide_error *err);
 void tide__optree_free(tide_optree *t);
 
 /* The same by name alone, whatever is around: one row per name, in order of first appearance.

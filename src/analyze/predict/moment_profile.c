@@ -322,8 +322,8 @@ static void release(struct work *w)
 	tide__modules_free(&w->modules);
 }
 
-tide_code tide__find_moment_profile(const tide_model *m, uint32_t device, uint64_t size, tide_moment_profile *out,
-		     tide_error *err)
+tide_code tide__find_moment_profile(const tide_model *m, uint32_t device, uint64_t size,
+				    tide_moment_profile *out, tide_error *err)
 {
 	struct work w = { .m = m, .out = out, .device = device };
 	*out = (tide_moment_profile){ .size = size };

@@ -50,8 +50,8 @@ typedef struct tide_moment_profile {
 } tide_moment_profile;
 
 /* O(spans + moves). Release with tide__moment_profile_free in any case. */
-tide_code tide__find_moment_profile(const tide_model *m, uint32_t device, uint64_t size, tide_moment_profile *out,
-		     tide_error *err);
+tide_code tide__find_moment_profile(const tide_model *m, uint32_t device, uint64_t size,
+				    tide_moment_profile *out, tide_error *err);
 void tide__moment_profile_free(tide_moment_profile *h);
 
 /* A spot that stands for moments of both. */

@@ -75,7 +75,8 @@ static void draw_same(tide_lines *l, const tide_moment_profile *const h[2],
 
 /* Per place of `one`: the nearest around it, itself included, where `other` allocates in stretches
  * of the sort too. The outermost place if none. */
-static void find_near(const tide_moment_profile *one, const tide_moment_profile *other, size_t sort, uint32_t *near)
+static void find_near(const tide_moment_profile *one, const tide_moment_profile *other, size_t sort,
+		      uint32_t *near)
 {
 	for (size_t p = 0; p < one->n_places; p++) { /* what is around it comes before it */
 		uint32_t q = same_place(other, one->places[p].hash);
@@ -132,7 +133,8 @@ static void draw_all(tide_lines *l, const tide_moment_profile *const h[2], size_
 	}
 }
 
-tide_code tide__find_lines(const tide_moment_profile *a, const tide_moment_profile *b, tide_lines *out, tide_error *err)
+tide_code tide__find_lines(const tide_moment_profile *a, const tide_moment_profile *b,
+			   tide_lines *out, tide_error *err)
 {
 	const tide_moment_profile *h[2] = { a, b };
 	size_t places = a->n_places > b->n_places ? a->n_places : b->n_places;
@@ -296,8 +298,8 @@ static bool off_line(const tide_lines *l, const tide_line *v, uint64_t slack)
 	return off > (wide)slack && off > (wide)v->mid / BEND_LEAST;
 }
 
-tide_code tide__lines_bend(tide_lines *l, const tide_moment_profile *mid, const tide_moment_profile *b, uint64_t slack,
-			   tide_error *err)
+tide_code tide__lines_bend(tide_lines *l, const tide_moment_profile *mid,
+			   const tide_moment_profile *b, uint64_t slack, tide_error *err)
 {
 	tide_lines c = { 0 };
 	tide_map at = { 0 }; /* spot of b + 1 -> line of c + 1 */

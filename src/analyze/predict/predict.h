@@ -53,7 +53,8 @@ typedef struct tide_lines {
 
 /* a->size < b->size; each has a moment. O(places + spots). Release with tide__lines_free in any
  * case. */
-tide_code tide__find_lines(const tide_moment_profile *a, const tide_moment_profile *b, tide_lines *out, tide_error *err);
+tide_code tide__find_lines(const tide_moment_profile *a, const tide_moment_profile *b,
+			   tide_lines *out, tide_error *err);
 void tide__lines_free(tide_lines *l);
 /* A third recording of a size in between: moments of all three that are more than BEND_LEAST of what
  * was held, and more than `slack` bytes (what an allocator may round up), away from their line are
@@ -61,8 +62,8 @@ void tide__lines_free(tide_lines *l);
  * outer two stands for what is beyond them; below it (growth that quickens, such as attention with
  * the length of a sequence) the curve of second degree through the three is taken everywhere. `b` is
  * the larger recording of the lines. TIDE_ENOMEM: the lines stay straight. */
-tide_code tide__lines_bend(tide_lines *l, const tide_moment_profile *mid, const tide_moment_profile *b, uint64_t slack,
-			   tide_error *err);
+tide_code tide__lines_bend(tide_lines *l, const tide_moment_profile *mid,
+			   const tide_moment_profile *b, uint64_t slack, tide_error *err);
 
 /* Highest bytes at `size`. `at` (may be NULL): the first line that is as high. */
 uint64_t tide__predict(const tide_lines *l, uint64_t size, size_t *at);

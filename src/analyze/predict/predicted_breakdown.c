@@ -57,16 +57,18 @@ static int by_bytes(const void *a, const void *b)
 	return (x->key > y->key) - (x->key < y->key);
 }
 
-tide_code tide__find_predicted_breakdown(const tide_model *const m[2], const uint32_t device[2], const tide_lines *l,
-		      size_t line, uint64_t size, tide_group_by by, tide_predicted_breakdown *out,
-		      tide_error *err)
+tide_code tide__find_predicted_breakdown(const tide_model *const m[2], const uint32_t device[2],
+					 const tide_lines *l, size_t line, uint64_t size,
+					 tide_group_by by, tide_predicted_breakdown *out,
+					 tide_error *err)
 {
 	tide_groups g[2] = { 0 };
 	tide_code rc = TIDE_OK;
 	*out = (tide_predicted_breakdown){ 0 };
 	for (size_t i = 0; i < 2 && rc == TIDE_OK; i++) {
 		tide_live_set alive = { 0 };
-		rc = tide__live_set_at(m[i], l->v[line].at[i].cut, device[i], TIDE_ANY, &alive, err);
+		rc = tide__live_set_at(m[i], l->v[line].at[i].cut, device[i], TIDE_ANY, &alive,
+				       err);
 		if (rc == TIDE_OK)
 			rc = tide__find_groups(m[i], &alive, by, &g[i], err);
 		tide__live_set_free(&alive);

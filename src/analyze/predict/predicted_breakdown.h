@@ -24,9 +24,10 @@ typedef struct tide_predicted_breakdown {
 
 /* Of the moment of l->v[line], at `size`. `by` is TIDE_BY_ROLE or TIDE_BY_MODULE. O(moves + allocs
  * + spans) of both. Release with tide__predicted_breakdown_free in any case. */
-tide_code tide__find_predicted_breakdown(const tide_model *const m[2], const uint32_t device[2], const tide_lines *l,
-		      size_t line, uint64_t size, tide_group_by by, tide_predicted_breakdown *out,
-		      tide_error *err);
+tide_code tide__find_predicted_breakdown(const tide_model *const m[2], const uint32_t device[2],
+					 const tide_lines *l, size_t line, uint64_t size,
+					 tide_group_by by, tide_predicted_breakdown *out,
+					 tide_error *err);
 void tide__predicted_breakdown_free(tide_predicted_breakdown *p);
 
 #endif

@@ -14,8 +14,8 @@ __extension__ typedef unsigned __int128 wide;
 
 /* A request's bytes in the smaller recording, in proportion where it was not the largest of its
  * spot. */
-static uint64_t in_smaller(const tide_moment_profile *b, const uint64_t *spots, const tide_request *r,
-			   const uint64_t size[2])
+static uint64_t in_smaller(const tide_moment_profile *b, const uint64_t *spots,
+			   const tide_request *r, const uint64_t size[2])
 {
 	size_t k = b->spot_of[r->id] - 1;
 	uint64_t largest = b->spots[k].bytes;
@@ -26,8 +26,8 @@ static uint64_t in_smaller(const tide_moment_profile *b, const uint64_t *spots, 
 	return (uint64_t)((wide)spots[k] * r->size / largest);
 }
 
-static tide_code measure(const tide_moment_profile *b, const uint64_t *spots, tide_predicted_reserved *out,
-			 tide_error *err)
+static tide_code measure(const tide_moment_profile *b, const uint64_t *spots,
+			 tide_predicted_reserved *out, tide_error *err)
 {
 	for (size_t i = 0; i < out->q->n; i++) {
 		const tide_request *r = &out->q->r[i];
@@ -42,8 +42,9 @@ static tide_code measure(const tide_moment_profile *b, const uint64_t *spots, ti
 	return TIDE_OK;
 }
 
-tide_code tide__find_predicted_reserved(const tide_model *m, uint32_t device, const tide_moment_profile *b,
-			const tide_lines *l, tide_predicted_reserved *out, tide_error *err)
+tide_code tide__find_predicted_reserved(const tide_model *m, uint32_t device,
+					const tide_moment_profile *b, const tide_lines *l,
+					tide_predicted_reserved *out, tide_error *err)
 {
 	uint8_t kind = m->devices.kind[device];
 	*out = (tide_predicted_reserved){ .size = { l->size[0], l->size[1] } };
@@ -112,7 +113,8 @@ static uint64_t resized(const tide_predicted_reserved *r, size_t i, uint64_t siz
 	return on < 1 ? 1 : (uint64_t)on;
 }
 
-tide_code tide__predicted_reserved_run(tide_predicted_reserved *r, uint64_t size, uint64_t capacity, tide_sim_result *out)
+tide_code tide__predicted_reserved_run(tide_predicted_reserved *r, uint64_t size, uint64_t capacity,
+				       tide_sim_result *out)
 {
 	tide_sim_config c = r->q->recorded;
 	c.capacity = capacity;
@@ -122,7 +124,8 @@ tide_code tide__predicted_reserved_run(tide_predicted_reserved *r, uint64_t size
 	return tide__sim_run(r->q, &c, TIDE_BEFORE_AGAIN, out);
 }
 
-tide_code tide__predicted_reserved_fits(tide_predicted_reserved *r, uint64_t most, uint64_t capacity, uint64_t *out)
+tide_code tide__predicted_reserved_fits(tide_predicted_reserved *r, uint64_t most,
+					uint64_t capacity, uint64_t *out)
 {
 	uint64_t fits = 0;
 	while (fits < most) {

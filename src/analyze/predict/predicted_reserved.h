@@ -20,15 +20,17 @@ typedef struct tide_predicted_reserved {
 /* TIDE_ENOTFOUND, with the reason, where the device's allocator is not one that is simulated, or
  * the larger recording makes allocations that the smaller does not make alike. Release with
  * tide__predicted_reserved_free in any case. */
-tide_code tide__find_predicted_reserved(const tide_model *m, uint32_t device, const tide_moment_profile *b,
-			const tide_lines *l, tide_predicted_reserved *out, tide_error *err);
+tide_code tide__find_predicted_reserved(const tide_model *m, uint32_t device,
+					const tide_moment_profile *b, const tide_lines *l,
+					tide_predicted_reserved *out, tide_error *err);
 void tide__predicted_reserved_free(tide_predicted_reserved *r);
 
 /* At `size`, on a device that gives `capacity` bytes (0 = without end). O(requests × log). */
 tide_code tide__predicted_reserved_run(tide_predicted_reserved *r, uint64_t size, uint64_t capacity,
-			    tide_sim_result *out);
+				       tide_sim_result *out);
 /* A size up to `most` that does not run out of `capacity` while the next one does, found by
  * halving: memory that is reserved need not always grow. 0 = not even 1. */
-tide_code tide__predicted_reserved_fits(tide_predicted_reserved *r, uint64_t most, uint64_t capacity, uint64_t *out);
+tide_code tide__predicted_reserved_fits(tide_predicted_reserved *r, uint64_t most,
+					uint64_t capacity, uint64_t *out);
 
 #endif

@@ -82,7 +82,8 @@ static bool tell_fits(tide_predict_answer *x)
 		x->fits_reserved = tide__predict_fits(&x->reserved, x->capacity);
 	if (x->kept != TIDE_KEPT_SIM || x->fits == TIDE_MOST_SIZE) /* what does not grow */
 		return true;
-	return tide__predicted_reserved_fits(&x->resized, x->fits, x->capacity, &x->fits_reserved) == TIDE_OK;
+	return tide__predicted_reserved_fits(&x->resized, x->fits, x->capacity,
+					     &x->fits_reserved) == TIDE_OK;
 }
 
 /* What the peak of the largest size that fits, or else of the largest asked for, is made of. */
@@ -99,10 +100,10 @@ static bool tell_parts(tide_predict_answer *x, tide_error *err)
 		return false;
 	if (x->live.v[x->whole.line].kind == TIDE_LINE_AROUND || x->live.v[x->whole.line].bent)
 		return true; /* what was alive at two different moments has no lines */
-	return tide__find_predicted_breakdown(m, device, &x->live, x->whole.line, x->whole.size, TIDE_BY_ROLE,
-			   &x->roles, err) == TIDE_OK &&
-	       tide__find_predicted_breakdown(m, device, &x->live, x->whole.line, x->whole.size, TIDE_BY_MODULE,
-			   &x->modules, err) == TIDE_OK;
+	return tide__find_predicted_breakdown(m, device, &x->live, x->whole.line, x->whole.size,
+					      TIDE_BY_ROLE, &x->roles, err) == TIDE_OK &&
+	       tide__find_predicted_breakdown(m, device, &x->live, x->whole.line, x->whole.size,
+					      TIDE_BY_MODULE, &x->modules, err) == TIDE_OK;
 }
 
 /* An allocator of a GPU may hand out a block that is up to this much larger. */
@@ -190,10 +191,13 @@ static bool draw_lines(tide_predict_answer *x, tide_error *err)
 	if (lines_of(x, 0, x->n - 1, SIZE_MAX, &x->live, err) != TIDE_OK)
 		return false;
 	draw_reserved(x);
-	bool predicted = tide__is_predicted(b->m); /* no allocator ran: only the simulator can tell */
-	if ((x->kept == TIDE_KEPT_UNKNOWN && !predicted) || x->live.bent) /* requests are resized on lines */
+	bool predicted =
+		tide__is_predicted(b->m); /* no allocator ran: only the simulator can tell */
+	if ((x->kept == TIDE_KEPT_UNKNOWN && !predicted) ||
+	    x->live.bent) /* requests are resized on lines */
 		return true;
-	tide_code rc = tide__find_predicted_reserved(b->m, b->device, &b->held, &x->live, &x->resized, err);
+	tide_code rc = tide__find_predicted_reserved(b->m, b->device, &b->held, &x->live,
+						     &x->resized, err);
 	if (rc == TIDE_OK && (predicted || sim_agrees(x, &ok)))
 		x->kept = TIDE_KEPT_SIM;
 	return ok && rc != TIDE_ENOMEM;

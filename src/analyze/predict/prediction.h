@@ -12,8 +12,8 @@
 
 typedef struct tide_predict_run { /* a recording */
 	uint64_t size;		  /* first: they are sorted by it */
-	const char *file; /* what reports call it; borrowed */
-	tide_model *m; /* borrowed */
+	const char *file;	  /* what reports call it; borrowed */
+	tide_model *m;		  /* borrowed */
 	uint32_t device;
 	tide_moment_profile held;
 	uint64_t peak, reserved; /* UINT64_MAX = not known */
@@ -28,9 +28,9 @@ typedef struct tide_predict_row {
 } tide_predict_row;
 
 typedef enum tide_kept { /* how reserved bytes are predicted */
-	TIDE_KEPT_UNKNOWN,
-	TIDE_KEPT_LINE, /* the peak, and a line through what both recordings kept beyond it */
-	TIDE_KEPT_SIM,	/* the allocator, simulated */
+			 TIDE_KEPT_UNKNOWN,
+			 TIDE_KEPT_LINE, /* the peak, and a line through what both recordings kept beyond it */
+			 TIDE_KEPT_SIM, /* the allocator, simulated */
 } tide_kept;
 
 typedef struct tide_predict_answer {
@@ -38,12 +38,13 @@ typedef struct tide_predict_answer {
 	size_t n;
 	tide_lines live, reserved; /* the latter borrows the former's, for TIDE_KEPT_LINE: */
 	tide_kept kept;
-	tide_predicted_reserved resized;	      /* for TIDE_KEPT_SIM */
-	uint64_t capacity;	      /* 0 = not known */
-	uint64_t fits, fits_reserved; /* where it is */
+	tide_predicted_reserved resized; /* for TIDE_KEPT_SIM */
+	uint64_t capacity;		 /* 0 = not known */
+	uint64_t fits, fits_reserved;	 /* where it is */
 	tide_predict_row *rows;
 	size_t n_rows;
-	tide_predict_row whole; /* what the parts are of: the largest that fits, else the last row */
+	/* what the parts are of: the largest that fits, else the last row */
+	tide_predict_row whole;
 	tide_predicted_breakdown roles, modules;
 	tide_paths paths;
 } tide_predict_answer;

@@ -49,7 +49,8 @@ static tide_code at_peak(const tide_model *m, tide_virtual_run *r, tide_error *e
 	tide_usage u = { 0 };
 	tide_code rc = tide__find_usage(m, UINT64_MAX, 0, &u, err);
 	if (rc == TIDE_OK)
-		rc = tide__live_set_at(m, u.devices[r->device].peak_cut, r->device, TIDE_ANY, &r->live, err);
+		rc = tide__live_set_at(m, u.devices[r->device].peak_cut, r->device, TIDE_ANY,
+				       &r->live, err);
 	if (rc == TIDE_OK)
 		rc = tide__find_groups(m, &r->live, TIDE_BY_ROLE, &r->roles, err);
 	if (rc == TIDE_OK)
@@ -72,7 +73,8 @@ tide_code tide__virtual_run(const tide_model *m, uint32_t device, uint64_t capac
 					    p->scopes[out->scope].device != device))
 		out->scope++;
 	if (rc == TIDE_OK && out->scope == p->n_scopes)
-		rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "no allocations on that device");
+		rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+				"no allocations on that device");
 	return rc;
 }
 

@@ -16,11 +16,12 @@
 
 typedef struct tide_virtual_run {
 	uint32_t device;
-	size_t scope;	       /* of the device's main memory in `phases` */
-	uint64_t capacity;     /* that it was run on; 0 = without end */
-	uint64_t allocated;    /* peak of block bytes in use, as the simulator has them */
-	uint64_t reserved;     /* peak of bytes taken from the device, `range` included */
-	uint64_t range;	       /* part of it that may be less: workspaces that cuDNN chooses on the device */
+	size_t scope;	    /* of the device's main memory in `phases` */
+	uint64_t capacity;  /* that it was run on; 0 = without end */
+	uint64_t allocated; /* peak of block bytes in use, as the simulator has them */
+	uint64_t reserved;  /* peak of bytes taken from the device, `range` included */
+	/* part of it that may be less: workspaces that cuDNN chooses on the device */
+	uint64_t range;
 	bool out;	       /* it runs out of memory ... */
 	uint32_t out_alloc;    /* ... in this allocation ... */
 	uint64_t out_move;     /* ... which is this move */
@@ -36,7 +37,8 @@ bool tide__is_predicted(const tide_model *m);
 /* Find all of it. `settings` may be NULL (PyTorch's defaults). TIDE_ENOTFOUND without allocations.
  * Release with tide__virtual_run_free in any case. */
 tide_code tide__virtual_run(const tide_model *m, uint32_t device, uint64_t capacity,
-			    const tide_sim_config *settings, tide_virtual_run *out, tide_error *err);
+			    const tide_sim_config *settings, tide_virtual_run *out,
+			    tide_error *err);
 void tide__virtual_run_free(tide_virtual_run *r);
 
 /* The phase that move `i` is in; n = none. */

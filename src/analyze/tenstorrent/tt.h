@@ -27,20 +27,25 @@ typedef struct tide_tt_options {
 	bool skip_warmup;   /* leave out everything up to the first "Got output shape:" */
 	int64_t rank;	    /* only this rank; -1 = all */
 } tide_tt_options;
-#define TIDE_TT_OPTIONS_INIT { .rank = -1 }
+#define TIDE_TT_OPTIONS_INIT \
+	{                    \
+		.rank = -1   \
+	}
 
 typedef struct tide_tt_op {
 	uint32_t span;
-	tide_str text;	  /* MLIR, none = the log has no line of it */
-	tide_str type;	  /* "TypecastOp", none = not known */
-	tide_str graph;	  /* const-eval program it is in */
-	bool miss;	  /* whose cache was missed */
+	tide_str text;	/* MLIR, none = the log has no line of it */
+	tide_str type;	/* "TypecastOp", none = not known */
+	tide_str graph; /* const-eval program it is in */
+	bool miss;	/* whose cache was missed */
 	uint32_t lane, process;
 	uint32_t session; /* from 1, 0 = the log names none */
 	uint64_t line;	  /* in the log, from 1 */
-	uint32_t state[TIDE_TT_POOLS];	/* row + 1 in pool_states of the block before it, 0 = missing */
-	int64_t change[TIDE_TT_POOLS];	/* what it did; TIDE_TT_UNKNOWN */
-	uint64_t high[TIDE_TT_POOLS];	/* highest from its block to the next operation's, both included */
+	uint32_t state
+		[TIDE_TT_POOLS]; /* row + 1 in pool_states of the block before it, 0 = missing */
+	int64_t change[TIDE_TT_POOLS]; /* what it did; TIDE_TT_UNKNOWN */
+	uint64_t high
+		[TIDE_TT_POOLS]; /* highest from its block to the next operation's, both included */
 } tide_tt_op;
 
 typedef struct tide_tt_peak {
@@ -52,7 +57,7 @@ typedef struct tide_tt_peak {
 } tide_tt_peak;
 
 typedef struct tide_tt_trend { /* of fragmentation, 1 - largest free / free */
-	double first, last; /* mean over the first and the last tenth of blocks */
+	double first, last;    /* mean over the first and the last tenth of blocks */
 	double mean, most;
 	int64_t most_op; /* row in ops, -1 = none */
 	double slope;	 /* least squares, per 1000 operations */
@@ -71,7 +76,8 @@ typedef struct tide_tt_alias { /* "#name = value" of the last ttnn module */
 
 typedef struct tide_tt_graph { /* a const-eval program */
 	tide_str name;
-	uint64_t ops, runs, loads; /* operations in it, times it ran, times load_cached asked for it */
+	uint64_t ops, runs,
+		loads; /* operations in it, times it ran, times load_cached asked for it */
 	bool miss;
 	int64_t change_all; /* DRAM bytes of all banks that it left behind */
 } tide_tt_graph;
@@ -91,16 +97,19 @@ typedef struct tide_tt {
 	tide_tt_graph *graphs; /* owned; by name */
 	size_t n_graphs;
 	size_t n_ranks;
-	uint32_t *module_of;  /* owned; per op: 1 + first weight of the module it belongs to, 0 = none */
-	uint32_t *load_of;    /* owned; per op in a const-eval program: 1 + the load_cached that ran it */
-	uint64_t ambiguous;   /* operands whose argument has another shape in the dump */
+	/* owned; per op: 1 + first weight of the module it belongs to, 0 = none */
+	uint32_t *module_of;
+	/* owned; per op in a const-eval program: 1 + the load_cached that ran it */
+	uint32_t *load_of;
+	uint64_t ambiguous;	/* operands whose argument has another shape in the dump */
 	tide_tt_alias *aliases; /* owned; sorted by name */
 	size_t n_aliases;
 	size_t cap_ops, cap_skipped, cap_weights, cap_graphs, cap_aliases;
 } tide_tt;
 
 /* TIDE_OK, TIDE_ENOMEM or TIDE_ENOTFOUND: the trace has no state of a pool before an operation. */
-tide_code tide__tt_find(const tide_model *m, const tide_tt_options *opt, tide_tt **out, tide_error *err);
+tide_code tide__tt_find(const tide_model *m, const tide_tt_options *opt, tide_tt **out,
+			tide_error *err);
 /* NULL is fine. */
 void tide__tt_free(tide_tt *t);
 
@@ -156,11 +165,11 @@ typedef struct tide_tt_count {
 tide_tt_count *tide__tt_distribution(const tide_tt *t, size_t *n);
 
 typedef struct tide_tt_parts { /* bytes of all banks that were live at a pool's peak */
-	uint64_t weights;     /* made by const-eval programs */
-	uint64_t activations; /* made by operations of other programs from values */
-	uint64_t arguments;   /* made from arguments alone: weights or inputs */
-	uint64_t before;      /* there before the first block */
-	uint64_t other;	      /* between programs */
+	uint64_t weights;      /* made by const-eval programs */
+	uint64_t activations;  /* made by operations of other programs from values */
+	uint64_t arguments;    /* made from arguments alone: weights or inputs */
+	uint64_t before;       /* there before the first block */
+	uint64_t other;	       /* between programs */
 } tide_tt_parts;
 void tide__tt_parts_at_peak(const tide_tt *t, unsigned pool, tide_tt_parts *out);
 

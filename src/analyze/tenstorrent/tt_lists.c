@@ -23,8 +23,9 @@ static uint64_t value_of(const tide_tt *t, const tide_tt_op *o, tide_tt_by by, u
 	case TIDE_TT_BY_LEVEL:
 		return o->state[pool] ? o->high[pool] : 0;
 	case TIDE_TT_BY_GROWTH:
-		return o->change[pool] != TIDE_TT_UNKNOWN && o->change[pool] > 0 ? (uint64_t)o->change[pool]
-										   : 0;
+		return o->change[pool] != TIDE_TT_UNKNOWN && o->change[pool] > 0
+			       ? (uint64_t)o->change[pool]
+			       : 0;
 	case TIDE_TT_BY_PADDING:
 		return tide__tt_parse(t, o, &p) && tide__tt_result(t, &p, &x) && x.n_dims &&
 				       x.padded > x.bytes
@@ -70,7 +71,8 @@ tide_tt_count *tide__tt_distribution(const tide_tt *t, size_t *n)
 		tide_str name = t->m->spans.name[t->ops[i].span];
 		uint32_t row = tide__map_get(&rows, name.i);
 		if (!row) {
-			ok = TIDE_ROOM(v, cap, *n + 1) && tide__map_put(&rows, name.i, (uint32_t)*n + 1);
+			ok = TIDE_ROOM(v, cap, *n + 1) &&
+			     tide__map_put(&rows, name.i, (uint32_t)*n + 1);
 			if (!ok)
 				break;
 			v[(*n)++] = (tide_tt_count){ name, 0 };
@@ -100,11 +102,11 @@ void tide__tt_parts_at_peak(const tide_tt *t, unsigned pool, tide_tt_parts *out)
 		uint32_t a = m->moves.row[i];
 		if (m->allocs.pool[a].i != k->pool)
 			continue;
-		uint64_t *to = m->allocs.flags[a] & TIDE_ALLOC_BEFORE	      ? &out->before
+		uint64_t *to = m->allocs.flags[a] & TIDE_ALLOC_BEFORE	   ? &out->before
 			       : m->allocs.role[a] == TIDE_ROLE_PARAMETER  ? &out->weights
 			       : m->allocs.role[a] == TIDE_ROLE_ACTIVATION ? &out->activations
-			       : m->allocs.span[a].i			      ? &out->arguments
-									      : &out->other;
+			       : m->allocs.span[a].i			   ? &out->arguments
+									   : &out->other;
 		*to += m->moves.kind[i] == TIDE_MOVE_ALLOC ? m->allocs.size[a] : -m->allocs.size[a];
 	}
 	for (size_t i = cut; i < m->moves.n && m->moves.kind[i] == TIDE_MOVE_ALLOC; i++) {

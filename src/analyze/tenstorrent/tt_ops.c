@@ -16,9 +16,9 @@ enum { KEEP, DEALLOCATE, GET_DEVICE };
 static int kind_of(const tide_model *m, uint32_t span)
 {
 	const char *name = tide__text(m, m->spans.name[span], NULL);
-	return strstr(name, "deallocate") || !strcmp(name, "DeallocateOp")   ? DEALLOCATE
+	return strstr(name, "deallocate") || !strcmp(name, "DeallocateOp")  ? DEALLOCATE
 	       : strstr(name, "get_device") || !strcmp(name, "GetDeviceOp") ? GET_DEVICE
-									     : KEEP;
+									    : KEEP;
 }
 
 /* The moment from which on operations count. */
@@ -30,7 +30,8 @@ static int64_t begin_of(const tide_model *m, const tide_tt_options *opt)
 			      !strcmp(tide__text(m, m->marks.name[i], NULL), "output");
 		runs += m->marks.kind[i] == TIDE_MARK_PHASE;
 		if ((opt->skip_warmup && output) ||
-		    (opt->skip_runs && m->marks.kind[i] == TIDE_MARK_PHASE && runs == opt->skip_runs))
+		    (opt->skip_runs && m->marks.kind[i] == TIDE_MARK_PHASE &&
+		     runs == opt->skip_runs))
 			return m->marks.t[i] + 1;
 	}
 	return 0;
@@ -164,7 +165,7 @@ static uint32_t charged(const tide_model *m, size_t a, size_t b)
 	if (s->when[b] == TIDE_STATE_BETWEEN)
 		return 0;
 	if (s->when[a] != TIDE_STATE_BEFORE)
-		return s->when[b] == TIDE_STATE_AFTER	? s->span[b].i
+		return s->when[b] == TIDE_STATE_AFTER	 ? s->span[b].i
 		       : s->when[b] == TIDE_STATE_BEFORE ? root_of(m, s->span[b].i)
 							 : 0;
 	if (s->when[b] == TIDE_STATE_AFTER)
@@ -279,7 +280,8 @@ void tide__tt_free(tide_tt *t)
 	tide__free(t);
 }
 
-tide_code tide__tt_find(const tide_model *m, const tide_tt_options *opt, tide_tt **out, tide_error *err)
+tide_code tide__tt_find(const tide_model *m, const tide_tt_options *opt, tide_tt **out,
+			tide_error *err)
 {
 	static const tide_tt_options defaults = TIDE_TT_OPTIONS_INIT;
 	tide_tt *t = tide__calloc(1, sizeof *t);
@@ -303,7 +305,8 @@ tide_code tide__tt_find(const tide_model *m, const tide_tt_options *opt, tide_tt
 		return TIDE_OK;
 	tide__tt_free(t);
 	*out = NULL;
-	return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-			  "no operation with a memory state: this needs a log of the Tenstorrent runtime "
-			  "with TT_RUNTIME_MEMORY_LOG_LEVEL=operation");
+	return tide__fail(
+		err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+		"no operation with a memory state: this needs a log of the Tenstorrent runtime "
+		"with TT_RUNTIME_MEMORY_LOG_LEVEL=operation");
 }

@@ -17,7 +17,7 @@ typedef struct walk {
 	const tide_tt *t;
 	held *v; /* owned; by number of the value */
 	size_t n, cap;
-	tide_map rows; /* (where, name) -> number + 1 */
+	tide_map rows;	   /* (where, name) -> number + 1 */
 	tide_tt_live *sum; /* per lane: DRAM, L1 */
 } walk;
 
@@ -79,7 +79,8 @@ static bool make(walk *w, const tide_tt_op *o, bool flat)
 {
 	tide_mlir_op p;
 	tide_mlir_tensor x;
-	if (!tide__tt_parse(w->t, o, &p) || !p.results.n || !tide__tt_result(w->t, &p, &x) || !x.n_dims)
+	if (!tide__tt_parse(w->t, o, &p) || !p.results.n || !tide__tt_result(w->t, &p, &x) ||
+	    !x.n_dims)
 		return true;
 	bool dram = TIDE_SLICE_IS(x.buffer, "dram"), l1 = TIDE_SLICE_IS(x.buffer, "l1");
 	if ((!dram && !l1) || x.bytes > UINT64_MAX >> 20 || x.padded > UINT64_MAX >> 20)

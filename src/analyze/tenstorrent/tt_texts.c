@@ -38,7 +38,8 @@ static bool alias_line(tide_tt *t, const char *s, const char *end)
 		eq++;
 	if (!TIDE_ROOM(t->aliases, t->cap_aliases, t->n_aliases + 1))
 		return false;
-	t->aliases[t->n_aliases++] = (tide_tt_alias){ { s, (size_t)(to - s) }, { eq, (size_t)(end - eq) } };
+	t->aliases[t->n_aliases++] =
+		(tide_tt_alias){ { s, (size_t)(to - s) }, { eq, (size_t)(end - eq) } };
 	return true;
 }
 
@@ -91,7 +92,8 @@ const char *tide__tt_name(const tide_tt *t, const tide_tt_op *o)
 static tide_slice function_of(const tide_mlir_op *p)
 {
 	tide_slice rest = p->operands, one;
-	return tide__mlir_next(&rest, &one) && one.n && *one.s == '@' ? one : (tide_slice){ NULL, 0 };
+	return tide__mlir_next(&rest, &one) && one.n && *one.s == '@' ? one
+								      : (tide_slice){ NULL, 0 };
 }
 
 tide_slice tide__tt_loc(const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *p)
@@ -108,8 +110,9 @@ tide_slice tide__tt_loc(const tide_tt *t, const tide_tt_op *o, const tide_mlir_o
 		name.n = 0;
 	if (name.n)
 		return name;
-	return p->name.s && memmem(p->name.s, p->name.n, "load_cached", 11) ? function_of(p)
-									     : (tide_slice){ NULL, 0 };
+	return p->name.s && memmem(p->name.s, p->name.n, "load_cached", 11)
+		       ? function_of(p)
+		       : (tide_slice){ NULL, 0 };
 }
 
 bool tide__tt_tensor(const tide_tt *t, tide_slice type, tide_mlir_tensor *out)

@@ -72,8 +72,8 @@ static bool read_signature(tide_tt *t, tide_slice text, uint32_t module)
 /* The stage whose dumps have the arguments' names: the first of these that there is. */
 static const char *stage(const tide_model *m)
 {
-	static const char *const kinds[] = { "mlir.shlo_frontend", "mlir.shlo_compiler", "mlir.shlo",
-					     "mlir.ttir", "mlir.ttnn" };
+	static const char *const kinds[] = { "mlir.shlo_frontend", "mlir.shlo_compiler",
+					     "mlir.shlo", "mlir.ttir", "mlir.ttnn" };
 	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
 		for (size_t i = 0; i < m->documents.n; i++)
 			if (!strcmp(tide__text(m, m->documents.kind[i], NULL), kinds[k]))
@@ -165,8 +165,8 @@ static int64_t argument(const tide_tt *t, uint32_t first, tide_slice ssa)
 {
 	if (!first)
 		return -1;
-	for (size_t k = first - 1; k < t->n_weights && t->weights[k].module == t->weights[first - 1].module;
-	     k++)
+	for (size_t k = first - 1;
+	     k < t->n_weights && t->weights[k].module == t->weights[first - 1].module; k++)
 		if (t->weights[k].ssa.n == ssa.n && !memcmp(t->weights[k].ssa.s, ssa.s, ssa.n))
 			return (int64_t)k;
 	return -1;
@@ -201,8 +201,9 @@ size_t tide__tt_weights(tide_tt *t, size_t op, uint32_t *out, size_t most)
 			int64_t k = argument(t, t->module_of[op], one);
 			if (k < 0 || !tide__tt_is_weight(&t->weights[k]))
 				continue;
-			if (typed && (x.shape.n != t->weights[k].shape.n ||
-				      (x.shape.n && memcmp(x.shape.s, t->weights[k].shape.s, x.shape.n)))) {
+			if (typed &&
+			    (x.shape.n != t->weights[k].shape.n ||
+			     (x.shape.n && memcmp(x.shape.s, t->weights[k].shape.s, x.shape.n)))) {
 				t->ambiguous++;
 				continue;
 			}
@@ -253,7 +254,9 @@ bool tide__tt_find_graphs(tide_tt *t)
 	bool ok = true;
 	for (size_t i = 0; ok && i < t->n; i++) {
 		const tide_tt_op *o = &t->ops[i];
-		tide_str name = o->graph.i ? o->graph : is_load(t, i) ? loaded(t, o) : (tide_str){ 0 };
+		tide_str name = o->graph.i	? o->graph
+				: is_load(t, i) ? loaded(t, o)
+						: (tide_str){ 0 };
 		tide_tt_graph *g = name.i ? graph(t, &rows, name) : NULL;
 		ok = !name.i || g;
 		if (!g)
@@ -270,7 +273,9 @@ bool tide__tt_find_graphs(tide_tt *t)
 	for (size_t i = 1; ok && i < t->m->allocs.n; i++) { /* what is still there at the end */
 		uint32_t s = t->m->allocs.span[i].i;
 		int64_t op = s && t->m->allocs.died[i] == TIDE_T_NEVER ? tide__tt_op_at(t, s) : -1;
-		uint32_t row = op >= 0 && t->ops[op].span == s ? tide__map_get(&rows, t->ops[op].graph.i) : 0;
+		uint32_t row = op >= 0 && t->ops[op].span == s
+				       ? tide__map_get(&rows, t->ops[op].graph.i)
+				       : 0;
 		if (row && t->m->pools.kind[t->m->allocs.pool[i].i] == TIDE_POOL_DRAM)
 			t->graphs[row - 1].change_all += (int64_t)t->m->allocs.size[i];
 	}

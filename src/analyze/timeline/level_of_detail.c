@@ -40,7 +40,8 @@ tide_code tide__lod_build(const tide_model *m, tide_lod *out, tide_error *err)
 	}
 	out->busy[0] = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t len = (uint64_t)(tide__timeline_rows_end(&out->rows, m, i) - start_of(out, i));
+		uint64_t len =
+			(uint64_t)(tide__timeline_rows_end(&out->rows, m, i) - start_of(out, i));
 		uint32_t *best = &out->longest[i / BLOCK];
 		out->busy[i + 1] = out->busy[i] + len;
 		if (i % BLOCK == 0 || len > tide__lod_length(out, *best))
@@ -114,10 +115,10 @@ static bool put_range(const struct window *w, uint32_t i, uint32_t j)
 {
 	const tide_lod *l = w->l;
 	return i == j || put(w->out, (tide_page_window){ .t0 = start_of(l, i),
-						   .t1 = end_of(l, j - 1),
-						   .busy = l->busy[j] - l->busy[i],
-						   .count = j - i,
-						   .place = longest_in(l, i, j) });
+							 .t1 = end_of(l, j - 1),
+							 .busy = l->busy[j] - l->busy[i],
+							 .count = j - i,
+							 .place = longest_in(l, i, j) });
 }
 
 static bool is_long(const struct window *w, uint32_t place)

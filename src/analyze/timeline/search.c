@@ -55,8 +55,8 @@ static bool to_places(const tide_timeline_rows *rows, tide_found *f)
 	return ok;
 }
 
-tide_code tide__search(const tide_model *m, const tide_timeline_rows *rows, const char *text, int64_t from,
-		       uint64_t skip, size_t most, tide_found *out, tide_error *err)
+tide_code tide__search(const tide_model *m, const tide_timeline_rows *rows, const char *text,
+		       int64_t from, uint64_t skip, size_t most, tide_found *out, tide_error *err)
 {
 	size_t len = strlen(text);
 	uint8_t *seen = tide__calloc((size_t)tide__strings_count(m->strings) + 1, 1);

@@ -16,8 +16,8 @@ typedef struct tide_found {
 
 /* Of the matches that begin at or after `from` all but the first `skip`, at most `most` places.
  * O(spans + length of all names). TIDE_OK or TIDE_ENOMEM. */
-tide_code tide__search(const tide_model *m, const tide_timeline_rows *rows, const char *text, int64_t from,
-		       uint64_t skip, size_t most, tide_found *out, tide_error *err);
+tide_code tide__search(const tide_model *m, const tide_timeline_rows *rows, const char *text,
+		       int64_t from, uint64_t skip, size_t most, tide_found *out, tide_error *err);
 
 /* Place of the span of that very name around [t0, t1], the shortest and then the first if there are
  * several; UINT32_MAX for none. O(spans that begin before t0). */

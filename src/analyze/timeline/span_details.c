@@ -98,8 +98,8 @@ static void links_of(const tide_model *m, uint32_t span, size_t most, tide_span_
 	}
 }
 
-tide_code tide__span_note(const tide_model *m, const tide_timeline_rows *rows, uint32_t span, size_t most,
-			  tide_span_note *out, tide_error *err)
+tide_code tide__span_note(const tide_model *m, const tide_timeline_rows *rows, uint32_t span,
+			  size_t most, tide_span_note *out, tide_error *err)
 {
 	*out = (tide_span_note){ 0 };
 	out->links = tide__alloc(most, sizeof *out->links);

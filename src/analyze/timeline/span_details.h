@@ -24,8 +24,8 @@ typedef struct tide_span_note {
 
 /* At most `most` links. Scans what happened while the span lasted, and one column of spans and the
  * flows for links: O(spans + flows + moves in the span). TIDE_OK or TIDE_ENOMEM. */
-tide_code tide__span_note(const tide_model *m, const tide_timeline_rows *rows, uint32_t span, size_t most,
-			  tide_span_note *out, tide_error *err);
+tide_code tide__span_note(const tide_model *m, const tide_timeline_rows *rows, uint32_t span,
+			  size_t most, tide_span_note *out, tide_error *err);
 void tide__span_note_free(tide_span_note *n); /* a zeroed one is fine */
 
 #endif

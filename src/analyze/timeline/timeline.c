@@ -116,8 +116,8 @@ static bool sum_up(tide_timeline *t)
 	return ok;
 }
 
-tide_code tide__find_timeline(const tide_model *m, const tide_timeline_options *opt, tide_timeline *out,
-			 tide_error *err)
+tide_code tide__find_timeline(const tide_model *m, const tide_timeline_options *opt,
+			      tide_timeline *out, tide_error *err)
 {
 	static const tide_timeline_options none;
 	size_t n = 2 * m->lanes.n;

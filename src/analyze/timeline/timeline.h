@@ -27,7 +27,7 @@ typedef struct tide_timeline_lane {
 	int64_t sum_ns;	    /* their durations added up: nested and concurrent ones count again */
 	int64_t overlap_ns; /* of active: while the other side was active too */
 	int64_t t0, t1;	    /* first start, last end */
-	tide_interval_set cover;   /* owned */
+	tide_interval_set cover; /* owned */
 } tide_timeline_lane;
 
 typedef struct tide_timeline {
@@ -48,8 +48,8 @@ bool tide__timeline_counts(const tide_model *m, size_t span, const tide_timeline
 
 /* `opt` may be NULL. TIDE_OK or TIDE_ENOMEM. O(spans). *out is then the caller's:
  * tide__timeline_free, which also accepts a zeroed one. */
-tide_code tide__find_timeline(const tide_model *m, const tide_timeline_options *opt, tide_timeline *out,
-			 tide_error *err);
+tide_code tide__find_timeline(const tide_model *m, const tide_timeline_options *opt,
+			      tide_timeline *out, tide_error *err);
 void tide__timeline_free(tide_timeline *t);
 
 /* part of whole in percent; NaN (unknown) when whole is 0. */

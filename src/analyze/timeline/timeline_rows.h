@@ -33,7 +33,8 @@ tide_code tide__find_timeline_rows(const tide_model *m, tide_timeline_rows *out,
 void tide__timeline_rows_free(tide_timeline_rows *r);
 
 /* End of the span at a place, as drawn: spans that cross others in every track are cut short. */
-static inline int64_t tide__timeline_rows_end(const tide_timeline_rows *r, const tide_model *m, uint32_t place)
+static inline int64_t tide__timeline_rows_end(const tide_timeline_rows *r, const tide_model *m,
+					      uint32_t place)
 {
 	uint32_t s = r->order[place];
 	int64_t t1 = tide__track_end(&r->cuts, m, s), most = tide__span_end(m, s);

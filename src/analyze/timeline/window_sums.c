@@ -156,8 +156,8 @@ static void finish(tide_window_sums *o)
 		qsort(o->v, n, sizeof *o->v, most_self_first);
 }
 
-tide_code tide__find_window_sums(const tide_lod *l, int64_t from, int64_t to, const bool *on, tide_window_sums *out,
-		     tide_error *err)
+tide_code tide__find_window_sums(const tide_lod *l, int64_t from, int64_t to, const bool *on,
+				 tide_window_sums *out, tide_error *err)
 {
 	*out = (tide_window_sums){ 0 };
 	struct sweep x = { .l = l, .on = on, .from = from, .to = to, .out = out };

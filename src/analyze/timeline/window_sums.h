@@ -29,8 +29,8 @@ typedef struct tide_window_sums {
 
 /* on[t]: is track t of l->rows in the area? from < to. O(spans in the window + names).
  * TIDE_OK or TIDE_ENOMEM. */
-tide_code tide__find_window_sums(const tide_lod *l, int64_t from, int64_t to, const bool *on, tide_window_sums *out,
-		     tide_error *err);
+tide_code tide__find_window_sums(const tide_lod *l, int64_t from, int64_t to, const bool *on,
+				 tide_window_sums *out, tide_error *err);
 void tide__window_sums_free(tide_window_sums *s); /* a zeroed one is fine */
 
 #endif

@@ -13,15 +13,15 @@
 #include <stdint.h>
 
 enum { /* activity kinds */
-	CUPTI_MEMCPY = 1,
-	CUPTI_MEMSET = 2,
-	CUPTI_DRIVER = 4,
-	CUPTI_RUNTIME = 5,
-	CUPTI_KERNEL = 10,
-	CUPTI_OVERHEAD = 17,
-	CUPTI_MEMCPY_PEER = 22,
-	CUPTI_SYNC = 38,
-	CUPTI_MEMORY = 49,
+       CUPTI_MEMCPY = 1,
+       CUPTI_MEMSET = 2,
+       CUPTI_DRIVER = 4,
+       CUPTI_RUNTIME = 5,
+       CUPTI_KERNEL = 10,
+       CUPTI_OVERHEAD = 17,
+       CUPTI_MEMCPY_PEER = 22,
+       CUPTI_SYNC = 38,
+       CUPTI_MEMORY = 49,
 };
 enum { CUPTI_OK = 0, CUPTI_NO_MORE = 12 };
 enum { CUPTI_ATTR_DEVICE_BUFFER_SIZE = 0, CUPTI_ATTR_ZEROED = 5 };
@@ -107,7 +107,8 @@ typedef struct cupti_memory {
 } cupti_memory;
 
 typedef void cupti_request_fn(uint8_t **buffer, size_t *size, size_t *most);
-typedef void cupti_complete_fn(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
+typedef void cupti_complete_fn(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+			       size_t valid);
 
 typedef struct cupti_api_table { /* functions of libcupti */
 	int (*register_callbacks)(cupti_request_fn *, cupti_complete_fn *);

@@ -14,40 +14,112 @@
 #include <optional>
 #include <string>
 
-namespace c10::impl {
+namespace c10::impl
+{
 C10_REGISTER_GUARD_IMPL(CUDA, FakeGuardImpl<DeviceType::CUDA>)
 }
 
-namespace {
+namespace
+{
 
 using Guard = c10::impl::FakeGuardImpl<c10::DeviceType::CUDA>;
 int devices = 1;
 
 struct CUDAHooks : at::CUDAHooksInterface { // torch looks for it under this name
-	explicit CUDAHooks(at::CUDAHooksArgs) {}
-	void init() const override {}
-	bool isBuilt() const override { return true; }
-	bool isAvailable() const override { return true; }
-	bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
-	bool hasCUDA() const override { return true; }
-	bool hasCUDART() const override { return true; }
-	bool hasCuDNN() const override { return true; }
-	bool hasCuBLASLt() const override { return true; }
-	bool compiledWithCuDNN() const override { return true; }
-	bool supportsDilatedConvolutionWithCuDNN() const override { return true; }
-	bool supportsDepthwiseConvolutionWithCuDNN() const override { return true; }
-	bool supportsBFloat16ConvolutionWithCuDNNv8() const override { return true; }
-	bool supportsBFloat16RNNWithCuDNN() const override { return true; }
-	long versionCuDNN() const override { return 91900; }
-	long versionRuntimeCuDNN() const override { return 91900; }
-	long versionCUDART() const override { return 12080; }
-	double batchnormMinEpsilonCuDNN() const override { return 0; }
-	std::string showConfig() const override { return ""; }
-	int getNumGPUs() const override { return devices; }
-	c10::DeviceIndex deviceCount() const override { return (c10::DeviceIndex)devices; }
-	c10::DeviceIndex current_device() const override { return Guard::getDeviceIndex(); }
-	c10::DeviceIndex getCurrentDevice() const override { return Guard::getDeviceIndex(); }
-	void setCurrentDevice(c10::DeviceIndex d) const override { Guard::setDeviceIndex(d); }
+	explicit CUDAHooks(at::CUDAHooksArgs)
+	{
+	}
+	void init() const override
+	{
+	}
+	bool isBuilt() const override
+	{
+		return true;
+	}
+	bool isAvailable() const override
+	{
+		return true;
+	}
+	bool hasPrimaryContext(c10::DeviceIndex) const override
+	{
+		return true;
+	}
+	bool hasCUDA() const override
+	{
+		return true;
+	}
+	bool hasCUDART() const override
+	{
+		return true;
+	}
+	bool hasCuDNN() const override
+	{
+		return true;
+	}
+	bool hasCuBLASLt() const override
+	{
+		return true;
+	}
+	bool compiledWithCuDNN() const override
+	{
+		return true;
+	}
+	bool supportsDilatedConvolutionWithCuDNN() const override
+	{
+		return true;
+	}
+	bool supportsDepthwiseConvolutionWithCuDNN() const override
+	{
+		return true;
+	}
+	bool supportsBFloat16ConvolutionWithCuDNNv8() const override
+	{
+		return true;
+	}
+	bool supportsBFloat16RNNWithCuDNN() const override
+	{
+		return true;
+	}
+	long versionCuDNN() const override
+	{
+		return 91900;
+	}
+	long versionRuntimeCuDNN() const override
+	{
+		return 91900;
+	}
+	long versionCUDART() const override
+	{
+		return 12080;
+	}
+	double batchnormMinEpsilonCuDNN() const override
+	{
+		return 0;
+	}
+	std::string showConfig() const override
+	{
+		return "";
+	}
+	int getNumGPUs() const override
+	{
+		return devices;
+	}
+	c10::DeviceIndex deviceCount() const override
+	{
+		return (c10::DeviceIndex)devices;
+	}
+	c10::DeviceIndex current_device() const override
+	{
+		return Guard::getDeviceIndex();
+	}
+	c10::DeviceIndex getCurrentDevice() const override
+	{
+		return Guard::getDeviceIndex();
+	}
+	void setCurrentDevice(c10::DeviceIndex d) const override
+	{
+		Guard::setDeviceIndex(d);
+	}
 	c10::DeviceIndex exchangeDevice(c10::DeviceIndex d) const override
 	{
 		c10::DeviceIndex old = Guard::getDeviceIndex();
@@ -55,10 +127,21 @@ struct CUDAHooks : at::CUDAHooksInterface { // torch looks for it under this nam
 			Guard::setDeviceIndex(d);
 		return old;
 	}
-	c10::DeviceIndex maybeExchangeDevice(c10::DeviceIndex d) const override { return exchangeDevice(d); }
-	void deviceSynchronize(c10::DeviceIndex) const override {}
-	bool isPinnedPtr(const void *) const override { return false; }
-	c10::Allocator *getPinnedMemoryAllocator() const override { return c10::GetCPUAllocator(); }
+	c10::DeviceIndex maybeExchangeDevice(c10::DeviceIndex d) const override
+	{
+		return exchangeDevice(d);
+	}
+	void deviceSynchronize(c10::DeviceIndex) const override
+	{
+	}
+	bool isPinnedPtr(const void *) const override
+	{
+		return false;
+	}
+	c10::Allocator *getPinnedMemoryAllocator() const override
+	{
+		return c10::GetCPUAllocator();
+	}
 	const at::Generator &getDefaultGenerator(c10::DeviceIndex) const override
 	{
 		return at::detail::getDefaultCPUGenerator();
@@ -67,18 +150,23 @@ struct CUDAHooks : at::CUDAHooksInterface { // torch looks for it under this nam
 	{
 		return at::make_generator<at::CPUGeneratorImpl>(0);
 	}
-	c10::Device getDeviceFromPtr(void *) const override { return c10::Device(c10::DeviceType::CUDA, 0); }
+	c10::Device getDeviceFromPtr(void *) const override
+	{
+		return c10::Device(c10::DeviceType::CUDA, 0);
+	}
 };
 
 } // namespace
 
-namespace at {
+namespace at
+{
 REGISTER_CUDA_HOOKS(CUDAHooks)
 }
 
 /* torch's own answer is fixed when it is built. This library comes first in the search of symbols, as
  * torch's libraries are loaded as its dependencies. */
-namespace at::accelerator {
+namespace at::accelerator
+{
 __attribute__((visibility("default"))) std::optional<c10::DeviceType> getAccelerator(bool)
 {
 	return c10::DeviceType::CUDA;

@@ -176,7 +176,8 @@ static inline void note_reserved(tide_c10_device *d, uint64_t total, bool with_b
 /* As long as hooks record, and nobody describes what is allocated, there is nothing else to ask. */
 static bool all_is_usual(void)
 {
-	return !atomic_load(&describes) && !atomic_load(&light) && atomic_load(&tide__torch_state) == TIDE_TORCH_DECIDED;
+	return !atomic_load(&describes) && !atomic_load(&light) &&
+	       atomic_load(&tide__torch_state) == TIDE_TORCH_DECIDED;
 }
 
 static void make_usual(tide_c10_device *d, tide_pool pool)

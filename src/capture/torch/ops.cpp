@@ -25,7 +25,8 @@
 
 #include <tidemark/quick.h>
 
-namespace {
+namespace
+{
 
 /* What libtidemark-torch does for us (capture/torch/hooks.h, devices.h, stacks.h, start.h); it is not linked, it may have been loaded privately. */
 struct Host {
@@ -38,7 +39,7 @@ struct Host {
 	void (*begins)();
 } host;
 
-#define INLINE	  inline __attribute__((always_inline))
+#define INLINE inline __attribute__((always_inline))
 /* Few lines of cache, ten an op, in one page: a busy program finds none of them near. They lie one after another in the order
  * they are written; what begins them is aligned to more than all of them take. */
 #if defined(__clang__)
@@ -62,8 +63,14 @@ struct alignas(64) Row {
 	enum { N = 8, ID_BITS = 16 };
 	std::atomic<uint64_t> at[N]; // schema << ID_BITS | name; 0 = free
 
-	static INLINE bool is(uint64_t entry, const void *schema) { return entry >> ID_BITS == reinterpret_cast<uintptr_t>(schema); }
-	static INLINE tide_name name(uint64_t entry) { return static_cast<uint16_t>(entry); }
+	static INLINE bool is(uint64_t entry, const void *schema)
+	{
+		return entry >> ID_BITS == reinterpret_cast<uintptr_t>(schema);
+	}
+	static INLINE tide_name name(uint64_t entry)
+	{
+		return static_cast<uint16_t>(entry);
+	}
 };
 struct alignas(64) Said {
 	tide_name name = 0;
@@ -88,13 +95,25 @@ struct Names {
 	unsigned turn = 0; // who goes next where all four of a set are taken
 	Names *next = nullptr;
 
-	static uint64_t hash(const void *schema) { return reinterpret_cast<uintptr_t>(schema) * UINT64_C(0x9e3779b97f4a7c15); }
-	Row &row(const void *schema) { return rows[hash(schema) >> 58]; }
+	static uint64_t hash(const void *schema)
+	{
+		return reinterpret_cast<uintptr_t>(schema) * UINT64_C(0x9e3779b97f4a7c15);
+	}
+	Row &row(const void *schema)
+	{
+		return rows[hash(schema) >> 58];
+	}
 	/* Where it is in its row if no other is there. */
-	static unsigned column(const void *schema) { return hash(schema) >> 55 & (Row::N - 1); }
-	INLINE std::atomic<uint64_t> &place(const void *schema) { return row(schema).at[column(schema)]; }
+	static unsigned column(const void *schema)
+	{
+		return hash(schema) >> 55 & (Row::N - 1);
+	}
+	INLINE std::atomic<uint64_t> &place(const void *schema)
+	{
+		return row(schema).at[column(schema)];
+	}
 };
-std::atomic<Names *> every{nullptr}; // all there are: no lock, which a fork could leave locked
+std::atomic<Names *> every{ nullptr }; // all there are: no lock, which a fork could leave locked
 
 /* A thread's, which stay with its place in the recorder and serve whoever has that next. NULL: there is no memory. */
 INLINE Names *names_of(const tide_quick *t)
@@ -123,7 +142,9 @@ INLINE tide_name named(const std::atomic<uint64_t> &entry, const void *schema)
 
 /* An op that goes takes its schema along: the dispatcher tells before it frees it. No op is called while it goes. */
 struct Listener : c10::OpRegistrationListener {
-	void onOperatorRegistered(const c10::OperatorHandle &) override {}
+	void onOperatorRegistered(const c10::OperatorHandle &) override
+	{
+	}
 	void onOperatorDeregistered(const c10::OperatorHandle &op) override
 	{
 		for (Names *n = every.load(); n; n = n->next)
@@ -154,7 +175,8 @@ __attribute__((hot)) tide_name by_text(Names &names, const char *said)
 	std::string_view text(said);
 	Said *set = names.said[hash_of(text) % SETS];
 	for (unsigned i = 0; i < WAYS; i++)
-		if (set[i].n == text.size() && set[i].name && !std::memcmp(set[i].text, said, set[i].n))
+		if (set[i].n == text.size() && set[i].name &&
+		    !std::memcmp(set[i].text, said, set[i].n))
 			return set[i].name;
 	return learn(names, set, text);
 }
@@ -164,7 +186,10 @@ __attribute__((hot)) tide_name by_text(Names &names, const char *said)
 #ifdef TIDE_SCHEMA_IN_FN
 template <typename Tag, auto member>
 struct Peek { // an explicit instantiation may name what is private
-	friend constexpr auto peek(Tag) { return member; }
+	friend constexpr auto peek(Tag)
+	{
+		return member;
+	}
 };
 struct Fn {
 	friend constexpr auto peek(Fn);
@@ -177,7 +202,10 @@ INLINE const void *schema_of(const at::RecordFunction &fn)
 	return schema ? &schema->get() : nullptr;
 }
 #else
-INLINE const void *schema_of(const at::RecordFunction &) { return nullptr; }
+INLINE const void *schema_of(const at::RecordFunction &)
+{
+	return nullptr;
+}
 #endif
 
 /* It is that of an op which the dispatcher knows. To ask takes memory, which there may be none of. */
@@ -204,7 +232,8 @@ void keep(Names &names, const void *schema, tide_name name)
 		return;
 	while (i < Row::N && row.at[(column + i) % Row::N].load(std::memory_order_relaxed))
 		i++;
-	row.at[(column + i) % Row::N].store(static_cast<uint64_t>(at) << Row::ID_BITS | name, std::memory_order_relaxed);
+	row.at[(column + i) % Row::N].store(static_cast<uint64_t>(at) << Row::ID_BITS | name,
+					    std::memory_order_relaxed);
 }
 
 /* The first time, or the first since others took its place. A schema that is no registered op's may go without a word. */
@@ -255,8 +284,7 @@ using Context = std::unique_ptr<at::ObserverContext>; // none
 
 /* A thread's first op: under `tidemark run` it begins the recording, which it is in, and so is what it allocates. Or there is
  * no memory for names. */
-template <bool stacks>
-COLD Context begun_first(const at::RecordFunction &fn)
+template <bool stacks> COLD Context begun_first(const at::RecordFunction &fn)
 {
 	host.begins();
 	tide_quick *t = tide__self;
@@ -266,8 +294,7 @@ COLD Context begun_first(const at::RecordFunction &fn)
 	return nullptr;
 }
 
-template <bool stacks>
-INLINE Context begun_otherwise(const at::RecordFunction &fn)
+template <bool stacks> INLINE Context begun_otherwise(const at::RecordFunction &fn)
 {
 	tide_quick *t = tide__self;
 	if (!TIDE_LIKELY(t && t->kept))
@@ -331,23 +358,40 @@ HOT __attribute__((noinline)) Context begin_otherwise_with_stack(const at::Recor
 uint8_t dtype_of(c10::ScalarType type)
 {
 	switch (type) {
-	case c10::ScalarType::Float: return TIDE_F32;
-	case c10::ScalarType::Half: return TIDE_F16;
-	case c10::ScalarType::BFloat16: return TIDE_BF16;
-	case c10::ScalarType::Double: return TIDE_F64;
-	case c10::ScalarType::Char: return TIDE_I8;
-	case c10::ScalarType::Short: return TIDE_I16;
-	case c10::ScalarType::Int: return TIDE_I32;
-	case c10::ScalarType::Long: return TIDE_I64;
-	case c10::ScalarType::Byte: return TIDE_U8;
-	case c10::ScalarType::Bool: return TIDE_BOOL;
-	case c10::ScalarType::ComplexFloat: return TIDE_C64;
-	case c10::ScalarType::ComplexDouble: return TIDE_C128;
-	default: break;
+	case c10::ScalarType::Float:
+		return TIDE_F32;
+	case c10::ScalarType::Half:
+		return TIDE_F16;
+	case c10::ScalarType::BFloat16:
+		return TIDE_BF16;
+	case c10::ScalarType::Double:
+		return TIDE_F64;
+	case c10::ScalarType::Char:
+		return TIDE_I8;
+	case c10::ScalarType::Short:
+		return TIDE_I16;
+	case c10::ScalarType::Int:
+		return TIDE_I32;
+	case c10::ScalarType::Long:
+		return TIDE_I64;
+	case c10::ScalarType::Byte:
+		return TIDE_U8;
+	case c10::ScalarType::Bool:
+		return TIDE_BOOL;
+	case c10::ScalarType::ComplexFloat:
+		return TIDE_C64;
+	case c10::ScalarType::ComplexDouble:
+		return TIDE_C128;
+	default:
+		break;
 	}
 	std::string name = c10::toString(type); // newer ones by name: older headers lack them
-	return name == "Float8_e4m3fn" ? TIDE_F8E4M3 : name == "Float8_e5m2" ? TIDE_F8E5M2 : name == "UInt16" ? TIDE_U16
-	     : name == "UInt32" ? TIDE_U32 : name == "UInt64" ? TIDE_U64 : 0;
+	return name == "Float8_e4m3fn" ? TIDE_F8E4M3
+	       : name == "Float8_e5m2" ? TIDE_F8E5M2
+	       : name == "UInt16"      ? TIDE_U16
+	       : name == "UInt32"      ? TIDE_U32
+	       : name == "UInt64"      ? TIDE_U64
+				       : 0;
 }
 
 struct Shape {
@@ -364,7 +408,8 @@ struct Shape {
 		hash = info.dtype + 1u;
 		for (int64_t i = 0; i < t.dim(); i++) {
 			dims[i] = static_cast<uint64_t>(t.size(i));
-			hash = (hash ^ static_cast<uint32_t>(dims[i])) * 0x9e3779b1u + static_cast<uint32_t>(dims[i] >> 32);
+			hash = (hash ^ static_cast<uint32_t>(dims[i])) * 0x9e3779b1u +
+			       static_cast<uint32_t>(dims[i] >> 32);
 		}
 		hash |= 1;
 	}
@@ -423,14 +468,17 @@ void say(const at::Tensor &t, uint64_t addr, tide_name name, uint8_t role)
 	Shape shape(t);
 	shape.info.name = name;
 	shape.info.role = role;
-	tide_pool pool = host.pool(static_cast<unsigned>(t.device().type()), static_cast<unsigned>(t.device().index()) & 255u);
+	tide_pool pool = host.pool(static_cast<unsigned>(t.device().type()),
+				   static_cast<unsigned>(t.device().index()) & 255u);
 	if (!pool) // its device's allocations are not recorded
 		return;
 	uint64_t bytes = static_cast<uint64_t>(t.numel()) * t.element_size();
 	if (bytes >= t.storage().nbytes())
 		tide_tensor(pool, addr, &shape.info);
 	else // one of several that share the storage: a bucket of gradients, flattened parameters
-		tide_tensor_view(pool, addr, static_cast<uint64_t>(t.storage_offset()) * t.element_size(), &shape.info);
+		tide_tensor_view(pool, addr,
+				 static_cast<uint64_t>(t.storage_offset()) * t.element_size(),
+				 &shape.info);
 }
 
 /* False: the tensor is no more. With `grad`, its gradient too: only in the step of the optimizer that has it. Another thread
@@ -458,7 +506,9 @@ bool current_stream(unsigned type, unsigned index, int64_t *number)
 {
 	try {
 		auto t = static_cast<c10::DeviceType>(type);
-		*number = c10::impl::getDeviceGuardImpl(t)->getStream(c10::Device(t, static_cast<c10::DeviceIndex>(index))).id();
+		*number = c10::impl::getDeviceGuardImpl(t)
+				  ->getStream(c10::Device(t, static_cast<c10::DeviceIndex>(index)))
+				  .id();
 		return true;
 	} catch (...) {
 		return false;
@@ -467,10 +517,15 @@ bool current_stream(unsigned type, unsigned index, int64_t *number)
 
 // ---- on and off ----
 
-std::atomic<at::CallbackHandle> handle{0};
+std::atomic<at::CallbackHandle> handle{ 0 };
 
-Context begin_nothing(const at::RecordFunction &) { return nullptr; }
-void end_nothing(const at::RecordFunction &, at::ObserverContext *) {}
+Context begin_nothing(const at::RecordFunction &)
+{
+	return nullptr;
+}
+void end_nothing(const at::RecordFunction &, at::ObserverContext *)
+{
+}
 
 at::RecordFunctionCallback callback(int want)
 {
@@ -478,18 +533,21 @@ at::RecordFunctionCallback callback(int want)
 		return at::RecordFunctionCallback(&begin_nothing, &end_nothing);
 	auto start = want & STACKS ? &begin_with_stack : &begin;
 	if (want & SHAPES)
-		return at::RecordFunctionCallback(start, want & STACKS ? &end_with_shapes<true> : &end_with_shapes<false>).needsOutputs(true);
+		return at::RecordFunctionCallback(start, want & STACKS ? &end_with_shapes<true>
+								       : &end_with_shapes<false>)
+			.needsOutputs(true);
 	return at::RecordFunctionCallback(start, want & STACKS ? &end_with_stack : &end);
 }
 
 } // namespace
 
 /* The functions of libtidemark-torch; before anything else here. */
-extern "C" TIDE_API void tide_torch_ops_host(bool (*fresh)(uint64_t, uint32_t, bool, tide_pool *),
-					     tide_pool (*pool)(unsigned, unsigned), tide_stack (*stack)(const void *),
-					     void (*stack_end)(const void *),
-					     void (*streams_by)(bool (*)(unsigned, unsigned, int64_t *)), void (*describes)(bool),
-					     void (*begins)())
+extern "C" TIDE_API void
+tide_torch_ops_host(bool (*fresh)(uint64_t, uint32_t, bool, tide_pool *),
+		    tide_pool (*pool)(unsigned, unsigned), tide_stack (*stack)(const void *),
+		    void (*stack_end)(const void *),
+		    void (*streams_by)(bool (*)(unsigned, unsigned, int64_t *)),
+		    void (*describes)(bool), void (*begins)())
 {
 	host = { fresh, pool, stack, stack_end, streams_by, describes, begins };
 }
@@ -508,11 +566,13 @@ extern "C" TIDE_API void tide_torch_ops_off(void)
 /* want: 1 shapes of what ops return, 2 Python stacks, 4 an empty callback instead (for comparison). */
 extern "C" TIDE_API void tide_torch_ops_on(int want)
 {
-	static c10::RegistrationHandleRAII told = c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>());
+	static c10::RegistrationHandleRAII told =
+		c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>());
 	tide_torch_ops_off();
 	host.describes(want & SHAPES);
 	handle.store(at::addGlobalCallback(callback(want).scopes(
-		{ at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE })));
+		{ at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
+		  at::RecordScope::USER_SCOPE })));
 	if (!(want & EMPTY))
 		host.streams_by(&current_stream);
 }
@@ -530,7 +590,8 @@ extern "C" TIDE_API void tide_torch_say(void *impl, tide_name name, int role)
 
 /* Tensor `impl` (Tensor._cdata) is called `name`; its gradients, unless 0, `grad_name`. `again`: it has another name, which
  * ends. GIL held. */
-extern "C" TIDE_API void tide_torch_label(void *impl, tide_name name, tide_name grad_name, int role, bool again)
+extern "C" TIDE_API void tide_torch_label(void *impl, tide_name name, tide_name grad_name, int role,
+					  bool again)
 {
 	for (size_t i = 0; again && i < labels.size(); i++) {
 		if (labels[i].tensor._unsafe_get_target() != impl)
@@ -538,7 +599,8 @@ extern "C" TIDE_API void tide_torch_label(void *impl, tide_name name, tide_name 
 		labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(i));
 		break;
 	}
-	Label l{ Weak(Strong::reclaim_copy(static_cast<Impl *>(impl))), name, grad_name, static_cast<uint8_t>(role) };
+	Label l{ Weak(Strong::reclaim_copy(static_cast<Impl *>(impl))), name, grad_name,
+		 static_cast<uint8_t>(role) };
 	try {
 		if (refresh(l, false))
 			labels.push_back(std::move(l));

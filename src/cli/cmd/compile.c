@@ -141,7 +141,9 @@ static int run_mode(const tide_args *a, outcome *o)
 			   "the Python hook is not installed: no mode can be set");
 		return tide__cli_fail(NULL, &err);
 	}
-	o->child = (tide_child){ .argv = a->files, .env = env, .hook = hooked ? hook : NULL,
+	o->child = (tide_child){ .argv = a->files,
+				 .env = env,
+				 .hook = hooked ? hook : NULL,
 				 .limit_s = a->opt[O_LIMIT].num };
 	if (!tide__child_run("compile", &o->child)) {
 		tide__fail_errno(&err, "fork");
@@ -240,8 +242,7 @@ static bool is_log(const char *f)
 	size_t n = strlen(f);
 	if (stat(f, &st))
 		return !strcmp(f, "-");
-	return S_ISDIR(st.st_mode) ||
-	       (access(f, X_OK) && !(n > 3 && !strcmp(f + n - 3, ".py")));
+	return S_ISDIR(st.st_mode) || (access(f, X_OK) && !(n > 3 && !strcmp(f + n - 3, ".py")));
 }
 
 static int run(const tide_args *a)
@@ -250,8 +251,10 @@ static int run(const tide_args *a)
 	if (log && a->n_files > 1)
 		return tide__cli_usage(a, "one log or folder at a time");
 	if (log && (a->opt[O_MODE].set || a->opt[O_COMPARE].set || a->opt[O_LOG].set))
-		return tide__cli_usage(a, "--mode, --compare and --keep-log are for a program, and "
-					  "%s is a log", a->files[0]);
+		return tide__cli_usage(a,
+				       "--mode, --compare and --keep-log are for a program, and "
+				       "%s is a log",
+				       a->files[0]);
 	return log ? report_file(a) : run_program(a);
 }
 

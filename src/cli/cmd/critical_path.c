@@ -91,7 +91,8 @@ static int no_window(const tide_args *a, const char *file, const tide_model *m,
 }
 
 /* Text, under the file's name where it is one of several; or a value into j. */
-static void show(const tide_args *a, const tide_critical_view *v, tide_json *j, bool alone, bool first)
+static void show(const tide_args *a, const tide_critical_view *v, tide_json *j, bool alone,
+		 bool first)
 {
 	if (j) {
 		tide__critical_view_report_json(v, j);
@@ -113,8 +114,8 @@ static int one(const tide_args *a, const char *file, tide_critical_search_option
 	tide_model *m = tide__cli_load(a, file, TIDE_WANT_SPANS | TIDE_WANT_RAW);
 	if (!m)
 		return 1;
-	o.annotation =
-		a->opt[O_ANNOTATION].set ? a->opt[O_ANNOTATION].text : tide__critical_view_window(m);
+	o.annotation = a->opt[O_ANNOTATION].set ? a->opt[O_ANNOTATION].text
+						: tide__critical_view_window(m);
 	tide_critical_path c;
 	tide_error err;
 	bool compat = a->opt[O_COMPAT].set;
@@ -136,14 +137,14 @@ static int one(const tide_args *a, const char *file, tide_critical_search_option
 			"note: no span has '%.80s' in its name: nothing counts as data loading",
 			o.data_loading);
 	tide_critical_view v = { file,
-			    m,
-			    &c,
-			    o.annotation,
-			    compat ? 1000 : 1,
-			    tide__cli_top(&a->opt[O_TOP], j),
-			    o.first,
-			    o.last,
-			    a->opt[O_PATH].set };
+				 m,
+				 &c,
+				 o.annotation,
+				 compat ? 1000 : 1,
+				 tide__cli_top(&a->opt[O_TOP], j),
+				 o.first,
+				 o.last,
+				 a->opt[O_PATH].set };
 	if (!missing || !alone)
 		show(a, &v, j, alone, first);
 	tide__critical_path_free(&c);
@@ -153,8 +154,8 @@ static int one(const tide_args *a, const char *file, tide_critical_search_option
 
 /* Several traces: a rank that cannot be read, or has not what was asked for, is told and does not
  * stop the rest. */
-static int several(const tide_args *a, const tide_rank_files *f, const tide_critical_search_options *o,
-		   tide_json *j)
+static int several(const tide_args *a, const tide_rank_files *f,
+		   const tide_critical_search_options *o, tide_json *j)
 {
 	size_t good = 0, without = 0;
 	if (j) {

@@ -42,7 +42,7 @@ static int run(const tide_args *a)
 	if (!m)
 		return 1;
 	int rc = tide__find_modules(m, &x, &err) == TIDE_OK ? show(a, m, &x)
-						       : tide__cli_fail(a->files[0], &err);
+							    : tide__cli_fail(a->files[0], &err);
 	tide__modules_free(&x);
 	tide__model_free(m);
 	return rc;

@@ -47,12 +47,15 @@ static int report_of(const tide_args *a)
 	tide_phases_view v = { 0 };
 	tide_phases p = { 0 };
 	int rc = 2;
-	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY | (a->opt[O_BY].num ? TIDE_WANT_SPANS : 0));
+	tide_model *m = tide__cli_load(a, a->files[0],
+				       TIDE_WANT_MEMORY | (a->opt[O_BY].num ? TIDE_WANT_SPANS : 0));
 	if (!m)
 		return 1;
 	if (tide__cli_device(a, &a->opt[O_DEVICE], m, &v.device))
-		rc = (a->opt[O_BY].num ? tide__phases_by_annotation : tide__find_phases)(m, &p, &err) == TIDE_OK ? show(a, m, &p, &v)
-							  : tide__cli_fail(a->files[0], &err);
+		rc = (a->opt[O_BY].num ? tide__phases_by_annotation
+				       : tide__find_phases)(m, &p, &err) == TIDE_OK
+			     ? show(a, m, &p, &v)
+			     : tide__cli_fail(a->files[0], &err);
 	tide__phases_free(&p);
 	tide__model_free(m);
 	return rc;

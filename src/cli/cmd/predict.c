@@ -18,18 +18,19 @@ enum { O_CAPACITY, O_AT, O_LIKE, O_WORLD, O_STEPS, O_CONF, O_KEEP, O_DEVICE, O_J
 static const tide_option options[] = {
 	[O_CAPACITY] = { "capacity", 'c', TIDE_OPT_BYTES, "SIZE",
 			 "find the largest size that fits, e.g. 40GiB (default: the device's "
-			 "memory, where the recording tells it)", .unit = true },
+			 "memory, where the recording tells it)",
+			 .unit = true },
 	[O_AT] = { "at", 'a', TIDE_OPT_INT, "N",
 		   "predict this size (default: two and four times the largest); of a program: run it "
 		   "with {} replaced by N",
-		   .many = true,
-		   .least = 1, .most = TIDE_MOST_SIZE },
+		   .many = true, .least = 1, .most = TIDE_MOST_SIZE },
 	[O_LIKE] = { "like", 'l', TIDE_OPT_TEXT, "NAME",
 		     "of a program: the device to run it for, e.g. h200, a100, rtx4090" },
-	[O_WORLD] = { "world", 'w', TIDE_OPT_INT, "N", "of a program: as one of so many ranks", .least = 1,
-		      .most = 100000 },
-	[O_STEPS] = { "steps", 0, TIDE_OPT_INT, "N", "of a program: end it after so many optimizer steps (0: never)",
-		      .def = "2", .most = 1000000 },
+	[O_WORLD] = { "world", 'w', TIDE_OPT_INT, "N", "of a program: as one of so many ranks",
+		      .least = 1, .most = 100000 },
+	[O_STEPS] = { "steps", 0, TIDE_OPT_INT, "N",
+		      "of a program: end it after so many optimizer steps (0: never)", .def = "2",
+		      .most = 1000000 },
 	[O_CONF] = { "alloc-conf", 0, TIDE_OPT_TEXT, "TEXT",
 		     "of a program: PYTORCH_CUDA_ALLOC_CONF to simulate (default: the variable)" },
 	[O_KEEP] = { "keep", 'k', TIDE_OPT_FILE, "FILE",
@@ -199,20 +200,26 @@ static int of_runs(const tide_args *a, char **files, size_t n, uint64_t capacity
 
 static int run(const tide_args *a)
 {
-	const tide_predict_program p = { .like = &a->opt[O_LIKE],   .capacity = &a->opt[O_CAPACITY],
-					 .at = &a->opt[O_AT],	    .world = &a->opt[O_WORLD],
-					 .steps = &a->opt[O_STEPS], .keep = &a->opt[O_KEEP],
-					 .conf = &a->opt[O_CONF],   .json = a->opt[O_JSON].set };
+	const tide_predict_program p = { .like = &a->opt[O_LIKE],
+					 .capacity = &a->opt[O_CAPACITY],
+					 .at = &a->opt[O_AT],
+					 .world = &a->opt[O_WORLD],
+					 .steps = &a->opt[O_STEPS],
+					 .keep = &a->opt[O_KEEP],
+					 .conf = &a->opt[O_CONF],
+					 .json = a->opt[O_JSON].set };
 	if (tide__predict_is_program(a))
 		return tide__predict_program(a, &p, of_runs);
 	if (a->n_files < 2)
-		return tide__cli_usage(a, "more files are needed: two recordings as N=FILE, or -- and a program");
+		return tide__cli_usage(
+			a, "more files are needed: two recordings as N=FILE, or -- and a program");
 	return run_recordings(a);
 }
 
 const tide_command tide__cmd_predict = {
 	.name = "predict",
-	.usage = "N=FILE N=FILE... [--capacity SIZE] [--at N]... | --like NAME [--at N]... -- PROGRAM [ARGUMENT]...",
+	.usage =
+		"N=FILE N=FILE... [--capacity SIZE] [--at N]... | --like NAME [--at N]... -- PROGRAM [ARGUMENT]...",
 	.summary = "predict the memory of a program without a GPU, or of another batch size",
 	.help = "A program (a PyTorch script) runs on devices that are not there: nothing is computed, "
 		"no device memory is taken, and what it would take is recorded and put through the "

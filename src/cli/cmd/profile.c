@@ -101,7 +101,8 @@ static int run_all(const tide_args *a, runs *r)
 	for (int64_t i = 0; i < a->opt[O_WARMUP].num + a->opt[O_ITERATIONS].num; i++) {
 		bool warm = i < a->opt[O_WARMUP].num;
 		char **recorded = command_line(a, self);
-		tide_child c = { .argv = warm ? a->files : recorded, .limit_s = a->opt[O_LIMIT].num };
+		tide_child c = { .argv = warm ? a->files : recorded,
+				 .limit_s = a->opt[O_LIMIT].num };
 		bool ran = recorded && tide__child_run("profile", &c);
 		free(recorded);
 		if (!ran) {
@@ -150,7 +151,8 @@ static void tell_text(const tide_args *a, const runs *r)
 			tide__fmt_ns(most, sizeof most, (double)r->most));
 	fprintf(a->out, ", exit status %d, recorded in %s\n", r->status, file);
 	if (!a->opt[O_MEMORY].set)
-		ask(a, "Ops", (const char *[]){ "ops", "--flat", "--top", top, file, NULL }, a->out);
+		ask(a, "Ops", (const char *[]){ "ops", "--flat", "--top", top, file, NULL },
+		    a->out);
 	ask(a, "Memory", (const char *[]){ "memory", file, NULL }, a->out);
 	ask(a, "At the peak", (const char *[]){ "peak", "--top", top, file, NULL }, a->out);
 	ask(a, "Advice", (const char *[]){ "advice", file, NULL }, a->out);
@@ -192,7 +194,8 @@ static int tell_json(const tide_args *a, const runs *r)
 	tide__json_kint(&j, "wall_min_ns", r->least);
 	tide__json_kint(&j, "wall_max_ns", r->most);
 	if (!a->opt[O_MEMORY].set)
-		member(a, &j, "ops", (const char *[]){ "ops", "--flat", "--json", "--top", top, file, NULL });
+		member(a, &j, "ops",
+		       (const char *[]){ "ops", "--flat", "--json", "--top", top, file, NULL });
 	member(a, &j, "memory", (const char *[]){ "memory", "--json", file, NULL });
 	member(a, &j, "peak", (const char *[]){ "peak", "--json", "--top", top, file, NULL });
 	member(a, &j, "advice", (const char *[]){ "advice", "--json", file, NULL });
@@ -207,8 +210,9 @@ static int run(const tide_args *a)
 	if (rc)
 		return rc;
 	if (access(a->opt[O_RECORDING].text, R_OK) || !r.n) {
-		tide__cli_note("nothing was recorded: %s ended with status %d without using PyTorch",
-			       a->files[0], r.status);
+		tide__cli_note(
+			"nothing was recorded: %s ended with status %d without using PyTorch",
+			a->files[0], r.status);
 		return r.status ? r.status : 1;
 	}
 	if (a->opt[O_JSON].set)
@@ -216,8 +220,10 @@ static int run(const tide_args *a)
 	else
 		tell_text(a, &r);
 	if (a->opt[O_HTML].set) {
-		int page = ask(a, NULL, (const char *[]){ "report", a->opt[O_RECORDING].text, "-o",
-							   a->opt[O_HTML].text, NULL }, a->out);
+		int page = ask(a, NULL,
+			       (const char *[]){ "report", a->opt[O_RECORDING].text, "-o",
+						 a->opt[O_HTML].text, NULL },
+			       a->out);
 		rc = rc ? rc : page;
 	}
 	return r.status ? r.status : rc ? rc : tide__cli_done(a);

@@ -181,7 +181,8 @@ static void say_no_program(const char *name, int why)
 	bool here = access(name, F_OK) == 0, script = n > 3 && !strcmp(name + n - 3, ".py");
 	const char *text = here && why == ENOENT ? "no such program in PATH" : strerror(why);
 	if (here && script)
-		tide__cli_note("tidemark run: %s: %s; try: tidemark run -- python %s", name, text, name);
+		tide__cli_note("tidemark run: %s: %s; try: tidemark run -- python %s", name, text,
+			       name);
 	else
 		tide__cli_note("tidemark run: %s: %s", name, text);
 }
@@ -455,9 +456,9 @@ static int run(const tide_args *a)
 		return tide__cli_usage(
 			a, "nothing is left to record: --no-torch goes with --heap or --gpu");
 	if (!name_file(a, &c, file, sizeof file))
-		return tide__cli_usage(a, errno == ENOENT
-						  ? "the working directory was removed: change to another"
-						  : "the path of the recording is too long");
+		return tide__cli_usage(
+			a, errno == ENOENT ? "the working directory was removed: change to another"
+					   : "the path of the recording is too long");
 	if (!writable(file, &err))
 		return tide__cli_fail(file, &err);
 	if (a->opt[O_DURATION].set && !tide__parse_time(a->opt[O_DURATION].text, 0, &limit_ns))

@@ -19,12 +19,24 @@
 #include "render/text/out.h"
 
 enum {
-	O_LOG, O_ANALYZE, O_VISUALIZE, O_FOLDER, O_FORCE, O_JSON, O_MARKDOWN, O_LLM, O_TEXT, O_WARMUP, O_RUNS, O_RANK
+	O_LOG,
+	O_ANALYZE,
+	O_VISUALIZE,
+	O_FOLDER,
+	O_FORCE,
+	O_JSON,
+	O_MARKDOWN,
+	O_LLM,
+	O_TEXT,
+	O_WARMUP,
+	O_RUNS,
+	O_RANK
 };
 static const tide_option options[] = {
 	[O_LOG] = { "log", 0, TIDE_OPT_FLAG, NULL, "run and keep the log; analyze later" },
 	[O_ANALYZE] = { "analyze", 0, TIDE_OPT_FILE, "LOG", "read a log that is there" },
-	[O_VISUALIZE] = { "visualize", 0, TIDE_OPT_FILE, "DIR", "write the page of a run's folder" },
+	[O_VISUALIZE] = { "visualize", 0, TIDE_OPT_FILE, "DIR",
+			  "write the page of a run's folder" },
 	[O_FOLDER] = { "output-dir", 'o', TIDE_OPT_FILE, "DIR",
 		       "where folders of runs go (default: logs); with --analyze: where files go (default: "
 		       "beside the log)" },
@@ -35,7 +47,8 @@ static const tide_option options[] = {
 	[O_TEXT] = { "text", 0, TIDE_OPT_FLAG, NULL, "print the report as text" },
 	[O_WARMUP] = { "skip-warmup", 0, TIDE_OPT_FLAG, NULL,
 		       "leave out everything up to the first \"Got output shape:\"" },
-	[O_RUNS] = { "skip-runs", 0, TIDE_OPT_INT, "N", "leave out the first N runs of programs", .def = "0" },
+	[O_RUNS] = { "skip-runs", 0, TIDE_OPT_INT, "N", "leave out the first N runs of programs",
+		     .def = "0" },
 	[O_RANK] = { "rank", 0, TIDE_OPT_INT, "N", "only this rank" },
 };
 
@@ -103,8 +116,9 @@ static bool taken(const place *p, const char *end)
 
 static int refuse(const place *p, const char *end)
 {
-	fprintf(tide__cli_errors(), "Error: %s/%s%s exists; --force replaces it, -o DIR writes elsewhere\n",
-		p->folder, p->stem, end);
+	fprintf(tide__cli_errors(),
+		"Error: %s/%s%s exists; --force replaces it, -o DIR writes elsewhere\n", p->folder,
+		p->stem, end);
 	return 1;
 }
 
@@ -139,7 +153,12 @@ static int write_page(const tide_args *a, const place *p, const tide_model *m)
 	if (tide__outfile_open(&o, path, &err) != TIDE_OK)
 		return tide__cli_fail(path, &err);
 	char *files[] = { m->path, NULL };
-	tide_args page = { .cmd = a->cmd, .opt = a->opt, .files = files, .n_files = 1, .out = o.f, .named = path };
+	tide_args page = { .cmd = a->cmd,
+			   .opt = a->opt,
+			   .files = files,
+			   .n_files = 1,
+			   .out = o.f,
+			   .named = path };
 	int rc = tide__cli_page_of(&page, m, NULL);
 	if (tide__outfile_close(&o, rc == 0, &err) != TIDE_OK)
 		rc = tide__cli_fail(path, &err);
@@ -176,7 +195,8 @@ static int validate(const tide_args *a, const place *p)
 		return tide__cli_fail(memory, &err);
 	fprintf(a->out, "\nValidation passed: %zu operations properly aligned\n", n);
 	if (no_shapes)
-		fprintf(a->out, "Warning: %zu operations have no input/output shapes parsed\n", no_shapes);
+		fprintf(a->out, "Warning: %zu operations have no input/output shapes parsed\n",
+			no_shapes);
 	return 0;
 }
 
@@ -205,7 +225,8 @@ static int write_files(const tide_args *a, const place *p, tide_tt *t)
 
 /* ---- a log ---- */
 
-static int no_states(const tide_args *a, const char *log, const tide_model *m, const tide_error *err)
+static int no_states(const tide_args *a, const char *log, const tide_model *m,
+		     const tide_error *err)
 {
 	bool ops = m && tide__fact_find(m, "loss.tt_no_blocks") >= 0;
 	if (!ops)
@@ -217,7 +238,8 @@ static int no_states(const tide_args *a, const char *log, const tide_model *m, c
 		"  2. logging is off: export TTXLA_LOGGER_LEVEL=DEBUG TTMLIR_RUNTIME_LOGGER_LEVEL=DEBUG "
 		"TT_RUNTIME_MEMORY_LOG_LEVEL=operation\n"
 		"`tidemark ops %s` shows what ran.\n",
-		log, (long long)(m->facts.number[tide__fact_find(m, "loss.tt_no_blocks")] - 1), log);
+		log, (long long)(m->facts.number[tide__fact_find(m, "loss.tt_no_blocks")] - 1),
+		log);
 	(void)a;
 	return 1;
 }
@@ -243,7 +265,8 @@ static int print_report(const tide_args *a, tide_tt *t, const char *stem)
 
 static bool prints(const tide_args *a)
 {
-	return a->opt[O_JSON].set || a->opt[O_MARKDOWN].set || a->opt[O_LLM].set || a->opt[O_TEXT].set;
+	return a->opt[O_JSON].set || a->opt[O_MARKDOWN].set || a->opt[O_LLM].set ||
+	       a->opt[O_TEXT].set;
 }
 
 static int analyze(const tide_args *a, const char *log, const place *p, bool keep)

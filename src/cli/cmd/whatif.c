@@ -13,7 +13,8 @@ static const tide_option options[] = {
 	[O_SET] = { "set", 's', TIDE_OPT_TEXT, "NAME=VALUE", "an allocator setting", .many = true },
 	[O_CAPACITY] = { "capacity", 'c', TIDE_OPT_BYTES, "SIZE",
 			 "memory the allocator can have, e.g. 40GiB (default: what the trace "
-			 "tells)", .unit = true },
+			 "tells)",
+			 .unit = true },
 	[O_SWEEP] = { "sweep", 0, TIDE_OPT_FLAG, NULL,
 		      "also try a standard set of settings (the default without --set)" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,

@@ -220,8 +220,8 @@ static void receive(int from, done *d)
 		tide__distribute->receive(from, d->bytes, (size_t)d->o.n);
 }
 
-tide_code tide__distribute_run(const tide_rank_files *f, const tide_ranks_work *w, tide_hta_job *job,
-			   tide_error *err)
+tide_code tide__distribute_run(const tide_rank_files *f, const tide_ranks_work *w,
+			       tide_hta_job *job, tide_error *err)
 {
 	buffer b = { 0 };
 	pack_order(&b, f, w);

@@ -21,8 +21,8 @@ typedef struct tide_distribute {
 extern const tide_distribute *tide__distribute;
 
 /* Process 0: spread the files, collect the results into the job. */
-tide_code tide__distribute_run(const tide_rank_files *f, const tide_ranks_work *w, tide_hta_job *job,
-			   tide_error *err);
+tide_code tide__distribute_run(const tide_rank_files *f, const tide_ranks_work *w,
+			       tide_hta_job *job, tide_error *err);
 /* Process 0, at the end: let the others go if there was nothing for them. */
 void tide__distribute_end(void);
 /* Other processes: wait for work, do it, send it. */

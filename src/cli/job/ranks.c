@@ -252,11 +252,13 @@ static void hide(progress *p)
 static tide_code one(const char *path, const tide_ranks_work *w, progress *p, tide_hta **out,
 		     tide_error *err)
 {
-	tide_load_options load = { .threads = w->threads,
-				   .single = tide__distribute, /* the other core is another process's */
-				   .what = TIDE_WANT_SPANS | w->want,
-				   .progress = p ? on_progress : NULL,
-				   .user = p };
+	tide_load_options load = {
+		.threads = w->threads,
+		.single = tide__distribute, /* the other core is another process's */
+		.what = TIDE_WANT_SPANS | w->want,
+		.progress = p ? on_progress : NULL,
+		.user = p
+	};
 	tide_model *m = NULL;
 	char spooled[512];
 	int fd = -1;
@@ -346,7 +348,8 @@ int tide__ranks_run(const tide_args *a, const tide_ranks_work *w, tide_hta_job *
 	tide_hta_job *job = tide__hta_job_new();
 	tide_code rc = job ? TIDE_OK : tide__nomem(&err);
 	if (rc == TIDE_OK)
-		rc = tide__distribute ? tide__distribute_run(&f, w, job, &err) : run_here(&f, w, job, &err);
+		rc = tide__distribute ? tide__distribute_run(&f, w, job, &err)
+				      : run_here(&f, w, job, &err);
 	if (rc == TIDE_OK)
 		rc = tide__hta_job_finish(job, &err);
 	tide__ranks_free(&f);

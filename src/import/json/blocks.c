@@ -243,7 +243,7 @@ static bool make_parsers(kin_reader *r, unsigned threads, unsigned want)
 }
 
 tide_code tide__kineto_blocks(kin_reader *r, unsigned threads, bool ahead, unsigned want,
-			   kin_take *take, void *user, tide_error *err)
+			      kin_take *take, void *user, tide_error *err)
 {
 	unsigned all = threads + ahead;
 	ring g = { .r = r, .n = all > 1 ? all + 3 : 1 };

@@ -131,7 +131,7 @@ static size_t top_member(kin_parser *c, kin_doc *d, size_t p)
 		return kin_nomem(c);
 	m->key = tide__kineto_slice_text(c, key);
 	m->raw = tide__kineto_text(&c->texts, b + value.at - (value.type == '"'),
-				value.n + (value.type == '"' ? 2 : 0));
+				   value.n + (value.type == '"' ? 2 : 0));
 	return m->key && m->raw ? p : kin_nomem(c);
 }
 

@@ -280,7 +280,7 @@ static bool emit_memory(kin_parser *c, kin_event *e)
 #define GET(key, none) (kin_has(e, KIN_KEY_##key) ? e->num[KIN_KEY_##key] : (none))
 	if (!(c->want & TIDE_WANT_MEMORY)) {
 		tide__kineto_saw(&c->out->seen, (int32_t)GET(MEM_TYPE, 0),
-			      (int32_t)GET(MEM_DEVICE, -1));
+				 (int32_t)GET(MEM_DEVICE, -1));
 		return true;
 	}
 	if (!kin_has(e, KIN_KEY_MEM_BYTES) || is_absurd(e->num[KIN_KEY_MEM_BYTES])) {

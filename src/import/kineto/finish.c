@@ -158,7 +158,7 @@ static bool nest(kin_build *b)
 	tide_spans *s = &b->m->spans;
 	const tide_parent_column link = { b->link, sizeof *b->link };
 	const tide_parent_ref refs = { b->n_refs ? &b->refs->span : NULL, b->n_refs,
-				     sizeof *b->refs };
+				       sizeof *b->refs };
 	tide__free(s->parent);
 	tide__free(s->cause);
 	tide__free(s->stack);

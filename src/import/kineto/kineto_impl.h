@@ -78,7 +78,7 @@ typedef enum kin_kind {
 	KIN_FLOW_IN,  /* ph f: backward op */
 	KIN_MEMORY,   /* next entry of mems */
 	KIN_COUNTER,  /* n_attrs values: number holds a double's bits */
-	KIN_INSTANT, /* cat: TIDE_MARK_*, id: its value */
+	KIN_INSTANT,  /* cat: TIDE_MARK_*, id: its value */
 	KIN_BEGIN,
 	KIN_END,
 	KIN_ASYNC_BEGIN,
@@ -94,7 +94,7 @@ enum {			/* kin_row.flags */
        KIN_HAS_EXT = 2, /* ext: External id of a device row */
        KIN_HAS_SEQ = 4, /* ext: Sequence number of an op; KIN_IS_BWD tells which side */
        KIN_IS_BWD = 8,
-       KIN_HAS_REC = 16, /* ext: correlation of the event record that a sync row waits for */
+       KIN_HAS_REC = 16,    /* ext: correlation of the event record that a sync row waits for */
        KIN_HAS_CALLER = 32, /* id: Python id; ext: Python parent id */
 };
 
@@ -182,8 +182,9 @@ typedef struct kin_out {
 void tide__kineto_out_clear(kin_out *o);
 void tide__kineto_out_fini(kin_out *o);
 /* One more element, not initialised; NULL on exhaustion. */
-#define KIN_PUSH(o, name)                                                                          \
-	(TIDE_ROOM((o)->name, (o)->cap_##name, (o)->n_##name + 1) ? &(o)->name[(o)->n_##name++] : NULL)
+#define KIN_PUSH(o, name)                                                                       \
+	(TIDE_ROOM((o)->name, (o)->cap_##name, (o)->n_##name + 1) ? &(o)->name[(o)->n_##name++] \
+								  : NULL)
 
 /* ---- the parser ---- */
 

@@ -149,7 +149,8 @@ static bool top_member(kin_parser *c, void *user, kin_slice key, kin_slice v)
 	}
 	if (is(c, key, "tidemark") && v.type == '{') {
 		r->prefix = "";
-		return tide__kineto_object(c, v.at, loss_member, r) != KIN_FAIL || c->why != KIN_NOMEM;
+		return tide__kineto_object(c, v.at, loss_member, r) != KIN_FAIL ||
+		       c->why != KIN_NOMEM;
 	}
 	if (is(c, key, "baseTimeNanoseconds") && v.type == '0')
 		r->base = whole(c, v, 0);

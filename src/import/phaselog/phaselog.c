@@ -54,7 +54,8 @@ static int unit_shift(const char *u, size_t n)
 	if (!n)
 		return 20; /* trackers mean MB */
 	const char *p = memchr(units, toupper((unsigned char)*u), 5);
-	bool ok = p && (n == 1 || (n == 2 && u[1] == 'B') || (n == 3 && u[1] == 'i' && u[2] == 'B'));
+	bool ok =
+		p && (n == 1 || (n == 2 && u[1] == 'B') || (n == 3 && u[1] == 'i' && u[2] == 'B'));
 	return ok ? 10 * (int)(p - units) : -1;
 }
 
@@ -193,7 +194,8 @@ static const char *const labels[] = {
 /* Take every figure of a line into its row. */
 static bool figures(struct reader *r, struct writer *w, const char *line, const char *scope)
 {
-	bool l1 = !strcmp(scope, "L1") || (strlen(scope) > 3 && !strcmp(scope + strlen(scope) - 3, " L1"));
+	bool l1 = !strcmp(scope, "L1") ||
+		  (strlen(scope) > 3 && !strcmp(scope + strlen(scope) - 3, " L1"));
 	tide_phase_row *row = NULL;
 	for (int f = 0; f < TIDE_FIGURES_N; f++) {
 		const char *s = after(line, labels[f]);
@@ -201,7 +203,8 @@ static bool figures(struct reader *r, struct writer *w, const char *line, const 
 		if (!s || (f >= TIDE_FIGURE_L1_CB) != l1)
 			continue;
 		if (!size_at(s, &v) || (v < 0 && f != TIDE_FIGURE_CHANGE))
-			return failed(r, TIDE_EFORMAT, "a size in the memory summary that cannot be");
+			return failed(r, TIDE_EFORMAT,
+				      "a size in the memory summary that cannot be");
 		if (!row && !(row = row_of(r, w, scope, l1)))
 			return false;
 		row->bytes[f] = v;
@@ -253,7 +256,8 @@ static void learn(struct reader *r, struct writer *w, const char *line)
 	const char *s;
 	int64_t v;
 	uint64_t n;
-	if (((s = after(line, "Total parameters")) || (!strncmp(line, "params ", 7) && (s = after(line, "params")))) &&
+	if (((s = after(line, "Total parameters")) ||
+	     (!strncmp(line, "params ", 7) && (s = after(line, "params")))) &&
 	    (n = count_at(s))) {
 		w->parameters = n;
 		r->parameters = r->parameters ? r->parameters : n;
@@ -270,7 +274,8 @@ static void outside(struct reader *r, struct writer *w, const char *line)
 {
 	const char *s = line + strspn(line, " \t#*=-");
 	learn(r, w, line);
-	if (*line != '#' && *s && !strstr(line, "Total parameters") && !strstr(line, "Available Device Memory"))
+	if (*line != '#' && *s && !strstr(line, "Total parameters") &&
+	    !strstr(line, "Available Device Memory"))
 		snprintf(w->title, sizeof w->title, "%.*s", TITLE - 1, line + strspn(line, " \t"));
 }
 
@@ -290,7 +295,8 @@ static bool phase_header(struct writer *w, const char *line)
 	const char *s = strstr(line, "--- "), *e = s ? strstr(s + 4, " ---") : NULL;
 	if (!e)
 		return false;
-	snprintf(w->phase, sizeof w->phase, "%.*s", (int)(e - s - 4 < TITLE ? e - s - 4 : TITLE - 1), s + 4);
+	snprintf(w->phase, sizeof w->phase, "%.*s",
+		 (int)(e - s - 4 < TITLE ? e - s - 4 : TITLE - 1), s + 4);
 	w->number++;
 	return true;
 }
@@ -379,7 +385,8 @@ static void finish(struct reader *r)
 	}
 }
 
-static void take_bytes(struct reader *r, const char *buf, size_t n, char *line, size_t *len, uint64_t from)
+static void take_bytes(struct reader *r, const char *buf, size_t n, char *line, size_t *len,
+		       uint64_t from)
 {
 	for (size_t i = 0; i < n && r->rc == TIDE_OK; i++) {
 		if (buf[i] == '\n' || buf[i] == '\r') {

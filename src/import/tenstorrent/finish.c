@@ -54,9 +54,9 @@ static bool squeeze_all(ttlog *x)
 		k += x->kept[i];
 	}
 	before[n] = k;
-#define EACH(count, column)                                                                        \
-	for (size_t i = 0; i < (count); i++)                                                       \
-		if ((column) != TIDE_T_NEVER)                                                      \
+#define EACH(count, column)                   \
+	for (size_t i = 0; i < (count); i++)  \
+		if ((column) != TIDE_T_NEVER) \
 	(column) = squeeze(before, x->kept, n, (column))
 	EACH(m->spans.n, m->spans.t0[i]);
 	EACH(m->spans.n, m->spans.t1[i]);
@@ -110,7 +110,8 @@ static bool put_alloc(ttlog *x, const tt_life *l, uint64_t *next)
 	if (!row)
 		return tide__ttlog_nomem(x);
 	a->addr[row] = *next;
-	*next += l->size < UINT64_MAX / 2 - *next ? l->size : 0; /* more than 2^63 is refused later */
+	*next += l->size < UINT64_MAX / 2 - *next ? l->size
+						  : 0; /* more than 2^63 is refused later */
 	a->size[row] = a->requested[row] = l->size;
 	a->born[row] = l->born;
 	a->died[row] = l->died;
@@ -135,7 +136,8 @@ static bool put_move(ttlog *x, uint32_t row, uint8_t kind)
 }
 
 /* Births and deaths, each in order, merged. */
-static bool put_moves(ttlog *x, const uint32_t *births, size_t n, const uint32_t *deaths, size_t n_deaths)
+static bool put_moves(ttlog *x, const uint32_t *births, size_t n, const uint32_t *deaths,
+		      size_t n_deaths)
 {
 	const tt_life *l = x->lives;
 	bool ok = true;
@@ -269,8 +271,9 @@ static bool facts(ttlog *x)
 		if (rows[i].n || rows[i].always)
 			ok = tide__fact_num(x->m, rows[i].key, (int64_t)rows[i].n);
 	if (ok && x->blocks)
-		ok = tide__fact_text(x->m, "alloc.basis",
-				     "inferred from states before ops, resolution 0.001 MB per bank");
+		ok = tide__fact_text(
+			x->m, "alloc.basis",
+			"inferred from states before ops, resolution 0.001 MB per bank");
 	return (ok && tide__fact_text(x->m, "time.axis", tide__axis_text(TIDE_AXIS_OPS))) ||
 	       tide__ttlog_nomem(x);
 }

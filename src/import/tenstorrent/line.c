@@ -104,7 +104,8 @@ static const char *intruder(const char *p, const char *end, bool ranked)
 		tide_slice rank;
 		while ((c = memmem(c, (size_t)(end - c), "]<std", 5))) {
 			const char *from = c;
-			while (from > p && ((from[-1] >= '0' && from[-1] <= '9') || from[-1] == ','))
+			while (from > p &&
+			       ((from[-1] >= '0' && from[-1] <= '9') || from[-1] == ','))
 				from--;
 			if (from > p && from[-1] == '[' && rank_prefix(from - 1, end, &rank))
 				return from - 1;

@@ -52,7 +52,8 @@ static int64_t time_of(const ttlog *x, const tt_owner *by)
 
 /* ---- a rise ---- */
 
-static bool take(ttlog *x, tt_rank *r, unsigned pool, uint64_t bytes, const tt_owner *by, bool before)
+static bool take(ttlog *x, tt_rank *r, unsigned pool, uint64_t bytes, const tt_owner *by,
+		 bool before)
 {
 	uint32_t i = new_life(x);
 	if (!i)
@@ -119,7 +120,8 @@ static uint64_t free_some(ttlog *x, tt_pool *p, uint32_t i, uint64_t need, const
 	return need;
 }
 
-static uint64_t free_operands(ttlog *x, tt_rank *r, unsigned pool, uint64_t need, const tt_owner *by)
+static uint64_t free_operands(ttlog *x, tt_rank *r, unsigned pool, uint64_t need,
+			      const tt_owner *by)
 {
 	tt_pool *p = &r->pools[pool];
 	const tt_op *o = by->op ? &x->ops[by->op - 1] : NULL;

@@ -33,7 +33,8 @@ static bool take_line(ttlog *x, const char *s, size_t n)
 		if (other) {
 			if (!tide__ttlog_foreign(x, r, &l))
 				return false;
-		} else if (!tide__ttlog_dump_end(x, &x->outside) || !tide__ttlog_dump_end(x, r) || !tide__ttlog_take(x, r, &l)) {
+		} else if (!tide__ttlog_dump_end(x, &x->outside) || !tide__ttlog_dump_end(x, r) ||
+			   !tide__ttlog_take(x, r, &l)) {
 			return false;
 		}
 	}
@@ -75,7 +76,8 @@ static tide_code read_all(ttlog *x, tide_source *src, const tide_load_options *o
 		memmove(buf, buf + used, n - used);
 		n -= used;
 		if (opt->progress)
-			opt->progress(opt->user, tide__source_consumed(src), tide__source_size(src));
+			opt->progress(opt->user, tide__source_consumed(src),
+				      tide__source_size(src));
 	} while (rc == TIDE_OK && got == room);
 	tide__free(buf);
 	return rc;
@@ -85,8 +87,8 @@ static tide_code read_all(ttlog *x, tide_source *src, const tide_load_options *o
 
 static bool begin(ttlog *x)
 {
-	tide_str *const keys[] = { &x->k_line, &x->k_mlir, &x->k_type, &x->k_graph, &x->k_miss,
-				   &x->k_session };
+	tide_str *const keys[] = { &x->k_line,	&x->k_mlir, &x->k_type,
+				   &x->k_graph, &x->k_miss, &x->k_session };
 	static const char *const names[] = { "line",	   "mlir",	 "op_type",
 					     "const_eval", "cache_miss", "session" };
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -116,13 +118,15 @@ static void end(ttlog *x)
 
 static tide_code nothing(tide_error *err)
 {
-	return tide__fail(err, TIDE_EFORMAT, 0,
-			  "no operations and no memory states of the Tenstorrent runtime: it needs a "
-			  "debug build (-DTT_RUNTIME_DEBUG=ON), "
-			  "TTMLIR_RUNTIME_LOGGER_LEVEL=DEBUG and TT_RUNTIME_MEMORY_LOG_LEVEL=operation");
+	return tide__fail(
+		err, TIDE_EFORMAT, 0,
+		"no operations and no memory states of the Tenstorrent runtime: it needs a "
+		"debug build (-DTT_RUNTIME_DEBUG=ON), "
+		"TTMLIR_RUNTIME_LOGGER_LEVEL=DEBUG and TT_RUNTIME_MEMORY_LOG_LEVEL=operation");
 }
 
-static tide_code import(tide_source *src, const tide_load_options *opt, tide_model *m, tide_error *err)
+static tide_code import(tide_source *src, const tide_load_options *opt, tide_model *m,
+			tide_error *err)
 {
 	ttlog x = { .m = m, .err = err };
 	tide_code rc = begin(&x) ? read_all(&x, src, opt) : x.rc;
@@ -149,7 +153,8 @@ tide_code tide__ttlog_import(const char *text, size_t n, tide_model *m, tide_err
 	return rc;
 }
 
-static tide_code load(const char *path, const tide_load_options *opt, tide_model *m, tide_error *err)
+static tide_code load(const char *path, const tide_load_options *opt, tide_model *m,
+		      tide_error *err)
 {
 	tide_source *src;
 	tide_code rc = tide__source_open(path, opt->max_expanded, &src, err);

@@ -105,10 +105,11 @@ static bool out_of_memory(ttlog *x, tt_rank *r, const char *p, const char *end)
 	int64_t bytes = 0, free = -1;
 	unsigned pool = TT_POOLS;
 	if (q) {
-		for (q += sizeof words - 1; q < end && *q >= '0' && *q <= '9' && bytes < INT64_MAX / 16;)
+		for (q += sizeof words - 1;
+		     q < end && *q >= '0' && *q <= '9' && bytes < INT64_MAX / 16;)
 			bytes = bytes * 10 + (*q++ - '0');
 		q = end - q > 3 && !memcmp(q, " B ", 3) ? q + 3 : end;
-		pool = end - q > 4 && !memcmp(q, "DRAM", 4)   ? TT_DRAM
+		pool = end - q > 4 && !memcmp(q, "DRAM", 4)	  ? TT_DRAM
 		       : end - q > 8 && !memcmp(q, "L1_SMALL", 8) ? TT_L1_SMALL
 		       : end - q > 2 && !memcmp(q, "L1", 2)	  ? TT_L1
 		       : end - q > 5 && !memcmp(q, "TRACE", 5)	  ? TT_TRACE

@@ -20,12 +20,14 @@ static const struct {
 	uint8_t dtype;
 } dtypes[] = {
 #define D(text, name) text, sizeof text - 1, TIDE_DTYPE_##name
-	{ D("bf16", BF16) }, { D("f32", F32) },	  { D("f16", F16) },   { D("f64", F64) },
-	{ D("i8", I8) },     { D("si8", I8) },	  { D("i16", I16) },   { D("si16", I16) },
-	{ D("i32", I32) },   { D("si32", I32) },  { D("i64", I64) },   { D("si64", I64) },
-	{ D("u8", U8) },     { D("ui8", U8) },	  { D("u16", U16) },   { D("ui16", U16) },
-	{ D("u32", U32) },   { D("ui32", U32) },  { D("u64", U64) },   { D("ui64", U64) },
-	{ D("i1", BOOL) },   { D("bool", BOOL) }, { D("bfp_bf8", BFP8) }, { D("bfp_f8", BFP8) },
+	{ D("bf16", BF16) },	{ D("f32", F32) },	{ D("f16", F16) },
+	{ D("f64", F64) },	{ D("i8", I8) },	{ D("si8", I8) },
+	{ D("i16", I16) },	{ D("si16", I16) },	{ D("i32", I32) },
+	{ D("si32", I32) },	{ D("i64", I64) },	{ D("si64", I64) },
+	{ D("u8", U8) },	{ D("ui8", U8) },	{ D("u16", U16) },
+	{ D("ui16", U16) },	{ D("u32", U32) },	{ D("ui32", U32) },
+	{ D("u64", U64) },	{ D("ui64", U64) },	{ D("i1", BOOL) },
+	{ D("bool", BOOL) },	{ D("bfp_bf8", BFP8) }, { D("bfp_f8", BFP8) },
 	{ D("bfp_bf4", BFP4) }, { D("bfp_f4", BFP4) },
 #undef D
 };
@@ -181,7 +183,7 @@ static uint8_t kind(const ttlog *x, const tt_rank *r)
 	const char *type = tide__text(x->m, r->op_type, NULL);
 	if (r->op)
 		return x->ops[r->op - 1].kind;
-	return !strcmp(type, "DeallocateOp") ? TT_KIND_DEALLOCATE
+	return !strcmp(type, "DeallocateOp")  ? TT_KIND_DEALLOCATE
 	       : !strcmp(type, "GetDeviceOp") ? TT_KIND_GET_DEVICE
 					      : TT_KIND_OP;
 }
@@ -299,7 +301,7 @@ static bool take_pool(ttlog *x, tt_rank *r, unsigned pool, uint32_t span, const 
 	bool next = p->block + 1 == r->blocks;
 	bool ok = put_state(x, r, pool, span) &&
 		  tide__ttlog_change(x, r, pool, tide__ttlog_bytes(r->state[pool].allocated),
-				  next ? by : &nobody);
+				     next ? by : &nobody);
 	p->block = r->blocks;
 	return ok;
 }
@@ -315,7 +317,7 @@ static bool finish_block(ttlog *x, tt_rank *r)
 		return true;
 	}
 	tt_owner by = charged_to(r);
-	uint32_t span = r->when == TIDE_STATE_BEFORE ? r->op_span
+	uint32_t span = r->when == TIDE_STATE_BEFORE  ? r->op_span
 			: r->when == TIDE_STATE_AFTER ? by.span
 						      : 0;
 	r->blocks++;

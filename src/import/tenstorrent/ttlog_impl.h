@@ -46,10 +46,10 @@ typedef struct tt_line {
 	tt_what what;
 	tide_slice rank; /* "1,0"; absent without a prefix of MPI */
 	tide_slice text;
-	tide_slice all;	 /* the line without rank and colours */
-	unsigned pool;	 /* TT_STATE */
-	uint8_t when;	 /* TT_HEADER */
-	bool cut;	 /* a message of the runtime that ends in the middle */
+	tide_slice all; /* the line without rank and colours */
+	unsigned pool;	/* TT_STATE */
+	uint8_t when;	/* TT_HEADER */
+	bool cut;	/* a message of the runtime that ends in the middle */
 	tt_state state;
 } tt_line;
 
@@ -68,7 +68,7 @@ typedef struct tt_op { /* one text of an operation; texts repeat, this is made o
 	tide_str text, name;
 	tide_str result; /* first SSA name */
 	tide_str operands[TT_OPERANDS];
-	uint32_t tensor_dims, n_dims; /* shape of its first result in model.dims */
+	uint32_t tensor_dims, n_dims;	       /* shape of its first result in model.dims */
 	uint8_t dtype, kind, n_operands, pool; /* pool of its first result, TT_POOLS = another */
 } tt_op;
 
@@ -96,12 +96,12 @@ typedef struct tt_life { /* one inferred allocation */
 typedef struct tt_pool {
 	uint32_t row; /* in model.pools, 0 = not seen yet */
 	uint32_t banks;
-	uint64_t last; /* bytes allocated in one bank at the last block */
-	uint64_t block; /* number of that block, 0 = none yet */
+	uint64_t last;	      /* bytes allocated in one bank at the last block */
+	uint64_t block;	      /* number of that block, 0 = none yet */
 	uint32_t live, rests; /* heads of lists of lives */
 } tt_pool;
 
-typedef struct tt_owner { /* what a change is charged to */
+typedef struct tt_owner {  /* what a change is charged to */
 	uint32_t span;	   /* 0 = nothing that is known */
 	uint32_t op;	   /* in ttlog.ops + 1, 0 = none */
 	uint32_t instance; /* of the program it is in */
@@ -128,7 +128,7 @@ typedef struct tt_rank {
 	uint64_t blocks;
 	tt_owner owner;	    /* what ran after it; span 0 = not known */
 	uint32_t last_root; /* span of the last outermost program */
-	tt_frame *stack;      /* owned */
+	tt_frame *stack;    /* owned */
 	size_t depth, cap_stack;
 	uint32_t cached_span; /* load_cached that may be followed by its program */
 	/* a module dump that is being read */
@@ -147,20 +147,20 @@ typedef struct tt_mark { /* becomes a row of marks once moves are there */
 typedef struct ttlog {
 	tide_model *m;
 	tide_error *err;
-	tide_code rc;	   /* first failure */
-	uint64_t line;	   /* number of the line, from 1 */
-	uint64_t n_ops;	   /* operations that count on the axis */
-	int64_t now;	   /* the clock: never goes back */
+	tide_code rc;	/* first failure */
+	uint64_t line;	/* number of the line, from 1 */
+	uint64_t n_ops; /* operations that count on the axis */
+	int64_t now;	/* the clock: never goes back */
 	uint64_t seq;
 	uint32_t instances;
 	tt_rank *ranks; /* owned */
 	size_t n_ranks, cap_ranks;
 	size_t last_rank;
 	tt_rank outside; /* lines before the first rank: module dumps */
-	tt_op *ops; /* owned; by text */
+	tt_op *ops;	 /* owned; by text */
 	size_t n_ops_known, cap_ops;
-	tide_map op_of;	 /* text -> ops + 1 */
-	tt_life *lives;	 /* owned; row 0 unused */
+	tide_map op_of; /* text -> ops + 1 */
+	tt_life *lives; /* owned; row 0 unused */
 	size_t n_lives, cap_lives;
 	tide_map life_of; /* key -> life */
 	tide_map missed;  /* function -> 1: its cache was missed */
@@ -172,7 +172,8 @@ typedef struct ttlog {
 	uint8_t *kept; /* owned; per operation on the axis: 1 = its block came */
 	size_t cap_kept;
 	uint64_t doc_bytes;
-	tide_str k_line, k_mlir, k_type, k_graph, k_miss, k_session; /* keys of attributes, ascending */
+	tide_str k_line, k_mlir, k_type, k_graph, k_miss,
+		k_session; /* keys of attributes, ascending */
 	uint32_t sessions;
 	uint64_t session_ops; /* n_ops when the last session began */
 	bool session_named;

@@ -105,7 +105,8 @@ static bool begin_more(tide_build *b, const tide_ring *r, const tide_event *e)
 	if (stack)
 		b->m->spans.stack[r->top] =
 			(tide_stack_id){ tide__ids_get(&b->defs->stacks, stack, &b->undefined) };
-	return tide__forward_backward_begin(&b->joins, b->m, r->top, e->size, (uint32_t)(e->requested >> 32));
+	return tide__forward_backward_begin(&b->joins, b->m, r->top, e->size,
+					    (uint32_t)(e->requested >> 32));
 }
 
 static bool on_begin(tide_build *b, tide_ring *r, const tide_event *e, int64_t t)
@@ -167,7 +168,8 @@ static void estimate(tide_build *b, size_t i)
 	tide_allocs *a = &b->m->allocs;
 	double own = (double)a->size[i], p = -expm1(-own / b->sample_mean);
 	double whole = p > 0 ? own / p : b->sample_mean;
-	a->size[i] = whole < 281474976710655.0 ? (uint64_t)(whole + 0.5) : UINT64_C(281474976710655);
+	a->size[i] =
+		whole < 281474976710655.0 ? (uint64_t)(whole + 0.5) : UINT64_C(281474976710655);
 	a->requested[i] = a->size[i];
 	a->flags[i] |= TIDE_ALLOC_SAMPLED;
 }
@@ -191,7 +193,8 @@ static inline bool on_alloc(tide_build *b, tide_ring *r, const tide_event *e, in
 	uint32_t pool = tide__build_pool(b, e);
 	bool heap = b->malloc_pool && b->malloc_pool == pool;
 	if (b->malloc_pool && !heap &&
-	    b->m->devices.kind[b->m->pools.device[pool].i] == TIDE_DEVICE_HOST && !hand_over(b, e, t))
+	    b->m->devices.kind[b->m->pools.device[pool].i] == TIDE_DEVICE_HOST &&
+	    !hand_over(b, e, t))
 		return false;
 	size_t i = a->n;
 	a->addr[i] = e->addr;
@@ -389,8 +392,9 @@ static bool on_control(tide_build *b, const tide_ring *r, const tide_event *e, i
 	uint32_t row = push_mark(b, r, mark ? TIDE_MARK_CHECKPOINT : TIDE_MARK_ANNOTATION, t);
 	if (!row)
 		return false;
-	b->m->marks.name[row] = mark ? tide__strn(b->m, (const char *)e->bytes + 5, (size_t)e->size - 5)
-				     : tide__str(b->m, off ? "recording off" : "recording on");
+	b->m->marks.name[row] =
+		mark ? tide__strn(b->m, (const char *)e->bytes + 5, (size_t)e->size - 5)
+		     : tide__str(b->m, off ? "recording off" : "recording on");
 	return true;
 }
 
@@ -407,7 +411,8 @@ static bool on_annotation(tide_build *b, const tide_ring *r, const tide_event *e
 		return tide__fact_text(b->m, key, id);
 	}
 	if (!strncmp(key, "predicted.", 10) && strcmp(key, "predicted.unknown") != 0) {
-		char text[256]; /* a prediction says what it is of; several unknowns stay annotations */
+		char text
+			[256]; /* a prediction says what it is of; several unknowns stay annotations */
 		snprintf(text, sizeof text, "%.*s", (int)(e->size < 255 ? e->size : 255),
 			 (const char *)e->bytes);
 		return tide__fact_text(b->m, key, text);

@@ -26,7 +26,8 @@
 	X(view_outside, "loss.view_outside", "views that reach beyond their allocation")        \
 	X(op_begin_lost, "loss.op_begin", "ops whose begin was lost")                           \
 	X(op_end_unmatched, "loss.op_end", "ends without an op")                                \
-	X(heap_older, "heap.older_frees", "frees of heap blocks that are older than the recording") \
+	X(heap_older, "heap.older_frees",                                                       \
+	  "frees of heap blocks that are older than the recording")                             \
 	X(undefined, "loss.undefined_ids", "uses of names, pools ... that are not defined")
 
 struct tide_stray { /* a free that matched nothing */
@@ -39,9 +40,9 @@ typedef struct tide_build {
 	tide_model *m;	 /* borrowed */
 	tide_defs *defs; /* borrowed */
 	tide_live allocs, segments;
-	tide_map tensors;  /* alloc -> tensor */
+	tide_map tensors;	 /* alloc -> tensor */
 	tide_strings *view_keys; /* (alloc, offset) -> row of views; NULL before the first */
-	tide_map counters; /* name -> counter */
+	tide_map counters;	 /* name -> counter */
 	tide_forward_backward joins;
 	tide_device_rows device;
 	struct tide_stray *strays;

@@ -38,8 +38,8 @@ bool tide__timebase_add(tide_timebase *tb, uint64_t ticks, int64_t ns)
 bool tide__timebase_close(tide_timebase *tb, uint64_t dk, uint64_t dn)
 {
 	tb->at = 0;
-	return tb->n ||
-	       push(tb, (tide_event_slice){ .k0 = tb->last_k, .dk = dk, .n0 = tb->last_n, .dn = dn });
+	return tb->n || push(tb, (tide_event_slice){
+					 .k0 = tb->last_k, .dk = dk, .n0 = tb->last_n, .dn = dn });
 }
 
 void tide__timebase_free(tide_timebase *tb)

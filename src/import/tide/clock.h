@@ -15,10 +15,10 @@
 __extension__ typedef unsigned __int128 tide_u128;
 
 typedef struct tide_event_slice { /* between two calibration points */
-	uint64_t k0, dk;      /* ticks: first, distance (> 0) */
-	int64_t n0;	      /* ns at k0 */
-	uint64_t dn;	      /* ns that dk ticks take */
-	uint64_t scale;	      /* floor(dn * 2^48 / dk) */
+	uint64_t k0, dk;	  /* ticks: first, distance (> 0) */
+	int64_t n0;		  /* ns at k0 */
+	uint64_t dn;		  /* ns that dk ticks take */
+	uint64_t scale;		  /* floor(dn * 2^48 / dk) */
 } tide_event_slice;
 
 typedef struct tide_timebase {

@@ -27,7 +27,7 @@ typedef struct tide_defs {
 		uint64_t full, signal, other;
 	} * lost;
 	size_t n_lost, cap_lost;
-	struct tide_symbol { /* of a native frame, in the order of the file */
+	struct tide_symbol {	/* of a native frame, in the order of the file */
 		uint64_t frame; /* the file's id */
 		tide_str function, file;
 		uint32_t line;

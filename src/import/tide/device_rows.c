@@ -333,8 +333,8 @@ static bool put_spans(struct finish *f)
 	if (!put_raw(f, first))
 		return false;
 	tide_parent_ref freed = { .id = &f->m->allocs.free_span->i,
-				.n = f->m->allocs.n,
-				.stride = sizeof *f->m->allocs.free_span };
+				  .n = f->m->allocs.n,
+				  .stride = sizeof *f->m->allocs.free_span };
 	return tide__find_span_parents(f->m, NULL, 0, &freed, f->m->allocs.n ? 1 : 0);
 }
 

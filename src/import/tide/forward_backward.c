@@ -31,7 +31,8 @@ static bool link_ops(tide_forward_backward *j, tide_model *m, uint32_t from, uin
 	return j->backward.i && stack.i;
 }
 
-bool tide__forward_backward_begin(tide_forward_backward *j, tide_model *m, uint32_t i, uint64_t arg, uint32_t origin)
+bool tide__forward_backward_begin(tide_forward_backward *j, tide_model *m, uint32_t i, uint64_t arg,
+				  uint32_t origin)
 {
 	if (!origin || !arg || arg >> 33)
 		return true;

@@ -11,14 +11,15 @@
 
 #include "model/model.h"
 
-typedef struct tide_forward_backward {	/* zero-initialise */
-	tide_map forward;	/* key of (thread, number) -> span */
-	tide_frame_id backward; /* "[backward]" */
+typedef struct tide_forward_backward { /* zero-initialise */
+	tide_map forward;	       /* key of (thread, number) -> span */
+	tide_frame_id backward;	       /* "[backward]" */
 } tide_forward_backward;
 
 /* Span `i` began with number `arg` and `origin` (record.h, tide_op_begin_full). False on
  * exhaustion. */
-bool tide__forward_backward_begin(tide_forward_backward *j, tide_model *m, uint32_t i, uint64_t arg, uint32_t origin);
+bool tide__forward_backward_begin(tide_forward_backward *j, tide_model *m, uint32_t i, uint64_t arg,
+				  uint32_t origin);
 void tide__forward_backward_free(tide_forward_backward *j);
 
 #endif

@@ -45,7 +45,7 @@ struct member {
 
 struct tide_parallel_decode {
 	tide_snap_reader *r;
-	tide_pickle *p;	     /* the loading thread's alone: it is freed first where the pickle is bad */
+	tide_pickle *p; /* the loading thread's alone: it is freed first where the pickle is bad */
 	const uint8_t *data; /* the input, which all threads read */
 	size_t n;
 	uint32_t gen;	/* of the memo: entries were replaced if it changes, and all is off */
@@ -55,8 +55,8 @@ struct tide_parallel_decode {
 	struct member members[MOST_THREADS]; /* 0: the loading thread */
 	size_t n_members;
 
-	pthread_mutex_t
-		lock; /* of what follows; a busy job is its taker's, a done one the loader's */
+	/* of what follows; a busy job is its taker's, a done one the loader's */
+	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool stop;
 	tide_view view;
@@ -258,7 +258,8 @@ static bool copy(crew *c, struct member *m, const tide_event_slice *s)
 
 /* Events of a stretch, the first of which is `first`: those that met their APPENDS go into the list
  * with what waited for it, the others wait on the stack. */
-static bool enlist(tide_pickle *p, tide_pv list, size_t mark, const tide_event_slice *s, tide_pv first)
+static bool enlist(tide_pickle *p, tide_pv list, size_t mark, const tide_event_slice *s,
+		   tide_pv first)
 {
 	if (s->appends) {
 		if (!tide__pickle_append(p, list, p->stack + mark, p->sp - mark, s->from) ||

@@ -32,11 +32,12 @@ typedef struct tide_snap_reader {
 	tide_snap_key shape[TIDE_SNAP_SHAPE]; /* keys of the last event */
 	size_t n_shape;
 	uint32_t shape_gen;
-	tide_pv empty;		/* an empty text seen before */
-	struct tide_pickle *p;	/* while walking */
-	struct tide_parallel_decode *crew; /* owned; who decodes stretches of events, once there are some */
-	size_t stretch;		/* bytes of a stretch; 0 = all in turn */
-	bool no_crew;		/* there cannot be one */
+	tide_pv empty;	       /* an empty text seen before */
+	struct tide_pickle *p; /* while walking */
+	struct tide_parallel_decode
+		*crew;	/* owned; who decodes stretches of events, once there are some */
+	size_t stretch; /* bytes of a stretch; 0 = all in turn */
+	bool no_crew;	/* there cannot be one */
 } tide_snap_reader;
 
 /* What an event dict must have, bits of `have`. */

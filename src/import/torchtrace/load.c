@@ -175,7 +175,8 @@ static bool file_is_log(const char *path)
 
 static int is_file(const struct dirent *d)
 {
-	return d->d_name[0] != '.' && (d->d_type == DT_REG || d->d_type == DT_LNK || d->d_type == DT_UNKNOWN);
+	return d->d_name[0] != '.' &&
+	       (d->d_type == DT_REG || d->d_type == DT_LNK || d->d_type == DT_UNKNOWN);
 }
 
 /* Calls `each` with every log of a folder, by name, until it returns false. */

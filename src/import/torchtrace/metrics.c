@@ -59,10 +59,11 @@ static void see_time(tt *t, tide_plain metrics)
 {
 	tide_plain v;
 	int64_t at;
-	if (t->now < 0 && ((tide__plain_get(metrics, "start_time_us", &v) &&
-			    tide__plain_number(v, 1000, &at)) ||
-			   (tide__plain_get(metrics, "start_time", &v) &&
-			    tide__plain_number(v, 1000000000, &at))) && at > 0)
+	if (t->now < 0 &&
+	    ((tide__plain_get(metrics, "start_time_us", &v) && tide__plain_number(v, 1000, &at)) ||
+	     (tide__plain_get(metrics, "start_time", &v) &&
+	      tide__plain_number(v, 1000000000, &at))) &&
+	    at > 0)
 		t->now = at;
 }
 

@@ -240,7 +240,8 @@ static bool intern(tt *t, tt_record *r, tide_plain pair)
 	}
 	if (!room(t, text.n))
 		return false;
-	tide_str s = tide__strn(t->m, t->scratch, tide__kineto_unescape(text.at, text.n, t->scratch));
+	tide_str s =
+		tide__strn(t->m, t->scratch, tide__kineto_unescape(text.at, text.n, t->scratch));
 	return (s.i && tide__map_put(&t->strs, (uint64_t)number + 1, s.i)) || tide__tt_nomem(t);
 }
 

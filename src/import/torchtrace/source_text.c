@@ -50,7 +50,8 @@ static bool launches(piece l)
 	piece rest = { p, l.end };
 	if (begins(rest, ".run("))
 		return true;
-	return begins(rest, "(") && (begins(l, "cpp_") || begins(l, "triton_") || begins(l, "kernel_cpp_"));
+	return begins(rest, "(") &&
+	       (begins(l, "cpp_") || begins(l, "triton_") || begins(l, "kernel_cpp_"));
 }
 
 static bool is_call(piece l, const char *word)

@@ -42,7 +42,7 @@ typedef struct tt_record {
 	const char *payload; /* borrowed; lines with their leading tabs */
 	size_t n_payload;
 	int64_t pid;
-	bool failed; /* metrics that say that the compile failed */
+	bool failed;	     /* metrics that say that the compile failed */
 	char compile_id[64]; /* "0/1", "!0/0/1"; "" = none */
 	int64_t attempt;
 } tt_record;

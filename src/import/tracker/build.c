@@ -81,7 +81,8 @@ static bool nest(trk *t)
 	tide_parent_column open = { t->open, 1 };
 	if (t->m->spans.n < 2)
 		return true;
-	if (t->without_end && (!tide__find_span_parents(t->m, &open, 1, NULL, 0) || !close_spans(t)))
+	if (t->without_end &&
+	    (!tide__find_span_parents(t->m, &open, 1, NULL, 0) || !close_spans(t)))
 		return tide__tracker_nomem(t);
 	return tide__find_span_parents(t->m, NULL, 0, NULL, 0) || tide__tracker_nomem(t);
 }
@@ -264,7 +265,8 @@ static uint32_t counter_of(trk *t, tide_map *known, tide_str device)
 	m->counters.name[row] = tide__str(m, "snapshot total");
 	m->counters.unit[row] = tide__str(m, "bytes");
 	m->counters.device[row] = m->pools.device[pool];
-	return (m->counters.name[row].i && m->counters.unit[row].i) || tide__tracker_nomem(t) ? row : 0;
+	return (m->counters.name[row].i && m->counters.unit[row].i) || tide__tracker_nomem(t) ? row
+											      : 0;
 }
 
 static bool put_totals(trk *t, const trk_snap *s, tide_map *known)

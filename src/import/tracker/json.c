@@ -67,7 +67,8 @@ bool tide__tracker_is(const trk *t, kin_slice s, const char *text)
 	return strlen(text) == s.n && !memcmp(t->c.s.b + s.at, text, s.n);
 }
 
-bool tide__tracker_fields(trk *t, kin_slice object, const char *const *names, size_t n, kin_slice *out)
+bool tide__tracker_fields(trk *t, kin_slice object, const char *const *names, size_t n,
+			  kin_slice *out)
 {
 	kin_slice key, value;
 	trk_walk w = tide__tracker_walk(t, object);

@@ -32,7 +32,8 @@ static bool learn_zone(trk *t, kin_slice list, const char *ns_name)
 	int64_t ns, iso;
 	bool zoned;
 	trk_walk w = tide__tracker_walk(t, list);
-	if (!tide__tracker_next(t, &w, &key, &first) || !tide__tracker_fields(t, first, names, 2, v))
+	if (!tide__tracker_next(t, &w, &key, &first) ||
+	    !tide__tracker_fields(t, first, names, 2, v))
 		return t->rc == TIDE_OK;
 	if (!tide__tracker_number(t, v[0], 1, &ns) || ns < 0 || ns >= INT64_MAX / 2)
 		return true;
@@ -277,10 +278,10 @@ static uint32_t put_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slice g
 	m->tensors.dims[row] = m->n_dims;
 	m->tensors.dtype[row] = dtype_of(t, dtype);
 	m->tensors.role[row] = role;
-	m->tensors.requires_grad[row] = grad.type != '0'		 ? 2
-					: tide__tracker_is(t, grad, "true")	 ? 1
+	m->tensors.requires_grad[row] = grad.type != '0'		     ? 2
+					: tide__tracker_is(t, grad, "true")  ? 1
 					: tide__tracker_is(t, grad, "false") ? 0
-									 : 2;
+									     : 2;
 	trk_walk w = tide__tracker_walk(t, shape);
 	while (m->tensors.ndim[row] < 64 && tide__tracker_next(t, &w, &none, &one))
 		if (tide__tracker_number(t, one, 1, &d) && d >= 0 && put_dim(t, d))
@@ -307,7 +308,8 @@ static void lives_of(trk *t, kin_slice events, trk_life like)
 	int64_t at;
 	bool alive = false;
 	trk_walk w = tide__tracker_walk(t, events);
-	while (tide__tracker_next(t, &w, &none, &one) && tide__tracker_fields(t, one, names, N, v)) {
+	while (tide__tracker_next(t, &w, &none, &one) &&
+	       tide__tracker_fields(t, one, names, N, v)) {
 		bool born = v[KIND].type && tide__tracker_is(t, v[KIND], "allocated");
 		bool died = v[KIND].type && tide__tracker_is(t, v[KIND], "deallocated");
 		if (!born && !died)

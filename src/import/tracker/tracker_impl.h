@@ -38,13 +38,13 @@ typedef struct trk {
 	tide_model *m;
 	kin_parser c;
 	tide_error *err;
-	tide_code rc;	   /* first failure */
-	int64_t zone;	   /* ns to add to a moment without a zone */
-	bool unix_time;	   /* some moments count from the epoch: wall time is known */
+	tide_code rc;	       /* first failure */
+	int64_t zone;	       /* ns to add to a moment without a zone */
+	bool unix_time;	       /* some moments count from the epoch: wall time is known */
 	uint32_t lane_of_none; /* lane of operations without a thread, 0 = not made yet */
-	tide_map lanes;	   /* thread -> lane */
-	tide_map devices;  /* tide__mix of a tensor's id -> its device's text + 1 */
-	tide_map pools;	   /* device's text -> pool */
+	tide_map lanes;	       /* thread -> lane */
+	tide_map devices;      /* tide__mix of a tensor's id -> its device's text + 1 */
+	tide_map pools;	       /* device's text -> pool */
 	KIN_VEC(trk_life, lives);
 	KIN_VEC(trk_snap, snaps);
 	KIN_VEC(trk_total, totals);
@@ -64,7 +64,8 @@ trk_walk tide__tracker_walk(const trk *t, kin_slice v);
 /* The next one; false at the end or after a failure (t->rc). */
 bool tide__tracker_next(trk *t, trk_walk *w, kin_slice *key, kin_slice *value);
 /* The members of an object that are named, in out[0 .. n); type 0 = not there. */
-bool tide__tracker_fields(trk *t, kin_slice object, const char *const *names, size_t n, kin_slice *out);
+bool tide__tracker_fields(trk *t, kin_slice object, const char *const *names, size_t n,
+			  kin_slice *out);
 bool tide__tracker_is(const trk *t, kin_slice s, const char *text);
 
 /* A number times `scale`, rounded; false: none, or it does not fit. */

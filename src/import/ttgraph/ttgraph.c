@@ -22,9 +22,9 @@ enum { DRAM, L1, SYSTEM, L1_SMALL, TRACE, CB, MEMORIES }; /* buffer_type, and ci
 static const struct {
 	const char *name;
 	uint8_t kind;
-} memories[MEMORIES] = { { "DRAM", TIDE_POOL_DRAM },	     { "L1", TIDE_POOL_L1 },
+} memories[MEMORIES] = { { "DRAM", TIDE_POOL_DRAM },	      { "L1", TIDE_POOL_L1 },
 			 { "SYSTEM_MEMORY", TIDE_POOL_HEAP }, { "L1_SMALL", TIDE_POOL_L1_SMALL },
-			 { "TRACE", TIDE_POOL_TRACE },	     { "CB", TIDE_POOL_L1 } };
+			 { "TRACE", TIDE_POOL_TRACE },	      { "CB", TIDE_POOL_L1 } };
 
 struct device {
 	int64_t id;
@@ -102,7 +102,8 @@ static uint32_t pool_of(struct graph *g, struct device *d, int memory)
 static void describe_device(struct graph *g, kin_slice one)
 {
 	enum { ID, ARCH, CHANNELS, SIZE, N };
-	static const char *const names[N] = { "device_id", "arch", "num_dram_channels", "dram_size_per_channel" };
+	static const char *const names[N] = { "device_id", "arch", "num_dram_channels",
+					      "dram_size_per_channel" };
 	kin_slice v[N];
 	int64_t id, channels, size;
 	if (!tide__tracker_fields(&g->t, one, names, N, v) || !number(g, v[ID], &id))
@@ -111,8 +112,8 @@ static void describe_device(struct graph *g, kin_slice one)
 	if (!d)
 		return;
 	g->t.m->devices.name[d->row] = tide__tracker_str(&g->t, v[ARCH]);
-	if (number(g, v[CHANNELS], &channels) && number(g, v[SIZE], &size) && channels > 0 && size > 0 &&
-	    size < INT64_MAX / channels)
+	if (number(g, v[CHANNELS], &channels) && number(g, v[SIZE], &size) && channels > 0 &&
+	    size > 0 && size < INT64_MAX / channels)
 		g->t.m->devices.capacity[d->row] = (uint64_t)(channels * size);
 }
 
@@ -164,10 +165,26 @@ static void give(struct graph *g, uint32_t row)
 	move(g, row, TIDE_MOVE_FREE);
 }
 
-enum { P_SIZE, P_TYPE, P_KIND, P_DEVICE, P_BANK, P_CORES, P_NAME, P_GLOBAL, P_RANGE, P_SHAPE, P_DTYPE, P_BORROWS, P_N };
-static const char *const params[P_N] = { "size",	"type",	 "buffer_type",	       "device_id",	 "max_size_per_bank",
-					 "num_cores",	"name",	 "globally_allocated", "core_range_set", "shape",
-					 "dtype", "borrows_memory" };
+enum {
+	P_SIZE,
+	P_TYPE,
+	P_KIND,
+	P_DEVICE,
+	P_BANK,
+	P_CORES,
+	P_NAME,
+	P_GLOBAL,
+	P_RANGE,
+	P_SHAPE,
+	P_DTYPE,
+	P_BORROWS,
+	P_N
+};
+static const char *const params[P_N] = {
+	"size",	     "type",	      "buffer_type",	    "device_id",      "max_size_per_bank",
+	"num_cores", "name",	      "globally_allocated", "core_range_set", "shape",
+	"dtype",     "borrows_memory"
+};
 
 static int memory_of(struct graph *g, const kin_slice *v)
 {
@@ -240,8 +257,8 @@ static void circular_allocate(struct graph *g, const kin_slice *v)
 {
 	int64_t size = 0, id = 0;
 	number(g, v[P_DEVICE], &id);
-	if (is_true(g, v[P_GLOBAL]) || is_true(g, v[P_BORROWS]) || !number(g, v[P_SIZE], &size) || size < 0 ||
-	    size > INT64_MAX / 4096)
+	if (is_true(g, v[P_GLOBAL]) || is_true(g, v[P_BORROWS]) || !number(g, v[P_SIZE], &size) ||
+	    size < 0 || size > INT64_MAX / 4096)
 		return;
 	struct device *d = device_of(g, id);
 	if (d && take(g, d, CB, size))
@@ -297,13 +314,15 @@ static uint8_t dtype_of(struct graph *g, kin_slice v)
 	static const struct {
 		const char *name;
 		uint8_t dtype;
-	} all[] = { { "BFLOAT16", TIDE_DTYPE_BF16 }, { "FLOAT32", TIDE_DTYPE_F32 },   { "BFLOAT8_B", TIDE_DTYPE_BFP8 },
-		    { "BFLOAT4_B", TIDE_DTYPE_BFP4 }, { "UINT32", TIDE_DTYPE_U32 },   { "UINT16", TIDE_DTYPE_U16 },
+	} all[] = { { "BFLOAT16", TIDE_DTYPE_BF16 },  { "FLOAT32", TIDE_DTYPE_F32 },
+		    { "BFLOAT8_B", TIDE_DTYPE_BFP8 }, { "BFLOAT4_B", TIDE_DTYPE_BFP4 },
+		    { "UINT32", TIDE_DTYPE_U32 },     { "UINT16", TIDE_DTYPE_U16 },
 		    { "UINT8", TIDE_DTYPE_U8 },	      { "INT32", TIDE_DTYPE_I32 } };
 	const char *s = g->t.c.s.b + v.at;
 	for (size_t i = 0; v.type == '"' && i < sizeof all / sizeof *all; i++) {
 		size_t n = strlen(all[i].name);
-		if (v.n >= n && !memcmp(s + v.n - n, all[i].name, n) && (v.n == n || s[v.n - n - 1] == '.' || s[v.n - n - 1] == ':'))
+		if (v.n >= n && !memcmp(s + v.n - n, all[i].name, n) &&
+		    (v.n == n || s[v.n - n - 1] == '.' || s[v.n - n - 1] == ':'))
 			return all[i].dtype;
 	}
 	return TIDE_DTYPE_UNKNOWN;
@@ -351,7 +370,8 @@ static void buffer(struct graph *g, kin_slice connections, int64_t counter)
 	uint32_t row = tide__map_get(&g->buffers, (uint64_t)counter + 1);
 	trk_walk w = tide__tracker_walk(&g->t, connections);
 	while (row && tide__tracker_next(&g->t, &w, &none, &one))
-		if (number(g, one, &to) && to >= 0 && !tide__map_put(&g->linked, (uint64_t)to + 1, row))
+		if (number(g, one, &to) && to >= 0 &&
+		    !tide__map_put(&g->linked, (uint64_t)to + 1, row))
 			tide__tracker_nomem(&g->t);
 }
 
@@ -371,7 +391,8 @@ static void node(struct graph *g, kin_slice one)
 	static const char *const names[N] = { "counter", "node_type", "params", "connections" };
 	kin_slice v[N], p[P_N];
 	int64_t counter;
-	if (!tide__tracker_fields(&g->t, one, names, N, v) || !tide__tracker_fields(&g->t, v[PARAMS], params, P_N, p))
+	if (!tide__tracker_fields(&g->t, one, names, N, v) ||
+	    !tide__tracker_fields(&g->t, v[PARAMS], params, P_N, p))
 		return;
 	g->now += NS;
 	if (!number(g, v[COUNTER], &counter) || counter < 0) {
@@ -383,7 +404,8 @@ static void node(struct graph *g, kin_slice one)
 		buffer_allocate(g, p, first_of(g, v[LINKS]));
 	else if (IS("buffer_deallocate"))
 		buffer_deallocate(g, first_of(g, v[LINKS]));
-	else if (IS("circular_buffer_allocate") || IS("dataflow_buffer_allocate") || IS("scratchpad_allocate"))
+	else if (IS("circular_buffer_allocate") || IS("dataflow_buffer_allocate") ||
+		 IS("scratchpad_allocate"))
 		circular_allocate(g, p);
 	else if (IS("circular_buffer_deallocate_all"))
 		circular_free_all(g, p);
@@ -398,8 +420,8 @@ static void node(struct graph *g, kin_slice one)
 static bool linked(struct graph *g, kin_slice one, const char *type, kin_slice *v, int64_t *counter)
 {
 	static const char *const names[] = { "counter", "node_type", "params", "connections" };
-	return tide__tracker_fields(&g->t, one, names, 4, v) && number(g, v[0], counter) && *counter >= 0 &&
-	       tide__tracker_is(&g->t, v[1], type);
+	return tide__tracker_fields(&g->t, one, names, 4, v) && number(g, v[0], counter) &&
+	       *counter >= 0 && tide__tracker_is(&g->t, v[1], type);
 }
 
 static void link_buffer(struct graph *g, kin_slice one)
@@ -414,7 +436,8 @@ static void describe_tensor(struct graph *g, kin_slice one)
 {
 	kin_slice v[4], p[P_N];
 	int64_t counter;
-	if (linked(g, one, "tensor", v, &counter) && tide__tracker_fields(&g->t, v[2], params, P_N, p))
+	if (linked(g, one, "tensor", v, &counter) &&
+	    tide__tracker_fields(&g->t, v[2], params, P_N, p))
 		tensor(g, p, counter);
 }
 
@@ -469,8 +492,8 @@ static bool facts(struct graph *g)
 		if (!g->devices[i].most)
 			continue;
 		snprintf(key, sizeof key, "ttgraph.fullest_core.%lld", (long long)g->devices[i].id);
-		snprintf(text, sizeof text, "x=%d,y=%d: %lld bytes of circular buffers", g->devices[i].x, g->devices[i].y,
-			 (long long)g->devices[i].most);
+		snprintf(text, sizeof text, "x=%d,y=%d: %lld bytes of circular buffers",
+			 g->devices[i].x, g->devices[i].y, (long long)g->devices[i].most);
 		ok = tide__fact_text(m, key, text);
 	}
 	return ok;
@@ -506,7 +529,8 @@ static tide_code run(struct graph *g, const char *text, size_t n)
 	if (!facts(g) || !finish(g))
 		return tide__nomem(g->t.err);
 	if (m->spans.n < 2 && m->allocs.n < 2)
-		return tide__fail(g->t.err, TIDE_EFORMAT, 0, "a graph capture without functions or buffers");
+		return tide__fail(g->t.err, TIDE_EFORMAT, 0,
+				  "a graph capture without functions or buffers");
 	return TIDE_OK;
 }
 
@@ -526,7 +550,8 @@ tide_code tide__ttgraph_import(const char *text, size_t n, tide_model *m, tide_e
 	return rc;
 }
 
-static tide_code load(const char *path, const tide_load_options *opt, tide_model *m, tide_error *err)
+static tide_code load(const char *path, const tide_load_options *opt, tide_model *m,
+		      tide_error *err)
 {
 	tide_source *src;
 	uint8_t *text = NULL;

@@ -27,9 +27,9 @@ static void put_block(shot *s, uint64_t addr, uint64_t size, uint32_t alloc)
 	tide__snapshot_uint(s, W_size, size);
 	tide__snapshot_uint(s, W_requested_size, alloc ? a->requested[alloc] : 0);
 	tide__snapshot_word(s, W_state);
-	tide__snapshot_word(s, !alloc	     ? W_inactive
-			   : s->asked[alloc] ? W_active_pending_free
-					     : W_active_allocated);
+	tide__snapshot_word(s, !alloc		 ? W_inactive
+			       : s->asked[alloc] ? W_active_pending_free
+						 : W_active_allocated);
 	tide__snapshot_stack(s, alloc ? a->stack[alloc].i : 0);
 	tide__pkl_dict_end(&s->p);
 }

@@ -18,14 +18,15 @@
 
 typedef struct tide_page_options tide_page_options;
 struct tide_page_options {
-	const char *losses;		  /* lines of what was lost or repaired, "" = nothing */
-	const tide_hta_job *job;	  /* finished; NULL = no holistic analysis */
-	const tide_critical_path *critical;	  /* NULL = none */
-	const tide_model *critical_model; /* what its spans are rows of */
+	const char *losses;		    /* lines of what was lost or repaired, "" = nothing */
+	const tide_hta_job *job;	    /* finished; NULL = no holistic analysis */
+	const tide_critical_path *critical; /* NULL = none */
+	const tide_model *critical_model;   /* what its spans are rows of */
 	const char *critical_why; /* why there is none; NULL = the page says nothing of it */
-	const tide_downsampled_allocs *thin;	  /* allocations that section "memory" leaves out; NULL = none */
+	const tide_downsampled_allocs
+		*thin;		   /* allocations that section "memory" leaves out; NULL = none */
 	const tide_phases *phases; /* with `thin`: moves of these are counted; may be NULL */
-	const char *only;	  /* the one view to write: "timeline" ...; NULL = all */
+	const char *only;	   /* the one view to write: "timeline" ...; NULL = all */
 	unsigned number; /* which of the page's traces: its sections are called NAME.number, 0: NAME
 			  */
 	const tide_lod *lod; /* of the model; NULL = made where it is needed */

@@ -106,11 +106,12 @@ bool tide__page_critical(tide_box *b, const tide_model *m, const tide_page_optio
 		return true;
 	skipped.why = opt->critical_why;
 	tide_critical_view v = { "",
-			    opt->critical ? opt->critical_model : m,
-			    opt->critical ? opt->critical : &skipped,
-			    opt->critical ? tide__critical_view_window(opt->critical_model) : "",
-			    1,
-			    TOP };
+				 opt->critical ? opt->critical_model : m,
+				 opt->critical ? opt->critical : &skipped,
+				 opt->critical ? tide__critical_view_window(opt->critical_model)
+					       : "",
+				 1,
+				 TOP };
 	tide__json_object(j);
 	tide__critical_view_json(j, &v);
 	bool ok = path(b, &v, j);

@@ -98,9 +98,9 @@ static bool memory_advice(tide_json *j, const tide_model *m, uint32_t device, in
 {
 	tide_memory_advices *v = tide__calloc(1, sizeof *v);
 	bool few = m->moves.n <= MOST_REPLAYED;
-	bool ok =
-		v && (!device || (few ? tide__find_full_device(m, device, v, err)
-				      : tide__find_memory_advice(m, device, NULL, NULL, v, err)) == TIDE_OK);
+	bool ok = v && (!device ||
+			(few ? tide__find_full_device(m, device, v, err)
+			     : tide__find_memory_advice(m, device, NULL, NULL, v, err)) == TIDE_OK);
 	for (size_t i = 0; ok && i < v->n; i++) {
 		open_finding(j, &(struct finding){ tide__severity_text[v->v[i].severity],
 						   v->v[i].kind, v->v[i].text, "memory", peak_t });

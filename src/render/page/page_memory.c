@@ -88,7 +88,8 @@ static void put_alloc(struct memory *x, uint32_t row)
 	tide__box_put(x->b, x->what, tensor_of(x, row));
 	tide__box_put(x->b, x->flags, a->flags[row]);
 	if (x->any_module)
-		tide__box_put(x->b, x->module, tide__page_name(&x->names, x->b, x->owners.alloc[row]));
+		tide__box_put(x->b, x->module,
+			      tide__page_name(&x->names, x->b, x->owners.alloc[row]));
 	x->place[row] = ++x->n;
 }
 
@@ -232,8 +233,8 @@ static bool setup(struct memory *x)
 	return tide__page_stacks_init(&x->stacks, x->m, x->b, &x->names) &&
 	       tide__page_names_init(&x->names, x->m) && tide__paths_init(&x->paths) &&
 	       tide__paths_all(&x->paths, x->m) && x->place && x->tensor && x->faces && x->labels &&
-	       tide__find_alloc_modules(x->m, &x->modules, &x->owners) && tide__view_parts(x->m, &x->parts) &&
-	       tide__find_roles(x->m, &x->roles) == TIDE_OK;
+	       tide__find_alloc_modules(x->m, &x->modules, &x->owners) &&
+	       tide__view_parts(x->m, &x->parts) && tide__find_roles(x->m, &x->roles) == TIDE_OK;
 }
 
 bool tide__page_memory(tide_box *b, const tide_model *m, const tide_page_options *opt,

@@ -15,15 +15,15 @@ extern const unsigned char tide__page_shell[];
 extern const unsigned char tide__served_shell[]; /* the same with what only a server's page has */
 extern const size_t tide__served_shell_size;
 extern const size_t tide__page_shell_size;
-extern const size_t tide__page_code_size; /* of its scripts and style, unpacked */
-extern const char tide__page_shell_missing[];   /* why there is no shell; "" when there is one */
+extern const size_t tide__page_code_size;     /* of its scripts and style, unpacked */
+extern const char tide__page_shell_missing[]; /* why there is no shell; "" when there is one */
 #define TIDE_PAGE_MARK "<!--tide:data-->"
 
 typedef bool tide_page_part(tide_box *b, const tide_model *m, const tide_page_options *opt,
 			    tide_error *err);
 tide_page_part tide__page_allocator; /* page_allocator.c: addresses, and the state over time */
 tide_page_part tide__page_main;	     /* page_main.c: what it is, curves, findings */
-tide_page_part tide__page_coarse;   /* page_window.c: the whole timeline in few pieces */
+tide_page_part tide__page_coarse;    /* page_window.c: the whole timeline in few pieces */
 tide_page_part tide__page_spans;     /* page_spans.c: the timeline's rows */
 tide_page_part tide__page_memory;    /* page_memory.c: allocations and what happened to them */
 tide_page_part tide__page_flame;     /* page_flame.c: four trees, also in order of time */

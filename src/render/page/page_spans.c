@@ -22,7 +22,8 @@ struct spans {
 	uint32_t above;	     /* place in the row above, at most */
 };
 
-static void track(const tide_model *m, const tide_timeline_rows *r, const tide_row_track *t, tide_json *j)
+static void track(const tide_model *m, const tide_timeline_rows *r, const tide_row_track *t,
+		  tide_json *j)
 {
 	char label[400];
 	tide__json_object(j);

@@ -10,7 +10,9 @@
 #include "render/report/tt_ir.h"
 #include "render/report/tt_report.h"
 
-enum { TEXTS_MOST = 16 << 20 }; /* bytes of operations' texts, and of the module: more is left out */
+enum {
+	TEXTS_MOST = 16 << 20
+}; /* bytes of operations' texts, and of the module: more is left out */
 
 static const char *const pools[TIDE_TT_POOLS] = { "DRAM", "L1", "L1_SMALL", "TRACE" };
 
@@ -23,8 +25,9 @@ static void capacities(tide_json *j, const tide_tt *t)
 		tide__json_kstr(j, "name", pools[p]);
 		tide__json_kuint(j, "banks", row ? t->m->pools.banks[row] : 0);
 		tide__json_kuint(j, "capacity",
-				 row && t->m->pools.banks[row] ? t->m->pools.capacity[row] / t->m->pools.banks[row]
-							       : 0);
+				 row && t->m->pools.banks[row]
+					 ? t->m->pools.capacity[row] / t->m->pools.banks[row]
+					 : 0);
 		tide__json_object_end(j);
 	}
 	tide__json_array_end(j);
@@ -46,8 +49,10 @@ static bool name_columns(tide_box *b, tide_json *j, const tide_tt *t, const tide
 {
 	tide_page_names names;
 	bool whole = text_bytes(t) <= TEXTS_MOST;
-	int name = tide__box_column(b, "name", TIDE_COL_UINT), text = tide__box_column(b, "text", TIDE_COL_UINT),
-	    graph = tide__box_column(b, "graph", TIDE_COL_UINT), line = tide__box_column(b, "ir", TIDE_COL_UINT);
+	int name = tide__box_column(b, "name", TIDE_COL_UINT),
+	    text = tide__box_column(b, "text", TIDE_COL_UINT),
+	    graph = tide__box_column(b, "graph", TIDE_COL_UINT),
+	    line = tide__box_column(b, "ir", TIDE_COL_UINT);
 	bool ok = tide__page_names_init(&names, t->m);
 	for (size_t i = 0; ok && i < t->n; i++) {
 		const tide_tt_op *o = &t->ops[i];
@@ -74,19 +79,29 @@ static void state_columns(tide_box *b, const tide_tt *t)
 	static const char *const fragm[] = { "fragm0", "fragm1", "fragm2", "fragm3" };
 	static const char *const change[] = { "change0", "change1", "change2", "change3" };
 	for (unsigned p = 0; p < TIDE_TT_POOLS; p++) {
-		int a = tide__box_column(b, before[p], TIDE_COL_DELTA), h = tide__box_column(b, high[p], TIDE_COL_DELTA),
-		    f = tide__box_column(b, fragm[p], TIDE_COL_UINT), c = tide__box_column(b, change[p], TIDE_COL_INT);
+		int a = tide__box_column(b, before[p], TIDE_COL_DELTA),
+		    h = tide__box_column(b, high[p], TIDE_COL_DELTA),
+		    f = tide__box_column(b, fragm[p], TIDE_COL_UINT),
+		    c = tide__box_column(b, change[p], TIDE_COL_INT);
 		for (size_t i = 0; i < t->n; i++) {
 			const tide_tt_op *o = &t->ops[i];
 			double x = tide__tt_fragmentation(t->m, o->state[p]);
 			bool known = o->change[p] != TIDE_TT_UNKNOWN;
-			tide__box_put(b, a, o->state[p] ? (int64_t)t->m->pool_states.allocated[o->state[p] - 1] : 0);
+			tide__box_put(
+				b, a,
+				o->state[p] ? (int64_t)t->m->pool_states.allocated[o->state[p] - 1]
+					    : 0);
 			tide__box_put(b, h, (int64_t)o->high[p]);
-			tide__box_put(b, f, isnan(x) ? 0 : 1 + (int64_t)(x * 10000 + 0.5)); /* 0 = unknown */
-			tide__box_put(b, c, known ? (o->change[p] >= 0 ? o->change[p] + 1 : o->change[p]) : 0);
+			tide__box_put(b, f,
+				      isnan(x) ? 0
+					       : 1 + (int64_t)(x * 10000 + 0.5)); /* 0 = unknown */
+			tide__box_put(b, c,
+				      known ? (o->change[p] >= 0 ? o->change[p] + 1 : o->change[p])
+					    : 0);
 		}
 	}
-	int line = tide__box_column(b, "line", TIDE_COL_DELTA), rank = tide__box_column(b, "rank", TIDE_COL_INT);
+	int line = tide__box_column(b, "line", TIDE_COL_DELTA),
+	    rank = tide__box_column(b, "rank", TIDE_COL_INT);
 	for (size_t i = 0; i < t->n; i++) {
 		tide__box_put(b, line, (int64_t)t->ops[i].line);
 		tide__box_put(b, rank, t->m->processes.rank[t->ops[i].process]);
@@ -110,7 +125,8 @@ bool tide__page_tt(tide_box *b, const tide_model *m, const tide_page_options *op
 		ok = tide__tt_json(t, j, err) == TIDE_OK;
 		capacities(j, t);
 		ok = ok && name_columns(b, j, t, &ir);
-		tide__json_kstrn(j, "ir", ir.text.s ? ir.text.s : "", ir.text.n <= TEXTS_MOST ? ir.text.n : 0);
+		tide__json_kstrn(j, "ir", ir.text.s ? ir.text.s : "",
+				 ir.text.n <= TEXTS_MOST ? ir.text.n : 0);
 		tide__json_object_end(j);
 		state_columns(b, t);
 	}

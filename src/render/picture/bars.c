@@ -83,7 +83,8 @@ static void draw_bar(const struct picture *p, size_t k)
 	double x = LEFT + BAR * (double)k + (BAR - THICK) / 2.0, at = 0;
 	char s[120];
 	for (int i = 0; i < TIDE_PARTS_N; i++) {
-		double bytes = t->part[i].known && t->part[i].bytes > 0 ? (double)t->part[i].bytes : 0;
+		double bytes =
+			t->part[i].known && t->part[i].bytes > 0 ? (double)t->part[i].bytes : 0;
 		double h = bytes * p->scale, y = y_of(p, at + bytes);
 		if (bytes <= 0)
 			continue;
@@ -151,7 +152,8 @@ static double highest(const tide_bar *bars, size_t n)
 		const tide_training_sizes *t = &bars[i].sizes;
 		double sum = 0;
 		for (int p = 0; p < TIDE_PARTS_N; p++)
-			sum += t->part[p].known && t->part[p].bytes > 0 ? (double)t->part[p].bytes : 0;
+			sum += t->part[p].known && t->part[p].bytes > 0 ? (double)t->part[p].bytes
+									: 0;
 		most = sum > most ? sum : most;
 		most = (double)t->capacity > most ? (double)t->capacity : most;
 	}
@@ -169,7 +171,8 @@ static void draw(struct picture *p, const char *title)
 	p->scale = HEIGHT / most;
 	cairo_set_source_rgb(p->c, 1, 1, 1);
 	cairo_paint(p->c);
-	cairo_select_font_face(p->c, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+	cairo_select_font_face(p->c, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+			       CAIRO_FONT_WEIGHT_NORMAL);
 	draw_scale(p, most);
 	for (size_t k = 0; k < p->n; k++)
 		draw_bar(p, k);
@@ -188,8 +191,8 @@ tide_code tide__bars_draw(const tide_bar *bars, size_t n, const char *title, boo
 {
 	int width = LEFT + RIGHT + BAR * (int)(n < 2 ? 2 : n), height = TOP + HEIGHT + BOTTOM;
 	if (n > MOST)
-		return tide__fail(err, TIDE_ELIMIT, TIDE_NO_OFFSET, "%zu bars are too many for a picture (%d)", n,
-				  MOST);
+		return tide__fail(err, TIDE_ELIMIT, TIDE_NO_OFFSET,
+				  "%zu bars are too many for a picture (%d)", n, MOST);
 	cairo_surface_t *s = svg ? cairo_svg_surface_create_for_stream(put, out, width, height)
 				 : cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
 	struct picture p = { cairo_create(s), bars, n, 0, width };
@@ -204,7 +207,7 @@ tide_code tide__bars_draw(const tide_bar *bars, size_t n, const char *title, boo
 	cairo_surface_destroy(s);
 	if (st == CAIRO_STATUS_NO_MEMORY)
 		return tide__nomem(err);
-	return st == CAIRO_STATUS_SUCCESS
-		       ? TIDE_OK
-		       : tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET, "%s", cairo_status_to_string(st));
+	return st == CAIRO_STATUS_SUCCESS ? TIDE_OK
+					  : tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET, "%s",
+						       cairo_status_to_string(st));
 }

@@ -65,7 +65,8 @@ static void print_totals(const tide_out *to, const tide_allocator *x)
 	put_line(to, "in use (active)", t->active, text);
 	put_line(to, "  lost to rounding", t->waste, "in use - asked for");
 	if (t->active != t->allocated)
-		put_line(to, "  free asked for", t->active - t->allocated, "a stream still uses it");
+		put_line(to, "  free asked for", t->active - t->allocated,
+			 "a stream still uses it");
 	snprintf(text, sizeof text, "%s blocks, the largest %s",
 		 tide__fmt_count(n, sizeof n, (int64_t)t->n_free),
 		 tide__fmt_bytes(b, sizeof b, (double)t->largest_free));

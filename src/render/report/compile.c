@@ -109,16 +109,11 @@ static tide_grid *units(const tide_model *m, const tide_compile_report *r, size_
 }
 
 static const tide_grid_col break_cols[] = {
-	{ "count", "Count", TIDE_CELL_COUNT },
-	{ "retrace_ns", "Retrace", TIDE_CELL_NS },
-	{ "resume_ns", "Resume", TIDE_CELL_NS },
-	{ "compile_id", NULL, TIDE_CELL_TEXT },
-	{ "location", NULL, TIDE_CELL_TEXT },
-	{ "line_number", "Line", TIDE_CELL_PLAIN },
-	{ "reason", "Reason", TIDE_CELL_TEXT },
-	{ "explanation", NULL, TIDE_CELL_TEXT },
-	{ "hint", NULL, TIDE_CELL_TEXT },
-	{ "suggestion", NULL, TIDE_CELL_TEXT },
+	{ "count", "Count", TIDE_CELL_COUNT },	 { "retrace_ns", "Retrace", TIDE_CELL_NS },
+	{ "resume_ns", "Resume", TIDE_CELL_NS }, { "compile_id", NULL, TIDE_CELL_TEXT },
+	{ "location", NULL, TIDE_CELL_TEXT },	 { "line_number", "Line", TIDE_CELL_PLAIN },
+	{ "reason", "Reason", TIDE_CELL_TEXT },	 { "explanation", NULL, TIDE_CELL_TEXT },
+	{ "hint", NULL, TIDE_CELL_TEXT },	 { "suggestion", NULL, TIDE_CELL_TEXT },
 };
 
 static tide_grid *breaks(const tide_model *m, const tide_compile_report *r, size_t top)
@@ -141,14 +136,15 @@ static tide_grid *breaks(const tide_model *m, const tide_compile_report *r, size
 }
 
 static const tide_grid_col recompile_cols[] = {
-	{ "count", "Count", TIDE_CELL_COUNT },	 { "total_ns", "Total", TIDE_CELL_NS },
+	{ "count", "Count", TIDE_CELL_COUNT },	    { "total_ns", "Total", TIDE_CELL_NS },
 	{ "function", "Function", TIDE_CELL_TEXT }, { "file", NULL, TIDE_CELL_TEXT },
-	{ "line", NULL, TIDE_CELL_PLAIN },	 { "reason", "Reason", TIDE_CELL_TEXT },
+	{ "line", NULL, TIDE_CELL_PLAIN },	    { "reason", "Reason", TIDE_CELL_TEXT },
 };
 
 static tide_grid *recompiles(const tide_model *m, const tide_compile_report *r, size_t top)
 {
-	tide_grid *g = tide__grid_new(recompile_cols, sizeof recompile_cols / sizeof *recompile_cols);
+	tide_grid *g =
+		tide__grid_new(recompile_cols, sizeof recompile_cols / sizeof *recompile_cols);
 	for (size_t i = 0; g && i < rows(r->n_recompiles, top); i++) {
 		const tide_recompile *x = &r->recompiles[i];
 		tide__grid_uint(g, x->count);
@@ -201,22 +197,25 @@ static void head(const tide_compile_report *r, FILE *out)
 	tide__fmt_ns(total, sizeof total, (double)r->total_ns);
 	fprintf(out, "%zu compiles, %s in all; %" PRIu64 " failed, %" PRIu64 " without an end\n",
 		r->n_units, total, r->failed, r->unfinished);
-	fprintf(out, "%" PRIu64 " graph breaks at %zu places, %" PRIu64 " recompiles, %" PRIu64
-		     " graphs without CUDA graphs\n",
+	fprintf(out,
+		"%" PRIu64 " graph breaks at %zu places, %" PRIu64 " recompiles, %" PRIu64
+		" graphs without CUDA graphs\n",
 		r->graph_breaks, r->n_breaks, r->recompiled, r->cudagraph_skips);
 	if (r->kernels >= 0)
 		fprintf(out, "%" PRIu64 " generated modules with %" PRId64 " kernels", r->graphs,
 			r->kernels);
 	if (r->launches >= 0)
-		fprintf(out, "; %" PRId64 " ops became %" PRId64 " kernel calls and %" PRId64
-			     " library calls (%.1f ops a call)",
+		fprintf(out,
+			"; %" PRId64 " ops became %" PRId64 " kernel calls and %" PRId64
+			" library calls (%.1f ops a call)",
 			r->ops, r->launches, r->external, tide__compile_fusion(r));
 	if (r->kernels >= 0)
 		fputc('\n', out);
 	for (size_t c = 0; c < TIDE_CACHES; c++)
 		if (r->cache[c][0] + r->cache[c][1] + r->cache[c][2] + r->cache[c][3])
-			fprintf(out, "%s cache: %" PRIu64 " hits, %" PRIu64 " misses, %" PRIu64
-				     " bypassed, %" PRIu64 " disabled\n",
+			fprintf(out,
+				"%s cache: %" PRIu64 " hits, %" PRIu64 " misses, %" PRIu64
+				" bypassed, %" PRIu64 " disabled\n",
 				tide__cache_text[c], r->cache[c][TIDE_CACHE_HIT],
 				r->cache[c][TIDE_CACHE_MISS], r->cache[c][TIDE_CACHE_BYPASS],
 				r->cache[c][TIDE_CACHE_DISABLED]);
@@ -240,7 +239,8 @@ static void put_breaks(const tide_model *m, const tide_compile_report *r, size_t
 			put_text(file, n, out);
 		else
 			fputs("(place unknown)", out);
-		fprintf(out, ":%" PRId64 "  %" PRIu64 "x, %s traced again, %s to compile the rest\n",
+		fprintf(out,
+			":%" PRId64 "  %" PRIu64 "x, %s traced again, %s to compile the rest\n",
 			b->line, b->count, tide__fmt_ns(again, sizeof again, (double)b->retrace_ns),
 			tide__fmt_ns(after, sizeof after, (double)b->resume_ns));
 		fputs("    ", out);

@@ -13,6 +13,7 @@
 void tide__compile_text(const tide_model *m, const tide_compile_report *r, size_t top, FILE *out,
 			const tide_style *style);
 /* Members of an object that is open. */
-void tide__compile_json(const tide_model *m, const tide_compile_report *r, size_t top, tide_json *j);
+void tide__compile_json(const tide_model *m, const tide_compile_report *r, size_t top,
+			tide_json *j);
 
 #endif

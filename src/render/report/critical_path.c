@@ -83,8 +83,10 @@ static struct top *collect(const tide_critical_view *v, size_t *n)
 tide_grid *tide__critical_view_top(const tide_critical_view *v)
 {
 	static const tide_grid_col cols[] = {
-		{ "name", "On the path", TIDE_CELL_KERNEL }, { "bound", "Bound by", TIDE_CELL_TEXT },
-		{ "edges", "Edges", TIDE_CELL_COUNT, 5 },  { "time_ns", "Time", TIDE_CELL_NS },
+		{ "name", "On the path", TIDE_CELL_KERNEL },
+		{ "bound", "Bound by", TIDE_CELL_TEXT },
+		{ "edges", "Edges", TIDE_CELL_COUNT, 5 },
+		{ "time_ns", "Time", TIDE_CELL_NS },
 		{ "pct", "Share", TIDE_CELL_PCT },
 	};
 	tide_grid *g = tide__grid_new(cols, 5);
@@ -172,8 +174,9 @@ const char *tide__critical_view_window(const tide_model *m)
 	return has_steps(m) ? "ProfilerStep" : "";
 }
 
-tide_code tide__critical_view_run(const tide_model *m, bool compat, const tide_critical_search_options *o,
-			     tide_critical_path *c, tide_error *err)
+tide_code tide__critical_view_run(const tide_model *m, bool compat,
+				  const tide_critical_search_options *o, tide_critical_path *c,
+				  tide_error *err)
 {
 	tide_compat_frame f;
 	tide_code rc = compat ? tide__compat_frame_build(m, false, &f, err)
@@ -222,8 +225,7 @@ static void print_text(const tide_critical_view *v, const tide_out *to)
 	}
 	tide__fmt_ns(window, sizeof window, (double)((v->c->end - v->c->start) * v->ns));
 	tide__fmt_ns(length, sizeof length, (double)(v->c->length * v->ns));
-	tide__fmt_ns(rest, sizeof rest,
-		     (double)((v->c->end - v->c->start - v->c->length) * v->ns));
+	tide__fmt_ns(rest, sizeof rest, (double)((v->c->end - v->c->start - v->c->length) * v->ns));
 	fprintf(out, "  window %s, path %s, %zu of %zu moments, %zu edges in all\n", window, length,
 		v->c->path_nodes, v->c->nodes, v->c->edges);
 	if (v->c->length > v->c->end - v->c->start)

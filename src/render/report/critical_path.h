@@ -28,8 +28,9 @@ void tide__critical_view_json(tide_json *j, const tide_critical_view *v);
 /* The annotation that makes the window when nobody says: steps where there are any. Static text. */
 const char *tide__critical_view_window(const tide_model *m);
 /* Frame and path in one. The model was loaded with TIDE_WANT_RAW. `out` as of tide__find_critical_path. */
-tide_code tide__critical_view_run(const tide_model *m, bool compat, const tide_critical_search_options *o,
-			     tide_critical_path *out, tide_error *err);
+tide_code tide__critical_view_run(const tide_model *m, bool compat,
+				  const tide_critical_search_options *o, tide_critical_path *out,
+				  tide_error *err);
 
 /* The whole report as text and as one JSON object. */
 void tide__critical_view_text(const tide_critical_view *v, const tide_out *to);

@@ -111,15 +111,15 @@ void tide__diff_side_json(tide_json *j, const char *key, const char *file, const
 
 /* ---- rows ---- */
 
-#define ROW_COLS(KEY, TITLE, CELL, CHANGE, VALUE)                                                  \
-	{                                                                                          \
-		{ "delta", "Change", CHANGE }, { "pct", "%", TIDE_CELL_DELTA_PCT },                \
-			{ "a", "A " VALUE, CELL, 2 }, { "b", "B " VALUE, CELL, 2 },                \
-			{ "count_a", "A count", TIDE_CELL_COUNT, 8 },                              \
-			{ "count_b", "B count", TIDE_CELL_COUNT, 8 },                              \
-			{ "status", "Status", TIDE_CELL_TEXT, 4 }, { KEY, TITLE, TIDE_CELL_KERNEL }, \
-			{ "total_a", NULL, TIDE_CELL_COUNT },                                      \
-			{ "total_b", NULL, TIDE_CELL_COUNT },                                      \
+#define ROW_COLS(KEY, TITLE, CELL, CHANGE, VALUE)                                               \
+	{                                                                                       \
+		{ "delta", "Change", CHANGE }, { "pct", "%", TIDE_CELL_DELTA_PCT },             \
+			{ "a", "A " VALUE, CELL, 2 }, { "b", "B " VALUE, CELL, 2 },             \
+			{ "count_a", "A count", TIDE_CELL_COUNT, 8 },                           \
+			{ "count_b", "B count", TIDE_CELL_COUNT, 8 },                           \
+			{ "status", "Status", TIDE_CELL_TEXT, 4 },                              \
+			{ KEY, TITLE, TIDE_CELL_KERNEL }, { "total_a", NULL, TIDE_CELL_COUNT }, \
+			{ "total_b", NULL, TIDE_CELL_COUNT },                                   \
 	}
 enum { N_ROW_COLS = 10 };
 
@@ -269,8 +269,8 @@ void tide__diff_checks_json(tide_json *j, const tide_diff_checks *c)
 	tide__json_array_end(j);
 }
 
-static bool table(const tide_out *to, const tide_diff *d, tide_diff_kind kind,
-		  const char *title, size_t top)
+static bool table(const tide_out *to, const tide_diff *d, tide_diff_kind kind, const char *title,
+		  size_t top)
 {
 	const tide_diff_table *t = &d->table[kind];
 	size_t differ = t->n - t->by_status[TIDE_DIFF_SAME];

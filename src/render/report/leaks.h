@@ -11,7 +11,7 @@ typedef struct tide_leaks_view {
 	const tide_model *m;
 	uint32_t device;
 	tide_leaks *l; /* borrowed; naming a group may grow its index */
-	size_t top; /* rows to show; SIZE_MAX = all */
+	size_t top;    /* rows to show; SIZE_MAX = all */
 } tide_leaks_view;
 
 void tide__leaks_text(const tide_leaks_view *x, const tide_out *to);

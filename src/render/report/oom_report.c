@@ -80,7 +80,9 @@ static tide_grid *tries(const tide_oom_trial *x, uint32_t mark)
 		tide__sim_describe(&r->config, text, sizeof text);
 		tide__grid_text(g, text);
 		tide__grid_text(g, r->anew ? "anew" : "kept");
-		tide__grid_text(g, r->out ? "runs out earlier" : tide__oom_served(r, k) ? "yes" : "no");
+		tide__grid_text(g, r->out		    ? "runs out earlier"
+				   : tide__oom_served(r, k) ? "yes"
+							    : "no");
 		tide__grid_uint(g, r->st.reserved_peak);
 		tide__grid_uint(g, r->st.retries);
 	}
@@ -172,8 +174,9 @@ static void json_one(const struct answer *x, const tide_oom_trial *tried, const 
 	bool k = o->segments_known;
 
 	tide__json_object(j);
-	tide__json_kstr(j, "device",
-			tide__device_name(x->m, tide__oom_device(x->m, o->mark), name, sizeof name));
+	tide__json_kstr(
+		j, "device",
+		tide__device_name(x->m, tide__oom_device(x->m, o->mark), name, sizeof name));
 	tide__json_kint(j, "time_ns", o->t);
 	tide__json_kuint(j, "requested_bytes", o->asked);
 	tide__json_kuint(j, "segment_bytes", o->needed);

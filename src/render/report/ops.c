@@ -58,7 +58,8 @@ static struct item item_of(const struct report *r, const tide_op_row *row, tide_
 			   uint32_t at)
 {
 	return (struct item){ sort_key(r->sort, row),
-			      r->sort == TIDE_OPS_NAME ? tide__text(r->x->m, name, NULL) : NULL, at };
+			      r->sort == TIDE_OPS_NAME ? tide__text(r->x->m, name, NULL) : NULL,
+			      at };
 }
 
 static const tide_grid_col cols[] = {
@@ -143,8 +144,8 @@ static void node_row(struct report *r, uint32_t node, size_t depth)
 	figures(r->g, &r->x->tree.rows[node]);
 	name_text(r->g, r, r->x->tree.paths.name[node], depth);
 	if (!r->to)
-		tide__grid_text(r->g,
-				tide__paths_text(&r->x->tree.paths, r->x->m, node, path, sizeof path));
+		tide__grid_text(r->g, tide__paths_text(&r->x->tree.paths, r->x->m, node, path,
+						       sizeof path));
 	else
 		tide__grid_none(r->g);
 	tide__grid_uint(r->g, node);
@@ -268,7 +269,8 @@ static bool children(struct report *r, uint32_t node, struct level *l)
 		return false;
 	for (uint32_t c = r->x->tree.first[node]; c; c = r->x->tree.next[c])
 		if (!r->keep || r->keep[c])
-			l->items[l->n++] = item_of(r, &r->x->tree.rows[c], r->x->tree.paths.name[c], c);
+			l->items[l->n++] =
+				item_of(r, &r->x->tree.rows[c], r->x->tree.paths.name[c], c);
 	if (r->sort != TIDE_OPS_ORDER)
 		qsort(l->items, l->n, sizeof *l->items, compare);
 	else if (l->n > r->top)

@@ -104,8 +104,8 @@ static void main_lines(const struct report *r, const tide_scope *s, const tide_p
 	line(r, 2, "%s: Segment Peak %s, Allocations %s, Deallocations %s, Segment Change %s", name,
 	     amount_of(l->segment_peak).text, amount_of(l->alloc_bytes).text,
 	     amount_of(l->free_bytes).text, change_of(l->change).text);
-	line(r, 2, "%s: Cumulative Peak %s, Cumulative Current %s", name,
-	     amount_of(l->peak).text, amount_of(l->current).text);
+	line(r, 2, "%s: Cumulative Peak %s, Cumulative Current %s", name, amount_of(l->peak).text,
+	     amount_of(l->current).text);
 	if (l->before_bytes)
 		line(r, 2, "%s: %s of these allocations existed before the recording", name,
 		     amount_of(l->before_bytes).text);
@@ -147,7 +147,10 @@ static void print_phase(struct report *r, size_t n)
 	if (name.i)
 		tide__put_text(r->to, tide__long_text(&r->longs, r->m, name, NULL));
 	else
-		fputs(n + 1 < r->p->n ? "(between)" : n ? "(after the last phase)" : "(whole trace)", r->to->out);
+		fputs(n + 1 < r->p->n ? "(between)"
+		      : n	      ? "(after the last phase)"
+				      : "(whole trace)",
+		      r->to->out);
 	fputs(r->to->style.color ? " ---\033[0m\n" : " ---\n", r->to->out);
 	for (size_t k = 0; k < r->p->n_scopes; k++) {
 		const tide_scope *s = &r->p->scopes[k];
@@ -258,11 +261,9 @@ static bool several_devices(const tide_phases *p)
 static struct report report_of(const tide_model *m, const tide_phases *p, const tide_phases_view *v,
 			       const tide_out *to)
 {
-	return (struct report){ .to = to,
-				.m = m,
-				.p = p,
-				.device = v->device,
-				.many_devices = several_devices(p) };
+	return (struct report){
+		.to = to, .m = m, .p = p, .device = v->device, .many_devices = several_devices(p)
+	};
 }
 
 uint64_t tide__phases_text(const tide_model *m, const tide_phases *p, const tide_phases_view *v,

@@ -42,7 +42,8 @@ static bool is_shown(const tide_model *m, const tide_phases *p, uint32_t device,
 static const char *prefix(const struct text *t, const tide_scope *s, char *buf, size_t n)
 {
 	char device[64];
-	snprintf(buf, n, "%s%s", t->many ? tide__device_name(t->m, s->device, device, sizeof device) : "",
+	snprintf(buf, n, "%s%s",
+		 t->many ? tide__device_name(t->m, s->device, device, sizeof device) : "",
 		 t->many ? " " : "");
 	return buf;
 }
@@ -63,10 +64,10 @@ static void one_memory(const struct text *t, size_t n, size_t k)
 	prefix(t, s, at, sizeof at);
 	fprintf(t->out,
 		"  %sDRAM: Segment Peak %.2f MB, Allocations %.2f MB, Deallocations %.2f MB, Segment Change %+.2f MB\n",
-		at, mb((int64_t)l->segment_peak), mb((int64_t)l->alloc_bytes), mb((int64_t)l->free_bytes),
-		mb(l->change));
-	fprintf(t->out, "  %sDRAM: Cumulative Peak %.2f MB, Cumulative Current %.2f MB\n", at, mb((int64_t)l->peak),
-		mb((int64_t)l->current));
+		at, mb((int64_t)l->segment_peak), mb((int64_t)l->alloc_bytes),
+		mb((int64_t)l->free_bytes), mb(l->change));
+	fprintf(t->out, "  %sDRAM: Cumulative Peak %.2f MB, Cumulative Current %.2f MB\n", at,
+		mb((int64_t)l->peak), mb((int64_t)l->current));
 	fprintf(t->out, "  %sL1: Peak CB %.2f MB, Peak Buffer %.2f MB, Peak Total %.2f MB\n", at,
 		mb((int64_t)l1_top(t->p, n, TIDE_SCOPE_L1_CB, s->device)),
 		mb((int64_t)l1_top(t->p, n, TIDE_SCOPE_L1_BUFFER, s->device)),
@@ -77,7 +78,9 @@ static void put_phase(const struct text *t, size_t n, uint32_t device)
 {
 	size_t len = 0;
 	tide_str id = t->p->phases[n].name;
-	const char *name = id.i ? tide__text(t->m, id, &len) : n + 1 < t->p->n ? "(between)" : "END_TRACE";
+	const char *name = id.i		     ? tide__text(t->m, id, &len)
+			   : n + 1 < t->p->n ? "(between)"
+					     : "END_TRACE";
 	fputs("--- ", t->out);
 	tide__put_name(t->out, name, id.i ? len : strlen(name), 0, false);
 	fputs(" ---\n", t->out);
@@ -93,7 +96,8 @@ void tide__phases_tracker(const tide_model *m, const tide_phases *p, uint32_t de
 	for (size_t k = 0; k < p->n_scopes; k++)
 		shown += is_shown(m, p, device, k);
 	t.many = shown > 1;
-	while (end > 1 && !p->phases[end - 1].name.i) /* what follows the last snapshot is not captured */
+	while (end > 1 &&
+	       !p->phases[end - 1].name.i) /* what follows the last snapshot is not captured */
 		end--;
 	if (!shown || !end) {
 		fputs("WARNING: No traces captured\n", out);
@@ -108,8 +112,8 @@ void tide__phases_tracker(const tide_model *m, const tide_phases *p, uint32_t de
 		char at[80];
 		if (is_shown(m, p, device, k)) {
 			prefix(&t, &p->scopes[k], at, sizeof at);
-			fprintf(out, "Overall %sDRAM Peak: %.2f MB, Final %sDRAM Usage: %.2f MB\n", at,
-				mb((int64_t)l->peak), at, mb((int64_t)l->current));
+			fprintf(out, "Overall %sDRAM Peak: %.2f MB, Final %sDRAM Usage: %.2f MB\n",
+				at, mb((int64_t)l->peak), at, mb((int64_t)l->current));
 		}
 	}
 	fputc('\n', out);

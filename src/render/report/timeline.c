@@ -175,8 +175,8 @@ void tide__timeline_events_json(const tide_model *m, const tide_timeline_options
 
 enum { LABEL = 24 };
 
-static void strip(FILE *out, const tide_style *style, const tide_timeline *t, const tide_interval_set *c,
-		  const char *label)
+static void strip(FILE *out, const tide_style *style, const tide_timeline *t,
+		  const tide_interval_set *c, const char *label)
 {
 	static const char *const high[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 	static const char low[] = " .:-=+*%#";

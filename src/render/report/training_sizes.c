@@ -45,7 +45,8 @@ static void compared(const tide_sizes_report *r, FILE *out, const char *title, t
 	if (!r->t->actual[p].known && !r->t->expected[p].known)
 		return;
 	fprintf(out, "\n--- %s ---\n", title);
-	amount(out, r->t->from_roles ? "Actual (by role):" : "Actual (from logs):", r->t->actual[p]);
+	amount(out,
+	       r->t->from_roles ? "Actual (by role):" : "Actual (from logs):", r->t->actual[p]);
 	amount(out, "Expected (input):", r->t->expected[p]);
 	if (tide__training_difference(r->t, p, &pct))
 		fprintf(out, "  %-22s%+.2f%%\n", "Difference:", pct);
@@ -82,7 +83,8 @@ static void print_parts(const tide_sizes_report *r, FILE *out)
 		const tide_maybe_bytes *v = &r->t->part[p];
 		if (!v->known)
 			continue;
-		fprintf(out, "  %-22s%s (%.1f%%)\n", tide__training_part_text((tide_training_part)p),
+		fprintf(out, "  %-22s%s (%.1f%%)\n",
+			tide__training_part_text((tide_training_part)p),
 			mb(v->bytes, text, sizeof text),
 			r->t->peak > 0 ? 100.0 * (double)v->bytes / (double)r->t->peak : 0.0);
 	}
@@ -97,7 +99,8 @@ static void print_kv(const tide_sizes_report *r, FILE *out)
 	amount(out, "Expected (input):", (tide_maybe_bytes){ true, r->kv_expected });
 	if (r->t->kv.known && r->kv_expected > 0)
 		fprintf(out, "  %-22s%+.2f%%\n", "Difference:",
-			100.0 * ((double)r->t->kv.bytes - (double)r->kv_expected) / (double)r->kv_expected);
+			100.0 * ((double)r->t->kv.bytes - (double)r->kv_expected) /
+				(double)r->kv_expected);
 }
 
 void tide__sizes_text(const tide_sizes_report *r, FILE *out)
@@ -106,11 +109,12 @@ void tide__sizes_text(const tide_sizes_report *r, FILE *out)
 	char text[80], count[40];
 	const tide_training_sizes *t = r->t;
 	if (t->model_from_parameters)
-		fprintf(out, "Model size not provided, calculated from %s: %s (%s parameters, %s%g bytes each%s)\n",
+		fprintf(out,
+			"Model size not provided, calculated from %s: %s (%s parameters, %s%g bytes each%s)\n",
 			t->from_roles ? "the recording" : "logs",
 			mb(t->expected[TIDE_PART_MODEL].bytes, text, sizeof text),
-			tide__fmt_count(count, sizeof count, (int64_t)t->parameters), r->typed ? "" : "assuming ",
-			r->bytes_per_param, r->typed ? "" : ", bf16");
+			tide__fmt_count(count, sizeof count, (int64_t)t->parameters),
+			r->typed ? "" : "assuming ", r->bytes_per_param, r->typed ? "" : ", bf16");
 	fputs(RULE "\nSection: ", out);
 	tide__put_name(out, r->title, strlen(r->title), 0, false);
 	if (t->parameters)
@@ -152,17 +156,18 @@ static void json_parts(tide_json *j, const char *key, const tide_maybe_bytes *v)
 
 static void json_rows(tide_json *j, const tide_phase_summary *s)
 {
-	static const char *const keys[] = {
-		"segment_peak_bytes", "allocations_bytes", "deallocations_bytes", "segment_change_bytes",
-		"cumulative_peak_bytes", "cumulative_current_bytes", "l1_peak_cb_bytes", "l1_peak_buffer_bytes",
-		"l1_peak_total_bytes"
-	};
+	static const char *const keys[] = { "segment_peak_bytes",    "allocations_bytes",
+					    "deallocations_bytes",   "segment_change_bytes",
+					    "cumulative_peak_bytes", "cumulative_current_bytes",
+					    "l1_peak_cb_bytes",	     "l1_peak_buffer_bytes",
+					    "l1_peak_total_bytes" };
 	tide__json_karray(j, "phases");
 	for (size_t i = 0; i < s->n; i++) {
 		tide__json_object(j);
 		tide__json_kstr(j, "name", s->rows[i].name);
 		for (int f = 0; f < TIDE_FIGURES_N; f++)
-			tide__json_kint_if(j, keys[f], s->rows[i].known >> f & 1, s->rows[i].bytes[f]);
+			tide__json_kint_if(j, keys[f], s->rows[i].known >> f & 1,
+					   s->rows[i].bytes[f]);
 		tide__json_object_end(j);
 	}
 	tide__json_array_end(j);

@@ -8,12 +8,12 @@
 #include "render/text/json.h"
 
 typedef struct tide_sizes_report {
-	const char *title;		 /* borrowed */
-	const tide_phase_summary *s;	 /* borrowed */
-	const tide_training_sizes *t;	 /* borrowed */
-	double bytes_per_param;		 /* that expected sizes were made with */
-	bool typed;			 /* --bytes-per-param was given: not an assumption */
-	int64_t kv_expected;		 /* -1 = not asked */
+	const char *title;	      /* borrowed */
+	const tide_phase_summary *s;  /* borrowed */
+	const tide_training_sizes *t; /* borrowed */
+	double bytes_per_param;	      /* that expected sizes were made with */
+	bool typed;		      /* --bytes-per-param was given: not an assumption */
+	int64_t kv_expected;	      /* -1 = not asked */
 } tide_sizes_report;
 
 /* The section of one summary: theoretical and measured sizes, the peak, its parts, advice. */

@@ -66,13 +66,15 @@ static void json_state(tide_json *j, const tide_model *m, uint32_t row)
 	const tide_pool_states *s = &m->pool_states;
 	uint32_t pool = s->pool[row - 1].i, banks = m->pools.banks[pool];
 	tide__json_kuint(j, "numBanks", banks);
-	tide__json_kmilli(j, "totalBytesPerBank_MB", banks ? milli(m->pools.capacity[pool] / banks) : 0);
+	tide__json_kmilli(j, "totalBytesPerBank_MB",
+			  banks ? milli(m->pools.capacity[pool] / banks) : 0);
 	tide__json_kmilli(j, "totalBytesAllocatedPerBank_MB", milli(s->allocated[row - 1]));
 	tide__json_kmilli(j, "totalBytesFreePerBank_MB", milli(s->free[row - 1]));
 	if (s->largest[row - 1] == UINT64_MAX)
 		tide__json_knull(j, "largestContiguousBytesFreePerBank_MB");
 	else
-		tide__json_kmilli(j, "largestContiguousBytesFreePerBank_MB", milli(s->largest[row - 1]));
+		tide__json_kmilli(j, "largestContiguousBytesFreePerBank_MB",
+				  milli(s->largest[row - 1]));
 }
 
 static void json_padding(tide_json *j, const char *key, const tide_tt_live *x)
@@ -119,7 +121,8 @@ static void json_change(tide_json *j, const tide_tt *t, const tide_tt_op *o)
 		bool known = o->change[p] != TIDE_TT_UNKNOWN;
 		double f = tide__tt_fragmentation(t->m, o->state[p]);
 		tide__json_kint_if(j, "bytes_per_bank", known, o->change[p]);
-		tide__json_kint_if(j, "bytes", known, known ? o->change[p] * t->m->pools.banks[pool] : 0);
+		tide__json_kint_if(j, "bytes", known,
+				   known ? o->change[p] * t->m->pools.banks[pool] : 0);
 		tide__json_key(j, "fragmentation");
 		tide__json_double(j, f);
 		tide__json_object_end(j);
@@ -246,7 +249,8 @@ static void json_types(tide_json *j, const char *shapes, const char *dtypes, tid
 		tide__json_karray(j, k ? dtypes : shapes);
 		for (tide_slice rest = list; tide__mlir_next(&rest, &one);)
 			if (tide__mlir_tensor(one, &x) && x.n_dims)
-				tide__json_strn(j, k ? x.dtype.s : x.shape.s, k ? x.dtype.n : x.shape.n);
+				tide__json_strn(j, k ? x.dtype.s : x.shape.s,
+						k ? x.dtype.n : x.shape.n);
 		tide__json_array_end(j);
 	}
 }

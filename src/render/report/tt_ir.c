@@ -46,7 +46,8 @@ static void put(walk *w, tide_slice loc, uint32_t line, uint32_t kind)
 		return;
 	w->ok = TIDE_ROOM(w->ir->lines, w->cap, w->ir->n + 1);
 	if (w->ok)
-		w->ir->lines[w->ir->n++] = (tide_tt_ir_line){ loc, line, (uint64_t)kind << 32 | line };
+		w->ir->lines[w->ir->n++] =
+			(tide_tt_ir_line){ loc, line, (uint64_t)kind << 32 | line };
 }
 
 static tide_slice rest_of(const char *p, const char *end, char to)
@@ -80,9 +81,10 @@ static void operation(walk *w, const char *s, const char *end, uint32_t line)
 	const char *p = memmem(s, (size_t)(end - s), "loc(#", 5);
 	if (p) {
 		alias key = { rest_of(p + 4, end, ')'), { NULL, 0 } };
-		const alias *a = key.name.n && w->n_aliases
-					 ? bsearch(&key, w->aliases, w->n_aliases, sizeof key, by_name)
-					 : NULL;
+		const alias *a =
+			key.name.n && w->n_aliases
+				? bsearch(&key, w->aliases, w->n_aliases, sizeof key, by_name)
+				: NULL;
 		if (a)
 			put(w, a->loc, line, 0);
 	}
@@ -129,8 +131,9 @@ bool tide__tt_ir_find(const tide_model *m, const char *kind, tide_tt_ir *out)
 	if (out->n)
 		qsort(out->lines, out->n, sizeof *out->lines, by_loc);
 	for (i = 0; i < out->n; i++) {
-		bool same = k && out->lines[k - 1].loc.n == out->lines[i].loc.n &&
-			    !memcmp(out->lines[k - 1].loc.s, out->lines[i].loc.s, out->lines[i].loc.n);
+		bool same =
+			k && out->lines[k - 1].loc.n == out->lines[i].loc.n &&
+			!memcmp(out->lines[k - 1].loc.s, out->lines[i].loc.s, out->lines[i].loc.n);
 		if (!same)
 			out->lines[k++] = out->lines[i];
 	}
@@ -167,7 +170,8 @@ uint32_t tide__tt_ir_line_of(const tide_tt_ir *ir, tide_slice loc)
 
 /* ---- the file ---- */
 
-static tide_code member(tide_json *j, const tide_model *m, const char *key, const char *kind, tide_error *err)
+static tide_code member(tide_json *j, const tide_model *m, const char *key, const char *kind,
+			tide_error *err)
 {
 	tide_tt_ir ir;
 	bool ok = tide__tt_ir_find(m, kind, &ir);

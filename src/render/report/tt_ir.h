@@ -14,7 +14,7 @@ typedef struct tide_tt_ir_line {
 } tide_tt_ir_line;
 
 typedef struct tide_tt_ir {
-	tide_slice text; /* borrowed from the model; empty = there is no such module */
+	tide_slice text;	/* borrowed from the model; empty = there is no such module */
 	tide_tt_ir_line *lines; /* owned; by location */
 	size_t n;
 } tide_tt_ir;

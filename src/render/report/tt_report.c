@@ -53,10 +53,12 @@ static uint32_t banks_of(const tide_tt *t, const tide_tt_op *o, unsigned p)
 }
 
 /* Operation, location, shapes: the same last columns everywhere. */
-#define OP_COLUMNS                                                                                  \
-	{ "op", "Op", TIDE_CELL_TEXT }, { "loc", "Location", TIDE_CELL_TEXT },                      \
-		{ "input_shapes", "Inputs", TIDE_CELL_TEXT, 6 },                                    \
-		{ "output_shapes", "Output", TIDE_CELL_TEXT, 5 }
+#define OP_COLUMNS                                                             \
+	{ "op", "Op", TIDE_CELL_TEXT }, { "loc", "Location", TIDE_CELL_TEXT }, \
+		{ "input_shapes", "Inputs", TIDE_CELL_TEXT, 6 },               \
+	{                                                                      \
+		"output_shapes", "Output", TIDE_CELL_TEXT, 5                   \
+	}
 
 static void op_cells(tide_grid *g, const tide_tt *t, int64_t op)
 {
@@ -114,7 +116,8 @@ static tide_grid *peaks(const tide_tt *t)
 		uint32_t banks = t->m->pools.banks[k->pool];
 		uint64_t capacity = banks ? t->m->pools.capacity[k->pool] / banks : 0;
 		tide__grid_text(g, pools[p]);
-		tide__grid_text(g, tide__device_name(t->m, t->m->pools.device[k->pool].i, name, sizeof name));
+		tide__grid_text(g, tide__device_name(t->m, t->m->pools.device[k->pool].i, name,
+						     sizeof name));
 		tide__grid_uint(g, k->bytes);
 		tide__grid_uint(g, banks);
 		tide__grid_uint(g, k->bytes * banks);
@@ -362,7 +365,8 @@ static tide_grid *model_weights(const tide_tt *t, size_t most)
 static void section(FILE *out, const tide_style *st, const char *title, tide_grid *g)
 {
 	if (tide__grid_rows(g)) {
-		fprintf(out, "\n%s%s%s\n", st->color ? "\033[1m" : "", title, st->color ? "\033[0m" : "");
+		fprintf(out, "\n%s%s%s\n", st->color ? "\033[1m" : "", title,
+			st->color ? "\033[0m" : "");
 		tide__grid_print(g, out, st, 2);
 	}
 	tide__grid_free(g);
@@ -375,7 +379,9 @@ static tide_code peak_padding(const tide_tt *t, double *pct, tide_error *err)
 	*pct = 0;
 	for (size_t i = 0; rc == TIDE_OK && i < t->n; i++) {
 		const tide_tt_live *x = &v[i * 2];
-		double p = x->bytes ? 100.0 * ((double)x->padded - (double)x->bytes) / (double)x->bytes : 0;
+		double p =
+			x->bytes ? 100.0 * ((double)x->padded - (double)x->bytes) / (double)x->bytes
+				 : 0;
 		*pct = p > *pct ? p : *pct;
 	}
 	tide__free(v);
@@ -397,7 +403,8 @@ tide_code tide__tt_print(tide_tt *t, FILE *out, const tide_style *st, tide_error
 	section(out, st, "DRAM at its peak", parts(t));
 	section(out, st, "top growers, DRAM", top(t, TIDE_TT_BY_GROWTH, 0));
 	section(out, st, "top growers, L1", top(t, TIDE_TT_BY_GROWTH, 1));
-	section(out, st, "top consumers, DRAM (allocated after the operation)", top(t, TIDE_TT_BY_LEVEL, 0));
+	section(out, st, "top consumers, DRAM (allocated after the operation)",
+		top(t, TIDE_TT_BY_LEVEL, 0));
 	section(out, st, "fragmentation (1 - largest contiguous free / free)", fragmentation(t));
 	section(out, st, "tile padding", padding(t));
 	section(out, st, "const-eval", const_eval(t));
@@ -478,8 +485,10 @@ void tide__tt_summary(tide_tt *t, FILE *out)
 {
 	uint64_t ops = 0, missed = 0;
 	fprintf(out, "Parsing Summary:\n  Total operations parsed: %zu\n", t->n);
-	fprintf(out, "  Deallocate operations excluded: %llu\n", (unsigned long long)t->deallocates);
-	fprintf(out, "  Get_device operations excluded: %llu\n", (unsigned long long)t->get_devices);
+	fprintf(out, "  Deallocate operations excluded: %llu\n",
+		(unsigned long long)t->deallocates);
+	fprintf(out, "  Get_device operations excluded: %llu\n",
+		(unsigned long long)t->get_devices);
 	fprintf(out, "  Operations skipped (no memory stats): %zu\n", t->n_skipped);
 	fprintf(out, "  Total log lines processed: %lld\n", (long long)fact(t->m, "tt.lines"));
 	for (size_t i = 0; i < t->n_graphs; i++) {
@@ -489,9 +498,11 @@ void tide__tt_summary(tide_tt *t, FILE *out)
 	if (t->n_graphs) {
 		fprintf(out, "\nConst Eval Summary:\n  Total const_eval operations: %llu\n",
 			(unsigned long long)ops);
-		fprintf(out, "  Const_eval graphs with cache miss: %llu\n", (unsigned long long)missed);
+		fprintf(out, "  Const_eval graphs with cache miss: %llu\n",
+			(unsigned long long)missed);
 		for (size_t i = 0; i < t->n_graphs; i++)
-			fprintf(out, "    %s: %llu ops %s\n", tide__text(t->m, t->graphs[i].name, NULL),
+			fprintf(out, "    %s: %llu ops %s\n",
+				tide__text(t->m, t->graphs[i].name, NULL),
 				(unsigned long long)t->graphs[i].ops,
 				t->graphs[i].miss ? "(cache miss)" : "(cached)");
 	}
@@ -549,7 +560,8 @@ static void md_head(const tide_tt *t, const char *name, double pct, FILE *out)
 	char ops[32];
 	fprintf(out, "# Memory Profile: %s\n\n> ", name);
 	for (unsigned p = 0; p < 2; p++) {
-		uint32_t pool = t->peak[p].pool, banks = t->peak[p].state ? m->pools.banks[pool] : 0;
+		uint32_t pool = t->peak[p].pool,
+			 banks = t->peak[p].state ? m->pools.banks[pool] : 0;
 		double cap = banks ? mb(m->pools.capacity[pool] / banks) : 0;
 		if (!t->peak[p].state)
 			continue;
@@ -590,7 +602,8 @@ static void md_config(tide_tt *t, FILE *out)
 	for (size_t i = 0; i < t->n; i++)
 		weight_ops += t->ops[i].graph.i || tide__tt_weights(t, i, &one, 1);
 	fprintf(out, "\n- Operations: %s total (%s weight, %s activation)\n\n",
-		tide__fmt_count(a, sizeof a, (int64_t)t->n), tide__fmt_count(b, sizeof b, (int64_t)weight_ops),
+		tide__fmt_count(a, sizeof a, (int64_t)t->n),
+		tide__fmt_count(b, sizeof b, (int64_t)weight_ops),
 		tide__fmt_count(c, sizeof c, (int64_t)(t->n - weight_ops)));
 }
 
@@ -651,8 +664,8 @@ static void md_padding(const tide_tt *t, FILE *out)
 		if (!tide__tt_parse(t, &t->ops[v[i].op], &p) || !tide__tt_result(t, &p, &x))
 			continue;
 		fprintf(out, "| %zu | %u | %s | %.*s (%.*s) | ", i + 1, v[i].op,
-			tide__tt_name(t, &t->ops[v[i].op]), (int)x.shape.n, x.shape.s, (int)x.dtype.n,
-			x.dtype.s);
+			tide__tt_name(t, &t->ops[v[i].op]), (int)x.shape.n, x.shape.s,
+			(int)x.dtype.n, x.dtype.s);
 		for (unsigned d = 0; d < x.n_tiles; d++)
 			fprintf(out, "%s%llu", d ? "x" : "",
 				(unsigned long long)(x.tiles[d] * (d + 2 == x.n_tiles	? x.tile_h
@@ -681,8 +694,8 @@ static void md_weights(const tide_tt *t, FILE *out)
 			continue;
 		fprintf(out, "| %zu | ", ++shown);
 		put_md(out, w->name.s, w->name.n, 60);
-		fprintf(out, " | %.*s | %.*s | %.2f |\n", (int)w->shape.n, w->shape.n ? w->shape.s : "",
-			(int)w->dtype.n, w->dtype.s, mb(w->bytes));
+		fprintf(out, " | %.*s | %.*s | %.2f |\n", (int)w->shape.n,
+			w->shape.n ? w->shape.s : "", (int)w->dtype.n, w->dtype.s, mb(w->bytes));
 	}
 	if (n > shown)
 		fprintf(out, "\n*... and %zu more weights*\n", n - shown);

@@ -51,15 +51,17 @@ static tide_grid *phase_grid(const tide_model *m, const tide_virtual_run *r)
 	return g;
 }
 
-#define GROUP_COLS(key, title)                                                                \
-	{                                                                                     \
+#define GROUP_COLS(key, title)                                                                     \
+	{                                                                                          \
 		{ key, title, TIDE_CELL_TEXT, 0 }, { "bytes", "At the peak", TIDE_CELL_BYTES, 0 }, \
-			{ "part_pct", "Part", TIDE_CELL_PCT, 0 }, { "count", "Count", TIDE_CELL_COUNT, 1 }, \
+			{ "part_pct", "Part", TIDE_CELL_PCT, 0 },                                  \
+			{ "count", "Count", TIDE_CELL_COUNT, 1 },                                  \
 	}
 static const tide_grid_col role_cols[] = GROUP_COLS("role", "Role");
 static const tide_grid_col module_cols[] = GROUP_COLS("module", "Module");
 
-static tide_grid *group_grid(const tide_model *m, const tide_groups *groups, const tide_grid_col *cols, size_t most)
+static tide_grid *group_grid(const tide_model *m, const tide_groups *groups,
+			     const tide_grid_col *cols, size_t most)
 {
 	tide_grid *g = tide__grid_new(cols, 4);
 	char label[512];
@@ -80,7 +82,8 @@ static tide_grid *group_grid(const tide_model *m, const tide_groups *groups, con
 static void put_bytes(const tide_out *to, const char *label, uint64_t bytes, const char *more)
 {
 	char text[32];
-	fprintf(to->out, "  %-16s%s%s\n", label, tide__fmt_bytes(text, sizeof text, (double)bytes), more);
+	fprintf(to->out, "  %-16s%s%s\n", label, tide__fmt_bytes(text, sizeof text, (double)bytes),
+		more);
 }
 
 static void put_fit(const tide_model *m, const tide_virtual_run *r, const tide_out *to)
@@ -90,13 +93,16 @@ static void put_fit(const tide_model *m, const tide_virtual_run *r, const tide_o
 		return;
 	put_bytes(to, "Device memory", r->capacity, "");
 	if (!r->out) {
-		fprintf(to->out, "  %-16s%s left\n", "Fits", tide__fmt_bytes(a, sizeof a, (double)r->capacity - (double)r->reserved));
+		fprintf(to->out, "  %-16s%s left\n", "Fits",
+			tide__fmt_bytes(a, sizeof a, (double)r->capacity - (double)r->reserved));
 		return;
 	}
 	size_t n = tide__virtual_phase(r, r->out_move);
 	fprintf(to->out, "  %-16sin %s: %s are asked for with %s of %s reserved\n", "Runs out",
-		phase_name(m, r, n), tide__fmt_bytes(a, sizeof a, (double)m->allocs.requested[r->out_alloc]),
-		tide__fmt_bytes(b, sizeof b, (double)r->out_reserved), tide__fmt_bytes(c, sizeof c, (double)r->capacity));
+		phase_name(m, r, n),
+		tide__fmt_bytes(a, sizeof a, (double)m->allocs.requested[r->out_alloc]),
+		tide__fmt_bytes(b, sizeof b, (double)r->out_reserved),
+		tide__fmt_bytes(c, sizeof c, (double)r->capacity));
 }
 
 /* What the prediction could not know, as the program's run said it. */
@@ -119,17 +125,20 @@ static void put_unknown(const tide_model *m, const tide_out *to)
 		fprintf(to->out, "note: %s\n", eager);
 	if (atoi(read) > 0)
 		fprintf(to->out,
-			"note: the program read %s values of tensors; nothing is computed, so that each was 0\n", read);
+			"note: the program read %s values of tensors; nothing is computed, so that each was 0\n",
+			read);
 }
 
 void tide__virtual_run_text(const tide_model *m, const tide_virtual_run *r, const tide_out *to)
 {
-	tide__heading(to, "predicted for %s, torch %s, %s steps; nothing ran on a device", fact(m, "predicted.device"),
-		      fact(m, "predicted.torch"), fact(m, "predicted.steps"));
+	tide__heading(to, "predicted for %s, torch %s, %s steps; nothing ran on a device",
+		      fact(m, "predicted.device"), fact(m, "predicted.torch"),
+		      fact(m, "predicted.steps"));
 	put_bytes(to, "Peak allocated", r->allocated, "");
 	put_bytes(to, "Peak reserved", r->reserved, " (caching allocator simulated)");
 	if (r->range)
-		put_bytes(to, "  or from", r->reserved - r->range, " (cuDNN's workspaces depend on the device)");
+		put_bytes(to, "  or from", r->reserved - r->range,
+			  " (cuDNN's workspaces depend on the device)");
 	put_fit(m, r, to);
 	fputc('\n', to->out);
 	tide__grid_out(phase_grid(m, r), to, 2);
@@ -159,8 +168,10 @@ void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide
 		tide__json_kbool(j, "fits", !r->out);
 	else
 		tide__json_knull(j, "fits");
-	tide__json_kstr(j, "runs_out_in", r->out ? phase_name(m, r, tide__virtual_phase(r, r->out_move)) : NULL);
-	tide__json_kuint_if(j, "runs_out_asking_bytes", r->out, r->out ? m->allocs.requested[r->out_alloc] : 0);
+	tide__json_kstr(j, "runs_out_in",
+			r->out ? phase_name(m, r, tide__virtual_phase(r, r->out_move)) : NULL);
+	tide__json_kuint_if(j, "runs_out_asking_bytes", r->out,
+			    r->out ? m->allocs.requested[r->out_alloc] : 0);
 	tide__grid_member(phase_grid(m, r), j, "phases");
 	tide__grid_member(group_grid(m, &r->roles, role_cols, SIZE_MAX), j, "roles");
 	tide__grid_member(group_grid(m, &r->modules, module_cols, SIZE_MAX), j, "modules");

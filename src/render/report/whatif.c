@@ -122,8 +122,9 @@ static void print_agreement(const tide_out *to, const tide_whatif *x)
 			"it %s\n",
 			n, x->q->n_taken,
 			c->diverged_req < x->q->n
-				? tide__fmt_ns(t, sizeof t,
-					       (double)tide__whatif_time(x, &x->q->r[c->diverged_req]))
+				? tide__fmt_ns(
+					  t, sizeof t,
+					  (double)tide__whatif_time(x, &x->q->r[c->diverged_req]))
 				: "the end",
 			c->why);
 }
@@ -185,8 +186,9 @@ static void print_out(const tide_out *to, const tide_whatif *x, size_t first)
 	if (n > 1)
 		snprintf(line, sizeof line, " and %zu more run", n - 1);
 	fprintf(to->out, "  %s%s out at %s (event %u): %s asked for, %s%s%s left on the device\n",
-		text, n > 1 ? line : " runs", tide__fmt_ns(t, sizeof t, (double)tide__whatif_time(x, q)),
-		q->move, tide__fmt_bytes(size, sizeof size, (double)q->size),
+		text, n > 1 ? line : " runs",
+		tide__fmt_ns(t, sizeof t, (double)tide__whatif_time(x, q)), q->move,
+		tide__fmt_bytes(size, sizeof size, (double)q->size),
 		tide__fmt_bytes(least, sizeof least, (double)lo), hi > lo ? " to " : "",
 		hi > lo ? tide__fmt_bytes(most, sizeof most, (double)hi) : "");
 	if (s.i) {
@@ -246,7 +248,8 @@ static void print_notes(const tide_out *to, const tide_whatif *x)
 		fputs("note: garbage_collection_threshold is not tried: it needs --capacity\n",
 		      to->out);
 	if (x->q->n_empty)
-		fprintf(to->out, "note: the program emptied the cache %s times; so do the replays\n",
+		fprintf(to->out,
+			"note: the program emptied the cache %s times; so do the replays\n",
 			tide__fmt_count(n, sizeof n, (int64_t)x->q->n_empty));
 }
 

@@ -229,7 +229,7 @@ static void measure(const tide_grid *g, int *w)
 {
 	for (size_t k = 0; k < g->n_cols; k++)
 		w[k] = shown(g, k) ? tide__columns(g->cols[k].title, strlen(g->cols[k].title))
-					: GONE;
+				   : GONE;
 	for (size_t i = 0; i < g->n / g->n_cols * g->n_cols; i++) {
 		size_t k = i % g->n_cols;
 		int cw = w[k] == GONE ? GONE : cell_width(g, &g->cells[i], g->cols[k].type);

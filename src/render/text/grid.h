@@ -45,9 +45,9 @@ typedef struct tide_grid_col {
 } tide_grid_col;
 
 typedef struct tide_style {
-	bool color; /* ANSI colours: only when stdout is a terminal and NO_COLOR is unset */
-	int width;  /* columns to fit into; 0 = do not shorten */
-	bool ascii; /* no box-drawing or block characters */
+	bool color;	 /* ANSI colours: only when stdout is a terminal and NO_COLOR is unset */
+	int width;	 /* columns to fit into; 0 = do not shorten */
+	bool ascii;	 /* no box-drawing or block characters */
 	bool full_names; /* kernels' names are whole */
 } tide_style;
 
@@ -77,7 +77,7 @@ void tide__grid_maybe(tide_grid *g, uint64_t v); /* UINT64_MAX = unknown */
  * in a line below the table. A number is never cut. Long texts that were (tide__grid_name) are
  * counted there, too; in JSON they are added to j->cut. */
 void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, int indent);
-void tide__grid_json(const tide_grid *g, tide_json *j);			/* [ {..}, .. ] */
+void tide__grid_json(const tide_grid *g, tide_json *j); /* [ {..}, .. ] */
 /* As the member `key`; the grid is freed. */
 void tide__grid_member(tide_grid *g, tide_json *j, const char *key);
 void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j); /* one {..} */
@@ -90,7 +90,7 @@ char *tide__fmt_at(char *buf, size_t n, double ns);	  /* the same of a moment; "
 /* What the model counts whose figures this thread formats next (TIDE_AXIS_*): set by who loads it. */
 void tide__fmt_axis(uint8_t axis);
 bool tide__fmt_by_ops(void);
-char *tide__fmt_count(char *buf, size_t n, int64_t v);	  /* "1,234,567" */
+char *tide__fmt_count(char *buf, size_t n, int64_t v); /* "1,234,567" */
 /* Copy `s` for a terminal: control bytes and invalid UTF-8 become \xNN; at most `width` columns,
  * shortened in the middle with "…" (0 = as long as it is). Returns buf. */
 char *tide__fmt_name(char *buf, size_t n, const char *s, size_t len, int width);

@@ -60,7 +60,8 @@ static void lead(tide_json *j)
 
 static void open_(tide_json *j, const char *c)
 {
-	if (!sunk(j, (tide_json_item){ *c == '{' ? TIDE_JSON_OPEN_OBJECT : TIDE_JSON_OPEN_ARRAY })) {
+	if (!sunk(j,
+		  (tide_json_item){ *c == '{' ? TIDE_JSON_OPEN_OBJECT : TIDE_JSON_OPEN_ARRAY })) {
 		lead(j);
 		put(j, c, 1);
 	}
@@ -176,8 +177,8 @@ static void quoted(tide_json *j, const char *s, size_t n)
 		size_t k = i; /* a run that needs no escape */
 		while (k < n) {
 			size_t len = tide__utf8_len(s + k, n - k);
-			if (!len || (len == 1 ? !plain((unsigned char)s[k])
-					      : tide__unseen(s + k, len)))
+			if (!len ||
+			    (len == 1 ? !plain((unsigned char)s[k]) : tide__unseen(s + k, len)))
 				break;
 			k += len;
 		}

@@ -89,11 +89,11 @@ static const struct sentence {
 	{ "own_allocator", "the host heap is not here: %s" },
 	{ "tt_ops_without_block",
 	  "operations without a memory state in the log (lost lines?): %s; they are left out" },
-	{ "tt_no_blocks", "the log has no memory states: set TT_RUNTIME_MEMORY_LOG_LEVEL=operation (older "
-			  "builds: setMemoryLogLevel) and use a build with -DTT_RUNTIME_DEBUG=ON" },
-	{ "tt_no_op_lines",
-	  "the log has no operation lines, names come from memory states: set "
-	  "TTMLIR_RUNTIME_LOGGER_LEVEL=DEBUG" },
+	{ "tt_no_blocks",
+	  "the log has no memory states: set TT_RUNTIME_MEMORY_LOG_LEVEL=operation (older "
+	  "builds: setMemoryLogLevel) and use a build with -DTT_RUNTIME_DEBUG=ON" },
+	{ "tt_no_op_lines", "the log has no operation lines, names come from memory states: set "
+			    "TTMLIR_RUNTIME_LOGGER_LEVEL=DEBUG" },
 	{ "tt_partial_blocks", "memory states of which lines are missing: %s" },
 	{ "tt_cut_lines", "lines of the runtime that end in the middle: %s" },
 	{ "tt_loose_states", "lines of memory states that belong to no operation, left out: %s" },

@@ -64,7 +64,8 @@ static void stays_where_memory_is_out(void **state)
 static void keeps_a_budget(void **state)
 {
 	uint64_t before = tide__mem_live();
-	char *a = tide__alloc(1 << 20, 1), *b = tide__calloc(10, 1 << 20), *small = tide__alloc(100, 1);
+	char *a = tide__alloc(1 << 20, 1), *b = tide__calloc(10, 1 << 20),
+	     *small = tide__alloc(100, 1);
 	uint64_t two = tide__mem_live() - before;
 	assert_in_range(two, 11 << 20, (11 << 20) + 8192);
 	tide__mem_budget(tide__mem_live() + (4 << 20));

@@ -8,9 +8,9 @@
 
 #include "testing.h"
 
-#define LAYOUT(tiles, tile, buffer)                                                                  \
-	"#ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<" tiles "x!ttcore.tile<32x32, " tile \
-	">, #ttnn.buffer_type<" buffer ">>, <interleaved>>"
+#define LAYOUT(tiles, tile, buffer)                                    \
+	"#ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<" tiles \
+	"x!ttcore.tile<32x32, " tile ">, #ttnn.buffer_type<" buffer ">>, <interleaved>>"
 
 static void is(tide_slice s, const char *text)
 {
@@ -35,9 +35,10 @@ static const struct row {
 	  "%4", "ttnn.typecast", "%3", "dtype = #ttcore.supportedDataTypes<bf16>", "tensor<2xf32>",
 	  "tensor<2xbf16>", "\"convert.80\"", true },
 	{ "nested attributes, a string with brackets",
-	  "%1 = \"a.b\"(%0) <{x = {y = {z = 1}}, s = \")}>\\\"(\"}> {q = 2} : (i1) -> i1 loc(\"l\")", "%1", "a.b",
-	  "%0", "x = {y = {z = 1}}, s = \")}>\\\"(\"", "i1", "i1", "\"l\"", true },
-	{ "no result", "\"ttnn.deallocate\"(%3) <{force = false}> : (tensor<2xf32>) -> () loc(\"c\")", NULL,
+	  "%1 = \"a.b\"(%0) <{x = {y = {z = 1}}, s = \")}>\\\"(\"}> {q = 2} : (i1) -> i1 loc(\"l\")",
+	  "%1", "a.b", "%0", "x = {y = {z = 1}}, s = \")}>\\\"(\"", "i1", "i1", "\"l\"", true },
+	{ "no result",
+	  "\"ttnn.deallocate\"(%3) <{force = false}> : (tensor<2xf32>) -> () loc(\"c\")", NULL,
 	  "ttnn.deallocate", "%3", "force = false", "tensor<2xf32>", "()", "\"c\"", true },
 	{ "unquoted, a list of operands, unknown location",
 	  "%7 = ttcore.load_cached(@main_const_eval_0, [%arg1, %arg2]) : (tensor<2xf32>) -> tensor<2xf32> "
@@ -45,15 +46,18 @@ static const struct row {
 	  "%7", "ttcore.load_cached", "@main_const_eval_0, [%arg1, %arg2]", NULL, "tensor<2xf32>",
 	  "tensor<2xf32>", "unknown", true },
 	{ "arrows in layouts",
-	  "%1 = \"t.x\"(%0) : (tensor<2x2xf32, " LAYOUT("1x1", "f32", "dram") ">) -> tensor<2x2xf32, " LAYOUT(
-		  "1x1", "f32", "l1") "> loc(\"outer\"(\"inner\"))",
+	  "%1 = \"t.x\"(%0) : (tensor<2x2xf32, " LAYOUT(
+		  "1x1", "f32",
+		  "dram") ">) -> tensor<2x2xf32, " LAYOUT("1x1", "f32",
+							  "l1") "> loc(\"outer\"(\"inner\"))",
 	  "%1", "t.x", "%0", NULL, "tensor<2x2xf32, " LAYOUT("1x1", "f32", "dram") ">",
 	  "tensor<2x2xf32, " LAYOUT("1x1", "f32", "l1") ">", "\"outer\"(\"inner\")", true },
-	{ "several results", "%1, %2 = \"t.split\"(%0) : (i1) -> (i1, i1) loc(#loc3)", "%1, %2", "t.split", "%0",
-	  NULL, "i1", "(i1, i1)", "#loc3", true },
-	{ "cut in the types", "%1 = \"t.x\"(%0) : (tensor<2x2xf32, #ttnn.ttnn", "%1", "t.x", "%0", NULL,
-	  "(tensor<2x2xf32, #ttnn.ttnn", NULL, NULL, false },
-	{ "cut in the operands", "%1 = \"t.x\"(%0, %", "%1", "t.x", "%0, %", NULL, NULL, NULL, NULL, false },
+	{ "several results", "%1, %2 = \"t.split\"(%0) : (i1) -> (i1, i1) loc(#loc3)", "%1, %2",
+	  "t.split", "%0", NULL, "i1", "(i1, i1)", "#loc3", true },
+	{ "cut in the types", "%1 = \"t.x\"(%0) : (tensor<2x2xf32, #ttnn.ttnn", "%1", "t.x", "%0",
+	  NULL, "(tensor<2x2xf32, #ttnn.ttnn", NULL, NULL, false },
+	{ "cut in the operands", "%1 = \"t.x\"(%0, %", "%1", "t.x", "%0, %", NULL, NULL, NULL, NULL,
+	  false },
 };
 
 static void test_ops(void **state)
@@ -73,7 +77,9 @@ static void test_ops(void **state)
 		assert_int_equal(p.whole, r->whole);
 	}
 	tide_mlir_op p;
-	static const char *const none[] = { "", " ", "%1 =", "name", "\"open(", "(", "%1 = %2 = x" };
+	static const char *const none[] = {
+		"", " ", "%1 =", "name", "\"open(", "(", "%1 = %2 = x"
+	};
 	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
 		assert_false(tide__mlir_op(none[i], strlen(none[i]), &p));
 }
@@ -112,13 +118,14 @@ static void test_tensors(void **state)
 		uint64_t bytes, padded;
 		bool tiled;
 	} t[] = {
-		{ "tensor<64x128xf32, " LAYOUT("2x4", "f32", "dram") ">", "64x128", "f32", "dram", 32768, 32768,
-		  true },
-		{ "tensor<33x1xbf16, " LAYOUT("2x1", "bf16", "l1") ">", "33x1", "bf16", "l1", 66, 4096, true },
-		{ "tensor<64x64xbf16, " LAYOUT("2x2", "bfp_bf8", "dram") ">", "64x64", "bf16", "dram", 8192, 4352,
-		  true }, /* four tiles of 1088 bytes */
-		{ "tensor<32x32xbf16, " LAYOUT("1x1", "bfp_bf4", "dram") ">", "32x32", "bf16", "dram", 2048, 576,
-		  true },
+		{ "tensor<64x128xf32, " LAYOUT("2x4", "f32", "dram") ">", "64x128", "f32", "dram",
+		  32768, 32768, true },
+		{ "tensor<33x1xbf16, " LAYOUT("2x1", "bf16", "l1") ">", "33x1", "bf16", "l1", 66,
+		  4096, true },
+		{ "tensor<64x64xbf16, " LAYOUT("2x2", "bfp_bf8", "dram") ">", "64x64", "bf16",
+		  "dram", 8192, 4352, true }, /* four tiles of 1088 bytes */
+		{ "tensor<32x32xbf16, " LAYOUT("1x1", "bfp_bf4", "dram") ">", "32x32", "bf16",
+		  "dram", 2048, 576, true },
 		{ "tensor<1x32xf32, #ttnn.ttnn_layout<(d0) -> (d0), <1x1>, memref<1x32xf32, "
 		  "#ttnn.buffer_type<system_memory>>>>",
 		  "1x32", "f32", "system_memory", 128, 128, false },
@@ -144,7 +151,9 @@ static void test_tensors(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_ops), cmocka_unit_test(test_prefixes),
-					    cmocka_unit_test(test_locations), cmocka_unit_test(test_tensors) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_ops),
+					    cmocka_unit_test(test_prefixes),
+					    cmocka_unit_test(test_locations),
+					    cmocka_unit_test(test_tensors) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,9 @@
 
 #include "capture/cuda/cupti_abi.h"
 
-#define SAME(ours, a, theirs, b)                                                                   \
-	_Static_assert(offsetof(ours, a) == offsetof(theirs, b) &&                                 \
-			       sizeof(((ours *)0)->a) == sizeof(((theirs *)0)->b),                 \
+#define SAME(ours, a, theirs, b)                                                   \
+	_Static_assert(offsetof(ours, a) == offsetof(theirs, b) &&                 \
+			       sizeof(((ours *)0)->a) == sizeof(((theirs *)0)->b), \
 		       #ours "." #a)
 
 SAME(cupti_kernel, registers, CUpti_ActivityKernel10, registersPerThread);

@@ -10,7 +10,8 @@
 static void there_and_back(void **state)
 {
 	tide_device_log l = { .n = 0 };
-	const int64_t times[] = { 1700000000000000000, 1700000000000000500, 1699999999999999000, 0, INT64_MAX };
+	const int64_t times[] = { 1700000000000000000, 1700000000000000500, 1699999999999999000, 0,
+				  INT64_MAX };
 	uint64_t v[TIDE_DEVICE_FIELDS];
 	for (size_t i = 0; i < 5; i++) {
 		for (size_t k = 0; k < TIDE_DEVICE_FIELDS; k++)
@@ -67,7 +68,7 @@ static void damaged(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(there_and_back), cmocka_unit_test(full),
-					    cmocka_unit_test(damaged) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(there_and_back),
+					    cmocka_unit_test(full), cmocka_unit_test(damaged) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

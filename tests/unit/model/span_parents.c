@@ -118,7 +118,8 @@ static void test_exhaustion(void **state)
 	for (uint64_t i = 1;; i++) {
 		tide_model *m = random_model(7, 40);
 		tide__mem_fail_at(i);
-		bool ok = tide__find_span_parents(m, NULL, 0, NULL, 0), reached = tide__mem_count() >= i;
+		bool ok = tide__find_span_parents(m, NULL, 0, NULL, 0),
+		     reached = tide__mem_count() >= i;
 		tide__mem_fail_at(0);
 		tide__model_free(m);
 		assert_int_equal(ok, !reached);

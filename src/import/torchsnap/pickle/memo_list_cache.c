@@ -132,8 +132,8 @@ static tide_pv find_run(tide_pickle *p, const uint8_t *at, const uint8_t *end, u
 tide_pv tide__pickle_run_made(tide_pickle *p, const uint8_t *at, const uint8_t *last)
 {
 	uint64_t hash;
-	if (!runs_init(p) || tide__memo_run_end(at, p->data + p->n, &hash, &(uint64_t){ 0 }) != last ||
-	    at == last)
+	if (!runs_init(p) ||
+	    tide__memo_run_end(at, p->data + p->n, &hash, &(uint64_t){ 0 }) != last || at == last)
 		return TIDE_PV_NONE;
 	return find_run(p, at, last, hash);
 }

@@ -19,8 +19,8 @@ static inline uint64_t tide__load8(const uint8_t *at)
 
 /* The end of a sequence of memo reads that starts at `at`, or a place near the input's end; how many
  * there are; and a hash of it, taken on the way (of most of its bytes: a match is compared in full). */
-static inline const uint8_t *tide__memo_run_end(const uint8_t *at, const uint8_t *end, uint64_t *hash,
-					    uint64_t *reads)
+static inline const uint8_t *tide__memo_run_end(const uint8_t *at, const uint8_t *end,
+						uint64_t *hash, uint64_t *reads)
 {
 	const uint64_t mask = 0x0000ff00000000ff, gets = 0x00006a000000006a; /* j....j.. */
 	uint64_t h = 0, x, n = 0;

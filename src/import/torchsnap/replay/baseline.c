@@ -253,7 +253,7 @@ static bool old_segments(const ranges *r, tide_baseline *b)
 }
 
 bool tide__find_baseline(const tide_snap *s, const tide_snap_trace *t, tide_snap_own own,
-		    bool segment_events, tide_baseline *b)
+			 bool segment_events, tide_baseline *b)
 {
 	tide_map live = { 0 }, asked = { 0 };
 	ranges r = { 0 };

@@ -40,7 +40,7 @@ typedef struct tide_baseline {
 /* Of one device: its trace and segments. `segment_events`: false if there are none (saves a pass).
  * *b must be zeroed; free it whatever the result. False when out of memory. */
 bool tide__find_baseline(const tide_snap *s, const tide_snap_trace *t, tide_snap_own own,
-		    bool segment_events, tide_baseline *b);
+			 bool segment_events, tide_baseline *b);
 void tide__baseline_free(tide_baseline *b);
 
 #endif

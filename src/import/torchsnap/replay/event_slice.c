@@ -133,7 +133,8 @@ static const uint8_t *other_run(tide_decoder *d, const uint8_t *p, uint32_t *run
 	if (d->n_runs >= TIDE_RUNS - 1 || len > d->cap_bytes - d->n_bytes)
 		return NULL; /* too many different ones: not the usual form */
 	*run = (uint32_t)d->n_runs++;
-	d->runs[*run] = (tide_event_slice_run){ (uint64_t)(p - d->data), len, (uint32_t)d->n_bytes };
+	d->runs[*run] =
+		(tide_event_slice_run){ (uint64_t)(p - d->data), len, (uint32_t)d->n_bytes };
 	d->slots[i] = (struct tide_run_slot){ hash, *run + 1 };
 	memcpy(d->bytes + d->n_bytes, p, len);
 	d->n_bytes += len;
@@ -247,7 +248,8 @@ static inline const uint8_t *read_no_context(tide_decoder *d, tide_event_slice *
 	return is_word(packed, K_no_context) ? p : NULL;
 }
 
-static inline const uint8_t *read_default_pool(tide_decoder *d, tide_event_slice *s, const uint8_t *p)
+static inline const uint8_t *read_default_pool(tide_decoder *d, tide_event_slice *s,
+					       const uint8_t *p)
 {
 	uint32_t packed;
 	if ((tide__load8(p) & 0xffffffffff) == 0x86004b004b) /* BININT1 0 BININT1 0 TUPLE2 */

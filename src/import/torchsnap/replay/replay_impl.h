@@ -36,7 +36,7 @@ typedef struct tide_replay {
 	size_t n;
 	uint16_t *places; /* device number -> place in devices + 1; the host after all others */
 	uint32_t *order;  /* rows of snap.segments, device after device */
-	uint32_t *heap; /* devices with events left, next one first */
+	uint32_t *heap;	  /* devices with events left, next one first */
 	size_t n_heap;
 	int64_t base_us, end_us; /* first and last event */
 	bool timed;

@@ -618,8 +618,9 @@ static void many_holes(void **state)
 	}
 	tide__sim_block(s, 1, &first, &size);
 	assert_int_equal(tide__sim_alloc(s, 3 * HOLES, 20 * M, 0, 0), TIDE_OK);
-	assert_true(tide__sim_block(s, 3 * HOLES, &at, &size) && at == first - 20 * M); /* the lowest */
-	tide__sim_free(s, 5); /* two holes and what was between them */
+	assert_true(tide__sim_block(s, 3 * HOLES, &at, &size) &&
+		    at == first - 20 * M); /* the lowest */
+	tide__sim_free(s, 5);		   /* two holes and what was between them */
 	assert_int_equal(tide__sim_alloc(s, 3 * HOLES + 1, 60 * M, 0, 0), TIDE_OK);
 	assert_true(tide__sim_block(s, 3 * HOLES + 1, &at, &size) && at == first + 60 * M);
 	assert_null(tide__sim_check_state(s));
@@ -629,12 +630,11 @@ static void many_holes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many_holes),
-		cmocka_unit_test(test_rows),	   cmocka_unit_test(test_gc),
-		cmocka_unit_test(test_stretches),  cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_recorded),   cmocka_unit_test(test_round),
-		cmocka_unit_test(test_settings),   cmocka_unit_test(test_ordset),
-		cmocka_unit_test(test_exhaustion),
+		cmocka_unit_test(many_holes),  cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_gc),     cmocka_unit_test(test_stretches),
+		cmocka_unit_test(test_ranges), cmocka_unit_test(test_recorded),
+		cmocka_unit_test(test_round),  cmocka_unit_test(test_settings),
+		cmocka_unit_test(test_ordset), cmocka_unit_test(test_exhaustion),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

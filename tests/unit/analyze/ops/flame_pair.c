@@ -38,7 +38,8 @@ static void both_weights(void **state)
 			tide_flame *f[2];
 			tide_flame_pair p;
 			for (int s = 0; s < 2; s++)
-				assert_int_equal(tide__find_flame(m[s], &opt, &f[s], NULL), TIDE_OK);
+				assert_int_equal(tide__find_flame(m[s], &opt, &f[s], NULL),
+						 TIDE_OK);
 			assert_true(tide__flame_pair(f[0], f[1], 0, 0, &p));
 			assert_int_equal(p.folded, 0);
 			for (uint32_t i = 0; i < p.tree->nodes.n; i++) {

@@ -25,7 +25,9 @@ static void record(struct pair *p, unsigned round)
 		tide_allocs *a = &p->m[i]->allocs;
 		for (size_t k = 1; k < a->n; k++) /* labels that both agree on */
 			a->role[k] = k == 1 ? TIDE_ROLE_PARAMETER : TIDE_ROLE_ACTIVATION;
-		assert_int_equal(tide__find_moment_profile(p->m[i], 1, i ? y : x, &p->held[i], NULL), TIDE_OK);
+		assert_int_equal(
+			tide__find_moment_profile(p->m[i], 1, i ? y : x, &p->held[i], NULL),
+			TIDE_OK);
 	}
 	assert_int_equal(tide__find_lines(&p->held[0], &p->held[1], &p->l, NULL), TIDE_OK);
 }
@@ -62,7 +64,8 @@ static void parts_are_what_is_alive(void **state)
 		record(&p, round);
 		uint64_t size = 1 + below(300), peak = tide__predict(&p.l, size, &at);
 		const tide_model *const m[2] = { p.m[0], p.m[1] };
-		assert_int_equal(tide__find_predicted_breakdown(m, device, &p.l, at, size, TIDE_BY_ROLE, &parts, NULL),
+		assert_int_equal(tide__find_predicted_breakdown(m, device, &p.l, at, size,
+								TIDE_BY_ROLE, &parts, NULL),
 				 TIDE_OK);
 		assert_int_equal(parts.bytes, peak);
 		int64_t sum = 0;
@@ -75,9 +78,9 @@ static void parts_are_what_is_alive(void **state)
 		}
 		assert_int_equal(sum, peak);
 		tide__predicted_breakdown_free(&parts);
-		assert_int_equal(
-			tide__find_predicted_breakdown(m, device, &p.l, at, size, TIDE_BY_MODULE, &parts, NULL),
-			TIDE_OK);
+		assert_int_equal(tide__find_predicted_breakdown(m, device, &p.l, at, size,
+								TIDE_BY_MODULE, &parts, NULL),
+				 TIDE_OK);
 		assert_int_equal(parts.bytes, peak);
 		tide__predicted_breakdown_free(&parts);
 		forget(&p);
@@ -98,7 +101,9 @@ static tide_code everything(const struct pair *p)
 	tide_code rc = tide__find_moment_profile(m[0], 1, p->l.size[0], &a, NULL);
 	rc = rc == TIDE_OK ? tide__find_moment_profile(m[1], 1, p->l.size[1], &b, NULL) : rc;
 	rc = rc == TIDE_OK ? tide__find_lines(&a, &b, &l, NULL) : rc;
-	rc = rc == TIDE_OK ? tide__find_predicted_breakdown(m, device, &l, 0, 70, TIDE_BY_MODULE, &parts, NULL) : rc;
+	rc = rc == TIDE_OK ? tide__find_predicted_breakdown(m, device, &l, 0, 70, TIDE_BY_MODULE,
+							    &parts, NULL)
+			   : rc;
 	rc = rc == TIDE_OK ? tide__find_predicted_reserved(m[1], 1, &b, &l, &r, NULL) : rc;
 	if (rc == TIDE_OK)
 		rc = tide__predicted_reserved_run(&r, 70, 0, &sim);

@@ -40,7 +40,8 @@ static void rows_are_disjoint_and_whole(void **state)
 					uint32_t level;
 					assert_int_equal(m->spans.lane[r.order[i]].i,
 							 r.tracks[t].lane.i);
-					assert_int_equal(tide__timeline_rows_track(&r, i, &level), t);
+					assert_int_equal(tide__timeline_rows_track(&r, i, &level),
+							 t);
 					assert_int_equal(level, k);
 				}
 			}
@@ -65,7 +66,8 @@ static size_t expect(const tide_lod *l, uint32_t row, int64_t from, int64_t to, 
 	size_t n = 0;
 	int64_t open = -1; /* pixel of the merged piece that is being made */
 	for (uint32_t i = l->rows.first[row]; i < l->rows.first[row + 1]; i++) {
-		int64_t t0 = m->spans.t0[l->rows.order[i]], t1 = tide__timeline_rows_end(&l->rows, m, i);
+		int64_t t0 = m->spans.t0[l->rows.order[i]],
+			t1 = tide__timeline_rows_end(&l->rows, m, i);
 		uint64_t len = (uint64_t)(t1 - t0);
 		if (t0 >= to || (t1 <= from && t0 < from))
 			continue;
@@ -229,7 +231,8 @@ static void around_is_as_defined(void **state)
 /* Part of the span at a place that is inside the window; -1 = it is not seen. */
 static int64_t part(const tide_lod *l, uint32_t i, int64_t from, int64_t to)
 {
-	int64_t t0 = l->m->spans.t0[l->rows.order[i]], t1 = tide__timeline_rows_end(&l->rows, l->m, i);
+	int64_t t0 = l->m->spans.t0[l->rows.order[i]],
+		t1 = tide__timeline_rows_end(&l->rows, l->m, i);
 	if (t1 <= from || t0 >= to)
 		return -1;
 	return (t1 < to ? t1 : to) - (t0 > from ? t0 : from);
@@ -283,7 +286,8 @@ static void sums_are_as_defined(void **state)
 			tide_window_sums s;
 			for (uint32_t t = 0; t < l.rows.n_tracks; t++)
 				on[t] = k == 0 || some_random(3);
-			assert_int_equal(tide__find_window_sums(&l, from, to, on, &s, NULL), TIDE_OK);
+			assert_int_equal(tide__find_window_sums(&l, from, to, on, &s, NULL),
+					 TIDE_OK);
 			for (size_t i = 0; i < s.n; i++) {
 				check_sum(&l, &s.v[i], from, to, on);
 				assert_true(!i || s.v[i - 1].self >= s.v[i].self);
@@ -432,7 +436,8 @@ static uint64_t live_after(const tide_model *m, size_t cut, uint32_t device, con
 	return live;
 }
 
-static void check_thin(const tide_model *m, const tide_downsampled_allocs *t, int64_t from, int64_t to)
+static void check_thin(const tide_model *m, const tide_downsampled_allocs *t, int64_t from,
+		       int64_t to)
 {
 	uint64_t kept = 0, most[2] = { 0 };
 	for (uint32_t a = 1; a < m->allocs.n; a++)
@@ -480,9 +485,9 @@ static void thin_keeps_the_peaks(void **state)
 			tide_downsampled_allocs t;
 			int64_t at = some_random(SOME_END);
 			uint64_t cut = tide__cut_at(m, at);
-			assert_int_equal(
-				tide__downsample_allocs(m, from, to, 1 + some_random(40), at, most, &t, NULL),
-				TIDE_OK);
+			assert_int_equal(tide__downsample_allocs(m, from, to, 1 + some_random(40),
+								 at, most, &t, NULL),
+					 TIDE_OK);
 			assert_int_equal(live_after(m, cut, 0, NULL),
 					 live_after(m, cut, 0, t.drop));
 			assert_true(t.kept <= most || t.px == 1);
@@ -518,7 +523,8 @@ static void thin_keeps_what_streams_hold(void **state)
 		}
 		tide_downsampled_allocs th;
 		size_t seen = 0, left = 0;
-		assert_int_equal(tide__downsample_allocs(m, 0, 300, 6, some_random(300), UINT64_MAX, &th, NULL),
+		assert_int_equal(tide__downsample_allocs(m, 0, 300, 6, some_random(300), UINT64_MAX,
+							 &th, NULL),
 				 TIDE_OK);
 		for (uint32_t a = 1; a < m->allocs.n;
 		     a++) { /* by definition: any cut in its life? */
@@ -558,8 +564,9 @@ static void thin_keeps_the_peaks_of_phases(void **state)
 			m->marks.t[k] = move ? tide__move_time(m, move - 1) : 0;
 		}
 		assert_int_equal(tide__find_phases(m, &p, NULL), TIDE_OK);
-		assert_int_equal(tide__downsample_phases(m, &p, seed % 2 ? 20 : UINT64_MAX, &t, NULL),
-				 TIDE_OK);
+		assert_int_equal(
+			tide__downsample_phases(m, &p, seed % 2 ? 20 : UINT64_MAX, &t, NULL),
+			TIDE_OK);
 		assert_true(t.px <= p.n && (seed % 2 || t.px == p.n));
 		for (uint32_t n = 0; n < t.px; n++) {
 			uint64_t top = 0;

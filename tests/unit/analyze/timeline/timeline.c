@@ -109,8 +109,9 @@ static void against_oracle(void **state)
 			}
 			assert_int_equal(t.lanes[l].active_ns, active);
 			assert_int_equal(t.lanes[l].overlap_ns, shared);
-			assert_int_equal(tide__interval_set_inside_ns(&t.lanes[l].cover, 0, m->t_end),
-					 active);
+			assert_int_equal(
+				tide__interval_set_inside_ns(&t.lanes[l].cover, 0, m->t_end),
+				active);
 		}
 		tide__timeline_free(&t);
 		tide__model_free(m);
@@ -134,7 +135,8 @@ static void few_and_many(void **state)
 				t = end;
 			}
 		}
-		int64_t *sums = tide__interval_set_sums(&c[1]), want = tide__interval_set_both_ns(&c[0], &c[1]);
+		int64_t *sums = tide__interval_set_sums(&c[1]),
+			want = tide__interval_set_both_ns(&c[0], &c[1]);
 		assert_int_equal(tide__interval_set_with_ns(&c[0], &c[1], sums), want);
 		int64_t slow = 0;
 		for (size_t i = 0; i < c[0].n; i++)

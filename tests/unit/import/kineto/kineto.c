@@ -394,9 +394,11 @@ static const struct row {
 
 	/* Python calls without an end */
 	{ "a Python call ends with its caller at the latest",
-	  EVENTS(PY("main", "0", "100", "1", "null") "," PY("enter", "10", "20", "2", "1") ","
-		 PY("next", "12", "88", "3", "2") "," PY("gen", "13", "87", "4", "3") ","
-		 OP("mul", "40", "20") "," RUN("launch", "50", "5", "\"correlation\":1")),
+	  EVENTS(PY("main", "0", "100", "1", "null") "," PY("enter", "10", "20", "2", "1") "," PY(
+		  "next", "12", "88", "3",
+		  "2") "," PY("gen", "13", "87", "4",
+			      "3") "," OP("mul", "40", "20") "," RUN("launch", "50", "5",
+								     "\"correlation\":1")),
 	  "python_function 'main' thread2 0-100000\n"
 	  "python_function 'enter' thread2 10000-30000 in 'main'\n"
 	  "python_function 'next' thread2 12000-30000 in 'enter'\n"
@@ -404,9 +406,11 @@ static const struct row {
 	  "op 'mul' thread2 40000-60000 in 'main'\nruntime 'launch' thread2 50000-55000 in 'mul'\n"
 	  "fact loss.python_calls_cut=2\n" },
 	{ "callers that contradict their calls cut nothing",
-	  EVENTS(PY("other", "50", "10", "9", "7") "," PY("late", "20", "30", "7", "8") ","
-		 PY("early", "0", "10", "8", "7") "," PY("nobody", "61", "9", "10", "77") ","
-		 PY("self", "80", "9", "11", "11") "," PY("below 0", "90", "9", "-1", "-1")),
+	  EVENTS(PY("other", "50", "10", "9", "7") "," PY("late", "20", "30", "7", "8") "," PY(
+		  "early", "0", "10", "8", "7") "," PY("nobody", "61", "9", "10",
+						       "77") "," PY("self", "80", "9", "11",
+								    "11") "," PY("below 0", "90",
+										 "9", "-1", "-1")),
 	  "python_function 'early' thread2 0-10000\npython_function 'late' thread2 20000-50000\n"
 	  "python_function 'other' thread2 50000-60000\n"
 	  "python_function 'nobody' thread2 61000-70000\n"

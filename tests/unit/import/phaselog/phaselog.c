@@ -62,9 +62,11 @@ static char *write_log(const struct row *r, size_t n, const char *const *names, 
 			"--- %s ---\n  DRAM: Segment Peak %.2f MB, Allocations %.2f MB, Deallocations %.2f MB, "
 			"Segment Change %+.2f MB\n  DRAM: Cumulative Peak %.2f MB, Cumulative Current %.2f MB\n"
 			"  L1: Peak CB 0.25 MB, Peak Buffer 0.50 MB, Peak Total 0.75 MB\nnoise %zu\n",
-			names[i % 4], r[i].seg, r[i].up, r[i].down, r[i].up - r[i].down, r[i].peak, r[i].now, i);
-	fprintf(f, "\n=== Final Totals ===\nOverall DRAM Peak: %.2f MB, Final DRAM Usage: %.2f MB\n", r[n - 1].peak,
-		r[n - 1].now);
+			names[i % 4], r[i].seg, r[i].up, r[i].down, r[i].up - r[i].down, r[i].peak,
+			r[i].now, i);
+	fprintf(f,
+		"\n=== Final Totals ===\nOverall DRAM Peak: %.2f MB, Final DRAM Usage: %.2f MB\n",
+		r[n - 1].peak, r[n - 1].now);
 	fclose(f);
 	return text;
 }
@@ -76,8 +78,8 @@ static int64_t bytes(double mb)
 
 static void test_round_trip(void **state)
 {
-	static const char *const names[] = { "MODEL_CREATION", "OPTIMIZER_CREATION", "FORWARD_PASS__000001",
-					     "BACKWARD_PASS" };
+	static const char *const names[] = { "MODEL_CREATION", "OPTIMIZER_CREATION",
+					     "FORWARD_PASS__000001", "BACKWARD_PASS" };
 	for (int k = 0; k < 200; k++) {
 		struct row r[12];
 		tide_error err = { 0 };
@@ -94,12 +96,14 @@ static void test_round_trip(void **state)
 		assert_true(s->whole);
 		for (size_t i = 0; i < n; i++) {
 			assert_string_equal(s->rows[i].name, names[i % 4]);
-			assert_int_equal(s->rows[i].bytes[TIDE_FIGURE_SEGMENT_PEAK], bytes(r[i].seg));
+			assert_int_equal(s->rows[i].bytes[TIDE_FIGURE_SEGMENT_PEAK],
+					 bytes(r[i].seg));
 			assert_int_equal(s->rows[i].bytes[TIDE_FIGURE_CURRENT], bytes(r[i].now));
 			assert_int_equal(s->rows[i].bytes[TIDE_FIGURE_L1_TOTAL], bytes(0.75));
 			assert_int_equal(s->rows[i].known, (1u << TIDE_FIGURES_N) - 1);
 		}
-		assert_true(tide__phase_summary_off(s, &at) <= 3); /* bytes: each figure is rounded to one */
+		assert_true(tide__phase_summary_off(s, &at) <=
+			    3); /* bytes: each figure is rounded to one */
 		free(text);
 		tide__phase_summaries_free(&all);
 	}
@@ -108,7 +112,8 @@ static void test_round_trip(void **state)
 /* The parts add up to the peak, and each is what its definition says. */
 static void test_sizes(void **state)
 {
-	static const char *const names[] = { "MODEL_CREATION", "OPTIMIZER_CREATION", "FORWARD_PASS", "BACKWARD_PASS" };
+	static const char *const names[] = { "MODEL_CREATION", "OPTIMIZER_CREATION", "FORWARD_PASS",
+					     "BACKWARD_PASS" };
 	for (int k = 0; k < 200; k++) {
 		struct row r[4];
 		tide_error err = { 0 };
@@ -122,12 +127,14 @@ static void test_sizes(void **state)
 		assert_int_equal(tide__training_sizes(&all.v[0], &o, &t, &err), TIDE_OK);
 		assert_int_equal(t.actual[TIDE_PART_MODEL].bytes, bytes(r[0].up - r[0].down));
 		assert_int_equal(t.actual[TIDE_PART_ACTIVATIONS].bytes, bytes(r[2].up - r[2].down));
-		assert_int_equal(t.actual[TIDE_PART_GRADIENTS].bytes, bytes(r[3].now) - bytes(r[1].now));
+		assert_int_equal(t.actual[TIDE_PART_GRADIENTS].bytes,
+				 bytes(r[3].now) - bytes(r[1].now));
 		for (int p = 0; p < TIDE_PARTS_N; p++)
 			sum += t.part[p].bytes;
 		assert_int_equal(sum, t.peak);
 		bool forward = !strcmp(t.peak_phase, "FORWARD_PASS");
-		assert_int_equal(t.part[TIDE_PART_ACTIVATIONS].bytes, forward ? bytes(r[2].seg) : bytes(r[2].up - r[2].down));
+		assert_int_equal(t.part[TIDE_PART_ACTIVATIONS].bytes,
+				 forward ? bytes(r[2].seg) : bytes(r[2].up - r[2].down));
 		assert_true(forward != t.part[TIDE_PART_GRADIENTS].known);
 		assert_true(t.expected[TIDE_PART_MODEL].known == (o.parameters != 0));
 		free(text);
@@ -144,13 +151,19 @@ static void test_bad(void **state)
 	} rows[] = {
 		{ "nothing here\n", TIDE_ENOTFOUND, false },
 		{ "=== Memory Usage Summary ===\n", TIDE_ENOTFOUND, false },
-		{ "=== Memory Usage Summary ===\n--- A ---\n DRAM: Segment Peak 1.00 MB\n", TIDE_OK, false },
-		{ "=== Memory Usage Summary ===\n--- A ---\n DRAM: Segment Peak -1.00 MB\n", TIDE_EFORMAT, false },
-		{ "=== Memory Usage Summary ===\n--- A ---\n DRAM: Segment Peak nan MB\n", TIDE_EFORMAT, false },
-		{ "=== Memory Usage Summary ===\n--- A ---\n DRAM: Segment Peak 1e9 MB\n", TIDE_EFORMAT, false },
-		{ "=== Memory Usage Summary ===\n--- A ---\n DRAM: Segment Peak 99999999999999999999 MB\n", TIDE_EFORMAT, false },
+		{ "=== Memory Usage Summary ===\n--- A ---\n DRAM: Segment Peak 1.00 MB\n", TIDE_OK,
+		  false },
+		{ "=== Memory Usage Summary ===\n--- A ---\n DRAM: Segment Peak -1.00 MB\n",
+		  TIDE_EFORMAT, false },
+		{ "=== Memory Usage Summary ===\n--- A ---\n DRAM: Segment Peak nan MB\n",
+		  TIDE_EFORMAT, false },
+		{ "=== Memory Usage Summary ===\n--- A ---\n DRAM: Segment Peak 1e9 MB\n",
+		  TIDE_EFORMAT, false },
+		{ "=== Memory Usage Summary ===\n--- A ---\n DRAM: Segment Peak 99999999999999999999 MB\n",
+		  TIDE_EFORMAT, false },
 		{ "=== Memory Usage Summary ===\n--- A ---\n  Segment Change: +2.50 MB  # weights\n"
-		  "Overall DRAM Peak: 8.00 MB\n", TIDE_OK, true },
+		  "Overall DRAM Peak: 8.00 MB\n",
+		  TIDE_OK, true },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		tide_error err = { 0 };
@@ -165,8 +178,9 @@ static void test_bad(void **state)
 /* Every allocation fails once: TIDE_ENOMEM and nothing leaks. */
 static void test_nomem(void **state)
 {
-	static const char text[] = "t\n=== Memory Usage Summary ===\n--- A ---\n DRAM: Segment Peak 1 MB\n"
-				   "--- B ---\n DRAM: Segment Peak 1 MB\nOverall DRAM Peak: 2 MB\n";
+	static const char text[] =
+		"t\n=== Memory Usage Summary ===\n--- A ---\n DRAM: Segment Peak 1 MB\n"
+		"--- B ---\n DRAM: Segment Peak 1 MB\nOverall DRAM Peak: 2 MB\n";
 	tide_code rc = TIDE_ENOMEM;
 	for (uint64_t n = 1; rc == TIDE_ENOMEM && n < 100; n++) {
 		tide_phase_summaries all = { 0 };

@@ -34,15 +34,15 @@ static void numbers(void **state)
 		tide_plain v;
 		int64_t got = 0;
 		assert_true(tide__plain_parse(rows[i].text, strlen(rows[i].text), &v));
-		if (tide__plain_number(v, rows[i].scale, &got) != rows[i].ok ||
-		    got != rows[i].want)
+		if (tide__plain_number(v, rows[i].scale, &got) != rows[i].ok || got != rows[i].want)
 			fail_msg("%s: %lld", rows[i].text, (long long)got);
 	}
 }
 
 static void values(void **state)
 {
-	static const char *const bad[] = { "", "  ", "{", "[1,", "\"a", "{} x", "\"\\\"", ",", "[\"]" };
+	static const char *const bad[] = { "",	   "  ",     "{", "[1,", "\"a",
+					   "{} x", "\"\\\"", ",", "[\"]" };
 	tide_plain v, key, x;
 	const char *text = " {\"a\\\"b\": [1, {\"c\": \"}\"}], \"d\": null}\t";
 	(void)state;
@@ -66,7 +66,8 @@ static void values(void **state)
 
 #define P "V0102 03:04:05.000001 4 a.py:1] "
 
-static const char log_text[] = P "{\"str\": [\"/m.py\", 0]}\n" P
+static const char log_text[] = P
+	"{\"str\": [\"/m.py\", 0]}\n" P
 	"{\"dynamo_start\": {\"stack\": [{\"line\": 3, \"name\": \"f\", \"filename\": 0}]}, "
 	"\"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0}\n" P
 	"{\"chromium_event\": {}}\n\t{\"name\": \"compile_attempt_0\", \"ph\": \"B\", \"ts\": 10}\n" P
@@ -74,8 +75,7 @@ static const char log_text[] = P "{\"str\": [\"/m.py\", 0]}\n" P
 	"\"frame_compile_id\": 0}\n\tGraph break in user code at /m.py:7\n\tGraph Break Reason: x\n"
 	"\t\n\tCall of numpy\n\t  Explanation: why\n\t  Hint: do that\n" P
 	"{\"chromium_event\": {}}\n\t{\"name\": \"compile_attempt_0\", \"ph\": \"E\", \"ts\": 25.5}\n"
-	"nonsense\n" P
-	"{\"compilation_metrics\": {\"co_name\": \"f\", \"co_filename\": \"/m.py\", "
+	"nonsense\n" P "{\"compilation_metrics\": {\"co_name\": \"f\", \"co_filename\": \"/m.py\", "
 	"\"dynamo_cumulative_compile_time_us\": 20}, \"frame_id\": 0, \"frame_compile_id\": 0}\n";
 
 static tide_model *load(tide_error *err)

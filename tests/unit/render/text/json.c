@@ -97,7 +97,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers),
-		cmocka_unit_test(texts), cmocka_unit_test(unseen),
+		cmocka_unit_test(texts),
+		cmocka_unit_test(unseen),
 		cmocka_unit_test(deep),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@ _own: Any = None  # multiprocessing.spawn.get_preparation_data as it was found; 
 # Run where the path to packages may not be known yet: what is not found is not recorded.
 WORDS = """
 try:
-    from tidemark._spawned import begin
+    from tidemark._child_processes import begin
 except ImportError:
     pass
 else:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 REST = 9  # times what reading took
 
 
-class Teller:
+class CheckpointPrinter:
     """For the checkpoints that carry a number beside their name: 1, 2, 3 ..."""
 
     def __init__(self, recording: str, say: Callable[..., None]) -> None:
