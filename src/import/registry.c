@@ -20,12 +20,14 @@
 #include "import/source.h"
 
 /* One row a format: declare its importer, name it below. */
-#define TIDE_IMPORTERS(X)         \
-	X(tide__import_tide)      \
-	X(tide__import_kineto)    \
-	X(tide__import_torchsnap) \
-	X(tide__import_tracker)   \
-	X(tide__import_torchtrace) X(tide__import_ttgraph) X(tide__import_ttlog)
+#define TIDE_IMPORTERS(X)          \
+	X(tide__import_tide)       \
+	X(tide__import_kineto)     \
+	X(tide__import_torchsnap)  \
+	X(tide__import_tracker)    \
+	X(tide__import_torchtrace) \
+	X(tide__import_ttgraph)    \
+	X(tide__import_ttlog)
 
 #define X(name) extern const tide_importer name;
 TIDE_IMPORTERS(X)
