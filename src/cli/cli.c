@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/room.h"
+#include "base/memory_limit.h"
 #include "base/nearest.h"
 #include "cli/options.h"
 #include "cli/outfile.h"

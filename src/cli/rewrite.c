@@ -90,7 +90,7 @@ static void report(const tide_args *a, const char *out, const tide_rewrite *w, b
 	if (head)
 		fprintf(a->out, "note: %s\n", head);
 	if (w->gaps.n) {
-		tide__free_blocks_text(&w->gaps, text, sizeof text);
+		tide__file_gaps_text(&w->gaps, text, sizeof text);
 		fprintf(a->out,
 			"note: %s (byte %" PRIu64 "): %" PRIu64
 			" bytes were left out, everything before and after is there\n",

@@ -55,7 +55,7 @@ struct tide_reader {
 	uint64_t expanded, max_expanded;
 	uint64_t opened; /* bytes of packed chunks expanded, those dropped and wanted again too */
 	tide_head_state head_state;
-	tide_free_blocks gaps;
+	tide_file_gaps gaps;
 	uint64_t found_for, found; /* damage at found_for: the next sound chunk is at `found` */
 	uint64_t budget;	   /* bytes that may still be read in vain for that */
 };
@@ -217,7 +217,7 @@ static void lost_clock(tide_reader *r)
 	r->at = r->head.head_size;
 	r->state = TIDE_READER_OPEN;
 	r->outer_at = r->expanded = r->opened = 0;
-	r->gaps = (tide_free_blocks){ 0 };
+	r->gaps = (tide_file_gaps){ 0 };
 }
 
 tide_code tide__reader_open(const char *path, tide_reader **out, tide_error *err)
@@ -276,7 +276,7 @@ tide_head_state tide__reader_head_state(const tide_reader *r)
 	return r->head_state;
 }
 
-const tide_free_blocks *tide__reader_gaps(const tide_reader *r)
+const tide_file_gaps *tide__reader_gaps(const tide_reader *r)
 {
 	return &r->gaps;
 }
@@ -286,7 +286,7 @@ bool tide__reader_schema_lost(const tide_reader *r)
 	return (r->gaps.n && r->head.minor == TIDE_FORMAT_MINOR) || r->head_state == TIDE_HEAD_LOST;
 }
 
-void tide__free_blocks_text(const tide_free_blocks *g, char *out, size_t n)
+void tide__file_gaps_text(const tide_file_gaps *g, char *out, size_t n)
 {
 	snprintf(out, n, "%s", g->why.text);
 	size_t used = strlen(out);

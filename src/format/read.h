@@ -49,11 +49,11 @@ typedef enum tide_reader_state {
 } tide_reader_state;
 
 /* Damaged places that were skipped because sound chunks follow. */
-typedef struct tide_free_blocks {
+typedef struct tide_file_gaps {
 	uint64_t n;	/* places */
 	uint64_t bytes; /* of the file, in all of them */
 	tide_error why; /* the first: what is wrong there, and its byte */
-} tide_free_blocks;
+} tide_file_gaps;
 
 typedef enum tide_head_state {
 	TIDE_HEAD_SOUND,
@@ -80,12 +80,12 @@ const tide_file_head *tide__reader_head(const tide_reader *r);
 tide_reader_state tide__reader_state(const tide_reader *r);
 tide_head_state tide__reader_head_state(const tide_reader *r);
 /* The damaged places skipped so far; borrowed until the reader is closed. */
-const tide_free_blocks *tide__reader_gaps(const tide_reader *r);
+const tide_file_gaps *tide__reader_gaps(const tide_reader *r);
 /* Returns true if the file's SCHEMA chunk is among the damage and this version's own schema stands in
  * for it: the head names this minor version, or is lost too. */
 bool tide__reader_schema_lost(const tide_reader *r);
 /* What is wrong with the first gap and how many there are, in words. */
-void tide__free_blocks_text(const tide_free_blocks *g, char *out, size_t n);
+void tide__file_gaps_text(const tide_file_gaps *g, char *out, size_t n);
 /* What happened to the head, in words; NULL if it is sound. */
 const char *tide__head_damage(tide_head_state s);
 /* Counts `c`, whose checksum held, among the gaps: its payload cannot be used, for the reason `why`. */

@@ -334,7 +334,7 @@ static tide_code pass_damage(struct walk *k, tide_error *err)
 	}
 	if (k->w->gaps.n) {
 		char text[320];
-		tide__free_blocks_text(&k->w->gaps, text, sizeof text);
+		tide__file_gaps_text(&k->w->gaps, text, sizeof text);
 		p = put_text(p, "loss.gap_damage", text);
 		p = put_fact(p, "loss.gap_at", k->w->gaps.why.offset);
 		n += 2;

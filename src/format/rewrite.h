@@ -40,7 +40,7 @@ typedef struct tide_rewrite {
 	/* what ended the input early; code TIDE_OK if nothing did. Of a closed one:
 			     * nothing is missing */
 	tide_error damage;
-	tide_free_blocks gaps; /* damaged places between sound chunks, left out */
+	tide_file_gaps gaps; /* damaged places between sound chunks, left out */
 	tide_head_state head;
 } tide_rewrite;
 

@@ -28,13 +28,13 @@ static bool end_there(tide_thread *t, uint32_t known_by)
 void tide__end_elsewhere(uint32_t known_by)
 {
 	uint64_t now = atomic_load_explicit(&tide__guard.generation, memory_order_relaxed);
-	tide_critical_path_job s;
-	if (!now || !tide__critical_path_job_enter(&s))
+	tide_slow_section s;
+	if (!now || !tide__slow_enter(&s))
 		return;
 	for (tide_thread *t = atomic_load_explicit(&tide__rec.threads, memory_order_acquire); t;
 	     t = t->next)
 		if (atomic_load_explicit(&t->quick.generation, memory_order_relaxed) == now &&
 		    &t->quick != tide__self && end_there(t, known_by))
 			break;
-	tide__critical_path_job_leave(&s);
+	tide__slow_leave(&s);
 }

@@ -43,7 +43,7 @@ static bool take_table(void)
 void tide__errand_home(void)
 {
 	here = true;
-	tide__critical_path_job_never();
+	tide__slow_never();
 	atomic_store(&own_table, take_table());
 }
 

@@ -35,7 +35,7 @@ static inline tide_thread *enter(bool joined)
 			return tide__thread(t);
 		atomic_store_explicit(&t->busy, 0, memory_order_relaxed);
 	}
-	return joined ? NULL : tide__find_forward_backward();
+	return joined ? NULL : tide__thread_join();
 }
 
 static inline void leave(tide_thread *t)

@@ -50,7 +50,7 @@ void tide__unlock(void)
 		tide__wake(&tide__guard.lock);
 }
 
-bool tide__critical_path_job_enter(tide_critical_path_job *s)
+bool tide__slow_enter(tide_slow_section *s)
 {
 	if (inside)
 		return false;
@@ -67,7 +67,7 @@ bool tide__critical_path_job_enter(tide_critical_path_job *s)
 	return true;
 }
 
-void tide__critical_path_job_leave(tide_critical_path_job *s)
+void tide__slow_leave(tide_slow_section *s)
 {
 	tide__unlock();
 	inside = 0;
@@ -76,7 +76,7 @@ void tide__critical_path_job_leave(tide_critical_path_job *s)
 	errno = s->saved_errno;
 }
 
-void tide__critical_path_job_never(void)
+void tide__slow_never(void)
 {
 	inside = 1;
 }

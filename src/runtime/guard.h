@@ -24,17 +24,17 @@
 _Static_assert(sizeof(tide_guard) == TIDE_PAGE, "guard page");
 enum { TIDE_ALIVE = 1, TIDE_FOLLOWER };
 
-typedef struct tide_critical_path_job {
+typedef struct tide_slow_section {
 	sigset_t mask;
 	int saved_errno, cancel;
-} tide_critical_path_job;
+} tide_slow_section;
 
 /* Begin a slow section; false when this thread is in one already. Brings the recorder to life
  * (first call, or forked child) when needed. */
-bool tide__critical_path_job_enter(tide_critical_path_job *s);
-void tide__critical_path_job_leave(tide_critical_path_job *s);
+bool tide__slow_enter(tide_slow_section *s);
+void tide__slow_leave(tide_slow_section *s);
 /* This thread is the recorder's own: whatever it does is never recorded. */
-void tide__critical_path_job_never(void);
+void tide__slow_never(void);
 
 /* Give up the lock inside a slow section and take it again. */
 void tide__lock(void);

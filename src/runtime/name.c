@@ -27,11 +27,11 @@ static uint32_t define_name(const char *text)
 
 tide_name tide_intern(const char *text)
 {
-	tide_critical_path_job s;
-	if (!text || !tide__critical_path_job_enter(&s))
+	tide_slow_section s;
+	if (!text || !tide__slow_enter(&s))
 		return 0;
 	uint32_t id = define_name(text);
-	tide__critical_path_job_leave(&s);
+	tide__slow_leave(&s);
 	return id;
 }
 
@@ -42,20 +42,20 @@ tide_name tide_name_static(const char *text)
 	uint32_t id = tide__static_find(text);
 	if (__builtin_expect(id != 0, 1))
 		return id;
-	tide_critical_path_job s;
-	if (!tide__critical_path_job_enter(&s))
+	tide_slow_section s;
+	if (!tide__slow_enter(&s))
 		return 0;
 	id = define_name(text);
 	if (id)
 		tide__static_add(text, id);
-	tide__critical_path_job_leave(&s);
+	tide__slow_leave(&s);
 	return id;
 }
 
 tide_stack tide_stack_push(tide_stack parent, tide_name function, tide_name file, uint32_t line)
 {
-	tide_critical_path_job s;
-	if (!tide__critical_path_job_enter(&s))
+	tide_slow_section s;
+	if (!tide__slow_enter(&s))
 		return 0;
 	uint8_t f[32], *p = tide__put_v(f, function);
 	p = tide__put_v(p, file);
@@ -68,14 +68,14 @@ tide_stack tide_stack_push(tide_stack parent, tide_name function, tide_name file
 		id = tide__define(TIDE_REC_STACK, f, (size_t)(p - f), NULL, 0, UINT32_MAX - 1,
 				  log_now());
 	}
-	tide__critical_path_job_leave(&s);
+	tide__slow_leave(&s);
 	return id;
 }
 
 tide_device tide_device_open(int kind, int index, const char *name, uint64_t capacity)
 {
-	tide_critical_path_job s;
-	if (!tide__critical_path_job_enter(&s))
+	tide_slow_section s;
+	if (!tide__slow_enter(&s))
 		return 0;
 	uint8_t f[64], *p = tide__put_v(f, (uint32_t)kind);
 	p = tide__put_z(p, index);
@@ -83,14 +83,14 @@ tide_device tide_device_open(int kind, int index, const char *name, uint64_t cap
 	p = tide__put_v(p, capacity);
 	uint32_t id =
 		tide__define(TIDE_REC_DEVICE, f, (size_t)(p - f), NULL, 0, UINT16_MAX, log_now());
-	tide__critical_path_job_leave(&s);
+	tide__slow_leave(&s);
 	return (tide_device)id;
 }
 
 tide_pool tide_pool_open(tide_device device, int kind, const char *name, uint64_t capacity)
 {
-	tide_critical_path_job s;
-	if (!tide__critical_path_job_enter(&s))
+	tide_slow_section s;
+	if (!tide__slow_enter(&s))
 		return 0;
 	uint8_t f[64], *p = tide__put_v(f, device);
 	p = tide__put_v(p, (uint32_t)kind);
@@ -98,20 +98,20 @@ tide_pool tide_pool_open(tide_device device, int kind, const char *name, uint64_
 	p = tide__put_v(p, capacity);
 	p = tide__put_v(p, 0); /* banks */
 	uint32_t id = tide__define(TIDE_REC_POOL, f, (size_t)(p - f), NULL, 0, 4095, log_now());
-	tide__critical_path_job_leave(&s);
+	tide__slow_leave(&s);
 	return (tide_pool)id;
 }
 
 tide_stream tide_stream_open(tide_device device, int64_t number, const char *name)
 {
-	tide_critical_path_job s;
-	if (!tide__critical_path_job_enter(&s))
+	tide_slow_section s;
+	if (!tide__slow_enter(&s))
 		return 0;
 	uint8_t f[64], *p = tide__put_v(f, device);
 	p = tide__put_z(p, number);
 	p = tide__put_v(p, define_name(name));
 	uint32_t id =
 		tide__define(TIDE_REC_STREAM, f, (size_t)(p - f), NULL, 0, UINT16_MAX, log_now());
-	tide__critical_path_job_leave(&s);
+	tide__slow_leave(&s);
 	return (tide_stream)id;
 }

@@ -87,7 +87,7 @@ void tide__follow(void);
 
 /* thread.c: the calling thread takes part from now on: busy is set and its thread returned, or NULL
  * when there is nothing to record. */
-tide_thread *tide__find_forward_backward(void);
+tide_thread *tide__thread_join(void);
 /* The slow side of a full ring: room for n slots after all, or false and the loss is counted. */
 bool tide__make_room(tide_thread *t, uint64_t n);
 /* A signal handler found its thread recording. */

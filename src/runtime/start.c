@@ -352,9 +352,9 @@ static void follow_links(char path[4096])
 tide_code tide_start(const char *path, const tide_options *opt, tide_error *err)
 {
 	tide_recorder *r = &tide__rec;
-	tide_critical_path_job s;
+	tide_slow_section s;
 	char first[33] = "";
-	if (!tide__critical_path_job_enter(&s))
+	if (!tide__slow_enter(&s))
 		return tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET, "inside the recorder");
 	static char wanted[4096], before[4096]; /* the stack may be small; lock held */
 	tide_code rc;
@@ -379,7 +379,7 @@ tide_code tide_start(const char *path, const tide_options *opt, tide_error *err)
 		else if (late)
 			tide__hex(first, r->first);
 	}
-	tide__critical_path_job_leave(&s);
+	tide__slow_leave(&s);
 	if (*first)
 		tide_annotate(tide_intern("recording.first"), first);
 	return rc;
@@ -391,11 +391,11 @@ bool tide_recording(void)
 		return true;
 	if (atomic_load_explicit(&tide__guard.alive, memory_order_relaxed) == TIDE_ALIVE)
 		return false;
-	tide_critical_path_job s;
-	if (!tide__critical_path_job_enter(&s))
+	tide_slow_section s;
+	if (!tide__slow_enter(&s))
 		return false;
 	tide__follow();
-	tide__critical_path_job_leave(&s);
+	tide__slow_leave(&s);
 	return atomic_load_explicit(&tide__guard.generation, memory_order_relaxed) != 0;
 }
 
@@ -406,30 +406,30 @@ static void look_removed(void *out)
 
 bool tide_recording_removed(void)
 {
-	tide_critical_path_job s;
+	tide_slow_section s;
 	bool removed = false;
-	if (!tide__critical_path_job_enter(&s))
+	if (!tide__slow_enter(&s))
 		return false;
 	if (tide__rec.state == TIDE_RUNNING)
 		tide__errand(look_removed, &removed);
-	tide__critical_path_job_leave(&s);
+	tide__slow_leave(&s);
 	return removed;
 }
 
 size_t tide_recording_path(char *out, size_t n)
 {
-	tide_critical_path_job s;
+	tide_slow_section s;
 	size_t len = 0;
 	if (out && n)
 		*out = 0;
-	if (!tide__critical_path_job_enter(&s))
+	if (!tide__slow_enter(&s))
 		return 0;
 	tide__follow();
 	if (tide__rec.generations) {
 		len = strlen(tide__rec.path);
 		snprintf(out, n, "%s", tide__rec.path);
 	}
-	tide__critical_path_job_leave(&s);
+	tide__slow_leave(&s);
 	return len;
 }
 
@@ -525,11 +525,11 @@ static tide_code stop_locked(tide_error *err)
 
 tide_code tide_stop(tide_error *err)
 {
-	tide_critical_path_job s;
-	if (!tide__critical_path_job_enter(&s))
+	tide_slow_section s;
+	if (!tide__slow_enter(&s))
 		return TIDE_OK;
 	tide_code rc = stop_locked(err);
-	tide__critical_path_job_leave(&s);
+	tide__slow_leave(&s);
 	return rc;
 }
 
@@ -595,9 +595,9 @@ void tide__follow(void)
 
 __attribute__((constructor)) static void load(void)
 {
-	tide_critical_path_job s;
-	if (tide__critical_path_job_enter(&s))
-		tide__critical_path_job_leave(&s);
+	tide_slow_section s;
+	if (tide__slow_enter(&s))
+		tide__slow_leave(&s);
 }
 
 __attribute__((destructor)) static void unload(void)
@@ -632,15 +632,15 @@ void tide__stats_now(tide_stats *out)
 
 void tide_stats_get(tide_stats *out)
 {
-	tide_critical_path_job s;
+	tide_slow_section s;
 	if (!out)
 		return;
 	*out = (tide_stats){ 0 };
-	if (!tide__critical_path_job_enter(&s))
+	if (!tide__slow_enter(&s))
 		return;
 	if (tide__rec.state == TIDE_RUNNING)
 		tide__stats_now(out);
 	else
 		*out = tide__rec.last;
-	tide__critical_path_job_leave(&s);
+	tide__slow_leave(&s);
 }

@@ -212,7 +212,7 @@ static tide_thread *join_locked(void)
 	return t;
 }
 
-tide_thread *tide__find_forward_backward(void)
+tide_thread *tide__thread_join(void)
 {
 	tide_guard *g = &tide__guard;
 	if (atomic_load_explicit(&tide__paused, memory_order_relaxed) &&
@@ -221,11 +221,11 @@ tide_thread *tide__find_forward_backward(void)
 	if (!atomic_load_explicit(&g->generation, memory_order_relaxed) &&
 	    atomic_load_explicit(&g->alive, memory_order_relaxed) == TIDE_ALIVE)
 		return NULL;
-	tide_critical_path_job s;
-	if (!tide__critical_path_job_enter(&s))
+	tide_slow_section s;
+	if (!tide__slow_enter(&s))
 		return NULL;
 	tide_thread *t = join_locked();
-	tide__critical_path_job_leave(&s);
+	tide__slow_leave(&s);
 	return t;
 }
 
@@ -233,8 +233,8 @@ tide_thread *tide__find_forward_backward(void)
 static void leave(void *thread)
 {
 	tide_thread *t = thread;
-	tide_critical_path_job s;
-	if (!tide__critical_path_job_enter(&s))
+	tide_slow_section s;
+	if (!tide__slow_enter(&s))
 		return;
 	if (&t->quick == tide__self) { /* not so in a forked child, where t was the parent's */
 		uint64_t now = atomic_load_explicit(&tide__guard.generation, memory_order_relaxed) &
@@ -248,7 +248,7 @@ static void leave(void *thread)
 		tide__rec.free_threads = t;
 		tide__self = NULL;
 	}
-	tide__critical_path_job_leave(&s);
+	tide__slow_leave(&s);
 }
 
 /* ---- losses -------------------------------------------------------------------------------- */
@@ -269,13 +269,13 @@ static bool ask_again(tide_thread *t)
 {
 	if (++t->denied % 256)
 		return false;
-	tide_critical_path_job s;
-	if (!tide__critical_path_job_enter(&s))
+	tide_slow_section s;
+	if (!tide__slow_enter(&s))
 		return false;
 	if (t->quick.generation ==
 	    atomic_load_explicit(&tide__guard.generation, memory_order_relaxed))
 		attach(t);
-	tide__critical_path_job_leave(&s);
+	tide__slow_leave(&s);
 	return t->shared != NULL;
 }
 

@@ -11,7 +11,7 @@
 
 /* ---- spans ---- */
 
-static void put_piece(tide_json *j, const tide_lod *x, const tide_page_window *p)
+static void put_piece(tide_json *j, const tide_lod *x, const tide_timeline_piece *p)
 {
 	uint32_t s = x->rows.order[p->place];
 	tide__json_object(j);
@@ -25,7 +25,7 @@ static void put_piece(tide_json *j, const tide_lod *x, const tide_page_window *p
 	tide__json_object_end(j);
 }
 
-static void put_track(tide_json *j, const tide_lod *x, const tide_page_windows *p,
+static void put_track(tide_json *j, const tide_lod *x, const tide_timeline_pieces *p,
 		      const tide_row_track *t)
 {
 	char label[400];
@@ -48,7 +48,7 @@ tide_code tide__api_spans(tide_ask *a, tide_error *err)
 {
 	tide_loaded *l;
 	const tide_lod *x;
-	tide_page_windows p;
+	tide_timeline_pieces p;
 	tide_api_window w;
 	tide_json j;
 	tide_code rc = tide__ask_id(a, a->req->part[2], &l, err);
@@ -70,7 +70,7 @@ tide_code tide__api_spans(tide_ask *a, tide_error *err)
 	for (uint32_t t = 0; t < x->rows.n_tracks; t++)
 		put_track(&j, x, &p, &x->rows.tracks[t]);
 	tide__json_array_end(&j);
-	tide__page_windows_free(&p);
+	tide__timeline_pieces_free(&p);
 	return tide__api_end(&j, x->rows.n ? NULL : "the trace has no spans", err);
 }
 

@@ -20,7 +20,7 @@ typedef struct tide_exchange {
 	struct tide_exchange *next; /* in the queue */
 	tide_request req;
 	const tide_route *route;
-	tide_moment_profile held;
+	tide_kept_trace held;
 	tide_blob *answer; /* once it is there; NULL and `done`: memory was out */
 	bool done;
 	unsigned tries;

@@ -215,7 +215,7 @@ static unsigned status_of(tide_code rc)
 	return rc == TIDE_EUSAGE ? 400 : rc == TIDE_ENOTFOUND ? 404 : rc == TIDE_ENOMEM ? 503 : 422;
 }
 
-void tide__moment_profile_drop(tide_moment_profile *h)
+void tide__kept_trace_drop(tide_kept_trace *h)
 {
 	for (size_t i = 0; i < h->n; i++)
 		tide__loaded_drop(h->l[i]);
@@ -223,7 +223,7 @@ void tide__moment_profile_drop(tide_moment_profile *h)
 }
 
 bool tide__answer(const tide_route *t, tide_store *s, tide_request *r, tide_waiter *w,
-		  tide_moment_profile *held, tide_blob **out)
+		  tide_kept_trace *held, tide_blob **out)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	struct growing g;
@@ -234,7 +234,7 @@ bool tide__answer(const tide_route *t, tide_store *s, tide_request *r, tide_wait
 	tide_code rc = a.out ? t->run(&a, &err) : TIDE_ENOMEM;
 	bool failed = a.out && fclose(a.out);
 	if (rc != TIDE_EBUSY)
-		tide__moment_profile_drop(held);
+		tide__kept_trace_drop(held);
 	if (rc == TIDE_OK && !failed) {
 		*out = blob(a.status, a.type, g.bytes, g.n);
 		if (*out) {
@@ -264,7 +264,7 @@ bool tide__answer(const tide_route *t, tide_store *s, tide_request *r, tide_wait
 
 tide_code tide__ask_id(tide_ask *a, const char *id, tide_loaded **out, tide_error *err)
 {
-	tide_moment_profile *h = a->held;
+	tide_kept_trace *h = a->held;
 	for (size_t i = 0; i < h->n; i++)
 		if (!strcmp(h->id[i], id)) {
 			*out = h->l[i];

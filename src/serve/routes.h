@@ -38,12 +38,12 @@ void tide__cache_put(tide_cache *c, const char *key, tide_blob *b);
 enum { TIDE_ASK_RECS = 2 };
 
 /* Recordings that an answer uses; they stay while it waits for another. */
-typedef struct tide_moment_profile {
+typedef struct tide_kept_trace {
 	char id[TIDE_ASK_RECS][TIDE_REC_ID];
 	tide_loaded *l[TIDE_ASK_RECS];
 	size_t n;
-} tide_moment_profile;
-void tide__moment_profile_drop(tide_moment_profile *h);
+} tide_kept_trace;
+void tide__kept_trace_drop(tide_kept_trace *h);
 
 typedef struct tide_ask {
 	/* the question */
@@ -55,7 +55,7 @@ typedef struct tide_ask {
 	const char *type;
 	unsigned status;
 	char *name;
-	tide_moment_profile *held;
+	tide_kept_trace *held;
 } tide_ask;
 
 typedef tide_code tide_handler(tide_ask *a, tide_error *err);
@@ -82,7 +82,7 @@ bool tide__answer_key(const tide_route *t, tide_store *s, const tide_request *r,
  * `w` is or was called, and whoever it wakes asks again; nothing of this call may be touched any
  * more. True: *out is the answer, NULL when memory is out. */
 bool tide__answer(const tide_route *t, tide_store *s, tide_request *r, tide_waiter *w,
-		  tide_moment_profile *held, tide_blob **out);
+		  tide_kept_trace *held, tide_blob **out);
 /* {"error": "...", "has_real_data": false}. NULL on exhaustion. */
 tide_blob *tide__answer_error(unsigned status, const char *text);
 

@@ -17,7 +17,7 @@
 #include "serve/http.h"
 #include "serve/run_file.h"
 #include "serve/token_file.h"
-#include "base/room.h"
+#include "base/memory_limit.h"
 
 enum {
 	TICK_MS = 250,

@@ -13,7 +13,7 @@
 #include "format/tide.h"
 #include "format/written.h"
 #include "import/import.h"
-#include "base/room.h"
+#include "base/memory_limit.h"
 #include "serve/store_impl.h"
 
 enum {

@@ -39,7 +39,7 @@ static void come_back(tide_waiter *waiter)
 static bool make(tide_workers *w, tide_exchange *x, bool stop, tide_blob **out)
 {
 	if (stop || ++x->tries > MOST_TRIES) {
-		tide__moment_profile_drop(&x->held);
+		tide__kept_trace_drop(&x->held);
 		*out = tide__answer_error(503, "the server has no room for this just now");
 		return true;
 	}

@@ -83,7 +83,7 @@ static void answer(const char *target)
 	unsigned status;
 	char key[TIDE_REQ_TARGET + 128];
 	static tide_waiter w = { .ready = woken };
-	tide_moment_profile held = { .n = 0 };
+	tide_kept_trace held = { .n = 0 };
 	tide_blob *b = NULL;
 	if (!tide__request_parse(target, &r))
 		return;

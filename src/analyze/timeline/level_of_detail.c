@@ -79,7 +79,7 @@ struct window {
 	int64_t from;
 	uint64_t width; /* ns */
 	uint32_t px;
-	tide_page_windows *out;
+	tide_timeline_pieces *out;
 };
 
 /* First place of [lo, hi) that begins at or after t: 1, 2, 4 ... ahead, then by halves. */
@@ -102,7 +102,7 @@ static uint32_t begin_from(const tide_lod *l, uint32_t lo, uint32_t hi, int64_t 
 	return lo;
 }
 
-static bool put(tide_page_windows *p, tide_page_window piece)
+static bool put(tide_timeline_pieces *p, tide_timeline_piece piece)
 {
 	if (!TIDE_ROOM(p->v, p->cap, p->n + 1))
 		return false;
@@ -114,11 +114,11 @@ static bool put(tide_page_windows *p, tide_page_window piece)
 static bool put_range(const struct window *w, uint32_t i, uint32_t j)
 {
 	const tide_lod *l = w->l;
-	return i == j || put(w->out, (tide_page_window){ .t0 = start_of(l, i),
-							 .t1 = end_of(l, j - 1),
-							 .busy = l->busy[j] - l->busy[i],
-							 .count = j - i,
-							 .place = longest_in(l, i, j) });
+	return i == j || put(w->out, (tide_timeline_piece){ .t0 = start_of(l, i),
+							    .t1 = end_of(l, j - 1),
+							    .busy = l->busy[j] - l->busy[i],
+							    .count = j - i,
+							    .place = longest_in(l, i, j) });
 }
 
 static bool is_long(const struct window *w, uint32_t place)
@@ -152,9 +152,9 @@ static bool row(const struct window *w, uint32_t i, uint32_t end)
 }
 
 tide_code tide__lod_visible(const tide_lod *l, int64_t from, int64_t to, uint32_t px,
-			    tide_page_windows *out, tide_error *err)
+			    tide_timeline_pieces *out, tide_error *err)
 {
-	*out = (tide_page_windows){ 0 };
+	*out = (tide_timeline_pieces){ 0 };
 	struct window w = { l, from, (uint64_t)to - (uint64_t)from, px, out };
 	out->first = tide__alloc((size_t)l->rows.n_rows + 1, sizeof *out->first);
 	bool ok = out->first != NULL;
@@ -163,16 +163,16 @@ tide_code tide__lod_visible(const tide_lod *l, int64_t from, int64_t to, uint32_
 		ok = row(&w, l->rows.first[r], l->rows.first[r + 1]);
 	}
 	if (!ok) {
-		tide__page_windows_free(out);
+		tide__timeline_pieces_free(out);
 		return tide__nomem(err);
 	}
 	out->first[l->rows.n_rows] = out->n;
 	return TIDE_OK;
 }
 
-void tide__page_windows_free(tide_page_windows *p)
+void tide__timeline_pieces_free(tide_timeline_pieces *p)
 {
 	tide__free(p->v);
 	tide__free(p->first);
-	*p = (tide_page_windows){ 0 };
+	*p = (tide_timeline_pieces){ 0 };
 }

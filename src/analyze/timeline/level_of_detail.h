@@ -23,18 +23,18 @@ typedef struct tide_lod {
 	uint32_t *longest; /* owned; per block of places: its longest span's place */
 } tide_lod;
 
-typedef struct tide_page_window {
+typedef struct tide_timeline_piece {
 	int64_t t0, t1;
 	uint64_t busy;	/* lengths added up */
 	uint32_t count; /* spans in it */
 	uint32_t place; /* of the longest: rows.order[place] */
-} tide_page_window;
+} tide_timeline_piece;
 
-typedef struct tide_page_windows {
-	tide_page_window *v; /* owned; row by row, in order of time */
+typedef struct tide_timeline_pieces {
+	tide_timeline_piece *v; /* owned; row by row, in order of time */
 	size_t n, cap;
 	size_t *first; /* owned; row r is v[first[r] .. first[r + 1]) */
-} tide_page_windows;
+} tide_timeline_pieces;
 
 /* The index: O(spans), 12 bytes a span. TIDE_OK or TIDE_ENOMEM. */
 tide_code tide__lod_build(const tide_model *m, tide_lod *out, tide_error *err);
@@ -48,7 +48,7 @@ static inline uint64_t tide__lod_length(const tide_lod *l, uint32_t place)
 
 /* from < to, px >= 1. O(rows + pieces × log spans). Many threads may ask one index at once. */
 tide_code tide__lod_visible(const tide_lod *l, int64_t from, int64_t to, uint32_t px,
-			    tide_page_windows *out, tide_error *err);
-void tide__page_windows_free(tide_page_windows *p);
+			    tide_timeline_pieces *out, tide_error *err);
+void tide__timeline_pieces_free(tide_timeline_pieces *p);
 
 #endif

@@ -216,7 +216,7 @@ static tide_code take_cut(struct load *l, tide_error *err)
 /* An error if damage hides every event: a report of nothing would look like an answer. */
 static tide_code any_events(const struct load *l, tide_error *err)
 {
-	const tide_free_blocks *g = tide__reader_gaps(l->reader);
+	const tide_file_gaps *g = tide__reader_gaps(l->reader);
 	const tide_error *d = g->n ? &g->why : &l->damage;
 	if (l->n_chunks || !d->code)
 		return TIDE_OK;
@@ -314,14 +314,14 @@ static bool damage_facts(struct load *l)
 /* What was skipped between sound chunks, and what became of the head. */
 static bool gap_facts(struct load *l)
 {
-	const tide_free_blocks *g = tide__reader_gaps(l->reader);
+	const tide_file_gaps *g = tide__reader_gaps(l->reader);
 	char text[320];
 	const char *head = tide__head_damage(tide__reader_head_state(l->reader));
 	if (head && !tide__fact_text(l->m, "loss.head", head))
 		return false;
 	if (!g->n)
 		return true;
-	tide__free_blocks_text(g, text, sizeof text);
+	tide__file_gaps_text(g, text, sizeof text);
 	return fact_u64(l->m, "loss.gap_at", g->why.offset) &&
 	       fact_u64(l->m, "loss.gap_bytes", g->bytes) && fact_u64(l->m, "loss.gaps", g->n) &&
 	       tide__fact_text(l->m, "loss.gap_damage", text);

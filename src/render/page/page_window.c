@@ -14,7 +14,7 @@ struct pieces {
 	int gap, dur, name, cat, count, busy, place;
 };
 
-static void put_piece(struct pieces *x, const tide_page_window *p, int64_t *last)
+static void put_piece(struct pieces *x, const tide_timeline_piece *p, int64_t *last)
 {
 	const tide_spans *v = &x->l->m->spans;
 	uint32_t s = x->l->rows.order[p->place];
@@ -28,7 +28,7 @@ static void put_piece(struct pieces *x, const tide_page_window *p, int64_t *last
 	*last = p->t1;
 }
 
-static void put_tracks(const tide_lod *l, const tide_page_windows *p, tide_json *j)
+static void put_tracks(const tide_lod *l, const tide_timeline_pieces *p, tide_json *j)
 {
 	char label[400];
 	tide__json_karray(j, "tracks");
@@ -54,7 +54,7 @@ bool tide__page_pieces(tide_box *b, const tide_lod *l, int64_t from, int64_t to,
 		       tide_error *err)
 {
 	struct pieces x = { .l = l, .b = b };
-	tide_page_windows p = { 0 };
+	tide_timeline_pieces p = { 0 };
 	tide_json *j = tide__box_json(b);
 	int64_t last = from;
 	x.gap = tide__box_column(b, "gap", TIDE_COL_INT);
@@ -80,7 +80,7 @@ bool tide__page_pieces(tide_box *b, const tide_lod *l, int64_t from, int64_t to,
 		tide__page_cats_json(j);
 	}
 	tide__json_object_end(j);
-	tide__page_windows_free(&p);
+	tide__timeline_pieces_free(&p);
 	tide__page_names_free(&x.names);
 	return ok;
 }

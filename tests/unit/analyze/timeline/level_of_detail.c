@@ -60,7 +60,7 @@ static int64_t pixel(int64_t t, int64_t from, int64_t to, uint32_t px)
 
 /* The definition in lod.h, spelt out. Returns the number of pieces of the row. */
 static size_t expect(const tide_lod *l, uint32_t row, int64_t from, int64_t to, uint32_t px,
-		     tide_page_window *out)
+		     tide_timeline_piece *out)
 {
 	const tide_model *m = l->m;
 	size_t n = 0;
@@ -74,9 +74,9 @@ static size_t expect(const tide_lod *l, uint32_t row, int64_t from, int64_t to, 
 		bool own = t0 < from || (wide)len * px >= to - from;
 		int64_t at = own ? -1 : pixel(t0, from, to, px);
 		if (own || at != open) {
-			out[n++] = (tide_page_window){ t0, t1, len, 1, i };
+			out[n++] = (tide_timeline_piece){ t0, t1, len, 1, i };
 		} else {
-			tide_page_window *p = &out[n - 1];
+			tide_timeline_piece *p = &out[n - 1];
 			if (len > (uint64_t)(tide__timeline_rows_end(&l->rows, m, p->place) -
 					     m->spans.t0[l->rows.order[p->place]]))
 				p->place = i;
@@ -91,15 +91,15 @@ static size_t expect(const tide_lod *l, uint32_t row, int64_t from, int64_t to, 
 
 static void compare(const tide_lod *l, int64_t from, int64_t to, uint32_t px)
 {
-	tide_page_windows p;
-	tide_page_window *want = calloc(l->rows.n + 1, sizeof *want);
+	tide_timeline_pieces p;
+	tide_timeline_piece *want = calloc(l->rows.n + 1, sizeof *want);
 	assert_int_equal(tide__lod_visible(l, from, to, px, &p, NULL), TIDE_OK);
 	for (uint32_t r = 0; r < l->rows.n_rows; r++) {
 		size_t n = expect(l, r, from, to, px, want), got = p.first[r + 1] - p.first[r];
 		assert_int_equal(got, n);
 		assert_true(n <= 2 * (size_t)px + 1);
 		for (size_t i = 0; i < n; i++) {
-			const tide_page_window *a = &p.v[p.first[r] + i], *b = &want[i];
+			const tide_timeline_piece *a = &p.v[p.first[r] + i], *b = &want[i];
 			assert_int_equal(a->t0, b->t0);
 			assert_int_equal(a->t1, b->t1);
 			assert_int_equal(a->busy, b->busy);
@@ -108,7 +108,7 @@ static void compare(const tide_lod *l, int64_t from, int64_t to, uint32_t px)
 		}
 	}
 	free(want);
-	tide__page_windows_free(&p);
+	tide__timeline_pieces_free(&p);
 }
 
 static void pieces_are_as_defined(void **state)
@@ -156,11 +156,11 @@ static void nothing_to_see(void **state)
 {
 	tide_model *m = some_machine();
 	tide_lod l;
-	tide_page_windows p;
+	tide_timeline_pieces p;
 	assert_int_equal(tide__lod_build(m, &l, NULL), TIDE_OK);
 	assert_int_equal(tide__lod_visible(&l, 0, 100, 10, &p, NULL), TIDE_OK);
 	assert_int_equal(p.n, 0);
-	tide__page_windows_free(&p);
+	tide__timeline_pieces_free(&p);
 	tide__lod_free(&l);
 	tide__model_free(m);
 }
@@ -588,7 +588,7 @@ static void no_memory(void **state)
 	tide_model *m = some_model(3, 120, 0);
 	for (uint64_t n = 1;; n++) {
 		tide_lod l;
-		tide_page_windows p = { 0 };
+		tide_timeline_pieces p = { 0 };
 		tide_window_sums sums = { 0 };
 		tide_span_note note = { 0 };
 		const bool on[64] = { true, true, true };
@@ -603,7 +603,7 @@ static void no_memory(void **state)
 		tide__mem_fail_at(0);
 		tide__window_sums_free(&sums);
 		tide__span_note_free(&note);
-		tide__page_windows_free(&p);
+		tide__timeline_pieces_free(&p);
 		tide__lod_free(&l);
 		if (rc == TIDE_OK) {
 			assert_true(n > 8);

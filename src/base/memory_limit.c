@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-#include "base/room.h"
+#include "base/memory_limit.h"
 
 #include <inttypes.h>
 #include <stdio.h>

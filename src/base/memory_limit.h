@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* How much memory there is: so that what does not fit is refused, or read in part, instead of the kernel
  * ending the program. */
-#ifndef TIDE_BASE_ROOM_H
-#define TIDE_BASE_ROOM_H
+#ifndef TIDE_BASE_MEMORY_LIMIT_H
+#define TIDE_BASE_MEMORY_LIMIT_H
 
 #include <stddef.h>
 #include <stdint.h>
