@@ -10,6 +10,7 @@ pip installs for the build.
 """
 from __future__ import annotations
 
+import atexit
 import base64
 import hashlib
 import importlib.util
@@ -19,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import zipfile
 from typing import Any
 
@@ -78,13 +80,21 @@ def get_requires_for_build_wheel(config_settings: dict[Any, Any] | None = None) 
     return [*_requires(config_settings), *([] if found_node() else [NODE])]
 
 
+def first_in_path(name: str, program: str) -> None:
+    """That program alone comes first: its folder may hold another meson (/usr/bin), one too old to set the libraries' RUNPATH."""
+    folder = tempfile.mkdtemp(prefix="tidemark-path-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.symlink(os.path.abspath(program), os.path.join(folder, name))
+    os.environ["PATH"] = folder + os.pathsep + os.environ["PATH"]
+
+
 def pages() -> None:
     """npm's packages for the pages, unless they are there, and Node.js where meson finds it. Without them the wheel has no pages, and the
     program says so."""
     node = found_node()
     if not node:
         return
-    os.environ["PATH"] = os.path.dirname(node[0]) + os.pathsep + os.environ["PATH"]
+    first_in_path("node", node[0])
     if os.path.isdir("web/node_modules/esbuild"):
         return
     command = [*node, "ci", "--ignore-scripts", "--silent", "--no-audit", "--no-fund"]

@@ -41,6 +41,14 @@ def heap() -> int:
 
 
 class Recording(unittest.TestCase):
+    def test_one_recorder_whoever_loads_it(self):
+        """The extension and the capture library find the package's own recorder; with two of them nothing would be recorded."""
+        done = run("import ctypes, os, tidemark\nfrom tidemark import _home, _native\n"
+                   "ctypes.CDLL(os.path.join(_home.LIBRARIES, 'libtidemark-torch.so'))\n"
+                   "maps = open('/proc/self/maps').read().split()\n"
+                   "print(*sorted({os.path.realpath(p) for p in maps if 'libtidemark-rt' in p}), sep='\\n')")
+        self.assertEqual(done.stdout.splitlines(), [os.path.realpath(os.path.join(_home.LIBRARIES, "libtidemark-rt.so.0"))], done.stderr)
+
     def test_totals_and_names(self):
         with tidemark.record(path("a.tide"), torch=False):
             pool = heap()
