@@ -31,7 +31,9 @@
 	R(OWN, 12, "device,bytes")	    /* device memory that the profiler itself holds */     \
 	R(STREAM, 13, "device,stream,name") /* a stream got a name */                              \
 	R(GRAPH, 14, "duration,device,stream,correlation,graph") /* a launched graph as a whole */ \
-	R(NAME_TID, 15, "tid,name")				 /* a thread got a name */
+	R(NAME_TID, 15, "tid,name")				 /* a thread got a name */         \
+	/* a stream-ordered pool: bytes it holds, bytes in use; operation 2 = destroyed */         \
+	R(POOL, 16, "device,operation,address,bytes,used")
 enum {
 #define R(name, number, fields) TIDE_DEVICE_REC_##name = number,
 	TIDE_DEVICE_RECORDS(R)

@@ -53,7 +53,7 @@ static const void *export_table(uint32_t id)
 	return id == 1 ? &t : NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH"), *fake = getenv("TIDEMARK_CUPTI");
 	if (!path || !fake)
@@ -64,6 +64,8 @@ int main(void)
 	void (*copy)(uint64_t, uint64_t, uint64_t, uint32_t, uint32_t) = NULL;
 	void (*launch)(uint32_t, uint64_t, uint64_t, uint32_t) = NULL;
 	void (*memory)(bool, uint64_t, uint64_t, uint64_t) = NULL;
+	void (*create)(uint64_t, uint64_t, uint32_t, uint32_t) = NULL;
+	void (*async)(uint64_t, uint64_t, uint64_t, uint64_t) = NULL;
 	void *p;
 #define GET(at, h, name) (p = find(h, name), memcpy(&at, &p, sizeof p))
 	GET(init, lib, "InitializeInjection");
@@ -72,6 +74,8 @@ int main(void)
 	GET(copy, cupti, "fake_copy");
 	GET(launch, cupti, "fake_launch");
 	GET(memory, cupti, "fake_memory");
+	GET(create, cupti, "fake_create");
+	GET(async, cupti, "fake_async");
 	core[9] = (void **)&push;
 	core[11] = (void **)&pop;
 	if (init() != 1 || nvtx(export_table) != 1)
@@ -94,5 +98,12 @@ int main(void)
 	copy(1 << 20, begin + 10000, begin + 60000, 7, 101);
 	memory(false, 0x7f0000200000, 3 << 20, now());
 	memory(true, 0x7f0000200000, 2 << 20, now());
+	if (argc > 1 &&
+	    !strcmp(argv[1], "more")) { /* virtual memory and pools, until NVML looks again */
+		create(64 << 20, now(), tid, 200);
+		create(64 << 20, now(), tid, 210);
+		async(0x7f9000000000, 4 << 20, now(), 32 << 20);
+		usleep(1200000);
+	}
 	return 0;
 }

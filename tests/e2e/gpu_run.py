@@ -27,6 +27,26 @@ def ask(*args: str) -> dict:
     return json.loads(done.stdout) if done.returncode == 0 else {}
 
 
+MIB = 1 << 20
+
+
+def ledger(folder: str) -> None:
+    """Virtual memory counts once, pools with what they hold back, the driver's part apart; the lines add up to what NVML says."""
+    file = f"{folder}/more.tide"
+    done = subprocess.run([TIDEMARK, "run", "--gpu", "--no-torch", "-o", file, "--", PROG, "more"], capture_output=True, text=True,
+                          env={**os.environ, "TIDEMARK_CUPTI": FAKE, "TIDEMARK_NVML": FAKE, "TIDEMARK_LIBCUDA": FAKE})
+    check("run with NVML", done.returncode == 0, (done.returncode, done.stderr))
+    d = (ask("device", file).get("devices") or [{}])[0]
+    last = (d.get("over_time") or [{}])[-1]
+    want = {"nvml_used_bytes": 1400, "other_bytes": 3 + 128 + 4, "pooled_bytes": 28, "profiler_bytes": 12, "others_bytes": 100, "reserved_bytes": 600,
+            "torch_live_bytes": 0}
+    check("lines of the ledger", {k: (last.get(k) or 0) / MIB for k in want} == want, last)
+    parts = sum(last.get(k) or 0 for k in (*want, "context_bytes", "unexplained_bytes")) - (last.get("nvml_used_bytes") or 0)
+    check("the lines add up", parts == last.get("nvml_used_bytes"), (parts, last))
+    check("context is what nothing else explains", last.get("context_bytes") == (700 - 135 - 28 - 12) * MIB and last.get("unexplained_bytes") == 0, last)
+    check("the device has its name", d.get("name") == "Stand-in", d.get("name"))
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/g.tide"
@@ -46,6 +66,7 @@ def main() -> int:
         check("device memory", '"cuda"' in memory, memory)
         peak = ask("peak", file, "--device", "cuda:0")
         check("peak of 4 MiB", '"peak_bytes": 4194304' in json.dumps(peak) or "4194304" in json.dumps(peak), peak)
+        ledger(folder)
     print("failed" if failed else "as told")
     return 1 if failed else 0
 

@@ -7,13 +7,15 @@
     python3 tests/gpu/inject.py [PART...] # on the machine with the device
 
 Prints one line a check and, at the end, the figures as JSON (also to $OUT/inject.json). Exit status 1 when a check failed, 77 without a
-device. Parts: kernels memory profiler graphs nvtx cost steps."""
+device. Parts: kernels memory profiler graphs nvtx cost steps, and turns
+(every variant once a round; TIDE_TURNS_S seconds at most)."""
 import collections
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -136,6 +138,17 @@ elif what == "memory":
     if not result["cuMemCreate"]:
         result["reserve"] = cu.cuMemAddressReserve(ctypes.byref(at), ctypes.c_size_t(size), ctypes.c_size_t(0), ctypes.c_uint64(0), ctypes.c_uint64(0))
         result["map"] = cu.cuMemMap(at, ctypes.c_size_t(size), ctypes.c_size_t(0), handle, ctypes.c_uint64(0))
+    if rt is not None:  # a pool that keeps what is given back to it: 40 MiB held, 8 MiB of them in use
+        pool, keep, a, b = ctypes.c_void_p(), ctypes.c_uint64(2 ** 64 - 1), ctypes.c_void_p(), ctypes.c_void_p()
+        result["pool"] = rt.cudaDeviceGetDefaultMemPool(ctypes.byref(pool), 0) or rt.cudaMemPoolSetAttribute(pool, 4, ctypes.byref(keep))
+        result["async"] = rt.cudaMallocAsync(ctypes.byref(a), ctypes.c_size_t(32 << 20), None) or rt.cudaMallocAsync(ctypes.byref(b), ctypes.c_size_t(8 << 20), None)
+        torch.cuda.synchronize()
+        rt.cudaFreeAsync(a, None)
+        torch.cuda.synchronize()
+        now = [ctypes.c_uint64(), ctypes.c_uint64()]
+        for at, attribute in zip(now, (5, 7)):  # cudaMemPoolAttrReservedMemCurrent, UsedMemCurrent
+            rt.cudaMemPoolGetAttribute(pool, attribute, ctypes.byref(at))
+        result["pool_reserved"], result["pool_used"] = now[0].value, now[1].value
     torch.cuda.synchronize()
     time.sleep(2.5)
     result["allocated"] = torch.cuda.memory_allocated()
@@ -143,6 +156,50 @@ elif what == "memory":
     free, total = torch.cuda.mem_get_info()
     result["used"] = total - free
     result["total"] = total
+elif what in ("measure", "measure_profiled"):
+    import contextlib
+    def profiled(on):
+        return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]) if on else contextlib.nullcontext()
+    def launches(on):
+        x = torch.zeros(16, device=dev)
+        for _ in range(2000):
+            x.add_(1)
+        torch.cuda.synchronize()
+        got = []
+        for _ in range(3):
+            with profiled(on):
+                t = time.perf_counter()
+                for _ in range(10000):
+                    x.add_(1)
+                torch.cuda.synchronize()
+                got.append((time.perf_counter() - t) / 10000 * 1e6)
+        return sorted(got)[1]
+    def steps(on, batch, n):
+        net = model(512, 12)
+        opt = torch.optim.AdamW(net.parameters(), lr=1e-3, fused=False, foreach=False)
+        x = torch.randn(batch, 512, device=dev)
+        def step():
+            loss = net(x).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        for _ in range(5):
+            step()
+        torch.cuda.synchronize()
+        times = []
+        with profiled(on):
+            for _ in range(n):
+                t = time.perf_counter()
+                step()
+                torch.cuda.synchronize()
+                times.append((time.perf_counter() - t) * 1e3)
+        times.sort()
+        return times[len(times) // 2]
+    def all_of(on):
+        return {"us_per_launch": launches(on), "ms_launch_bound": steps(on, 8, 40), "ms_gpu_bound": steps(on, 65536, 8)}
+    result = all_of(False)
+    if what == "measure_profiled":
+        result["profiled"] = all_of(True)
 elif what == "graphs":
     x = torch.zeros(1000, device=dev)
     s = torch.cuda.Stream()
@@ -259,7 +316,16 @@ def memory(folder: str) -> None:
         figures["ledger"] = ledger.get("devices", ledger)
         d = (ledger.get("devices") or [{}])[0]
         check("torch's reserved bytes are in the ledger", abs((d.get("torch_live_bytes") or 0) + (d.get("torch_cached_bytes") or 0) - got["reserved"]) < 4 << 20, d)
-        check("123 MiB of cudaMalloc and 64 MiB of cuMemCreate are others'", (d.get("other_bytes") or 0) >= (180 << 20), d)
+        last = (d.get("over_time") or [{}])[-1]
+        figures["ledger_at_the_end"] = last
+        others = (123 + 64 + 8) << 20
+        check("123 MiB of cudaMalloc, 64 MiB of cuMemCreate and 8 MiB of cudaMallocAsync are others'", abs((last.get("other_bytes") or 0) - others) <= 2 << 20, last)
+        check("what the pool holds back", abs((last.get("pooled_bytes") or 0) - (got.get("pool_reserved", 0) - got.get("pool_used", 0))) <= 2 << 20,
+              (last.get("pooled_bytes"), got.get("pool_reserved"), got.get("pool_used")))
+        parts = ("torch_live_bytes", "torch_cached_bytes", "other_bytes", "pooled_bytes", "context_bytes", "profiler_bytes", "others_bytes", "reserved_bytes",
+                 "unexplained_bytes")
+        check("the lines add up to NVML's figure", sum(last.get(k) or 0 for k in parts) == last.get("nvml_used_bytes"), last)
+        check("less than 32 MiB are unexplained", abs(last.get("unexplained_bytes") or 0) < 32 << 20, last)
         check("NVML's total is there", (d.get("nvml_used_bytes") or 0) > 400 << 20, d)
     else:
         say(f"note: no `tidemark device` in this build: {done.stderr[-200:]}")
@@ -328,7 +394,39 @@ def steps(folder: str) -> None:
     check("steps were measured", len(rows["median"]) == 5 and len(large["median"]) == 3)
 
 
-PARTS = {"kernels": kernels, "memory": memory, "profiler": profiler, "graphs": graphs, "nvtx": nvtx, "cost": cost, "steps": steps}
+def turns(folder: str) -> None:
+    """Every variant once a round, as many rounds as fit (5 wanted), the order turned each time; medians of launches and of both kinds of step."""
+    begun, rounds = time.monotonic(), 0
+    limit = float(os.environ.get("TIDE_TURNS_S", "140"))
+    variants = {
+        "bare": lambda: work(folder, "measure_profiled"),
+        "kernels+memory": lambda: work(folder, "measure", run=RUN, gpu="kernels,memory"),
+        "--light": lambda: work(folder, "measure", run=("--light",)),
+        "bare again": lambda: work(folder, "measure")}
+    got: dict = {}
+    while rounds < 5 or time.monotonic() - begun < limit * 0.8:
+        if rounds and (time.monotonic() - begun) * (rounds + 1) / rounds > limit:
+            break
+        order = list(variants.items())
+        for name, once in order[rounds % 2 :] + order[: rounds % 2]:
+            row = once()
+            for figure in ("us_per_launch", "ms_launch_bound", "ms_gpu_bound"):
+                if figure in row:
+                    got.setdefault(figure, {}).setdefault(name, []).append(round(row[figure], 4))
+                if figure in row.get("profiled", {}):
+                    got.setdefault(figure, {}).setdefault("torch.profiler", []).append(round(row["profiled"][figure], 4))
+        rounds += 1
+    medians = {f: {n: sorted(v)[len(v) // 2] for n, v in rows.items()} for f, rows in got.items()}
+    figures["turns"] = {"rounds": rounds, "median": medians, "all": got,
+                        "added": {f: {n: round(v - rows["bare"], 4) for n, v in rows.items()} for f, rows in medians.items() if "bare" in rows}}
+    say(json.dumps(figures["turns"]["median"]))
+    check("every variant was measured", all(len(rows) == 5 for rows in medians.values()) and len(medians) == 3, rounds)
+    used = [work(folder, "bare_used").get("used"), work(folder, "bare_used", run=RUN).get("used")]
+    if all(used):
+        figures["profiler_device_bytes"] = used[1] - used[0]
+
+
+PARTS = {"turns": turns, "kernels": kernels, "memory": memory, "profiler": profiler, "graphs": graphs, "nvtx": nvtx, "cost": cost, "steps": steps}
 
 
 def main() -> int:
@@ -341,18 +439,17 @@ def main() -> int:
         print("no CUDA device" if HOME else "nothing is built: tests/gpu/inject_pack")
         return 77
     print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, {TIDEMARK}", flush=True)
-    wanted = sys.argv[1:] or list(PARTS)
+    wanted = sys.argv[1:] or [p for p in PARTS if p != "turns"]
     with tempfile.TemporaryDirectory() as folder:
         for name in wanted:
             try:
                 PARTS[name](folder)
             except Exception as why:  # the next part says more
                 check(name, False, repr(why))
-    text = json.dumps(figures, indent=1)
-    print(text)
-    if os.environ.get("OUT"):
-        with open(os.path.join(os.environ["OUT"], "inject.json"), "w") as f:
-            f.write(text)
+            if os.environ.get("OUT"):
+                with open(os.path.join(os.environ["OUT"], "inject.json"), "w") as f:
+                    json.dump(figures, f, indent=1)
+    print(json.dumps(figures, indent=1))
     return 1 if failed else 0
 
 

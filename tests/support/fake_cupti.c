@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Stands in for libcupti where there is no device: the functions that capture/cuda looks up, and
+/* Stands in for libcupti, NVML and libcuda where there is no device: the functions that capture/cuda looks up, and
  * fake_* by which a test makes records. For the plumbing only; real devices: tests/gpu/inject.py. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "capture/cuda/cupti_abi.h"
 
@@ -26,6 +27,9 @@ void fake_kernel(const char *name, uint64_t start, uint64_t end, uint32_t stream
 void fake_copy(uint64_t bytes, uint64_t start, uint64_t end, uint32_t stream, uint32_t correlation);
 void fake_launch(uint32_t tid, uint64_t start, uint64_t end, uint32_t correlation);
 void fake_memory(bool alloc, uint64_t addr, uint64_t bytes, uint64_t t);
+void fake_create(uint64_t bytes, uint64_t t, uint32_t tid, uint32_t correlation);
+void fake_async(uint64_t addr, uint64_t bytes, uint64_t t, uint64_t pool_bytes);
+int cuptiActivityGetAttribute(int attr, size_t *size, void *value);
 
 int cuptiActivityRegisterCallbacks(cupti_request_fn *r, cupti_complete_fn *c)
 {
@@ -49,7 +53,7 @@ int cuptiActivityEnableRuntimeApi(uint32_t id, uint8_t on)
 
 int cuptiActivityEnableDriverApi(uint32_t id, uint8_t on)
 {
-	enabled[CUPTI_DRIVER] |= on && id == 307;
+	enabled[CUPTI_DRIVER] |= on && (id == 307 || id == 549);
 	return CUPTI_OK;
 }
 
@@ -80,7 +84,10 @@ int cuptiActivityGetNextRecord(uint8_t *b, size_t valid, void **record)
 
 int cuptiGetCallbackName(int domain, uint32_t id, const char **name)
 {
-	*name = domain == CUPTI_DOMAIN_RUNTIME && id == 211 ? "cudaLaunchKernel_v7000" : "other";
+	*name = domain == CUPTI_DOMAIN_RUNTIME && id == 211  ? "cudaLaunchKernel_v7000"
+		: domain == CUPTI_DOMAIN_DRIVER && id == 549 ? "cuMemCreate"
+		: domain == CUPTI_DOMAIN_DRIVER && id == 551 ? "cuMemMap"
+							     : "other";
 	return CUPTI_OK;
 }
 
@@ -151,4 +158,127 @@ void fake_memory(bool alloc, uint64_t addr, uint64_t bytes, uint64_t t)
 			   .bytes = bytes,
 			   .timestamp = t };
 	put(&m, sizeof m);
+}
+
+/* cuMemCreate, as its record is read: memory of type pinned, no address; then cuMemMap of the same. */
+void fake_create(uint64_t bytes, uint64_t t, uint32_t tid, uint32_t correlation)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		cupti_memory m = { .kind = CUPTI_MEMORY,
+				   .operation = 1,
+				   .memory = 2,
+				   .correlation = correlation + i,
+				   .address = i ? 0x7f8000000000 : 0,
+				   .bytes = bytes,
+				   .timestamp = t + i };
+		cupti_api a = { .kind = CUPTI_DRIVER,
+				.id = i ? 551 : 549,
+				.start = t + i,
+				.end = t + i + 1,
+				.tid = tid,
+				.correlation = correlation + i };
+		put(&a, sizeof a);
+		put(&m, sizeof m);
+	}
+}
+
+/* cudaMallocAsync from a pool that holds `pool_bytes`. */
+void fake_async(uint64_t addr, uint64_t bytes, uint64_t t, uint64_t pool_bytes)
+{
+	cupti_memory m = { .kind = CUPTI_MEMORY,
+			   .operation = 1,
+			   .memory = 3,
+			   .address = addr,
+			   .bytes = bytes,
+			   .timestamp = t,
+			   .async = 1,
+			   .pool_type = 1,
+			   .pool = 0x1000,
+			   .pool_size = pool_bytes,
+			   .pool_used = bytes };
+	put(&m, sizeof m);
+}
+
+int cuptiActivityGetAttribute(int attr, size_t *size_, void *value)
+{
+	size_t v = attr == CUPTI_ATTR_DEVICE_BUFFER_SIZE ? 3200000 : 3;
+	memcpy(value, &v, *size_);
+	return CUPTI_OK;
+}
+
+/* ---- NVML and libcuda: one device, of which 600 MiB are reserved; another process has 100 MiB ---- */
+
+int nvmlInit_v2(void);
+int nvmlDeviceGetHandleByUUID(const char *uuid, void **out);
+int nvmlDeviceGetMemoryInfo(void *d, nvml_memory *m);
+int nvmlDeviceGetMemoryInfo_v2(void *d, nvml_memory2 *m);
+int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *n, nvml_process *p);
+int cuDeviceGetCount(int *n);
+int cuDeviceGet(int *d, int i);
+int cuDeviceGetUuid_v2(unsigned char u[16], int d);
+int cuDeviceGetName(char *name, int n, int d);
+
+enum { MIB = 1 << 20, OWN = 700 };
+
+int nvmlInit_v2(void)
+{
+	return 0;
+}
+
+int nvmlDeviceGetHandleByUUID(const char *uuid, void **out)
+{
+	*out = (void *)(uintptr_t)uuid;
+	return 0;
+}
+
+int nvmlDeviceGetMemoryInfo(void *d, nvml_memory *m)
+{
+	(void)d;
+	m->total = (uint64_t)140000 * MIB;
+	m->used = (uint64_t)(600 + 100 + OWN) * MIB;
+	m->free = m->total - m->used;
+	return 0;
+}
+
+int nvmlDeviceGetMemoryInfo_v2(void *d, nvml_memory2 *m)
+{
+	(void)d;
+	if (m->version != NVML_MEMORY2_VERSION)
+		return 25;
+	m->reserved = (uint64_t)600 * MIB;
+	return 0;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *n, nvml_process *p)
+{
+	(void)d;
+	*n = 2;
+	p[0] = (nvml_process){ (uint32_t)getpid(), (uint64_t)OWN * MIB, 0, 0 };
+	p[1] = (nvml_process){ 1, (uint64_t)100 * MIB, 0, 0 };
+	return 0;
+}
+
+int cuDeviceGetCount(int *n)
+{
+	*n = 1;
+	return 0;
+}
+
+int cuDeviceGet(int *d, int i)
+{
+	*d = i;
+	return 0;
+}
+
+int cuDeviceGetUuid_v2(unsigned char u[16], int d)
+{
+	memset(u, d, 16);
+	return 0;
+}
+
+int cuDeviceGetName(char *name, int n, int d)
+{
+	(void)d;
+	strncpy(name, "Stand-in", (size_t)n);
+	return 0;
 }

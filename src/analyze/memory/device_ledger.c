@@ -9,9 +9,13 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { USED, TOTAL, PROCESS, OTHERS, N_SERIES };
-static const char *const series_names[] = { "used_bytes", "total_bytes", "process_bytes",
-					    "others_bytes" };
+enum { USED, TOTAL, RESERVED, PROCESS, OTHERS, POOLS, POOLS_USED, N_SERIES };
+static const char *const series_names[] = {
+	"nvml.cuda:%lld.used_bytes",	   "nvml.cuda:%lld.total_bytes",
+	"nvml.cuda:%lld.reserved_bytes",   "nvml.cuda:%lld.process_bytes",
+	"nvml.cuda:%lld.others_bytes",	   "cuda_pools.cuda:%lld.reserved_bytes",
+	"cuda_pools.cuda:%lld.used_bytes",
+};
 
 struct work {
 	const tide_model *m;
@@ -23,10 +27,10 @@ struct work {
 
 /* ---- what there is ---- */
 
-static uint32_t find_counter(const tide_model *m, int64_t index, const char *what)
+static uint32_t find_counter(const tide_model *m, int64_t index, int series)
 {
 	char name[64];
-	snprintf(name, sizeof name, "nvml.cuda:%lld.%s", (long long)index, what);
+	snprintf(name, sizeof name, series_names[series], (long long)index);
 	for (uint32_t i = 1; i < m->counters.n; i++)
 		if (!strcmp(tide__text(m, m->counters.name[i], NULL), name))
 			return i;
@@ -44,7 +48,7 @@ static void look(struct work *w)
 	const tide_model *m = w->m;
 	uint32_t d = w->l->device;
 	for (int i = 0; i < N_SERIES; i++)
-		w->counters[i] = find_counter(m, m->devices.index[d], series_names[i]);
+		w->counters[i] = find_counter(m, m->devices.index[d], i);
 	for (uint32_t i = 1; i < m->pools.n; i++)
 		if (m->pools.device[i].i == d &&
 		    !strcmp(tide__text(m, m->pools.name[i], NULL), "cuda"))
@@ -60,16 +64,15 @@ static bool add_moment(tide_ledger *l, size_t *cap, int64_t t)
 {
 	if (!TIDE_ROOM(l->at, *cap, l->n + 1))
 		return false;
-	l->at[l->n++] = (tide_ledger_at){ t,
-					  TIDE_LEDGER_UNKNOWN,
-					  TIDE_LEDGER_UNKNOWN,
-					  0,
-					  TIDE_LEDGER_UNKNOWN,
-					  TIDE_LEDGER_UNKNOWN,
-					  TIDE_LEDGER_UNKNOWN,
-					  0,
-					  TIDE_LEDGER_UNKNOWN,
-					  INT64_MIN };
+	l->at[l->n++] = (tide_ledger_at){ .t = t,
+					  .total = TIDE_LEDGER_UNKNOWN,
+					  .used = TIDE_LEDGER_UNKNOWN,
+					  .reserved = TIDE_LEDGER_UNKNOWN,
+					  .cached = TIDE_LEDGER_UNKNOWN,
+					  .other = TIDE_LEDGER_UNKNOWN,
+					  .context = TIDE_LEDGER_UNKNOWN,
+					  .others = TIDE_LEDGER_UNKNOWN,
+					  .unexplained = INT64_MIN };
 	return true;
 }
 
@@ -96,6 +99,33 @@ static void fill_series(struct work *w, int series, size_t offset)
 			k++;
 		uint64_t v = (uint64_t)s->value[i];
 		memcpy((char *)&w->l->at[k] + offset, &v, sizeof v);
+	}
+}
+
+/* The value of a series that is told when it changes: its last sample at or before each moment. */
+static uint64_t value_before(const struct work *w, int series, size_t k, size_t *from,
+			     uint64_t last)
+{
+	const tide_samples *s = &w->m->samples;
+	for (; *from < s->n; ++*from) {
+		if (s->counter[*from].i != w->counters[series])
+			continue;
+		if (s->t[*from] > w->l->at[k].t)
+			break;
+		last = s->value[*from] > 0 ? (uint64_t)s->value[*from] : 0;
+	}
+	return last;
+}
+
+/* Memory that stream-ordered pools hold back. */
+static void fill_pooled(struct work *w)
+{
+	size_t a = 0, b = 0;
+	uint64_t held = 0, used = 0;
+	for (size_t k = 0; k < w->l->n && w->counters[POOLS] && w->counters[POOLS_USED]; k++) {
+		held = value_before(w, POOLS, k, &a, held);
+		used = value_before(w, POOLS_USED, k, &b, used);
+		w->l->at[k].pooled = held > used ? held - used : 0;
 	}
 }
 
@@ -153,7 +183,7 @@ static uint64_t known(uint64_t v)
 
 static uint64_t explained(const tide_ledger_at *a)
 {
-	return a->live + known(a->cached) + known(a->other);
+	return a->live + known(a->cached) + known(a->other) + a->pooled;
 }
 
 /* Of this process: what NVML counts for it, else what others do not hold. */
@@ -162,8 +192,8 @@ static uint64_t of_process(const tide_ledger_at *a, uint64_t told)
 	if (told != TIDE_LEDGER_UNKNOWN)
 		return told;
 	return a->used != TIDE_LEDGER_UNKNOWN && a->others != TIDE_LEDGER_UNKNOWN &&
-			       a->used >= a->others
-		       ? a->used - a->others
+			       a->used >= a->others + known(a->reserved)
+		       ? a->used - a->others - known(a->reserved)
 		       : TIDE_LEDGER_UNKNOWN;
 }
 
@@ -185,9 +215,9 @@ static void explain(struct work *w, const uint64_t *process)
 		a->profiler = profiler;
 		a->context = least;
 		if (a->used != TIDE_LEDGER_UNKNOWN)
-			a->unexplained =
-				(int64_t)a->used - (int64_t)(explained(a) + profiler +
-							     known(a->context) + known(a->others));
+			a->unexplained = (int64_t)a->used -
+					 (int64_t)(explained(a) + profiler + known(a->context) +
+						   known(a->others) + known(a->reserved));
 		if (a->used != TIDE_LEDGER_UNKNOWN && a->used > known(l->at[l->highest].used))
 			l->highest = k;
 	}
@@ -263,6 +293,8 @@ static bool fill(const tide_model *m, tide_ledger *l)
 	fill_series(&w, USED, offsetof(tide_ledger_at, used));
 	fill_series(&w, TOTAL, offsetof(tide_ledger_at, total));
 	fill_series(&w, OTHERS, offsetof(tide_ledger_at, others));
+	fill_series(&w, RESERVED, offsetof(tide_ledger_at, reserved));
+	fill_pooled(&w);
 	fill_recorded(&w);
 	explain(&w, process);
 	tide__free(process);

@@ -12,8 +12,10 @@
 typedef struct tide_ledger_at { /* bytes at one moment; TIDE_LEDGER_UNKNOWN where nobody tells */
 	int64_t t;
 	uint64_t total, used;  /* NVML, the whole device */
+	uint64_t reserved;     /* of `used`: the driver's and the firmware's own, no process's */
 	uint64_t live, cached; /* of the framework's allocator: in use, held back */
 	uint64_t other;	       /* other device memory of this process, recorded by CUPTI */
+	uint64_t pooled;       /* held by stream-ordered pools (cudaMallocAsync) and not in use */
 	uint64_t context; /* the CUDA context, kernels' code: what is there besides, all the time */
 	uint64_t profiler;   /* CUPTI's own buffers */
 	uint64_t others;     /* other processes */

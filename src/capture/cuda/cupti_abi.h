@@ -22,9 +22,10 @@ enum { /* activity kinds */
        CUPTI_MEMCPY_PEER = 22,
        CUPTI_SYNC = 38,
        CUPTI_MEMORY = 49,
+       CUPTI_MEMORY_POOL = 50,
 };
 enum { CUPTI_OK = 0, CUPTI_NO_MORE = 12 };
-enum { CUPTI_ATTR_DEVICE_BUFFER_SIZE = 0, CUPTI_ATTR_ZEROED = 5 };
+enum { CUPTI_ATTR_DEVICE_BUFFER_SIZE = 0, CUPTI_ATTR_ZEROED = 5, CUPTI_ATTR_PRE_ALLOCATE = 6 };
 enum { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RUNTIME = 2 };
 
 typedef struct cupti_kernel {
@@ -101,10 +102,16 @@ typedef struct cupti_memory {
 	uint32_t pid, device, context, stream;
 	const char *name;
 	uint32_t async, pad;
-	uint64_t pool[4];
-	uint8_t pad1[8];
+	uint32_t pool_type, pad1; /* 1: of this process */
+	uint64_t pool, pool_threshold, pool_size, pool_used;
 	const char *source; /* CUDA 12.0: the library that asked */
 } cupti_memory;
+
+typedef struct cupti_memory_pool { /* operation: 1 created, 2 destroyed, 3 trimmed */
+	uint32_t kind, operation, type, correlation;
+	uint32_t pid, device;
+	uint64_t keep, address, size, threshold, timestamp, used;
+} cupti_memory_pool;
 
 typedef void cupti_request_fn(uint8_t **buffer, size_t *size, size_t *most);
 typedef void cupti_complete_fn(void *context, uint32_t stream, uint8_t *buffer, size_t size,
@@ -127,9 +134,14 @@ typedef struct cupti_api_table { /* functions of libcupti */
 } cupti_api_table;
 
 /* NVML */
-typedef struct nvml_memory {
+typedef struct nvml_memory { /* v1: `used` includes what the driver and the firmware reserve */
 	uint64_t total, free, used;
 } nvml_memory;
+typedef struct nvml_memory2 { /* v2, which says how much that is */
+	uint32_t version, pad;
+	uint64_t total, reserved, free, used;
+} nvml_memory2;
+#define NVML_MEMORY2_VERSION (sizeof(nvml_memory2) | 2u << 24)
 typedef struct nvml_process { /* v2 and v3 */
 	uint32_t pid;
 	uint64_t used;

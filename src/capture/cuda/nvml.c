@@ -21,6 +21,7 @@ static struct {
 	int (*init)(void);
 	int (*by_uuid)(const char *, void **);
 	int (*memory)(void *, nvml_memory *);
+	int (*memory2)(void *, nvml_memory2 *);
 	int (*processes)(void *, unsigned *, nvml_process *);
 	int (*clock)(void *, int, unsigned *);
 	int (*power)(void *, unsigned *);
@@ -35,7 +36,7 @@ static struct {
 
 struct device {
 	void *handle;
-	tide_name used, total, own, others, n_others, clock, power, busy;
+	tide_name used, total, reserved, own, others, n_others, clock, power, busy;
 };
 static struct device devices[DEVICES];
 static int n_devices;
@@ -54,6 +55,7 @@ static bool find_all(void)
 	void *n = dlopen(chosen && *chosen ? chosen : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
 	void *c = dlopen(driver && *driver ? driver : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	find(n, "nvmlDeviceGetComputeRunningProcesses_v3", &nvml.processes);
+	find(n, "nvmlDeviceGetMemoryInfo_v2", &nvml.memory2);
 	find(n, "nvmlDeviceGetClockInfo", &nvml.clock);
 	find(n, "nvmlDeviceGetPowerUsage", &nvml.power);
 	find(n, "nvmlDeviceGetUtilizationRates", &nvml.use);
@@ -92,6 +94,7 @@ static void open_device(int i)
 		return;
 	x->used = counter(i, "used_bytes");
 	x->total = counter(i, "total_bytes");
+	x->reserved = counter(i, "reserved_bytes");
 	x->own = counter(i, "process_bytes");
 	x->others = counter(i, "others_bytes");
 	x->n_others = counter(i, "others");
@@ -141,6 +144,14 @@ static void sample_processes(const struct device *x)
 	tide_counter(x->n_others, (double)(n - mine));
 }
 
+/* Memory that the driver and the firmware keep for themselves; it is part of v1's `used`. */
+static void sample_reserved(const struct device *x)
+{
+	nvml_memory2 m = { .version = NVML_MEMORY2_VERSION };
+	if (nvml.memory2 && !nvml.memory2(x->handle, &m))
+		tide_counter(x->reserved, (double)m.reserved);
+}
+
 static void sample(const struct device *x)
 {
 	nvml_memory m;
@@ -149,6 +160,7 @@ static void sample(const struct device *x)
 		return;
 	tide_counter(x->used, (double)m.used);
 	tide_counter(x->total, (double)m.total);
+	sample_reserved(x);
 	sample_processes(x);
 	if (nvml.clock && !nvml.clock(x->handle, 1, &v)) /* NVML_CLOCK_SM */
 		tide_counter(x->clock, v);

@@ -146,12 +146,28 @@ static void put_memory(tide_device_log *l, const void *record)
 	uint64_t v[] = { m->device, memory_kind(m), m->address, m->bytes, m->correlation, from };
 	unsigned kind = m->operation == 1 ? TIDE_DEVICE_REC_ALLOC : TIDE_DEVICE_REC_FREE;
 	tide__log_put(l, kind, (int64_t)m->timestamp, v, kind == TIDE_DEVICE_REC_ALLOC ? 6 : 5);
+	if (m->async && m->pool && m->pool_type == 1) {
+		uint64_t pool[] = { m->device, 0, m->pool, m->pool_size, m->pool_used };
+		tide__log_put(l, TIDE_DEVICE_REC_POOL, (int64_t)m->timestamp, pool,
+			      sizeof pool / sizeof *pool);
+	}
+}
+
+static void put_pool(tide_device_log *l, const void *record)
+{
+	const cupti_memory_pool *p = record;
+	uint64_t v[] = { p->device, p->operation, p->address, p->size, p->used };
+	if (p->type == 1) /* another process's pool is that process's to tell */
+		tide__log_put(l, TIDE_DEVICE_REC_POOL, (int64_t)p->timestamp, v,
+			      sizeof v / sizeof *v);
 }
 
 static void (*const puts_by_kind[64])(tide_device_log *, const void *) = {
-	[CUPTI_MEMCPY] = put_copy,  [CUPTI_MEMSET] = put_fill,	    [CUPTI_DRIVER] = put_call,
-	[CUPTI_RUNTIME] = put_call, [CUPTI_KERNEL] = put_kernel,    [CUPTI_OVERHEAD] = put_overhead,
-	[CUPTI_SYNC] = put_sync,    [CUPTI_MEMCPY_PEER] = put_peer, [CUPTI_MEMORY] = put_memory,
+	[CUPTI_MEMCPY] = put_copy,   [CUPTI_MEMSET] = put_fill,
+	[CUPTI_DRIVER] = put_call,   [CUPTI_RUNTIME] = put_call,
+	[CUPTI_KERNEL] = put_kernel, [CUPTI_OVERHEAD] = put_overhead,
+	[CUPTI_SYNC] = put_sync,     [CUPTI_MEMCPY_PEER] = put_peer,
+	[CUPTI_MEMORY] = put_memory, [CUPTI_MEMORY_POOL] = put_pool,
 };
 
 void tide__cupti_records(uint8_t *buffer, size_t valid)

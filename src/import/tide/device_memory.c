@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 #include "import/tide/device_memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,8 @@ static uint32_t host_row(tide_model *m)
 
 static uint32_t pool_row(tide_model *m, const struct tide_device_memory *v)
 {
-	bool pinned = v->memory == TIDE_DEVICE_MEMORY_PINNED;
+	/* cuMemCreate calls its memory pinned: that is its type, not its place */
+	bool pinned = v->memory == TIDE_DEVICE_MEMORY_PINNED && !v->call;
 	const char *name = pinned				     ? "pinned"
 			   : v->memory == TIDE_DEVICE_MEMORY_MANAGED ? "managed"
 								     : "cuda";
@@ -118,20 +120,60 @@ static bool take(struct put *p, const struct tide_device_memory *v, uint32_t poo
 	return true;
 }
 
-static bool give(struct put *p, uint64_t addr, int64_t t)
+/* Bytes of what was there; 0: nothing was known at that address. */
+static uint64_t give(struct put *p, uint64_t addr, int64_t t)
 {
 	uint32_t found = tide__map_del(&p->live, addr), row = found & 0x7fffffff;
 	bool segment = found >> 31;
-	if (!found) {
-		p->unknown++;
-		return true;
-	}
+	if (!found)
+		return 0;
 	if (segment)
 		p->m->segments.died[row] = t;
 	else
 		p->m->allocs.died[row] = t;
 	add_late(p, t, row, segment ? TIDE_MOVE_SEG_FREE : TIDE_MOVE_FREE);
-	return true;
+	return segment ? p->m->segments.size[row] : p->m->allocs.size[row];
+}
+
+/* One cuMemUnmap may take back what several cuMemMap gave, side by side. */
+static void give_range(struct put *p, const struct tide_device_memory *v, int64_t t)
+{
+	uint64_t n = give(p, v->addr, t), more = n;
+	p->unknown += !n;
+	for (uint64_t at = v->addr; v->call == TIDE_VMM_MAP && more && n < v->bytes; n += more) {
+		at += more;
+		more = give(p, at, t);
+	}
+}
+
+/* Memory that is created without an address is known by a number that no address has: the n-th of its
+ * size. cuMemRelease ends the latest one. */
+static uint64_t made_up(struct tide_device_memory *v, tide_map *count)
+{
+	uint64_t key = v->bytes & ((UINT64_C(1) << 48) - 1);
+	uint32_t n = tide__map_get(count, key + 1);
+	if (v->free && n)
+		n--;
+	if (!tide__map_put(count, key + 1, v->free ? n : n + 1))
+		return 0;
+	return UINT64_C(1) << 63 | (uint64_t)(n & 0x7fff) << 48 | key;
+}
+
+/* Physical memory counts once: where creation is told, mapping is not counted. */
+static size_t count_once(struct tide_device_memory *v, size_t n, tide_map *count)
+{
+	bool created = false;
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++)
+		created |= v[i].call == TIDE_VMM_CREATE && !v[i].free;
+	for (size_t i = 0; i < n; i++) {
+		if (created && v[i].call == TIDE_VMM_MAP)
+			continue;
+		if (v[i].call == TIDE_VMM_CREATE && !v[i].addr)
+			v[i].addr = made_up(&v[i], count);
+		v[kept++] = v[i];
+	}
+	return kept;
 }
 
 /* ---- moves ---- */
@@ -175,13 +217,15 @@ static bool merge(struct put *p)
 bool tide__device_memory_put(tide_model *m, tide_defs *defs, struct tide_device_memory *v, size_t n)
 {
 	struct put p = { .m = m, .defs = defs };
-	tide_map framework = { 0 }; /* pool -> 1 no, 2 yes */
+	tide_map framework = { 0 }, count = { 0 }; /* pool -> 1 no, 2 yes */
 	if (!n)
 		return true;
 	p.late = tide__alloc(2 * n, sizeof *p.late);
 	bool ok = p.late != NULL;
-	if (ok)
+	if (ok) {
 		qsort(v, n, sizeof *v, by_time);
+		n = count_once(v, n, &count);
+	}
 	for (size_t i = 0; ok && i < n; i++) {
 		int64_t t = tide__real_to_t(m, v[i].t);
 		uint32_t pool = v[i].free ? 1 : pool_row(m, &v[i]),
@@ -196,12 +240,73 @@ bool tide__device_memory_put(tide_model *m, tide_defs *defs, struct tide_device_
 			break;
 		if (!v[i].free && tide__map_get(&p.live, v[i].addr))
 			give(&p, v[i].addr, t); /* its free was not told */
-		ok = v[i].free ? give(&p, v[i].addr, t) : take(&p, &v[i], pool, known == 2, t);
+		if (v[i].free)
+			give_range(&p, &v[i], t);
+		else
+			ok = take(&p, &v[i], pool, known == 2, t);
 	}
 	ok = ok && merge(&p) &&
 	     (!p.unknown || tide__fact_add(m, "gpu.older_frees", (int64_t)p.unknown));
 	tide__map_free(&p.live);
 	tide__map_free(&framework);
+	tide__map_free(&count);
 	tide__free(p.late);
+	return ok;
+}
+
+/* ---- stream-ordered pools ---- */
+
+static int pool_by_time(const void *a, const void *b)
+{
+	const struct tide_device_pool *x = a, *y = b;
+	return (x->t > y->t) - (x->t < y->t);
+}
+
+static uint32_t counter_row(tide_model *m, uint32_t device, const char *what)
+{
+	char name[64];
+	snprintf(name, sizeof name, "cuda_pools.cuda:%u.%s", device, what);
+	for (uint32_t i = 1; i < m->counters.n; i++)
+		if (!strcmp(tide__text(m, m->counters.name[i], NULL), name))
+			return i;
+	uint32_t row = tide__push(&m->counters, &tide_counters_desc);
+	if (row)
+		m->counters.name[row] = tide__str(m, name);
+	return row;
+}
+
+static bool put_sample(tide_model *m, uint32_t counter, int64_t t, uint64_t value)
+{
+	size_t row;
+	if (!counter || !tide__table_push(&m->samples, &tide_samples_desc, &row))
+		return false;
+	m->samples.t[row] = t;
+	m->samples.value[row] = (double)value;
+	m->samples.counter[row] = (tide_counter_id){ counter };
+	return true;
+}
+
+bool tide__device_pools_put(tide_model *m, struct tide_device_pool *v, size_t n)
+{
+	enum { DEVICES = 64 };
+	uint64_t bytes[DEVICES] = { 0 }, used[DEVICES] = { 0 };
+	tide_map last = { 0 }; /* pool's address -> index + 1 of its latest state */
+	bool ok = true;
+	if (n)
+		qsort(v, n, sizeof *v, pool_by_time);
+	for (size_t i = 0; ok && i < n && i < UINT32_MAX - 1; i++) {
+		uint32_t d = v[i].device, before = tide__map_get(&last, v[i].addr);
+		if (d >= DEVICES || (before && v[before - 1].device != d))
+			continue;
+		if (v[i].gone)
+			v[i].bytes = v[i].used = 0;
+		bytes[d] += v[i].bytes - (before ? v[before - 1].bytes : 0);
+		used[d] += v[i].used - (before ? v[before - 1].used : 0);
+		int64_t t = tide__real_to_t(m, v[i].t);
+		ok = tide__map_put(&last, v[i].addr, (uint32_t)i + 1) &&
+		     put_sample(m, counter_row(m, d, "reserved_bytes"), t, bytes[d]) &&
+		     put_sample(m, counter_row(m, d, "used_bytes"), t, used[d]);
+	}
+	tide__map_free(&last);
 	return ok;
 }

@@ -8,15 +8,30 @@
 
 struct tide_device_memory {
 	int64_t t; /* Unix ns */
-	uint64_t addr, bytes;
+	uint64_t addr, bytes, correlation;
 	uint32_t device, source; /* source: the file's name id of a library; 0 = unknown */
 	uint8_t memory;		 /* TIDE_DEVICE_MEMORY_* */
+	uint8_t call;		 /* TIDE_VMM_*: the call that made the record, where it is known */
 	bool free;
+};
+
+/* Physical memory is created, then mapped somewhere; CUPTI may tell either. */
+enum { TIDE_VMM_NONE, TIDE_VMM_CREATE, TIDE_VMM_MAP };
+
+struct tide_device_pool { /* what a stream-ordered pool holds from `t` on */
+	int64_t t;	  /* Unix ns */
+	uint64_t addr, bytes, used;
+	uint32_t device;
+	bool gone;
 };
 
 /* Put n of them (they are sorted here) into the model. False on exhaustion. */
 bool tide__device_memory_put(tide_model *m, tide_defs *defs, struct tide_device_memory *v,
 			     size_t n);
+
+/* Put n states of pools into the model, as the counters cuda_pools.cuda:N.reserved_bytes and
+ * .used_bytes (sums over the device's pools). False on exhaustion. */
+bool tide__device_pools_put(tide_model *m, struct tide_device_pool *v, size_t n);
 
 /* device_rows.c: a moment of Unix time on the trace's axis; the row of CUDA device `index`, made when
  * there is none (0 on exhaustion). */

@@ -22,6 +22,7 @@ void tide__device_rows_free(tide_device_rows *d)
 {
 	tide__free(d->spans);
 	tide__free(d->memory);
+	tide__free(d->pools);
 	memset(d, 0, sizeof *d);
 }
 
@@ -97,7 +98,23 @@ static bool add_memory(tide_device_rows *d, const tide_device_rec *r)
 		.device = u32(r->v[0]),
 		.source = r->kind == TIDE_DEVICE_REC_ALLOC ? u32(r->v[5]) : 0,
 		.memory = (uint8_t)r->v[1],
+		.correlation = r->v[4],
 		.free = r->kind == TIDE_DEVICE_REC_FREE,
+	};
+	return true;
+}
+
+static bool add_pool(tide_device_rows *d, const tide_device_rec *r)
+{
+	if (!TIDE_ROOM(d->pools, d->cap_pools, d->n_pools + 1))
+		return false;
+	d->pools[d->n_pools++] = (struct tide_device_pool){
+		.t = r->t,
+		.device = u32(r->v[0]),
+		.gone = r->v[1] == 2,
+		.addr = r->v[2],
+		.bytes = r->v[3] >> 48 ? 0 : r->v[3],
+		.used = r->v[4] >> 48 ? 0 : r->v[4],
 	};
 	return true;
 }
@@ -111,6 +128,8 @@ bool tide__device_rows_add(tide_device_rows *d, const uint8_t *bytes, size_t n)
 		bool ok = true;
 		if (r.kind == TIDE_DEVICE_REC_ALLOC || r.kind == TIDE_DEVICE_REC_FREE)
 			ok = add_memory(d, &r);
+		else if (r.kind == TIDE_DEVICE_REC_POOL)
+			ok = add_pool(d, &r);
 		else if (r.kind == TIDE_DEVICE_REC_LOST)
 			d->lost += r.v[0];
 		else if (r.kind == TIDE_DEVICE_REC_OWN)
@@ -345,11 +364,52 @@ static bool facts(const tide_device_rows *d, tide_model *m)
 	       (!d->own_bytes || tide__fact_add(m, "gpu.profiler_bytes", (int64_t)d->own_bytes));
 }
 
+/* Which records of memory come from cuMemCreate and cuMemMap, by the correlation of those calls. */
+static bool set_calls(struct finish *f)
+{
+	tide_device_rows *d = f->d;
+	tide_map by_correlation = { 0 };
+	bool ok = true;
+	for (size_t i = 0; ok && d->n_memory && i < d->n_spans; i++) {
+		const struct tide_device_span *s = &d->spans[i];
+		if (s->kind != TIDE_DEVICE_REC_CALL || !s->correlation)
+			continue;
+		const char *name = tide__text(f->m, name_of(f, s), NULL);
+		bool made = !strncmp(name, "cuMemCreate", 11) || !strncmp(name, "cuMemRelease", 12);
+		bool mapped = !strcmp(name, "cuMemMap") || !strcmp(name, "cuMemUnmap");
+		if (made || mapped)
+			ok = tide__map_put(&by_correlation, s->correlation,
+					   made ? TIDE_VMM_CREATE : TIDE_VMM_MAP);
+	}
+	for (size_t i = 0; ok && i < d->n_memory; i++)
+		d->memory[i].call =
+			(uint8_t)tide__map_get(&by_correlation, d->memory[i].correlation);
+	tide__map_free(&by_correlation);
+	return ok;
+}
+
+/* A device that a framework named by its number alone gets the driver's name. */
+static void name_devices(tide_model *m)
+{
+	tide_devices *d = &m->devices;
+	for (uint32_t i = 1; i < d->n; i++) {
+		char key[48];
+		snprintf(key, sizeof key, "gpu.name.cuda:%lld", (long long)d->index[i]);
+		int64_t f = d->kind[i] == TIDE_DEVICE_CUDA && !d->name[i].i
+				    ? tide__fact_find(m, key)
+				    : -1;
+		if (f >= 0)
+			d->name[i] = m->facts.text[f];
+	}
+}
+
 bool tide__device_rows_finish(tide_device_rows *d, tide_defs *defs)
 {
 	struct finish f = { .d = d, .defs = defs, .m = defs->m };
-	bool ok = put_spans(&f) && tide__device_memory_put(defs->m, defs, d->memory, d->n_memory) &&
-		  facts(d, defs->m);
+	bool ok = set_calls(&f) && put_spans(&f) &&
+		  tide__device_memory_put(defs->m, defs, d->memory, d->n_memory) &&
+		  tide__device_pools_put(defs->m, d->pools, d->n_pools) && facts(d, defs->m);
+	name_devices(defs->m);
 	tide__map_free(&f.lanes);
 	tide__map_free(&f.calls);
 	return ok;

@@ -20,13 +20,21 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* CUPTI names the library that made the call. libffi only carries calls of Python's ctypes and cffi. */
+static const char *caller_name(const char *path)
+{
+	const char *name = base_name(path);
+	return !*name			      ? "library unknown"
+	       : !strncmp(name, "libffi.", 7) ? "Python, by ctypes or cffi"
+					      : name;
+}
+
 static void put_sources(const tide_model *m, const tide_ledger *l, const tide_out *to)
 {
 	char b[32], name[96];
 	for (size_t i = 0; i < l->n_sources && i < 12; i++) {
-		const char *text = base_name(tide__text(m, l->sources[i].library, NULL));
-		tide__fmt_name(name, sizeof name, *text ? text : "library unknown",
-			       strlen(*text ? text : "library unknown"), 60);
+		const char *text = caller_name(tide__text(m, l->sources[i].library, NULL));
+		tide__fmt_name(name, sizeof name, text, strlen(text), 60);
 		fprintf(to->out, "    %-22s %12s in %" PRIu64 "\n", name,
 			tide__fmt_bytes(b, sizeof b, (double)l->sources[i].bytes),
 			l->sources[i].count);
@@ -77,9 +85,12 @@ static void put_ledger(const tide_model *m, const tide_ledger *l, const tide_out
 	put_line(to, "+ PyTorch, cached", a->cached, "");
 	put_line(to, "+ other allocations", a->other, "");
 	put_sources(m, l, to);
+	if (a->pooled)
+		put_line(to, "+ pools, not in use", a->pooled, "  (cudaMallocAsync)");
 	put_line(to, "+ context and code", a->context, "  (the least that was never explained)");
 	put_line(to, "+ CUPTI's buffers", a->profiler, "");
 	put_line(to, "+ other processes", a->others, "");
+	put_line(to, "+ driver and firmware", a->reserved, "  (NVML: reserved, no process's)");
 	fprintf(to->out, "  %-24s %12s\n\n", "+ unexplained",
 		a->unexplained == INT64_MIN ? "unknown"
 					    : tide__fmt_delta(b, sizeof b, (double)a->unexplained));
@@ -109,9 +120,11 @@ static void at_json(tide_json *j, const tide_ledger_at *a)
 	tide__json_kuint(j, "torch_live_bytes", a->live);
 	tide__json_kmaybe(j, "torch_cached_bytes", a->cached);
 	tide__json_kmaybe(j, "other_bytes", a->other);
+	tide__json_kuint(j, "pooled_bytes", a->pooled);
 	tide__json_kmaybe(j, "context_bytes", a->context);
 	tide__json_kuint(j, "profiler_bytes", a->profiler);
 	tide__json_kmaybe(j, "others_bytes", a->others);
+	tide__json_kmaybe(j, "reserved_bytes", a->reserved);
 	tide__json_kint_if(j, "unexplained_bytes", a->unexplained != INT64_MIN, a->unexplained);
 }
 

@@ -35,7 +35,20 @@ SAME(cupti_memory, address, CUpti_ActivityMemory4, address);
 SAME(cupti_memory, timestamp, CUpti_ActivityMemory4, timestamp);
 SAME(cupti_memory, stream, CUpti_ActivityMemory4, streamId);
 SAME(cupti_memory, async, CUpti_ActivityMemory4, isAsync);
+SAME(cupti_memory, pool_type, CUpti_ActivityMemory4, memoryPoolConfig.memoryPoolType);
+SAME(cupti_memory, pool, CUpti_ActivityMemory4, memoryPoolConfig.address);
+SAME(cupti_memory, pool_size, CUpti_ActivityMemory4, memoryPoolConfig.pool.size);
+SAME(cupti_memory, pool_used, CUpti_ActivityMemory4, memoryPoolConfig.utilizedSize);
 SAME(cupti_memory, source, CUpti_ActivityMemory4, source);
+SAME(cupti_memory_pool, device, CUpti_ActivityMemoryPool2, deviceId);
+SAME(cupti_memory_pool, address, CUpti_ActivityMemoryPool2, address);
+SAME(cupti_memory_pool, size, CUpti_ActivityMemoryPool2, size);
+SAME(cupti_memory_pool, timestamp, CUpti_ActivityMemoryPool2, timestamp);
+SAME(cupti_memory_pool, used, CUpti_ActivityMemoryPool2, utilizedSize);
+_Static_assert((int)CUPTI_MEMORY_POOL == (int)CUPTI_ACTIVITY_KIND_MEMORY_POOL, "kind");
+_Static_assert((int)CUPTI_ATTR_PRE_ALLOCATE ==
+		       (int)CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE,
+	       "attribute");
 
 int main(void)
 {
