@@ -3,12 +3,14 @@
 """Peaks of real training runs on a GPU, to hold predictions against.
 
     python predict_accuracy.py                      run every configuration, write $OUT/predict_measured.json
-    python predict_accuracy.py --half development   one half only (or held-out)
+    python predict_accuracy.py --half development   one part only (or held-out, blind)
     python predict_accuracy.py train gpt-s-f32      one configuration, as an ordinary training script
 
 `train` knows nothing of Tidemark: it is the script that `tidemark predict ... -- python predict_accuracy.py train NAME`
 runs unchanged. Each configuration runs in a process of its own. The development half also gets the allocator's history
-(sizes of allocations and frees, in order), from a second run, to look into where a prediction is off.
+(sizes of allocations and frees, in order), from a second run, to look into where a prediction is off. The part `blind` was
+predicted and the prediction kept before anything was measured; three of its processes share the GPU at a time, and each keeps its
+history in $OUT/blind_histories.json.gz.
 """
 from __future__ import annotations
 
@@ -237,7 +239,7 @@ LLAMA_M = dict(width=2048, layers=22, heads=32, kv=4, hidden=5632, tokens=1024) 
 LLAMA_L = dict(width=2560, layers=32, heads=32, kv=8, hidden=6912, tokens=1024)
 
 # name: (half, model, its arguments, input, batch, options). Options: amp (f16 has a scaler), ckpt, opt, fused, foreach, accum, clip, set_none
-D, H = "development", "held-out"
+D, H, B = "development", "held-out", "blind"
 CONFIGS = {
     "gpt-s-f32": (D, GPT, GPT_S, "text", 8, dict(opt="adamw")),
     "gpt-s-bf16-fused": (D, GPT, GPT_S, "text", 16, dict(amp="bf16", opt="adamw", fused=True)),
@@ -263,6 +265,20 @@ CONFIGS = {
     "lstm-bf16": (H, LSTM, dict(width=1536, layers=3), "short", 48, dict(amp="bf16", opt="adamw")),
     "vit-b-f32-sgd": (H, ViT, {}, "image", 48, dict(opt="sgd")),
     "vit-l-bf16-ckpt": (H, ViT, dict(width=1024, layers=24, heads=16, ckpt=True), "image", 64, dict(amp="bf16", opt="adamw", fused=True)),
+    "gpt-xs-f32-sgd": (B, GPT, dict(width=512, layers=8, heads=8, tokens=256), "text", 32, dict(opt="sgd")),
+    "gpt-896-bf16-fused": (B, GPT, dict(width=896, layers=16, heads=14, tokens=768, dropout=0.1), "text", 6, dict(amp="bf16", opt="adamw", fused=True)),
+    "gpt-xl-bf16-ckpt": (B, GPT, dict(width=1600, layers=48, heads=25, tokens=512, ckpt=True), "text", 4, dict(amp="bf16", opt="adamw")),
+    "llama-768-f32-fused": (B, Llama, dict(width=768, layers=10, heads=12, kv=4, hidden=2048, tokens=512), "text", 16, dict(opt="adamw", fused=True, clip=True)),
+    "llama-1536-bf16-ckpt": (B, Llama, dict(width=1536, layers=20, heads=24, kv=8, hidden=4096, tokens=2048, ckpt=True), "text", 4, dict(amp="bf16", opt="adamw")),
+    "llama-2304-bf16-sgd": (B, Llama, dict(width=2304, layers=24, heads=36, kv=6, hidden=6144, tokens=512), "text", 8, dict(amp="bf16", opt="sgd")),
+    "resnet26-f32-sgd": (B, ResNet, dict(layers=(2, 2, 2, 2)), "image", 96, dict(opt="sgd")),
+    "resnet152-bf16-fused": (B, ResNet, dict(layers=(3, 8, 36, 3)), "image", 24, dict(amp="bf16", opt="adamw", fused=True)),
+    "unet-32x5-bf16": (B, UNet, dict(base=32, depth=5), "mask", 8, dict(amp="bf16", opt="adamw")),
+    "unet-64x3-f32": (B, UNet, dict(base=64, depth=3), "mask", 3, dict(opt="adamw")),
+    "lstm-768-f32-sgd": (B, LSTM, dict(width=768, layers=1), "short", 64, dict(opt="sgd")),
+    "lstm-2048-bf16": (B, LSTM, dict(width=2048, layers=2), "short", 40, dict(amp="bf16", opt="adamw", fused=True)),
+    "vit-s-bf16-fused": (B, ViT, dict(width=384, layers=12, heads=6), "image", 128, dict(amp="bf16", opt="adamw", fused=True)),
+    "vit-32-f32-ckpt": (B, ViT, dict(patch=32, ckpt=True), "image", 64, dict(opt="adamw")),
 }
 
 
@@ -322,7 +338,7 @@ def history(name: str, path: str) -> None:
         json.dump([[e["action"], e["size"], (e["addr"] - base) // 512] for e in events], f)
 
 
-def measure(name: str) -> dict:
+def measure(name: str, keep: bool = False) -> dict:
     after = []
 
     def report(loss):
@@ -330,13 +346,16 @@ def measure(name: str) -> dict:
         after.append([torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved(), torch.cuda.memory_allocated()])
 
     free, total = torch.cuda.mem_get_info()
+    if keep:
+        torch.cuda.memory._record_memory_history(context=None, max_entries=2_000_000)
     train(name, report=report)
     stats = torch.cuda.memory_stats()
     half, cls, kw, kind, n, o = CONFIGS[name]
     return {"name": name, "half": half, "batch": n, "options": o, "parameters": sum(p.numel() for p in cls(**kw).parameters()),
             "peak_allocated": torch.cuda.max_memory_allocated(), "peak_reserved": torch.cuda.max_memory_reserved(),
             "peak_requested": stats.get("requested_bytes.all.peak"), "peak_active": stats.get("active_bytes.all.peak"),
-            "after_step": after, "free_before": free, "total": total, "retries": stats.get("num_alloc_retries")}
+            "after_step": after, "free_before": free, "total": total, "retries": stats.get("num_alloc_retries"),
+            "torch": torch.__version__, "device": torch.cuda.get_device_name(0), **({"history": events(name)} if keep else {})}
 
 
 def one(args: list[str]) -> dict:
@@ -346,8 +365,37 @@ def one(args: list[str]) -> dict:
     return json.loads(p.stdout.strip().splitlines()[-1])
 
 
+def events(name: str) -> list:
+    """What the allocator did, as history() keeps it."""
+    trace = torch.cuda.memory._snapshot()["device_traces"][0]
+    base = min((e["addr"] for e in trace), default=0)
+    return [[e["action"], e["size"], (e["addr"] - base) // 512] for e in trace]
+
+
+def run_blind(out: str) -> None:
+    """Every blind configuration with its history, three at a time; a line of JSON each."""
+    names = [n for n, c in CONFIGS.items() if c[0] == B]
+    waiting, running, histories = list(names), {}, {}
+    os.makedirs(out, exist_ok=True)
+    while waiting or running:
+        while waiting and len(running) < 3:
+            name = waiting.pop(0)
+            running[name] = subprocess.Popen([sys.executable, os.path.abspath(__file__), "measure", name, "--history"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        name = next(iter(running))
+        said, complaints = running[name].communicate()
+        lines = said.strip().splitlines()
+        got = json.loads(lines[-1]) if running.pop(name).returncode == 0 and lines else {"name": name, "error": (complaints.strip().splitlines() or ["?"])[-1]}
+        histories[name] = got.pop("history", None)
+        print(json.dumps(got), flush=True)
+        with open(os.path.join(out, "blind_measured.jsonl"), "a") as f:
+            f.write(json.dumps(got) + "\n")
+    with gzip.open(os.path.join(out, "blind_histories.json.gz"), "wt") as f:
+        json.dump(histories, f)
+
+
 def run_all(half: str | None, only: list[str], out: str) -> None:
     names = [n for n, c in CONFIGS.items() if (not half or c[0] == half) and (not only or n in only)]
+    names = [n for n in names if CONFIGS[n][0] != B]
     device = torch.cuda.get_device_properties(0)
     result = {"torch": torch.__version__, "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(), "python": sys.version.split()[0],
               "device": device.name, "total_memory": device.total_memory, "sm": f"{device.major}.{device.minor}",
@@ -368,7 +416,8 @@ def main() -> None:
     p.add_argument("what", nargs="?", choices=("train", "measure", "history", "list"))
     p.add_argument("name", nargs="?", choices=list(CONFIGS))
     p.add_argument("path", nargs="?")
-    p.add_argument("--half", choices=(D, H))
+    p.add_argument("--half", choices=(D, H, B))
+    p.add_argument("--history", action="store_true", help="measure: with the allocator's history")
     p.add_argument("--only", action="append", default=[])
     p.add_argument("--steps", type=int, default=3)
     p.add_argument("--batch", type=int, default=0, help="instead of the configuration's")
@@ -377,12 +426,14 @@ def main() -> None:
     if a.what == "train":
         train(a.name, a.steps, a.batch)
     elif a.what == "measure":
-        print(json.dumps(measure(a.name)))
+        print(json.dumps(measure(a.name, a.history)))
     elif a.what == "history":
         history(a.name, a.path)
         print("{}")
     elif a.what == "list":
         print("\n".join(f"{c[0]:12} {n}" for n, c in CONFIGS.items()))
+    elif a.half == B:
+        run_blind(a.out)
     else:
         run_all(a.half, a.only, a.out)
 
