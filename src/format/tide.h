@@ -23,6 +23,7 @@
 enum {
 	TIDE_FORMAT_MAJOR = 1, /* a reader refuses another major */
 	TIDE_FORMAT_MINOR = 2, /* and reads any minor: unknown chunks and records are skipped */
+	TIDE_FORMAT_MINOR_TABLES = 3, /* of files with TIDE_FILE_TABLES */
 };
 
 typedef struct tide_file_head { /* 128 bytes at offset 0 */
@@ -46,7 +47,11 @@ enum {
 	TIDE_CLOCK_TSC = 1,
 	TIDE_CLOCK_CNTVCT = 2
 };
-enum { TIDE_FILE_PACKED = 1 /* rewritten by `tidemark pack` */, TIDE_FILE_RECOVERED = 2 };
+enum {
+	TIDE_FILE_PACKED = 1 /* rewritten by `tidemark pack` */,
+	TIDE_FILE_RECOVERED = 2,
+	TIDE_FILE_TABLES = 4 /* TABLE chunks instead of events: import/tide/tables.h */,
+};
 
 typedef struct tide_chunk_head { /* 64 bytes */
 	uint32_t magic;		 /* TIDE_CHUNK_MAGIC */
@@ -70,15 +75,16 @@ _Static_assert(sizeof(tide_chunk_head) == 64, "chunk head");
 #define TIDE_CHUNK_MAGIC   0x4b4e4843u /* "CHNK" */
 #define TIDE_CHUNK_RAW_MAX (64u << 20)
 
-#define TIDE_CHUNKS(X)		  /* name, number, text */                                    \
-	X(SCHEMA, 1, "schema")	  /* record types; first chunk of every file */               \
-	X(DEFS, 2, "definitions") /* names, frames, stacks, devices, pools, streams, lanes */ \
-	X(EVENTS, 3, "events")	  /* what one ring recorded */                                \
-	X(CLOCK, 4, "clock")	  /* (ticks, MONOTONIC_RAW, REALTIME) triples */              \
-	X(FACTS, 5, "facts")	  /* settings of the process and the recording */             \
-	X(LOSS, 6, "loss")	  /* per ring, events lost so far */                          \
-	X(END, 7, "end")	  /* clean end: totals */                                     \
-	X(PACKED, 8, "packed")	  /* whole chunks, one after the other, usually as one zstd frame */
+#define TIDE_CHUNKS(X)		  /* name, number, text */                                        \
+	X(SCHEMA, 1, "schema")	  /* record types; first chunk of every file */                   \
+	X(DEFS, 2, "definitions") /* names, frames, stacks, devices, pools, streams, lanes */     \
+	X(EVENTS, 3, "events")	  /* what one ring recorded */                                    \
+	X(CLOCK, 4, "clock")	  /* (ticks, MONOTONIC_RAW, REALTIME) triples */                  \
+	X(FACTS, 5, "facts")	  /* settings of the process and the recording */                 \
+	X(LOSS, 6, "loss")	  /* per ring, events lost so far */                              \
+	X(END, 7, "end")	  /* clean end: totals */                                         \
+	X(PACKED, 8, "packed") /* whole chunks, one after the other, usually as one zstd frame */ \
+	X(TABLE, 9, "table")   /* a piece of a column of the model; TIDE_FILE_TABLES */
 enum {
 #define X(name, number, text) TIDE_CHUNK_##name = number,
 	TIDE_CHUNKS(X)

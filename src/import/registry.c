@@ -27,7 +27,8 @@
 	X(tide__import_tracker)    \
 	X(tide__import_torchtrace) \
 	X(tide__import_ttgraph)    \
-	X(tide__import_ttlog)
+	X(tide__import_ttlog)      \
+	X(tide__import_ttresults)
 
 #define X(name) extern const tide_importer name;
 TIDE_IMPORTERS(X)
@@ -200,7 +201,7 @@ static tide_code unknown_format(const uint8_t *head, size_t n, tide_error *err)
 			return tide__fail(err, TIDE_EFORMAT, 0, "%s", lookalikes[i].what);
 	if (n > 262 && !memcmp(head + 257, "ustar", 5))
 		return tide__fail(err, TIDE_EFORMAT, 0, "a tar archive: unpack it first");
-	char names[160] = "";
+	char names[200] = "";
 	size_t used = 0;
 	for (size_t i = 0; importers[i] && used < sizeof names; i++)
 		used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
@@ -263,6 +264,12 @@ static tide_code sniff_path(const char *path, const tide_importer **imp, tide_er
 	tide__free(buf);
 	close(fd);
 	return rc;
+}
+
+bool tide__load_knows(const char *path)
+{
+	const tide_importer *imp = NULL;
+	return sniff_path(path, &imp, NULL) == TIDE_OK;
 }
 
 /* Views go through the pools for each device: a file that names more of them than any machine has

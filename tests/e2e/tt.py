@@ -175,6 +175,102 @@ def damaged(d: pathlib.Path) -> None:
     check(forced.returncode == 0 and run("memory", str(log), "--format", "kineto").returncode == 1, "--format")
 
 
+def answers(path: pathlib.Path) -> dict:
+    """What every command says of a run, but for the names of files."""
+    out = {}
+    for words in (["memory"], ["peak"], ["ops"], ["phases"], ["leaks"], ["tt", "--analyze"]):
+        r = run(*words, str(path), "--json")
+        check(r.returncode == 0, f"{words} {path.name}: {r.stderr}")
+        out[words[0]] = r.stdout.replace(str(path), "FILE").replace(path.name, "FILE")
+    out["dump"] = run("dump", str(path), "--json").stdout
+    return out
+
+
+def recording(d: pathlib.Path) -> None:
+    """The .tide of a run says what its log says; pack and recover keep it; half of one is refused."""
+    for name, args in (("same", ()), ("same4", ("--ranks", "4", "--noise", "0.2"))):
+        log, _ = emit(d, name, *args)
+        check(run("tt", "--analyze", str(log)).returncode == 0, f"{name}: --analyze")
+        tide = d / f"{name}.tide"
+        want, got = answers(log), answers(tide)
+        for key in want:
+            check(want[key] == got[key], f"{name}: {key} of the recording differs from the log's")
+        packed, back = d / f"{name}_packed.tide", d / f"{name}_back.tide"
+        check(run("pack", str(tide), "-o", str(packed)).returncode == 0 and answers(packed)["dump"] == want["dump"], f"{name}: packed")
+        check(run("recover", str(packed), "-o", str(back)).returncode == 0 and answers(back)["dump"] == want["dump"], f"{name}: recovered")
+    whole = tide.read_bytes()
+    for part in (whole[: len(whole) // 2], whole[:-64], whole[:3000] + b"\1\2\3" + whole[3003:]):
+        (d / "half.tide").write_bytes(part)
+        r = run("memory", str(d / "half.tide"))
+        check(r.returncode == 1 and r.stderr.count("\n") == 1, f"half of a recording: {r.stderr}")
+
+
+def json_only(d: pathlib.Path) -> None:
+    """A folder that holds only the JSON files; an older bare list; what they say equals the log's states."""
+    log, _ = emit(d, "only", "--ranks", "1")
+    folder = d / "only_20260101_000000"
+    folder.mkdir()
+    check(run("tt", "--analyze", str(log), "-o", str(folder)).returncode == 0, "its files")
+    for name in ("only_report.html", "only.tide"):
+        (folder / name).unlink()
+    r = run("tt", "--visualize", str(folder))
+    check(r.returncode == 0 and (folder / "only_report.html").stat().st_size > 100000, f"--visualize of JSON files: {r.stderr}")
+    want = json.loads(run("tt", "--analyze", str(log), "--json").stdout)
+    for operations in (True, False):
+        if not operations:
+            memory = json.loads((folder / "only_memory.json").read_text())
+            (folder / "only_operations.json").unlink()
+            (folder / "only_memory.json").write_text(json.dumps(memory["operations"], indent=2))
+        got = json.loads(run("tt", "--analyze", str(folder / "only_memory.json"), "--json").stdout)
+        check(got["operations"] == want["operations"] and "tt_results_only" in got["losses"], f"operations of the JSON files: {got['operations']}")
+        for a, b in zip(got["fragmentation"], want["fragmentation"]):
+            check(abs(a["mean_pct"] - b["mean_pct"]) < 1e-6, f"fragmentation of the JSON files {a} {b}")
+
+
+def ttrt(d: pathlib.Path) -> None:
+    """ttrt's memory_results.json (constructed from its writer): states after operations, bytes, a table of blocks."""
+    kib = 1024
+
+    def view(blocks: list[tuple[int, int, bool]], banks: int) -> dict:
+        used = sum(n for _, n, live in blocks if live)
+        return {"num_banks": banks, "total_bytes_per_bank": 64 * kib, "total_bytes_allocated_per_bank": used, "total_bytes_free_per_bank": 64 * kib - used,
+                "largest_contiguous_bytes_free_per_bank": 1, "block_table": [
+                    {"allocated": "yes" if live else "no", "nextID": str(i + 1), "prevID": str(i - 1), "size": str(n), "address": str(at), "blockID": str(i)}
+                    for i, (at, n, live) in enumerate(blocks)]}
+
+    def element(text: str, blocks: list[tuple[int, int, bool]]) -> dict:
+        empty = [(0, 64 * kib, False)]
+        return {"loc": "here", "debug_str": text, "dram": view(blocks, 12), "l1": view(empty, 64), "l1_small": view(empty, 64), "trace": view(empty, 12)}
+
+    types = ' : (tensor<32x32xf32>) -> tensor<32x32xf32> loc("here")'
+    rows = {
+        "0": element('%0 = "ttnn.get_device"() : () -> !ttnn.device loc("here")', [(0, 64 * kib, False)]),
+        "1": element('%1 = "ttnn.to_device"(%arg0)' + types, [(0, 4097, True), (4097, 64 * kib - 4097, False)]),
+        "2": element('%2 = "ttnn.relu"(%1)' + types, [(0, 4097, True), (4097, 8192, True), (12289, 64 * kib - 12289, False)]),
+        "3": element('"ttnn.deallocate"(%1) : (tensor<32x32xf32>) -> () loc("here")', [(0, 97, False), (97, 4000, False), (4097, 8192, True), (12289, 64 * kib - 12289, False)]),
+        "4": element('%3 = "ttnn.exp"(%2)' + types, [(0, 4097, False), (4097, 8192, True), (12289, 1000, True), (13289, 64 * kib - 13289, False)]),
+    }
+    path = d / "memory_results.json"
+    path.write_text(json.dumps(rows, indent=4))
+    r = run("tt", "--analyze", str(path), "-o", str(d / "ttrt_files"))
+    check(r.returncode == 0, f"ttrt: {r.stderr}")
+    memory, _ = files_of(d / "ttrt_files", "memory_results")
+    changes = [(o["mlir_op"], o["change"]["DRAM"]["bytes_per_bank"], o["change"]["DRAM"]["bytes"]) for o in memory["operations"]]
+    check(changes == [("ttnn.to_device", 4097, 4097 * 12), ("ttnn.relu", 8192, 8192 * 12), ("ttnn.exp", 1000, 12000)], f"ttrt: changes to the byte: {changes}")
+    exact = 1 - (64 * kib - 12289) / (64 * kib - 8192)  # before exp: two free blocks that touch are one stretch
+    got = memory["operations"][2]["change"]["DRAM"]["fragmentation"]
+    check(abs(got - exact) < 1e-9, f"ttrt: fragmentation from the table of blocks {got}, not {exact}")
+    peak = json.loads(run("peak", str(path), "--json").stdout)
+    check(peak["peak_bytes"] == (4097 + 8192) * 12, f"ttrt: peak {peak['peak_bytes']}")
+    check("exact bytes" in run("memory", str(path)).stderr + run("memory", str(path)).stdout, "ttrt: the basis is said")
+    devices = {k: {**v, **{p: {"0": v[p]} for p in ("dram", "l1", "l1_small", "trace")}} for k, v in rows.items()}
+    path.write_text(json.dumps(devices))
+    check(json.loads(run("peak", str(path), "--json").stdout)["peak_bytes"] == (4097 + 8192) * 12, "ttrt: states by device")
+    path.write_text(json.dumps(rows)[:-40])
+    r = run("peak", str(path))
+    check(r.returncode == 1 and r.stderr.count("\n") == 1, f"ttrt: cut off: {r.stderr}")
+
+
 def capture(d: pathlib.Path) -> None:
     script = d / "my model.py"
     script.write_text(f"import os,sys,subprocess\nprint(os.environ['TTMLIR_RUNTIME_LOGGER_LEVEL'], os.environ['TT_RUNTIME_MEMORY_LOG_LEVEL'], file=sys.stderr)\n"
@@ -189,7 +285,7 @@ def capture(d: pathlib.Path) -> None:
     folders = sorted((d / "out").iterdir())
     check(len(folders) == 4, f"12: a folder for every run, even in one second: {folders}")
     ends = {p.name[len("my model"):] for p in folders[0].iterdir()}
-    want = {"_profile.log", "_profile.times", "_memory.json", "_operations.json", "_inputs_registry.json", "_ir.json", "_report.html"}
+    want = {"_profile.log", "_profile.times", "_memory.json", "_operations.json", "_inputs_registry.json", "_ir.json", "_report.html", ".tide"}
     check(want <= ends, f"files: {want - ends}")
     times = (folders[0] / "my model_profile.times").read_text().splitlines()
     check(all(len(x.split("\t")) == 2 for x in times) and times[0].startswith("0\t"), "receive times")
@@ -217,6 +313,9 @@ def main() -> int:
         one(d, "ranks", "--ranks", "4", "--layers", "4")
         defects(d)
         damaged(d)
+        recording(d)
+        json_only(d)
+        ttrt(d)
         capture(d)
     for f in fails[:40]:
         print("FAIL", f)

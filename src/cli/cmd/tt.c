@@ -13,6 +13,7 @@
 #include "cli/page.h"
 #include "cli/tt_capture.h"
 #include "cli/tt_check.h"
+#include "import/tide/tables.h"
 #include "render/page/page.h"
 #include "render/report/tt_files.h"
 #include "render/report/tt_report.h"
@@ -60,16 +61,22 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "model.py" -> "model"; "model_profile.log" -> "model". */
+static void cut_end(char *name, const char *end)
+{
+	size_t k = strlen(name), n = strlen(end);
+	if (k > n && !strcmp(name + k - n, end))
+		name[k - n] = 0;
+}
+
+/* "model.py" -> "model"; "model_profile.log", "model_memory.json" -> "model". */
 static void stem_of(const char *path, char *out, size_t n)
 {
 	snprintf(out, n, "%s", base_name(path));
 	char *dot = strrchr(out, '.');
 	if (dot && dot > out)
 		*dot = 0;
-	size_t k = strlen(out);
-	if (k > 8 && !strcmp(out + k - 8, "_profile"))
-		out[k - 8] = 0;
+	cut_end(out, "_profile");
+	cut_end(out, "_memory");
 }
 
 /* The folder's name without its date and time. */
@@ -165,6 +172,25 @@ static int write_page(const tide_args *a, const place *p, const tide_model *m)
 	return rc;
 }
 
+/* The run as a recording: what every command says of it equals what it says of the log. */
+static int write_tide(const place *p, const tide_model *m)
+{
+	char path[PATH_MAX];
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_outfile o = { 0 };
+	if (!path_of(p, ".tide", path))
+		return 1;
+	if (tide__outfile_open(&o, path, &err) != TIDE_OK)
+		return tide__cli_fail(path, &err);
+	tide_code rc = tide__tables_write(m, o.f, &err);
+	tide_error late = { .offset = TIDE_NO_OFFSET };
+	if (tide__outfile_close(&o, rc == TIDE_OK, &late) != TIDE_OK && rc == TIDE_OK) {
+		rc = TIDE_EIO;
+		err = late;
+	}
+	return rc == TIDE_OK ? 0 : tide__cli_fail(path, &err);
+}
+
 static const struct file {
 	const char *end;
 	tide_code (*write)(tide_tt *, FILE *, tide_error *);
@@ -181,6 +207,8 @@ static int check_places(const place *p)
 	for (size_t i = 0; i < N_FILES && !p->force; i++)
 		if (taken(p, files[i].end))
 			return refuse(p, files[i].end);
+	if (!p->force && taken(p, ".tide"))
+		return refuse(p, ".tide");
 	return !p->force && taken(p, "_report.html") ? refuse(p, "_report.html") : 0;
 }
 
@@ -212,12 +240,14 @@ static int write_files(const tide_args *a, const place *p, tide_tt *t)
 		fprintf(a->out, "  Arguments that match no weight's shape (ambiguous): %llu\n",
 			(unsigned long long)t->ambiguous);
 	rc = validate(a, p);
+	rc = rc ? rc : write_tide(p, t->m);
 	rc = rc ? rc : write_page(a, p, t->m);
 	if (rc)
 		return rc;
 	fprintf(a->out, "\nGenerated files:\n");
 	for (size_t i = 0; i < N_FILES; i++)
 		fprintf(a->out, "  - %s/%s%s\n", p->folder, p->stem, files[i].end);
+	fprintf(a->out, "  - %s/%s.tide\n", p->folder, p->stem);
 	if (taken(p, "_report.html"))
 		fprintf(a->out, "  - %s/%s_report.html\n", p->folder, p->stem);
 	return 0;
@@ -322,6 +352,16 @@ static int analyze_log(const tide_args *a)
 	return rc ? rc : analyze(a, log, &p, keep);
 }
 
+/* What the page of a folder is made from: the log, else the recording, else the JSON files. */
+static bool find_source(const place *p, char *out)
+{
+	static const char *const ends[] = { "_profile.log", ".tide", "_memory.json" };
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (path_of(p, ends[i], out) && !access(out, R_OK))
+			return true;
+	return false;
+}
+
 static int visualize(const tide_args *a)
 {
 	struct stat st;
@@ -334,8 +374,10 @@ static int visualize(const tide_args *a)
 	size_t n = strlen(p.folder);
 	while (n > 1 && p.folder[n - 1] == '/')
 		p.folder[--n] = 0;
-	if (!path_of(&p, "_profile.log", log) || access(log, R_OK))
+	if (!find_source(&p, log)) {
+		path_of(&p, "_profile.log", log);
 		return not_found("Log file", log);
+	}
 	if (!p.force && taken(&p, "_report.html"))
 		return refuse(&p, "_report.html");
 	tide_model *m = tide__cli_load(a, log, 0);
@@ -417,7 +459,8 @@ const tide_command tide__cmd_tt = {
 	.help = "Runs the script (Python for .py) with the runtime's logging of memory turned on, shows what "
 		"it prints as it comes, and writes into logs/SCRIPT_YYYYMMDD_HHMMSS: the log, "
 		"SCRIPT_memory.json and SCRIPT_operations.json (the nth element of both is the same "
-		"operation), SCRIPT_inputs_registry.json, SCRIPT_ir.json and SCRIPT_report.html. The exit "
+		"operation), SCRIPT_inputs_registry.json, SCRIPT_ir.json, SCRIPT.tide (a recording for every "
+		"other command) and SCRIPT_report.html. The exit "
 		"status is the script's. The runtime must be a debug build (-DTT_RUNTIME_DEBUG=ON). Memory is "
 		"printed before an operation runs: the change up to the next state is charged to it. Every "
 		"other command reads the log, too.",

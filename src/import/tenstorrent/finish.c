@@ -265,15 +265,14 @@ static bool facts(ttlog *x)
 		{ "loss.tt_unreadable_ops", x->unparsed, false },
 		{ "loss.tt_modules_left_out", x->dump_left_out, false },
 		{ "loss.tt_long_lines", x->long_lines, false },
+		{ "loss.tt_results_only", x->results_only, false },
 	};
 	bool ok = true;
 	for (size_t i = 0; ok && i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].n || rows[i].always)
 			ok = tide__fact_num(x->m, rows[i].key, (int64_t)rows[i].n);
 	if (ok && x->blocks)
-		ok = tide__fact_text(
-			x->m, "alloc.basis",
-			"inferred from states before ops, resolution 0.001 MB per bank");
+		ok = tide__fact_text(x->m, "alloc.basis", x->basis);
 	return (ok && tide__fact_text(x->m, "time.axis", tide__axis_text(TIDE_AXIS_OPS))) ||
 	       tide__ttlog_nomem(x);
 }

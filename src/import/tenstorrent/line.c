@@ -139,8 +139,8 @@ static const struct {
 		   { "L1 SMALL", 8, TT_L1_SMALL },
 		   { "TRACE", 5, TT_TRACE } };
 
-/* "1023.992 MB" in thousandths; further digits are dropped. NULL: not whole. */
-static const char *megabytes(const char *p, const char *end, int64_t *out)
+/* "1023.992 MB" as bytes; digits after thousandths are dropped. NULL: not whole. */
+static const char *megabytes(const char *p, const char *end, uint64_t *out)
 {
 	const char *from = p;
 	int64_t v = 0;
@@ -157,7 +157,7 @@ static const char *megabytes(const char *p, const char *end, int64_t *out)
 			}
 	for (; point < 3; point++)
 		v *= 10;
-	*out = v;
+	*out = tide__ttlog_bytes(v);
 	return end - p >= 3 && !memcmp(p, " MB", 3) && v < INT64_C(1) << 36 ? p + 3 : NULL;
 }
 

@@ -85,7 +85,7 @@ static tide_code read_all(ttlog *x, tide_source *src, const tide_load_options *o
 
 /* ---- all of it ---- */
 
-static bool begin(ttlog *x)
+bool tide__ttlog_begin(ttlog *x)
 {
 	tide_str *const keys[] = { &x->k_line,	&x->k_mlir, &x->k_type,
 				   &x->k_graph, &x->k_miss, &x->k_session };
@@ -97,7 +97,7 @@ static bool begin(ttlog *x)
 	return true;
 }
 
-static void end(ttlog *x)
+void tide__ttlog_end(ttlog *x)
 {
 	for (size_t i = 0; i < x->n_ranks; i++) {
 		tide__free(x->ranks[i].stack);
@@ -129,16 +129,17 @@ static tide_code import(tide_source *src, const tide_load_options *opt, tide_mod
 			tide_error *err)
 {
 	ttlog x = { .m = m, .err = err };
-	tide_code rc = begin(&x) ? read_all(&x, src, opt) : x.rc;
+	tide_code rc = tide__ttlog_begin(&x) ? read_all(&x, src, opt) : x.rc;
 	if (rc == TIDE_ETRUNC && (x.op_lines || x.blocks)) { /* packed data that end early */
 		rc = TIDE_OK;
 		tide__fact_num(m, "loss.truncated_at", (int64_t)tide__source_consumed(src));
 	}
 	if (rc == TIDE_OK && !x.op_lines && !x.blocks)
 		rc = nothing(err);
+	x.basis = "inferred from states before ops, resolution 0.001 MB per bank";
 	if (rc == TIDE_OK && !tide__ttlog_finish(&x))
 		rc = x.rc;
-	end(&x);
+	tide__ttlog_end(&x);
 	return rc;
 }
 

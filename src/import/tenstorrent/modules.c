@@ -119,7 +119,7 @@ static bool out_of_memory(ttlog *x, tt_rank *r, const char *p, const char *end)
 	if (!text.i)
 		return tide__ttlog_nomem(x);
 	if (pool < TT_POOLS && r->pools[pool].row)
-		free = (int64_t)(tide__ttlog_bytes(r->state[pool].free) * r->pools[pool].banks);
+		free = (int64_t)(r->state[pool].free * r->pools[pool].banks);
 	x->oom++;
 	return mark(x, (tt_mark){ .t = x->now,
 				  .value = bytes,

@@ -279,9 +279,9 @@ static bool put_state(ttlog *x, const tt_rank *r, unsigned pool, uint32_t span)
 	if (!tide__table_push(t, &tide_pool_states_desc, &row))
 		return tide__ttlog_nomem(x);
 	t->t[row] = x->now;
-	t->allocated[row] = tide__ttlog_bytes(s->allocated);
-	t->free[row] = tide__ttlog_bytes(s->free);
-	t->largest[row] = tide__ttlog_bytes(s->largest);
+	t->allocated[row] = s->allocated;
+	t->free[row] = s->free;
+	t->largest[row] = s->largest;
 	t->pool[row].i = r->pools[pool].row;
 	t->span[row].i = span;
 	t->when[row] = r->when;
@@ -300,8 +300,7 @@ static bool take_pool(ttlog *x, tt_rank *r, unsigned pool, uint32_t span, const 
 	}
 	bool next = p->block + 1 == r->blocks;
 	bool ok = put_state(x, r, pool, span) &&
-		  tide__ttlog_change(x, r, pool, tide__ttlog_bytes(r->state[pool].allocated),
-				     next ? by : &nobody);
+		  tide__ttlog_change(x, r, pool, r->state[pool].allocated, next ? by : &nobody);
 	p->block = r->blocks;
 	return ok;
 }

@@ -111,7 +111,7 @@ uint32_t tide__ttlog_pool(ttlog *x, tt_rank *r, unsigned pool, const tt_state *s
 	m->pools.device[row].i = r->device;
 	m->pools.kind[row] = kinds[pool].kind;
 	m->pools.banks[row] = s->banks;
-	m->pools.capacity[row] = tide__ttlog_bytes(s->total) * s->banks;
+	m->pools.capacity[row] = s->total * s->banks;
 	m->pools.name[row] = tide__str(m, kinds[pool].name);
 	if (pool == TT_DRAM)
 		m->devices.capacity[r->device] = m->pools.capacity[row];

@@ -3,6 +3,7 @@
 /* What the parts of the importer of Tenstorrent runtime logs hand to each other.
  *
  *   load.c     the input in lines, sniffing
+ *   results.c  JSON files of a run instead of its log
  *   line.c     one line: colours, rank, prefix; which of the runtime's messages it is
  *   ranks.c    ranks with their process, device, pools and lane; the clock; spans
  *   ops.c      operations, programs, memory blocks: what follows what on one rank
@@ -37,9 +38,9 @@ typedef enum tt_what {
 	TT_OTHER, /* a message of the runtime that says nothing of memory or operations */
 } tt_what;
 
-typedef struct tt_state { /* of one bank, thousandths of an MB (1024^2 bytes) */
+typedef struct tt_state { /* of one bank, bytes; largest: UINT64_MAX = unknown */
 	uint32_t banks;
-	int64_t total, allocated, free, largest;
+	uint64_t total, allocated, free, largest;
 } tt_state;
 
 typedef struct tt_line {
@@ -180,7 +181,15 @@ typedef struct ttlog {
 	/* counts */
 	uint64_t op_lines, blocks, deallocates, get_devices, skipped, partial, cut, unparsed, loose,
 		unmatched, oom, dumps, dump_left_out, foreign, long_lines;
+	uint64_t results_only; /* operations read from files without deallocates */
+	const char *basis;     /* of allocations, in words */
 } ttlog;
+
+/* ---- load.c ---- */
+
+/* Keys of attributes; false on exhaustion. Then tide__ttlog_end frees what x owns. */
+bool tide__ttlog_begin(ttlog *x);
+void tide__ttlog_end(ttlog *x);
 
 /* Remember that memory is out; false. */
 bool tide__ttlog_nomem(ttlog *x);
@@ -219,9 +228,17 @@ bool tide__ttlog_dump_end(ttlog *x, tt_rank *r);
 
 bool tide__ttlog_finish(ttlog *x);
 
+/* The text of a results file, with its neighbours (may be NULL); for tests and the fuzzer, too. */
+typedef struct tt_results {
+	const char *main, *operations, *ir; /* borrowed */
+	size_t n_main, n_operations, n_ir;
+} tt_results;
+tide_code tide__ttresults_import(const tt_results *in, tide_model *m, tide_error *err);
+
 /* A log of n bytes, for tests. */
 tide_code tide__ttlog_import(const char *text, size_t n, tide_model *m, tide_error *err);
 
+/* Thousandths of an MB (1024^2 bytes) as bytes. */
 static inline uint64_t tide__ttlog_bytes(int64_t milli)
 {
 	return ((uint64_t)milli * 1048576 + 500) / 1000;

@@ -20,6 +20,7 @@
 #include "import/import.h"
 #include "import/tide/build.h"
 #include "import/tide/symbols.h"
+#include "import/tide/tables.h"
 #include "import/tide/unpack.h"
 
 struct load {
@@ -55,7 +56,7 @@ static int sniff(const uint8_t *head, size_t n)
 	     (size_t)(end - p) >= sizeof c;
 	     p++) {
 		memcpy(&c, p, sizeof c);
-		if (tide__chunk_plausible(&c) && c.type <= TIDE_CHUNK_PACKED && c.flags <= 1)
+		if (tide__chunk_plausible(&c) && c.type <= TIDE_CHUNK_TABLE && c.flags <= 1)
 			return 60;
 	}
 	return 0;
@@ -421,6 +422,14 @@ static tide_code load_all(struct load *l, const char *path, tide_error *err)
 	return facts(l) && process_facts(l) ? TIDE_OK : tide__nomem(err);
 }
 
+/* A trace that was no recording. */
+static tide_code load_tables(struct load *l, tide_error *err)
+{
+	uint64_t limit = (UINT64_C(256) << 20) + 256 * tide__reader_size(l->reader);
+	tide__reader_limit(l->reader, l->opt->max_expanded ? l->opt->max_expanded : limit);
+	return tide__tables_read(l->reader, l->m, err);
+}
+
 static bool unpack_facts(tide_model *m, const tide_error *why)
 {
 	return tide__fact_text(m, "loss.compressed_input", why->text) &&
@@ -441,7 +450,9 @@ static tide_code load(const char *path, const tide_load_options *opt, tide_model
 		path = u.path;
 	if (!rc)
 		rc = tide__reader_open(path, &l->reader, err);
-	if (!rc)
+	if (!rc && tide__reader_head(l->reader)->flags & TIDE_FILE_TABLES)
+		rc = load_tables(l, err);
+	else if (!rc)
 		rc = load_all(l, path, err);
 	if (!rc && u.ends.code && !unpack_facts(m, &u.ends))
 		rc = tide__nomem(err);

@@ -101,6 +101,9 @@ static const struct sentence {
 	{ "tt_unreadable_ops", "operations whose text could not be read: %s" },
 	{ "tt_modules_left_out", "module dumps left out, more than 256 MiB of them: %s" },
 	{ "tt_long_lines", "lines of more than 16 MiB, read in parts: %s" },
+	{ "tt_results_only",
+	  "read from JSON files, which have no deallocates: the change of an operation includes "
+	  "those that followed it (operations: %s)" },
 	{ "unreported_devices",
 	  "devices whose allocators report nothing to PyTorch's profiler, so that "
 	  "their allocations are not here: %s" },

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* JSON files of a Tenstorrent run, where its log is not at hand.
+ *
+ *   NAME_memory.json     states before operations, in MB; with NAME_operations.json (their texts) and
+ *                        NAME_ir.json (modules) beside it, where they are there
+ *   memory_results.json  of `ttrt run --memory`: states after operations, in bytes, with a table of
+ *                        blocks. An operation's state before is the one after its predecessor
+ *
+ * Both become what a log says: operation, header, four states; the rest is ops.c's. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "import/json/plain.h"
+#include "import/kineto/kineto_impl.h" /* tide__kineto_unescape */
+#include "import/source.h"
+#include "import/tenstorrent/ttlog_impl.h"
+
+#define BYTES_MOST ((size_t)1 << 31)
+
+typedef struct results {
+	ttlog x;
+	tide_plain_walk texts; /* elements of the operations file */
+	bool has_texts;
+	bool bytes;	   /* ttrt: states in bytes, after operations */
+	char *text, *name; /* owned: an operation's text, another text */
+	size_t n_text, cap_text, cap_name;
+	tide_str graph; /* const-eval program that is open */
+} results;
+
+static const char *const pool_keys[TT_POOLS][2] = {
+	{ "DRAM", "dram" }, { "L1", "l1" }, { "L1_SMALL", "l1_small" }, { "TRACE", "trace" }
+};
+
+/* ---- texts ---- */
+
+static tide_slice text_in(results *r, tide_plain v)
+{
+	if (v.type != '"' || !TIDE_ROOM(r->name, r->cap_name, v.n + 1))
+		return (tide_slice){ NULL, 0 };
+	return (tide_slice){ r->name, tide__kineto_unescape(v.at, v.n, r->name) };
+}
+
+static bool put(results *r, const char *s, size_t n)
+{
+	if (!TIDE_ROOM(r->text, r->cap_text, r->n_text + n + 1))
+		return tide__ttlog_nomem(&r->x);
+	memcpy(r->text + r->n_text, s, n);
+	r->n_text += n;
+	return true;
+}
+#define PUT(r, literal) put(r, literal, sizeof(literal) - 1)
+
+static bool put_value(results *r, tide_plain v)
+{
+	tide_slice s = text_in(r, v);
+	return v.type != '"' ? true : s.s ? put(r, s.s, s.n) : tide__ttlog_nomem(&r->x);
+}
+
+static bool put_list(results *r, tide_plain list)
+{
+	tide_plain_walk w = tide__plain_walk(list);
+	tide_plain key, v;
+	bool ok = true;
+	for (size_t i = 0; ok && tide__plain_next(&w, &key, &v); i++)
+		ok = (!i || PUT(r, ", ")) && put_value(r, v);
+	return ok;
+}
+
+/* Types without the parentheses around them. */
+static bool put_types(results *r, tide_plain v)
+{
+	tide_slice s = text_in(r, v);
+	if (s.n > 1 && s.s[0] == '(' && s.s[s.n - 1] == ')')
+		s = (tide_slice){ s.s + 1, s.n - 2 };
+	return !s.s || put(r, s.s, s.n);
+}
+
+/* An operation as the log has it, from its parts in both files; `b` may have no value. */
+static bool write_text(results *r, tide_plain a, tide_plain b)
+{
+	tide_plain result, name, inputs, attrs, in, out, loc;
+	r->n_text = 0;
+	if (!tide__plain_get(b, "mlir_op", &name))
+		tide__plain_get(a, "mlir_op", &name);
+	if (!tide__plain_get(b, "loc", &loc))
+		tide__plain_get(a, "loc", &loc);
+	tide__plain_get(b, "result", &result);
+	tide__plain_get(b, "inputs", &inputs);
+	tide__plain_get(b, "attributes", &attrs);
+	tide__plain_get(b, "input_types", &in);
+	tide__plain_get(b, "output_type", &out);
+	bool ok = true;
+	if (result.type == '"')
+		ok = put_value(r, result) && PUT(r, " = ");
+	ok = ok && PUT(r, "\"") && put_value(r, name) && PUT(r, "\"(") && put_list(r, inputs) &&
+	     PUT(r, ")");
+	if (attrs.type == '"')
+		ok = ok && PUT(r, " <{") && put_value(r, attrs) && PUT(r, "}>");
+	ok = ok && PUT(r, " : (") && put_types(r, in) && PUT(r, ") -> ");
+	ok = ok && (out.type == '"' ? put_value(r, out) : PUT(r, "()"));
+	if (loc.type != '"')
+		return ok && PUT(r, " loc(unknown)");
+	return ok && PUT(r, " loc(\"") && put_value(r, loc) && PUT(r, "\")");
+}
+
+/* ---- states ---- */
+
+/* A number, also where it is written as a text. */
+static bool number(tide_plain object, const char *key, int64_t scale, uint64_t *out)
+{
+	tide_plain v;
+	int64_t n;
+	if (!tide__plain_get(object, key, &v))
+		return false;
+	if (v.type == '"')
+		v.type = '0';
+	if (!tide__plain_number(v, scale, &n) || n < 0)
+		return false;
+	*out = (uint64_t)n;
+	return true;
+}
+
+static bool allocated(tide_plain block)
+{
+	tide_plain v;
+	return tide__plain_get(block, "allocated", &v) &&
+	       (v.type == 't' || tide__plain_is(v, "yes") || tide__plain_is(v, "true") ||
+		tide__plain_is(v, "1") || (v.type == '0' && v.n == 1 && *v.at == '1'));
+}
+
+/* Free bytes and the longest free stretch of one bank, from its table of blocks. Free blocks that touch
+ * are one stretch. */
+static bool block_table(tide_plain view, tt_state *s)
+{
+	tide_plain table, key, block;
+	uint64_t size, at, free = 0, run = 0, most = 0, end = 0;
+	size_t n = 0;
+	if (!tide__plain_get(view, "block_table", &table) || table.type != '[')
+		return false;
+	tide_plain_walk w = tide__plain_walk(table);
+	for (; tide__plain_next(&w, &key, &block); n++) {
+		if (!number(block, "size", 1, &size) || !number(block, "address", 1, &at) ||
+		    size > s->total)
+			return false;
+		if (allocated(block)) {
+			run = 0;
+			end = at + size;
+			continue;
+		}
+		run = at == end ? run + size : size;
+		end = at + size;
+		most = run > most ? run : most;
+		if (size > INT64_MAX - free)
+			return false;
+		free += size;
+	}
+	if (!n || w.bad)
+		return false;
+	s->free = free;
+	s->largest = most;
+	return true;
+}
+
+static bool view_bytes(tide_plain v, tt_state *s)
+{
+	uint64_t banks;
+	if (!number(v, "num_banks", 1, &banks) || !banks || banks >= 1 << 16 ||
+	    !number(v, "total_bytes_per_bank", 1, &s->total) ||
+	    !number(v, "total_bytes_allocated_per_bank", 1, &s->allocated) ||
+	    !number(v, "total_bytes_free_per_bank", 1, &s->free))
+		return false;
+	if (!number(v, "largest_contiguous_bytes_free_per_bank", 1, &s->largest))
+		s->largest = UINT64_MAX;
+	s->banks = (uint32_t)banks;
+	block_table(v, s);
+	return true;
+}
+
+static bool milli(tide_plain v, const char *key, uint64_t *out)
+{
+	uint64_t n;
+	if (!number(v, key, 1000, &n) || n >= UINT64_C(1) << 36)
+		return false;
+	*out = tide__ttlog_bytes((int64_t)n);
+	return true;
+}
+
+static bool view_mb(tide_plain v, tt_state *s)
+{
+	uint64_t banks;
+	if (!number(v, "numBanks", 1, &banks) || !banks || banks >= 1 << 16 ||
+	    !milli(v, "totalBytesPerBank_MB", &s->total) ||
+	    !milli(v, "totalBytesAllocatedPerBank_MB", &s->allocated) ||
+	    !milli(v, "totalBytesFreePerBank_MB", &s->free))
+		return false;
+	if (!milli(v, "largestContiguousBytesFreePerBank_MB", &s->largest))
+		s->largest = UINT64_MAX;
+	s->banks = (uint32_t)banks;
+	return true;
+}
+
+static bool too_large(const tt_state *s)
+{
+	uint64_t most = UINT64_C(1) << 46; /* of one bank */
+	return s->total > most || s->allocated > most || s->free > most ||
+	       (s->largest > most && s->largest != UINT64_MAX);
+}
+
+/* The states of an element; bits of those that are there. Of several devices, the first. */
+static unsigned read_states(const results *r, tide_plain element, tt_state *out)
+{
+	tide_plain memory = element, v, first, key;
+	unsigned have = 0;
+	if (!r->bytes)
+		tide__plain_get(element, "memory", &memory);
+	for (unsigned p = 0; p < TT_POOLS; p++) {
+		if (!tide__plain_get(memory, pool_keys[p][r->bytes], &v))
+			continue;
+		tide_plain_walk w = tide__plain_walk(v);
+		if (r->bytes && tide__plain_next(&w, &key, &first) && first.type == '{')
+			v = first;
+		if ((r->bytes ? view_bytes(v, &out[p]) : view_mb(v, &out[p])) &&
+		    !too_large(&out[p]))
+			have |= 1u << p;
+	}
+	return have;
+}
+
+static bool take_states(results *r, tt_rank *k, uint8_t when, tide_slice type, unsigned have,
+			const tt_state *s)
+{
+	tt_line l = { .what = TT_HEADER, .text = type, .when = when };
+	bool ok = !have || tide__ttlog_take(&r->x, k, &l);
+	for (unsigned p = 0; ok && p < TT_POOLS; p++)
+		if (have >> p & 1) {
+			l = (tt_line){ .what = TT_STATE, .pool = p, .state = s[p] };
+			ok = tide__ttlog_take(&r->x, k, &l);
+		}
+	return ok;
+}
+
+/* ---- one operation ---- */
+
+static bool say(results *r, tt_rank *k, tt_what what, tide_slice text)
+{
+	tt_line l = { .what = what, .text = text };
+	return tide__ttlog_take(&r->x, k, &l);
+}
+
+/* The const-eval program of an element: opened and closed as it comes and goes. */
+static bool follow_graph(results *r, tt_rank *k, tide_plain element)
+{
+	tide_plain v, miss;
+	tide_str now = { 0 };
+	tide__plain_get(element, "const_eval_graph", &v);
+	tide__plain_get(element, "const_eval_cache_miss", &miss);
+	tide_slice s = text_in(r, v);
+	if (s.n && !(now = tide__strn(r->x.m, s.s, s.n)).i)
+		return tide__ttlog_nomem(&r->x);
+	if (now.i == r->graph.i)
+		return true;
+	bool ok = true;
+	if (r->graph.i) {
+		size_t n;
+		const char *old = tide__text(r->x.m, r->graph, &n);
+		if (!TIDE_ROOM(r->text, r->cap_text, n + 1))
+			return tide__ttlog_nomem(&r->x);
+		memcpy(r->text, old, n);
+		ok = say(r, k, TT_FINISH, (tide_slice){ r->text, n });
+	}
+	r->graph = now;
+	if (ok && now.i && miss.type == 't')
+		ok = say(r, k, TT_CACHE_MISS, s);
+	return ok && (!now.i || say(r, k, TT_START, s));
+}
+
+static tt_rank *rank_of(results *r, tide_plain element)
+{
+	tide_plain v;
+	tide__plain_get(element, "rank", &v);
+	return tide__ttlog_rank(&r->x, text_in(r, v), true);
+}
+
+static bool memory_op(results *r, tide_plain a)
+{
+	tide_plain b = { 0 }, key, type;
+	tt_state s[TT_POOLS];
+	r->x.line++;
+	if (r->has_texts && !tide__plain_next(&r->texts, &key, &b))
+		r->has_texts = false;
+	tt_rank *k = rank_of(r, a);
+	if (!k || !follow_graph(r, k, a) || !write_text(r, a, b) ||
+	    !say(r, k, TT_OP, (tide_slice){ r->text, r->n_text }))
+		return false;
+	tide__plain_get(a, "op_type", &type);
+	unsigned have = read_states(r, a, s);
+	return take_states(r, k, TIDE_STATE_BEFORE, text_in(r, type), have, s);
+}
+
+/* ttrt's: `s` and *have are the states after the operation before, and become those after this. */
+static bool ttrt_op(results *r, tide_plain a, tt_state *s, unsigned *have)
+{
+	tide_plain text, loc;
+	r->x.line++;
+	tt_rank *k = tide__ttlog_rank(&r->x, (tide_slice){ NULL, 0 }, true);
+	tide__plain_get(a, "debug_str", &text);
+	tide__plain_get(a, "loc", &loc);
+	r->n_text = 0;
+	if (!k || !put_value(r, text))
+		return false;
+	if (!memmem(r->text ? r->text : "", r->n_text, " loc(", 5) && loc.type == '"' &&
+	    !(PUT(r, " loc(\"") && put_value(r, loc) && PUT(r, "\")")))
+		return false;
+	bool dealloc = memmem(r->text ? r->text : "", r->n_text, ".deallocate", 11);
+	tide_slice type = dealloc ? (tide_slice){ "DeallocateOp", 12 } : (tide_slice){ NULL, 0 };
+	if (!say(r, k, TT_OP, (tide_slice){ r->text, r->n_text }) ||
+	    !take_states(r, k, TIDE_STATE_BEFORE, type, *have, s))
+		return false;
+	*have = read_states(r, a, s);
+	return true;
+}
+
+/* ---- documents ---- */
+
+static bool put_module(results *r, const char *kind, tide_plain module)
+{
+	tide_plain text;
+	size_t row;
+	tide_documents *d = &r->x.m->documents;
+	if (!tide__plain_get(module, "text", &text) || !text.n)
+		return true;
+	tide_slice s = text_in(r, text);
+	tide_str all = s.n ? tide__strn(r->x.m, s.s, s.n) : (tide_str){ 0 };
+	if (!all.i || !tide__table_push(d, &tide_documents_desc, &row))
+		return tide__ttlog_nomem(&r->x);
+	d->kind[row] = tide__str(r->x.m, kind);
+	d->text[row] = all;
+	r->x.dumps++;
+	return d->kind[row].i || tide__ttlog_nomem(&r->x);
+}
+
+static bool modules(results *r, const char *text, size_t n)
+{
+	tide_plain all, one, list, key;
+	if (!text || !tide__plain_parse(text, n, &all))
+		return true;
+	if (tide__plain_get(all, "programs", &list)) {
+		tide_plain_walk w = tide__plain_walk(list);
+		if (tide__plain_next(&w, &key, &one))
+			all = one;
+	}
+	static const char *const stages[][2] = { { "ttir", "mlir.ttir" }, { "ttnn", "mlir.ttnn" } };
+	bool ok = true;
+	for (size_t i = 0; ok && i < 2; i++)
+		if (tide__plain_get(all, stages[i][0], &one))
+			ok = put_module(r, stages[i][1], one);
+	return ok;
+}
+
+/* ---- all of it ---- */
+
+static bool has_graphs(tide_plain ops)
+{
+	static const char word[] = "\"const_eval_graph\": \"";
+	return memmem(ops.at, ops.n, word, sizeof word - 1);
+}
+
+static tide_code walk(results *r, tide_plain ops, tide_error *err)
+{
+	tide_plain_walk w = tide__plain_walk(ops);
+	tide_plain key, one;
+	tt_state s[TT_POOLS] = { 0 };
+	unsigned have = 0;
+	bool ok = true, main = !r->bytes && has_graphs(ops);
+	tt_rank *k = main ? tide__ttlog_rank(&r->x, (tide_slice){ NULL, 0 }, true) : NULL;
+	if (main)
+		ok = k && say(r, k, TT_START, (tide_slice){ "main", 4 });
+	while (ok && tide__plain_next(&w, &key, &one))
+		if (one.type == '{')
+			ok = r->bytes ? ttrt_op(r, one, s, &have) : memory_op(r, one);
+	if (ok && r->bytes && r->x.n_ranks)
+		ok = take_states(r, &r->x.ranks[0], TIDE_STATE_AFTER, (tide_slice){ NULL, 0 }, have,
+				 s);
+	if (!ok)
+		return r->x.rc ? r->x.rc : tide__nomem(err);
+	if (w.bad)
+		return tide__fail(err, TIDE_ECORRUPT, (uint64_t)(w.p - ops.at),
+				  "not JSON after %llu operations", (unsigned long long)r->x.line);
+	if (!r->x.blocks)
+		return tide__fail(err, TIDE_EFORMAT, 0, "no operation in it has a memory state");
+	return TIDE_OK;
+}
+
+/* Which of the two files it is, and its operations. */
+static bool find_ops(results *r, tide_plain all, tide_plain *ops)
+{
+	tide_plain one, key, v;
+	if (all.type == '{' && tide__plain_get(all, "operations", ops))
+		return true;
+	*ops = all;
+	tide_plain_walk w = tide__plain_walk(all);
+	if (!tide__plain_next(&w, &key, &one))
+		return false;
+	r->bytes = tide__plain_get(one, "dram", &v);
+	return r->bytes || tide__plain_get(one, "memory", &v);
+}
+
+static tide_code import(results *r, const tt_results *in, tide_error *err)
+{
+	tide_plain all, ops, texts;
+	if (!tide__ttlog_begin(&r->x))
+		return r->x.rc;
+	if (!tide__plain_parse(in->main, in->n_main, &all) || !find_ops(r, all, &ops))
+		return tide__fail(err, TIDE_EFORMAT, 0,
+				  "not the memory file of a Tenstorrent run, or it is cut off");
+	r->has_texts = in->operations &&
+		       tide__plain_parse(in->operations, in->n_operations, &texts) &&
+		       texts.type == '[';
+	if (r->has_texts)
+		r->texts = tide__plain_walk(texts);
+	if (!r->bytes && !modules(r, in->ir, in->n_ir))
+		return r->x.rc;
+	tide_code rc = walk(r, ops, err);
+	if (rc)
+		return rc;
+	r->x.results_only = r->bytes ? 0 : r->x.line;
+	r->x.basis = r->bytes ? "inferred from states after ops, exact bytes per bank"
+			      : "inferred from states before ops, resolution 0.001 MB per bank";
+	return tide__ttlog_finish(&r->x) ? TIDE_OK : r->x.rc;
+}
+
+tide_code tide__ttresults_import(const tt_results *in, tide_model *m, tide_error *err)
+{
+	results r = { .x = { .m = m, .err = err } };
+	tide_code rc = import(&r, in, err);
+	tide__ttlog_end(&r.x);
+	tide__free(r.text);
+	tide__free(r.name);
+	return rc;
+}
+
+/* ---- files ---- */
+
+/* Reads path with `end` in place of its own ("_memory.json"); nothing where there is none. */
+static char *neighbour(const char *path, const char *end, uint64_t most, size_t *n)
+{
+	static const char own[] = "_memory.json";
+	char name[4096];
+	size_t k = strlen(path);
+	tide_source *src;
+	uint8_t *text = NULL;
+	*n = 0;
+	if (k < sizeof own - 1 || strcmp(path + k - (sizeof own - 1), own) ||
+	    k + strlen(end) >= sizeof name)
+		return NULL;
+	memcpy(name, path, k - (sizeof own - 1));
+	memcpy(name + k - (sizeof own - 1), end, strlen(end) + 1);
+	if (tide__source_open(name, most, &src, NULL) != TIDE_OK)
+		return NULL;
+	if (tide__source_slurp(src, BYTES_MOST, 1, &text, n, NULL) != TIDE_OK) {
+		tide__free(text);
+		text = NULL;
+	}
+	tide__source_close(src);
+	return (char *)text;
+}
+
+static tide_code load(const char *path, const tide_load_options *opt, tide_model *m,
+		      tide_error *err)
+{
+	tide_source *src;
+	uint8_t *text = NULL;
+	tt_results in = { 0 };
+	tide_code rc = tide__source_open(path, opt->max_expanded, &src, err);
+	if (rc == TIDE_OK)
+		rc = tide__source_slurp(src, BYTES_MOST, 1, &text, &in.n_main, err);
+	tide__source_close(src);
+	if (rc == TIDE_OK) {
+		char *ops =
+			neighbour(path, "_operations.json", opt->max_expanded, &in.n_operations);
+		char *ir = neighbour(path, "_ir.json", opt->max_expanded, &in.n_ir);
+		in.main = (const char *)text;
+		in.operations = ops;
+		in.ir = ir;
+		rc = tide__ttresults_import(&in, m, err);
+		tide__free(ops);
+		tide__free(ir);
+	}
+	tide__free(text);
+	return rc;
+}
+
+static bool contains(const uint8_t *head, size_t n, const char *word)
+{
+	return memmem(head, n, word, strlen(word));
+}
+
+static int sniff(const uint8_t *head, size_t n)
+{
+	size_t p = 0;
+	while (p < n && (head[p] == ' ' || head[p] == '\n' || head[p] == '\r' || head[p] == '\t'))
+		p++;
+	if (p == n || (head[p] != '{' && head[p] != '['))
+		return 0;
+	if (contains(head, n, "\"totalBytesAllocatedPerBank_MB\""))
+		return 95;
+	return contains(head, n, "\"total_bytes_allocated_per_bank\"") &&
+			       contains(head, n, "\"debug_str\"")
+		       ? 95
+		       : 0;
+}
+
+const tide_importer tide__import_ttresults = {
+	.name = "tt-results",
+	.what = "memory.json of a Tenstorrent run, memory_results.json of ttrt",
+	.sniff = sniff,
+	.load = load,
+};
