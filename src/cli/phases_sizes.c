@@ -54,6 +54,13 @@ static const tide_value *output_of(const tide_args *a)
 	return &none;
 }
 
+/* A log of summaries, rather than a trace. A runtime's log is text, too, and may hold summaries. */
+static bool is_summary_log(const char *path)
+{
+	return !tide__cli_is_pipe(path) && tide__phaselog_is_text(path) &&
+	       (!tide__load_knows(path) || tide__phaselog_has_any(path));
+}
+
 bool tide__wants_sizes(const tide_args *a)
 {
 	for (int i = 0; i < TIDE_SIZES_OPTIONS_N; i++)
@@ -61,8 +68,7 @@ bool tide__wants_sizes(const tide_args *a)
 			return true;
 	if (a->n_files > 1 || ends(output_of(a), ".png") || ends(output_of(a), ".svg"))
 		return true;
-	return a->n_files == 1 && !tide__cli_is_pipe(a->files[0]) &&
-	       tide__phaselog_is_text(a->files[0]);
+	return a->n_files == 1 && is_summary_log(a->files[0]);
 }
 
 static const struct {
@@ -227,8 +233,7 @@ static int load_inputs(struct work *w)
 	for (size_t i = 0; w->in && i < w->n && !rc; i++) {
 		struct input *in = &w->in[i];
 		in->file = i < w->a->n_files ? w->a->files[i] : logs->list[i - w->a->n_files];
-		bool text = !tide__cli_is_pipe(in->file) && tide__phaselog_is_text(in->file);
-		rc = text ? load_log(w, in) : load_trace(w, in);
+		rc = is_summary_log(in->file) ? load_log(w, in) : load_trace(w, in);
 	}
 	size_t any = 0;
 	for (size_t i = 0; w->in && i < w->n; i++)

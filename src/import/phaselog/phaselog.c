@@ -427,6 +427,30 @@ tide_code tide__phaselog_read(tide_source *src, tide_phase_summaries *out, tide_
 	return rc ? rc : r.rc;
 }
 
+bool tide__phaselog_has_any(const char *path)
+{
+	static const char word[] = "=== Memory Usage Summary ===";
+	enum { KEEP = sizeof word - 2 };
+	tide_source *src;
+	char *buf = tide__alloc(1, CHUNK + KEEP);
+	size_t keep = 0, got = CHUNK;
+	bool found = false;
+	if (!buf || tide__source_open(path, 0, &src, NULL) != TIDE_OK) {
+		tide__free(buf);
+		return false;
+	}
+	while (!found && got == CHUNK) {
+		tide__source_read(src, buf + keep, CHUNK, &got, NULL);
+		size_t n = keep + got;
+		found = memmem(buf, n, word, sizeof word - 1);
+		keep = n < KEEP ? n : KEEP;
+		memmove(buf, buf + n - keep, keep);
+	}
+	tide__source_close(src);
+	tide__free(buf);
+	return found;
+}
+
 bool tide__phaselog_is_text(const char *path)
 {
 	tide_source *src;

@@ -27,6 +27,8 @@
 /* Does the file begin as text does, so that it may be a log? (No trace format of ours does: JSON
  * begins with a bracket.) False as well if it cannot be read. */
 bool tide__phaselog_is_text(const char *path);
+/* Whether a summary begins anywhere in it; reads up to the first. */
+bool tide__phaselog_has_any(const char *path);
 
 /* Read every summary of a log. TIDE_ENOTFOUND if there is none; TIDE_EFORMAT at a size that cannot
  * be; TIDE_ELIMIT past a million phases. *out holds what was read in any case: free it. A summary
