@@ -188,7 +188,7 @@ static tide_code walk(tables *t, tide_reader *r, tide_error *err)
 		if ((rc = take_chunk(t, r, &c, &b, err)))
 			break;
 	tide__payload_free(&b);
-	const tide_free_blocks *g = tide__reader_gaps(r);
+	const tide_file_gaps *g = tide__reader_gaps(r);
 	if (!rc && g->n)
 		rc = tide__fail(err, TIDE_ECORRUPT, g->why.offset,
 				"%s: tables need all of the file", g->why.text);
