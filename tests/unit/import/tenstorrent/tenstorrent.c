@@ -3,6 +3,7 @@
 /* Runs of the Tenstorrent runtime as a log, as JSON files and as a .tide file of tables: every
  * allocation failing in turn, and the file gives back every row. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
