@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Reports on a trace: what `tidemark peak`, `ops`, `hta` … print, as functions.
+/* Reports on a trace: the results of `tidemark peak`, `ops`, `hta` … as functions.
  *
  * Link with libtidemark (pkg-config tidemark). Easiest first:
  *
@@ -41,10 +41,11 @@
  *            borrowed from their report until tide_report_free.
  * Threads    Any number of threads may find reports on one trace at the same time. One report is
  *            for one thread at a time.
- * Errors     Every find function returns TIDE_OK and sets *out, or returns a code, sets *out to NULL
+ * Errors     Every find function returns TIDE_OK and sets *out, or returns a code, sets *out to
+ * NULL
  *            and fills *err (may be NULL): TIDE_EUSAGE (an option is wrong; err->text names it),
- *            TIDE_ENOTFOUND (the trace lacks what was asked for), TIDE_ENOMEM. A trace that simply
- *            holds nothing of the kind gives an empty report, not an error. */
+ *            TIDE_ENOTFOUND (the trace lacks what was asked for), TIDE_ENOMEM. A trace without such
+ *            data gives an empty report, not an error. */
 #ifndef TIDEMARK_ANALYZE_H
 #define TIDEMARK_ANALYZE_H
 
@@ -77,10 +78,10 @@ TIDE_API tide_code tide_report_print(tide_report *r, FILE *out, const tide_print
 TIDE_API tide_code tide_report_json(tide_report *r, FILE *out);
 /** Name of the report: "peak", "ops" … Static text. */
 TIDE_API const char *tide_report_name(const tide_report *r);
-/** NULL is fine. */
+/** Frees the report. NULL is allowed. */
 TIDE_API void tide_report_free(tide_report *r);
 
-/* ---- its figures ------------------------------------------------------------------------- */
+/* ---- figures of a report ----------------------------------------------------------------- */
 
 typedef struct tide_node tide_node;
 
@@ -95,13 +96,13 @@ typedef enum tide_node_kind {
 	TIDE_NODE_OBJECT
 } tide_node_kind;
 
-/** The whole report as a tree of nodes, made on the first call. NULL if memory ran out. */
+/** Returns the whole report as a tree of nodes, built on the first call; NULL if memory ran out. */
 TIDE_API const tide_node *tide_report_root(tide_report *r);
 
-/* All of these accept NULL: it is TIDE_NODE_NULL, so lookups can be chained. */
+/* All of these accept NULL, which counts as TIDE_NODE_NULL, so lookups can be chained. */
 
 TIDE_API tide_node_kind tide_node_type(const tide_node *v);
-/** Elements of an array or members of an object, else 0. */
+/** Number of elements of an array or members of an object, else 0. */
 TIDE_API size_t tide_node_count(const tide_node *v);
 /** The i-th element or member; NULL if there is none. */
 TIDE_API const tide_node *tide_node_at(const tide_node *v, size_t i);
@@ -109,12 +110,13 @@ TIDE_API const tide_node *tide_node_at(const tide_node *v, size_t i);
 TIDE_API const char *tide_node_key(const tide_node *v, size_t i);
 /** A member by name; NULL if there is none. O(members). */
 TIDE_API const tide_node *tide_node_get(const tide_node *v, const char *key);
-/** The number, or `otherwise` if it is none or does not fit. */
+/** Returns the number, or `otherwise` if the node is not a number or does not fit. */
 TIDE_API int64_t tide_node_int(const tide_node *v, int64_t otherwise);
 TIDE_API uint64_t tide_node_uint(const tide_node *v, uint64_t otherwise);
 TIDE_API double tide_node_real(const tide_node *v, double otherwise);
 TIDE_API bool tide_node_bool(const tide_node *v, bool otherwise);
-/** The text, NUL-terminated; NULL if it is none. @param n receives its length; may be NULL. */
+/** Returns the NUL-terminated text, or NULL if the node is not a text. @param n receives its
+ * length; may be NULL. */
 TIDE_API const char *tide_node_text(const tide_node *v, size_t *n);
 
 /* ---- the reports ------------------------------------------------------------------------- *
@@ -122,10 +124,10 @@ TIDE_API const char *tide_node_text(const tide_node *v, size_t *n);
  * memory events such as "#1000", or "peak". Texts are borrowed for the call only. `top` = rows to
  * keep, 0 = all. NULL options = all defaults. */
 
-/** What the trace is and holds: format, processes, devices, pools, lanes, facts. */
+/** The trace's format, processes, devices, pools, lanes and facts. */
 typedef struct tide_info_options {
 	size_t struct_size;
-	const char *file; /* what the report calls the trace; NULL = the path it was opened by */
+	const char *file; /* display name of the trace; NULL = the path it was opened by */
 } tide_info_options;
 #define TIDE_INFO_OPTIONS_INIT                  \
 	{                                       \
@@ -149,12 +151,13 @@ typedef struct tide_memory_options {
 TIDE_API tide_code tide_memory_find(const tide_trace *t, const tide_memory_options *o,
 				    tide_report **out, tide_error *err);
 
-/** What was alive at the highest point of memory, in groups that add up to it. */
+/** Allocations alive at the memory peak, in groups that add up to it. */
 typedef struct tide_peak_options {
 	size_t struct_size;
 	const char *device;   /* NULL = the one with the highest peak */
 	const char *at;	      /* NULL = the peak */
-	const char *group_by; /* op stack tensor role pool stream size frame module; NULL = best */
+	const char *group_by; /* op stack tensor role pool stream size frame module; NULL = the
+			       * key that most bytes have */
 	size_t top;	      /* groups */
 } tide_peak_options;
 #define TIDE_PEAK_OPTIONS_INIT                                 \
@@ -164,7 +167,7 @@ typedef struct tide_peak_options {
 TIDE_API tide_code tide_peak_find(const tide_trace *t, const tide_peak_options *o,
 				  tide_report **out, tide_error *err);
 
-/** Memory phase by phase, between the marks a program set. */
+/** Memory per phase, between the program's marks. */
 typedef struct tide_phases_options {
 	size_t struct_size;
 	const char *device; /* NULL = all */
@@ -176,15 +179,15 @@ typedef struct tide_phases_options {
 TIDE_API tide_code tide_phases_find(const tide_trace *t, const tide_phases_options *o,
 				    tide_report **out, tide_error *err);
 
-/** What ran, how long, and what it did to memory. */
+/** Ops with their counts, times and memory changes. */
 typedef struct tide_ops_options {
 	size_t struct_size;
 	const char *device; /* memory of this one; NULL = all */
 	bool flat;	    /* one row per name instead of a tree */
-	bool streams;	    /* also rows of devices */
+	bool streams;	    /* also device rows */
 	/* order wall self count alloc free change peak name; NULL = order, flat: wall */
 	const char *sort;
-	size_t top;   /* rows below each op, or in all if flat */
+	size_t top;   /* rows below each op; all rows if flat */
 	size_t depth; /* levels; 0 = all */
 } tide_ops_options;
 #define TIDE_OPS_OPTIONS_INIT                                            \
@@ -194,7 +197,7 @@ typedef struct tide_ops_options {
 TIDE_API tide_code tide_ops_find(const tide_trace *t, const tide_ops_options *o, tide_report **out,
 				 tide_error *err);
 
-/** What each module of a model took, forward and backward. */
+/** Forward, backward and memory figures of each module of a model. */
 typedef struct tide_modules_options {
 	size_t struct_size;
 	const char *sort; /* order forward backward alloc calls; NULL = order */
@@ -207,12 +210,14 @@ typedef struct tide_modules_options {
 TIDE_API tide_code tide_modules_find(const tide_trace *t, const tide_modules_options *o,
 				     tide_report **out, tide_error *err);
 
-/** What holds more memory after every step. */
+/** Groups of allocations that grow from step to step. */
 typedef struct tide_leaks_options {
 	size_t struct_size;
 	const char *device;   /* NULL = the one with the highest peak */
-	const char *group_by; /* op stack role pool stream size frame; NULL = best */
-	const char *every;    /* look at even distances such as "500ms" or "5%"; NULL = steps */
+	const char *group_by; /* op stack role pool stream size frame; NULL = the key that most
+			       * bytes have */
+	const char *every;    /* compare at regular intervals such as "500ms" or "5%"; NULL = at
+			       * steps */
 	size_t top;
 } tide_leaks_options;
 #define TIDE_LEAKS_OPTIONS_INIT                                  \
@@ -222,7 +227,7 @@ typedef struct tide_leaks_options {
 TIDE_API tide_code tide_leaks_find(const tide_trace *t, const tide_leaks_options *o,
 				   tide_report **out, tide_error *err);
 
-/** Segments and blocks of a caching allocator, and how fragmented they are. */
+/** Segments and blocks of a caching allocator, and their fragmentation. */
 typedef struct tide_allocator_options {
 	size_t struct_size;
 	const char *device; /* NULL = the one with the highest peak */
@@ -237,12 +242,12 @@ typedef struct tide_allocator_options {
 TIDE_API tide_code tide_allocator_find(const tide_trace *t, const tide_allocator_options *o,
 				       tide_report **out, tide_error *err);
 
-/** Why allocations failed, and what would have made room. */
+/** Failed allocations, their causes, and what would have made them succeed. */
 typedef struct tide_oom_options {
 	size_t struct_size;
 	const char *device;   /* NULL = all */
 	const char *group_by; /* as in leaks */
-	size_t top;	      /* groups to try as room */
+	size_t top;	      /* groups to try freeing */
 	size_t events;	      /* events to explain in full, at most 64 */
 } tide_oom_options;
 #define TIDE_OOM_OPTIONS_INIT                                \
@@ -256,10 +261,10 @@ TIDE_API tide_code tide_oom_find(const tide_trace *t, const tide_oom_options *o,
 typedef struct tide_whatif_options {
 	size_t struct_size;
 	const char *device;	/* NULL = the one with the highest peak */
-	uint64_t capacity;	/* bytes the allocator can have; 0 = what the trace tells */
-	const char *const *set; /* "NAME=VALUE", all together one try */
+	uint64_t capacity;	/* bytes available to the allocator; 0 = as recorded in the trace */
+	const char *const *set; /* "NAME=VALUE", applied together as one try */
 	size_t n_set;
-	bool sweep; /* also try the standard settings; always without `set` */
+	bool sweep; /* also try the standard settings; implied without `set` */
 } tide_whatif_options;
 #define TIDE_WHATIF_OPTIONS_INIT                                     \
 	{                                                            \
@@ -268,12 +273,12 @@ typedef struct tide_whatif_options {
 TIDE_API tide_code tide_whatif_find(const tide_trace *t, const tide_whatif_options *o,
 				    tide_report **out, tide_error *err);
 
-/** When CPU and GPU were active, and how much at once. */
+/** Activity of CPU and GPU over time, and their overlap. */
 typedef struct tide_timeline_report_options {
 	size_t struct_size;
 	int64_t min_duration_ns; /* leave out shorter spans */
 	bool no_python, no_runtime;
-	bool events; /* in nodes and JSON: every span, too */
+	bool events; /* nodes and JSON also list every span */
 	size_t top;  /* lanes in text */
 } tide_timeline_report_options;
 #define TIDE_TIMELINE_REPORT_OPTIONS_INIT                                       \
@@ -283,7 +288,7 @@ typedef struct tide_timeline_report_options {
 TIDE_API tide_code tide_timeline_find(const tide_trace *t, const tide_timeline_report_options *o,
 				      tide_report **out, tide_error *err);
 
-/** Where time or memory went, as a tree of paths. */
+/** Time or memory as a tree of paths (a flame graph). */
 typedef struct tide_flame_report_options {
 	size_t struct_size;
 	/* cpu gpu memory; NULL = gpu if there is device work, else cpu, else memory */
@@ -292,8 +297,9 @@ typedef struct tide_flame_report_options {
 	const char *device; /* memory: NULL = the one with the highest peak */
 	bool merge;	    /* cpu: one tree for all threads */
 	bool merge_steps;   /* all ProfilerStep#N are one */
-	bool allocated;	    /* memory: all bytes ever allocated, not those alive at the peak */
-	uint64_t min_value; /* fold what is less, in ns or bytes */
+	bool allocated;	    /* memory: all bytes ever allocated instead of those alive at the
+			     * peak */
+	uint64_t min_value; /* fold smaller nodes into their parent, ns or bytes */
 	size_t max_depth;   /* 1 to 1000; 0 = 200 */
 	size_t top;	    /* rows of text */
 } tide_flame_report_options;
@@ -304,15 +310,15 @@ typedef struct tide_flame_report_options {
 TIDE_API tide_code tide_flame_find(const tide_trace *t, const tide_flame_report_options *o,
 				   tide_report **out, tide_error *err);
 
-/** The chain of work that decided how long a step took. */
+/** The chain of dependent work that determined the length of a step. */
 typedef struct tide_critical_path_options {
 	size_t struct_size;
 	const char
 		*annotation; /* spans whose name contains it make the window; "" = the whole trace,
 				   NULL = ProfilerStep if there are steps */
-	int64_t first, last; /* which occurrences of it, counted from 0 */
+	int64_t first, last; /* occurrences to use, counted from 0 */
 	const char *data_loading; /* spans whose name contains it are data loading */
-	bool path;		  /* every edge of the path, too */
+	bool path;		  /* also list every edge of the path */
 	size_t top;
 } tide_critical_path_options;
 #define TIDE_CRITICAL_PATH_OPTIONS_INIT                                        \
@@ -327,9 +333,9 @@ typedef struct tide_hta_report_options {
 	size_t struct_size;
 	bool drop_last_step;
 	const char *steps;	 /* "3..5" or "3"; NULL = all */
-	int64_t kernel_wait_ns;	 /* gaps below are kernel_wait */
-	int64_t short_cutoff_ns; /* launch calls above are outliers */
-	int64_t delay_cutoff_ns; /* launch delays above are outliers */
+	int64_t kernel_wait_ns;	 /* shorter gaps count as kernel_wait */
+	int64_t short_cutoff_ns; /* longer launch calls count as outliers */
+	int64_t delay_cutoff_ns; /* longer launch delays count as outliers */
 	size_t top;		 /* rows of long tables */
 	const char *const *file; /* names of the traces; NULL = the paths they were opened by */
 } tide_hta_report_options;
@@ -346,12 +352,13 @@ TIDE_API tide_code tide_kernels_find(const tide_trace *const *traces, size_t n, 
 				     const tide_hta_report_options *o, tide_report **out,
 				     tide_error *err);
 
-/** Peaks at sizes of the work that were not recorded, from traces at two sizes or more. */
+/** Predicted peaks at work sizes that were not recorded, from traces at 2 sizes or more. */
 typedef struct tide_predict_options {
 	size_t struct_size;
 	const char *device; /* NULL = the one with the highest peak in the largest trace */
-	uint64_t capacity;  /* find the largest size that fits; 0 = the device's memory if known */
-	const uint64_t *at; /* sizes to predict; NULL = two and four times the largest */
+	uint64_t capacity;  /* find the largest size that fits into this; 0 = the device's memory
+			     * if known */
+	const uint64_t *at; /* sizes to predict; NULL = 2 and 4 times the largest */
 	size_t n_at;
 } tide_predict_options;
 #define TIDE_PREDICT_OPTIONS_INIT                              \
@@ -363,11 +370,13 @@ TIDE_API tide_code tide_predict_find(const tide_trace *const *traces, const uint
 				     size_t n, const tide_predict_options *o, tide_report **out,
 				     tide_error *err);
 
-/** What changed from trace `a` to trace `b`. */
+/** Differences from trace `a` to trace `b`. */
 typedef struct tide_diff_report_options {
 	size_t struct_size;
-	const char *device;	    /* memory of this one; NULL = the highest peak of each */
-	bool no_lines;		    /* match call stacks by function and file */
+	const char *device;	    /* compare the memory of this one; NULL = the device with the
+				     * highest peak of each */
+	bool no_lines;		    /* match call stacks by function and file only, ignoring line
+				     * numbers */
 	const char *const *fail_if; /* conditions such as "peak>+2%": member "fail_if" */
 	size_t n_fail_if;
 	size_t top; /* rows per table in text */

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The recorder's quick way, in line: what tide_op_begin_full, tide_op_end, tide_alloc and tide_free
- * do when nothing is out of the ordinary.
+/* The recorder's inline fast path: tide_op_begin_full, tide_op_end, tide_alloc and tide_free in the common case.
  *
- * For code that is compiled for the very libtidemark-rt it runs with, as the recorder itself and
- * the hooks of PyTorch are: the layout below belongs to one version of the library and is no
- * interface. Everybody else: tidemark/record.h, which costs a call more. (In a busy program such
- * a call is dear: on one host it took 15 ns, twice an op, where storing an event takes 5.)
+ * For code compiled against the libtidemark-rt it runs with: the recorder itself and the PyTorch
+ * hooks. The layout below belongs to one version of the library and is not a public interface. All
+ * other code uses tidemark/record.h, which costs one more call. (In a busy program such a call is
+ * expensive: on one host it took 15 ns, twice per op, while storing an event takes 5 ns.)
  *
- *     enter    busy? a signal handler is recording inside the recorder
- *              busy = 1; another generation than the thread's? no room? then the long way
+ *     enter    busy set already? a signal handler is recording inside the recorder
+ *              busy = 1; wrong generation, or no free slot? take the slow path
  *     store    32 bytes
  *     commit   head, with release; busy = 0
  *
- * No lock, no call, no allocation, errno untouched. C11 and C++17, in shared libraries (-fPIC): a
- * program would want a copy of the recorder's words, which the linker refuses. */
+ * No lock, no call, no allocation; errno is untouched. C11 and C++17, in shared libraries (-fPIC)
+ * only: an executable would need a copy relocation of the recorder's variables, which the linker
+ * refuses. */
 #ifndef TIDEMARK_QUICK_H
 #define TIDEMARK_QUICK_H
 
@@ -41,35 +41,38 @@ extern "C" {
 
 #define TIDE_LIKELY(x) __builtin_expect(!!(x), 1)
 #define TIDE_INLINE    static inline __attribute__((always_inline))
-#ifdef TIDE_IN_RECORDER /* reached from there without a detour, seen from outside all the same */
+#ifdef TIDE_IN_RECORDER /* direct access inside the recorder, still exported */
 #define TIDE_QUICK_API __attribute__((visibility("protected")))
 #else
 #define TIDE_QUICK_API __attribute__((visibility("default")))
 #endif
 
-enum { TIDE_DEPTH_MAX = 4095 }; /* ops open at once on a thread */
+enum { TIDE_DEPTH_MAX = 4095 }; /* open ops per thread */
 
-/* What a thread needs to store an event: its first line of cache, then the tokens of open ops. */
+/* Per-thread state for storing an event: its first cache line, then the tokens of open ops. */
 typedef struct tide_quick {
-	TIDE_ATOMIC(uint32_t) busy;	  /* the thread is storing an event */
-	uint32_t depth;			  /* ops open */
-	TIDE_ATOMIC(uint64_t) generation; /* of the recording it takes part in; 0 = none */
-	uint64_t head;			  /* next slot number (the ring's own head, unshared) */
-	uint64_t room; /* slots may be used up to this number: last known tail + size; 0: not known,
-			* or the next event has to go the long way, as another thread may wish */
+	TIDE_ATOMIC(uint32_t) busy; /* the thread is storing an event */
+	uint32_t depth;		    /* open ops */
+	TIDE_ATOMIC(uint64_t)
+	generation;    /* generation of the recording the thread takes part
+					   * in; 0 = none */
+	uint64_t head; /* next slot number (private copy of the ring's head) */
+	uint64_t room; /* first slot number that may not be used: last known tail + ring size. 0:
+		        * unknown, or another thread asked for the slow path at the next event */
 	tide_ring_slot *slots;
 	uint64_t mask;
-	TIDE_ATOMIC(uint64_t) * published; /* the ring's head, that the writer thread looks at */
-	void *kept; /* by the hook of ops, for the thread; who has the thread's place next keeps it */
-	uint64_t skipped; /* slots of earlier rings, and 2 for each begin and end that was lost:
-			   * what tokens are unlike by */
-	uint32_t open[TIDE_DEPTH_MAX + 1]; /* 0: another thread has ended it */
+	TIDE_ATOMIC(uint64_t) * published; /* the ring's head, read by the writer thread */
+	void *kept; /* owned by the op hook; the next thread that gets this descriptor inherits
+		     * it */
+	uint64_t skipped; /* slots of earlier rings, plus 2 for each lost begin or end: makes
+			   * tokens distinct */
+	uint32_t open[TIDE_DEPTH_MAX + 1]; /* 0: ended by another thread */
 } tide_quick;
 
 extern __thread tide_quick *tide__self __attribute__((tls_model("initial-exec"))) TIDE_QUICK_API;
 
-/* The few words that decide whether anything is recorded, in a page of their own that the kernel
- * wipes in forked children (src/runtime/guard.h). */
+/* The words that decide whether anything is recorded, in a page of their own that the kernel wipes
+ * in forked children (src/runtime/guard.h). */
 enum { TIDE_PAGE = 4096 };
 typedef struct tide_guard {
 	TIDE_ATOMIC(uint64_t) generation; /* of the recording in progress; 0 = none */
@@ -77,17 +80,17 @@ typedef struct tide_guard {
 	alive;			    /* 0: before the first call, or in a forked child; TIDE_ALIVE,
 				     * or TIDE_FOLLOWER: a child that starts its own file with its
 				     * first event */
-	TIDE_ATOMIC(uint32_t) lock; /* 0 free, 1 held, 2 held and waited for */
+	TIDE_ATOMIC(uint32_t) lock; /* 0 free, 1 locked, 2 locked with waiters */
 } __attribute__((aligned(TIDE_PAGE))) tide_guard;
 extern tide_guard tide__guard TIDE_QUICK_API;
 
-/* depth, room and open: their thread loads and stores them as any other word. Another thread looks at
- * them, and changes the last two, only where it ends an op of this one (tide__end_elsewhere), which is
- * seen sooner or later. */
+/* Accessors for depth, room and open. The owning thread uses plain loads and stores. Another thread
+ * reads them, and changes room and open, only to end an op of this thread (tide__end_elsewhere);
+ * the owner sees that change eventually. */
 #define TIDE_GET(word)	      __atomic_load_n(&(word), __ATOMIC_RELAXED)
 #define TIDE_SET(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
 
-/* The CPU's counter, whether it is the clock or not. */
+/* Reads the CPU's counter, whether or not it is the recorder's clock. */
 static inline uint64_t tide__counter(void)
 {
 #if defined(__x86_64__)
@@ -107,14 +110,15 @@ static inline bool tide__takes_part(const tide_quick *t)
 	       atomic_load_explicit(&tide__guard.generation, memory_order_relaxed);
 }
 
-/* Enter with room for one slot and a clock that can be read in line (else there is no known room);
- * false: not so, nothing changed. */
+/* Enters the recorder if one slot is free and the clock can be read inline. Returns false, with
+ * nothing changed, otherwise. */
 TIDE_INLINE bool tide__enter(tide_quick *t)
 {
 	if (!TIDE_LIKELY(!atomic_load_explicit(&t->busy, memory_order_relaxed)))
 		return false;
 	atomic_store_explicit(&t->busy, 1, memory_order_relaxed);
-	atomic_signal_fence(memory_order_seq_cst); /* stop's membarrier does the rest */
+	atomic_signal_fence(memory_order_seq_cst); /* tide_stop's membarrier completes the
+						    * ordering */
 	if (TIDE_LIKELY(tide__takes_part(t) && t->head < TIDE_GET(t->room)))
 		return true;
 	atomic_store_explicit(&t->busy, 0, memory_order_relaxed);
@@ -132,22 +136,22 @@ static inline void tide__leave(tide_quick *t)
 	atomic_store_explicit(&t->busy, 0, memory_order_release);
 }
 
-/* Ask for a line that will be stored to soon. In a ring larger than the caches it is far away by
- * now, or still in the writer thread's core; a store that waits for it is waited for in turn by the
- * next locked instruction of the program, such as any reference count of PyTorch's. At the ring's
- * end the line asked for is none of its own, which does no harm. */
-enum { TIDE_AHEAD = 128 }; /* bytes: two lines, four slots */
+/* Prefetches a cache line that will be stored to soon. In a ring larger than the caches the line
+ * has been evicted, or is still in the writer thread's core. A store that waits for it also delays
+ * the program's next locked instruction, such as any PyTorch reference count. At the end of the
+ * ring the prefetched line lies outside the ring, which is harmless. */
+enum { TIDE_AHEAD = 128 }; /* bytes: 2 cache lines, 4 slots */
 static inline void tide__claim(const tide_ring_slot *now)
 {
 	const char *line = (const char *)((uintptr_t)now + TIDE_AHEAD);
 #if defined(__x86_64__)
-	__asm__ volatile("prefetchw %0" : : "m"(*line)); /* does nothing on CPUs that lack it */
+	__asm__ volatile("prefetchw %0" : : "m"(*line)); /* a no-op on CPUs without it */
 #else
 	__builtin_prefetch(line, 1);
 #endif
 }
 
-/* The next slot, of which what every event has is filled in. */
+/* Claims the next slot and fills the fields common to all events. */
 static inline tide_ring_slot *tide__next_slot(tide_quick *t, uint64_t ticks, uint32_t type,
 					      uint32_t pool, uint32_t depth)
 {
@@ -164,7 +168,7 @@ static inline void tide__commit(tide_quick *t, uint64_t n)
 	atomic_store_explicit(t->published, t->head, memory_order_release);
 }
 
-/* A whole event of one slot. */
+/* Stores and commits a one-slot event. */
 static inline void tide__store(tide_quick *t, uint64_t ticks, uint32_t type, uint32_t pool,
 			       uint32_t depth, uint64_t a, uint64_t b, uint32_t c)
 {
@@ -175,7 +179,7 @@ static inline void tide__store(tide_quick *t, uint64_t ticks, uint32_t type, uin
 	tide__commit(t, 1);
 }
 
-/* The same from the beginning; false: it goes the long way. */
+/* Enters, stores and commits a one-slot event. Returns false when the slow path must be taken. */
 static inline bool tide__quick_event(uint32_t type, uint32_t pool, uint64_t a, uint64_t b,
 				     uint32_t c)
 {
@@ -187,8 +191,9 @@ static inline bool tide__quick_event(uint32_t type, uint32_t pool, uint64_t a, u
 	return true;
 }
 
-/* The new op's token: low 12 bits the depth it is begun at, a bit so that it is never 0, and the
- * number of its slot, halved: two ops begun at one depth have an end between them, or a loss. */
+/* Returns the new op's token: the low 12 bits are the depth where it begins, one bit keeps it
+ * non-zero, the rest is half its slot number. Two ops begun at one depth have an end or a loss
+ * between them, so their tokens differ. */
 static inline tide_op tide__open_op(tide_quick *t, uint32_t depth)
 {
 	tide_op op = (uint32_t)((t->head + t->skipped) >> 1) << 13 | 1u << 12 | depth;
@@ -197,7 +202,7 @@ static inline tide_op tide__open_op(tide_quick *t, uint32_t depth)
 	return op;
 }
 
-/* 0: it goes the long way. */
+/* Begins an op. Returns 0 when the slow path must be taken. */
 static inline tide_op tide__quick_begin(uint32_t type, tide_name name, uint64_t arg, uint64_t from)
 {
 	tide_quick *t = tide__quick();
@@ -213,7 +218,7 @@ static inline tide_op tide__quick_begin(uint32_t type, tide_name name, uint64_t 
 	return op;
 }
 
-/* Close it and everything inside it; false: it is not open. */
+/* Closes the op and every op inside it. Returns false if it is not open. */
 static inline bool tide__close_op(tide_quick *t, tide_op op)
 {
 	uint32_t depth = op & 0xfff;
@@ -223,7 +228,7 @@ static inline bool tide__close_op(tide_quick *t, tide_op op)
 	return true;
 }
 
-/* All that is stored of an end: readers look at nothing else in its slot. */
+/* The fields stored for an end; readers ignore the rest of its slot. */
 enum {
 	TIDE_SLOT_BEGIN = 2,
 	TIDE_SLOT_END,
@@ -241,12 +246,11 @@ static inline void tide__store_end(tide_quick *t, uint64_t ticks, uint32_t depth
 
 /* ---- tide_op_begin_full, tide_op_end, tide_alloc, tide_free, in line -------------------------- */
 
-#define TIDE_COLD \
-	static __attribute__((noinline, cold, unused)) /* out of the way of what is in line */
+#define TIDE_COLD static __attribute__((noinline, cold, unused)) /* kept out of the inlined code */
 
-/* An op of a hook is known by the address of what stands for it while it is open, so that there is no
- * token to keep: nearly always it is the innermost one that ends. The word lacks the bit that tokens
- * have. */
+/* Identifies a hook's op by the address of the object that represents it while it is open, so no
+ * token has to be stored: the op that ends is nearly always the innermost. The result lacks the bit
+ * that tokens carry. */
 static inline uint32_t tide__known_by(const void *op)
 {
 	uint32_t word = (uint32_t)((uintptr_t)op >> 3);
@@ -261,8 +265,8 @@ TIDE_COLD void tide__begin_long(const void *op, tide_name name, uint64_t arg, ti
 		TIDE_SET(tide__self->open[token & 0xfff], tide__known_by(op));
 }
 
-/* tide_op_begin_full, of who knows what tide__self is. What of it says nothing the writer thread leaves
- * out. */
+/* tide_op_begin_full for callers that have tide__self at hand. The writer thread leaves out fields
+ * that are 0. */
 TIDE_INLINE void tide__begin(tide_quick *t, const void *op, tide_name name, uint64_t arg,
 			     tide_stack stack, uint32_t origin)
 {
@@ -281,11 +285,11 @@ TIDE_INLINE void tide__begin(tide_quick *t, const void *op, tide_name name, uint
 	tide__begin_long(op, name, arg, stack, origin);
 }
 
-/* An op that is not open here ends: another thread may have begun it. That one goes on without it,
- * from its next event on if it was the innermost there. */
+/* Ends an op that is not open on this thread; another thread may have begun it. That thread
+ * continues without it, from its next event on if the op was innermost there. */
 void tide__end_elsewhere(uint32_t known_by) TIDE_QUICK_API;
 
-/* One that is not the innermost, or not this thread's, or anything else out of the ordinary. */
+/* Slow end: the op is not the innermost, or belongs to another thread. */
 TIDE_COLD void tide__end_long(const void *op)
 {
 	tide_quick *t = tide__self;
@@ -296,18 +300,18 @@ TIDE_COLD void tide__end_long(const void *op)
 			tide_op_end(1u << 12 | i);
 			return;
 		}
-	if (depth < TIDE_DEPTH_MAX) /* else it was too deep to be begun */
+	if (depth < TIDE_DEPTH_MAX) /* else too deep: it was never begun */
 		tide__end_elsewhere(word);
 }
 
-/* How many ops are open on this thread. */
+/* Returns the number of open ops on this thread. */
 static inline uint32_t tide__depth(void)
 {
 	const tide_quick *t = tide__self;
 	return t && tide__takes_part(t) ? TIDE_GET(t->depth) : 0;
 }
 
-/* Ops end, whoever began them, until no more than `depth` are open on this thread. */
+/* Ends the innermost ops of this thread until at most `depth` are open. */
 TIDE_COLD void tide__end_above(uint32_t depth)
 {
 	tide_quick *t = tide__self;
@@ -317,7 +321,7 @@ TIDE_COLD void tide__end_above(uint32_t depth)
 	tide_op_end(1u << 12 | depth);
 }
 
-/* tide_op_end. */
+/* Ends an op: tide_op_end for hooks. */
 TIDE_INLINE void tide__end(const void *op)
 {
 	tide_quick *t = tide__quick();
@@ -334,7 +338,8 @@ TIDE_INLINE void tide__end(const void *op)
 	tide__end_long(op);
 }
 
-/* What a device did, told afterwards: n (at most 4096) bytes of records (src/format/device_log.h). */
+/* Records device activity reported after the fact: n (at most 4,096) bytes of records
+ * (src/format/device_log.h). */
 void tide__device_log(const void *bytes, uint32_t n) TIDE_QUICK_API;
 
 static const uint64_t TIDE_SIZE_MAX = (UINT64_C(1) << 48) - 1;
@@ -348,7 +353,7 @@ TIDE_COLD void tide__memory_long(bool alloc, tide_pool pool, uint64_t addr, uint
 		tide_free(pool, addr);
 }
 
-/* tide_alloc, or tide_free (size and stream 0): the same code for both, for who has both in one place. */
+/* tide_alloc, or tide_free (size and stream 0), in one function for hooks that handle both. */
 static inline void tide__memory(bool alloc, tide_pool pool, uint64_t addr, uint64_t size,
 				tide_stream stream)
 {

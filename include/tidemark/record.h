@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Recording: what your program does with memory and time, into a .tide file.
+/* Records what your program does with memory and time into a .tide file.
  *
  * Link with libtidemark-rt (pkg-config tidemark-rt). Easiest first:
  *
  *     #include <tidemark/record.h>
  *
  *     tide_start("run.tide", NULL, NULL);
- *     tide_pool gpu = tide_pool_open(tide_device_open(TIDE_ON_CUDA, 0, "H200", 0), TIDE_MEM_DRAM, "DRAM", 0);
- *     tide_op op = tide_op_begin(TIDE_NAME("forward"));
+ *     tide_pool gpu = tide_pool_open(tide_device_open(TIDE_ON_CUDA, 0, "H200", 0), TIDE_MEM_DRAM,
+ *     "DRAM", 0); tide_op op = tide_op_begin(TIDE_NAME("forward"));
  *     tide_alloc(gpu, (uintptr_t)p, bytes, 0);
  *     tide_free(gpu, (uintptr_t)p);
  *     tide_op_end(op);
@@ -21,7 +21,7 @@
  *   - Any call is harmless at any time from any thread: before tide_start, after tide_stop, in a
  *     forked child, in a signal handler, during exit. Threads need no registration.
  *   - errno is left alone. Nothing here raises, prints, exits or takes a lock of yours.
- *   - Except for a thread's first event, the first sight of a name, and waiting on a full ring (off
+ *   - Except for a thread's first event, the first use of a name, and waiting on a full ring (off
  *     by default, bounded), an event takes no lock, makes no system call, allocates nothing.
  *   - An event whose call returned is in the file even if the process is killed the next moment
  *     (kill -9; not power loss), unless it was counted as lost. A loss is counted and shown in
@@ -41,7 +41,7 @@
 extern "C" {
 #endif
 
-/* Ids; 0 = none, and always accepted: an event about nothing in particular. */
+/* Ids; 0 = none and is accepted everywhere. */
 typedef uint32_t tide_name;   /* an interned text */
 typedef uint32_t tide_stack;  /* an interned call stack */
 typedef uint16_t tide_device; /* the host or an accelerator */
@@ -54,43 +54,48 @@ typedef uint32_t tide_op;     /* returned by tide_op_begin, taken by tide_op_end
 typedef struct tide_options {
 	size_t size; /* sizeof(tide_options): set by TIDE_OPTIONS_INIT */
 	size_t ring_bytes; /* per thread (from the 33rd on less); a power of two; default 1 MiB, 64 KiB .. 1 GiB */
-	size_t max_ring_bytes; /* all threads together; default 1 GiB, in a container an eighth of its memory if that is less; beyond it threads count losses */
+	size_t max_ring_bytes; /* all threads together; default 1 GiB, or 1/8 of the container's
+			        * memory if that is less; threads beyond it count losses */
 	/* wait at most this long for room in a full ring; default 0: count a loss */
 	uint32_t full_wait_us;
-	uint32_t tick_ms; /* distance of clock calibration points; default 1000 */
+	uint32_t tick_ms; /* interval of clock calibration points; default 1000 */
 	bool follow_fork; /* forked children record into NAME.PID.tide; default true */
-	bool as_child; /* into NAME.PID.tide, as one of the process that records NAME.tide, or did; default false */
+	bool as_child;	  /* write NAME.PID.tide as a child of the process that records, or
+		        * recorded, NAME.tide; default false */
 } tide_options;
 #define TIDE_OPTIONS_INIT                                     \
 	{                                                     \
 		sizeof(tide_options), 0, 0, 0, 0, true, false \
 	}
 
-/** Start recording into `path` (created or replaced; while recording, PATH-rings stands beside it).
- *  Where another process is recording into it at this moment, into NAME.PID.tide beside it: ranks of a
- *  job that are all told one name each keep a recording (tide_recording_path tells which).
+/** Start recording into `path` (created or replaced; PATH-rings exists beside it while recording).
+ *  If another process is recording into it now, the file is NAME.PID.tide instead: ranks of a job
+ *  that share one name each keep a recording (tide_recording_path returns the name used).
  *
  *  @param opt  may be NULL: defaults. Zero fields mean their default.
  *  @param err  may be NULL.
- *  @return TIDE_OK; TIDE_EBUSY when already recording (that recording goes on undisturbed);
- *          TIDE_EIO when the file or its space cannot be had (disk full, read-only, ...);
- *          TIDE_EUSAGE for a bad option. On failure nothing is recorded and nothing else changes. */
+ *  @return TIDE_OK; TIDE_EBUSY when already recording (that recording continues undisturbed);
+ *          TIDE_EIO when the file cannot be created or its space cannot be allocated (disk full,
+ *          read-only ...); TIDE_EUSAGE for a bad option. On failure nothing is recorded and nothing
+ *          else changes. */
 TIDE_API tide_code tide_start(const char *path, const tide_options *opt, tide_error *err);
 
 /** Stop: wait for writers in flight (bounded), write everything, close the file.
- *  Not recording is fine. @return TIDE_OK, or TIDE_EIO when the file could not be completed: what
- *  is missing is counted in it or in the ring file that then stays; or when somebody removed the file
- *  meanwhile: then the recording is lost. Also runs at exit. */
+ *  Does nothing when not recording. Also runs at exit.
+ *  @return TIDE_OK; TIDE_EIO when the file could not be completed (missing events are counted in it
+ *          or are in the ring file, which then stays) or when the file was removed meanwhile (the
+ *          recording is lost). */
 TIDE_API tide_code tide_stop(tide_error *err);
 
-/** Recording at this moment? */
+/** Returns true while recording. */
 TIDE_API bool tide_recording(void);
 
-/** Is its file gone, removed or replaced by somebody? (Moved is not gone.) Not recording: false. */
+/** Returns true if the recording's file was removed or replaced (a moved file is not gone); false
+ * when not recording. */
 TIDE_API bool tide_recording_removed(void);
 
-/** The file of this recording, or of the last one: at most n bytes with the 0 at its end.
- *  @return its length; 0: nothing was recorded yet. */
+/** Path of this recording's file, or of the last one, NUL-terminated, at most n bytes.
+ *  @return its length; 0 if nothing was recorded yet. */
 TIDE_API size_t tide_recording_path(char *out, size_t n);
 
 /* ---- names ------------------------------------------------------------------------------- */
@@ -102,23 +107,24 @@ TIDE_API tide_name tide_name_static(const char *text);
 /** Id of any text; it is copied (at most 65,535 bytes). Takes a lock: keep the id, not the text. */
 TIDE_API tide_name tide_intern(const char *text);
 
-/** Call stacks, built from the outermost frame inwards; equal arguments give equal ids. Takes a lock. */
+/** Build call stacks from the outermost frame inwards; equal arguments give equal ids. Takes a
+ * lock. */
 TIDE_API tide_stack tide_stack_push(tide_stack parent, tide_name function, tide_name file,
 				    uint32_t line);
 
-/* ---- ops: what is going on --------------------------------------------------------------- */
+/* ---- ops -------------------------------------------------------------------------------- */
 
-/** An op begins on this thread, inside the one that is open. */
+/** Begin an op on this thread, inside the innermost open one. */
 TIDE_API tide_op tide_op_begin(tide_name name);
-/** The same with a number of yours (sequence, correlation, ...) kept beside it. */
+/** The same with a number of yours (sequence, correlation ...) stored beside it. */
 TIDE_API tide_op tide_op_begin_arg(tide_name name, uint64_t arg);
-/** The same (arg 0: none) with its call stack (0: that of the op around it) and with where it comes from: origin is
- *  0, or thread << 1 for an op whose arg is a number of `thread`, or thread << 1 | 1 for an op that
- *  undoes (runs backward) the last op that `thread` began under that number. */
+/** The same with its call stack and its origin. arg 0: none. stack 0: that of the enclosing op. origin is
+ *  0; or thread << 1 for an op whose arg is a number of `thread`; or thread << 1 | 1 for an op that
+ *  runs backward the last op that `thread` began under that number. */
 TIDE_API tide_op tide_op_begin_full(tide_name name, uint64_t arg, tide_stack stack,
 				    uint32_t origin);
-/** It ends, and with it everything begun inside it that is still open: leaving a scope by an
- *  exception or longjmp needs nothing but the end of an outer op. Ending an op twice is ignored. */
+/** End an op, and everything begun inside it that is still open: after an exception or longjmp, the
+ *  end of an outer op is enough. Ending an op twice is ignored. */
 TIDE_API void tide_op_end(tide_op op);
 
 /* ---- memory ------------------------------------------------------------------------------ */
@@ -143,23 +149,23 @@ enum { /* pool kinds */
        TIDE_MEM_PRIVATE
 };
 
-/** A device, a pool of it, a stream of it. Equal arguments give equal ids; capacity 0 = unknown.
+/** Define a device, a pool of it, a stream of it. Equal arguments give equal ids; capacity 0 = unknown.
  *  Take a lock: call once and keep the id. */
 TIDE_API tide_device tide_device_open(int kind, int index, const char *name, uint64_t capacity);
 TIDE_API tide_pool tide_pool_open(tide_device device, int kind, const char *name,
 				  uint64_t capacity);
 TIDE_API tide_stream tide_stream_open(tide_device device, int64_t number, const char *name);
 
-/** `size` bytes (below 2^48) at `addr` were taken from `pool`, inside the op that is open. */
+/** `size` bytes (below 2^48) at `addr` were allocated from `pool`, inside the innermost open op. */
 TIDE_API void tide_alloc(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream);
-/** The same with the call stack and with what the program asked for (0 = same as size). */
+/** The same with the call stack and the bytes the program requested (0 = same as size). */
 TIDE_API void tide_alloc_full(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream,
 			      tide_stack stack, uint64_t requested);
-/** They were given back. Any thread may free. Call before the memory can be reused. */
+/** The allocation at `addr` was freed. Any thread may free. Call before the memory can be reused. */
 TIDE_API void tide_free(tide_pool pool, uint64_t addr);
 
-/** An allocator took a stretch from the device, or gave (part of) one back. kind: 0 unknown, 1 small,
- *  2 large, 3 mapped part of an expandable segment, 4 host. */
+/** An allocator took a segment from the device, or returned one or part of one. kind: 0 unknown,
+ *  1 small, 2 large, 3 mapped part of an expandable segment, 4 host. */
 TIDE_API void tide_segment_alloc(tide_pool pool, uint64_t addr, uint64_t size, tide_stream stream,
 				 int kind);
 TIDE_API void tide_segment_free(tide_pool pool, uint64_t addr, uint64_t size);
@@ -204,98 +210,104 @@ enum {
 	TIDE_BFP8,
 	TIDE_BFP4
 };
-/** What the allocation alive at `addr` in `pool` holds. The last description counts; what it leaves unknown (name, role,
- *  requires_grad; dtype and shape together) stays as it was. */
+/** Describe the allocation alive at `addr` in `pool`. The last description wins; fields it leaves unknown
+ *  (name, role, requires_grad; dtype and shape together) keep their values. */
 TIDE_API void tide_tensor(tide_pool pool, uint64_t addr, const tide_tensor_info *info);
-/** What a part of that allocation holds, beginning `offset` bytes in: one of several tensors that share it (a bucket of
- *  gradients, flattened parameters). The last description of an offset counts, as above. */
+/** Describe a part of that allocation, starting `offset` bytes in: one of several tensors that share it
+ *  (a gradient bucket, flattened parameters). The last description of an offset wins, as above. */
 TIDE_API void tide_tensor_view(tide_pool pool, uint64_t addr, uint64_t offset,
 			       const tide_tensor_info *info);
 
-/** An allocation failed: `size` bytes asked for (below 2^63), `free_bytes` left (-1 = unknown). */
+/** An allocation failed: `size` bytes (below 2^63) were requested, `free_bytes` were free (-1 =
+ * unknown). */
 TIDE_API void tide_oom(tide_pool pool, uint64_t size, int64_t free_bytes);
 
-/* ---- moments and numbers ----------------------------------------------------------------- */
+/* ---- marks and counters ----------------------------------------------------------------- */
 
 enum { TIDE_PHASE = 1, TIDE_CHECKPOINT, TIDE_STEP };
-/** A named moment. TIDE_PHASE ends a phase: everything since the previous one is called `name`.
- *  TIDE_STEP: step `value` begins (docs/analyses/leaks.md says when it is taken for an end). */
+/** Set a mark at this moment. TIDE_PHASE ends a phase: everything since the previous one is called `name`.
+ *  TIDE_STEP: step `value` begins (docs/analyses/leaks.md says when it is read as an end). */
 TIDE_API void tide_mark(int kind, tide_name name, int64_t value);
-/** A counter's value from now on. */
+/** Set a counter's value from now on. */
 TIDE_API void tide_counter(tide_name counter, double value);
-/** A note; the text is copied (at most 4,096 bytes). */
+/** Store an annotation; the text is copied (at most 4,096 bytes). */
 TIDE_API void tide_annotate(tide_name key, const char *text);
 
-/* ---- how the recorder itself is doing ---------------------------------------------------- */
+/* ---- statistics of the recorder --------------------------------------------------------- */
 
 typedef struct tide_stats {
 	uint64_t events;    /* recorded by all threads of this recording */
 	uint64_t lost_full; /* dropped: ring full */
 	/* dropped: a signal handler recorded while its thread was recording */
 	uint64_t lost_signal;
-	uint64_t lost_other; /* dropped: no ring to be had, a value out of range */
+	uint64_t lost_other; /* dropped: no ring could be allocated, or a value was out of range */
 	uint64_t written;    /* bytes in the file so far */
-	uint64_t memory;     /* bytes of rings and tables the recorder holds */
+	uint64_t memory;     /* bytes of the recorder's rings and tables */
 	uint32_t threads;    /* seen so far */
-	uint32_t rings;	     /* made so far (finished threads' rings are used again) */
+	uint32_t rings;	     /* created so far (rings of finished threads are reused) */
 } tide_stats;
-/** Numbers of the recording in progress, or of the last one. */
+/** Statistics of the recording in progress, or of the last one. */
 TIDE_API void tide_stats_get(tide_stats *out);
 
-/* ---- the small print ---------------------------------------------------------------------
+/* ---- details ---------------------------------------------------------------------
  *
- * Rings and memory. Each thread that records has a ring of ring_bytes in PATH-rings: 32 bytes an event
- * (a shape, an annotation: more). Its space is allocated on disk and its pages are faulted in before
- * the thread uses it, so storing into it cannot fail; where that space is not to be had, the thread's
- * events are counted as lost (lost_other), and it asks again every 256 events. When a thread ends, its
- * ring goes to the next thread that needs one. Of threads alive at once the first 32 have rings of ring_bytes, the
- * next 32 of half of that, the next 64 of a quarter, the next 128 of an eighth, and so on down to 64 KiB: with 4 MiB,
- * 2,048 threads hold 512 MiB. In a process whose address space is limited (RLIMIT_AS) a ring takes at most a 64th of what is
- * left of it: smaller rings, down to 64 KiB, then none. A ring is wholly resident from its first use on, as pages of its file: the kernel can
- * write them out and take them back, unless the file lies in memory (tmpfs). So the recorder holds at most
+ * Rings and memory. Each thread that records has a ring of ring_bytes in PATH-rings: 32 bytes an
+ * event (a shape or an annotation takes more). Its space is allocated on disk and its pages are
+ * faulted in before the thread uses it, so storing into it cannot fail; if that space cannot be
+ * allocated, the thread's events are counted as lost (lost_other) and it tries again every 256
+ * events. When a thread ends, its ring goes to the next thread that needs one. Of the threads alive
+ * at once, the first 32 get rings of ring_bytes, the next 32 half of that, the next 64 a quarter,
+ * the next 128 an eighth, and so on down to 64 KiB: with 4 MiB, 2,048 threads hold 512 MiB. In a
+ * process whose address space is limited (RLIMIT_AS) a ring takes at most 1/64 of what is left:
+ * smaller rings, down to 64 KiB, then none. A ring is wholly resident from its first use on, as
+ * pages of its file: the kernel can write them out and take them back, unless the file lies in
+ * memory (tmpfs). So the recorder holds at most
  *     rings        min(max_ring_bytes, ring_bytes * most threads alive at once), plus a page each
- *     definitions  their texts twice (process, ring file) and 16 to 32 bytes each; 256 MiB at most (of a limited
- *                  address space a 64th of what is left), then new names get id 0
- *     threads      20 KiB each (touched as far as their ops nest), used again after their end
- *     the writer   0.5 MiB
+ *     definitions  their texts twice (process, ring file) and 16 to 32 bytes each; at most 256 MiB
+ *     (in a limited address space 1/64 of what is left), then new names get id 0 threads      20
+ *     KiB each (touched as deep as their ops nest), reused after the thread ends the writer   0.5
+ *     MiB
  * all of it outside malloc. The default ring holds 32,768 events; the writer thread empties rings
- * every 0.25 to 5 ms. A loop that records more than some millions of events a second for longer than
- * that wants larger rings, or full_wait_us.
+ * every 0.25 to 5 ms. A loop that records more than some millions of events a second for longer
+ * than that wants larger rings, or full_wait_us.
  *
- * Disk full. File space is taken ahead of need and some is kept for the end. When there is no more, rings
- * fill and losses are counted at once (full_wait_us is for a busy writer); tide_stop then gives the ring
- * file's space to the rest of the events piece by piece. If that fails as well, PATH-rings stays: the two files together hold everything that
- * was not counted as lost, and every command reads them so.
+ * Disk full. File space is allocated ahead of need and some is reserved for the end. When the disk
+ * is full, rings fill and losses are counted at once (full_wait_us is for a busy writer); tide_stop
+ * then gives the ring file's space to the rest of the events piece by piece. If that fails as well,
+ * PATH-rings stays: the two files together hold everything that was not counted as lost, and every
+ * command reads both.
  *
- * Killed. PATH and PATH-rings together are the recording; `tidemark recover` makes one file of them.
+ * Killed. PATH and PATH-rings together are the recording; `tidemark recover` merges them into one
+ * file.
  *
  * Fork. A child never touches its parent's recording (fork, vfork + exec, raw clone alike). With
  * follow_fork (the default) its first event starts NAME.PID.tide beside NAME.tide, with all names
- * and pools and with the same ids (or records nothing where that file cannot be made); tide_start in
- * the child before that chooses another file. A program
- * started by exec records nothing by itself. A child that ends by _exit leaves its -rings file, which
- * readers understand. Tokens of ops begun before the fork are ignored in the child.
+ * and pools and with the same ids (or records nothing if that file cannot be created); tide_start
+ * in the child before that chooses another file. A program
+ * started by exec records nothing by itself. A child that ends by _exit leaves its -rings file,
+ * which readers understand. Tokens of ops begun before the fork are ignored in the child.
  *
- * Signals. Handlers may call everything here. An event from a handler that interrupted its thread inside
- * an event is dropped and counted (lost_signal): the window is some ten nanoseconds. Names and start/stop
- * block signals for their duration. A handler that leaves by longjmp from inside that window leaves its
- * thread counting losses until the recording ends.
+ * Signals. Handlers may call everything here. An event from a handler that interrupted its thread
+ * inside an event is dropped and counted (lost_signal): the window is some ten nanoseconds. Names
+ * and start/stop block signals for their duration. A handler that leaves by longjmp from inside
+ * that window leaves its thread counting losses until the recording ends.
  *
- * Ops. At most 4,095 open on a thread; a deeper begin is counted as lost_other and returns 0. An op that
- * is open when its thread ends, or when the recording stops, has no end. A token is good on the thread and
- * in the recording that made it; elsewhere tide_op_end ignores it (and a token is told from a stale
- * one as long as fewer than 2^19 ops were begun in between).
+ * Ops. At most 4,095 open on a thread; a deeper begin is counted as lost_other and returns 0. An op
+ * that is open when its thread ends, or when the recording stops, has no end. A token is valid on
+ * the thread and in the recording that made it; elsewhere tide_op_end ignores it (stale tokens are
+ * recognised as long as fewer than 2^19 ops were begun in between).
  *
- * Clocks. Times are the CPU's counter (x86: invariant TSC; arm64: CNTVCT) where the kernel trusts it, else
- * CLOCK_MONOTONIC_RAW; TIDEMARK_CLOCK=ns|tsc in the environment decides otherwise. Every tick_ms (at
- * first more often), and at start and stop, the file gets a (counter, MONOTONIC_RAW, REALTIME) triple, so that long recordings do not
- * drift and can be joined with others. Within a thread times never decrease.
+ * Clocks. Times are the CPU's counter (x86: invariant TSC; arm64: CNTVCT) if the kernel trusts it,
+ * else CLOCK_MONOTONIC_RAW; TIDEMARK_CLOCK=ns|tsc in the environment overrides this. Every tick_ms
+ * (more often at first), and at start and stop, the file gets a (counter, MONOTONIC_RAW, REALTIME)
+ * triple, so that long recordings do not drift and can be joined with others. Within a thread times
+ * never decrease.
  *
- * Stop and exit. tide_stop waits at most a second for threads that are inside an event at that moment
- * (one that a debugger holds there, say); then it goes on without them, and what they store later
- * reaches nobody. Events after it are ignored. exit() and the end of main stop the recording; _exit,
- * abort and signals leave it as a kill does. The library stays loaded once it is (dlclose is without
- * effect): one recorder per process, whoever uses it. */
+ * Stop and exit. tide_stop waits at most a second for threads that are inside an event at that
+ * moment (one that a debugger holds there, say); then it continues without them, and what they
+ * store later is discarded. Events after it are ignored. exit() and the end of main stop the
+ * recording; _exit, abort and signals leave the files as a kill does. The library is never unloaded
+ * (dlclose has no effect): there is one recorder per process, shared by all its users. */
 
 #ifdef __cplusplus
 }

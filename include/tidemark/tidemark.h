@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Everything at once: recording (libtidemark-rt) and reading (libtidemark). */
+/* Includes everything: recording (libtidemark-rt) and reading (libtidemark). */
 #ifndef TIDEMARK_TIDEMARK_H
 #define TIDEMARK_TIDEMARK_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Reading: any trace Tidemark knows, as tables of columns.
+/* Reads any trace Tidemark knows as tables of columns.
  *
  * Link with libtidemark. Easiest first:
  *
@@ -17,18 +17,20 @@
  *     const uint64_t *bytes = size.data;
  *     const uint32_t *in = pool.data, *names = name.data;
  *     for (size_t i = size.first; i < size.rows; i++)
- *             printf("%" PRIu64 " bytes in %s\n", bytes[i], tide_trace_text(t, names[in[i]], NULL));
+ *             printf("%" PRIu64 " bytes in %s\n", bytes[i], tide_trace_text(t, names[in[i]],
+ *             NULL));
  *     tide_trace_close(t);
  *
- * The content of a file decides what it is (.tide, packed or not, recovered from a killed process; a
- * Kineto trace, a torch memory snapshot, gzipped or not ...), never its name. Whatever the source, the
- * tables are the same.
+ * The content of a file decides its format (.tide, packed or not, left by a killed process; a
+ * Kineto trace, a torch memory snapshot, gzipped or not ...), never its name. Whatever the source,
+ * the tables are the same.
  *
  * A trace never changes once it is open: any number of threads may read it. All pointers handed out
  * are borrowed until tide_trace_close.
  *
  * Conventions
- *   ids     columns of type TIDE_TYPE_ID hold uint32_t row numbers of the table that `refers` names;
+ *   ids     columns of type TIDE_TYPE_ID hold uint32_t row numbers of the table that `refers`
+ *   names;
  *           0 means none. Tables with ids keep row 0 for "none": start at `first`.
  *   texts   ids that refer to "strings": see tide_trace_text.
  *   times   int64_t ns from the trace's start; INT64_MAX = had not ended when the trace ended.
@@ -53,24 +55,25 @@ typedef struct tide_trace tide_trace;
  *
  *  @param path  borrowed for the call only.
  *  @param out   receives the trace, or NULL on failure. Owned by the caller: tide_trace_close().
- *  @param err   receives code, byte offset and one line of text, which does not repeat the path. May be NULL.
- *  @return TIDE_OK; TIDE_EIO; TIDE_EFORMAT (no known format, or a newer one); TIDE_ETRUNC, TIDE_ECORRUPT
+ *  @param err   receives code, byte offset and one line of text, which does not repeat the path.
+ *  May be NULL. @return TIDE_OK; TIDE_EIO; TIDE_EFORMAT (no known format, or a newer one);
+ *  TIDE_ETRUNC, TIDE_ECORRUPT
  *          (damaged before anything could be read); TIDE_ELIMIT; TIDE_ENOMEM.
  *
- *  Damage that leaves something to show is not an error: it is in the facts. */
+ *  A damaged file that can be read in part is not an error: the facts record the damage. */
 TIDE_API tide_code tide_trace_open(const char *path, tide_trace **out, tide_error *err);
 
-/** NULL is fine. */
+/** Close the trace and free it. NULL is allowed. */
 TIDE_API void tide_trace_close(tide_trace *t);
 
-/** Name of the format it was read from: "tide", "kineto", "torchsnap" ... */
+/** Name of the format the trace was read from: "tide", "kineto", "torchsnap" ... */
 TIDE_API const char *tide_trace_format(const tide_trace *t);
-/** The last moment the trace covers, ns. */
+/** The last time the trace covers, ns. */
 TIDE_API int64_t tide_trace_end(const tide_trace *t);
-/** Unix time of the trace's start in ns. False: the source does not tell. */
+/** Unix time of the trace's start in ns. Returns false if the source does not record it. */
 TIDE_API bool tide_trace_wall(const tide_trace *t, int64_t *unix_ns);
 
-/** Text of an id that refers to "strings"; NUL-terminated, "" for 0 or an id that is not there.
+/** Text of an id that refers to "strings"; NUL-terminated, "" for 0 or an unknown id.
  *  @param n  receives its length (it may hold any bytes, 0 included). May be NULL. */
 TIDE_API const char *tide_trace_text(const tide_trace *t, uint32_t id, size_t *n);
 
@@ -89,7 +92,7 @@ typedef enum tide_type {
 typedef struct tide_table_view {
 	const char *name, *doc; /* "allocs", "allocations" */
 	size_t rows;		/* the none row included */
-	size_t first;		/* first row that is something: 1 for tables with ids, else 0 */
+	size_t first;		/* first row with data: 1 for tables with ids, else 0 */
 	size_t columns;
 } tide_table_view;
 
@@ -105,20 +108,20 @@ typedef struct tide_column_view {
 
 /** Number of tables; they are the same in every trace. */
 TIDE_API size_t tide_trace_tables(void);
-/** The i-th table. @return false (and *out untouched) when there is none. */
+/** The i-th table. @return false (and *out untouched) if there is none. */
 TIDE_API bool tide_trace_table_at(const tide_trace *t, size_t i, tide_table_view *out);
 /** A table by name. @return TIDE_OK or TIDE_ENOTFOUND. */
 TIDE_API tide_code tide_trace_table(const tide_trace *t, const char *name, tide_table_view *out);
-/** The i-th column of a table. @return false when there is none. */
+/** The i-th column of a table. @return false if there is none. */
 TIDE_API bool tide_trace_column_at(const tide_trace *t, const char *table, size_t i,
 				   tide_column_view *out);
 /** A column by name. @return TIDE_OK or TIDE_ENOTFOUND; on failure *out is all zero. */
 TIDE_API tide_code tide_trace_column(const tide_trace *t, const char *table, const char *column,
 				     tide_column_view *out);
-/** Dimensions of all tensors: columns dims and ndim of "tensors" point into it. */
+/** Dimensions of all tensors: the columns dims and ndim of "tensors" index into this array. */
 TIDE_API const uint64_t *tide_trace_dims(const tide_trace *t, size_t *n);
 
-/** Number of a fact by its key. False: there is no such fact, or it is a text. */
+/** Value of a numeric fact. Returns false if there is no such fact or it is a text. */
 TIDE_API bool tide_trace_fact(const tide_trace *t, const char *key, int64_t *number);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A memory usage tracker: memory between snapshots, printed as trackers print it.
+/* A memory usage tracker: reports memory between snapshots in the tracker's table format.
  *
  *     tide_usage_begin(TIDE_USAGE_NORMAL, NULL, NULL);
  *     model_create();            tide_usage_snapshot("MODEL_CREATION", NULL);
@@ -11,12 +11,12 @@
  *     tide_usage_print(stdout, NULL);
  *     tide_usage_clear();
  *
- * Counted is what the program records through record.h (tide_alloc, tide_free) and, under `tidemark
- * run`, PyTorch's tensors. A capture is a recording: where one is in progress its marks go into
- * that, else one is made among temporary files and removed by tide_usage_clear.
+ * It counts what the program records through record.h (tide_alloc, tide_free) and, under `tidemark
+ * run`, PyTorch's tensors. A capture is a recording: if one is in progress, the marks go into it;
+ * otherwise a temporary recording is made, which tide_usage_clear removes.
  *
- * Link with libtidemark-usage (and the recorder). One capture a process; every function may be called from any
- * thread, one at a time. `err` may be NULL everywhere. */
+ * Link with libtidemark-usage (and the recorder). One capture per process; functions may be called
+ * from any thread, one call at a time. `err` may be NULL everywhere. */
 #ifndef TIDEMARK_USAGE_H
 #define TIDEMARK_USAGE_H
 
@@ -32,24 +32,25 @@ extern "C" {
 typedef enum tide_usage_mode {
 	TIDE_USAGE_NORMAL = 0,
 	TIDE_USAGE_NO_DISPATCH =
-		1, /* nothing runs: what is recorded was never allocated (a prediction) */
+		1, /* nothing runs: the recorded allocations are predicted, not real */
 } tide_usage_mode;
 
-/* Begin a capture. `path` is the recording; NULL = among temporary files.
- * TIDE_EBUSY, "MemoryUsageTracker: Capture already active"; TIDE_EIO if it cannot be written. */
+/* Begin a capture. `path` is the recording; NULL = a temporary file.
+ * Returns TIDE_EBUSY ("MemoryUsageTracker: Capture already active") or TIDE_EIO if the file cannot
+ * be written. */
 tide_code tide_usage_begin(tide_usage_mode mode, const char *path, tide_error *err);
 
-/* Everything since the last snapshot, or since the begin, is called `name`. Names may repeat.
- * TIDE_EUSAGE without a capture. */
+/* End a phase: everything since the last snapshot, or since the begin, is called `name`. Names may
+ * repeat. Returns TIDE_EUSAGE without a capture. */
 tide_code tide_usage_snapshot(const char *name, tide_error *err);
 
-/* A last snapshot (NULL: "END_TRACE") and the end of the capture. Without one: nothing. */
+/* Take a last snapshot (NULL: "END_TRACE") and end the capture. Does nothing without a capture. */
 tide_code tide_usage_end(const char *name, tide_error *err);
 
 /* Print the last capture, ended or not; "WARNING: No traces captured" if there was none. */
 tide_code tide_usage_print(FILE *out, tide_error *err);
 
-/* Forget it. A capture in progress is ended. */
+/* Discard the capture, ending it if it is in progress. */
 void tide_usage_clear(void);
 
 typedef struct tide_usage_figures { /* bytes */
@@ -57,10 +58,10 @@ typedef struct tide_usage_figures { /* bytes */
 	int64_t l1_peak_cb, l1_peak_buffer, l1_peak_total;
 } tide_usage_figures;
 
-/* Figures of the snapshot of that name. TIDE_ENOTFOUND if there is none; TIDE_EUSAGE if several
- * have the name: ask for all. */
+/* Figures of the snapshot with that name. Returns TIDE_ENOTFOUND if there is none, TIDE_EUSAGE if
+ * several have the name (use tide_usage_count and tide_usage_at). */
 tide_code tide_usage_get(const char *name, tide_usage_figures *out, tide_error *err);
-/* Number of snapshots, and the k-th with its name (borrowed until the next call here). */
+/* Number of snapshots; the k-th snapshot with its name (borrowed until the next call here). */
 size_t tide_usage_count(void);
 tide_code tide_usage_at(size_t k, const char **name, tide_usage_figures *out, tide_error *err);
 

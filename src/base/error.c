@@ -29,7 +29,7 @@ static void set(tide_error *err, tide_code code, int sys, uint64_t offset, const
 	err->sys_errno = sys;
 	err->offset = offset;
 	vsnprintf(err->text, sizeof err->text, fmt, ap);
-	for (char *c = err->text; *c; c++) /* one line, whatever the input put into it */
+	for (char *c = err->text; *c; c++) /* keep it to one line even if the input has newlines */
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = '?';
 }

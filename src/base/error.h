@@ -14,7 +14,7 @@ tide_code tide__fail(tide_error *err, tide_code code, uint64_t offset, const cha
 tide_code tide__fail_errno(tide_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Out of memory, with nothing allocated to say so. */
+/* Reports "out of memory" without allocating. */
 tide_code tide__nomem(tide_error *err);
 
 #endif

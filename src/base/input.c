@@ -18,7 +18,7 @@ void tide__input_no_links(void)
 	atomic_store(&no_links, true);
 }
 
-/* As openat2(2) has them; its header is newer than some systems. */
+/* Constants of openat2(2), whose header is missing on older systems. */
 struct how {
 	uint64_t flags, mode, resolve;
 };
@@ -32,7 +32,8 @@ static int open_strictly(const char *path, int flags)
 	if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
 		return (int)fd;
 #endif
-	return open(path, flags | O_NOFOLLOW); /* kernels before 5.6: the last name at least */
+	return open(path, flags | O_NOFOLLOW); /* kernels before 5.6: protects the last path
+					        * component only */
 }
 
 int tide__input_open(const char *path, int flags)

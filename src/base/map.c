@@ -16,7 +16,8 @@ static bool resize(tide_map *m, size_t slots)
 		tide__map_free(&big);
 		return false;
 	}
-	memset(big.vals, 0, slots * sizeof *big.vals); /* calloc's pages would fault twice */
+	memset(big.vals, 0, slots * sizeof *big.vals); /* zero it now: calloc's pages would fault
+						        * twice */
 	for (size_t i = 0; m->vals && i <= m->mask; i++) {
 		if (!m->vals[i])
 			continue;
@@ -49,7 +50,7 @@ uint32_t tide__map_del(tide_map *m, uint64_t key)
 	if (!val)
 		return 0;
 	m->n--;
-	for (size_t j = i;;) { /* close the gap: move back whoever probed past it */
+	for (size_t j = i;;) { /* close the gap: move back keys that probed past it */
 		m->vals[i] = 0;
 		for (;;) {
 			j = (j + 1) & m->mask;

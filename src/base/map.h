@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A map from uint64_t to a non-zero uint32_t: open addressing, linear probing, at most half full.
  * Zero-initialise it; free with tide__map_free. Deletion moves followers back, so that a map with
- * much churn (live addresses) stays as fast as a fresh one. Where a key lies depends on a number
- * drawn for the process (seed.h), so no input can choose keys that meet. */
+ * much churn (live addresses) stays as fast as a fresh one. The hash is seeded per process
+ * (seed.h), so no input can choose colliding keys. */
 #ifndef TIDE_BASE_MAP_H
 #define TIDE_BASE_MAP_H
 
@@ -19,19 +19,20 @@ typedef struct tide_map {
 	uint64_t seed;
 } tide_map;
 
-/* Value of key, 0 if it is not there. */
+/* Returns the value of key, 0 if absent. */
 static inline uint32_t tide__map_get(const tide_map *m, uint64_t key);
-/* Set key to val (not 0). False on exhaustion; the map stays as it was. */
+/* Sets key to val (not 0). Returns false if memory runs out; the map is then unchanged. */
 bool tide__map_put(tide_map *m, uint64_t key, uint32_t val);
-/* Remove key; its value, 0 if it was not there. */
+/* Removes key. Returns its value, 0 if it was absent. */
 uint32_t tide__map_del(tide_map *m, uint64_t key);
-/* A copy of its own into *to, which is overwritten; false on exhaustion, and *to is empty. */
+/* Makes *to (overwritten) an independent copy. Returns false if memory runs out; *to is then
+ * empty. */
 bool tide__map_copy(tide_map *to, const tide_map *from);
-/* Bytes it holds. */
+/* Bytes of memory in use by the map. */
 size_t tide__map_bytes(const tide_map *m);
 void tide__map_free(tide_map *m);
 
-/* A 64-bit finalizer: every bit of x moves every bit of the result. */
+/* A 64-bit finalizer: each bit of x affects every bit of the result. */
 static inline uint64_t tide__mix(uint64_t x)
 {
 	x ^= x >> 32;
@@ -41,13 +42,13 @@ static inline uint64_t tide__mix(uint64_t x)
 	return x ^ (x >> 32);
 }
 
-/* Where a key lies if nothing is in its way. */
+/* The key's slot if there is no collision. */
 static inline size_t tide__map_home(const tide_map *m, uint64_t key)
 {
 	return tide__mix(key ^ m->seed) & m->mask;
 }
 
-/* The slot that has the key, or the free one where it would go; only of a map that has slots. */
+/* The slot of the key, or the free slot where it would go. The map must have slots. */
 static inline size_t tide__map_slot(const tide_map *m, uint64_t key)
 {
 	size_t i = tide__map_home(m, key);

@@ -16,9 +16,9 @@ void tide__mem_ask(int (*ok)(size_t bytes, int grows))
 	atomic_store(&large_ok, ok);
 }
 
-/* ---- the budget ---- */
+/* ---- the memory budget ---- */
 
-enum { COUNTED = 1024 }; /* bytes of a block from which on it counts */
+enum { COUNTED = 1024 }; /* smaller blocks are not counted, bytes */
 
 static _Atomic int64_t live;
 static _Atomic uint64_t budget = UINT64_MAX;
@@ -70,7 +70,7 @@ static int granted(size_t more, int grows)
 	return affordable(more) && (more < TIDE_MEM_LARGE || !ok || ok(more, grows));
 }
 
-/* What a block really has: the same when it comes and when it goes. */
+/* Counts a block by its usable size, which is the same at allocation and at free. */
 static void *came(void *p)
 {
 	size_t n = malloc_usable_size(p);
@@ -107,7 +107,7 @@ static int refuse(size_t n, size_t size)
 	return size && n > PTRDIFF_MAX / size;
 }
 
-/* Never 0: a valid pointer comes back for nothing, too. */
+/* Returns at least 1, so that an allocation of 0 bytes yields a valid pointer. */
 static size_t at_least_one(size_t bytes)
 {
 	return bytes ? bytes : 1;
@@ -144,7 +144,7 @@ bool tide__grow(void *array, size_t *cap, size_t need, size_t size)
 {
 	enum { FIRST = 16 };
 	void *p;
-	memcpy(&p, array, sizeof p); /* a pointer of whatever type */
+	memcpy(&p, array, sizeof p); /* a pointer of any type */
 	size_t want = need < SIZE_MAX / 2 ? need + need / 2 + FIRST : need;
 	p = tide__realloc(p, want, size);
 	if (!p)

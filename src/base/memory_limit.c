@@ -7,13 +7,12 @@
 #include <string.h>
 
 enum {
-	SPARE_MB = 256, /* that stay free */
-	COLUMNS = 6, /* a table's other columns grow as this one does, before anybody is asked again
-		      */
+	SPARE_MB = 256, /* always left free */
+	COLUMNS = 6,	/* other columns of a growing table grow too before the next check */
 };
 
-/* The number in a file of one, or after a key at the start of a line. False when it is not there.
- */
+/* Reads the number in a one-number file, or after a key at the start of a line. Returns 0 if
+ * absent. */
 static int number(const char *path, const char *key, uint64_t *out)
 {
 	char line[256];
@@ -27,7 +26,7 @@ static int number(const char *path, const char *key, uint64_t *out)
 	return found;
 }
 
-/* What one group still allows; UINT64_MAX = no limit of its own. */
+/* Bytes a control group still allows; UINT64_MAX = no limit. */
 static uint64_t group_room(const char *folder)
 {
 	static const char *const names[][2] = { { "memory.max", "memory.current" },
@@ -37,20 +36,21 @@ static uint64_t group_room(const char *folder)
 	char path[4200];
 	for (size_t i = 0; i < 2; i++) {
 		snprintf(path, sizeof path, "%s/%s", folder, names[i][0]);
-		if (!number(path, "", &most)) /* "max": none */
+		if (!number(path, "", &most)) /* "max": no limit */
 			continue;
 		snprintf(path, sizeof path, "%s/%s", folder, names[i][1]);
 		if (!number(path, "", &used))
 			continue;
 		snprintf(path, sizeof path, "%s/memory.stat", folder);
 		(void)(number(path, "file ", &cache) || number(path, "cache ", &cache));
-		used -= cache < used ? cache : used; /* the kernel gives that back first */
+		used -= cache < used ? cache : used; /* the kernel reclaims page cache first */
 		return most - (used < most ? used : most);
 	}
 	return UINT64_MAX;
 }
 
-/* This process's group and all above it: "0::/a/b" in /proc/self/cgroup is /sys/fs/cgroup/a/b. */
+/* Applies this process's control group and its ancestors: "0::/a/b" in /proc/self/cgroup is
+ * /sys/fs/cgroup/a/b. */
 static uint64_t groups_room(const char *root, const char *key)
 {
 	char line[4096], folder[4096 + 64];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A cursor over the text and one function that passes over a bracketed stretch; everything else is
- * written with them. */
+/* A cursor over the text and one function that skips a bracketed part; everything else uses
+ * them. */
 #include "base/mlir.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ static const char *blanks(const char *p, const char *end)
 	return p;
 }
 
-/* After the string that begins at p; `end` where it is not closed. */
+/* Returns the byte after the string that begins at p, or `end` if it is not closed. */
 static const char *past_string(const char *p, const char *end)
 {
 	for (p++; p < end; p++) {
@@ -33,8 +33,8 @@ static const char *past_string(const char *p, const char *end)
 	return end;
 }
 
-/* At the bracket that closes the one at p, NULL where none does. Kinds of brackets are counted
- * together: texts of a compiler match. */
+/* Returns the bracket that closes the one at p, or NULL. All kinds of brackets count together:
+ * compiler output is balanced. */
 static const char *closing(const char *p, const char *end)
 {
 	size_t depth = 0;
@@ -60,7 +60,8 @@ static const char *closing(const char *p, const char *end)
 	return NULL;
 }
 
-/* The inside of the brackets at *p, which moves behind them. Without an end: the rest. */
+/* Returns the text inside the brackets at *p and moves *p behind them. If unclosed, returns the
+ * rest. */
 static tide_slice inside(const char **p, const char *end, bool *whole)
 {
 	const char *from = *p + 1, *to = closing(*p, end);
@@ -86,7 +87,7 @@ static bool is_name(char c)
 	       c == '.' || c == '_' || c == '$';
 }
 
-/* "%4 = " or "%4, %5:2 = ". */
+/* Reads "%4 = " or "%4, %5:2 = ". */
 static const char *results(const char *p, const char *end, tide_slice *out)
 {
 	const char *eq = *p == '%' ? memchr(p, '=', (size_t)(end - p)) : NULL;
@@ -116,7 +117,7 @@ static bool at(const char *p, const char *end, const char *text, size_t n)
 	return (size_t)(end - p) >= n && !memcmp(p, text, n);
 }
 
-/* Types end where " loc(" begins outside of brackets, or with the text. */
+/* Returns the end of the types: the " loc(" outside of brackets, or the end of the text. */
 static const char *type_end(const char *p, const char *end)
 {
 	while (p < end) {
@@ -134,7 +135,7 @@ static const char *type_end(const char *p, const char *end)
 	return end;
 }
 
-/* The arrow between types, outside of brackets; `end` where there is none. */
+/* Returns the arrow between types, outside of brackets, or `end`. */
 static const char *arrow(const char *p, const char *end)
 {
 	while (p < end) {
@@ -246,7 +247,7 @@ static bool starts(tide_slice t, const char *word, size_t n)
 	return t.n >= n && !memcmp(t.s, word, n);
 }
 
-/* "1x32x" from *p on: dimensions; *p stops at what is no number followed by an x. */
+/* Reads dimensions such as "1x32x" from *p on; *p stops at anything else than a number and an x. */
 static unsigned dims(const char **p, const char *end, uint64_t *out)
 {
 	unsigned n = 0;

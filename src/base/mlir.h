@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One operation of MLIR text, taken apart by a balanced scanner.
+/* Parses one operation of MLIR text with a balanced scanner.
  *
  *     %4 = "ttnn.typecast"(%3) <{dtype = ...}> {more} : (tensor<...>) -> tensor<...> loc("convert.80")
  *
  * Brackets <> () {} [] nest and strings are skipped whole, so attributes, layouts and locations may
- * hold any of them; the > of an arrow closes nothing. Both spellings of an op's name are read,
+ * contain any of them; the > of an arrow closes nothing. Both spellings of an op's name are read,
  * "ttnn.add" and ttcore.load_cached. Nothing is copied: slices point into the caller's text. Pure
- * functions, linear in the text, for any bytes. */
+ * functions, linear in the text, safe for any bytes. */
 #ifndef TIDE_BASE_MLIR_H
 #define TIDE_BASE_MLIR_H
 
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 typedef struct tide_slice {
-	const char *s; /* NULL = not there */
+	const char *s; /* NULL = absent */
 	size_t n;
 } tide_slice;
 
@@ -32,16 +32,16 @@ typedef struct tide_mlir_op {
 	bool whole;	      /* every bracket was closed and the text ended with the op */
 } tide_mlir_op;
 
-/* False: there is no "name(" at the start of the text. A text that ends early gives what was read,
- * with whole = false. */
+/* Returns false if the text does not start with "name(". A text that ends early gives what was
+ * read, with whole = false. */
 bool tide__mlir_op(const char *s, size_t n, tide_mlir_op *out);
 
-/* The next element of a list that commas part, blanks around it removed; commas inside brackets and
- * strings part nothing. *rest moves on. False at the end. */
+/* Returns the next element of a comma-separated list, without surrounding blanks; commas inside
+ * brackets and strings do not separate. *rest advances. Returns false at the end. */
 bool tide__mlir_next(tide_slice *rest, tide_slice *one);
 
-/* The name in a location: of "name", "outer"("inner") and "file":line:col the first string; of an
- * alias (#loc12) the alias. Absent for unknown and whatever else. */
+/* Returns the name in a location: the first string of "name", "outer"("inner") and "file":line:col;
+ * the alias of an alias (#loc12); absent for anything else. */
 tide_slice tide__mlir_loc_name(tide_slice loc);
 
 enum { TIDE_MLIR_DIMS = 16 }; /* dimensions that are kept */
@@ -49,29 +49,30 @@ enum { TIDE_MLIR_DIMS = 16 }; /* dimensions that are kept */
 typedef struct tide_mlir_tensor {
 	tide_slice shape;  /* "1x32x64"; absent for a scalar */
 	tide_slice dtype;  /* "bf16" */
-	tide_slice layout; /* what follows the comma, an alias (#ttnn_layout3) or inline */
+	tide_slice layout; /* text after the comma: an alias (#ttnn_layout3) or inline */
 	unsigned n_dims;
 	uint64_t dims[TIDE_MLIR_DIMS];
-	bool tiled;	  /* the layout says memref<..x!tile<HxW, T>> */
+	bool tiled;	  /* the layout contains memref<..x!tile<HxW, T>> */
 	unsigned n_tiles; /* dimensions of the memref, counted in tiles */
 	uint64_t tiles[TIDE_MLIR_DIMS];
 	uint64_t tile_h, tile_w;
 	tide_slice tile_dtype;
 	tide_slice buffer; /* "dram", "l1", "system_memory" */
-	uint64_t bytes;	   /* elements × size of dtype; UINT64_MAX where it does not fit */
-	uint64_t padded; /* tiles × bytes of a tile of its own dtype; bytes where it is not tiled */
+	uint64_t bytes;	   /* elements × size of dtype; UINT64_MAX on overflow */
+	uint64_t padded; /* tiles × bytes of a tile of its own dtype; equals bytes if not tiled */
 } tide_mlir_tensor;
 
-/* A type as tide__mlir_next gives it. False: not a tensor with a shape or an element type. */
+/* Reads a type as tide__mlir_next returns it. Returns false if it is not a tensor with a shape or
+ * an element type. */
 bool tide__mlir_tensor(tide_slice type, tide_mlir_tensor *out);
-/* The same where the layout is an alias whose text was found elsewhere. */
+/* Applies a layout that was given as an alias and whose text was found elsewhere. */
 void tide__mlir_tensor_layout(tide_mlir_tensor *t, tide_slice layout);
 
-/* Bytes of one element: bf16 and f16 2, f32 4, f64 8, i/si/ui 8-64 by their bits, bool and i1 1; 4
- * for any other. */
+/* Returns the bytes of one element: bf16 and f16 2, f32 4, f64 8, i/si/ui 8-64 by their bits, bool
+ * and i1 1, any other 4. */
 uint64_t tide__mlir_dtype_bytes(tide_slice dtype);
-/* Bytes of a tile of h × w elements. Block floats (bfp_bf8, bfp_f8, bfp_bf4 ...) share one exponent
- * byte among 16 elements. */
+/* Returns the bytes of a tile of h × w elements. Block floats (bfp_bf8, bfp_f8, bfp_bf4 ...) share
+ * one exponent byte among 16 elements. */
 uint64_t tide__mlir_tile_bytes(uint64_t h, uint64_t w, tide_slice dtype);
 
 static inline bool tide__slice_is(tide_slice a, const char *text, size_t n)

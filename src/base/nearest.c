@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Edit distance, capped: only "is it at most a few" matters. */
+/* Edit distance, capped: only small distances matter. */
 static unsigned distance(const char *a, const char *b)
 {
 	enum { MAX = 32 };
@@ -35,7 +35,7 @@ const char *tide__nearest(const char *word, const char *(*name)(const void *user
 			  const void *user, size_t n)
 {
 	const char *best = NULL;
-	unsigned best_d = strlen(word) < 4 ? 2 : 3; /* anything this far or farther is no hint */
+	unsigned best_d = strlen(word) < 4 ? 2 : 3; /* names this far away or farther are no hint */
 	for (size_t i = 0; i < n; i++) {
 		const char *s = name(user, i);
 		bool prefix = strlen(word) > 1 && !strncmp(s, word, strlen(word));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Milliseconds on the clock that nobody sets: for progress and patience, never for figures. */
+/* Milliseconds of the monotonic clock, for progress displays and timeouts, never for figures. */
 #ifndef TIDE_BASE_NOW_H
 #define TIDE_BASE_NOW_H
 

@@ -19,7 +19,7 @@ struct tide_ordered_node {
 };
 typedef struct tide_ordered_node node;
 
-/* Number of keys <= k: the place behind the last of them. */
+/* Number of keys <= k. */
 static unsigned rank(const node *x, uint64_t k)
 {
 	unsigned at = 0, n = x->n;
@@ -43,7 +43,7 @@ static uint32_t new_node(tide_ordered *o)
 	return i;
 }
 
-/* Room for one more node a level and a new root. */
+/* Ensures space for one more node per level and a new root. */
 static bool make_room(tide_ordered *o)
 {
 	uint32_t want = (o->n_nodes ? o->n_nodes : 1) + LEVELS + 1;
@@ -69,7 +69,7 @@ struct path {
 	unsigned at[LEVELS]; /* child taken */
 };
 
-/* The leaf where k is or would be, and the way there. */
+/* Finds the leaf where k is or would be, and records the path to it. */
 static uint32_t descend(const tide_ordered *o, uint64_t k, struct path *way)
 {
 	uint32_t i = o->root;
@@ -95,7 +95,7 @@ static void insert_at(node *x, unsigned at, uint64_t key, uint32_t child, bool i
 	x->n++;
 }
 
-/* Move the upper half of node i to a new right neighbour. */
+/* Moves the upper half of node i to a new right neighbour. */
 static uint32_t split(tide_ordered *o, uint32_t i, bool inner)
 {
 	uint32_t j = new_node(o);
@@ -128,8 +128,7 @@ static void grow_root(tide_ordered *o, uint32_t right)
 	o->height++;
 }
 
-/* A child was split: hang its new right half beside it, splitting upwards where there is no room.
- */
+/* Inserts the new right half of a split child into its parent, splitting upwards as needed. */
 static void hang(tide_ordered *o, const struct path *way, unsigned level, uint32_t right)
 {
 	while (level-- > 0) {

@@ -18,14 +18,14 @@ typedef struct tide_ordered {
 	size_t n;
 } tide_ordered;
 
-/* Add key. False on exhaustion; adding what is there is fine. */
+/* Adds key. Returns false if memory runs out; adding a present key succeeds. */
 bool tide__ordered_add(tide_ordered *o, uint64_t key);
-/* Remove key, if it is there. */
+/* Removes key, if present. */
 void tide__ordered_del(tide_ordered *o, uint64_t key);
-/* The largest key < k, the smallest key > k. False if there is none. */
+/* The largest key < k; the smallest key > k. Return false if there is none. */
 bool tide__ordered_below(const tide_ordered *o, uint64_t k, uint64_t *key);
 bool tide__ordered_above(const tide_ordered *o, uint64_t k, uint64_t *key);
-/* Empty it, keeping its memory. */
+/* Empties the set, keeping its memory. */
 void tide__ordered_clear(tide_ordered *o);
 void tide__ordered_free(tide_ordered *o);
 

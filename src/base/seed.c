@@ -11,7 +11,8 @@ static uint64_t draw(void)
 	uint64_t x = 0;
 	if (getrandom(&x, sizeof x, GRND_NONBLOCK) == sizeof x && x)
 		return x;
-	struct timespec t; /* early in boot: where the stack lies, and when, is all there is */
+	struct timespec t; /* early in boot: the stack's address and the time are the only
+			    * entropy */
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return ((uint64_t)(uintptr_t)&t ^ (uint64_t)t.tv_nsec << 32) | 1;
 }

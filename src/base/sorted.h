@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* An ordered map from uint64_t to uint32_t: for address ranges, where neighbours matter.
+/* An ordered map from uint64_t to uint32_t, for address ranges and their neighbours.
  *
  * Keys lie sorted in leaves of at most TIDE__LEAF entries; an array of leaves lies over them.
  * Finding is two binary searches, inserting moves at most one leaf's worth of entries, so n
@@ -55,12 +55,12 @@ static inline uint32_t tide__sorted_val(const tide_sorted *s, tide_sorted_pos p)
 	return s->leaves[p.leaf]->vals[p.at];
 }
 
-/* No entry. */
+/* Returns the position that means "no entry". */
 static inline tide_sorted_pos tide__sorted_none(const tide_sorted *s)
 {
 	return (tide_sorted_pos){ s->n_leaves, 0 };
 }
-/* The neighbours of an entry; of no entry there are none. */
+/* The next and the previous entry; no entry if there is none. */
 static inline tide_sorted_pos tide__sorted_next(const tide_sorted *s, tide_sorted_pos p)
 {
 	if (!tide__sorted_ok(s, p))
@@ -76,11 +76,11 @@ static inline tide_sorted_pos tide__sorted_prev(const tide_sorted *s, tide_sorte
 		      : tide__sorted_none(s);
 }
 
-/* Set key to val. False on exhaustion; the map stays as it was. */
+/* Sets key to val. Returns false if memory runs out; the map is then unchanged. */
 bool tide__sorted_put(tide_sorted *s, uint64_t key, uint32_t val);
-/* Remove the entry at p (must be one). */
+/* Removes the entry at p, which must be one. */
 void tide__sorted_del_at(tide_sorted *s, tide_sorted_pos p);
-/* Remove key; false if it was not there. */
+/* Removes key. Returns false if it was absent. */
 bool tide__sorted_del(tide_sorted *s, uint64_t key);
 void tide__sorted_free(tide_sorted *s);
 

@@ -23,7 +23,7 @@ static bool resize(void *table, const tide_table_desc *d, size_t cap)
 		void **p = slot(table, &d->columns[i]);
 		void *q = tide__realloc(*p, cap, d->columns[i].size);
 		if (!q)
-			return false; /* columns grown so far keep their room; cap is unchanged */
+			return false; /* columns grown so far keep their size; cap is unchanged */
 		*p = q;
 	}
 	h->cap = cap;

@@ -48,27 +48,29 @@ typedef struct tide_table_desc {
 		 : TIDE_COL_F64, default  \
 		 : TIDE_COL_ID)
 
-/* Make room for `extra` more rows (cap grows by half). False on exhaustion; the table stays as it was. */
+/* Reserves space for `extra` more rows (cap grows by half). Returns false if memory runs out; the
+ * table is then unchanged. */
 bool tide__table_reserve(void *table, const tide_table_desc *d, size_t extra);
 
 /* Append one zeroed row, set *row to its index. False on exhaustion. */
 bool tide__table_push(void *table, const tide_table_desc *d, size_t *row);
 
-/* Ask the system for the pages of rows [from, to) at once (they must be reserved): cheaper than one fault
- * a page later. Only a hint. */
+/* Asks the system for the pages of rows [from, to), which must be reserved, at once: cheaper than
+ * one page fault each later. Only a hint. */
 void tide__table_fault_in(const void *table, const tide_table_desc *d, size_t from, size_t to);
 
-/* Give back what rows beyond n hold; free everything. Both accept a zeroed table. */
+/* Frees the space of rows beyond n; frees everything. Both accept a zeroed table. */
 void tide__table_shrink(void *table, const tide_table_desc *d);
 void tide__table_free(void *table, const tide_table_desc *d);
 
 /* Bytes held by the used rows: n × the sum of the column sizes. */
 size_t tide__table_bytes(const void *table, const tide_table_desc *d);
 
-/* Reorder one column: new element i = old element perm[i], for i in [first, n). tmp: room for them. */
+/* Reorders one column: new element i = old element perm[i], for i in [first, n). tmp must hold
+ * them. */
 void tide__column_permute(void *data, size_t size, const uint32_t *perm, size_t first, size_t n,
 			  void *tmp);
-/* Reorder rows: all columns that way. Scratch: one column. */
+/* Reorders all columns that way. Scratch: one column. Returns false if memory runs out. */
 bool tide__table_permute(void *table, const tide_table_desc *d, const uint32_t *perm, size_t first);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Decoding the payload of an EVENTS chunk into plain events, many at a time.
+/* Decodes the payload of an EVENTS chunk into plain events, many at a time.
  *
- * A cursor walks one payload. Delta fields are resolved, flags applied; numbers are range-checked,
- * ids are not (whether a name exists is the caller's question). */
+ * A cursor walks one payload. Delta fields are resolved and flags applied; numbers are range-checked,
+ * ids are not (the caller checks whether a name exists). */
 #ifndef TIDE_FORMAT_DECODE_H
 #define TIDE_FORMAT_DECODE_H
 
@@ -38,9 +38,9 @@ typedef struct tide_event {
 typedef struct tide_cursor {
 	const tide_schema *schema;	 /* borrowed */
 	const uint8_t *start, *at, *end; /* payload; borrowed; TIDE_PAD bytes behind end */
-	uint64_t ticks, addr;		 /* memory of the wire types t, x, p, q */
+	uint64_t ticks, addr;		 /* previous values for the wire types t, x, p, q */
 	uint16_t pool, stream;
-	bool bad;	  /* the record at `at` is malformed: nothing more can be read */
+	bool bad;	  /* the record at `at` is malformed: decoding stops */
 	uint64_t records; /* read so far, skipped ones included */
 	uint64_t skipped; /* records of unknown types */
 	uint64_t recent[256];
@@ -49,7 +49,8 @@ typedef struct tide_cursor {
 void tide__cursor_start(tide_cursor *c, const tide_schema *s, const uint8_t *p, size_t n,
 			uint64_t ticks);
 
-/* Up to `room` events; 0 at the end of the payload or at a malformed record (c->bad). */
+/* Decodes up to `room` events. Returns 0 at the end of the payload or at a malformed record
+ * (c->bad). */
 size_t tide__events_decode(tide_cursor *c, tide_event *out, size_t room);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The records inside a device_log event: what a device did, as its driver tells it afterwards.
+/* The records inside a device_log event: device activity that the driver reports afterwards.
  *
  * A record is: one byte kind, one byte n (bytes that follow), z time, then varints as listed below.
  * Times are ns of Unix time; each is stored as the difference to the record before it in the same
- * event, the first one to 0. A reader skips kinds that it does not know by n; fields that are not
- * there are 0. Records of one event belong together in no other way. */
+ * event, the first one to 0. A reader skips unknown kinds by n; missing fields are 0. Records of one
+ * event are otherwise independent. */
 #ifndef TIDE_FORMAT_DEVICE_LOG_H
 #define TIDE_FORMAT_DEVICE_LOG_H
 
@@ -26,7 +26,7 @@
 	R(FREE, 7, "device,memory,address,bytes,correlation")                                      \
 	R(RANGE, 8, "duration,tid,name,domain") /* a user's, on a thread */                        \
 	R(MARK, 9, "tid,name,domain")                                                              \
-	R(LOST, 10, "records")				 /* dropped before we had them */          \
+	R(LOST, 10, "records")				 /* dropped by the driver */               \
 	R(OVERHEAD, 11, "duration,tid,kind,correlation") /* the profiler's own */                  \
 	R(OWN, 12, "device,bytes")	    /* device memory that the profiler itself holds */     \
 	R(STREAM, 13, "device,stream,name") /* a stream got a name */                              \
@@ -57,8 +57,8 @@ typedef struct tide_device_log {
 	int64_t t; /* of the last record */
 } tide_device_log;
 
-/* Append a record with `n` fields (at most TIDE_DEVICE_FIELDS); false: it does not fit, write the
- * log out first. */
+/* Appends a record with `n` fields (at most TIDE_DEVICE_FIELDS). Returns false if it does not fit:
+ * write the log out first. */
 bool tide__device_log_put(tide_device_log *l, unsigned kind, int64_t t, const uint64_t *v,
 			  size_t n);
 
@@ -70,8 +70,8 @@ typedef struct tide_device_rec {
 	uint64_t v[TIDE_DEVICE_FIELDS]; /* in the order above; 0 = not there */
 } tide_device_rec;
 
-/* The record at *at of n bytes; *at and *t move on. False at the end, and at a malformed record, when
- * *at is not n. */
+/* Reads the record at *at of n bytes and advances *at and *t. Returns false at the end, and at a
+ * malformed record; *at is not n then. */
 bool tide__device_log_next(const uint8_t *bytes, size_t n, size_t *at, int64_t *t,
 			   tide_device_rec *out);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Reading a .tide file chunk by chunk.
+/* Reads a .tide file chunk by chunk.
  *
  *     tide_reader *r;
  *     tide_chunk c;
@@ -9,16 +9,17 @@
  *             ... tide__reader_payload(r, &c, &buf, err) ...
  *
  * Nothing is mapped: the file may grow, shrink or be damaged while it is read. A damaged place is
- * skipped if a sound chunk follows it; tide__reader_gaps counts such places. The walk ends in one
- * of three ways, which tide__reader_state tells apart:
- *   TIDE_READER_CLOSED   the END chunk was read: the recording is whole
- *   TIDE_READER_EDGE     the file ends, or preallocated room begins, where a chunk could follow:
- * the recording goes on, or its process was killed. Calling tide__reader_next later looks again:
- * that is how a live reader follows a recording. TIDE_READER_DAMAGED  tide__reader_next failed:
- * everything before that byte was delivered, and no sound chunk follows it
+ * skipped if a valid chunk follows it; tide__reader_gaps counts such places. The walk ends in one of
+ * three states (tide__reader_state):
  *
- * Packed chunks are opened on the way: the chunks in them are delivered as if they stood in the
- * file.
+ *   TIDE_READER_CLOSED   the END chunk was read: the recording is complete
+ *   TIDE_READER_EDGE     the file ends, or preallocated space begins, where a chunk could follow: the
+ *                        recording is still running, or its process was killed. Calling
+ *                        tide__reader_next later looks again: a live reader follows a recording so.
+ *   TIDE_READER_DAMAGED  tide__reader_next failed: everything before that byte was delivered, and no
+ *                        valid chunk follows it
+ *
+ * Packed chunks are unpacked on the way: the chunks inside are delivered as if they were in the file.
  *
  * A reader belongs to one thread at a time. */
 #ifndef TIDE_FORMAT_READ_H
@@ -35,10 +36,11 @@
 typedef struct tide_reader tide_reader;
 
 typedef struct tide_chunk {
-	tide_chunk_head head; /* type 0 = no chunk: the walk ended */
-	uint64_t at;	      /* byte of the head in the file; its payload follows it */
-	uint32_t inner; /* not 0: it lies in the packed chunk at `at`, at inner - 1 of its bytes */
-	const uint8_t *memory; /* not NULL: its payload, instead; not compressed; borrowed */
+	tide_chunk_head head;  /* type 0 = no chunk: the walk ended */
+	uint64_t at;	       /* byte of the head in the file; its payload follows it */
+	uint32_t inner;	       /* not 0: inside the packed chunk at `at`, at byte inner - 1 of its
+			 * content */
+	const uint8_t *memory; /* if not NULL, the uncompressed payload; borrowed */
 } tide_chunk;
 
 typedef enum tide_reader_state {
@@ -48,11 +50,11 @@ typedef enum tide_reader_state {
 	TIDE_READER_DAMAGED,
 } tide_reader_state;
 
-/* Damaged places that were skipped because sound chunks follow. */
+/* Damaged places that were skipped because valid chunks follow. */
 typedef struct tide_file_gaps {
 	uint64_t n;	/* places */
-	uint64_t bytes; /* of the file, in all of them */
-	tide_error why; /* the first: what is wrong there, and its byte */
+	uint64_t bytes; /* of the file, in all of these places */
+	tide_error why; /* the first place: the error and its byte */
 } tide_file_gaps;
 
 typedef enum tide_head_state {
@@ -62,18 +64,19 @@ typedef enum tide_head_state {
 			     * recording id and the process are 0 */
 } tide_head_state;
 
-/* Payload bytes, TIDE_PAD zero bytes behind them. Zero-initialise; free with tide__payload_free;
- * may be used for one chunk after the other. */
+/* Payload bytes followed by TIDE_PAD zero bytes. Zero-initialise; free with tide__payload_free; may
+ * be reused from chunk to chunk. */
 typedef struct tide_payload {
 	uint8_t *bytes;
 	size_t n, cap;
 } tide_payload;
 
-/* Open `path` and check the file's head. A damaged head is repaired, or replaced where sound chunks
- * follow (tide__reader_head_state). TIDE_EIO; TIDE_EFORMAT (not a .tide file, another major version);
- * TIDE_ETRUNC (ends in the head); TIDE_ECORRUPT (damaged head, no chunk follows); TIDE_ENOMEM. */
+/* Opens `path` and checks the file's head. A damaged head is repaired, or replaced if valid chunks
+ * follow (tide__reader_head_state). Returns TIDE_EIO; TIDE_EFORMAT (not a .tide file, or another
+ * major version); TIDE_ETRUNC (ends inside the head); TIDE_ECORRUPT (damaged head, no chunk
+ * follows); TIDE_ENOMEM. */
 tide_code tide__reader_open(const char *path, tide_reader **out, tide_error *err);
-/* NULL is fine. */
+/* NULL is allowed. */
 void tide__reader_close(tide_reader *r);
 
 const tide_file_head *tide__reader_head(const tide_reader *r);
@@ -81,33 +84,36 @@ tide_reader_state tide__reader_state(const tide_reader *r);
 tide_head_state tide__reader_head_state(const tide_reader *r);
 /* The damaged places skipped so far; borrowed until the reader is closed. */
 const tide_file_gaps *tide__reader_gaps(const tide_reader *r);
-/* Returns true if the file's SCHEMA chunk is among the damage and this version's own schema stands in
- * for it: the head names this minor version, or is lost too. */
+/* Returns true if the file's SCHEMA chunk is damaged and this version's own schema is used instead:
+ * the head names this minor version, or is lost too. */
 bool tide__reader_schema_lost(const tide_reader *r);
-/* What is wrong with the first gap and how many there are, in words. */
+/* Writes the number of gaps and the error of the first one as text. */
 void tide__file_gaps_text(const tide_file_gaps *g, char *out, size_t n);
-/* What happened to the head, in words; NULL if it is sound. */
+/* Returns what happened to the head as text; NULL if it is intact. */
 const char *tide__head_damage(tide_head_state s);
-/* Counts `c`, whose checksum held, among the gaps: its payload cannot be used, for the reason `why`. */
+/* Counts `c`, a chunk with a valid checksum, among the gaps: its payload cannot be used, because of
+ * `why`. */
 void tide__reader_unusable(tide_reader *r, const tide_chunk *c, const tide_error *why);
 /* Bytes of the file as last seen, and where the next chunk would begin. */
 uint64_t tide__reader_size(const tide_reader *r);
 uint64_t tide__reader_at(const tide_reader *r);
 
-/* Give up with TIDE_ELIMIT when the file expands to more than this, or when its packed chunks, which
- * are dropped and expanded again as they are asked for, expand to many times this; 0 = no limit. */
+/* Sets a limit: reading fails with TIDE_ELIMIT when the file expands to more than this, or when
+ * repeated expansion of its packed chunks (which are dropped and expanded again on demand) adds up
+ * to many times this. 0 = no limit. */
 void tide__reader_limit(tide_reader *r, uint64_t max_expanded);
 
-/* The next chunk, its checksum verified; c->head.type is 0 at the end of the walk. If no sound chunk
- * follows the damage: TIDE_ETRUNC when the file ends inside a chunk (offset: the file's end; c is that
- * chunk, unverified, when its head is there), TIDE_ECORRUPT when a head or checksum does not hold
- * (offset: the chunk's start). TIDE_EIO, TIDE_ENOMEM. */
+/* Reads the next chunk and verifies its checksum; c->head.type is 0 at the end of the walk. Fails
+ * if no valid chunk follows the damage: TIDE_ETRUNC when the file ends inside a chunk (offset: the
+ * file's end; c is that chunk, unverified, if its head is present), TIDE_ECORRUPT when a head or
+ * checksum is invalid (offset: the chunk's start), TIDE_EIO, TIDE_ENOMEM. */
 tide_code tide__reader_next(tide_reader *r, tide_chunk *c, tide_error *err);
 
-/* The chunk's payload, decompressed. TIDE_ECORRUPT when it does not expand to head.raw bytes. */
+/* Reads the chunk's payload, decompressed. Returns TIDE_ECORRUPT if it does not expand to head.raw
+ * bytes. */
 tide_code tide__reader_payload(tide_reader *r, const tide_chunk *c, tide_payload *out,
 			       tide_error *err);
-/* What is there of the stored bytes of a chunk that the file's end cuts off (never compressed). */
+/* Reads the available part of a chunk that the file's end cuts off (never compressed). */
 tide_code tide__reader_salvage(tide_reader *r, const tide_chunk *c, tide_payload *out,
 			       tide_error *err);
 void tide__payload_free(tide_payload *p);

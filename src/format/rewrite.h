@@ -20,12 +20,13 @@
 /* What is rewritten, where that is more than a path: a recording that was compressed as a whole and has
  * been expanded somewhere. */
 typedef struct tide_rewrite_from {
-	const char *path;  /* the recording, as it can be read */
-	const char *rings; /* its ring file is the one beside this; NULL = beside path */
-	uint64_t stored;   /* bytes it was expanded from; 0 = it was not */
-	tide_error ends;   /* why it could not be expanded further; code TIDE_OK = it is whole */
+	const char *path;  /* a readable copy of the recording */
+	const char *rings; /* path whose sibling is the ring file; NULL = `path` */
+	uint64_t stored;   /* bytes of the compressed file; 0 = it was not compressed */
+	tide_error ends;   /* why it could not be expanded further; code TIDE_OK = it is complete */
 	const uint8_t
-		*more; /* records for the new file, before its end (any but events); may be NULL */
+		*more; /* records to add before the end of the new file (any but events); may be
+		        * NULL */
 	size_t n_more;
 	uint32_t count_more;
 } tide_rewrite_from;
@@ -33,27 +34,27 @@ typedef struct tide_rewrite_from {
 typedef struct tide_rewrite {
 	uint64_t bytes_in, bytes_out;
 	uint64_t events;    /* in the file written */
-	uint64_t recovered; /* of these, from the ring file */
-	bool closed;	    /* the input was closed and sound: nothing needed to be recovered */
+	uint64_t recovered; /* how many of these came from the ring file */
+	bool closed;	    /* the input was closed and intact: nothing had to be recovered */
 	bool cut_short;	    /* the input was not closed */
-	bool rings;	    /* it was not, and its ring file was there */
-	/* what ended the input early; code TIDE_OK if nothing did. Of a closed one:
-			     * nothing is missing */
+	bool rings;	    /* the input was not closed and its ring file was present */
+	/* the error that ended the input early; code TIDE_OK if none. A closed input is never cut
+	 * short. */
 	tide_error damage;
-	tide_file_gaps gaps; /* damaged places between sound chunks, left out */
+	tide_file_gaps gaps; /* damaged places between valid chunks, left out */
 	tide_head_state head;
 } tide_rewrite;
 
-/* Write a whole, unpacked file. TIDE_OK even when the input is damaged, as long as something can be
- * read. `out` is written beside its place and moved there at the end; it may be `in`,
- * unless a process is recording into it at this moment: TIDE_EBUSY. */
+/* Writes a complete, unpacked file. Returns TIDE_OK even when the input is damaged, as long as
+ * something can be read. `out` is written under a temporary name and moved into place at the end;
+ * it may be `in`, unless a process is recording into it now: TIDE_EBUSY. */
 tide_code tide__recover(const char *in, const char *out, tide_rewrite *w, tide_error *err);
 
 /* The same, compressed with zstd (level 1 .. 19; 0 = 3). */
 tide_code tide__pack(const char *in, const char *out, int level, tide_rewrite *w, tide_error *err);
 
-/* The same from more than a path: packed, or (level < 0) whole and unpacked. When too little was
- * expanded to write anything, the error is from->ends. */
+/* The same from a tide_rewrite_from: packed, or (level < 0) complete and unpacked. If too little
+ * was expanded to write anything, the error is from->ends. */
 tide_code tide__rewrite(const tide_rewrite_from *from, const char *out, int level, tide_rewrite *w,
 			tide_error *err);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Where a file's chunks leave each ring and the definitions log: what a ring file continues.
- * Zero-initialise; free with tide__ring_ends_free. */
+/* Tracks where a file's chunks end for each ring and for the definitions log: the ring file
+ * continues from there. Zero-initialise; free with tide__ring_ends_free. */
 #ifndef TIDE_FORMAT_RING_ENDS_H
 #define TIDE_FORMAT_RING_ENDS_H
 
@@ -17,10 +17,10 @@ typedef struct tide_ring_ends {
 	uint64_t defs; /* bytes of the definitions log in the file */
 } tide_ring_ends;
 
-/* A chunk of the file, in order. False on exhaustion. */
+/* Adds a chunk of the file; call in order. Returns false if memory runs out. */
 bool tide__ring_ends_add(tide_ring_ends *e, const tide_chunk *c);
 
-/* tide__rings_tail for a file that was walked to its end with tide__ring_ends_add. */
+/* Calls tide__rings_tail for a file whose chunks were all added. */
 tide_code tide__ring_ends_tail(const tide_ring_ends *e, tide_reader *r, const tide_schema *schema,
 			       const char *path, tide_tail *tail, tide_error *err);
 void tide__ring_ends_free(tide_ring_ends *e);

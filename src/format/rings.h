@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* FILE.tide-rings: what a recording has not written to FILE.tide yet.
+/* FILE.tide-rings: the part of a recording that is not in FILE.tide yet.
  *
- * It stands beside the file while the process records, is written through shared mappings, and is
- * removed by a clean stop. After kill -9 it is what makes the recording complete. Little-endian.
+ * It exists beside the file while the process records, is written through shared mappings, and is
+ * removed by a clean stop. After kill -9 it completes the recording. Little-endian.
  *
  *     head (one page) | block | block | ...
  *
@@ -12,19 +12,19 @@
  * beyond the end of the file, ends the list. Block sizes are multiples of 4096.
  *
  * RING blocks hold one ring: `slots` (a power of two) events of 32 bytes after a page of head.
- *   Slot number q (from 0, never wraps) lies at index q % slots. Valid are the numbers
- *   [tail, head), head - tail <= slots. The recorder raises tail only after the chunk that holds
- * those slots is wholly in FILE.tide, so with `next` = first + slots of this ring's last valid
- * EVENTS chunk (0 if none): tail <= next <= head, and the events not in the file are exactly [next,
- * head). LOG blocks hold the definitions log: a byte stream (the same records as in DEFS chunks),
- * cut into blocks wherever one ends, records may straddle them. Block i's bytes are stream bytes
- *   [first, first + capacity); the stream's length is head.log_used. DEFS chunks name the stretch
- * of the stream they hold (first, slots), so what is not in the file is [end of last DEFS,
- * log_used).
+ *   Slot number q (from 0, never wraps) lies at index q % slots. The valid numbers are [tail, head),
+ *   head - tail <= slots. The recorder raises tail only after the chunk that holds those slots is
+ *   completely in FILE.tide, so with `next` = first + slots of this ring's last valid EVENTS chunk
+ *   (0 if none): tail <= next <= head, and the events not in the file are exactly [next, head).
  *
- * A chunk of FILE.tide that fails its checksum, when the ring file is there, is one the process
- * died in the middle of writing: it is the end of the file's list, and its slots are still in the
- * ring. */
+ * LOG blocks hold the definitions log: a byte stream (the same records as in DEFS chunks), cut into
+ *   blocks at any byte, so records may straddle them. Block i's bytes are stream bytes
+ *   [first, first + capacity); the stream's length is head.log_used. DEFS chunks name the range of
+ *   the stream they hold (first, slots), so the bytes not in the file are [end of last DEFS,
+ *   log_used).
+ *
+ * If the ring file exists, a chunk of FILE.tide that fails its checksum was being written when the
+ * process died: it ends the file's list, and its slots are still in the ring. */
 #ifndef TIDE_FORMAT_RINGS_H
 #define TIDE_FORMAT_RINGS_H
 
@@ -38,15 +38,17 @@ typedef struct tide_rings_head { /* 4096 bytes at offset 0 */
 	char magic[8];		 /* TIDE_RINGS_MAGIC */
 	uint16_t major, minor;	 /* as in the file head */
 	uint32_t head_size;	 /* 4096 */
-	uint8_t recording[16];	 /* same id as the file's: else this ring file is not its */
+	uint8_t recording[16];	 /* same id as the file's; otherwise this ring file belongs to
+				  * another recording */
 	uint64_t pid;
 	uint64_t reserved0[3];
 	/* from here on written while recording */
-	uint64_t log_used;    /* bytes of the definitions log that count */
+	uint64_t log_used;    /* valid bytes of the definitions log */
 	uint64_t lost_other;  /* events of threads that have no ring */
 	uint64_t lost_signal; /*   "  */
-	/* written by others, to switch a recording (`tidemark ctl`): text and command first, then the
-	 * sequence number; the recorder answers with that number once it is done */
+	/* written by other processes to control a recording (`tidemark ctl`): text and command
+	 * first, then the sequence number; the recorder stores that number in control_done when
+	 * finished */
 	uint64_t control_seq;
 	uint64_t control;      /* TIDE_CONTROL_* */
 	uint64_t control_done; /* written by the recorder */
@@ -85,17 +87,18 @@ typedef struct tide_block_head { /* 4096 bytes: first page of a block */
 } tide_block_head;
 _Static_assert(sizeof(tide_block_head) == 4096, "block head");
 
-/* One event is one slot, or a slot and its continuation slots; the ring's head moves past all of
- * them at once, so an event is there wholly or not at all. (A slot itself: tidemark/slot.h.) */
+/* An event is one slot, or a slot and its continuation slots; the ring's head moves past all of
+ * them at once, so an event is complete or absent. (The slot itself: tidemark/slot.h.) */
 _Static_assert(sizeof(tide_ring_slot) == 32, "ring slot");
 
-/* What the fields hold, by type (the tag of the record it becomes), and continuation slots:
+/* Fields and continuation slots by type (the tag of the record that the slot becomes):
  *
  *   LANE         a lane, b tid (64 bits)
  *   BEGIN        c name; depth: before it
  *   BEGIN_ARG    c name, a arg; depth: before it
- *   BEGIN_FULL   c name, a arg, b: bits 0..31 stack, 32..63 origin, nothing if arg is 0; depth: before
- *                it; becomes the shortest record that says it
+ *   BEGIN_FULL   c name, a arg, b: bits 0..31 stack, 32..63 origin, nothing if arg is 0; depth:
+ *   before
+ *                it; encoded as the shortest record that can hold it
  *   END          depth: after it (ops deeper than this end)
  *   ALLOC        a addr, b size + stream
  *   ALLOC_STACK  a addr, b size + stream, c stack
@@ -105,8 +108,8 @@ _Static_assert(sizeof(tide_ring_slot) == 32, "ring slot");
  *   SEG_FREE     a addr, b size
  *   TENSOR       a addr, c name, b: bits 0..7 dtype, 8..15 role, 16..23 requires_grad, 24..31 ndim;
  *                (ndim + 3) / 4 continuations, each four u64 of the shape
- *   VIEW         as TENSOR; (ndim + 4) / 4 continuations of u64: the offset in bytes, then the shape
- *   SAMPLE       a bits of the double, c counter
+ *   VIEW         as TENSOR; (ndim + 4) / 4 continuations of u64: the offset in bytes, then the
+ *   shape SAMPLE       a bits of the double, c counter
  *   MARK         a value (int64), c name, b kind
  *   ANNOTATE     a length in bytes (<= 4096), c key; (a + 31) / 32 continuations with the text
  *   DEVICE_LOG   a length in bytes (<= 4096); (a + 31) / 32 continuations with the records

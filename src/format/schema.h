@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Record types: what this version knows, and what a file says of itself.
+/* Record types: those of this version, and those a file declares.
  *
  * A file's SCHEMA chunk lists every record type with its fields. A type this version does not know
- * is skipped by that list; one it knows may have grown fields at its end, which are skipped too. A
- * known type with another beginning cannot be read: TIDE_EFORMAT. */
+ * is skipped by that list; a known type may have additional fields at its end, which are skipped
+ * too. A known type whose first fields differ cannot be read: TIDE_EFORMAT. */
 #ifndef TIDE_FORMAT_SCHEMA_H
 #define TIDE_FORMAT_SCHEMA_H
 
@@ -19,25 +19,25 @@
 enum { TIDE_FIELDS_MAX = 24, TIDE_TAGS = 64 };
 
 typedef struct tide_record_type {
-	uint8_t n;     /* fields in this file; 0 = the file does not have this type */
-	uint8_t known; /* of these, fields this version knows; 0 = unknown type */
+	uint8_t n;     /* fields in this file; 0 = the file lacks this type */
+	uint8_t known; /* how many of these this version knows; 0 = unknown type */
 	char wire[TIDE_FIELDS_MAX];
 } tide_record_type;
 
 typedef struct tide_schema {
 	tide_record_type types[TIDE_TAGS]; /* by tag */
-	bool plain; /* every type is as this version knows it: the fast decoder applies */
+	bool plain; /* every type is exactly this version's: the fast decoder applies */
 } tide_schema;
 
 /* The schema of this version. */
 void tide__schema_own(tide_schema *s);
 
-/* Read a SCHEMA payload of n bytes (TIDE_PAD readable bytes behind it). `at` is its byte in the
- * file, for errors: TIDE_ECORRUPT when it is malformed, TIDE_EFORMAT as said above. */
+/* Reads a SCHEMA payload of n bytes (TIDE_PAD readable bytes follow it). `at` is its byte in the
+ * file, for errors: TIDE_ECORRUPT when it is malformed, TIDE_EFORMAT as above. */
 tide_code tide__schema_read(tide_schema *s, const uint8_t *p, size_t n, uint64_t at,
 			    tide_error *err);
 
-/* Name of a record type this version knows; NULL for others. */
+/* Returns the name of a record type of this version; NULL for others. */
 const char *tide__record_text(unsigned tag);
 
 /* One record, field by field. */
@@ -48,8 +48,8 @@ typedef struct tide_field {
 	const uint8_t *bytes; /* s: the text; a: the first varint */
 } tide_field;
 
-/* Decode the fields of one record at p (behind its tag byte, whose two flag bits are `flags`) into
- * f[0 .. t->n). Returns the byte behind it, or NULL when it is malformed or passes `end`. */
+/* Decodes the fields of one record at p (after its tag byte, whose two flag bits are `flags`) into
+ * f[0 .. t->n). Returns the byte behind it, or NULL if it is malformed or passes `end`. */
 const uint8_t *tide__fields_read(const tide_record_type *t, unsigned flags, const uint8_t *p,
 				 const uint8_t *end, tide_field *f);
 

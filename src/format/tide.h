@@ -8,10 +8,10 @@
  *     FILE.tide         head | chunk | chunk | ... | END chunk
  *     FILE.tide-rings   while recording, and after a crash: rings and names, in shared mappings
  *
- * A chunk is a 64-byte head and a payload. It is valid when its magic, sizes and checksum hold; a
- * zero magic (preallocated room) or the end of the file ends the list. EVENTS chunks name
- * their ring and the range of ring slots they hold, so a slot is in the file exactly once: what a
- * crash left in a ring beyond the last valid chunk of that ring is read from the ring file. */
+ * A chunk is a 64-byte head and a payload. It is valid if its magic, sizes and checksum are; a zero
+ * magic (preallocated space) or the end of the file ends the list. EVENTS chunks name their ring
+ * and the range of ring slots they hold, so a slot is in the file exactly once: after a crash,
+ * slots beyond the ring's last valid chunk are read from the ring file. */
 #ifndef TIDE_FORMAT_TIDE_H
 #define TIDE_FORMAT_TIDE_H
 
@@ -95,76 +95,79 @@ enum {
 /* ---- records ------------------------------------------------------------------------------
  * A payload is a sequence of records: one tag byte, then the fields of that tag in schema order.
  * The SCHEMA chunk lists every tag with the wire types of its fields (layout: format/encode.h), so
- * an unknown record can be skipped with nothing but that list.
+ * an unknown record can be skipped by that list alone.
  *
  * Wire types, plain:
  *   v  varint (LEB128, <= 10 bytes)          z  zigzag varint
  *   s  varint length + bytes                 d  8 bytes, IEEE double
  *   a  varint count + that many varints
- * Wire types with memory (EVENTS only; the memory starts anew in each chunk, see format/encode.h):
+ * Wire types with state (EVENTS only; reset at the start of each chunk, see format/encode.h):
  *   t  varint: ticks since the previous record of the chunk; the first counts from chunk.ticks
- *   x  address: tag bit 6 clear: zigzag varint, difference to the previous x of the chunk (first: to
+ *   x  address: tag bit 6 clear: zigzag varint, difference to the previous x of the chunk (first:
+ *   to
  *      0); tag bit 6 set: one byte, index into the chunk's table of recent addresses
- *   p  pool:   tag bit 7 set: varint; clear: no bytes, same as the previous p of the chunk (first: 0)
- *   q  stream: the same with its own memory
+ *   p  pool:   tag bit 7 set: varint; clear: no bytes, same as the previous p of the chunk (first:
+ *   0) q  stream: the same with its own state
  *
  * In EVENTS the tag is the low 6 bits (1..63). In other chunks bits 6 and 7 are 0.
  * Depth: a reader keeps, per ring, the number of open ops. BEGIN adds one, END takes one away,
- * LANE sets 0, DEPTH says what it is: ops deeper than it end; ops it has too many began unseen (their
- * begin was lost). The recorder writes DEPTH wherever the truth differs from that count.
+ * LANE sets 0, DEPTH sets the true count: deeper ops end; ops missing from the count began unseen
+ * (their begin was lost). The recorder writes DEPTH wherever the true count differs.
  *
- * An op of a task, which others on its thread take turns with, is recorded in parts, one for each
- * turn. The args of all parts are alike but for a bit that says that a part goes on (below).
+ * An op of an asynchronous task, which shares its thread with other tasks, is recorded in parts,
+ * one for each time it runs. The args of all parts are equal except for a bit that marks a
+ * continuation (below).
  *
- * The SCHEMA payload: per record type one tag byte, then text, wire types and field names, each s. */
+ * The SCHEMA payload: per record type one tag byte, then text, wire types and field names, each s.
+ * */
 enum { TIDE_TAG_POOL = 0x80, TIDE_TAG_RECENT = 0x40, TIDE_TAG_MASK = 0x3f };
 #define TIDE_ARG_TASK \
 	UINT64_C(0x7469646540000000)	    /* + the op's number below 2^29: its first part */
-#define TIDE_ARG_AGAIN UINT64_C(0x20000000) /* in it: not the first */
+#define TIDE_ARG_AGAIN UINT64_C(0x20000000) /* in it: a continuation, not the first part */
 static inline bool tide__arg_goes_on(uint64_t arg)
 {
 	return arg >> 29 == (TIDE_ARG_TASK | TIDE_ARG_AGAIN) >> 29;
 }
-#define TIDE_RECORDS(R) /* name, tag, text, wire types, field names */                               \
-	/* events: what a thread did */                                                              \
-	R(LANE, 1, "lane", "tvv", "dt,lane,tid") /* events of this thread follow; depth is 0 */      \
-	R(BEGIN, 2, "begin", "tv", "dt,name")	 /* an op begins inside the open one */              \
-	R(END, 3, "end", "t", "dt")		 /* the innermost op ends */                         \
-	R(ALLOC, 4, "alloc", "txvpq", "dt,addr,size,pool,stream")                                    \
-	R(FREE, 5, "free", "txp", "dt,addr,pool")                                                    \
-	R(SEG_ALLOC, 6, "segment_alloc", "txvpqv", "dt,addr,size,pool,stream,kind")                  \
-	R(SEG_FREE, 7, "segment_free", "txvp", "dt,addr,size,pool")                                  \
-	R(TENSOR, 8, "tensor", "txpvvvva", "dt,addr,pool,name,dtype,role,grad,shape")                \
-	R(SAMPLE, 9, "sample", "tvd", "dt,counter,value")                                            \
-	R(MARK, 10, "mark", "tvvz", "dt,kind,name,value")                                            \
-	R(ANNOTATE, 11, "annotation", "tvs", "dt,key,text")                                          \
-	R(OOM, 12, "oom", "tpvz", "dt,pool,size,free")                                               \
-	R(ALLOC_FULL, 13, "alloc_full", "txvpqvv", "dt,addr,size,pool,stream,stack,requested")       \
-	R(ALLOC_STACK, 14, "alloc_stack", "txvpqv", "dt,addr,size,pool,stream,stack")                \
-	R(BEGIN_ARG, 15, "begin_arg", "tvv", "dt,name,arg") /* BEGIN with a number */                \
-	R(DEPTH, 16, "depth", "tv", "dt,depth")		    /* so many ops are open now */           \
-	R(BEGIN_FULL, 17, "begin_full", "tvvvv",                                                     \
-	  "dt,name,arg,stack,origin")			    /* with where it comes from */           \
-	R(DEVICE_LOG, 18, "device_log", "ts", "dt,records") /* format/device_log.h */                \
-	R(VIEW, 19, "view", "txpvvvvav",                                                             \
+#define TIDE_RECORDS(R) /* name, tag, text, wire types, field names */                          \
+	/* events: what a thread did */                                                         \
+	R(LANE, 1, "lane", "tvv", "dt,lane,tid") /* events of this thread follow; depth is 0 */ \
+	R(BEGIN, 2, "begin", "tv", "dt,name")	 /* an op begins inside the open one */         \
+	R(END, 3, "end", "t", "dt")		 /* the innermost op ends */                    \
+	R(ALLOC, 4, "alloc", "txvpq", "dt,addr,size,pool,stream")                               \
+	R(FREE, 5, "free", "txp", "dt,addr,pool")                                               \
+	R(SEG_ALLOC, 6, "segment_alloc", "txvpqv", "dt,addr,size,pool,stream,kind")             \
+	R(SEG_FREE, 7, "segment_free", "txvp", "dt,addr,size,pool")                             \
+	R(TENSOR, 8, "tensor", "txpvvvva", "dt,addr,pool,name,dtype,role,grad,shape")           \
+	R(SAMPLE, 9, "sample", "tvd", "dt,counter,value")                                       \
+	R(MARK, 10, "mark", "tvvz", "dt,kind,name,value")                                       \
+	R(ANNOTATE, 11, "annotation", "tvs", "dt,key,text")                                     \
+	R(OOM, 12, "oom", "tpvz", "dt,pool,size,free")                                          \
+	R(ALLOC_FULL, 13, "alloc_full", "txvpqvv", "dt,addr,size,pool,stream,stack,requested")  \
+	R(ALLOC_STACK, 14, "alloc_stack", "txvpqv", "dt,addr,size,pool,stream,stack")           \
+	R(BEGIN_ARG, 15, "begin_arg", "tvv", "dt,name,arg") /* BEGIN with a number */           \
+	R(DEPTH, 16, "depth", "tv", "dt,depth")		    /* so many ops are open now */      \
+	R(BEGIN_FULL, 17, "begin_full", "tvvvv",                                                \
+	  "dt,name,arg,stack,origin")			    /* BEGIN with its origin */         \
+	R(DEVICE_LOG, 18, "device_log", "ts", "dt,records") /* format/device_log.h */           \
+	R(VIEW, 19, "view", "txpvvvvav",                                                        \
 	  "dt,addr,pool,name,dtype,role,grad,shape,offset") /* a part of the \
-		allocation at addr, `offset` bytes in */                       \
-	/* definitions: ids are dense from 1 in each kind, defined before use */                     \
-	R(NAME, 32, "name", "vs", "id,text")                                                         \
-	R(FRAME, 33, "frame", "vvvv", "id,function,file,line")                                       \
-	R(STACK, 34, "stack", "vvv", "id,parent,frame")                                              \
-	R(DEVICE, 35, "device", "vvzvv", "id,kind,index,name,capacity")                              \
-	R(POOL, 36, "pool", "vvvvvv", "id,device,kind,name,capacity,banks")                          \
-	R(STREAM, 37, "stream", "vvzv", "id,device,number,name")                                     \
-	R(THREAD, 38, "thread", "vvv", "lane,tid,name")                                              \
-	/* what a native frame's address means, found after the run; several of one frame: inlined \
-	 * functions, outermost first */ \
-	R(SYMBOL, 39, "symbol", "vssv", "frame,function,file,line")                                  \
-	/* the rest */                                                                               \
-	R(TICK, 48, "tick", "vvz", "ticks,mono_raw,real") /* absolute values */                      \
-	R(FACT_TEXT, 49, "fact_text", "ss", "key,text")                                              \
-	R(FACT_NUM, 50, "fact_number", "sz", "key,number")                                           \
-	R(LOST, 51, "lost", "vvvv", "ring,full,signal,other")                                        \
+		allocation at addr, `offset` bytes in */                  \
+	/* definitions: ids are dense from 1 in each kind, defined before use */                \
+	R(NAME, 32, "name", "vs", "id,text")                                                    \
+	R(FRAME, 33, "frame", "vvvv", "id,function,file,line")                                  \
+	R(STACK, 34, "stack", "vvv", "id,parent,frame")                                         \
+	R(DEVICE, 35, "device", "vvzvv", "id,kind,index,name,capacity")                         \
+	R(POOL, 36, "pool", "vvvvvv", "id,device,kind,name,capacity,banks")                     \
+	R(STREAM, 37, "stream", "vvzv", "id,device,number,name")                                \
+	R(THREAD, 38, "thread", "vvv", "lane,tid,name")                                         \
+	/* resolved native frames, found after the run; several rows for one frame: inlined
+	 * functions, outermost first */     \
+	R(SYMBOL, 39, "symbol", "vssv", "frame,function,file,line")                             \
+	/* other records */                                                                     \
+	R(TICK, 48, "tick", "vvz", "ticks,mono_raw,real") /* absolute values */                 \
+	R(FACT_TEXT, 49, "fact_text", "ss", "key,text")                                         \
+	R(FACT_NUM, 50, "fact_number", "sz", "key,number")                                      \
+	R(LOST, 51, "lost", "vvvv", "ring,full,signal,other")                                   \
 	R(TOTAL, 52, "total", "vvv", "events,lost,rings")
 enum {
 #define R(name, tag, text, wire, fields) TIDE_REC_##name = tag,

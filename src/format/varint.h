@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Reading LEB128 varints fast.
+/* Reads LEB128 varints fast.
  *
- * The bytes are followed by at least TIDE_PAD readable bytes, so a varint is decoded with one
- * 8-byte load and no bounds check; the caller checks once per record that it did not run past the
- * end. A varint that does not fit 64 bits sets *bad and reads as 0. */
+ * At least TIDE_PAD readable bytes follow the input, so a varint is decoded with one 8-byte load and
+ * no bounds check; the caller checks once per record that it did not run past the end. A varint that
+ * does not fit 64 bits sets *bad and reads as 0. */
 #ifndef TIDE_FORMAT_VARINT_H
 #define TIDE_FORMAT_VARINT_H
 
@@ -12,11 +12,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Zero bytes kept behind every payload: no record can read further past its end before the check.
- */
+/* Zero bytes behind every payload: no record can read further past its end before the check. */
 enum { TIDE_PAD = 256 };
 
-/* The 9th and 10th byte of a long varint, or its refusal. `low` is the first eight groups. */
+/* Reads the 9th and 10th byte of a long varint, or rejects it. `low` holds the first eight
+ * groups. */
 static inline const uint8_t *tide__varint_long(const uint8_t *p, uint64_t low, uint64_t *v,
 					       bool *bad)
 {
@@ -24,7 +24,7 @@ static inline const uint8_t *tide__varint_long(const uint8_t *p, uint64_t low, u
 	*v = low | (b8 & 0x7f) << 56;
 	if (b8 < 0x80)
 		return p + 9;
-	if (b9 > 1) { /* more than 64 bits, or an eleventh byte */
+	if (b9 > 1) { /* more than 64 bits, or an 11th byte */
 		*bad = true;
 		*v = 0;
 		return p + 10;
@@ -33,7 +33,7 @@ static inline const uint8_t *tide__varint_long(const uint8_t *p, uint64_t low, u
 	return p + 10;
 }
 
-/* Squeeze eight 7-bit groups, one a byte, together. */
+/* Packs eight 7-bit groups, one per byte, together. */
 static inline uint64_t tide__varint_squeeze(uint64_t x)
 {
 	x = (x & 0x007f007f007f007fu) | (x & 0x7f007f007f007f00u) >> 1;

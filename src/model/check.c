@@ -27,7 +27,7 @@ static tide_code broken(const struct check *c, const char *rule, const char *tab
 
 /* ---- ids in range, none rows ---- */
 
-/* Columns of ids, and what they are rows of. Every table begins with its number of rows. */
+/* Columns of ids and the tables they refer to. Every table begins with its number of rows. */
 #define STRINGS SIZE_MAX /* in place of a table: the model's texts */
 #define R(table, column, of)                                                                     \
 	{                                                                                        \
@@ -220,7 +220,7 @@ static tide_code check_moves(const struct check *c)
 	return TIDE_OK;
 }
 
-/* seen[row]: 0 nothing, 1 its alloc, 2 its free too. */
+/* seen[row]: 0 not seen, 1 allocated, 2 also freed. */
 static tide_code check_pairs(const struct check *c, uint8_t *seen, size_t n, const int64_t *died,
 			     uint8_t on, uint8_t off, const char *table)
 {

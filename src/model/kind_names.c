@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Words of columns. */
+/* Texts of enumerated columns. */
 #include "model/kind_names.h"
 
 #include <stddef.h>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Columns whose numbers stand for words: which they are, and their words. One list for whoever
- * shows rows as they are (dump, Arrow). */
+/* Columns that hold enum numbers, and the text of each number. One list for everything that shows
+ * raw rows (dump, Arrow). */
 #ifndef TIDE_MODEL_KIND_NAMES_H
 #define TIDE_MODEL_KIND_NAMES_H
 
-/** Word of a number, "unknown" where it has none: tide__role_text and its like. */
+/** Returns the text of a number, "unknown" if it has none: tide__role_text and the like. */
 typedef const char *(*tide_words)(unsigned k);
 
-/** The words of a column, NULL where its numbers are numbers. */
+/** Returns the text function of a column, NULL if its values are plain numbers. */
 tide_words tide__words_of(const char *table, const char *column);
-/** How many numbers have a word, from 0 on without a gap; 0 counts, whatever it is called. */
+/** Returns how many numbers have a text; numbers start at 0 without gaps. */
 unsigned tide__words_count(tide_words words);
 
 #endif

@@ -2,13 +2,15 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The model: one trace, as columns.
  *
- * Every importer fills this and every analysis reads it; neither knows the other. Nothing here
- * does I/O. A model belongs to one thread while it is built and may be read by many afterwards.
+ * Every importer fills it and every analysis reads it; importers and analyses do not depend on each
+ * other. Nothing here does I/O. A model belongs to one thread while it is built and may be read by
+ * many afterwards.
  *
  * Conventions
- *   ids     distinct struct types over uint32_t; id.i is the row; 0 means none. Tables with ids keep
- *           row 0 as the "none" row, so their loops start at 1. Logs (moves, samples, pool_states, documents,
- *           flows, attrs, facts, ticks) have no ids; their loops start at 0.
+ *   ids     distinct struct types over uint32_t; id.i is the row; 0 means none. Tables with ids
+ *   keep
+ *           row 0 as the "none" row, so their loops start at 1. Logs (moves, samples, pool_states,
+ *           documents, flows, attrs, facts, ticks) have no ids; their loops start at 0.
  *   times   int64_t nanoseconds from the trace's start (model.wall0_ns is that start's Unix time).
  *   sizes   bytes, uint64_t.
  *   live    allocs.died / segments.died / spans.t1 is TIDE_T_NEVER while the thing had not ended
@@ -19,7 +21,7 @@
  *       contains the child: parent.t0 <= child.t0, child.t1 <= parent.t1.
  *   S2  spans.cause is a span that started it from elsewhere (a launch for a kernel); never itself.
  *   A1  allocs.born <= allocs.died; size >= 1 unless the source said 0.
- *   M1  moves hold everything that happened to memory in the order it happened. Their times
+ *   M1  moves hold all memory events in order. Their times
  *       (tide__move_time) never decrease.
  *   M2  every alloc has exactly one ALLOC move, and exactly one FREE move iff died != NEVER; its
  *       FREE comes after its ALLOC. The same for segments and SEG_ALLOC / SEG_FREE.
@@ -59,11 +61,11 @@ TIDE_ID(tide_pool_id);	  /* a memory pool of a device */
 TIDE_ID(tide_lane_id);	  /* a thread, a stream, a communicator */
 TIDE_ID(tide_span_id);	  /* something that took time */
 TIDE_ID(tide_alloc_id);	  /* one allocation's life */
-TIDE_ID(tide_segment_id); /* a stretch an allocator took from the device */
+TIDE_ID(tide_segment_id); /* memory an allocator took from the device */
 TIDE_ID(tide_mark_id);	  /* a named moment */
 TIDE_ID(tide_tensor_id);  /* what an allocation holds */
 TIDE_ID(tide_counter_id); /* a series of samples */
-TIDE_ID(tide_pending_id); /* a free that was asked for but not yet done */
+TIDE_ID(tide_pending_id); /* a free that was requested but not yet done */
 
 /* ---- kinds ------------------------------------------------------------------------------- */
 
@@ -115,9 +117,9 @@ TIDE_ID(tide_pending_id); /* a free that was asked for but not yet done */
 #define TIDE_MARK_KINDS(X)                                                                     \
 	X(UNKNOWN, 0, "unknown")                                                               \
 	X(PHASE, 1, "phase") /* ends a phase: everything since the previous one is `name` */   \
-	X(CHECKPOINT, 2, "checkpoint") /* a named look at memory */                            \
+	X(CHECKPOINT, 2, "checkpoint") /* a named snapshot of memory */                        \
 	X(STEP, 3, "step")	       /* a training step begins; value = its number */        \
-	X(OOM, 4, "oom")	       /* value = bytes asked for, extra = bytes free or -1 */ \
+	X(OOM, 4, "oom")	       /* value = bytes requested, extra = bytes free or -1 */ \
 	X(ANNOTATION, 5, "annotation") /* free text */                                         \
 	X(SNAPSHOT, 6, "snapshot")
 
@@ -155,11 +157,11 @@ TIDE_ID(tide_pending_id); /* a free that was asked for but not yet done */
 	X(BFP8, 18, "bfp8")          \
 	X(BFP4, 19, "bfp4")
 
-#define TIDE_SEGMENT_KINDS(X)                                                            \
-	X(UNKNOWN, 0, "unknown")                                                         \
-	X(SMALL, 1, "small")                                                             \
-	X(LARGE, 2, "large")                                                             \
-	X(EXPANDABLE, 3, "expandable") /* one mapped stretch of an expandable segment */ \
+#define TIDE_SEGMENT_KINDS(X)                                                         \
+	X(UNKNOWN, 0, "unknown")                                                      \
+	X(SMALL, 1, "small")                                                          \
+	X(LARGE, 2, "large")                                                          \
+	X(EXPANDABLE, 3, "expandable") /* one mapped part of an expandable segment */ \
 	X(HOST, 4, "host")
 
 #define TIDE_FLOW_KINDS(X)                                                           \
@@ -169,27 +171,28 @@ TIDE_ID(tide_pending_id); /* a free that was asked for but not yet done */
 	X(WAIT, 3, "wait")	/* event record -> wait */                           \
 	X(OTHER, 4, "other")
 
-#define TIDE_MOVE_KINDS(X)                                                                        \
-	X(ALLOC, 0, "alloc")		   /* row = alloc */                                      \
-	X(FREE, 1, "free")		   /* row = alloc: its bytes are free again */            \
-	X(FREE_ASKED, 2, "free_requested") /* row = pending: asked for, still held by a stream */ \
-	X(SEG_ALLOC, 3, "segment_alloc")   /* row = segment */                                    \
-	X(SEG_FREE, 4, "segment_free")	   /* row = segment */
+#define TIDE_MOVE_KINDS(X)                                                                \
+	X(ALLOC, 0, "alloc") /* row = alloc */                                            \
+	X(FREE, 1, "free")   /* row = alloc: its bytes are free again */                  \
+	X(FREE_ASKED, 2,                                                                  \
+	  "free_requested") /* row = pending: free requested, still in use by a stream */ \
+	X(SEG_ALLOC, 3, "segment_alloc") /* row = segment */                              \
+	X(SEG_FREE, 4, "segment_free")	 /* row = segment */
 
-/* How an allocation is known. A report of allocations that are not exact says so (the fact
+/* How an allocation is known. Reports of allocations that are not exact state this (the fact
  * "alloc.basis" has the sentence). */
-#define TIDE_ALLOC_BASES(X)                                                               \
-	X(EXACT, 0, "exact")	   /* the source told of it */                            \
-	X(INFERRED, 1, "inferred") /* concluded from states of a pool before and after */ \
-	X(VIRTUAL, 2, "virtual")   /* never happened: predicted, or recorded without running */
+#define TIDE_ALLOC_BASES(X)                                                        \
+	X(EXACT, 0, "exact")	   /* reported by the source */                    \
+	X(INFERRED, 1, "inferred") /* derived from pool states before and after */ \
+	X(VIRTUAL, 2, "virtual")   /* never allocated: predicted, or recorded without running */
 
-/* Which moment a state of a pool is of. */
-#define TIDE_STATE_WHENS(X)                                                                     \
-	X(BEFORE, 0, "before")	 /* before the operation `span` */                              \
-	X(AFTER, 1, "after")	 /* after the operation or program `span`, nothing ran since */ \
+/* The time a pool state refers to. */
+#define TIDE_STATE_WHENS(X)                                                                       \
+	X(BEFORE, 0, "before") /* before the operation `span` */                                  \
+	X(AFTER, 1, "after")   /* after the operation or program `span`; nothing has run since */ \
 	X(BETWEEN, 2, "between") /* between programs */
 
-/* What model times count. */
+/* The unit of model times. */
 #define TIDE_AXES(X)                \
 	X(TIME, 0, "time") /* ns */ \
 	X(OPS, 1,                   \
@@ -242,7 +245,7 @@ enum {
 #undef X
 };
 
-/* Text of a kind; "unknown" for a number that no kind has. */
+/* Text of a kind; "unknown" for any other number. */
 const char *tide__device_kind_text(unsigned k);
 const char *tide__pool_kind_text(unsigned k);
 const char *tide__lane_kind_text(unsigned k);
@@ -268,23 +271,25 @@ static inline bool tide__cat_is_gpu(unsigned cat)
 
 enum {				/* allocs.flags */
        TIDE_ALLOC_BEFORE = 1,	/* existed before the recording began; born is the trace's start */
-       TIDE_ALLOC_OVERLAPS = 2, /* overlaps another live one: the source contradicts itself */
+       TIDE_ALLOC_OVERLAPS = 2, /* overlaps another live allocation: the source contradicts
+				 * itself */
        TIDE_ALLOC_REUSED = 4,	/* its FREE was implied by a new alloc at the same address */
-       TIDE_ALLOC_ASKED = 16,	/* its free was asked for before a stream let go of it: exactly one
-				  * FREE_ASKED move, after which its program no longer counts it */
-       TIDE_ALLOC_SAMPLED = 32, /* stands for others too: size is what it stands for, at least its
-				  * own (docs/analyses/heap.md) */
-       TIDE_ALLOC_HANDED = 64,	/* died because another pool counts the same bytes from then on */
+       TIDE_ALLOC_ASKED = 16,	/* its free was requested while a stream still used it: exactly
+				 * one FREE_ASKED move, after which its program no longer counts
+				 * it */
+       TIDE_ALLOC_SAMPLED = 32, /* represents other allocations too: size is the estimated total,
+				 * at least its own size (docs/analyses/heap.md) */
+       TIDE_ALLOC_HANDED = 64,	/* ended because another pool counts the same bytes from then on */
 };
 enum {			      /* spans.flags */
        TIDE_SPAN_OPEN = 1,    /* never ended; t1 is the trace's end */
-       TIDE_SPAN_LOST = 2,    /* its begin was lost; t0 is the first thing seen inside it */
+       TIDE_SPAN_LOST = 2,    /* its begin was lost; t0 is the first event inside it */
        TIDE_SPAN_UNWOUND = 4, /* ended by its parent's end (exception, longjmp, thread exit) */
-       TIDE_SPAN_AGAIN = 8,   /* goes on with one that ended before: not a run of its own */
+       TIDE_SPAN_AGAIN = 8,   /* continues a span that ended before: not a run of its own */
 };
 enum {				/* segments.flags */
        TIDE_SEGMENT_BEFORE = 1, /* existed before the recording began */
-       TIDE_SEGMENT_PART = 2, /* what a partial free left of another one; born when that happened */
+       TIDE_SEGMENT_PART = 2,	/* remainder of a partial free; born at that free */
 };
 
 /* ---- tables ------------------------------------------------------------------------------ */
@@ -452,7 +457,7 @@ enum {				/* segments.flags */
 	C(int64_t, real, "CLOCK_REALTIME at the same moment, ns")          \
 	C(int64_t, t, "the same moment on the trace's time axis, ns")
 
-/* struct name, member, COLUMNS, has a none row, what it is */
+/* struct name, member, COLUMNS, has a none row, description */
 #define TIDE_TABLES(T)                                                                           \
 	T(tide_frames, frames, TIDE_FRAME_COLUMNS, 1, "code locations")                          \
 	T(tide_stacks, stacks, TIDE_STACK_COLUMNS, 1, "nodes of the stack tree")                 \
@@ -491,7 +496,7 @@ TIDE_TABLES(T)
 
 typedef struct tide_strings tide_strings; /* model/strings.h */
 
-typedef struct tide_raw { /* what the input calls a span; -1 = it does not say */
+typedef struct tide_raw { /* identifiers of a span in the input; -1 = absent */
 	int64_t event;	  /* its number in the input, from 0 */
 	int64_t corr, stream;
 } tide_raw;
@@ -504,7 +509,7 @@ typedef struct tide_model {
 	tide_map frame_files, frame_lines, stack_nodes; /* interning of frames and stacks */
 	uint64_t *dims;					/* owned; dimensions of all tensors */
 	size_t n_dims, cap_dims;
-	uint64_t *span_src; /* owned, may be NULL: per span, byte offset of it in the input + 1 */
+	uint64_t *span_src; /* owned, may be NULL: per span, its byte offset in the input + 1 */
 	tide_raw *span_raw; /* owned, may be NULL: per span */
 	uint8_t axis;	    /* TIDE_AXIS_* */
 	int64_t t_end;	    /* ns: the last moment the trace covers */
@@ -512,14 +517,14 @@ typedef struct tide_model {
 	bool wall_known;
 	char *path;	       /* owned; the file it came from */
 	char *format;	       /* owned; importer's name: "tide", "kineto", "torchsnap" ... */
-	_Atomic uint32_t held; /* tide__model_hold less tide__model_free */
+	_Atomic uint32_t held; /* reference count: tide__model_hold less tide__model_free */
 } tide_model;
 
-/* A new, empty model with its none rows, or NULL. */
+/* Returns a new, empty model with its none rows, or NULL. */
 tide_model *tide__model_new(void);
-/* One more who will call tide__model_free; the last one frees. Returns m. */
+/* Adds a reference and returns m. tide__model_free drops one; the last one frees. */
 tide_model *tide__model_hold(tide_model *m);
-/* NULL is fine. */
+/* Drops a reference; frees the model with the last one. NULL is allowed. */
 void tide__model_free(tide_model *m);
 
 /* Append one zeroed row; 0 on exhaustion or when ids would wrap (never a wrapped id).
@@ -527,15 +532,16 @@ void tide__model_free(tide_model *m);
  * For logs without ids use tide__table_push. */
 uint32_t tide__push(void *table, const tide_table_desc *d);
 
-/* Interning (model/strings.h has the table itself). None on exhaustion for a non-empty text. */
+/* Interns a text (model/strings.h has the table). Returns none if memory runs out, and for an empty
+ * text. */
 tide_str tide__str(tide_model *m, const char *text);
 tide_str tide__strn(tide_model *m, const char *text, size_t n);
-/* Text of an id, NUL-terminated, "" for none. *n (may be NULL) receives its length. Borrowed until
- * the next intern or the model's end. May hold any bytes: renderers escape. */
+/* Returns the text of an id, NUL-terminated, "" for none. *n (may be NULL) receives its length.
+ * Borrowed until the next intern or the model's end. May contain any bytes: renderers escape. */
 const char *tide__text(const tide_model *m, tide_str s, size_t *n);
 
-/* What a device is called before its number: the text of its kind, or its own name where that is
- * OTHER and the name is one word ("npu"). Borrowed as tide__text's. */
+/* Returns a device's name without its number: the text of its kind, or its own name if the kind is
+ * OTHER and the name is one word ("npu"). Borrowed like tide__text's result. */
 const char *tide__device_kind_name(const tide_model *m, uint32_t device);
 
 /* Intern a frame, a stack node. Equal arguments give equal ids. 0 on exhaustion. */
@@ -556,13 +562,14 @@ bool tide__fact_add(tide_model *m, const char *key, int64_t number);
 /* Row of a fact, or -1. */
 int64_t tide__fact_find(const tide_model *m, const char *key);
 
-/* Time of move i. */
+/* Time of memory event i. */
 int64_t tide__move_time(const tide_model *m, size_t i);
-/* The first move at time t or later; moves.n when there is none. */
+/* Index of the first memory event at time t or later; moves.n if there is none. */
 size_t tide__move_from(const tide_model *m, int64_t t);
 
-/* The allocation whose life ends with move i as its program sees it (torch's allocated_bytes): with
- * its FREE, or where a stream held it back with the FREE_ASKED before. 0 = none ends. */
+/* Returns the allocation that memory event i ends from its program's view (torch's
+ * allocated_bytes): at its FREE, or at the FREE_ASKED before it if a stream still used it. 0 = none
+ * ends. */
 static inline uint32_t tide__move_ends(const tide_model *m, size_t i)
 {
 	uint32_t row = m->moves.row[i];
@@ -574,7 +581,8 @@ static inline uint32_t tide__move_ends(const tide_model *m, size_t i)
 	return m->allocs.flags[row] & TIDE_ALLOC_ASKED ? row : 0;
 }
 
-/* The allocation whose life begins (*made) or ends with move i, as its program sees it; 0 = none. */
+/* Returns the allocation that begins (*made) or ends with memory event i, from its program's view;
+ * 0 = none. */
 static inline uint32_t tide__move_life(const tide_model *m, size_t i, bool *made)
 {
 	*made = m->moves.kind[i] == TIDE_MOVE_ALLOC;

@@ -62,7 +62,7 @@ static int64_t distance(int64_t a, int64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* How far one row is from the relations; figures that are not known make no error. */
+/* Largest violation of the relations in one row, bytes; unknown figures violate nothing. */
 static int64_t row_off(const tide_phase_row *r, const tide_phase_row *before)
 {
 	int64_t up, down, change, now, was = 0, seg, peak, old = 0, off = 0, more;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Memory summaries phase by phase, as a tracker prints them: figures without allocations.
+/* Memory summaries per phase, as a tracker prints them: figures without allocations.
  *
- * A log's importer and an analysis of a recording both fill this, so that a log and a recording can
- * stand side by side. Sizes are bytes; those of a log are rounded to 0.01 MiB. A figure that was
- * not given is not `known`. */
+ * The log importer and the analysis of a recording both fill this, so that a log and a recording can
+ * be compared. Sizes are bytes; a log's are rounded to 0.01 MiB. A figure that was not given is not
+ * `known`. */
 #ifndef TIDE_MODEL_PHASE_SUMMARY_H
 #define TIDE_MODEL_PHASE_SUMMARY_H
 
@@ -38,8 +38,8 @@ typedef struct tide_phase_row {
 } tide_phase_row;
 
 typedef struct tide_phase_summary {
-	char *title;		 /* owned: what the log says it is of; may be "" */
-	char *scope;		 /* owned: the memory it is of: "DRAM" */
+	char *title;		 /* owned: title in the log; may be "" */
+	char *scope;		 /* owned: the memory it covers: "DRAM" */
 	uint64_t at;		 /* byte of the log where it begins */
 	uint64_t parameters;	 /* 0 = unknown */
 	uint64_t capacity;	 /* bytes of the device; 0 = unknown */
@@ -47,7 +47,7 @@ typedef struct tide_phase_summary {
 	bool has_overall, whole; /* whole: its totals were read */
 	tide_phase_row *rows;	 /* owned */
 	size_t n, cap;
-	char *rank; /* owned: the prefix of its lines where several ranks write one log, else "" */
+	char *rank; /* owned: prefix of its lines if several ranks write one log, else "" */
 } tide_phase_summary;
 
 typedef struct tide_phase_summaries {
@@ -55,20 +55,21 @@ typedef struct tide_phase_summaries {
 	size_t n, cap;
 } tide_phase_summaries;
 
-/* Does `row` have the figure? Its bytes are then in *out. */
+/* Returns true and sets *out if `row` has the figure. */
 static inline bool tide__phase_figure(const tide_phase_row *row, tide_phase_figure f, int64_t *out)
 {
 	*out = row->bytes[f];
 	return row->known >> f & 1;
 }
 
-/* Append an empty one; NULL on exhaustion. Texts are copied. */
+/* Appends an empty summary. Returns NULL if memory runs out. Texts are copied. */
 tide_phase_summary *tide__phase_summary_add(tide_phase_summaries *s, const char *title,
 					    const char *scope, const char *rank);
 tide_phase_row *tide__phase_row_add(tide_phase_summary *s, const char *name, size_t n);
 void tide__phase_summaries_free(tide_phase_summaries *s);
 
-/* The peak: what the summary says, else the highest cumulative peak; false if it has none. */
+/* Gets the peak: the summary's own, else the highest cumulative peak. Returns false if it has
+ * neither. */
 bool tide__phase_summary_peak(const tide_phase_summary *s, int64_t *out);
 /* Largest error in the three relations between its figures (phases.h), in bytes, and the row where
  * it is. A log that is rounded to 0.01 MiB has up to 0.02 MiB. */

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "model/mergesort.h"
 
-/* Of two spans with the same start and end, who is outside. */
+/* Order of two spans with the same start and end: the higher value is outside. */
 static unsigned outerness(unsigned cat)
 {
 	static const uint8_t of[] = {
@@ -37,7 +37,8 @@ static bool permute_column(void *data, size_t size, const uint32_t *perm, size_t
 	return true;
 }
 
-/* Every column but parent, which is found anew, and those that are not there. */
+/* Permutes every column except parent, which is computed afterwards, and columns that are
+ * absent. */
 static bool permute_spans(tide_spans *s, const uint32_t *perm)
 {
 	bool ok = true;
@@ -79,10 +80,9 @@ static void renumber_model(tide_model *m, const uint32_t *now)
 		RENUMBER(m->attrs.span);
 }
 
-/* The last span begun on each lane; its ancestors are the ones still open around it. A span that
- * ends after the one before it makes that one useless for all that follow: whatever starts later
- * and lies inside the earlier one lies inside the later one too. So climbing never has to return,
- * and the whole pass is linear. */
+/* Keeps the last span begun on each lane; its ancestors are the spans still open around it. If a
+ * span ends after the one before it, that earlier one cannot contain any later span, so climbing
+ * never has to go back and the whole pass is linear. */
 static bool find_parents(tide_model *m)
 {
 	tide_spans *s = &m->spans;

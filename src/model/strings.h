@@ -12,11 +12,11 @@ typedef struct tide_strings tide_strings;
 
 tide_strings *tide__strings_new(void);
 void tide__strings_free(tide_strings *s);
-/* Id of the text, adding it if new; 0 for an empty text or on exhaustion. */
+/* Returns the id of the text, adding it if new; 0 for an empty text or if memory runs out. */
 uint32_t tide__strings_add(tide_strings *s, const char *text, size_t n);
-/* Id of the text if it is there, else 0. */
+/* Returns the id of the text, 0 if absent. */
 uint32_t tide__strings_find(const tide_strings *s, const char *text, size_t n);
-/* NUL-terminated text; "" for 0 or an id that is not there. Valid until the next add. */
+/* Returns the NUL-terminated text; "" for 0 or an unknown id. Valid until the next add. */
 const char *tide__strings_get(const tide_strings *s, uint32_t id, size_t *n);
 /* Number of texts: ids are 1..count. */
 uint32_t tide__strings_count(const tide_strings *s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The recorder's clock: the CPU's counter where it runs at one rate on all cores, else
- * CLOCK_MONOTONIC_RAW. Which one is decided once, before the first recording. */
+/* The recorder's clock: the CPU's counter if it runs at one rate on all cores, else
+ * CLOCK_MONOTONIC_RAW. Chosen once, before the first recording. */
 #ifndef TIDE_RUNTIME_CLOCK_H
 #define TIDE_RUNTIME_CLOCK_H
 
@@ -14,8 +14,8 @@
 
 extern uint32_t tide__clock_kind __attribute__((visibility("hidden"))); /* TIDE_CLOCK_* */
 
-/* Decide. TIDEMARK_CLOCK=ns in the environment chooses the fallback; =tsc trusts a counter that
- * does not call itself invariant (some virtual machines hide that). */
+/* Chooses the clock. TIDEMARK_CLOCK=ns in the environment selects CLOCK_MONOTONIC_RAW; =tsc trusts
+ * a counter that is not marked invariant (some virtual machines hide the flag). */
 void tide__clock_init(void);
 
 static inline uint64_t tide__clock_ns(clockid_t id)
@@ -32,12 +32,12 @@ static inline uint64_t tide__ticks(void)
 	return tide__clock_ns(CLOCK_MONOTONIC_RAW);
 }
 
-typedef struct tide_triple { /* three clocks at one moment */
+typedef struct tide_triple { /* three clocks read at one moment */
 	uint64_t ticks;
 	int64_t mono_raw, real; /* ns */
 } tide_triple;
 
-/* Read all three as close together as can be had: the tightest of several tries. */
+/* Reads all three as close together as possible: the tightest of several tries. */
 tide_triple tide__clock_triple(void);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A file that stays ours although the program may close our descriptor under us.
+/* A file that stays the recorder's even if the program closes the recorder's descriptor.
  *
- * Daemons close every descriptor they do not know, and the number then names somebody else's file. The
- * writer thread has a descriptor table of its own against that (errand.h). Where it has none, a
- * descriptor is compared with the file it was opened for before each use (one fstat, per chunk or block,
- * not per event); if it is not that file any more, the file is opened again by its path. */
+ * Daemons close every descriptor they do not know, and the number may then refer to another file. The
+ * writer thread has its own descriptor table for that reason (errand.h). If it has none, a descriptor
+ * is compared with the file it was opened for before each use (one fstat per chunk or block, not per
+ * event); if it differs, the file is opened again by its path. */
 #ifndef TIDE_RUNTIME_FILE_H
 #define TIDE_RUNTIME_FILE_H
 
@@ -15,24 +15,25 @@
 typedef struct tide_file {
 	int fd; /* -1: closed */
 	uint64_t dev, ino;
-	const char *path; /* borrowed: where to find it again; NULL: nowhere */
+	const char *path; /* borrowed: path to reopen it by; NULL: it cannot be reopened */
 } tide_file;
 
-/* Create a file that must not exist. False: errno. `path` may be changed later (rename). */
+/* Creates a file that must not exist. Returns false and sets errno on failure. `path` may be
+ * changed later (rename). */
 bool tide__file_create(tide_file *f, const char *path);
-/* Is f->fd the file it was opened for? Opened again if not; false (EBADF) when that fails as well.
- */
+/* Returns true if f->fd is the file it was opened for, reopening it if necessary; false (EBADF) if
+ * that fails. */
 bool tide__file_ours(tide_file *f);
-/* Is f->fd the file it was opened for? Nothing is opened. */
+/* Returns true if f->fd is the file it was opened for. Opens nothing. */
 bool tide__file_still(const tide_file *f);
-/* It has no name any more: somebody removed it, or put another in its place. */
+/* Returns true if the file was removed or replaced. */
 bool tide__file_removed(const tide_file *f);
-/* Its path still leads to it. */
+/* Returns true if its path still leads to it. */
 bool tide__file_there(const tide_file *f);
-/* Close, if it is ours. 0 or an errno. */
+/* Closes the descriptor if it is still this file. Returns 0 or an errno. */
 int tide__file_close(tide_file *f);
 
-/* Allocate file space; 0 or an errno. Refuses what would raise SIGXFSZ. */
+/* Allocates file space. Returns 0 or an errno. Refuses sizes that would raise SIGXFSZ. */
 int tide__file_allocate(tide_file *f, uint64_t from, uint64_t n);
 
 #endif

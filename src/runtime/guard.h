@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The few words that decide whether anything is recorded, and the recorder's one lock.
+/* The words that decide whether anything is recorded, and the recorder's one lock.
  *
  * They live in a page that the kernel wipes in every forked child, raw clone included
  * (MADV_WIPEONFORK). So in a child the generation reads 0, no thread's generation equals it, and
  * the first call takes the slow path, sees `alive` 0 and forgets everything inherited. The lock is
- * there too: one that another thread held at the moment of the fork is free in the child.
+ * there too: if another thread held it at the fork, it is free in the child.
  *
- * Slow sections (start, stop, a thread's first event, a new name) hold the lock with all signals
- * but SIGBUS (torn.h) blocked and cancellation off: no handler can run, jump out, or wait for the lock inside one. A
- * call that arrives in a slow section of its own thread all the same is the recorder's own doing
- * (an interposed malloc, say) and is ignored. */
+ * Slow sections (start, stop, a thread's first event, a new name) hold the lock with all signals but
+ * SIGBUS (torn.h) blocked and cancellation off: no handler can run, jump out, or wait for the lock
+ * inside one. A call made inside a slow section of its own thread comes from the recorder itself (for
+ * example through an interposed malloc) and is ignored. */
 #ifndef TIDE_RUNTIME_GUARD_H
 #define TIDE_RUNTIME_GUARD_H
 
@@ -29,25 +29,26 @@ typedef struct tide_slow_section {
 	int saved_errno, cancel;
 } tide_slow_section;
 
-/* Begin a slow section; false when this thread is in one already. Brings the recorder to life
+/* Begins a slow section. Returns false if this thread is in one already. Initialises the recorder
  * (first call, or forked child) when needed. */
 bool tide__slow_enter(tide_slow_section *s);
 void tide__slow_leave(tide_slow_section *s);
-/* This thread is the recorder's own: whatever it does is never recorded. */
+/* Marks this thread as the recorder's own: nothing it does is recorded. */
 void tide__slow_never(void);
 
-/* Give up the lock inside a slow section and take it again. */
+/* Releases the lock inside a slow section, and takes it again. */
 void tide__lock(void);
 void tide__unlock(void);
 
-/* Ask the kernel to wipe the page in children. False: not supported; fork handlers must do. */
+/* Asks the kernel to wipe the page in children. Returns false if unsupported; fork handlers must do
+ * it then. */
 bool tide__guard_init(void);
 
 /* Futex wait and wake on a word of this process. timeout_us 0: forever. */
 void tide__wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_us);
 void tide__wake(_Atomic uint32_t *word);
 
-/* Zeroed anonymous pages, never from malloc; NULL when there are none. */
+/* Returns zeroed anonymous pages, never from malloc; NULL on failure. */
 void *tide__pages(size_t bytes);
 
 #endif

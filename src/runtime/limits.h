@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What there is to be taken of the process's own: its address space may be limited (ulimit -v), its
- * memory by the group it runs in. The program needs what is left: the recorder takes a small share
- * of it, never the last. Called in slow sections. */
+/* Limits of the process: its address space (ulimit -v) and the memory of its control groups. The
+ * recorder takes a small share of what is left, because the program needs the rest. Called in slow
+ * sections. */
 #ifndef TIDE_RUNTIME_LIMITS_H
 #define TIDE_RUNTIME_LIMITS_H
 
 #include <stdint.h>
 
-/* At most this much more address space may be taken at a time: a 64th of what is left, which is
- * less than the stack of the thread it is for takes as long as there is less than 512 MiB. So many
- * threads may be given such a share each, and they use up what is left in stacks, not in rings.
- * UINT64_MAX: it is not limited. */
+/* Returns how much more address space one request may take: 1/64 of what is left. Below 512 MiB
+ * that is less than a thread's stack, so many threads with a share each exhaust the space with
+ * stacks, not with rings. UINT64_MAX: unlimited. */
 uint64_t tide__limit_share(void);
 
-/* Bytes of memory that the groups of the process allow; UINT64_MAX: any, or it is not known. */
+/* Returns the bytes of memory that the process's control groups allow; UINT64_MAX: unlimited or
+ * unknown. */
 uint64_t tide__limit_memory(void);
 
 #endif

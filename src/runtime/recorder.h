@@ -2,17 +2,16 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The recording in progress, and the threads that take part in it.
  *
- * One struct, one per process. Who may touch what:
- *   - a traced thread: its own tide_thread, and its ring's head and loss counters; of another's, that
- *     an op of it has ended (tide__end_elsewhere);
- *   - the writer thread: sink, encoders, rings' tails, log_written;
- *   - everything else: slow sections (guard.h).
+ * One struct, one per process. Access:
+ *   - a traced thread: its own tide_thread, and its ring's head and loss counters; in another
+ *   thread's descriptor, only the end of an op (tide__end_elsewhere); - the writer thread: sink,
+ *   encoders, rings' tails, log_written; - everything else: slow sections (guard.h).
  *
- * The end of a recording, against threads that are storing an event at that moment: a thread sets
- * its `busy`, then looks at the generation; stop sets the generation to 0, makes every core see it
- * (membarrier), then waits until nobody is busy. Whoever looks later finds another generation and
- * stores nothing. A thread that stays busy beyond the bounded wait (stopped by a debugger, say)
- * keeps the mappings: then they are never unmapped, and its late store reaches nobody. */
+ * Stopping while threads store events: a thread sets its `busy`, then reads the generation; stop
+ * sets the generation to 0, makes every core see it (membarrier), then waits until no thread is
+ * busy. A thread that reads it later finds another generation and stores nothing. A thread that
+ * stays busy beyond the bounded wait (stopped by a debugger, say) keeps the mappings alive: they
+ * are then never unmapped, and its late store is discarded. */
 #ifndef TIDE_RUNTIME_RECORDER_H
 #define TIDE_RUNTIME_RECORDER_H
 
@@ -29,18 +28,18 @@
 #include "runtime/sink.h"
 #include "runtime/ring_file.h"
 
-/* A traced thread. Private memory, never freed; used again after the thread has ended. tide__self
+/* A traced thread. Private memory, never freed; reused after the thread has ended. tide__self
  * points to its beginning. */
 typedef struct tide_thread {
 	tide_quick quick;
-	tide_shared *shared; /* NULL: no ring to be had; every event is a loss */
+	tide_shared *shared; /* NULL: no ring could be allocated; every event is a loss */
 	tide_block *ring;
 	tide_rings_head *file; /* for losses without a ring */
-	uint32_t denied;       /* losses since a ring was last asked for */
-	uint32_t in_vain;      /* waits for room that ran out, one after the other */
-	_Atomic bool ended;    /* others have ended ops of this thread */
+	uint32_t denied;       /* losses since the last attempt to get a ring */
+	uint32_t in_vain;      /* consecutive waits for space that timed out */
+	_Atomic bool ended;    /* other threads have ended ops of this thread */
 	uint64_t tid;
-	struct tide_thread *next; /* all there are; or the free ones */
+	struct tide_thread *next; /* in the list of all, or of free descriptors */
 	struct tide_thread *next_free;
 } tide_thread;
 
@@ -58,7 +57,8 @@ typedef struct tide_recorder {
 	char path[4096];	    /* absolute, of the .tide file */
 	char base[4096];	    /*   "  , as first given: children's names are made from it */
 	uint8_t id[16];		    /* of this recording */
-	uint8_t first[16];	    /* of the one that its family began with; 0: it does */
+	uint8_t first[16];	    /* of the first recording of its process family; 0: it is the
+				     * first */
 	uint64_t generations;	    /* recordings started so far */
 	uint32_t lanes;		    /* threads seen in this recording */
 	tide_ring_file space;
@@ -66,54 +66,54 @@ typedef struct tide_recorder {
 	_Atomic(tide_thread *) threads; /* all descriptors; grows only */
 	tide_thread *free_threads;
 	pthread_t writer;
-	_Atomic uint32_t finish;   /* 1: the writer is to write the rest and end */
-	bool opened;		   /* writer thread: both files are there */
-	_Atomic bool no_space;	   /* the file took no more in the writer's last round */
+	_Atomic uint32_t finish;   /* 1: the writer must write the rest and end */
+	bool opened;		   /* writer thread: both files are open */
+	_Atomic bool no_space;	   /* the disk was full in the writer's last round */
 	bool stuck;		   /* a thread stayed busy: mappings must stay */
 	bool complete;		   /* the writer wrote everything, END included */
-	bool removed, rings_there; /* as it found them when it closed them */
-	bool rings_left;	   /* the ring file has a name, but not the one we know */
+	bool removed, rings_there; /* state found when the files were closed */
+	bool rings_left;	   /* the ring file exists under another name */
 	int close_error;	   /* 0, or why it could not close the file */
 	uint64_t log_written;	   /* bytes of the log that are in the file */
-	_Atomic uint64_t events;   /* in the file */
-	tide_stats last;	   /* of the recording that ended last */
+	_Atomic uint64_t events;   /* written to the file */
+	tide_stats last;	   /* of the last recording that ended */
 } tide_recorder;
 extern tide_recorder tide__rec __attribute__((visibility("hidden")));
 
-/* start.c: first call of a process, or of a forked child. Lock held. */
+/* start.c: initialises at the first call of a process, or of a forked child. Lock held. */
 void tide__awake(void);
-/* A forked child's first event: start its own file if it is to. Lock held. */
+/* start.c: a forked child's first event: starts its own file if follow_fork is set. Lock held. */
 void tide__follow(void);
 
-/* thread.c: the calling thread takes part from now on: busy is set and its thread returned, or NULL
- * when there is nothing to record. */
+/* thread.c: the calling thread joins the recording: sets busy and returns its descriptor, or NULL
+ * if nothing is being recorded. */
 tide_thread *tide__thread_join(void);
-/* The slow side of a full ring: room for n slots after all, or false and the loss is counted. */
+/* Full ring: returns true once n slots are free, or counts the loss and returns false. */
 bool tide__make_room(tide_thread *t, uint64_t n);
-/* A signal handler found its thread recording. */
+/* Counts an event of a signal handler that interrupted its thread while recording. */
 void tide__count_signal(tide_thread *t);
 bool tide__thread_init(void);
-/* Bytes of the next ring; 0: there is no room for one. */
+/* Returns the bytes of the next ring; 0 if there is no memory for one. */
 size_t tide__ring_size(void);
-/* A new ring of that size or, where the disk has no room for it, of the largest half of it that fits;
- * NULL with errno. On the writer thread. */
+/* Creates a ring of that size, halved until the disk has space for it; NULL with errno. On the
+ * writer thread. */
 tide_block *tide__ring_that_fits(void);
 
-/* writer.c: the writer thread's body, and what start writes before it. */
+/* writer.c: the writer thread's body, and the chunks written before it starts. */
 void *tide__writer(void *unused);
 bool tide__write_opening(void);
-/* facts.c: the FACTS payload; returns bytes, *count records. */
+/* facts.c: writes the FACTS payload; returns its bytes, *count records. */
 size_t tide__facts(uint8_t *out, size_t cap, uint32_t *count);
 void tide__hex(char out[33], const uint8_t id[16]);
 
-/* control.c: do what somebody asked for through the ring file; called by the writer thread. */
+/* control.c: handles a request made through the ring file; called by the writer thread. */
 void tide__control_init(void); /* lock held */
 void tide__control_look(void);
-/* Recording is switched off for a while: threads keep their rings, and store nothing. */
+/* Recording is paused: threads keep their rings and store nothing. */
 extern _Atomic bool tide__paused __attribute__((visibility("hidden")));
-/* The generation's number is marked while that is so, so that no thread takes part. */
+/* Set in the generation while paused, so that no thread takes part. */
 #define TIDE_PAUSED_BIT (UINT64_C(1) << 63)
-/* writer.c: an annotation that the writer itself makes. */
+/* writer.c: writes an annotation of the writer itself. */
 void tide__write_note(uint32_t key, const char *text);
 
 /* start.c */

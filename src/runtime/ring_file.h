@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The ring file: getting blocks of it that can be stored into without fear.
+/* The ring file: allocates blocks that can be stored into safely.
  *
- * A block's space is allocated on disk and its pages are faulted in before anybody sees it; a block
- * that cannot be had is refused (NULL), so a store into one raises SIGBUS only when somebody cuts the
+ * A block's space is allocated on disk and its pages are faulted in before it is published; if that
+ * fails, the result is NULL. So a store into a block raises SIGBUS only when another process cuts the
  * file (torn.h). Called with the recorder's lock held, except tide__log_* reads by the writer thread,
- * which also does all that needs the file's descriptor (errand.h).
+ * which also does everything that needs the file's descriptor (errand.h).
  *
- * Descriptors (tide_block) are private memory, never freed, used again by the next recording: a
- * pointer to one stays good for the process's life. */
+ * Descriptors (tide_block) are private memory, never freed, reused by the next recording: a pointer
+ * to one stays valid for the process's life. */
 #ifndef TIDE_RUNTIME_RING_FILE_H
 #define TIDE_RUNTIME_RING_FILE_H
 
@@ -21,7 +21,7 @@
 #include "format/rings.h"
 #include "runtime/file.h"
 
-/* The shared words of a block, as the recorder touches them. */
+/* The shared words of a block. */
 typedef struct tide_shared {
 	_Atomic uint64_t head, lost_full, lost_signal, lost_other, extra, reserved[3];
 	_Atomic uint64_t tail;
@@ -31,10 +31,10 @@ typedef struct tide_shared {
 typedef struct tide_block {
 	struct tide_block *next;  /* in its list; set before the block is published */
 	tide_block_head *at;	  /* the mapping */
-	tide_shared *shared;	  /* its moving words */
+	tide_shared *shared;	  /* its words that change */
 	tide_ring_slot *slots;	  /* RING: after the head page. LOG: the stream's bytes */
 	uint64_t offset, bytes;	  /* in the ring file; head page included */
-	uint64_t n_slots;	  /* RING: as in the head page, which somebody may cut away */
+	uint64_t n_slots;	  /* RING: as in the head page, which could be cut off */
 	uint64_t first, capacity; /* LOG: bytes of the stream before it, and in it */
 	bool owned;		  /* RING: a thread records into it (under the lock) */
 	uint64_t goal;		  /* RING, writer thread: head as seen at the start of this round */
@@ -50,31 +50,32 @@ typedef struct tide_ring_file {
 	uint32_t n_rings;
 	uint64_t ring_total; /* bytes of all rings */
 	uint64_t log_capacity;
-	_Atomic bool torn; /* somebody cut the file: what its mappings held is gone (torn.h) */
+	_Atomic bool torn; /* the file was cut: the content of its mappings is gone (torn.h) */
 } tide_ring_file;
 
-/* Create `path` (which must not exist). 0 or an errno; then tide__ring_file_close cleans up. */
+/* Creates `path` (which must not exist). Returns 0 or an errno; call tide__ring_file_close after a
+ * failure too. */
 int tide__ring_file_open(tide_ring_file *s, const char *path, const uint8_t id[16]);
-/* Unmap (unless `keep_maps`: a thread may still be storing) and, if it is open still, close. The file
- * stays. */
+/* Unmaps (unless `keep_maps`: a thread may still be storing) and closes the file if it is open. The
+ * file stays. */
 void tide__ring_file_close(tide_ring_file *s, bool keep_maps);
-/* In a forked child: put private memory in the place of every mapping, forget the rest. */
+/* In a forked child: replaces every mapping by private memory and forgets the rest. */
 void tide__ring_file_detach(tide_ring_file *s);
 
-/* A new ring of `bytes` (a power of two) or NULL. Published at once. */
+/* Returns a new ring of `bytes` (a power of two), published at once, or NULL. */
 tide_block *tide__ring_file_ring(tide_ring_file *s, size_t bytes);
-/* Give a drained ring's disk space back (only when nobody can store into it any more). */
+/* Frees a drained ring's disk space. No thread may store into it any more. */
 void tide__ring_file_punch(tide_ring_file *s, tide_block *ring, uint64_t from, uint64_t to);
 
-/* The file was cut: if `at` lies in one of its mappings, private memory takes that mapping's place. Safe
- * in a signal handler. */
+/* After the file was cut: if `at` lies in one of its mappings, replaces that mapping by private
+ * memory. Async-signal-safe. */
 bool tide__ring_file_tear(tide_ring_file *s, const void *at);
 bool tide__ring_file_torn(const tide_ring_file *s);
 
-/* Make room for n more bytes of definitions; then append them. False: no space to be had. */
+/* Reserves space for n more bytes of definitions (false if there is none); appends them. */
 bool tide__log_reserve(tide_ring_file *s, size_t n);
 void tide__log_append(tide_ring_file *s, const void *bytes, size_t n);
-/* Bytes of the log that count, and a copy of some of them. */
+/* Returns the valid bytes of the log; copies some of them. */
 uint64_t tide__log_used(const tide_ring_file *s);
 void tide__log_read(const tide_ring_file *s, uint64_t from, void *out, size_t n);
 
