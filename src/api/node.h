@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A JSON document in memory: what tide_report_root hands out.
+/* A JSON document in memory: the nodes that tide_report_root returns.
  *
- * It is built from the pieces that a report writes (render/text/json.h), so it cannot differ from
- * the report's JSON. */
+ * It is built from the items that a report writes (render/text/json.h), so it always equals the
+ * report's JSON. */
 #ifndef TIDE_API_NODE_H
 #define TIDE_API_NODE_H
 
@@ -31,16 +31,16 @@ struct tide_node {
 
 typedef struct tide_node_builder {
 	tide_node root;
-	tide_node **open; /* owned; containers that are open, outermost first */
+	tide_node **open; /* owned; open containers, outermost first */
 	size_t n, cap;
-	char *key; /* owned; of the value to come */
+	char *key; /* owned; key of the next value */
 	bool has_root;
 } tide_node_builder;
 
 /* A tide_json_sink. */
 bool tide__node_put(void *builder, const tide_json_item *item);
-/* The document, owned by the caller; NULL if !ok or memory ran out. Empties the builder. */
+/* Returns the document, owned by the caller; NULL if !ok or memory ran out. Empties the builder. */
 tide_node *tide__node_finish(tide_node_builder *b, bool ok);
-void tide__node_free(tide_node *v); /* NULL is fine */
+void tide__node_free(tide_node *v); /* NULL is allowed */
 
 #endif

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Settings: what to record, how often, where to. One reader for the program and the Python package.
+/* Settings of recordings: what, how often, where to. One reader for the program and the Python
+ * package.
  *
  *     # tidemark.toml
  *     [[backend]]
  *     enable_memory_profiling = true
  *     interval = 5.0
  *
- * A value comes from, the last one that has it: its default; the file; the environment
- * (TIDEMARK_INTERVAL); a flag or an argument of a call. The file is the one that TIDEMARK_CONFIG
- * names, else the nearest tidemark.toml from the working folder upwards, else
- * $XDG_CONFIG_HOME/tidemark/tidemark.toml (~/.config); one file, never several merged. With several
- * [[backend]] tables the one named by TIDEMARK_BACKEND (or the caller) counts, else the first.
+ * Precedence, lowest first: the default; the file; the environment (TIDEMARK_INTERVAL); a flag or
+ * an argument of a call. The file is the one that TIDEMARK_CONFIG names, else the nearest
+ * tidemark.toml from the working folder upwards, else $XDG_CONFIG_HOME/tidemark/tidemark.toml
+ * (~/.config); one file, never several merged. Of several [[backend]] tables, the one named by
+ * TIDEMARK_BACKEND (or the caller) is used, else the first.
  *
- * Whatever is not understood is an error with its line: a misspelt setting never goes unnoticed. */
+ * Anything unknown is an error with its line, so a misspelt setting is always reported. */
 #ifndef TIDE_CONFIG_CONFIG_H
 #define TIDE_CONFIG_CONFIG_H
 
@@ -26,12 +27,13 @@ enum { TIDE_CONFIG_TEXT = 4096 };
 
 typedef enum tide_config_kind {
 	TIDE_CONFIG_BOOL,
-	TIDE_CONFIG_AUTO,    /* BOOL, or "auto" = whoever records decides */
+	TIDE_CONFIG_AUTO,    /* BOOL, or "auto" = the recording program decides */
 	TIDE_CONFIG_SECONDS, /* 0, or 0.001 to 10,000,000 */
-	TIDE_CONFIG_PATH,    /* relative: to the file's folder; elsewhere to the working folder */
+	TIDE_CONFIG_PATH,    /* relative to the file's folder; from other sources to the working
+			      * folder */
 } tide_config_kind;
 
-/* key, flag's ending, kind, default, what it is */
+/* key, flag's ending, kind, default, description */
 #define TIDE_CONFIG_KEYS(X)                                                            \
 	X(enable_memory_profiling, "enable-memory-profiling", BOOL, "false",           \
 	  "start the memory tracker (Python)")                                         \
@@ -66,43 +68,42 @@ typedef struct tide_config_value {
 } tide_config_value;
 
 typedef struct tide_config {
-	char file[TIDE_CONFIG_TEXT];	/* "" = there is none */
-	char backend[TIDE_CONFIG_TEXT]; /* name of the table that counts, "" = it has none */
-	bool in_file;			/* an error is about the file (its text has the line) */
+	char file[TIDE_CONFIG_TEXT];	/* "" = none */
+	char backend[TIDE_CONFIG_TEXT]; /* name of the table in use, "" = it has none */
+	bool in_file;			/* the error is about the file (its text has the line) */
 	tide_config_value v[TIDE_CONFIG_N];
 } tide_config;
 
-/* What a key is called, its flag without --backend-, its variable (TIDEMARK_...), one line of help.
- */
+/* Name of a key, its flag without --backend-, its variable (TIDEMARK_...), one line of help. */
 const char *tide__config_name(tide_config_key k);
 const char *tide__config_env(tide_config_key k);
 tide_config_kind tide__config_kind(tide_config_key k);
 /* "default", "file", "environment", "flag" */
 const char *tide__config_from_text(tide_config_from f);
 
-/* Path of the file that would be read, "" when there is none. TIDE_ENOTFOUND: TIDEMARK_CONFIG names
- * one that is not there. */
+/* Finds the path of the file that would be read, "" if there is none. Returns TIDE_ENOTFOUND if
+ * TIDEMARK_CONFIG names a missing file. */
 tide_code tide__config_find(char *path, size_t n, tide_error *err);
 
-/* Read everything but flags. `file` NULL = find it; `backend` NULL = TIDEMARK_BACKEND or the first.
- * TIDE_OK, TIDE_EIO, TIDE_EFORMAT (the file), TIDE_EUSAGE (the environment), TIDE_ENOTFOUND. On
- * failure c->file and c->in_file tell whom the error is about. */
+/* Reads everything but flags. `file` NULL = find it; `backend` NULL = TIDEMARK_BACKEND or the
+ * first. Returns TIDE_OK, TIDE_EIO, TIDE_EFORMAT (the file), TIDE_EUSAGE (the environment),
+ * TIDE_ENOTFOUND. On failure c->file and c->in_file show whether the file is at fault. */
 tide_code tide__config_load(const char *file, const char *backend, tide_config *c, tide_error *err);
 
-/* The part over bytes: no environment, no files. `folder` is what paths are relative to. */
+/* The same for a text in memory: no environment, no files. Paths are relative to `folder`. */
 tide_code tide__config_parse(const char *text, size_t n, const char *folder, const char *backend,
 			     tide_config *c, tide_error *err);
-/* All values as they are without a file. */
+/* Sets all values to their defaults. */
 void tide__config_defaults(tide_config *c);
 
-/* Set a value from a text as flags and variables write it: true, false, yes, no, on, off, 1, 0.
+/* Sets a value from the text of a flag or variable: true, false, yes, no, on, off, 1, 0. Returns
  * TIDE_EUSAGE with a line that begins with `who`. */
 tide_code tide__config_set(tide_config *c, tide_config_key k, const char *text,
 			   tide_config_from from, const char *who, tide_error *err);
 
-/* The file's text with one value changed: only its bytes, or one line added, or a table at the end.
- * *out is allocated (tide__free) and *line is where the value stands. `backend` as above, NULL =
- * the first. The value must have gone through tide__config_set. */
+/* Returns the file's text with one value changed: replaces its bytes, adds one line, or adds a
+ * table at the end. *out is allocated (tide__free), *line is the value's line. `backend` as
+ * above, NULL = the first. The value must have been checked by tide__config_set. */
 tide_code tide__config_edit(const char *text, size_t n, const char *backend, tide_config_key k,
 			    const char *value, char **out, size_t *n_out, unsigned *line,
 			    tide_error *err);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* TOML, the part that settings need: one item a line, each with its line and bytes.
+/* The part of TOML that settings need: one item per line, each with its line and bytes.
  *
  *     tide_toml t = { .text = text, .n = n };
  *     tide_toml_item i;
  *     while ((rc = tide__toml_next(&t, &i, err)) == TIDE_OK && i.what != TIDE_TOML_END)
  *             ...
  *
- * Read: comments, [table], [[table]], bare and quoted keys, basic and literal strings of one line,
- * whole numbers, decimals, true and false. Arrays, inline tables, dates, dotted keys and strings of
- * several lines are legal TOML that no setting here uses: they are errors that say so. Nothing is
- * allocated. Written here because the bytes of every value are needed to change one and leave the
- * rest of the file alone. */
+ * Read: comments, [table], [[table]], bare and quoted keys, one-line basic and literal strings,
+ * integers, decimals, true and false. Arrays, inline tables, dates, dotted keys and multi-line
+ * strings are legal TOML that no setting uses: they are errors that say so. Nothing is allocated.
+ * An
+ * own reader is needed because changing one value and leaving the rest of the file alone requires
+ * the
+ * byte range of every value. */
 #ifndef TIDE_CONFIG_TOML_H
 #define TIDE_CONFIG_TOML_H
 
@@ -20,8 +22,12 @@
 
 #include <tidemark/error.h>
 
-enum { TIDE_TOML_KEY = 64, TIDE_TOML_TEXT = 4096 }; /* most bytes of a key, of a text, with NUL */
-enum { TIDE_TOML_BYTES = 1 << 20 };		    /* most bytes of a file */
+enum {
+	TIDE_TOML_KEY = 64,
+	TIDE_TOML_TEXT = 4096
+};				    /* maximum bytes of a key, of a text,
+						     * including NUL */
+enum { TIDE_TOML_BYTES = 1 << 20 }; /* maximum bytes of a file */
 
 typedef enum tide_toml_what {
 	TIDE_TOML_END,
@@ -49,16 +55,16 @@ typedef struct tide_toml_item {
 	size_t start;		   /* first byte of the item */
 	size_t at, end;		   /* bytes of the value */
 	char key[TIDE_TOML_KEY];   /* of the table or the value */
-	char text[TIDE_TOML_TEXT]; /* STRING: what it says; else as written */
+	char text[TIDE_TOML_TEXT]; /* STRING: its content; else as written */
 	double number;
 	bool flag;
 } tide_toml_item;
 
-/* The next item. TIDE_OK, or TIDE_EFORMAT with "line N: ..." and the byte. */
+/* Reads the next item. Returns TIDE_OK, or TIDE_EFORMAT with "line N: ..." and the byte. */
 tide_code tide__toml_next(tide_toml *t, tide_toml_item *i, tide_error *err);
 
-/* A decimal number as TOML and the command line write it; false: it is none, or has more than 15
- * digits. Does not depend on the locale. */
+/* Parses a decimal number as in TOML and on the command line; returns false for anything else,
+ * or more than 15 digits. Independent of the locale. */
 bool tide__toml_number(const char *text, double *out);
 
 #endif

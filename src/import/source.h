@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A stream of bytes from a file or from memory, expanded on the way if it is gzip or zstd.
+/* A byte stream from a file or from memory, decompressed if it is gzip or zstd.
  *
- * The first bytes decide (1f 8b; 28 b5 2f fd), never the name. Several gzip members, or zstd frames, in
- * a row are one stream, zero padding after gzip is ignored. Nothing is mapped: bytes go into the caller's buffer through
- * a small one of ours, so the caller's memory is all there is. A source belongs to one thread at a
- * time. */
+ * The first bytes decide (1f 8b; 28 b5 2f fd), never the name. Consecutive gzip members, or zstd
+ * frames, are one stream; zero padding after gzip is ignored. Nothing is mapped: bytes go into the
+ * caller's buffer through a small internal one. A source belongs to one thread at a time. */
 #ifndef TIDE_IMPORT_SOURCE_H
 #define TIDE_IMPORT_SOURCE_H
 
@@ -17,46 +16,49 @@
 
 typedef struct tide_source tide_source;
 
-/* Limit on what packed data may expand to when the caller has none: this many times the compressed size,
- * but never less than this many bytes. Real traces and snapshots stay below 60 times. */
+/* Default limit on decompressed data: this many times the compressed size, but never less than
+ * this many bytes. Real traces and snapshots stay below 60 times. */
 #define TIDE_EXPAND_RATIO 256u
 #define TIDE_EXPAND_LEAST (UINT64_C(1) << 30)
 
-/* Open a file. `max_expanded` limits the bytes a packed input may become; 0 = the default above.
- * *out is NULL on failure: TIDE_EIO, TIDE_ENOMEM. */
+/* Opens a file. `max_expanded` limits the decompressed bytes; 0 = the default above. *out is
+ * NULL on failure: TIDE_EIO, TIDE_ENOMEM. */
 tide_code tide__source_open(const char *path, uint64_t max_expanded, tide_source **out,
 			    tide_error *err);
-/* The same over n bytes of memory, borrowed until the source is closed. */
+/* The same for n bytes of memory, borrowed until the source is closed. */
 tide_code tide__source_memory(const void *data, size_t n, uint64_t max_expanded, tide_source **out,
 			      tide_error *err);
-/* NULL is fine. */
+/* NULL is allowed. */
 void tide__source_close(tide_source *s);
 
-/* Read until `n` bytes are there or nothing more comes; *got < n is the end or a failure, and the
- * *got bytes are good in either case.
- *   TIDE_ETRUNC    packed data end in the middle (offset: the input's end)
- *   TIDE_ECORRUPT  packed data are damaged or their checksum is wrong (offset: in the compressed
- * file) TIDE_ELIMIT    the expansion limit was reached TIDE_EIO       read(2) failed After a
- * failure every further call returns the same code with *got = 0. */
+/* Reads until `n` bytes are available or no more come; *got < n means the end or a failure, and the
+ * *got bytes are valid in either case.
+ *   TIDE_ETRUNC    compressed data end in the middle (offset: the input's end)
+ *   TIDE_ECORRUPT  compressed data are damaged or their checksum is wrong (offset: in the
+ * compressed
+ *                  file)
+ *   TIDE_ELIMIT    the expansion limit was reached
+ *   TIDE_EIO       read(2) failed
+ * After a failure every further call returns the same code with *got = 0. */
 tide_code tide__source_read(tide_source *s, void *buf, size_t n, size_t *got, tide_error *err);
 
-/* Read to the end into one buffer (owned by the caller, also on failure), with `pad` zero bytes behind
- * the *n. More than `most` bytes are TIDE_ELIMIT. */
+/* Reads to the end into one buffer (owned by the caller, also on failure), followed by `pad`
+ * zero bytes. Returns TIDE_ELIMIT for more than `most` bytes. */
 tide_code tide__source_slurp(tide_source *s, size_t most, size_t pad, uint8_t **out, size_t *n,
 			     tide_error *err);
 
-/* Pass over n bytes without reading them, where that is possible (a plain file): n, else 0. Passing the
- * end is no failure; the next read finds nothing. */
+/* Skips n bytes without reading them if possible (a plain file). Returns n, else 0. Skipping
+ * past the end is not a failure; the next read returns nothing. */
 uint64_t tide__source_skip(tide_source *s, uint64_t n);
 
-/* From now on the input ends after n more stored bytes. */
+/* Makes the input end after n more stored bytes. */
 void tide__source_limit(tide_source *s, uint64_t n);
 
-/* Whether the input is gzip or zstd; and whether bytes that begin so are. */
+/* Returns true if the input is gzip or zstd; the second checks given bytes. */
 bool tide__source_is_packed(const tide_source *s);
 bool tide__is_packed(const void *head, size_t n);
-/* Bytes of the input as stored (compressed), 0 = unknown (a pipe); and how many of them were read.
- */
+/* Returns the stored (compressed) bytes of the input, 0 = unknown (a pipe); and how many of them
+ * were read. */
 uint64_t tide__source_size(const tide_source *s);
 uint64_t tide__source_consumed(const tide_source *s);
 

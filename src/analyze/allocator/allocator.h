@@ -15,8 +15,8 @@
 typedef struct tide_allocator_query {
 	uint32_t device;
 	tide_moment at;
-	size_t points;	/* of fragmentation over time */
-	size_t buckets; /* of use over time (tide_allocator.usage) */
+	size_t points;	/* points of fragmentation over time */
+	size_t buckets; /* points of use over time (tide_allocator.usage) */
 	bool advice;	/* replay the trace for advice */
 } tide_allocator_query;
 
@@ -27,11 +27,11 @@ typedef struct tide_allocator {
 	tide_state state;
 	uint64_t reserved; /* at the moment; TIDE_RESERVED_NONE = unknown */
 	tide_fragmentation over;
-	tide_usage usage; /* its series are the chart's */
+	tide_usage usage; /* the chart's series */
 	tide_memory_advices advice;
 } tide_allocator;
 
-/* `m` is borrowed until tide__allocator_free, which is due in any case. */
+/* `m` is borrowed until tide__allocator_free, which must be called even after a failure. */
 tide_code tide__allocator_find(const tide_model *m, const tide_allocator_query *q,
 			       tide_allocator *out, tide_error *err);
 void tide__allocator_free(tide_allocator *x);

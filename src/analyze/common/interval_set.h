@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Which side of the machine a span works for, and the stretches of time that spans cover.
+/* Classifies spans as CPU or GPU work, and computes unions of time intervals.
  *
- * A cover is a union of intervals, kept as sorted, disjoint, non-touching pieces. Spans of a model
- * are sorted by start, so a cover grows at its end and costs O(1) a span. Exact in ns. */
+ * An interval set is a union of intervals, kept as sorted, disjoint, non-touching pieces. Spans of
+ * a
+ * model are sorted by start, so a set grows at its end and costs O(1) per span. Exact in ns. */
 #ifndef TIDE_ANALYZE_COMMON_INTERVAL_SET_H
 #define TIDE_ANALYZE_COMMON_INTERVAL_SET_H
 
@@ -11,10 +12,10 @@
 
 /* The side of a span, by its category alone, never by its name:
  *   GPU    kernels, copies, fills: work that runs on a device
- *   CPU    ops, Python functions, runtime and driver calls, and whatever else ran on a host lane
+ *   CPU    ops, Python functions, runtime and driver calls, and anything else on a host lane
  *   NONE   not work: user ranges, sync rows, the profiler's own overhead, counter ranges */
 typedef enum tide_side { TIDE_SIDE_NONE, TIDE_SIDE_CPU, TIDE_SIDE_GPU } tide_side;
-extern const uint8_t tide__sides[]; /* by category; CPU is none on a stream */
+extern const uint8_t tide__sides[]; /* by category; on a stream, CPU counts as NONE */
 static inline tide_side tide__side(const tide_model *m, size_t span)
 {
 	unsigned cat = m->spans.cat[span];
@@ -23,7 +24,7 @@ static inline tide_side tide__side(const tide_model *m, size_t span)
 	return side == TIDE_SIDE_CPU && stream ? TIDE_SIDE_NONE : side;
 }
 
-/* End of a span, at most the trace's end; never before its start. */
+/* Returns the end of a span, at most the trace's end; never before its start. */
 static inline int64_t tide__span_end(const tide_model *m, size_t span)
 {
 	int64_t t1 = m->spans.t1[span], t0 = m->spans.t0[span];
@@ -37,24 +38,27 @@ typedef struct tide_interval_set {
 	size_t n, cap;
 } tide_interval_set;
 
-/* Add [t0, t1); t0 must not be less than that of the call before. False on exhaustion. */
+/* Adds [t0, t1); t0 must not be less than in the previous call. Returns false if memory runs
+ * out. */
 static inline bool tide__interval_set_add(tide_interval_set *c, int64_t t0, int64_t t1);
 void tide__interval_set_free(tide_interval_set *c);
 
-/* Length of the union; of the intersection of two unions; of what lies inside [t0, t1). */
+/* Length of the union; of the intersection of two unions; of the part inside [t0, t1). */
 int64_t tide__interval_set_ns(const tide_interval_set *c);
 int64_t tide__interval_set_both_ns(const tide_interval_set *a, const tide_interval_set *b);
 int64_t tide__interval_set_inside_ns(const tide_interval_set *c, int64_t t0, int64_t t1);
-/* For many questions: sums[i] is the length of pieces [0, i), n + 1 of them (tide__free; NULL on
- * exhaustion), and of what lies before t they tell in O(log n). */
+/* Prefix sums for many queries: sums[i] is the length of pieces [0, i), n + 1 of them
+ * (tide__free; NULL if memory runs out). tide__interval_set_before_ns uses them to return the
+ * length before t in O(log n). */
 int64_t *tide__interval_set_sums(const tide_interval_set *c);
 int64_t tide__interval_set_before_ns(const tide_interval_set *c, const int64_t *sums, int64_t t);
-/* The intersection of one of many with b, whose sums these are: O(a log b) where a is small, so that
- * asking for all of many costs what they have together. */
+/* Length of the intersection of a with b, whose sums these are: O(a log b), for many small sets
+ * a. */
 int64_t tide__interval_set_with_ns(const tide_interval_set *a, const tide_interval_set *b,
 				   const int64_t *sums);
 
-bool tide__interval_set_push(tide_interval_set *c, int64_t t0, int64_t t1); /* a piece of its own */
+bool tide__interval_set_push(tide_interval_set *c, int64_t t0,
+			     int64_t t1); /* appends a separate piece */
 static inline bool tide__interval_set_add(tide_interval_set *c, int64_t t0, int64_t t1)
 {
 	if (t1 <= t0)

@@ -12,24 +12,26 @@ typedef struct tide_paths {
 	uint32_t *parent; /* a smaller node */
 	tide_str *name;
 	tide_map nodes; /* (parent, name) -> node */
-	tide_map spans; /* span -> node + 1, for tide__paths_span; or, after tide__paths_all: */
+	tide_map spans; /* span -> node + 1, for tide__paths_span; replaced by `all` after
+			 * tide__paths_all */
 	uint32_t *of_span;
 } tide_paths;
 
 #define TIDE_NO_PATH UINT32_MAX /* out of memory */
 
-/* False on exhaustion. Release with tide__paths_free in any case. */
+/* Returns false if memory runs out. Release with tide__paths_free in any case. */
 bool tide__paths_init(tide_paths *p);
 void tide__paths_free(tide_paths *p);
-/* Most spans of the model will be asked for: an array finds them faster than a map. False on
- * exhaustion. */
+/* Prepares for queries about most spans: an array finds them faster than a map. Returns false if
+ * memory runs out. */
 bool tide__paths_all(tide_paths *p, const tide_model *m);
-/* Node of `name` below `parent`, added if new. */
+/* Returns the node of `name` below `parent`, added if new. */
 uint32_t tide__paths_child(tide_paths *p, uint32_t parent, tide_str name);
-/* Node of a span, 0 for none. Amortized O(1): climbs only to the nearest span it has seen. */
+/* Returns the node of a span, 0 for none. Amortized O(1): climbs only to the nearest span
+ * already seen. */
 uint32_t tide__paths_span(tide_paths *p, const tide_model *m, tide_span_id span);
-/* "a/b/c" into buf (n bytes), NUL-terminated; a path that does not fit keeps its inner end behind
- * "...". "" for the root. Returns buf. */
+/* Writes "a/b/c" into buf (n bytes), NUL-terminated, "" for the root; a path that does not fit
+ * keeps its inner end after "...". Returns buf. */
 char *tide__paths_text(const tide_paths *p, const tide_model *m, uint32_t node, char *buf,
 		       size_t n);
 

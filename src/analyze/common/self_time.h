@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Self time: the length of a span minus the length of the union of its direct children.
  *
- * Children of one span overlap each other in some traces, so their lengths must not be added up:
- * the self time would fall below 0. Asked about spans in their order, this says from when on each
- * of them adds to the union of its parent's children. */
+ * Children of one span overlap each other in some traces, so adding up their lengths would make the
+ * self time negative. Given spans in their order, this returns from when on each of them adds to
+ * the
+ * union of its parent's children. */
 #ifndef TIDE_ANALYZE_COMMON_SELF_TIME_H
 #define TIDE_ANALYZE_COMMON_SELF_TIME_H
 
@@ -12,11 +13,11 @@
 #include "base/mem.h"
 
 typedef struct tide_children {
-	/* owned; per span: of its children so far the one that ends last, 0 = none */
+	/* owned; per span: its child so far that ends last, 0 = none */
 	uint32_t *last;
 } tide_children;
 
-/* False on exhaustion. tide__children_free accepts a zeroed one. */
+/* Returns false if memory runs out. tide__children_free accepts a zeroed one. */
 static inline bool tide__children_init(tide_children *c, const tide_model *m)
 {
 	c->last = tide__calloc(m->spans.n, sizeof *c->last);
@@ -29,8 +30,8 @@ static inline void tide__children_free(tide_children *c)
 	c->last = NULL;
 }
 
-/* The first moment of `span` that no earlier child of its parent covers; its end if there is none.
- * Spans must come in ascending order, each once. */
+/* Returns the first time in `span` that no earlier child of its parent covers; its end if there
+ * is none. Spans must come in ascending order, each once. */
 static inline int64_t tide__children_add(tide_children *c, const tide_model *m, uint32_t span)
 {
 	uint32_t *last = &c->last[m->spans.parent[span].i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Sorting plain numbers in linear time. */
+/* Sorts plain numbers in linear time. */
 #ifndef TIDE_ANALYZE_COMMON_SORT_H
 #define TIDE_ANALYZE_COMMON_SORT_H
 
@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sort n numbers upwards; `scratch` has room for n more. Radix, a byte at a time; bytes that are
- * the same everywhere cost one counting pass. Short lists are sorted by insertion. */
+/* Sorts n numbers in ascending order; `scratch` holds n more. Radix sort by byte; a byte
+ * position with a constant value costs one counting pass. Short lists use insertion sort. */
 void tide__sort_u64(uint64_t *v, size_t n, uint64_t *scratch);
 
-/* The same for numbers that carry another along; equal ones keep their order. */
+/* The same for numbers with a payload; stable. */
 typedef struct tide_keyed {
 	uint64_t key, id;
 } tide_keyed;

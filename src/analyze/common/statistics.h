@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Count, sum, squares, least and greatest of whole numbers, without a rounding before the end.
+/* Count, sum, sum of squares, minimum and maximum of integers, rounded only at the end.
  *
- * The sum has 128 bits and the squares 192, so no input of this world overflows them; two halves of
- * a job merge to what one pass over both would give. Mean and population standard deviation are
+ * The sum has 128 bits and the squares 192, so no realistic input overflows them; merging two
+ * halves
+ * of a job gives what one pass over both would give. Mean and population standard deviation are
  * rounded once, half to even, by integer arithmetic. Plain old data: copied and sent as bytes. */
 #ifndef TIDE_ANALYZE_COMMON_STATISTICS_H
 #define TIDE_ANALYZE_COMMON_STATISTICS_H
@@ -15,12 +16,12 @@ typedef struct tide_stat {
 	uint64_t n;
 	uint64_t sum[2];  /* low limb first */
 	uint64_t sq[3];	  /* sum of squares */
-	int64_t min, max; /* meaningless while n = 0 */
+	int64_t min, max; /* undefined while n = 0 */
 } tide_stat;
 
 __extension__ typedef unsigned __int128 tide_u128;
 
-/* Take in one value; a negative one counts as 0 (durations have none). */
+/* Adds one value; a negative one counts as 0 (durations are never negative). */
 static inline void tide__stat_add(tide_stat *s, int64_t value)
 {
 	uint64_t x = value > 0 ? (uint64_t)value : 0;
@@ -40,26 +41,26 @@ static inline void tide__stat_add(tide_stat *s, int64_t value)
 	s->sq[2] += (uint64_t)(t >> 64);
 }
 
-/* a becomes the statistic of both. */
+/* Merges b into a. */
 void tide__stat_merge(tide_stat *a, const tide_stat *b);
 
-/* The sum, at most INT64_MAX. */
+/* Returns the sum, at most INT64_MAX. */
 int64_t tide__stat_sum(const tide_stat *s);
 /* Mean and population standard deviation to the nearest integer, half to even; 0 for n = 0. */
 int64_t tide__stat_mean(const tide_stat *s);
 int64_t tide__stat_std(const tide_stat *s);
 
-/* a + b for values >= 0, INT64_MAX instead of an overflow. */
+/* Returns a + b for values >= 0, INT64_MAX on overflow. */
 static inline int64_t tide__add_sat(int64_t a, int64_t b)
 {
 	int64_t r;
 	return __builtin_add_overflow(a, b, &r) ? INT64_MAX : r;
 }
 
-/* 100 a / b; NaN for b <= 0 (shown as unknown). */
+/* Returns 100 a / b; NaN for b <= 0 (shown as unknown). */
 double tide__share_pct(int64_t a, int64_t b);
 
-/* Nearest-rank percentile: the value at position ceil(p n / 100) (from 1) of a sorted list. */
+/* Nearest-rank percentile: the position ceil(p n / 100) (from 1) in a sorted list. */
 static inline size_t tide__nearest_rank(size_t n, unsigned p)
 {
 	size_t k = (size_t)(((tide_u128)n * p + 99) / 100);

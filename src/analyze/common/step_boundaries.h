@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Where memory is cut at the steps of a run (steps.h says what a step is): each ends where the next
- * begins, the last range with the trace. What follows the last mark is no step: a program that has
- * done its last one frees everything there. */
+/* Step boundaries for memory analyses (steps.h defines steps): each step ends where the next
+ * begins; the last range ends with the trace. What follows the last mark is not a step: there a
+ * program frees everything after its last step. */
 #ifndef TIDE_ANALYZE_COMMON_STEP_BOUNDARIES_H
 #define TIDE_ANALYZE_COMMON_STEP_BOUNDARIES_H
 
@@ -11,14 +11,14 @@
 typedef struct tide_step_boundaries {
 	int64_t *t; /* owned: n + 1 boundaries, ascending; step i is [t[i], t[i + 1]) */
 	size_t n;
-	size_t unlike; /* 1 if the last step was left out, because it ends early */
+	size_t unlike; /* 1 if the last step was dropped because it ends early */
 	tide_step_source source;
 	tide_str name;
 } tide_step_boundaries;
 
-/* every_ns > 0: ignore the trace's own steps and cut at even distances, up to the last allocation;
- * the first of more than three is left out, because a program makes its model there.
- * No steps is TIDE_OK, n = 0. */
+/* every_ns > 0: ignores the trace's own steps and uses boundaries at equal intervals, up to the
+ * last allocation; the first of more than 3 intervals is dropped, because a program creates its
+ * model there. A trace without steps gives TIDE_OK and n = 0. */
 tide_code tide__find_step_boundaries(const tide_model *m, int64_t every_ns,
 				     tide_step_boundaries *out);
 void tide__step_boundaries_free(tide_step_boundaries *s);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The union of intervals as four numbers, for when only first, last and length are asked (the list
- * itself is a tide_interval_set). Zero-initialise, add in order of start: two neighbours merge when the
- * next start is not after the running end. An interval of no length moves first and end, never
- * length. */
+/* The union of intervals reduced to four numbers, if only first, last and length are needed
+ * (tide_interval_set keeps the list itself). Zero-initialise, add in order of start: neighbours
+ * merge if the next start is not after the current end. A zero-length interval moves first and
+ * end, never length. */
 #ifndef TIDE_ANALYZE_COMMON_UNION_LENGTH_H
 #define TIDE_ANALYZE_COMMON_UNION_LENGTH_H
 

@@ -7,15 +7,15 @@
 #include "analyze/compare/thresholds.h"
 
 typedef struct tide_diff_checks {
-	const char *const *text; /* borrowed: as written */
+	const char *const *text; /* borrowed: the source texts */
 	tide_failif *f;		 /* owned */
 	tide_fail_result *r;	 /* owned; of the last diff checked */
 	size_t n;
-	bool crossed, undecided; /* any, of all diffs checked */
+	bool crossed, undecided; /* true if any check of any diff was */
 } tide_diff_checks;
 
-/* Parse n conditions. On failure *bad is the index of the wrong one and err->offset the character
- * in it (TIDE_EFORMAT), or TIDE_ENOMEM. Free in any case. */
+/* Parses n conditions. On failure *bad is the index of the wrong one and err->offset the
+ * character in it (TIDE_EFORMAT), or TIDE_ENOMEM. Free in any case. */
 tide_code tide__diff_checks_parse(const char *const *text, size_t n, tide_diff_checks *c,
 				  size_t *bad, tide_error *err);
 void tide__diff_checks_free(tide_diff_checks *c);

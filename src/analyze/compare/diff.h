@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Two traces compared: single figures, and what was added, removed or changed by name and by path.
+/* Compares two traces: single figures, and rows added, removed or changed by name and by path.
  *
- * Works on whatever both models have: host spans, device work, allocations. Names and paths are
- * matched by their text, so the two may come from different programs, machines and formats.
+ * Uses whatever both models have: host spans, device work, allocations. Names and paths are matched
+ * by their text, so the two may come from different programs, machines and formats.
  * Definitions: docs/analyses/diff.md. */
 #ifndef TIDE_ANALYZE_COMPARE_DIFF_H
 #define TIDE_ANALYZE_COMPARE_DIFF_H
@@ -12,7 +12,7 @@
 
 typedef enum tide_unit { TIDE_UNIT_COUNT, TIDE_UNIT_NS, TIDE_UNIT_BYTES } tide_unit;
 
-#define TIDE_METRICS(X) /* name, key, unit, what it is */                                  \
+#define TIDE_METRICS(X) /* name, key, unit, description */                                 \
 	X(TIME, "time", NS, "earliest start to latest end of all work")                    \
 	X(CPU_TIME, "cpu_time", NS, "CPU active: union of host work")                      \
 	X(GPU_TIME, "gpu_time", NS, "GPU active: union of device work")                    \
@@ -63,40 +63,41 @@ typedef enum tide_diff_status {
 } tide_diff_status;
 
 typedef struct tide_diff_row {
-	uint32_t node;	   /* in diff.tree: its name, or the path down to it */
+	uint32_t node;	   /* in diff.tree: the name, or the path to it */
 	uint64_t count[2]; /* A, B: spans or allocations */
 	uint64_t value[2]; /* ns or bytes */
-	uint64_t total[2]; /* OP: durations, nested ones of the same name not again */
+	uint64_t total[2]; /* OP: durations; nested calls of the same name count once */
 } tide_diff_row;
 
 typedef struct tide_diff_table {
-	tide_diff_row *rows; /* owned; largest |B - A| first, then largest B, then by name seen */
+	tide_diff_row *rows; /* owned; largest |B - A| first, then largest B, then order of
+			      * appearance */
 	size_t n;
 	size_t by_status[4]; /* rows of each tide_diff_status */
 } tide_diff_table;
 
 typedef struct tide_diff_options {
-	bool no_lines;	    /* frames match by function and file, whatever the line */
-	uint32_t device[2]; /* whose memory; 0 = the highest peak of each trace */
+	bool no_lines;	    /* frames match by function and file, ignoring the line */
+	uint32_t device[2]; /* device of the memory figures; 0 = the highest peak of each trace */
 } tide_diff_options;
 
 typedef struct tide_diff {
 	uint64_t metric[TIDE_N_METRICS][2];
-	bool known[TIDE_N_METRICS][2]; /* false: that trace does not say */
+	bool known[TIDE_N_METRICS][2]; /* false: that trace lacks the figure */
 	tide_diff_table table[TIDE_N_DIFF_KINDS];
-	tide_flame *tree;    /* owned: names and paths; below the root one branch a kind */
-	tide_flame *host[2]; /* owned: host spans of each by path, threads as one */
+	tide_flame *tree;    /* owned: names and paths; below the root one branch per kind */
+	tide_flame *host[2]; /* owned: host spans of each by path, all threads merged */
 	tide_device_id device[2];
 } tide_diff;
 
-/* Compare `a` (before) and `b` (after). `opt` may be NULL. TIDE_OK or TIDE_ENOMEM. *out is then the
- * caller's: tide__diff_free, which also accepts a zeroed one. */
+/* Compares `a` (before) and `b` (after). `opt` may be NULL. Returns TIDE_OK or TIDE_ENOMEM. *out
+ * is owned by the caller: tide__diff_free, which also accepts a zeroed one. */
 tide_code tide__find_diff(const tide_model *a, const tide_model *b, const tide_diff_options *opt,
 			  tide_diff *out, tide_error *err);
 void tide__diff_free(tide_diff *d);
 
-/* A name among a tree's texts; 0 on exhaustion. Addresses ("<method of object at 0x7fe708f28800>")
- * differ from run to run, so they become "0x*". */
+/* Returns the id of a name in a tree's texts; 0 if memory runs out. Addresses ("<method of
+ * object at 0x7fe708f28800>") differ from run to run, so they become "0x*". */
 uint32_t tide__diff_text(tide_flame *tree, const char *s, size_t n);
 
 tide_diff_status tide__diff_status(const tide_diff_row *r);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One recording in a line: the figures by which runs are listed, grouped and compared. Plain data
- * without pointers, so that it can be kept. Defined in docs/guide/dashboard.md. */
+/* Summarises one recording: the figures by which runs are listed, grouped and compared. Plain
+ * data without pointers, so that it can be stored. Defined in docs/guide/dashboard.md. */
 #ifndef TIDE_ANALYZE_COMPARE_RUN_SUMMARY_H
 #define TIDE_ANALYZE_COMPARE_RUN_SUMMARY_H
 
@@ -9,23 +9,23 @@
 
 enum { TIDE_RUN_SPARK = 48 };
 
-typedef struct tide_run_summary { /* -1 = not known */
+typedef struct tide_run_summary { /* -1 = unknown */
 	char format[16];
-	char program[128]; /* script or program without its folders; "" = not known */
+	char program[128]; /* script or program without its folders; "" = unknown */
 	char device[64];   /* model of the device with the highest peak, or its kind and number */
 	int64_t start_ns;  /* Unix time */
 	int64_t duration_ns;
 	int64_t peak_bytes, capacity_bytes;
 	int64_t step_ns; /* median */
 	int64_t steps;
-	int64_t busy_ppm; /* device busy, millionths of its window */
+	int64_t busy_ppm; /* device busy, millionths of its time window */
 	int64_t rank;
 	int64_t compile_ns, graph_breaks;	/* of a compile log */
-	uint64_t losses;			/* facts of the kind loss.* */
+	uint64_t losses;			/* number of loss.* facts */
 	uint8_t n_spark, spark[TIDE_RUN_SPARK]; /* memory over time, 0 .. 31 of its highest */
 } tide_run_summary;
 
-/* Memory is that of the accelerator with the highest peak, of the host if there is none.
+/* Memory is that of the accelerator with the highest peak, or of the host if there is none.
  * O(spans + moves). */
 tide_code tide__run_summarize(const tide_model *m, tide_run_summary *out, tide_error *err);
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A trace as Holistic Trace Analysis sees it, for `--hta-compat`.
+/* A trace as a table of rows under Holistic Trace Analysis's rules, for `--hta-compat`.
  *
  * HTA keeps one flat table of rows in microseconds and decides by a row's `stream` argument, not by
  * its category, what ran on the GPU; it rounds times inwards and drops the last profiler step. To
  * print its numbers we need its table. Frames in µs follow HTA's rules, right or wrong;
  * docs/analyses/hta-compat.md lists the differences. Frames in ns keep exact times and every step:
- * the critical path is found on those.
+ * the critical path uses those.
  *
  * The model must have been loaded with TIDE_WANT_RAW: span_raw has correlation, stream and event
- * number of every span. Sizes: one row a span, 60 bytes. */
+ * number of every span. Size: 60 bytes per span. */
 #ifndef TIDE_ANALYZE_COMPAT_FRAME_H
 #define TIDE_ANALYZE_COMPAT_FRAME_H
 
@@ -17,35 +17,35 @@
 
 typedef struct tide_compat_frame {
 	size_t n;
-	tide_span_id *span; /* what the row is */
+	tide_span_id *span; /* span of the row */
 	int64_t *ts, *dur;  /* µs after HTA's rounding; dur may be -1 */
 	int64_t *stream;    /* -1 = none */
 	int64_t *corr;	    /* -1 = none */
-	int64_t *event;	    /* its number in the file, HTA's index; + 1 in exact frames, whose
-			     * links may then lead to the first event too */
-	int64_t *link; /* HTA's index_correlation: event number of the row it is joined to; 0 = it
-			* has a correlation but no partner, -1 = it has none */
-	int64_t *step; /* profiler step, -1 = none */
-	int64_t unit;  /* ns frames: 1000 (a µs in the frame's unit); µs frames: 1 */
-	size_t steps;  /* different ProfilerStep#N names */
-	bool dropped_last; /* the last step was dropped */
+	int64_t *event;	    /* its number in the file, HTA's index; + 1 in exact frames, so that
+			     * links can also refer to the first event */
+	int64_t *link;	    /* HTA's index_correlation: event number of the linked row; 0 = it has a
+		        * correlation but no partner, -1 = no correlation */
+	int64_t *step;	    /* profiler step, -1 = none */
+	int64_t unit;	    /* ns frames: 1000 (a µs in the frame's unit); µs frames: 1 */
+	size_t steps;	    /* number of distinct ProfilerStep#N names */
+	bool dropped_last;  /* the last step was dropped */
 } tide_compat_frame;
 
-/* Build it. keep_last: as HTA's include_last_profiler_step. TIDE_EUSAGE when the model lacks the
- * raw attributes. */
+/* Builds the table. keep_last: like HTA's include_last_profiler_step. Returns TIDE_EUSAGE if the
+ * model lacks the raw attributes. */
 tide_code tide__compat_frame_build(const tide_model *m, bool keep_last, tide_compat_frame *out,
 				   tide_error *err);
 /* The same rows with exact times and the category rule: ns from the trace's start, a stream only
- * where work or synchronisation ran on one, no step dropped. What the exact critical path walks. */
+ * for work or synchronisation on one, no step dropped. Input of the exact critical path. */
 tide_code tide__compat_frame_exact(const tide_model *m, tide_compat_frame *out, tide_error *err);
 void tide__compat_frame_free(tide_compat_frame *f);
 
-/* What `stream` holds for a stream's number: in exact frames streams of different devices differ.
- */
+/* Returns the value of `stream` for a stream's number: in exact frames, streams of different
+ * devices differ. */
 int64_t tide__compat_frame_stream(const tide_compat_frame *f, int64_t number,
 				  tide_device_id device);
 
-/* Row whose event number is `event`, or -1. */
+/* Returns the row with event number `event`, or -1. */
 int64_t tide__compat_frame_row(const tide_compat_frame *f, int64_t event);
 
 /* HTA's kernel type, from the name alone. */
@@ -58,7 +58,7 @@ typedef enum tide_compat_type {
 tide_compat_type tide__compat_type(const char *name);
 extern const char *const tide__compat_type_names[4];
 
-/* One of the twelve calls that HTA counts as putting work on a stream. */
+/* Returns true for the 12 calls that HTA counts as putting work on a stream. */
 bool tide__compat_queue_launch(const char *name);
 
 #endif

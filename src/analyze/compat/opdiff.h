@@ -15,7 +15,7 @@ typedef struct tide_opdiff_row {
 } tide_opdiff_row;
 
 typedef struct tide_opdiff {
-	int64_t step[2];    /* the steps compared, -1 = the trace has none */
+	int64_t step[2];    /* the compared steps, -1 = the trace has none */
 	tide_opdiff_row *v; /* owned; by name */
 	size_t n;
 	uint64_t added, deleted, increased, decreased, unchanged; /* by count */

@@ -2,9 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Holistic Trace Analysis's own figures for one rank, from its own table (frame.h).
  *
- * Times are microseconds as HTA has them: integers, or doubles where it averages. Standard
- * deviations are sample deviations, quantiles are interpolated linearly, as pandas does it. Where
- * HTA raises an exception instead of answering, `raises` says which and the figures are absent. */
+ * Times are microseconds as in HTA: integers, or doubles for averages. Standard deviations are
+ * sample
+ * deviations, quantiles are interpolated linearly, as in pandas. If HTA raises an exception,
+ * `raises`
+ * names it and the figures are absent. */
 #ifndef TIDE_ANALYZE_COMPAT_TABLES_H
 #define TIDE_ANALYZE_COMPAT_TABLES_H
 
@@ -12,15 +14,15 @@
 
 typedef struct tide_compat_describe { /* pandas describe() */
 	uint64_t count;
-	double mean, std, min, q25, q50, q75, max; /* NaN where pandas says NaN */
+	double mean, std, min, q25, q50, q75, max; /* NaN where pandas gives NaN */
 } tide_compat_describe;
 
-typedef struct tide_compat_name { /* durations under one name */
+typedef struct tide_compat_name { /* durations of one name */
 	tide_str name;
 	tide_compat_type type;
 	uint64_t count;
 	int64_t sum, max, min;
-	double mean, std; /* std 0 for a single one, as HTA fills it */
+	double mean, std; /* std is 0 for a single one, as in HTA */
 } tide_compat_name;
 
 typedef struct
@@ -48,14 +50,15 @@ typedef struct tide_compat_launches {
 } tide_compat_launches;
 
 typedef struct tide_compat_tables {
-	const char *raises; /* what temporal breakdown raises, or NULL */
+	const char *raises; /* exception of temporal breakdown, or NULL */
 	int64_t idle, compute, non_compute, kernel_time;
 	bool has_comm;
-	double overlap; /* share of communication that computation overlaps, 0..1; with has_comm */
-	/* time under each set of types running at once: bit 0 computation, 1 communication, 2
+	double overlap; /* share of communication overlapped by computation, 0..1; with has_comm */
+	/* time in which exactly this set of types ran: bit 0 computation, 1 communication, 2
 	 * memory */
 	int64_t type_time[8];
-	tide_compat_name *kernels, *annotations_gpu, *annotations_cpu; /* owned; by falling sum */
+	tide_compat_name *kernels, *annotations_gpu,
+		*annotations_cpu; /* owned; by sum, descending */
 	size_t n_kernels, n_annotations_gpu, n_annotations_cpu;
 	tide_compat_idle *idles;
 	size_t n_idles;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Inside the tables: what tables.c and streams.c have of each other. Functions fill their part of
- * `t`; false: memory ran out. */
+/* Internals shared by tables.c and streams.c. Functions fill their part of `t` and return false
+ * if memory runs out. */
 #ifndef TIDE_ANALYZE_COMPAT_TABLES_IMPL_H
 #define TIDE_ANALYZE_COMPAT_TABLES_IMPL_H
 

@@ -9,7 +9,7 @@
 
 enum { TIDE_COMPILE_ADVICE_MAX = 8 };
 
-/* Most severe first; returns how many were put into out. */
+/* Writes recommendations into out, most severe first; returns their number. */
 size_t tide__compile_advise(const tide_model *m, const tide_compile_report *r,
 			    tide_advice out[TIDE_COMPILE_ADVICE_MAX]);
 

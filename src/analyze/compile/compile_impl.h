@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What the parts of the compile report hand to each other. */
+/* Internals shared by the parts of the compile report. */
 #ifndef TIDE_ANALYZE_COMPILE_COMPILE_IMPL_H
 #define TIDE_ANALYZE_COMPILE_COMPILE_IMPL_H
 
@@ -40,10 +40,10 @@ typedef struct tide_compile_keys { /* ids of attribute names */
 #undef X
 } tide_compile_keys;
 
-/* Add the break that a note describes; false on exhaustion. */
+/* Adds the break that a note describes; returns false if memory runs out. */
 bool tide__break_add(const tide_model *m, const tide_compile_keys *k, uint32_t span,
 		     tide_compile_report *r);
-/* Compile time of the functions that resume after breaks. O(breaks × units). */
+/* Sums the compile time of the functions that resume after breaks. O(breaks × units). */
 void tide__breaks_resumed(const tide_model *m, tide_compile_report *r);
 
 #endif

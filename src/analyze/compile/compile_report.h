@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What torch.compile did, from a TORCH_TRACE log: compiles, graph breaks, recompiles, stages, caches.
+/* Report on torch.compile from a TORCH_TRACE log: compiles, graph breaks, recompiles, stages,
+ * caches.
  *
- * Definitions: docs/analyses/compile.md. A figure that the log does not have is -1. */
+ * Definitions: docs/analyses/compile.md. A figure that the log lacks is -1. */
 #ifndef TIDE_ANALYZE_COMPILE_COMPILE_REPORT_H
 #define TIDE_ANALYZE_COMPILE_COMPILE_REPORT_H
 
@@ -13,39 +14,38 @@ typedef struct tide_slice { /* borrowed from the model; not terminated */
 	size_t n;
 } tide_slice;
 
-/* One compile of a frame, or of a backward graph: every record between its first and its metrics. */
+/* One compile of a frame, or of a backward graph: every record up to its metrics. */
 typedef struct tide_compile_unit {
 	uint32_t process;
-	tide_str id; /* "0/1": frame, then how many times it was compiled before */
+	tide_str id; /* "0/1": frame, then the number of earlier compiles of it */
 	tide_str function, file;
 	int64_t line;
-	bool finished; /* its metrics are there */
+	bool finished; /* its metrics are present */
 	bool backward;
 	int64_t total_ns;    /* wall time of the compile */
-	int64_t backend_ns;  /* of that: after tracing */
-	int64_t inductor_ns; /* of that */
-	int64_t codegen_ns;  /* of that: scheduling, code generation, waiting for compilers */
-	int64_t triton_ns;   /* in worker processes: not a part of the above */
+	int64_t backend_ns;  /* part of it: after tracing */
+	int64_t inductor_ns; /* part of it: Inductor */
+	int64_t codegen_ns;  /* part of it: scheduling, code generation, waiting for compilers */
+	int64_t triton_ns;   /* in worker processes: not part of the above */
 	int64_t autotune_ns;
 	int64_t guards, graph_ops, restarts, breaks;
-	int64_t ops;	  /* operators of the graphs that went into code generation */
+	int64_t ops;	  /* operators of the graphs that were compiled */
 	int64_t kernels;  /* kernels generated */
-	int64_t launches; /* calls of them in one run of the generated code */
-	int64_t external; /* calls of library kernels in it */
+	int64_t launches; /* kernel calls in one run of the generated code */
+	int64_t external; /* calls of library kernels in one run */
 	tide_str fail_type, fail_reason, recompile_reason, cudagraph_skip;
-	tide_str fx_cache,
-		autograd_cache; /* "hit", "miss", "bypass", "disabled"; none = not said */
+	tide_str fx_cache, autograd_cache; /* "hit", "miss", "bypass", "disabled"; none = unknown */
 } tide_compile_unit;
 
-/* Graph breaks of one place for one reason. */
+/* Graph breaks at one place for one reason. */
 typedef struct tide_graph_break {
-	tide_slice reason, explanation, hint; /* n = 0: not there */
+	tide_slice reason, explanation, hint; /* n = 0: absent */
 	const char *suggestion;		      /* static text */
-	tide_str file, id;		      /* id: of the first compile that has it */
+	tide_str file, id;		      /* id: of the first compile with it */
 	int64_t line;			      /* 0 = unknown */
 	uint64_t count;
-	int64_t retrace_ns; /* tracing thrown away because of it */
-	int64_t resume_ns;  /* compiling what comes after it as a function of its own */
+	int64_t retrace_ns; /* tracing time discarded because of it */
+	int64_t resume_ns;  /* time to compile the code after it as a separate function */
 } tide_graph_break;
 
 typedef struct tide_recompile {
@@ -58,7 +58,7 @@ typedef struct tide_recompile {
 typedef struct tide_compile_stage {
 	tide_str name;
 	uint64_t count;
-	int64_t wall_ns, self_ns; /* wall: not those inside one of the same name */
+	int64_t wall_ns, self_ns; /* wall: nested stages of the same name count once */
 } tide_compile_stage;
 
 enum { TIDE_CACHE_FX, TIDE_CACHE_AUTOGRAD, TIDE_CACHES };
@@ -83,7 +83,7 @@ typedef struct tide_compile_report {
 		external; /* of all generated code; -1 = no code in the log */
 } tide_compile_report;
 
-/* TIDE_ENOMEM, or TIDE_EFORMAT for a trace without compile records. *out is then empty.
+/* Returns TIDE_ENOMEM, or TIDE_EFORMAT for a trace without compile records; *out is then empty.
  * O(spans log spans). */
 tide_code tide__compile_report(const tide_model *m, tide_compile_report *out, tide_error *err);
 void tide__compile_report_free(tide_compile_report *r);
@@ -91,7 +91,7 @@ void tide__compile_report_free(tide_compile_report *r);
 /* Operators per kernel call: ops / (launches + external); 0 = unknown. */
 double tide__compile_fusion(const tide_compile_report *r);
 
-/* What to do about a break, by its reason: static text. */
+/* Returns a suggestion for a break, by its reason: static text. */
 const char *tide__break_suggestion(tide_slice reason);
 
 #endif

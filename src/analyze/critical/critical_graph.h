@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A weighted directed graph that remembers insertion order, and its longest path.
+/* A weighted directed graph that keeps insertion order, and its longest path.
  *
- * Order matters only for ties: of several longest paths the one along the edges added first is
- * taken, so the answer is the same on every run and agrees with Holistic Trace Analysis's. Adding
- * an edge that is there replaces its weight and type and keeps its place. */
+ * Order matters only for ties: of several longest paths, the one along the edges added first is
+ * taken, so the result is the same on every run and agrees with Holistic Trace Analysis's. Adding
+ * an
+ * existing edge replaces its weight and type and keeps its place. */
 #ifndef TIDE_ANALYZE_CRITICAL_CRITICAL_GRAPH_H
 #define TIDE_ANALYZE_CRITICAL_CRITICAL_GRAPH_H
 
@@ -19,7 +20,7 @@ typedef struct tide_cg_edge {
 	int64_t weight;
 	uint32_t next_out, next_in; /* edge + 1 of the same node, in order of adding; 0 = last */
 	uint8_t type;
-	int64_t owner; /* whose time it is: a row, or -1 */
+	int64_t owner; /* the row its time is charged to, or -1 */
 } tide_cg_edge;
 
 typedef struct tide_cg_node {
@@ -30,19 +31,21 @@ typedef struct tide_cg_node {
 
 typedef struct tide_cg {
 	tide_cg_node *nodes;
-	size_t n_nodes;	   /* room: fixed at tide__cg_init */
+	size_t n_nodes;	   /* fixed at tide__cg_init */
 	uint32_t n_ranked; /* nodes that appear in an edge */
 	tide_cg_edge *edges;
 	size_t n_edges, cap_edges;
-	tide_map at; /* (from, to) -> edge + 1, of nodes that lead to many */
+	tide_map at; /* (from, to) -> edge + 1, for nodes with many edges */
 } tide_cg;
 
 bool tide__cg_init(tide_cg *g, size_t n_nodes);
 void tide__cg_free(tide_cg *g);
-/* The edge, new or replaced; its owner stays what it was (-1 when new). NULL on exhaustion. */
+/* Adds or replaces an edge; its owner is unchanged (-1 when new). Returns NULL if memory runs
+ * out. */
 tide_cg_edge *tide__cg_edge(tide_cg *g, uint32_t from, uint32_t to, uint8_t type, int64_t weight);
-/* Longest path by weight (negative weights count 0): edges in order into *path (owned by the
- * caller, tide__free). False on exhaustion; *cyclic when there is no order, and then no path. */
+/* Finds the longest path by weight (negative weights count 0): edges in order in *path (owned by
+ * the caller, tide__free). Returns false if memory runs out; sets *cyclic, without a path, if
+ * the graph has a cycle. */
 bool tide__cg_longest(const tide_cg *g, uint32_t **path, size_t *n, bool *cyclic);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Private to the critical path: what the files of this folder share. */
+/* Internals of the critical path, shared by the files of this folder. */
 #ifndef TIDE_ANALYZE_CRITICAL_CRITICAL_IMPL_H
 #define TIDE_ANALYZE_CRITICAL_CRITICAL_IMPL_H
 
@@ -23,9 +23,9 @@ typedef struct crit {
 	size_t n_nodes;
 	int64_t *queue;	  /* per row: queue length after it, INT64_MIN = none */
 	int64_t *pending; /* per device row: the same after its launch, on its stream */
-	uint8_t *names;	  /* per text: what critical_cpu.c knows of it, 0 = not looked at */
+	uint8_t *names;	  /* per text: critical_cpu.c's classification, 0 = not classified yet */
 	tide_cg g;
-	const char *why; /* set when the graph cannot be trusted */
+	const char *why; /* set if the graph is unreliable */
 } crit;
 
 static inline const char *crit_name(const crit *c, size_t row)
@@ -38,53 +38,57 @@ static inline unsigned crit_cat(const crit *c, size_t row)
 	return c->m->spans.cat[c->f->span[row].i];
 }
 
-/* Rows or nodes in order of time, as room for n of them to sort; ids keep their order within a
- * moment. NULL on exhaustion. */
+/* Allocates n entries to sort rows or nodes by time; equal times keep the order of ids. NULL if
+ * memory runs out. */
 tide_keyed *tide__critical_reserve(size_t n);
 static inline void crit_put(tide_keyed *k, int64_t t, uint64_t id)
 {
 	*k = (tide_keyed){ (uint64_t)t ^ UINT64_C(1) << 63, id };
 }
-/* Sort what was put into tide__critical_reserve(n), the first n of it. */
+/* Sorts the first n entries of tide__critical_reserve(n). */
 void tide__critical_sort(tide_keyed *k, size_t n);
 
-/* Edge between two nodes, charged to row `owner` (-1 = nobody). False on exhaustion. */
+/* Adds an edge between two nodes, charged to row `owner` (-1 = none). Returns false if memory
+ * runs out. */
 bool tide__critical_edge(crit *c, uint32_t from, uint32_t to, tide_cp_edge_type type, bool zero,
 			 int64_t parent);
 
 bool tide__critical_cpu(crit *c); /* critical_cpu.c: runtime lock and call stacks */
 bool tide__critical_gpu(crit *c); /* critical_gpu.c: kernels, launches, synchronisation */
-/* critical_queue.c: fill c->queue */
+/* critical_queue.c: fills c->queue */
 bool tide__critical_queue(crit *c);
-/* A call that puts work on a stream, with a GPU row to show for it. */
+/* Returns true for a call that puts work on a stream and has a GPU row. */
 bool tide__critical_is_launch(const crit *c, size_t row);
-/* Times are exact and rules ours, not HTA's. */
+/* Returns true if times are exact and Tidemark's own rules apply, not HTA's. */
 static inline bool crit_exact(const crit *c)
 {
 	return c->f->unit > 1;
 }
-/* Ends of all device rows in order, in the window or not (critical_wait.c). */
+/* Ends of all device rows in order, inside the window or not (critical_wait.c). */
 typedef struct crit_ended {
 	int64_t t;
 	uint32_t row;
 	int64_t call; /* row that launched it, -1 = not in the trace */
 } crit_ended;
-crit_ended *tide__critical_ends(const crit *c, size_t *n); /* tide__free; NULL on exhaustion */
-/* How many of them are at or before t. */
+crit_ended *tide__critical_ends(const crit *c, size_t *n); /* tide__free; NULL if memory runs out */
+/* Returns how many of them are at or before t. */
 size_t tide__critical_until(const crit_ended *e, size_t n, int64_t t);
 
-enum { CRIT_LATE_US = 100 }; /* a begin this long after its launch call is not the launch's doing */
+enum {
+	CRIT_LATE_US = 100
+}; /* a kernel that begins this long after its launch call was not
+			      * delayed by the launch */
 
-/* critical_infer.c, exact frames: waits of kernels for other streams. *out is NULL where rows of the
- * trace tell them. False on exhaustion. */
+/* critical_infer.c, exact frames: waits of kernels for other streams. *out is NULL if the trace
+ * records them. Returns false if memory runs out. */
 typedef struct crit_infer crit_infer;
 bool tide__critical_infer_new(const crit *c, crit_infer **out);
-void tide__critical_infer_free(crit_infer *x); /* NULL is fine */
-/* The device row that `row` waited for, -1 = none. x may be NULL. */
+void tide__critical_infer_free(crit_infer *x); /* NULL is allowed */
+/* Returns the device row that `row` waited for, -1 = none. x may be NULL. */
 int64_t tide__critical_inferred(const crit *c, const crit_infer *x, size_t row);
 
-/* critical_wait.c, exact frames: waiting that no synchronisation row tells of. False on
- * exhaustion. */
+/* critical_wait.c, exact frames: adds waits that no synchronisation row records. Returns false
+ * if memory runs out. */
 bool tide__critical_waits(crit *c);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The critical path of a step: the chain of work and waiting that decided how long it took.
+/* The critical path of a step: the chain of work and waiting that determined its length.
  *
- * A graph of moments: every CPU op, runtime call and GPU row launched in the window has a begin and
- * an end. Edges (tide_cp_edge) carry time: along a call stack and through a kernel; from a launch
- * to its kernel when the queue was empty; from one kernel to the next on its stream otherwise; and
- * nothing along dependencies and synchronisation. The longest path is the critical path.
+ * Nodes of the graph are times: every CPU op, runtime call and GPU row launched in the window has a
+ * begin and an end. Edges (tide_cp_edge) carry time along a call stack and through a kernel; from a
+ * launch to its kernel if the queue was empty; otherwise from one kernel to the next on its stream.
+ * Edges of dependencies and synchronisation carry 0. The longest path is the critical path.
  * docs/analyses/critical-path.md has every rule. Pure; O(rows log rows). */
 #ifndef TIDE_ANALYZE_CRITICAL_CRITICAL_PATH_H
 #define TIDE_ANALYZE_CRITICAL_CRITICAL_PATH_H
@@ -48,8 +48,8 @@ typedef struct tide_cp_step { /* one edge of the path, in order */
 	tide_cp_edge_type type;
 	tide_cp_bound bound;
 	int64_t weight;	   /* the frame's unit */
-	tide_span_id span; /* what the time is charged to; none for dependencies */
-	int64_t t0, t1;	   /* from when to when */
+	tide_span_id span; /* span the time is charged to; none for dependencies */
+	int64_t t0, t1;	   /* start and end */
 } tide_cp_step;
 
 typedef struct tide_critical_path {
@@ -57,7 +57,7 @@ typedef struct tide_critical_path {
 	const char *why;     /* static text */
 	int64_t matches;     /* rows whose name contains the annotation */
 	int64_t start, end;  /* window */
-	size_t nodes, edges; /* of the whole graph */
+	size_t nodes, edges; /* of the graph */
 	uint64_t edge_count[TIDE_CP_EDGE_TYPES];
 	size_t path_nodes;
 	int64_t length; /* sum of the path's weights */
@@ -65,14 +65,14 @@ typedef struct tide_critical_path {
 	int64_t by_bound[TIDE_CP_BOUND_COUNT];
 	tide_cp_step *path; /* owned */
 	size_t n_path;
-	int64_t *events; /* owned; event numbers on the path, rising */
+	int64_t *events; /* owned; event numbers on the path, ascending */
 	size_t n_events;
 } tide_critical_path;
 
 typedef struct tide_critical_search_options {
 	const char
 		*annotation; /* rows whose name contains it make the window; "" = the whole trace */
-	int64_t first, last; /* which instances of it, counted from 0 */
+	int64_t first, last; /* instances of it to use, counted from 0 */
 	const char *data_loading; /* names that contain it are data loading; NULL = none */
 } tide_critical_search_options;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Recommendations from evidence: each has the figure it rests on and the threshold that figure
- * crossed, in its text and as numbers. A rule whose figure is unknown says nothing. */
+/* Recommendations from evidence: each has the figure it is based on and the threshold that
+ * figure crossed, in its text and as numbers. A rule whose figure is unknown is silent. */
 #ifndef TIDE_ANALYZE_DEVICE_ADVICE_H
 #define TIDE_ANALYZE_DEVICE_ADVICE_H
 
@@ -13,18 +13,18 @@ extern const char *const tide__severity_text[3]; /* "info", "medium", "high" */
 typedef struct tide_advice {
 	const char *id;	    /* "gpu_idle" ... */
 	const char *figure; /* name of the figure: "idle_pct" ... */
-	double value;	    /* what it is */
-	double threshold;   /* what it crossed */
-	bool below;	    /* it counts when below the threshold, else above */
+	double value;	    /* value of the figure */
+	double threshold;   /* threshold that it crossed */
+	bool below;	    /* crossed downwards, else upwards */
 	int severity;
-	char bottleneck[160]; /* what is wrong, one line; "" = nothing is */
-	char text[480];	      /* what to do about it, one line, with the evidence */
+	char bottleneck[160]; /* the problem, one line; "" = none */
+	char text[480];	      /* the recommendation with its evidence, one line */
 } tide_advice;
 
-/* Most advice a job can get: the number of rules. */
+/* Maximum number of recommendations: the number of rules. */
 enum { TIDE_ADVICE_MAX = 16 };
 
-/* Advice on a finished job, most severe first; returns how many were put into out. */
+/* Writes advice on a finished job into out, most severe first; returns its number. */
 size_t tide__advise(const tide_hta_job *job, tide_advice out[TIDE_ADVICE_MAX]);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What a trace says about the collective a communication row belongs to.
+/* Finds the collective that a communication row belongs to.
  *
  * The arguments ("Collective name", "Process Group Name", ...) are on the kernel (CUDA) or on an op
- * around its launch (ROCm); "Seq" is on the op alone. Traces of before 2024 have none: then the
- * ranges around the launch (nccl:all_to_all, c10d::alltoall_base_) name the collective, and where
- * there are none, the kernel does. */
+ * around its launch (ROCm); "Seq" is on the op only. Traces from before 2024 have none: then the
+ * ranges around the launch (nccl:all_to_all, c10d::alltoall_base_) name the collective, or else the
+ * kernel's own name. */
 #ifndef TIDE_ANALYZE_DEVICE_COLLECTIVE_ARGS_H
 #define TIDE_ANALYZE_DEVICE_COLLECTIVE_ARGS_H
 
@@ -18,13 +18,13 @@ typedef struct tide_collective_keys {
 
 tide_collective_keys tide__collective_keys(const tide_model *m);
 
-/* The span that carries a row's collective arguments, 0 = none. */
+/* Returns the span that carries a row's collective arguments, 0 = none. */
 uint32_t tide__collective_carrier(const tide_hta_input *in, const tide_collective_keys *k,
 				  size_t row);
-/* The number of the collective in its group, -1 = not said. */
+/* Returns the sequence number of the collective in its group, -1 = unknown. */
 int64_t tide__collective_seq(const tide_hta_input *in, const tide_collective_keys *k, size_t row);
-/* The collective of a row without arguments: by the ranges around its launch, else by its own name.
- * NULL = unknown. */
+/* Returns the collective of a row without arguments: by the ranges around its launch, else by
+ * its own name. NULL = unknown. */
 const tide_collective_kind *tide__collective_guess(const tide_hta_input *in, size_t row);
 
 #endif

@@ -2,12 +2,13 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The holistic analysis of one trace: all figures of `tidemark hta` for one rank.
  *
- * One file a question (breakdown.c, kernels.c, idle.c, ...), each a pure function from the model
- * and its device rows to a part of this result; tide__hta_analyze runs them all. The result owns
- * its texts and keeps nothing of the model, so that a model can be freed before the next is loaded,
- * and its tables are plain old data, so that a result travels between processes as bytes
- * (hta_pack.c). Many ranks are put together by hta_job.h. docs/analyses/ defines every figure.
- * Times are ns. */
+ * Each file answers one question (breakdown.c, kernels.c, idle.c, ...) with a pure function from
+ * the
+ * model and its device rows to a part of this result; tide__hta_analyze runs them all. The result
+ * owns its texts and borrows nothing from the model, so a model can be freed before the next is
+ * loaded. Its tables are plain old data, so a result can be sent between processes as bytes
+ * (hta_pack.c). hta_job.h combines many ranks. docs/analyses/ defines every figure. Times are
+ * ns. */
 #ifndef TIDE_ANALYZE_DEVICE_HTA_H
 #define TIDE_ANALYZE_DEVICE_HTA_H
 
@@ -20,13 +21,13 @@ extern const char *const tide__idle_text[TIDE_IDLE_CLASSES]; /* "host_wait" ... 
 
 enum {			      /* what the host did while a stream waited for it (idle_cause.c) */
        TIDE_CAUSE_SYNC,	      /* a synchronising call */
-       TIDE_CAUSE_ALLOC,      /* device or pinned memory was taken or given back */
+       TIDE_CAUSE_ALLOC,      /* device or pinned memory was allocated or freed */
        TIDE_CAUSE_DATA,	      /* data loading */
        TIDE_CAUSE_COMPILE,    /* torch.compile, Triton, module loading */
        TIDE_CAUSE_RUNTIME,    /* any other runtime or driver call */
        TIDE_CAUSE_OP,	      /* inside an op, between its calls */
        TIDE_CAUSE_PYTHON,     /* Python */
-       TIDE_CAUSE_USER,	      /* nothing finer than a user range */
+       TIDE_CAUSE_USER,	      /* only a user range is known */
        TIDE_CAUSE_UNRECORDED, /* nothing recorded on the launching thread */
        TIDE_CAUSE_LAUNCH,     /* from the launch call to the start on the device */
        TIDE_CAUSES,
@@ -42,14 +43,15 @@ typedef struct tide_hta_stream {
 	int64_t device, number; /* device: its number among its kind, -1 = unknown */
 	tide_str kind;		/* of the device: "cuda"; none = unknown */
 	uint32_t pad;
-	uint64_t rows, overlapping; /* rows that start before an earlier one of the stream ended */
+	uint64_t rows, overlapping; /* overlapping: rows that start before an earlier one of the
+				     * stream ended */
 	int64_t span, busy;
 	int64_t idle[TIDE_IDLE_CLASSES];
 	uint64_t gaps[TIDE_IDLE_CLASSES];
 	uint64_t unlaunched_gaps; /* gaps before a row whose launch is not in the trace */
 	int64_t unlaunched_ns;	  /* their length; part of kernel_wait and other */
 	tide_stat dur;		  /* its rows' durations */
-	/* queue: launched and not yet started, one entry per launch (a graph is one) */
+	/* queue: launched and not yet started, one entry per launch (a graph counts once) */
 	uint64_t queue_entries,
 		queue_early; /* early: device start before the launch call's start */
 	uint64_t queue_max;
@@ -68,14 +70,14 @@ typedef struct tide_hta_kernel {
 	tide_stat dur;
 	int64_t pct[TIDE_PCTS];
 	uint64_t chunk; /* first of its duration chunks + 1; 0 = none kept */
-	/* Of its longest launch; none, -1 = not recorded, or not asked for (TIDE_WANT_SHAPES). */
+	/* Of its longest launch; none or -1 = not recorded, or not requested (TIDE_WANT_SHAPES). */
 	int64_t launch_ns;
-	tide_str grid, block;	   /* as the trace writes them: "[8, 1, 1]" */
+	tide_str grid, block;	   /* as written in the trace: "[8, 1, 1]" */
 	int64_t registers, shared; /* registers a thread, bytes of shared memory */
 	int64_t device, stream;
 } tide_hta_kernel;
 
-/* Sorted durations of one kernel in one rank, as varints of differences: what percentiles need. */
+/* Sorted durations of one kernel in one rank, as varints of differences, for percentiles. */
 typedef struct tide_hta_chunk {
 	uint64_t at, bytes, n, next; /* next chunk of the same kernel + 1 */
 } tide_hta_chunk;
@@ -83,16 +85,16 @@ typedef struct tide_hta_chunk {
 typedef struct tide_hta_step {
 	int64_t number, t0, t1;
 	uint64_t rows;
-	int64_t busy, first, last; /* of the device rows launched in it; first = last = 0 without */
+	int64_t busy, first, last; /* of the device rows launched in it; 0 if there are none */
 	int64_t type_ns[TIDE_GPU_TYPES];
 } tide_hta_step;
 
 typedef struct tide_hta_api {
 	tide_str name;
-	uint32_t graph; /* launches of it started several rows at once */
+	uint32_t graph; /* its launches started several rows each */
 	uint64_t rows;	/* device rows they started */
 	uint64_t short_kernels, runtime_outliers, delay_outliers;
-	tide_stat cpu, delay, gpu; /* one value a launch */
+	tide_stat cpu, delay, gpu; /* one value per launch */
 } tide_hta_api;
 
 typedef struct tide_hta_op { /* device time by the innermost op around the launch */
@@ -126,25 +128,26 @@ typedef struct tide_hta_collective {
 	uint64_t bytes, bus_bytes;
 } tide_hta_collective;
 
-typedef struct tide_hta_comm {	     /* one communication row, so that ranks can be compared */
+typedef struct tide_hta_comm {	     /* one communication row, to compare ranks */
 	tide_str name, group, ranks; /* kernel; process group and its ranks, none = unknown */
-	uint32_t ordinal;  /* how many of this name and group came before it in its step, or with
-			      its sequence number */
+	uint32_t ordinal;  /* rows of this name and group before it in its step, or with its
+			    * sequence number */
 	int64_t step, dur; /* step -1 = launched in none */
 	int64_t seq;	   /* number of the collective in its group, -1 = unknown */
 	int64_t size;	   /* ranks in the group, -1 = unknown */
 } tide_hta_comm;
 
 typedef struct tide_hta_copy {
-	tide_str kind; /* "HtoD", "DtoD", ... as the row's name says */
+	tide_str kind; /* "HtoD", "DtoD", ... from the row's name */
 	uint32_t set;  /* 1 = memset */
 	tide_stat dur;
 	int64_t busy;		  /* union */
-	uint64_t sized, timeless; /* rows whose bytes are known; of these, of no duration */
+	uint64_t sized, timeless; /* rows whose bytes are known; of these, rows without a
+				   * duration */
 	int64_t sized_busy;	  /* union of rows with known bytes and a duration */
 	uint64_t bytes;		  /* of all sized rows */
 	uint64_t rate_bytes;   /* of those with a duration: rate_bytes / sized_busy is the mean */
-	double peak;	       /* bytes per second, rows at the same time added */
+	double peak;	       /* bytes per second; concurrent rows are added */
 	double pct[TIDE_PCTS]; /* of the time in sized_busy */
 } tide_hta_copy;
 
@@ -170,7 +173,7 @@ typedef struct tide_hta_loss {
 
 typedef struct tide_hta_head {
 	int64_t rank, world;	 /* -1 = unknown */
-	uint64_t rank_from_name; /* 1 = the trace does not say; the file's name does */
+	uint64_t rank_from_name; /* 1 = the rank comes from the file's name, not from the trace */
 	int64_t wall0;		 /* Unix time of t = 0; 0 = unknown */
 	uint64_t spans, rows, left_out, linked;
 	uint64_t rows_of[TIDE_GPU_TYPES];
@@ -181,14 +184,14 @@ typedef struct tide_hta_head {
 	uint64_t graph_launches, graph_rows;
 	uint64_t custom_rows;
 	int64_t custom_ns;	    /* union of custom collectives; part of compute */
-	int64_t cause[TIDE_CAUSES]; /* of all host_wait gaps */
-	int64_t waited;		    /* of the largest cause, the part in spans of one name */
+	int64_t cause[TIDE_CAUSES]; /* sum over all host_wait gaps */
+	int64_t waited;		    /* part of the largest cause spent in spans of one name */
 	uint32_t waited_cause;
-	tide_str waited_in; /* that name; of several ranks, the one with the longest; 0 = none */
+	tide_str waited_in; /* that name; for several ranks, the one with the longest; 0 = none */
 	uint64_t launches, short_kernels, runtime_outliers, delay_outliers;
 	tide_stat cpu, delay; /* of all launches */
 	int64_t cpu_pct[TIDE_PCTS], delay_pct[TIDE_PCTS];
-	int64_t idle_host_active; /* part of idle during which the host was seen to work */
+	int64_t idle_host_active; /* part of idle with recorded host activity */
 	uint64_t device_capacity; /* of the largest device, 0 = unknown */
 } tide_hta_head;
 
@@ -197,7 +200,7 @@ typedef struct tide_strings tide_strings;
 typedef struct tide_hta {
 	tide_hta_head h;
 	tide_strings *strings; /* owned */
-	bool failed;	       /* a text could not be kept: the result must not be used */
+	bool failed;	       /* a text could not be stored: the result is unusable */
 #define T(type, member)              \
 	struct {                     \
 		type *v; /* owned */ \
@@ -209,33 +212,35 @@ typedef struct tide_hta {
 
 typedef struct tide_hta_options {
 	tide_window window;
-	const char *const *custom; /* further name parts of custom collectives; borrowed */
+	const char *const *custom; /* additional name parts of custom collectives; borrowed */
 	size_t n_custom;
-	int64_t kernel_wait_ns; /* gaps below are kernel_wait; 0 = 30,000 */
+	int64_t kernel_wait_ns; /* shorter gaps are kernel_wait; 0 = 30,000 */
 	int64_t short_ns;	/* runtime cut-off of launch statistics; 0 = 50,000 */
-	unsigned threads;	/* 1 = use none beside the caller's; 0 = may use one more */
+	unsigned threads;	/* 1 = only the caller's thread; 0 = may use one more */
 	int64_t delay_ns;	/* launch-delay cut-off; 0 = 100,000 */
 } tide_hta_options;
 
-/* Analyse a trace. A trace without device rows gives a result with no rows, and TIDE_OK.
- * `opt` may be NULL. *out is owned by the caller: tide__hta_free. */
+/* Analyses a trace. A trace without device rows gives a result without rows, and TIDE_OK. `opt`
+ * may be NULL. *out is owned by the caller: tide__hta_free. */
 tide_code tide__hta_analyze(const tide_model *m, const tide_hta_options *opt, tide_hta **out,
 			    tide_error *err);
-void tide__hta_free(tide_hta *h); /* NULL is fine */
+void tide__hta_free(tide_hta *h); /* NULL is allowed */
 
-/* An empty result; NULL on exhaustion. */
+/* Returns an empty result; NULL if memory runs out. */
 tide_hta *tide__hta_new(void);
-/* Append a zeroed row to a table of a result: TIDE_HTA_PUSH(h, kernels). NULL on exhaustion. */
+/* Appends a zeroed row to a table of a result: TIDE_HTA_PUSH(h, kernels). NULL if memory runs
+ * out. */
 #define TIDE_HTA_PUSH(h, member) \
 	((__typeof__((h)->member.v))tide__hta_push(&(h)->member, sizeof *(h)->member.v))
 void *tide__hta_push(void *table, size_t size);
-/* A text of the result; of a model, taken over. None for "", and on exhaustion (then h->failed). */
+/* Interns a text in the result; the second copies it from a model. Returns none for "", and if
+ * memory runs out (h->failed is then set). */
 tide_str tide__hta_intern(tide_hta *h, const char *s, size_t n);
 tide_str tide__hta_take(tide_hta *h, const tide_model *m, tide_str s);
 const char *tide__hta_str(const tide_hta *h, tide_str s, size_t *n);
 
-/* Result as bytes (owned by the caller, tide__free) and back. Between processes of one program:
- * lengths and ids are checked, so that a damaged message is an error, not a crash. */
+/* Converts a result to bytes (owned by the caller, tide__free) and back. Between processes of
+ * one program: lengths and ids are checked, so that a damaged message is an error, not a crash. */
 tide_code tide__hta_pack(const tide_hta *h, uint8_t **out, size_t *n, tide_error *err);
 tide_code tide__hta_unpack(const uint8_t *p, size_t n, tide_hta **out, tide_error *err);
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Many ranks as one: results are added one after another and put together in integers, so that the
- * order of adding, and who analysed which rank, cannot be seen in the outcome.
+/* Combines many ranks: results are added one by one and merged in integers, so that neither the
+ * order of adding nor the process that analysed a rank affects the outcome.
  *
- * Of each rank its own figures stay (head, streams, steps, collectives, copies, losses); its
- * kernels, ops, launches and annotations go into the job's. Texts of all of them then live in
- * job->sum. */
+ * Each rank keeps its own figures (head, streams, steps, collectives, copies, losses); its kernels,
+ * ops, launches and annotations are merged into the job's. All texts are then in job->sum. */
 #ifndef TIDE_ANALYZE_DEVICE_HTA_JOB_H
 #define TIDE_ANALYZE_DEVICE_HTA_JOB_H
 
@@ -27,34 +26,34 @@ typedef struct tide_hta_job {
 	size_t n_ranks, cap_ranks;
 	tide_hta_failed *failed; /* owned; by file */
 	size_t n_failed, cap_failed;
-	char **notes; /* owned; what a reader must know: missing ranks, no device rows ... */
+	char **notes; /* owned; notes for the reader: missing ranks, no device rows ... */
 	size_t n_notes, cap_notes;
 	uint64_t max_kept;  /* bytes of durations kept for percentiles; default 1 GiB */
-	bool kept_too_many; /* it was not enough: percentiles of some kernels are unknown */
+	bool kept_too_many; /* the limit was reached: percentiles of some kernels are unknown */
 	tide_map kernels, apis, ops, op_kernels, annotations, collectives, copies, losses;
 } tide_hta_job;
 
-/* NULL on exhaustion. */
+/* Returns NULL if memory runs out. */
 tide_hta_job *tide__hta_job_new(void);
-void tide__hta_job_free(tide_hta_job *job); /* NULL is fine */
+void tide__hta_job_free(tide_hta_job *job); /* NULL is allowed */
 
-/* Add a rank. `h` is taken over, also on failure. */
+/* Adds a rank. Takes ownership of `h`, also on failure. */
 tide_code tide__hta_job_add(tide_hta_job *job, const char *trace, tide_hta *h, tide_error *err);
-/* A rank that could not be read. */
+/* Adds a rank that could not be read. */
 tide_code tide__hta_job_fail(tide_hta_job *job, const char *trace, const tide_error *why,
 			     tide_error *err);
-/* Sort, compute percentiles, write the notes. Nothing is added afterwards. */
+/* Sorts, computes percentiles, writes the notes. Call once, after the last rank. */
 tide_code tide__hta_job_finish(tide_hta_job *job, tide_error *err);
 
-/* A finished job of one rank; `h` is taken over. *out is NULL (with TIDE_OK) when it has no device rows.
- * Owned by the caller, also on failure. */
+/* Makes a finished job of one rank; takes ownership of `h`. *out is NULL (with TIDE_OK) if it
+ * has no device rows. Owned by the caller, also on failure. */
 tide_code tide__hta_job_of(const char *trace, tide_hta *h, tide_hta_job **out, tide_error *err);
-/* A finished job of this one trace; *out is NULL (with TIDE_OK) when it has no device rows. Owned by
- * the caller, also on failure. */
+/* Makes a finished job of one trace; *out is NULL (with TIDE_OK) if it has no device rows. Owned
+ * by the caller, also on failure. */
 tide_code tide__hta_one(const tide_model *m, const char *trace, tide_hta_job **out,
 			tide_error *err);
 
-/* A line for the reader, printf-like. False on exhaustion. */
+/* Adds a note for the reader, printf-like. Returns false if memory runs out. */
 bool tide__hta_job_note(tide_hta_job *job, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

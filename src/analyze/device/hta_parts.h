@@ -10,15 +10,15 @@
 #include "analyze/device/hta.h"
 #include "analyze/common/union_length.h"
 
-/* Nothing moves so many bytes at once: such a figure is unknown. Sums that would reach 2^63 leave the
- * rest unknown, too. */
+/* Larger sizes are impossible and count as unknown. Once a sum would reach 2^63, the rest is
+ * unknown too. */
 #define TIDE_ABSURD_BYTES (INT64_C(1) << 48)
 
 /* A runtime or driver call and the device rows it started; several rows = a graph launch. */
 typedef struct tide_launch {
 	uint32_t span;
 	uint32_t rows;
-	uint32_t first; /* its row that starts first: an index of rows */
+	uint32_t first; /* index in rows of its first row */
 	int64_t gpu;	/* sum of the rows' durations */
 } tide_launch;
 
@@ -33,7 +33,7 @@ typedef struct tide_hta_input {
 	size_t n_launches;
 } tide_hta_input;
 
-/* The launches of the rows, sorted by span; tide__free. NULL on exhaustion. */
+/* Finds the launches of the rows, sorted by span; tide__free. NULL if memory runs out. */
 tide_launch *tide__find_launches(const tide_model *m, const tide_gpu_rows *rows, size_t *n);
 
 bool tide__part_breakdown(const tide_hta_input *in, tide_hta *h);   /* breakdown.c */
@@ -64,7 +64,7 @@ static inline int64_t tide__row_dur(const tide_hta_input *in, size_t row)
 	return tide__row_t1(in, row) - tide__row_t0(in, row);
 }
 
-/* The launch of a row: a span id, 0 = not in the trace. */
+/* Returns the launch of a row: a span id, 0 = not in the trace. */
 static inline uint32_t tide__row_launch(const tide_hta_input *in, size_t row)
 {
 	return in->m->spans.cause[in->rows->span[row]].i;

@@ -3,8 +3,9 @@
 /* Hardware counters of kernels (cuda_profiler_range rows), with the ops that launched them.
  *
  * Such rows carry one value per metric and no correlation: they are matched with the kernel
- * launches by order of time, which is only right when there are as many of the one as of the other.
- * Pure; O(rows log rows). */
+ * launches
+ * in time order, which is valid only if there are as many rows as launches. Pure; O(rows log
+ * rows). */
 #ifndef TIDE_ANALYZE_DEVICE_HW_COUNTERS_H
 #define TIDE_ANALYZE_DEVICE_HW_COUNTERS_H
 
@@ -12,7 +13,7 @@
 
 typedef struct tide_hwcounter {
 	tide_span_id range;  /* the row; its metrics are its attributes */
-	tide_span_id launch; /* none when the numbers differ */
+	tide_span_id launch; /* none if the numbers differ */
 } tide_hwcounter;
 
 typedef struct tide_hwcounters {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Which module an allocation belongs to: the innermost around what made it (modules.h); or, for a
- * labelled parameter, buffer, gradient or optimizer state, the module whose part it is by its name,
- * wherever it was made. Definitions: docs/analyses/modules.md. */
+/* The module of an allocation: the innermost module around the op that made it (modules.h); or,
+ * for a labelled parameter, buffer, gradient or optimizer state, the module that owns it by its
+ * name. Definitions: docs/analyses/modules.md. */
 #ifndef TIDE_ANALYZE_MEMORY_ALLOC_MODULE_H
 #define TIDE_ANALYZE_MEMORY_ALLOC_MODULE_H
 
 #include "analyze/ops/modules.h"
 
-typedef struct tide_alloc_modules { /* names of modules' spans, none where there is none */
+typedef struct tide_alloc_modules { /* names of module spans, none if there is none */
 	tide_str *alloc;	    /* owned; per allocation */
 	tide_str *view; /* owned; per view of an allocation that several tensors share */
 } tide_alloc_modules;
 
-/* O(spans + allocs + tensors + views). Returns false if memory ran out. */
+/* O(spans + allocs + tensors + views). Returns false if memory runs out. */
 bool tide__find_alloc_modules(const tide_model *m, const tide_modules *modules,
 			      tide_alloc_modules *out);
 void tide__alloc_modules_free(tide_alloc_modules *o);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Memory of one device over a window of time: per pixel the highest live and reserved bytes that
- * held in it, what held at its very start included. The levels are those of usage.h. A pixel is
- * [from + k × width / px, from + (k + 1) × width / px), in integers; the last one holds `to` too.
- */
+/* Memory of one device over a time window: per pixel the highest live and reserved bytes in it,
+ * including the values at its start. The levels are those of usage.h. A pixel is [from + k ×
+ * width / px, from + (k + 1) × width / px), in integers; the last one includes `to`. */
 #ifndef TIDE_ANALYZE_MEMORY_CURVE_H
 #define TIDE_ANALYZE_MEMORY_CURVE_H
 
@@ -12,8 +11,8 @@
 typedef struct tide_curve {
 	uint32_t px;
 	uint64_t *live, *reserved; /* owned; px each */
-	uint8_t source;		   /* of the reserved bytes: TIDE_RESERVED_*; a pixel in which none
-				    * are known has TIDE_RESERVED_NONE */
+	uint8_t source;		   /* of the reserved bytes: TIDE_RESERVED_*; a pixel without a
+				    * known value has TIDE_RESERVED_NONE */
 } tide_curve;
 
 /* 0 <= from < to, px >= 1. O(moves + samples + px). TIDE_OK or TIDE_ENOMEM. */

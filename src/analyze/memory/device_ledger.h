@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Where a device's memory is: what NVML counts, explained by what was recorded. Definitions:
+/* Accounts for a device's memory: what NVML counts, explained by what was recorded. Definitions:
  * docs/analyses/device.md. */
 #ifndef TIDE_ANALYZE_MEMORY_DEVICE_LEDGER_H
 #define TIDE_ANALYZE_MEMORY_DEVICE_LEDGER_H
@@ -9,7 +9,7 @@
 
 #define TIDE_LEDGER_UNKNOWN UINT64_MAX
 
-typedef struct tide_ledger_at { /* bytes at one moment; TIDE_LEDGER_UNKNOWN where nobody tells */
+typedef struct tide_ledger_at { /* bytes at one moment; TIDE_LEDGER_UNKNOWN if not recorded */
 	int64_t t;
 	uint64_t total, used;  /* NVML, the whole device */
 	uint64_t reserved;     /* of `used`: the driver's and the firmware's own, no process's */
@@ -22,7 +22,7 @@ typedef struct tide_ledger_at { /* bytes at one moment; TIDE_LEDGER_UNKNOWN wher
 	int64_t unexplained; /* used less all of the above; INT64_MIN = unknown */
 } tide_ledger_at;
 
-typedef struct tide_ledger_source { /* who holds `other` at the highest moment */
+typedef struct tide_ledger_source { /* holders of `other` at the highest moment */
 	tide_str library;	    /* none = unknown */
 	uint64_t bytes, count;
 } tide_ledger_source;
@@ -30,7 +30,7 @@ typedef struct tide_ledger_source { /* who holds `other` at the highest moment *
 typedef struct tide_ledger {
 	uint32_t device;    /* row */
 	tide_ledger_at *at; /* one per NVML sample; without NVML one, at the end */
-	size_t n, highest;  /* index of the moment of most used */
+	size_t n, highest;  /* highest: index of the moment with most bytes used */
 	tide_ledger_source *sources;
 	size_t n_sources;
 } tide_ledger;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A set of allocations, grouped by what they have in common. The groups partition the set: counts,
- * bytes and requested bytes add up to those of the set. By tensor, role and module, an allocation that
- * several tensors share is split by view (view_parts.h); each part counts as one, so that counts may be
- * more than the set has. Definitions: docs/analyses/peak.md. */
+/* Groups a set of allocations by a common property. The groups partition the set: counts, bytes
+ * and requested bytes add up to those of the set. By tensor, role and module, an allocation that
+ * several tensors share is split by view (view_parts.h); each part counts as one, so counts may
+ * exceed the set's. Definitions: docs/analyses/peak.md. */
 #ifndef TIDE_ANALYZE_MEMORY_GROUPS_H
 #define TIDE_ANALYZE_MEMORY_GROUPS_H
 
@@ -14,15 +14,15 @@
 #include "analyze/memory/view_parts.h"
 #include "model/strings.h"
 
-#define TIDE_GROUP_BYS(X)                                                                    \
-	X(OP, "op")	    /* op path of the allocating span */                             \
-	X(STACK, "stack")   /* whole call stack */                                           \
-	X(TENSOR, "tensor") /* what it holds: name, type, shape */                           \
-	X(ROLE, "role")	    /* parameter, gradient, activation ... */                        \
-	X(POOL, "pool")                                                                      \
-	X(STREAM, "stream")                                                                  \
-	X(SIZE, "size")	    /* size class: from one power of two to the next */              \
-	X(FRAME, "frame")   /* the frame that names the stack: stacks.h, tide__stack_face */ \
+#define TIDE_GROUP_BYS(X)                                                                         \
+	X(OP, "op")	    /* op path of the allocating span */                                  \
+	X(STACK, "stack")   /* whole call stack */                                                \
+	X(TENSOR, "tensor") /* name, type and shape of its content */                             \
+	X(ROLE, "role")	    /* parameter, gradient, activation ... */                             \
+	X(POOL, "pool")                                                                           \
+	X(STREAM, "stream")                                                                       \
+	X(SIZE, "size")	    /* size class: from one power of two to the next */                   \
+	X(FRAME, "frame")   /* the frame that represents the stack: stacks.h, tide__stack_face */ \
 	X(MODULE, "module") /* the module it belongs to: alloc_module.h */
 
 typedef enum tide_group_by {
@@ -31,8 +31,8 @@ typedef enum tide_group_by {
 #undef X
 } tide_group_by;
 
-/* The key, by op, stack, frame or module, of what existed before the recording and of which nothing
- * of the kind is known. */
+/* The key by op, stack, frame or module of allocations from before the recording without such
+ * information. */
 #define TIDE_GROUP_BEFORE (UINT64_MAX - 1)
 
 typedef struct tide_group {
@@ -55,32 +55,32 @@ typedef struct tide_groups {
 	tide_roles own;
 } tide_groups;
 
-/* Release with tide__groups_free in any case. O(n log groups); TENSOR also O(tensors), ROLE what
- * roles.h takes. */
+/* Release with tide__groups_free in any case. O(n log groups); TENSOR also O(tensors), ROLE the
+ * cost of roles.h. */
 tide_code tide__find_groups(const tide_model *m, const tide_live_set *set, tide_group_by by,
 			    tide_groups *out, tide_error *err);
-/* The same with roles that are known already; `roles` is borrowed until tide__groups_free. */
+/* The same with roles that are already known; `roles` is borrowed until tide__groups_free. */
 tide_code tide__groups_in_roles(const tide_model *m, const tide_live_set *set, tide_group_by by,
 				const uint8_t *roles, tide_groups *out, tide_error *err);
 void tide__groups_free(tide_groups *g);
 
-/* Key of any allocation under the grouping (for TENSOR only of those in the set);
- * UINT64_MAX on exhaustion. */
+/* Returns the key of any allocation under the grouping (for TENSOR only of those in the set);
+ * UINT64_MAX if memory runs out. */
 uint64_t tide__groups_key(tide_groups *g, const tide_model *m, uint32_t row);
-/* The same of a part of an allocation that several tensors share (g->parts). */
+/* The same for a part of an allocation that several tensors share (g->parts). */
 uint64_t tide__groups_view_key(tide_groups *g, const tide_model *m, uint32_t view);
-/* Row of a key, SIZE_MAX if no allocation of the set had it. */
+/* Returns the row of a key, SIZE_MAX if no allocation of the set has it. */
 size_t tide__groups_find(const tide_groups *g, uint64_t key);
 
-/* "weights float32[64, 32]" into buf; its length. A long name is cut at half of n, and dimensions
- * that do not fit are left out. */
+/* Writes "weights float32[64, 32]" into buf; returns its length. A long name is cut at half of
+ * n, and dimensions that do not fit are left out. */
 enum { TIDE_TENSOR_TEXT = 1024 };
 size_t tide__tensor_text(const tide_model *m, uint32_t tensor, char *buf, size_t n);
 size_t tide__shape_text(const tide_model *m, tide_str name, unsigned dtype, uint64_t dims,
 			uint32_t ndim, char *buf, size_t n);
 
-/* What tells most about who made a trace's allocations: call stacks if any has one, else ops if any
- * has one, else roles if any is told, else sizes. */
+/* Returns the most informative grouping of a trace's allocations: call stacks if any has one,
+ * else ops if any has one, else roles if any is labelled, else sizes. */
 tide_group_by tide__groups_telling(const tide_model *m);
 
 #endif

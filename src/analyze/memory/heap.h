@@ -12,16 +12,16 @@ typedef struct tide_heap_row {
 	uint64_t peak;	    /* bytes alive at the high-water mark */
 	uint64_t left;	    /* bytes alive at the end */
 	uint64_t allocated; /* bytes allocated in all */
-	double count;	    /* allocations; of a sampled heap an estimate */
+	double count;	    /* allocations; an estimate for a sampled heap */
 	double left_count;  /* of these, never freed */
-	uint64_t temporary; /* of these, temporary; 0 of a sampled heap */
+	uint64_t temporary; /* of these, temporary; 0 for a sampled heap */
 } tide_heap_row;
 
 typedef struct tide_heap {
 	uint32_t pool;	     /* 0: the trace has no host heap */
 	double mean;	     /* bytes between samples; 0 = every allocation was recorded */
 	uint64_t samples;    /* allocations that were recorded */
-	tide_heap_row total; /* of all stacks; its stack is none */
+	tide_heap_row total; /* sum of all stacks; its stack is none */
 	int64_t peak_t;	     /* when the high-water mark was reached */
 	double peak_error, left_error; /* standard errors of the estimates, bytes; 0 when exact */
 	tide_heap_row *rows; /* per stack, by peak, then left, then allocated, descending */
@@ -32,8 +32,8 @@ typedef struct tide_heap {
 tide_code tide__heap_report(const tide_model *m, tide_heap *out, tide_error *err);
 void tide__heap_report_free(tide_heap *h);
 
-/* The size of a sampled block, from the bytes that it stands for: the s that
- * s / (1 - exp(-s / mean)) is `estimate` of. Within a byte. */
+/* Returns the size of a sampled block from its estimate: the s for which s / (1 - exp(-s /
+ * mean)) = `estimate`, within 1 byte. */
 double tide__heap_own_size(double estimate, double mean);
 
 #endif

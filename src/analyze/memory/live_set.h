@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Which allocations are alive at a cut (see usage.h), and which were largest. */
+/* The live set: allocations alive at a position in the memory events (see usage.h); and the
+ * largest allocations. */
 #ifndef TIDE_ANALYZE_MEMORY_LIVE_SET_H
 #define TIDE_ANALYZE_MEMORY_LIVE_SET_H
 
@@ -13,14 +14,14 @@ typedef struct tide_live_set {
 	size_t n;
 } tide_live_set;
 
-/* Everything alive after moves [0, cut) on `device` and `pool` (TIDE_ANY = all).
+/* Finds everything alive after memory events [0, cut) on `device` and `pool` (TIDE_ANY = all).
  * O(cut + allocs) time; one bit per alloc of scratch. Release with tide__live_set_free. */
 tide_code tide__live_set_at(const tide_model *m, uint64_t cut, uint32_t device, uint32_t pool,
 			    tide_live_set *out, tide_error *err);
 void tide__live_set_free(tide_live_set *a);
 
-/* The `top` largest of `in` (NULL = of all allocs on `device`), by size, then by row.
- * O(n log top). */
+/* Finds the `top` largest of `in` (NULL = of all allocs on `device`), by size, then by row. O(n
+ * log top). */
 tide_code tide__largest(const tide_model *m, const tide_live_set *in, uint32_t device, size_t top,
 			tide_live_set *out, tide_error *err);
 

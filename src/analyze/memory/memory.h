@@ -25,18 +25,19 @@ typedef struct tide_memory {
 	tide_moment at;		/* at_peak: cut and t are those of the peak */
 	tide_usage usage;	/* up to the moment */
 	tide_usage whole;	/* the whole trace, with the series */
-	tide_sampled sampled;	/* devices that are known by samples alone; with the series */
+	tide_sampled sampled;	/* devices with samples only; with the series */
 	tide_relative relative; /* devices whose memory events have no addresses */
 	tide_live_set largest;	/* of those alive at the moment, if one was chosen */
 } tide_memory;
 
-/* `m` is borrowed until tide__memory_free, which is due in any case. */
+/* `m` is borrowed until tide__memory_free, which must be called even after a failure. */
 tide_code tide__memory_find(const tide_model *m, const tide_memory_query *q, tide_memory *out,
 			    tide_error *err);
 void tide__memory_free(tide_memory *x);
-/* Whether there is anything to show of a device: allocations, segments, samples or sizes. */
+/* Returns true if a device has allocations, segments, samples or sizes. */
 bool tide__memory_has(const tide_memory *x, uint32_t device);
-/* Whether its live bytes are known: false where it has but samples, or sizes without addresses. */
+/* Returns true if a device's live bytes are known: false with samples only, or with sizes
+ * without addresses. */
 bool tide__memory_counted(const tide_memory *x, uint32_t device);
 
 #endif

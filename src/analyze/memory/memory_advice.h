@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Recommendations about memory. Each one rests on numbers of this trace and says them; where there
- * is no evidence there is no advice. Thresholds: docs/analyses/allocator.md. */
+/* Recommendations about memory. Each is based on figures of this trace and states them; without
+ * evidence there is no advice. Thresholds: docs/analyses/allocator.md. */
 #ifndef TIDE_ANALYZE_MEMORY_MEMORY_ADVICE_H
 #define TIDE_ANALYZE_MEMORY_MEMORY_ADVICE_H
 
@@ -11,8 +11,8 @@
 typedef struct tide_memory_advice {
 	const char *kind;  /* "setting", "activations", ...: static text */
 	unsigned severity; /* TIDE_ADVICE_INFO ... (analyze/device/advice.h) */
-	char text[360];	   /* one line: what to do and the evidence */
-	uint64_t bytes;	   /* what it is about: bytes saved, held or lost */
+	char text[360];	   /* one line: the recommendation and its evidence */
+	uint64_t bytes;	   /* bytes concerned: saved, in use or lost */
 } tide_memory_advice;
 
 enum { TIDE_MEMADVICE_MAX = 12 };
@@ -22,13 +22,14 @@ typedef struct tide_memory_advices {
 	size_t n;
 } tide_memory_advices;
 
-/* `sweep` and `q` as from tide__sim_sweep over the standard settings, or NULL both: no advice on
- * settings then. O(moves). */
+/* `sweep` and `q` come from tide__sim_sweep over the standard settings; both NULL: no advice on
+ * settings. O(moves). */
 tide_code tide__find_memory_advice(const tide_model *m, uint32_t device, const tide_requests *q,
 				   const tide_sweep *sweep, tide_memory_advices *out,
 				   tide_error *err);
 
-/* Run the standard sweep first. TIDE_OK with less advice when the trace cannot be replayed. */
+/* Runs the standard sweep first. Returns TIDE_OK with less advice if the trace cannot be
+ * replayed. */
 tide_code tide__find_full_device(const tide_model *m, uint32_t device, tide_memory_advices *out,
 				 tide_error *err);
 

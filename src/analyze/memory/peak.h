@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What was alive at the highest point of memory, in groups.
+/* Allocations alive at the memory peak, in groups.
  *
  * Definitions: docs/analyses/peak.md. */
 #ifndef TIDE_ANALYZE_MEMORY_PEAK_H
@@ -18,7 +18,7 @@ typedef struct tide_peak_query {
 	int by;		 /* tide_group_by, or TIDE_PEAK_BEST */
 } tide_peak_query;
 
-/* Groups by what is known of most bytes: op, else stack, else size. */
+/* Groups by the property that most bytes have: op, else stack, else size. */
 #define TIDE_PEAK_BEST (-1)
 
 typedef struct tide_peak {
@@ -32,11 +32,12 @@ typedef struct tide_peak {
 	uint64_t bytes, requested; /* of everything alive */
 	uint64_t reserved;	   /* at that moment; TIDE_RESERVED_NONE = unknown */
 	tide_roles roles;	   /* when grouped by role */
-	tide_culprit *culprits;	   /* of the first n_culprits groups; NULL away from the peak */
+	tide_culprit *culprits;	   /* of the first n_culprits groups; NULL if not at the peak */
 	size_t n_culprits;
 } tide_peak;
 
-/* O(memory events). `m` is borrowed until tide__peak_free, which is due in any case. */
+/* O(memory events). `m` is borrowed until tide__peak_free, which must be called even after a
+ * failure. */
 tide_code tide__peak_find(const tide_model *m, const tide_peak_query *q, tide_peak *out,
 			  tide_error *err);
 void tide__peak_free(tide_peak *x);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Who made the peak: how much lower would it be without one group of allocations?
+/* How much lower the peak would be without one group of allocations.
  *
  * The peak without a group is the highest live bytes of the whole trace when none of its
- * allocations is counted; the group's saving is the peak minus that. A saving is never more than
- * the group's bytes alive at the peak, and less when another moment is nearly as high. */
+ * allocations
+ * is counted; the group's saving is the peak minus that. A saving is never more than the group's
+ * bytes alive at the peak, and less if another moment is nearly as high. */
 #ifndef TIDE_ANALYZE_MEMORY_PEAK_SAVINGS_H
 #define TIDE_ANALYZE_MEMORY_PEAK_SAVINGS_H
 
@@ -14,12 +15,12 @@ typedef struct tide_culprit {
 	size_t row;	  /* in the groups */
 	uint64_t without; /* the peak without it */
 	uint64_t saving;  /* peak - without */
-	uint64_t cut;	  /* where the peak is then */
+	uint64_t cut;	  /* position of the peak without it */
 } tide_culprit;
 
-/* Exact savings of the `top` largest rows of `g`, which are the groups at the peak of `device`.
- * *out has one element per row, in their order; owned: tide__free. At most moves × top steps;
- * far fewer where the live bytes are not near the peak all the time. */
+/* Finds exact savings of the `top` largest rows of `g`, which are the groups at the peak of
+ * `device`. *out has one element per row, in their order; owned: tide__free. At most moves × top
+ * steps; far fewer if live bytes are rarely near the peak. */
 tide_code tide__find_peak_savings(const tide_model *m, uint32_t device, tide_groups *g, size_t top,
 				  tide_culprit **out, size_t *n, tide_error *err);
 

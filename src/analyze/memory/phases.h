@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Memory phase by phase.
+/* Memory per phase.
  *
- * A PHASE mark ends a phase: the moves since the previous one (or the trace's start) are called by
- * its name. What follows the last mark is the tail, a phase without a name; a trace without marks
- * is one such phase. Figures are kept for scopes: each pool, the main memory of each device, its L1
- * circular buffers, its other L1 buffers, its L1 in all, and all main memory together.
+ * A PHASE mark ends a phase and names it: the memory events since the previous mark (or the trace's
+ * start). The events after the last mark are the tail, a phase without a name; a trace without
+ * marks is one such phase. Figures are kept per scope: each pool, the main memory of each device,
+ * its L1 circular buffers, its other L1 buffers, its whole L1, and all main memory together.
  *
  * For a scope and phases N = 0, 1, ... (current[-1] = peak[-1] = 0), exactly, in bytes:
  *     change[N]  = allocs[N] - frees[N]
@@ -29,7 +29,7 @@ typedef enum tide_scope_kind {
 typedef struct tide_scope {
 	tide_scope_kind kind;
 	uint32_t device, pool; /* 0 where it does not apply */
-	uint32_t pools;	       /* how many pools are in it */
+	uint32_t pools;	       /* number of pools in it */
 } tide_scope;
 
 enum { TIDE_SCOPES_A_POOL = 3 }; /* itself, its device's part, that device's L1 or the total */
@@ -37,19 +37,19 @@ enum { TIDE_SCOPES_A_POOL = 3 }; /* itself, its device's part, that device's L1 
 typedef struct tide_phase_level { /* one scope in one phase */
 	uint64_t alloc_bytes, free_bytes;
 	uint64_t allocs, frees;
-	uint64_t before_bytes; /* part of alloc_bytes that existed before the recording */
+	uint64_t before_bytes; /* part of alloc_bytes from before the recording */
 	uint64_t segment_peak; /* highest use above the phase's start; >= 0 */
 	int64_t change;
 	uint64_t peak;	  /* highest use since the trace's start */
 	uint64_t current; /* in use at the phase's end */
-	uint64_t top;	  /* highest use within the phase, what it began with included */
+	uint64_t top;	  /* highest use within the phase, including what was live at its start */
 } tide_phase_level;
 
 typedef struct tide_phase {
-	uint32_t mark; /* that ends it; 0 = the tail, or a phase by annotation */
+	uint32_t mark; /* the mark that ends it; 0 = the tail, or a phase by annotation */
 	tide_str name; /* none = the tail, or between annotations */
 	int64_t t0, t1;
-	uint64_t move0, move1; /* its moves: [move0, move1) */
+	uint64_t move0, move1; /* its memory events: [move0, move1) */
 } tide_phase;
 
 typedef struct tide_phases {
@@ -57,25 +57,25 @@ typedef struct tide_phases {
 	tide_phase *phases;
 	tide_scope *scopes;		    /* pools in order of id, then devices, then the total */
 	tide_phase_level *levels;	    /* [phase * n_scopes + scope] */
-	uint32_t (*of)[TIDE_SCOPES_A_POOL]; /* by pool: the scopes it counts in + 1; 0 = no moves */
+	uint32_t (*of)[TIDE_SCOPES_A_POOL]; /* by pool: scopes it counts in, + 1; 0 = no events */
 } tide_phases;
 
-/* Only pools that moves touch have scopes. The tail is there when anything happened after the last
- * mark or when there is no mark. O(moves + phases × scopes). Release with tide__phases_free. */
+/* Only pools with memory events have scopes. There is a tail if any event follows the last mark
+ * or if there is no mark. O(moves + phases × scopes). Release with tide__phases_free. */
 tide_code tide__find_phases(const tide_model *m, tide_phases *out, tide_error *err);
-/* The same with the user's ranges (record_function, NVTX: spans of category user_annotation that are
- * in no other such span) as phases, in order of their starts; what happens between them is a phase
- * without a name. Of ranges that overlap on several threads the earlier one has the moment.
+/* The same with the user's ranges (record_function, NVTX: spans of category user_annotation
+ * inside no other such span) as phases, in order of their starts; the time between them is a
+ * phase without a name. If ranges of several threads overlap, the earlier one counts. Returns
  * TIDE_ENOTFOUND if there is none. */
 tide_code tide__phases_by_annotation(const tide_model *m, tide_phases *out, tide_error *err);
 void tide__phases_free(tide_phases *p);
 
-/* Is what happens in `pool` counted in scope `s`? */
+/* Returns true if `pool` counts in scope `s`. */
 bool tide__scope_has(const tide_model *m, const tide_scope *s, uint32_t pool);
-/* Bytes there are of what a scope counts; 0 = unknown, as it is when only a part of it is known. */
+/* Returns the capacity of a scope in bytes; 0 = unknown, also if only a part is known. */
 uint64_t tide__scope_limit(const tide_model *m, const tide_scope *s);
 
-/* On-chip memory, counted apart from main memory. */
+/* Returns true for on-chip memory, which is counted apart from main memory. */
 bool tide__pool_is_l1(const tide_model *m, uint32_t pool);
 
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What an allocation is for: parameter, gradient, optimizer state, activation, input, temporary.
+/* The role of an allocation: parameter, gradient, optimizer state, activation, input, temporary.
  *
- * Labels of the trace come first. Otherwise a rule needs two witnesses: where the allocation was
- * made (signs of its stack and of the spans around it) and how long it lived against what came
- * after it (a backward pass, an optimizer step). What no rule covers stays unknown. Rules and their
- * limits: docs/analyses/roles.md. */
+ * Labels of the trace come first. Otherwise a rule needs two pieces of evidence: where the
+ * allocation
+ * was made (signs of its stack and of the spans around it) and how long it lived relative to later
+ * events (a backward pass, an optimizer step). Allocations that no rule covers stay unknown. Rules
+ * and their limits: docs/analyses/roles.md. */
 #ifndef TIDE_ANALYZE_MEMORY_ROLES_H
 #define TIDE_ANALYZE_MEMORY_ROLES_H
 
@@ -39,7 +40,7 @@ typedef struct tide_roles {
 	uint8_t *role; /* owned: TIDE_ROLE_* per alloc row */
 	uint8_t *rule; /* owned: TIDE_RULE_* per alloc row */
 	uint64_t count[TIDE_RULES_N],
-		bytes[TIDE_RULES_N]; /* evidence: allocations and bytes by rule */
+		bytes[TIDE_RULES_N]; /* evidence: bytes and allocations by rule */
 } tide_roles;
 
 /* O(allocs + moves + stacks + spans). */

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Devices of which a trace has no allocations, only what their own counter said now and then: the
- * bytes they had given out, torch.allocated_bytes.KIND:INDEX of a recording. Some also have a
- * counter of the most they had given out: torch.peak_bytes.KIND:INDEX, recorded where it was higher
- * than at the look before, hence of a moment since then.
+/* Devices without recorded allocations, known only from samples of their own counter of allocated
+ * bytes: torch.allocated_bytes.KIND:INDEX of a recording. Some also have a counter of their peak:
+ * torch.peak_bytes.KIND:INDEX, recorded when it rose since the previous sample, so the peak lies
+ * between the two.
  *
- * Sampled figures stand apart from those that are counted (usage.h): they are never added to them,
- * and a device that has them has no others. What was between two samples is not known but
- * for such a peak: it hides lower ones, and higher ones that the program reset it after. A counter
- * with a value that is no number of bytes, or whose samples are not in order of time, is not
- * believed at all. Definitions for readers: docs/analyses/memory.md. */
+ * Sampled figures are separate from counted ones (usage.h): they are never added to them, and a
+ * device with samples has no others. Between two samples only such a peak is known: it hides lower
+ * peaks, and higher ones before a reset by the program. A counter with a value that is not a number
+ * of bytes, or with samples out of time order, is ignored completely. Definitions:
+ * docs/analyses/memory.md. */
 #ifndef TIDE_ANALYZE_MEMORY_SAMPLED_H
 #define TIDE_ANALYZE_MEMORY_SAMPLED_H
 
 #include "model/model.h"
 
-#define TIDE_SAMPLED_NONE UINT64_MAX /* not known */
+#define TIDE_SAMPLED_NONE UINT64_MAX /* unknown */
 
 typedef struct tide_sampled_device {
-	uint64_t n;	/* samples; 0: the device is not sampled, the rest says nothing */
+	uint64_t n;	/* samples; 0: not sampled, the other fields are undefined */
 	uint64_t bytes; /* the last one at or before the moment; TIDE_SAMPLED_NONE = none yet */
 	uint64_t peak;	/* the highest of those at or before it; the first of equals */
 	int64_t peak_t;
-	/* The highest that its own counter of that told at or before the moment, the first of
-	 * equals; TIDE_SAMPLED_NONE = none. It was reached after own_since, the last sample but one
-	 * when it was told (0: the start, there is none), and by own_told. */
+	/* The highest value of its own peak counter at or before the moment, the first of
+	 * equals; TIDE_SAMPLED_NONE = none. It was reached after own_since, the sample before
+	 * the one that reported it (0: the start, if there is none), and by own_told. */
 	uint64_t own_peak;
 	int64_t own_since, own_told;
 } tide_sampled_device;
 
-/* The highest that is known: own_peak where it is above every sample. */
+/* Returns true if own_peak is above every sample, and so is the highest known value. */
 static inline bool tide__sampled_by_own(const tide_sampled_device *x)
 {
 	return x->own_peak != TIDE_SAMPLED_NONE &&
@@ -42,15 +42,15 @@ static inline uint64_t tide__sampled_most(const tide_sampled_device *x)
 
 typedef struct tide_sampled {
 	tide_sampled_device *devices; /* owned; by device */
-	size_t n_devices, any;	      /* any: how many are sampled */
-	/* Over time, when asked for: per device `buckets` equal stretches of [0, t_end], the
-	 * highest that is known to have held in each. series[device * buckets + b] */
+	size_t n_devices, any;	      /* any: number of sampled devices */
+	/* Over time, if requested: per device `buckets` equal intervals of [0, t_end], the
+	 * highest known value in each. series[device * buckets + b] */
 	size_t buckets;
 	uint64_t *series; /* owned */
 } tide_sampled;
 
-/* At time t (INT64_MAX: the end); the series is of the whole trace. O(counters × devices + samples
- * + devices × buckets). Release with tide__sampled_free (also after failure). */
+/* At time t (INT64_MAX: the end); the series covers the whole trace. O(counters × devices +
+ * samples + devices × buckets). Release with tide__sampled_free, also after failure. */
 tide_code tide__find_sampled(const tide_model *m, int64_t t, size_t buckets, tide_sampled *out,
 			     tide_error *err);
 void tide__sampled_free(tide_sampled *s);

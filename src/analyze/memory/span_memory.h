@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What each span did to memory itself: bytes of the allocations whose innermost span it is, bytes
- * of the frees that were done in it. Of what is nested in it, its children tell
- * (docs/analyses/ops.md). */
+/* Memory of each span: bytes of the allocations whose innermost span it is, bytes of the frees
+ * done in it. Self only; nested spans carry their own figures (docs/analyses/ops.md). */
 #ifndef TIDE_ANALYZE_MEMORY_SPAN_MEMORY_H
 #define TIDE_ANALYZE_MEMORY_SPAN_MEMORY_H
 
 #include "model/model.h"
 
 typedef struct tide_span_memory {
-	uint32_t *at; /* owned; per span: its row of v, 0 = nothing. Span 0: what belongs to none */
+	uint32_t *at; /* owned; per span: its row of v, 0 = nothing. Span 0: memory outside any
+		       * span */
 	struct tide_span_bytes {
 		uint64_t allocated, freed;
 	} * v; /* owned; row 0 is zero */
@@ -22,7 +22,8 @@ static inline struct tide_span_bytes tide__span_bytes(const tide_span_memory *s,
 	return s->v[s->at[span]];
 }
 
-/* O(moves) time, 4 bytes a span and 16 one that has any. False on exhaustion. */
+/* O(moves) time, 4 bytes per span and 16 per span with memory events. Returns false if memory
+ * runs out. */
 bool tide__span_memory(const tide_model *m, tide_span_memory *out);
 void tide__span_memory_free(tide_span_memory *s); /* accepts a zeroed one */
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Where a training step's memory goes: model, optimizer state, gradients, activations, measured and
- * as theory has it; the five parts of the peak; whether a device has room for it.
+ * theoretical; the 5 parts of the peak; whether it fits a device.
  *
  * Measured sizes come from a log's phases by their names (MODEL_CREATION, OPTIMIZER_CREATION,
  * FORWARD_PASS, BACKWARD_PASS; a suffix "__000012" is ignored), or from a recording by the roles of
- * its allocations: AdamW's state is born in the first step(), whatever the phase is called.
+ * its allocations: AdamW creates its state in the first step(), whatever the phase is named.
  * docs/analyses/phases.md defines every figure. */
 #ifndef TIDE_ANALYZE_MEMORY_TRAINING_SIZES_H
 #define TIDE_ANALYZE_MEMORY_TRAINING_SIZES_H
@@ -29,7 +29,7 @@ typedef struct tide_maybe_bytes {
 
 typedef struct tide_sizes_options {
 	uint64_t capacity;		      /* 0 = the summary's, else unknown */
-	uint64_t model, optimizer, gradients; /* theoretical, 0 = from the parameters */
+	uint64_t model, optimizer, gradients; /* theoretical, 0 = derived from the parameters */
 	uint64_t parameters;		      /* 0 = the summary's */
 	double bytes_per_param;		      /* 0 = 2 (bf16) */
 	bool actual;			      /* parts show measured model and optimizer sizes */
@@ -40,33 +40,36 @@ typedef struct tide_training_sizes {
 	tide_maybe_bytes expected[TIDE_PARTS_N]; /* ACTIVATIONS and OTHER are never known */
 	tide_maybe_bytes part[TIDE_PARTS_N];	 /* of the peak; their sum is the peak */
 	tide_maybe_bytes kv;			 /* KV cache, measured */
-	tide_maybe_bytes reserved;		 /* peak of what the allocator held */
+	tide_maybe_bytes reserved;		 /* peak reserved by the allocator */
 	int64_t peak;
 	uint64_t capacity, parameters;
-	/* borrowed from the summary: the phase that holds the peak; NULL = unknown */
+	/* borrowed from the summary: the phase with the peak; NULL = unknown */
 	const char *peak_phase;
-	bool from_roles;	    /* a recording's: parts are those alive at its peak */
-	bool model_from_parameters; /* expected sizes were made from the parameter count */
+	bool from_roles;	    /* from a recording: parts are those alive at its peak */
+	bool model_from_parameters; /* expected sizes were derived from the parameter count */
 } tide_training_sizes;
 
 const char *tide__training_part_text(tide_training_part p);   /* "Model Parameters" */
 const char *tide__training_part_key(tide_training_part p);    /* "model" */
 const char *tide__training_part_colour(tide_training_part p); /* "#4da6b8" */
 
-/* (actual - expected) / expected in percent; false where either is unknown or 0 is expected. */
+/* Gets (actual - expected) / expected in percent; returns false if either is unknown or 0 is
+ * expected. */
 bool tide__training_difference(const tide_training_sizes *t, tide_training_part p, double *pct);
 
-/* Sizes of a summary. TIDE_ENOTFOUND if it has no peak. `s` is borrowed for as long as *out is used. */
+/* Finds the sizes of a summary. Returns TIDE_ENOTFOUND if it has no peak. `s` is borrowed as
+ * long as *out is used. */
 tide_code tide__training_sizes(const tide_phase_summary *s, const tide_sizes_options *o,
 			       tide_training_sizes *out, tide_error *err);
 
-/* A recording as a summary of one device's main memory, with sizes by role: adds it to `all`.
- * `title` is copied. Then sizes as above, measured by roles. TIDE_ENOTFOUND without allocations. */
+/* Adds a recording to `all` as a summary of one device's main memory, with sizes by role; then
+ * finds sizes as above, measured by roles. `title` is copied. Returns TIDE_ENOTFOUND without
+ * allocations. */
 tide_code tide__training_recorded(const tide_model *m, uint32_t device, const char *title,
 				  const tide_sizes_options *o, tide_phase_summaries *all,
 				  tide_training_sizes *out, tide_error *err);
 
-/* What to do about a peak that does not fit, or hardly (above 90 %): sentences for this summary.
+/* Advice for a peak that does not fit, or barely (above 90 %): sentences for this summary.
  * Returns how many of out[] were filled, at most `room`. */
 typedef struct tide_sentence {
 	char text[240];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Two flame graphs as one tree: a node for every path of either, with the weights of both. Names
- * match by their text, addresses in them apart (diff.h). Definitions: docs/analyses/diff.md. */
+ * match by their text, ignoring addresses in them (diff.h). Definitions: docs/analyses/diff.md. */
 #ifndef TIDE_ANALYZE_OPS_FLAME_PAIR_H
 #define TIDE_ANALYZE_OPS_FLAME_PAIR_H
 
@@ -13,9 +13,9 @@ typedef struct tide_flame_pair {
 	uint64_t folded;
 } tide_flame_pair;
 
-/* Fold what is, in both, below 1/`parts` of the larger total into "[small]" (0 = nothing) and what
- * is deeper than max_depth into its ancestor (0 = nothing). False on exhaustion; free in any case.
- */
+/* Folds nodes that are below 1/`parts` of the larger total in both graphs into "[small]" (0 =
+ * none) and nodes deeper than max_depth into their ancestor (0 = none). Returns false if memory
+ * runs out; free in any case. */
 bool tide__flame_pair(const tide_flame *a, const tide_flame *b, uint64_t parts, uint32_t max_depth,
 		      tide_flame_pair *out);
 void tide__flame_pair_free(tide_flame_pair *p);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The op tree: what ran inside what, how often, how long, and what it did to memory.
+/* The op tree: nesting, counts, times and memory changes of ops.
  *
- * Spans with the same op path (analyze/common/paths.h) share a node. Every figure exists twice: `self` is
- * what happened in the op itself, `all` adds everything nested in it. Node 0 is the root; its self
- * holds what happened outside any op, its `all` is the whole trace.
+ * Spans with the same op path (analyze/common/paths.h) share a node. Every figure exists twice:
+ * `self` covers the op itself, `all` includes everything nested in it. Node 0 is the root; its self
+ * covers what is outside any op, its `all` is the whole trace.
  *
- * Transient peak of a span: the most that its running balance (bytes allocated minus bytes freed,
- * inside it, on its thread) ever reached; of a node: the highest of its spans.
- * Definitions for readers: docs/analyses/ops.md. */
+ * Transient peak of a span: the maximum of its running balance (bytes allocated minus bytes freed,
+ * inside it, on its thread); of a node: the highest of its spans.
+ * Definitions: docs/analyses/ops.md. */
 #ifndef TIDE_ANALYZE_OPS_OP_TREE_H
 #define TIDE_ANALYZE_OPS_OP_TREE_H
 
@@ -23,9 +23,9 @@ typedef struct tide_op_sums {
 
 typedef struct tide_op_row {
 	uint64_t count; /* spans */
-	uint64_t open;	/* of them: never ended */
-	/* operators ("aten::mul") that are the only span directly inside one of the same name: PyTorch
-				* dispatched one call again, to another overload (mul.Scalar, mul.Tensor) */
+	uint64_t open;	/* of these, never ended */
+	/* operators ("aten::mul") that are the only span directly inside one of the same name:
+	 * PyTorch redispatched one call to another overload (mul.Scalar, mul.Tensor) */
 	uint64_t redispatched;
 	tide_op_sums self, all;
 	uint64_t peak; /* highest transient peak of a span */
@@ -34,14 +34,14 @@ typedef struct tide_op_row {
 typedef struct tide_optree {
 	tide_paths paths;  /* nodes: name and parent; a parent is always a smaller node */
 	tide_op_row *rows; /* by node */
-	size_t n;	   /* nodes, the root included */
+	size_t n;	   /* nodes, including the root */
 	/* children of a node, in order of first appearance: for (c = first[n]; c; c = next[c]) */
 	uint32_t *first, *next;
 } tide_optree;
 
 typedef struct tide_optree_options {
 	uint32_t device; /* count only memory of this device; TIDE_ANY = all */
-	bool streams; /* rows of devices too (kernels, copies, waits), not only those of threads */
+	bool streams;	 /* also rows of devices (kernels, copies, waits), not only of threads */
 } tide_optree_options;
 
 /* O(spans + moves) time; 4 bytes per span of scratch. Release with tide__optree_free. */
@@ -49,9 +49,9 @@ tide_code tide__find_op_tree(const tide_model *m, const tide_optree_options *opt
 			     tide_error *err);
 void tide__optree_free(tide_optree *t);
 
-/* The same by name alone, whatever is around: one row per name, in order of first appearance.
- * A name nested in itself counts once in `all` (the outermost), always in self; in count unless it
- * is the same call, dispatched again. */
+/* The same by name alone: one row per name, in order of first appearance. A name nested in
+ * itself counts once in `all` (the outermost), always in self; in count unless it is the same
+ * call, redispatched. */
 typedef struct tide_op_flat {
 	tide_str *names;
 	tide_op_row *rows;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What ran, how long, and what it did to memory: the op tree or a table by name.
+/* Ops with their counts, times and memory: the op tree or a table by name.
  *
  * Definitions: docs/analyses/ops.md. */
 #ifndef TIDE_ANALYZE_OPS_OPS_H
@@ -11,7 +11,7 @@
 typedef struct tide_ops_query {
 	uint32_t device; /* memory of this one; TIDE_ANY = all */
 	bool streams;	 /* also rows of devices: kernels, copies, waits */
-	bool flat;	 /* find the table by name, too */
+	bool flat;	 /* also build the table by name */
 } tide_ops_query;
 
 typedef struct tide_ops {
@@ -19,10 +19,10 @@ typedef struct tide_ops {
 	uint32_t device;
 	bool has_flat;
 	tide_optree tree;
-	tide_op_flat flat; /* empty unless asked for */
+	tide_op_flat flat; /* empty unless requested */
 } tide_ops;
 
-/* `m` is borrowed until tide__ops_free, which is due in any case. */
+/* `m` is borrowed until tide__ops_free, which must be called even after a failure. */
 tide_code tide__ops_find(const tide_model *m, const tide_ops_query *q, tide_ops *out,
 			 tide_error *err);
 void tide__ops_free(tide_ops *x);

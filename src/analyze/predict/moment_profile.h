@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What one recording held on a device, by kinds of moments, so that moments of recordings of the
- * same program can be told to be the same one whatever happened between them.
+/* The memory one recording held on a device, by kind of moment, so that equal moments of recordings
+ * of the same program can be matched.
  *
- * Memory is highest right after an allocation, so moments are allocations. Where one was made is
- * its *place*: the names of the spans around it, from the outermost inwards (its call stack's
- * functions where there are none), and for a backward op the module of its forward op. A recording
- * is cut into *stretches* where a step begins and where a model is called; a stretch with a
- * backward pass in it is one of training. The n-th allocation at a place in a stretch of either
- * sort is a *spot*: of all its moments the highest counts. Definitions for readers:
- * docs/analyses/predict.md. */
+ * Memory is highest right after an allocation, so moments are allocations. The *place* of an
+ * allocation is the names of the spans around it, from the outermost inwards (or its call stack's
+ * functions if there are none); for a backward op, the module of its forward op. A recording is
+ * divided into *intervals* where a step begins and where a model is called; an interval with a
+ * backward pass is a training interval. The n-th allocation at a place in an interval of either
+ * sort
+ * is a *spot*: of all its moments the highest counts. Definitions: docs/analyses/predict.md. */
 #ifndef TIDE_ANALYZE_PREDICT_MOMENT_PROFILE_H
 #define TIDE_ANALYZE_PREDICT_MOMENT_PROFILE_H
 
@@ -18,29 +18,29 @@
 
 typedef struct tide_spot {    /* moments of one kind */
 	uint64_t most, least; /* bytes live at the highest and the lowest of them */
-	uint64_t bytes;	      /* asked for, of the largest allocation */
-	uint64_t cut;	      /* moves that had happened at the highest, the first of equals */
-	uint32_t row;	      /* the allocation made there; 0 = there is no such moment */
+	uint64_t bytes;	      /* requested, of the largest allocation */
+	uint64_t cut;	      /* memory events before the highest, the first of equals */
+	uint32_t row;	      /* the allocation made there; 0 = no such moment */
 } tide_spot;
 
-enum { TIDE_SORTS = 2 }; /* of stretches: without and with a backward pass */
+enum { TIDE_SORTS = 2 }; /* of intervals: without and with a backward pass */
 
 typedef struct tide_place {
-	uint64_t hash; /* of the names: the same in other recordings */
+	uint64_t hash; /* hash of the names: equal in other recordings */
 	uint32_t parent;
 	bool backward;
 	struct tide_sort {
 		size_t first;	/* its spots, one after another */
-		uint32_t count; /* most in one stretch */
-		uint64_t times; /* in all */
-		tide_spot all;	/* of it and all places inside it */
+		uint32_t count; /* maximum in one interval */
+		uint64_t times; /* total */
+		tide_spot all;	/* of this place and all places inside it */
 	} sort[TIDE_SORTS];
 } tide_place;
 
 typedef struct tide_moment_profile {
 	uint64_t size; /* of the work */
 	uint64_t peak;
-	tide_place *places; /* owned; [0] is around all others */
+	tide_place *places; /* owned; [0] contains all others */
 	size_t n_places, cap_places;
 	tide_map by_hash; /* -> place + 1 */
 	tide_spot *spots; /* owned */
@@ -54,7 +54,7 @@ tide_code tide__find_moment_profile(const tide_model *m, uint32_t device, uint64
 				    tide_moment_profile *out, tide_error *err);
 void tide__moment_profile_free(tide_moment_profile *h);
 
-/* A spot that stands for moments of both. */
+/* Merges two spots into one that represents the moments of both. */
 tide_spot tide__spot_both(const tide_spot *a, const tide_spot *b);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What a predicted peak is made of: what was alive at its moment in both recordings, by role or by
- * module, and each group's line. Groups add up to the prediction, to the byte. Definitions:
- * docs/analyses/predict.md. */
+/* Breaks a predicted peak down: the allocations alive at its moment in both recordings, by role
+ * or by module, and each group's line. Groups add up to the prediction, to the byte.
+ * Definitions: docs/analyses/predict.md. */
 #ifndef TIDE_ANALYZE_PREDICT_PREDICTED_BREAKDOWN_H
 #define TIDE_ANALYZE_PREDICT_PREDICTED_BREAKDOWN_H
 
@@ -13,7 +13,7 @@ typedef struct tide_part {
 	uint64_t key;	/* a group's (groups.h), in the model ... */
 	size_t side;	/* ... of the smaller (0) or the larger (1) recording */
 	uint64_t at[2]; /* bytes in both */
-	int64_t bytes;	/* at the size asked for; below 0 where a line falls that low */
+	int64_t bytes;	/* at the given size; negative if a line falls that low */
 } tide_part;
 
 typedef struct tide_predicted_breakdown {
@@ -22,8 +22,8 @@ typedef struct tide_predicted_breakdown {
 	int64_t bytes; /* their sum */
 } tide_predicted_breakdown;
 
-/* Of the moment of l->v[line], at `size`. `by` is TIDE_BY_ROLE or TIDE_BY_MODULE. O(moves + allocs
- * + spans) of both. Release with tide__predicted_breakdown_free in any case. */
+/* For the moment of l->v[line], at `size`. `by` is TIDE_BY_ROLE or TIDE_BY_MODULE. O(moves +
+ * allocs + spans) of both. Release with tide__predicted_breakdown_free in any case. */
 tide_code tide__find_predicted_breakdown(const tide_model *const m[2], const uint32_t device[2],
 					 const tide_lines *l, size_t line, uint64_t size,
 					 tide_group_by by, tide_predicted_breakdown *out,

@@ -7,12 +7,13 @@
  *     for (size_t i = 0; i < t->n; i++) use(t->ops[i]);
  *     tide__tt_free(t);
  *
- * The runtime prints memory before an operation runs. So the state of operation i is what it found,
- * and the change from its block to the rank's next one is what it did: `change`. The next block may
- * be that of a deallocate, which is no row here; it still counts. The last operation of a program
- * has no next block unless "after submit" was printed: its change is unknown.
+ * The runtime prints memory before an operation runs. So the state of operation i is the state
+ * before it, and `change` is the difference to the rank's next block. The next block may be that of
+ * a deallocate, which has no row here; it still counts. The last operation of a program has no next
+ * block unless "after submit" was printed: its change is unknown.
  *
- * Bytes are those of one bank unless a name says `all`. Definitions: docs/analyses/tenstorrent.md. */
+ * Bytes are those of one bank unless a name says `all`. Definitions: docs/analyses/tenstorrent.md.
+ * */
 #ifndef TIDE_ANALYZE_TENSTORRENT_TT_H
 #define TIDE_ANALYZE_TENSTORRENT_TT_H
 
@@ -23,8 +24,8 @@ enum { TIDE_TT_POOLS = 4 }; /* DRAM, L1, L1_SMALL, TRACE: TIDE_POOL_* - 1 */
 #define TIDE_TT_UNKNOWN INT64_MIN
 
 typedef struct tide_tt_options {
-	uint32_t skip_runs; /* leave out what ran before the end of this many outermost programs */
-	bool skip_warmup;   /* leave out everything up to the first "Got output shape:" */
+	uint32_t skip_runs; /* skip everything before the end of this many outermost programs */
+	bool skip_warmup;   /* skip everything up to the first "Got output shape:" */
 	int64_t rank;	    /* only this rank; -1 = all */
 } tide_tt_options;
 #define TIDE_TT_OPTIONS_INIT \
@@ -34,24 +35,24 @@ typedef struct tide_tt_options {
 
 typedef struct tide_tt_op {
 	uint32_t span;
-	tide_str text;	/* MLIR, none = the log has no line of it */
-	tide_str type;	/* "TypecastOp", none = not known */
+	tide_str text;	/* MLIR, none = the log lacks it */
+	tide_str type;	/* "TypecastOp", none = unknown */
 	tide_str graph; /* const-eval program it is in */
-	bool miss;	/* whose cache was missed */
+	bool miss;	/* its cache was missed */
 	uint32_t lane, process;
 	uint32_t session; /* from 1, 0 = the log names none */
 	uint64_t line;	  /* in the log, from 1 */
 	uint32_t state
 		[TIDE_TT_POOLS]; /* row + 1 in pool_states of the block before it, 0 = missing */
-	int64_t change[TIDE_TT_POOLS]; /* what it did; TIDE_TT_UNKNOWN */
-	uint64_t high
-		[TIDE_TT_POOLS]; /* highest from its block to the next operation's, both included */
+	int64_t change[TIDE_TT_POOLS]; /* caused by it; TIDE_TT_UNKNOWN */
+	uint64_t
+		high[TIDE_TT_POOLS]; /* highest from its block to the next operation's, inclusive */
 } tide_tt_op;
 
 typedef struct tide_tt_peak {
 	uint64_t bytes; /* highest allocated in one bank */
 	uint32_t state; /* row + 1 in pool_states, 0 = the pool was never seen */
-	uint32_t span;	/* what ran before that block and is charged with it, 0 = unknown */
+	uint32_t span;	/* the operation before that block, charged with it; 0 = unknown */
 	int64_t op;	/* its row in ops, or of the operation before a deallocate; -1 = none */
 	uint32_t pool;	/* row in pools */
 } tide_tt_peak;
@@ -61,7 +62,7 @@ typedef struct tide_tt_trend { /* of fragmentation, 1 - largest free / free */
 	double mean, most;
 	int64_t most_op; /* row in ops, -1 = none */
 	double slope;	 /* least squares, per 1000 operations */
-	uint64_t n;	 /* blocks with free bytes; 0 = nothing is known */
+	uint64_t n;	 /* blocks with free bytes; 0 = unknown */
 } tide_tt_trend;
 
 typedef struct tide_tt_weight { /* an argument of @main in a module dump; slices of its text */
@@ -76,10 +77,9 @@ typedef struct tide_tt_alias { /* "#name = value" of the last ttnn module */
 
 typedef struct tide_tt_graph { /* a const-eval program */
 	tide_str name;
-	uint64_t ops, runs,
-		loads; /* operations in it, times it ran, times load_cached asked for it */
+	uint64_t ops, runs, loads; /* operations in it, runs, requests by load_cached */
 	bool miss;
-	int64_t change_all; /* DRAM bytes of all banks that it left behind */
+	int64_t change_all; /* DRAM bytes of all banks that it kept */
 } tide_tt_graph;
 
 typedef struct tide_tt {
@@ -107,36 +107,37 @@ typedef struct tide_tt {
 	size_t cap_ops, cap_skipped, cap_weights, cap_graphs, cap_aliases;
 } tide_tt;
 
-/* TIDE_OK, TIDE_ENOMEM or TIDE_ENOTFOUND: the trace has no state of a pool before an operation. */
+/* Returns TIDE_OK, TIDE_ENOMEM, or TIDE_ENOTFOUND if the trace has no pool state before an
+ * operation. */
 tide_code tide__tt_find(const tide_model *m, const tide_tt_options *opt, tide_tt **out,
 			tide_error *err);
-/* NULL is fine. */
+/* NULL is allowed. */
 void tide__tt_free(tide_tt *t);
 
-/* Fragmentation of a state: 1 - largest / free; NaN where nothing is free. */
+/* Returns the fragmentation of a state: 1 - largest / free; NaN if nothing is free. */
 double tide__tt_fragmentation(const tide_model *m, uint32_t state);
-/* Row of the operation that runs at a span, or the last before it; -1 = none. */
+/* Returns the row of the operation at a span, or of the last before it; -1 = none. */
 int64_t tide__tt_op_at(const tide_tt *t, uint32_t span);
 
 /* ---- texts of operations ---- */
 
-/* The operation's text taken apart; false: it has none that can be read. */
+/* Parses the operation's text; returns false if it has none or it cannot be read. */
 bool tide__tt_parse(const tide_tt *t, const tide_tt_op *o, tide_mlir_op *out);
-/* Its name: of the MLIR text, else the type in the header. Borrowed. */
+/* Returns its name: from the MLIR text, else the type in the header. Borrowed. */
 const char *tide__tt_name(const tide_tt *t, const tide_tt_op *o);
-/* Its location: the name in loc( ), of a load_cached without one the function, through aliases of the
- * last ttnn module where it has one. Absent = unknown. */
+/* Returns its location: the name in loc( ), or the function for a load_cached without one,
+ * resolved through the aliases of the last ttnn module. Absent = unknown. */
 tide_slice tide__tt_loc(const tide_tt *t, const tide_tt_op *o, const tide_mlir_op *p);
-/* A tensor type, aliases of layouts followed. */
+/* Reads a tensor type, resolving layout aliases. */
 bool tide__tt_tensor(const tide_tt *t, tide_slice type, tide_mlir_tensor *out);
-/* The first type of the results. */
+/* Reads the type of the first result. */
 bool tide__tt_result(const tide_tt *t, const tide_mlir_op *p, tide_mlir_tensor *out);
 
 /* ---- weights ---- */
 
-/* Arguments that are weights among the operands of an operation, by SSA name: rows of t->weights in
- * out[0 .. most). Operations of a const-eval program have those of the load_cached that ran it.
- * Returns how many. */
+/* Finds the weights among the operands of an operation, by SSA name: rows of t->weights in out[0
+ * .. most). Operations of a const-eval program have those of the load_cached that ran it.
+ * Returns their number. */
 size_t tide__tt_weights(tide_tt *t, size_t op, uint32_t *out, size_t most);
 bool tide__tt_is_weight(const tide_tt_weight *w);
 
@@ -144,8 +145,8 @@ bool tide__tt_is_weight(const tide_tt_weight *w);
 
 typedef enum tide_tt_by {
 	TIDE_TT_BY_LEVEL,   /* highest until the next operation's block */
-	TIDE_TT_BY_GROWTH,  /* what it added, where that is known and above 0 */
-	TIDE_TT_BY_PADDING, /* padded less logical bytes of its first result, above 0 */
+	TIDE_TT_BY_GROWTH,  /* bytes it added, if known and above 0 */
+	TIDE_TT_BY_PADDING, /* padded minus logical bytes of its first result, above 0 */
 } tide_tt_by;
 
 typedef struct tide_tt_row {
@@ -153,35 +154,35 @@ typedef struct tide_tt_row {
 	uint32_t op;
 } tide_tt_row;
 
-/* The `most` highest, the first of equals first; their number in *n. Owned by the caller. NULL on
- * exhaustion. */
+/* Returns the `most` highest rows, the first of equals first; their number in *n. Owned by the
+ * caller. NULL if memory runs out. */
 tide_tt_row *tide__tt_top(const tide_tt *t, tide_tt_by by, unsigned pool, size_t most, size_t *n);
 
 typedef struct tide_tt_count {
 	tide_str name;
 	uint64_t n;
 } tide_tt_count;
-/* Operations by name, most first. Owned by the caller; NULL on exhaustion. */
+/* Counts operations by name, most frequent first. Owned by the caller; NULL if memory runs out. */
 tide_tt_count *tide__tt_distribution(const tide_tt *t, size_t *n);
 
 typedef struct tide_tt_parts { /* bytes of all banks that were live at a pool's peak */
 	uint64_t weights;      /* made by const-eval programs */
 	uint64_t activations;  /* made by operations of other programs from values */
 	uint64_t arguments;    /* made from arguments alone: weights or inputs */
-	uint64_t before;       /* there before the first block */
+	uint64_t before;       /* before the first block */
 	uint64_t other;	       /* between programs */
 } tide_tt_parts;
 void tide__tt_parts_at_peak(const tide_tt *t, unsigned pool, tide_tt_parts *out);
 
 /* ---- padding ---- */
 
-typedef struct tide_tt_live { /* tensors that operations made and nothing deallocated yet */
+typedef struct tide_tt_live { /* tensors made by operations and not deallocated yet */
 	uint64_t bytes, padded, n;
 } tide_tt_live;
 
-/* After each operation, for DRAM (0) and L1 (1): out[op * 2 + k], t->n * 2 of them. Values of one run of
- * a program are told apart from those of another, unless `flat`: names alone then, across programs, as
- * the files of the original tool have them. */
+/* Padding after each operation, for DRAM (0) and L1 (1): out[op * 2 + k], t->n * 2 of them.
+ * Values of different runs of a program are distinct, unless `flat`: then names alone count,
+ * across programs, as in the original tool's files. */
 tide_code tide__tt_padding(const tide_tt *t, bool flat, tide_tt_live *out, tide_error *err);
 
 #endif

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Levels of detail of a timeline: what [from, to) shows on `px` pixels, however many spans there
- * are.
+/* Level of detail of a timeline: what [from, to) shows on `px` pixels, for any number of spans.
  *
- * A pixel is a px-th part of the window; times fall into pixels exactly (integers, no rounding). Of
- * each row (analyze/timeline/timeline_rows.h):
+ * A pixel is 1/px of the window; times map to pixels exactly (integers, no rounding). For each row
+ * (analyze/timeline/timeline_rows.h):
  *   - a span at least one pixel long, or begun before `from`, is a piece of its own;
  *   - shorter spans that begin in the same pixel are one piece: from the first start to the last
  *     end, with their number, the sum of their lengths, and the longest of them (the first of
  *     equals).
- * Seen are spans that begin before `to` and end after `from` or begin at or after it. A row has
- * at most 2 × px + 1 pieces. docs/analyses/timeline.md has the definition for readers. */
+ * Visible are spans that begin before `to` and end after `from` or begin at or after it. A row has
+ * at
+ * most 2 × px + 1 pieces. Definition: docs/analyses/timeline.md. */
 #ifndef TIDE_ANALYZE_TIMELINE_LEVEL_OF_DETAIL_H
 #define TIDE_ANALYZE_TIMELINE_LEVEL_OF_DETAIL_H
 
@@ -25,7 +25,7 @@ typedef struct tide_lod {
 
 typedef struct tide_timeline_piece {
 	int64_t t0, t1;
-	uint64_t busy;	/* lengths added up */
+	uint64_t busy;	/* sum of lengths */
 	uint32_t count; /* spans in it */
 	uint32_t place; /* of the longest: rows.order[place] */
 } tide_timeline_piece;
@@ -36,17 +36,17 @@ typedef struct tide_timeline_pieces {
 	size_t *first; /* owned; row r is v[first[r] .. first[r + 1]) */
 } tide_timeline_pieces;
 
-/* The index: O(spans), 12 bytes a span. TIDE_OK or TIDE_ENOMEM. */
+/* Builds the index: O(spans), 12 bytes per span. Returns TIDE_OK or TIDE_ENOMEM. */
 tide_code tide__lod_build(const tide_model *m, tide_lod *out, tide_error *err);
-void tide__lod_free(tide_lod *l); /* a zeroed one is fine */
+void tide__lod_free(tide_lod *l); /* accepts a zeroed one */
 
-/* Length of the span at a place, as drawn (tide__timeline_rows_end). */
+/* Returns the length of the span at a place, as drawn (tide__timeline_rows_end). */
 static inline uint64_t tide__lod_length(const tide_lod *l, uint32_t place)
 {
 	return l->busy[place + 1] - l->busy[place];
 }
 
-/* from < to, px >= 1. O(rows + pieces × log spans). Many threads may ask one index at once. */
+/* from < to, px >= 1. O(rows + pieces × log spans). Many threads may query one index at once. */
 tide_code tide__lod_visible(const tide_lod *l, int64_t from, int64_t to, uint32_t px,
 			    tide_timeline_pieces *out, tide_error *err);
 void tide__timeline_pieces_free(tide_timeline_pieces *p);

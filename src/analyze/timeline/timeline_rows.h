@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Spans in rows that never overlap themselves: what every picture of a timeline draws.
+/* Spans in rows without overlaps: the input of every timeline chart.
  *
- * A row is one level of nesting in one track (analyze/timeline/tracks.h), so within a row spans are disjoint
- * and in order of time, and what a stretch of time shows is found by binary search. A span is known
- * to viewers by its place in `order`. Host threads come before the rest, lanes in the order of the
- * model, each with its tracks, each with its levels from the outside in. */
+ * A row is one level of nesting in one track (analyze/timeline/tracks.h), so within a row spans are
+ * disjoint and in time order, and the spans in a time window are found by binary search. Viewers
+ * identify a span by its place in `order`. Host threads come first, lanes in model order, each with
+ * its tracks, each with its levels from the outside in. */
 #ifndef TIDE_ANALYZE_TIMELINE_TIMELINE_ROWS_H
 #define TIDE_ANALYZE_TIMELINE_TIMELINE_ROWS_H
 
@@ -25,14 +25,15 @@ typedef struct tide_timeline_rows {
 	uint32_t n_rows;
 	tide_row_track *tracks; /* owned */
 	uint32_t n_tracks;
-	tide_tracks cuts; /* what of the tracks tells where spans end */
+	tide_tracks cuts; /* the tracks' data about where spans end */
 } tide_timeline_rows;
 
 /* TIDE_OK or TIDE_ENOMEM. O(spans × tracks of a lane). tide__timeline_rows_free accepts a zeroed one. */
 tide_code tide__find_timeline_rows(const tide_model *m, tide_timeline_rows *out, tide_error *err);
 void tide__timeline_rows_free(tide_timeline_rows *r);
 
-/* End of the span at a place, as drawn: spans that cross others in every track are cut short. */
+/* Returns the end of the span at a place, as drawn: spans that cross others in every track are
+ * cut short. */
 static inline int64_t tide__timeline_rows_end(const tide_timeline_rows *r, const tide_model *m,
 					      uint32_t place)
 {
@@ -41,9 +42,9 @@ static inline int64_t tide__timeline_rows_end(const tide_timeline_rows *r, const
 	return t1 < most ? t1 : most;
 }
 
-/* Place of a span: a search in the rows of its lane. */
+/* Returns the place of a span: searches the rows of its lane. */
 uint32_t tide__timeline_rows_place(const tide_timeline_rows *r, const tide_model *m, uint32_t span);
-/* Number of the track that holds a place, and the row in it. */
+/* Returns the number of the track that contains a place, and the row in it. */
 uint32_t tide__timeline_rows_track(const tide_timeline_rows *r, uint32_t place, uint32_t *row);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Input in blocks, cut where an event seems to follow another, parsed by several threads and handed
- * over in order.
+/* Reads the input in blocks, cut between events, parses them in several threads and delivers them
+ * in order.
  *
- * Every thread reads (and inflates), one at a time, and parses; the caller's takes besides. `ahead`
- * adds one that only reads. At most 3 blocks more than threads exist at a time, so memory does not
- * grow with the input. */
+ * Every thread reads (and decompresses), one at a time, and parses; the caller's thread also takes
+ * the results. `ahead` adds a thread that only reads. At most 3 blocks more than threads exist at a
+ * time, so memory does not grow with the input. */
 #ifndef TIDE_IMPORT_JSON_BLOCKS_H
 #define TIDE_IMPORT_JSON_BLOCKS_H
 
@@ -18,8 +18,8 @@ typedef struct kin_block_in {
 	char *text; /* owned; n bytes, then KIN_PAD zeros */
 	size_t n, cap;
 	uint64_t base;	   /* offset of text[0] in the input */
-	uint64_t consumed; /* stored bytes of the input read by then, for progress */
-	size_t parsed;	   /* bytes that became rows of out, read as events from its start */
+	uint64_t consumed; /* compressed bytes of the input read so far, for progress */
+	size_t parsed;	   /* bytes that became rows of out, parsed as events from its start */
 	bool seeking;	   /* kin_doc.seeking after it */
 	kin_out out;
 	bool last;
@@ -31,7 +31,7 @@ typedef struct kin_block_in {
 typedef struct kin_reader {
 	tide_source *src;
 	size_t block;	  /* bytes to read at a time */
-	tide_code damage; /* the source ended with this; what came before it is good */
+	tide_code damage; /* the source ended with this error; everything before it is valid */
 	tide_error why;
 	char *tail; /* owned: bytes after the last cut */
 	size_t n_tail, cap_tail;
@@ -42,8 +42,8 @@ typedef struct kin_reader {
 
 typedef tide_code kin_take(void *user, kin_block_in *k, tide_error *err);
 
-/* Give every block to `take`, in order; stops at the first that it refuses. `threads` parse, the
- * caller's among them: 1 without `ahead` starts none. */
+/* Passes every block to `take`, in order; stops at the first that it refuses. `threads` parse,
+ * including the caller's: 1 without `ahead` starts none. */
 tide_code tide__kineto_blocks(kin_reader *r, unsigned threads, bool ahead, unsigned want,
 			      kin_take *take, void *user, tide_error *err);
 void tide__kineto_reader_fini(kin_reader *r);

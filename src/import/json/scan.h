@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Finding one's way in JSON text without looking at every byte.
+/* Navigates JSON text without looking at every byte.
  *
- * The scanner keeps four bit maps over a buffer, one bit a byte: quotes that open or close a
- * string; opening brackets, closing brackets and commas outside strings. They are made by vector
- * code a window ahead of the reader, so the text is touched while it is in cache, and they turn
- * "end of this string" and "end of this object" into a few bit operations. Everything above is a
- * plain reader of JSON, so any layout gives the same result; nothing recurses.
+ * The scanner keeps four bit maps over a buffer, one bit per byte: quotes that open or close a
+ * string; opening brackets, closing brackets and commas outside strings. Vector code builds them a
+ * window ahead of the reader, so the text is read while it is in cache, and they turn "end of this
+ * string" and "end of this object" into a few bit operations. Everything above is a plain reader of
+ * JSON, so any layout gives the same result; nothing recurses.
  *
- * After damage (a stray quote turns inside out) kin_scan_restart begins anew at a given byte. */
+ * After damage (a stray quote swaps inside and outside), tide__kineto_scan_restart starts again at
+ * a
+ * given byte. */
 #ifndef TIDE_IMPORT_JSON_SCAN_H
 #define TIDE_IMPORT_JSON_SCAN_H
 
@@ -18,36 +20,36 @@
 
 enum {
 	KIN_PAD = 128,	 /* zero bytes that must follow the text */
-	KIN_WINDOW = 64, /* words of bit map made at a time: 4 KiB of text */
+	KIN_WINDOW = 64, /* bit map words computed at a time: 4 KiB of text */
 };
 
 typedef struct kin_scan {
 	const char *b; /* borrowed text; b[n .. n + KIN_PAD) are zeros */
 	size_t n;
 	uint64_t *quotes, *opens, *closes, *commas; /* owned; one zero word after the last */
-	size_t words;				    /* words made so far */
-	size_t total;				    /* words the text has */
-	size_t cap;				    /* words there is room for */
+	size_t words;				    /* words computed so far */
+	size_t total;				    /* words of the whole text */
+	size_t cap;				    /* words allocated */
 	uint64_t in_string; /* all ones if the next word starts inside a string */
 	uint64_t escaped;   /* 1 if its first byte is escaped */
-	uint64_t keep;	    /* bits of the next word to look at (restart inside it) */
-	bool slashes;	    /* a backslash was seen somewhere in the text */
+	uint64_t keep;	    /* bits of the next word to use (restart inside it) */
+	bool slashes;	    /* the text contains a backslash */
 } kin_scan;
 
-/* Look at a new text. False when memory is exhausted. */
+/* Starts on a new text. Returns false if memory runs out. */
 bool tide__kineto_scan_text(kin_scan *s, const char *text, size_t n);
 void tide__kineto_scan_fini(kin_scan *s);
-/* Forget the bit maps from byte p on: p is outside any string. */
+/* Discards the bit maps from byte p on; p is outside any string. */
 void tide__kineto_scan_restart(kin_scan *s, size_t p);
-/* Make the next window; false when there is no more text. */
+/* Computes the next window; returns false at the end of the text. */
 bool tide__kineto_scan_more(kin_scan *s);
-/* End of the container that opens at p: the byte after its closing bracket; SIZE_MAX if the text
- * ends first or no container opens at p. */
+/* Returns the byte after the closing bracket of the container that opens at p; SIZE_MAX if the
+ * text ends first or no container opens at p. */
 size_t tide__kineto_scan_skip(kin_scan *s, size_t p);
 /* Tests: use the portable code only (the vector code must give the same maps). */
 void tide__kineto_scan_portable(bool on);
 
-/* Have the maps cover the 64 bytes from p on, as far as there is text. */
+/* Makes the maps cover the 64 bytes from p on, up to the end of the text. */
 static inline void kin_reach(kin_scan *s, size_t p)
 {
 	while (__builtin_expect((p >> 6) + 1 >= s->words, 0))
@@ -55,7 +57,7 @@ static inline void kin_reach(kin_scan *s, size_t p)
 			return;
 }
 
-/* The bits of the 64 bytes from p on. */
+/* Returns the bits of the 64 bytes from p on. */
 static inline uint64_t kin_bits(const uint64_t *map, size_t p)
 {
 	return map[p >> 6] >> (p & 63) | (map[(p >> 6) + 1] << 1) << (63 - (p & 63));
@@ -63,7 +65,7 @@ static inline uint64_t kin_bits(const uint64_t *map, size_t p)
 
 size_t tide__kineto_far_quote(kin_scan *s, size_t p);
 
-/* The first quote that opens or closes a string at or after p, or s->n. */
+/* Returns the first quote that opens or closes a string at or after p, or s->n. */
 static inline size_t kin_quote(kin_scan *s, size_t p)
 {
 	kin_reach(s, p);
@@ -72,7 +74,7 @@ static inline size_t kin_quote(kin_scan *s, size_t p)
 					   : tide__kineto_far_quote(s, p);
 }
 
-/* Whether the bracket at p opens something outside a string, as far as the maps know. */
+/* Returns true if the bracket at p opens something outside a string, as far as the maps reach. */
 static inline bool kin_is_open(kin_scan *s, size_t p)
 {
 	kin_reach(s, p);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The inner loop's way through JSON: keys, values and whole numbers, without loops over bytes where
- * the bit maps or eight bytes at a time will do. Everything here gives what value.c's plain
- * functions give. */
+/* Fast parsing of JSON keys, values and integers for the inner loop: uses the bit maps or 8
+ * bytes at a time instead of byte loops. Results equal those of the plain functions in value.c. */
 #ifndef TIDE_IMPORT_JSON_VALUE_H
 #define TIDE_IMPORT_JSON_VALUE_H
 
@@ -22,16 +21,17 @@ static inline kin_slice kin_slice_of(size_t from, size_t to, char type)
 	return (kin_slice){ (uint32_t)from, (uint32_t)(to - from), type };
 }
 
-/* The first byte at or after p that is not white space; mostly there is one space or none. */
+/* Returns the first byte at or after p that is not white space; usually 0 or 1 spaces are
+ * skipped. */
 static inline size_t kin_gap(const char *b, size_t p)
 {
 	if (__builtin_expect(b[p] == ' ',
-			     1)) /* a branch: the next load need not wait for this one */
+			     1)) /* a branch, so that the next load need not wait for this one */
 		p++;
 	return __builtin_expect((unsigned char)b[p] > ' ', 1) ? p : kin_ws(b, p);
 }
 
-/* `"key" :` at p; position of the value, or KIN_FAIL. */
+/* Reads `"key" :` at p. Returns the position of the value, or KIN_FAIL. */
 static inline size_t kin_member_key(kin_parser *c, size_t p, kin_slice *key)
 {
 	const char *b = c->s.b;
@@ -50,7 +50,8 @@ static inline size_t kin_member_key(kin_parser *c, size_t p, kin_slice *key)
 	return kin_gap(b, e + 1);
 }
 
-/* After a value: the next key's quote, or the closing bracket; KIN_FAIL for anything else. */
+/* After a value: returns the next key's quote, or the closing bracket; KIN_FAIL for anything
+ * else. */
 static inline size_t kin_next(kin_parser *c, size_t p)
 {
 	const char *b = c->s.b;
@@ -65,8 +66,8 @@ static inline size_t kin_next(kin_parser *c, size_t p)
 	return p;
 }
 
-/* A number or word: up to the comma or bracket after it, white space before that left out. A quote
- * or an opening bracket in between is an error. */
+/* Reads a number or word: up to the comma or bracket after it, without trailing white space. A
+ * quote or an opening bracket in between is an error. */
 static inline size_t kin_scalar(kin_parser *c, size_t p, kin_slice *v)
 {
 	kin_scan *s = &c->s;
@@ -84,7 +85,7 @@ static inline size_t kin_scalar(kin_parser *c, size_t p, kin_slice *v)
 	return e;
 }
 
-/* A container: through the next 64 bytes here, further by the scanner. */
+/* Skips a container: within the next 64 bytes here, further with the scanner. */
 static inline size_t kin_skip(kin_parser *c, size_t p, kin_slice *v)
 {
 	kin_scan *s = &c->s;
@@ -102,7 +103,7 @@ static inline size_t kin_skip(kin_parser *c, size_t p, kin_slice *v)
 	return tide__kineto_container(c, p, v);
 }
 
-/* Any value at p (not white space); byte after it, or KIN_FAIL. */
+/* Reads any value at p (not white space). Returns the byte after it, or KIN_FAIL. */
 static inline size_t kin_value(kin_parser *c, size_t p, kin_slice *v)
 {
 	char ch = c->s.b[p];
@@ -116,9 +117,9 @@ static inline size_t kin_value(kin_parser *c, size_t p, kin_slice *v)
 	return ch == '{' || ch == '[' ? kin_skip(c, p, v) : kin_scalar(c, p, v);
 }
 
-/* ---- whole numbers, eight digits at a time ---- */
+/* ---- integers, eight digits at a time ---- */
 
-/* Eight digits as a number; *ok stays as it is if they are digits, else becomes 0. */
+/* Converts eight digits; sets *ok to 0 if any is not a digit. */
 static inline uint64_t kin_eight(uint64_t v, uint64_t *ok)
 {
 	uint64_t high = UINT64_C(0xf0f0f0f0f0f0f0f0), zero = UINT64_C(0x3030303030303030);
@@ -131,7 +132,7 @@ static inline uint64_t kin_eight(uint64_t v, uint64_t *ok)
 	       32;
 }
 
-/* n digits at p, 1 <= n <= 16. False if they are not all digits. */
+/* Converts n digits at p, 1 <= n <= 16. Returns false if any is not a digit. */
 static inline bool kin_digits(const char *p, size_t n, uint64_t *out)
 {
 	uint64_t ok = 1, low = 0, zero = UINT64_C(0x3030303030303030);
@@ -148,7 +149,8 @@ static inline bool kin_digits(const char *p, size_t n, uint64_t *out)
 	return ok;
 }
 
-/* Microseconds as traces have them: whole, or with three decimals. False for anything else. */
+/* Reads microseconds in the usual forms: an integer, or with three decimals. Returns false for
+ * anything else. */
 static inline bool kin_simple_ns(const char *t, size_t n, int64_t *ns)
 {
 	uint64_t whole, frac = 0;

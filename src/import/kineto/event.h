@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One event while it is being read. */
+/* An event while it is being parsed. */
 #ifndef TIDE_IMPORT_KINETO_EVENT_H
 #define TIDE_IMPORT_KINETO_EVENT_H
 
@@ -10,11 +10,11 @@
 
 typedef struct kin_event {
 	size_t at;   /* its `{` */
-	size_t args; /* its arguments' `{`, 0 = none or read already */
+	size_t args; /* its arguments' `{`, 0 = none, or parsed already */
 	int64_t ts, dur;
 	kin_slice name, pid, tid, id, cat_text, ts_at, dur_at;
-	uint32_t keys, keys_at_dur;  /* members read so far; by the time of dur */
-	kin_shape *middle;	     /* where pid and tid were known before, or NULL */
+	uint32_t keys, keys_at_dur;  /* members read so far; members read before dur */
+	kin_shape *middle;	     /* the cached text whose pid and tid are known, or NULL */
 	uint8_t ts_state, dur_state; /* kin_num; NOT + 1 .. = missing, see KIN_MISSING */
 	uint8_t cat;		     /* TIDE_CAT_* or KIN_CAT_SKIP */
 	char ph;		     /* 0 = none yet */
@@ -33,7 +33,8 @@ static inline bool kin_has(const kin_event *e, kin_key k)
 	return e->has >> k & 1;
 }
 
-/* Read the arguments at p into e; byte after them, or KIN_FAIL. ph and cat must be known. */
+/* Reads the arguments at p into e. Returns the byte after them, or KIN_FAIL. ph and cat must be
+ * known. */
 size_t tide__kineto_read_args(kin_parser *c, kin_event *e, size_t p);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The words the importer knows: argument names and categories, exactly as traces spell them. */
+/* The words the importer knows: argument names and categories, spelled as in traces. */
 #ifndef TIDE_IMPORT_KINETO_KEYWORDS_H
 #define TIDE_IMPORT_KINETO_KEYWORDS_H
 
@@ -12,9 +12,9 @@
 
 #define KIN_BIT(cat) (1u << TIDE_CAT_##cat)
 #define KIN_COPY     (KIN_BIT(MEMCPY) | KIN_BIT(MEMSET))
-#define KIN_COLL     (1u << 31) /* becomes an attribute where "Collective name" stands beside it */
+#define KIN_COLL     (1u << 31) /* becomes an attribute only beside "Collective name" */
 
-/* id, name, categories of spans where it becomes an attribute */
+/* id, name, span categories for which it becomes an attribute */
 #define KIN_KEYS(X)                                                        \
 	X(EXT, "External id", 0)                                           \
 	X(EXT_OLD, "external id", 0)                                       \
@@ -63,8 +63,8 @@
 	X(MARK, "tidemark_mark", 0)                                        \
 	X(VALUE, "value", 0)
 
-/* Arguments that TIDE_WANT_SHAPES keeps as texts: name, category of the spans. Their numbers follow
- * those of the keys, so that events need no room for them. */
+/* Arguments that TIDE_WANT_SHAPES keeps as texts: name, category of the spans. Their numbers
+ * follow those of the keys, so that events need no space for them. */
 #define KIN_SHAPES(X)                     \
 	X("Input Dims", OP)               \
 	X("Input type", OP)               \
@@ -125,7 +125,7 @@ typedef struct kin_words {
 	kin_word slots[KIN_SLOTS];
 } kin_words;
 
-/* The tables; made by the first caller, the same for all. */
+/* The tables; built by the first caller, shared by all. */
 const kin_words *tide__kineto_key_words(void);
 const kin_words *tide__kineto_cat_words(void);
 
@@ -135,7 +135,7 @@ static inline unsigned kin_word_slot(const char *s, size_t n)
 	       KIN_SLOTS;
 }
 
-/* The value of a word, or 0. s[0 .. 8) must be readable. */
+/* Returns the value of a word, or 0. s[0 .. 8) must be readable. */
 static inline unsigned kin_word_find(const kin_words *w, const char *s, size_t n)
 {
 	uint64_t head;
@@ -152,7 +152,7 @@ static inline unsigned kin_word_find(const kin_words *w, const char *s, size_t n
 	return 0;
 }
 
-/* Its name, and the categories where it becomes an attribute. */
+/* Returns a key's name, and the categories for which it becomes an attribute. */
 const char *tide__kineto_key_text(kin_key k, uint32_t *cats);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What the parts of the Kineto importer hand to each other.
+/* Internals of the Kineto importer.
  *
  *   blocks.c  a ring of blocks, cut between two events, that threads read and parse; load.c takes
  *             them in order
@@ -10,9 +10,9 @@
  *   finish.c  lanes, time zero, facts;   link.c  launches, flows;   memory.c  allocations;
  *             python_calls.c  ends of Python calls
  *
- * A parser belongs to one thread; its texts and lanes never move, so rows point at them and the
- * one thread that builds the model keeps its own number in each (`global`, which no other thread
- * looks at). */
+ * A parser belongs to one thread; its texts and lanes never move, so rows point at them. The one
+ * thread that builds the model stores its own number in each (`global`, which no other thread
+ * reads). */
 #ifndef TIDE_IMPORT_KINETO_KINETO_IMPL_H
 #define TIDE_IMPORT_KINETO_KINETO_IMPL_H
 
@@ -41,14 +41,15 @@ typedef struct kin_texts {
 	size_t mask, n;
 } kin_texts;
 
-/* The one entry for these bytes; NULL on exhaustion. */
+/* Returns the single entry for these bytes; NULL if memory runs out. */
 kin_text *tide__kineto_text(kin_texts *t, const char *s, size_t n);
 void tide__kineto_texts_fini(kin_texts *t);
-/* Undo JSON escapes of s[0..n) into out (room for n bytes); the new length. Surrogate pairs become
- * one character, a lone one three bytes that are not UTF-8; unknown escapes stay as they are. */
+/* Decodes JSON escapes of s[0..n) into out (n bytes); returns the new length. Surrogate pairs
+ * become one character, a lone surrogate becomes three bytes that are not UTF-8; unknown escapes
+ * are kept. */
 size_t tide__kineto_unescape(const char *s, size_t n, char *out);
 
-typedef struct kin_val { /* a pid, tid or id: a number, or a text that is none */
+typedef struct kin_val { /* a pid, tid or id: a number, or a text that is not a number */
 	int64_t num;
 	kin_text *text;
 } kin_val;
@@ -57,7 +58,7 @@ typedef struct kin_lane {
 	kin_val a, b;	 /* thread: pid, tid; stream: device, stream */
 	uint32_t global; /* builder: row in the model's lanes, 0 = not yet */
 	uint8_t kind;	 /* TIDE_LANE_* */
-	uint8_t cat;	 /* lanes of kind OTHER: which category's rows it holds */
+	uint8_t cat;	 /* lanes of kind OTHER: the category of its rows */
 } kin_lane;
 
 typedef struct kin_lanes {
@@ -70,7 +71,7 @@ typedef struct kin_lanes {
 kin_lane *tide__kineto_lane(kin_lanes *l, unsigned kind, unsigned cat, kin_val a, kin_val b);
 void tide__kineto_lanes_fini(kin_lanes *l);
 
-/* ---- what a parsed block holds ---- */
+/* ---- content of a parsed block ---- */
 
 typedef enum kin_kind {
 	KIN_SPAN,
@@ -86,7 +87,7 @@ typedef enum kin_kind {
 	KIN_NAME_THREAD, /* n_attrs = 1: the name */
 	KIN_NAME_PROCESS,
 	KIN_LABEL_PROCESS,
-	KIN_TRACK_OF, /* id: the thread whose spans are on this one too */
+	KIN_TRACK_OF, /* id: the thread that shares this one's spans */
 } kin_kind;
 
 enum {			/* kin_row.flags */
@@ -116,13 +117,13 @@ typedef struct kin_attr {
 } kin_attr;
 
 typedef struct kin_mem {
-	int64_t bytes, total, reserved; /* totals: -1 = not said */
-	uint64_t addr;			/* UINT64_MAX = not said */
+	int64_t bytes, total, reserved; /* totals: -1 = absent */
+	uint64_t addr;			/* UINT64_MAX = absent */
 	int32_t type, device;
 } kin_mem;
 
-/* Of which types of devices, by their numbers, there are memory events: what is known of a device's kind where they are not
- * read. More than so many are not kept. */
+/* Device types by device number, from memory events: how the kind of a device is known if memory
+ * is not loaded. At most this many are kept. */
 enum { KIN_SEEN = 64 };
 typedef struct kin_seen {
 	unsigned n;
@@ -135,7 +136,7 @@ typedef struct kin_meta {    /* a top-level member other than traceEvents */
 	kin_text *key, *raw; /* its value's JSON text */
 } kin_meta;
 
-/* What is counted when it is dropped or repaired; facts of the same name. */
+/* Counters of dropped and repaired events; facts of the same name. */
 #define KIN_LOSSES(X)                                                                              \
 	X(DAMAGED, "loss.damaged_events") /* not readable as JSON, skipped */                      \
 	X(NOT_OBJECT, "loss.events_not_objects")                                                   \
@@ -160,7 +161,7 @@ typedef enum kin_loss {
 } kin_loss;
 
 #define KIN_TS_MAX    (INT64_MAX / 2) /* ns; the difference of two times still fits */
-#define KIN_METAS_MAX 4096	      /* top-level members kept; a real trace has some twenty */
+#define KIN_METAS_MAX 4096	      /* top-level members kept; a real trace has about 20 */
 #define KIN_DUR_MAX   (INT64_C(30) * 86400 * 1000000000) /* 30 days in ns */
 
 #define KIN_VEC(type, name) \
@@ -171,8 +172,7 @@ typedef struct kin_out {
 	KIN_VEC(kin_row, rows);
 	KIN_VEC(kin_attr, attrs);
 	KIN_VEC(kin_mem, mems);
-	KIN_VEC(tide_raw,
-		raws); /* one a KIN_SPAN, if they are wanted; event is set by the builder */
+	KIN_VEC(tide_raw, raws); /* one per KIN_SPAN, if wanted; the builder sets event */
 	KIN_VEC(kin_meta, metas);
 	kin_seen seen;
 	uint64_t loss[KIN_N_LOSS];
@@ -181,7 +181,7 @@ typedef struct kin_out {
 
 void tide__kineto_out_clear(kin_out *o);
 void tide__kineto_out_fini(kin_out *o);
-/* One more element, not initialised; NULL on exhaustion. */
+/* Appends an uninitialised element; NULL if memory runs out. */
 #define KIN_PUSH(o, name)                                                                       \
 	(TIDE_ROOM((o)->name, (o)->cap_##name, (o)->n_##name + 1) ? &(o)->name[(o)->n_##name++] \
 								  : NULL)
@@ -190,21 +190,21 @@ void tide__kineto_out_fini(kin_out *o);
 
 typedef enum kin_status {
 	KIN_OK,
-	KIN_MORE, /* the text ends inside the thing that was being read */
+	KIN_MORE, /* the text ends inside an item */
 	KIN_BAD,  /* not JSON */
 	KIN_NOMEM,
 } kin_status;
 
 typedef struct kin_slice { /* a value in the text */
-	uint32_t at, n;	   /* of a string: what is between the quotes */
+	uint32_t at, n;	   /* for a string: between the quotes */
 	char type;	   /* '"' string, '{' or '[' container, '0' anything else; 0 = none */
 } kin_slice;
 
-typedef struct kin_shape { /* a stretch of text that always means the same: see shape.h */
+typedef struct kin_shape { /* a recurring piece of text whose meaning is known: see shape.h */
 	uint32_t n;
 	char ph;
 	uint8_t cat;
-	kin_slice first, second; /* values in it, places counted from its start */
+	kin_slice first, second; /* values in it, offsets from its start */
 	kin_lane *lane;		 /* thread that first and second name, NULL = not looked up yet */
 	char text[104];
 } kin_shape;
@@ -217,8 +217,8 @@ typedef struct kin_parser {
 	uint64_t base;				   /* offset of s.b[0] in the input */
 	const struct kin_words *keys;		   /* keywords.h; NULL = not looked up yet */
 	unsigned want;				   /* TIDE_WANT_*, never 0 */
-	kin_status why;				   /* set by whoever returns KIN_FAIL */
-	kin_shape heads[64], middles[64], between; /* what events look like */
+	kin_status why;				   /* set by the function that returns KIN_FAIL */
+	kin_shape heads[64], middles[64], between; /* cached event layouts */
 	char *scratch;				   /* owned; unescaped texts */
 	size_t room;
 } kin_parser;
@@ -227,7 +227,7 @@ void tide__kineto_parser_fini(kin_parser *p);
 
 #define KIN_FAIL SIZE_MAX
 
-/* Fail at byte p: past the text means that more of it is needed. */
+/* Fails at byte p: if p is past the text, more text is needed. */
 static inline size_t kin_fail(kin_parser *c, size_t p)
 {
 	c->why = p >= c->s.n ? KIN_MORE : KIN_BAD;
@@ -247,23 +247,24 @@ static inline bool kin_oom(kin_parser *c)
 	return false;
 }
 
-/* Read the value at p (not white space); byte after it, or KIN_FAIL. value.h has the inline ones.
- */
+/* Reads the value at p (not white space). Returns the byte after it, or KIN_FAIL. value.h has
+ * the inline versions. */
 size_t tide__kineto_value(kin_parser *c, size_t p, kin_slice *v);
 size_t tide__kineto_scalar(kin_parser *c, size_t p, kin_slice *v);
 size_t tide__kineto_container(kin_parser *c, size_t p, kin_slice *v);
-/* Read `"key" :` at p (a quote); position of the value. */
+/* Reads `"key" :` at p (a quote). Returns the position of the value. */
 size_t tide__kineto_key(kin_parser *c, size_t p, kin_slice *key);
-/* The text of a string slice, escapes undone; of anything else, as it stands. NULL: exhaustion. */
+/* Returns the text of a string slice with escapes decoded; of anything else, unchanged. NULL if
+ * memory runs out. */
 kin_text *tide__kineto_slice_text(kin_parser *c, kin_slice v);
-/* A number, or the number that a string spells, else the text. False on exhaustion. */
+/* Reads a number, the number in a string, or else the text. Returns false if memory runs out. */
 bool tide__kineto_slice_val(kin_parser *c, kin_slice v, kin_val *out);
-/* Byte after an object whose members are given to `member` in turn; KIN_FAIL if it is damaged or
- * member returned false (which then set c->why). */
+/* Passes each member of an object to `member`. Returns the byte after the object; KIN_FAIL if it
+ * is damaged or member returned false (having set c->why). */
 typedef bool kin_member(kin_parser *c, void *user, kin_slice key, kin_slice value);
 size_t tide__kineto_object(kin_parser *c, size_t p, kin_member *member, void *user);
 
-/* Parse the event object at p; byte after it. Adds at most one row to c->out. */
+/* Parses the event object at p. Returns the byte after it. Adds at most one row to c->out. */
 size_t tide__kineto_event(kin_parser *c, size_t p);
 
 /* ---- documents ---- */
@@ -280,25 +281,25 @@ typedef struct kin_doc {
 	kin_state state;
 	unsigned documents; /* begun so far */
 	bool listed;	    /* one of them has a traceEvents array */
-	bool again;	    /* stopped because another one begins: call again from there */
-	bool seeking;	    /* after damage, looking for the next event */
-	size_t limit;	    /* bytes one item may have; a larger one is taken for damage */
+	bool again;	    /* stopped because another document begins: call again from there */
+	bool seeking;	    /* after damage: searching for the next event */
+	size_t limit;	    /* maximum bytes of one item; a larger one counts as damage */
 } kin_doc;
 
 #define KIN_ITEM_MAX ((size_t)64 << 20)
 
-/* Parse complete items of the text from p on; returns how far it came: text from there on is the
- * beginning of an item (or a bracket that only the caller can judge) and needs more, unless
- * c->why is KIN_NOMEM or d->again is set. Damaged events are skipped and counted. `final`: nothing
- * more will come. */
+/* Parses complete items of the text from p on; returns the position reached. The rest is the
+ * beginning of an item (or a bracket that only the caller can interpret) and needs more text,
+ * unless c->why is KIN_NOMEM or d->again is set. Damaged events are skipped and counted.
+ * `final`: no more text follows. */
 size_t tide__kineto_doc(kin_parser *c, kin_doc *d, size_t p, bool final);
 
-/* The last place that looks like the start of an event after another, or 0. */
+/* Returns the last position that looks like the start of an event after another, or 0. */
 size_t tide__kineto_last_event(const char *b, size_t n);
 
 /* ---- the builder ---- */
 
-typedef struct kin_ref { /* a span and a number that belongs to it */
+typedef struct kin_ref { /* a span and an id that belongs to it */
 	uint64_t id;	 /* the builder's number for an id, or a Sequence number */
 	uint32_t span;
 	uint32_t what; /* kin_row.flags */
@@ -339,12 +340,13 @@ typedef struct kin_name {
 typedef struct kin_build {
 	tide_model *m; /* borrowed */
 	unsigned want;
-	unsigned threads; /* that finish may use, the caller's among them */
-	unsigned part;	  /* number of the document being read: ids of different files never meet */
+	unsigned threads; /* threads that finish may use, including the caller's */
+	unsigned part;	  /* number of the current document: ids of different documents never
+			   * match */
 	uint32_t *link;	  /* per span: number of its id, 0 = none; see ids */
 	size_t cap_link;
-	tide_map ids;	  /* id -> number, for ids that are not themselves small numbers */
-	uint32_t last_id; /* numbers given to those, from the top */
+	tide_map ids;	  /* id -> number, for ids that are not small numbers themselves */
+	uint32_t last_id; /* numbers assigned to those, downwards from the top */
 	KIN_VEC(kin_ref, refs);
 	KIN_VEC(kin_flow, flows);
 	KIN_VEC(kin_half, halves);
@@ -365,27 +367,28 @@ typedef struct kin_build {
 	unsigned device_kind; /* TIDE_DEVICE_* of device rows */
 } kin_build;
 
-/* Add everything a block holds, in order. False on exhaustion. */
+/* Adds everything in a block, in order. Returns false if memory runs out. */
 bool tide__kineto_add(kin_build *b, const kin_out *o);
-/* After the last block: sort, link, pair, name. */
+/* After the last block: sorts, links, pairs, names. */
 tide_code tide__kineto_finish(kin_build *b, tide_error *err);
 void tide__kineto_build_fini(kin_build *b);
 
-/* Model rows, made when first asked for; 0 on exhaustion. */
+/* Return model rows, created on first use; 0 if memory runs out. */
 uint32_t tide__kineto_device_row(kin_build *b, unsigned kind, int64_t index);
 uint32_t tide__kineto_counter_row(kin_build *b, uint32_t name, uint32_t unit, uint32_t device);
 
-/* Parts of finish, each false on exhaustion. */
+/* Parts of finish; each returns false if memory runs out. */
 bool tide__kineto_link(kin_build *b);
-/* Cut Python calls to the end of their callers; before spans are put in order. */
+/* Cuts Python calls at the end of their callers; runs before spans are sorted. */
 bool tide__kineto_python_calls(kin_build *b);
-/* Allocations are paired between the two, beside what is done meanwhile if b->threads allows; `out`
- * is NULL when there are none, or on exhaustion. Every begin is followed by an end, which frees it
- * and returns `good` unless it fails itself: false says that there are no spans to look at. */
+/* Pairs allocations and frees between begin and end, in another thread if b->threads allows;
+ * `out` is NULL if there are none, or if memory runs out. Every begin must be followed by an
+ * end, which frees it and returns `good` unless it fails itself; `good` false means that there
+ * are no spans to use. */
 typedef struct kin_memory kin_memory;
 bool tide__kineto_memory_begin(kin_build *b, kin_memory **out);
 bool tide__kineto_memory_end(kin_memory *k, bool good);
-/* What devices are, where memory is not wanted. */
+/* Notes a device's type if memory is not wanted. */
 void tide__kineto_saw(kin_seen *s, int32_t type, int32_t device);
 void tide__kineto_kinds(kin_build *b);
 bool tide__kineto_metas(kin_build *b);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Address ranges that are alive, none overlapping another: a treap over arrays. Addition says
- * whether a range would overlap and then leaves it out. O(log n) each, whatever the input. */
+/* Live address ranges without overlaps: a treap in arrays. Adding an overlapping range reports
+ * the overlap and leaves it out. O(log n) each on any input. */
 #ifndef TIDE_IMPORT_KINETO_LIVE_H
 #define TIDE_IMPORT_KINETO_LIVE_H
 
@@ -20,7 +20,8 @@ typedef struct kin_live {
 	uint32_t root, free; /* free: list through left */
 } kin_live;
 
-/* False on exhaustion. *overlaps: not added, because it overlaps a live one or wraps around. */
+/* Returns false if memory runs out. *overlaps: not added, because it overlaps a live one or
+ * wraps around. */
 bool tide__kineto_live_add(kin_live *l, uint64_t addr, uint64_t size, bool *overlaps);
 /* Remove the range that starts at addr, if there is one. */
 void tide__kineto_live_del(kin_live *l, uint64_t addr);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Heads of events seen before.
+/* A cache of event heads seen before.
  *
  * A profiler writes every event alike: the text from `{` to the name's opening quote differs only
  * with phase and category, the text from the name's closing quote to the start of ts only with pid
- * and tid. Where those bytes are the same as in an event that was read member by member, they mean
- * the same, and comparing them replaces reading. Any other layout is read member by member. */
+ * and tid. If those bytes equal those of an event that was parsed member by member, they have the
+ * same meaning, and a comparison replaces parsing. Any other layout is parsed member by member. */
 #ifndef TIDE_IMPORT_KINETO_SHAPE_H
 #define TIDE_IMPORT_KINETO_SHAPE_H
 
@@ -30,7 +30,7 @@ static inline bool kin_same(const char *a, const char *b, size_t n)
 	return (kin_load8(a + i) ^ kin_load8(b + i)) << (8 * (8 - (n - i))) == 0;
 }
 
-/* Read the head at p up to the end of dur's value, if it is one of those; else 0. */
+/* Reads the head at p up to the end of dur's value if it is cached; returns 0 otherwise. */
 static inline size_t kin_known_head(kin_parser *c, kin_event *e, size_t p)
 {
 	const char *b = c->s.b;
@@ -75,8 +75,8 @@ static inline void kin_learn(kin_shape *s, const char *b, size_t from, size_t to
 	s->n = (uint32_t)(to - from);
 }
 
-/* Remember the head of an event that was read member by member, all seven of them once, in Kineto's
- * order. */
+/* Caches the head of an event that was parsed member by member, with all seven members once, in
+ * Kineto's order. */
 static inline void kin_learn_head(kin_parser *c, const kin_event *e)
 {
 	const char *b = c->s.b;

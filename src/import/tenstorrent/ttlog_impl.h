@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What the parts of the importer of Tenstorrent runtime logs hand to each other.
+/* Internals of the importer of Tenstorrent runtime logs.
  *
  *   load.c     the input in lines, sniffing
  *   results.c  JSON files of a run instead of its log
  *   line.c     one line: colours, rank, prefix; which of the runtime's messages it is
  *   ranks.c    ranks with their process, device, pools and lane; the clock; spans
- *   ops.c      operations, programs, memory blocks: what follows what on one rank
+ *   ops.c      operations, programs, memory blocks: the sequence on one rank
  *   lives.c    changes between blocks -> inferred allocations and frees
  *   modules.c  dumps of MLIR modules, sessions, out-of-memory lines
  *   finish.c   allocations and moves in order, marks, facts
  *
  * A log has no clock. Operation i of the log (deallocate and get_device excepted, all ranks
- * together, in the order of the lines) begins at i * TIDE_OP_NS; what comes between operations i
- * and i + 1 has a time between theirs.
+ * together, in the order of the lines) begins at i * TIDE_OP_NS; events between operations i and i
+ * + 1 have times between theirs.
  *
- * One pass; what is held is the rows of the model. Format: docs/formats/tt-log.md. */
+ * One pass; memory is that of the model's rows. Format: docs/formats/tt-log.md. */
 #ifndef TIDE_IMPORT_TENSTORRENT_TTLOG_IMPL_H
 #define TIDE_IMPORT_TENSTORRENT_TTLOG_IMPL_H
 
@@ -27,7 +27,7 @@ enum { TT_DRAM, TT_L1, TT_L1_SMALL, TT_TRACE, TT_POOLS };
 /* ---- one line ---- */
 
 typedef enum tt_what {
-	TT_FOREIGN,   /* none of the runtime's messages; may still hold one of modules.c's words */
+	TT_FOREIGN,   /* not a message of the runtime; may contain one of modules.c's words */
 	TT_OP,	      /* text: the MLIR op */
 	TT_HEADER,    /* text: operation type, or "submit"; when: TIDE_STATE_* */
 	TT_STATE,     /* state of `pool` */
@@ -35,7 +35,7 @@ typedef enum tt_what {
 	TT_FINISH,    /* text: program */
 	TT_CACHE_HIT, /* text: function */
 	TT_CACHE_MISS,
-	TT_OTHER, /* a message of the runtime that says nothing of memory or operations */
+	TT_OTHER, /* a runtime message without memory or operations */
 } tt_what;
 
 typedef struct tt_state { /* of one bank, bytes; largest: UINT64_MAX = unknown */
@@ -45,27 +45,27 @@ typedef struct tt_state { /* of one bank, bytes; largest: UINT64_MAX = unknown *
 
 typedef struct tt_line {
 	tt_what what;
-	tide_slice rank; /* "1,0"; absent without a prefix of MPI */
+	tide_slice rank; /* "1,0"; absent without an MPI prefix */
 	tide_slice text;
 	tide_slice all; /* the line without rank and colours */
 	unsigned pool;	/* TT_STATE */
 	uint8_t when;	/* TT_HEADER */
-	bool cut;	/* a message of the runtime that ends in the middle */
+	bool cut;	/* a runtime message that is cut off */
 	tt_state state;
 } tt_line;
 
-/* Take a line apart (no newline in it). `room` is for n bytes: colours are removed there. *rest is what
- * another writer began in the middle of it (to be taken apart next), absent otherwise. */
+/* Parses a line (without newline). `room` holds n bytes: colours are removed there. *rest is a
+ * line that another writer began in the middle of it (parse it next), else absent. */
 void tide__ttlog_line(const char *s, size_t n, char *room, tt_line *out, tide_slice *rest);
-/* "Device DRAM memory state: MemoryView{...}": false where a number is missing. */
+/* Parses "Device DRAM memory state: MemoryView{...}"; returns false if a number is missing. */
 bool tide__ttlog_state(tide_slice text, unsigned *pool, tt_state *out);
 
 /* ---- operations ---- */
 
 enum { TT_KIND_OP, TT_KIND_DEALLOCATE, TT_KIND_GET_DEVICE, TT_KIND_LOAD_CACHED };
-enum { TT_OPERANDS = 8 }; /* operands that are kept, for finding what an op frees */
+enum { TT_OPERANDS = 8 }; /* operands kept, to find what an op frees */
 
-typedef struct tt_op { /* one text of an operation; texts repeat, this is made once for each */
+typedef struct tt_op { /* an operation's text; created once for each distinct text */
 	tide_str text, name;
 	tide_str result; /* first SSA name */
 	tide_str operands[TT_OPERANDS];
@@ -75,7 +75,7 @@ typedef struct tt_op { /* one text of an operation; texts repeat, this is made o
 
 typedef struct tt_frame { /* an open program, or the load_cached operation that opened one */
 	uint32_t span;
-	uint32_t instance; /* number of this run of a program, for names of values in it */
+	uint32_t instance; /* number of this run of a program, to name its values */
 	tide_str name;
 	bool program, const_eval;
 } tt_frame;
@@ -85,13 +85,13 @@ typedef struct tt_frame { /* an open program, or the load_cached operation that 
 typedef struct tt_life { /* one inferred allocation */
 	uint64_t size;
 	int64_t born, died;
-	uint64_t seq_born, seq_died; /* order of what has equal times */
-	uint64_t key;		     /* (instance, SSA name) of what it holds, 0 = not known */
+	uint64_t seq_born, seq_died; /* order of events with equal times */
+	uint64_t key;		     /* (instance, SSA name) of its content, 0 = unknown */
 	uint32_t pool, span, free_span, lane;
 	uint32_t op;	     /* in ttlog.ops + 1, 0 = none */
-	uint32_t prev, next; /* list of what is live in its pool, newest first; 0 = end */
+	uint32_t prev, next; /* list of live ones in its pool, newest first; 0 = end */
 	uint8_t role, flags;
-	bool rest; /* what a smaller free left of it: taken first when a free is larger than expected */
+	bool rest; /* remainder of a smaller free: used first if a free is larger than expected */
 } tt_life;
 
 typedef struct tt_pool {
@@ -102,8 +102,8 @@ typedef struct tt_pool {
 	uint32_t live, rests; /* heads of lists of lives */
 } tt_pool;
 
-typedef struct tt_owner {  /* what a change is charged to */
-	uint32_t span;	   /* 0 = nothing that is known */
+typedef struct tt_owner {  /* the operation that a change is charged to */
+	uint32_t span;	   /* 0 = unknown */
 	uint32_t op;	   /* in ttlog.ops + 1, 0 = none */
 	uint32_t instance; /* of the program it is in */
 	uint32_t root;	   /* instance of the outermost program, 0 = none */
@@ -114,31 +114,31 @@ typedef struct tt_rank {
 	tide_str name; /* "1,0", none without MPI */
 	uint32_t process, device, lane;
 	tt_pool pools[TT_POOLS];
-	/* the operation whose block has not come yet, or not all of it */
+	/* the operation whose block is missing or incomplete */
 	uint32_t op_span;
-	uint32_t op; /* in ttlog.ops + 1; 0 = known from a header only */
+	uint32_t op; /* in ttlog.ops + 1; 0 = known only from a header */
 	tide_str op_type;
 	uint64_t op_line;
-	bool op_open;	 /* there is one */
-	bool op_blocked; /* its block came */
+	bool op_open;	 /* there is such an operation */
+	bool op_blocked; /* its block was read */
 	/* the block that is being read */
 	bool in_block;
 	uint8_t when, have; /* have: bit per pool */
 	tt_state state[TT_POOLS];
-	/* the last whole block */
+	/* the last complete block */
 	uint64_t blocks;
-	tt_owner owner;	    /* what ran after it; span 0 = not known */
+	tt_owner owner;	    /* what ran after it; span 0 = unknown */
 	uint32_t last_root; /* span of the last outermost program */
 	tt_frame *stack;    /* owned */
 	size_t depth, cap_stack;
-	uint32_t cached_span; /* load_cached that may be followed by its program */
+	uint32_t cached_span; /* a load_cached whose program may follow */
 	/* a module dump that is being read */
 	char *dump; /* owned */
 	size_t n_dump, cap_dump;
 	tide_str stage; /* none = no dump is open */
 } tt_rank;
 
-typedef struct tt_mark { /* becomes a row of marks once moves are there */
+typedef struct tt_mark { /* becomes a row of marks once memory events exist */
 	int64_t t, value, extra;
 	tide_str name, text;
 	uint32_t lane, pool;
@@ -151,7 +151,7 @@ typedef struct ttlog {
 	tide_code rc;	/* first failure */
 	uint64_t line;	/* number of the line, from 1 */
 	uint64_t n_ops; /* operations that count on the axis */
-	int64_t now;	/* the clock: never goes back */
+	int64_t now;	/* the clock: never decreases */
 	uint64_t seq;
 	uint32_t instances;
 	tt_rank *ranks; /* owned */
@@ -170,7 +170,7 @@ typedef struct ttlog {
 	size_t n_marks, cap_marks;
 	char *room; /* owned: a line without colours */
 	size_t cap_room;
-	uint8_t *kept; /* owned; per operation on the axis: 1 = its block came */
+	uint8_t *kept; /* owned; per operation on the axis: 1 = its block was read */
 	size_t cap_kept;
 	uint64_t doc_bytes;
 	tide_str k_line, k_mlir, k_type, k_graph, k_miss,
@@ -196,32 +196,33 @@ bool tide__ttlog_nomem(ttlog *x);
 
 /* ---- ranks.c ---- */
 
-/* The rank of a line, made when it is new; NULL on exhaustion. A line without a rank's name belongs to
- * the rank of the line before; where there is none yet it makes one (`make`), or is outside of all. */
+/* Returns the rank of a line, created if new; NULL if memory runs out. A line without a rank's
+ * name belongs to the rank of the line before; if there is none yet, `make` creates one, else
+ * the line is outside all ranks. */
 tt_rank *tide__ttlog_rank(ttlog *x, tide_slice name, bool make);
-/* Row of a pool with its first state; 0 on exhaustion. */
+/* Returns the row of a pool with its first state; 0 if memory runs out. */
 uint32_t tide__ttlog_pool(ttlog *x, tt_rank *r, unsigned pool, const tt_state *s);
-/* The clock for something between operations. */
+/* Returns the time of an event between operations. */
 int64_t tide__ttlog_between(ttlog *x);
-/* A span that begins now inside what is open on the rank; 0 on exhaustion. */
+/* Begins a span now, inside the innermost open one of the rank; 0 if memory runs out. */
 uint32_t tide__ttlog_span(ttlog *x, tt_rank *r, tide_str name, uint8_t cat, int64_t t0, int64_t t1);
 
 /* ---- ops.c: false on exhaustion ---- */
 
 bool tide__ttlog_take(ttlog *x, tt_rank *r, const tt_line *l);
-/* The end of the log, or of what is known of a rank: the block and the operation are done. */
+/* End of the log, or of a rank's data: completes the block and the operation. */
 bool tide__ttlog_settle_rank(ttlog *x, tt_rank *r);
 
 /* ---- lives.c ---- */
 
-/* One bank of the pool has `now` bytes allocated: the change since the block before is charged to
- * `by`. */
+/* Notes that one bank of the pool has `now` bytes allocated: the change since the block before
+ * is charged to `by`. */
 bool tide__ttlog_change(ttlog *x, tt_rank *r, unsigned pool, uint64_t now, const tt_owner *by);
 
 /* ---- modules.c ---- */
 
 bool tide__ttlog_foreign(ttlog *x, tt_rank *r, const tt_line *l);
-/* Close a dump that a message of the runtime interrupts: nothing is lost by an end that is missing. */
+/* Closes a dump that a runtime message interrupts; a missing end loses nothing. */
 bool tide__ttlog_dump_end(ttlog *x, tt_rank *r);
 
 /* ---- finish.c ---- */

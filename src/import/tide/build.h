@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Events in order of time, into the model: spans, allocations, segments, marks, samples, tensors.
+/* Builds the model from events in time order: spans, allocations, segments, marks, samples,
+ * tensors.
  *
- * Whatever the events say, the model's invariants hold afterwards; what had to be repaired or left
- * out is counted here and becomes facts of the model (docs/formats/tide.md, "What a reader repairs").
- */
+ * For any events the model's invariants hold afterwards; repairs and omissions are counted here and
+ * become facts of the model (docs/formats/tide.md, "What a reader repairs"). */
 #ifndef TIDE_IMPORT_TIDE_BUILD_H
 #define TIDE_IMPORT_TIDE_BUILD_H
 
@@ -14,7 +14,7 @@
 #include "import/tide/live.h"
 #include "import/tide/merge.h"
 
-#define TIDE_BUILD_COUNTS(X) /* counter, fact, what it says */                                  \
+#define TIDE_BUILD_COUNTS(X) /* counter, fact, description */                                   \
 	X(free_unknown, "loss.free_unknown", "frees of an address where nothing was allocated") \
 	X(free_twice, "loss.free_twice", "frees of an address that was freed already")          \
 	X(alloc_reused, "loss.alloc_reused", "allocations at an address that was still in use") \
@@ -33,7 +33,7 @@
 struct tide_stray { /* a free that matched nothing */
 	uint64_t addr;
 	uint32_t pool;
-	uint32_t before; /* allocs there were before it */
+	uint32_t before; /* number of allocs before it */
 };
 
 typedef struct tide_build {
@@ -50,23 +50,23 @@ typedef struct tide_build {
 	tide_str key_arg, key_sequence; /* "arg"; "sequence", 0 = not needed yet */
 	uint32_t malloc_pool;		/* row of the pool of the host heap; 0 = none */
 	double sample_mean;		/* bytes between its samples; 0 = it has every allocation */
-	uint64_t events;		/* LANE and DEPTH are not */
-	size_t faulted_allocs, faulted_spans, faulted_moves; /* rows whose pages are there */
+	uint64_t events;		/* without LANE and DEPTH */
+	size_t faulted_allocs, faulted_spans, faulted_moves; /* rows whose pages are faulted in */
 #define X(counter, fact, doc) uint64_t counter;
 	TIDE_BUILD_COUNTS(X)
 #undef X
 } tide_build;
 
 bool tide__build_init(tide_build *b, tide_model *m, tide_defs *defs);
-/* About so many events will come. Room made before they do is never moved; what stays empty costs
- * address space only, and tide__build_finish gives it back. */
+/* Expects about this many events. Rows reserved now are never moved; unused ones cost address
+ * space only, and tide__build_finish frees them. */
 void tide__build_expect(tide_build *b, uint64_t events);
-/* The facts and definitions are read: which pool is the host heap's, and how it was sampled. */
+/* After the facts and definitions: finds the pool of the host heap and its sampling. */
 void tide__build_heap(tide_build *b);
-/* n events of one ring, in order. TIDE_ENOMEM, TIDE_ELIMIT (ids ran out). */
+/* Adds n events of one ring, in order. Returns TIDE_ENOMEM, TIDE_ELIMIT (ids ran out). */
 tide_code tide__build_run(tide_build *b, tide_ring *r, const tide_event *ev, size_t n,
 			  tide_error *err);
-/* The trace is over: close what is open, sort out stray frees, write the counts as facts. */
+/* Ends the trace: closes open spans, resolves stray frees, writes the counts as facts. */
 tide_code tide__build_finish(tide_build *b, tide_merge *g, tide_error *err);
 void tide__build_free(tide_build *b);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Definitions, facts, clock points and losses of a .tide file, into the model's tables.
+/* Reads definitions, facts, clock points and losses of a .tide file into the model's tables.
  *
- * Ids in the file are dense from 1 in each kind; here they become rows of the model. An id that was
- * never defined becomes none and is counted. Where bytes of the definitions log are lost, ids are
- * passed over: they count as not defined. */
+ * Ids in the file are dense from 1 in each kind; here they become rows of the model. An undefined
+ * id
+ * becomes none and is counted. If bytes of the definitions log are lost, ids are skipped and count
+ * as
+ * undefined. */
 #ifndef TIDE_IMPORT_TIDE_DEFS_H
 #define TIDE_IMPORT_TIDE_DEFS_H
 
@@ -35,28 +37,28 @@ typedef struct tide_defs {
 	size_t n_symbols, cap_symbols;
 	tide_timebase clock;
 	int64_t mono0;	       /* MONOTONIC_RAW at t = 0 */
-	uint64_t lost_bytes;   /* of the definitions log: so many ids at most may be passed over */
+	uint64_t lost_bytes;   /* of the definitions log: at most this many ids may be skipped */
 	uint64_t undefined;    /* uses of ids that were never defined */
 	uint64_t skipped;      /* records of unknown types */
 	uint64_t total_events; /* of the END chunk */
 	bool has_total;
 } tide_defs;
 
-enum { TIDE_IDS_PASSED_MAX = 1 << 22 }; /* in one step: bounds the memory of a hostile file */
+enum { TIDE_IDS_PASSED_MAX = 1 << 22 }; /* per step: bounds the memory of a hostile file */
 #define TIDE_ID_LOST UINT32_MAX		/* an id whose definition is lost */
 
 void tide__defs_free(tide_defs *d);
 
-/* Read the records of a DEFS, CLOCK, FACTS, LOSS or END payload; what can stand in one can stand in
- * any. `at` is the payload's byte in the file, for errors; `packed`: report the chunk instead.
- * TIDE_ECORRUPT at a malformed record; everything before it counts. */
+/* Reads the records of a DEFS, CLOCK, FACTS, LOSS or END payload; any record may be in any of
+ * them. `at` is the payload's byte in the file, for errors; `packed`: report the chunk instead.
+ * Returns TIDE_ECORRUPT at a malformed record; the records before it count. */
 tide_code tide__defs_read(tide_defs *d, const tide_schema *s, const uint8_t *p, size_t n,
 			  uint64_t at, bool packed, tide_error *err);
 
-/* Row of the thread, made on first sight; 0 on exhaustion. */
+/* Returns the row of the thread, created on first use; 0 if memory runs out. */
 uint32_t tide__defs_lane(tide_defs *d, uint64_t lane, uint64_t tid);
 
-/* Row of an id, 0 and counted when it is not defined. */
+/* Returns the row of an id; 0, and counts it, if it is not defined. */
 static inline uint32_t tide__ids_get(const tide_ids *ids, uint64_t id, uint64_t *undefined)
 {
 	if (id < ids->n && ids->v[id] != TIDE_ID_LOST)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Memory that was taken from devices and told later: merged into the model's moves by time. */
+/* Device memory events reported later: merged into the model's memory events by time. */
 #ifndef TIDE_IMPORT_TIDE_DEVICE_MEMORY_H
 #define TIDE_IMPORT_TIDE_DEVICE_MEMORY_H
 

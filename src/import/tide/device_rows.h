@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What devices did (device_log events), into the model: kernels, copies and fills on streams, the calls
- * that launched them on threads, ranges of the program's own, and memory that was taken from devices.
+/* Imports device activity (device_log events) into the model: kernels, copies and fills on streams,
+ * the calls that launched them on threads, user ranges, and device memory.
  *
- * Drivers tell all of it later, in pieces and out of order. So it is collected while events are read,
- * and put in its place at the end: spans are sorted again, memory moves are merged by time.
+ * Drivers report all of it later, in pieces and out of order. So it is collected while events are
+ * read and added at the end: spans are sorted again, memory events are merged by time.
  *
- * Memory of a device on which a framework's own pool is recorded (PyTorch) becomes segments: what the
- * framework took from the device, and what others did. Without such a pool it becomes
- * allocations of the pool "cuda". No byte is counted twice either way. */
+ * If a framework's own pool is recorded on a device (PyTorch), device memory becomes segments: what
+ * the framework and others took from the device. Without such a pool it becomes allocations of the
+ * pool "cuda". No byte is counted twice either way. */
 #ifndef TIDE_IMPORT_TIDE_DEVICE_ROWS_H
 #define TIDE_IMPORT_TIDE_DEVICE_ROWS_H
 
@@ -29,10 +29,11 @@ typedef struct tide_device_rows {
 
 void tide__device_rows_free(tide_device_rows *d);
 
-/* The records of one event. False on exhaustion. */
+/* Adds the records of one event. Returns false if memory runs out. */
 bool tide__device_rows_add(tide_device_rows *d, const uint8_t *bytes, size_t n);
 
-/* All events are read, and every span has its end: put everything into the model. False on exhaustion. */
+/* After all events, with every span ended: adds everything to the model. Returns false if memory
+ * runs out. */
 bool tide__device_rows_finish(tide_device_rows *d, tide_defs *defs);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What snapshot.c (compacting while the pickle is decoded) and walk.c (the rest, afterwards) share.
- */
+/* Shared by snapshot.c (compacting while the pickle is decoded) and walk.c (the rest,
+ * afterwards). */
 #ifndef TIDE_IMPORT_TORCHSNAP_READER_H
 #define TIDE_IMPORT_TORCHSNAP_READER_H
 
@@ -35,12 +35,12 @@ typedef struct tide_snap_reader {
 	tide_pv empty;	       /* an empty text seen before */
 	struct tide_pickle *p; /* while walking */
 	struct tide_parallel_decode
-		*crew;	/* owned; who decodes stretches of events, once there are some */
-	size_t stretch; /* bytes of a stretch; 0 = all in turn */
-	bool no_crew;	/* there cannot be one */
+		*crew;	/* owned; the threads that decode slices of events, once there are any */
+	size_t stretch; /* bytes of a slice; 0 = no threads */
+	bool no_crew;	/* threads cannot be used */
 } tide_snap_reader;
 
-/* What an event dict must have, bits of `have`. */
+/* Required keys of an event dict, bits of `have`. */
 enum { TIDE_EVENT_ACTION = 1, TIDE_EVENT_ADDR = 2, TIDE_EVENT_SIZE = 4 };
 static inline bool tide__snap_event_sane(const tide_snap_event *e, unsigned have)
 {
@@ -56,24 +56,25 @@ static inline bool tide__snap_event_sane(const tide_snap_event *e, unsigned have
 	       (e->time_us > INT64_MIN / 2000 && e->time_us < INT64_MAX / 2000);
 }
 
-/* Room for one more element of a TIDE_SNAP_VEC. */
+/* Ensures space for one more element of a TIDE_SNAP_VEC. */
 #define TIDE_SNAP_ROOM(vec) tide__pickle_room(&(vec).v, &(vec).cap, (vec).n, sizeof *(vec).v)
 
-/* Index of a stream number; false on exhaustion (the reader's error is set). */
+/* Finds the index of a stream number; returns false if memory runs out (the reader's error is
+ * set). */
 bool tide__snap_stream(tide_snap_reader *r, int64_t number, uint16_t *index);
-/* A stack from a settled `frames` value; false if it is not one. */
+/* Gets a stack from a settled `frames` value; returns false for anything else. */
 bool tide__snap_stack(tide_pv v, uint32_t *stack);
-/* (high, low) of a pool id: a pair, or a tuple or list of two integers. */
+/* Gets (high, low) of a pool id: a pair, or a tuple or list of two integers. */
 bool tide__snap_pool_id(const tide_pickle *p, tide_pv v, uint64_t *pool);
 
-/* Out of memory: recorded for the decoder. Returns NONE. */
+/* Records for the decoder that memory ran out. Returns NONE. */
 tide_pv tide__snap_nomem(tide_snap_reader *r);
 
 /* events.c */
 tide_pv tide__snap_make_event(tide_snap_reader *r, tide_pickle *p, const tide_pv *kv, size_t n);
 const uint8_t *tide__snap_flat_event(void *user, tide_pickle *p, const uint8_t *at, tide_pv *made);
 
-/* parallel_decode.c: the pickle's FRAME opcodes are where stretches begin and end. */
+/* parallel_decode.c: slices begin and end at the pickle's FRAME opcodes. */
 const uint8_t *tide__parallel_decode_frame(void *user, tide_pickle *p, const uint8_t *op);
 void tide__parallel_decode_end(tide_snap_reader *r);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A torch memory snapshot as plain arrays: what the pickle says, nothing concluded from it yet.
+/* A torch memory snapshot as plain arrays: the pickle's content without interpretation.
  *
- * snapshot.c fills this from the pickle (texts, frames and stacks go straight into the model);
- * geometry.c replays it. Sizes are below 2^47 and address + size does not wrap: checked here, so
- * that nobody else has to. */
+ * snapshot.c fills this from the pickle (texts, frames and stacks go directly into the model);
+ * geometry.c replays it. Sizes are below 2^47 and address + size does not wrap: checked here
+ * once. */
 #ifndef TIDE_IMPORT_TORCHSNAP_SNAPSHOT_H
 #define TIDE_IMPORT_TORCHSNAP_SNAPSHOT_H
 
@@ -23,8 +23,9 @@ typedef enum tide_snap_action {
 	TIDE_SNAP_SEGMENT_UNMAP,
 	TIDE_SNAP_SNAPSHOT,
 	TIDE_SNAP_OOM,
-	TIDE_SNAP_USER_DEFINED, /* torch 2.4: a range begins or ends; its one frame says which */
-	TIDE_SNAP_ANNOTATE,	/* what is alive at the address is named */
+	TIDE_SNAP_USER_DEFINED, /* torch 2.4: a range begins or ends; its only frame has the
+				 * details */
+	TIDE_SNAP_ANNOTATE,	/* names the allocation at the address */
 	TIDE_SNAP_UNKNOWN,
 	TIDE_SNAP_N_ACTIONS,
 } tide_snap_action;
@@ -32,7 +33,7 @@ extern const char *const tide__snap_action_text[TIDE_SNAP_N_ACTIONS];
 
 typedef struct tide_snap_event { /* 32 bytes: a snapshot has millions */
 	uint64_t addr;		 /* oom: bytes free on the device */
-	uint64_t size;		 /* bytes asked for */
+	uint64_t size;		 /* bytes requested */
 	int64_t time_us;	 /* Unix time, or TIDE_SNAP_NO_TIME */
 	uint32_t stack;		 /* tide_stack_id */
 	uint16_t stream;	 /* index into streams */
@@ -41,13 +42,13 @@ typedef struct tide_snap_event { /* 32 bytes: a snapshot has millions */
 } tide_snap_event;
 enum { TIDE_SNAP_HAS_EXTRA = 1, TIDE_SNAP_NO_ADDR = 2 };
 
-typedef struct tide_snap_extra { /* what few events have; sorted by event */
+typedef struct tide_snap_extra { /* rare fields of events; sorted by event */
 	uint32_t event;
 	tide_str context;  /* compile_context */
 	tide_str metadata; /* user_metadata */
 	tide_str action;   /* text of an unknown action */
 	uint64_t pool;	   /* pool_id, high << 30 | low */
-	uint64_t block;	   /* block_size, which our own exports have; 0 = none */
+	uint64_t block;	   /* block_size, written by our own exports; 0 = none */
 } tide_snap_extra;
 
 typedef struct tide_snap_block {
@@ -73,20 +74,19 @@ typedef struct tide_snap_note { /* external_annotations */
 	int64_t time_us;
 	tide_str name;
 	uint32_t device;
-	uint8_t stage; /* 0 START, 1 END, 2 neither: a moment */
+	uint8_t stage; /* 0 START, 1 END, 2 neither: a point in time */
 } tide_snap_note;
 
 #define TIDE_SNAP_HOST UINT32_MAX /* device number of pinned host memory */
 
-/* Which segments are a device's: rows of snap.segments, in their order. Borrowed. */
+/* The segments of a device: rows of snap.segments, in order. Borrowed. */
 typedef struct tide_snap_own {
 	const uint32_t *v;
 	size_t n;
 } tide_snap_own;
 
 typedef struct tide_snap_trace {
-	uint32_t *events; /* owned; indices, in the order they happened; NULL: first, first + 1, ...
-			   */
+	uint32_t *events; /* owned; indices in time order; NULL: first, first + 1, ... */
 	uint32_t first;
 	size_t n;
 	uint32_t device;
@@ -101,9 +101,9 @@ typedef struct tide_snap_settings { /* of the caching allocator; defaults where 
 	uint64_t max_split;	    /* bytes; UINT64_MAX = unlimited */
 	uint64_t divisions[16];	    /* roundup_power2_divisions of [1,2) MiB, [2,4) ... */
 	bool expandable;
-	bool exact; /* exact_sizes: exported from something else than torch; no rounding, any split
-		     */
-	bool bare;  /* no_segments: the segments only stand for what is alive */
+	bool exact; /* exact_sizes: exported from a source other than torch; no rounding, any
+		     * split */
+	bool bare;  /* no_segments: the segments only represent live allocations */
 } tide_snap_settings;
 
 #define TIDE_SNAP_VEC(type)          \
@@ -122,14 +122,14 @@ typedef struct tide_snap {
 	tide_snap_settings settings;
 } tide_snap;
 
-/* Decode n bytes of pickle into *s and the texts, frames, stacks and settings of `m`. *s must be
- * zeroed, and be freed with tide__snap_free whatever the result. Threads share long lists of events
- * in parts of `stretch` bytes; 0 = no threads. The result does not depend on it. */
+/* Decodes n bytes of pickle into *s and the texts, frames, stacks and settings of `m`. *s must
+ * be zeroed, and freed with tide__snap_free in any case. Long lists of events are divided among
+ * threads in slices of `stretch` bytes; 0 = no threads. The result does not depend on it. */
 tide_code tide__snap_read(const uint8_t *data, size_t n, const tide_load_options *opt,
 			  size_t stretch, tide_snap *s, tide_model *m, tide_error *err);
 void tide__snap_free(tide_snap *s);
 
-/* The extras of an event that has some. */
+/* Returns the extra fields of an event that has some. */
 const tide_snap_extra *tide__snap_extra_of(const tide_snap *s, uint32_t event);
 
 #endif

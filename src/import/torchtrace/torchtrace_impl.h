@@ -6,7 +6,7 @@
  *   lines.c        text -> records: prefix, JSON envelope, payload
  *   record.c       one record -> spans and attributes
  *   metrics.c      the compilation_metrics record
- *   source_text.c  what generated code and graphs hold: kernels, launches, ops
+ *   source_text.c  content of generated code and graphs: kernels, launches, ops
  *
  * Every timed stage of the compiler is a span (TIDE_CAT_OP). Every other record of interest is a
  * span without length (TIDE_CAT_OTHER) with attributes: docs/formats/torchtrace.md lists them. */
@@ -25,8 +25,8 @@ typedef struct tt {
 	tide_error *err;
 	tide_code rc;	  /* first failure */
 	uint32_t process; /* of the file being read */
-	uint32_t lane;	  /* its records without a thread */
-	int64_t rank;	  /* of the file, -1 = none said */
+	uint32_t lane;	  /* lane of its records without a thread */
+	int64_t rank;	  /* of the file, -1 = unknown */
 	int64_t now;	  /* latest Unix time seen in the file, ns; -1 = none yet */
 	tide_map strs;	  /* id of an interned text of the file + 1 -> tide_str */
 	tide_map lanes;	  /* thread + 1 -> lane */
@@ -42,29 +42,29 @@ typedef struct tt_record {
 	const char *payload; /* borrowed; lines with their leading tabs */
 	size_t n_payload;
 	int64_t pid;
-	bool failed;	     /* metrics that say that the compile failed */
+	bool failed;	     /* metrics of a failed compile */
 	char compile_id[64]; /* "0/1", "!0/0/1"; "" = none */
 	int64_t attempt;
 } tt_record;
 
 /* ---- lines.c ---- */
 
-/* Whether a line of at least n bytes starts as a record does. */
+/* Returns true if a line of at least n bytes starts like a record. */
 bool tide__tt_is_line(const char *s, size_t n);
-/* All records of a file's text. False after a failure (t->rc). */
+/* Reads all records of a file's text. Returns false after a failure (t->rc). */
 bool tide__tt_lines(tt *t, const char *text, size_t n);
 
 /* ---- record.c, metrics.c ---- */
 
 bool tide__tt_record(tt *t, tt_record *r);
 bool tide__tt_metrics(tt *t, const tt_record *r, tide_plain metrics, const char *member);
-/* A span without length at t->now that describes r's compile; 0 after a failure. */
+/* Adds a zero-length span at t->now that describes r's compile; 0 after a failure. */
 uint32_t tide__tt_note(tt *t, const tt_record *r, const char *name);
 bool tide__tt_attr_number(tt *t, uint32_t span, const char *key, int64_t v);
 bool tide__tt_attr_text(tt *t, uint32_t span, const char *key, const char *s, size_t n);
-/* The text of a string value, escapes undone, at most `most` bytes. */
+/* Sets the attribute to a string value, escapes decoded, at most `most` bytes. */
 bool tide__tt_attr_string(tt *t, uint32_t span, const char *key, tide_plain v, size_t most);
-/* A payload without the tab that begins each line, in t->scratch. */
+/* Copies a payload, without the tab at the start of each line, into t->scratch. */
 bool tide__tt_payload(tt *t, const tt_record *r, size_t most, size_t *n);
 bool tide__tt_nomem(tt *t);
 
@@ -76,12 +76,12 @@ typedef struct tt_code {
 	int64_t external; /* calls of library kernels and fallbacks */
 } tt_code;
 tt_code tide__tt_code(const char *payload, size_t n);
-/* Nodes of a readable FX graph that call an operator (torch.ops.*). */
+/* Counts the nodes of a readable FX graph that call an operator (torch.ops.*). */
 int64_t tide__tt_graph_ops(const char *payload, size_t n);
 
 /* ---- load.c ---- */
 
-/* One log of n bytes, into an empty model. `name` of the file, for the rank; may be NULL. */
+/* Imports one log of n bytes into an empty model. `name` of the file, for the rank; may be NULL. */
 tide_code tide__torchtrace_import(const char *text, size_t n, const char *name, tide_model *m,
 				  tide_error *err);
 

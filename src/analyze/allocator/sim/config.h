@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Settings of the simulated CUDA caching allocator, under the names PyTorch gives them, and the
- * sizes that follow from them alone. docs/analyses/whatif.md defines each rule. */
+/* Settings of the simulated CUDA caching allocator, with PyTorch's names, and the sizes that
+ * follow from them. docs/analyses/whatif.md defines each rule. */
 #ifndef TIDE_ANALYZE_ALLOCATOR_SIM_CONFIG_H
 #define TIDE_ANALYZE_ALLOCATOR_SIM_CONFIG_H
 
@@ -25,28 +25,29 @@ typedef struct tide_sim_config {
 	uint64_t max_non_split_rounding;    /* bytes of slack an unsplit block may have */
 	uint32_t roundup[TIDE_SIM_CLASSES]; /* divisions per power of two; 0 = round to 512 only */
 	double gc_threshold;		    /* of `allowed`; 0 = off */
-	uint64_t allowed;  /* bytes set_per_process_memory_fraction leaves; 0 = not set */
-	uint64_t capacity; /* bytes the device can give; 0 = without end */
+	uint64_t allowed;  /* bytes allowed by set_per_process_memory_fraction; 0 = not set */
+	uint64_t capacity; /* bytes of the device; 0 = unlimited */
 	bool expandable;   /* expandable_segments */
 } tide_sim_config;
 
-/* PyTorch's defaults, a device without end. */
+/* Returns PyTorch's defaults on a device with unlimited memory. */
 tide_sim_config tide__sim_defaults(void);
 
-/* A PYTORCH_CUDA_ALLOC_CONF text: "expandable_segments:True,max_split_size_mb:128". TIDE_EUSAGE with
- * a sentence for a setting that the simulator does not have or a value that PyTorch would refuse; the
- * config stays as it was. */
+/* Parses a PYTORCH_CUDA_ALLOC_CONF text: "expandable_segments:True,max_split_size_mb:128".
+ * Returns TIDE_EUSAGE with a sentence for a setting that the simulator lacks or a value that
+ * PyTorch would refuse; the config is then unchanged. */
 tide_code tide__sim_parse(tide_sim_config *c, const char *text, tide_error *err);
 
-/* What differs from the defaults, as PYTORCH_CUDA_ALLOC_CONF would say it; "default" if nothing. */
+/* Writes the settings that differ from the defaults in PYTORCH_CUDA_ALLOC_CONF syntax; "default"
+ * if none. */
 void tide__sim_describe(const tide_sim_config *c, char *buf, size_t n);
 
-/* Same settings, whatever the device. */
+/* Returns true if the settings are equal, ignoring the device. */
 bool tide__sim_same(const tide_sim_config *a, const tide_sim_config *b);
 
-/* Bytes a request is rounded to; UINT64_MAX when that does not fit. */
+/* Returns the bytes a request is rounded to; UINT64_MAX on overflow. */
 uint64_t tide__sim_round(const tide_sim_config *c, uint64_t size);
-/* Size of the segment made for a rounded size that no free block serves. */
+/* Returns the size of the segment created for a rounded size that no free block serves. */
 uint64_t tide__sim_segment(uint64_t rounded);
 
 #endif

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Inside the simulator: shared by sim.c (requests, plain segments), release.c
- * (giving back), expand.c (expandable segments) and check.c.
+/* Internals of the simulator: shared by sim.c (requests, plain segments), release.c (releasing
+ * memory), expand.c (expandable segments) and check.c.
  *
  * A block is a row of `blocks`; 0 = none. Neighbours in the same segment are linked by prev/next in
- * address order. Every free block is in its bin's `free` set under (size, addr), every unmapped
- * one in `unmapped` under (addr, 0); blocks in use are in neither. Two free neighbours that are
- * both mapped or both unmapped never stand side by side. */
+ * address order. Every free block is in its bin's `free` set under (size, addr), every unmapped one
+ * in `unmapped` under (addr, 0); blocks in use are in neither. Two neighbours are never both free
+ * and
+ * mapped, nor both unmapped: they are merged. */
 #ifndef TIDE_ANALYZE_ALLOCATOR_SIM_IMPL_H
 #define TIDE_ANALYZE_ALLOCATOR_SIM_IMPL_H
 
@@ -53,7 +54,7 @@ struct tide_sim {
 	bin *bins;
 	uint32_t n_bins, cap_bins;
 	bpool *bpools; /* [2 * pool + large] */
-	uint8_t *done; /* per pool: may be released */
+	uint8_t *done; /* per pool: its segments may be released */
 	uint32_t n_pools;
 	range *ranges;
 	uint32_t n_ranges, cap_ranges;
@@ -65,11 +66,11 @@ struct tide_sim {
 	uint32_t *pending; /* blocks whose free waits for a stream */
 	uint32_t n_pending, cap_pending;
 	tide_sim_stats st;
-	bool released; /* all that the cache can give is given; nothing became free since */
+	bool released; /* the cache has been released completely and nothing became free since */
 	bool failed;   /* ran out of memory itself */
 };
 
-/* Is the block all of its segment? */
+/* Returns true if the block is its whole segment. */
 static inline bool tide__sim_whole(const block *k)
 {
 	return !k->prev && !k->next;
@@ -77,33 +78,37 @@ static inline bool tide__sim_whole(const block *k)
 
 uint32_t tide__sim_new_block(tide_sim *s, uint32_t b, uint64_t addr, uint64_t size);
 void tide__sim_drop_block(tide_sim *s, uint32_t i);
-void tide__sim_put_free(tide_sim *s, uint32_t i);  /* state and set */
-void tide__sim_take_free(tide_sim *s, uint32_t i); /* out of the set */
-/* Put `i` between its new neighbours. */
+void tide__sim_put_free(tide_sim *s, uint32_t i);  /* sets the state and adds it to the set */
+void tide__sim_take_free(tide_sim *s, uint32_t i); /* removes it from the set */
+/* Links `i` between its new neighbours. */
 void tide__sim_link(tide_sim *s, uint32_t prev, uint32_t i, uint32_t next);
-/* Swallow neighbour `other` of `i` if both are free (or both unmapped); `i` itself is in no set. */
+/* Merges neighbour `other` into `i` if both are free (or both unmapped); `i` itself is in no
+ * set. */
 void tide__sim_merge(tide_sim *s, uint32_t i, uint32_t other);
-uint32_t tide__sim_bin(tide_sim *s, uint32_t bp, uint32_t stream); /* index + 1; 0 = exhausted */
+uint32_t tide__sim_bin(tide_sim *s, uint32_t bp,
+		       uint32_t stream); /* index + 1; 0 = out of memory */
 void tide__sim_count_reserved(tide_sim *s, uint64_t more);
 bool tide__sim_is_small(const tide_sim *s, uint32_t b);
 tide_sim_where tide__sim_where_of(const tide_sim *s, uint32_t b);
-/* Make the array whose pointer lies at `array` hold `need` elements. */
+/* Grows the array whose pointer is at `array` to `need` elements. */
 bool tide__sim_grow(void *array, uint32_t *cap, uint32_t need, size_t size);
 
-/* release.c: everything the cache can give. */
+/* release.c: releases everything the cache can release. */
 void tide__sim_release_all(tide_sim *s);
-/* Oversize blocks of a bin, until `size` bytes are to be had; false: they are not. */
+/* Releases oversize blocks of a bin until `size` bytes are available; returns false if they are
+ * not. */
 bool tide__sim_release_oversize(tide_sim *s, uint32_t b, uint64_t size);
-/* Large segments that were unused longest, down to the threshold. */
+/* Releases the large segments unused for longest, down to the threshold. */
 void tide__sim_collect_garbage(tide_sim *s);
 
-/* expand.c: a block of at least `size` bytes from an expandable segment, in no set; 0 = none. */
+/* expand.c: returns a block of at least `size` bytes from an expandable segment, in no set; 0 =
+ * none. */
 uint32_t tide__sim_expand(tide_sim *s, uint32_t b, uint64_t size);
-/* Give back every whole page of the free blocks of a pool's half. */
+/* Unmaps every whole page of the free blocks of a pool's half. */
 void tide__sim_unmap_pool(tide_sim *s, bpool *p);
-/* A block of an expandable segment became free or unmapped: the run it is part of has more room. */
+/* Notes that a block of an expandable segment became free or unmapped: the run around it grew. */
 void tide__sim_room_grew(tide_sim *s, uint32_t i);
-/* seed.c needs the range that a stretch belongs to. */
+/* Creates the range that a mapped part belongs to; seed.c uses it. */
 uint32_t tide__sim_new_range(tide_sim *s, uint32_t b, uint64_t addr);
 
 #endif

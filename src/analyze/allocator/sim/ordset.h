@@ -4,9 +4,10 @@
  * (size, address) or by (address, size).
  *
  * Sorted chunks of at most 64 entries under one sorted array of their first keys: a search is two
- * binary searches over contiguous memory, an insertion moves at most one chunk. That beats a tree
- * of nodes at the sizes allocators have (tens to tens of thousands of free blocks).
- * Zero-initialise; one thread at a time. A position stays good until the set changes. */
+ * binary searches over contiguous memory, an insertion moves at most one chunk. That is faster than
+ * a
+ * tree of nodes at the sizes allocators have (tens to tens of thousands of free blocks).
+ * Zero-initialise; one thread at a time. A position is valid until the set changes. */
 #ifndef TIDE_ANALYZE_ALLOCATOR_SIM_ORDSET_H
 #define TIDE_ANALYZE_ALLOCATOR_SIM_ORDSET_H
 
@@ -29,7 +30,7 @@ typedef struct tide_ord_key {
 
 typedef struct tide_ord_chunk {
 	uint32_t n;
-	uint64_t most; /* the owner's: no entry has more than this; UNKNOWN after an addition */
+	uint64_t most; /* owner's bound: no entry exceeds it; UNKNOWN after an addition */
 	tide_ord e[TIDE_ORD_CHUNK];
 } tide_ord_chunk;
 
@@ -45,15 +46,15 @@ typedef struct tide_ord_pos {
 	uint32_t at;
 } tide_ord_pos;
 
-/* Add a key that is not in the set. False on exhaustion; the set stays as it was. */
+/* Adds a key that is not in the set. Returns false if memory runs out; the set is then
+ * unchanged. */
 bool tide__ord_add(tide_ordset *s, uint64_t major, uint64_t minor, uint32_t value);
-/* Remove a key; false if it is not there. */
+/* Removes a key; returns false if absent. */
 bool tide__ord_del(tide_ordset *s, uint64_t major, uint64_t minor);
 /* Position of the first entry >= key; past the end if there is none. */
 tide_ord_pos tide__ord_lower(const tide_ordset *s, uint64_t major, uint64_t minor);
 tide_ord_pos tide__ord_first(const tide_ordset *s);
-/* Something about the entry with this key, or the one before it, changed: its chunk's `most` is not known
- * any more. */
+/* Marks the chunk of this key, or of the key before it, as changed: its `most` becomes unknown. */
 void tide__ord_touch(tide_ordset *s, uint64_t major, uint64_t minor);
 /* The entry at a position, NULL past the end. Borrowed until the set changes. */
 const tide_ord *tide__ord_at(const tide_ordset *s, tide_ord_pos p);

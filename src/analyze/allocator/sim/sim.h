@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* PyTorch's CUDA caching allocator, simulated: requests in, decisions out.
+/* Simulates PyTorch's CUDA caching allocator: requests in, decisions out.
  *
  * The simulator keeps blocks in segments exactly as the allocator does (rounding, small and large
  * pools, best fit by size then address, splitting, merging, garbage collection by age, release of
@@ -25,84 +25,86 @@ typedef struct tide_sim_where {
 	bool small;
 } tide_sim_where;
 
-/* The device's side. `where` is for whom. All members set; `user` is passed back. */
+/* The device's callbacks. `where` names the pool and stream. All members must be set; `user` is
+ * passed back. */
 typedef struct tide_sim_device {
 	void *user;
-	/* A segment of `size` bytes: its address, 0 = out of memory. */
+	/* Takes a segment of `size` bytes; returns its address, 0 = out of memory. */
 	uint64_t (*take)(void *user, tide_sim_where where, uint64_t size);
-	/* `size` bytes of address space for an expandable segment; cannot fail. */
+	/* Reserves `size` bytes of address space for an expandable segment; cannot fail. */
 	uint64_t (*range)(void *user, tide_sim_where where, uint64_t size);
-	/* Memory at [addr, addr + size) of such a range; false = out of memory. */
+	/* Maps memory at [addr, addr + size) of such a range; returns false if out of memory. */
 	bool (*map)(void *user, tide_sim_where where, uint64_t addr, uint64_t size);
-	/* A segment, or mapped memory, is given back. */
+	/* Releases a segment, or unmaps memory. */
 	void (*give)(void *user, tide_sim_where where, uint64_t addr, uint64_t size);
 } tide_sim_device;
 
 typedef struct tide_sim_stats {
 	uint64_t reserved;  /* bytes taken from the device */
-	uint64_t active;    /* block bytes in use, frees that wait for a stream included */
-	uint64_t allocated; /* block bytes in use, those not included (torch's allocated_bytes) */
-	uint64_t requested; /* bytes asked for, of the active blocks */
-	uint64_t segments;  /* segments held; an expandable one counts while it has memory */
+	uint64_t active;    /* block bytes in use, including frees that wait for a stream */
+	uint64_t allocated; /* the same without those frees (torch's allocated_bytes) */
+	uint64_t requested; /* bytes requested, of the active blocks */
+	uint64_t segments;  /* current segments; an expandable one counts while it has memory */
 	uint64_t reserved_peak, active_peak, allocated_peak;
-	uint64_t active_at_peak; /* active when reserved was highest (the highest such) */
+	uint64_t active_at_peak; /* active bytes when reserved was highest (the highest such) */
 	uint64_t segments_peak;
-	uint64_t n_seg_alloc, n_seg_free; /* segments or stretches taken and given back */
+	uint64_t n_seg_alloc, n_seg_free; /* segments or mapped parts taken and released */
 	uint64_t retries;  /* requests that needed the whole cache released (num_alloc_retries) */
-	uint64_t gc_bytes; /* given back by garbage collection */
+	uint64_t gc_bytes; /* released by garbage collection */
 	uint64_t ooms;	   /* requests that failed */
 } tide_sim_stats;
 
-/* NULL on exhaustion. Ids given to alloc and free are below n_ids. `d` is copied. */
+/* Returns NULL if memory runs out. Ids passed to alloc and free must be below n_ids. `d` is
+ * copied. */
 tide_sim *tide__sim_new(const tide_sim_config *c, const tide_sim_device *d, uint32_t n_ids);
 void tide__sim_free_all(tide_sim *s);
 
-/* TIDE_OK; TIDE_ELIMIT when it runs out of device memory; TIDE_EUSAGE when the id is in use or out
- * of range; TIDE_ENOMEM when the simulator itself runs out (it is then of no further use). */
+/* Returns TIDE_OK; TIDE_ELIMIT when device memory runs out; TIDE_EUSAGE when the id is in use or
+ * out of range; TIDE_ENOMEM when the simulator itself runs out (it is then unusable). */
 tide_code tide__sim_alloc(tide_sim *s, uint32_t id, uint64_t size, uint32_t stream, uint32_t pool);
-/* The block is free again. An id that is not in use is ignored. */
+/* Frees the block. Unknown ids are ignored. */
 tide_code tide__sim_free(tide_sim *s, uint32_t id);
-/* Free asked for, but a stream still uses the block until tide__sim_free (or a full release). */
+/* Requests a free while a stream still uses the block, until tide__sim_free (or a full release). */
 void tide__sim_free_asked(tide_sim *s, uint32_t id);
-/* torch.cuda.empty_cache(). */
+/* Simulates torch.cuda.empty_cache(). */
 tide_code tide__sim_empty_cache(tide_sim *s);
-/* A private pool whose graphs are gone: a release of the cache may take its segments from now on.
- */
+/* Marks a private pool whose graphs are gone: its segments may be released from now on. */
 tide_code tide__sim_pool_done(tide_sim *s, uint32_t pool);
 
-/* Address and size of the block of a live id; false if it is not live. */
+/* Gets address and size of the block of a live id; returns false if it is not live. */
 bool tide__sim_block(const tide_sim *s, uint32_t id, uint64_t *addr, uint64_t *size);
 
-/* Is the id's free asked for and still waiting? */
+/* Returns true if the id's free was requested and still waits. */
 bool tide__sim_is_pending(const tide_sim *s, uint32_t id);
 
 const tide_sim_stats *tide__sim_stats(const tide_sim *s);
 
-/* The largest free block, and bytes of free blocks in segments that are partly in use
+/* Gets the largest free block, and the bytes of free blocks in segments partly in use
  * (inactive_split; expandable segments do not count, as in torch). Walks the free blocks. */
 void tide__sim_free_blocks(const tide_sim *s, uint64_t *largest, uint64_t *inactive_split);
 
-/* Give whole free plain segments back, in the order of their addresses in the list, until there is
- * none at one; how many. O(free blocks + n). */
+/* Releases whole free plain segments in the order of the listed addresses, and stops at the
+ * first address without one. Returns how many. O(free blocks + n). */
 size_t tide__sim_release_listed(tide_sim *s, const uint64_t *addr, size_t n);
 
-/* A copy that goes on by itself, against device `d`; NULL on exhaustion. And the bytes it takes. */
+/* Makes an independent copy on device `d`, NULL if memory runs out; returns the bytes a
+ * simulator occupies. */
 tide_sim *tide__sim_copy(const tide_sim *s, const tide_sim_device *d);
 size_t tide__sim_bytes(const tide_sim *s);
 
-/* State from before: a segment and the blocks in use in it, sorted by address, inside it, disjoint.
- * Expandable: one mapped stretch; stretches of one range come in address order.
- * TIDE_ECORRUPT if they are not. */
+/* Initial state: a segment and its blocks in use, sorted by address, inside it, disjoint.
+ * Expandable: one mapped part; parts of one range come in address order. Returns TIDE_ECORRUPT
+ * if they do not. */
 typedef struct tide_sim_seed {
 	uint64_t addr, size, requested;
 	uint32_t id;
 } tide_sim_seed;
-/* Where an expandable range begins, when that is below its first stretch; before its stretches. */
+/* Sets where an expandable range begins, if below its first part; call before its parts. */
 tide_code tide__sim_seed_range(tide_sim *s, tide_sim_where where, uint64_t addr);
 tide_code tide__sim_seed_segment(tide_sim *s, tide_sim_where where, uint64_t addr, uint64_t size,
 				 bool expandable, const tide_sim_seed *blocks, size_t n);
 
-/* Check every internal rule (tests): NULL, or a sentence naming the one that is broken. */
+/* Checks every internal invariant (tests). Returns NULL, or a sentence naming the violated one. */
 const char *tide__sim_check_state(const tide_sim *s);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Large buffers that are filled from front to back: ask for 2 MiB pages, which saves most of the
- * page faults of a load (a sixth of its time). A hint: nothing depends on it. */
+/* Requests 2 MiB pages for large buffers that are filled from front to back, which saves most of
+ * the page faults of a load (1/6 of its time). A hint: nothing depends on it. */
 #ifndef TIDE_IMPORT_TORCHSNAP_PICKLE_HUGE_PAGES_H
 #define TIDE_IMPORT_TORCHSNAP_PICKLE_HUGE_PAGES_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Sequences of memo reads (BINGET, LONG_BINGET), which nine tenths of a snapshot are: one way to pass over
- * them, inlined where it is used. */
+/* Skips sequences of memo reads (BINGET, LONG_BINGET), which make up 90 % of a snapshot;
+ * inlined. */
 #ifndef TIDE_IMPORT_TORCHSNAP_PICKLE_MEMO_RUN_H
 #define TIDE_IMPORT_TORCHSNAP_PICKLE_MEMO_RUN_H
 
@@ -17,8 +17,9 @@ static inline uint64_t tide__load8(const uint8_t *at)
 	return x;
 }
 
-/* The end of a sequence of memo reads that starts at `at`, or a place near the input's end; how many
- * there are; and a hash of it, taken on the way (of most of its bytes: a match is compared in full). */
+/* Returns the end of a sequence of memo reads that starts at `at`, or a position near the
+ * input's end; how many there are; and a hash of most of its bytes (a match is compared in
+ * full). */
 static inline const uint8_t *tide__memo_run_end(const uint8_t *at, const uint8_t *end,
 						uint64_t *hash, uint64_t *reads)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What was there before the history began: the final state with every event undone, last to first.
+/* Finds the state before the history began: undoes every event from the final state, last to first.
  *
- * Undoing an alloc removes its block, undoing a completed free brings one back; the same for
- * segments and mapped ranges. What is left at the first event existed before it. Blocks that the
- * final state holds are known to the byte; blocks that were freed in the history are known by the
- * size that was asked for. */
+ * Undoing an alloc removes its block, undoing a completed free restores one; the same for segments
+ * and mapped ranges. What is left at the first event existed before it. Blocks in the final state
+ * are
+ * known to the byte; blocks freed during the history are known by their requested size. */
 #ifndef TIDE_IMPORT_TORCHSNAP_REPLAY_BASELINE_H
 #define TIDE_IMPORT_TORCHSNAP_REPLAY_BASELINE_H
 
@@ -15,16 +15,16 @@
 
 typedef struct tide_base_segment {
 	uint64_t addr, size;
-	uint32_t final; /* index into snap.segments + 1, 0 = not there at the end */
+	uint32_t final; /* index into snap.segments + 1, 0 = released before the end */
 	uint32_t event; /* index of the event that ended it (final == 0) */
-	bool mapped;	/* a stretch of an expandable segment */
+	bool mapped;	/* a mapped part of an expandable segment */
 } tide_base_segment;
 
 typedef struct tide_base_block {
 	uint64_t addr;
 	uint32_t final; /* index into snap.blocks + 1, 0 = freed in the history */
 	uint32_t event; /* its free_completed (final == 0) */
-	bool asked;	/* its free had been asked for before the history began */
+	bool asked;	/* its free was requested before the history began */
 } tide_base_block;
 
 typedef struct tide_baseline {
@@ -37,8 +37,8 @@ typedef struct tide_baseline {
 			    snap.segments + 1 */
 } tide_baseline;
 
-/* Of one device: its trace and segments. `segment_events`: false if there are none (saves a pass).
- * *b must be zeroed; free it whatever the result. False when out of memory. */
+/* For one device: its trace and segments. `segment_events`: false if there are none (saves a
+ * pass). *b must be zeroed; free it in any case. Returns false if memory runs out. */
 bool tide__find_baseline(const tide_snap *s, const tide_snap_trace *t, tide_snap_own own,
 			 bool segment_events, tide_baseline *b);
 void tide__baseline_free(tide_baseline *b);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What the halves of the replay share: replay.c keeps order, time and the state before; apply_event.c
- * says what each event does to the model. */
+/* Internals of the replay: replay.c handles order, time and the initial state; apply_event.c
+ * applies each event to the model. */
 #ifndef TIDE_IMPORT_TORCHSNAP_REPLAY_REPLAY_IMPL_H
 #define TIDE_IMPORT_TORCHSNAP_REPLAY_REPLAY_IMPL_H
 
@@ -40,15 +40,15 @@ typedef struct tide_replay {
 	size_t n_heap;
 	int64_t base_us, end_us; /* first and last event */
 	bool timed;
-	bool history;	   /* there is one */
-	size_t end_allocs; /* rows there will be at most */
+	bool history;	   /* the snapshot has a history */
+	size_t end_allocs; /* maximum number of rows */
 	struct tide_replay_faults {
 		pthread_t thread;
 		bool runs;
 		tide_allocs allocs; /* borrowed columns */
 		tide_moves moves;
-	} faults;	 /* touches the pages of reserved rows, ahead of the replay */
-	int64_t now;	 /* time of the event at hand */
+	} faults;	 /* faults in the pages of reserved rows ahead of the replay */
+	int64_t now;	 /* time of the current event */
 	uint64_t events; /* done so far */
 	uint64_t clamped, unknown_actions, wrapped, odd_bytes;
 	uint64_t actions[TIDE_SNAP_N_ACTIONS];
@@ -63,20 +63,20 @@ struct tide_replay_row {
 	uint8_t flags;
 };
 
-/* apply_event.c. Ids are 0 on exhaustion; codes other than TIDE_OK come with the error set. */
+/* apply_event.c. Ids are 0 if memory runs out; codes other than TIDE_OK come with the error set. */
 
-/* The pool row of a pool id, the lane of a stream index; made when first asked for. */
+/* Return the pool row of a pool id, the lane of a stream index; created on first use. */
 tide_pool_id tide__replay_pool(tide_replay *r, tide_replay_device *d, uint64_t id);
 tide_lane_id tide__replay_lane(tide_replay *r, tide_replay_device *d, uint16_t stream);
-/* The pool of an area, or where it is 0 of the event. */
+/* Returns the pool of an area, or of the event if the area is 0. */
 tide_pool_id tide__replay_pool_in(tide_replay *r, tide_replay_device *d, uint32_t area,
 				  uint32_t event);
-/* The next alloc row and its ALLOC move; a segment with its SEG_ALLOC; a FREE_ASKED move. */
+/* Add the next alloc row and its ALLOC event; a segment with its SEG_ALLOC; a FREE_ASKED event. */
 tide_code tide__replay_alloc(tide_replay *r, const struct tide_replay_row *a);
 tide_code tide__replay_segment(tide_replay *r, tide_replay_device *d, uint64_t addr, uint64_t size,
 			       bool mapped, uint32_t event, uint32_t stack, uint8_t flags);
 tide_code tide__replay_ask(tide_replay *r, uint32_t alloc);
-/* Everything an event does, at r->now. */
+/* Applies an event at r->now. */
 tide_code tide__replay_event(tide_replay *r, tide_replay_device *d, uint32_t event);
 
 #endif
