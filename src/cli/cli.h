@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The command table. Dispatch, --help, completion and the man-page check all walk it.
  *
- * A command is one file cmd_NAME.c that defines one `const tide_command tide__cmd_NAME`, and one
+ * A command is one file cmd/NAME.c that defines one `const tide_command tide__cmd_NAME`, and one
  * row in commands.c. Options are a table too; their values land in an array in table order:
  *
  *     enum { O_JSON, O_TOP };
@@ -12,12 +12,12 @@
  *     };
  *     static int run(const tide_args *a) { if (a->opt[O_JSON].set) ... }
  *
- * Every command has -h/--help. A command with an option named "output" (kind FILE) has a->out
- * opened for it (outfile.h) and put in its place when run() returns 0 or 3, so that a failure
- * leaves the old file alone.
+ * Every command has -h/--help. A command with an option named "output" (kind FILE) gets a->out
+ * opened (outfile.h) and moved into place when run() returns 0 or 3, so that a failure leaves the
+ * old file alone.
  *
- * Only this folder prints or exits. Exit status: 0 fine, 1 bad input, 2 bad usage (also what
- * an option names and the trace does not have), 3 a --fail-if threshold was crossed. */
+ * Only this folder prints or exits. Exit status: 0 success, 1 bad input, 2 bad usage (also if an
+ * option names something that the trace lacks), 3 a --fail-if threshold was crossed. */
 #ifndef TIDE_CLI_CLI_H
 #define TIDE_CLI_CLI_H
 
@@ -29,7 +29,7 @@
 #include "render/text/out.h"
 
 typedef enum tide_opt_kind {
-	TIDE_OPT_FLAG,	/* no value; with `arg`: may be followed by =VALUE, one of those */
+	TIDE_OPT_FLAG,	/* no value; with `arg`: optional =VALUE, one of those */
 	TIDE_OPT_INT,	/* int64, decimal, from `least` to `most` */
 	TIDE_OPT_BYTES, /* 4096, 2GiB, 1.5 MB */
 	TIDE_OPT_TEXT,	/* any text */
@@ -43,15 +43,16 @@ typedef struct tide_option {
 	tide_opt_kind kind;
 	const char *arg;  /* value's name in help ("N", "FILE"), or for ENUM "text,json,html" */
 	const char *help; /* one line */
-	const char *def;  /* default, parsed like a value and told by help; NULL = unset */
+	const char *def;  /* default, parsed like a value and shown by help; NULL = unset */
 	bool many;	  /* may be given several times: every value is kept in opt.list */
-	int64_t least;	  /* of INT; 0 where nothing is said: no option takes less */
+	int64_t least;	  /* of INT; default 0: no option takes negative numbers */
 	int64_t most;	  /* of INT; 0 = no limit */
-	bool unit;	  /* of BYTES: a bare number is an error: 80 is not meant as 80 bytes */
-	const char *also; /* another long name that is understood, NULL = none */
+	bool unit;	  /* of BYTES: a number without a unit is an error: 80 does not mean 80
+			   * bytes */
+	const char *also; /* alternative long name, NULL = none */
 } tide_option;
 
-/* Those that nearly every command has. PAGE: as OUTPUT, where .html makes a page. */
+/* Options shared by nearly every command. PAGE: like OUTPUT, and .html makes a page. */
 /* clang-format off */
 #define TIDE_OPTION_JSON   { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON" }
 #define TIDE_OPTION_OUTPUT { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE" }
@@ -68,13 +69,14 @@ typedef struct tide_value {
 	size_t n_list;
 } tide_value;
 
-/* Rows that --top (with a default) leaves, 0 = all: in JSON all, unless it was given. */
+/* Returns the rows that --top allows, 0 = all: JSON has all rows unless --top was given. */
 static inline size_t tide__cli_top(const tide_value *top, bool json)
 {
 	return json && !top->given ? 0 : (size_t)top->num;
 }
 
-/* Options of every command, unless it has one of that name itself; tide_args.shared has their values. */
+/* Options of every command, unless it has one of that name itself; tide_args.shared has their
+ * values. */
 enum { TIDE_SHARED_MAX_MEMORY, TIDE_SHARED_FULL_NAMES, TIDE_SHARED_FORMAT, TIDE_SHARED_N };
 extern const tide_option tide__shared_options[TIDE_SHARED_N];
 
@@ -82,16 +84,16 @@ typedef struct tide_args {
 	const struct tide_command *cmd;
 	tide_value *opt; /* indexed like cmd->options */
 	tide_value shared[TIDE_SHARED_N];
-	char **files; /* what is left: positional arguments */
+	char **files; /* positional arguments */
 	size_t n_files;
 	union {
 		struct {
 			FILE *out;	  /* stdout, or the file of -o/--output */
 			tide_style style; /* for out */
 		};
-		tide_out to; /* the same two, for reports */
+		tide_out to; /* both of them, for reports */
 	};
-	const char *named; /* what messages call it, where it is neither; else NULL */
+	const char *named; /* display name in messages if it is neither; else NULL */
 } tide_args;
 
 typedef struct tide_command {
@@ -102,23 +104,22 @@ typedef struct tide_command {
 	const tide_option *options;
 	size_t n_options;
 	size_t min_files, max_files; /* max SIZE_MAX = any number */
-	const char *wants;	     /* what they are, when none is given; NULL = "file" */
-	/* What they may be, for completion: "show,update"; "" = names of commands; NULL = files. */
+	const char *wants;	     /* what they are, for the message if none is given; NULL =
+				      * "file" */
+	/* Choices for completion: "show,update"; "" = names of commands; NULL = files. */
 	const char *words;
 	int (*run)(const tide_args *a);
-	bool rest; /* from the first word that is no option on, all is another program's command
-		      line */
-	/* With `rest`: whether a word is a file to read after all, so that options may follow it. NULL =
-	 * never. */
+	bool rest; /* from the first word that is not an option on, everything is another
+		    * program's command line */
+	/* With `rest`: returns true if a word is a file to read after all, so that options may
+	 * follow it. NULL = never. */
 	bool (*is_input)(const char *word);
-	bool own_output; /* run() writes the file of --output itself: the framework leaves it alone
-			  */
-	bool raw; /* what it prints is for programs: never broken at the terminal's edge (nor is
-		     JSON) */
-	/* View that `-o x.html` writes as a page instead of run(); "" = run() writes one, NULL =
+	bool own_output; /* run() writes the file of --output itself */
+	bool raw; /* output is for programs: never wrapped at the terminal's edge (nor is JSON) */
+	/* View that `-o x.html` writes as a page instead of run(); "" = run() writes it, NULL =
 	 * none: such a name is refused. */
 	const char *page;
-	/* Further endings that a name of --output may have: ".png,.svg"; NULL = none. */
+	/* Additional endings that a name of --output may have: ".png,.svg"; NULL = none. */
 	const char *endings;
 } tide_command;
 
@@ -127,58 +128,59 @@ typedef struct tide_command {
 /* NULL-terminated; the order is the order of help. */
 extern const tide_command *const tide__commands[];
 
-/* The options of a command, one after the other: its own, those it shares, --help; then NULL. */
+/* The options of a command by index: its own, the shared ones, --help; then NULL. */
 const tide_option *tide__command_option(const tide_command *c, size_t i);
 
-/* A command by its name, or NULL. */
+/* Finds a command by its name, or NULL. */
 const tide_command *tide__command_find(const char *name);
-/* The name of a command that was probably meant, or NULL. */
+/* Returns the name of the command that was probably meant, or NULL. */
 const char *tide__command_near(const char *word);
-/* Help of one command, of the whole program, in at most `width` columns (0 = any, then 98). */
+/* Prints help of one command or of the whole program, in at most `width` columns (0 = any, then
+ * 98). */
 void tide__help_command(const tide_command *c, FILE *out, int width);
 void tide__help_program(FILE *out, int width);
-/* Skeleton of its man page (scdoc): everything that the table knows. */
+/* Prints a skeleton of its man page (scdoc): everything in the table. */
 void tide__help_man(const tide_command *c, FILE *out);
 
-/* Print "tidemark: FILE: text (byte N)" to stderr and return 1. `file` may be NULL. */
+/* Prints "tidemark: FILE: text (byte N)" to stderr and returns 1. `file` may be NULL. */
 int tide__cli_fail(const char *file, const tide_error *err);
-/* Print "tidemark CMD: text" and a hint to stderr and return 2. */
+/* Prints "tidemark CMD: text" and a hint to stderr and returns 2. */
 int tide__cli_usage(const tide_args *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* One line on stderr that is no failure: "note: ...". Names in it are made safe, long ones broken
- * at the terminal's edge. */
+/* Prints one line that is not a failure to stderr: "note: ...". Names in it are escaped, long
+ * lines wrapped at the terminal's edge. */
 void tide__cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* tide__load with progress on stderr (a terminal, over a second) and the error printed.
- * NULL when it failed. `what` as in tide_load_options. */
+/* Calls tide__load with progress on stderr (a terminal, after 1 second) and prints the error.
+ * Returns NULL on failure. `what` as in tide_load_options. */
 tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what);
-/* "-", /dev/stdin in a pipe, <(command): something that is read once. */
+/* Returns true for "-", /dev/stdin in a pipe, <(command): inputs that can be read only once. */
 bool tide__cli_is_pipe(const char *file);
-/* All of it in an unlinked temporary file; `path` is a name for that as long as the descriptor
- * returned is open. -1 with `err` set. */
+/* Copies all of it to an unlinked temporary file; `path` names that file while the returned
+ * descriptor is open. Returns -1 with `err` set on failure. */
 int tide__cli_spool(const char *file, char *path, size_t n, tide_error *err);
-/* What the report is written to, for messages: the file of -o or "standard output". */
+/* Returns the name of the output for messages: the file of -o or "standard output". */
 const char *tide__cli_output_name(const tide_args *a);
-/* One line per loss or repair of the model ("note: 12 events were lost ..."), after a report. */
+/* Prints one line per loss or repair of the model ("note: 12 events were lost ..."), after a
+ * report. */
 static inline void tide__cli_losses(const tide_args *a, const tide_model *m)
 {
 	tide__put_losses(m, a->out, &a->style);
 }
-/* Flush `out`; 0, or 1 with a message when writing failed. Every run() ends with it. */
+/* Flushes `out`. Returns 0, or 1 with a message if writing failed. Every run() ends with it. */
 int tide__cli_done(const tide_args *a);
-/* A note that so many long texts were cut (render/text/long_text.h); none for 0. */
+/* Prints a note that this many long texts were cut (render/text/long_text.h); nothing for 0. */
 void tide__cli_cut(uint64_t texts);
-/* The end of a JSON report: tide__json_end, tide__cli_cut and tide__cli_done; 1 with a message when
- * it is not whole. */
+/* Ends a JSON report: tide__json_end, tide__cli_cut and tide__cli_done. Returns 1 with a message
+ * if it is incomplete. */
 int tide__cli_json_end(const tide_args *a, tide_json *j);
 
-/* A command inside another program (the Python package), argv[0] being its name: what it prints
- * goes to `out`, what it complains of to `errors`; its exit status. `m` (may be NULL) is the trace
- * that m->path was loaded into: it is used instead of loading that file again. Threads may ask at
- * once. */
+/* Runs a command inside another program (the Python package); argv[0] is its name. Its output
+ * goes to `out`, its messages to `errors`; returns its exit status. `m` (may be NULL) is the
+ * loaded trace of m->path: it is used instead of loading that file again. Thread-safe. */
 int tide__cli_ask(int argc, char **argv, tide_model *m, FILE *out, FILE *errors);
-/* Where complaints go: standard error, or what tide__cli_ask was given. */
+/* Returns the stream for messages: standard error, or the one given to tide__cli_ask. */
 FILE *tide__cli_errors(void);
-/* The model that tide__cli_ask was given, held once more, when it is that of this file and has what
- * is wanted; else NULL. */
+/* Returns the model given to tide__cli_ask, with one more reference, if it is that of this file
+ * and has what is wanted; else NULL. */
 tide_model *tide__cli_model(const char *file, unsigned what);
 
 /* main() of tidemark and tidemark-mpi. */

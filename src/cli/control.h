@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Talking to a recording in another process, through its ring file (format/rings.h). */
+/* Controls a recording in another process, through its ring file (format/rings.h). */
 #ifndef TIDE_CLI_CONTROL_H
 #define TIDE_CLI_CONTROL_H
 
@@ -9,8 +9,9 @@
 
 #include <tidemark/error.h>
 
-/* Ask the recording of process `pid` for `command` (TIDE_CONTROL_*; text: of a mark) and wait up to a
- * second for its answer. TIDE_ENOTFOUND: it records nothing; TIDE_EBUSY: it does not answer. */
+/* Sends `command` (TIDE_CONTROL_*; text: of a mark) to the recording of process `pid` and waits
+ * up to 1 second for its answer. Returns TIDE_ENOTFOUND if it records nothing, TIDE_EBUSY if it
+ * does not answer. */
 tide_code tide__control_send(pid_t pid, uint64_t command, const char *text, tide_error *err);
 
 #endif

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Decimal numbers of options, exact: "12.5" with 3 decimals is 12500. */
+/* Parses decimal numbers of options exactly: "12.5" with 3 decimals is 12500. */
 #ifndef TIDE_CLI_DECIMAL_H
 #define TIDE_CLI_DECIMAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Read a plain decimal number, not negative, as a count of 10^-decimals. False for anything else,
- * for more decimals than that, and for numbers that do not fit. */
+/* Parses a plain non-negative decimal number as a count of 10^-decimals. Returns false for
+ * anything else, for more decimals, and on overflow. */
 static inline bool tide__parse_decimal(const char *s, int decimals, int64_t *out)
 {
 	int64_t v = 0;
-	int left = -1; /* decimals still to come; -1 before the point */
+	int left = -1; /* decimals left; -1 before the point */
 	bool digits = false;
 	for (; *s; s++) {
 		if (*s == '.' && left < 0) {

@@ -14,8 +14,8 @@ typedef struct tide_device_row {
 	int64_t processors;
 } tide_device_row;
 
-/* Find a row by its name, in any case of letters. TIDE_ENOTFOUND with the names there are;
- * TIDE_EFORMAT, with file and line, where a row is none. */
+/* Finds a row by its name, ignoring case. Returns TIDE_ENOTFOUND with a list of the known names;
+ * TIDE_EFORMAT, with file and line, for a malformed row. */
 tide_code tide__device_table_find(const char *shipped, const char *key, tide_device_row *out,
 				  tide_error *err);
 

@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 
-/* Of the first file. Exit status. top 0 = all. */
+/* Reports on the first file. Returns the exit status. top 0 = all. */
 int tide__cli_hwcounters(const tide_args *a, size_t top, bool json);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* `phases` of logs, of several files, and with options of sizes: where a training step's memory
- * goes (analyze/memory/training_sizes.h). The options come first in the command's table. */
+/* `phases` of logs, of several files, and with size options: where a training step's memory goes
+ * (analyze/memory/training_sizes.h). The options come first in the command's table. */
 #ifndef TIDE_CLI_PHASES_SIZES_H
 #define TIDE_CLI_PHASES_SIZES_H
 
@@ -49,7 +49,8 @@ enum {
 		"exit with 3 if, e.g. 'peak>12GiB' or 'usage>90%'", .many = true }
 /* clang-format on */
 
-/* Is the analysis of sizes asked for? Any of its options, several files, a picture, or a log. */
+/* Returns true if the size analysis is requested: by any of its options, several files, a
+ * picture, or a log. */
 bool tide__wants_sizes(const tide_args *a);
 int tide__sizes_run(const tide_args *a, const tide_value *device, bool json,
 		    const tide_value *output);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Where the program's own files are, and variables for a child that needs them. */
+/* Locates the program's own files, and sets variables for a child that needs them. */
 #ifndef TIDE_CLI_PLACE_H
 #define TIDE_CLI_PLACE_H
 
@@ -8,11 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The first of "build tree beside the program" and "installed" that is there; an installed path
- * that is relative (in a Python package) is seen from the program too. False if neither is. */
+/* Finds the file in the build tree beside the program, else the installed one; a relative
+ * installed path (in a Python package) is relative to the program. Returns false if neither
+ * exists. */
 bool tide__place(char *out, size_t n, const char *in_tree, const char *installed);
 
-/* Put `value` before what the variable has, `between` them; alone where it has nothing. */
+/* Prepends `value` to the variable, separated by `between`; sets it if empty. */
 void tide__prepend(const char *name, const char *value, char between);
 
 #endif

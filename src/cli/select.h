@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What --device and --at select, for all commands that have them. */
+/* Resolves --device and --at for all commands that have them. */
 #ifndef TIDE_CLI_SELECT_H
 #define TIDE_CLI_SELECT_H
 
@@ -19,17 +19,17 @@
 			"at a time (1.5s, 200ms, 50%), after N moves (#N), or at the peak" \
 	}
 
-/* Prints a usage error that lists the devices there are. Returns 2. */
+/* Prints a usage error that lists the devices of the trace. Returns 2. */
 int tide__no_device(const tide_args *a, const tide_model *m, const char *text);
 
-/* The device of --device: its row; TIDE_ANY when not given. False (after a message) when the trace
- * has no such device. */
+/* Gets the device row of --device; TIDE_ANY if not given. Returns false, after a message, if the
+ * trace has no such device. */
 bool tide__cli_device(const tide_args *a, const tide_value *v, const tide_model *m, uint32_t *out);
-/* The device of --device, else the one with the highest peak. False after a message; *rc is then
- * the exit status: 2, or 1 if memory ran out. */
+/* Gets the device of --device, else the one with the highest peak. Returns false after a
+ * message; *rc is then the exit status: 2, or 1 if memory ran out. */
 bool tide__cli_one_device(const tide_args *a, const tide_value *v, const tide_model *m,
 			  uint32_t *out, int *rc);
-/* The moment of --at. False (after a message) when it is no time. */
+/* Gets the moment of --at. Returns false, after a message, if it is not a time. */
 bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model *m,
 		      tide_moment *out);
 

@@ -7,7 +7,7 @@
 #include "analyze/common/steps.h"
 #include "cli/cli.h"
 
-/* Of the first file. Exit status. top 0 = all. */
+/* Reports on the first file. Returns the exit status. top 0 = all. */
 int tide__cli_sequences(const tide_args *a, const char *op, const tide_window *window,
 			size_t min_kernels, size_t top, bool json);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* After a run: native frames of its recordings get names, and the files are packed. */
+/* After a run: adds names to the native frames of its recordings and packs the files. */
 #ifndef TIDE_CLI_SYMBOLISE_H
 #define TIDE_CLI_SYMBOLISE_H
 
@@ -8,8 +8,8 @@
 
 #include <tidemark/error.h>
 
-/* Rewrite the closed recording `path` with what its native frames mean (SYMBOL records), packed.
- * Files without native frames are left as they are; so are those that have been done. */
+/* Rewrites the closed recording `path` with the meaning of its native frames (SYMBOL records),
+ * packed. Files without native frames, or already symbolised, are left unchanged. */
 tide_code tide__symbolise(const char *path, tide_error *err);
 
 #endif

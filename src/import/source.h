@@ -35,8 +35,7 @@ void tide__source_close(tide_source *s);
  * *got bytes are valid in either case.
  *   TIDE_ETRUNC    compressed data end in the middle (offset: the input's end)
  *   TIDE_ECORRUPT  compressed data are damaged or their checksum is wrong (offset: in the
- * compressed
- *                  file)
+ *                  compressed file)
  *   TIDE_ELIMIT    the expansion limit was reached
  *   TIDE_EIO       read(2) failed
  * After a failure every further call returns the same code with *got = 0. */

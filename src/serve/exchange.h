@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What the files of the server share: one request and its answer (an exchange), and the workers
- * that make answers. */
+/* Shared by the files of the server: one request and its answer (an exchange), and the worker
+ * threads that produce answers. */
 #ifndef TIDE_SERVE_EXCHANGE_H
 #define TIDE_SERVE_EXCHANGE_H
 
@@ -14,14 +14,14 @@ struct tide_workers;
 enum { TIDE_PHASE_HEAD, TIDE_PHASE_ASK, TIDE_PHASE_WAIT };
 
 typedef struct tide_exchange {
-	tide_waiter waiter; /* first: the store hands it back */
+	tide_waiter waiter; /* first: the store passes it back */
 	int phase;
 	struct tide_workers *workers;
 	struct tide_exchange *next; /* in the queue */
 	tide_request req;
 	const tide_route *route;
 	tide_kept_trace held;
-	tide_blob *answer; /* once it is there; NULL and `done`: memory was out */
+	tide_blob *answer; /* the answer; NULL and `done`: memory ran out */
 	bool done;
 	unsigned tries;
 	void *connection;
@@ -31,11 +31,11 @@ typedef struct tide_exchange {
 typedef struct tide_workers {
 	tide_store *store;
 	tide_cache *cache;
-	void (*done)(tide_exchange *x); /* the answer is there */
+	void (*done)(tide_exchange *x); /* called when the answer is ready */
 	pthread_mutex_t lock;
 	pthread_cond_t work;
 	tide_exchange *first, **last;
-	size_t waiting; /* exchanges that were given and not yet answered */
+	size_t waiting; /* exchanges queued and not yet answered */
 	bool stop;
 	pthread_t thread[8];
 	size_t n;
@@ -45,10 +45,10 @@ enum { TIDE_WORKERS_WAITING = 1024 };
 
 bool tide__workers_start(tide_workers *w, tide_store *store, tide_cache *cache,
 			 void (*done)(tide_exchange *x));
-/* False when too many wait already. Else done() is called once, sooner or later. */
+/* Returns false if too many wait already. Otherwise done() is called exactly once. */
 bool tide__workers_give(tide_workers *w, tide_exchange *x);
-/* All that wait get 503; then the threads end. False: one of them is at an answer that takes longer than
- * 2 seconds, and everything must stay as it is. */
+/* Answers all waiting exchanges with 503, then ends the threads. Returns false if one takes
+ * longer than 2 seconds; then nothing may be freed. */
 bool tide__workers_stop(tide_workers *w);
 
 #endif

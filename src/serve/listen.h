@@ -11,19 +11,19 @@
 
 typedef struct tide_listener {
 	int fd;
-	uint16_t port; /* that it got */
+	uint16_t port; /* the port in use */
 	bool ipv6;
-	bool loopback;	  /* nobody but this machine can reach it */
+	bool loopback;	  /* reachable from this machine only */
 	char address[64]; /* for URLs: "127.0.0.1", "[::1]" */
 } tide_listener;
 
-/* `address`: numeric, or "localhost", or NULL for 127.0.0.1. TIDE_EUSAGE, TIDE_EIO. */
+/* `address`: numeric, or "localhost", or NULL for 127.0.0.1. Returns TIDE_EUSAGE, TIDE_EIO. */
 tide_code tide__listen(const char *address, uint16_t port, tide_listener *out, tide_error *err);
 
 enum { TIDE_TOKEN = 33, TIDE_TOKEN_LEAST = 16, TIDE_TOKEN_MOST = 128 };
-/* 32 hexadecimal digits from the kernel. False when it has none. */
+/* Writes 32 random hexadecimal digits from the kernel. Returns false on failure. */
 bool tide__token_make(char buf[TIDE_TOKEN]);
-/* Letters, digits, '-' and '_', long enough not to be guessed. */
+/* Returns true for letters, digits, '-' and '_' of sufficient length. */
 bool tide__token_fine(const char *token);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* One reading of a recording, shared by everybody who asks about it.
+/* One reading of a recording, shared by all requests about it.
  *
- * The model never changes once it is here; what several answers need of it (the holistic analysis,
- * levels of detail) is made when first asked for, by one thread while others wait, and then never
- * changes either. Counted: the last one to let go frees it. */
+ * The model never changes; derived data that several answers need (the holistic analysis, levels of
+ * detail) are computed on first use, by one thread while others wait, and then never change either.
+ * Reference-counted: the last reference frees it. */
 #ifndef TIDE_SERVE_LOADED_H
 #define TIDE_SERVE_LOADED_H
 
@@ -15,7 +15,7 @@
 #include "analyze/timeline/level_of_detail.h"
 #include "render/page/page.h"
 
-/* Somebody who waits for a recording. `ready` is called once, from another thread. */
+/* A request that waits for a recording. `ready` is called once, from another thread. */
 typedef struct tide_waiter {
 	struct tide_waiter *next;
 	void (*ready)(struct tide_waiter *w);
@@ -23,31 +23,32 @@ typedef struct tide_waiter {
 
 typedef struct tide_loaded {
 	tide_model *m;	     /* owned */
-	char *losses;	     /* owned, malloc's: lines of what was lost */
-	uint64_t generation; /* no two readings have the same */
-	uint64_t bytes;	     /* about what it holds */
-	uint64_t file_size;  /* of the file when it was read, and its time of change */
+	char *losses;	     /* owned, from malloc: lines about losses */
+	uint64_t generation; /* unique per reading */
+	uint64_t bytes;	     /* approximate memory use */
+	uint64_t file_size;  /* size of the file when it was read, and its modification time */
 	int64_t file_mtime_ns;
 	_Atomic uint32_t refs;
-	pthread_mutex_t job_lock, lod_lock; /* for making what follows: none waits for the other */
+	pthread_mutex_t job_lock, lod_lock; /* for computing the data below, independently of
+					     * each other */
 	bool job_made, lod_made;
 	tide_hta_job *job; /* owned; NULL = no device rows */
 	tide_lod lod;
-	/* its critical path: the section of a page; critical_path_job.c's, under its lock */
+	/* its critical path as a page section; owned by critical_path_job.c, under its lock */
 	char *critical; /* owned, malloc's; NULL = not found yet */
 	size_t n_critical;
 } tide_loaded;
 
-/* Takes `m` over, also on failure (NULL). */
+/* Takes ownership of `m`, also on failure (NULL). */
 tide_loaded *tide__loaded_new(tide_model *m, uint64_t generation);
 tide_loaded *tide__loaded_hold(tide_loaded *l);
-void tide__loaded_drop(tide_loaded *l); /* NULL is fine */
+void tide__loaded_drop(tide_loaded *l); /* NULL is allowed */
 
-/* The holistic analysis; *out is NULL when there are no device rows. Borrowed. */
+/* Gets the holistic analysis; *out is NULL if there are no device rows. Borrowed. */
 tide_code tide__loaded_job(tide_loaded *l, const tide_hta_job **out, tide_error *err);
-/* Levels of detail. Borrowed. */
+/* Gets the levels of detail. Borrowed. */
 tide_code tide__loaded_lod(tide_loaded *l, const tide_lod **out, tide_error *err);
-/* What the sections of a page want. `job`: the holistic analysis too. */
+/* Fills the options for page sections. `job`: also the holistic analysis. */
 tide_code tide__loaded_page(tide_loaded *l, bool job, tide_page_options *out, tide_error *err);
 
 /* The file's name without its folders. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* From a request to the bytes of its answer: the table of routes, the handlers behind it, and the
- * cache of answers. Knows nothing of sockets (http.c), so that tests and the fuzzer can ask too.
+ * cache of answers. Independent of sockets (http.c), so that tests and the fuzzer can use it too.
  *
  * A handler is a function from a request and the recordings it names to text. It runs on a worker
- * thread; many run at once. Answers about recordings are kept as long as the recording has not
- * changed and the cache has room, so the same question twice costs nothing. */
+ * thread; many run at once. Answers about recordings are cached as long as the recording has not
+ * changed and the cache has space, so repeating a request costs nothing. */
 #ifndef TIDE_SERVE_ROUTES_H
 #define TIDE_SERVE_ROUTES_H
 
@@ -14,25 +14,25 @@
 #include "serve/request.h"
 #include "serve/store.h"
 
-/* Bytes of an answer, counted. */
+/* Bytes of an answer, reference-counted. */
 typedef struct tide_blob {
 	_Atomic uint32_t refs;
 	unsigned status;  /* of HTTP */
 	const char *type; /* static: Content-Type */
-	char *name;	  /* owned; a file's name for downloads; NULL = none */
+	char *name;	  /* owned; file name of a download; NULL = none */
 	char *bytes;	  /* owned */
 	size_t n;
 } tide_blob;
 
-void tide__blob_drop(tide_blob *b); /* NULL is fine */
+void tide__blob_drop(tide_blob *b); /* NULL is allowed */
 
 typedef struct tide_cache tide_cache;
-/* `most`: bytes kept at most. NULL on exhaustion. */
+/* `most`: maximum bytes kept. Returns NULL if memory runs out. */
 tide_cache *tide__cache_new(uint64_t most);
 void tide__cache_free(tide_cache *c);
-/* Held; NULL = not there. */
+/* Returns an answer with a new reference; NULL = absent. */
 tide_blob *tide__cache_get(tide_cache *c, const char *key);
-/* Keeps it if there is room for it; the oldest go. */
+/* Keeps it if it fits; removes the oldest answers. */
 void tide__cache_put(tide_cache *c, const char *key, tide_blob *b);
 
 enum { TIDE_ASK_RECS = 2 };
@@ -46,10 +46,10 @@ typedef struct tide_kept_trace {
 void tide__kept_trace_drop(tide_kept_trace *h);
 
 typedef struct tide_ask {
-	/* the question */
+	/* the request */
 	tide_store *store;
 	tide_request *req;
-	tide_waiter *waiter; /* to be called when a recording has been read */
+	tide_waiter *waiter; /* called when a recording has been read */
 	/* the answer */
 	FILE *out;
 	const char *type;
@@ -62,25 +62,25 @@ typedef tide_code tide_handler(tide_ask *a, tide_error *err);
 
 typedef struct tide_route {
 	const char *path;   /* "api/recordings/ID/spans": ID matches any part */
-	const char *params; /* " from to px " those it may have; "" = none */
+	const char *params; /* " from to px ": allowed parameters; "" = none */
 	tide_handler *run;
-	bool kept; /* depends on nothing but the request and its recordings */
+	bool kept; /* depends only on the request and its recordings */
 } tide_route;
 
-/* The route of a request; NULL with *status 404, or 400 for a parameter that it does not have. */
+/* Returns the route of a request; NULL with *status 404, or 400 for an unknown parameter. */
 const tide_route *tide__route_find(tide_request *r, unsigned *status);
 
-/* Whether a request changes something: it must be a POST. */
+/* Returns true if a request changes something: it must be a POST. */
 bool tide__route_writes(const tide_request *r);
 
-/* Key of a kept answer: the request and the generations of its recordings. False when it is not to
- * be kept, or a recording is not in memory. */
+/* Writes the key of a cached answer: the request and the generations of its recordings. Returns
+ * false if it must not be cached, or a recording is not in memory. */
 bool tide__answer_key(const tide_route *t, tide_store *s, const tide_request *r, char *buf,
 		      size_t n);
 
-/* Run a handler; `held` is empty when it is first asked. False when the answer has to wait: then
- * `w` is or was called, and whoever it wakes asks again; nothing of this call may be touched any
- * more. True: *out is the answer, NULL when memory is out. */
+/* Runs a handler; `held` is empty on the first call. Returns false if the answer has to wait:
+ * `w` is or was called, and its owner calls again; nothing of this call may be used any more.
+ * Returns true with the answer in *out, NULL if memory ran out. */
 bool tide__answer(const tide_route *t, tide_store *s, tide_request *r, tide_waiter *w,
 		  tide_kept_trace *held, tide_blob **out);
 /* {"error": "...", "has_real_data": false}. NULL on exhaustion. */
@@ -88,10 +88,10 @@ tide_blob *tide__answer_error(unsigned status, const char *text);
 
 /* ---- for handlers ---- */
 
-/* The recording with this id, or the one that parameter `key` names, else the newest. */
+/* Gets the recording with this id, or the one that parameter `key` names, else the newest. */
 tide_code tide__ask_id(tide_ask *a, const char *id, tide_loaded **out, tide_error *err);
 tide_code tide__ask_param(tide_ask *a, const char *key, tide_loaded **out, tide_error *err);
-/* TIDE_EUSAGE with the request's complaint. */
+/* Returns TIDE_EUSAGE with the request's error text. */
 tide_code tide__ask_wrong(const tide_ask *a, tide_error *err);
 
 /* The handlers, by file. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The SQLite file of the index: figures with the identity of the file they are of, tags, notes. One
- * thread at a time. A file of another version loses its figures, never its tags and notes. */
+/* The SQLite file of the index: figures with the identity of their file, tags, notes. One thread
+ * at a time. A file of another version loses its figures, never its tags and notes. */
 #ifndef TIDE_SERVE_RUN_FILE_H
 #define TIDE_SERVE_RUN_FILE_H
 
@@ -17,11 +17,11 @@ typedef struct tide_run_row {
 typedef struct tide_run_file tide_run_file;
 
 struct tide_run_ops {
-	/* Opens or makes it and gives every row to `take`. NULL: it cannot be (a folder that is
-	 * read-only, another program's file). */
+	/* Opens or creates it and passes every row to `take`. Returns NULL if that fails (a
+	 * read-only folder, another program's file). */
 	tide_run_file *(*open)(const char *path, bool (*take)(void *user, const tide_run_row *r),
 			       void *user);
-	/* False: it could not be written. */
+	/* Returns false if it could not be written. */
 	bool (*put)(tide_run_file *f, const tide_run_row *r);
 	void (*close)(tide_run_file *f);
 };

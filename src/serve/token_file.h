@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The user's token: made once, kept in a file that nobody else can read, so that addresses which were
- * opened before a restart still work after it. */
+/* The user's token: made once, stored in a file that nobody else can read, so that addresses
+ * opened before a restart still work. */
 #ifndef TIDE_SERVE_TOKEN_FILE_H
 #define TIDE_SERVE_TOKEN_FILE_H
 
@@ -9,9 +9,10 @@
 
 #include "serve/listen.h"
 
-/* The token in $XDG_STATE_HOME/tidemark/serve-token (~/.local/state where that is not set), made if there
- * is none. Where nothing can be kept (no home, read only) it is made up for this run alone. TIDE_EIO: the
- * file is there and is not this user's alone, or not a token; the text says which file and what to do. */
+/* Reads the token from $XDG_STATE_HOME/tidemark/serve-token (default ~/.local/state), or creates
+ * it. If nothing can be stored (no home, read-only) a token is made for this run only. Returns
+ * TIDE_EIO if the file is not private to this user or not a token; the text names the file and
+ * what to do. */
 tide_code tide__token_kept(char token[TIDE_TOKEN_MOST + 1], tide_error *err);
 
 #endif

@@ -9,12 +9,10 @@
  * A program marks each iteration of its loop at the beginning or, like torch.profiler, at the end.
  * The optimizer decides which (by its marks, or ranges named Optimizer.step#...):
  *   - an optimizer step after the last mark: marks are beginnings, and the last iteration ends
- * where
- *     the optimizer's last step does;
+ *     where the optimizer's last step does;
  *   - else an optimizer step, or a model run (an optimizer need not step in every iteration),
- * before
- *     the first mark: marks are ends. The first iteration begins with the model's first run, else
- *     with the trace; each interval has the number of the mark at its end.
+ *     before the first mark: marks are ends. The first iteration begins with the model's first run,
+ *     else with the trace; each interval has the number of the mark at its end.
  * Without an optimizer, marks are beginnings and the end of the last iteration is unknown. */
 #ifndef TIDE_ANALYZE_COMMON_STEP_MARKS_H
 #define TIDE_ANALYZE_COMMON_STEP_MARKS_H

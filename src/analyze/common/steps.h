@@ -11,8 +11,7 @@
  *      latest end of a number;
  *   3. a user range inside no other one that repeats at least 3 times and never overlaps itself (of
  *      several, the one that begins first): from its start to its next start, the last to the end
- * of
- *      the trace. Numbered from 0.
+ *      of the trace. Numbered from 0.
  * Device work belongs to the step in which its launch began: launch.t0 in [step.t0, step.t1). */
 #ifndef TIDE_ANALYZE_COMMON_STEPS_H
 #define TIDE_ANALYZE_COMMON_STEPS_H

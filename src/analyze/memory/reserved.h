@@ -6,10 +6,8 @@
  *   segments  the trace has segments of the device: bytes of those taken and not released. Exact
  *             after every memory event.
  *   samples   else it has a counter of the total: torch.reserved_bytes.KIND:INDEX of a recording,
- * or
- *             Kineto's "Total Reserved". The last sample at or before a moment counts. Exact at
- * each
- *             sample, unknown between samples and before the first.
+ *             or Kineto's "Total Reserved". The last sample at or before a moment counts. Exact at
+ *             each sample, unknown between samples and before the first.
  *   unknown   else. A counter with a value that is not a number of bytes is ignored completely.
  *
  * Either way the result is one log of steps, ordered among the model's memory events. Definitions:

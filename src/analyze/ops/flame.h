@@ -4,14 +4,12 @@
  *
  *   CPU     real nesting of host spans by lane and time. Each moment of a lane belongs to the span
  *           begun last among those open then, so the self times of a lane add up to the union of
- * its
- *           spans, however they overlap.
+ *           its spans, however they overlap.
  *   GPU     each kernel, copy and fill under the op and Python spans that launched it (its cause
- * and
- *           that span's parents). The total is the sum of their durations, as in the kernel table.
+ *           and that span's parents). The total is the sum of their durations, as in the kernel
+ *           table.
  *   MEMORY  bytes alive at the peak of a device, or all bytes ever allocated on it, by call stack
- * or
- *           by op path.
+ *           or by op path.
  *
  * Always: total = self + the children's totals, in integers; root.total is the figure that
  * docs/analyses/flame.md defines. Folding (small nodes, depth) moves weight, never drops it. */

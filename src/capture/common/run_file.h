@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* NAME.tide for the process that was run, NAME.PID.tide for programs that it runs, or becomes.
- * False: nothing is to be recorded. */
+/* Writes NAME.tide for the process that was run, NAME.PID.tide for programs that it starts or
+ * becomes by exec. Returns false if nothing is to be recorded. */
 bool tide__run_file(char *out, size_t n);
 
 #endif

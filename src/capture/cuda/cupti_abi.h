@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What we use of CUPTI, NVML and the CUDA driver, declared here: none of them is needed to build, all
- * are found at run time (dlopen).
+/* The parts of CUPTI, NVML and the CUDA driver that are used, declared here: none of them is needed
+ * to build, all are found at run time (dlopen).
  *
- * Activity records grow at their end from version to version; the fields below have kept their places
+ * Activity records grow at their end from version to version; the fields below have kept their
+ * offsets
  * from CUDA 11.2 to 13.0. tests/unit/capture/cupti_abi.c compares them with the toolkit's headers
- * where those are installed. */
+ * if
+ * those are installed. */
 #ifndef TIDE_CAPTURE_CUDA_CUPTI_ABI_H
 #define TIDE_CAPTURE_CUDA_CUPTI_ABI_H
 
@@ -44,7 +46,7 @@ typedef struct cupti_kernel {
 	void *reserved0;
 	uint64_t queued, submitted;
 	uint8_t launch, pad1[7];
-	uint64_t node; /* of a graph; 0 = none */
+	uint64_t node; /* node of a graph; 0 = none */
 } cupti_kernel;
 
 typedef struct cupti_memcpy {
@@ -104,7 +106,7 @@ typedef struct cupti_memory {
 	uint32_t async, pad;
 	uint32_t pool_type, pad1; /* 1: of this process */
 	uint64_t pool, pool_threshold, pool_size, pool_used;
-	const char *source; /* CUDA 12.0: the library that asked */
+	const char *source; /* CUDA 12.0: the library that requested it */
 } cupti_memory;
 
 typedef struct cupti_memory_pool { /* operation: 1 created, 2 destroyed, 3 trimmed */

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* How to leave a function: the unwind table's row for one instruction (x86-64, .eh_frame).
+/* Finds how to unwind a function: the unwind table's row for one instruction (x86-64, .eh_frame).
  *
- * Reads the tables that compilers emit for exceptions in every object that is mapped. Allocates
- * nothing, takes no lock where glibc has _dl_find_object (2.35), and never runs a program of a table
- * beyond its bounds: a table that it does not understand gives TIDE_CFI_NONE. */
+ * Reads the tables that compilers emit for exceptions in every mapped object. Allocates nothing,
+ * takes
+ * no lock if glibc has _dl_find_object (2.35), and never reads a table's program beyond its bounds:
+ * an
+ * unsupported table gives TIDE_CFI_NONE. */
 #ifndef TIDE_CAPTURE_HEAP_CFI_H
 #define TIDE_CAPTURE_HEAP_CFI_H
 
@@ -12,10 +14,10 @@
 #include <stdint.h>
 
 enum {			/* where the canonical frame address (the caller's stack pointer) is */
-       TIDE_CFI_NONE,	/* no table, or one that is not understood */
+       TIDE_CFI_NONE,	/* no table, or an unsupported one */
        TIDE_CFI_SP,	/* stack pointer + cfa */
        TIDE_CFI_FP,	/* frame pointer + cfa */
-       TIDE_CFI_DEREF,	/* what is stored at frame pointer + cfa */
+       TIDE_CFI_DEREF,	/* the value stored at frame pointer + cfa */
        TIDE_CFI_SIGNAL, /* a signal frame: the registers are in the ucontext at the stack pointer */
        TIDE_CFI_END,	/* the outermost frame */
 };
@@ -27,20 +29,21 @@ typedef struct tide_cfi {
 	int32_t fp;
 } tide_cfi;
 
-/* An object that is mapped. */
+/* A mapped object. */
 typedef struct tide_module {
 	uintptr_t start, end; /* of its mapping */
-	uintptr_t base;	      /* what its addresses are relative to */
+	uintptr_t base;	      /* base of its addresses */
 	const char *path;     /* "" = the program itself; borrowed until it is unloaded */
 	const uint8_t *table; /* .eh_frame_hdr, NULL = none */
 } tide_module;
 
-/* Find the module that holds `pc`; false if none does (code made at run time). */
+/* Finds the module that contains `pc`; returns false if none does (code generated at run time). */
 bool tide__module_find(uintptr_t pc, tide_module *out);
 
-/* The row for the instruction at `pc` of module `m`. */
+/* Returns the row for the instruction at `pc` of module `m`. */
 tide_cfi tide__cfi_find(const tide_module *m, uintptr_t pc);
-/* First and last + 1 address of the function that holds `pc`, by its table; false if unknown. */
+/* Gets the first and last + 1 address of the function that contains `pc`, by its table; returns
+ * false if unknown. */
 bool tide__cfi_function(const tide_module *m, uintptr_t pc, uintptr_t *start, uintptr_t *end);
 
 #endif

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The host heap: every function of the malloc family, recorded and passed on.
+/* The host heap: every function of the malloc family is recorded and forwarded.
  *
- *     hooks.c    the functions that take malloc's place; two tests and a jump where nothing is to be
- *                recorded
- *     record.c   what is recorded: whether, with which stack; start, fork, switching on and off
- *     tracked.c  which addresses were recorded, so that their frees are too
- *     real.c     the functions behind ours
+ *     hooks.c    the functions that replace malloc's; two tests and a jump if nothing is to be
+ *     recorded record.c   decides what is recorded and with which stack; start, fork, switching on
+ *     and off tracked.c  addresses that were recorded, so that their frees are recorded too
+ *     real.c     the original functions
  *
- * TIDEMARK_HEAP says what is recorded: a number of bytes (mean distance of samples), "full", or
- * nothing: then this library only passes on. An allocation of s bytes is sampled with probability
+ * TIDEMARK_HEAP selects what is recorded: a number of bytes (mean distance of samples), "full", or
+ * nothing: then this library only forwards. An allocation of s bytes is sampled with probability
  * 1 - exp(-s / mean); readers divide by that, so that sums of bytes and counts are unbiased
- * (docs/analyses/heap.md). A thread that is recording records nothing of its own calls. */
+ * (docs/analyses/heap.md). A thread that is recording does not record its own calls. */
 #ifndef TIDE_CAPTURE_HEAP_HEAP_H
 #define TIDE_CAPTURE_HEAP_HEAP_H
 
@@ -24,7 +23,7 @@
 #define TIDE_HIDDEN __attribute__((visibility("hidden")))
 #define TIDE_EXPORT __attribute__((visibility("default")))
 
-/* ---- the functions behind ours ---- */
+/* ---- the original functions ---- */
 
 typedef struct tide_real {
 	void *(*malloc)(size_t);
@@ -39,17 +38,17 @@ typedef struct tide_real {
 	size_t (*usable)(void *);
 	int (*dlclose)(void *);
 } tide_real;
-extern tide_real tide__real TIDE_HIDDEN; /* at first functions that look the others up */
-/* Look them up if that was not done; before that a small arena serves the loader's own calls. */
+extern tide_real tide__real TIDE_HIDDEN; /* initially functions that look the others up */
+/* Looks them up once; before that, a small arena serves the loader's own calls. */
 void tide__real_find(void) TIDE_HIDDEN;
-bool tide__real_early(const void *p) TIDE_HIDDEN; /* is it of that arena? */
+bool tide__real_early(const void *p) TIDE_HIDDEN; /* returns true for memory of that arena */
 size_t tide__real_early_size(const void *p) TIDE_HIDDEN;
 
 /* ---- a thread ---- */
 
 typedef struct tide_heap_thread {
-	int64_t left; /* bytes until the next sample; below 0: look */
-	bool inside;  /* of the recorder: calls pass */
+	int64_t left; /* bytes until the next sample; below 0: check */
+	bool inside;  /* inside the recorder: calls are only forwarded */
 	uint64_t random;
 	tide_stack_bounds bounds;
 	tide_walks *walks; /* full mode; owned by the thread */
@@ -57,10 +56,10 @@ typedef struct tide_heap_thread {
 extern __thread tide_heap_thread tide__heap_self
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* ---- was it recorded? ---- */
+/* ---- recorded addresses ---- */
 
 /* One byte per class of addresses: 0 = no address of the class is recorded. Wiped in forked
- * children, where nothing is recorded yet. */
+ * children, which have recorded nothing yet. */
 enum { TIDE_CLASSES = 1 << 16 };
 extern uint8_t tide__heap_classes[TIDE_CLASSES] TIDE_HIDDEN;
 static inline size_t tide__heap_class(const void *p)
@@ -73,14 +72,14 @@ static inline bool tide__heap_maybe(const void *p)
 	return __atomic_load_n(&tide__heap_classes[tide__heap_class(p)], __ATOMIC_RELAXED);
 }
 bool tide__tracked_init(void) TIDE_HIDDEN;
-/* Everything is recorded (full): every address counts as recorded. */
+/* Full mode: every address counts as recorded. */
 void tide__tracked_all(bool all) TIDE_HIDDEN;
-bool tide__tracked_add(const void *p) TIDE_HIDDEN;  /* false: no room */
-bool tide__tracked_take(const void *p) TIDE_HIDDEN; /* it was there, and is no more */
+bool tide__tracked_add(const void *p) TIDE_HIDDEN;  /* returns false if the table is full */
+bool tide__tracked_take(const void *p) TIDE_HIDDEN; /* removes it; returns true if it was present */
 
 /* ---- recording ---- */
 
-/* Calls where something may be to record. Each passes the call on. */
+/* Slow paths of calls that may have to be recorded. Each forwards the call. */
 void *tide__heap_malloc(size_t n) TIDE_HIDDEN;
 void *tide__heap_calloc(size_t n, size_t size) TIDE_HIDDEN;
 void *tide__heap_realloc(void *p, size_t n) TIDE_HIDDEN;
@@ -88,7 +87,7 @@ void *tide__heap_aligned(void *(*f)(size_t, size_t), size_t align, size_t n) TID
 void *tide__heap_paged(void *(*f)(size_t), size_t n) TIDE_HIDDEN;
 int tide__heap_posix(void **out, size_t align, size_t n) TIDE_HIDDEN;
 void tide__heap_free(void *p) TIDE_HIDDEN;
-/* Code was unmapped. */
+/* Call after code was unmapped. */
 void tide__heap_unloaded(void) TIDE_HIDDEN;
 
 #endif

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The native call stack of this thread, by unwind tables that are read once per call site.
+/* Walks the native call stack of this thread, with unwind tables that are read once per call site.
  *
- * A table maps each return address seen so far to its row (cfi.h); a frame then costs one look-up
- * and two loads. Code without a table (made at run time) is left through its frame pointer. Every
- * load is inside the thread's stack, so a wrong row ends a walk and never the program; on a stack
- * that is not the thread's own (a coroutine's, a signal handler's) only the caller is told.
- * Allocates nothing through malloc. */
+ * A table maps each return address seen so far to its row (cfi.h); a frame then costs one lookup
+ * and
+ * two loads. Code without a table (generated at run time) is unwound by its frame pointer. Every
+ * load
+ * is inside the thread's stack, so a wrong row ends a walk and never crashes the program; on
+ * another
+ * stack (a coroutine's, a signal handler's) only the caller is returned. Allocates nothing through
+ * malloc. */
 #ifndef TIDE_CAPTURE_HEAP_UNWIND_H
 #define TIDE_CAPTURE_HEAP_UNWIND_H
 
@@ -18,15 +21,14 @@ typedef struct tide_stack_bounds {
 	uintptr_t low, high; /* of the thread's stack; 0, 0 = not looked up yet */
 } tide_stack_bounds;
 
-/* Look up the calling thread's bounds. May call malloc inside libc. */
+/* Finds the calling thread's bounds. May call malloc inside libc. */
 void tide__stack_bounds(tide_stack_bounds *b);
 
 typedef struct tide_walk {
-	uintptr_t pc, sp,
-		fp; /* of the function that called us: return address, CFA, its frame pointer */
+	uintptr_t pc, sp, fp; /* of the calling function: return address, CFA, its frame pointer */
 } tide_walk;
 
-/* Where a function that was compiled with a frame pointer was called from. */
+/* Where a function compiled with a frame pointer was called from. */
 #define TIDE_WALK_HERE()                                                          \
 	((tide_walk){ (uintptr_t)__builtin_return_address(0),                     \
 		      (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), \
@@ -36,22 +38,22 @@ typedef struct tide_walked {
 	const uintptr_t
 		*pc; /* return addresses, innermost first; borrowed until the thread's next walk */
 	size_t n;
-	bool stopped;  /* it ended in front of the function it was to stop at */
+	bool stopped;  /* it ended before the function it had to stop at */
 	uint64_t hash; /* of all of them */
 } tide_walked;
 
-/* A thread's latest walks. A walk depends on nothing but where it starts and the words that it loads:
- * if those are what they were, so is the result, and looking costs a fifth of walking again. */
+/* A thread's latest walks. A walk depends only on where it starts and the words that it loads:
+ * if those are unchanged, so is the result, and checking costs 1/5 of walking again. */
 typedef struct tide_walks tide_walks;
-tide_walks *tide__walks_new(void); /* mapped; NULL: none, and every walk is done anew */
+tide_walks *tide__walks_new(void); /* mapped memory; NULL: none, and every walk is repeated */
 void tide__walks_free(tide_walks *w);
 
-/* Walk from `w` outwards, into `room` (of `max`) unless `known` (may be NULL) has it. The walk ends in front
- * of the function that lies at [stop, stop_end) (0: none). */
+/* Walks from `w` outwards into `room` (of `max`) unless `known` (may be NULL) has it. The walk
+ * ends before the function at [stop, stop_end) (0: none). */
 tide_walked tide__unwind(tide_walk w, const tide_stack_bounds *b, tide_walks *known,
 			 uintptr_t *room, size_t max, uintptr_t stop, uintptr_t stop_end);
 
-/* Code was unmapped: forget all rows. */
+/* Call after code was unmapped: discards all rows. */
 void tide__unwind_forget(void);
 
 #endif

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Functions of the PyTorch that is loaded, by symbol: the originals of what we take over, and what
- * we ask it.
+/* Finds functions of the loaded PyTorch by symbol: the originals of hooked functions, and functions
+ * the hooks call.
  *
- * Found when one of them is first asked for, all at once, in the library that defines them
- * (RTLD_NEXT knows nothing of them where Python has loaded PyTorch's libraries privately): that
- * takes the loader's lock, which a report of memory, inside of an allocator's, better does not. */
+ * All are looked up at once, on first use, in the library that defines them (RTLD_NEXT does not
+ * find
+ * them if Python loaded PyTorch's libraries privately). The lookup takes the loader's lock, which
+ * must
+ * be avoided inside an allocator's memory report. */
 #ifndef TIDE_CAPTURE_TORCH_C10_H
 #define TIDE_CAPTURE_TORCH_C10_H
 
@@ -27,10 +29,10 @@ enum {
 extern _Atomic(void *) tide__c10_found[TIDE_C10_N]
 	__attribute__((visibility("hidden"), aligned(64)));
 
-/* Look for it; NULL: it is not there (yet). */
+/* Looks it up; returns NULL if it does not exist (yet). */
 void *tide__c10_find(int which);
 
-/* Is it one of them that was found? */
+/* Returns true if it is one of the functions found. */
 bool tide__c10_is(uintptr_t f);
 
 static inline void *tide__c10(int which)
@@ -39,7 +41,7 @@ static inline void *tide__c10(int which)
 	return __builtin_expect(p != NULL, 1) ? p : tide__c10_find(which);
 }
 
-/* POSIX lets dlsym's pointer be a function's; ISO C has no cast for it. */
+/* POSIX allows dlsym to return a function pointer; ISO C has no cast for it. */
 #define TIDE_AS_FUNCTION(type, pointer) \
 	((union {                       \
 		 void *p;               \
@@ -47,7 +49,7 @@ static inline void *tide__c10(int which)
 	 }){ .p = (pointer) }           \
 		 .f)
 #define TIDE_C10(type, which) TIDE_AS_FUNCTION(type, tide__c10(which))
-/* If it was found before, else NULL. */
+/* Returns it if it was found before, else NULL. */
 #define TIDE_C10_KNOWN(type, which) \
 	TIDE_AS_FUNCTION(type, atomic_load_explicit(&tide__c10_found[which], memory_order_acquire))
 

@@ -1,30 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Taking PyTorch's calls over in a process that is already running: without a preload.
+/* Hooks PyTorch's calls in a running process, without a preload.
  *
- * Every loaded library that calls a hooked function does so through a slot of its global offset
- * table. Attaching walks the loaded libraries and points those slots at the hooks (hooks.h);
- * detaching puts back what was there. Libraries loaded after an attach are taken over by the next
- * one. A slot that is ours already is left alone, so attaching twice, or in a process that
- * `tidemark run` started, is harmless. So is one that another tool has patched over ours: its
- * function calls what it found there, which is us, attached or not. Detached, the hooks pass calls
- * on and record nothing; for whoever still leads to them the library stays loaded (dlclose is
- * without effect). What another tool had put into a slot before we came is not called while we are
- * attached.
+ * Every loaded library calls a hooked function through a slot of its global offset table. Attaching
+ * walks the loaded libraries and points those slots at the hooks (hooks.h); detaching restores
+ * them.
+ * Libraries loaded after an attach are hooked by the next one. A slot that already points to our
+ * hook
+ * is left alone, so attaching twice, or in a process that `tidemark run` started, is harmless. So
+ * is a
+ * slot that another tool has patched over ours: its function calls the one it found there, which is
+ * ours, attached or not. After detaching, the hooks forward calls and record nothing; the library
+ * stays loaded for callers that still reach them (dlclose has no effect). A function that another
+ * tool
+ * put into a slot before we attached is not called while we are attached.
  *
- * Slots are words written whole: threads that call at that moment use the old or the new address,
- * both of which are good. */
+ * Slots are words written atomically: threads that call at that moment use the old or the new
+ * address,
+ * and both are valid. */
 #ifndef TIDE_CAPTURE_TORCH_GOT_H
 #define TIDE_CAPTURE_TORCH_GOT_H
 
 #include <tidemark/error.h>
 
-/** Take over. @return slots that are ours now; 0: no library with PyTorch's functions is loaded. */
+/** Attach. @return number of hooked slots; 0 if no library with PyTorch's functions is loaded. */
 TIDE_API int tide_torch_attach(void);
-/** Put back. @return slots put back. */
+/** Detach. @return number of restored slots. */
 TIDE_API int tide_torch_detach(void);
-/** How many places of loaded libraries that are not PyTorch's own call its report of memory: 0 = no
- *  device that somebody added to PyTorch can be reporting. */
+/** Number of call sites of PyTorch's memory report in loaded libraries other than PyTorch's own:
+ * 0 = no third-party device can be reporting. */
 TIDE_API int tide_torch_reporters(void);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Functions of the Python that runs here, found by name: nothing of it is linked. */
+/* Finds functions of the running Python by name: nothing of it is linked. */
 #ifndef TIDE_CAPTURE_TORCH_PYAPI_H
 #define TIDE_CAPTURE_TORCH_PYAPI_H
 
@@ -11,10 +11,10 @@
 
 typedef struct tide_py_name {
 	const char *name;
-	void *at; /* where its address goes */
+	void *at; /* where to store its address */
 } tide_py_name;
 
-/* All of them; false: one is missing. */
+/* Finds all of them; returns false if one is missing. */
 static inline bool tide__py_find(const tide_py_name *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -6,18 +6,19 @@
 
 #include "cli/job/ranks.h"
 
-/* One page of all ranks; `detail` = spans and allocations of the traces shown in detail, in all
- * (the first trace always is). Traces are loaded one after another; a file that cannot be read is
- * told and does not stop the rest. Exit status. */
+/* Writes one page of all ranks; `detail` = total of spans and allocations of the traces shown in
+ * detail (the first trace always is). Traces are loaded one by one; an unreadable file is
+ * reported and skipped. Returns the exit status. */
 int tide__report_ranks(const tide_args *a, const tide_rank_files *f, uint64_t detail);
 
-/* a->files[0] and [1]: a page that compares them; but ranks of one job, unless `compare`, when
- * their ranks differ, or one is a process that the other started, and they ran at the same time. */
+/* Writes a page that compares a->files[0] and [1]. Without `compare`, writes a page of ranks of
+ * one job instead if their ranks differ, or one process started the other, and they ran at the
+ * same time. */
 int tide__report_two(const tide_args *a, bool compare, uint64_t detail);
 
-/* Two jobs: a page that compares all ranks that both have, and in full the one whose time grew most.
- * False in *two when no rank is in both, or not every file has one of its own: nothing was
- * written. Exit status. */
+/* Writes a page that compares all ranks that two jobs share, with details of the one whose time
+ * grew most. Sets *two to false, and writes nothing, if no rank is in both or a file has no rank
+ * of its own. Returns the exit status. */
 int tide__report_jobs(const tide_args *a, const tide_rank_files f[2], uint64_t detail, bool *two);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Inside the Chrome exporter: the writer, pieces of events that its files share, and its part for
- * memory (chrome_memory.c). */
+/* Internals of the Chrome exporter: the writer, parts of events shared by its files, and its
+ * memory part (chrome_memory.c). */
 #ifndef TIDE_RENDER_EXPORT_CHROME_H
 #define TIDE_RENDER_EXPORT_CHROME_H
 
@@ -15,13 +15,13 @@
 enum {
 	TIDE_CHROME_LAUNCHED = 1, /* started device work */
 	TIDE_CHROME_NAMED = 2
-}; /* a device row names it beside the call that started it */
+}; /* a device row names it in addition to the call that started it */
 
 typedef struct chrome {
 	const tide_model *m;
 	tide_export_place place;
 	tide_json j;
-	tide_long longs; /* of call stacks; c->j knows those that stand alone */
+	tide_long longs; /* of call stacks; c->j handles other long texts */
 	tide_tracks nest;
 	int64_t *pid, *tid; /* owned; per track */
 	int64_t *device;    /* owned; per device: its number in this file */
@@ -73,7 +73,8 @@ static inline void end_args(chrome *c)
 	tide__json_object_end(&c->j);
 }
 
-/* Streams, and the rows that wait for them, are in a process made from their device. */
+/* Returns true for streams, and rows that wait for them: their process is derived from the
+ * device. */
 static inline bool tide__chrome_on_device(const tide_model *m, uint32_t lane)
 {
 	unsigned kind = m->lanes.kind[lane];
@@ -87,7 +88,7 @@ static inline int64_t tide__chrome_pid(const chrome *c, uint32_t lane)
 						  : c->process[l->process[lane].i];
 }
 
-/* A lane's process and number; things of no lane belong to the first process. */
+/* Writes a lane's process and number; events without a lane belong to the first process. */
 static inline void begin_on(chrome *c, const char *ph, tide_lane_id lane)
 {
 	int64_t first = c->m->processes.n > 1 ? c->process[1] : 0;
@@ -97,15 +98,16 @@ static inline void begin_on(chrome *c, const char *ph, tide_lane_id lane)
 		begin_event(c, ph, first, first);
 }
 
-/* Numbers of processes, devices and tracks; the events that name them. False when memory ran out.
- */
+/* Numbers processes, devices and tracks, and writes the events that name them. Returns false if
+ * memory runs out. */
 bool tide__chrome_number(chrome *c);
 void tide__chrome_meta(chrome *c);
-/* "tt:0", where the device's number in the file and its kind in the file's eyes do not say so; else
- * NULL. Returns buf. */
+/* Writes "tt:0" if the device's number and kind in the file do not show it; else returns NULL.
+ * Returns buf. */
 char *tide__chrome_device_name(const chrome *c, uint32_t device, char *buf, size_t n);
 
-/* Moves with their totals; counters but for those that moves tell: false when memory ran out. */
+/* Write memory events with their totals; counters that are not derived from memory events.
+ * Return false if memory runs out. */
 bool tide__chrome_memory(chrome *c);
 void tide__chrome_marks(chrome *c);
 bool tide__chrome_samples(chrome *c);

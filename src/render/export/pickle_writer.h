@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Writing a pickle (protocol 4, data only): containers are opened and closed, what is to be shared
- * is memoized by the caller. Failure to write is the FILE's: check ferror. */
+/* Writes a pickle (protocol 4, data only): containers are opened and closed; the caller memoizes
+ * shared values. Write failures are the FILE's: check ferror. */
 #ifndef TIDE_RENDER_EXPORT_PICKLE_WRITER_H
 #define TIDE_RENDER_EXPORT_PICKLE_WRITER_H
 
@@ -25,7 +25,7 @@ void tide__pkl_list(tide_pkl *p);
 void tide__pkl_list_end(tide_pkl *p);
 void tide__pkl_empty_list(tide_pkl *p);
 
-/* Text must be UTF-8 for Python: bytes that are not come out as U+FFFD. */
+/* Text must be UTF-8 for Python: invalid bytes become U+FFFD. */
 void tide__pkl_text(tide_pkl *p, const char *s, size_t n);
 void tide__pkl_uint(tide_pkl *p, uint64_t v);
 void tide__pkl_int(tide_pkl *p, int64_t v);
@@ -33,7 +33,7 @@ void tide__pkl_real(tide_pkl *p, double v);
 void tide__pkl_bool(tide_pkl *p, bool v);
 void tide__pkl_pair(tide_pkl *p, uint64_t a, uint64_t b);
 
-/* Remember the value just written; its number for tide__pkl_get. */
+/* Memoizes the value just written; returns its number for tide__pkl_get. */
 uint32_t tide__pkl_memo(tide_pkl *p);
 void tide__pkl_get(tide_pkl *p, uint32_t memo);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Inside the exporter of torch's memory snapshots: what its files share (snapshot.c: the
- * state at the end, settings, the whole; snapshot_events.c: what happened). */
+/* Internals of the exporter of torch memory snapshots (snapshot.c: the final state, settings,
+ * the file; snapshot_events.c: the events). */
 #ifndef TIDE_RENDER_EXPORT_SNAPSHOT_WRITER_H
 #define TIDE_RENDER_EXPORT_SNAPSHOT_WRITER_H
 
@@ -38,7 +38,7 @@ typedef struct shot {
 	uint32_t *stack;    /* owned, per stack: memo entry + 1 */
 	uint32_t *number;   /* owned, per device row: its number in the snapshot */
 	uint32_t devices;   /* numbers in all */
-	uint8_t *asked;	    /* owned, per alloc: its free was asked for */
+	uint8_t *asked;	    /* owned, per alloc: its free was requested */
 	struct place *live; /* owned: allocs alive at the end, by device and address */
 	struct place *segs; /* owned: segments alive at the end, the same */
 	size_t n_live, n_segs;
@@ -46,31 +46,32 @@ typedef struct shot {
 		uint32_t *first, *rows; /* owned */
 	} moves, marks;
 	bool started;	     /* an event of this device was written */
-	bool host;	     /* pinned host memory is there: its number is `devices` */
-	bool exact;	     /* not torch's sizes: no rounding */
+	bool host;	     /* there is pinned host memory: its number is `devices` */
+	bool exact;	     /* sizes are not torch's: no rounding */
 	bool bare;	     /* no segments */
 	bool timed, private; /* times are known; there are private pools */
 } shot;
 
-/* Texts that come again and again: written once, then told by their number. */
+/* Writes a repeated text: once in full, then by its memo number. */
 void tide__snapshot_word(shot *s, enum word w);
 void tide__snapshot_text(shot *s, tide_str t);
 void tide__snapshot_uint(shot *s, enum word key, uint64_t v);
-/* Key and list of frames; 0 = none. */
+/* Writes key and list of frames; 0 = none. */
 void tide__snapshot_stack(shot *s, uint32_t stack);
-/* Number of a pool's device in the snapshot. */
+/* Returns the number of a pool's device in the snapshot. */
 uint32_t tide__snapshot_device(const shot *s, tide_pool_id pool);
-/* A private pool's (a, b); (0, 0) for the others. */
+/* Writes a private pool's (a, b); (0, 0) for the others. */
 void tide__snapshot_pool_id(shot *s, tide_pool_id pool);
 void tide__snapshot_stream(shot *s, tide_lane_id lane);
-/* Key and microseconds, where times are known. */
+/* Writes key and microseconds, if times are known. */
 void tide__snapshot_time(shot *s, int64_t t);
 
-/* snapshot_events.c: find the moves and marks of each device; false: memory ran out. */
+/* snapshot_events.c: finds the memory events and marks of each device; returns false if memory
+ * runs out. */
 bool tide__snapshot_sort(shot *s);
-/* The list of a device's events, by their order. */
+/* Writes the list of a device's events, in order. */
 void tide__snapshot_events(shot *s, uint32_t device);
-/* The list of annotations, by time; false: memory ran out. */
+/* Writes the list of annotations, by time; returns false if memory runs out. */
 bool tide__snapshot_notes(shot *s);
 
 #endif

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A self-contained page of one trace: the shell built from web/ with sections of data pasted in.
+/* A self-contained page of one trace: the shell built from web/ with sections of data inserted.
  *
- * Everything that comes from the input is inside the sections, as base64: no byte of it is ever
- * parsed as HTML. The shell allows its own script and style alone (Content-Security-Policy with
- * hashes) and fetches nothing. Layout of the data: docs/formats/page.md. */
+ * Everything from the input is inside the sections, as base64: no byte of it is ever parsed as
+ * HTML.
+ * The shell allows only its own script and style (Content-Security-Policy with hashes) and fetches
+ * nothing. Layout of the data: docs/formats/page.md. */
 #ifndef TIDE_RENDER_PAGE_PAGE_H
 #define TIDE_RENDER_PAGE_PAGE_H
 
@@ -18,20 +19,20 @@
 
 typedef struct tide_page_options tide_page_options;
 struct tide_page_options {
-	const char *losses;		    /* lines of what was lost or repaired, "" = nothing */
+	const char *losses;		    /* lines about losses and repairs, "" = none */
 	const tide_hta_job *job;	    /* finished; NULL = no holistic analysis */
 	const tide_critical_path *critical; /* NULL = none */
-	const tide_model *critical_model;   /* what its spans are rows of */
-	const char *critical_why; /* why there is none; NULL = the page says nothing of it */
+	const tide_model *critical_model;   /* the model of its spans */
+	const char *critical_why; /* why there is none; NULL = the page does not mention it */
 	const tide_downsampled_allocs
 		*thin;		   /* allocations that section "memory" leaves out; NULL = none */
-	const tide_phases *phases; /* with `thin`: moves of these are counted; may be NULL */
-	const char *only;	   /* the one view to write: "timeline" ...; NULL = all */
-	unsigned number; /* which of the page's traces: its sections are called NAME.number, 0: NAME
-			  */
-	const tide_lod *lod; /* of the model; NULL = made where it is needed */
-	/* Sets job and critical* of `opt`, beside the sections that need none of them; called once,
-	 * on any thread. NULL = they are set already. */
+	const tide_phases *phases; /* with `thin`: count the memory events of these; may be NULL */
+	const char *only;	   /* the only view to write: "timeline" ...; NULL = all */
+	unsigned number;     /* which of the page's traces: its sections are named NAME.number, 0:
+			  * NAME */
+	const tide_lod *lod; /* of the model; NULL = built when needed */
+	/* Sets job and critical* of `opt` while sections that do not need them are written;
+	 * called once, on any thread. NULL = they are set already. */
 	tide_code (*prepare)(void *user, tide_page_options *opt, tide_error *err);
 	void *user;
 };
@@ -39,14 +40,15 @@ struct tide_page_options {
 /* Returns NULL if this library was built with the front end, else why not, as one sentence. */
 const char *tide__page_missing(void);
 
-/* Does the page of view `only` (NULL = all) hold this section? */
+/* Returns true if the page of view `only` (NULL = all) has this section. */
 bool tide__page_has(const char *only, const char *section);
 
-/* Write the page. TIDE_OK, TIDE_ENOMEM, TIDE_EIO, TIDE_EUNSUPPORTED when it was not built. */
+/* Writes the page. Returns TIDE_OK, TIDE_ENOMEM, TIDE_EIO, TIDE_EUNSUPPORTED if the front end
+ * was not built. */
 tide_code tide__page(const tide_model *m, const tide_page_options *opt, FILE *out, tide_error *err);
 
-/* The same in pieces, for pages of several traces: begin, traces and what is about all of them in
- * any order, end. */
+/* The same in parts, for pages of several traces: begin, traces and common sections in any
+ * order, end. */
 typedef struct tide_box tide_box;
 typedef bool tide_page_fill(tide_box *b, const void *what, tide_error *err);
 tide_code tide__page_begin(FILE *out, tide_error *err);
@@ -61,18 +63,18 @@ typedef struct tide_page_list {
 	const char *kind; /* "ranks" or "diff" */
 	struct tide_page_entry {
 		char *title, *file; /* owned by the caller */
-		bool detail;	    /* has sections of its own */
+		bool detail;	    /* has its own sections */
 	} * v;
 	size_t n;
-	char **notes; /* what a reader must know */
+	char **notes; /* notes for the reader */
 	size_t n_notes;
 } tide_page_list;
 tide_page_fill tide__page_contents; /* of a tide_page_list */
-/* Section "job": the document of `tidemark hta --json` of a tide_hta_job. */
+/* Section "job": the document of `tidemark hta --json` for a tide_hta_job. */
 tide_page_fill tide__page_job;
 
-/* Sections "diff" and "diffflame": two traces compared; of two jobs the figures of all ranks besides,
- * in the order to show them. */
+/* Sections "diff" and "diffflame": two traces compared; for two jobs also the figures of all
+ * ranks, in display order. */
 typedef struct tide_page_rank {
 	int64_t rank;
 	struct {
@@ -89,14 +91,14 @@ typedef struct tide_page_two {
 tide_page_fill tide__page_diff;
 tide_page_fill tide__page_diffflame;
 
-/* ---- for a server: the same page, its sections fetched one by one ---- */
+/* ---- for a server: the same page with sections fetched one by one ---- */
 
-/* One section as a gzip member; nothing at all when the trace has nothing of it. TIDE_ENOTFOUND
- * when there is no such section. */
+/* Writes one section as a gzip member; nothing if the trace has no such data. Returns
+ * TIDE_ENOTFOUND if there is no such section. */
 tide_code tide__page_section(const char *name, const tide_model *m, const tide_page_options *opt,
 			     FILE *out, tide_error *err);
-/* The server's shell with `data` (HTML) where sections go and without its Content-Security-Policy,
- * which is copied to `csp` for the reply's header. */
+/* Writes the server's shell with `data` (HTML) in place of sections and without its
+ * Content-Security-Policy, which is copied to `csp` for the reply's header. */
 tide_code tide__page_shell_write(const char *data, FILE *out, char *csp, size_t n, tide_error *err);
 
 #endif

@@ -8,7 +8,8 @@
  *     tide__json_object(tide__box_json(b)); ...      // one JSON value
  *     tide__box_write(b, out);  tide__box_free(b);
  *
- * The layout is docs/formats/page.md. Running out of memory is sticky and told by tide__box_write.
+ * docs/formats/page.md defines the layout. Running out of memory is sticky: tide__box_write reports
+ * it.
  */
 #ifndef TIDE_RENDER_PAGE_PAGE_BOX_H
 #define TIDE_RENDER_PAGE_PAGE_BOX_H
@@ -28,40 +29,42 @@ typedef enum tide_col_enc {
 
 typedef struct tide_box tide_box;
 
-/* `name` is a static text of letters. NULL on exhaustion. */
+/* `name` is a static text of letters. Returns NULL if memory runs out. */
 tide_box *tide__box_new(const char *name);
-void tide__box_free(tide_box *b); /* NULL is fine */
+void tide__box_free(tide_box *b); /* NULL is allowed */
 
-/* Which of the page's traces it is of: "NAME.number"; 0, as it begins, is "NAME". */
+/* Sets which of the page's traces it belongs to: "NAME.number"; 0, the default, is "NAME". */
 void tide__box_number(tide_box *b, unsigned number);
 
 /* A new column, at most 64; its `name` is a static text. */
 int tide__box_column(tide_box *b, const char *name, tide_col_enc enc);
 void tide__box_put(tide_box *b, int column, int64_t v);
 
-/* A new column with all its n values: `value` gives that of row i. It is a constant at every call
- * and inlined, which for millions of rows is several times as fast as putting them one by one. */
+/* Adds a column with all its n values: `value` returns that of row i. It is a compile-time
+ * constant at every call and inlined, which is several times as fast as separate puts for
+ * millions of rows. */
 typedef int64_t tide_box_value(void *ctx, uint32_t i);
 static inline void tide__box_fill(tide_box *b, const char *name, tide_col_enc enc, uint32_t n,
 				  tide_box_value *value, void *ctx);
 
-/* Where to write the section's JSON value. */
+/* Returns the writer of the section's JSON value. */
 tide_json *tide__box_json(tide_box *b);
-/* The same without a writer: the stream itself, for JSON that comes whole. */
+/* The same without a writer: the stream itself, for complete JSON. */
 FILE *tide__box_stream(tide_box *b);
 
-/* Has nothing been put in? Such a section is not written: the page then has no view of it. */
+/* Returns true if nothing has been added. Such a section is not written: the page then lacks its
+ * view. */
 bool tide__box_empty(tide_box *b);
 
-/* Anything that failed elsewhere while it was filled. */
+/* Marks the section as failed. */
 void tide__box_fail(tide_box *b);
 
-/* Write it alone: the gzip member that the page holds as base64. */
+/* Writes the section's gzip member, which the page holds as base64. */
 bool tide__box_write_gzip(tide_box *b, FILE *out);
-/* Write it as one element of the page. False when memory or writing failed. */
+/* Writes it as one element of the page. Returns false if memory or writing failed. */
 bool tide__box_write(tide_box *b, FILE *out);
 
-/* ---- how values become bytes ---- */
+/* ---- encoding of values ---- */
 
 enum { TIDE_BOX_MOST = 10, TIDE_BOX_ROWS = 1024 }; /* bytes of a value; values put at a time */
 
@@ -70,8 +73,8 @@ static inline uint64_t tide__box_zigzag(int64_t v)
 	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
 }
 
-/* Write v at `at`, where TIDE_BOX_MOST bytes are free; the byte after it. `last` is the value
- * before. */
+/* Writes v at `at`, where TIDE_BOX_MOST bytes are free; returns the byte after it. `last` is the
+ * previous value. */
 static inline uint8_t *tide__box_code(uint8_t *at, tide_col_enc enc, int64_t v, int64_t *last)
 {
 	if (enc == TIDE_COL_BYTE) {
@@ -89,9 +92,9 @@ static inline uint8_t *tide__box_code(uint8_t *at, tide_col_enc enc, int64_t v, 
 	return at;
 }
 
-/* Where the column's next bytes go, with room for n; NULL on exhaustion. */
+/* Returns where the column's next bytes go, with n bytes free; NULL if memory runs out. */
 uint8_t *tide__box_room(tide_box *b, int column, size_t n);
-/* So many rows were written there, up to `end`. */
+/* Notes that this many rows were written there, up to `end`. */
 void tide__box_took(tide_box *b, int column, const uint8_t *end, uint32_t rows);
 
 static inline __attribute__((always_inline)) void tide__box_fill(tide_box *b, const char *name,
@@ -100,7 +103,7 @@ static inline __attribute__((always_inline)) void tide__box_fill(tide_box *b, co
 {
 	int column = tide__box_column(b, name, enc);
 	int64_t last = 0;
-	if (!tide__box_room(b, column, (size_t)n + n / 4)) /* most values are a byte */
+	if (!tide__box_room(b, column, (size_t)n + n / 4)) /* most values take one byte */
 		return;
 	for (uint32_t i = 0, end; i < n; i = end) {
 		uint8_t *at = tide__box_room(b, column, (size_t)TIDE_BOX_ROWS * TIDE_BOX_MOST);

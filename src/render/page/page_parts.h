@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What the files of the page share: one function a section, each filling a box. False on
- * exhaustion; the box's own failures are sticky and need no check. */
+/* Shared by the files of the page: one function per section, each filling a box. They return
+ * false if memory runs out; the box's own failures are sticky and need no check. */
 #ifndef TIDE_RENDER_PAGE_PAGE_PARTS_H
 #define TIDE_RENDER_PAGE_PAGE_PARTS_H
 
@@ -12,7 +12,7 @@
 
 /* The shell: HTML with one TIDE_PAGE_MARK where the sections go. Empty when not built. */
 extern const unsigned char tide__page_shell[];
-extern const unsigned char tide__served_shell[]; /* the same with what only a server's page has */
+extern const unsigned char tide__served_shell[]; /* the same plus what only a server's page has */
 extern const size_t tide__served_shell_size;
 extern const size_t tide__page_shell_size;
 extern const size_t tide__page_code_size;     /* of its scripts and style, unpacked */
@@ -22,20 +22,21 @@ extern const char tide__page_shell_missing[]; /* why there is no shell; "" when 
 typedef bool tide_page_part(tide_box *b, const tide_model *m, const tide_page_options *opt,
 			    tide_error *err);
 tide_page_part tide__page_allocator; /* page_allocator.c: addresses, and the state over time */
-tide_page_part tide__page_main;	     /* page_main.c: what it is, curves, findings */
+tide_page_part tide__page_main;	     /* page_main.c: summary, curves, findings */
 tide_page_part tide__page_coarse;    /* page_window.c: the whole timeline in few pieces */
 tide_page_part tide__page_spans;     /* page_spans.c: the timeline's rows */
-tide_page_part tide__page_memory;    /* page_memory.c: allocations and what happened to them */
-tide_page_part tide__page_flame;     /* page_flame.c: four trees, also in order of time */
+tide_page_part tide__page_memory;    /* page_memory.c: allocations and memory events */
+tide_page_part tide__page_flame;     /* page_flame.c: four trees, also in time order */
 tide_page_part tide__page_critical;  /* page_critical.c: the critical path */
 tide_page_part tide__page_ops;	     /* page_ops.c: ops by name and as a tree */
 tide_page_part tide__page_tables;    /* page_tables.c: phases */
 tide_page_part tide__page_tt;	     /* page_tt.c: a Tenstorrent run, operation by operation */
 tide_page_part tide__page_hta;	     /* page_tables.c: the document of `tidemark hta --json` */
 
-/* Member "cats" of sections about spans. */
+/* Writes the member "cats" of sections about spans. */
 void tide__page_cats_json(tide_json *j);
-/* Member `why`: what is alive after `cut` moves, the largest groups (page_peak.c). */
+/* Writes the member `why`: the largest groups of allocations alive after `cut` memory events
+ * (page_peak.c). */
 bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t cut,
 		    tide_error *err);
 
@@ -43,11 +44,11 @@ bool tide__page_why(tide_json *j, const tide_model *m, uint32_t device, uint64_t
 bool tide__page_findings(tide_json *j, const tide_model *m, const tide_page_options *opt,
 			 uint32_t device, int64_t peak_t, tide_error *err);
 
-/* A window of the timeline at a zoom, as a section. */
+/* Writes a window of the timeline at a zoom level as a section. */
 bool tide__page_pieces(tide_box *b, const tide_lod *l, int64_t from, int64_t to, uint32_t px,
 		       tide_error *err);
 
-/* Numbers for the texts that a section uses, in order of first use; row 0 is "". */
+/* Numbers the texts that a section uses, in order of first use; row 0 is "". */
 typedef struct tide_page_names {
 	uint32_t *of;	/* owned; by text id of the model: its number, 0 = not used yet */
 	tide_str *list; /* owned */
@@ -57,7 +58,7 @@ typedef struct tide_page_names {
 bool tide__page_names_init(tide_page_names *t, const tide_model *m);
 void tide__page_names_free(tide_page_names *t);
 uint32_t tide__page_name(tide_page_names *t, tide_box *b, tide_str s);
-/* Member `key`: the array of texts. */
+/* Writes the member `key`: the array of texts. */
 void tide__page_names_json(const tide_page_names *t, const tide_model *m, const char *key,
 			   tide_json *j);
 

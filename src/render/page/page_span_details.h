@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What the timeline tells about a span beside its place (page_span_details.c), as columns and members of
- * the section that is being filled. */
+/* Details of spans for the timeline (page_span_details.c), as columns and members of the current
+ * section. */
 #ifndef TIDE_RENDER_PAGE_PAGE_SPAN_DETAILS_H
 #define TIDE_RENDER_PAGE_PAGE_SPAN_DETAILS_H
 

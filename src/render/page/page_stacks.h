@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Call stacks as columns of a section: only those that are asked for, a parent before its child.
+/* Call stacks as columns of a section: only requested ones, a parent before its child.
  * "stack_frame", "stack_parent" are the tree, "frame_function", "frame_file", "frame_line" its
  * frames, with texts of the section's names. */
 #ifndef TIDE_RENDER_PAGE_PAGE_STACKS_H
@@ -19,12 +19,12 @@ typedef struct tide_page_stacks {
 	int st_frame, st_parent, fr_function, fr_file, fr_line; /* columns */
 } tide_page_stacks;
 
-/* Adds the columns. False on exhaustion; free it all the same. */
+/* Adds the columns. Returns false if memory runs out; free it in any case. */
 bool tide__page_stacks_init(tide_page_stacks *x, const tide_model *m, tide_box *b,
 			    tide_page_names *names);
 void tide__page_stacks_free(tide_page_stacks *x);
 
-/* Its number + 1; 0 for none. */
+/* Returns its number + 1; 0 for none. */
 uint32_t tide__page_stack(tide_page_stacks *x, tide_stack_id s);
 uint32_t tide__page_frame(tide_page_stacks *x, tide_frame_id f);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Stacked bars of memory as a picture: PNG or SVG, drawn by cairo where the build has it.
+/* Stacked bars of memory as a picture: PNG or SVG, drawn by cairo if the build has it.
  *
- * One bar a summary, side by side on one scale; parts bottom to top with their sizes, the total on
+ * One bar per summary, side by side on one scale; parts bottom to top with their sizes, the total
+ * on
  * top, the device's memory as a dashed red line. */
 #ifndef TIDE_RENDER_PICTURE_BARS_H
 #define TIDE_RENDER_PICTURE_BARS_H
@@ -16,10 +17,10 @@ typedef struct tide_bar {
 	tide_training_sizes sizes;
 } tide_bar;
 
-/* Does this build draw pictures? */
+/* Returns true if this build draws pictures. */
 bool tide__bars_built(void);
-/* Write a picture of n bars to `out`. `title` may be NULL. TIDE_EIO when writing fails, TIDE_ENOMEM,
- * TIDE_EUSAGE in a build without cairo, TIDE_ELIMIT past 200 bars. */
+/* Writes a picture of n bars to `out`. `title` may be NULL. Returns TIDE_EIO if writing fails,
+ * TIDE_ENOMEM, TIDE_EUSAGE in a build without cairo, TIDE_ELIMIT beyond 200 bars. */
 tide_code tide__bars_draw(const tide_bar *bars, size_t n, const char *title, bool svg, FILE *out,
 			  tide_error *err);
 

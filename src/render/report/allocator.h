@@ -7,11 +7,11 @@
 #include "analyze/allocator/allocator.h"
 #include "render/text/out.h"
 
-/* Columns of the chart at this width: tide_allocator_query.buckets. */
+/* Returns the columns of the chart at this width: tide_allocator_query.buckets. */
 size_t tide__allocator_chart_buckets(const tide_style *style);
-/* Print the report with a map of the `map` largest segments (SIZE_MAX = all). */
+/* Prints the report with a map of the `map` largest segments (SIZE_MAX = all). */
 void tide__allocator_text(const tide_allocator *x, size_t map, const tide_out *to);
-/* Write it as one JSON object. */
+/* Writes it as one JSON object. */
 void tide__allocator_json(const tide_allocator *x, tide_json *j);
 
 #endif

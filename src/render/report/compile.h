@@ -12,7 +12,7 @@
 /* Tables have at most `top` rows, 0 = all. */
 void tide__compile_text(const tide_model *m, const tide_compile_report *r, size_t top, FILE *out,
 			const tide_style *style);
-/* Members of an object that is open. */
+/* Writes members of an open object. */
 void tide__compile_json(const tide_model *m, const tide_compile_report *r, size_t top,
 			tide_json *j);
 

@@ -7,7 +7,8 @@
 #include "analyze/memory/device_ledger.h"
 #include "render/text/out.h"
 
-/* Both return TIDE_OK or TIDE_ENOMEM. `file` names the recording where there are several; may be NULL. */
+/* Both return TIDE_OK or TIDE_ENOMEM. `file` names the recording if there are several; may be
+ * NULL. */
 tide_code tide__device_text(const tide_model *m, const tide_ledgers *l, const char *file,
 			    const tide_out *to);
 tide_code tide__device_json(const tide_model *m, const tide_ledgers *l, const char *file,

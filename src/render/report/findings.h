@@ -10,7 +10,7 @@
 #include "render/text/grid.h"
 
 void tide__findings_text(const tide_findings *f, FILE *out);
-/* Members of an object that is open. */
+/* Writes members of an open object. */
 void tide__findings_json(const tide_findings *f, tide_json *j);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The holistic analysis for readers: tables (hta_tables.c), a JSON document (hta_json.c), a text
- * report (hta_text.c). Text and JSON come from the same tables. */
+/* The holistic analysis as tables (hta_tables.c), a JSON document (hta_json.c) and a text report
+ * (hta_text.c). Text and JSON come from the same tables. */
 #ifndef TIDE_RENDER_REPORT_HTA_H
 #define TIDE_RENDER_REPORT_HTA_H
 
@@ -9,8 +9,8 @@
 #include "analyze/device/hta_job.h"
 #include "render/text/grid.h"
 
-/* Tables; `top` = rows at most, 0 = all. Caller frees. `texts` is the result that owns the texts.
- */
+/* Return tables; `top` = maximum rows, 0 = all. The caller frees. `texts` is the result that
+ * owns the texts. */
 tide_grid *tide__grid_kernels(const tide_hta *sum, size_t top);
 tide_grid *tide__grid_types(const tide_hta *sum);
 tide_grid *tide__grid_ops(const tide_hta *sum, size_t top);
@@ -21,21 +21,21 @@ tide_grid *tide__grid_annotations(const tide_hta *sum, size_t top);
 tide_grid *tide__grid_collectives(const tide_hta *texts, const tide_hta *h, size_t top);
 tide_grid *tide__grid_copies(const tide_hta *texts, const tide_hta *h);
 tide_grid *tide__grid_steps(const tide_hta *h, size_t top);
-/* How late each rank came to collectives, latest first; no rows with fewer than two ranks. */
+/* Returns how late each rank came to collectives, latest first; no rows with fewer than 2 ranks. */
 tide_grid *tide__grid_stragglers(const tide_hta_job *job);
 /* Streams of all ranks with their busy time and kernels' statistics. */
 tide_grid *tide__grid_streams(const tide_hta_job *job, size_t top);
 
 typedef struct tide_hta_view {
 	size_t top;	    /* rows of long tables; 0 = all */
-	const char *window; /* what was asked: "all", "drop-last-step", "steps 3..5" */
+	const char *window; /* the given window: "all", "drop-last-step", "steps 3..5" */
 } tide_hta_view;
 
-/* The report as one JSON object; of kernels, too. */
+/* Writes the report as one JSON object; the same for kernels. */
 void tide__hta_put_json(const tide_hta_job *job, const tide_hta_view *view, tide_json *j);
 void tide__kernels_put_json(const tide_hta_job *job, const tide_hta_view *view, int by,
 			    tide_json *j);
-/* The JSON document of `tidemark hta --json`. False when writing failed. */
+/* Writes the JSON document of `tidemark hta --json`. Returns false if writing failed. */
 bool tide__hta_json(const tide_hta_job *job, const tide_hta_view *view, FILE *out);
 /* The report of `tidemark hta`. */
 void tide__hta_text(const tide_hta_job *job, const tide_hta_view *view, FILE *out,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* `tidemark hta --hta-compat`: HTA's own figures of every rank, in the fields of `hta --json` and
- * as HTA's own tables. */
+/* `tidemark hta --hta-compat`: HTA's own figures of every rank, in the fields of `hta --json`
+ * and as HTA's own tables. */
 #ifndef TIDE_RENDER_REPORT_HTA_COMPAT_H
 #define TIDE_RENDER_REPORT_HTA_COMPAT_H
 
@@ -10,9 +10,9 @@
 #include "render/text/grid.h"
 
 typedef struct tide_compat_rank {
-	int64_t rank;	      /* 0 where the trace names none, as HTA has it */
+	int64_t rank;	      /* 0 if the trace names none, as in HTA */
 	char *path;	      /* owned */
-	char *failed;	      /* owned; why it could not be read, NULL = it could */
+	char *failed;	      /* owned; why it could not be read, NULL = it was read */
 	tide_compat_tables t; /* owned; names are ids of the job's strings */
 	size_t steps;	      /* different profiler steps */
 	bool dropped_last;
@@ -21,7 +21,8 @@ typedef struct tide_compat_rank {
 typedef struct tide_compat_loss { /* a loss.* fact of the traces (model.h) */
 	tide_str key;		  /* after "loss." */
 	tide_str text;		  /* of the first trace that has one; none = a number */
-	int64_t number; /* of all traces; a place (…_at, …_at_byte): of the first that has one */
+	int64_t number; /* sum over all traces; a position (…_at, …_at_byte): of the first that
+			 * has one */
 } tide_compat_loss;
 
 typedef struct tide_compat_job {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What a trace is and holds: text and JSON. Counts and names of the model; no analysis. */
+/* The content of a trace: text and JSON. Counts and names of the model; no analysis. */
 #ifndef TIDE_RENDER_REPORT_INFO_H
 #define TIDE_RENDER_REPORT_INFO_H
 
 #include "model/model.h"
 #include "render/text/out.h"
 
-/* `file`: what the report calls the trace. */
+/* `file`: display name of the trace. */
 void tide__info_text(const tide_model *m, const char *file, const tide_out *to);
 void tide__info_json(const tide_model *m, const char *file, tide_json *j);
 

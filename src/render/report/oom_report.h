@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The out-of-memory report: text and JSON.
  *
- * Events are found and written one by one: there may be very many. */
+ * Events are found and written one by one, because there may be very many. */
 #ifndef TIDE_RENDER_REPORT_OOM_REPORT_H
 #define TIDE_RENDER_REPORT_OOM_REPORT_H
 
@@ -12,7 +12,7 @@
 typedef struct tide_oom_query {
 	uint32_t device; /* TIDE_ANY = all */
 	tide_group_by by;
-	size_t top;  /* groups to try as room */
+	size_t top;  /* groups to try freeing */
 	size_t full; /* events to explain in full, at most TIDE_OOM_MOST_EVENTS */
 } tide_oom_query;
 

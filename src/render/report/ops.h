@@ -21,7 +21,7 @@ typedef enum tide_ops_sort {
 
 typedef struct tide_ops_view {
 	tide_ops_sort sort;
-	size_t top;   /* rows below each op, or in all of a flat table; SIZE_MAX = all */
+	size_t top;   /* rows below each op, or of a flat table; SIZE_MAX = all */
 	size_t depth; /* levels of the tree; SIZE_MAX = all */
 	bool brief;   /* only the rows that matter most (text) */
 } tide_ops_view;

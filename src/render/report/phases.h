@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Memory phase by phase: text and JSON.
+/* Memory per phase: text and JSON.
  *
- * Text is in MiB with two decimals; changes are signed. An amount that would print as 0.00 uses a
+ * Text is in MiB with 2 decimals; changes are signed. An amount that would print as 0.00 uses a
  * smaller unit. */
 #ifndef TIDE_RENDER_REPORT_PHASES_H
 #define TIDE_RENDER_REPORT_PHASES_H
@@ -21,8 +21,9 @@ uint64_t tide__phases_text(const tide_model *m, const tide_phases *p, const tide
 void tide__phases_json(const tide_model *m, const tide_phases *p, const tide_phases_view *v,
 		       tide_json *j);
 
-/* Print it as memory trackers do: "DRAM" and "L1" lines in MB of 2^20 bytes for each accelerator, or
- * for the host if there is none. What follows the last mark is left out. */
+/* Prints the report in the format of memory trackers: "DRAM" and "L1" lines in MB of 2^20 bytes
+ * for each accelerator, or for the host if there is none. Events after the last mark are left
+ * out. */
 void tide__phases_tracker(const tide_model *m, const tide_phases *p, uint32_t device, FILE *out);
 
 #endif

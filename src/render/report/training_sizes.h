@@ -11,12 +11,13 @@ typedef struct tide_sizes_report {
 	const char *title;	      /* borrowed */
 	const tide_phase_summary *s;  /* borrowed */
 	const tide_training_sizes *t; /* borrowed */
-	double bytes_per_param;	      /* that expected sizes were made with */
+	double bytes_per_param;	      /* used for expected sizes */
 	bool typed;		      /* --bytes-per-param was given: not an assumption */
-	int64_t kv_expected;	      /* -1 = not asked */
+	int64_t kv_expected;	      /* -1 = not requested */
 } tide_sizes_report;
 
-/* The section of one summary: theoretical and measured sizes, the peak, its parts, advice. */
+/* Prints the section of one summary: theoretical and measured sizes, the peak, its parts,
+ * advice. */
 void tide__sizes_text(const tide_sizes_report *r, FILE *out);
 /* The same as one object, in bytes; unknown is null. */
 void tide__sizes_json(const tide_sizes_report *r, tide_json *j);

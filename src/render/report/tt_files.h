@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The files of a Tenstorrent run: NAME_memory.json, NAME_operations.json, NAME_inputs_registry.json and
- * NAME_ir.json. The nth element of the first two is the same operation. Schemas: docs/formats/tt-files.md. */
+/* The files of a Tenstorrent run: NAME_memory.json, NAME_operations.json,
+ * NAME_inputs_registry.json and NAME_ir.json. The nth element of the first two is the same
+ * operation. Schemas: docs/formats/tt-files.md. */
 #ifndef TIDE_RENDER_REPORT_TT_FILES_H
 #define TIDE_RENDER_REPORT_TT_FILES_H
 

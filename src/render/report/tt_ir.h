@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A module dump and where operations are in it, by location. */
+/* A module dump and the lines of operations in it, by location. */
 #ifndef TIDE_RENDER_REPORT_TT_IR_H
 #define TIDE_RENDER_REPORT_TT_IR_H
 
@@ -10,19 +10,20 @@
 typedef struct tide_tt_ir_line {
 	tide_slice loc; /* of the module's text */
 	uint32_t line;	/* from 1 */
-	uint64_t rank;	/* which line wins where several have one location */
+	uint64_t rank;	/* which line wins if several have one location */
 } tide_tt_ir_line;
 
 typedef struct tide_tt_ir {
-	tide_slice text;	/* borrowed from the model; empty = there is no such module */
+	tide_slice text;	/* borrowed from the model; empty = no such module */
 	tide_tt_ir_line *lines; /* owned; by location */
 	size_t n;
 } tide_tt_ir;
 
-/* The first document of `kind` ("mlir.ttnn"). False on exhaustion. Release in any case. */
+/* Finds the first document of `kind` ("mlir.ttnn"). Returns false if memory runs out. Release in
+ * any case. */
 bool tide__tt_ir_find(const tide_model *m, const char *kind, tide_tt_ir *out);
 void tide__tt_ir_free(tide_tt_ir *ir);
-/* Line of a location, 0 = it is not there. */
+/* Returns the line of a location, 0 = absent. */
 uint32_t tide__tt_ir_line_of(const tide_tt_ir *ir, tide_slice loc);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What the text renderers share beside the formats declared in grid.h. */
+/* Text functions in addition to the formats declared in grid.h. */
 #ifndef TIDE_RENDER_TEXT_FORMAT_H
 #define TIDE_RENDER_TEXT_FORMAT_H
 
@@ -9,16 +9,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Terminal columns of a text as tide__fmt_name would show it unshortened. */
+/* Returns the terminal columns of a text as tide__fmt_name would show it unshortened. */
 int tide__columns(const char *s, size_t n);
-/* tide__fmt_name straight into a FILE, for names of any length. */
+/* Writes tide__fmt_name's result directly to a FILE, for names of any length. */
 void tide__put_name(FILE *out, const char *s, size_t len, int width, bool ascii);
-/* Words of a sentence, begun at column `col` and broken before `width` (0 = one line); further
- * lines begin at `indent`. A newline follows. Hostile bytes come out as tide__fmt_name has them. */
+/* Prints the words of a sentence, starting at column `col` and wrapped at `width` (0 = one
+ * line); further lines begin at `indent`. A newline follows. Bytes are escaped like in
+ * tide__fmt_name. */
 void tide__put_words(FILE *out, const char *s, int col, int indent, int width);
 
-/* Is the valid character at s, `len` bytes, one that nobody sees but a terminal obeys: a control, a
- * mark of direction, an invisible one? */
+/* Returns true if the valid character at s, `len` bytes, is invisible but affects a terminal: a
+ * control character, a direction mark, an invisible one. */
 bool tide__unseen(const char *s, size_t len);
 /* The code point of the valid character at s. */
 uint32_t tide__code_point(const char *s, size_t len);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* A grid of typed cells that comes out as an aligned text table or as a JSON array of objects:
- * one definition of the columns, two emitters, so the two can never disagree.
+/* A grid of typed cells that is written as an aligned text table or as a JSON array of objects: one
+ * definition of the columns, two emitters, so the two always agree.
  *
  *     static const tide_grid_col cols[] = {
  *         { "name",   "Kernel", TIDE_CELL_TEXT },
@@ -26,29 +26,30 @@ typedef enum tide_cell {
 	TIDE_CELL_BYTES,     /* integer bytes; text 12.34 MiB */
 	TIDE_CELL_DELTA,     /* signed bytes; text +12.34 MiB */
 	TIDE_CELL_NS,	     /* integer ns, a duration; text 1.234 ms; unknown on an axis of ops */
-	TIDE_CELL_AT,	     /* integer ns, a moment; text 1.234 ms, on an axis of ops: op 1,234 */
+	TIDE_CELL_AT,	     /* integer ns, a time; text 1.234 ms, on an axis of ops: op 1,234 */
 	TIDE_CELL_DELTA_NS,  /* signed ns; text +1.234 ms */
 	TIDE_CELL_PCT,	     /* double; text 12.3 %, JSON 4 decimals */
-	TIDE_CELL_DELTA_PCT, /* the same of a change; text +12.3 % */
+	TIDE_CELL_DELTA_PCT, /* the same for a change; text +12.3 % */
 	TIDE_CELL_REAL,	     /* double; text %.2f */
 	TIDE_CELL_HEX,	     /* address; text 0x7f.., JSON integer */
 	TIDE_CELL_PLAIN,     /* integer that is a name: pid, rank; no grouping */
-	TIDE_CELL_KERNEL,    /* text: a kernel's name, shortened (kernel_name.h), JSON whole */
-	TIDE_CELL_BAR,	     /* a drawing: as a text, but never shortened */
+	TIDE_CELL_KERNEL,    /* text: a kernel's name, shortened (kernel_name.h), JSON in full */
+	TIDE_CELL_BAR,	     /* a drawing: like a text, but never shortened */
 } tide_cell;
 
 typedef struct tide_grid_col {
 	const char *key;   /* JSON member */
 	const char *title; /* text heading; NULL = JSON only */
 	tide_cell type;
-	uint8_t give; /* where the terminal is too narrow the highest go first; 0 = stays */
+	uint8_t give; /* if the terminal is too narrow, columns with the highest value are
+		       * dropped first; 0 = never */
 } tide_grid_col;
 
 typedef struct tide_style {
 	bool color;	 /* ANSI colours: only when stdout is a terminal and NO_COLOR is unset */
 	int width;	 /* columns to fit into; 0 = do not shorten */
 	bool ascii;	 /* no box-drawing or block characters */
-	bool full_names; /* kernels' names are whole */
+	bool full_names; /* kernel names are not shortened */
 } tide_style;
 
 typedef struct tide_grid tide_grid;
@@ -61,10 +62,10 @@ size_t tide__grid_rows(const tide_grid *g);
 
 void tide__grid_text(tide_grid *g, const char *s); /* copied */
 void tide__grid_textn(tide_grid *g, const char *s, size_t n);
-/* What the grid remembers of long texts (long_text.h), for texts made of several. g may be failed,
+/* Returns the grid's memory of long texts (long_text.h), for composed texts. g may be failed,
  * not NULL. */
 tide_long *tide__grid_longs(tide_grid *g);
-/* A text of a table by its id, for rows that may share it: long_text.h. 0: unknown. */
+/* Adds a text of a table by its id, for rows that may share it: long_text.h. 0: unknown. */
 void tide__grid_name(tide_grid *g, const tide_strings *s, uint32_t id);
 void tide__grid_int(tide_grid *g, int64_t v);
 void tide__grid_uint(tide_grid *g, uint64_t v);
@@ -72,13 +73,13 @@ void tide__grid_real(tide_grid *g, double v);	 /* NaN = unknown: "-" / null */
 void tide__grid_none(tide_grid *g);		 /* unknown: "-" / null */
 void tide__grid_maybe(tide_grid *g, uint64_t v); /* UINT64_MAX = unknown */
 
-/* Where style->width has no room for all: columns that may go do so, as few as will do, then texts
- * are shortened, and as a last resort further numbers go, from the right. Those that went are named
- * in a line below the table. A number is never cut. Long texts that were (tide__grid_name) are
- * counted there, too; in JSON they are added to j->cut. */
+/* If style->width is too small: droppable columns are dropped, as few as possible, then texts
+ * are shortened, and as a last resort further number columns are dropped from the right. Dropped
+ * columns are named in a line below the table. A number is never cut. Long texts that were cut
+ * (tide__grid_name) are counted there, too; in JSON they are added to j->cut. */
 void tide__grid_print(const tide_grid *g, FILE *out, const tide_style *style, int indent);
 void tide__grid_json(const tide_grid *g, tide_json *j); /* [ {..}, .. ] */
-/* As the member `key`; the grid is freed. */
+/* Writes it as the member `key` and frees the grid. */
 void tide__grid_member(tide_grid *g, tide_json *j, const char *key);
 void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j); /* one {..} */
 
@@ -86,13 +87,14 @@ void tide__grid_json_row(const tide_grid *g, size_t row, tide_json *j); /* one {
 char *tide__fmt_bytes(char *buf, size_t n, double bytes); /* "12.34 MiB" */
 char *tide__fmt_delta(char *buf, size_t n, double bytes); /* "+12.34 MiB" */
 char *tide__fmt_ns(char *buf, size_t n, double ns);	  /* "1.234 ms" */
-char *tide__fmt_at(char *buf, size_t n, double ns);	  /* the same of a moment; "op 1,234" */
-/* What the model counts whose figures this thread formats next (TIDE_AXIS_*): set by who loads it. */
+char *tide__fmt_at(char *buf, size_t n, double ns);	  /* the same for a time; "op 1,234" */
+/* Sets the unit of times that this thread formats next (TIDE_AXIS_*); the code that loads a
+ * model calls it. */
 void tide__fmt_axis(uint8_t axis);
 bool tide__fmt_by_ops(void);
 char *tide__fmt_count(char *buf, size_t n, int64_t v); /* "1,234,567" */
-/* Copy `s` for a terminal: control bytes and invalid UTF-8 become \xNN; at most `width` columns,
- * shortened in the middle with "…" (0 = as long as it is). Returns buf. */
+/* Copies `s` for a terminal: control bytes and invalid UTF-8 become \xNN; at most `width`
+ * columns, shortened in the middle with "…" (0 = full length). Returns buf. */
 char *tide__fmt_name(char *buf, size_t n, const char *s, size_t len, int width);
 
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The one JSON writer: streaming, into a growing buffer or a FILE.
+/* The only JSON writer: streaming, into a growing buffer or a FILE.
  *
- * Commas, quoting and nesting are its business. Any bytes may go in: invalid UTF-8 and control
- * characters come out escaped (a bad byte 0xNN becomes \u00NN), so the
- * output is always valid JSON. Integers are written exactly; doubles shortest-round-trip, and
- * NaN/infinity as null. Failure to write is sticky: check tide__json_end. */
+ * It handles commas, quoting and nesting. Any bytes may be written: invalid UTF-8 and control
+ * characters are escaped (a bad byte 0xNN becomes \u00NN), so the output is always valid JSON.
+ * Integers are written exactly; doubles shortest-round-trip, and NaN/infinity as null. Write
+ * failures
+ * are sticky: check tide__json_end. */
 #ifndef TIDE_RENDER_TEXT_JSON_H
 #define TIDE_RENDER_TEXT_JSON_H
 
@@ -15,7 +16,7 @@
 
 #include "render/text/long_text.h"
 
-/* One piece of a document, for a receiver other than a file. */
+/* One item of a document, for a receiver other than a file. */
 typedef struct tide_json_item {
 	enum {
 		TIDE_JSON_OPEN_OBJECT,
@@ -52,11 +53,12 @@ typedef struct tide_json {
 } tide_json;
 
 void tide__json_begin(tide_json *j, FILE *out, bool indent);
-/* The same document, piece by piece into `sink`. */
+/* Writes the same document, item by item, into `sink`. */
 void tide__json_begin_sink(tide_json *j, tide_json_sink *sink, void *user);
-/* Final newline; false if anything failed (write error, unbalanced). j->cut stays. */
+/* Writes the final newline; returns false if anything failed (write error, unbalanced). j->cut
+ * is kept. */
 bool tide__json_end(tide_json *j);
-/* Free what it owns, of a document that has no end of its own. */
+/* Frees its memory, for a document without an end of its own. */
 void tide__json_free(tide_json *j);
 
 void tide__json_object(tide_json *j);
@@ -67,7 +69,7 @@ void tide__json_key(tide_json *j, const char *key);
 
 void tide__json_str(tide_json *j, const char *s); /* NULL = null */
 void tide__json_strn(tide_json *j, const char *s, size_t n);
-/* A text of a table by its id, for rows that may share it: long_text.h. "" for 0. */
+/* Writes a text of a table by its id, for rows that may share it: long_text.h. "" for 0. */
 void tide__json_text(tide_json *j, const tide_strings *s, uint32_t id);
 void tide__json_int(tide_json *j, int64_t v);
 void tide__json_uint(tide_json *j, uint64_t v);

@@ -11,28 +11,28 @@
 #include "analyze/memory/sampled.h"
 #include "render/text/long_text.h"
 
-/* The name of a group: "train/forward", "weights float32[64, 32]", "1 MiB - 2 MiB" ... Frames of a
- * stack from the outermost to the innermost, separated by " > ". Any length, any bytes: the caller
- * escapes. `longs` knows the long texts of this output (long_text.h). */
+/* Writes the name of a group: "train/forward", "weights float32[64, 32]", "1 MiB - 2 MiB" ...
+ * Frames of a stack from the outermost to the innermost, separated by " > ". Any length, any
+ * bytes: the caller escapes. `longs` handles the long texts of this output (long_text.h). */
 void tide__groups_label(const tide_groups *g, const tide_model *m, size_t row, tide_long *longs,
 			FILE *out);
 
-/* The same for tables that people read: stacks and frames in brief, innermost frame first. */
+/* The same for tables: stacks and frames in short form, innermost frame first. */
 void tide__groups_brief(const tide_groups *g, const tide_model *m, size_t row, tide_long *longs,
 			FILE *out);
 
-/* A stack in brief: "forward (model.py:34) < step (train.py:39)". */
+/* Writes a stack in short form: "forward (model.py:34) < step (train.py:39)". */
 void tide__stack_brief(const tide_model *m, tide_stack_id s, FILE *out);
 
-/* The same of a path in a flame graph, from `node` up to, without, `root`; without Python the
- * native function that names it best. */
+/* The same for a path in a flame graph, from `node` up to, without, `root`; without Python, the
+ * most informative native function. */
 void tide__path_brief(const tide_flame *f, uint32_t node, uint32_t root, FILE *out);
 
-/* A device as commands and pages call it: "cuda:0", "cpu"; "?" for none. Returns buf. */
+/* Writes a device's display name: "cuda:0", "cpu"; "?" for none. Returns buf. */
 const char *tide__device_name(const tide_model *m, uint32_t device, char *buf, size_t n);
 
-/* When the highest that is known of a sampled device was: "at 1.000 s", or "between 1.000 s and
- * 2.000 s as its own counter says". Returns buf. */
+/* Writes when a sampled device was at its highest known value: "at 1.000 s", or "between 1.000 s
+ * and 2.000 s as its own counter says". Returns buf. */
 const char *tide__sampled_when(const tide_sampled_device *x, char *buf, size_t n);
 
 #endif

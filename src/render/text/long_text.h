@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Long texts that many rows share. A small file can name one text of megabytes in a hundred
- * thousand rows; an output that has no table of texts would write it out for each.
+/* Limits long texts that many rows share. A small file can use one text of megabytes in 100,000
+ * rows; an output without a table of texts would repeat it for each.
  *
- * A text of up to TIDE_LONG bytes is always whole, and so is every longer one where it first
- * stands, and again until such repeats have taken TIDE_LONG_AGAIN bytes. From there on a repeat is
- * its first bytes, its number in the table and its length, "abc... (text 7, 1048576 bytes)", which
- * keeps different texts apart; the writer counts them and says so. What is written thus follows the
- * rows and the texts of the input, not their product. */
+ * A text of up to TIDE_LONG bytes is always complete, and so is every longer one at its first use,
+ * and
+ * again until such repeats have taken TIDE_LONG_AGAIN bytes. From then on a repeat is its first
+ * bytes,
+ * its number in the table and its length, "abc... (text 7, 1048576 bytes)", which keeps different
+ * texts distinct; the writer counts and reports them. So the output size depends on the sum of rows
+ * and texts of the input, not on their product. */
 #ifndef TIDE_RENDER_TEXT_LONG_TEXT_H
 #define TIDE_RENDER_TEXT_LONG_TEXT_H
 
@@ -20,20 +22,20 @@
 enum { TIDE_LONG = 4096, TIDE_LONG_AGAIN = 16 << 20, TIDE_LONG_KEEP = 200 };
 
 typedef struct tide_long {	/* of one output; zeroed = nothing is written yet */
-	const tide_strings *of; /* the table whose ids it knows */
+	const tide_strings *of; /* the table of the ids */
 	uint8_t *seen;		/* owned: a bit per text of it */
 	uint32_t n;		/* texts it has bits for */
-	bool brief;		/* set: no long text is ever whole */
+	bool brief;		/* set: long texts are always cut */
 	uint64_t again;		/* bytes of long texts that were written more than once */
 	uint64_t cut;		/* texts that were cut */
 	char text[TIDE_LONG_KEEP + 60];
 } tide_long;
 
-/* Forget the table, and free; what was written counts on: for the table of the next trace. */
+/* Frees it and forgets the table, but keeps the counts, for the table of the next trace. */
 void tide__long_free(tide_long *l);
 
-/* What to write for the text; *n (may be NULL) receives its length. Borrowed until the next call. A
- * tide_long knows the first table it is asked for: long texts of another count as repeats. */
+/* Returns the text to write; *n (may be NULL) receives its length. Borrowed until the next call.
+ * A tide_long uses the first table it is given: long texts of another count as repeats. */
 const char *tide__long_get(tide_long *l, const tide_strings *s, uint32_t id, size_t *n);
 static inline const char *tide__long_text(tide_long *l, const tide_model *m, tide_str s, size_t *n)
 {

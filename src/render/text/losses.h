@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* What a trace lost, in words: the same in every report. */
+/* Losses of a trace as text: the same in every report. */
 #ifndef TIDE_RENDER_TEXT_LOSSES_H
 #define TIDE_RENDER_TEXT_LOSSES_H
 
@@ -13,21 +13,20 @@ typedef struct tide_loss {
 	size_t n;
 	int64_t number;
 } tide_loss;
-/* Row i of a list of losses; false = nothing was lost there. */
+/* Returns row i of a list of losses; false = no loss there. */
 typedef bool tide_loss_at(const void *user, size_t i, tide_loss *out);
 
-/* "note: ..." and a newline for each of rows [0, n): one for each thing that happened, though it
- * may have several rows (where, why). Returns how many. */
+/* Prints "note: ..." and a newline for rows [0, n): one per event, though it may have several
+ * rows (position, reason). Returns how many. */
 size_t tide__put_loss_list(FILE *out, const tide_style *style, tide_loss_at *at, const void *user,
 			   size_t n);
 
-/* One line per loss or repair of the model, after a report. A loss is a fact whose key starts with
- * "loss." and whose value is a text or a number that is not 0. */
+/* Prints one line per loss or repair of the model, after a report. A loss is a fact whose key
+ * starts with "loss." and whose value is a text or a non-zero number. */
 void tide__put_losses(const tide_model *m, FILE *out, const tide_style *style);
-/* The same as a text of plain lines; malloc's. NULL on exhaustion. */
+/* The same as a text of plain lines, from malloc. NULL if memory runs out. */
 char *tide__losses_text(const tide_model *m);
-/* The same as JSON members: "losses": {"events": 12, ...}. Always present, {} when there is none.
- */
+/* The same as JSON members: "losses": {"events": 12, ...}. Always present, {} if there are none. */
 void tide__losses_json(tide_json *j, const tide_model *m);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Where a report is printed, and the small pieces that every text report uses: headings, names,
- * stacks, cells. */
+/* The output of a report, and the parts that every text report uses: headings, names, stacks,
+ * cells. */
 #ifndef TIDE_RENDER_TEXT_OUT_H
 #define TIDE_RENDER_TEXT_OUT_H
 
@@ -14,7 +14,7 @@
 
 typedef struct tide_out {
 	FILE *out;	  /* borrowed */
-	tide_style style; /* what fits and what the terminal can show */
+	tide_style style; /* width and capabilities of the terminal */
 } tide_out;
 
 /* Prints a bold heading and a newline. */
@@ -31,7 +31,7 @@ const char *tide__wall_text(int64_t wall_ns, char *buf, size_t n);
 /* Member "start_wall_ns": Unix ns of t = 0, or null. */
 void tide__start_json(tide_json *j, const tide_model *m);
 
-/* Cells: an interned text ("-" for none), a number where 0 means unknown. */
+/* Add cells: an interned text ("-" for none), a number (0 = unknown). */
 void tide__name_cell(tide_grid *g, const tide_model *m, tide_str s);
 void tide__known_cell(tide_grid *g, uint64_t v);
 

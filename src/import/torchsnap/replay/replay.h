@@ -4,8 +4,7 @@
  * with their blocks, memory events, marks, annotations.
  *
  *   time     t = 0 is the first event; microseconds become ns. A snapshot without times (torch
- * before
- *            2.1) uses the event's number as its time, and has the fact loss.times_unknown.
+ *            before 2.1) uses the event's number as its time, and has the fact loss.times_unknown.
  *   order    events of one device keep their order; several devices are merged by time.
  *   before   state that the events do not explain existed before them: born at 0,
  * TIDE_ALLOC_BEFORE. */
