@@ -174,6 +174,15 @@ typedef struct tide_tt_parts { /* bytes of all banks that were live at a pool's 
 } tide_tt_parts;
 void tide__tt_parts_at_peak(const tide_tt *t, unsigned pool, tide_tt_parts *out);
 
+typedef struct
+	tide_tt_share { /* bytes of all banks that were live before an operation, of its rank */
+	uint64_t weights, activations; /* as in tide_tt_parts */
+	uint64_t rest; /* made from arguments, before the first block, between programs */
+} tide_tt_share;
+/* Before each operation: out[0 .. t->n). The three together are the state of the pool, where the
+ * operation has one. False on exhaustion. */
+bool tide__tt_shares(const tide_tt *t, unsigned pool, tide_tt_share *out);
+
 /* ---- padding ---- */
 
 typedef struct tide_tt_live { /* tensors made by operations and not deallocated yet */

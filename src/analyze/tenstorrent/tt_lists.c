@@ -116,3 +116,45 @@ void tide__tt_parts_at_peak(const tide_tt *t, unsigned pool, tide_tt_parts *out)
 		out->before += m->allocs.size[a];
 	}
 }
+
+/* ---- weights against activations, over operations ---- */
+
+static void count_move(const tide_model *m, size_t i, tide_tt_share *pools)
+{
+	uint32_t a = m->moves.row[i];
+	tide_tt_share *x = &pools[m->allocs.pool[a].i];
+	bool before = m->allocs.flags[a] & TIDE_ALLOC_BEFORE;
+	uint64_t *to = before					   ? &x->rest
+		       : m->allocs.role[a] == TIDE_ROLE_PARAMETER  ? &x->weights
+		       : m->allocs.role[a] == TIDE_ROLE_ACTIVATION ? &x->activations
+								   : &x->rest;
+	*to += m->moves.kind[i] == TIDE_MOVE_ALLOC ? m->allocs.size[a] : -m->allocs.size[a];
+}
+
+/* Whether move i happened before an operation that begins at t. What was there before the log begins is
+ * told by the first block. */
+static bool is_earlier(const tide_model *m, size_t i, int64_t t)
+{
+	int64_t at = tide__move_time(m, i);
+	return at < t || (at == t && m->moves.kind[i] == TIDE_MOVE_ALLOC &&
+			  m->allocs.flags[m->moves.row[i]] & TIDE_ALLOC_BEFORE);
+}
+
+bool tide__tt_shares(const tide_tt *t, unsigned pool, tide_tt_share *out)
+{
+	const tide_model *m = t->m;
+	tide_tt_share *pools = tide__calloc(m->pools.n, sizeof *pools);
+	size_t move = 0;
+	for (size_t i = 0; pools && i < t->n; i++) {
+		int64_t at = m->spans.t0[t->ops[i].span];
+		while (move < m->moves.n && is_earlier(m, move, at)) {
+			if (m->moves.kind[move] <= TIDE_MOVE_FREE)
+				count_move(m, move, pools);
+			move++;
+		}
+		uint32_t state = t->ops[i].state[pool];
+		out[i] = state ? pools[m->pool_states.pool[state - 1].i] : (tide_tt_share){ 0 };
+	}
+	tide__free(pools);
+	return pools != NULL;
+}

@@ -424,6 +424,7 @@ static bool finish(ttlog *x, tt_rank *r, tide_slice text)
 {
 	tide_str name = tide__strn(x->m, text.s, text.n);
 	size_t at = r->depth;
+	r->cached_span = 0; /* its program did not follow: the next one is not inside it */
 	while (at > 0 && !(r->stack[at - 1].program && r->stack[at - 1].name.i == name.i))
 		at--;
 	if (!at) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/tenstorrent/tt.h"
+#include "base/mem.h"
 #include "render/page/page_parts.h"
 #include "render/report/tt_ir.h"
 #include "render/report/tt_report.h"
@@ -72,6 +73,21 @@ static bool name_columns(tide_box *b, tide_json *j, const tide_tt *t, const tide
 	return ok;
 }
 
+/* Weights and activations in DRAM before each operation, bytes of one bank. */
+static void share_columns(tide_box *b, const tide_tt *t)
+{
+	int w = tide__box_column(b, "weights", TIDE_COL_DELTA),
+	    a = tide__box_column(b, "activations", TIDE_COL_DELTA);
+	tide_tt_share *v = tide__alloc(t->n, sizeof *v);
+	bool ok = v && tide__tt_shares(t, 0, v);
+	uint32_t banks = t->pool_row[0] ? t->m->pools.banks[t->pool_row[0]] : 0;
+	for (size_t i = 0; i < t->n; i++) {
+		tide__box_put(b, w, ok && banks ? (int64_t)(v[i].weights / banks) : 0);
+		tide__box_put(b, a, ok && banks ? (int64_t)(v[i].activations / banks) : 0);
+	}
+	tide__free(v);
+}
+
 static void state_columns(tide_box *b, const tide_tt *t)
 {
 	static const char *const before[] = { "before0", "before1", "before2", "before3" };
@@ -100,6 +116,7 @@ static void state_columns(tide_box *b, const tide_tt *t)
 					    : 0);
 		}
 	}
+	share_columns(b, t);
 	int line = tide__box_column(b, "line", TIDE_COL_DELTA),
 	    rank = tide__box_column(b, "rank", TIDE_COL_INT);
 	for (size_t i = 0; i < t->n; i++) {

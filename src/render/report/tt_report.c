@@ -273,6 +273,32 @@ static tide_grid *parts(const tide_tt *t)
 	return g;
 }
 
+/* Weights against activations: `most` operations, evenly spread, the last among them. */
+static tide_grid *shares(const tide_tt *t, size_t most)
+{
+	static const tide_grid_col cols[] = {
+		{ "index", "Op#", TIDE_CELL_COUNT },
+		{ "weights_bytes", "Weights", TIDE_CELL_BYTES },
+		{ "activations_bytes", "Activations", TIDE_CELL_BYTES },
+		{ "rest_bytes", "Rest", TIDE_CELL_BYTES },
+		{ "op", "Op", TIDE_CELL_TEXT },
+	};
+	tide_grid *g = tide__grid_new(cols, 5);
+	tide_tt_share *v = tide__alloc(t->n, sizeof *v);
+	bool ok = v && tide__tt_shares(t, 0, v);
+	size_t n = !ok ? 0 : t->n < most ? t->n : most;
+	for (size_t k = 0; k < n; k++) {
+		size_t i = n > 1 ? k * (t->n - 1) / (n - 1) : 0;
+		index_cell(g, (int64_t)i);
+		tide__grid_uint(g, v[i].weights);
+		tide__grid_uint(g, v[i].activations);
+		tide__grid_uint(g, v[i].rest);
+		tide__grid_text(g, tide__tt_name(t, &t->ops[i]));
+	}
+	tide__free(v);
+	return g;
+}
+
 static tide_grid *ooms(const tide_tt *t)
 {
 	static const tide_grid_col cols[] = {
@@ -401,6 +427,8 @@ tide_code tide__tt_print(tide_tt *t, FILE *out, const tide_style *st, tide_error
 	fprintf(out, "; tile padding of live tensors in DRAM at most %.1f %%\n", pct);
 	section(out, st, "peaks (charged to the operation that ran before the state)", peaks(t));
 	section(out, st, "DRAM at its peak", parts(t));
+	section(out, st, "weights against activations, DRAM of all banks before the operation",
+		shares(t, 12));
 	section(out, st, "top growers, DRAM", top(t, TIDE_TT_BY_GROWTH, 0));
 	section(out, st, "top growers, L1", top(t, TIDE_TT_BY_GROWTH, 1));
 	section(out, st, "top consumers, DRAM (allocated after the operation)",
@@ -436,6 +464,7 @@ tide_code tide__tt_json(tide_tt *t, tide_json *j, tide_error *err)
 	tide__json_kfixed(j, "peak_padding_overhead_pct", pct, 4);
 	tide__grid_member(peaks(t), j, "peaks");
 	tide__grid_member(parts(t), j, "dram_at_peak");
+	tide__grid_member(shares(t, 100), j, "dram_over_ops");
 	tide__grid_member(top(t, TIDE_TT_BY_GROWTH, 0), j, "top_growers_dram");
 	tide__grid_member(top(t, TIDE_TT_BY_GROWTH, 1), j, "top_growers_l1");
 	tide__grid_member(top(t, TIDE_TT_BY_LEVEL, 0), j, "top_consumers_dram");

@@ -26,8 +26,10 @@ export const ns = (v: number): string => {
   if (Math.abs(v) >= 60e9) return `${(v / 1e9).toFixed(2)} s`;
   return scale(v, ['ns', 'µs', 'ms', 's'], 1000);
 };
+/** How long something lasts; without a clock, how many operations it covers: no duration is known. */
+export const lasts = (v: number): string => (axis.ops ? plural(Math.ceil(v / 1000), 'op') : ns(v));
 /** A moment to the nanosecond: digits that a difference of moments needs. */
-export const exact = (v: number): string => `${(v / 1e6).toFixed(6).replace(/(\.\d{3})(\d{3})/, '$1 $2')} ms`;
+export const exact = (v: number): string => (axis.ops ? ns(v) : `${(v / 1e6).toFixed(6).replace(/(\.\d{3})(\d{3})/, '$1 $2')} ms`);
 export const plural = (n: number, what: string): string => `${count(n)} ${what}${n === 1 ? '' : 's'}`;
 export const count = (v: number): string => Math.round(v).toLocaleString('en-US');
 export const percent = (v: number): string => `${v.toFixed(v < 10 ? 2 : 1)} %`;

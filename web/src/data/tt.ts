@@ -34,6 +34,8 @@ export interface Tt {
   high: Float64Array[]; // highest from there to the next operation
   fragm: Float64Array[]; // 1 + hundredths of a percent, 0 = unknown
   change: Float64Array[]; // 0 = unknown, 1 + bytes where it grew, bytes where it shrank
+  weights: Float64Array; // in DRAM, before each operation
+  activations: Float64Array;
   name: Int32Array;
   text: Int32Array;
   graph: Int32Array;
@@ -56,6 +58,8 @@ export const getTt = once(async (): Promise<Tt> => {
     high: four('high'),
     fragm: four('fragm'),
     change: four('change'),
+    weights: s.column('weights'),
+    activations: s.column('activations'),
     name,
     text: s.ints('text'),
     graph: s.ints('graph'),

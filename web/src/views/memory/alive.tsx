@@ -3,7 +3,7 @@
 // Everything that is alive at a moment: one by one, or in groups; and all that is known of one of them.
 import { signal } from '../../signals';
 import { useMemo } from '../../hooks';
-import { bytes, count, exact, ns, percent, plural } from '../../data/format';
+import { bytes, count, exact, lasts, ns, percent, plural } from '../../data/format';
 import { type By, type Group, grouped, keyOf } from '../../data/levels';
 import { faceText, stackFrames } from '../../data/calls';
 import { aliveAt, type Cut, madeUnder, type Memory, moduleText, opPath } from '../../data/memory';
@@ -91,7 +91,7 @@ function each(m: Memory, rows: readonly number[]): Col<number>[] {
     any(m.stack) && col('Code that made it', (r) => faceText(m, m.face[r]), undefined, wide),
     col('Pool', (r) => m.json.pools[m.pool[r]].name),
     col('Born', (r) => m.born[r], ns),
-    col('Lives', (r) => m.died[r] - m.born[r], (v) => (v === Infinity ? 'to the end' : ns(v))),
+    col('Lives', (r) => m.died[r] - m.born[r], (v) => (v === Infinity ? 'to the end' : lasts(v))),
   ];
   return cols.filter((c) => c !== false);
 }

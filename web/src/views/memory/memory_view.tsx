@@ -4,7 +4,7 @@
 // the allocator.
 import { useMemo } from '../../hooks';
 import { address, type Allocator } from '../../data/allocator';
-import { bytes, exact, held, ns } from '../../data/format';
+import { bytes, exact, held, lasts, ns } from '../../data/format';
 import { levelAt, picture } from '../../data/levels';
 import type { Memory } from '../../data/memory';
 import { getAllocator, getMemory, getTables, type Main } from '../../data/page';
@@ -60,7 +60,7 @@ function AsTable({ sc }: { sc: Scene }) {
     ...sc.g.labels.map((l, k) => col(l.length > 28 ? `…${l.slice(-27)}` : l, (r: Line) => r.v[k], bytes, { key: `g${k}` })),
   ];
   return (
-    <Panel title={`The highest moment of each of ${LINES} stretches of ${ns((t1 - t0) / LINES)}`}>
+    <Panel title={`The highest moment of each of ${LINES} stretches of ${lasts((t1 - t0) / LINES)}`}>
       <Table
         label="live memory over time"
         rows={rows}

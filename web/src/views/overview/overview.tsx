@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 // What this trace is, where its peak is and why, what to do, and what is not in it.
-import { bytes, count, held, host, ns, percent, plural } from '../../data/format';
+import { bytes, count, held, host, lasts, ns, percent, plural } from '../../data/format';
 import { type Device, getTables, type Main, sizeOf } from '../../data/page';
 import { drawAxis } from '../../draw/axis';
 import { GROWN, ink, MEMORY } from '../../draw/colors';
@@ -256,7 +256,7 @@ export function Overview({ main }: { main: Main }) {
       )}
       {rescued && <p class="details" role="note">{rescued[0].toUpperCase() + rescued.slice(1)}.{lost.length ? '' : ' Nothing that was recorded is missing.'}</p>}
       <div class="figures">
-        <Figure label="Duration" value={ns(main.t_end)} sub={main.steps ? plural(main.steps, 'step') : 'first event to last'} />
+        <Figure label={main.axis === 'ops' ? 'Covers' : 'Duration'} value={lasts(main.t_end)} sub={main.steps ? plural(main.steps, 'step') : 'first event to last'} />
         {main.device > 0 ? (
           <>
             <Figure label={`Peak memory, ${d.device}`} value={bytes(d.peak)} sub={`at ${ns(d.peak_t)}${phase ? ` in ${phase.name}` : ''}`} title="Highest live bytes over all moments" />

@@ -95,6 +95,23 @@ function drawMemory(s: Surface, t: Tt, pool: number, scale: boolean): void {
   label(ctx, `op ${count(t.n)}`, width - 60, height - 4, pen.text);
 }
 
+/** Weights below, activations on them, in DRAM. */
+function drawShares(s: Surface, t: Tt): void {
+  const { ctx, width, height } = s;
+  const room = Math.max(1, width - LEFT);
+  const low = perPixel(t.weights, room);
+  const all = perPixel(t.weights.map((v, i) => v + t.activations[i]), room);
+  const top = all.reduce((a, b) => Math.max(a, b), 1);
+  const pen = ink();
+  ctx.fillStyle = css(pen.back);
+  ctx.fillRect(0, 0, width, height);
+  for (const [v, color] of [[all, GREEN], [low, RED]] as const) {
+    ctx.fillStyle = color;
+    for (let x = 0; x < room; x++) ctx.fillRect(LEFT + x, height - 4 - (v[x] / top) * (height - 12), 1, (v[x] / top) * (height - 12));
+  }
+  label(ctx, bytes(top), 4, 14, pen.text);
+}
+
 function drawFragments(s: Surface, t: Tt, pool: number): void {
   const { ctx, width, height } = s;
   const room = Math.max(1, width - LEFT);
@@ -189,6 +206,13 @@ export function Tenstorrent() {
   const pool = poolOf(t);
   const at = picked();
   const shown = t.json.pools.filter((p) => p.banks > 0);
+  const strip = (title: string, draw: (s: Surface) => void) => (
+    <Panel title={title}>
+      <div style={{ height: '90px' }}>
+        <Canvas label={title} height={90} draw={draw} onClick={(e: MouseEvent) => pick(toOp(e, t.n))} />
+      </div>
+    </Panel>
+  );
   const peak = (name: string) => t.json.peaks.find((p) => p.pool === name);
   return (
     <div class="tenstorrent">
@@ -214,11 +238,8 @@ export function Tenstorrent() {
         <Legend items={[{ color: BLUE, text: 'allocated before the operation' }, { color: '#e69f00', text: 'highest until the next one' }, { color: RED, text: 'const-eval operations, capacity, out of memory' }, { color: GREEN, text: 'chosen: click a point' }]} />
       </Panel>
       {at >= 0 && at < t.n && <Details t={t} i={at} />}
-      <Panel title="Fragmentation over operations: 1 − largest contiguous free / free">
-        <div style={{ height: '90px' }}>
-          <Canvas label="Fragmentation over operations" height={90} draw={(s) => drawFragments(s, t, poolOf(t))} onClick={(e: MouseEvent) => pick(toOp(e, t.n))} />
-        </div>
-      </Panel>
+      {strip('Fragmentation over operations: 1 − largest contiguous free / free', (s) => drawFragments(s, t, poolOf(t)))}
+      {strip('Weights (red) against activations (green) over operations, DRAM of one bank', (s) => drawShares(s, t))}
       <Report name="Peaks, charged to the operation that ran before the state" rows={t.json.peaks} drop={['device', 'attributes', 'log_line']} />
       <Report name="Weights and activations: DRAM at its peak" rows={t.json.dram_at_peak} />
       <Report name="Top growers, DRAM" rows={t.json.top_growers_dram} />

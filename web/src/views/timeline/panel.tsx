@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // What the timeline tells about one span: a few lines beside the pointer, everything below the picture.
 import type { ComponentChildren } from 'preact';
-import { bytes, count, delta, exact, ns, plural } from '../../data/format';
+import { axis, bytes, count, delta, exact, lasts, plural } from '../../data/format';
 import { stackFrames } from '../../data/calls';
 import { argsOf, chainOf, linksOf, notesOf } from '../../data/notes';
 import type { Main } from '../../data/page';
@@ -37,11 +37,11 @@ export function SpanTip({ main, spans }: { main: Main; spans: Spans }) {
     <Tip at={h}>
       <b>{title(spans, i)}</b>
       <span>{kind(spans, i)} · {spans.tracks[placeOf(spans, i).track]?.name}</span>
-      <span>{ns(spans.t1[i] - spans.t0[i])}, of it {ns(notesOf(spans).self[i])} its own</span>
+      <span>{lasts(spans.t1[i] - spans.t0[i])}{!axis.ops && `, of it ${lasts(notesOf(spans).self[i])} its own`}</span>
       <span>from {exact(spans.t0[i])} to {exact(spans.t1[i])}</span>
       {mem && <span>memory {change(mem)}</span>}
       {argsOf(spans, i).slice(0, 3).map(([k, v]) => <span key={k} class="cut">{argName(k)}: {v}</span>)}
-      {cause >= 0 && <span>started by {title(spans, cause)}, {ns(spans.t0[i] - spans.t0[cause])} before</span>}
+      {cause >= 0 && <span>started by {title(spans, cause)}, {lasts(spans.t0[i] - spans.t0[cause])} before</span>}
       {chain.length > 0 && <span class="soft">in {chain.slice(-4).map((k) => title(spans, k)).join(' › ')}</span>}
     </Tip>
   );
@@ -95,8 +95,8 @@ export function Details<K>({ d, name, pick, more }: { d: Told<K>; name: (k: K) =
       <Facts
         rows={[
           ['Type', d.type],
-          ['Lasts', ns(d.t1 - d.t0)],
-          ['Self', ns(d.self)],
+          [axis.ops ? 'Covers' : 'Lasts', lasts(d.t1 - d.t0)],
+          !axis.ops && ['Self', lasts(d.self)],
           ['Starts', exact(d.t0)],
           ['Ends', exact(d.t1)],
           ['Where', d.lane],
@@ -114,7 +114,7 @@ export function Details<K>({ d, name, pick, more }: { d: Told<K>; name: (k: K) =
           <ul class="crumbs" aria-label="What it started and what started it">
             {d.links.slice(0, LISTED).map(({ to, kind, starts, apart }) => {
               const how = kind === 'launch' ? (starts ? 'starts' : 'started by') : kind === 'fwdbwd' ? (starts ? 'its backward' : 'its forward') : kind;
-              return crumb(to, <>{starts ? '→' : '←'} {how} {title(to)} <small>{ns(apart)} {starts ? 'later' : 'before'}</small></>);
+              return crumb(to, <>{starts ? '→' : '←'} {how} {title(to)} <small>{lasts(apart)} {starts ? 'later' : 'before'}</small></>);
             })}
             {d.all > LISTED && <li class="soft">and {count(d.all - LISTED)} more</li>}
           </ul>

@@ -3,7 +3,7 @@
 // Threads, streams, memory and phases on one axis of true time.
 import { signal } from '../../signals';
 import { useEffect, useMemo, useRef, useState } from '../../hooks';
-import { count, ns } from '../../data/format';
+import { count, lasts } from '../../data/format';
 import { buildMip, oneGroup, picture } from '../../data/levels';
 import { linksOf, notesOf } from '../../data/notes';
 import { getCoarse, getMemory, getSpans, getTables, type Main } from '../../data/page';
@@ -116,7 +116,7 @@ function Ready({ main, spans, phases }: { main: Main; spans: Spans; phases: Para
       {gantt && <p>{ganttText(spans)} · axis: Time (milliseconds)</p>}
       <Stage g={g} acts={acts} scene={{ span: span.value, cursor: at, links, found: hit, color, live, life: m && row !== null && row < m.n ? [m.born[row], m.died[row]] : undefined }} />
       <Legend items={(gantt ? Object.keys(modules) : spans.used).map((c) => ({ color: css(gantt ? modules[c] : catColor(c)), text: c.replaceAll('_', ' ') }))} />
-      <p class="heard" aria-live="polite">{at !== null && at < spans.n ? `${title(spans, at)}, ${ns(spans.t1[at] - spans.t0[at])}` : ''}</p>
+      <p class="heard" aria-live="polite">{at !== null && at < spans.n ? `${title(spans, at)}, ${lasts(spans.t1[at] - spans.t0[at])}` : ''}</p>
       <SpanTip main={main} spans={spans} />
       <Sums spans={spans} lanes={g.lanes} area={g.area} open={g.table} pick={pick} close={g.close} />
       <SpanDetails main={main} spans={spans} pick={pick} />

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 // The text behind the picture: what an area of the timeline, or all that is in sight, holds by name.
 import { useEffect, useState } from '../../hooks';
-import { count, ns, percent, plural } from '../../data/format';
+import { axis, count, lasts, ns, percent, plural } from '../../data/format';
 import { type Sum, sums } from '../../data/notes';
 import type { Spans } from '../../data/spans';
 import { sum } from '../../data/sums';
@@ -39,13 +39,13 @@ export function SumTable({ area, time, lanes, rows, names, pick, close }: { area
   return (
     <section class="panel" id="sums">
       <header>
-        <h2>{area ? 'The area' : 'What is in sight'}: {ns(time)} of {plural(lanes, 'lane')}, {plural(n, 'span')}, {ns(all)} covered</h2>
+        <h2>{area ? 'The area' : 'What is in sight'}: {lasts(time)} of {plural(lanes, 'lane')}, {plural(n, 'span')}{!axis.ops && `, ${ns(all)} covered`}</h2>
         <button onClick={close}>Close</button>
       </header>
       <Table
         label="spans by name"
         rows={rows.length > MOST_ROWS ? rows.slice(0, MOST_ROWS) : rows}
-        sort="Self"
+        sort={axis.ops ? 'Count' : 'Self'}
         height={320}
         note={names > Math.min(rows.length, MOST_ROWS) ? `the first ${count(Math.min(rows.length, MOST_ROWS))} of ${count(names)} names` : undefined}
         onPick={(r) => pick(r.at)}
@@ -57,7 +57,7 @@ export function SumTable({ area, time, lanes, rows, names, pick, close }: { area
           col('Self', (r: Sum) => r.self, ns, { bar: (r) => r.self / (rows[0]?.self || 1) }),
           col('Share of self', (r: Sum) => r.self, (v) => (all ? percent((100 * v) / all) : '–')),
           col('Longest', (r: Sum) => r.longest, ns),
-        ]}
+        ].slice(0, axis.ops ? 3 : 7)}
       />
     </section>
   );
