@@ -73,6 +73,6 @@ tide_code tide__take_word(const char *option, const char *text, const char *cons
 	for (int i = 0; words[i]; i++)
 		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "",
 			 words[i]);
-	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s wants one of %s, not '%.60s'",
+	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s needs one of %s, not '%.60s'",
 			  option, list, text);
 }

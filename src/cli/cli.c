@@ -119,7 +119,7 @@ void tide__cli_note(const char *fmt, ...)
 void tide__cli_cut(uint64_t texts)
 {
 	if (texts)
-		tide__cli_note("note: %llu long texts are cut; each is whole where it first stands",
+		tide__cli_note("note: %llu long texts are cut; each is complete at its first use",
 			       (unsigned long long)texts);
 }
 
@@ -275,11 +275,13 @@ static int run(const tide_command *cmd, int argc, char **argv)
 		tide__help_command(cmd, stdout, width_of(STDOUT_FILENO, isatty(STDOUT_FILENO)));
 		rc = tide__cli_done(&a);
 	} else if (tide__cli_no_page(&a)) {
-		rc = tide__cli_usage(&a,
-				     "it writes text, not a page: `tidemark report` writes one");
+		rc = tide__cli_usage(&a, "this command writes text, not a page: `tidemark report` "
+					 "writes pages");
 	} else if (tide__cli_bad_ending(&a)) {
 		rc = tide__cli_usage(
-			&a, "--output: it writes no %.40s file; endings are .txt, .json%s%s%s",
+			&a,
+			"--output: this command writes no %.40s file; endings are .txt, "
+			".json%s%s%s",
 			tide__cli_bad_ending(&a), cmd->page ? ", .html" : "",
 			cmd->endings ? " and " : "", cmd->endings ? cmd->endings : "");
 	} else {

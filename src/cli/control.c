@@ -54,7 +54,7 @@ tide_code tide__control_send(pid_t pid, uint64_t command, const char *text, tide
 	struct stat st;
 	if (!find_rings(pid, path, sizeof path))
 		return tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-				  "process %ld is not recording, or cannot be looked at",
+				  "process %ld is not recording, or cannot be inspected",
 				  (long)pid);
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) || st.st_size < (off_t)sizeof(tide_rings_head)) {
@@ -73,6 +73,6 @@ tide_code tide__control_send(pid_t pid, uint64_t command, const char *text, tide
 		return TIDE_OK;
 	return tide__fail(err, TIDE_EBUSY, TIDE_NO_OFFSET,
 			  ours ? "process %ld does not answer"
-			       : "the recording is not of process %ld",
+			       : "the recording does not belong to process %ld",
 			  (long)pid);
 }

@@ -47,10 +47,10 @@ static tide_code in_range(const tide_option *o, const char *text, int64_t v, tid
 		return TIDE_OK;
 	if (o->most)
 		return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-				  "--%s wants %" PRId64 " to %" PRId64 ", not '%s'", o->name,
+				  "--%s needs %" PRId64 " to %" PRId64 ", not '%s'", o->name,
 				  o->least, o->most, text);
 	return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-			  "--%s wants %" PRId64 " or more, not '%s'", o->name, o->least, text);
+			  "--%s needs %" PRId64 " or more, not '%s'", o->name, o->least, text);
 }
 
 /* One value of an option's kind. */
@@ -62,23 +62,23 @@ static tide_code take_value(const tide_option *o, const char *text, tide_value *
 	case TIDE_OPT_INT:
 		if (!parse_int(text, &v->num))
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-					  "--%s wants a whole number, not '%s'", o->name, text);
+					  "--%s needs an integer, not '%s'", o->name, text);
 		return in_range(o, text, v->num, err);
 	case TIDE_OPT_BYTES:
 		if (o->unit && *text && !text[strspn(text, "0123456789.")])
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-					  "--%s wants a unit: %.40sGiB, or %.40sB for bytes",
+					  "--%s needs a unit: %.40sGiB, or %.40sB for bytes",
 					  o->name, text, text);
 		if (!tide__parse_bytes(text, &v->num))
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-					  "--%s wants a size such as 4096 or 2GiB, not '%s'",
+					  "--%s needs a size such as 4096 or 2GiB, not '%s'",
 					  o->name, text);
 		break;
 	case TIDE_OPT_ENUM:
 		v->num = choice(o->arg, text);
 		if (v->num < 0)
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-					  "--%s wants one of %s, not '%s'", o->name, o->arg, text);
+					  "--%s needs one of %s, not '%s'", o->name, o->arg, text);
 		break;
 	default:
 		break;
@@ -90,11 +90,12 @@ static tide_code take_value(const tide_option *o, const char *text, tide_value *
 
 const tide_option tide__shared_options[TIDE_SHARED_N] = {
 	[TIDE_SHARED_MAX_MEMORY] = { "max-memory", 0, TIDE_OPT_BYTES, "BYTES",
-				     "memory it may take; without it 80 % of what is free" },
+				     "memory limit (default: 80 % of free memory)" },
 	[TIDE_SHARED_FULL_NAMES] = { "full-names", 0, TIDE_OPT_FLAG, NULL,
-				     "print kernels' names whole, not shortened" },
+				     "print full kernel names" },
 	[TIDE_SHARED_FORMAT] = { "format", 0, TIDE_OPT_TEXT, "NAME",
-				 "read traces as this format (tide, kineto, ...), whatever is in them" },
+				 "read traces as this format (tide, kineto, ...), regardless of "
+				 "content" },
 };
 
 static bool has_own(const tide_command *c, const char *name)
@@ -164,7 +165,7 @@ static tide_code take_into(struct parse *p, const tide_option *o, tide_value *v,
 			v->num = choice(o->arg, inl);
 			return v->num >= 0 ? store(p, o, v, inl)
 					   : tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-							"--%s wants =%s or nothing, not '%s'",
+							"--%s needs =%s or nothing, not '%s'",
 							o->name, o->arg, inl);
 		}
 		if (inl)
@@ -175,7 +176,7 @@ static tide_code take_into(struct parse *p, const tide_option *o, tide_value *v,
 	if (!inl) {
 		if (p->at + 1 >= p->argc)
 			return tide__fail(p->err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-					  "--%s wants a value (%s)", o->name, o->arg);
+					  "--%s needs a value (%s)", o->name, o->arg);
 		inl = p->argv[++p->at];
 	}
 	return store(p, o, v, inl);

@@ -97,7 +97,7 @@ static tide_code find_path(const char *file, struct critical *c, tide_error *err
 	if (!c->of->span_raw && !strcmp(c->of->format, "kineto")) {
 		if (!strcmp(file, "-"))
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-					  "standard input is read only once");
+					  "standard input can be read only once");
 		tide_code rc = tide__load(file, &load, &c->m, err);
 		if (rc != TIDE_OK)
 			return rc;

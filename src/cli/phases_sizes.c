@@ -110,19 +110,20 @@ static int read_options(struct work *w)
 				     .actual = v[TIDE_SIZES_ACTUAL].set };
 	w->kv = -1;
 	if (v[TIDE_SIZES_CAPACITY].set && !w->o.capacity)
-		return tide__cli_usage(w->a, "--capacity: nothing fits in 0 bytes");
+		return tide__cli_usage(w->a, "--capacity must be above 0 bytes");
 	if (v[TIDE_SIZES_EACH].set) {
 		w->o.bytes_per_param = strtod(v[TIDE_SIZES_EACH].text, &end);
 		if (*end || !(w->o.bytes_per_param > 0 && w->o.bytes_per_param <= 64))
 			return tide__cli_usage(
 				w->a,
-				"--bytes-per-param wants a number above 0, at most 64, not '%.80s'",
+				"--bytes-per-param needs a number above 0, at most 64, not "
+				"'%.80s'",
 				v[TIDE_SIZES_EACH].text);
 	}
 	if (v[TIDE_SIZES_KV].set && (w->kv = kv_bytes(v[TIDE_SIZES_KV].text)) < 0)
 		return tide__cli_usage(
 			w->a,
-			"--kv wants layers,heads,head_dim,tokens,dtype, e.g. 32,8,128,4096,bf16");
+			"--kv needs layers,heads,head_dim,tokens,dtype, e.g. 32,8,128,4096,bf16");
 	return 0;
 }
 
@@ -422,10 +423,13 @@ static int check_one(const struct work *w, const char *text, const tide_training
 		double p = strtod(limit, &end);
 		most = (int64_t)(p * 100);
 		if (end == limit || (*end && strcmp(end, "%")))
-			return tide__cli_usage(w->a, "--fail-if '%.100s': usage wants a percentage",
+			return tide__cli_usage(w->a,
+					       "--fail-if '%.100s': usage needs a "
+					       "percentage",
 					       text);
 	} else if (!tide__parse_bytes(limit, &most)) {
-		return tide__cli_usage(w->a, "--fail-if '%.100s': '%.60s' is no size", text, limit);
+		return tide__cli_usage(w->a, "--fail-if '%.100s': '%.60s' is not a size", text,
+				       limit);
 	}
 	if (!v.known) {
 		tide__cli_note("tidemark phases: --fail-if '%.100s': UNKNOWN for %.100s", text,

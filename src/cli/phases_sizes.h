@@ -27,7 +27,7 @@ enum {
 #define TIDE_SIZES_OPTIONS \
 	[TIDE_SIZES_LOGS] = { "logs", 'l', TIDE_OPT_FILE, "FILE", "a log or recording, as a plain argument", .many = true }, \
 	[TIDE_SIZES_CAPACITY] = { "capacity", 'c', TIDE_OPT_BYTES, "SIZE", \
-		"memory of the device (default: what the input says, else 12GiB)", .also = "device-memory" }, \
+		"memory of the device (default: as in the input, else 12GiB)", .also = "device-memory" }, \
 	[TIDE_SIZES_MODEL] = { "model-size", 0, TIDE_OPT_BYTES, "SIZE", \
 		"theoretical size of the model (default: parameters x bytes per parameter)" }, \
 	[TIDE_SIZES_OPTIMIZER] = { "optimizer-size", 0, TIDE_OPT_BYTES, "SIZE", \
@@ -35,7 +35,7 @@ enum {
 	[TIDE_SIZES_GRADIENTS] = { "gradients-size", 0, TIDE_OPT_BYTES, "SIZE", \
 		"theoretical gradients (default: the model's size)" }, \
 	[TIDE_SIZES_PARAMETERS] = { "parameters", 0, TIDE_OPT_INT, "N", \
-		"number of parameters (default: what the input says)" }, \
+		"number of parameters (default: as in the input)" }, \
 	[TIDE_SIZES_EACH] = { "bytes-per-param", 0, TIDE_OPT_TEXT, "N", \
 		"bytes of a parameter, e.g. 4 or 0.5 (default: 2, bf16)" }, \
 	[TIDE_SIZES_ACTUAL] = { "use-actual-sizes", 0, TIDE_OPT_FLAG, NULL, \

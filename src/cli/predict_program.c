@@ -93,7 +93,7 @@ static int find_places(struct program *g, char *library, char *source, char *inc
 			 TIDE_LIBDIR "/libtidemark-rt.so.0")))
 		return 0;
 	tide__fail(&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-		   "the hook of Python is not installed beside this program");
+		   "the Python hook is not installed beside this program");
 	return tide__cli_fail(NULL, &err);
 }
 
@@ -169,7 +169,7 @@ static int run_once(const struct program *g, uint64_t size, const char *file)
 			   WTERMSIG(status));
 	else
 		tide__fail(&err, TIDE_EIO, TIDE_NO_OFFSET,
-			   "the program failed (exit status %d); what it recorded before is read",
+			   "the program failed (exit status %d); its recording up to then is used",
 			   WEXITSTATUS(status));
 	tide__cli_fail(g->a->files[0], &err);
 	return 1;
@@ -216,7 +216,8 @@ static int show(const struct program *g, const char *file)
 		tide__virtual_run_text(m, &r, &g->a->to);
 		if (steps_of(m) < g->p->steps->num)
 			fprintf(g->a->out,
-				"note: it ended after %d optimizer steps; the state of an optimizer is born in the first\n",
+				"note: the program was ended after %d optimizer steps; an "
+				"optimizer creates its state in the first\n",
 				steps_of(m));
 		rc = tide__cli_done(g->a);
 	}
@@ -234,7 +235,7 @@ static int run_sizes(struct program *g,
 	int rc = 0;
 	if (n < 2 || n > MOST_SIZES)
 		return tide__cli_usage(
-			g->a, "{} stands for a size: give two to 16 of them, e.g. --at 4 --at 8");
+			g->a, "{} is replaced by a size: give 2 to 16 of them, e.g. --at 4 --at 8");
 	for (size_t i = 0; i < n && !rc; i++) {
 		uint64_t size = strtoull(at->list[i], NULL, 10);
 		if (asprintf(&files[i], "%" PRIu64 "=%s/%" PRIu64 ".tide", size, g->folder, size) <

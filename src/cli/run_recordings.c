@@ -307,8 +307,8 @@ void tide__run_tell(const char *file, const char *id, pid_t child, bool failed, 
 	if (*l.own)
 		tell_own(&l);
 	if (l.n_became)
-		tide__cli_note("tidemark run: the program replaced itself (exec); what it then was "
-			       "recorded: %s%s",
+		tide__cli_note("tidemark run: the program replaced itself (exec); the new "
+			       "program recorded: %s%s",
 			       l.became, l.n_became > 1 ? " and others beside it" : "");
 	if (l.n_other)
 		tell_group(&l);

@@ -77,9 +77,8 @@ bool tide__cli_moment(const tide_args *a, const tide_value *v, const tide_model 
 	}
 	if (!tide__parse_time(v->text, m->t_end, &out->t)) {
 		tide__cli_usage(a,
-				"--at wants a time such as 1.5s, 200ms, 50%%, a number of moves "
-				"such as #1000, "
-				"or peak, not '%.60s'",
+				"--at needs a time such as 1.5s, 200ms, 50%%, a number of memory "
+				"events such as #1000, or peak, not '%.60s'",
 				v->text);
 		return false;
 	}

@@ -13,10 +13,10 @@
 	{                                                                               \
 		"device", 'd', TIDE_OPT_TEXT, "DEVICE", "only this device, e.g. cuda:0" \
 	}
-#define TIDE_OPTION_AT                                                                     \
-	{                                                                                  \
-		"at", 'a', TIDE_OPT_TEXT, "TIME",                                          \
-			"at a time (1.5s, 200ms, 50%), after N moves (#N), or at the peak" \
+#define TIDE_OPTION_AT                                                                             \
+	{                                                                                          \
+		"at", 'a', TIDE_OPT_TEXT, "TIME",                                                  \
+			"at a time (1.5s, 200ms, 50%), after N memory events (#N), or at the peak" \
 	}
 
 /* Prints a usage error that lists the devices of the trace. Returns 2. */

@@ -104,7 +104,7 @@ tide_code tide__config_set(tide_config *c, tide_config_key k, const char *text,
 			snprintf(v->text, sizeof v->text, "%s", text);
 		break;
 	}
-	return wants ? tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s wants %s, not '%.60s'", who,
+	return wants ? tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "%s needs %s, not '%.60s'", who,
 				  wants, text)
 		     : TIDE_OK;
 }
@@ -122,7 +122,7 @@ void tide__config_defaults(tide_config *c)
 static tide_code wants(const tide_toml_item *i, const char *what, tide_error *err)
 {
 	static const char *const kinds[] = { "the text", "the number", "the switch" };
-	return tide__fail(err, TIDE_EFORMAT, i->at, "line %u: %s wants %s, not %s %.40s", i->line,
+	return tide__fail(err, TIDE_EFORMAT, i->at, "line %u: %s needs %s, not %s %.40s", i->line,
 			  i->key, what, kinds[i->type], i->text);
 }
 

@@ -318,7 +318,7 @@ static enum MHD_Result begin(tide_server *s, struct MHD_Connection *c, tide_exch
 		return reply_cookie(s, c, &x->req);
 	if (s->token[0] && !shows_token(s, c))
 		return refuse(c, 401,
-			      "this server wants its token: open the address that it printed");
+			      "this server needs its token: open the address that it printed");
 	if (page)
 		return reply_shell(s, c);
 	if (x->req.n_parts == 2 && !strcmp(x->req.part[0], "api") &&

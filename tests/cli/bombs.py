@@ -65,4 +65,4 @@ with tempfile.TemporaryDirectory() as folder:
             assert answered == (status == 0), (command, status, err)
     for wrong in "--max-memory=lots", "--max-memory":
         done = subprocess.run([TIDEMARK, "peak", path, wrong], capture_output=True, text=True, timeout=100, check=False)
-        assert done.returncode == 2 and "--max-memory wants a" in done.stderr, done.stderr
+        assert done.returncode == 2 and "--max-memory needs a" in done.stderr, done.stderr

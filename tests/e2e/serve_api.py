@@ -301,7 +301,7 @@ def tokens():
         s.json("/api/recordings", headers={"Cookie": "a=b; " + cookie.split(";")[0]})
         assert s.ask("/api/recordings", headers={"Cookie": cookie.split("=")[0] + "="})[0] == 401
     bad = subprocess.run([TIDEMARK, "serve", "--token", "short"], capture_output=True, text=True)
-    assert bad.returncode == 2 and "--token wants" in bad.stderr
+    assert bad.returncode == 2 and "--token needs" in bad.stderr
     with Server(DATA, "--token", "a-token-of-ours-1") as s:
         s.json("/api/recordings", 401)
         s.json("/api/recordings", headers={"Authorization": "Bearer a-token-of-ours-1"})

@@ -760,7 +760,7 @@ class Reading(unittest.TestCase):
                 [x.start() for x in many]
                 [x.join() for x in many]
                 self.assertEqual(found, [want] * 4)
-        for wrong, says in ((lambda: t.ask("nonsense"), "no such analysis"), (lambda: t.peak(group_by="x"), "group_by wants one of"),
+        for wrong, says in ((lambda: t.ask("nonsense"), "no such analysis"), (lambda: t.peak(group_by="x"), "group_by needs one of"),
                             (lambda: t.peak(output="x"), "for the program itself"), (lambda: t.ask("run"), "no such analysis")):
             with self.assertRaisesRegex(tidemark.Error, says):
                 wrong()

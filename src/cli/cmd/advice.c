@@ -49,8 +49,8 @@ const tide_command tide__cmd_advice = {
 	.usage = "FILE [--json]",
 	.summary = "list every recommendation on a recording, with evidence and a score",
 	.help = "Recommendations on device time, device memory, the allocator's settings and "
-		"torch.compile, each with the figure it rests on and what it costs the score. What the "
-		"recording does not hold is not judged.",
+		"torch.compile, each with the figure it is based on and the points it costs. "
+		"Areas without data in the recording are not judged.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,

@@ -67,12 +67,9 @@ const tide_command tide__cmd_allocator = {
 	.usage = "FILE [--at TIME] [--map N] [--device DEVICE] [--json]",
 	.summary = "show the allocator's segments and blocks, and how fragmented they are",
 	.help = "At the trace's end, or at --at: bytes reserved, in use, lost to rounding and "
-		"free, the "
-		"free ones by whether they can go back to the device, the largest free block, and "
-		"a map "
-		"of the largest segments. Below it reserved and used bytes over time, and what "
-		"would "
-		"help, with the evidence. JSON has every segment with its blocks.",
+		"free (and whether they can be released to the device), the largest free block, "
+		"and a map of the largest segments. Then reserved and used bytes over time, and "
+		"advice with its evidence. JSON has every segment with its blocks.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,

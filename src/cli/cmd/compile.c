@@ -19,10 +19,12 @@ static const tide_option options[] = {
 		     "run PROGRAM with this mode in every torch.compile: default, "
 		     "reduce-overhead, max-autotune, ... or eager" },
 	[O_COMPARE] = { "compare", 'c', TIDE_OPT_FLAG, NULL,
-			"run PROGRAM eagerly and in three modes, each in a process of its own" },
+			"run PROGRAM eagerly and in 3 modes, each in a separate process" },
 	[O_LOG] = { "keep-log", 0, TIDE_OPT_FILE, "FOLDER",
 		    "keep the logs of a run in FOLDER (default: a temporary one, removed)" },
-	[O_LIMIT] = { "timeout", 0, TIDE_OPT_INT, "SECONDS", "end PROGRAM after so long, 0 = never",
+	[O_LIMIT] = { "timeout", 0, TIDE_OPT_INT, "SECONDS",
+		      "end PROGRAM after this time, 0 = "
+		      "never",
 		      .def = "0" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
 		    "rows of each table, 0 = all; JSON has all unless given", .def = "15" },
@@ -261,10 +263,10 @@ static int run(const tide_args *a)
 const tide_command tide__cmd_compile = {
 	.name = "compile",
 	.usage = "LOG|FOLDER | [--mode MODE] [--compare] [--] PROGRAM|SCRIPT.py [ARGUMENT]...",
-	.summary = "tell what torch.compile did: graph breaks, recompiles, kernels, stages",
-	.help = "LOG is a file that torch writes with TORCH_TRACE=FOLDER, FOLDER one with the logs "
-		"of all ranks. A PROGRAM is run with the log on, and the report is on that; its "
-		"output and its exit status are its own. Options go first.",
+	.summary = "report on torch.compile: graph breaks, recompiles, kernels, stages",
+	.help = "LOG is a file that torch writes with TORCH_TRACE=FOLDER, FOLDER one with the "
+		"logs of all ranks. A PROGRAM is run with the log on and then reported on; its "
+		"output and exit status pass through. Options go first.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

@@ -223,8 +223,7 @@ static tide_code change(const tide_args *a, const tide_config *c, char **text, s
 			continue;
 		if (!strcmp(c->v[k].text, "auto"))
 			return tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET,
-					  "auto is what holds without a line: remove %s from the "
-					  "file",
+					  "auto is the default: remove %s from the file",
 					  tide__config_name((tide_config_key)k));
 		tide_code rc = tide__config_edit(*text, *n, backend, (tide_config_key)k,
 						 c->v[k].text, &next, &n_next, &line, err);
@@ -298,14 +297,14 @@ static int run(const tide_args *a)
 const tide_command tide__cmd_config = {
 	.name = "config",
 	.usage = "show|update [--backend-KEY VALUE]...",
-	.summary = "show settings and where each comes from, or change them",
-	.help = "Settings are in tidemark.toml, in a table [[backend]]. A value comes from, the "
-		"last one that has it: its default, the file, the environment (TIDEMARK_INTERVAL "
-		"for interval, and so on), a flag or an argument. The file is the one that "
-		"TIDEMARK_CONFIG names, else the nearest tidemark.toml from the working folder "
-		"upwards, else the one in ~/.config/tidemark. `update` changes the file's values "
-		"alone (comments and order stay) and makes ./tidemark.toml where there is none. "
-		"tidemark run and the Python package read the same settings.",
+	.summary = "show settings and their sources, or change them",
+	.help = "Settings are in tidemark.toml, in a table [[backend]]. Precedence, lowest "
+		"first: the default, the file, the environment (TIDEMARK_INTERVAL for interval, "
+		"and so on), a flag or an argument. The file is the one that TIDEMARK_CONFIG "
+		"names, else the nearest tidemark.toml from the working folder upwards, else the "
+		"one in ~/.config/tidemark. `update` changes only values (comments and order "
+		"stay) and creates ./tidemark.toml if there is no file. tidemark run and the "
+		"Python package read the same settings.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 0,
 	.max_files = 1,

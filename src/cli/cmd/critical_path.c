@@ -13,8 +13,9 @@
 enum { O_ANNOTATION, O_INSTANCE, O_DATA, O_COMPAT, O_TOP, O_PATH, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_ANNOTATION] = { "annotation", 'a', TIDE_OPT_TEXT, "TEXT",
-			   "spans whose name contains TEXT make the window; '' = the whole trace "
-			   "(default ProfilerStep where there are steps, else the whole trace)" },
+			   "the window is the spans whose name contains TEXT; '' = the whole "
+			   "trace (default: ProfilerStep if there are steps, else the whole "
+			   "trace)" },
 	[O_INSTANCE] = { "instance", 'i', TIDE_OPT_TEXT, "N|A..B",
 			 "which occurrence of the annotation, counted from 0", .def = "0" },
 	[O_DATA] = { "data-loading", 0, TIDE_OPT_TEXT, "TEXT",
@@ -83,7 +84,7 @@ static int no_window(const tide_args *a, const char *file, const tide_model *m,
 	if (matches)
 		return tide__cli_usage(a,
 				       "%s: '%.80s' is in the names of %" PRId64
-				       " spans: --instance wants 0 to %" PRId64,
+				       " spans: --instance needs 0 to %" PRId64,
 				       file, o->annotation, matches, matches - 1);
 	annotations(m, list, sizeof list);
 	return tide__cli_usage(a, "%s: no span has '%.80s' in its name%s%s%s", file, o->annotation,
@@ -122,7 +123,9 @@ static int one(const tide_args *a, const char *file, tide_critical_search_option
 	int rc = 0;
 	if (o.first > 0 && !*o.annotation) { /* the whole trace is one window */
 		tide__model_free(m);
-		return tide__cli_usage(a, "%s: it has no steps: --instance needs --annotation",
+		return tide__cli_usage(a,
+				       "%s: the trace has no steps: --instance needs "
+				       "--annotation",
 				       file);
 	}
 	if (tide__critical_view_run(m, compat, &o, &c, &err) != TIDE_OK) {
@@ -134,7 +137,7 @@ static int one(const tide_args *a, const char *file, tide_critical_search_option
 		rc = no_window(a, file, m, &o, c.matches);
 	else if (o.data_loading && !any_named(m, o.data_loading))
 		tide__cli_note(
-			"note: no span has '%.80s' in its name: nothing counts as data loading",
+			"note: no span has '%.80s' in its name: no span counts as data loading",
 			o.data_loading);
 	tide_critical_view v = { file,
 				 m,
@@ -181,7 +184,7 @@ static int run(const tide_args *a)
 	tide_error err;
 	tide_json json, *j = a->opt[O_JSON].set ? &json : NULL;
 	if (!parse_instance(a->opt[O_INSTANCE].text, &o.first, &o.last))
-		return tide__cli_usage(a, "--instance wants N or A..B, not '%s'",
+		return tide__cli_usage(a, "--instance needs N or A..B, not '%s'",
 				       a->opt[O_INSTANCE].text);
 	if (a->n_files == 1 && !strcmp(a->files[0], "-")) {
 		if (j)
@@ -205,13 +208,11 @@ static int run(const tide_args *a)
 const tide_command tide__cmd_critical_path = {
 	.name = "critical-path",
 	.usage = "TRACE... [--annotation TEXT] [--instance N]",
-	.summary = "find the chain of work that decided how long a step took",
+	.summary = "find the chain of work that determined the length of a step",
 	.help = "Builds the graph of CPU ops, runtime calls and GPU work launched in one step, "
-		"with launches, "
-		"stream order and synchronisation as edges, and finds the longest path through it. "
-		"The table says "
-		"how much of the path is CPU, GPU compute, communication, launch overhead and gaps "
-		"between kernels.",
+		"with launches, stream order and synchronisation as edges, and finds the longest "
+		"path through it. The table shows how much of the path is CPU, GPU compute, "
+		"communication, launch overhead and gaps between kernels.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

@@ -54,9 +54,10 @@ const tide_command tide__cmd_device = {
 	.usage = "FILE... [--json]",
 	.summary =
 		"show where a GPU's memory is: PyTorch, other libraries, context, other processes",
-	.help = "Reads recordings of `tidemark run --gpu`. What NVML counts for the device is explained by "
-		"what was recorded, at the moment of highest use and over time; the rest is shown as "
-		"unexplained. Several files: several processes on one device.",
+	.help = "Reads recordings of `tidemark run --gpu`. Accounts for the memory that NVML "
+		"counts on the device by what was recorded, at the moment of highest use and "
+		"over time; the rest is shown as unexplained. Several files: several processes "
+		"on one device.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

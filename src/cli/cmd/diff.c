@@ -20,15 +20,15 @@ static const tide_option options[] = {
 			"exit with status 3 when EXPR holds, e.g. 'peak>+2%'", .many = true },
 	[O_JSON] = TIDE_OPTION_JSON,
 	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
-	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "rows a table, 0 = all; JSON has all",
+	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "rows per table, 0 = all; JSON has all",
 		    .def = "10" },
 	[O_NO_LINES] = { "no-lines", 0, TIDE_OPT_FLAG, NULL,
-			 "match call stacks by function and file, whatever the line" },
+			 "match call stacks by function and file, ignoring lines" },
 	[O_DEVICE] = { "device", 'd', TIDE_OPT_TEXT, "DEVICE",
 		       "memory of this device (default: the highest peak of each trace)" },
 	[O_RANK] = { "rank", 'r', TIDE_OPT_INT, "N",
-		     "of folders or patterns of several traces: those of rank N "
-		     "(default: all ranks in one table)" },
+		     "for folders or patterns: only the traces of rank N (default: all ranks in "
+		     "one table)" },
 	[O_COMPAT] = { "hta-compat", 0, TIDE_OPT_FLAG, NULL,
 		       "Holistic Trace Analysis's trace diff: rows of the first step, by name" },
 	[O_SIDE] = { "side", 0, TIDE_OPT_ENUM, "all,cpu,gpu", "with --hta-compat: which rows",
@@ -171,22 +171,17 @@ static int run(const tide_args *a)
 const tide_command tide__cmd_diff = {
 	.name = "diff",
 	.usage = "A B [--fail-if EXPR]... [--json] [-o FILE]",
-	.summary = "compare two traces; fail when a figure grew too much",
-	.help = "Compares time, host spans, device work and memory at the peak, whatever both "
-		"traces "
-		"have; formats may differ. Rows are sorted by the size of the change. Of two "
-		"folders every rank that both have is compared, the worst first.\n"
-		"EXPR is FIGURE COMPARE LIMIT, e.g. 'peak>+2%', 'gpu_time>+5%', "
-		"'kernel_time>100ms', "
-		"'count(aten::mm)>+10', 'peak(activation)>+64MiB'. Figures: time, cpu_time, "
-		"gpu_time, "
-		"overlap, kernel_time, ops, kernels, peak, peak_requested, reserved, live_end, "
-		"allocated, allocs, and count, op_time, self_time, kernel_time, peak of (NAME), "
-		"where "
-		"'*' stands for any text. A limit with a sign is one on the change, without one on "
-		"B "
-		"itself. Exit status 3 when an EXPR holds, 1 when a trace does not have its "
-		"figure.",
+	.summary = "compare two traces; fail if a figure grew too much",
+	.help = "Compares time, host spans, device work and memory at the peak, as far as both "
+		"traces have them; formats may differ. Rows are sorted by the size of the "
+		"change. For two folders, every rank that both have is compared, the worst "
+		"first.\nEXPR is FIGURE COMPARE LIMIT, e.g. 'peak>+2%', 'gpu_time>+5%', "
+		"'kernel_time>100ms', 'count(aten::mm)>+10', 'peak(activation)>+64MiB'. Figures: "
+		"time, cpu_time, gpu_time, overlap, kernel_time, ops, kernels, peak, "
+		"peak_requested, reserved, live_end, allocated, allocs, and count, op_time, "
+		"self_time, kernel_time, peak of (NAME), where '*' matches any text. A limit "
+		"with a sign applies to the change, without one to B itself. Exit status 3 if an "
+		"EXPR holds, 1 if a trace lacks its figure.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 2,
 	.max_files = 2,

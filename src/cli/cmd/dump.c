@@ -18,7 +18,7 @@ enum { O_TABLE, O_LIMIT, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_TABLE] = { "table", 't', TIDE_OPT_ENUM, TABLE_WORDS, "only this table", .many = true },
 	[O_LIMIT] = { "limit", 'n', TIDE_OPT_INT, "N", "at most N rows of each table" },
-	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "one JSON object a line" },
+	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "one JSON object per line" },
 	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
 };
 
@@ -223,10 +223,9 @@ const tide_command tide__cmd_dump = {
 	.name = "dump",
 	.usage = "FILE [--table WORD] [--limit N] [--json]",
 	.summary = "print every row of a trace",
-	.help = "One line a row, table by table: the same for every format, because it shows what "
-		"the "
-		"analyses see. Row 0 of tables with ids means none and is not printed. Losses are "
-		"facts.",
+	.help = "One line per row, table by table: the same for every format, because it shows "
+		"what the analyses read. Row 0 of tables with ids means none and is not printed. "
+		"Losses are facts.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,

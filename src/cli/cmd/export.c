@@ -17,15 +17,15 @@ static const tide_option options[] = {
 	[O_TO] = { "to", 't', TIDE_OPT_ENUM, "chrome,perfetto,pprof,speedscope,folded,snapshot",
 		   "which format (default: by the name of FILE)" },
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE", "write to FILE; .gz is gzipped" },
-	[O_GZIP] = { "gzip", 'z', TIDE_OPT_FLAG, NULL, "gzip whatever the name of FILE is" },
+	[O_GZIP] = { "gzip", 'z', TIDE_OPT_FLAG, NULL, "gzip regardless of the name of FILE" },
 	[O_KIND] = { "kind", 'k', TIDE_OPT_ENUM, "cpu,gpu,memory",
-		     "pprof, folded: what to weigh (default: cpu, else gpu, else memory)" },
+		     "pprof, folded: the weight (default: cpu, else gpu, else memory)" },
 	[O_BY] = { "by", 0, TIDE_OPT_ENUM, "auto,stack,op", "memory: call stacks or op paths",
 		   .def = "auto" },
 	[O_MERGE] = { "merge", 'm', TIDE_OPT_FLAG, NULL,
 		      "pprof, folded: one tree for all threads" },
 	[O_DEVICE] = { "device", 'd', TIDE_OPT_TEXT, "DEVICE",
-		       "memory: whose (default: the highest peak)" },
+		       "memory: of this device (default: the highest peak)" },
 };
 
 static int list_formats(const tide_args *a)
@@ -69,7 +69,7 @@ static void notes(const tide_export_stats *st)
 {
 	if (st->empty)
 		tide__cli_note(
-			"note: the trace has nothing of that kind: the file is empty (--kind)");
+			"note: the trace has no data of that kind: the file is empty (--kind)");
 	if (st->extra_tracks)
 		tide__cli_note(
 			"note: %llu tracks were added for spans that do not nest in their lane",
@@ -145,10 +145,9 @@ static int write_ranks(const tide_args *a, const tide_exporter *e, struct ranks 
 		tide__cli_note("tidemark export: %zu of %zu traces could not be read",
 			       r->files.n - st.traces, r->files.n);
 	if (st.untimed)
-		tide__cli_note(
-			"note: %zu of %zu traces do not say when they began: they are put at the "
-			"first one's start",
-			st.untimed, st.traces);
+		tide__cli_note("note: %zu of %zu traces have no start time: they are placed at the "
+			       "first one's start",
+			       st.untimed, st.traces);
 	notes(&st);
 	return tide__cli_done(a);
 }
@@ -184,14 +183,11 @@ const tide_command tide__cmd_export = {
 	.usage = "TRACE... --to FORMAT [-o FILE]",
 	.summary = "write a trace in the format of another tool",
 	.help = "Formats: chrome (JSON as PyTorch's profiler writes it), perfetto (.pftrace), "
-		"pprof "
-		"(.pb.gz), speedscope (.speedscope.json), folded (stacks, one a line), "
-		"snapshot (torch's memory snapshot). Spans are "
-		"written strictly nested; what does not nest in its thread or stream goes to a "
-		"track "
-		"of its own. Several traces, or a folder of them, become one chrome or perfetto "
-		"file "
-		"with processes of their own. docs/guide/export.md says what each format keeps.",
+		"pprof (.pb.gz), speedscope (.speedscope.json), folded (stacks, one per line), "
+		"snapshot (torch's memory snapshot). Spans are written strictly nested; spans "
+		"that do not nest in their thread or stream go to separate tracks. Several "
+		"traces, or a folder of them, become one chrome or perfetto file with separate "
+		"processes. docs/guide/export.md lists what each format keeps.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

@@ -28,14 +28,16 @@ enum {
 };
 static const tide_option options[] = {
 	[O_KIND] = { "kind", 'k', TIDE_OPT_ENUM, "cpu,gpu,memory",
-		     "what to weigh: host time, device time, bytes (default: gpu if the trace has "
+		     "the weight: host time, device time, bytes (default: gpu if the trace has "
 		     "device work, else cpu, else memory)" },
 	[O_JSON] = TIDE_OPTION_JSON,
 	[O_OUTPUT] = TIDE_OPTION_PAGE,
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "rows to show, 0 = all", .def = "40" },
-	[O_HOT] = { "hot", 0, TIDE_OPT_FLAG, NULL, "list the paths of largest self, not the tree" },
+	[O_HOT] = { "hot", 0, TIDE_OPT_FLAG, NULL,
+		    "list the paths with the largest self value "
+		    "instead of the tree" },
 	[O_MIN_US] = { "min-duration-us", 0, TIDE_OPT_TEXT, "US",
-		       "fold what took less into [small] (default 0)" },
+		       "fold nodes below this into [small] (default 0)" },
 	[O_MIN_BYTES] = { "min-bytes", 0, TIDE_OPT_BYTES, "BYTES",
 			  "the same for --kind memory (default 0)" },
 	[O_SMALL] = { "group-small", 0, TIDE_OPT_TEXT, "PCT",
@@ -45,14 +47,14 @@ static const tide_option options[] = {
 		      "levels to keep, 1 to 1000; deeper ones count for their ancestor",
 		      .def = "200", .least = 1, .most = TIDE_FLAME_DEEP },
 	[O_MERGE] = { "merge", 'm', TIDE_OPT_FLAG, NULL, "cpu: one tree for all threads" },
-	[O_STEPS] = { "merge-steps", 0, TIDE_OPT_FLAG, NULL, "all ProfilerStep#N are one" },
+	[O_STEPS] = { "merge-steps", 0, TIDE_OPT_FLAG, NULL, "merge all ProfilerStep#N" },
 	[O_BY] = { "by", 0, TIDE_OPT_ENUM, "auto,stack,op",
 		   "memory: call stacks or op paths; auto: stacks if there are any",
 		   .def = "auto" },
 	[O_ALLOCATED] = { "allocated", 0, TIDE_OPT_FLAG, NULL,
-			  "memory: all bytes ever allocated, not those alive at the peak" },
+			  "memory: all bytes ever allocated instead of those alive at the peak" },
 	[O_DEVICE] = { "device", 'd', TIDE_OPT_TEXT, "DEVICE",
-		       "memory: whose (default: the highest peak)" },
+		       "memory: of this device (default: the highest peak)" },
 };
 
 static int read_options(const tide_args *a, tide_flame_options *o)
@@ -147,7 +149,7 @@ static int join(const tide_args *a, const char *file, const tide_flame_options *
 	tide_model *m = tide__cli_load(a, file, wanted(a));
 	int rc = m ? build(a, file, m, o, &f) : 1;
 	if (!rc && done && f->kind != all->kind)
-		rc = tide__cli_usage(a, "the traces hold different things: choose --kind");
+		rc = tide__cli_usage(a, "the traces hold different data: choose --kind");
 	if (!rc && !tide__flame_join(all, f, file))
 		rc = tide__cli_fail(file, &err);
 	if (!rc && !a->opt[O_JSON].set)
@@ -202,12 +204,10 @@ const tide_command tide__cmd_flame = {
 	.usage = "TRACE... [--kind cpu|gpu|memory] [--json] [-o FILE]",
 	.summary = "show where time or memory went, as a tree of paths",
 	.help = "cpu is the real nesting of ops, calls and Python functions on each thread; gpu "
-		"puts "
-		"each kernel, copy and fill under the ops and Python functions that launched it; "
-		"memory weighs the bytes alive at the peak by call stack or op. Totals are exact: "
-		"a "
-		"node is its own part plus its children. `-o x.html` draws it; `tidemark export` "
-		"writes it for speedscope and pprof.",
+		"puts each kernel, copy and fill under the ops and Python functions that "
+		"launched it; memory shows the bytes alive at the peak by call stack or op. "
+		"Totals are exact: a node's total is its self value plus its children. `-o "
+		"x.html` draws it; `tidemark export` writes it for speedscope and pprof.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

@@ -120,8 +120,8 @@ static int run(const tide_args *a)
 		return 1;
 	}
 	if (a->opt[O_OUTPUT].set && a->n_files > 1)
-		return tide__cli_usage(a, "the page is named twice: %s and %s", a->files[1],
-				       a->opt[O_OUTPUT].text);
+		return tide__cli_usage(a, "two names are given for the page: %s and %s",
+				       a->files[1], a->opt[O_OUTPUT].text);
 	if (!name_page(a, page, sizeof page))
 		return tide__cli_usage(a, "the name of the page is too long");
 	if (same_file(a->files[0], page))
@@ -153,12 +153,12 @@ const tide_command tide__cmd_gantt = {
 	.name = "gantt",
 	.usage = "FILE [-o OUT.html]",
 	.summary = "draw operations over time as a page, to open in a browser",
-	.help = "FILE is a profile that the memory tracker wrote (JSON), a recording, or any other "
-		"trace. The page shows every operation with its measured start and end in the lane "
-		"of its thread or stream; pointing at one tells its duration, memory and shapes; "
-		"the wheel zooms, dragging pans. It is one file and works offline. Without -o "
-		"it is named after FILE, with _gantt.html; its name may also follow FILE. It is "
-		"the timeline view of `tidemark report`.",
+	.help = "FILE is a profile that the memory tracker wrote (JSON), a recording, or any "
+		"other trace. The page shows every operation with its measured start and end in "
+		"the lane of its thread or stream; pointing at one shows its duration, memory "
+		"and shapes; the wheel zooms, dragging pans. It is one file and works offline. "
+		"Without -o it is named after FILE, with _gantt.html; its name may also follow "
+		"FILE. It is the timeline view of `tidemark report`.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 0,
 	.max_files = 2,

@@ -18,10 +18,9 @@ enum {
 };
 static const tide_option options[] = {
 	TIDE_RANKS_OPTION_ROWS,
-	[O_SHORT] = { "short-cutoff", 0, TIDE_OPT_INT, "NS",
-		      "launch calls above are outliers, at or below may be short kernels",
+	[O_SHORT] = { "short-cutoff", 0, TIDE_OPT_INT, "NS", "longer launch calls are outliers",
 		      .def = "50000", .least = 1 },
-	[O_DELAY] = { "delay-cutoff", 0, TIDE_OPT_INT, "NS", "launch delays above are outliers",
+	[O_DELAY] = { "delay-cutoff", 0, TIDE_OPT_INT, "NS", "longer launch delays are outliers",
 		      .def = "100000", .least = 1 },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
 		    "rows of long tables, 0 = all; JSON has all unless given", .def = "10" },

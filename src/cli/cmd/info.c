@@ -39,7 +39,7 @@ static int run(const tide_args *a)
 const tide_command tide__cmd_info = {
 	.name = "info",
 	.usage = "FILE... [--json]",
-	.summary = "say what a trace is and what it holds",
+	.summary = "show the format and content of a trace",
 	.help = "Format, duration, start, processes, devices, pools, lanes, rows of every table, "
 		"facts "
 		"and losses.",

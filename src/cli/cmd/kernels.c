@@ -24,10 +24,10 @@ static const tide_option options[] = {
 	[O_BY] = { "by", 'b', TIDE_OPT_ENUM, "name,type,op,stream", "what to group by",
 		   .def = "name" },
 	[O_SEQUENCES] = { "sequences", 's', TIDE_OPT_TEXT, "OP",
-			  "instead: which kernels, in which order, ops with OP in their name "
+			  "instead: the sequences of kernels that ops with OP in their name "
 			  "launch" },
 	[O_MIN] = { "min-kernels", 0, TIDE_OPT_INT, "N",
-		    "with --sequences: at least N kernels an op", .def = "3", .least = 1 },
+		    "with --sequences: at least N kernels per op", .def = "3", .least = 1 },
 	[O_COUNTERS] = { "counters", 'c', TIDE_OPT_FLAG, NULL,
 			 "instead: hardware counters of kernels and the ops that launched them" },
 	[O_JSON] = TIDE_OPTION_JSON,
@@ -66,10 +66,9 @@ const tide_command tide__cmd_kernels = {
 	.name = "kernels",
 	.usage = "TRACE... [--by name|type|op|stream] [--top N] [--json]",
 	.summary = "list kernels, copies and fills with their statistics",
-	.help = "TRACE is a file, a folder of ranks or a pattern. Count, sum, mean, least, "
-		"greatest, "
-		"standard deviation and percentiles of single device rows, over all ranks. --by op "
-		"groups by the innermost op around the launch.",
+	.help = "TRACE is a file, a folder of ranks or a pattern. Count, sum, mean, minimum, "
+		"maximum, standard deviation and percentiles of single device rows, over all "
+		"ranks. --by op groups by the innermost op around the launch.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

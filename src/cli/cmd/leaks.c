@@ -11,9 +11,9 @@
 enum { O_BY, O_EVERY, O_TOP, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_BY] = { "group-by", 'g', TIDE_OPT_ENUM, "op,stack,role,pool,stream,size,frame",
-		   "what to follow (default stack; else op, role or size)" },
+		   "what to group by (default stack; else op, role or size)" },
 	[O_EVERY] = { "every", 'e', TIDE_OPT_TEXT, "TIME",
-		      "look at even distances, e.g. 500ms or 5%, instead of the trace's steps" },
+		      "compare at equal intervals, e.g. 500ms or 5%, instead of the trace's steps" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "rows to show, 0 = all", .def = "20" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_JSON] = TIDE_OPTION_JSON,
@@ -42,7 +42,7 @@ static int answer(const tide_args *a, const tide_model *m, uint32_t device)
 	int64_t every = 0;
 	if (a->opt[O_EVERY].set &&
 	    (!tide__parse_time(a->opt[O_EVERY].text, m->t_end, &every) || every <= 0))
-		return tide__cli_usage(a, "--every wants a time such as 500ms or 5%%, not '%.60s'",
+		return tide__cli_usage(a, "--every needs a time such as 500ms or 5%%, not '%.60s'",
 				       a->opt[O_EVERY].text);
 	tide_group_by by = a->opt[O_BY].set ? choices[a->opt[O_BY].num] : tide__groups_telling(m);
 	tide_leaks_view v = { m, device, &l,
@@ -72,14 +72,11 @@ static int run(const tide_args *a)
 const tide_command tide__cmd_leaks = {
 	.name = "leaks",
 	.usage = "FILE... [--every TIME] [--group-by WORD] [--device DEVICE] [--json]",
-	.summary = "show what holds more memory after every step",
+	.summary = "show allocations that grow from step to step",
 	.help = "Takes the live bytes of every call stack at the end of each step, fits a line "
-		"through them "
-		"and lists those that grow, steepest first. Steps are step marks, else "
-		"ProfilerStep ranges, "
-		"else a range that comes back at least three times; --every looks at even "
-		"distances. What "
-		"the first step leaves behind is no growth.",
+		"through them and lists those that grow, steepest first. Steps are step marks, "
+		"else ProfilerStep ranges, else a range that repeats at least 3 times; --every "
+		"uses equal intervals. Memory that the first step keeps does not count as growth.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

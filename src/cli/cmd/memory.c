@@ -12,8 +12,8 @@ static const tide_option options[] = {
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_AT] = TIDE_OPTION_AT,
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "largest allocations to show", .def = "10" },
-	[O_BUCKETS] = { "buckets", 0, TIDE_OPT_INT, "N", "points of the use over time in JSON",
-			.def = "200", .least = 1, .most = 1000000 },
+	[O_BUCKETS] = { "buckets", 0, TIDE_OPT_INT, "N", "points over time in JSON", .def = "200",
+			.least = 1, .most = 1000000 },
 	[O_JSON] = TIDE_OPTION_JSON,
 	[O_OUTPUT] = TIDE_OPTION_PAGE,
 };

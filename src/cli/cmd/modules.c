@@ -51,10 +51,9 @@ static int run(const tide_args *a)
 const tide_command tide__cmd_modules = {
 	.name = "modules",
 	.usage = "FILE [--sort WORD] [--top N] [--json]",
-	.summary = "show what each module of a model took, forward and backward",
+	.summary = "show time and memory of each module of a model, forward and backward",
 	.help = "Time and allocations of a module include those of the modules in it. A backward "
-		"op "
-		"counts for the modules around the forward op that it belongs to.",
+		"op counts for the modules around its forward op.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,

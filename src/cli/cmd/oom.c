@@ -10,8 +10,8 @@
 enum { O_BY, O_TOP, O_EVENTS, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_BY] = { "group-by", 'g', TIDE_OPT_ENUM, "op,stack,role,pool,stream,size,frame",
-		   "whose memory to look at (default stack; else op, role or size)" },
-	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "groups to try as room", .def = "10" },
+		   "what to group by (default stack; else op, role or size)" },
+	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "groups to try freeing", .def = "10" },
 	[O_EVENTS] = { "events", 'e', TIDE_OPT_INT, "N", "events to explain in full, at most 64",
 		       .def = "10", .most = TIDE_OOM_MOST_EVENTS },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
@@ -56,16 +56,12 @@ static int run(const tide_args *a)
 const tide_command tide__cmd_oom = {
 	.name = "oom",
 	.usage = "FILE [--group-by WORD] [--top N] [--events N] [--device DEVICE] [--json]",
-	.summary = "explain why an allocation failed and what would have made room",
-	.help = "For every out-of-memory event: what was asked for, what was free on the device "
-		"and in the "
-		"allocator, whether it was full, fragmented or held to a limit, which call stacks "
-		"held enough to "
-		"make room, "
-		"and which allocator settings would have served the request when the recording is "
-		"replayed "
-		"under them. Of more events than --events says, the first are explained so and the "
-		"others counted by device and cause.",
+	.summary = "explain why an allocation failed and what would have helped",
+	.help = "For every out-of-memory event: what was requested, what was free on the device "
+		"and in the allocator, whether it was full, fragmented or limited, which call "
+		"stacks held enough memory to serve the request, and which allocator settings "
+		"serve it when the recording is replayed. The first --events events are "
+		"explained in full, the others counted by device and cause.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,

@@ -14,16 +14,16 @@ static const tide_option options[] = {
 		     "order,wall,self,count,alloc,free,change,peak,name",
 		     "order of the rows (default: order, of first appearance; flat: wall)" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
-		    "rows below each op, or in all with --flat; 0 = all; JSON has all unless given",
+		    "rows below each op, or of the table with --flat; 0 = all; JSON has all "
+		    "unless given",
 		    .def = "20" },
 	[O_DEPTH] = { "depth", 'D', TIDE_OPT_INT, "N", "levels of the tree to show (default all)",
 		      .least = 1 },
 	[O_ALL] = { "all", 'a', TIDE_OPT_FLAG, NULL,
-		    "every row, however many (default: the 100 that matter most; all with "
-		    "--json)" },
+		    "every row (default: the 100 most important; all with --json)" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_STREAMS] = { "streams", 0, TIDE_OPT_FLAG, NULL,
-			"also rows of devices: kernels, copies, waits" },
+			"also device rows: kernels, copies, waits" },
 	[O_JSON] = TIDE_OPTION_JSON,
 	[O_OUTPUT] = TIDE_OPTION_PAGE,
 };
@@ -81,12 +81,10 @@ const tide_command tide__cmd_ops = {
 	.name = "ops",
 	.usage = "FILE [--flat] [--sort WORD] [--top N] [--depth N] [--all] [--device DEVICE] "
 		 "[--json]",
-	.summary = "show what ran, how long, and what it did to memory",
-	.help = "Wall time, Allocated, Freed, Change and Peak of an op include what is nested in "
-		"it; Self "
-		"time does not. Change is allocated minus freed inside the op; Peak is the most "
-		"that this "
-		"balance reached in any of its runs.",
+	.summary = "show ops with their counts, times and memory changes",
+	.help = "Wall time, Allocated, Freed, Change and Peak of an op include nested ops; Self "
+		"time does not. Change is allocated minus freed inside the op; Peak is the "
+		"highest value of this balance in any of its runs.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,

@@ -21,12 +21,10 @@ const tide_command tide__cmd_pack = {
 	.name = "pack",
 	.usage = "IN [-o OUT]",
 	.summary = "compress a recording with zstd",
-	.help = "Writes IN compressed; every command reads packed and unpacked files alike, and "
-		"recover unpacks.\n"
-		"A recording that was not closed is recovered on the way, and one that was "
-		"compressed as a whole (gzip, zstd) is expanded first.\n"
-		"Without -o the output is named IN with .packed.tide for .tide, .tide.gz or "
-		".tide.zst.",
+	.help = "Writes IN compressed; every command reads packed and unpacked files, and "
+		"recover unpacks.\nA recording that was not closed is recovered as well, and one "
+		"that was compressed as a whole (gzip, zstd) is expanded first.\nWithout -o the "
+		"output is named IN with .packed.tide instead of .tide, .tide.gz or .tide.zst.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,

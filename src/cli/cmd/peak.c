@@ -11,8 +11,8 @@ enum { O_BY, O_DEVICE, O_AT, O_TOP, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_BY] = { "group-by", 'g', TIDE_OPT_ENUM,
 		   "op,stack,tensor,role,pool,stream,size,frame,module",
-		   "what to group by (default: stack where that is known of half of the bytes, "
-		   "else op; size where neither is)" },
+		   "what to group by (default: op; stack if more bytes have one; size if none "
+		   "has either)" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_AT] = TIDE_OPTION_AT,
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
@@ -60,12 +60,11 @@ static int run(const tide_args *a)
 const tide_command tide__cmd_peak = {
 	.name = "peak",
 	.usage = "FILE... [--group-by WORD] [--device DEVICE] [--at TIME] [--json]",
-	.summary = "show what was alive at the highest point of memory",
-	.help = "Takes the device with the highest peak unless --device names one, and shows "
-		"everything "
-		"that was alive at its first highest point, grouped. The groups add up to the "
-		"peak. Saves: how much lower the highest point of the whole trace would be "
-		"without that group.",
+	.summary = "show the allocations alive at the memory peak",
+	.help = "Takes the device with the highest peak unless --device names one, and shows all "
+		"allocations alive when it was first reached, in groups. The groups add up to "
+		"the peak. Saves: how much lower the peak of the whole trace would be without "
+		"that group.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

@@ -13,9 +13,10 @@ static const tide_option options[] = {
 	TIDE_SIZES_OPTIONS,
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_BY] = { "by", 'b', TIDE_OPT_ENUM, "mark,annotation",
-		   "what phases are: marks, or ranges of record_function and NVTX", .def = "mark" },
+		   "what defines phases: marks, or ranges of record_function and NVTX",
+		   .def = "mark" },
 	[O_TRACKER] = { "tracker", 0, TIDE_OPT_FLAG, NULL,
-			"write DRAM and L1 lines in MB, byte for byte as memory trackers do" },
+			"write DRAM and L1 lines in MB, in the format of memory trackers" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print JSON, in bytes" },
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
 		       "write to FILE; .html: a page, .png or .svg: stacked bars of the peak" },
@@ -73,15 +74,13 @@ static int run(const tide_args *a)
 const tide_command tide__cmd_phases = {
 	.name = "phases",
 	.usage = "FILE... [--capacity SIZE] [--fail-if EXPR]... [--device DEVICE] [--json]",
-	.summary = "show memory phase by phase, between the marks a program set",
-	.help = "For every stretch between phase marks, per device and pool: allocations, "
-		"deallocations, "
-		"the highest use above the phase's start, the change, and the cumulative peak and "
-		"current "
-		"use, in MiB; JSON has exact bytes. Of a text log with memory summaries, of several "
-		"files, and with an option of sizes: model, optimizer state, gradients and "
-		"activations, measured and in theory, the parts of the peak, whether a device has "
-		"room for it, and what to do if not.",
+	.summary = "show memory per phase, between the program's marks",
+	.help = "For every phase, per device and pool: allocations, deallocations, the highest "
+		"use above the phase's start, the change, and the cumulative peak and current "
+		"use, in MiB; JSON has exact bytes. For a text log with memory summaries, for "
+		"several files, and with a size option: model, optimizer state, gradients and "
+		"activations, measured and theoretical, the parts of the peak, whether it fits a "
+		"device, and advice if it does not.",
 	TIDE_COMMAND_OPTIONS(options),
 	.max_files = SIZE_MAX,
 	.run = run,

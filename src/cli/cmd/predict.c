@@ -18,23 +18,23 @@ enum { O_CAPACITY, O_AT, O_LIKE, O_WORLD, O_STEPS, O_CONF, O_KEEP, O_DEVICE, O_J
 static const tide_option options[] = {
 	[O_CAPACITY] = { "capacity", 'c', TIDE_OPT_BYTES, "SIZE",
 			 "find the largest size that fits, e.g. 40GiB (default: the device's "
-			 "memory, where the recording tells it)",
+			 "memory, if recorded)",
 			 .unit = true },
 	[O_AT] = { "at", 'a', TIDE_OPT_INT, "N",
-		   "predict this size (default: two and four times the largest); of a program: run it "
-		   "with {} replaced by N",
+		   "predict this size (default: 2 and 4 times the largest); with a program: run "
+		   "it with {} replaced by N",
 		   .many = true, .least = 1, .most = TIDE_MOST_SIZE },
 	[O_LIKE] = { "like", 'l', TIDE_OPT_TEXT, "NAME",
-		     "of a program: the device to run it for, e.g. h200, a100, rtx4090" },
-	[O_WORLD] = { "world", 'w', TIDE_OPT_INT, "N", "of a program: as one of so many ranks",
+		     "with a program: the device to predict for, e.g. h200, a100, rtx4090" },
+	[O_WORLD] = { "world", 'w', TIDE_OPT_INT, "N", "with a program: run it as rank 0 of N",
 		      .least = 1, .most = 100000 },
 	[O_STEPS] = { "steps", 0, TIDE_OPT_INT, "N",
-		      "of a program: end it after so many optimizer steps (0: never)", .def = "2",
-		      .most = 1000000 },
+		      "with a program: end it after this many optimizer steps (0: never)",
+		      .def = "2", .most = 1000000 },
 	[O_CONF] = { "alloc-conf", 0, TIDE_OPT_TEXT, "TEXT",
-		     "of a program: PYTORCH_CUDA_ALLOC_CONF to simulate (default: the variable)" },
+		     "with a program: PYTORCH_CUDA_ALLOC_CONF to simulate (default: the variable)" },
 	[O_KEEP] = { "keep", 'k', TIDE_OPT_FILE, "FILE",
-		     "of a program: keep the predicted recording; a folder with several sizes" },
+		     "with a program: keep the predicted recording; a folder with several sizes" },
 	[O_DEVICE] = TIDE_OPTION_DEVICE,
 	[O_JSON] = TIDE_OPTION_JSON,
 	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
@@ -68,7 +68,7 @@ static int parse_all(const tide_args *a, tide_predict_answer *x)
 	for (size_t i = 0; i < x->n && !rc; i++)
 		rc = parse(a, i, &x->v[i]);
 	if (!rc && a->opt[O_CAPACITY].set && !a->opt[O_CAPACITY].num)
-		rc = tide__cli_usage(a, "--capacity: nothing fits in 0 bytes");
+		rc = tide__cli_usage(a, "--capacity must be above 0 bytes");
 	if (!rc)
 		qsort(x->v, x->n, sizeof *x->v, by_size); /* its first member */
 	for (size_t i = 1; i < x->n && !rc; i++)
@@ -212,7 +212,7 @@ static int run(const tide_args *a)
 		return tide__predict_program(a, &p, of_runs);
 	if (a->n_files < 2)
 		return tide__cli_usage(
-			a, "more files are needed: two recordings as N=FILE, or -- and a program");
+			a, "more files are needed: 2 recordings as N=FILE, or -- and a program");
 	return run_recordings(a);
 }
 
@@ -221,19 +221,19 @@ const tide_command tide__cmd_predict = {
 	.usage =
 		"N=FILE N=FILE... [--capacity SIZE] [--at N]... | --like NAME [--at N]... -- PROGRAM [ARGUMENT]...",
 	.summary = "predict the memory of a program without a GPU, or of another batch size",
-	.help = "A program (a PyTorch script) runs on devices that are not there: nothing is computed, "
-		"no device memory is taken, and what it would take is recorded and put through the "
-		"caching allocator's simulator. With {} among its arguments it runs once per --at N, and "
-		"those runs are recordings as below.\n\n"
-		"Of recordings, N is the size of the work that FILE is a recording of: its batch, or the length "
-		"of its sequences. Allocations of the smallest and the largest recording are "
-		"joined by what made them: op, module, call stack, and which of several in a step. "
-		"Each such moment has a line of its own through the two, and the highest line at a "
-		"size is the peak there. What one recording makes more often than the other, as a "
-		"loader that allocates for every sample does, counts as one moment, the highest. "
-		"Of three recordings or more each is told from the others: Off is how far that is "
-		"from what it held. Below: the largest size that fits, and what is alive at its "
-		"peak by role and module, with what each of them takes for one more of the size.",
+	.help = "A program (a PyTorch script) runs on virtual devices: nothing is computed, no "
+		"device memory is used; its allocations are recorded and sent through a "
+		"simulator of the caching allocator. With {} among its arguments it runs once "
+		"per --at N, and those runs are used as recordings as below.\n\nWith recordings, "
+		"N is the size of the work in FILE: the batch size or the sequence length. "
+		"Allocations of the smallest and the largest recording are matched by op, "
+		"module, call stack and their number in a step. Each match gives a line through "
+		"the two, and the highest line at a size is its peak. If one recording makes "
+		"more allocations than the other at a place, such as a loader that allocates per "
+		"sample, the highest of them is used. With 3 recordings or more, each is also "
+		"predicted from the others: Off is the difference. Then follow the largest size "
+		"that fits, and the allocations at its peak by role and module, with the growth "
+		"of each per unit of size.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.wants = "recording or program",

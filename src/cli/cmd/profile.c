@@ -21,16 +21,18 @@ static const tide_option options[] = {
 	[O_RECORDING] = { "recording", 'r', TIDE_OPT_FILE, "FILE", "where to record",
 			  .def = "profile.tide" },
 	[O_MEMORY] = { "memory", 'm', TIDE_OPT_FLAG, NULL,
-		       "record and tell memory only: the lowest cost" },
+		       "record and report memory only: the lowest cost" },
 	[O_ITERATIONS] = { "iterations", 0, TIDE_OPT_INT, "N",
-			   "runs of the program; the last one is told, wall times of all",
+			   "runs of the program; the last one is reported, with wall times of all",
 			   .def = "1", .least = 1, .most = 10000 },
-	[O_WARMUP] = { "warmup", 0, TIDE_OPT_INT, "N", "runs before that are not recorded",
-		       .def = "0", .most = 10000 },
-	[O_LIMIT] = { "timeout", 0, TIDE_OPT_INT, "SECONDS", "end PROGRAM after so long, 0 = never",
+	[O_WARMUP] = { "warmup", 0, TIDE_OPT_INT, "N", "unrecorded warm-up runs", .def = "0",
+		       .most = 10000 },
+	[O_LIMIT] = { "timeout", 0, TIDE_OPT_INT, "SECONDS",
+		      "end PROGRAM after this time, 0 = "
+		      "never",
 		      .def = "0" },
 	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N", "rows of each table", .def = "10", .least = 1 },
-	[O_HTML] = { "html", 0, TIDE_OPT_FILE, "FILE", "write a page of the recording, too" },
+	[O_HTML] = { "html", 0, TIDE_OPT_FILE, "FILE", "also write a page of the recording" },
 	[O_JSON] = TIDE_OPTION_JSON,
 	[O_OUTPUT] = TIDE_OPTION_OUTPUT,
 };
@@ -232,10 +234,10 @@ static int run(const tide_args *a)
 const tide_command tide__cmd_profile = {
 	.name = "profile",
 	.usage = "[--memory] [--] PROGRAM|SCRIPT.py [ARGUMENT]...",
-	.summary = "run a PyTorch program and tell what was slow, what was big, what to do",
-	.help = "Records the program as `tidemark run` does, then shows its ops, its memory, what was "
-		"alive at the peak, and advice. The program's output and exit status are its own. "
-		"Options go first.",
+	.summary = "run a PyTorch program and report what was slow and large, with advice",
+	.help = "Records the program as `tidemark run` does, then shows its ops, its memory, the "
+		"allocations alive at the peak, and advice. The program's output and exit status "
+		"pass through. Options go first.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

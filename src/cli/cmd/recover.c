@@ -17,18 +17,15 @@ static int run(const tide_args *a)
 const tide_command tide__cmd_recover = {
 	.name = "recover",
 	.usage = "IN [-o OUT]",
-	.summary = "write a whole file from what a killed process left",
-	.help = "Reads IN and, when its recording was not closed, the ring file IN-rings beside "
-		"it, and writes one "
-		"closed file with every event, each once. A damaged chunk is left out and reading "
-		"goes on at the next sound one; the new file tells the gap as facts. A packed file is unpacked, and one that was "
-		"compressed as a whole (gzip, zstd) expanded. Every command "
-		"reads such "
-		"files directly too; recover makes one file out of two. "
-		"Without -o the output is named IN with .recovered.tide for .tide, .tide.gz or "
-		".tide.zst. "
-		"A file that a "
-		"process is recording into at this moment is read but never replaced.",
+	.summary = "write a complete file from what a killed process left",
+	.help = "Reads IN and, if its recording was not closed, the ring file IN-rings beside "
+		"it, and writes one closed file with every event, each once. A damaged chunk is "
+		"left out and reading continues at the next valid one; the new file records the "
+		"gap as facts. A packed file is unpacked, and one that was compressed as a whole "
+		"(gzip, zstd) expanded. Every command also reads such files directly; recover "
+		"merges two files into one. Without -o the output is named IN with "
+		".recovered.tide instead of .tide, .tide.gz or .tide.zst. A file that a process "
+		"is recording into is read but never replaced.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,

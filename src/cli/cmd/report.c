@@ -13,11 +13,11 @@
 enum { O_DIFF, O_RANKS, O_DETAIL, O_OUTPUT };
 static const tide_option options[] = {
 	[O_DIFF] = { "diff", 0, TIDE_OPT_FLAG, NULL,
-		     "two files: compare them, whatever their ranks" },
+		     "two files: compare them, even if their ranks differ" },
 	[O_RANKS] = { "ranks", 0, TIDE_OPT_FLAG, NULL,
-		      "the files are ranks of one job, also when there are two" },
+		      "the files are ranks of one job, even if there are two" },
 	[O_DETAIL] = { "detail", 0, TIDE_OPT_INT, "N",
-		       "several traces: show them in detail up to N spans and allocations in all",
+		       "several traces: show details up to a total of N spans and allocations",
 		       .def = "3000000" },
 	[O_OUTPUT] = { "output", 'o', TIDE_OPT_FILE, "FILE",
 		       "write to FILE (needed on a terminal)" },
@@ -75,7 +75,8 @@ static int several(const tide_args *a)
 static int run(const tide_args *a)
 {
 	if (!a->opt[O_OUTPUT].set && isatty(STDOUT_FILENO))
-		return tide__cli_usage(a, "a page is nothing for a terminal: use -o report.html");
+		return tide__cli_usage(a, "a page cannot be shown on a terminal: use -o "
+					  "report.html");
 	if (a->opt[O_DIFF].set && a->opt[O_RANKS].set)
 		return tide__cli_usage(a, "--diff and --ranks exclude each other");
 	if (a->opt[O_DIFF].set && !two_files(a))
@@ -95,19 +96,16 @@ const tide_command tide__cmd_report = {
 	.name = "report",
 	.usage = "TRACE... [--diff|--ranks] -o report.html",
 	.summary = "write one page with everything, to open in a browser",
-	.help = "The page holds the overview, timeline, memory, flame graphs, ops, kernels, phases "
-		"and the breakdown of device time. It is one file, works offline, fetches nothing, "
-		"and shows names from the trace as text alone. Every figure in it is the one that "
-		"the other commands print.\n"
-		"Several traces, a folder or a pattern are the ranks of one job: device time and "
-		"stragglers of all ranks, and the other views of each as far as --detail allows; "
-		"what "
-		"is left out is said. Two folders that have ranks in common are two jobs: every "
-		"rank "
-		"is compared, and the worst in full. Two files are two runs to "
-		"compare, unless their ranks differ "
-		"or one is a process that the other started, and they ran at the same time; "
-		"--diff and --ranks decide otherwise.",
+	.help = "The page holds the overview, timeline, memory, flame graphs, ops, kernels, "
+		"phases and the breakdown of device time. It is one file, works offline, fetches "
+		"nothing, and shows names from the trace only as text. Every figure in it is the "
+		"one that the other commands print.\nSeveral traces, a folder or a pattern are "
+		"the ranks of one job: device time and stragglers of all ranks, and the other "
+		"views of each as far as --detail allows; omissions are noted. Two folders that "
+		"have ranks in common are two jobs: every rank is compared, and the worst in "
+		"full. Two files are two runs to compare, unless their ranks differ or one "
+		"process started the other, and they ran at the same time; --diff and --ranks "
+		"override this.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

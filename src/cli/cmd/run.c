@@ -51,16 +51,16 @@ static const tide_option options[] = {
 	[O_GPU] = { "gpu", 0, TIDE_OPT_FLAG, NULL,
 		    "CUDA: kernels, copies, device memory, NVTX ranges (CUPTI, NVML)" },
 	[O_DURATION] = { "duration", 0, TIDE_OPT_TEXT, "TIME",
-			 "switch recording off after so long (30s, 500ms); the program runs on" },
+			 "switch recording off after this time (30s, 500ms); the program runs on" },
 	[O_LIGHT] = { "light", 0, TIDE_OPT_FLAG, NULL,
 		      "always-on: PyTorch's allocations with their Python stack, no ops" },
-	[O_NO_TORCH] = { "no-torch", 0, TIDE_OPT_FLAG, NULL, "nothing of PyTorch's" },
+	[O_NO_TORCH] = { "no-torch", 0, TIDE_OPT_FLAG, NULL, "do not record PyTorch" },
 	[O_NO_OPS] = { "no-ops", 0, TIDE_OPT_FLAG, NULL, "record memory only" },
 	[O_NO_MODULES] = { "no-modules", 0, TIDE_OPT_FLAG, NULL,
-			   "no names of modules, labels of tensors, steps" },
+			   "do not record module names, tensor labels and steps" },
 	[O_STACKS] = { "stacks", 0, TIDE_OPT_FLAG, NULL, "the Python stack of every op" },
 	[O_SHAPES] = { "shapes", 0, TIDE_OPT_FLAG, NULL,
-		       "shape, dtype and requires_grad of what ops return" },
+		       "shape, dtype and requires_grad of op results" },
 };
 
 /* ---- where our files are ---- */
@@ -451,10 +451,10 @@ static int run(const tide_args *a)
 	if (!find_libraries(a, &l, &err))
 		return tide__cli_fail(NULL, &err);
 	if (a->opt[O_RATE].given && a->opt[O_RATE].num < 1)
-		return tide__cli_usage(a, "--rate wants a size of 1 byte or more");
+		return tide__cli_usage(a, "--rate needs a size of 1 byte or more");
 	if (!*l.torch && !*l.heap && !*l.gpu)
 		return tide__cli_usage(
-			a, "nothing is left to record: --no-torch goes with --heap or --gpu");
+			a, "nothing is left to record: --no-torch needs --heap or --gpu");
 	if (!name_file(a, &c, file, sizeof file))
 		return tide__cli_usage(
 			a, errno == ENOENT ? "the working directory was removed: change to another"
@@ -462,7 +462,7 @@ static int run(const tide_args *a)
 	if (!writable(file, &err))
 		return tide__cli_fail(file, &err);
 	if (a->opt[O_DURATION].set && !tide__parse_time(a->opt[O_DURATION].text, 0, &limit_ns))
-		return tide__cli_usage(a, "--duration wants a time such as 30s or 500ms, not '%s'",
+		return tide__cli_usage(a, "--duration needs a time such as 30s or 500ms, not '%s'",
 				       a->opt[O_DURATION].text);
 	int64_t limit_ms = limit_ns < 0 ? -1 : limit_ns / 1000000;
 	say_if_static(a->files[0]);
@@ -492,19 +492,15 @@ const tide_command tide__cmd_run = {
 	.usage = "[-o FILE] [--heap[=full]] [--gpu] [--] PROGRAM [ARGUMENT]...",
 	.summary = "run a program and record its memory and ops",
 	.help = "Works on any dynamically linked program. It is started with small libraries "
-		"preloaded: one records every "
-		"allocation of PyTorch's "
-		"allocators (CPU, CUDA and others) and, through a hook built once for the "
-		"installed torch, every op; with --heap another records malloc and its family, with "
-		"native stacks, which get their names after the run; with --gpu the CUDA driver loads one "
-		"that records kernels, copies and device memory through CUPTI. "
-		"Signals and the exit status pass through; what the program prints is its own. "
-		"Child processes "
-		"record into NAME.PID.tide, and so does a program that this one replaces "
-		"itself "
-		"by. The recording survives kill -9, and is whole "
-		"after Ctrl-C. Settings "
-		"(tidemark config) say where recordings go and what is captured; options go first.",
+		"preloaded: one records every allocation of PyTorch's allocators (CPU, CUDA and "
+		"others) and, through a hook built once for the installed torch, every op; with "
+		"--heap another records malloc and its family, with native stacks, which are "
+		"resolved to names after the run; with --gpu the CUDA driver loads one that "
+		"records kernels, copies and device memory through CUPTI. Signals, output and "
+		"the exit status pass through. Child processes, and programs started by exec, "
+		"record into NAME.PID.tide. The recording survives kill -9, and is complete "
+		"after Ctrl-C. Settings (tidemark config) define where recordings go and what is "
+		"captured; options go first.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.wants = "program",

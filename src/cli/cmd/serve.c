@@ -14,16 +14,17 @@
 
 enum { O_PORT, O_BIND, O_TOKEN, O_NO_TOKEN, O_HOST };
 static const tide_option options[] = {
-	[O_PORT] = { "port", 'p', TIDE_OPT_INT, "N", "port, 0 = any that is free", .def = "6970",
+	[O_PORT] = { "port", 'p', TIDE_OPT_INT, "N", "port, 0 = any free one", .def = "6970",
 		     .most = 65535 },
 	[O_BIND] = { "bind", 'b', TIDE_OPT_TEXT, "ADDR",
-		     "address to listen on (default 127.0.0.1: this machine alone)" },
+		     "address to listen on (default 127.0.0.1: this machine only)" },
 	[O_TOKEN] = { "token", 't', TIDE_OPT_TEXT, "TOKEN",
-		      "what clients must show; without it one is made and kept for this user" },
+		      "token that clients must send; by default one is created and stored for "
+		      "this user" },
 	[O_NO_TOKEN] = { "no-token", 0, TIDE_OPT_FLAG, NULL,
-			 "clients show nothing: every user of this machine can read the recordings" },
+			 "require no token: every user of this machine can read the recordings" },
 	[O_HOST] = { "host", 0, TIDE_OPT_TEXT, "NAME",
-		     "a name that clients may use for this machine, besides addresses" },
+		     "a name that clients may use for this machine, in addition to addresses" },
 };
 
 /* Is the file, wherever links lead, in the folder? What was named itself may be a link; what a
@@ -105,7 +106,7 @@ static int run(const tide_args *a)
 	tide_server *s;
 	sigset_t ends;
 	if (v[O_TOKEN].set && !tide__token_fine(v[O_TOKEN].text))
-		return tide__cli_usage(a, "--token wants %d to %d letters, digits, - or _",
+		return tide__cli_usage(a, "--token needs %d to %d letters, digits, - or _",
 				       TIDE_TOKEN_LEAST, TIDE_TOKEN_MOST);
 	if (v[O_TOKEN].set && v[O_NO_TOKEN].set)
 		return tide__cli_usage(a, "--token and --no-token exclude each other");
@@ -134,13 +135,13 @@ static int run(const tide_args *a)
 const tide_command tide__cmd_serve = {
 	.name = "serve",
 	.usage = "[FILE|FOLDER]... [--port N] [--bind ADDR] [--token TOKEN|--no-token]",
-	.summary = "show recordings in a browser, live ones as they grow",
-	.help = "Serves a page and a JSON API over the recordings named, those in the folders "
-		"named, or those below this folder. A recording is read when it is first asked "
-		"for, and again when its file changes; one that is still being written is "
+	.summary = "show recordings in a browser, also live ones",
+	.help = "Serves a page and a JSON API over the given recordings, those in the given "
+		"folders, or those below the current folder. A recording is read on the first "
+		"request, and again when its file changes; one that is still being written is "
 		"followed. Only this machine can connect unless --bind names another address. "
-		"Clients must show the token in the address that is printed; it is kept for this user, so "
-		"that the address is good after a restart.",
+		"Clients need the token in the printed address; it is stored for this user, so "
+		"that the address still works after a restart.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 0,
 	.max_files = SIZE_MAX,

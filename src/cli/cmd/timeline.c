@@ -18,7 +18,7 @@ static const tide_option options[] = {
 		    .def = "20" },
 	[O_EVENTS] = { "events", 0, TIDE_OPT_FLAG, NULL, "with --json: every span too" },
 	[O_MIN_US] = { "min-duration-us", 0, TIDE_OPT_TEXT, "US",
-		       "leave out what took less (default 0: everything counts)" },
+		       "leave out shorter spans (default 0)" },
 	[O_NO_PYTHON] = { "no-python", 0, TIDE_OPT_FLAG, NULL, "leave out Python functions" },
 	[O_NO_RUNTIME] = { "no-runtime", 0, TIDE_OPT_FLAG, NULL,
 			   "leave out runtime and driver calls" },
@@ -111,14 +111,11 @@ static int run(const tide_args *a)
 const tide_command tide__cmd_timeline = {
 	.name = "timeline",
 	.usage = "TRACE... [--json [--events]] [-o FILE]",
-	.summary = "show when CPU and GPU were active, and how much at once",
+	.summary = "show when CPU and GPU were active, and their overlap",
 	.help = "Active time is the union of all spans of a side, so nested and concurrent ones "
-		"count "
-		"once; overlap is the intersection of the two unions. User ranges, sync rows and "
-		"the "
-		"profiler's own overhead are not work. Strips show each lane over time: a cell is "
-		"as "
-		"high as the part of it that was active.",
+		"count once; overlap is the intersection of the two unions. User ranges, sync "
+		"rows and the profiler's own overhead are not work. Strips show each lane over "
+		"time: the height of a cell is the active part of it.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = SIZE_MAX,

@@ -34,14 +34,14 @@ enum {
 	O_RANK
 };
 static const tide_option options[] = {
-	[O_LOG] = { "log", 0, TIDE_OPT_FLAG, NULL, "run and keep the log; analyze later" },
-	[O_ANALYZE] = { "analyze", 0, TIDE_OPT_FILE, "LOG", "read a log that is there" },
+	[O_LOG] = { "log", 0, TIDE_OPT_FLAG, NULL, "run and keep the log; analyze it later" },
+	[O_ANALYZE] = { "analyze", 0, TIDE_OPT_FILE, "LOG", "read an existing log" },
 	[O_VISUALIZE] = { "visualize", 0, TIDE_OPT_FILE, "DIR",
 			  "write the page of a run's folder" },
 	[O_FOLDER] = { "output-dir", 'o', TIDE_OPT_FILE, "DIR",
-		       "where folders of runs go (default: logs); with --analyze: where files go (default: "
-		       "beside the log)" },
-	[O_FORCE] = { "force", 0, TIDE_OPT_FLAG, NULL, "replace files that are there" },
+		       "folder for runs (default: logs); with --analyze: folder for files "
+		       "(default: beside the log)" },
+	[O_FORCE] = { "force", 0, TIDE_OPT_FLAG, NULL, "replace existing files" },
 	[O_JSON] = { "json", 'j', TIDE_OPT_FLAG, NULL, "print the report as JSON" },
 	[O_MARKDOWN] = { "markdown", 0, TIDE_OPT_FLAG, NULL, "print the report as Markdown" },
 	[O_LLM] = { "llm", 0, TIDE_OPT_FLAG, NULL, "the same as --markdown" },

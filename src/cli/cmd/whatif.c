@@ -12,8 +12,8 @@ enum { O_SET, O_CAPACITY, O_SWEEP, O_DEVICE, O_JSON, O_OUTPUT };
 static const tide_option options[] = {
 	[O_SET] = { "set", 's', TIDE_OPT_TEXT, "NAME=VALUE", "an allocator setting", .many = true },
 	[O_CAPACITY] = { "capacity", 'c', TIDE_OPT_BYTES, "SIZE",
-			 "memory the allocator can have, e.g. 40GiB (default: what the trace "
-			 "tells)",
+			 "memory available to the allocator, e.g. 40GiB (default: as recorded in "
+			 "the trace)",
 			 .unit = true },
 	[O_SWEEP] = { "sweep", 0, TIDE_OPT_FLAG, NULL,
 		      "also try a standard set of settings (the default without --set)" },
@@ -57,7 +57,7 @@ static int run(const tide_args *a)
 	uint32_t device;
 	int rc;
 	if (a->opt[O_CAPACITY].set && a->opt[O_CAPACITY].num <= 0)
-		return tide__cli_usage(a, "--capacity wants a size such as 40GiB");
+		return tide__cli_usage(a, "--capacity needs a size such as 40GiB");
 	tide_model *m = tide__cli_load(a, a->files[0], TIDE_WANT_MEMORY);
 	if (!m)
 		return 1;
@@ -72,16 +72,13 @@ const tide_command tide__cmd_whatif = {
 	.usage = "FILE [--set NAME=VALUE]... [--capacity SIZE] [--sweep] [--json]",
 	.summary = "replay a recording under other allocator settings or on a smaller device",
 	.help = "Sends every recorded request through a simulator of PyTorch's CUDA caching "
-		"allocator and "
-		"shows what it would have reserved, how much of that would have been unused, and "
-		"whether and where "
-		"it "
-		"would have run out. Settings have their PYTORCH_CUDA_ALLOC_CONF names: "
-		"expandable_segments, max_split_size_mb, max_non_split_rounding_mb, "
-		"roundup_power2_divisions, garbage_collection_threshold. Without --set a standard "
-		"set is "
-		"tried; best first. The recorded settings are replayed too: whether they take the "
-		"recorded segments says how far the answers can be trusted.",
+		"allocator and shows what it would have reserved, how much of that would have "
+		"been unused, and where it would have run out. Settings have their "
+		"PYTORCH_CUDA_ALLOC_CONF names: expandable_segments, max_split_size_mb, "
+		"max_non_split_rounding_mb, roundup_power2_divisions, "
+		"garbage_collection_threshold. Without --set a standard set is tried; best "
+		"first. The recorded settings are replayed too: if they reproduce the recorded "
+		"segments, the results are reliable.",
 	TIDE_COMMAND_OPTIONS(options),
 	.min_files = 1,
 	.max_files = 1,

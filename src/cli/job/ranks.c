@@ -138,8 +138,8 @@ static tide_code expand(char *const *args, size_t n, tide_rank_files *out, tide_
 			rc = tide__nomem(err);
 		if (rc == TIDE_OK && out->n == before)
 			rc = tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
-					"%s: no traces in it (files with .json%s or .tide in their "
-					"names)",
+					"%s: the folder has no traces (files with .json%s or "
+					".tide in their names)",
 					args[i], out->snapshots ? ", .pickle" : "");
 	}
 	if (rc != TIDE_OK)
@@ -331,9 +331,8 @@ static void tell_unused(const tide_ranks_work *w, const tide_hta *sum)
 				      w->opt.custom[p]);
 		if (!used)
 			tide__cli_note(
-				"note: no kernel has '%.80s' in its name: nothing counts as a "
-				"custom "
-				"collective for it",
+				"note: no kernel has '%.80s' in its name: --custom-collective "
+				"has no effect",
 				w->opt.custom[p]);
 	}
 }
@@ -399,7 +398,7 @@ int tide__ranks_options(const tide_args *a, size_t first, tide_ranks_work *w, ch
 	}
 	if (o[1].set) {
 		if (!parse_steps(o[1].text, &w->opt.window))
-			return tide__cli_usage(a, "--steps wants A..B, not '%s'", o[1].text);
+			return tide__cli_usage(a, "--steps needs A..B, not '%s'", o[1].text);
 		snprintf(window, n_window, "steps %" PRId64 "..%" PRId64, w->opt.window.first,
 			 w->opt.window.last);
 	}

@@ -33,10 +33,10 @@ static void mistakes_have_their_line(void **state)
 		  "line 3: unknown key 'intervall' (did you mean interval?)", 13 },
 		{ "[[backend]]\nzzzzzzzz = 1", "line 2: unknown key 'zzzzzzzz'", 12 },
 		{ "[[backend]]\ninterval = true",
-		  "line 2: interval wants seconds, 0 or 0.001 to 10000000, not the switch true",
+		  "line 2: interval needs seconds, 0 or 0.001 to 10000000, not the switch true",
 		  23 },
 		{ "[[backend]]\ninterval = 0.0001",
-		  "line 2: interval wants seconds, 0 or 0.001 to 10000000, not the number 0.0001",
+		  "line 2: interval needs seconds, 0 or 0.001 to 10000000, not the number 0.0001",
 		  23 },
 		{ "[[backend]]\ninterval = 1979-05-27",
 		  "line 2: '1979-05-27' is neither true, false nor a number (texts go in quotes)",
@@ -59,7 +59,7 @@ static void mistakes_have_their_line(void **state)
 		{ "[[backend]]\nname = \"a\x01\"", "line 2: control character 0x01", 21 },
 		{ "[[backend]]\n# \xff", "line 2: not UTF-8", 14 },
 		{ "[[backend]]\noutput_dir = \"\"", "line 2: output_dir is empty", 25 },
-		{ "[[backend]]\nname = 3", "line 2: name wants a text in quotes, not the number 3",
+		{ "[[backend]]\nname = 3", "line 2: name needs a text in quotes, not the number 3",
 		  19 },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -183,7 +183,7 @@ static void words_of_flags_and_variables(void **state)
 	assert_string_equal(c.v[k].text, "false");
 	assert_int_equal(tide__config_set(&c, k, "maybe", TIDE_FROM_FLAG, "--x", &err),
 			 TIDE_EUSAGE);
-	assert_string_equal(err.text, "--x wants true or false, not 'maybe'");
+	assert_string_equal(err.text, "--x needs true or false, not 'maybe'");
 	assert_int_equal(tide__config_set(&c, k, "auto", TIDE_FROM_FLAG, "--x", &err), TIDE_EUSAGE);
 	assert_int_equal(
 		tide__config_set(&c, TIDE_CONFIG_capture_shapes, "auto", TIDE_FROM_ENV, "X", &err),
