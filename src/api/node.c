@@ -31,14 +31,8 @@ static tide_node *place(tide_node_builder *b)
 	if (!b->n)
 		return b->has_root ? NULL : (b->has_root = true, &b->root);
 	tide_node *in = b->open[b->n - 1];
-	if (in->n == in->cap) {
-		size_t cap = in->cap ? in->cap * 2 : 8;
-		tide_node *v = tide__realloc(in->v, cap, sizeof *v);
-		if (!v)
-			return NULL;
-		in->v = v;
-		in->cap = cap;
-	}
+	if (!TIDE_ROOM(in->v, in->cap, in->n + 1))
+		return NULL;
 	return &in->v[in->n++];
 }
 
@@ -66,14 +60,8 @@ static char *clean(const char *s, size_t n, size_t *out)
 
 static bool push(tide_node_builder *b, tide_node *v)
 {
-	if (b->n == b->cap) {
-		size_t cap = b->cap ? b->cap * 2 : 16;
-		tide_node **open = tide__realloc(b->open, cap, sizeof *open);
-		if (!open)
-			return false;
-		b->open = open;
-		b->cap = cap;
-	}
+	if (!TIDE_ROOM(b->open, b->cap, b->n + 1))
+		return false;
 	b->open[b->n++] = v;
 	return true;
 }

@@ -9,15 +9,9 @@
 
 #include "base/mem.h"
 
-enum { WIDTH = 64, LEVELS = 12 };
+enum { WIDTH = TIDE_ORDERED_WIDTH, LEVELS = 12 };
 
-struct tide_ordered_node {
-	uint32_t n;
-	uint32_t prev, next; /* leaves: neighbours; free nodes: next = the next free one */
-	uint64_t key[WIDTH];
-	uint32_t child[WIDTH]; /* inner nodes only */
-};
-typedef struct tide_ordered_node node;
+typedef tide_ordered_node node;
 
 /* Number of keys <= k. */
 static unsigned rank(const node *x, uint64_t k)
@@ -37,7 +31,7 @@ static uint32_t new_node(tide_ordered *o)
 	if (i) {
 		o->free_node = o->nodes[i].next;
 	} else {
-		i = o->n_nodes++;
+		i = (uint32_t)o->n_nodes++;
 	}
 	memset(&o->nodes[i], 0, offsetof(node, key));
 	return i;
@@ -46,15 +40,9 @@ static uint32_t new_node(tide_ordered *o)
 /* Ensures space for one more node per level and a new root. */
 static bool make_room(tide_ordered *o)
 {
-	uint32_t want = (o->n_nodes ? o->n_nodes : 1) + LEVELS + 1;
-	if (want > o->cap_nodes) {
-		uint32_t cap = o->cap_nodes + o->cap_nodes / 2 + 32;
-		node *p = cap > UINT32_MAX / 4 ? NULL : tide__realloc(o->nodes, cap, sizeof *p);
-		if (!p)
-			return false;
-		o->nodes = p;
-		o->cap_nodes = cap;
-	}
+	size_t want = (o->n_nodes ? o->n_nodes : 1) + LEVELS + 1;
+	if (want > UINT32_MAX / 4 || !TIDE_ROOM(o->nodes, o->cap_nodes, want))
+		return false;
 	if (!o->n_nodes)
 		o->n_nodes = 1;
 	if (!o->root) {
@@ -79,19 +67,17 @@ static uint32_t descend(const tide_ordered *o, uint64_t k, struct path *way)
 		unsigned c = r ? r - 1 : 0;
 		way->node[l] = i;
 		way->at[l] = c;
-		i = x->child[c];
+		i = x->to[c];
 	}
 	return i;
 }
 
-static void insert_at(node *x, unsigned at, uint64_t key, uint32_t child, bool inner)
+static void insert_at(node *x, unsigned at, uint64_t key, uint32_t to)
 {
 	memmove(x->key + at + 1, x->key + at, (x->n - at) * sizeof *x->key);
+	memmove(x->to + at + 1, x->to + at, (x->n - at) * sizeof *x->to);
 	x->key[at] = key;
-	if (inner) {
-		memmove(x->child + at + 1, x->child + at, (x->n - at) * sizeof *x->child);
-		x->child[at] = child;
-	}
+	x->to[at] = to;
 	x->n++;
 }
 
@@ -103,9 +89,8 @@ static uint32_t split(tide_ordered *o, uint32_t i, bool inner)
 	y->n = x->n / 2;
 	x->n -= y->n;
 	memcpy(y->key, x->key + x->n, y->n * sizeof *y->key);
-	if (inner) {
-		memcpy(y->child, x->child + x->n, y->n * sizeof *y->child);
-	} else {
+	memcpy(y->to, x->to + x->n, y->n * sizeof *y->to);
+	if (!inner) {
 		y->prev = i;
 		y->next = x->next;
 		if (y->next)
@@ -120,8 +105,8 @@ static void grow_root(tide_ordered *o, uint32_t right)
 	uint32_t left = o->root, top = new_node(o);
 	node *t = &o->nodes[top];
 	t->n = 2;
-	t->child[0] = left;
-	t->child[1] = right;
+	t->to[0] = left;
+	t->to[1] = right;
 	t->key[0] = o->nodes[left].key[0];
 	t->key[1] = o->nodes[right].key[0];
 	o->root = top;
@@ -140,11 +125,11 @@ static void hang(tide_ordered *o, const struct path *way, unsigned level, uint32
 			unsigned left = o->nodes[i].n;
 			if (at > left)
 				insert_at(&o->nodes[other], at - left, o->nodes[right].key[0],
-					  right, true);
+					  right);
 			else
-				insert_at(&o->nodes[i], at, o->nodes[right].key[0], right, true);
+				insert_at(&o->nodes[i], at, o->nodes[right].key[0], right);
 		} else {
-			insert_at(&o->nodes[i], at, o->nodes[right].key[0], right, true);
+			insert_at(&o->nodes[i], at, o->nodes[right].key[0], right);
 			return;
 		}
 		right = other;
@@ -152,33 +137,41 @@ static void hang(tide_ordered *o, const struct path *way, unsigned level, uint32
 	grow_root(o, right);
 }
 
-bool tide__ordered_add(tide_ordered *o, uint64_t key)
+bool tide__ordered_put(tide_ordered *o, uint64_t key, uint32_t val)
 {
 	struct path way;
 	if (!make_room(o))
 		return false;
 	uint32_t i = descend(o, key, &way);
 	unsigned at = rank(&o->nodes[i], key);
-	if (at && o->nodes[i].key[at - 1] == key)
+	if (at && o->nodes[i].key[at - 1] == key) {
+		o->nodes[i].to[at - 1] = val;
 		return true;
-	for (unsigned l = 0; l < o->height;
-	     l++) { /* below every bound: the leftmost one gives way */
+	}
+	for (unsigned l = 0; l < o->height; l++) { /* below every bound: the leftmost gives way */
 		uint64_t *bound = &o->nodes[way.node[l]].key[way.at[l]];
 		*bound = key < *bound ? key : *bound;
 	}
 	o->n++;
 	if (o->nodes[i].n < WIDTH) {
-		insert_at(&o->nodes[i], at, key, 0, false);
+		insert_at(&o->nodes[i], at, key, val);
 		return true;
 	}
 	uint32_t j = split(o, i, false);
 	unsigned left = o->nodes[i].n;
 	if (at > left)
-		insert_at(&o->nodes[j], at - left, key, 0, false);
+		insert_at(&o->nodes[j], at - left, key, val);
 	else
-		insert_at(&o->nodes[i], at, key, 0, false);
+		insert_at(&o->nodes[i], at, key, val);
 	hang(o, &way, o->height, j);
 	return true;
+}
+
+static void remove_at(node *x, unsigned at)
+{
+	x->n--;
+	memmove(x->key + at, x->key + at + 1, (x->n - at) * sizeof *x->key);
+	memmove(x->to + at, x->to + at + 1, (x->n - at) * sizeof *x->to);
 }
 
 static void drop(tide_ordered *o, uint32_t i)
@@ -199,10 +192,7 @@ static void drop_leaf(tide_ordered *o, uint32_t i, const struct path *way)
 	drop(o, i);
 	for (unsigned l = o->height; l-- > 0;) {
 		node *x = &o->nodes[way->node[l]];
-		unsigned at = way->at[l];
-		x->n--;
-		memmove(x->key + at, x->key + at + 1, (x->n - at) * sizeof *x->key);
-		memmove(x->child + at, x->child + at + 1, (x->n - at) * sizeof *x->child);
+		remove_at(x, way->at[l]);
 		if (x->n)
 			return;
 		drop(o, way->node[l]);
@@ -211,55 +201,68 @@ static void drop_leaf(tide_ordered *o, uint32_t i, const struct path *way)
 	o->height = 0;
 }
 
-void tide__ordered_del(tide_ordered *o, uint64_t key)
+void tide__ordered_del_at(tide_ordered *o, tide_ordered_pos p)
+{
+	struct path way;
+	node *x = &o->nodes[p.leaf];
+	o->n--;
+	if (x->n > 1) {
+		remove_at(x, p.at);
+		return;
+	}
+	descend(o, x->key[0], &way);
+	drop_leaf(o, p.leaf, &way);
+}
+
+bool tide__ordered_del(tide_ordered *o, uint64_t key)
+{
+	tide_ordered_pos p = tide__ordered_floor(o, key);
+	if (!p.leaf || tide__ordered_key(o, p) != key)
+		return false;
+	tide__ordered_del_at(o, p);
+	return true;
+}
+
+tide_ordered_pos tide__ordered_floor(const tide_ordered *o, uint64_t key)
 {
 	struct path way;
 	if (!o->root)
-		return;
+		return (tide_ordered_pos){ 0 };
 	uint32_t i = descend(o, key, &way);
-	node *x = &o->nodes[i];
-	unsigned at = rank(x, key);
-	if (!at || x->key[at - 1] != key)
-		return;
-	o->n--;
-	x->n--;
-	memmove(x->key + at - 1, x->key + at, (x->n - (at - 1)) * sizeof *x->key);
-	if (!x->n)
-		drop_leaf(o, i, &way);
+	unsigned at = rank(&o->nodes[i], key);
+	if (at)
+		return (tide_ordered_pos){ i, at - 1 };
+	return tide__ordered_prev(o, (tide_ordered_pos){ i, 0 });
+}
+
+tide_ordered_pos tide__ordered_ceil(const tide_ordered *o, uint64_t key)
+{
+	struct path way;
+	if (!o->root)
+		return (tide_ordered_pos){ 0 };
+	uint32_t i = descend(o, key, &way);
+	unsigned at = rank(&o->nodes[i], key);
+	if (at && o->nodes[i].key[at - 1] == key)
+		return (tide_ordered_pos){ i, at - 1 };
+	return at < o->nodes[i].n ? (tide_ordered_pos){ i, at }
+				  : (tide_ordered_pos){ o->nodes[i].next, 0 };
 }
 
 bool tide__ordered_below(const tide_ordered *o, uint64_t k, uint64_t *key)
 {
-	struct path way;
-	if (!o->root || k == 0)
-		return false;
-	const node *x = &o->nodes[descend(o, k - 1, &way)];
-	unsigned at = rank(x, k - 1);
-	if (!at) {
-		if (!x->prev)
-			return false;
-		x = &o->nodes[x->prev];
-		at = x->n;
-	}
-	*key = x->key[at - 1];
-	return true;
+	tide_ordered_pos p = k ? tide__ordered_floor(o, k - 1) : (tide_ordered_pos){ 0 };
+	if (p.leaf)
+		*key = tide__ordered_key(o, p);
+	return p.leaf;
 }
 
 bool tide__ordered_above(const tide_ordered *o, uint64_t k, uint64_t *key)
 {
-	struct path way;
-	if (!o->root)
-		return false;
-	const node *x = &o->nodes[descend(o, k, &way)];
-	unsigned at = rank(x, k);
-	if (at == x->n) {
-		if (!x->next)
-			return false;
-		x = &o->nodes[x->next];
-		at = 0;
-	}
-	*key = x->key[at];
-	return true;
+	tide_ordered_pos p =
+		k < UINT64_MAX ? tide__ordered_ceil(o, k + 1) : (tide_ordered_pos){ 0 };
+	if (p.leaf)
+		*key = tide__ordered_key(o, p);
+	return p.leaf;
 }
 
 void tide__ordered_clear(tide_ordered *o)

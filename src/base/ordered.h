@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* An ordered set of uint64_t: a B+ tree of 64-key nodes.
+/* An ordered map from uint64_t to uint32_t, also used as a set: a B+ tree of 64-key nodes. For
+ * address ranges, where neighbours matter.
  *
- * Zero-initialise it; free with tide__ordered_free. Nodes are not merged when they empty out, only
- * dropped when they are empty; the owner clears and refills the set when it has shrunk a lot. */
+ * Every operation is a few binary searches over contiguous keys, whatever the order of the keys:
+ * hostile input cannot make it slow. Zero-initialise it; free with tide__ordered_free. Nodes are
+ * not merged when they empty out, only dropped when they are empty; the owner clears and refills
+ * the map when it has shrunk a lot.
+ *
+ * A position is valid until the next put, or del of it or of one before it. */
 #ifndef TIDE_BASE_ORDERED_H
 #define TIDE_BASE_ORDERED_H
 
@@ -11,21 +16,76 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { TIDE_ORDERED_WIDTH = 64 };
+
+typedef struct tide_ordered_node {
+	uint32_t n;
+	uint32_t prev, next; /* leaves: neighbours; free nodes: next = the next free one */
+	uint64_t key[TIDE_ORDERED_WIDTH];
+	uint32_t to[TIDE_ORDERED_WIDTH]; /* inner nodes: children; leaves: values */
+} tide_ordered_node;
+
 typedef struct tide_ordered {
-	struct tide_ordered_node *nodes; /* node 0 is none */
-	uint32_t n_nodes, cap_nodes, free_node, root;
+	tide_ordered_node *nodes; /* node 0 is none */
+	size_t n_nodes, cap_nodes;
+	uint32_t free_node, root;
 	unsigned height; /* levels of inner nodes above the leaves */
 	size_t n;
 } tide_ordered;
 
-/* Adds key. Returns false if memory runs out; adding a present key succeeds. */
-bool tide__ordered_add(tide_ordered *o, uint64_t key);
-/* Removes key, if present. */
-void tide__ordered_del(tide_ordered *o, uint64_t key);
+typedef struct tide_ordered_pos {
+	uint32_t leaf; /* 0: no entry */
+	uint32_t at;
+} tide_ordered_pos;
+
+/* Sets key to val. Returns false if memory runs out; the map is unchanged then. */
+bool tide__ordered_put(tide_ordered *o, uint64_t key, uint32_t val);
+/* The same for a set; adding a present key succeeds. */
+static inline bool tide__ordered_add(tide_ordered *o, uint64_t key)
+{
+	return tide__ordered_put(o, key, 0);
+}
+/* Removes key. Returns false if it was not present. */
+bool tide__ordered_del(tide_ordered *o, uint64_t key);
+/* Removes the entry at p, which must be one. */
+void tide__ordered_del_at(tide_ordered *o, tide_ordered_pos p);
+
+/* The entry with the largest key <= key; the smallest key >= key. */
+tide_ordered_pos tide__ordered_floor(const tide_ordered *o, uint64_t key);
+tide_ordered_pos tide__ordered_ceil(const tide_ordered *o, uint64_t key);
+
+static inline bool tide__ordered_ok(tide_ordered_pos p)
+{
+	return p.leaf;
+}
+static inline uint64_t tide__ordered_key(const tide_ordered *o, tide_ordered_pos p)
+{
+	return o->nodes[p.leaf].key[p.at];
+}
+static inline uint32_t tide__ordered_val(const tide_ordered *o, tide_ordered_pos p)
+{
+	return o->nodes[p.leaf].to[p.at];
+}
+/* The neighbours of an entry; of no entry there are none. */
+static inline tide_ordered_pos tide__ordered_next(const tide_ordered *o, tide_ordered_pos p)
+{
+	if (!p.leaf || p.at + 1 < o->nodes[p.leaf].n)
+		return (tide_ordered_pos){ p.leaf, p.at + 1 };
+	return (tide_ordered_pos){ o->nodes[p.leaf].next, 0 };
+}
+static inline tide_ordered_pos tide__ordered_prev(const tide_ordered *o, tide_ordered_pos p)
+{
+	if (!p.leaf || p.at)
+		return (tide_ordered_pos){ p.leaf, p.at - (p.at > 0) };
+	uint32_t prev = o->nodes[p.leaf].prev;
+	return (tide_ordered_pos){ prev, prev ? o->nodes[prev].n - 1 : 0 };
+}
+
 /* The largest key < k; the smallest key > k. Return false if there is none. */
 bool tide__ordered_below(const tide_ordered *o, uint64_t k, uint64_t *key);
 bool tide__ordered_above(const tide_ordered *o, uint64_t k, uint64_t *key);
-/* Empties the set, keeping its memory. */
+
+/* Empties the map, keeping its memory. */
 void tide__ordered_clear(tide_ordered *o);
 void tide__ordered_free(tide_ordered *o);
 

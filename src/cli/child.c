@@ -16,31 +16,19 @@
 #include <unistd.h>
 
 #include "base/now.h"
+#include "cli/place.h"
 
-bool tide__hook_folder(char *out, size_t n)
-{
-	static const char *const places[] = { TIDE_TREE "/python/hook",
-					      TIDE_DATADIR "/tidemark/hook" };
-	char exe[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", exe, sizeof exe - 1);
-	if (len <= 0)
-		return false;
-	exe[len] = 0;
-	*strrchr(exe, '/') = 0;
-	for (size_t i = 0; i < 2; i++) {
-		bool whole = places[i][0] == '/';
-		int used =
-			snprintf(out, n, "%s%s%s", whole ? "" : exe, whole ? "" : "/", places[i]);
-		if (used > 0 && (size_t)used < n && access(out, R_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool is_script(const char *name)
+bool tide__is_script(const char *name)
 {
 	size_t n = strlen(name);
 	return n > 3 && !strcmp(name + n - 3, ".py");
+}
+
+char *tide__python_name(void)
+{
+	static char python[] = "python3";
+	char *own = getenv("TIDEMARK_PYTHON");
+	return own && *own ? own : python;
 }
 
 /* Only returns when it could not: the errno. */
@@ -49,16 +37,14 @@ static int become(const tide_child *c)
 	size_t n = 0;
 	while (c->argv[n])
 		n++;
-	if (!is_script(c->argv[0])) {
+	if (!tide__is_script(c->argv[0])) {
 		execvp(c->argv[0], c->argv);
 		return errno;
 	}
 	char **v = malloc((n + 2) * sizeof *v);
 	if (access(c->argv[0], R_OK) || !v)
 		return errno;
-	static char python[] = "python3";
-	char *own = getenv("TIDEMARK_PYTHON");
-	v[0] = own && *own ? own : python;
+	v[0] = tide__python_name();
 	memcpy(v + 1, c->argv, (n + 1) * sizeof *v);
 	execvp(v[0], v);
 	fprintf(stderr, "tidemark: %s: ", v[0]);
@@ -69,13 +55,8 @@ static void child_side(const char *command, const tide_child *c, int told)
 {
 	for (const char *const *e = c->env; e && e[0]; e += 2)
 		setenv(e[0], e[1], 1);
-	if (c->hook) {
-		const char *old = getenv("PYTHONPATH");
-		char path[2 * PATH_MAX];
-		snprintf(path, sizeof path, "%s%s%s", c->hook, old && *old ? ":" : "",
-			 old ? old : "");
-		setenv("PYTHONPATH", path, 1);
-	}
+	if (c->hook)
+		tide__prepend("PYTHONPATH", c->hook, ':');
 	int why = become(c);
 	fprintf(stderr, "tidemark %s: %s: %s\n", command, c->argv[0], strerror(why));
 	ssize_t sent = write(told, "x", 1);
@@ -83,33 +64,60 @@ static void child_side(const char *command, const tide_child *c, int told)
 	_exit(why == ENOENT ? 127 : 126);
 }
 
+/* ---- a child that gets our signals ---- */
+
+static const int handed[] = {
+	SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGINT, SIGQUIT
+};
+enum { HANDED = sizeof handed / sizeof *handed };
+static struct sigaction before[HANDED]; /* what signals did without a child */
 static volatile pid_t child;
 
-static void hand_on(int sig)
+/* What a terminal sends (Ctrl+C) goes to the child anyway; what others send us is handed on. */
+static void hand_on(int sig, siginfo_t *from, void *context)
 {
+	(void)context;
 	int saved = errno;
-	if (child > 0)
+	if (child > 0 && (from->si_code <= 0 || (sig != SIGINT && sig != SIGQUIT)))
 		kill(child, sig);
 	errno = saved;
 }
 
-static void keep(int sig)
+pid_t tide__child_fork(void)
 {
-	(void)sig; /* the terminal's Ctrl+C went to the child as well: it decides */
+	struct sigaction on = { .sa_sigaction = hand_on, .sa_flags = SA_RESTART | SA_SIGINFO };
+	sigset_t these, was;
+	sigemptyset(&these);
+	for (size_t i = 0; i < HANDED; i++)
+		sigaddset(&these, handed[i]);
+	fflush(NULL);
+	sigprocmask(SIG_BLOCK, &these, &was); /* one that comes too early waits */
+	child = fork();
+	for (size_t i = 0; child > 0 && i < HANDED; i++)
+		sigaction(handed[i], &on, &before[i]);
+	sigprocmask(SIG_SETMASK, &was, NULL);
+	return child;
 }
 
-static void watch_signals(struct sigaction old[4], bool on)
+void tide__child_gone(void)
 {
-	static const int sigs[4] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
-	for (size_t i = 0; i < 4; i++) {
-		struct sigaction act = { .sa_handler = i < 2 ? hand_on : keep,
-					 .sa_flags = SA_RESTART };
-		if (on)
-			sigaction(sigs[i], &act, &old[i]);
-		else
-			sigaction(sigs[i], &old[i], NULL);
-	}
+	if (child <= 0)
+		return;
+	child = 0;
+	for (size_t i = 0; i < HANDED; i++)
+		sigaction(handed[i], &before[i], NULL);
 }
+
+int tide__child_wait(pid_t pid)
+{
+	int status = 0;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	tide__child_gone();
+	return status;
+}
+
+/* ---- a child that is run to its end ---- */
 
 static int64_t now_ns(void)
 {
@@ -138,7 +146,6 @@ static bool ended(int pidfd, int64_t ms)
 
 static void wait_end(tide_child *c, pid_t pid)
 {
-	int status = 0;
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (c->limit_s > 0 && !ended(pidfd, c->limit_s * 1000)) {
 		c->timed_out = true;
@@ -146,8 +153,7 @@ static void wait_end(tide_child *c, pid_t pid)
 		if (!ended(pidfd, 5000))
 			kill(pid, SIGKILL);
 	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	int status = tide__child_wait(pid);
 	if (pidfd >= 0)
 		close(pidfd);
 	c->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -155,29 +161,21 @@ static void wait_end(tide_child *c, pid_t pid)
 
 bool tide__child_run(const char *command, tide_child *c)
 {
-	struct sigaction old[4];
 	int told[2];
 	char x;
 	c->started = c->timed_out = false;
 	if (pipe2(told, O_CLOEXEC))
 		return false;
-	fflush(NULL);
 	int64_t t0 = now_ns();
-	watch_signals(old, true);
-	child = fork();
-	if (child == 0) {
-		watch_signals(old, false);
+	pid_t pid = tide__child_fork();
+	if (pid == 0)
 		child_side(command, c, told[1]);
-	}
 	close(told[1]);
-	bool forked = child > 0;
-	if (forked) {
-		wait_end(c, child);
+	if (pid > 0) {
+		wait_end(c, pid);
 		c->wall_ns = now_ns() - t0;
 		c->started = read(told[0], &x, 1) != 1;
 	}
-	child = 0;
-	watch_signals(old, false);
 	close(told[0]);
-	return forked;
+	return pid > 0;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Runs the user's program for a command that then reports on it (`compile`, `profile`). */
+/* Runs the user's program: for `run`, `tt`, and commands that then report on it. */
 #ifndef TIDE_CLI_CHILD_H
 #define TIDE_CLI_CHILD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 typedef struct tide_child {
 	char **argv; /* NULL-terminated, borrowed. If the first word is a .py file, Python runs
@@ -21,11 +22,20 @@ typedef struct tide_child {
 	int64_t wall_ns;
 } tide_child;
 
-/* Runs the program to its end. Signals from the terminal reach it directly; SIGTERM and SIGHUP
- * are forwarded. Returns false if fork failed. `command` is our name in messages. */
+/* Runs the program to its end, started by tide__child_fork. Returns false if fork failed. `command`
+ * is our name in messages. */
 bool tide__child_run(const char *command, tide_child *c);
 
-/* The folder of Python hooks, in the build tree or installed. */
-bool tide__hook_folder(char *out, size_t n);
+/* Forks. Signals from the terminal reach the child directly; those sent to us are forwarded to it
+ * until it has been waited for. One child at a time. The child has the signal handlers from before. */
+pid_t tide__child_fork(void);
+/* Waits for the child, stops forwarding, and returns the status of waitpid. */
+int tide__child_wait(pid_t pid);
+/* Stops forwarding; for a child whose end was seen by another waitpid. */
+void tide__child_gone(void);
+
+/* Whether a file's name ends in .py; the Python that runs those (borrowed). */
+bool tide__is_script(const char *name);
+char *tide__python_name(void);
 
 #endif

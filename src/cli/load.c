@@ -10,35 +10,10 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/now.h"
+#include "cli/child.h"
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "format/written.h"
-
-/* ---- progress ---- */
-
-struct progress {
-	const char *file;
-	int64_t next_ms; /* when to show the next line */
-	bool shown;
-};
-
-static void on_progress(void *user, uint64_t done, uint64_t total)
-{
-	struct progress *p = user;
-	char name[64], bytes[32];
-	int64_t now = tide__now_ms();
-	if (now < p->next_ms)
-		return;
-	p->next_ms = now + 100;
-	p->shown = true;
-	tide__fmt_name(name, sizeof name, p->file, strlen(p->file), 40);
-	tide__fmt_bytes(bytes, sizeof bytes, (double)done);
-	if (total)
-		fprintf(stderr, "\rreading %s: %3.0f %% (%s)\033[K", name,
-			100.0 * (double)done / (double)total, bytes);
-	else
-		fprintf(stderr, "\rreading %s: %s\033[K", name, bytes);
-}
 
 /* ---- standard input and pipes ---- */
 
@@ -106,25 +81,19 @@ static tide_code load_beginning(const char *path, tide_load_options *opt, tide_m
 	return rc;
 }
 
-static bool is_script(const char *file)
-{
-	size_t n = strlen(file);
-	return n > 3 && !strcmp(file + n - 3, ".py") && access(file, F_OK) == 0;
-}
-
 tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	tide_model *m = tide__cli_model(file, what);
-	struct progress p = { .file = file, .next_ms = tide__now_ms() + 1000 };
-	tide_load_options opt = { .what = what, .user = &p };
+	tide_progress p;
+	tide_load_options opt = { .what = what, .progress = tide__progress_read, .user = &p };
 	char path[512];
 	bool piped = tide__cli_is_pipe(file);
 	int fd = -1;
 	tide__fmt_axis(m ? m->axis : TIDE_AXIS_TIME);
 	if (m)
 		return m;
-	if (is_script(file)) {
+	if (tide__is_script(file) && access(file, F_OK) == 0) {
 		tide__fail(&err, TIDE_EFORMAT, TIDE_NO_OFFSET,
 			   "a Python script, not a trace; try: tidemark profile%s %s",
 			   !strcmp(a->cmd->name, "memory") ? " --memory" : "", file);
@@ -135,19 +104,17 @@ tide_model *tide__cli_load(const tide_args *a, const char *file, unsigned what)
 		opt.format = a->shared[TIDE_SHARED_FORMAT].text;
 	if (piped) {
 		const char *from = file;
-		p.file = file = strcmp(file, "-") ? file : "standard input";
+		file = strcmp(file, "-") ? file : "standard input";
 		if ((fd = tide__cli_spool(from, path, sizeof path, &err)) < 0) {
 			tide__cli_fail(file, &err);
 			return NULL;
 		}
 	}
-	if (tide__cli_errors() == stderr && isatty(STDERR_FILENO))
-		opt.progress = on_progress;
+	tide__progress_begin(&p, file);
 	tide_code rc = tide__load(piped ? path : file, &opt, &m, &err);
 	if (rc == TIDE_ENOMEM && tide__mem_refused())
 		rc = load_beginning(piped ? path : file, &opt, &m, &err);
-	if (p.shown)
-		fputs("\r\033[K", stderr);
+	tide__progress_end(&p);
 	if (rc != TIDE_OK) { /* else a spooled input stays open: the model may read from it later */
 		if (fd >= 0)
 			close(fd);

@@ -13,6 +13,12 @@
  * exists. */
 bool tide__place(char *out, size_t n, const char *in_tree, const char *installed);
 
+/* Finds the folder of Python hooks. */
+static inline bool tide__hook_folder(char *out, size_t n)
+{
+	return tide__place(out, n, TIDE_TREE "/python/hook", TIDE_DATADIR "/tidemark/hook");
+}
+
 /* Prepends `value` to the variable, separated by `between`; sets it if empty. */
 void tide__prepend(const char *name, const char *value, char between);
 

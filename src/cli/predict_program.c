@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "cli/child.h"
 #include "cli/device_table.h"
 #include "cli/place.h"
 #include "cli/select.h"
@@ -84,8 +85,7 @@ static int find_device(struct program *g)
 static int find_places(struct program *g, char *library, char *source, char *include)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	if (tide__place(g->hook, PATH_MAX, TIDE_TREE "/python/hook",
-			TIDE_DATADIR "/tidemark/hook") &&
+	if (tide__hook_folder(g->hook, PATH_MAX) &&
 	    tide__place(source, PATH_MAX, TIDE_TREE "/src/capture/torch/fake_cuda.cpp",
 			TIDE_DATADIR "/tidemark/fake_cuda.cpp") &&
 	    tide__place(include, PATH_MAX, TIDE_TREE "/include", TIDE_INCLUDEDIR) &&
@@ -146,8 +146,7 @@ static int run_once(const struct program *g, uint64_t size, const char *file)
 	int status = 0, rc = find_places(&copy, library, source, include);
 	if (rc)
 		return rc;
-	fflush(NULL);
-	pid_t pid = fork();
+	pid_t pid = tide__child_fork();
 	if (pid == 0) {
 		set_environment(g, file, library, source, include);
 		dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -157,8 +156,8 @@ static int run_once(const struct program *g, uint64_t size, const char *file)
 		fprintf(stderr, "tidemark predict: %s: %s\n", g->a->files[0], strerror(errno));
 		_exit(127);
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	if (pid > 0)
+		status = tide__child_wait(pid);
 	if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
 		return 0;
 	tide_error err = { .offset = TIDE_NO_OFFSET };

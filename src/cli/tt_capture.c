@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cli/child.h"
 
 /* ---- the folder ---- */
 
@@ -57,25 +58,6 @@ tide_code tide__tt_folder(const char *base, const char *name, char *out, size_t 
 }
 
 /* ---- the program ---- */
-
-static volatile pid_t child;
-
-static void hand_on(int sig, siginfo_t *from, void *context)
-{
-	(void)context;
-	int saved = errno;
-	if (child > 0 && (from->si_code <= 0 || (sig != SIGINT && sig != SIGQUIT)))
-		kill(child, sig); /* a terminal's Ctrl+C reaches the program anyway */
-	errno = saved;
-}
-
-static void watch_signals(void)
-{
-	static const int handed[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2 };
-	struct sigaction on = { .sa_sigaction = hand_on, .sa_flags = SA_RESTART | SA_SIGINFO };
-	for (size_t i = 0; i < sizeof handed / sizeof *handed; i++)
-		sigaction(handed[i], &on, NULL);
-}
 
 static void become(char **argv, int out)
 {
@@ -137,7 +119,7 @@ static bool pass(copy *c, tide_code *rc, tide_error *err)
 }
 
 /* Until the pipe ends; a grandchild that keeps it open has half a second after the program's end. */
-static tide_code pass_all(copy *c, int *status, tide_error *err)
+static tide_code pass_all(copy *c, pid_t child, int *status, tide_error *err)
 {
 	tide_code rc = TIDE_OK;
 	bool over = false, more = true;
@@ -151,8 +133,10 @@ static tide_code pass_all(copy *c, int *status, tide_error *err)
 		if (!over)
 			over = waitpid(child, status, WNOHANG) == child;
 	}
-	while (!over && waitpid(child, status, 0) < 0 && errno == EINTR)
-		;
+	if (over)
+		tide__child_gone();
+	else
+		*status = tide__child_wait(child);
 	return rc;
 }
 
@@ -171,23 +155,20 @@ tide_code tide__tt_capture(char **argv, const char *log, const char *times, int 
 			fclose(c.times);
 		return rc;
 	}
-	fflush(stdout);
 	signal(SIGPIPE, SIG_IGN);
-	child = fork();
+	pid_t child = tide__child_fork();
 	if (child == 0) {
 		signal(SIGPIPE, SIG_DFL);
 		become(argv, ends[1]);
 	}
-	watch_signals();
 	close(ends[1]);
 	c.from = ends[0];
-	tide_code rc = child < 0 ? tide__fail_errno(err, "fork") : pass_all(&c, &how, err);
+	tide_code rc = child < 0 ? tide__fail_errno(err, "fork") : pass_all(&c, child, &how, err);
 	close(ends[0]);
 	bool wrote = !fclose(c.times);
 	wrote &= !close(c.log);
 	if (rc == TIDE_OK && !wrote)
 		rc = tide__fail_errno(err, "cannot write the log");
 	*status = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
-	child = 0;
 	return rc;
 }

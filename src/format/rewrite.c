@@ -52,7 +52,7 @@ struct walk {
 	uint64_t rings;
 	tide_map lost_rows; /* ring -> index + 1 in lost */
 	uint64_t *lost;
-	size_t n_lost;
+	size_t n_lost, cap_lost;
 	uint64_t total; /* events that the input's END chunk counts, where it has damage */
 };
 
@@ -154,10 +154,8 @@ static bool count_losses(struct walk *k)
 	       (p = tide__fields_read(t, 0, p + 1, end, f))) {
 		uint32_t at = tide__map_get(&k->lost_rows, f[0].num);
 		if (!at) {
-			uint64_t *q = tide__realloc(k->lost, k->n_lost + 1, sizeof *q);
-			if (!q)
+			if (!TIDE_ROOM(k->lost, k->cap_lost, k->n_lost + 1))
 				return false;
-			k->lost = q;
 			at = (uint32_t)++k->n_lost;
 			if (!tide__map_put(&k->lost_rows, f[0].num, at))
 				return false;

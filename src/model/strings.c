@@ -15,7 +15,8 @@ struct tide_strings {
 	char *bytes; /* texts, each NUL-terminated */
 	size_t used, room;
 	size_t *at; /* at[id] .. at[id + 1] - 1 is text id; at[0] = at[1] = 0 */
-	uint32_t n, cap;
+	uint32_t n;
+	size_t cap;
 	uint32_t *slots; /* ids, 0 = free; size is a power of two, at most half full */
 	uint32_t mask;
 	uint64_t seed; /* of the hash: base/seed.h */
@@ -30,7 +31,7 @@ tide_strings *tide__strings_new(void)
 	s->mask = 255;
 	s->cap = 64;
 	s->slots = tide__calloc(s->mask + 1, sizeof *s->slots);
-	s->at = tide__calloc(s->cap + 2, sizeof *s->at);
+	s->at = tide__calloc(s->cap, sizeof *s->at);
 	if (!s->slots || !s->at) {
 		tide__strings_free(s);
 		return NULL;
@@ -97,24 +98,8 @@ static int make_room(tide_strings *s, size_t n)
 {
 	if (s->n >= s->mask / 2 && !rehash(s))
 		return 0;
-	if (s->n == s->cap) {
-		size_t *at = tide__realloc(s->at, (size_t)s->cap * 2 + 2, sizeof *at);
-		if (!at)
-			return 0;
-		s->at = at;
-		s->cap *= 2;
-	}
-	if (n >= s->room - s->used) {
-		size_t room = s->room + s->room / 2 + n + 4096;
-		if (room < s->room)
-			return 0;
-		char *bytes = tide__realloc(s->bytes, room, 1);
-		if (!bytes)
-			return 0;
-		s->bytes = bytes;
-		s->room = room;
-	}
-	return 1;
+	return n < SIZE_MAX - s->used - 1 && TIDE_ROOM(s->at, s->cap, (size_t)s->n + 3) &&
+	       TIDE_ROOM(s->bytes, s->room, s->used + n + 1);
 }
 
 uint32_t tide__strings_find(const tide_strings *s, const char *text, size_t n)

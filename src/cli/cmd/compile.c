@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "cli/child.h"
 #include "cli/cli.h"
+#include "cli/place.h"
 #include "render/report/compile.h"
 
 enum { O_MODE, O_COMPARE, O_LOG, O_LIMIT, O_TOP, O_JSON, O_OUTPUT };

@@ -45,18 +45,11 @@ typedef struct runs {
 
 /* ---- running ---- */
 
-static bool is_script(const char *name)
-{
-	size_t n = strlen(name);
-	return n > 3 && !strcmp(name + n - 3, ".py") && access(name, R_OK) == 0;
-}
-
 /* `self run -o FILE [--no-ops] -- [python3] PROGRAM ...`; owned by the caller. */
 static char **command_line(const tide_args *a, char *self)
 {
-	static char run_word[] = "run", o[] = "-o", no_ops[] = "--no-ops", dashes[] = "--",
-		    python[] = "python3";
-	char **v = calloc(a->n_files + 9, sizeof *v), *own = getenv("TIDEMARK_PYTHON");
+	static char run_word[] = "run", o[] = "-o", no_ops[] = "--no-ops", dashes[] = "--";
+	char **v = calloc(a->n_files + 9, sizeof *v);
 	size_t n = 0;
 	if (!v)
 		return NULL;
@@ -67,8 +60,8 @@ static char **command_line(const tide_args *a, char *self)
 	if (a->opt[O_MEMORY].set)
 		v[n++] = no_ops;
 	v[n++] = dashes;
-	if (is_script(a->files[0]))
-		v[n++] = own && *own ? own : python;
+	if (tide__is_script(a->files[0]) && access(a->files[0], R_OK) == 0)
+		v[n++] = tide__python_name();
 	for (size_t i = 0; i < a->n_files; i++)
 		v[n++] = a->files[i];
 	return v;

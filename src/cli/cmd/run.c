@@ -17,13 +17,16 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/now.h"
+#include "cli/child.h"
 #include "cli/cli.h"
 #include "cli/control.h"
 #include "cli/options.h"
+#include "cli/place.h"
+#include "cli/progress.h"
 #include "cli/run_recordings.h"
 #include "config/config.h"
 #include "format/rings.h"
@@ -65,41 +68,13 @@ static const tide_option options[] = {
 
 /* ---- where our files are ---- */
 
-/* The first of "build tree beside the program" and "installed" that is there; an installed path
- * that is relative (in a Python package) is seen from the program too. */
-static bool place(char *out, size_t n, const char *in_tree, const char *installed)
-{
-	char exe[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", exe, sizeof exe - 1);
-	if (len <= 0)
-		return false;
-	exe[len] = 0;
-	*strrchr(exe, '/') = 0;
-	if ((size_t)snprintf(out, n, "%s/%s", exe, in_tree) < n && access(out, R_OK) == 0)
-		return true;
-	bool whole = installed[0] == '/';
-	return (size_t)snprintf(out, n, "%s%s%s", whole ? "" : exe, whole ? "" : "/", installed) <
-		       n &&
-	       access(out, R_OK) == 0;
-}
-
-static void prepend(const char *name, const char *value, char between)
-{
-	const char *old = getenv(name);
-	char *both = NULL;
-	if (old && *old && asprintf(&both, "%s%c%s", value, between, old) < 0)
-		return; /* as the program has it, rather than without that */
-	setenv(name, both ? both : value, 1);
-	free(both);
-}
-
 /* A library of ours, beside this program; false with `err` set when it is not installed. */
 static bool library(char *out, const char *name, tide_error *err)
 {
 	char in_tree[64], installed[PATH_MAX];
 	snprintf(in_tree, sizeof in_tree, "capture/%s", name);
 	snprintf(installed, sizeof installed, TIDE_LIBDIR "/%s", name);
-	if (place(out, PATH_MAX, in_tree, installed))
+	if (tide__place(out, PATH_MAX, in_tree, installed))
 		return true;
 	tide__fail(err, TIDE_ENOTFOUND, TIDE_NO_OFFSET, "%s is not installed beside this program",
 		   name);
@@ -124,10 +99,10 @@ static bool find_libraries(const tide_args *a, libraries *l, tide_error *err)
 static void set_hook(const tide_args *a, const tide_config *c, bool ops)
 {
 	char hook[PATH_MAX], source[PATH_MAX], include[PATH_MAX];
-	if (!place(hook, sizeof hook, TIDE_TREE "/python/hook", TIDE_DATADIR "/tidemark/hook") ||
-	    !place(source, sizeof source, TIDE_TREE "/src/capture/torch/ops.cpp",
-		   TIDE_DATADIR "/tidemark/ops.cpp") ||
-	    !place(include, sizeof include, TIDE_TREE "/include", TIDE_INCLUDEDIR)) {
+	if (!tide__hook_folder(hook, sizeof hook) ||
+	    !tide__place(source, sizeof source, TIDE_TREE "/src/capture/torch/ops.cpp",
+			 TIDE_DATADIR "/tidemark/ops.cpp") ||
+	    !tide__place(include, sizeof include, TIDE_TREE "/include", TIDE_INCLUDEDIR)) {
 		fprintf(stderr,
 			"tidemark run: the op hook is not installed: ops are not recorded\n");
 		return;
@@ -142,7 +117,7 @@ static void set_hook(const tide_args *a, const tide_config *c, bool ops)
 		 shapes ? "shapes," : "");
 	setenv("TIDEMARK_CAPTURE", capture, 1);
 	setenv("TIDEMARK_INCLUDE", include, 1);
-	prepend("PYTHONPATH", hook, ':');
+	tide__prepend("PYTHONPATH", hook, ':');
 }
 
 /* ---- settings ---- */
@@ -193,7 +168,7 @@ static bool preload(char *library)
 {
 	char *slash = strrchr(library, '/');
 	if (!strpbrk(library, " :;")) {
-		prepend("LD_PRELOAD", library, ':');
+		tide__prepend("LD_PRELOAD", library, ':');
 		return true;
 	}
 	*slash = 0;
@@ -203,8 +178,8 @@ static bool preload(char *library)
 			library);
 		return false;
 	}
-	prepend("LD_LIBRARY_PATH", library, ':');
-	prepend("LD_PRELOAD", slash + 1, ':');
+	tide__prepend("LD_LIBRARY_PATH", library, ':');
+	tide__prepend("LD_PRELOAD", slash + 1, ':');
 	return true;
 }
 
@@ -298,50 +273,9 @@ static void become(const tide_args *a, const tide_config *c, libraries *l, const
 	_exit(why == ENOENT ? 127 : 126);
 }
 
-static volatile pid_t child;
-
-/* What a terminal sends (Ctrl+C) goes to the child anyway; what others send us is handed on. */
-static void hand_on(int sig, siginfo_t *from, void *context)
-{
-	(void)context;
-	int saved = errno;
-	if (child > 0 && (from->si_code <= 0 || (sig != SIGINT && sig != SIGQUIT)))
-		kill(child, sig);
-	errno = saved;
-}
-
-static const int handed[] = {
-	SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGALRM, SIGINT, SIGQUIT
-};
-
-static void watch_signals(void)
-{
-	struct sigaction on = { .sa_sigaction = hand_on, .sa_flags = SA_RESTART | SA_SIGINFO };
-	for (size_t i = 0; i < sizeof handed / sizeof *handed; i++)
-		sigaction(handed[i], &on, NULL);
-}
-
-/* One that comes before there is a child to hand it to waits. */
-static void hold_signals(sigset_t *before)
-{
-	sigset_t these;
-	sigemptyset(&these);
-	for (size_t i = 0; i < sizeof handed / sizeof *handed; i++)
-		sigaddset(&these, handed[i]);
-	sigprocmask(SIG_BLOCK, &these, before);
-}
-
 /* ---- its end ---- */
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-/* One line on a terminal that is rewritten every second, and gone at the end. */
-static void show_status(const char *file, int64_t ms, bool off)
+static void show_status(tide_progress *p, const char *file, int64_t ms, bool off)
 {
 	struct stat st;
 	char size[32], name[64];
@@ -349,37 +283,34 @@ static void show_status(const char *file, int64_t ms, bool off)
 	bool there = stat(file, &st) == 0;
 	tide__fmt_name(name, sizeof name, base ? base + 1 : file, strlen(base ? base + 1 : file),
 		       40);
-	fprintf(stderr, "\r\033[2m%s %lld s, %s %s\033[0m\033[K", off ? "recorded" : "recording",
-		(long long)(ms / 1000), name,
-		there ? tide__fmt_bytes(size, sizeof size, (double)st.st_blocks * 512)
-		      : "not begun");
+	tide__progress_line(p, "\033[2m%s %lld s, %s %s\033[0m", off ? "recorded" : "recording",
+			    (long long)(ms / 1000), name,
+			    there ? tide__fmt_bytes(size, sizeof size, (double)st.st_blocks * 512)
+				  : "not begun");
 }
 
 /* Wait for the program; meanwhile show where it is, and end the recording after `limit_ms` (< 0: never). */
 static int wait_for(pid_t pid, const char *file, int64_t limit_ms)
 {
-	int status = 0, fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	bool shows = isatty(STDERR_FILENO), shown = false, off = limit_ms < 0;
-	int64_t start = now_ms();
-	while (fd >= 0 && (shows || !off)) {
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	bool off = limit_ms < 0;
+	int64_t start = tide__now_ms();
+	tide_progress progress;
+	tide__progress_begin(&progress, file);
+	while (fd >= 0 && (progress.next_ms || !off)) {
 		struct pollfd p = { fd, POLLIN, 0 };
-		int64_t ms = now_ms() - start, left = off ? 1000 : limit_ms - ms;
+		int64_t ms = tide__now_ms() - start, left = off ? 1000 : limit_ms - ms;
 		if (poll(&p, 1, left > 1000 ? 1000 : left < 0 ? 0 : (int)left) > 0)
 			break;
-		ms = now_ms() - start;
+		ms = tide__now_ms() - start;
 		if (!off && ms >= limit_ms) {
 			off = true;
 			tide__control_send(pid, TIDE_CONTROL_OFF, NULL, NULL);
 		}
-		if (shows && ms >= 1000) {
-			show_status(file, ms, limit_ms >= 0 && off);
-			shown = true;
-		}
+		show_status(&progress, file, ms, limit_ms >= 0 && off);
 	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (shown)
-		fputs("\r\033[K", stderr);
+	int status = tide__child_wait(pid);
+	tide__progress_end(&progress);
 	if (fd >= 0)
 		close(fd);
 	return status;
@@ -422,20 +353,9 @@ static bool writable(const char *file, tide_error *err)
 	return false;
 }
 
-/* The program, as `child`, whose signals are watched from its first moment on; false: fork failed.
- */
-static bool start(const tide_args *a, const tide_config *c, libraries *l, const char *file,
-		  const char *id, int told)
+static void no_matter(int sig)
 {
-	sigset_t before;
-	hold_signals(&before);
-	child = fork();
-	if (child > 0)
-		watch_signals();
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (child == 0)
-		become(a, c, l, file, id, told);
-	return child > 0;
+	(void)sig;
 }
 
 static int run(const tide_args *a)
@@ -470,16 +390,17 @@ static int run(const tide_args *a)
 	int told[2] = { -1, -1 };
 	if (pipe2(told, O_CLOEXEC) < 0)
 		told[0] = told[1] = -1; /* one line may be said too much */
-	if (!start(a, &c, &l, file, id, told[1])) {
+	pid_t pid = tide__child_fork();
+	if (pid == 0)
+		become(a, &c, &l, file, id, told[1]);
+	if (pid < 0) {
 		tide__fail_errno(&err, "fork");
 		return tide__cli_fail(NULL, &err);
 	}
 	close(told[1]);
-	pid_t pid = child;
 	int status = wait_for(pid, file, limit_ms);
-	child = 0;		  /* its number may be another's from now on */
-	signal(SIGTERM, SIG_DFL); /* closing what it left may take a while */
-	signal(SIGHUP, SIG_DFL);
+	signal(SIGINT, no_matter); /* a second Ctrl+C, too, was for the program */
+	signal(SIGQUIT, no_matter);
 	char x;
 	if (read(told[0], &x, 1) != 1)
 		tide__run_tell(file, id, pid, status != 0, *l.heap != 0);

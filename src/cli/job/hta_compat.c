@@ -57,12 +57,10 @@ static tide_compat_loss *loss_of(tide_compat_job *job, const char *key, size_t n
 	for (size_t i = 0; i < job->n_losses; i++)
 		if (job->losses[i].key.i == id)
 			return &job->losses[i];
-	tide_compat_loss *v = tide__realloc(job->losses, job->n_losses + 1, sizeof *v);
-	if (!v || !id)
+	if (!id || !TIDE_ROOM(job->losses, job->cap_losses, job->n_losses + 1))
 		return NULL;
-	job->losses = v;
-	v[job->n_losses] = (tide_compat_loss){ .key = { id } };
-	return &v[job->n_losses++];
+	job->losses[job->n_losses] = (tide_compat_loss){ .key = { id } };
+	return &job->losses[job->n_losses++];
 }
 
 static bool is_place(const char *key, size_t n)

@@ -14,9 +14,9 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/now.h"
 #include "cli/job/run_group.h"
 #include "cli/job/distribute.h"
+#include "cli/progress.h"
 #include "format/rings.h"
 
 enum { MAX_DEPTH = 6 };
@@ -223,40 +223,14 @@ int64_t tide__rank_of(const char *path)
 
 /* ---- files to a job ---- */
 
-/* Progress on a terminal, when the work takes over a second. */
-typedef struct progress {
-	size_t at, n; /* trace at of n */
-	int64_t next; /* when to show the next line; 0 = never */
-	bool shown;
-} progress;
-
-static void on_progress(void *user, uint64_t done, uint64_t total)
-{
-	progress *p = user;
-	int64_t now = tide__now_ms();
-	if (!p->next || now < p->next)
-		return;
-	p->next = now + 100;
-	p->shown = true;
-	fprintf(stderr, "\rtrace %zu of %zu: %3.0f %%\033[K", p->at, p->n,
-		total ? 100.0 * (double)done / (double)total : 0.0);
-}
-
-static void hide(progress *p)
-{
-	if (p->shown)
-		fputs("\r\033[K", stderr);
-	p->shown = false;
-}
-
-static tide_code one(const char *path, const tide_ranks_work *w, progress *p, tide_hta **out,
+static tide_code one(const char *path, const tide_ranks_work *w, tide_progress *p, tide_hta **out,
 		     tide_error *err)
 {
 	tide_load_options load = {
 		.threads = w->threads,
 		.single = tide__distribute, /* the other core is another process's */
 		.what = TIDE_WANT_SPANS | w->want,
-		.progress = p ? on_progress : NULL,
+		.progress = p ? tide__progress_read : NULL,
 		.user = p
 	};
 	tide_model *m = NULL;
@@ -298,15 +272,16 @@ tide_code tide__ranks_take(tide_hta_job *job, const char *path, tide_code rc, ti
 static tide_code run_here(const tide_rank_files *f, const tide_ranks_work *w, tide_hta_job *job,
 			  tide_error *err)
 {
-	bool show = tide__cli_errors() == stderr && isatty(STDERR_FILENO);
-	progress p = { .n = f->n, .next = show ? tide__now_ms() + 1000 : 0 };
+	tide_progress p;
+	char what[64];
+	tide__progress_begin(&p, what);
 	tide_code rc = TIDE_OK;
 	for (size_t i = 0; rc == TIDE_OK && i < f->n; i++) {
 		tide_hta *h;
 		tide_error why;
-		p.at = i + 1;
+		snprintf(what, sizeof what, "trace %zu of %zu", i + 1, f->n);
 		tide_code got = one(f->v[i].path, w, &p, &h, &why);
-		hide(&p);
+		tide__progress_end(&p);
 		rc = tide__ranks_take(job, f->v[i].path, got, h, &why, err);
 	}
 	return rc;

@@ -30,7 +30,7 @@ typedef struct tide_compat_job {
 	size_t n;
 	tide_strings *strings;	  /* owned */
 	tide_compat_loss *losses; /* owned */
-	size_t n_losses;
+	size_t n_losses, cap_losses;
 } tide_compat_job;
 
 void tide__compat_json(const tide_compat_job *job, FILE *out);

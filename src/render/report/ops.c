@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 struct report {
 	const tide_ops *x;
 	const tide_out *to; /* NULL = JSON */
@@ -289,9 +291,9 @@ static void more_nodes(struct report *r, const struct level *l, size_t depth)
 /* Depth first, without recursion: input decides how deep it goes. */
 static bool walk(struct report *r)
 {
-	size_t n = 0, cap = 16;
-	struct level *stack = malloc(cap * sizeof *stack);
-	bool ok = stack && children(r, 0, &stack[0]);
+	size_t n = 0, cap = 0;
+	struct level *stack = NULL;
+	bool ok = TIDE_ROOM(stack, cap, 1) && children(r, 0, &stack[0]);
 	n = ok;
 	while (n && ok) {
 		struct level *l = &stack[n - 1];
@@ -307,18 +309,12 @@ static bool walk(struct report *r)
 		node_row(r, node, n - 1);
 		if (n >= r->depth || !r->x->tree.first[node])
 			continue;
-		if (n == cap) {
-			struct level *more = realloc(stack, (cap *= 2) * sizeof *stack);
-			if (!(ok = more != NULL))
-				break;
-			stack = more;
-		}
-		ok = children(r, node, &stack[n]);
+		ok = TIDE_ROOM(stack, cap, n + 1) && children(r, node, &stack[n]);
 		n += ok;
 	}
 	while (stack && n)
 		free(stack[--n].items);
-	free(stack);
+	tide__free(stack);
 	return ok;
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* The ordered set and the ordered map against an array of flags, under growing and shrinking. */
+/* The ordered map, used as a set and as a map, against an array of flags, under growing and shrinking. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/ordered.h"
-#include "base/sorted.h"
 #include "testing.h"
 
 enum { KEYS = 4096, STEPS = 20000, SEEDS = 8 };
@@ -13,7 +12,7 @@ enum { KEYS = 4096, STEPS = 20000, SEEDS = 8 };
 struct world {
 	uint8_t in[KEYS];
 	tide_ordered set;
-	tide_sorted map;
+	tide_ordered map;
 	uint64_t seed;
 };
 
@@ -42,11 +41,11 @@ static void change(struct world *w, bool grow)
 	unsigned k = next(w) % KEYS;
 	if (next(w) % 4 == 0 ? !grow : grow) {
 		assert_true(tide__ordered_add(&w->set, k));
-		assert_true(tide__sorted_put(&w->map, k, k + 1));
+		assert_true(tide__ordered_put(&w->map, k, k + 1));
 		w->in[k] = 1;
 	} else {
-		tide__ordered_del(&w->set, k);
-		assert_int_equal(tide__sorted_del(&w->map, k), w->in[k]);
+		assert_int_equal(tide__ordered_del(&w->set, k), w->in[k]);
+		assert_int_equal(tide__ordered_del(&w->map, k), w->in[k]);
 		w->in[k] = 0;
 	}
 }
@@ -63,26 +62,26 @@ static void look(struct world *w)
 	assert_int_equal(tide__ordered_above(&w->set, (uint64_t)q, &got), want < KEYS);
 	if (want < KEYS)
 		assert_int_equal(got, want);
-	tide_sorted_pos p = tide__sorted_floor(&w->map, (uint64_t)q);
+	tide_ordered_pos p = tide__ordered_floor(&w->map, (uint64_t)q);
 	want = below(w, q);
-	assert_int_equal(tide__sorted_ok(&w->map, p), want >= 0);
+	assert_int_equal(tide__ordered_ok(p), want >= 0);
 	if (want >= 0) {
-		assert_int_equal(tide__sorted_key(&w->map, p), want);
-		assert_int_equal(tide__sorted_val(&w->map, p), want + 1);
+		assert_int_equal(tide__ordered_key(&w->map, p), want);
+		assert_int_equal(tide__ordered_val(&w->map, p), want + 1);
 		want = above(w, want + 1);
-		p = tide__sorted_next(&w->map, p);
-		assert_int_equal(tide__sorted_ok(&w->map, p), want < KEYS);
+		p = tide__ordered_next(&w->map, p);
+		assert_int_equal(tide__ordered_ok(p), want < KEYS);
 		if (want < KEYS) {
-			assert_int_equal(tide__sorted_key(&w->map, p), want);
-			p = tide__sorted_prev(&w->map, p);
-			assert_int_equal(tide__sorted_key(&w->map, p), below(w, want - 1));
+			assert_int_equal(tide__ordered_key(&w->map, p), want);
+			p = tide__ordered_prev(&w->map, p);
+			assert_int_equal(tide__ordered_key(&w->map, p), below(w, want - 1));
 		}
 	}
-	p = tide__sorted_ceil(&w->map, (uint64_t)q);
+	p = tide__ordered_ceil(&w->map, (uint64_t)q);
 	want = above(w, q);
-	assert_int_equal(tide__sorted_ok(&w->map, p), want < KEYS);
+	assert_int_equal(tide__ordered_ok(p), want < KEYS);
 	if (want < KEYS)
-		assert_int_equal(tide__sorted_key(&w->map, p), want);
+		assert_int_equal(tide__ordered_key(&w->map, p), want);
 }
 
 static void like_flags(void **state)
@@ -97,7 +96,7 @@ static void like_flags(void **state)
 			look(&w);
 		}
 		tide__ordered_free(&w.set);
-		tide__sorted_free(&w.map);
+		tide__ordered_free(&w.map);
 	}
 }
 

@@ -90,13 +90,13 @@ tide_sim *tide__sim_copy(const tide_sim *s, const tide_sim_device *d)
 	c->failed = s->failed;
 	c->released = s->released;
 	c->spare = s->spare;
-	c->n_blocks = c->cap_blocks = s->n_blocks;
+	c->cap_blocks = c->n_blocks = s->n_blocks;
 	c->blocks = duplicate(s->blocks, s->n_blocks, sizeof *c->blocks);
 	c->n_ids = s->n_ids;
 	c->of = duplicate(s->of, s->n_ids, sizeof *c->of);
-	c->n_ranges = c->cap_ranges = s->n_ranges;
+	c->cap_ranges = c->n_ranges = s->n_ranges;
 	c->ranges = duplicate(s->ranges, s->n_ranges, sizeof *c->ranges);
-	c->n_pending = c->cap_pending = s->n_pending;
+	c->cap_pending = c->n_pending = s->n_pending;
 	c->pending = duplicate(s->pending, s->n_pending, sizeof *c->pending);
 	if (!c->blocks || !c->of || !c->ranges || !c->pending || !copy_pools(c, s) ||
 	    !copy_bins(c, s) || !tide__map_copy(&c->bin_of, &s->bin_of)) {

@@ -25,7 +25,7 @@ uint32_t tide__sim_new_range(tide_sim *s, uint32_t b, uint64_t addr)
 	uint64_t page = page_of(s, b);
 	uint64_t size = range_size(s, page);
 
-	if (!tide__sim_grow(&s->ranges, &s->cap_ranges, s->n_ranges + 1, sizeof *s->ranges)) {
+	if (!TIDE_ROOM(s->ranges, s->cap_ranges, s->n_ranges + 1)) {
 		s->failed = true;
 		return 0;
 	}

@@ -37,7 +37,8 @@ typedef struct bin {
 /* One pool's small or large half: bins in stream order. */
 typedef struct bpool {
 	uint32_t *bins;
-	uint32_t n, cap;
+	uint32_t n;
+	size_t cap;
 	uint64_t searches; /* get_free_block calls while garbage collection is on */
 } bpool;
 
@@ -50,21 +51,22 @@ struct tide_sim {
 	tide_sim_config c;
 	tide_sim_device d;
 	block *blocks;
-	uint32_t n_blocks, cap_blocks, spare;
+	uint32_t n_blocks, spare;
 	bin *bins;
-	uint32_t n_bins, cap_bins;
+	uint32_t n_bins;
 	bpool *bpools; /* [2 * pool + large] */
 	uint8_t *done; /* per pool: its segments may be released */
 	uint32_t n_pools;
 	range *ranges;
-	uint32_t n_ranges, cap_ranges;
+	uint32_t n_ranges;
 	tide_map bin_of; /* (bpool << 32 | stream) + 1 -> bin + 1 */
 	uint64_t last_key;
 	uint32_t last_bin;
 	uint32_t *of; /* id -> block */
 	uint32_t n_ids;
 	uint32_t *pending; /* blocks whose free waits for a stream */
-	uint32_t n_pending, cap_pending;
+	uint32_t n_pending;
+	size_t cap_blocks, cap_bins, cap_ranges, cap_pending;
 	tide_sim_stats st;
 	bool released; /* the cache has been released completely and nothing became free since */
 	bool failed;   /* ran out of memory itself */
@@ -90,8 +92,6 @@ uint32_t tide__sim_bin(tide_sim *s, uint32_t bp,
 void tide__sim_count_reserved(tide_sim *s, uint64_t more);
 bool tide__sim_is_small(const tide_sim *s, uint32_t b);
 tide_sim_where tide__sim_where_of(const tide_sim *s, uint32_t b);
-/* Grows the array whose pointer is at `array` to `need` elements. */
-bool tide__sim_grow(void *array, uint32_t *cap, uint32_t need, size_t size);
 
 /* release.c: releases everything the cache can release. */
 void tide__sim_release_all(tide_sim *s);

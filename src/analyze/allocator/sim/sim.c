@@ -12,27 +12,6 @@
 
 /* ---- blocks and bins --------------------------------------------------------------------- */
 
-bool tide__sim_grow(void *array, uint32_t *cap, uint32_t need, size_t size)
-{
-	if (need <= *cap)
-		return true;
-	uint64_t want = *cap ? 2ull * *cap : 64;
-	void *old;
-
-	while (want < need)
-		want *= 2;
-	if (want > UINT32_MAX)
-		return false;
-	memcpy(&old, array, sizeof old);
-	void *p = tide__realloc(old, (size_t)want, size);
-
-	if (!p)
-		return false;
-	memcpy(array, &p, sizeof p);
-	*cap = (uint32_t)want;
-	return true;
-}
-
 uint32_t tide__sim_new_block(tide_sim *s, uint32_t b, uint64_t addr, uint64_t size)
 {
 	uint32_t i = s->spare;
@@ -41,8 +20,7 @@ uint32_t tide__sim_new_block(tide_sim *s, uint32_t b, uint64_t addr, uint64_t si
 		s->spare = s->blocks[i].next;
 	} else {
 		if (s->n_blocks == UINT32_MAX ||
-		    !tide__sim_grow(&s->blocks, &s->cap_blocks, s->n_blocks + 1,
-				    sizeof *s->blocks)) {
+		    !TIDE_ROOM(s->blocks, s->cap_blocks, (size_t)s->n_blocks + 1)) {
 			s->failed = true;
 			return 0;
 		}
@@ -157,8 +135,8 @@ static uint32_t new_bin(tide_sim *s, uint32_t bp, uint32_t stream)
 {
 	bpool *p = &s->bpools[bp];
 
-	if (!tide__sim_grow(&s->bins, &s->cap_bins, s->n_bins + 1, sizeof *s->bins) ||
-	    !tide__sim_grow(&p->bins, &p->cap, p->n + 1, sizeof *p->bins))
+	if (!TIDE_ROOM(s->bins, s->cap_bins, s->n_bins + 1) ||
+	    !TIDE_ROOM(p->bins, p->cap, p->n + 1))
 		return 0;
 	uint32_t at = p->n, b = s->n_bins++;
 
@@ -395,7 +373,7 @@ void tide__sim_free_asked(tide_sim *s, uint32_t id)
 
 	if (!i || s->blocks[i].state != BLOCK_USED)
 		return;
-	if (!tide__sim_grow(&s->pending, &s->cap_pending, s->n_pending + 1, sizeof *s->pending)) {
+	if (!TIDE_ROOM(s->pending, s->cap_pending, s->n_pending + 1)) {
 		s->failed = true;
 		return;
 	}
@@ -490,8 +468,7 @@ tide_sim *tide__sim_new(const tide_sim_config *c, const tide_sim_device *d, uint
 	s->n_ids = n_ids;
 	s->of = tide__calloc(n_ids, sizeof *s->of);
 	s->n_blocks = 1; /* row 0 = none */
-	if (!s->of || !tide__sim_grow(&s->blocks, &s->cap_blocks, 1, sizeof *s->blocks) ||
-	    !need_pool(s, 0)) {
+	if (!s->of || !TIDE_ROOM(s->blocks, s->cap_blocks, 1) || !need_pool(s, 0)) {
 		tide__sim_free_all(s);
 		return NULL;
 	}

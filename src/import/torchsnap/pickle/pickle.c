@@ -37,15 +37,11 @@ bool tide__pickle_nomem(tide_pickle *p)
 
 bool tide__pickle_more(void *vec, size_t *cap, size_t n, size_t size)
 {
-	size_t room = n + n / 2 + 64;
-	void *old, *new;
-	memcpy(&old, vec, sizeof old);
-	new = tide__realloc(old, room, size);
-	if (!new)
+	void *v;
+	if (!tide__grow(vec, cap, n + 1, size))
 		return false;
-	memcpy(vec, &new, sizeof new);
-	*cap = room;
-	tide__huge(new, room * size);
+	memcpy(&v, vec, sizeof v);
+	tide__huge(v, *cap * size);
 	return true;
 }
 

@@ -159,7 +159,7 @@ static tide_code new_segment(replay *r, device *d, uint64_t addr, uint64_t size,
 {
 	tide_segments *t = &r->m->segments;
 	uint32_t row = tide__push(t, &tide_segments_desc);
-	if (!row || !tide__sorted_put(&d->segments, addr, row))
+	if (!row || !tide__ordered_put(&d->segments, addr, row))
 		return nomem(r);
 	t->addr[row] = addr;
 	t->size[row] = size;
@@ -187,10 +187,10 @@ static tide_code end_segment(replay *r, uint32_t row)
 static const tide_snap_segment *final_at(const replay *r, const device *d, uint64_t addr,
 					 uint64_t size, bool mapped)
 {
-	tide_sorted_pos p = tide__sorted_floor(&d->final, addr + (mapped && size ? size - 1 : 0));
-	if (!tide__sorted_ok(&d->final, p))
+	tide_ordered_pos p = tide__ordered_floor(&d->final, addr + (mapped && size ? size - 1 : 0));
+	if (!tide__ordered_ok(p))
 		return NULL;
-	const tide_snap_segment *g = &r->s->segments.v[tide__sorted_val(&d->final, p)];
+	const tide_snap_segment *g = &r->s->segments.v[tide__ordered_val(&d->final, p)];
 	if (mapped != g->expandable)
 		return NULL;
 	if (mapped)
@@ -273,7 +273,7 @@ static tide_code unmap_row(replay *r, device *d, uint32_t row, uint64_t addr, ui
 			    .host = t->kind[row] == TIDE_SEGMENT_HOST };
 	uint32_t stack = t->stack[row].i;
 	tide_code rc = end_segment(r, row);
-	(void)tide__sorted_del(&d->segments, from);
+	(void)tide__ordered_del(&d->segments, from);
 	if (!rc && from < addr)
 		rc = new_segment(r, d, from, addr - from, &a, stack, TIDE_SEGMENT_PART);
 	if (!rc && to > end)
@@ -286,11 +286,11 @@ static tide_code on_segment_unmap(replay *r, device *d, uint32_t event)
 	const tide_snap_event *e = &r->s->events.v[event];
 	uint64_t end = e->addr + e->size, found = 0;
 	tide_segments *t = &r->m->segments;
-	tide_sorted_pos p = tide__sorted_floor(&d->segments, e->addr);
-	if (!tide__sorted_ok(&d->segments, p))
-		p = tide__sorted_ceil(&d->segments, e->addr);
-	while (tide__sorted_ok(&d->segments, p) && tide__sorted_key(&d->segments, p) < end) {
-		uint32_t row = tide__sorted_val(&d->segments, p);
+	tide_ordered_pos p = tide__ordered_floor(&d->segments, e->addr);
+	if (!tide__ordered_ok(p))
+		p = tide__ordered_ceil(&d->segments, e->addr);
+	while (tide__ordered_ok(p) && tide__ordered_key(&d->segments, p) < end) {
+		uint32_t row = tide__ordered_val(&d->segments, p);
 		uint64_t to = t->addr[row] + t->size[row];
 		if (to > e->addr) {
 			tide_code rc = unmap_row(r, d, row, e->addr, e->size);
@@ -298,7 +298,7 @@ static tide_code on_segment_unmap(replay *r, device *d, uint32_t event)
 				return rc;
 			found++;
 		}
-		p = tide__sorted_ceil(&d->segments, to > end ? end : to);
+		p = tide__ordered_ceil(&d->segments, to > end ? end : to);
 	}
 	d->geo.mismatches += !found;
 	return tide__geo_remove(&d->geo, e->addr, e->size) ? TIDE_OK : nomem(r);
@@ -307,15 +307,15 @@ static tide_code on_segment_unmap(replay *r, device *d, uint32_t event)
 static tide_code on_segment_free(replay *r, device *d, uint32_t event)
 {
 	const tide_snap_event *e = &r->s->events.v[event];
-	tide_sorted_pos p = tide__sorted_floor(&d->segments, e->addr);
-	if (!tide__sorted_ok(&d->segments, p) || tide__sorted_key(&d->segments, p) != e->addr) {
+	tide_ordered_pos p = tide__ordered_floor(&d->segments, e->addr);
+	if (!tide__ordered_ok(p) || tide__ordered_key(&d->segments, p) != e->addr) {
 		d->geo.mismatches++;
 		return TIDE_OK;
 	}
-	uint32_t row = tide__sorted_val(&d->segments, p);
+	uint32_t row = tide__ordered_val(&d->segments, p);
 	uint64_t size = r->m->segments.size[row];
 	d->geo.mismatches += size != e->size;
-	tide__sorted_del_at(&d->segments, p);
+	tide__ordered_del_at(&d->segments, p);
 	tide_code rc = end_segment(r, row);
 	if (rc)
 		return rc;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/sorted.h"
+#include "base/ordered.h"
 #include "import/torchsnap/reader.h"
 
 /* ---- blocks ---- */
@@ -121,16 +121,16 @@ static bool old_blocks(const tide_snap *s, const tide_snap_trace *t, const tide_
 /* ---- segments ---- */
 
 typedef struct ranges {
-	tide_sorted index; /* address -> slot; ranges are disjoint */
+	tide_ordered index; /* address -> slot; ranges are disjoint */
 	TIDE_SNAP_VEC(tide_base_segment) slots;
 } ranges;
 
-static tide_base_segment *holder(const ranges *r, uint64_t addr, tide_sorted_pos *p)
+static tide_base_segment *holder(const ranges *r, uint64_t addr, tide_ordered_pos *p)
 {
-	*p = tide__sorted_floor(&r->index, addr);
-	if (!tide__sorted_ok(&r->index, *p))
+	*p = tide__ordered_floor(&r->index, addr);
+	if (!tide__ordered_ok(*p))
 		return NULL;
-	tide_base_segment *g = &r->slots.v[tide__sorted_val(&r->index, *p)];
+	tide_base_segment *g = &r->slots.v[tide__ordered_val(&r->index, *p)];
 	return addr - g->addr < g->size ? g : NULL;
 }
 
@@ -139,25 +139,25 @@ static bool put(ranges *r, tide_base_segment g)
 	if (!TIDE_SNAP_ROOM(r->slots))
 		return false;
 	r->slots.v[r->slots.n] = g;
-	return tide__sorted_put(&r->index, g.addr, (uint32_t)r->slots.n++);
+	return tide__ordered_put(&r->index, g.addr, (uint32_t)r->slots.n++);
 }
 
 /* Add what of the range is not there yet: the source may say the same twice. */
 static bool add(ranges *r, tide_base_segment g)
 {
-	tide_sorted_pos p;
+	tide_ordered_pos p;
 	if (!g.size || holder(r, g.addr, &p))
 		return true;
-	p = tide__sorted_ceil(&r->index, g.addr);
-	if (tide__sorted_ok(&r->index, p) && tide__sorted_key(&r->index, p) - g.addr < g.size)
-		g.size = tide__sorted_key(&r->index, p) - g.addr;
+	p = tide__ordered_ceil(&r->index, g.addr);
+	if (tide__ordered_ok(p) && tide__ordered_key(&r->index, p) - g.addr < g.size)
+		g.size = tide__ordered_key(&r->index, p) - g.addr;
 	return put(r, g);
 }
 
 /* Take a range out of the mapped stretches; what was partly in it keeps its rest. */
 static bool subtract(ranges *r, uint64_t addr, uint64_t size)
 {
-	tide_sorted_pos p;
+	tide_ordered_pos p;
 	tide_base_segment *g = holder(r, addr, &p);
 	if (g && g->mapped && g->addr < addr) {
 		tide_base_segment rest = *g;
@@ -176,14 +176,14 @@ static bool subtract(ranges *r, uint64_t addr, uint64_t size)
 		if (!put(r, rest))
 			return false;
 	}
-	p = tide__sorted_ceil(&r->index, addr);
-	while (tide__sorted_ok(&r->index, p) && tide__sorted_key(&r->index, p) - addr < size) {
-		uint64_t key = tide__sorted_key(&r->index, p);
-		if (r->slots.v[tide__sorted_val(&r->index, p)].mapped) {
-			tide__sorted_del_at(&r->index, p);
-			p = tide__sorted_ceil(&r->index, key);
+	p = tide__ordered_ceil(&r->index, addr);
+	while (tide__ordered_ok(p) && tide__ordered_key(&r->index, p) - addr < size) {
+		uint64_t key = tide__ordered_key(&r->index, p);
+		if (r->slots.v[tide__ordered_val(&r->index, p)].mapped) {
+			tide__ordered_del_at(&r->index, p);
+			p = tide__ordered_ceil(&r->index, key);
 		} else {
-			p = tide__sorted_next(&r->index, p);
+			p = tide__ordered_next(&r->index, p);
 		}
 	}
 	return true;
@@ -203,12 +203,12 @@ static bool final_segments(const tide_snap *s, tide_snap_own own, ranges *r)
 /* The segment that an event took is gone before it; one of the end is known by its event. */
 static bool untake(ranges *r, const tide_snap_event *e, uint32_t event, tide_map *stay)
 {
-	tide_sorted_pos p;
+	tide_ordered_pos p;
 	const tide_base_segment *g = holder(r, e->addr, &p);
 	if (!g || g->addr != e->addr || g->size != e->size)
 		return true;
 	uint32_t final = g->final;
-	tide__sorted_del_at(&r->index, p);
+	tide__ordered_del_at(&r->index, p);
 	return !final || tide__map_put(stay, (uint64_t)event + 1, final);
 }
 
@@ -243,11 +243,11 @@ static bool undo_segments(const tide_snap *s, const tide_snap_trace *t, ranges *
 
 static bool old_segments(const ranges *r, tide_baseline *b)
 {
-	for (tide_sorted_pos p = { 0, 0 }; tide__sorted_ok(&r->index, p);
-	     p = tide__sorted_next(&r->index, p)) {
+	for (tide_ordered_pos p = tide__ordered_ceil(&r->index, 0); tide__ordered_ok(p);
+	     p = tide__ordered_next(&r->index, p)) {
 		if (!TIDE_SNAP_ROOM(b->segments))
 			return false;
-		b->segments.v[b->segments.n++] = r->slots.v[tide__sorted_val(&r->index, p)];
+		b->segments.v[b->segments.n++] = r->slots.v[tide__ordered_val(&r->index, p)];
 	}
 	return true;
 }
@@ -262,7 +262,7 @@ bool tide__find_baseline(const tide_snap *s, const tide_snap_trace *t, tide_snap
 		  (!segment_events || undo_segments(s, t, &r, &b->stay)) && old_segments(&r, b);
 	tide__map_free(&live);
 	tide__map_free(&asked);
-	tide__sorted_free(&r.index);
+	tide__ordered_free(&r.index);
 	tide__free(r.slots.v);
 	return ok;
 }

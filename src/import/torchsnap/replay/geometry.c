@@ -17,7 +17,7 @@ void tide__geo_init(tide_geo *g, const tide_snap_settings *set)
 
 void tide__geo_free(tide_geo *g)
 {
-	tide__sorted_free(&g->index);
+	tide__ordered_free(&g->index);
 	tide__map_free(&g->odd);
 	tide__free(g->blocks.v);
 	tide__free(g->spare.v);
@@ -90,16 +90,16 @@ static bool splits(const tide_geo *g, const tide_geo_area *a, uint64_t size, uin
 
 /* ---- blocks ---- */
 
-static block *at(const tide_geo *g, tide_sorted_pos p)
+static block *at(const tide_geo *g, tide_ordered_pos p)
 {
-	return &g->blocks.v[tide__sorted_val(&g->index, p)];
+	return &g->blocks.v[tide__ordered_val(&g->index, p)];
 }
 
 /* The block that holds addr, or NULL. */
-static block *holder(const tide_geo *g, uint64_t addr, tide_sorted_pos *p)
+static block *holder(const tide_geo *g, uint64_t addr, tide_ordered_pos *p)
 {
-	*p = tide__sorted_floor(&g->index, addr);
-	if (!tide__sorted_ok(&g->index, *p))
+	*p = tide__ordered_floor(&g->index, addr);
+	if (!tide__ordered_ok(*p))
 		return NULL;
 	block *b = at(g, *p);
 	return addr - b->addr < b->size ? b : NULL;
@@ -116,13 +116,13 @@ static bool insert(tide_geo *g, block b)
 		slot = (uint32_t)g->blocks.n++;
 	}
 	g->blocks.v[slot] = b;
-	return tide__sorted_put(&g->index, b.addr, slot);
+	return tide__ordered_put(&g->index, b.addr, slot);
 }
 
-static bool erase(tide_geo *g, tide_sorted_pos p)
+static bool erase(tide_geo *g, tide_ordered_pos p)
 {
-	uint32_t slot = tide__sorted_val(&g->index, p);
-	tide__sorted_del_at(&g->index, p);
+	uint32_t slot = tide__ordered_val(&g->index, p);
+	tide__ordered_del_at(&g->index, p);
 	if (!TIDE_SNAP_ROOM(g->spare))
 		return false;
 	g->spare.v[g->spare.n++] = slot;
@@ -136,16 +136,16 @@ static bool joinable(const block *a, const block *b)
 }
 
 /* The free block at p joins its free neighbours. */
-static bool merge(tide_geo *g, tide_sorted_pos p)
+static bool merge(tide_geo *g, tide_ordered_pos p)
 {
-	tide_sorted_pos next = tide__sorted_next(&g->index, p);
-	if (tide__sorted_ok(&g->index, next) && joinable(at(g, p), at(g, next))) {
+	tide_ordered_pos next = tide__ordered_next(&g->index, p);
+	if (tide__ordered_ok(next) && joinable(at(g, p), at(g, next))) {
 		at(g, p)->size += at(g, next)->size;
 		if (!erase(g, next)) /* p stays: it lies before */
 			return false;
 	}
-	tide_sorted_pos prev = tide__sorted_prev(&g->index, p);
-	if (tide__sorted_ok(&g->index, prev) && joinable(at(g, prev), at(g, p))) {
+	tide_ordered_pos prev = tide__ordered_prev(&g->index, p);
+	if (tide__ordered_ok(prev) && joinable(at(g, prev), at(g, p))) {
 		at(g, prev)->size += at(g, p)->size;
 		return erase(g, p);
 	}
@@ -155,7 +155,7 @@ static bool merge(tide_geo *g, tide_sorted_pos p)
 /* Cut the block that holds addr (if any) in two at addr. */
 static bool cut(tide_geo *g, uint64_t addr)
 {
-	tide_sorted_pos p;
+	tide_ordered_pos p;
 	block *b = holder(g, addr, &p);
 	if (!b || b->addr == addr)
 		return true;
@@ -168,16 +168,16 @@ static bool cut(tide_geo *g, uint64_t addr)
 
 static bool overlaps_any(const tide_geo *g, uint64_t addr, uint64_t size)
 {
-	tide_sorted_pos p;
+	tide_ordered_pos p;
 	if (holder(g, addr, &p))
 		return true;
-	p = tide__sorted_ceil(&g->index, addr);
-	return tide__sorted_ok(&g->index, p) && tide__sorted_key(&g->index, p) - addr < size;
+	p = tide__ordered_ceil(&g->index, addr);
+	return tide__ordered_ok(p) && tide__ordered_key(&g->index, p) - addr < size;
 }
 
 uint32_t tide__geo_beside(const tide_geo *g, uint64_t addr, uint64_t size)
 {
-	tide_sorted_pos p;
+	tide_ordered_pos p;
 	const block *b = addr ? holder(g, addr - 1, &p) : NULL;
 	if (b && b->area && g->areas.v[b->area].expandable)
 		return b->area;
@@ -194,31 +194,31 @@ bool tide__geo_add(tide_geo *g, uint64_t addr, uint64_t size, uint32_t area, boo
 	}
 	if (!insert(g, (block){ .addr = addr, .size = size, .area = area }))
 		return false;
-	return !g->areas.v[area].expandable || merge(g, tide__sorted_floor(&g->index, addr));
+	return !g->areas.v[area].expandable || merge(g, tide__ordered_floor(&g->index, addr));
 }
 
 bool tide__geo_remove(tide_geo *g, uint64_t addr, uint64_t size)
 {
-	tide_sorted_pos p;
+	tide_ordered_pos p;
 	block *b = holder(g, addr, &p);
 	if (b && !b->alloc && !cut(g, addr))
 		return false;
 	b = holder(g, addr + size, &p);
 	if (b && !b->alloc && !cut(g, addr + size))
 		return false;
-	p = tide__sorted_ceil(&g->index, addr);
-	while (tide__sorted_ok(&g->index, p) && tide__sorted_key(&g->index, p) - addr < size) {
+	p = tide__ordered_ceil(&g->index, addr);
+	while (tide__ordered_ok(p) && tide__ordered_key(&g->index, p) - addr < size) {
 		b = at(g, p);
 		if (b->alloc) {
 			g->mismatches += b->area != 0;
 			b->area = 0;
-			p = tide__sorted_next(&g->index, p);
+			p = tide__ordered_next(&g->index, p);
 			continue;
 		}
 		uint64_t key = b->addr;
 		if (!erase(g, p))
 			return false;
-		p = tide__sorted_ceil(&g->index, key);
+		p = tide__ordered_ceil(&g->index, key);
 	}
 	return true;
 }
@@ -268,12 +268,12 @@ static bool serve(tide_geo *g, block *b, uint64_t requested, uint64_t known, uin
 }
 
 /* The address lies inside the free block b: the block before it may be longer than thought. */
-static bool grow_soft(tide_geo *g, tide_sorted_pos p, uint64_t addr, tide_geo_taken *t)
+static bool grow_soft(tide_geo *g, tide_ordered_pos p, uint64_t addr, tide_geo_taken *t)
 {
 	block *b = at(g, p);
 	uint64_t gap = addr - b->addr;
-	tide_sorted_pos prev = tide__sorted_prev(&g->index, p);
-	if (!tide__sorted_ok(&g->index, prev) || gap > SMALL_MAX)
+	tide_ordered_pos prev = tide__ordered_prev(&g->index, p);
+	if (!tide__ordered_ok(prev) || gap > SMALL_MAX)
 		return false;
 	block *before = at(g, prev);
 	if (!before->soft || !before->alloc || before->area != b->area ||
@@ -287,7 +287,7 @@ static bool grow_soft(tide_geo *g, tide_sorted_pos p, uint64_t addr, tide_geo_ta
 }
 
 /* b (at p) holds addr, or it is NULL. */
-static bool take(tide_geo *g, block *b, tide_sorted_pos p, uint64_t addr, uint64_t requested,
+static bool take(tide_geo *g, block *b, tide_ordered_pos p, uint64_t addr, uint64_t requested,
 		 uint64_t known, uint32_t alloc, tide_geo_taken *t)
 {
 	if (!b)
@@ -300,7 +300,7 @@ static bool take(tide_geo *g, block *b, tide_sorted_pos p, uint64_t addr, uint64
 		if (!cut(g, addr))
 			return false;
 		if (grown) { /* the gap is the older block's now */
-			p = tide__sorted_prev(&g->index, tide__sorted_floor(&g->index, addr));
+			p = tide__ordered_prev(&g->index, tide__ordered_floor(&g->index, addr));
 			if (!erase(g, p))
 				return false;
 		}
@@ -312,7 +312,7 @@ static bool take(tide_geo *g, block *b, tide_sorted_pos p, uint64_t addr, uint64
 bool tide__geo_take(tide_geo *g, uint64_t addr, uint64_t requested, uint64_t known, uint32_t alloc,
 		    tide_geo_taken *t)
 {
-	tide_sorted_pos p;
+	tide_ordered_pos p;
 	uint32_t displaced = 0;
 	*t = (tide_geo_taken){ .size = known ? known : tide__geo_round(g->set, requested) };
 	block *b = holder(g, addr, &p);
@@ -330,7 +330,7 @@ bool tide__geo_take(tide_geo *g, uint64_t addr, uint64_t requested, uint64_t kno
 bool tide__geo_place(tide_geo *g, uint64_t addr, uint64_t size, bool at_least, uint64_t next,
 		     uint32_t alloc, tide_geo_taken *t)
 {
-	tide_sorted_pos p;
+	tide_ordered_pos p;
 	*t = (tide_geo_taken){ .size = size };
 	block *b = holder(g, addr, &p);
 	if (!b)
@@ -359,14 +359,14 @@ bool tide__geo_place(tide_geo *g, uint64_t addr, uint64_t size, bool at_least, u
 
 uint32_t tide__geo_at(const tide_geo *g, uint64_t addr)
 {
-	tide_sorted_pos p;
+	tide_ordered_pos p;
 	const block *b = holder(g, addr, &p);
 	return b && b->alloc && b->addr == addr ? b->alloc : tide__map_get(&g->odd, addr);
 }
 
 bool tide__geo_give(tide_geo *g, uint64_t addr, uint32_t *alloc)
 {
-	tide_sorted_pos p;
+	tide_ordered_pos p;
 	*alloc = g->odd.n ? tide__map_del(&g->odd, addr) : 0;
 	if (*alloc)
 		return true;
@@ -391,7 +391,7 @@ uint64_t tide__geo_compare(const tide_geo *g, const tide_snap *s, tide_snap_own 
 		recorded += seg->n_blocks;
 		for (uint32_t k = 0; k < seg->n_blocks; k++) {
 			const tide_snap_block *r = &s->blocks.v[seg->first_block + k];
-			tide_sorted_pos p;
+			tide_ordered_pos p;
 			const block *b = holder(g, r->addr, &p);
 			same += b && b->addr == r->addr && b->size == r->size &&
 				!b->alloc == !r->state;

@@ -19,7 +19,7 @@
 #ifndef TIDE_IMPORT_TORCHSNAP_REPLAY_GEOMETRY_H
 #define TIDE_IMPORT_TORCHSNAP_REPLAY_GEOMETRY_H
 
-#include "base/sorted.h"
+#include "base/ordered.h"
 #include "import/torchsnap/snapshot.h"
 
 typedef struct tide_geo_area { /* where blocks may merge: a segment, or mapped ranges of one kind */
@@ -37,7 +37,7 @@ typedef struct tide_geo_block {
 
 typedef struct tide_geo {
 	const tide_snap_settings *set;
-	tide_sorted index; /* address -> slot in blocks */
+	tide_ordered index; /* address -> slot in blocks */
 	TIDE_SNAP_VEC(tide_geo_block) blocks;
 	TIDE_SNAP_VEC(uint32_t) spare; /* unused slots */
 	TIDE_SNAP_VEC(tide_geo_area) areas;

@@ -230,7 +230,7 @@ static bool prepare(replay *r)
 	}
 	for (size_t i = 0; i < r->s->segments.n; i++) {
 		device *d = device_of(r, r->s->segments.v[i].device);
-		if (!tide__sorted_put(&d->final, r->s->segments.v[i].addr, (uint32_t)i))
+		if (!tide__ordered_put(&d->final, r->s->segments.v[i].addr, (uint32_t)i))
 			return false;
 	}
 	r->heap = tide__alloc(r->n + 1, sizeof *r->heap);
@@ -397,8 +397,8 @@ static void finish(replay *r)
 		device *d = &r->devices[i];
 		tide__geo_free(&d->geo);
 		tide__baseline_free(&d->base);
-		tide__sorted_free(&d->segments);
-		tide__sorted_free(&d->final);
+		tide__ordered_free(&d->segments);
+		tide__ordered_free(&d->final);
 		tide__free(d->lanes);
 		tide__map_free(&d->pools);
 	}

@@ -19,11 +19,11 @@ typedef struct tide_replay_device {
 	int64_t last_t;
 	tide_geo geo;
 	tide_baseline base;
-	tide_sorted segments; /* address -> segment row, alive */
-	tide_sorted final;    /* address -> index into snap.segments */
-	tide_snap_own own;    /* its segments */
-	uint32_t *lanes;      /* per stream index; 0 = not made yet */
-	tide_map pools;	      /* pool id -> pool row */
+	tide_ordered segments; /* address -> segment row, alive */
+	tide_ordered final;    /* address -> index into snap.segments */
+	tide_snap_own own;     /* its segments */
+	uint32_t *lanes;       /* per stream index; 0 = not made yet */
+	tide_map pools;	       /* pool id -> pool row */
 	tide_snap_spans spans;
 	tide_str context; /* compile_context of the last event */
 } tide_replay_device;
