@@ -338,7 +338,7 @@ static tide_code pass_damage(struct walk *k, tide_error *err)
 		n += 2;
 	}
 	if (ends->code && !made_whole(k)) {
-		p = put_fact(p, "loss.compressed_at_byte", ends->offset);
+		p = put_fact(p, "loss.compressed_at", ends->offset);
 		p = put_text(p, "loss.compressed_input", ends->text);
 		n += 2;
 	}

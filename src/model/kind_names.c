@@ -44,3 +44,29 @@ unsigned tide__words_count(tide_words words)
 		n++;
 	return n;
 }
+
+/* A pair goes when a version has had both. */
+static const struct {
+	const char *now, *before;
+} losses[] = {
+	{ "truncated_at", "truncated_at_byte" },
+	{ "compressed_at", "compressed_at_byte" },
+	{ "free_unknown", "frees_of_unknown_memory" },
+	{ "alloc_overlaps", "allocations_overlapping" },
+};
+
+const char *tide__loss_now(const char *key)
+{
+	for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
+		if (!strcmp(losses[i].before, key))
+			return losses[i].now;
+	return key;
+}
+
+const char *tide__loss_before(const char *key)
+{
+	for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
+		if (!strcmp(losses[i].now, key))
+			return losses[i].before;
+	return NULL;
+}

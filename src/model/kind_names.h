@@ -13,4 +13,9 @@ tide_words tide__words_of(const char *table, const char *column);
 /** Returns how many numbers have a text; numbers start at 0 without gaps. */
 unsigned tide__words_count(tide_words words);
 
+/* Losses that had another name in the last version: today's name of one (else the key itself), and
+ * the name before of one that was renamed (else NULL). Keys without "loss.". */
+const char *tide__loss_now(const char *key);
+const char *tide__loss_before(const char *key);
+
 #endif

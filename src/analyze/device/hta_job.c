@@ -248,24 +248,18 @@ static bool add_copy(tide_hta_job *job, const tide_hta *h, tide_hta_copy *c)
 	return true;
 }
 
-/* Counts of several traces add up. Texts and places (…_at, …_at_byte) do not: of those the sum has
- * the number of traces, as …_traces. */
+/* Counts of several traces add up. Texts and places (…_at) do not: of those the sum has the number
+ * of traces, as …_traces. */
 static tide_str sum_key(tide_hta_job *job, const tide_hta_loss *l, bool *adds)
 {
-	static const char *const places[] = { "_at_byte", "_at" };
-	size_t n, len;
+	size_t n;
 	const char *key = tide__hta_str(job->sum, l->key, &n);
 	char buf[256];
-	*adds = !l->text.i;
-	len = n;
-	for (size_t i = 0; i < 2 && *adds; i++)
-		if (n > strlen(places[i]) &&
-		    !memcmp(key + n - strlen(places[i]), places[i], strlen(places[i]))) {
-			*adds = false;
-			len = n - strlen(places[i]);
-		}
+	bool place = !l->text.i && n > 3 && !memcmp(key + n - 3, "_at", 3);
+	*adds = !l->text.i && !place;
 	if (*adds)
 		return l->key;
+	size_t len = place ? n - 3 : n;
 	int k = snprintf(buf, sizeof buf, "%.*s_traces", (int)(len < 200 ? len : 200), key);
 	return tide__hta_intern(job->sum, buf, (size_t)k);
 }

@@ -65,8 +65,7 @@ static tide_compat_loss *loss_of(tide_compat_job *job, const char *key, size_t n
 
 static bool is_place(const char *key, size_t n)
 {
-	return (n > 3 && !memcmp(key + n - 3, "_at", 3)) ||
-	       (n > 8 && !memcmp(key + n - 8, "_at_byte", 8));
+	return n > 3 && !memcmp(key + n - 3, "_at", 3);
 }
 
 /* What the importer dropped or repaired. */

@@ -342,10 +342,10 @@ static bool tell(state *st)
 		uint64_t n;
 	} facts[] = {
 		{ "loss.memory_total_contradicts", st->contradictions },
-		{ "loss.frees_of_unknown_memory", st->lost_frees },
+		{ "loss.free_unknown", st->lost_frees },
 		{ "loss.frees_of_another_size", st->sizes_differ },
 		{ "loss.frees_missing", st->reused },
-		{ "loss.allocations_overlapping", st->overlaps },
+		{ "loss.alloc_overlaps", st->overlaps },
 		{ "kineto.frees_of_earlier_memory", st->b->n_before },
 	};
 	bool ok = true;

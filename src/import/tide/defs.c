@@ -4,10 +4,12 @@
  * no sense (an id out of order) and sets `nomem` when memory ran out. */
 #include "import/tide/defs.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "model/kind_names.h"
 
 struct reading {
 	tide_defs *d;
@@ -226,12 +228,25 @@ static bool read_tick(struct reading *r)
 	return true;
 }
 
+/* A loss that an older version wrote has today's name. */
+static tide_str loss_key(tide_model *m, tide_str key)
+{
+	const char *was = tide__text(m, key, NULL) + 5, *now = tide__loss_now(was);
+	char buf[64];
+	if (now == was)
+		return key;
+	int n = snprintf(buf, sizeof buf, "loss.%s", now);
+	return tide__strn(m, buf, (size_t)n);
+}
+
 /* Row of the fact, new or old; -1 on exhaustion. */
 static int64_t fact_row(struct reading *r)
 {
 	tide_model *m = r->d->m;
 	size_t row;
 	tide_str key = tide__strn(m, (const char *)r->f[0].bytes, (size_t)r->f[0].num);
+	if (!strncmp(tide__text(m, key, NULL), "loss.", 5))
+		key = loss_key(m, key);
 	uint32_t at = tide__map_get(&r->d->fact_rows, key.i);
 	if (at)
 		return (int64_t)at - 1;

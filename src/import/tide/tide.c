@@ -433,7 +433,7 @@ static tide_code load_tables(struct load *l, tide_error *err)
 static bool unpack_facts(tide_model *m, const tide_error *why)
 {
 	return tide__fact_text(m, "loss.compressed_input", why->text) &&
-	       fact_u64(m, "loss.compressed_at_byte", why->offset);
+	       fact_u64(m, "loss.compressed_at", why->offset);
 }
 
 static tide_code load(const char *path, const tide_load_options *opt, tide_model *m,

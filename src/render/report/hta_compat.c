@@ -305,15 +305,24 @@ static void hta_launches(tide_json *j, const tide_compat_job *job)
 	tide__json_array_end(j);
 }
 
+static bool loss_at(const void *user, size_t i, tide_loss *out)
+{
+	const tide_compat_job *job = user;
+	const tide_compat_loss *l = &job->losses[i];
+	*out = (tide_loss){ .key = tide__strings_get(job->strings, l->key.i, NULL),
+			    .number = l->number };
+	if (l->text.i)
+		out->text = tide__strings_get(job->strings, l->text.i, &out->n);
+	return true;
+}
+
 static void json_losses(tide_json *j, const tide_compat_job *job)
 {
 	tide__json_kobject(j, "losses");
 	for (size_t i = 0; i < job->n_losses; i++) {
-		const tide_compat_loss *l = &job->losses[i];
-		size_t n;
-		const char *text = tide__strings_get(job->strings, l->text.i, &n);
-		tide__json_key(j, tide__strings_get(job->strings, l->key.i, NULL));
-		l->text.i ? tide__json_strn(j, text, n) : tide__json_int(j, l->number);
+		tide_loss l;
+		if (loss_at(job, i, &l))
+			tide__loss_json(j, &l);
 	}
 	tide__json_object_end(j);
 }
@@ -441,17 +450,6 @@ static void text_kernels(const tide_compat_job *job, FILE *out, const tide_style
 		}
 	tide__grid_print(g, out, style, 2);
 	tide__grid_free(g);
-}
-
-static bool loss_at(const void *user, size_t i, tide_loss *out)
-{
-	const tide_compat_job *job = user;
-	const tide_compat_loss *l = &job->losses[i];
-	*out = (tide_loss){ .key = tide__strings_get(job->strings, l->key.i, NULL),
-			    .number = l->number };
-	if (l->text.i)
-		out->text = tide__strings_get(job->strings, l->text.i, &out->n);
-	return true;
 }
 
 static void text_losses(const tide_compat_job *job, FILE *out, const tide_style *style)

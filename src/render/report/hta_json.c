@@ -3,6 +3,7 @@
 /* The JSON document of the holistic analysis. Times are integer ns, percentages have 4 decimals,
  * unknown is null. Every member is defined in docs/analyses/. */
 #include "render/report/hta.h"
+#include "render/text/losses.h"
 
 static void put_grid(tide_json *j, const char *key, tide_grid *g)
 {
@@ -129,15 +130,11 @@ static void put_losses(tide_json *j, const tide_hta *texts, const tide_hta *h)
 	tide__json_kobject(j, "losses");
 	for (size_t i = 0; i < h->losses.n; i++) {
 		const tide_hta_loss *l = &h->losses.v[i];
-		size_t n;
-		const char *text = tide__hta_str(texts, l->text, &n);
-		if (!l->text.i && !l->number)
-			continue;
-		tide__json_key(j, tide__hta_str(texts, l->key, NULL));
+		tide_loss x = { .key = tide__hta_str(texts, l->key, NULL), .number = l->number };
 		if (l->text.i)
-			tide__json_strn(j, text, n);
-		else
-			tide__json_int(j, l->number);
+			x.text = tide__hta_str(texts, l->text, &x.n);
+		if (l->text.i || l->number)
+			tide__loss_json(j, &x);
 	}
 	tide__json_object_end(j);
 }

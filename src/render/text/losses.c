@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/memory/sampled.h"
+#include "model/kind_names.h"
 #include "render/text/format.h"
 #include "render/text/labels.h"
 
@@ -26,11 +27,9 @@ static const struct sentence {
 	{ "missing_slots", "ring slots that are not in the file: %s" },
 	{ "truncated_at", "the file is cut off at byte %s%t: everything before it is here", true,
 	  "damage" },
-	{ "truncated_at_byte", "the file is cut off at byte %s: everything before it is here",
-	  true },
 	{ "truncated_traces", "traces that are cut off: %s" },
 	{ "corrupt_traces", "traces that are damaged: %s" },
-	{ "compressed_at_byte",
+	{ "compressed_at",
 	  "the compressed data cannot be read from byte %s on%t: everything before it is here",
 	  true, "compressed_input" },
 	{ "compressed_traces", "traces whose compressed data cannot be read to the end: %s" },
@@ -117,11 +116,10 @@ static const struct {
 	{ "damage", "corrupt_at" },
 	{ "gap_damage", "gap_at" },
 	{ "gaps", "gap_at" },
-	{ "compressed_input", "compressed_at_byte" },
-	{ "truncated_at_byte", "compressed_at_byte" },
-	{ "truncated_at", "compressed_at_byte" },
-	{ "damage", "compressed_at_byte" },
-	{ "not_closed", "compressed_at_byte" },
+	{ "compressed_input", "compressed_at" },
+	{ "truncated_at", "compressed_at" },
+	{ "damage", "compressed_at" },
+	{ "not_closed", "compressed_at" },
 	{ "damage_traces", "truncated_traces" },
 	{ "damage_traces", "corrupt_traces" },
 	{ "compressed_input_traces", "compressed_traces" },
@@ -348,6 +346,18 @@ void tide__put_losses(const tide_model *m, FILE *out, const tide_style *style)
 	put_basis(m, out, style);
 }
 
+void tide__loss_json(tide_json *j, const tide_loss *l)
+{
+	const char *names[] = { l->key, tide__loss_before(l->key) };
+	for (size_t i = 0; i < 2 && names[i]; i++) {
+		tide__json_key(j, names[i]);
+		if (l->text)
+			tide__json_strn(j, l->text, l->n);
+		else
+			tide__json_int(j, l->number);
+	}
+}
+
 void tide__losses_json(tide_json *j, const tide_model *m)
 {
 	tide_loss x;
@@ -355,11 +365,7 @@ void tide__losses_json(tide_json *j, const tide_model *m)
 	for (size_t i = 0; i < m->facts.n; i++) {
 		if (!loss_at(m, i, &x))
 			continue;
-		tide__json_key(j, x.key);
-		if (x.text)
-			tide__json_strn(j, x.text, x.n);
-		else
-			tide__json_int(j, x.number);
+		tide__loss_json(j, &x);
 	}
 	tide__json_object_end(j);
 	if (from_rings(m) >= 0)

@@ -26,7 +26,11 @@ size_t tide__put_loss_list(FILE *out, const tide_style *style, tide_loss_at *at,
 void tide__put_losses(const tide_model *m, FILE *out, const tide_style *style);
 /* The same as a text of plain lines, from malloc. NULL if memory runs out. */
 char *tide__losses_text(const tide_model *m);
-/* The same as JSON members: "losses": {"events": 12, ...}. Always present, {} if there are none. */
+/* A loss as a member, and once more under the name it had in the last version, if that was another
+ * (docs/analyses/json.md). */
+void tide__loss_json(tide_json *j, const tide_loss *l);
+/* The same as JSON members: "losses": {"events": 12, ...}. Always present, {} when there is none.
+ */
 void tide__losses_json(tide_json *j, const tide_model *m);
 
 #endif

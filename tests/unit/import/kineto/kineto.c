@@ -147,9 +147,9 @@ static const struct row {
 	{ "truncated in the first event", "{\"traceEvents\":[{\"ph\":\"X\"",
 	  "error 4 at 16: no event is complete\n" },
 	{ "truncated later", "{\"traceEvents\":[" OP("a", "1", "2") ",{\"ph\":",
-	  "op 'a' thread2 0-2000\nfact loss.truncated_at_byte=90\n" },
+	  "op 'a' thread2 0-2000\nfact loss.truncated_at=90\n" },
 	{ "truncated between", "{\"traceEvents\":[" OP("a", "1", "2"),
-	  "op 'a' thread2 0-2000\nfact loss.truncated_at_byte=83\n" },
+	  "op 'a' thread2 0-2000\nfact loss.truncated_at=83\n" },
 
 	/* time */
 	{ "decimals past a double's",
@@ -372,7 +372,7 @@ static const struct row {
 	  "alloc 8 at 4100 t2000 f2\nsample Total Allocated 100 t0\nsample Total Allocated 60 "
 	  "t1000\n"
 	  "sample Total Allocated 68 t2000\nfact loss.frees_missing=1\n"
-	  "fact loss.allocations_overlapping=1\n" },
+	  "fact loss.alloc_overlaps=1\n" },
 	{ "memory without addresses is a running sum",
 	  EVENTS("{\"ph\":\"i\",\"name\":\"[memory]\",\"ts\":1,\"args\":{\"Bytes\":5,\"Device "
 		 "Type\":0}},"
@@ -542,13 +542,13 @@ static void test_truncation(void **state)
 	size_t n = sizeof sample - 1;
 	for (size_t i = 0; i < n - 1; i++) {
 		tide_code rc = outcome(sample, i, 0, 1, got_a);
-		if (rc == TIDE_OK && !strstr(got_a, "loss.truncated_at_byte"))
+		if (rc == TIDE_OK && !strstr(got_a, "loss.truncated_at"))
 			fail_msg("cut at %zu: the loss is not told", i);
 		outcome(sample, i, 50, 1, got_b);
 		assert_string_equal(got_a, got_b);
 	}
 	assert_int_equal(outcome(sample, n, 0, 1, got_a), TIDE_OK);
-	assert_null(strstr(got_a, "loss.truncated_at_byte"));
+	assert_null(strstr(got_a, "loss.truncated_at"));
 }
 
 static void test_bytes_changed(void **state)
