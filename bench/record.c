@@ -150,8 +150,8 @@ static void begin(const char *file, size_t ring_bytes, uint32_t wait_us)
 		fprintf(stderr, "%s\n", err.text);
 		exit(1);
 	}
-	pool = tide_pool_open(tide_device_open(TIDE_ON_CUDA, 0, "gpu", 0), TIDE_MEM_DRAM, "DRAM",
-			      0);
+	pool = tide_pool_open(tide_device_open(TIDE_DEVICE_CUDA, 0, "gpu", 0), TIDE_POOL_DRAM,
+			      "DRAM", 0);
 }
 
 static void end(uint64_t *events)

@@ -42,7 +42,7 @@ static int *make_batch(loader *l, pool *p)
 {
 	uint64_t shape[2] = { (uint64_t)l->rows, (uint64_t)l->columns };
 	tide_op op = tide_op_begin(TIDE_NAME("load_batch"));
-	float *staging = pool_take(p, TIDE_NAME("batch.staging"), TIDE_AS_INPUT, 2, shape);
+	float *staging = pool_take(p, TIDE_NAME("batch.staging"), TIDE_ROLE_INPUT, 2, shape);
 	fill(l, (int *)(void *)staging);
 	int *batch = malloc(sizeof(int) * (size_t)(l->rows * l->columns));
 	if (batch)
@@ -55,7 +55,7 @@ static int *make_batch(loader *l, pool *p)
 static void *work(void *arg)
 {
 	loader *l = arg;
-	pool *p = pool_new(TIDE_MEM_PINNED, "staging");
+	pool *p = pool_new(TIDE_POOL_PINNED, "staging");
 	while (p) {
 		int *batch = make_batch(l, p);
 		pthread_mutex_lock(&l->lock);

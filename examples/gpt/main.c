@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "gpt: %s: %s\n", s.out, err.text);
 		return 1;
 	}
-	pool *p = pool_new(TIDE_MEM_DRAM, "DRAM");
+	pool *p = pool_new(TIDE_POOL_DRAM, "DRAM");
 	if (!p)
 		return 1;
 	gpt *m = gpt_new(p, s.c, 42);

@@ -67,8 +67,8 @@ static float *take(gpt *m, const char *name, int role, int rows, int columns)
 	return pool_take(m->pool, tide_name_static(name), role, 2, shape);
 }
 
-#define ACTIVATION(name, rows, columns) take(m, name, TIDE_AS_ACTIVATION, rows, columns)
-#define TEMPORARY(name, rows, columns)	take(m, name, TIDE_AS_TEMPORARY, rows, columns)
+#define ACTIVATION(name, rows, columns) take(m, name, TIDE_ROLE_ACTIVATION, rows, columns)
+#define TEMPORARY(name, rows, columns)	take(m, name, TIDE_ROLE_TEMPORARY, rows, columns)
 
 static void give(gpt *m, float **p)
 {
@@ -109,7 +109,7 @@ static param make_param(gpt *m, const char *prefix, const char *name, int rows, 
 	snprintf(full, sizeof full, "%s%s", prefix, name);
 	param p = { .rows = rows, .columns = columns, .name = tide_intern(full) };
 	uint64_t shape[2] = { (uint64_t)rows, (uint64_t)columns };
-	p.data = pool_take(m->pool, p.name, TIDE_AS_PARAMETER, 2, shape);
+	p.data = pool_take(m->pool, p.name, TIDE_ROLE_PARAMETER, 2, shape);
 	float fill = strstr(name, "_g") ? 1 : 0;
 	for (int i = 0; i < rows * columns; i++)
 		p.data[i] = spread > 0 ? spread * normal(seed) : fill;
@@ -190,8 +190,8 @@ static float *zeros_like(gpt *m, const param *p, int role)
 static void make_moments(gpt *m, param *p, void *unused)
 {
 	(void)unused;
-	p->m = zeros_like(m, p, TIDE_AS_OPTIMIZER);
-	p->v = zeros_like(m, p, TIDE_AS_OPTIMIZER);
+	p->m = zeros_like(m, p, TIDE_ROLE_OPTIMIZER);
+	p->v = zeros_like(m, p, TIDE_ROLE_OPTIMIZER);
 }
 
 void gpt_make_optimizer(gpt *m)
@@ -301,7 +301,7 @@ float gpt_forward(gpt *m, const int *tokens)
 static void make_grad(gpt *m, param *p, void *unused)
 {
 	(void)unused;
-	p->grad = zeros_like(m, p, TIDE_AS_GRADIENT);
+	p->grad = zeros_like(m, p, TIDE_ROLE_GRADIENT);
 }
 
 /* dx holds the gradient of the block's output and becomes that of its input. */

@@ -31,7 +31,8 @@ pool *pool_new(int kind, const char *name)
 {
 	pool *p = calloc(1, sizeof *p);
 	if (p)
-		p->id = tide_pool_open(tide_device_open(TIDE_ON_HOST, 0, "host", 0), kind, name, 0);
+		p->id = tide_pool_open(tide_device_open(TIDE_DEVICE_HOST, 0, "host", 0), kind, name,
+				       0);
 	return p;
 }
 
@@ -133,9 +134,9 @@ float *pool_take(pool *p, tide_name name, int role, int ndim, const uint64_t *sh
 	tide_alloc_full(p->id, (uintptr_t)b->at, b->size, 0, 0, bytes);
 	tide_tensor(p->id, (uintptr_t)b->at,
 		    &(tide_tensor_info){ .name = name,
-					 .dtype = TIDE_F32,
+					 .dtype = TIDE_DTYPE_F32,
 					 .role = (uint8_t)role,
-					 .requires_grad = role == TIDE_AS_PARAMETER,
+					 .requires_grad = role == TIDE_ROLE_PARAMETER,
 					 .ndim = (uint8_t)ndim,
 					 .shape = shape });
 	return (float *)(void *)b->at;

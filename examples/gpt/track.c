@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "gpt_track: %s\n", err.text);
 		return 1;
 	}
-	pool *p = pool_new(TIDE_MEM_DRAM, "DRAM");
+	pool *p = pool_new(TIDE_POOL_DRAM, "DRAM");
 	gpt *m = p ? gpt_new(p, c, 42) : NULL;
 	if (!m)
 		return 1;

@@ -7,8 +7,9 @@
  *     #include <tidemark/record.h>
  *
  *     tide_start("run.tide", NULL, NULL);
- *     tide_pool gpu = tide_pool_open(tide_device_open(TIDE_ON_CUDA, 0, "H200", 0), TIDE_MEM_DRAM,
- *     "DRAM", 0); tide_op op = tide_op_begin(TIDE_NAME("forward"));
+ *     tide_device h200 = tide_device_open(TIDE_DEVICE_CUDA, 0, "H200", 0);
+ *     tide_pool gpu = tide_pool_open(h200, TIDE_POOL_DRAM, "DRAM", 0);
+ *     tide_op op = tide_op_begin(TIDE_NAME("forward"));
  *     tide_alloc(gpu, (uintptr_t)p, bytes, 0);
  *     tide_free(gpu, (uintptr_t)p);
  *     tide_op_end(op);
@@ -36,6 +37,7 @@
 #include <stdint.h>
 
 #include <tidemark/error.h>
+#include <tidemark/kinds.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -129,27 +131,7 @@ TIDE_API void tide_op_end(tide_op op);
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
-enum { /* device kinds */
-       TIDE_ON_HOST = 1,
-       TIDE_ON_CUDA,
-       TIDE_ON_HIP,
-       TIDE_ON_MPS,
-       TIDE_ON_XPU,
-       TIDE_ON_MTIA,
-       TIDE_ON_TT,
-       TIDE_ON_OTHER
-};
-enum { /* pool kinds */
-       TIDE_MEM_DRAM = 1,
-       TIDE_MEM_L1,
-       TIDE_MEM_L1_SMALL,
-       TIDE_MEM_TRACE,
-       TIDE_MEM_HEAP,
-       TIDE_MEM_PINNED,
-       TIDE_MEM_PRIVATE
-};
-
-/** Define a device, a pool of it, a stream of it. Equal arguments give equal ids; capacity 0 = unknown.
+/** Define a device, a pool of it, a stream of it; kinds are TIDE_DEVICE_CUDA …, TIDE_POOL_DRAM … (tidemark/kinds.h). Equal arguments give equal ids; capacity 0 = unknown.
  *  Take a lock: call once and keep the id. */
 TIDE_API tide_device tide_device_open(int kind, int index, const char *name, uint64_t capacity);
 TIDE_API tide_pool tide_pool_open(tide_device device, int kind, const char *name,
@@ -172,44 +154,12 @@ TIDE_API void tide_segment_free(tide_pool pool, uint64_t addr, uint64_t size);
 
 typedef struct tide_tensor_info {
 	tide_name name;	       /* 0 = none */
-	uint8_t dtype;	       /* TIDE_F32 …, below; 0 = unknown */
-	uint8_t role;	       /* TIDE_AS_PARAMETER …, below; 0 = unknown */
+	uint8_t dtype;	       /* TIDE_DTYPE_F32 …; 0 = unknown */
+	uint8_t role;	       /* TIDE_ROLE_PARAMETER …; 0 = unknown */
 	uint8_t requires_grad; /* 0 no, 1 yes, 2 unknown */
 	uint8_t ndim;	       /* at most 16 */
 	const uint64_t *shape; /* ndim numbers, borrowed for the call */
 } tide_tensor_info;
-enum {
-	TIDE_AS_PARAMETER = 1,
-	TIDE_AS_GRADIENT,
-	TIDE_AS_OPTIMIZER,
-	TIDE_AS_ACTIVATION,
-	TIDE_AS_INPUT,
-	TIDE_AS_TEMPORARY,
-	TIDE_AS_BUFFER,
-	TIDE_AS_KV_CACHE,
-	TIDE_AS_WORKSPACE
-};
-enum {
-	TIDE_F32 = 1,
-	TIDE_F16,
-	TIDE_BF16,
-	TIDE_F64,
-	TIDE_I8,
-	TIDE_I16,
-	TIDE_I32,
-	TIDE_I64,
-	TIDE_U8,
-	TIDE_U16,
-	TIDE_U32,
-	TIDE_U64,
-	TIDE_BOOL,
-	TIDE_F8E4M3,
-	TIDE_F8E5M2,
-	TIDE_C64,
-	TIDE_C128,
-	TIDE_BFP8,
-	TIDE_BFP4
-};
 /** Describe the allocation alive at `addr` in `pool`. The last description wins; fields it leaves unknown
  *  (name, role, requires_grad; dtype and shape together) keep their values. */
 TIDE_API void tide_tensor(tide_pool pool, uint64_t addr, const tide_tensor_info *info);

@@ -7,7 +7,7 @@
  *     int main()
  *     {
  *             tidemark::recording rec("run.tide");          // stops at the end of main
- *             tidemark::pool gpu(tidemark::device(TIDE_ON_CUDA, 0, "H200"), TIDE_MEM_DRAM, "DRAM");
+ *             tidemark::pool gpu(tidemark::device(TIDE_DEVICE_CUDA, 0, "H200"), TIDE_POOL_DRAM, "DRAM");
  *             TIDEMARK_OP("forward");                       // until the end of the block
  *             tidemark::block weights(gpu, address, bytes); // alloc now, free at the end
  *     }

@@ -155,7 +155,7 @@ def library(torch: Any, source: str, say: Any) -> Iterator[str]:
     """Path of what `source` becomes for this torch, to be loaded within: built if it is not there, and said. Raises where it cannot be."""
     key = hashlib.sha256(_which(torch).encode())
     include = os.path.join(os.environ["TIDEMARK_INCLUDE"], "tidemark")
-    for file in source, *(os.path.join(include, h) for h in ("record.h", "quick.h", "slot.h")):
+    for file in source, *(os.path.join(include, h) for h in ("kinds.h", "record.h", "detail/quick.h", "detail/slot.h")):
         with open(file, "rb") as f:
             key.update(f.read())
     stem = f"ops-{torch.__version__}-{key.hexdigest()[:12]}"

@@ -30,20 +30,13 @@ static const struct {
 	const char *name;
 	int value;
 } constants[] = {
-	{ "HOST", TIDE_ON_HOST },
-	{ "CUDA", TIDE_ON_CUDA },
-	{ "HIP", TIDE_ON_HIP },
-	{ "MPS", TIDE_ON_MPS },
-	{ "XPU", TIDE_ON_XPU },
-	{ "MTIA", TIDE_ON_MTIA },
-	{ "OTHER", TIDE_ON_OTHER },
-	{ "DRAM", TIDE_MEM_DRAM },
-	{ "HEAP", TIDE_MEM_HEAP },
-	{ "PINNED", TIDE_MEM_PINNED },
-	{ "PRIVATE", TIDE_MEM_PRIVATE },
-	{ "PHASE", TIDE_PHASE },
-	{ "CHECKPOINT", TIDE_CHECKPOINT },
-	{ "STEP", TIDE_STEP },
+	{ "HOST", TIDE_DEVICE_HOST },	   { "CUDA", TIDE_DEVICE_CUDA },
+	{ "HIP", TIDE_DEVICE_HIP },	   { "MPS", TIDE_DEVICE_MPS },
+	{ "XPU", TIDE_DEVICE_XPU },	   { "MTIA", TIDE_DEVICE_MTIA },
+	{ "OTHER", TIDE_DEVICE_OTHER },	   { "DRAM", TIDE_POOL_DRAM },
+	{ "HEAP", TIDE_POOL_HEAP },	   { "PINNED", TIDE_POOL_PINNED },
+	{ "PRIVATE", TIDE_POOL_PRIVATE },  { "PHASE", TIDE_PHASE },
+	{ "CHECKPOINT", TIDE_CHECKPOINT }, { "STEP", TIDE_STEP },
 };
 
 static int fill(PyObject *m)

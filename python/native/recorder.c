@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tidemark/quick.h>
+#include <tidemark/detail/quick.h>
 
 /* Under `tidemark run` the first event of a process begins its recording, be it PyTorch's or one of
  * those here; what was preloaded knows how. The GIL guards it. */

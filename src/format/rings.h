@@ -30,7 +30,7 @@
 
 #include <stdint.h>
 
-#include <tidemark/slot.h>
+#include <tidemark/detail/slot.h>
 
 #define TIDE_RINGS_SUFFIX "-rings"
 
@@ -88,7 +88,7 @@ typedef struct tide_block_head { /* 4096 bytes: first page of a block */
 _Static_assert(sizeof(tide_block_head) == 4096, "block head");
 
 /* An event is one slot, or a slot and its continuation slots; the ring's head moves past all of
- * them at once, so an event is complete or absent. (The slot itself: tidemark/slot.h.) */
+ * them at once, so an event is complete or absent. (The slot itself: tidemark/detail/slot.h.) */
 _Static_assert(sizeof(tide_ring_slot) == 32, "ring slot");
 
 /* Fields and continuation slots by type (the tag of the record that the slot becomes):

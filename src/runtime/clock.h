@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include <tidemark/quick.h>
+#include <tidemark/detail/quick.h>
 
 #include "format/tide.h"
 

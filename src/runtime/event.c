@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Events: the long way, and the calls of record.h.
  *
- * tidemark/quick.h stores the usual event without a call. Here is what it leaves to others, from
+ * tidemark/detail/quick.h stores the usual event without a call. Here is what it leaves to others, from
  * the start: a signal handler inside the recorder, a thread's first event, a ring that is full as
  * far as known, a clock that is a system call; and events of several slots. No lock but to join,
  * no allocation, errno untouched. */

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <tidemark/quick.h>
+#include <tidemark/detail/quick.h>
 
 _Static_assert(sizeof(tide_guard) == TIDE_PAGE, "guard page");
 enum { TIDE_ALIVE = 1, TIDE_FOLLOWER };

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <tidemark/quick.h>
+#include <tidemark/detail/quick.h>
 #include <tidemark/record.h>
 
 #include "runtime/clock.h"

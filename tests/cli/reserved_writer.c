@@ -13,12 +13,12 @@ int main(int argc, char **argv)
 {
 	if (argc != 2 || tide_start(argv[1], NULL, NULL) != TIDE_OK)
 		return 2;
-	tide_device gpu = tide_device_open(TIDE_ON_CUDA, 0, "a GPU", 1024 * MiB);
-	tide_pool dram = tide_pool_open(gpu, TIDE_MEM_DRAM, "DRAM", 0);
-	tide_pool other = tide_pool_open(tide_device_open(TIDE_ON_CUDA, 1, NULL, 0), TIDE_MEM_DRAM,
-					 "DRAM", 0);
-	tide_pool heap = tide_pool_open(tide_device_open(TIDE_ON_HOST, 0, NULL, 0), TIDE_MEM_HEAP,
-					"heap", 0);
+	tide_device gpu = tide_device_open(TIDE_DEVICE_CUDA, 0, "a GPU", 1024 * MiB);
+	tide_pool dram = tide_pool_open(gpu, TIDE_POOL_DRAM, "DRAM", 0);
+	tide_pool other = tide_pool_open(tide_device_open(TIDE_DEVICE_CUDA, 1, NULL, 0),
+					 TIDE_POOL_DRAM, "DRAM", 0);
+	tide_pool heap = tide_pool_open(tide_device_open(TIDE_DEVICE_HOST, 0, NULL, 0),
+					TIDE_POOL_HEAP, "heap", 0);
 	tide_name total = tide_intern("torch.reserved_bytes.cuda:0");
 	tide_alloc(heap, 0x1000, 3 * MiB, 0);
 	tide_alloc(other, 0x1000, 2 * MiB, 0);

@@ -23,23 +23,24 @@ static uint64_t take(tide_pool pool, uint64_t size, int role)
 
 static void banked(tide_device device, uint64_t unit)
 {
-	tide_pool bank[BANKS], cb = tide_pool_open(device, TIDE_MEM_L1, "CB", 512 * KIB);
-	tide_pool l1 = tide_pool_open(device, TIDE_MEM_L1, "L1 </b> core 0,0", 512 * KIB);
+	tide_pool bank[BANKS], cb = tide_pool_open(device, TIDE_POOL_L1, "CB", 512 * KIB);
+	tide_pool l1 = tide_pool_open(device, TIDE_POOL_L1, "L1 </b> core 0,0", 512 * KIB);
 	uint64_t held[BANKS];
 	char name[32];
 
 	for (int i = 0; i < BANKS; i++) {
 		snprintf(name, sizeof name, "DRAM bank %d", i);
-		bank[i] = tide_pool_open(device, TIDE_MEM_DRAM, name, 64 * unit);
+		bank[i] = tide_pool_open(device, TIDE_POOL_DRAM, name, 64 * unit);
 	}
 	for (int i = 0; i < BANKS; i++)
-		take(bank[i], unit * (uint64_t)(i + 1), TIDE_AS_PARAMETER);
+		take(bank[i], unit * (uint64_t)(i + 1), TIDE_ROLE_PARAMETER);
 	tide_mark(TIDE_PHASE, TIDE_NAME("MODEL_CREATION"), 0);
 	for (int i = 0; i < BANKS; i++)
-		held[i] = take(bank[i], unit * 7, TIDE_AS_ACTIVATION);
-	uint64_t a = take(cb, 96 * KIB, TIDE_AS_TEMPORARY), b = take(l1, 200 * KIB, TIDE_AS_BUFFER);
+		held[i] = take(bank[i], unit * 7, TIDE_ROLE_ACTIVATION);
+	uint64_t a = take(cb, 96 * KIB, TIDE_ROLE_TEMPORARY),
+		 b = take(l1, 200 * KIB, TIDE_ROLE_BUFFER);
 	tide_free(cb, a);
-	take(cb, 32 * KIB, TIDE_AS_TEMPORARY);
+	take(cb, 32 * KIB, TIDE_ROLE_TEMPORARY);
 	tide_mark(TIDE_PHASE, TIDE_NAME("FORWARD_PASS"), 0);
 	tide_free(l1, b);
 	for (int i = 0; i < BANKS; i++)
@@ -63,12 +64,12 @@ int main(int argc, char **argv)
 {
 	if (argc != 2 || tide_start(argv[1], NULL, NULL) != TIDE_OK)
 		return 2;
-	banked(tide_device_open(TIDE_ON_TT, 0, "n150", 0), 3 * KIB);
-	tide_device second = tide_device_open(TIDE_ON_TT, 1, "n150", 0);
-	tide_pool whole = tide_pool_open(second, TIDE_MEM_PRIVATE, "arena", 0);
+	banked(tide_device_open(TIDE_DEVICE_TT, 0, "n150", 0), 3 * KIB);
+	tide_device second = tide_device_open(TIDE_DEVICE_TT, 1, "n150", 0);
+	tide_pool whole = tide_pool_open(second, TIDE_POOL_PRIVATE, "arena", 0);
 	tide_segment_alloc(whole, next, 64 << 20, 0, 2);
 	banked(second, 1 * KIB);
-	take(whole, 5 * KIB, TIDE_AS_WORKSPACE);
+	take(whole, 5 * KIB, TIDE_ROLE_WORKSPACE);
 	ops();
 	return tide_stop(NULL) != TIDE_OK;
 }

@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 	char line[64];
 	if (argc != 2 || tide_start(argv[1], NULL, NULL) != TIDE_OK)
 		return 2;
-	tide_device device = tide_device_open(TIDE_ON_CUDA, 0, "test device", 1 << 30);
+	tide_device device = tide_device_open(TIDE_DEVICE_CUDA, 0, "test device", 1 << 30);
 	tide_pool pool = tide_pool_open(device, 1, "DRAM", 1 << 30);
 	while (fgets(line, sizeof line, stdin)) {
 		if (!strncmp(line, "step ", 5))

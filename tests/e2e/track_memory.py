@@ -25,7 +25,7 @@ CPP = """
 using T = tidemark::MemoryUsageTracker;
 int main()
 {
-	tide_pool p = tide_pool_open(tide_device_open(TIDE_ON_CUDA, 0, "x", 0), TIDE_MEM_DRAM, "DRAM", 0);
+	tide_pool p = tide_pool_open(tide_device_open(TIDE_DEVICE_CUDA, 0, "x", 0), TIDE_POOL_DRAM, "DRAM", 0);
 	{
 		auto guard = T::begin_capture(T::NO_DISPATCH);
 		try { T::begin_capture(); return 1; } catch (const std::runtime_error &e) { std::puts(e.what()); }

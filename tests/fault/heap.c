@@ -66,8 +66,8 @@ int main(int argc, char **argv)
 	for (int round = 0; round < 5; round++) {
 		if (tide_start(argv[1], NULL, NULL) != TIDE_OK)
 			return 1;
-		tide_pool_open(tide_device_open(TIDE_ON_HOST, 0, "cpu", 0), TIDE_MEM_HEAP, "heap",
-			       0);
+		tide_pool_open(tide_device_open(TIDE_DEVICE_HOST, 0, "cpu", 0), TIDE_POOL_HEAP,
+			       "heap", 0);
 		churn();
 		pid_t pid = fork();
 		if (pid == 0) {

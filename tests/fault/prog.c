@@ -199,8 +199,8 @@ static int scene_fork(char **v)
 	tide_options o = TIDE_OPTIONS_INIT;
 	o.follow_fork = strcmp(how, "nofollow") != 0;
 	CHECK(tide_start(v[0], &o, NULL) == TIDE_OK);
-	tide_pool pool = tide_pool_open(tide_device_open(TIDE_ON_HOST, 0, "cpu", 0), TIDE_MEM_HEAP,
-					"heap", 0);
+	tide_pool pool = tide_pool_open(tide_device_open(TIDE_DEVICE_HOST, 0, "cpu", 0),
+					TIDE_POOL_HEAP, "heap", 0);
 	tide_op op = tide_op_begin(TIDE_NAME("in parent"));
 	for (int i = 1; i <= 50; i++)
 		tide_mark(TIDE_STEP, TIDE_NAME("parent"), i);
@@ -454,8 +454,8 @@ static void *busy_thread(void *arg)
 static int scene_stop(char **v)
 {
 	pthread_t t[4];
-	CHECK(tide_pool_open(tide_device_open(TIDE_ON_HOST, 0, "cpu", 0), TIDE_MEM_HEAP, "heap",
-			     0) == 1);
+	CHECK(tide_pool_open(tide_device_open(TIDE_DEVICE_HOST, 0, "cpu", 0), TIDE_POOL_HEAP,
+			     "heap", 0) == 1);
 	spawn(t, 4, busy_thread);
 	for (int i = 0; i < atoi(v[1]); i++) {
 		char path[4096];

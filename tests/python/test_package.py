@@ -557,7 +557,7 @@ class Reading(unittest.TestCase):
                 f.write(cut)
             t = tidemark.open(path(name))
             losses = t.memory()["losses"]
-            self.assertEqual(losses["compressed_at_byte"], end or losses["compressed_at_byte"], name)
+            self.assertEqual(losses["compressed_at"], end or losses["compressed_at"], name)
             self.assertTrue(0 < t.memory()["devices"][0]["totals"]["allocs"] < 60_000)
             text = subprocess.run([sys.executable, "-m", "tidemark", "memory", path(name)], capture_output=True, text=True, check=True).stdout
             self.assertEqual(" ".join(text.split()).count("the compressed data cannot be read from byte"), 1)

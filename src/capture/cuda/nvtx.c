@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include <tidemark/quick.h>
+#include <tidemark/detail/quick.h>
 
 #define EXPORT __attribute__((visibility("default")))
 enum { DEEPEST = 256, OPEN = 256 };

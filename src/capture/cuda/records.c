@@ -4,7 +4,7 @@
  * the program's that flushes; nothing is kept between buffers, so memory does not grow. */
 #include "capture/cuda/inject.h"
 
-#include <tidemark/quick.h>
+#include <tidemark/detail/quick.h>
 
 void tide__log_flush(tide_device_log *l)
 {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tidemark/quick.h>
+#include <tidemark/detail/quick.h>
 #include <tidemark/record.h>
 
 #include "capture/common/run_file.h"
@@ -112,8 +112,8 @@ static void start(void)
 	}
 	mean = want == SAMPLED ? rate_of(what) : 0;
 	has_key = pthread_key_create(&walks_key, drop_walks) == 0;
-	pool = tide_pool_open(tide_device_open(TIDE_ON_HOST, 0, NULL, 0), TIDE_MEM_HEAP, "malloc",
-			      0);
+	pool = tide_pool_open(tide_device_open(TIDE_DEVICE_HOST, 0, NULL, 0), TIDE_POOL_HEAP,
+			      "malloc", 0);
 	tide__tracked_all(want == FULL);
 	atomic_store(&page.ready, 1);
 	atomic_store_explicit(&mode, want, memory_order_release);

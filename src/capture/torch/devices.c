@@ -43,26 +43,26 @@ static const struct {
 	const char *name;
 	int kind;
 } device_types[TIDE_C10_TYPES] = {
-	{ "cpu", TIDE_ON_HOST },
-	{ "cuda", TIDE_ON_CUDA },
+	{ "cpu", TIDE_DEVICE_HOST },
+	{ "cuda", TIDE_DEVICE_CUDA },
 	{ "mkldnn", 0 },
 	{ "opengl", 0 },
 	{ "opencl", 0 },
 	{ "ideep", 0 },
-	{ "hip", TIDE_ON_HIP },
+	{ "hip", TIDE_DEVICE_HIP },
 	{ "fpga", 0 },
 	{ "maia", 0 },
 	{ "xla", 0 },
 	{ "vulkan", 0 },
 	{ "metal", 0 },
-	{ "xpu", TIDE_ON_XPU },
-	{ "mps", TIDE_ON_MPS },
+	{ "xpu", TIDE_DEVICE_XPU },
+	{ "mps", TIDE_DEVICE_MPS },
 	{ "meta", 0 },
 	{ "hpu", 0 },
 	{ "ve", 0 },
 	{ "lazy", 0 },
 	{ "ipu", 0 },
-	{ "mtia", TIDE_ON_MTIA },
+	{ "mtia", TIDE_DEVICE_MTIA },
 	{ "privateuseone", 0 },
 };
 
@@ -105,14 +105,14 @@ static tide_device open_device(const tide_c10_device *d)
 	char buf[TYPE_TEXT];
 	unsigned type = type_of(d);
 	int kind = device_types[type].kind;
-	return tide_device_open(kind ? kind : TIDE_ON_OTHER, (int)index_of(d),
+	return tide_device_open(kind ? kind : TIDE_DEVICE_OTHER, (int)index_of(d),
 				kind ? NULL : type_name(type, buf), 0);
 }
 
 tide_pool tide__device_open(tide_c10_device *d)
 {
 	bool host = type_of(d) == 0;
-	tide_pool p = tide_pool_open(open_device(d), host ? TIDE_MEM_HEAP : TIDE_MEM_DRAM,
+	tide_pool p = tide_pool_open(open_device(d), host ? TIDE_POOL_HEAP : TIDE_POOL_DRAM,
 				     host ? "heap" : "DRAM", 0);
 	atomic_store(&d->pool, (uint32_t)p + 1);
 	return p;

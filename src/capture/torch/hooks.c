@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <tidemark/quick.h>
+#include <tidemark/detail/quick.h>
 
 #include "capture/torch/c10.h"
 #include "capture/torch/devices.h"

@@ -3,7 +3,7 @@
 /* PyTorch's ops, through RecordFunction, and its tensors' labels: the one C++ file of the project.
  *
  * Built against the user's own torch when it is first used, and cached (python/hook/tidemark_hook.py); without a compiler
- * everything else still works. A start and an end of an op are stored in line (tidemark/quick.h): no lock is taken, no GIL, no
+ * everything else still works. A start and an end of an op are stored in line (tidemark/detail/quick.h): no lock is taken, no GIL, no
  * input is looked at. Shapes of what ops return and Python stacks are recorded only when asked for. Each thread asks
  * the recorder for the id of a name once. Every op carries its
  * autograd sequence number and thread, so that a reader joins backward to forward. -DNDEBUG must match the release
@@ -23,7 +23,7 @@
 #include <variant>
 #include <vector>
 
-#include <tidemark/quick.h>
+#include <tidemark/detail/quick.h>
 
 namespace
 {
@@ -359,38 +359,38 @@ uint8_t dtype_of(c10::ScalarType type)
 {
 	switch (type) {
 	case c10::ScalarType::Float:
-		return TIDE_F32;
+		return TIDE_DTYPE_F32;
 	case c10::ScalarType::Half:
-		return TIDE_F16;
+		return TIDE_DTYPE_F16;
 	case c10::ScalarType::BFloat16:
-		return TIDE_BF16;
+		return TIDE_DTYPE_BF16;
 	case c10::ScalarType::Double:
-		return TIDE_F64;
+		return TIDE_DTYPE_F64;
 	case c10::ScalarType::Char:
-		return TIDE_I8;
+		return TIDE_DTYPE_I8;
 	case c10::ScalarType::Short:
-		return TIDE_I16;
+		return TIDE_DTYPE_I16;
 	case c10::ScalarType::Int:
-		return TIDE_I32;
+		return TIDE_DTYPE_I32;
 	case c10::ScalarType::Long:
-		return TIDE_I64;
+		return TIDE_DTYPE_I64;
 	case c10::ScalarType::Byte:
-		return TIDE_U8;
+		return TIDE_DTYPE_U8;
 	case c10::ScalarType::Bool:
-		return TIDE_BOOL;
+		return TIDE_DTYPE_BOOL;
 	case c10::ScalarType::ComplexFloat:
-		return TIDE_C64;
+		return TIDE_DTYPE_C64;
 	case c10::ScalarType::ComplexDouble:
-		return TIDE_C128;
+		return TIDE_DTYPE_C128;
 	default:
 		break;
 	}
 	std::string name = c10::toString(type); // newer ones by name: older headers lack them
-	return name == "Float8_e4m3fn" ? TIDE_F8E4M3
-	       : name == "Float8_e5m2" ? TIDE_F8E5M2
-	       : name == "UInt16"      ? TIDE_U16
-	       : name == "UInt32"      ? TIDE_U32
-	       : name == "UInt64"      ? TIDE_U64
+	return name == "Float8_e4m3fn" ? TIDE_DTYPE_F8E4M3
+	       : name == "Float8_e5m2" ? TIDE_DTYPE_F8E5M2
+	       : name == "UInt16"      ? TIDE_DTYPE_U16
+	       : name == "UInt32"      ? TIDE_DTYPE_U32
+	       : name == "UInt64"      ? TIDE_DTYPE_U64
 				       : 0;
 }
 
@@ -498,7 +498,7 @@ bool refresh(Label &l, bool grad)
 	const at::Tensor &its = t.grad();
 	uint64_t at = address_of(its);
 	if (at) // each step's gradient is a new allocation, often where the last one was
-		say(its, at, l.grad_name, TIDE_AS_GRADIENT);
+		say(its, at, l.grad_name, TIDE_ROLE_GRADIENT);
 	return true;
 }
 

@@ -19,7 +19,7 @@ int main()
 		CHECK(rec.ok() && tide_recording());
 		tidemark::recording second(path + ".second"); /* inert: one at a time */
 		CHECK(!second.ok() && second.error().code == TIDE_EBUSY);
-		tidemark::pool pool(tidemark::device(TIDE_ON_HOST, 0, "cpu"), TIDE_MEM_HEAP,
+		tidemark::pool pool(tidemark::device(TIDE_DEVICE_HOST, 0, "cpu"), TIDE_POOL_HEAP,
 				    "heap");
 		try {
 			TIDEMARK_OP("forward");

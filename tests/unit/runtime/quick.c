@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
-/* Ops that are known by an address (tidemark/quick.h), as the hooks of PyTorch have them: begun on
+/* Ops that are known by an address (tidemark/detail/quick.h), as the hooks of PyTorch have them: begun on
  * one thread and ended on another, alone and from many threads at once. */
 #include <pthread.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <tidemark/quick.h>
+#include <tidemark/detail/quick.h>
 #include <tidemark/trace.h>
 
 #include "testing.h"

@@ -189,7 +189,8 @@ static void errno_is_left_alone(void **state)
 	start(0, 0);
 	assert_true(tide_recording());
 	tide_mark(TIDE_STEP, tide_intern("errno"), 1); /* the thread's first event */
-	tide_pool_open(tide_device_open(TIDE_ON_HOST, 0, "errno", 0), TIDE_MEM_HEAP, "errno", 0);
+	tide_pool_open(tide_device_open(TIDE_DEVICE_HOST, 0, "errno", 0), TIDE_POOL_HEAP, "errno",
+		       0);
 	assert_int_equal(tide_stop(NULL), TIDE_OK);
 	assert_int_equal(errno, 42);
 }
@@ -208,9 +209,9 @@ static void ids_are_stable(void **state)
 	assert_int_equal(tide_intern(""), 0);
 	assert_int_equal(tide_name_static(NULL), 0);
 
-	tide_device d = tide_device_open(TIDE_ON_CUDA, 1, "gpu", 1 << 30);
-	assert_int_equal(tide_device_open(TIDE_ON_CUDA, 1, "gpu", 1 << 30), d);
-	assert_int_not_equal(tide_device_open(TIDE_ON_CUDA, 2, "gpu", 1 << 30), d);
+	tide_device d = tide_device_open(TIDE_DEVICE_CUDA, 1, "gpu", 1 << 30);
+	assert_int_equal(tide_device_open(TIDE_DEVICE_CUDA, 1, "gpu", 1 << 30), d);
+	assert_int_not_equal(tide_device_open(TIDE_DEVICE_CUDA, 2, "gpu", 1 << 30), d);
 	tide_stack s = tide_stack_push(0, id, id, 1), t = tide_stack_push(s, id, id, 1);
 	assert_int_equal(tide_stack_push(0, id, id, 1), s);
 	assert_int_not_equal(t, s);
@@ -253,12 +254,12 @@ static void static_names_from_many_threads(void **state)
 
 static void ids_end_at_their_limit(void **state)
 {
-	tide_device d = tide_device_open(TIDE_ON_OTHER, 9, "limits", 0);
+	tide_device d = tide_device_open(TIDE_DEVICE_OTHER, 9, "limits", 0);
 	tide_pool last = 0, p;
-	for (uint64_t i = 1; (p = tide_pool_open(d, TIDE_MEM_L1, "bank", i)) != 0; last = p, i++)
+	for (uint64_t i = 1; (p = tide_pool_open(d, TIDE_POOL_L1, "bank", i)) != 0; last = p, i++)
 		assert_true(i <= 4095);
 	assert_int_equal(last, 4095);
-	assert_int_equal(tide_pool_open(d, TIDE_MEM_L1, "bank", 1 << 20), 0);
+	assert_int_equal(tide_pool_open(d, TIDE_POOL_L1, "bank", 1 << 20), 0);
 	tide_stream stream = 0, s;
 	for (int64_t i = 0; (s = tide_stream_open(d, i, NULL)) != 0; stream = s, i++)
 		assert_true(i <= UINT16_MAX);

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* A ring slot: one event as its thread stores it. docs/formats/tide.md defines the fields of each
  * event type and the layout of rings in their file. */
-#ifndef TIDEMARK_SLOT_H
-#define TIDEMARK_SLOT_H
+#ifndef TIDEMARK_DETAIL_SLOT_H
+#define TIDEMARK_DETAIL_SLOT_H
 
 #include <stdint.h>
 

@@ -15,14 +15,14 @@
  * No lock, no call, no allocation; errno is untouched. C11 and C++17, in shared libraries (-fPIC)
  * only: an executable would need a copy relocation of the recorder's variables, which the linker
  * refuses. */
-#ifndef TIDEMARK_QUICK_H
-#define TIDEMARK_QUICK_H
+#ifndef TIDEMARK_DETAIL_QUICK_H
+#define TIDEMARK_DETAIL_QUICK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <tidemark/record.h>
-#include <tidemark/slot.h>
+#include <tidemark/detail/slot.h>
 
 #ifdef __cplusplus
 #include <atomic>
