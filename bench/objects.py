@@ -3,8 +3,10 @@
 # SPDX-FileCopyrightText: The Tidemark authors
 """tidemark.objects beside pympler's asizeof, on the same objects in the same process: bench/objects.py [ARRAYS]
 
-Each object holds an array of 3 numbers; all share a unit. Times are CPU seconds of this process, so a busy machine counts little.
+Each object holds an array of 3 numbers; all share a unit. Times are CPU seconds of this process, the shortest of a few runs, so a busy
+machine counts little.
 """
+import math
 import resource
 import sys
 import time
@@ -31,10 +33,12 @@ class Array:
 objects.register(Array, data="data", metadata="unit")
 
 
-def timed(what, arrays, call):
-    before, high = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    found = call(arrays)
-    took = time.process_time() - before
+def timed(what, arrays, call, runs=7):
+    took, high = math.inf, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(runs):
+        before = time.process_time()
+        found = call(arrays)
+        took = min(took, time.process_time() - before)
     more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - high
     print(f"{what:34} {len(arrays):>9,} arrays {took:8.3f} s  +{more / 1024:.0f} MiB  {found:,} bytes")
     return took
@@ -44,7 +48,7 @@ def main() -> None:
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     unit = Unit()
     many = [Array(unit) for _ in range(n)]
-    timed("footprint, one owner per array", many, lambda a: objects.footprint(a).total_if_shared)
+    timed("footprint, one owner per array", many, lambda a: objects.footprint(a).total_if_shared, runs=3)
     few = many[:100_000]
     mine = timed("footprint, one owner per array", few, lambda a: objects.footprint(a).total_if_shared)
     one = timed("footprint, one owner", few, lambda a: objects.footprint([a]).total_if_shared)
@@ -56,10 +60,13 @@ def main() -> None:
         theirs = timed("pympler asizeof", few, asizeof.asizeof)
         print(f"pympler takes {theirs / mine:.1f} times as long as footprint with owners, {theirs / one:.1f} times as long as with one")
     for what, obj in (("ndarray", many[0].data), ("Array", many[0])):
-        before = time.process_time()
-        for _ in range(20_000):
-            objects.memory_stats(obj)
-        print(f"memory_stats({what}): {(time.process_time() - before) / 20_000 * 1e6:.1f} us")
+        best = math.inf
+        for _ in range(10):
+            before = time.process_time()
+            for _ in range(2_000):
+                objects.memory_stats(obj)
+            best = min(best, (time.process_time() - before) / 2_000)
+        print(f"memory_stats({what}): {best * 1e6:.1f} us")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The object graph below some owners: each object and each buffer is one node, however often it is shared.
  *
+ * graph.c has the tables, graph_expand.c finds what an object refers to, ndarray.c reads NumPy's arrays.
+ *
  * Edges come from tp_traverse, from the base of an ndarray, and from resolvers written in Python. The stack is explicit, so depth
  * costs memory only. Every object of the graph is held (one reference) until graph_free: code that runs during a walk cannot free
  * a node, and afterwards all reference counts are what they were.
@@ -16,12 +18,18 @@
 #include <Python.h>
 #include <stdint.h>
 
-#define NOBODY	UINT32_MAX	 // node.owner: no owner has reached it yet
-#define SHARED	(UINT32_MAX - 1) // node.owner: two or more owners reach it
-#define FRESH	UINT32_MAX	 // node.child
-#define NOTHING UINT32_MAX	 // no node: a singleton, or an object of a type that is left out
+#include "ndarray.h"
 
-enum kind { PLAIN, LEFT_OUT, NDARRAY, RESOLVED, BUFFER };
+#define NOBODY UINT32_MAX	// node.owner: no owner has reached it yet
+#define SHARED (UINT32_MAX - 1) // node.owner: two or more owners reach it
+#define RANKED        \
+	(UINT32_MAX - \
+	 65) // node.owner RANKED + i: the same, and it is number i of the largest (i < 64)
+#define FRESH	UINT32_MAX // node.child
+#define NOTHING UINT32_MAX // no node: a singleton, a class, or an object of a type that is left out
+
+/* IGNORED: classes and singletons. NDARRAY: read through attributes. FAST_NDARRAY: numpy.ndarray itself, read in place. */
+enum kind { PLAIN, IGNORED, LEFT_OUT, NDARRAY, FAST_NDARRAY, RESOLVED, BUFFER };
 
 /* One type of the graph, or one device that has buffers. */
 struct shape {
@@ -41,7 +49,7 @@ struct node {
 	uint32_t owner; // index of the only owner that reaches it, NOBODY or SHARED
 	uint32_t seen;	// number of the walk that came here last
 	uint32_t
-		child; // index + 1 of the only node that an ndarray refers to, 0: not known, FRESH: its elements are still in bytes
+		child; // of an ndarray: index + 1 of the only node it refers to, 0: not known, FRESH: elements are in bytes
 };
 
 struct stack {
@@ -49,19 +57,35 @@ struct stack {
 	size_t n, room;
 };
 
+#define TYPE_CACHE 64
+#define DTYPES	   8
+
 struct graph {
 	struct node *nodes;
 	struct shape *shapes;
-	uint32_t *slots, *shape_slots; // hash tables of indexes + 1, 0 is free
+	uint64_t *
+		slots; // hash table of nodes: index + 1 below, upper half of the hash above; 0 is free
+	uint32_t *shape_slots; // hash table of shapes: index + 1, 0 is free
 	size_t n, room, n_slots, n_shapes, shapes_room, n_shape_slots;
-	PyObject **found; // children of the object that is expanded, each held
+	struct {
+		PyObject *type;
+		uint32_t shape;
+	} types[TYPE_CACHE];	     // the shapes of types, found without probing
+	struct dtype dtypes[DTYPES]; // of arrays seen last
+	PyObject **found; // children of the object that is expanded whose types are new, each held
 	size_t n_found, found_room;
 	struct stack stack;
 	uint32_t walks;
 	size_t left_out;
-	PyObject *classify, *getsizeof, *plain_sizeof, *problems;
-	PyObject *base, *array_struct, *cpu, *sizeof_name, *itemsize; // names
+	PyObject *classify, *problems;
 };
+
+/* What every walk needs, made once by graph_setup. */
+extern struct graph_names {
+	PyObject *getsizeof, *plain_sizeof;
+	PyObject *base, *array_struct, *cpu, *sizeof_name, *itemsize, *name; // texts
+} graph_names;
+int graph_setup(void);
 
 /* `classify(type)` returns None (plain), False (leave objects of it out), "ndarray", or a resolver: resolver(object) returns a
  * list whose items are objects to follow or tuples (address, bytes, device) for buffers. */
@@ -72,7 +96,18 @@ void graph_free(struct graph *g);
 int graph_node(struct graph *g, PyObject *o, uint32_t *at);
 /* Pushes the nodes that `at` refers to. */
 int graph_expand(struct graph *g, uint32_t at);
-/* Finds how many bytes the node itself has. A __sizeof__ that fails or lies becomes a problem, and the type's basic size is taken. */
+/* Finds how many bytes the node itself has (not of a FAST_NDARRAY, which graph_expand measures). A __sizeof__ that fails or lies becomes a problem, and the type's basic size is taken. */
 int graph_measure(struct graph *g, uint32_t at);
 int graph_push(struct stack *s, uint32_t at);
+
+/* ---- between graph.c and graph_expand.c ---- */
+
+/* Whether the node of `o` can be found without running Python: its type is known. */
+int graph_knows(const struct graph *g, PyObject *o);
+int graph_shape(struct graph *g, PyObject *type, uint32_t *shape);
+/* Pushes the node of a buffer, made if it is new; one of 0 bytes is none. */
+int graph_push_buffer(struct graph *g, void *address, size_t bytes, PyObject *device);
+/* Makes a problem of the exception that is set, if any; KeyboardInterrupt and the like stay, and -1 is returned. */
+int graph_problem(struct graph *g, PyObject *type, const char *what);
+void *graph_grown(void *old, size_t *room, size_t size);
 #endif

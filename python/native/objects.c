@@ -4,7 +4,8 @@
  *
  * Pass 1 walks from each owner in turn and marks every node with the only owner that reaches it, or SHARED. A node is expanded at
  * most twice. Pass 2 adds up, per owner, its own nodes and the shared ones it reaches; owners that enter the shared part at the same
- * nodes (arrays with one unit) take the sum from a memo. */
+ * nodes (arrays with one unit) take the sum from a memo. The largest shared nodes have a bit each, so that pass 2 also finds who
+ * reaches them. */
 #include "graph.h"
 
 #include <stdlib.h>
@@ -12,10 +13,18 @@
 #define MEMOS	      1024
 #define MEMO_ENTRIES  4
 #define SIGNALS_EVERY 65536
+#define RANKS	      64 // shared nodes that are listed with their owners
+#define NAMED	      16 // owners listed of each
 
 struct memo {
 	uint32_t entry[MEMO_ENTRIES];
 	size_t n, bytes;
+	uint64_t ranks;
+};
+
+struct rank {
+	uint32_t node, owners[NAMED];
+	size_t n_owners;
 };
 
 struct walk {
@@ -24,8 +33,9 @@ struct walk {
 	size_t n_roots, n_shared, shared_bytes, steps;
 	struct stack entries; // shared nodes that the owner reaches first
 	struct memo *memos;
-	PyObject *exclusive, *reachable; // lists of int, one per owner
-	size_t duplicated;
+	int64_t *exclusive, *reachable; // bytes of each owner
+	struct rank ranks[RANKS];
+	size_t n_ranks, duplicated;
 };
 
 static int next(struct walk *w, uint32_t *at)
@@ -71,6 +81,25 @@ static void add_up(struct walk *w)
 	}
 }
 
+/* Gives the largest shared nodes their bits. */
+static void rank_shared(struct walk *w)
+{
+	for (size_t i = 0; i < w->g.n; i++) {
+		const struct node *n = w->g.nodes;
+		size_t at = w->n_ranks;
+		if (n[i].owner != SHARED ||
+		    (at == RANKS && n[i].bytes <= n[w->ranks[RANKS - 1].node].bytes))
+			continue;
+		at -= at == RANKS;
+		for (; at && n[w->ranks[at - 1].node].bytes < n[i].bytes; at--)
+			w->ranks[at] = w->ranks[at - 1];
+		w->ranks[at] = (struct rank){ .node = (uint32_t)i };
+		w->n_ranks += w->n_ranks < RANKS;
+	}
+	for (size_t i = 0; i < w->n_ranks; i++)
+		w->g.nodes[w->ranks[i].node].owner = RANKED + (uint32_t)i;
+}
+
 /* ---- pass 2 ---- */
 
 static size_t total(const struct walk *w)
@@ -81,10 +110,11 @@ static size_t total(const struct walk *w)
 	return bytes;
 }
 
-static int walk_shared(struct walk *w, size_t *bytes)
+static int walk_shared(struct walk *w, size_t *bytes, uint64_t *ranks)
 {
 	uint32_t at, walk = ++w->g.walks;
 	*bytes = 0;
+	*ranks = 0;
 	for (size_t i = 0; i < w->entries.n; i++)
 		if (graph_push(&w->g.stack, w->entries.at[i]))
 			return -1;
@@ -95,20 +125,23 @@ static int walk_shared(struct walk *w, size_t *bytes)
 			continue;
 		w->g.nodes[at].seen = walk;
 		*bytes += w->g.nodes[at].bytes;
+		if (w->g.nodes[at].owner != SHARED)
+			*ranks |= (uint64_t)1 << (w->g.nodes[at].owner - RANKED);
 		if (graph_expand(&w->g, at))
 			return -1;
 	}
 	return 0;
 }
 
-static int shared_part(struct walk *w, size_t *bytes)
+static int shared_part(struct walk *w, size_t *bytes, uint64_t *ranks)
 {
 	size_t n = w->entries.n, hash = 0;
 	*bytes = 0;
+	*ranks = 0;
 	if (!n)
 		return 0;
 	if (n > MEMO_ENTRIES)
-		return walk_shared(w, bytes);
+		return walk_shared(w, bytes, ranks);
 	for (size_t i = 0; i < n; i++)
 		hash = hash * 31 + w->entries.at[i];
 	struct memo *m = &w->memos[hash % MEMOS];
@@ -117,14 +150,16 @@ static int shared_part(struct walk *w, size_t *bytes)
 		same = m->entry[i] == w->entries.at[i];
 	if (same) {
 		*bytes = m->bytes;
+		*ranks = m->ranks;
 		return 0;
 	}
 	for (size_t i = 0; i < n; i++)
 		m->entry[i] = w->entries.at[i];
 	m->n = 0; // empty until the sum is there
-	if (walk_shared(w, bytes))
+	if (walk_shared(w, bytes, ranks))
 		return -1;
 	m->n = n;
+	m->ranks = *ranks;
 	m->bytes = *bytes;
 	return 0;
 }
@@ -150,22 +185,28 @@ static int own_part(struct walk *w, uint32_t owner, size_t *bytes)
 	return 0;
 }
 
-static int put(PyObject *list, size_t n)
+static void name_owner(struct walk *w, uint32_t owner, uint64_t ranks)
 {
-	PyObject *o = PyLong_FromSize_t(n);
-	int bad = !o || PyList_Append(list, o);
-	Py_XDECREF(o);
-	return bad;
+	for (; ranks; ranks &= ranks - 1) {
+		struct rank *r = &w->ranks[__builtin_ctzll(ranks)];
+		if (r->n_owners < NAMED)
+			r->owners[r->n_owners] = owner;
+		r->n_owners++;
+	}
 }
 
 static int sum_owner(struct walk *w, uint32_t owner)
 {
 	size_t own = w->n_roots == 1 ? total(w) : 0, shared = 0;
+	uint64_t ranks = 0;
 	if (w->n_roots > 1 && w->roots[owner] != NOTHING &&
-	    (own_part(w, owner, &own) || shared_part(w, &shared)))
+	    (own_part(w, owner, &own) || shared_part(w, &shared, &ranks)))
 		return -1;
+	name_owner(w, owner, ranks);
 	w->duplicated += own + shared;
-	return put(w->exclusive, own) || put(w->reachable, own + shared) ? -1 : 0;
+	w->exclusive[owner] = (int64_t)own;
+	w->reachable[owner] = (int64_t)(own + shared);
+	return 0;
 }
 
 /* ---- the answer ---- */
@@ -186,18 +227,54 @@ static PyObject *table(const struct walk *w, int buffers)
 	return list;
 }
 
+static PyObject *owners_of(const struct rank *r)
+{
+	size_t n = r->n_owners < NAMED ? r->n_owners : NAMED;
+	PyObject *list = PyList_New(0);
+	for (size_t i = 0; list && i < n; i++) {
+		PyObject *o = PyLong_FromSize_t(r->owners[i]);
+		if (!o || PyList_Append(list, o))
+			Py_CLEAR(list);
+		Py_XDECREF(o);
+	}
+	return list;
+}
+
+/* (type or device, bytes, owners, how many of them) of the largest shared nodes. */
+static PyObject *shared_table(const struct walk *w)
+{
+	PyObject *list = PyList_New(0);
+	for (size_t i = 0; list && i < w->n_ranks; i++) {
+		const struct node *n = &w->g.nodes[w->ranks[i].node];
+		PyObject *owners = owners_of(&w->ranks[i]);
+		PyObject *row = owners ? Py_BuildValue("(OnOn)", w->g.shapes[n->shape].type,
+						       (Py_ssize_t)n->bytes, owners,
+						       (Py_ssize_t)w->ranks[i].n_owners)
+				       : NULL;
+		if (!row || PyList_Append(list, row))
+			Py_CLEAR(list);
+		Py_XDECREF(owners);
+		Py_XDECREF(row);
+	}
+	return list;
+}
+
 static PyObject *answer(struct walk *w)
 {
-	PyObject *types = table(w, 0), *devices = types ? table(w, 1) : NULL, *all = NULL;
-	if (devices)
-		all = Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:O,s:O,s:O,s:O,s:O,s:n}", "nodes",
+	Py_ssize_t n = (Py_ssize_t)(w->n_roots * sizeof *w->exclusive);
+	PyObject *types = table(w, 0), *devices = types ? table(w, 1) : NULL,
+		 *shared = devices ? shared_table(w) : NULL, *all = NULL;
+	if (shared)
+		all = Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:y#,s:y#,s:O,s:O,s:O,s:O,s:n}", "nodes",
 				    (Py_ssize_t)w->g.n, "shared_nodes", (Py_ssize_t)w->n_shared,
 				    "shared_bytes", (Py_ssize_t)w->shared_bytes, "total",
 				    (Py_ssize_t)total(w), "duplicated", (Py_ssize_t)w->duplicated,
-				    "exclusive", w->exclusive, "reachable", w->reachable, "types",
-				    types, "buffers", devices, "problems", w->g.problems,
-				    "left_out", (Py_ssize_t)w->g.left_out);
+				    "exclusive", (char *)w->exclusive, n, "reachable",
+				    (char *)w->reachable, n, "types", types, "buffers", devices,
+				    "shared", shared, "problems", w->g.problems, "left_out",
+				    (Py_ssize_t)w->g.left_out);
 	Py_XDECREF(types);
+	Py_XDECREF(shared);
 	Py_XDECREF(devices);
 	return all;
 }
@@ -206,8 +283,11 @@ static int take_roots(struct walk *w, PyObject *owners)
 {
 	w->n_roots = (size_t)PyList_Size(owners);
 	w->roots = malloc((w->n_roots + 1) * sizeof *w->roots);
+	w->exclusive = calloc(w->n_roots + 1, sizeof *w->exclusive);
+	w->reachable = calloc(w->n_roots + 1, sizeof *w->reachable);
 	w->memos = w->n_roots > 1 ? calloc(MEMOS, sizeof *w->memos) : NULL;
-	if (!w->roots || (w->n_roots > 1 && !w->memos) || w->n_roots >= SHARED / 2) {
+	if (!w->roots || !w->exclusive || !w->reachable || (w->n_roots > 1 && !w->memos) ||
+	    w->n_roots >= RANKED / 2) {
 		PyErr_NoMemory();
 		return -1;
 	}
@@ -220,21 +300,41 @@ static int take_roots(struct walk *w, PyObject *owners)
 	return 0;
 }
 
-static int run(struct walk *w, PyObject *owners, PyObject *classify)
+/* Pass 1: every node has its owner, or is SHARED. */
+static int reach(struct walk *w, PyObject *owners, PyObject *classify)
 {
-	w->exclusive = PyList_New(0);
-	w->reachable = PyList_New(0);
-	if (graph_init(&w->g, classify) || !w->exclusive || !w->reachable || take_roots(w, owners))
+	if (graph_init(&w->g, classify) || take_roots(w, owners))
 		return -1;
 	for (size_t i = 0; i < w->n_roots; i++)
 		if (w->roots[i] != NOTHING && mark(w, (uint32_t)i))
 			return -1;
 	add_up(w);
+	return 0;
+}
+
+static int sum(struct walk *w)
+{
+	rank_shared(w);
 	for (size_t i = 0; i < w->n_roots; i++)
 		if (sum_owner(w, (uint32_t)i))
 			return -1;
 	return 0;
 }
+
+static void finish(struct walk *w)
+{
+	PyObject *kind, *value, *traceback; // objects freed here may run code
+	PyErr_Fetch(&kind, &value, &traceback);
+	graph_free(&w->g);
+	PyErr_Restore(kind, value, traceback);
+	free(w->exclusive);
+	free(w->reachable);
+	free(w->roots);
+	free(w->memos);
+	free(w->entries.at);
+}
+
+/* ---- functions of the module ---- */
 
 static PyObject *walk(PyObject *self, PyObject *args)
 {
@@ -243,23 +343,58 @@ static PyObject *walk(PyObject *self, PyObject *args)
 	if (!PyArg_ParseTuple(args, "O!O:walk", &PyList_Type, &owners, &classify))
 		return NULL;
 	struct walk w = { 0 };
-	if (!run(&w, owners, classify))
+	if (!reach(&w, owners, classify) && !sum(&w))
 		all = answer(&w);
-	PyObject *kind, *value, *traceback; // objects freed here may run code
-	PyErr_Fetch(&kind, &value, &traceback);
-	graph_free(&w.g);
-	PyErr_Restore(kind, value, traceback);
-	Py_XDECREF(w.exclusive);
-	Py_XDECREF(w.reachable);
-	free(w.roots);
-	free(w.memos);
-	free(w.entries.at);
+	finish(&w);
 	return all;
+}
+
+static PyObject *total_of(PyObject *self, PyObject *args)
+{
+	(void)self;
+	PyObject *owners, *classify, *bytes = NULL;
+	if (!PyArg_ParseTuple(args, "O!O:total", &PyList_Type, &owners, &classify))
+		return NULL;
+	struct walk w = { 0 };
+	if (!reach(&w, owners, classify))
+		bytes = PyLong_FromSize_t(total(&w));
+	finish(&w);
+	return bytes;
+}
+
+static PyObject *listed(const struct walk *w, PyObject *types)
+{
+	PyObject *list = PyList_New(0);
+	for (size_t i = 0; list && i < w->g.n; i++) {
+		const struct shape *s = &w->g.shapes[w->g.nodes[i].shape];
+		int wanted = s->kind == BUFFER ? 0 : PySequence_Contains(types, s->type);
+		if (wanted < 0 || (wanted && PyList_Append(list, w->g.nodes[i].key)))
+			Py_CLEAR(list);
+	}
+	return list;
+}
+
+static PyObject *reached(PyObject *self, PyObject *args)
+{
+	(void)self;
+	PyObject *owners, *classify, *types, *list = NULL;
+	if (!PyArg_ParseTuple(args, "O!OO!:reached", &PyList_Type, &owners, &classify,
+			      &PyFrozenSet_Type, &types))
+		return NULL;
+	struct walk w = { 0 };
+	if (!reach(&w, owners, classify))
+		list = listed(&w, types);
+	finish(&w);
+	return list;
 }
 
 static PyMethodDef methods[] = {
 	{ "walk", walk, METH_VARARGS,
 	  "walk(owners, classify): bytes of what the owners reach, each object and buffer once. A dict; see tidemark.objects." },
+	{ "total", total_of, METH_VARARGS,
+	  "total(owners, classify): all bytes that the owners reach, each once." },
+	{ "reached", reached, METH_VARARGS,
+	  "reached(owners, classify, types): the objects that the owners reach whose type is one of the frozenset." },
 	{ NULL, NULL, 0, NULL },
 };
 
@@ -268,5 +403,5 @@ static struct PyModuleDef module = { PyModuleDef_HEAD_INIT, .m_name = "tidemark.
 
 PyMODINIT_FUNC PyInit__objects(void)
 {
-	return PyModule_Create(&module);
+	return graph_setup() ? NULL : PyModule_Create(&module);
 }

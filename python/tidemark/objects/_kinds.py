@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any, Union
 
@@ -71,9 +72,10 @@ def register(cls: type, *, data: Part, metadata: Part = None, uncertainty: Part 
     if not isinstance(cls, type):
         raise TypeError(f"register expects a class, got {type(cls).__name__}")
     _REGISTERED[cls] = Kind(data, metadata, uncertainty)
+    _SEEN.clear()
 
 
-def kind_of(cls: type) -> Kind | None:
+def _find_kind(cls: type) -> Kind | None:
     for base in cls.__mro__:
         found = _REGISTERED.get(base) or _KNOWN.get((base.__module__, base.__name__))
         if found is not None:
@@ -83,13 +85,35 @@ def kind_of(cls: type) -> Kind | None:
     return Kind(_itself, plain=True) if issubclass(cls, (bytes, bytearray, memoryview)) else None
 
 
+_SEEN: dict[int, tuple[weakref.ref[type], Kind | None]] = {}  # by id of the class
+
+
+def kind_of(cls: type) -> Kind | None:
+    seen = _SEEN.get(id(cls))
+    if seen is not None and seen[0]() is cls:
+        return seen[1]
+    if len(_SEEN) > 4096:
+        _SEEN.clear()
+    found = _find_kind(cls)
+    _SEEN[id(cls)] = weakref.ref(cls), found
+    return found
+
+
 def _several(value: Any) -> list[Any]:
     return [] if value is None else value if isinstance(value, list) else [value]
+
+
+def _ndarray() -> Any:
+    """numpy.ndarray once somebody has imported it."""
+    numpy = sys.modules.get("numpy")
+    return getattr(numpy, "ndarray", Parts)
 
 
 def array_size(array: Any) -> tuple[int, str]:
     """Bytes of its elements, never more than the buffer behind them, and its device."""
     try:
+        if type(array) is _ndarray():
+            return (_behind(array, array.nbytes) if 0 in array.strides else array.nbytes), "cpu"
         if hasattr(array, "untyped_storage"):
             bytes_, device = array.element_size() * array.nelement(), str(array.device)
             return (bytes_ if device == "meta" else min(bytes_, array.untyped_storage().nbytes())), device
@@ -119,7 +143,7 @@ def _behind(array: Any, nbytes: int) -> int:
     return min(nbytes, int(used))
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(slots=True)
 class Parts:
     kind: Kind
     data: list[Any]

@@ -65,8 +65,6 @@ def shallow(obj: Any) -> int:
 
 
 def _metadata_bytes(obj: Any, p: _kinds.Parts) -> int:
-    if p.kind.plain:
-        return 0
     own = 0 if in_(p.data, obj) else shallow(obj)
     return own + (_walk.total(p.metadata) if p.metadata else 0)
 
@@ -74,13 +72,17 @@ def _metadata_bytes(obj: Any, p: _kinds.Parts) -> int:
 def memory_stats(obj: Any, among: Iterable[Any] | None = None) -> MemoryStats:
     """Bytes of one object. With `among` (the arrays it lives with) it is known whether its metadata is shared."""
     p = _kinds.parts(obj)
-    sizes = [_kinds.array_size(a) for a in p.data]
-    data = sum(n for n, _ in sizes)
-    metadata = _metadata_bytes(obj, p)
-    uncertainty = sum(_kinds.array_size(a)[0] for a in p.uncertainty)
-    devices = sorted({d for _, d in sizes}) or ["cpu"]
-    return MemoryStats(data, metadata, uncertainty, data + metadata + uncertainty, metadata / data if data else math.inf,
-                       None if among is None else _is_shared(obj, p, among), ", ".join(devices))
+    data, device, metadata, uncertainty = 0, "", 0, 0
+    for a in p.data:
+        n, d = _kinds.array_size(a)
+        data += n
+        device = d if not device or d == device else ", ".join(sorted({*device.split(", "), d}))
+    for a in p.uncertainty:
+        uncertainty += _kinds.array_size(a)[0]
+    if not p.kind.plain:
+        metadata = _metadata_bytes(obj, p)
+    shared = None if among is None else _is_shared(obj, p, among)
+    return MemoryStats(data, metadata, uncertainty, data + metadata + uncertainty, metadata / data if data else math.inf, shared, device or "cpu")
 
 
 def _is_shared(obj: Any, p: _kinds.Parts, among: Iterable[Any]) -> bool:
@@ -144,7 +146,10 @@ def analyze_shared_metadata(arrays: Iterable[Any]) -> SharedMetadataReport:
 
 
 def in_(objects: list[Any], obj: Any) -> bool:
-    return any(o is obj for o in objects)
+    for o in objects:
+        if o is obj:
+            return True
+    return False
 
 
 def _live_wrappers() -> list[Any]:

@@ -4,11 +4,16 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
-from .. import _objects
+try:
+    from .. import _objects as engine
+except ImportError as why:  # a Python that the extension was not built for
+    from ._slow import Slow
+
+    engine = Slow(why)  # type: ignore[assignment]
 
 # Objects of these types belong to the program, not to the data: they lead to modules and so to everything.
 _CODE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType, types.GetSetDescriptorType,
@@ -68,7 +73,7 @@ def classify(cls: type) -> Any:
     return None
 
 
-@dataclass
+@dataclass(slots=True)
 class Owner:
     """One of the objects given: bytes that only it reaches, and bytes that another one reaches too."""
     exclusive_bytes: int
@@ -79,32 +84,87 @@ class Owner:
         return self.exclusive_bytes + self.shared_bytes
 
 
+class Owners(Sequence[Owner]):
+    """The owners in their order. Each Owner is made when it is asked for: a million of them take 16 MB, not 100."""
+    __slots__ = ("_exclusive", "_reachable")
+
+    def __init__(self, exclusive: bytes, reachable: bytes) -> None:
+        self._exclusive, self._reachable = memoryview(exclusive).cast("q"), memoryview(reachable).cast("q")
+
+    def __len__(self) -> int:
+        return len(self._exclusive)
+
+    @overload
+    def __getitem__(self, i: int) -> Owner: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Owner]: ...
+    def __getitem__(self, i: int | slice) -> Owner | list[Owner]:
+        if isinstance(i, slice):
+            return [self[k] for k in range(*i.indices(len(self)))]
+        return Owner(self._exclusive[i], self._reachable[i] - self._exclusive[i])
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, (Owners, list)) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"[{', '.join(map(repr, self[:10]))}{', ...' if len(self) > 10 else ''}]"
+
+
+@dataclass
+class SharedNode:
+    """An object or buffer that two owners or more reach."""
+    name: str  # its type, or "buffer on cpu"
+    bytes: int
+    owners: list[int]  # the first 16 of them, as positions
+    owner_count: int
+
+
 @dataclass
 class Footprint:
     """What some objects cost together."""
     total_if_shared: int  # each object and buffer once: what they take now
     total_if_duplicated: int  # as if each owner had a copy of all it reaches
     shared_bytes: int  # reached by two owners or more
-    owners: list[Owner]
+    owners: Sequence[Owner]
     by_type: list[tuple[str, int, int]]  # name, objects, bytes; most bytes first
     by_device: dict[str, int]  # bytes of buffers
     objects: int
     left_out: int  # references to code (functions, modules) that were not followed
     problems: list[str] = field(default_factory=list)
+    largest_shared: list[SharedNode] = field(default_factory=list)  # at most 64, most bytes first
+    sizeof_only: list[str] = field(default_factory=list)  # types written in C whose insides cannot be walked: __sizeof__ is all that is known
 
 
 def walk(owners: Iterable[Any]) -> dict[str, Any]:
-    return _objects.walk(list(owners), classify)
+    found: dict[str, Any] = engine.walk(list(owners), classify)
+    return found
 
 
 def total(owners: Iterable[Any]) -> int:
     """Bytes of all that the owners reach, each object and buffer once."""
-    return int(_objects.walk(list(owners), classify)["total"])
+    return engine.total(list(owners), classify)
+
+
+def type_name(t: Any) -> str:
+    return t if isinstance(t, str) else f"{t.__module__}.{t.__qualname__}".removeprefix("builtins.")
+
+
+def shared_nodes(rows: list[tuple[Any, int, list[int], int]]) -> list[SharedNode]:
+    return [SharedNode(f"buffer on {t}" if isinstance(t, str) else type_name(t), b, o, n) for t, b, o, n in rows]
+
+
+def _insides_unknown(t: type) -> bool:
+    """Written in C, without tp_traverse and without a resolver: what it refers to cannot be seen."""
+    gc = t.__flags__ & (1 << 14)
+    return not gc and t.__module__ not in ("builtins", "numpy") and classify(t) is None
 
 
 def footprint(owners: Iterable[Any]) -> Footprint:
     """Walks from every owner. The owners are the items: a list that is itself one owner goes in as [list]."""
     w = walk(owners)
-    rows = [(f"{t.__module__}.{t.__qualname__}".removeprefix("builtins."), n, b) for t, n, b in w["types"]]
-    return Footprint(w["total"], w["duplicated"], w["shared_bytes"], [Owner(e, r - e) for e, r in zip(w["exclusive"], w["reachable"])],
-                     sorted(rows, key=lambda r: -r[2]), {d: b for d, _, b in w["buffers"]}, w["nodes"], w["left_out"], w["problems"])
+    rows = [(type_name(t), n, b) for t, n, b in w["types"]]
+    return Footprint(w["total"], w["duplicated"], w["shared_bytes"], Owners(w["exclusive"], w["reachable"]),
+                     sorted(rows, key=lambda r: -r[2]), {d: b for d, _, b in w["buffers"]}, w["nodes"], w["left_out"], w["problems"],
+                     shared_nodes(w["shared"]), [type_name(t) for t, _, _ in w["types"] if _insides_unknown(t)])

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* What an object refers to: through tp_traverse, through the memory of an array, through a resolver. */
+#include "graph.h"
+
+#define MOST_BYTES ((size_t)1 << 48) // more than an address space holds
+
+/* What __array_struct__ holds: version 2 of NumPy's array interface, a stable layout. */
+struct array_interface {
+	int two, nd;
+	char typekind;
+	int itemsize, flags;
+	Py_ssize_t *shape, *strides;
+	void *data;
+};
+
+static int push_object(struct graph *g, PyObject *o)
+{
+	uint32_t at;
+	if (graph_node(g, o, &at))
+		return -1;
+	return at == NOTHING ? 0 : graph_push(&g->stack, at);
+}
+
+/* ---- tp_traverse ---- */
+
+/* Makes the node at once if its type is known. Others wait in `found`: no Python code may run inside tp_traverse. */
+static int found(PyObject *o, void *graph)
+{
+	struct graph *g = graph;
+	if (graph_knows(g, o))
+		return push_object(g, o);
+	if (g->n_found == g->found_room) {
+		PyObject **more = graph_grown(g->found, &g->found_room, sizeof *g->found);
+		if (!more)
+			return -1;
+		g->found = more;
+	}
+	Py_INCREF(o);
+	g->found[g->n_found++] = o;
+	return 0;
+}
+
+/* Keys too: dict's tp_traverse leaves out strings. */
+static int find_keys(struct graph *g, PyObject *dict)
+{
+	PyObject *key, *value;
+	Py_ssize_t at = 0;
+	while (PyDict_Next(dict, &at, &key, &value))
+		if (found(key, g))
+			return -1;
+	return 0;
+}
+
+static int push_traversed(struct graph *g, PyObject *o, traverseproc traverse)
+{
+	int bad = traverse(o, found, g) || (PyDict_Check(o) && find_keys(g, o));
+	for (size_t i = 0; i < g->n_found; i++) {
+		bad = bad || push_object(g, g->found[i]);
+		Py_DECREF(g->found[i]);
+	}
+	g->n_found = 0;
+	return bad ? -1 : 0;
+}
+
+static int push_items(struct graph *g, PyObject *list)
+{
+	Py_ssize_t n = PyList_Size(list);
+	for (Py_ssize_t i = 0; i < n; i++)
+		if (push_object(g, PyList_GetItem(list, i)))
+			return -1;
+	return 0;
+}
+
+static int push_object_items(struct graph *g, PyObject *array)
+{
+	PyObject *flat = PyObject_CallMethod(array, "ravel", NULL);
+	PyObject *list = flat ? PyObject_CallMethod(flat, "tolist", NULL) : NULL;
+	int bad = !list ? graph_problem(g, (PyObject *)Py_TYPE(array), "its items cannot be read")
+		  : PyList_Check(list) ? push_items(g, list)
+				       : 0;
+	Py_XDECREF(list);
+	Py_XDECREF(flat);
+	return bad;
+}
+
+/* ---- arrays ---- */
+
+static size_t array_bytes(const struct array_interface *a)
+{
+	size_t bytes = (size_t)a->itemsize;
+	for (int i = 0; i < a->nd; i++)
+		if (__builtin_mul_overflow(bytes, (size_t)a->shape[i], &bytes))
+			return 0;
+	return bytes;
+}
+
+/* The base that has the memory, NULL if the array has it itself. A new reference. */
+static PyObject *base_of(PyObject *array)
+{
+	PyObject *base = PyObject_GetAttr(array, graph_names.base);
+	if (base == Py_None)
+		Py_CLEAR(base);
+	return base;
+}
+
+/* Whether the base's own node has the bytes: an array, something resolved, or an object that counts them in __sizeof__. */
+static int base_has_bytes(struct graph *g, PyObject *base)
+{
+	uint32_t shape;
+	if (PyBytes_Check(base) || PyByteArray_Check(base) || PyMemoryView_Check(base))
+		return 1;
+	if (graph_shape(g, (PyObject *)Py_TYPE(base), &shape))
+		return -1;
+	enum kind kind = g->shapes[shape].kind;
+	if (kind == NDARRAY || kind == FAST_NDARRAY || kind == RESOLVED)
+		return 1;
+	PyObject *name = PyObject_GetAttr((PyObject *)Py_TYPE(base), graph_names.name);
+	int yes = name && PyUnicode_CompareWithASCIIString(name, "array") == 0; // array.array
+	Py_XDECREF(name);
+	PyErr_Clear();
+	return yes;
+}
+
+/* __sizeof__ of an array that owns its elements has them; they are the buffer's. */
+static void take_elements(struct node *n, size_t elements)
+{
+	if (n->child == FRESH && elements <= n->bytes)
+		n->bytes -= elements;
+}
+
+static int push_array_memory(struct graph *g, uint32_t at, const struct array_interface *a)
+{
+	PyObject *array = g->nodes[at].key;
+	PyObject *base = base_of(array);
+	if (!base && PyErr_Occurred())
+		return graph_problem(g, (PyObject *)Py_TYPE(array), "its base cannot be read");
+	if (!base)
+		take_elements(&g->nodes[at], array_bytes(a));
+	int has = base ? base_has_bytes(g, base) : 0;
+	int bad = has < 0 || (base && push_object(g, base));
+	if (!bad && !has) {
+		bad = graph_push_buffer(g, a->data, array_bytes(a), graph_names.cpu);
+		if (!bad && a->typekind == 'O')
+			bad = push_object_items(g, array);
+	}
+	Py_XDECREF(base);
+	return bad ? -1 : 0;
+}
+
+static int push_array(struct graph *g, uint32_t at)
+{
+	PyObject *array = g->nodes[at].key;
+	PyObject *capsule = PyObject_GetAttr(array, graph_names.array_struct);
+	const struct array_interface *a = capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
+	int bad = a && a->two == 2 ? push_array_memory(g, at, a)
+				   : graph_problem(g, (PyObject *)Py_TYPE(array),
+						   "__array_struct__ cannot be read");
+	Py_XDECREF(capsule);
+	return bad;
+}
+
+/* numpy.ndarray itself: no attribute is looked up, no Python code runs unless it holds objects. */
+static int push_fast_array(struct graph *g, uint32_t at)
+{
+	PyObject *array = g->nodes[at].key, *base;
+	struct ndarray a;
+	if (ndarray_read(array, g->dtypes, DTYPES, &a))
+		return graph_problem(g, (PyObject *)Py_TYPE(array), "its dtype cannot be read");
+	g->nodes[at].bytes = a.header;
+	base = a.base;
+	if (!base) {
+		if (graph_push_buffer(g, a.data, a.bytes, graph_names.cpu))
+			return -1;
+		return a.objects ? push_object_items(g, array) : 0;
+	}
+	Py_INCREF(base);
+	int has = base_has_bytes(g, base);
+	int bad = has < 0 || push_object(g, base);
+	if (!bad && !has) {
+		bad = graph_push_buffer(g, a.data, a.bytes, graph_names.cpu);
+		if (!bad && a.objects)
+			bad = push_object_items(g, array);
+	}
+	Py_DECREF(base);
+	return bad ? -1 : 0;
+}
+
+/* An array that has no attributes of its own mostly leads to one node, which is remembered. */
+static int expand_array(struct graph *g, uint32_t at, int plain)
+{
+	uint32_t child = g->nodes[at].child;
+	if (child && child != FRESH)
+		return graph_push(&g->stack, child - 1);
+	size_t before = g->stack.n;
+	int fast = g->shapes[g->nodes[at].shape].kind == FAST_NDARRAY;
+	if (fast ? push_fast_array(g, at) : push_array(g, at))
+		return -1;
+	g->nodes[at].child = plain && g->stack.n == before + 1 ? g->stack.at[before] + 1 : 0;
+	return 0;
+}
+
+/* One (address, bytes, device) of a resolver. */
+static int push_told(struct graph *g, PyObject *item, PyObject *type)
+{
+	size_t address = PyLong_AsSize_t(PyTuple_GetItem(item, 0)), bytes = 0;
+	PyObject *device = PyTuple_GetItem(item, 2);
+	if (!PyErr_Occurred())
+		bytes = PyLong_AsSize_t(PyTuple_GetItem(item, 1));
+	if (PyErr_Occurred() || bytes > MOST_BYTES || !PyUnicode_Check(device))
+		return graph_problem(g, type, "bytes of its buffer are not plausible");
+	return graph_push_buffer(g, (void *)address, bytes, device);
+}
+
+static int push_resolved(struct graph *g, PyObject *o, PyObject *resolver)
+{
+	PyObject *type = (PyObject *)Py_TYPE(o),
+		 *list = PyObject_CallFunctionObjArgs(resolver, o, NULL);
+	if (!list)
+		return graph_problem(g, type, "its buffers cannot be found");
+	int bad = 0;
+	Py_ssize_t n = PyList_Check(list) ? PyList_Size(list) : 0;
+	for (Py_ssize_t i = 0; i < n && !bad; i++) {
+		PyObject *item = PyList_GetItem(list, i);
+		int buffer = Py_IS_TYPE(item, &PyTuple_Type) && PyTuple_Size(item) == 3;
+		bad = buffer ? push_told(g, item, type) : push_object(g, item);
+	}
+	Py_DECREF(list);
+	return bad;
+}
+
+int graph_expand(struct graph *g, uint32_t at)
+{
+	struct shape s = g->shapes[g->nodes[at].shape];
+	PyObject *o = g->nodes[at].key;
+	if (s.traverse && push_traversed(g, o, s.traverse))
+		return -1;
+	if (s.kind == NDARRAY || s.kind == FAST_NDARRAY)
+		return expand_array(g, at, !s.traverse);
+	return s.kind == RESOLVED ? push_resolved(g, o, s.resolver) : 0;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* Reads numpy.ndarray in place, without NumPy's headers: about 5 ns instead of 300 ns through attributes.
+ *
+ * The fields are part of NumPy's binary interface since 1.7. They are checked all the same, on arrays made for it, before the first
+ * one is read; where they differ ndarray_readable returns 0 and callers use attributes. */
+#ifndef TIDEMARK_NDARRAY_H
+#define TIDEMARK_NDARRAY_H
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030a0000
+#endif
+#include <Python.h>
+
+struct dtype {
+	PyObject *descr; // held
+	size_t itemsize;
+	int objects; // holds references
+};
+
+struct ndarray {
+	void *data;
+	size_t bytes;	// of all elements
+	size_t header;	// of the object itself, without elements
+	PyObject *base; // borrowed; NULL: the array owns its memory
+	int objects;
+};
+
+/* Whether `type` is numpy.ndarray itself, with the fields known here. Checked once per process. */
+int ndarray_readable(PyObject *type);
+/* `known` is a cache of n dtypes, each held, zeroed at first. Returns -1 with an exception if a dtype cannot be read. */
+int ndarray_read(PyObject *array, struct dtype *known, size_t n, struct ndarray *a);
+#endif
