@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The Tidemark authors
-"""Read by every Python that `tidemark run` starts: waits for torch, then turns op recording on. `tidemark compile --mode` uses it, too.
+"""Read by every Python that `tidemark run` starts: waits for torch, then turns op recording on. `tidemark compile --mode` and `tidemark objects` use it, too.
 
 Python reads only the first sitecustomize on its path, so the one that would have been read comes next.
 """
@@ -42,6 +42,10 @@ def _install() -> None:
             import tidemark_watch
 
             tidemark_compile.install(tidemark_watch.Watch)
+        if os.environ.get("TIDEMARK_OBJECTS"):
+            import tidemark_objects
+
+            tidemark_objects.install()
     except Exception as why:  # never fail somebody's program
         try:
             os.write(2, f"tidemark: ops are not recorded: {why}\n".encode("utf-8", "replace"))  # past Python's buffer: tidemark_watch.put

@@ -239,10 +239,11 @@ static int open_output(tide_args *a, struct output *o)
 	return 0;
 }
 
-static int close_output(struct output *o, int rc)
+static int close_output(const tide_args *a, struct output *o, int rc)
 {
 	tide_error err = { .offset = TIDE_NO_OFFSET };
-	bool keep = rc == 0 || rc == 3;
+	bool whole = o->file.f && !ferror(o->file.f) && ftello(o->file.f) > 0;
+	bool keep = rc == 0 || rc == 3 || (a->cmd->passes_status && whole);
 	if (o->wrapped && fclose(o->wrapped) && keep) {
 		tide__fail_errno(&err, "cannot write");
 		rc = tide__cli_fail("standard output", &err);
@@ -290,7 +291,7 @@ static int run(const tide_command *cmd, int argc, char **argv)
 		a.style.full_names = a.shared[TIDE_SHARED_FULL_NAMES].set;
 		if (!rc)
 			rc = tide__cli_is_page(&a) ? tide__cli_page(&a, cmd->page) : cmd->run(&a);
-		rc = close_output(&o, rc);
+		rc = close_output(&a, &o, rc);
 	}
 	tide__options_free(&a);
 	return rc;

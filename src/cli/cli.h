@@ -116,6 +116,8 @@ typedef struct tide_command {
 	bool (*is_input)(const char *word);
 	bool own_output; /* run() writes the file of --output itself */
 	bool raw; /* output is for programs: never wrapped at the terminal's edge (nor is JSON) */
+	/* run() returns the exit status of another program: the file of --output is kept whatever it is. */
+	bool passes_status;
 	/* View that `-o x.html` writes as a page instead of run(); "" = run() writes it, NULL =
 	 * none: such a name is refused. */
 	const char *page;

@@ -15,6 +15,7 @@
 	X(modules)       \
 	X(allocator)     \
 	X(heap)          \
+	X(objects)       \
 	X(device)        \
 	X(leaks)         \
 	X(oom)           \

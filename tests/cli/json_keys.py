@@ -14,11 +14,11 @@ from pathlib import Path
 # Members whose own members are names out of the trace, not of ours.
 NAMED = {"facts", "losses", "metrics", "tables", "edge_types", "path_by_type_ns", "settings", "args"}
 
-SNAPSHOT, OOM, TRACE, RECORDING, LOG = "snapshot", "oom", "trace", "recording", "log"
+SNAPSHOT, OOM, TRACE, RECORDING, LOG, OBJECTS = "snapshot", "oom", "trace", "recording", "log", "result"
 REPORTS = [("info", RECORDING), ("info", TRACE), ("memory", SNAPSHOT), ("memory", RECORDING), ("peak", SNAPSHOT), ("phases", RECORDING),
            ("ops", RECORDING), ("modules", RECORDING), ("heap", RECORDING), ("device", RECORDING), ("allocator", SNAPSHOT), ("leaks", SNAPSHOT), ("oom", OOM), ("whatif", SNAPSHOT), ("whatif", OOM),
            ("hta", TRACE), ("kernels", TRACE), ("critical-path", TRACE), ("timeline", TRACE), ("flame", TRACE), ("predict", SNAPSHOT),
-           ("compile", LOG), ("advice", TRACE), ("advice", SNAPSHOT)]
+           ("compile", LOG), ("objects", OBJECTS), ("advice", TRACE), ("advice", SNAPSHOT)]
 
 
 def members(value, found: set) -> set:
@@ -42,7 +42,7 @@ def main() -> int:
         subprocess.run([sample, folder], check=True)
         files = {SNAPSHOT: data / "torchsnap/snapshot_gpt_train.pickle.gz", OOM: data / "torchsnap/snapshot_oom.pickle.gz",
                  TRACE: data / "kineto_gpt_train.json.gz", RECORDING: Path(folder) / "train.tide",
-                 LOG: data / "torchtrace/job"}
+                 LOG: data / "torchtrace/job", OBJECTS: data / "objects.json"}
         for command, kind in REPORTS:
             given = [f"{n}={files[kind]}" for n in (1, 2)] if command == "predict" else [files[kind]]
             done = subprocess.run([tidemark, command, "--json", *given], check=True, capture_output=True, timeout=120)

@@ -611,7 +611,7 @@ class Reading(unittest.TestCase):
 
         lines = ask("help").split("commands:\n")[1].split("\n\n")[0].splitlines()
         commands = [line.split()[0] for line in lines if line[2] != " "]  # else the rest of a long one, where COLUMNS is set
-        writers = {"pack", "recover", "config", "run", "profile", "tt", "serve", "dump"}  # no answers about a trace; dump: many lines
+        writers = {"pack", "recover", "config", "run", "profile", "tt", "serve", "dump", "objects"}  # no answers about a trace; dump: many lines
         asked = [c for c in commands if c not in writers and "--json" in ask("help", c)]
         self.assertIn("whatif", asked)
         self.assertEqual([c for c in asked if not hasattr(tidemark.Trace, c.replace("-", "_"))], [])

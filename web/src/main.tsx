@@ -18,9 +18,9 @@ const keys: [string, string][] = [
   ['W S', 'zoom in, zoom out (also the wheel)'],
   ['A D', 'earlier, later (also drag)'],
   ['0', 'the whole trace'],
-  ['shift + wheel', 'scroll the lanes (also page up, page down)'],
+  ['shift + wheel', 'scroll the lanes (also page up or down)'],
   ['/  n  N', 'search (Escape leaves the box); next and previous match'],
-  ['← → ↑ ↓', 'from span to span, frame to frame, block to block, row to row; Enter selects'],
+  ['← → ↑ ↓', 'to the next span, frame, block or row; Enter selects'],
   ['f', 'focus the selected span (also a double click)'],
   ['shift + drag', 'sum up an area (also r, then drag)'],
   ['t', 'what is in sight as a table'],
@@ -56,7 +56,7 @@ function Help({ rows }: { rows: readonly ViewRow[] }) {
           <Facts class="" rows={rows.map((r) => [<b>{r.title}</b>, r.about])} />
           <Facts class="" rows={keys.map(([k, what]) => [<kbd>{k}</kbd>, what])} />
         </div>
-        <p class="soft">The address keeps what you look at: copy it to show the same. Figures are defined in docs/analyses.</p>
+        <p class="soft">Copy the address to show the same. Figures are defined in docs/analyses.</p>
       </section>
     </dialog>
   );

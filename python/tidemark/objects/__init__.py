@@ -14,9 +14,10 @@ from ._advice import of_gpu as gpu_recommendations
 from ._kinds import register
 from ._profiler import Allocation, MemoryProfiler, ProfileStats
 from ._report import memory_report
+from ._snapshot import mark, save, snapshot
 from ._stats import (ComparisonStats, GPUMemoryStats, MemoryStats, SharedMetadataReport, analyze_shared_metadata, compare_to_baseline,
                      get_overhead_ratio, gpu_memory_stats, memory_stats, metadata_overhead, without_uncertainty)
-from ._walk import Footprint, Owner, footprint
+from ._walk import Footprint, Owner, SharedNode, footprint
 
 calculate_metadata_size = metadata_overhead
 memory_overhead = compare_to_baseline
@@ -31,5 +32,6 @@ class MemoryStatsMixin:
 
 
 __all__ = ["Allocation", "ComparisonStats", "Footprint", "GPUMemoryStats", "MemoryProfiler", "MemoryStats", "MemoryStatsMixin", "Owner", "ProfileStats",
-           "SharedMetadataReport", "analyze_shared_metadata", "calculate_metadata_size", "compare_to_baseline", "footprint", "get_overhead_ratio",
-           "gpu_memory_stats", "gpu_recommendations", "memory_overhead", "memory_report", "memory_stats", "metadata_overhead", "register", "without_uncertainty"]
+           "SharedMetadataReport", "SharedNode", "analyze_shared_metadata", "calculate_metadata_size", "compare_to_baseline", "footprint", "get_overhead_ratio",
+           "gpu_memory_stats", "gpu_recommendations", "mark", "memory_overhead", "memory_report", "memory_stats", "metadata_overhead", "register", "save", "snapshot",
+           "without_uncertainty"]

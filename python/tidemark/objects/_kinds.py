@@ -67,6 +67,11 @@ _KNOWN[("pandas.core.series", "Series")] = _KNOWN[("pandas", "Series")]
 _REGISTERED: dict[type, Kind] = {}
 
 
+def is_guess(kind: Kind) -> bool:
+    """A dataclass that nobody registered: its fields may be anything."""
+    return kind is _DATACLASS
+
+
 def register(cls: type, *, data: Part, metadata: Part = None, uncertainty: Part = None) -> None:
     """Says how objects of `cls` (and of classes derived from it) are made up."""
     if not isinstance(cls, type):
@@ -103,7 +108,7 @@ def _several(value: Any) -> list[Any]:
     return [] if value is None else value if isinstance(value, list) else [value]
 
 
-def _ndarray() -> Any:
+def ndarray() -> Any:
     """numpy.ndarray once somebody has imported it."""
     numpy = sys.modules.get("numpy")
     return getattr(numpy, "ndarray", Parts)
@@ -112,7 +117,7 @@ def _ndarray() -> Any:
 def array_size(array: Any) -> tuple[int, str]:
     """Bytes of its elements, never more than the buffer behind them, and its device."""
     try:
-        if type(array) is _ndarray():
+        if type(array) is ndarray():
             return (_behind(array, array.nbytes) if 0 in array.strides else array.nbytes), "cpu"
         if hasattr(array, "untyped_storage"):
             bytes_, device = array.element_size() * array.nelement(), str(array.device)

@@ -159,7 +159,7 @@ def _live_wrappers() -> list[Any]:
         t = type(o)
         if t not in known:
             kind = _kinds.kind_of(t)
-            known[t] = kind is not None and not kind.plain and kind is not _kinds._DATACLASS
+            known[t] = kind is not None and not kind.plain and not _kinds.is_guess(kind)
         if known[t]:
             found.append(o)
     return found

@@ -16,7 +16,7 @@ except ImportError as why:  # a Python that the extension was not built for
     engine = Slow(why)  # type: ignore[assignment]
 
 # Objects of these types belong to the program, not to the data: they lead to modules and so to everything.
-_CODE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType, types.GetSetDescriptorType,
+CODE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType, types.GetSetDescriptorType,
          types.MemberDescriptorType, types.MethodDescriptorType, types.WrapperDescriptorType, types.TracebackType, staticmethod, classmethod, property)
 Resolver = Callable[[Any], "list[Any]"]
 
@@ -64,7 +64,7 @@ _RESOLVERS: dict[tuple[str, str], Resolver | str] = {
 
 def classify(cls: type) -> Any:
     """None: plain; False: left out; "ndarray"; or a function that lists what an object refers to."""
-    if issubclass(cls, _CODE):
+    if issubclass(cls, CODE):
         return False
     for base in cls.__mro__:
         found = _RESOLVERS.get((base.__module__, base.__name__))

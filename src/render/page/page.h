@@ -91,6 +91,10 @@ typedef struct tide_page_two {
 tide_page_fill tide__page_diff;
 tide_page_fill tide__page_diffflame;
 
+/* The whole page of live objects (model/objects.h); there is no trace in it. */
+typedef struct tide_objects tide_objects;
+tide_code tide__page_objects(const tide_objects *o, FILE *out, tide_error *err);
+
 /* ---- for a server: the same page with sections fetched one by one ---- */
 
 /* Writes one section as a gzip member; nothing if the trace has no such data. Returns

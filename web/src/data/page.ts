@@ -140,6 +140,11 @@ export interface DiffJson {
   [table: string]: unknown;
 }
 
+/** The document of `tidemark objects --json`. */
+export interface ObjectsJson {
+  snapshots: { at: string; [member: string]: unknown }[];
+}
+
 /** What a page of several traces is: ranks of one job, or two runs to compare. */
 export interface PageJson {
   kind: 'ranks' | 'diff';
@@ -227,6 +232,7 @@ export const getMains = single(async (): Promise<Main[]> => {
   return out;
 });
 export const getPage = single(async () => (hasShared('page') ? (await load<PageJson>('page', true)).json : null));
+export const getObjects = once(async () => (await load<ObjectsJson>('objects')).json);
 export const getJob = single(async () => (hasShared('job') ? (await load<Hta>('job', true)).json : null));
 export const getDiff = single(async () => (await load<DiffJson>('diff', true)).json);
 export const getDiffFlame = single(() => load<DiffFlameJson>('diffflame', true));

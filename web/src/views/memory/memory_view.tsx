@@ -90,7 +90,7 @@ function Below({ sc, main, map }: { sc: Scene; main: Main; map?: Given }) {
       {pane.value === 'map' && a && known && <MapPanel sc={sc} a={a} cut={cut} />}
       {pane.value === 'map' && a !== undefined && !known && (
         <p class="loading">
-          {sc.dev ? 'This trace has no segments of the device: where its blocks lie is not known. A memory snapshot of torch has them.' : 'Choose one device: a map is of one allocator.'}
+          {sc.dev ? 'This trace has no segments: addresses of blocks are unknown. A memory snapshot of torch has them.' : 'Choose one device: a map is of one allocator.'}
         </p>
       )}
       {pane.value !== 'map' && pane.value !== 'table' && <Alive sc={sc} cut={cut} />}

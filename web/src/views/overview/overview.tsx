@@ -163,7 +163,7 @@ function Findings({ main }: { main: Main }) {
           </li>
         ))}
       </ul>
-      {main.untried && <p class="soft">{told('Settings of the allocator were not tried here, of so many allocations: `tidemark allocator` does.')}</p>}
+      {main.untried && <p class="soft">{told('Too many allocations to try allocator settings here: `tidemark allocator` does.')}</p>}
     </>
   );
 }

@@ -169,7 +169,7 @@ export function framePath(s: Spans, i: number, gpu: boolean): string[] {
 /** Of spans that are all here. */
 export function SpanDetails({ main, spans, pick }: { main: Main; spans: Spans; pick: (k: number) => void }) {
   const i = span.value;
-  if (i === null || i >= spans.n) return <p class="soft hint">A click on a span tells its details, on an empty place it chooses a moment; shift and a drag sum up an area.</p>;
+  if (i === null || i >= spans.n) return <p class="soft hint">A click on a span shows its details, elsewhere it chooses a moment; shift and a drag sum up an area.</p>;
   const track = spans.tracks[placeOf(spans, i).track];
   const cause = spans.cause[i] - 1;
   const { links, all } = linksOf(spans, i);

@@ -58,7 +58,7 @@ export function FarTip({ far, main, pieces, at }: { far: FarSpans; main: Main; p
 }
 
 export function FarDetails({ d, main, pick }: { d: DetailsJson | undefined; main: Main; pick: (s: SpanJson) => void }) {
-  if (!d) return <p class="soft hint">A click on a span tells its details, on several at once it looks closer, on an empty place it chooses a moment; shift and a drag sum up an area.</p>;
+  if (!d) return <p class="soft hint">A click on a span shows its details, on several it zooms in, elsewhere it chooses a moment; shift and a drag sum up an area.</p>;
   const s = d.span;
   const around = (list: SpanJson[]) => [...list].reverse();
   const told: Told<SpanJson> = {

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""Objects that are equal but separate, and what making each group one object would save.
+
+Values are compared by their own == and hash; one that raises equals itself only. Arrays are compared by their bytes. A group counts the
+objects themselves: what they refer to is in groups of its own, so that nothing is counted twice.
+"""
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections import defaultdict
+from fractions import Fraction
+from typing import Any
+
+from . import _kinds, _walk
+
+LEAST_ARRAY = 64  # bytes of an array that is compared
+MOST_HASHED = 1 << 30  # bytes of arrays that are read
+MOST_OBJECTS = 2_000_000
+_VALUES = (str, bytes, int, float, complex, tuple, frozenset, Fraction)
+
+
+def _is_value(t: type) -> bool:
+    """Compared by value, not by identity."""
+    if t in _VALUES:
+        return True
+    return t.__module__ not in ("builtins", "numpy") and t.__hash__ is not None and t.__hash__ is not object.__hash__ and t.__eq__ is not object.__eq__ \
+        and not issubclass(t, type) and _walk.classify(t) is None
+
+
+def _groups(objects: list[Any]) -> list[list[Any]]:
+    found: dict[Any, list[Any]] = {}
+    for o in objects:
+        try:
+            found.setdefault((type(o), o), []).append(o)
+        except Exception:
+            continue  # cannot be hashed or compared
+    return [g for g in found.values() if len(g) > 1]
+
+
+def _array_groups(arrays: list[Any]) -> tuple[list[list[Any]], int]:
+    """Arrays with equal bytes, and the bytes that were not read because there were too many."""
+    alike: dict[Any, list[Any]] = defaultdict(list)
+    for a in arrays:
+        if a.base is None and a.nbytes >= LEAST_ARRAY and not a.dtype.hasobject and a.flags.c_contiguous:
+            alike[a.dtype.str, a.shape].append(a)
+    same: dict[Any, list[Any]] = defaultdict(list)
+    read = skipped = 0
+    for key, group in alike.items():
+        for a in group if len(group) > 1 else ():
+            if read + a.nbytes > MOST_HASHED:
+                skipped += a.nbytes
+                continue
+            read += a.nbytes
+            same[key, hashlib.blake2b(a.data if a.ndim else a.tobytes(), digest_size=16).digest()].append(a)
+    return [g for g in same.values() if len(g) > 1], skipped
+
+
+def _text(o: Any) -> str:
+    try:
+        text = repr(o) if not hasattr(o, "dtype") else f"{o.dtype} {o.shape}"
+    except Exception as e:
+        text = f"(repr failed: {type(e).__name__})"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _size(o: Any) -> int:
+    try:
+        return sys.getsizeof(o)
+    except Exception:
+        return int(type(o).__basicsize__)
+
+
+def find(owners: list[Any], types: frozenset[type]) -> tuple[int, list[dict[str, Any]], int]:
+    """Bytes that would be saved in all, rows with most bytes first, and bytes of arrays that were not compared."""
+    values = frozenset(t for t in types if _is_value(t))
+    arrays = frozenset(t for t in types if t is _kinds.ndarray())
+    reached = _walk.engine.reached(owners, _walk.classify, values | arrays)
+    groups = _groups([o for o in reached[:MOST_OBJECTS] if type(o) in values])
+    more, skipped = _array_groups([o for o in reached if type(o) in arrays])
+    rows = [{"type": _walk.type_name(type(g[0])), "value": _text(g[0]), "count": len(g), "bytes": sum(map(_size, g[1:]))} for g in groups + more]
+    return sum(int(r["bytes"]) for r in rows), sorted(rows, key=lambda r: -int(r["bytes"])), skipped

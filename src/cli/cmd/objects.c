@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* objects: what the live objects of a Python program cost, from a file or by running the program. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/child.h"
+#include "cli/cli.h"
+#include "cli/outfile.h"
+#include "cli/page.h"
+#include "import/objects/objects.h"
+#include "render/page/page.h"
+#include "render/report/objects.h"
+
+enum { O_AT, O_KEEP, O_LIMIT, O_TOP, O_JSON, O_OUTPUT };
+static const tide_option options[] = {
+	[O_AT] = { "at", 'a', TIDE_OPT_TEXT, "NAME",
+		   "the snapshot to show: of the mark NAME, or end (default: the last one)" },
+	[O_KEEP] = { "keep", 'k', TIDE_OPT_FILE, "FILE",
+		     "keep all snapshots in FILE, which `tidemark objects FILE` reads" },
+	[O_LIMIT] = { "timeout", 0, TIDE_OPT_INT, "SECONDS", "end PROGRAM after so long, 0 = never",
+		      .def = "0" },
+	[O_TOP] = { "top", 'n', TIDE_OPT_INT, "N",
+		    "rows of each table, 0 = all; JSON has all unless given", .def = "10" },
+	[O_JSON] = TIDE_OPTION_JSON,
+	[O_OUTPUT] = TIDE_OPTION_PAGE,
+};
+
+/* ---- the report ---- */
+
+static const tide_objects_snapshot *chosen(const tide_args *a, const tide_objects *o)
+{
+	for (size_t i = o->n; i--;)
+		if (!a->opt[O_AT].set || !strcmp(o->v[i].at, a->opt[O_AT].text))
+			return &o->v[i];
+	return NULL;
+}
+
+static int write_page(const tide_args *a, const tide_objects *o)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	if (!tide__cli_page_built(a))
+		return 1;
+	if (tide__page_objects(o, a->out, &err) != TIDE_OK)
+		return tide__cli_fail(tide__cli_output_name(a), &err);
+	return tide__cli_done(a);
+}
+
+static int write_json(const tide_args *a, const tide_objects *o, const tide_objects_snapshot *s)
+{
+	tide_json j;
+	size_t top = tide__cli_top(&a->opt[O_TOP], true);
+	tide__json_begin(&j, a->out, true);
+	if (a->opt[O_AT].set)
+		tide__objects_snapshot_json(s, top, &j);
+	else
+		tide__objects_json(o, top, &j);
+	return tide__cli_json_end(a, &j);
+}
+
+static int keep(const tide_args *a, const tide_objects *o)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_outfile file = { 0 };
+	tide_json j;
+	const char *name = a->opt[O_KEEP].text;
+	if (tide__outfile_open(&file, name, &err) != TIDE_OK)
+		return tide__cli_fail(name, &err);
+	tide__json_begin(&j, file.f, true);
+	tide__objects_json(o, 0, &j);
+	bool good = tide__json_end(&j);
+	tide__json_free(&j);
+	if (tide__outfile_close(&file, good, &err) == TIDE_OK && good)
+		return 0;
+	return tide__cli_fail(name, &err);
+}
+
+static int report(const tide_args *a, const char *path)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	tide_objects o = { 0 };
+	int rc = 0;
+	if (tide__objects_load(path, &o, &err) != TIDE_OK) {
+		rc = tide__cli_fail(path, &err);
+	} else if (!chosen(a, &o)) {
+		rc = tide__cli_usage(a, "there is no snapshot \"%s\"; the last one is \"%s\"",
+				     a->opt[O_AT].text, o.v[o.n - 1].at);
+	} else {
+		rc = a->opt[O_KEEP].set ? keep(a, &o) : 0;
+		if (rc == 0 && tide__cli_named_page(a))
+			rc = write_page(a, &o);
+		else if (rc == 0 && a->opt[O_JSON].set)
+			rc = write_json(a, &o, chosen(a, &o));
+		else if (rc == 0) {
+			tide__objects_text(&o, chosen(a, &o), (size_t)a->opt[O_TOP].num, &a->to);
+			rc = tide__cli_done(a);
+		}
+	}
+	tide__objects_free(&o);
+	return rc;
+}
+
+/* ---- running a program ---- */
+
+/* The exit status that ends the command; `file` is where the program's Python left its snapshots. */
+static int report_run(const tide_args *a, const tide_child *c, const char *file)
+{
+	struct stat st;
+	if (c->timed_out)
+		tide__cli_note("%s was ended after %lld s", a->files[0],
+			       (long long)a->opt[O_LIMIT].num);
+	bool claimed = !stat(file, &st);
+	if (!claimed || !st.st_size) {
+		tide__cli_note("%s left no objects: %s", a->files[0],
+			       claimed ? "its Python was killed, or ended by os._exit"
+				       : "it started no Python, or one that ignores PYTHONPATH "
+					 "(python -I, -S, -E)");
+		return c->status ? c->status : 1;
+	}
+	int rc = report(a, file);
+	return c->status ? c->status : rc;
+}
+
+static int run_program(const tide_args *a)
+{
+	tide_error err = { .offset = TIDE_NO_OFFSET };
+	const char *tmp = getenv("TMPDIR");
+	char hook[4096], folder[512], file[560];
+	if (!tide__hook_folder(hook, sizeof hook)) {
+		tide__fail(&err, TIDE_ENOTFOUND, TIDE_NO_OFFSET,
+			   "the Python hook is not installed");
+		return tide__cli_fail(NULL, &err);
+	}
+	snprintf(folder, sizeof folder, "%s/tidemark-objects-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(folder)) {
+		tide__fail_errno(&err, "cannot make a folder for the result");
+		return tide__cli_fail(folder, &err);
+	}
+	snprintf(file, sizeof file, "%s/objects.json", folder);
+	const char *env[] = { "TIDEMARK_OBJECTS", file, NULL };
+	tide_child c = {
+		.argv = a->files, .env = env, .hook = hook, .limit_s = a->opt[O_LIMIT].num
+	};
+	int rc;
+	if (!tide__child_run("objects", &c)) {
+		tide__fail_errno(&err, "fork");
+		rc = tide__cli_fail(NULL, &err);
+	} else {
+		rc = c.started ? report_run(a, &c, file) : c.status;
+	}
+	unlink(file);
+	rmdir(folder);
+	return rc;
+}
+
+/* ---- which of the two ---- */
+
+/* A file that is no script and cannot be run is a result. */
+static bool is_result(const char *f)
+{
+	struct stat st;
+	size_t n = strlen(f);
+	if (stat(f, &st))
+		return !strcmp(f, "-");
+	return S_ISREG(st.st_mode) && access(f, X_OK) && !(n > 3 && !strcmp(f + n - 3, ".py"));
+}
+
+static int run(const tide_args *a)
+{
+	if (!is_result(a->files[0]))
+		return run_program(a);
+	if (a->n_files > 1)
+		return tide__cli_usage(a, "one result at a time");
+	return report(a, !strcmp(a->files[0], "-") ? "/dev/stdin" : a->files[0]);
+}
+
+const tide_command tide__cmd_objects = {
+	.name = "objects",
+	.usage = "FILE | [--at NAME] [--keep FILE] [--] PROGRAM|SCRIPT.py [ARGUMENT]...",
+	.summary = "tell what a Python program's live objects cost: by type, owner and module",
+	.help = "A PROGRAM is run, and its live objects are measured at its end, and where it calls "
+		"tidemark.objects.mark(NAME). Its output and its exit status are its own. FILE is "
+		"what --keep kept. The program's Python needs the package tidemark. Options go first.",
+	TIDE_COMMAND_OPTIONS(options),
+	.min_files = 1,
+	.max_files = SIZE_MAX,
+	.wants = "result or program",
+	.rest = true,
+	.is_input = is_result,
+	.passes_status = true,
+	.page = "",
+	.run = run,
+};

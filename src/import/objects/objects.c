@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* See objects.h. Members are found by tables; unknown ones are skipped, missing ones are 0 or empty. */
+#include "import/objects/objects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "import/json/plain.h"
+#include "import/kineto/kineto_impl.h"
+#include "import/source.h"
+
+enum { MOST_BYTES = 256 << 20, MOST_ROWS = 100000, MOST_SNAPSHOTS = 10000, MOST_OWNERS = 64 };
+
+struct reader {
+	const char *text;
+	tide_error *err;
+	tide_code rc;
+};
+
+static bool fail(struct reader *r, tide_code code, const char *at, const char *what)
+{
+	if (r->rc == TIDE_OK)
+		r->rc = tide__fail(r->err, code, (uint64_t)(at - r->text), "%s", what);
+	return false;
+}
+
+static bool nomem(struct reader *r)
+{
+	if (r->rc == TIDE_OK)
+		r->rc = tide__nomem(r->err);
+	return false;
+}
+
+/* Whether a walk came to its end undamaged. */
+static bool ended(struct reader *r, const tide_plain_walk *w)
+{
+	return w->bad ? fail(r, TIDE_ECORRUPT, w->p, "damaged JSON") : r->rc == TIDE_OK;
+}
+
+/* A copy of a text with its escapes undone; of another value, as it stands. */
+static char *text_of(struct reader *r, tide_plain v)
+{
+	char *out = tide__alloc(v.n + 1, 1);
+	if (!out) {
+		nomem(r);
+		return NULL;
+	}
+	size_t n = v.type == '"' ? tide__kineto_unescape(v.at, v.n, out) : v.n;
+	if (v.type != '"' && v.n)
+		memcpy(out, v.at, v.n);
+	out[n] = 0;
+	for (size_t i = 0; i < n; i++) /* a NUL would end it early */
+		out[i] = out[i] ? out[i] : ' ';
+	return out;
+}
+
+static bool number(struct reader *r, tide_plain v, uint64_t *out)
+{
+	int64_t n;
+	if (!tide__plain_number(v, 1, &n) || n < 0)
+		return fail(r, TIDE_ECORRUPT, v.at, "a figure is not a whole number from 0 on");
+	*out = (uint64_t)n;
+	return true;
+}
+
+/* ---- rows ---- */
+
+static const struct table {
+	const char *key, *name, *type, *count, *bytes;
+} tables[TIDE_OBJECTS_N] = {
+	[TIDE_OBJECTS_TYPES] = { "types", "type", "module", "objects", "bytes" },
+	[TIDE_OBJECTS_OWNERS] = { "owners", "name", "type", "", "exclusive_bytes" },
+	[TIDE_OBJECTS_MODULES] = { "modules", "module", "", "variables", "exclusive_bytes" },
+	[TIDE_OBJECTS_SHARED] = { "shared", "what", "", "owner_count", "bytes" },
+	[TIDE_OBJECTS_DUPLICATES] = { "duplicates", "value", "type", "count", "bytes" },
+	[TIDE_OBJECTS_BUFFERS] = { "buffers", "device", "", "buffers", "bytes" },
+};
+
+static bool set_text(struct reader *r, tide_plain v, char **out)
+{
+	tide__free(*out); /* a member that is there twice */
+	return (*out = text_of(r, v)) != NULL;
+}
+
+static bool read_owners(struct reader *r, tide_plain list, tide_objects_row *row)
+{
+	tide_plain key, v;
+	tide_plain_walk w = tide__plain_walk(list);
+	if (row->owners)
+		return true;
+	row->owners = tide__calloc(MOST_OWNERS, sizeof *row->owners);
+	if (!row->owners)
+		return nomem(r);
+	while (row->n_owners < MOST_OWNERS && tide__plain_next(&w, &key, &v)) {
+		if (!(row->owners[row->n_owners] = text_of(r, v)))
+			return false;
+		row->n_owners++;
+	}
+	return ended(r, &w);
+}
+
+static bool read_member(struct reader *r, const struct table *t, tide_plain key, tide_plain v,
+			tide_objects_row *row)
+{
+	if (tide__plain_is(key, t->name))
+		return set_text(r, v, &row->name);
+	if (tide__plain_is(key, t->type))
+		return set_text(r, v, &row->type);
+	if (tide__plain_is(key, t->count))
+		return number(r, v, &row->count);
+	if (tide__plain_is(key, t->bytes))
+		return number(r, v, &row->bytes);
+	if (tide__plain_is(key, "shared_bytes"))
+		return number(r, v, &row->shared);
+	if (tide__plain_is(key, "owners"))
+		return read_owners(r, v, row);
+	if (tide__plain_is(key, "own"))
+		row->own = v.type == 't';
+	return true;
+}
+
+static bool read_row(struct reader *r, const struct table *t, tide_plain o, tide_objects_row *row)
+{
+	tide_plain key, v;
+	tide_plain_walk w = tide__plain_walk(o);
+	if (o.type != '{')
+		return fail(r, TIDE_ECORRUPT, o.at, "a row is no object");
+	while (tide__plain_next(&w, &key, &v))
+		if (!read_member(r, t, key, v, row))
+			return false;
+	if (!row->name && !(row->name = tide__strndup("", 0)))
+		return nomem(r);
+	return ended(r, &w);
+}
+
+static bool read_table(struct reader *r, const struct table *t, tide_plain list,
+		       tide_objects_rows *to)
+{
+	tide_plain key, v;
+	tide_plain_walk w = tide__plain_walk(list);
+	if (list.type != '[')
+		return fail(r, TIDE_ECORRUPT, list.at, "a table is no array");
+	while (tide__plain_next(&w, &key, &v)) {
+		if (to->n == MOST_ROWS)
+			return fail(r, TIDE_ELIMIT, v.at, "a table has more than 100,000 rows");
+		if (!TIDE_ROOM(to->v, to->cap, to->n + 1))
+			return nomem(r);
+		to->v[to->n] = (tide_objects_row){ 0 };
+		if (!read_row(r, t, v, &to->v[to->n++]))
+			return false;
+	}
+	return ended(r, &w);
+}
+
+static bool read_texts(struct reader *r, tide_plain list, tide_objects_texts *to)
+{
+	tide_plain key, v;
+	tide_plain_walk w = tide__plain_walk(list);
+	while (to->n < MOST_ROWS && tide__plain_next(&w, &key, &v)) {
+		if (!TIDE_ROOM(to->v, to->cap, to->n + 1))
+			return nomem(r);
+		if (!(to->v[to->n] = text_of(r, v)))
+			return false;
+		to->n++;
+	}
+	return ended(r, &w);
+}
+
+/* ---- snapshots ---- */
+
+static const struct {
+	const char *key;
+	size_t at;
+} figures[] = {
+	{ "objects", offsetof(tide_objects_snapshot, objects) },
+	{ "total_bytes", offsetof(tide_objects_snapshot, total) },
+	{ "variable_bytes", offsetof(tide_objects_snapshot, variables) },
+	{ "other_bytes", offsetof(tide_objects_snapshot, other) },
+	{ "shared_bytes", offsetof(tide_objects_snapshot, shared) },
+	{ "duplicate_bytes", offsetof(tide_objects_snapshot, duplicate) },
+	{ "duplicates_skipped", offsetof(tide_objects_snapshot, skipped) },
+};
+
+static bool read_counts(struct reader *r, tide_plain rows, tide_objects_snapshot *s)
+{
+	tide_plain key, v;
+	tide_plain_walk w = tide__plain_walk(rows);
+	while (tide__plain_next(&w, &key, &v))
+		for (size_t i = 0; i < TIDE_OBJECTS_N; i++)
+			if (tide__plain_is(key, tables[i].key) && !number(r, v, &s->table[i].all))
+				return false;
+	return ended(r, &w);
+}
+
+static bool read_part(struct reader *r, tide_plain key, tide_plain v, tide_objects_snapshot *s)
+{
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+		if (tide__plain_is(key, figures[i].key))
+			return number(r, v, (uint64_t *)((char *)s + figures[i].at));
+	for (size_t i = 0; i < TIDE_OBJECTS_N; i++)
+		if (tide__plain_is(key, tables[i].key))
+			return read_table(r, &tables[i], v, &s->table[i]);
+	if (tide__plain_is(key, "at"))
+		return set_text(r, v, &s->at);
+	if (tide__plain_is(key, "rows"))
+		return read_counts(r, v, s);
+	if (tide__plain_is(key, "recommendations"))
+		return read_texts(r, v, &s->recommendations);
+	return tide__plain_is(key, "problems") ? read_texts(r, v, &s->problems) : true;
+}
+
+static bool read_snapshot(struct reader *r, tide_plain o, tide_objects_snapshot *s)
+{
+	tide_plain key, v;
+	tide_plain_walk w = tide__plain_walk(o);
+	if (o.type != '{')
+		return fail(r, TIDE_ECORRUPT, o.at, "a snapshot is no object");
+	while (tide__plain_next(&w, &key, &v))
+		if (!read_part(r, key, v, s))
+			return false;
+	for (size_t i = 0; i < TIDE_OBJECTS_N; i++)
+		if (s->table[i].all < s->table[i].n)
+			s->table[i].all = s->table[i].n;
+	if (!s->at && !(s->at = tide__strndup("end", 3)))
+		return nomem(r);
+	return ended(r, &w);
+}
+
+static bool read_snapshots(struct reader *r, tide_plain list, tide_objects *o)
+{
+	tide_plain key, v;
+	tide_plain_walk w = tide__plain_walk(list);
+	while (tide__plain_next(&w, &key, &v)) {
+		if (o->n == MOST_SNAPSHOTS)
+			return fail(r, TIDE_ELIMIT, v.at, "more than 10,000 snapshots");
+		if (!TIDE_ROOM(o->v, o->cap, o->n + 1))
+			return nomem(r);
+		o->v[o->n] = (tide_objects_snapshot){ 0 };
+		if (!read_snapshot(r, v, &o->v[o->n++]))
+			return false;
+	}
+	return ended(r, &w);
+}
+
+/* ---- the document ---- */
+
+static bool read_document(struct reader *r, tide_plain doc, tide_objects *o)
+{
+	tide_plain key, v;
+	tide_plain_walk w = tide__plain_walk(doc);
+	while (tide__plain_next(&w, &key, &v)) {
+		bool good = true;
+		if (tide__plain_is(key, "program"))
+			good = set_text(r, v, &o->program);
+		else if (tide__plain_is(key, "python"))
+			good = set_text(r, v, &o->python);
+		else if (tide__plain_is(key, "snapshots"))
+			good = read_snapshots(r, v, o);
+		if (!good)
+			return false;
+	}
+	return ended(r, &w);
+}
+
+tide_code tide__objects_read(const char *text, size_t n, tide_objects *o, tide_error *err)
+{
+	struct reader r = { .text = text, .err = err };
+	tide_plain doc, v;
+	int64_t version = 0;
+	if (!n)
+		return tide__fail(err, TIDE_EFORMAT, 0, "the file is empty");
+	if (!tide__plain_parse(text, n, &doc) || doc.type != '{')
+		return tide__fail(err, TIDE_EFORMAT, 0, "not a JSON object, or cut off");
+	if (!tide__plain_get(doc, "format", &v) || !tide__plain_is(v, "tidemark-objects"))
+		return tide__fail(err, TIDE_EFORMAT, 0, "not a file of `tidemark objects`");
+	if (!tide__plain_get(doc, "version", &v) || !tide__plain_number(v, 1, &version) ||
+	    version != 1)
+		return tide__fail(err, TIDE_EFORMAT, 0,
+				  "another version of the format; this Tidemark reads version 1");
+	if (!read_document(&r, doc, o))
+		return r.rc;
+	if (!o->n)
+		return tide__fail(err, TIDE_EFORMAT, 0, "no snapshot in it");
+	return TIDE_OK;
+}
+
+tide_code tide__objects_load(const char *path, tide_objects *o, tide_error *err)
+{
+	tide_source *s = NULL;
+	uint8_t *text = NULL;
+	size_t n = 0;
+	tide_code rc = tide__source_open(path, 0, &s, err);
+	if (rc == TIDE_OK)
+		rc = tide__source_slurp(s, MOST_BYTES, 0, &text, &n, err);
+	if (rc == TIDE_OK)
+		rc = tide__objects_read((const char *)text, n, o, err);
+	tide__source_close(s);
+	tide__free(text);
+	return rc;
+}

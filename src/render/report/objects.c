@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* See objects.h. Each table is one grid, so text and JSON have the same rows. */
+#include "render/report/objects.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* ---- tables ---- */
+
+static const tide_grid_col type_cols[] = {
+	{ "type", "Type", TIDE_CELL_TEXT },
+	{ "module", NULL, TIDE_CELL_TEXT },
+	{ "objects", "Objects", TIDE_CELL_COUNT },
+	{ "bytes", "Bytes", TIDE_CELL_BYTES },
+};
+static const tide_grid_col owner_cols[] = {
+	{ "name", "Owner", TIDE_CELL_TEXT },
+	{ "type", "Type", TIDE_CELL_TEXT, 2 },
+	{ "exclusive_bytes", "Own alone", TIDE_CELL_BYTES },
+	{ "shared_bytes", "Shared", TIDE_CELL_BYTES },
+};
+static const tide_grid_col module_cols[] = {
+	{ "module", "Module", TIDE_CELL_TEXT },
+	{ "own", NULL, TIDE_CELL_PLAIN },
+	{ "variables", "Variables", TIDE_CELL_COUNT, 1 },
+	{ "exclusive_bytes", "Own alone", TIDE_CELL_BYTES },
+	{ "shared_bytes", "Shared", TIDE_CELL_BYTES },
+};
+static const tide_grid_col shared_cols[] = {
+	{ "what", "What", TIDE_CELL_TEXT },
+	{ "bytes", "Bytes", TIDE_CELL_BYTES },
+	{ "owner_count", "Owners", TIDE_CELL_COUNT },
+	{ "owners", "Owned by", TIDE_CELL_TEXT, 1 },
+};
+static const tide_grid_col duplicate_cols[] = {
+	{ "value", "Value", TIDE_CELL_TEXT },
+	{ "type", "Type", TIDE_CELL_TEXT, 1 },
+	{ "count", "Copies", TIDE_CELL_COUNT },
+	{ "bytes", "To save", TIDE_CELL_BYTES },
+};
+static const tide_grid_col buffer_cols[] = {
+	{ "device", "Device", TIDE_CELL_TEXT },
+	{ "buffers", "Buffers", TIDE_CELL_COUNT },
+	{ "bytes", "Bytes", TIDE_CELL_BYTES },
+};
+
+/* The order of the text; JSON has the same. */
+static const struct table {
+	const char *key, *title, *none;
+	const tide_grid_col *cols;
+	size_t n;
+	tide_objects_table table;
+} tables[] = {
+#define COLS(c) c, sizeof c / sizeof *c
+	{ "types", "By type", NULL, COLS(type_cols), TIDE_OBJECTS_TYPES },
+	{ "owners", "By owner", "The program has no variables.", COLS(owner_cols),
+	  TIDE_OBJECTS_OWNERS },
+	{ "modules", "By module", NULL, COLS(module_cols), TIDE_OBJECTS_MODULES },
+	{ "shared", "Shared by two owners or more, largest first", "Nothing is shared.",
+	  COLS(shared_cols), TIDE_OBJECTS_SHARED },
+	{ "duplicates", "Equal but separate", "No equal objects that are separate.",
+	  COLS(duplicate_cols), TIDE_OBJECTS_DUPLICATES },
+	{ "buffers", "Buffers by device", NULL, COLS(buffer_cols), TIDE_OBJECTS_BUFFERS },
+};
+
+static void cell_text(tide_grid *g, const char *s)
+{
+	s ? tide__grid_text(g, s) : tide__grid_none(g);
+}
+
+static void cell_owners(tide_grid *g, const tide_objects_row *r)
+{
+	size_t room = 1, at = 0;
+	for (size_t i = 0; i < r->n_owners; i++)
+		room += strlen(r->owners[i]) + 2;
+	char *text = tide__alloc(room, 1);
+	for (size_t i = 0; text && i < r->n_owners; i++)
+		at += (size_t)snprintf(text + at, room - at, "%s%s", i ? ", " : "", r->owners[i]);
+	if (text)
+		tide__grid_textn(g, text, at);
+	else
+		tide__grid_none(g);
+	tide__free(text);
+}
+
+static void cell(tide_grid *g, const tide_objects_row *r, const char *key, bool first)
+{
+	if (first)
+		tide__grid_text(g, r->name);
+	else if (!strcmp(key, "type") || !strcmp(key, "module"))
+		cell_text(g, r->type);
+	else if (!strcmp(key, "own"))
+		tide__grid_int(g, r->own);
+	else if (!strcmp(key, "shared_bytes"))
+		tide__grid_uint(g, r->shared);
+	else if (!strcmp(key, "owners"))
+		cell_owners(g, r);
+	else
+		tide__grid_uint(g, strstr(key, "bytes") ? r->bytes : r->count);
+}
+
+static tide_grid *grid_of(const struct table *t, const tide_objects_rows *rows, size_t top)
+{
+	tide_grid *g = tide__grid_new(t->cols, t->n);
+	for (size_t i = 0; g && i < rows->n && (!top || i < top); i++)
+		for (size_t c = 0; c < t->n; c++)
+			cell(g, &rows->v[i], t->cols[c].key, c == 0);
+	return g;
+}
+
+/* ---- text ---- */
+
+static void put_table(const struct table *t, const tide_objects_snapshot *s, size_t top,
+		      const tide_out *to)
+{
+	const tide_objects_rows *rows = &s->table[t->table];
+	size_t shown = top && top < rows->n ? top : rows->n;
+	if (!rows->n && !t->none)
+		return;
+	fputc('\n', to->out);
+	tide__heading(to, "%s", t->title);
+	if (!rows->n) {
+		fprintf(to->out, "  %s\n", t->none);
+		return;
+	}
+	tide__grid_out(grid_of(t, rows, top), to, 2);
+	if (rows->all > shown)
+		fprintf(to->out, "  (%" PRIu64 " more)\n", rows->all - shown);
+}
+
+static void put_texts(const char *title, const tide_objects_texts *t, const tide_out *to)
+{
+	if (!t->n)
+		return;
+	fputc('\n', to->out);
+	tide__heading(to, "%s", title);
+	for (size_t i = 0; i < t->n; i++) {
+		fputs("  ", to->out);
+		tide__put_text(to, t->v[i]);
+		fputc('\n', to->out);
+	}
+}
+
+static void put_marks(const tide_objects *o, const tide_objects_snapshot *s, const tide_out *to)
+{
+	if (o->n < 2)
+		return;
+	fputs("Marks:", to->out);
+	for (size_t i = 0; i < o->n; i++) {
+		fputs(i ? ", " : " ", to->out);
+		tide__put_text(to, o->v[i].at);
+		if (&o->v[i] == s)
+			fputs(" (shown)", to->out);
+	}
+	fputs("; --at NAME shows another one.\n", to->out);
+}
+
+void tide__objects_text(const tide_objects *o, const tide_objects_snapshot *s, size_t top,
+			const tide_out *to)
+{
+	char all[32], named[32], other[32], shared[32], saved[32], n[32];
+	tide__heading(to, "%s in %s live objects",
+		      tide__fmt_bytes(all, sizeof all, (double)s->total),
+		      tide__fmt_count(n, sizeof n, (int64_t)s->objects));
+	tide__put_text(to, o->program ? o->program : "a program");
+	fprintf(to->out, " at ");
+	tide__put_text(to, s->at);
+	fprintf(to->out, "\n%s reached from variables, of it %s by two owners or more; %s not\n",
+		tide__fmt_bytes(named, sizeof named, (double)s->variables),
+		tide__fmt_bytes(shared, sizeof shared, (double)s->shared),
+		tide__fmt_bytes(other, sizeof other, (double)s->other));
+	fprintf(to->out, "%s in equal objects that are separate\n",
+		tide__fmt_bytes(saved, sizeof saved, (double)s->duplicate));
+	if (s->skipped)
+		fprintf(to->out, "%s in arrays were not compared\n",
+			tide__fmt_bytes(saved, sizeof saved, (double)s->skipped));
+	put_marks(o, s, to);
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+		put_table(&tables[i], s, top, to);
+	put_texts("Recommendations", &s->recommendations, to);
+	put_texts("Problems", &s->problems, to);
+}
+
+/* ---- JSON ---- */
+
+static void texts_json(tide_json *j, const char *key, const tide_objects_texts *t)
+{
+	tide__json_karray(j, key);
+	for (size_t i = 0; i < t->n; i++)
+		tide__json_str(j, t->v[i]);
+	tide__json_array_end(j);
+}
+
+static void row_json(tide_json *j, const struct table *t, const tide_objects_row *r)
+{
+	tide__json_object(j);
+	for (size_t c = 0; c < t->n; c++) {
+		const char *key = t->cols[c].key;
+		if (c == 0)
+			tide__json_kstr(j, key, r->name);
+		else if (!strcmp(key, "type") || !strcmp(key, "module"))
+			tide__json_kstr(j, key, r->type);
+		else if (!strcmp(key, "own"))
+			tide__json_kbool(j, key, r->own);
+		else if (!strcmp(key, "shared_bytes"))
+			tide__json_kuint(j, key, r->shared);
+		else if (!strcmp(key, "owners"))
+			texts_json(j, key,
+				   &(tide_objects_texts){ .v = r->owners, .n = r->n_owners });
+		else
+			tide__json_kuint(j, key, strstr(key, "bytes") ? r->bytes : r->count);
+	}
+	tide__json_object_end(j);
+}
+
+void tide__objects_snapshot_json(const tide_objects_snapshot *s, size_t top, tide_json *j)
+{
+	size_t n = sizeof tables / sizeof *tables;
+	tide__json_object(j);
+	tide__json_kstr(j, "at", s->at);
+	tide__json_kuint(j, "objects", s->objects);
+	tide__json_kuint(j, "total_bytes", s->total);
+	tide__json_kuint(j, "variable_bytes", s->variables);
+	tide__json_kuint(j, "other_bytes", s->other);
+	tide__json_kuint(j, "shared_bytes", s->shared);
+	tide__json_kuint(j, "duplicate_bytes", s->duplicate);
+	tide__json_kuint(j, "duplicates_skipped", s->skipped);
+	tide__json_kobject(j, "rows");
+	for (size_t i = 0; i < n; i++)
+		tide__json_kuint(j, tables[i].key, s->table[tables[i].table].all);
+	tide__json_object_end(j);
+	for (size_t i = 0; i < n; i++) {
+		const tide_objects_rows *rows = &s->table[tables[i].table];
+		tide__json_karray(j, tables[i].key);
+		for (size_t k = 0; k < rows->n && (!top || k < top); k++)
+			row_json(j, &tables[i], &rows->v[k]);
+		tide__json_array_end(j);
+	}
+	texts_json(j, "recommendations", &s->recommendations);
+	texts_json(j, "problems", &s->problems);
+	tide__json_object_end(j);
+}
+
+void tide__objects_json(const tide_objects *o, size_t top, tide_json *j)
+{
+	tide__json_object(j);
+	tide__json_kstr(j, "format", "tidemark-objects");
+	tide__json_kuint(j, "version", 1);
+	tide__json_kstr(j, "program", o->program);
+	tide__json_kstr(j, "python", o->python);
+	tide__json_karray(j, "snapshots");
+	for (size_t i = 0; i < o->n; i++)
+		tide__objects_snapshot_json(&o->v[i], top, j);
+	tide__json_array_end(j);
+	tide__json_object_end(j);
+}
