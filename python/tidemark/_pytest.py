@@ -4,6 +4,7 @@
 
     @pytest.mark.limit_device_memory("2 GB")                  on every accelerator
     @pytest.mark.limit_device_memory("100 MiB", device="cpu")
+    @pytest.mark.limit_host_objects("1 MiB")                  Python objects and arrays that the test leaves alive
 
 `--tidemark` reports every test, `--tidemark-dir DIR` keeps the recordings, with ops. What counts is the highest point above what was
 alive when the test itself began: what fixtures took before is not counted.
@@ -26,6 +27,7 @@ _PROPERTY = "tidemark_peak_bytes"  # of a test's report: device -> bytes
 _FOLDER = pytest.StashKey[Optional[str]]()
 _found: dict[str, dict[str, int]] = {}  # by test
 _files: set[str] = set()  # names of recordings that are taken
+_walked = False  # live objects were measured once
 
 _UNITS = {"": 1, "B": 1, **{p + b: 2**n for p, n in zip("KMGT", (10, 20, 30, 40)) for b in ("B", "IB")}}  # as everywhere in Tidemark
 
@@ -58,6 +60,41 @@ def limits(item: pytest.Item) -> dict[str | None, int]:
             why = f"limit_device_memory: {error}"
         pytest.fail(why, pytrace=False)  # not inside: pytest would show the other exception first
     return out
+
+
+def objects_limit(item: pytest.Item) -> int | None:
+    """What limit_host_objects says: the nearest mark counts; None = there is none."""
+    mark = item.get_closest_marker("limit_host_objects")
+    if mark is None:
+        return None
+    size = mark.args[0] if len(mark.args) == 1 and not mark.kwargs else mark.kwargs.get("size") if not mark.args and set(mark.kwargs) == {"size"} else None
+    why = 'write @pytest.mark.limit_host_objects("1 MiB")'
+    try:
+        if size is not None:
+            return parse_bytes(size)
+    except ValueError as error:
+        why = f"limit_host_objects: {error}"
+    pytest.fail(why, pytrace=False)
+
+
+def kept_objects(before: tuple[int, dict[str, int], dict[str, int]], limit: int) -> str:
+    """A sentence when live objects grew by more than the limit, with the owners that grew most; "" = they did not."""
+    from .objects import _snapshot, _walk
+
+    own = _walk.walk([before])  # what we hold ourselves is not the test's
+    total, owners, types = _snapshot.owned()
+    grown = total - own["total"] - before[0]
+    if grown <= limit:
+        return ""
+    for t, _, n in own["types"]:
+        types[_walk.type_name(t)] -= n
+    who, what = most_grown(before[1], owners), most_grown(before[2], types)
+    return f"the test leaves {grown:,} bytes of objects alive, the limit is {limit:,}; owned by {who or 'no variable of a module'}; types {what}"
+
+
+def most_grown(before: dict[str, int], after: dict[str, int]) -> str:
+    rows = sorted(((n - before.get(name, 0), name) for name, n in after.items()), reverse=True)
+    return ", ".join(f"{name} {n:+,}" for n, name in rows[:3] if n > 0)
 
 
 def is_device(name: object) -> bool:
@@ -120,6 +157,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "limit_device_memory(size, device=None): fail when the test takes more")
+    config.addinivalue_line("markers", "limit_host_objects(size): fail when the test leaves more bytes of Python objects and arrays alive")
     folder = config.getoption("--tidemark-dir")
     config.stash[_FOLDER] = os.path.abspath(folder) if folder else None  # a test may change the working folder
     _found.clear()
@@ -135,6 +173,34 @@ def file_of(test: str) -> str:
         name = f"{stem}.{number}"
     _files.add(name)
     return name + ".tide"
+
+
+def fail_test(outcome: Any, why: str) -> None:
+    """The test's own failure comes first."""
+    if not why or outcome.excinfo is not None:
+        return
+    failure = pytest.fail.Exception(why, pytrace=False)
+    if not hasattr(outcome, "force_exception"):  # pluggy before 1.1
+        raise failure
+    outcome.force_exception(failure)
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    """Inside everything else: what plugins keep of a test is not the test's."""
+    limit = objects_limit(pyfuncitem)
+    if limit is None:
+        yield
+        return
+    from .objects import _snapshot
+
+    global _walked
+    if not _walked:
+        _snapshot.owned()  # what the first walk itself leaves behind is not the test's
+        _walked = True
+    before = _snapshot.owned()
+    outcome: Any = yield
+    fail_test(outcome, kept_objects(before, limit))
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -162,12 +228,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         if wanted and (silent := unreported(path)):
             item.warn(pytest.PytestWarning(f"tidemark: {silent}: its allocator reports nothing: no limit on it can be checked"))
     item.user_properties.append((_PROPERTY, found))
-    why = over(found, wanted)
-    if why and outcome.excinfo is None:  # the test's own failure comes first
-        failure = pytest.fail.Exception(why, pytrace=False)
-        if not hasattr(outcome, "force_exception"):  # pluggy before 1.1
-            raise failure
-        outcome.force_exception(failure)
+    fail_test(outcome, over(found, wanted))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

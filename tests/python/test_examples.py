@@ -11,7 +11,7 @@ import unittest
 
 EXAMPLES = pathlib.Path(os.environ.get("TIDE_SOURCE", pathlib.Path(__file__).resolve().parents[2])) / "examples/python"
 SAYS = {"unified_profiler.py": "8 rows against 64", "memory_profiler.py": "by role", "flame_graph.py": "Matrix Multiply", "timeline.py": "overlap",
-        "hta.py": "no device work", "objects.py": "Excellent: 1000 arrays share 1 unique units", "torch_compile.py": "1 graph breaks"}
+        "hta.py": "no device work", "objects.py": "same heights: True", "torch_compile.py": "1 graph breaks"}
 
 
 @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not there")

@@ -5,6 +5,7 @@ import array
 import dataclasses
 import gc
 import importlib.util
+import json
 import math
 import os
 import pathlib
@@ -17,7 +18,7 @@ import warnings
 from fractions import Fraction
 
 from tidemark import _objects, objects
-from tidemark.objects import _advice, _walk
+from tidemark.objects import _advice, _duplicates, _slow, _snapshot, _walk
 
 SOURCE = pathlib.Path(os.environ.get("TIDE_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 SINGLES = (None, True, False, Ellipsis, NotImplemented)
@@ -213,6 +214,79 @@ class Walk(unittest.TestCase):
         made += [Eats(), [1, 2, 3], {"a": [4]}]
         self.assertGreater(objects.footprint([made]).total_if_shared, 100)
 
+    def test_who_shares(self):
+        big, unused = "z" * 10_000, "y" * 5000
+        f = objects.footprint([[big], [big, 1.5], [unused], (big,)])
+        self.assertEqual(f.largest_shared, [objects.SharedNode("str", sys.getsizeof(big), [0, 1, 3], 3)])
+        many = objects.footprint([[big] for _ in range(40)])
+        self.assertEqual((many.largest_shared[0].owners, many.largest_shared[0].owner_count), (list(range(16)), 40))
+        texts = [f"{'t' * n}" for n in range(100, 200)]
+        f = objects.footprint([[texts], [texts]])
+        self.assertEqual([r.bytes for r in f.largest_shared], sorted((sys.getsizeof(o) for o in [texts, *texts]), reverse=True)[:64])
+
+    def test_owners_are_a_sequence(self):
+        f = objects.footprint([["a" * 99], [2.5]])
+        one, two = f.owners
+        self.assertEqual(f.owners, [one, two])
+        self.assertNotEqual(f.owners, [two, one])
+        self.assertNotEqual(f.owners, 5)
+        self.assertEqual((f.owners[-1], f.owners[:1], len(f.owners)), (two, [one], 2))
+        self.assertIn("Owner(exclusive_bytes=", repr(f.owners))
+        self.assertIn("...", repr(objects.footprint([[] for _ in range(11)]).owners))
+
+    def test_reached_and_total(self):
+        text, n = "q" * 70, 10**30
+        made = [text, {"k": (text, n)}]
+        self.assertEqual(_objects.reached([made], _walk.classify, frozenset({int})), [n])
+        self.assertEqual(_objects.total([made], _walk.classify), objects.footprint([made]).total_if_shared)
+        with self.assertRaises(TypeError):
+            _objects.reached([made], _walk.classify, [int])
+
+    def test_types_that_die_between_walks(self):
+        for i in range(600):  # more than the engine remembers
+            made = type(f"T{i}", (), {"__slots__": ("x",)})()
+            made.x = "v" * i
+            self.assertEqual(objects.footprint([made]).total_if_shared, sys.getsizeof(made) + sys.getsizeof(made.x))
+            del made
+
+    def test_the_walk_in_python_gives_the_same_and_says_so(self):
+        slow = _slow.Slow(ImportError("built for another Python"))
+        for seed in range(20):
+            rng = random.Random(seed)
+            made = random_graph(rng, 60)
+            owners = rng.sample(made, 5)
+            mine, theirs = _objects.walk(owners, _walk.classify), slow.walk(owners, _walk.classify)
+            for key in ("nodes", "shared_nodes", "shared_bytes", "total", "duplicated", "exclusive", "reachable"):
+                self.assertEqual(mine[key], theirs[key], key)
+            self.assertEqual(sorted(mine["types"], key=str), sorted(theirs["types"], key=str))
+            self.assertEqual([r[1] for r in mine["shared"]], [r[1] for r in theirs["shared"]])
+            self.assertEqual(slow.total(owners, _walk.classify), mine["total"])
+            self.assertEqual(len(slow.reached(owners, _walk.classify, frozenset({list}))), len(_objects.reached(owners, _walk.classify, frozenset({list}))))
+        self.assertIn("the extension cannot be loaded (built for another Python): sizes are those of __sizeof__", theirs["problems"][0])
+
+        class Raises:
+            def __sizeof__(self):
+                raise RuntimeError("no")
+
+        class Lies:
+            def __sizeof__(self):
+                return 1 << 60
+
+        self.assertEqual(len(slow.walk([Raises(), Lies()], _walk.classify)["problems"]), 3)
+
+    def test_without_the_extension(self):
+        code = ("import sys\nsys.modules['tidemark._objects'] = None\nfrom tidemark import objects\n"
+                "f = objects.footprint([['abc' * 9, 2.5]])\nprint(f.total_if_shared == sum(map(sys.getsizeof, ([1, 2], 'abc' * 9, 2.5))), f.problems[0])\n"
+                "print(objects.memory_stats(b'abc').total_bytes)")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        self.assertIn("True the extension cannot be loaded", done.stdout, done.stderr)
+
+    def test_types_whose_insides_are_unknown_are_named(self):
+        import zlib
+        f = objects.footprint([zlib.compressobj(), [1]])
+        self.assertEqual(f.sizeof_only, ["zlib.Compress"])
+        self.assertEqual(objects.footprint([Slotted(), "a", 1.5]).sizeof_only, [])
+
     def test_buffers_of_resolvers(self):
         class Held:
             pass
@@ -338,6 +412,27 @@ class Arrays(unittest.TestCase):
             self.assertEqual(objects.memory_stats(Wrapped(Data(), None)).device, "unknown")
         self.assertIn("bytes of Data cannot be found", str(told[0].message))
 
+    def test_read_in_place_as_through_attributes(self):
+        """numpy.ndarray is read by its fields, a subclass by its attributes: the same figures."""
+        class Sub(np.ndarray):
+            pass
+
+        for dtype in ("u1", "f8", "c16", "S7", "M8[s]", "O", [("a", "i4"), ("b", "f8")]):
+            for shape in ((), (0,), (3,), (2, 3, 4), (1,) * 10):
+                a = np.zeros(shape, dtype)
+                sub = np.zeros(shape, dtype).view(Sub)
+                plain, other = objects.footprint([a]), objects.footprint([sub])
+                self.assertEqual(plain.by_device, {"cpu": a.nbytes} if a.nbytes else {}, (dtype, shape))
+                self.assertEqual(plain.by_device, other.by_device)
+                self.assertEqual(plain.total_if_shared, sys.getsizeof(a) + (sys.getsizeof(0) if a.dtype.hasobject and a.size else 0))
+
+    def test_dtypes_keep_their_references(self):
+        dtype = np.dtype([("q", "f4"), ("r", "i8")])
+        arrays = [np.zeros(4, dtype) for _ in range(5)]
+        before = sys.getrefcount(dtype)
+        objects.footprint(arrays)
+        self.assertEqual(sys.getrefcount(dtype), before)
+
     def test_many_small_arrays(self):
         u = unit()
         many = [Wrapped(np.zeros(3), u) for _ in range(20_000)]
@@ -357,6 +452,146 @@ class Arrays(unittest.TestCase):
         self.assertEqual((s.data_bytes, s.uncertainty_bytes), (32, 16))
         self.assertEqual(objects.memory_stats(array.array("d", [1, 2])).data_bytes, 16)
         self.assertEqual(objects.memory_stats(b"abc").data_bytes, 3)
+
+
+@needs("numpy")
+class Live(unittest.TestCase):
+    """Snapshots of a process, and `tidemark objects`."""
+
+    def test_duplicates(self):
+        u = [unit() for _ in range(5)]
+        a, b, c = np.arange(100.0), np.arange(100.0), np.ones(100)
+        view = a[:]
+        held = [u, a, b, c, view, "x" * 50, "".join(["x"] * 50), [np.array(1.0)]]
+        types_ = frozenset(type(o) for o in reach(held).values())
+        saved, rows, skipped = _duplicates.find([held], types_)
+        by = {(r["type"].rpartition(".")[2], r["value"]): r for r in rows}
+        self.assertEqual(by["ndarray", "float64 (100,)"]["bytes"], sys.getsizeof(a))
+        self.assertEqual(by["str", repr("x" * 50)]["count"], 2)
+        units = [r for r in rows if r["type"].endswith(".Unit")]
+        self.assertEqual((units[0]["count"], units[0]["bytes"]), (5, 4 * sys.getsizeof(u[0])))
+        self.assertEqual((saved, skipped), (sum(r["bytes"] for r in rows), 0))
+
+    def test_duplicates_that_cannot_be_compared(self):
+        class Bad:
+            def __eq__(self, other):
+                raise RuntimeError
+
+            def __hash__(self):
+                return 1
+
+        class Odd:
+            def __eq__(self, other):
+                return True
+
+            def __hash__(self):
+                return 2
+
+            def __repr__(self):
+                raise ValueError
+
+            def __sizeof__(self):
+                raise ValueError
+
+        saved, rows, _ = _duplicates.find([[Bad(), Bad(), Odd(), Odd()]], frozenset({Bad, Odd}))
+        self.assertEqual([(r["value"], r["count"]) for r in rows], [("(repr failed: ValueError)", 2)])
+        self.assertEqual(saved, Odd.__basicsize__)
+
+    def test_too_many_bytes_to_compare(self):
+        from unittest import mock
+        arrays = [np.zeros(100), np.zeros(100)]
+        with mock.patch.object(_duplicates, "MOST_HASHED", 900):
+            self.assertEqual(_duplicates.find([arrays], frozenset({np.ndarray}))[2], 800)
+
+    def test_snapshot_in_a_function(self):
+        big = np.zeros(200_000)
+        view = big[1:]
+        s = objects.snapshot("here", sys._getframe())
+        mine = {r["name"].rpartition(".")[2]: r for r in s["owners"] if "test_snapshot_in_a_function()" in r["name"]}
+        self.assertEqual(mine["view"]["shared_bytes"], big.nbytes + sys.getsizeof(big) - big.nbytes)
+        self.assertEqual(s["shared"][0]["what"], "buffer on cpu")
+        self.assertEqual(s["total_bytes"], s["variable_bytes"] + s["other_bytes"])
+        self.assertGreater(s["total_bytes"], view.nbytes)
+        self.assertEqual(sum(r["bytes"] for r in s["types"]) + sum(b["bytes"] for b in s["buffers"]), s["total_bytes"])
+        self.assertIsNone(objects.mark("nobody asks"))
+
+    def run_program(self, code, *options, name="prog.py"):
+        import tempfile
+
+        from tidemark import _home
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, name).write_text(code, encoding="utf-8")
+            done = subprocess.run([_home.program(), "objects", "--keep", "kept", *options, "--", sys.executable, name, "argument"], cwd=folder,
+                                  capture_output=True, text=True, timeout=120, check=False)
+            kept = pathlib.Path(folder, "kept")
+            page = pathlib.Path(folder, "page.html")
+            self.page = page.read_text(encoding="utf-8") if page.exists() else ""
+            return done, json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else None
+
+    def test_program(self):
+        code = ("import sys, os\nfrom tidemark import objects\nfield = bytearray(1_000_000)\nwindow = memoryview(field)\n"
+                "def f():\n    local = [1.5] * 5000\n    objects.mark('in f')\nf()\nprint('out', sys.argv[1:])\nsys.exit(5)\n")
+        done, kept = self.run_program(code, "-o", "page.html")
+        self.assertEqual((done.returncode, done.stdout), (5, "out ['argument']\n"), done.stderr)
+        self.assertIn("<!doctype html>", self.page.lower())
+        self.assertEqual([s["at"] for s in kept["snapshots"]], ["in f", "end"])
+        self.assertEqual(kept["program"], "prog.py argument")
+        first, end = kept["snapshots"]
+        names = {o["name"]: o for o in first["owners"]}
+        self.assertGreaterEqual(names["__main__.f().local"]["exclusive_bytes"], 40_000)
+        self.assertNotIn("__main__.f().local", {o["name"] for o in end["owners"]})
+        shared = next(r for r in end["shared"] if r["what"] == "bytearray")
+        self.assertEqual((shared["owners"], shared["bytes"] >= 1_000_000), (["__main__.field", "__main__.window"], True))
+        main = next(r for r in end["modules"] if r["module"] == "__main__")
+        self.assertTrue(main["own"] and main["exclusive_bytes"] > 1_000_000)
+
+    def test_programs_that_end_badly(self):
+        done, kept = self.run_program("x = [2.5]\nraise KeyError('gone')\n")
+        self.assertEqual((done.returncode, len(kept["snapshots"])), (1, 1))
+        self.assertIn("KeyError", done.stderr)
+        done, kept = self.run_program("import os\nos._exit(3)\n")
+        self.assertEqual((done.returncode, kept), (3, None))
+        self.assertIn("os._exit", done.stderr)
+        done, kept = self.run_program("import os, subprocess, sys\nmine = 'm' * 9999\nsubprocess.run([sys.executable, '-c', 'x = 1'])\n"
+                                      "if os.fork() == 0: sys.exit(0)\nos.wait()\n")
+        self.assertIn("__main__.mine", {o["name"] for o in kept["snapshots"][-1]["owners"]})
+        done, kept = self.run_program("class W:\n    def __sizeof__(self): raise ValueError('no')\n    def __eq__(self, o): 1 / 0\n    def __hash__(self): 1 / 0\n"
+                                      "    __class__ = property(lambda self: 1 / 0)\nw = [W(), W()]\n")
+        self.assertIn("W: __sizeof__ failed, basic size taken: ValueError('no')", kept["snapshots"][0]["problems"], done.stderr)
+
+
+class Sizes(unittest.TestCase):
+    @needs("numpy")
+    def test_overhead_by_size(self):
+        t = objects.overhead_by_size(lambda a: Wrapped(a, unit()), (0, 10, 1000, 1_000_000_000))
+        self.assertEqual([r.data_bytes for r in t.rows], [0, 80, 8000, 8_000_000_000])
+        self.assertEqual(len({r.overhead_bytes for r in t.rows}), 1)
+        self.assertEqual(t.rows[1].numpy_bytes, sys.getsizeof(np.zeros(10)))
+        self.assertEqual(t.rows[0].overhead_percent, math.inf)
+        self.assertIn("1,000,000,000", str(t))
+        if "torch" in sys.modules and not sys.modules["torch"].cuda.is_available():
+            self.assertIsNone(t.rows[1].gpu_bytes)
+            self.assertIn("unknown", str(t))
+        import xml.etree.ElementTree as tree
+        svg = tree.fromstring(t.svg())
+        self.assertEqual(len(svg.findall("{*}circle")), 3)
+        self.assertEqual([e.text for e in svg.findall("{*}text")][-4:-1], ["10", "1 K", "1 B"])
+        tree.fromstring(objects.overhead_by_size(lambda a: a, (10,)).svg())
+
+    @needs("torch")
+    def test_gpu_columns_of_a_device_that_is_pretended(self):
+        from unittest import mock
+
+        import torch
+        held = iter((0, 512, 512, 1024) * 9)
+        with mock.patch.multiple("torch.cuda", is_available=lambda: True, memory_allocated=lambda d: next(held)):
+            t = objects.overhead_by_size(lambda a: Wrapped(a, None), (10,), wrap_tensor=lambda t: Wrapped(t, None), device="cpu")
+            self.assertEqual((t.rows[0].gpu_bytes, t.rows[0].gpu_plain_bytes), (512, 512))
+        with mock.patch.multiple("torch.cuda", is_available=lambda: True, memory_allocated=lambda d: 0):
+            def refuse(tensor):
+                raise torch.cuda.OutOfMemoryError
+
+            self.assertIsNone(objects.overhead_by_size(lambda a: a, (10,), wrap_tensor=refuse, device="cpu").rows[0].gpu_bytes)
 
 
 class Profiler(unittest.TestCase):
@@ -395,6 +630,59 @@ class Profiler(unittest.TestCase):
         finally:
             tracemalloc.stop()
 
+    def test_sampled(self):
+        tracing = tracemalloc.is_tracing()
+        with objects.MemoryProfiler(sampled=True, interval=0.001) as p:
+            self.assertEqual(tracemalloc.is_tracing(), tracing)
+            kept = bytearray(b"x") * 50_000_000
+            p.mark("kept")
+            del kept
+            p.reset_peak()
+        s = p.get_stats()
+        self.assertGreater(p.growth[0][1], 40_000_000)
+        self.assertLess(s.peak_bytes, 40_000_000)
+        self.assertEqual(s.top_allocations, [])
+        self.assertIn("(resident, sampled)", p.report())
+        self.assertIn("Top allocations: unknown, nothing was traced", p.report())
+        with self.assertRaises(ValueError):
+            objects.MemoryProfiler(interval=0)
+
+    def test_used_again_and_nested(self):
+        p = objects.MemoryProfiler()
+        self.assertEqual(p.get_stats(), objects.ProfileStats(0, 0))
+        p.reset_peak()
+        for n in (300_000, 5000):
+            with p:
+                kept = bytes(n)
+                with self.assertRaisesRegex(RuntimeError, "running already"):
+                    p.__enter__()
+            self.assertTrue(n <= p.delta()["host"] < n + 60_000, p.delta())
+            del kept
+
+    def test_deltas_and_growth(self):
+        kept = []
+        g = objects.track_growth(lambda: kept.append(bytes(50_000)), 6)
+        self.assertEqual(len(g.after), 6)
+        self.assertTrue(50_000 <= g.per_call < 55_000, g)
+        g = objects.track_growth([lambda: kept.append(bytes(90_000)), kept.clear])
+        self.assertGreater(g.after[0], 90_000)
+        self.assertLess(g.after[1], g.after[0] - 80_000)
+        self.assertEqual(objects.Growth([5]).per_call, 0.0)
+
+    @needs("torch")
+    def test_devices_that_are_pretended(self):
+        from unittest import mock
+        held = {"n": 0}
+        with mock.patch.multiple("torch.cuda", is_available=lambda: True, device_count=lambda: 1, memory_allocated=lambda d: held["n"]):
+            with objects.MemoryProfiler() as p:
+                held["n"] = 100
+                p.mark("a")
+                held["n"] = 70
+                p.mark("b")
+                self.assertEqual(p.delta()["cuda:0"], 70)
+        self.assertEqual((p.device_bytes, p.device_growth), ({"cuda:0": 70}, [("a", {"cuda:0": 100}), ("b", {"cuda:0": -30})]))
+        self.assertIn("Device cuda:0: +70 bytes", p.report())
+
     def test_reset_peak(self):
         with objects.MemoryProfiler() as p:
             high = bytes(1_000_000)
@@ -419,8 +707,32 @@ class Advice(unittest.TestCase):
                                  memory_reserved=lambda d: 200, max_memory_allocated=lambda d: 300):
             self.assertEqual(objects.gpu_memory_stats(), objects.GPUMemoryStats("cuda:0", 100, 200, 300, 0))
             self.assertEqual(objects.gpu_memory_stats("cuda").device, "cuda:1")
+        with mock.patch("tidemark.objects._stats._counted", lambda name, torch: (100, 200, 300)):
             self.assertGreaterEqual(objects.gpu_memory_stats("cpu").dimtensor_estimate, 40)  # found among all objects
             self.assertEqual(objects.gpu_memory_stats("cpu", [held, held]).dimtensor_estimate, 40)
+
+    @needs("torch")
+    def test_gpu_stats_of_a_recording(self):
+        import tempfile
+
+        import tidemark
+        import torch
+        from tidemark import _native as native
+        if torch.cuda.is_available():
+            self.skipTest("PyTorch's own counters are there")
+        with tempfile.TemporaryDirectory() as folder:
+            with tidemark.record(f"{folder}/r.tide", torch=False):
+                pool = native.pool(native.device(2, 0), 1)
+                native.alloc(pool, 4096, 100)
+                native.alloc(pool, 8192, 50)
+                native.free(pool, 4096)
+                s = objects.gpu_memory_stats("cuda:0", [])
+                self.assertEqual((s.device, s.allocated_bytes, s.peak_bytes, s.dimtensor_estimate), ("cuda:0", 50, 150, 0))
+                self.assertEqual(objects.gpu_memory_stats("cuda", []), s)
+                with self.assertRaisesRegex(RuntimeError, "xpu:3: no recording in progress has this device"):
+                    objects.gpu_memory_stats("xpu:3")
+        with self.assertRaisesRegex(RuntimeError, "CUDA not available"):
+            objects.gpu_memory_stats(0)
 
     def test_wrapper_whose_sizeof_fails(self):
         class Bad(Wrapped):
@@ -514,8 +826,12 @@ class Packages(unittest.TestCase):
         done = subprocess.run([sys.executable, str(SOURCE / "examples/python/objects.py")], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         before, after = done.stdout.split("-- after")
-        self.assertIn("Many unique units (1000 for 1000 arrays)", before)
-        self.assertIn("Excellent: 1000 arrays share 1 unique units (good reuse)", after)
+        for advice in ("Many unique units (2000 for 2000 arrays)", "dimension objects created with same exponents - consider caching",
+                       "Uncertainty arrays add 46.9 KB memory overhead", "Using non-SI scale factors (km, km/s) adds conversion overhead"):
+            self.assertIn(advice, before)
+            self.assertNotIn(advice, after)
+        self.assertIn("Excellent: 2000 arrays share 2 unique units (good reuse)", after)
+        self.assertIn("same heights: True", after)
 
 
 if __name__ == "__main__":

@@ -67,6 +67,35 @@ def test_unmarked(): torch.empty(5)
 """
 
 
+OBJECTS = """
+import pytest
+kept, small = [], {}
+
+@pytest.mark.limit_host_objects("1 MB")
+def test_leaves_little(): [bytes(1000) for _ in range(10_000)]
+
+@pytest.mark.limit_host_objects("1 MB")
+def test_keeps(): kept.append(bytearray(3_000_000)); small["a"] = "b" * 1000
+
+@pytest.mark.limit_host_objects(size=4_000_000)
+def test_keeps_less(): kept.append(bytes(3_000_000))
+
+@pytest.mark.limit_host_objects("1 MB")
+def test_keeps_where_nobody_looks(hidden=[]): hidden.append(bytes(2_000_000))
+
+@pytest.mark.limit_host_objects("1 MB")
+def test_fails_itself():
+    kept.append(bytes(2_000_000))
+    assert False, "own failure"
+
+@pytest.mark.limit_host_objects("much")
+def test_bad_size(): pass
+
+@pytest.mark.limit_host_objects("1 MB", 5)
+def test_bad_mark(): pass
+"""
+
+
 class Plugin(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -75,10 +104,10 @@ class Plugin(unittest.TestCase):
         except ImportError:
             raise unittest.SkipTest("pytest is not there") from None
 
-    def run_suite(self, *options):
+    def run_suite(self, *options, suite=SUITE):
         folder = tempfile.mkdtemp()
         with open(os.path.join(folder, "test_x.py"), "w", encoding="utf-8") as f:
-            f.write(SUITE)
+            f.write(suite)
         done = subprocess.run([sys.executable, "-W", "error", "-m", "pytest", "-p", "no:cacheprovider", "--tidemark", "-rA", *options, "test_x.py"],
                               cwd=folder, capture_output=True, text=True, timeout=200, check=False)
         return done.stdout, folder
@@ -104,6 +133,18 @@ class Plugin(unittest.TestCase):
         self.check(out)
         self.assertIn("test_x.py_TestMany_test_of_the_class_9000000_.tide", os.listdir(os.path.join(folder, "kept")))
         self.assertLessEqual({"test_x.py_test_names_alike_a_b_.tide", "test_x.py_test_names_alike_a_b_.2.tide"}, set(os.listdir(os.path.join(folder, "kept"))))
+
+    def test_limit_on_host_objects(self):
+        out, _ = self.run_suite(suite=OBJECTS)
+        for line in ("PASSED test_x.py::test_leaves_little", "FAILED test_x.py::test_keeps ", "PASSED test_x.py::test_keeps_less", "FAILED test_x.py::test_keeps_where_nobody_looks",
+                     "FAILED test_x.py::test_fails_itself", "FAILED test_x.py::test_bad_size", "FAILED test_x.py::test_bad_mark"):
+            self.assertIn(line, out)
+        self.assertRegex(out, r"the test leaves (2,9|3,0)\d\d,\d\d\d bytes of objects alive, the limit is 1,048,576; owned by test_x.kept \+3,00\d,\d\d\d, test_x.small \+")
+        self.assertRegex(out, r"the test leaves (1,9|2,0)\d\d,\d\d\d bytes of objects alive, the limit is 1,048,576; owned by no variable of a module; types bytes \+2,0")
+        self.assertIn("own failure", out)
+        self.assertIn("limit_host_objects: not a size: 'much'", out)
+        self.assertIn('write @pytest.mark.limit_host_objects("1 MiB")', out)
+        self.assertRegex(out, "5 failed, 2 passed")
 
     def test_over_several_processes(self):
         try:

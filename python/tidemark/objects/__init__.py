@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from ._advice import of_gpu as gpu_recommendations
 from ._kinds import register
-from ._profiler import Allocation, MemoryProfiler, ProfileStats
+from ._profiler import Allocation, Growth, MemoryProfiler, ProfileStats, track_growth
 from ._report import memory_report
+from ._sizes import SizeRow, SizeTable, overhead_by_size
 from ._snapshot import mark, save, snapshot
 from ._stats import (ComparisonStats, GPUMemoryStats, MemoryStats, SharedMetadataReport, analyze_shared_metadata, compare_to_baseline,
                      get_overhead_ratio, gpu_memory_stats, memory_stats, metadata_overhead, without_uncertainty)
@@ -31,7 +32,7 @@ class MemoryStatsMixin:
         return memory_stats(self)
 
 
-__all__ = ["Allocation", "ComparisonStats", "Footprint", "GPUMemoryStats", "MemoryProfiler", "MemoryStats", "MemoryStatsMixin", "Owner", "ProfileStats",
-           "SharedMetadataReport", "SharedNode", "analyze_shared_metadata", "calculate_metadata_size", "compare_to_baseline", "footprint", "get_overhead_ratio",
-           "gpu_memory_stats", "gpu_recommendations", "mark", "memory_overhead", "memory_report", "memory_stats", "metadata_overhead", "register", "save", "snapshot",
-           "without_uncertainty"]
+__all__ = ["Allocation", "ComparisonStats", "Footprint", "GPUMemoryStats", "Growth", "MemoryProfiler", "MemoryStats", "MemoryStatsMixin", "Owner", "ProfileStats",
+           "SharedMetadataReport", "SharedNode", "SizeRow", "SizeTable", "analyze_shared_metadata", "calculate_metadata_size", "compare_to_baseline", "footprint", "get_overhead_ratio",
+           "gpu_memory_stats", "gpu_recommendations", "mark", "memory_overhead", "memory_report", "memory_stats", "metadata_overhead", "overhead_by_size", "register", "save", "snapshot",
+           "track_growth", "without_uncertainty"]

@@ -44,13 +44,14 @@ def of_one(s: MemoryStats) -> list[str]:
     return found
 
 
-def _reuse(r: SharedMetadataReport) -> list[str]:
+def _reuse(r: SharedMetadataReport, equal: bool) -> list[str]:
+    """`equal`: some dimensions are equal but separate objects."""
     found = []
     if r.unique_units and r.unique_units / r.num_arrays <= GOOD_REUSE:
         found.append(f"Excellent: {r.num_arrays} arrays share {r.unique_units} unique units (good reuse)")
     elif r.unique_units / r.num_arrays > POOR_REUSE:
         found += [f"Many unique units ({r.unique_units} for {r.num_arrays} arrays)", "Consider using predefined units from dimtensor.units module"]
-    if r.unique_dimensions and r.unique_dimensions <= r.unique_units:
+    if r.unique_dimensions and r.unique_dimensions <= r.unique_units and not equal:
         found.append(f"Good: Dimensions are well-shared ({r.unique_dimensions} unique)")
     return found
 
@@ -100,7 +101,8 @@ def _elements(array: Any) -> int:
 def of_set(r: SharedMetadataReport, arrays: list[Any], parts: list[_kinds.Parts], dimensions: list[Any]) -> list[str]:
     if not arrays:
         return []
-    found = _reuse(r) + _same_unit(parts) + _same_exponents(dimensions)
+    equal = _same_exponents(dimensions)
+    found = _reuse(r, bool(equal)) + _same_unit(parts) + equal
     if r.shared_savings_bytes:
         found.append(f"Equal metadata objects: {size(r.shared_savings_bytes)} would vanish if they were one")
     uncertainty = sum(_kinds.array_size(u)[0] for p in parts for u in p.uncertainty)

@@ -25,8 +25,10 @@ def _is_value(t: type) -> bool:
     """Compared by value, not by identity."""
     if t in _VALUES:
         return True
-    return t.__module__ not in ("builtins", "numpy") and t.__hash__ is not None and t.__hash__ is not object.__hash__ and t.__eq__ is not object.__eq__ \
-        and not issubclass(t, type) and _walk.classify(t) is None
+    own_hash: Any = t.__hash__
+    own_eq: Any = t.__eq__
+    by_value = own_hash is not None and own_hash is not object.__hash__ and own_eq is not object.__eq__
+    return by_value and t.__module__ not in ("builtins", "numpy") and not issubclass(t, type) and _walk.classify(t) is None
 
 
 def _groups(objects: list[Any]) -> list[list[Any]]:
@@ -79,5 +81,5 @@ def find(owners: list[Any], types: frozenset[type]) -> tuple[int, list[dict[str,
     reached = _walk.engine.reached(owners, _walk.classify, values | arrays)
     groups = _groups([o for o in reached[:MOST_OBJECTS] if type(o) in values])
     more, skipped = _array_groups([o for o in reached if type(o) in arrays])
-    rows = [{"type": _walk.type_name(type(g[0])), "value": _text(g[0]), "count": len(g), "bytes": sum(map(_size, g[1:]))} for g in groups + more]
-    return sum(int(r["bytes"]) for r in rows), sorted(rows, key=lambda r: -int(r["bytes"])), skipped
+    rows: list[dict[str, Any]] = [{"type": _walk.type_name(type(g[0])), "value": _text(g[0]), "count": len(g), "bytes": sum(map(_size, g[1:]))} for g in groups + more]
+    return sum(r["bytes"] for r in rows), sorted(rows, key=lambda r: -int(r["bytes"])), skipped

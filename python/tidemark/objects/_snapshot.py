@@ -135,6 +135,20 @@ def snapshot(at: str = "now", frame: types.FrameType | None = None) -> dict[str,
             "recommendations": _recommendations(own, types_), "problems": whole["problems"], "walk_seconds": round(time.perf_counter() - began, 3)}
 
 
+def owned() -> tuple[int, dict[str, int], dict[str, int]]:
+    """Bytes of all live objects; the exclusive bytes of each owner by name; the bytes of each type and device."""
+    gc.collect()
+    everything = gc.get_objects()
+    variables, _ = _owners(_modules(), None)
+    values = [v for _, _, v in variables]
+    everything += values
+    whole, named = _walk.walk([everything]), _walk.walk(values)
+    types_ = {_walk.type_name(t): b for t, _, b in whole["types"]} | {f"buffers on {d}": b for d, _, b in whole["buffers"]}
+    types_["list"] -= sys.getsizeof(everything)
+    owners = {name: o.exclusive_bytes for (_, name, _), o in zip(variables, _walk.Owners(named["exclusive"], named["reachable"]))}
+    return whole["total"] - sys.getsizeof(everything), owners, types_
+
+
 _snapshots: list[dict[str, Any]] = []
 
 

@@ -64,6 +64,9 @@ def shallow(obj: Any) -> int:
         return int(type(obj).__basicsize__)
 
 
+array_bytes = _kinds.array_size
+
+
 def _metadata_bytes(obj: Any, p: _kinds.Parts) -> int:
     own = 0 if in_(p.data, obj) else shallow(obj)
     return own + (_walk.total(p.metadata) if p.metadata else 0)
@@ -165,14 +168,44 @@ def _live_wrappers() -> list[Any]:
     return found
 
 
+def _device_name(device: int | str, torch: Any) -> str:
+    if isinstance(device, int):
+        return f"cuda:{device}"
+    if device in ("cuda", "xpu"):
+        there = torch is not None and getattr(torch, device).is_available()
+        return f"{device}:{getattr(torch, device).current_device() if there else 0}"
+    return device
+
+
+def _recorded(name: str) -> tuple[int, int, int] | None:
+    """Allocated, reserved and peak bytes of a device as the recording in progress has them (tidemark.live())."""
+    from .. import _native
+    from .._live import live
+
+    for d in live().devices if _native.recording() else ():
+        if d["device"] == name:
+            t = d["totals"]
+            return int(t["live_bytes"]), int(t["reserved_bytes"] or t["live_bytes"]), int(t["peak_bytes"])
+    return None
+
+
+def _counted(name: str, torch: Any) -> tuple[int, int, int] | None:
+    if torch is None or not name.startswith("cuda") or not torch.cuda.is_available():
+        return None
+    return int(torch.cuda.memory_allocated(name)), int(torch.cuda.memory_reserved(name)), int(torch.cuda.max_memory_allocated(name))
+
+
 def gpu_memory_stats(device: int | str = 0, arrays: Iterable[Any] | None = None) -> GPUMemoryStats:
-    """PyTorch's counters for a device, and the storages of `arrays` (left out: of every wrapped tensor that is alive) there."""
+    """Memory of a device: PyTorch's own counters for CUDA, else those of the recording in progress (`tidemark.live()`). The estimate is the
+    storages of `arrays` there, each once; left out: of every wrapped tensor that is alive."""
     try:
         import torch
     except ImportError:
-        raise RuntimeError("PyTorch not available. Install with: pip install torch") from None
-    if not torch.cuda.is_available():
-        raise RuntimeError("CUDA not available")
-    name = f"cuda:{device}" if isinstance(device, int) else f"cuda:{torch.cuda.current_device()}" if device == "cuda" else device
+        torch = None
+    name = _device_name(device, torch)
+    found = _counted(name, torch) or _recorded(name)
+    if found is None:
+        raise RuntimeError("PyTorch not available. Install with: pip install torch" if torch is None
+                           else "CUDA not available" if name.startswith("cuda") else f"{name}: no recording in progress has this device")
     held = _walk.footprint(_live_wrappers() if arrays is None else arrays).by_device.get(name, 0)
-    return GPUMemoryStats(name, int(torch.cuda.memory_allocated(name)), int(torch.cuda.memory_reserved(name)), int(torch.cuda.max_memory_allocated(name)), held)
+    return GPUMemoryStats(name, *found, held)

@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
+engine: Any
 try:
-    from .. import _objects as engine
+    from .. import _objects
+
+    engine = _objects
 except ImportError as why:  # a Python that the extension was not built for
     from ._slow import Slow
 
-    engine = Slow(why)  # type: ignore[assignment]
+    engine = Slow(why)
 
 # Objects of these types belong to the program, not to the data: they lead to modules and so to everything.
 CODE = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType, types.GetSetDescriptorType,
@@ -144,7 +147,7 @@ def walk(owners: Iterable[Any]) -> dict[str, Any]:
 
 def total(owners: Iterable[Any]) -> int:
     """Bytes of all that the owners reach, each object and buffer once."""
-    return engine.total(list(owners), classify)
+    return int(engine.total(list(owners), classify))
 
 
 def type_name(t: Any) -> str:
