@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/outfile.h"
 #include "cli/page.h"
+#include "cli/place.h"
 #include "import/objects/objects.h"
 #include "render/page/page.h"
 #include "render/report/objects.h"

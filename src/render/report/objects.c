@@ -55,14 +55,14 @@ static const struct table {
 	tide_objects_table table;
 } tables[] = {
 #define COLS(c) c, sizeof c / sizeof *c
-	{ "types", "By type", NULL, COLS(type_cols), TIDE_OBJECTS_TYPES },
 	{ "owners", "By owner", "The program has no variables.", COLS(owner_cols),
 	  TIDE_OBJECTS_OWNERS },
-	{ "modules", "By module", NULL, COLS(module_cols), TIDE_OBJECTS_MODULES },
 	{ "shared", "Shared by two owners or more, largest first", "Nothing is shared.",
 	  COLS(shared_cols), TIDE_OBJECTS_SHARED },
 	{ "duplicates", "Equal but separate", "No equal objects that are separate.",
 	  COLS(duplicate_cols), TIDE_OBJECTS_DUPLICATES },
+	{ "types", "By type", NULL, COLS(type_cols), TIDE_OBJECTS_TYPES },
+	{ "modules", "By module", NULL, COLS(module_cols), TIDE_OBJECTS_MODULES },
 	{ "buffers", "Buffers by device", NULL, COLS(buffer_cols), TIDE_OBJECTS_BUFFERS },
 };
 

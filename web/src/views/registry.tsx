@@ -32,15 +32,15 @@ const timed = (m: Main) => m.axis !== 'ops'; // without a clock there is no dura
 const isGantt = (m: Main) => m.only === 'gantt';
 
 export const registry: readonly ViewRow[] = [
-  { key: 'diff', title: 'Compare', about: 'Two runs side by side: what grew, what shrank, what is new.', needs: [], when: () => hasShared('diff'), show: () => <Compare /> },
+  { key: 'diff', title: 'Compare', about: 'Two runs side by side: what grew, shrank, is new.', needs: [], when: () => hasShared('diff'), show: () => <Compare /> },
   { key: 'overview', title: 'Overview', about: 'What was recorded, where memory peaked and why, what to look at first.', needs: [], show: (main) => <Overview main={main} /> },
-  { key: 'tenstorrent', title: 'Tenstorrent', about: 'Memory of each pool over operations. A click on the chart chooses an operation and shows its text.', needs: ['tt'], show: () => <Tenstorrent /> },
+  { key: 'tenstorrent', title: 'Tenstorrent', about: 'Memory of each pool over operations. A click chooses one and shows its text.', needs: ['tt'], show: () => <Tenstorrent /> },
   { key: 'timeline', title: 'Timeline', about: 'Every op, call and kernel in time, below its caller. The wheel zooms, a drag moves, a click shows details.', needs: ['spans'], when: (m) => m.spans > 0, timed: true, early: getSpans, show: (main) => <Timeline main={main} /> },
   { key: 'gantt', title: 'Operation Timeline - Gantt Chart', about: 'Every operation in time; concurrent ones are in lanes below each other.', needs: ['spans'], when: isGantt, timed: true, early: getSpans, show: (main) => <Timeline main={main} /> },
   { key: 'memory', title: 'Memory', about: 'What was alive at each moment, and its role. A click on the chart lists what is alive then.', needs: ['memory'], when: (m) => m.allocs > 0, timed: true, early: getMemory, show: (main) => <MemoryView main={main} /> },
   { key: 'flame', title: 'Flame', about: 'Where time or memory went: wider boxes took more, callees are below. A click zooms in.', needs: ['flame'], when: (m) => timed(m) && m.spans + m.allocs > 0, show: (m) => <Flame main={m} /> },
-  { key: 'ops', title: 'Ops', about: 'What ran, in what, how often, how long, and what it did to memory.', needs: ['ops'], when: (m) => timed(m) && m.spans > 0, show: () => <Ops /> },
-  { key: 'objects', title: 'Objects', about: 'Live objects: who owns them, what is shared or there twice. A click on an owner shows what it shares.', needs: ['objects'], show: () => <Objects /> },
+  { key: 'ops', title: 'Ops', about: 'What ran, how often, how long, and its memory.', needs: ['ops'], when: (m) => timed(m) && m.spans > 0, show: () => <Ops /> },
+  { key: 'objects', title: 'Objects', about: 'Who owns live objects, what is shared, what is there twice. A click on an owner filters.', needs: ['objects'], show: () => <Objects /> },
   { key: 'kernels', title: 'Kernels', about: 'Work on the device by name: count, time and share.', needs: ['hta'], show: () => <Kernels /> },
   { key: 'phases', title: 'Phases', about: 'Peak memory and kept bytes between marks.', needs: ['tables', 'memory'], when: (m) => m.allocs > 0, show: (main) => <Phases main={main} /> },
   { key: 'hta', title: 'Device time', about: 'What the device did, why it waited, and what would shorten a step.', needs: ['hta'], show: () => <HtaView /> },

@@ -45,7 +45,7 @@ function Spread({ rows }: { rows: Rec[] }) {
   const ticks: number[] = [];
   for (let t = 10 ** Math.ceil(Math.log10(lo)); t <= hi; t *= 10) ticks.push(t);
   return (
-    <div class="spread" role="img" aria-label="Durations of the kernels with most time, from the shortest to the longest">
+    <div class="spread" role="img" aria-label="Durations of the kernels with most time">
       {rows.map((r, i) => {
         const known = r.p50_ns !== null && r.p50_ns !== undefined;
         const text = `${r.name}\n${'min median mean p90 p99 max std'.replace(/\w+/g, (k) => `${k} ${byKey('_ns', r[`${k === 'median' ? 'p50' : k}_ns`])},`)}`;

@@ -288,7 +288,7 @@ export function MapPanel({ sc, a, cut }: { sc: Scene; a: Allocator; cut: Cut }) 
       <div class="chart blocks" ref={box}>
         <Canvas
           height={height}
-          label={`${plural(st.segs.length, 'segment')} with ${plural(st.addr.length, 'block')}; arrow keys go from block to block, Enter chooses, tables below list all`}
+          label={`${plural(st.segs.length, 'segment')} with ${plural(st.addr.length, 'block')}; arrow keys go between blocks, Enter chooses`}
           onKeyDown={press}
           onBlur={() => {
             hover.value = null;

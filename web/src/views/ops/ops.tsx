@@ -79,7 +79,7 @@ function Tree({ t, onPick }: { t: OpTree; onPick: (name: string) => void }) {
     <section class="table">
       <div class="tablebar">
         <Search label="Filter op tree" hint="Filter…" value={find} set={setFind} />
-        <button onClick={() => setOpen(new Set([0, ...hot]))} title="Open the heaviest op in the heaviest op, down to the end">Hot path</button>
+        <button onClick={() => setOpen(new Set([0, ...hot]))} title="Open the heaviest ops, down to the end">Hot path</button>
         <button onClick={() => setOpen(new Set([0]))}>Close all</button>
         <span class="soft">
           {found ? `${count(found.hits)} match` : `${count(t.n - 1)} nodes`}

@@ -179,7 +179,7 @@ export function Stage({ g, acts, scene }: { g: ReturnType<typeof useStage>; acts
       {lists && <LaneList spans={spans} a={arranged} close={flipLists} />}
       <div class={`timeline${selecting.value ? ' selecting' : ''}`} ref={frame} style={{ maxHeight: `${Math.max(220, height + base + 6)}px` }}>
         <Canvas
-          label="Timeline: arrow keys go from span to span, Enter selects, T is a table of it"
+          label="Timeline: arrow keys go between spans, Enter selects, T shows a table"
           onWheelTime={wheelTime(left, moveBy)}
           onPointerDown={presses({ left, base, lanes, arranged, end: main.t_end, timeAt, scroll, pan: dragTime(left, click, moveBy) })}
           onPointerMove={(e) => {
