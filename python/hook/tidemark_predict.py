@@ -143,11 +143,15 @@ class Meter:
         self.read: int = 0  # values the script asked for, that do not exist
         self.bounds: dict[str, int] = {}  # ops whose result has a size that depends on data
         self.closed = False
+        self.paused = 0  # > 0: what ops return stands for shapes, not for memory
         self.role_now = 0  # of what is made from now on; 0 = not known yet
+        dispatch: Any = importlib.import_module("torch.utils._python_dispatch")
+        self.wraps: Any = dispatch.is_traceable_wrapper_subclass
+        self.wraps_type: Any = dispatch.is_traceable_wrapper_subclass_type
 
     def see(self, tensor: Any) -> None:
         """A tensor that an op returned: its storage may be new."""
-        if tensor.device.type != "cuda":
+        if tensor.device.type != "cuda" or self.wraps(tensor):
             return
         storage = tensor.untyped_storage()
         key = storage._cdata
@@ -184,6 +188,11 @@ class Meter:
             self.give(row[0], row[1], row[2])
 
     def label(self, tensor: Any, role: int, name: str | None = None) -> None:
+        if self.wraps(tensor):  # a shard, say: its parts are what has memory
+            for part in (getattr(tensor, n) for n in tensor.__tensor_flatten__()[0]):
+                if isinstance(part, self.torch.Tensor):
+                    self.label(part, role, name)
+            return
         row = self.live.get(tensor.untyped_storage()._cdata) if tensor.device.type == "cuda" else None
         if row is not None and row[3] != role:
             row[3] = role
@@ -258,6 +267,10 @@ def _fake_mode(torch: Any, meter: Meter, spaces: Any) -> tuple[Any, Any]:
     class MeterMode(TorchDispatchMode):
         def __torch_dispatch__(self, func: Any, types_: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
+            if meter.paused:
+                return func(*args, **kwargs)
+            if types_ and any(map(meter.wraps_type, types_)):
+                return NotImplemented  # a tensor made of others: it calls ops on those
             if kwargs.get("device") is not None or func is aten.copy_.default:
                 forget_constants(args)
             if func is added and not kwargs and _by_engine() and _alone(args):
@@ -488,6 +501,7 @@ def _patch_tensors(torch: Any, meter: Meter) -> None:
         return out
 
     torch.UntypedStorage.resize_ = resize
+    _patch_makers(torch)
     data: Any = importlib.import_module("torch.utils.data")
     make = data.DataLoader.__init__
 
@@ -499,6 +513,35 @@ def _patch_tensors(torch: Any, meter: Meter) -> None:
         make(self, *args, **kw)
 
     data.DataLoader.__init__ = loader
+
+
+def _patch_makers(torch: Any) -> None:
+    """torch.tensor and its like fill memory themselves, beyond the fake mode's reach: on the host, then moved."""
+
+    def maker(real: Any) -> Any:
+        def make(data: Any, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kw: Any) -> Any:
+            to = torch.device(device) if device is not None else torch.get_default_device()
+            if to.type != "cuda" or isinstance(data, torch.Tensor) and real is not torch.tensor and not args:
+                if isinstance(data, torch.Tensor) and to.type == "cuda":
+                    return data.to(to, dtype=dtype) if device is not None or dtype is not None else data
+                more = {"requires_grad": requires_grad} if requires_grad else {}
+                return real(data, *args, dtype=dtype, device=device, **more, **kw)
+            kw.pop("pin_memory", None)
+            out = real(data, *args, dtype=dtype, device="cpu", **kw).to(to)
+            return out.requires_grad_() if requires_grad else out
+
+        return make
+
+    new = torch.Tensor.new_tensor
+
+    def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **kw: Any) -> Any:
+        to = torch.device(device) if device is not None else self.device
+        if to.type != "cuda":
+            return new(self, data, dtype=dtype, device=device, requires_grad=requires_grad, **kw)
+        return torch.tensor(data, dtype=dtype or self.dtype, device=to, requires_grad=requires_grad)
+
+    torch.tensor, torch.as_tensor, torch.asarray = maker(torch.tensor), maker(torch.as_tensor), maker(torch.asarray)
+    torch.Tensor.new_tensor = new_tensor
 
 
 # ---- modules, backward passes, optimizers ----
@@ -672,7 +715,7 @@ def _imported() -> None:
     watch = Watch(torch, meter, int(os.environ.get("TIDEMARK_PREDICT_STEPS", "2")))
     watch.install()
     if "TIDEMARK_PREDICT_WORLD" in os.environ:
-        _beside("tidemark_world").install(torch, int(os.environ["TIDEMARK_PREDICT_WORLD"]))
+        _beside("tidemark_world").install(torch, int(os.environ["TIDEMARK_PREDICT_WORLD"]), meter)
     compiled = torch.compile
 
     def compile_(model: Any = None, **kw: Any) -> Any:
@@ -713,7 +756,9 @@ def install() -> None:
     if place is None:
         return  # a Python without torch: nothing to predict, which the command says
     if place.cuda:
-        _say(f"torch {place.__version__} is built for CUDA {place.cuda}; a prediction needs a build without CUDA (torch+cpu) of the same version")
+        _say(f"torch {place.__version__} is built for CUDA {place.cuda}: it brings device guards and hooks of its own, which ask the driver and cannot be "
+             f"replaced from outside. Predict with a build without CUDA of the same version (torch {place.__version__.split('+')[0]}+cpu) in another environment; "
+             "memory does not depend on the build")
         os._exit(2)
     with _beside("tidemark_build").library(place, os.environ["TIDEMARK_PREDICT_SOURCE"], _say) as path:
         _fake = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)

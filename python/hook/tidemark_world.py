@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 
-def install(torch: Any, world: int) -> None:
+def install(torch: Any, world: int, meter: Any) -> None:
     os.environ.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE=str(world), LOCAL_WORLD_SIZE=str(min(world, 8)), MASTER_ADDR="127.0.0.1", MASTER_PORT="29500")
     import torch.distributed as dist
     from torch.testing._internal.distributed.fake_pg import FakeStore
@@ -23,6 +23,7 @@ def install(torch: Any, world: int) -> None:
     dist.is_nccl_available = lambda: True
     _stand_in_for_ddp(torch)
     _real_meshes(torch)
+    _shapes_alone(meter)
 
 
 def _stand_in_for_ddp(torch: Any) -> None:
@@ -71,6 +72,7 @@ def _stand_in_for_ddp(torch: Any) -> None:
 def _real_meshes(torch: Any) -> None:
     """Meshes of ranks are small tensors that are looked at: real ones."""
     mesh: Any = __import__("importlib").import_module("torch.distributed.device_mesh")
+    from torch._subclasses.fake_tensor import FakeTensor
     from torch.utils._python_dispatch import _disable_current_modes
 
     def outside(function: Any) -> Any:
@@ -80,5 +82,39 @@ def _real_meshes(torch: Any) -> None:
 
         return run
 
-    mesh.DeviceMesh.__init__ = outside(mesh.DeviceMesh.__init__)
     mesh.DeviceMesh.__getitem__ = outside(mesh.DeviceMesh.__getitem__)
+    make = outside(mesh.DeviceMesh.__init__)
+
+    def real(ranks: Any) -> Any:
+        """A list of ranks that was made under the fake mode has no numbers: they count up, as init_device_mesh makes them."""
+        if not isinstance(ranks, FakeTensor):
+            return ranks
+        with _disable_current_modes():
+            return torch.arange(ranks.numel(), dtype=torch.int).view(tuple(ranks.shape))
+
+    def init(self: Any, device_type: Any, mesh: Any = None, *args: Any, _rank_map: Any = None, **kw: Any) -> None:
+        more = {} if _rank_map is None else {"_rank_map": real(_rank_map)}
+        make(self, device_type, *(() if mesh is None and more else (real(mesh), *args)), **more, **kw)
+
+    mesh.DeviceMesh.__init__ = init
+
+
+def _shapes_alone(meter: Any) -> None:
+    """What a sharded tensor's ops do to shapes is found with fake tensors of the whole size: nothing that a device would hold."""
+    try:
+        rules: Any = __import__("importlib").import_module("torch.distributed.tensor._sharding_prop").ShardingPropagator
+    except (ImportError, AttributeError):
+        return
+    for name in [n for n in vars(rules) if n.startswith("_propagate_tensor_meta")]:
+        function = vars(rules)[name]
+        if not callable(function):
+            continue
+
+        def run(*args: Any, _inner: Any = function, **kw: Any) -> Any:
+            meter.paused += 1
+            try:
+                return _inner(*args, **kw)
+            finally:
+                meter.paused -= 1
+
+        setattr(rules, name, run)

@@ -25,7 +25,7 @@ from . import _native, _record
 
 
 class RunMode(enum.Enum):
-    """NO_DISPATCH: nothing runs (under `tidemark predict`, or with memory recorded by hand); what is recorded was never allocated."""
+    """NO_DISPATCH: PyTorch's ops compute nothing and allocate nothing between begin and end; what they would take is recorded."""
 
     NORMAL = 0
     NO_DISPATCH = 1
@@ -57,6 +57,7 @@ class MemoryUsageTracker:
     _active = False
     _path: str | None = None
     _own = _temporary = _attached = False
+    _virtual: Any = None
 
     @classmethod
     def begin_capture(cls, mode: RunMode = RunMode.NORMAL, path: str | os.PathLike[str] | None = None) -> Guard:
@@ -75,11 +76,24 @@ class MemoryUsageTracker:
             _record.phase("(before the capture)")
         _record._phased = True  # snapshots are its phases
         cls._path = _record.path_now()
-        cls._attached = cls._attach()
         if mode is RunMode.NO_DISPATCH:
             _native.annotate("predicted.device", "NO_DISPATCH")
+            cls._virtual = cls._enter_virtual()
+        else:
+            cls._attached = cls._attach()
         cls._active = True
         return Guard()
+
+    @staticmethod
+    def _enter_virtual() -> Any:
+        """Fake tensors, where torch can be imported and `tidemark predict` has not made them already."""
+        import importlib.util
+
+        if os.environ.get("TIDEMARK_PREDICT") or importlib.util.find_spec("torch") is None:
+            return None
+        from . import _virtual
+
+        return _virtual.enter()
 
     @staticmethod
     def _attach() -> bool:
@@ -105,6 +119,9 @@ class MemoryUsageTracker:
             return
         cls.snapshot(name)
         cls._active = False
+        if cls._virtual is not None:
+            cls._virtual.leave()
+            cls._virtual = None
         if cls._attached:
             from . import torch as capture
 

@@ -54,6 +54,61 @@ for _ in range(2):
 """
 
 
+SAME = """
+import sys, torch, torch.nn as nn
+device = sys.argv[1]
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(250, 1023), nn.Linear(1023, 1023), nn.Linear(1023, 61)
+    def forward(self, x):
+        return self.c(torch.relu(self.b(torch.tanh(self.a(x)))))
+model = Net().to(device)
+opt = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, foreach=False)
+for step in range(2):
+    x, y = torch.zeros(509, 250, device=device), torch.zeros(509, 61, device=device)
+    loss = ((model(x) - y) ** 2).mean()
+    loss.backward()
+    opt.step()
+    opt.zero_grad()
+"""
+WORLD = """
+import torch, torch.nn as nn, torch.distributed as dist
+from torch.distributed.fsdp import fully_shard
+from torch.nn.parallel import DistributedDataParallel
+dist.init_process_group("nccl")
+torch.cuda.set_device(0)
+if MODE == "fsdp":
+    with torch.device("meta"):
+        model = nn.Sequential(*[nn.Linear(1024, 1024, bias=False) for _ in range(4)])
+    for layer in model:
+        fully_shard(layer)
+    fully_shard(model)
+    model.to_empty(device="cuda")
+else:
+    model = DistributedDataParallel(nn.Sequential(*[nn.Linear(1024, 1024, bias=False) for _ in range(4)]).cuda(), device_ids=[0])
+opt = torch.optim.AdamW(model.parameters())
+for _ in range(2):
+    model(torch.randn(8, 1024, device="cuda")).sum().backward()
+    opt.step()
+    opt.zero_grad()
+"""
+EMA = """
+import torch, torch.nn as nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+model = nn.Linear(512, 512, bias=False).cuda()
+ema = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.99))
+step = torch.compile(model)
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+scale = torch.tensor([1.0], device="cuda")
+for _ in range(2):
+    (step(torch.randn(8, 512, device="cuda")) * scale).sum().backward()
+    opt.step()
+    opt.zero_grad()
+    ema.update_parameters(model)
+"""
+
+
 def predict(*args: object, script: str | None = None, folder: Path, fails: bool = False) -> tuple[dict, str]:
     command = [TIDEMARK, "predict", "--json", *map(str, args)]
     if script is not None:
@@ -111,6 +166,65 @@ def check_messages(folder: Path) -> None:
         assert message in err, (args, err)
 
 
+def requested_peak(path: Path) -> int:
+    """Highest sum of requested bytes over all moments, workspaces of libraries left out: the slow way."""
+    rows = [json.loads(line) for line in subprocess.run([TIDEMARK, "dump", str(path), "--json"], capture_output=True, text=True, check=True).stdout.splitlines()]
+    allocs = {r["row"]: r for r in rows if r["table"] == "allocs"}
+    live = most = 0
+    for r in (r for r in rows if r["table"] == "moves"):
+        a = allocs[r["row"]]  # of a move, the row of its allocation
+        if a["role"] != "workspace":
+            live += a["requested"] if r["kind"] == "alloc" else -a["requested"] if r["kind"] == "free" else 0
+        most = max(most, live)
+    return most
+
+
+def check_same_as_cpu(folder: Path) -> None:
+    """One script, recorded for real on the CPU and predicted: the same allocated peak to the byte, workspaces of cuBLAS left out."""
+    script = folder / "same.py"
+    script.write_text(SAME)
+    real, told = folder / "real.tide", folder / "told.tide"
+    subprocess.run([TIDEMARK, "run", "-o", real, "--", PYTHON, script, "cpu"], check=True, capture_output=True, timeout=300)
+    predict("--like", "h200", "--keep", told, "--", PYTHON, script, "cuda", folder=folder)
+    a, b = requested_peak(real), requested_peak(told)
+    assert a == b > 0, (a, b)
+
+
+def check_world(folder: Path) -> None:
+    """FSDP2: a rank holds its shard of parameters, gradients and states. DDP: buckets of the gradients' size beside them."""
+    model = 4 * 4 * MIB
+    for world in 1, 8:
+        d, _ = predict("--like", "h200", "--world", world, "--", PYTHON, "SCRIPT", script="MODE = 'fsdp'\n" + WORLD, folder=folder)
+        roles = {r["role"]: r["bytes"] for r in d["roles"]}
+        assert roles["parameter"] == model // world and roles["optimizer"] == 2 * model // world, (world, roles)
+        phases = {p["phase"]: p for p in d["phases"]}
+        assert phases["MODEL_CREATION"]["segment_change_bytes"] == model // world, phases
+    d, _ = predict("--like", "h200", "--world", 8, "--", PYTHON, "SCRIPT", script="MODE = 'ddp'\n" + WORLD, folder=folder)
+    phases = {p["phase"]: p for p in d["phases"]}
+    assert phases["MODEL_CREATION"]["segment_change_bytes"] == 2 * model, phases  # the model and its buckets
+
+
+def check_ema(folder: Path) -> None:
+    """A second copy of the weights; a compiled model runs eagerly, and that is said."""
+    d, _ = predict("--like", "h200", "--", PYTHON, "SCRIPT", script=EMA, folder=folder)
+    phases = {p["phase"]: p for p in d["phases"]}
+    assert phases["MODEL_CREATION"]["segment_change_bytes"] >= 2 * MIB and d["steps"] == 2, phases
+    assert "ran eagerly" in d["eager"], d
+
+
+def check_cuda_build(folder: Path) -> None:
+    """A torch that is built for CUDA is refused in one line that says why and what to do (a stand-in for its files)."""
+    (folder / "torch").mkdir()
+    (folder / "torch" / "__init__.py").write_text("raise SystemExit('imported')")
+    (folder / "torch" / "version.py").write_text("__version__ = '2.11.0+cu130'\ncuda = '13.0'\ngit_version = 'x'\n")
+    os.environ["PYTHONPATH"] = str(folder)
+    try:
+        _, err = predict("--like", "h200", "--", PYTHON, "SCRIPT", script="import torch", folder=folder, fails=True)
+    finally:
+        del os.environ["PYTHONPATH"]
+    assert "torch 2.11.0+cu130 is built for CUDA 13.0" in err and "torch 2.11.0+cpu" in err and "imported" not in err, err
+
+
 def check_measured(folder: Path) -> None:
     for name, (allocated, reserved) in MEASURED.items():
         d, _ = predict("--like", "h200", "--steps", 0, "--", PYTHON, ROOT / "bench/torch/predict_accuracy.py", "train", name, folder=folder)
@@ -122,7 +236,7 @@ def main() -> int:
     if not PYTHON.exists() or subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode:
         print("SKIP: no PyTorch in .venv (tools/setup test)")
         return 77
-    for check in check_exact, check_script, check_sizes, check_messages, check_measured:
+    for check in check_exact, check_script, check_same_as_cpu, check_world, check_ema, check_cuda_build, check_sizes, check_messages, check_measured:
         with tempfile.TemporaryDirectory() as folder:
             check(Path(folder))
             print("ok", check.__name__, flush=True)

@@ -178,7 +178,7 @@ static bool attr(ttlog *x, uint32_t span, tide_str key, tide_str text, int64_t n
 	return true;
 }
 
-static uint8_t kind(const ttlog *x, const tt_rank *r)
+static uint8_t kind_now(const ttlog *x, const tt_rank *r)
 {
 	const char *type = tide__text(x->m, r->op_type, NULL);
 	if (r->op)
@@ -201,7 +201,7 @@ static bool settle_op(ttlog *x, tt_rank *r)
 	if (!r->op_open)
 		return true;
 	r->op_open = false;
-	uint8_t k = kind(x, r);
+	uint8_t k = r->op_kind;
 	x->skipped += counts(k) && !r->op_blocked;
 	if (k == TT_KIND_LOAD_CACHED)
 		r->cached_span = s;
@@ -220,7 +220,7 @@ static bool begin_op(ttlog *x, tt_rank *r, uint32_t op, tide_str type)
 	int64_t t0, t1;
 	r->op = op;
 	r->op_type = type;
-	uint8_t k = kind(x, r);
+	uint8_t k = r->op_kind = kind_now(x, r);
 	if (counts(k)) {
 		if (x->n_ops >= UINT32_MAX / 2 || !TIDE_ROOM(x->kept, x->cap_kept, x->n_ops + 1))
 			return tide__ttlog_nomem(x);
@@ -329,7 +329,7 @@ static bool finish_block(ttlog *x, tt_rank *r)
 	if (r->when != TIDE_STATE_BEFORE)
 		return ok;
 	r->op_blocked = true;
-	if (counts(kind(x, r)))
+	if (counts(r->op_kind))
 		x->kept[x->m->spans.t0[r->op_span] / TIDE_OP_NS] = 1;
 	r->owner = (tt_owner){ r->op_span, r->op, instance_of(r), root_of(r), role_of(x, r) };
 	return ok;
@@ -347,8 +347,7 @@ static bool header(ttlog *x, tt_rank *r, const tt_line *l)
 		return settle_op(x, r);
 	}
 	bool dealloc = TIDE_SLICE_IS(l->text, "DeallocateOp"),
-	     fits = r->op_open && !r->op_blocked &&
-		    (!r->op || dealloc == (x->ops[r->op - 1].kind == TT_KIND_DEALLOCATE));
+	     fits = r->op_open && !r->op_blocked && dealloc == (r->op_kind == TT_KIND_DEALLOCATE);
 	if (fits)
 		r->op_type = type;
 	else if (!settle_op(x, r) || !begin_op(x, r, 0, type))

@@ -119,6 +119,7 @@ typedef struct tt_rank {
 	uint32_t op; /* in ttlog.ops + 1; 0 = known only from a header */
 	tide_str op_type;
 	uint64_t op_line;
+	uint8_t op_kind; /* TT_KIND_*, as it began */
 	bool op_open;	 /* there is such an operation */
 	bool op_blocked; /* its block was read */
 	/* the block that is being read */

@@ -175,6 +175,11 @@ void tide__virtual_run_json(const tide_model *m, const tide_virtual_run *r, tide
 	tide__grid_member(phase_grid(m, r), j, "phases");
 	tide__grid_member(group_grid(m, &r->roles, role_cols, SIZE_MAX), j, "roles");
 	tide__grid_member(group_grid(m, &r->modules, module_cols, SIZE_MAX), j, "modules");
+	const char *eager = fact(m, "predicted.eager");
+	if (*eager)
+		tide__json_kstr(j, "eager", eager);
+	else
+		tide__json_knull(j, "eager");
 	tide__json_karray(j, "unknown");
 	for (uint32_t k = 1; k < m->marks.n; k++)
 		if (m->marks.kind[k] == TIDE_MARK_ANNOTATION &&

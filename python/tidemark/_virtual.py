@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""PyTorch without computing: between enter() and leave() tensors are fake (shapes without data), and the memory they would take is recorded.
+
+For MemoryUsageTracker.begin_capture(RunMode.NO_DISPATCH). A dispatch mode sees every op; a storage that an op returns and that is new
+becomes an allocation of a virtual pool of its device, and ends when its last tensor does. Tensors from before stay real and are not counted.
+"""
+from __future__ import annotations
+
+import importlib
+import weakref
+from typing import Any
+
+from . import _native
+
+KINDS = {"cpu": 1, "cuda": 2, "mps": 4, "xpu": 5, "mtia": 6}  # of devices, as record.h numbers them
+DRAM, HEAP = 1, 5  # kinds of pools
+
+
+class Virtual:
+    def __init__(self) -> None:
+        import torch
+        from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+        self.torch: Any = torch
+        self.fake_type: Any = FakeTensor
+        self.live: dict[int, tuple[int, int]] = {}  # storage -> pool, address
+        self.pools: dict[tuple[str, int], int] = {}
+        self.next = 1 << 40
+        self.read = 0
+        self.open = True
+        self.modes: list[Any] = [FakeTensorMode(allow_non_fake_inputs=True), self._meter()]
+        for mode in self.modes:
+            mode.__enter__()
+
+    def leave(self) -> None:
+        for mode in reversed(self.modes):
+            mode.__exit__(None, None, None)
+        self.open = False
+        _native.annotate("predicted.values_read", str(self.read))
+
+    def _meter(self) -> Any:
+        torch = self.torch
+        fake: Any = importlib.import_module("torch._subclasses.fake_tensor")
+        dispatch: Any = importlib.import_module("torch.utils._python_dispatch")
+        this = self
+
+        class Meter(dispatch.TorchDispatchMode):  # type: ignore[misc]
+            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                try:
+                    out = func(*args, **(kwargs or {}))
+                except fake.DataDependentOutputException:  # .item(): the number does not exist
+                    this.read += 1
+                    kind = getattr(args[0], "dtype", torch.float32)
+                    return False if kind == torch.bool else 0.0 if kind.is_floating_point else 0
+                this.see(out)
+                return out
+
+        return Meter()
+
+    def see(self, value: Any) -> None:
+        if isinstance(value, self.fake_type):
+            self._storage(value)
+        elif isinstance(value, (list, tuple)):
+            for v in value:
+                self.see(v)
+
+    def _storage(self, tensor: Any) -> None:
+        storage = tensor.untyped_storage()
+        key, size = storage._cdata, storage.nbytes()
+        if key in self.live or not size:
+            return
+        pool = self._pool(tensor.device)
+        addr, self.next = self.next, self.next + (size + 4095) // 4096 * 4096
+        self.live[key] = pool, addr
+        _native.alloc(pool, addr, size)
+        weakref.finalize(storage, self._drop, key).atexit = False
+
+    def _drop(self, key: int) -> None:
+        row = self.live.pop(key, None)
+        if row is not None and self.open:
+            _native.free(*row)
+
+    def _pool(self, device: Any) -> int:
+        key = device.type, device.index or 0
+        if key not in self.pools:
+            made = _native.device(KINDS.get(device.type, 8), key[1], device.type)
+            self.pools[key] = _native.pool(made, HEAP if device.type == "cpu" else DRAM, "heap" if device.type == "cpu" else "DRAM")
+        return self.pools[key]
+
+
+def enter() -> Virtual:
+    return Virtual()

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tidemark authors
+"""MemoryUsageTracker: its text, its errors, the example's training loop with --track_memory, and NO_DISPATCH, which takes no memory."""
+import importlib.util
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+import tidemark
+
+SOURCE = pathlib.Path(os.environ.get("TIDE_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+PHASES = ["MODEL_CREATION", "OPTIMIZER_CREATION", "FORWARD_PASS", "BACKWARD_PASS", "FIRST_ITERATION_COMPLETE"]
+PHASE = re.compile(r"--- (.+) ---\n"
+                   r"  DRAM: Segment Peak (\d+\.\d\d) MB, Allocations (\d+\.\d\d) MB, Deallocations (\d+\.\d\d) MB, Segment Change ([+-]\d+\.\d\d) MB\n"
+                   r"  DRAM: Cumulative Peak (\d+\.\d\d) MB, Cumulative Current (\d+\.\d\d) MB\n"
+                   r"  L1: Peak CB 0\.00 MB, Peak Buffer 0\.00 MB, Peak Total 0\.00 MB\n")
+LOOP = """
+import resource, sys
+import torch, torch.nn as nn
+from tidemark import MemoryUsageTracker as T, RunMode
+width = int(sys.argv[2])
+guard = T.begin_capture(RunMode[sys.argv[1]])
+model = nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, width))
+T.snapshot("MODEL_CREATION")
+optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
+T.snapshot("OPTIMIZER_CREATION")
+loss = model(torch.zeros(64, width)).pow(2).mean()
+T.snapshot("FORWARD_PASS")
+loss.backward()
+T.snapshot("BACKWARD_PASS")
+optimizer.step()
+optimizer.zero_grad()
+value = loss.item()
+T.end_capture("FIRST_ITERATION_COMPLETE")
+T.print_memory_usage()
+for name, figures in T.get_memory_usage_all():
+    print("bytes", name, figures["segment_change_bytes"], figures["segment_peak_bytes"])
+guard.release()
+T.clear()
+print("most", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, type(torch.zeros(1)).__name__, value)
+"""
+
+
+def run(*args: object) -> str:
+    done = subprocess.run([sys.executable, *map(str, args)], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def check(test: unittest.TestCase, text: str) -> None:
+    """Names in order, and the three relations to what two decimals leave."""
+    rows = PHASE.findall(text)
+    test.assertEqual([r[0] for r in rows], PHASES, text)
+    current = peak = 0.0
+    for _, seg, up, down, change, most, now in rows:
+        test.assertAlmostEqual(float(change), float(up) - float(down), delta=0.02)
+        test.assertAlmostEqual(float(now), current + float(change), delta=0.02)
+        test.assertAlmostEqual(float(most), max(peak, current + float(seg)), delta=0.02)
+        current, peak = float(now), float(most)
+    test.assertRegex(text, rf"\n=== Final Totals ===\nOverall DRAM Peak: {peak:.2f} MB, Final DRAM Usage: {current:.2f} MB\n")
+
+
+class Faces(unittest.TestCase):
+    def test_errors(self) -> None:
+        T = tidemark.MemoryUsageTracker
+        with self.assertRaisesRegex(RuntimeError, "snapshot without an active capture"):
+            T.snapshot("A")
+        T.end_capture()  # nothing happens
+        with T.begin_capture():
+            with self.assertRaisesRegex(RuntimeError, "MemoryUsageTracker: Capture already active"):
+                T.begin_capture()
+            T.snapshot("A")
+            T.snapshot("A")
+            T.end_capture()
+            with self.assertRaisesRegex(ValueError, "ambiguous"):
+                T.get_memory_usage("A")
+            self.assertEqual([n for n, _ in T.get_memory_usage_all()], ["A", "A", "END_TRACE"])
+            with self.assertRaises(KeyError):
+                T.get_memory_usage("B")
+        self.assertEqual(T.get_memory_usage_all(), [])  # the guard cleared it
+
+
+@unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not there")
+class Training(unittest.TestCase):
+    def test_example(self) -> None:
+        out = run(SOURCE / "examples" / "train_gpt.py", "--track_memory", "--steps", 2, "--device", "cpu")
+        check(self, out)
+        self.assertIn("Total parameters: ", out)
+        self.assertNotIn("===", run(SOURCE / "examples" / "train_gpt.py", "--steps", 1, "--device", "cpu"))
+
+    def test_no_dispatch(self) -> None:
+        """The same bytes as a real run, phase by phase; nothing is taken or computed; torch is itself again afterwards."""
+        real, virtual = run("-c", LOOP, "NORMAL", 512), run("-c", LOOP, "NO_DISPATCH", 512)
+        check(self, virtual)
+        figures = [[line.split()[1:3] for line in out.splitlines() if line.startswith("bytes ")] for out in (real, virtual)]
+        self.assertEqual(*figures)
+        self.assertTrue(virtual.splitlines()[-1].endswith("Tensor 0.0"), virtual)
+
+    def test_larger_than_the_machine(self) -> None:
+        out = run("-c", LOOP, "NO_DISPATCH", 65536)  # 16 GiB a layer, more than 100 GiB with its optimizer's state
+        rows = {r[0]: r for r in PHASE.findall(out)}
+        self.assertEqual(rows["MODEL_CREATION"][4], f"+{2 * (65536 * 65536 + 65536) * 4 / (1 << 20):.2f}")
+        self.assertGreater(float(rows["FIRST_ITERATION_COMPLETE"][5]), 120_000)
+        self.assertLess(int(out.splitlines()[-1].split()[1]), 2 << 20)  # KiB
+
+
+if __name__ == "__main__":
+    unittest.main()
