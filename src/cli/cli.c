@@ -278,6 +278,10 @@ static int run(const tide_command *cmd, int argc, char **argv)
 	} else if (tide__cli_no_page(&a)) {
 		rc = tide__cli_usage(&a, "this command writes text, not a page: `tidemark report` "
 					 "writes pages");
+	} else if (tide__cli_bad_ending(&a) && cmd->only) {
+		rc = tide__cli_usage(&a,
+				     "--output: this command writes no %.40s file; endings are %s",
+				     tide__cli_bad_ending(&a), cmd->only);
 	} else if (tide__cli_bad_ending(&a)) {
 		rc = tide__cli_usage(
 			&a,

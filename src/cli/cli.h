@@ -123,6 +123,8 @@ typedef struct tide_command {
 	const char *page;
 	/* Additional endings that a name of --output may have: ".png,.svg"; NULL = none. */
 	const char *endings;
+	/* The only endings it may have: ".html"; NULL = those of text, JSON and pages. */
+	const char *only;
 } tide_command;
 
 #define TIDE_COMMAND_OPTIONS(table) .options = table, .n_options = sizeof(table) / sizeof *(table)

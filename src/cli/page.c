@@ -49,12 +49,14 @@ static bool listed(const char *list, const char *end)
 const char *tide__cli_bad_ending(const tide_args *a)
 {
 	const tide_value *out = value_of(a, "output");
-	if (!out || a->cmd->own_output || a->cmd->raw)
+	if (!out || ((a->cmd->own_output || a->cmd->raw) && !a->cmd->only))
 		return NULL;
 	const char *base = strrchr(out->text, '/'), *end = strrchr(base ? base : out->text, '.');
 	if (!end || !end[1] || end == out->text || end == base + 1 ||
 	    !strncmp(out->text, "/dev/", 5) || strspn(end + 1, "0123456789") == strlen(end + 1))
 		return NULL;
+	if (a->cmd->only)
+		return listed(a->cmd->only, end) ? NULL : end;
 	return listed(".txt,.text,.log,.out,.md,.json,.jsonl,.html", end) ||
 			       listed(a->cmd->endings, end)
 		       ? NULL

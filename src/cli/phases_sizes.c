@@ -15,6 +15,7 @@
 #include "cli/select.h"
 #include "import/phaselog/phaselog.h"
 #include "render/picture/bars.h"
+#include "render/report/sizes_page.h"
 #include "render/report/training_sizes.h"
 
 #define DEFAULT_CAPACITY (UINT64_C(12) << 30)
@@ -288,18 +289,31 @@ static int print_json(const struct work *w)
 	return tide__cli_json_end(w->a, &j);
 }
 
-static tide_code draw(const struct work *w, bool svg, FILE *out, tide_error *err)
+/* The bars of all summaries. Both arrays are owned by the caller; false on exhaustion. */
+static bool list_bars(const struct work *w, tide_bar **bars, char (**titles)[400], size_t *n)
 {
-	size_t n = 0, room = 0;
+	size_t room = 0;
 	for (size_t i = 0; i < w->n; i++)
 		room += usable(&w->in[i]);
-	tide_bar *bars = tide__calloc(room, sizeof *bars);
-	char(*titles)[400] = tide__calloc(room, sizeof *titles);
-	tide_code rc = bars && titles ? TIDE_OK : tide__nomem(err);
-	for (size_t i = 0; i < w->n && rc == TIDE_OK; i++)
-		for (size_t k = 0; k < usable(&w->in[i]); k++, n++)
-			bars[n] = (tide_bar){ title_of(&w->in[i], k, titles[n], sizeof titles[n]),
-					      w->in[i].sizes[k] };
+	*n = 0;
+	*bars = tide__calloc(room, sizeof **bars);
+	*titles = tide__calloc(room, sizeof **titles);
+	if (!*bars || !*titles)
+		return false;
+	for (size_t i = 0; i < w->n; i++)
+		for (size_t k = 0; k < usable(&w->in[i]); k++, ++*n)
+			(*bars)[*n] =
+				(tide_bar){ title_of(&w->in[i], k, (*titles)[*n], sizeof **titles),
+					    w->in[i].sizes[k] };
+	return true;
+}
+
+static tide_code draw(const struct work *w, bool svg, FILE *out, tide_error *err)
+{
+	size_t n;
+	tide_bar *bars;
+	char(*titles)[400];
+	tide_code rc = list_bars(w, &bars, &titles, &n) ? TIDE_OK : tide__nomem(err);
 	if (rc == TIDE_OK)
 		rc = tide__bars_draw(bars, n, w->a->opt[TIDE_SIZES_TITLE].text, svg, out, err);
 	tide__free(bars);
@@ -307,7 +321,25 @@ static tide_code draw(const struct work *w, bool svg, FILE *out, tide_error *err
 	return rc;
 }
 
-/* The picture inside a page of its own, the text below it. */
+/* Links over the parts, and what they lead to. */
+static tide_code draw_links(const struct work *w, bool links, FILE *out, tide_error *err)
+{
+	size_t n, k = 0;
+	tide_bar *bars;
+	char(*titles)[400];
+	bool ok = list_bars(w, &bars, &titles, &n);
+	if (ok && links)
+		tide__bars_links(bars, n, out);
+	for (size_t i = 0; ok && !links && i < w->n; i++)
+		for (size_t j = 0; j < usable(&w->in[i]); j++, k++)
+			tide__sizes_page_notes(&w->in[i].all.v[j], &bars[k].sizes, k, bars[k].title,
+					       out);
+	tide__free(bars);
+	tide__free(titles);
+	return ok ? TIDE_OK : tide__nomem(err);
+}
+
+/* The picture inside a page of its own; a click on a part leads to the phases it comes from. */
 static tide_code draw_page(const struct work *w, FILE *out, tide_error *err)
 {
 	char *text = NULL;
@@ -318,14 +350,18 @@ static tide_code draw_page(const struct work *w, FILE *out, tide_error *err)
 	print_text(w, f);
 	fclose(f);
 	fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Memory by phase</title>\n"
-	      "<style>body{font-family:sans-serif;margin:2em}pre{overflow-x:auto}</style></head><body>\n",
+	      "<style>body{font-family:sans-serif;margin:2em}pre{overflow-x:auto}.bars{position:relative}"
+	      ".links{position:absolute;left:0;top:0}.links rect{fill:transparent}"
+	      ".links a:hover rect,.links a:focus rect{stroke:#000;stroke-width:2}:target{background:#ffd}"
+	      "td{text-align:right;padding:0 .7em}td:first-child{text-align:left}</style></head><body>\n"
+	      "<div class=\"bars\">",
 	      out);
 	tide_code rc = draw(w, true, out, err);
+	rc = rc ? rc : draw_links(w, true, out, err);
+	fputs("</div>\n", out);
+	rc = rc ? rc : draw_links(w, false, out, err);
 	fputs("<pre>", out);
-	for (size_t i = 0; i < n; i++)
-		text[i] == '<'	 ? fputs("&lt;", out)
-		: text[i] == '&' ? fputs("&amp;", out)
-				 : fputc(text[i], out);
+	tide__sizes_page_text(text, out);
 	fputs("</pre></body></html>\n", out);
 	free(text);
 	return rc;

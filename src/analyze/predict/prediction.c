@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/memory/usage.h"
 #include "analyze/predict/virtual_run.h"
@@ -35,9 +36,44 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Ops that hand their work to a library that chooses workspaces by the size of the work. */
+static bool has_library(const tide_model *m)
+{
+	static const char *const words[] = { "cudnn", "miopen", "aten::lstm", "aten::gru",
+					     "aten::convolution" };
+	for (uint32_t s = 1; s < m->spans.n; s++) {
+		const char *name = tide__text(m, m->spans.name[s], NULL);
+		for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+			if (strstr(name, words[i]))
+				return true;
+	}
+	return false;
+}
+
+/* A size that no recording has is on a thin basis far beyond the largest one, or where a library chooses.
+ * No allocator reserves less than is live; more than in proportion was not seen. */
+static void tell_range(const tide_predict_answer *x, tide_predict_row *r)
+{
+	const tide_predict_run *z = tide__predict_last(x);
+	unsigned kind = z->m->devices.kind[z->device];
+	bool gpu = kind == TIDE_DEVICE_CUDA || kind == TIDE_DEVICE_HIP;
+	if (r->run || r->reserved == UINT64_MAX || z->reserved == UINT64_MAX ||
+	    !(r->size > TIDE_PREDICT_FAR * z->size || (x->library && gpu)))
+		return;
+	double share = (double)z->reserved * ((double)r->size / (double)z->size);
+	uint64_t line = tide__predict(&x->reserved, r->size, NULL);
+	r->reserved_least = r->peak < r->reserved ? r->peak : r->reserved;
+	r->reserved_most = r->reserved > line ? r->reserved : line;
+	if (share > (double)r->reserved_most && share < 9e18)
+		r->reserved_most = (uint64_t)share;
+}
+
 static bool tell_row(tide_predict_answer *x, uint64_t size, tide_predict_row *out)
 {
-	tide_predict_row r = { .size = size, .reserved = UINT64_MAX };
+	tide_predict_row r = { .size = size,
+			       .reserved = UINT64_MAX,
+			       .reserved_least = UINT64_MAX,
+			       .reserved_most = UINT64_MAX };
 	tide_sim_result sim;
 	for (size_t i = 0; i < x->n; i++)
 		if (x->v[i].size == size)
@@ -51,6 +87,7 @@ static bool tell_row(tide_predict_answer *x, uint64_t size, tide_predict_row *ou
 			return false;
 		r.reserved = sim.st.reserved_peak;
 	}
+	tell_range(x, &r);
 	*out = r;
 	return true;
 }
@@ -191,6 +228,7 @@ static bool draw_lines(tide_predict_answer *x, tide_error *err)
 	if (lines_of(x, 0, x->n - 1, SIZE_MAX, &x->live, err) != TIDE_OK)
 		return false;
 	draw_reserved(x);
+	x->library = has_library(b->m);
 	bool predicted =
 		tide__is_predicted(b->m); /* no allocator ran: only the simulator can tell */
 	if ((x->kept == TIDE_KEPT_UNKNOWN && !predicted) ||

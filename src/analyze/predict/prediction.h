@@ -20,10 +20,14 @@ typedef struct tide_predict_run { /* a recording */
 	uint64_t without;	 /* its peak as predicted from the others; UINT64_MAX = too few */
 } tide_predict_run;
 
+enum { TIDE_PREDICT_FAR = 2 }; /* times the largest recording: beyond it a range is told */
+
 typedef struct tide_predict_row {
 	uint64_t size, peak, most;
 	uint64_t reserved; /* UINT64_MAX = unknown */
-	size_t line;	   /* the line that the peak is on */
+	/* bounds of reserved bytes where the basis is thin; UINT64_MAX = no range */
+	uint64_t reserved_least, reserved_most;
+	size_t line; /* the line that the peak is on */
 	const tide_predict_run *run;
 } tide_predict_row;
 
@@ -40,8 +44,9 @@ typedef struct tide_predict_answer {
 	tide_lines live, reserved; /* the latter borrows the former's, for TIDE_KEPT_LINE: */
 	tide_kept kept;
 	tide_predicted_reserved resized; /* for TIDE_KEPT_SIM */
-	uint64_t capacity;		 /* 0 = unknown */
-	uint64_t fits, fits_reserved;	 /* if the capacity is known */
+	bool library;		      /* ops of cuDNN or MIOpen, which choose workspaces by size */
+	uint64_t capacity;	      /* 0 = unknown */
+	uint64_t fits, fits_reserved; /* if the capacity is known */
 	tide_predict_row *rows;
 	size_t n_rows;
 	/* the row that the parts belong to: the largest that fits, else the last row */

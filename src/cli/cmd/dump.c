@@ -230,5 +230,6 @@ const tide_command tide__cmd_dump = {
 	.min_files = 1,
 	.max_files = 1,
 	.raw = true,
+	.only = ".txt,.text,.log,.out,.json,.jsonl",
 	.run = run,
 };

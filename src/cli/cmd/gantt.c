@@ -163,5 +163,6 @@ const tide_command tide__cmd_gantt = {
 	.min_files = 0,
 	.max_files = 2,
 	.own_output = true,
+	.only = ".html,.htm",
 	.run = run,
 };

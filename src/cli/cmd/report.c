@@ -110,6 +110,7 @@ const tide_command tide__cmd_report = {
 	.min_files = 1,
 	.max_files = SIZE_MAX,
 	.raw = true,
+	.only = ".html,.htm",
 	.run = run,
 	.page = "",
 };

@@ -211,3 +211,27 @@ tide_code tide__bars_draw(const tide_bar *bars, size_t n, const char *title, boo
 					  : tide__fail(err, TIDE_EIO, TIDE_NO_OFFSET, "%s",
 						       cairo_status_to_string(st));
 }
+
+void tide__bars_links(const tide_bar *bars, size_t n, FILE *out)
+{
+	struct picture p = { .bars = bars, .n = n, .scale = HEIGHT / highest(bars, n) };
+	int width = LEFT + RIGHT + BAR * (int)(n < 2 ? 2 : n), height = TOP + HEIGHT + BOTTOM;
+	fprintf(out, "<svg class=\"links\" width=\"%dpt\" height=\"%dpt\" viewBox=\"0 0 %d %d\">\n",
+		width, height, width, height);
+	for (size_t k = 0; k < n; k++) {
+		double at = 0;
+		for (int i = 0; i < TIDE_PARTS_N; i++) {
+			const tide_maybe_bytes *b = &bars[k].sizes.part[i];
+			if (!b->known || b->bytes <= 0)
+				continue;
+			at += (double)b->bytes;
+			fprintf(out,
+				"<a href=\"#b%zu-%d\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" "
+				"height=\"%.1f\"><title>%s: %.2f MB</title></rect></a>\n",
+				k, i, LEFT + BAR * (double)k + (BAR - THICK) / 2.0, y_of(&p, at),
+				THICK, (double)b->bytes * p.scale,
+				tide__training_part_text((tide_training_part)i), mib(b->bytes));
+		}
+	}
+	fputs("</svg>\n", out);
+}

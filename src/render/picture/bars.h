@@ -24,4 +24,8 @@ bool tide__bars_built(void);
 tide_code tide__bars_draw(const tide_bar *bars, size_t n, const char *title, bool svg, FILE *out,
 			  tide_error *err);
 
+/* Writes an SVG of the same size for a page: a link over every part of every bar, to "#b<bar>-<part>"
+ * (numbers from 0). Nothing in a build without cairo. */
+void tide__bars_links(const tide_bar *bars, size_t n, FILE *out);
+
 #endif

@@ -14,8 +14,10 @@ static const tide_grid_col cols[] = {
 	{ "op", "Highest in", TIDE_CELL_TEXT, 0 },
 	{ "reserved_bytes", "Reserved", TIDE_CELL_BYTES, 0 },
 	{ "recorded_reserved_bytes", "Was reserved", TIDE_CELL_BYTES, 3 },
+	{ "reserved_least_bytes", NULL, TIDE_CELL_BYTES, 0 }, /* text says it below the table */
+	{ "reserved_most_bytes", NULL, TIDE_CELL_BYTES, 0 },
 };
-enum { LIVE_COLS = 7 };
+enum { LIVE_COLS = 7, TEXT_COLS = 9, ALL_COLS = sizeof cols / sizeof *cols };
 
 /* The ops around the peak's allocation; in text the innermost two. */
 static void op_cell(tide_grid *g, tide_predict_answer *x, size_t line, bool text)
@@ -39,7 +41,7 @@ static void op_cell(tide_grid *g, tide_predict_answer *x, size_t line, bool text
 static tide_grid *table(tide_predict_answer *x, bool text)
 {
 	bool whole = !text || x->kept;
-	tide_grid *g = tide__grid_new(cols, whole ? sizeof cols / sizeof *cols : LIVE_COLS);
+	tide_grid *g = tide__grid_new(cols, !text ? ALL_COLS : whole ? TEXT_COLS : LIVE_COLS);
 	for (size_t i = 0; i < x->n_rows; i++) {
 		const tide_predict_row *r = &x->rows[i];
 		bool off = r->run && r->run->without != UINT64_MAX;
@@ -55,6 +57,10 @@ static tide_grid *table(tide_predict_answer *x, bool text)
 			continue;
 		tide__grid_maybe(g, r->reserved);
 		tide__grid_maybe(g, r->run ? r->run->reserved : UINT64_MAX);
+		if (text)
+			continue;
+		tide__grid_maybe(g, r->reserved_least);
+		tide__grid_maybe(g, r->reserved_most);
 	}
 	return g;
 }
@@ -245,6 +251,28 @@ static void print_parts(const tide_out *to, tide_predict_answer *x)
 	tide__grid_out(parts_table(x, true, TOP), to, 2);
 }
 
+/* Where the basis of reserved bytes is thin: bounds, and why. */
+static void print_ranges(const tide_out *to, const tide_predict_answer *x)
+{
+	for (size_t i = 0; i < x->n_rows; i++) {
+		const tide_predict_row *r = &x->rows[i];
+		char a[32], b[32];
+		double times = (double)r->size / (double)tide__predict_last(x)->size;
+		if (r->reserved_least == UINT64_MAX)
+			continue;
+		fprintf(to->out,
+			"Reserved at %llu is a range, %s to %s: ", (unsigned long long)r->size,
+			tide__fmt_bytes(a, sizeof a, (double)r->reserved_least),
+			tide__fmt_bytes(b, sizeof b, (double)r->reserved_most));
+		if (times > TIDE_PREDICT_FAR)
+			fprintf(to->out, "%.3g times the largest recording%s", times,
+				x->library ? ", and " : ".\n");
+		if (x->library)
+			fputs("cuDNN chooses workspaces by size; a recording near it narrows this.\n",
+			      to->out);
+	}
+}
+
 void tide__predict_text(tide_predict_answer *x, const tide_out *to)
 {
 	char name[64], b[2][32];
@@ -260,6 +288,7 @@ void tide__predict_text(tide_predict_answer *x, const tide_out *to)
 			      ? "Reserved: what PyTorch's allocator would, simulated.\n"
 			      : "Reserved: the peak, and what was kept beyond it on a line.\n",
 		      to->out);
+	print_ranges(to, x);
 	print_why(to, x);
 	if (!x->live.moments[TIDE_LINE_MOMENT])
 		fputs("The recordings have nothing in common: are both of this program, and of "

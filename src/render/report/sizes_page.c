@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* A log has no tensors: a part leads to the phases that it comes from. */
+#include "render/report/sizes_page.h"
+
+#include <string.h>
+
+#include "render/report/training_sizes.h"
+
+static const struct origin {
+	const char *phase, *from_log, *from_theory;
+} origins[TIDE_PARTS_N] = {
+	[TIDE_PART_OTHER] = { NULL, "the peak less the other parts", NULL },
+	[TIDE_PART_MODEL] = { "MODEL_CREATION", "Segment Change of MODEL_CREATION",
+			      "number of parameters × bytes of each" },
+	[TIDE_PART_GRADIENTS] = { "BACKWARD_PASS", "Segment Peak of BACKWARD_PASS", NULL },
+	[TIDE_PART_OPTIMIZER] = { "OPTIMIZER_CREATION", "Segment Change of OPTIMIZER_CREATION",
+				  "twice the model" },
+	[TIDE_PART_ACTIVATIONS] = { "FORWARD_PASS", "Segment Change of FORWARD_PASS", NULL },
+};
+
+static double mb(int64_t bytes)
+{
+	return (double)bytes / (1024 * 1024);
+}
+
+void tide__sizes_page_text(const char *text, FILE *out)
+{
+	for (; *text; text++)
+		*text == '<'   ? fputs("&lt;", out)
+		: *text == '&' ? fputs("&amp;", out)
+		: *text == '"' ? fputs("&quot;", out)
+			       : fputc(*text, out);
+}
+
+static void cell(const tide_phase_row *r, tide_phase_figure f, FILE *out)
+{
+	int64_t v;
+	if (tide__phase_figure(r, f, &v))
+		fprintf(out, "<td>%+.2f</td>", mb(v));
+	else
+		fputs("<td>–</td>", out);
+}
+
+static void phases(const tide_phase_summary *s, size_t number, FILE *out)
+{
+	static const tide_phase_figure shown[] = { TIDE_FIGURE_SEGMENT_PEAK, TIDE_FIGURE_CHANGE,
+						   TIDE_FIGURE_PEAK, TIDE_FIGURE_CURRENT };
+	fputs("<table><tr><th>Phase</th><th>Segment Peak, MB</th><th>Segment Change</th>"
+	      "<th>Cumulative Peak</th><th>Cumulative Current</th></tr>\n",
+	      out);
+	for (size_t i = 0; i < s->n; i++) {
+		fprintf(out, "<tr id=\"b%zu-phase%zu\"><td>", number, i);
+		tide__sizes_page_text(s->rows[i].name, out);
+		fputs("</td>", out);
+		for (size_t f = 0; f < sizeof shown / sizeof *shown; f++)
+			cell(&s->rows[i], shown[f], out);
+		fputs("</tr>\n", out);
+	}
+	fputs("</table>\n", out);
+}
+
+/* A link to the first phase of that name, where there is one. */
+static void phase_link(const tide_phase_summary *s, const char *name, size_t number, FILE *out)
+{
+	for (size_t i = 0; name && i < s->n; i++)
+		if (!strcmp(s->rows[i].name, name)) {
+			fprintf(out, " <a href=\"#b%zu-phase%zu\">to the phase</a>", number, i);
+			return;
+		}
+}
+
+static void part(const tide_phase_summary *s, const tide_training_sizes *t, int i, size_t number,
+		 FILE *out)
+{
+	const struct origin *o = &origins[i];
+	bool theory = o->from_theory && t->expected[i].known &&
+		      t->part[i].bytes == t->expected[i].bytes &&
+		      !(t->actual[i].known && t->actual[i].bytes == t->part[i].bytes);
+	fprintf(out, "<p id=\"b%zu-%d\"><b>%s</b>: ", number, i,
+		tide__training_part_text((tide_training_part)i));
+	if (!t->part[i].known) {
+		fputs("not known</p>\n", out);
+		return;
+	}
+	fprintf(out, "%.2f MB, %.1f %% of the peak; %s.", mb(t->part[i].bytes),
+		t->peak ? 100.0 * (double)t->part[i].bytes / (double)t->peak : 0,
+		t->from_roles ? "what was alive at the peak in this role"
+		: theory      ? o->from_theory
+			      : o->from_log);
+	if (theory && t->actual[i].known)
+		fprintf(out, " Measured: %.2f MB.", mb(t->actual[i].bytes));
+	phase_link(s, o->phase, number, out);
+	fputs("</p>\n", out);
+}
+
+void tide__sizes_page_notes(const tide_phase_summary *s, const tide_training_sizes *t,
+			    size_t number, const char *title, FILE *out)
+{
+	fputs("<h2>", out);
+	tide__sizes_page_text(title, out);
+	fputs("</h2>\n", out);
+	for (int i = TIDE_PARTS_N - 1; i >= 0; i--)
+		part(s, t, i, number, out);
+	phases(s, number, out);
+}

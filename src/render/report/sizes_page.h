@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tidemark authors
+/* The notes below the bars of a page made from logs: where a part's bytes come from. */
+#ifndef TIDE_RENDER_REPORT_SIZES_PAGE_H
+#define TIDE_RENDER_REPORT_SIZES_PAGE_H
+
+#include <stdio.h>
+
+#include "analyze/memory/training_sizes.h"
+
+/* Writes HTML for bar `number`: its phases as a table, and a paragraph for each part with the id
+ * "b<number>-<part>", which names the phases it was computed from. */
+void tide__sizes_page_notes(const tide_phase_summary *s, const tide_training_sizes *t,
+			    size_t number, const char *title, FILE *out);
+/* A text with <, & and quotes escaped. */
+void tide__sizes_page_text(const char *text, FILE *out);
+
+#endif
