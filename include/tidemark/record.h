@@ -64,10 +64,13 @@ typedef struct tide_options {
 	bool follow_fork; /* forked children record into NAME.PID.tide; default true */
 	bool as_child;	  /* write NAME.PID.tide as a child of the process that records, or
 		        * recorded, NAME.tide; default false */
+	/* keep about the last so many bytes: the older half moves to NAME.old.tide, what was there before is removed; live
+	 * blocks are carried over. At least 1 MiB; default 0: everything is kept (or TIDEMARK_MAX_SIZE) */
+	uint64_t max_file_bytes;
 } tide_options;
-#define TIDE_OPTIONS_INIT                                     \
-	{                                                     \
-		sizeof(tide_options), 0, 0, 0, 0, true, false \
+#define TIDE_OPTIONS_INIT                                        \
+	{                                                        \
+		sizeof(tide_options), 0, 0, 0, 0, true, false, 0 \
 	}
 
 /** Start recording into `path` (created or replaced; PATH-rings exists beside it while recording).

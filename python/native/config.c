@@ -10,6 +10,7 @@ static PyObject *value_of(tide_config_key k, const tide_config_value *v)
 	switch (tide__config_kind(k)) {
 	case TIDE_CONFIG_SECONDS:
 		return PyFloat_FromDouble(v->number);
+	case TIDE_CONFIG_WORDS:
 	case TIDE_CONFIG_PATH:
 		return PyUnicode_DecodeFSDefault(v->text);
 	default:

@@ -18,6 +18,16 @@ class Config(NamedTuple):
     capture_ops: bool
     capture_shapes: bool | None
     capture_stacks: bool | None
+    run_heap: str
+    run_rate: str
+    run_mmap: bool
+    run_gpu: bool
+    run_light: bool
+    run_torch: bool
+    run_modules: bool
+    run_duration: str
+    run_max_size: str
+    run_signal: str
     where: dict[str, str]
 
 

@@ -145,6 +145,18 @@ static void note_rank(left *l, const char *path)
 	l->n_ranks++;
 }
 
+/* The part before it, of a recording that is limited in size. */
+static void name_old(const left *l, const char *path)
+{
+	char old[PATH_MAX + 16];
+	size_t n = strlen(path);
+	if (n > 5 && !strcmp(path + n - 5, ".tide"))
+		n -= 5;
+	snprintf(old, sizeof old, "%.*s.old.tide", (int)n, path);
+	if (!access(old, F_OK) && made_by(old, l->id))
+		name_frames(old);
+}
+
 static void note(left *l, const char *path)
 {
 	pid_t pid = made_by(path, l->id);
@@ -153,6 +165,7 @@ static void note(left *l, const char *path)
 	if (pid == l->child || (kill(pid, 0) && errno == ESRCH)) {
 		close_left(path);
 		name_frames(path);
+		name_old(l, path);
 	}
 	if (pid != l->child) {
 		note_rank(l, path);

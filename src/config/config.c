@@ -97,6 +97,12 @@ tide_code tide__config_set(tide_config *c, tide_config_key k, const char *text,
 		else
 			snprintf(v->text, sizeof v->text, "%s", text);
 		break;
+	case TIDE_CONFIG_WORDS:
+		if (strlen(text) >= 64)
+			wants = "at most 63 characters";
+		else
+			snprintf(v->text, sizeof v->text, "%s", text);
+		break;
 	case TIDE_CONFIG_PATH:
 		if (!*text || strlen(text) >= sizeof v->text)
 			wants = "a folder";
@@ -155,6 +161,11 @@ static tide_code from_item(tide_config *c, tide_config_key k, const char *folder
 		if (i->type != TIDE_TOML_NUMBER || !good_seconds(i->number))
 			return wants(i, "seconds, 0 or 0.001 to 10000000", err);
 		v->number = i->number;
+		snprintf(v->text, sizeof v->text, "%s", i->text);
+		break;
+	case TIDE_CONFIG_WORDS:
+		if (i->type != TIDE_TOML_STRING || strlen(i->text) >= 64)
+			return wants(i, "a text in quotes, of at most 63 characters", err);
 		snprintf(v->text, sizeof v->text, "%s", i->text);
 		break;
 	case TIDE_CONFIG_PATH:

@@ -29,20 +29,32 @@ typedef enum tide_config_kind {
 	TIDE_CONFIG_BOOL,
 	TIDE_CONFIG_AUTO,    /* BOOL, or "auto" = the recording program decides */
 	TIDE_CONFIG_SECONDS, /* 0, or 0.001 to 10,000,000 */
+	TIDE_CONFIG_WORDS,   /* any text; who uses it checks it */
 	TIDE_CONFIG_PATH,    /* relative to the file's folder; from other sources to the working
 			      * folder */
 } tide_config_kind;
 
 /* key, flag's ending, kind, default, description */
-#define TIDE_CONFIG_KEYS(X)                                                            \
-	X(enable_memory_profiling, "enable-memory-profiling", BOOL, "false",           \
-	  "start the memory tracker (Python)")                                         \
-	X(interval, "interval", SECONDS, "5.0", "seconds between snapshots, 0 = none") \
-	X(output_dir, "output-dir", PATH, ".", "folder of profiles and recordings")    \
-	X(capture_ops, "capture-ops", BOOL, "true", "record every op of PyTorch")      \
-	X(capture_shapes, "capture-shapes", AUTO, "auto",                              \
-	  "record shapes and dtypes of tensors (auto: in the tracker)")                \
-	X(capture_stacks, "capture-stacks", AUTO, "auto", "record Python stacks (auto: no)")
+#define TIDE_CONFIG_KEYS(X)                                                                       \
+	X(enable_memory_profiling, "enable-memory-profiling", BOOL, "false",                      \
+	  "start the memory tracker (Python)")                                                    \
+	X(interval, "interval", SECONDS, "5.0", "seconds between snapshots, 0 = none")            \
+	X(output_dir, "output-dir", PATH, ".", "folder of profiles and recordings")               \
+	X(capture_ops, "capture-ops", BOOL, "true", "record every op of PyTorch")                 \
+	X(capture_shapes, "capture-shapes", AUTO, "auto",                                         \
+	  "record shapes and dtypes of tensors (auto: in the tracker)")                           \
+	X(capture_stacks, "capture-stacks", AUTO, "auto", "record Python stacks (auto: no)")      \
+	X(run_heap, "run-heap", WORDS, "off", "host heap under tidemark run: off, sampled, full") \
+	X(run_rate, "run-rate", WORDS, "512KiB", "mean distance of its samples")                  \
+	X(run_mmap, "run-mmap", BOOL, "false",                                                    \
+	  "record mmap, mremap and munmap under tidemark run")                                    \
+	X(run_gpu, "run-gpu", BOOL, "false", "record CUDA under tidemark run")                    \
+	X(run_light, "run-light", BOOL, "false", "tidemark run --light")                          \
+	X(run_torch, "run-torch", BOOL, "true", "record PyTorch under tidemark run")              \
+	X(run_modules, "run-modules", BOOL, "true", "names of modules, labels, steps")            \
+	X(run_duration, "run-duration", WORDS, "", "switch recording off after so long")          \
+	X(run_max_size, "run-max-size", WORDS, "", "keep about the last so many bytes")           \
+	X(run_signal, "run-signal", WORDS, "", "signal that switches recording off and on")
 
 typedef enum tide_config_key {
 #define X(key, flag, kind, def, help) TIDE_CONFIG_##key,

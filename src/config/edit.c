@@ -64,7 +64,7 @@ static tide_code look(const char *text, size_t n, const char *backend, const cha
 static bool literal(tide_config_key k, const char *value, char *out, size_t room)
 {
 	size_t n = 0;
-	if (tide__config_kind(k) != TIDE_CONFIG_PATH) {
+	if (tide__config_kind(k) != TIDE_CONFIG_PATH && tide__config_kind(k) != TIDE_CONFIG_WORDS) {
 		return (size_t)snprintf(out, room, "%s", value) < room;
 	}
 	out[n++] = '"';

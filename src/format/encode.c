@@ -107,8 +107,7 @@ static inline void put_v(struct memory *m, uint64_t v)
 	m->p = tide__put_v(m->p, v);
 }
 
-/* Continuation slots of a slot, or UINT64_MAX when it makes no sense. */
-static uint64_t continuations(const tide_ring_slot *s)
+uint64_t tide__slot_more(const tide_ring_slot *s)
 {
 	switch (s->head & 0xff) {
 	case TIDE_REC_ALLOC_FULL:
@@ -330,7 +329,7 @@ size_t tide__encode_events(tide_encoder *e, const tide_ring_slot *slots, uint64_
 	uint64_t q = e->next;
 	while (q < head && m.p <= full) {
 		const tide_ring_slot *s = &slots[q & mask];
-		uint64_t more = continuations(s);
+		uint64_t more = tide__slot_more(s);
 		if (more >= head - q) { /* nonsense, or it reaches beyond the head */
 			e->bad++;
 			q++;

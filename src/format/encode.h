@@ -85,6 +85,9 @@ typedef struct tide_encoder {
 	uint64_t bad;	 /* malformed slots that were skipped (the recorder never writes any) */
 } tide_encoder;
 
+/* Continuation slots of a slot, or UINT64_MAX when it makes no sense. */
+uint64_t tide__slot_more(const tide_ring_slot *s);
+
 /* Encodes slots [e->next, head) of a ring of mask + 1 slots, as many as fit, into one EVENTS chunk
  * at `out` (TIDE_EVENTS_CHUNK bytes). Returns the chunk's bytes including its head; 0 if there is
  * nothing to encode. The state advances: encode with a copy and keep it once the chunk is safely

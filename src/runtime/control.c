@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tidemark authors
 /* Switching a recording off and on from outside, and marks: words in the ring file's head, which the
- * writer thread looks at in every round. No signal, no socket, nothing to answer for the program. */
+ * writer thread looks at in every round. No socket, nothing to answer for the program. With
+ * TIDEMARK_SIGNAL=number that signal switches too, unless the program has a handler for it. */
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/defs.h"
@@ -10,6 +13,24 @@
 _Atomic bool tide__paused;
 static uint32_t key;
 static uint64_t answered;
+static _Atomic uint32_t signals; /* that came since the recording started */
+static uint32_t signals_seen;
+
+static void came(int number)
+{
+	(void)number;
+	atomic_fetch_add_explicit(&signals, 1, memory_order_relaxed);
+}
+
+static void watch_signal(void)
+{
+	const char *text = getenv("TIDEMARK_SIGNAL");
+	int number = text ? atoi(text) : 0;
+	struct sigaction now, mine = { .sa_handler = came, .sa_flags = SA_RESTART };
+	if (number > 0 && sigaction(number, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
+	    now.sa_handler == SIG_DFL)
+		sigaction(number, &mine, NULL);
+}
 
 void tide__control_init(void)
 {
@@ -20,6 +41,8 @@ void tide__control_init(void)
 			   &tide__rec.space);
 	answered = 0;
 	atomic_store(&tide__paused, false);
+	signals_seen = atomic_load(&signals);
+	watch_signal();
 }
 
 static void pause_now(bool off)
@@ -43,6 +66,10 @@ void tide__control_look(void)
 	tide_rings_head *h = tide__rec.space.head;
 	uint64_t seq = h ? __atomic_load_n(&h->control_seq, __ATOMIC_ACQUIRE) : 0;
 	char text[sizeof h->control_text + 8] = "mark ";
+	uint32_t now = atomic_load_explicit(&signals, memory_order_relaxed);
+	if ((now - signals_seen) & 1)
+		pause_now(!atomic_load(&tide__paused));
+	signals_seen = now;
 	if (seq == answered)
 		return;
 	answered = seq;

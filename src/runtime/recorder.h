@@ -63,6 +63,7 @@ typedef struct tide_recorder {
 	uint32_t lanes;		    /* threads seen in this recording */
 	tide_ring_file space;
 	tide_sink sink;
+	tide_file_head head;		/* of the file */
 	_Atomic(tide_thread *) threads; /* all descriptors; grows only */
 	tide_thread *free_threads;
 	pthread_t writer;
@@ -76,6 +77,9 @@ typedef struct tide_recorder {
 	int close_error;	   /* 0, or why it could not close the file */
 	uint64_t log_written;	   /* bytes of the log that are in the file */
 	_Atomic uint64_t events;   /* written to the file */
+	uint64_t part_from;	   /* bytes that the file began with: definitions, what is live */
+	uint64_t parts;		   /* files that were begun because one was full */
+	uint64_t events_before;	   /* events of earlier files that this one does not have */
 	tide_stats last;	   /* of the last recording that ended */
 } tide_recorder;
 extern tide_recorder tide__rec __attribute__((visibility("hidden")));
@@ -105,6 +109,10 @@ bool tide__write_opening(void);
 /* facts.c: writes the FACTS payload; returns its bytes, *count records. */
 size_t tide__facts(uint8_t *out, size_t cap, uint32_t *count);
 void tide__hex(char out[33], const uint8_t id[16]);
+
+/* writer.c */
+enum { TIDE_FILE_BYTES_LEAST = 1 << 20 };
+#define TIDE_OLD_SUFFIX ".old"
 
 /* control.c: handles a request made through the ring file; called by the writer thread. */
 void tide__control_init(void); /* lock held */

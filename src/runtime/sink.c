@@ -24,6 +24,8 @@ static bool ensure(tide_sink *s, uint64_t n, bool at_once)
 		return false;
 	uint64_t least = (s->at + n + 4095) & ~(uint64_t)4095;
 	for (unsigned i = 0; i < sizeof steps / sizeof *steps; i++) {
+		if (s->step && steps[i] > s->step)
+			continue;
 		uint64_t to = steps[i] ? s->allocated + steps[i] : least;
 		if (to < least)
 			to = least;

@@ -23,6 +23,7 @@ typedef struct tide_sink {
 	_Atomic uint64_t at; /* bytes written: offset of the next chunk */
 	uint64_t allocated;  /* bytes allocated to the file */
 	int error;	     /* errno of the last failure; 0 after a success */
+	uint64_t step;	     /* at most so much is taken ahead of need; 0: as it likes */
 	bool misled;	     /* a chunk may have been written into a file of the program */
 	uint64_t failed_ns;  /* when space was last refused (CLOCK_MONOTONIC); 0: never */
 } tide_sink;

@@ -41,6 +41,15 @@ static size_t most_rings(void)
 	return (size_t)(share < most ? share : most);
 }
 
+/* TIDEMARK_MAX_SIZE, in bytes; 0 = no limit. */
+static uint64_t size_from_environment(void)
+{
+	const char *text = getenv("TIDEMARK_MAX_SIZE");
+	char *end;
+	unsigned long long v = text ? strtoull(text, &end, 10) : 0;
+	return text && *text && !*end ? v : 0;
+}
+
 static tide_code fill_options(tide_options *o, const tide_options *given, tide_error *err)
 {
 	*o = (tide_options)TIDE_OPTIONS_INIT;
@@ -53,6 +62,10 @@ static tide_code fill_options(tide_options *o, const tide_options *given, tide_e
 	o->ring_bytes = o->ring_bytes ? o->ring_bytes : (size_t)1 << 20;
 	bool given_most = o->max_ring_bytes != 0;
 	o->tick_ms = o->tick_ms ? o->tick_ms : 1000;
+	if (!o->max_file_bytes)
+		o->max_file_bytes = size_from_environment();
+	if (o->max_file_bytes && o->max_file_bytes < TIDE_FILE_BYTES_LEAST)
+		o->max_file_bytes = TIDE_FILE_BYTES_LEAST;
 	if (o->ring_bytes & (o->ring_bytes - 1) || o->ring_bytes < 65536 ||
 	    o->ring_bytes > (size_t)1 << 30)
 		return tide__fail(
@@ -159,9 +172,8 @@ static tide_code make_files(const char *file, const char *rings, tide_error *err
 	memcpy(r->id, id, sizeof id);
 	if (!memcmp(r->first, none, sizeof none))
 		memcpy(r->first, id, sizeof id);
-	tide_file_head head;
-	fill_head(&head, id);
-	int e = tide__sink_open(&r->sink, file, &head);
+	fill_head(&r->head, id);
+	int e = tide__sink_open(&r->sink, file, &r->head);
 	if (e == 0)
 		e = tide__ring_file_open(&r->space, rings, id);
 	if (e == 0 && !tide__ring_that_fits()) /* the first thread's */
@@ -263,6 +275,7 @@ static void reset_counts(void)
 	atomic_store(&r->finish, 0);
 	atomic_store(&r->no_space, false);
 	atomic_store(&r->events, 0);
+	r->parts = r->events_before = 0;
 }
 
 struct opening {

@@ -6,8 +6,14 @@
  * id before it defines it); write each ring that has enough to say, or has waited long enough;
  * raise the ring's tail once its chunk is in the file. Rings survive a kill, so there is no hurry:
  * small chunks would only waste space. All signals but SIGBUS are blocked in this thread. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "runtime/carry.h"
 #include "runtime/defs.h"
 #include "runtime/errand.h"
 #include "runtime/recorder.h"
@@ -157,6 +163,9 @@ static bool write_ring(tide_block *b, bool last)
 					  memory_order_relaxed);
 		uint64_t from = b->encoder.next;
 		b->encoder = trial;
+		if (r->opt.max_file_bytes)
+			tide__carry_follow(b->slots, b->n_slots - 1, from, trial.next,
+					   r->space.n_rings > 1);
 		atomic_store_explicit(&b->shared->tail, trial.next, memory_order_release);
 		if (last && r->sink.failed_ns &&
 		    !r->stuck) /* disk full: what is written needs no second place */
@@ -236,8 +245,12 @@ bool tide__write_opening(void)
 	if (!buffer)
 		return false;
 	lost_sum = 0;
-	memset(&note_encoder, 0, sizeof note_encoder);
+	if (!tide__rec.parts) {
+		memset(&note_encoder, 0, sizeof note_encoder);
+		tide__carry_reset();
+	}
 	tick_after_ns = 250000;
+	tide__rec.sink.step = tide__rec.opt.max_file_bytes / 8;
 	tide_chunk_head h = { .type = TIDE_CHUNK_SCHEMA };
 	size_t n = tide__encode_schema(buffer + sizeof h, &h.count);
 	if (!put_chunk(h, n, false))
@@ -281,6 +294,142 @@ static bool finish(void)
 	return round_trip(true, &moved) && write_clock(true) && write_losses(true) && write_end();
 }
 
+/* ---- a recording that is limited in size --------------------------------------------------- */
+
+/* A file that is half as large as may be is closed and becomes NAME.old.tide; a new one begins with the
+ * definitions and with what is live. So the two hold the last half of the limit at least, each can be
+ * read alone, and both are whole files at every moment. */
+enum { CARRY_RING = 0x7ffffffd };
+
+/* NAME.tide -> NAME.old.tide */
+static void old_path(char *out, size_t n, const char *path)
+{
+	size_t k = strlen(path), ext = sizeof ".tide" - 1;
+	bool has = k > ext && !strcmp(path + k - ext, ".tide");
+	snprintf(out, n, "%.*s" TIDE_OLD_SUFFIX ".tide", (int)(has ? k - ext : k), path);
+}
+
+static bool write_window(uint64_t lost)
+{
+	static const char before[] = "loss.window_events", blocks[] = "loss.window_blocks",
+			  limit[] = "recorder.max_file_bytes";
+	tide_chunk_head h = { .type = TIDE_CHUNK_FACTS, .count = lost ? 3 : 2 };
+	uint8_t *start = buffer + sizeof h, *p = start;
+	*p++ = TIDE_REC_FACT_NUM;
+	p = tide__put_s(p, before, sizeof before - 1);
+	p = tide__put_z(p, (int64_t)tide__rec.events_before);
+	*p++ = TIDE_REC_FACT_NUM;
+	p = tide__put_s(p, limit, sizeof limit - 1);
+	p = tide__put_z(p, (int64_t)tide__rec.opt.max_file_bytes);
+	if (lost) {
+		*p++ = TIDE_REC_FACT_NUM;
+		p = tide__put_s(p, blocks, sizeof blocks - 1);
+		p = tide__put_z(p, (int64_t)lost);
+	}
+	return put_chunk(h, (size_t)(p - start), false);
+}
+
+/* By then every ring has been looked at. */
+static uint64_t a_second_ago(void)
+{
+	const tide_file_head *h = &tide__rec.head;
+	tide_triple now = tide__clock_triple();
+	uint64_t ns = (uint64_t)(now.mono_raw - h->start_mono_raw),
+		 ticks = now.ticks - h->start_ticks;
+	return ns < 1000000000 ? 0 : now.ticks - ticks / (ns / 1000000000);
+}
+
+/* What is live, and where each ring goes on: a chunk of no slots says that what came before is elsewhere. */
+static bool write_carried(void)
+{
+	tide_recorder *r = &tide__rec;
+	size_t n;
+	uint64_t lost;
+	const tide_ring_slot *slots = tide__carry_all(a_second_ago(), &n, &lost);
+	tide_encoder e = { .ring = CARRY_RING };
+	if (!write_window(lost))
+		return false;
+	while (e.next < n) {
+		size_t bytes = tide__encode_events(&e, slots, UINT64_MAX, n, buffer);
+		if (!tide__sink_put(&r->sink, buffer, bytes, false))
+			return false;
+	}
+	atomic_store_explicit(&r->events, e.events, memory_order_relaxed);
+	for (tide_block *b = atomic_load_explicit(&r->space.rings, memory_order_acquire); b;
+	     b = b->next) {
+		tide_chunk_head h = { .type = TIDE_CHUNK_EVENTS,
+				      .ring = b->encoder.ring,
+				      .lane = b->encoder.lane,
+				      .first = b->encoder.next,
+				      .depth = b->encoder.depth,
+				      .ticks = b->encoder.ticks };
+		if (b->encoder.next && !put_chunk(h, 0, false))
+			return false;
+	}
+	tide_chunk_head h = { .type = TIDE_CHUNK_EVENTS,
+			      .ring = NOTE_RING,
+			      .first = note_encoder.next };
+	return !note_encoder.next || put_chunk(h, 0, false);
+}
+
+/* Both names change at once, where the file system can do that. */
+static bool put_in_place(const char *fresh, const char *path, const char *old)
+{
+	if (syscall(SYS_renameat2, AT_FDCWD, fresh, AT_FDCWD, path, 2 /* RENAME_EXCHANGE */) == 0)
+		return rename(fresh, old) == 0;
+	return rename(path, old) == 0 && rename(fresh, path) == 0;
+}
+
+/* The new file is complete before the old one loses its name; whatever fails, the recording goes on
+ * in the file that it has. */
+static bool next_part(void)
+{
+	static char fresh[4096 + 48], old[4096 + 16];
+	tide_recorder *r = &tide__rec;
+	tide_sink was = r->sink;
+	uint64_t log_written = r->log_written, events = atomic_load(&r->events);
+	tide_file head_of_path = r->sink.file;
+	if (!tide__file_there(&head_of_path)) /* moved or removed: not ours to replace */
+		return false;
+	snprintf(fresh, sizeof fresh, "%.4095s.%ld.new", r->path, (long)getpid());
+	old_path(old, sizeof old, r->path);
+	unlink(fresh);
+	r->parts++;
+	r->events_before += events;
+	r->log_written = 0;
+	bool ok = tide__sink_open(&r->sink, fresh, &r->head) == 0 && tide__write_opening() &&
+		  write_carried();
+	tide_sink next = r->sink;
+	uint64_t carried = atomic_load(&r->events), defs = r->log_written;
+	r->sink = was; /* its end */
+	r->log_written = log_written;
+	atomic_store(&r->events, events);
+	if (!ok || !write_clock(true) || !write_losses(true) || !write_end() ||
+	    !put_in_place(fresh, r->path, old)) {
+		tide__file_close(&next.file);
+		unlink(fresh);
+		r->parts--;
+		r->events_before -= events;
+		return false;
+	}
+	tide__sink_close(&r->sink);
+	r->sink = next;
+	r->sink.file.path = r->path;
+	r->log_written = defs;
+	atomic_store(&r->events, carried);
+	r->part_from = r->sink.at;
+	lost_sum = 0;
+	return write_losses(false);
+}
+
+/* Is the file full? What it began with does not count, or a large heap would fill it at once. */
+static bool part_full(void)
+{
+	const tide_recorder *r = &tide__rec;
+	uint64_t half = r->opt.max_file_bytes / 2, least = r->part_from + half / 2;
+	return half && r->sink.at > (half > least ? half : least);
+}
+
 static void close_files(void)
 {
 	tide_recorder *r = &tide__rec;
@@ -316,6 +465,8 @@ void *tide__writer(void *unused)
 			write_clock(false);
 			write_losses(false);
 		}
+		if (fine && part_full() && !tide__ring_file_torn(&r->space))
+			next_part();
 		delay = moved >= 32 && fine ? DELAY_MIN_US : delay * 2;
 		if (delay > DELAY_MAX_US)
 			delay = DELAY_MAX_US;

@@ -2,10 +2,11 @@
 // SPDX-FileCopyrightText: The Tidemark authors
 /* The host heap: every function of the malloc family is recorded and forwarded.
  *
- *     hooks.c    the functions that replace malloc's; two tests and a jump if nothing is to be
- *     recorded record.c   decides what is recorded and with which stack; start, fork, switching on
- *     and off tracked.c  addresses that were recorded, so that their frees are recorded too
+ *     hooks.c    the functions that replace malloc's; two tests and a jump if nothing is recorded
+ *     record.c   decides what is recorded and with which stack; start, fork, switching on and off
+ *     tracked.c  addresses that were recorded, so that their frees are recorded too
  *     real.c     the original functions
+ *     maps.c     mmap, mremap and munmap (TIDEMARK_MMAP=1), in a pool of their own
  *
  * TIDEMARK_HEAP selects what is recorded: a number of bytes (mean distance of samples), "full", or
  * nothing: then this library only forwards. An allocation of s bytes is sampled with probability
@@ -87,6 +88,13 @@ void *tide__heap_aligned(void *(*f)(size_t, size_t), size_t align, size_t n) TID
 void *tide__heap_paged(void *(*f)(size_t), size_t n) TIDE_HIDDEN;
 int tide__heap_posix(void **out, size_t align, size_t n) TIDE_HIDDEN;
 void tide__heap_free(void *p) TIDE_HIDDEN;
+/* The stack that starts at `w`; the thread is `inside`. 0 if it cannot be had. */
+uint32_t tide__heap_stack_now(tide_walk w) TIDE_HIDDEN;
+
+/* maps.c: are mappings to be recorded? Record them into this pool from now on. */
+bool tide__maps_wanted(void) TIDE_HIDDEN;
+void tide__maps_start(uint16_t pool) TIDE_HIDDEN;
+
 /* Call after code was unmapped. */
 void tide__heap_unloaded(void) TIDE_HIDDEN;
 

@@ -97,7 +97,8 @@ static void start(void)
 	const char *what = getenv("TIDEMARK_HEAP");
 	tide_options opt = TIDE_OPTIONS_INIT;
 	int want = !what || !*what ? OFF : strcmp(what, "full") == 0 ? FULL : SAMPLED;
-	if (want == OFF || !tide__tracked_init() ||
+	bool maps = tide__maps_wanted();
+	if ((want == OFF && !maps) || !tide__tracked_init() ||
 	    (!tide_recording() && !tide__run_file(path, sizeof path))) {
 		atomic_store(&mode, OFF);
 		return;
@@ -112,6 +113,13 @@ static void start(void)
 	}
 	mean = want == SAMPLED ? rate_of(what) : 0;
 	has_key = pthread_key_create(&walks_key, drop_walks) == 0;
+	if (maps)
+		tide__maps_start(tide_pool_open(tide_device_open(TIDE_DEVICE_HOST, 0, NULL, 0),
+						TIDE_POOL_HEAP, "mmap", 0));
+	if (want == OFF) {
+		atomic_store(&mode, OFF);
+		return;
+	}
 	pool = tide_pool_open(tide_device_open(TIDE_DEVICE_HOST, 0, NULL, 0), TIDE_POOL_HEAP,
 			      "malloc", 0);
 	tide__tracked_all(want == FULL);
@@ -243,15 +251,27 @@ static inline void put_free(const void *p)
 		tide_free(pool, (uintptr_t)p);
 }
 
-/* The block is there: its stack and its event. */
-static inline void record(tide_heap_thread *t, const void *p, size_t n, tide_walk w)
+static inline void know(tide_heap_thread *t)
 {
-	int saved = errno;
 	if (__builtin_expect(!t->bounds.high, 0)) {
 		tide__stack_bounds(&t->bounds);
 		meet(t);
 		know_walks(t);
 	}
+}
+
+tide_stack tide__heap_stack_now(tide_walk w)
+{
+	tide_heap_thread *t = SELF;
+	know(t);
+	return tide__heap_stack(w, &t->bounds, t->walks);
+}
+
+/* The block is there: its stack and its event. */
+static inline void record(tide_heap_thread *t, const void *p, size_t n, tide_walk w)
+{
+	int saved = errno;
+	know(t);
 	if (p &&
 	    (atomic_load_explicit(&mode, memory_order_relaxed) == FULL || tide__tracked_add(p)))
 		put_alloc(p, n, tide__heap_stack(w, &t->bounds, t->walks));

@@ -103,6 +103,7 @@ static void json_value(tide_json *j, tide_config_key k, const tide_config_value 
 	case TIDE_CONFIG_SECONDS:
 		tide__json_double(j, v->number);
 		break;
+	case TIDE_CONFIG_WORDS:
 	case TIDE_CONFIG_PATH:
 		tide__json_str(j, v->text);
 		break;

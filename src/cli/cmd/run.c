@@ -35,8 +35,11 @@ enum {
 	O_OUTPUT,
 	O_HEAP,
 	O_RATE,
+	O_MMAP,
 	O_GPU,
 	O_DURATION,
+	O_MAX_SIZE,
+	O_SIGNAL,
 	O_LIGHT,
 	O_NO_TORCH,
 	O_NO_OPS,
@@ -51,10 +54,16 @@ static const tide_option options[] = {
 		     "the host heap (malloc, operator new): samples, or with =full every call" },
 	[O_RATE] = { "rate", 0, TIDE_OPT_BYTES, "BYTES", "mean distance of the host heap's samples",
 		     .def = "512KiB" },
+	[O_MMAP] = { "mmap", 0, TIDE_OPT_FLAG, NULL,
+		     "mmap, mremap and munmap of the program, with stacks; implies --heap" },
 	[O_GPU] = { "gpu", 0, TIDE_OPT_FLAG, NULL,
 		    "CUDA: kernels, copies, device memory, NVTX ranges (CUPTI, NVML)" },
 	[O_DURATION] = { "duration", 0, TIDE_OPT_TEXT, "TIME",
 			 "switch recording off after this time (30s, 500ms); the program runs on" },
+	[O_MAX_SIZE] = { "max-size", 0, TIDE_OPT_BYTES, "BYTES",
+			 "keep about the last so many bytes, for always-on use (at least 1MiB)" },
+	[O_SIGNAL] = { "signal", 0, TIDE_OPT_TEXT, "NAME",
+		       "switch recording off and on by this signal: USR1, USR2, PROF, IO, URG, WINCH" },
 	[O_LIGHT] = { "light", 0, TIDE_OPT_FLAG, NULL,
 		      "always-on: PyTorch's allocations with their Python stack, no ops" },
 	[O_NO_TORCH] = { "no-torch", 0, TIDE_OPT_FLAG, NULL, "do not record PyTorch" },
@@ -65,6 +74,70 @@ static const tide_option options[] = {
 	[O_SHAPES] = { "shapes", 0, TIDE_OPT_FLAG, NULL,
 		       "shape, dtype and requires_grad of op results" },
 };
+
+/* ---- settings ---- */
+
+/* Options that the settings give where the command line does not. */
+static const struct {
+	unsigned option;
+	tide_config_key key;
+	bool no; /* --no-...: the setting is its opposite */
+} settings[] = {
+	{ O_RATE, TIDE_CONFIG_run_rate, false },
+	{ O_MMAP, TIDE_CONFIG_run_mmap, false },
+	{ O_GPU, TIDE_CONFIG_run_gpu, false },
+	{ O_DURATION, TIDE_CONFIG_run_duration, false },
+	{ O_SIGNAL, TIDE_CONFIG_run_signal, false },
+	{ O_MAX_SIZE, TIDE_CONFIG_run_max_size, false },
+	{ O_LIGHT, TIDE_CONFIG_run_light, false },
+	{ O_NO_TORCH, TIDE_CONFIG_run_torch, true },
+	{ O_NO_MODULES, TIDE_CONFIG_run_modules, true },
+};
+
+static bool wrong_setting(const tide_config *c, tide_config_key k, const char *wants,
+			  tide_error *err)
+{
+	tide__fail(err, TIDE_EUSAGE, TIDE_NO_OFFSET, "setting %s wants %s, not '%s'",
+		   tide__config_name(k), wants, c->v[k].text);
+	return false;
+}
+
+static bool use_setting(const tide_option *o, tide_value *v, bool no, const tide_config *c,
+			tide_config_key k, tide_error *err)
+{
+	const tide_config_value *from = &c->v[k];
+	if (v->given || from->from == TIDE_FROM_DEFAULT)
+		return true;
+	if (o->kind == TIDE_OPT_FLAG) {
+		v->set = from->flag != no;
+		return true;
+	}
+	if (!*from->text)
+		return true;
+	v->set = v->given = true;
+	v->text = from->text;
+	return o->kind != TIDE_OPT_BYTES || tide__parse_bytes(from->text, &v->num) ||
+	       wrong_setting(c, k, "a size such as 4096 or 2GiB", err);
+}
+
+static bool use_settings(const tide_args *a, const tide_config *c, tide_error *err)
+{
+	const tide_config_value *heap = &c->v[TIDE_CONFIG_run_heap];
+	tide_value *h = &a->opt[O_HEAP];
+	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+		if (!use_setting(&options[settings[i].option], &a->opt[settings[i].option],
+				 settings[i].no, c, settings[i].key, err))
+			return false;
+	bool full = !strcmp(heap->text, "full"), sampled = !strcmp(heap->text, "sampled");
+	if (!full && !sampled && strcmp(heap->text, "off") != 0)
+		return wrong_setting(c, TIDE_CONFIG_run_heap, "off, sampled or full", err);
+	if (!h->given && (full || sampled)) {
+		h->set = true;
+		h->num = 0;
+		h->text = full ? "full" : "";
+	}
+	return true;
+}
 
 /* ---- where our files are ---- */
 
@@ -88,7 +161,7 @@ typedef struct libraries {
 
 static bool find_libraries(const tide_args *a, libraries *l, tide_error *err)
 {
-	bool torch = !a->opt[O_NO_TORCH].set, heap = a->opt[O_HEAP].set;
+	bool torch = !a->opt[O_NO_TORCH].set, heap = a->opt[O_HEAP].set || a->opt[O_MMAP].set;
 	*l->torch = *l->heap = *l->gpu = 0;
 	return (!torch || library(l->torch, "libtidemark-torch.so", err)) &&
 	       (!heap || library(l->heap, "libtidemark-heap.so", err)) &&
@@ -186,8 +259,44 @@ static bool preload(char *library)
 static void set_heap(const tide_args *a)
 {
 	char mean[32];
+	const tide_value *h = &a->opt[O_HEAP];
 	snprintf(mean, sizeof mean, "%lld", (long long)a->opt[O_RATE].num);
-	setenv("TIDEMARK_HEAP", a->opt[O_HEAP].num == 0 && *a->opt[O_HEAP].text ? "full" : mean, 1);
+	if (h->set)
+		setenv("TIDEMARK_HEAP", h->num == 0 && h->text && *h->text ? "full" : mean, 1);
+	if (a->opt[O_MMAP].set)
+		setenv("TIDEMARK_MMAP", "1", 1);
+}
+
+static const struct {
+	const char *name;
+	int number;
+} switches[] = { { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "PROF", SIGPROF },
+		 { "IO", SIGIO },     { "URG", SIGURG },   { "WINCH", SIGWINCH } };
+
+/* Number of a signal that may switch recording; 0 = none of them. */
+static int switch_signal(const char *name)
+{
+	if (!strncmp(name, "SIG", 3))
+		name += 3;
+	for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+		if (!strcmp(switches[i].name, name))
+			return switches[i].number;
+	return 0;
+}
+
+/* The recorder in the program reads these (runtime/start.c, runtime/control.c). */
+static void set_recorder(const tide_args *a)
+{
+	char number[32];
+	unsetenv("TIDEMARK_MAX_SIZE");
+	unsetenv("TIDEMARK_SIGNAL");
+	snprintf(number, sizeof number, "%lld", (long long)a->opt[O_MAX_SIZE].num);
+	if (a->opt[O_MAX_SIZE].set)
+		setenv("TIDEMARK_MAX_SIZE", number, 1);
+	if (!a->opt[O_SIGNAL].set)
+		return;
+	snprintf(number, sizeof number, "%d", switch_signal(a->opt[O_SIGNAL].text));
+	setenv("TIDEMARK_SIGNAL", number, 1);
 }
 
 /* The CUDA driver loads the library when it starts, and so does NVTX; it is preloaded besides, to see
@@ -255,6 +364,8 @@ static void become(const tide_args *a, const tide_config *c, libraries *l, const
 	bool torch = *l->torch && preload(l->torch);
 	bool heap = *l->heap && preload(l->heap); /* the last preloaded comes first */
 	unsetenv("TIDEMARK_HEAP");
+	unsetenv("TIDEMARK_MMAP");
+	set_recorder(a);
 	if (*l->gpu)
 		set_gpu(l->gpu);
 	else
@@ -368,8 +479,16 @@ static int run(const tide_args *a)
 	tide_error err = { .offset = TIDE_NO_OFFSET };
 	if (tide__config_load(NULL, NULL, &c, &err) != TIDE_OK)
 		return tide__cli_fail(c.in_file ? c.file : NULL, &err);
+	if (!use_settings(a, &c, &err))
+		return tide__cli_usage(a, "%s", err.text);
 	if (!find_libraries(a, &l, &err))
 		return tide__cli_fail(NULL, &err);
+	if (a->opt[O_MAX_SIZE].set && a->opt[O_MAX_SIZE].num < 1 << 20)
+		return tide__cli_usage(a, "--max-size wants 1MiB or more");
+	if (a->opt[O_SIGNAL].set && !switch_signal(a->opt[O_SIGNAL].text))
+		return tide__cli_usage(
+			a, "--signal wants USR1, USR2, PROF, IO, URG or WINCH, not '%s'",
+			a->opt[O_SIGNAL].text);
 	if (a->opt[O_RATE].given && a->opt[O_RATE].num < 1)
 		return tide__cli_usage(a, "--rate needs a size of 1 byte or more");
 	if (!*l.torch && !*l.heap && !*l.gpu)

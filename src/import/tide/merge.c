@@ -68,6 +68,10 @@ tide_code tide__merge_add(tide_merge *g, const tide_chunk *c, tide_error *err)
 	tide_ring *r = ring_of(g, c->head.ring);
 	if (!r)
 		return tide__nomem(err);
+	if (!c->head.slots && !c->head.raw && !r->n_chunks && c->head.first > r->slots) {
+		r->slots = c->head.first; /* what came before is not in this file, on purpose */
+		return TIDE_OK;
+	}
 	if (c->head.first < r->slots || c->head.slots > UINT64_MAX - c->head.first) {
 		g->repeated++;
 		return TIDE_OK;

@@ -21,6 +21,9 @@ static const struct sentence {
 } sentences[] = {
 	{ "events", "events lost while recording: %s" },
 	{ "rings_cut", "the ring file was cut while recording: what came after that is missing" },
+	{ "window_events", "events before the part that was kept (run --max-size), left out: %s; "
+			   "blocks that were live are carried over" },
+	{ "window_blocks", "live blocks that could not be carried over, for lack of memory: %s" },
 	{ "left_out_events",
 	  "only its beginning was read, for lack of memory: events that are not here: %s" },
 	{ "missing_events", "recorded events that are not in the file: %s" },
