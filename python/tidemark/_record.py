@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from _thread import RLock, get_ident
 
@@ -71,7 +72,7 @@ def start(path: Path = "run.tide", *, ring_bytes: int = 0, max_ring_bytes: int =
                          follow_fork=follow_fork, as_child=as_child)
     asked = os.fsdecode(path)
     _base, _follows, _started_by_parent = os.path.join(os.path.dirname(into), os.path.basename(asked)), follow_fork, as_child
-    if not as_child and f".{os.getpid()}." in os.path.basename(into) and os.path.basename(into) != os.path.basename(asked):
+    if not as_child and re.search(rf"\.({os.getpid()}|rank\d+)\.", os.path.basename(into)) and os.path.basename(into) != os.path.basename(asked):
         _say(f"another process is recording into {asked}: this one records into {into}")
     if not _count:
         import atexit

@@ -74,12 +74,19 @@ static pid_t made_by(const char *path, const char *id)
 	return pid;
 }
 
-/* "run.PID.tide" or "run.PID.2.tide" of "run.tide", as processes name theirs. */
+/* "run.PID.tide", "run.PID.2.tide", "run.rank3.tide" or "run.rank3.PID.tide" of "run.tide", as
+ * processes name theirs. */
 static bool is_childs(const char *name, const char *stem, size_t n)
 {
 	if (strncmp(name, stem, n) != 0)
 		return false;
 	name += n;
+	if (!strncmp(name, ".rank", 5)) {
+		size_t digits = strspn(name + 5, "0123456789");
+		name += digits ? 5 + digits : 0;
+		if (digits && !strcmp(name, ".tide"))
+			return true;
+	}
 	for (int numbers = 0; numbers < 3; numbers++) {
 		if (numbers && !strcmp(name, ".tide"))
 			return true;

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -89,13 +90,32 @@ bool tide__recording_id(const char *path, uint8_t id[16])
 	return true;
 }
 
+/* Bytes of a name before its ".tide". */
+static int stem_of(const char *base)
+{
+	size_t n = strlen(base);
+	return (int)(n >= 5 && !strcmp(base + n - 5, ".tide") ? n - 5 : n);
+}
+
 void tide__childs_name(char *out, size_t n, const char *base, int64_t since)
 {
 	enum { MOST = 10000 };
-	size_t stem = strlen(base);
-	if (stem >= 5 && !strcmp(base + stem - 5, ".tide"))
-		stem -= 5;
-	snprintf(out, n, "%.*s.%ld.tide", (int)stem, base, (long)getpid());
+	int stem = stem_of(base);
+	snprintf(out, n, "%.*s.%ld.tide", stem, base, (long)getpid());
 	for (int i = 2; i < MOST && since && tide__begun(out) >= since; i++)
-		snprintf(out, n, "%.*s.%ld.%d.tide", (int)stem, base, (long)getpid(), i);
+		snprintf(out, n, "%.*s.%ld.%d.tide", stem, base, (long)getpid(), i);
+}
+
+void tide__ranks_name(char *out, size_t n, const char *base, int64_t since)
+{
+	const char *rank = getenv("RANK"), *launcher = getenv("TIDEMARK_RUN_RANK");
+	size_t digits = rank ? strspn(rank, "0123456789") : 0;
+	bool ours = digits && digits <= 9 && !rank[digits] && since &&
+		    !(launcher && !strcmp(launcher, rank));
+	if (ours) {
+		snprintf(out, n, "%.*s.rank%s.tide", stem_of(base), base, rank);
+		if (tide__begun(out) < since && !tide__written_by(out))
+			return;
+	}
+	tide__childs_name(out, n, base, since);
 }

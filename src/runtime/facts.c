@@ -93,6 +93,19 @@ static void rank(struct out *o)
 		}
 }
 
+/* The name that all of a job were told, where this process's own is another: run.tide of run.rank3.tide. */
+static void base(struct out *o)
+{
+	const char *told = getenv("TIDEMARK_RECORD"), *slash;
+	if (!told || !*told)
+		told = tide__rec.base;
+	slash = strrchr(told, '/');
+	if (strcmp(told, tide__rec.path) != 0 && *told) {
+		told = slash ? slash + 1 : told;
+		text(o, "recording.base", told, strnlen(told, 255));
+	}
+}
+
 /* How the host heap is recorded (capture/heap): the mean distance of samples in bytes, or "full". */
 static void heap(struct out *o)
 {
@@ -121,6 +134,7 @@ size_t tide__facts(uint8_t *out, size_t cap, uint32_t *count)
 	   tide__rec.first); /* whose child it is, or beside which it began */
 	if (run)
 		text(&o, "process.run", run, strnlen(run, 64));
+	base(&o);
 	heap(&o);
 	if (uname(&u) == 0) {
 		text(&o, "host.name", u.nodename, strlen(u.nodename));

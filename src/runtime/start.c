@@ -123,6 +123,12 @@ static void child_path(char out[4096], const char *base)
 	tide__childs_name(out, 4096, base, family_since());
 }
 
+/* run.tide -> run.rank3.tide of another rank that was told the same name, else run.PID.tide */
+static void beside_path(char out[4096], const char *base)
+{
+	tide__ranks_name(out, 4096, base, family_since());
+}
+
 /* ---- start --------------------------------------------------------------------------------- */
 
 static void fill_head(tide_file_head *h, const uint8_t id[16])
@@ -256,7 +262,7 @@ static tide_code move_files(const char *file, const char *rings, tide_error *err
 	int lock = one_at_a_time(r->path);
 	if (tide__written_by(r->path)) { /* since we looked */
 		late = tide__recording_id(r->path, r->first);
-		child_path(r->path, r->base);
+		beside_path(r->path, r->base);
 		name_rings();
 	}
 	tide_code rc = rename_both(file, rings, err);
@@ -292,7 +298,7 @@ static void choose_path(bool follower)
 		child_path(r->path, r->base);
 	} else if (r->opt.as_child || tide__written_by(r->path)) {
 		tide__recording_id(r->path, r->first);
-		child_path(r->path, r->base);
+		(r->opt.as_child ? child_path : beside_path)(r->path, r->base);
 	}
 }
 

@@ -8,6 +8,7 @@ The Python is TIDE_TORCH_PYTHON, else .venv of the checkout (tools/setup test); 
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -253,6 +254,47 @@ def ranks(folder: str) -> None:
     check(found == [(0, 2), (1, 2)], f"ranks: {found}")
 
 
+LAUNCHED = """
+import torch, torch.distributed as dist
+from torch.utils.data import DataLoader, TensorDataset
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    n = 1000 * (dist.get_rank() + 1)
+    m = torch.nn.Linear(n, 10)
+    for (x,) in DataLoader(TensorDataset(torch.ones(4, n)), batch_size=4, num_workers=1):
+        m(x).sum().backward()
+    dist.destroy_process_group()
+"""
+
+
+def launched(folder: str) -> None:
+    """torchrun: files are named by rank, a worker of a rank by its process; reports have a row for each, ranks first."""
+    script = os.path.join(folder, "launched.py")
+    with open(script, "w", encoding="utf-8") as f:
+        f.write(LAUNCHED)
+    inside = os.path.join(folder, "launched")
+    os.mkdir(inside)
+    args = [TIDEMARK, "run", "-o", os.path.join(inside, "run.tide"), PYTHON, "-W", "ignore", "-m", "torch.distributed.run", "--nproc-per-node", "2",
+            "--master-port", str(free_port()), script]
+    done = subprocess.run(args, capture_output=True, text=True, timeout=300, check=False, env={k: v for k, v in os.environ.items() if k != "RANK"})
+    files = sorted(f for f in os.listdir(inside) if f.endswith(".tide"))
+    check({"run.rank0.tide", "run.rank1.tide"} <= set(files), f"torchrun: {files} {done.stderr[-500:]}")
+    check("ranks 0 to 1" in done.stderr and "run.*.tide'" in done.stderr, f"torchrun: {done.stderr[-500:]}")
+    rows = ask("peak", inside)["ranks"]
+    ranks_only = [r for r in rows if os.path.basename(r["trace"]) in ("run.rank0.tide", "run.rank1.tide")]
+    check([r["rank"] for r in ranks_only] == [0, 1] and rows[0] == ranks_only[0], f"torchrun: rows {rows}")
+    check(0 < ranks_only[0]["peak_bytes"] < ranks_only[1]["peak_bytes"], f"torchrun: peaks {rows}")
+    workers = [f for f in files if f not in ("run.rank0.tide", "run.rank1.tide")]
+    check(all(f.removesuffix(".tide").rpartition(".")[2].isdigit() for f in workers), f"torchrun: workers {workers}")
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
 def wrong_programs(folder: str) -> None:
     script = os.path.join(folder, "script.py")
     with open(script, "w", encoding="utf-8") as f:
@@ -276,7 +318,7 @@ def main() -> int:
         print(f"skipped: {why}")
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        for test in (training, where_it_comes_from, views, profiler_keeps_its_events, ends, survives_kill, interrupted, forked, together, replaced, ranks, wrong_programs):
+        for test in (training, where_it_comes_from, views, profiler_keeps_its_events, ends, survives_kill, interrupted, forked, together, replaced, ranks, launched, wrong_programs):
             test(folder)
     print("\n".join(faults) if faults else "tidemark run agrees with torch")
     return bool(faults)

@@ -360,6 +360,19 @@ class Recording(unittest.TestCase):
         for n, file in zip((7, 8), files):
             self.assertEqual(tidemark.open(file).native.column("marks", "value")[1:], [n])
 
+    def test_ranks_of_a_launcher_are_named_by_their_rank(self):
+        code = ("import sys, tidemark\nwith tidemark.record('launched.tide', torch=False):\n  tidemark.step(1)\n"
+                "  print(tidemark.live().path, flush=True); sys.stdin.read()")
+        files, running = [], []
+        for rank in ("0", "1", "1"):  # the last one is what rank 1 started
+            running.append(subprocess.Popen([sys.executable, "-c", code], cwd=FOLDER, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=subprocess.PIPE, text=True, env={**os.environ, "RANK": rank}))
+            files.append(os.path.basename(running[-1].stdout.readline().strip()))
+        said = [p.communicate("", timeout=60)[1] for p in running]
+        self.assertEqual(files[:2], ["launched.tide", "launched.rank1.tide"])
+        self.assertEqual(files[2], f"launched.{running[2].pid}.tide")
+        self.assertIn("this one records into", said[1])
+
     def test_a_decorated_functions_calls_are_numbered(self):
         done = run("import tidemark\n@tidemark.record('dec.tide', torch=False)\ndef work(n):\n  tidemark.step(n)\n  if n == 7: work(8)\n"
                    "for n in (5, 6, 7): work(n)")

@@ -360,6 +360,7 @@ static void become(const tide_args *a, const tide_config *c, libraries *l, const
 	setenv("TIDEMARK_RECORD", file, 1);
 	setenv("TIDEMARK_RECORD_PID", pid, 1);
 	setenv("TIDEMARK_RUN", id, 1);
+	setenv("TIDEMARK_RUN_RANK", getenv("RANK") ? getenv("RANK") : "", 1);
 	hand_down(c);
 	bool torch = *l->torch && preload(l->torch);
 	bool heap = *l->heap && preload(l->heap); /* the last preloaded comes first */

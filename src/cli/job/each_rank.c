@@ -16,7 +16,9 @@
 /* ---- the order ---- */
 
 struct place {
-	int64_t rank; /* INT64_MAX = none */
+	int64_t rank;	     /* INT64_MAX = none */
+	int64_t pid, parent; /* of files with a rank that others have, too; -1 = not known */
+	bool started;	     /* by another process of its rank: a data loader's worker */
 	size_t at;
 	tide_rank_file file;
 };
@@ -26,7 +28,45 @@ static int by_rank(const void *a, const void *b)
 	const struct place *x = a, *y = b;
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
+	if (x->started != y->started)
+		return x->started ? 1 : -1;
 	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* What it says of itself stands at its beginning. */
+static void read_process(struct place *x)
+{
+	tide_load_options few = { .max_events = 1, .max_bytes = 1 << 20, .what = TIDE_WANT_ARGS };
+	tide_model *m = NULL;
+	x->pid = x->parent = -1;
+	if (tide__load(x->file.path, &few, &m, NULL) != TIDE_OK)
+		return;
+	if (m->processes.n > 1) {
+		x->pid = m->processes.pid[1];
+		x->parent = m->processes.parent_pid[1];
+	}
+	tide__model_free(m);
+}
+
+/* Workers inherit their trainer's rank. */
+static void find_started(struct place *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		read_process(&v[i]);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < n && !v[i].started; k++)
+			v[i].started = v[i].parent > 0 && v[k].pid == v[i].parent && k != i;
+}
+
+static void find_all_started(struct place *v, size_t n)
+{
+	enum { MOST = 1000 }; /* processes of one rank */
+	for (size_t from = 0, to; from < n; from = to) {
+		for (to = from + 1; to < n && v[to].rank == v[from].rank; to++)
+			;
+		if (to - from > 1 && to - from <= MOST && v[from].rank != INT64_MAX)
+			find_started(v + from, to - from);
+	}
 }
 
 void tide__ranks_in_order(tide_rank_files *f)
@@ -34,10 +74,15 @@ void tide__ranks_in_order(tide_rank_files *f)
 	struct place *v = malloc((f->n + 1) * sizeof *v);
 	for (size_t i = 0; v && i < f->n; i++) {
 		int64_t rank = tide__rank_of(f->v[i].path);
-		v[i] = (struct place){ rank < 0 ? INT64_MAX : rank, i, f->v[i] };
+		v[i] = (struct place){ .rank = rank < 0 ? INT64_MAX : rank,
+				       .at = i,
+				       .file = f->v[i] };
 	}
-	if (v)
+	if (v) {
 		qsort(v, f->n, sizeof *v, by_rank);
+		find_all_started(v, f->n);
+		qsort(v, f->n, sizeof *v, by_rank);
+	}
 	for (size_t i = 0; v && i < f->n; i++)
 		f->v[i] = v[i].file;
 	free(v);

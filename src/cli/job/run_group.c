@@ -18,18 +18,19 @@ typedef struct member {
 	char run[KEY];	    /* process.run; "" = not told, here and below */
 	char id[KEY];	    /* recording.id */
 	char first[KEY];    /* recording.first */
+	char told[256];	    /* recording.base: the name that every process of its job was told */
 	int64_t pid, start; /* ns of Unix time, 0 = not told */
 	bool old;
 } member;
 
 /* ---- one file ---- */
 
-static void take_text(const tide_model *m, const char *key, char out[KEY])
+static void take_text(const tide_model *m, const char *key, char *out, size_t n)
 {
 	int64_t at = tide__fact_find(m, key);
 	*out = 0;
 	if (at >= 0)
-		snprintf(out, KEY, "%s", tide__text(m, m->facts.text[at], NULL));
+		snprintf(out, n, "%s", tide__text(m, m->facts.text[at], NULL));
 }
 
 /* What it says of itself stands at its beginning. False: it is no recording of ours. */
@@ -39,9 +40,10 @@ static bool read_facts(member *x)
 	tide_model *m = NULL;
 	if (tide__load(x->file->path, &few, &m, NULL) != TIDE_OK)
 		return false;
-	take_text(m, "process.run", x->run);
-	take_text(m, "recording.id", x->id);
-	take_text(m, "recording.first", x->first);
+	take_text(m, "process.run", x->run, sizeof x->run);
+	take_text(m, "recording.id", x->id, sizeof x->id);
+	take_text(m, "recording.first", x->first, sizeof x->first);
+	take_text(m, "recording.base", x->told, sizeof x->told);
 	x->start = m->wall_known ? m->wall0_ns : 0;
 	x->pid = m->processes.n > 1 ? m->processes.pid[1] : -1;
 	tide__model_free(m);
@@ -67,12 +69,28 @@ static int64_t cut_number(char *stem)
 	return number;
 }
 
-/* Whose family: the name before its process's number; its own name, where it has none in it. */
-static char *base_of(const char *path, int64_t pid)
+/* "run.rank3.tide" of a recording that was told "run.tide": the rank is the recorder's doing. */
+static bool named_by_rank(const char *name, const char *told)
 {
-	char *out = tide__strndup(path, strlen(path));
+	size_t n = strlen(told);
+	n -= n > 5 && !strcmp(told + n - 5, ".tide") ? 5 : 0;
+	return n && !strncmp(name, told, n) && !strncmp(name + n, ".rank", 5);
+}
+
+/* Whose family: the name before its process's number; its own name, where it has none in it. */
+static char *base_of(const member *x)
+{
+	const char *path = x->file->path, *slash = strrchr(path, '/');
+	char *out = tide__alloc(strlen(path) + sizeof x->told + 1, 1);
+	size_t folder = slash ? (size_t)(slash + 1 - path) : 0;
+	int64_t pid = x->pid;
 	if (!out)
 		return NULL;
+	strcpy(out, path);
+	if (named_by_rank(path + folder, x->told)) {
+		strcpy(out + folder, x->told);
+		return out;
+	}
 	out[strlen(out) - 5] = 0;
 	for (int i = 0; i < 2; i++) {
 		int64_t number = cut_number(out);
@@ -180,7 +198,7 @@ static bool may_have_any(const tide_rank_files *f)
 		char *stem = ends_in_tide(f->v[i].path)
 				     ? tide__strndup(f->v[i].path, strlen(f->v[i].path) - 5)
 				     : NULL;
-		bool numbered = stem && cut_number(stem) >= 0;
+		bool numbered = stem && (strstr(stem, ".rank") || cut_number(stem) >= 0);
 		tide__free(stem);
 		if (numbered)
 			return true;
@@ -213,7 +231,7 @@ bool tide__find_families(tide_rank_files *f)
 		v[n] = (member){ .file = &f->v[i] };
 		if (!ends_in_tide(f->v[i].path) || !read_facts(&v[n]))
 			continue;
-		v[n].base = base_of(f->v[i].path, v[n].pid);
+		v[n].base = base_of(&v[n]);
 		ok = v[n++].base != NULL;
 	}
 	if (ok) {
