@@ -21,6 +21,7 @@
 
 #include "api/select.h"
 #include "reserved.h"
+#include "roles.h"
 
 /* ---- options ---- */
 
@@ -494,6 +495,8 @@ static PyMethodDef methods[] = {
 	  "find(name, traces, options, error) -> the report as a dict, or NotImplemented" },
 	{ "reserved", tide__py_reserved, METH_O,
 	  "reserved(trace) -> ([source of a device's row], [(time, row, bytes from then on)])" },
+	{ "roles", tide__py_roles, METH_O,
+	  "roles(trace) -> (role, rule of roles.h) of every row of allocs, a byte each" },
 	{ NULL },
 };
 static struct PyModuleDef definition = {

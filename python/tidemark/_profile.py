@@ -34,6 +34,8 @@ LIVES = 10_000  # lifecycles in a profile: the largest tensors; how many are lef
 DEVICES = {1: "cpu", 2: "cuda", 3: "hip", 4: "mps", 5: "xpu", 6: "mtia", 7: "tt"}
 _ROLES = {1: "weight", 2: "gradient", 3: "optimizer", 4: "activation", 5: "input", 6: "temporary", 7: "buffer", 8: "kv_cache",
           9: "workspace"}
+ROLES = {1: "parameter"} | {k: v for k, v in _ROLES.items() if k > 1}
+SOURCES = {0: None, 1: "recorded"}  # rules of analyze/memory/roles.h: none applies, a label; any other is a conclusion
 _DTYPES = {1: ("float32", 4), 2: ("float16", 2), 3: ("bfloat16", 2), 4: ("float64", 8), 5: ("int8", 1), 6: ("int16", 2),
            7: ("int32", 4), 8: ("int64", 8), 9: ("uint8", 1), 10: ("uint16", 2), 11: ("uint32", 4), 12: ("uint64", 8),
            13: ("bool", 1), 14: ("float8_e4m3fn", 1), 15: ("float8_e5m2", 1), 16: ("complex64", 8), 17: ("complex128", 16)}
@@ -111,6 +113,7 @@ class Profile:
         self.end = t.end
         self.size, self.born, self.died = (t.view("allocs", c) for c in ("size", "born", "died"))
         self.addr, self.span, self.freed_in = (t.view("allocs", c) for c in ("addr", "span", "free_span"))
+        self._alloc_lane: memoryview = t.view("allocs", "lane")
         self._texts: dict[int, str] = {}
         self._logical: dict[int, int | None] = {}
         self._records: dict[tuple[int, bool], dict[str, Any]] = {}
@@ -196,6 +199,10 @@ class Profile:
         self.within = array.array("I", bytes(4 * len(self.t0)))  # innermost operation around (or at) each span; parents come first
         for s in range(1, len(self.t0)) if chosen else ():
             self.within[s] = s if s in chosen else first.get(s) or self.within[self.parent[s]]
+        entry = {s: number for number, s in self.modules.items()}
+        self.inside = array.array("I", bytes(4 * len(self.t0)))  # innermost entry of the log around (or at) each span, 0 = an operation is nearer
+        for s in range(1, len(self.t0)) if entry else ():
+            self.inside[s] = entry.get(s) or (0 if s in chosen else self.inside[self.parent[s]])
 
     def _part(self, span: int, number: int) -> None:
         """Of a task's operation; without its first part, which was lost, it begins with this one."""
@@ -293,7 +300,8 @@ class Profile:
         return {
             "tensor_id": alloc, "size_mb": mb(self.size[alloc]), "size_bytes": self.size[alloc], "logical_bytes": self.logical(alloc),
             "shape": shape, "dtype": "torch." + dtype[0] if dtype else None, "device": self.device(alloc), "requires_grad": grad,
-            "operation": operation, "allocated_by": operation, "purpose": what, "is_persistent": persistent,
+            "operation": operation, "allocated_by": operation, "purpose": what,
+            "purpose_source": "recorded" if self.role(alloc) else "guessed", "is_persistent": persistent,
             "is_reusable": what == "gradient" or (what == "buffer" and not grad),
         }
 
@@ -369,18 +377,36 @@ class Profile:
 
     def lives(self, log: list[dict[str, Any]]) -> tuple[dict[str, Any], int]:
         """Lifecycles of the largest tensors, and how many tensors are left out."""
+        from ._reports import roles
+
         order = heapq.nsmallest(LIVES, range(1, len(self.size)), key=lambda a: -self.size[a])
         touched = self._touched(set(order), log)
+        role, rule = roles(self.trace.model())
+        first, last = self._orders()
         out = {}
         for a in order:
             r = self.tensor(a, self.size[a] > HUGE or self.died[a] == NEVER)
-            events = [self._event(a, r, "allocated", r["operation"], self.born[a])]
+            events = [self._event(a, r, "allocated", r["operation"], self.born[a]) | self._where(self.span[a], self._alloc_lane[a], first[a])]
             events += [self._event(a, r, kind, operation, t) for t, kind, operation in touched.get(a, ())]
             if self.died[a] != NEVER:
-                events.append(self._event(a, r, "deallocated", self._operation(self.freed_in[a]), self.died[a]))
-            out[str(a)] = {k: r[k] for k in ("purpose", "size_mb", "size_bytes", "shape", "dtype", "device", "requires_grad",
-                                             "is_persistent", "is_reusable")} | {"events": events}
+                span = self.freed_in[a]
+                events.append(self._event(a, r, "deallocated", self._operation(span), self.died[a])
+                              | self._where(span, self._lane[span], last[a]))
+            out[str(a)] = {k: r[k] for k in ("purpose", "purpose_source", "size_mb", "size_bytes", "shape", "dtype", "device",
+                                             "requires_grad", "is_persistent", "is_reusable")}
+            out[str(a)] |= {"role": ROLES[role[a]] if role[a] else None, "role_source": SOURCES.get(rule[a], "concluded"), "events": events}
         return out, max(0, len(self.size) - 1 - len(order))
+
+    def _orders(self) -> tuple[array.array[int], array.array[int]]:
+        """Where the moves of each allocation are among all: events of one moment keep their order."""
+        first, last = (array.array("q", bytes(8 * len(self.size))) for _ in range(2))
+        for i, (row, kind) in enumerate(zip(self.rows, self.kinds)):
+            if kind < 2:
+                (last if kind else first)[row] = i
+        return first, last
+
+    def _where(self, span: int, lane: int, order: int) -> dict[str, Any]:
+        return {"operation_id": self.inside[span] or None, "thread": int(self._thread[lane]) if lane else None, "order": order}
 
     def _touched(self, wanted: set[int], log: list[dict[str, Any]]) -> dict[int, list[tuple[int, str, str]]]:
         """Reads and writes that module hooks saw, by tensor, in order."""
@@ -485,6 +511,7 @@ def document(p: Profile, pytorch_operations: list[dict[str, Any]], known: Mappin
             "operation_log_enabled": bool(log), "snapshots_left_out": len(p.checkpoints) - len(shots),
             "operations_left_out": len(every) - len(names), "operation_runs_left_out": len(p.operations) - sum(map(len, chosen.values())),
             "operation_log_left_out": len(p.modules) - len(log), "tensor_lifecycles_left_out": omitted, "recording": p.path,
+            "start_ns": p.unix(0), "end_ns": p.unix(p.end),
             "pytorch_operations_source": source if pytorch_operations else None, "unknown": UNKNOWN,
         },
         "snapshots": shots,

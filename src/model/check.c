@@ -65,7 +65,8 @@ static const struct range {
 	R(facts, key, STRINGS),		  R(facts, text, STRINGS),
 	R(pool_states, pool, OF(pools)),  R(pool_states, span, OF(spans)),
 	R(documents, kind, STRINGS),	  R(documents, text, STRINGS),
-	R(documents, lane, OF(lanes)),
+	R(documents, lane, OF(lanes)),	  R(op_totals, name, STRINGS),
+	R(op_totals, shapes, STRINGS),
 };
 #undef OF
 #undef R

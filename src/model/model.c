@@ -74,6 +74,9 @@ DESC(tide_flows, flows, TIDE_FLOW_COLUMNS, "links between spans")
 #define THIS tide_attrs
 DESC(tide_attrs, attrs, TIDE_ATTR_COLUMNS, "arguments of spans that analyses need")
 #undef THIS
+#define THIS tide_op_totals
+DESC(tide_op_totals, op_totals, TIDE_OP_TOTAL_COLUMNS, "sums without single calls")
+#undef THIS
 #define THIS tide_facts
 DESC(tide_facts, facts, TIDE_FACT_COLUMNS, "facts of the whole trace")
 #undef THIS

@@ -205,18 +205,21 @@ enum {				/* allocs.flags */
        TIDE_ALLOC_OVERLAPS = 2, /* overlaps another live allocation: the source contradicts
 				 * itself */
        TIDE_ALLOC_REUSED = 4,	/* its FREE was implied by a new alloc at the same address */
+       TIDE_ALLOC_ROLE_CONCLUDED = 8, /* role is the source's conclusion, also if it is unknown */
        TIDE_ALLOC_ASKED = 16,	/* its free was requested while a stream still used it: exactly
 				 * one FREE_ASKED move, after which its program no longer counts
 				 * it */
        TIDE_ALLOC_SAMPLED = 32, /* represents other allocations too: size is the estimated total,
 				 * at least its own size (docs/analyses/heap.md) */
        TIDE_ALLOC_HANDED = 64,	/* ended because another pool counts the same bytes from then on */
+       TIDE_ALLOC_ROLE_GUESSED = 128, /* role is the source's guess: any rule is better */
 };
 enum {			      /* spans.flags */
        TIDE_SPAN_OPEN = 1,    /* never ended; t1 is the trace's end */
        TIDE_SPAN_LOST = 2,    /* its begin was lost; t0 is the first event inside it */
        TIDE_SPAN_UNWOUND = 4, /* ended by its parent's end (exception, longjmp, thread exit) */
        TIDE_SPAN_AGAIN = 8,   /* continues a span that ended before: not a run of its own */
+       TIDE_SPAN_NO_END = 16, /* the source has no end of it: t1 - t0 is no duration */
 };
 enum {				/* segments.flags */
        TIDE_SEGMENT_BEFORE = 1, /* existed before the recording began */
@@ -382,6 +385,18 @@ enum {				/* segments.flags */
 	C(tide_str, text, "value, when it is a text; none = number") \
 	C(int64_t, number, "value, when it is a number")
 
+#define TIDE_TOTAL_UNKNOWN INT64_MIN
+#define TIDE_OP_TOTAL_COLUMNS(C)                                                             \
+	C(tide_str, name, "op")                                                              \
+	C(tide_str, shapes, "shapes of its inputs, as the source writes them")               \
+	C(int64_t, count, "calls")                                                           \
+	C(int64_t, cpu_ns, "time of all calls; TIDE_TOTAL_UNKNOWN, here and below")          \
+	C(int64_t, device_ns, "time on the device")                                          \
+	C(int64_t, host_bytes, "change of host memory")                                      \
+	C(int64_t, device_bytes, "change of device memory")                                  \
+	C(int64_t, change_bytes, "change of all memory, where the source does not split it") \
+	C(int64_t, most_bytes, "greatest change of one call")
+
 #define TIDE_TICK_COLUMNS(C)                                               \
 	C(uint64_t, ticks, "raw clock (TSC) reading")                      \
 	C(int64_t, mono_raw, "CLOCK_MONOTONIC_RAW at the same moment, ns") \
@@ -411,6 +426,7 @@ enum {				/* segments.flags */
 	T(tide_views, views, TIDE_VIEW_COLUMNS, 1, "tensors that share an allocation")           \
 	T(tide_flows, flows, TIDE_FLOW_COLUMNS, 0, "links between spans")                        \
 	T(tide_attrs, attrs, TIDE_ATTR_COLUMNS, 0, "arguments of spans that analyses need")      \
+	T(tide_op_totals, op_totals, TIDE_OP_TOTAL_COLUMNS, 0, "sums without single calls")      \
 	T(tide_facts, facts, TIDE_FACT_COLUMNS, 0, "facts of the whole trace")                   \
 	T(tide_ticks, ticks, TIDE_TICK_COLUMNS, 0, "clock calibration points")
 

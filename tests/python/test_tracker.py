@@ -24,7 +24,7 @@ import torch
 import tidemark
 from tidemark import _home, tracker
 
-TENSOR = {"tensor_id", "size_mb", "size_bytes", "logical_bytes", "shape", "dtype", "device", "requires_grad", "operation", "allocated_by", "purpose",
+TENSOR = {"tensor_id", "size_mb", "size_bytes", "logical_bytes", "shape", "dtype", "device", "requires_grad", "operation", "allocated_by", "purpose", "purpose_source",
           "is_persistent", "is_reusable"}
 FIELDS = {  # path -> fields that must be there
     "metadata": {"generated_at", "num_snapshots", "operation_tracking_enabled", "pytorch_ops_tracking_enabled",
@@ -210,6 +210,38 @@ class Document(unittest.TestCase):
             with open(page, encoding="utf-8") as f:
                 self.assertNotIn("forward <b>", f.read())
         del keep
+
+    def test_a_profile_and_its_recording_give_the_same_numbers(self):
+        with tracking() as (t, d):
+            m = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 8))
+            opt = torch.optim.Adam(m.parameters())
+            with t.track_model_with_hooks(m):
+                for i in range(3):
+                    with t.track_operation("step"):
+                        x = torch.randn(32, 64)
+                        with t.track_operation("forward"):
+                            y = m(x).sum()
+                        with t.track_operation("backward"):
+                            y.backward()
+                        with t.track_operation("optimizer"):
+                            opt.step()
+                            opt.zero_grad()
+                    t.checkpoint(f"after {i}")
+            recording, folder = t.recording, t.output_dir
+        (saved_as,) = glob.glob(os.path.join(folder, "*.json"))
+        told, recorded = tidemark.open(saved_as), tidemark.open(recording)
+        for ask in (lambda x: x.memory()["devices"][0]["totals"], lambda x: x.memory()["duration_ns"],
+                    lambda x: {k: x.peak(group_by="role")[k] for k in ("peak_bytes", "peak_time_ns", "alive_count")},
+                    lambda x: [(g["key"], g["bytes"], g["count"]) for g in x.peak(group_by="role")["groups"]]):
+            self.assertEqual(ask(told), ask(recorded))
+        says_so = [sum(g["bytes"] for g in x.peak(group_by="role")["evidence"] if g["rule"] == "the trace says so") for x in (told, recorded)]
+        self.assertEqual(says_so[0], says_so[1])
+        ours, theirs = ({o["op"]: o for o in x.ops(flat=True)["ops"]} for x in (told, recorded))
+        self.assertEqual(set(ours), {"step", "forward", "backward", "optimizer", "Linear.0", "ReLU.1", "Linear.2"})
+        for name, o in ours.items():
+            for key in ("count", "wall_ns", "allocs", "frees", "alloc_bytes", "free_bytes", "change_bytes", "peak_bytes"):
+                self.assertEqual((name, key, o[key]), (name, key, theirs[name][key]))
+        self.assertGreater(ours["step"]["free_bytes"], 0)
 
     def test_views_and_shared_storage_once(self):
         with tracking() as (t, d):

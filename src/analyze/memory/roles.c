@@ -235,9 +235,14 @@ static struct verdict judge(const struct work *w, uint32_t a)
 	uint8_t s = w->signs[a];
 	uint32_t born = w->born[a], died = w->died[a];
 
-	if (w->m->allocs.role[a] || w->label[a])
-		return (struct verdict){ w->m->allocs.role[a] ? w->m->allocs.role[a] : w->label[a],
-					 TIDE_RULE_LABEL };
+	uint8_t told = w->m->allocs.role[a], how = w->m->allocs.flags[a];
+
+	if (how & TIDE_ALLOC_ROLE_CONCLUDED)
+		return (struct verdict){ told, told ? TIDE_RULE_TOLD : TIDE_RULE_NONE };
+	if (how & TIDE_ALLOC_ROLE_GUESSED)
+		told = 0;
+	if (told || w->label[a])
+		return (struct verdict){ told ? told : w->label[a], TIDE_RULE_LABEL };
 	if (s & TIDE_SIGN_WORKSPACE)
 		return (struct verdict){ TIDE_ROLE_WORKSPACE, TIDE_RULE_WORKSPACE };
 	if (s & TIDE_SIGN_OPT_STATE)
@@ -264,10 +269,21 @@ static struct verdict judge(const struct work *w, uint32_t a)
 	return unknown;
 }
 
+/* A guess by shape counts where nothing better is known. */
+static struct verdict judged(const struct work *w, uint32_t a)
+{
+	struct verdict v = judge(w, a);
+	uint8_t told = w->m->allocs.role[a];
+
+	if (!v.role && told && w->m->allocs.flags[a] & TIDE_ALLOC_ROLE_GUESSED)
+		return (struct verdict){ told, TIDE_RULE_SHAPE };
+	return v;
+}
+
 static void judge_all(const struct work *w, tide_roles *out)
 {
 	for (uint32_t a = 1; a < w->m->allocs.n; a++) {
-		struct verdict v = judge(w, a);
+		struct verdict v = judged(w, a);
 
 		out->role[a] = v.role;
 		out->rule[a] = v.rule;

@@ -15,6 +15,7 @@
 #define TIDE_ROLE_RULES(X)                                                              \
 	X(NONE, "no rule applies")                                                      \
 	X(LABEL, "the trace says so")                                                   \
+	X(TOLD, "concluded by the tool that wrote the profile")                         \
 	X(WORKSPACE, "made for a library's scratch memory")                             \
 	X(OPT_STATE, "made while an optimizer sets up its state")                       \
 	X(OPT_KEPT, "made in an optimizer step, outlives it")                           \
@@ -27,7 +28,8 @@
 	X(SAVED, "made in a forward pass, alive in exactly one backward pass after it") \
 	X(FORWARD_SHORT, "made in a forward pass, gone before a backward pass")         \
 	X(INPUT, "made by a data loader")                                               \
-	X(OWN_OP, "gone before the op that made it ended")
+	X(OWN_OP, "gone before the op that made it ended")                              \
+	X(SHAPE, "guessed from the shape by the tool that wrote the profile")
 
 typedef enum tide_role_rule {
 #define X(name, text) TIDE_RULE_##name,

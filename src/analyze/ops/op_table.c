@@ -47,6 +47,7 @@ static void enter(struct fold *x, uint32_t n)
 	to->count += r->count - r->redispatched;
 	to->redispatched += r->redispatched;
 	to->open += r->open;
+	to->no_end += r->no_end;
 	add(&to->self, &r->self);
 	if (!x->open[x->row[n]]++)
 		add(&to->all, &r->all);

@@ -74,6 +74,7 @@ static bool one_span(struct build *b, uint32_t s)
 	int64_t ns = wall(m, s), alone = tide__children_add(&b->children, m, s);
 	r->count += !(m->spans.flags[s] & TIDE_SPAN_AGAIN);
 	r->open += m->spans.t1[s] == TIDE_T_NEVER || m->spans.flags[s] & TIDE_SPAN_OPEN;
+	r->no_end += (m->spans.flags[s] & TIDE_SPAN_NO_END) != 0;
 	r->all.ns += ns;
 	r->self.ns += ns;
 	if (up)

@@ -22,8 +22,9 @@ typedef struct tide_op_sums {
 } tide_op_sums;
 
 typedef struct tide_op_row {
-	uint64_t count; /* spans */
-	uint64_t open;	/* of these, never ended */
+	uint64_t count;	 /* spans */
+	uint64_t open;	 /* of these, never ended */
+	uint64_t no_end; /* of these, without an end in the source: their time is unknown */
 	/* operators ("aten::mul") that are the only span directly inside one of the same name:
 	 * PyTorch redispatched one call to another overload (mul.Scalar, mul.Tensor) */
 	uint64_t redispatched;

@@ -35,6 +35,11 @@ static void shift(trk *t)
 		if (t->lives[i].died != TIDE_T_NEVER)
 			see(t->lives[i].died, &least, &most);
 	}
+	if (t->end >= t->start &&
+	    t->start <= least) { /* of the recording, not of its first event */
+		see(t->start, &least, &most);
+		see(t->end, &least, &most);
+	}
 	if (most < least)
 		return;
 	for (size_t i = 1; i < m->spans.n; i++) {
@@ -78,13 +83,12 @@ static bool close_spans(trk *t)
 /* In order first, then the ends that only the order tells, then nested. */
 static bool nest(trk *t)
 {
-	tide_parent_column open = { t->open, 1 };
+	tide_parent_column cols[] = { { t->ids, sizeof *t->ids }, { t->open, 1 } };
 	if (t->m->spans.n < 2)
 		return true;
-	if (t->without_end &&
-	    (!tide__find_span_parents(t->m, &open, 1, NULL, 0) || !close_spans(t)))
+	if (t->without_end && (!tide__find_span_parents(t->m, cols, 2, NULL, 0) || !close_spans(t)))
 		return tide__tracker_nomem(t);
-	return tide__find_span_parents(t->m, NULL, 0, NULL, 0) || tide__tracker_nomem(t);
+	return tide__find_span_parents(t->m, cols, 1, NULL, 0) || tide__tracker_nomem(t);
 }
 
 /* ---- memory ---- */
@@ -131,34 +135,95 @@ static uint32_t pool_of(trk *t, tide_str device)
 	return m->pools.name[row].i || tide__tracker_nomem(t) ? row : 0;
 }
 
-/* The innermost span named `op` on one of the first lanes that ran at `at`, 0 = none. */
-static uint32_t span_of(const tide_model *m, const uint32_t *last, tide_str op)
+/* Spans open at a moment that only moves on. */
+struct finder {
+	const trk *t;
+	uint32_t *last; /* owned; per lane: the span that began last */
+	uint32_t next;	/* the first that has not begun */
+	int64_t at;
+	tide_map by_id;	  /* operation_id -> span */
+	tide_map by_name; /* name -> the span of it that began last */
+};
+
+static bool finder_init(struct finder *f, const trk *t)
 {
-	uint32_t best = 0;
-	for (size_t lane = 1; op.i && lane < m->lanes.n && lane <= LANES_SEARCHED; lane++)
-		for (uint32_t s = last[lane]; s; s = m->spans.parent[s].i)
-			if (m->spans.name[s].i == op.i && s > best)
-				best = s;
+	*f = (struct finder){ .t = t, .next = 1 };
+	f->last = tide__calloc(t->m->lanes.n, sizeof *f->last);
+	for (uint32_t s = 1; f->last && s < t->m->spans.n; s++)
+		if (t->ids[s] && !tide__map_put(&f->by_id, (uint64_t)t->ids[s], s))
+			return false;
+	return f->last != NULL;
+}
+
+static void finder_fini(struct finder *f)
+{
+	tide__free(f->last);
+	tide__map_free(&f->by_id);
+	tide__map_free(&f->by_name);
+}
+
+static bool advance(struct finder *f, int64_t at)
+{
+	const tide_spans *s = &f->t->m->spans;
+	f->at = at;
+	for (; f->next < s->n && s->t0[f->next] <= at; f->next++) {
+		f->last[s->lane[f->next].i] = f->next;
+		if (!tide__map_put(&f->by_name, s->name[f->next].i, f->next))
+			return false;
+	}
+	return true;
+}
+
+/* The innermost span named `op` that is open on a lane, 0 = none. */
+static uint32_t on_lane(struct finder *f, size_t lane, tide_str op)
+{
+	const tide_spans *s = &f->t->m->spans;
+	while (f->last[lane] && s->t1[f->last[lane]] < f->at)
+		f->last[lane] = s->parent[f->last[lane]].i;
+	for (uint32_t i = f->last[lane]; i; i = s->parent[i].i)
+		if (s->name[i].i == op.i)
+			return i;
+	return 0;
+}
+
+static uint32_t lane_of(const trk *t, const trk_where *w)
+{
+	return w->thread == TRK_NO_THREAD ? 0 : tide__map_get(&t->lanes, (uint64_t)w->thread);
+}
+
+/* The entry of the log that is named; else the innermost operation of the name that ran then: on
+ * the thread that is told, or on one of the first lanes. */
+static uint32_t span_of(struct finder *f, const trk_where *w)
+{
+	const tide_model *m = f->t->m;
+	uint32_t best = 0, lane = lane_of(f->t, w);
+	uint32_t entry = w->id ? tide__map_get(&f->by_id, (uint64_t)w->id) : 0;
+	if (entry && m->spans.t0[entry] <= f->at && m->spans.t1[entry] >= f->at)
+		return entry;
+	if (!w->op.i || w->thread != TRK_NO_THREAD)
+		return w->op.i && lane ? on_lane(f, lane, w->op) : 0;
+	for (size_t i = 1; i < m->lanes.n && i <= LANES_SEARCHED; i++) {
+		uint32_t s = on_lane(f, i, w->op);
+		best = s > best ? s : best;
+	}
 	return best;
 }
 
 static int by_birth(const void *a, const void *b)
 {
 	const trk_life *x = a, *y = b;
-	return (x->born > y->born) - (x->born < y->born);
+	if (x->born != y->born)
+		return x->born < y->born ? -1 : 1;
+	return (x->made.order > y->made.order) - (x->made.order < y->made.order);
 }
 
-/* Last span of each lane that is open at `at`, kept up to date from one birth to the next. */
-static void advance(const tide_model *m, uint32_t *last, uint32_t *span, int64_t at)
+static int by_death(const void *a, const void *b)
 {
-	for (; *span < m->spans.n && m->spans.t0[*span] <= at; ++*span)
-		last[m->spans.lane[*span].i] = *span;
-	for (size_t lane = 1; lane < m->lanes.n && lane <= LANES_SEARCHED; lane++)
-		while (last[lane] && m->spans.t1[last[lane]] < at)
-			last[lane] = m->spans.parent[last[lane]].i;
+	const trk_life *x = a, *y = b;
+	return (x->died > y->died) - (x->died < y->died);
 }
 
-static bool put_alloc(trk *t, const trk_life *l, uint32_t span, uint64_t *next)
+static bool put_alloc(trk *t, trk_life *l, uint32_t span, uint64_t *next)
 {
 	tide_model *m = t->m;
 	uint32_t row, pool = pool_of(t, l->device);
@@ -178,33 +243,75 @@ static bool put_alloc(trk *t, const trk_life *l, uint32_t span, uint64_t *next)
 	m->allocs.died[row] = l->died;
 	m->allocs.pool[row].i = pool;
 	m->allocs.span[row].i = span;
-	m->allocs.lane[row] = m->spans.lane[span];
+	m->allocs.lane[row].i = span ? m->spans.lane[span].i : lane_of(t, &l->made);
 	m->allocs.role[row] = l->role;
+	m->allocs.flags[row] = l->flags;
+	m->allocs.basis[row] = l->listed ? TIDE_BASIS_INFERRED : TIDE_BASIS_EXACT;
+	l->row = row;
 	if (l->tensor)
 		m->tensors.alloc[l->tensor].i = row;
 	return true;
 }
 
-static bool allocations(trk *t)
+/* A listed tensor belongs to the last run of its operation that began before the snapshot; where
+ * the document has no runs, its stack is the operation's name. */
+static bool place_listed(trk *t, const struct finder *f, const trk_life *l)
 {
 	tide_model *m = t->m;
-	uint32_t *last = tide__calloc(m->lanes.n, sizeof *last), span = 1;
+	uint32_t span = tide__map_get(&f->by_name, l->made.op.i);
+	m->allocs.span[l->row].i = span;
+	if (span)
+		m->allocs.lane[l->row] = m->spans.lane[span];
+	if (span || !l->made.op.i)
+		return true;
+	tide_frame_id frame = tide__frame(m, l->made.op, (tide_str){ 0 }, 0);
+	m->allocs.stack[l->row] = tide__stack(m, (tide_stack_id){ 0 }, frame);
+	return m->allocs.stack[l->row].i || tide__tracker_nomem(t);
+}
+
+static bool births(trk *t, struct finder *f)
+{
 	uint64_t next = 1 << 20;
-	bool ok = last != NULL;
-	if (!ok)
-		return tide__tracker_nomem(t);
 	if (t->n_lives)
 		qsort(t->lives, t->n_lives, sizeof *t->lives, by_birth);
-	for (size_t i = 0; ok && i < t->n_lives; i++) {
-		advance(m, last, &span, t->lives[i].born);
-		ok = put_alloc(t, &t->lives[i], span_of(m, last, t->lives[i].op), &next);
+	for (size_t i = 0; i < t->n_lives; i++) {
+		trk_life *l = &t->lives[i];
+		if (!advance(f, l->born) || !put_alloc(t, l, span_of(f, &l->made), &next))
+			return tide__tracker_nomem(t);
+		if (l->row && l->listed && !place_listed(t, f, l))
+			return false;
 	}
-	tide__free(last);
+	return true;
+}
+
+static bool deaths(trk *t, struct finder *f)
+{
+	if (t->n_lives)
+		qsort(t->lives, t->n_lives, sizeof *t->lives, by_death);
+	for (size_t i = 0; i < t->n_lives && t->lives[i].died != TIDE_T_NEVER; i++) {
+		const trk_life *l = &t->lives[i];
+		if (!advance(f, l->died))
+			return tide__tracker_nomem(t);
+		if (l->row)
+			t->m->allocs.free_span[l->row].i = span_of(f, &l->freed);
+	}
+	return true;
+}
+
+static bool allocations(trk *t)
+{
+	struct finder f;
+	bool ok = finder_init(&f, t) ? births(t, &f) : tide__tracker_nomem(t);
+	finder_fini(&f);
+	if (ok) {
+		ok = finder_init(&f, t) ? deaths(t, &f) : tide__tracker_nomem(t);
+		finder_fini(&f);
+	}
 	return ok;
 }
 
 typedef struct event {
-	int64_t t;
+	int64_t t, order;
 	uint32_t row;
 	uint8_t kind;
 } event;
@@ -214,6 +321,8 @@ static int by_time(const void *a, const void *b)
 	const event *x = a, *y = b;
 	if (x->t != y->t)
 		return x->t < y->t ? -1 : 1;
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
 	if (x->row != y->row)
 		return x->row < y->row ? -1 : 1;
 	return x->kind - y->kind;
@@ -223,12 +332,15 @@ static bool moves(trk *t)
 {
 	tide_model *m = t->m;
 	size_t n = 0, row;
-	event *v = tide__alloc(m->allocs.n * 2, sizeof *v);
+	event *v = tide__alloc(t->n_lives * 2 + 1, sizeof *v);
 	bool ok = v != NULL;
-	for (uint32_t i = 1; ok && i < m->allocs.n; i++) {
-		v[n++] = (event){ m->allocs.born[i], i, TIDE_MOVE_ALLOC };
-		if (m->allocs.died[i] != TIDE_T_NEVER)
-			v[n++] = (event){ m->allocs.died[i], i, TIDE_MOVE_FREE };
+	for (size_t i = 0; ok && i < t->n_lives; i++) {
+		const trk_life *l = &t->lives[i];
+		if (!l->row)
+			continue;
+		v[n++] = (event){ l->born, l->made.order, l->row, TIDE_MOVE_ALLOC };
+		if (l->died != TIDE_T_NEVER)
+			v[n++] = (event){ l->died, l->freed.order, l->row, TIDE_MOVE_FREE };
 	}
 	if (ok && n)
 		qsort(v, n, sizeof *v, by_time);
@@ -289,8 +401,6 @@ static bool marks(trk *t)
 	tide_map known = { 0 };
 	size_t move = 0;
 	bool ok = true;
-	if (t->n_snaps)
-		qsort(t->snaps, t->n_snaps, sizeof *t->snaps, snap_order);
 	for (size_t i = 0; ok && i < t->n_snaps; i++) {
 		const trk_snap *s = &t->snaps[i];
 		uint32_t row = tide__push(&m->marks, &tide_marks_desc);
@@ -337,6 +447,11 @@ static bool losses(trk *t)
 	for (size_t i = 0; i < 3; i++)
 		if (n[i] && !tide__fact_num(t->m, keys[i], (int64_t)n[i]))
 			return tide__tracker_nomem(t);
+	if (t->n_lives && t->lives[0].listed &&
+	    !tide__fact_text(t->m, "alloc.basis",
+			     "the tensors that snapshots list: exact at each snapshot, "
+			     "unknown between them"))
+		return tide__tracker_nomem(t);
 	return tide__fact_text(t->m, "tracker.addresses", "made up: a profile has none") ||
 	       tide__tracker_nomem(t);
 }
@@ -344,7 +459,10 @@ static bool losses(trk *t)
 bool tide__tracker_build(trk *t)
 {
 	shift(t);
-	bool ok = nest(t) && allocations(t) && moves(t) && marks(t) && losses(t);
+	if (t->n_snaps)
+		qsort(t->snaps, t->n_snaps, sizeof *t->snaps, snap_order);
+	bool ok = tide__tracker_listed_lives(t) && nest(t) && allocations(t) && moves(t) &&
+		  marks(t) && losses(t);
 	drop_loose_tensors(t->m);
 	return ok;
 }

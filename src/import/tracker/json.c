@@ -82,7 +82,8 @@ bool tide__tracker_fields(trk *t, kin_slice object, const char *const *names, si
 
 /* ---- values ---- */
 
-/* Digits and exponent of a decimal: value = digits / 10^scale. Digits past 18 are dropped. */
+/* Digits and exponent of a decimal: value = digits / 10^scale. Digits past 19 are dropped: nanoseconds of
+ * Unix time have 19. */
 static bool decimal(const char *s, size_t n, wide *digits, int *scale)
 {
 	size_t i = 0, used = 0, seen = 0;
@@ -96,7 +97,7 @@ static bool decimal(const char *s, size_t n, wide *digits, int *scale)
 			continue;
 		}
 		seen++;
-		if (used < 18) {
+		if (used < 19) {
 			*digits = *digits * 10 + (s[i] - '0');
 			used += *digits != 0;
 			*scale += point;
@@ -124,7 +125,7 @@ bool tide__tracker_number(const trk *t, kin_slice v, int64_t scale, int64_t *out
 	int ten;
 	if (v.type != '0' || !decimal(t->c.s.b + v.at, v.n, &d, &ten))
 		return false;
-	d *= scale; /* 60 bits of digits, 63 of scale: fits */
+	d *= scale; /* 64 bits of digits, 20 of scale: fits */
 	for (; ten < 0 && d; ten++) {
 		d *= 10;
 		if (d > INT64_MAX || d < -INT64_MAX)

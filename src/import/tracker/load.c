@@ -19,11 +19,17 @@ static tide_code run(trk *t, const char *text, size_t n)
 	uint8_t *none = KIN_PUSH(t, open); /* of the none row */
 	if (!process || !none || !tide__kineto_scan_text(&t->c.s, text, n))
 		return tide__nomem(t->err);
+	int64_t *id = KIN_PUSH(t, ids);
+	if (!id)
+		return tide__nomem(t->err);
 	*none = 0;
+	*id = 0;
+	t->end = -1;
 	m->processes.pid[process] = m->processes.parent_pid[process] = -1;
 	m->processes.rank[process] = m->processes.world[process] = -1;
 	(void)(tide__tracker_read(t) && tide__tracker_build(t));
-	if (t->rc == TIDE_OK && m->spans.n < 2 && m->allocs.n < 2 && m->marks.n < 2)
+	if (t->rc == TIDE_OK && m->spans.n < 2 && m->allocs.n < 2 && m->marks.n < 2 &&
+	    !m->op_totals.n)
 		return tide__fail(t->err, TIDE_EFORMAT, 0,
 				  "a profile without operations, tensors or snapshots");
 	return t->rc;
@@ -41,9 +47,12 @@ tide_code tide__tracker_import(const char *text, size_t n, tide_model *m, tide_e
 	tide__map_free(&t->lanes);
 	tide__map_free(&t->devices);
 	tide__map_free(&t->pools);
+	tide__map_free(&t->timed);
 	tide__free(t->lives);
 	tide__free(t->snaps);
 	tide__free(t->totals);
+	tide__free(t->listed);
+	tide__free(t->ids);
 	tide__free(t->open);
 	tide__free(t);
 	return rc;
@@ -77,7 +86,8 @@ static int sniff(const uint8_t *head, size_t n)
 		"\"num_snapshots\"",	     "\"operation_tracking_enabled\"",
 		"\"checkpoint_name\"",	     "\"device_breakdown\"",
 		"\"operation_allocations\"", "\"operation_summary\"",
-		"\"tensor_lifecycle\"",	     "\"operation_log\""
+		"\"tensor_lifecycle\"",	     "\"operation_log\"",
+		"\"pytorch_operations\"",    "\"cpu_time_us\""
 	};
 	size_t p = 0;
 	int found = 0;

@@ -120,8 +120,15 @@ static uint32_t put_span(trk *t, kin_slice start_ns, kin_slice timestamp, kin_sl
 		tide__tracker_nomem(t);
 		return 0;
 	}
+	int64_t *id = KIN_PUSH(t, ids);
+	if (!id) {
+		tide__tracker_nomem(t);
+		return 0;
+	}
+	*id = 0;
 	*open = !known;
 	t->without_end += !known;
+	t->m->spans.flags[row] = known ? 0 : TIDE_SPAN_NO_END;
 	t->m->spans.t0[row] = t0;
 	t->m->spans.t1[row] = known ? t0 + took : t0;
 	t->m->spans.lane[row].i = in;
@@ -144,6 +151,8 @@ static void log_entry(trk *t, kin_slice entry)
 				tide__tracker_str(t, v[NAME]), TIDE_CAT_OP);
 	if (!row)
 		return;
+	if (!tide__tracker_number(t, v[ID], 1, &t->ids[row]))
+		t->ids[row] = 0;
 	attr_number(t, row, "operation_id", v[ID], 1);
 	attr_text(t, row, "module_type", v[TYPE]);
 	attr_number(t, row, "memory_delta_bytes", v[DELTA], MB);
@@ -167,6 +176,9 @@ static void operation_run(trk *t, kin_slice run, tide_str name)
 	uint32_t row = put_span(t, v[START], v[STAMP], v[TOOK], v[THREAD], name, TIDE_CAT_USER);
 	if (!row)
 		return;
+	if (!t->open[row] &&
+	    !tide__map_put(&t->timed, name.i, tide__map_get(&t->timed, name.i) + 1))
+		tide__tracker_nomem(t);
 	attr_number(t, row, "memory_delta_bytes", v[DELTA], MB);
 	attr_number(t, row, "pre_total_bytes", v[PRE], MB);
 	attr_number(t, row, "post_total_bytes", v[POST], MB);
@@ -192,12 +204,13 @@ static void learn_devices(trk *t, kin_slice tensors, tide_str device)
 
 static void snapshot(trk *t, kin_slice snap)
 {
-	enum { TIME, STAMP, NAME, DEVICES, N };
-	static const char *const names[N] = { "time_ns", "timestamp", "checkpoint_name",
-					      "device_breakdown" };
+	enum { TIME, STAMP, NAME, DEVICES, BYTES, TOTAL, N };
+	static const char *const names[N] = { "time_ns",	  "timestamp",	 "checkpoint_name",
+					      "device_breakdown", "total_bytes", "total_mb" };
 	static const char *const parts[] = { "total_bytes", "total_mb", "tensors" };
 	kin_slice v[N], key, one, p[3];
-	int64_t at, bytes;
+	int64_t at;
+	uint64_t bytes, all, sum = 0;
 	if (!tide__tracker_fields(t, snap, names, N, v))
 		return;
 	if (!moment(t, v[TIME], v[STAMP], &at)) {
@@ -209,30 +222,50 @@ static void snapshot(trk *t, kin_slice snap)
 		tide__tracker_nomem(t);
 		return;
 	}
-	*s = (trk_snap){ .t = at, .name = tide__tracker_str(t, v[NAME]), .first = t->n_totals };
+	*s = (trk_snap){ .t = at,
+			 .name = tide__tracker_str(t, v[NAME]),
+			 .first = t->n_totals,
+			 .first_listed = t->n_listed };
 	trk_walk w = tide__tracker_walk(t, v[DEVICES]);
 	while (w.object && tide__tracker_next(t, &w, &key, &one)) {
 		tide_str device = tide__tracker_str(t, key);
 		if (!device.i || !tide__tracker_fields(t, one, parts, 3, p))
 			continue;
 		learn_devices(t, p[2], device);
-		if ((!tide__tracker_number(t, p[0], 1, &bytes) &&
-		     !tide__tracker_number(t, p[1], MB, &bytes)) ||
-		    bytes < 0)
+		bool known = tide__tracker_bytes(t, p[0], p[1], &bytes);
+		if (t->list && !tide__tracker_list(t, p[2], device, known ? bytes : 0))
+			return;
+		if (!known)
 			continue;
 		trk_total *x = KIN_PUSH(t, totals);
 		if (!x) {
 			tide__tracker_nomem(t);
 			return;
 		}
-		*x = (trk_total){ device, (uint64_t)bytes };
+		*x = (trk_total){ device, bytes };
+		sum = bytes > UINT64_MAX - sum ? UINT64_MAX : sum + bytes;
 	}
-	t->snaps[t->n_snaps - 1].n = t->n_totals - t->snaps[t->n_snaps - 1].first;
+	if (t->list && tide__tracker_bytes(t, v[BYTES], v[TOTAL], &all) && all > sum &&
+	    !tide__tracker_list_rest(t, all - sum))
+		return;
+	s = &t->snaps[t->n_snaps - 1];
+	s->n = t->n_totals - s->first;
+	s->n_listed = t->n_listed - s->first_listed;
 }
 
 /* ---- tensors ---- */
 
-static uint8_t role_of(const trk *t, kin_slice purpose)
+bool tide__tracker_bytes(const trk *t, kin_slice bytes, kin_slice mb, uint64_t *out)
+{
+	int64_t n;
+	if ((!tide__tracker_number(t, bytes, 1, &n) && !tide__tracker_number(t, mb, MB, &n)) ||
+	    n < 0)
+		return false;
+	*out = (uint64_t)n;
+	return true;
+}
+
+uint8_t tide__tracker_role(const trk *t, kin_slice purpose)
 {
 	if (purpose.type == '"' && tide__tracker_is(t, purpose, "weight"))
 		return TIDE_ROLE_PARAMETER;
@@ -263,7 +296,8 @@ static bool put_dim(trk *t, int64_t d)
 	return true;
 }
 
-static uint32_t put_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slice grad, uint8_t role)
+uint32_t tide__tracker_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slice grad,
+			      uint8_t role)
 {
 	tide_model *m = t->m;
 	kin_slice none, one;
@@ -299,11 +333,24 @@ static tide_str device_of(trk *t, kin_slice id, kin_slice said)
 	return device;
 }
 
+static trk_where where_of(trk *t, kin_slice op, kin_slice id, kin_slice thread, kin_slice order)
+{
+	trk_where w = { .op = tide__tracker_str(t, op) };
+	if (!tide__tracker_number(t, id, 1, &w.id))
+		w.id = 0;
+	if (!tide__tracker_number(t, thread, 1, &w.thread))
+		w.thread = TRK_NO_THREAD;
+	if (!tide__tracker_number(t, order, 1, &w.order))
+		w.order = 0;
+	return w;
+}
+
 /* Every `allocated` begins a life unless one goes on; the first `deallocated` after it ends it. */
 static void lives_of(trk *t, kin_slice events, trk_life like)
 {
-	enum { KIND, TIME, STAMP, OP, N };
-	static const char *const names[N] = { "event_type", "time_ns", "timestamp", "operation" };
+	enum { KIND, TIME, STAMP, OP, ID, THREAD, ORDER, N };
+	static const char *const names[N] = { "event_type",   "time_ns", "timestamp", "operation",
+					      "operation_id", "thread",	 "order" };
 	kin_slice none, one, v[N];
 	int64_t at;
 	bool alive = false;
@@ -323,8 +370,10 @@ static void lives_of(trk *t, kin_slice events, trk_life like)
 			continue;
 		}
 		alive = born;
+		trk_where where = where_of(t, v[OP], v[ID], v[THREAD], v[ORDER]);
 		if (died) {
 			t->lives[t->n_lives - 1].died = at;
+			t->lives[t->n_lives - 1].freed = where;
 			continue;
 		}
 		trk_life *l = KIN_PUSH(t, lives);
@@ -335,28 +384,35 @@ static void lives_of(trk *t, kin_slice events, trk_life like)
 		*l = like;
 		l->born = at;
 		l->died = TIDE_T_NEVER;
-		l->op = tide__tracker_str(t, v[OP]);
+		l->made = where;
 	}
 }
 
 static void lifecycle(trk *t, kin_slice id, kin_slice life)
 {
-	enum { BYTES, SIZE, DEVICE, SHAPE, DTYPE, GRAD, PURPOSE, EVENTS, N };
-	static const char *const names[N] = { "size_bytes", "size_mb",	     "device",	"shape",
-					      "dtype",	    "requires_grad", "purpose", "events" };
+	enum { BYTES, SIZE, DEVICE, SHAPE, DTYPE, GRAD, PURPOSE, ROLE, FROM, EVENTS, N };
+	static const char *const names[N] = { "size_bytes",  "size_mb",	      "device",	 "shape",
+					      "dtype",	     "requires_grad", "purpose", "role",
+					      "role_source", "events" };
 	kin_slice v[N];
-	int64_t bytes;
+	trk_life like = { 0 };
 	if (!tide__tracker_fields(t, life, names, N, v))
 		return;
-	if ((!tide__tracker_number(t, v[BYTES], 1, &bytes) &&
-	     !tide__tracker_number(t, v[SIZE], MB, &bytes)) ||
-	    bytes < 0) {
+	if (!tide__tracker_bytes(t, v[BYTES], v[SIZE], &like.size)) {
 		t->bad++;
 		return;
 	}
-	trk_life like = { .size = (uint64_t)bytes, .role = role_of(t, v[PURPOSE]) };
+	/* "role" is what its recording says, or what was concluded from that; a document without it
+	 * has a guess by shape alone */
+	bool recorded = v[FROM].type && tide__tracker_is(t, v[FROM], "recorded");
+	like.role = tide__tracker_role(t, v[ROLE].type ? v[ROLE] : v[PURPOSE]);
+	like.flags = recorded	    ? 0
+		     : v[ROLE].type ? TIDE_ALLOC_ROLE_CONCLUDED
+		     : like.role    ? TIDE_ALLOC_ROLE_GUESSED
+				    : 0;
 	like.device = device_of(t, id, v[DEVICE]);
-	like.tensor = put_tensor(t, v[SHAPE], v[DTYPE], v[GRAD], like.role);
+	like.tensor = tide__tracker_tensor(t, v[SHAPE], v[DTYPE], v[GRAD],
+					   recorded ? like.role : TIDE_ROLE_UNKNOWN);
 	lives_of(t, v[EVENTS], like);
 }
 
@@ -364,11 +420,15 @@ static void lifecycle(trk *t, kin_slice id, kin_slice life)
 
 static void metadata(trk *t, kin_slice v)
 {
-	enum { FIRST = 1, N = 6 }; /* numbers of what the document leaves out */
-	static const char *const names[N] = {
-		"generated_at",	       "tensor_lifecycles_left_out", "snapshots_left_out",
-		"operations_left_out", "operation_runs_left_out",    "operation_log_left_out"
-	};
+	enum { FIRST = 1, LAST = 6, N = 8 }; /* numbers of what the document leaves out */
+	static const char *const names[N] = { "generated_at",
+					      "tensor_lifecycles_left_out",
+					      "snapshots_left_out",
+					      "operations_left_out",
+					      "operation_runs_left_out",
+					      "operation_log_left_out",
+					      "start_ns",
+					      "end_ns" };
 	kin_slice f[N];
 	int64_t n;
 	char text[64];
@@ -379,7 +439,10 @@ static void metadata(trk *t, kin_slice v)
 		if (!tide__fact_text(t->m, "tracker.generated_at", text))
 			tide__tracker_nomem(t);
 	}
-	for (int i = FIRST; i < N; i++) {
+	if (!tide__tracker_number(t, f[LAST], 1, &t->start) || t->start < 0 ||
+	    !tide__tracker_number(t, f[LAST + 1], 1, &t->end) || t->end >= INT64_MAX / 2)
+		t->end = t->start - 1;
+	for (int i = FIRST; i < LAST; i++) {
 		snprintf(text, sizeof text, "loss.%s", names[i]);
 		if (tide__tracker_number(t, f[i], 1, &n) && n > 0 && !tide__fact_num(t->m, text, n))
 			tide__tracker_nomem(t);
@@ -408,9 +471,11 @@ static void operations(trk *t, kin_slice all)
 
 bool tide__tracker_read(trk *t)
 {
-	enum { META, SNAPS, OPS, LOG, LIVES, N };
-	static const char *const names[N] = { "metadata", "snapshots", "operation_allocations",
-					      "operation_log", "tensor_lifecycle" };
+	enum { META, SNAPS, OPS, LOG, LIVES, PYTORCH, SUMMARY, N };
+	static const char *const names[N] = {
+		"metadata",	    "snapshots",	  "operation_allocations", "operation_log",
+		"tensor_lifecycle", "pytorch_operations", "operation_summary"
+	};
 	kin_slice v[N], key, one;
 	size_t p = kin_ws(t->c.s.b, 0), e = tide__kineto_value(&t->c, p, &one);
 	char first = t->c.s.b[p];
@@ -425,9 +490,11 @@ bool tide__tracker_read(trk *t)
 		return false;
 	each(t, v[LOG], log_entry);
 	operations(t, v[OPS]);
-	each(t, v[SNAPS], snapshot);
 	trk_walk w = tide__tracker_walk(t, v[LIVES]);
+	t->list = !w.object || !tide__tracker_next(t, &w, &key, &one);
+	each(t, v[SNAPS], snapshot);
+	w = tide__tracker_walk(t, v[LIVES]);
 	while (w.object && tide__tracker_next(t, &w, &key, &one))
 		lifecycle(t, key, one);
-	return t->rc == TIDE_OK;
+	return t->rc == TIDE_OK && tide__tracker_sums(t, v[PYTORCH], v[SUMMARY]);
 }

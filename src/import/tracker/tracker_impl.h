@@ -4,6 +4,8 @@
  *
  *   json.c    walks the document: members, elements, numbers, times
  *   read.c    sections -> rows, with the times of the document
+ *   listed.c  tensors that snapshots list -> lives, where the document tells none
+ *   sums.c    sections without moments -> sums of ops
  *   build.c   time zero, order, nesting, moves, marks
  *   load.c    the input, sniffing
  *
@@ -15,18 +17,38 @@
 #include "import/import.h"
 #include "import/kineto/kineto_impl.h"
 
-typedef struct trk_life { /* the lifetime of a tensor, in the document's times */
+typedef struct trk_where { /* where a tensor was allocated or freed */
+	int64_t id;	   /* operation_id of the entry of the log around it, 0 = none told */
+	int64_t thread;	   /* TRK_NO_THREAD = not told */
+	int64_t order;	   /* among all events: of those at one moment the lower comes first */
+	tide_str op;	   /* innermost operation */
+} trk_where;
+#define TRK_NO_THREAD INT64_MIN
+
+typedef struct trk_life { /* one life of a tensor, times of the document */
 	int64_t born, died;
 	uint64_t size;
-	tide_str device, op;
-	uint32_t tensor; /* row in tensors, 0 = unknown */
-	uint8_t role;
+	tide_str device;
+	trk_where made, freed;
+	uint32_t tensor; /* row in tensors, 0 = nothing known */
+	uint32_t row;	 /* in allocs, 0 = not made yet */
+	uint8_t role, flags;
+	bool listed; /* by snapshots: it was born and died some time before they were taken */
 } trk_life;
+
+/* A tensor as one snapshot lists it, or bytes that no tensor of it has. */
+typedef struct trk_listed {
+	uint64_t key; /* the same in every snapshot that lists the same tensor */
+	uint64_t size;
+	tide_str device, op;
+	kin_slice shape, dtype, grad, purpose;
+} trk_listed;
 
 typedef struct trk_snap { /* one snapshot */
 	int64_t t;
 	tide_str name;
 	size_t first, n; /* its values in trk.totals */
+	size_t first_listed, n_listed;
 } trk_snap;
 
 typedef struct trk_total { /* a device's figures in a snapshot */
@@ -45,10 +67,15 @@ typedef struct trk {
 	tide_map lanes;	       /* thread -> lane */
 	tide_map devices;      /* tide__mix of a tensor's id -> its device's text + 1 */
 	tide_map pools;	       /* device's text -> pool */
+	tide_map timed;	       /* operation's name -> runs with a duration */
 	KIN_VEC(trk_life, lives);
 	KIN_VEC(trk_snap, snaps);
 	KIN_VEC(trk_total, totals);
-	KIN_VEC(uint8_t, open); /* per span: 1 = its end is missing */
+	KIN_VEC(trk_listed, listed);
+	KIN_VEC(uint8_t, open); /* per span: 1 = its end is not told */
+	KIN_VEC(int64_t, ids);	/* per span: operation_id, 0 = none */
+	bool list;		/* no lifecycles: snapshots tell of tensors */
+	int64_t start, end;	/* of the recording behind the document; end < start: not told */
 	uint64_t bad, repeated, without_end;
 } trk;
 
@@ -80,6 +107,28 @@ tide_str tide__tracker_raw(trk *t, kin_slice v);
 /* Record damage at byte p, or that memory ran out; return false. */
 bool tide__tracker_bad(trk *t, size_t p);
 bool tide__tracker_nomem(trk *t);
+
+/* ---- tensors (read.c) ---- */
+
+uint8_t tide__tracker_role(const trk *t, kin_slice name);
+/* Row in tensors; 0: the shape is not told. */
+uint32_t tide__tracker_tensor(trk *t, kin_slice shape, kin_slice dtype, kin_slice grad,
+			      uint8_t role);
+/* Bytes of a record: `bytes`, else `mb` × 1,048,576. */
+bool tide__tracker_bytes(const trk *t, kin_slice bytes, kin_slice mb, uint64_t *out);
+
+/* ---- listed.c ---- */
+
+/* The tensors that a snapshot lists of a device of `total` bytes; the rest of these as one more. */
+bool tide__tracker_list(trk *t, kin_slice tensors, tide_str device, uint64_t total);
+/* Bytes of a snapshot that no device of it has. */
+bool tide__tracker_list_rest(trk *t, uint64_t bytes);
+/* Lives: from the first snapshot that lists a tensor to the first one that no longer does. */
+bool tide__tracker_listed_lives(trk *t);
+
+/* ---- sums.c ---- */
+
+bool tide__tracker_sums(trk *t, kin_slice pytorch, kin_slice summary);
 
 /* ---- read.c, build.c, load.c ---- */
 

@@ -88,8 +88,13 @@ static void figures(tide_grid *g, const tide_op_row *r)
 {
 	tide__grid_uint(g, r->count);
 	tide__grid_uint(g, r->open);
-	tide__grid_int(g, r->all.ns);
-	tide__grid_int(g, r->self.ns);
+	if (r->no_end && r->no_end == r->count) { /* no run has a duration */
+		tide__grid_none(g);
+		tide__grid_none(g);
+	} else {
+		tide__grid_int(g, r->all.ns);
+		tide__grid_int(g, r->self.ns);
+	}
 	tide__grid_uint(g, r->all.allocs);
 	tide__grid_uint(g, r->all.frees);
 	tide__grid_uint(g, r->all.alloc_bytes);
@@ -159,6 +164,7 @@ static void node_row(struct report *r, uint32_t node, size_t depth)
 static void fold(tide_op_row *to, const tide_op_row *r)
 {
 	to->count += r->count;
+	to->no_end += r->no_end;
 	to->all.ns += r->all.ns;
 	to->self.ns += r->self.ns;
 	to->all.alloc_bytes += r->all.alloc_bytes;
@@ -356,10 +362,61 @@ static void outside_note(const struct report *r)
 		tide__fmt_bytes(freed, sizeof freed, (double)s->free_bytes));
 }
 
+/* ---- sums that a profile has of ops without single calls ---- */
+
+static const tide_grid_col sum_cols[] = {
+	{ "count", "Count", TIDE_CELL_COUNT },
+	{ "cpu_ns", "CPU time", TIDE_CELL_NS },
+	{ "device_ns", "Device time", TIDE_CELL_NS },
+	{ "host_bytes", "Host", TIDE_CELL_DELTA },
+	{ "device_bytes", "Device", TIDE_CELL_DELTA },
+	{ "change_bytes", "Change", TIDE_CELL_DELTA },
+	{ "most_bytes", "Most", TIDE_CELL_DELTA },
+	{ "op", "Op", TIDE_CELL_TEXT },
+	{ "input_shapes", "Input shapes", TIDE_CELL_TEXT },
+};
+
+static void known(tide_grid *g, int64_t v)
+{
+	v == TIDE_TOTAL_UNKNOWN ? tide__grid_none(g) : tide__grid_int(g, v);
+}
+
+/* NULL on exhaustion. */
+static tide_grid *sum_rows(const tide_model *m)
+{
+	const tide_op_totals *x = &m->op_totals;
+	tide_grid *g = tide__grid_new(sum_cols, sizeof sum_cols / sizeof *sum_cols);
+	for (size_t i = 0; g && i < x->n; i++) {
+		const int64_t v[] = { x->count[i],	x->cpu_ns[i],	    x->device_ns[i],
+				      x->host_bytes[i], x->device_bytes[i], x->change_bytes[i],
+				      x->most_bytes[i] };
+		for (size_t k = 0; k < sizeof v / sizeof *v; k++)
+			known(g, v[k]);
+		tide__grid_name(g, m->strings, x->name[i].i);
+		if (x->shapes[i].i)
+			tide__grid_name(g, m->strings, x->shapes[i].i);
+		else
+			tide__grid_none(g);
+	}
+	return g;
+}
+
+static void print_sums(const struct report *r)
+{
+	tide_grid *g = r->x->m->op_totals.n ? sum_rows(r->x->m) : NULL;
+	if (!g)
+		return;
+	fputs("\nsums that the profile has, without single calls\n", r->to->out);
+	tide__grid_print(g, r->to->out, &r->to->style, 2);
+	tide__grid_free(g);
+}
+
 static void print_text(const struct report *r)
 {
 	char n[32];
-	if (r->x->tree.n <= 1)
+	if (r->x->tree.n <= 1 && r->x->m->op_totals.n)
+		fputs("The trace holds no single calls of ops.\n", r->to->out);
+	else if (r->x->tree.n <= 1)
 		fputs("The trace holds no ops.\n", r->to->out);
 	else
 		tide__grid_print(r->g, r->to->out, &r->to->style, 0);
@@ -367,6 +424,7 @@ static void print_text(const struct report *r)
 		fprintf(r->to->out, "... and %s more with less time and memory (--all)\n",
 			tide__fmt_count(n, sizeof n, (int64_t)r->hidden));
 	outside_note(r);
+	print_sums(r);
 	tide__put_model_losses(r->to, r->x->m);
 }
 
@@ -389,6 +447,12 @@ static void print_json(const struct report *r, tide_json *j)
 	tide__json_object_end(j);
 	tide__json_key(j, "ops");
 	tide__grid_json(r->g, j);
+	tide_grid *sums = r->x->m->op_totals.n ? sum_rows(r->x->m) : NULL;
+	if (sums) {
+		tide__json_key(j, "totals");
+		tide__grid_json(sums, j);
+		tide__grid_free(sums);
+	}
 	tide__start_json(j, r->x->m);
 	tide__losses_json(j, r->x->m);
 	tide__json_object_end(j);
